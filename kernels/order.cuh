@@ -1,0 +1,82 @@
+// order.cuh - the order of combination, level by level: elements of a thread, lanes of a warp, steps in time
+// SPDX-License-Identifier: MIT
+//
+// On the way up each level gives the total of an aligned block; on the way down it turns the prefix before the block
+// (its carry) into the prefixes before its parts, by a left fold over the aligned blocks between. N, LANES: powers of
+// two.
+#pragma once
+#include "device.cuh"
+
+RS_DEVICE constexpr int log2_floor(i64 n) {
+  return n <= 1 ? 0 : 1 + log2_floor(n / 2);
+}
+
+// Elements of one thread.
+template <class Op, int N, class A> RS_DEVICE A total(const A *x) {
+  if constexpr (N == 1)
+    return x[0];
+  else
+    return Op::combine(total<Op, N / 2>(x), total<Op, N / 2>(x + N / 2));
+}
+template <class Op, int N, class A> RS_DEVICE void carries(A carry, const A *x, A *before) {
+  if constexpr (N == 1) {
+    before[0] = carry;
+  } else {
+    carries<Op, N / 2>(carry, x, before);
+    carries<Op, N / 2>(Op::combine(carry, total<Op, N / 2>(x)), x + N / 2, before + N / 2);
+  }
+}
+
+// One value a lane. up() leaves in sibling[d] the total of the other half of the lane's block of 2^(d+1) lanes, so that
+// down() needs no exchange; `index` is the lane's number inside the LANES.
+template <class Op, int LANES, class A> struct Lanes {
+  static constexpr int LEVELS = log2_floor(LANES);
+  A sibling[LEVELS > 0 ? LEVELS : 1];
+
+  RS_METHOD A up(A mine, u32 index) {
+#pragma unroll
+    for (int d = 0; d < LEVELS; d++) {
+      A other = sibling[d] = shuffle_xor(mine, 1 << d);
+      mine = Op::commutative || !(index >> d & 1) ? Op::combine(mine, other) : Op::combine(other, mine);
+    }
+    return mine;
+  }
+  RS_METHOD A down(A carry, u32 index) const {
+#pragma unroll
+    for (int d = LEVELS - 1; d >= 0; d--)
+      if (index >> d & 1)
+        carry = Op::combine(carry, sibling[d]);
+    return carry;
+  }
+};
+
+// Blocks of one size that come one after another, at most COUNT of them: a binary counter whose digit d holds the total
+// of 2^d blocks.
+template <class Op, i64 COUNT, class A> struct Counter {
+  static constexpr int LEVELS = log2_floor(COUNT) + 1;
+  A digit[LEVELS];
+
+  RS_METHOD Counter() {
+#pragma unroll
+    for (int d = 0; d < LEVELS; d++)
+      digit[d] = Op::neutral();
+  }
+  // Adds block number k, whose total is `mine`, and returns the prefix of k + 1 blocks after `start`.
+  template <class Index> RS_METHOD A push(Index k, A mine, A start) {
+    bool open = true; // all digits below were ones
+#pragma unroll
+    for (int d = 0; d < LEVELS; d++) {
+      A other = digit[d];
+      if (open) {
+        digit[d] = mine;
+        mine = Op::combine(other, mine);
+      }
+      open = open && (k >> d & 1);
+    }
+#pragma unroll
+    for (int d = LEVELS - 1; d >= 0; d--)
+      if ((k + 1) >> d & 1)
+        start = Op::combine(start, digit[d]);
+    return start;
+  }
+};

@@ -1,0 +1,42 @@
+// row.cuh - regimes row and short: a group of threads scans a row tile by tile, the carry in registers
+// SPDX-License-Identifier: MIT
+#pragma once
+#include "tile.cuh"
+
+// A block of THREADS holds THREADS / (32 * WARPS) groups, or as many as have LANES lanes each when a group is part of a
+// warp.
+template <class P, class S, int THREADS, bool VECTORED> RS_DEVICE void scan_rows(const Rows<P::rank> &rows) {
+  using T = Tile<P, S, VECTORED>;
+  using Acc = typename P::Acc;
+  using Index = typename T::Index;
+  constexpr int GROUP = S::WARPS * S::LANES, GROUPS = THREADS / GROUP;
+  static_assert(S::WARPS == 1 || GROUPS == 1, "groups of several warps have the block for themselves");
+  RS_SHARED Acc between[2][S::WARPS];
+  u32 turn = 0;
+
+  for (i64 base = (i64)block_index() * GROUPS; base < rows.count; base += (i64)block_count() * GROUPS) {
+    i64 number = base + thread_index() / GROUP;
+    bool wanted = number < rows.count;
+    Row<P> row(rows, wanted ? number : rows.count - 1);
+    if (!wanted)
+      row.total = nullptr;
+    if (T::COUNT == 0) {
+      if (T::lane() == 0 && T::warp() == 0)
+        row.keep_total(row.empty());
+      continue;
+    }
+    Counter<typename P::Op, (T::COUNT > 0 ? T::COUNT : 1), Acc> counter;
+    Acc start = row.start(), carry = start;
+#pragma unroll 1
+    for (Index t = 0; t < T::COUNT; t++) {
+      T tile;
+      tile.load(row, t * S::ELEMENTS);
+      Acc end = counter.push(t, tile.up(between[turn++ & 1]), start);
+      tile.down(row, t * S::ELEMENTS, carry, end, [&](int, Index i, const Acc *value) {
+        if (wanted)
+          T::store(row, i, value);
+      });
+      carry = end;
+    }
+  }
+}

@@ -1,0 +1,150 @@
+// rows.cuh - where the rows lie in memory, and their elements on the way in and out
+// SPDX-License-Identifier: MIT
+//
+// A kernel is instantiated for a struct that emit.c writes, the Problem P:
+//   Op                       operator on Acc                    In, Out, Mask   element types (Mask: In if there is
+//   none) Acc                      f32, f64, u32 or u64               Kept            type of initial values and totals
+//   mask                     NO_MASK, SELECT or MULTIPLY        length, rank    of a row, of the rows' index
+//   reverse, exclusive       flags
+#pragma once
+#include "ops.cuh"
+#include "types.cuh"
+
+enum MaskMode { NO_MASK, SELECT, MULTIPLY };
+
+// Packed by src/plan.c as a header and five arrays of `rank` numbers.
+template <int RANK> struct Rows {
+  const void *in;
+  void *out;
+  const void *mask;
+  const void *init; // may be null
+  void *totals;     // may be null
+  void *workspace;
+  i64 first; // number of the first row of this launch; only those who launch in parts use it
+  i64 count; // rows of this launch
+  i64 in_step, out_step, mask_step;
+  i64 shape[RANK], in_stride[RANK], out_stride[RANK], mask_stride[RANK], row_stride[RANK];
+};
+
+template <class A, class B> constexpr bool same_type = false;
+template <class A> constexpr bool same_type<A, A> = true;
+
+// The smallest of two types that can count to N.
+template <bool SMALL> struct IndexFor { using type = i64; };
+template <> struct IndexFor<true> { using type = i32; };
+
+// One row, in the order of the scan: element i lies i steps from the pointers, in a reverse scan too.
+template <class P> struct Row {
+  using In = typename P::In;
+  using Out = typename P::Out;
+  using Mask = typename P::Mask;
+  using Acc = typename P::Acc;
+  using Kept = typename P::Kept;
+  using Op = typename P::Op;
+  using Index = typename IndexFor<(P::length < (1 << 30))>::type;
+
+  const In *in;
+  Out *out;
+  const Mask *mask;
+  i64 in_step, out_step, mask_step;
+  const Kept *init;
+  Kept *total;
+
+  RS_METHOD Row(const Rows<P::rank> &rows, i64 number) {
+    i64 in_at = 0, out_at = 0, mask_at = 0, row_at = 0;
+    if (P::reverse) {
+      in_at = (P::length - 1) * rows.in_step;
+      out_at = (P::length - 1) * rows.out_step;
+      mask_at = (P::length - 1) * rows.mask_step;
+    }
+#pragma unroll
+    for (int d = P::rank - 1; d >= 0; d--) {
+      i64 i = d == 0 ? number : number % rows.shape[d];
+      number = d == 0 ? 0 : number / rows.shape[d];
+      in_at += i * rows.in_stride[d];
+      out_at += i * rows.out_stride[d];
+      mask_at += i * rows.mask_stride[d];
+      row_at += i * rows.row_stride[d];
+    }
+    in = static_cast<const In *>(rows.in) + in_at;
+    out = static_cast<Out *>(rows.out) + out_at;
+    mask = static_cast<const Mask *>(rows.mask) + mask_at;
+    in_step = P::reverse ? -rows.in_step : rows.in_step;
+    out_step = P::reverse ? -rows.out_step : rows.out_step;
+    mask_step = P::reverse ? -rows.mask_step : rows.mask_step;
+    init = rows.init ? static_cast<const Kept *>(rows.init) + row_at : nullptr;
+    total = rows.totals ? static_cast<Kept *>(rows.totals) + row_at : nullptr;
+  }
+
+  // What the fold starts from.
+  RS_METHOD Acc start() const {
+    return init ? widen<Acc>(*init) : Op::neutral();
+  }
+  // The prefix of no elements, as users see it.
+  RS_METHOD Acc empty() const {
+    return init ? widen<Acc>(*init) : Op::identity();
+  }
+  RS_METHOD void keep_total(Acc value) const {
+    if (total)
+      *total = (Kept)value;
+  }
+
+  // What a thread holds of an element until it is combined: as read where that does, since it takes fewer registers.
+  template <MaskMode, class> struct HeldFor { using type = In; };
+  template <class Unused> struct HeldFor<MULTIPLY, Unused> { using type = Acc; };
+  using Held = typename HeldFor<P::mask, void>::type;
+
+  RS_METHOD static Held hold(In x, Mask m) {
+    if constexpr (P::mask == SELECT)
+      return is_true(m) ? x : Narrow<In>::from(Op::identity());
+    else if constexpr (P::mask == MULTIPLY)
+      return widen<Acc>(x) * widen<Acc>(m);
+    else
+      return x;
+  }
+
+  // VECTOR elements from i on. Vectored: neighbours in memory, on an address that is a multiple of their size.
+  template <int VECTOR> RS_METHOD void load_vectored(Held *held, Index i) const {
+    Vector<In, VECTOR> x = load_vector<In, VECTOR>(P::reverse ? in - i - (VECTOR - 1) : in + i);
+    Vector<Mask, VECTOR> m{};
+    if constexpr (P::mask != NO_MASK)
+      m = load_vector<Mask, VECTOR>(P::reverse ? mask - i - (VECTOR - 1) : mask + i);
+#pragma unroll
+    for (int j = 0; j < VECTOR; j++) {
+      int at = P::reverse ? VECTOR - 1 - j : j;
+      held[j] = hold(x.at[at], m.at[at]);
+    }
+  }
+  // The same from a copy in shared memory, `at` elements from its start.
+  template <int VECTOR>
+  RS_METHOD static void load_copied(Held *held, const In *in_copy, const Mask *mask_copy, int at) {
+    Vector<In, VECTOR> x = *reinterpret_cast<const Vector<In, VECTOR> *>(in_copy + at);
+    Vector<Mask, VECTOR> m{};
+    if constexpr (P::mask != NO_MASK)
+      m = *reinterpret_cast<const Vector<Mask, VECTOR> *>(mask_copy + at);
+#pragma unroll
+    for (int j = 0; j < VECTOR; j++) {
+      int from = P::reverse ? VECTOR - 1 - j : j;
+      held[j] = hold(x.at[from], m.at[from]);
+    }
+  }
+  RS_METHOD Held load_one(Index i) const {
+    Mask m{};
+    if constexpr (P::mask != NO_MASK)
+      m = load_element(mask + i * mask_step);
+    return hold(load_element(in + i * in_step), m);
+  }
+  // VECTOR values from i on, as they lie in memory.
+  template <int VECTOR> RS_METHOD static Vector<Out, VECTOR> narrow(const Acc *value) {
+    if constexpr (VECTOR % 2 == 0 && same_type<Acc, f32> && (same_type<Out, f16> || same_type<Out, bf16>))
+      return narrow_halves<Out, VECTOR, P::reverse>(value);
+    else
+      return narrow_vector<Out, VECTOR, P::reverse>(value);
+  }
+  template <int VECTOR> RS_METHOD void store_vectored(Index i, const Acc *value) const {
+    store_vector<Out, VECTOR>(P::reverse ? out - i - (VECTOR - 1) : out + i, narrow<VECTOR>(value));
+  }
+  RS_METHOD void store_one(Index i, Acc value) const {
+    store_element(out + i * out_step, Narrow<Out>::from(value));
+  }
+};

@@ -1,0 +1,152 @@
+// tile.cuh - a tile: an aligned block of a row that a group of threads holds in registers
+// SPDX-License-Identifier: MIT
+//
+// Elements of a tile, from the slowest: warp, chunk, lane, element of a vector. All four are powers of two, so that
+// each level is an aligned block of the order. Groups of fewer than 32 lanes share a warp, each with a row of its own.
+#pragma once
+#include "order.cuh"
+#include "rows.cuh"
+
+template <int WARPS_, int CHUNKS_, int LANES_, int VECTOR_> struct Shape {
+  static constexpr int WARPS = WARPS_, CHUNKS = CHUNKS_, LANES = LANES_, VECTOR = VECTOR_;
+  static constexpr int ELEMENTS = WARPS * CHUNKS * LANES * VECTOR;
+  static_assert(WARPS == 1 || LANES == 32, "only whole warps make up a larger group");
+};
+
+template <class P, class S, bool VECTORED> struct Tile {
+  using R = Row<P>;
+  using Op = typename P::Op;
+  using Acc = typename P::Acc;
+  using Index = typename R::Index;
+  static constexpr Index LENGTH = (Index)P::length;
+  static constexpr Index COUNT = (Index)((P::length + S::ELEMENTS - 1) / S::ELEMENTS); // tiles of a row
+  static constexpr bool WHOLE = P::length % S::ELEMENTS == 0;                          // no tile is cut short
+  static constexpr bool WHOLE_VECTORS = P::length % S::VECTOR == 0;
+
+  typename R::Held held[S::CHUNKS][S::VECTOR];
+  Acc chunk[S::CHUNKS]; // total of each of the thread's chunks
+  Lanes<Op, S::LANES, Acc> lanes[S::CHUNKS];
+  Lanes<Op, S::WARPS, Acc> warps;
+
+  RS_METHOD static u32 lane() {
+    return lane_index() % S::LANES;
+  }
+  RS_METHOD static u32 warp() {
+    return S::WARPS == 1 ? 0 : thread_index() / 32;
+  }
+  // First element, inside the tile, of this thread's vector in a chunk.
+  RS_METHOD static Index place(int u) {
+    return ((Index)(warp() * S::CHUNKS + u) * S::LANES + lane()) * S::VECTOR;
+  }
+
+  RS_METHOD void widen_vector(int u, Acc *x) const {
+#pragma unroll
+    for (int j = 0; j < S::VECTOR; j++)
+      x[j] = widen<Acc>(held[u][j]);
+  }
+
+  // Loads the tile that starts at element `first`. What lies past the row is never part of a prefix that is stored.
+  RS_METHOD void load(const R &row, Index first) {
+#pragma unroll
+    for (int u = 0; u < S::CHUNKS; u++) {
+      Index i = first + place(u);
+      if (VECTORED && (WHOLE || i + S::VECTOR <= LENGTH)) {
+        row.template load_vectored<S::VECTOR>(held[u], i);
+      } else {
+#pragma unroll
+        for (int j = 0; j < S::VECTOR; j++) {
+          held[u][j] = {};
+          if ((!VECTORED || !WHOLE_VECTORS) && (WHOLE || i + j < LENGTH))
+            held[u][j] = row.load_one(i + j);
+        }
+      }
+    }
+  }
+
+  // The same from a copy of the tile in shared memory, of which the first `copied` elements are there.
+  RS_METHOD void load_copy(const R &row, Index first, const typename P::In *in, const typename P::Mask *mask,
+                           int copied) {
+#pragma unroll
+    for (int u = 0; u < S::CHUNKS; u++) {
+      int at = (int)place(u);
+      if (WHOLE || at + S::VECTOR <= copied) {
+        row.template load_copied<S::VECTOR>(held[u], in, mask, P::reverse ? copied - at - S::VECTOR : at);
+      } else {
+#pragma unroll
+        for (int j = 0; j < S::VECTOR; j++) {
+          held[u][j] = {};
+          if (first + at + j < LENGTH)
+            held[u][j] = row.load_one(first + at + j);
+        }
+      }
+    }
+  }
+
+  struct Nothing {
+    RS_METHOD void operator()() const {
+    }
+  };
+
+  // The total of the tile, known to all threads. between: shared memory, one element a warp; the next call of the block
+  // must be given another. loaded() is called when all threads of the block have what they loaded.
+  template <class F = Nothing> RS_METHOD Acc up(Acc *between, const F &loaded = F()) {
+#pragma unroll
+    for (int u = 0; u < S::CHUNKS; u++) {
+      Acc x[S::VECTOR];
+      widen_vector(u, x);
+      chunk[u] = lanes[u].up(total<Op, S::VECTOR>(x), lane());
+    }
+    Acc mine = total<Op, S::CHUNKS>(chunk);
+    if constexpr (S::WARPS > 1) {
+      if (lane() == 0)
+        between[warp()] = mine;
+      block_barrier();
+      loaded();
+      mine = shuffle_from(warps.up(between[lane() % S::WARPS], lane()), 0);
+    }
+    return mine;
+  }
+
+  // Turns the tile that starts at `first` into its prefixes, given the prefix before it (carry) and through it (end),
+  // and gives them vector by vector to put(chunk, element of the row, VECTOR values). Every thread must call it.
+  template <class F> RS_METHOD void down(const R &row, Index first, Acc carry, Acc end, const F &put) const {
+    if constexpr (S::WARPS > 1) {
+      Acc before = warps.down(carry, lane());
+      Acc next = shuffle_from(before, (warp() + 1) % 32);
+      carry = shuffle_from(before, warp());
+      end = warp() == S::WARPS - 1 ? end : next;
+    }
+    Acc start[S::CHUNKS + 1];
+    carries<Op, S::CHUNKS>(carry, chunk, start);
+    start[S::CHUNKS] = end;
+#pragma unroll
+    for (int u = 0; u < S::CHUNKS; u++) {
+      Acc x[S::VECTOR], prefix[S::VECTOR + 1]; // prefix[j]: of all elements before element j
+      widen_vector(u, x);
+      Acc before = lanes[u].down(start[u], lane());
+      carries<Op, S::VECTOR>(before, x, prefix);
+      Acc next = shuffle_down(before);
+      prefix[S::VECTOR] = lane() == S::LANES - 1 ? start[u + 1] : next;
+
+      Index i = first + place(u);
+      constexpr Index LAST = (LENGTH - 1) / S::VECTOR * S::VECTOR;
+      if (row.total && i == LAST)
+        row.keep_total(prefix[LENGTH - LAST]);
+      if (P::exclusive && i == 0)
+        prefix[0] = row.empty();
+      put(u, i, P::exclusive ? prefix : prefix + 1);
+    }
+  }
+
+  // A put() that stores to global memory.
+  RS_METHOD static void store(const R &row, Index i, const Acc *value) {
+    if (VECTORED && (WHOLE || i + S::VECTOR <= LENGTH)) {
+      row.template store_vectored<S::VECTOR>(i, value);
+    } else {
+#pragma unroll
+      for (int j = 0; j < S::VECTOR; j++)
+        if (WHOLE || i + j < LENGTH)
+          row.store_one(i + j, value[j]);
+    }
+  }
+};

@@ -1,0 +1,148 @@
+// types.cuh - element types, their conversions, and short vectors of them
+// SPDX-License-Identifier: MIT
+#pragma once
+#include "device.cuh"
+
+struct f16 {
+  u16 bits;
+};
+struct bf16 {
+  u16 bits;
+};
+struct boolean {
+  u8 byte; // every value but 0 is true
+};
+
+// To an accumulator. Integers accumulate in u32 or u64, which wrap.
+template <class A, class T> RS_DEVICE A widen(T x) {
+  return (A)x;
+}
+template <class A> RS_DEVICE A widen(f16 x) {
+  return (A)half_to_float(x.bits);
+}
+template <class A> RS_DEVICE A widen(bf16 x) {
+  return (A)float_from_bits((u32)x.bits << 16);
+}
+template <class A> RS_DEVICE A widen(boolean x) {
+  return (A)(x.byte != 0);
+}
+
+// From an accumulator, with one rounding.
+template <class T> struct Narrow {
+  template <class A> RS_METHOD static T from(A x) {
+    return (T)x;
+  }
+};
+
+// f64 to f32 so that rounding once more, to a type of at most 22 significant bits, gives what rounding once would:
+// toward zero, with the last bit set if anything was lost (rounding to odd).
+RS_DEVICE f32 round_to_odd(f64 x) {
+  f32 y = float_toward_zero(x);
+  return (f64)y == x || x != x ? y : float_from_bits(float_bits(y) | 1);
+}
+template <> struct Narrow<boolean> {
+  template <class A> RS_METHOD static boolean from(A x) {
+    return {(u8)(x != 0)};
+  }
+};
+template <> struct Narrow<f16> {
+  RS_METHOD static f16 from(f32 x) {
+    return {float_to_half(x)};
+  }
+  RS_METHOD static f16 from(f64 x) {
+    return {float_to_half(round_to_odd(x))};
+  }
+};
+template <> struct Narrow<bf16> {
+  RS_METHOD static bf16 from(f32 x) {
+    return {float_to_bfloat(x)};
+  }
+  RS_METHOD static bf16 from(f64 x) {
+    return {float_to_bfloat(round_to_odd(x))};
+  }
+};
+
+// Two values that are neighbours in memory, as the bits of both: half the instructions where the hardware does two at
+// once.
+template <class T> RS_DEVICE u32 narrow_pair(f32 low, f32 high);
+template <> RS_METHOD u32 narrow_pair<f16>(f32 low, f32 high) {
+  return floats_to_halves(low, high);
+}
+template <> RS_METHOD u32 narrow_pair<bf16>(f32 low, f32 high) {
+  return floats_to_bfloats(low, high);
+}
+
+// What counts as true in a mask: everything but zero, a NaN too.
+template <class T> RS_DEVICE bool is_true(T x) {
+  return x != 0;
+}
+RS_DEVICE bool is_true(f16 x) {
+  return (x.bits & 0x7fff) != 0;
+}
+RS_DEVICE bool is_true(bf16 x) {
+  return (x.bits & 0x7fff) != 0;
+}
+RS_DEVICE bool is_true(boolean x) {
+  return x.byte != 0;
+}
+
+// N elements that travel in words of up to 16 bytes.
+RS_DEVICE constexpr int word_bytes(int bytes) {
+  return bytes < 16 ? bytes : 16;
+}
+template <class T, int N> struct alignas(word_bytes(N *(int)sizeof(T))) Vector { T at[N]; };
+template <class T, int N> union Words {
+  static constexpr int BYTES = word_bytes(N * (int)sizeof(T));
+  static constexpr int COUNT = N * (int)sizeof(T) / BYTES;
+  using type = typename Word<BYTES>::type;
+  Vector<T, N> vector;
+  type word[COUNT];
+};
+template <class T, int N> RS_DEVICE Vector<T, N> load_vector(const T *at) {
+  Words<T, N> w;
+#pragma unroll
+  for (int i = 0; i < w.COUNT; i++)
+    w.word[i] = load_stream(reinterpret_cast<const typename Words<T, N>::type *>(at) + i);
+  return w.vector;
+}
+template <class T, int N> RS_DEVICE void store_vector(T *at, const Vector<T, N> &vector) {
+  Words<T, N> w;
+  w.vector = vector;
+#pragma unroll
+  for (int i = 0; i < w.COUNT; i++)
+    store_word(reinterpret_cast<typename Words<T, N>::type *>(at) + i, w.word[i]);
+}
+template <class T, int N> RS_DEVICE void share_vector(T *at, const Vector<T, N> &vector) {
+  Words<T, N> w;
+  w.vector = vector;
+#pragma unroll
+  for (int i = 0; i < w.COUNT; i++)
+    share_word(reinterpret_cast<typename Words<T, N>::type *>(at) + i, w.word[i]);
+}
+
+// N accumulators, rounded; from the last to the first if REVERSE.
+template <class T, int N, bool REVERSE, class A> RS_DEVICE Vector<T, N> narrow_vector(const A *value) {
+  Vector<T, N> y;
+#pragma unroll
+  for (int j = 0; j < N; j++)
+    y.at[REVERSE ? N - 1 - j : j] = Narrow<T>::from(value[j]);
+  return y;
+}
+template <class T, int N, bool REVERSE> RS_DEVICE Vector<T, N> narrow_halves(const f32 *value) {
+  static_assert(N % 2 == 0, "pairs");
+  union {
+    Vector<T, N> vector;
+    u32 pair[N / 2];
+  } y;
+#pragma unroll
+  for (int j = 0; j < N; j += 2)
+    y.pair[j / 2] =
+        REVERSE ? narrow_pair<T>(value[N - 1 - j], value[N - 2 - j]) : narrow_pair<T>(value[j], value[j + 1]);
+  return y.vector;
+}
+template <class T> RS_DEVICE T load_element(const T *at) {
+  return load_vector<T, 1>(at).at[0];
+}
+template <class T> RS_DEVICE void store_element(T *at, T value) {
+  store_vector<T, 1>(at, {{value}});
+}
