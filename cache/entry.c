@@ -1,0 +1,119 @@
+/*
+ * entry.c - the bytes of an entry, written and read back
+ * SPDX-License-Identifier: MIT
+ */
+#include "entry.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+/* A byte that is not ASCII, a CR LF and a ^Z: what changes line ends or strips bits on its way can't go unseen. */
+static const unsigned char magic[8] = {0x89, 'r', 's', 'c', '\r', '\n', 0x1a, '\n'};
+
+/* Offsets in the header. */
+enum { AT_VERSION = sizeof magic, AT_KEY = AT_VERSION + 4, AT_PARTS = AT_KEY + 4 };
+
+static void put_number(unsigned char *to, uint64_t value, int bytes) {
+  for (int i = 0; i < bytes; i++)
+    to[i] = (unsigned char)(value >> (8 * i));
+}
+
+static uint32_t get_u32(const unsigned char *from) {
+  return from[0] | (uint32_t)from[1] << 8 | (uint32_t)from[2] << 16 | (uint32_t)from[3] << 24;
+}
+
+/* A text takes its bytes and 1 to 16 zeros: it ends with a NUL, and the next one starts aligned. */
+static uint64_t room(uint64_t text_bytes) {
+  return (text_bytes / RS_ENTRY_ALIGN + 1) * RS_ENTRY_ALIGN;
+}
+
+static void digest(const unsigned char *file, size_t bytes, unsigned char to[RS_ENTRY_DIGEST]) {
+  XXH128_hash_t hash = XXH3_128bits(file, bytes);
+  put_number(to, hash.low64, 8);
+  put_number(to + 8, hash.high64, 8);
+}
+
+void rs_entry_name(const char *key, char name[RS_ENTRY_NAME]) {
+  XXH128_hash_t hash = XXH3_128bits(key, strlen(key));
+  char hex[33];
+  snprintf(hex, sizeof hex, "%016llx%016llx", (unsigned long long)hash.high64, (unsigned long long)hash.low64);
+  snprintf(name, RS_ENTRY_NAME, "%.2s/%s", hex, hex + 2);
+}
+
+uint64_t rs_entry_hash(const char *key) {
+  return XXH3_128bits(key, strlen(key)).low64;
+}
+
+static unsigned char *append(unsigned char *to, const void *text, size_t bytes) {
+  if (bytes)
+    memcpy(to, text, bytes);
+  return to + room(bytes);
+}
+
+unsigned char *rs_entry_encode(const char *key, const rs_part parts[RS_STORE_PARTS], size_t *bytes) {
+  size_t key_bytes = strlen(key);
+  if (key_bytes > UINT32_MAX)
+    return NULL;
+  uint64_t total = RS_ENTRY_HEADER + room(key_bytes) + RS_ENTRY_DIGEST;
+  for (int i = 0; i < RS_STORE_PARTS; i++) {
+    if (parts[i].bytes > UINT32_MAX)
+      return NULL;
+    total += room(parts[i].bytes);
+  }
+  unsigned char *file = total > SIZE_MAX ? NULL : calloc(1, (size_t)total);
+  if (!file)
+    return NULL;
+  memcpy(file, magic, sizeof magic);
+  put_number(file + AT_VERSION, RS_ENTRY_VERSION, 4);
+  put_number(file + AT_KEY, key_bytes, 4);
+  unsigned char *end = append(file + RS_ENTRY_HEADER, key, key_bytes);
+  for (int i = 0; i < RS_STORE_PARTS; i++) {
+    put_number(file + AT_PARTS + 4 * i, parts[i].bytes, 4);
+    end = append(end, parts[i].data, parts[i].bytes);
+  }
+  digest(file, (size_t)(end - file), end);
+  *bytes = (size_t)total;
+  return file;
+}
+
+const char *rs_entry_check_header(const unsigned char header[RS_ENTRY_HEADER], uint64_t file_bytes) {
+  if (memcmp(header, magic, sizeof magic) != 0)
+    return "not an entry of rowscan";
+  if (get_u32(header + AT_VERSION) != RS_ENTRY_VERSION)
+    return "of another format version";
+  uint64_t total = RS_ENTRY_HEADER + room(get_u32(header + AT_KEY)) + RS_ENTRY_DIGEST;
+  for (int i = 0; i < RS_STORE_PARTS; i++)
+    total += room(get_u32(header + AT_PARTS + 4 * i));
+  if (file_bytes < total)
+    return "truncated";
+  return file_bytes > total ? "longer than its header says" : NULL;
+}
+
+const char *rs_entry_decode(const unsigned char *file, size_t bytes, rs_decoded *decoded) {
+  const char *damage = bytes < RS_ENTRY_HEADER ? "truncated" : rs_entry_check_header(file, bytes);
+  if (damage)
+    return damage;
+  unsigned char expected[RS_ENTRY_DIGEST];
+  size_t digested = bytes - RS_ENTRY_DIGEST;
+  digest(file, digested, expected);
+  if (memcmp(file + digested, expected, sizeof expected) != 0)
+    return "its digest differs";
+
+  const unsigned char *at = file + RS_ENTRY_HEADER;
+  size_t key_bytes = get_u32(file + AT_KEY);
+  if (memchr(at, 0, key_bytes + 1) != at + key_bytes)
+    return "its key is not a text";
+  decoded->key = (const char *)at;
+  at += room(key_bytes);
+  for (int i = 0; i < RS_STORE_PARTS; i++) {
+    decoded->part[i] = (rs_part){at, get_u32(file + AT_PARTS + 4 * i)};
+    if (at[decoded->part[i].bytes] != 0)
+      return "a part does not end with a NUL";
+    at += room(decoded->part[i].bytes);
+  }
+  return NULL;
+}

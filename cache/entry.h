@@ -1,0 +1,39 @@
+/*
+ * entry.h - the bytes of an entry, written and read back; the grammar is in README.md
+ * SPDX-License-Identifier: MIT
+ *
+ * Pure functions: no file is touched here. They trust nothing in the bytes they read, a right digest included.
+ */
+#ifndef RS_ENTRY_H
+#define RS_ENTRY_H
+
+#include "store.h"
+
+enum {
+  RS_ENTRY_VERSION = 1, /* one more for every change of the format or of the names */
+  RS_ENTRY_HEADER = 32,
+  RS_ENTRY_ALIGN = 16,
+  RS_ENTRY_DIGEST = 16,
+  RS_ENTRY_NAME = 2 + 1 + 30 + 1 /* "ab/cdef..." and its NUL */
+};
+
+/* Where an entry's texts lie in the bytes that were decoded. */
+typedef struct rs_decoded {
+  const char *key;
+  rs_part part[RS_STORE_PARTS];
+} rs_decoded;
+
+/* The file name of a key below the store's directory, and 64 of its 128 bits as a number. */
+void rs_entry_name(const char *key, char name[RS_ENTRY_NAME]);
+uint64_t rs_entry_hash(const char *key);
+
+/* The whole file, to be freed; NULL: out of memory, or a text of 4 GB or more. */
+unsigned char *rs_entry_encode(const char *key, const rs_part parts[RS_STORE_PARTS], size_t *bytes);
+
+/* What is wrong with a header, given the size of its file; NULL: nothing. */
+const char *rs_entry_check_header(const unsigned char header[RS_ENTRY_HEADER], uint64_t file_bytes);
+
+/* What is wrong with a whole file; NULL: nothing, and *decoded is filled. */
+const char *rs_entry_decode(const unsigned char *file, size_t bytes, rs_decoded *decoded);
+
+#endif

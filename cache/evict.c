@@ -1,0 +1,146 @@
+/*
+ * evict.c - keeps the store within its bound
+ * SPDX-License-Identifier: MIT
+ *
+ * Nobody knows how much the store holds, for many processes write to it, and a survey of a full one takes longer than a
+ * compile. So they keep a ledger of what they have put since the last survey: a file that grows by a byte for each
+ * 4096, by appends, which need no lock. Whoever brings it to a sixteenth of the limit surveys. What is found above
+ * fifteen sixteenths goes down to fourteen: so the limit holds, and only one put of many pays.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "file.h"
+#include "inside.h"
+
+enum {
+  STALE_SECONDS = 3600, /* no put takes so long: the writer of such a temporary is gone */
+  UNIT = 4096           /* bytes put for a byte in the ledger; this file must stay small, and a put counts */
+};
+
+typedef struct candidate {
+  struct timespec used;
+  int64_t bytes;
+  char name[RS_ENTRY_NAME];
+} candidate;
+
+typedef struct survey {
+  candidate *list;
+  size_t count, room;
+  int64_t total;
+  bool failed; /* out of memory */
+} survey;
+
+int64_t rs_store_target(const rs_store *store) {
+  return store->options.limit_bytes - store->options.limit_bytes / 8;
+}
+
+static bool grow(survey *all) {
+  if (all->count < all->room)
+    return true;
+  size_t room = all->room ? 2 * all->room : 256;
+  candidate *list = realloc(all->list, room * sizeof *list);
+  if (!list)
+    return false;
+  all->list = list;
+  all->room = room;
+  return true;
+}
+
+static int survey_one(void *user, const rs_found *found) {
+  survey *all = user;
+  if (found->temporary) {
+    if (rs_file_age(&found->status) > STALE_SECONDS)
+      unlinkat(found->fan, found->file, 0);
+    return 0;
+  }
+  if (!grow(all)) {
+    all->failed = true;
+    return 1;
+  }
+  candidate *next = &all->list[all->count++];
+  next->used = found->status.st_mtim;
+  next->bytes = found->status.st_size;
+  memcpy(next->name, found->name, sizeof next->name);
+  all->total += next->bytes;
+  return 0;
+}
+
+static int by_use(const void *left, const void *right) {
+  const candidate *a = left, *b = right;
+  if (a->used.tv_sec != b->used.tv_sec)
+    return a->used.tv_sec < b->used.tv_sec ? -1 : 1;
+  if (a->used.tv_nsec != b->used.tv_nsec)
+    return a->used.tv_nsec < b->used.tv_nsec ? -1 : 1;
+  return strcmp(a->name, b->name);
+}
+
+/* What another process removed meanwhile is gone as well, but was not removed here. */
+static void evict(const rs_store *store, survey *all, int64_t *removed, int64_t *bytes) {
+  if (all->total <= store->options.limit_bytes - store->options.limit_bytes / 16)
+    return;
+  qsort(all->list, all->count, sizeof *all->list, by_use);
+  for (size_t i = 0; i < all->count && all->total > rs_store_target(store); i++) {
+    const candidate *oldest = &all->list[i];
+    bool done = unlinkat(store->dir, oldest->name, 0) == 0;
+    if (!done && errno != ENOENT)
+      continue;
+    all->total -= oldest->bytes;
+    *removed += done;
+    *bytes += done ? oldest->bytes : 0;
+  }
+  rs_store_say(store, RS_INFORMATION, "%s: %lld entries (%lld bytes) removed, least recently used first", store->path,
+               (long long)*removed, (long long)*bytes);
+}
+
+static bool survey_and_evict(const rs_store *store, int64_t *removed, int64_t *bytes) {
+  survey all = {0};
+  rs_walk(store, survey_one, &all);
+  if (!all.failed)
+    evict(store, &all, removed, bytes);
+  free(all.list);
+  return !all.failed;
+}
+
+static bool note(int fd, int64_t units) {
+  static const char zeros[64];
+  for (; units > 0; units -= (int64_t)sizeof zeros)
+    if (!rs_file_write(fd, zeros, units < (int64_t)sizeof zeros ? (size_t)units : sizeof zeros))
+      return false;
+  return true;
+}
+
+/* Adds to the ledger. Its first byte stands for the survey that it began with; what can't be noted is not forgotten. */
+static bool is_due(const rs_store *store, int64_t bytes) {
+  struct stat status;
+  const char *wrong;
+  int fd = rs_file_open(store->dir, "ledger", O_WRONLY | O_APPEND | O_CREAT, &status, &wrong);
+  if (fd < 0)
+    return true;
+  int64_t units = bytes / UNIT + 1;
+  bool noted = note(fd, units);
+  bool due = !noted || status.st_size == 0 || status.st_size > store->options.limit_bytes / 16 / UNIT - units;
+  if (due && ftruncate(fd, 1) != 0) /* before the survey, so that no put is missed */
+    rs_store_say(store, RS_WARNING, "%s/ledger: %m", store->path);
+  close(fd);
+  return due;
+}
+
+void rs_evict_after_put(const rs_store *store, int64_t bytes) {
+  int64_t removed = 0, removed_bytes = 0;
+  if (is_due(store, bytes))
+    survey_and_evict(store, &removed, &removed_bytes);
+}
+
+bool rs_store_prune(rs_store *store, int64_t *removed, int64_t *bytes) {
+  int64_t entries = 0, entry_bytes = 0;
+  bool done = survey_and_evict(store, &entries, &entry_bytes);
+  if (removed)
+    *removed = entries;
+  if (bytes)
+    *bytes = entry_bytes;
+  return done;
+}

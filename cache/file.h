@@ -1,0 +1,30 @@
+/*
+ * file.h - files and directories that may be trusted, read and written whole
+ * SPDX-License-Identifier: MIT
+ *
+ * What is opened here belongs to this user, is writable by no one else, and is what it should be: a directory or a
+ * regular file. Nothing blocks: a FIFO or a device is opened without waiting, seen, and closed.
+ */
+#ifndef RS_FILE_H
+#define RS_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+/*
+ * A descriptor, or -1 with errno set and, where errno does not tell it, *wrong saying why; else *wrong is NULL.
+ * `follow`: a symbolic link as the last component is followed, else it is an error. `flags` are those of open.
+ */
+int rs_dir_open(int at, const char *name, bool follow, const char **wrong);
+int rs_file_open(int dir, const char *name, int flags, struct stat *status, const char **wrong);
+
+/* All bytes or false; signals and short transfers are gone over. */
+bool rs_file_read(int fd, void *to, size_t bytes);
+bool rs_file_write(int fd, const void *from, size_t bytes);
+
+/* Seconds since the file was last written or touched; negative if that lies in the future. */
+int64_t rs_file_age(const struct stat *status);
+
+#endif

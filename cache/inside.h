@@ -1,0 +1,64 @@
+/*
+ * inside.h - what the files of the store share, and nobody else sees
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef RS_STORE_INSIDE_H
+#define RS_STORE_INSIDE_H
+
+#include <sys/stat.h>
+
+#include "entry.h"
+
+enum { RS_WARNING = 0, RS_INFORMATION = 1, RS_DEBUG = 2 };
+
+/* Names of temporaries begin so; README.md has all names. */
+#define RS_TEMPORARY "tmp-"
+enum { RS_TEMPORARY_NAME = 64 };
+
+/* Nothing in it changes while it is open. */
+struct rs_store {
+  rs_store_options options; /* completed; `dir` is not kept */
+  int dir;                  /* descriptor of the directory, -1 if there is none */
+  char *path;               /* NULL if there is none */
+  char why[1024];
+};
+
+/* store.c */
+void rs_store_say(const rs_store *store, int level, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* place.c: opens the directory, made if need be; *path is to be freed. -1: none, *path is NULL, `why` says why. */
+int rs_place_open(const char *dir, char **path, char *why, size_t room);
+
+/* walk.c: the directories of a store, "00" to "ff". */
+enum { RS_FANS = 256 };
+void rs_fan_name(int fan, char name[3]);
+
+/* walk.c: the directory of the entries whose names begin as `name` does; -1 with errno: none that may be used. */
+int rs_fan_open(const rs_store *store, const char *name);
+
+/* walk.c: calls `each` for every entry and temporary until it returns not 0. False: a directory can't be read. */
+typedef struct rs_found {
+  char name[3 + RS_TEMPORARY_NAME]; /* below the store's directory */
+  const char *file;                 /* below `fan` */
+  int fan;
+  bool temporary;
+  struct stat status; /* of the link, if it is a symbolic link */
+} rs_found;
+bool rs_walk(const rs_store *store, int (*each)(void *user, const rs_found *found), void *user);
+
+/* load.c: reads an entry and verifies all but its key. False: *damage says what is wrong; NULL: there is no entry. */
+typedef struct rs_loaded {
+  rs_decoded texts; /* these point into `memory`, which is to be freed */
+  void *memory;
+  struct stat status;
+} rs_loaded;
+bool rs_load(int fan, const char *file, rs_loaded *loaded, const char **damage);
+
+/* publish.c: makes a file appear as a whole or not at all. False: not kept, and errno says why. */
+bool rs_publish(int fan, const char *file, const void *bytes, size_t count);
+
+/* evict.c: the largest entry that is kept, and what eviction leaves; and what follows a put. */
+int64_t rs_store_target(const rs_store *store);
+void rs_evict_after_put(const rs_store *store, int64_t bytes);
+
+#endif

@@ -1,0 +1,184 @@
+/*
+ * place.c - which directory a store lives in
+ * SPDX-License-Identifier: MIT
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "file.h"
+#include "inside.h"
+
+/* What the places that were tried are not used for, one after the other. */
+typedef struct reasons {
+  char *text;
+  size_t room;
+} reasons;
+
+static void add_reason(reasons *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void add_reason(reasons *why, const char *format, ...) {
+  size_t length = strlen(why->text);
+  if (length > 0)
+    length += (size_t)snprintf(why->text + length, why->room - length, "; ");
+  if (length >= why->room)
+    return;
+  va_list list;
+  va_start(list, format);
+  vsnprintf(why->text + length, why->room - length, format, list);
+  va_end(list);
+}
+
+/*
+ * Makes a directory, if it is not there. Root makes none inside another user's: with `sudo` and the user's HOME, that
+ * would leave a cache that its user can't use.
+ */
+static bool make_directory(const char *path, uid_t *above, const char **wrong) {
+  struct stat status;
+  if (stat(path, &status) == 0) {
+    *above = status.st_uid;
+    return true;
+  }
+  if (errno != ENOENT)
+    return false;
+  if (geteuid() == 0 && *above != 0) {
+    *wrong = "not made, for the directory above it is another user's";
+    return false;
+  }
+  *above = geteuid();
+  return mkdir(path, 0700) == 0 || errno == EEXIST;
+}
+
+static bool make_directories(char *path, const char **wrong) {
+  struct stat status;
+  if (stat(*path == '/' ? "/" : ".", &status) != 0)
+    return false;
+  for (char *end = path + 1;; end++) {
+    if (*end && *end != '/')
+      continue;
+    char kept = *end;
+    *end = 0;
+    bool there = make_directory(path, &status.st_uid, wrong);
+    *end = kept;
+    if (!there || !kept)
+      return there;
+  }
+}
+
+/* The last component may be a symbolic link of this user, who may keep caches on another disk. */
+static bool is_own_link(const char *path) {
+  struct stat status;
+  return lstat(path, &status) == 0 && S_ISLNK(status.st_mode) && status.st_uid == geteuid();
+}
+
+static bool is_empty(int dir) {
+  int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *list = copy < 0 ? NULL : fdopendir(copy);
+  if (!list) {
+    if (copy >= 0)
+      close(copy);
+    return false;
+  }
+  int names = 0;
+  while (names <= 2 && readdir(list))
+    names++;
+  closedir(list);
+  return names <= 2;
+}
+
+/*
+ * Tells backup programs to leave the directory out. Only in one that was empty: someone may name a directory that holds
+ * more than this cache, and its backup must not end.
+ */
+static void tag(int dir) {
+  static const char text[] = "Signature: 8a477f597d28d172789f06886806bc55\n"
+                             "# This file marks a directory that rowscan can make anew: compiled kernels.\n"
+                             "# For information about cache directory tags see https://bford.info/cachedir/\n";
+  if (!is_empty(dir))
+    return;
+  int fd = openat(dir, "CACHEDIR.TAG", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0)
+    return;
+  if (!rs_file_write(fd, text, sizeof text - 1))
+    unlinkat(dir, "CACHEDIR.TAG", 0);
+  close(fd);
+}
+
+static int open_directory(char *path, reasons *why) {
+  const char *wrong = NULL;
+  int dir = -1;
+  if (make_directories(path, &wrong))
+    dir = rs_dir_open(AT_FDCWD, path, is_own_link(path), &wrong);
+  if (dir >= 0)
+    tag(dir);
+  else if (wrong)
+    add_reason(why, "%s: %s", path, wrong);
+  else
+    add_reason(why, "%s: %m", path);
+  return dir;
+}
+
+static int try_path(const char *base, const char *below, char **path, reasons *why) {
+  size_t length = strlen(base) + strlen(below);
+  *path = malloc(length + 1);
+  if (!*path) {
+    add_reason(why, "out of memory");
+    return -1;
+  }
+  snprintf(*path, length + 1, "%s%s", base, below);
+  /* A link with a slash behind it would be followed, whoever's it is. */
+  while (length > 1 && (*path)[length - 1] == '/')
+    (*path)[--length] = 0;
+  int dir = open_directory(*path, why);
+  if (dir < 0) {
+    free(*path);
+    *path = NULL;
+  }
+  return dir;
+}
+
+/* A variable is read by processes in many directories, and must name the same place in all of them. */
+static bool is_plain(const char *path) {
+  if (*path != '/')
+    return false;
+  for (const char *at = path; (at = strstr(at, "/..")) != NULL; at += 3)
+    if (at[3] == '/' || at[3] == 0)
+      return false;
+  return true;
+}
+
+static int try_variable(const char *name, const char *below, char **path, reasons *why, bool *any) {
+  const char *value = secure_getenv(name);
+  if (!value || !*value)
+    return -1;
+  *any = true;
+  if (is_plain(value))
+    return try_path(value, below, path, why);
+  add_reason(why, "%s=%s: not an absolute path without \"..\"", name, value);
+  return -1;
+}
+
+int rs_place_open(const char *dir, char **path, char *why_text, size_t room) {
+  reasons why = {why_text, room};
+  *path = NULL;
+  *why_text = 0;
+  if (dir && *dir)
+    return try_path(dir, "", path, &why);
+  static const char *const places[][2] = {
+      {"ROWSCAN_CACHE_DIR", ""},
+      {"XDG_CACHE_HOME", "/rowscan"},
+      {"HOME", "/.cache/rowscan"},
+  };
+  bool any = false;
+  int fd = -1;
+  for (size_t i = 0; fd < 0 && i < sizeof places / sizeof *places; i++)
+    fd = try_variable(places[i][0], places[i][1], path, &why, &any);
+  if (!any)
+    add_reason(&why, "none of ROWSCAN_CACHE_DIR, XDG_CACHE_HOME and HOME is set");
+  return fd;
+}

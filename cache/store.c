@@ -1,0 +1,167 @@
+/*
+ * store.c - bytes in, bytes out, by key text
+ * SPDX-License-Identifier: MIT
+ */
+#include "store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "file.h"
+#include "inside.h"
+
+enum { TOUCH_SECONDS = 3600 }; /* a hit sets the time of use again after this long */
+
+static const int64_t default_limit = (int64_t)256 << 20;
+
+void rs_store_say(const rs_store *store, int level, const char *format, ...) {
+  if (!store->options.log)
+    return;
+  char line[1024];
+  va_list list;
+  va_start(list, format);
+  vsnprintf(line, sizeof line, format, list);
+  va_end(list);
+  store->options.log(store->options.user, level, line);
+}
+
+static bool is_off(const rs_store_options *options) {
+  const char *value = secure_getenv("ROWSCAN_CACHE");
+  return options->off || (value && strcmp(value, "off") == 0);
+}
+
+static void open_place(rs_store *store, const char *dir) {
+  store->dir = rs_place_open(dir, &store->path, store->why, sizeof store->why);
+  if (!*store->why)
+    return;
+  if (store->dir < 0) {
+    rs_store_say(store, RS_WARNING, "nothing is kept on disk: %s", store->why);
+    return;
+  }
+  rs_store_say(store, RS_WARNING, "the cache is in %s: %s", store->path, store->why);
+  *store->why = 0;
+}
+
+rs_store *rs_store_open(const rs_store_options *options) {
+  rs_store *store = calloc(1, sizeof *store);
+  if (!store)
+    return NULL;
+  store->options = *options;
+  store->options.dir = NULL;
+  if (store->options.limit_bytes <= 0)
+    store->options.limit_bytes = default_limit;
+  store->dir = -1;
+  if (!is_off(options))
+    open_place(store, options->dir);
+  else
+    snprintf(store->why, sizeof store->why, "turned off by %s", options->off ? "the program" : "ROWSCAN_CACHE=off");
+  return store;
+}
+
+void rs_store_close(rs_store *store) {
+  if (!store)
+    return;
+  if (store->dir >= 0)
+    close(store->dir);
+  free(store->path);
+  free(store);
+}
+
+const char *rs_store_path(const rs_store *store) {
+  return store->path ? store->path : "";
+}
+
+const char *rs_store_why(const rs_store *store) {
+  return store->why;
+}
+
+int64_t rs_store_limit(const rs_store *store) {
+  return store->options.limit_bytes;
+}
+
+static void touch(int fan, const char *file, const struct stat *status) {
+  int64_t age = rs_file_age(status);
+  if (age > TOUCH_SECONDS || age < -TOUCH_SECONDS)
+    utimensat(fan, file, NULL, AT_SYMLINK_NOFOLLOW);
+}
+
+bool rs_store_get(rs_store *store, const char *key, rs_entry *entry) {
+  *entry = (rs_entry){0};
+  char name[RS_ENTRY_NAME];
+  rs_entry_name(key, name);
+  int fan = rs_fan_open(store, name);
+  if (fan < 0)
+    return false;
+  const char *file = name + 3, *damage = NULL;
+  rs_loaded loaded;
+  if (rs_load(fan, file, &loaded, &damage)) {
+    if (strcmp(loaded.texts.key, key) == 0) {
+      touch(fan, file, &loaded.status);
+      memcpy(entry->part, loaded.texts.part, sizeof entry->part);
+      entry->memory = loaded.memory;
+    } else {
+      damage = "it is another key's";
+      free(loaded.memory);
+    }
+  }
+  close(fan);
+  if (damage)
+    rs_store_say(store, RS_WARNING, "entry %s/%s is not used: %s", store->path, name, damage);
+  return entry->memory != NULL;
+}
+
+void rs_entry_free(rs_entry *entry) {
+  free(entry->memory);
+  *entry = (rs_entry){0};
+}
+
+static bool publish(const rs_store *store, const char *name, const void *bytes, size_t count) {
+  char fan_name[3] = {name[0], name[1], 0};
+  if (mkdirat(store->dir, fan_name, 0700) != 0 && errno != EEXIST)
+    return false;
+  int fan = rs_fan_open(store, name);
+  if (fan < 0)
+    return false;
+  bool kept = rs_publish(fan, name + 3, bytes, count);
+  int error = errno;
+  close(fan);
+  errno = error;
+  return kept;
+}
+
+bool rs_store_put(rs_store *store, const char *key, const rs_part parts[RS_STORE_PARTS]) {
+  if (store->dir < 0)
+    return false;
+  size_t bytes;
+  unsigned char *file = rs_entry_encode(key, parts, &bytes);
+  if (!file)
+    return false;
+  char name[RS_ENTRY_NAME];
+  rs_entry_name(key, name);
+  bool kept = false;
+  if ((uint64_t)bytes > (uint64_t)rs_store_target(store))
+    errno = EFBIG;
+  else
+    kept = publish(store, name, file, bytes);
+  if (!kept)
+    rs_store_say(store, RS_WARNING, "entry %s/%s is not kept: %m", store->path, name);
+  free(file);
+  if (kept)
+    rs_evict_after_put(store, (int64_t)bytes);
+  return kept;
+}
+
+void rs_store_remove(rs_store *store, const char *key) {
+  char name[RS_ENTRY_NAME];
+  rs_entry_name(key, name);
+  int fan = rs_fan_open(store, name);
+  if (fan < 0)
+    return;
+  unlinkat(fan, name + 3, 0);
+  close(fan);
+}

@@ -1,0 +1,107 @@
+/*
+ * store.h - bytes in, bytes out, by key text: entries on disk that many processes share
+ * SPDX-License-Identifier: MIT
+ *
+ * A store never makes its user fail: a damaged, foreign or vanished entry is a miss, and what can't be written is not
+ * kept. Knows libc and xxHash; nothing of CUDA. The format of an entry, and all that is promised, is in README.md.
+ * All calls may be made from many threads and processes at once, but none while the store is closed.
+ */
+#ifndef RS_STORE_H
+#define RS_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct rs_store rs_store;
+
+enum { RS_STORE_PARTS = 4 };
+
+/* The payload of an entry: RS_STORE_PARTS byte strings. Empty parts are {NULL or anything, 0}. */
+typedef struct rs_part {
+  const void *data;
+  size_t bytes;
+} rs_part;
+
+/*
+ * What rs_store_get returns: parts point into `memory`; rs_entry_free frees all. Each part starts on 16 bytes and is
+ * followed by a NUL byte that it does not count.
+ */
+typedef struct rs_entry {
+  rs_part part[RS_STORE_PARTS];
+  void *memory;
+} rs_entry;
+
+typedef struct rs_store_options {
+  const char *dir;     /* this one or none; NULL or "": $ROWSCAN_CACHE_DIR, else $XDG_CACHE_HOME/rowscan, else
+                          ~/.cache/rowscan, the first that can be used */
+  bool off;            /* as if no directory were usable; ROWSCAN_CACHE=off does the same */
+  int64_t limit_bytes; /* <= 0: 256 MB */
+  void *user;
+  void (*log)(void *user, int level, const char *message); /* level: 0 warning, 1 information, 2 debug; may be NULL */
+} rs_store_options;
+
+/*
+ * Opens the store, and makes its directory if it is not there. If none is usable it stands open, empty, and keeps
+ * nothing. NULL: out of memory.
+ */
+rs_store *rs_store_open(const rs_store_options *options);
+void rs_store_close(rs_store *store);
+
+/* The directory, or "" if there is none, with the reason in rs_store_why (else ""). They live as long as the store. */
+const char *rs_store_path(const rs_store *store);
+const char *rs_store_why(const rs_store *store);
+int64_t rs_store_limit(const rs_store *store);
+
+/* Reads the entry of a key; false: a miss, and *entry is empty. */
+bool rs_store_get(rs_store *store, const char *key, rs_entry *entry);
+void rs_entry_free(rs_entry *entry);
+
+/*
+ * Publishes an entry, atomically, in place of one that is there, and evicts the least recently used while over the
+ * limit. false: not kept; an entry of more than seven eighths of the limit never is.
+ */
+bool rs_store_put(rs_store *store, const char *key, const rs_part parts[RS_STORE_PARTS]);
+
+/* Removes one entry, e.g. because what is in it was rejected. */
+void rs_store_remove(rs_store *store, const char *key);
+
+/*
+ * Only an optimisation: tries to be the one process and thread that makes an entry. Waits up to milliseconds for
+ * whoever has the key; whoever waited may find the entry there, so ask for it again after this. Never fails: locks that
+ * don't work (network file systems) count as taken by nobody. Each acquired lock is released once, held or not.
+ */
+typedef struct rs_store_lock {
+  int fd; /* -1: not held */
+} rs_store_lock;
+rs_store_lock rs_store_acquire(rs_store *store, const char *key, int milliseconds);
+void rs_store_release(rs_store_lock lock);
+
+typedef struct rs_store_item {
+  const char *name; /* below the store's path */
+  const char *key;  /* NULL if damaged */
+  int64_t bytes;
+  int64_t used;       /* seconds since 1970; the entry was used within the hour that follows */
+  const char *damage; /* what is wrong with it; NULL if nothing */
+} rs_store_item;
+
+/*
+ * Reads and verifies every entry, in no order; a visit that returns not 0 ends it. The strings live until visit
+ * returns. false: a directory of the store can't be read or is not to be trusted; the others were visited. An empty
+ * store, or one without a directory, has no entries to visit: true.
+ */
+bool rs_store_visit(rs_store *store, int (*visit)(void *user, const rs_store_item *item), void *user);
+
+/* Entries that a visit would find, and their bytes, without reading them. false: as above. */
+bool rs_store_count(rs_store *store, int64_t *entries, int64_t *bytes);
+
+/* Removes every entry and temporary and says how many entries and bytes that were. false: something could not be. */
+bool rs_store_clear(rs_store *store, int64_t *removed, int64_t *bytes);
+
+/*
+ * What a put does now and then, done now: sweeps temporaries that were left behind and, if the store is close to its
+ * limit, evicts the least recently used. Says how many entries and bytes were removed. false: out of memory.
+ */
+bool rs_store_prune(rs_store *store, int64_t *removed, int64_t *bytes);
+
+#endif

@@ -1,0 +1,80 @@
+/*
+ * walk.c - goes through the directories of a store
+ * SPDX-License-Identifier: MIT
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "file.h"
+#include "inside.h"
+
+void rs_fan_name(int fan, char name[3]) {
+  snprintf(name, 3, "%02x", (unsigned)fan & 0xff);
+}
+
+int rs_fan_open(const rs_store *store, const char *name) {
+  errno = ENOENT;
+  if (store->dir < 0)
+    return -1;
+  char fan[3] = {name[0], name[1], 0};
+  const char *wrong;
+  int fd = rs_dir_open(store->dir, fan, false, &wrong);
+  if (fd >= 0 || errno == ENOENT)
+    return fd;
+  int error = errno;
+  if (wrong)
+    rs_store_say(store, RS_WARNING, "%s/%s is not used: %s", store->path, fan, wrong);
+  else
+    rs_store_say(store, RS_WARNING, "%s/%s is not used: %m", store->path, fan);
+  errno = error;
+  return -1;
+}
+
+/* What does not look like a name of ours is not ours, and is left alone. */
+static bool is_ours(const char *file, bool *temporary) {
+  size_t length = strlen(file);
+  *temporary = strncmp(file, RS_TEMPORARY, strlen(RS_TEMPORARY)) == 0;
+  return *temporary ? length < RS_TEMPORARY_NAME
+                    : length == RS_ENTRY_NAME - 4 && strspn(file, "0123456789abcdef") == length;
+}
+
+static int walk_fan(DIR *list, const char *fan, int (*each)(void *user, const rs_found *found), void *user) {
+  rs_found found = {.fan = dirfd(list)};
+  int end = 0;
+  for (struct dirent *at; !end && (at = readdir(list)) != NULL;) {
+    if (!is_ours(at->d_name, &found.temporary))
+      continue;
+    if (fstatat(found.fan, at->d_name, &found.status, AT_SYMLINK_NOFOLLOW) != 0)
+      continue; /* it vanished */
+    snprintf(found.name, sizeof found.name, "%.2s/%.*s", fan, RS_TEMPORARY_NAME - 1, at->d_name);
+    found.file = found.name + 3;
+    end = each(user, &found);
+  }
+  return end;
+}
+
+bool rs_walk(const rs_store *store, int (*each)(void *user, const rs_found *found), void *user) {
+  bool complete = true;
+  for (int i = 0, end = 0; i < RS_FANS && !end; i++) {
+    char fan[3];
+    rs_fan_name(i, fan);
+    int fd = rs_fan_open(store, fan);
+    if (fd < 0) {
+      complete = complete && errno == ENOENT;
+      continue;
+    }
+    DIR *list = fdopendir(fd);
+    if (list) {
+      end = walk_fan(list, fan, each, user);
+      closedir(list);
+    } else {
+      complete = false;
+      close(fd);
+    }
+  }
+  return complete;
+}
