@@ -1,0 +1,268 @@
+/*
+ * rows.c - where the rows of one run lie in memory
+ * SPDX-License-Identifier: MIT
+ */
+#include "rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "status.h"
+#include "types.h"
+
+static rowscan_status need(const char *field, const void *pointer) {
+  return pointer ? ROWSCAN_OK : rs_fail(ROWSCAN_BAD_ARGUMENT, "field '%s': NULL, but there are elements", field);
+}
+
+/* An address must be a multiple of its element's size; kernels and the host engine rely on it. */
+static rowscan_status aligned(const char *field, const void *pointer, rowscan_type type) {
+  if ((uintptr_t)pointer % rowscan_type_bytes(type) == 0)
+    return ROWSCAN_OK;
+  return rs_fail(ROWSCAN_BAD_ARGUMENT, "field '%s': %p is not aligned to an element of %s", field, pointer,
+                 rowscan_type_name(type));
+}
+
+static rowscan_status check_pointers(const rs_rows *rows, const rowscan_spec *spec) {
+  rowscan_status status = ROWSCAN_OK;
+  if (rows->count > 0 && spec->length > 0) {
+    status = need("in", rows->in);
+    if (!status)
+      status = need("out", rows->out);
+    if (!status && spec->mask_mode)
+      status = need("mask", rows->mask);
+  }
+  if (!status)
+    status = aligned("in", rows->in, spec->in);
+  if (!status)
+    status = aligned("out", rows->out, spec->out);
+  if (!status && spec->mask_mode)
+    status = aligned("mask", rows->mask, spec->mask_type);
+  if (!status)
+    status = aligned("init", rows->init, spec->acc);
+  if (!status)
+    status = aligned("totals", rows->totals, spec->acc);
+  return status;
+}
+
+/* Elements of a row and steps between them, where the caller gave none: dense, C order. */
+static void dense_strides(int64_t *strides, const rowscan_spec *spec, const int64_t *shape) {
+  int rank = spec->row_rank;
+  int64_t step = 1;
+  if (spec->layout == ROWSCAN_LAYOUT_COLUMNS) {
+    strides[rank - 1] = 1;
+    step = shape[rank - 1];
+    strides[rank] = step;
+    step *= spec->length;
+    rank--;
+  } else {
+    strides[rank] = 1;
+    step = spec->length;
+  }
+  for (int d = rank - 1; d >= 0; d--) {
+    strides[d] = step;
+    step *= shape[d];
+  }
+}
+
+static void set_strides(int64_t *stride, int64_t *step, const int64_t *given, const int64_t *dense, int rank) {
+  const int64_t *from = given ? given : dense;
+  memcpy(stride, from, (size_t)rank * sizeof *stride);
+  *step = from[rank];
+}
+
+static rowscan_status set_shape(rs_rows *rows, const rowscan_spec *spec, const rowscan_args *args) {
+  rows->rank = spec->row_rank;
+  if (!args->row_shape && rows->rank > 1)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "args: field 'row_shape': NULL, but the spec's row_rank is %d", rows->rank);
+  if (args->rows < 0)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "args: field 'rows': %lld is negative", (long long)args->rows);
+  rows->count = 1;
+  for (int d = 0; d < rows->rank; d++) {
+    rows->shape[d] = args->row_shape ? args->row_shape[d] : args->rows;
+    if (rows->shape[d] < 0)
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "args: field 'row_shape': element %d, %lld, is negative", d,
+                     (long long)rows->shape[d]);
+    if (__builtin_mul_overflow(rows->count, rows->shape[d], &rows->count))
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "args: field 'row_shape': the product is over 2^63");
+  }
+  if (args->row_shape && args->rows && args->rows != rows->count)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "args: field 'rows': %lld, but row_shape has %lld", (long long)args->rows,
+                   (long long)rows->count);
+  return ROWSCAN_OK;
+}
+
+rowscan_status rs_rows_from_args(rs_rows *rows, const rowscan_spec *spec, const rowscan_args *args) {
+  if (args->size != sizeof *args)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "args: field 'size': %zu; use ROWSCAN_ARGS or set sizeof(rowscan_args), %zu",
+                   args->size, sizeof *args);
+  rowscan_status status = set_shape(rows, spec, args);
+  if (status)
+    return status;
+  rows->in = args->in;
+  rows->out = args->out;
+  rows->mask = spec->mask_mode ? args->mask : NULL;
+  rows->init = args->init;
+  rows->totals = args->totals;
+  int64_t dense[RS_MAX_ROW_RANK + 1];
+  if (!args->in_strides || !args->out_strides || (rows->mask && !args->mask_strides))
+    dense_strides(dense, spec, rows->shape);
+  set_strides(rows->in_stride, &rows->in_step, args->in_strides, dense, rows->rank);
+  set_strides(rows->out_stride, &rows->out_step, args->out_strides, dense, rows->rank);
+  if (rows->mask) {
+    set_strides(rows->mask_stride, &rows->mask_step, args->mask_strides, dense, rows->rank);
+  } else {
+    memset(rows->mask_stride, 0, (size_t)rows->rank * sizeof *rows->mask_stride);
+    rows->mask_step = 0;
+  }
+  int64_t number = 1;
+  for (int d = rows->rank - 1; d >= 0; d--) {
+    rows->row_stride[d] = number;
+    number *= rows->shape[d];
+  }
+  return check_pointers(rows, spec);
+}
+
+/* ---- problems ---------------------------------------------------------------------------------------------------- */
+
+/* One dimension of the rows, with its stride in every array. */
+typedef struct dimension {
+  int64_t size, in, out, mask, row;
+} dimension;
+
+static rowscan_status check_problem(const rowscan_problem *problem) {
+  if (problem->size != sizeof *problem)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT,
+                   "problem: field 'size': %zu; use ROWSCAN_PROBLEM or set sizeof(rowscan_problem), %zu", problem->size,
+                   sizeof *problem);
+  if (problem->rank < 1 || problem->rank > RS_MAX_ROW_RANK + 1)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "problem: field 'rank': %d is not in 1 .. %d", problem->rank,
+                   RS_MAX_ROW_RANK + 1);
+  if (problem->dim < -problem->rank || problem->dim >= problem->rank)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "problem: field 'dim': %d is not in %d .. %d", problem->dim, -problem->rank,
+                   problem->rank - 1);
+  if (!problem->shape)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "problem: field 'shape': NULL");
+  int64_t elements = 1;
+  for (int d = 0; d < problem->rank; d++) {
+    if (problem->shape[d] < 0)
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "problem: field 'shape': element %d, %lld, is negative", d,
+                     (long long)problem->shape[d]);
+    if (problem->shape[d] && __builtin_mul_overflow(elements, problem->shape[d], &elements))
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "problem: field 'shape': the product is over 2^63");
+  }
+  return ROWSCAN_OK;
+}
+
+static void problem_strides(int64_t *strides, const rowscan_tensor *tensor, const rowscan_problem *problem) {
+  int64_t step = 1;
+  for (int d = problem->rank - 1; d >= 0; d--) {
+    strides[d] = tensor->strides ? tensor->strides[d] : step;
+    step *= problem->shape[d];
+  }
+}
+
+static int64_t distance(int64_t stride) {
+  return stride < 0 ? -stride : stride;
+}
+
+/* Rows that are neighbours in the output come together; among equals those that are neighbours in the input. */
+static int by_stride(const void *left, const void *right) {
+  const dimension *a = left, *b = right;
+  int64_t x = distance(a->out), y = distance(b->out);
+  if (x == y) {
+    x = distance(a->in);
+    y = distance(b->in);
+  }
+  if (x == y) {
+    x = a->row;
+    y = b->row;
+  }
+  return x < y ? 1 : x > y ? -1 : 0;
+}
+
+static bool joins(const dimension *outer, const dimension *inner) {
+  return outer->in == inner->in * inner->size && outer->out == inner->out * inner->size &&
+         outer->mask == inner->mask * inner->size && outer->row == inner->row * inner->size;
+}
+
+static int join(dimension *dims, int count) {
+  int kept = 0;
+  for (int d = 0; d < count; d++) {
+    if (kept && joins(&dims[kept - 1], &dims[d])) {
+      int64_t size = dims[kept - 1].size * dims[d].size;
+      dims[kept - 1] = dims[d];
+      dims[kept - 1].size = size;
+    } else {
+      dims[kept++] = dims[d];
+    }
+  }
+  return kept;
+}
+
+/* Whether the rows lie side by side, closer to one another than the elements of one row. */
+static rowscan_layout layout_of(const rs_rows *rows, int64_t length) {
+  int last = rows->rank - 1;
+  if (rows->count <= 1 || length <= 1)
+    return ROWSCAN_LAYOUT_ROWS;
+  int64_t steps = distance(rows->in_step) + distance(rows->out_step);
+  int64_t strides = distance(rows->in_stride[last]) + distance(rows->out_stride[last]);
+  return strides < steps ? ROWSCAN_LAYOUT_COLUMNS : ROWSCAN_LAYOUT_ROWS;
+}
+
+rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const rowscan_problem *problem) {
+  rowscan_status status = check_problem(problem);
+  if (status)
+    return status;
+  int dim = problem->dim < 0 ? problem->dim + problem->rank : problem->dim;
+  rowscan_spec wanted = {.size = sizeof wanted,
+                         .op = problem->op,
+                         .in = problem->in.type,
+                         .out = problem->out.type,
+                         .acc = problem->acc,
+                         .mask_type = problem->mask.type,
+                         .mask_mode = problem->mask_mode,
+                         .flags = problem->flags,
+                         .length = problem->shape[dim]};
+  if ((status = rs_spec_read(spec, &wanted)))
+    return status;
+
+  int64_t in[RS_MAX_ROW_RANK + 1], out[RS_MAX_ROW_RANK + 1], mask[RS_MAX_ROW_RANK + 1] = {0};
+  problem_strides(in, &problem->in, problem);
+  problem_strides(out, &problem->out, problem);
+  if (spec->mask_mode)
+    problem_strides(mask, &problem->mask, problem);
+
+  *rows = (rs_rows){.in = problem->in.data,
+                    .out = problem->out.data,
+                    .mask = spec->mask_mode ? problem->mask.data : NULL,
+                    .init = problem->init,
+                    .totals = problem->totals,
+                    .count = 1,
+                    .in_step = in[dim],
+                    .out_step = out[dim],
+                    .mask_step = mask[dim]};
+  dimension dims[RS_MAX_ROW_RANK + 1];
+  int count = 0;
+  for (int d = problem->rank - 1; d >= 0; d--) {
+    if (d == dim)
+      continue;
+    if (problem->shape[d] != 1)
+      dims[count++] = (dimension){problem->shape[d], in[d], out[d], mask[d], rows->count};
+    rows->count *= problem->shape[d];
+  }
+  qsort(dims, (size_t)count, sizeof *dims, by_stride);
+  count = join(dims, count);
+  if (count == 0)
+    dims[count++] = (dimension){.size = 1};
+  rows->rank = count;
+  for (int d = 0; d < count; d++) {
+    rows->shape[d] = dims[d].size;
+    rows->in_stride[d] = dims[d].in;
+    rows->out_stride[d] = dims[d].out;
+    rows->mask_stride[d] = dims[d].mask;
+    rows->row_stride[d] = dims[d].row;
+  }
+  spec->layout = layout_of(rows, spec->length);
+  spec->row_rank = rows->rank;
+  return check_pointers(rows, spec);
+}

@@ -1,0 +1,432 @@
+/*
+ * rowscan.h - prefix scans along one dimension of a tensor, on NVIDIA GPUs and on the CPU
+ * SPDX-License-Identifier: MIT
+ *
+ * A tensor is seen as rows: a row is the `length` elements along the scanned dimension at one position of all the
+ * others. A *spec* is what a kernel is specialised to (operator, types, flags, length, layout); the number of rows, the
+ * pointers and the strides are run-time arguments. A *plan* is a spec made ready in a *context*, which binds one GPU or
+ * the CPU. See README.md for a program of 15 lines.
+ *
+ * Bits. The result depends on the row alone, never on the batch, the device, the engine or the run. The elements of a
+ * row x[0..N) are combined in this order, for an operator o:
+ *   - an aligned block of 2^b elements starts at a multiple of 2^b; its total is T(left half) o T(right half);
+ *   - P(k), the prefix of k elements, is a left fold over the aligned blocks that make up [0, k), largest first; with
+ * an initial value, the fold starts from it;
+ *   - inclusive(i) = P(i + 1), exclusive(i) = P(i), the total of a row is P(N); reverse is the same on the row read
+ *     backwards.
+ * P(0) without an initial value is the identity of the operator: +0 for a sum, 1 for a product. A NaN may differ from
+ * another NaN in sign and payload; everything else is equal bit for bit.
+ *
+ * Structs that a caller fills start with `.size`; a field left zero takes its default. The macros ROWSCAN_OPTIONS,
+ * ROWSCAN_SPEC, ROWSCAN_ARGS and ROWSCAN_PROBLEM make such a struct and set `.size`. (C only; in C++ set the fields.)
+ *
+ * Threads. Different contexts share nothing. All calls on one context or plan may be made from many threads at once,
+ * but a context or plan must not be used while it is closed or destroyed.
+ *
+ * Errors. A call that fails returns a status other than ROWSCAN_OK and leaves its outputs as they were; what went
+ * wrong, with the name of the field and its value, is in rowscan_last_error(). The library never prints and never
+ * aborts.
+ */
+#ifndef ROWSCAN_H
+#define ROWSCAN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define ROWSCAN_API __attribute__((visibility("default")))
+#define ROWSCAN_CHECKED __attribute__((warn_unused_result))
+#define ROWSCAN_NONNULL(...) __attribute__((nonnull(__VA_ARGS__)))
+#else
+#define ROWSCAN_API
+#define ROWSCAN_CHECKED
+#define ROWSCAN_NONNULL(...)
+#endif
+
+struct CUstream_st; /* the driver's CUstream is a pointer to this */
+typedef struct rowscan_context rowscan_context;
+typedef struct rowscan_plan rowscan_plan;
+
+/* ---- enumerations ------------------------------------------------------------------------------------------------ */
+
+typedef enum rowscan_status {
+  ROWSCAN_OK = 0,
+  ROWSCAN_BAD_ARGUMENT,   /* a field is out of range or contradicts another */
+  ROWSCAN_UNSUPPORTED,    /* a valid request that rowscan does not serve */
+  ROWSCAN_OUT_OF_MEMORY,  /* host or device memory */
+  ROWSCAN_NO_DRIVER,      /* libcuda.so.1 is not there or too old */
+  ROWSCAN_NO_DEVICE,      /* there is no such GPU */
+  ROWSCAN_NO_COMPILER,    /* NVRTC is needed and is not there, or does not know the architecture */
+  ROWSCAN_COMPILE_FAILED, /* NVRTC rejected the generated source: a bug in rowscan */
+  ROWSCAN_CUDA_FAILED,    /* a call of the CUDA driver failed */
+  ROWSCAN_CACHE_FAILED    /* a call that is about the cache itself failed; never returned where compiling can serve */
+} rowscan_status;
+
+typedef enum rowscan_engine {
+  ROWSCAN_ENGINE_AUTO = 0, /* cuda where there is a GPU, else host */
+  ROWSCAN_ENGINE_CUDA,
+  ROWSCAN_ENGINE_HOST
+} rowscan_engine;
+
+typedef enum rowscan_op { ROWSCAN_SUM = 0, ROWSCAN_PROD } rowscan_op;
+
+typedef enum rowscan_type {
+  ROWSCAN_TYPE_DEFAULT = 0,
+  ROWSCAN_F16,
+  ROWSCAN_BF16,
+  ROWSCAN_F32,
+  ROWSCAN_F64,
+  ROWSCAN_I8,
+  ROWSCAN_U8,
+  ROWSCAN_I16,
+  ROWSCAN_U16,
+  ROWSCAN_I32,
+  ROWSCAN_U32,
+  ROWSCAN_I64,
+  ROWSCAN_U64,
+  ROWSCAN_BOOL /* one byte; every value but 0 is true, and counts as 1 */
+} rowscan_type;
+
+typedef enum rowscan_mask_mode {
+  ROWSCAN_MASK_NONE = 0,
+  ROWSCAN_MASK_SELECT,  /* where the mask is 0, the element is replaced by the identity: a NaN there is gone */
+  ROWSCAN_MASK_MULTIPLY /* the element is multiplied by the mask, in the accumulator type: a NaN stays */
+} rowscan_mask_mode;
+
+/* How the rows lie in memory: which kernels a plan holds. Either serves any strides; the wrong one is slow. */
+typedef enum rowscan_layout {
+  ROWSCAN_LAYOUT_ROWS = 0, /* [rows..., length]: the elements of a row are neighbours */
+  ROWSCAN_LAYOUT_COLUMNS   /* [rows..., length, inner]: neighbouring rows are neighbours, element by element */
+} rowscan_layout;
+
+typedef enum rowscan_regime {
+  ROWSCAN_REGIME_AUTO = 0,
+  ROWSCAN_REGIME_ROW,   /* a block of threads a row */
+  ROWSCAN_REGIME_SHORT, /* several rows a block of threads */
+  ROWSCAN_REGIME_LONG,  /* many blocks of threads a row */
+  ROWSCAN_REGIME_COLUMN /* a thread a row */
+} rowscan_regime;
+
+/* Flags of a spec, or-ed. */
+#define ROWSCAN_EXCLUSIVE 1u /* element i of the output leaves out element i of the input */
+#define ROWSCAN_REVERSE 2u   /* from the last element to the first */
+
+/* ---- library ----------------------------------------------------------------------------------------------------- */
+
+/* "major.minor.patch" of the library. */
+ROWSCAN_API const char *rowscan_version(void);
+
+/* "ROWSCAN_OK", ...; never NULL. */
+ROWSCAN_API const char *rowscan_status_name(rowscan_status status);
+
+/* "f32", "bool", ..., and the other way: ROWSCAN_TYPE_DEFAULT for an unknown name. Bytes of one element, 0 for none. */
+ROWSCAN_API const char *rowscan_type_name(rowscan_type type);
+ROWSCAN_API rowscan_type rowscan_type_by_name(const char *name) ROWSCAN_NONNULL(1);
+ROWSCAN_API size_t rowscan_type_bytes(rowscan_type type);
+
+/* "sum", ..., and the other way: -1 for an unknown name. "row", "short", "long", "column". */
+ROWSCAN_API const char *rowscan_op_name(rowscan_op op);
+ROWSCAN_API int rowscan_op_by_name(const char *name) ROWSCAN_NONNULL(1);
+ROWSCAN_API const char *rowscan_regime_name(rowscan_regime regime);
+
+/*
+ * The story of the last call that failed in this thread: what was asked, which field, which value, what the driver or
+ * the compiler said (with the numbered source). Valid until the next call that fails in this thread; "" before the
+ * first.
+ */
+ROWSCAN_API const char *rowscan_last_error(void);
+
+/* ---- contexts ---------------------------------------------------------------------------------------------------- */
+
+typedef enum rowscan_log_level { ROWSCAN_LOG_WARNING = 0, ROWSCAN_LOG_INFO, ROWSCAN_LOG_DEBUG } rowscan_log_level;
+
+typedef struct rowscan_options {
+  size_t size;
+  rowscan_engine engine;
+  int device;            /* ordinal of the GPU; default 0 */
+  int threads;           /* of the host engine; default: one for each processor this process may use */
+  const char *nvrtc;     /* file name of the NVRTC library; default: $ROWSCAN_NVRTC, else the places in README.md */
+  const char *cache_dir; /* default: $ROWSCAN_CACHE_DIR, else $XDG_CACHE_HOME/rowscan, else ~/.cache/rowscan */
+  int cache_off;         /* not 0: keep nothing on disk; $ROWSCAN_CACHE=off does the same */
+  int64_t cache_limit;   /* bytes the cache may hold on disk; default 256 MB */
+  size_t staging_bytes;  /* of rowscan_scan_host on a GPU: memory for pieces on the GPU; default a quarter of what is
+                            free */
+  void *user;            /* handed to the callbacks */
+  void (*log)(void *user, rowscan_log_level level, const char *message); /* default none; may be called by any thread */
+  void (*progress)(void *user, int64_t done_bytes, int64_t total_bytes); /* of rowscan_scan_host; default none */
+} rowscan_options;
+
+#define ROWSCAN_OPTIONS(...) (&(rowscan_options){.size = sizeof(rowscan_options), __VA_ARGS__})
+
+/*
+ * Opens a context. On a GPU it retains the device's primary context, the one that the CUDA runtime and frameworks use.
+ * options may be NULL. Errors: BAD_ARGUMENT, NO_DRIVER, NO_DEVICE (not with ENGINE_AUTO), OUT_OF_MEMORY, CUDA_FAILED.
+ */
+ROWSCAN_API rowscan_status rowscan_open(rowscan_context **context, const rowscan_options *options) ROWSCAN_CHECKED
+    ROWSCAN_NONNULL(1);
+
+/* Closes a context; NULL is nothing. Plans must be destroyed before. Does not wait for runs on the GPU. */
+ROWSCAN_API void rowscan_close(rowscan_context *context);
+
+/* The engine that the context ended up with: CUDA or HOST. */
+ROWSCAN_API rowscan_engine rowscan_context_engine(const rowscan_context *context) ROWSCAN_NONNULL(1);
+
+/* ---- specs and plans --------------------------------------------------------------------------------------------- */
+
+typedef struct rowscan_spec {
+  size_t size;
+  rowscan_op op;
+  rowscan_type in;        /* default f32 */
+  rowscan_type out;       /* default: the input's if floating, u64 for unsigned, i64 for signed integers and bool */
+  rowscan_type acc;       /* accumulator, see rowscan_spec_complete */
+  rowscan_type mask_type; /* bool, u8 or the input's; default bool */
+  rowscan_mask_mode mask_mode; /* default: no mask */
+  unsigned flags;              /* ROWSCAN_EXCLUSIVE | ROWSCAN_REVERSE */
+  int64_t length;              /* elements of a row, >= 0 */
+  rowscan_layout layout;
+  int row_rank;          /* dimensions that number the rows, 1 to 63; default 1 for LAYOUT_ROWS, 2 for COLUMNS */
+  rowscan_regime regime; /* force one; default: chosen from the spec and, run by run, from the number of rows */
+} rowscan_spec;
+
+#define ROWSCAN_SPEC(...) (&(rowscan_spec){.size = sizeof(rowscan_spec), __VA_ARGS__})
+
+/*
+ * Checks a spec and replaces each default by what it stands for.
+ *   Accumulator: for floating outputs f32 for f16, bf16, f32, bool and integers of 8 and 16 bits, f64 for f64 and
+ *   integers of 32 and 64 bits (so that every element but those of i64 and u64 is exact); the caller may ask for f64.
+ *   For integer outputs it is the output type, and wraps. There is one rounding, from the accumulator to the output.
+ *   Outputs: a floating input has floating outputs only, and no output is bool.
+ * Errors: BAD_ARGUMENT, UNSUPPORTED.
+ */
+ROWSCAN_API rowscan_status rowscan_spec_complete(rowscan_spec *spec) ROWSCAN_CHECKED ROWSCAN_NONNULL(1);
+
+/*
+ * Makes a spec ready: on a GPU reads the kernels from the cache or compiles them, and loads them.
+ * Errors: BAD_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY, NO_COMPILER, COMPILE_FAILED, CUDA_FAILED.
+ */
+ROWSCAN_API rowscan_status rowscan_plan_create(rowscan_plan **plan, rowscan_context *context,
+                                               const rowscan_spec *spec) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 2, 3);
+
+/*
+ * The same for an architecture ("sm_90") that need not be present: a plan to look at, not to run. Needs no GPU and no
+ * driver. Errors as above.
+ */
+ROWSCAN_API rowscan_status rowscan_plan_compile(rowscan_plan **plan, rowscan_context *context, const rowscan_spec *spec,
+                                                const char *arch) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 2, 3, 4);
+
+/* NULL is nothing. Runs of the plan on the GPU must have finished. */
+ROWSCAN_API void rowscan_plan_destroy(rowscan_plan *plan);
+
+/*
+ * What a run works on. Pointers are device pointers on a GPU, host pointers on the host, aligned to their element.
+ * Strides are in elements, in the order [row dimensions..., scanned dimension]; any sign, 0 in inputs and masks repeats
+ * an element. NULL strides: dense in C order, with the scanned dimension last (LAYOUT_ROWS) or last but one (COLUMNS).
+ * `out` may be the same as `in`, with the same strides and element size; else it must not overlap any other array, nor
+ * itself. init and totals are dense, one element of the accumulator type a row, rows in C order.
+ */
+typedef struct rowscan_args {
+  size_t size;
+  const void *in;
+  void *out;
+  const void *mask;            /* needed if the spec has a mask mode */
+  const void *init;            /* initial value of each row; default none */
+  void *totals;                /* total of each row, unrounded; default not written */
+  int64_t rows;                /* number of rows; with row_shape: 0 or its product */
+  const int64_t *row_shape;    /* [row_rank]; may be NULL if row_rank is 1 */
+  const int64_t *in_strides;   /* [row_rank + 1] */
+  const int64_t *out_strides;  /* [row_rank + 1] */
+  const int64_t *mask_strides; /* [row_rank + 1] */
+  void *workspace;             /* device memory of this run's own; default one of the plan's, see below */
+  size_t workspace_bytes;
+} rowscan_args;
+
+#define ROWSCAN_ARGS(...) (&(rowscan_args){.size = sizeof(rowscan_args), __VA_ARGS__})
+
+/*
+ * Runs a plan: on a GPU queues it on `stream` (NULL: the default stream) and returns; on the host works and returns
+ * when done. Never compiles, allocates or synchronises. May be called under stream capture.
+ *
+ * Workspace. A plan whose info says workspace_bytes > 0 needs that much scratch memory when the rows are fewer than the
+ * GPU's multiprocessors. It owns a few of them: runs on more streams than it owns wait for one another on the GPU; a
+ * run under capture takes one for as long as the plan lives, shared with later runs on the same stream in the same
+ * capture. A run with a workspace of its own (args) needs none of that.
+ *
+ * Errors: BAD_ARGUMENT; UNSUPPORTED (a plan of rowscan_plan_compile); OUT_OF_MEMORY (all workspaces belong to captured
+ * graphs); CUDA_FAILED.
+ */
+ROWSCAN_API rowscan_status rowscan_plan_run(rowscan_plan *plan, const rowscan_args *args,
+                                            struct CUstream_st *stream) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 2);
+
+/* What a plan is made of. A plan on a GPU holds one module for each regime that its number of rows may ask for. */
+typedef struct rowscan_plan_info {
+  size_t size;
+  rowscan_spec spec;      /* completed */
+  int modules;            /* 0 on the host */
+  size_t workspace_bytes; /* see rowscan_plan_run */
+} rowscan_plan_info;
+
+typedef struct rowscan_module_info {
+  size_t size;
+  rowscan_regime regime;
+  char arch[16];    /* "sm_90" */
+  int threads;      /* of a block */
+  int registers;    /* of a thread; this and the next three: the most of the module's kernels */
+  int shared_bytes; /* static shared memory of a block */
+  int local_bytes;  /* local memory of a thread */
+  int spill_bytes;  /* registers spilled to local memory, stores and loads */
+  size_t ptx_bytes;
+  size_t cubin_bytes;
+  double build_ms;      /* reading the cache, or compiling */
+  int cached;           /* not 0: came from the cache */
+  const char *geometry; /* "threads=1024 vector=4 chunks=4": the tile, in words; lives as long as the plan */
+  const char *source;   /* generated CUDA source */
+  const char *ptx;      /* NUL-terminated; ptx_bytes counts without it */
+  const void *cubin;
+} rowscan_module_info;
+
+#define ROWSCAN_INFO(type)                                                                                             \
+  { .size = sizeof(type) }
+
+/* Fills info, whose .size is set. Errors: BAD_ARGUMENT (module is not in 0 .. modules-1). */
+ROWSCAN_API rowscan_status rowscan_plan_info_get(const rowscan_plan *plan, rowscan_plan_info *info) ROWSCAN_CHECKED
+    ROWSCAN_NONNULL(1, 2);
+ROWSCAN_API rowscan_status rowscan_plan_module(const rowscan_plan *plan, int module,
+                                               rowscan_module_info *info) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 3);
+
+/* Architectures that the NVRTC at hand knows, as numbers (90 for sm_90), ascending; *count: room in, number out. */
+ROWSCAN_API rowscan_status rowscan_archs(rowscan_context *context, int *archs, int *count) ROWSCAN_CHECKED
+    ROWSCAN_NONNULL(1, 2, 3);
+
+/*
+ * The generated sources of a spec for an architecture, without compiling: module 0, 1, ... until BAD_ARGUMENT. Free the
+ * text with rowscan_free. Needs no NVRTC.
+ */
+ROWSCAN_API rowscan_status rowscan_source(const rowscan_spec *spec, const char *arch, int module,
+                                          char **source) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 2, 4);
+ROWSCAN_API void rowscan_free(void *memory);
+
+/* ---- one call ---------------------------------------------------------------------------------------------------- */
+
+typedef struct rowscan_tensor {
+  void *data; /* element [0, ..., 0]; inputs and masks are not written */
+  rowscan_type type;
+  const int64_t *strides; /* [rank], in elements; NULL: dense, C order */
+} rowscan_tensor;
+
+/* A scan along one dimension of tensors of any rank and any strides; nothing is copied to straighten them. */
+typedef struct rowscan_problem {
+  size_t size;
+  rowscan_op op;
+  unsigned flags;
+  int rank;             /* 1 to 64 */
+  int dim;              /* scanned dimension, -rank to rank - 1 */
+  const int64_t *shape; /* [rank], of all tensors; each >= 0 */
+  rowscan_tensor in;
+  rowscan_tensor out;
+  rowscan_tensor mask; /* needed if mask_mode is set */
+  rowscan_mask_mode mask_mode;
+  rowscan_type acc;
+  const void *init; /* accumulator type, dense over `shape` without `dim`, C order; default none */
+  void *totals;     /* likewise */
+} rowscan_problem;
+
+#define ROWSCAN_PROBLEM(...) (&(rowscan_problem){.size = sizeof(rowscan_problem), __VA_ARGS__})
+
+/*
+ * Scans tensors that the context's engine can reach: device memory on a GPU, queued on `stream`; host memory on the
+ * host. The plan is made by the first call of its kind and kept in the context. Errors: those of plan_create and
+ * plan_run.
+ */
+ROWSCAN_API rowscan_status rowscan_scan(rowscan_context *context, const rowscan_problem *problem,
+                                        struct CUstream_st *stream) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 2);
+
+/*
+ * Scans tensors in host memory with either engine, and returns when done. On a GPU they travel in pieces through pinned
+ * memory, copies and kernels overlapped, and may be larger than the GPU's memory, single rows too; the bits are the
+ * same.
+ */
+ROWSCAN_API rowscan_status rowscan_scan_host(rowscan_context *context, const rowscan_problem *problem) ROWSCAN_CHECKED
+    ROWSCAN_NONNULL(1, 2);
+
+/* ---- devices ----------------------------------------------------------------------------------------------------- */
+
+typedef struct rowscan_device_info {
+  size_t size;
+  char name[128];
+  char arch[16]; /* "sm_90" */
+  int multiprocessors;
+  int64_t memory_bytes;
+  int64_t l2_bytes;
+  int shared_bytes; /* the most shared memory a block may have */
+  double peak_gbs;  /* 10^9 bytes a second of device memory by its clock and width; 0 if not told */
+} rowscan_device_info;
+
+/* Number of GPUs; 0 with NO_DRIVER where there is no driver. */
+ROWSCAN_API rowscan_status rowscan_device_count(int *count) ROWSCAN_CHECKED ROWSCAN_NONNULL(1);
+ROWSCAN_API rowscan_status rowscan_device_get(int device, rowscan_device_info *info) ROWSCAN_CHECKED ROWSCAN_NONNULL(2);
+
+/* ---- measuring --------------------------------------------------------------------------------------------------- */
+
+typedef struct rowscan_timing {
+  size_t size;
+  double scan_ms;  /* medians over interleaved repetitions */
+  double copy_ms;  /* a copy on the same engine of as many bytes as the scan reads and writes, half each */
+  int64_t bytes;   /* that the scan must read and write */
+  int64_t wrong;   /* elements whose bits differ from the host engine's; checked on a sample of whole rows */
+  int64_t checked; /* elements compared */
+  rowscan_regime regime;
+  char geometry[96];
+} rowscan_timing;
+
+/*
+ * Times a spec on `rows` dense rows (for LAYOUT_COLUMNS: `outer` x `inner`, rows = outer * inner) of random numbers in
+ * memory of its own, against a copy of the same bytes, and checks what it timed. Buffers rotate when they would fit in
+ * the GPU's L2 cache. repeat: repetitions, 0 for a sensible number. Errors: those of plan_create and plan_run.
+ */
+ROWSCAN_API rowscan_status rowscan_measure(rowscan_context *context, const rowscan_spec *spec, int64_t outer,
+                                           int64_t inner, int repeat, rowscan_timing *timing) ROWSCAN_CHECKED
+    ROWSCAN_NONNULL(1, 2, 6);
+
+/* ---- the cache on disk ------------------------------------------------------------------------------------------- */
+
+typedef struct rowscan_cache_info {
+  size_t size;
+  const char *path; /* "" if there is none: nothing is kept on disk; lives as long as the context */
+  const char *why;  /* why there is none, else "" */
+  int64_t entries;
+  int64_t bytes;
+  int64_t limit_bytes;
+  int64_t hits; /* this and the next two: of this context */
+  int64_t misses;
+  int64_t compiles;
+} rowscan_cache_info;
+
+typedef struct rowscan_cache_entry {
+  size_t size;
+  const char *name; /* file name below the cache's path */
+  const char *key;  /* canonical text, one field=value a line; NULL if damaged */
+  int64_t bytes;
+  int64_t used;       /* last use, seconds since 1970 */
+  const char *damage; /* what is wrong with it; NULL if nothing */
+} rowscan_cache_entry;
+
+ROWSCAN_API rowscan_status rowscan_cache_info_get(rowscan_context *context, rowscan_cache_info *info) ROWSCAN_CHECKED
+    ROWSCAN_NONNULL(1, 2);
+
+/* Calls visit for each entry, read and verified; stops early if it returns not 0. Strings live until visit returns. */
+ROWSCAN_API rowscan_status rowscan_cache_visit(rowscan_context *context,
+                                               int (*visit)(void *user, const rowscan_cache_entry *entry),
+                                               void *user) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 2);
+
+/* Removes all entries; *removed and *bytes say how many. Errors: CACHE_FAILED. */
+ROWSCAN_API rowscan_status rowscan_cache_clear(rowscan_context *context, int64_t *removed,
+                                               int64_t *bytes) ROWSCAN_CHECKED ROWSCAN_NONNULL(1);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

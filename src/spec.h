@@ -1,0 +1,22 @@
+/*
+ * spec.h - a normalised problem: every field filled, checked, and its canonical text
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef RS_SPEC_H
+#define RS_SPEC_H
+
+#include "rowscan.h"
+#include "text.h"
+
+enum { RS_MAX_ROW_RANK = 63 };
+
+/* Copies the caller's struct (of its own .size) and completes it. */
+rowscan_status rs_spec_read(rowscan_spec *spec, const rowscan_spec *from);
+
+/* Adds the spec as canonical text, one field=value a line, in a fixed order. */
+void rs_spec_text(const rowscan_spec *spec, rs_text *text);
+
+/* "inclusive sum of f32 along rows of 32768, f32 out": for messages and the first line of generated sources. */
+void rs_spec_describe(const rowscan_spec *spec, rs_text *text);
+
+#endif

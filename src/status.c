@@ -1,0 +1,49 @@
+/*
+ * status.c - how a failure is told
+ * SPDX-License-Identifier: MIT
+ */
+#include "status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static _Thread_local char story[16384];
+
+rowscan_status rs_fail(rowscan_status status, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  vsnprintf(story, sizeof story, format, list);
+  va_end(list);
+  return status;
+}
+
+const char *rowscan_last_error(void) {
+  return story;
+}
+
+const char *rowscan_status_name(rowscan_status status) {
+  static const char *const names[] = {
+      [ROWSCAN_OK] = "ROWSCAN_OK",
+      [ROWSCAN_BAD_ARGUMENT] = "ROWSCAN_BAD_ARGUMENT",
+      [ROWSCAN_UNSUPPORTED] = "ROWSCAN_UNSUPPORTED",
+      [ROWSCAN_OUT_OF_MEMORY] = "ROWSCAN_OUT_OF_MEMORY",
+      [ROWSCAN_NO_DRIVER] = "ROWSCAN_NO_DRIVER",
+      [ROWSCAN_NO_DEVICE] = "ROWSCAN_NO_DEVICE",
+      [ROWSCAN_NO_COMPILER] = "ROWSCAN_NO_COMPILER",
+      [ROWSCAN_COMPILE_FAILED] = "ROWSCAN_COMPILE_FAILED",
+      [ROWSCAN_CUDA_FAILED] = "ROWSCAN_CUDA_FAILED",
+      [ROWSCAN_CACHE_FAILED] = "ROWSCAN_CACHE_FAILED",
+  };
+  return (unsigned)status < sizeof names / sizeof *names ? names[status] : "unknown status";
+}
+
+void rs_log_write(const rs_log *log, rowscan_log_level level, const char *format, ...) {
+  if (!log || !log->call)
+    return;
+  char line[1024];
+  va_list list;
+  va_start(list, format);
+  vsnprintf(line, sizeof line, format, list);
+  va_end(list);
+  log->call(log->user, level, line);
+}

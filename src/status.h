@@ -1,0 +1,22 @@
+/*
+ * status.h - how a failure is told: a status, and its story in this thread's rowscan_last_error()
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef RS_STATUS_H
+#define RS_STATUS_H
+
+#include "rowscan.h"
+
+/* Records the story and returns `status`, so that a failure is one line: return rs_fail(ROWSCAN_..., "...", ...). */
+rowscan_status rs_fail(rowscan_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Where a context's log goes. A NULL log, or one without a callback, is silent. */
+typedef struct rs_log {
+  void (*call)(void *user, rowscan_log_level level, const char *message);
+  void *user;
+} rs_log;
+
+void rs_log_write(const rs_log *log, rowscan_log_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

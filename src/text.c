@@ -1,0 +1,62 @@
+/*
+ * text.c - a string that grows
+ * SPDX-License-Identifier: MIT
+ */
+#include "text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool reserve(rs_text *text, size_t more) {
+  if (text->failed)
+    return false;
+  if (text->length + more + 1 > text->room) {
+    size_t room = 2 * (text->length + more + 1);
+    char *data = realloc(text->data, room);
+    if (!data) {
+      text->failed = true;
+      return false;
+    }
+    text->data = data;
+    text->room = room;
+  }
+  return true;
+}
+
+void rs_text_append(rs_text *text, const char *bytes, size_t length) {
+  if (!reserve(text, length))
+    return;
+  memcpy(text->data + text->length, bytes, length);
+  text->length += length;
+  text->data[text->length] = 0;
+}
+
+void rs_text_add(rs_text *text, const char *format, ...) {
+  va_list list, again;
+  va_start(list, format);
+  va_copy(again, list);
+  int length = vsnprintf(NULL, 0, format, list);
+  if (length < 0)
+    text->failed = true;
+  else if (reserve(text, (size_t)length)) {
+    vsnprintf(text->data + text->length, (size_t)length + 1, format, again);
+    text->length += (size_t)length;
+  }
+  va_end(again);
+  va_end(list);
+}
+
+void rs_text_numbered(rs_text *text, const char *source) {
+  for (int line = 1; *source; line++) {
+    size_t length = strcspn(source, "\n");
+    rs_text_add(text, "%4d  %.*s\n", line, (int)length, source);
+    source += length + (source[length] == '\n');
+  }
+}
+
+void rs_text_free(rs_text *text) {
+  free(text->data);
+  *text = (rs_text){0};
+}

@@ -1,0 +1,70 @@
+/*
+ * types.c - the table of element types and the table of operators
+ * SPDX-License-Identifier: MIT
+ */
+#include "types.h"
+
+#include <string.h>
+
+static const struct {
+  const char *name;
+  size_t bytes;
+  rs_kind kind;
+} types[] = {
+#define X(enumerator, name, bytes, kind) [enumerator] = {#name, bytes, kind},
+    RS_TYPES(X)
+#undef X
+};
+
+static const struct {
+  const char *name, *kernel;
+} ops[] = {
+#define X(enumerator, name, kernel) [enumerator] = {#name, #kernel},
+    RS_OPS(X)
+#undef X
+};
+
+enum { TYPES = sizeof types / sizeof *types, OPS = sizeof ops / sizeof *ops };
+
+rs_kind rs_type_kind(rowscan_type type) {
+  return (unsigned)type < TYPES ? types[type].kind : RS_NO_KIND;
+}
+
+const char *rowscan_type_name(rowscan_type type) {
+  return rs_type_kind(type) ? types[type].name : type == ROWSCAN_TYPE_DEFAULT ? "default" : "unknown";
+}
+
+size_t rowscan_type_bytes(rowscan_type type) {
+  return rs_type_kind(type) ? types[type].bytes : 0;
+}
+
+rowscan_type rowscan_type_by_name(const char *name) {
+  for (int type = 0; type < TYPES; type++)
+    if (types[type].name && !strcmp(types[type].name, name))
+      return (rowscan_type)type;
+  return ROWSCAN_TYPE_DEFAULT;
+}
+
+bool rs_op_valid(rowscan_op op) {
+  return (unsigned)op < OPS;
+}
+
+const char *rs_op_kernel(rowscan_op op) {
+  return ops[op].kernel;
+}
+
+const char *rowscan_op_name(rowscan_op op) {
+  return rs_op_valid(op) ? ops[op].name : "unknown";
+}
+
+int rowscan_op_by_name(const char *name) {
+  for (int op = 0; op < OPS; op++)
+    if (!strcmp(ops[op].name, name))
+      return op;
+  return -1;
+}
+
+const char *rowscan_regime_name(rowscan_regime regime) {
+  static const char *const names[] = {"auto", "row", "short", "long", "column"};
+  return (unsigned)regime < sizeof names / sizeof *names ? names[regime] : "unknown";
+}
