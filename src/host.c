@@ -1,0 +1,303 @@
+/*
+ * host.c - the host engine: the same scans on the CPU, on all cores, with the same bits
+ * SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE
+#include "host.h"
+
+#include <fenv.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host_ops.h"
+#include "host_pool.h"
+#include "host_test.h"
+#include "host_work.h"
+#include "status.h"
+
+enum {
+  SEGMENT = 32,          /* from so many neighbours on, a tile of columns leaves off where they end */
+  NARROW_BYTES = 1024,   /* tiles of columns are not made narrower than this to have one for every thread */
+  SHORT_ROW = 64,        /* rows up to this length are scanned side by side even if they don't lie so */
+  PIECE = 1 << 16,       /* elements of a piece, and of a chunk of whole tiles: at home in an L2 cache */
+  STREAM_BYTES = 256,    /* lines of the output shorter than this are not written past the caches */
+  LAST_CACHE = 32 << 20, /* bytes, where the system does not tell */
+};
+
+struct rs_host {
+  rs_pool *pool;
+  const rs_isa *isa;
+  int64_t cache_bytes; /* of the last level */
+};
+
+/* ---- what is scanned --------------------------------------------------------------------------------------------- */
+
+static rs_wide wide_of(rowscan_type acc) {
+  if (rs_type_kind(acc) == RS_FLOAT)
+    return acc == ROWSCAN_F64 ? RS_WIDE_f64 : RS_WIDE_f32;
+  return rowscan_type_bytes(acc) == 8 ? RS_WIDE_u64 : RS_WIDE_u32;
+}
+
+static int64_t wide_bytes(rs_wide wide) {
+  return wide == RS_WIDE_f64 || wide == RS_WIDE_u64 ? 8 : 4;
+}
+
+/* Whether elements of a type are accumulators as they are. */
+static bool same(rowscan_type type, rs_wide wide) {
+  bool floating = rs_type_kind(type) == RS_FLOAT, wide_floating = wide == RS_WIDE_f32 || wide == RS_WIDE_f64;
+  return floating == wide_floating && (int64_t)rowscan_type_bytes(type) == wide_bytes(wide);
+}
+
+static uint64_t constant(rs_wide wide, double value) {
+  uint64_t bits = 0;
+  switch (wide) {
+#define X(name, c)                                                                                                     \
+  case RS_WIDE_##name:                                                                                                 \
+    memcpy(&bits, &(c){(c)value}, sizeof(c));                                                                          \
+    break;
+    RS_WIDES(X)
+#undef X
+  default:
+    break;
+  }
+  return bits;
+}
+
+static void drop_dimension(rs_rows *r, int d) {
+  r->rank--;
+  for (; d < r->rank; d++) {
+    r->shape[d] = r->shape[d + 1];
+    r->in_stride[d] = r->in_stride[d + 1];
+    r->out_stride[d] = r->out_stride[d + 1];
+    r->mask_stride[d] = r->mask_stride[d + 1];
+    r->row_stride[d] = r->row_stride[d + 1];
+  }
+}
+
+/* Whether dimension d only continues the next one. */
+static bool continues(const rs_rows *r, int d) {
+  int64_t n = r->shape[d + 1];
+  return r->in_stride[d] == n * r->in_stride[d + 1] && r->out_stride[d] == n * r->out_stride[d + 1] &&
+         r->mask_stride[d] == n * r->mask_stride[d + 1] && r->row_stride[d] == n * r->row_stride[d + 1];
+}
+
+static void join_dimensions(rs_rows *r) {
+  for (int d = r->rank - 1; d >= 0 && r->rank > 1; d--) {
+    if (r->shape[d] == 1) {
+      drop_dimension(r, d);
+    } else if (d + 1 < r->rank && continues(r, d)) {
+      r->shape[d + 1] *= r->shape[d];
+      drop_dimension(r, d);
+    }
+  }
+}
+
+static rs_array make_array(const rs_run *s, const void *data, rowscan_type type, int64_t step) {
+  int64_t bytes = (int64_t)rowscan_type_bytes(type), last = s->spec->length - 1;
+  int log2 = bytes ? __builtin_ctzll((unsigned long long)bytes) : 0;
+  rs_array a = {(char *)data, type, bytes, step, log2, same(type, s->wide)};
+  if (data && s->spec->flags & ROWSCAN_REVERSE && last > 0) {
+    a.data += last * step * bytes;
+    a.step = -step;
+  }
+  return a;
+}
+
+static void describe(rs_run *s, const rs_isa *isa, const rowscan_spec *spec, const rs_rows *rows) {
+  static const struct {
+    double neutral, identity;
+  } ops[] = {
+#define X(enumerator, name, kernel) [enumerator] = {rs_neutral_##name, rs_identity_##name},
+      RS_OPS(X)
+#undef X
+  };
+  s->isa = isa;
+  s->spec = spec;
+  s->wide = wide_of(spec->acc);
+  s->size = wide_bytes(s->wide);
+  s->acc_bytes = (int64_t)rowscan_type_bytes(spec->acc);
+  s->neutral = constant(s->wide, ops[spec->op].neutral);
+  s->identity = constant(s->wide, ops[spec->op].identity);
+  s->rows = *rows;
+  if (!spec->mask_mode)
+    memset(s->rows.mask_stride, 0, sizeof s->rows.mask_stride);
+  join_dimensions(&s->rows);
+  int last = s->rows.rank - 1;
+  s->stride[RS_IN] = s->rows.in_stride[last];
+  s->stride[RS_OUT] = s->rows.out_stride[last];
+  s->stride[RS_MASK] = s->rows.mask_stride[last];
+  s->stride[RS_OWN] = s->rows.row_stride[last];
+  s->part[RS_IN] = make_array(s, rows->in, spec->in, rows->in_step);
+  s->part[RS_OUT] = make_array(s, rows->out, spec->out, rows->out_step);
+  s->part[RS_MASK] =
+      make_array(s, rows->mask, spec->mask_mode ? spec->mask_type : ROWSCAN_TYPE_DEFAULT, rows->mask_step);
+  bool floating = rs_type_kind(spec->mask_type) == RS_FLOAT;
+  s->mask_bits = floating ? (1ull << (8 * s->part[RS_MASK].bytes - 1)) - 1 : ~0ull;
+}
+
+/* ---- how it is cut ----------------------------------------------------------------------------------------------- */
+
+static int64_t magnitude(int64_t x) {
+  return x < 0 ? -x : x;
+}
+
+static int64_t least(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+static int64_t ceil_div(int64_t a, int64_t b) {
+  return a / b + (a % b != 0);
+}
+
+/* Whether rows lie within one another's steps. */
+static bool woven(int64_t stride, int64_t step) {
+  return stride && magnitude(stride) < magnitude(step);
+}
+
+/* Which rows make a strip, and which make a tile. */
+static void choose_tiles(rs_run *s, int threads) {
+  const rs_rows *r = &s->rows;
+  int64_t neighbours = r->shape[r->rank - 1], lanes = s->isa->vector_bytes / s->size, widest = s->size;
+  bool apart = neighbours == 1 || !(woven(s->stride[RS_IN], r->in_step) || woven(s->stride[RS_OUT], r->out_step));
+  s->columns = r->count >= 8 && (apart ? s->spec->length <= SHORT_ROW : neighbours >= 8);
+  s->segment = s->columns && !apart && neighbours >= SEGMENT ? neighbours : r->count;
+  for (rs_part p = RS_IN; p <= RS_MASK; p++)
+    widest = s->part[p].bytes > widest ? s->part[p].bytes : widest;
+  if (s->columns) {
+    int64_t rows = (apart ? RS_LINE_BYTES : RS_TILE_BYTES) / s->size;
+    while (apart && rows > lanes && rows * s->spec->length * widest > RS_PANEL_BYTES)
+      rows /= 2; /* a panel holds whole rows */
+    while (rows * s->size > NARROW_BYTES && r->count / rows < threads)
+      rows /= 2;
+    s->tile_rows = least(rows, s->segment);
+    s->strip_rows = least(RS_LINE_BYTES / s->size, s->tile_rows);
+    s->width = ceil_div(s->strip_rows, lanes) * lanes;
+  } else {
+    s->tile_rows = apart ? 1 : least(neighbours, RS_STRIPS);
+    s->strip_rows = s->width = 1;
+  }
+  s->segment_tiles = ceil_div(s->segment, s->tile_rows);
+  s->tiles = s->segment_tiles * (r->count / s->segment);
+  s->panel = RS_PANEL_BYTES / widest;
+  while (s->panel * s->width * widest > RS_PANEL_BYTES)
+    s->panel /= 2;
+}
+
+/* Whether tiles are cut, and how many make a chunk of work. */
+static void choose_chunks(rs_run *s, int threads) {
+  int64_t length = s->spec->length > 0 ? s->spec->length : 1;
+  s->chunk_tiles = length < PIECE / s->tile_rows ? ceil_div(PIECE, length * s->tile_rows) : 1;
+  s->piece = PIECE;
+  while (s->piece > s->panel && s->piece * s->tile_rows > PIECE)
+    s->piece /= 2;
+  int64_t rounds = ceil_div(s->tiles, threads);
+  bool idle = 4 * rounds * threads > 5 * s->tiles; /* a fifth of the threads' time */
+  s->pieces = idle ? ceil_div(length, s->piece) : 1;
+}
+
+/* Writing past the caches pays where the output would not stay in them, was not read just now, and comes in long lines.
+ */
+static void choose_stream(rs_run *s, int64_t cache_bytes) {
+  const rs_array *in = &s->part[RS_IN], *out = &s->part[RS_OUT];
+  double bytes = (double)s->rows.count * (double)s->spec->length * (double)(in->bytes + out->bytes);
+  int64_t length = s->spec->length, line = s->columns ? s->strip_rows : length;
+  if (s->columns && s->stride[RS_OUT] == length)
+    line *= length; /* dense short rows */
+  s->stream = bytes > (double)cache_bytes && in->data != out->data && line * out->bytes >= STREAM_BYTES;
+}
+
+/* ---- a run ------------------------------------------------------------------------------------------------------- */
+
+/* The caller may round otherwise, or flush subnormals; the bits must not depend on it. */
+static void enter(fenv_t *environment) {
+  fegetenv(environment);
+  fesetenv(FE_DFL_ENV);
+}
+
+void rs_host_run(rs_host *host, const rowscan_spec *spec, const rs_rows *rows) {
+  int threads = rs_pool_threads(host->pool);
+  rs_run s = {0};
+  fenv_t environment;
+  if (rows->count <= 0)
+    return;
+  describe(&s, host->isa, spec, rows);
+  choose_tiles(&s, threads);
+  choose_chunks(&s, threads);
+  choose_stream(&s, host->cache_bytes);
+  enter(&environment);
+  rs_seat *seat = rs_pool_enter(host->pool);
+  s.chain = &seat->chain;
+  if (s.pieces == 1)
+    rs_pool_run(host->pool, seat, ceil_div(s.tiles, s.chunk_tiles), rs_run_tiles, &s);
+  else
+    rs_pool_run(host->pool, seat, s.tiles * s.pieces, rs_run_piece, &s);
+  rs_pool_leave(host->pool, seat);
+  fesetenv(&environment);
+}
+
+void rs_host_combine(const rowscan_spec *spec, void *out, const void *a, const void *b) {
+  rs_run s = {.isa = rs_isa_at(0), .spec = spec, .wide = wide_of(spec->acc)};
+  uint64_t x, y;
+  fenv_t environment;
+  s.size = wide_bytes(s.wide);
+  s.acc_bytes = (int64_t)rowscan_type_bytes(spec->acc);
+  rs_load_acc(&s, &x, a);
+  rs_load_acc(&s, &y, b);
+  enter(&environment);
+  s.isa->combine[spec->op][s.wide](&x, &x, &y);
+  fesetenv(&environment);
+  rs_save_acc(&s, out, &x);
+}
+
+/* ---- open and close ---------------------------------------------------------------------------------------------- */
+
+static int processors(void) {
+  cpu_set_t set;
+  if (!sched_getaffinity(0, sizeof set, &set))
+    return CPU_COUNT(&set);
+  long online = sysconf(_SC_NPROCESSORS_ONLN);
+  return online > 0 ? (int)online : 1;
+}
+
+static int64_t last_cache(void) {
+  long bytes = 0;
+#ifdef _SC_LEVEL3_CACHE_SIZE
+  bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+#endif
+  return bytes > 0 ? bytes : LAST_CACHE;
+}
+
+rowscan_status rs_host_open(rs_host **host, int threads) {
+  if (threads <= 0)
+    threads = processors();
+  rs_host *h = malloc(sizeof *h);
+  rs_pool *pool = rs_pool_open(threads, sizeof(rs_seat));
+  if (!h || !pool) {
+    free(h);
+    rs_pool_close(pool);
+    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "host engine: no memory for %d threads", threads);
+  }
+  *h = (rs_host){.pool = pool, .cache_bytes = last_cache()};
+  for (int level = 0; rs_isa_at(level); level++)
+    h->isa = rs_isa_at(level);
+  *host = h;
+  return ROWSCAN_OK;
+}
+
+void rs_host_close(rs_host *host) {
+  if (!host)
+    return;
+  rs_pool_close(host->pool);
+  free(host);
+}
+
+int rs_host_threads(const rs_host *host) {
+  return rs_pool_threads(host->pool);
+}
+
+void rs_host_force(rs_host *host, const rs_isa *isa, int64_t cache_bytes) {
+  host->isa = isa;
+  host->cache_bytes = cache_bytes;
+}
