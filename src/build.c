@@ -1,0 +1,358 @@
+/*
+ * build.c - source to PTX and CUBIN: asks the cache, else NVRTC
+ * SPDX-License-Identifier: MIT
+ *
+ * An entry holds PTX, CUBIN and the facts (facts.h). Who finds none becomes, or waits for, the one thread that makes
+ * the binary: a `build` in the builder's list. It stays there for the threads that wait for it, and longer if the store
+ * did not keep it.
+ */
+#include "build.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "compile.h"
+#include "key.h"
+
+enum { PTX, CUBIN, FACTS, PARTS };
+_Static_assert((int)PARTS <= (int)RS_STORE_PARTS, "the store takes all parts");
+
+enum { ALIGNMENT = 16 };
+
+/* What the builder keeps if the store doesn't: a few megabytes at most, for entries of 12 KB to 100 KB. */
+enum { MOST_KEPT = 64 };
+
+/* For another process that compiles: a cold one takes half a second, and a machine may be busy with many. */
+enum { WAIT_MILLISECONDS = 3000 };
+
+typedef struct build {
+  struct build *next; /* older */
+  char *key;
+  bool fresh, done;
+  int users; /* threads that hold a pointer to it; nobody frees it before they are gone */
+
+  /* The maker's alone, until `done` is set. */
+  bool kept; /* here, because the store did not */
+  rowscan_status status;
+  char *story; /* of a failure; NULL: out of memory for it */
+  rs_binary binary;
+} build;
+
+struct rs_builder {
+  rs_store *store;
+  rs_nvrtc *nvrtc;
+  rs_log log;
+  pthread_mutex_t lock; /* of all that follows */
+  pthread_cond_t done;
+  build *builds; /* newest first */
+  rs_builder_counts counts;
+};
+
+/* ---- binaries ---------------------------------------------------------------------------------------------------- */
+
+/* False: it is not an entry of ours, whatever its checksum says. */
+static bool read_entry(rs_binary *binary, const rs_entry *entry) {
+  rs_facts facts;
+  const rs_part *part = entry->part;
+  if (!part[PTX].bytes || !part[CUBIN].bytes || !part[FACTS].bytes || !rs_facts_parse(&facts, part[FACTS].data))
+    return false;
+  *binary = (rs_binary){.entry = *entry,
+                        .ptx = part[PTX].data,
+                        .cubin = part[CUBIN].data,
+                        .ptx_bytes = part[PTX].bytes,
+                        .cubin_bytes = part[CUBIN].bytes,
+                        .registers = facts.registers,
+                        .shared_bytes = facts.shared_bytes,
+                        .local_bytes = facts.local_bytes,
+                        .spill_bytes = facts.spill_bytes};
+  return true;
+}
+
+/* A copy in one piece of memory, as the store hands entries out. */
+static bool copy_binary(rs_binary *copy, const rs_part parts[RS_STORE_PARTS]) {
+  size_t room = 0;
+  for (int i = 0; i < RS_STORE_PARTS; i++)
+    room += (parts[i].bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT;
+  rs_entry entry = {.memory = calloc(1, room)};
+  if (!entry.memory)
+    return false;
+  char *to = entry.memory;
+  for (int i = 0; i < RS_STORE_PARTS; i++) {
+    entry.part[i] = (rs_part){to, parts[i].bytes};
+    if (parts[i].bytes)
+      memcpy(to, parts[i].data, parts[i].bytes);
+    to += (parts[i].bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT;
+  }
+  if (read_entry(copy, &entry))
+    return true;
+  rs_entry_free(&entry);
+  return false;
+}
+
+void rs_binary_free(rs_binary *binary) {
+  rs_entry_free(&binary->entry);
+  *binary = (rs_binary){0};
+}
+
+/* ---- opening and closing ----------------------------------------------------------------------------------------- */
+
+rs_builder *rs_builder_open(rs_store *store, rs_nvrtc *nvrtc, const rs_log *log) {
+  rs_builder *builder = calloc(1, sizeof *builder);
+  bool lock = builder && pthread_mutex_init(&builder->lock, NULL) == 0;
+  if (!lock || pthread_cond_init(&builder->done, NULL) != 0) {
+    if (lock)
+      pthread_mutex_destroy(&builder->lock);
+    free(builder);
+    rs_nvrtc_close(nvrtc);
+    rs_store_close(store);
+    return NULL;
+  }
+  builder->store = store;
+  builder->nvrtc = nvrtc;
+  if (log)
+    builder->log = *log;
+  return builder;
+}
+
+static void free_build(build *one) {
+  rs_binary_free(&one->binary);
+  free(one->story);
+  free(one->key);
+  free(one);
+}
+
+void rs_builder_close(rs_builder *builder) {
+  if (!builder)
+    return;
+  while (builder->builds) {
+    build *one = builder->builds;
+    builder->builds = one->next;
+    free_build(one);
+  }
+  pthread_cond_destroy(&builder->done);
+  pthread_mutex_destroy(&builder->lock);
+  rs_nvrtc_close(builder->nvrtc);
+  rs_store_close(builder->store);
+  free(builder);
+}
+
+rs_store *rs_builder_store(rs_builder *builder) {
+  return builder->store;
+}
+
+rs_nvrtc *rs_builder_nvrtc(rs_builder *builder) {
+  return builder->nvrtc;
+}
+
+rowscan_status rs_builder_archs(rs_builder *builder, int *archs, int *count) {
+  return rs_nvrtc_archs(builder->nvrtc, archs, count);
+}
+
+rs_builder_counts rs_builder_counted(rs_builder *builder) {
+  pthread_mutex_lock(&builder->lock);
+  rs_builder_counts counts = builder->counts;
+  pthread_mutex_unlock(&builder->lock);
+  return counts;
+}
+
+static void count(rs_builder *builder, int64_t *number) {
+  pthread_mutex_lock(&builder->lock);
+  ++*number;
+  pthread_mutex_unlock(&builder->lock);
+}
+
+/* ---- making one -------------------------------------------------------------------------------------------------- */
+
+typedef struct request {
+  const char *canonical, *source;
+  int arch;
+  bool fresh;
+} request;
+
+static rowscan_status out_of_memory(void) {
+  return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for a build");
+}
+
+static rowscan_status make_key(rs_builder *builder, const request *asked, rs_text *text) {
+  rs_key key = {asked->canonical, asked->source, asked->arch, rs_compile_options, NULL};
+  rowscan_status status = rs_nvrtc_id(builder->nvrtc, &key.nvrtc);
+  if (status != ROWSCAN_OK)
+    return status;
+  rs_key_print(&key, text);
+  return text->failed ? out_of_memory() : ROWSCAN_OK;
+}
+
+static bool from_store(rs_builder *builder, const char *key, rs_binary *binary) {
+  rs_entry entry;
+  if (!rs_store_get(builder->store, key, &entry))
+    return false;
+  if (read_entry(binary, &entry)) {
+    binary->cached = true;
+    return true;
+  }
+  rs_log_write(&builder->log, ROWSCAN_LOG_WARNING, "an entry of the cache holds something else, and is made anew");
+  rs_entry_free(&entry);
+  return false;
+}
+
+/* The key is made again: NVRTC is another one now if the one that was found did not load. */
+static void publish(rs_builder *builder, const request *asked, build *one) {
+  rs_text key = {0};
+  if (make_key(builder, asked, &key) == ROWSCAN_OK)
+    one->kept = !rs_store_put(builder->store, key.data, one->binary.entry.part);
+  if (one->kept && asked->fresh)
+    rs_store_remove(builder->store, key.data); /* the one that was rejected */
+  rs_text_free(&key);
+}
+
+static rowscan_status compile(rs_builder *builder, const request *asked, build *one) {
+  rs_compiled compiled;
+  rs_text facts = {0};
+  if (!asked->fresh)
+    count(builder, &builder->counts.misses);
+  count(builder, &builder->counts.compiles);
+  rowscan_status status = rs_compile(builder->nvrtc, asked->source, asked->arch, &compiled);
+  if (status == ROWSCAN_OK) {
+    rs_facts_print(&compiled.facts, &facts);
+    const rs_part parts[RS_STORE_PARTS] = {[PTX] = {compiled.ptx, compiled.ptx_bytes},
+                                           [CUBIN] = {compiled.cubin, compiled.cubin_bytes},
+                                           [FACTS] = {facts.data, facts.length}};
+    if (facts.failed || !copy_binary(&one->binary, parts))
+      status = out_of_memory();
+    if (compiled.warnings.data)
+      rs_log_write(&builder->log, ROWSCAN_LOG_DEBUG, "NVRTC says:\n%s", compiled.warnings.data);
+  }
+  rs_text_free(&facts);
+  rs_compiled_free(&compiled);
+  return status;
+}
+
+/* Called without the builder's lock. */
+static void make(rs_builder *builder, const request *asked, build *one) {
+  rs_store_lock lock = {-1};
+  if (!asked->fresh)
+    lock = rs_store_acquire(builder->store, one->key, WAIT_MILLISECONDS);
+  if (!asked->fresh && from_store(builder, one->key, &one->binary)) {
+    one->status = ROWSCAN_OK;
+  } else {
+    one->status = compile(builder, asked, one);
+    if (one->status == ROWSCAN_OK)
+      publish(builder, asked, one);
+  }
+  rs_store_release(lock);
+  if (one->status != ROWSCAN_OK)
+    one->story = strdup(rowscan_last_error());
+}
+
+/* ---- sharing it -------------------------------------------------------------------------------------------------- */
+
+/* Who wants a fresh one joins only those who are making a fresh one. */
+static build *find(const rs_builder *builder, const char *key, bool fresh) {
+  for (build *one = builder->builds; one; one = one->next)
+    if (strcmp(one->key, key) == 0 && (!fresh || (one->fresh && !one->done)))
+      return one;
+  return NULL;
+}
+
+static build *begin(rs_builder *builder, const char *key, bool fresh) {
+  build *one = calloc(1, sizeof *one);
+  if (!one)
+    return NULL;
+  one->key = strdup(key);
+  if (!one->key) {
+    free(one);
+    return NULL;
+  }
+  one->fresh = fresh;
+  one->next = builder->builds;
+  builder->builds = one;
+  return one;
+}
+
+/* Frees what nobody needs: builds that the store has, that failed, that a newer one replaces, or that are too many. */
+static void sweep(rs_builder *builder) {
+  int kept = 0;
+  for (build **at = &builder->builds; *at;) {
+    build *one = *at;
+    if (one->users || (one->kept && find(builder, one->key, false) == one && ++kept <= MOST_KEPT)) {
+      at = &one->next;
+    } else {
+      *at = one->next;
+      free_build(one);
+    }
+  }
+}
+
+static rowscan_status take(const build *one, rs_binary *binary) {
+  if (one->status != ROWSCAN_OK)
+    return one->story ? rs_fail(one->status, "%s", one->story) : out_of_memory();
+  if (!copy_binary(binary, one->binary.entry.part))
+    return out_of_memory();
+  binary->cached = one->binary.cached;
+  return ROWSCAN_OK;
+}
+
+/* `maker`: this thread makes it; the others have it from memory. */
+static rowscan_status share(rs_builder *builder, const char *key, const request *asked, rs_binary *binary) {
+  pthread_mutex_lock(&builder->lock);
+  build *one = find(builder, key, asked->fresh);
+  bool maker = !one;
+  if (maker && !(one = begin(builder, key, asked->fresh))) {
+    pthread_mutex_unlock(&builder->lock);
+    return out_of_memory();
+  }
+  one->users++;
+  if (maker) {
+    pthread_mutex_unlock(&builder->lock);
+    make(builder, asked, one);
+    pthread_mutex_lock(&builder->lock);
+    one->done = true;
+    pthread_cond_broadcast(&builder->done);
+  }
+  while (!one->done)
+    pthread_cond_wait(&builder->done, &builder->lock);
+  rowscan_status status = take(one, binary);
+  if (status == ROWSCAN_OK && !asked->fresh) {
+    binary->cached = binary->cached || !maker;
+    builder->counts.hits += binary->cached;
+  }
+  one->users--;
+  sweep(builder);
+  pthread_mutex_unlock(&builder->lock);
+  return status;
+}
+
+/* ---- the call ---------------------------------------------------------------------------------------------------- */
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
+}
+
+rowscan_status rs_build(rs_builder *builder, rs_binary *binary, const char *canonical, const char *source, int arch,
+                        bool fresh) {
+  double start = now();
+  request asked = {canonical, source, arch, fresh};
+  rs_binary built;
+  rs_text key = {0};
+  rowscan_status status = make_key(builder, &asked, &key);
+  if (status == ROWSCAN_OK) {
+    if (!fresh && from_store(builder, key.data, &built))
+      count(builder, &builder->counts.hits);
+    else
+      status = share(builder, key.data, &asked, &built);
+  }
+  rs_text_free(&key);
+  if (status != ROWSCAN_OK)
+    return status;
+  built.milliseconds = now() - start;
+  *binary = built;
+  rs_log_write(&builder->log, ROWSCAN_LOG_DEBUG, "sm_%d: %s in %.2f ms, %d registers, %zu bytes of CUBIN", arch,
+               built.cached ? "had from the cache" : "compiled", built.milliseconds, built.registers,
+               built.cubin_bytes);
+  return ROWSCAN_OK;
+}

@@ -1,0 +1,52 @@
+/*
+ * build.h - source to PTX and CUBIN: asks the cache, else NVRTC
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef RS_BUILD_H
+#define RS_BUILD_H
+
+#include "../cache/store.h"
+#include "nvrtc.h"
+
+/* What makes code in one context: the compiler, the store, and the counts. Serves many threads at once. */
+typedef struct rs_builder rs_builder;
+
+/* Takes over store and nvrtc (may not be NULL) and closes them in rs_builder_close, or at once if it fails. */
+rs_builder *rs_builder_open(rs_store *store, rs_nvrtc *nvrtc, const rs_log *log);
+void rs_builder_close(rs_builder *builder);
+
+rs_store *rs_builder_store(rs_builder *builder);
+rs_nvrtc *rs_builder_nvrtc(rs_builder *builder);
+
+typedef struct rs_builder_counts {
+  int64_t hits, misses, compiles;
+} rs_builder_counts;
+rs_builder_counts rs_builder_counted(rs_builder *builder);
+
+/* Architectures that the NVRTC at hand knows, ascending; *count: room in, number out. Errors: those of rs_nvrtc_archs.
+ */
+rowscan_status rs_builder_archs(rs_builder *builder, int *archs, int *count);
+
+/* A built source. ptx and cubin point into `entry`; both are followed by a NUL byte and start on 16 bytes. */
+typedef struct rs_binary {
+  rs_entry entry;
+  const char *ptx;
+  const void *cubin;
+  size_t ptx_bytes, cubin_bytes;
+  int registers, shared_bytes, local_bytes, spill_bytes; /* the most of the source's kernels */
+  double milliseconds;
+  bool cached; /* not compiled by this call; after a call with `fresh`: never */
+} rs_binary;
+
+/*
+ * Builds a source that includes headers of kernels/ for an architecture (90 for sm_90). `canonical` is the text that
+ * the key starts with (the spec and geometry, one field=value a line). Within a process and, where locks work, between
+ * processes, one of those who ask for the same key compiles; the others wait. What the store does not keep, the builder
+ * does, up to a small number of binaries. fresh: do not ask the cache, compile and publish anew (an entry that the
+ * driver rejected). Errors: NO_COMPILER, COMPILE_FAILED (with log and numbered source), OUT_OF_MEMORY.
+ */
+rowscan_status rs_build(rs_builder *builder, rs_binary *binary, const char *canonical, const char *source, int arch,
+                        bool fresh);
+void rs_binary_free(rs_binary *binary);
+
+#endif

@@ -1,0 +1,113 @@
+/*
+ * cuda.h - the CUDA driver: one table of function pointers, filled from libcuda.so.1 at run time
+ * SPDX-License-Identifier: MIT
+ *
+ * The declarations are rowscan's own, so that it builds with no toolkit. Names, types and numbers are those of the CUDA
+ * Driver API reference; the suffixed names (_v2) are the symbols that its header maps the plain names to.
+ */
+#ifndef RS_CUDA_H
+#define RS_CUDA_H
+
+#include "rowscan.h"
+
+typedef int CUresult;
+typedef int CUdevice;
+typedef unsigned long long CUdeviceptr;
+typedef struct CUctx_st *CUcontext;
+typedef struct CUmod_st *CUmodule;
+typedef struct CUfunc_st *CUfunction;
+typedef struct CUevent_st *CUevent;
+typedef struct CUstream_st *CUstream;
+
+enum {
+  CUDA_SUCCESS = 0,
+  CUDA_ERROR_OUT_OF_MEMORY = 2,
+  CUDA_ERROR_NO_DEVICE = 100,
+  CUDA_ERROR_INVALID_DEVICE = 101,
+  CUDA_ERROR_INVALID_IMAGE = 200,
+  CUDA_ERROR_NO_BINARY_FOR_GPU = 209,
+  CUDA_ERROR_INVALID_SOURCE = 300,
+  CUDA_ERROR_NOT_READY = 600
+};
+enum {
+  CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
+  CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE = 36,
+  CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH = 37,
+  CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE = 38,
+  CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
+  CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
+  CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97
+};
+enum {
+  CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES = 1,
+  CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES = 3,
+  CU_FUNC_ATTRIBUTE_NUM_REGS = 4,
+  CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
+};
+enum { CU_STREAM_NON_BLOCKING = 1, CU_EVENT_DEFAULT = 0, CU_EVENT_DISABLE_TIMING = 2, CU_MEMHOSTALLOC_PORTABLE = 1 };
+enum { CU_STREAM_CAPTURE_STATUS_NONE = 0, CU_STREAM_CAPTURE_STATUS_ACTIVE = 1 };
+
+/* X(symbol, parameters); each returns CUresult. */
+#define RS_CUDA_CALLS(X)                                                                                               \
+  X(cuInit, (unsigned flags))                                                                                          \
+  X(cuDriverGetVersion, (int *version))                                                                                \
+  X(cuGetErrorName, (CUresult error, const char **name))                                                               \
+  X(cuGetErrorString, (CUresult error, const char **text))                                                             \
+  X(cuDeviceGetCount, (int *count))                                                                                    \
+  X(cuDeviceGet, (CUdevice * device, int ordinal))                                                                     \
+  X(cuDeviceGetName, (char *name, int room, CUdevice device))                                                          \
+  X(cuDeviceGetAttribute, (int *value, int attribute, CUdevice device))                                                \
+  X(cuDeviceTotalMem_v2, (size_t * bytes, CUdevice device))                                                            \
+  X(cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device))                                                  \
+  X(cuDevicePrimaryCtxRelease_v2, (CUdevice device))                                                                   \
+  X(cuCtxGetCurrent, (CUcontext * context))                                                                            \
+  X(cuCtxPushCurrent_v2, (CUcontext context))                                                                          \
+  X(cuCtxPopCurrent_v2, (CUcontext * context))                                                                         \
+  X(cuMemGetInfo_v2, (size_t * free_bytes, size_t * total_bytes))                                                      \
+  X(cuMemAlloc_v2, (CUdeviceptr * pointer, size_t bytes))                                                              \
+  X(cuMemFree_v2, (CUdeviceptr pointer))                                                                               \
+  X(cuMemHostAlloc, (void **pointer, size_t bytes, unsigned flags))                                                    \
+  X(cuMemFreeHost, (void *pointer))                                                                                    \
+  X(cuMemcpyHtoDAsync_v2, (CUdeviceptr to, const void *from, size_t bytes, CUstream stream))                           \
+  X(cuMemcpyDtoHAsync_v2, (void *to, CUdeviceptr from, size_t bytes, CUstream stream))                                 \
+  X(cuMemcpyDtoDAsync_v2, (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream))                           \
+  X(cuMemsetD8Async, (CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream))                             \
+  X(cuStreamCreate, (CUstream * stream, unsigned flags))                                                               \
+  X(cuStreamDestroy_v2, (CUstream stream))                                                                             \
+  X(cuStreamSynchronize, (CUstream stream))                                                                            \
+  X(cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned flags))                                               \
+  X(cuStreamGetCaptureInfo, (CUstream stream, int *status, unsigned long long *id))                                    \
+  X(cuEventCreate, (CUevent * event, unsigned flags))                                                                  \
+  X(cuEventDestroy_v2, (CUevent event))                                                                                \
+  X(cuEventRecord, (CUevent event, CUstream stream))                                                                   \
+  X(cuEventSynchronize, (CUevent event))                                                                               \
+  X(cuEventElapsedTime, (float *milliseconds, CUevent start, CUevent end))                                             \
+  X(cuModuleLoadData, (CUmodule * module, const void *image))                                                          \
+  X(cuModuleUnload, (CUmodule module))                                                                                 \
+  X(cuModuleGetFunction, (CUfunction * function, CUmodule module, const char *name))                                   \
+  X(cuFuncGetAttribute, (int *value, int attribute, CUfunction function))                                              \
+  X(cuFuncSetAttribute, (CUfunction function, int attribute, int value))                                               \
+  X(cuLaunchKernel,                                                                                                    \
+    (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,       \
+     unsigned block_z, unsigned shared_bytes, CUstream stream, void **parameters, void **extra))
+
+typedef struct rs_cuda {
+#define X(symbol, parameters) CUresult(*symbol) parameters;
+  RS_CUDA_CALLS(X)
+#undef X
+  int version; /* of the driver: 1000 * major + 10 * minor */
+} rs_cuda;
+
+/*
+ * The table, filled and initialised once a process; the library stays open. Errors: NO_DRIVER (says what was tried),
+ * NO_DEVICE (there is a driver, and it sees no GPU).
+ */
+rowscan_status rs_cuda_open(const rs_cuda **cuda);
+
+/*
+ * Turns a failed call into a status and a story: "cuMemAlloc_v2(...) failed: CUDA_ERROR_OUT_OF_MEMORY (out of memory)".
+ * OUT_OF_MEMORY for that error, else CUDA_FAILED. `call` names it, with what it was asked where that helps.
+ */
+rowscan_status rs_cuda_failed(const rs_cuda *cuda, CUresult result, const char *call);
+
+#endif

@@ -1,0 +1,29 @@
+/*
+ * key.c - what a binary depends on, as text
+ * SPDX-License-Identifier: MIT
+ */
+#include "key.h"
+
+#include <string.h>
+
+#include "digest.h"
+#include "kernels.h"
+#include "version.h"
+
+/* Changes with the meaning of a line, or of what an entry holds (build.c). */
+enum { FORMAT = 1 };
+
+void rs_key_print(const rs_key *key, rs_text *text) {
+  char digest[RS_DIGEST_ROOM];
+  size_t length = strlen(key->canonical);
+  rs_text_append(text, key->canonical, length);
+  if (length && key->canonical[length - 1] != '\n')
+    rs_text_append(text, "\n", 1);
+  rs_digest(digest, key->source, strlen(key->source));
+  rs_text_add(text, "format=%d\nversion=%s\nkernels=%s\nsource=%s\n", FORMAT, ROWSCAN_VERSION, rs_kernels_digest,
+              digest);
+  rs_text_add(text, "arch=sm_%d\n", key->arch);
+  for (const char *const *option = key->options; *option; option++)
+    rs_text_add(text, "option=%s\n", *option);
+  rs_text_add(text, "nvrtc=%s\n", key->nvrtc);
+}

@@ -1,0 +1,24 @@
+/*
+ * key.h - what a binary depends on, as text: the key of its cache entry
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef RS_KEY_H
+#define RS_KEY_H
+
+#include "text.h"
+
+/*
+ * One field=value a line: the canonical lines of the spec first, then all else that the compiler's output depends on.
+ * No paths, no times, and nothing of the driver: the same key on every machine means the same bytes.
+ */
+typedef struct rs_key {
+  const char *canonical;      /* the spec and geometry */
+  const char *source;         /* goes in by its digest, as kernels/ does */
+  int arch;                   /* 90 for sm_90 */
+  const char *const *options; /* the compiler's, in order, NULL at the end */
+  const char *nvrtc;          /* build-id */
+} rs_key;
+
+void rs_key_print(const rs_key *key, rs_text *text);
+
+#endif
