@@ -1,0 +1,186 @@
+/*
+ * context.c - what a context binds
+ * SPDX-License-Identifier: MIT
+ */
+#include "context.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "plan.h"
+
+/* ---- devices ----------------------------------------------------------------------------------------------------- */
+
+rowscan_status rs_device_enter(const rs_device *device, bool *pushed) {
+  const rs_cuda *cuda = device->cuda;
+  CUcontext current = NULL;
+  *pushed = false;
+  if (cuda->cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == device->context)
+    return ROWSCAN_OK;
+  CUresult result = cuda->cuCtxPushCurrent_v2(device->context);
+  if (result)
+    return rs_cuda_failed(cuda, result, "cuCtxPushCurrent");
+  *pushed = true;
+  return ROWSCAN_OK;
+}
+
+void rs_device_leave(const rs_device *device, bool pushed) {
+  CUcontext popped;
+  if (pushed)
+    device->cuda->cuCtxPopCurrent_v2(&popped);
+}
+
+rowscan_status rs_device_count(int *count) {
+  const rs_cuda *cuda;
+  rowscan_status status = rs_cuda_open(&cuda);
+  if (status == ROWSCAN_NO_DEVICE) {
+    *count = 0;
+    return ROWSCAN_OK;
+  }
+  if (status)
+    return status;
+  CUresult result = cuda->cuDeviceGetCount(count);
+  return result ? rs_cuda_failed(cuda, result, "cuDeviceGetCount") : ROWSCAN_OK;
+}
+
+static int attribute(const rs_cuda *cuda, CUdevice handle, int which) {
+  int value = 0;
+  return cuda->cuDeviceGetAttribute(&value, which, handle) == CUDA_SUCCESS ? value : 0;
+}
+
+static int arch_of(const rs_cuda *cuda, CUdevice handle) {
+  return 10 * attribute(cuda, handle, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
+         attribute(cuda, handle, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+}
+
+static rowscan_status device_handle(const rs_cuda **cuda, int ordinal, CUdevice *handle) {
+  int count = 0;
+  rowscan_status status = rs_cuda_open(cuda);
+  if (!status)
+    status = rs_device_count(&count);
+  if (status)
+    return status;
+  if (ordinal < 0 || ordinal >= count)
+    return rs_fail(ROWSCAN_NO_DEVICE, "field 'device': %d; there %s %d GPU%s", ordinal, count == 1 ? "is" : "are",
+                   count, count == 1 ? "" : "s");
+  CUresult result = (*cuda)->cuDeviceGet(handle, ordinal);
+  return result ? rs_cuda_failed(*cuda, result, "cuDeviceGet") : ROWSCAN_OK;
+}
+
+rowscan_status rs_device_info(int ordinal, rowscan_device_info *info) {
+  const rs_cuda *cuda;
+  CUdevice handle;
+  rowscan_status status = device_handle(&cuda, ordinal, &handle);
+  if (status)
+    return status;
+  rowscan_device_info found = {.size = sizeof found};
+  size_t memory = 0;
+  CUresult result = cuda->cuDeviceGetName(found.name, sizeof found.name, handle);
+  if (!result)
+    result = cuda->cuDeviceTotalMem_v2(&memory, handle);
+  if (result)
+    return rs_cuda_failed(cuda, result, "cuDeviceGetName, cuDeviceTotalMem");
+  snprintf(found.arch, sizeof found.arch, "sm_%d", arch_of(cuda, handle));
+  found.multiprocessors = attribute(cuda, handle, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  found.memory_bytes = (int64_t)memory;
+  found.l2_bytes = attribute(cuda, handle, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+  found.shared_bytes = attribute(cuda, handle, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+  /* kHz and bits; two transfers a clock */
+  found.peak_gbs = 2e-6 * attribute(cuda, handle, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) *
+                   attribute(cuda, handle, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8;
+  *info = found;
+  return ROWSCAN_OK;
+}
+
+static rowscan_status bind_device(rs_device *device, int ordinal) {
+  rowscan_status status = device_handle(&device->cuda, ordinal, &device->handle);
+  if (status)
+    return status;
+  const rs_cuda *cuda = device->cuda;
+  device->arch = arch_of(cuda, device->handle);
+  device->multiprocessors = attribute(cuda, device->handle, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  device->l2_bytes = attribute(cuda, device->handle, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+  if (device->arch < 10 || device->multiprocessors < 1)
+    return rs_fail(ROWSCAN_CUDA_FAILED,
+                   "cuDeviceGetAttribute: GPU %d says compute capability %d.%d, %d multiprocessors", ordinal,
+                   device->arch / 10, device->arch % 10, device->multiprocessors);
+  CUresult result = cuda->cuDevicePrimaryCtxRetain(&device->context, device->handle);
+  if (result) {
+    device->context = NULL;
+    return rs_cuda_failed(cuda, result, "cuDevicePrimaryCtxRetain");
+  }
+  return ROWSCAN_OK;
+}
+
+/* ---- contexts ---------------------------------------------------------------------------------------------------- */
+
+static void store_log(void *user, int level, const char *message) {
+  rs_log_write(user, (rowscan_log_level)level, "%s", message);
+}
+
+static rowscan_status open_builder(rowscan_context *context, const rowscan_options *options) {
+  rs_store_options place = {.dir = options->cache_dir,
+                            .off = options->cache_off != 0,
+                            .limit_bytes = options->cache_limit,
+                            .user = &context->log,
+                            .log = store_log};
+  rs_store *store = rs_store_open(&place);
+  if (!store)
+    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for the cache");
+  rs_nvrtc *nvrtc = rs_nvrtc_open(options->nvrtc, &context->log);
+  if (nvrtc && context->device.cuda)
+    rs_nvrtc_prefer(nvrtc, context->device.cuda->version);
+  if (nvrtc)
+    context->builder = rs_builder_open(store, nvrtc, &context->log);
+  else
+    rs_store_close(store);
+  return context->builder ? ROWSCAN_OK : rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for the builder");
+}
+
+static rowscan_status bind_engine(rowscan_context *context, const rowscan_options *options) {
+  context->engine = ROWSCAN_ENGINE_HOST;
+  if (options->engine != ROWSCAN_ENGINE_HOST) {
+    rowscan_status status = bind_device(&context->device, options->device);
+    bool absent = status == ROWSCAN_NO_DRIVER || (status == ROWSCAN_NO_DEVICE && options->device == 0);
+    if (status && !(absent && options->engine == ROWSCAN_ENGINE_AUTO))
+      return status;
+    if (!status)
+      context->engine = ROWSCAN_ENGINE_CUDA;
+    else
+      rs_log_write(&context->log, ROWSCAN_LOG_INFO, "engine auto: host, because: %s", rowscan_last_error());
+  }
+  return rs_host_open(&context->host, options->threads);
+}
+
+rowscan_status rs_context_open(rowscan_context **out, const rowscan_options *options) {
+  rowscan_context *context = calloc(1, sizeof *context);
+  if (!context)
+    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for a context");
+  context->log = (rs_log){options->log, options->user};
+  context->user = options->user;
+  context->progress = options->progress;
+  context->staging_bytes = options->staging_bytes;
+  rs_table_init(&context->plans);
+  rowscan_status status = bind_engine(context, options);
+  if (!status)
+    status = open_builder(context, options);
+  if (status) {
+    rs_context_close(context);
+    return status;
+  }
+  *out = context;
+  return ROWSCAN_OK;
+}
+
+void rs_context_close(rowscan_context *context) {
+  if (!context)
+    return;
+  rs_table_free(&context->plans);
+  if (context->builder)
+    rs_builder_close(context->builder);
+  if (context->host)
+    rs_host_close(context->host);
+  if (context->device.context)
+    context->device.cuda->cuDevicePrimaryCtxRelease_v2(context->device.handle);
+  free(context);
+}

@@ -1,0 +1,44 @@
+/*
+ * context.h - what a context binds: an engine, a device, a builder, and the plans of one-call scans
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef RS_CONTEXT_H
+#define RS_CONTEXT_H
+
+#include "build.h"
+#include "cuda.h"
+#include "host.h"
+#include "table.h"
+
+typedef struct rs_device {
+  const rs_cuda *cuda;
+  CUdevice handle;
+  CUcontext context; /* the primary one, retained */
+  int arch;          /* 90 for sm_90 */
+  int multiprocessors;
+  int64_t l2_bytes;
+} rs_device;
+
+struct rowscan_context {
+  rowscan_engine engine;
+  rs_log log;
+  void *user;
+  void (*progress)(void *user, int64_t done_bytes, int64_t total_bytes);
+  size_t staging_bytes;
+  rs_host *host;
+  rs_device device; /* engine cuda */
+  rs_builder *builder;
+  rs_table plans;
+};
+
+rowscan_status rs_context_open(rowscan_context **context, const rowscan_options *options);
+void rs_context_close(rowscan_context *context);
+
+/* The device's CUDA context is current between the two; `pushed` says whether there is something to undo. */
+rowscan_status rs_device_enter(const rs_device *device, bool *pushed);
+void rs_device_leave(const rs_device *device, bool pushed);
+
+rowscan_status rs_device_count(int *count);
+rowscan_status rs_device_info(int ordinal, rowscan_device_info *info);
+
+#endif

@@ -1,0 +1,149 @@
+/*
+ * plan.c - a plan: spec -> tune -> emit -> build -> load
+ * SPDX-License-Identifier: MIT
+ */
+#include "plan.h"
+
+#include <stdlib.h>
+
+#include "launch.h"
+
+static rowscan_status out_of_memory(void) {
+  return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for a plan");
+}
+
+static rowscan_status build(rowscan_plan *plan, rs_module *module, bool fresh) {
+  rs_text canonical = {0};
+  rs_spec_text(&plan->spec, &canonical);
+  rs_geometry_text(&module->geometry, '\n', &canonical);
+  rs_text_add(&canonical, "\n");
+  rowscan_status status =
+      canonical.failed || module->source.failed || module->words.failed
+          ? out_of_memory()
+          : rs_build(plan->context->builder, &module->binary, canonical.data, module->source.data, plan->arch, fresh);
+  rs_text_free(&canonical);
+  return status;
+}
+
+/* The CUBIN is for this very architecture; the PTX is the way out if the driver will not have it. */
+static CUresult load_image(const rs_cuda *cuda, rs_module *module) {
+  CUresult result = cuda->cuModuleLoadData(&module->module, module->binary.cubin);
+  if (result && result != CUDA_ERROR_OUT_OF_MEMORY)
+    result = cuda->cuModuleLoadData(&module->module, module->binary.ptx);
+  if (result)
+    module->module = NULL;
+  return result;
+}
+
+static rowscan_status load(rowscan_plan *plan, rs_module *module) {
+  const rs_cuda *cuda = plan->context->device.cuda;
+  CUresult result = load_image(cuda, module);
+  if (result && result != CUDA_ERROR_OUT_OF_MEMORY && module->binary.cached) {
+    rs_log_write(&plan->context->log, ROWSCAN_LOG_WARNING,
+                 "the driver rejected an entry of the cache; compiling again");
+    rs_binary_free(&module->binary);
+    rowscan_status status = build(plan, module, true);
+    if (status)
+      return status;
+    result = load_image(cuda, module);
+  }
+  if (result)
+    return rs_cuda_failed(cuda, result, "cuModuleLoadData of a compiled kernel");
+  for (int kernel = 0; kernel < RS_KERNELS; kernel++) {
+    if (!rs_emits(&plan->spec, &module->geometry, (rs_kernel)kernel))
+      continue;
+    result = cuda->cuModuleGetFunction(&module->function[kernel], module->module, rs_kernel_names[kernel]);
+    if (result)
+      return rs_cuda_failed(cuda, result, rs_kernel_names[kernel]);
+  }
+  module->shared_bytes = rs_shared_bytes(&plan->spec, &module->geometry);
+  if (module->shared_bytes) {
+    result = cuda->cuFuncSetAttribute(module->function[RS_KERNEL_RING], CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                      module->shared_bytes);
+    if (result)
+      return rs_cuda_failed(cuda, result, "cuFuncSetAttribute of a ring's shared memory");
+  }
+  return ROWSCAN_OK;
+}
+
+static rowscan_status make_modules(rowscan_plan *plan) {
+  rs_geometry geometry[RS_MAX_MODULES];
+  plan->count = rs_tune(&plan->spec, plan->arch, geometry);
+  for (int i = 0; i < plan->count; i++) {
+    rs_module *module = &plan->module[i];
+    module->geometry = geometry[i];
+    rs_emit(&plan->spec, &module->geometry, &module->source);
+    rs_geometry_text(&module->geometry, ' ', &module->words);
+    rowscan_status status = build(plan, module, false);
+    if (!status && plan->runnable)
+      status = load(plan, module);
+    if (status)
+      return status;
+  }
+  return ROWSCAN_OK;
+}
+
+static rowscan_status make_ready(rowscan_plan *plan) {
+  if (!plan->runnable)
+    return make_modules(plan);
+  const rs_device *device = &plan->context->device;
+  bool pushed;
+  rowscan_status status = rs_device_enter(device, &pushed);
+  if (status)
+    return status;
+  status = make_modules(plan);
+  if (!status)
+    status = rs_workspaces_open(&plan->workspaces, device->cuda, rs_launch_workspace(plan));
+  rs_device_leave(device, pushed);
+  return status;
+}
+
+rowscan_status rs_plan_create(rowscan_plan **out, rowscan_context *context, const rowscan_spec *spec, int arch) {
+  rowscan_plan *plan = calloc(1, sizeof *plan);
+  if (!plan)
+    return out_of_memory();
+  plan->context = context;
+  plan->spec = *spec;
+  plan->runnable = arch == 0;
+  plan->arch = arch ? arch : context->device.arch;
+  rowscan_status status = plan->arch ? make_ready(plan) : ROWSCAN_OK;
+  if (status) {
+    rs_plan_destroy(plan);
+    return status;
+  }
+  *out = plan;
+  return ROWSCAN_OK;
+}
+
+static void unload(rowscan_plan *plan) {
+  const rs_device *device = &plan->context->device;
+  bool pushed;
+  if (rs_device_enter(device, &pushed))
+    return;
+  rs_workspaces_close(&plan->workspaces);
+  for (int i = 0; i < plan->count; i++)
+    if (plan->module[i].module)
+      device->cuda->cuModuleUnload(plan->module[i].module);
+  rs_device_leave(device, pushed);
+}
+
+void rs_plan_destroy(rowscan_plan *plan) {
+  if (!plan)
+    return;
+  if (plan->runnable && plan->arch)
+    unload(plan);
+  for (int i = 0; i < plan->count; i++) {
+    rs_text_free(&plan->module[i].source);
+    rs_text_free(&plan->module[i].words);
+    rs_binary_free(&plan->module[i].binary);
+  }
+  free(plan);
+}
+
+rowscan_status rs_plan_run(rowscan_plan *plan, const rs_rows *rows, void *workspace, size_t workspace_bytes,
+                           CUstream stream) {
+  if (plan->arch)
+    return rs_launch(plan, rows, workspace, workspace_bytes, stream);
+  rs_host_run(plan->context->host, &plan->spec, rows);
+  return ROWSCAN_OK;
+}

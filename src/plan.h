@@ -1,0 +1,41 @@
+/*
+ * plan.h - a plan: spec -> tune -> emit -> build -> load
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef RS_PLAN_H
+#define RS_PLAN_H
+
+#include "context.h"
+#include "emit.h"
+#include "workspace.h"
+
+/* One regime's source, built and loaded. */
+typedef struct rs_module {
+  rs_geometry geometry;
+  rs_text source;
+  rs_text words; /* the geometry, for people */
+  rs_binary binary;
+  CUmodule module;
+  CUfunction function[RS_KERNELS]; /* NULL for those the source lacks */
+  int shared_bytes;                /* dynamic, of the ring */
+} rs_module;
+
+struct rowscan_plan {
+  rowscan_context *context;
+  rowscan_spec spec;
+  int arch;      /* 0: host engine */
+  bool runnable; /* made for this context's device or host, not to look at */
+  int count;
+  rs_module module[RS_MAX_MODULES];
+  rs_workspaces workspaces;
+};
+
+/* arch: 0 for the context's own engine and device. The spec is complete. */
+rowscan_status rs_plan_create(rowscan_plan **plan, rowscan_context *context, const rowscan_spec *spec, int arch);
+void rs_plan_destroy(rowscan_plan *plan);
+
+/* Runs a runnable plan with the engine of its context. workspace: may be NULL, see launch.h. */
+rowscan_status rs_plan_run(rowscan_plan *plan, const rs_rows *rows, void *workspace, size_t workspace_bytes,
+                           CUstream stream);
+
+#endif

@@ -1,0 +1,260 @@
+/*
+ * rowscan.c - the API border: checks arguments, nothing else
+ * SPDX-License-Identifier: MIT
+ */
+#include "rowscan.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch.h"
+#include "measure.h"
+#include "stage.h"
+#include "version.h"
+
+const char *rowscan_version(void) {
+  return ROWSCAN_VERSION;
+}
+
+/* ---- contexts ---------------------------------------------------------------------------------------------------- */
+
+rowscan_status rowscan_open(rowscan_context **context, const rowscan_options *options) {
+  static const rowscan_options defaults = {.size = sizeof defaults};
+  if (!options)
+    options = &defaults;
+  if (options->size != sizeof *options)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT,
+                   "options: field 'size': %zu; use ROWSCAN_OPTIONS or set sizeof(rowscan_options), %zu", options->size,
+                   sizeof *options);
+  if ((unsigned)options->engine > ROWSCAN_ENGINE_HOST)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "options: field 'engine': %d is no engine", (int)options->engine);
+  if (options->device < 0)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "options: field 'device': %d is negative", options->device);
+  if (options->threads < 0)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "options: field 'threads': %d is negative", options->threads);
+  if (options->cache_limit < 0)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "options: field 'cache_limit': %lld is negative",
+                   (long long)options->cache_limit);
+  return rs_context_open(context, options);
+}
+
+void rowscan_close(rowscan_context *context) {
+  rs_context_close(context);
+}
+
+rowscan_engine rowscan_context_engine(const rowscan_context *context) {
+  return context->engine;
+}
+
+/* ---- plans ------------------------------------------------------------------------------------------------------- */
+
+rowscan_status rowscan_plan_create(rowscan_plan **plan, rowscan_context *context, const rowscan_spec *spec) {
+  rowscan_spec complete;
+  rowscan_status status = rs_spec_read(&complete, spec);
+  return status ? status : rs_plan_create(plan, context, &complete, 0);
+}
+
+/* "sm_90" to 90; 0 if it is nothing of the kind. */
+static int parse_arch(const char *arch) {
+  if (strncmp(arch, "sm_", 3) || !isdigit((unsigned char)arch[3]))
+    return 0;
+  char *end;
+  long number = strtol(arch + 3, &end, 10);
+  return *end || number < 10 || number > 9999 ? 0 : (int)number;
+}
+
+static rowscan_status read_arch(const char *arch, int *number) {
+  *number = parse_arch(arch);
+  return *number ? ROWSCAN_OK
+                 : rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'arch': \"%s\" is no architecture like sm_90", arch);
+}
+
+rowscan_status rowscan_plan_compile(rowscan_plan **plan, rowscan_context *context, const rowscan_spec *spec,
+                                    const char *arch) {
+  rowscan_spec complete;
+  int number;
+  rowscan_status status = rs_spec_read(&complete, spec);
+  if (!status)
+    status = read_arch(arch, &number);
+  return status ? status : rs_plan_create(plan, context, &complete, number);
+}
+
+void rowscan_plan_destroy(rowscan_plan *plan) {
+  rs_plan_destroy(plan);
+}
+
+rowscan_status rowscan_plan_info_get(const rowscan_plan *plan, rowscan_plan_info *info) {
+  if (info->size != sizeof *info)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "info: field 'size': %zu, not %zu", info->size, sizeof *info);
+  *info = (rowscan_plan_info){
+      .size = sizeof *info, .spec = plan->spec, .modules = plan->count, .workspace_bytes = rs_launch_workspace(plan)};
+  return ROWSCAN_OK;
+}
+
+rowscan_status rowscan_plan_module(const rowscan_plan *plan, int index, rowscan_module_info *info) {
+  if (info->size != sizeof *info)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "info: field 'size': %zu, not %zu", info->size, sizeof *info);
+  if (index < 0 || index >= plan->count)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'module': %d; the plan has %d", index, plan->count);
+  const rs_module *module = &plan->module[index];
+  const rs_binary *binary = &module->binary;
+  *info = (rowscan_module_info){.size = sizeof *info,
+                                .regime = module->geometry.regime,
+                                .threads = module->geometry.threads,
+                                .registers = binary->registers,
+                                .shared_bytes = binary->shared_bytes,
+                                .local_bytes = binary->local_bytes,
+                                .spill_bytes = binary->spill_bytes,
+                                .ptx_bytes = binary->ptx_bytes,
+                                .cubin_bytes = binary->cubin_bytes,
+                                .build_ms = binary->milliseconds,
+                                .cached = binary->cached,
+                                .geometry = module->words.data,
+                                .source = module->source.data,
+                                .ptx = binary->ptx,
+                                .cubin = binary->cubin};
+  snprintf(info->arch, sizeof info->arch, "sm_%d", plan->arch);
+  return ROWSCAN_OK;
+}
+
+rowscan_status rowscan_plan_run(rowscan_plan *plan, const rowscan_args *args, struct CUstream_st *stream) {
+  if (!plan->runnable)
+    return rs_fail(ROWSCAN_UNSUPPORTED, "a plan of rowscan_plan_compile, for sm_%d, can't be run", plan->arch);
+  rs_rows rows;
+  rowscan_status status = rs_rows_from_args(&rows, &plan->spec, args);
+  return status ? status : rs_plan_run(plan, &rows, args->workspace, args->workspace_bytes, stream);
+}
+
+rowscan_status rowscan_archs(rowscan_context *context, int *archs, int *count) {
+  return rs_builder_archs(context->builder, archs, count);
+}
+
+rowscan_status rowscan_source(const rowscan_spec *spec, const char *arch, int module, char **source) {
+  rowscan_spec complete;
+  int number;
+  rowscan_status status = rs_spec_read(&complete, spec);
+  if (!status)
+    status = read_arch(arch, &number);
+  if (status)
+    return status;
+  rs_geometry geometry[RS_MAX_MODULES];
+  int count = rs_tune(&complete, number, geometry);
+  if (module < 0 || module >= count)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'module': %d; the spec has %d", module, count);
+  rs_text text = {0};
+  rs_emit(&complete, &geometry[module], &text);
+  if (text.failed) {
+    rs_text_free(&text);
+    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for a source");
+  }
+  *source = text.data;
+  return ROWSCAN_OK;
+}
+
+void rowscan_free(void *memory) {
+  free(memory);
+}
+
+/* ---- one call ---------------------------------------------------------------------------------------------------- */
+
+rowscan_status rowscan_scan(rowscan_context *context, const rowscan_problem *problem, struct CUstream_st *stream) {
+  rs_rows rows;
+  rowscan_spec spec;
+  rowscan_plan *plan;
+  rowscan_status status = rs_rows_from_problem(&rows, &spec, problem);
+  if (!status)
+    status = rs_table_plan(&context->plans, context, &spec, &plan);
+  return status ? status : rs_plan_run(plan, &rows, NULL, 0, stream);
+}
+
+rowscan_status rowscan_scan_host(rowscan_context *context, const rowscan_problem *problem) {
+  rs_rows rows;
+  rowscan_spec spec;
+  rowscan_status status = rs_rows_from_problem(&rows, &spec, problem);
+  return status ? status : rs_stage(context, &spec, &rows);
+}
+
+/* ---- devices and measuring --------------------------------------------------------------------------------------- */
+
+rowscan_status rowscan_device_count(int *count) {
+  *count = 0;
+  return rs_device_count(count);
+}
+
+rowscan_status rowscan_device_get(int device, rowscan_device_info *info) {
+  if (info->size != sizeof *info)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "info: field 'size': %zu, not %zu", info->size, sizeof *info);
+  return rs_device_info(device, info);
+}
+
+rowscan_status rowscan_measure(rowscan_context *context, const rowscan_spec *spec, int64_t outer, int64_t inner,
+                               int repeat, rowscan_timing *timing) {
+  if (timing->size != sizeof *timing)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "timing: field 'size': %zu, not %zu", timing->size, sizeof *timing);
+  if (outer < 1 || inner < 1)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "field '%s': %lld is not positive", outer < 1 ? "outer" : "inner",
+                   (long long)(outer < 1 ? outer : inner));
+  if (repeat < 0)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'repeat': %d is negative", repeat);
+  rowscan_spec complete;
+  rowscan_status status = rs_spec_read(&complete, spec);
+  return status ? status : rs_measure(context, &complete, outer, inner, repeat, timing);
+}
+
+/* ---- the cache --------------------------------------------------------------------------------------------------- */
+
+rowscan_status rowscan_cache_info_get(rowscan_context *context, rowscan_cache_info *info) {
+  if (info->size != sizeof *info)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "info: field 'size': %zu, not %zu", info->size, sizeof *info);
+  rs_store *store = rs_builder_store(context->builder);
+  rs_builder_counts counts = rs_builder_counted(context->builder);
+  *info = (rowscan_cache_info){.size = sizeof *info,
+                               .path = rs_store_path(store),
+                               .why = rs_store_why(store),
+                               .limit_bytes = rs_store_limit(store),
+                               .hits = counts.hits,
+                               .misses = counts.misses,
+                               .compiles = counts.compiles};
+  if (*info->path && !rs_store_count(store, &info->entries, &info->bytes))
+    return rs_fail(ROWSCAN_CACHE_FAILED, "the cache directory %s can't be read", info->path);
+  return ROWSCAN_OK;
+}
+
+typedef struct visitor {
+  int (*visit)(void *user, const rowscan_cache_entry *entry);
+  void *user;
+} visitor;
+
+static int visit_item(void *user, const rs_store_item *item) {
+  const visitor *to = user;
+  rowscan_cache_entry entry = {.size = sizeof entry,
+                               .name = item->name,
+                               .key = item->key,
+                               .bytes = item->bytes,
+                               .used = item->used,
+                               .damage = item->damage};
+  return to->visit(to->user, &entry);
+}
+
+rowscan_status rowscan_cache_visit(rowscan_context *context, int (*visit)(void *user, const rowscan_cache_entry *entry),
+                                   void *user) {
+  rs_store *store = rs_builder_store(context->builder);
+  visitor to = {visit, user};
+  if (!rs_store_visit(store, visit_item, &to))
+    return rs_fail(ROWSCAN_CACHE_FAILED, "the cache directory %s can't be read", rs_store_path(store));
+  return ROWSCAN_OK;
+}
+
+rowscan_status rowscan_cache_clear(rowscan_context *context, int64_t *removed, int64_t *bytes) {
+  rs_store *store = rs_builder_store(context->builder);
+  int64_t gone = 0, gone_bytes = 0;
+  bool cleared = rs_store_clear(store, &gone, &gone_bytes);
+  if (removed)
+    *removed = gone;
+  if (bytes)
+    *bytes = gone_bytes;
+  return cleared ? ROWSCAN_OK
+                 : rs_fail(ROWSCAN_CACHE_FAILED, "the cache directory %s can't be cleared", rs_store_path(store));
+}

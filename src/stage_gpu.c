@@ -1,0 +1,436 @@
+/*
+ * stage_gpu.c - arrays in host memory through the GPU, in pieces
+ * SPDX-License-Identifier: MIT
+ *
+ * A piece is some whole rows or, where one row is larger than a piece may be, one block of it. Pieces go round a ring
+ * of slots, each with a stream of its own and with memory on both sides: while the GPU copies and scans some, the CPU
+ * packs the next into pinned memory and spreads the results of an earlier one.
+ *
+ * Blocks are aligned blocks of the order in rowscan.h, M elements each, a power of two; only the last of a row may be
+ * shorter. A run without an initial value gives the total T of a block. Once that is here, the prefix P(kM) before the
+ * block is known from a binary counter of totals, and a second run on what already is on the GPU starts from it. For
+ * j < M that makes every P(kM + j) right, whose blocks are those of kM and then those of j. P(kM + M) is another
+ * matter: M may end a larger block. It is taken from the counter, as the block's last element and as the total of a row
+ * of whole blocks.
+ */
+#include "stage_gpu.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "plan.h"
+#include "stage_blocks.h"
+#include "stage_copy.h"
+
+/*
+ * Not measured: 16 MB each way take some 300 us on the fastest PCIe so far, launches and waits some 10. Larger ones
+ * would cost more to pin than they gain. Jobs smaller than PIECES full pieces have smaller ones, or nothing would
+ * overlap.
+ */
+enum {
+  SLOTS = 3,
+  MOST_SLOT = 32 << 20, /* bytes of a slot on the GPU */
+  LEAST_SLOT = 1 << 20,
+  PIECES = 8,
+  LEAST_BLOCK = 16,       /* elements, however little memory the caller allows */
+  MOST_THREADS = 8,       /* that copy: more do not copy faster */
+  THREAD_BYTES = 4 << 20, /* of a job, for each of them: less is not worth starting one */
+  ALIGN = 256,            /* of arrays in a slot */
+};
+
+/* Where the arrays of a piece lie: first what goes to the GPU, `up` bytes, then what comes back, `down` bytes. */
+typedef struct places {
+  int64_t init, in, mask, up;
+  int64_t totals, out, down; /* offsets in the part that comes back */
+} places;
+
+typedef struct piece {
+  rs_section part;
+  bool first, last; /* block of its row */
+  places at;
+} piece;
+
+/* In pinned memory what comes back takes the place of what went out, which by then has arrived. */
+typedef struct slot {
+  CUstream stream;
+  CUdeviceptr device;
+  char *pinned;
+  piece piece;
+  rs_value after; /* of a whole block: the prefix through it */
+} slot;
+
+typedef struct ring {
+  rowscan_context *context;
+  const rs_cuda *cuda;
+  rowscan_spec spec; /* of the device, but for the length */
+  const rs_rows *rows;
+  rs_strided in, out, mask, init, totals;
+  int64_t in_bytes, out_bytes, mask_bytes, acc_bytes;
+  bool has_mask, has_init, has_totals; /* on the device */
+
+  bool cut;       /* rows are cut in blocks */
+  int64_t length; /* of a row */
+  int64_t block;  /* elements of a block; of a row if not cut */
+  int64_t blocks; /* of a row */
+  int64_t rows_a_piece;
+  int64_t pieces;
+  rowscan_plan *plan[2]; /* of whole blocks, and of the last, shorter one */
+
+  rs_pool *pool;
+  rs_blocks counter; /* of the row whose blocks are scanned */
+  slot slot[SLOTS];
+} ring;
+
+static int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+static int64_t larger(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+static int64_t ceiling(int64_t a, int64_t b) {
+  return a / b + (a % b != 0);
+}
+
+/* ---- how it is cut ----------------------------------------------------------------------------------------------- */
+
+static int64_t place(int64_t *end, int64_t bytes) {
+  int64_t at = *end;
+  *end += ceiling(bytes, ALIGN) * ALIGN;
+  return at;
+}
+
+static places places_of(const ring *r, const rs_section *part) {
+  places at = {0};
+  int64_t elements = part->rows * part->elements;
+  at.init = place(&at.up, r->has_init ? part->rows * r->acc_bytes : 0);
+  at.in = place(&at.up, elements * r->in_bytes);
+  at.mask = place(&at.up, elements * r->mask_bytes);
+  at.totals = place(&at.down, r->has_totals ? part->rows * r->acc_bytes : 0);
+  at.out = place(&at.down, elements * r->out_bytes);
+  return at;
+}
+
+static piece piece_at(const ring *r, int64_t number) {
+  piece p = {.first = true, .last = true};
+  if (r->cut) {
+    int64_t block = number % r->blocks, begin = block * r->block, elements = smaller(r->block, r->length - begin);
+    bool reverse = r->spec.flags & ROWSCAN_REVERSE;
+    p.part = (rs_section){number / r->blocks, 1, reverse ? r->length - begin - elements : begin, elements};
+    p.first = block == 0;
+    p.last = block == r->blocks - 1;
+  } else {
+    int64_t row = number * r->rows_a_piece;
+    p.part = (rs_section){row, smaller(r->rows_a_piece, r->rows->count - row), 0, r->length};
+  }
+  p.at = places_of(r, &p.part);
+  return p;
+}
+
+static rowscan_status memory_allowed(const ring *r, int64_t *bytes) {
+  size_t allowed = r->context->staging_bytes;
+  if (!allowed) {
+    size_t all;
+    CUresult result = r->cuda->cuMemGetInfo_v2(&allowed, &all);
+    if (result)
+      return rs_cuda_failed(r->cuda, result, "cuMemGetInfo_v2");
+    allowed /= 4;
+  }
+  *bytes = allowed < SLOTS * (size_t)MOST_SLOT ? (int64_t)allowed : SLOTS * (int64_t)MOST_SLOT;
+  return ROWSCAN_OK;
+}
+
+static void choose_pieces(ring *r, int64_t allowed) {
+  const int64_t around = 5 * ALIGN; /* lost between the arrays, at most */
+  int64_t count = r->rows->count, element = r->in_bytes + r->mask_bytes + r->out_bytes;
+  int64_t row = r->length * element + 2 * r->acc_bytes, slot_bytes = allowed / SLOTS - around;
+  int64_t wanted = smaller(larger(ceiling(count * row, PIECES), LEAST_SLOT), slot_bytes);
+  r->cut = row > slot_bytes;
+  r->block = r->length;
+  r->rows_a_piece = larger(smaller(wanted / row, count), 1);
+  if (r->cut) {
+    r->block = LEAST_BLOCK;
+    while (2 * r->block * element + 2 * r->acc_bytes <= wanted)
+      r->block *= 2;
+    r->rows_a_piece = 1;
+    r->has_init = r->has_totals = true; /* where prefixes go in and totals come out */
+  }
+  r->blocks = ceiling(r->length, r->block);
+  r->pieces = r->cut ? count * r->blocks : ceiling(count, r->rows_a_piece);
+}
+
+static rowscan_status make_plans(ring *r) {
+  const int64_t length[2] = {r->length < r->block ? 0 : r->block, r->length % r->block};
+  rowscan_status status = ROWSCAN_OK;
+  for (int i = 0; i < 2 && !status; i++) {
+    r->spec.length = length[i];
+    if (length[i])
+      status = rs_table_plan(&r->context->plans, r->context, &r->spec, &r->plan[i]);
+  }
+  return status;
+}
+
+/* ---- memory and streams ------------------------------------------------------------------------------------------ */
+
+static rowscan_status no_memory(const ring *r, CUresult result, const char *call, int64_t bytes) {
+  char words[96];
+  snprintf(words, sizeof words, "%s of %lld bytes for a piece of an array", call, (long long)bytes);
+  return rs_cuda_failed(r->cuda, result, words);
+}
+
+static rowscan_status open_slot(ring *r, slot *s) {
+  const places at = piece_at(r, 0).at; /* no later piece is larger */
+  CUresult result = r->cuda->cuStreamCreate(&s->stream, CU_STREAM_NON_BLOCKING);
+  if (result) {
+    s->stream = NULL;
+    return rs_cuda_failed(r->cuda, result, "cuStreamCreate");
+  }
+  result = r->cuda->cuMemAlloc_v2(&s->device, (size_t)(at.up + at.down));
+  if (result) {
+    s->device = 0;
+    return no_memory(r, result, "cuMemAlloc_v2", at.up + at.down);
+  }
+  void *pinned;
+  int64_t bytes = larger(at.up, at.down);
+  result = r->cuda->cuMemHostAlloc(&pinned, (size_t)bytes, 0);
+  if (result)
+    return no_memory(r, result, "cuMemHostAlloc", bytes);
+  s->pinned = pinned;
+  return ROWSCAN_OK;
+}
+
+static rowscan_status open_ring(ring *r) {
+  int64_t bytes = r->pieces * (piece_at(r, 0).at.up + piece_at(r, 0).at.down);
+  int64_t threads = smaller(smaller(rs_host_threads(r->context->host), MOST_THREADS), bytes / THREAD_BYTES);
+  r->pool = rs_pool_open((int)larger(threads, 1), 0);
+  if (!r->pool)
+    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for %d threads that copy", (int)threads);
+  rowscan_status status = ROWSCAN_OK;
+  for (int i = 0; i < smaller(SLOTS, r->pieces) && !status; i++)
+    status = open_slot(r, &r->slot[i]);
+  return status;
+}
+
+/* Waits first: after a failure copies may be under way. */
+static void close_ring(ring *r) {
+  for (int i = 0; i < SLOTS; i++)
+    if (r->slot[i].stream)
+      r->cuda->cuStreamSynchronize(r->slot[i].stream);
+  for (int i = 0; i < SLOTS; i++) {
+    slot *s = &r->slot[i];
+    if (s->pinned)
+      r->cuda->cuMemFreeHost(s->pinned);
+    if (s->device)
+      r->cuda->cuMemFree_v2(s->device);
+    if (s->stream)
+      r->cuda->cuStreamDestroy_v2(s->stream);
+  }
+  rs_pool_close(r->pool);
+}
+
+static rowscan_status to_device(const ring *r, const slot *s, int64_t offset, int64_t bytes) {
+  CUresult result =
+      r->cuda->cuMemcpyHtoDAsync_v2(s->device + (CUdeviceptr)offset, s->pinned + offset, (size_t)bytes, s->stream);
+  return result ? rs_cuda_failed(r->cuda, result, "cuMemcpyHtoDAsync_v2") : ROWSCAN_OK;
+}
+
+static rowscan_status from_device(const ring *r, const slot *s, int64_t offset, int64_t bytes) {
+  CUresult result = r->cuda->cuMemcpyDtoHAsync_v2(
+      s->pinned + offset, s->device + (CUdeviceptr)(s->piece.at.up + offset), (size_t)bytes, s->stream);
+  return result ? rs_cuda_failed(r->cuda, result, "cuMemcpyDtoHAsync_v2") : ROWSCAN_OK;
+}
+
+static rowscan_status await(const ring *r, const slot *s) {
+  CUresult result = r->cuda->cuStreamSynchronize(s->stream);
+  return result ? rs_cuda_failed(r->cuda, result, "cuStreamSynchronize") : ROWSCAN_OK;
+}
+
+/* ---- a piece ----------------------------------------------------------------------------------------------------- */
+
+/* A block that has a prefix after it in the counter. */
+static bool whole_block(const ring *r, const slot *s) {
+  return r->cut && s->piece.part.elements == r->block;
+}
+
+static rowscan_status scan(const ring *r, const slot *s, bool init, bool totals) {
+  const places *at = &s->piece.at;
+  const rs_section *part = &s->piece.part;
+  char *up = (char *)(uintptr_t)s->device, *down = up + at->up;
+  rs_rows rows = {.in = up + at->in,
+                  .out = down + at->out,
+                  .mask = r->has_mask ? up + at->mask : NULL,
+                  .init = init ? up + at->init : NULL,
+                  .totals = totals ? down + at->totals : NULL,
+                  .count = part->rows,
+                  .in_step = 1,
+                  .out_step = 1,
+                  .mask_step = r->has_mask,
+                  .rank = 1,
+                  .shape = {part->rows},
+                  .in_stride = {part->elements},
+                  .out_stride = {part->elements},
+                  .mask_stride = {r->has_mask ? part->elements : 0},
+                  .row_stride = {1}};
+  return rs_plan_run(r->plan[part->elements != r->block], &rows, NULL, 0, s->stream);
+}
+
+/* Packs a piece and sends it off; of a whole block, asks for the total. */
+static rowscan_status begin(ring *r, slot *s, int64_t number) {
+  s->piece = piece_at(r, number);
+  const piece *p = &s->piece;
+  rs_gather_rows(r->pool, s->pinned + p->at.in, &r->in, &p->part);
+  if (r->has_mask)
+    rs_gather_rows(r->pool, s->pinned + p->at.mask, &r->mask, &p->part);
+  if (r->has_init && !r->cut)
+    rs_gather_rows(r->pool, s->pinned + p->at.init, &r->init, &(rs_section){p->part.row, p->part.rows, 0, 1});
+  int64_t skipped = r->cut ? p->at.in : 0; /* the prefix comes later */
+  rowscan_status status = to_device(r, s, skipped, p->at.up - skipped);
+  if (status || !whole_block(r, s))
+    return status;
+  status = scan(r, s, false, true);
+  return status ? status : from_device(r, s, p->at.totals, r->acc_bytes);
+}
+
+static void start_row(ring *r, const slot *s) {
+  rs_value init;
+  if (r->rows->init)
+    rs_gather_rows(r->pool, &init, &r->init, &(rs_section){s->piece.part.row, 1, 0, 1});
+  rs_blocks_start(&r->counter, &r->spec, r->rows->init ? &init : NULL);
+}
+
+/* Takes the total of a whole block. */
+static rowscan_status count_block(ring *r, slot *s) {
+  rowscan_status status = await(r, s);
+  if (status)
+    return status;
+  rs_blocks_push(&r->counter, s->pinned + s->piece.at.totals);
+  rs_blocks_prefix(&r->counter, &s->after);
+  return ROWSCAN_OK;
+}
+
+/* The next block of a row: sends the prefix before it, if there is one, and counts it. */
+static rowscan_status send_prefix(ring *r, slot *s, bool *some) {
+  rs_value before;
+  if (s->piece.first)
+    start_row(r, s);
+  *some = rs_blocks_prefix(&r->counter, &before);
+  rowscan_status status = whole_block(r, s) ? count_block(r, s) : ROWSCAN_OK;
+  if (status || !*some)
+    return status;
+  memcpy(s->pinned + s->piece.at.init, &before, (size_t)r->acc_bytes);
+  return to_device(r, s, s->piece.at.init, r->acc_bytes);
+}
+
+/* Scans a piece and calls it back. */
+static rowscan_status go_on(ring *r, slot *s) {
+  bool init = r->has_init, totals = r->has_totals;
+  if (r->cut) {
+    rowscan_status status = send_prefix(r, s, &init);
+    if (status)
+      return status;
+    totals = !whole_block(r, s);
+  }
+  rowscan_status status = scan(r, s, init, totals);
+  int64_t skipped = r->cut && !totals ? s->piece.at.out : 0;
+  return status ? status : from_device(r, s, skipped, s->piece.at.down - skipped);
+}
+
+/* Rounds a prefix to the output type: it is what an exclusive scan of one element shows. */
+static void show_prefix(const ring *r, const rs_value *prefix, void *out) {
+  const rs_value unused = {.aligned = 0};
+  rowscan_spec spec = r->spec;
+  spec.length = 1;
+  spec.flags = ROWSCAN_EXCLUSIVE;
+  spec.mask_mode = ROWSCAN_MASK_NONE;
+  spec.mask_type = ROWSCAN_TYPE_DEFAULT;
+  rs_rows rows = {.in = &unused, .out = out, .init = prefix, .count = 1, .in_step = 1, .out_step = 1, .rank = 1};
+  rows.shape[0] = 1;
+  rs_host_run(r->context->host, &spec, &rows);
+}
+
+/* The prefix through a whole block, where it belongs. */
+static void put_prefix(const ring *r, const slot *s) {
+  int64_t last = r->spec.flags & ROWSCAN_REVERSE ? 0 : s->piece.part.elements - 1;
+  if (!(r->spec.flags & ROWSCAN_EXCLUSIVE))
+    show_prefix(r, &s->after, s->pinned + s->piece.at.out + last * r->out_bytes);
+  memcpy(s->pinned + s->piece.at.totals, &s->after, (size_t)r->acc_bytes);
+}
+
+/* Spreads the results of a piece. */
+static rowscan_status end(const ring *r, const slot *s, rs_progress *progress) {
+  const piece *p = &s->piece;
+  rowscan_status status = await(r, s);
+  if (status)
+    return status;
+  if (whole_block(r, s))
+    put_prefix(r, s);
+  rs_scatter_rows(r->pool, &r->out, s->pinned + p->at.out, &p->part);
+  if (r->rows->totals && p->last)
+    rs_scatter_rows(r->pool, &r->totals, s->pinned + p->at.totals, &(rs_section){p->part.row, p->part.rows, 0, 1});
+  rs_progress_add(progress, p->part.rows * p->part.elements);
+  return ROWSCAN_OK;
+}
+
+/* ---- all pieces -------------------------------------------------------------------------------------------------- */
+
+/* A block goes on only after the next was sent off, so that the wait for its total costs nothing. */
+static rowscan_status go_round(ring *r, rs_progress *progress) {
+  int64_t lag = r->cut;
+  rowscan_status status = ROWSCAN_OK;
+  for (int64_t i = 0; i < r->pieces + SLOTS && !status; i++) {
+    if (i >= SLOTS)
+      status = end(r, &r->slot[i % SLOTS], progress);
+    if (!status && i < r->pieces)
+      status = begin(r, &r->slot[i % SLOTS], i);
+    if (!status && i >= lag && i - lag < r->pieces)
+      status = go_on(r, &r->slot[(i - lag) % SLOTS]);
+  }
+  return status;
+}
+
+static void describe(ring *r, rowscan_context *context, const rowscan_spec *spec, const rs_rows *rows) {
+  *r = (ring){.context = context, .cuda = context->device.cuda, .spec = *spec, .rows = rows, .length = spec->length};
+  r->spec.layout = ROWSCAN_LAYOUT_ROWS;
+  r->spec.row_rank = 1;
+  r->in = rs_strided_in(rows, spec);
+  r->out = rs_strided_out(rows, spec);
+  r->mask = rs_strided_mask(rows, spec);
+  r->init = rs_strided_init(rows, spec);
+  r->totals = rs_strided_totals(rows, spec);
+  r->in_bytes = r->in.bytes;
+  r->out_bytes = r->out.bytes;
+  r->mask_bytes = r->mask.bytes;
+  r->acc_bytes = r->init.bytes;
+  r->has_mask = spec->mask_mode != ROWSCAN_MASK_NONE;
+  r->has_init = rows->init;
+  r->has_totals = rows->totals;
+}
+
+static rowscan_status run(ring *r, rs_progress *progress) {
+  int64_t allowed = 0;
+  rowscan_status status = memory_allowed(r, &allowed);
+  if (status)
+    return status;
+  choose_pieces(r, allowed);
+  status = make_plans(r);
+  if (!status)
+    status = open_ring(r);
+  if (!status)
+    status = go_round(r, progress);
+  close_ring(r);
+  return status;
+}
+
+rowscan_status rs_stage_gpu(rowscan_context *context, const rowscan_spec *spec, const rs_rows *rows,
+                            rs_progress *progress) {
+  ring r;
+  bool pushed;
+  describe(&r, context, spec, rows);
+  rowscan_status status = rs_device_enter(&context->device, &pushed);
+  if (status)
+    return status;
+  status = run(&r, progress);
+  rs_device_leave(&context->device, pushed);
+  return status;
+}
