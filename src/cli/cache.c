@@ -1,0 +1,184 @@
+/*
+ * cache.c - rowscan cache: the kernels kept on disk
+ * SPDX-License-Identifier: MIT
+ */
+#include <string.h>
+#include <time.h>
+
+#include "commands.h"
+#include "json.h"
+#include "options.h"
+#include "say.h"
+#include "session.h"
+
+typedef struct cache_job {
+  rowscan_context *context;
+  rowscan_cache_info info;
+  bool as_json;
+  json_writer json;
+  int64_t entries, damaged;
+} cache_job;
+
+static int print_path(cache_job *job) {
+  if (!*job->info.path)
+    return say_failed("there is no cache on disk: %s", job->info.why);
+  if (job->as_json) {
+    json_object(&job->json, NULL);
+    json_text(&job->json, "path", job->info.path);
+    json_end(&job->json);
+  } else
+    printf("%s\n", job->info.path);
+  return EXIT_OK;
+}
+
+static int print_info(cache_job *job) {
+  const rowscan_cache_info *info = &job->info;
+  if (job->as_json) {
+    json_object(&job->json, NULL);
+    json_text(&job->json, "path", *info->path ? info->path : NULL);
+    json_text(&job->json, "why", *info->path ? NULL : info->why);
+    json_integer(&job->json, "entries", info->entries);
+    json_integer(&job->json, "bytes", info->bytes);
+    json_integer(&job->json, "limit_bytes", info->limit_bytes);
+    json_end(&job->json);
+  } else if (*info->path)
+    printf("path     %s\nentries  %lld\nbytes    %lld\nlimit    %lld\n", info->path, (long long)info->entries,
+           (long long)info->bytes, (long long)info->limit_bytes);
+  else
+    printf("There is no cache on disk: %s\n", info->why);
+  return EXIT_OK;
+}
+
+/* ---- list -------------------------------------------------------------------------------------------------------- */
+
+static void print_entry_json(json_writer *json, const rowscan_cache_entry *entry) {
+  json_object(json, NULL);
+  json_text(json, "name", entry->name);
+  json_integer(json, "bytes", entry->bytes);
+  json_integer(json, "used", entry->used);
+  json_text(json, "key", entry->key);
+  json_text(json, "damage", entry->damage);
+  json_end(json);
+}
+
+static void print_entry(const rowscan_cache_entry *entry) {
+  char day[32] = "";
+  time_t used = (time_t)entry->used;
+  struct tm parts;
+  if (localtime_r(&used, &parts))
+    strftime(day, sizeof day, "%Y-%m-%d %H:%M", &parts);
+  printf("%s  %9lld  %s%s%s\n", day, (long long)entry->bytes, entry->name, entry->damage ? "  damaged: " : "",
+         entry->damage ? entry->damage : "");
+}
+
+static int list_one(void *user, const rowscan_cache_entry *entry) {
+  cache_job *job = user;
+  if (job->as_json)
+    print_entry_json(&job->json, entry);
+  else
+    print_entry(entry);
+  return 0;
+}
+
+static int list(cache_job *job) {
+  if (job->as_json)
+    json_array(&job->json, NULL);
+  rowscan_status status = rowscan_cache_visit(job->context, list_one, job);
+  if (job->as_json)
+    json_end(&job->json);
+  return status == ROWSCAN_OK ? EXIT_OK : say_library(NULL, status);
+}
+
+/* ---- verify ------------------------------------------------------------------------------------------------------ */
+
+static int verify_one(void *user, const rowscan_cache_entry *entry) {
+  cache_job *job = user;
+  job->entries++;
+  if (!entry->damage)
+    return 0;
+  job->damaged++;
+  if (job->as_json)
+    print_entry_json(&job->json, entry);
+  else
+    printf("%s: %s\n", entry->name, entry->damage);
+  return 0;
+}
+
+static int verify(cache_job *job) {
+  if (job->as_json) {
+    json_object(&job->json, NULL);
+    json_array(&job->json, "damaged");
+  }
+  rowscan_status status = rowscan_cache_visit(job->context, verify_one, job);
+  if (job->as_json) {
+    json_end(&job->json);
+    json_integer(&job->json, "entries", job->entries);
+    json_end(&job->json);
+  } else if (status == ROWSCAN_OK)
+    printf("%lld entries, %lld damaged\n", (long long)job->entries, (long long)job->damaged);
+  if (status != ROWSCAN_OK)
+    return say_library(NULL, status);
+  return job->damaged ? EXIT_FAILED : EXIT_OK;
+}
+
+/* ---- clear ------------------------------------------------------------------------------------------------------- */
+
+static int clear(cache_job *job) {
+  int64_t removed = 0, bytes = 0;
+  rowscan_status status = rowscan_cache_clear(job->context, &removed, &bytes);
+  if (status != ROWSCAN_OK)
+    return say_library(NULL, status);
+  if (job->as_json) {
+    json_object(&job->json, NULL);
+    json_integer(&job->json, "removed", removed);
+    json_integer(&job->json, "bytes", bytes);
+    json_end(&job->json);
+  } else
+    printf("removed %lld entries, %lld bytes\n", (long long)removed, (long long)bytes);
+  return EXIT_OK;
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------------------- */
+
+static const struct {
+  const char *name;
+  int (*run)(cache_job *job);
+} actions[] = {{"path", print_path}, {"info", print_info}, {"list", list}, {"verify", verify}, {"clear", clear}};
+
+static int run(cache_job *job, int (*action)(cache_job *)) {
+  cli_session host = SESSION_DEFAULT;
+  host.engine = ROWSCAN_ENGINE_HOST;
+  int result = session_open(&job->context, &host);
+  if (result != EXIT_OK)
+    return result;
+  rowscan_status status = rowscan_cache_info_get(job->context, &job->info);
+  result = status == ROWSCAN_OK ? action(job) : say_library(NULL, status);
+  rowscan_close(job->context);
+  return result;
+}
+
+int command_cache(int argc, char **argv) {
+  cache_job job = {.info = ROWSCAN_INFO(job.info), .json = {.file = stdout}};
+  const cli_option options[] = {{"json", 0, &kind_switch, &job.as_json, "print JSON"}};
+  const cli_syntax syntax = {
+      .name = "cache",
+      .operands = "path|info|list|verify|clear",
+      .operand_count = 1,
+      .about = "The cache of compiled kernels.\n"
+               "  path     where it is ($ROWSCAN_CACHE_DIR, $XDG_CACHE_HOME/rowscan, ~/.cache/rowscan)\n"
+               "  info     how much is in it\n"
+               "  list     every entry: last use, bytes, name\n"
+               "  verify   read and check every entry; exit status 1 if one is damaged\n"
+               "  clear    remove all entries",
+      .options = options,
+      .option_count = COUNT_OF(options),
+  };
+  const char *action;
+  int status = options_read(&syntax, argc, argv, &action);
+  if (status != OPTIONS_READ)
+    return status;
+  for (int i = 0; i < COUNT_OF(actions); i++)
+    if (!strcmp(action, actions[i].name))
+      return run(&job, actions[i].run);
+  return say_usage("unknown cache command '%s'", action);
+}

@@ -1,0 +1,280 @@
+/*
+ * compile.c - rowscan compile and rowscan source: the kernels of a scan, for any architecture
+ * SPDX-License-Identifier: MIT
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "commands.h"
+#include "json.h"
+#include "options.h"
+#include "output.h"
+#include "say.h"
+#include "session.h"
+
+enum { ARCH_MAX = 16, ARCHS_MAX = 64 };
+
+typedef struct compile_job {
+  rowscan_spec spec;
+  const char *arch_list, *directory;
+  bool reverse, exclusive, as_json;
+  char archs[ARCHS_MAX][ARCH_MAX];
+  int arch_count;
+  bool all; /* those that the compiler knows */
+  json_writer json;
+} compile_job;
+
+/* ---- options ----------------------------------------------------------------------------------------------------- */
+
+/* "sm_90", "sm_90a" */
+static bool is_arch(const char *name, size_t length) {
+  size_t digits = 0;
+  if (length < 4 || length >= ARCH_MAX || memcmp(name, "sm_", 3))
+    return false;
+  while (3 + digits < length && isdigit((unsigned char)name[3 + digits]))
+    digits++;
+  return digits && (3 + digits == length || (4 + digits == length && strchr("af", name[length - 1])));
+}
+
+static int read_archs(compile_job *job) {
+  const char *at = job->arch_list;
+  if (!at)
+    return say_usage("--arch is needed: sm_90, or sm_80,sm_90, or all");
+  job->all = !strcmp(at, "all");
+  while (!job->all) {
+    size_t length = strcspn(at, ",");
+    if (!is_arch(at, length))
+      return say_usage("--arch: '%.*s' is not an architecture such as sm_90", (int)length, at);
+    if (job->arch_count == ARCHS_MAX)
+      return say_usage("--arch: more than %d architectures", ARCHS_MAX);
+    snprintf(job->archs[job->arch_count++], ARCH_MAX, "%.*s", (int)length, at);
+    if (!at[length])
+      break;
+    at += length + 1;
+  }
+  return OPTIONS_READ;
+}
+
+static int check(compile_job *job) {
+  rowscan_spec *spec = &job->spec;
+  spec->flags = (job->reverse ? ROWSCAN_REVERSE : 0) | (job->exclusive ? ROWSCAN_EXCLUSIVE : 0);
+  if (spec->mask_type && !spec->mask_mode)
+    spec->mask_mode = ROWSCAN_MASK_SELECT;
+  if (spec->length < 0)
+    return say_usage("--length is needed: the number of elements along the scanned dimension");
+  return read_archs(job);
+}
+
+static int read_options(compile_job *job, const char *name, const char *about, int argc, char **argv) {
+  const cli_option options[] = {
+      {"arch", 0, &kind_list, &job->arch_list, "sm_75,sm_90,... or all that the compiler knows"},
+      {"op", 0, &kind_op, &job->spec.op, "what joins the elements (sum)"},
+      {"type", 0, &kind_type, &job->spec.in, "of the input (f32)"},
+      {"length", 0, &kind_length, &job->spec.length, "elements along the scanned dimension"},
+      {"out-type", 0, &kind_type, &job->spec.out, "of the output (the input's; integers: i64 or u64)"},
+      {"acc", 0, &kind_type, &job->spec.acc, "type to add up in (f32; f64 for f64; integers: the output's)"},
+      {"reverse", 0, &kind_switch, &job->reverse, "from the last element to the first"},
+      {"exclusive", 0, &kind_switch, &job->exclusive, "an output element leaves out its own input element"},
+      {"mask-type", 0, &kind_type, &job->spec.mask_type, "there is a mask, of this type (bool)"},
+      {"mask-mode", 0, &kind_mask_mode, &job->spec.mask_mode, "there is a mask, and this is what it does (select)"},
+      {"layout", 0, &kind_layout, &job->spec.layout, "are the elements of a row neighbours, or the rows? (rows)"},
+      {"row-rank", 0, &kind_natural, &job->spec.row_rank, "dimensions that number the rows (1; columns: 2)"},
+      {"regime", 0, &kind_regime, &job->spec.regime, "row, short, long or column: only these kernels (auto: all)"},
+      {"output", 'o', &kind_directory, &job->directory, "write a .cu, .ptx and .cubin for each row of the table"},
+      {"json", 0, &kind_switch, &job->as_json, "print the table as a JSON array of objects"},
+  };
+  const cli_syntax syntax = {.name = name,
+                             .about = about,
+                             .options = options,
+                             .option_count = COUNT_OF(options) - (strcmp(name, "source") ? 0 : 2)};
+  int status = options_read(&syntax, argc, argv, NULL);
+  return status == OPTIONS_READ ? check(job) : status;
+}
+
+/* ---- compile: what is printed ------------------------------------------------------------------------------------ */
+
+static void print_head(compile_job *job) {
+  if (job->as_json)
+    json_array(&job->json, NULL);
+  else
+    printf("%-8s %-7s %9s %9s %9s %9s %9s %9s %9s  %s\n", "arch", "regime", "registers", "shared", "local", "spills",
+           "PTX", "CUBIN", "ms", "cache");
+}
+
+static void print_json(json_writer *json, const rowscan_module_info *info) {
+  json_object(json, NULL);
+  json_text(json, "arch", info->arch);
+  json_text(json, "regime", rowscan_regime_name(info->regime));
+  json_integer(json, "registers", info->registers);
+  json_integer(json, "shared_bytes", info->shared_bytes);
+  json_integer(json, "local_bytes", info->local_bytes);
+  json_integer(json, "spill_bytes", info->spill_bytes);
+  json_integer(json, "ptx_bytes", (int64_t)info->ptx_bytes);
+  json_integer(json, "cubin_bytes", (int64_t)info->cubin_bytes);
+  json_number(json, "ms", info->build_ms);
+  json_text(json, "cache", info->cached ? "hit" : "miss");
+  json_end(json);
+}
+
+static void print_row(compile_job *job, const rowscan_module_info *info) {
+  if (job->as_json)
+    print_json(&job->json, info);
+  else
+    printf("%-8s %-7s %9d %9d %9d %9d %9zu %9zu %9.2f  %s\n", info->arch, rowscan_regime_name(info->regime),
+           info->registers, info->shared_bytes, info->local_bytes, info->spill_bytes, info->ptx_bytes,
+           info->cubin_bytes, info->build_ms, info->cached ? "hit" : "miss");
+  fflush(stdout);
+}
+
+/* ---- compile: what is written ------------------------------------------------------------------------------------ */
+
+/* "DIR/sm_90-row-sum-f32-32768-reverse", to which the three endings are added. */
+static int file_stem(char *stem, size_t room, const char *directory, const rowscan_spec *spec,
+                     const rowscan_module_info *info) {
+  char out[32] = "", acc[32] = "", mask[48] = "";
+  if (spec->out != spec->in)
+    snprintf(out, sizeof out, "-to-%s", rowscan_type_name(spec->out));
+  if (spec->acc != spec->out)
+    snprintf(acc, sizeof acc, "-in-%s", rowscan_type_name(spec->acc));
+  if (spec->mask_mode)
+    snprintf(mask, sizeof mask, "-%s-%s", spec->mask_mode == ROWSCAN_MASK_SELECT ? "select" : "multiply",
+             rowscan_type_name(spec->mask_type));
+  int length =
+      snprintf(stem, room, "%s/%s-%s-%s-%s-%lld%s%s%s%s%s%s", directory, info->arch, rowscan_regime_name(info->regime),
+               rowscan_op_name(spec->op), rowscan_type_name(spec->in), (long long)spec->length, out, acc,
+               spec->flags & ROWSCAN_EXCLUSIVE ? "-exclusive" : "", spec->flags & ROWSCAN_REVERSE ? "-reverse" : "",
+               mask, spec->layout == ROWSCAN_LAYOUT_COLUMNS ? "-columns" : "");
+  return (size_t)length < room ? EXIT_OK : say_failed("%s: the name is too long", directory);
+}
+
+static int write_files(const char *directory, const rowscan_spec *spec, const rowscan_module_info *info) {
+  const struct {
+    const char *ending;
+    const void *bytes;
+    size_t length;
+  } files[] = {
+      {".cu", info->source, strlen(info->source)},
+      {".ptx", info->ptx, info->ptx_bytes},
+      {".cubin", info->cubin, info->cubin_bytes},
+  };
+  char stem[PATH_MAX - 16], name[PATH_MAX];
+  int status = file_stem(stem, sizeof stem, directory, spec, info);
+  for (int i = 0; i < COUNT_OF(files) && status == EXIT_OK; i++) {
+    snprintf(name, sizeof name, "%s%s", stem, files[i].ending);
+    status = output_file(name, files[i].bytes, files[i].length);
+  }
+  return status;
+}
+
+static int make_directory(const char *name) {
+  return name && mkdir(name, 0777) && errno != EEXIST ? say_failed("%s: cannot be made: %s", name, strerror(errno))
+                                                      : EXIT_OK;
+}
+
+/* ---- compile ----------------------------------------------------------------------------------------------------- */
+
+static int show_plan(compile_job *job, const rowscan_plan *plan, const char *arch) {
+  rowscan_plan_info info = ROWSCAN_INFO(info);
+  rowscan_status status = rowscan_plan_info_get(plan, &info);
+  int result = EXIT_OK;
+  for (int i = 0; status == ROWSCAN_OK && i < info.modules && result == EXIT_OK; i++) {
+    rowscan_module_info module = ROWSCAN_INFO(module);
+    status = rowscan_plan_module(plan, i, &module);
+    if (status == ROWSCAN_OK && job->directory)
+      result = write_files(job->directory, &info.spec, &module);
+    if (status == ROWSCAN_OK)
+      print_row(job, &module);
+  }
+  return status == ROWSCAN_OK ? result : say_library(arch, status);
+}
+
+static int compile(compile_job *job, rowscan_context *context, const char *arch) {
+  rowscan_plan *plan;
+  rowscan_status status = rowscan_plan_compile(&plan, context, &job->spec, arch);
+  if (status != ROWSCAN_OK)
+    return say_library(arch, status);
+  int result = show_plan(job, plan, arch);
+  rowscan_plan_destroy(plan);
+  return result;
+}
+
+static int find_archs(compile_job *job, rowscan_context *context) {
+  int archs[ARCHS_MAX], count = ARCHS_MAX;
+  if (!job->all)
+    return EXIT_OK;
+  rowscan_status status = rowscan_archs(context, archs, &count);
+  if (status != ROWSCAN_OK)
+    return say_library("--arch all", status);
+  for (int i = 0; i < count && i < ARCHS_MAX; i++)
+    snprintf(job->archs[job->arch_count++], ARCH_MAX, "sm_%d", archs[i]);
+  return EXIT_OK;
+}
+
+/* One architecture that fails does not keep the others from the table. */
+static int compile_all(compile_job *job, rowscan_context *context) {
+  int result = find_archs(job, context);
+  if (result == EXIT_OK)
+    result = make_directory(job->directory);
+  if (result != EXIT_OK)
+    return result;
+  print_head(job);
+  for (int i = 0; i < job->arch_count; i++)
+    if (compile(job, context, job->archs[i]) != EXIT_OK)
+      result = EXIT_FAILED;
+  if (job->as_json)
+    json_end(&job->json);
+  return result;
+}
+
+static void start(compile_job *job) {
+  *job = (compile_job){.spec = {.size = sizeof job->spec, .length = -1}, .json = {.file = stdout}};
+}
+
+int command_compile(int argc, char **argv) {
+  compile_job job;
+  cli_session host = SESSION_DEFAULT;
+  rowscan_context *context;
+  start(&job);
+  host.engine = ROWSCAN_ENGINE_HOST;
+  int status =
+      read_options(&job, "compile",
+                   "Compiles the kernels of a scan, or finds them in the cache, and shows what they need: one\n"
+                   "line for each architecture and regime. Needs NVRTC, but no GPU and no driver.",
+                   argc, argv);
+  if (status == OPTIONS_READ)
+    status = session_open(&context, &host);
+  else
+    return status;
+  if (status == EXIT_OK) {
+    status = compile_all(&job, context);
+    rowscan_close(context);
+  }
+  return status;
+}
+
+/* ---- source ------------------------------------------------------------------------------------------------------ */
+
+int command_source(int argc, char **argv) {
+  compile_job job;
+  start(&job);
+  job.arch_list = "sm_90";
+  int result = read_options(&job, "source",
+                            "Prints the CUDA source generated for a scan, one module after another. --arch: the first\n"
+                            "one counts (sm_90). Needs neither a compiler nor a GPU.",
+                            argc, argv);
+  if (result != OPTIONS_READ)
+    return result;
+  if (job.all)
+    return say_usage("--arch: name one architecture");
+  for (int i = 0;; i++) {
+    char *source;
+    rowscan_status status = rowscan_source(&job.spec, job.archs[0], i, &source);
+    if (status != ROWSCAN_OK)
+      return i && status == ROWSCAN_BAD_ARGUMENT ? EXIT_OK : say_library(job.archs[0], status);
+    printf("%s%s", i ? "\n" : "", source);
+    rowscan_free(source);
+  }
+}

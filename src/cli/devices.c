@@ -1,0 +1,76 @@
+/*
+ * devices.c - rowscan devices: the GPUs
+ * SPDX-License-Identifier: MIT
+ */
+#include "commands.h"
+#include "json.h"
+#include "options.h"
+#include "say.h"
+
+static void print_json(json_writer *json, int device, const rowscan_device_info *info) {
+  json_object(json, NULL);
+  json_integer(json, "device", device);
+  json_text(json, "name", info->name);
+  json_text(json, "arch", info->arch);
+  json_integer(json, "multiprocessors", info->multiprocessors);
+  json_integer(json, "memory_bytes", info->memory_bytes);
+  json_integer(json, "l2_bytes", info->l2_bytes);
+  json_integer(json, "shared_bytes", info->shared_bytes);
+  if (info->peak_gbs > 0)
+    json_number(json, "peak_gbs", info->peak_gbs);
+  else
+    json_text(json, "peak_gbs", NULL);
+  json_end(json);
+}
+
+static void print_row(int device, const rowscan_device_info *info) {
+  char peak[32] = "";
+  if (info->peak_gbs > 0)
+    snprintf(peak, sizeof peak, "%.0f", info->peak_gbs);
+  printf("%6d  %-32s %-7s %5d %11.1f %9.1f %11.1f %11s\n", device, info->name, info->arch, info->multiprocessors,
+         (double)info->memory_bytes / (1 << 30), (double)info->l2_bytes / (1 << 20), info->shared_bytes / 1024.0, peak);
+}
+
+static int list(int count, bool as_json) {
+  int result = EXIT_OK;
+  json_writer json = {.file = stdout};
+  if (as_json)
+    json_array(&json, NULL);
+  else if (count)
+    printf("device  %-32s %-7s %5s %11s %9s %11s %11s\n", "name", "arch", "SMs", "memory GiB", "L2 MiB", "shared KiB",
+           "peak GB/s");
+  for (int i = 0; i < count; i++) {
+    rowscan_device_info info = ROWSCAN_INFO(info);
+    rowscan_status status = rowscan_device_get(i, &info);
+    if (status != ROWSCAN_OK)
+      result = say_library(NULL, status);
+    else if (as_json)
+      print_json(&json, i, &info);
+    else
+      print_row(i, &info);
+  }
+  if (as_json)
+    json_end(&json);
+  return result;
+}
+
+int command_devices(int argc, char **argv) {
+  bool as_json = false;
+  const cli_option options[] = {{"json", 0, &kind_switch, &as_json, "print a JSON array of objects"}};
+  const cli_syntax syntax = {.name = "devices",
+                             .about =
+                                 "Lists the GPUs. Where there is none, the host engine serves: that is no failure.",
+                             .options = options,
+                             .option_count = COUNT_OF(options)};
+  int result = options_read(&syntax, argc, argv, NULL), count = 0;
+  if (result != OPTIONS_READ)
+    return result;
+  rowscan_status status = rowscan_device_count(&count);
+  if (status != ROWSCAN_OK && status != ROWSCAN_NO_DRIVER && status != ROWSCAN_NO_DEVICE)
+    return say_library(NULL, status);
+  if (status != ROWSCAN_OK)
+    say_library("no GPU", status);
+  else if (!count)
+    say_note("no GPU");
+  return list(count, as_json);
+}

@@ -1,0 +1,238 @@
+/*
+ * options.c - the options and operands of a subcommand
+ * SPDX-License-Identifier: MIT
+ */
+#include "options.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "say.h"
+
+/* ---- kinds of values --------------------------------------------------------------------------------------------- */
+
+typedef struct word {
+  const char *name;
+  int number;
+} word;
+
+static bool read_word(const char *text, int *number, const word *words, int count) {
+  for (int i = 0; i < count; i++)
+    if (!strcmp(text, words[i].name)) {
+      *number = words[i].number;
+      return true;
+    }
+  return false;
+}
+
+static bool read_number(const char *text, long long *number) {
+  char *end;
+  errno = 0;
+  *number = strtoll(text, &end, 10);
+  return !errno && end != text && !*end && (*text == '-' || (*text >= '0' && *text <= '9'));
+}
+
+static bool read_text(const char *text, void *target) {
+  *(const char **)target = text;
+  return true;
+}
+
+static bool read_file(const char *text, void *target) {
+  return *text && strcmp(text, "-") && read_text(text, target);
+}
+
+static bool read_int(const char *text, void *target) {
+  long long number;
+  if (!read_number(text, &number) || number < INT_MIN || number > INT_MAX)
+    return false;
+  *(int *)target = (int)number;
+  return true;
+}
+
+static bool read_natural(const char *text, void *target) {
+  int number;
+  if (!read_int(text, &number) || number < 0)
+    return false;
+  *(int *)target = number;
+  return true;
+}
+
+static bool read_length(const char *text, void *target) {
+  long long number;
+  if (!read_number(text, &number) || number < 0)
+    return false;
+  *(int64_t *)target = number;
+  return true;
+}
+
+static bool read_type(const char *text, void *target) {
+  static const word aliases[] = {
+      {"float16", ROWSCAN_F16}, {"half", ROWSCAN_F16},    {"bfloat16", ROWSCAN_BF16}, {"float32", ROWSCAN_F32},
+      {"float", ROWSCAN_F32},   {"float64", ROWSCAN_F64}, {"double", ROWSCAN_F64},    {"int8", ROWSCAN_I8},
+      {"uint8", ROWSCAN_U8},    {"int16", ROWSCAN_I16},   {"uint16", ROWSCAN_U16},    {"int32", ROWSCAN_I32},
+      {"uint32", ROWSCAN_U32},  {"int64", ROWSCAN_I64},   {"uint64", ROWSCAN_U64},
+  };
+  int type = (int)rowscan_type_by_name(text);
+  if (type == ROWSCAN_TYPE_DEFAULT && !read_word(text, &type, aliases, COUNT_OF(aliases)))
+    return false;
+  *(rowscan_type *)target = (rowscan_type)type;
+  return true;
+}
+
+static bool read_op(const char *text, void *target) {
+  int op = rowscan_op_by_name(text);
+  if (op < 0)
+    return false;
+  *(rowscan_op *)target = (rowscan_op)op;
+  return true;
+}
+
+static bool read_engine(const char *text, void *target) {
+  static const word words[] = {
+      {"auto", ROWSCAN_ENGINE_AUTO}, {"host", ROWSCAN_ENGINE_HOST}, {"cuda", ROWSCAN_ENGINE_CUDA}};
+  int number;
+  if (!read_word(text, &number, words, COUNT_OF(words)))
+    return false;
+  *(rowscan_engine *)target = (rowscan_engine)number;
+  return true;
+}
+
+static bool read_mask_mode(const char *text, void *target) {
+  static const word words[] = {{"select", ROWSCAN_MASK_SELECT}, {"multiply", ROWSCAN_MASK_MULTIPLY}};
+  int number;
+  if (!read_word(text, &number, words, COUNT_OF(words)))
+    return false;
+  *(rowscan_mask_mode *)target = (rowscan_mask_mode)number;
+  return true;
+}
+
+static bool read_layout(const char *text, void *target) {
+  static const word words[] = {{"rows", ROWSCAN_LAYOUT_ROWS}, {"columns", ROWSCAN_LAYOUT_COLUMNS}};
+  int number;
+  if (!read_word(text, &number, words, COUNT_OF(words)))
+    return false;
+  *(rowscan_layout *)target = (rowscan_layout)number;
+  return true;
+}
+
+static bool read_regime(const char *text, void *target) {
+  static const word words[] = {{"auto", ROWSCAN_REGIME_AUTO},
+                               {"row", ROWSCAN_REGIME_ROW},
+                               {"short", ROWSCAN_REGIME_SHORT},
+                               {"long", ROWSCAN_REGIME_LONG},
+                               {"column", ROWSCAN_REGIME_COLUMN}};
+  int number;
+  if (!read_word(text, &number, words, COUNT_OF(words)))
+    return false;
+  *(rowscan_regime *)target = (rowscan_regime)number;
+  return true;
+}
+
+const cli_kind kind_switch = {NULL, NULL, NULL};
+const cli_kind kind_text = {"TEXT", "text", read_text};
+const cli_kind kind_list = {"LIST", "a list", read_text};
+const cli_kind kind_file = {"FILE", "the name of a file; standard input and output cannot be used", read_file};
+const cli_kind kind_directory = {"DIR", "the name of a directory", read_file};
+const cli_kind kind_int = {"N", "a whole number", read_int};
+const cli_kind kind_natural = {"N", "a whole number, 0 or more", read_natural};
+const cli_kind kind_length = {"N", "a whole number, 0 or more", read_length};
+const cli_kind kind_type = {"T", "one of f16, bf16, f32, f64, i8, u8, i16, u16, i32, u32, i64, u64, bool", read_type};
+const cli_kind kind_op = {"sum|prod", "one of sum, prod", read_op};
+const cli_kind kind_engine = {"auto|host|cuda", "one of auto, host, cuda", read_engine};
+const cli_kind kind_mask_mode = {"select|multiply", "one of select, multiply", read_mask_mode};
+const cli_kind kind_layout = {"rows|columns", "one of rows, columns", read_layout};
+const cli_kind kind_regime = {"R", "one of auto, row, short, long, column", read_regime};
+
+/* ---- help -------------------------------------------------------------------------------------------------------- */
+
+static void print_option(const cli_option *option) {
+  char left[64];
+  snprintf(left, sizeof left, "%c%c%s --%s%s%s", option->letter ? '-' : ' ', option->letter ? option->letter : ' ',
+           option->letter ? "," : " ", option->name, option->kind->value ? " " : "",
+           option->kind->value ? option->kind->value : "");
+  printf("  %-32s %s\n", left, option->help);
+}
+
+static void print_help(const cli_syntax *syntax) {
+  printf("Usage: rowscan %s%s%s%s\n\n%s\n", syntax->name, syntax->option_count ? " [OPTION]..." : "",
+         syntax->operands ? " " : "", syntax->operands ? syntax->operands : "", syntax->about);
+  printf("\nOptions:\n");
+  for (int i = 0; i < syntax->option_count; i++)
+    print_option(&syntax->options[i]);
+  printf("  %-32s %s\n", "-h, --help", "this text");
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+/* The option that the argument names; *value is what follows '=' or the letter, else NULL. */
+static const cli_option *find(const cli_syntax *syntax, const char *argument, const char **value) {
+  size_t length = strcspn(argument, "=");
+  for (int i = 0; i < syntax->option_count; i++) {
+    const cli_option *option = &syntax->options[i];
+    if (option->letter && argument[1] == option->letter) {
+      *value = argument[2] ? argument + 2 : NULL;
+      return option;
+    }
+    if (!strncmp(argument, "--", 2) && strlen(option->name) == length - 2 &&
+        !memcmp(argument + 2, option->name, length - 2)) {
+      *value = argument[length] ? argument + length + 1 : NULL;
+      return option;
+    }
+  }
+  return NULL;
+}
+
+/* Reads the option at argv[*at] and goes to its last argument. */
+static int read_option(const cli_syntax *syntax, int argc, char **argv, int *at) {
+  const char *value = NULL, *given = argv[*at];
+  const cli_option *option = find(syntax, given, &value);
+  if (!option)
+    return say_usage("unknown option '%s'", given);
+  if (!option->kind->read) {
+    if (value)
+      return say_usage("--%s: takes no value, '%s' was given", option->name, value);
+    *(bool *)option->target = true;
+    return OPTIONS_READ;
+  }
+  if (!value && *at + 1 == argc)
+    return say_usage("--%s: needs a value, %s", option->name, option->kind->expected);
+  if (!value)
+    value = argv[++*at];
+  if (!option->kind->read(value, option->target))
+    return say_usage("--%s: '%s' is not %s", option->name, value, option->kind->expected);
+  return OPTIONS_READ;
+}
+
+static int check_operands(const cli_syntax *syntax, int count, const char *last) {
+  if (count > syntax->operand_count)
+    return say_usage("'%s' is one operand too many", last);
+  if (count < syntax->operand_count)
+    return say_usage("missing operand: %s needed, %d given", syntax->operands, count);
+  return OPTIONS_READ;
+}
+
+int options_read(const cli_syntax *syntax, int argc, char **argv, const char **operands) {
+  int count = 0, status = OPTIONS_READ;
+  bool only_operands = false;
+  const char *last = NULL;
+  for (int i = 0; i < argc && status == OPTIONS_READ; i++) {
+    if (!only_operands && (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))) {
+      print_help(syntax);
+      return EXIT_OK;
+    }
+    if (!only_operands && !strcmp(argv[i], "--"))
+      only_operands = true;
+    else if (!only_operands && argv[i][0] == '-' && argv[i][1])
+      status = read_option(syntax, argc, argv, &i);
+    else {
+      last = argv[i];
+      if (count < syntax->operand_count)
+        operands[count] = last;
+      count++;
+    }
+  }
+  return status == OPTIONS_READ ? check_operands(syntax, count, last) : status;
+}

@@ -1,0 +1,63 @@
+/*
+ * options.h - the options and operands of a subcommand: one table, from which they are read and its help is printed
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef OPTIONS_H
+#define OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "rowscan.h"
+
+/* A kind of value: what help calls it, what a message says was expected, and how it is read; read is NULL for a switch.
+ */
+typedef struct cli_kind {
+  const char *value;
+  const char *expected;
+  bool (*read)(const char *text, void *target);
+} cli_kind;
+
+extern const cli_kind kind_switch;    /* bool */
+extern const cli_kind kind_text;      /* const char * */
+extern const cli_kind kind_list;      /* likewise */
+extern const cli_kind kind_file;      /* const char *, not "-" */
+extern const cli_kind kind_directory; /* likewise */
+extern const cli_kind kind_int;       /* int */
+extern const cli_kind kind_natural;   /* int, at least 0 */
+extern const cli_kind kind_length;    /* int64_t, at least 0 */
+extern const cli_kind kind_type;      /* rowscan_type */
+extern const cli_kind kind_op;        /* rowscan_op */
+extern const cli_kind kind_engine;    /* rowscan_engine */
+extern const cli_kind kind_mask_mode; /* rowscan_mask_mode */
+extern const cli_kind kind_layout;    /* rowscan_layout */
+extern const cli_kind kind_regime;    /* rowscan_regime */
+
+typedef struct cli_option {
+  const char *name; /* "dim" is given as --dim N or --dim=N */
+  char letter;      /* 'o' is given as -o FILE; 0: no short form */
+  const cli_kind *kind;
+  void *target; /* left alone if the option is not given; the last one counts */
+  const char *help;
+} cli_option;
+
+typedef struct cli_syntax {
+  const char *name;     /* of the subcommand */
+  const char *operands; /* "IN.npy OUT.npy"; NULL: none */
+  int operand_count;
+  const char *about; /* a paragraph for --help */
+  const cli_option *options;
+  int option_count;
+} cli_syntax;
+
+enum { OPTIONS_READ = -1 };
+
+/*
+ * Reads the arguments after the subcommand's name. Returns OPTIONS_READ, or the exit status if that was all: after
+ * --help, or after a mistake, which it has told.
+ */
+int options_read(const cli_syntax *syntax, int argc, char **argv, const char **operands);
+
+#define COUNT_OF(array) ((int)(sizeof(array) / sizeof *(array)))
+
+#endif

@@ -1,0 +1,63 @@
+/*
+ * progress.c - a line on the terminal for a job that takes longer than a second
+ * SPDX-License-Identifier: MIT
+ */
+#include "progress.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+static bool running, shown;
+static double started, last;
+
+double progress_seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+bool progress_possible(void) {
+  return isatty(STDERR_FILENO);
+}
+
+void progress_start(void) {
+  running = true;
+  shown = false;
+  started = last = progress_seconds();
+}
+
+/* Not in the first second, and then ten times a second. */
+static bool due(double now) {
+  if (!running || now - started < 1 || (shown && now - last < 0.1))
+    return false;
+  last = now;
+  shown = true;
+  return true;
+}
+
+void progress_show(void *user, int64_t done, int64_t total) {
+  (void)user;
+  double now = progress_seconds();
+  if (!due(now) || total <= 0 || done <= 0)
+    return;
+  double rate = (double)done / (now - started);
+  fprintf(stderr, "\r%3d%% of %.1f GB, %.2f GB/s, %.0f s left \033[K", (int)(100.0 * (double)done / (double)total),
+          1e-9 * (double)total, 1e-9 * rate, (double)(total - done) / rate);
+  fflush(stderr);
+}
+
+void progress_writing(void) {
+  if (running && progress_seconds() - started > 1) {
+    shown = true;
+    fputs("\rwriting to the disk \033[K", stderr);
+    fflush(stderr);
+  }
+}
+
+void progress_end(void) {
+  if (shown)
+    fputs("\r\033[K", stderr);
+  shown = false;
+}

@@ -1,0 +1,277 @@
+/*
+ * scan.c - rowscan scan: from .npy to .npy
+ * SPDX-License-Identifier: MIT
+ */
+#include <string.h>
+
+#include "array.h"
+#include "commands.h"
+#include "guard.h"
+#include "json.h"
+#include "options.h"
+#include "output.h"
+#include "progress.h"
+#include "say.h"
+#include "session.h"
+
+typedef struct scan_job {
+  /* as asked for */
+  const char *in_name, *out_name, *mask_name;
+  rowscan_op op;
+  rowscan_type type, out_type, acc;
+  rowscan_mask_mode mask_mode;
+  int dim;
+  bool reverse, exclusive, quiet, verbose, json;
+  cli_session session;
+  /* as found */
+  cli_array in, mask;
+  cli_output out;
+  char out_header[NPY_HEADER_MAX];
+  size_t out_start; /* of the data in the output */
+  const char *engine;
+  double seconds, total_seconds;
+} scan_job;
+
+static int read_options(scan_job *job, int argc, char **argv) {
+  const cli_option options[] = {
+      {"op", 0, &kind_op, &job->op, "what joins the elements (sum)"},
+      {"dim", 0, &kind_int, &job->dim, "dimension to scan along; negative ones count from the last (-1)"},
+      {"reverse", 0, &kind_switch, &job->reverse, "from the last element to the first"},
+      {"exclusive", 0, &kind_switch, &job->exclusive, "an output element leaves out its own input element"},
+      {"mask", 0, &kind_file, &job->mask_name, "an .npy file of the same shape; bool, u8 or the input's type"},
+      {"mask-mode", 0, &kind_mask_mode, &job->mask_mode, "leave out what it rules out (select), or multiply"},
+      {"type", 0, &kind_type, &job->type, "what IN holds: says that 2 raw bytes are bf16, else a check"},
+      {"dtype", 0, &kind_type, &job->out_type, "what OUT holds (IN's type; integers: i64 or u64)"},
+      {"acc", 0, &kind_type, &job->acc, "type to add up in (f32; f64 for f64; OUT's type for integers)"},
+      SESSION_OPTIONS(job->session),
+      {"json", 0, &kind_switch, &job->json, "print a summary as a JSON object"},
+      {"verbose", 'v', &kind_switch, &job->verbose, "print a summary for people, on stderr"},
+      {"quiet", 'q', &kind_switch, &job->quiet, "no progress line"},
+  };
+  const cli_syntax syntax = {
+      .name = "scan",
+      .operands = "IN.npy OUT.npy",
+      .operand_count = 2,
+      .about = "Scans the array in IN.npy along one dimension and writes the result to OUT.npy, in C order.\n"
+               "OUT appears whole or not at all; it may be the same file as IN. Types: f16, bf16, f32, f64,\n"
+               "i8, u8, i16, u16, i32, u32, i64, u64, bool, or NumPy's names for them.",
+      .options = options,
+      .option_count = COUNT_OF(options),
+  };
+  const char *operands[2];
+  int status = options_read(&syntax, argc, argv, operands);
+  if (status != OPTIONS_READ)
+    return status;
+  for (int i = 0; i < 2; i++)
+    if (!kind_file.read(operands[i], i ? &job->out_name : &job->in_name))
+      return say_usage("%s: '%s' is not %s", i ? "OUT.npy" : "IN.npy", operands[i], kind_file.expected);
+  if (job->mask_mode && !job->mask_name)
+    return say_usage("--mask-mode: there is no --mask");
+  if (job->mask_name && !job->mask_mode)
+    job->mask_mode = ROWSCAN_MASK_SELECT;
+  return OPTIONS_READ;
+}
+
+/* ---- the inputs -------------------------------------------------------------------------------------------------- */
+
+static int open_in(scan_job *job) {
+  char text[NPY_SHAPE_TEXT_MAX];
+  int status = array_open(&job->in, job->in_name, job->type == ROWSCAN_BF16);
+  if (status != EXIT_OK)
+    return status;
+  const npy_header *header = &job->in.header;
+  if (job->type && job->type != header->type)
+    return say_failed("%s: field 'descr': '%s' is %s, but --type is %s", job->in_name, header->descr,
+                      rowscan_type_name(header->type), rowscan_type_name(job->type));
+  if (!header->rank)
+    return say_failed("%s: field 'shape': () has no dimension to scan along", job->in_name);
+  if (job->dim < -header->rank || job->dim >= header->rank)
+    return say_failed("%s: --dim: %d is not in %d to %d, field 'shape' is %s", job->in_name, job->dim, -header->rank,
+                      header->rank - 1, npy_shape_text(text, header->rank, header->shape));
+  job->dim += job->dim < 0 ? header->rank : 0;
+  return EXIT_OK;
+}
+
+static int check_mask(const scan_job *job) {
+  char text[NPY_SHAPE_TEXT_MAX], wanted[NPY_SHAPE_TEXT_MAX];
+  const npy_header *in = &job->in.header, *mask = &job->mask.header;
+  if (mask->rank != in->rank || memcmp(mask->shape, in->shape, (size_t)in->rank * sizeof *in->shape))
+    return say_failed("%s: field 'shape': %s, but that of %s is %s", job->mask_name,
+                      npy_shape_text(text, mask->rank, mask->shape), job->in_name,
+                      npy_shape_text(wanted, in->rank, in->shape));
+  if (mask->type != ROWSCAN_BOOL && mask->type != ROWSCAN_U8 && mask->type != in->type)
+    return say_failed("%s: field 'descr': '%s' is %s; a mask is bool, u8 or of the input's type, %s", job->mask_name,
+                      mask->descr, rowscan_type_name(mask->type), rowscan_type_name(in->type));
+  return EXIT_OK;
+}
+
+static int open_mask(scan_job *job) {
+  if (!job->mask_name)
+    return EXIT_OK;
+  int status = array_open(&job->mask, job->mask_name, job->in.header.type == ROWSCAN_BF16);
+  return status == EXIT_OK ? check_mask(job) : status;
+}
+
+/* ---- the output -------------------------------------------------------------------------------------------------- */
+
+static unsigned flags_of(const scan_job *job) {
+  return (job->reverse ? ROWSCAN_REVERSE : 0) | (job->exclusive ? ROWSCAN_EXCLUSIVE : 0);
+}
+
+/* The library fills in the types that were not asked for. */
+static int complete_types(scan_job *job) {
+  rowscan_spec spec = {
+      .size = sizeof spec,
+      .op = job->op,
+      .in = job->in.header.type,
+      .out = job->out_type,
+      .acc = job->acc,
+      .mask_mode = job->mask_mode,
+      .mask_type = job->mask_name ? job->mask.header.type : ROWSCAN_TYPE_DEFAULT,
+      .flags = flags_of(job),
+      .length = job->in.header.shape[job->dim],
+  };
+  rowscan_status status = rowscan_spec_complete(&spec);
+  if (status != ROWSCAN_OK)
+    return say_library(job->in_name, status);
+  job->out_type = spec.out;
+  job->acc = spec.acc;
+  return EXIT_OK;
+}
+
+static int64_t out_bytes(const scan_job *job) {
+  return job->in.header.count * (int64_t)rowscan_type_bytes(job->out_type);
+}
+
+static int open_out(scan_job *job) {
+  job->out_start = npy_format(job->out_header, job->out_type, job->in.header.rank, job->in.header.shape);
+  int status = output_open(&job->out, job->out_name);
+  if (status == EXIT_OK)
+    status = output_map(&job->out, job->out_start + (size_t)out_bytes(job));
+  if (status == EXIT_OK)
+    memcpy(job->out.map, job->out_header, job->out_start);
+  return status;
+}
+
+/* ---- the work ---------------------------------------------------------------------------------------------------- */
+
+static int scan(scan_job *job, rowscan_context *context) {
+  int64_t strides[NPY_RANK_MAX];
+  const npy_header *header = &job->in.header;
+  npy_strides(strides, header->rank, header->shape, false);
+  rowscan_problem problem = {
+      .size = sizeof problem,
+      .op = job->op,
+      .flags = flags_of(job),
+      .rank = header->rank,
+      .dim = job->dim,
+      .shape = header->shape,
+      .in = {(void *)job->in.data, header->type, job->in.strides},
+      .out = {(char *)job->out.map + job->out_start, job->out_type, strides},
+      .mask_mode = job->mask_mode,
+      .acc = job->acc,
+  };
+  if (job->mask_name)
+    problem.mask = (rowscan_tensor){(void *)job->mask.data, job->mask.header.type, job->mask.strides};
+  double start = progress_seconds();
+  rowscan_status status = rowscan_scan_host(context, &problem);
+  job->seconds = progress_seconds() - start;
+  progress_end();
+  return status == ROWSCAN_OK ? EXIT_OK : say_library(job->in_name, status);
+}
+
+static int scan_in_context(scan_job *job) {
+  rowscan_context *context;
+  int status = session_open(&context, &job->session);
+  if (status != EXIT_OK)
+    return status;
+  job->engine = session_engine_name(context);
+  if (job->session.progress)
+    progress_start();
+  status = scan(job, context);
+  rowscan_close(context);
+  return status;
+}
+
+static int commit(scan_job *job) {
+  progress_writing();
+  int status = output_commit(&job->out);
+  progress_end();
+  return status;
+}
+
+static int run(scan_job *job) {
+  double start = progress_seconds();
+  int status = open_in(job);
+  if (status == EXIT_OK)
+    status = open_mask(job);
+  if (status == EXIT_OK)
+    status = complete_types(job);
+  if (status == EXIT_OK)
+    status = open_out(job);
+  if (status == EXIT_OK)
+    status = scan_in_context(job);
+  if (status == EXIT_OK)
+    status = commit(job);
+  output_abandon(&job->out);
+  job->total_seconds = progress_seconds() - start;
+  return status;
+}
+
+/* ---- the summary ------------------------------------------------------------------------------------------------- */
+
+/* Bytes read and written in a second of the scan alone. */
+static double gbs(const scan_job *job) {
+  double bytes = (double)job->in.header.bytes + (double)job->mask.header.bytes + (double)out_bytes(job);
+  return job->seconds > 0 ? 1e-9 * bytes / job->seconds : 0;
+}
+
+static void print_json(const scan_job *job) {
+  json_writer json = {.file = stdout};
+  json_object(&json, NULL);
+  json_text(&json, "in", job->in_name);
+  json_text(&json, "out", job->out_name);
+  json_text(&json, "mask", job->mask_name);
+  json_array(&json, "shape");
+  for (int d = 0; d < job->in.header.rank; d++)
+    json_integer(&json, NULL, job->in.header.shape[d]);
+  json_end(&json);
+  json_integer(&json, "dim", job->dim);
+  json_text(&json, "op", rowscan_op_name(job->op));
+  json_bool(&json, "reverse", job->reverse);
+  json_bool(&json, "exclusive", job->exclusive);
+  json_text(&json, "type", rowscan_type_name(job->in.header.type));
+  json_text(&json, "out_type", rowscan_type_name(job->out_type));
+  json_text(&json, "acc", rowscan_type_name(job->acc));
+  json_text(&json, "engine", job->engine);
+  json_number(&json, "seconds", job->seconds);
+  json_number(&json, "gbs", gbs(job));
+  json_number(&json, "total_seconds", job->total_seconds);
+  json_end(&json);
+}
+
+static void print_summary(const scan_job *job) {
+  char text[NPY_SHAPE_TEXT_MAX];
+  say_note("%s: %s of %s %s along dimension %d, %s out, on the %s engine: %.3f s, %.2f GB/s; %.3f s with the files",
+           job->out_name, rowscan_op_name(job->op), rowscan_type_name(job->in.header.type),
+           npy_shape_text(text, job->in.header.rank, job->in.header.shape), job->dim, rowscan_type_name(job->out_type),
+           job->engine, job->seconds, gbs(job), job->total_seconds);
+}
+
+int command_scan(int argc, char **argv) {
+  scan_job job = {.dim = -1, .session = SESSION_DEFAULT, .out = {.file = -1}};
+  int status = read_options(&job, argc, argv);
+  if (status != OPTIONS_READ)
+    return status;
+  if (!job.quiet && progress_possible()) /* the engine works in smaller pieces if it has to tell */
+    job.session.progress = progress_show;
+  status = run(&job);
+  if (status == EXIT_OK && job.json)
+    print_json(&job);
+  if (status == EXIT_OK && job.verbose)
+    print_summary(&job);
+  guard_map(NULL, 0, NULL, NULL);
+  array_close(&job.mask);
+  array_close(&job.in);
+  return status;
+}

@@ -1,0 +1,35 @@
+/*
+ * session.h - a context of the library, as the options and the environment want it
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SESSION_H
+#define SESSION_H
+
+#include "rowscan.h"
+
+typedef struct cli_session {
+  rowscan_engine engine;
+  int device;  /* -1: any; a number asks for the cuda engine */
+  int threads; /* 0: all */
+  void (*progress)(void *user, int64_t done, int64_t total);
+} cli_session;
+
+#define SESSION_DEFAULT                                                                                                \
+  { .device = -1 }
+
+/* The options of a subcommand that works on an engine, for its table. */
+#define SESSION_OPTIONS(session)                                                                                       \
+  {"engine", 0, &kind_engine, &(session).engine, "where to work (auto: on a GPU if there is one)"},                    \
+      {"device", 0, &kind_natural, &(session).device, "number of the GPU (0)"}, {                                      \
+    "threads", 0, &kind_natural, &(session).threads, "of the host engine (0: one for each processor)"                  \
+  }
+
+/*
+ * Opens a context; $ROWSCAN_LOG (warning, info or debug) sends the library's log to stderr. Returns EXIT_OK, or
+ * EXIT_FAILED or EXIT_USAGE having said why.
+ */
+int session_open(rowscan_context **context, const cli_session *session);
+
+const char *session_engine_name(const rowscan_context *context);
+
+#endif
