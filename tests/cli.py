@@ -1,0 +1,945 @@
+#!/usr/bin/env python3
+"""cli.py - the rowscan command from outside: files made by NumPy in, values, messages and exit statuses out
+SPDX-License-Identifier: MIT
+
+ROWSCAN names the command; RS_QUICK=1 leaves out what takes long. Values are compared with NumPy's own sums: to the bit
+for integers, within rounding for floats. (The order to the bit is tested elsewhere; here only what must be equal to
+itself: exclusive to inclusive, reverse to a flipped array, Fortran order to C order.) Exits with 77 where there is no
+NumPy.
+"""
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+try:
+    import numpy as np
+except ImportError:
+    print("SKIP: no NumPy")
+    sys.exit(77)
+
+ROWSCAN = os.environ.get("ROWSCAN", "rowscan")
+QUICK = os.environ.get("RS_QUICK", "") not in ("", "0")
+
+INTEGERS = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"]
+FLOATS = ["f2", "f4", "f8"]
+SHORT = {"f2": "f16", "f4": "f32", "f8": "f64", "b1": "bool", "i1": "i8", "u1": "u8", "i2": "i16", "u2": "u16",
+         "i4": "i32", "u4": "u32", "i8": "i64", "u8": "u64"}
+FLAGS = [[], ["--exclusive"], ["--reverse"], ["--reverse", "--exclusive"]]
+
+
+class Case(unittest.TestCase):
+    """A directory of its own, and a cache in it."""
+
+    def setUp(self):
+        self.dir = tempfile.mkdtemp(prefix="rowscan-cli-")
+        self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
+        self.env = {k: v for k, v in os.environ.items() if k not in ("ROWSCAN_LOG", "ROWSCAN_CACHE")}
+        self.env["ROWSCAN_CACHE_DIR"] = self.path("cache")
+        self.env["LC_ALL"] = "C"
+        # A mapped file that became shorter is for the command to tell, not for a sanitizer.
+        self.env["ASAN_OPTIONS"] = self.env.get("ASAN_OPTIONS", "") + ":handle_sigbus=0"
+        self.random = np.random.default_rng(1)
+
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+    def rowscan(self, *args, status=0, **kwargs):
+        """Runs the command in the directory; returns (stdout, stderr)."""
+        done = subprocess.run([ROWSCAN, *map(str, args)], cwd=self.dir, env=self.env, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300, **kwargs)
+        out, err = done.stdout.decode(), done.stderr.decode()
+        self.assertEqual(done.returncode, status, f"rowscan {' '.join(map(str, args))}\n{out}{err}")
+        return out, err
+
+    def save(self, name, array):
+        np.save(self.path(name), array)
+        return name
+
+    def scan(self, array, *args):
+        """Scans an array, on the host engine: what it computes is the same everywhere."""
+        self.save("in.npy", array)
+        self.rowscan("scan", "--engine", "host", *args, "in.npy", "out.npy")
+        return np.load(self.path("out.npy"))
+
+    def raw(self, name, header, data=b"", version=1, newline=True):
+        """A file with this header; nothing is padded."""
+        if isinstance(header, str):
+            header = header.encode("utf-8" if version == 3 else "latin1")
+        header += b"\n" if newline else b""
+        length = len(header).to_bytes(2 if version == 1 else 4, "little")
+        with open(self.path(name), "wb") as file:
+            file.write(b"\x93NUMPY" + bytes([version, 0]) + length + header + data)
+        return name
+
+    def fails(self, status, words, *args, **kwargs):
+        """The command fails, says all of the words, and leaves the directory as it was."""
+        before = self.listing()
+        out, err = self.rowscan(*args, status=status, **kwargs)
+        for word in words:
+            self.assertIn(word, err)
+        self.assertTrue(err.startswith("rowscan: "), err)
+        self.assertEqual(out, "")
+        self.assertEqual(self.listing(), before)
+        return err
+
+    def listing(self):
+        """Names, sizes and times of all files, and what the small ones hold; not the cache."""
+        found = {}
+        for name in sorted(os.listdir(self.dir)):
+            if name == "cache":
+                continue
+            facts = os.lstat(self.path(name))
+            found[name] = (facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_mode)
+        return found
+
+    def needs_compiler(self):
+        """Only "all" asks NVRTC what it knows. The scan is an impossible one, so that nothing is compiled."""
+        _, err = self.rowscan("compile", "--arch", "all", "--length", "1", "--out-type", "i32", status=1)
+        if err.startswith("rowscan: compile: --arch all: "):
+            self.skipTest(err.splitlines()[0])
+
+    def same_bits(self, a, b):
+        self.assertEqual(a.dtype, b.dtype)
+        self.assertEqual(a.shape, b.shape)
+        self.assertEqual(np.ascontiguousarray(a).tobytes(), np.ascontiguousarray(b).tobytes())
+
+
+# ---- what it computes ------------------------------------------------------------------------------------------------
+
+
+def default_out(dtype):
+    kind = np.dtype(dtype).kind
+    return np.dtype({"b": "i8", "i": "i8", "u": "u8"}.get(kind, dtype))
+
+
+def reference(x, op="sum", dim=-1, flags=(), out=None, mask=None):
+    """NumPy's answer, floats in f64."""
+    out = np.dtype(out or default_out(x.dtype))
+    wide = np.dtype("f8") if out.kind == "f" else out
+    identity = 0 if op == "sum" else 1
+    x = x.astype(wide)
+    if mask is not None:
+        x = np.where(mask, x, np.array(identity, wide))
+    if "--reverse" in flags:
+        x = np.flip(x, dim)
+    with np.errstate(all="ignore"):
+        y = (np.cumsum if op == "sum" else np.cumprod)(x, axis=dim, dtype=wide)
+    if "--exclusive" in flags and x.shape[dim]:
+        first = np.full_like(np.take(y, [0], dim), identity)
+        y = np.concatenate([first, np.take(y, range(x.shape[dim] - 1), dim)], dim)
+    if "--reverse" in flags:
+        y = np.flip(y, dim)
+    return y if wide.kind == "f" else y.astype(out)
+
+
+class Values(Case):
+    def sample(self, dtype, shape):
+        kind = np.dtype(dtype).kind
+        if kind == "f":
+            return self.random.standard_normal(shape).astype(dtype)
+        if kind == "b":
+            return self.random.integers(0, 2, shape).astype(dtype)
+        info = np.iinfo(dtype)
+        return self.random.integers(info.min, info.max, shape, dtype=dtype, endpoint=True)
+
+    def check(self, x, got, out=None, **how):
+        want = reference(x, out=out, **how)
+        self.assertEqual(got.dtype, np.dtype(out or default_out(x.dtype)))
+        self.assertEqual(got.shape, x.shape)
+        if got.dtype.kind != "f":
+            np.testing.assert_array_equal(got, want)
+            return
+        # Rounding of the output, and of the accumulator along the row.
+        with np.errstate(over="ignore"):
+            size = max(1, np.abs(x).astype("f8").sum(axis=how.get("dim", -1)).max(initial=0))
+        accumulator = np.finfo("f8" if got.dtype == "f8" else "f4").eps
+        bound = np.finfo(got.dtype).eps * np.abs(want) + 64 * accumulator * size
+        over = np.abs(got.astype("f8") - want) - bound
+        self.assertLessEqual(over.max(initial=0), 0)
+
+    def test_types_and_flags(self):
+        for dtype in FLOATS + INTEGERS + ["b1"]:
+            for flags in FLAGS:
+                with self.subTest(dtype=dtype, flags=flags):
+                    x = self.sample(dtype, (5, 67))
+                    self.check(x, self.scan(x, *flags), flags=flags)
+
+    def test_product(self):
+        x = np.exp(0.1 * self.random.standard_normal((4, 50)))
+        for dtype in ["f4", "f8"]:
+            for flags in FLAGS:
+                with self.subTest(dtype=dtype, flags=flags):
+                    got = self.scan(x.astype(dtype), "--op", "prod", *flags)
+                    np.testing.assert_allclose(got, reference(x.astype(dtype), "prod", flags=flags), rtol=1e-5)
+        x = self.sample("i4", (3, 40))
+        np.testing.assert_array_equal(self.scan(x, "--op=prod"), reference(x, "prod"))
+
+    def test_shapes_and_dimensions(self):
+        shapes = [(1,), (7,), (0,), (3, 0), (0, 3), (1, 1), (4, 1), (1, 129), (3, 5, 7), (2, 3, 1, 4), (2,) * 7,
+                  (1,) * 31 + (5,), (1000, 3), (3, 1000)]
+        for shape in shapes:
+            for dim in sorted({0, len(shape) // 2, len(shape) - 1, -1, -len(shape)}):
+                with self.subTest(shape=shape, dim=dim):
+                    x = self.sample("f4", shape)
+                    self.check(x, self.scan(x, "--dim", dim), dim=dim)
+
+    def test_long_row(self):
+        x = self.sample("f4", (1, 1 << 16 if QUICK else 1 << 20))
+        self.check(x, self.scan(x))
+        self.check(x, self.scan(x.T, "--dim=0").T)
+
+    def test_out_types(self):
+        for dtype, out in [("f4", "f8"), ("f2", "f4"), ("i1", "i4"), ("u1", "u1"), ("b1", "i4"), ("i4", "f4"),
+                           ("i4", "i4"), ("u2", "f8")]:
+            with self.subTest(dtype=dtype, out=out):
+                x = self.sample(dtype, (3, 31))
+                if out[0] == "f" and dtype[0] in "iu":
+                    x = (x % 1000).astype(dtype)
+                self.check(x, self.scan(x, "--dtype", SHORT[out]), out=out)
+                self.check(x, self.scan(x, "--dtype", np.dtype(out).name), out=out)
+
+    def test_wide_accumulator(self):
+        x = np.array([[1e8] + [1.0] * 63] * 2, "f4")
+        got = self.scan(x, "--acc", "f64")
+        np.testing.assert_array_equal(got, np.cumsum(x, 1, "f8").astype("f4"))
+
+    def test_mask(self):
+        x = self.sample("f4", (6, 40))
+        mask = self.random.random(x.shape) < 0.5
+        for name, m in [("b1", mask), ("u1", mask * 7), ("f4", mask * 0.5)]:
+            for order in "CF":
+                with self.subTest(mask=name, order=order):
+                    self.save("m.npy", np.asarray(m, name, order=order))
+                    self.check(x, self.scan(x, "--mask", "m.npy"), mask=mask)
+                    self.check(x, self.scan(x, "--mask", "m.npy", "--dim=0", "--reverse"), mask=mask, dim=0,
+                               flags=["--reverse"])
+        self.save("m.npy", np.asarray(mask * 0.5, "f4"))
+        self.check(x * (mask * np.float32(0.5)), self.scan(x, "--mask", "m.npy", "--mask-mode", "multiply"))
+
+    def test_mask_and_nan(self):
+        x = np.array([[1, np.nan, 2, 3]], "f4")
+        self.save("m.npy", np.array([[1, 0, 1, 1]], bool))
+        np.testing.assert_array_equal(self.scan(x, "--mask", "m.npy"), [[1, 1, 3, 6]])
+        got = self.scan(x, "--mask", "m.npy", "--mask-mode=multiply")
+        np.testing.assert_array_equal(got, [[1, np.nan, np.nan, np.nan]])
+
+    def test_bf16(self):
+        x = self.random.standard_normal((3, 50)).astype("f4")
+        bits = (x.view("u4") >> 16).astype("u2")
+        x = (bits.astype("u4") << 16).view("f4")
+        for descr in ["<V2", "|V2"]:
+            self.raw("in.npy", f"{{'descr': '{descr}', 'fortran_order': False, 'shape': (3, 50)}}", bits.tobytes())
+            for name in ["bf16", "bfloat16"]:
+                self.rowscan("scan", "--type", name, "in.npy", "out.npy")
+                out = np.load(self.path("out.npy"))
+                self.assertEqual(out.dtype, np.dtype("V2"))
+                with open(self.path("out.npy"), "rb") as file:
+                    self.assertIn(b"'descr': '<V2'", file.read(128))
+                got = (out.view("u2").astype("u4") << 16).view("f4")
+                np.testing.assert_allclose(got, np.cumsum(x, 1, "f8"), rtol=2**-8, atol=1e-4)
+        self.rowscan("scan", "--type", "bf16", "--dtype", "f32", "in.npy", "out.npy")
+        np.testing.assert_allclose(np.load(self.path("out.npy")), np.cumsum(x, 1, "f8"), rtol=1e-5, atol=1e-5)
+        self.save("f.npy", x)
+        self.rowscan("scan", "--dtype", "bf16", "f.npy", "out.npy", status=0)
+        self.assertEqual(np.load(self.path("out.npy")).dtype, np.dtype("V2"))
+
+
+class SameBits(Case):
+    def setUp(self):
+        super().setUp()
+        self.x = self.random.standard_normal((9, 300)).astype("f4")
+
+    def test_exclusive_is_inclusive_shifted(self):
+        for flip in ([], ["--reverse"]):
+            inclusive, exclusive = self.scan(self.x, *flip), self.scan(self.x, "--exclusive", *flip)
+            if flip:
+                self.same_bits(exclusive[:, :-1], inclusive[:, 1:])
+                self.same_bits(exclusive[:, -1], np.zeros(9, "f4"))
+            else:
+                self.same_bits(exclusive[:, 1:], inclusive[:, :-1])
+                self.same_bits(exclusive[:, 0], np.zeros(9, "f4"))
+
+    def test_reverse_is_flipped(self):
+        self.same_bits(self.scan(self.x, "--reverse"), self.scan(self.x[:, ::-1])[:, ::-1])
+
+    def test_fortran_order(self):
+        x = self.random.standard_normal((7, 11, 13)).astype("f4")
+        for dim in range(3):
+            for flags in FLAGS:
+                c = self.scan(x, "--dim", dim, *flags)
+                f = self.scan(np.asfortranarray(x), "--dim", dim, *flags)
+                self.same_bits(c, f)
+                self.assertTrue(f.flags.c_contiguous)
+
+    def test_dimension_is_transpose(self):
+        self.same_bits(self.scan(self.x, "--dim", "0"), self.scan(np.ascontiguousarray(self.x.T)).T)
+
+    def test_batch_and_threads(self):
+        all_rows = self.scan(self.x)
+        self.same_bits(all_rows[3:4], self.scan(self.x[3:4]))
+        self.same_bits(all_rows, self.scan(self.x, "--threads", "1"))
+        self.same_bits(all_rows, self.scan(self.x, "--threads", "3"))
+
+    def test_mask_of_ones(self):
+        self.save("m.npy", np.ones(self.x.shape, bool))
+        self.same_bits(self.scan(self.x), self.scan(self.x, "--mask", "m.npy"))
+        self.same_bits(self.scan(self.x), self.scan(self.x, "--mask", "m.npy", "--mask-mode", "multiply"))
+
+    def test_engines(self):
+        """--engine auto is the GPU where there is one."""
+        host = self.scan(self.x)
+        self.rowscan("scan", "in.npy", "auto.npy")
+        self.same_bits(host, np.load(self.path("auto.npy")))
+
+
+# ---- files that are odd, and right -----------------------------------------------------------------------------------
+
+
+class Files(Case):
+    def check_raw(self, header, want, data, **kwargs):
+        self.raw("in.npy", header, data, **kwargs)
+        self.rowscan("scan", "in.npy", "out.npy")
+        self.same_bits(np.load(self.path("out.npy")), want)
+
+    def test_versions(self):
+        x = np.arange(12, dtype="f4").reshape(3, 4)
+        for version in [(1, 0), (2, 0), (3, 0)]:
+            with open(self.path("in.npy"), "wb") as file:
+                np.lib.format.write_array(file, x, version)
+            self.rowscan("scan", "in.npy", "out.npy")
+            self.same_bits(np.load(self.path("out.npy")), np.cumsum(x, 1, "f4"))
+
+    def test_any_alignment(self):
+        """NumPy pads headers; others need not."""
+        for dtype in ["f4", "f8", "i2", "b1"]:
+            x = np.ones(9, dtype)
+            want = np.arange(1, 10, dtype=default_out(dtype))
+            for pad in range(9):
+                header = f"{{'descr': '{x.dtype.str}', 'fortran_order': False, 'shape': (9,)}}" + " " * pad
+                self.check_raw(header, want, x.tobytes(), version=1 + pad % 3)
+        self.raw("in.npy", "{'descr': '<f8', 'fortran_order': False, 'shape': (0, 3)}")
+        self.rowscan("scan", "in.npy", "out.npy")
+
+    def test_headers_as_others_write_them(self):
+        x = np.arange(6, dtype="f4").reshape(2, 3)
+        want = np.cumsum(x, 1, "f4")
+        for header in ["{'descr':'<f4','fortran_order':False,'shape':(2,3)}",
+                       '{"shape": (2, 3), "fortran_order": False, "descr": "<f4"}',
+                       "{ 'descr' : '=f4' , 'fortran_order' : False , 'shape' : ( 2L , 3L , ) , }   "]:
+            self.check_raw(header, want, x.tobytes())
+            self.check_raw(header, want, x.tobytes(), newline=False)
+
+    def test_bytes_after_the_data(self):
+        self.check_raw("{'descr': '<i8', 'fortran_order': False, 'shape': (2,)}", np.array([1, 3]),
+                       np.array([1, 2, 99]).tobytes())
+
+    def test_output_is_as_numpy_writes(self):
+        self.scan(np.ones((3, 4), "f4"))
+        with open(self.path("out.npy"), "rb") as file:
+            self.assertEqual(np.lib.format.read_magic(file), (1, 0))
+            self.assertEqual(np.lib.format.read_array_header_1_0(file), ((3, 4), False, np.dtype("<f4")))
+            self.assertEqual(file.tell() % 64, 0)
+        self.assertEqual(os.path.getsize(self.path("out.npy")), 128 + 48)
+        mapped = np.load(self.path("out.npy"), mmap_mode="r")
+        self.assertEqual(mapped[2, 3], 4)
+
+    def test_same_file(self):
+        x = np.arange(5000, dtype="i8").reshape(5, 1000)
+        self.save("x.npy", x)
+        self.rowscan("scan", "x.npy", "x.npy")
+        np.testing.assert_array_equal(np.load(self.path("x.npy")), np.cumsum(x, 1))
+        os.symlink("x.npy", self.path("link.npy"))
+        self.rowscan("scan", "--dtype=f64", "link.npy", "x.npy")
+        np.testing.assert_array_equal(np.load(self.path("x.npy")), np.cumsum(np.cumsum(x, 1), 1))
+        self.save("m.npy", np.ones((3, 3), "u1"))
+        self.save("y.npy", np.ones((3, 3), "f4"))
+        self.rowscan("scan", "--mask", "m.npy", "y.npy", "m.npy")
+        self.assertEqual(np.load(self.path("m.npy"))[2, 2], 3)
+        self.assertEqual(sorted(self.listing()), ["link.npy", "m.npy", "x.npy", "y.npy"])
+
+    def test_permissions(self):
+        self.save("in.npy", np.ones(3))
+        for mask in (0o022, 0o077):
+            self.rowscan("scan", "in.npy", "new.npy", preexec_fn=lambda: os.umask(mask))
+            self.assertEqual(os.stat(self.path("new.npy")).st_mode & 0o777, 0o666 & ~mask)
+            os.remove(self.path("new.npy"))
+        self.save("old.npy", np.ones(1))
+        os.chmod(self.path("old.npy"), 0o640)
+        self.rowscan("scan", "in.npy", "old.npy")
+        self.assertEqual(os.stat(self.path("old.npy")).st_mode & 0o777, 0o640)
+
+    def test_link_as_output(self):
+        os.mkdir(self.path("there"))
+        self.save("there/y.npy", np.zeros(1))
+        os.symlink("there/y.npy", self.path("link.npy"))
+        self.save("in.npy", np.ones(3))
+        self.rowscan("scan", "in.npy", "link.npy")
+        self.assertTrue(os.path.islink(self.path("link.npy")))
+        np.testing.assert_array_equal(np.load(self.path("there/y.npy")), [1, 2, 3])
+        self.assertEqual(os.listdir(self.path("there")), ["y.npy"])
+
+    def test_odd_names(self):
+        for name in ["with space.npy", "-dash.npy", "no-ending", "\u00fc.npy", "n" * 255]:
+            self.save("in.npy", np.ones(3))
+            os.rename(self.path("in.npy"), self.path(name))
+            self.rowscan("scan", "--", name, name)
+            with open(self.path(name), "rb") as file:
+                np.testing.assert_array_equal(np.load(file), [1, 2, 3])
+
+    def test_summaries(self):
+        x = self.save("in.npy", np.ones((3, 4), "f4"))
+        out, err = self.rowscan("scan", "--dim", "-2", "--json", x, "out.npy")
+        summary = json.loads(out)
+        self.assertEqual(err, "")
+        for key, value in {"in": "in.npy", "out": "out.npy", "shape": [3, 4], "dim": 0, "type": "f32",
+                           "out_type": "f32"}.items():
+            self.assertEqual(summary[key], value)
+        self.assertIn(summary["engine"], ["host", "cuda"])
+        self.assertGreaterEqual(summary["seconds"], 0)
+        self.assertIsNotNone(summary["gbs"])
+        self.assertEqual(self.rowscan("scan", x, "out.npy"), ("", ""))
+        self.assertEqual(self.rowscan("scan", "-q", x, "out.npy"), ("", ""))
+        out, err = self.rowscan("scan", "-v", x, "out.npy")
+        self.assertEqual(out, "")
+        self.assertRegex(err, r"out.npy: sum of f32 \(3, 4\) along dimension 1, .*GB/s")
+
+
+# ---- files that are wrong --------------------------------------------------------------------------------------------
+
+
+class BadFiles(Case):
+    def fails_on(self, name, *words, args=()):
+        return self.fails(1, [f"rowscan: scan: {name}: ", *words], "scan", *args, name, "out.npy")
+
+    def bad_header(self, header, *words, **kwargs):
+        self.fails_on(self.raw("in.npy", header, b"\0" * 64, **kwargs), *words)
+
+    def test_no_npy(self):
+        for data in [b"", b"\x93", b"\x93NUMPY", b"hello, world\n", b"PK\3\4", b"\x93NUMPY\1\0",
+                     b"\x93NUMPY\1\0\xff\xff{"]:
+            with open(self.path("in.npy"), "wb") as file:
+                file.write(data)
+            self.fails_on("in.npy")
+        self.fails_on("missing.npy", "No such file")
+        os.mkdir(self.path("directory"))
+        self.fails_on("directory", "is a directory")
+        os.mkfifo(self.path("pipe"))
+        self.fails_on("pipe", "not a regular file")
+        np.savez(self.path("in.npz"), np.ones(3))
+        self.fails_on("in.npz", ".npz")
+
+    def test_truncated(self):
+        self.save("whole.npy", np.ones((10, 10), "f4"))
+        with open(self.path("whole.npy"), "rb") as file:
+            whole = file.read()
+        for size in [5, 9, 12, 60, 127, 128, 129, 527]:
+            with open(self.path("in.npy"), "wb") as file:
+                file.write(whole[:size])
+            if size < 128:
+                self.fails_on("in.npy")
+            else:
+                self.fails_on("in.npy", "truncated data", f"{size - 128} bytes", "(10, 10)", "400")
+
+    def test_dtypes(self):
+        arrays = {"|O": np.array([None]), ">f4": np.arange(3, dtype=">f4"), ">i8": np.arange(3, dtype=">i8"),
+                  "<c8": np.zeros(2, "c8"), "<U1": np.array(["a"]), "|S1": np.array([b"a"]), "|V8": np.zeros(2, "V8"),
+                  "<M8[s]": np.zeros(2, "M8[s]"), "('a', '<f4')": np.zeros(2, [("a", "<f4")]), "V2": np.zeros(2, "V2")}
+        for name, array in arrays.items():
+            with self.subTest(dtype=name):
+                np.save(self.path("in.npy"), array, allow_pickle=True)
+                self.fails_on("in.npy", "field 'descr'", name)
+
+    def test_headers(self):
+        head = "{'descr': '<f4', 'fortran_order': False, 'shape': "
+        self.bad_header(head + "(5)}", "field 'shape'", "(5)")
+        self.bad_header(head + "(-1,)}", "field 'shape'", "-1")
+        self.bad_header(head + "(17,)}", "field 'shape'", "(17,)", "64 bytes", "68")
+        self.bad_header(head + "(4294967296, 4294967296)}", "field 'shape'", "(4294967296, 4294967296)", "overflows")
+        self.bad_header(head + "(9223372036854775808,)}", "field 'shape'", "9223372036854775808")
+        self.bad_header(head + "(2,)", "header")
+        self.bad_header(head + "(2,), 'x': 1}", "'x'")
+        self.bad_header("{'descr': '<f4', 'shape': (2,)}", "'fortran_order'", "missing")
+        self.bad_header("{'descr': '<f4', 'fortran_order': 1, 'shape': (2,)}", "field 'fortran_order'", "1")
+        self.bad_header(b"\xff\xfe\0\0", "header")
+        self.bad_header(head + "(2,)}", "version", version=4)
+
+    def test_no_dimension(self):
+        self.save("in.npy", np.float32(3))
+        self.fails_on("in.npy", "field 'shape'", "()")
+
+    def test_dimension_out_of_range(self):
+        self.save("in.npy", np.ones((3, 4)))
+        for dim in ["2", "-3", "2147483647", "-2147483648"]:
+            self.fails_on("in.npy", "--dim", dim, "(3, 4)", args=["--dim", dim])
+
+    def test_masks(self):
+        self.save("in.npy", np.ones((3, 4), "f4"))
+        for shape in [(4, 3), (3,), (12,), (3, 4, 1), ()]:
+            self.save("m.npy", np.ones(shape, bool))
+            self.fails(1, ["m.npy: field 'shape'", str(shape), "(3, 4)"],
+                       "scan", "--mask", "m.npy", "in.npy", "out.npy")
+        for dtype in ["i1", "f8", "i4"]:
+            self.save("m.npy", np.ones((3, 4), dtype))
+            self.fails(1, ["m.npy: field 'descr'", SHORT[dtype]], "scan", "--mask", "m.npy", "in.npy", "out.npy")
+        self.fails(1, ["nosuch.npy"], "scan", "--mask", "nosuch.npy", "in.npy", "out.npy")
+        self.raw("m.npy", "{'descr': '>f4', 'fortran_order': False, 'shape': (3, 4)}", b"\0" * 48)
+        self.fails(1, ["m.npy: field 'descr'", ">f4"], "scan", "--mask", "m.npy", "in.npy", "out.npy")
+
+    def test_impossible_types(self):
+        self.save("in.npy", np.ones(4, "f4"))
+        for args in [["--dtype", "i32"], ["--dtype", "bool"], ["--acc", "f16"], ["--acc", "i32"], ["--type", "f64"]]:
+            self.fails_on("in.npy", args[1], args=args)
+
+
+# ---- where the output goes -------------------------------------------------------------------------------------------
+
+
+class Output(Case):
+    def setUp(self):
+        super().setUp()
+        self.save("in.npy", np.ones((100, 1000), "f4"))
+
+    def test_places_that_cannot_be(self):
+        os.mkdir(self.path("directory"))
+        os.mkfifo(self.path("pipe"))
+        os.symlink("nowhere", self.path("dangling"))
+        for name in ["directory", "directory/", "nosuch/out.npy", "in.npy/out.npy", "pipe", "/dev/null", "dangling",
+                     "n" * 300, "n/" * 3000]:
+            with self.subTest(name=name[:20]):
+                self.fails(1, [f"rowscan: scan: {name[:20]}"], "scan", "in.npy", name)
+        self.assertEqual(os.listdir(self.path("directory")), [])
+
+    def as_nobody(self):
+        os.setgid(65534)
+        os.setuid(65534)
+
+    def test_no_permission(self):
+        how = {}
+        if os.geteuid() == 0:
+            probe = subprocess.run([ROWSCAN, "--version"], preexec_fn=self.as_nobody, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL, cwd="/") if os.access(ROWSCAN, os.X_OK) else None
+            if probe is None or probe.returncode:
+                self.skipTest("another user cannot run the command")
+            how = {"preexec_fn": self.as_nobody}
+        os.chmod(self.dir, 0o755)
+        os.mkdir(self.path("closed"), 0o555)
+        self.fails(1, ["closed/out.npy", "ermission"], "scan", "in.npy", "closed/out.npy", **how)
+        self.assertEqual(os.listdir(self.path("closed")), [])
+        os.mkdir(self.path("open"))
+        os.chmod(self.path("open"), 0o777)
+        self.save("open/out.npy", np.ones(1))
+        os.chmod(self.path("open/out.npy"), 0o444)
+        self.fails(1, ["open/out.npy", "ermission"], "scan", "in.npy", "open/out.npy", **how)
+        self.assertEqual(os.listdir(self.path("open")), ["out.npy"])
+        os.chmod(self.path("in.npy"), 0o000)
+        self.fails(1, ["in.npy", "ermission"], "scan", "in.npy", "open/new.npy", **how)
+
+    def test_file_too_large(self):
+        """A limit on the size of files fails where a full disk does."""
+        import resource
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
+        self.save("old.npy", np.ones(3))
+        for name in ["new.npy", "old.npy"]:
+            self.fails(1, [f"scan: {name}: ", "400128 bytes", "File too large"], "scan", "in.npy", name,
+                       preexec_fn=limit)
+
+    def test_full_disk(self):
+        os.mkdir(self.path("small"))
+        mount = "mount -t tmpfs -o size=128k none small 2>/dev/null || exit 99; "
+        script = mount + '"$ROWSCAN" scan in.npy small/out.npy; status=$?; ls -A small; exit $status'
+        try:
+            done = subprocess.run(["unshare", "-m", "sh", "-c", script], cwd=self.dir,
+                                  env={**self.env, "ROWSCAN": os.path.abspath(shutil.which(ROWSCAN))},
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
+        except FileNotFoundError:
+            self.skipTest("no unshare")
+        if done.returncode == 99 or b"unshare" in done.stderr:
+            self.skipTest("a small file system cannot be mounted here")
+        self.assertEqual((done.returncode, done.stdout), (1, b""), done.stderr)
+        self.assertIn(b"small/out.npy: no room for 400128 bytes: No space left", done.stderr)
+
+    def test_failure_keeps_what_was_there(self):
+        self.save("out.npy", np.arange(3))
+        self.fails(1, ["in.npy"], "scan", "--dim", "7", "in.npy", "out.npy")
+        self.fails(1, ["in.npy"], "scan", "--dtype", "i8", "in.npy", "out.npy")
+        np.testing.assert_array_equal(np.load(self.path("out.npy")), [0, 1, 2])
+
+    def test_no_gpu(self):
+        """No driver and no device: the cuda engine fails and leaves nothing."""
+        self.env["CUDA_VISIBLE_DEVICES"] = ""
+        self.fails(1, ["rowscan: scan: "], "scan", "--engine", "cuda", "in.npy", "out.npy")
+        self.fails(1, ["rowscan: scan: "], "scan", "--device", "0", "in.npy", "out.npy")
+        out, _ = self.rowscan("scan", "--json", "in.npy", "out.npy")
+        self.assertEqual(json.loads(out)["engine"], "host")
+
+
+class Interrupted(Case):
+    """A large, empty array keeps the command busy; its file takes no space."""
+
+    def start(self, gigabytes, stderr=subprocess.PIPE, **how):
+        count = int(gigabytes * 2**30) // 4
+        self.raw("in.npy", f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({count // 1024}, 1024)}}".ljust(117))
+        os.truncate(self.path("in.npy"), 128 + 4 * count)
+        process = subprocess.Popen([ROWSCAN, "scan", "--engine=host", "--threads=1", "in.npy", "out.npy"],
+                                   cwd=self.dir, env=self.env, stdout=subprocess.PIPE, stderr=stderr, **how)
+        while process.poll() is None and not self.temporaries():
+            time.sleep(0.001)
+        return process
+
+    def temporaries(self):
+        return [name for name in os.listdir(self.dir) if name.startswith(".rowscan.")]
+
+    def meddle(self, what):
+        """Starts ever larger jobs until one still runs when what() was done; returns it, ended, and its stderr."""
+        for gigabytes in (0.25, 1, 4):
+            process = self.start(gigabytes)
+            what(process)
+            _, err = process.communicate(timeout=300)
+            if process.returncode != 0:
+                return process, err.decode()
+            np.load(self.path("out.npy"), mmap_mode="r")
+            os.remove(self.path("out.npy"))
+        self.skipTest("the command is too fast to be interrupted")
+
+    def test_signals(self):
+        for number in [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT]:
+            with self.subTest(signal=number):
+                process, err = self.meddle(lambda process: process.send_signal(number))
+                self.assertEqual(process.returncode, -number, err)
+                self.assertEqual(list(self.listing()), ["in.npy"])
+
+    def test_old_output_stays(self):
+        self.save("out.npy", np.arange(3))
+        process = self.start(1)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=300)
+        if process.returncode:
+            np.testing.assert_array_equal(np.load(self.path("out.npy")), [0, 1, 2])
+        self.assertEqual(self.temporaries(), [])
+
+    def test_ignored_signal(self):
+        """As under nohup."""
+        process = self.start(0.25, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        process.send_signal(signal.SIGHUP)
+        process.communicate(timeout=300)
+        self.assertEqual(process.returncode, 0)
+        self.assertEqual(list(self.listing()), ["in.npy", "out.npy"])
+
+    def test_input_becomes_shorter(self):
+        process, err = self.meddle(lambda process: os.truncate(self.path("in.npy"), 4096))
+        self.assertEqual(process.returncode, 1)
+        self.assertIn("rowscan: scan: in.npy: cannot be read to its end", err)
+        self.assertEqual(list(self.listing()), ["in.npy"])
+
+    def read_all(self, terminal):
+        told = b""
+        while select.select([terminal], [], [], 0.1)[0]:
+            try:
+                told += os.read(terminal, 65536)
+            except OSError:  # nobody has its other end
+                break
+        return told
+
+    def test_progress_line(self):
+        """On a terminal, and after a second: the command is made to sleep that long."""
+        import pty
+        for delay in (0.02, 0.05, 0.1):
+            mine, theirs = pty.openpty()
+            process = self.start(0.25, stderr=theirs)
+            time.sleep(delay)
+            process.send_signal(signal.SIGSTOP)
+            time.sleep(1.1)
+            process.send_signal(signal.SIGCONT)
+            process.communicate(timeout=300)
+            self.assertEqual(process.returncode, 0)
+            os.close(theirs)
+            told = self.read_all(mine)
+            os.close(mine)
+            if told:
+                self.assertRegex(told, rb"^\r( *\d+% of|writing)")
+                self.assertTrue(told.endswith(b"\r\x1b[K"), told)
+                return
+        self.skipTest("never caught in the right moment")
+
+
+# ---- the command line ------------------------------------------------------------------------------------------------
+
+
+class CommandLine(Case):
+    def usage(self, *args, words=()):
+        err = self.fails(2, [*words, "--help"], *args)
+        self.assertLessEqual(err.count("\n"), 2)
+
+    def test_usage_errors(self):
+        self.save("in.npy", np.ones(3))
+        self.usage()
+        self.usage("frobnicate", words=["frobnicate"])
+        self.usage("--frobnicate", words=["--frobnicate"])
+        self.usage("help", "frobnicate", words=["frobnicate"])
+        scan = ["scan", "in.npy", "out.npy"]
+        self.usage("scan", words=["IN.npy OUT.npy"])
+        self.usage("scan", "in.npy")
+        self.usage(*scan, "more", words=["more"])
+        self.usage(*scan, "--frobnicate", words=["--frobnicate"])
+        self.usage(*scan, "-x", words=["-x"])
+        self.usage(*scan, "--dim", words=["--dim"])
+        self.usage(*scan, "--reverse=yes", words=["--reverse", "yes"])
+        for option, value in [("dim", "x"), ("dim", "1.5"), ("dim", ""), ("dim", "99999999999"), ("dim", "0x1"),
+                              ("dim", " 1"), ("op", "max"), ("dtype", "complex64"), ("acc", "q"), ("type", "<f4"),
+                              ("engine", "gpu"), ("device", "-1"), ("mask-mode", "xor"), ("threads", "many"),
+                              ("mask", "-"),
+                              ("mask", "")]:
+            self.usage(*scan, f"--{option}={value}", words=[f"--{option}", f"'{value}'"])
+            self.usage(*scan, f"--{option}", value, words=[f"--{option}", f"'{value}'"])
+        self.usage("scan", "-", "out.npy", words=["'-'"])
+        self.usage("scan", "in.npy", "-", words=["'-'"])
+        self.usage("scan", "in.npy", "", words=["OUT.npy"])
+        self.usage(*scan, "--mask-mode", "select", words=["--mask"])
+        self.usage(*scan, "--engine=host", "--device=0", words=["--device"])
+        self.usage("cache", words=["path|info"])
+        self.usage("cache", "prune", words=["unknown cache command 'prune'"])
+        self.usage("cache", "list", "more", words=["more"])
+        self.usage("devices", "more", words=["more"])
+        self.usage("bench", "--suite", "slow", words=["slow"])
+        self.usage("compile", "--length", "5", words=["--arch"])
+        self.usage("compile", "--arch", "sm_90", words=["--length"])
+        self.usage("compile", "--arch", "sm_90", "--length", "-5", words=["--length", "-5"])
+        for arch in ["", "90", "sm_", "sm_9x0", "sm_90,", ",sm_90", "sm_90x", "sm_90 ", "sm_" + "9" * 40]:
+            self.usage("compile", "--arch", arch, "--length", "5", words=["--arch"])
+        self.usage("source", "--arch", "all", "--length", "5", words=["--arch"])
+        self.usage("source", "--json", "--length", "5", words=["--json"])
+
+    def test_last_option_counts(self):
+        self.save("in.npy", np.ones((2, 3), "f4"))
+        self.rowscan("scan", "--dim=0", "in.npy", "--dim", "1", "out.npy", "--dtype=f64", "--dtype", "f32")
+        np.testing.assert_array_equal(np.load(self.path("out.npy")), np.cumsum(np.ones((2, 3), "f4"), 1))
+
+    def test_help(self):
+        overview, err = self.rowscan("--help")
+        self.assertEqual((overview, err), self.rowscan("help"))
+        self.assertEqual(err, "")
+        for command in ["scan", "compile", "source", "bench", "devices", "cache"]:
+            self.assertIn(f"\n  {command} ", overview)
+            text, err = self.rowscan(command, "--help")
+            self.assertEqual(err, "")
+            self.assertTrue(text.startswith(f"Usage: rowscan {command}"))
+            self.assertEqual((text, err), self.rowscan("help", command))
+            self.assertEqual((text, err), self.rowscan(command, "-h"))
+            self.assertLessEqual(max(map(len, text.splitlines())), 110)
+
+    def test_version(self):
+        out, _ = self.rowscan("--version")
+        self.assertRegex(out, r"^rowscan \d+\.\d+\.\d+")
+
+    def test_man_page_has_all_options(self):
+        page = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "src", "cli", "rowscan.1")
+        with open(page) as file:
+            manual = file.read().replace("\\-", "-")
+        for command in ["scan", "compile", "bench", "devices", "cache"]:
+            for word in self.rowscan(command, "--help")[0].split():
+                if word.startswith("--"):
+                    self.assertIn(word.rstrip(",:;."), manual, command)
+
+    def test_standard_output_full(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full")
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([ROWSCAN, "--help"], stdout=full, stderr=subprocess.PIPE, env=self.env)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"standard output", done.stderr)
+
+    def test_log(self):
+        self.save("in.npy", np.ones(3))
+        for level in ["warning", "info", "debug", ""]:
+            self.env["ROWSCAN_LOG"] = level
+            self.rowscan("scan", "in.npy", "out.npy")
+        self.env["ROWSCAN_LOG"] = "loud"
+        self.assertIn("ROWSCAN_LOG: 'loud'", self.rowscan("scan", "in.npy", "out.npy")[1])
+
+
+# ---- the other subcommands -------------------------------------------------------------------------------------------
+
+COLUMNS = ["arch", "regime", "registers", "shared_bytes", "local_bytes", "spill_bytes", "ptx_bytes", "cubin_bytes",
+           "ms", "cache"]
+
+
+class Compile(Case):
+    def setUp(self):
+        super().setUp()
+        self.needs_compiler()
+
+    def compile(self, *args):
+        out, err = self.rowscan("compile", *args)
+        self.assertEqual(err, "")
+        return out
+
+    def test_table(self):
+        lines = self.compile("--arch", "sm_90", "--length", "1000").splitlines()
+        self.assertGreaterEqual(len(lines), 2)
+        self.assertEqual(lines[0].split()[:3], ["arch", "regime", "registers"])
+        for line in lines[1:]:
+            self.assertRegex(line, r"^sm_90 +(row|short|long|column) .* (hit|miss)$")
+
+    def test_json_and_cache(self):
+        args = ["--arch", "sm_80,sm_90", "--length", "4096", "--json"]
+        first, second = json.loads(self.compile(*args)), json.loads(self.compile(*args))
+        self.assertEqual({row["arch"] for row in first}, {"sm_80", "sm_90"})
+        for row in first + second:
+            self.assertEqual(list(row), COLUMNS)
+            self.assertEqual(row["spill_bytes"], 0)
+            self.assertGreater(row["registers"], 0)
+        self.assertEqual({row["cache"] for row in first}, {"miss"})
+        self.assertEqual({row["cache"] for row in second}, {"hit"})
+        strip = lambda rows: [{k: v for k, v in row.items() if k not in ("ms", "cache")} for row in rows]
+        self.assertEqual(strip(first), strip(second))
+
+    def test_files(self):
+        rows = json.loads(self.compile("--arch", "sm_80,sm_90", "--length", "777", "--type", "i8", "--out-type", "i32",
+                                       "--reverse", "--mask-type", "u8", "--json", "-o", "made"))
+        names = sorted(os.listdir(self.path("made")))
+        self.assertEqual(len(names), 3 * len(rows))
+        for row in rows:
+            stem = f"made/{row['arch']}-{row['regime']}-sum-i8-777-to-i32-reverse-select-u8"
+            self.assertEqual(os.path.getsize(self.path(stem + ".ptx")), row["ptx_bytes"])
+            self.assertEqual(os.path.getsize(self.path(stem + ".cubin")), row["cubin_bytes"])
+            with open(self.path(stem + ".cubin"), "rb") as file:
+                self.assertEqual(file.read(4), b"\x7fELF")
+            with open(self.path(stem + ".ptx")) as file:
+                self.assertIn(f".target {row['arch']}", file.read())
+            self.assertGreater(os.path.getsize(self.path(stem + ".cu")), 0)
+
+    def test_directory_that_cannot_be(self):
+        self.save("file.npy", np.ones(1))
+        self.rowscan("compile", "--arch", "sm_90", "--length", "10", "-o", "file.npy", status=1)
+        self.rowscan("compile", "--arch", "sm_90", "--length", "10", "-o", "no/such", status=1)
+
+    @unittest.skipIf(QUICK, "RS_QUICK")
+    def test_all(self):
+        rows = json.loads(self.compile("--arch", "all", "--length", "100", "--json"))
+        self.assertGreater(len({row["arch"] for row in rows}), 3)
+
+    def test_errors(self):
+        out, err = self.rowscan("compile", "--arch", "sm_90", "--length", "10", "--out-type", "i32", status=1)
+        self.assertIn("i32", err)
+        out, err = self.rowscan("compile", "--arch", "sm_99,sm_90", "--length", "10", "--json", status=1)
+        self.assertIn("rowscan: compile: sm_99: ", err)
+        self.assertEqual({row["arch"] for row in json.loads(out)}, {"sm_90"})
+
+
+class Source(Case):
+    def test_source(self):
+        out, err = self.rowscan("source", "--length", "1000", "--exclusive")
+        self.assertEqual(err, "")
+        self.assertEqual(out, self.rowscan("source", "--length", "1000", "--exclusive", "--arch=sm_90,sm_80")[0])
+        self.assertIn("sum", out)
+        self.assertNotEqual(out, self.rowscan("source", "--length", "1000", "--op", "prod", "--exclusive")[0])
+
+    def test_errors(self):
+        self.fails(1, ["rowscan: source: ", "i32"], "source", "--length", "10", "--out-type", "i32")
+
+
+class Cache(Case):
+    def fill(self):
+        self.needs_compiler()
+        self.rowscan("compile", "--arch", "sm_90", "--length", "100")
+
+    def entries(self):
+        return json.loads(self.rowscan("cache", "list", "--json")[0])
+
+    def test_path(self):
+        self.assertEqual(self.rowscan("cache", "path")[0], self.path("cache") + "\n")
+        self.assertEqual(json.loads(self.rowscan("cache", "path", "--json")[0]), {"path": self.path("cache")})
+
+    def test_off(self):
+        self.env["ROWSCAN_CACHE"] = "off"
+        self.fails(1, ["rowscan: cache: "], "cache", "path")
+        self.assertIsNone(json.loads(self.rowscan("cache", "info", "--json")[0])["path"])
+
+    def test_empty(self):
+        self.assertEqual(self.entries(), [])
+        self.assertEqual(self.rowscan("cache", "list")[0], "")
+        self.assertEqual(json.loads(self.rowscan("cache", "info", "--json")[0])["entries"], 0)
+        self.assertEqual(self.rowscan("cache", "verify")[0], "0 entries, 0 damaged\n")
+        self.assertEqual(json.loads(self.rowscan("cache", "clear", "--json")[0]), {"removed": 0, "bytes": 0})
+
+    def test_filled(self):
+        self.fill()
+        entries = self.entries()
+        self.assertGreater(len(entries), 0)
+        for entry in entries:
+            self.assertIsNone(entry["damage"])
+            self.assertIn("=", entry["key"])
+        info = json.loads(self.rowscan("cache", "info", "--json")[0])
+        self.assertEqual(info["entries"], len(entries))
+        self.assertEqual(info["bytes"], sum(entry["bytes"] for entry in entries))
+        self.assertIn(entries[0]["name"], self.rowscan("cache", "list")[0])
+        self.assertIn(str(info["bytes"]), self.rowscan("cache", "info")[0])
+        self.rowscan("cache", "verify")
+        cleared = json.loads(self.rowscan("cache", "clear", "--json")[0])
+        self.assertEqual(cleared, {"removed": info["entries"], "bytes": info["bytes"]})
+        self.assertEqual(self.entries(), [])
+
+    def test_damage(self):
+        self.fill()
+        name = self.entries()[0]["name"]
+        path = os.path.join(self.path("cache"), name)
+        os.chmod(path, 0o600)
+        with open(path, "r+b") as file:
+            file.seek(os.path.getsize(path) // 2)
+            byte = file.read(1)
+            file.seek(-1, 1)
+            file.write(bytes([byte[0] ^ 1]))
+        out, _ = self.rowscan("cache", "verify", status=1)
+        self.assertIn(name, out)
+        found = json.loads(self.rowscan("cache", "verify", "--json", status=1)[0])
+        self.assertEqual([entry["name"] for entry in found["damaged"]], [name])
+        self.assertIn("damaged", self.rowscan("cache", "list")[0])
+
+
+class Devices(Case):
+    def test_devices(self):
+        out, err = self.rowscan("devices", "--json")
+        devices = json.loads(out)
+        self.assertEqual(bool(devices), not err, err)
+        for number, device in enumerate(devices):
+            self.assertEqual(device["device"], number)
+            self.assertRegex(device["arch"], r"^sm_\d+")
+        self.assertEqual(len(self.rowscan("devices")[0].splitlines()), len(devices) + 1 if devices else 0)
+
+
+class Bench(Case):
+    def bench(self, *args, status=0):
+        return self.rowscan("bench", "--engine=host", "--repeat=1", *args, status=status)
+
+    def test_one_cell(self):
+        out, err = self.bench("--filter", "x 512", "--csv", "table.csv")
+        self.assertIn("smaller", err)
+        lines = out.splitlines()
+        self.assertEqual(len(lines), 3)
+        self.assertEqual(lines[0].split()[:4], ["shape", "variant", "type", "regime"])
+        self.assertIn("inclusive f32", lines[1])
+        self.assertTrue(lines[2].startswith("worst: "))
+        with open(self.path("table.csv")) as file:
+            head, row = [line.strip().split(",") for line in file]
+        row = dict(zip(head, row))
+        self.assertEqual((row["length"], row["type"], row["wrong"]), ("512", "f32", "0"))
+        self.assertGreater(float(row["ratio"]), 0)
+
+    def test_filters(self):
+        self.bench("--filter", "no such cell", status=1)
+        self.bench("--suite", "full", "--filter", "1 x 1024 inc")
+        self.bench("--filter", "x 512", "--csv", "no/such.csv", status=1)
+        self.assertEqual(self.listing(), {})
+
+
+if __name__ == "__main__":
+    if not shutil.which(ROWSCAN):
+        sys.exit(f"ROWSCAN: {ROWSCAN} is not a command")
+    unittest.main(verbosity=2)

@@ -1,0 +1,23 @@
+// rowscan, regime row: inclusive sum of bool along rows of 4096, i64 out
+#include "row.cuh"
+#include "ring.cuh"
+struct P {
+  using Acc = u64;
+  using Op = Sum<Acc>;
+  using In = boolean;
+  using Out = i64;
+  using Mask = boolean;
+  using Kept = i64;
+  static constexpr MaskMode mask = NO_MASK;
+  static constexpr bool reverse = false, exclusive = false;
+  static constexpr i64 length = 4096;
+  static constexpr int rank = 1;
+};
+using S = Shape<8, 2, 32, 4>;
+using Any = Shape<8, 1, 32, 4>;
+RS_KERNEL(256, 1) rowscan_any(RS_PARAMETER(Rows<1>, rows)) {
+  scan_rows<P, Any, 256, false>(rows);
+}
+RS_KERNEL(256, 2) rowscan_ring(RS_PARAMETER(Rows<1>, rows)) {
+  scan_ring<P, S, 2, 2>(rows);
+}

@@ -1,0 +1,26 @@
+// rowscan, regime row: reverse exclusive sum of bf16 along rows of 50257, masked (select) by bool, bf16 out from f32
+#include "row.cuh"
+#include "ring.cuh"
+struct P {
+  using Acc = f32;
+  using Op = Sum<Acc>;
+  using In = bf16;
+  using Out = bf16;
+  using Mask = boolean;
+  using Kept = f32;
+  static constexpr MaskMode mask = SELECT;
+  static constexpr bool reverse = true, exclusive = true;
+  static constexpr i64 length = 50257;
+  static constexpr int rank = 1;
+};
+using S = Shape<16, 4, 32, 8>;
+using Any = Shape<16, 1, 32, 8>;
+RS_KERNEL(512, 1) rowscan_any(RS_PARAMETER(Rows<1>, rows)) {
+  scan_rows<P, Any, 512, false>(rows);
+}
+RS_KERNEL(512, 1) rowscan_vectored(RS_PARAMETER(Rows<1>, rows)) {
+  scan_rows<P, S, 512, true>(rows);
+}
+RS_KERNEL(512, 1) rowscan_ring(RS_PARAMETER(Rows<1>, rows)) {
+  scan_ring<P, S, 3, 2>(rows);
+}

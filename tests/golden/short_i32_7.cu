@@ -1,0 +1,21 @@
+// rowscan, regime short: inclusive sum of i32 along rows of 7, i32 out
+#include "row.cuh"
+struct P {
+  using Acc = u32;
+  using Op = Sum<Acc>;
+  using In = i32;
+  using Out = i32;
+  using Mask = i32;
+  using Kept = i32;
+  static constexpr MaskMode mask = NO_MASK;
+  static constexpr bool reverse = false, exclusive = false;
+  static constexpr i64 length = 7;
+  static constexpr int rank = 1;
+};
+using S = Shape<1, 1, 2, 4>;
+RS_KERNEL(256, 1) rowscan_any(RS_PARAMETER(Rows<1>, rows)) {
+  scan_rows<P, S, 256, false>(rows);
+}
+RS_KERNEL(256, 1) rowscan_vectored(RS_PARAMETER(Rows<1>, rows)) {
+  scan_rows<P, S, 256, true>(rows);
+}

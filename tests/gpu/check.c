@@ -1,0 +1,280 @@
+/*
+ * check.c - one run on the GPU, compared with the host engine bit for bit
+ * SPDX-License-Identifier: MIT
+ */
+#include "check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GUARD = 1024, POISON = 0xc7 };
+
+static const char *const image_names[CHECK_IMAGES] = {"in", "mask", "init", "out", "totals"};
+
+/* ---- arrays ------------------------------------------------------------------------------------------------------ */
+
+static rowscan_type type_of(const test_case *test, int which) {
+  const rowscan_type types[CHECK_IMAGES] = {test->spec.in, test->spec.mask_type, test->spec.acc, test->spec.out,
+                                            test->spec.acc};
+  return types[which];
+}
+
+/* NULL for those that are one element a row. */
+static const case_array *array_of(const test_case *test, int which) {
+  const case_array *const arrays[CHECK_IMAGES] = {&test->in, &test->mask, NULL, &test->out, NULL};
+  return arrays[which];
+}
+
+static bool has_image(const test_case *test, int which) {
+  const bool has[CHECK_IMAGES] = {true, test->spec.mask_mode != ROWSCAN_MASK_NONE, test->init, !test->in_place,
+                                  test->totals};
+  return has[which];
+}
+
+/* In place the input's image is the output's too. */
+static int image_of(const test_case *test, int which) {
+  return which == CHECK_OUT && test->in_place ? CHECK_IN : which;
+}
+
+static void extent_of(const test_case *test, int which, int64_t *low, int64_t *count) {
+  const case_array *array = array_of(test, which);
+  int64_t high = 0;
+  *low = 0;
+  *count = test->rows;
+  if (array)
+    *count = case_extent(test, array, low, &high) ? high - *low + 1 : 0;
+}
+
+static void *allocate(size_t bytes) {
+  void *memory = aligned_alloc(256, (bytes + 255) / 256 * 256);
+  if (!memory) {
+    printf("FAIL out of host memory\n");
+    exit(1);
+  }
+  return memory;
+}
+
+static unsigned char *copy_of(const unsigned char *bytes, size_t count) {
+  return memcpy(allocate(count), bytes, count);
+}
+
+static void fill_image(const test_case *test, int which, void *to, int64_t count) {
+  random_source random = random_for(test->seed, (uint64_t)which, 0);
+  const rowscan_spec *spec = &test->spec;
+  if (which == CHECK_IN)
+    data_elements(to, spec->in, spec->op, test->data, count, spec->length, &random);
+  else if (which == CHECK_MASK)
+    data_mask(to, spec->mask_type, count, &random);
+  else if (which == CHECK_INIT)
+    data_elements(to, spec->acc, spec->op, test->data == DATA_SPECIAL ? DATA_EXACT : test->data, count, count, &random);
+}
+
+static void make_image(check_run *run, int which) {
+  const test_case *test = run->test;
+  check_image *image = &run->image[which];
+  const case_array *array = array_of(test, which);
+  size_t element = rowscan_type_bytes(type_of(test, which)), lead = array ? (size_t)array->lead * element : 0;
+  int64_t low, count;
+  extent_of(test, which, &low, &count);
+  image->bytes = GUARD + lead + (size_t)count * element + GUARD;
+  image->origin = GUARD + lead - (size_t)low * element;
+  image->before = allocate(image->bytes);
+  memset(image->before, POISON, image->bytes);
+  fill_image(test, which, image->before + GUARD + lead, count);
+  image->device = device_alloc(image->bytes);
+}
+
+void check_args(const check_run *run, rowscan_args *args, bool host) {
+  const test_case *test = run->test;
+  char *at[CHECK_IMAGES];
+  for (int which = 0; which < CHECK_IMAGES; which++) {
+    const check_image *image = &run->image[image_of(test, which)];
+    char *base = host ? (char *)(image->after ? image->after : image->before) : image->device;
+    at[which] = base ? base + image->origin : NULL;
+  }
+  *args = (rowscan_args){.size = sizeof *args, .rows = test->rows, .row_shape = test->shape};
+  args->in = host && test->in_place ? (char *)run->image[CHECK_IN].before + run->image[CHECK_IN].origin : at[CHECK_IN];
+  args->out = at[CHECK_OUT];
+  args->mask = at[CHECK_MASK];
+  args->init = at[CHECK_INIT];
+  args->totals = at[CHECK_TOTALS];
+  args->in_strides = test->in.unsaid ? NULL : test->in.strides;
+  args->out_strides = test->out.unsaid ? NULL : test->out.strides;
+  args->mask_strides = test->mask.unsaid ? NULL : test->mask.strides;
+}
+
+bool check_prepare(check_run *run, const test_case *test, rowscan_plan *host) {
+  *run = (check_run){.test = test};
+  for (int which = 0; which < CHECK_IMAGES; which++)
+    if (has_image(test, which))
+      make_image(run, which);
+  for (int which = CHECK_OUT; which <= CHECK_TOTALS; which++) {
+    check_image *image = &run->image[image_of(test, which)];
+    if (image->before)
+      image->after = copy_of(image->before, image->bytes);
+  }
+  rowscan_args args;
+  check_args(run, &args, true);
+  return !host || suite_ok(rowscan_plan_run(host, &args, NULL), "rowscan_plan_run on the host");
+}
+
+void check_free(check_run *run) {
+  for (int which = 0; which < CHECK_IMAGES; which++) {
+    free(run->image[which].before);
+    free(run->image[which].after);
+    device_free(run->image[which].device);
+  }
+}
+
+static void move_row(check_run *run, const check_run *from, int which, int64_t to_row, int64_t from_row) {
+  check_image *to = &run->image[image_of(run->test, which)];
+  const check_image *source = &from->image[image_of(from->test, which)];
+  const case_array *to_array = array_of(run->test, which), *from_array = array_of(from->test, which);
+  unsigned char *to_bytes = which < CHECK_OUT ? to->before : to->after;
+  const unsigned char *from_bytes = which < CHECK_OUT ? source->before : source->after;
+  int64_t element = (int64_t)rowscan_type_bytes(type_of(run->test, which));
+  for (int64_t i = 0, count = to_array ? run->test->spec.length : 1; i < count; i++) {
+    int64_t to_at = to_array ? case_offset(run->test, to_array, to_row, i) : to_row;
+    int64_t from_at = from_array ? case_offset(from->test, from_array, from_row, i) : from_row;
+    memcpy(to_bytes + (int64_t)to->origin + to_at * element, from_bytes + (int64_t)source->origin + from_at * element,
+           (size_t)element);
+  }
+}
+
+void check_transplant(check_run *run, const test_case *test, const check_run *from, int64_t first) {
+  (void)check_prepare(run, test, NULL);
+  for (int which = 0; which < CHECK_IMAGES; which++)
+    for (int64_t row = 0; run->image[image_of(test, which)].before && row < test->rows; row++)
+      move_row(run, from, which, row, first + row);
+}
+
+/* ---- a run ------------------------------------------------------------------------------------------------------- */
+
+void check_reset(check_run *run, device_stream stream) {
+  for (int which = 0; which < CHECK_IMAGES; which++) {
+    check_image *image = &run->image[which];
+    if (image->before)
+      device_upload(image->device, image->before, image->bytes, stream);
+  }
+}
+
+bool check_queue(check_run *run, rowscan_plan *gpu, device_stream stream) {
+  rowscan_args args;
+  check_args(run, &args, false);
+  return suite_ok(rowscan_plan_run(gpu, &args, stream), "rowscan_plan_run on the GPU");
+}
+
+/* ---- the comparison ---------------------------------------------------------------------------------------------- */
+
+typedef struct difference {
+  int64_t count, row, element; /* of the first */
+  uint64_t got, wanted;
+} difference;
+
+static void compare_element(difference *found, rowscan_type type, unsigned char *now, const unsigned char *wanted,
+                            int64_t row, int64_t element) {
+  size_t bytes = rowscan_type_bytes(type);
+  if (memcmp(now, wanted, bytes) && !(data_is_nan(type, now) && data_is_nan(type, wanted)) && found->count++ == 0) {
+    found->row = row;
+    found->element = element;
+    memcpy(&found->got, now, bytes);
+    memcpy(&found->wanted, wanted, bytes);
+  }
+  memcpy(now, wanted, bytes); /* what differs after this is none of the elements */
+}
+
+static void compare_elements(const check_run *run, int which, difference *found, unsigned char *now) {
+  const test_case *test = run->test;
+  const check_image *image = &run->image[image_of(test, which)];
+  const case_array *array = array_of(test, which);
+  rowscan_type type = type_of(test, which);
+  int64_t bytes = (int64_t)rowscan_type_bytes(type), step = array ? array->strides[test->spec.row_rank] : 0;
+  for (int64_t row = 0; row < test->rows; row++) {
+    int64_t first = array ? case_offset(test, array, row, 0) : row, count = array ? test->spec.length : 1;
+    for (int64_t i = 0; i < count; i++) {
+      int64_t at = (int64_t)image->origin + (first + i * step) * bytes;
+      compare_element(found, type, now + at, image->after + at, row, i);
+    }
+  }
+}
+
+static size_t first_difference(const unsigned char *a, const unsigned char *b, size_t count) {
+  size_t at = 0;
+  while (at < count && a[at] == b[at])
+    at++;
+  return at;
+}
+
+static bool fail_elements(const check_run *run, int which, const difference *found) {
+  char text[CASE_TEXT];
+  case_text(run->test, text);
+  suite_fail("%s\n  %s: %lld of %lld elements differ, first row %lld element %lld: 0x%llx instead of 0x%llx", text,
+             image_names[which], (long long)found->count,
+             (long long)(run->test->rows * (array_of(run->test, which) ? run->test->spec.length : 1)),
+             (long long)found->row, (long long)found->element, (unsigned long long)found->got,
+             (unsigned long long)found->wanted);
+  return false;
+}
+
+static bool fail_byte(const check_run *run, int which, size_t at) {
+  const check_image *image = &run->image[image_of(run->test, which)];
+  char text[CASE_TEXT];
+  case_text(run->test, text);
+  suite_fail("%s\n  %s: a byte that is %s was written, %lld bytes from the first element", text, image_names[which],
+             which < CHECK_OUT ? "input" : "no element", (long long)at - (long long)image->origin);
+  return false;
+}
+
+bool check_bytes(const check_run *run, int which, unsigned char *now) {
+  const check_image *image = &run->image[image_of(run->test, which)];
+  const unsigned char *wanted = image->after ? image->after : image->before;
+  if (!memcmp(now, wanted, image->bytes))
+    return true;
+  if (which >= CHECK_OUT) {
+    difference found = {0};
+    compare_elements(run, which, &found, now);
+    if (found.count)
+      return fail_elements(run, which, &found);
+  }
+  size_t at = first_difference(now, wanted, image->bytes);
+  return at == image->bytes || fail_byte(run, which, at);
+}
+
+static bool verify_image(const check_run *run, int which, device_stream stream) {
+  const check_image *image = &run->image[image_of(run->test, which)];
+  unsigned char *now = allocate(image->bytes);
+  device_download(now, image->device, image->bytes, stream);
+  device_wait(stream);
+  bool same = check_bytes(run, which, now);
+  free(now);
+  return same;
+}
+
+bool check_verify(check_run *run, device_stream stream) {
+  char text[CASE_TEXT];
+  case_text(run->test, text);
+  device_doing(text);
+  device_wait(stream);
+  bool same = true;
+  for (int which = 0; which < CHECK_IMAGES; which++) {
+    bool there = run->image[image_of(run->test, which)].before != NULL;
+    if (there && !(which == CHECK_IN && run->test->in_place))
+      same = verify_image(run, which, stream) && same;
+  }
+  device_doing("nothing");
+  if (same)
+    suite_pass();
+  return same;
+}
+
+bool check_case(const test_case *test, suite_plans *plans) {
+  check_run run;
+  device_stream stream = device_stream_new();
+  bool same = check_prepare(&run, test, plans->host);
+  check_reset(&run, stream);
+  same = same && check_queue(&run, plans->gpu, stream) && check_verify(&run, stream);
+  device_stream_free(stream);
+  check_free(&run);
+  return same;
+}

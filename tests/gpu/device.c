@@ -1,0 +1,184 @@
+/*
+ * device.c - the GPU as a user of the library has it
+ * SPDX-License-Identifier: MIT
+ */
+#include "device.h"
+
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef unsigned long long pointer;
+typedef struct CUctx_st *context;
+typedef struct CUreadyst *graph;
+
+enum { MULTIPROCESSOR_COUNT = 16, NON_BLOCKING = 1, CAPTURE_THREAD = 1 };
+
+/* X(symbol, parameters) of the CUDA Driver API; each returns 0 or an error. */
+#define CALLS(X)                                                                                                       \
+  X(cuInit, (unsigned flags))                                                                                          \
+  X(cuGetErrorName, (int error, const char **name))                                                                    \
+  X(cuDeviceGetCount, (int *count))                                                                                    \
+  X(cuDeviceGet, (int *device, int ordinal))                                                                           \
+  X(cuDeviceGetAttribute, (int *value, int attribute, int device))                                                     \
+  X(cuDevicePrimaryCtxRetain, (context * current, int device))                                                         \
+  X(cuDevicePrimaryCtxRelease_v2, (int device))                                                                        \
+  X(cuCtxPushCurrent_v2, (context current))                                                                            \
+  X(cuMemGetInfo_v2, (size_t * left, size_t * total))                                                                  \
+  X(cuMemAlloc_v2, (pointer * memory, size_t bytes))                                                                   \
+  X(cuMemFree_v2, (pointer memory))                                                                                    \
+  X(cuMemcpyHtoDAsync_v2, (pointer to, const void *from, size_t bytes, device_stream stream))                          \
+  X(cuMemcpyDtoHAsync_v2, (void *to, pointer from, size_t bytes, device_stream stream))                                \
+  X(cuMemsetD8Async, (pointer to, unsigned char value, size_t bytes, device_stream stream))                            \
+  X(cuStreamCreate, (device_stream * stream, unsigned flags))                                                          \
+  X(cuStreamDestroy_v2, (device_stream stream))                                                                        \
+  X(cuStreamSynchronize, (device_stream stream))                                                                       \
+  X(cuStreamBeginCapture_v2, (device_stream stream, int mode))                                                         \
+  X(cuStreamEndCapture, (device_stream stream, graph * captured))                                                      \
+  X(cuGraphInstantiateWithFlags, (device_graph * *ready, graph captured, unsigned long long flags))                    \
+  X(cuGraphLaunch, (device_graph * ready, device_stream stream))                                                       \
+  X(cuGraphExecDestroy, (device_graph * ready))                                                                        \
+  X(cuGraphDestroy, (graph captured))
+
+static struct {
+  void *library;
+#define X(symbol, parameters) int(*symbol) parameters;
+  CALLS(X)
+#undef X
+  int device;
+  context primary;
+} cuda;
+
+static _Thread_local const char *doing = "nothing";
+
+void device_doing(const char *what) {
+  doing = what;
+}
+
+static const char *error_name(int error) {
+  const char *name = NULL;
+  return cuda.cuGetErrorName(error, &name) || !name ? "an unknown error" : name;
+}
+
+/* Without running exit handlers: they would wait for a device that does not answer any more. */
+static void must(int error, const char *call) {
+  if (!error)
+    return;
+  printf("FAIL %s: %s\n  in: %s\n", call, error_name(error), doing);
+  fflush(stdout);
+  _Exit(1);
+}
+#define MUST(call, ...) must(cuda.call(__VA_ARGS__), #call)
+
+static const char *load(void) {
+  cuda.library = dlopen("libcuda.so.1", RTLD_NOW);
+  if (!cuda.library)
+    return dlerror();
+#define X(symbol, parameters)                                                                                          \
+  *(void **)&cuda.symbol = dlsym(cuda.library, #symbol);                                                               \
+  if (!cuda.symbol)                                                                                                    \
+    return "libcuda.so.1 lacks " #symbol;
+  CALLS(X)
+#undef X
+  return NULL;
+}
+
+const char *device_open(void) {
+  const char *why = load();
+  int count = 0;
+  if (why)
+    return why;
+  if (cuda.cuInit(0) || cuda.cuDeviceGetCount(&count) || count < 1)
+    return "there is no GPU";
+  MUST(cuDeviceGet, &cuda.device, 0);
+  MUST(cuDevicePrimaryCtxRetain, &cuda.primary, cuda.device);
+  device_use();
+  return NULL;
+}
+
+void device_close(void) {
+  cuda.cuDevicePrimaryCtxRelease_v2(cuda.device);
+}
+
+void device_use(void) {
+  MUST(cuCtxPushCurrent_v2, cuda.primary);
+}
+
+bool device_simulated(void) {
+  return dlsym(cuda.library, "simt_calls") != NULL;
+}
+
+int device_multiprocessors(void) {
+  int count = 0;
+  MUST(cuDeviceGetAttribute, &count, MULTIPROCESSOR_COUNT, cuda.device);
+  return count;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+size_t device_free_bytes(void) {
+  size_t left = 0, total = 0;
+  MUST(cuMemGetInfo_v2, &left, &total);
+  return left;
+}
+
+void *device_alloc(size_t bytes) {
+  pointer memory = 0;
+  MUST(cuMemAlloc_v2, &memory, bytes);
+  return (void *)(uintptr_t)memory;
+}
+
+void device_free(void *memory) {
+  if (memory)
+    MUST(cuMemFree_v2, (pointer)(uintptr_t)memory);
+}
+
+void device_upload(void *to, const void *from, size_t bytes, device_stream stream) {
+  MUST(cuMemcpyHtoDAsync_v2, (pointer)(uintptr_t)to, from, bytes, stream);
+}
+
+void device_download(void *to, const void *from, size_t bytes, device_stream stream) {
+  MUST(cuMemcpyDtoHAsync_v2, to, (pointer)(uintptr_t)from, bytes, stream);
+}
+
+void device_fill(void *to, unsigned char value, size_t bytes, device_stream stream) {
+  MUST(cuMemsetD8Async, (pointer)(uintptr_t)to, value, bytes, stream);
+}
+
+/* ---- streams and graphs ------------------------------------------------------------------------------------------ */
+
+device_stream device_stream_new(void) {
+  device_stream stream = NULL;
+  MUST(cuStreamCreate, &stream, NON_BLOCKING);
+  return stream;
+}
+
+void device_stream_free(device_stream stream) {
+  MUST(cuStreamDestroy_v2, stream);
+}
+
+void device_wait(device_stream stream) {
+  MUST(cuStreamSynchronize, stream);
+}
+
+void device_capture(device_stream stream) {
+  MUST(cuStreamBeginCapture_v2, stream, CAPTURE_THREAD);
+}
+
+device_graph *device_captured(device_stream stream) {
+  graph captured = NULL;
+  device_graph *ready = NULL;
+  MUST(cuStreamEndCapture, stream, &captured);
+  MUST(cuGraphInstantiateWithFlags, &ready, captured, 0);
+  MUST(cuGraphDestroy, captured);
+  return ready;
+}
+
+void device_launch(device_graph *ready, device_stream stream) {
+  MUST(cuGraphLaunch, ready, stream);
+}
+
+void device_graph_free(device_graph *ready) {
+  MUST(cuGraphExecDestroy, ready);
+}

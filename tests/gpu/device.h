@@ -1,0 +1,46 @@
+/*
+ * device.h - the GPU as a user of the library has it: memory, streams and graphs, by the driver's own calls
+ * SPDX-License-Identifier: MIT
+ *
+ * A call that fails ends the program: after it nothing on the device can be trusted.
+ */
+#ifndef GPU_DEVICE_H
+#define GPU_DEVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct CUstream_st;
+typedef struct CUstream_st *device_stream;
+typedef struct device_graph device_graph; /* ready to be launched */
+
+/* NULL, or why there is nothing to test on. Makes the device current in this thread. */
+const char *device_open(void);
+void device_close(void);
+void device_use(void); /* in a further thread */
+
+/* What a failed call happened in; told before the program ends. */
+void device_doing(const char *what);
+
+bool device_simulated(void);
+int device_multiprocessors(void);
+size_t device_free_bytes(void);
+
+void *device_alloc(size_t bytes);
+void device_free(void *memory);
+
+/* Queued on a stream. */
+void device_upload(void *to, const void *from, size_t bytes, device_stream stream);
+void device_download(void *to, const void *from, size_t bytes, device_stream stream);
+void device_fill(void *to, unsigned char value, size_t bytes, device_stream stream);
+
+device_stream device_stream_new(void);
+void device_stream_free(device_stream stream);
+void device_wait(device_stream stream);
+
+void device_capture(device_stream stream);
+device_graph *device_captured(device_stream stream);
+void device_launch(device_graph *graph, device_stream stream);
+void device_graph_free(device_graph *graph);
+
+#endif

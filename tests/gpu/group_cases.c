@@ -1,0 +1,216 @@
+/*
+ * group_cases.c - specs one by one: types, regimes and flags, lengths, views, and all of it at random
+ * SPDX-License-Identifier: MIT
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "check.h"
+
+enum { RUNS = 4, MOST_THREADS = 8 }; /* of a plan: each with other rows, strides, alignments, elements */
+
+static int64_t few(int64_t quick, int64_t otherwise) {
+  return suite.quick ? quick : otherwise;
+}
+
+/* ---- specs in parallel: most of the time goes into compiling -------------------------------------------------------
+ */
+
+typedef struct job {
+  rowscan_spec spec;
+  random_source random; /* what the runs draw from: the same in whatever order jobs are done */
+} job;
+
+static struct {
+  job *job;
+  int count, room;
+  atomic_int next;
+} jobs;
+
+static void add_spec(const rowscan_spec *spec, random_source random) {
+  if (jobs.count == jobs.room) {
+    jobs.room = 2 * jobs.room + 64;
+    jobs.job = realloc(jobs.job, (size_t)jobs.room * sizeof *jobs.job);
+    if (!jobs.job)
+      abort();
+  }
+  jobs.job[jobs.count++] = (job){*spec, random};
+}
+
+static void check_spec(job *what) {
+  suite_plans plans;
+  if (suite_plan(&plans, &what->spec))
+    for (int i = 0; i < RUNS; i++) {
+      test_case test;
+      case_random(&test, &plans.spec, &what->random, suite.elements);
+      check_case(&test, &plans);
+    }
+  suite_plan_free(&plans);
+}
+
+static void *work(void *unused) {
+  device_use();
+  for (int i = jobs.next++; i < jobs.count; i = jobs.next++)
+    check_spec(&jobs.job[i]);
+  return unused;
+}
+
+static int thread_count(void) {
+  long count = sysconf(_SC_NPROCESSORS_ONLN);
+  return count < 1 ? 1 : count > MOST_THREADS ? MOST_THREADS : (int)count;
+}
+
+static void check_specs(void) {
+  pthread_t threads[MOST_THREADS];
+  int count = thread_count();
+  for (int i = 0; i < count; i++)
+    if (pthread_create(&threads[i], NULL, work, NULL))
+      abort();
+  for (int i = 0; i < count; i++)
+    pthread_join(threads[i], NULL);
+  free(jobs.job);
+  jobs.job = NULL;
+  jobs.count = jobs.room = jobs.next = 0;
+}
+
+/* ---- types ------------------------------------------------------------------------------------------------------- */
+
+static bool floating(rowscan_type type) {
+  return type >= ROWSCAN_F16 && type <= ROWSCAN_F64;
+}
+
+static bool is_default(rowscan_type in, rowscan_type out, rowscan_type acc) {
+  rowscan_spec spec = {.size = sizeof spec, .in = in, .out = out};
+  return rowscan_spec_complete(&spec) == ROWSCAN_OK && spec.acc == acc;
+}
+
+static void add_types(rowscan_type in, rowscan_type out, rowscan_type acc, uint64_t number) {
+  random_source random = random_for(suite.seed, 1, number);
+  rowscan_spec spec = {.size = sizeof spec, .in = in, .out = out, .acc = acc};
+  spec.op = random_one_in(&random, 3) ? ROWSCAN_PROD : ROWSCAN_SUM;
+  spec.regime = (rowscan_regime)random_below(&random, 5);
+  spec.flags = (unsigned)random_below(&random, 4);
+  spec.length = few(20, 1000) + random_below(&random, few(100, 4000));
+  spec.mask_mode = (rowscan_mask_mode)random_below(&random, 3);
+  spec.mask_type = random_one_in(&random, 2) ? in : ROWSCAN_BOOL;
+  spec.layout = (rowscan_layout)random_below(&random, 2);
+  add_spec(&spec, random);
+}
+
+/* Every input, output and accumulator that go together; one in some on a quick run. */
+void group_types(void) {
+  uint64_t number = 0, every = suite.quick ? 12 : 1;
+  for (int i = ROWSCAN_F16; i <= ROWSCAN_BOOL; i++)
+    for (int o = ROWSCAN_F16; o < ROWSCAN_BOOL; o++)
+      for (int wide = 0; wide < 2; wide++) {
+        rowscan_type in = (rowscan_type)i, out = (rowscan_type)o, acc = wide ? ROWSCAN_F64 : ROWSCAN_TYPE_DEFAULT;
+        if ((floating(in) && !floating(out)) || (wide && (!floating(out) || is_default(in, out, acc))))
+          continue;
+        if (number % every == suite.seed % every)
+          add_types(in, out, acc, number);
+        number++;
+      }
+  check_specs();
+}
+
+/* ---- regimes ----------------------------------------------------------------------------------------------------- */
+
+static void add_regime(rowscan_regime regime, unsigned flags, rowscan_mask_mode mask, rowscan_op op) {
+  uint64_t number = (uint64_t)regime << 8 | (uint64_t)op << 6 | (uint64_t)mask << 4 | flags;
+  random_source random = random_for(suite.seed, 2, number);
+  rowscan_spec spec = {.size = sizeof spec, .op = op, .regime = regime, .flags = flags, .mask_mode = mask};
+  spec.in = (rowscan_type)(1 + random_below(&random, 13));
+  case_random_types(&spec, &random);
+  spec.length = case_length((int)random_below(&random, case_lengths(few(1025, 100000))));
+  spec.layout =
+      regime == ROWSCAN_REGIME_COLUMN || random_one_in(&random, 4) ? ROWSCAN_LAYOUT_COLUMNS : ROWSCAN_LAYOUT_ROWS;
+  add_spec(&spec, random);
+}
+
+/* Every regime with all flags, mask modes and operators; on a quick run the last two in turn. */
+void group_regimes(void) {
+  for (unsigned regime = 0; regime < 5; regime++)
+    for (unsigned flags = 0; flags < 4; flags++)
+      for (unsigned mask = 0; mask < 3; mask++)
+        for (unsigned op = 0; op < 2; op++)
+          if (!suite.quick || ((regime + flags) % 3 == mask && (regime + flags / 2) % 2 == op))
+            add_regime((rowscan_regime)regime, flags, (rowscan_mask_mode)mask, (rowscan_op)op);
+  check_specs();
+}
+
+/* ---- lengths ----------------------------------------------------------------------------------------------------- */
+
+static void add_length(int index, rowscan_regime regime) {
+  random_source random = random_for(suite.seed, 3, (uint64_t)index << 3 | (uint64_t)regime);
+  rowscan_spec spec;
+  case_random_spec(&spec, &random, 1);
+  spec.length = case_length(index);
+  spec.regime = regime;
+  add_spec(&spec, random);
+}
+
+/* Every length around which something changes, in the regime that is chosen for it and in another. */
+void group_lengths(void) {
+  int step = suite.quick ? 11 : 1;
+  for (int i = 0; i < case_lengths(suite.longest); i += step) {
+    add_length(i, ROWSCAN_REGIME_AUTO);
+    if (!suite.quick)
+      add_length(i, (rowscan_regime)(1 + i % 4));
+  }
+  check_specs();
+}
+
+/* ---- views ------------------------------------------------------------------------------------------------------- */
+
+static void check_view(suite_plans *plans, case_view in, case_view out, int64_t lead, random_source *random) {
+  test_case test;
+  case_dense(&test, &plans->spec, 5, 3, random);
+  case_lay(&test, &test.in, in);
+  case_lay(&test, &test.mask, in);
+  case_lay(&test, &test.out, out);
+  test.in.lead = lead;
+  test.mask.lead = lead / 2;
+  test.out.lead = (lead + random_below(random, 3)) % 16;
+  test.init = lead & 1;
+  test.totals = lead & 2;
+  check_case(&test, plans);
+}
+
+static void check_views(suite_plans *plans, random_source *random) {
+  for (int in = 0; in < VIEWS; in++)
+    for (int out = 0; out < VIEW_REPEATED_ROWS; out++)
+      check_view(plans, (case_view)in, (case_view)out, random_below(random, 16), random);
+  for (int64_t lead = 0; lead < 16; lead++)
+    check_view(plans, VIEW_DENSE, VIEW_DENSE, lead, random);
+}
+
+/* Every way to lay inputs and outputs, and every alignment, in every regime. */
+void group_views(void) {
+  static const rowscan_type types[] = {ROWSCAN_F32, ROWSCAN_BF16, ROWSCAN_U8, ROWSCAN_F64, ROWSCAN_I32};
+  for (unsigned regime = 0; regime < 5; regime++) {
+    random_source random = random_for(suite.seed, 4, regime);
+    rowscan_spec spec = {.size = sizeof spec, .in = types[regime], .length = few(100, 1100) + 4 * (int64_t)regime};
+    suite_plans plans;
+    spec.regime = (rowscan_regime)regime;
+    spec.flags = regime & 3;
+    spec.row_rank = 2;
+    spec.mask_mode = regime & 1 ? ROWSCAN_MASK_SELECT : ROWSCAN_MASK_NONE;
+    spec.layout = regime == ROWSCAN_REGIME_COLUMN ? ROWSCAN_LAYOUT_COLUMNS : ROWSCAN_LAYOUT_ROWS;
+    if (suite_plan(&plans, &spec))
+      check_views(&plans, &random);
+    suite_plan_free(&plans);
+  }
+}
+
+/* ---- everything -------------------------------------------------------------------------------------------------- */
+
+void group_random(void) {
+  for (int64_t i = 0; i < suite.cases; i++) {
+    random_source random = random_for(suite.seed, 5, (uint64_t)i);
+    rowscan_spec spec;
+    case_random_spec(&spec, &random, suite.longest);
+    add_spec(&spec, random);
+  }
+  check_specs();
+}

@@ -1,0 +1,114 @@
+/*
+ * group_host.c - arrays in host memory through the GPU, in pieces as small as may be
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+
+/* A case as a problem: the scanned dimension at place `dim` among the others. */
+typedef struct host_problem {
+  rowscan_problem problem;
+  int64_t shape[CASE_RANK + 1];
+  int64_t strides[3][CASE_RANK + 1];
+} host_problem;
+
+/* Numbers of the rows' dimensions and then of the scanned one, put in the problem's order. */
+static void arrange(int64_t *to, const int64_t *rows, int64_t scanned, int rank, int dim) {
+  for (int d = 0; d < rank; d++)
+    to[d] = d == dim ? scanned : rows[d < dim ? d : d - 1];
+}
+
+static void make_problem(host_problem *made, const check_run *run, int dim, unsigned char *out, unsigned char *totals) {
+  const test_case *test = run->test;
+  const case_array *arrays[] = {&test->in, &test->out, &test->mask};
+  int rows = test->spec.row_rank, rank = rows + 1;
+  arrange(made->shape, test->shape, test->spec.length, rank, dim);
+  for (int a = 0; a < 3; a++)
+    arrange(made->strides[a], arrays[a]->strides, arrays[a]->strides[rows], rank, dim);
+  const check_image *images = run->image;
+  unsigned char *in = test->in_place ? out : images[CHECK_IN].before;
+  made->problem = (rowscan_problem){
+      .size = sizeof made->problem,
+      .op = test->spec.op,
+      .flags = test->spec.flags,
+      .rank = rank,
+      .dim = dim,
+      .shape = made->shape,
+      .in = {in + images[CHECK_IN].origin, test->spec.in, made->strides[0]},
+      .out = {out + images[test->in_place ? CHECK_IN : CHECK_OUT].origin, test->spec.out, made->strides[1]},
+      .mask_mode = test->spec.mask_mode,
+      .acc = test->spec.acc,
+  };
+  if (test->spec.mask_mode)
+    made->problem.mask =
+        (rowscan_tensor){images[CHECK_MASK].before + images[CHECK_MASK].origin, test->spec.mask_type, made->strides[2]};
+  if (test->init)
+    made->problem.init = images[CHECK_INIT].before + images[CHECK_INIT].origin;
+  if (totals)
+    made->problem.totals = totals + images[CHECK_TOTALS].origin;
+}
+
+static unsigned char *copy_of(const check_image *image) {
+  unsigned char *copy = image->before ? aligned_alloc(256, (image->bytes + 255) / 256 * 256) : NULL;
+  return copy ? memcpy(copy, image->before, image->bytes) : NULL;
+}
+
+static void check_problem(rowscan_context *context, const test_case *test, rowscan_plan *host, int dim) {
+  check_run run;
+  host_problem made;
+  char text[CASE_TEXT];
+  case_text(test, text);
+  device_doing(text);
+  bool same = check_prepare(&run, test, host);
+  unsigned char *out = copy_of(&run.image[test->in_place ? CHECK_IN : CHECK_OUT]);
+  unsigned char *totals = copy_of(&run.image[CHECK_TOTALS]);
+  unsigned char *input = copy_of(&run.image[CHECK_IN]);
+  make_problem(&made, &run, dim, out, totals);
+  rowscan_status status = rowscan_scan_host(context, &made.problem);
+  if (status) {
+    suite_fail("%s\n  rowscan_scan_host: %s: %s", text, rowscan_status_name(status), rowscan_last_error());
+    same = false;
+  }
+  same = same && check_bytes(&run, CHECK_OUT, out) && (!totals || check_bytes(&run, CHECK_TOTALS, totals));
+  if (same && memcmp(input, run.image[CHECK_IN].before, run.image[CHECK_IN].bytes)) {
+    suite_fail("%s\n  rowscan_scan_host wrote to its input", text);
+    same = false;
+  }
+  if (same)
+    suite_pass();
+  free(out);
+  free(totals);
+  free(input);
+  check_free(&run);
+}
+
+static void check_staged(size_t staging_bytes, int cases, uint64_t part) {
+  rowscan_context *context = NULL;
+  if (!suite_ok(rowscan_open(&context, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_CUDA, .staging_bytes = staging_bytes)),
+                "rowscan_open"))
+    return;
+  for (int i = 0; i < cases; i++) {
+    random_source random = random_for(suite.seed, part, (uint64_t)i);
+    rowscan_spec spec;
+    rowscan_plan *host = NULL;
+    test_case test;
+    case_random_spec(&spec, &random, suite.longest);
+    spec.regime = ROWSCAN_REGIME_AUTO;
+    if (suite_ok(rowscan_spec_complete(&spec), "rowscan_spec_complete") &&
+        suite_ok(rowscan_plan_create(&host, suite.host, &spec), "rowscan_plan_create on the host")) {
+      case_random(&test, &spec, &random, suite.elements);
+      check_problem(context, &test, host, (int)random_below(&random, spec.row_rank + 1));
+    }
+    rowscan_plan_destroy(host);
+  }
+  rowscan_close(context);
+}
+
+/* Pieces so small that rows are cut, pieces of some rows, and the usual ones. */
+void group_host(void) {
+  check_staged(suite.quick ? 4096 : 65536, suite.quick ? 3 : 40, 10);
+  check_staged(1 << 20, suite.quick ? 1 : 40, 11);
+  check_staged(0, suite.quick ? 1 : 10, 12);
+}

@@ -1,0 +1,164 @@
+/*
+ * group_streams.c - a plan in captured graphs, and from many threads on many streams at once
+ * SPDX-License-Identifier: MIT
+ */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "check.h"
+
+static rowscan_spec spec_of(rowscan_regime regime, int64_t length) {
+  rowscan_spec spec = {.size = sizeof spec, .regime = regime, .length = length};
+  spec.layout = regime == ROWSCAN_REGIME_COLUMN ? ROWSCAN_LAYOUT_COLUMNS : ROWSCAN_LAYOUT_ROWS;
+  return spec;
+}
+
+/* A case that every caller gets other elements for. */
+static void make_case(test_case *test, const suite_plans *plans, int64_t rows, random_source *random) {
+  case_dense(test, &plans->spec, rows, 1, random);
+  test->data = DATA_WIDE;
+  test->totals = true;
+}
+
+/* ---- capture ----------------------------------------------------------------------------------------------------- */
+
+enum { CAPTURED = 3, REPLAYS = 3, GRAPHS = 2 };
+
+/* Several runs of one plan, one after the other. */
+typedef struct recording {
+  test_case test[CAPTURED];
+  check_run run[CAPTURED];
+  device_stream stream;
+  device_graph *graph;
+  bool ready;
+} recording;
+
+static void record(recording *to, suite_plans *plans, random_source *random) {
+  to->ready = true;
+  to->stream = device_stream_new();
+  for (int i = 0; i < CAPTURED; i++) {
+    make_case(&to->test[i], plans, 1 + i, random);
+    to->ready = check_prepare(&to->run[i], &to->test[i], plans->host) && to->ready;
+  }
+  device_capture(to->stream);
+  for (int i = 0; i < CAPTURED; i++)
+    to->ready = check_queue(&to->run[i], plans->gpu, to->stream) && to->ready;
+  to->graph = device_captured(to->stream);
+}
+
+static void replay(recording *of) {
+  for (int i = 0; i < CAPTURED && of->ready; i++)
+    check_reset(&of->run[i], of->stream);
+  if (of->ready)
+    device_launch(of->graph, of->stream);
+}
+
+static void verify(recording *of) {
+  for (int i = 0; i < CAPTURED && of->ready; i++)
+    check_verify(&of->run[i], of->stream);
+}
+
+static void drop(recording *what) {
+  device_graph_free(what->graph);
+  device_stream_free(what->stream);
+  for (int i = 0; i < CAPTURED; i++)
+    check_free(&what->run[i]);
+}
+
+/* Two graphs of one plan, launched together again and again, and a run that is not captured between them. */
+static void check_graphs(suite_plans *plans, random_source *random) {
+  recording graphs[GRAPHS];
+  test_case plain;
+  for (int g = 0; g < GRAPHS; g++)
+    record(&graphs[g], plans, random);
+  make_case(&plain, plans, 2, random);
+  for (int i = 0; i < REPLAYS; i++) {
+    for (int g = 0; g < GRAPHS; g++)
+      replay(&graphs[g]);
+    check_case(&plain, plans);
+    for (int g = 0; g < GRAPHS; g++)
+      verify(&graphs[g]);
+  }
+  for (int g = 0; g < GRAPHS; g++)
+    drop(&graphs[g]);
+}
+
+void group_capture(void) {
+  static const rowscan_regime regimes[] = {ROWSCAN_REGIME_LONG, ROWSCAN_REGIME_ROW, ROWSCAN_REGIME_SHORT,
+                                           ROWSCAN_REGIME_COLUMN, ROWSCAN_REGIME_AUTO};
+  for (int i = 0; i < (suite.quick ? 2 : 5); i++) {
+    random_source random = random_for(suite.seed, 8, (uint64_t)i);
+    rowscan_spec spec = spec_of(regimes[i], suite.quick ? 1500 : regimes[i] == ROWSCAN_REGIME_SHORT ? 300 : 70001);
+    suite_plans plans;
+    if (suite_plan(&plans, &spec))
+      check_graphs(&plans, &random);
+    suite_plan_free(&plans);
+  }
+}
+
+/* ---- threads ----------------------------------------------------------------------------------------------------- */
+
+enum { MOST_STREAMS = 4, MOST_THREADS = 8 };
+
+typedef struct worker {
+  suite_plans *plans;
+  int number, streams, rounds;
+  pthread_t thread;
+} worker;
+
+static void run_round(check_run *runs, device_stream *streams, int count, rowscan_plan *plan) {
+  bool queued[MOST_STREAMS];
+  for (int s = 0; s < count; s++) {
+    check_reset(&runs[s], streams[s]);
+    queued[s] = check_queue(&runs[s], plan, streams[s]);
+  }
+  for (int s = 0; s < count; s++)
+    if (queued[s])
+      check_verify(&runs[s], streams[s]);
+}
+
+static void *work(void *argument) {
+  worker *me = argument;
+  random_source random = random_for(suite.seed, 9, (uint64_t)me->number);
+  test_case tests[MOST_STREAMS];
+  check_run runs[MOST_STREAMS];
+  device_stream streams[MOST_STREAMS];
+  bool ready = true;
+  device_use();
+  for (int s = 0; s < me->streams; s++) {
+    streams[s] = device_stream_new();
+    make_case(&tests[s], me->plans, 1 + (me->number + s) % 5, &random);
+    ready = check_prepare(&runs[s], &tests[s], me->plans->host) && ready;
+  }
+  for (int i = 0; i < me->rounds && ready; i++)
+    run_round(runs, streams, me->streams, me->plans->gpu);
+  for (int s = 0; s < me->streams; s++) {
+    check_free(&runs[s]);
+    device_stream_free(streams[s]);
+  }
+  return NULL;
+}
+
+static void check_threads(suite_plans *plans) {
+  int count = suite.quick ? 3 : MOST_THREADS;
+  worker workers[MOST_THREADS];
+  for (int i = 0; i < count; i++) {
+    workers[i] = (worker){plans, i, suite.quick ? 2 : MOST_STREAMS, suite.quick ? 2 : 10, 0};
+    if (pthread_create(&workers[i].thread, NULL, work, &workers[i]))
+      abort();
+  }
+  for (int i = 0; i < count; i++)
+    pthread_join(workers[i].thread, NULL);
+}
+
+/* More streams than the plan has workspaces. */
+void group_threads(void) {
+  static const rowscan_regime regimes[] = {ROWSCAN_REGIME_LONG, ROWSCAN_REGIME_AUTO, ROWSCAN_REGIME_ROW};
+  for (int i = 0; i < (suite.quick ? 1 : 3); i++) {
+    rowscan_spec spec = spec_of(regimes[i], suite.quick ? 1500 : 100003);
+    suite_plans plans;
+    if (suite_plan(&plans, &spec))
+      check_threads(&plans);
+    suite_plan_free(&plans);
+  }
+}

@@ -1,0 +1,227 @@
+/*
+ * judge.c - the order of combination, slowly and obviously: what every engine is compared with
+ * SPDX-License-Identifier: MIT
+ *
+ * Written from the definition in rowscan.h, one element at a time, and shares no code with the engines: a number is a
+ * double or a 64-bit integer, and halves are rounded by looking for the nearest in the list of all of them.
+ */
+#include "judge.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
+
+/* An element: `real` if its type is floating, else `whole`, modulo 2^64. */
+typedef struct number {
+  double real;
+  uint64_t whole;
+} number;
+
+static bool floating(rowscan_type type) {
+  return type == ROWSCAN_F16 || type == ROWSCAN_BF16 || type == ROWSCAN_F32 || type == ROWSCAN_F64;
+}
+
+static bool with_sign(rowscan_type type) {
+  return type == ROWSCAN_I8 || type == ROWSCAN_I16 || type == ROWSCAN_I32 || type == ROWSCAN_I64;
+}
+
+double judge_value(rowscan_type type, uint16_t bits) {
+  int fraction_bits = type == ROWSCAN_F16 ? 10 : 7, bias = type == ROWSCAN_F16 ? 15 : 127;
+  int fraction = bits & ((1 << fraction_bits) - 1), exponent = (bits & 0x7fff) >> fraction_bits;
+  double value;
+  if (exponent == 2 * bias + 1)
+    value = fraction ? (double)NAN : (double)INFINITY;
+  else if (exponent == 0)
+    value = ldexp(fraction, 1 - bias - fraction_bits);
+  else
+    value = ldexp((1 << fraction_bits) + fraction, exponent - bias - fraction_bits);
+  return bits & 0x8000 ? -value : value;
+}
+
+uint16_t judge_round(rowscan_type type, double x) {
+  uint16_t infinity = type == ROWSCAN_F16 ? 0x7c00 : 0x7f80, sign = signbit(x) ? 0x8000 : 0;
+  if (isnan(x))
+    return infinity | 1;
+  x = fabs(x);
+  uint16_t low = 0, high = infinity; /* the neighbours of x, once they are neighbours */
+  while (high - low > 1) {
+    uint16_t middle = (uint16_t)((low + high) / 2);
+    if (judge_value(type, middle) <= x)
+      low = middle;
+    else
+      high = middle;
+  }
+  double step = high == infinity ? judge_value(type, low) - judge_value(type, low - 1)
+                                 : judge_value(type, high) - judge_value(type, low);
+  double tie = judge_value(type, low) + step / 2;
+  return sign | (x < tie || (x == tie && low % 2 == 0) ? low : high);
+}
+
+static number read_number(rowscan_type type, const void *p) {
+  number n = {0, 0};
+  uint16_t half;
+  float single;
+  memcpy(&n.whole, p, rowscan_type_bytes(type)); /* little-endian */
+  switch (type) {
+  case ROWSCAN_F16:
+  case ROWSCAN_BF16:
+    memcpy(&half, p, 2);
+    n.real = judge_value(type, half);
+    break;
+  case ROWSCAN_F32:
+    memcpy(&single, p, 4);
+    n.real = (double)single;
+    break;
+  case ROWSCAN_F64:
+    memcpy(&n.real, p, 8);
+    break;
+  case ROWSCAN_BOOL:
+    n.whole = n.whole != 0;
+    break;
+  default:
+    break;
+  }
+  if (with_sign(type)) {
+    unsigned unused = 64 - 8 * (unsigned)rowscan_type_bytes(type);
+    n.whole = (uint64_t)((int64_t)(n.whole << unused) >> unused);
+  }
+  return n;
+}
+
+static void write_number(rowscan_type type, void *p, number n) {
+  uint16_t half;
+  float single = (float)n.real;
+  switch (type) {
+  case ROWSCAN_F16:
+  case ROWSCAN_BF16:
+    half = judge_round(type, n.real);
+    memcpy(p, &half, 2);
+    break;
+  case ROWSCAN_F32:
+    memcpy(p, &single, 4);
+    break;
+  case ROWSCAN_F64:
+    memcpy(p, &n.real, 8);
+    break;
+  default:
+    memcpy(p, &n.whole, rowscan_type_bytes(type));
+  }
+}
+
+/* A result in the accumulator type, which each step of a computation rounds or wraps to. */
+static number fit(rowscan_type acc, number n) {
+  if (acc == ROWSCAN_F32)
+    n.real = (double)(float)n.real;
+  return n;
+}
+
+static number convert(rowscan_type acc, rowscan_type from, number n) {
+  if (floating(acc) && !floating(from)) {
+    if (acc == ROWSCAN_F32)
+      n.real = with_sign(from) ? (double)(float)(int64_t)n.whole : (double)(float)n.whole;
+    else
+      n.real = with_sign(from) ? (double)(int64_t)n.whole : (double)n.whole;
+  }
+  return fit(acc, n);
+}
+
+/*
+ * A double holds the sum and the product of two floats well enough to be rounded to float once more: 53 >= 2 * 24 + 2.
+ */
+static number combine(const rowscan_spec *spec, number a, number b) {
+  bool sum = spec->op == ROWSCAN_SUM;
+  number n = {sum ? a.real + b.real : a.real * b.real, sum ? a.whole + b.whole : a.whole * b.whole};
+  return fit(spec->acc, n);
+}
+
+static number identity(const rowscan_spec *spec) {
+  return spec->op == ROWSCAN_SUM ? (number){0.0, 0} : (number){1.0, 1};
+}
+
+bool judge_equal(rowscan_type type, const void *a, const void *b) {
+  if (floating(type) && isnan(read_number(type, a).real) && isnan(read_number(type, b).real))
+    return true;
+  return !memcmp(a, b, rowscan_type_bytes(type));
+}
+
+/* ---- the order --------------------------------------------------------------------------------------------------- */
+
+/* totals[b][j] is the total of block j of size 2^b, for the blocks that lie within the row. */
+static void block_totals(const rowscan_spec *spec, number *totals[], int64_t n) {
+  for (int b = 1; n >> b; b++)
+    for (int64_t j = 0; j < n >> b; j++)
+      totals[b][j] = combine(spec, totals[b - 1][2 * j], totals[b - 1][2 * j + 1]);
+}
+
+/* P(k): a left fold over the blocks that make up [0, k), largest first. */
+static number prefix(const rowscan_spec *spec, number *const totals[], int64_t k, const number *init) {
+  bool any = init;
+  number p = init ? *init : identity(spec);
+  int64_t start = 0;
+  for (int b = 62; b >= 0; b--)
+    if (k >> b & 1) {
+      p = any ? combine(spec, p, totals[b][start >> b]) : totals[b][start >> b];
+      any = true;
+      start += (int64_t)1 << b;
+    }
+  return p;
+}
+
+/* ---- a run ------------------------------------------------------------------------------------------------------- */
+
+static const char *at(const void *base, rowscan_type type, int64_t index) {
+  return (const char *)base + index * (int64_t)rowscan_type_bytes(type);
+}
+
+static number element(const rowscan_spec *spec, const rs_rows *rows, int64_t in, int64_t mask) {
+  number x = convert(spec->acc, spec->in, read_number(spec->in, at(rows->in, spec->in, in)));
+  if (spec->mask_mode == ROWSCAN_MASK_NONE)
+    return x;
+  number m = read_number(spec->mask_type, at(rows->mask, spec->mask_type, mask));
+  if (spec->mask_mode == ROWSCAN_MASK_SELECT)
+    return (floating(spec->mask_type) ? m.real != 0 : m.whole != 0) ? x : identity(spec);
+  m = convert(spec->acc, spec->mask_type, m);
+  return fit(spec->acc, (number){x.real * m.real, x.whole * m.whole});
+}
+
+static void scan_row(const rowscan_spec *spec, const rs_rows *rows, number *totals[], int64_t row) {
+  int64_t in = 0, out = 0, mask = 0, own = 0, n = spec->length;
+  for (int d = rows->rank - 1; d >= 0; row /= rows->shape[d--]) {
+    in += row % rows->shape[d] * rows->in_stride[d];
+    out += row % rows->shape[d] * rows->out_stride[d];
+    mask += row % rows->shape[d] * rows->mask_stride[d];
+    own += row % rows->shape[d] * rows->row_stride[d];
+  }
+  number init;
+  if (rows->init)
+    init = fit(spec->acc, read_number(spec->acc, at(rows->init, spec->acc, own)));
+  const number *start = rows->init ? &init : NULL;
+  bool reverse = spec->flags & ROWSCAN_REVERSE, exclusive = spec->flags & ROWSCAN_EXCLUSIVE;
+  for (int64_t i = 0; i < n; i++) {
+    int64_t e = reverse ? n - 1 - i : i;
+    totals[0][i] = element(spec, rows, in + e * rows->in_step, mask + e * rows->mask_step);
+  }
+  block_totals(spec, totals, n);
+  for (int64_t i = 0; i < n; i++) {
+    int64_t e = reverse ? n - 1 - i : i;
+    number p = prefix(spec, totals, exclusive ? i : i + 1, start);
+    write_number(spec->out, (char *)at(rows->out, spec->out, out + e * rows->out_step), p);
+  }
+  if (rows->totals)
+    write_number(spec->acc, (char *)at(rows->totals, spec->acc, own), prefix(spec, totals, n, start));
+}
+
+void judge_scan(const rowscan_spec *spec, const rs_rows *rows) {
+  number *totals[64] = {NULL};
+  for (int b = 0; b == 0 || spec->length >> b; b++) {
+    totals[b] = malloc(((size_t)(spec->length >> b) + 1) * sizeof **totals);
+    assert(totals[b]);
+  }
+  for (int64_t row = 0; row < rows->count; row++)
+    scan_row(spec, rows, totals, row);
+  for (int b = 0; b < 64; b++)
+    free(totals[b]);
+}

@@ -1,0 +1,170 @@
+/*
+ * bulk.c - bulk copies between global and shared memory, and the arrivals that tell of them
+ * SPDX-License-Identifier: MIT
+ */
+#include "bulk.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fibre.h"
+#include "grid.h"
+#include "memory.h"
+#include "report.h"
+
+enum { MADE = 0x5a, UNIT = 16 };
+
+/* What is in an Arrival of device.cuh. A phase ends when it was opened and all its bytes have come. */
+typedef struct arrival {
+  int32_t bytes; /* still to come */
+  uint16_t phase;
+  uint8_t opened;
+  uint8_t made;
+} arrival;
+_Static_assert(sizeof(arrival) == 8, "as large as on a GPU");
+
+SIMT_UNSEEN static arrival get(const void *at) {
+  arrival state;
+  memcpy(&state, at, sizeof state);
+  if (state.made != MADE)
+    simt_grid_wrong("the arrival at %p was never prepared", at);
+  return state;
+}
+
+SIMT_UNSEEN static void put(void *at, arrival state) {
+  if (state.opened && state.bytes == 0) {
+    state.phase++;
+    state.opened = 0;
+    simt_grid_state.progress++;
+  }
+  memcpy(at, &state, sizeof state);
+}
+
+void simt_bulk_init(void *arrivals, int count) {
+  for (int i = 0; i < count; i++)
+    put((arrival *)arrivals + i, (arrival){.made = MADE});
+}
+
+void simt_bulk_expect(void *at, unsigned bytes) {
+  arrival state = get(at);
+  if (state.opened)
+    simt_grid_wrong("opens a phase of the arrival at %p while the one before has not ended", at);
+  state.opened = 1;
+  state.bytes += (int32_t)bytes;
+  put(at, state);
+}
+
+/* As the hardware does, looks at the last bit only. */
+SIMT_UNSEEN void simt_bulk_await(void *at, unsigned phase) {
+  while ((get(at).phase & 1) == (phase & 1))
+    simt_grid_state.spin();
+}
+
+/* ---- copies --------------------------------------------------------------------------------------------------------
+ */
+
+static void check(const char *what, const void *shared, const void *global, unsigned bytes, int write) {
+  uintptr_t all = (uintptr_t)shared | (uintptr_t)global | bytes;
+  if (all % UNIT || !bytes)
+    simt_grid_wrong("%s of %u bytes between shared memory at %p and global memory at %p: not multiples of %d", what,
+                    bytes, shared, global, UNIT);
+  if (!simt_grid_in_shared(shared, bytes))
+    simt_grid_wrong("%s of %u bytes: %p is not shared memory of the block", what, bytes, shared);
+  simt_grid_state.access(global, bytes, write);
+}
+
+static void start(simt_copy copy) {
+  simt_copy *made = malloc(sizeof *made), **end = &simt_grid_bulk()->first;
+  if (!made)
+    simt_die("no memory");
+  *made = copy;
+  while (*end)
+    end = &(*end)->next;
+  *end = made;
+  simt_grid_state.progress++;
+}
+
+void simt_bulk_load(void *to, const void *from, unsigned bytes, void *at) {
+  check("bulk load", to, from, bytes, 0);
+  get(at);
+  memset(to, SIMT_POISON, bytes);
+  start((simt_copy){.to = to, .from = from, .bytes = bytes, .thread = simt_grid_state.thread, .arrival = at});
+}
+
+SIMT_UNSEEN void simt_bulk_publish(void) {
+  simt_grid_bulk()->published[simt_grid_state.thread] = true;
+  simt_grid_state.meet(SIMT_WARP_BARRIER, 0, 0, 0);
+}
+
+void simt_bulk_store(void *to, const void *from, unsigned bytes) {
+  check("bulk store", from, to, bytes, 1);
+  if (!simt_grid_bulk()->published[simt_grid_state.thread])
+    simt_grid_wrong("starts a bulk store of what was not published");
+  start((simt_copy){.to = to, .from = from, .bytes = bytes, .thread = simt_grid_state.thread});
+}
+
+static void finish(simt_copy **at) {
+  simt_copy *copy = *at;
+  memcpy(copy->to, copy->from, copy->bytes);
+  if (copy->arrival) {
+    arrival state = get(copy->arrival);
+    state.bytes -= (int32_t)copy->bytes;
+    put(copy->arrival, state);
+  }
+  *at = copy->next;
+  free(copy);
+  simt_grid_state.progress++;
+}
+
+static bool is_store(const simt_copy *copy, unsigned thread) {
+  return !copy->arrival && copy->thread == thread;
+}
+
+int simt_bulk_stores(const simt_bulk *bulk, unsigned thread) {
+  int count = 0;
+  for (const simt_copy *copy = bulk->first; copy; copy = copy->next)
+    count += is_store(copy, thread);
+  return count;
+}
+
+int simt_bulk_loads(const simt_bulk *bulk) {
+  int count = 0;
+  for (const simt_copy *copy = bulk->first; copy; copy = copy->next)
+    count += copy->arrival != NULL;
+  return count;
+}
+
+/* The oldest store of a thread, which has one. */
+SIMT_UNSEEN static simt_copy **oldest_store(simt_bulk *bulk, unsigned thread) {
+  simt_copy **at = &bulk->first;
+  while (!is_store(*at, thread))
+    at = &(*at)->next;
+  return at;
+}
+
+/* Stores that a thread has started are its own to wait for; the warp waits for its first lane. */
+SIMT_UNSEEN void simt_bulk_drain(int pending) {
+  simt_bulk *bulk = simt_grid_bulk();
+  unsigned thread = simt_grid_state.thread;
+  bulk->published[thread] = false;
+  for (int left = thread % SIMT_WARP ? 0 : simt_bulk_stores(bulk, thread); left > pending; left--)
+    finish(oldest_store(bulk, thread));
+  simt_grid_state.meet(SIMT_WARP_BARRIER, 0, 0, 1);
+}
+
+bool simt_bulk_advance(simt_bulk *bulk, bool loads_only, unsigned random) {
+  unsigned count = 0;
+  simt_copy **chosen = NULL;
+  for (simt_copy **at = &bulk->first; *at; at = &(*at)->next)
+    count += (*at)->arrival || !loads_only;
+  if (!count)
+    return false;
+  unsigned skip = random % count;
+  for (simt_copy **at = &bulk->first; !chosen; at = &(*at)->next)
+    if (((*at)->arrival || !loads_only) && skip-- == 0)
+      chosen = at;
+  /* A thread's stores end in order: to wait for all but the last is to wait for the first. */
+  finish((*chosen)->arrival ? chosen : oldest_store(bulk, (*chosen)->thread));
+  return true;
+}

@@ -1,0 +1,167 @@
+// test_simt.cuh - kernels that use, and misuse, everything that the simulated GPU has
+// SPDX-License-Identifier: MIT
+#pragma once
+#include "device.cuh"
+
+struct Arguments {
+  const u32 *in;
+  u32 *out;
+  i64 count;
+};
+RS_DEVICE u32 global() {
+  return block_index() * 256 + thread_index();
+}
+RS_KERNEL(256, 2) shuffles(RS_PARAMETER(Arguments, a)) {
+  u32 x = load_stream(a.in + global());
+  u64 wide = shuffle_xor((u64)x << 32 | x, 5);
+  u32 y = shuffle_down(x) * 3 + shuffle_from(x, (lane_index() * 7 + 3) % 32) * 5 + (u32)(wide >> 32) * 7;
+  f64 half = shuffle_xor((f64)x / 2, 16);
+  store_word(a.out + global(), y + (u32)(half * 2) * 11);
+}
+template <int BARRIER> RS_DEVICE void turned(const Arguments &a) {
+  RS_SHARED u32 all[256];
+  for (i64 at = block_index(); at < a.count; at += block_count()) {
+    all[thread_index()] = load_stream(a.in + at * 256 + thread_index());
+    if (BARRIER)
+      block_barrier();
+    u32 x = all[255 - thread_index()];
+    if (BARRIER)
+      block_barrier();
+    store_word(a.out + at * 256 + thread_index(), x);
+  }
+}
+RS_KERNEL(256, 2) turn(RS_PARAMETER(Arguments, a)) {
+  turned<1>(a);
+}
+RS_KERNEL(256, 2) turn_without_barriers(RS_PARAMETER(Arguments, a)) {
+  turned<0>(a);
+}
+RS_KERNEL(256, 2) unset_shared(RS_PARAMETER(Arguments, a)) {
+  RS_SHARED u32 word[32];
+  u32 x = word[lane_index()];
+  block_barrier();
+  word[lane_index()] = 0;
+  a.out[global()] = x;
+}
+// Block b waits for what block b - 1 writes, and keeps a number of its own in shared memory meanwhile.
+RS_KERNEL(256, 2) chain(RS_PARAMETER(Arguments, a)) {
+  RS_SHARED u32 mine;
+  if (thread_index() == 0) {
+    mine = block_index();
+    while (block_index() && !a.out[block_index() - 1])
+      simt->spin();
+    a.out[block_index()] = mine + 1 + (block_index() ? a.out[block_index() - 1] : 0);
+    simt->progress++;
+  }
+  block_barrier();
+}
+RS_KERNEL(32, 1) add_one(RS_PARAMETER(Arguments, a)) {
+  for (i64 i = thread_index(); i < a.count; i += 32)
+    store_word(a.out + i, load_stream(a.in + i) + 1);
+}
+RS_KERNEL(32, 1) two_parameters(RS_PARAMETER(Arguments, a), RS_PARAMETER(u32, add)) {
+  store_word(a.out + thread_index(), add + thread_index());
+}
+RS_KERNEL(32, 1) halves(RS_PARAMETER(Arguments, a)) {
+  for (i64 i = thread_index(); i < a.count; i += 32) {
+    f32 x = float_from_bits(a.in[i]);
+    a.out[3 * i] = float_to_half(x) | (u32)float_to_bfloat(x) << 16;
+    a.out[3 * i + 1] = float_bits(half_to_float((u16)a.in[i]));
+    a.out[3 * i + 2] = float_bits(float_toward_zero((f64)x * 1.00000003));
+  }
+}
+// Reverses the order of 1 KB pieces; WRONG leaves a step out.
+template <int WRONG> RS_DEVICE void bulk(const Arguments &a) {
+  RS_DYNAMIC_SHARED(memory);
+  RS_SHARED Arrival arrival[1];
+  u32 *words = reinterpret_cast<u32 *>(memory);
+  if (thread_index() == 0)
+    arrivals_init(arrival, 1);
+  block_barrier();
+  for (u32 t = 0; t < 8; t++) {
+    if (thread_index() == 0) {
+      arrival_expect(arrival, 1024);
+      bulk_load(words, a.in + t * 256, 1024, arrival);
+    }
+    if (WRONG != 1)
+      arrival_wait(arrival, t);
+    u32 x = words[thread_index()];
+    if (WRONG != 2)
+      bulk_wait<0>();
+    words[256 + thread_index()] = x;
+    if (WRONG != 3)
+      bulk_publish();
+    u32 warp = thread_index() / 32 * 32;
+    if (lane_index() == 0)
+      bulk_store(a.out + (7 - t) * 256 + warp, words + 256 + warp, WRONG == 4 ? 100 : 128);
+    block_barrier();
+  }
+  if (WRONG != 5)
+    bulk_wait<0>();
+}
+RS_KERNEL(256, 1) bulk_turn(RS_PARAMETER(Arguments, a)) {
+  bulk<0>(a);
+}
+RS_KERNEL(256, 1) bulk_early(RS_PARAMETER(Arguments, a)) {
+  bulk<1>(a);
+}
+RS_KERNEL(256, 1) bulk_over(RS_PARAMETER(Arguments, a)) {
+  bulk<2>(a);
+}
+RS_KERNEL(256, 1) bulk_unpublished(RS_PARAMETER(Arguments, a)) {
+  bulk<3>(a);
+}
+RS_KERNEL(256, 1) bulk_odd(RS_PARAMETER(Arguments, a)) {
+  bulk<4>(a);
+}
+RS_KERNEL(256, 1) bulk_left(RS_PARAMETER(Arguments, a)) {
+  bulk<5>(a);
+}
+// Mistakes.
+RS_KERNEL(256, 1) other_shuffle(RS_PARAMETER(Arguments, a)) {
+  u32 x = thread_index();
+  a.out[x] = x % 32 == 3 ? shuffle_down(x) : shuffle_xor(x, 1);
+}
+RS_KERNEL(256, 1) other_mask(RS_PARAMETER(Arguments, a)) {
+  a.out[0] = shuffle_xor(1u, thread_index() == 7 ? 2 : 1);
+}
+RS_KERNEL(256, 1) shuffle_alone(RS_PARAMETER(Arguments, a)) {
+  if (thread_index() != 40)
+    shuffle_down(1u);
+}
+RS_KERNEL(256, 1) barrier_alone(RS_PARAMETER(Arguments, a)) {
+  if (thread_index() != 40)
+    block_barrier();
+}
+RS_KERNEL(256, 1) barrier_or_shuffle(RS_PARAMETER(Arguments, a)) {
+  if (thread_index() == 40)
+    block_barrier();
+  else
+    shuffle_down(1u);
+}
+RS_KERNEL(256, 1) warps_return(RS_PARAMETER(Arguments, a)) {
+  if (thread_index() < 64)
+    return;
+  block_barrier();
+  a.out[thread_index()] = 1;
+}
+RS_KERNEL(256, 1) two_barriers(RS_PARAMETER(Arguments, a)) {
+  simt->barrier(1 + thread_index() / 128, 256);
+}
+RS_KERNEL(256, 1) for_ever(RS_PARAMETER(Arguments, a)) {
+  for (;;)
+    simt->spin();
+}
+RS_KERNEL(256, 1) misaligned(RS_PARAMETER(Arguments, a)) {
+  store_word(reinterpret_cast<u64 *>(a.out + 1), 1);
+}
+RS_KERNEL(256, 1) far_outside(RS_PARAMETER(Arguments, a)) {
+  load_stream(a.in + (1 << 28));
+}
+RS_KERNEL(256, 1) just_outside(RS_PARAMETER(Arguments, a)) {
+  store_word(a.out + a.count + 2, 1);
+}
+RS_KERNEL(256, 1) quietly_outside(RS_PARAMETER(Arguments, a)) {
+  if (thread_index() == 0)
+    a.out[a.count + 2] = 1;
+}

@@ -1,0 +1,23 @@
+#!/bin/sh
+# simulated.sh - the whole GPU engine on a GPU simulated on the CPU, bit for bit against the host engine
+# SPDX-License-Identifier: MIT
+#
+# The suites that need a GPU, on the driver and the NVRTC of tests/simt: the very kernels, compiled by g++, a fibre a
+# thread.
+set -eu
+[ -e "$RS_SIMT/libcuda.so.1" ] || {
+  echo "skipped: the simulated GPU is not built (it needs Check and shared libraries)"
+  exit 77
+}
+LD_LIBRARY_PATH=$RS_SIMT${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+ROWSCAN_NVRTC=$RS_SIMT/libnvrtc.so.13
+ROWSCAN_CACHE=off
+RS_QUICK=1
+export LD_LIBRARY_PATH ROWSCAN_NVRTC ROWSCAN_CACHE RS_QUICK
+
+status=0
+for suite in tests/gpu/test_gpu tests/test_stage_gpu tests/test_faults; do
+  echo "== $suite"
+  "$suite" || status=1
+done
+exit $status

@@ -1,0 +1,62 @@
+#!/bin/sh
+# symbols.sh - what the libraries show to the linker, and what they ask of it
+# SPDX-License-Identifier: MIT
+#
+# The shared library exports the calls of rowscan.h, each of them and nothing else, and needs the C library alone, as
+# CUDA's libraries are found at run time. In the static library, whatever is global begins with rowscan_ or rs_, so that
+# it meets no name of an application.
+set -eu
+: "${srcdir:=.}"
+LC_ALL=C
+export LC_ALL
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+fail() {
+  echo "symbols: $*" >&2
+  failed=1
+}
+# Says which lines are in the first list and not in the second.
+only_in() {
+  comm -23 "$1" "$2" | tr '\n' ' '
+}
+
+${CC:-cc} -E -P "$srcdir/src/rowscan.h" | tr '\n' ' ' | tr ';' '\n' |
+  sed -n 's/.*__attribute__((visibility("default")))[^(]*[ *]\(rowscan_[a-z0-9_]*\) *(.*/\1/p' | sort >"$work/declared"
+[ -s "$work/declared" ] || fail "found no calls in rowscan.h"
+
+shared=.libs/librowscan.so
+if [ -e "$shared" ]; then
+  "${NM:-nm}" -D --defined-only "$shared" | awk '{ print $NF }' | grep -v '^__odr_asan' | sort >"$work/exported"
+  extra=$(only_in "$work/exported" "$work/declared")
+  lacking=$(only_in "$work/declared" "$work/exported")
+  [ -z "$extra" ] || fail "$shared exports what rowscan.h does not declare: $extra"
+  [ -z "$lacking" ] || fail "$shared lacks calls of rowscan.h: $lacking"
+
+  "${READELF:-readelf}" -d "$shared" >"$work/dynamic"
+  soname=$(sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p' "$work/dynamic")
+  [ "$soname" = librowscan.so.0 ] || fail "the soname is $soname"
+  sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' "$work/dynamic" >"$work/needed"
+  echo "$soname needs $(tr '\n' ' ' <"$work/needed")"
+  grep -vE '^(lib(c|m|dl|pthread|asan|ubsan|tsan)\.so|ld-linux)' "$work/needed" >"$work/foreign" &&
+    fail "$shared needs $(tr '\n' ' ' <"$work/foreign")"
+  "${NM:-nm}" -D --undefined-only "$shared" | awk '{ print $NF }' | grep -E '^(cu[A-Z]|cuda|nvrtc)' >"$work/foreign" &&
+    fail "$shared asks the linker for $(tr '\n' ' ' <"$work/foreign")"
+fi
+
+static=.libs/librowscan.a
+if [ -e "$static" ]; then
+  "${NM:-nm}" -g --defined-only "$static" | awk 'NF == 3 { print $3 }' | grep -v '^__odr_asan' | sort >"$work/global"
+  grep '^rowscan_' "$work/global" >"$work/exported" || true
+  foreign=$(grep -vE '^(rowscan|rs)_' "$work/global" | tr '\n' ' ')
+  extra=$(only_in "$work/exported" "$work/declared")
+  lacking=$(only_in "$work/declared" "$work/exported")
+  [ -z "$foreign" ] || fail "$static has global names that are not rowscan's: $foreign"
+  [ -z "$extra" ] || fail "$static has rowscan_ names that rowscan.h does not declare: $extra"
+  [ -z "$lacking" ] || fail "$static lacks calls of rowscan.h: $lacking"
+fi
+
+[ -e "$shared" ] || [ -e "$static" ] || fail "no library in $PWD/.libs"
+echo "$(wc -l <"$work/declared") calls in rowscan.h"
+exit $failed

@@ -1,0 +1,822 @@
+/*
+ * test_build.c - source to PTX and CUBIN, with a compiler of our own making
+ * SPDX-License-Identifier: MIT
+ *
+ * The table of NVRTC's calls is filled with functions of this file, which count what is asked of them, by all threads
+ * and processes, and fail when told to. What is compiled here is text about the compile.
+ */
+#include "cache_help.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "build.h"
+#include "compile.h"
+#include "digest.h"
+#include "facts.h"
+#include "kernels.h"
+#include "key.h"
+#include "version.h"
+
+/* ---- the compiler ------------------------------------------------------------------------------------------------ */
+
+typedef struct tally {
+  atomic_int calls, compiles, programs;
+  atomic_int wrong;      /* headers that are not those of kernels/ */
+  int fail_at;           /* the call that fails, counted from 1; 0: none */
+  nvrtcResult fail_with; /* NVRTC_ERROR_... */
+  int compile_ms;
+  char failed[64]; /* name of the call that failed */
+} tally;
+
+static tally *told; /* shared with children */
+
+enum { INTERNAL_ERROR = 11 };
+
+struct _nvrtcProgram {
+  rs_text ptx, log;
+  bool failed;
+};
+
+static const int known_archs[] = {75, 80, 90, 120};
+
+static nvrtcResult answer(const char *call, nvrtcResult result) {
+  if (++told->calls != told->fail_at)
+    return result;
+  snprintf(told->failed, sizeof told->failed, "%s", call);
+  return told->fail_with;
+}
+#define FAIL_IF_TOLD()                                                                                                 \
+  do {                                                                                                                 \
+    nvrtcResult told_to = answer(__func__, NVRTC_SUCCESS);                                                             \
+    if (told_to != NVRTC_SUCCESS)                                                                                      \
+      return told_to;                                                                                                  \
+  } while (0)
+
+static nvrtcResult nvrtcVersion(int *major, int *minor) {
+  *major = 13, *minor = 0;
+  return NVRTC_SUCCESS;
+}
+
+static nvrtcResult nvrtcGetNumSupportedArchs(int *count) {
+  FAIL_IF_TOLD();
+  *count = sizeof known_archs / sizeof *known_archs;
+  return NVRTC_SUCCESS;
+}
+
+static nvrtcResult nvrtcGetSupportedArchs(int *archs) {
+  FAIL_IF_TOLD();
+  memcpy(archs, known_archs, sizeof known_archs);
+  return NVRTC_SUCCESS;
+}
+
+static nvrtcResult nvrtcCreateProgram(nvrtcProgram *program, const char *source, const char *name, int headers,
+                                      const char *const *texts, const char *const *names) {
+  FAIL_IF_TOLD();
+  told->wrong += strcmp(name, "rowscan.cu") != 0 || headers != rs_kernel_count;
+  for (int i = 0; i < headers; i++)
+    told->wrong += strcmp(names[i], rs_kernel_files[i].name) != 0 || strcmp(texts[i], rs_kernel_files[i].text) != 0;
+  *program = calloc(1, sizeof **program);
+  if (!*program)
+    return NVRTC_ERROR_OUT_OF_MEMORY;
+  rs_text_add(&(*program)->ptx, "source: %s\noptions:", source);
+  (*program)->failed = strstr(source, "mistake") != NULL;
+  told->programs++;
+  return NVRTC_SUCCESS;
+}
+
+static nvrtcResult nvrtcDestroyProgram(nvrtcProgram *program) {
+  rs_text_free(&(*program)->ptx);
+  rs_text_free(&(*program)->log);
+  free(*program);
+  *program = NULL;
+  told->programs--;
+  return answer(__func__, NVRTC_SUCCESS);
+}
+
+static nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int options, const char *const *option) {
+  told->compiles++;
+  nanosleep(&(struct timespec){.tv_nsec = told->compile_ms * 1000000L}, NULL);
+  for (int i = 0; i < options; i++)
+    rs_text_add(&program->ptx, " %s", option[i]);
+  rs_text_add(&program->log, "ptxas info    : 0 bytes gmem\n"
+                             "ptxas info    : Compiling entry function 'k' for 'sm_90'\n"
+                             "ptxas         .     64 bytes stack frame, 16 bytes spill stores, 20 bytes spill loads\n"
+                             "ptxas info    : Used 24 registers, used 1 barriers, 512 bytes smem\n");
+  bool with_facts = strstr(program->ptx.data, " --ptxas-options=-v") != NULL;
+  if (program->failed && !(with_facts && strstr(program->ptx.data, "late mistake"))) /* as in NVRTC itself */
+    rs_text_add(&program->log, "rowscan.cu(2): error: there is a mistake\n");
+  FAIL_IF_TOLD();
+  if (program->ptx.failed || program->log.failed)
+    return NVRTC_ERROR_OUT_OF_MEMORY;
+  return program->failed ? NVRTC_ERROR_COMPILATION : NVRTC_SUCCESS;
+}
+
+static nvrtcResult nvrtcGetPTXSize(nvrtcProgram program, size_t *bytes) {
+  *bytes = program->ptx.length + 1;
+  return answer(__func__, NVRTC_SUCCESS);
+}
+
+static nvrtcResult nvrtcGetPTX(nvrtcProgram program, char *ptx) {
+  memcpy(ptx, program->ptx.data, program->ptx.length + 1);
+  return answer(__func__, NVRTC_SUCCESS);
+}
+
+static nvrtcResult nvrtcGetCUBINSize(nvrtcProgram program, size_t *bytes) {
+  *bytes = 7 + program->ptx.length % 5;
+  return answer(__func__, NVRTC_SUCCESS);
+}
+
+static nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char *cubin) {
+  memcpy(cubin, "\177ELF\0\1\2\3\4\5\6", 7 + program->ptx.length % 5);
+  return answer(__func__, NVRTC_SUCCESS);
+}
+
+static nvrtcResult nvrtcGetProgramLogSize(nvrtcProgram program, size_t *bytes) {
+  *bytes = program->log.length + 1;
+  return answer(__func__, NVRTC_SUCCESS);
+}
+
+static nvrtcResult nvrtcGetProgramLog(nvrtcProgram program, char *log) {
+  memcpy(log, program->log.data, program->log.length + 1);
+  return answer(__func__, NVRTC_SUCCESS);
+}
+
+static const char *nvrtcGetErrorString(nvrtcResult result) {
+  return result == NVRTC_ERROR_COMPILATION ? "NVRTC_ERROR_COMPILATION" : "NVRTC_ERROR";
+}
+
+/* ---- what the tests share ---------------------------------------------------------------------------------------- */
+
+static const char compiler_id[] = "0123456789abcdef";
+static const char canonical[] = "op=sum\nlength=7\n";
+static const char source[] = "// a sum\n#include \"row.cuh\"\nint x;\n";
+static const char mistaken[] = "// a sum\nmistake\n";
+
+static rs_nvrtc *make_compiler(int version) {
+  rs_nvrtc_calls calls = {
+#define X(symbol, parameters) .symbol = symbol,
+      RS_NVRTC_CALLS(X)
+#undef X
+          .nvrtcGetErrorString = nvrtcGetErrorString,
+      .version = version};
+  return rs_nvrtc_from_table(&calls, compiler_id);
+}
+
+/* NULL: with no directory. */
+static rs_builder *open_builder(const char *dir) {
+  rs_store *store = rs_store_open(&(rs_store_options){.dir = dir, .off = dir == NULL});
+  rs_builder *builder = rs_builder_open(store, make_compiler(13000), NULL);
+  ck_assert_ptr_nonnull(builder);
+  return builder;
+}
+
+static void check_binary(const rs_binary *binary, const char *text, int arch) {
+  char *ptx =
+      path_of("source: %s\noptions: --gpu-architecture=sm_%d --std=c++17 --fmad=false --ptxas-options=-v --no-cache",
+              text, arch);
+  ck_assert_str_eq(binary->ptx, ptx);
+  ck_assert_uint_eq(binary->ptx_bytes, strlen(ptx));
+  ck_assert_uint_eq(binary->cubin_bytes, 7 + strlen(ptx) % 5);
+  ck_assert_mem_eq(binary->cubin, "\177ELF\0\1\2\3\4\5\6", binary->cubin_bytes);
+  ck_assert_int_eq(((const char *)binary->cubin)[binary->cubin_bytes], 0);
+  ck_assert_uint_eq((uintptr_t)binary->cubin % 16, 0);
+  ck_assert_uint_eq((uintptr_t)binary->ptx % 16, 0);
+  ck_assert_int_eq(binary->registers, 24);
+  ck_assert_int_eq(binary->shared_bytes, 512);
+  ck_assert_int_eq(binary->local_bytes, 64);
+  ck_assert_int_eq(binary->spill_bytes, 36);
+  ck_assert(binary->milliseconds >= 0 && binary->milliseconds < 100000);
+}
+
+/* Builds, checks and frees; returns whether it was cached. */
+static bool build_text(rs_builder *builder, const char *text, int arch, bool anew) {
+  rs_binary binary;
+  rowscan_status status = rs_build(builder, &binary, canonical, text, arch, anew);
+  ck_assert_msg(status == ROWSCAN_OK, "%s", rowscan_last_error());
+  check_binary(&binary, text, arch);
+  bool cached = binary.cached;
+  rs_binary_free(&binary);
+  ck_assert_ptr_null(binary.ptx);
+  return cached;
+}
+
+static void check_counts(rs_builder *builder, int64_t hit, int64_t missed, int64_t compiled) {
+  rs_builder_counts counts = rs_builder_counted(builder);
+  ck_assert_int_eq(counts.hits, hit);
+  ck_assert_int_eq(counts.misses, missed);
+  ck_assert_int_eq(counts.compiles, compiled);
+}
+
+static char *key_text(const char *text, int arch) {
+  rs_text key = {0};
+  rs_key_print(&(rs_key){canonical, text, arch, rs_compile_options, compiler_id}, &key);
+  char *copy = path_of("%s", key.data);
+  rs_text_free(&key);
+  return copy;
+}
+
+/* ---- facts ------------------------------------------------------------------------------------------------------- */
+
+START_TEST(facts_are_read_from_logs) {
+  rs_text rest = {0};
+  /* of NVRTC 13.0 */
+  rs_facts facts =
+      rs_facts_from_log("ptxas info    : 0 bytes gmem\n"
+                        "rowscan.cu(3): warning #177-D: variable \"v\" was declared but never referenced\n"
+                        "ptxas info    : Compiling entry function 'k2' for 'sm_90'\n"
+                        "ptxas info    : Function properties for k2\n"
+                        "ptxas         .     256 bytes stack frame, 232 bytes spill stores, 456 bytes spill loads\n"
+                        "ptxas info    : Used 32 registers, used 1 barriers, 264 bytes cumulative stack size\n"
+                        "ptxas info    : Compile time = 129.163 ms\n"
+                        "ptxas info    : Compiling entry function 'k1' for 'sm_90'\n"
+                        "ptxas         .     0 bytes stack frame, 0 bytes spill stores, 8 bytes spill loads\n"
+                        "ptxas info    : Used 112 registers, used 1 barriers, 1024 bytes smem\n"
+                        "ptxas info    : Used 12 registers, used 1 barriers, 16 bytes smem",
+                        &rest);
+  ck_assert_int_eq(facts.registers, 112);
+  ck_assert_int_eq(facts.shared_bytes, 1024);
+  ck_assert_int_eq(facts.local_bytes, 264);
+  ck_assert_int_eq(facts.spill_bytes, 688);
+  ck_assert_str_eq(rest.data, "rowscan.cu(3): warning #177-D: variable \"v\" was declared but never referenced\n");
+  rs_text_free(&rest);
+  /* of NVRTC 11.8 */
+  facts = rs_facts_from_log("ptxas info    : Used 30 registers\n", &rest);
+  ck_assert_int_eq(facts.registers, 30);
+  ck_assert_ptr_null(rest.data);
+  /* what is not the assembler's is not believed */
+  facts = rs_facts_from_log(
+      "rowscan.cu(1): error: 99 registers, 99 bytes smem\n\nptxas info    : Used 99999999999 registers\n", &rest);
+  ck_assert_int_eq(facts.shared_bytes, 0);
+  ck_assert_str_eq(rest.data, "rowscan.cu(1): error: 99 registers, 99 bytes smem\n");
+  rs_text_free(&rest);
+}
+END_TEST
+
+static const char good_facts[] = "registers=255\nshared_bytes=232448\nlocal_bytes=0\nspill_bytes=2147483647\n";
+
+START_TEST(facts_are_text) {
+  rs_facts facts = {255, 232448, 0, 2147483647}, read = {0};
+  rs_text text = {0};
+  rs_facts_print(&facts, &text);
+  ck_assert_str_eq(text.data, good_facts);
+  ck_assert(rs_facts_parse(&read, text.data));
+  ck_assert_mem_eq(&facts, &read, sizeof facts);
+  rs_text_free(&text);
+}
+END_TEST
+
+START_TEST(no_other_text_is_facts) {
+  static const char *const bad[] = {"",
+                                    "registers=1\nshared_bytes=1\nlocal_bytes=1\n",
+                                    "registers=1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1",
+                                    "registers=1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\n\n",
+                                    "registers=1\nshared_bytes=1\nspill_bytes=1\nlocal_bytes=1\n",
+                                    "registers=01\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\n",
+                                    "registers= 1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\n",
+                                    "registers=+1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\n",
+                                    "registers=-1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\n",
+                                    "registers=\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\n",
+                                    "registers=1\nshared_bytes=2147483648\nlocal_bytes=1\nspill_bytes=1\n",
+                                    "registers=1\nshared_bytes=1\nlocal_bytes=99999999999999999999\nspill_bytes=1\n"};
+  rs_facts facts = {1, 2, 3, 4};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    ck_assert_msg(!rs_facts_parse(&facts, bad[i]), "%s", bad[i]);
+  ck_assert_int_eq(facts.registers, 1);
+  char text[sizeof good_facts];
+  for (size_t i = 0; i + 1 < sizeof good_facts; i++) {
+    memcpy(text, good_facts, sizeof text);
+    text[i] = 0;
+    ck_assert(!rs_facts_parse(&facts, text));
+    text[i] = (char)(good_facts[i] ^ 0x40);
+    ck_assert(!rs_facts_parse(&facts, text));
+  }
+}
+END_TEST
+
+/* ---- keys -------------------------------------------------------------------------------------------------------- */
+
+START_TEST(a_key_is_golden) {
+  ck_assert_str_eq(key_text("int x;\n", 90), path_of("op=sum\n"
+                                                     "length=7\n"
+                                                     "format=1\n"
+                                                     "version=%s\n"
+                                                     "kernels=%s\n"
+                                                     "source=32bba88a794f0032b574aa6a6b7d6a5b\n"
+                                                     "arch=sm_90\n"
+                                                     "option=--std=c++17\n"
+                                                     "option=--fmad=false\n"
+                                                     "nvrtc=0123456789abcdef\n",
+                                                     ROWSCAN_VERSION, rs_kernels_digest));
+}
+END_TEST
+
+START_TEST(every_part_of_a_key_counts) {
+  static const char *const options[] = {"-a", "-b", NULL}, *const swapped[] = {"-b", "-a", NULL},
+                           *const fewer[] = {"-a", NULL};
+  const rs_key keys[] = {{"a=1\n", "s", 90, options, "id"}, {"a=2\n", "s", 90, options, "id"},
+                         {"a=1\n", "t", 90, options, "id"}, {"a=1\n", "s", 91, options, "id"},
+                         {"a=1\n", "s", 90, swapped, "id"}, {"a=1\n", "s", 90, fewer, "id"},
+                         {"a=1\n", "s", 90, options, "ie"}, {"", "s", 90, options, "id"}};
+  enum { KEYS = sizeof keys / sizeof *keys };
+  rs_text text[KEYS] = {0};
+  for (int i = 0; i < KEYS; i++) {
+    rs_key_print(&keys[i], &text[i]);
+    for (int j = 0; j < i; j++)
+      ck_assert_str_ne(text[i].data, text[j].data);
+  }
+  rs_text same = {0};
+  rs_key_print(&(rs_key){"a=1", "s", 90, options, "id"}, &same);
+  ck_assert_str_eq(same.data, text[0].data);
+  rs_text_free(&same);
+  for (int i = 0; i < KEYS; i++)
+    rs_text_free(&text[i]);
+}
+END_TEST
+
+/* ---- the cache --------------------------------------------------------------------------------------------------- */
+
+START_TEST(the_second_build_is_a_hit) {
+  char *dir = fresh();
+  rs_builder *builder = open_builder(dir);
+  ck_assert(!build_text(builder, source, 90, false));
+  check_counts(builder, 0, 1, 1);
+  ck_assert(build_text(builder, source, 90, false));
+  check_counts(builder, 1, 1, 1);
+  ck_assert(!build_text(builder, source, 80, false));
+  ck_assert(!build_text(builder, "int y;\n", 90, false));
+  check_counts(builder, 1, 3, 3);
+  ck_assert_int_eq(entries_in(rs_builder_store(builder)), 3);
+  ck_assert_int_eq(told->wrong, 0);
+  rs_builder_close(builder);
+}
+END_TEST
+
+START_TEST(a_hit_asks_nothing_of_the_compiler) {
+  char *dir = fresh();
+  rs_builder *builder = open_builder(dir);
+  build_text(builder, source, 90, false);
+  rs_builder_close(builder);
+  told->calls = 0;
+  builder = open_builder(dir);
+  ck_assert(build_text(builder, source, 90, false));
+  check_counts(builder, 1, 0, 0);
+  rs_builder_close(builder);
+  ck_assert_int_eq(told->calls, 0);
+}
+END_TEST
+
+START_TEST(without_a_store_the_builder_keeps_some) {
+  enum { KEPT = 64 };
+  rs_builder *builder = open_builder(NULL);
+  for (int i = 0; i <= KEPT; i++)
+    ck_assert(!build_text(builder, path_of("int x%d;\n", i), 90, false));
+  for (int i = KEPT; i > 0; i--)
+    ck_assert(build_text(builder, path_of("int x%d;\n", i), 90, false));
+  check_counts(builder, KEPT, KEPT + 1, KEPT + 1);
+  ck_assert(!build_text(builder, "int x0;\n", 90, false));
+  ck_assert(!build_text(builder, source, 90, true));
+  ck_assert(build_text(builder, source, 90, false));
+  rs_builder_close(builder);
+}
+END_TEST
+
+START_TEST(a_damaged_entry_is_made_anew) {
+  char *dir = fresh(), *path = entry_path(dir, key_text(source, 90));
+  rs_builder *builder = open_builder(dir);
+  build_text(builder, source, 90, false);
+  size_t count;
+  unsigned char *bytes = slurp(path, &count);
+  bytes[count / 2] ^= 1;
+  spill(path, bytes, count);
+  ck_assert(!build_text(builder, source, 90, false));
+  ck_assert(build_text(builder, source, 90, false));
+  spill(path, bytes, count / 3);
+  ck_assert(!build_text(builder, source, 90, false));
+  ck_assert(build_text(builder, source, 90, false));
+  check_counts(builder, 2, 3, 3);
+  free(bytes);
+  rs_builder_close(builder);
+}
+END_TEST
+
+START_TEST(an_entry_of_something_else_is_made_anew) {
+  static const rs_part others[][RS_STORE_PARTS] = {
+      {{"ptx", 3}, {"cubin", 5}, {"registers=many\n", 15}},
+      {{"ptx", 3}, {"cubin", 5}, {NULL, 0}},
+      {{"ptx", 3}, {NULL, 0}, {good_facts, sizeof good_facts - 1}},
+      {{NULL, 0}, {"cubin", 5}, {good_facts, sizeof good_facts - 1}},
+      {{"ptx", 3}, {"cubin", 5}, {good_facts, sizeof good_facts}},
+  };
+  rs_builder *builder = open_builder(fresh());
+  for (int i = 0; i < 4; i++) {
+    ck_assert(rs_store_put(rs_builder_store(builder), key_text(source, 90), others[i]));
+    ck_assert(!build_text(builder, source, 90, false));
+    ck_assert(build_text(builder, source, 90, false));
+  }
+  check_counts(builder, 4, 4, 4);
+  rs_builder_close(builder);
+}
+END_TEST
+
+START_TEST(a_fresh_build_replaces_the_entry) {
+  const rs_part rejected[RS_STORE_PARTS] = {{"ptx", 3}, {"cubin", 5}, {good_facts, sizeof good_facts - 1}};
+  rs_builder *builder = open_builder(fresh());
+  rs_binary binary;
+  ck_assert(rs_store_put(rs_builder_store(builder), key_text(source, 90), rejected));
+  ck_assert_int_eq(rs_build(builder, &binary, canonical, source, 90, false), ROWSCAN_OK);
+  ck_assert_str_eq(binary.ptx, "ptx");
+  ck_assert_int_eq(binary.registers, 255);
+  ck_assert(binary.cached);
+  rs_binary_free(&binary);
+  ck_assert(!build_text(builder, source, 90, true));
+  ck_assert(build_text(builder, source, 90, false));
+  check_counts(builder, 2, 0, 1);
+  rs_builder_close(builder);
+}
+END_TEST
+
+/* ---- many at once ------------------------------------------------------------------------------------------------ */
+
+enum { THREADS = 8 };
+
+typedef struct crowd {
+  rs_builder *builder;
+  pthread_barrier_t start;
+  const char *text;
+  bool anew, differ;
+  atomic_int cached, failed;
+} crowd;
+
+typedef struct member {
+  crowd *all;
+  int number;
+  pthread_t thread;
+} member;
+
+static void *build_once(void *argument) {
+  member *one = argument;
+  crowd *all = one->all;
+  rs_binary binary;
+  const char *text = all->text;
+  char own[64];
+  if (all->differ) {
+    snprintf(own, sizeof own, "int y%d;\n", one->number % 4);
+    text = own;
+  }
+  pthread_barrier_wait(&all->start);
+  rowscan_status status = rs_build(all->builder, &binary, canonical, text, 90, all->anew);
+  if (status != ROWSCAN_OK) {
+    all->failed += status == ROWSCAN_COMPILE_FAILED && strstr(rowscan_last_error(), "there is a mistake") != NULL;
+    return NULL;
+  }
+  all->cached += binary.cached;
+  ck_assert_ptr_nonnull(strstr(binary.ptx, text));
+  ck_assert_int_eq(binary.registers, 24);
+  rs_binary_free(&binary);
+  return NULL;
+}
+
+static void gather(crowd *all) {
+  member members[THREADS];
+  pthread_barrier_init(&all->start, NULL, THREADS);
+  for (int i = 0; i < THREADS; i++) {
+    members[i] = (member){.all = all, .number = i};
+    ck_assert_int_eq(pthread_create(&members[i].thread, NULL, build_once, &members[i]), 0);
+  }
+  for (int i = 0; i < THREADS; i++)
+    pthread_join(members[i].thread, NULL);
+  pthread_barrier_destroy(&all->start);
+}
+
+/* _i: with no store, and with one. */
+START_TEST(one_thread_compiles_for_all) {
+  told->compile_ms = 50;
+  crowd all = {.builder = open_builder(_i ? fresh() : NULL), .text = source};
+  gather(&all);
+  ck_assert_int_eq(all.cached, THREADS - 1);
+  check_counts(all.builder, THREADS - 1, 1, 1);
+  ck_assert_int_eq(told->compiles, 1);
+  all.differ = true;
+  gather(&all);
+  ck_assert_int_eq(told->compiles, 5);
+  rs_builder_close(all.builder);
+  ck_assert_int_eq(told->programs, 0);
+}
+END_TEST
+
+START_TEST(a_failure_is_told_to_all) {
+  told->compile_ms = 50;
+  crowd all = {.builder = open_builder(_i ? fresh() : NULL), .text = mistaken};
+  gather(&all);
+  ck_assert_int_eq(all.failed, THREADS);
+  rs_builder_close(all.builder);
+  ck_assert_int_eq(told->programs, 0);
+}
+END_TEST
+
+START_TEST(fresh_builds_are_never_old) {
+  told->compile_ms = 50;
+  crowd all = {.builder = open_builder(_i ? fresh() : NULL), .text = source};
+  build_text(all.builder, source, 90, false);
+  all.anew = true;
+  gather(&all);
+  ck_assert_int_eq(all.cached, 0);
+  ck_assert(told->compiles >= 2 && told->compiles <= 1 + THREADS);
+  rs_builder_close(all.builder);
+}
+END_TEST
+
+START_TEST(one_process_compiles_for_all) {
+  enum { PROCESSES = 4 };
+  char *dir = fresh();
+  told->compile_ms = 100;
+  pid_t children[PROCESSES];
+  for (int i = 0; i < PROCESSES; i++)
+    if ((children[i] = fork()) == 0) {
+      rs_builder *builder = open_builder(dir);
+      rs_binary binary;
+      rowscan_status status = rs_build(builder, &binary, canonical, source, 90, false);
+      bool good = status == ROWSCAN_OK && binary.registers == 24 && strstr(binary.ptx, source);
+      rs_binary_free(&binary);
+      rs_builder_close(builder);
+      _exit(good ? 0 : 1);
+    }
+  for (int i = 0; i < PROCESSES; i++) {
+    int status;
+    ck_assert_int_eq(waitpid(children[i], &status, 0), children[i]);
+    ck_assert_int_eq(status, 0);
+  }
+  ck_assert_int_eq(told->compiles, 1);
+}
+END_TEST
+
+/* ---- failures ---------------------------------------------------------------------------------------------------- */
+
+START_TEST(a_rejected_source_is_shown) {
+  char *dir = fresh();
+  rs_builder *builder = open_builder(dir);
+  rs_binary binary = {.registers = 77};
+  ck_assert_int_eq(rs_build(builder, &binary, canonical, mistaken, 90, false), ROWSCAN_COMPILE_FAILED);
+  ck_assert_int_eq(binary.registers, 77);
+  ck_assert_str_eq(rowscan_last_error(),
+                   "NVRTC 13.0 ((a table)) does not compile for sm_90: NVRTC_ERROR_COMPILATION (6)\n"
+                   "rowscan.cu(2): error: there is a mistake\n"
+                   "\n"
+                   "   1  // a sum\n"
+                   "   2  mistake\n");
+  check_counts(builder, 0, 1, 1);
+  ck_assert_int_eq(entries_in(rs_builder_store(builder)), 0);
+  ck_assert_int_eq(told->programs, 0);
+  ck_assert_int_eq(rs_build(builder, &binary, canonical, "late mistake", 90, false), ROWSCAN_COMPILE_FAILED);
+  ck_assert_ptr_nonnull(
+      strstr(rowscan_last_error(), "(6)\nrowscan.cu(2): error: there is a mistake\n\n   1  late mistake\n"));
+  check_counts(builder, 0, 2, 2);
+  ck_assert_int_eq(told->programs, 0);
+  rs_builder_close(builder);
+}
+END_TEST
+
+START_TEST(an_unknown_architecture_is_told) {
+  rs_builder *builder = open_builder(NULL);
+  rs_binary binary;
+  ck_assert_int_eq(rs_build(builder, &binary, canonical, source, 91, false), ROWSCAN_NO_COMPILER);
+  ck_assert_str_eq(rowscan_last_error(),
+                   "NVRTC 13.0 ((a table)) does not know sm_91; it knows sm_75 sm_80 sm_90 sm_120");
+  ck_assert_int_eq(told->compiles, 0);
+  int archs[4], count = 3;
+  ck_assert_int_eq(rs_builder_archs(builder, archs, &count), ROWSCAN_BAD_ARGUMENT);
+  ck_assert_int_eq(count, 3);
+  count = 4;
+  ck_assert_int_eq(rs_builder_archs(builder, archs, &count), ROWSCAN_OK);
+  ck_assert_int_eq(count, 4);
+  ck_assert_mem_eq(archs, known_archs, sizeof archs);
+  rs_builder_close(builder);
+}
+END_TEST
+
+START_TEST(no_compiler_is_told) {
+  rs_builder *builder = rs_builder_open(rs_store_open(&(rs_store_options){.off = true}),
+                                        rs_nvrtc_open("/no/such/libnvrtc.so.13", NULL), NULL);
+  rs_binary binary;
+  ck_assert_int_eq(rs_build(builder, &binary, canonical, source, 90, false), ROWSCAN_NO_COMPILER);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "/no/such/libnvrtc.so.13"));
+  rs_builder_close(builder);
+}
+END_TEST
+
+START_TEST(older_compilers_are_not_told_of_their_cache) {
+  rs_compiled compiled;
+  rs_nvrtc *nvrtc = make_compiler(12080);
+  ck_assert_int_eq(rs_compile(nvrtc, source, 90, &compiled), ROWSCAN_OK);
+  ck_assert_ptr_null(strstr(compiled.ptx, "--no-cache"));
+  rs_compiled_free(&compiled);
+  rs_nvrtc_close(nvrtc);
+}
+END_TEST
+
+static bool is_in_story(const char *call) {
+  /* nvrtcGetPTXSize and nvrtcGetPTX are told as one */
+  char name[64];
+  snprintf(name, sizeof name, "%s", call);
+  size_t length = strlen(name);
+  if (length > 4 && strcmp(name + length - 4, "Size") == 0)
+    name[length - 4] = 0;
+  return strstr(rowscan_last_error(), name) != NULL || strstr(rowscan_last_error(), "does not compile") != NULL;
+}
+
+/* Each call of the compiler fails in turn, until there are no more calls. _i: with which error. */
+START_TEST(each_call_may_fail) {
+  static const nvrtcResult errors[] = {INTERNAL_ERROR, NVRTC_ERROR_OUT_OF_MEMORY,
+                                       NVRTC_ERROR_BUILTIN_OPERATION_FAILURE};
+  int failed = 0;
+  for (int call = 1;; call++) {
+    rs_builder *builder = open_builder(NULL);
+    rs_binary binary = {.registers = 77};
+    told->calls = 0;
+    told->fail_at = call;
+    told->fail_with = errors[_i];
+    *told->failed = 0;
+    rowscan_status status = rs_build(builder, &binary, canonical, source, 90, false);
+    told->fail_at = 0;
+    ck_assert_int_eq(told->programs, 0);
+    bool needless = strstr(told->failed, "Log") || strstr(told->failed, "Destroy") || !*told->failed;
+    ck_assert_msg((status == ROWSCAN_OK) == needless, "%s", told->failed);
+    if (status == ROWSCAN_OK) {
+      rs_binary_free(&binary);
+    } else {
+      failed++;
+      ck_assert_msg(is_in_story(told->failed), "%s: %s", told->failed, rowscan_last_error());
+      ck_assert_int_eq(binary.registers, 77);
+      if (errors[_i] == NVRTC_ERROR_OUT_OF_MEMORY)
+        ck_assert_int_eq(status, ROWSCAN_OUT_OF_MEMORY);
+      else if (errors[_i] == INTERNAL_ERROR && strcmp(told->failed, "nvrtcCompileProgram") == 0)
+        ck_assert_int_eq(status, ROWSCAN_COMPILE_FAILED);
+      else
+        ck_assert_int_eq(status, ROWSCAN_NO_COMPILER);
+    }
+    ck_assert(!build_text(builder, source, 90, true));
+    rs_builder_close(builder);
+    if (!*told->failed)
+      break;
+  }
+  ck_assert_int_eq(failed, 8);
+}
+END_TEST
+
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define HAVE_FAILING_MALLOC
+/* Memory that runs out: these stand before the C library's, for the library's own strdup and the like too. */
+#pragma GCC visibility push(default)
+void *malloc(size_t bytes);
+void *calloc(size_t count, size_t bytes);
+void *realloc(void *memory, size_t bytes);
+void free(void *memory);
+#pragma GCC visibility pop
+extern void *__libc_malloc(size_t bytes);
+extern void *__libc_calloc(size_t count, size_t bytes);
+extern void *__libc_realloc(void *memory, size_t bytes);
+extern void __libc_free(void *memory);
+static _Thread_local int allocations_left = -1; /* -1: no limit */
+static _Thread_local int64_t live;
+
+static bool exhausted(void) {
+  if (allocations_left < 0)
+    return false;
+  if (allocations_left)
+    return --allocations_left, false;
+  errno = ENOMEM;
+  return true;
+}
+
+void *malloc(size_t bytes) {
+  void *memory = exhausted() ? NULL : __libc_malloc(bytes);
+  live += memory != NULL;
+  return memory;
+}
+
+void *calloc(size_t count, size_t bytes) {
+  void *memory = exhausted() ? NULL : __libc_calloc(count, bytes);
+  live += memory != NULL;
+  return memory;
+}
+
+void *realloc(void *memory, size_t bytes) {
+  void *moved = exhausted() ? NULL : __libc_realloc(memory, bytes);
+  live += !memory && moved;
+  return moved;
+}
+
+void free(void *memory) {
+  live -= memory != NULL;
+  __libc_free(memory);
+}
+
+/* Each allocation fails in turn, and all after it; _i: with no store, and with one. */
+START_TEST(each_allocation_may_fail) {
+  char *dir = _i ? fresh() : NULL;
+  rs_builder *warm = open_builder(dir);
+  build_text(warm, source, 90, false);
+  rs_builder_close(warm);
+  int failed = 0;
+  for (int left = 0; left < 1000; left++) {
+    int64_t before = live;
+    rs_builder *builder = open_builder(dir);
+    rs_binary binary = {0};
+    if (dir)
+      rs_store_remove(rs_builder_store(builder), key_text(source, 90));
+    allocations_left = left;
+    rowscan_status status = rs_build(builder, &binary, canonical, source, 90, false);
+    bool enough = allocations_left > 0;
+    allocations_left = -1;
+    ck_assert_int_eq(told->programs, 0);
+    ck_assert_msg(status == ROWSCAN_OK || status == ROWSCAN_OUT_OF_MEMORY, "%s", rowscan_last_error());
+    if (status != ROWSCAN_OK)
+      failed++;
+    rs_binary_free(&binary);
+    rs_builder_close(builder);
+    ck_assert_int_eq(live, before);
+    if (enough)
+      break;
+  }
+  ck_assert_int_ge(failed, 10);
+  int64_t before = live;
+  for (int left = 0; left < 8; left++) {
+    rs_store *store = rs_store_open(&(rs_store_options){.off = true});
+    rs_nvrtc *nvrtc = make_compiler(13000);
+    allocations_left = left;
+    rs_builder_close(rs_builder_open(store, nvrtc, NULL));
+    nvrtc = make_compiler(13000);
+    rs_nvrtc_close(nvrtc);
+    nvrtc = rs_nvrtc_open("/name", NULL);
+    allocations_left = -1;
+    rs_nvrtc_close(nvrtc);
+  }
+  ck_assert_int_eq(live, before);
+}
+END_TEST
+
+START_TEST(finding_may_run_out_of_memory) {
+  setenv("LD_LIBRARY_PATH", "/usr/lib:/", 1);
+  int64_t before = live;
+  for (int left = 0; left < 10000; left++) {
+    rs_nvrtc *nvrtc = rs_nvrtc_open("libno_such_nvrtc.so.1", NULL);
+    const char *id = NULL;
+    allocations_left = left;
+    rowscan_status status = rs_nvrtc_id(nvrtc, &id);
+    bool enough = allocations_left > 0;
+    allocations_left = -1;
+    ck_assert(status == ROWSCAN_OUT_OF_MEMORY || status == ROWSCAN_NO_COMPILER);
+    rs_nvrtc_close(nvrtc);
+    if (enough)
+      break;
+    ck_assert_int_lt(left, 9999);
+  }
+  ck_assert_int_le(live - before, 2); /* what dlerror keeps for the thread */
+}
+END_TEST
+#endif
+
+static void fresh_tally(void) {
+  told = mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ck_assert(told != MAP_FAILED);
+}
+
+int main(void) {
+  Suite *suite = suite_create("build");
+  TCase *cases = add_case(suite, "facts");
+  tcase_add_test(cases, facts_are_read_from_logs);
+  tcase_add_test(cases, facts_are_text);
+  tcase_add_test(cases, no_other_text_is_facts);
+  cases = add_case(suite, "keys");
+  tcase_add_test(cases, a_key_is_golden);
+  tcase_add_test(cases, every_part_of_a_key_counts);
+  cases = add_case(suite, "cache");
+  tcase_add_checked_fixture(cases, fresh_tally, NULL);
+  tcase_add_test(cases, the_second_build_is_a_hit);
+  tcase_add_test(cases, a_hit_asks_nothing_of_the_compiler);
+  tcase_add_test(cases, without_a_store_the_builder_keeps_some);
+  tcase_add_test(cases, a_damaged_entry_is_made_anew);
+  tcase_add_test(cases, an_entry_of_something_else_is_made_anew);
+  tcase_add_test(cases, a_fresh_build_replaces_the_entry);
+  cases = add_case(suite, "many at once");
+  tcase_add_checked_fixture(cases, fresh_tally, NULL);
+  tcase_add_loop_test(cases, one_thread_compiles_for_all, 0, 2);
+  tcase_add_loop_test(cases, a_failure_is_told_to_all, 0, 2);
+  tcase_add_loop_test(cases, fresh_builds_are_never_old, 0, 2);
+  tcase_add_test(cases, one_process_compiles_for_all);
+  cases = add_case(suite, "failures");
+  tcase_add_checked_fixture(cases, fresh_tally, NULL);
+  tcase_add_test(cases, a_rejected_source_is_shown);
+  tcase_add_test(cases, an_unknown_architecture_is_told);
+  tcase_add_test(cases, no_compiler_is_told);
+  tcase_add_test(cases, older_compilers_are_not_told_of_their_cache);
+  tcase_add_loop_test(cases, each_call_may_fail, 0, 3);
+#ifdef HAVE_FAILING_MALLOC
+  tcase_add_loop_test(cases, each_allocation_may_fail, 0, 2);
+  tcase_add_test(cases, finding_may_run_out_of_memory);
+#endif
+  return run_suite(suite);
+}

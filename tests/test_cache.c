@@ -1,0 +1,581 @@
+/*
+ * test_cache.c - the store of cache/: entries, their damage, eviction, visits
+ * SPDX-License-Identifier: MIT
+ *
+ * A cache that returns a wrong byte is worse than none: every byte of an entry is flipped, every length tried, and what
+ * has a right digest but lies is refused as well.
+ */
+#include "cache_help.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+/* ---- entries ----------------------------------------------------------------------------------------------------- */
+
+START_TEST(a_hit_returns_what_was_put) {
+  rs_store *store = open_at(fresh());
+  static const char cubin[] = "\x7f"
+                              "ELF\0\0binary\xff";
+  char *ptx = malloc(100001);
+  memset(ptx, 'p', 100000);
+  rs_part parts[RS_STORE_PARTS] = {{ptx, 100000}, {cubin, sizeof cubin}, {NULL, 0}, {"r", 1}};
+  ck_assert(rs_store_put(store, "op=sum\ntype=f32\n", parts));
+  rs_entry entry;
+  ck_assert(rs_store_get(store, "op=sum\ntype=f32\n", &entry));
+  for (int i = 0; i < RS_STORE_PARTS; i++) {
+    const char *data = entry.part[i].data;
+    ck_assert_uint_eq(entry.part[i].bytes, parts[i].bytes);
+    ck_assert(parts[i].bytes == 0 || memcmp(data, parts[i].data, parts[i].bytes) == 0);
+    ck_assert_int_eq(data[entry.part[i].bytes], 0);
+    ck_assert_uint_eq((uintptr_t)data % 16, 0);
+  }
+  rs_entry_free(&entry);
+  ck_assert_ptr_null(entry.memory);
+  rs_entry_free(&entry);
+  rs_store_close(store);
+  free(ptx);
+}
+END_TEST
+
+START_TEST(every_length_of_key_and_part_survives) {
+  rs_store *store = open_at(fresh());
+  char key[64] = "", text[64] = "";
+  for (int i = 0; i < 40; i++) {
+    ck_assert(put(store, key, text));
+    ck_assert(has(store, key, text));
+    key[i] = 'k';
+    text[i] = 't';
+  }
+  ck_assert_int_eq(entries_in(store), 40);
+  rs_store_close(store);
+}
+END_TEST
+
+START_TEST(an_unknown_key_is_a_miss) {
+  log_book book = {0};
+  rs_store *store = open_logged(fresh(), 0, &book);
+  rs_entry entry = {.memory = &book};
+  ck_assert(!rs_store_get(store, "a", &entry));
+  ck_assert_ptr_null(entry.memory);
+  ck_assert_int_eq(book.messages[0], 0);
+  rs_store_close(store);
+  rs_store_close(NULL);
+}
+END_TEST
+
+START_TEST(a_put_replaces) {
+  char *dir = fresh();
+  rs_store *store = open_at(dir);
+  ck_assert(put(store, "key", "first") && has(store, "key", "first"));
+  ck_assert(put(store, "key", "second") && has(store, "key", "second"));
+  ck_assert_int_eq(entries_in(store), 1);
+  ck_assert_int_eq(temporaries_in(dir), 0);
+  rs_store_close(store);
+}
+END_TEST
+
+START_TEST(a_store_outlives_its_process) {
+  char *dir = fresh();
+  rs_store *store = open_at(dir);
+  ck_assert(put(store, "key", "text"));
+  rs_store_close(store);
+  store = open_at(dir);
+  ck_assert(has(store, "key", "text"));
+  rs_store_close(store);
+}
+END_TEST
+
+START_TEST(remove_removes_one) {
+  rs_store *store = open_at(fresh());
+  ck_assert(put(store, "a", "1") && put(store, "b", "2"));
+  rs_store_remove(store, "a");
+  rs_store_remove(store, "a");
+  rs_store_remove(store, "never put");
+  ck_assert(!hits(store, "a") && has(store, "b", "2"));
+  rs_store_close(store);
+}
+END_TEST
+
+/* The bytes that README.md shows. If they change, so must the version. */
+START_TEST(the_format_is_what_it_was) {
+  static const unsigned char head[] = {0x89, 'r', 's', 'c', '\r', '\n', 0x1a, '\n', 1, 0, 0, 0, 5, 0, 0, 0,
+                                       3,    0,   0,   0,   0,    0,    0,    0,    0, 0, 0, 0, 1, 0, 0, 0};
+  static const char body[] = "a=1\n\n\0\0\0\0\0\0\0\0\0\0\0"
+                             "ptx\0\0\0\0\0\0\0\0\0\0\0\0\0"
+                             "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+                             "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+                             "r\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+  static const unsigned char digest[16] = {0xc3, 0xec, 0x0b, 0xbd, 0x55, 0x02, 0x02, 0x20,
+                                           0xa7, 0x4a, 0xee, 0xe9, 0x2f, 0x95, 0x28, 0xe0};
+  char *dir = fresh();
+  rs_store *store = open_at(dir);
+  ck_assert(rs_store_put(store, "a=1\n\n", (rs_part[RS_STORE_PARTS]){{"ptx", 3}, {0}, {0}, {"r", 1}}));
+  rs_store_close(store);
+  size_t count;
+  unsigned char *bytes = slurp(path_of("%s/e2/4a37e6114ded50fbbcc3307baf542d", dir), &count);
+  ck_assert_uint_eq(count, 32 + 80 + 16);
+  ck_assert_mem_eq(bytes, head, sizeof head);
+  ck_assert_mem_eq(bytes + 32, body, 80);
+  ck_assert_mem_eq(bytes + 112, digest, 16);
+  free(bytes);
+}
+END_TEST
+
+/* ---- damage ------------------------------------------------------------------------------------------------------ */
+
+START_TEST(every_flipped_byte_is_a_miss) {
+  char *dir = fresh(), *path = entry_path(dir, "op=sum\n");
+  log_book book = {0};
+  rs_store *store = open_logged(dir, 0, &book);
+  ck_assert(put(store, "op=sum\n", "the text of a kernel"));
+  size_t count;
+  unsigned char *bytes = slurp(path, &count);
+  for (size_t i = 0; i < count; i++)
+    for (int bit = 0; bit < 8; bit++) {
+      bytes[i] ^= (unsigned char)(1 << bit);
+      spill(path, bytes, count);
+      bytes[i] ^= (unsigned char)(1 << bit);
+      int before = book.messages[0];
+      ck_assert_msg(!hits(store, "op=sum\n"), "byte %zu, bit %d", i, bit);
+      ck_assert_int_eq(book.messages[0], before + 1);
+      ck_assert_str_ne(damage_of_only(store), "");
+    }
+  spill(path, bytes, count);
+  ck_assert(hits(store, "op=sum\n"));
+  ck_assert_str_eq(damage_of_only(store), "");
+  rs_store_close(store);
+  free(bytes);
+}
+END_TEST
+
+START_TEST(every_truncation_and_growth_is_a_miss) {
+  char *dir = fresh(), *path = entry_path(dir, "op=sum\n");
+  rs_store *store = open_at(dir);
+  ck_assert(put(store, "op=sum\n", "the text of a kernel"));
+  size_t count;
+  unsigned char *bytes = slurp(path, &count);
+  for (size_t kept = 0; kept < count; kept++) {
+    spill(path, bytes, kept);
+    ck_assert_msg(!hits(store, "op=sum\n"), "%zu bytes", kept);
+    ck_assert_str_eq(damage_of_only(store), "truncated");
+  }
+  unsigned char *longer = calloc(1, count + 64);
+  memcpy(longer, bytes, count);
+  for (size_t more = 1; more <= 64; more++) {
+    spill(path, longer, count + more);
+    ck_assert_msg(!hits(store, "op=sum\n"), "%zu bytes more", more);
+    ck_assert_str_eq(damage_of_only(store), "longer than its header says");
+  }
+  rs_store_close(store);
+  free(longer);
+  free(bytes);
+}
+END_TEST
+
+static void seal(unsigned char *bytes, size_t count) {
+  XXH128_hash_t hash = XXH3_128bits(bytes, count - 16);
+  for (int i = 0; i < 8; i++) {
+    bytes[count - 16 + (size_t)i] = (unsigned char)(hash.low64 >> (8 * i));
+    bytes[count - 8 + (size_t)i] = (unsigned char)(hash.high64 >> (8 * i));
+  }
+}
+
+START_TEST(a_right_digest_excuses_nothing) {
+  static const struct {
+    size_t at;
+    unsigned char value;
+    const char *damage;
+  } lies[] = {
+      {0, 'R', "not an entry of rowscan"},
+      {8, 2, "of another format version"},
+      {8, 0, "of another format version"},
+      {11, 1, "of another format version"},
+      {12, 17, "truncated"},
+      {15, 0xff, "truncated"},
+      {16, 0, "a part does not end with a NUL"},
+      {16, 16, "truncated"},
+      {12, 5, "its key is not a text"},
+      {12, 8, "its key is not a text"},
+      {34, 0, "its key is not a text"},
+      {39, 1, "its key is not a text"},
+  };
+  char *dir = fresh(), *path = entry_path(dir, "op=sum\n");
+  rs_store *store = open_at(dir);
+  ck_assert(put(store, "op=sum\n", "text"));
+  size_t count;
+  unsigned char *bytes = slurp(path, &count);
+  for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+    unsigned char kept = bytes[lies[i].at];
+    bytes[lies[i].at] = lies[i].value;
+    seal(bytes, count);
+    spill(path, bytes, count);
+    bytes[lies[i].at] = kept;
+    ck_assert(!hits(store, "op=sum\n"));
+    ck_assert_str_eq(damage_of_only(store), lies[i].damage);
+  }
+  rs_store_close(store);
+  free(bytes);
+}
+END_TEST
+
+/* For the sanitizers: whatever the bytes are, decoding stays within them. */
+START_TEST(no_bytes_lead_astray) {
+  size_t count;
+  unsigned char *sound =
+      rs_entry_encode("op=sum\ntype=f32\n", (rs_part[RS_STORE_PARTS]){{"abc", 3}, {"de", 2}, {0}, {"f", 1}}, &count);
+  uint64_t random = 1;
+  int accepted = 0;
+  for (int round = 0; round < 50000; round++) {
+    size_t size = round % 4 ? count : (size_t)round % (count + 1);
+    unsigned char *bytes = malloc(size ? size : 1);
+    memcpy(bytes, sound, size);
+    for (int change = round % 3; size && change >= 0; change--) {
+      random = random * 6364136223846793005u + 1442695040888963407u;
+      bytes[(random >> 33) % (random >> 62 ? size : size < 48 ? size : 48)] = (unsigned char)(random >> 55);
+    }
+    if (size >= 16)
+      seal(bytes, size);
+    rs_decoded decoded;
+    if (!rs_entry_decode(bytes, size, &decoded)) {
+      accepted++;
+      ck_assert_uint_lt(strlen(decoded.key), size);
+      for (int i = 0; i < RS_STORE_PARTS; i++)
+        ck_assert_int_eq(((const char *)decoded.part[i].data)[decoded.part[i].bytes], 0);
+    }
+    free(bytes);
+  }
+  ck_assert_int_gt(accepted, 0);
+  free(sound);
+}
+END_TEST
+
+START_TEST(another_key_under_the_same_name_is_a_miss) {
+  char *dir = fresh(), *a = entry_path(dir, "a"), *b = entry_path(dir, "b");
+  log_book book = {0};
+  rs_store *store = open_logged(dir, 0, &book);
+  ck_assert(put(store, "a", "of a") && put(store, "b", "of b"));
+  ck_assert_int_eq(rename(a, b), 0);
+  ck_assert(!hits(store, "a") && !hits(store, "b"));
+  ck_assert_int_eq(book.messages[0], 1);
+  ck_assert_str_eq(damage_of_only(store), "under the name of another key");
+  ck_assert(put(store, "b", "of b") && has(store, "b", "of b"));
+  ck_assert_str_eq(damage_of_only(store), "");
+  rs_store_close(store);
+}
+END_TEST
+
+START_TEST(a_put_heals_what_is_damaged) {
+  char *dir = fresh(), *path = entry_path(dir, "key");
+  rs_store *store = open_at(dir);
+  ck_assert(put(store, "key", "text"));
+  spill(path, "", 0);
+  ck_assert(!hits(store, "key"));
+  ck_assert(put(store, "key", "text") && has(store, "key", "text"));
+  rs_store_close(store);
+}
+END_TEST
+
+/* A file whose header and size lie takes no memory: this one says 16 GB. */
+START_TEST(a_huge_file_is_not_read) {
+  char *dir = fresh(), *path = entry_path(dir, "key");
+  rs_store *store = open_at(dir);
+  ck_assert(put(store, "key", "text"));
+  if (truncate(path, (off_t)1 << 34) == 0) {
+    ck_assert(!hits(store, "key"));
+    ck_assert_str_eq(damage_of_only(store), "longer than its header says");
+  }
+  rs_store_close(store);
+}
+END_TEST
+
+/* ---- eviction ---------------------------------------------------------------------------------------------------- */
+
+/* Five entries of a bit over 1000 bytes, key "0" the oldest; `keys` has room for one digit each. */
+static rs_store *five_entries(const char *dir, int64_t limit) {
+  rs_store *store = open_at(dir);
+  for (int i = 0; i < 5; i++) {
+    char key[2] = {(char)('0' + i), 0};
+    ck_assert(put_bytes(store, key, 1000));
+    age(entry_path(dir, key), 10 * HOUR - 600 * i);
+  }
+  rs_store_close(store);
+  return open_logged(dir, limit, NULL);
+}
+
+/* The keys of five_entries that are there, and "n" for one called "new". */
+static const char *there(const char *dir) {
+  static char keys[8];
+  char *end = keys;
+  for (const char *key = "01234"; *key; key++)
+    if (exists(entry_path(dir, (char[2]){*key, 0})))
+      *end++ = *key;
+  if (exists(entry_path(dir, "new")))
+    *end++ = 'n';
+  *end = 0;
+  return keys;
+}
+
+START_TEST(the_least_recently_used_goes_first) {
+  char *dir = fresh();
+  rs_store *store = five_entries(dir, 6000);
+  ck_assert_int_eq(entries_in(store), 5);
+  ck_assert_int_gt(bytes_in(store), 5 * 1000);
+  ck_assert(hits(store, "1"));
+  ck_assert(put_bytes(store, "new", 1000));
+  ck_assert_str_eq(there(dir), "134n");
+  ck_assert_int_le(bytes_in(store), 6000 - 6000 / 8);
+  rs_store_close(store);
+}
+END_TEST
+
+/* Six entries are 6720 bytes: less than fifteen sixteenths of the limit, and more than what eviction would leave. */
+START_TEST(nothing_goes_below_the_limit) {
+  char *dir = fresh();
+  rs_store *store = five_entries(dir, 7400);
+  ck_assert(put_bytes(store, "new", 1000));
+  ck_assert_str_eq(there(dir), "01234n");
+  rs_store_close(store);
+}
+END_TEST
+
+START_TEST(prune_evicts_without_a_put) {
+  char *dir = fresh();
+  rs_store *store = five_entries(dir, 4000);
+  int64_t before = bytes_in(store), removed, bytes;
+  ck_assert(rs_store_prune(store, &removed, &bytes));
+  ck_assert_str_eq(there(dir), "234");
+  ck_assert_int_eq(removed, 2);
+  ck_assert_int_eq(bytes, before - bytes_in(store));
+  ck_assert(rs_store_prune(store, &removed, &bytes));
+  ck_assert(removed == 0 && bytes == 0);
+  rs_store_close(store);
+}
+END_TEST
+
+START_TEST(a_hit_is_noted_once_an_hour) {
+  static const struct {
+    int64_t age;
+    bool touched;
+  } cases[] = {{0, false},         {1800, false}, {3500, false}, {3700, true},
+               {100 * HOUR, true}, {-100, false}, {-7200, true}};
+  char *dir = fresh(), *path = entry_path(dir, "key");
+  rs_store *store = open_at(dir);
+  ck_assert(put(store, "key", "text"));
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    age(path, cases[i].age);
+    ck_assert(hits(store, "key"));
+    int64_t error = age_of(path) - (cases[i].touched ? 0 : cases[i].age);
+    ck_assert_msg(error >= -2 && error <= 20, "aged %lld: %lld", (long long)cases[i].age, (long long)age_of(path));
+  }
+  age(path, 2 * HOUR);
+  visit_book book = {0};
+  ck_assert(rs_store_visit(store, keep_visit, &book));
+  ck_assert_int_eq(entries_in(store), 1);
+  ck_assert_int_gt(age_of(path), HOUR);
+  rs_store_close(store);
+}
+END_TEST
+
+START_TEST(the_bound_holds) {
+  enum { LIMIT = 200000 };
+  char *dir = fresh(), *ledger = path_of("%s/ledger", dir);
+  size_t count;
+  rs_store *store = open_logged(dir, LIMIT, NULL);
+  for (int i = 0; i < 150; i++) {
+    char key[32];
+    snprintf(key, sizeof key, "%d", i);
+    ck_assert(put_bytes(store, key, (size_t)(i * 37 % 9000)));
+    ck_assert(hits(store, key));
+    ck_assert_int_le(bytes_in(store), LIMIT);
+    free(slurp(ledger, &count));
+    ck_assert_uint_le(count, 1 + LIMIT / 16 / 4096); /* it begins again: not every put surveys */
+  }
+  ck_assert_int_gt(bytes_in(store), LIMIT / 2);
+  rs_store_close(store);
+}
+END_TEST
+
+START_TEST(the_bound_holds_for_processes_together) {
+  enum { LIMIT = 400000, STORES = 4 };
+  char *dir = fresh();
+  rs_store *stores[STORES];
+  for (int i = 0; i < STORES; i++)
+    stores[i] = open_logged(dir, LIMIT, NULL);
+  for (int i = 0; i < 100; i++) {
+    char key[32];
+    snprintf(key, sizeof key, "%d", i);
+    ck_assert(put_bytes(stores[i % STORES], key, 8000));
+    ck_assert_int_le(bytes_in(stores[0]), LIMIT);
+  }
+  for (int i = 0; i < STORES; i++)
+    rs_store_close(stores[i]);
+}
+END_TEST
+
+START_TEST(the_bound_holds_without_a_ledger) {
+  enum { LIMIT = 40000 };
+  char *dir = fresh();
+  rs_store *store = open_logged(dir, LIMIT, NULL);
+  ck_assert_int_eq(mkdir(path_of("%s/ledger", dir), 0700), 0);
+  for (int i = 0; i < 60; i++) {
+    ck_assert(put_bytes(store, path_of("%d", i), 1000));
+    ck_assert_int_le(bytes_in(store), LIMIT);
+  }
+  rs_store_close(store);
+}
+END_TEST
+
+START_TEST(an_entry_too_large_is_not_kept) {
+  char *dir = fresh();
+  rs_store *store = open_logged(dir, 8000, NULL);
+  ck_assert(put(store, "small", "text"));
+  ck_assert(!put_bytes(store, "large", 7000));
+  ck_assert(put_bytes(store, "large", 6800));
+  ck_assert(hits(store, "small") && hits(store, "large"));
+  rs_store_close(store);
+}
+END_TEST
+
+static char *leave_temporary(const char *dir, const char *name, int64_t seconds) {
+  char *path = path_of("%s/%s", dir, name);
+  mkdir(parent_of(path), 0700);
+  spill(path, "half an ent", 11);
+  age(path, seconds);
+  return path;
+}
+
+START_TEST(stale_temporaries_are_swept) {
+  char *dir = fresh();
+  rs_store *store = open_at(dir);
+  char *old = leave_temporary(dir, "00/tmp-1-2-3", 2 * HOUR), *young = leave_temporary(dir, "ff/tmp-1-2-3", HOUR / 2);
+  char *foreign = leave_temporary(dir, "00/temporary", 2 * HOUR);
+  ck_assert_int_eq(entries_in(store), 0);
+  ck_assert(put(store, "key", "text"));
+  ck_assert(!exists(old) && exists(young) && exists(foreign));
+  old = leave_temporary(dir, "aa/tmp-1-2-3", 2 * HOUR);
+  ck_assert(put(store, "another", "text"));
+  rs_store_close(store);
+  store = open_at(dir);
+  ck_assert(put(store, "third", "text"));
+  ck_assert(exists(old)); /* neither each put surveys, nor each process */
+  ck_assert(rs_store_prune(store, NULL, NULL));
+  ck_assert(!exists(old) && exists(young) && hits(store, "key"));
+  rs_store_close(store);
+}
+END_TEST
+
+/* ---- visit, count, clear ----------------------------------------------------------------------------------------- */
+
+START_TEST(a_visit_sees_every_entry) {
+  char *dir = fresh();
+  rs_store *store = open_at(dir);
+  for (int i = 0; i < 100; i++) {
+    char key[32];
+    snprintf(key, sizeof key, "key=%d\n", i);
+    ck_assert(put(store, key, key));
+  }
+  spill(entry_path(dir, "key=7\n"), "x", 1);
+  leave_temporary(dir, "00/tmp-1-2-3", 0);
+  leave_temporary(dir, "00/notes.txt", 0);
+  leave_temporary(dir, "00/ABCDEF0123456789ABCDEF01234567", 0);
+  leave_temporary(dir, "00/abcdef", 0);
+  visit_book book = {0};
+  ck_assert(rs_store_visit(store, keep_visit, &book));
+  ck_assert_int_eq(book.entries, 100);
+  ck_assert_int_eq(book.damaged, 1);
+  ck_assert_int_eq(entries_in(store), 100);
+  ck_assert_int_eq(bytes_in(store), book.bytes);
+  ck_assert(book.damaged && exists(path_of("%s/%s", dir, book.name)));
+  char name[RS_ENTRY_NAME];
+  rs_entry_name(book.key, name);
+  ck_assert_str_eq(name, book.name);
+  book = (visit_book){.stop_after = 10};
+  ck_assert(rs_store_visit(store, keep_visit, &book));
+  ck_assert_int_eq(book.entries, 10);
+  rs_store_close(store);
+}
+END_TEST
+
+typedef struct eraser {
+  rs_store *store;
+  int visited;
+} eraser;
+
+static int erase_visited(void *user, const rs_store_item *item) {
+  eraser *eraser_ = user;
+  eraser_->visited++;
+  rs_store_remove(eraser_->store, item->key);
+  ck_assert(put(eraser_->store, "again", "text"));
+  return 0;
+}
+
+START_TEST(a_visit_may_change_the_store) {
+  rs_store *store = open_at(fresh());
+  for (char key[2] = "a"; *key < 'z'; ++*key)
+    ck_assert(put(store, key, "text"));
+  eraser user = {.store = store};
+  ck_assert(rs_store_visit(store, erase_visited, &user));
+  ck_assert_int_ge(user.visited, 25);
+  ck_assert_int_le(entries_in(store), 1);
+  rs_store_close(store);
+}
+END_TEST
+
+START_TEST(clear_removes_what_is_ours) {
+  char *dir = fresh();
+  rs_store *store = open_at(dir);
+  ck_assert(put(store, "a", "1") && put(store, "b", "2"));
+  char *temporary = leave_temporary(dir, "00/tmp-1-2-3", 0), *foreign = leave_temporary(dir, "01/notes.txt", 0);
+  spill(path_of("%s/notes.txt", dir), "", 0);
+  spill(entry_path(dir, "a"), "x", 1);
+  int64_t held = bytes_in(store), removed, bytes;
+  ck_assert(rs_store_clear(store, &removed, &bytes));
+  ck_assert_int_eq(removed, 2);
+  ck_assert_int_eq(bytes, held);
+  ck_assert(!exists(temporary) && exists(foreign) && exists(path_of("%s/notes.txt", dir)) &&
+            exists(path_of("%s/CACHEDIR.TAG", dir)));
+  ck_assert(!exists(path_of("%s/00", dir)) && !exists(parent_of(entry_path(dir, "a"))));
+  ck_assert(put(store, "a", "1") && has(store, "a", "1"));
+  rs_store_close(store);
+}
+END_TEST
+
+/* ---- suite ------------------------------------------------------------------------------------------------------- */
+
+int main(void) {
+  Suite *suite = suite_create("cache");
+  TCase *entries = add_case(suite, "entries");
+  tcase_add_test(entries, a_hit_returns_what_was_put);
+  tcase_add_test(entries, every_length_of_key_and_part_survives);
+  tcase_add_test(entries, an_unknown_key_is_a_miss);
+  tcase_add_test(entries, a_put_replaces);
+  tcase_add_test(entries, a_store_outlives_its_process);
+  tcase_add_test(entries, remove_removes_one);
+  tcase_add_test(entries, the_format_is_what_it_was);
+
+  TCase *damage = add_case(suite, "damage");
+  tcase_add_test(damage, every_flipped_byte_is_a_miss);
+  tcase_add_test(damage, every_truncation_and_growth_is_a_miss);
+  tcase_add_test(damage, a_right_digest_excuses_nothing);
+  tcase_add_test(damage, no_bytes_lead_astray);
+  tcase_add_test(damage, another_key_under_the_same_name_is_a_miss);
+  tcase_add_test(damage, a_put_heals_what_is_damaged);
+  tcase_add_test(damage, a_huge_file_is_not_read);
+
+  TCase *eviction = add_case(suite, "eviction");
+  tcase_add_test(eviction, the_least_recently_used_goes_first);
+  tcase_add_test(eviction, nothing_goes_below_the_limit);
+  tcase_add_test(eviction, prune_evicts_without_a_put);
+  tcase_add_test(eviction, a_hit_is_noted_once_an_hour);
+  tcase_add_test(eviction, the_bound_holds);
+  tcase_add_test(eviction, the_bound_holds_for_processes_together);
+  tcase_add_test(eviction, the_bound_holds_without_a_ledger);
+  tcase_add_test(eviction, an_entry_too_large_is_not_kept);
+  tcase_add_test(eviction, stale_temporaries_are_swept);
+
+  TCase *all = add_case(suite, "visit, count, clear");
+  tcase_add_test(all, a_visit_sees_every_entry);
+  tcase_add_test(all, a_visit_may_change_the_store);
+  tcase_add_test(all, clear_removes_what_is_ours);
+  return run_suite(suite);
+}

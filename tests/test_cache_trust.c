@@ -1,0 +1,586 @@
+/*
+ * test_cache_trust.c - the store of cache/: where it lives, whom it trusts, what it survives
+ * SPDX-License-Identifier: MIT
+ *
+ * What goes wrong is done to real files: links, FIFOs, other owners, full disks. Root may do everything, so what rests
+ * on permissions runs in a child process that has become another user.
+ */
+#include "cache_help.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+enum { NOBODY = 65534 };
+
+/* Runs body in a child process; its answer. */
+static bool in_child(bool (*body)(const char *dir), const char *dir, uid_t user) {
+  pid_t child = fork();
+  ck_assert_int_ge(child, 0);
+  if (child == 0)
+    _exit((geteuid() == user || (setgid(user) == 0 && setuid(user) == 0)) && body(dir) ? 0 : 1);
+  int status;
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static bool can_reach(const char *dir) {
+  return access(dir, X_OK) == 0;
+}
+
+/* A user that permissions bind; -1 if there is none who can get at path. */
+static int64_t bound_user(const char *path) {
+  if (geteuid() != 0)
+    return geteuid();
+  return in_child(can_reach, parent_of(path), NOBODY) ? NOBODY : -1;
+}
+
+static int give_one(const char *path, const struct stat *status, int type, struct FTW *ftw) {
+  (void)status, (void)type, (void)ftw;
+  return lchown(path, NOBODY, NOBODY);
+}
+
+/* To the user that bound_user found. */
+static void give_tree(const char *path) {
+  if (geteuid() == 0)
+    ck_assert_int_eq(nftw(path, give_one, 16, FTW_PHYS), 0);
+}
+
+/* ---- places ------------------------------------------------------------------------------------------------------ */
+
+static void expect_path(const char *path) {
+  rs_store *store = open_at(NULL);
+  ck_assert_str_eq(rs_store_path(store), path);
+  ck_assert_str_eq(rs_store_why(store), "");
+  ck_assert(put(store, "key", path) && has(store, "key", path));
+  rs_store_close(store);
+}
+
+static void expect_none(const rs_store_options *options, const char *why) {
+  rs_store *store = rs_store_open(options);
+  ck_assert_str_eq(rs_store_path(store), "");
+  ck_assert_msg(strstr(rs_store_why(store), why) != NULL, "\"%s\" does not tell of \"%s\"", rs_store_why(store), why);
+  ck_assert(!put(store, "key", "text") && !hits(store, "key"));
+  rs_store_remove(store, "key");
+  ck_assert_int_eq(rs_store_acquire(store, "key", 10000).fd, -1);
+  rs_store_release((rs_store_lock){-1});
+  visit_book book = {0};
+  ck_assert(rs_store_visit(store, keep_visit, &book));
+  ck_assert_int_eq(book.entries, 0);
+  ck_assert_int_eq(entries_in(store), 0);
+  int64_t removed = -1, bytes = -1;
+  ck_assert(rs_store_prune(store, &removed, &bytes) && removed == 0 && bytes == 0);
+  removed = bytes = -1;
+  ck_assert(rs_store_clear(store, &removed, &bytes) && removed == 0 && bytes == 0);
+  rs_store_close(store);
+}
+
+START_TEST(the_places_in_their_order) {
+  no_environment();
+  char *home = fresh(), *xdg = fresh(), *own = fresh();
+  setenv("HOME", home, 1);
+  expect_path(path_of("%s/.cache/rowscan", home));
+  setenv("XDG_CACHE_HOME", "", 1);
+  expect_path(path_of("%s/.cache/rowscan", home));
+  setenv("XDG_CACHE_HOME", xdg, 1);
+  expect_path(path_of("%s/rowscan", xdg));
+  setenv("ROWSCAN_CACHE_DIR", own, 1);
+  expect_path(own);
+  rs_store *store = open_at(path_of("%s/given", home));
+  ck_assert_str_eq(rs_store_path(store), path_of("%s/given", home));
+  rs_store_close(store);
+}
+END_TEST
+
+START_TEST(directories_are_made_for_their_user_alone) {
+  no_environment();
+  umask(0);
+  char *home = fresh();
+  setenv("HOME", home, 1);
+  char *path = path_of("%s/.cache/rowscan", home);
+  expect_path(path);
+  ck_assert_int_eq(mode_of(home), 0700);
+  ck_assert_int_eq(mode_of(path_of("%s/.cache", home)), 0700);
+  ck_assert_int_eq(mode_of(path), 0700);
+  char *entry = entry_path(path, "key");
+  ck_assert_int_eq(mode_of(entry), 0600);
+  ck_assert_int_eq(mode_of(parent_of(entry)), 0700);
+}
+END_TEST
+
+START_TEST(an_unusable_place_gives_way_to_the_next) {
+  no_environment();
+  char *home = fresh(), *file = fresh();
+  spill(file, "", 0);
+  setenv("HOME", home, 1);
+  char *path = path_of("%s/.cache/rowscan", home);
+  setenv("ROWSCAN_CACHE_DIR", "relative/to/what", 1);
+  expect_path(path);
+  setenv("ROWSCAN_CACHE_DIR", path_of("%s/..", home), 1);
+  expect_path(path);
+  setenv("ROWSCAN_CACHE_DIR", path_of("%s/../store", home), 1);
+  expect_path(path);
+  setenv("ROWSCAN_CACHE_DIR", path_of("%s/..a/b..", home), 1);
+  expect_path(path_of("%s/..a/b..", home));
+  setenv("XDG_CACHE_HOME", "relative", 1);
+  setenv("ROWSCAN_CACHE_DIR", file, 1);
+  expect_path(path);
+  log_book book = {0};
+  rs_store_close(open_logged(NULL, 0, &book));
+  ck_assert_int_eq(book.messages[0], 1);
+  ck_assert_ptr_nonnull(strstr(book.last, file));
+  ck_assert_ptr_nonnull(strstr(book.last, "XDG_CACHE_HOME=relative: not an absolute path"));
+}
+END_TEST
+
+START_TEST(no_place_is_no_failure) {
+  no_environment();
+  rs_store_options options = {0};
+  expect_none(&options, "none of ROWSCAN_CACHE_DIR, XDG_CACHE_HOME and HOME is set");
+  setenv("HOME", "somewhere", 1);
+  expect_none(&options, "HOME=somewhere: not an absolute path without \"..\"");
+  char *file = fresh();
+  spill(file, "", 0);
+  setenv("HOME", file, 1);
+  expect_none(&options, path_of("%s/.cache/rowscan: Not a directory", file));
+  char name[PATH_MAX + 300] = "/";
+  memset(name + 1, 'n', sizeof name - 2);
+  setenv("HOME", name, 1);
+  expect_none(&options, "/nnnn");
+}
+END_TEST
+
+/* A program that names a directory means that one. */
+START_TEST(a_given_place_is_the_only_one) {
+  no_environment();
+  char *file = fresh();
+  spill(file, "", 0);
+  setenv("HOME", fresh(), 1);
+  expect_none(&(rs_store_options){.dir = file}, "Not a directory");
+  expect_none(&(rs_store_options){.dir = path_of("%s/below", file)}, "Not a directory");
+}
+END_TEST
+
+START_TEST(it_can_be_turned_off) {
+  no_environment();
+  char *dir = fresh();
+  expect_none(&(rs_store_options){.dir = dir, .off = true}, "turned off by the program");
+  setenv("ROWSCAN_CACHE", "off", 1);
+  expect_none(&(rs_store_options){.dir = dir}, "turned off by ROWSCAN_CACHE=off");
+  ck_assert(!exists(dir));
+  setenv("ROWSCAN_CACHE", "on", 1);
+  setenv("ROWSCAN_CACHE_DIR", dir, 1);
+  expect_path(dir);
+}
+END_TEST
+
+START_TEST(a_relative_place_may_be_given) {
+  char *dir = fresh();
+  ck_assert_int_eq(chdir(parent_of(dir)), 0);
+  rs_store *store = open_at("store/below/");
+  ck_assert_str_eq(rs_store_path(store), "store/below");
+  ck_assert_int_eq(chdir("/"), 0);
+  ck_assert(put(store, "key", "text") && has(store, "key", "text"));
+  rs_store_close(store);
+  ck_assert(exists(entry_path(path_of("%s/below", dir), "key")));
+}
+END_TEST
+
+START_TEST(the_limit_has_a_default) {
+  rs_store *store = open_at(fresh());
+  ck_assert_int_eq(rs_store_limit(store), 256 << 20);
+  rs_store_close(store);
+  store = open_logged(fresh(), 12345, NULL);
+  ck_assert_int_eq(rs_store_limit(store), 12345);
+  rs_store_close(store);
+}
+END_TEST
+
+START_TEST(a_directory_of_its_own_is_tagged) {
+  char *made = fresh(), *empty = fresh(), *full = fresh();
+  rs_store_close(open_at(made));
+  size_t count;
+  unsigned char *tag = slurp(path_of("%s/CACHEDIR.TAG", made), &count);
+  ck_assert_mem_eq(tag, "Signature: 8a477f597d28d172789f06886806bc55\n", 44);
+  free(tag);
+  ck_assert_int_eq(mkdir(empty, 0700), 0);
+  rs_store_close(open_at(empty));
+  ck_assert(exists(path_of("%s/CACHEDIR.TAG", empty)));
+  ck_assert_int_eq(mkdir(full, 0700), 0);
+  spill(path_of("%s/thesis.tex", full), "", 0);
+  rs_store *store = open_at(full);
+  ck_assert(put(store, "key", "text"));
+  rs_store_close(store);
+  ck_assert(!exists(path_of("%s/CACHEDIR.TAG", full)));
+}
+END_TEST
+
+/* ---- trust ------------------------------------------------------------------------------------------------------- */
+
+START_TEST(a_directory_that_others_can_write_is_not_used) {
+  static const mode_t modes[] = {0720, 0702, 0777, 01777};
+  for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+    char *dir = fresh();
+    rs_store *store = open_at(dir);
+    ck_assert(put(store, "key", "text"));
+    char *fan = parent_of(entry_path(dir, "key"));
+    ck_assert_int_eq(chmod(fan, modes[i]), 0);
+    ck_assert(!hits(store, "key") && !put(store, "key", "text"));
+    visit_book book = {0};
+    ck_assert(!rs_store_visit(store, keep_visit, &book));
+    ck_assert_int_eq(book.entries, 0);
+    ck_assert(!rs_store_clear(store, NULL, NULL));
+    ck_assert_int_eq(chmod(fan, 0755), 0);
+    ck_assert(hits(store, "key"));
+    rs_store_close(store);
+    ck_assert_int_eq(chmod(dir, modes[i]), 0);
+    expect_none(&(rs_store_options){.dir = dir}, "writable by others");
+    ck_assert_int_eq(chmod(dir, 0755), 0);
+    store = open_at(dir);
+    ck_assert(hits(store, "key"));
+    rs_store_close(store);
+  }
+}
+END_TEST
+
+START_TEST(an_entry_that_others_can_write_is_a_miss) {
+  char *dir = fresh(), *path = entry_path(dir, "key");
+  rs_store *store = open_at(dir);
+  ck_assert(put(store, "key", "text"));
+  ck_assert_int_eq(chmod(path, 0620), 0);
+  ck_assert(!hits(store, "key"));
+  ck_assert_int_eq(chmod(path, 0602), 0);
+  ck_assert(!hits(store, "key"));
+  ck_assert_str_eq(damage_of_only(store), "writable by others");
+  ck_assert_int_eq(chmod(path, 0644), 0);
+  ck_assert(hits(store, "key"));
+  rs_store_close(store);
+}
+END_TEST
+
+START_TEST(what_belongs_to_others_is_not_used) {
+  if (geteuid() != 0) {
+    expect_none(&(rs_store_options){.dir = "/"}, "owned by another user");
+    return;
+  }
+  char *dir = fresh(), *path = entry_path(dir, "key");
+  rs_store *store = open_at(dir);
+  ck_assert(put(store, "key", "text"));
+  ck_assert_int_eq(chown(path, NOBODY, NOBODY), 0);
+  ck_assert(!hits(store, "key"));
+  ck_assert_str_eq(damage_of_only(store), "owned by another user");
+  ck_assert_int_eq(chown(path, 0, 0), 0);
+  ck_assert(hits(store, "key"));
+  ck_assert_int_eq(chown(parent_of(path), NOBODY, NOBODY), 0);
+  ck_assert(!hits(store, "key") && !put(store, "key", "text"));
+  ck_assert_int_eq(chown(parent_of(path), 0, 0), 0);
+  rs_store_close(store);
+  ck_assert_int_eq(chown(dir, NOBODY, NOBODY), 0);
+  expect_none(&(rs_store_options){.dir = dir}, "owned by another user");
+}
+END_TEST
+
+/* sudo with the user's HOME: a cache of root there would lock its user out. */
+START_TEST(root_makes_no_directory_at_another_users) {
+  if (geteuid() != 0)
+    return;
+  char *dir = fresh(), *home = parent_of(dir);
+  ck_assert_int_eq(chown(home, NOBODY, NOBODY), 0);
+  expect_none(&(rs_store_options){.dir = path_of("%s/below", dir)}, "another user's");
+  ck_assert(!exists(dir));
+}
+END_TEST
+
+START_TEST(links_are_not_followed) {
+  char *dir = fresh(), *elsewhere = fresh(), *path = entry_path(dir, "key");
+  rs_store *store = open_at(dir), *other = open_at(elsewhere);
+  ck_assert(put(store, "key", "text") && put(other, "key", "elsewhere"));
+  ck_assert_int_eq(unlink(path), 0);
+  ck_assert_int_eq(symlink(entry_path(elsewhere, "key"), path), 0);
+  ck_assert(!hits(store, "key"));
+  ck_assert_str_eq(damage_of_only(store), "a symbolic link");
+  ck_assert(put(store, "key", "text") && has(store, "key", "text") && has(other, "key", "elsewhere"));
+
+  char *fan = parent_of(path);
+  ck_assert_int_eq(unlink(path), 0);
+  ck_assert_int_eq(rmdir(fan), 0);
+  ck_assert_int_eq(symlink(parent_of(entry_path(elsewhere, "key")), fan), 0);
+  ck_assert(!hits(store, "key") && !put(store, "key", "text"));
+  rs_store_remove(store, "key");
+  ck_assert(!rs_store_clear(store, NULL, NULL));
+  ck_assert(exists(fan) && has(other, "key", "elsewhere"));
+
+  char *target = path_of("%s/target", elsewhere);
+  ck_assert_int_eq(symlink(target, path_of("%s/lock", dir)), 0);
+  ck_assert_int_eq(rs_store_acquire(store, "key", 10000).fd, -1);
+  ck_assert(!exists(target));
+  rs_store_close(store);
+  rs_store_close(other);
+}
+END_TEST
+
+START_TEST(the_place_may_be_a_link_of_its_user) {
+  char *dir = fresh(), *place = fresh();
+  ck_assert_int_eq(mkdir(dir, 0700), 0);
+  ck_assert_int_eq(symlink(dir, place), 0);
+  rs_store *store = open_at(path_of("%s/", place));
+  ck_assert_str_eq(rs_store_path(store), place);
+  ck_assert(put(store, "key", "text"));
+  rs_store_close(store);
+  ck_assert(exists(entry_path(dir, "key")));
+  if (geteuid() == 0) {
+    ck_assert_int_eq(lchown(place, NOBODY, NOBODY), 0);
+    expect_none(&(rs_store_options){.dir = place}, place);
+    expect_none(&(rs_store_options){.dir = path_of("%s/", place)}, place);
+  }
+  ck_assert_int_eq(unlink(place), 0);
+  ck_assert_int_eq(symlink("/nonexistent/nothing", place), 0);
+  expect_none(&(rs_store_options){.dir = place}, "No such file or directory");
+}
+END_TEST
+
+/* The time limit of the suite is the assertion: a FIFO without a writer blocks who opens it plainly. */
+START_TEST(a_fifo_does_not_block) {
+  char *dir = fresh(), *path = entry_path(dir, "key"), *fan = parent_of(path), *fifo = fresh();
+  rs_store *store = open_at(dir);
+  ck_assert(put(store, "key", "text"));
+  ck_assert_int_eq(unlink(path), 0);
+  ck_assert_int_eq(mkfifo(path, 0600), 0);
+  ck_assert(!hits(store, "key"));
+  ck_assert_str_eq(damage_of_only(store), "not a regular file");
+  ck_assert(put(store, "key", "text") && has(store, "key", "text"));
+  ck_assert_int_eq(unlink(path), 0);
+  ck_assert_int_eq(rmdir(fan), 0);
+  ck_assert_int_eq(mkfifo(fan, 0600), 0);
+  ck_assert(!hits(store, "key") && !put(store, "key", "text"));
+  ck_assert_int_eq(mkfifo(path_of("%s/lock", dir), 0600), 0);
+  ck_assert_int_eq(rs_store_acquire(store, "key", 10000).fd, -1);
+  rs_store_close(store);
+  ck_assert_int_eq(mkfifo(fifo, 0600), 0);
+  expect_none(&(rs_store_options){.dir = fifo}, "Not a directory");
+}
+END_TEST
+
+START_TEST(a_directory_in_the_place_of_an_entry) {
+  char *dir = fresh(), *path = entry_path(dir, "key");
+  rs_store *store = open_at(dir);
+  ck_assert(put(store, "key", "text"));
+  ck_assert_int_eq(unlink(path), 0);
+  ck_assert_int_eq(mkdir(path, 0700), 0);
+  ck_assert(!hits(store, "key") && !put(store, "key", "text"));
+  ck_assert_str_eq(damage_of_only(store), "not a regular file");
+  ck_assert_int_eq(temporaries_in(dir), 0);
+  ck_assert(!rs_store_clear(store, NULL, NULL));
+  ck_assert(exists(path));
+  rs_store_close(store);
+}
+END_TEST
+
+START_TEST(a_file_in_the_place_of_a_directory) {
+  char *dir = fresh();
+  log_book book = {0};
+  rs_store *store = open_logged(dir, 0, &book);
+  spill(parent_of(entry_path(dir, "key")), "", 0);
+  ck_assert(!hits(store, "key"));
+  ck_assert_int_eq(book.messages[0], 1);
+  ck_assert(!put(store, "key", "text"));
+  rs_store_close(store);
+}
+END_TEST
+
+/* ---- failing files ----------------------------------------------------------------------------------------------- */
+
+/* The limit on the size of files cuts a write short as a full disk does, then fails it. */
+START_TEST(a_full_disk_keeps_nothing_half) {
+  char *dir = fresh();
+  log_book book = {0};
+  rs_store *store = open_logged(dir, 0, &book);
+  ck_assert(put(store, "key", "text") && put(store, "other", "text"));
+  signal(SIGXFSZ, SIG_IGN);
+  struct rlimit old, small;
+  ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &old), 0);
+  small = (struct rlimit){.rlim_cur = 1000, .rlim_max = old.rlim_max};
+  ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
+  ck_assert(!put_bytes(store, "key", 5000));
+  ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &old), 0);
+  ck_assert_int_eq(book.messages[0], 1);
+  ck_assert_ptr_nonnull(strstr(book.last, "File too large"));
+  ck_assert_int_eq(temporaries_in(dir), 0);
+  ck_assert(has(store, "key", "text"));
+  ck_assert(put_bytes(store, "key", 5000));
+  rs_store_close(store);
+}
+END_TEST
+
+START_TEST(no_descriptors_left) {
+  char *dir = fresh();
+  rs_store *store = open_at(dir);
+  ck_assert(put(store, "key", "text"));
+  struct rlimit old, none;
+  ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &old), 0);
+  for (int more = 0; more < 3; more++) {
+    int next = dup(0);
+    close(next);
+    none = (struct rlimit){.rlim_cur = (rlim_t)(next + more), .rlim_max = old.rlim_max};
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+    bool hit = hits(store, "key"), kept = put(store, "new", "text");
+    int64_t entries;
+    bool counted = rs_store_count(store, &entries, NULL), cleared = more == 0 && rs_store_clear(store, NULL, NULL);
+    rs_store_lock lock = rs_store_acquire(store, "key", 10000);
+    rs_store_release(lock);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &old), 0);
+    ck_assert_int_eq(hit, more == 2);
+    ck_assert_int_eq(kept, more == 2);
+    ck_assert_int_eq(counted, more > 0);
+    ck_assert(!cleared);
+    ck_assert_int_eq(lock.fd >= 0, more > 0);
+  }
+  ck_assert(has(store, "key", "text") && has(store, "new", "text"));
+  rs_store_close(store);
+}
+END_TEST
+
+START_TEST(nothing_leaks_descriptors) {
+  char *dir = fresh(), *path = entry_path(dir, "key");
+  int before = descriptors();
+  rs_store *store = open_at(dir);
+  for (int i = 0; i < 20; i++) {
+    ck_assert(put(store, "key", "text") && hits(store, "key") && !hits(store, "none"));
+    spill(path, "short", 5);
+    ck_assert(!hits(store, "key"));
+    ck_assert_int_eq(chmod(path, 0666), 0);
+    ck_assert(!hits(store, "key"));
+    ck_assert_int_eq(chmod(parent_of(path), 0777), 0);
+    ck_assert(!put(store, "key", "text"));
+    ck_assert_int_eq(chmod(parent_of(path), 0700), 0);
+    rs_store_lock lock = rs_store_acquire(store, "key", 0), none = rs_store_acquire(store, "key", 0);
+    ck_assert(lock.fd >= 0 && none.fd < 0);
+    rs_store_release(lock);
+    rs_store_release(none);
+    ck_assert(rs_store_prune(store, NULL, NULL) && rs_store_clear(store, NULL, NULL));
+  }
+  rs_store_close(store);
+  for (int i = 0; i < 5; i++)
+    rs_store_close(open_at("/dev/null"));
+  ck_assert_int_eq(descriptors(), before);
+}
+END_TEST
+
+static bool reads_only(const char *dir) {
+  rs_store *store = open_at(dir);
+  bool reads = *rs_store_path(store) && has(store, "key", "text");
+  bool writes = put(store, "key", "new") || put(store, "new", "text");
+  rs_store_lock lock = rs_store_acquire(store, "key", 10000);
+  bool sound = reads && !writes && lock.fd < 0 && has(store, "key", "text") && !rs_store_clear(store, NULL, NULL);
+  rs_store_close(store);
+  return sound;
+}
+
+START_TEST(a_read_only_store_is_read) {
+  char *dir = fresh(), *path = entry_path(dir, "key");
+  int64_t user = bound_user(dir);
+  if (user < 0)
+    return;
+  rs_store *store = open_at(dir);
+  ck_assert(put(store, "key", "text"));
+  rs_store_close(store);
+  ck_assert_int_eq(chmod(path, 0400), 0);
+  ck_assert_int_eq(chmod(parent_of(path), 0500), 0);
+  ck_assert_int_eq(chmod(dir, 0500), 0);
+  give_tree(dir);
+  ck_assert(in_child(reads_only, dir, (uid_t)user));
+  ck_assert_int_eq(chmod(parent_of(path), 0700), 0);
+  ck_assert_int_eq(chmod(dir, 0700), 0);
+}
+END_TEST
+
+static bool sees_nothing(const char *dir) {
+  rs_store *store = open_at(dir);
+  bool sound = *rs_store_path(store) && !hits(store, "key") && put(store, "new", "text") && has(store, "new", "text");
+  rs_store_close(store);
+  return sound;
+}
+
+START_TEST(an_unreadable_entry_is_a_miss) {
+  char *dir = fresh(), *path = entry_path(dir, "key");
+  int64_t user = bound_user(dir);
+  if (user < 0)
+    return;
+  rs_store *store = open_at(dir);
+  ck_assert(put(store, "key", "text"));
+  rs_store_close(store);
+  ck_assert_int_eq(chmod(path, 0), 0);
+  give_tree(dir);
+  ck_assert(in_child(sees_nothing, dir, (uid_t)user));
+}
+END_TEST
+
+static bool finds_no_place(const char *dir) {
+  rs_store *store = open_at(dir);
+  bool sound = !*rs_store_path(store) && strstr(rs_store_why(store), "Permission denied") &&
+               strstr(rs_store_why(store), dir) && !put(store, "key", "text");
+  rs_store_close(store);
+  return sound;
+}
+
+START_TEST(a_place_that_may_not_be_made) {
+  char *dir = fresh();
+  int64_t user = bound_user(dir);
+  if (user < 0)
+    return;
+  ck_assert_int_eq(chmod(parent_of(dir), 0500), 0);
+  give_tree(parent_of(dir));
+  ck_assert(in_child(finds_no_place, dir, (uid_t)user));
+  ck_assert_int_eq(chmod(parent_of(dir), 0700), 0);
+}
+END_TEST
+
+START_TEST(a_directory_that_vanishes) {
+  char *dir = fresh();
+  rs_store *store = open_at(dir);
+  ck_assert(put(store, "key", "text"));
+  remove_tree(dir);
+  ck_assert(!hits(store, "key") && !put(store, "key", "text"));
+  ck_assert_int_eq(entries_in(store), 0);
+  ck_assert(rs_store_clear(store, NULL, NULL) && rs_store_prune(store, NULL, NULL));
+  ck_assert_int_eq(rs_store_acquire(store, "key", 10000).fd, -1);
+  rs_store_close(store);
+}
+END_TEST
+
+/* ---- suite ------------------------------------------------------------------------------------------------------- */
+
+int main(void) {
+  Suite *suite = suite_create("cache_trust");
+  TCase *places = add_case(suite, "places");
+  tcase_add_test(places, the_places_in_their_order);
+  tcase_add_test(places, directories_are_made_for_their_user_alone);
+  tcase_add_test(places, an_unusable_place_gives_way_to_the_next);
+  tcase_add_test(places, no_place_is_no_failure);
+  tcase_add_test(places, a_given_place_is_the_only_one);
+  tcase_add_test(places, it_can_be_turned_off);
+  tcase_add_test(places, a_relative_place_may_be_given);
+  tcase_add_test(places, the_limit_has_a_default);
+  tcase_add_test(places, a_directory_of_its_own_is_tagged);
+
+  TCase *trust = add_case(suite, "trust");
+  tcase_add_test(trust, a_directory_that_others_can_write_is_not_used);
+  tcase_add_test(trust, an_entry_that_others_can_write_is_a_miss);
+  tcase_add_test(trust, what_belongs_to_others_is_not_used);
+  tcase_add_test(trust, root_makes_no_directory_at_another_users);
+  tcase_add_test(trust, links_are_not_followed);
+  tcase_add_test(trust, the_place_may_be_a_link_of_its_user);
+  tcase_add_test(trust, a_fifo_does_not_block);
+  tcase_add_test(trust, a_directory_in_the_place_of_an_entry);
+  tcase_add_test(trust, a_file_in_the_place_of_a_directory);
+
+  TCase *failures = add_case(suite, "failures");
+  tcase_add_test(failures, a_full_disk_keeps_nothing_half);
+  tcase_add_test(failures, no_descriptors_left);
+  tcase_add_test(failures, nothing_leaks_descriptors);
+  tcase_add_test(failures, a_read_only_store_is_read);
+  tcase_add_test(failures, an_unreadable_entry_is_a_miss);
+  tcase_add_test(failures, a_place_that_may_not_be_made);
+  tcase_add_test(failures, a_directory_that_vanishes);
+  return run_suite(suite);
+}

@@ -1,0 +1,769 @@
+/*
+ * test_host.c - the host engine against the judge, bit for bit
+ * SPDX-License-Identifier: MIT
+ *
+ * The host engine is what kernels are compared with, so it must be right by something simpler: the judge, which
+ * computes each element from the definition. Problems are random in everything that a caller may choose, with outputs
+ * compared byte by byte, the gaps between rows included. They run with every set of inner loops that this processor
+ * knows, and with pools of several sizes. ROWSCAN_TEST_SEED repeats a run; ROWSCAN_TEST_BIG=1 adds rows beyond 2^31 (2
+ * GB of memory).
+ */
+#include "host.h"
+
+#include <check.h>
+#include <fenv.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
+
+#include "host_test.h"
+#include "judge.h"
+
+/* ---- random choices ---------------------------------------------------------------------------------------------- */
+
+static uint64_t seed = 1;
+
+static uint64_t next(uint64_t *state) {
+  uint64_t z = *state += 0x9e3779b97f4a7c15;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+  z = (z ^ z >> 27) * 0x94d049bb133111eb;
+  return z ^ z >> 31;
+}
+
+static int64_t below(uint64_t *state, int64_t n) {
+  return (int64_t)(next(state) % (uint64_t)n);
+}
+
+static double unit(uint64_t *state) {
+  return (double)(next(state) >> 11) * 0x1p-53;
+}
+
+static bool floating(rowscan_type type) {
+  return rs_type_kind(type) == RS_FLOAT;
+}
+
+/* ---- problems ---------------------------------------------------------------------------------------------------- */
+
+enum { MAX_DIMS = 5 };
+
+/* What elements are made of. */
+typedef enum flavour { PLAIN, SMALL, SPECIAL, ZEROS, FLAVOURS } flavour;
+
+/* An array, its strides in the order [rows..., step], and the element that they start at. */
+typedef struct field {
+  char *memory;
+  size_t bytes;
+  int64_t stride[MAX_DIMS], start;
+} field;
+
+typedef struct problem {
+  rowscan_spec spec;
+  rs_rows rows;
+  field in, out, mask;
+  void *init, *totals;
+  bool in_place;
+} problem;
+
+static void put(rowscan_type type, void *p, double x) {
+  uint16_t half;
+  float single = (float)x;
+  switch (type) {
+  case ROWSCAN_F16:
+  case ROWSCAN_BF16:
+    half = judge_round(type, x);
+    memcpy(p, &half, 2);
+    break;
+  case ROWSCAN_F32:
+    memcpy(p, &single, 4);
+    break;
+  default:
+    memcpy(p, &x, 8);
+  }
+}
+
+static double smallest(rowscan_type type) {
+  return type == ROWSCAN_F16 ? 0x1p-24 : type == ROWSCAN_BF16 ? 0x1p-133 : type == ROWSCAN_F32 ? 0x1p-149 : 0x1p-1074;
+}
+
+static double any_real(uint64_t *r, const rowscan_spec *spec, rowscan_type type, flavour f) {
+  double sign = below(r, 2) ? 1 : -1;
+  int64_t dice = below(r, 64);
+  if (f == ZEROS)
+    return sign * 0.0;
+  if (f == SPECIAL && dice < 3)
+    return dice == 0 ? (double)NAN : sign * (double)INFINITY;
+  if (f != PLAIN && dice < 24)
+    return dice < 6 ? sign * 0.0 : sign * (double)below(r, 2000) * smallest(type);
+  if (spec->op == ROWSCAN_PROD)
+    return sign * (0.9 + 0.2 * unit(r));
+  return sign * ldexp(unit(r), (int)below(r, 13) - 6);
+}
+
+static void fill(uint64_t *r, const rowscan_spec *spec, rowscan_type type, flavour f, void *memory, int64_t n) {
+  int64_t bytes = (int64_t)rowscan_type_bytes(type);
+  for (int64_t i = 0; i < n; i++) {
+    uint64_t bits = next(r);
+    if (floating(type))
+      put(type, (char *)memory + i * bytes, any_real(r, spec, type, f));
+    else
+      memcpy((char *)memory + i * bytes, &bits, (size_t)bytes);
+  }
+}
+
+/* Masks: about one in three is 0; some differ from it as little as can be. */
+static void fill_mask(uint64_t *r, const rowscan_spec *spec, void *memory, int64_t n) {
+  rowscan_type type = spec->mask_type;
+  int64_t bytes = (int64_t)rowscan_type_bytes(type);
+  fill(r, spec, type, below(r, 2) ? PLAIN : SPECIAL, memory, n);
+  for (int64_t i = 0; i < n; i++) {
+    char *p = (char *)memory + i * bytes;
+    int64_t dice = below(r, 9);
+    if (dice < 4)
+      memset(p, 0, (size_t)bytes);
+    if (dice == 2)
+      p[0] = 1;
+    if (dice == 3)
+      p[bytes - 1] = (char)0x80; /* -0.0, or the lowest integer */
+  }
+}
+
+/* Lays dimensions out in a random order, with gaps, some backwards, and for inputs some repeated. */
+static void lay_out(uint64_t *r, field *f, rowscan_type type, const int64_t *shape, int dims, bool input, bool plain) {
+  int64_t span = 1;
+  int order[MAX_DIMS];
+  f->start = 0;
+  for (int d = 0; d < dims; d++) {
+    int other = plain ? d : (int)below(r, d + 1);
+    order[d] = order[other];
+    order[other] = d;
+  }
+  if (plain) /* the scanned dimension, the last, is the fastest or the slowest but one */
+    for (int d = 0; d < dims; d++)
+      order[d] = dims - 1 - d;
+  for (int i = 0; i < dims; i++) {
+    int d = order[i];
+    f->stride[d] = span;
+    if (!plain && input && below(r, 12) == 0) {
+      f->stride[d] = 0;
+      continue;
+    }
+    span *= shape[d] + (!plain && below(r, 3) == 0 ? below(r, 3) : 0);
+    if (!plain && below(r, 4) == 0 && shape[d] > 0) {
+      f->start += f->stride[d] * (shape[d] - 1);
+      f->stride[d] = -f->stride[d];
+    }
+  }
+  f->bytes = (size_t)span * rowscan_type_bytes(type);
+  f->memory = malloc(f->bytes + 1);
+  ck_assert_ptr_nonnull(f->memory);
+}
+
+static void *field_start(const field *f, rowscan_type type) {
+  return f->memory + f->start * (int64_t)rowscan_type_bytes(type);
+}
+
+static void set_rows(problem *p, const int64_t *shape, int dims) {
+  rs_rows *rows = &p->rows;
+  *rows = (rs_rows){.count = 1, .rank = dims - 1};
+  for (int d = dims - 2; d >= 0; d--) {
+    rows->shape[d] = shape[d];
+    rows->in_stride[d] = p->in.stride[d];
+    rows->out_stride[d] = p->out.stride[d];
+    rows->mask_stride[d] = p->mask.stride[d];
+    rows->row_stride[d] = rows->count;
+    rows->count *= shape[d];
+  }
+  rows->in_step = p->in.stride[dims - 1];
+  rows->out_step = p->out.stride[dims - 1];
+  rows->mask_step = p->mask.stride[dims - 1];
+  rows->in = field_start(&p->in, p->spec.in);
+  rows->out = field_start(&p->out, p->spec.out);
+  rows->mask = p->spec.mask_mode ? field_start(&p->mask, p->spec.mask_type) : NULL;
+  rows->init = p->init;
+  rows->totals = p->totals;
+}
+
+/* Fills everything but types and operator at random. plain: dense arrays, rows one after another. */
+static problem any_problem(uint64_t *r, rowscan_spec spec, const int64_t *shape, int dims, bool plain) {
+  problem p = {.spec = spec};
+  p.spec.length = shape[dims - 1];
+  flavour f = (flavour)below(r, FLAVOURS);
+  int64_t count = 1;
+  for (int d = 0; d < dims - 1; d++)
+    count *= shape[d];
+  p.in_place = rowscan_type_bytes(spec.in) == rowscan_type_bytes(spec.out) && below(r, 5) == 0;
+  lay_out(r, &p.in, spec.in, shape, dims, !p.in_place, plain);
+  fill(r, &p.spec, spec.in, f, p.in.memory, (int64_t)(p.in.bytes / rowscan_type_bytes(spec.in)));
+  if (p.in_place) {
+    p.out = p.in;
+  } else {
+    lay_out(r, &p.out, spec.out, shape, dims, false, plain);
+    memset(p.out.memory, 0xa5, p.out.bytes);
+  }
+  if (spec.mask_mode) {
+    lay_out(r, &p.mask, spec.mask_type, shape, dims, true, plain);
+    fill_mask(r, &p.spec, p.mask.memory, (int64_t)(p.mask.bytes / rowscan_type_bytes(spec.mask_type)));
+  }
+  size_t acc = rowscan_type_bytes(spec.acc);
+  if (below(r, 3) == 0) {
+    p.init = malloc((size_t)count * acc + 1);
+    fill(r, &p.spec, spec.acc, f, p.init, count);
+  }
+  if (below(r, 2)) {
+    p.totals = malloc((size_t)count * acc + 1);
+    memset(p.totals, 0xa5, (size_t)count * acc);
+  }
+  set_rows(&p, shape, dims);
+  return p;
+}
+
+static void free_problem(problem *p) {
+  if (!p->in_place)
+    free(p->out.memory);
+  free(p->in.memory);
+  free(p->mask.memory);
+  free(p->init);
+  free(p->totals);
+}
+
+static void describe(const problem *p, char *text, size_t room) {
+  const rowscan_spec *s = &p->spec;
+  int length =
+      snprintf(text, room, "%s %s->%s acc %s mask %d %s flags %u length %lld init %d totals %d in_place %d rows",
+               rowscan_op_name(s->op), rowscan_type_name(s->in), rowscan_type_name(s->out), rowscan_type_name(s->acc),
+               s->mask_mode, rowscan_type_name(s->mask_type), s->flags, (long long)s->length, p->init != NULL,
+               p->totals != NULL, p->in_place);
+  for (int d = 0; d < p->rows.rank; d++)
+    length += snprintf(text + length, room - (size_t)length, " %lld(%lld,%lld)", (long long)p->rows.shape[d],
+                       (long long)p->rows.in_stride[d], (long long)p->rows.out_stride[d]);
+  snprintf(text + length, room - (size_t)length, " step %lld,%lld", (long long)p->rows.in_step,
+           (long long)p->rows.out_step);
+}
+
+static void compare(const problem *p, rowscan_type type, const char *what, const void *is, const void *should,
+                    size_t bytes, const char *where) {
+  size_t size = rowscan_type_bytes(type);
+  if (!memcmp(is, should, bytes))
+    return;
+  for (size_t i = 0; i < bytes / size; i++)
+    if (!judge_equal(type, (const char *)is + i * size, (const char *)should + i * size)) {
+      char text[1024];
+      uint64_t a = 0, b = 0;
+      memcpy(&a, (const char *)is + i * size, size);
+      memcpy(&b, (const char *)should + i * size, size);
+      describe(p, text, sizeof text);
+      ck_abort_msg("%s, %s: %s element %zu is %llx, not %llx", text, where, what, i, (unsigned long long)a,
+                   (unsigned long long)b);
+    }
+}
+
+/* ---- hosts ------------------------------------------------------------------------------------------------------- */
+
+static const int pool_sizes[] = {1, 2, 3, 8};
+enum { POOLS = sizeof pool_sizes / sizeof *pool_sizes };
+
+static rs_host *hosts[POOLS];
+static const rs_isa *isas[8];
+static int levels;
+
+static void open_hosts(void) {
+  for (int i = 0; i < POOLS; i++)
+    ck_assert_int_eq(rs_host_open(&hosts[i], pool_sizes[i]), ROWSCAN_OK);
+  for (levels = 0; rs_isa_at(levels); levels++)
+    isas[levels] = rs_isa_at(levels);
+}
+
+static void close_hosts(void) {
+  for (int i = 0; i < POOLS; i++)
+    rs_host_close(hosts[i]);
+}
+
+/* Runs the problem on copies of what it writes, and compares. `should` and `totals` are the judge's. */
+static void run_one(problem *p, int pool, int level, int64_t cache, const void *should, const void *totals) {
+  problem q = *p;
+  char where[64];
+  size_t bytes = (size_t)p->rows.count * rowscan_type_bytes(p->spec.acc);
+  q.out.memory = malloc(p->out.bytes + 1);
+  memcpy(q.out.memory, p->out.memory, p->out.bytes);
+  q.rows.out = field_start(&q.out, p->spec.out);
+  if (p->in_place)
+    q.rows.in = q.rows.out;
+  if (p->totals) {
+    q.rows.totals = malloc(bytes + 1);
+    memcpy(q.rows.totals, p->totals, bytes);
+  }
+  snprintf(where, sizeof where, "%d threads, %s, cache of %lld", pool_sizes[pool], isas[level]->name, (long long)cache);
+  rs_host_force(hosts[pool], isas[level], cache);
+  rs_host_run(hosts[pool], &q.spec, &q.rows);
+  compare(p, p->spec.out, "output", q.out.memory, should, p->out.bytes, where);
+  if (p->totals) {
+    compare(p, p->spec.acc, "total", q.rows.totals, totals, bytes, where);
+    free(q.rows.totals);
+  }
+  free(q.out.memory);
+}
+
+/* Judges the problem and runs it: all pools and levels, or one of them. */
+static void check_problem(uint64_t *r, problem *p, bool all) {
+  rs_rows rows = p->rows;
+  size_t bytes = (size_t)p->rows.count * rowscan_type_bytes(p->spec.acc);
+  field should = p->out;
+  should.memory = malloc(p->out.bytes + 1);
+  memcpy(should.memory, p->out.memory, p->out.bytes);
+  rows.out = field_start(&should, p->spec.out);
+  if (p->totals) {
+    rows.totals = malloc(bytes + 1);
+    memcpy(rows.totals, p->totals, bytes);
+  }
+  judge_scan(&p->spec, &rows);
+  for (int pool = 0; pool < POOLS; pool++)
+    for (int level = 0; level < levels; level++)
+      if (all || (below(r, POOLS * levels) == 0))
+        run_one(p, pool, level, below(r, 2) ? 0 : INT64_MAX, should.memory, rows.totals);
+  if (!all)
+    run_one(p, (int)below(r, POOLS), (int)below(r, levels), below(r, 2) ? 0 : INT64_MAX, should.memory, rows.totals);
+  free(should.memory);
+  if (p->totals)
+    free(rows.totals);
+}
+
+static int64_t any_length(uint64_t *r) {
+  static const int64_t edges[] = {64, 128, 256, 512, 1024, 2048, 4096};
+  if (below(r, 3) == 0)
+    return edges[below(r, 7)] + below(r, 4) - 1;
+  return below(r, 72);
+}
+
+static void random_shape(uint64_t *r, int64_t *shape, int *dims) {
+  int64_t count = 1;
+  *dims = 2 + (int)below(r, MAX_DIMS - 1);
+  shape[*dims - 1] = any_length(r);
+  for (int d = 0; d < *dims - 1; d++) {
+    int64_t most = 12000 / (count * (shape[*dims - 1] + 1));
+    int64_t limit = below(r, 3) == 0 ? 300 : 12;
+    shape[d] = 1 + below(r, most < 1 ? 1 : most < limit ? most : limit);
+    count *= shape[d];
+  }
+}
+
+static rowscan_spec random_mask_and_flags(uint64_t *r, rowscan_spec spec) {
+  rowscan_type types[] = {ROWSCAN_BOOL, ROWSCAN_U8, spec.in};
+  spec.flags = (unsigned)below(r, 4);
+  spec.mask_mode = (rowscan_mask_mode)below(r, 3);
+  spec.mask_type = spec.mask_mode ? types[below(r, 3)] : ROWSCAN_TYPE_DEFAULT;
+  return spec;
+}
+
+static bool valid(rowscan_type in, rowscan_type out, rowscan_type acc) {
+  if (out == ROWSCAN_BOOL || (floating(in) && !floating(out)))
+    return false;
+  return floating(out) ? acc == ROWSCAN_F32 || acc == ROWSCAN_F64 : acc == out;
+}
+
+/* ---- tests ------------------------------------------------------------------------------------------------------- */
+
+START_TEST(everything_at_random) {
+  rowscan_type in = (rowscan_type)(_i + 1);
+  uint64_t r = seed + (uint64_t)_i;
+  for (rowscan_type out = ROWSCAN_F16; out <= ROWSCAN_BOOL; out++)
+    for (rowscan_type acc = ROWSCAN_F16; acc <= ROWSCAN_BOOL; acc++)
+      for (int i = 0; valid(in, out, acc) && i < 48; i++) {
+        int64_t shape[MAX_DIMS];
+        int dims;
+        random_shape(&r, shape, &dims);
+        rowscan_spec spec = {.op = i % 2 ? ROWSCAN_PROD : ROWSCAN_SUM, .in = in, .out = out, .acc = acc};
+        problem p = any_problem(&r, random_mask_and_flags(&r, spec), shape, dims, i % 4 == 0);
+        check_problem(&r, &p, false);
+        free_problem(&p);
+      }
+}
+END_TEST
+
+static const rowscan_type plain_types[] = {ROWSCAN_F32, ROWSCAN_F64, ROWSCAN_I32, ROWSCAN_I64, ROWSCAN_F16, ROWSCAN_U8};
+
+/* Every length around the sizes of vectors, groups, panels and tiles, dense, as rows and as columns. */
+START_TEST(every_length) {
+  rowscan_type type = plain_types[_i];
+  uint64_t r = seed + 100 + (uint64_t)_i;
+  rowscan_spec spec = {.in = type, .out = type, .acc = type == ROWSCAN_F16 ? ROWSCAN_F32 : type};
+  static const int64_t edges[] = {128, 256, 512, 1024, 2048, 4096};
+  for (int64_t i = 0; i <= 76 + 6 * 3; i++) {
+    int64_t length = i <= 76 ? i : edges[(i - 77) / 3] + (i - 77) % 3 - 1;
+    for (int64_t rows = 1; rows <= 200; rows = 3 * rows + below(&r, 3)) {
+      spec.flags = (unsigned)below(&r, 4);
+      problem p = any_problem(&r, spec, (int64_t[]){rows, length}, 2, true);
+      check_problem(&r, &p, length * rows < 2000);
+      free_problem(&p);
+    }
+  }
+}
+END_TEST
+
+/* [length, inner], as integral images and state-space models have it. */
+START_TEST(columns) {
+  rowscan_type type = plain_types[_i];
+  uint64_t r = seed + 200 + (uint64_t)_i;
+  for (int i = 0; i < 150; i++) {
+    rowscan_spec spec = {.in = type, .out = type, .acc = type == ROWSCAN_F16 ? ROWSCAN_F32 : type};
+    spec = random_mask_and_flags(&r, spec);
+    int64_t inner = 1 + below(&r, 300), outer = 1 + below(&r, 3), length = below(&r, 20000 / (inner * outer) + 2);
+    problem p = any_problem(&r, spec, (int64_t[]){outer, inner, length}, 3, true);
+    int64_t strides[] = {length * inner, 1, inner};
+    memcpy(p.in.stride, strides, sizeof strides);
+    memcpy(p.out.stride, strides, sizeof strides);
+    memcpy(p.mask.stride, strides, sizeof strides);
+    set_rows(&p, (int64_t[]){outer, inner, length}, 3);
+    check_problem(&r, &p, false);
+    free_problem(&p);
+  }
+}
+END_TEST
+
+/* Few rows, long enough to be cut into pieces that go to several threads. */
+START_TEST(long_rows) {
+  static const struct {
+    int64_t rows, length, inner;
+  } shapes[] = {{1, 65537, 1}, {1, 131071, 1}, {1, 131073, 1},  {1, 1200007, 1}, {3, 262144, 1}, {2, 196608, 1},
+                {1, 50000, 3}, {1, 30011, 7},  {1, 20000, 9},   {1, 10007, 31},  {1, 9000, 100}, {1, 8193, 64},
+                {2, 8192, 40}, {5, 65536, 2},  {1, 3 << 15, 8}, {1, 1 << 16, 1}};
+  uint64_t r = seed + 300 + (uint64_t)_i;
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+    rowscan_type type = plain_types[_i];
+    int64_t rows = shapes[i].rows, inner = shapes[i].inner, length = shapes[i].length;
+    int64_t strides[] = {length * inner, 1, inner};
+    rowscan_spec spec = {.in = type, .out = type, .acc = type == ROWSCAN_F16 ? ROWSCAN_F32 : type};
+    problem p = any_problem(&r, random_mask_and_flags(&r, spec), (int64_t[]){rows, inner, length}, 3, true);
+    memcpy(p.in.stride, strides, sizeof strides);
+    memcpy(p.out.stride, strides, sizeof strides);
+    memcpy(p.mask.stride, strides, sizeof strides);
+    set_rows(&p, (int64_t[]){rows, inner, length}, 3);
+    check_problem(&r, &p, i < 4);
+    free_problem(&p);
+  }
+}
+END_TEST
+
+/* Runs from several threads at once, on one pool; long and short ones, whole and in pieces. */
+typedef struct crowd {
+  problem *problem;
+  char *should;
+  int wrong;
+} crowd;
+
+static void *one_of_a_crowd(void *argument) {
+  crowd *c = argument;
+  problem q = *c->problem;
+  for (int i = 0; i < 8; i++) {
+    q.out.memory = malloc(q.out.bytes + 1);
+    memcpy(q.out.memory, c->problem->out.memory, q.out.bytes);
+    q.rows.out = field_start(&q.out, q.spec.out);
+    rs_host_run(hosts[2], &q.spec, &q.rows);
+    for (size_t e = 0; e < q.out.bytes / rowscan_type_bytes(q.spec.out); e++)
+      c->wrong += !judge_equal(q.spec.out, q.out.memory + e * rowscan_type_bytes(q.spec.out),
+                               c->should + e * rowscan_type_bytes(q.spec.out));
+    free(q.out.memory);
+  }
+  return NULL;
+}
+
+START_TEST(many_callers) {
+  enum { CALLERS = 6 };
+  static const int64_t shapes[CALLERS][2] = {{1, 300000}, {100, 1000}, {1, 150000}, {2, 131072}, {5000, 7}, {1, 10}};
+  uint64_t r = seed + 400;
+  problem p[CALLERS];
+  crowd crowds[CALLERS];
+  pthread_t threads[CALLERS];
+  for (int i = 0; i < CALLERS; i++) {
+    rowscan_spec spec = {.in = ROWSCAN_F32, .out = ROWSCAN_F64, .acc = ROWSCAN_F64};
+    p[i] = any_problem(&r, spec, shapes[i], 2, true);
+    free(p[i].totals);
+    p[i].totals = p[i].rows.totals = NULL;
+    rs_rows rows = p[i].rows;
+    crowds[i] = (crowd){.problem = &p[i], .should = malloc(p[i].out.bytes + 1)};
+    rows.out = crowds[i].should;
+    judge_scan(&p[i].spec, &rows);
+  }
+  for (int i = 0; i < CALLERS; i++)
+    ck_assert(!pthread_create(&threads[i], NULL, one_of_a_crowd, &crowds[i]));
+  for (int i = 0; i < CALLERS; i++) {
+    pthread_join(threads[i], NULL);
+    ck_assert_int_eq(crowds[i].wrong, 0);
+    free(crowds[i].should);
+    free_problem(&p[i]);
+  }
+}
+END_TEST
+
+/* What stands in rowscan.h about zeros and empty rows, without the judge. */
+static void scan_f32(rowscan_spec spec, const float *in, const bool *mask, const float *init, float *out,
+                     float *total) {
+  rs_rows rows = {.in = in,
+                  .out = out,
+                  .mask = mask,
+                  .init = init,
+                  .totals = total,
+                  .count = 1,
+                  .in_step = 1,
+                  .out_step = 1,
+                  .mask_step = 1,
+                  .rank = 1,
+                  .shape = {1}};
+  spec.in = spec.out = spec.acc = ROWSCAN_F32;
+  spec.mask_type = ROWSCAN_BOOL;
+  rs_host_run(hosts[0], &spec, &rows);
+}
+
+static void is_float(float is, float should) {
+  ck_assert_msg(judge_equal(ROWSCAN_F32, &is, &should), "%a is not %a", (double)is, (double)should);
+}
+
+START_TEST(zeros_and_empty_rows) {
+  const float minus[] = {-0.0f, -0.0f, -0.0f}, init = -0.0f;
+  const bool none[] = {false, false, false};
+  float out[3] = {7, 7, 7}, total = 7;
+  scan_f32((rowscan_spec){.length = 3}, minus, NULL, NULL, out, &total);
+  is_float(out[0], -0.0f);
+  is_float(out[2], -0.0f);
+  is_float(total, -0.0f);
+  scan_f32((rowscan_spec){.length = 3, .flags = ROWSCAN_EXCLUSIVE}, minus, NULL, NULL, out, &total);
+  is_float(out[0], 0.0f);
+  is_float(out[1], -0.0f);
+  scan_f32((rowscan_spec){.length = 3, .flags = ROWSCAN_EXCLUSIVE}, minus, NULL, &init, out, &total);
+  is_float(out[0], -0.0f);
+  scan_f32((rowscan_spec){.length = 3, .mask_mode = ROWSCAN_MASK_SELECT}, minus, none, NULL, out, &total);
+  is_float(out[0], 0.0f);
+  is_float(total, 0.0f);
+  scan_f32((rowscan_spec){.length = 0}, NULL, NULL, NULL, NULL, &total);
+  is_float(total, 0.0f);
+  scan_f32((rowscan_spec){.length = 0}, NULL, NULL, &init, NULL, &total);
+  is_float(total, -0.0f);
+  scan_f32((rowscan_spec){.length = 0, .op = ROWSCAN_PROD}, NULL, NULL, NULL, NULL, &total);
+  is_float(total, 1.0f);
+}
+END_TEST
+
+/* Summed one by one, these ones would all be lost. */
+START_TEST(the_order_by_hand) {
+  const float big = 0x1p24f, in[] = {big, 1, 1, 1, 1, 1, 1};
+  const float should[] = {big, big, big, big + 2, big + 4, big + 4, big + 4};
+  float out[7];
+  scan_f32((rowscan_spec){.length = 7}, in, NULL, NULL, out, NULL);
+  for (int i = 0; i < 7; i++)
+    is_float(out[i], should[i]);
+}
+END_TEST
+
+/* ---- conversions ------------------------------------------------------------------------------------------------- */
+
+/* Check notes each assertion in a file, which is too slow for millions of them. */
+static void same_bits(rowscan_type type, double x, const void *is, const void *should) {
+  if (!judge_equal(type, is, should)) {
+    uint64_t a = 0, b = 0;
+    memcpy(&a, is, rowscan_type_bytes(type));
+    memcpy(&b, should, rowscan_type_bytes(type));
+    ck_abort_msg("%a: %s %llx, not %llx", x, rowscan_type_name(type), (unsigned long long)a, (unsigned long long)b);
+  }
+}
+
+/* Rounds x, and x as a float, by each instruction set; as a whole vector and more, since loops have ends. */
+static void check_rounding(rowscan_type type, double x) {
+  enum { N = 19 };
+  uint16_t is[N], from_double = judge_round(type, x), from_single = judge_round(type, (double)(float)x);
+  for (int level = 0; level < levels; level++) {
+    double twice[N];
+    float single[N];
+    for (int i = 0; i < N; i++) {
+      twice[i] = x;
+      single[i] = (float)x;
+    }
+    isas[level]->save[RS_WIDE_f64][type](is, twice, (rs_grid){.lines = 1, .n = N});
+    for (int i = 0; i < N; i++)
+      same_bits(type, x, &is[i], &from_double);
+    isas[level]->save[RS_WIDE_f32][type](is, single, (rs_grid){.lines = 1, .n = N});
+    for (int i = 0; i < N; i++)
+      same_bits(type, (double)(float)x, &is[i], &from_single);
+  }
+}
+
+START_TEST(halves_to_wide_and_back) {
+  rowscan_type type = _i ? ROWSCAN_BF16 : ROWSCAN_F16;
+  static uint16_t all[65536], back[65536];
+  static float single[65536];
+  static double twice[65536];
+  const rs_grid everything = {.lines = 1, .n = 65536};
+  for (int i = 0; i < 65536; i++)
+    all[i] = (uint16_t)i;
+  for (int level = 0; level < levels; level++) {
+    isas[level]->load[type][RS_WIDE_f32](single, all, everything);
+    isas[level]->load[type][RS_WIDE_f64](twice, all, everything);
+    for (int i = 0; i < 65536; i++) {
+      double value = judge_value(type, (uint16_t)i), widened = (double)single[i];
+      same_bits(ROWSCAN_F64, value, &twice[i], &value);
+      same_bits(ROWSCAN_F64, value, &widened, &value);
+    }
+    for (int wide = 0; wide < 2; wide++) {
+      isas[level]->save[wide ? RS_WIDE_f64 : RS_WIDE_f32][type](back, wide ? (void *)twice : single, everything);
+      for (int i = 0; i < 65536; i++)
+        same_bits(type, twice[i], &back[i], &all[i]);
+    }
+  }
+}
+END_TEST
+
+/* Every half, the point between it and the next, and both sides of that, from close by and from afar. */
+START_TEST(halves_from_wide) {
+  rowscan_type type = _i ? ROWSCAN_BF16 : ROWSCAN_F16;
+  uint16_t last = type == ROWSCAN_F16 ? 0x7bff : 0x7f7f;
+  for (uint16_t i = 0; i <= last; i++) {
+    double low = judge_value(type, i), high = i == last ? 2 * low - judge_value(type, i - 1) : judge_value(type, i + 1);
+    double tie = (low + high) / 2;
+    double near[] = {low,
+                     tie,
+                     high,
+                     nextafter(tie, 0),
+                     nextafter(tie, HUGE_VAL),
+                     (double)nextafterf((float)tie, 0),
+                     (double)nextafterf((float)tie, HUGE_VALF),
+                     tie * (1 + 0x1p-30),
+                     tie * (1 - 0x1p-30)};
+    for (size_t k = 0; k < sizeof near / sizeof *near; k++) {
+      check_rounding(type, near[k]);
+      check_rounding(type, -near[k]);
+    }
+  }
+}
+END_TEST
+
+START_TEST(any_bits_from_wide) {
+  rowscan_type type = _i ? ROWSCAN_BF16 : ROWSCAN_F16;
+  uint64_t r = seed + 500;
+  for (int i = 0; i < 200000; i++) {
+    uint64_t bits = next(&r);
+    float single;
+    double x;
+    memcpy(&x, &bits, 8);
+    memcpy(&single, &bits, 4);
+    check_rounding(type, i % 2 ? x : (double)single);
+    check_rounding(type, ldexp(unit(&r), (int)below(&r, 60) - 40));
+  }
+}
+END_TEST
+
+/* ---- and the rest ------------------------------------------------------------------------------------------------ */
+
+/* The caller's rounding mode and flushing of subnormals change no bit, and are left as they were. */
+START_TEST(the_environment_is_the_callers) {
+  uint64_t r = seed + 600;
+  for (int i = 0; i < 40; i++) {
+    rowscan_spec spec = {.op = i % 2 ? ROWSCAN_PROD : ROWSCAN_SUM,
+                         .in = ROWSCAN_F16,
+                         .out = i % 4 < 2 ? ROWSCAN_F16 : ROWSCAN_F32,
+                         .acc = ROWSCAN_F32};
+    problem p = any_problem(&r, spec, (int64_t[]){3, 60000}, 2, true), q = p;
+    char *should = malloc(p.out.bytes + 1);
+    q.rows.out = should;
+    if (!p.in_place) {
+      rs_host_run(hosts[i % POOLS], &q.spec, &q.rows);
+      fesetround(FE_UPWARD);
+#if defined(__SSE2__)
+      _mm_setcsr(_mm_getcsr() | 0x8040);
+#endif
+      rs_host_run(hosts[i % POOLS], &p.spec, &p.rows);
+      ck_assert_int_eq(fegetround(), FE_UPWARD);
+#if defined(__SSE2__)
+      ck_assert_uint_eq(_mm_getcsr() & 0x8040, 0x8040);
+#endif
+      fesetenv(FE_DFL_ENV);
+      compare(&p, spec.out, "output", p.out.memory, should, p.out.bytes, "another environment");
+    }
+    free(should);
+    free_problem(&p);
+  }
+}
+END_TEST
+
+START_TEST(pieces_join) {
+  rowscan_spec spec = {.acc = ROWSCAN_F32};
+  float a = 0x1p24f, b = 1, c;
+  rs_host_combine(&spec, &c, &b, &b);
+  rs_host_combine(&spec, &a, &a, &c);
+  is_float(a, 0x1p24f + 2);
+  int8_t x = 100, y = 100;
+  spec.acc = ROWSCAN_I8;
+  rs_host_combine(&spec, &x, &x, &y);
+  ck_assert_int_eq(x, -56);
+  uint64_t big = 1ull << 63, three = 3;
+  spec = (rowscan_spec){.acc = ROWSCAN_U64, .op = ROWSCAN_PROD};
+  rs_host_combine(&spec, &big, &big, &three);
+  ck_assert(big == 1ull << 63);
+}
+END_TEST
+
+START_TEST(no_rows) {
+  rs_rows rows = {.rank = 2, .shape = {0, 5}};
+  rowscan_spec spec = {.in = ROWSCAN_F32, .out = ROWSCAN_F32, .acc = ROWSCAN_F32, .length = 1000};
+  rs_host_run(hosts[1], &spec, &rows);
+  rows = (rs_rows){.rank = 1, .shape = {(int64_t)1 << 24}, .count = (int64_t)1 << 24};
+  spec.length = 0;
+  rs_host_run(hosts[1], &spec, &rows);
+  ck_assert_int_eq(rs_host_threads(hosts[1]), 2);
+}
+END_TEST
+
+/* More than 2^31 elements: as one row, as rows, as columns. */
+START_TEST(beyond_two_billion) {
+  const int64_t n = ((int64_t)1 << 31) + 77;
+  if (!getenv("ROWSCAN_TEST_BIG"))
+    return;
+  uint8_t one = 1, *out = malloc((size_t)n);
+  ck_assert_ptr_nonnull(out);
+  rowscan_spec spec = {.in = ROWSCAN_U8, .out = ROWSCAN_U8, .acc = ROWSCAN_U8, .length = n};
+  for (int i = 0; i < 3; i++) {
+    memset(out, 0, (size_t)n);
+    rs_rows rows = {.in = &one, .out = out, .count = 1, .out_step = 1, .rank = 1, .shape = {1}};
+    if (i == 1)
+      spec.length = 1, rows.count = rows.shape[0] = n, rows.out_stride[0] = 1;
+    if (i == 2)
+      spec.length = n / 7, rows.count = rows.shape[0] = 7, rows.out_stride[0] = 1, rows.out_step = 7;
+    rs_host_run(hosts[i % 2], &spec, &rows);
+    for (int64_t e = 0; e < (i == 2 ? n / 7 * 7 : n); e++)
+      if (out[e] != (uint8_t)(i == 0 ? e + 1 : i == 1 ? 1 : e / 7 + 1))
+        ck_abort_msg("element %lld of kind %d", (long long)e, i);
+  }
+  free(out);
+}
+END_TEST
+
+int main(void) {
+  if (getenv("ROWSCAN_TEST_SEED"))
+    seed = strtoull(getenv("ROWSCAN_TEST_SEED"), NULL, 0);
+  Suite *suite = suite_create("host");
+  TCase *cases = tcase_create("host");
+  tcase_add_checked_fixture(cases, open_hosts, close_hosts);
+  tcase_set_timeout(cases, 600);
+  tcase_add_test(cases, zeros_and_empty_rows);
+  tcase_add_test(cases, the_order_by_hand);
+  tcase_add_loop_test(cases, halves_to_wide_and_back, 0, 2);
+  tcase_add_loop_test(cases, halves_from_wide, 0, 2);
+  tcase_add_loop_test(cases, any_bits_from_wide, 0, 2);
+  tcase_add_loop_test(cases, everything_at_random, 0, ROWSCAN_BOOL);
+  tcase_add_loop_test(cases, every_length, 0, sizeof plain_types / sizeof *plain_types);
+  tcase_add_loop_test(cases, columns, 0, sizeof plain_types / sizeof *plain_types);
+  tcase_add_loop_test(cases, long_rows, 0, sizeof plain_types / sizeof *plain_types);
+  tcase_add_test(cases, many_callers);
+  tcase_add_test(cases, the_environment_is_the_callers);
+  tcase_add_test(cases, pieces_join);
+  tcase_add_test(cases, no_rows);
+  tcase_add_test(cases, beyond_two_billion);
+  suite_add_tcase(suite, cases);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,549 @@
+/*
+ * test_library.c - what is loaded at run time: where it is looked for, how it is told apart, what a failure says
+ * SPDX-License-Identifier: MIT
+ *
+ * Libraries that are looked at without being loaded are made here, byte by byte: a header, one program header, one
+ * note. Damaged ones must be told from sound ones and never read past.
+ */
+#include "cache_help.h"
+
+#include <elf.h>
+#include <math.h>
+
+#include "buildid.h"
+#include "cuda.h"
+#include "digest.h"
+#include "library.h"
+#include "nvrtc.h"
+
+/* ---- loading ----------------------------------------------------------------------------------------------------- */
+
+typedef struct table {
+  int unused;
+  double (*cosine)(double x);
+  double (*power)(double x, double y);
+} table;
+
+static const rs_symbol of_libm[] = {{"cos", offsetof(table, cosine)}, {"pow", offsetof(table, power)}};
+
+START_TEST(a_library_fills_its_table) {
+  table filled = {0};
+  rs_text tried = {0};
+  void *library = rs_library_load("libm.so.6", of_libm, 2, &filled, &tried);
+  ck_assert_ptr_nonnull(library);
+  ck_assert_ptr_null(tried.data);
+  ck_assert_double_eq(filled.cosine(0), 1);
+  ck_assert_double_eq(filled.power(2, 10), 1024);
+  ck_assert_int_eq(filled.unused, 0);
+  const char *path = rs_library_path(library);
+  ck_assert_ptr_nonnull(path);
+  ck_assert_int_eq(*path, '/');
+  ck_assert_ptr_nonnull(strstr(path, "libm.so.6"));
+}
+END_TEST
+
+START_TEST(each_failure_adds_its_line) {
+  static const rs_symbol missing[] = {{"cos", offsetof(table, cosine)}, {"no_such_call", offsetof(table, power)}};
+  table filled = {0};
+  rs_text tried = {0};
+  ck_assert_ptr_null(rs_library_load("libno_such_library.so.9", of_libm, 2, &filled, &tried));
+  ck_assert_ptr_null(rs_library_load("libm.so.6", missing, 2, &filled, &tried));
+  ck_assert_ptr_nonnull(strstr(tried.data, "libno_such_library.so.9"));
+  ck_assert_ptr_nonnull(strstr(tried.data, "  libm.so.6: has no no_such_call"));
+  int lines = 0;
+  for (const char *at = tried.data; *at; at++)
+    lines += *at == '\n';
+  ck_assert_int_eq(lines, 2);
+  rs_text_free(&tried);
+}
+END_TEST
+
+/* ---- build-ids --------------------------------------------------------------------------------------------------- */
+
+/* A library's file: Elf64_Ehdr, Elf64_Phdr, the note and what `room` adds. */
+typedef struct image {
+  Elf64_Ehdr header;
+  Elf64_Phdr segment;
+  Elf64_Nhdr note;
+  char owner[4];
+  unsigned char id[20];
+  char rest[64];
+} image;
+
+static image sound_image(int seed) {
+  image made = {0};
+  int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  ck_assert_int_eq(read(fd, &made.header, sizeof made.header), (ssize_t)sizeof made.header);
+  close(fd);
+  made.header.e_type = ET_DYN;
+  made.header.e_phoff = offsetof(image, segment);
+  made.header.e_phnum = 1;
+  made.header.e_phentsize = sizeof made.segment;
+  made.header.e_shnum = 0;
+  made.segment = (Elf64_Phdr){.p_type = PT_NOTE,
+                              .p_offset = offsetof(image, note),
+                              .p_filesz = sizeof made.note + sizeof made.owner + sizeof made.id,
+                              .p_align = 4};
+  made.note = (Elf64_Nhdr){.n_namesz = sizeof made.owner, .n_descsz = sizeof made.id, .n_type = NT_GNU_BUILD_ID};
+  memcpy(made.owner, "GNU", 4);
+  for (int i = 0; i < 20; i++)
+    made.id[i] = (unsigned char)(seed + i);
+  return made;
+}
+
+static const char sound_id[] = "a0a1a2a3a4a5a6a7a8a9aaabacadaeafb0b1b2b3";
+
+static const char *read_bytes(const void *bytes, size_t count, char *id) {
+  FILE *file = tmpfile();
+  ck_assert_ptr_nonnull(file);
+  ck_assert_uint_eq(fwrite(bytes, 1, count, file), count);
+  ck_assert_int_eq(fflush(file), 0);
+  const char *wrong = rs_buildid_read(fileno(file), id);
+  fclose(file);
+  ck_assert_uint_lt(strlen(id), RS_BUILDID_ROOM);
+  return wrong;
+}
+
+START_TEST(a_buildid_is_read) {
+  char id[RS_BUILDID_ROOM];
+  image made = sound_image(0xa0);
+  ck_assert_ptr_null(read_bytes(&made, sizeof made, id));
+  ck_assert_str_eq(id, sound_id);
+  made.segment.p_align = 8; /* as in older NVRTCs */
+  ck_assert_ptr_null(read_bytes(&made, sizeof made, id));
+  ck_assert_str_eq(id, sound_id);
+  made.segment.p_type = PT_LOAD;
+  ck_assert_ptr_null(read_bytes(&made, sizeof made, id));
+  ck_assert_str_eq(id, "");
+}
+END_TEST
+
+/* As patchelf leaves it: the program header leads elsewhere, a section header to the note. */
+START_TEST(a_section_leads_to_it_as_well) {
+  char id[RS_BUILDID_ROOM];
+  struct {
+    image at;
+    Elf64_Shdr section[2];
+  } moved = {.at = sound_image(0xa0)};
+  moved.section[1] =
+      (Elf64_Shdr){.sh_type = SHT_NOTE, .sh_offset = offsetof(image, note), .sh_size = 36, .sh_addralign = 8};
+  moved.at.segment.p_offset = offsetof(image, id);
+  moved.at.header.e_shoff = sizeof moved.at;
+  moved.at.header.e_shnum = 2;
+  moved.at.header.e_shentsize = sizeof *moved.section;
+  ck_assert_ptr_null(read_bytes(&moved, sizeof moved, id));
+  ck_assert_str_eq(id, sound_id);
+  for (size_t count = sizeof moved.at; count < sizeof moved; count++) {
+    ck_assert_ptr_null(read_bytes(&moved, count, id));
+    ck_assert_str_eq(id, "");
+  }
+  for (size_t i = 0; i < sizeof moved; i++)
+    for (int flip = 1; flip < 256; flip = 2 * flip + 1) {
+      unsigned char bytes[sizeof moved];
+      memcpy(bytes, &moved, sizeof moved);
+      bytes[i] ^= (unsigned char)flip;
+      read_bytes(bytes, sizeof bytes, id);
+      ck_assert_uint_eq(strspn(id, "0123456789abcdef"), strlen(id));
+    }
+}
+END_TEST
+
+START_TEST(notes_before_it_are_passed_over) {
+  char id[RS_BUILDID_ROOM];
+  image made = sound_image(0xa0);
+  struct {
+    image at;
+    Elf64_Nhdr note;
+    char owner[8];
+    char value[4];
+    Elf64_Nhdr second;
+    char name[4];
+    unsigned char id[20];
+  } two = {made, {6, 3, 7}, "Other", "abc", made.note, "GNU", {0}};
+  memcpy(two.id, made.id, sizeof two.id);
+  two.at.segment.p_offset = offsetof(__typeof__(two), note);
+  two.at.segment.p_filesz = sizeof two - two.at.segment.p_offset;
+  ck_assert_ptr_null(read_bytes(&two, sizeof two, id));
+  ck_assert_str_eq(id, sound_id);
+}
+END_TEST
+
+START_TEST(what_is_no_library_is_told) {
+  char id[RS_BUILDID_ROOM];
+  image made = sound_image(0);
+  made.header.e_machine ^= 0x40;
+  ck_assert_str_eq(read_bytes(&made, sizeof made, id), "made for another kind of machine");
+  made = sound_image(0);
+  made.header.e_ident[EI_CLASS] = ELFCLASS32;
+  ck_assert_str_eq(read_bytes(&made, sizeof made, id), "made for another kind of machine");
+  made = sound_image(0);
+  made.header.e_type = ET_REL;
+  ck_assert_str_eq(read_bytes(&made, sizeof made, id), "not a shared library");
+  ck_assert_str_eq(read_bytes("GROUP ( libnvrtc.so.13 )", 24, id), "not an ELF file");
+  ck_assert_str_eq(read_bytes(&made, 0, id), "not an ELF file");
+  int fd = open("/", O_RDONLY | O_DIRECTORY);
+  ck_assert_str_eq(rs_buildid_read(fd, id), "not an ELF file");
+  close(fd);
+}
+END_TEST
+
+START_TEST(lengths_and_offsets_are_not_trusted) {
+  char id[RS_BUILDID_ROOM];
+  static const uint64_t odd[] = {
+      1, 3, 63, 64, 65, 0x7fffffff, 0xfffffffd, 0xffffffff, INT64_MAX, UINT64_MAX - 55, UINT64_MAX};
+  for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+    image made = sound_image(0xa0);
+    made.segment.p_offset = odd[i];
+    read_bytes(&made, sizeof made, id);
+    made = sound_image(0xa0);
+    made.segment.p_filesz = odd[i];
+    read_bytes(&made, sizeof made, id);
+    made = sound_image(0xa0);
+    made.header.e_phoff = odd[i];
+    read_bytes(&made, sizeof made, id);
+    made = sound_image(0xa0);
+    made.header.e_phnum = (uint16_t)odd[i];
+    read_bytes(&made, sizeof made, id);
+    made = sound_image(0xa0);
+    made.note.n_namesz = (uint32_t)odd[i];
+    ck_assert_ptr_null(read_bytes(&made, sizeof made, id));
+    ck_assert_str_eq(id, "");
+    made = sound_image(0xa0);
+    made.note.n_descsz = (uint32_t)odd[i];
+    made.segment.p_filesz = sizeof made.note + sizeof made.owner + (odd[i] & 0xffffffff);
+    read_bytes(&made, sizeof made, id);
+    ck_assert(strlen(id) == 0 || strlen(id) == 2 * odd[i]);
+  }
+}
+END_TEST
+
+START_TEST(a_file_cut_short_has_no_id) {
+  char id[RS_BUILDID_ROOM];
+  image made = sound_image(0xa0);
+  size_t whole = offsetof(image, rest);
+  for (size_t count = 0; count < whole; count++) {
+    const char *wrong = read_bytes(&made, count, id);
+    ck_assert_str_eq(id, "");
+    ck_assert_int_eq(wrong != NULL, count < offsetof(image, note));
+  }
+  ck_assert_ptr_null(read_bytes(&made, whole, id));
+  ck_assert_str_eq(id, sound_id);
+}
+END_TEST
+
+START_TEST(a_note_ends_with_its_segment) {
+  char id[RS_BUILDID_ROOM];
+  image made = sound_image(0xa0);
+  while (made.segment.p_filesz-- > 0) {
+    ck_assert_ptr_null(read_bytes(&made, sizeof made, id));
+    ck_assert_str_eq(id, "");
+  }
+}
+END_TEST
+
+/* dlopen maps what isn't there, and the process dies of SIGBUS. */
+START_TEST(what_would_be_loaded_must_be_there) {
+  char id[RS_BUILDID_ROOM];
+  struct {
+    image at;
+    Elf64_Phdr load;
+  } made = {sound_image(0xa0), {.p_type = PT_LOAD, .p_offset = 64, .p_filesz = sizeof made - 64}};
+  made.at.header.e_phoff = offsetof(__typeof__(made), load);
+  ck_assert_ptr_null(read_bytes(&made, sizeof made, id));
+  made.load.p_filesz++;
+  ck_assert_str_eq(read_bytes(&made, sizeof made, id), "cut short");
+  made.load.p_offset = sizeof made + 1;
+  made.load.p_filesz = 0;
+  ck_assert_str_eq(read_bytes(&made, sizeof made, id), "cut short");
+  made.load.p_filesz = UINT64_MAX;
+  ck_assert_str_eq(read_bytes(&made, sizeof made, id), "cut short");
+}
+END_TEST
+
+/* The id or none, whichever byte is another, and whatever it is. */
+START_TEST(flipped_bytes_do_no_harm) {
+  char id[RS_BUILDID_ROOM];
+  for (size_t i = 0; i < offsetof(image, rest); i++)
+    for (int flip = 1; flip < 256; flip = 2 * flip + 1) {
+      image made = sound_image(0xa0);
+      ((unsigned char *)&made)[i] ^= (unsigned char)flip;
+      read_bytes(&made, sizeof made, id);
+      ck_assert_uint_eq(strspn(id, "0123456789abcdef"), strlen(id));
+    }
+}
+END_TEST
+
+START_TEST(digests_are_xxh3) {
+  char digest[RS_DIGEST_ROOM], other[RS_DIGEST_ROOM];
+  rs_digest(digest, "", 0);
+  ck_assert_str_eq(digest, "99aa06d3014798d86001c324468d497f");
+  size_t count = (3 << 20) + 5;
+  char *bytes = malloc(count);
+  for (size_t i = 0; i < count; i++)
+    bytes[i] = (char)(i * i >> 7);
+  char *path = fresh();
+  spill(path, bytes, count);
+  rs_digest(digest, bytes, count);
+  int fd = open(path, O_RDONLY);
+  ck_assert(rs_digest_file(other, fd));
+  ck_assert_str_eq(digest, other);
+  close(fd);
+  fd = open("/", O_RDONLY);
+  ck_assert(!rs_digest_file(other, fd));
+  close(fd);
+  free(bytes);
+}
+END_TEST
+
+/* ---- where NVRTC is looked for ----------------------------------------------------------------------------------- */
+
+/* Makes all directories on the way to a file. */
+static char *file_in(const char *dir, const char *below) {
+  char *path = path_of("%s/%s", dir, below);
+  for (char *at = path + 1; (at = strchr(at, '/')) != NULL; at++) {
+    *at = 0;
+    mkdir(path, 0755);
+    *at = '/';
+  }
+  return path;
+}
+
+static char *plant(const char *dir, const char *below, int seed) {
+  char *path = file_in(dir, below);
+  image made = sound_image(seed);
+  spill(path, &made, sizeof made);
+  return path;
+}
+
+/* The two first digits of the id that is found. */
+static int found(const char *name, int driver) {
+  const char *id = NULL;
+  rs_nvrtc *nvrtc = rs_nvrtc_open(name, NULL);
+  rs_nvrtc_prefer(nvrtc, driver);
+  rowscan_status status = rs_nvrtc_id(nvrtc, &id);
+  ck_assert_msg(status == ROWSCAN_OK, "%s", rowscan_last_error());
+  int seed = (int)strtol(path_of("%.2s", id), NULL, 16);
+  ck_assert_int_eq(*rs_nvrtc_path(nvrtc), '/');
+  rs_nvrtc_close(nvrtc);
+  return seed;
+}
+
+START_TEST(the_newest_is_taken_that_the_driver_serves) {
+  char *dir = fresh();
+  plant(dir, "old/libnvrtc.so.11.2", 11);
+  plant(dir, "old/libnvrtc.so.12", 12);
+  plant(dir, "new/libnvrtc.so.13", 13);
+  setenv("LD_LIBRARY_PATH", path_of(":%s/old:relative;%s/none:%s/new", dir, dir, dir), 1);
+  ck_assert_int_eq(found(NULL, 0), 13);
+  ck_assert_int_eq(found(NULL, 13020), 13);
+  ck_assert_int_eq(found(NULL, 14000), 13);
+  ck_assert_int_eq(found(NULL, 12020), 12);
+  ck_assert_int_eq(found(NULL, 11080), 11);
+  ck_assert_int_eq(found(NULL, 10000), 13);
+}
+END_TEST
+
+START_TEST(places_are_looked_at_in_order) {
+  char *dir = fresh();
+  static const char *const places[][2] = {
+      {"libs", "libs/libnvrtc.so.13"},
+      {"venv", "venv/lib/python3.9/site-packages/nvidia/cu13/lib/libnvrtc.so.13"},
+      {"ve[n]v*", "ve[n]v*/lib/python3.12/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.13"},
+      {"conda", "conda/lib/libnvrtc.so.13"},
+      {"home", "home/.local/lib/python3.11/site-packages/nvidia/cu13/lib/libnvrtc.so.13"},
+      {"home", "toolkit/lib64/libnvrtc.so.13"},
+      {"path", "path/targets/any-linux/lib/libnvrtc.so.13"},
+  };
+  static const char *const variables[] = {"LD_LIBRARY_PATH", "VIRTUAL_ENV", "VIRTUAL_ENV", "CONDA_PREFIX", "HOME",
+                                          "CUDA_HOME",       "CUDA_PATH"};
+  for (int i = 6; i >= 0; i--) {
+    plant(dir, places[i][1], 20 + i);
+    setenv(variables[i], path_of("%s/%s", dir, i == 5 ? "toolkit" : places[i][0]), 1);
+    /* A toolkit comes after wheels, which this machine may have of its own. */
+    if (i < 5)
+      ck_assert_int_eq(found(NULL, 13000), 20 + i);
+  }
+}
+END_TEST
+
+/* A relative directory would be another one after a chdir. */
+START_TEST(relative_places_are_passed_over) {
+  char *dir = fresh();
+  plant(dir, "libs/libnvrtc.so.13", 1);
+  plant(dir, "venv/lib/python3.12/site-packages/nvidia/cu13/lib/libnvrtc.so.13", 2);
+  plant(dir, "last/libnvrtc.so.12", 3);
+  ck_assert_int_eq(chdir(dir), 0);
+  setenv("VIRTUAL_ENV", "venv", 1);
+  setenv("LD_LIBRARY_PATH", path_of("libs:%s/last", dir), 1);
+  ck_assert_int_eq(found(NULL, 12000), 3);
+  int any = found(NULL, 13000); /* this machine may have one */
+  ck_assert(any != 1 && any != 2);
+}
+END_TEST
+
+START_TEST(the_newest_python_comes_first) {
+  char *dir = fresh();
+  plant(dir, "lib/python3.9/site-packages/nvidia/cu13/lib/libnvrtc.so.13", 9);
+  plant(dir, "lib/python3.12/site-packages/nvidia/cu13/lib/libnvrtc.so.13", 12);
+  plant(dir, "lib/python3.10/site-packages/nvidia/cu13/lib/libnvrtc.so.13", 10);
+  plant(dir, "lib/.python3.99/site-packages/nvidia/cu13/lib/libnvrtc.so.13", 99);
+  setenv("VIRTUAL_ENV", dir, 1);
+  ck_assert_int_eq(found(NULL, 0), 12);
+}
+END_TEST
+
+START_TEST(a_name_is_looked_for_and_a_path_is_not) {
+  char *dir = fresh();
+  char *other = plant(dir, "elsewhere/libmy_nvrtc.so", 33);
+  plant(dir, "libs/libmy_nvrtc.so", 34);
+  setenv("LD_LIBRARY_PATH", path_of("%s/libs", dir), 1);
+  ck_assert_int_eq(found("libmy_nvrtc.so", 0), 34);
+  ck_assert_int_eq(found(other, 0), 33);
+  setenv("ROWSCAN_NVRTC", other, 1);
+  ck_assert_int_eq(found(NULL, 0), 33);
+  ck_assert_int_eq(found("libmy_nvrtc.so", 0), 34);
+  ck_assert_int_eq(chdir(dir), 0);
+  ck_assert_int_eq(found("elsewhere/libmy_nvrtc.so", 0), 33);
+}
+END_TEST
+
+START_TEST(what_can_not_be_one_is_passed_over) {
+  char *dir = fresh();
+  image made = sound_image(1);
+  made.header.e_machine ^= 0x40;
+  spill(file_in(dir, "a/libnvrtc.so.13"), &made, sizeof made);
+  spill(file_in(dir, "b/libnvrtc.so.13"), "INPUT ( libnvrtc.so.13 )", 24);
+  mkdir(path_of("%s/c", dir), 0755);
+  ck_assert_int_eq(symlink("nowhere", path_of("%s/c/libnvrtc.so.13", dir)), 0);
+  plant(dir, "d/libnvrtc.so.13", 44);
+  setenv("LD_LIBRARY_PATH", path_of("%s/a:%s/b:%s/c:%s/d", dir, dir, dir, dir), 1);
+  ck_assert_int_eq(found(NULL, 0), 44);
+}
+END_TEST
+
+START_TEST(without_a_buildid_a_digest_serves) {
+  char *dir = fresh();
+  image made = sound_image(1);
+  made.note.n_type = 5;
+  char *path = file_in(dir, "libnvrtc.so");
+  spill(path, &made, sizeof made);
+  char digest[RS_DIGEST_ROOM];
+  rs_digest(digest, &made, sizeof made);
+  rs_nvrtc *nvrtc = rs_nvrtc_open(path, NULL);
+  const char *id = NULL;
+  ck_assert_int_eq(rs_nvrtc_id(nvrtc, &id), ROWSCAN_OK);
+  ck_assert_str_eq(id, path_of("xxh3-%s", digest));
+  ck_assert_str_eq(rs_nvrtc_path(nvrtc), path);
+  rs_nvrtc_close(nvrtc);
+}
+END_TEST
+
+START_TEST(a_story_lists_what_was_tried) {
+  char *dir = fresh();
+  char *path = plant(dir, "libnvrtc.so.13", 1);
+  const rs_nvrtc_calls *calls = NULL;
+  const char *id = NULL;
+  setenv("ROWSCAN_NVRTC", "/no/such/libnvrtc.so.13", 1);
+  rs_nvrtc *nvrtc = rs_nvrtc_open(NULL, NULL);
+  for (int again = 0; again < 2; again++) {
+    ck_assert_int_eq(rs_nvrtc_id(nvrtc, &id), ROWSCAN_NO_COMPILER);
+    ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "ROWSCAN_NVRTC names /no/such/libnvrtc.so.13"));
+    ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "  /no/such/libnvrtc.so.13: No such file"));
+    ck_assert_int_eq(rs_nvrtc_load(nvrtc, &calls), ROWSCAN_NO_COMPILER);
+  }
+  ck_assert_str_eq(rs_nvrtc_path(nvrtc), "");
+  rs_nvrtc_close(nvrtc);
+
+  nvrtc = rs_nvrtc_open(path, NULL); /* it has an id, but is no library */
+  ck_assert_int_eq(rs_nvrtc_id(nvrtc, &id), ROWSCAN_OK);
+  ck_assert_int_eq(rs_nvrtc_load(nvrtc, &calls), ROWSCAN_NO_COMPILER);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "the program's options names"));
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), path));
+  ck_assert_int_eq(rs_nvrtc_id(nvrtc, &id), ROWSCAN_NO_COMPILER);
+  rs_nvrtc_close(nvrtc);
+
+  setenv("LD_LIBRARY_PATH", dir, 1);
+  nvrtc = rs_nvrtc_open("libno_such_nvrtc.so.1", NULL);
+  ck_assert_int_eq(rs_nvrtc_load(nvrtc, &calls), ROWSCAN_NO_COMPILER);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "  libno_such_nvrtc.so.1: cannot open"));
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), path_of("looking for the file in:\n  %s\n", dir)));
+  rs_nvrtc_close(nvrtc);
+}
+END_TEST
+
+/* ---- the driver -------------------------------------------------------------------------------------------------- */
+
+START_TEST(a_missing_driver_is_told) {
+  const rs_cuda *cuda = NULL, *again = NULL;
+  rowscan_status status = rs_cuda_open(&cuda);
+  ck_assert_int_eq(rs_cuda_open(&again), status);
+  ck_assert_ptr_eq(cuda, again);
+  if (status == ROWSCAN_OK) {
+    ck_assert_int_ge(cuda->version, 10000);
+    return;
+  }
+  ck_assert_ptr_null(cuda);
+  ck_assert(status == ROWSCAN_NO_DRIVER || status == ROWSCAN_NO_DEVICE);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "libcuda.so.1"));
+}
+END_TEST
+
+static CUresult tell_name(CUresult error, const char **name) {
+  *name = error == 2 ? "CUDA_ERROR_OUT_OF_MEMORY" : error == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : NULL;
+  return *name ? CUDA_SUCCESS : 1;
+}
+
+static CUresult tell_text(CUresult error, const char **text) {
+  *text = error == 2 ? "out of memory" : NULL;
+  return *text ? CUDA_SUCCESS : 1;
+}
+
+START_TEST(a_failed_call_is_told) {
+  rs_cuda cuda = {.cuGetErrorName = tell_name, .cuGetErrorString = tell_text};
+  ck_assert_int_eq(rs_cuda_failed(&cuda, 2, "cuMemAlloc_v2(64)"), ROWSCAN_OUT_OF_MEMORY);
+  ck_assert_str_eq(rowscan_last_error(), "cuMemAlloc_v2(64) failed: CUDA_ERROR_OUT_OF_MEMORY (out of memory)");
+  ck_assert_int_eq(rs_cuda_failed(&cuda, 700, "cuLaunchKernel"), ROWSCAN_CUDA_FAILED);
+  ck_assert_str_eq(rowscan_last_error(), "cuLaunchKernel failed: CUDA_ERROR_ILLEGAL_ADDRESS (no description)");
+  ck_assert_int_eq(rs_cuda_failed(&cuda, 12345, "cuInit"), ROWSCAN_CUDA_FAILED);
+  ck_assert_str_eq(rowscan_last_error(), "cuInit failed: CUDA error 12345");
+}
+END_TEST
+
+static void no_places(void) {
+  static const char *const variables[] = {"LD_LIBRARY_PATH", "VIRTUAL_ENV", "CONDA_PREFIX",
+                                          "CUDA_HOME",       "CUDA_PATH",   "ROWSCAN_NVRTC"};
+  for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+    unsetenv(variables[i]);
+}
+
+int main(void) {
+  Suite *suite = suite_create("library");
+  TCase *cases = add_case(suite, "loading");
+  tcase_add_test(cases, a_library_fills_its_table);
+  tcase_add_test(cases, each_failure_adds_its_line);
+  cases = add_case(suite, "build-ids");
+  tcase_add_test(cases, a_buildid_is_read);
+  tcase_add_test(cases, a_section_leads_to_it_as_well);
+  tcase_add_test(cases, notes_before_it_are_passed_over);
+  tcase_add_test(cases, what_is_no_library_is_told);
+  tcase_add_test(cases, lengths_and_offsets_are_not_trusted);
+  tcase_add_test(cases, a_file_cut_short_has_no_id);
+  tcase_add_test(cases, a_note_ends_with_its_segment);
+  tcase_add_test(cases, what_would_be_loaded_must_be_there);
+  tcase_add_test(cases, flipped_bytes_do_no_harm);
+  tcase_add_test(cases, digests_are_xxh3);
+  cases = add_case(suite, "places");
+  tcase_add_checked_fixture(cases, no_places, NULL);
+  tcase_add_test(cases, the_newest_is_taken_that_the_driver_serves);
+  tcase_add_test(cases, places_are_looked_at_in_order);
+  tcase_add_test(cases, relative_places_are_passed_over);
+  tcase_add_test(cases, the_newest_python_comes_first);
+  tcase_add_test(cases, a_name_is_looked_for_and_a_path_is_not);
+  tcase_add_test(cases, what_can_not_be_one_is_passed_over);
+  tcase_add_test(cases, without_a_buildid_a_digest_serves);
+  tcase_add_test(cases, a_story_lists_what_was_tried);
+  cases = add_case(suite, "driver");
+  tcase_add_test(cases, a_missing_driver_is_told);
+  tcase_add_test(cases, a_failed_call_is_told);
+  return run_suite(suite);
+}

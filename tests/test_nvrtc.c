@@ -1,0 +1,281 @@
+/*
+ * test_nvrtc.c - the layer over NVRTC, with the NVRTC that this machine has
+ * SPDX-License-Identifier: MIT
+ *
+ * Needs no GPU. Where there is no NVRTC it exits with 77. `test_nvrtc hit DIR` is what one of its tests runs: a process
+ * of its own that builds from a filled cache and must not load the compiler for it.
+ */
+#include "cache_help.h"
+
+#include <elf.h>
+#include <pthread.h>
+#include <sys/wait.h>
+
+#include "build.h"
+#include "compile.h"
+#include "nvrtc.h"
+
+static const char canonical[] = "op=none\n";
+
+/* One kernel with 1 KB of shared memory, and one that must spill: 32 registers a thread, 80 values. */
+static const char source[] =
+    "// takes what it can get\n"
+    "#include \"ops.cuh\"\n"
+    "extern \"C\" __global__ void few(float *out) {\n"
+    "  __shared__ float kept[256];\n"
+    "  kept[threadIdx.x] = out[threadIdx.x];\n"
+    "  __syncthreads();\n"
+    "  out[threadIdx.x] = kept[255 - threadIdx.x] * 3.0f + 1.0f;\n"
+    "}\n"
+    "extern \"C\" __global__ void __launch_bounds__(1024, 2) many(const float *in, float *out) {\n"
+    "  float v[80];\n"
+    "  for (int i = 0; i < 80; i++) v[i] = in[i * 1024 + threadIdx.x];\n"
+    "  __syncthreads();\n"
+    "  for (int i = 79; i >= 0; i--) out[(i * 1024 + threadIdx.x) * 2] = v[i] / v[(i + 7) % 80];\n"
+    "}\n";
+static const char small[] =
+    "extern \"C\" __global__ void one(float *out, int n) { out[n] = out[0] * out[1] + out[2]; }\n";
+
+static rs_builder *open_builder(const char *dir) {
+  rs_store *store = rs_store_open(&(rs_store_options){.dir = dir, .off = dir == NULL});
+  rs_builder *builder = rs_builder_open(store, rs_nvrtc_open(NULL, NULL), NULL);
+  ck_assert_ptr_nonnull(builder);
+  return builder;
+}
+
+static bool is_loaded(void) {
+  char line[1024];
+  bool loaded = false;
+  FILE *maps = fopen("/proc/self/maps", "r");
+  while (maps && fgets(line, sizeof line, maps))
+    loaded = loaded || strstr(line, "libnvrtc");
+  if (maps)
+    fclose(maps);
+  return loaded;
+}
+
+static void check_binary(const rs_binary *binary, int arch) {
+  ck_assert_ptr_nonnull(strstr(binary->ptx, path_of(".target sm_%d", arch)));
+  ck_assert_uint_eq(strlen(binary->ptx), binary->ptx_bytes);
+  ck_assert_uint_gt(binary->cubin_bytes, 64);
+  ck_assert_mem_eq(binary->cubin, "\177ELF", 4);
+}
+
+START_TEST(architectures_are_told) {
+  rs_builder *builder = open_builder(NULL);
+  int archs[128], count = 128;
+  ck_assert_int_eq(rs_builder_archs(builder, archs, &count), ROWSCAN_OK);
+  ck_assert_int_gt(count, 3);
+  for (int i = 1; i < count; i++)
+    ck_assert_int_lt(archs[i - 1], archs[i]);
+  for (int i = 0; i < count; i++) {
+    rs_binary binary;
+    ck_assert_msg(rs_build(builder, &binary, canonical, small, archs[i], false) == ROWSCAN_OK, "%s",
+                  rowscan_last_error());
+    check_binary(&binary, archs[i]);
+    ck_assert_int_gt(binary.registers, 0);
+    rs_binary_free(&binary);
+  }
+  rs_binary binary;
+  ck_assert_int_eq(rs_build(builder, &binary, canonical, small, 77, false), ROWSCAN_NO_COMPILER);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "does not know sm_77; it knows sm_"));
+  rs_builder_close(builder);
+}
+END_TEST
+
+START_TEST(facts_are_those_of_the_kernels) {
+  rs_builder *builder = open_builder(NULL);
+  rs_binary binary;
+  ck_assert_msg(rs_build(builder, &binary, canonical, source, 90, false) == ROWSCAN_OK, "%s", rowscan_last_error());
+  check_binary(&binary, 90);
+  ck_assert(!binary.cached);
+  ck_assert(binary.registers > 16 && binary.registers <= 32);
+  ck_assert_int_eq(binary.shared_bytes, 1024);
+  ck_assert_int_ge(binary.local_bytes, 64);
+  ck_assert_int_ge(binary.spill_bytes, 2 * 64);
+  rs_binary_free(&binary);
+  ck_assert_int_eq(rs_build(builder, &binary, canonical, small, 90, false), ROWSCAN_OK);
+  ck_assert(binary.registers > 0 && binary.registers < 32);
+  ck_assert_int_eq(binary.shared_bytes + binary.local_bytes + binary.spill_bytes, 0);
+  ck_assert_ptr_nonnull(strstr(binary.ptx, "mul.rn.f32")); /* and no fma */
+  ck_assert_ptr_null(strstr(binary.ptx, "fma"));
+  rs_binary_free(&binary);
+  rs_builder_close(builder);
+}
+END_TEST
+
+START_TEST(a_rejected_source_is_shown) {
+  rs_builder *builder = open_builder(NULL);
+  rs_binary binary;
+  const char *wrong = "#include \"ops.cuh\"\n// fine\nextern \"C\" __global__ void k() { nonsense(); }\n";
+  ck_assert_int_eq(rs_build(builder, &binary, canonical, wrong, 90, false), ROWSCAN_COMPILE_FAILED);
+  const char *story = rowscan_last_error();
+  ck_assert_ptr_nonnull(strstr(story, rs_nvrtc_path(rs_builder_nvrtc(builder))));
+  ck_assert_ptr_nonnull(strstr(story, "rowscan.cu(3): error"));
+  ck_assert_ptr_nonnull(strstr(story, "\n   3  extern \"C\" __global__ void k() { nonsense(); }\n"));
+
+  /* What the assembler rejects, after it said all else. */
+  wrong = "extern \"C\" __global__ void k(float *o) { __shared__ float s[99999]; s[o[1] > 0] = 1; __syncthreads(); "
+          "o[0] = s[1]; }\n";
+  ck_assert_int_eq(rs_build(builder, &binary, canonical, wrong, 90, false), ROWSCAN_COMPILE_FAILED);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "too much shared data"));
+  ck_assert_ptr_null(strstr(rowscan_last_error(), "ptxas info"));
+  rs_builder_close(builder);
+}
+END_TEST
+
+START_TEST(files_on_disk_are_no_headers) {
+  char *parent = parent_of(fresh());
+  const char *trap = "#error \"from disk\"\n";
+  spill(path_of("%s/ops.cuh", parent), trap, strlen(trap));
+  ck_assert_int_eq(chdir(parent), 0);
+  rs_builder *builder = open_builder(NULL);
+  rs_binary binary;
+  ck_assert_msg(rs_build(builder, &binary, canonical, source, 90, false) == ROWSCAN_OK, "%s", rowscan_last_error());
+  rs_binary_free(&binary);
+  rs_builder_close(builder);
+}
+END_TEST
+
+/* One that can be told from its head, and does not load: the next one serves. */
+START_TEST(a_broken_library_is_passed_over) {
+  rs_nvrtc *nvrtc = rs_nvrtc_open(NULL, NULL);
+  char *real = path_of("%s", rs_nvrtc_path(nvrtc)), *dir = parent_of(fresh()), head[4096] __attribute__((aligned(8)));
+  rs_nvrtc_close(nvrtc);
+  int fd = open(real, O_RDONLY);
+  ck_assert_int_eq(read(fd, head, sizeof head), (ssize_t)sizeof head);
+  close(fd);
+  Elf64_Ehdr *header = (Elf64_Ehdr *)head;
+  Elf64_Phdr *segments = (Elf64_Phdr *)(head + header->e_phoff);
+  ck_assert_uint_le(header->e_phoff + header->e_phnum * sizeof *segments, sizeof head);
+  for (int i = 0; i < header->e_phnum; i++)
+    if (segments[i].p_type == PT_LOAD)
+      segments[i].p_type = PT_NULL;
+  char *broken = path_of("%s/libnvrtc.so.13", dir);
+  spill(broken, head, sizeof head);
+  setenv("LD_LIBRARY_PATH", path_of("%s:%s", dir, parent_of(real)), 1);
+  unsetenv("ROWSCAN_NVRTC");
+  rs_builder *builder = open_builder(NULL);
+  ck_assert_str_eq(rs_nvrtc_path(rs_builder_nvrtc(builder)), broken);
+  rs_binary binary;
+  ck_assert_msg(rs_build(builder, &binary, canonical, small, 90, false) == ROWSCAN_OK, "%s", rowscan_last_error());
+  ck_assert_str_ne(rs_nvrtc_path(rs_builder_nvrtc(builder)), broken);
+  rs_binary_free(&binary);
+  rs_builder_close(builder);
+}
+END_TEST
+
+/* In a process that never loaded it: 0 if all is well. */
+static int hit(const char *dir) {
+  rs_store *store = rs_store_open(&(rs_store_options){.dir = dir});
+  rs_builder *builder = rs_builder_open(store, rs_nvrtc_open(NULL, NULL), NULL);
+  rs_binary binary = {0};
+  if (is_loaded() || rs_build(builder, &binary, canonical, source, 90, false) != ROWSCAN_OK)
+    return 1;
+  if (!binary.cached || binary.shared_bytes != 1024 || memcmp(binary.cubin, "\177ELF", 4) != 0)
+    return 2;
+  if (is_loaded())
+    return 3;
+  rs_binary_free(&binary);
+  if (rs_build(builder, &binary, canonical, source, 90, true) != ROWSCAN_OK || !is_loaded())
+    return 4;
+  rs_binary_free(&binary);
+  rs_builder_close(builder);
+  return 0;
+}
+
+START_TEST(a_filled_cache_needs_no_compiler) {
+  char *dir = fresh(), self[PATH_MAX] = {0};
+  ck_assert_int_gt(readlink("/proc/self/exe", self, sizeof self - 1), 0);
+  rs_builder *builder = open_builder(dir);
+  rs_binary binary;
+  ck_assert_int_eq(rs_build(builder, &binary, canonical, source, 90, false), ROWSCAN_OK);
+  rs_binary_free(&binary);
+  rs_builder_close(builder);
+  pid_t child = fork();
+  if (child == 0) {
+    execl(self, self, "hit", dir, (char *)NULL);
+    _exit(127);
+  }
+  int status;
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  ck_assert(WIFEXITED(status));
+  ck_assert_int_eq(WEXITSTATUS(status), 0);
+}
+END_TEST
+
+START_TEST(processes_share_their_work) {
+  enum { PROCESSES = 4 };
+  char *dir = fresh();
+  pid_t children[PROCESSES];
+  int compiled = 0;
+  for (int i = 0; i < PROCESSES; i++)
+    if ((children[i] = fork()) == 0) {
+      rs_builder *builder = open_builder(dir);
+      rs_binary binary;
+      if (rs_build(builder, &binary, canonical, small, 90, false) != ROWSCAN_OK)
+        _exit(100);
+      _exit((int)rs_builder_counted(builder).compiles);
+    }
+  for (int i = 0; i < PROCESSES; i++) {
+    int status;
+    ck_assert_int_eq(waitpid(children[i], &status, 0), children[i]);
+    ck_assert(WIFEXITED(status));
+    compiled += WEXITSTATUS(status);
+  }
+  ck_assert_int_eq(compiled, 1);
+}
+END_TEST
+
+static void *build_four(void *builder) {
+  static const int archs[] = {80, 86, 89, 90};
+  for (int i = 0; i < 4; i++) {
+    rs_binary binary;
+    ck_assert_int_eq(rs_build(builder, &binary, canonical, small, archs[i], false), ROWSCAN_OK);
+    ck_assert_ptr_nonnull(strstr(binary.ptx, ".target sm_"));
+    rs_binary_free(&binary);
+  }
+  return NULL;
+}
+
+START_TEST(threads_share_their_work) {
+  enum { THREADS = 8 };
+  pthread_t threads[THREADS];
+  rs_builder *builder = open_builder(fresh());
+  for (int i = 0; i < THREADS; i++)
+    ck_assert_int_eq(pthread_create(&threads[i], NULL, build_four, builder), 0);
+  for (int i = 0; i < THREADS; i++)
+    pthread_join(threads[i], NULL);
+  rs_builder_counts counts = rs_builder_counted(builder);
+  ck_assert_int_eq(counts.compiles, 4);
+  ck_assert_int_eq(counts.misses, 4);
+  ck_assert_int_eq(counts.hits, 4 * (THREADS - 1));
+  rs_builder_close(builder);
+}
+END_TEST
+
+int main(int count, char **arguments) {
+  if (count == 3 && strcmp(arguments[1], "hit") == 0)
+    return hit(arguments[2]);
+  rs_nvrtc *nvrtc = rs_nvrtc_open(NULL, NULL);
+  const char *id = NULL;
+  bool there = nvrtc && rs_nvrtc_id(nvrtc, &id) == ROWSCAN_OK;
+  if (there)
+    printf("%s, build %s\n", rs_nvrtc_path(nvrtc), id);
+  else
+    printf("skipped: %s\n", rowscan_last_error());
+  rs_nvrtc_close(nvrtc);
+  if (!there)
+    return 77;
+  Suite *suite = suite_create("nvrtc");
+  TCase *cases = add_case(suite, "real");
+  tcase_add_test(cases, architectures_are_told);
+  tcase_add_test(cases, facts_are_those_of_the_kernels);
+  tcase_add_test(cases, a_rejected_source_is_shown);
+  tcase_add_test(cases, files_on_disk_are_no_headers);
+  tcase_add_test(cases, a_broken_library_is_passed_over);
+  tcase_add_test(cases, a_filled_cache_needs_no_compiler);
+  tcase_add_test(cases, processes_share_their_work);
+  tcase_add_test(cases, threads_share_their_work);
+  return run_suite(suite);
+}

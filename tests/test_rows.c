@@ -1,0 +1,266 @@
+/*
+ * test_rows.c - tensors of any rank and strides become the rows that they are
+ * SPDX-License-Identifier: MIT
+ *
+ * Judged by enumeration: every row of the problem, found by counting through its shape, must be found again among the
+ * rows, at the same addresses, with the same number for initial values and totals.
+ */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rows.h"
+
+/* A row, by where it starts in each array and its number. */
+typedef struct place {
+  int64_t in, out, mask, row;
+} place;
+
+static int by_row(const void *a, const void *b) {
+  const place *x = a, *y = b;
+  return x->row < y->row ? -1 : x->row > y->row;
+}
+
+/* Counts one up; false after the last. */
+static bool next(int64_t *index, const int64_t *shape, int rank, int skip) {
+  for (int d = rank - 1; d >= 0; d--) {
+    if (d == skip)
+      continue;
+    if (++index[d] < shape[d])
+      return true;
+    index[d] = 0;
+  }
+  return false;
+}
+
+static int64_t dot(const int64_t *index, const int64_t *stride, int rank) {
+  int64_t sum = 0;
+  for (int d = 0; d < rank; d++)
+    sum += index[d] * stride[d];
+  return sum;
+}
+
+static int expected(place *places, const rowscan_problem *problem, int dim) {
+  int64_t index[64] = {0};
+  int count = 0;
+  do {
+    places[count] =
+        (place){dot(index, problem->in.strides, problem->rank), dot(index, problem->out.strides, problem->rank),
+                problem->mask_mode ? dot(index, problem->mask.strides, problem->rank) : 0, count};
+    count++;
+  } while (next(index, problem->shape, problem->rank, dim));
+  return count;
+}
+
+static int found(place *places, const rs_rows *rows) {
+  int64_t index[64] = {0};
+  int count = 0;
+  do {
+    places[count++] = (place){dot(index, rows->in_stride, rows->rank), dot(index, rows->out_stride, rows->rank),
+                              dot(index, rows->mask_stride, rows->rank), dot(index, rows->row_stride, rows->rank)};
+  } while (next(index, rows->shape, rows->rank, -1));
+  qsort(places, (size_t)count, sizeof *places, by_row);
+  return count;
+}
+
+static float memory[1];
+
+static void compare(rowscan_problem problem, rs_rows *rows, rowscan_spec *spec) {
+  static place want[4096], have[4096];
+  problem.size = sizeof problem;
+  problem.in.data = problem.out.data = memory;
+  problem.in.type = ROWSCAN_F32;
+  problem.mask.type = ROWSCAN_F32;
+  if (problem.mask_mode)
+    problem.mask.data = memory;
+  ck_assert_msg(rs_rows_from_problem(rows, spec, &problem) == ROWSCAN_OK, "%s", rowscan_last_error());
+  int dim = problem.dim < 0 ? problem.dim + problem.rank : problem.dim;
+  int count = expected(want, &problem, dim);
+  ck_assert_int_eq(rows->count, count);
+  ck_assert_int_eq(found(have, rows), count);
+  ck_assert(!memcmp(want, have, (size_t)count * sizeof *want));
+  ck_assert_int_eq(spec->length, problem.shape[dim]);
+  ck_assert_int_eq(rows->in_step, problem.in.strides[dim]);
+  ck_assert_int_eq(rows->out_step, problem.out.strides[dim]);
+}
+
+static void dense(int64_t *strides, const int64_t *shape, int rank) {
+  int64_t step = 1;
+  for (int d = rank - 1; d >= 0; d--) {
+    strides[d] = step;
+    step *= shape[d];
+  }
+}
+
+START_TEST(dense_tensors_join) {
+  int64_t shape[] = {3, 4, 5, 6}, strides[4];
+  dense(strides, shape, 4);
+  static const struct {
+    int dim, rank;
+    rowscan_layout layout;
+  } table[] = {{-1, 1, ROWSCAN_LAYOUT_ROWS},
+               {3, 1, ROWSCAN_LAYOUT_ROWS},
+               {2, 2, ROWSCAN_LAYOUT_COLUMNS},
+               {1, 2, ROWSCAN_LAYOUT_COLUMNS},
+               {0, 1, ROWSCAN_LAYOUT_COLUMNS}};
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+    rs_rows rows;
+    rowscan_spec spec;
+    compare(
+        (rowscan_problem){
+            .rank = 4, .dim = table[i].dim, .shape = shape, .in = {.strides = strides}, .out = {.strides = strides}},
+        &rows, &spec);
+    ck_assert_int_eq(rows.rank, table[i].rank);
+    ck_assert_int_eq(spec.row_rank, table[i].rank);
+    ck_assert_int_eq(spec.layout, table[i].layout);
+  }
+}
+END_TEST
+
+START_TEST(null_strides_are_dense) {
+  int64_t shape[] = {3, 4, 5}, strides[3];
+  dense(strides, shape, 3);
+  rs_rows given, none;
+  rowscan_spec spec;
+  compare(
+      (rowscan_problem){.rank = 3, .dim = 1, .shape = shape, .in = {.strides = strides}, .out = {.strides = strides}},
+      &given, &spec);
+  rowscan_problem problem = {.size = sizeof problem,
+                             .rank = 3,
+                             .dim = 1,
+                             .shape = shape,
+                             .in = {memory, ROWSCAN_F32, NULL},
+                             .out = {memory, ROWSCAN_F32, NULL}};
+  ck_assert_int_eq(rs_rows_from_problem(&none, &spec, &problem), ROWSCAN_OK);
+  ck_assert_int_eq(none.rank, given.rank);
+  ck_assert(!memcmp(none.in_stride, given.in_stride, (size_t)given.rank * sizeof(int64_t)));
+}
+END_TEST
+
+/* Any permutation of dimensions, signs, zeros in the inputs and gaps. */
+START_TEST(random_strides) {
+  srand(1);
+  for (int round = 0; round < 2000; round++) {
+    int rank = 1 + rand() % 6;
+    int64_t shape[6], in[6], out[6], mask[6], step = 1;
+    int order[6];
+    for (int d = 0; d < rank; d++) {
+      shape[d] = 1 + rand() % 4;
+      order[d] = d;
+    }
+    for (int d = rank - 1; d > 0; d--) {
+      int other = rand() % (d + 1), keep = order[d];
+      order[d] = order[other];
+      order[other] = keep;
+    }
+    for (int d = 0; d < rank; d++) {
+      out[order[d]] = step;
+      step *= shape[order[d]] + rand() % 2;
+    }
+    for (int d = 0; d < rank; d++) {
+      in[d] = rand() % 3 ? out[d] * (rand() % 2 ? 1 : -1) : rand() % 2 * 7;
+      mask[d] = rand() % 3 ? out[d] : 0;
+    }
+    rs_rows rows;
+    rowscan_spec spec;
+    compare((rowscan_problem){.rank = rank,
+                              .dim = rand() % rank - (rand() % 2 ? rank : 0),
+                              .shape = shape,
+                              .in = {.strides = in},
+                              .out = {.strides = out},
+                              .mask = {.strides = mask},
+                              .mask_mode = rand() % 2 ? ROWSCAN_MASK_SELECT : ROWSCAN_MASK_NONE},
+            &rows, &spec);
+  }
+}
+END_TEST
+
+START_TEST(refusals) {
+  int64_t shape[] = {2, 3}, negative[] = {2, -3}, huge[] = {INT64_MAX, 3};
+  const struct {
+    rowscan_problem problem;
+    const char *field, *value;
+  } table[] = {
+      {{.size = 1}, "'size'", "1"},
+      {{.rank = 0, .shape = shape}, "'rank'", "0"},
+      {{.rank = 65, .shape = shape}, "'rank'", "65"},
+      {{.rank = 2, .dim = 2, .shape = shape}, "'dim'", "2"},
+      {{.rank = 2, .dim = -3, .shape = shape}, "'dim'", "-3"},
+      {{.rank = 2}, "'shape'", "NULL"},
+      {{.rank = 2, .shape = negative}, "'shape'", "-3"},
+      {{.rank = 2, .shape = huge}, "'shape'", "2^63"},
+      {{.rank = 2, .shape = shape}, "'in'", "NULL"},
+      {{.rank = 2, .shape = shape, .in = {.data = memory}}, "'out'", "NULL"},
+      {{.rank = 2, .shape = shape, .in = {.data = (char *)memory + 1}, .out = {.data = memory}}, "'in'", "aligned"},
+      {{.rank = 2, .shape = shape, .in = {.data = memory}, .out = {.data = memory}, .mask_mode = ROWSCAN_MASK_SELECT},
+       "'mask'",
+       "NULL"},
+      {{.rank = 2, .shape = shape, .in = {.data = memory}, .out = {.data = memory}, .totals = (char *)memory + 2},
+       "'totals'",
+       "aligned"},
+  };
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+    rowscan_problem problem = table[i].problem;
+    if (!problem.size)
+      problem.size = sizeof problem;
+    rs_rows rows;
+    rowscan_spec spec;
+    ck_assert_int_eq(rs_rows_from_problem(&rows, &spec, &problem), ROWSCAN_BAD_ARGUMENT);
+    ck_assert_msg(strstr(rowscan_last_error(), table[i].field) && strstr(rowscan_last_error(), table[i].value),
+                  "case %zu: %s", i, rowscan_last_error());
+  }
+}
+END_TEST
+
+START_TEST(args) {
+  rowscan_spec spec = {.size = sizeof spec, .length = 7, .row_rank = 2};
+  ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
+  int64_t shape[] = {4, 5}, strides[] = {-70, 0, 3};
+  rowscan_args given = {.size = sizeof given, .in = memory, .out = memory, .row_shape = shape, .in_strides = strides};
+  rs_rows rows;
+  ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &given), ROWSCAN_OK);
+  ck_assert_int_eq(rows.count, 20);
+  ck_assert_int_eq(rows.in_stride[0], -70);
+  ck_assert_int_eq(rows.in_stride[1], 0);
+  ck_assert_int_eq(rows.in_step, 3);
+  ck_assert_int_eq(rows.out_stride[0], 35);
+  ck_assert_int_eq(rows.out_stride[1], 7);
+  ck_assert_int_eq(rows.out_step, 1);
+  ck_assert_int_eq(rows.row_stride[0], 5);
+  ck_assert_int_eq(rows.row_stride[1], 1);
+
+  rowscan_args bad = given;
+  bad.rows = 19;
+  ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &bad), ROWSCAN_BAD_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "19"));
+  bad = given;
+  bad.row_shape = NULL;
+  ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &bad), ROWSCAN_BAD_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "'row_shape'"));
+
+  spec.layout = ROWSCAN_LAYOUT_COLUMNS;
+  given.in_strides = NULL;
+  ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &given), ROWSCAN_OK);
+  ck_assert_int_eq(rows.in_stride[0], 35);
+  ck_assert_int_eq(rows.in_stride[1], 1);
+  ck_assert_int_eq(rows.in_step, 5);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("rows");
+  TCase *all = tcase_create("all");
+  tcase_set_timeout(all, 120); /* machines are shared */
+  tcase_add_test(all, dense_tensors_join);
+  tcase_add_test(all, null_strides_are_dense);
+  tcase_add_test(all, random_strides);
+  tcase_add_test(all, refusals);
+  tcase_add_test(all, args);
+  suite_add_tcase(suite, all);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

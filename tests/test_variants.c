@@ -1,0 +1,127 @@
+/*
+ * test_variants.c - NVRTC compiles every kind of kernel for every architecture it knows, and none spills
+ * SPDX-License-Identifier: MIT
+ *
+ * Needs no GPU, and skips (77) without NVRTC. A list in which every type, operator, flag, mask and regime stands, and
+ * the geometries that need most registers; each for all architectures, on as many threads as there are processors.
+ * RS_QUICK=1: the oldest, sm_90 and the newest only.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "rowscan.h"
+
+#define LENGTH(n, ...)                                                                                                 \
+  { .size = sizeof(rowscan_spec), .length = n, __VA_ARGS__ }
+#define BOTH (ROWSCAN_REVERSE | ROWSCAN_EXCLUSIVE)
+
+static const rowscan_spec specs[] = {
+    LENGTH(32768, .in = ROWSCAN_F32),
+    LENGTH(100001, .in = ROWSCAN_F32, .flags = BOTH, .mask_mode = ROWSCAN_MASK_SELECT),
+    LENGTH(8192, .in = ROWSCAN_F32, .mask_mode = ROWSCAN_MASK_MULTIPLY, .mask_type = ROWSCAN_F32),
+    LENGTH(16384, .in = ROWSCAN_F32, .acc = ROWSCAN_F64, .flags = ROWSCAN_EXCLUSIVE),
+    LENGTH(8192, .in = ROWSCAN_F32, .out = ROWSCAN_F64, .flags = BOTH, .mask_mode = ROWSCAN_MASK_SELECT),
+    LENGTH(4096, .in = ROWSCAN_F32, .out = ROWSCAN_BF16),
+    LENGTH(65536, .in = ROWSCAN_BF16, .flags = ROWSCAN_REVERSE, .mask_mode = ROWSCAN_MASK_SELECT),
+    LENGTH(8192, .in = ROWSCAN_BF16, .flags = BOTH, .mask_mode = ROWSCAN_MASK_MULTIPLY, .mask_type = ROWSCAN_BF16),
+    LENGTH(32768, .in = ROWSCAN_BF16, .acc = ROWSCAN_F64, .mask_mode = ROWSCAN_MASK_MULTIPLY),
+    LENGTH(32768, .in = ROWSCAN_F16, .op = ROWSCAN_PROD),
+    LENGTH(513, .in = ROWSCAN_F16, .out = ROWSCAN_F32),
+    LENGTH(32768, .in = ROWSCAN_F64, .flags = BOTH, .mask_mode = ROWSCAN_MASK_SELECT),
+    LENGTH(4096, .in = ROWSCAN_F64, .out = ROWSCAN_F16, .op = ROWSCAN_PROD),
+    LENGTH(16384, .in = ROWSCAN_I8, .out = ROWSCAN_I8, .flags = BOTH, .mask_mode = ROWSCAN_MASK_SELECT),
+    LENGTH(32768, .in = ROWSCAN_I8, .out = ROWSCAN_I32),
+    LENGTH(16384, .in = ROWSCAN_U8, .out = ROWSCAN_F64, .mask_mode = ROWSCAN_MASK_MULTIPLY, .mask_type = ROWSCAN_U8),
+    LENGTH(2048, .in = ROWSCAN_U16, .out = ROWSCAN_U16),
+    LENGTH(1024, .in = ROWSCAN_I16),
+    LENGTH(16384, .in = ROWSCAN_I32, .mask_mode = ROWSCAN_MASK_SELECT, .mask_type = ROWSCAN_I32),
+    LENGTH(8192, .in = ROWSCAN_I64, .out = ROWSCAN_F32, .flags = BOTH, .mask_mode = ROWSCAN_MASK_SELECT),
+    LENGTH(32768, .in = ROWSCAN_U64, .op = ROWSCAN_PROD),
+    LENGTH(40000, .in = ROWSCAN_BOOL),
+    LENGTH(7, .in = ROWSCAN_U32, .out = ROWSCAN_U32),
+    LENGTH(300, .in = ROWSCAN_BF16, .flags = BOTH, .mask_mode = ROWSCAN_MASK_SELECT),
+    LENGTH(1, .in = ROWSCAN_F64),
+    LENGTH(0, .in = ROWSCAN_F32),
+    LENGTH(3000000000, .in = ROWSCAN_I8, .out = ROWSCAN_I8),
+    LENGTH(1000, .in = ROWSCAN_F64, .layout = ROWSCAN_LAYOUT_COLUMNS, .flags = BOTH, .mask_mode = ROWSCAN_MASK_SELECT),
+    LENGTH(1000, .in = ROWSCAN_BF16, .layout = ROWSCAN_LAYOUT_COLUMNS, .mask_mode = ROWSCAN_MASK_MULTIPLY),
+    LENGTH(4096, .in = ROWSCAN_F32, .row_rank = 5),
+};
+enum { SPECS = sizeof specs / sizeof *specs };
+
+static rowscan_context *context;
+static int archs[64], count = 64;
+static atomic_int turn, passed, failed;
+
+/* RS_QUICK: three will do. */
+static void choose_archs(void) {
+  const char *quick = getenv("RS_QUICK");
+  if (!quick || !*quick || count <= 3)
+    return;
+  archs[1] = 90;
+  archs[2] = archs[count - 1];
+  count = 3;
+}
+
+static void check_module(const rowscan_plan *plan, int index, int spec, const char *arch) {
+  rowscan_module_info info = ROWSCAN_INFO(rowscan_module_info);
+  bool ok = rowscan_plan_module(plan, index, &info) == ROWSCAN_OK && !info.spill_bytes && !info.local_bytes &&
+            info.registers > 0 && info.registers * info.threads <= 65536 && info.ptx_bytes && info.cubin_bytes;
+  if (!ok)
+    printf("spec %d, %s, %s: %d registers, %d local bytes, %d spilled; %s\n", spec, arch,
+           rowscan_regime_name(info.regime), info.registers, info.local_bytes, info.spill_bytes, info.geometry);
+  ok ? passed++ : failed++;
+}
+
+static void check_variant(int spec, int number) {
+  char arch[16];
+  snprintf(arch, sizeof arch, "sm_%d", number);
+  rowscan_plan *plan;
+  if (rowscan_plan_compile(&plan, context, &specs[spec], arch)) {
+    printf("spec %d, %s: %s\n", spec, arch, rowscan_last_error());
+    failed++;
+    return;
+  }
+  rowscan_plan_info info = ROWSCAN_INFO(rowscan_plan_info);
+  if (rowscan_plan_info_get(plan, &info) || info.modules < 1)
+    failed++;
+  for (int i = 0; i < info.modules; i++)
+    check_module(plan, i, spec, arch);
+  rowscan_plan_destroy(plan);
+}
+
+static void *work(void *unused) {
+  (void)unused;
+  for (int i; (i = turn++) < SPECS * count;)
+    check_variant(i % SPECS, archs[i / SPECS]);
+  return NULL;
+}
+
+int main(void) {
+  setvbuf(stdout, NULL, _IOLBF, 0);
+  if (rowscan_open(&context, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_HOST, .threads = 1, .cache_off = 1))) {
+    printf("%s\n", rowscan_last_error());
+    return 1;
+  }
+  if (rowscan_archs(context, archs, &count)) {
+    printf("skipped: %s\n", rowscan_last_error());
+    rowscan_close(context);
+    return 77;
+  }
+  choose_archs();
+  pthread_t threads[16];
+  long most = sysconf(_SC_NPROCESSORS_ONLN);
+  int workers = 0;
+  while (workers < most && workers < 16 && !pthread_create(&threads[workers], NULL, work, NULL))
+    workers++;
+  work(NULL);
+  while (workers > 0)
+    pthread_join(threads[--workers], NULL);
+  rowscan_close(context);
+  printf("%d architectures, sm_%d to sm_%d\n%d passed, %d failed\n", count, archs[0], archs[count - 1], passed, failed);
+  return failed ? 1 : 0;
+}
