@@ -203,6 +203,34 @@ void group_views(void) {
   }
 }
 
+/* ---- rows that start on 16 bytes and end off them ------------------------------------------------------------------
+ * A single row starts where its array does, whatever its length: what copies multiples of 16 bytes must stop in time,
+ * and a reverse scan must see that the end is what counts. */
+
+static void check_end(rowscan_type in, int64_t length, unsigned flags, rowscan_mask_mode mask) {
+  random_source random = random_for(suite.seed, 6, (uint64_t)length << 8 | (uint64_t)mask << 4 | flags);
+  rowscan_spec spec = {.size = sizeof spec, .in = in, .length = length, .flags = flags, .mask_mode = mask};
+  suite_plans plans;
+  spec.regime = ROWSCAN_REGIME_ROW;
+  if (suite_plan(&plans, &spec)) {
+    test_case test;
+    case_dense(&test, &plans.spec, 1, 1, &random);
+    test.init = length & 1;
+    test.totals = true;
+    check_case(&test, &plans);
+  }
+  suite_plan_free(&plans);
+}
+
+void group_ends(void) {
+  static const rowscan_type types[] = {ROWSCAN_F32, ROWSCAN_I8, ROWSCAN_BF16};
+  for (int t = 0; t < few(1, 3); t++)
+    for (int64_t length = few(5133, 5121); length <= few(5134, 5136); length++)
+      for (unsigned flags = 0; flags < 4; flags++)
+        for (unsigned mask = 0; mask < few(1, 3); mask++)
+          check_end(types[t], length, flags, (rowscan_mask_mode)mask);
+}
+
 /* ---- everything -------------------------------------------------------------------------------------------------- */
 
 void group_random(void) {

@@ -43,6 +43,7 @@ void group_types(void);
 void group_regimes(void);
 void group_lengths(void);
 void group_views(void);
+void group_ends(void);
 void group_random(void);
 void group_batch(void);
 void group_repeat(void);
