@@ -197,8 +197,7 @@ static void choose_chunks(rs_run *s, int threads) {
   s->pieces = idle ? ceil_div(length, s->piece) : 1;
 }
 
-/* Writing past the caches pays where the output would not stay in them, was not read just now, and comes in long lines.
- */
+/* Writing past the caches pays for long lines that would not stay in them and were not read just now. */
 static void choose_stream(rs_run *s, int64_t cache_bytes) {
   const rs_array *in = &s->part[RS_IN], *out = &s->part[RS_OUT];
   double bytes = (double)s->rows.count * (double)s->spec->length * (double)(in->bytes + out->bytes);
@@ -220,7 +219,7 @@ void rs_host_run(rs_host *host, const rowscan_spec *spec, const rs_rows *rows) {
   int threads = rs_pool_threads(host->pool);
   rs_run s = {0};
   fenv_t environment;
-  if (rows->count <= 0)
+  if (rows->count <= 0 || (spec->length == 0 && !rows->totals))
     return;
   describe(&s, host->isa, spec, rows);
   choose_tiles(&s, threads);

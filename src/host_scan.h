@@ -32,12 +32,6 @@ RS_INLINE RS_V RS_FN(all)(RS_W x) {
   return x - (RS_V){0}; /* not +, which would make +0.0 of -0.0 */
 }
 
-RS_INLINE RS_W RS_FN(neutral)(rowscan_op op) {
-#define X(enumerator, name, kernel) op == enumerator ? (RS_W)rs_neutral_##name:
-  return RS_OPS(X)(RS_W) 0;
-#undef X
-}
-
 RS_INLINE RS_W RS_FN(combine1)(rowscan_op op, RS_W a, RS_W b) {
 #define X(enumerator, name, kernel) op == enumerator ? (RS_W)rs_combine_##name(a, b):
   return RS_OPS(X) a;
@@ -170,13 +164,13 @@ RS_INLINE RS_W RS_FN(group)(rowscan_op op, RS_W before, const RS_W *x, RS_W *e, 
 #undef RS_QUAD
 }
 
-/* The last n < GROUP elements, padded with neutral elements, and the prefix after them. */
+/* The last n < GROUP elements, and the prefix after them; what they are padded with reaches no prefix before it. */
 RS_INLINE void RS_FN(tail)(rowscan_op op, RS_W c, const RS_W *x, RS_W *e, int64_t n) {
   RS_W pad[RS_FN(QUAD)];
   int whole = (int)(n / RS_FN(QUAD)), rest = (int)(n % RS_FN(QUAD));
   if (rest) {
     for (int j = 0; j < 4; j++)
-      RS_FN(store)(pad + j * RS_LANES, RS_FN(all)(RS_FN(neutral)(op)));
+      RS_FN(store)(pad + j * RS_LANES, (RS_V){0});
     for (int i = 0; i < rest; i++)
       pad[i] = x[whole * RS_FN(QUAD) + i];
   }
@@ -205,7 +199,7 @@ RS_INLINE void RS_FN(steps)(rowscan_op op, rs_counter *counter, const RS_W *x, i
   for (int64_t c = 0; c < width; c += RS_LANES) {
     RS_V v[8], start[8], half = RS_FN(load)(before + c);
     for (int j = 0; j < 8; j++)
-      v[j] = j < n ? RS_FN(load)(x + j * x_line + c) : RS_FN(all)(RS_FN(neutral)(op));
+      v[j] = j < n ? RS_FN(load)(x + j * x_line + c) : (RS_V){0};
     RS_V low = RS_FN(fold)(op, half, v, start);
     half = RS_FN(combine)(op, half, low);
     RS_V high = RS_FN(fold)(op, half, v + 4, start + 4);

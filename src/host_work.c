@@ -59,8 +59,8 @@ typedef struct view {
 /* These are inline to keep structs in registers: it makes short rows half as fast again. */
 static inline view view_of(const rs_run *s, const rs_tile *t, const block *b, rs_part p) {
   const rs_array *a = &s->part[p];
-  bool dense = s->columns && t->dense[p] && b->steps == s->spec->length,
-       scattered = s->columns && !t->unit[p] && !dense;
+  bool dense = s->columns && t->dense[p] && !t->unit[p] && b->steps == s->spec->length;
+  bool scattered = s->columns && !t->unit[p] && !dense;
   char *data = a->data + (b->begin * a->step + (scattered ? 0 : t->at[p][b->row])) * a->bytes;
   return s->columns ? (view){data, b->steps, b->rows, a->step, 1, scattered ? t->at[p] + b->row : NULL, dense}
                     : (view){data, 1, b->steps, 0, a->step, NULL, false};

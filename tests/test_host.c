@@ -132,19 +132,24 @@ static void fill_mask(uint64_t *r, const rowscan_spec *spec, void *memory, int64
   }
 }
 
+static const int c_order[MAX_DIMS] = {0, 1, 2, 3, 4};
+
+static void random_order(uint64_t *r, int *order, int n) {
+  for (int d = 0; d < n; d++) {
+    int other = (int)below(r, d + 1);
+    order[d] = order[other];
+    order[other] = d;
+  }
+}
+
 /* Lays dimensions out in a random order, with gaps, some backwards, and for inputs some repeated. */
 static void lay_out(uint64_t *r, field *f, rowscan_type type, const int64_t *shape, int dims, bool input, bool plain) {
   int64_t span = 1;
   int order[MAX_DIMS];
   f->start = 0;
-  for (int d = 0; d < dims; d++) {
-    int other = plain ? d : (int)below(r, d + 1);
-    order[d] = order[other];
-    order[other] = d;
-  }
-  if (plain) /* the scanned dimension, the last, is the fastest or the slowest but one */
-    for (int d = 0; d < dims; d++)
-      order[d] = dims - 1 - d;
+  random_order(r, order, dims);
+  for (int d = 0; plain && d < dims; d++)
+    order[d] = dims - 1 - d;
   for (int i = 0; i < dims; i++) {
     int d = order[i];
     f->stride[d] = span;
@@ -167,16 +172,19 @@ static void *field_start(const field *f, rowscan_type type) {
   return f->memory + f->start * (int64_t)rowscan_type_bytes(type);
 }
 
-static void set_rows(problem *p, const int64_t *shape, int dims) {
+/* Initial values and totals are dense, with the row dimensions in `order`. */
+static void set_rows(problem *p, const int64_t *shape, int dims, const int *order) {
   rs_rows *rows = &p->rows;
   *rows = (rs_rows){.count = 1, .rank = dims - 1};
-  for (int d = dims - 2; d >= 0; d--) {
+  for (int i = dims - 2; i >= 0; i--) {
+    rows->row_stride[order[i]] = rows->count;
+    rows->count *= shape[order[i]];
+  }
+  for (int d = 0; d < dims - 1; d++) {
     rows->shape[d] = shape[d];
     rows->in_stride[d] = p->in.stride[d];
     rows->out_stride[d] = p->out.stride[d];
     rows->mask_stride[d] = p->mask.stride[d];
-    rows->row_stride[d] = rows->count;
-    rows->count *= shape[d];
   }
   rows->in_step = p->in.stride[dims - 1];
   rows->out_step = p->out.stride[dims - 1];
@@ -218,7 +226,9 @@ static problem any_problem(uint64_t *r, rowscan_spec spec, const int64_t *shape,
     p.totals = malloc((size_t)count * acc + 1);
     memset(p.totals, 0xa5, (size_t)count * acc);
   }
-  set_rows(&p, shape, dims);
+  int order[MAX_DIMS];
+  random_order(r, order, dims - 1);
+  set_rows(&p, shape, dims, plain ? c_order : order);
   return p;
 }
 
@@ -417,7 +427,7 @@ START_TEST(columns) {
     memcpy(p.in.stride, strides, sizeof strides);
     memcpy(p.out.stride, strides, sizeof strides);
     memcpy(p.mask.stride, strides, sizeof strides);
-    set_rows(&p, (int64_t[]){outer, inner, length}, 3);
+    set_rows(&p, (int64_t[]){outer, inner, length}, 3, c_order);
     check_problem(&r, &p, false);
     free_problem(&p);
   }
@@ -441,7 +451,7 @@ START_TEST(long_rows) {
     memcpy(p.in.stride, strides, sizeof strides);
     memcpy(p.out.stride, strides, sizeof strides);
     memcpy(p.mask.stride, strides, sizeof strides);
-    set_rows(&p, (int64_t[]){rows, inner, length}, 3);
+    set_rows(&p, (int64_t[]){rows, inner, length}, 3, c_order);
     check_problem(&r, &p, i < 4);
     free_problem(&p);
   }
