@@ -46,9 +46,51 @@ template <class T> RS_DEVICE T shuffle_from(T value, int lane) {
   return __shfl_sync(~0u, value, lane);
 }
 
+// Waits for the other lanes of the warp; orders their accesses to shared memory.
+RS_DEVICE void warp_barrier() {
+  __syncwarp();
+}
 // Waits for all threads of the block; orders their accesses to shared memory.
 RS_DEVICE void block_barrier() {
   __syncthreads();
+}
+
+// Whether any lane of the warp says so.
+RS_DEVICE bool any_lane(bool mine) {
+  return __any_sync(~0u, mine);
+}
+
+// Words through which blocks tell one another: each word is whole, and nothing else is ordered by it.
+RS_DEVICE u64 word_add(u64 *at, u64 value) { // returns what was there
+  return atomicAdd(at, value);
+}
+RS_DEVICE u64 word_peek(const u64 *at) { // for one who waits: another block may have told something since
+  u64 value;
+  asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
+  return value;
+}
+RS_DEVICE void word_peek_if(u64 &value, const u64 *at, bool now) { // no branch: several are under way at a time
+  asm volatile("{\n"
+               ".reg .pred now;\n"
+               "setp.ne.u32 now, %2, 0;\n"
+               "@now ld.relaxed.gpu.global.u64 %0, [%1];\n"
+               "}"
+               : "+l"(value)
+               : "l"(at), "r"((u32)now)
+               : "memory");
+}
+RS_DEVICE void word_tell(u64 *at, u64 value) {
+  asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
+}
+
+// For tests of schedules, where a source defines RS_DELAYS: one call in four takes up to 16 us.
+RS_DEVICE void delay() {
+#ifdef RS_DELAYS
+  u32 random = (u32)clock64() * 2654435761u ^ (blockIdx.x * 40503u + threadIdx.x / 32) * 2246822519u;
+  if (random >> 30 == 0)
+    for (long long until = clock64() + (random & 0x7fff); clock64() < until;)
+      ;
+#endif
 }
 
 // A word of 1, 2, 4, 8 or 16 bytes, for accesses of that width.
@@ -95,6 +137,36 @@ RS_DEVICE void store_word(u64 *at, u64 value) {
 }
 RS_DEVICE void store_word(u128 *at, u128 value) {
   *reinterpret_cast<uint4 *>(at) = make_uint4(value.part[0], value.part[1], value.part[2], value.part[3]);
+}
+
+// One word from global to shared memory, past the registers from sm_80 on where it has 4 bytes or more: the thread itself,
+// and nobody else yet, sees it there after fetch_wait().
+template <class T> RS_DEVICE void fetch(T *to, const T *from) {
+#if __CUDA_ARCH__ >= 800
+  if constexpr (sizeof(T) == 16)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((u32)__cvta_generic_to_shared(to)), "l"(from) : "memory");
+  else if constexpr (sizeof(T) >= 4)
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"((u32)__cvta_generic_to_shared(to)), "l"(from),
+                 "n"(sizeof(T))
+                 : "memory");
+  else
+#endif
+    *to = load_stream(from);
+}
+RS_DEVICE void fetch_wait() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
+// The compiler forgets what it has worked out from `word`: for what is cheaper to work out twice than to keep.
+RS_DEVICE void forget(u32 &word) {
+  asm volatile("" : "+r"(word));
+}
+
+// Of the 64 bits of high and low, the 32 that begin `bits` (less than 32) above the lowest.
+RS_DEVICE u32 funnel_right(u32 low, u32 high, u32 bits) {
+  return __funnelshift_r(low, high, bits);
 }
 
 // Conversions; each rounds once, to nearest even.
@@ -148,8 +220,13 @@ RS_DEVICE u32 floats_to_bfloats(f32 low, f32 high) {
 #endif
 }
 
-// Bulk copies, from sm_90 on, between global and shared memory; addresses and bytes are multiples of 16. An Arrival
+// Bulk copies, from sm_90 and CUDA 12 on, between global and shared memory; addresses and bytes are multiples of 16. An Arrival
 // tells when loads are there: each use is a phase, and waiting names it by its number's last bit.
+#if __CUDA_ARCH__ >= 900 && __CUDACC_VER_MAJOR__ >= 12
+#define RS_BULK 1
+#else
+#define RS_BULK 0
+#endif
 #define RS_DYNAMIC_SHARED(name) extern __shared__ __align__(128) unsigned char name[]
 
 RS_DEVICE u32 shared_address(const void *at) {
@@ -170,13 +247,19 @@ template <> RS_METHOD void share_word<u128>(u128 *at, u128 value) {
 struct Arrival {
   u64 state;
 };
-// One thread prepares them, then all pass a block_barrier().
-RS_DEVICE void arrivals_init(Arrival *arrivals, int count) {
+// One thread prepares them, then all pass a block_barrier(). A phase ends when `parties` have signalled and all bytes
+// that one of them expects have come.
+RS_DEVICE void arrivals_init(Arrival *arrivals, int count, u32 parties = 1) {
   for (int i = 0; i < count; i++)
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(arrivals + i)) : "memory");
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(arrivals + i)), "r"(parties)
+                 : "memory");
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
-// One thread opens a phase that ends when `bytes` have come, then starts the copies that bring them.
+// What the thread wrote to shared memory before is seen by those who wait for the phase.
+RS_DEVICE void arrival_signal(Arrival *arrival) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(arrival)) : "memory");
+}
+// A signal, and that `bytes` will come; the same thread then starts the copies that bring them.
 RS_DEVICE void arrival_expect(Arrival *arrival, u32 bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(arrival)), "r"(bytes)
                : "memory");
@@ -213,4 +296,8 @@ template <int PENDING> RS_DEVICE void bulk_wait() {
   if ((threadIdx.x & 31) == 0)
     asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(PENDING) : "memory");
   __syncwarp();
+}
+// Until none of the calling thread's bulk stores reads shared memory; for stores that several lanes have started.
+RS_DEVICE void bulk_wait_own() {
+  asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
 }

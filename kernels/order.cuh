@@ -61,8 +61,8 @@ template <class Op, i64 COUNT, class A> struct Counter {
     for (int d = 0; d < LEVELS; d++)
       digit[d] = Op::neutral();
   }
-  // Adds block number k, whose total is `mine`, and returns the prefix of k + 1 blocks after `start`.
-  template <class Index> RS_METHOD A push(Index k, A mine, A start) {
+  // Adds block number k, whose total is `mine`.
+  template <class Index> RS_METHOD void add(Index k, A mine) {
     bool open = true; // all digits below were ones
 #pragma unroll
     for (int d = 0; d < LEVELS; d++) {
@@ -73,10 +73,17 @@ template <class Op, i64 COUNT, class A> struct Counter {
       }
       open = open && (k >> d & 1);
     }
+  }
+  // The prefix of the k blocks added so far, after `start`.
+  template <class Index> RS_METHOD A prefix(Index k, A start) const {
 #pragma unroll
     for (int d = LEVELS - 1; d >= 0; d--)
-      if ((k + 1) >> d & 1)
+      if (k >> d & 1)
         start = Op::combine(start, digit[d]);
     return start;
+  }
+  template <class Index> RS_METHOD A push(Index k, A mine, A start) {
+    add(k, mine);
+    return prefix(k + 1, start);
   }
 };

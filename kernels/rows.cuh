@@ -134,12 +134,12 @@ template <class P> struct Row {
       m = load_element(mask + i * mask_step);
     return hold(load_element(in + i * in_step), m);
   }
-  // VECTOR values from i on, as they lie in memory.
-  template <int VECTOR> RS_METHOD static Vector<Out, VECTOR> narrow(const Acc *value) {
+  // VECTOR values as they lie in memory: from i on, or of neighbouring rows.
+  template <int VECTOR, bool REVERSE = P::reverse> RS_METHOD static Vector<Out, VECTOR> narrow(const Acc *value) {
     if constexpr (VECTOR % 2 == 0 && same_type<Acc, f32> && (same_type<Out, f16> || same_type<Out, bf16>))
-      return narrow_halves<Out, VECTOR, P::reverse>(value);
+      return narrow_halves<Out, VECTOR, REVERSE>(value);
     else
-      return narrow_vector<Out, VECTOR, P::reverse>(value);
+      return narrow_vector<Out, VECTOR, REVERSE>(value);
   }
   template <int VECTOR> RS_METHOD void store_vectored(Index i, const Acc *value) const {
     store_vector<Out, VECTOR>(P::reverse ? out - i - (VECTOR - 1) : out + i, narrow<VECTOR>(value));

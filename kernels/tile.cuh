@@ -87,16 +87,20 @@ template <class P, class S, bool VECTORED> struct Tile {
     }
   };
 
-  // The total of the tile, known to all threads. between: shared memory, one element a warp; the next call of the block
-  // must be given another. loaded() is called when all threads of the block have what they loaded.
-  template <class F = Nothing> RS_METHOD Acc up(Acc *between, const F &loaded = F()) {
+  // Totals of the thread's chunks; returns that of its warp's part.
+  RS_METHOD Acc up_chunks() {
 #pragma unroll
     for (int u = 0; u < S::CHUNKS; u++) {
       Acc x[S::VECTOR];
       widen_vector(u, x);
       chunk[u] = lanes[u].up(total<Op, S::VECTOR>(x), lane());
     }
-    Acc mine = total<Op, S::CHUNKS>(chunk);
+    return total<Op, S::CHUNKS>(chunk);
+  }
+  // The total of the tile, known to all threads. between: shared memory, one element a warp; the next call of the block
+  // must be given another. loaded() is called when all threads of the block have what they loaded.
+  template <class F = Nothing> RS_METHOD Acc up(Acc *between, const F &loaded = F()) {
+    Acc mine = up_chunks();
     if constexpr (S::WARPS > 1) {
       if (lane() == 0)
         between[warp()] = mine;

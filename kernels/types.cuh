@@ -120,6 +120,71 @@ template <class T, int N> RS_DEVICE void share_vector(T *at, const Vector<T, N> 
     share_word(reinterpret_cast<typename Words<T, N>::type *>(at) + i, w.word[i]);
 }
 
+// N elements to keep in registers: in words, since the compiler would give each small element a register of its own.
+template <class T, int N> struct Packed {
+  static constexpr int BYTES = N * (int)sizeof(T), WORDS = (BYTES + 3) / 4, IN_WORD = 4 / (int)sizeof(T);
+  u32 word[WORDS];
+
+  RS_METHOD Packed() {
+#pragma unroll
+    for (int i = 0; i < WORDS; i++)
+      word[i] = 0;
+  }
+  RS_METHOD void load(const T *at) {
+    using W = typename Word<word_bytes(BYTES)>::type;
+    union {
+      W all;
+      u32 part[(sizeof(W) + 3) / 4];
+    } x;
+#pragma unroll
+    for (int i = 0; i < WORDS; i++) {
+      constexpr int PARTS = sizeof(x.part) / 4;
+      if (i % PARTS == 0)
+        x.all = load_stream(reinterpret_cast<const W *>(at) + i / PARTS);
+      word[i] = sizeof(W) < 4 ? (u32)*reinterpret_cast<typename Word<sizeof(W) < 4 ? sizeof(W) : 4>::type *>(&x.all) : x.part[i % PARTS];
+    }
+  }
+  RS_METHOD T get(int v) const {
+    if constexpr (sizeof(T) < 4) {
+      union {
+        typename Word<sizeof(T)>::type bits;
+        T value;
+      } x;
+      x.bits = (typename Word<sizeof(T)>::type)(word[v / IN_WORD] >> (v % IN_WORD * 8 * (int)sizeof(T)));
+      return x.value;
+    } else {
+      union {
+        u32 part[sizeof(T) / 4];
+        T value;
+      } x;
+#pragma unroll
+      for (int i = 0; i < (int)sizeof(T) / 4; i++)
+        x.part[i] = word[v * (int)sizeof(T) / 4 + i];
+      return x.value;
+    }
+  }
+  // Where zeros are.
+  RS_METHOD void put(int v, T value) {
+    if constexpr (sizeof(T) < 4) {
+      union {
+        T value;
+        typename Word<sizeof(T)>::type bits;
+      } x;
+      x.value = value;
+      word[v / IN_WORD] |= (u32)x.bits << (v % IN_WORD * 8 * (int)sizeof(T));
+    } else {
+      union {
+        T value;
+        u32 part[sizeof(T) / 4];
+      } x;
+      x.value = value;
+#pragma unroll
+      for (int i = 0; i < (int)sizeof(T) / 4; i++)
+        word[v * (int)sizeof(T) / 4 + i] = x.part[i];
+    }
+  }
+};
+
 // N accumulators, rounded; from the last to the first if REVERSE.
 template <class T, int N, bool REVERSE, class A> RS_DEVICE Vector<T, N> narrow_vector(const A *value) {
   Vector<T, N> y;

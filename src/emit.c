@@ -8,31 +8,9 @@
 
 const char *const rs_kernel_names[RS_KERNELS] = {
     [RS_KERNEL_ANY] = "rowscan_any",
-    [RS_KERNEL_VECTORED] = "rowscan_vectored",
-    [RS_KERNEL_RING] = "rowscan_ring",
-    [RS_KERNEL_TOTALS] = "rowscan_totals",
-    [RS_KERNEL_TOTALS_VECTORED] = "rowscan_totals_vectored",
-    [RS_KERNEL_PREFIXES] = "rowscan_prefixes",
+    [RS_KERNEL_DENSE] = "rowscan_dense",
+    [RS_KERNEL_ALIGNED] = "rowscan_aligned",
 };
-
-bool rs_emits(const rowscan_spec *spec, const rs_geometry *g, rs_kernel kernel) {
-  bool tiled_long = g->regime == ROWSCAN_REGIME_LONG;
-  switch (kernel) {
-  case RS_KERNEL_ANY:
-    return true;
-  case RS_KERNEL_VECTORED: /* beside a ring for rows of a mask that do not begin on multiples of 16 bytes */
-    return g->vector > 1 && (!g->stages || spec->mask_mode);
-  case RS_KERNEL_RING:
-    return g->stages > 0;
-  case RS_KERNEL_TOTALS:
-  case RS_KERNEL_PREFIXES:
-    return tiled_long;
-  case RS_KERNEL_TOTALS_VECTORED:
-    return tiled_long && g->vector > 1;
-  default:
-    return false;
-  }
-}
 
 /* `bool` is a word of the language. */
 static const char *element_type(rowscan_type type) {
@@ -63,46 +41,66 @@ static void emit_problem(const rowscan_spec *spec, rs_text *source) {
   rs_text_add(source, "};\n");
 }
 
-/* The template that a kernel instantiates, with its arguments. */
-static void emit_call(const rs_geometry *g, rs_kernel kernel, rs_text *source) {
-  bool vectored = kernel == RS_KERNEL_VECTORED || kernel == RS_KERNEL_TOTALS_VECTORED;
-  const char *flag = vectored ? "true" : "false";
-  if (kernel == RS_KERNEL_PREFIXES)
-    rs_text_add(source, "long_prefixes<P, S>");
-  else if (kernel == RS_KERNEL_TOTALS || kernel == RS_KERNEL_TOTALS_VECTORED)
-    rs_text_add(source, "long_totals<P, S, %s>", flag);
-  else if (kernel == RS_KERNEL_RING)
-    rs_text_add(source, "scan_ring<P, S, %d, %d>", g->stages, g->buffers);
-  else if (g->regime == ROWSCAN_REGIME_LONG)
-    rs_text_add(source, "long_scan<P, S, %s>", flag);
-  else if (g->regime == ROWSCAN_REGIME_COLUMN)
-    rs_text_add(source, "scan_columns<P, %d, %d>", g->threads, g->steps);
-  else
-    rs_text_add(source, "scan_rows<P, %s, %d, %s>", kernel == RS_KERNEL_ANY && g->stages ? "Any" : "S", g->threads,
-                flag);
+static const char *header(rs_template made_of) {
+  static const char *const headers[] = {
+      [RS_TEMPLATE_ROWS] = "row.cuh",      [RS_TEMPLATE_SLAB] = "short.cuh",    [RS_TEMPLATE_RING] = "ring.cuh",      [RS_TEMPLATE_TILES] = "tiles.cuh",
+      [RS_TEMPLATE_STREAM] = "stream.cuh", [RS_TEMPLATE_COLUMNS] = "column.cuh",
+  };
+  return headers[made_of];
+}
+
+/* The template that a kernel instantiates, with its arguments; `aligned` where one serves both kernels. */
+static void emit_call(const rs_shape *s, bool aligned, rs_text *source) {
+  const char *flag = aligned ? "true" : "false";
+  switch (s->made_of) {
+  case RS_TEMPLATE_ROWS:
+    rs_text_add(source, "scan_rows<P, Shape<%d, %d, %d, %d>, %d, %s>", s->warps, s->chunks, s->lanes, s->vector,
+                s->threads, flag);
+    break;
+  case RS_TEMPLATE_SLAB:
+    rs_text_add(source, "scan_slab<P, SlabShape<%d, %d, %d, %d, %d>>", s->rows, s->threads, s->lanes, s->vector,
+                s->word);
+    break;
+  case RS_TEMPLATE_RING:
+    rs_text_add(source, "scan_ring<P, Shape<%d, %d, %d, %d>, %d, %d>", s->warps, s->chunks, s->lanes, s->vector,
+                s->stages, s->buffers);
+    break;
+  case RS_TEMPLATE_TILES:
+    rs_text_add(source, "scan_tiles<P, TileShape<%d, %d, %d>, %s>", s->warps, s->chunks, s->vector, flag);
+    break;
+  case RS_TEMPLATE_STREAM:
+    rs_text_add(source, "scan_stream<P, Shape<%d, %d, %d, %d>, %d, %d>", s->warps, s->chunks, s->lanes, s->vector,
+                s->reducers, s->stages);
+    break;
+  case RS_TEMPLATE_COLUMNS:
+    rs_text_add(source, "scan_columns<P, %d, %d>", s->threads, s->steps);
+    break;
+  case RS_TEMPLATE_NONE:
+    break;
+  }
 }
 
 void rs_emit(const rowscan_spec *spec, const rs_geometry *g, rs_text *source) {
-  static const char *const headers[] = {[ROWSCAN_REGIME_ROW] = "row.cuh",
-                                        [ROWSCAN_REGIME_SHORT] = "row.cuh",
-                                        [ROWSCAN_REGIME_LONG] = "long.cuh",
-                                        [ROWSCAN_REGIME_COLUMN] = "column.cuh"};
   rs_text_add(source, "// rowscan, regime %s: ", rowscan_regime_name(g->regime));
   rs_spec_describe(spec, source);
-  rs_text_add(source, "\n#include \"%s\"\n", headers[g->regime]);
-  if (g->stages)
-    rs_text_add(source, "#include \"ring.cuh\"\n");
-  emit_problem(spec, source);
-  if (g->warps)
-    rs_text_add(source, "using S = Shape<%d, %d, %d, %d>;\n", g->warps, g->chunks, g->lanes, g->vector);
-  if (g->stages) /* beside a ring, the kernel for any strides is small, so that it compiles in half the time */
-    rs_text_add(source, "using Any = Shape<%d, 1, %d, %d>;\n", g->warps, g->lanes, g->vector);
+  rs_text_add(source, "\n");
+  if (spec->flags & ROWSCAN_DELAYS)
+    rs_text_add(source, "#define RS_DELAYS\n");
+  rs_template last = RS_TEMPLATE_NONE;
   for (int kernel = 0; kernel < RS_KERNELS; kernel++) {
-    if (!rs_emits(spec, g, (rs_kernel)kernel))
+    rs_template made_of = g->shape[kernel].made_of;
+    if (made_of && made_of != last)
+      rs_text_add(source, "#include \"%s\"\n", header(made_of));
+    last = made_of ? made_of : last;
+  }
+  emit_problem(spec, source);
+  for (int kernel = 0; kernel < RS_KERNELS; kernel++) {
+    const rs_shape *shape = &g->shape[kernel];
+    if (!shape->made_of)
       continue;
-    rs_text_add(source, "RS_KERNEL(%d, %d) %s(RS_PARAMETER(Rows<%d>, rows)) {\n  ", g->threads,
-                kernel == RS_KERNEL_RING ? g->min_blocks : 1, rs_kernel_names[kernel], spec->row_rank);
-    emit_call(g, kernel, source);
+    rs_text_add(source, "RS_KERNEL(%d, %d) %s(RS_PARAMETER(Rows<%d>, rows)) {\n  ", shape->threads, shape->min_blocks,
+                rs_kernel_names[kernel], spec->row_rank);
+    emit_call(shape, kernel == RS_KERNEL_ALIGNED, source);
     rs_text_add(source, "(rows);\n}\n");
   }
 }

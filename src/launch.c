@@ -40,42 +40,66 @@ static void pack(packed *to, const rs_rows *rows) {
 
 /* ---- which kernel ------------------------------------------------------------------------------------------------ */
 
-/*
- * Whether the rows of one array are neighbours element by element and begin on multiples of `unit` bytes, a power of
- * two.
- */
-static bool array_aligned(const rs_rows *rows, const rowscan_spec *spec, const void *data, int64_t step,
-                          const int64_t *stride, rowscan_type type, int64_t unit) {
-  int64_t bytes = (int64_t)rowscan_type_bytes(type);
-  int64_t all = (int64_t)(uintptr_t)data;
+/* One of the arrays of a run. */
+typedef struct array {
+  const void *data;
+  int64_t step;
+  const int64_t *stride;
+  int64_t bytes; /* of an element */
+} array;
+
+enum { MOST_ARRAYS = 3 };
+
+static int arrays_of(const rs_rows *rows, const rowscan_spec *spec, array arrays[MOST_ARRAYS]) {
+  arrays[0] = (array){rows->in, rows->in_step, rows->in_stride, (int64_t)rowscan_type_bytes(spec->in)};
+  arrays[1] = (array){rows->out, rows->out_step, rows->out_stride, (int64_t)rowscan_type_bytes(spec->out)};
+  if (!rows->mask)
+    return 2;
+  arrays[2] = (array){rows->mask, rows->mask_step, rows->mask_stride, (int64_t)rowscan_type_bytes(spec->mask_type)};
+  return 3;
+}
+
+/* Elements of a row are neighbours, and so are rows. */
+static bool dense(const array *a, const rs_rows *rows, const rowscan_spec *spec) {
+  int64_t next = spec->length;
+  for (int d = rows->rank - 1; d >= 0; next *= rows->shape[d--])
+    if (rows->shape[d] > 1 && a->stride[d] != next)
+      return false;
+  return a->step == 1;
+}
+
+static bool begins_aligned(const array *a) {
+  return (uintptr_t)a->data % 16 == 0;
+}
+
+/* Rows are neighbours element by element and begin on multiples of 16 bytes. */
+static bool rows_aligned(const array *a, const rs_rows *rows, const rowscan_spec *spec) {
+  int64_t all = (int64_t)(uintptr_t)a->data;
   if (spec->flags & ROWSCAN_REVERSE) /* tiles count from the end of the row */
-    all += spec->length * bytes;
+    all += spec->length * a->bytes;
   for (int d = 0; d < rows->rank; d++)
     if (rows->shape[d] > 1)
-      all |= stride[d] * bytes;
-  return step == 1 && (all & (unit - 1)) == 0;
+      all |= a->stride[d] * a->bytes;
+  return a->step == 1 && all % 16 == 0;
 }
 
-static int64_t word(rowscan_type type, int vector) {
-  int64_t bytes = (int64_t)rowscan_type_bytes(type) * vector;
-  return bytes < 16 ? bytes : 16;
-}
-
-/* vector 0: all rows on multiples of 16 bytes. */
-static bool aligned(const rs_rows *rows, const rowscan_spec *spec, int vector) {
-  int64_t in = vector ? word(spec->in, vector) : 16, out = vector ? word(spec->out, vector) : 16;
-  if (!array_aligned(rows, spec, rows->in, rows->in_step, rows->in_stride, spec->in, in) ||
-      !array_aligned(rows, spec, rows->out, rows->out_step, rows->out_stride, spec->out, out))
-    return false;
-  return !rows->mask || array_aligned(rows, spec, rows->mask, rows->mask_step, rows->mask_stride, spec->mask_type,
-                                      vector ? word(spec->mask_type, vector) : 16);
+/* Whether a kernel that is not for any strides takes these rows. */
+static bool takes(const rs_shape *shape, const rs_rows *rows, const rowscan_spec *spec) {
+  array arrays[MOST_ARRAYS];
+  int count = arrays_of(rows, spec, arrays);
+  for (int i = 0; i < count; i++) {
+    const array *a = &arrays[i];
+    if (shape->made_of == RS_TEMPLATE_SLAB ? !dense(a, rows, spec) || (shape->word > 1 && !begins_aligned(a))
+                                           : !rows_aligned(a, rows, spec))
+      return false;
+  }
+  return true;
 }
 
 static rs_kernel choose_kernel(const rs_module *module, const rs_rows *rows, const rowscan_spec *spec) {
-  if (module->function[RS_KERNEL_RING] && aligned(rows, spec, 0))
-    return RS_KERNEL_RING;
-  if (module->function[RS_KERNEL_VECTORED] && aligned(rows, spec, module->geometry.vector))
-    return RS_KERNEL_VECTORED;
+  for (int kernel = RS_KERNELS - 1; kernel > RS_KERNEL_ANY; kernel--)
+    if (module->function[kernel] && takes(&module->geometry.shape[kernel], rows, spec))
+      return (rs_kernel)kernel;
   return RS_KERNEL_ANY;
 }
 
@@ -90,106 +114,153 @@ static int64_t ceiling(int64_t a, int64_t b) {
   return a / b + (a % b != 0);
 }
 
-static rowscan_status queue(const rowscan_plan *plan, const rs_module *module, rs_kernel kernel, int64_t blocks,
-                            packed *arguments, CUstream stream) {
-  const rs_cuda *cuda = plan->context->device.cuda;
-  void *parameters[] = {arguments};
-  unsigned grid = blocks < INT32_MAX ? (unsigned)blocks : INT32_MAX; /* all but the ring go round for the rest */
-  CUresult result =
-      cuda->cuLaunchKernel(module->function[kernel], grid, 1, 1, (unsigned)module->geometry.threads, 1, 1,
-                           kernel == RS_KERNEL_RING ? (unsigned)module->shared_bytes : 0, stream, parameters, NULL);
-  return result ? rs_cuda_failed(cuda, result, rs_kernel_names[kernel]) : ROWSCAN_OK;
+static int64_t lesser(int64_t a, int64_t b) {
+  return a < b ? a : b;
 }
 
-static int64_t tiles(const rowscan_plan *plan, const rs_geometry *geometry) {
-  return ceiling(plan->spec.length, rs_tile(geometry));
+/* A run of one kernel. */
+typedef struct launching {
+  rowscan_plan *plan;
+  const rs_shape *shape;
+  CUfunction function;
+  const char *name;
+  CUstream stream;
+  packed arguments;
+} launching;
+
+static rowscan_status queue(launching *run, int64_t blocks) {
+  const rs_cuda *cuda = run->plan->context->device.cuda;
+  void *parameters[] = {&run->arguments};
+  CUresult result = cuda->cuLaunchKernel(run->function, (unsigned)blocks, 1, 1, (unsigned)run->shape->threads, 1, 1,
+                                         (unsigned)run->shape->shared_bytes, run->stream, parameters, NULL);
+  return result ? rs_cuda_failed(cuda, result, run->name) : ROWSCAN_OK;
 }
 
-/* As LongRow in kernels/long.cuh lays it out. */
-static int64_t long_row_bytes(const rowscan_plan *plan, const rs_geometry *geometry) {
-  int64_t acc = (int64_t)rowscan_type_bytes(plan->spec.acc);
-  return (2 * tiles(plan, geometry) + 1) * (acc < 4 ? 4 : acc);
+/* Blocks that one launch may have. A kernel that goes round for the rows that are left needs no more. */
+enum { MOST_BLOCKS = INT32_MAX };
+
+static rowscan_status launch_groups(launching *run) {
+  const rs_shape *s = run->shape;
+  int64_t rows = s->made_of == RS_TEMPLATE_COLUMNS ? s->threads : s->threads / (s->warps * s->lanes);
+  return queue(run, lesser(ceiling(run->arguments.count, rows), MOST_BLOCKS));
 }
 
-/* Rows that one launch takes: enough to fill a GPU, few enough that the workspace stays small. */
-static int64_t long_rows(const rowscan_plan *plan, const rs_geometry *geometry) {
-  const int64_t most_tiles = 16384;
-  int64_t rows = most_tiles / tiles(plan, geometry);
-  return rows > 1 ? rows : 1;
-}
-
-size_t rs_launch_workspace(const rowscan_plan *plan) {
-  for (int i = 0; i < plan->count; i++)
-    if (plan->module[i].geometry.regime == ROWSCAN_REGIME_LONG)
-      return (size_t)(long_rows(plan, &plan->module[i].geometry) * long_row_bytes(plan, &plan->module[i].geometry));
-  return 0;
-}
-
-static rowscan_status launch_long(const rowscan_plan *plan, const rs_module *module, const rs_rows *rows,
-                                  packed *arguments, CUstream stream) {
-  bool fast = choose_kernel(module, rows, &plan->spec) == RS_KERNEL_VECTORED;
-  int64_t at_once = long_rows(plan, &module->geometry), row_tiles = tiles(plan, &module->geometry);
+/* Blocks that end when they have scanned their rows. */
+static rowscan_status launch_once(launching *run, int64_t rows_of_block) {
+  int64_t all = run->arguments.count, most = MOST_BLOCKS * rows_of_block;
   rowscan_status status = ROWSCAN_OK;
-  for (int64_t first = 0; first < rows->count && !status; first += at_once) {
-    int64_t count = rows->count - first < at_once ? rows->count - first : at_once;
-    arguments->first = first;
-    arguments->count = count;
-    status =
-        queue(plan, module, fast ? RS_KERNEL_TOTALS_VECTORED : RS_KERNEL_TOTALS, count * row_tiles, arguments, stream);
-    if (!status)
-      status = queue(plan, module, RS_KERNEL_PREFIXES, count, arguments, stream);
-    if (!status)
-      status = queue(plan, module, fast ? RS_KERNEL_VECTORED : RS_KERNEL_ANY, count * row_tiles, arguments, stream);
+  for (int64_t first = 0; first < all && !status; first += most) {
+    run->arguments.first = first;
+    run->arguments.count = lesser(all - first, most);
+    status = queue(run, ceiling(run->arguments.count, rows_of_block));
   }
   return status;
 }
 
-static rowscan_status long_with_workspace(rowscan_plan *plan, const rs_module *module, const rs_rows *rows,
-                                          packed *arguments, void *workspace, size_t bytes, CUstream stream) {
-  size_t needed = rs_launch_workspace(plan);
+/* ---- rows cut over blocks ---------------------------------------------------------------------------------------- */
+
+/*
+ * Tiles that a launch takes, unless one row has more: 64 K of them are 2 GB of f32, and their nodes half a megabyte in
+ * each of a plan's workspaces.
+ */
+static const int64_t MOST_TILES = 65536;
+
+static int64_t tiles_of_row(const rowscan_plan *plan, const rs_shape *shape) {
+  return ceiling(plan->spec.length, rs_tile(shape));
+}
+
+static int64_t rows_at_once(const rowscan_plan *plan, const rs_shape *shape) {
+  int64_t rows = MOST_TILES / tiles_of_row(plan, shape);
+  return rows > 1 ? rows : 1;
+}
+
+/* As kernels/ahead.cuh lays it out: the state of the turns; nodes, each a word for 4 bytes of an accumulator. */
+static int64_t ahead_bytes(const rowscan_plan *plan, const rs_shape *shape, int64_t rows) {
+  int64_t words = rowscan_type_bytes(plan->spec.acc) == 8 ? 2 : 1, nodes = 0;
+  for (int64_t count = tiles_of_row(plan, shape);; count = ceiling(count, 32)) {
+    nodes += count;
+    if (count <= 32)
+      break;
+  }
+  return (1 + rows * nodes * words) * 8;
+}
+
+size_t rs_launch_workspace(const rowscan_plan *plan) {
+  int64_t most = 0;
+  for (int i = 0; i < plan->count; i++)
+    for (int kernel = 0; kernel < RS_KERNELS; kernel++) {
+      const rs_shape *shape = &plan->module[i].geometry.shape[kernel];
+      if (shape->made_of == RS_TEMPLATE_TILES || shape->made_of == RS_TEMPLATE_STREAM) {
+        int64_t bytes = ahead_bytes(plan, shape, rows_at_once(plan, shape));
+        most = bytes > most ? bytes : most;
+      }
+    }
+  return (size_t)most;
+}
+
+/* Each run leaves the workspace ready for the next. `fresh`: it holds anything, and must be cleared before each. */
+static rowscan_status launch_ahead(launching *run, bool fresh) {
+  const rs_device *device = &run->plan->context->device;
+  int64_t all = run->arguments.count, at_once = rows_at_once(run->plan, run->shape);
+  int64_t row_tiles = tiles_of_row(run->plan, run->shape);
+  rowscan_status status = ROWSCAN_OK;
+  for (int64_t first = 0; first < all && !status; first += at_once) {
+    int64_t rows = lesser(all - first, at_once), blocks = rows * row_tiles;
+    run->arguments.first = first;
+    run->arguments.count = rows;
+    if (run->shape->made_of == RS_TEMPLATE_STREAM)
+      blocks = lesser(blocks, device->multiprocessors);
+    if (fresh) {
+      CUresult result = device->cuda->cuMemsetD8Async((CUdeviceptr)(uintptr_t)run->arguments.workspace, 0,
+                                                      (size_t)ahead_bytes(run->plan, run->shape, rows), run->stream);
+      status = result ? rs_cuda_failed(device->cuda, result, "clearing the caller's workspace") : ROWSCAN_OK;
+    }
+    if (!status)
+      status = queue(run, blocks);
+  }
+  return status;
+}
+
+static rowscan_status with_workspace(launching *run, void *workspace, size_t bytes) {
   if (workspace) {
+    size_t needed = rs_launch_workspace(run->plan);
     if (bytes < needed)
       return rs_fail(ROWSCAN_BAD_ARGUMENT, "args: field 'workspace_bytes': %zu; this plan needs %zu", bytes, needed);
     if ((uintptr_t)workspace % 8)
       return rs_fail(ROWSCAN_BAD_ARGUMENT, "args: field 'workspace': %p is not a multiple of 8", workspace);
-    arguments->workspace = workspace;
-    return launch_long(plan, module, rows, arguments, stream);
+    run->arguments.workspace = workspace;
+    return launch_ahead(run, true);
   }
   rs_workspace *own;
-  rowscan_status status = rs_workspace_take(&plan->workspaces, stream, &own);
+  rowscan_status status = rs_workspace_take(&run->plan->workspaces, run->stream, &own);
   if (status)
     return status;
-  arguments->workspace = (void *)(uintptr_t)own->memory;
-  status = launch_long(plan, module, rows, arguments, stream);
-  rowscan_status given = rs_workspace_give(&plan->workspaces, own, stream);
+  run->arguments.workspace = (void *)(uintptr_t)own->memory;
+  status = launch_ahead(run, false);
+  rowscan_status given = rs_workspace_give(&run->plan->workspaces, own, run->stream);
   return status ? status : given;
-}
-
-/* A block a row, see kernels/ring.cuh. */
-static rowscan_status launch_ring(const rowscan_plan *plan, const rs_module *module, packed *arguments,
-                                  CUstream stream) {
-  int64_t all = arguments->count;
-  rowscan_status status = ROWSCAN_OK;
-  for (int64_t first = 0; first < all && !status; first += INT32_MAX) {
-    arguments->first = first;
-    arguments->count = all - first < INT32_MAX ? all - first : INT32_MAX;
-    status = queue(plan, module, RS_KERNEL_RING, arguments->count, arguments, stream);
-  }
-  return status;
 }
 
 static rowscan_status launch(rowscan_plan *plan, const rs_rows *rows, void *workspace, size_t bytes, CUstream stream) {
   const rs_module *module = rs_launch_module(plan, rows->count);
-  const rs_geometry *g = &module->geometry;
-  packed arguments;
-  pack(&arguments, rows);
-  if (g->regime == ROWSCAN_REGIME_LONG)
-    return long_with_workspace(plan, module, rows, &arguments, workspace, bytes, stream);
   rs_kernel kernel = choose_kernel(module, rows, &plan->spec);
-  if (kernel == RS_KERNEL_RING)
-    return launch_ring(plan, module, &arguments, stream);
-  int64_t rows_a_block = g->regime == ROWSCAN_REGIME_COLUMN ? g->threads : g->threads / (g->warps * g->lanes);
-  return queue(plan, module, kernel, ceiling(rows->count, rows_a_block), &arguments, stream);
+  launching run = {.plan = plan,
+                   .shape = &module->geometry.shape[kernel],
+                   .function = module->function[kernel],
+                   .name = rs_kernel_names[kernel],
+                   .stream = stream};
+  pack(&run.arguments, rows);
+  switch (run.shape->made_of) {
+  case RS_TEMPLATE_SLAB:
+    return launch_once(&run, run.shape->rows);
+  case RS_TEMPLATE_RING:
+    return launch_once(&run, 1);
+  case RS_TEMPLATE_TILES:
+  case RS_TEMPLATE_STREAM:
+    return with_workspace(&run, workspace, bytes);
+  default:
+    return launch_groups(&run);
+  }
 }
 
 rowscan_status rs_launch(rowscan_plan *plan, const rs_rows *rows, void *workspace, size_t workspace_bytes,

@@ -15,8 +15,7 @@ static rowscan_status out_of_memory(void) {
 static rowscan_status build(rowscan_plan *plan, rs_module *module, bool fresh) {
   rs_text canonical = {0};
   rs_spec_text(&plan->spec, &canonical);
-  rs_geometry_text(&module->geometry, '\n', &canonical);
-  rs_text_add(&canonical, "\n");
+  rs_geometry_text(&module->geometry, &canonical);
   rowscan_status status =
       canonical.failed || module->source.failed || module->words.failed
           ? out_of_memory()
@@ -50,18 +49,15 @@ static rowscan_status load(rowscan_plan *plan, rs_module *module) {
   if (result)
     return rs_cuda_failed(cuda, result, "cuModuleLoadData of a compiled kernel");
   for (int kernel = 0; kernel < RS_KERNELS; kernel++) {
-    if (!rs_emits(&plan->spec, &module->geometry, (rs_kernel)kernel))
+    const rs_shape *shape = &module->geometry.shape[kernel];
+    if (!shape->made_of)
       continue;
     result = cuda->cuModuleGetFunction(&module->function[kernel], module->module, rs_kernel_names[kernel]);
+    if (!result && shape->shared_bytes > 0)
+      result = cuda->cuFuncSetAttribute(module->function[kernel], CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                        shape->shared_bytes);
     if (result)
       return rs_cuda_failed(cuda, result, rs_kernel_names[kernel]);
-  }
-  module->shared_bytes = rs_shared_bytes(&plan->spec, &module->geometry);
-  if (module->shared_bytes) {
-    result = cuda->cuFuncSetAttribute(module->function[RS_KERNEL_RING], CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                      module->shared_bytes);
-    if (result)
-      return rs_cuda_failed(cuda, result, "cuFuncSetAttribute of a ring's shared memory");
   }
   return ROWSCAN_OK;
 }
@@ -73,7 +69,7 @@ static rowscan_status make_modules(rowscan_plan *plan) {
     rs_module *module = &plan->module[i];
     module->geometry = geometry[i];
     rs_emit(&plan->spec, &module->geometry, &module->source);
-    rs_geometry_text(&module->geometry, ' ', &module->words);
+    rs_shape_text(rs_main_shape(&module->geometry), &module->words);
     rowscan_status status = build(plan, module, false);
     if (!status && plan->runnable)
       status = load(plan, module);

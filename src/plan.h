@@ -13,11 +13,10 @@
 typedef struct rs_module {
   rs_geometry geometry;
   rs_text source;
-  rs_text words; /* the geometry, for people */
+  rs_text words; /* the shape of its main kernel, for people */
   rs_binary binary;
   CUmodule module;
   CUfunction function[RS_KERNELS]; /* NULL for those the source lacks */
-  int shared_bytes;                /* dynamic, of the ring */
 } rs_module;
 
 struct rowscan_plan {

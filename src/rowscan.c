@@ -102,7 +102,7 @@ rowscan_status rowscan_plan_module(const rowscan_plan *plan, int index, rowscan_
   const rs_binary *binary = &module->binary;
   *info = (rowscan_module_info){.size = sizeof *info,
                                 .regime = module->geometry.regime,
-                                .threads = module->geometry.threads,
+                                .threads = rs_main_shape(&module->geometry)->threads,
                                 .registers = binary->registers,
                                 .shared_bytes = binary->shared_bytes,
                                 .local_bytes = binary->local_bytes,

@@ -114,6 +114,7 @@ typedef enum rowscan_regime {
 /* Flags of a spec, or-ed. */
 #define ROWSCAN_EXCLUSIVE 1u /* element i of the output leaves out element i of the input */
 #define ROWSCAN_REVERSE 2u   /* from the last element to the first */
+#define ROWSCAN_DELAYS 4u    /* for tests: blocks of the GPU that hand one another values pause at random places */
 
 /* ---- library ----------------------------------------------------------------------------------------------------- */
 
@@ -185,7 +186,7 @@ typedef struct rowscan_spec {
   rowscan_type acc;       /* accumulator, see rowscan_spec_complete */
   rowscan_type mask_type; /* bool, u8 or the input's; default bool */
   rowscan_mask_mode mask_mode; /* default: no mask */
-  unsigned flags;              /* ROWSCAN_EXCLUSIVE | ROWSCAN_REVERSE */
+  unsigned flags;              /* ROWSCAN_EXCLUSIVE, ROWSCAN_REVERSE, ... */
   int64_t length;              /* elements of a row, >= 0 */
   rowscan_layout layout;
   int row_rank;          /* dimensions that number the rows, 1 to 63; default 1 for LAYOUT_ROWS, 2 for COLUMNS */

@@ -102,7 +102,7 @@ rowscan_status rs_spec_read(rowscan_spec *spec, const rowscan_spec *from) {
   spec->size = sizeof *spec;
   if (!rs_op_valid(spec->op))
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'op': %d is no operator", (int)spec->op);
-  if (spec->flags & ~(ROWSCAN_EXCLUSIVE | ROWSCAN_REVERSE))
+  if (spec->flags & ~(ROWSCAN_EXCLUSIVE | ROWSCAN_REVERSE | ROWSCAN_DELAYS))
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'flags': 0x%x has unknown bits", spec->flags);
   if (spec->length < 0)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'length': %lld is negative", (long long)spec->length);
@@ -134,6 +134,8 @@ void rs_spec_text(const rowscan_spec *spec, rs_text *text) {
     rs_text_add(text, "mask_type=%s\n", rowscan_type_name(spec->mask_type));
   rs_text_add(text, "reverse=%d\n", (spec->flags & ROWSCAN_REVERSE) != 0);
   rs_text_add(text, "exclusive=%d\n", (spec->flags & ROWSCAN_EXCLUSIVE) != 0);
+  if (spec->flags & ROWSCAN_DELAYS)
+    rs_text_add(text, "delays=1\n");
   rs_text_add(text, "length=%lld\n", (long long)spec->length);
   rs_text_add(text, "layout=%s\n", spec->layout == ROWSCAN_LAYOUT_COLUMNS ? "columns" : "rows");
   rs_text_add(text, "row_rank=%d\n", spec->row_rank);

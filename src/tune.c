@@ -1,9 +1,10 @@
 /*
- * tune.c - (spec, architecture) to tile geometry
+ * tune.c - (spec, architecture) to kernels and their shapes
  * SPDX-License-Identifier: MIT
  */
 #include "tune.h"
 
+#include "tune_short.h"
 #include "types.h"
 
 static int64_t power_of_two(int64_t n, int64_t least, int64_t most) {
@@ -17,11 +18,16 @@ static int larger(int a, int b) {
   return a > b ? a : b;
 }
 
-/* Shared memory that a block may have, and blocks of a multiprocessor share. Source: CUDA C++ Programming Guide, 16. */
+/*
+ * Shared memory that a block may have, and that blocks of a multiprocessor share but for 1 KB each. Source: CUDA C++
+ * Programming Guide, table of technical specifications per compute capability.
+ */
 static int shared_bytes_of(int arch) {
-  if (arch < 90)
-    return 0; /* no bulk copies, no ring */
-  return arch >= 120 ? 99 * 1024 : 227 * 1024;
+  if (arch < 80)
+    return 63 * 1024;
+  if (arch == 86 || arch == 89 || arch >= 120)
+    return 99 * 1024;
+  return arch < 90 ? 163 * 1024 : 227 * 1024;
 }
 
 static bool wide(const rowscan_spec *spec) {
@@ -46,33 +52,64 @@ static int vector_of(const rowscan_spec *spec) {
 /* No more than 512 threads a block: 1024 have 64 registers each, and spill (f16 rows of 32768 on sm_75: 88 bytes). */
 enum { MOST_WARPS = 16 };
 
-/*
- * Chunks a thread holds. A chunk takes vector * held / 4 registers for its elements and 6 accumulators for the way
- * down; with vectors of 8 the prefixes of one more are in registers at once (i8 rows of 16384 on sm_75: 304 bytes
- * spilled with 4).
- */
-static int chunks_of(const rowscan_spec *spec, int vector) {
+/* Registers of a thread for a chunk: its elements, and accumulators for the way down. */
+static int chunk_registers(const rowscan_spec *spec, int vector) {
   int acc = wide(spec) ? 2 : 1;
   int held = spec->mask_mode == ROWSCAN_MASK_MULTIPLY ? 4 * acc : (int)rowscan_type_bytes(spec->in);
-  int registers = (vector * held + 3) / 4 + 6 * acc;
+  return (vector * held + 3) / 4 + 6 * acc;
+}
+
+/*
+ * Chunks a thread holds. With vectors of 8 the prefixes of one more are in registers at once (i8 rows of 16384 on
+ * sm_75: 304 bytes spilled with 4).
+ */
+static int chunks_of(const rowscan_spec *spec, int vector) {
+  int registers = chunk_registers(spec, vector);
   return registers <= 16 && vector < 8 ? 4 : registers <= 24 ? 2 : 1;
 }
 
-static rs_geometry group_geometry(const rowscan_spec *spec, int most_warps) {
+static rs_shape group_shape(const rowscan_spec *spec, int most_warps) {
   int vector = vector_of(spec), chunks = chunks_of(spec, vector);
-  rs_geometry g = {.vector = vector, .min_blocks = 1};
-  g.lanes = (int)power_of_two((spec->length + vector - 1) / vector, 1, 32);
-  int64_t span = (int64_t)g.lanes * vector;
-  g.chunks = (int)power_of_two((spec->length + span - 1) / span, 1, chunks);
-  span *= g.chunks;
-  g.warps = (int)power_of_two((spec->length + span - 1) / span, 1, most_warps);
-  g.threads = g.warps > 1 ? 32 * g.warps : 256;
-  g.regime = g.warps > 1 ? ROWSCAN_REGIME_ROW : ROWSCAN_REGIME_SHORT;
+  rs_shape s = {.made_of = RS_TEMPLATE_ROWS, .vector = vector, .min_blocks = 1};
+  s.lanes = (int)power_of_two((spec->length + vector - 1) / vector, 1, 32);
+  int64_t span = (int64_t)s.lanes * vector;
+  s.chunks = (int)power_of_two((spec->length + span - 1) / span, 1, chunks);
+  span *= s.chunks;
+  s.warps = (int)power_of_two((spec->length + span - 1) / span, 1, most_warps);
+  s.threads = s.warps > 1 ? 32 * s.warps : 256;
+  return s;
+}
+
+static rs_geometry group_geometry(rowscan_regime regime, rs_shape shape) {
+  rs_geometry g = {.regime = regime, .shape = {[RS_KERNEL_ANY] = shape}};
+  if (shape.vector > 1)
+    g.shape[RS_KERNEL_ALIGNED] = shape;
   return g;
 }
 
-static rs_geometry short_geometry(const rowscan_spec *spec) {
-  return group_geometry(spec, 1);
+static bool slab_shape(const rowscan_spec *spec, int arch, bool words, rs_shape *s) {
+  rs_slab_shape slab;
+  if (!rs_tune_short(spec, arch, words, &slab))
+    return false;
+  *s = (rs_shape){.made_of = RS_TEMPLATE_SLAB,
+                  .threads = slab.threads,
+                  .min_blocks = slab.min_blocks,
+                  .shared_bytes = slab.shared_bytes,
+                  .lanes = slab.lanes,
+                  .vector = slab.vector,
+                  .rows = slab.rows,
+                  .word = slab.word};
+  return true;
+}
+
+static rs_geometry short_geometry(const rowscan_spec *spec, int arch) {
+  rs_geometry g = group_geometry(ROWSCAN_REGIME_SHORT, group_shape(spec, 1));
+  rs_shape dense, aligned;
+  if (!rs_slab_serves(spec) || !slab_shape(spec, arch, false, &dense))
+    return g;
+  g.shape[RS_KERNEL_DENSE] = dense;
+  g.shape[RS_KERNEL_ALIGNED] = slab_shape(spec, arch, true, &aligned) ? aligned : (rs_shape){0};
+  return g;
 }
 
 /* ---- rings ------------------------------------------------------------------------------------------------------- */
@@ -121,78 +158,130 @@ static ring_shape ring_shape_of(const rowscan_spec *spec, int i) {
   return shape;
 }
 
-static int stage_bytes(const rowscan_spec *spec, const rs_geometry *g) {
+static int64_t stage_bytes(const rowscan_spec *spec, const rs_shape *s) {
   size_t mask = spec->mask_mode ? rowscan_type_bytes(spec->mask_type) : 0;
-  return (int)(rs_tile(g) * (int64_t)(rowscan_type_bytes(spec->in) + mask));
+  return rs_tile(s) * (int64_t)(rowscan_type_bytes(spec->in) + mask);
 }
 
-static int buffer_bytes(const rowscan_spec *spec, const rs_geometry *g) {
-  return (int)(rs_tile(g) * (int64_t)rowscan_type_bytes(spec->out));
-}
-
-int rs_shared_bytes(const rowscan_spec *spec, const rs_geometry *g) {
-  return g->stages * stage_bytes(spec, g) + g->buffers * buffer_bytes(spec, g);
+static int64_t buffer_bytes(const rowscan_spec *spec, const rs_shape *s) {
+  return rs_tile(s) * (int64_t)rowscan_type_bytes(spec->out);
 }
 
 /* As many stages as fit, up to 8 and the row's tiles. */
-static bool fit_ring(const rowscan_spec *spec, rs_geometry *g, int shared) {
-  int64_t tiles = (spec->length + rs_tile(g) - 1) / rs_tile(g);
+static bool fit_ring(const rowscan_spec *spec, rs_shape *s, int shared) {
+  int64_t tiles = (spec->length + rs_tile(s) - 1) / rs_tile(s);
   int most = tiles < 8 ? (int)tiles : 8;
   int system = 1024 + 512; /* a block's share of the system, its arrivals and totals of warps */
-  g->buffers = tiles > 1 ? 2 : 1;
-  int room = shared / g->min_blocks - system - g->buffers * buffer_bytes(spec, g);
-  g->stages = room / stage_bytes(spec, g);
-  if (g->stages > most)
-    g->stages = most;
-  return g->stages >= (most < 2 ? most : 2);
+  s->buffers = tiles > 1 ? 2 : 1;
+  int64_t room = shared / s->min_blocks - system - s->buffers * buffer_bytes(spec, s);
+  s->stages = room < 0 ? 0 : (int)(room / stage_bytes(spec, s));
+  if (s->stages > most)
+    s->stages = most;
+  s->shared_bytes = (int)(s->stages * stage_bytes(spec, s) + s->buffers * buffer_bytes(spec, s));
+  return s->stages >= (most < 2 ? most : 2);
 }
 
-static rs_geometry ring_geometry(const rowscan_spec *spec, int arch) {
-  rs_geometry g = {.regime = ROWSCAN_REGIME_ROW, .lanes = 32, .vector = vector_of(spec)};
+static bool ring_shape_for(const rowscan_spec *spec, int arch, rs_shape *s) {
+  *s = (rs_shape){.made_of = RS_TEMPLATE_RING, .lanes = 32, .vector = vector_of(spec)};
   int i = 0;
-  while (i < 8 && (int64_t)32 * g.vector << i < spec->length)
+  while (i < 8 && (int64_t)32 * s->vector << i < spec->length)
     i++;
   /* where the ring does not fit, fewer blocks share a multiprocessor; then that of shorter rows */
   for (; i >= 0; i--) {
     ring_shape shape = ring_shape_of(spec, i);
-    g.warps = shape.warps;
-    g.chunks = shape.chunks;
-    g.threads = 32 * g.warps;
-    for (g.min_blocks = shape.blocks; g.min_blocks > 0; g.min_blocks /= 2)
-      if (fit_ring(spec, &g, shared_bytes_of(arch)))
-        return g;
+    s->warps = shape.warps;
+    s->chunks = shape.chunks;
+    s->threads = 32 * s->warps;
+    for (s->min_blocks = shape.blocks; s->min_blocks > 0; s->min_blocks /= 2)
+      if (fit_ring(spec, s, shared_bytes_of(arch)))
+        return true;
   }
-  return group_geometry(spec, MOST_WARPS);
+  return false;
 }
 
 static rs_geometry row_geometry(const rowscan_spec *spec, int arch) {
-  if (arch >= 90 && spec->length > 32)
-    return ring_geometry(spec, arch);
-  rs_geometry g = group_geometry(spec, MOST_WARPS);
-  if (g.regime == ROWSCAN_REGIME_SHORT) { /* forced */
-    g.lanes = g.threads = 32;
-    g.regime = ROWSCAN_REGIME_ROW;
+  rs_shape group = group_shape(spec, MOST_WARPS), ring;
+  if (group.warps == 1) /* forced */
+    group.lanes = group.threads = 32;
+  if (arch < 90 || spec->length <= 32 || !ring_shape_for(spec, arch, &ring))
+    return group_geometry(ROWSCAN_REGIME_ROW, group);
+  /* beside a ring, the kernel for any strides is small, so that it compiles in half the time */
+  group.warps = ring.warps;
+  group.lanes = 32;
+  group.chunks = 1;
+  group.threads = ring.threads;
+  return (rs_geometry){ROWSCAN_REGIME_ROW, {[RS_KERNEL_ANY] = group, [RS_KERNEL_ALIGNED] = ring}};
+}
+
+/* ---- rows cut over blocks ---------------------------------------------------------------------------------------- */
+
+/* Shared memory that kernels/slab.cuh takes for elements, whatever their offset from 16 bytes. */
+static int slab_room(int64_t elements, rowscan_type type) {
+  return (int)((elements * (int64_t)rowscan_type_bytes(type) + 15) / 128 + 1) * 128;
+}
+
+/* A block a tile: 8 warps share what shared memory lets several blocks of a multiprocessor have. */
+static rs_shape tiles_shape(const rowscan_spec *spec, int arch) {
+  rs_shape s = {.made_of = RS_TEMPLATE_TILES, .threads = 256, .min_blocks = 4, .lanes = 32, .warps = 8};
+  s.vector = larger(vector_of(spec), 4);
+  bool in_place = rowscan_type_bytes(spec->in) == rowscan_type_bytes(spec->out);
+  int most = shared_bytes_of(arch) / s.min_blocks - 1024;
+  for (s.chunks = 8; s.chunks > 0; s.chunks /= 2) {
+    int64_t elements = rs_tile(&s) < spec->length ? rs_tile(&s) : spec->length;
+    s.shared_bytes = slab_room(elements, spec->in) + (spec->mask_mode ? slab_room(elements, spec->mask_type) : 0) +
+                     (in_place ? 0 : slab_room(elements, spec->out));
+    if (s.shared_bytes <= most)
+      return s;
+    if (s.chunks == 1)
+      break;
   }
+  s.min_blocks = shared_bytes_of(arch) / (s.shared_bytes + 1024);
+  return s;
+}
+
+/*
+ * A block a multiprocessor, tiles of 32 KB where registers allow: telling a total and waiting for it takes about 1.8 us
+ * a tile, and a multiprocessor of an H200 copies 32 KB in 2 us. Measured on an H200, rows of 2^28, ratio to memcpy:
+ *   f32, 4 warps of 16 chunks and 6 stages 0.953, reverse 0.960; 8 of 8 0.962, reverse 0.769; tiles of 16 KB and 12
+ *   stages 0.657; 4 warps that reduce 0.956, 1 0.948
+ *   bf16, vectors of 8, 8 warps of 8 chunks 0.940, reverse 0.960; 4 of 16 0.935, 0.951
+ *   f64, vectors of 2, 8 of 8 0.815, 4 of 16 0.793; vectors of 4 (32 bytes a lane, so that a store fills half a sector)
+ *   0.739
+ * Up to 8 warps have 255 registers a thread, up to 12 168; about 60 and 40 of them are not for chunks.
+ */
+static bool stream_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
+  *s = (rs_shape){.made_of = RS_TEMPLATE_STREAM, .min_blocks = 1, .lanes = 32, .reducers = 2};
+  int widest = larger((int)rowscan_type_bytes(spec->in), (int)rowscan_type_bytes(spec->out));
+  s->vector = widest == 1 ? 8 : 16 / widest;
+  s->warps = s->vector == 4 && !wide(spec) ? 4 : 8;
+  s->threads = 32 * (s->warps + s->reducers + 2);
+  int registers = s->warps == 4 ? 190 : 128, most = 64 / s->warps;
+  s->chunks = most;
+  while (s->chunks > 1 && s->chunks * chunk_registers(spec, s->vector) > registers)
+    s->chunks /= 2;
+  int64_t shared = shared_bytes_of(arch) - 4 * 1024;
+  s->stages = (int)(shared / stage_bytes(spec, s));
+  if (s->stages > 6)
+    s->stages = 6;
+  s->shared_bytes = (int)(s->stages * stage_bytes(spec, s));
+  return arch >= 90 && s->stages >= 2;
+}
+
+static rs_geometry long_geometry(const rowscan_spec *spec, int arch) {
+  rs_shape tiles = tiles_shape(spec, arch), stream;
+  rs_geometry g = {ROWSCAN_REGIME_LONG, {[RS_KERNEL_ANY] = tiles}};
+  g.shape[RS_KERNEL_ALIGNED] = stream_shape(spec, arch, &stream) ? stream : tiles;
   return g;
 }
 
-/* ---- the other regimes ------------------------------------------------------------------------------------------- */
-
-static rs_geometry long_geometry(const rowscan_spec *spec) {
-  rs_geometry g = group_geometry(spec, 8);
-  g.regime = ROWSCAN_REGIME_LONG;
-  g.lanes = 32;
-  g.warps = 8;
-  g.threads = 256;
-  return g;
-}
+/* ---- columns ----------------------------------------------------------------------------------------------------- */
 
 static rs_geometry column_geometry(const rowscan_spec *spec) {
-  return (rs_geometry){.regime = ROWSCAN_REGIME_COLUMN,
-                       .threads = 128,
-                       .min_blocks = 1,
-                       .steps = rowscan_type_bytes(spec->acc) == 8 ? 8 : 16};
+  rs_shape shape = {.made_of = RS_TEMPLATE_COLUMNS, .threads = 128, .min_blocks = 1, .steps = wide(spec) ? 8 : 16};
+  return (rs_geometry){ROWSCAN_REGIME_COLUMN, {[RS_KERNEL_ANY] = shape}};
 }
+
+/* ---- the choice -------------------------------------------------------------------------------------------------- */
 
 /* Rows shorter than this are never cut over several blocks. */
 static const int64_t LONG_LENGTH = 32768;
@@ -203,10 +292,10 @@ int rs_tune(const rowscan_spec *spec, int arch, rs_geometry geometry[RS_MAX_MODU
     geometry[0] = row_geometry(spec, arch);
     return 1;
   case ROWSCAN_REGIME_SHORT:
-    geometry[0] = short_geometry(spec);
+    geometry[0] = short_geometry(spec, arch);
     return 1;
   case ROWSCAN_REGIME_LONG:
-    geometry[0] = spec->length ? long_geometry(spec) : short_geometry(spec);
+    geometry[0] = spec->length ? long_geometry(spec, arch) : short_geometry(spec, arch);
     return 1;
   case ROWSCAN_REGIME_COLUMN:
     geometry[0] = column_geometry(spec);
@@ -218,28 +307,54 @@ int rs_tune(const rowscan_spec *spec, int arch, rs_geometry geometry[RS_MAX_MODU
     geometry[0] = column_geometry(spec);
     return 1;
   }
-  geometry[0] = short_geometry(spec);
-  if (rs_tile(&geometry[0]) < spec->length)
-    geometry[0] = row_geometry(spec, arch);
+  bool fits = rs_slab_serves(spec) || rs_tile(&short_geometry(spec, arch).shape[RS_KERNEL_ANY]) >= spec->length;
+  geometry[0] = fits ? short_geometry(spec, arch) : row_geometry(spec, arch);
   if (spec->length < LONG_LENGTH)
     return 1;
-  geometry[1] = long_geometry(spec);
+  geometry[1] = long_geometry(spec, arch);
   return 2;
 }
 
+/*
+ * A block a row sweeps memory in order only while rows are short, and leaves multiprocessors idle when rows are few.
+ * Measured on an H200, f32, ratio to memcpy with a block a row (ring) and with rows cut (stream): 16384 x 65536 0.946,
+ * 0.955; 1024 x 128256 0.90, 0.946; 256 x 151936 0.88, 0.938; 32768 x 32768 0.98, 0.948.
+ */
 bool rs_tune_long(const rowscan_spec *spec, int64_t rows, int multiprocessors) {
-  return spec->length >= LONG_LENGTH && rows < multiprocessors;
+  return spec->length >= LONG_LENGTH && (rows < 4 * multiprocessors || spec->length > 65536);
 }
 
-void rs_geometry_text(const rs_geometry *g, char separator, rs_text *text) {
+const rs_shape *rs_main_shape(const rs_geometry *geometry) {
+  int kernel = RS_KERNELS - 1;
+  while (kernel > 0 && !geometry->shape[kernel].made_of)
+    kernel--;
+  return &geometry->shape[kernel];
+}
+
+void rs_shape_text(const rs_shape *s, rs_text *text) {
+  static const char *const names[] = {[RS_TEMPLATE_NONE] = "none",     [RS_TEMPLATE_ROWS] = "rows",
+                                      [RS_TEMPLATE_RING] = "ring",     [RS_TEMPLATE_TILES] = "tiles",
+                                      [RS_TEMPLATE_STREAM] = "stream", [RS_TEMPLATE_COLUMNS] = "columns",
+                                      [RS_TEMPLATE_SLAB] = "slab"};
   const struct {
     const char *name;
     int value;
-  } fields[] = {{"threads", g->threads}, {"min_blocks", g->min_blocks}, {"warps", g->warps},
-                {"chunks", g->chunks},   {"lanes", g->lanes},           {"vector", g->vector},
-                {"stages", g->stages},   {"buffers", g->buffers},       {"steps", g->steps}};
-  rs_text_add(text, "regime=%s", rowscan_regime_name(g->regime));
+  } fields[] = {{"threads", s->threads}, {"min_blocks", s->min_blocks}, {"warps", s->warps},
+                {"chunks", s->chunks},   {"lanes", s->lanes},           {"vector", s->vector},
+                {"reducers", s->reducers}, {"stages", s->stages},   {"buffers", s->buffers},       {"steps", s->steps}, {"rows", s->rows}, {"word", s->word}};
+  rs_text_add(text, "%s", names[s->made_of]);
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
     if (fields[i].value)
-      rs_text_add(text, "%c%s=%d", separator, fields[i].name, fields[i].value);
+      rs_text_add(text, " %s=%d", fields[i].name, fields[i].value);
+}
+
+void rs_geometry_text(const rs_geometry *g, rs_text *text) {
+  static const char *const names[RS_KERNELS] = {"any", "dense", "aligned"};
+  rs_text_add(text, "regime=%s\n", rowscan_regime_name(g->regime));
+  for (int kernel = 0; kernel < RS_KERNELS; kernel++)
+    if (g->shape[kernel].made_of) {
+      rs_text_add(text, "%s=", names[kernel]);
+      rs_shape_text(&g->shape[kernel], text);
+      rs_text_add(text, "\n");
+    }
 }

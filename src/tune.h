@@ -1,5 +1,5 @@
 /*
- * tune.h - (spec, architecture) to tile geometry: a pure function, with its measurements beside it
+ * tune.h - (spec, architecture) to kernels and their shapes: a pure function, with its measurements beside it
  * SPDX-License-Identifier: MIT
  */
 #ifndef RS_TUNE_H
@@ -7,18 +7,47 @@
 
 #include "spec.h"
 
-/* How one regime's kernel cuts rows. Powers of two; fields that a regime does not use are 0. */
-typedef struct rs_geometry {
-  rowscan_regime regime;
-  int threads;    /* of a block */
-  int min_blocks; /* that a multiprocessor must hold of the ring's kernel: caps its registers */
-  int warps;      /* of a group; row, short, long: the tile is warps * chunks * lanes * vector elements */
+/* The kernels of a module, by the rows that they take; each regime has those it needs, and always the first. */
+typedef enum rs_kernel {
+  RS_KERNEL_ANY,     /* any strides */
+  RS_KERNEL_DENSE,   /* elements of a row are neighbours, and short rows neighbours too */
+  RS_KERNEL_ALIGNED, /* the same, on multiples of 16 bytes */
+  RS_KERNELS
+} rs_kernel;
+
+/* The template of kernels/ that a kernel instantiates. */
+typedef enum rs_template {
+  RS_TEMPLATE_NONE, /* the module has no such kernel */
+  RS_TEMPLATE_ROWS, /* groups of threads load their tiles themselves */
+  RS_TEMPLATE_SLAB,
+  RS_TEMPLATE_RING,
+  RS_TEMPLATE_TILES,
+  RS_TEMPLATE_STREAM,
+  RS_TEMPLATE_COLUMNS
+} rs_template;
+
+/* How a kernel cuts rows. Powers of two, but for bytes, stages and min_blocks; what a template does not use is 0. */
+typedef struct rs_shape {
+  rs_template made_of;
+  int threads;      /* of a block */
+  int min_blocks;   /* that a multiprocessor must hold: caps the registers */
+  int shared_bytes; /* dynamic shared memory of a block */
+  int warps;        /* of a group; the tile is warps * chunks * lanes * vector elements */
   int chunks;
   int lanes;
   int vector;
-  int stages; /* row: tiles of input in flight in shared memory; 0: no bulk copies, tiles are loaded by their threads */
-  int buffers; /* row, with stages: tiles of output on their way */
-  int steps;   /* column: elements loaded before the first is used */
+  int stages;  /* tiles of input in flight in shared memory */
+  int reducers; /* of a stream: warps that only reduce */
+  int buffers; /* tiles of output on their way */
+  int steps;   /* columns: elements loaded before the first is used */
+  int rows;    /* of a slab; any number */
+  int word;    /* of a slab: elements that are moved at once in shared memory */
+} rs_shape;
+
+/* One regime's module. */
+typedef struct rs_geometry {
+  rowscan_regime regime;
+  rs_shape shape[RS_KERNELS];
 } rs_geometry;
 
 enum { RS_MAX_MODULES = 2 };
@@ -26,18 +55,21 @@ enum { RS_MAX_MODULES = 2 };
 /* Fills the geometries of the regimes that a spec may need, the one for many rows first; returns how many. */
 int rs_tune(const rowscan_spec *spec, int arch, rs_geometry geometry[RS_MAX_MODULES]);
 
-/* Elements of a tile of a regime that has tiles. */
-static inline int64_t rs_tile(const rs_geometry *geometry) {
-  return (int64_t)geometry->warps * geometry->chunks * geometry->lanes * geometry->vector;
+/* Elements of a tile of a template that has tiles. */
+static inline int64_t rs_tile(const rs_shape *shape) {
+  return (int64_t)shape->warps * shape->chunks * shape->lanes * shape->vector;
 }
 
-/* Dynamic shared memory of a block: the ring of kernels/ring.cuh. */
-int rs_shared_bytes(const rowscan_spec *spec, const rs_geometry *geometry);
+/* The kernel for rows that begin where allocations do. */
+const rs_shape *rs_main_shape(const rs_geometry *geometry);
 
 /* Which of a plan's geometries serves a run: true for the second, long. */
 bool rs_tune_long(const rowscan_spec *spec, int64_t rows, int multiprocessors);
 
-/* "threads=1024 min_blocks=1 ..." with `separator` between the fields: for people, or a line each for the key. */
-void rs_geometry_text(const rs_geometry *geometry, char separator, rs_text *text);
+/* "ring threads=512 warps=16 ...": for people. */
+void rs_shape_text(const rs_shape *shape, rs_text *text);
+
+/* All kernels' shapes, a line each: for the key. */
+void rs_geometry_text(const rs_geometry *geometry, rs_text *text);
 
 #endif

@@ -29,7 +29,7 @@ typedef struct rs_workspaces {
   rs_workspace slot[RS_WORKSPACES];
 } rs_workspaces;
 
-/* With the device's context current; bytes 0: none are needed. */
+/* With the device's context current; bytes 0: none are needed. All memory is 0. */
 rowscan_status rs_workspaces_open(rs_workspaces *all, const rs_cuda *cuda, size_t bytes);
 void rs_workspaces_close(rs_workspaces *all); /* with the context current */
 

@@ -74,26 +74,56 @@ static bool power(int n) {
   return n > 0 && (n & (n - 1)) == 0;
 }
 
-static void check_geometry(const rowscan_spec *spec, int arch, const rs_geometry *g) {
-  ck_assert_int_ge(g->threads, 32);
-  ck_assert_int_le(g->threads, 1024);
-  ck_assert_int_eq(g->threads % 32, 0);
-  if (g->regime == ROWSCAN_REGIME_COLUMN) {
-    ck_assert(power(g->steps));
+static void check_shape(const rowscan_spec *spec, int arch, const rs_shape *s) {
+  ck_assert_int_ge(s->threads, 32);
+  ck_assert_int_le(s->threads, 1024);
+  ck_assert_int_eq(s->threads % 32, 0);
+  ck_assert_int_ge(s->min_blocks, 1);
+  int room = arch >= 120   ? 99 * 1024
+             : arch >= 90  ? 227 * 1024
+             : arch >= 86  ? 99 * 1024
+             : arch >= 80  ? 163 * 1024
+                           : 64 * 1024;
+  int together = s->made_of == RS_TEMPLATE_SLAB ? 1 : s->min_blocks; /* a slab's is for its registers alone */
+  ck_assert_int_le(together * (s->shared_bytes + 1024), room + 1024);
+  if (s->made_of == RS_TEMPLATE_COLUMNS) {
+    ck_assert(power(s->steps));
     return;
   }
-  ck_assert(power(g->warps) && power(g->chunks) && power(g->lanes) && power(g->vector));
-  ck_assert_int_le(g->lanes, 32);
-  ck_assert(g->warps == 1 || (g->lanes == 32 && g->threads == 32 * g->warps));
-  if (g->stages) {
-    ck_assert_int_ge(arch, 90);
-    ck_assert_int_ge(g->warps, 2); /* the barrier between warps is what frees a stage */
-    int64_t tiles = (spec->length + rs_tile(g) - 1) / rs_tile(g);
-    ck_assert_int_le(g->stages, tiles);
-    ck_assert_int_eq(g->buffers, tiles > 1 ? 2 : 1);
-    int room = arch >= 120 ? 99 * 1024 : 227 * 1024;
-    ck_assert_int_le((int64_t)g->min_blocks * (rs_shared_bytes(spec, g) + 1024), room + 1024);
+  if (s->made_of == RS_TEMPLATE_SLAB) {
+    ck_assert(power(s->lanes) && power(s->vector) && power(s->word));
+    ck_assert_int_ge(s->rows, 1);
+    ck_assert_int_eq(spec->length % s->word, 0);
+    return;
   }
+  ck_assert(power(s->warps) && power(s->chunks) && power(s->lanes) && power(s->vector));
+  ck_assert_int_le(s->lanes, 32);
+  int64_t tiles = (spec->length + rs_tile(s) - 1) / rs_tile(s);
+  switch (s->made_of) {
+  case RS_TEMPLATE_STREAM:
+    ck_assert_int_ge(arch, 90);
+    ck_assert_int_eq(s->threads, 32 * (s->warps + s->reducers + 2));
+    ck_assert_int_ge(s->stages, 2);
+    ck_assert_int_eq(s->lanes, 32);
+    ck_assert_int_le(s->chunks, 32);
+    break;
+  case RS_TEMPLATE_RING:
+    ck_assert_int_ge(arch, 90);
+    ck_assert_int_ge(s->warps, 2); /* the barrier between warps is what frees a stage */
+    ck_assert_int_le(s->stages, tiles);
+    ck_assert_int_eq(s->buffers, tiles > 1 ? 2 : 1);
+    ck_assert_int_eq(s->threads, 32 * s->warps);
+    break;
+  default:
+    ck_assert(s->warps == 1 || (s->lanes == 32 && s->threads == 32 * s->warps));
+  }
+}
+
+static void check_geometry(const rowscan_spec *spec, int arch, const rs_geometry *g) {
+  ck_assert(g->shape[RS_KERNEL_ANY].made_of != RS_TEMPLATE_NONE);
+  for (int kernel = 0; kernel < RS_KERNELS; kernel++)
+    if (g->shape[kernel].made_of)
+      check_shape(spec, arch, &g->shape[kernel]);
 }
 
 /* Whatever is asked, the geometry keeps to what the kernels and the chip demand. */

@@ -10,17 +10,21 @@
 
 #include "workspace.h"
 
+enum { MEMORY = 4096, WANTED = 1000, GIVEN = 1024 }; /* address of the memory; bytes asked for, and rounded up */
+
 static int waits, records, freed;
+static size_t cleared;
+static char clearing; /* the stream that clears */
 static CUevent waited;
 static unsigned long long capturing;
 
 static CUresult alloc(CUdeviceptr *to, size_t bytes) {
   (void)bytes;
-  *to = 4096;
+  *to = MEMORY;
   return CUDA_SUCCESS;
 }
 static CUresult free_memory(CUdeviceptr from) {
-  freed += from == 4096;
+  freed += from == MEMORY;
   return CUDA_SUCCESS;
 }
 static CUresult create(CUevent *event, unsigned flags) {
@@ -54,7 +58,33 @@ static CUresult capture_info(CUstream stream, int *status, unsigned long long *i
   return CUDA_SUCCESS;
 }
 
-static const rs_cuda cuda = {.cuMemAlloc_v2 = alloc,
+static CUresult stream_create(CUstream *stream, unsigned flags) {
+  ck_assert_uint_eq(flags, CU_STREAM_NON_BLOCKING);
+  *stream = (CUstream)(void *)&clearing;
+  return CUDA_SUCCESS;
+}
+static CUresult clear(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream) {
+  ck_assert_uint_eq(to, MEMORY);
+  ck_assert_int_eq(value, 0);
+  ck_assert_ptr_eq(stream, (CUstream)(void *)&clearing);
+  cleared += bytes;
+  return CUDA_SUCCESS;
+}
+static CUresult synchronize(CUstream stream) {
+  ck_assert_ptr_eq(stream, (CUstream)(void *)&clearing);
+  ck_assert_uint_gt(cleared, 0);
+  return CUDA_SUCCESS;
+}
+static CUresult stream_destroy(CUstream stream) {
+  (void)stream;
+  return CUDA_SUCCESS;
+}
+
+static const rs_cuda cuda = {.cuStreamCreate = stream_create,
+                             .cuMemsetD8Async = clear,
+                             .cuStreamSynchronize = synchronize,
+                             .cuStreamDestroy_v2 = stream_destroy,
+                             .cuMemAlloc_v2 = alloc,
                              .cuMemFree_v2 = free_memory,
                              .cuEventCreate = create,
                              .cuEventDestroy_v2 = destroy,
@@ -67,7 +97,9 @@ static void open_all(void) {
   memset(&all, 0, sizeof all);
   waits = records = freed = 0;
   capturing = 0;
-  ck_assert_int_eq(rs_workspaces_open(&all, &cuda, 1000), ROWSCAN_OK);
+  cleared = 0;
+  ck_assert_int_eq(rs_workspaces_open(&all, &cuda, WANTED), ROWSCAN_OK);
+  ck_assert_uint_eq(cleared, (size_t)RS_WORKSPACES * GIVEN);
 }
 
 /* A run on a stream of this number; where its scratch memory lies. */

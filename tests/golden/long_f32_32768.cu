@@ -1,5 +1,6 @@
 // rowscan, regime long: inclusive sum of f32 along rows of 32768, f32 out
-#include "long.cuh"
+#include "tiles.cuh"
+#include "stream.cuh"
 struct P {
   using Acc = f32;
   using Op = Sum<Acc>;
@@ -12,19 +13,9 @@ struct P {
   static constexpr i64 length = 32768;
   static constexpr int rank = 1;
 };
-using S = Shape<8, 4, 32, 4>;
-RS_KERNEL(256, 1) rowscan_any(RS_PARAMETER(Rows<1>, rows)) {
-  long_scan<P, S, false>(rows);
+RS_KERNEL(256, 4) rowscan_any(RS_PARAMETER(Rows<1>, rows)) {
+  scan_tiles<P, TileShape<8, 8, 4>, false>(rows);
 }
-RS_KERNEL(256, 1) rowscan_vectored(RS_PARAMETER(Rows<1>, rows)) {
-  long_scan<P, S, true>(rows);
-}
-RS_KERNEL(256, 1) rowscan_totals(RS_PARAMETER(Rows<1>, rows)) {
-  long_totals<P, S, false>(rows);
-}
-RS_KERNEL(256, 1) rowscan_totals_vectored(RS_PARAMETER(Rows<1>, rows)) {
-  long_totals<P, S, true>(rows);
-}
-RS_KERNEL(256, 1) rowscan_prefixes(RS_PARAMETER(Rows<1>, rows)) {
-  long_prefixes<P, S>(rows);
+RS_KERNEL(256, 1) rowscan_aligned(RS_PARAMETER(Rows<1>, rows)) {
+  scan_stream<P, Shape<4, 16, 32, 4>, 2, 6>(rows);
 }

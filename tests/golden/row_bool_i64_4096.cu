@@ -13,11 +13,9 @@ struct P {
   static constexpr i64 length = 4096;
   static constexpr int rank = 1;
 };
-using S = Shape<8, 2, 32, 4>;
-using Any = Shape<8, 1, 32, 4>;
 RS_KERNEL(256, 1) rowscan_any(RS_PARAMETER(Rows<1>, rows)) {
-  scan_rows<P, Any, 256, false>(rows);
+  scan_rows<P, Shape<8, 1, 32, 4>, 256, false>(rows);
 }
-RS_KERNEL(256, 2) rowscan_ring(RS_PARAMETER(Rows<1>, rows)) {
-  scan_ring<P, S, 2, 2>(rows);
+RS_KERNEL(256, 2) rowscan_aligned(RS_PARAMETER(Rows<1>, rows)) {
+  scan_ring<P, Shape<8, 2, 32, 4>, 2, 2>(rows);
 }

@@ -12,10 +12,9 @@ struct P {
   static constexpr i64 length = 32768;
   static constexpr int rank = 1;
 };
-using S = Shape<16, 4, 32, 4>;
 RS_KERNEL(512, 1) rowscan_any(RS_PARAMETER(Rows<1>, rows)) {
-  scan_rows<P, S, 512, false>(rows);
+  scan_rows<P, Shape<16, 4, 32, 4>, 512, false>(rows);
 }
-RS_KERNEL(512, 1) rowscan_vectored(RS_PARAMETER(Rows<1>, rows)) {
-  scan_rows<P, S, 512, true>(rows);
+RS_KERNEL(512, 1) rowscan_aligned(RS_PARAMETER(Rows<1>, rows)) {
+  scan_rows<P, Shape<16, 4, 32, 4>, 512, true>(rows);
 }

@@ -1,5 +1,6 @@
 // rowscan, regime short: inclusive sum of i32 along rows of 7, i32 out
 #include "row.cuh"
+#include "short.cuh"
 struct P {
   using Acc = u32;
   using Op = Sum<Acc>;
@@ -12,10 +13,9 @@ struct P {
   static constexpr i64 length = 7;
   static constexpr int rank = 1;
 };
-using S = Shape<1, 1, 2, 4>;
 RS_KERNEL(256, 1) rowscan_any(RS_PARAMETER(Rows<1>, rows)) {
-  scan_rows<P, S, 256, false>(rows);
+  scan_rows<P, Shape<1, 1, 2, 4>, 256, false>(rows);
 }
-RS_KERNEL(256, 1) rowscan_vectored(RS_PARAMETER(Rows<1>, rows)) {
-  scan_rows<P, S, 256, true>(rows);
+RS_KERNEL(256, 4) rowscan_dense(RS_PARAMETER(Rows<1>, rows)) {
+  scan_slab<P, SlabShape<512, 256, 1, 8, 1>>(rows);
 }

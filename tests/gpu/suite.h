@@ -47,6 +47,7 @@ void group_ends(void);
 void group_random(void);
 void group_batch(void);
 void group_repeat(void);
+void group_delays(void);
 void group_capture(void);
 void group_threads(void);
 void group_host(void);

@@ -15,11 +15,11 @@
 
 enum { MADE = 0x5a, UNIT = 16 };
 
-/* What is in an Arrival of device.cuh. A phase ends when it was opened and all its bytes have come. */
+/* What is in an Arrival of device.cuh. A phase ends when all parties have signalled and all bytes have come. */
 typedef struct arrival {
   int32_t bytes; /* still to come */
-  uint16_t phase;
-  uint8_t opened;
+  uint8_t phase;
+  uint8_t parties, missing; /* in each phase; still to signal in this one */
   uint8_t made;
 } arrival;
 _Static_assert(sizeof(arrival) == 8, "as large as on a GPU");
@@ -33,24 +33,27 @@ SIMT_UNSEEN static arrival get(const void *at) {
 }
 
 SIMT_UNSEEN static void put(void *at, arrival state) {
-  if (state.opened && state.bytes == 0) {
+  if (state.missing == 0 && state.bytes == 0) {
     state.phase++;
-    state.opened = 0;
+    state.missing = state.parties;
     simt_grid_state.progress++;
   }
   memcpy(at, &state, sizeof state);
 }
 
-void simt_bulk_init(void *arrivals, int count) {
+void simt_bulk_init(void *arrivals, int count, unsigned parties) {
+  if (parties < 1 || parties > UINT8_MAX)
+    simt_grid_wrong("prepares the arrivals at %p for %u parties", arrivals, parties);
   for (int i = 0; i < count; i++)
-    put((arrival *)arrivals + i, (arrival){.made = MADE});
+    put((arrival *)arrivals + i,
+        (arrival){.made = MADE, .parties = (uint8_t)parties, .missing = (uint8_t)parties});
 }
 
 void simt_bulk_expect(void *at, unsigned bytes) {
   arrival state = get(at);
-  if (state.opened)
-    simt_grid_wrong("opens a phase of the arrival at %p while the one before has not ended", at);
-  state.opened = 1;
+  if (!state.missing)
+    simt_grid_wrong("signals the arrival at %p once more than it has parties, before the phase has ended", at);
+  state.missing--;
   state.bytes += (int32_t)bytes;
   put(at, state);
 }
@@ -143,12 +146,13 @@ SIMT_UNSEEN static simt_copy **oldest_store(simt_bulk *bulk, unsigned thread) {
   return at;
 }
 
-/* Stores that a thread has started are its own to wait for; the warp waits for its first lane. */
+/* Stores that a thread has started are its own to wait for; the warp waits for its first lane, or each for its own. */
 SIMT_UNSEEN void simt_bulk_drain(int pending) {
   simt_bulk *bulk = simt_grid_bulk();
   unsigned thread = simt_grid_state.thread;
+  bool waits = pending < 0 || thread % SIMT_WARP == 0;
   bulk->published[thread] = false;
-  for (int left = thread % SIMT_WARP ? 0 : simt_bulk_stores(bulk, thread); left > pending; left--)
+  for (int left = waits ? simt_bulk_stores(bulk, thread) : 0; left > (pending < 0 ? 0 : pending); left--)
     finish(oldest_store(bulk, thread));
   simt_grid_state.meet(SIMT_WARP_BARRIER, 0, 0, 1);
 }

@@ -27,7 +27,7 @@ typedef struct simt_bulk {
 } simt_bulk;
 
 /* What kernels call; the thread that runs belongs to the block of simt_grid_bulk(). */
-void simt_bulk_init(void *arrivals, int count);
+void simt_bulk_init(void *arrivals, int count, unsigned parties);
 void simt_bulk_expect(void *arrival, unsigned bytes);
 void simt_bulk_await(void *arrival, unsigned phase);
 void simt_bulk_load(void *to, const void *from, unsigned bytes, void *arrival);

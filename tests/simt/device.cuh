@@ -73,6 +73,13 @@ template <class T> RS_DEVICE T shuffle_from(T value, int lane) {
   return simt_meet(SIMT_SHUFFLE_FROM, value, lane);
 }
 
+RS_DEVICE bool any_lane(bool mine) {
+  return simt_meet<u32>(SIMT_BALLOT, mine, 0) != 0;
+}
+
+RS_DEVICE void warp_barrier() {
+  simt->meet(SIMT_WARP_BARRIER, 0, 0, 0);
+}
 RS_DEVICE void block_barrier() {
   simt->barrier(0, 0);
 }
@@ -108,10 +115,48 @@ template <class T> RS_DEVICE void store_word(T *at, typename simt_same<T>::type 
   *at = value;
 }
 
+// Words through which blocks tell one another.
+RS_DEVICE u64 word_add(u64 *at, u64 value) {
+  simt_access(at, true);
+  u64 old = *at;
+  *at = old + value;
+  simt->progress++;
+  return old;
+}
+RS_DEVICE u64 word_peek(const u64 *at) {
+  simt_access(at, false);
+  simt->spin();
+  return *at;
+}
+RS_DEVICE void word_peek_if(u64 &value, const u64 *at, bool now) {
+  if (now)
+    value = word_peek(at);
+}
+RS_DEVICE void word_tell(u64 *at, u64 value) {
+  simt_access(at, true);
+  *at = value;
+  simt->progress++;
+}
+
+RS_DEVICE void delay() { // the order of turns is random anyway
+}
+
 template <class T> RS_DEVICE void share_word(T *at, typename simt_same<T>::type value) {
   if (reinterpret_cast<u64>(at) % sizeof(T))
     simt->fail("misaligned store", at);
   *at = value;
+}
+
+template <class T> RS_DEVICE void fetch(T *to, const T *from) {
+  *to = load_stream(from);
+}
+RS_DEVICE void fetch_wait() {
+}
+RS_DEVICE void forget(u32 &) {
+}
+
+RS_DEVICE u32 funnel_right(u32 low, u32 high, u32 bits) {
+  return (u32)(((u64)high << 32 | low) >> bits);
 }
 
 // Conversions; each rounds once, to nearest even.
@@ -170,6 +215,7 @@ RS_DEVICE u32 floats_to_bfloats(f32 low, f32 high) {
 }
 
 // Bulk copies: bulk.c does them late.
+#define RS_BULK (__CUDA_ARCH__ >= 900)
 #define RS_DYNAMIC_SHARED(name) unsigned char *const name = static_cast<unsigned char *>(simt->dynamic)
 
 struct Arrival {
@@ -179,9 +225,12 @@ RS_DEVICE void simt_needs_bulk(const void *at) {
   if (__CUDA_ARCH__ < 900)
     simt->fail("bulk copies below sm_90", at);
 }
-RS_DEVICE void arrivals_init(Arrival *arrivals, int count) {
+RS_DEVICE void arrivals_init(Arrival *arrivals, int count, u32 parties = 1) {
   simt_needs_bulk(arrivals);
-  simt->bulk_init(arrivals, count);
+  simt->bulk_init(arrivals, count, parties);
+}
+RS_DEVICE void arrival_signal(Arrival *arrival) {
+  simt->bulk_expect(arrival, 0);
 }
 RS_DEVICE void arrival_expect(Arrival *arrival, u32 bytes) {
   simt->bulk_expect(arrival, bytes);
@@ -201,4 +250,7 @@ RS_DEVICE void bulk_store(void *to, const void *from, u32 bytes) {
 }
 template <int PENDING> RS_DEVICE void bulk_wait() {
   simt->bulk_drain(PENDING);
+}
+RS_DEVICE void bulk_wait_own() {
+  simt->bulk_drain(-1);
 }

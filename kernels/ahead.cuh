@@ -1,0 +1,248 @@
+// ahead.cuh - blocks that share a row hand one another the totals of its tiles
+// SPDX-License-Identifier: MIT
+//
+// Tiles are aligned blocks of the order, so that what a tile needs of those before it is totals of larger aligned
+// blocks: of single tiles in its own group of 32, of whole groups of 32 in its own group of 1024, and so on. Each is a
+// fixed number, whoever comes first, and 5 bits of the tile's number are one hop. A block takes its tile by a turn, so
+// that all tiles before it are in work or done: it may wait for them however few blocks run at a time.
+//
+// The workspace is a Turn and then nodes, all 0 before the first run. A node is a value with the number of the run, so
+// that nothing need be cleared, in a replayed graph neither. Numbers return after 2^32 - 1 runs.
+#pragma once
+#include "order.cuh"
+
+struct Turn {
+  u32 number; // among the blocks of this run
+  u32 run;    // never 0
+};
+struct TurnState {
+  u64 word; // run in the upper half, next number in the lower
+};
+
+// One thread a block; `blocks` take turns in this run.
+RS_DEVICE Turn take_turn(TurnState *state, u32 blocks) {
+  u64 word = word_add(&state->word, 1);
+  delay();
+  Turn turn{(u32)word, (u32)(word >> 32) + 1};
+  if (turn.number == blocks - 1)
+    word_tell(&state->word, (u64)(turn.run == ~0u ? 0 : turn.run) << 32); // all have theirs: the next run's start
+  return turn;
+}
+
+// The same run number, before the block has taken its last turn.
+RS_DEVICE u32 current_run(const TurnState *state) {
+  return (u32)(word_peek(&state->word) >> 32) + 1;
+}
+
+// A value that arrives whole: each word carries 32 bits of it, and the run.
+template <class A> struct Node {
+  static constexpr int WORDS = sizeof(A) / 4;
+  u64 word[WORDS];
+
+  union Bits {
+    A value;
+    u32 part[WORDS];
+  };
+  RS_METHOD void tell(A value, u32 run) {
+    Bits bits;
+    bits.value = value;
+    delay();
+#pragma unroll
+    for (int i = 0; i < WORDS; i++)
+      word_tell(word + i, (u64)run << 32 | bits.part[i]);
+  }
+  // What is there now, told in this run or not.
+  RS_METHOD Node look() const {
+    Node seen;
+#pragma unroll
+    for (int i = 0; i < WORDS; i++)
+      seen.word[i] = word_peek(word + i);
+    return seen;
+  }
+  RS_METHOD void look_again(const Node *at, bool now) {
+#pragma unroll
+    for (int i = 0; i < WORDS; i++)
+      word_peek_if(word[i], at->word + i, now);
+  }
+  RS_METHOD bool told(u32 run) const {
+    bool all = true;
+#pragma unroll
+    for (int i = 0; i < WORDS; i++)
+      all = all && (u32)(word[i] >> 32) == run;
+    return all;
+  }
+  RS_METHOD A value() const {
+    Bits bits;
+#pragma unroll
+    for (int i = 0; i < WORDS; i++)
+      bits.part[i] = (u32)word[i];
+    return bits.value;
+  }
+  // Whether it has been told in this run; `value` is set if so.
+  RS_METHOD bool peek(A &value, u32 run) const {
+    Node seen = look();
+    if (seen.told(run))
+      value = seen.value();
+    return seen.told(run);
+  }
+};
+
+// COUNT tiles of one row. The lowest level's nodes come first.
+template <class Op, i64 COUNT, class A> struct Ahead {
+  RS_METHOD static constexpr int levels_of(i64 count) {
+    return count <= 32 ? 1 : 1 + levels_of((count + 31) / 32);
+  }
+  RS_METHOD static constexpr i64 nodes_of(i64 count) {
+    return count <= 32 ? count : count + nodes_of((count + 31) / 32);
+  }
+  static constexpr int LEVELS = levels_of(COUNT);
+  static constexpr i64 NODES = nodes_of(COUNT);
+
+  Node<A> *nodes; // of the row
+  u32 run;
+
+  // A warp calls it for tile t, whose total is `mine`: tells it, and returns the prefixes after `start` before the tile
+  // (carry) and through it (end).
+  RS_METHOD void look(i64 t, A mine, A start, A &carry, A &end) const {
+    Node<A> *level[LEVELS];
+    int index[LEVELS];
+    A value[LEVELS];
+    bool known[LEVELS];
+    {
+      i64 count = COUNT, group = t;
+      Node<A> *at = nodes;
+#pragma unroll
+      for (int l = 0; l < LEVELS; l++) {
+        level[l] = at + (group & ~(i64)31);
+        index[l] = (int)(group & 31);
+        value[l] = Op::neutral();
+        known[l] = (int)lane_index() >= index[l];
+        at += count;
+        count = (count + 31) / 32;
+        group >>= 5;
+      }
+    }
+    if (lane_index() == 0)
+      level[0][index[0]].tell(mine, run);
+
+    Lanes<Op, 32, A> lanes[LEVELS];
+    bool whole = true; // tile t ends the groups of all levels below
+    A total = mine;    // of the largest group that it ends
+#pragma unroll
+    for (int l = 0; l < LEVELS; l++) {
+      for (;;) {
+        bool missing = !known[l];
+        if (!any_lane(missing))
+          break;
+#pragma unroll
+        for (int k = l; k < LEVELS; k++)
+          if (!known[k])
+            known[k] = level[k][lane_index()].peek(value[k], run);
+      }
+      A up = lanes[l].up(whole && (int)lane_index() == index[l] ? total : value[l], lane_index());
+      if (whole && index[l] == 31) {
+        total = up;
+        if (l + 1 < LEVELS && lane_index() == 0)
+          level[l + 1][index[l + 1]].tell(total, run);
+      } else {
+        whole = false;
+      }
+    }
+
+    A before = start, group_before[LEVELS];
+#pragma unroll
+    for (int l = LEVELS - 1; l >= 0; l--) {
+      group_before[l] = before;
+      before = shuffle_from(lanes[l].down(before, lane_index()), index[l]);
+    }
+    carry = before;
+    end = Op::combine(start, total); // if it ends the groups of all levels
+    bool found = false;
+#pragma unroll
+    for (int l = 0; l < LEVELS; l++)
+      if (!found && index[l] < 31) {
+        end = shuffle_from(lanes[l].down(group_before[l], lane_index()), index[l] + 1);
+        found = true;
+      }
+  }
+};
+
+// The same for blocks that stay and take one tile after another: the totals of all tiles of a row, whoever has them, are
+// read in their order, 32 at a time, and kept in a counter. Nobody waits for more than the slowest tile before its own.
+template <class Op, i64 COUNT, class A> struct Walk {
+  static constexpr int GROUPS = (int)((COUNT + 31) / 32);
+  static constexpr int AT_ONCE = GROUPS < 8 ? GROUPS : 8; // groups asked for before the first answer
+
+  const Node<A> *nodes;
+  u32 run;
+  int group;       // groups in the counter
+  A start, before; // before: the prefix of all groups in the counter
+  A value;         // of the group after these, a tile a lane
+  Counter<Op, GROUPS, A> counter;
+
+  RS_METHOD explicit Walk(u32 run) : run(run) {
+  }
+  RS_METHOD void begin(const Node<A> *of_row, A start_of_row) {
+    nodes = of_row;
+    group = 0;
+    before = start = start_of_row;
+  }
+  // Until the totals of all tiles before tile t are known. t never falls.
+  RS_METHOD void gather(i64 t) {
+    delay();
+    int last = (int)(t / 32), found = group;
+    bool done = group == last && t % 32 == 0;
+    while (!done) {
+      Node<A> seen[AT_ONCE];
+#pragma unroll
+      for (int j = 0; j < AT_ONCE; j++) { // all at once; lanes that wait for nothing take any node
+        i64 tile = (i64)(group + j) * 32 + lane_index();
+        seen[j] = nodes[tile < t ? tile : t - 1].look();
+      }
+      int known = 0; // groups of which all is known, one after another
+#pragma unroll
+      for (int j = 0; j < AT_ONCE; j++) {
+        i64 tile = (i64)(group + j) * 32 + lane_index();
+        if (known == j && !any_lane(tile < t && !seen[j].told(run)))
+          known++;
+      }
+      if (group + known > last) { // the last is no whole group
+        known = last - group;
+        done = true;
+#pragma unroll
+        for (int j = 0; j < AT_ONCE; j++)
+          if (j == known)
+            value = seen[j].value();
+      }
+      if (known > 0) {
+        A total[AT_ONCE];
+#pragma unroll
+        for (int j = 0; j < AT_ONCE; j++) {
+          Lanes<Op, 32, A> lanes;
+          total[j] = lanes.up(seen[j].value(), lane_index());
+        }
+#pragma unroll
+        for (int j = 0; j < AT_ONCE; j++)
+          if (j < known)
+            counter.add(group + j, total[j]);
+        group += known;
+      }
+      done = done || (group == last && t % 32 == 0);
+    }
+    if (group != found)
+      before = counter.prefix(group, start);
+  }
+  // The prefixes before tile t (carry) and through it (end), given its total, after gather(t).
+  RS_METHOD void pass(i64 t, A mine, A &carry, A &end) {
+    int index = (int)(t % 32);
+    Lanes<Op, 32, A> lanes;
+    A all = lanes.up((int)lane_index() == index ? mine : value, lane_index());
+    A prefix = lanes.down(before, lane_index());
+    carry = shuffle_from(prefix, index);
+    end = shuffle_from(prefix, (index + 1) % 32);
+    if (index == 31) {
+      counter.add(group++, all);
+      end = before = counter.prefix(group, start);
+    }
+  }
+};

@@ -1,0 +1,62 @@
+// piece.cuh - neighbouring elements, their masks and their results, in shared memory
+// SPDX-License-Identifier: MIT
+#pragma once
+#include "rows.cuh"
+#include "slab.cuh"
+
+// At most MOST elements. IN_PLACE: results take the place of elements, which are as large. ALIGNED: input and output
+// have the same offset from a multiple of 16 bytes, and neighbours are neighbours in memory.
+template <class P, int MOST, bool ALIGNED, bool IN_PLACE> struct Piece {
+  using In = typename P::In;
+  using Out = typename P::Out;
+  using Mask = typename P::Mask;
+  using Acc = typename P::Acc;
+  using R = Row<P>;
+  static constexpr bool MASKED = P::mask != NO_MASK;
+  static constexpr int MASK_AT = Slab<In>::room(MOST);
+  static constexpr int BEHIND = MASK_AT + (MASKED ? Slab<Mask>::room(MOST) : 0);
+  static constexpr int BYTES = BEHIND + (IN_PLACE ? 0 : Slab<Out>::room(MOST));
+  static_assert(!IN_PLACE || sizeof(In) == sizeof(Out), "as large");
+
+  Slab<In> in;
+  Slab<Mask> mask;
+  Slab<Out> out;
+
+  // From the element on that comes first in memory; steps between neighbours.
+  RS_METHOD Piece(const In *in_at, const Mask *mask_at, Out *out_at, i64 in_step, i64 mask_step, i64 out_step, int count,
+                  unsigned char *memory)
+      : in(in_at, in_step, count, memory), mask(mask_at, mask_step, count, memory + MASK_AT),
+        out(out_at, out_step, count, memory + (IN_PLACE ? 0 : BEHIND)) {
+    if constexpr (IN_PLACE)
+      out.shared = reinterpret_cast<Out *>(in.shared);
+  }
+
+  // Begins; wait() of what it returns ends.
+  template <int THREADS> RS_METHOD SlabLoads<THREADS> load(Arrival *arrival) const {
+    SlabLoads<THREADS> loads(arrival, in.body_bytes() + (MASKED ? mask.body_bytes() : 0));
+    loads.load(in);
+    if constexpr (MASKED)
+      loads.load(mask);
+    return loads;
+  }
+  template <int THREADS> RS_METHOD void store() const {
+    if (IN_PLACE && !ALIGNED && (in.head != out.head || in.step != out.step)) { // words do not fit, one by one they do
+      block_barrier();
+      out.template scatter<THREADS>();
+    } else {
+      store_slab<THREADS>(out);
+    }
+  }
+
+  // N neighbours, the lowest in memory at `low`, in the order of the scan. N > 1: on a multiple of their size.
+  template <int N> RS_METHOD void read(int low, Acc *x) const {
+    typename R::Held held[N];
+    R::template load_copied<N>(held, in.shared, mask.shared, low);
+#pragma unroll
+    for (int j = 0; j < N; j++)
+      x[j] = widen<Acc>(held[j]);
+  }
+  template <int N> RS_METHOD void write(int low, const Acc *value) const {
+    share_vector<Out, N>(out.shared + low, R::template narrow<N>(value));
+  }
+};

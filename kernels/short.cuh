@@ -1,0 +1,127 @@
+// short.cuh - regime short: a block of threads scans a slab of neighbouring rows, in shared memory, and ends
+// SPDX-License-Identifier: MIT
+//
+// Rows are dense: one begins where the last one ends, in input, output and mask. LANES neighbours scan a row together,
+// VECTOR elements each at a time, and reach shared memory in words of WORD elements, which divides the length. More than
+// one wants arrays that begin on multiples of 16 bytes; 1 serves any row, wherever it begins.
+#pragma once
+#include "order.cuh"
+#include "piece.cuh"
+
+template <int ROWS_, int THREADS_, int LANES_, int VECTOR_, int WORD_> struct SlabShape {
+  static constexpr int ROWS = ROWS_, THREADS = THREADS_, LANES = LANES_, VECTOR = VECTOR_, WORD = WORD_;
+  static constexpr int TILE = LANES * VECTOR, GROUPS = THREADS / LANES, TURNS = ROWS / GROUPS;
+  static_assert(LANES <= 32 && THREADS % 32 == 0, "whole warps");
+  static_assert(VECTOR % WORD == 0 && ROWS % GROUPS == 0, "whole words, and no idle group");
+};
+
+template <class P, class S> struct SharedRows {
+  using R = Row<P>;
+  using Op = typename P::Op;
+  using Acc = typename P::Acc;
+  using In = typename P::In;
+  using Out = typename P::Out;
+  using Mask = typename P::Mask;
+  static constexpr int LENGTH = (int)P::length;
+  static constexpr int COUNT = (LENGTH + S::TILE - 1) / S::TILE; // tiles of a row
+  static constexpr bool WHOLE = LENGTH % S::TILE == 0;
+  static constexpr bool WORDS = S::WORD > 1;
+  static_assert(LENGTH % S::WORD == 0, "rows are whole words");
+  // Single elements may begin on different offsets in input and output, and then words would not fit in place.
+  using Memory = Piece<P, S::ROWS * LENGTH, WORDS, WORDS && sizeof(In) == sizeof(Out)>;
+
+  const Rows<P::rank> &all;
+  i64 first; // row
+  int rows;  // that there are; the threads scan ROWS, whatever lies there
+  Memory memory;
+
+  RS_METHOD SharedRows(const Rows<P::rank> &all, i64 before, unsigned char *shared)
+      : all(all), first(all.first + before), rows(all.count - before < S::ROWS ? (int)(all.count - before) : S::ROWS),
+        memory(static_cast<const In *>(all.in) + first * LENGTH,
+               static_cast<const Mask *>(all.mask) + (Memory::MASKED ? first * LENGTH : 0),
+               static_cast<Out *>(all.out) + first * LENGTH, 1, 1, 1, rows * LENGTH, shared) {
+  }
+
+  RS_METHOD static u32 lane() {
+    return thread_index() % S::LANES;
+  }
+  RS_METHOD static int row_of(int turn) {
+    return turn * S::GROUPS + (int)thread_index() / S::LANES;
+  }
+  // The words from element i of a row on, as far as there are any: f(place of one in the slab, its elements before).
+  template <class F> RS_METHOD static void each_word(int row, int i, const F &f) {
+    int low = row * LENGTH + (P::reverse ? LENGTH - S::WORD - i : i);
+#pragma unroll
+    for (int j = 0; j < S::VECTOR; j += S::WORD)
+      if (WHOLE || i + j < LENGTH)
+        f(P::reverse ? low - j : low + j, j);
+  }
+
+  // What a row has beside its elements.
+  struct Extras {
+    Acc start;
+    typename P::Kept *total; // may be null
+  };
+  RS_METHOD Extras extras_of(int row) const {
+    if (!all.init && !all.totals)
+      return {Op::neutral(), nullptr};
+    R global(all, first + (row < rows ? row : 0));
+    return {global.start(), row < rows ? global.total : nullptr};
+  }
+
+  RS_METHOD void scan_row(int row, const Extras &extras) const {
+    Acc start = extras.start;
+    Counter<Op, COUNT, Acc> counter;
+    Acc carry = start;
+#pragma unroll(COUNT * S::VECTOR <= 16 ? COUNT : 1)
+    for (int t = 0; t < COUNT; t++) {
+      int i = t * S::TILE + (int)lane() * S::VECTOR;
+      Acc x[S::VECTOR], prefix[S::VECTOR + 1]; // prefix[j]: of all elements before element j
+#pragma unroll
+      for (int j = 0; j < S::VECTOR; j++)
+        x[j] = Op::neutral(); // what lies past the row is never part of a prefix that counts
+      each_word(row, i, [&](int low, int j) { memory.template read<S::WORD>(low, x + j); });
+      Lanes<Op, S::LANES, Acc> lanes;
+      Acc end = counter.push(t, lanes.up(total<Op, S::VECTOR>(x), lane()), start);
+      Acc before = lanes.down(carry, lane());
+      carries<Op, S::VECTOR>(before, x, prefix);
+      prefix[S::VECTOR] = end;
+      if constexpr (S::LANES > 1) {
+        Acc next = shuffle_down(before);
+        if (lane() != S::LANES - 1)
+          prefix[S::VECTOR] = next;
+      }
+      carry = end;
+
+      constexpr int LAST = (LENGTH - 1) / S::VECTOR * S::VECTOR;
+      if (extras.total && i == LAST)
+        *extras.total = (typename P::Kept)prefix[LENGTH - LAST];
+      if (P::exclusive && i == 0)
+        prefix[0] = all.init ? start : Op::identity();
+      const Acc *result = P::exclusive ? prefix : prefix + 1;
+      each_word(row, i, [&](int low, int j) { memory.template write<S::WORD>(low, result + j); });
+    }
+  }
+  // An initial value is asked for before the row's elements have come, or a turn ahead.
+  RS_METHOD void scan(const SlabLoads<S::THREADS> &loads) const {
+    constexpr int BODY = COUNT * S::VECTOR;
+    Extras next = extras_of(row_of(0));
+    loads.wait();
+#pragma unroll(BODY > 4 ? 1 : S::TURNS < 4 / BODY ? S::TURNS : 4 / BODY)
+    for (int turn = 0; turn < S::TURNS; turn++) {
+      Extras extras = next;
+      if (turn + 1 < S::TURNS)
+        next = extras_of(row_of(turn + 1));
+      scan_row(row_of(turn), extras);
+    }
+  }
+};
+
+template <class P, class S> RS_DEVICE void scan_slab(const Rows<P::rank> &rows) {
+  RS_DYNAMIC_SHARED(shared);
+  RS_SHARED Arrival arrival;
+  SharedRows<P, S> slab(rows, (i64)block_index() * S::ROWS, shared);
+  SlabLoads<S::THREADS> loads = slab.memory.template load<S::THREADS>(&arrival);
+  slab.scan(loads);
+  slab.memory.template store<S::THREADS>();
+}

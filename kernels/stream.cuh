@@ -1,0 +1,274 @@
+// stream.cuh - regime long, from sm_90 on: blocks that stay, each with a ring of tiles in work and warps with roles
+// SPDX-License-Identifier: MIT
+//
+// A tile waits in shared memory for the totals of all tiles of its row before it, most of which other multiprocessors
+// have at the time, so that what counts is how many bytes a multiprocessor can have under way, and how soon each total
+// is told. Hence the roles: one warp loads, REDUCERS reduce and tell (nothing else may delay a total), one walks over the
+// totals of all, WARPS scan. Tiles are taken in turns, in the order of memory.
+#pragma once
+#include "ahead.cuh"
+#include "tile.cuh"
+
+template <class P, class S, int REDUCERS, int STAGES> struct Stream {
+  using In = typename P::In;
+  using Mask = typename P::Mask;
+  using Acc = typename P::Acc;
+  using T = Tile<P, S, true>;
+  using R = Row<P>;
+  using Index = typename T::Index;
+  static constexpr bool MASKED = P::mask != NO_MASK;
+  static constexpr int TILE = S::ELEMENTS, WARP = TILE / S::WARPS;
+  static constexpr int MASK_SIZE = MASKED ? (int)sizeof(Mask) : 0;
+  static constexpr int STAGE_BYTES = TILE * ((int)sizeof(In) + MASK_SIZE);
+  // A slot holds what is known of a tile; it outlives the tile's stage.
+  static constexpr int SLOTS = 2 * STAGES;
+  static constexpr u32 NONE = ~0u;
+
+  struct Shared {
+    Arrival full[STAGES], empty[STAGES], taken[SLOTS], reduced[SLOTS], looked[SLOTS];
+    Acc part[SLOTS][S::WARPS]; // totals of the parts of a tile's warps
+    Acc carry[SLOTS], end[SLOTS];
+    u32 tile[SLOTS];
+    u32 run;
+  };
+
+  const Rows<P::rank> &rows;
+  Shared &shared;
+  unsigned char *memory;
+
+  // One tile after another, of those that the block takes.
+  struct Place {
+    int stage = 0, slot = 0;
+    u32 stage_phase = 0, slot_phase = 0;
+    RS_METHOD void next() {
+      if (++stage == STAGES) {
+        stage = 0;
+        stage_phase ^= 1;
+      }
+      if (++slot == SLOTS) {
+        slot = 0;
+        slot_phase ^= 1;
+      }
+    }
+  };
+
+  RS_METHOD In *in(int stage) const {
+    return reinterpret_cast<In *>(memory + stage * STAGE_BYTES);
+  }
+  RS_METHOD Mask *mask(int stage) const {
+    return reinterpret_cast<Mask *>(memory + stage * STAGE_BYTES + TILE * (int)sizeof(In));
+  }
+  RS_METHOD static i64 row_of(u32 tile) {
+    return tile / (u32)T::COUNT;
+  }
+  RS_METHOD static Index number_of(u32 tile) { // in its row
+    return (Index)(tile % (u32)T::COUNT);
+  }
+  RS_METHOD static int count_of(Index number) {
+    Index left = T::LENGTH - number * TILE;
+    return left >= TILE ? TILE : (int)left;
+  }
+  // One array's part of a tile: `low` is its first element in memory, `to` its copy. What is no whole word the lanes
+  // load; returns the bytes that are left for a bulk copy, and moves both pointers to it.
+  template <class E> RS_METHOD static u32 load_ends(E *&to, const E *&low, int count) {
+    constexpr int UNIT = 16 / (int)sizeof(E);
+    if constexpr (P::length % UNIT != 0) {
+      int left = count % UNIT; // at the row's end, which comes first in memory in a reverse scan
+      int skip = P::reverse ? left : 0;
+      if ((int)lane_index() < left) {
+        int i = (P::reverse ? 0 : count - left) + (int)lane_index();
+        to[i] = load_element(low + i);
+      }
+      to += skip;
+      low += skip;
+      count -= left;
+    }
+    return (u32)count * (u32)sizeof(E);
+  }
+
+  RS_METHOD void load() const {
+    TurnState *state = static_cast<TurnState *>(rows.workspace);
+    u32 tiles = (u32)(rows.count * T::COUNT), all = tiles + block_count(); // each block takes one turn too many
+    bool first_lane = lane_index() == 0;
+    u32 taken = first_lane ? take_turn(state, all).number : 0;
+    Place at;
+    for (int k = 0;; k++, at.next()) {
+      u32 next = shuffle_from(taken, 0);
+      Arrival *full = shared.full + at.stage;
+      if (first_lane) {
+        shared.tile[at.slot] = next < tiles ? next : NONE;
+        arrival_signal(shared.taken + at.slot);
+      }
+      if (k >= STAGES)
+        arrival_wait(shared.empty + at.stage, at.stage_phase ^ 1);
+      if (next >= tiles) {
+        if (first_lane)
+          arrival_signal(full);
+        return;
+      }
+      Row<P> row(rows, rows.first + row_of(next));
+      Index number = number_of(next);
+      int count = count_of(number);
+      i64 low = P::reverse ? -((i64)number * TILE + count - 1) : (i64)number * TILE;
+      const In *in_low = row.in + low;
+      const Mask *mask_low = row.mask + (MASKED ? low : 0);
+      In *in_to = in(at.stage) + (P::reverse ? TILE - count : 0);
+      Mask *mask_to = mask(at.stage) + (P::reverse ? TILE - count : 0);
+      u32 in_bytes = load_ends(in_to, in_low, count);
+      u32 mask_bytes = MASKED ? load_ends(mask_to, mask_low, count) : 0;
+      warp_barrier();
+      if (first_lane) {
+        arrival_expect(full, in_bytes + mask_bytes);
+        if (in_bytes)
+          bulk_load(in_to, in_low, in_bytes, full);
+        if (mask_bytes)
+          bulk_load(mask_to, mask_low, mask_bytes, full);
+        taken = take_turn(state, all).number;
+      }
+    }
+  }
+
+  // A vector of a tile, `at` elements from its start; of what lies past the row, anything.
+  RS_METHOD void copy_of(typename R::Held *held, int stage, int at) const {
+    R::template load_copied<S::VECTOR>(held, in(stage), mask(stage), P::reverse ? TILE - at - S::VECTOR : at);
+  }
+
+  // The total of a scanning warp's part of a tile.
+  RS_METHOD Acc total_of_part(int stage, int part) const {
+    Acc chunk[S::CHUNKS];
+#pragma unroll
+    for (int u = 0; u < S::CHUNKS; u++) {
+      typename R::Held held[S::VECTOR];
+      Acc x[S::VECTOR];
+      copy_of(held, stage, part * WARP + (u * 32 + (int)lane_index()) * S::VECTOR);
+#pragma unroll
+      for (int j = 0; j < S::VECTOR; j++)
+        x[j] = widen<Acc>(held[j]);
+      Lanes<typename P::Op, 32, Acc> lanes;
+      chunk[u] = lanes.up(total<typename P::Op, S::VECTOR>(x), lane_index());
+    }
+    return total<typename P::Op, S::CHUNKS>(chunk);
+  }
+
+  RS_METHOD Node<Acc> *nodes(u32 tile) const {
+    return reinterpret_cast<Node<Acc> *>(static_cast<TurnState *>(rows.workspace) + 1) + row_of(tile) * T::COUNT;
+  }
+  RS_METHOD Acc total_of(int slot) const {
+    Lanes<typename P::Op, S::WARPS, Acc> warps;
+    return shuffle_from(warps.up(shared.part[slot][lane_index() % S::WARPS], lane_index()), 0);
+  }
+
+  RS_METHOD void reduce(int reducer) const {
+    for (Place at;; at.next()) {
+      arrival_wait(shared.full + at.stage, at.stage_phase);
+      u32 tile = shared.tile[at.slot];
+      if (tile == NONE)
+        return;
+#pragma unroll 1
+      for (int part = reducer; part < S::WARPS; part += REDUCERS) {
+        Acc mine = total_of_part(at.stage, part);
+        if (lane_index() == 0)
+          shared.part[at.slot][part] = mine;
+      }
+      warp_barrier();
+      if (lane_index() == 0)
+        arrival_signal(shared.reduced + at.slot);
+      if (reducer == 0) {
+        arrival_wait(shared.reduced + at.slot, at.slot_phase);
+        Acc mine = total_of(at.slot);
+        if (lane_index() == 0) {
+          nodes(tile)[number_of(tile)].tell(mine, shared.run);
+          arrival_signal(shared.empty + at.stage);
+        }
+      }
+    }
+  }
+
+  RS_METHOD void walk() const {
+    Walk<typename P::Op, T::COUNT, Acc> walk(shared.run);
+    i64 row_number = -1;
+    for (Place at;; at.next()) {
+      arrival_wait(shared.taken + at.slot, at.slot_phase);
+      u32 tile = shared.tile[at.slot];
+      if (tile == NONE)
+        return;
+      if (row_of(tile) != row_number) {
+        row_number = row_of(tile);
+        walk.begin(nodes(tile), Row<P>(rows, rows.first + row_number).start());
+      }
+      walk.gather(number_of(tile));
+      arrival_wait(shared.reduced + at.slot, at.slot_phase);
+      Acc carry, end;
+      walk.pass(number_of(tile), total_of(at.slot), carry, end);
+      if (lane_index() == 0) {
+        shared.carry[at.slot] = carry;
+        shared.end[at.slot] = end;
+        arrival_signal(shared.looked + at.slot);
+      }
+    }
+  }
+
+  RS_METHOD void scan() const {
+    for (Place at;; at.next()) {
+      arrival_wait(shared.full + at.stage, at.stage_phase);
+      u32 turn = shared.tile[at.slot];
+      if (turn == NONE)
+        return;
+      Index number = number_of(turn), first = number * TILE;
+      Row<P> row(rows, rows.first + row_of(turn));
+      T tile;
+#pragma unroll
+      for (int u = 0; u < S::CHUNKS; u++)
+        copy_of(tile.held[u], at.stage, (int)T::place(u));
+      tile.up_chunks();
+      warp_barrier();
+      if (lane_index() == 0)
+        arrival_signal(shared.empty + at.stage);
+      arrival_wait(shared.looked + at.slot, at.slot_phase);
+      delay();
+      tile.warps.up(shared.part[at.slot][lane_index() % S::WARPS], lane_index());
+      Acc tail[S::VECTOR]; // the row's last vector, if it is not whole, one thread stores element by element
+      Index tail_at = -1;
+      tile.down(row, first, shared.carry[at.slot], shared.end[at.slot], [&](int, Index i, const Acc *value) {
+        if (T::WHOLE || i + S::VECTOR <= T::LENGTH) {
+          row.template store_vectored<S::VECTOR>(i, value);
+        } else if (!T::WHOLE_VECTORS && i < T::LENGTH) {
+          tail_at = i;
+#pragma unroll
+          for (int j = 0; j < S::VECTOR; j++)
+            tail[j] = value[j];
+        }
+      });
+      if (!T::WHOLE_VECTORS && tail_at >= 0)
+#pragma unroll
+        for (int j = 0; j < S::VECTOR; j++)
+          if (tail_at + j < T::LENGTH)
+            row.store_one(tail_at + j, tail[j]);
+    }
+  }
+};
+
+template <class P, class S, int REDUCERS, int STAGES> RS_DEVICE void scan_stream(const Rows<P::rank> &rows) {
+  using M = Stream<P, S, REDUCERS, STAGES>;
+  RS_DYNAMIC_SHARED(memory);
+  RS_SHARED typename M::Shared shared;
+  M stream{rows, shared, memory};
+  if (thread_index() == 0) {
+    arrivals_init(shared.full, STAGES);
+    arrivals_init(shared.empty, STAGES, S::WARPS + 1);
+    arrivals_init(shared.taken, M::SLOTS);
+    arrivals_init(shared.reduced, M::SLOTS, REDUCERS);
+    arrivals_init(shared.looked, M::SLOTS);
+    shared.run = current_run(static_cast<const TurnState *>(rows.workspace));
+  }
+  block_barrier();
+  int warp = (int)thread_index() / 32;
+  if (warp < S::WARPS)
+    stream.scan();
+  else if (warp < S::WARPS + REDUCERS)
+    stream.reduce(warp - S::WARPS);
+  else if (warp == S::WARPS + REDUCERS)
+    stream.walk();
+  else
+    stream.load();
+}

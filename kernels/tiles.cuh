@@ -1,0 +1,180 @@
+// tiles.cuh - regimes row and long: a block of threads scans one tile of a row, in shared memory, and ends
+// SPDX-License-Identifier: MIT
+#pragma once
+#include "ahead.cuh"
+#include "piece.cuh"
+
+// Elements of a tile, from the slowest: warp, chunk, lane, element of a vector. Each is an aligned block of the order.
+template <int WARPS_, int CHUNKS_, int VECTOR_> struct TileShape {
+  static constexpr int WARPS = WARPS_, CHUNKS = CHUNKS_, VECTOR = VECTOR_;
+  static constexpr int THREADS = 32 * WARPS, CHUNK = 32 * VECTOR, WARP = CHUNKS * CHUNK, ELEMENTS = WARPS * WARP;
+  static_assert(CHUNKS <= 32 && WARPS <= 32, "a lane holds the total of one");
+};
+
+template <class P, class S, bool VECTORED> struct SharedTile {
+  using R = Row<P>;
+  using Op = typename P::Op;
+  using Acc = typename P::Acc;
+  using In = typename P::In;
+  using Out = typename P::Out;
+  using Index = typename R::Index;
+  static constexpr Index LENGTH = (Index)P::length;
+  static constexpr Index COUNT = (Index)((P::length + S::ELEMENTS - 1) / S::ELEMENTS);
+  static constexpr int MOST = COUNT > 1 ? S::ELEMENTS : (int)LENGTH; // elements there are of a tile
+  using Memory = Piece<P, MOST, VECTORED, sizeof(In) == sizeof(Out)>;
+
+  const R &row;
+  Index first;
+  int count;
+  Memory memory;
+  Acc chunks_mine; // lane u: total of the warp's chunk u
+  Lanes<Op, S::CHUNKS, Acc> chunks;
+  Lanes<Op, S::WARPS, Acc> warps;
+
+  RS_METHOD static int count_of(Index first) {
+    return LENGTH - first < S::ELEMENTS ? (int)(LENGTH - first) : S::ELEMENTS;
+  }
+  // The element that comes first in memory.
+  RS_METHOD static Index lowest(Index first) {
+    return P::reverse ? first + count_of(first) - 1 : first;
+  }
+  RS_METHOD SharedTile(const Rows<P::rank> &rows, const R &row, Index first, unsigned char *shared)
+      : row(row), first(first), count(count_of(first)),
+        memory(row.in + lowest(first) * row.in_step,
+               row.mask + (Memory::MASKED ? lowest(first) * row.mask_step : 0), row.out + lowest(first) * row.out_step,
+               VECTORED ? 1 : rows.in_step, VECTORED ? 1 : rows.mask_step, VECTORED ? 1 : rows.out_step, count, shared) {
+  }
+
+  // First element, inside the tile, of this thread's vector in a chunk of its warp.
+  RS_METHOD static int place(int chunk) {
+    return (int)(thread_index() / 32) * S::WARP + chunk * S::CHUNK + (int)lane_index() * S::VECTOR;
+  }
+  RS_METHOD bool has_chunk(int chunk) const {
+    return (int)(thread_index() / 32) * S::WARP + chunk * S::CHUNK < count;
+  }
+
+  // The elements from `at` on, in the order of the scan; what lies past the row is never part of a prefix that counts.
+  RS_METHOD void read(int at, Acc *x) const {
+    if (VECTORED && at + S::VECTOR <= count) {
+      memory.template read<S::VECTOR>(P::reverse ? count - at - S::VECTOR : at, x);
+    } else {
+#pragma unroll
+      for (int j = 0; j < S::VECTOR; j++) {
+        x[j] = Op::neutral();
+        if (at + j < count)
+          memory.template read<1>(P::reverse ? count - 1 - (at + j) : at + j, x + j);
+      }
+    }
+  }
+  RS_METHOD void write(int at, const Acc *value) const {
+    if (VECTORED && at + S::VECTOR <= count) {
+      memory.template write<S::VECTOR>(P::reverse ? count - at - S::VECTOR : at, value);
+    } else {
+#pragma unroll
+      for (int j = 0; j < S::VECTOR; j++)
+        if (at + j < count)
+          memory.template write<1>(P::reverse ? count - 1 - (at + j) : at + j, value + j);
+    }
+  }
+
+  // The total of the tile, known to the threads of warp 0. between: one a warp.
+  RS_METHOD Acc up(Acc *between) {
+    chunks_mine = Op::neutral();
+#pragma unroll(S::CHUNKS < 4 ? S::CHUNKS : 4)
+    for (int u = 0; u < S::CHUNKS; u++) {
+      if (!has_chunk(u))
+        break;
+      Acc x[S::VECTOR];
+      read(place(u), x);
+      Lanes<Op, 32, Acc> lanes;
+      Acc mine = lanes.up(total<Op, S::VECTOR>(x), lane_index());
+      if ((int)lane_index() % S::CHUNKS == u)
+        chunks_mine = mine;
+    }
+    Acc mine = chunks.up(chunks_mine, lane_index());
+    if constexpr (S::WARPS > 1) {
+      if (lane_index() == 0)
+        between[thread_index() / 32] = mine;
+      block_barrier();
+      mine = shuffle_from(warps.up(between[lane_index() % S::WARPS], lane_index()), 0);
+    }
+    return mine;
+  }
+
+  // Writes the prefixes, given the one before the tile (carry) and through it (end).
+  RS_METHOD void down(Acc carry, Acc end) const {
+    if constexpr (S::WARPS > 1) {
+      int warp = (int)thread_index() / 32;
+      Acc before = warps.down(carry, lane_index());
+      Acc next = shuffle_from(before, (warp + 1) % 32);
+      carry = shuffle_from(before, warp);
+      end = warp == S::WARPS - 1 ? end : next;
+    }
+    Acc starts = chunks.down(carry, lane_index()); // lane u: before chunk u
+#pragma unroll(S::CHUNKS < 2 ? S::CHUNKS : 2)
+    for (int u = 0; u < S::CHUNKS; u++) {
+      if (!has_chunk(u))
+        break;
+      Acc x[S::VECTOR], prefix[S::VECTOR + 1]; // prefix[j]: of all elements before element j
+      int at = place(u);
+      read(at, x);
+      Lanes<Op, 32, Acc> lanes;
+      lanes.up(total<Op, S::VECTOR>(x), lane_index());
+      Acc before = lanes.down(shuffle_from(starts, u), lane_index());
+      carries<Op, S::VECTOR>(before, x, prefix);
+      Acc after = u == S::CHUNKS - 1 ? end : shuffle_from(starts, (u + 1) % S::CHUNKS);
+      Acc next = shuffle_down(before);
+      prefix[S::VECTOR] = lane_index() == 31 ? after : next;
+
+      Index i = first + at;
+      constexpr Index LAST = (LENGTH - 1) / S::VECTOR * S::VECTOR;
+      if (row.total && i == LAST)
+        row.keep_total(prefix[LENGTH - LAST]);
+      if (P::exclusive && i == 0)
+        prefix[0] = row.empty();
+      write(at, P::exclusive ? prefix : prefix + 1);
+    }
+  }
+};
+
+template <class P, class S, bool VECTORED> RS_DEVICE void scan_tiles(const Rows<P::rank> &rows) {
+  using T = SharedTile<P, S, VECTORED>;
+  using Acc = typename P::Acc;
+  using Index = typename T::Index;
+  using A = Ahead<typename P::Op, T::COUNT, Acc>;
+  RS_DYNAMIC_SHARED(shared);
+  RS_SHARED Arrival arrival;
+  RS_SHARED Acc between[S::WARPS];
+  RS_SHARED Turn turn;
+  RS_SHARED Acc ends[2];
+
+  u32 at = block_index();
+  if constexpr (T::COUNT > 1) {
+    if (thread_index() == 0)
+      turn = take_turn(static_cast<TurnState *>(rows.workspace), block_count());
+    block_barrier();
+    at = turn.number;
+  }
+  u32 number = at / (u32)T::COUNT, t = at % (u32)T::COUNT;
+  Row<P> row(rows, rows.first + number);
+  T tile(rows, row, (Index)t * S::ELEMENTS, shared);
+  tile.memory.template load<S::THREADS>(&arrival).wait();
+  Acc mine = tile.up(between), carry = row.start(), end = P::Op::combine(carry, mine);
+  if constexpr (T::COUNT > 1) {
+    if (thread_index() < 32) {
+      Node<Acc> *nodes = reinterpret_cast<Node<Acc> *>(static_cast<TurnState *>(rows.workspace) + 1);
+      A ahead{nodes + number * A::NODES, turn.run};
+      ahead.look(t, mine, row.start(), carry, end);
+      if (thread_index() == 0) {
+        ends[0] = carry;
+        ends[1] = end;
+      }
+    }
+    block_barrier();
+    carry = ends[0];
+    end = ends[1];
+  }
+  delay();
+  tile.down(carry, end);
+  tile.memory.template store<S::THREADS>();
+}

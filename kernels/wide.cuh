@@ -1,0 +1,374 @@
+// wide.cuh - regime column, where columns come in whole words: each thread brings its part of a tile for itself
+// SPDX-License-Identifier: MIT
+//
+// A tile is a strip of neighbouring columns by some steps along the length, or by all of it; then it may have several
+// outers. A thread has a segment, STEPS consecutive steps of VECTOR columns, which it asks for all at once. Threads stand side by side along a step, then along the length. src/wide_cut.c cuts the tensor so, for the
+// number of columns of this run. Tiles of one strip hand one another the totals of their columns.
+#pragma once
+#include "abreast.cuh"
+#include "parked.cuh"
+#include "rows.cuh"
+
+// The second parameter of the kernel; rs_wide_cut of src/wide_cut.h.
+struct WideCut {
+  i32 width, segments; // log2 of the threads side by side, and of those along the length, of one outer
+  i32 vectors, strips; // there are
+  i32 tiles;           // along the length
+  i32 outers, groups;  // of a tile, and how many tiles the last outer dimension takes
+};
+
+template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES> struct WideTile {
+  using In = typename P::In;
+  using Out = typename P::Out;
+  using Mask = typename P::Mask;
+  using Acc = typename P::Acc;
+  using Kept = typename P::Kept;
+  using Op = typename P::Op;
+  using R = Row<P>;
+  RS_METHOD static constexpr int least(int a, int b) {
+    return a < b ? a : b;
+  }
+  static constexpr bool MASKED = P::mask != NO_MASK;
+  static constexpr bool SINGLE = P::length <= STEPS;         // a thread has all steps
+  static constexpr bool WHOLE = P::length % STEPS == 0;      // or none of a segment
+  static constexpr int SEGMENTS = THREADS / WIDTH;           // of a tile, at least, if there are several tiles
+  static constexpr bool CUTS = P::length > SEGMENTS * STEPS; // there may be
+  static constexpr int LAST = P::rank - 1, OUTER = P::rank > 1 ? P::rank - 2 : 0;
+  static constexpr int THREADS_LOG = log2_floor(THREADS);
+  static constexpr int ROWS = least(THREADS, 32 * VECTOR); // segments of all outers of a tile, at most
+  static constexpr int AT_ONCE = least(STEPS, 128 / (VECTOR * (int)sizeof(Acc))); // steps in registers
+  static constexpr int PAD = 16 / (int)sizeof(Acc);        // keeps lanes along the length out of each other's banks
+
+  using Values = Vector<Acc, VECTOR>;
+
+  // Where a tile lies: offsets of its first step and column.
+  struct Place {
+    u32 run; // of the turn
+    i32 strip, tile;
+    u32 outer;  // number of the tile's outers
+    i32 outers; // there are
+    i64 in, mask, out, row;
+  };
+  struct Shared {
+    Place place;
+    alignas(16) Acc totals[SINGLE ? 1 : THREADS * VECTOR + ROWS * PAD]; // by outer, segment, column
+    alignas(16) Acc carry[CUTS ? WIDTH * VECTOR : 1], end[CUTS ? WIDTH * VECTOR : 1];
+  };
+  const Rows<P::rank> &rows;
+  const WideCut &cut;
+  Shared &shared;
+  int column, outer, segment; // this thread's
+  using Ins = Parked<In, VECTOR, STEPS, THREADS>;
+  Ins in;
+  Parked<Mask, VECTOR, STEPS, THREADS> mask; // if there is one
+
+  RS_METHOD WideTile(const Rows<P::rank> &rows, const WideCut &cut, Shared &shared, unsigned char *memory)
+      : rows(rows), cut(cut), shared(shared), in(memory), mask(memory + (MASKED ? Ins::BYTES : 0)) {
+    int row = (int)thread_index() >> cut.width;
+    column = ((int)thread_index() & ((1 << cut.width) - 1)) * VECTOR;
+    outer = row >> cut.segments;
+    segment = row & ((1 << cut.segments) - 1);
+  }
+
+  // One thread finds the tile's place among the others: strips fastest, so that memory is swept in order, then tiles
+  // along the length.
+  RS_METHOD void find(u32 number, u32 run) const {
+    Place &place = shared.place;
+    u32 q = number / (u32)cut.strips, left = CUTS ? q / (u32)cut.tiles : q;
+    place.run = run;
+    place.strip = (i32)(number - q * (u32)cut.strips);
+    place.tile = CUTS ? (i32)(q - left * (u32)cut.tiles) : 0;
+    place.outer = left;
+    i64 column = ((i64)place.strip << cut.width) * VECTOR, first = ((i64)place.tile << cut.segments) * STEPS;
+    if (P::reverse)
+      first = P::length - 1 - first;
+    i64 in = first * rows.in_step + column, mask = first * rows.mask_step + column;
+    i64 out = first * rows.out_step + column, row = column * rows.row_stride[LAST];
+    place.outers = 1;
+    if constexpr (P::rank > 1) {
+#pragma unroll
+      for (int d = OUTER; d >= 0; d--) {
+        i64 i = left;
+        if (d > 0) {
+          u32 size = d == OUTER ? (u32)cut.groups : (u32)rows.shape[d];
+          left /= size;
+          i -= (i64)left * size;
+        }
+        if (d == OUTER) {
+          i *= cut.outers;
+          place.outers = rows.shape[d] - i < cut.outers ? (int)(rows.shape[d] - i) : cut.outers;
+        }
+        in += i * rows.in_stride[d];
+        mask += i * rows.mask_stride[d];
+        out += i * rows.out_stride[d];
+        row += i * rows.row_stride[d];
+      }
+    }
+    place.in = in;
+    place.mask = mask;
+    place.out = out;
+    place.row = row;
+  }
+
+  // Columns of the strip that there are.
+  RS_METHOD int columns() const {
+    int left = cut.vectors - (shared.place.strip << cut.width);
+    return (left < 1 << cut.width ? left : 1 << cut.width) * VECTOR;
+  }
+  // Steps from this thread's first to the end of the row.
+  RS_METHOD i64 left() const {
+    i64 before = segment * STEPS;
+    if (CUTS)
+      before += ((i64)shared.place.tile << cut.segments) * STEPS;
+    return P::length - before;
+  }
+  RS_METHOD bool there() const {
+    return column < columns() && outer < shared.place.outers && left() > 0;
+  }
+  // From the tile's first element to the thread's.
+  RS_METHOD i64 offset(i64 step, const i64 *stride) const {
+    return (P::rank > 1 ? outer * stride[OUTER] : 0) + segment * STEPS * step + column;
+  }
+  RS_METHOD static i64 directed(i64 step) {
+    return P::reverse ? -step : step;
+  }
+
+  RS_METHOD void load() const {
+    if (there()) {
+      i64 count = left(), step = directed(rows.in_step), mask_step = directed(rows.mask_step);
+      const In *at = static_cast<const In *>(rows.in) + (shared.place.in + offset(step, rows.in_stride));
+      const Mask *mask_at = static_cast<const Mask *>(rows.mask);
+      if (MASKED)
+        mask_at += shared.place.mask + offset(mask_step, rows.mask_stride);
+#pragma unroll
+      for (int j = 0; j < STEPS; j++)
+        if (WHOLE || j < count) {
+          in.bring(j, at + j * step);
+          if constexpr (MASKED)
+            mask.bring(j, mask_at + j * mask_step);
+        }
+    }
+    fetch_wait();
+  }
+  // Its columns at once, as one element.
+  struct Each {
+    RS_METHOD static Values combine(const Values &left, const Values &right) {
+      Values both;
+#pragma unroll
+      for (int v = 0; v < VECTOR; v++)
+        both.at[v] = Op::combine(left.at[v], right.at[v]);
+      return both;
+    }
+  };
+  RS_METHOD Values element(int j) const {
+    Vector<In, VECTOR> from = in.get(j);
+    Vector<Mask, VECTOR> m{};
+    if constexpr (MASKED)
+      m = mask.get(j);
+    Values x;
+#pragma unroll
+    for (int v = 0; v < VECTOR; v++)
+      x.at[v] = widen<Acc>(R::hold(from.at[v], m.at[v]));
+    return x;
+  }
+
+  // In shared memory, from one segment to the next.
+  RS_METHOD int pitch() const {
+    return (VECTOR << cut.width) + PAD;
+  }
+  RS_METHOD Acc *totals(int row, int first) const {
+    return shared.totals + row * pitch() + first;
+  }
+  RS_METHOD static Values values(const Acc *at) {
+    return *reinterpret_cast<const Values *>(at);
+  }
+  // Of N steps from `first` on.
+  template <int N> RS_METHOD Values total_of(int first) const {
+    if constexpr (N == 1)
+      return element(first);
+    else
+      return Each::combine(total_of<N / 2>(first), total_of<N / 2>(first + N / 2));
+  }
+  // Leaves for each segment the total of the aligned block of segments that ends with it, as large as can be.
+  RS_METHOD void up() {
+    Values mine = total_of<STEPS>(0);
+    if constexpr (!SINGLE) {
+      share_vector<Acc, VECTOR>(totals((int)thread_index() >> cut.width, column), mine);
+      block_barrier();
+      // threads stand along the length, then side by side
+      int log = THREADS_LOG - cut.width, row = (int)thread_index() & ((1 << log) - 1);
+      Acc *at = totals(row, ((int)thread_index() >> log) * VECTOR);
+      mine = values(at);
+#pragma unroll
+      for (int d = 0; d < 5; d++)
+        if (d < cut.segments)
+#pragma unroll
+          for (int v = 0; v < VECTOR; v++) {
+            Acc other = shuffle_xor(mine.at[v], 1 << d);
+            if ((~row & ((2 << d) - 1)) == 0)
+              mine.at[v] = Op::combine(other, mine.at[v]);
+          }
+      share_vector<Acc, VECTOR>(at, mine);
+#pragma unroll 1
+      for (int d = 5; d < cut.segments; d++) { // between warps
+        block_barrier();
+        int i = (int)thread_index();
+        if (i < 1 << (log - d - 1 + cut.width)) {
+          int end = (((i >> cut.width) + 1) << (d + 1)) - 1, first = (i & ((1 << cut.width) - 1)) * VECTOR;
+          share_vector<Acc, VECTOR>(totals(end, first), Each::combine(values(totals(end - (1 << d), first)), values(totals(end, first))));
+        }
+      }
+    }
+  }
+
+  RS_METHOD i64 row_of(int outer, int column) const {
+    return shared.place.row + (P::rank > 1 ? outer * rows.row_stride[OUTER] : 0) + column * rows.row_stride[LAST];
+  }
+  RS_METHOD Acc start(int outer, int column) const {
+    return rows.init ? widen<Acc>(static_cast<const Kept *>(rows.init)[row_of(outer, column)]) : Op::neutral();
+  }
+
+  RS_METHOD Values starts() const {
+    Values value;
+#pragma unroll
+    for (int v = 0; v < VECTOR; v++)
+      value.at[v] = Op::neutral();
+    if (rows.init)
+#pragma unroll
+      for (int v = 0; v < VECTOR; v++)
+        value.at[v] = start(outer, column + v);
+    return value;
+  }
+
+  // The prefixes before the tile and through it. A warp asks for the columns whose totals it has just told.
+  RS_METHOD void look() const {
+    if (cut.segments > 5)
+      block_barrier();
+    else
+      warp_barrier();
+    const Place &place = shared.place;
+    using A = ColumnsAhead<Op, LANES, (P::length + SEGMENTS * STEPS - 1) / (SEGMENTS * STEPS), Acc>;
+    A ahead{reinterpret_cast<Node<Acc> *>(static_cast<TurnState *>(rows.workspace) + 1),
+            place.run,
+            block_count() / ((u32)cut.tiles * (u32)cut.strips),
+            place.outer,
+            (u32)(cut.vectors * VECTOR),
+            (u32)cut.tiles};
+    int most = (VECTOR << cut.width) >> (THREADS_LOG - 5), base = (int)thread_index() / 32 * most; // of this warp
+    int count = columns() - base < most ? columns() - base : most;
+    if (count <= 0)
+      return;
+    u32 from = (u32)((place.strip << cut.width) * VECTOR);
+    const Acc *mine = totals((1 << cut.segments) - 1, 0);
+    bool tells = place.tile < cut.tiles - 1; // nobody asks for the last one's
+    if (tells)
+      for (int c = (int)lane_index(); c < count; c += 32)
+        ahead.tell(place.tile, from + base + c, mine[base + c]);
+#pragma unroll 1
+    for (int i = 0; i < count; i += 32 / LANES) {
+      int k = i + (int)lane_index() / LANES;
+      bool real = k < count;
+      int c = base + (real ? k : 0);
+      Acc carry, end;
+      ahead.look(place.tile, from + c, real && tells, mine[c], start(0, c), carry, end);
+      if (real && lane_index() % LANES == 0) {
+        shared.carry[c] = carry;
+        shared.end[c] = end;
+      }
+    }
+  }
+
+  // Stores the prefixes.
+  RS_METHOD void down() {
+    if (!there())
+      return;
+    bool cuts = CUTS && cut.tiles > 1;
+    Values before, end;
+    if (CUTS && cuts)
+      before = values(shared.carry + column);
+    else
+      before = starts();
+    if constexpr (!SINGLE) {
+      // the ones at the end of the segment's number are the blocks that its own joins
+      int low = segment & ~(segment + 1), bit = 1 << cut.segments >> 1;
+      const Acc *at = totals((int)thread_index() >> cut.width, column);
+#pragma unroll 1
+      for (; bit > low; bit >>= 1)
+        if (segment & bit)
+          before = Each::combine(before, values(at - ((segment & (bit - 1)) + 1) * pitch()));
+      end = Each::combine(before, values(at));
+#pragma unroll 1
+      for (; bit; bit >>= 1)
+        before = Each::combine(before, values(at - ((segment & (bit - 1)) + 1) * pitch()));
+      if (CUTS && cuts && segment == (1 << cut.segments) - 1)
+        end = values(shared.end + column);
+    }
+
+    i64 step = directed(rows.out_step);
+    Out *at = static_cast<Out *>(rows.out) + (shared.place.out + offset(step, rows.out_stride));
+    Values all = walk<STEPS>(before, 0, at, step);
+    give(STEPS, SINGLE ? Each::combine(before, all) : end, at, step);
+  }
+
+  // Stores the prefixes of N steps from `first` on, after `before`, and returns their total.
+  template <int N> RS_METHOD Values walk(Values before, int first, Out *at, i64 step) const {
+    if constexpr (N > AT_ONCE) {
+      Values left = walk<N / 2>(before, first, at, step);
+      return Each::combine(left, walk<N / 2>(Each::combine(before, left), first + N / 2, at, step));
+    } else {
+      Values x[N], prefix[N];
+#pragma unroll
+      for (int j = 0; j < N; j++)
+        x[j] = element(first + j);
+      carries<Each, N>(before, x, prefix);
+#pragma unroll
+      for (int j = 0; j < N; j++)
+        give(first + j, prefix[j], at, step);
+      return total<Each, N>(x);
+    }
+  }
+  // The prefix of all elements before element k of this thread's.
+  RS_METHOD void give(int k, Values prefix, Out *at, i64 step) const {
+    constexpr int TAIL = (int)((P::length - 1) % STEPS + 1); // steps of the last segment
+    i64 rest = left();
+    if (k == TAIL && rows.totals && rest == TAIL)
+#pragma unroll
+      for (int v = 0; v < VECTOR; v++)
+        static_cast<Kept *>(rows.totals)[row_of(outer, column + v)] = (Kept)prefix.at[v];
+    if (P::exclusive && k == 0 && rest == P::length) {
+      if (rows.init)
+        prefix = starts();
+      else
+#pragma unroll
+        for (int v = 0; v < VECTOR; v++)
+          prefix.at[v] = Op::identity();
+    }
+    int j = P::exclusive ? k : k - 1;
+    if (j >= 0 && j < STEPS && (WHOLE || j < rest))
+      store_vector<Out, VECTOR>(at + j * step, R::template narrow<VECTOR, false>(prefix.at));
+  }
+};
+
+template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES>
+RS_DEVICE void scan_wide_tiles(const Rows<P::rank> &rows, const WideCut &cut) {
+  using T = WideTile<P, THREADS, VECTOR, STEPS, WIDTH, LANES>;
+  RS_DYNAMIC_SHARED(memory); // Ins::BYTES, and as much for the mask
+  RS_SHARED typename T::Shared shared;
+  T tile(rows, cut, shared, memory);
+  bool cuts = T::CUTS && cut.tiles > 1;
+  if (thread_index() == 0) {
+    Turn turn{block_index(), 0};
+    if (cuts)
+      turn = take_turn(static_cast<TurnState *>(rows.workspace), block_count());
+    tile.find(turn.number, turn.run);
+  }
+  block_barrier();
+  tile.load();
+  tile.up();
+  if constexpr (T::CUTS)
+    if (cuts)
+      tile.look();
+  if constexpr (!T::SINGLE)
+    block_barrier();
+  tile.down();
+}

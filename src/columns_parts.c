@@ -1,0 +1,114 @@
+/*
+ * columns_parts.c - a run of regime column as launches
+ * SPDX-License-Identifier: MIT
+ */
+#include "columns_parts.h"
+
+/* Blocks and columns that the kernels' numbers can count; a fraction of it, since they multiply. */
+static const int64_t MOST_BLOCKS = INT32_MAX, MOST_COLUMNS = (int64_t)1 << 28;
+
+static size_t limit(const rs_columns *columns) {
+  size_t one = rs_columns_workspace(&columns->any, 1);
+  return one > columns->scratch ? one : columns->scratch;
+}
+
+size_t rs_columns_bound(const rs_columns *columns) {
+  bool wide = columns->wide.vector && rs_wide_workspace(&columns->wide, 1);
+  return wide || rs_columns_workspace(&columns->any, 1) ? limit(columns) : 0;
+}
+
+static void cut(const rs_columns_parts *parts, rs_columns_launch *launch) {
+  if (launch->wide)
+    rs_wide_cut_rows(&launch->cut.wide, &launch->need, &parts->columns->wide, &launch->rows);
+  else
+    rs_columns_cut(&launch->cut.any, &launch->need, &parts->columns->any, &launch->rows);
+}
+
+static void shrink(rs_rows *rows, int dim, int64_t size) {
+  for (int d = 0; d < dim; d++)
+    rows->shape[d] = 1;
+  rows->shape[dim] = size;
+  rows->count = 1;
+  for (int d = 0; d < rows->rank; d++)
+    rows->count *= rows->shape[d];
+}
+
+static bool fits(const rs_columns_parts *parts, rs_columns_launch *launch) {
+  for (int d = 0; d < launch->rows.rank; d++)
+    if (launch->rows.shape[d] > MOST_COLUMNS)
+      return false;
+  cut(parts, launch);
+  return launch->need.blocks <= MOST_BLOCKS && launch->need.workspace <= limit(parts->columns);
+}
+
+/* Whether parts of `dim`, of at least one unit, fit; `most` is then as large as can be but for a power of two. */
+static bool parts_of(rs_columns_parts *parts, int dim) {
+  int64_t unit = dim < parts->rows->rank - 1 ? 1 : parts->wide ? parts->columns->wide.vector : 1;
+  for (parts->most = parts->rows->shape[dim];; parts->most = (parts->most / 2 + unit - 1) / unit * unit) {
+    rs_columns_launch launch = {.rows = *parts->rows, .wide = parts->wide};
+    shrink(&launch.rows, dim, parts->most);
+    if (fits(parts, &launch)) {
+      parts->dim = dim;
+      return true;
+    }
+    if (parts->most <= unit)
+      return false;
+  }
+}
+
+static bool choose(rs_columns_parts *parts) {
+  for (int dim = 0; dim < parts->rows->rank; dim++)
+    if (parts_of(parts, dim))
+      return true;
+  return false;
+}
+
+void rs_columns_begin(rs_columns_parts *parts, const rs_columns *columns, const rs_rows *rows) {
+  *parts = (rs_columns_parts){.columns = columns, .rows = rows, .wide = rs_wide_fits(&columns->wide, rows), .outers = 1};
+  if (!choose(parts)) { /* then a column at a time */
+    parts->wide = false;
+    choose(parts);
+  }
+  for (int d = 0; d < parts->dim; d++)
+    parts->outers *= rows->shape[d];
+}
+
+static const void *moved(const void *at, int64_t elements, int bytes) {
+  return at ? (const char *)at + elements * bytes : NULL;
+}
+
+bool rs_columns_next(rs_columns_parts *parts, rs_columns_launch *launch) {
+  const rs_rows *rows = parts->rows;
+  const rs_column_shape *shape = &parts->columns->any;
+  if (parts->outer == parts->outers)
+    return false;
+  int64_t in = 0, out = 0, mask = 0, row = 0, left = parts->outer;
+  for (int d = parts->dim; d >= 0; d--) {
+    int64_t i = d == parts->dim ? parts->at : left % rows->shape[d];
+    if (d < parts->dim)
+      left /= rows->shape[d];
+    in += i * rows->in_stride[d];
+    out += i * rows->out_stride[d];
+    if (rows->mask)
+      mask += i * rows->mask_stride[d];
+    row += i * rows->row_stride[d];
+  }
+  int64_t size = rows->shape[parts->dim] - parts->at;
+  if (size > parts->most)
+    size = parts->most;
+  launch->rows = *rows;
+  shrink(&launch->rows, parts->dim, size);
+  launch->rows.in = moved(rows->in, in, shape->in);
+  launch->rows.out = (void *)moved(rows->out, out, shape->out);
+  launch->rows.mask = moved(rows->mask, mask, shape->mask);
+  launch->rows.init = moved(rows->init, row, shape->acc);
+  launch->rows.totals = (void *)moved(rows->totals, row, shape->acc);
+  launch->wide = parts->wide;
+  cut(parts, launch);
+  parts->at += size;
+  if (parts->at == rows->shape[parts->dim]) {
+    parts->at = 0;
+    parts->outer++;
+  }
+  return true;
+}

@@ -1,0 +1,50 @@
+/*
+ * columns_parts.h - a run of regime column as launches: which kernel, how cut, and in parts where one would be too large
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef RS_COLUMNS_PARTS_H
+#define RS_COLUMNS_PARTS_H
+
+#include "wide_cut.h"
+
+/* The two kernels of a plan; see tune_columns.h. */
+typedef struct rs_columns {
+  rs_column_shape any;
+  rs_wide_shape wide; /* vector 0: there is none */
+  size_t scratch;     /* bytes that a launch may have, unless one column takes more */
+} rs_columns;
+
+/* Nodes of 1 GB of f32 in tiles of 256 steps. */
+#define RS_COLUMNS_SCRATCH ((size_t)8 << 20)
+
+typedef struct rs_columns_launch {
+  rs_rows rows; /* of this launch */
+  bool wide;    /* which kernel */
+  union {
+    rs_column_cut any;
+    rs_wide_cut wide;
+  } cut; /* its second parameter */
+  rs_column_need need;
+} rs_columns_launch;
+
+/* Scratch bytes that any run of the plan may need at most; 0: none. */
+size_t rs_columns_bound(const rs_columns *columns);
+
+/* Where a walk through the launches of a run is. */
+typedef struct rs_columns_parts {
+  const rs_columns *columns;
+  const rs_rows *rows;
+  bool wide;
+  int dim;      /* the dimension that is cut */
+  int64_t most; /* of it, in a part */
+  int64_t at;   /* the next part's first there */
+  int64_t outer, outers; /* indexes of the dimensions before it */
+} rs_columns_parts;
+
+/* rows->count > 0, length > 0. */
+void rs_columns_begin(rs_columns_parts *parts, const rs_columns *columns, const rs_rows *rows);
+
+/* The next launch; false: there is none. */
+bool rs_columns_next(rs_columns_parts *parts, rs_columns_launch *launch);
+
+#endif
