@@ -114,11 +114,11 @@ template <class T> struct Sheet {
       }
     }
   }
-  template <int THREADS, class F> RS_METHOD void each_element(const ColumnCut &cut, const F &f) const {
+  template <int THREADS, i64 LENGTH, class F> RS_METHOD void each_element(const ColumnCut &cut, const F &f) const {
 #pragma unroll 4
     for (int i = (int)thread_index(); i < outers * steps * cut.columns; i += THREADS) {
-      int q = (int)((u32)i / (u32)cut.columns), c = i - q * cut.columns;
-      int o = outers > 1 ? (int)((u32)q / (u32)steps) : 0, k = q - o * steps;
+      int q = divide(i, cut.by_columns), c = i - q * cut.columns;
+      int o = outers > 1 ? (int)((u32)q / (u32)LENGTH) : 0, k = q - o * steps; // several outers have all steps
       if (c < width)
         f(global + o * outer + k * step + c * column, shared + o * outer_pitch + k * pitch + c);
     }
@@ -268,7 +268,7 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
   template <class T> RS_METHOD void load_rest(const Sheet<T> &sheet) const {
     auto one = [](T *global, T *shared) { *shared = load_element(global); };
     if (sheet.mode == ONE_BY_ONE) {
-      sheet.template each_element<THREADS>(cut, one);
+      sheet.template each_element<THREADS, P::length>(cut, one);
       return;
     }
 #if !RS_BULK
@@ -280,7 +280,7 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
   RS_METHOD void store() const {
     auto one = [](Out *global, Out *shared) { store_element(global, *shared); };
     if (out.mode == ONE_BY_ONE) {
-      out.template each_element<THREADS>(cut, one);
+      out.template each_element<THREADS, P::length>(cut, one);
       return;
     }
 #if RS_BULK
@@ -518,5 +518,5 @@ RS_DEVICE void scan_column_tiles(const Rows<P::rank> &rows, const ColumnCut &cut
 #endif
   block_barrier();
   // worked out anew, so that it need not be kept till now
-  T(rows, cut, typename T::Place(cut, cuts ? turn.number : block_index()), memory).store();
+  tile.store();
 }

@@ -23,8 +23,8 @@ template <class P, int MOST, bool ALIGNED, bool IN_PLACE> struct Piece {
   Slab<Out> out;
 
   // From the element on that comes first in memory; steps between neighbours.
-  RS_METHOD Piece(const In *in_at, const Mask *mask_at, Out *out_at, i64 in_step, i64 mask_step, i64 out_step, int count,
-                  unsigned char *memory)
+  RS_METHOD Piece(const In *in_at, const Mask *mask_at, Out *out_at, i64 in_step, i64 mask_step, i64 out_step,
+                  int count, unsigned char *memory)
       : in(in_at, in_step, count, memory), mask(mask_at, mask_step, count, memory + MASK_AT),
         out(out_at, out_step, count, memory + (IN_PLACE ? 0 : BEHIND)) {
     if constexpr (IN_PLACE)

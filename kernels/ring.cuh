@@ -10,61 +10,76 @@
 #include "tile.cuh"
 
 // Shared memory: STAGES times a tile of the input, and of the mask if there is one; then BUFFERS times a tile of the
-// output.
+// output. SLACK: bytes that each has more.
+template <class P, class S, int STAGES, int BUFFERS, int SLACK> struct RingMemory {
+  using In = typename P::In;
+  using Out = typename P::Out;
+  using Mask = typename P::Mask;
+  static constexpr bool MASKED = P::mask != NO_MASK;
+  static constexpr int MASK_SIZE = MASKED ? (int)sizeof(Mask) : 0;
+  static constexpr int IN_BYTES = S::ELEMENTS * (int)sizeof(In) + SLACK;
+  static constexpr int STAGE_BYTES = IN_BYTES + (MASKED ? S::ELEMENTS * MASK_SIZE + SLACK : 0);
+  static constexpr int BUFFER_BYTES = S::ELEMENTS * (int)sizeof(Out) + SLACK;
+
+  unsigned char *memory;
+  Arrival *arrival; // one a stage
+
+  RS_METHOD In *in(int stage) const {
+    return reinterpret_cast<In *>(memory + stage * STAGE_BYTES);
+  }
+  RS_METHOD Mask *mask(int stage) const {
+    return reinterpret_cast<Mask *>(memory + stage * STAGE_BYTES + IN_BYTES);
+  }
+  RS_METHOD Out *out(int buffer) const {
+    return reinterpret_cast<Out *>(memory + STAGES * STAGE_BYTES + buffer * BUFFER_BYTES);
+  }
+};
+
 template <class P, class S, int STAGES, int BUFFERS> struct Ring {
   using In = typename P::In;
   using Out = typename P::Out;
   using Mask = typename P::Mask;
   using T = Tile<P, S, true>;
   using Index = typename T::Index;
-  static constexpr bool MASKED = P::mask != NO_MASK;
-  static constexpr int TILE = S::ELEMENTS, WARP = TILE / S::WARPS;
-  static constexpr int MASK_SIZE = MASKED ? (int)sizeof(Mask) : 0;
-  static constexpr int STAGE_BYTES = TILE * ((int)sizeof(In) + MASK_SIZE);
+  using Memory = RingMemory<P, S, STAGES, BUFFERS, 0>;
+  static constexpr bool MASKED = Memory::MASKED;
+  static constexpr int TILE = S::ELEMENTS, WARP = TILE / S::WARPS, MASK_SIZE = Memory::MASK_SIZE;
   // A copy takes a multiple of 16 bytes of each array; the few elements left of a last tile are loaded without it.
   static constexpr int UNIT = 16 / (MASKED && MASK_SIZE < (int)sizeof(In) ? MASK_SIZE : (int)sizeof(In));
 
-  unsigned char *memory;
-  Arrival *arrival; // one a stage
+  Memory memory;
 
   RS_METHOD static int copied(Index tile) {
     Index left = T::LENGTH - tile * TILE;
     return left >= TILE ? TILE : (int)left / UNIT * UNIT;
   }
-  RS_METHOD In *in(int stage) const {
-    return reinterpret_cast<In *>(memory + stage * STAGE_BYTES);
-  }
-  RS_METHOD Mask *mask(int stage) const {
-    return reinterpret_cast<Mask *>(memory + stage * STAGE_BYTES + TILE * (int)sizeof(In));
-  }
-  RS_METHOD Out *out(int buffer) const {
-    return reinterpret_cast<Out *>(memory + STAGES * STAGE_BYTES) + buffer * TILE;
-  }
-
-  // Starts the copies of a tile, if there is one; one thread calls it.
+  // Starts the copies of a tile, if there is one.
   RS_METHOD void fetch(const Row<P> &row, Index tile) const {
-    if (tile >= T::COUNT)
+    if (tile >= T::COUNT || thread_index() != 0)
       return;
     int stage = (int)(tile % STAGES), count = copied(tile);
     i64 at = P::reverse ? -((i64)tile * TILE + count - 1) : (i64)tile * TILE;
-    arrival_expect(arrival + stage, count * ((u32)sizeof(In) + MASK_SIZE));
+    Arrival *arrival = memory.arrival + stage;
+    arrival_expect(arrival, count * ((u32)sizeof(In) + MASK_SIZE));
     if (count == 0)
       return;
-    bulk_load(in(stage), row.in + at, count * (u32)sizeof(In), arrival + stage);
+    bulk_load(memory.in(stage), row.in + at, count * (u32)sizeof(In), arrival);
     if (MASKED)
-      bulk_load(mask(stage), row.mask + at, count * MASK_SIZE, arrival + stage);
+      bulk_load(memory.mask(stage), row.mask + at, count * MASK_SIZE, arrival);
   }
-  RS_METHOD void load(T &tile, const Row<P> &row, Index t) const {
+  // Waits for a tile, and says whether the warp has elements of it.
+  RS_METHOD bool load(T &tile, const Row<P> &row, Index t) const {
     int stage = (int)(t % STAGES);
-    arrival_wait(arrival + stage, (u32)(t / STAGES));
-    tile.load_copy(row, t * TILE, in(stage), mask(stage), copied(t));
+    arrival_wait(memory.arrival + stage, (u32)(t / STAGES));
+    tile.load_copy(row, t * TILE, memory.in(stage), memory.mask(stage), copied(t));
+    return true;
   }
 
   // Stores the prefixes of tile t: a warp's part through its part of a buffer if it is whole, else straight.
   RS_METHOD void store(const T &tile, const Row<P> &row, Index t, typename P::Acc carry, typename P::Acc end) const {
     Index part = t * TILE + (Index)T::warp() * WARP;
     bool whole = T::WHOLE || part + WARP <= T::LENGTH;
-    Out *buffer = out((int)(t % BUFFERS)) + T::warp() * WARP;
+    Out *buffer = memory.out((int)(t % BUFFERS)) + T::warp() * WARP;
     bulk_wait<BUFFERS - 1>();
     tile.down(row, t * TILE, carry, end, [&](int, Index i, const typename P::Acc *value) {
       int at = P::reverse ? WARP - (int)(i - part) - S::VECTOR : (int)(i - part);
@@ -79,38 +94,37 @@ template <class P, class S, int STAGES, int BUFFERS> struct Ring {
   }
 };
 
-template <class P, class S, int STAGES, int BUFFERS> RS_DEVICE void scan_ring(const Rows<P::rank> &rows) {
-  using R = Ring<P, S, STAGES, BUFFERS>;
+// A row through a ring whose first STAGES tiles are on their way.
+template <int STAGES, class R, class P> RS_DEVICE void run_ring(const R &ring, const Row<P> &row) {
   using T = typename R::T;
   using Acc = typename P::Acc;
   using Index = typename T::Index;
-  RS_DYNAMIC_SHARED(memory);
-  RS_SHARED Arrival arrival[STAGES];
-  RS_SHARED Acc between[2][S::WARPS];
-  R ring{memory, arrival};
-  Row<P> row(rows, rows.first + block_index());
-  bool fetches = thread_index() == 0;
-
-  if (fetches)
-    arrivals_init(arrival, STAGES);
-  block_barrier();
-  if (fetches)
-    for (Index t = 0; t < STAGES; t++)
-      ring.fetch(row, t);
-
+  RS_SHARED Acc between[2][R::TILE / R::WARP];
   Counter<typename P::Op, T::COUNT, Acc> counter;
   Acc start = row.start(), carry = start;
 #pragma unroll 1
   for (Index t = 0; t < T::COUNT; t++) {
     T tile;
-    ring.load(tile, row, t);
-    Acc mine = tile.up(between[t & 1], [&] {
-      if (fetches)
-        ring.fetch(row, t + STAGES);
-    });
+    bool some = ring.load(tile, row, t);
+    Acc mine = tile.up(between[t & 1], [&] { ring.fetch(row, t + STAGES); }, some);
     Acc end = counter.push(t, mine, start);
     ring.store(tile, row, t, carry, end);
     carry = end;
   }
   bulk_wait<0>();
+}
+
+template <class P, class S, int STAGES, int BUFFERS> RS_DEVICE void scan_ring(const Rows<P::rank> &rows) {
+  using R = Ring<P, S, STAGES, BUFFERS>;
+  RS_DYNAMIC_SHARED(memory);
+  RS_SHARED Arrival arrival[STAGES];
+  R ring{{memory, arrival}};
+  Row<P> row(rows, rows.first + block_index());
+
+  if (thread_index() == 0)
+    arrivals_init(arrival, STAGES);
+  block_barrier();
+  for (int t = 0; t < STAGES; t++)
+    ring.fetch(row, t);
+  run_ring<STAGES>(ring, row);
 }

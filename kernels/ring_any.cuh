@@ -5,21 +5,31 @@
 // the way in, a word at the border of two tiles comes with both; the few elements of a row in no whole word are read
 // once, by the lanes of the first warp, and put where they belong as their tile comes. On the way out each warp stores
 // the whole words of its part, and the elements around them one by one. Nothing outside the row is touched.
+//
+// A lane's vector then lies on no word of its own in shared memory. 8192 x 50257 on an H200, ratio to memcpy:
+//   reads    writes     f32    bf16 (both 16 warps of 4 chunks)
+//   plain    plain      0.807  0.509
+//   shifted  plain      0.850
+//   plain    turned     0.858
+//   turned   turned     0.912  0.684
+//   shifted  turned     0.904  0.691, and 0.922 with 8 warps of 4 chunks
+// Shifted reads of f64 cost half of the speed (8192 x 8193: 0.931 turned, 0.414 shifted). So elements of 2 bytes are
+// read shifted, all others turned.
 #pragma once
-#include "tile.cuh"
+#include "ring.cuh"
 
-// A vector of a lane in shared memory, from any element on. Lanes side by side have neighbouring vectors; element by
+// A lane's vector in shared memory, from any element on. Lanes side by side have neighbouring vectors; element by
 // element, those whose vectors lie a multiple of 128 bytes apart would meet in a bank. So each takes its elements in an
 // order of its own: word k of a vector in turn k ^ turn().
 template <class T, int N> struct Turned {
   static constexpr int SIZE = (int)sizeof(T), PER_WORD = SIZE < 4 ? 4 / SIZE : 1, WORDS = N / PER_WORD;
-  using W = typename Word<SIZE * PER_WORD>::type;
   union Both {
     Vector<T, N> vector;
-    W word[WORDS];
+    typename Word<SIZE * PER_WORD>::type word[WORDS];
     RS_METHOD Both() {
     }
   };
+
   RS_METHOD static u32 turn() {
     return lane_index() * (N * SIZE) / 128 % WORDS;
   }
@@ -30,81 +40,87 @@ template <class T, int N> struct Turned {
 #pragma unroll
       for (int k = 0; k < WORDS; k++)
         if (!(k & bit)) {
-          W low = x.word[k], high = x.word[k | bit];
+          auto low = x.word[k], high = x.word[k | bit];
           x.word[k] = turn & bit ? high : low;
           x.word[k | bit] = turn & bit ? low : high;
         }
   }
-  RS_METHOD static Vector<T, N> read(const T *at, u32 turn) {
+  RS_METHOD static Vector<T, N> read(const T *at) {
     Both x;
 #pragma unroll
-    for (int k = 0; k < WORDS; k++)
-#pragma unroll
-      for (int e = 0; e < PER_WORD; e++)
-        x.vector.at[k * PER_WORD + e] = (at + (k ^ turn) * PER_WORD)[e];
-    swap(x, turn);
+    for (int i = 0; i < N; i++)
+      x.vector.at[i] = at[((i / PER_WORD) ^ turn()) * PER_WORD + i % PER_WORD];
+    swap(x, turn());
     return x.vector;
   }
-  RS_METHOD static void write(T *at, const Vector<T, N> &vector, u32 turn) {
+  RS_METHOD static void write(T *at, const Vector<T, N> &vector) {
     Both x;
     x.vector = vector;
-    swap(x, turn);
+    swap(x, turn());
 #pragma unroll
-    for (int k = 0; k < WORDS; k++)
-#pragma unroll
-      for (int e = 0; e < PER_WORD; e++)
-        (at + (k ^ turn) * PER_WORD)[e] = x.vector.at[k * PER_WORD + e];
+    for (int i = 0; i < N; i++)
+      at[((i / PER_WORD) ^ turn()) * PER_WORD + i % PER_WORD] = x.vector.at[i];
   }
 };
 
-// The same where whole words are read, which hold the vector and what lies around: from `at`, a multiple of a word, and
+// The same for elements of 2 bytes, from the whole words that hold the vector: from `at`, a multiple of a word, and
 // `shift` elements on.
 template <class T, int N> RS_DEVICE Vector<T, N> read_shifted(const T *at, u32 shift) {
-  constexpr int SIZE = (int)sizeof(T), BYTES = N * SIZE, WORD = word_bytes(BYTES), COUNT = BYTES / 4;
+  constexpr int BYTES = N * (int)sizeof(T), WORD = word_bytes(BYTES), COUNT = BYTES / 4, ALL = (BYTES + WORD) / 4;
+  static_assert(sizeof(T) == 2, "two to a part");
   using W = typename Word<WORD>::type;
   union Parts {
     W word[BYTES / WORD + 1];
-    u32 part[(BYTES + WORD) / 4];
+    u32 part[ALL];
     RS_METHOD Parts() {
     }
   } x;
 #pragma unroll
   for (int i = 0; i <= BYTES / WORD; i++)
     x.word[i] = reinterpret_cast<const W *>(at)[i];
-  u32 by = shift * SIZE;
 #pragma unroll
   for (int bit = WORD / 8; bit > 0; bit /= 2)
 #pragma unroll
-    for (int i = 0; i < COUNT + bit; i++)
-      if (i + bit < (BYTES + WORD) / 4)
-        x.part[i] = by / 4 & bit ? x.part[i + bit] : x.part[i];
+    for (int i = 0; i < COUNT + bit && i + bit < ALL; i++)
+      x.part[i] = shift / 2 & bit ? x.part[i + bit] : x.part[i];
   union {
     Vector<T, N> vector;
     u32 part[COUNT];
   } y;
 #pragma unroll
   for (int i = 0; i < COUNT; i++)
-    y.part[i] = SIZE < 4 ? funnel_right(x.part[i], x.part[i + 1], by % 4 * 8) : x.part[i];
+    y.part[i] = funnel_right(x.part[i], x.part[i + 1], shift % 2 * 16);
   return y.vector;
 }
 
+// Copies lie as their originals do from a multiple of 128 bytes, so that a line comes to a line (the f32 rows above:
+// 0.875 if from a multiple of 16).
+enum { PLACE = 128 };
+
 // One input of a row. E: type of its elements; positions are counted in memory, from the row's lowest element.
-template <class P, int TILE, int PLACE, class E> struct RowSource {
+template <class P, int TILE, class E> struct RowSource {
   using Index = typename Row<P>::Index;
   static constexpr int SIZE = (int)sizeof(E), UNIT = 16 / SIZE;
   static constexpr Index LENGTH = (Index)P::length;
   static_assert(TILE * SIZE % PLACE == 0, "all tiles have one offset");
 
   const E *low;
-  Index head, body; // elements before the first whole word, and in whole words
-  int shift;        // of a tile's first element in its copy
-  Index rest_at;    // the element that this lane brings, if not negative
+  int shift;     // of a tile's first element in its copy
+  Index rest_at; // the element that this lane brings, if not negative
   E rest;
 
-  RS_METHOD RowSource(const E *first, bool there) : low(P::reverse ? first - (LENGTH - 1) : first), rest() {
-    int before = (int)((0 - reinterpret_cast<u64>(low)) % 16 / SIZE);
+  // Elements before the first whole word, and in whole words. Once a tile, in one thread: not worth registers.
+  RS_METHOD void words(Index &head, Index &body) const {
+    u32 address = (u32)reinterpret_cast<u64>(low);
+    forget(address);
+    int before = (int)((0 - address) % 16 / SIZE);
     head = before < LENGTH ? before : LENGTH;
     body = (LENGTH - head) / UNIT * UNIT;
+  }
+
+  RS_METHOD RowSource(const E *first, bool there) : low(P::reverse ? first - (LENGTH - 1) : first), rest() {
+    Index head, body;
+    words(head, body);
     shift = (int)(reinterpret_cast<u64>(P::reverse ? low + LENGTH : low) % PLACE / SIZE);
     int i = (int)lane_index();
     rest_at = !there || i >= LENGTH - body ? -1 : i < head ? i : body + i;
@@ -120,6 +136,8 @@ template <class P, int TILE, int PLACE, class E> struct RowSource {
     int count;
   };
   RS_METHOD Span span(Index tile) const {
+    Index head, body;
+    words(head, body);
     int off = shift % UNIT;
     Index from = base(tile) - off, to = from + (off ? TILE + UNIT : TILE);
     from = from > head ? from : head;
@@ -135,47 +153,36 @@ template <class P, int TILE, int PLACE, class E> struct RowSource {
     if (rest_at >= 0 && at >= 0 && at < TILE)
       copy[shift + (int)at] = rest;
   }
+  // A lane's vector of a tile, from the tile's element `at` on.
+  template <int N> RS_METHOD Vector<E, N> read(const E *copy, int at) const {
+    if constexpr (SIZE == 2) {
+      constexpr int WORD = word_bytes(N * SIZE) / SIZE;
+      return read_shifted<E, N>(copy + shift / WORD * WORD + at, shift % WORD);
+    } else {
+      return Turned<E, N>::read(copy + shift + at);
+    }
+  }
 };
 
-// Shared memory: STAGES times a tile of the input, and of the mask if there is one; then BUFFERS times a tile of the
-// output. MODE: 1 reads turned, 2 reads shifted; 4 writes turned; 8 places on 16 bytes
-template <class P, class S, int STAGES, int BUFFERS, int MODE> struct AnyRing {
+template <class P, class S, int STAGES, int BUFFERS> struct AnyRing {
   using In = typename P::In;
   using Out = typename P::Out;
   using Mask = typename P::Mask;
   using Acc = typename P::Acc;
-  using Op = typename P::Op;
-  using R = Row<P>;
   using T = Tile<P, S, true>;
   using Index = typename T::Index;
-  static constexpr bool MASKED = P::mask != NO_MASK;
+  using Memory = RingMemory<P, S, STAGES, BUFFERS, PLACE>;
+  static constexpr bool MASKED = Memory::MASKED;
   static constexpr int TILE = S::ELEMENTS, WARP = TILE / S::WARPS;
-  static constexpr int PLACE = MODE & 8 ? 16 : 128;
-  static constexpr int SLACK = 128; // for any offset
-  static constexpr int IN_BYTES = TILE * (int)sizeof(In) + SLACK;
-  static constexpr int STAGE_BYTES = IN_BYTES + (MASKED ? TILE * (int)sizeof(Mask) + SLACK : 0);
-  static constexpr int BUFFER_BYTES = TILE * (int)sizeof(Out) + SLACK;
-  static constexpr int BYTES = STAGES * STAGE_BYTES + BUFFERS * BUFFER_BYTES;
 
-  const R &row;
-  unsigned char *memory;
-  Arrival *arrival; // one a stage
-  RowSource<P, TILE, PLACE, In> in;
-  RowSource<P, TILE, PLACE, Mask> mask;
+  Memory memory;
+  RowSource<P, TILE, In> in;
+  RowSource<P, TILE, Mask> mask;
   int out_shift;
 
-  RS_METHOD AnyRing(const R &row, unsigned char *memory, Arrival *arrival)
-      : row(row), memory(memory), arrival(arrival), in(row.in, true), mask(row.mask, MASKED) {
+  RS_METHOD AnyRing(const Row<P> &row, const Memory &memory)
+      : memory(memory), in(row.in, true), mask(row.mask, MASKED) {
     out_shift = (int)(reinterpret_cast<u64>(P::reverse ? row.out + 1 : row.out) % PLACE / sizeof(Out));
-  }
-  RS_METHOD In *in_copy(int stage) const {
-    return reinterpret_cast<In *>(memory + stage * STAGE_BYTES);
-  }
-  RS_METHOD Mask *mask_copy(int stage) const {
-    return reinterpret_cast<Mask *>(memory + stage * STAGE_BYTES + IN_BYTES);
-  }
-  RS_METHOD Out *buffer(int number) const {
-    return reinterpret_cast<Out *>(memory + STAGES * STAGE_BYTES + number * BUFFER_BYTES);
   }
   // The part of a tile that the thread's warp has: its first element, and how many there are in the row.
   RS_METHOD static Index part_of(Index t) {
@@ -191,81 +198,61 @@ template <class P, class S, int STAGES, int BUFFERS, int MODE> struct AnyRing {
     if (t >= T::COUNT || thread_index() != 0)
       return;
     int stage = (int)(t % STAGES);
+    Arrival *arrival = memory.arrival + stage;
     auto in_span = in.span(t);
     auto mask_span = mask.span(t);
-    arrival_expect(arrival + stage, in_span.count * (u32)sizeof(In) + (MASKED ? mask_span.count * (u32)sizeof(Mask) : 0));
-    in.load(in_copy(stage), t, in_span, arrival + stage);
+    arrival_expect(arrival, in_span.count * (u32)sizeof(In) + mask_span.count * Memory::MASK_SIZE);
+    in.load(memory.in(stage), t, in_span, arrival);
     if (MASKED)
-      mask.load(mask_copy(stage), t, mask_span, arrival + stage);
+      mask.load(memory.mask(stage), t, mask_span, arrival);
   }
-  // ... and that of the warp that has the elements outside of words.
+  // ... and that of the first warp, which has the elements outside of words.
   RS_METHOD void fetch_rest(Index t) const {
-    if (t >= T::COUNT)
+    if (t >= T::COUNT || thread_index() >= 32)
       return;
     int stage = (int)(t % STAGES);
-    in.put_rest(in_copy(stage), t);
+    in.put_rest(memory.in(stage), t);
     if (MASKED)
-      mask.put_rest(mask_copy(stage), t);
+      mask.put_rest(memory.mask(stage), t);
     if (t == 0)
       bulk_publish(); // a bulk copy will write over it
     else
       warp_barrier();
     if (thread_index() == 0)
-      arrival_signal(arrival + stage);
+      arrival_signal(memory.arrival + stage);
+  }
+  RS_METHOD void fetch(const Row<P> &, Index t) const {
+    fetch_words(t);
+    fetch_rest(t);
   }
 
-  template <class E> RS_METHOD static Vector<E, S::VECTOR> read(const E *copy, int shift, int low) {
-    constexpr int WORD = word_bytes(S::VECTOR * (int)sizeof(E)) / (int)sizeof(E);
-    if constexpr (MODE & 2)
-      return read_shifted<E, S::VECTOR>(copy + shift / WORD * WORD + low, shift % WORD);
-    else
-      return Turned<E, S::VECTOR>::read(copy + shift + low, MODE & 1 ? Turned<E, S::VECTOR>::turn() : 0);
-  }
-  RS_METHOD void load(T &tile, Index t) const {
+  RS_METHOD bool load(T &tile, const Row<P> &, Index t) const {
     int stage = (int)(t % STAGES);
-    arrival_wait(arrival + stage, (u32)(t / STAGES));
+    arrival_wait(memory.arrival + stage, (u32)(t / STAGES));
     if (!count_of(part_of(t)))
-      return;
+      return false;
 #pragma unroll
     for (int u = 0; u < S::CHUNKS; u++) {
       int at = (int)T::place(u), low = P::reverse ? TILE - at - S::VECTOR : at;
-      Vector<In, S::VECTOR> x = read(in_copy(stage), in.shift, low);
       Vector<Mask, S::VECTOR> m{};
       if constexpr (MASKED)
-        m = read(mask_copy(stage), mask.shift, low);
-#pragma unroll
-      for (int j = 0; j < S::VECTOR; j++) {
-        int from = P::reverse ? S::VECTOR - 1 - j : j;
-        tile.held[u][j] = R::hold(x.at[from], m.at[from]);
-      }
+        m = mask.template read<S::VECTOR>(memory.mask(stage), low);
+      Row<P>::template hold_vector<S::VECTOR>(tile.held[u], in.template read<S::VECTOR>(memory.in(stage), low), m);
     }
+    return true;
   }
-
-  template <class F> RS_METHOD static Acc up(T &tile, Index t, Acc *between, const F &loaded) {
-    Acc mine = count_of(part_of(t)) ? tile.up_chunks() : Op::neutral();
-    if constexpr (S::WARPS > 1) {
-      if (T::lane() == 0)
-        between[T::warp()] = mine;
-      block_barrier();
-      loaded();
-      mine = shuffle_from(tile.warps.up(between[T::lane() % S::WARPS], T::lane()), 0);
-    }
-    return mine;
-  }
-
-  RS_METHOD void store(const T &tile, Index t, Acc carry, Acc end) const {
+  // Stores the prefixes of tile t, each warp its part through its part of a buffer.
+  RS_METHOD void store(const T &tile, const Row<P> &row, Index t, Acc carry, Acc end) const {
     constexpr int UNIT = 16 / (int)sizeof(Out);
-    using V = Turned<Out, S::VECTOR>;
     Index part = part_of(t);
     int count = count_of(part);
     if (!count)
       return;
-    Out *copy = buffer((int)(t % BUFFERS)) + out_shift + (P::reverse ? S::WARPS - 1 - T::warp() : T::warp()) * WARP;
-    u32 turn = MODE & 4 ? V::turn() : 0;
+    Out *copy = memory.out((int)(t % BUFFERS)) + out_shift + (P::reverse ? S::WARPS - 1 - T::warp() : T::warp()) * WARP;
     bulk_wait<BUFFERS - 1>();
     tile.down(row, t * TILE, carry, end, [&](int, Index i, const Acc *value) {
       int at = P::reverse ? WARP - (int)(i - part) - S::VECTOR : (int)(i - part);
-      V::write(copy + at, R::template narrow<S::VECTOR>(value), turn);
+      Turned<Out, S::VECTOR>::write(copy + at, Row<P>::template narrow<S::VECTOR>(value));
     });
     bulk_publish();
     if (P::reverse)
@@ -283,45 +270,22 @@ template <class P, class S, int STAGES, int BUFFERS, int MODE> struct AnyRing {
   }
 };
 
-template <class P, class S, int STAGES, int BUFFERS, int MODE = 5>
-RS_DEVICE void scan_ring_any(const Rows<P::rank> &rows) {
-  using R = AnyRing<P, S, STAGES, BUFFERS, MODE>;
-  using T = typename R::T;
-  using Acc = typename P::Acc;
-  using Index = typename T::Index;
+template <class P, class S, int STAGES, int BUFFERS> RS_DEVICE void scan_ring_any(const Rows<P::rank> &rows) {
+  using R = AnyRing<P, S, STAGES, BUFFERS>;
   static_assert(S::WARPS > 1, "a barrier between loads and the next fetch");
   RS_DYNAMIC_SHARED(memory);
   RS_SHARED Arrival arrival[STAGES];
-  RS_SHARED Acc between[2][S::WARPS];
   Row<P> row(rows, rows.first + block_index());
-  R ring(row, memory, arrival);
-  bool fetches = thread_index() < 32;
+  R ring(row, {memory, arrival});
 
-  if (fetches) {
-    if (thread_index() == 0)
-      arrivals_init(arrival, STAGES, 2);
-    for (Index t = 0; t < STAGES; t++)
-      ring.fetch_words(t);
-    for (Index t = 0; t < STAGES; t++)
-      ring.fetch_rest(t);
-  }
-  Acc start = row.start(), carry = start;
-  block_barrier();
-
-  Counter<typename P::Op, T::COUNT, Acc> counter;
+  if (thread_index() == 0)
+    arrivals_init(arrival, STAGES, 2);
 #pragma unroll 1
-  for (Index t = 0; t < T::COUNT; t++) {
-    T tile;
-    ring.load(tile, t);
-    Acc mine = R::up(tile, t, between[t & 1], [&] {
-      if (fetches) {
-        ring.fetch_words(t + STAGES);
-        ring.fetch_rest(t + STAGES);
-      }
-    });
-    Acc end = counter.push(t, mine, start);
-    ring.store(tile, t, carry, end);
-    carry = end;
-  }
-  bulk_wait<0>();
+  for (int t = 0; t < STAGES; t++)
+    ring.fetch_words(t);
+#pragma unroll 1
+  for (int t = 0; t < STAGES; t++)
+    ring.fetch_rest(t);
+  block_barrier();
+  run_ring<STAGES>(ring, row);
 }

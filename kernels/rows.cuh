@@ -103,17 +103,23 @@ template <class P> struct Row {
       return x;
   }
 
+  // As they lie in memory.
+  template <int VECTOR>
+  RS_METHOD static void hold_vector(Held *held, const Vector<In, VECTOR> &x, const Vector<Mask, VECTOR> &m) {
+#pragma unroll
+    for (int j = 0; j < VECTOR; j++) {
+      int at = P::reverse ? VECTOR - 1 - j : j;
+      held[j] = hold(x.at[at], m.at[at]);
+    }
+  }
+
   // VECTOR elements from i on. Vectored: neighbours in memory, on an address that is a multiple of their size.
   template <int VECTOR> RS_METHOD void load_vectored(Held *held, Index i) const {
     Vector<In, VECTOR> x = load_vector<In, VECTOR>(P::reverse ? in - i - (VECTOR - 1) : in + i);
     Vector<Mask, VECTOR> m{};
     if constexpr (P::mask != NO_MASK)
       m = load_vector<Mask, VECTOR>(P::reverse ? mask - i - (VECTOR - 1) : mask + i);
-#pragma unroll
-    for (int j = 0; j < VECTOR; j++) {
-      int at = P::reverse ? VECTOR - 1 - j : j;
-      held[j] = hold(x.at[at], m.at[at]);
-    }
+    hold_vector(held, x, m);
   }
   // The same from a copy in shared memory, `at` elements from its start.
   template <int VECTOR>
@@ -122,11 +128,7 @@ template <class P> struct Row {
     Vector<Mask, VECTOR> m{};
     if constexpr (P::mask != NO_MASK)
       m = *reinterpret_cast<const Vector<Mask, VECTOR> *>(mask_copy + at);
-#pragma unroll
-    for (int j = 0; j < VECTOR; j++) {
-      int from = P::reverse ? VECTOR - 1 - j : j;
-      held[j] = hold(x.at[from], m.at[from]);
-    }
+    hold_vector(held, x, m);
   }
   RS_METHOD Held load_one(Index i) const {
     Mask m{};

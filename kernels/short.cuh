@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Rows are dense: one begins where the last one ends, in input, output and mask. LANES neighbours scan a row together,
-// VECTOR elements each at a time, and reach shared memory in words of WORD elements, which divides the length. More than
-// one wants arrays that begin on multiples of 16 bytes; 1 serves any row, wherever it begins.
+// VECTOR elements each at a time, and reach shared memory in words of WORD elements, which divides the length. More
+// than one wants arrays that begin on multiples of 16 bytes; 1 serves any row, wherever it begins.
 #pragma once
 #include "order.cuh"
 #include "piece.cuh"
@@ -48,7 +48,8 @@ template <class P, class S> struct SharedRows {
   RS_METHOD static int row_of(int turn) {
     return turn * S::GROUPS + (int)thread_index() / S::LANES;
   }
-  // The words from element i of a row on, as far as there are any: f(place of one in the slab, its elements before).
+  // The words of a thread's vector, from element i of a row on, as far as there are any: f(place of a word in the slab,
+  // its place in the vector).
   template <class F> RS_METHOD static void each_word(int row, int i, const F &f) {
     int low = row * LENGTH + (P::reverse ? LENGTH - S::WORD - i : i);
 #pragma unroll
@@ -73,7 +74,7 @@ template <class P, class S> struct SharedRows {
     Acc start = extras.start;
     Counter<Op, COUNT, Acc> counter;
     Acc carry = start;
-#pragma unroll(COUNT * S::VECTOR <= 16 ? COUNT : 1)
+#pragma unroll(COUNT *S::VECTOR <= 16 ? COUNT : 1)
     for (int t = 0; t < COUNT; t++) {
       int i = t * S::TILE + (int)lane() * S::VECTOR;
       Acc x[S::VECTOR], prefix[S::VECTOR + 1]; // prefix[j]: of all elements before element j

@@ -98,9 +98,10 @@ template <class P, class S, bool VECTORED> struct Tile {
     return total<Op, S::CHUNKS>(chunk);
   }
   // The total of the tile, known to all threads. between: shared memory, one element a warp; the next call of the block
-  // must be given another. loaded() is called when all threads of the block have what they loaded.
-  template <class F = Nothing> RS_METHOD Acc up(Acc *between, const F &loaded = F()) {
-    Acc mine = up_chunks();
+  // must be given another. loaded() is called when all threads of the block have what they loaded. some: whether the
+  // warp has elements of the row.
+  template <class F = Nothing> RS_METHOD Acc up(Acc *between, const F &loaded = F(), bool some = true) {
+    Acc mine = some ? up_chunks() : Op::neutral();
     if constexpr (S::WARPS > 1) {
       if (lane() == 0)
         between[warp()] = mine;

@@ -40,9 +40,9 @@ template <class P, class S, bool VECTORED> struct SharedTile {
   }
   RS_METHOD SharedTile(const Rows<P::rank> &rows, const R &row, Index first, unsigned char *shared)
       : row(row), first(first), count(count_of(first)),
-        memory(row.in + lowest(first) * row.in_step,
-               row.mask + (Memory::MASKED ? lowest(first) * row.mask_step : 0), row.out + lowest(first) * row.out_step,
-               VECTORED ? 1 : rows.in_step, VECTORED ? 1 : rows.mask_step, VECTORED ? 1 : rows.out_step, count, shared) {
+        memory(row.in + lowest(first) * row.in_step, row.mask + (Memory::MASKED ? lowest(first) * row.mask_step : 0),
+               row.out + lowest(first) * row.out_step, VECTORED ? 1 : rows.in_step, VECTORED ? 1 : rows.mask_step,
+               VECTORED ? 1 : rows.out_step, count, shared) {
   }
 
   // First element, inside the tile, of this thread's vector in a chunk of its warp.

@@ -152,6 +152,13 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES> str
   }
   // Its columns at once, as one element.
   struct Each {
+    RS_METHOD static Values neutral() {
+      Values value;
+#pragma unroll
+      for (int v = 0; v < VECTOR; v++)
+        value.at[v] = Op::neutral();
+      return value;
+    }
     RS_METHOD static Values combine(const Values &left, const Values &right) {
       Values both;
 #pragma unroll
@@ -182,8 +189,8 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES> str
   RS_METHOD static Values values(const Acc *at) {
     return *reinterpret_cast<const Values *>(at);
   }
-  // Of N steps from `first` on.
-  template <int N> RS_METHOD Values total_of(int first) const {
+  // Of AT_ONCE steps from `first` on.
+  template <int N = AT_ONCE> RS_METHOD Values total_of(int first) const {
     if constexpr (N == 1)
       return element(first);
     else
@@ -191,7 +198,11 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES> str
   }
   // Leaves for each segment the total of the aligned block of segments that ends with it, as large as can be.
   RS_METHOD void up() {
-    Values mine = total_of<STEPS>(0);
+    Counter<Each, STEPS / AT_ONCE, Values> all;
+#pragma unroll 1
+    for (int k = 0; k < STEPS / AT_ONCE; k++)
+      all.add(k, total_of(k * AT_ONCE));
+    Values mine = all.digit[all.LEVELS - 1];
     if constexpr (!SINGLE) {
       share_vector<Acc, VECTOR>(totals((int)thread_index() >> cut.width, column), mine);
       block_barrier();
@@ -229,10 +240,7 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES> str
   }
 
   RS_METHOD Values starts() const {
-    Values value;
-#pragma unroll
-    for (int v = 0; v < VECTOR; v++)
-      value.at[v] = Op::neutral();
+    Values value = Each::neutral();
     if (rows.init)
 #pragma unroll
       for (int v = 0; v < VECTOR; v++)
@@ -306,27 +314,22 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES> str
 
     i64 step = directed(rows.out_step);
     Out *at = static_cast<Out *>(rows.out) + (shared.place.out + offset(step, rows.out_stride));
-    Values all = walk<STEPS>(before, 0, at, step);
-    give(STEPS, SINGLE ? Each::combine(before, all) : end, at, step);
+    Counter<Each, STEPS / AT_ONCE, Values> all;
+#pragma unroll 1
+    for (int k = 0; k < STEPS / AT_ONCE; k++) {
+      Values x[AT_ONCE], prefix[AT_ONCE];
+#pragma unroll
+      for (int j = 0; j < AT_ONCE; j++)
+        x[j] = element(k * AT_ONCE + j);
+      carries<Each, AT_ONCE>(all.prefix(k, before), x, prefix);
+#pragma unroll
+      for (int j = 0; j < AT_ONCE; j++)
+        give(k * AT_ONCE + j, prefix[j], at, step);
+      all.add(k, total<Each, AT_ONCE>(x));
+    }
+    give(STEPS, SINGLE ? Each::combine(before, all.digit[all.LEVELS - 1]) : end, at, step);
   }
 
-  // Stores the prefixes of N steps from `first` on, after `before`, and returns their total.
-  template <int N> RS_METHOD Values walk(Values before, int first, Out *at, i64 step) const {
-    if constexpr (N > AT_ONCE) {
-      Values left = walk<N / 2>(before, first, at, step);
-      return Each::combine(left, walk<N / 2>(Each::combine(before, left), first + N / 2, at, step));
-    } else {
-      Values x[N], prefix[N];
-#pragma unroll
-      for (int j = 0; j < N; j++)
-        x[j] = element(first + j);
-      carries<Each, N>(before, x, prefix);
-#pragma unroll
-      for (int j = 0; j < N; j++)
-        give(first + j, prefix[j], at, step);
-      return total<Each, N>(x);
-    }
-  }
   // The prefix of all elements before element k of this thread's.
   RS_METHOD void give(int k, Values prefix, Out *at, i64 step) const {
     constexpr int TAIL = (int)((P::length - 1) % STEPS + 1); // steps of the last segment

@@ -8,7 +8,7 @@
 static const int64_t MOST_BLOCKS = INT32_MAX, MOST_COLUMNS = (int64_t)1 << 28;
 
 static size_t limit(const rs_columns *columns) {
-  size_t one = rs_columns_workspace(&columns->any, 1);
+  size_t one = rs_columns_workspace_of_one(&columns->any);
   return one > columns->scratch ? one : columns->scratch;
 }
 

@@ -14,8 +14,8 @@ typedef struct rs_columns {
   size_t scratch;     /* bytes that a launch may have, unless one column takes more */
 } rs_columns;
 
-/* Nodes of 1 GB of f32 in tiles of 256 steps. */
-#define RS_COLUMNS_SCRATCH ((size_t)8 << 20)
+/* Nodes of half a GB of f32 in tiles of 256 steps; a plan has RS_WORKSPACES of it. */
+#define RS_COLUMNS_SCRATCH ((size_t)4 << 20)
 
 typedef struct rs_columns_launch {
   rs_rows rows; /* of this launch */

@@ -44,7 +44,8 @@ static void emit_problem(const rowscan_spec *spec, rs_text *source) {
 static const char *header(rs_template made_of) {
   static const char *const headers[] = {
       [RS_TEMPLATE_ROWS] = "row.cuh",      [RS_TEMPLATE_SLAB] = "short.cuh",    [RS_TEMPLATE_RING] = "ring.cuh",      [RS_TEMPLATE_TILES] = "tiles.cuh",
-      [RS_TEMPLATE_STREAM] = "stream.cuh", [RS_TEMPLATE_COLUMNS] = "column.cuh",
+      [RS_TEMPLATE_STREAM] = "stream.cuh", [RS_TEMPLATE_COLUMNS] = "columns.cuh", [RS_TEMPLATE_WIDE] = "wide.cuh",
+      [RS_TEMPLATE_RING_ANY] = "ring_any.cuh",
   };
   return headers[made_of];
 }
@@ -62,7 +63,9 @@ static void emit_call(const rs_shape *s, bool aligned, rs_text *source) {
                 s->word);
     break;
   case RS_TEMPLATE_RING:
-    rs_text_add(source, "scan_ring<P, Shape<%d, %d, %d, %d>, %d, %d>", s->warps, s->chunks, s->lanes, s->vector,
+  case RS_TEMPLATE_RING_ANY:
+    rs_text_add(source, "scan_ring%s<P, Shape<%d, %d, %d, %d>, %d, %d>",
+                s->made_of == RS_TEMPLATE_RING_ANY ? "_any" : "", s->warps, s->chunks, s->lanes, s->vector,
                 s->stages, s->buffers);
     break;
   case RS_TEMPLATE_TILES:
@@ -73,11 +76,19 @@ static void emit_call(const rs_shape *s, bool aligned, rs_text *source) {
                 s->reducers, s->stages);
     break;
   case RS_TEMPLATE_COLUMNS:
-    rs_text_add(source, "scan_columns<P, %d, %d>", s->threads, s->steps);
+    rs_text_add(source, "scan_column_tiles<P, %d, %d, %d>", s->threads, s->steps, s->lanes);
+    break;
+  case RS_TEMPLATE_WIDE:
+    rs_text_add(source, "scan_wide_tiles<P, %d, %d, %d, %d, %d>", s->threads, s->vector, s->steps, s->width, s->lanes);
     break;
   case RS_TEMPLATE_NONE:
     break;
   }
+}
+
+/* Of a second parameter; NULL: there is none. */
+static const char *cut_type(rs_template made_of) {
+  return made_of == RS_TEMPLATE_COLUMNS ? "ColumnCut" : made_of == RS_TEMPLATE_WIDE ? "WideCut" : NULL;
 }
 
 void rs_emit(const rowscan_spec *spec, const rs_geometry *g, rs_text *source) {
@@ -98,9 +109,13 @@ void rs_emit(const rowscan_spec *spec, const rs_geometry *g, rs_text *source) {
     const rs_shape *shape = &g->shape[kernel];
     if (!shape->made_of)
       continue;
-    rs_text_add(source, "RS_KERNEL(%d, %d) %s(RS_PARAMETER(Rows<%d>, rows)) {\n  ", shape->threads, shape->min_blocks,
+    const char *cut = cut_type(shape->made_of);
+    rs_text_add(source, "RS_KERNEL(%d, %d) %s(RS_PARAMETER(Rows<%d>, rows)", shape->threads, shape->min_blocks,
                 rs_kernel_names[kernel], spec->row_rank);
+    if (cut)
+      rs_text_add(source, ", RS_PARAMETER(%s, cut)", cut);
+    rs_text_add(source, ") {\n  ");
     emit_call(shape, kernel == RS_KERNEL_ALIGNED, source);
-    rs_text_add(source, "(rows);\n}\n");
+    rs_text_add(source, "(rows%s);\n}\n", cut ? ", cut" : "");
   }
 }

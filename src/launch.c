@@ -89,8 +89,10 @@ static bool takes(const rs_shape *shape, const rs_rows *rows, const rowscan_spec
   int count = arrays_of(rows, spec, arrays);
   for (int i = 0; i < count; i++) {
     const array *a = &arrays[i];
-    if (shape->made_of == RS_TEMPLATE_SLAB ? !dense(a, rows, spec) || (shape->word > 1 && !begins_aligned(a))
-                                           : !rows_aligned(a, rows, spec))
+    bool taken = shape->made_of == RS_TEMPLATE_RING_ANY ? a->step == 1
+                 : shape->made_of == RS_TEMPLATE_SLAB ? dense(a, rows, spec) && (shape->word == 1 || begins_aligned(a))
+                                                      : rows_aligned(a, rows, spec);
+    if (!taken)
       return false;
   }
   return true;
@@ -128,20 +130,24 @@ typedef struct launching {
   packed arguments;
 } launching;
 
-static rowscan_status queue(launching *run, int64_t blocks) {
+/* more: a second parameter, if the kernel has one. */
+static rowscan_status queue_with(launching *run, int64_t blocks, int64_t shared_bytes, void *more) {
   const rs_cuda *cuda = run->plan->context->device.cuda;
-  void *parameters[] = {&run->arguments};
+  void *parameters[] = {&run->arguments, more};
   CUresult result = cuda->cuLaunchKernel(run->function, (unsigned)blocks, 1, 1, (unsigned)run->shape->threads, 1, 1,
-                                         (unsigned)run->shape->shared_bytes, run->stream, parameters, NULL);
+                                         (unsigned)shared_bytes, run->stream, parameters, NULL);
   return result ? rs_cuda_failed(cuda, result, run->name) : ROWSCAN_OK;
+}
+
+static rowscan_status queue(launching *run, int64_t blocks) {
+  return queue_with(run, blocks, run->shape->shared_bytes, NULL);
 }
 
 /* Blocks that one launch may have. A kernel that goes round for the rows that are left needs no more. */
 enum { MOST_BLOCKS = INT32_MAX };
 
 static rowscan_status launch_groups(launching *run) {
-  const rs_shape *s = run->shape;
-  int64_t rows = s->made_of == RS_TEMPLATE_COLUMNS ? s->threads : s->threads / (s->warps * s->lanes);
+  int64_t rows = run->shape->threads / (run->shape->warps * run->shape->lanes);
   return queue(run, lesser(ceiling(run->arguments.count, rows), MOST_BLOCKS));
 }
 
@@ -187,7 +193,9 @@ static int64_t ahead_bytes(const rowscan_plan *plan, const rs_shape *shape, int6
 
 size_t rs_launch_workspace(const rowscan_plan *plan) {
   int64_t most = 0;
-  for (int i = 0; i < plan->count; i++)
+  for (int i = 0; i < plan->count; i++) {
+    if (plan->module[i].geometry.regime == ROWSCAN_REGIME_COLUMN)
+      return rs_columns_bound(&plan->module[i].columns);
     for (int kernel = 0; kernel < RS_KERNELS; kernel++) {
       const rs_shape *shape = &plan->module[i].geometry.shape[kernel];
       if (shape->made_of == RS_TEMPLATE_TILES || shape->made_of == RS_TEMPLATE_STREAM) {
@@ -195,12 +203,21 @@ size_t rs_launch_workspace(const rowscan_plan *plan) {
         most = bytes > most ? bytes : most;
       }
     }
+  }
   return (size_t)most;
 }
 
-/* Each run leaves the workspace ready for the next. `fresh`: it holds anything, and must be cleared before each. */
+/* A workspace that holds anything must be cleared before each launch; a plan's own each leaves as the next needs it. */
+static rowscan_status clear(launching *run, bool fresh, int64_t bytes) {
+  const rs_cuda *cuda = run->plan->context->device.cuda;
+  if (!fresh || !bytes)
+    return ROWSCAN_OK;
+  CUresult result =
+      cuda->cuMemsetD8Async((CUdeviceptr)(uintptr_t)run->arguments.workspace, 0, (size_t)bytes, run->stream);
+  return result ? rs_cuda_failed(cuda, result, "clearing the caller's workspace") : ROWSCAN_OK;
+}
+
 static rowscan_status launch_ahead(launching *run, bool fresh) {
-  const rs_device *device = &run->plan->context->device;
   int64_t all = run->arguments.count, at_once = rows_at_once(run->plan, run->shape);
   int64_t row_tiles = tiles_of_row(run->plan, run->shape);
   rowscan_status status = ROWSCAN_OK;
@@ -209,41 +226,70 @@ static rowscan_status launch_ahead(launching *run, bool fresh) {
     run->arguments.first = first;
     run->arguments.count = rows;
     if (run->shape->made_of == RS_TEMPLATE_STREAM)
-      blocks = lesser(blocks, device->multiprocessors);
-    if (fresh) {
-      CUresult result = device->cuda->cuMemsetD8Async((CUdeviceptr)(uintptr_t)run->arguments.workspace, 0,
-                                                      (size_t)ahead_bytes(run->plan, run->shape, rows), run->stream);
-      status = result ? rs_cuda_failed(device->cuda, result, "clearing the caller's workspace") : ROWSCAN_OK;
-    }
+      blocks = lesser(blocks, run->plan->context->device.multiprocessors);
+    status = clear(run, fresh, ahead_bytes(run->plan, run->shape, rows));
     if (!status)
       status = queue(run, blocks);
   }
   return status;
 }
 
-static rowscan_status with_workspace(launching *run, void *workspace, size_t bytes) {
+/* ---- columns ----------------------------------------------------------------------------------------------------- */
+
+static rowscan_status launch_columns(launching *run, const rs_module *module, const rs_rows *rows, bool fresh) {
+  void *workspace = run->arguments.workspace;
+  rs_columns_parts parts;
+  rs_columns_launch part;
+  rs_columns_begin(&parts, &module->columns, rows);
+  rowscan_status status = ROWSCAN_OK;
+  while (!status && rs_columns_next(&parts, &part)) {
+    rs_kernel kernel = part.wide ? RS_KERNEL_ALIGNED : RS_KERNEL_ANY;
+    run->shape = &module->geometry.shape[kernel];
+    run->function = module->function[kernel];
+    run->name = rs_kernel_names[kernel];
+    pack(&run->arguments, &part.rows);
+    run->arguments.workspace = workspace;
+    status = clear(run, fresh, (int64_t)part.need.workspace);
+    if (!status)
+      status = queue_with(run, part.need.blocks, part.need.shared, &part.cut);
+  }
+  return status;
+}
+
+/* ---- all --------------------------------------------------------------------------------------------------------- */
+
+static rowscan_status launch_with(launching *run, const rs_module *module, const rs_rows *rows, bool fresh) {
+  return module->geometry.regime == ROWSCAN_REGIME_COLUMN ? launch_columns(run, module, rows, fresh)
+                                                          : launch_ahead(run, fresh);
+}
+
+static rowscan_status with_workspace(launching *run, const rs_module *module, const rs_rows *rows, void *workspace,
+                                     size_t bytes) {
+  size_t needed = rs_launch_workspace(run->plan);
   if (workspace) {
-    size_t needed = rs_launch_workspace(run->plan);
     if (bytes < needed)
       return rs_fail(ROWSCAN_BAD_ARGUMENT, "args: field 'workspace_bytes': %zu; this plan needs %zu", bytes, needed);
     if ((uintptr_t)workspace % 8)
       return rs_fail(ROWSCAN_BAD_ARGUMENT, "args: field 'workspace': %p is not a multiple of 8", workspace);
     run->arguments.workspace = workspace;
-    return launch_ahead(run, true);
+    return launch_with(run, module, rows, true);
   }
+  if (!needed)
+    return launch_with(run, module, rows, false);
   rs_workspace *own;
   rowscan_status status = rs_workspace_take(&run->plan->workspaces, run->stream, &own);
   if (status)
     return status;
   run->arguments.workspace = (void *)(uintptr_t)own->memory;
-  status = launch_ahead(run, false);
+  status = launch_with(run, module, rows, false);
   rowscan_status given = rs_workspace_give(&run->plan->workspaces, own, run->stream);
   return status ? status : given;
 }
 
 static rowscan_status launch(rowscan_plan *plan, const rs_rows *rows, void *workspace, size_t bytes, CUstream stream) {
   const rs_module *module = rs_launch_module(plan, rows->count);
-  rs_kernel kernel = choose_kernel(module, rows, &plan->spec);
+  bool columns = module->geometry.regime == ROWSCAN_REGIME_COLUMN; /* they choose for each launch */
+  rs_kernel kernel = columns ? RS_KERNEL_ANY : choose_kernel(module, rows, &plan->spec);
   launching run = {.plan = plan,
                    .shape = &module->geometry.shape[kernel],
                    .function = module->function[kernel],
@@ -254,10 +300,12 @@ static rowscan_status launch(rowscan_plan *plan, const rs_rows *rows, void *work
   case RS_TEMPLATE_SLAB:
     return launch_once(&run, run.shape->rows);
   case RS_TEMPLATE_RING:
+  case RS_TEMPLATE_RING_ANY:
     return launch_once(&run, 1);
   case RS_TEMPLATE_TILES:
   case RS_TEMPLATE_STREAM:
-    return with_workspace(&run, workspace, bytes);
+  case RS_TEMPLATE_COLUMNS:
+    return with_workspace(&run, module, rows, workspace, bytes);
   default:
     return launch_groups(&run);
   }

@@ -1,5 +1,5 @@
 /*
- * measure.h - times a spec against a copy of the same bytes, and checks what it times
+ * measure.h - times a spec against copies of the same bytes, and checks what it times
  * SPDX-License-Identifier: MIT
  */
 #ifndef RS_MEASURE_H
@@ -7,8 +7,8 @@
 
 #include "context.h"
 
-/* rowscan_measure, its arguments checked and the spec complete. */
-rowscan_status rs_measure(rowscan_context *context, const rowscan_spec *spec, int64_t outer, int64_t inner, int repeat,
+/* rowscan_measure, its arguments checked but for args, and the spec complete. */
+rowscan_status rs_measure(rowscan_context *context, const rowscan_spec *spec, const rowscan_args *args, int repeat,
                           rowscan_timing *timing);
 
 #endif

@@ -17,6 +17,7 @@ typedef struct rs_module {
   rs_binary binary;
   CUmodule module;
   CUfunction function[RS_KERNELS]; /* NULL for those the source lacks */
+  rs_columns columns;              /* regime column */
 } rs_module;
 
 struct rowscan_plan {

@@ -189,18 +189,15 @@ rowscan_status rowscan_device_get(int device, rowscan_device_info *info) {
   return rs_device_info(device, info);
 }
 
-rowscan_status rowscan_measure(rowscan_context *context, const rowscan_spec *spec, int64_t outer, int64_t inner,
-                               int repeat, rowscan_timing *timing) {
+rowscan_status rowscan_measure(rowscan_context *context, const rowscan_spec *spec, const rowscan_args *args, int repeat,
+                               rowscan_timing *timing) {
   if (timing->size != sizeof *timing)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "timing: field 'size': %zu, not %zu", timing->size, sizeof *timing);
-  if (outer < 1 || inner < 1)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "field '%s': %lld is not positive", outer < 1 ? "outer" : "inner",
-                   (long long)(outer < 1 ? outer : inner));
   if (repeat < 0)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'repeat': %d is negative", repeat);
   rowscan_spec complete;
   rowscan_status status = rs_spec_read(&complete, spec);
-  return status ? status : rs_measure(context, &complete, outer, inner, repeat, timing);
+  return status ? status : rs_measure(context, &complete, args, repeat, timing);
 }
 
 /* ---- the cache --------------------------------------------------------------------------------------------------- */

@@ -374,23 +374,29 @@ ROWSCAN_API rowscan_status rowscan_device_get(int device, rowscan_device_info *i
 
 typedef struct rowscan_timing {
   size_t size;
-  double scan_ms;  /* medians over interleaved repetitions */
-  double copy_ms;  /* a copy on the same engine of as many bytes as the scan reads and writes, half each */
-  int64_t bytes;   /* that the scan must read and write */
-  int64_t wrong;   /* elements whose bits differ from the host engine's; checked on a sample of whole rows */
-  int64_t checked; /* elements compared */
+  double scan_ms;   /* this and the next two: of one scan or copy, medians over interleaved repetitions */
+  double copy_ms;   /* the engine's own copy (cuMemcpyDtoDAsync, memcpy) of as many bytes as the scan reads and writes,
+                       half each */
+  double kernel_ms; /* a plain copy kernel of the same access: from the input's strides to the output's; of dense
+                       arrays, of as many bytes as copy_ms. 0 where there is none: on the host, and where strides come
+                       with a mask, or with elements of two sizes */
+  int64_t bytes;    /* that the scan must read and write */
+  int64_t wrong;    /* elements whose bits differ from the host engine's; checked on a sample of rows */
+  int64_t checked;  /* elements compared */
+  int replayed;     /* not 0: scans were replayed from a CUDA graph, so that no launch of the host is in their time */
   rowscan_regime regime;
-  char geometry[96];
+  char geometry[160];
 } rowscan_timing;
 
 /*
- * Times a spec on `rows` dense rows (for LAYOUT_COLUMNS: `outer` x `inner`, rows = outer * inner) of random numbers in
- * memory of its own, against a copy of the same bytes, and checks what it timed. Buffers rotate when they would fit in
- * the GPU's L2 cache. repeat: repetitions, 0 for a sensible number. Errors: those of plan_create and plan_run.
+ * Times a spec on random numbers in memory of its own, against copies of the same bytes, and checks what it timed.
+ * args says how many rows there are and how they lie, as for rowscan_plan_run (rows, row_shape and strides); its
+ * pointers are not used. Buffers rotate when they would fit in the GPU's L2 cache. repeat: repetitions, 0 for a
+ * sensible number. Errors: those of plan_create and plan_run; BAD_ARGUMENT without rows.
  */
-ROWSCAN_API rowscan_status rowscan_measure(rowscan_context *context, const rowscan_spec *spec, int64_t outer,
-                                           int64_t inner, int repeat, rowscan_timing *timing) ROWSCAN_CHECKED
-    ROWSCAN_NONNULL(1, 2, 6);
+ROWSCAN_API rowscan_status rowscan_measure(rowscan_context *context, const rowscan_spec *spec, const rowscan_args *args,
+                                           int repeat, rowscan_timing *timing) ROWSCAN_CHECKED
+    ROWSCAN_NONNULL(1, 2, 3, 5);
 
 /* ---- the cache on disk ------------------------------------------------------------------------------------------- */
 

@@ -4,6 +4,7 @@
  */
 #include "tune.h"
 
+#include "tune_columns.h"
 #include "tune_short.h"
 #include "types.h"
 
@@ -199,6 +200,56 @@ static bool ring_shape_for(const rowscan_spec *spec, int arch, rs_shape *s) {
   return false;
 }
 
+/*
+ * The same for rows at any offset from 16 bytes: large parts of a tile for each warp, and tiles that leave at most a
+ * third of the last one empty. Measured on an H200, ratio to memcpy, f32: rows of 1001 {2, 4, 10} 0.978; 4097 {4, 4, 5}
+ * 0.935, {8, 4, 3} 0.75, {8, 2, 6} 0.63; 8191 {8, 4, 3} 0.975; 50257 {8, 8, 1} 0.947, {16, 4, 1} 0.912, {8, 4, 3} 0.897;
+ * bf16, 50257: {8, 4, 3} 0.922, {16, 4, 1} 0.69; f64, 8193: {8, 2, 2} 0.948.
+ */
+enum { ANY_RINGS = 3 };
+static const ring_shape long_any_ring = {8, 8, 1};
+static const ring_shape any_rings[ANY_RINGS] = {{8, 4, 3}, {4, 4, 5}, {2, 4, 10}};
+static const ring_shape wide_any_rings[ANY_RINGS] = {{8, 2, 2}, {4, 2, 4}, {2, 2, 8}}; /* of 64-bit accumulators */
+/* With vectors of 8, fewer blocks have registers enough; with 1-byte elements fewer chunks too. */
+static const ring_shape half_any_rings[ANY_RINGS] = {{8, 4, 2}, {4, 4, 4}, {2, 4, 8}};
+static const ring_shape byte_any_rings[ANY_RINGS] = {{8, 2, 2}, {4, 2, 4}, {2, 2, 8}};
+
+static bool fit_any_ring(const rowscan_spec *spec, rs_shape *s, int shared) {
+  const int slack = 128, system = 1024 + 512; /* of each array in a stage or buffer; of a block */
+  int64_t tiles = (spec->length + rs_tile(s) - 1) / rs_tile(s);
+  int64_t stage = stage_bytes(spec, s) + slack * (spec->mask_mode ? 2 : 1), buffer = buffer_bytes(spec, s) + slack;
+  int most = tiles < 5 ? (int)tiles : 5;
+  s->buffers = tiles > 1 ? 2 : 1;
+  int64_t room = shared / s->min_blocks - system - s->buffers * buffer;
+  s->stages = room < 0 ? 0 : (int)(room / stage);
+  if (s->stages > most)
+    s->stages = most;
+  s->shared_bytes = (int)(s->stages * stage + s->buffers * buffer);
+  return s->stages >= (most < 2 ? most : 2);
+}
+
+static bool any_ring_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
+  *s = (rs_shape){.made_of = RS_TEMPLATE_RING_ANY, .lanes = 32, .vector = vector_of(spec)};
+  bool bytes = rowscan_type_bytes(spec->in) == 1 || rowscan_type_bytes(spec->out) == 1;
+  const ring_shape *shapes = wide(spec)        ? wide_any_rings
+                             : bytes           ? byte_any_rings
+                             : s->vector > 4   ? half_any_rings
+                                               : any_rings;
+  for (int i = shapes == any_rings && spec->length >= 24576 ? -1 : 0; i < ANY_RINGS; i++) {
+    ring_shape shape = i < 0 ? long_any_ring : shapes[i];
+    s->warps = shape.warps;
+    s->chunks = shape.chunks;
+    s->threads = 32 * s->warps;
+    int64_t tiles = (spec->length + rs_tile(s) - 1) / rs_tile(s);
+    if (i + 1 < ANY_RINGS && 3 * (tiles * rs_tile(s) - spec->length) > tiles * rs_tile(s))
+      continue;
+    for (s->min_blocks = shape.blocks; s->min_blocks > 0; s->min_blocks--)
+      if (fit_any_ring(spec, s, shared_bytes_of(arch)))
+        return true;
+  }
+  return false;
+}
+
 static rs_geometry row_geometry(const rowscan_spec *spec, int arch) {
   rs_shape group = group_shape(spec, MOST_WARPS), ring;
   if (group.warps == 1) /* forced */
@@ -210,7 +261,10 @@ static rs_geometry row_geometry(const rowscan_spec *spec, int arch) {
   group.lanes = 32;
   group.chunks = 1;
   group.threads = ring.threads;
-  return (rs_geometry){ROWSCAN_REGIME_ROW, {[RS_KERNEL_ANY] = group, [RS_KERNEL_ALIGNED] = ring}};
+  rs_geometry g = {ROWSCAN_REGIME_ROW, {[RS_KERNEL_ANY] = group, [RS_KERNEL_ALIGNED] = ring}};
+  if (any_ring_shape(spec, arch, &ring))
+    g.shape[RS_KERNEL_DENSE] = ring;
+  return g;
 }
 
 /* ---- rows cut over blocks ---------------------------------------------------------------------------------------- */
@@ -276,9 +330,29 @@ static rs_geometry long_geometry(const rowscan_spec *spec, int arch) {
 
 /* ---- columns ----------------------------------------------------------------------------------------------------- */
 
-static rs_geometry column_geometry(const rowscan_spec *spec) {
-  rs_shape shape = {.made_of = RS_TEMPLATE_COLUMNS, .threads = 128, .min_blocks = 1, .steps = wide(spec) ? 8 : 16};
-  return (rs_geometry){ROWSCAN_REGIME_COLUMN, {[RS_KERNEL_ANY] = shape}};
+void rs_tune_column_cuts(const rowscan_spec *spec, int arch, rs_columns *columns) {
+  columns->scratch = RS_COLUMNS_SCRATCH;
+  rs_tune_columns(spec, arch, &columns->any);
+  rs_tune_wide(spec, arch, &columns->wide);
+}
+
+static rs_geometry column_geometry(const rowscan_spec *spec, int arch) {
+  rs_columns cuts;
+  rs_tune_column_cuts(spec, arch, &cuts);
+  rs_shape any = {.made_of = RS_TEMPLATE_COLUMNS,
+                  .threads = cuts.any.threads,
+                  .min_blocks = cuts.any.min_blocks,
+                  .lanes = cuts.any.lanes,
+                  .steps = cuts.any.steps};
+  rs_shape wide = {.made_of = RS_TEMPLATE_WIDE,
+                   .threads = cuts.wide.threads,
+                   .min_blocks = cuts.wide.min_blocks,
+                   .shared_bytes = rs_wide_shared(&cuts.wide),
+                   .lanes = cuts.wide.lanes,
+                   .vector = cuts.wide.vector,
+                   .steps = cuts.wide.steps,
+                   .width = cuts.wide.width};
+  return (rs_geometry){ROWSCAN_REGIME_COLUMN, {[RS_KERNEL_ANY] = any, [RS_KERNEL_ALIGNED] = wide}};
 }
 
 /* ---- the choice -------------------------------------------------------------------------------------------------- */
@@ -298,13 +372,13 @@ int rs_tune(const rowscan_spec *spec, int arch, rs_geometry geometry[RS_MAX_MODU
     geometry[0] = spec->length ? long_geometry(spec, arch) : short_geometry(spec, arch);
     return 1;
   case ROWSCAN_REGIME_COLUMN:
-    geometry[0] = column_geometry(spec);
+    geometry[0] = spec->length ? column_geometry(spec, arch) : short_geometry(spec, arch);
     return 1;
   case ROWSCAN_REGIME_AUTO:
     break;
   }
   if (spec->layout == ROWSCAN_LAYOUT_COLUMNS && spec->length) {
-    geometry[0] = column_geometry(spec);
+    geometry[0] = column_geometry(spec, arch);
     return 1;
   }
   bool fits = rs_slab_serves(spec) || rs_tile(&short_geometry(spec, arch).shape[RS_KERNEL_ANY]) >= spec->length;
@@ -335,13 +409,14 @@ void rs_shape_text(const rs_shape *s, rs_text *text) {
   static const char *const names[] = {[RS_TEMPLATE_NONE] = "none",     [RS_TEMPLATE_ROWS] = "rows",
                                       [RS_TEMPLATE_RING] = "ring",     [RS_TEMPLATE_TILES] = "tiles",
                                       [RS_TEMPLATE_STREAM] = "stream", [RS_TEMPLATE_COLUMNS] = "columns",
-                                      [RS_TEMPLATE_SLAB] = "slab"};
+                                      [RS_TEMPLATE_SLAB] = "slab",     [RS_TEMPLATE_WIDE] = "wide",
+                                      [RS_TEMPLATE_RING_ANY] = "ring_any"};
   const struct {
     const char *name;
     int value;
   } fields[] = {{"threads", s->threads}, {"min_blocks", s->min_blocks}, {"warps", s->warps},
                 {"chunks", s->chunks},   {"lanes", s->lanes},           {"vector", s->vector},
-                {"reducers", s->reducers}, {"stages", s->stages},   {"buffers", s->buffers},       {"steps", s->steps}, {"rows", s->rows}, {"word", s->word}};
+                {"reducers", s->reducers}, {"stages", s->stages},   {"buffers", s->buffers},       {"steps", s->steps}, {"width", s->width}, {"rows", s->rows}, {"word", s->word}};
   rs_text_add(text, "%s", names[s->made_of]);
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
     if (fields[i].value)

@@ -5,6 +5,7 @@
 #ifndef RS_TUNE_H
 #define RS_TUNE_H
 
+#include "columns_parts.h"
 #include "spec.h"
 
 /* The kernels of a module, by the rows that they take; each regime has those it needs, and always the first. */
@@ -23,7 +24,9 @@ typedef enum rs_template {
   RS_TEMPLATE_RING,
   RS_TEMPLATE_TILES,
   RS_TEMPLATE_STREAM,
-  RS_TEMPLATE_COLUMNS
+  RS_TEMPLATE_RING_ANY,
+  RS_TEMPLATE_COLUMNS,
+  RS_TEMPLATE_WIDE
 } rs_template;
 
 /* How a kernel cuts rows. Powers of two, but for bytes, stages and min_blocks; what a template does not use is 0. */
@@ -39,7 +42,8 @@ typedef struct rs_shape {
   int stages;  /* tiles of input in flight in shared memory */
   int reducers; /* of a stream: warps that only reduce */
   int buffers; /* tiles of output on their way */
-  int steps;   /* columns: elements loaded before the first is used */
+  int steps;   /* columns: of a thread */
+  int width;   /* columns: vectors side by side in a tile */
   int rows;    /* of a slab; any number */
   int word;    /* of a slab: elements that are moved at once in shared memory */
 } rs_shape;
@@ -54,6 +58,9 @@ enum { RS_MAX_MODULES = 2 };
 
 /* Fills the geometries of the regimes that a spec may need, the one for many rows first; returns how many. */
 int rs_tune(const rowscan_spec *spec, int arch, rs_geometry geometry[RS_MAX_MODULES]);
+
+/* What cuts the rows of regime column for its two kernels. */
+void rs_tune_column_cuts(const rowscan_spec *spec, int arch, rs_columns *columns);
 
 /* Elements of a tile of a template that has tiles. */
 static inline int64_t rs_tile(const rs_shape *shape) {

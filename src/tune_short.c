@@ -88,7 +88,7 @@ static int log2_of(int64_t n) {
 /* Quarters of a cycle for 32 rows: a multiprocessor starts one exchange or access in a cycle, and four of the rest. */
 static int64_t cost_of(const rowscan_spec *spec, const rs_slab_shape *s) {
   int64_t tile = s->lanes * s->vector, tiles = (spec->length + tile - 1) / tile;
-  int wide = bytes_of(spec->acc) / 4, levels = log2_of(s->lanes);
+  int wide = bytes_of(spec->acc) == 8 ? 2 : 1, levels = log2_of(s->lanes);
   int accesses = cycles_of(spec, s, bytes_of(spec->in)) + cycles_of(spec, s, mask_bytes(spec)) +
                  cycles_of(spec, s, bytes_of(spec->out));
   int exchanges = (levels + (s->lanes > 1)) * wide;
@@ -156,11 +156,13 @@ static int memory_bytes(const rowscan_spec *spec, const rs_slab_shape *s) {
 /*
  * Memory is swept in the best order when few blocks are under way at a time. Measured on an H200, 16 KB and 256 threads
  * a block, ratio to memcpy, 7 problems: 4 blocks a multiprocessor 0.987 to 1.002, 6 blocks 0.96 to 0.98, 8 blocks 0.954
- * to 0.970; what limited the blocks was registers. Here it is shared memory that nobody uses: 46 KB of 228 a block. Not
- * measured on others than sm_90.
+ * to 0.970; what limited the blocks was registers. Here it is shared memory that nobody uses, 46 KB of 228 a block:
+ * f32, rows of 64 0.981, of 7 0.996, of 1 0.997. But small elements moved one by one need more threads: bf16, of 65
+ * 0.818 so, 0.961 with 8 blocks. Not measured on others than sm_90.
  */
-static int spare_bytes(int arch) {
-  return arch == 90 ? 46 * 1024 : 0;
+static int spare_bytes(const rowscan_spec *spec, int arch, const rs_slab_shape *s) {
+  bool slow = s->word == 1 && bytes_of(spec->in) < 4;
+  return arch == 90 && s->threads == 256 && !slow ? 46 * 1024 : 0;
 }
 
 bool rs_tune_short(const rowscan_spec *spec, int arch, bool words, rs_slab_shape *s) {
@@ -171,6 +173,6 @@ bool rs_tune_short(const rowscan_spec *spec, int arch, bool words, rs_slab_shape
   choose(spec, s);
   s->rows = rows_of(spec, arch, s);
   s->min_blocks = 1024 / s->threads; /* 64 registers a thread */
-  s->shared_bytes = larger(memory_bytes(spec, s), s->threads == 256 ? spare_bytes(arch) : 0);
+  s->shared_bytes = larger(memory_bytes(spec, s), spare_bytes(spec, arch, s));
   return true;
 }

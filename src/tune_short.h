@@ -20,8 +20,8 @@ typedef struct rs_slab_shape {
 bool rs_slab_serves(const rowscan_spec *spec);
 
 /*
- * words: the kernel for input, output and mask that begin on multiples of 16 bytes; false where it would be that for any
- * place, since the length is odd. Rows that slabs do not serve have shapes too, up to 8 KB.
+ * words: the kernel for input, output and mask that begin on multiples of 16 bytes; false where it would be that for
+ * any place, since the length is odd. Rows that slabs do not serve have shapes too, up to 8 KB.
  */
 bool rs_tune_short(const rowscan_spec *spec, int arch, bool words, rs_slab_shape *shape);
 

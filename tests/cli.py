@@ -7,6 +7,7 @@ for integers, within rounding for floats. (The order to the bit is tested elsewh
 itself: exclusive to inclusive, reverse to a flipped array, Fortran order to C order.) Exits with 77 where there is no
 NumPy.
 """
+import csv
 import json
 import os
 import select
@@ -17,6 +18,7 @@ import sys
 import tempfile
 import time
 import unittest
+from xml.etree import ElementTree
 
 try:
     import numpy as np
@@ -918,25 +920,237 @@ class Bench(Case):
     def bench(self, *args, status=0):
         return self.rowscan("bench", "--engine=host", "--repeat=1", *args, status=status)
 
+    def table(self, *args):
+        """Lines of the table, and of the CSV as dictionaries."""
+        out, _ = self.bench("--csv", "table.csv", *args)
+        with open(self.path("table.csv"), newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertGreater(len(rows), 0)
+        return out.splitlines(), rows
+
     def test_one_cell(self):
-        out, err = self.bench("--filter", "x 512", "--csv", "table.csv")
-        self.assertIn("smaller", err)
-        lines = out.splitlines()
+        lines, rows = self.table("--filter", "x 512")
         self.assertEqual(len(lines), 3)
         self.assertEqual(lines[0].split()[:4], ["shape", "variant", "type", "regime"])
+        self.assertEqual(lines[0].split()[-6:], ["memcpy", "kernel", "target", "met", "wrong", "geometry"])
         self.assertIn("inclusive f32", lines[1])
         self.assertTrue(lines[2].startswith("worst: "))
-        with open(self.path("table.csv")) as file:
-            head, row = [line.strip().split(",") for line in file]
-        row = dict(zip(head, row))
+        row = rows[0]
         self.assertEqual((row["length"], row["type"], row["wrong"]), ("512", "f32", "0"))
+        self.assertEqual((row["suite"], row["group"], row["view"]), ("quick", "short", "dense"))
+        self.assertEqual((row["target"], row["kernel_ms"]), ("", ""), "targets are for GPUs, as copy kernels are")
         self.assertGreater(float(row["ratio"]), 0)
+
+    def test_elements(self):
+        self.assertIn("smaller, to at most 16777216", self.bench("--filter", "x 512")[1])
+        _, rows = self.table("--suite=full", "--filter=f32", "--elements=1000")
+        self.assertEqual(len(rows), 67)
+        for row in rows:
+            self.assertLessEqual(int(row["outer"]) * int(row["length"]) * int(row["inner"]), 1000, row)
+            self.assertGreater(int(row["checked"]), 0, row)
 
     def test_filters(self):
         self.bench("--filter", "no such cell", status=1)
         self.bench("--suite", "full", "--filter", "1 x 1024 inc")
         self.bench("--filter", "x 512", "--csv", "no/such.csv", status=1)
         self.assertEqual(self.listing(), {})
+
+    def test_groups_and_alternatives(self):
+        _, rows = self.table("--suite=full", "--filter=small:|strided: 32768", "--elements=1000")
+        self.assertEqual([row["group"] for row in rows], ["strided"] + 6 * ["small"])
+        _, rows = self.table("--suite=full", "--filter=no such|1 x 1024 inc|", "--elements=1000")
+        self.assertEqual(len(rows), 1)
+
+    def test_growth(self):
+        lines, rows = self.table("--suite=growth", "--elements=100")
+        self.assertTrue(lines[-1].startswith("worst: "))
+        self.assertEqual({row["group"] for row in rows}, {"length", "bytes"})
+        self.assertEqual({row["wrong"] for row in rows}, {"0"})
+        self.assertEqual(len(rows), 52 + 59)
+
+
+class Cells(Case):
+    def test_peers_have_the_same(self):
+        """tests/peers, which needs PyTorch and runs nowhere but on a GPU, times what rowscan bench does."""
+        folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peers")
+        code = "import cells; print(*(c.label(v) for c in cells.FULL for v in c.variants), sep='\\n')"
+        theirs = subprocess.run([sys.executable, "-B", "-c", code], cwd=folder, stdout=subprocess.PIPE, text=True)
+        ours, _ = self.rowscan("bench", "--suite=full", "--list")
+        self.assertEqual(theirs.stdout.splitlines(), ours.splitlines())
+        self.assertEqual(len(ours.splitlines()), 83)
+
+    def test_list(self):
+        out, _ = self.rowscan("bench", "--list", "--filter=short:")
+        self.assertEqual(out.splitlines()[0], "short: 65536 x 512 inclusive f32")
+        self.rowscan("bench", "--list", "--filter=nothing of the kind", status=1)
+
+
+class BenchSimulated(Bench):
+    """The same on the simulated GPU, with its copy kernels, graphs and targets."""
+
+    def setUp(self):
+        super().setUp()
+        simt = os.environ.get("RS_SIMT", "")
+        if not os.path.exists(os.path.join(simt, "libcuda.so.1")):
+            self.skipTest("there is no simulated GPU (RS_SIMT)")
+        self.env.update(LD_LIBRARY_PATH=simt, ROWSCAN_NVRTC=os.path.join(simt, "libnvrtc.so.13"), SIMT_L2="16k")
+        self.env.setdefault("SIMT_CACHE_DIR", self.path("simt-cache"))
+
+    def listing(self):
+        return {name: facts for name, facts in super().listing().items() if not name.startswith("simt-cache")}
+
+    def bench(self, *args, status=0):
+        small = [] if any(arg.startswith("--elements") for arg in args) else ["--elements=500"]
+        return self.rowscan("bench", "--engine=cuda", "--repeat=1", *small, *args, status=status)
+
+    def test_one_cell(self):
+        lines, rows = self.table("--suite=full", "--filter=small: 8192")
+        self.assertIn("simulated GPU, sm_90, 16 GB/s", lines[0])
+        self.assertEqual(lines[-2], f"targets reached: {'yes' in lines[2].split():d} of 1")
+        self.assertIn(" of copy kernel, target 0.80", lines[-1])
+        row = rows[0]
+        self.assertEqual((row["target"], row["yardstick"], row["wrong"]), ("0.80", "copy kernel", "0"))
+        self.assertAlmostEqual(float(row["kernel_ratio"]), float(row["kernel_ms"]) / float(row["scan_ms"]), 4)
+        self.assertGreater(float(row["peak_percent"]), 0)
+
+    def test_elements(self):
+        """All cells but for those that differ in their number of rows alone."""
+        chosen = "strided:|small:|i8 ->|bool ->|in f64|4194304 x 7|16 dim 1|x 2 dim 0"
+        lines, rows = self.table("--suite=full", "--elements=600", "--filter", chosen)
+        scores = {}
+        for row in rows:
+            self.assertEqual((row["wrong"], row["reached"] in ("yes", "NO")), ("0", True), row)
+            self.assertGreater(int(row["checked"]), 0)
+            of_kernel = row["group"] in ("strided", "small")
+            self.assertEqual(row["yardstick"], "copy kernel" if of_kernel else "memcpy", row)
+            ratio = float(row["kernel_ratio" if of_kernel else "ratio"])
+            self.assertEqual(row["reached"] == "yes", ratio >= float(row["target"]), row)
+            scores[f"{row['shape']} {row['variant']} {row['type']}"] = ratio / float(row["target"])
+        self.assertEqual({row["view"] for row in rows}, {"dense", "second", "transposed", "padded"})
+        self.assertEqual(len(rows), 3 + 6 + 3 + 4 + 2)
+        self.assertIn(f"worst: {min(scores, key=scores.get)}, ", lines[-1])
+
+    def test_copies_of_views(self):
+        """Large enough for copies by several blocks."""
+        _, rows = self.table("--suite=full", "--elements=17000", "--filter=strided:")
+        self.assertEqual([row["view"] for row in rows], ["second", "transposed", "padded"])
+        for row in rows:
+            self.assertGreater(min(int(row["outer"]), int(row["length"])), 64)
+            self.assertGreater(float(row["kernel_ms"]), 0)
+
+    def test_growth(self):
+        """Some of it: kernels have to be compiled."""
+        _, rows = self.table("--suite=growth", "--filter=length: 67108864 |length: 22369622 |x 1000 ", "--elements=50")
+        self.assertEqual([row["length"] for row in rows][:2], ["1", "3"])
+        self.assertEqual(len(rows), 2 + 19)
+
+    def test_graphs(self):
+        """What takes little time is replayed, and a graph that can't be made is no reason to crash."""
+        self.table("--suite=full", "--filter=x 2 dim 0", "--elements=32")
+        for call in ("cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags", "cuGraphLaunch"):
+            self.env["SIMT_FAIL"] = f"{call}:1:999"
+            _, err = self.bench("--suite=full", "--filter=x 2 dim 0", "--elements=32", status=1)
+            self.assertIn("column: 16 x 2 dim 0 inclusive f32: ", err)
+
+
+    def plant(self, bytes):
+        """Kernels that store a wrong bit with every word of so many bytes."""
+        with open(self.path("planted.h"), "w") as file:
+            file.write('''#include "device.cuh"
+template <class T> static inline void planted_store(T *at, typename simt_same<T>::type value) {
+  if (sizeof(T) == %d)
+    *reinterpret_cast<char *>(&value) ^= 1;
+  store_word(at, value);
+}
+#define store_word planted_store
+''' % bytes)
+        flags = f" -include {self.path('planted.h')} -I{os.environ.get('SIMT_DIR', '')}"
+        self.env["SIMT_CXXFLAGS"] = os.environ.get("SIMT_CXXFLAGS", "") + flags
+        self.env["SIMT_CACHE_DIR"] = self.path(f"simt-cache-{bytes}")  # which is not by flags
+
+    def test_wrong_scans_are_found(self):
+        """Copies are of 16 bytes here; rows of an odd number of bf16 have words of 2."""
+        self.plant(2)
+        _, err = self.bench("--suite=full", "--filter=1048576 x 65 ", status=1)
+        self.assertRegex(err, r"short: 4 x 65 inclusive bf16: [1-9]\d* of 260 elements are wrong")
+
+    def test_wrong_copies_are_found(self):
+        for bytes, cell in (16, "1 x 1024"), (4, "every 2nd"), (4, "transposed"):
+            with self.subTest(cell=cell):
+                self.plant(bytes)
+                _, err = self.bench("--suite=full", f"--filter={cell} inc", status=1)
+                self.assertIn("the copy kernel that scans are measured against is wrong", err)
+
+
+# ---- how a scan grows ------------------------------------------------------------------------------------------------
+
+
+class Growth(Case):
+    """growth.py, on figures that are made up."""
+
+    COLUMNS = ("suite", "group", "outer", "length", "regime", "scan_ms", "copy_ms", "kernel_ms", "bytes")
+
+    def figures(self, change=lambda group, rows, length: (1, 1)):
+        """A CSV in which change() multiplies the times of scan and copy."""
+        with open(self.path("made.csv"), "w") as file:
+            print(",".join(self.COLUMNS), file=file)
+            sizes = [("length", -(-2**20 // length), length) for k in range(20) for length in (2**k, 3 << k | 1)]
+            sizes += [("bytes", 2**k, 1000) for k in range(16)]
+            for group, rows, length in sizes:
+                moved = 8 * rows * length
+                scan, copy = (factor * (2e-3 + moved / 4e9) for factor in change(group, rows, length))
+                print("growth", group, rows, length, "row", 1.05 * scan, copy, "", moved, sep=",", file=file)
+
+    def growth(self, *args, status=0):
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "growth.py")
+        done = subprocess.run([sys.executable, script, "made.csv", "grown", *args], cwd=self.dir, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return [line for line in done.stdout.splitlines() if line.startswith("cliff: ")]
+
+    def test_smooth(self):
+        self.figures()
+        self.assertEqual(self.growth("--check", "--machine", "a <machine>"), [])
+        with open(self.path("grown.md"), encoding="utf-8") as file:
+            text = file.read()
+        self.assertIn("(grown.svg)", text)
+        self.assertEqual(text.count("\nNone.\n"), 2)
+        self.assertEqual(text.count("| row |"), 40 + 16)
+        picture = ElementTree.parse(self.path("grown.svg")).getroot()
+        words = [element.text for element in picture.iter() if element.tag.endswith("text")]
+        for word in ("memcpy", "rowscan", "rows of 1000", "256 K", "1 MB"):
+            self.assertIn(word, words)
+        self.assertIn("a <machine>", "".join(words))
+
+    def test_cliffs_between_lengths(self):
+        self.figures(lambda group, rows, length: (1.4 if length == 97 else 1, 1))
+        found = self.growth("--check", status=1)
+        self.assertEqual([" ".join(line.split()[1:5]) for line in found], ["length 64 to 97:", "length 97 to 128:"])
+        self.figures(lambda group, rows, length: (1.25 if length == 97 else 1, 1))
+        self.assertEqual(self.growth("--check"), [])
+        self.figures(lambda group, rows, length: 2 * (1.4 if length == 97 else 1,))
+        self.assertEqual(self.growth("--check"), [], "memcpy has the same")
+        self.figures(lambda group, rows, length: (1.4, 1 / 1.4) if length == 97 else (1, 1))
+        self.assertEqual(len(self.growth()), 2, "memcpy has the opposite")
+
+    def test_cliffs_between_rows(self):
+        self.figures(lambda group, rows, length: (10 if group == "bytes" and rows == 4096 else 1, 1))
+        found = self.growth("--check", status=1)
+        self.assertEqual(len(found), 2)
+        self.assertIn("rows of 1000, rows 2048 to 4096: ", found[0])
+        self.assertIn("rows of 1000, rows 4096 to 8192: ", found[1])
+
+    def test_no_growth(self):
+        with open(self.path("made.csv"), "w") as file:
+            print(",".join(self.COLUMNS), file=file)
+        self.growth(status=1)
+        self.assertEqual(list(self.listing()), ["made.csv"])
+
+    def test_what_bench_writes(self):
+        self.rowscan("bench", "--engine=host", "--repeat=1", "--suite=growth", "--elements=1000", "--csv=made.csv",
+                     "--filter=length: |x 4096")
+        self.growth()
+        ElementTree.parse(self.path("grown.svg"))
 
 
 if __name__ == "__main__":

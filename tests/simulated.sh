@@ -16,7 +16,7 @@ RS_QUICK=1
 export LD_LIBRARY_PATH ROWSCAN_NVRTC ROWSCAN_CACHE RS_QUICK
 
 status=0
-for suite in tests/gpu/test_gpu tests/test_stage_gpu tests/test_faults; do
+for suite in tests/gpu/test_gpu tests/test_stage_gpu tests/test_faults tests/test_short tests/test_columns; do
   echo "== $suite"
   "$suite" || status=1
 done

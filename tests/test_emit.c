@@ -86,8 +86,8 @@ static void check_shape(const rowscan_spec *spec, int arch, const rs_shape *s) {
                            : 64 * 1024;
   int together = s->made_of == RS_TEMPLATE_SLAB ? 1 : s->min_blocks; /* a slab's is for its registers alone */
   ck_assert_int_le(together * (s->shared_bytes + 1024), room + 1024);
-  if (s->made_of == RS_TEMPLATE_COLUMNS) {
-    ck_assert(power(s->steps));
+  if (s->made_of == RS_TEMPLATE_COLUMNS || s->made_of == RS_TEMPLATE_WIDE) {
+    ck_assert(power(s->steps) && power(s->lanes));
     return;
   }
   if (s->made_of == RS_TEMPLATE_SLAB) {
@@ -107,6 +107,7 @@ static void check_shape(const rowscan_spec *spec, int arch, const rs_shape *s) {
     ck_assert_int_eq(s->lanes, 32);
     ck_assert_int_le(s->chunks, 32);
     break;
+  case RS_TEMPLATE_RING_ANY:
   case RS_TEMPLATE_RING:
     ck_assert_int_ge(arch, 90);
     ck_assert_int_ge(s->warps, 2); /* the barrier between warps is what frees a stage */
@@ -117,6 +118,15 @@ static void check_shape(const rowscan_spec *spec, int arch, const rs_shape *s) {
   default:
     ck_assert(s->warps == 1 || (s->lanes == 32 && s->threads == 32 * s->warps));
   }
+}
+
+/* Integers accumulate in no fewer than 32 bits, however few the spec says. */
+static void check_columns(const rowscan_spec *spec, int arch) {
+  rs_columns columns;
+  rs_tune_column_cuts(spec, arch, &columns);
+  int acc = rowscan_type_bytes(spec->acc) == 8 ? 8 : 4;
+  ck_assert_int_eq(columns.any.acc, acc);
+  ck_assert_int_eq(columns.wide.acc, acc);
 }
 
 static void check_geometry(const rowscan_spec *spec, int arch, const rs_geometry *g) {
@@ -142,6 +152,8 @@ START_TEST(every_geometry_is_sound) {
                                  .length = length};
             if (rowscan_spec_complete(&spec))
               continue;
+            if (length)
+              check_columns(&spec, archs[arch]);
             rs_geometry geometry[RS_MAX_MODULES];
             int count = rs_tune(&spec, archs[arch], geometry);
             ck_assert_int_ge(count, 1);

@@ -1,5 +1,6 @@
 // rowscan, regime column: inclusive prod of f64 along columns of 1000, f64 out
-#include "column.cuh"
+#include "columns.cuh"
+#include "wide.cuh"
 struct P {
   using Acc = f64;
   using Op = Prod<Acc>;
@@ -12,6 +13,9 @@ struct P {
   static constexpr i64 length = 1000;
   static constexpr int rank = 2;
 };
-RS_KERNEL(128, 1) rowscan_any(RS_PARAMETER(Rows<2>, rows)) {
-  scan_columns<P, 128, 8>(rows);
+RS_KERNEL(128, 4) rowscan_any(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(ColumnCut, cut)) {
+  scan_column_tiles<P, 128, 8, 8>(rows, cut);
+}
+RS_KERNEL(256, 2) rowscan_aligned(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(WideCut, cut)) {
+  scan_wide_tiles<P, 256, 2, 16, 8, 8>(rows, cut);
 }

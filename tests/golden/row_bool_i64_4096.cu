@@ -1,5 +1,6 @@
 // rowscan, regime row: inclusive sum of bool along rows of 4096, i64 out
 #include "row.cuh"
+#include "ring_any.cuh"
 #include "ring.cuh"
 struct P {
   using Acc = u64;
@@ -15,6 +16,9 @@ struct P {
 };
 RS_KERNEL(256, 1) rowscan_any(RS_PARAMETER(Rows<1>, rows)) {
   scan_rows<P, Shape<8, 1, 32, 4>, 256, false>(rows);
+}
+RS_KERNEL(256, 2) rowscan_dense(RS_PARAMETER(Rows<1>, rows)) {
+  scan_ring_any<P, Shape<8, 2, 32, 4>, 2, 2>(rows);
 }
 RS_KERNEL(256, 2) rowscan_aligned(RS_PARAMETER(Rows<1>, rows)) {
   scan_ring<P, Shape<8, 2, 32, 4>, 2, 2>(rows);

@@ -7,6 +7,17 @@
 
 /* ---- smaller ----------------------------------------------------------------------------------------------------- */
 
+/* Each array of a view has strides of its own, see cell_rows_of. */
+static void lay_view(test_case *test, const bench_cell *cell) {
+  cell_rows rows;
+  cell_rows_of(&rows, cell);
+  for (int d = 0; d < 2; d++) {
+    test->in.strides[d] = rows.in_strides[d];
+    test->out.strides[d] = rows.out_strides[d];
+  }
+  test->in.unsaid = test->out.unsaid = false;
+}
+
 static void check_cell(const bench_cell *cell, unsigned variant, uint64_t number) {
   random_source random = random_for(suite.seed, 14, number);
   bench_cell small = *cell;
@@ -16,6 +27,8 @@ static void check_cell(const bench_cell *cell, unsigned variant, uint64_t number
   if (suite_plan(&plans, &spec)) {
     test_case test;
     case_dense(&test, &plans.spec, small.outer, small.inner, &random);
+    if (small.view != CELL_DENSE)
+      lay_view(&test, &small);
     check_case(&test, &plans);
     test.data = DATA_WIDE;
     check_case(&test, &plans);
@@ -55,10 +68,12 @@ void group_issue(void) {
 
 static void measure_cell(const bench_cell *cell, unsigned variant) {
   rowscan_spec spec = cell_spec(cell, variant);
+  cell_rows rows;
   rowscan_timing timing = ROWSCAN_INFO(rowscan_timing);
   char shape[CELL_TEXT_MAX];
   cell_shape(shape, cell);
-  rowscan_status status = rowscan_measure(suite.gpu, &spec, cell->outer, cell->inner, 1, &timing);
+  cell_rows_of(&rows, cell);
+  rowscan_status status = rowscan_measure(suite.gpu, &spec, &rows.args, 1, &timing);
   if (status == ROWSCAN_OUT_OF_MEMORY)
     suite_skip(shape);
   else if (!suite_ok(status, shape))

@@ -4,8 +4,9 @@
 """Times scans of random numbers by rowscan, PyTorch (eager and compiled), Triton and CUB, interleaved with a copy of as
 many bytes on the device, and prints a table: milliseconds and, in brackets, the ratio of the copy's time to it (1 is
 the speed of memory). Medians; buffers are rotated where they would fit in the L2 cache; every result is checked against
-double precision. What can't be run is a dash, what is inexact has a star, and why is told below the table. What takes
-less than 0.05 ms is timed in captured graphs.
+double precision. What can't be run is a dash, what is inexact has a star, and why is told below the table; so is where
+rowscan is not the fastest. What takes less than 0.05 ms is timed in captured graphs; what is slow is repeated less
+often.
 
 The library is the file named by ROWSCAN_LIB, else the one that the loader finds.
 """
@@ -14,29 +15,40 @@ import argparse
 import csv
 import gc
 import os
-import re
 import sys
 import tempfile
+import time
 from dataclasses import dataclass, field
 
 PEERS = ("rowscan", "torch", "torch.compile", "Triton", "CUB")
 TOLERANCE = {"f16": 1e-2, "bf16": 1e-2, "f32": 1e-4, "f64": 1e-9}
 CHECKED = 1 << 24  # elements of a row, at most
+COLUMNS = "group cell variant type outer length inner view peer form ms memcpy_ms ratio note".split()
+
+
+def peers_of(text):
+    chosen = text.split(",")
+    if not set(chosen) <= set(PEERS):
+        raise argparse.ArgumentTypeError(f"not all of {text} are among {', '.join(PEERS)}")
+    return chosen
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cells", default="quick", help="quick, full, or a regular expression that their names have")
-    parser.add_argument("--variants", default="", help="only these, e.g. inclusive,reverse")
-    parser.add_argument("--csv", help="also write every form of every peer to this file")
-    parser.add_argument("--repeat", type=int, default=15, help="repetitions (15)")
+    parser.add_argument("--cells", default="quick", choices=("quick", "full"), help="which (quick)")
+    parser.add_argument("--filter", default="", help="only those with this, or one of A|B|C, in \"group: shape variant "
+                        "type\", as rowscan bench --list prints it")
+    parser.add_argument("--peers", type=peers_of, default=list(PEERS), help=f"only these of {','.join(PEERS)}")
+    parser.add_argument("--csv", help="also write every form of every peer to this file, line by line")
+    parser.add_argument("--repeat", type=int, default=15, help="repetitions at most (15)")
+    parser.add_argument("--seconds", type=float, default=1e9,
+                        help="begin no further cell after so many, and name those that are left")
     parser.add_argument("--cpu", action="store_true", help="small arrays on the CPU: tries the script, times nothing")
-    for peer in PEERS:
-        parser.add_argument(f"--no-{peer.lower().replace('torch.', '')}", action="store_true", help=f"without {peer}")
     return parser.parse_args()
 
 
 options = arguments()
+began = time.monotonic()
 if options.cpu:
     os.environ["TRITON_INTERPRET"] = "1"
 
@@ -67,6 +79,17 @@ def random_elements(shape, kind):
     return x.random_(0, 2) if kind == torch.bool else x.random_(-1000 if kind != torch.int8 else -128, 127)
 
 
+def random_input(cell, kind):
+    """Of a view: the view, as a user of torch has it."""
+    if cell.view == "second":
+        return random_elements((cell.outer, 2 * cell.length), kind)[:, ::2]
+    if cell.view == "transposed":
+        return random_elements((cell.length, cell.outer), kind).T
+    if cell.view == "padded":
+        return random_elements((cell.outer, cell.length + 4), kind)[:, :cell.length]
+    return random_elements(cell.shape[0], kind)
+
+
 class Arrays:
     """Sets of input, mask and output, as many as the L2 cache can't hold, and as many bytes to copy from and to."""
 
@@ -76,13 +99,13 @@ class Arrays:
         kinds = torch_scan.TYPES[cell.type], torch_scan.TYPES[cell.out]
         self.bytes = cell.elements * (sum(k.itemsize for k in kinds) + (variant == "masked"))
         cache = 1 << 20 if options.cpu else torch.cuda.get_device_properties(0).L2_cache_size
-        self.sets = max(1, min(4096, -(-3 * cache // self.bytes)))
-        self.x = [random_elements(shape, kinds[0]) for _ in range(self.sets)]
+        self.sets = max(1, min(64 if options.cpu else 8192, -(-3 * cache // self.bytes)))
+        self.x = [random_input(cell, kinds[0]) for _ in range(self.sets)]
         self.mask = [random_elements(shape, torch.bool) if variant == "masked" else None for _ in range(self.sets)]
         self.y = [torch.empty(shape, dtype=kinds[1], device=device) for _ in range(self.sets)]
         half = max(1, self.bytes // 2)
-        self.source = torch.full((self.sets, half), 3, dtype=torch.uint8, device=device)
-        self.target = torch.empty((self.sets, half), dtype=torch.uint8, device=device)
+        self.source = torch.full((self.sets, half), 3, dtype=torch.uint8, device=device).unbind()
+        self.target = torch.empty((self.sets, half), dtype=torch.uint8, device=device).unbind()
 
     def poison(self):
         for y in self.y:
@@ -93,6 +116,8 @@ class Arrays:
 
 
 def row(tensor, cell, outer, inner):
+    if not cell.columns:
+        return tensor[outer]
     return tensor.reshape(cell.outer, cell.length, cell.inner)[outer, :, inner]
 
 
@@ -181,19 +206,19 @@ def make_triton(arrays):
     import triton_scan
 
     best, failed = None, RuntimeError("no candidates")
-    for name, function in triton_scan.candidates(arrays.cell, arrays.variant):
+    for candidate in triton_scan.candidates(arrays.cell, arrays.variant):
 
-        def run(number, function=function):
+        def run(number, candidate=candidate):
             x, mask, y = as_bytes(arrays.x[number]), as_bytes(arrays.mask[number]), arrays.y[number]
-            function(x, mask if mask is not None else x, y)
+            candidate.run(x, mask if mask is not None else x, y)
             return y
 
         try:
-            one = Timed("Triton", name, run)
-            one.warm_up(clock, arrays.sets)
+            one = Timed("Triton", candidate.name, run)
+            one.warm_up(clock, arrays.sets, 3)
             milliseconds = one.milliseconds(clock, arrays.sets, 3)
             if best is None or milliseconds < best[0]:
-                best = milliseconds, name, run
+                best = milliseconds, candidate.name, run
         except Exception as error:  # another candidate may do
             failed = error
     if best is None:
@@ -206,7 +231,7 @@ def make_cub(builder, arrays):
     call = cub.make(builder, arrays.cell, arrays.variant, device)
 
     def run(number):
-        call(arrays.x[number], arrays.mask[number], arrays.y[number])
+        call(arrays.x[number], arrays.y[number])
         return arrays.y[number]
 
     return run
@@ -216,11 +241,10 @@ def attempts(arrays, library, builder):
     cell, variant = arrays.cell, arrays.variant
     if library:
         yield Attempt("rowscan", variant, lambda: make_rowscan(library, arrays))
-    for compiled, off in ((False, options.no_torch), (True, options.no_compile)):
-        for name, form in torch_scan.forms(cell, variant).items() if not off else ():
-            peer = "torch.compile" if compiled else "torch"
+    for peer, compiled in (("torch", False), ("torch.compile", True)):
+        for name, form in torch_scan.forms(cell, variant).items() if peer in options.peers else ():
             yield Attempt(peer, name, lambda form=form, compiled=compiled: make_torch(form, arrays, compiled))
-    if not options.no_triton:
+    if "Triton" in options.peers:
         yield Attempt("Triton", "", lambda: make_triton(arrays))
     if builder and cub.form(cell, variant):
         yield Attempt("CUB", cub.form(cell, variant), lambda: make_cub(builder, arrays))
@@ -236,7 +260,7 @@ def prepare(attempt, arrays, line):
         if wrong:
             line.notes.append((attempt.peer, form, wrong))
         one = Timed(attempt.peer, form, run)
-        one.warm_up(clock, arrays.sets)
+        one.warm_up(clock, arrays.sets, options.repeat)
         return one
     except Exception as error:
         line.notes.append((attempt.peer, attempt.form, reason(error)))
@@ -248,9 +272,9 @@ def measure(cell, variant, library, builder):
     try:
         arrays = Arrays(cell, variant)
         copy = Timed("memcpy", "", arrays.copy)
-        copy.warm_up(clock, arrays.sets)
+        copy.warm_up(clock, arrays.sets, options.repeat)
         line.timed = [one for a in attempts(arrays, library, builder) if (one := prepare(a, arrays, line))]
-        interleave(clock, arrays.sets, [copy] + line.timed, options.repeat)
+        interleave(clock, arrays.sets, [copy] + line.timed)
         line.copy_ms = copy.median
     except Exception as error:
         line.notes.append(("all", "", reason(error)))
@@ -263,13 +287,17 @@ def measure(cell, variant, library, builder):
 
 
 def free_memory():
+    """False: a kernel has gone wrong, and nothing more can be run in this process."""
     gc.collect()
-    if not options.cpu:
-        try:
-            torch.cuda.synchronize()
-            torch.cuda.empty_cache()
-        except RuntimeError as error:  # a kernel has gone wrong: what follows says the same, line by line
-            print(f"peers: {reason(error)}", file=sys.stderr)
+    if options.cpu:
+        return True
+    try:
+        torch.cuda.synchronize()
+        torch.cuda.empty_cache()
+        return True
+    except RuntimeError as error:
+        print(f"peers: {reason(error)}", file=sys.stderr)
+        return False
 
 
 # ---- results ---------------------------------------------------------------------------------------------------------
@@ -291,25 +319,29 @@ def heading(library):
 
 
 def print_head():
-    print("| cell | variant | memcpy ms | " + " | ".join(PEERS) + " |")
-    print("| --- | --- " + "| ---: " * (1 + len(PEERS)) + "|", flush=True)
+    print("| cell | variant | memcpy ms | " + " | ".join(options.peers) + " |")
+    print("| --- | --- " + "| ---: " * (1 + len(options.peers)) + "|", flush=True)
 
 
 def number(milliseconds):
     return f"{milliseconds:.4f}" if milliseconds < 0.1 else f"{milliseconds:.3f}"
 
 
+def best_of(line, peer):
+    return min((one for one in line.timed if one.peer == peer and one.times), key=lambda one: one.median, default=None)
+
+
 def column(line, peer):
-    mine = [one for one in line.timed if one.peer == peer and one.times]
-    if not mine:
+    best = best_of(line, peer)
+    if not best:
         return "–"
-    best = min(mine, key=lambda one: one.median)
     wrong = any(note[:2] == (peer, best.form) for note in line.notes)
     return f"{number(best.median)} ({line.copy_ms / best.median:.3f}){' *' if wrong else ''}"
 
 
 def print_line(line):
-    fields = [line.cell.name, line.variant, number(line.copy_ms)] + [column(line, peer) for peer in PEERS]
+    fields = [f"{line.cell.size} {line.cell.types}", line.variant, number(line.copy_ms)]
+    fields += [column(line, peer) for peer in options.peers]
     print("| " + " | ".join(fields) + " |", flush=True)
 
 
@@ -318,47 +350,63 @@ def print_notes(lines):
     if notes:
         print("\nNotes:\n")
     for line, peer, form, why in notes:
-        print(f"- {line.cell.name}, {line.variant}, {peer} {form}: {why}".replace("  ", " "))
+        print(f"- {line.cell.label(line.variant)}, {peer} {form}: {why}".replace("  ", " "))
 
 
-def write_csv(name, lines):
-    with open(name, "w", newline="") as file:
-        to = csv.writer(file)
-        to.writerow("cell outer length inner type out variant peer form ms memcpy_ms ratio note".split())
-        for line in lines:
-            cell, seen = line.cell, set()
-            start = [cell.name, cell.outer, cell.length, cell.inner, cell.type, cell.out, line.variant]
-            notes = {note[:2]: note[2] for note in line.notes}
-            for one in line.timed:
-                seen.add((one.peer, one.form))
-                numbers = [f"{n:.6g}" for n in (one.median, line.copy_ms, line.copy_ms / one.median)]
-                to.writerow(start + [one.peer, one.form, *numbers, notes.get((one.peer, one.form), "")])
-            for (peer, form), why in notes.items():
-                if (peer, form) not in seen:
-                    to.writerow(start + [peer, form, "", f"{line.copy_ms:.6g}", "", why])
+def faster(line):
+    """Peers that beat rowscan, and by how much."""
+    mine = best_of(line, "rowscan")
+    others = [(peer, best_of(line, peer)) for peer in options.peers if peer != "rowscan"]
+    return [f"{peer} takes {one.median / mine.median:.3f} of the time" for peer, one in others
+            if mine and one and one.median < mine.median]
+
+
+def print_losses(lines):
+    losses = [(line, faster(line)) for line in lines if faster(line)]
+    ours = sum(best_of(line, "rowscan") is not None for line in lines)
+    if ours:
+        print(f"\nrowscan is the fastest in {ours - len(losses)} of {ours} lines.")
+    for line, peers in losses:
+        print(f"- {line.cell.label(line.variant)}: {', '.join(peers)}")
+
+
+class Table:
+    """The CSV, written as far as it has come."""
+
+    def __init__(self, name):
+        self.file = open(name, "w", newline="")
+        self.to = csv.writer(self.file)
+        self.to.writerow(COLUMNS)
+
+    def add(self, line):
+        cell, seen = line.cell, set()
+        start = [cell.group, cell.size, line.variant, cell.types, cell.outer, cell.length, cell.inner, cell.view]
+        notes = {note[:2]: note[2] for note in line.notes}
+        for one in line.timed:
+            seen.add((one.peer, one.form))
+            numbers = [f"{n:.6g}" for n in (one.median, line.copy_ms, line.copy_ms / one.median)]
+            self.to.writerow(start + [one.peer, one.form, *numbers, notes.get((one.peer, one.form), "")])
+        for (peer, form), why in notes.items():
+            if (peer, form) not in seen:
+                self.to.writerow(start + [peer, form, "", f"{line.copy_ms:.6g}", "", why])
+        self.file.flush()
 
 
 # ---- all of it -------------------------------------------------------------------------------------------------------
 
 
-def chosen_cells():
-    lists = {"quick": QUICK, "full": FULL}
-    cells = lists.get(options.cells)
-    if cells is None:
-        pattern = re.compile(options.cells)
-        cells = [cell for cell in dict.fromkeys(FULL + QUICK) if pattern.search(cell.name)]
-    if not cells:
-        sys.exit(f"--cells: no cell is called like '{options.cells}'")
-    return [shrink(cell, 1 << 15) for cell in cells] if options.cpu else cells
-
-
-def chosen_variants(cell):
-    names = options.variants.split(",") if options.variants else cell.variants
-    return [v for v in cell.variants if v in names]
+def chosen():
+    """(cell, variant) of what is to be measured."""
+    parts = [part for part in options.filter.split("|") if part]
+    found = [(cell, variant) for cell in {"quick": QUICK, "full": FULL}[options.cells] for variant in cell.variants
+             if not parts or any(part in cell.label(variant) for part in parts)]
+    if not found:
+        sys.exit(f"--filter: no cell of {options.cells} has '{options.filter}'")
+    return found
 
 
 def open_rowscan():
-    if options.no_rowscan:
+    if "rowscan" not in options.peers:
         return None
     try:
         return rowscan.Library("host" if options.cpu else "cuda")
@@ -367,29 +415,46 @@ def open_rowscan():
         return None
 
 
+def open_cub(folder, found):
+    if "CUB" not in options.peers or options.cpu:
+        return None
+    major, minor = torch.cuda.get_device_capability()
+    kinds = [cub.kind(cell) for cell, variant in found if cub.form(cell, variant)]
+    return cub.Builder(folder, kinds, f"sm_{major}{minor}")
+
+
+def measure_all(found, library, builder):
+    lines, table = [], Table(options.csv) if options.csv else None
+    for cell, variant in found:
+        if time.monotonic() - began > options.seconds:
+            break
+        lines.append(measure(shrink(cell, 1 << 15) if options.cpu else cell, variant, library, builder))
+        sound = free_memory()
+        print_line(lines[-1])
+        if table:
+            table.add(lines[-1])
+        if not sound:
+            break
+    return lines
+
+
 def main():
-    cells = chosen_cells()
+    found = chosen()
     if not options.cpu and not torch.cuda.is_available():
         print("SKIP: there is no GPU")
         return 77
     with tempfile.TemporaryDirectory(prefix="peers-") as folder:
-        builder = None
-        if not options.no_cub and not options.cpu:
-            major, minor = torch.cuda.get_device_capability()
-            builder = cub.Builder(folder, [c.type for c in cells if cub.form(c, "inclusive")], f"sm_{major}{minor}")
+        builder = open_cub(folder, found)
         library = open_rowscan()
         heading(library)
         print_head()
-        lines = []
-        for cell in cells:
-            for variant in chosen_variants(cell):
-                lines.append(measure(cell, variant, library, builder))
-                free_memory()
-                print_line(lines[-1])
+        lines = measure_all(found, library, builder)
     print_notes(lines)
-    if options.csv:
-        write_csv(options.csv, lines)
-    return 0
+    print_losses(lines)
+    print(f"\n{time.monotonic() - began:.0f} s")
+    for cell, variant in found[len(lines):]:
+        print(f"not measured: {cell.label(variant)}")
+    return 1 if len(lines) < len(found) else 0
 
 
 if __name__ == "__main__":

@@ -61,14 +61,15 @@ class Plan:
         spec.acc = TYPES[cell.acc] if cell.acc else 0
         spec.flags = {"exclusive": EXCLUSIVE, "reverse": REVERSE}.get(variant, 0)
         spec.mask_mode = SELECT if variant == "masked" else 0
-        spec.layout = 1 if cell.columns else 0
+        # of a view, what rowscan_scan would choose
+        spec.layout = 1 if cell.columns or cell.view == "transposed" else 0
+        spec.row_rank = 2 if cell.columns else 1
         library.must(library.lib.rowscan_plan_create(c.byref(self.plan), library.context, c.byref(spec)))
         self.shape = (c.c_int64 * 2)(cell.outer, cell.inner)
-        self.args = Args(size=c.sizeof(Args))
-        if cell.columns:
-            self.args.row_shape = self.shape
-        else:
-            self.args.rows = cell.outer
+        self.strides = [(c.c_int64 * 2)(*strides) for strides in (cell.strides, (cell.length, 1))]
+        self.args = Args(size=c.sizeof(Args), row_shape=self.shape)
+        if cell.view != "dense":
+            self.args.in_strides, self.args.out_strides = self.strides
         self.reference = c.byref(self.args)
         self.run = library.lib.rowscan_plan_run
 

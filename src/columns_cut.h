@@ -1,0 +1,58 @@
+/*
+ * columns_cut.h - how a run of regime column is cut into tiles; what kernels/columns.cuh is given beside the rows
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef RS_COLUMNS_CUT_H
+#define RS_COLUMNS_CUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rows.h"
+
+/* Steps of a tile, at least, if a column has several; COLUMN_STEPS in columns.cuh. */
+enum { RS_COLUMN_STEPS = 32 };
+
+/* ColumnMode in columns.cuh. */
+enum { RS_ONE_BY_ONE, RS_BY_STEPS, RS_AS_A_RUN };
+
+/* ColumnCut in columns.cuh, which says what the fields mean. */
+typedef struct rs_column_cut {
+  int32_t columns, strips;
+  int32_t steps, tiles;
+  int32_t outers, groups;
+  int32_t segments, top;
+  int32_t in_mode, mask_mode, out_mode;
+  int32_t in_pitch, mask_pitch, out_pitch;
+  int32_t mask_at, out_at, totals_at, carries_at;
+  uint32_t by_columns, by_segments;
+  int32_t turn_shift, turn_mask;
+} rs_column_cut;
+
+/* What is known before the rows are. */
+typedef struct rs_column_shape {
+  int64_t length;
+  int in, out, mask, acc; /* bytes of an element; mask 0: none */
+  int threads, steps, lanes; /* of the kernel, powers of two */
+  int min_blocks;         /* that a multiprocessor must hold: caps the registers */
+  int tile_bytes;         /* of a tile's copies, about */
+  int strip_bytes;        /* of a step of a strip, about, where a tile is not as wide as the tensor */
+} rs_column_shape;
+
+/* What a launch takes. */
+typedef struct rs_column_need {
+  int64_t blocks;
+  size_t workspace; /* bytes; 0: none */
+  int shared;       /* bytes of dynamic shared memory */
+} rs_column_need;
+
+/* rows->count > 0, shape->length > 0. */
+void rs_columns_cut(rs_column_cut *cut, rs_column_need *need, const rs_column_shape *shape, const rs_rows *rows);
+
+/* The most that `need->workspace` can be for rows->count == count. */
+size_t rs_columns_workspace(const rs_column_shape *shape, int64_t count);
+
+/* Exactly what rows->count == 1 takes. */
+size_t rs_columns_workspace_of_one(const rs_column_shape *shape);
+
+#endif

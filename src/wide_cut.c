@@ -1,0 +1,85 @@
+/*
+ * wide_cut.c - how a run of regime column is cut, where columns come in whole words
+ * SPDX-License-Identifier: MIT
+ */
+#include "wide_cut.h"
+
+#include <string.h>
+
+static int64_t parts(int64_t n, int64_t of) {
+  return (n + of - 1) / of;
+}
+
+static int log2_up(int64_t n) {
+  int log = 0;
+  while (((int64_t)1 << log) < n)
+    log++;
+  return log;
+}
+
+/* Whether each vector of columns lies on a multiple of the words it travels in. */
+static bool in_words(const rs_wide_shape *shape, const rs_rows *rows, const void *at, int bytes, int64_t step,
+                     const int64_t *stride) {
+  int vector = shape->vector, word = vector * bytes < 16 ? vector * bytes : 16, last = rows->rank - 1;
+  bool fits = (uintptr_t)at % (unsigned)word == 0 && stride[last] == 1 && (step * bytes % word == 0 || shape->length == 1);
+  for (int d = 0; d < last; d++)
+    fits = fits && (stride[d] * bytes % word == 0 || rows->shape[d] == 1);
+  return fits;
+}
+
+bool rs_wide_fits(const rs_wide_shape *shape, const rs_rows *rows) {
+  return shape->vector && rows->shape[rows->rank - 1] % shape->vector == 0 &&
+         in_words(shape, rows, rows->in, shape->in, rows->in_step, rows->in_stride) &&
+         in_words(shape, rows, rows->out, shape->out, rows->out_step, rows->out_stride) &&
+         (!shape->mask || in_words(shape, rows, rows->mask, shape->mask, rows->mask_step, rows->mask_stride));
+}
+
+static size_t nodes_bytes(const rs_wide_shape *shape, int64_t tiles, int64_t count) {
+  int64_t nodes = 0;
+  for (; tiles > 1; tiles = tiles <= shape->lanes ? 1 : parts(tiles, shape->lanes))
+    nodes += tiles;
+  return nodes ? 8 + (size_t)(nodes * count) * 2 * (size_t)shape->acc : 0;
+}
+
+int rs_wide_shared(const rs_wide_shape *shape) {
+  return shape->threads * shape->vector * shape->steps * (shape->in + shape->mask);
+}
+
+void rs_wide_cut_rows(rs_wide_cut *cut, rs_column_need *need, const rs_wide_shape *shape, const rs_rows *rows) {
+  int vector = shape->vector, threads = log2_up(shape->threads), last = rows->rank - 1;
+  int64_t vectors = rows->shape[last] / vector, segments = parts(shape->length, shape->steps);
+  int most = log2_up(32 * vector); /* ROWS in wide.cuh */
+  int width = log2_up(vectors), rest;
+  if (width > log2_up(shape->width))
+    width = log2_up(shape->width);
+  if (width < threads - most)
+    width = threads - most;
+  cut->segments = log2_up(segments);
+  rest = threads - width - cut->segments; /* threads that the length leaves */
+  if (rest < 0)
+    cut->segments = threads - width;
+  while (rest > 0 && width < log2_up(vectors)) {
+    width++;
+    rest--;
+  }
+  cut->width = width;
+  cut->vectors = (int32_t)vectors;
+  cut->strips = (int32_t)parts(vectors, (int64_t)1 << width);
+  cut->tiles = (int32_t)parts(segments, (int64_t)1 << cut->segments);
+  cut->outers = cut->groups = 1;
+  if (rows->rank > 1) {
+    int64_t there = rows->shape[last - 1], outers = rest > 0 ? (int64_t)1 << rest : 1;
+    cut->outers = (int32_t)(outers < there ? outers : there);
+    cut->groups = (int32_t)parts(there, cut->outers);
+  }
+  int64_t outers = cut->groups;
+  for (int d = 0; d < last - 1; d++)
+    outers *= rows->shape[d];
+  need->blocks = outers * cut->tiles * cut->strips;
+  need->shared = rs_wide_shared(shape);
+  need->workspace = nodes_bytes(shape, cut->tiles, outers * rows->shape[last]);
+}
+
+size_t rs_wide_workspace(const rs_wide_shape *shape, int64_t count) {
+  return nodes_bytes(shape, parts(shape->length, (int64_t)shape->threads / shape->width * shape->steps), count);
+}

@@ -1,0 +1,40 @@
+/*
+ * wide_cut.h - how a run of regime column is cut, where columns come in whole words; what kernels/wide.cuh is given
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef RS_WIDE_CUT_H
+#define RS_WIDE_CUT_H
+
+#include <stdbool.h>
+
+#include "columns_cut.h"
+
+/* WideCut in wide.cuh, which says what the fields mean. */
+typedef struct rs_wide_cut {
+  int32_t width, segments;
+  int32_t vectors, strips;
+  int32_t tiles;
+  int32_t outers, groups;
+} rs_wide_cut;
+
+/* What is known before the rows are. */
+typedef struct rs_wide_shape {
+  int64_t length;
+  int in, out, mask, acc; /* bytes of an element; mask 0: none */
+  int threads, vector, steps, width, lanes; /* of the kernel, powers of two */
+  int min_blocks; /* that a multiprocessor must hold: caps the registers */
+} rs_wide_shape;
+
+/* Whether these rows can be read and written in words. */
+bool rs_wide_fits(const rs_wide_shape *shape, const rs_rows *rows);
+
+/* Bytes of dynamic shared memory that each block has. */
+int rs_wide_shared(const rs_wide_shape *shape);
+
+/* rows->count > 0, shape->length > 0, and they fit. */
+void rs_wide_cut_rows(rs_wide_cut *cut, rs_column_need *need, const rs_wide_shape *shape, const rs_rows *rows);
+
+/* The most that `need->workspace` can be for rows->count == count. */
+size_t rs_wide_workspace(const rs_wide_shape *shape, int64_t count);
+
+#endif

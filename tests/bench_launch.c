@@ -1,0 +1,254 @@
+/*
+ * bench_launch.c - what a run costs the host, beside a bare launch of the very kernel that it launches
+ * SPDX-License-Identifier: MIT
+ *
+ * bench_launch [bursts [calls of each]]. Not a test: make tests/bench_launch, and run it where there is a GPU (exit
+ * status 77 where there is none). Prints nanoseconds a call: the median of many bursts of calls that are not waited
+ * for, the kinds of call in turn.
+ *
+ * The context is given a table of the driver's calls whose cuLaunchKernel, when asked, first times a burst of the
+ * launch that it was called for: so the bare launch has the same kernel, grid and arguments, whatever the library does
+ * around it.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "plan.h"
+
+enum { BURSTS = 300, MOST_BURSTS = 10000, CALLS = 100, MOST_CALLS = 500 }; /* a GPU's queue holds about 1000 launches */
+
+typedef struct shape {
+  const char *what;
+  int64_t rows, length, inner;
+} shape;
+
+static const shape shapes[] = {
+    {"row", 132, 4096, 0}, {"short", 1024, 64, 0}, {"long", 1, 65536, 0}, {"column", 0, 256, 512}};
+
+static struct {
+  rowscan_context *context;
+  rs_cuda table;
+  const rs_cuda *driver;
+  CUstream stream;
+  CUdeviceptr in, out;
+  float *ones, *back;
+  int calls;      /* of a burst */
+  bool bare;      /* a bare launch is to be timed */
+  double bare_ns; /* of all launches of one run */
+  int launches;
+} bench;
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
+}
+
+static void must(int error, const char *what) {
+  if (!error)
+    return;
+  printf("%s: %d: %s\n", what, error, rowscan_last_error());
+  exit(1);
+}
+#define CUDA(call, ...) must(bench.driver->call(__VA_ARGS__), #call)
+
+static CUresult launch(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                       unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream stream, void **parameters,
+                       void **extra) {
+  if (bench.bare) {
+    double start = now();
+    for (int i = 0; i < bench.calls; i++)
+      must(bench.driver->cuLaunchKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes,
+                                        stream, parameters, extra),
+           "cuLaunchKernel");
+    bench.bare_ns += (now() - start) / bench.calls;
+    CUDA(cuStreamSynchronize, stream);
+    bench.launches++;
+  }
+  return bench.driver->cuLaunchKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream,
+                                      parameters, extra);
+}
+
+/* ---- the calls --------------------------------------------------------------------------------------------------- */
+
+typedef struct job {
+  const shape *of;
+  rowscan_plan *plan;
+  int64_t rows_shape[2], tensor_shape[2];
+  rowscan_args args;
+  rowscan_problem problem;
+} job;
+
+static void run_plan(const job *it) {
+  must(rowscan_plan_run(it->plan, &it->args, bench.stream), "rowscan_plan_run");
+}
+
+static void run_scan(const job *it) {
+  must(rowscan_scan(bench.context, &it->problem, bench.stream), "rowscan_scan");
+}
+
+static double time_calls(const job *it, void (*call)(const job *)) {
+  double start = now();
+  for (int i = 0; i < bench.calls; i++)
+    call(it);
+  double time = (now() - start) / bench.calls;
+  CUDA(cuStreamSynchronize, bench.stream);
+  return time;
+}
+
+static double time_bare(const job *it) {
+  bench.bare = true;
+  bench.bare_ns = 0;
+  bench.launches = 0;
+  run_plan(it);
+  bench.bare = false;
+  CUDA(cuStreamSynchronize, bench.stream);
+  return bench.bare_ns;
+}
+
+/* As in a program that never makes the GPU's context current. */
+static double time_uncurrent(const job *it) {
+  CUcontext context;
+  CUDA(cuCtxPopCurrent_v2, &context);
+  double start = now();
+  for (int i = 0; i < bench.calls; i++)
+    run_plan(it);
+  double time = (now() - start) / bench.calls;
+  CUDA(cuCtxPushCurrent_v2, context);
+  CUDA(cuStreamSynchronize, bench.stream);
+  return time;
+}
+
+/* ---- a shape ----------------------------------------------------------------------------------------------------- */
+
+static int64_t elements_of(const shape *of) {
+  return of->length * (of->inner ? of->inner : of->rows);
+}
+
+static void make_job(job *it, const shape *of) {
+  rowscan_spec spec = {.size = sizeof spec, .length = of->length};
+  void *in = (void *)(uintptr_t)bench.in, *out = (void *)(uintptr_t)bench.out;
+  bool columns = of->inner > 0;
+  *it = (job){.of = of, .rows_shape = {1, of->inner}, .tensor_shape = {columns ? of->length : of->rows}};
+  it->tensor_shape[1] = columns ? of->inner : of->length;
+  spec.layout = columns ? ROWSCAN_LAYOUT_COLUMNS : ROWSCAN_LAYOUT_ROWS;
+  it->args = (rowscan_args){.size = sizeof it->args, .in = in, .out = out, .rows = of->rows};
+  if (columns)
+    it->args.row_shape = it->rows_shape;
+  it->problem = (rowscan_problem){.size = sizeof it->problem, .rank = 2, .dim = columns ? 0 : 1};
+  it->problem.shape = it->tensor_shape;
+  it->problem.in = (rowscan_tensor){in, ROWSCAN_F32, NULL};
+  it->problem.out = (rowscan_tensor){out, ROWSCAN_F32, NULL};
+  must(rowscan_plan_create(&it->plan, bench.context, &spec), "rowscan_plan_create");
+}
+
+/* The scan of ones counts them. */
+static void check(const job *it) {
+  size_t bytes = (size_t)elements_of(it->of) * sizeof(float);
+  CUDA(cuMemcpyDtoHAsync_v2, bench.back, bench.out, bytes, bench.stream);
+  CUDA(cuStreamSynchronize, bench.stream);
+  int64_t inner = it->of->inner ? it->of->inner : 1;
+  for (int64_t i = 0; i < elements_of(it->of); i++)
+    if (bench.back[i] != (float)(i / inner % it->of->length + 1)) {
+      printf("%s: element %lld is wrong\n", it->of->what, (long long)i);
+      exit(1);
+    }
+}
+
+static int ascending(const void *left, const void *right) {
+  double a = *(const double *)left, b = *(const double *)right;
+  return (a > b) - (a < b);
+}
+
+static double median(double *values, int count) {
+  qsort(values, (size_t)count, sizeof *values, ascending);
+  return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
+enum { BARE, PLAN, SCAN, UNCURRENT, KINDS };
+
+static void measure(const shape *of, int bursts) {
+  static double times[KINDS][MOST_BURSTS];
+  job it;
+  make_job(&it, of);
+  for (int i = -1; i < bursts; i++) { /* once to warm up */
+    int at = i < 0 ? 0 : i;
+    times[BARE][at] = time_bare(&it);
+    times[PLAN][at] = time_calls(&it, run_plan);
+    times[SCAN][at] = time_calls(&it, run_scan);
+    times[UNCURRENT][at] = time_uncurrent(&it);
+  }
+  check(&it);
+  must(!bench.launches, "the kernel is launched by another call than cuLaunchKernel");
+  double bare = median(times[BARE], bursts), plan = median(times[PLAN], bursts), scan = median(times[SCAN], bursts),
+         uncurrent = median(times[UNCURRENT], bursts);
+  printf("%-8s %8d %8.0f %9.0f %+7.0f %13.0f %+7.0f %16.0f %+7.0f\n", of->what, bench.launches, bare, plan, plan - bare,
+         scan, scan - bare, uncurrent, uncurrent - bare);
+  fflush(stdout);
+  rowscan_plan_destroy(it.plan);
+}
+
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
+
+static bool open_bench(void) {
+  if (rowscan_open(&bench.context, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_CUDA))) {
+    printf("SKIP: %s\n", rowscan_last_error());
+    return false;
+  }
+  bench.driver = bench.context->device.cuda;
+  bench.table = *bench.driver;
+  bench.table.cuLaunchKernel = launch;
+  bench.context->device.cuda = &bench.table;
+  CUDA(cuCtxPushCurrent_v2, bench.context->device.context);
+  CUDA(cuStreamCreate, &bench.stream, CU_STREAM_NON_BLOCKING);
+  return true;
+}
+
+static void make_arrays(void) {
+  int64_t most = 0;
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+    most = elements_of(&shapes[i]) > most ? elements_of(&shapes[i]) : most;
+  size_t bytes = (size_t)most * sizeof(float);
+  bench.ones = malloc(bytes);
+  bench.back = malloc(bytes);
+  must(!bench.ones || !bench.back, "memory");
+  for (int64_t i = 0; i < most; i++)
+    bench.ones[i] = 1;
+  CUDA(cuMemAlloc_v2, &bench.in, bytes);
+  CUDA(cuMemAlloc_v2, &bench.out, bytes);
+  CUDA(cuMemcpyHtoDAsync_v2, bench.in, bench.ones, bytes, bench.stream);
+  CUDA(cuStreamSynchronize, bench.stream);
+}
+
+static void close_bench(void) {
+  CUcontext context;
+  CUDA(cuMemFree_v2, bench.in);
+  CUDA(cuMemFree_v2, bench.out);
+  CUDA(cuStreamDestroy_v2, bench.stream);
+  CUDA(cuCtxPopCurrent_v2, &context);
+  rowscan_close(bench.context);
+  free(bench.ones);
+  free(bench.back);
+}
+
+int main(int argc, char **argv) {
+  int bursts = argc > 1 ? atoi(argv[1]) : BURSTS;
+  bench.calls = argc > 2 ? atoi(argv[2]) : CALLS;
+  if (argc > 3 || bursts < 1 || bursts > MOST_BURSTS || bench.calls < 1 || bench.calls > MOST_CALLS) {
+    printf("usage: bench_launch [bursts, 1 to %d [calls of each, 1 to %d]]\n", MOST_BURSTS, MOST_CALLS);
+    return 2;
+  }
+  if (!open_bench())
+    return 77;
+  make_arrays();
+  printf("nanoseconds a call, medians of %d bursts of %d; after each its distance from the bare launches\n", bursts,
+         bench.calls);
+  printf("%-8s %8s %8s %9s %7s %13s %7s %16s %7s\n", "regime", "launches", "bare", "plan_run", "", "one-call scan", "",
+         "no context set", "");
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+    measure(&shapes[i], bursts);
+  close_bench();
+  return 0;
+}

@@ -1,0 +1,445 @@
+/*
+ * test_columns.c - regime column on the simulated GPU: cuts and kernels together, on random shapes, against the judge
+ * SPDX-License-Identifier: MIT
+ *
+ * The kernel text is compiled for one spec and launched for many shapes, strides and cuts, since the number of columns
+ * is known at run time only. Arrays lie between guards; results begin poisoned.
+ */
+#include <assert.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compile.h"
+#include "cuda.h"
+#include "judge.h"
+#include "types.h"
+#include "columns_parts.h"
+
+enum { GUARD = 64, POISON = 0xa5, MOST_RANK = 3, WORKSPACE = 1 << 22 };
+
+static uint64_t state;
+static uint32_t any(uint32_t below) {
+  state = state * 6364136223846793005u + 1442695040888963407u;
+  return (uint32_t)((state >> 33) % below);
+}
+static bool once_in(uint32_t n) {
+  return any(n) == 0;
+}
+
+static const rs_cuda *cuda;
+static rs_nvrtc *nvrtc;
+static CUstream stream;
+static int failures;
+
+static void must(int result, const char *what) {
+  if (!result)
+    return;
+  printf("FAIL %s: %d\n%s\n", what, result, rowscan_last_error());
+  exit(1);
+}
+#define MUST(call, ...) must((int)cuda->call(__VA_ARGS__), #call)
+
+/* ---- a kernel ---------------------------------------------------------------------------------------------------- */
+
+typedef struct kernel {
+  rowscan_spec spec;
+  rs_column_shape shape;
+  rs_wide_shape wide; /* vector 0: not */
+  int threads;
+  CUmodule module;
+  CUfunction function;
+  CUdeviceptr workspace;
+  char name[256];
+} kernel;
+
+static const char *element_type(rowscan_type type) {
+  return type == ROWSCAN_BOOL ? "boolean" : rowscan_type_name(type);
+}
+
+static void kernel_make(kernel *k, int arch) {
+  const rowscan_spec *s = &k->spec;
+  bool wide = rowscan_type_bytes(s->acc) == 8;
+  const char *acc = s->acc == ROWSCAN_F32 ? "f32" : s->acc == ROWSCAN_F64 ? "f64" : wide ? "u64" : "u32";
+  static const char *const masks[] = {"NO_MASK", "SELECT", "MULTIPLY"};
+  char source[4096], call[100];
+  if (k->wide.vector)
+    snprintf(call, sizeof call, "scan_wide_tiles<P, %d, %d, %d, %d, %d", k->threads, k->wide.vector, k->wide.steps,
+             k->wide.width, k->wide.lanes);
+  else
+    snprintf(call, sizeof call, "scan_column_tiles<P, %d, %d, %d", k->threads, k->shape.steps, k->shape.lanes);
+  snprintf(source, sizeof source,
+           "#include \"%s.cuh\"\n"
+           "struct P {\n"
+           "  using Acc = %s; using Op = %s<Acc>; using In = %s; using Out = %s; using Mask = %s; using Kept = %s;\n"
+           "  static constexpr MaskMode mask = %s;\n"
+           "  static constexpr bool reverse = %d, exclusive = %d;\n"
+           "  static constexpr i64 length = %lld;\n"
+           "  static constexpr int rank = %d;\n"
+           "};\n"
+           "RS_KERNEL(%d, 1) rowscan_any(RS_PARAMETER(Rows<%d>, rows), RS_PARAMETER(%s, cut)) {\n"
+           "  %s>(rows, cut);\n"
+           "}\n",
+           k->wide.vector ? "wide" : "columns", acc, s->op == ROWSCAN_SUM ? "Sum" : "Prod", element_type(s->in), element_type(s->out),
+           element_type(s->mask_mode ? s->mask_type : s->in), element_type(s->acc), masks[s->mask_mode],
+           !!(s->flags & ROWSCAN_REVERSE), !!(s->flags & ROWSCAN_EXCLUSIVE), (long long)s->length, s->row_rank,
+           k->threads, s->row_rank, k->wide.vector ? "WideCut" : "ColumnCut", call);
+  rs_compiled compiled;
+  must(rs_compile(nvrtc, source, arch, &compiled), source);
+  MUST(cuModuleLoadData, &k->module, compiled.cubin);
+  rs_compiled_free(&compiled);
+  MUST(cuModuleGetFunction, &k->function, k->module, "rowscan_any");
+  MUST(cuMemAlloc_v2, &k->workspace, WORKSPACE);
+  MUST(cuMemsetD8Async, k->workspace, 0, WORKSPACE, stream);
+  snprintf(k->name, sizeof k->name, "%s %s->%s acc %s mask %d %s flags %d length %lld rank %d, %s",
+           s->op == ROWSCAN_SUM ? "sum" : "prod", rowscan_type_name(s->in), rowscan_type_name(s->out), acc, s->mask_mode,
+           s->mask_mode ? rowscan_type_name(s->mask_type) : "-", s->flags, (long long)s->length, s->row_rank, call);
+}
+
+static void kernel_free(kernel *k) {
+  MUST(cuModuleUnload, k->module);
+  MUST(cuMemFree_v2, k->workspace);
+}
+
+/* ---- an array, here and there ------------------------------------------------------------------------------------- */
+
+typedef struct area {
+  unsigned char *host;
+  CUdeviceptr device, block;
+  size_t bytes;  /* guards included */
+  int64_t first; /* bytes from the start of the area to the element that strides count from */
+} area;
+
+static int64_t extent(const rs_rows *rows, const int64_t *stride, int64_t step, int64_t length, int64_t *lowest) {
+  int64_t low = 0, high = 0;
+  for (int d = 0; d <= rows->rank; d++) {
+    int64_t reach = d < rows->rank ? (rows->shape[d] - 1) * stride[d] : (length - 1) * step;
+    if (reach < 0)
+      low += reach;
+    else
+      high += reach;
+  }
+  *lowest = low;
+  return high - low + 1;
+}
+
+static void area_make(area *a, const rs_rows *rows, const int64_t *stride, int64_t step, int64_t length, int bytes,
+                      bool aligned) {
+  int64_t low, elements = extent(rows, stride, step, length, &low);
+  int64_t offset = any(16 / (uint32_t)bytes + (bytes == 16)) * bytes;
+  if (aligned)
+    offset = ((low * bytes) % 16 + 16) % 16;
+  a->bytes = (size_t)(elements * bytes + offset + 2 * GUARD);
+  a->first = GUARD + offset - low * bytes;
+  a->host = malloc(a->bytes);
+  memset(a->host, POISON, a->bytes);
+  MUST(cuMemAlloc_v2, &a->block, a->bytes);
+  a->device = a->block;
+}
+static void area_free(area *a) {
+  free(a->host);
+  MUST(cuMemFree_v2, a->block);
+}
+static void area_up(const area *a) {
+  MUST(cuMemcpyHtoDAsync_v2, a->device, a->host, a->bytes, stream);
+}
+
+static void random_element(rowscan_type type, void *to, bool mask) {
+  uint32_t r = any(1000);
+  float value = mask ? (float)(r % 3) : (float)((int)r - 500) / (once_in(8) ? 3.0f : 16.0f);
+  double wide = value;
+  uint16_t half = judge_round(type == ROWSCAN_F16 ? ROWSCAN_F16 : ROWSCAN_BF16, value);
+  uint64_t whole = mask ? r % 2 : (uint64_t)r * 0x123456789abcdefu;
+  switch (type) {
+  case ROWSCAN_F32:
+    memcpy(to, &value, 4);
+    break;
+  case ROWSCAN_F64:
+    memcpy(to, &wide, 8);
+    break;
+  case ROWSCAN_F16:
+  case ROWSCAN_BF16:
+    memcpy(to, &half, 2);
+    break;
+  case ROWSCAN_BOOL:
+    *(unsigned char *)to = (unsigned char)(whole & 1);
+    break;
+  default:
+    memcpy(to, &whole, rowscan_type_bytes(type));
+  }
+}
+static void area_random(area *a, rowscan_type type, bool mask) {
+  size_t bytes = rowscan_type_bytes(type);
+  for (size_t i = GUARD % bytes + (size_t)a->first % bytes; i + bytes <= a->bytes; i += bytes)
+    random_element(type, a->host + i, mask);
+}
+
+/* ---- a run ------------------------------------------------------------------------------------------------------- */
+
+/* Strides of an array over [outer.., length, inner]. */
+static void random_strides(const rs_rows *rows, int64_t length, int64_t *stride, int64_t *step, bool repeats, bool plain,
+                           int unit) {
+  int last = rows->rank - 1;
+  int64_t next = 1;
+  bool dense = plain || !once_in(3);
+  stride[last] = dense || unit > 1 ? 1 : 1 + any(3);
+  next = rows->shape[last] * stride[last] + (dense && !once_in(4) ? 0 : any(9)) * unit;
+  *step = next = (next + unit - 1) / unit * unit;
+  next = next * length + (dense && !once_in(4) ? 0 : any(9)) * unit;
+  for (int d = last - 1; d >= 0; d--) {
+    stride[d] = next;
+    next = next * rows->shape[d] + (dense ? 0 : any(5)) * unit;
+  }
+  if (!dense && once_in(3)) {
+    *step = -*step;
+  }
+  if (!dense && once_in(3) && unit == 1)
+    stride[last] = -stride[last];
+  if (!dense && repeats && once_in(4) && (unit == 1 || last > 0))
+    stride[any((uint32_t)(unit == 1 ? rows->rank : last))] = 0;
+}
+
+typedef struct packed {
+  const void *in, *out, *mask, *init, *totals, *workspace;
+  int64_t first, count, in_step, out_step, mask_step;
+  int64_t dims[5 * MOST_RANK];
+} packed;
+
+static void launch(const kernel *k, const rs_rows *rows, const void *cut, const rs_column_need *need) {
+  packed p = {rows->in,    rows->out,     rows->mask,     rows->init,     rows->totals, (void *)(uintptr_t)k->workspace, 0,
+              rows->count, rows->in_step, rows->out_step, rows->mask_step, {0}};
+  const int64_t *const arrays[] = {rows->shape, rows->in_stride, rows->out_stride, rows->mask_stride, rows->row_stride};
+  for (int i = 0; i < 5; i++)
+    memcpy(p.dims + i * rows->rank, arrays[i], (size_t)rows->rank * sizeof *p.dims);
+  void *parameters[] = {&p, (void *)(uintptr_t)cut};
+  if (need->shared > 48 << 10)
+    MUST(cuFuncSetAttribute, k->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, need->shared);
+  MUST(cuLaunchKernel, k->function, (unsigned)need->blocks, 1, 1, (unsigned)k->threads, 1, 1, (unsigned)need->shared,
+       stream, parameters, NULL);
+}
+
+static void differ(const kernel *k, const rs_rows *rows, const rs_columns_launch *part, const char *what, int64_t at) {
+  const rs_column_cut *cut = &part->cut.any;
+  const rs_wide_cut *wide = &part->cut.wide;
+  if (failures++ > 20)
+    exit(1);
+  printf("FAIL %s\n  %s at byte %lld; shape", k->name, what, (long long)at);
+  for (int d = 0; d < rows->rank; d++)
+    printf(" %lld(in %lld out %lld mask %lld)", (long long)rows->shape[d], (long long)rows->in_stride[d],
+           (long long)rows->out_stride[d], (long long)rows->mask_stride[d]);
+  printf(" steps in %lld out %lld mask %lld; init %d totals %d\n", (long long)rows->in_step, (long long)rows->out_step,
+         (long long)rows->mask_step, rows->init != NULL, rows->totals != NULL);
+  if (k->wide.vector) {
+    printf("  width %d segments %d vectors %d strips %d tiles %d outers %d groups %d\n", wide->width, wide->segments,
+           wide->vectors, wide->strips, wide->tiles, wide->outers, wide->groups);
+    return;
+  }
+  printf("  columns %d strips %d steps %d tiles %d outers %d groups %d segments %d modes %d %d %d pitches %d %d %d turns "
+         "%d %d shared %d\n",
+         cut->columns, cut->strips, cut->steps, cut->tiles, cut->outers, cut->groups, cut->segments, cut->in_mode,
+         cut->mask_mode, cut->out_mode, cut->in_pitch, cut->mask_pitch, cut->out_pitch, cut->turn_shift, cut->turn_mask,
+         part->need.shared);
+}
+
+static bool same(rowscan_type type, const unsigned char *got, const unsigned char *want, size_t bytes, int64_t first,
+                 int64_t *at) {
+  size_t unit = rowscan_type_bytes(type), i = (size_t)first % unit;
+  for (size_t j = 0; j < i; j++)
+    if (got[j] != want[j]) {
+      *at = (int64_t)j;
+      return false;
+    }
+  for (; i + unit <= bytes; i += unit)
+    if (!judge_equal(type, got + i, want + i)) {
+      *at = (int64_t)i - first;
+      return false;
+    }
+  return true;
+}
+
+static void run(kernel *k, int64_t inner, bool plain) {
+  const rowscan_spec *s = &k->spec;
+  int unit = k->wide.vector ? k->wide.vector : 1;
+  inner = (inner + unit - 1) / unit * unit;
+  rs_rows host = {.rank = s->row_rank, .count = 1}, device;
+  int64_t left = 60000 / (s->length * inner) + 1;
+  for (int d = 0; d < host.rank; d++) {
+    host.shape[d] = d == host.rank - 1 ? inner : 1 + any((uint32_t)(left < 40 ? left : 40));
+    if (d < host.rank - 1)
+      left = left / host.shape[d] + 1;
+    host.count *= host.shape[d];
+  }
+  random_strides(&host, s->length, host.in_stride, &host.in_step, true, plain, unit);
+  random_strides(&host, s->length, host.out_stride, &host.out_step, false, plain, unit);
+  if (plain || once_in(2)) {
+    memcpy(host.out_stride, host.in_stride, sizeof host.in_stride);
+    host.out_step = host.in_step;
+    for (int d = 0; d < host.rank; d++)
+      if (host.out_stride[d] == 0)
+        random_strides(&host, s->length, host.out_stride, &host.out_step, false, true, unit);
+  }
+  bool masked = s->mask_mode != ROWSCAN_MASK_NONE;
+  if (masked)
+    random_strides(&host, s->length, host.mask_stride, &host.mask_step, true, plain, unit);
+  int64_t number = 1;
+  for (int d = host.rank - 1; d >= 0; d--) {
+    host.row_stride[d] = number;
+    number *= host.shape[d];
+  }
+  area in, out, mask, init, totals;
+  area_make(&in, &host, host.in_stride, host.in_step, s->length, (int)rowscan_type_bytes(s->in), unit > 1);
+  area_make(&out, &host, host.out_stride, host.out_step, s->length, (int)rowscan_type_bytes(s->out), unit > 1);
+  area_random(&in, s->in, false);
+  if (masked) {
+    area_make(&mask, &host, host.mask_stride, host.mask_step, s->length, (int)rowscan_type_bytes(s->mask_type), unit > 1);
+    area_random(&mask, s->mask_type, true);
+    area_up(&mask);
+  }
+  bool inits = once_in(3), keeps = once_in(3);
+  int acc = (int)rowscan_type_bytes(s->acc);
+  area_make(&init, &host, host.row_stride, 0, 1, acc, false);
+  area_make(&totals, &host, host.row_stride, 0, 1, acc, false);
+  area_random(&init, s->acc, false);
+  area_up(&in);
+  area_up(&init);
+
+  device = host;
+  host.in = in.host + in.first;
+  host.out = out.host + out.first;
+  host.mask = masked ? mask.host + mask.first : NULL;
+  host.init = inits ? init.host + init.first : NULL;
+  host.totals = keeps ? totals.host + totals.first : NULL;
+  device.in = (void *)(uintptr_t)(in.device + (size_t)in.first);
+  device.out = (void *)(uintptr_t)(out.device + (size_t)out.first);
+  device.mask = masked ? (void *)(uintptr_t)(mask.device + (size_t)mask.first) : NULL;
+  device.init = inits ? (void *)(uintptr_t)(init.device + (size_t)init.first) : NULL;
+  device.totals = keeps ? (void *)(uintptr_t)(totals.device + (size_t)totals.first) : NULL;
+
+  static const int tiles[] = {2048, 4096, 8192, 32768};
+  static const int strips[] = {64, 128, 256, 512};
+  k->shape.tile_bytes = tiles[any(4)];
+  k->shape.strip_bytes = strips[any(4)];
+  rs_columns columns = {k->shape, k->wide, WORKSPACE};
+  if (once_in(2))
+    columns.scratch = (size_t)1 << (8 + any(10));
+  rs_columns_parts parts;
+  static rs_columns_launch part;
+  rs_columns_begin(&parts, &columns, &device);
+
+  unsigned char *got = malloc(out.bytes), *got_totals = malloc(totals.bytes);
+  area_up(&out);
+  area_up(&totals);
+  while (rs_columns_next(&parts, &part)) {
+    assert(part.need.workspace <= rs_columns_bound(&columns) && rs_columns_bound(&columns) <= WORKSPACE);
+    assert(part.need.shared <= 200 << 10);
+    if (part.wide != !!k->wide.vector) { /* not enough for a vector of columns: the other kernel's, which is not here */
+      free(got);
+      free(got_totals);
+      goto out;
+    }
+    launch(k, &part.rows, &part.cut, &part.need);
+  }
+  MUST(cuMemcpyDtoHAsync_v2, got, out.device, out.bytes, stream);
+  MUST(cuMemcpyDtoHAsync_v2, got_totals, totals.device, totals.bytes, stream);
+  MUST(cuStreamSynchronize, stream);
+  judge_scan(s, &host);
+  int64_t at = 0;
+  if (!same(s->out, got, out.host, out.bytes, out.first, &at))
+    differ(k, &device, &part, "out", at);
+  if (!same(s->acc, got_totals, totals.host, totals.bytes, totals.first, &at))
+    differ(k, &device, &part, "totals", at);
+  free(got);
+  free(got_totals);
+out:
+  area_free(&in);
+  area_free(&out);
+  area_free(&init);
+  area_free(&totals);
+  if (masked)
+    area_free(&mask);
+}
+
+/* ---- all of it ---------------------------------------------------------------------------------------------------- */
+
+static void random_spec(rowscan_spec *s) {
+  static const rowscan_type types[][3] = {
+      {ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_F32},   {ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_F32},
+      {ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_F64},   {ROWSCAN_BF16, ROWSCAN_BF16, ROWSCAN_F32},
+      {ROWSCAN_F16, ROWSCAN_F16, ROWSCAN_F32},   {ROWSCAN_BF16, ROWSCAN_F32, ROWSCAN_F32},
+      {ROWSCAN_F32, ROWSCAN_F16, ROWSCAN_F32},   {ROWSCAN_F64, ROWSCAN_F64, ROWSCAN_F64},
+      {ROWSCAN_I8, ROWSCAN_I32, ROWSCAN_I32},    {ROWSCAN_BOOL, ROWSCAN_I64, ROWSCAN_I64},
+      {ROWSCAN_I32, ROWSCAN_I32, ROWSCAN_I32},   {ROWSCAN_U8, ROWSCAN_U8, ROWSCAN_U32},
+      {ROWSCAN_I64, ROWSCAN_I64, ROWSCAN_I64},
+  };
+  static const rowscan_type masks[] = {ROWSCAN_BOOL, ROWSCAN_F32, ROWSCAN_U8, ROWSCAN_BF16};
+  static const int64_t lengths[] = {1,  2,   3,   7,   8,   9,   15,  16,  17,   31,   32,   33,   40,  63,
+                                    64, 65, 100, 127, 128, 129, 255, 256, 300, 511, 1000, 1024, 2048, 5000};
+  const rowscan_type *type = types[any(sizeof types / sizeof *types)];
+  *s = (rowscan_spec){.size = sizeof *s,
+                      .op = once_in(5) ? ROWSCAN_PROD : ROWSCAN_SUM,
+                      .in = type[0],
+                      .out = type[1],
+                      .acc = type[2],
+                      .length = lengths[any(sizeof lengths / sizeof *lengths)],
+                      .row_rank = 1 + (int)any(3),
+                      .layout = ROWSCAN_LAYOUT_COLUMNS,
+                      .flags = (once_in(3) ? ROWSCAN_REVERSE : 0) | (once_in(3) ? ROWSCAN_EXCLUSIVE : 0)};
+  if (once_in(3)) {
+    s->mask_type = masks[any(4)];
+    s->mask_mode = rs_type_kind(s->mask_type) == RS_FLOAT && rs_type_kind(s->acc) != RS_FLOAT ? ROWSCAN_MASK_SELECT
+                   : once_in(2)                                                               ? ROWSCAN_MASK_SELECT
+                                                                                              : ROWSCAN_MASK_MULTIPLY;
+  }
+}
+
+int main(int argc, char **argv) {
+  bool quick = getenv("RS_QUICK") && *getenv("RS_QUICK");
+  int kernels = argc > 1 ? atoi(argv[1]) : quick ? 6 : 20, runs = argc > 2 ? atoi(argv[2]) : quick ? 6 : 12;
+  state = argc > 3 ? strtoull(argv[3], NULL, 0) : 1;
+  int arch = getenv("SIMT_ARCH") ? atoi(getenv("SIMT_ARCH")) : 90;
+  must(rs_cuda_open(&cuda), "open");
+  CUcontext context;
+  MUST(cuDevicePrimaryCtxRetain, &context, 0);
+  MUST(cuCtxPushCurrent_v2, context);
+  MUST(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
+  rs_log log = {0};
+  nvrtc = rs_nvrtc_open(NULL, &log);
+  for (int i = 0; i < kernels; i++) {
+    kernel k;
+    random_spec(&k.spec);
+    static const int lanes[] = {8, 16, 32, 8};
+    k.threads = 64 << any(2);
+    k.shape = (rs_column_shape){.length = k.spec.length,
+                                .in = (int)rowscan_type_bytes(k.spec.in),
+                                .out = (int)rowscan_type_bytes(k.spec.out),
+                                .mask = k.spec.mask_mode ? (int)rowscan_type_bytes(k.spec.mask_type) : 0,
+                                .acc = rowscan_type_bytes(k.spec.acc) == 8 ? 8 : 4,
+                                .steps = once_in(2) ? 8 : 16,
+                                .lanes = lanes[any(4)]};
+    k.wide = (rs_wide_shape){.length = k.spec.length,
+                             .in = k.shape.in,
+                             .out = k.shape.out,
+                             .mask = k.shape.mask,
+                             .acc = k.shape.acc,
+                             .threads = k.threads,
+                             .steps = k.shape.steps,
+                             .width = k.threads >> any(4),
+                             .lanes = k.shape.lanes};
+    if (once_in(2)) {
+      int most = 16 / k.shape.in < 32 / k.shape.acc ? 16 / k.shape.in : 32 / k.shape.acc;
+      k.wide.vector = most > 2 && once_in(3) ? most / 2 : most;
+      if (k.wide.steps == 16 && once_in(2))
+        k.wide.steps = 4;
+      while (k.wide.width > k.threads / 2 || k.threads / k.wide.width > 32 * k.wide.vector)
+        k.wide.width = k.threads / 8;
+    }
+    kernel_make(&k, arch);
+    for (int j = 0; j < runs; j++)
+      run(&k, once_in(2) ? 1 + any(40) : once_in(2) ? 1 + any(600) : (int64_t)16 << any(6), once_in(3));
+    kernel_free(&k);
+  }
+  printf("%d kernels, %d runs each, %d failures\n", kernels, runs, failures);
+  rs_nvrtc_close(nvrtc);
+  return failures != 0;
+}
