@@ -1,8 +1,8 @@
 // abreast.cuh - blocks that share columns hand one another the totals of their tiles
 // SPDX-License-Identifier: MIT
 //
-// As Ahead, for rows that lie side by side: each column of a tile has its own node, and those of one level lie by outer,
-// group, column. Groups are of LANES tiles, so that a warp looks for 32 / LANES columns at a time.
+// As Ahead, for rows that lie side by side: each column of a tile has its own node, and those of one level lie by
+// outer, group, column. Groups are of LANES tiles, so that a warp looks for 32 / LANES columns at a time.
 #pragma once
 #include "ahead.cuh"
 

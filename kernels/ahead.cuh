@@ -167,8 +167,9 @@ template <class Op, i64 COUNT, class A> struct Ahead {
   }
 };
 
-// The same for blocks that stay and take one tile after another: the totals of all tiles of a row, whoever has them, are
-// read in their order, 32 at a time, and kept in a counter. Nobody waits for more than the slowest tile before its own.
+// The same for blocks that stay and take one tile after another: the totals of all tiles of a row, whoever has them,
+// are read in their order, 32 at a time, and kept in a counter. Nobody waits for more than the slowest tile before its
+// own.
 template <class Op, i64 COUNT, class A> struct Walk {
   static constexpr int GROUPS = (int)((COUNT + 31) / 32);
   static constexpr int AT_ONCE = GROUPS < 8 ? GROUPS : 8; // groups asked for before the first answer

@@ -19,15 +19,15 @@ enum ColumnMode {
 
 // The second parameter of the kernel; rs_column_cut of src/columns_cut.h.
 struct ColumnCut {
-  i32 columns, strips;         // of a strip (the last may have fewer), and how many there are
-  i32 steps, tiles;            // of a tile, and tiles along the length
-  i32 outers, groups;          // of a tile, and how many tiles the last outer dimension takes
-  i32 segments, top;           // of a tile along the length; the largest power of two less than that, or 0
+  i32 columns, strips; // of a strip (the last may have fewer), and how many there are
+  i32 steps, tiles;    // of a tile, and tiles along the length
+  i32 outers, groups;  // of a tile, and how many tiles the last outer dimension takes
+  i32 segments, top;   // of a tile along the length; the largest power of two less than that, or 0
   i32 in_mode, mask_mode, out_mode;
-  i32 in_pitch, mask_pitch, out_pitch;       // elements between steps, in the copies
+  i32 in_pitch, mask_pitch, out_pitch;        // elements between steps, in the copies
   i32 mask_at, out_at, totals_at, carries_at; // bytes; the copy of the input lies at 0
-  u32 by_columns, by_segments;               // for divide()
-  i32 turn_shift, turn_mask;                 // which step a thread reads first, so that lanes keep out of each other's banks
+  u32 by_columns, by_segments;                // for divide()
+  i32 turn_shift, turn_mask; // which step a thread reads first, so that lanes keep out of each other's banks
 };
 
 // n / d for n < 2^16, given `by` = 2^32 / d rounded up, 0 for d = 1.
@@ -215,8 +215,8 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
     if constexpr (MASKED)
       mask = sheet<Mask>(rows.mask, mask_at, rows.mask_step, rows.mask_stride, cut.mask_mode, cut.mask_pitch,
                          memory + cut.mask_at);
-    out = sheet<Out>(rows.out, out_at, rows.out_step, rows.out_stride, cut.out_mode, cut.out_pitch,
-                     memory + cut.out_at);
+    out =
+        sheet<Out>(rows.out, out_at, rows.out_step, rows.out_stride, cut.out_mode, cut.out_pitch, memory + cut.out_at);
     if constexpr (IN_PLACE) {
       if (in.mode == ONE_BY_ONE) { // the copy lies as the results need it
         in.shared = reinterpret_cast<In *>(out.shared);
@@ -252,9 +252,12 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
         arrival_expect(arrival, bytes);
       }
       bulk_publish(); // to the lanes
-      in.each_bulk(lane, [&](const Slab<In> &s) { bulk_load(s.shared + s.head, s.global + s.head, s.body_bytes(), arrival); });
+      in.each_bulk(
+          lane, [&](const Slab<In> &s) { bulk_load(s.shared + s.head, s.global + s.head, s.body_bytes(), arrival); });
       if constexpr (MASKED)
-        mask.each_bulk(lane, [&](const Slab<Mask> &s) { bulk_load(s.shared + s.head, s.global + s.head, s.body_bytes(), arrival); });
+        mask.each_bulk(lane, [&](const Slab<Mask> &s) {
+          bulk_load(s.shared + s.head, s.global + s.head, s.body_bytes(), arrival);
+        });
     }
 #endif
     load_rest(in);
@@ -285,7 +288,8 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
     }
 #if RS_BULK
     if (thread_index() < 32)
-      out.each_bulk((int)lane_index(), [](const Slab<Out> &s) { bulk_store(s.global + s.head, s.shared + s.head, s.body_bytes()); });
+      out.each_bulk((int)lane_index(),
+                    [](const Slab<Out> &s) { bulk_store(s.global + s.head, s.shared + s.head, s.body_bytes()); });
 #else
     out.template each_word<THREADS>([](u128 *global, u128 *shared) { store_word(global, *shared); });
 #endif
@@ -503,7 +507,8 @@ RS_DEVICE void scan_column_tiles(const Rows<P::rank> &rows, const ColumnCut &cut
         bool there = c < tile.width;
         c = there ? c : tile.width - 1;
         Acc carry, end;
-        ahead.look(place.tile, column + c, there && !last, tile.count < cut.steps ? P::Op::neutral() : mine[c], tile.start(0, c), carry, end);
+        ahead.look(place.tile, column + c, there && !last, tile.count < cut.steps ? P::Op::neutral() : mine[c],
+                   tile.start(0, c), carry, end);
         if (there && lane_index() % LANES == 0) {
           tile.carries[c] = carry;
           tile.carries[cut.columns + c] = end;

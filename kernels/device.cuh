@@ -139,12 +139,13 @@ RS_DEVICE void store_word(u128 *at, u128 value) {
   *reinterpret_cast<uint4 *>(at) = make_uint4(value.part[0], value.part[1], value.part[2], value.part[3]);
 }
 
-// One word from global to shared memory, past the registers from sm_80 on where it has 4 bytes or more: the thread itself,
-// and nobody else yet, sees it there after fetch_wait().
+// One word from global to shared memory, past the registers from sm_80 on where it has 4 bytes or more: the thread
+// itself, and nobody else yet, sees it there after fetch_wait().
 template <class T> RS_DEVICE void fetch(T *to, const T *from) {
 #if __CUDA_ARCH__ >= 800
   if constexpr (sizeof(T) == 16)
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((u32)__cvta_generic_to_shared(to)), "l"(from) : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((u32)__cvta_generic_to_shared(to)), "l"(from)
+                 : "memory");
   else if constexpr (sizeof(T) >= 4)
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"((u32)__cvta_generic_to_shared(to)), "l"(from),
                  "n"(sizeof(T))
@@ -220,8 +221,8 @@ RS_DEVICE u32 floats_to_bfloats(f32 low, f32 high) {
 #endif
 }
 
-// Bulk copies, from sm_90 and CUDA 12 on, between global and shared memory; addresses and bytes are multiples of 16. An Arrival
-// tells when loads are there: each use is a phase, and waiting names it by its number's last bit.
+// Bulk copies, from sm_90 and CUDA 12 on, between global and shared memory; addresses and bytes are multiples of 16. An
+// Arrival tells when loads are there: each use is a phase, and waiting names it by its number's last bit.
 #if __CUDA_ARCH__ >= 900 && __CUDACC_VER_MAJOR__ >= 12
 #define RS_BULK 1
 #else

@@ -106,7 +106,8 @@ template <int STAGES, class R, class P> RS_DEVICE void run_ring(const R &ring, c
   for (Index t = 0; t < T::COUNT; t++) {
     T tile;
     bool some = ring.load(tile, row, t);
-    Acc mine = tile.up(between[t & 1], [&] { ring.fetch(row, t + STAGES); }, some);
+    Acc mine = tile.up(
+        between[t & 1], [&] { ring.fetch(row, t + STAGES); }, some);
     Acc end = counter.push(t, mine, start);
     ring.store(tile, row, t, carry, end);
     carry = end;

@@ -111,7 +111,7 @@ template <class P, int TILE, class E> struct RowSource {
 
   // Elements before the first whole word, and in whole words. Once a tile, in one thread: not worth registers.
   RS_METHOD void words(Index &head, Index &body) const {
-    u32 address = (u32)reinterpret_cast<u64>(low);
+    u32 address = (u32) reinterpret_cast<u64>(low);
     forget(address);
     int before = (int)((0 - address) % 16 / SIZE);
     head = before < LENGTH ? before : LENGTH;

@@ -3,8 +3,8 @@
 //
 // A tile waits in shared memory for the totals of all tiles of its row before it, most of which other multiprocessors
 // have at the time, so that what counts is how many bytes a multiprocessor can have under way, and how soon each total
-// is told. Hence the roles: one warp loads, REDUCERS reduce and tell (nothing else may delay a total), one walks over the
-// totals of all, WARPS scan. Tiles are taken in turns, in the order of memory.
+// is told. Hence the roles: one warp loads, REDUCERS reduce and tell (nothing else may delay a total), one walks over
+// the totals of all, WARPS scan. Tiles are taken in turns, in the order of memory.
 #pragma once
 #include "ahead.cuh"
 #include "tile.cuh"

@@ -141,7 +141,8 @@ template <class T, int N> struct Packed {
       constexpr int PARTS = sizeof(x.part) / 4;
       if (i % PARTS == 0)
         x.all = load_stream(reinterpret_cast<const W *>(at) + i / PARTS);
-      word[i] = sizeof(W) < 4 ? (u32)*reinterpret_cast<typename Word<sizeof(W) < 4 ? sizeof(W) : 4>::type *>(&x.all) : x.part[i % PARTS];
+      word[i] = sizeof(W) < 4 ? (u32) * reinterpret_cast<typename Word<sizeof(W) < 4 ? sizeof(W) : 4>::type *>(&x.all)
+                              : x.part[i % PARTS];
     }
   }
   RS_METHOD T get(int v) const {

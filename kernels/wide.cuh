@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: MIT
 //
 // A tile is a strip of neighbouring columns by some steps along the length, or by all of it; then it may have several
-// outers. A thread has a segment, STEPS consecutive steps of VECTOR columns, which it asks for all at once. Threads stand side by side along a step, then along the length. src/wide_cut.c cuts the tensor so, for the
-// number of columns of this run. Tiles of one strip hand one another the totals of their columns.
+// outers. A thread has a segment, STEPS consecutive steps of VECTOR columns, which it asks for all at once. Threads
+// stand side by side along a step, then along the length. src/wide_cut.c cuts the tensor so, for the number of columns
+// of this run. Tiles of one strip hand one another the totals of their columns.
 #pragma once
 #include "abreast.cuh"
 #include "parked.cuh"
@@ -29,15 +30,15 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES> str
     return a < b ? a : b;
   }
   static constexpr bool MASKED = P::mask != NO_MASK;
-  static constexpr bool SINGLE = P::length <= STEPS;         // a thread has all steps
-  static constexpr bool WHOLE = P::length % STEPS == 0;      // or none of a segment
-  static constexpr int SEGMENTS = THREADS / WIDTH;           // of a tile, at least, if there are several tiles
-  static constexpr bool CUTS = P::length > SEGMENTS * STEPS; // there may be
+  static constexpr bool SINGLE = P::length <= STEPS;        // a thread has all steps
+  static constexpr bool WHOLE = P::length % STEPS == 0;     // or none of a segment
+  static constexpr int SEGMENTS = THREADS / WIDTH;          // of a tile, at least, if there are several tiles
+  static constexpr bool CUTS = P::length > SEGMENTS *STEPS; // there may be
   static constexpr int LAST = P::rank - 1, OUTER = P::rank > 1 ? P::rank - 2 : 0;
   static constexpr int THREADS_LOG = log2_floor(THREADS);
   static constexpr int ROWS = least(THREADS, 32 * VECTOR); // segments of all outers of a tile, at most
   static constexpr int AT_ONCE = least(STEPS, 128 / (VECTOR * (int)sizeof(Acc))); // steps in registers
-  static constexpr int PAD = 16 / (int)sizeof(Acc);        // keeps lanes along the length out of each other's banks
+  static constexpr int PAD = 16 / (int)sizeof(Acc); // keeps lanes along the length out of each other's banks
 
   using Values = Vector<Acc, VECTOR>;
 
@@ -226,7 +227,8 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES> str
         int i = (int)thread_index();
         if (i < 1 << (log - d - 1 + cut.width)) {
           int end = (((i >> cut.width) + 1) << (d + 1)) - 1, first = (i & ((1 << cut.width) - 1)) * VECTOR;
-          share_vector<Acc, VECTOR>(totals(end, first), Each::combine(values(totals(end - (1 << d), first)), values(totals(end, first))));
+          share_vector<Acc, VECTOR>(totals(end, first),
+                                    Each::combine(values(totals(end - (1 << d), first)), values(totals(end, first))));
         }
       }
     }

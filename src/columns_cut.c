@@ -116,7 +116,8 @@ static int pitch_of(const rs_column_cut *cut, const array *a, int mode) {
 }
 
 static int room_of(const rs_column_cut *cut, const rs_column_shape *shape, const array *a, int pitch) {
-  int64_t elements = (int64_t)(cut->outers - 1) * shape->length * pitch + (int64_t)(cut->steps - 1) * pitch + cut->columns;
+  int64_t elements =
+      (int64_t)(cut->outers - 1) * shape->length * pitch + (int64_t)(cut->steps - 1) * pitch + cut->columns;
   return (int)up(elements * a->bytes + 16, 128);
 }
 

@@ -32,11 +32,11 @@ typedef struct rs_column_cut {
 /* What is known before the rows are. */
 typedef struct rs_column_shape {
   int64_t length;
-  int in, out, mask, acc; /* bytes of an element; mask 0: none */
+  int in, out, mask, acc;    /* bytes of an element; mask 0: none */
   int threads, steps, lanes; /* of the kernel, powers of two */
-  int min_blocks;         /* that a multiprocessor must hold: caps the registers */
-  int tile_bytes;         /* of a tile's copies, about */
-  int strip_bytes;        /* of a step of a strip, about, where a tile is not as wide as the tensor */
+  int min_blocks;            /* that a multiprocessor must hold: caps the registers */
+  int tile_bytes;            /* of a tile's copies, about */
+  int strip_bytes;           /* of a step of a strip, about, where a tile is not as wide as the tensor */
 } rs_column_shape;
 
 /* What a launch takes. */

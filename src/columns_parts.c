@@ -64,7 +64,8 @@ static bool choose(rs_columns_parts *parts) {
 }
 
 void rs_columns_begin(rs_columns_parts *parts, const rs_columns *columns, const rs_rows *rows) {
-  *parts = (rs_columns_parts){.columns = columns, .rows = rows, .wide = rs_wide_fits(&columns->wide, rows), .outers = 1};
+  *parts =
+      (rs_columns_parts){.columns = columns, .rows = rows, .wide = rs_wide_fits(&columns->wide, rows), .outers = 1};
   if (!choose(parts)) { /* then a column at a time */
     parts->wide = false;
     choose(parts);

@@ -1,6 +1,6 @@
 /*
- * columns_parts.h - a run of regime column as launches: which kernel, how cut, and in parts where one would be too large
- * SPDX-License-Identifier: MIT
+ * columns_parts.h - a run of regime column as launches: which kernel, how cut, and in parts where one would be too
+ * large SPDX-License-Identifier: MIT
  */
 #ifndef RS_COLUMNS_PARTS_H
 #define RS_COLUMNS_PARTS_H
@@ -35,9 +35,9 @@ typedef struct rs_columns_parts {
   const rs_columns *columns;
   const rs_rows *rows;
   bool wide;
-  int dim;      /* the dimension that is cut */
-  int64_t most; /* of it, in a part */
-  int64_t at;   /* the next part's first there */
+  int dim;               /* the dimension that is cut */
+  int64_t most;          /* of it, in a part */
+  int64_t at;            /* the next part's first there */
   int64_t outer, outers; /* indexes of the dimensions before it */
 } rs_columns_parts;
 

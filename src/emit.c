@@ -43,9 +43,9 @@ static void emit_problem(const rowscan_spec *spec, rs_text *source) {
 
 static const char *header(rs_template made_of) {
   static const char *const headers[] = {
-      [RS_TEMPLATE_ROWS] = "row.cuh",      [RS_TEMPLATE_SLAB] = "short.cuh",    [RS_TEMPLATE_RING] = "ring.cuh",      [RS_TEMPLATE_TILES] = "tiles.cuh",
-      [RS_TEMPLATE_STREAM] = "stream.cuh", [RS_TEMPLATE_COLUMNS] = "columns.cuh", [RS_TEMPLATE_WIDE] = "wide.cuh",
-      [RS_TEMPLATE_RING_ANY] = "ring_any.cuh",
+      [RS_TEMPLATE_ROWS] = "row.cuh",    [RS_TEMPLATE_SLAB] = "short.cuh",        [RS_TEMPLATE_RING] = "ring.cuh",
+      [RS_TEMPLATE_TILES] = "tiles.cuh", [RS_TEMPLATE_STREAM] = "stream.cuh",     [RS_TEMPLATE_COLUMNS] = "columns.cuh",
+      [RS_TEMPLATE_WIDE] = "wide.cuh",   [RS_TEMPLATE_RING_ANY] = "ring_any.cuh",
   };
   return headers[made_of];
 }
@@ -65,8 +65,8 @@ static void emit_call(const rs_shape *s, bool aligned, rs_text *source) {
   case RS_TEMPLATE_RING:
   case RS_TEMPLATE_RING_ANY:
     rs_text_add(source, "scan_ring%s<P, Shape<%d, %d, %d, %d>, %d, %d>",
-                s->made_of == RS_TEMPLATE_RING_ANY ? "_any" : "", s->warps, s->chunks, s->lanes, s->vector,
-                s->stages, s->buffers);
+                s->made_of == RS_TEMPLATE_RING_ANY ? "_any" : "", s->warps, s->chunks, s->lanes, s->vector, s->stages,
+                s->buffers);
     break;
   case RS_TEMPLATE_TILES:
     rs_text_add(source, "scan_tiles<P, TileShape<%d, %d, %d>, %s>", s->warps, s->chunks, s->vector, flag);

@@ -203,8 +203,8 @@ static bool ring_shape_for(const rowscan_spec *spec, int arch, rs_shape *s) {
 /*
  * The same for rows at any offset from 16 bytes: large parts of a tile for each warp, and tiles that leave at most a
  * third of the last one empty. Measured on an H200, ratio to memcpy, f32: rows of 1001 {2, 4, 10} 0.978; 4097 {4, 4, 5}
- * 0.935, {8, 4, 3} 0.75, {8, 2, 6} 0.63; 8191 {8, 4, 3} 0.975; 50257 {8, 8, 1} 0.947, {16, 4, 1} 0.912, {8, 4, 3} 0.897;
- * bf16, 50257: {8, 4, 3} 0.922, {16, 4, 1} 0.69; f64, 8193: {8, 2, 2} 0.948.
+ * 0.935, {8, 4, 3} 0.75, {8, 2, 6} 0.63; 8191 {8, 4, 3} 0.975; 50257 {8, 8, 1} 0.947, {16, 4, 1} 0.912, {8, 4, 3}
+ * 0.897; bf16, 50257: {8, 4, 3} 0.922, {16, 4, 1} 0.69; f64, 8193: {8, 2, 2} 0.948.
  */
 enum { ANY_RINGS = 3 };
 static const ring_shape long_any_ring = {8, 8, 1};
@@ -231,10 +231,10 @@ static bool fit_any_ring(const rowscan_spec *spec, rs_shape *s, int shared) {
 static bool any_ring_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
   *s = (rs_shape){.made_of = RS_TEMPLATE_RING_ANY, .lanes = 32, .vector = vector_of(spec)};
   bool bytes = rowscan_type_bytes(spec->in) == 1 || rowscan_type_bytes(spec->out) == 1;
-  const ring_shape *shapes = wide(spec)        ? wide_any_rings
-                             : bytes           ? byte_any_rings
-                             : s->vector > 4   ? half_any_rings
-                                               : any_rings;
+  const ring_shape *shapes = wide(spec)      ? wide_any_rings
+                             : bytes         ? byte_any_rings
+                             : s->vector > 4 ? half_any_rings
+                                             : any_rings;
   for (int i = shapes == any_rings && spec->length >= 24576 ? -1 : 0; i < ANY_RINGS; i++) {
     ring_shape shape = i < 0 ? long_any_ring : shapes[i];
     s->warps = shape.warps;
@@ -406,17 +406,18 @@ const rs_shape *rs_main_shape(const rs_geometry *geometry) {
 }
 
 void rs_shape_text(const rs_shape *s, rs_text *text) {
-  static const char *const names[] = {[RS_TEMPLATE_NONE] = "none",     [RS_TEMPLATE_ROWS] = "rows",
-                                      [RS_TEMPLATE_RING] = "ring",     [RS_TEMPLATE_TILES] = "tiles",
-                                      [RS_TEMPLATE_STREAM] = "stream", [RS_TEMPLATE_COLUMNS] = "columns",
-                                      [RS_TEMPLATE_SLAB] = "slab",     [RS_TEMPLATE_WIDE] = "wide",
-                                      [RS_TEMPLATE_RING_ANY] = "ring_any"};
+  static const char *const names[] = {
+      [RS_TEMPLATE_NONE] = "none",   [RS_TEMPLATE_ROWS] = "rows",     [RS_TEMPLATE_RING] = "ring",
+      [RS_TEMPLATE_TILES] = "tiles", [RS_TEMPLATE_STREAM] = "stream", [RS_TEMPLATE_COLUMNS] = "columns",
+      [RS_TEMPLATE_SLAB] = "slab",   [RS_TEMPLATE_WIDE] = "wide",     [RS_TEMPLATE_RING_ANY] = "ring_any"};
   const struct {
     const char *name;
     int value;
-  } fields[] = {{"threads", s->threads}, {"min_blocks", s->min_blocks}, {"warps", s->warps},
-                {"chunks", s->chunks},   {"lanes", s->lanes},           {"vector", s->vector},
-                {"reducers", s->reducers}, {"stages", s->stages},   {"buffers", s->buffers},       {"steps", s->steps}, {"width", s->width}, {"rows", s->rows}, {"word", s->word}};
+  } fields[] = {{"threads", s->threads},   {"min_blocks", s->min_blocks}, {"warps", s->warps},
+                {"chunks", s->chunks},     {"lanes", s->lanes},           {"vector", s->vector},
+                {"reducers", s->reducers}, {"stages", s->stages},         {"buffers", s->buffers},
+                {"steps", s->steps},       {"width", s->width},           {"rows", s->rows},
+                {"word", s->word}};
   rs_text_add(text, "%s", names[s->made_of]);
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
     if (fields[i].value)

@@ -39,13 +39,13 @@ typedef struct rs_shape {
   int chunks;
   int lanes;
   int vector;
-  int stages;  /* tiles of input in flight in shared memory */
+  int stages;   /* tiles of input in flight in shared memory */
   int reducers; /* of a stream: warps that only reduce */
-  int buffers; /* tiles of output on their way */
-  int steps;   /* columns: of a thread */
-  int width;   /* columns: vectors side by side in a tile */
-  int rows;    /* of a slab; any number */
-  int word;    /* of a slab: elements that are moved at once in shared memory */
+  int buffers;  /* tiles of output on their way */
+  int steps;    /* columns: of a thread */
+  int width;    /* columns: vectors side by side in a tile */
+  int rows;     /* of a slab; any number */
+  int word;     /* of a slab: elements that are moved at once in shared memory */
 } rs_shape;
 
 /* One regime's module. */

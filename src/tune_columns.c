@@ -24,9 +24,9 @@ static int mask_bytes(const rowscan_spec *spec) {
 }
 
 /*
- * Items of 16 steps: they are read from shared memory twice, and each has a total to be kept there. Measured on an H200,
- * f32, ratio to memcpy: 4096 x 64 x 64 x 16 along 64, 128 threads and tiles of 24 KB, 8 blocks a multiprocessor: 0.927.
- * Half of it where a multiprocessor has 64 KB of shared memory for all of its blocks.
+ * Items of 16 steps: they are read from shared memory twice, and each has a total to be kept there. Measured on an
+ * H200, f32, ratio to memcpy: 4096 x 64 x 64 x 16 along 64, 128 threads and tiles of 24 KB, 8 blocks a multiprocessor:
+ * 0.927. Half of it where a multiprocessor has 64 KB of shared memory for all of its blocks.
  */
 void rs_tune_columns(const rowscan_spec *spec, int arch, rs_column_shape *shape) {
   int acc = acc_bytes(spec);

@@ -21,7 +21,8 @@ static int log2_up(int64_t n) {
 static bool in_words(const rs_wide_shape *shape, const rs_rows *rows, const void *at, int bytes, int64_t step,
                      const int64_t *stride) {
   int vector = shape->vector, word = vector * bytes < 16 ? vector * bytes : 16, last = rows->rank - 1;
-  bool fits = (uintptr_t)at % (unsigned)word == 0 && stride[last] == 1 && (step * bytes % word == 0 || shape->length == 1);
+  bool fits =
+      (uintptr_t)at % (unsigned)word == 0 && stride[last] == 1 && (step * bytes % word == 0 || shape->length == 1);
   for (int d = 0; d < last; d++)
     fits = fits && (stride[d] * bytes % word == 0 || rows->shape[d] == 1);
   return fits;

@@ -20,9 +20,9 @@ typedef struct rs_wide_cut {
 /* What is known before the rows are. */
 typedef struct rs_wide_shape {
   int64_t length;
-  int in, out, mask, acc; /* bytes of an element; mask 0: none */
+  int in, out, mask, acc;                   /* bytes of an element; mask 0: none */
   int threads, vector, steps, width, lanes; /* of the kernel, powers of two */
-  int min_blocks; /* that a multiprocessor must hold: caps the registers */
+  int min_blocks;                           /* that a multiprocessor must hold: caps the registers */
 } rs_wide_shape;
 
 /* Whether these rows can be read and written in words. */

@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "columns_parts.h"
 #include "compile.h"
 #include "cuda.h"
 #include "judge.h"
 #include "types.h"
-#include "columns_parts.h"
 
 enum { GUARD = 64, POISON = 0xa5, MOST_RANK = 3, WORKSPACE = 1 << 22 };
 
@@ -81,10 +81,10 @@ static void kernel_make(kernel *k, int arch) {
            "RS_KERNEL(%d, 1) rowscan_any(RS_PARAMETER(Rows<%d>, rows), RS_PARAMETER(%s, cut)) {\n"
            "  %s>(rows, cut);\n"
            "}\n",
-           k->wide.vector ? "wide" : "columns", acc, s->op == ROWSCAN_SUM ? "Sum" : "Prod", element_type(s->in), element_type(s->out),
-           element_type(s->mask_mode ? s->mask_type : s->in), element_type(s->acc), masks[s->mask_mode],
-           !!(s->flags & ROWSCAN_REVERSE), !!(s->flags & ROWSCAN_EXCLUSIVE), (long long)s->length, s->row_rank,
-           k->threads, s->row_rank, k->wide.vector ? "WideCut" : "ColumnCut", call);
+           k->wide.vector ? "wide" : "columns", acc, s->op == ROWSCAN_SUM ? "Sum" : "Prod", element_type(s->in),
+           element_type(s->out), element_type(s->mask_mode ? s->mask_type : s->in), element_type(s->acc),
+           masks[s->mask_mode], !!(s->flags & ROWSCAN_REVERSE), !!(s->flags & ROWSCAN_EXCLUSIVE), (long long)s->length,
+           s->row_rank, k->threads, s->row_rank, k->wide.vector ? "WideCut" : "ColumnCut", call);
   rs_compiled compiled;
   must(rs_compile(nvrtc, source, arch, &compiled), source);
   MUST(cuModuleLoadData, &k->module, compiled.cubin);
@@ -93,8 +93,9 @@ static void kernel_make(kernel *k, int arch) {
   MUST(cuMemAlloc_v2, &k->workspace, WORKSPACE);
   MUST(cuMemsetD8Async, k->workspace, 0, WORKSPACE, stream);
   snprintf(k->name, sizeof k->name, "%s %s->%s acc %s mask %d %s flags %d length %lld rank %d, %s",
-           s->op == ROWSCAN_SUM ? "sum" : "prod", rowscan_type_name(s->in), rowscan_type_name(s->out), acc, s->mask_mode,
-           s->mask_mode ? rowscan_type_name(s->mask_type) : "-", s->flags, (long long)s->length, s->row_rank, call);
+           s->op == ROWSCAN_SUM ? "sum" : "prod", rowscan_type_name(s->in), rowscan_type_name(s->out), acc,
+           s->mask_mode, s->mask_mode ? rowscan_type_name(s->mask_type) : "-", s->flags, (long long)s->length,
+           s->row_rank, call);
 }
 
 static void kernel_free(kernel *k) {
@@ -102,7 +103,8 @@ static void kernel_free(kernel *k) {
   MUST(cuMemFree_v2, k->workspace);
 }
 
-/* ---- an array, here and there ------------------------------------------------------------------------------------- */
+/* ---- an array, here and there -------------------------------------------------------------------------------------
+ */
 
 typedef struct area {
   unsigned char *host;
@@ -178,8 +180,8 @@ static void area_random(area *a, rowscan_type type, bool mask) {
 /* ---- a run ------------------------------------------------------------------------------------------------------- */
 
 /* Strides of an array over [outer.., length, inner]. */
-static void random_strides(const rs_rows *rows, int64_t length, int64_t *stride, int64_t *step, bool repeats, bool plain,
-                           int unit) {
+static void random_strides(const rs_rows *rows, int64_t length, int64_t *stride, int64_t *step, bool repeats,
+                           bool plain, int unit) {
   int last = rows->rank - 1;
   int64_t next = 1;
   bool dense = plain || !once_in(3);
@@ -207,8 +209,8 @@ typedef struct packed {
 } packed;
 
 static void launch(const kernel *k, const rs_rows *rows, const void *cut, const rs_column_need *need) {
-  packed p = {rows->in,    rows->out,     rows->mask,     rows->init,     rows->totals, (void *)(uintptr_t)k->workspace, 0,
-              rows->count, rows->in_step, rows->out_step, rows->mask_step, {0}};
+  packed p = {rows->in, rows->out,   rows->mask,    rows->init,     rows->totals,    (void *)(uintptr_t)k->workspace,
+              0,        rows->count, rows->in_step, rows->out_step, rows->mask_step, {0}};
   const int64_t *const arrays[] = {rows->shape, rows->in_stride, rows->out_stride, rows->mask_stride, rows->row_stride};
   for (int i = 0; i < 5; i++)
     memcpy(p.dims + i * rows->rank, arrays[i], (size_t)rows->rank * sizeof *p.dims);
@@ -235,11 +237,12 @@ static void differ(const kernel *k, const rs_rows *rows, const rs_columns_launch
            wide->vectors, wide->strips, wide->tiles, wide->outers, wide->groups);
     return;
   }
-  printf("  columns %d strips %d steps %d tiles %d outers %d groups %d segments %d modes %d %d %d pitches %d %d %d turns "
-         "%d %d shared %d\n",
-         cut->columns, cut->strips, cut->steps, cut->tiles, cut->outers, cut->groups, cut->segments, cut->in_mode,
-         cut->mask_mode, cut->out_mode, cut->in_pitch, cut->mask_pitch, cut->out_pitch, cut->turn_shift, cut->turn_mask,
-         part->need.shared);
+  printf(
+      "  columns %d strips %d steps %d tiles %d outers %d groups %d segments %d modes %d %d %d pitches %d %d %d turns "
+      "%d %d shared %d\n",
+      cut->columns, cut->strips, cut->steps, cut->tiles, cut->outers, cut->groups, cut->segments, cut->in_mode,
+      cut->mask_mode, cut->out_mode, cut->in_pitch, cut->mask_pitch, cut->out_pitch, cut->turn_shift, cut->turn_mask,
+      part->need.shared);
 }
 
 static bool same(rowscan_type type, const unsigned char *got, const unsigned char *want, size_t bytes, int64_t first,
@@ -292,7 +295,8 @@ static void run(kernel *k, int64_t inner, bool plain) {
   area_make(&out, &host, host.out_stride, host.out_step, s->length, (int)rowscan_type_bytes(s->out), unit > 1);
   area_random(&in, s->in, false);
   if (masked) {
-    area_make(&mask, &host, host.mask_stride, host.mask_step, s->length, (int)rowscan_type_bytes(s->mask_type), unit > 1);
+    area_make(&mask, &host, host.mask_stride, host.mask_step, s->length, (int)rowscan_type_bytes(s->mask_type),
+              unit > 1);
     area_random(&mask, s->mask_type, true);
     area_up(&mask);
   }
@@ -360,20 +364,21 @@ out:
     area_free(&mask);
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------------------------- */
+/* ---- all of it ----------------------------------------------------------------------------------------------------
+ */
 
 static void random_spec(rowscan_spec *s) {
   static const rowscan_type types[][3] = {
-      {ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_F32},   {ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_F32},
-      {ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_F64},   {ROWSCAN_BF16, ROWSCAN_BF16, ROWSCAN_F32},
-      {ROWSCAN_F16, ROWSCAN_F16, ROWSCAN_F32},   {ROWSCAN_BF16, ROWSCAN_F32, ROWSCAN_F32},
-      {ROWSCAN_F32, ROWSCAN_F16, ROWSCAN_F32},   {ROWSCAN_F64, ROWSCAN_F64, ROWSCAN_F64},
-      {ROWSCAN_I8, ROWSCAN_I32, ROWSCAN_I32},    {ROWSCAN_BOOL, ROWSCAN_I64, ROWSCAN_I64},
-      {ROWSCAN_I32, ROWSCAN_I32, ROWSCAN_I32},   {ROWSCAN_U8, ROWSCAN_U8, ROWSCAN_U32},
+      {ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_F32}, {ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_F32},
+      {ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_F64}, {ROWSCAN_BF16, ROWSCAN_BF16, ROWSCAN_F32},
+      {ROWSCAN_F16, ROWSCAN_F16, ROWSCAN_F32}, {ROWSCAN_BF16, ROWSCAN_F32, ROWSCAN_F32},
+      {ROWSCAN_F32, ROWSCAN_F16, ROWSCAN_F32}, {ROWSCAN_F64, ROWSCAN_F64, ROWSCAN_F64},
+      {ROWSCAN_I8, ROWSCAN_I32, ROWSCAN_I32},  {ROWSCAN_BOOL, ROWSCAN_I64, ROWSCAN_I64},
+      {ROWSCAN_I32, ROWSCAN_I32, ROWSCAN_I32}, {ROWSCAN_U8, ROWSCAN_U8, ROWSCAN_U32},
       {ROWSCAN_I64, ROWSCAN_I64, ROWSCAN_I64},
   };
   static const rowscan_type masks[] = {ROWSCAN_BOOL, ROWSCAN_F32, ROWSCAN_U8, ROWSCAN_BF16};
-  static const int64_t lengths[] = {1,  2,   3,   7,   8,   9,   15,  16,  17,   31,   32,   33,   40,  63,
+  static const int64_t lengths[] = {1,  2,  3,   7,   8,   9,   15,  16,  17,  31,  32,   33,   40,   63,
                                     64, 65, 100, 127, 128, 129, 255, 256, 300, 511, 1000, 1024, 2048, 5000};
   const rowscan_type *type = types[any(sizeof types / sizeof *types)];
   *s = (rowscan_spec){.size = sizeof *s,

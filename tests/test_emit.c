@@ -79,11 +79,11 @@ static void check_shape(const rowscan_spec *spec, int arch, const rs_shape *s) {
   ck_assert_int_le(s->threads, 1024);
   ck_assert_int_eq(s->threads % 32, 0);
   ck_assert_int_ge(s->min_blocks, 1);
-  int room = arch >= 120   ? 99 * 1024
-             : arch >= 90  ? 227 * 1024
-             : arch >= 86  ? 99 * 1024
-             : arch >= 80  ? 163 * 1024
-                           : 64 * 1024;
+  int room = arch >= 120  ? 99 * 1024
+             : arch >= 90 ? 227 * 1024
+             : arch >= 86 ? 99 * 1024
+             : arch >= 80 ? 163 * 1024
+                          : 64 * 1024;
   int together = s->made_of == RS_TEMPLATE_SLAB ? 1 : s->min_blocks; /* a slab's is for its registers alone */
   ck_assert_int_le(together * (s->shared_bytes + 1024), room + 1024);
   if (s->made_of == RS_TEMPLATE_COLUMNS || s->made_of == RS_TEMPLATE_WIDE) {

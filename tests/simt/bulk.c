@@ -45,8 +45,7 @@ void simt_bulk_init(void *arrivals, int count, unsigned parties) {
   if (parties < 1 || parties > UINT8_MAX)
     simt_grid_wrong("prepares the arrivals at %p for %u parties", arrivals, parties);
   for (int i = 0; i < count; i++)
-    put((arrival *)arrivals + i,
-        (arrival){.made = MADE, .parties = (uint8_t)parties, .missing = (uint8_t)parties});
+    put((arrival *)arrivals + i, (arrival){.made = MADE, .parties = (uint8_t)parties, .missing = (uint8_t)parties});
 }
 
 void simt_bulk_expect(void *at, unsigned bytes) {
