@@ -402,8 +402,14 @@ int main(int argc, char **argv) {
   bool quick = getenv("RS_QUICK") && *getenv("RS_QUICK");
   int kernels = argc > 1 ? atoi(argv[1]) : quick ? 6 : 20, runs = argc > 2 ? atoi(argv[2]) : quick ? 6 : 12;
   state = argc > 3 ? strtoull(argv[3], NULL, 0) : 1;
-  int arch = getenv("SIMT_ARCH") ? atoi(getenv("SIMT_ARCH")) : 90;
-  must(rs_cuda_open(&cuda), "open");
+  int devices, major, minor;
+  if (rs_cuda_open(&cuda) || cuda->cuInit(0) || cuda->cuDeviceGetCount(&devices) || !devices) {
+    printf("skipped: needs a GPU, or the simulated one\n");
+    return 77;
+  }
+  MUST(cuDeviceGetAttribute, &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0);
+  MUST(cuDeviceGetAttribute, &minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0);
+  int arch = 10 * major + minor;
   CUcontext context;
   MUST(cuDevicePrimaryCtxRetain, &context, 0);
   MUST(cuCtxPushCurrent_v2, context);

@@ -394,7 +394,7 @@ static const mistake mistakes[] = {
     {"barrier_or_shuffle", {"of its warp waits at a barrier", "is at shuffle_down"}},
     {"two_barriers", {"deadlock"}},
     {"for_ever", {"waits for what no thread"}},
-    {"bulk_early", {"while the one before has not ended"}},
+    {"bulk_early", {"once more than it has parties"}},
     {"bulk_unpublished", {"not published"}},
     {"bulk_odd", {"not multiples of 16"}},
     {"bulk_left", {"was not waited for"}},
