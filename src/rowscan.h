@@ -108,7 +108,7 @@ typedef enum rowscan_regime {
   ROWSCAN_REGIME_ROW,   /* a block of threads a row */
   ROWSCAN_REGIME_SHORT, /* several rows a block of threads */
   ROWSCAN_REGIME_LONG,  /* many blocks of threads a row */
-  ROWSCAN_REGIME_COLUMN /* a thread a row */
+  ROWSCAN_REGIME_COLUMN /* many rows side by side a block of threads, rows cut where they are long */
 } rowscan_regime;
 
 /* Flags of a spec, or-ed. */
@@ -251,10 +251,12 @@ typedef struct rowscan_args {
  * Runs a plan: on a GPU queues it on `stream` (NULL: the default stream) and returns; on the host works and returns
  * when done. Never compiles, allocates or synchronises. May be called under stream capture.
  *
- * Workspace. A plan whose info says workspace_bytes > 0 needs that much scratch memory when the rows are fewer than the
- * GPU's multiprocessors. It owns a few of them: runs on more streams than it owns wait for one another on the GPU; a
- * run under capture takes one for as long as the plan lives, shared with later runs on the same stream in the same
- * capture. A run with a workspace of its own (args) needs none of that.
+ * Workspace. A plan whose info says workspace_bytes > 0 needs that much scratch memory when rows are cut over blocks of
+ * threads. It owns twelve of them, which each run leaves ready for the next, so that a run is one launch (more where
+ * the rows exceed 2 GB): runs on more streams than there are workspaces for wait for one another on the GPU; a run
+ * under capture takes one for as long as the plan lives, shared with later runs on the same stream in the same capture.
+ * A run with a workspace of its own (args), which may hold anything, needs none of that, but queues a clearing of it
+ * before each launch.
  *
  * Errors: BAD_ARGUMENT; UNSUPPORTED (a plan of rowscan_plan_compile); OUT_OF_MEMORY (all workspaces belong to captured
  * graphs); CUDA_FAILED.
