@@ -114,7 +114,20 @@ template <class T> struct Sheet {
       }
     }
   }
+  RS_METHOD static i64 distance(i64 stride) {
+    return stride < 0 ? -stride : stride;
+  }
   template <int THREADS, i64 LENGTH, class F> RS_METHOD void each_element(const ColumnCut &cut, const F &f) const {
+    if (outers == 1 && distance(step) < distance(column)) {
+      // steps are nearer to one another than columns: 8 lanes fill a sector of 4-byte elements, and more would meet in
+      // the same banks of shared memory
+      int lane = (int)lane_index(), warp = (int)thread_index() / 32;
+      for (int c = warp * 4 + lane / 8; c < width; c += THREADS / 8)
+#pragma unroll 4
+        for (int k = lane % 8; k < steps; k += 8)
+          f(global + k * step + c * column, shared + k * pitch + c);
+      return;
+    }
 #pragma unroll 4
     for (int i = (int)thread_index(); i < outers * steps * cut.columns; i += THREADS) {
       int q = divide(i, cut.by_columns), c = i - q * cut.columns;
