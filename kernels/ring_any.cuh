@@ -118,7 +118,7 @@ template <class P, int TILE, class E> struct RowSource {
     body = (LENGTH - head) / UNIT * UNIT;
   }
 
-  RS_METHOD RowSource(const E *first, bool there) : low(P::reverse ? first - (LENGTH - 1) : first), rest() {
+  RS_METHOD RowSource(const E *first, bool there) : low(P::reverse && first ? first - (LENGTH - 1) : first), rest() {
     Index head, body;
     words(head, body);
     shift = (int)(reinterpret_cast<u64>(P::reverse ? low + LENGTH : low) % PLACE / SIZE);

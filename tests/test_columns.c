@@ -193,6 +193,10 @@ static void random_strides(const rs_rows *rows, int64_t length, int64_t *stride,
     stride[d] = next;
     next = next * rows->shape[d] + (dense ? 0 : any(5)) * unit;
   }
+  if (unit == 1 && !plain && once_in(5)) { /* steps are neighbours, columns are not: a transposed array */
+    *step = 1;
+    stride[last] = length + any(5);
+  }
   if (!dense && once_in(3)) {
     *step = -*step;
   }
