@@ -6,8 +6,8 @@
 // fixed number, whoever comes first, and 5 bits of the tile's number are one hop. A block takes its tile by a turn, so
 // that all tiles before it are in work or done: it may wait for them however few blocks run at a time.
 //
-// The workspace is a Turn and then nodes, all 0 before the first run. A node is a value with the number of the run, so
-// that nothing need be cleared, in a replayed graph neither. Numbers return after 2^32 - 1 runs.
+// The workspace is a TurnState and then nodes, all 0 before the first run. A node is a value with the number of the
+// run, so that nothing need be cleared, in a replayed graph neither. Numbers return after 2^32 - 1 runs.
 #pragma once
 #include "order.cuh"
 

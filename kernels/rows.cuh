@@ -12,7 +12,7 @@
 
 enum MaskMode { NO_MASK, SELECT, MULTIPLY };
 
-// Packed by src/plan.c as a header and five arrays of `rank` numbers.
+// Packed by src/launch.c as a header and five arrays of `rank` numbers.
 template <int RANK> struct Rows {
   const void *in;
   void *out;
@@ -78,11 +78,11 @@ template <class P> struct Row {
 
   // What the fold starts from.
   RS_METHOD Acc start() const {
-    return init ? widen<Acc>(*init) : Op::neutral();
+    return init ? widen<Acc>(load_element(init)) : Op::neutral();
   }
   // The prefix of no elements, as users see it.
   RS_METHOD Acc empty() const {
-    return init ? widen<Acc>(*init) : Op::identity();
+    return init ? widen<Acc>(load_element(init)) : Op::identity();
   }
   RS_METHOD void keep_total(Acc value) const {
     if (total)

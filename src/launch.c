@@ -105,8 +105,13 @@ static rs_kernel choose_kernel(const rs_module *module, const rs_rows *rows, con
   return RS_KERNEL_ANY;
 }
 
-const rs_module *rs_launch_module(const rowscan_plan *plan, int64_t rows) {
-  bool second = plan->count > 1 && rs_tune_long(&plan->spec, rows, plan->context->device.multiprocessors);
+const rs_module *rs_launch_module(const rowscan_plan *plan, const rs_rows *rows) {
+  array arrays[MOST_ARRAYS];
+  bool aligned = true;
+  for (int i = plan->count > 1 ? arrays_of(rows, &plan->spec, arrays) - 1 : -1; i >= 0; i--)
+    aligned = aligned && rows_aligned(&arrays[i], rows, &plan->spec);
+  bool second =
+      plan->count > 1 && rs_tune_long(&plan->spec, rows->count, aligned, plan->context->device.multiprocessors);
   return &plan->module[second];
 }
 
@@ -182,7 +187,7 @@ static int64_t rows_at_once(const rowscan_plan *plan, const rs_shape *shape) {
 
 /* As kernels/ahead.cuh lays it out: the state of the turns; nodes, each a word for 4 bytes of an accumulator. */
 static int64_t ahead_bytes(const rowscan_plan *plan, const rs_shape *shape, int64_t rows) {
-  int64_t words = rowscan_type_bytes(plan->spec.acc) == 8 ? 2 : 1, nodes = 0;
+  int64_t words = rs_spec_register_bytes(&plan->spec) / 4, nodes = 0;
   for (int64_t count = tiles_of_row(plan, shape);; count = ceiling(count, 32)) {
     nodes += count;
     if (count <= 32)
@@ -287,14 +292,15 @@ static rowscan_status with_workspace(launching *run, const rs_module *module, co
 }
 
 static rowscan_status launch(rowscan_plan *plan, const rs_rows *rows, void *workspace, size_t bytes, CUstream stream) {
-  const rs_module *module = rs_launch_module(plan, rows->count);
+  const rs_module *module = rs_launch_module(plan, rows);
   bool columns = module->geometry.regime == ROWSCAN_REGIME_COLUMN; /* they choose for each launch */
   rs_kernel kernel = columns ? RS_KERNEL_ANY : choose_kernel(module, rows, &plan->spec);
-  launching run = {.plan = plan,
-                   .shape = &module->geometry.shape[kernel],
-                   .function = module->function[kernel],
-                   .name = rs_kernel_names[kernel],
-                   .stream = stream};
+  launching run; /* large: not to be cleared first */
+  run.plan = plan;
+  run.shape = &module->geometry.shape[kernel];
+  run.function = module->function[kernel];
+  run.name = rs_kernel_names[kernel];
+  run.stream = stream;
   pack(&run.arguments, rows);
   switch (run.shape->made_of) {
   case RS_TEMPLATE_SLAB:

@@ -14,7 +14,7 @@ size_t rs_launch_workspace(const rowscan_plan *plan);
 rowscan_status rs_launch(rowscan_plan *plan, const rs_rows *rows, void *workspace, size_t workspace_bytes,
                          CUstream stream);
 
-/* The module that serves so many rows. */
-const rs_module *rs_launch_module(const rowscan_plan *plan, int64_t rows);
+/* The module that serves these rows. */
+const rs_module *rs_launch_module(const rowscan_plan *plan, const rs_rows *rows);
 
 #endif

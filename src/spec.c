@@ -141,6 +141,14 @@ void rs_spec_text(const rowscan_spec *spec, rs_text *text) {
   rs_text_add(text, "row_rank=%d\n", spec->row_rank);
 }
 
+int rs_spec_mask_bytes(const rowscan_spec *spec) {
+  return spec->mask_mode ? (int)rowscan_type_bytes(spec->mask_type) : 0;
+}
+
+int rs_spec_register_bytes(const rowscan_spec *spec) {
+  return rowscan_type_bytes(spec->acc) == 8 ? 8 : 4;
+}
+
 void rs_spec_describe(const rowscan_spec *spec, rs_text *text) {
   rs_text_add(text, "%s%s %s of %s along %s of %lld", spec->flags & ROWSCAN_REVERSE ? "reverse " : "",
               spec->flags & ROWSCAN_EXCLUSIVE ? "exclusive" : "inclusive", rowscan_op_name(spec->op),

@@ -16,6 +16,12 @@ rowscan_status rs_spec_read(rowscan_spec *spec, const rowscan_spec *from);
 /* Adds the spec as canonical text, one field=value a line, in a fixed order. */
 void rs_spec_text(const rowscan_spec *spec, rs_text *text);
 
+/* Bytes of a masked element's mask; 0: there is no mask. */
+int rs_spec_mask_bytes(const rowscan_spec *spec);
+
+/* Bytes of an accumulator in registers, 4 or 8: integers take no fewer than 32 bits. */
+int rs_spec_register_bytes(const rowscan_spec *spec);
+
 /* "inclusive sum of f32 along rows of 32768, f32 out": for messages and the first line of generated sources. */
 void rs_spec_describe(const rowscan_spec *spec, rs_text *text);
 

@@ -4,6 +4,7 @@
  */
 #include "tune.h"
 
+#include "arch.h"
 #include "tune_columns.h"
 #include "tune_short.h"
 #include "types.h"
@@ -19,20 +20,13 @@ static int larger(int a, int b) {
   return a > b ? a : b;
 }
 
-/*
- * Shared memory that a block may have, and that blocks of a multiprocessor share but for 1 KB each. Source: CUDA C++
- * Programming Guide, table of technical specifications per compute capability.
- */
+/* Shared memory that one block may have, and all blocks of a multiprocessor but for 1 KB of each other one. */
 static int shared_bytes_of(int arch) {
-  if (arch < 80)
-    return 63 * 1024;
-  if (arch == 86 || arch == 89 || arch >= 120)
-    return 99 * 1024;
-  return arch < 90 ? 163 * 1024 : 227 * 1024;
+  return rs_arch_shared_bytes(arch) - 1024;
 }
 
 static bool wide(const rowscan_spec *spec) {
-  return rowscan_type_bytes(spec->acc) == 8;
+  return rs_spec_register_bytes(spec) == 8;
 }
 
 /*
@@ -160,8 +154,7 @@ static ring_shape ring_shape_of(const rowscan_spec *spec, int i) {
 }
 
 static int64_t stage_bytes(const rowscan_spec *spec, const rs_shape *s) {
-  size_t mask = spec->mask_mode ? rowscan_type_bytes(spec->mask_type) : 0;
-  return rs_tile(s) * (int64_t)(rowscan_type_bytes(spec->in) + mask);
+  return rs_tile(s) * ((int64_t)rowscan_type_bytes(spec->in) + rs_spec_mask_bytes(spec));
 }
 
 static int64_t buffer_bytes(const rowscan_spec *spec, const rs_shape *s) {
@@ -392,10 +385,13 @@ int rs_tune(const rowscan_spec *spec, int arch, rs_geometry geometry[RS_MAX_MODU
 /*
  * A block a row sweeps memory in order only while rows are short, and leaves multiprocessors idle when rows are few.
  * Measured on an H200, f32, ratio to memcpy with a block a row (ring) and with rows cut (stream): 16384 x 65536 0.946,
- * 0.955; 1024 x 128256 0.90, 0.946; 256 x 151936 0.88, 0.938; 32768 x 32768 0.98, 0.948.
+ * 0.955; 1024 x 128256 0.90, 0.946; 256 x 151936 0.88, 0.938; 32768 x 32768 0.98, 0.948. Off 16 bytes a block a row is
+ * the better as long as there are enough of them: 4096 x 65535 0.930, cut (tiles) 0.715.
  */
-bool rs_tune_long(const rowscan_spec *spec, int64_t rows, int multiprocessors) {
-  return spec->length >= LONG_LENGTH && (rows < 4 * multiprocessors || spec->length > 65536);
+bool rs_tune_long(const rowscan_spec *spec, int64_t rows, bool aligned, int multiprocessors) {
+  if (spec->length < LONG_LENGTH)
+    return false;
+  return rows < 4 * multiprocessors || (aligned && spec->length > 65536);
 }
 
 const rs_shape *rs_main_shape(const rs_geometry *geometry) {

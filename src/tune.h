@@ -70,8 +70,9 @@ static inline int64_t rs_tile(const rs_shape *shape) {
 /* The kernel for rows that begin where allocations do. */
 const rs_shape *rs_main_shape(const rs_geometry *geometry);
 
-/* Which of a plan's geometries serves a run: true for the second, long. */
-bool rs_tune_long(const rowscan_spec *spec, int64_t rows, int multiprocessors);
+/* Which of a plan's geometries serves a run: true for the second, long. aligned: rows begin on multiples of 16 bytes.
+ */
+bool rs_tune_long(const rowscan_spec *spec, int64_t rows, bool aligned, int multiprocessors);
 
 /* "ring threads=512 warps=16 ...": for people. */
 void rs_shape_text(const rs_shape *shape, rs_text *text);

@@ -4,6 +4,7 @@
  */
 #include "tune_columns.h"
 
+#include "arch.h"
 #include "types.h"
 
 static int least(int a, int b) {
@@ -14,27 +15,18 @@ static int bytes_of(rowscan_type type) {
   return (int)rowscan_type_bytes(type);
 }
 
-/* An accumulator in registers: integers take no fewer than 32 bits. */
-static int acc_bytes(const rowscan_spec *spec) {
-  return bytes_of(spec->acc) == 8 ? 8 : 4;
-}
-
-static int mask_bytes(const rowscan_spec *spec) {
-  return spec->mask_mode ? bytes_of(spec->mask_type) : 0;
-}
-
 /*
  * Items of 16 steps: they are read from shared memory twice, and each has a total to be kept there. Measured on an
  * H200, f32, ratio to memcpy: 4096 x 64 x 64 x 16 along 64, 128 threads and tiles of 24 KB, 8 blocks a multiprocessor:
  * 0.927. Half of it where a multiprocessor has 64 KB of shared memory for all of its blocks.
  */
 void rs_tune_columns(const rowscan_spec *spec, int arch, rs_column_shape *shape) {
-  int acc = acc_bytes(spec);
+  int acc = rs_spec_register_bytes(spec);
   bool roomy = acc == 8 || spec->length >= 1 << 20 || spec->in != spec->out; /* these spill with 80 registers */
   *shape = (rs_column_shape){.length = spec->length,
                              .in = bytes_of(spec->in),
                              .out = bytes_of(spec->out),
-                             .mask = mask_bytes(spec),
+                             .mask = rs_spec_mask_bytes(spec),
                              .acc = acc,
                              .threads = 128,
                              .steps = acc == 8 ? 8 : 16,
@@ -42,18 +34,6 @@ void rs_tune_columns(const rowscan_spec *spec, int arch, rs_column_shape *shape)
                              .min_blocks = roomy ? 4 : 6,
                              .tile_bytes = arch < 80 ? 12 * 1024 : 24 * 1024,
                              .strip_bytes = least(128 * bytes_of(spec->in), 512)};
-}
-
-/*
- * Shared memory of a multiprocessor. Source: CUDA C++ Programming Guide, table of technical specifications per compute
- * capability.
- */
-static int shared_bytes(int arch) {
-  if (arch < 80)
-    return 64 * 1024;
-  if (arch == 86 || arch == 89 || arch >= 120)
-    return 100 * 1024;
-  return arch < 90 ? 164 * 1024 : 228 * 1024;
 }
 
 /* Of a block, what WideTile has besides included, and the system's share. */
@@ -74,11 +54,11 @@ static int block_bytes(const rs_wide_shape *shape) {
  */
 void rs_tune_wide(const rowscan_spec *spec, int arch, rs_wide_shape *shape) {
   static const int sizes[][2] = {{256, 16}, {128, 16}, {128, 8}, {128, 4}}; /* threads, steps */
-  int acc = acc_bytes(spec), shared = shared_bytes(arch);
+  int acc = rs_spec_register_bytes(spec), shared = rs_arch_shared_bytes(arch);
   *shape = (rs_wide_shape){.length = spec->length,
                            .in = bytes_of(spec->in),
                            .out = bytes_of(spec->out),
-                           .mask = mask_bytes(spec),
+                           .mask = rs_spec_mask_bytes(spec),
                            .acc = acc,
                            .vector = least(16 / bytes_of(spec->in), 32 / acc),
                            .width = 8,

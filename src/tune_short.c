@@ -14,13 +14,9 @@ static int bytes_of(rowscan_type type) {
   return (int)rowscan_type_bytes(type);
 }
 
-static int mask_bytes(const rowscan_spec *spec) {
-  return spec->mask_mode ? bytes_of(spec->mask_type) : 0;
-}
-
 /* Of a row, the way in or the way out, whichever is more. */
 static int64_t row_bytes(const rowscan_spec *spec) {
-  return spec->length * larger(bytes_of(spec->in) + mask_bytes(spec), bytes_of(spec->out));
+  return spec->length * larger(bytes_of(spec->in) + rs_spec_mask_bytes(spec), bytes_of(spec->out));
 }
 
 /*
@@ -88,8 +84,8 @@ static int log2_of(int64_t n) {
 /* Quarters of a cycle for 32 rows: a multiprocessor starts one exchange or access in a cycle, and four of the rest. */
 static int64_t cost_of(const rowscan_spec *spec, const rs_slab_shape *s) {
   int64_t tile = s->lanes * s->vector, tiles = (spec->length + tile - 1) / tile;
-  int wide = bytes_of(spec->acc) == 8 ? 2 : 1, levels = log2_of(s->lanes);
-  int accesses = cycles_of(spec, s, bytes_of(spec->in)) + cycles_of(spec, s, mask_bytes(spec)) +
+  int wide = rs_spec_register_bytes(spec) / 4, levels = log2_of(s->lanes);
+  int accesses = cycles_of(spec, s, bytes_of(spec->in)) + cycles_of(spec, s, rs_spec_mask_bytes(spec)) +
                  cycles_of(spec, s, bytes_of(spec->out));
   int exchanges = (levels + (s->lanes > 1)) * wide;
   int rest = (6 * s->vector + 4 * levels + 4 * log2_of(tiles)) * wide + 10;
@@ -147,7 +143,7 @@ static int room(int count, int size) {
 static int memory_bytes(const rowscan_spec *spec, const rs_slab_shape *s) {
   int count = s->rows * (int)spec->length, bytes = room(count, bytes_of(spec->in));
   if (spec->mask_mode)
-    bytes += room(count, mask_bytes(spec));
+    bytes += room(count, rs_spec_mask_bytes(spec));
   if (s->word == 1 || bytes_of(spec->in) != bytes_of(spec->out))
     bytes += room(count, bytes_of(spec->out));
   return bytes;
