@@ -2,16 +2,20 @@
 // SPDX-License-Identifier: MIT
 //
 // As Ahead, for rows that lie side by side: each column of a tile has its own node, and those of one level lie by
-// outer, group, column. Groups are of LANES tiles, so that a warp looks for 32 / LANES columns at a time.
+// outer, tile or group, column. LANES lanes look for a column, each for EACH tiles that follow one another, so that a
+// warp reads neighbouring nodes, and what a tile needs of those that run beside it is two hops away: 32 tiles make a
+// group, 32 groups the next. (8 lanes for one tile each, groups of 8, took up to four: 1048576 x 32 f32 on an H200 was
+// at 0.69 of memcpy so.)
 #pragma once
 #include "ahead.cuh"
 
 template <class Op, int LANES, i64 MOST, class A> struct ColumnsAhead {
-  static constexpr int SHIFT = log2_floor(LANES);
+  static constexpr int EACH = 8, GROUP = LANES * EACH, DIGITS = log2_floor(GROUP);
   RS_METHOD static constexpr int levels_of(i64 count) {
-    return count <= LANES ? 1 : 1 + levels_of((count + LANES - 1) / LANES);
+    return count <= GROUP ? 1 : 1 + levels_of((count + GROUP - 1) / GROUP);
   }
   static constexpr int LEVELS = levels_of(MOST);
+  static constexpr int AT_ONCE = sizeof(A) == 8 ? 1 : 2; // levels asked for before the first answer: registers
 
   Node<A> *nodes;
   u32 run;
@@ -23,87 +27,156 @@ template <class Op, int LANES, i64 MOST, class A> struct ColumnsAhead {
   RS_METHOD void tell(u32 t, u32 column, A mine) const {
     nodes[(outer * tiles + t) * columns + column].tell(mine, run);
   }
+
+  // Of a level's nodes, those that a lane reads.
+  struct Part {
+    const Node<A> *first;
+    int count; // those before the tile; the others are nobody's business
+    Node<A> seen[EACH];
+    RS_METHOD bool missing(int j, u32 run) const {
+      return j < count && !seen[j].told(run);
+    }
+  };
+  // The aligned blocks that make up the first `count` of a level's values: block[d] has 2^d, if the count has.
+  struct Blocks {
+    A block[DIGITS];
+    RS_METHOD A after(A before, int count) const {
+#pragma unroll
+      for (int d = DIGITS - 1; d >= 0; d--)
+        if (count >> d & 1)
+          before = Op::combine(before, block[d]);
+      return before;
+    }
+  };
+  // Totals of aligned blocks of a level's values, of which each lane has EACH.
+  struct Tree {
+    A one[EACH], two[EACH / 2], four[2];
+    A more[DIGITS - 2]; // of 8, 16, ... values, known to all lanes that have them
+    RS_METHOD Tree(const A *value, int lane) {
+#pragma unroll
+      for (int j = 0; j < EACH; j++)
+        one[j] = value[j];
+#pragma unroll
+      for (int j = 0; j < EACH / 2; j++)
+        two[j] = Op::combine(one[2 * j], one[2 * j + 1]);
+      four[0] = Op::combine(two[0], two[1]);
+      four[1] = Op::combine(two[2], two[3]);
+      more[0] = Op::combine(four[0], four[1]);
+#pragma unroll
+      for (int d = 0; d < DIGITS - 3; d++) {
+        A other = shuffle_xor(more[d], 1 << d);
+        more[d + 1] = lane >> d & 1 ? Op::combine(other, more[d]) : Op::combine(more[d], other);
+      }
+    }
+    RS_METHOD A all() const {
+      return more[DIGITS - 3];
+    }
+    RS_METHOD static A either(int which, A yes, A no) { // values: a choice of addresses would keep arrays in memory
+      return which ? yes : no;
+    }
+    // zero: the column's first lane in the warp.
+    RS_METHOD Blocks first(int count, int zero) const {
+      int part = zero + count / EACH; // the lane that has the last of them
+      A single = either(count & 2, either(count & 4, one[6], one[2]), either(count & 4, one[4], one[0]));
+      A pair = either(count & 4, two[2], two[0]);
+      Blocks blocks;
+      blocks.block[0] = shuffle_from(single, part);
+      blocks.block[1] = shuffle_from(pair, part);
+      blocks.block[2] = shuffle_from(four[0], part);
+#pragma unroll
+      for (int d = 3; d < DIGITS; d++)
+        blocks.block[d] = shuffle_from(more[d - 3], zero + (count >> (d + 1) << (d - 2)));
+      return blocks;
+    }
+  };
+
   // LANES lanes call it for a column of tile t, which has told its total, `mine`: the prefixes after `start` before the
-  // tile (carry) and through it (end). `tells`: whether to tell the totals of the groups that it ends.
+  // tile (carry) and through it (end). `tells`: whether to tell the totals of the groups that it ends. t is the same in
+  // all lanes of the warp.
   RS_METHOD void look(u32 t, u32 column, bool tells, A mine, A start, A &carry, A &end) const {
-    const Node<A> *node[LEVELS]; // this lane's
-    int index[LEVELS];
-    bool known[LEVELS];
-    Node<A> seen[LEVELS];
     int lane = (int)lane_index() % LANES, zero = (int)lane_index() - lane;
+    int index[LEVELS]; // how many of its group are before the tile's
+    Part part[LEVELS];
     {
-      u32 count = tiles, group = t;
-      u32 at = 0;
+      u32 at = 0, count = tiles, number = t;
 #pragma unroll
       for (int l = 0; l < LEVELS; l++) {
-        index[l] = (int)group & (LANES - 1);
-        known[l] = lane >= index[l];
-        int to = lane < index[l] ? lane : index[l] - (index[l] > 0); // those who wait for nothing read what others read
-        node[l] = nodes + (at + (outer * count + (group - index[l] + to)) * columns + column);
-        if (count > 1) { // all at once
-          at += outers * count * columns;
-          count = (count + LANES - 1) / LANES;
-          group >>= SHIFT;
-        } else {
-          node[l] = node[0];
-        }
+        index[l] = (int)(number % GROUP);
+        part[l].first = nodes + (at + (outer * count + (number - index[l] + lane * EACH)) * columns + column);
+        part[l].count = index[l] - lane * EACH;
+        at += outers * count * columns;
+        count = (count + GROUP - 1) / GROUP;
+        number /= GROUP;
       }
     }
-#pragma unroll
-    for (int l = 0; l < LEVELS; l++)
-      seen[l] = node[l]->look();
 
-    Lanes<Op, LANES, A> lanes[LEVELS];
-    bool whole = true; // tile t ends the groups of all levels below
-    A total = mine;    // of the largest group that it ends
-    u32 count = tiles;
+    Blocks blocks[LEVELS], through;
+    int through_level = -1; // the lowest at which the tile does not end a group
+    bool whole = true;      // tile t ends the groups of all levels below
+    A total = mine;         // of the largest group that it ends
 #pragma unroll
     for (int l = 0; l < LEVELS; l++) {
+      int asked = l + 1; // levels up to here
+      if (l % AT_ONCE == 0) {
+        asked = l + AT_ONCE < LEVELS ? l + AT_ONCE : LEVELS;
+#pragma unroll
+        for (int k = l; k < asked; k++)
+#pragma unroll
+          for (int j = 0; j < EACH; j++) {
+            part[k].seen[j] = Node<A>{};
+            part[k].seen[j].look_again(part[k].first + j * columns, j < part[k].count);
+          }
+      }
       for (;;) {
+        bool missing = false;
 #pragma unroll
-        for (int k = l; k < LEVELS; k++)
-          known[k] = known[k] || seen[k].told(run);
-        if (!any_lane(!known[l]))
+        for (int j = 0; j < EACH; j++)
+          missing = missing || part[l].missing(j, run);
+        if (!any_lane(missing))
           break;
+          // higher levels too: what comes meanwhile need not be waited for again
 #pragma unroll
         for (int k = l; k < LEVELS; k++)
-          seen[k].look_again(node[k], !known[k]);
+          if (k / AT_ONCE == l / AT_ONCE)
+#pragma unroll
+            for (int j = 0; j < EACH; j++)
+              part[k].seen[j].look_again(part[k].first + j * columns, part[k].missing(j, run));
       }
-      A value = lane < index[l] ? seen[l].value() : Op::neutral();
-      A up = lanes[l].up(whole && lane == index[l] ? total : value, lane);
-      whole = whole && index[l] == LANES - 1;
+      A value[EACH];
+#pragma unroll
+      for (int j = 0; j < EACH; j++)
+        value[j] = whole && j == part[l].count ? total : part[l].seen[j].value();
+      Tree tree(value, lane);
+      blocks[l] = tree.first(index[l], zero);
+      if (whole && index[l] < GROUP - 1) {
+        through = tree.first(index[l] + 1, zero);
+        through_level = l;
+      }
+      whole = whole && index[l] == GROUP - 1;
       if (whole) {
-        total = up;
-        if (l + 1 < LEVELS && count > LANES && lane == index[l + 1 < LEVELS ? l + 1 : 0] && tells)
-          next_level(l, t, column).tell(total, run);
+        total = tree.all();
+        if (l + 1 < LEVELS && lane == 0 && tells)
+          group_node(l + 1, t, column).tell(total, run);
       }
-      count = (count + LANES - 1) / LANES;
     }
 
-    A before = start, group_before[LEVELS];
+    carry = start;
+    end = Op::combine(start, total); // if it ends the groups of all levels
 #pragma unroll
     for (int l = LEVELS - 1; l >= 0; l--) {
-      group_before[l] = before;
-      before = shuffle_from(lanes[l].down(before, lane), zero + index[l]);
+      if (l == through_level)
+        end = through.after(carry, index[l] + 1);
+      carry = blocks[l].after(carry, index[l]);
     }
-    carry = before;
-    end = Op::combine(start, total); // if it ends the groups of all levels
-    bool found = false;
-#pragma unroll
-    for (int l = 0; l < LEVELS; l++)
-      if (!found && index[l] < LANES - 1) {
-        end = shuffle_from(lanes[l].down(group_before[l], lane), zero + index[l] + 1);
-        found = true;
-      }
   }
-  // Node of a column for the group that tile t ends, one level above l.
-  RS_METHOD Node<A> &next_level(int l, u32 t, u32 column) const {
+  // Node of a column for the group of `level` that tile t ends; the last of a row is nobody's.
+  RS_METHOD Node<A> &group_node(int level, u32 t, u32 column) const {
     u32 count = tiles, at = 0;
 #pragma unroll
-    for (int k = 0; k <= l; k++) {
+    for (int l = 0; l < level; l++) {
       at += outers * count * columns;
-      count = (count + LANES - 1) / LANES;
-      t >>= SHIFT;
+      count = (count + GROUP - 1) / GROUP;
+      t /= GROUP;
     }
     return nodes[at + (outer * count + t) * columns + column];
   }

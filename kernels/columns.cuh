@@ -5,6 +5,9 @@
 // power of two of steps along the length, or by all of it; then it may have several outers that follow one another in
 // memory. src/columns_cut.c cuts the tensor so, for the number of columns of this run. Tiles of one strip hand one
 // another the totals of their columns.
+//
+// In shared memory STEPS steps make a segment, in the order of memory; where columns are few, 16 bytes lie between
+// segments, which keeps lanes out of each other's banks. A thread takes one column of a segment at a time.
 #pragma once
 #include "abreast.cuh"
 #include "rows.cuh"
@@ -12,22 +15,24 @@
 
 // How an array's part of a tile travels.
 enum ColumnMode {
-  ONE_BY_ONE, // any strides
-  BY_STEPS,   // the columns of a step are neighbours, and the copy keeps every step on its offset from 16 bytes
-  AS_A_RUN    // all of the tile is one run of neighbours
+  ONE_BY_ONE,  // any strides
+  BY_STEPS,    // in words of 16 bytes: each step is a run of them
+  BY_SEGMENTS, // in words of 16 bytes: all of the tile is one run, and so is each segment of the copy
+  AS_A_RUN     // all of the tile is one run of neighbours, wherever it begins, and so is the copy
 };
 
 // The second parameter of the kernel; rs_column_cut of src/columns_cut.h.
 struct ColumnCut {
-  i32 columns, strips; // of a strip (the last may have fewer), and how many there are
-  i32 steps, tiles;    // of a tile, and tiles along the length
-  i32 outers, groups;  // of a tile, and how many tiles the last outer dimension takes
-  i32 segments, top;   // of a tile along the length; the largest power of two less than that, or 0
+  i32 columns, strips;     // of a strip (the last may have fewer), and how many there are
+  i32 steps, tiles;        // of a tile, and tiles along the length
+  i32 outers, groups;      // of a tile, and how many tiles the last outer dimension takes
+  i32 segments, lanes_log; // of a tile along the length; log2 of the lanes that add them up
+  i32 padded;              // whether there are 16 bytes between segments
   i32 in_mode, mask_mode, out_mode;
   i32 in_pitch, mask_pitch, out_pitch;        // elements between steps, in the copies
   i32 mask_at, out_at, totals_at, carries_at; // bytes; the copy of the input lies at 0
   u32 by_columns, by_segments;                // for divide()
-  i32 turn_shift, turn_mask; // which step a thread reads first, so that lanes keep out of each other's banks
+  u32 by_in, by_mask, by_out;                 // the same: by the words of a step or segment
 };
 
 // n / d for n < 2^16, given `by` = 2^32 / d rounded up, 0 for d = 1.
@@ -35,12 +40,14 @@ RS_DEVICE int divide(int n, u32 by) {
   return by ? (int)((u64)(u32)n * by >> 32) : n;
 }
 
-// One array's part of a tile: where it lies, and its copy.
-template <class T> struct Sheet {
-  T *global, *shared;       // of the element that comes first in memory
-  i64 outer, step, column;  // strides
-  int outer_pitch, pitch;   // of the copy, whose columns are neighbours
-  int outers, steps, width; // there are
+// One array's part of a tile: where it lies, and its copy. Both are told for step 0 of the first segment, which may be
+// before the tile: in reverse the segment that comes first in memory may have fewer steps.
+template <class T, int STEPS> struct Sheet {
+  T *global, *shared;
+  i64 outer, step, column;     // strides
+  int outer_pitch, pitch, pad; // of the copy, whose columns are neighbours
+  int lead;                    // steps before the tile
+  int outers, steps, width;    // there are
   int mode;
 
   static constexpr int UNIT = 16 / (int)sizeof(T);
@@ -48,92 +55,80 @@ template <class T> struct Sheet {
   RS_METHOD static int offset_of(const T *at) {
     return (int)(reinterpret_cast<u64>(at) % 16 / sizeof(T));
   }
+  RS_METHOD int place(int k) const {
+    return k * pitch + k / STEPS * pad;
+  }
   RS_METHOD Slab<T> run() const {
-    Slab<T> slab(global, 1, outers * steps * width, nullptr);
-    slab.shared = shared;
+    Slab<T> slab(global + lead * step, 1, outers * steps * width, nullptr);
+    slab.shared = shared + place(lead);
     return slab;
   }
-  RS_METHOD Slab<T> piece(int k) const {
-    Slab<T> slab(global + k * step, 1, width, nullptr);
-    slab.shared = shared + k * pitch;
-    return slab;
+  RS_METHOD u32 bulk_bytes() const {
+    return mode == AS_A_RUN ? run().body_bytes() : 0;
   }
-  // Bytes of the bulk copies that a lane starts.
-  RS_METHOD u32 bulk_bytes(int lane) const {
-    u32 bytes = 0;
-    if (mode == AS_A_RUN)
-      bytes = lane == 0 ? run().body_bytes() : 0;
-    else if (mode == BY_STEPS)
-#pragma unroll 1
-      for (int k = lane; k < steps; k += 32)
-        bytes += piece(k).body_bytes();
-    return bytes;
-  }
-  template <class F> RS_METHOD void each_bulk(int lane, const F &f) const {
-    if (mode == AS_A_RUN) {
-      Slab<T> slab = run();
-      if (lane == 0 && slab.body)
-        f(slab);
-    } else if (mode == BY_STEPS) {
-#pragma unroll 1
-      for (int k = lane; k < steps; k += 32) {
-        Slab<T> slab = piece(k);
-        if (slab.body)
-          f(slab);
-      }
+  // The words of 16 bytes, one after another; in the end the elements that make up none. by: for divide(), by the words
+  // of a step or segment.
+  template <int THREADS, class W, class E>
+  RS_METHOD void each_word(const ColumnCut &cut, u32 by, const W &word, const E &element) const {
+    bool by_steps = mode == BY_STEPS;
+    int words = (by_steps ? cut.columns : STEPS * cut.columns) / UNIT, before = lead * cut.columns / UNIT;
+    int count = by_steps ? steps * words : outers * steps * width / UNIT, room = STEPS * pitch + pad;
+#pragma unroll 4
+    for (int i = (int)thread_index(); i < count; i += THREADS) {
+      int n = i + before, piece = divide(n, by), at = (n - piece * words) * UNIT;
+      if (!by_steps)
+        word(reinterpret_cast<u128 *>(global + n * UNIT), reinterpret_cast<u128 *>(shared + piece * room + at));
+      else if (at < width)
+        word(reinterpret_cast<u128 *>(global + piece * step + at),
+             reinterpret_cast<u128 *>(shared + place(piece) + at));
     }
-  }
-  // The same words by plain accesses: a warp takes a piece.
-  template <int THREADS, class F> RS_METHOD void each_word(const F &f) const {
-    if (mode == AS_A_RUN) {
-      run().template each_word<THREADS>(f);
-    } else if (mode == BY_STEPS) {
-#pragma unroll 1
-      for (int k = (int)thread_index() / 32; k < steps; k += THREADS / 32) {
-        Slab<T> slab = piece(k);
-#pragma unroll 1
-        for (int i = slab.head + (int)lane_index() * UNIT; i < slab.head + slab.body; i += 32 * UNIT)
-          f(reinterpret_cast<u128 *>(slab.global + i), reinterpret_cast<u128 *>(slab.shared + i));
-      }
-    }
-  }
-  // The elements outside the words.
-  template <int THREADS, class F> RS_METHOD void each_end(const F &f) const {
-    if (mode == AS_A_RUN) {
-      Slab<T> slab = run();
-      slab.each_end([&](int i) { f(slab.global + i, slab.shared + i); });
-    } else if (mode == BY_STEPS) {
-      if (offset_of(global) == 0 && step % UNIT == 0 && width % UNIT == 0)
-        return;
-#pragma unroll 1
-      for (int i = (int)thread_index(); i < steps * 2 * UNIT; i += THREADS) {
-        Slab<T> slab = piece(i / (2 * UNIT));
-        int e = i % (2 * UNIT), at = e < UNIT ? e : slab.head + slab.body + e - UNIT;
-        if (e < UNIT ? e < slab.head : at < width)
-          f(slab.global + at, slab.shared + at);
-      }
+    int left = outers * steps * width % UNIT, i = (int)thread_index();
+    if (i < left) { // neighbours, in the last segment
+      int n = (before + count) * UNIT + i;
+      element(global + n, shared + n + divide(before + count, by) * pad);
     }
   }
   RS_METHOD static i64 distance(i64 stride) {
     return stride < 0 ? -stride : stride;
   }
+  // Elements that a thread finds one after another, without a division for each.
   template <int THREADS, i64 LENGTH, class F> RS_METHOD void each_element(const ColumnCut &cut, const F &f) const {
+    int i = (int)thread_index(), next = THREADS;
+    const T *first = global + lead * step;
     if (outers == 1 && distance(step) < distance(column)) {
       // steps are nearer to one another than columns: 8 lanes fill a sector of 4-byte elements, and more would meet in
       // the same banks of shared memory
-      int lane = (int)lane_index(), warp = (int)thread_index() / 32;
-      for (int c = warp * 4 + lane / 8; c < width; c += THREADS / 8)
+#pragma unroll 1
+      for (int c = i / 8; c < width; c += THREADS / 8)
 #pragma unroll 4
-        for (int k = lane % 8; k < steps; k += 8)
-          f(global + k * step + c * column, shared + k * pitch + c);
-      return;
-    }
+        for (int k = i % 8; k < steps; k += 8)
+          f(const_cast<T *>(first) + (k * step + c * column), shared + place(lead + k) + c);
+    } else if (outers == 1) {
+      int k = divide(i, cut.by_columns), c = i - k * cut.columns;
+      int dk = divide(next, cut.by_columns), dc = next - dk * cut.columns;
+      T *at = const_cast<T *>(first) + (k * step + c * column);
+      i64 on = dk * step + dc * column, wrap = step - cut.columns * column;
 #pragma unroll 4
-    for (int i = (int)thread_index(); i < outers * steps * cut.columns; i += THREADS) {
-      int q = divide(i, cut.by_columns), c = i - q * cut.columns;
-      int o = outers > 1 ? (int)((u32)q / (u32)LENGTH) : 0, k = q - o * steps; // several outers have all steps
-      if (c < width)
-        f(global + o * outer + k * step + c * column, shared + o * outer_pitch + k * pitch + c);
+      for (; k < steps; k += dk) {
+        if (c < width)
+          f(at, shared + place(lead + k) + c);
+        at += on;
+        c += dc;
+        if (c >= cut.columns) {
+          c -= cut.columns;
+          k++;
+          at += wrap;
+        }
+      }
+    } else {
+#pragma unroll 4
+      for (; i < outers * steps * cut.columns; i += next) {
+        int q = divide(i, cut.by_columns), c = i - q * cut.columns;
+        int o = (int)((u32)q / (u32)LENGTH), k = q - o * steps; // several outers have all steps
+        if (c < width)
+          f(const_cast<T *>(first) + (o * outer + k * step + c * column),
+            shared + o * outer_pitch + place(lead + k) + c);
+      }
     }
   }
 };
@@ -155,38 +150,45 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
   const ColumnCut &cut;
   i64 first; // step of the scan
   int count, width, outers;
-  Sheet<In> in;
-  Sheet<Mask> mask;
-  Sheet<Out> out;
+  int segments; // that have steps
+  Sheet<In, STEPS> in;
+  Sheet<Mask, STEPS> mask;
+  Sheet<Out, STEPS> out;
   i64 row_at;
-  Acc *totals;  // by outer, segment, column
-  Acc *carries; // prefixes before and through the tile, by column, if there are several tiles
+  Acc *totals;  // by outer, segment, column: of segments, then the prefixes before them, and one more
+  Acc *carries; // prefixes before and through the tile, and its total, by column, if there are several tiles
 
   // A tile's place among the others: strips fastest, so that memory is swept in order, then tiles along the length.
+  // In reverse memory is swept from its end.
   struct Place {
     i64 outer; // number of the tile's outers
     i32 tile, strip;
     RS_METHOD Place(const ColumnCut &cut, u32 number) {
-      u32 q = number / (u32)cut.strips;
+      u32 q = number / (u32)cut.strips, o = q / (u32)cut.tiles;
       strip = (i32)(number - q * (u32)cut.strips);
-      u32 o = q / (u32)cut.tiles;
       tile = (i32)(q - o * (u32)cut.tiles);
       outer = o;
+      if (P::reverse) {
+        strip = cut.strips - 1 - strip;
+        outer = block_count() / ((u32)cut.tiles * (u32)cut.strips) - 1 - o;
+      }
     }
   };
 
   template <class T>
-  RS_METHOD Sheet<T> sheet(const void *data, i64 at, i64 step, const i64 *stride, int mode, int pitch,
-                           unsigned char *memory) const {
-    Sheet<T> s;
-    s.global = static_cast<T *>(const_cast<void *>(data)) + at;
-    s.mode = mode;
-    s.shared = reinterpret_cast<T *>(memory) + (mode == ONE_BY_ONE ? 0 : s.offset_of(s.global));
+  RS_METHOD Sheet<T, STEPS> sheet(const void *data, i64 at, i64 step, const i64 *stride, int mode, int pitch,
+                                  unsigned char *memory) const {
+    Sheet<T, STEPS> s;
+    s.lead = P::reverse ? segments * STEPS - count : 0;
+    s.step = mode >= BY_SEGMENTS ? cut.columns : step; // the stride of a single step may be anything
+    s.global = static_cast<T *>(const_cast<void *>(data)) + at - s.lead * s.step;
+    s.mode = mode == AS_A_RUN || s.offset_of(s.global) == 0 ? mode : ONE_BY_ONE;
+    s.shared = reinterpret_cast<T *>(memory) + (mode == AS_A_RUN ? s.offset_of(s.global) : 0);
     s.outer = P::rank > 1 ? stride[OUTER] : 0;
-    s.step = step;
     s.column = stride[LAST];
     s.pitch = pitch;
-    s.outer_pitch = (int)P::length * pitch;
+    s.pad = cut.padded ? s.UNIT : 0;
+    s.outer_pitch = (int)P::length * pitch + (cut.padded ? (int)P::length / STEPS * s.pad : 0);
     s.outers = outers;
     s.steps = count;
     s.width = width;
@@ -197,6 +199,7 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
       : rows(rows), cut(cut) {
     first = (i64)place.tile * cut.steps;
     count = P::length - first < cut.steps ? (int)(P::length - first) : cut.steps;
+    segments = (count + STEPS - 1) / STEPS;
     i64 lowest = P::reverse ? P::length - first - count : first;
     i64 column = (i64)place.strip * cut.columns;
     width = rows.shape[LAST] - column < cut.columns ? (int)(rows.shape[LAST] - column) : cut.columns;
@@ -239,9 +242,11 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
         out.shared = reinterpret_cast<Out *>(in.shared);
         out.pitch = in.pitch;
         out.outer_pitch = in.outer_pitch;
-        bool fits = out.offset_of(out.global) == in.offset_of(in.global);
-        if (out.mode == AS_A_RUN ? in.mode != AS_A_RUN : (out.step - out.pitch) % Sheet<Out>::UNIT != 0)
-          fits = false;
+        bool fits = out.offset_of(out.shared) == out.offset_of(out.global);
+        if (out.mode == BY_STEPS)
+          fits = fits && out.pitch % out.UNIT == 0;
+        else
+          fits = fits && out.pitch == cut.columns && (out.mode == AS_A_RUN) == (in.mode == AS_A_RUN);
         if (!fits)
           out.mode = ONE_BY_ONE;
       }
@@ -251,151 +256,96 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
   }
 
   RS_METHOD void load(Arrival *arrival) const {
-#if RS_BULK
-    if (thread_index() < 32) {
-      int lane = (int)lane_index();
-      u32 bytes = in.bulk_bytes(lane);
-      if constexpr (MASKED)
-        bytes += mask.bulk_bytes(lane);
-#pragma unroll
-      for (int d = 16; d > 0; d /= 2)
-        bytes += shuffle_xor(bytes, d);
-      if (lane == 0) {
-        arrivals_init(arrival, 1);
-        arrival_expect(arrival, bytes);
-      }
-      bulk_publish(); // to the lanes
-      in.each_bulk(
-          lane, [&](const Slab<In> &s) { bulk_load(s.shared + s.head, s.global + s.head, s.body_bytes(), arrival); });
-      if constexpr (MASKED)
-        mask.each_bulk(lane, [&](const Slab<Mask> &s) {
-          bulk_load(s.shared + s.head, s.global + s.head, s.body_bytes(), arrival);
-        });
-    }
-#endif
-    load_rest(in);
+    u32 bytes = in.bulk_bytes();
     if constexpr (MASKED)
-      load_rest(mask);
-    block_barrier();
-#if RS_BULK
-    arrival_wait(arrival, 0);
-#endif
+      bytes += mask.bulk_bytes();
+    SlabLoads<THREADS> loads(arrival, bytes);
+    load_sheet(loads, in, cut.by_in);
+    if constexpr (MASKED)
+      load_sheet(loads, mask, cut.by_mask);
+    fetch_wait();
+    loads.wait();
   }
-  template <class T> RS_METHOD void load_rest(const Sheet<T> &sheet) const {
-    auto one = [](T *global, T *shared) { *shared = load_element(global); };
-    if (sheet.mode == ONE_BY_ONE) {
-      sheet.template each_element<THREADS, P::length>(cut, one);
-      return;
+  struct Bring {
+    template <class T> RS_METHOD void operator()(T *global, T *shared) const {
+      using W = typename Word<sizeof(T)>::type;
+      fetch(reinterpret_cast<W *>(shared), reinterpret_cast<const W *>(global));
     }
-#if !RS_BULK
-    sheet.template each_word<THREADS>([](u128 *global, u128 *shared) { *shared = load_stream(global); });
-#endif
-    sheet.template each_end<THREADS>(one);
+  };
+  template <class T>
+  RS_METHOD void load_sheet(const SlabLoads<THREADS> &loads, const Sheet<T, STEPS> &sheet, u32 by) const {
+    Bring bring;
+    if (sheet.mode == AS_A_RUN)
+      loads.load(sheet.run());
+    else if (sheet.mode == ONE_BY_ONE)
+      sheet.template each_element<THREADS, P::length>(cut, bring);
+    else
+      sheet.template each_word<THREADS>(cut, by, bring, bring);
   }
 
   RS_METHOD void store() const {
+    auto word = [](u128 *global, u128 *shared) { store_word(global, *shared); };
     auto one = [](Out *global, Out *shared) { store_element(global, *shared); };
-    if (out.mode == ONE_BY_ONE) {
-      out.template each_element<THREADS, P::length>(cut, one);
+    if (out.mode == AS_A_RUN) {
+      store_slab<THREADS>(out.run());
       return;
     }
-#if RS_BULK
-    if (thread_index() < 32)
-      out.each_bulk((int)lane_index(),
-                    [](const Slab<Out> &s) { bulk_store(s.global + s.head, s.shared + s.head, s.body_bytes()); });
-#else
-    out.template each_word<THREADS>([](u128 *global, u128 *shared) { store_word(global, *shared); });
-#endif
-    out.template each_end<THREADS>(one);
-#if RS_BULK
-    bulk_wait_own();
-#endif
+    block_barrier();
+    if (out.mode == ONE_BY_ONE)
+      out.template each_element<THREADS, P::length>(cut, one);
+    else
+      out.template each_word<THREADS>(cut, cut.by_out, word, one);
   }
 
-  // STEPS consecutive steps of a column.
+  // A column of a segment.
   struct Item {
-    int index, outer, segment, column;
+    int outer, segment, column;
     int at, count; // first step inside the tile, and how many there are
-    int turn;      // the step that is read first
   };
   template <class F> RS_METHOD void each_item(const F &f) const {
 #pragma unroll 1
     for (int i = (int)thread_index(); i < outers * cut.segments * cut.columns; i += THREADS) {
       Item item;
       int q = divide(i, cut.by_columns);
-      item.index = i;
       item.column = i - q * cut.columns;
       item.outer = SINGLE ? q : cut.outers > 1 ? divide(q, cut.by_segments) : 0;
       item.segment = q - item.outer * cut.segments;
       item.at = item.segment * STEPS;
       item.count = count - item.at;
-      item.turn = q >> cut.turn_shift & cut.turn_mask;
       if (item.column < width && item.count > 0)
         f(item);
     }
   }
+  // Where the total of a segment is, or the prefix before it.
+  RS_METHOD Acc *total_of(int outer, int segment, int column) const {
+    return totals + ((outer * (cut.segments + 1) + segment) * cut.columns + column);
+  }
 
   // Where a sheet has the first step of an item, and how far the next is from it.
-  template <class T> RS_METHOD T *place_of(const Sheet<T> &sheet, const Item &item) const {
-    int k = P::reverse ? count - 1 - item.at : item.at;
-    return sheet.shared + (item.outer * sheet.outer_pitch + k * sheet.pitch + item.column);
+  template <class T> RS_METHOD T *place_of(const Sheet<T, STEPS> &sheet, const Item &item) const {
+    int segment = P::reverse ? segments - 1 - item.segment : item.segment;
+    return sheet.shared + (item.outer * sheet.outer_pitch + segment * (STEPS * sheet.pitch + sheet.pad) +
+                           (P::reverse ? (STEPS - 1) * sheet.pitch : 0) + item.column);
   }
-  template <class T> RS_METHOD static int next_of(const Sheet<T> &sheet) {
+  template <class T> RS_METHOD static int next_of(const Sheet<T, STEPS> &sheet) {
     return P::reverse ? -sheet.pitch : sheet.pitch;
   }
-
-  // x[j] is what was x[(j + turn) % STEPS], or the other way round.
-  template <bool BACK> RS_METHOD void turn(Acc *x, int turn) const {
-#pragma unroll
-    for (int bit = 1; bit < STEPS; bit *= 2)
-      if (cut.turn_mask & bit) {
-        Acc y[STEPS];
-        bool now = turn & bit;
-#pragma unroll
-        for (int j = 0; j < STEPS; j++)
-          y[j] = now ? x[(j + (BACK ? STEPS - bit : bit)) % STEPS] : x[j];
-#pragma unroll
-        for (int j = 0; j < STEPS; j++)
-          x[j] = y[j];
-      }
-  }
+  // Past the last step there is something in shared memory too, of which no prefix that is stored is made.
   RS_METHOD void read(const Item &item, Acc *x) const {
     const In *at = place_of(in, item);
     const Mask *mask_at = MASKED ? place_of(mask, item) : nullptr;
     int next = next_of(in), mask_next = MASKED ? next_of(mask) : 0;
-    auto one = [&](int j) { return widen<Acc>(R::hold(at[j * next], MASKED ? mask_at[j * mask_next] : Mask{})); };
-    if (item.count >= STEPS && cut.turn_mask) {
 #pragma unroll
-      for (int j = 0; j < STEPS; j++)
-        x[j] = one((j + item.turn) % STEPS);
-      turn<true>(x, item.turn);
-    } else if (item.count >= STEPS) {
-#pragma unroll
-      for (int j = 0; j < STEPS; j++)
-        x[j] = one(j);
-    } else {
-#pragma unroll
-      for (int j = 0; j < STEPS; j++) {
-        x[j] = Op::neutral();
-        if (j < item.count)
-          x[j] = one(j);
-      }
-    }
+    for (int j = 0; j < STEPS; j++)
+      x[j] = widen<Acc>(R::hold(at[j * next], MASKED ? mask_at[j * mask_next] : Mask{}));
   }
-  RS_METHOD void write(const Item &item, Acc *x) const {
+  RS_METHOD void write(const Item &item, const Acc *x) const {
     Out *at = place_of(out, item);
     int next = next_of(out);
-    if (item.count >= STEPS && cut.turn_mask) {
-      turn<false>(x, item.turn);
 #pragma unroll
-      for (int j = 0; j < STEPS; j++)
-        at[(j + item.turn) % STEPS * next] = Narrow<Out>::from(x[j]);
-    } else {
-#pragma unroll
-      for (int j = 0; j < STEPS; j++)
-        if (j < item.count)
-          at[j * next] = Narrow<Out>::from(x[j]);
-    }
+    for (int j = 0; j < STEPS; j++)
+      if (P::length % STEPS == 0 || j < item.count) // else it may be in the next outer
+        at[j * next] = Narrow<Out>::from(x[j]);
   }
 
   RS_METHOD i64 row_of(int outer, int column) const {
@@ -405,35 +355,101 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
     return rows.init ? widen<Acc>(static_cast<const Kept *>(rows.init)[row_of(outer, column)]) : Op::neutral();
   }
 
-  // Leaves in totals[k] the total of the aligned block of segments that ends with segment k, as large as can be.
+  // Leaves the totals of segments.
   RS_METHOD void up() const {
-    if constexpr (!SINGLE) {
-      each_item([&](const Item &item) {
-        Acc x[STEPS];
-        read(item, x);
-        totals[item.index] = total<Op, STEPS>(x);
-      });
-      int pairs = cut.top, shift = log2_floor_of(cut.top);
-#pragma unroll 1
-      for (int half = 1; half < cut.segments; half *= 2, pairs /= 2, shift--) {
-        block_barrier();
-#pragma unroll 1
-        for (int i = (int)thread_index(); i < outers * pairs * cut.columns; i += THREADS) {
-          int q = divide(i, cut.by_columns), c = i - q * cut.columns;
-          int o = q >> shift, right = (q - (o << shift)) * 2 * half + 2 * half - 1;
-          if (right < cut.segments) {
-            Acc *at = totals + ((o * cut.segments + right) * cut.columns + c);
-            *at = Op::combine(at[-half * cut.columns], *at);
-          }
+    each_item([&](const Item &item) {
+      Acc x[STEPS];
+      read(item, x);
+      *total_of(item.outer, item.segment, item.column) = total<Op, STEPS>(x);
+    });
+  }
+
+  // As Lanes of order.cuh, 2^log of them; each has EACH segments.
+  struct Group {
+    int log, lane;
+    Acc sibling[5];
+    RS_METHOD Acc up(Acc mine) {
+#pragma unroll
+      for (int d = 0; d < 5; d++)
+        if (d < log) {
+          Acc other = sibling[d] = shuffle_xor(mine, 1 << d);
+          mine = lane >> d & 1 ? Op::combine(other, mine) : Op::combine(mine, other);
         }
-      }
+      return mine;
+    }
+    RS_METHOD Acc down(Acc carry) const {
+#pragma unroll
+      for (int d = 4; d >= 0; d--)
+        if (d < log && lane >> d & 1)
+          carry = Op::combine(carry, sibling[d]);
+      return carry;
+    }
+  };
+  static constexpr int EACH = 4, MOST_CHUNKS = 4; // of a group's segments; src/columns_cut.c keeps to it
+  using Chunks = Counter<Op, MOST_CHUNKS, Acc>;
+
+  // f(outer, column, whether there is one, group) for each column; all lanes of a warp call it.
+  template <class F> RS_METHOD void each_column(const F &f) const {
+    int log = cut.lanes_log, lane = (int)lane_index(), columns = outers * cut.columns;
+#pragma unroll 1
+    for (int base = (int)thread_index() / 32 << (5 - log); base < columns; base += THREADS / 32 << (5 - log)) {
+      int i = base + (lane >> log);
+      bool there = i < columns;
+      i = there ? i : base;
+      int o = divide(i, cut.by_columns), c = i - o * cut.columns;
+      f(o, c, there && c < width, Group{log, lane & ((1 << log) - 1), {}});
     }
   }
-  RS_METHOD static int log2_floor_of(int n) {
-    int log = 0;
-    while (n >> (log + 1))
-      log++;
-    return log;
+  RS_METHOD void values_of(int outer, int segment, int column, Acc *x) const {
+    const Acc *at = total_of(outer, segment, column);
+#pragma unroll
+    for (int j = 0; j < EACH; j++)
+      x[j] = segment + j < segments ? at[j * cut.columns] : Op::neutral();
+  }
+  // f(column, the tile's total), for a tile that has all its steps.
+  template <class F> RS_METHOD void tile_totals(const F &f) const {
+    each_column([&](int, int c, bool there, Group group) {
+      Chunks chunks;
+      int count = cut.segments >> (group.log + 2); // a power of two, or there is one
+      count = count > 1 ? count : 1;
+#pragma unroll 1
+      for (int k = 0; k < count; k++) {
+        Acc x[EACH];
+        values_of(0, ((k << group.log) + group.lane) * EACH, c, x);
+        chunks.add(k, group.up(total<Op, EACH>(x)));
+      }
+      Acc all = chunks.digit[0];
+#pragma unroll
+      for (int d = 1; d < chunks.LEVELS; d++)
+        if (count >> d & 1)
+          all = chunks.digit[d];
+      if (there && group.lane == 0)
+        f(c, all);
+    });
+  }
+  // Turns the totals of segments into the prefixes before them, and leaves the one after the last.
+  RS_METHOD void prefixes() const {
+    bool cuts = cut.tiles > 1, told = cuts && count == cut.steps; // the last is no fold over this tile's segments then
+    each_column([&](int o, int c, bool there, Group group) {
+      Chunks chunks;
+      Acc first = cuts ? carries[c] : there ? start(o, c) : Op::neutral();
+      int chunk = EACH << group.log, count = (segments + chunk - 1) / chunk;
+#pragma unroll 1
+      for (int k = 0; k < count; k++) {
+        Acc x[EACH], before[EACH];
+        int s = k * chunk + group.lane * EACH;
+        values_of(o, s, c, x);
+        Acc all = group.up(total<Op, EACH>(x));
+        ::carries<Op, EACH>(group.down(chunks.prefix(k, first)), x, before);
+#pragma unroll
+        for (int j = 0; j < EACH; j++)
+          if (there && s + j < segments + !told)
+            *total_of(o, s + j, c) = before[j];
+        chunks.add(k, all);
+      }
+      if (there && group.lane == 0 && (told || segments % chunk == 0))
+        *total_of(o, segments, c) = told ? carries[cut.columns + c] : chunks.prefix(count, first);
+    });
   }
 
   // Writes the prefixes.
@@ -441,26 +457,10 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
     each_item([&](const Item &item) {
       Acc x[STEPS], prefix[STEPS + 1]; // prefix[j]: of all elements before element j
       read(item, x);
-      Acc before = P::length > STEPS && cut.tiles > 1 ? carries[item.column] : start(item.outer, item.column), end;
-      if constexpr (SINGLE) {
-        end = Op::combine(before, total<Op, STEPS>(x));
-      } else {
-        // the ones at the end of the segment's number are the blocks that its own joins
-        int s = item.segment, low = s & ~(s + 1), bit = cut.top;
-        const Acc *at = totals + item.index;
-#pragma unroll 1
-        for (; bit > low; bit >>= 1)
-          if (s & bit)
-            before = Op::combine(before, at[-((s & (bit - 1)) + 1) * cut.columns]);
-        end = Op::combine(before, *at);
-#pragma unroll 1
-        for (; bit; bit >>= 1)
-          before = Op::combine(before, at[-((s & (bit - 1)) + 1) * cut.columns]);
-        if (cut.tiles > 1 && s == cut.segments - 1)
-          end = carries[cut.columns + item.column];
-      }
+      const Acc *at = total_of(item.outer, item.segment, item.column);
+      Acc before = SINGLE ? start(item.outer, item.column) : *at;
       ::carries<Op, STEPS>(before, x, prefix);
-      prefix[STEPS] = end;
+      prefix[STEPS] = SINGLE ? Op::combine(before, total<Op, STEPS>(x)) : at[cut.columns];
 
       constexpr i64 TAIL = (P::length - 1) / STEPS * STEPS;
       i64 i = first + item.at;
@@ -495,33 +495,36 @@ RS_DEVICE void scan_column_tiles(const Rows<P::rank> &rows, const ColumnCut &cut
   typename T::Place place(cut, number);
   T tile(rows, cut, place, memory);
   tile.load(&arrival);
-  tile.up();
-  if constexpr (!T::SINGLE)
+  if constexpr (!T::SINGLE) {
+    tile.up();
     block_barrier();
+  }
   if constexpr (P::length > COLUMN_STEPS) {
-    if (cut.tiles > 1) {
+    if (cuts) {
       using A = ColumnsAhead<typename P::Op, LANES, (P::length + COLUMN_STEPS - 1) / COLUMN_STEPS, Acc>;
-      u32 columns = (u32)rows.shape[T::LAST], outers = block_count() / ((u32)cut.tiles * (u32)cut.strips);
-      u32 column = (u32)place.strip * (u32)cut.columns;
+      u32 columns = (u32)rows.shape[T::LAST], column = (u32)place.strip * (u32)cut.columns;
       A ahead{reinterpret_cast<Node<Acc> *>(static_cast<TurnState *>(rows.workspace) + 1),
               turn.run,
-              outers,
+              block_count() / ((u32)cut.tiles * (u32)cut.strips),
               (u32)place.outer,
               columns,
               (u32)cut.tiles};
-      const Acc *mine = tile.totals + (cut.segments - 1) * cut.columns;
       bool last = place.tile == cut.tiles - 1; // nobody asks for its total
-      if (!last)
-        for (int c = (int)thread_index(); c < tile.width; c += THREADS)
-          ahead.tell(place.tile, column + c, mine[c]);
+      Acc *totals = tile.carries + 2 * cut.columns;
+      if (!last || tile.count == cut.steps)
+        tile.tile_totals([&](int c, Acc mine) {
+          totals[c] = mine;
+          if (!last)
+            ahead.tell(place.tile, column + c, mine);
+        });
+      block_barrier();
 #pragma unroll 1
       for (int base = (int)thread_index() / 32 * 32 / LANES; base < tile.width; base += THREADS / LANES) {
         int c = base + (int)lane_index() / LANES;
         bool there = c < tile.width;
         c = there ? c : tile.width - 1;
         Acc carry, end;
-        ahead.look(place.tile, column + c, there && !last, tile.count < cut.steps ? P::Op::neutral() : mine[c],
-                   tile.start(0, c), carry, end);
+        ahead.look((u32)place.tile, column + c, there && !last, totals[c], tile.start(0, c), carry, end);
         if (there && lane_index() % LANES == 0) {
           tile.carries[c] = carry;
           tile.carries[cut.columns + c] = end;
@@ -530,11 +533,10 @@ RS_DEVICE void scan_column_tiles(const Rows<P::rank> &rows, const ColumnCut &cut
       block_barrier();
     }
   }
+  if constexpr (!T::SINGLE) {
+    tile.prefixes();
+    block_barrier();
+  }
   tile.down();
-#if RS_BULK
-  bulk_publish();
-#endif
-  block_barrier();
-  // worked out anew, so that it need not be kept till now
   tile.store();
 }

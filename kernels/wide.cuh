@@ -72,13 +72,17 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES> str
   }
 
   // One thread finds the tile's place among the others: strips fastest, so that memory is swept in order, then tiles
-  // along the length.
+  // along the length. In reverse memory is swept from its end.
   RS_METHOD void find(u32 number, u32 run) const {
     Place &place = shared.place;
     u32 q = number / (u32)cut.strips, left = CUTS ? q / (u32)cut.tiles : q;
     place.run = run;
     place.strip = (i32)(number - q * (u32)cut.strips);
     place.tile = CUTS ? (i32)(q - left * (u32)cut.tiles) : 0;
+    if (P::reverse) {
+      place.strip = cut.strips - 1 - place.strip;
+      left = block_count() / (u32)(CUTS ? cut.tiles * cut.strips : cut.strips) - 1 - left;
+    }
     place.outer = left;
     i64 column = ((i64)place.strip << cut.width) * VECTOR, first = ((i64)place.tile << cut.segments) * STEPS;
     if (P::reverse)

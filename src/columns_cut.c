@@ -19,15 +19,9 @@ static int64_t least(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-static int64_t power_below(int64_t n) { /* the largest power of two up to n >= 1 */
-  int64_t p = 1;
-  while (p <= n / 2)
-    p *= 2;
-  return p;
-}
-
 /* One array, as the cut sees it. */
 typedef struct array {
+  const void *at;
   int bytes; /* of an element; 0: there is none */
   int64_t step;
   const int64_t *stride;
@@ -46,44 +40,83 @@ static bool stacked(const array *a, const rs_rows *rows, int64_t length) {
   return one_run(a, rows, length) && (rows->rank == 1 || a->stride[last - 1] == length * rows->shape[last]);
 }
 
-/* ---- how large --------------------------------------------------------------------------------------------------- */
-
-/* Of an element; a segment's total counts where it is not small beside that. */
-static int copies_bytes(const rs_column_shape *shape) {
-  return shape->in + shape->mask + (shape->in == shape->out ? 0 : shape->out) + shape->acc / shape->steps;
+/* Steps lie nearer to one another than columns: a transposed array. */
+static bool along_steps(const array *a, const rs_rows *rows) {
+  int64_t column = a->stride[rows->rank - 1];
+  return !neighbours(a, rows) && (a->step < 0 ? -a->step : a->step) < (column < 0 ? -column : column);
 }
 
+/* ---- how large --------------------------------------------------------------------------------------------------- */
+
+static int copies_bytes(const rs_column_shape *shape) {
+  return shape->in + shape->mask + (shape->in == shape->out ? 0 : shape->out);
+}
+
+/* Of a tile that has all steps; a segment's total counts where it is not small beside its elements. */
+static int64_t whole_elements(const rs_column_shape *shape) {
+  return shape->tile_bytes / (copies_bytes(shape) + shape->acc / shape->steps);
+}
 static int64_t most_elements(const rs_column_shape *shape) {
-  int64_t elements = shape->tile_bytes / copies_bytes(shape);
-  return elements + elements / 4;
+  return whole_elements(shape) + whole_elements(shape) / 4;
+}
+
+/* Elements that a multiprocessor holds in tiles of so many columns and steps. */
+static int64_t held(const rs_column_shape *shape, int64_t columns, int64_t steps) {
+  int64_t segments = parts(steps, shape->steps), totals = segments + 4; /* and what comes from other tiles */
+  int64_t bytes = columns * (steps * copies_bytes(shape) + totals * shape->acc) + 32 * segments + 512;
+  int64_t system = 1024 + 512;
+  return least(shape->shared / (bytes + system), shape->min_blocks) * columns * steps;
+}
+
+static int64_t most_steps(const rs_column_shape *shape) {
+  return 32 * RS_COLUMN_LANE_SEGMENTS * RS_COLUMN_CHUNKS * shape->steps;
+}
+
+/*
+ * Steps of a tile that has not all, where a step has so many strips of so many columns: those with which a
+ * multiprocessor holds the most, since that hides the time a tile takes; of nearly equals the fewest, since more blocks
+ * then share a multiprocessor. Small tensors are cut into tiles for all multiprocessors.
+ */
+static int64_t tile_steps(const rs_column_shape *shape, int64_t columns, int64_t strips) {
+  int64_t best = RS_COLUMN_STEPS, most = least(shape->length - 1, most_steps(shape));
+  for (int64_t steps = 2 * RS_COLUMN_STEPS; steps <= most && held(shape, columns, steps) > 0; steps *= 2)
+    if (15 * held(shape, columns, steps) >= 16 * held(shape, columns, best))
+      best = steps;
+  int64_t blocks = (int64_t)shape->multiprocessors * shape->min_blocks;
+  while (best > RS_COLUMN_STEPS && parts(shape->length, best) * strips < blocks)
+    best /= 2;
+  return least(best, shape->length);
+}
+
+static bool whole(const rs_column_shape *shape, int64_t columns) {
+  return columns * shape->length <= most_elements(shape) && shape->length <= most_steps(shape);
+}
+
+static int64_t outers_of(const rs_rows *rows) {
+  int64_t outers = 1;
+  for (int d = 0; d < rows->rank - 1; d++)
+    outers *= rows->shape[d];
+  return outers;
 }
 
 static void cut_size(rs_column_cut *cut, const rs_column_shape *shape, const rs_rows *rows) {
   int64_t inner = rows->shape[rows->rank - 1], length = shape->length;
-  int64_t elements = shape->tile_bytes / copies_bytes(shape), most = most_elements(shape);
-  int64_t columns = inner;
-  if (columns * least(length, RS_COLUMN_STEPS) > most) {
-    columns = least(shape->strip_bytes / shape->in, elements / RS_COLUMN_STEPS);
-    if (columns * length < elements)
-      columns = elements / length;
-    columns = columns < 32 ? 32 : columns / 32 * 32;
-    columns = least(inner, up(parts(inner, parts(inner, columns)), 32));
+  int64_t elements = whole_elements(shape);
+  int64_t columns = inner, strip = shape->strip_bytes / shape->in;
+  if (strip < 32)
+    strip = 32;
+  if (!whole(shape, columns) && columns > strip) {
+    if (strip * length < elements)
+      strip = elements / length;
+    columns = parts(inner, parts(inner, strip));
+    columns = least(inner, up(columns, inner % 8 ? 1 : 8));
   }
   cut->columns = (int32_t)columns;
   cut->strips = (int32_t)parts(inner, columns);
-  int64_t steps = length;
-  if (columns * length > most) {
-    steps = power_below(most / columns);
-    if (steps < RS_COLUMN_STEPS)
-      steps = RS_COLUMN_STEPS;
-    if (steps > length)
-      steps = length;
-  }
+  int64_t steps = whole(shape, columns) ? length : tile_steps(shape, columns, cut->strips * outers_of(rows));
   cut->steps = (int32_t)steps;
   cut->tiles = (int32_t)parts(length, steps);
   cut->segments = (int32_t)parts(steps, shape->steps);
-  cut->top = cut->segments > 1 ? (int32_t)power_below(cut->segments - 1) : 0;
-
   cut->outers = cut->groups = 1;
   if (rows->rank > 1) {
     int64_t there = rows->shape[rows->rank - 2], outers = 1;
@@ -99,79 +132,85 @@ static void cut_size(rs_column_cut *cut, const rs_column_shape *shape, const rs_
 
 /* ---- how it travels ---------------------------------------------------------------------------------------------- */
 
-static int mode_of(const rs_column_cut *cut, const rs_column_shape *shape, const rs_rows *rows, const array *a) {
-  if (cut->outers > 1)
-    return stacked(a, rows, shape->length) ? RS_AS_A_RUN : RS_ONE_BY_ONE;
-  if (cut->strips == 1 && one_run(a, rows, shape->length))
-    return RS_AS_A_RUN;
-  return neighbours(a, rows) && cut->columns * a->bytes >= 64 ? RS_BY_STEPS : RS_ONE_BY_ONE;
-}
-
-/* Every step of the copy lies as far from a multiple of 16 bytes as the original. */
-static int pitch_of(const rs_column_cut *cut, const array *a, int mode) {
-  if (mode != RS_BY_STEPS)
-    return cut->columns;
+/* Whether pieces of so many elements are whole words of 16 bytes. The kernel looks at what it can't tell from here. */
+static bool in_words(const array *a, const rs_rows *rows, int64_t elements) {
   int64_t unit = 16 / a->bytes;
-  return (int)(cut->columns + (((a->step - cut->columns) % unit) + unit) % unit);
+  bool whole = (uintptr_t)a->at % 16 == 0 && elements % unit == 0;
+  for (int d = 0; d < rows->rank - 1; d++)
+    whole = whole && (a->stride[d] % unit == 0 || rows->shape[d] == 1);
+  return whole;
 }
 
-static int room_of(const rs_column_cut *cut, const rs_column_shape *shape, const array *a, int pitch) {
-  int64_t elements =
-      (int64_t)(cut->outers - 1) * shape->length * pitch + (int64_t)(cut->steps - 1) * pitch + cut->columns;
-  return (int)up(elements * a->bytes + 16, 128);
+static int mode_of(const rs_column_cut *cut, const rs_column_shape *shape, const rs_rows *rows, const array *a) {
+  int64_t unit = 16 / a->bytes;
+  if (cut->outers > 1 ? stacked(a, rows, shape->length) : cut->strips == 1 && one_run(a, rows, shape->length))
+    return !cut->padded                                              ? RS_AS_A_RUN
+           : in_words(a, rows, (int64_t)shape->steps * cut->columns) ? RS_BY_SEGMENTS
+                                                                     : RS_ONE_BY_ONE;
+  bool words = neighbours(a, rows) && cut->outers == 1 && in_words(a, rows, cut->columns) && a->step % unit == 0 &&
+               rows->shape[rows->rank - 1] % unit == 0;
+  return words ? RS_BY_STEPS : RS_ONE_BY_ONE;
 }
 
 static uint32_t divisor(int32_t d) {
   return d == 1 ? 0 : (uint32_t)(((UINT64_C(1) << 32) + (uint32_t)d - 1) / (uint32_t)d);
 }
 
-/*
- * Lanes of a warp read segments of neighbouring columns; where those are few, several segments, whose first steps lie
- * in few banks of shared memory.
- */
-static void cut_turns(rs_column_cut *cut, const rs_column_shape *shape) {
-  int lanes = shape->in == 8 ? 16 : 32, banks = 128 / shape->in;
-  int apart = shape->steps * cut->in_pitch % banks, period = 1;
-  while (apart * period % banks)
-    period *= 2;
-  int rows = (lanes + cut->columns - 1) / cut->columns; /* segments that a warp reads at once */
-  int turns = 1;
-  while (turns < shape->steps && turns * period < rows)
-    turns *= 2;
-  for (cut->turn_shift = 0; 1 << cut->turn_shift < period;)
-    cut->turn_shift++;
-  cut->turn_mask = turns - 1;
+/* Elements between steps. Where 8 lanes take 8 steps of a column, these must not meet in few banks. */
+static int pitch_of(const rs_column_cut *cut, const array *a, int mode, bool steps_side_by_side) {
+  int64_t unit = 16 / a->bytes, pitch = cut->columns;
+  if (steps_side_by_side && mode < RS_BY_SEGMENTS) {
+    pitch = up(pitch, unit);
+    if (pitch / unit % 2 == 0)
+      pitch += unit;
+  }
+  return (int)pitch;
 }
 
-static size_t nodes_bytes(const rs_column_shape *shape, int64_t steps, int64_t count) {
-  int64_t nodes = 0;
-  for (int64_t tiles = parts(shape->length, steps); tiles > 1;
-       tiles = tiles <= shape->lanes ? 1 : parts(tiles, shape->lanes))
+/* For the words of a step or segment. */
+static uint32_t word_divisor(const rs_column_cut *cut, const rs_column_shape *shape, const array *a, int mode) {
+  int words = (mode == RS_BY_STEPS ? cut->columns : shape->steps * cut->columns) * a->bytes / 16;
+  return mode == RS_BY_STEPS || mode == RS_BY_SEGMENTS ? divisor(words) : 0;
+}
+
+static int room_of(const rs_column_cut *cut, const rs_column_shape *shape, const array *a, int pitch) {
+  int64_t elements = ((int64_t)(cut->outers - 1) * shape->length + (int64_t)cut->segments * shape->steps) * pitch;
+  int64_t pads = cut->padded ? (int64_t)cut->outers * cut->segments : 0;
+  return (int)up(elements * a->bytes + 16 * (pads + 1), 128);
+}
+
+size_t rs_columns_nodes(int64_t tiles, int lanes, int64_t count, int acc) {
+  int64_t nodes = 0, group = lanes * RS_COLUMN_EACH;
+  for (; tiles > 1; tiles = tiles <= group ? 1 : parts(tiles, group))
     nodes += tiles;
-  return nodes ? 8 + (size_t)(nodes * count) * 2 * (size_t)shape->acc : 0;
+  return nodes ? 8 + (size_t)(nodes * count) * 2 * (size_t)acc : 0;
 }
 
 void rs_columns_cut(rs_column_cut *cut, rs_column_need *need, const rs_column_shape *shape, const rs_rows *rows) {
-  const array in = {shape->in, rows->in_step, rows->in_stride};
-  const array out = {shape->out, rows->out_step, rows->out_stride};
-  const array mask = {shape->mask, rows->mask_step, rows->mask_stride};
+  const array in = {rows->in, shape->in, rows->in_step, rows->in_stride};
+  const array out = {rows->out, shape->out, rows->out_step, rows->out_stride};
+  const array mask = {rows->mask, shape->mask, rows->mask_step, rows->mask_stride};
+  bool in_place = shape->in == shape->out, in_turned = along_steps(&in, rows), out_turned = along_steps(&out, rows);
   memset(cut, 0, sizeof *cut);
   cut_size(cut, shape, rows);
 
+  /* lanes of a warp that have other segments would meet in the same banks; outers must be whole segments then */
+  cut->padded = cut->columns < 32 && (cut->outers == 1 || shape->length % shape->steps == 0);
+  while (cut->lanes_log < 5 && RS_COLUMN_LANE_SEGMENTS << cut->lanes_log < cut->segments)
+    cut->lanes_log++;
+
   cut->in_mode = mode_of(cut, shape, rows, &in);
   cut->out_mode = mode_of(cut, shape, rows, &out);
-  if (shape->in == shape->out && cut->in_mode == RS_BY_STEPS && cut->out_mode == RS_AS_A_RUN)
-    cut->out_mode = RS_BY_STEPS; /* as the copy lies */
-  cut->in_pitch = pitch_of(cut, &in, cut->in_mode);
-  cut->out_pitch = pitch_of(cut, &out, cut->out_mode);
+  cut->in_pitch = pitch_of(cut, &in, cut->in_mode, in_turned || (in_place && out_turned));
+  cut->out_pitch = pitch_of(cut, &out, cut->out_mode, out_turned || (in_place && in_turned));
   int at = room_of(cut, shape, &in, cut->in_pitch);
   if (shape->mask) {
     cut->mask_mode = mode_of(cut, shape, rows, &mask);
-    cut->mask_pitch = pitch_of(cut, &mask, cut->mask_mode);
+    cut->mask_pitch = pitch_of(cut, &mask, cut->mask_mode, along_steps(&mask, rows));
     cut->mask_at = at;
     at += room_of(cut, shape, &mask, cut->mask_pitch);
   }
-  if (shape->in != shape->out) {
+  if (!in_place) {
     cut->out_at = at;
     at += room_of(cut, shape, &out, cut->out_pitch);
   } else {
@@ -184,13 +223,16 @@ void rs_columns_cut(rs_column_cut *cut, rs_column_need *need, const rs_column_sh
   }
   cut->totals_at = at;
   if (shape->length > shape->steps)
-    at += (int)up((int64_t)cut->outers * cut->segments * cut->columns * shape->acc, 128);
+    at += (int)up((int64_t)cut->outers * (cut->segments + 1) * cut->columns * shape->acc, 128);
   cut->carries_at = at;
   if (cut->tiles > 1)
-    at += 2 * cut->columns * shape->acc;
+    at += 3 * cut->columns * shape->acc;
+  cut->by_in = word_divisor(cut, shape, &in, cut->in_mode);
+  cut->by_out = word_divisor(cut, shape, &out, cut->out_mode);
+  if (shape->mask)
+    cut->by_mask = word_divisor(cut, shape, &mask, cut->mask_mode);
   cut->by_columns = divisor(cut->columns);
   cut->by_segments = divisor(cut->segments);
-  cut_turns(cut, shape);
 
   int64_t outers = cut->groups;
   for (int d = 0; d < rows->rank - 2; d++)
@@ -198,15 +240,15 @@ void rs_columns_cut(rs_column_cut *cut, rs_column_need *need, const rs_column_sh
   need->blocks = outers * cut->tiles * cut->strips;
   need->shared = at;
   need->workspace = 0;
-  if (cut->tiles > 1) {
-    need->workspace = nodes_bytes(shape, cut->steps, outers * rows->shape[rows->rank - 1]);
-  }
+  if (cut->tiles > 1)
+    need->workspace = rs_columns_nodes(cut->tiles, shape->lanes, outers * rows->shape[rows->rank - 1], shape->acc);
 }
 
 size_t rs_columns_workspace(const rs_column_shape *shape, int64_t count) {
-  return nodes_bytes(shape, RS_COLUMN_STEPS, count);
+  return rs_columns_nodes(parts(shape->length, RS_COLUMN_STEPS), shape->lanes, count, shape->acc);
 }
 
 size_t rs_columns_workspace_of_one(const rs_column_shape *shape) {
-  return nodes_bytes(shape, power_below(most_elements(shape)), 1);
+  int64_t steps = whole(shape, 1) ? shape->length : tile_steps(shape, 1, 1);
+  return rs_columns_nodes(parts(shape->length, steps), shape->lanes, 1, shape->acc);
 }

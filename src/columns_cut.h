@@ -13,20 +13,27 @@
 /* Steps of a tile, at least, if a column has several; COLUMN_STEPS in columns.cuh. */
 enum { RS_COLUMN_STEPS = 32 };
 
+/* Tiles that a lane looks for; ColumnsAhead::EACH in abreast.cuh. */
+enum { RS_COLUMN_EACH = 8 };
+
+/* Segments of a lane, and chunks of 32 lanes in a tile at most; EACH and MOST_CHUNKS in columns.cuh. */
+enum { RS_COLUMN_LANE_SEGMENTS = 4, RS_COLUMN_CHUNKS = 4 };
+
 /* ColumnMode in columns.cuh. */
-enum { RS_ONE_BY_ONE, RS_BY_STEPS, RS_AS_A_RUN };
+enum { RS_ONE_BY_ONE, RS_BY_STEPS, RS_BY_SEGMENTS, RS_AS_A_RUN };
 
 /* ColumnCut in columns.cuh, which says what the fields mean. */
 typedef struct rs_column_cut {
   int32_t columns, strips;
   int32_t steps, tiles;
   int32_t outers, groups;
-  int32_t segments, top;
+  int32_t segments, lanes_log;
+  int32_t padded;
   int32_t in_mode, mask_mode, out_mode;
   int32_t in_pitch, mask_pitch, out_pitch;
   int32_t mask_at, out_at, totals_at, carries_at;
   uint32_t by_columns, by_segments;
-  int32_t turn_shift, turn_mask;
+  uint32_t by_in, by_mask, by_out;
 } rs_column_cut;
 
 /* What is known before the rows are. */
@@ -35,8 +42,10 @@ typedef struct rs_column_shape {
   int in, out, mask, acc;    /* bytes of an element; mask 0: none */
   int threads, steps, lanes; /* of the kernel, powers of two */
   int min_blocks;            /* that a multiprocessor must hold: caps the registers */
-  int tile_bytes;            /* of a tile's copies, about */
+  int tile_bytes;            /* of a tile's copies, about, where it has all steps */
   int strip_bytes;           /* of a step of a strip, about, where a tile is not as wide as the tensor */
+  int shared;                /* bytes of shared memory of a multiprocessor */
+  int multiprocessors;       /* of the device, which small tensors should keep busy; 0: not known */
 } rs_column_shape;
 
 /* What a launch takes. */
@@ -45,6 +54,9 @@ typedef struct rs_column_need {
   size_t workspace; /* bytes; 0: none */
   int shared;       /* bytes of dynamic shared memory */
 } rs_column_need;
+
+/* Bytes of the nodes of `count` columns of so many tiles, as kernels/abreast.cuh lays them out. */
+size_t rs_columns_nodes(int64_t tiles, int lanes, int64_t count, int acc);
 
 /* rows->count > 0, shape->length > 0. */
 void rs_columns_cut(rs_column_cut *cut, rs_column_need *need, const rs_column_shape *shape, const rs_rows *rows);

@@ -68,8 +68,10 @@ static rowscan_status make_modules(rowscan_plan *plan) {
   for (int i = 0; i < plan->count; i++) {
     rs_module *module = &plan->module[i];
     module->geometry = geometry[i];
-    if (module->geometry.regime == ROWSCAN_REGIME_COLUMN)
+    if (module->geometry.regime == ROWSCAN_REGIME_COLUMN) {
       rs_tune_column_cuts(&plan->spec, plan->arch, &module->columns);
+      module->columns.any.multiprocessors = plan->context->device.multiprocessors;
+    }
     rs_emit(&plan->spec, &module->geometry, &module->source);
     rs_shape_text(rs_main_shape(&module->geometry), &module->words);
     rowscan_status status = build(plan, module, false);

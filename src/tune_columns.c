@@ -16,24 +16,29 @@ static int bytes_of(rowscan_type type) {
 }
 
 /*
- * Items of 16 steps: they are read from shared memory twice, and each has a total to be kept there. Measured on an
- * H200, f32, ratio to memcpy: 4096 x 64 x 64 x 16 along 64, 128 threads and tiles of 24 KB, 8 blocks a multiprocessor:
- * 0.927. Half of it where a multiprocessor has 64 KB of shared memory for all of its blocks.
+ * Segments of 32 steps: their totals take time beside their elements. Measured on an H200, f32; 8 x 2^20 x 7, 2^20 x 2
+ * and 32768 x 129 against memcpy, 16384 x 8192 transposed against a copy kernel; threads, steps, blocks a
+ * multiprocessor: 256, 32, 3 (spills) 0.641 0.317 0.349 1.064    256, 16, 3 0.624 0.322 0.349 0.832    128, 16, 6 0.601
+ * 0.242 0.329 0.928 256, 16, 4 0.619 0.253 0.295 0.833             256, 8, 3  0.601 0.280 0.337 0.699    512, 16, 1
+ * 0.496 0.302 0.282 0.694 tile_bytes: 4096 x 64 x 64 x 16 along 64, 24 KB 0.927; half of it where a multiprocessor has
+ * 64 KB for all its blocks.
  */
 void rs_tune_columns(const rowscan_spec *spec, int arch, rs_column_shape *shape) {
   int acc = rs_spec_register_bytes(spec);
-  bool roomy = acc == 8 || spec->length >= 1 << 20 || spec->in != spec->out; /* these spill with 80 registers */
+  /* registers that none spills: ptxas takes more of them for other architectures than sm_90 */
+  bool roomy = acc == 8 || spec->in != spec->out || arch / 10 != 9;
   *shape = (rs_column_shape){.length = spec->length,
                              .in = bytes_of(spec->in),
                              .out = bytes_of(spec->out),
                              .mask = rs_spec_mask_bytes(spec),
                              .acc = acc,
                              .threads = 128,
-                             .steps = acc == 8 ? 8 : 16,
-                             .lanes = 8,
-                             .min_blocks = roomy ? 4 : 6,
+                             .steps = acc == 8 ? 8 : 32,
+                             .lanes = 4,
+                             .min_blocks = roomy || spec->length >= 1 << 20 ? 4 : 5,
                              .tile_bytes = arch < 80 ? 12 * 1024 : 24 * 1024,
-                             .strip_bytes = least(128 * bytes_of(spec->in), 512)};
+                             .strip_bytes = 128,
+                             .shared = rs_arch_shared_bytes(arch)};
 }
 
 /* Of a block, what WideTile has besides included, and the system's share. */
@@ -43,14 +48,13 @@ static int block_bytes(const rs_wide_shape *shape) {
 }
 
 /*
- * Vectors of 16 bytes of the input; of at most 32 of accumulators. Measured on an H200 when a thread kept its elements
- * in registers, ratio to memcpy, 8 lanes and 8 vectors wide; f32 16384 x 4096 along 16384, 64 x 4096 x 1024 along 4096:
- *                                        inclusive     exclusive     reverse       masked by bool
- *   256 threads, 16 steps, 2 blocks      0.855 0.870   0.854 0.871   0.707 0.733   0.833 0.837
- *   128 threads, 16 steps, 5 (4) blocks  0.851 0.836   0.843 0.836   0.812 0.790   0.821 0.801
- *   256 threads, 8 steps, 4 (3) blocks   0.849 0.809   0.843 0.806   0.775 0.727   0.825 0.783
- * bf16, 16384 x 4096: 256 threads, 8 x 16 0.751, 8 x 8 0.734. Strips of 16 vectors 0.818 0.827, 4 (128 threads) 0.751
- * 0.759; 16 lanes 0.781 0.834.
+ * Vectors of 16 bytes of the input; of at most 32 of accumulators. As many threads as two or three blocks have room
+ * for. Measured on an H200, ratio to memcpy, 16384 x 4096 along 16384 and 64 x 4096 x 1024 along 4096; threads, steps,
+ * width: f32             256, 16, 8 0.928 0.910   128, 16, 8 0.904         128, 32, 8 0.931   256, 32, 8 0.800   512,
+ * 16, 8 0.776 f32 reverse     256, 16, 8 0.929 0.908   128, 16, 8 0.905 0.855   128, 16, 16 0.750 0.761   256, 8, 8
+ * 0.746 0.799 f32, bool mask  256, 16, 16 0.915 0.865  256, 16, 8 0.858 0.901   128, 16, 8 0.838 0.800    256, 16, 32
+ * 0.743 0.740 bf16, of 8      256, 16, 8 0.811         128, 16, 8 0.713         512, 16, 8 0.709   bf16, of 4  256, 32,
+ * 16 0.735
  */
 void rs_tune_wide(const rowscan_spec *spec, int arch, rs_wide_shape *shape) {
   static const int sizes[][2] = {{256, 16}, {128, 16}, {128, 8}, {128, 4}}; /* threads, steps */
@@ -61,16 +65,16 @@ void rs_tune_wide(const rowscan_spec *spec, int arch, rs_wide_shape *shape) {
                            .mask = rs_spec_mask_bytes(spec),
                            .acc = acc,
                            .vector = least(16 / bytes_of(spec->in), 32 / acc),
-                           .width = 8,
-                           .lanes = 8};
-  bool small = spec->flags & ROWSCAN_REVERSE || shape->vector == 8; /* its totals take too much beside 256 threads */
-  for (int i = small; i < 4; i++) {
+                           .width = spec->mask_mode ? 16 : 8,
+                           .lanes = 4};
+  for (int i = 0; i < 4; i++) {
     shape->threads = sizes[i][0];
     shape->steps = sizes[i][1];
-    if (block_bytes(shape) <= shared / 3)
+    if (block_bytes(shape) <= shared / (shape->mask || shape->vector == 8 ? 2 : 3))
       break;
   }
-  /* registers that none spills: 128 a thread, or 85 */
-  int blocks = shared / block_bytes(shape), most = (acc == 8 || shape->vector == 8 ? 512 : 768) / shape->threads;
+  /* registers that none spills: 128 a thread, or 85; ptxas takes more of them for other architectures than sm_90 */
+  bool roomy = acc == 8 || shape->vector == 8 || arch / 10 != 9;
+  int blocks = shared / block_bytes(shape), most = (roomy ? 512 : 768) / shape->threads;
   shape->min_blocks = blocks < most ? blocks : most;
 }

@@ -35,24 +35,26 @@ bool rs_wide_fits(const rs_wide_shape *shape, const rs_rows *rows) {
          (!shape->mask || in_words(shape, rows, rows->mask, shape->mask, rows->mask_step, rows->mask_stride));
 }
 
-static size_t nodes_bytes(const rs_wide_shape *shape, int64_t tiles, int64_t count) {
-  int64_t nodes = 0;
-  for (; tiles > 1; tiles = tiles <= shape->lanes ? 1 : parts(tiles, shape->lanes))
-    nodes += tiles;
-  return nodes ? 8 + (size_t)(nodes * count) * 2 * (size_t)shape->acc : 0;
-}
-
 int rs_wide_shared(const rs_wide_shape *shape) {
   return shape->threads * shape->vector * shape->steps * (shape->in + shape->mask);
+}
+
+/*
+ * log2 of the vectors side by side, where there are more. Masks are a byte an element: in wide tensors, strips of 64
+ * columns bring 64 of them at a time. Measured on an H200, f32 masked by bool, 8 and 16 vectors,
+ * ratio to memcpy: 16384 x 4096 0.858, 0.915; 64 x 4096 x 1024 0.901, 0.865.
+ */
+static int widest_strip(const rs_wide_shape *shape, int64_t vectors) {
+  return log2_up(shape->width) - (shape->mask && shape->width > 1 && vectors < 1024);
 }
 
 void rs_wide_cut_rows(rs_wide_cut *cut, rs_column_need *need, const rs_wide_shape *shape, const rs_rows *rows) {
   int vector = shape->vector, threads = log2_up(shape->threads), last = rows->rank - 1;
   int64_t vectors = rows->shape[last] / vector, segments = parts(shape->length, shape->steps);
   int most = log2_up(32 * vector); /* ROWS in wide.cuh */
-  int width = log2_up(vectors), rest;
-  if (width > log2_up(shape->width))
-    width = log2_up(shape->width);
+  int width = log2_up(vectors), widest = widest_strip(shape, vectors), rest;
+  if (width > widest)
+    width = widest;
   if (width < threads - most)
     width = threads - most;
   cut->segments = log2_up(segments);
@@ -78,9 +80,10 @@ void rs_wide_cut_rows(rs_wide_cut *cut, rs_column_need *need, const rs_wide_shap
     outers *= rows->shape[d];
   need->blocks = outers * cut->tiles * cut->strips;
   need->shared = rs_wide_shared(shape);
-  need->workspace = nodes_bytes(shape, cut->tiles, outers * rows->shape[last]);
+  need->workspace = rs_columns_nodes(cut->tiles, shape->lanes, outers * rows->shape[last], shape->acc);
 }
 
 size_t rs_wide_workspace(const rs_wide_shape *shape, int64_t count) {
-  return nodes_bytes(shape, parts(shape->length, (int64_t)shape->threads / shape->width * shape->steps), count);
+  int64_t tiles = parts(shape->length, (int64_t)shape->threads / shape->width * shape->steps);
+  return rs_columns_nodes(tiles, shape->lanes, count, shape->acc);
 }

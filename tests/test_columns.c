@@ -188,14 +188,17 @@ static void random_strides(const rs_rows *rows, int64_t length, int64_t *stride,
   stride[last] = dense || unit > 1 ? 1 : 1 + any(3);
   next = rows->shape[last] * stride[last] + (dense && !once_in(4) ? 0 : any(9)) * unit;
   *step = next = (next + unit - 1) / unit * unit;
-  next = next * length + (dense && !once_in(4) ? 0 : any(9)) * unit;
-  for (int d = last - 1; d >= 0; d--) {
-    stride[d] = next;
-    next = next * rows->shape[d] + (dense ? 0 : any(5)) * unit;
-  }
   if (unit == 1 && !plain && once_in(5)) { /* steps are neighbours, columns are not: a transposed array */
     *step = 1;
     stride[last] = length + any(5);
+    next = stride[last] * rows->shape[last];
+  } else {
+    next = next * length;
+  }
+  next += (dense && !once_in(4) ? 0 : any(9)) * unit;
+  for (int d = last - 1; d >= 0; d--) {
+    stride[d] = next;
+    next = next * rows->shape[d] + (dense ? 0 : any(5)) * unit;
   }
   if (!dense && once_in(3)) {
     *step = -*step;
@@ -242,11 +245,10 @@ static void differ(const kernel *k, const rs_rows *rows, const rs_columns_launch
     return;
   }
   printf(
-      "  columns %d strips %d steps %d tiles %d outers %d groups %d segments %d modes %d %d %d pitches %d %d %d turns "
-      "%d %d shared %d\n",
+      "  columns %d strips %d steps %d tiles %d outers %d groups %d segments %d modes %d %d %d pitches %d %d %d padded "
+      "%d shared %d\n",
       cut->columns, cut->strips, cut->steps, cut->tiles, cut->outers, cut->groups, cut->segments, cut->in_mode,
-      cut->mask_mode, cut->out_mode, cut->in_pitch, cut->mask_pitch, cut->out_pitch, cut->turn_shift, cut->turn_mask,
-      part->need.shared);
+      cut->mask_mode, cut->out_mode, cut->in_pitch, cut->mask_pitch, cut->out_pitch, cut->padded, part->need.shared);
 }
 
 static bool same(rowscan_type type, const unsigned char *got, const unsigned char *want, size_t bytes, int64_t first,
@@ -325,9 +327,11 @@ static void run(kernel *k, int64_t inner, bool plain) {
   device.totals = keeps ? (void *)(uintptr_t)(totals.device + (size_t)totals.first) : NULL;
 
   static const int tiles[] = {2048, 4096, 8192, 32768};
-  static const int strips[] = {64, 128, 256, 512};
+  static const int strips[] = {32, 64, 128, 256};
   k->shape.tile_bytes = tiles[any(4)];
   k->shape.strip_bytes = strips[any(4)];
+  k->shape.shared = 6 * tiles[any(4)];
+  k->shape.multiprocessors = once_in(3) ? 4 : 0;
   rs_columns columns = {k->shape, k->wide, WORKSPACE};
   if (once_in(2))
     columns.scratch = (size_t)1 << (8 + any(10));
@@ -382,8 +386,8 @@ static void random_spec(rowscan_spec *s) {
       {ROWSCAN_I64, ROWSCAN_I64, ROWSCAN_I64},
   };
   static const rowscan_type masks[] = {ROWSCAN_BOOL, ROWSCAN_F32, ROWSCAN_U8, ROWSCAN_BF16};
-  static const int64_t lengths[] = {1,  2,  3,   7,   8,   9,   15,  16,  17,  31,  32,   33,   40,   63,
-                                    64, 65, 100, 127, 128, 129, 255, 256, 300, 511, 1000, 1024, 2048, 5000};
+  static const int64_t lengths[] = {1,  2,   3,   7,   8,   9,   15,  16,  17,  31,   32,   33,   40,   63,  64,
+                                    65, 100, 127, 128, 129, 255, 256, 300, 511, 1000, 1024, 2048, 5000, 9000};
   const rowscan_type *type = types[any(sizeof types / sizeof *types)];
   *s = (rowscan_spec){.size = sizeof *s,
                       .op = once_in(5) ? ROWSCAN_PROD : ROWSCAN_SUM,
@@ -423,7 +427,7 @@ int main(int argc, char **argv) {
   for (int i = 0; i < kernels; i++) {
     kernel k;
     random_spec(&k.spec);
-    static const int lanes[] = {8, 16, 32, 8};
+    static const int lanes[] = {4, 4, 1, 2};
     k.threads = 64 << any(2);
     k.shape = (rs_column_shape){.length = k.spec.length,
                                 .in = (int)rowscan_type_bytes(k.spec.in),
@@ -431,6 +435,7 @@ int main(int argc, char **argv) {
                                 .mask = k.spec.mask_mode ? (int)rowscan_type_bytes(k.spec.mask_type) : 0,
                                 .acc = rowscan_type_bytes(k.spec.acc) == 8 ? 8 : 4,
                                 .steps = once_in(2) ? 8 : 16,
+                                .min_blocks = 1 + (int)any(6),
                                 .lanes = lanes[any(4)]};
     k.wide = (rs_wide_shape){.length = k.spec.length,
                              .in = k.shape.in,
