@@ -78,13 +78,6 @@ template <class A> struct Node {
       bits.part[i] = (u32)word[i];
     return bits.value;
   }
-  // Whether it has been told in this run; `value` is set if so.
-  RS_METHOD bool peek(A &value, u32 run) const {
-    Node seen = look();
-    if (seen.told(run))
-      value = seen.value();
-    return seen.told(run);
-  }
 };
 
 // COUNT tiles of one row. The lowest level's nodes come first.
@@ -101,13 +94,16 @@ template <class Op, i64 COUNT, class A> struct Ahead {
   Node<A> *nodes; // of the row
   u32 run;
 
+  // A lane of a warp looks for those of the `before` that come before.
+  RS_METHOD bool waits_for(const Node<A> &seen, int before) const {
+    return (int)lane_index() < before && !seen.told(run);
+  }
   // A warp calls it for tile t, whose total is `mine`: tells it, and returns the prefixes after `start` before the tile
   // (carry) and through it (end).
   RS_METHOD void look(i64 t, A mine, A start, A &carry, A &end) const {
     Node<A> *level[LEVELS];
     int index[LEVELS];
-    A value[LEVELS];
-    bool known[LEVELS];
+    Node<A> seen[LEVELS] = {}; // of no run
     {
       i64 count = COUNT, group = t;
       Node<A> *at = nodes;
@@ -115,8 +111,6 @@ template <class Op, i64 COUNT, class A> struct Ahead {
       for (int l = 0; l < LEVELS; l++) {
         level[l] = at + (group & ~(i64)31);
         index[l] = (int)(group & 31);
-        value[l] = Op::neutral();
-        known[l] = (int)lane_index() >= index[l];
         at += count;
         count = (count + 31) / 32;
         group >>= 5;
@@ -130,16 +124,12 @@ template <class Op, i64 COUNT, class A> struct Ahead {
     A total = mine;    // of the largest group that it ends
 #pragma unroll
     for (int l = 0; l < LEVELS; l++) {
-      for (;;) {
-        bool missing = !known[l];
-        if (!any_lane(missing))
-          break;
+      while (any_lane(waits_for(seen[l], index[l])))
 #pragma unroll
-        for (int k = l; k < LEVELS; k++)
-          if (!known[k])
-            known[k] = level[k][lane_index()].peek(value[k], run);
-      }
-      A up = lanes[l].up(whole && (int)lane_index() == index[l] ? total : value[l], lane_index());
+        for (int k = l; k < LEVELS; k++) // all at once
+          seen[k].look_again(level[k] + lane_index(), waits_for(seen[k], index[k]));
+      A value = (int)lane_index() < index[l] ? seen[l].value() : Op::neutral();
+      A up = lanes[l].up(whole && (int)lane_index() == index[l] ? total : value, lane_index());
       if (whole && index[l] == 31) {
         total = up;
         if (l + 1 < LEVELS && lane_index() == 0)
