@@ -19,14 +19,22 @@ struct TurnState {
   u64 word; // run in the upper half, next number in the lower
 };
 
-// One thread a block; `blocks` take turns in this run.
-RS_DEVICE Turn take_turn(TurnState *state, u32 blocks) {
-  u64 word = word_add(&state->word, 1);
-  delay();
+// One thread a block; `blocks` take turns in this run. In two steps, for one who need not wait for the answer between
+// them.
+RS_DEVICE u64 ask_turn(TurnState *state) {
+  return word_add(&state->word, 1);
+}
+RS_DEVICE Turn answered_turn(TurnState *state, u64 word, u32 blocks) {
   Turn turn{(u32)word, (u32)(word >> 32) + 1};
   if (turn.number == blocks - 1)
     word_tell(&state->word, (u64)(turn.run == ~0u ? 0 : turn.run) << 32); // all have theirs: the next run's start
   return turn;
+}
+
+RS_DEVICE Turn take_turn(TurnState *state, u32 blocks) {
+  u64 word = ask_turn(state);
+  delay();
+  return answered_turn(state, word, blocks);
 }
 
 // The same run number, before the block has taken its last turn.
@@ -235,5 +243,68 @@ template <class Op, i64 COUNT, class A> struct Walk {
       counter.add(group++, all);
       end = before = counter.prefix(group, start);
     }
+  }
+};
+
+// The same for rows whose tiles are all in work at once: a block reads the totals of all tiles before its own in one
+// batch, so that each is one hop away.
+template <class Op, i64 COUNT, class A> struct OneHop {
+  static constexpr int GROUPS = (int)((COUNT + 31) / 32);
+  static constexpr int PATIENCE = 64; // readings, of about 0.7 us on an H200
+  using Totals = Counter<Op, COUNT, A>;
+
+  Node<A> *nodes; // of the row
+  u32 run;
+
+  // A lane has one tile of each group.
+  RS_METHOD static u32 tile(int group) {
+    return group * 32 + lane_index();
+  }
+  RS_METHOD bool waits_for(const Node<A> &seen, int group, u32 t) const {
+    return tile(group) < t && !seen.told(run);
+  }
+  // A warp calls it for tile t; returns the totals of the t tiles before, in lane t % 32 alone. late(tile) sees to one
+  // that has not come after PATIENCE readings.
+  template <class F> RS_METHOD Totals look(u32 t, const F &late) const {
+    Node<A> seen[GROUPS] = {}; // of no run
+#pragma unroll 1
+    for (int readings = 1;; readings++) {
+#pragma unroll
+      for (int j = 0; j < GROUPS; j++)
+        seen[j].look_again(nodes + lane_index() + j * 32, waits_for(seen[j], j, t));
+      u32 first = t;
+#pragma unroll
+      for (int j = GROUPS - 1; j >= 0; j--)
+        first = waits_for(seen[j], j, t) ? tile(j) : first;
+      if (!any_lane(first < t))
+        break;
+      if (readings >= PATIENCE) {
+#pragma unroll
+        for (int d = 0; d < 5; d++) {
+          u32 other = shuffle_xor(first, 1 << d);
+          first = other < first ? other : first;
+        }
+        late(first);
+      }
+    }
+
+    Totals all;
+    Counter<Op, GROUPS, A> groups;
+#pragma unroll
+    for (int j = 0; j < GROUPS; j++) {
+      Lanes<Op, 32, A> lanes;
+      A total = lanes.up(tile(j) < t ? seen[j].value() : Op::neutral(), lane_index());
+      if (j < (int)(t / 32))
+        groups.add(j, total);
+      if (j == (int)(t / 32))
+#pragma unroll
+        for (int d = 0; d < 5; d++)
+          if (d < Totals::LEVELS)
+            all.digit[d] = lanes.sibling[d];
+    }
+#pragma unroll
+    for (int d = 5; d < Totals::LEVELS; d++)
+      all.digit[d] = groups.digit[d - 5];
+    return all;
   }
 };
