@@ -19,14 +19,22 @@ struct TurnState {
   u64 word; // run in the upper half, next number in the lower
 };
 
-// One thread a block; `blocks` take turns in this run.
-RS_DEVICE Turn take_turn(TurnState *state, u32 blocks) {
-  u64 word = word_add(&state->word, 1);
-  delay();
+// One thread a block; `blocks` take turns in this run. In two steps, for one who need not wait for the answer between
+// them.
+RS_DEVICE u64 ask_turn(TurnState *state) {
+  return word_add(&state->word, 1);
+}
+RS_DEVICE Turn answered_turn(TurnState *state, u64 word, u32 blocks) {
   Turn turn{(u32)word, (u32)(word >> 32) + 1};
   if (turn.number == blocks - 1)
     word_tell(&state->word, (u64)(turn.run == ~0u ? 0 : turn.run) << 32); // all have theirs: the next run's start
   return turn;
+}
+
+RS_DEVICE Turn take_turn(TurnState *state, u32 blocks) {
+  u64 word = ask_turn(state);
+  delay();
+  return answered_turn(state, word, blocks);
 }
 
 // The same run number, before the block has taken its last turn.
@@ -78,13 +86,6 @@ template <class A> struct Node {
       bits.part[i] = (u32)word[i];
     return bits.value;
   }
-  // Whether it has been told in this run; `value` is set if so.
-  RS_METHOD bool peek(A &value, u32 run) const {
-    Node seen = look();
-    if (seen.told(run))
-      value = seen.value();
-    return seen.told(run);
-  }
 };
 
 // COUNT tiles of one row. The lowest level's nodes come first.
@@ -101,13 +102,16 @@ template <class Op, i64 COUNT, class A> struct Ahead {
   Node<A> *nodes; // of the row
   u32 run;
 
+  // A lane of a warp looks for those of the `before` that come before.
+  RS_METHOD bool waits_for(const Node<A> &seen, int before) const {
+    return (int)lane_index() < before && !seen.told(run);
+  }
   // A warp calls it for tile t, whose total is `mine`: tells it, and returns the prefixes after `start` before the tile
   // (carry) and through it (end).
   RS_METHOD void look(i64 t, A mine, A start, A &carry, A &end) const {
     Node<A> *level[LEVELS];
     int index[LEVELS];
-    A value[LEVELS];
-    bool known[LEVELS];
+    Node<A> seen[LEVELS] = {}; // of no run
     {
       i64 count = COUNT, group = t;
       Node<A> *at = nodes;
@@ -115,8 +119,6 @@ template <class Op, i64 COUNT, class A> struct Ahead {
       for (int l = 0; l < LEVELS; l++) {
         level[l] = at + (group & ~(i64)31);
         index[l] = (int)(group & 31);
-        value[l] = Op::neutral();
-        known[l] = (int)lane_index() >= index[l];
         at += count;
         count = (count + 31) / 32;
         group >>= 5;
@@ -130,16 +132,12 @@ template <class Op, i64 COUNT, class A> struct Ahead {
     A total = mine;    // of the largest group that it ends
 #pragma unroll
     for (int l = 0; l < LEVELS; l++) {
-      for (;;) {
-        bool missing = !known[l];
-        if (!any_lane(missing))
-          break;
+      while (any_lane(waits_for(seen[l], index[l])))
 #pragma unroll
-        for (int k = l; k < LEVELS; k++)
-          if (!known[k])
-            known[k] = level[k][lane_index()].peek(value[k], run);
-      }
-      A up = lanes[l].up(whole && (int)lane_index() == index[l] ? total : value[l], lane_index());
+        for (int k = l; k < LEVELS; k++) // all at once
+          seen[k].look_again(level[k] + lane_index(), waits_for(seen[k], index[k]));
+      A value = (int)lane_index() < index[l] ? seen[l].value() : Op::neutral();
+      A up = lanes[l].up(whole && (int)lane_index() == index[l] ? total : value, lane_index());
       if (whole && index[l] == 31) {
         total = up;
         if (l + 1 < LEVELS && lane_index() == 0)
@@ -245,5 +243,68 @@ template <class Op, i64 COUNT, class A> struct Walk {
       counter.add(group++, all);
       end = before = counter.prefix(group, start);
     }
+  }
+};
+
+// The same for rows whose tiles are all in work at once: a block reads the totals of all tiles before its own in one
+// batch, so that each is one hop away.
+template <class Op, i64 COUNT, class A> struct OneHop {
+  static constexpr int GROUPS = (int)((COUNT + 31) / 32);
+  static constexpr int PATIENCE = 64; // readings, of about 0.7 us on an H200
+  using Totals = Counter<Op, COUNT, A>;
+
+  Node<A> *nodes; // of the row
+  u32 run;
+
+  // A lane has one tile of each group.
+  RS_METHOD static u32 tile(int group) {
+    return group * 32 + lane_index();
+  }
+  RS_METHOD bool waits_for(const Node<A> &seen, int group, u32 t) const {
+    return tile(group) < t && !seen.told(run);
+  }
+  // A warp calls it for tile t; returns the totals of the t tiles before, in lane t % 32 alone. late(tile) sees to one
+  // that has not come after PATIENCE readings.
+  template <class F> RS_METHOD Totals look(u32 t, const F &late) const {
+    Node<A> seen[GROUPS] = {}; // of no run
+#pragma unroll 1
+    for (int readings = 1;; readings++) {
+#pragma unroll
+      for (int j = 0; j < GROUPS; j++)
+        seen[j].look_again(nodes + lane_index() + j * 32, waits_for(seen[j], j, t));
+      u32 first = t;
+#pragma unroll
+      for (int j = GROUPS - 1; j >= 0; j--)
+        first = waits_for(seen[j], j, t) ? tile(j) : first;
+      if (!any_lane(first < t))
+        break;
+      if (readings >= PATIENCE) {
+#pragma unroll
+        for (int d = 0; d < 5; d++) {
+          u32 other = shuffle_xor(first, 1 << d);
+          first = other < first ? other : first;
+        }
+        late(first);
+      }
+    }
+
+    Totals all;
+    Counter<Op, GROUPS, A> groups;
+#pragma unroll
+    for (int j = 0; j < GROUPS; j++) {
+      Lanes<Op, 32, A> lanes;
+      A total = lanes.up(tile(j) < t ? seen[j].value() : Op::neutral(), lane_index());
+      if (j < (int)(t / 32))
+        groups.add(j, total);
+      if (j == (int)(t / 32))
+#pragma unroll
+        for (int d = 0; d < 5; d++)
+          if (d < Totals::LEVELS)
+            all.digit[d] = lanes.sibling[d];
+    }
+#pragma unroll
+    for (int d = 5; d < Totals::LEVELS; d++)
+      all.digit[d] = groups.digit[d - 5];
+    return all;
   }
 };

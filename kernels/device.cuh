@@ -83,6 +83,11 @@ RS_DEVICE void word_tell(u64 *at, u64 value) {
   asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
 }
 
+// For one thread: who sees what it writes after sees what it wrote before, and it reads anew.
+RS_DEVICE void word_fence() {
+  asm volatile("fence.acq_rel.gpu;" ::: "memory");
+}
+
 // For tests of schedules, where a source defines RS_DELAYS: one call in four takes up to 16 us.
 RS_DEVICE void delay() {
 #ifdef RS_DELAYS

@@ -10,6 +10,7 @@ const char *const rs_kernel_names[RS_KERNELS] = {
     [RS_KERNEL_ANY] = "rowscan_any",
     [RS_KERNEL_DENSE] = "rowscan_dense",
     [RS_KERNEL_ALIGNED] = "rowscan_aligned",
+    [RS_KERNEL_FEW] = "rowscan_few",
 };
 
 /* `bool` is a word of the language. */
@@ -45,7 +46,7 @@ static const char *header(rs_template made_of) {
   static const char *const headers[] = {
       [RS_TEMPLATE_ROWS] = "row.cuh",    [RS_TEMPLATE_SLAB] = "short.cuh",        [RS_TEMPLATE_RING] = "ring.cuh",
       [RS_TEMPLATE_TILES] = "tiles.cuh", [RS_TEMPLATE_STREAM] = "stream.cuh",     [RS_TEMPLATE_COLUMNS] = "columns.cuh",
-      [RS_TEMPLATE_WIDE] = "wide.cuh",   [RS_TEMPLATE_RING_ANY] = "ring_any.cuh",
+      [RS_TEMPLATE_WIDE] = "wide.cuh",   [RS_TEMPLATE_RING_ANY] = "ring_any.cuh", [RS_TEMPLATE_AT_ONCE] = "at_once.cuh",
   };
   return headers[made_of];
 }
@@ -75,6 +76,9 @@ static void emit_call(const rs_shape *s, bool aligned, rs_text *source) {
     rs_text_add(source, "scan_stream<P, Shape<%d, %d, %d, %d>, %d, %d>", s->warps, s->chunks, s->lanes, s->vector,
                 s->reducers, s->stages);
     break;
+  case RS_TEMPLATE_AT_ONCE:
+    rs_text_add(source, "scan_at_once<P, Shape<%d, %d, %d, %d>>", s->warps, s->chunks, s->lanes, s->vector);
+    break;
   case RS_TEMPLATE_COLUMNS:
     rs_text_add(source, "scan_column_tiles<P, %d, %d, %d>", s->threads, s->steps, s->lanes);
     break;
@@ -97,12 +101,13 @@ void rs_emit(const rowscan_spec *spec, const rs_geometry *g, rs_text *source) {
   rs_text_add(source, "\n");
   if (spec->flags & ROWSCAN_DELAYS)
     rs_text_add(source, "#define RS_DELAYS\n");
-  rs_template last = RS_TEMPLATE_NONE;
   for (int kernel = 0; kernel < RS_KERNELS; kernel++) {
     rs_template made_of = g->shape[kernel].made_of;
-    if (made_of && made_of != last)
+    bool named = false;
+    for (int before = 0; before < kernel; before++)
+      named = named || g->shape[before].made_of == made_of;
+    if (made_of && !named)
       rs_text_add(source, "#include \"%s\"\n", header(made_of));
-    last = made_of ? made_of : last;
   }
   emit_problem(spec, source);
   for (int kernel = 0; kernel < RS_KERNELS; kernel++) {
@@ -115,7 +120,7 @@ void rs_emit(const rowscan_spec *spec, const rs_geometry *g, rs_text *source) {
     if (cut)
       rs_text_add(source, ", RS_PARAMETER(%s, cut)", cut);
     rs_text_add(source, ") {\n  ");
-    emit_call(shape, kernel == RS_KERNEL_ALIGNED, source);
+    emit_call(shape, kernel >= RS_KERNEL_ALIGNED, source);
     rs_text_add(source, "(rows%s);\n}\n", cut ? ", cut" : "");
   }
 }

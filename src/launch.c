@@ -98,10 +98,31 @@ static bool takes(const rs_shape *shape, const rs_rows *rows, const rowscan_spec
   return true;
 }
 
-static rs_kernel choose_kernel(const rs_module *module, const rs_rows *rows, const rowscan_spec *spec) {
-  for (int kernel = RS_KERNELS - 1; kernel > RS_KERNEL_ANY; kernel--)
-    if (module->function[kernel] && takes(&module->geometry.shape[kernel], rows, spec))
+static int64_t ceiling(int64_t a, int64_t b) {
+  return a / b + (a % b != 0);
+}
+
+static int64_t tiles_of_row(const rowscan_plan *plan, const rs_shape *shape) {
+  return ceiling(plan->spec.length, rs_tile(shape));
+}
+
+/* Blocks that take rows in groups of threads. */
+static int64_t groups_blocks(const rs_shape *shape, int64_t rows) {
+  return ceiling(rows, shape->threads / (shape->warps * shape->lanes));
+}
+
+static bool few(const rowscan_plan *plan, const rs_shape *shape, int64_t rows) {
+  int64_t most = rs_tune_few_blocks(shape, plan->context->device.multiprocessors);
+  return shape->made_of == RS_TEMPLATE_ROWS ? groups_blocks(shape, rows) <= most
+                                            : rows <= most / tiles_of_row(plan, shape);
+}
+
+rs_kernel rs_launch_kernel(const rowscan_plan *plan, const rs_module *module, const rs_rows *rows) {
+  for (int kernel = RS_KERNELS - 1; kernel > RS_KERNEL_ANY; kernel--) {
+    const rs_shape *shape = &module->geometry.shape[kernel];
+    if (shape->made_of && (kernel != RS_KERNEL_FEW || few(plan, shape, rows->count)) && takes(shape, rows, &plan->spec))
       return (rs_kernel)kernel;
+  }
   return RS_KERNEL_ANY;
 }
 
@@ -116,10 +137,6 @@ const rs_module *rs_launch_module(const rowscan_plan *plan, const rs_rows *rows)
 }
 
 /* ---- queueing ---------------------------------------------------------------------------------------------------- */
-
-static int64_t ceiling(int64_t a, int64_t b) {
-  return a / b + (a % b != 0);
-}
 
 static int64_t lesser(int64_t a, int64_t b) {
   return a < b ? a : b;
@@ -152,8 +169,7 @@ static rowscan_status queue(launching *run, int64_t blocks) {
 enum { MOST_BLOCKS = INT32_MAX };
 
 static rowscan_status launch_groups(launching *run) {
-  int64_t rows = run->shape->threads / (run->shape->warps * run->shape->lanes);
-  return queue(run, lesser(ceiling(run->arguments.count, rows), MOST_BLOCKS));
+  return queue(run, lesser(groups_blocks(run->shape, run->arguments.count), MOST_BLOCKS));
 }
 
 /* Blocks that end when they have scanned their rows. */
@@ -176,13 +192,14 @@ static rowscan_status launch_once(launching *run, int64_t rows_of_block) {
  */
 static const int64_t MOST_TILES = 65536;
 
-static int64_t tiles_of_row(const rowscan_plan *plan, const rs_shape *shape) {
-  return ceiling(plan->spec.length, rs_tile(shape));
-}
-
 static int64_t rows_at_once(const rowscan_plan *plan, const rs_shape *shape) {
   int64_t rows = MOST_TILES / tiles_of_row(plan, shape);
   return rows > 1 ? rows : 1;
+}
+
+/* Words from the state of the turns to the nodes: AT_ONCE_STATE in kernels/at_once.cuh. */
+static int64_t state_words(const rs_shape *shape) {
+  return shape->made_of == RS_TEMPLATE_AT_ONCE ? 32 : 1;
 }
 
 /* As kernels/ahead.cuh lays it out: the state of the turns; nodes, each a word for 4 bytes of an accumulator. */
@@ -193,7 +210,7 @@ static int64_t ahead_bytes(const rowscan_plan *plan, const rs_shape *shape, int6
     if (count <= 32)
       break;
   }
-  return (1 + rows * nodes * words) * 8;
+  return (state_words(shape) + rows * nodes * words) * 8;
 }
 
 size_t rs_launch_workspace(const rowscan_plan *plan) {
@@ -203,7 +220,8 @@ size_t rs_launch_workspace(const rowscan_plan *plan) {
       return rs_columns_bound(&plan->module[i].columns);
     for (int kernel = 0; kernel < RS_KERNELS; kernel++) {
       const rs_shape *shape = &plan->module[i].geometry.shape[kernel];
-      if (shape->made_of == RS_TEMPLATE_TILES || shape->made_of == RS_TEMPLATE_STREAM) {
+      if (shape->made_of == RS_TEMPLATE_TILES || shape->made_of == RS_TEMPLATE_STREAM ||
+          shape->made_of == RS_TEMPLATE_AT_ONCE) {
         int64_t bytes = ahead_bytes(plan, shape, rows_at_once(plan, shape));
         most = bytes > most ? bytes : most;
       }
@@ -294,7 +312,7 @@ static rowscan_status with_workspace(launching *run, const rs_module *module, co
 static rowscan_status launch(rowscan_plan *plan, const rs_rows *rows, void *workspace, size_t bytes, CUstream stream) {
   const rs_module *module = rs_launch_module(plan, rows);
   bool columns = module->geometry.regime == ROWSCAN_REGIME_COLUMN; /* they choose for each launch */
-  rs_kernel kernel = columns ? RS_KERNEL_ANY : choose_kernel(module, rows, &plan->spec);
+  rs_kernel kernel = columns ? RS_KERNEL_ANY : rs_launch_kernel(plan, module, rows);
   launching run; /* large: not to be cleared first */
   run.plan = plan;
   run.shape = &module->geometry.shape[kernel];
@@ -310,6 +328,7 @@ static rowscan_status launch(rowscan_plan *plan, const rs_rows *rows, void *work
     return launch_once(&run, 1);
   case RS_TEMPLATE_TILES:
   case RS_TEMPLATE_STREAM:
+  case RS_TEMPLATE_AT_ONCE:
   case RS_TEMPLATE_COLUMNS:
     return with_workspace(&run, module, rows, workspace, bytes);
   default:

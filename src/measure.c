@@ -230,8 +230,14 @@ static void describe(const measuring *job, rowscan_timing *timing) {
     return;
   }
   const rs_module *module = rs_launch_module(job->plan, &job->rows);
+  const rs_shape *shape = rs_main_shape(&module->geometry);
+  if (module->geometry.regime != ROWSCAN_REGIME_COLUMN)
+    shape = &module->geometry.shape[rs_launch_kernel(job->plan, module, &job->rows)];
+  rs_text words = {0};
+  rs_shape_text(shape, &words);
   timing->regime = module->geometry.regime;
-  snprintf(timing->geometry, sizeof timing->geometry, "%s", module->words.data);
+  snprintf(timing->geometry, sizeof timing->geometry, "%s", words.failed ? "" : words.data);
+  rs_text_free(&words);
 }
 
 static rowscan_status prepare_kernel(measuring *job) {

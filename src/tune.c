@@ -82,6 +82,62 @@ static rs_geometry group_geometry(rowscan_regime regime, rs_shape shape) {
   return g;
 }
 
+/* ---- few rows, all of them in registers at once ----------------------------------------------------------------- */
+
+/*
+ * Threads that a multiprocessor holds at a time with 64 registers each, and how many times all multiprocessors may be
+ * filled by what is few.
+ */
+enum { FEW_THREADS = 1024, FEW_TIMES = 1 };
+
+/* Registers of a thread for its chunks, and for a vector on its way down: of 128, the rest is for other things. */
+static int tile_registers(const rowscan_spec *spec, int vector, int chunks) {
+  return chunks * chunk_registers(spec, vector) + 2 * vector * rs_spec_register_bytes(spec) / 4;
+}
+
+/*
+ * A tile a row, which a block loads and stores without a detour through shared memory: bulk copies and their arrivals
+ * take 0.3 to 0.5 us more. Few chunks a thread, so that little waits in line. To be measured.
+ */
+static bool few_rows_shape(const rowscan_spec *spec, rs_shape *s) {
+  *s = (rs_shape){.made_of = RS_TEMPLATE_ROWS, .vector = vector_of(spec)};
+  s->lanes = (int)power_of_two((spec->length + s->vector - 1) / s->vector, 1, 32);
+  int64_t pieces = (spec->length + s->lanes * s->vector - 1) / (s->lanes * s->vector);
+  s->chunks = (int)power_of_two(pieces, 1, 32 / chunk_registers(spec, s->vector) > 1 ? 2 : 1);
+  s->warps = (int)power_of_two((pieces + s->chunks - 1) / s->chunks, 1, MOST_WARPS);
+  while (s->chunks * s->warps < pieces && tile_registers(spec, s->vector, 2 * s->chunks) <= 90)
+    s->chunks *= 2;
+  s->threads = s->warps > 1 ? 32 * s->warps : 256;
+  s->min_blocks = (s->chunks > 2 ? FEW_THREADS / 2 : FEW_THREADS) / s->threads;
+  bool follow = spec->length >= 4 && spec->length % s->vector == 0; /* rows that follow one another are on 16 bytes */
+  return follow && s->chunks * s->warps >= pieces;
+}
+
+/*
+ * A tile a block. All blocks of a row read the totals of all tiles before, so that a row of many elements has larger
+ * tiles. Bytes of totals that are read in one batch, beside a tile, without spilling: 1024. To be measured.
+ */
+enum { SMALL_TILES = 128, MOST_TOTALS = 1024 };
+
+static bool at_once_shape(const rowscan_spec *spec, rs_shape *s) {
+  *s = (rs_shape){.made_of = RS_TEMPLATE_AT_ONCE, .warps = 8, .lanes = 32, .vector = vector_of(spec)};
+  s->chunks = 4;
+  while (s->chunks > 1 && tile_registers(spec, s->vector, s->chunks) > 64)
+    s->chunks /= 2;
+  if (spec->length > SMALL_TILES * rs_tile(s))
+    s->warps = 16;
+  s->threads = 32 * s->warps;
+  s->min_blocks = FEW_THREADS / 2 / s->threads;
+  int64_t tiles = (spec->length + rs_tile(s) - 1) / rs_tile(s);
+  return tiles > 1 && tiles * rs_spec_register_bytes(spec) <= MOST_TOTALS;
+}
+
+int64_t rs_tune_few_blocks(const rs_shape *shape, int multiprocessors) {
+  return FEW_TIMES * (int64_t)shape->min_blocks * multiprocessors;
+}
+
+/* ---- slabs ------------------------------------------------------------------------------------------------------- */
+
 static bool slab_shape(const rowscan_spec *spec, int arch, bool words, rs_shape *s) {
   rs_slab_shape slab;
   if (!rs_tune_short(spec, arch, words, &slab))
@@ -99,11 +155,13 @@ static bool slab_shape(const rowscan_spec *spec, int arch, bool words, rs_shape 
 
 static rs_geometry short_geometry(const rowscan_spec *spec, int arch) {
   rs_geometry g = group_geometry(ROWSCAN_REGIME_SHORT, group_shape(spec, 1));
-  rs_shape dense, aligned;
+  rs_shape dense, aligned, few;
   if (!rs_slab_serves(spec) || !slab_shape(spec, arch, false, &dense))
     return g;
   g.shape[RS_KERNEL_DENSE] = dense;
   g.shape[RS_KERNEL_ALIGNED] = slab_shape(spec, arch, true, &aligned) ? aligned : (rs_shape){0};
+  if (few_rows_shape(spec, &few))
+    g.shape[RS_KERNEL_FEW] = few;
   return g;
 }
 
@@ -244,7 +302,7 @@ static bool any_ring_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
 }
 
 static rs_geometry row_geometry(const rowscan_spec *spec, int arch) {
-  rs_shape group = group_shape(spec, MOST_WARPS), ring;
+  rs_shape group = group_shape(spec, MOST_WARPS), ring, few;
   if (group.warps == 1) /* forced */
     group.lanes = group.threads = 32;
   if (arch < 90 || spec->length <= 32 || !ring_shape_for(spec, arch, &ring))
@@ -257,6 +315,8 @@ static rs_geometry row_geometry(const rowscan_spec *spec, int arch) {
   rs_geometry g = {ROWSCAN_REGIME_ROW, {[RS_KERNEL_ANY] = group, [RS_KERNEL_ALIGNED] = ring}};
   if (any_ring_shape(spec, arch, &ring))
     g.shape[RS_KERNEL_DENSE] = ring;
+  if (few_rows_shape(spec, &few))
+    g.shape[RS_KERNEL_FEW] = few;
   return g;
 }
 
@@ -318,6 +378,9 @@ static rs_geometry long_geometry(const rowscan_spec *spec, int arch) {
   rs_shape tiles = tiles_shape(spec, arch), stream;
   rs_geometry g = {ROWSCAN_REGIME_LONG, {[RS_KERNEL_ANY] = tiles}};
   g.shape[RS_KERNEL_ALIGNED] = stream_shape(spec, arch, &stream) ? stream : tiles;
+  rs_shape at_once;
+  if (at_once_shape(spec, &at_once))
+    g.shape[RS_KERNEL_FEW] = at_once;
   return g;
 }
 
@@ -396,7 +459,7 @@ bool rs_tune_long(const rowscan_spec *spec, int64_t rows, bool aligned, int mult
 }
 
 const rs_shape *rs_main_shape(const rs_geometry *geometry) {
-  int kernel = RS_KERNELS - 1;
+  int kernel = RS_KERNEL_ALIGNED;
   while (kernel > 0 && !geometry->shape[kernel].made_of)
     kernel--;
   return &geometry->shape[kernel];
@@ -404,9 +467,10 @@ const rs_shape *rs_main_shape(const rs_geometry *geometry) {
 
 void rs_shape_text(const rs_shape *s, rs_text *text) {
   static const char *const names[] = {
-      [RS_TEMPLATE_NONE] = "none",   [RS_TEMPLATE_ROWS] = "rows",     [RS_TEMPLATE_RING] = "ring",
-      [RS_TEMPLATE_TILES] = "tiles", [RS_TEMPLATE_STREAM] = "stream", [RS_TEMPLATE_COLUMNS] = "columns",
-      [RS_TEMPLATE_SLAB] = "slab",   [RS_TEMPLATE_WIDE] = "wide",     [RS_TEMPLATE_RING_ANY] = "ring_any"};
+      [RS_TEMPLATE_NONE] = "none",      [RS_TEMPLATE_ROWS] = "rows",     [RS_TEMPLATE_RING] = "ring",
+      [RS_TEMPLATE_TILES] = "tiles",    [RS_TEMPLATE_STREAM] = "stream", [RS_TEMPLATE_COLUMNS] = "columns",
+      [RS_TEMPLATE_SLAB] = "slab",      [RS_TEMPLATE_WIDE] = "wide",     [RS_TEMPLATE_RING_ANY] = "ring_any",
+      [RS_TEMPLATE_AT_ONCE] = "at_once"};
   const struct {
     const char *name;
     int value;
@@ -422,7 +486,7 @@ void rs_shape_text(const rs_shape *s, rs_text *text) {
 }
 
 void rs_geometry_text(const rs_geometry *g, rs_text *text) {
-  static const char *const names[RS_KERNELS] = {"any", "dense", "aligned"};
+  static const char *const names[RS_KERNELS] = {"any", "dense", "aligned", "few"};
   rs_text_add(text, "regime=%s\n", rowscan_regime_name(g->regime));
   for (int kernel = 0; kernel < RS_KERNELS; kernel++)
     if (g->shape[kernel].made_of) {

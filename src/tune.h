@@ -13,6 +13,7 @@ typedef enum rs_kernel {
   RS_KERNEL_ANY,     /* any strides */
   RS_KERNEL_DENSE,   /* elements of a row are neighbours, and short rows neighbours too */
   RS_KERNEL_ALIGNED, /* the same, on multiples of 16 bytes */
+  RS_KERNEL_FEW,     /* the same, and so few that registers hold all of the run at once */
   RS_KERNELS
 } rs_kernel;
 
@@ -25,6 +26,7 @@ typedef enum rs_template {
   RS_TEMPLATE_TILES,
   RS_TEMPLATE_STREAM,
   RS_TEMPLATE_RING_ANY,
+  RS_TEMPLATE_AT_ONCE,
   RS_TEMPLATE_COLUMNS,
   RS_TEMPLATE_WIDE
 } rs_template;
@@ -73,6 +75,9 @@ const rs_shape *rs_main_shape(const rs_geometry *geometry);
 /* Which of a plan's geometries serves a run: true for the second, long. aligned: rows begin on multiples of 16 bytes.
  */
 bool rs_tune_long(const rowscan_spec *spec, int64_t rows, bool aligned, int multiprocessors);
+
+/* Blocks that a kernel for few rows serves. */
+int64_t rs_tune_few_blocks(const rs_shape *shape, int multiprocessors);
 
 /* "ring threads=512 warps=16 ...": for people. */
 void rs_shape_text(const rs_shape *shape, rs_text *text);

@@ -1,6 +1,7 @@
 // rowscan, regime long: inclusive sum of f32 along rows of 32768, f32 out
 #include "tiles.cuh"
 #include "stream.cuh"
+#include "at_once.cuh"
 struct P {
   using Acc = f32;
   using Op = Sum<Acc>;
@@ -18,4 +19,7 @@ RS_KERNEL(256, 4) rowscan_any(RS_PARAMETER(Rows<1>, rows)) {
 }
 RS_KERNEL(256, 1) rowscan_aligned(RS_PARAMETER(Rows<1>, rows)) {
   scan_stream<P, Shape<4, 16, 32, 4>, 2, 6>(rows);
+}
+RS_KERNEL(256, 2) rowscan_few(RS_PARAMETER(Rows<1>, rows)) {
+  scan_at_once<P, Shape<8, 4, 32, 4>>(rows);
 }

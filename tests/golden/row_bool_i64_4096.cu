@@ -23,3 +23,6 @@ RS_KERNEL(256, 2) rowscan_dense(RS_PARAMETER(Rows<1>, rows)) {
 RS_KERNEL(256, 2) rowscan_aligned(RS_PARAMETER(Rows<1>, rows)) {
   scan_ring<P, Shape<8, 2, 32, 4>, 2, 2>(rows);
 }
+RS_KERNEL(512, 2) rowscan_few(RS_PARAMETER(Rows<1>, rows)) {
+  scan_rows<P, Shape<16, 2, 32, 4>, 512, true>(rows);
+}

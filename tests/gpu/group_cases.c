@@ -231,6 +231,48 @@ void group_ends(void) {
           check_end(types[t], length, flags, (rowscan_mask_mode)mask);
 }
 
+/* ---- few rows ------------------------------------------------------------------------------------------------------
+ * So few that all of the run is in registers at once, which other kernels serve: a tile a row, or tiles that hand one
+ * another their totals, in place too. On 16 bytes, where those kernels are chosen. */
+
+static void check_few_rows(suite_plans *plans, int64_t rows, bool in_place, random_source *random) {
+  test_case test;
+  case_dense(&test, &plans->spec, rows, 1, random);
+  test.data = DATA_WIDE;
+  test.in_place = in_place && rowscan_type_bytes(plans->spec.in) == rowscan_type_bytes(plans->spec.out);
+  test.init = rows & 1;
+  test.totals = true;
+  for (int i = 0; i < 2; i++) /* the second finds what the first left in the workspace */
+    check_case(&test, plans);
+}
+
+static void check_few(rowscan_type in, int64_t length, rowscan_regime regime, uint64_t number) {
+  random_source random = random_for(suite.seed, 16, number);
+  rowscan_spec spec = {.size = sizeof spec, .in = in, .length = length, .regime = regime};
+  spec.op = number % 5 == 0 ? ROWSCAN_PROD : ROWSCAN_SUM;
+  spec.flags = number & 3;
+  spec.mask_mode = (rowscan_mask_mode)(number / 4 % 3);
+  suite_plans plans;
+  if (suite_plan(&plans, &spec))
+    for (int64_t rows = 1; rows <= 3; rows++)
+      check_few_rows(&plans, rows, rows > 1, &random);
+  suite_plan_free(&plans);
+}
+
+void group_few(void) {
+  static const rowscan_type types[] = {ROWSCAN_F32, ROWSCAN_F64, ROWSCAN_BF16, ROWSCAN_I8, ROWSCAN_I32};
+  static const int64_t whole[] = {16, 64, 512, 1024, 4000, 4096, 8192, 16384};
+  static const int64_t cut[] = {4112, 8192, 12304, 65536, 69632, 150016, 524288, 1000000}; /* into tiles */
+  uint64_t number = 0;
+  for (int t = 0; t < 5; t++)
+    for (int i = 0; i < few(5, 8); i++, number++) {
+      if (!suite.quick || number % 3 == suite.seed % 3)
+        check_few(types[t], whole[i], ROWSCAN_REGIME_AUTO, number);
+      if (!suite.quick || number % 2 == suite.seed % 2)
+        check_few(types[t], cut[i], ROWSCAN_REGIME_LONG, number);
+    }
+}
+
 /* ---- everything -------------------------------------------------------------------------------------------------- */
 
 void group_random(void) {

@@ -44,6 +44,7 @@ void group_regimes(void);
 void group_lengths(void);
 void group_views(void);
 void group_ends(void);
+void group_few(void);
 void group_random(void);
 void group_batch(void);
 void group_repeat(void);

@@ -138,6 +138,9 @@ RS_DEVICE void word_tell(u64 *at, u64 value) {
   simt->progress++;
 }
 
+RS_DEVICE void word_fence() { // every store is seen at once
+}
+
 RS_DEVICE void delay() { // the order of turns is random anyway
 }
 
