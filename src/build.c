@@ -45,7 +45,8 @@ struct rs_builder {
   rs_store *store;
   rs_nvrtc *nvrtc;
   rs_log log;
-  pthread_mutex_t lock; /* of all that follows */
+  const char *forbidden_by; /* NULL: compiling is allowed */
+  pthread_mutex_t lock;     /* of all that follows */
   pthread_cond_t done;
   build *builds; /* newest first */
   rs_builder_counts counts;
@@ -115,6 +116,10 @@ rs_builder *rs_builder_open(rs_store *store, rs_nvrtc *nvrtc, const rs_log *log)
   if (log)
     builder->log = *log;
   return builder;
+}
+
+void rs_builder_forbid(rs_builder *builder, const char *by) {
+  builder->forbidden_by = by;
 }
 
 static void free_build(build *one) {
@@ -327,6 +332,17 @@ static rowscan_status share(rs_builder *builder, const char *key, const request 
 
 /* ---- the call ---------------------------------------------------------------------------------------------------- */
 
+static rowscan_status refuse(rs_builder *builder, const request *asked) {
+  const char *path = rs_store_path(builder->store);
+  if (asked->fresh)
+    return rs_fail(ROWSCAN_NOT_CACHED,
+                   "the driver rejected an entry of the cache (%s), and %s forbids compiling: sm_%d", path,
+                   builder->forbidden_by, asked->arch);
+  count(builder, &builder->counts.misses);
+  return rs_fail(ROWSCAN_NOT_CACHED, "not in the cache (%s), and %s forbids compiling: sm_%d",
+                 *path ? path : rs_store_why(builder->store), builder->forbidden_by, asked->arch);
+}
+
 static double now(void) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
@@ -343,6 +359,8 @@ rowscan_status rs_build(rs_builder *builder, rs_binary *binary, const char *cano
   if (status == ROWSCAN_OK) {
     if (!fresh && from_store(builder, key.data, &built))
       count(builder, &builder->counts.hits);
+    else if (builder->forbidden_by)
+      status = refuse(builder, &asked);
     else
       status = share(builder, key.data, &asked, &built);
   }

@@ -15,6 +15,9 @@ typedef struct rs_builder rs_builder;
 rs_builder *rs_builder_open(rs_store *store, rs_nvrtc *nvrtc, const rs_log *log);
 void rs_builder_close(rs_builder *builder);
 
+/* From now on what the store lacks is not compiled, but NOT_CACHED. `by`: whose wish that is, a constant string. */
+void rs_builder_forbid(rs_builder *builder, const char *by);
+
 rs_store *rs_builder_store(rs_builder *builder);
 rs_nvrtc *rs_builder_nvrtc(rs_builder *builder);
 
@@ -43,7 +46,8 @@ typedef struct rs_binary {
  * the key starts with (the spec and geometry, one field=value a line). Within a process and, where locks work, between
  * processes, one of those who ask for the same key compiles; the others wait. What the store does not keep, the builder
  * does, up to a small number of binaries. fresh: do not ask the cache, compile and publish anew (an entry that the
- * driver rejected). Errors: NO_COMPILER, COMPILE_FAILED (with log and numbered source), OUT_OF_MEMORY.
+ * driver rejected). Errors: NO_COMPILER, COMPILE_FAILED (with log and numbered source), OUT_OF_MEMORY; NOT_CACHED,
+ * whose story ends with the architecture, so that the caller can add what was to be built.
  */
 rowscan_status rs_build(rs_builder *builder, rs_binary *binary, const char *canonical, const char *source, int arch,
                         bool fresh);

@@ -12,6 +12,16 @@ static rowscan_status out_of_memory(void) {
   return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for a plan");
 }
 
+static rowscan_status tell_missing(const rowscan_spec *spec, const rs_module *module) {
+  rowscan_spec missing = *spec;
+  rs_text line = {0};
+  missing.regime = module->geometry.regime;
+  rs_spec_line(&missing, &line);
+  rs_fail_more(ROWSCAN_NOT_CACHED, ": %s", line.failed ? "out of memory to say what" : line.data);
+  rs_text_free(&line);
+  return ROWSCAN_NOT_CACHED;
+}
+
 static rowscan_status build(rowscan_plan *plan, rs_module *module, bool fresh) {
   rs_text canonical = {0};
   rs_spec_text(&plan->spec, &canonical);
@@ -21,7 +31,7 @@ static rowscan_status build(rowscan_plan *plan, rs_module *module, bool fresh) {
           ? out_of_memory()
           : rs_build(plan->context->builder, &module->binary, canonical.data, module->source.data, plan->arch, fresh);
   rs_text_free(&canonical);
-  return status;
+  return status == ROWSCAN_NOT_CACHED ? tell_missing(&plan->spec, module) : status;
 }
 
 /* The CUBIN is for this very architecture; the PTX is the way out if the driver will not have it. */

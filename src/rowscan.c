@@ -37,7 +37,7 @@ rowscan_status rowscan_open(rowscan_context **context, const rowscan_options *op
   if (options->cache_limit < 0)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "options: field 'cache_limit': %lld is negative",
                    (long long)options->cache_limit);
-  return rs_context_open(context, options);
+  return rs_context_open(context, options, NULL);
 }
 
 void rowscan_close(rowscan_context *context) {

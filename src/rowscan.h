@@ -63,7 +63,8 @@ typedef enum rowscan_status {
   ROWSCAN_NO_COMPILER,    /* NVRTC is needed and is not there, or does not know the architecture */
   ROWSCAN_COMPILE_FAILED, /* NVRTC rejected the generated source: a bug in rowscan */
   ROWSCAN_CUDA_FAILED,    /* a call of the CUDA driver failed */
-  ROWSCAN_CACHE_FAILED    /* a call that is about the cache itself failed; never returned where compiling can serve */
+  ROWSCAN_CACHE_FAILED,   /* a call that is about the cache itself failed; never returned where compiling can serve */
+  ROWSCAN_NOT_CACHED      /* a kernel is not in the cache, and compiling is forbidden (cache_only) */
 } rowscan_status;
 
 typedef enum rowscan_engine {
@@ -153,6 +154,7 @@ typedef struct rowscan_options {
   const char *nvrtc;     /* file name of the NVRTC library; default: $ROWSCAN_NVRTC, else the places in README.md */
   const char *cache_dir; /* default: $ROWSCAN_CACHE_DIR, else $XDG_CACHE_HOME/rowscan, else ~/.cache/rowscan */
   int cache_off;         /* not 0: keep nothing on disk; $ROWSCAN_CACHE=off does the same */
+  int cache_only;        /* not 0: never compile, so that a miss is NOT_CACHED; $ROWSCAN_CACHE=only does the same */
   int64_t cache_limit;   /* bytes the cache may hold on disk; default 256 MB */
   size_t staging_bytes;  /* of rowscan_scan_host on a GPU: memory for pieces on the GPU; default a quarter of what is
                             free */
@@ -206,8 +208,10 @@ typedef struct rowscan_spec {
 ROWSCAN_API rowscan_status rowscan_spec_complete(rowscan_spec *spec) ROWSCAN_CHECKED ROWSCAN_NONNULL(1);
 
 /*
- * Makes a spec ready: on a GPU reads the kernels from the cache or compiles them, and loads them.
- * Errors: BAD_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY, NO_COMPILER, COMPILE_FAILED, CUDA_FAILED.
+ * Makes a spec ready: on a GPU reads the kernels from the cache or compiles them, and loads them. With cache_only it
+ * takes no longer than reading and loading: what would have to be compiled is NOT_CACHED, and the story names the spec
+ * and the architecture. (The build-id of an NVRTC is part of what a kernel is found by: its file must be there still.)
+ * Errors: BAD_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY, NO_COMPILER, COMPILE_FAILED, NOT_CACHED, CUDA_FAILED.
  */
 ROWSCAN_API rowscan_status rowscan_plan_create(rowscan_plan **plan, rowscan_context *context,
                                                const rowscan_spec *spec) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 2, 3);

@@ -141,6 +141,18 @@ void rs_spec_text(const rowscan_spec *spec, rs_text *text) {
   rs_text_add(text, "row_rank=%d\n", spec->row_rank);
 }
 
+void rs_spec_line(const rowscan_spec *spec, rs_text *text) {
+  size_t start = text->length;
+  rs_spec_text(spec, text);
+  if (spec->regime)
+    rs_text_add(text, "regime=%s\n", rowscan_regime_name(spec->regime));
+  if (text->failed)
+    return;
+  text->data[--text->length] = 0;
+  for (char *at = text->data + start; (at = strchr(at, '\n')) != NULL;)
+    *at = ' ';
+}
+
 int rs_spec_mask_bytes(const rowscan_spec *spec) {
   return spec->mask_mode ? (int)rowscan_type_bytes(spec->mask_type) : 0;
 }

@@ -16,6 +16,9 @@ rowscan_status rs_spec_read(rowscan_spec *spec, const rowscan_spec *from);
 /* Adds the spec as canonical text, one field=value a line, in a fixed order. */
 void rs_spec_text(const rowscan_spec *spec, rs_text *text);
 
+/* The same on one line, fields separated by blanks, and with the regime at the end if one is forced. */
+void rs_spec_line(const rowscan_spec *spec, rs_text *text);
+
 /* Bytes of a masked element's mask; 0: there is no mask. */
 int rs_spec_mask_bytes(const rowscan_spec *spec);
 

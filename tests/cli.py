@@ -905,6 +905,24 @@ class Cache(Case):
         self.assertIn("damaged", self.rowscan("cache", "list")[0])
 
 
+    def test_only(self):
+        """Nothing is compiled, and what is missing is told as rowscan warm would read it."""
+        self.needs_compiler()
+        self.env["ROWSCAN_CACHE"] = "only"
+        args = ["compile", "--arch", "sm_90", "--length", "100"]
+        _, err = self.rowscan(*args, status=1)
+        for words in ("sm_90: op=sum in=f32 out=f32 ", " length=100 ", " regime=short\n", "ROWSCAN_CACHE=only forbids",
+                      self.path("cache")):
+            self.assertIn(words, err)
+        self.assertEqual(self.entries(), [])
+        self.env["ROWSCAN_CACHE"] = "on"
+        self.rowscan(*args)
+        self.env["ROWSCAN_CACHE"] = "only"
+        self.assertIn(" hit", self.rowscan(*args)[0])
+        self.env.update(ROWSCAN_CACHE="never", ROWSCAN_LOG="warning")
+        self.assertIn("ROWSCAN_CACHE: 'never' is not one of on, off, only", self.rowscan(*args)[1])
+
+
 class Devices(Case):
     def test_devices(self):
         out, err = self.rowscan("devices", "--json")

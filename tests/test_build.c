@@ -1,169 +1,25 @@
 /*
  * test_build.c - source to PTX and CUBIN, with a compiler of our own making
  * SPDX-License-Identifier: MIT
- *
- * The table of NVRTC's calls is filled with functions of this file, which count what is asked of them, by all threads
- * and processes, and fail when told to. What is compiled here is text about the compile.
  */
 #include "cache_help.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "build.h"
 #include "compile.h"
 #include "digest.h"
 #include "facts.h"
-#include "kernels.h"
+#include "fake_nvrtc.h"
 #include "key.h"
 #include "version.h"
 
-/* ---- the compiler ------------------------------------------------------------------------------------------------ */
-
-typedef struct tally {
-  atomic_int calls, compiles, programs;
-  atomic_int wrong;      /* headers that are not those of kernels/ */
-  int fail_at;           /* the call that fails, counted from 1; 0: none */
-  nvrtcResult fail_with; /* NVRTC_ERROR_... */
-  int compile_ms;
-  char failed[64]; /* name of the call that failed */
-} tally;
-
-static tally *told; /* shared with children */
-
-enum { INTERNAL_ERROR = 11 };
-
-struct _nvrtcProgram {
-  rs_text ptx, log;
-  bool failed;
-};
-
-static const int known_archs[] = {75, 80, 90, 120};
-
-static nvrtcResult answer(const char *call, nvrtcResult result) {
-  if (++told->calls != told->fail_at)
-    return result;
-  snprintf(told->failed, sizeof told->failed, "%s", call);
-  return told->fail_with;
-}
-#define FAIL_IF_TOLD()                                                                                                 \
-  do {                                                                                                                 \
-    nvrtcResult told_to = answer(__func__, NVRTC_SUCCESS);                                                             \
-    if (told_to != NVRTC_SUCCESS)                                                                                      \
-      return told_to;                                                                                                  \
-  } while (0)
-
-static nvrtcResult nvrtcVersion(int *major, int *minor) {
-  *major = 13, *minor = 0;
-  return NVRTC_SUCCESS;
-}
-
-static nvrtcResult nvrtcGetNumSupportedArchs(int *count) {
-  FAIL_IF_TOLD();
-  *count = sizeof known_archs / sizeof *known_archs;
-  return NVRTC_SUCCESS;
-}
-
-static nvrtcResult nvrtcGetSupportedArchs(int *archs) {
-  FAIL_IF_TOLD();
-  memcpy(archs, known_archs, sizeof known_archs);
-  return NVRTC_SUCCESS;
-}
-
-static nvrtcResult nvrtcCreateProgram(nvrtcProgram *program, const char *source, const char *name, int headers,
-                                      const char *const *texts, const char *const *names) {
-  FAIL_IF_TOLD();
-  told->wrong += strcmp(name, "rowscan.cu") != 0 || headers != rs_kernel_count;
-  for (int i = 0; i < headers; i++)
-    told->wrong += strcmp(names[i], rs_kernel_files[i].name) != 0 || strcmp(texts[i], rs_kernel_files[i].text) != 0;
-  *program = calloc(1, sizeof **program);
-  if (!*program)
-    return NVRTC_ERROR_OUT_OF_MEMORY;
-  rs_text_add(&(*program)->ptx, "source: %s\noptions:", source);
-  (*program)->failed = strstr(source, "mistake") != NULL;
-  told->programs++;
-  return NVRTC_SUCCESS;
-}
-
-static nvrtcResult nvrtcDestroyProgram(nvrtcProgram *program) {
-  rs_text_free(&(*program)->ptx);
-  rs_text_free(&(*program)->log);
-  free(*program);
-  *program = NULL;
-  told->programs--;
-  return answer(__func__, NVRTC_SUCCESS);
-}
-
-static nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int options, const char *const *option) {
-  told->compiles++;
-  nanosleep(&(struct timespec){.tv_nsec = told->compile_ms * 1000000L}, NULL);
-  for (int i = 0; i < options; i++)
-    rs_text_add(&program->ptx, " %s", option[i]);
-  rs_text_add(&program->log, "ptxas info    : 0 bytes gmem\n"
-                             "ptxas info    : Compiling entry function 'k' for 'sm_90'\n"
-                             "ptxas         .     64 bytes stack frame, 16 bytes spill stores, 20 bytes spill loads\n"
-                             "ptxas info    : Used 24 registers, used 1 barriers, 512 bytes smem\n");
-  bool with_facts = strstr(program->ptx.data, " --ptxas-options=-v") != NULL;
-  if (program->failed && !(with_facts && strstr(program->ptx.data, "late mistake"))) /* as in NVRTC itself */
-    rs_text_add(&program->log, "rowscan.cu(2): error: there is a mistake\n");
-  FAIL_IF_TOLD();
-  if (program->ptx.failed || program->log.failed)
-    return NVRTC_ERROR_OUT_OF_MEMORY;
-  return program->failed ? NVRTC_ERROR_COMPILATION : NVRTC_SUCCESS;
-}
-
-static nvrtcResult nvrtcGetPTXSize(nvrtcProgram program, size_t *bytes) {
-  *bytes = program->ptx.length + 1;
-  return answer(__func__, NVRTC_SUCCESS);
-}
-
-static nvrtcResult nvrtcGetPTX(nvrtcProgram program, char *ptx) {
-  memcpy(ptx, program->ptx.data, program->ptx.length + 1);
-  return answer(__func__, NVRTC_SUCCESS);
-}
-
-static nvrtcResult nvrtcGetCUBINSize(nvrtcProgram program, size_t *bytes) {
-  *bytes = 7 + program->ptx.length % 5;
-  return answer(__func__, NVRTC_SUCCESS);
-}
-
-static nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char *cubin) {
-  memcpy(cubin, "\177ELF\0\1\2\3\4\5\6", 7 + program->ptx.length % 5);
-  return answer(__func__, NVRTC_SUCCESS);
-}
-
-static nvrtcResult nvrtcGetProgramLogSize(nvrtcProgram program, size_t *bytes) {
-  *bytes = program->log.length + 1;
-  return answer(__func__, NVRTC_SUCCESS);
-}
-
-static nvrtcResult nvrtcGetProgramLog(nvrtcProgram program, char *log) {
-  memcpy(log, program->log.data, program->log.length + 1);
-  return answer(__func__, NVRTC_SUCCESS);
-}
-
-static const char *nvrtcGetErrorString(nvrtcResult result) {
-  return result == NVRTC_ERROR_COMPILATION ? "NVRTC_ERROR_COMPILATION" : "NVRTC_ERROR";
-}
-
 /* ---- what the tests share ---------------------------------------------------------------------------------------- */
 
-static const char compiler_id[] = "0123456789abcdef";
 static const char canonical[] = "op=sum\nlength=7\n";
 static const char source[] = "// a sum\n#include \"row.cuh\"\nint x;\n";
 static const char mistaken[] = "// a sum\nmistake\n";
-
-static rs_nvrtc *make_compiler(int version) {
-  rs_nvrtc_calls calls = {
-#define X(symbol, parameters) .symbol = symbol,
-      RS_NVRTC_CALLS(X)
-#undef X
-          .nvrtcGetErrorString = nvrtcGetErrorString,
-      .version = version};
-  return rs_nvrtc_from_table(&calls, compiler_id);
-}
 
 /* NULL: with no directory. */
 static rs_builder *open_builder(const char *dir) {
@@ -434,6 +290,35 @@ START_TEST(a_fresh_build_replaces_the_entry) {
   ck_assert(!build_text(builder, source, 90, true));
   ck_assert(build_text(builder, source, 90, false));
   check_counts(builder, 2, 0, 1);
+  rs_builder_close(builder);
+}
+END_TEST
+
+START_TEST(what_may_not_be_compiled_is_told) {
+  char *dir = fresh();
+  rs_builder *builder = open_builder(dir);
+  build_text(builder, source, 90, false);
+  rs_builder_forbid(builder, "the boss");
+  ck_assert(build_text(builder, source, 90, false));
+  told->calls = 0;
+  rs_binary binary = {.registers = 77};
+  ck_assert_int_eq(rs_build(builder, &binary, canonical, source, 80, false), ROWSCAN_NOT_CACHED);
+  ck_assert_str_eq(rowscan_last_error(), path_of("not in the cache (%s), and the boss forbids compiling: sm_80", dir));
+  check_counts(builder, 1, 2, 1);
+  ck_assert_int_eq(rs_build(builder, &binary, canonical, source, 90, true), ROWSCAN_NOT_CACHED);
+  ck_assert_str_eq(rowscan_last_error(), path_of("the driver rejected an entry of the cache (%s), and the boss forbids "
+                                                 "compiling: sm_90",
+                                                 dir));
+  check_counts(builder, 1, 2, 1);
+  ck_assert_int_eq(binary.registers, 77);
+  ck_assert_int_eq(told->calls, 0);
+  ck_assert_int_eq(entries_in(rs_builder_store(builder)), 1);
+  rs_builder_close(builder);
+  builder = open_builder(NULL);
+  rs_builder_forbid(builder, "the boss");
+  ck_assert_int_eq(rs_build(builder, &binary, canonical, source, 90, false), ROWSCAN_NOT_CACHED);
+  ck_assert_str_eq(rowscan_last_error(),
+                   "not in the cache (turned off by the program), and the boss forbids compiling: sm_90");
   rs_builder_close(builder);
 }
 END_TEST
@@ -779,11 +664,6 @@ START_TEST(finding_may_run_out_of_memory) {
 END_TEST
 #endif
 
-static void fresh_tally(void) {
-  told = mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  ck_assert(told != MAP_FAILED);
-}
-
 int main(void) {
   Suite *suite = suite_create("build");
   TCase *cases = add_case(suite, "facts");
@@ -801,6 +681,7 @@ int main(void) {
   tcase_add_test(cases, a_damaged_entry_is_made_anew);
   tcase_add_test(cases, an_entry_of_something_else_is_made_anew);
   tcase_add_test(cases, a_fresh_build_replaces_the_entry);
+  tcase_add_test(cases, what_may_not_be_compiled_is_told);
   cases = add_case(suite, "many at once");
   tcase_add_checked_fixture(cases, fresh_tally, NULL);
   tcase_add_loop_test(cases, one_thread_compiles_for_all, 0, 2);
