@@ -11,6 +11,7 @@
 
 #include "launch.h"
 #include "measure.h"
+#include "spec_parse.h"
 #include "stage.h"
 #include "version.h"
 
@@ -48,7 +49,31 @@ rowscan_engine rowscan_context_engine(const rowscan_context *context) {
   return context->engine;
 }
 
+/* Hands a text over to the caller. */
+static rowscan_status give_text(rs_text *text, const char *what, char **out) {
+  if (text->failed) {
+    rs_text_free(text);
+    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for the text of %s", what);
+  }
+  *out = text->data;
+  return ROWSCAN_OK;
+}
+
 /* ---- plans ------------------------------------------------------------------------------------------------------- */
+
+rowscan_status rowscan_spec_text(const rowscan_spec *spec, char **out) {
+  rowscan_spec complete;
+  rowscan_status status = rs_spec_read(&complete, spec);
+  if (status)
+    return status;
+  rs_text text = {0};
+  rs_spec_line(&complete, &text);
+  return give_text(&text, "a spec", out);
+}
+
+rowscan_status rowscan_spec_parse(rowscan_spec *spec, const char *text) {
+  return rs_spec_parse(spec, text);
+}
 
 rowscan_status rowscan_plan_create(rowscan_plan **plan, rowscan_context *context, const rowscan_spec *spec) {
   rowscan_spec complete;
@@ -145,12 +170,7 @@ rowscan_status rowscan_source(const rowscan_spec *spec, const char *arch, int mo
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'module': %d; the spec has %d", module, count);
   rs_text text = {0};
   rs_emit(&complete, &geometry[module], &text);
-  if (text.failed) {
-    rs_text_free(&text);
-    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for a source");
-  }
-  *source = text.data;
-  return ROWSCAN_OK;
+  return give_text(&text, "a source", source);
 }
 
 void rowscan_free(void *memory) {

@@ -208,6 +208,18 @@ typedef struct rowscan_spec {
 ROWSCAN_API rowscan_status rowscan_spec_complete(rowscan_spec *spec) ROWSCAN_CHECKED ROWSCAN_NONNULL(1);
 
 /*
+ * A spec as text, and the other way: field=value pairs, separated by blanks or ends of lines, as they begin the key of
+ * a cache entry. The text is "op=sum in=f32 out=f32 acc=f32 mask=none reverse=0 exclusive=0 length=1000 layout=rows
+ * row_rank=1", with mask_type after a mask, and with regime at the end if one is forced. Reading, fields may stand in
+ * any order, and all but length may be left out for their defaults; the spec that comes out is complete.
+ * Free the text with rowscan_free. Errors: BAD_ARGUMENT, UNSUPPORTED; they name the field and the value.
+ */
+ROWSCAN_API rowscan_status rowscan_spec_text(const rowscan_spec *spec, char **text) ROWSCAN_CHECKED
+    ROWSCAN_NONNULL(1, 2);
+ROWSCAN_API rowscan_status rowscan_spec_parse(rowscan_spec *spec, const char *text) ROWSCAN_CHECKED
+    ROWSCAN_NONNULL(1, 2);
+
+/*
  * Makes a spec ready: on a GPU reads the kernels from the cache or compiles them, and loads them. With cache_only it
  * takes no longer than reading and loading: what would have to be compiled is NOT_CACHED, and the story names the spec
  * and the architecture. (The build-id of an NVRTC is part of what a kernel is found by: its file must be there still.)

@@ -8,7 +8,10 @@
 #include "rowscan.h"
 #include "text.h"
 
-enum { RS_MAX_ROW_RANK = 63 };
+enum { RS_MAX_ROW_RANK = 63, RS_MASK_MODES = 3, RS_LAYOUTS = 2 };
+
+/* By their enumerators: "none", "select", "multiply"; "rows", "columns". */
+extern const char *const rs_mask_modes[RS_MASK_MODES], *const rs_layouts[RS_LAYOUTS];
 
 /* Copies the caller's struct (of its own .size) and completes it. */
 rowscan_status rs_spec_read(rowscan_spec *spec, const rowscan_spec *from);
