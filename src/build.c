@@ -12,8 +12,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "compile.h"
 #include "key.h"
 
@@ -195,7 +195,7 @@ static bool from_store(rs_builder *builder, const char *key, rs_binary *binary) 
   if (!rs_store_get(builder->store, key, &entry))
     return false;
   if (read_entry(binary, &entry)) {
-    binary->cached = true;
+    binary->cached = binary->stored = true;
     return true;
   }
   rs_log_write(&builder->log, ROWSCAN_LOG_WARNING, "an entry of the cache holds something else, and is made anew");
@@ -297,6 +297,7 @@ static rowscan_status take(const build *one, rs_binary *binary) {
   if (!copy_binary(binary, one->binary.entry.part))
     return out_of_memory();
   binary->cached = one->binary.cached;
+  binary->stored = !one->kept;
   return ROWSCAN_OK;
 }
 
@@ -343,15 +344,9 @@ static rowscan_status refuse(rs_builder *builder, const request *asked) {
                  *path ? path : rs_store_why(builder->store), builder->forbidden_by, asked->arch);
 }
 
-static double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
-}
-
 rowscan_status rs_build(rs_builder *builder, rs_binary *binary, const char *canonical, const char *source, int arch,
                         bool fresh) {
-  double start = now();
+  double start = rs_now_ms();
   request asked = {canonical, source, arch, fresh};
   rs_binary built;
   rs_text key = {0};
@@ -367,7 +362,7 @@ rowscan_status rs_build(rs_builder *builder, rs_binary *binary, const char *cano
   rs_text_free(&key);
   if (status != ROWSCAN_OK)
     return status;
-  built.milliseconds = now() - start;
+  built.milliseconds = rs_now_ms() - start;
   *binary = built;
   rs_log_write(&builder->log, ROWSCAN_LOG_DEBUG, "sm_%d: %s in %.2f ms, %d registers, %zu bytes of CUBIN", arch,
                built.cached ? "had from the cache" : "compiled", built.milliseconds, built.registers,

@@ -39,6 +39,7 @@ typedef struct rs_binary {
   int registers, shared_bytes, local_bytes, spill_bytes; /* the most of the source's kernels */
   double milliseconds;
   bool cached; /* not compiled by this call; after a call with `fresh`: never */
+  bool stored; /* the store has it, or had it a moment ago */
 } rs_binary;
 
 /*

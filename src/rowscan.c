@@ -4,16 +4,16 @@
  */
 #include "rowscan.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "arch.h"
 #include "launch.h"
 #include "measure.h"
 #include "spec_parse.h"
 #include "stage.h"
 #include "version.h"
+#include "warm.h"
 
 const char *rowscan_version(void) {
   return ROWSCAN_VERSION;
@@ -81,28 +81,13 @@ rowscan_status rowscan_plan_create(rowscan_plan **plan, rowscan_context *context
   return status ? status : rs_plan_create(plan, context, &complete, 0);
 }
 
-/* "sm_90" to 90; 0 if it is nothing of the kind. */
-static int parse_arch(const char *arch) {
-  if (strncmp(arch, "sm_", 3) || !isdigit((unsigned char)arch[3]))
-    return 0;
-  char *end;
-  long number = strtol(arch + 3, &end, 10);
-  return *end || number < 10 || number > 9999 ? 0 : (int)number;
-}
-
-static rowscan_status read_arch(const char *arch, int *number) {
-  *number = parse_arch(arch);
-  return *number ? ROWSCAN_OK
-                 : rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'arch': \"%s\" is no architecture like sm_90", arch);
-}
-
 rowscan_status rowscan_plan_compile(rowscan_plan **plan, rowscan_context *context, const rowscan_spec *spec,
                                     const char *arch) {
   rowscan_spec complete;
   int number;
   rowscan_status status = rs_spec_read(&complete, spec);
   if (!status)
-    status = read_arch(arch, &number);
+    status = rs_arch_read(arch, &number);
   return status ? status : rs_plan_create(plan, context, &complete, number);
 }
 
@@ -161,7 +146,7 @@ rowscan_status rowscan_source(const rowscan_spec *spec, const char *arch, int mo
   int number;
   rowscan_status status = rs_spec_read(&complete, spec);
   if (!status)
-    status = read_arch(arch, &number);
+    status = rs_arch_read(arch, &number);
   if (status)
     return status;
   rs_geometry geometry[RS_MAX_MODULES];
@@ -218,6 +203,24 @@ rowscan_status rowscan_measure(rowscan_context *context, const rowscan_spec *spe
   rowscan_spec complete;
   rowscan_status status = rs_spec_read(&complete, spec);
   return status ? status : rs_measure(context, &complete, args, repeat, timing);
+}
+
+/* ---- ahead of need ----------------------------------------------------------------------------------------------- */
+
+rowscan_status rowscan_warm(rowscan_context *context, const rowscan_warming *list) {
+  if (list->size != sizeof *list)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT,
+                   "warming: field 'size': %zu; use ROWSCAN_WARMING or set sizeof(rowscan_warming), %zu", list->size,
+                   sizeof *list);
+  if (list->spec_count < 0 || (list->spec_count && !list->specs))
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "warming: field 'spec_count': %lld%s", (long long)list->spec_count,
+                   list->specs ? " is negative" : ", but 'specs' is NULL");
+  if (list->arch_count < 0 || (list->arch_count && !list->archs))
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "warming: field 'arch_count': %d%s", list->arch_count,
+                   list->archs ? " is negative" : ", but 'archs' is NULL");
+  if (list->threads < 0)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "warming: field 'threads': %d is negative", list->threads);
+  return rs_warm(context, list);
 }
 
 /* ---- the cache --------------------------------------------------------------------------------------------------- */

@@ -416,6 +416,46 @@ ROWSCAN_API rowscan_status rowscan_measure(rowscan_context *context, const rowsc
                                            int repeat, rowscan_timing *timing) ROWSCAN_CHECKED
     ROWSCAN_NONNULL(1, 2, 3, 5);
 
+/* ---- ahead of need ----------------------------------------------------------------------------------------------- */
+
+/* What became of one spec for one architecture. */
+typedef struct rowscan_warmed {
+  size_t size;
+  int64_t spec;          /* which: its place in the list */
+  const char *arch;      /* "sm_90"; this and story live until visit returns */
+  rowscan_status status; /* OK: all its kernels are in the cache */
+  const char *story;     /* what went wrong; "" if nothing */
+  int modules;           /* entries of the cache that it takes, see rowscan_plan_info; 0 if they were not made */
+  int compiled;          /* of these, not in the cache before */
+  double ms;
+  int64_t done; /* pairs of spec and architecture so far, this one too */
+  int64_t total;
+} rowscan_warmed;
+
+typedef struct rowscan_warming {
+  size_t size;
+  const rowscan_spec *specs; /* [spec_count], all with the same .size */
+  int64_t spec_count;
+  const char *const *archs; /* [arch_count], "sm_90", at most 128; NULL: all that the NVRTC at hand knows */
+  int arch_count;
+  int threads;                                         /* that compile at a time; default: as many as the context's
+                                                          `threads` */
+  int (*visit)(void *user, const rowscan_warmed *one); /* called for each pair when it is done, from any thread, by
+                                                          one at a time; not 0: begin no more. Default none */
+  void *user;
+} rowscan_warming;
+
+#define ROWSCAN_WARMING(...) (&(rowscan_warming){.size = sizeof(rowscan_warming), __VA_ARGS__})
+
+/*
+ * Fills the cache: compiles what it lacks of each spec for each architecture, on all cores. Needs no GPU and no driver.
+ * One that fails does not keep the others from being made; the status is that of the first. With cache_only nothing is
+ * compiled: it says whether all is there. Errors: BAD_ARGUMENT and UNSUPPORTED, before anything is compiled; those of
+ * plan_compile; CACHE_FAILED (there is no cache on disk, or what was compiled could not be kept).
+ */
+ROWSCAN_API rowscan_status rowscan_warm(rowscan_context *context, const rowscan_warming *list) ROWSCAN_CHECKED
+    ROWSCAN_NONNULL(1, 2);
+
 /* ---- the cache on disk ------------------------------------------------------------------------------------------- */
 
 typedef struct rowscan_cache_info {

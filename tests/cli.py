@@ -8,6 +8,7 @@ itself: exclusive to inclusive, reverse to a flipped array, Fortran order to C o
 NumPy.
 """
 import csv
+import glob
 import json
 import os
 import select
@@ -582,6 +583,17 @@ class Output(Case):
         self.assertEqual(json.loads(out)["engine"], "host")
 
 
+def read_all(terminal):
+    """What was written to a terminal."""
+    told = b""
+    while select.select([terminal], [], [], 0.1)[0]:
+        try:
+            told += os.read(terminal, 65536)
+        except OSError:  # nobody has its other end
+            break
+    return told
+
+
 class Interrupted(Case):
     """A large, empty array keeps the command busy; its file takes no space."""
 
@@ -640,15 +652,6 @@ class Interrupted(Case):
         self.assertIn("rowscan: scan: in.npy: cannot be read to its end", err)
         self.assertEqual(list(self.listing()), ["in.npy"])
 
-    def read_all(self, terminal):
-        told = b""
-        while select.select([terminal], [], [], 0.1)[0]:
-            try:
-                told += os.read(terminal, 65536)
-            except OSError:  # nobody has its other end
-                break
-        return told
-
     def test_progress_line(self):
         """On a terminal, and after a second: the command is made to sleep that long."""
         import pty
@@ -662,7 +665,7 @@ class Interrupted(Case):
             process.communicate(timeout=300)
             self.assertEqual(process.returncode, 0)
             os.close(theirs)
-            told = self.read_all(mine)
+            told = read_all(mine)
             os.close(mine)
             if told:
                 self.assertRegex(told, rb"^\r( *\d+% of|writing)")
@@ -715,6 +718,10 @@ class CommandLine(Case):
         self.usage("compile", "--arch", "sm_90", "--length", "-5", words=["--length", "-5"])
         for arch in ["", "90", "sm_", "sm_9x0", "sm_90,", ",sm_90", "sm_90x", "sm_90 ", "sm_" + "9" * 40]:
             self.usage("compile", "--arch", arch, "--length", "5", words=["--arch"])
+        self.usage("warm", "--arch", "sm_90", words=["FILE"])
+        self.usage("warm", "in.npy", words=["--arch"])
+        self.usage("warm", "--arch", "90", "in.npy", words=["--arch"])
+        self.usage("warm", "--arch", "sm_90", "--jobs", "-1", "in.npy", words=["--jobs", "-1"])
         self.usage("source", "--arch", "all", "--length", "5", words=["--arch"])
         self.usage("source", "--json", "--length", "5", words=["--json"])
 
@@ -727,7 +734,7 @@ class CommandLine(Case):
         overview, err = self.rowscan("--help")
         self.assertEqual((overview, err), self.rowscan("help"))
         self.assertEqual(err, "")
-        for command in ["scan", "compile", "source", "bench", "devices", "cache"]:
+        for command in ["scan", "compile", "warm", "source", "bench", "devices", "cache"]:
             self.assertIn(f"\n  {command} ", overview)
             text, err = self.rowscan(command, "--help")
             self.assertEqual(err, "")
@@ -744,7 +751,7 @@ class CommandLine(Case):
         page = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "src", "cli", "rowscan.1")
         with open(page) as file:
             manual = file.read().replace("\\-", "-")
-        for command in ["scan", "compile", "bench", "devices", "cache"]:
+        for command in ["scan", "compile", "warm", "bench", "devices", "cache"]:
             for word in self.rowscan(command, "--help")[0].split():
                 if word.startswith("--"):
                     self.assertIn(word.rstrip(",:;."), manual, command)
@@ -833,6 +840,94 @@ class Compile(Case):
         out, err = self.rowscan("compile", "--arch", "sm_99,sm_90", "--length", "10", "--json", status=1)
         self.assertIn("rowscan: compile: sm_99: ", err)
         self.assertEqual({row["arch"] for row in json.loads(out)}, {"sm_90"})
+
+
+class Warm(Case):
+    """Each compile takes NVRTC half a second: there are few."""
+
+    def list(self, text):
+        with open(self.path("list.txt"), "w") as file:
+            file.write(text)
+        return "list.txt"
+
+    def warm(self, text, *args, status=0):
+        out, err = self.rowscan("warm", "--json", "--arch", "sm_80", *args, self.list(text), status=status)
+        return json.loads(out), err
+
+    def test_fills_the_cache(self):
+        self.needs_compiler()
+        text = "# scans\n\n  length=7 in=i32 # short\r\nop=prod in=i32 length=7\n#length=8\nlength=7 in=i32"
+        told, err = self.warm(text)
+        self.assertEqual(err, "")
+        seconds = told.pop("seconds")
+        self.assertGreater(seconds, 0)
+        self.assertEqual(told, {"specs": 3, "archs": ["sm_80"], "failures": [], "kernels": 3, "compiled": 2,
+                                "failed": 0})
+        self.env["ROWSCAN_CACHE"] = "only"
+        out, _ = self.rowscan("compile", "--arch", "sm_80", "--length", "7", "--type", "i32", "--op", "prod")
+        self.assertIn(" hit", out)
+        out, _ = self.rowscan("warm", "--arch=sm_80", "list.txt")
+        self.assertRegex(out, r"^specs 3, architectures 1, kernels 3: 0 compiled, 3 in the cache before; 0 failed; "
+                              r"\d\.\d s\n$")
+
+    def test_what_is_missing(self):
+        """No compile: every failure has its line, and standard error has the first of many."""
+        self.needs_compiler()
+        self.env["ROWSCAN_CACHE"] = "only"
+        told, err = self.warm("".join(f"length={n}\n" for n in range(30)), "-j", "3", status=1)
+        self.assertEqual((told["failed"], told["kernels"], told["compiled"]), (30, 0, 0))
+        self.assertEqual(sorted(one["line"] for one in told["failures"]), list(range(1, 31)))
+        for one in told["failures"]:
+            self.assertEqual(one["arch"], "sm_80")
+            self.assertIn(f" length={one['line'] - 1} ", one["error"])
+        self.assertEqual(len(err.splitlines()), 21)
+        self.assertRegex(err, r"^rowscan: warm: list.txt:\d+: sm_80: not in the cache ")
+        self.assertTrue(err.endswith("rowscan: warm: and 10 more failed\n"), err)
+        # What the message shows of the spec is a line for the list.
+        line = err.splitlines()[0].split("forbids compiling: sm_80: ")[1]
+        self.assertEqual(self.warm(line, status=1)[0]["failures"][0]["line"], 1)
+
+    def test_bad_lists(self):
+        for text, words in [("length=5\n# ok\nlength=5 in=f99\n", [":3: ", "'in'", "'f99'"]),
+                            ("in=f32", [":1: ", "'length'", "missing"]),
+                            ("length=5\nlength=5 size=5", [":2: ", "'size'"]),
+                            ("length=5 in=f16 out=i32", [":1: ", "'out'", "i32"]),
+                            ("length=5\0", [":1: ", "no text"]),
+                            ("# nothing\n\n", ["no spec"]), ("", ["no spec"])]:
+            with self.subTest(text=text):
+                self.list(text)
+                self.fails(1, ["rowscan: warm: list.txt:", *words], "warm", "--arch", "sm_80", "list.txt")
+        self.fails(1, ["no.txt: cannot be opened"], "warm", "--arch", "sm_80", "no.txt")
+        self.fails(1, [".: cannot be read"], "warm", "--arch", "sm_80", ".")
+
+    def test_no_cache(self):
+        self.needs_compiler()
+        self.env["ROWSCAN_CACHE"] = "off"
+        self.list("length=5")
+        self.fails(1, ["no cache on disk to fill"], "warm", "--arch", "sm_80", "list.txt")
+
+    def test_progress_bar(self):
+        """On a terminal, and after a second: the command is made to sleep that long after its first compile."""
+        import pty
+        self.needs_compiler()
+        self.list("".join(f"length={n}\n" for n in range(1, 4)))
+        mine, theirs = pty.openpty()
+        process = subprocess.Popen([ROWSCAN, "warm", "--arch=sm_80", "-j1", "list.txt"], cwd=self.dir, env=self.env,
+                                   stdout=subprocess.PIPE, stderr=theirs)
+        while process.poll() is None and not glob.glob(self.path("cache/??/*")):
+            time.sleep(0.001)
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(1.1)
+        process.send_signal(signal.SIGCONT)
+        process.communicate(timeout=300)
+        self.assertEqual(process.returncode, 0)
+        os.close(theirs)
+        told = read_all(mine)
+        os.close(mine)
+        if not told:
+            self.skipTest("was not caught in the right moment")
+        self.assertRegex(told, rb"^\r\[=+>? *\] [123] of 3, \d+ s left \x1b\[K")
+        self.assertTrue(told.endswith(b"\r\x1b[K"), told)
 
 
 class Source(Case):

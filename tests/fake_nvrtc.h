@@ -22,9 +22,10 @@
 
 typedef struct tally {
   atomic_int calls, compiles, programs;
-  atomic_int wrong;      /* headers that are not those of kernels/ */
-  int fail_at;           /* the call that fails, counted from 1; 0: none */
-  nvrtcResult fail_with; /* NVRTC_ERROR_... */
+  atomic_int busy, busiest; /* compiles at a time, now and the most there were */
+  atomic_int wrong;         /* headers that are not those of kernels/ */
+  int fail_at;              /* the call that fails, counted from 1; 0: none */
+  nvrtcResult fail_with;    /* NVRTC_ERROR_... */
   int compile_ms;
   char failed[64]; /* name of the call that failed */
 } tally;
@@ -96,7 +97,11 @@ static nvrtcResult nvrtcDestroyProgram(nvrtcProgram *program) {
 
 static nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int options, const char *const *option) {
   told->compiles++;
+  int busy = ++told->busy, most = told->busiest;
+  while (busy > most && !atomic_compare_exchange_weak(&told->busiest, &most, busy))
+    ;
   nanosleep(&(struct timespec){.tv_nsec = told->compile_ms * 1000000L}, NULL);
+  told->busy--;
   for (int i = 0; i < options; i++)
     rs_text_add(&program->ptx, " %s", option[i]);
   rs_text_add(&program->log, "ptxas info    : 0 bytes gmem\n"

@@ -1,5 +1,5 @@
 /*
- * test_warm.c - kernels that are ready before they are needed: never compiling
+ * test_warm.c - kernels that are ready before they are needed: never compiling, and filling the cache
  * SPDX-License-Identifier: MIT
  *
  * Contexts of the API, but with a compiler of our own making: neither a GPU nor NVRTC is needed.
@@ -69,11 +69,229 @@ START_TEST(the_host_compiles_nothing) {
 }
 END_TEST
 
+/* ---- filling the cache ------------------------------------------------------------------------------------------- */
+
+enum { SPECS = 3, PAIRS = 64 };
+
+/* One, two and one entries for each architecture. */
+static const rowscan_spec list[SPECS] = {{.size = sizeof *list, .length = 100},
+                                         {.size = sizeof *list, .length = 33000, .in = ROWSCAN_F16},
+                                         {.size = sizeof *list, .length = 50, .layout = ROWSCAN_LAYOUT_COLUMNS}};
+static const char *const three[] = {"sm_75", "sm_80", "sm_90"};
+
+typedef struct visits {
+  int seen[PAIRS]; /* of a spec and an architecture */
+  int count, stop_after, modules, compiled, failed;
+  bool inside;
+  char story[512];
+} visits;
+
+static int note_warmed(void *user, const rowscan_warmed *one) {
+  visits *book = user;
+  ck_assert(!book->inside);
+  book->inside = true;
+  book->count++;
+  ck_assert_int_eq(one->done, book->count);
+  ck_assert_int_le(one->done, one->total);
+  ck_assert_int_eq(strncmp(one->arch, "sm_", 3), 0);
+  book->seen[one->spec * 8 + atoi(one->arch + 3) / 10 % 8]++;
+  book->modules += one->modules;
+  book->compiled += one->compiled;
+  book->failed += one->status != ROWSCAN_OK;
+  ck_assert_int_eq(!*one->story, one->status == ROWSCAN_OK);
+  if (*one->story)
+    snprintf(book->story, sizeof book->story, "%s", one->story);
+  ck_assert(one->ms >= 0 && one->ms < 100000);
+  book->inside = false;
+  return book->count == book->stop_after;
+}
+
+static rowscan_status warm(rowscan_context *context, int archs, int threads, visits *book) {
+  return rowscan_warm(context,
+                      ROWSCAN_WARMING(.specs = list, .spec_count = SPECS, .archs = archs ? three : NULL,
+                                      .arch_count = archs, .threads = threads, .visit = note_warmed, .user = book));
+}
+
+START_TEST(all_pairs_are_made_once) {
+  char *dir = fresh();
+  visits book = {0}, again = {0};
+  rowscan_context *context = open_context(dir, false);
+  ck_assert_int_eq(warm(context, 3, 4, &book), ROWSCAN_OK);
+  ck_assert_int_eq(book.count, 9);
+  for (int i = 0; i < SPECS; i++)
+    for (int arch = 7; arch <= 9; arch++)
+      ck_assert_int_eq(book.seen[8 * i + arch % 8], 1);
+  ck_assert_int_eq(book.modules, 12);
+  ck_assert_int_eq(book.compiled, 12);
+  ck_assert_int_eq(told->compiles, 12);
+  rowscan_close(context);
+  context = open_context(dir, true);
+  ck_assert_int_eq(warm(context, 3, 4, &again), ROWSCAN_OK);
+  ck_assert_int_eq(again.modules, 12);
+  ck_assert_int_eq(again.compiled, 0);
+  for (int i = 0; i < SPECS; i++)
+    ck_assert_int_eq(compile(context, &list[i], "sm_80"), ROWSCAN_OK);
+  ck_assert_int_eq(told->compiles, 12);
+  ck_assert_int_eq(told->programs, 0);
+  rowscan_close(context);
+}
+END_TEST
+
+START_TEST(no_list_of_archs_is_all_there_are) {
+  visits book = {0};
+  rowscan_context *context = open_context(fresh(), false);
+  ck_assert_int_eq(warm(context, 0, 2, &book), ROWSCAN_OK);
+  ck_assert_int_eq(book.count, SPECS * 4);
+  ck_assert_int_eq(book.compiled, 16);
+  ck_assert_int_eq(rowscan_warm(context, ROWSCAN_WARMING(.archs = three, .arch_count = 3)), ROWSCAN_OK);
+  ck_assert_int_eq(rowscan_warm(context, ROWSCAN_WARMING(.specs = list, .spec_count = 1, .archs = three)), ROWSCAN_OK);
+  rowscan_close(context);
+}
+END_TEST
+
+/* _i: threads; 0: the context's, which is 1. */
+START_TEST(many_compile_at_a_time) {
+  rowscan_context *context = open_context(fresh(), false);
+  visits book = {0};
+  told->compile_ms = 40;
+  ck_assert_int_eq(warm(context, 3, _i, &book), ROWSCAN_OK);
+  ck_assert_int_eq(told->busiest, _i > 1 ? _i : 1);
+  rowscan_close(context);
+}
+END_TEST
+
+START_TEST(a_visit_may_end_it) {
+  rowscan_context *context = open_context(fresh(), false);
+  visits book = {.stop_after = 2};
+  ck_assert_int_eq(warm(context, 3, 1, &book), ROWSCAN_OK);
+  ck_assert_int_eq(book.count, 2);
+  ck_assert_int_eq(told->compiles, 2);
+  told->compile_ms = 20;
+  book = (visits){.stop_after = 1};
+  ck_assert_int_eq(warm(context, 3, 4, &book), ROWSCAN_OK);
+  ck_assert_int_eq(book.count, 1); /* none is told of those that were under way */
+  rowscan_close(context);
+}
+END_TEST
+
+START_TEST(one_failure_is_not_all) {
+  static const char *const archs[] = {"sm_91", "sm_90"};
+  rowscan_context *context = open_context(fresh(), false);
+  visits book = {0};
+  rowscan_status status = rowscan_warm(context, ROWSCAN_WARMING(.specs = list, .spec_count = SPECS, .archs = archs,
+                                                                .arch_count = 2, .visit = note_warmed, .user = &book));
+  ck_assert_int_eq(status, ROWSCAN_NO_COMPILER);
+  ck_assert_str_eq(rowscan_last_error(),
+                   path_of("3 of 6 could not be made ready; the first: NVRTC 13.0 ((a table)) does not know sm_91; it "
+                           "knows sm_75 sm_80 sm_90 sm_120"));
+  ck_assert_int_eq(book.count, 6);
+  ck_assert_int_eq(book.failed, 3);
+  ck_assert_int_eq(book.compiled, 4);
+  rowscan_close(context);
+}
+END_TEST
+
+START_TEST(what_is_missing_is_told_of_all) {
+  rowscan_context *context = open_context(fresh(), true);
+  visits book = {0};
+  ck_assert_int_eq(warm(context, 3, 2, &book), ROWSCAN_NOT_CACHED);
+  ck_assert_int_eq(book.failed, 9);
+  ck_assert_ptr_nonnull(strstr(book.story, "forbids compiling: sm_"));
+  ck_assert_int_eq(told->compiles, 0);
+  rowscan_close(context);
+}
+END_TEST
+
+START_TEST(what_is_not_kept_is_told) {
+  rowscan_context *context = NULL;
+  char *dir = fresh();
+  visits book = {0};
+  ck_assert_int_eq(rs_context_open(&context,
+                                   ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_HOST, .threads = 1, .cache_dir = dir,
+                                                   .cache_limit = 100),
+                                   make_compiler(13000)),
+                   ROWSCAN_OK);
+  for (int turn = 0; turn < 2; turn++) { /* the second time they are in memory, but not on disk */
+    book = (visits){0};
+    ck_assert_int_eq(warm(context, 1, 1, &book), ROWSCAN_CACHE_FAILED);
+    ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "3 of 3 could not be made ready; the first: sm_75, regime "));
+    ck_assert_ptr_nonnull(strstr(rowscan_last_error(), path_of("the cache (%s) did not keep it", dir)));
+  }
+  rowscan_close(context);
+  setenv("ROWSCAN_CACHE", "off", 1);
+  context = open_context(dir, false);
+  ck_assert_int_eq(warm(context, 1, 1, &book), ROWSCAN_CACHE_FAILED);
+  ck_assert_str_eq(rowscan_last_error(), "there is no cache on disk to fill: turned off by ROWSCAN_CACHE=off");
+  rowscan_close(context);
+}
+END_TEST
+
+static void refuse(rowscan_context *context, rowscan_warming asked, const char *words) {
+  if (!asked.size)
+    asked.size = sizeof asked;
+  ck_assert_int_eq(rowscan_warm(context, &asked), ROWSCAN_BAD_ARGUMENT);
+  ck_assert_msg(strstr(rowscan_last_error(), words), "%s", rowscan_last_error());
+  ck_assert_int_eq(told->compiles, 0);
+}
+
+START_TEST(bad_lists_are_refused) {
+  static const char *const bad_arch[] = {"sm_90", "90"};
+  rowscan_context *context = open_context(fresh(), false);
+  rowscan_spec specs[2] = {list[0], list[1]};
+  rowscan_warming asked = {.specs = specs, .spec_count = 2, .archs = three, .arch_count = 3};
+  refuse(context, (rowscan_warming){.size = 8}, "warming: field 'size': 8");
+  refuse(context, (rowscan_warming){.spec_count = 1}, "'spec_count': 1, but 'specs' is NULL");
+  refuse(context, (rowscan_warming){.specs = specs, .spec_count = -1}, "'spec_count': -1 is negative");
+  refuse(context, (rowscan_warming){.arch_count = 1}, "'arch_count': 1, but 'archs' is NULL");
+  refuse(context, (rowscan_warming){.archs = three, .arch_count = -1}, "'arch_count': -1 is negative");
+  refuse(context, (rowscan_warming){.archs = three, .arch_count = 129}, "'arch_count': 129 is more than 128");
+  refuse(context, (rowscan_warming){.archs = bad_arch, .arch_count = 2}, "'arch': \"90\"");
+  refuse(context, (rowscan_warming){.threads = -1}, "'threads': -1 is negative");
+  specs[1].length = -7;
+  refuse(context, asked, "spec: field 'length': -7 is negative (warming: specs[1])");
+  specs[1].size = 16;
+  refuse(context, asked, "specs[1]: field 'size': 16, not ");
+  rowscan_close(context);
+}
+END_TEST
+
+/* Programs built before `regime` was in the struct. */
+START_TEST(older_specs_are_read) {
+  enum { OLD = offsetof(rowscan_spec, regime) };
+  _Static_assert(OLD % _Alignof(rowscan_spec) == 0, "such a struct would have had this size");
+  _Alignas(rowscan_spec) char old[SPECS * OLD];
+  rowscan_context *context = open_context(fresh(), false);
+  for (int i = 0; i < SPECS; i++) {
+    rowscan_spec spec = list[i];
+    spec.size = OLD;
+    memcpy(old + i * OLD, &spec, OLD);
+  }
+  visits book = {0};
+  ck_assert_int_eq(
+      rowscan_warm(context, ROWSCAN_WARMING(.specs = (const rowscan_spec *)(void *)old, .spec_count = SPECS,
+                                            .archs = three, .arch_count = 1, .visit = note_warmed, .user = &book)),
+      ROWSCAN_OK);
+  ck_assert_int_eq(book.compiled, 4);
+  rowscan_close(context);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("warm");
   TCase *cases = add_case(suite, "never compiling");
   tcase_add_checked_fixture(cases, fresh_tally, NULL);
   tcase_add_loop_test(cases, what_is_missing_is_told, 0, 2);
   tcase_add_test(cases, the_host_compiles_nothing);
+  cases = add_case(suite, "filling the cache");
+  tcase_add_checked_fixture(cases, fresh_tally, NULL);
+  tcase_add_test(cases, all_pairs_are_made_once);
+  tcase_add_test(cases, no_list_of_archs_is_all_there_are);
+  tcase_add_loop_test(cases, many_compile_at_a_time, 0, 4);
+  tcase_add_test(cases, a_visit_may_end_it);
+  tcase_add_test(cases, one_failure_is_not_all);
+  tcase_add_test(cases, what_is_missing_is_told_of_all);
+  tcase_add_test(cases, what_is_not_kept_is_told);
+  tcase_add_test(cases, bad_lists_are_refused);
+  tcase_add_test(cases, older_specs_are_read);
   return run_suite(suite);
 }
