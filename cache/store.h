@@ -100,8 +100,14 @@ bool rs_store_clear(rs_store *store, int64_t *removed, int64_t *bytes);
 
 /*
  * What a put does now and then, done now: sweeps temporaries that were left behind and, if the store is close to its
- * limit, evicts the least recently used. Says how many entries and bytes were removed. false: out of memory.
+ * limit, evicts the least recently used. false: out of memory, or a directory can't be read or is not to be trusted
+ * (what could be done was).
  */
-bool rs_store_prune(rs_store *store, int64_t *removed, int64_t *bytes);
+typedef struct rs_store_pruned {
+  int64_t removed, removed_bytes; /* entries */
+  int64_t swept, swept_bytes;     /* temporaries */
+  int64_t left, left_bytes;       /* entries */
+} rs_store_pruned;
+bool rs_store_prune(rs_store *store, rs_store_pruned *pruned); /* pruned may be NULL */
 
 #endif

@@ -267,6 +267,24 @@ rowscan_status rowscan_cache_visit(rowscan_context *context, int (*visit)(void *
   return ROWSCAN_OK;
 }
 
+rowscan_status rowscan_cache_prune(rowscan_context *context, rowscan_cache_pruned *pruned) {
+  if (pruned->size != sizeof *pruned)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "pruned: field 'size': %zu, not %zu", pruned->size, sizeof *pruned);
+  rs_store *store = rs_builder_store(context->builder);
+  rs_store_pruned sum;
+  if (!rs_store_prune(store, &sum))
+    return rs_fail(ROWSCAN_CACHE_FAILED, "not all of the cache directory %s can be read and pruned",
+                   rs_store_path(store));
+  *pruned = (rowscan_cache_pruned){.size = sizeof *pruned,
+                                   .removed = sum.removed,
+                                   .removed_bytes = sum.removed_bytes,
+                                   .swept = sum.swept,
+                                   .swept_bytes = sum.swept_bytes,
+                                   .left = sum.left,
+                                   .left_bytes = sum.left_bytes};
+  return ROWSCAN_OK;
+}
+
 rowscan_status rowscan_cache_clear(rowscan_context *context, int64_t *removed, int64_t *bytes) {
   rs_store *store = rs_builder_store(context->builder);
   int64_t gone = 0, gone_bytes = 0;

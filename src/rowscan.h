@@ -487,6 +487,20 @@ ROWSCAN_API rowscan_status rowscan_cache_visit(rowscan_context *context,
                                                int (*visit)(void *user, const rowscan_cache_entry *entry),
                                                void *user) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 2);
 
+typedef struct rowscan_cache_pruned {
+  size_t size;
+  int64_t removed; /* entries, least recently used first: only if the cache is close to its limit */
+  int64_t removed_bytes;
+  int64_t swept; /* temporaries that processes which died left behind more than an hour ago */
+  int64_t swept_bytes;
+  int64_t left; /* entries */
+  int64_t left_bytes;
+} rowscan_cache_pruned;
+
+/* Does at once what the cache does by itself now and then. Fills pruned, whose .size is set. Errors: CACHE_FAILED. */
+ROWSCAN_API rowscan_status rowscan_cache_prune(rowscan_context *context, rowscan_cache_pruned *pruned) ROWSCAN_CHECKED
+    ROWSCAN_NONNULL(1, 2);
+
 /* Removes all entries; *removed and *bytes say how many. Errors: CACHE_FAILED. */
 ROWSCAN_API rowscan_status rowscan_cache_clear(rowscan_context *context, int64_t *removed,
                                                int64_t *bytes) ROWSCAN_CHECKED ROWSCAN_NONNULL(1);

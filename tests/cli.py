@@ -709,7 +709,10 @@ class CommandLine(Case):
         self.usage(*scan, "--mask-mode", "select", words=["--mask"])
         self.usage(*scan, "--engine=host", "--device=0", words=["--device"])
         self.usage("cache", words=["path|info"])
-        self.usage("cache", "prune", words=["unknown cache command 'prune'"])
+        self.usage("cache", "purge", words=["unknown cache command 'purge'"])
+        self.usage("cache", "list", "--limit", "5", words=["--limit"])
+        self.usage("cache", "prune", "--limit", "0", words=["--limit", "clear"])
+        self.usage("cache", "prune", "--limit", "-1", words=["--limit", "-1"])
         self.usage("cache", "list", "more", words=["more"])
         self.usage("devices", "more", words=["more"])
         self.usage("bench", "--suite", "slow", words=["slow"])
@@ -963,7 +966,7 @@ class Cache(Case):
         self.assertEqual(self.entries(), [])
         self.assertEqual(self.rowscan("cache", "list")[0], "")
         self.assertEqual(json.loads(self.rowscan("cache", "info", "--json")[0])["entries"], 0)
-        self.assertEqual(self.rowscan("cache", "verify")[0], "0 entries, 0 damaged\n")
+        self.assertEqual(self.rowscan("cache", "verify")[0], "0 entries (0 bytes), 0 damaged (0 bytes)\n")
         self.assertEqual(json.loads(self.rowscan("cache", "clear", "--json")[0]), {"removed": 0, "bytes": 0})
 
     def test_filled(self):
@@ -997,6 +1000,34 @@ class Cache(Case):
         self.assertIn(name, out)
         found = json.loads(self.rowscan("cache", "verify", "--json", status=1)[0])
         self.assertEqual([entry["name"] for entry in found["damaged"]], [name])
+        self.assertEqual(found["damaged_bytes"], os.path.getsize(path))
+        self.assertEqual((found["entries"], found["bytes"]), (1, os.path.getsize(path)))
+        size = found["bytes"]
+        self.assertEqual(out.splitlines()[-1], f"1 entries ({size} bytes), 1 damaged ({size} bytes)")
+
+    def test_prune(self):
+        """The oldest go, and what was left behind; none of it needs a compiler."""
+        self.rowscan("cache", "path")
+        sizes = {"left": 0, "left_bytes": 0, "removed": 0, "removed_bytes": 0, "swept": 0, "swept_bytes": 0}
+        self.assertEqual(json.loads(self.rowscan("cache", "prune", "--json")[0]), sizes)
+        os.mkdir(self.path("cache/ab"), 0o700)
+        for number in range(8):
+            name = self.path(f"cache/ab/{number:030x}")
+            with open(name, "wb") as file:
+                file.write(bytes(100))
+            os.chmod(name, 0o600)
+            os.utime(name, (10**9 + number, 10**9 + number))
+        for name, when in ("tmp-1-1-1", 10**9), ("tmp-2-2-2", None):
+            with open(self.path("cache/ab/" + name), "wb") as file:
+                file.write(bytes(7))
+            if when:
+                os.utime(self.path("cache/ab/" + name), (when, when))
+        told = json.loads(self.rowscan("cache", "prune", "--json")[0])
+        self.assertEqual(told, {**sizes, "left": 8, "left_bytes": 800, "swept": 1, "swept_bytes": 7})
+        out, _ = self.rowscan("cache", "prune", "--limit", "500")
+        self.assertEqual(out, "removed 4 entries (400 bytes) and 0 stale temporaries (0 bytes); "
+                              "left 4 entries (400 bytes)\n")
+        self.assertEqual(sorted(os.listdir(self.path("cache/ab"))), [f"{n:030x}" for n in range(4, 8)] + ["tmp-2-2-2"])
         self.assertIn("damaged", self.rowscan("cache", "list")[0])
 
 

@@ -341,13 +341,16 @@ END_TEST
 START_TEST(prune_evicts_without_a_put) {
   char *dir = fresh();
   rs_store *store = five_entries(dir, 4000);
-  int64_t before = bytes_in(store), removed, bytes;
-  ck_assert(rs_store_prune(store, &removed, &bytes));
+  int64_t before = bytes_in(store);
+  rs_store_pruned pruned;
+  ck_assert(rs_store_prune(store, &pruned));
   ck_assert_str_eq(there(dir), "234");
-  ck_assert_int_eq(removed, 2);
-  ck_assert_int_eq(bytes, before - bytes_in(store));
-  ck_assert(rs_store_prune(store, &removed, &bytes));
-  ck_assert(removed == 0 && bytes == 0);
+  ck_assert_int_eq(pruned.removed, 2);
+  ck_assert_int_eq(pruned.removed_bytes, before - bytes_in(store));
+  ck_assert_int_eq(pruned.left, 3);
+  ck_assert_int_eq(pruned.left_bytes, bytes_in(store));
+  ck_assert(rs_store_prune(store, &pruned));
+  ck_assert(pruned.removed == 0 && pruned.removed_bytes == 0 && pruned.left == 3);
   rs_store_close(store);
 }
 END_TEST
@@ -458,7 +461,9 @@ START_TEST(stale_temporaries_are_swept) {
   store = open_at(dir);
   ck_assert(put(store, "third", "text"));
   ck_assert(exists(old)); /* neither each put surveys, nor each process */
-  ck_assert(rs_store_prune(store, NULL, NULL));
+  rs_store_pruned pruned;
+  ck_assert(rs_store_prune(store, &pruned));
+  ck_assert(pruned.swept == 1 && pruned.swept_bytes == 11 && pruned.left == 3 && !pruned.removed);
   ck_assert(!exists(old) && exists(young) && hits(store, "key"));
   rs_store_close(store);
 }

@@ -16,7 +16,8 @@ typedef struct cache_job {
   rowscan_cache_info info;
   bool as_json;
   json_writer json;
-  int64_t entries, damaged;
+  int64_t limit; /* --limit; 0: not given */
+  int64_t entries, bytes, damaged, damaged_bytes;
 } cache_job;
 
 static int print_path(cache_job *job) {
@@ -94,9 +95,11 @@ static int list(cache_job *job) {
 static int verify_one(void *user, const rowscan_cache_entry *entry) {
   cache_job *job = user;
   job->entries++;
+  job->bytes += entry->bytes;
   if (!entry->damage)
     return 0;
   job->damaged++;
+  job->damaged_bytes += entry->bytes;
   if (job->as_json)
     print_entry_json(&job->json, entry);
   else
@@ -113,12 +116,39 @@ static int verify(cache_job *job) {
   if (job->as_json) {
     json_end(&job->json);
     json_integer(&job->json, "entries", job->entries);
+    json_integer(&job->json, "bytes", job->bytes);
+    json_integer(&job->json, "damaged_bytes", job->damaged_bytes);
     json_end(&job->json);
   } else if (status == ROWSCAN_OK)
-    printf("%lld entries, %lld damaged\n", (long long)job->entries, (long long)job->damaged);
+    printf("%lld entries (%lld bytes), %lld damaged (%lld bytes)\n", (long long)job->entries, (long long)job->bytes,
+           (long long)job->damaged, (long long)job->damaged_bytes);
   if (status != ROWSCAN_OK)
     return say_library(NULL, status);
   return job->damaged ? EXIT_FAILED : EXIT_OK;
+}
+
+/* ---- prune ------------------------------------------------------------------------------------------------------- */
+
+static int prune(cache_job *job) {
+  rowscan_cache_pruned pruned = ROWSCAN_INFO(pruned);
+  rowscan_status status = rowscan_cache_prune(job->context, &pruned);
+  if (status != ROWSCAN_OK)
+    return say_library(NULL, status);
+  if (job->as_json) {
+    json_object(&job->json, NULL);
+    json_integer(&job->json, "removed", pruned.removed);
+    json_integer(&job->json, "removed_bytes", pruned.removed_bytes);
+    json_integer(&job->json, "swept", pruned.swept);
+    json_integer(&job->json, "swept_bytes", pruned.swept_bytes);
+    json_integer(&job->json, "left", pruned.left);
+    json_integer(&job->json, "left_bytes", pruned.left_bytes);
+    json_end(&job->json);
+  } else
+    printf(
+        "removed %lld entries (%lld bytes) and %lld stale temporaries (%lld bytes); left %lld entries (%lld bytes)\n",
+        (long long)pruned.removed, (long long)pruned.removed_bytes, (long long)pruned.swept,
+        (long long)pruned.swept_bytes, (long long)pruned.left, (long long)pruned.left_bytes);
+  return EXIT_OK;
 }
 
 /* ---- clear ------------------------------------------------------------------------------------------------------- */
@@ -143,11 +173,13 @@ static int clear(cache_job *job) {
 static const struct {
   const char *name;
   int (*run)(cache_job *job);
-} actions[] = {{"path", print_path}, {"info", print_info}, {"list", list}, {"verify", verify}, {"clear", clear}};
+} actions[] = {{"path", print_path}, {"info", print_info}, {"list", list},
+               {"verify", verify},   {"prune", prune},     {"clear", clear}};
 
 static int run(cache_job *job, int (*action)(cache_job *)) {
   cli_session host = SESSION_DEFAULT;
   host.engine = ROWSCAN_ENGINE_HOST;
+  host.cache_limit = job->limit;
   int result = session_open(&job->context, &host);
   if (result != EXIT_OK)
     return result;
@@ -158,17 +190,20 @@ static int run(cache_job *job, int (*action)(cache_job *)) {
 }
 
 int command_cache(int argc, char **argv) {
-  cache_job job = {.info = ROWSCAN_INFO(job.info), .json = {.file = stdout}};
-  const cli_option options[] = {{"json", 0, &kind_switch, &job.as_json, "print JSON"}};
+  cache_job job = {.info = ROWSCAN_INFO(job.info), .limit = -1, .json = {.file = stdout}};
+  const cli_option options[] = {{"json", 0, &kind_switch, &job.as_json, "print JSON"},
+                                {"limit", 0, &kind_length, &job.limit, "prune: bytes to keep (268435456)"}};
   const cli_syntax syntax = {
       .name = "cache",
-      .operands = "path|info|list|verify|clear",
+      .operands = "path|info|list|verify|prune|clear",
       .operand_count = 1,
       .about = "The cache of compiled kernels.\n"
                "  path     where it is ($ROWSCAN_CACHE_DIR, $XDG_CACHE_HOME/rowscan, ~/.cache/rowscan)\n"
                "  info     how much is in it\n"
                "  list     every entry: last use, bytes, name\n"
                "  verify   read and check every entry; exit status 1 if one is damaged\n"
+               "  prune    remove what processes that died left behind and, if the cache is close to its limit, what\n"
+               "           was not used for longest\n"
                "  clear    remove all entries",
       .options = options,
       .option_count = COUNT_OF(options),
@@ -177,6 +212,12 @@ int command_cache(int argc, char **argv) {
   int status = options_read(&syntax, argc, argv, &action);
   if (status != OPTIONS_READ)
     return status;
+  if (job.limit < 0)
+    job.limit = 0;
+  else if (strcmp(action, "prune"))
+    return say_usage("--limit: only 'cache prune' takes it");
+  else if (!job.limit)
+    return say_usage("--limit: 0 bytes would be nothing; 'rowscan cache clear' removes all entries");
   for (int i = 0; i < COUNT_OF(actions); i++)
     if (!strcmp(action, actions[i].name))
       return run(&job, actions[i].run);

@@ -41,6 +41,7 @@ int session_open(rowscan_context **context, const cli_session *session) {
       .engine = session->engine,
       .device = session->device < 0 ? 0 : session->device,
       .threads = session->threads,
+      .cache_limit = session->cache_limit,
       .log = wanted_level < 0 ? NULL : print_log,
       .progress = session->progress,
   };
