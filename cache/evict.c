@@ -81,7 +81,7 @@ static int by_use(const void *left, const void *right) {
 }
 
 /* What another process removed meanwhile is gone as well, but was not removed here. */
-static void evict(const rs_store *store, survey *all) {
+static void evict(rs_store *store, survey *all) {
   rs_store_pruned *sum = &all->sum;
   if (sum->left_bytes <= store->options.limit_bytes - store->options.limit_bytes / 16)
     return;
@@ -96,11 +96,12 @@ static void evict(const rs_store *store, survey *all) {
     sum->removed += done;
     sum->removed_bytes += done ? oldest->bytes : 0;
   }
+  rs_store_add(store, RS_COUNT_evictions, sum->removed);
   rs_store_say(store, RS_INFORMATION, "%s: %lld entries (%lld bytes) removed, least recently used first", store->path,
                (long long)sum->removed, (long long)sum->removed_bytes);
 }
 
-static bool survey_and_evict(const rs_store *store, rs_store_pruned *pruned) { /* may be NULL */
+static bool survey_and_evict(rs_store *store, rs_store_pruned *pruned) { /* may be NULL */
   survey all = {0};
   bool complete = rs_walk(store, survey_one, &all);
   if (!all.failed)
@@ -135,7 +136,7 @@ static bool is_due(const rs_store *store, int64_t bytes) {
   return due;
 }
 
-void rs_evict_after_put(const rs_store *store, int64_t bytes) {
+void rs_evict_after_put(rs_store *store, int64_t bytes) {
   if (is_due(store, bytes))
     survey_and_evict(store, NULL);
 }

@@ -5,6 +5,7 @@
 #ifndef RS_STORE_INSIDE_H
 #define RS_STORE_INSIDE_H
 
+#include <stdatomic.h>
 #include <sys/stat.h>
 
 #include "entry.h"
@@ -15,12 +16,13 @@ enum { RS_WARNING = 0, RS_INFORMATION = 1, RS_DEBUG = 2 };
 #define RS_TEMPORARY "tmp-"
 enum { RS_TEMPORARY_NAME = 64 };
 
-/* Nothing in it changes while it is open. */
+/* Nothing in it changes while it is open, but for the counts. */
 struct rs_store {
   rs_store_options options; /* completed; `dir` is not kept */
   int dir;                  /* descriptor of the directory, -1 if there is none */
   char *path;               /* NULL if there is none */
   char why[1024];
+  _Atomic int64_t counts[RS_COUNTS], saved[RS_COUNTS]; /* since it was opened; of these, in the file */
 };
 
 /* store.c */
@@ -59,6 +61,9 @@ bool rs_publish(int fan, const char *file, const void *bytes, size_t count);
 
 /* evict.c: the largest entry that is kept, and what eviction leaves; and what follows a put. */
 int64_t rs_store_target(const rs_store *store);
-void rs_evict_after_put(const rs_store *store, int64_t bytes);
+void rs_evict_after_put(rs_store *store, int64_t bytes);
+
+/* counts.c: adds what was counted to the store's file. */
+void rs_counts_save(rs_store *store);
 
 #endif

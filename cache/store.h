@@ -77,6 +77,25 @@ typedef struct rs_store_lock {
 rs_store_lock rs_store_acquire(rs_store *store, const char *key, int milliseconds);
 void rs_store_release(rs_store_lock lock);
 
+/*
+ * What happened to a store, counted by this process since it was opened, and by all processes that ever used it. The
+ * store itself counts evictions, and entries that it finds damaged; its user tells the rest, in units of its own.
+ */
+#define RS_STORE_COUNTS(X) X(hits) X(misses) X(compiles) X(saved_us) X(evictions) X(damaged) X(rejected)
+typedef enum rs_store_event {
+#define X(name) RS_COUNT_##name,
+  RS_STORE_COUNTS(X)
+#undef X
+      RS_COUNTS
+} rs_store_event;
+typedef struct rs_store_counts {
+  int64_t of[RS_COUNTS];
+} rs_store_counts;
+void rs_store_add(rs_store *store, rs_store_event event, int64_t number);
+
+/* mine and all may be NULL. Without a directory, or if it can't be written, all are those of this process. */
+void rs_store_counted(rs_store *store, rs_store_counts *mine, rs_store_counts *all);
+
 typedef struct rs_store_item {
   const char *name; /* below the store's path */
   const char *key;  /* NULL if damaged */

@@ -49,7 +49,6 @@ struct rs_builder {
   pthread_mutex_t lock;     /* of all that follows */
   pthread_cond_t done;
   build *builds; /* newest first */
-  rs_builder_counts counts;
 };
 
 /* ---- binaries ---------------------------------------------------------------------------------------------------- */
@@ -68,7 +67,8 @@ static bool read_entry(rs_binary *binary, const rs_entry *entry) {
                         .registers = facts.registers,
                         .shared_bytes = facts.shared_bytes,
                         .local_bytes = facts.local_bytes,
-                        .spill_bytes = facts.spill_bytes};
+                        .spill_bytes = facts.spill_bytes,
+                        .compile_us = facts.compile_us};
   return true;
 }
 
@@ -156,17 +156,13 @@ rowscan_status rs_builder_archs(rs_builder *builder, int *archs, int *count) {
   return rs_nvrtc_archs(builder->nvrtc, archs, count);
 }
 
-rs_builder_counts rs_builder_counted(rs_builder *builder) {
-  pthread_mutex_lock(&builder->lock);
-  rs_builder_counts counts = builder->counts;
-  pthread_mutex_unlock(&builder->lock);
-  return counts;
+static void count(const rs_builder *builder, rs_store_event event) {
+  rs_store_add(builder->store, event, 1);
 }
 
-static void count(rs_builder *builder, int64_t *number) {
-  pthread_mutex_lock(&builder->lock);
-  ++*number;
-  pthread_mutex_unlock(&builder->lock);
+static void count_hit(const rs_builder *builder, const rs_binary *binary) {
+  count(builder, RS_COUNT_hits);
+  rs_store_add(builder->store, RS_COUNT_saved_us, binary->compile_us);
 }
 
 /* ---- making one -------------------------------------------------------------------------------------------------- */
@@ -198,6 +194,7 @@ static bool from_store(rs_builder *builder, const char *key, rs_binary *binary) 
     binary->cached = binary->stored = true;
     return true;
   }
+  count(builder, RS_COUNT_damaged);
   rs_log_write(&builder->log, ROWSCAN_LOG_WARNING, "an entry of the cache holds something else, and is made anew");
   rs_entry_free(&entry);
   return false;
@@ -217,8 +214,8 @@ static rowscan_status compile(rs_builder *builder, const request *asked, build *
   rs_compiled compiled;
   rs_text facts = {0};
   if (!asked->fresh)
-    count(builder, &builder->counts.misses);
-  count(builder, &builder->counts.compiles);
+    count(builder, RS_COUNT_misses);
+  count(builder, RS_COUNT_compiles);
   rowscan_status status = rs_compile(builder->nvrtc, asked->source, asked->arch, &compiled);
   if (status == ROWSCAN_OK) {
     rs_facts_print(&compiled.facts, &facts);
@@ -323,7 +320,8 @@ static rowscan_status share(rs_builder *builder, const char *key, const request 
   rowscan_status status = take(one, binary);
   if (status == ROWSCAN_OK && !asked->fresh) {
     binary->cached = binary->cached || !maker;
-    builder->counts.hits += binary->cached;
+    if (binary->cached)
+      count_hit(builder, binary);
   }
   one->users--;
   sweep(builder);
@@ -339,7 +337,7 @@ static rowscan_status refuse(rs_builder *builder, const request *asked) {
     return rs_fail(ROWSCAN_NOT_CACHED,
                    "the driver rejected an entry of the cache (%s), and %s forbids compiling: sm_%d", path,
                    builder->forbidden_by, asked->arch);
-  count(builder, &builder->counts.misses);
+  count(builder, RS_COUNT_misses);
   return rs_fail(ROWSCAN_NOT_CACHED, "not in the cache (%s), and %s forbids compiling: sm_%d",
                  *path ? path : rs_store_why(builder->store), builder->forbidden_by, asked->arch);
 }
@@ -351,9 +349,11 @@ rowscan_status rs_build(rs_builder *builder, rs_binary *binary, const char *cano
   rs_binary built;
   rs_text key = {0};
   rowscan_status status = make_key(builder, &asked, &key);
+  if (fresh)
+    count(builder, RS_COUNT_rejected);
   if (status == ROWSCAN_OK) {
     if (!fresh && from_store(builder, key.data, &built))
-      count(builder, &builder->counts.hits);
+      count_hit(builder, &built);
     else if (builder->forbidden_by)
       status = refuse(builder, &asked);
     else

@@ -8,7 +8,7 @@
 #include "../cache/store.h"
 #include "nvrtc.h"
 
-/* What makes code in one context: the compiler, the store, and the counts. Serves many threads at once. */
+/* What makes code in one context: the compiler and the store, where it counts. Serves many threads at once. */
 typedef struct rs_builder rs_builder;
 
 /* Takes over store and nvrtc (may not be NULL) and closes them in rs_builder_close, or at once if it fails. */
@@ -21,11 +21,6 @@ void rs_builder_forbid(rs_builder *builder, const char *by);
 rs_store *rs_builder_store(rs_builder *builder);
 rs_nvrtc *rs_builder_nvrtc(rs_builder *builder);
 
-typedef struct rs_builder_counts {
-  int64_t hits, misses, compiles;
-} rs_builder_counts;
-rs_builder_counts rs_builder_counted(rs_builder *builder);
-
 /* Architectures that the NVRTC at hand knows, ascending; *count: room in, number out. Errors: those of rs_nvrtc_archs.
  */
 rowscan_status rs_builder_archs(rs_builder *builder, int *archs, int *count);
@@ -37,6 +32,7 @@ typedef struct rs_binary {
   const void *cubin;
   size_t ptx_bytes, cubin_bytes;
   int registers, shared_bytes, local_bytes, spill_bytes; /* the most of the source's kernels */
+  int compile_us;                                        /* what compiling it took, now or then */
   double milliseconds;
   bool cached; /* not compiled by this call; after a call with `fresh`: never */
   bool stored; /* the store has it, or had it a moment ago */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "arch.h"
+#include "clock.h"
 #include "kernels.h"
 
 /* fmad: a product and a sum are fused only where a kernel says so, or the bits would depend on the compiler. */
@@ -179,12 +180,14 @@ rowscan_status rs_compile(rs_nvrtc *nvrtc, const char *source, int arch, rs_comp
   rowscan_status status = rs_nvrtc_load(nvrtc, &c.calls);
   if (status == ROWSCAN_OK)
     status = check_arch(&c, arch);
+  double start = rs_now_ms();
   if (status == ROWSCAN_OK)
     status = create(&c, source);
   if (status == ROWSCAN_OK)
     status = run_and_explain(&c, source, arch, compiled);
   if (status == ROWSCAN_OK)
     status = take(&c, compiled);
+  compiled->facts.compile_us = (int)(1e3 * (rs_now_ms() - start));
   destroy(&c);
   return status;
 }

@@ -225,18 +225,28 @@ rowscan_status rowscan_warm(rowscan_context *context, const rowscan_warming *lis
 
 /* ---- the cache --------------------------------------------------------------------------------------------------- */
 
+static rowscan_cache_counts tell_counts(const rs_store_counts *counts) {
+  return (rowscan_cache_counts){.hits = counts->of[RS_COUNT_hits],
+                                .misses = counts->of[RS_COUNT_misses],
+                                .compiles = counts->of[RS_COUNT_compiles],
+                                .saved_ms = 1e-3 * (double)counts->of[RS_COUNT_saved_us],
+                                .evictions = counts->of[RS_COUNT_evictions],
+                                .damaged = counts->of[RS_COUNT_damaged],
+                                .rejected = counts->of[RS_COUNT_rejected]};
+}
+
 rowscan_status rowscan_cache_info_get(rowscan_context *context, rowscan_cache_info *info) {
   if (info->size != sizeof *info)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "info: field 'size': %zu, not %zu", info->size, sizeof *info);
   rs_store *store = rs_builder_store(context->builder);
-  rs_builder_counts counts = rs_builder_counted(context->builder);
+  rs_store_counts mine, all;
+  rs_store_counted(store, &mine, &all);
   *info = (rowscan_cache_info){.size = sizeof *info,
                                .path = rs_store_path(store),
                                .why = rs_store_why(store),
                                .limit_bytes = rs_store_limit(store),
-                               .hits = counts.hits,
-                               .misses = counts.misses,
-                               .compiles = counts.compiles};
+                               .counts = tell_counts(&mine),
+                               .all = tell_counts(&all)};
   if (*info->path && !rs_store_count(store, &info->entries, &info->bytes))
     return rs_fail(ROWSCAN_CACHE_FAILED, "the cache directory %s can't be read", info->path);
   return ROWSCAN_OK;

@@ -458,6 +458,17 @@ ROWSCAN_API rowscan_status rowscan_warm(rowscan_context *context, const rowscan_
 
 /* ---- the cache on disk ------------------------------------------------------------------------------------------- */
 
+/* Kernels are counted, of which a plan has one to two; see rowscan_plan_info. */
+typedef struct rowscan_cache_counts {
+  int64_t hits;      /* not compiled, for they were on disk, or made at that moment by another thread */
+  int64_t misses;    /* neither */
+  int64_t compiles;  /* of these, and of what was rejected */
+  double saved_ms;   /* what compiling the hits took, when it was done */
+  int64_t evictions; /* entries removed to keep the limit, least recently used first */
+  int64_t damaged;   /* times that an entry was found and not used, for it was not what it should be */
+  int64_t rejected;  /* entries that the driver did not load, and that were compiled again */
+} rowscan_cache_counts;
+
 typedef struct rowscan_cache_info {
   size_t size;
   const char *path; /* "" if there is none: nothing is kept on disk; lives as long as the context */
@@ -465,9 +476,9 @@ typedef struct rowscan_cache_info {
   int64_t entries;
   int64_t bytes;
   int64_t limit_bytes;
-  int64_t hits; /* this and the next two: of this context */
-  int64_t misses;
-  int64_t compiles;
+  rowscan_cache_counts counts; /* of this context */
+  rowscan_cache_counts all;    /* of all contexts of all processes that used this directory; those of another process
+                                  are here when it has put an entry or has closed its context */
 } rowscan_cache_info;
 
 typedef struct rowscan_cache_entry {

@@ -1005,6 +1005,21 @@ class Cache(Case):
         size = found["bytes"]
         self.assertEqual(out.splitlines()[-1], f"1 entries ({size} bytes), 1 damaged ({size} bytes)")
 
+    def test_counts(self):
+        """Of all processes, though each command is one of its own."""
+        counts = {"hits": 0, "misses": 0, "compiles": 0, "saved_ms": 0, "evictions": 0, "damaged": 0, "rejected": 0}
+        info = lambda: {k: v for k, v in json.loads(self.rowscan("cache", "info", "--json")[0]).items() if k in counts}
+        self.assertEqual(info(), counts)
+        self.fill()
+        self.assertEqual(info(), {**counts, "misses": 1, "compiles": 1})
+        self.fill()
+        self.fill()
+        told = info()
+        self.assertGreater(told.pop("saved_ms"), 1)
+        self.assertEqual(told.pop("hits"), 2)
+        out, _ = self.rowscan("cache", "info")
+        self.assertRegex(out, r"\nhits       2, which saved \d+\.\d s\nmisses     1\ncompiles   1\nevictions  0\n")
+
     def test_prune(self):
         """The oldest go, and what was left behind; none of it needs a compiler."""
         self.rowscan("cache", "path")

@@ -60,10 +60,11 @@ static bool build_text(rs_builder *builder, const char *text, int arch, bool ane
 }
 
 static void check_counts(rs_builder *builder, int64_t hit, int64_t missed, int64_t compiled) {
-  rs_builder_counts counts = rs_builder_counted(builder);
-  ck_assert_int_eq(counts.hits, hit);
-  ck_assert_int_eq(counts.misses, missed);
-  ck_assert_int_eq(counts.compiles, compiled);
+  rs_store_counts counts;
+  rs_store_counted(rs_builder_store(builder), &counts, NULL);
+  ck_assert_int_eq(counts.of[RS_COUNT_hits], hit);
+  ck_assert_int_eq(counts.of[RS_COUNT_misses], missed);
+  ck_assert_int_eq(counts.of[RS_COUNT_compiles], compiled);
 }
 
 static char *key_text(const char *text, int arch) {
@@ -111,10 +112,11 @@ START_TEST(facts_are_read_from_logs) {
 }
 END_TEST
 
-static const char good_facts[] = "registers=255\nshared_bytes=232448\nlocal_bytes=0\nspill_bytes=2147483647\n";
+static const char good_facts[] =
+    "registers=255\nshared_bytes=232448\nlocal_bytes=0\nspill_bytes=2147483647\ncompile_us=34567\n";
 
 START_TEST(facts_are_text) {
-  rs_facts facts = {255, 232448, 0, 2147483647}, read = {0};
+  rs_facts facts = {255, 232448, 0, 2147483647, 34567}, read = {0};
   rs_text text = {0};
   rs_facts_print(&facts, &text);
   ck_assert_str_eq(text.data, good_facts);
@@ -125,19 +127,20 @@ START_TEST(facts_are_text) {
 END_TEST
 
 START_TEST(no_other_text_is_facts) {
-  static const char *const bad[] = {"",
-                                    "registers=1\nshared_bytes=1\nlocal_bytes=1\n",
-                                    "registers=1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1",
-                                    "registers=1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\n\n",
-                                    "registers=1\nshared_bytes=1\nspill_bytes=1\nlocal_bytes=1\n",
-                                    "registers=01\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\n",
-                                    "registers= 1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\n",
-                                    "registers=+1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\n",
-                                    "registers=-1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\n",
-                                    "registers=\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\n",
-                                    "registers=1\nshared_bytes=2147483648\nlocal_bytes=1\nspill_bytes=1\n",
-                                    "registers=1\nshared_bytes=1\nlocal_bytes=99999999999999999999\nspill_bytes=1\n"};
-  rs_facts facts = {1, 2, 3, 4};
+  static const char *const bad[] = {
+      "",
+      "registers=1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\n",
+      "registers=1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\ncompile_us=1",
+      "registers=1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\ncompile_us=1\n\n",
+      "registers=1\nshared_bytes=1\nspill_bytes=1\nlocal_bytes=1\ncompile_us=1\n",
+      "registers=01\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\ncompile_us=1\n",
+      "registers= 1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\ncompile_us=1\n",
+      "registers=+1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\ncompile_us=1\n",
+      "registers=-1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\ncompile_us=1\n",
+      "registers=\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\ncompile_us=1\n",
+      "registers=1\nshared_bytes=2147483648\nlocal_bytes=1\nspill_bytes=1\ncompile_us=1\n",
+      "registers=1\nshared_bytes=1\nlocal_bytes=99999999999999999999\nspill_bytes=1\ncompile_us=1\n"};
+  rs_facts facts = {1, 2, 3, 4, 5};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
     ck_assert_msg(!rs_facts_parse(&facts, bad[i]), "%s", bad[i]);
   ck_assert_int_eq(facts.registers, 1);
@@ -157,7 +160,7 @@ END_TEST
 START_TEST(a_key_is_golden) {
   ck_assert_str_eq(key_text("int x;\n", 90), path_of("op=sum\n"
                                                      "length=7\n"
-                                                     "format=1\n"
+                                                     "format=2\n"
                                                      "version=%s\n"
                                                      "kernels=%s\n"
                                                      "source=32bba88a794f0032b574aa6a6b7d6a5b\n"
@@ -319,6 +322,40 @@ START_TEST(what_may_not_be_compiled_is_told) {
   ck_assert_int_eq(rs_build(builder, &binary, canonical, source, 90, false), ROWSCAN_NOT_CACHED);
   ck_assert_str_eq(rowscan_last_error(),
                    "not in the cache (turned off by the program), and the boss forbids compiling: sm_90");
+  rs_builder_close(builder);
+}
+END_TEST
+
+START_TEST(what_entries_did_is_counted) {
+  char *dir = fresh();
+  rs_builder *builder = open_builder(dir);
+  rs_store_counts counts;
+  told->compile_ms = 20;
+  build_text(builder, source, 90, false);
+  rs_store_counted(rs_builder_store(builder), &counts, NULL);
+  ck_assert_int_eq(counts.of[RS_COUNT_saved_us], 0);
+  rs_builder_close(builder);
+  builder = open_builder(dir);
+  for (int i = 1; i <= 3; i++) {
+    ck_assert(build_text(builder, source, 90, false));
+    rs_store_counted(rs_builder_store(builder), &counts, NULL);
+    ck_assert_int_eq(counts.of[RS_COUNT_hits], i);
+    ck_assert_int_ge(counts.of[RS_COUNT_saved_us], i * 20000);
+    ck_assert_int_eq(counts.of[RS_COUNT_saved_us] % i, 0); /* that of the entry, each time */
+    ck_assert_int_lt(counts.of[RS_COUNT_saved_us], i * 10000000);
+  }
+  build_text(builder, source, 90, true);
+  ck_assert(rs_store_put(rs_builder_store(builder), key_text(source, 90), (rs_part[RS_STORE_PARTS]){{"ptx", 3}}));
+  build_text(builder, source, 90, false);
+  rs_store_counts all;
+  rs_store_counted(rs_builder_store(builder), &counts, &all);
+  ck_assert_int_eq(counts.of[RS_COUNT_rejected], 1);
+  ck_assert_int_eq(counts.of[RS_COUNT_damaged], 2); /* found so, and again by the one that makes it anew */
+  ck_assert_int_eq(counts.of[RS_COUNT_misses], 1);
+  ck_assert_int_eq(counts.of[RS_COUNT_compiles], 2);
+  ck_assert_int_eq(all.of[RS_COUNT_misses], 2);
+  ck_assert_int_eq(all.of[RS_COUNT_compiles], 3);
+  ck_assert_int_eq(all.of[RS_COUNT_hits], 3);
   rs_builder_close(builder);
 }
 END_TEST
@@ -682,6 +719,7 @@ int main(void) {
   tcase_add_test(cases, an_entry_of_something_else_is_made_anew);
   tcase_add_test(cases, a_fresh_build_replaces_the_entry);
   tcase_add_test(cases, what_may_not_be_compiled_is_told);
+  tcase_add_test(cases, what_entries_did_is_counted);
   cases = add_case(suite, "many at once");
   tcase_add_checked_fixture(cases, fresh_tally, NULL);
   tcase_add_loop_test(cases, one_thread_compiles_for_all, 0, 2);

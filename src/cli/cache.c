@@ -32,6 +32,24 @@ static int print_path(cache_job *job) {
   return EXIT_OK;
 }
 
+static void print_counts_json(json_writer *json, const rowscan_cache_counts *counts) {
+  json_integer(json, "hits", counts->hits);
+  json_integer(json, "misses", counts->misses);
+  json_integer(json, "compiles", counts->compiles);
+  json_number(json, "saved_ms", counts->saved_ms);
+  json_integer(json, "evictions", counts->evictions);
+  json_integer(json, "damaged", counts->damaged);
+  json_integer(json, "rejected", counts->rejected);
+}
+
+static void print_counts(const rowscan_cache_counts *counts) {
+  printf("hits       %lld, which saved %.1f s\nmisses     %lld\ncompiles   %lld\nevictions  %lld\ndamaged    %lld\n"
+         "rejected   %lld\n",
+         (long long)counts->hits, 1e-3 * counts->saved_ms, (long long)counts->misses, (long long)counts->compiles,
+         (long long)counts->evictions, (long long)counts->damaged, (long long)counts->rejected);
+}
+
+/* Counts are those of all processes: this one has just begun. */
 static int print_info(cache_job *job) {
   const rowscan_cache_info *info = &job->info;
   if (job->as_json) {
@@ -41,11 +59,13 @@ static int print_info(cache_job *job) {
     json_integer(&job->json, "entries", info->entries);
     json_integer(&job->json, "bytes", info->bytes);
     json_integer(&job->json, "limit_bytes", info->limit_bytes);
+    print_counts_json(&job->json, &info->all);
     json_end(&job->json);
-  } else if (*info->path)
-    printf("path     %s\nentries  %lld\nbytes    %lld\nlimit    %lld\n", info->path, (long long)info->entries,
+  } else if (*info->path) {
+    printf("path       %s\nentries    %lld\nbytes      %lld\nlimit      %lld\n", info->path, (long long)info->entries,
            (long long)info->bytes, (long long)info->limit_bytes);
-  else
+    print_counts(&info->all);
+  } else
     printf("There is no cache on disk: %s\n", info->why);
   return EXIT_OK;
 }
@@ -199,7 +219,7 @@ int command_cache(int argc, char **argv) {
       .operand_count = 1,
       .about = "The cache of compiled kernels.\n"
                "  path     where it is ($ROWSCAN_CACHE_DIR, $XDG_CACHE_HOME/rowscan, ~/.cache/rowscan)\n"
-               "  info     how much is in it\n"
+               "  info     how much is in it, and how often it served, counted by all processes\n"
                "  list     every entry: last use, bytes, name\n"
                "  verify   read and check every entry; exit status 1 if one is damaged\n"
                "  prune    remove what processes that died left behind and, if the cache is close to its limit, what\n"
