@@ -103,10 +103,14 @@ static void evict(rs_store *store, survey *all) {
 
 static bool survey_and_evict(rs_store *store, rs_store_pruned *pruned) { /* may be NULL */
   survey all = {0};
+  double start = rs_store_ms();
   bool complete = rs_walk(store, survey_one, &all);
   if (!all.failed)
     evict(store, &all);
   free(all.list);
+  rs_store_say(store, RS_DEBUG, "%s: surveyed in %.2f ms: %lld entries (%lld bytes) of at most %lld, %lld stale files",
+               store->path ? store->path : "no cache", rs_store_ms() - start, (long long)all.sum.left,
+               (long long)all.sum.left_bytes, (long long)store->options.limit_bytes, (long long)all.sum.swept);
   if (pruned)
     *pruned = all.sum;
   return complete && !all.failed;

@@ -7,6 +7,7 @@
 
 #include <stdatomic.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "entry.h"
 
@@ -24,6 +25,13 @@ struct rs_store {
   char why[1024];
   _Atomic int64_t counts[RS_COUNTS], saved[RS_COUNTS]; /* since it was opened; of these, in the file */
 };
+
+/* Of a clock that only goes forward. */
+static inline double rs_store_ms(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+}
 
 /* store.c */
 void rs_store_say(const rs_store *store, int level, const char *format, ...) __attribute__((format(printf, 3, 4)));

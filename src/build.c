@@ -173,6 +173,19 @@ typedef struct request {
   bool fresh;
 } request;
 
+/* A decision, how long it took, and what it was about. */
+static void tell(const rs_builder *builder, const request *asked, double start, const char *decision) {
+  rs_text line = {0};
+  if (!builder->log.call)
+    return;
+  double milliseconds = rs_now_ms() - start;
+  rs_text_add(&line, "%s", asked->canonical);
+  rs_text_join(&line, 0);
+  rs_log_write(&builder->log, ROWSCAN_LOG_DEBUG, "sm_%d: %s in %.2f ms: %s", asked->arch, decision, milliseconds,
+               line.failed ? "(out of memory)" : line.data);
+  rs_text_free(&line);
+}
+
 static rowscan_status out_of_memory(void) {
   return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for a build");
 }
@@ -203,8 +216,10 @@ static bool from_store(rs_builder *builder, const char *key, rs_binary *binary) 
 /* The key is made again: NVRTC is another one now if the one that was found did not load. */
 static void publish(rs_builder *builder, const request *asked, build *one) {
   rs_text key = {0};
+  double start = rs_now_ms();
   if (make_key(builder, asked, &key) == ROWSCAN_OK)
     one->kept = !rs_store_put(builder->store, key.data, one->binary.entry.part);
+  tell(builder, asked, start, one->kept ? "not kept on disk" : "kept on disk");
   if (one->kept && asked->fresh)
     rs_store_remove(builder->store, key.data); /* the one that was rejected */
   rs_text_free(&key);
@@ -216,7 +231,9 @@ static rowscan_status compile(rs_builder *builder, const request *asked, build *
   if (!asked->fresh)
     count(builder, RS_COUNT_misses);
   count(builder, RS_COUNT_compiles);
+  double start = rs_now_ms();
   rowscan_status status = rs_compile(builder->nvrtc, asked->source, asked->arch, &compiled);
+  tell(builder, asked, start, status == ROWSCAN_OK ? "compiled" : "not compiled, which failed");
   if (status == ROWSCAN_OK) {
     rs_facts_print(&compiled.facts, &facts);
     const rs_part parts[RS_STORE_PARTS] = {[PTX] = {compiled.ptx, compiled.ptx_bytes},
@@ -235,10 +252,12 @@ static rowscan_status compile(rs_builder *builder, const request *asked, build *
 /* Called without the builder's lock. */
 static void make(rs_builder *builder, const request *asked, build *one) {
   rs_store_lock lock = {-1};
+  double start = rs_now_ms();
   if (!asked->fresh)
     lock = rs_store_acquire(builder->store, one->key, WAIT_MILLISECONDS);
   if (!asked->fresh && from_store(builder, one->key, &one->binary)) {
     one->status = ROWSCAN_OK;
+    tell(builder, asked, start, "had from another process that made it meanwhile");
   } else {
     one->status = compile(builder, asked, one);
     if (one->status == ROWSCAN_OK)
@@ -300,6 +319,7 @@ static rowscan_status take(const build *one, rs_binary *binary) {
 
 /* `maker`: this thread makes it; the others have it from memory. */
 static rowscan_status share(rs_builder *builder, const char *key, const request *asked, rs_binary *binary) {
+  double start = rs_now_ms();
   pthread_mutex_lock(&builder->lock);
   build *one = find(builder, key, asked->fresh);
   bool maker = !one;
@@ -326,6 +346,8 @@ static rowscan_status share(rs_builder *builder, const char *key, const request 
   one->users--;
   sweep(builder);
   pthread_mutex_unlock(&builder->lock);
+  if (!maker)
+    tell(builder, asked, start, "had from another thread");
   return status;
 }
 
@@ -352,7 +374,10 @@ rowscan_status rs_build(rs_builder *builder, rs_binary *binary, const char *cano
   if (fresh)
     count(builder, RS_COUNT_rejected);
   if (status == ROWSCAN_OK) {
-    if (!fresh && from_store(builder, key.data, &built))
+    bool hit = !fresh && from_store(builder, key.data, &built);
+    if (!fresh)
+      tell(builder, &asked, start, hit ? "read from the cache" : "not found in the cache");
+    if (hit)
       count_hit(builder, &built);
     else if (builder->forbidden_by)
       status = refuse(builder, &asked);
@@ -364,8 +389,5 @@ rowscan_status rs_build(rs_builder *builder, rs_binary *binary, const char *cano
     return status;
   built.milliseconds = rs_now_ms() - start;
   *binary = built;
-  rs_log_write(&builder->log, ROWSCAN_LOG_DEBUG, "sm_%d: %s in %.2f ms, %d registers, %zu bytes of CUBIN", arch,
-               built.cached ? "had from the cache" : "compiled", built.milliseconds, built.registers,
-               built.cubin_bytes);
   return ROWSCAN_OK;
 }

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
+#include "log.h"
 #include "plan.h"
 
 /* ---- devices ----------------------------------------------------------------------------------------------------- */
@@ -138,11 +140,17 @@ static rowscan_status open_builder(rowscan_context *context, const rowscan_optio
                             .limit_bytes = options->cache_limit,
                             .user = &context->log,
                             .log = store_log};
+  double start = rs_now_ms();
   rs_store *store = rs_store_open(&place);
   if (!store) {
     rs_nvrtc_close(nvrtc);
     return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for the cache");
   }
+  if (*rs_store_path(store))
+    rs_log_write(&context->log, ROWSCAN_LOG_DEBUG, "the cache is %s, of at most %lld bytes; opened in %.2f ms",
+                 rs_store_path(store), (long long)rs_store_limit(store), rs_now_ms() - start);
+  else
+    rs_log_write(&context->log, ROWSCAN_LOG_DEBUG, "there is no cache on disk: %s", rs_store_why(store));
   if (!nvrtc)
     nvrtc = rs_nvrtc_open(options->nvrtc, &context->log);
   if (nvrtc && context->device.cuda)
@@ -178,7 +186,7 @@ rowscan_status rs_context_open(rowscan_context **out, const rowscan_options *opt
     rs_nvrtc_close(nvrtc);
     return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for a context");
   }
-  context->log = (rs_log){options->log, options->user};
+  context->log = rs_log_open(options->log, options->user);
   context->user = options->user;
   context->progress = options->progress;
   context->staging_bytes = options->staging_bytes;

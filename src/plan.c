@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "clock.h"
 #include "launch.h"
 
 static rowscan_status out_of_memory(void) {
@@ -46,6 +47,7 @@ static CUresult load_image(const rs_cuda *cuda, rs_module *module) {
 
 static rowscan_status load(rowscan_plan *plan, rs_module *module) {
   const rs_cuda *cuda = plan->context->device.cuda;
+  double start = rs_now_ms();
   CUresult result = load_image(cuda, module);
   if (result && result != CUDA_ERROR_OUT_OF_MEMORY && module->binary.cached) {
     rs_log_write(&plan->context->log, ROWSCAN_LOG_WARNING,
@@ -69,6 +71,8 @@ static rowscan_status load(rowscan_plan *plan, rs_module *module) {
     if (result)
       return rs_cuda_failed(cuda, result, rs_kernel_names[kernel]);
   }
+  rs_log_write(&plan->context->log, ROWSCAN_LOG_DEBUG, "sm_%d: loaded into the driver in %.2f ms: regime %s, %s",
+               plan->arch, rs_now_ms() - start, rowscan_regime_name(module->geometry.regime), module->words.data);
   return ROWSCAN_OK;
 }
 

@@ -24,8 +24,8 @@
  * but a context or plan must not be used while it is closed or destroyed.
  *
  * Errors. A call that fails returns a status other than ROWSCAN_OK and leaves its outputs as they were; what went
- * wrong, with the name of the field and its value, is in rowscan_last_error(). The library never prints and never
- * aborts.
+ * wrong, with the name of the field and its value, is in rowscan_last_error(). The library never aborts, and prints
+ * nothing, unless $ROWSCAN_LOG asks a program for its log that has no callback for it.
  */
 #ifndef ROWSCAN_H
 #define ROWSCAN_H
@@ -159,7 +159,9 @@ typedef struct rowscan_options {
   size_t staging_bytes;  /* of rowscan_scan_host on a GPU: memory for pieces on the GPU; default a quarter of what is
                             free */
   void *user;            /* handed to the callbacks */
-  void (*log)(void *user, rowscan_log_level level, const char *message); /* default none; may be called by any thread */
+  void (*log)(void *user, rowscan_log_level level, const char *message); /* may be called by any thread; default: what
+                            $ROWSCAN_LOG asks for (warning, info or debug) goes to standard error, else nothing. debug
+                            tells each decision about a kernel, with the time that it took */
   void (*progress)(void *user, int64_t done_bytes, int64_t total_bytes); /* of rowscan_scan_host; default none */
 } rowscan_options;
 

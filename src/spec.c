@@ -147,11 +147,7 @@ void rs_spec_line(const rowscan_spec *spec, rs_text *text) {
   rs_spec_text(spec, text);
   if (spec->regime)
     rs_text_add(text, "regime=%s\n", rowscan_regime_name(spec->regime));
-  if (text->failed)
-    return;
-  text->data[--text->length] = 0;
-  for (char *at = text->data + start; (at = strchr(at, '\n')) != NULL;)
-    *at = ' ';
+  rs_text_join(text, start);
 }
 
 int rs_spec_mask_bytes(const rowscan_spec *spec) {

@@ -774,6 +774,8 @@ class CommandLine(Case):
             self.rowscan("scan", "in.npy", "out.npy")
         self.env["ROWSCAN_LOG"] = "loud"
         self.assertIn("ROWSCAN_LOG: 'loud'", self.rowscan("scan", "in.npy", "out.npy")[1])
+        self.env["ROWSCAN_LOG"] = "debug"
+        self.assertIn(f"rowscan: debug: the cache is {self.path('cache')}, ", self.rowscan("cache", "path")[1])
 
 
 # ---- the other subcommands -------------------------------------------------------------------------------------------

@@ -360,6 +360,59 @@ START_TEST(what_entries_did_is_counted) {
 }
 END_TEST
 
+typedef struct diary {
+  int lines;
+  char line[16][400];
+} diary;
+
+static void keep_line(void *user, rowscan_log_level level, const char *message) {
+  diary *book = user;
+  ck_assert_int_lt(book->lines, 16);
+  if (level == ROWSCAN_LOG_DEBUG)
+    snprintf(book->line[book->lines++], sizeof book->line[0], "%s", message);
+}
+
+/* The next lines are these decisions, each with its time and what it was about. */
+static void expect_decisions(diary *book, const char *const *decisions) {
+  int at = 0;
+  for (; decisions[at]; at++) {
+    double milliseconds = -1;
+    char *begin = path_of("sm_90: %s in ", decisions[at]);
+    ck_assert_msg(at < book->lines && strncmp(book->line[at], begin, strlen(begin)) == 0, "%s, not %s", book->line[at],
+                  begin);
+    ck_assert_int_eq(sscanf(book->line[at] + strlen(begin), "%lf", &milliseconds), 1);
+    ck_assert(milliseconds >= (strcmp(decisions[at], "compiled") ? 0 : 20) && milliseconds < 10000);
+    ck_assert_ptr_nonnull(strstr(book->line[at], " ms: op=sum length=7"));
+  }
+  ck_assert_int_eq(book->lines, at);
+  book->lines = 0;
+}
+
+START_TEST(each_decision_is_told) {
+  char *dir = fresh();
+  diary book = {0};
+  rs_log log = {keep_line, &book};
+  told->compile_ms = 20;
+  rs_builder *builder = rs_builder_open(rs_store_open(&(rs_store_options){.dir = dir}), make_compiler(13000), &log);
+  build_text(builder, source, 90, false);
+  expect_decisions(&book, (const char *[]){"not found in the cache", "compiled", "kept on disk", NULL});
+  build_text(builder, source, 90, false);
+  expect_decisions(&book, (const char *[]){"read from the cache", NULL});
+  build_text(builder, source, 90, true);
+  expect_decisions(&book, (const char *[]){"compiled", "kept on disk", NULL});
+  rs_binary binary;
+  ck_assert_int_eq(rs_build(builder, &binary, canonical, mistaken, 90, false), ROWSCAN_COMPILE_FAILED);
+  expect_decisions(&book, (const char *[]){"not found in the cache", "not compiled, which failed", NULL});
+  rs_builder_close(builder);
+  builder = rs_builder_open(rs_store_open(&(rs_store_options){.off = true}), make_compiler(13000), &log);
+  build_text(builder, source, 90, false);
+  expect_decisions(&book, (const char *[]){"not found in the cache", "compiled", "not kept on disk", NULL});
+  build_text(builder, source, 90, false);
+  expect_decisions(&book, (const char *[]){"not found in the cache", "had from another thread", NULL});
+  rs_builder_close(builder);
+}
+END_TEST
+
 /* ---- many at once ------------------------------------------------------------------------------------------------ */
 
 enum { THREADS = 8 };
@@ -720,6 +773,7 @@ int main(void) {
   tcase_add_test(cases, a_fresh_build_replaces_the_entry);
   tcase_add_test(cases, what_may_not_be_compiled_is_told);
   tcase_add_test(cases, what_entries_did_is_counted);
+  tcase_add_test(cases, each_decision_is_told);
   cases = add_case(suite, "many at once");
   tcase_add_checked_fixture(cases, fresh_tally, NULL);
   tcase_add_loop_test(cases, one_thread_compiles_for_all, 0, 2);

@@ -1,5 +1,5 @@
 /*
- * test_warm.c - kernels that are ready before they are needed: never compiling, and filling the cache
+ * test_warm.c - kernels that are ready before they are needed: never compiling, filling the cache, and what is told
  * SPDX-License-Identifier: MIT
  *
  * Contexts of the API, but with a compiler of our own making: neither a GPU nor NVRTC is needed.
@@ -276,6 +276,54 @@ START_TEST(older_specs_are_read) {
 }
 END_TEST
 
+/* ---- the log ----------------------------------------------------------------------------------------------------- */
+
+static void count_message(void *user, rowscan_log_level level, const char *message) {
+  (void)level, (void)message;
+  ++*(int *)user;
+}
+
+/* What opening a context, compiling with it and closing it write to standard error. */
+static const char *written(const char *level, int *messages) {
+  static char text[16384];
+  char *path = path_of("%s/stderr", parent_of(fresh()));
+  if (level)
+    setenv("ROWSCAN_LOG", level, 1);
+  int real = dup(STDERR_FILENO), file = open(path, O_RDWR | O_CREAT, 0600);
+  ck_assert_int_ge(dup2(file, STDERR_FILENO), 0);
+  rowscan_context *context = NULL;
+  rowscan_status opened =
+      rs_context_open(&context,
+                      ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_HOST, .threads = 1, .cache_dir = fresh(),
+                                      .user = messages, .log = messages ? count_message : NULL),
+                      make_compiler(13000));
+  rowscan_status compiled = opened ? opened : compile(context, &list[0], "sm_90");
+  rowscan_close(context);
+  dup2(real, STDERR_FILENO);
+  ck_assert_int_eq(compiled, ROWSCAN_OK);
+  ssize_t length = pread(file, text, sizeof text - 1, 0);
+  text[length < 0 ? 0 : length] = 0;
+  close(real);
+  close(file);
+  unsetenv("ROWSCAN_LOG");
+  return text;
+}
+
+START_TEST(the_environment_asks_for_a_log) {
+  int messages = 0;
+  ck_assert_str_eq(written(NULL, NULL), "");
+  ck_assert_str_eq(written("", NULL), "");
+  ck_assert_str_eq(written("warning", NULL), "");
+  ck_assert_str_eq(written("info", NULL), "");
+  const char *text = written("debug", NULL);
+  ck_assert_int_eq(strncmp(text, "rowscan: debug: the cache is /", 30), 0);
+  ck_assert_ptr_nonnull(strstr(text, "\nrowscan: debug: sm_90: compiled in "));
+  ck_assert_str_eq(written("loud", NULL), "rowscan: ROWSCAN_LOG: 'loud' is not one of warning, info, debug\n");
+  ck_assert_str_eq(written("debug", &messages), "");
+  ck_assert_int_ge(messages, 4);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("warm");
   TCase *cases = add_case(suite, "never compiling");
@@ -293,5 +341,8 @@ int main(void) {
   tcase_add_test(cases, what_is_not_kept_is_told);
   tcase_add_test(cases, bad_lists_are_refused);
   tcase_add_test(cases, older_specs_are_read);
+  cases = add_case(suite, "the log");
+  tcase_add_checked_fixture(cases, fresh_tally, NULL);
+  tcase_add_test(cases, the_environment_asks_for_a_log);
   return run_suite(suite);
 }
