@@ -160,6 +160,11 @@ bool rs_store_put(rs_store *store, const char *key, const rs_part parts[RS_STORE
   return kept;
 }
 
+_Static_assert((int)RS_STORE_NAME == (int)RS_ENTRY_NAME, "store.h tells the room that names take");
+void rs_store_name(const char *key, char name[RS_STORE_NAME]) {
+  rs_entry_name(key, name);
+}
+
 void rs_store_remove(rs_store *store, const char *key) {
   char name[RS_ENTRY_NAME];
   rs_entry_name(key, name);

@@ -63,6 +63,10 @@ void rs_entry_free(rs_entry *entry);
  */
 bool rs_store_put(rs_store *store, const char *key, const rs_part parts[RS_STORE_PARTS]);
 
+/* The name of a key's entry below the store's path, as a visit tells it. */
+enum { RS_STORE_NAME = 34 };
+void rs_store_name(const char *key, char name[RS_STORE_NAME]);
+
 /* Removes one entry, e.g. because what is in it was rejected. */
 void rs_store_remove(rs_store *store, const char *key);
 

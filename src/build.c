@@ -190,13 +190,17 @@ static rowscan_status out_of_memory(void) {
   return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for a build");
 }
 
-static rowscan_status make_key(rs_builder *builder, const request *asked, rs_text *text) {
-  rs_key key = {asked->canonical, asked->source, asked->arch, rs_compile_options, NULL};
+rowscan_status rs_builder_key(rs_builder *builder, const char *canonical, const char *source, int arch, rs_text *text) {
+  rs_key key = {canonical, source, arch, rs_compile_options, NULL};
   rowscan_status status = rs_nvrtc_id(builder->nvrtc, &key.nvrtc);
   if (status != ROWSCAN_OK)
     return status;
   rs_key_print(&key, text);
   return text->failed ? out_of_memory() : ROWSCAN_OK;
+}
+
+static rowscan_status make_key(rs_builder *builder, const request *asked, rs_text *text) {
+  return rs_builder_key(builder, asked->canonical, asked->source, asked->arch, text);
 }
 
 static bool from_store(rs_builder *builder, const char *key, rs_binary *binary) {

@@ -7,6 +7,7 @@
 
 #include "../cache/store.h"
 #include "nvrtc.h"
+#include "text.h"
 
 /* What makes code in one context: the compiler and the store, where it counts. Serves many threads at once. */
 typedef struct rs_builder rs_builder;
@@ -24,6 +25,9 @@ rs_nvrtc *rs_builder_nvrtc(rs_builder *builder);
 /* Architectures that the NVRTC at hand knows, ascending; *count: room in, number out. Errors: those of rs_nvrtc_archs.
  */
 rowscan_status rs_builder_archs(rs_builder *builder, int *archs, int *count);
+
+/* The key under which rs_build looks for a source. Errors: those of rs_nvrtc_id; OUT_OF_MEMORY. */
+rowscan_status rs_builder_key(rs_builder *builder, const char *canonical, const char *source, int arch, rs_text *key);
 
 /* A built source. ptx and cubin point into `entry`; both are followed by a NUL byte and start on 16 bytes. */
 typedef struct rs_binary {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "clock.h"
+#include "key.h"
 #include "launch.h"
 
 static rowscan_status out_of_memory(void) {
@@ -25,8 +26,7 @@ static rowscan_status tell_missing(const rowscan_spec *spec, const rs_module *mo
 
 static rowscan_status build(rowscan_plan *plan, rs_module *module, bool fresh) {
   rs_text canonical = {0};
-  rs_spec_text(&plan->spec, &canonical);
-  rs_geometry_text(&module->geometry, &canonical);
+  rs_key_canonical(&plan->spec, &module->geometry, &canonical);
   rowscan_status status =
       canonical.failed || module->source.failed || module->words.failed
           ? out_of_memory()

@@ -14,6 +14,7 @@
 #include "stage.h"
 #include "version.h"
 #include "warm.h"
+#include "why.h"
 
 const char *rowscan_version(void) {
   return ROWSCAN_VERSION;
@@ -275,6 +276,16 @@ rowscan_status rowscan_cache_visit(rowscan_context *context, int (*visit)(void *
   if (!rs_store_visit(store, visit_item, &to))
     return rs_fail(ROWSCAN_CACHE_FAILED, "the cache directory %s can't be read", rs_store_path(store));
   return ROWSCAN_OK;
+}
+
+rowscan_status rowscan_cache_why(rowscan_context *context, const rowscan_spec *spec, const char *arch,
+                                 int (*visit)(void *user, const rowscan_cache_reason *reason), void *user) {
+  rowscan_spec complete;
+  int number;
+  rowscan_status status = rs_spec_read(&complete, spec);
+  if (!status)
+    status = rs_arch_read(arch, &number);
+  return status ? status : rs_why(context, &complete, number, visit, user);
 }
 
 rowscan_status rowscan_cache_prune(rowscan_context *context, rowscan_cache_pruned *pruned) {

@@ -500,6 +500,34 @@ ROWSCAN_API rowscan_status rowscan_cache_visit(rowscan_context *context,
                                                int (*visit)(void *user, const rowscan_cache_entry *entry),
                                                void *user) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 2);
 
+/* A field in which the key that is asked for differs from an entry's; NULL where one of them lacks it. */
+typedef struct rowscan_cache_difference {
+  const char *field;
+  const char *asked;
+  const char *found;
+} rowscan_cache_difference;
+
+/* Why a kernel of a spec is, or is not, in the cache. Strings live until visit returns. */
+typedef struct rowscan_cache_reason {
+  size_t size;
+  rowscan_regime regime;
+  const char *name;     /* file name of its entry below the cache's path, there or not */
+  int hit;              /* not 0: it is there, and sound */
+  const char *damage;   /* it is there, and this is wrong with it; else NULL */
+  const char *nearest;  /* if neither: the entry that differs in the fewest fields; NULL if there is no entry */
+  int difference_count; /* of the nearest: the fields of the spec first */
+  const rowscan_cache_difference *differences;
+} rowscan_cache_reason;
+
+/*
+ * Explains hits and misses of a spec for an architecture: calls visit for each of its kernels, see rowscan_plan_info;
+ * stops early if it returns not 0. Reads all entries; compiles nothing, and counts nothing. Errors: BAD_ARGUMENT,
+ * UNSUPPORTED, NO_COMPILER (its build-id is part of the key), CACHE_FAILED, OUT_OF_MEMORY.
+ */
+ROWSCAN_API rowscan_status rowscan_cache_why(rowscan_context *context, const rowscan_spec *spec, const char *arch,
+                                             int (*visit)(void *user, const rowscan_cache_reason *reason),
+                                             void *user) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 2, 3, 4);
+
 typedef struct rowscan_cache_pruned {
   size_t size;
   int64_t removed; /* entries, least recently used first: only if the cache is close to its limit */

@@ -711,6 +711,10 @@ class CommandLine(Case):
         self.usage("cache", words=["path|info"])
         self.usage("cache", "purge", words=["unknown cache command 'purge'"])
         self.usage("cache", "list", "--limit", "5", words=["--limit"])
+        self.usage("cache", "list", "--arch", "sm_90", words=["--arch"])
+        self.usage("cache", "why", "--arch", "sm_90", words=["why needs a scan"])
+        self.usage("cache", "why", "length=5", words=["--arch"])
+        self.usage("cache", "why", "--arch", "sm_90", "length=5", "more", words=["more"])
         self.usage("cache", "prune", "--limit", "0", words=["--limit", "clear"])
         self.usage("cache", "prune", "--limit", "-1", words=["--limit", "-1"])
         self.usage("cache", "list", "more", words=["more"])
@@ -1021,6 +1025,29 @@ class Cache(Case):
         self.assertEqual(told.pop("hits"), 2)
         out, _ = self.rowscan("cache", "info")
         self.assertRegex(out, r"\nhits       2, which saved \d+\.\d s\nmisses     1\ncompiles   1\nevictions  0\n")
+
+    def test_why(self):
+        self.fill()
+        why = lambda *args: json.loads(self.rowscan("cache", "why", "--json", *args)[0])
+        told = why("--arch", "sm_90", "length=100")
+        self.assertEqual([(one["arch"], one["cache"], one["differences"]) for one in told], [("sm_90", "hit", [])])
+        self.assertEqual(told[0]["name"], self.entries()[0]["name"])
+        self.assertIn("sm_90 short: hit: ", self.rowscan("cache", "why", "--arch=sm_90", "length=100")[0])
+        told = why("--arch", "sm_90,sm_80", "length=101 exclusive=1")
+        self.assertEqual([(one["arch"], one["cache"], one["nearest"]) for one in told],
+                         [(arch, "miss", self.entries()[0]["name"]) for arch in ("sm_90", "sm_80")])
+        differences = [{one["field"]: (one["asked"], one["found"]) for one in each["differences"]} for each in told]
+        self.assertEqual(differences[0]["length"], ("101", "100"))
+        self.assertEqual(differences[0]["exclusive"], ("1", "0"))
+        self.assertNotIn("arch", differences[0])
+        self.assertEqual(differences[1]["arch"], ("sm_80", "sm_90"))
+        out, _ = self.rowscan("cache", "why", "--arch=sm_90", "length=101 exclusive=1")
+        self.assertRegex(out, r"^sm_90 short: miss: the nearest entry, [0-9a-f/]+, has another\n"
+                              r"  exclusive  0, not 1\n  length     100, not 101\n")
+        self.fails(1, ["'in'", "'f99'"], "cache", "why", "--arch", "sm_90", "in=f99 length=5")
+        self.rowscan("cache", "clear")
+        self.assertEqual(self.rowscan("cache", "why", "--arch=sm_90", "length=100")[0],
+                         "sm_90 short: miss: the cache is empty\n")
 
     def test_prune(self):
         """The oldest go, and what was left behind; none of it needs a compiler."""

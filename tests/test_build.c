@@ -13,6 +13,7 @@
 #include "facts.h"
 #include "fake_nvrtc.h"
 #include "key.h"
+#include "key_diff.h"
 #include "version.h"
 
 /* ---- what the tests share ---------------------------------------------------------------------------------------- */
@@ -192,6 +193,43 @@ START_TEST(every_part_of_a_key_counts) {
   rs_text_free(&same);
   for (int i = 0; i < KEYS; i++)
     rs_text_free(&text[i]);
+}
+END_TEST
+
+/* The differences as text: "field: asked -> found; ...". */
+static const char *differences_of(const char *asked, const char *found) {
+  rs_key_fields a, b;
+  rowscan_cache_difference list[2 * RS_KEY_FIELDS];
+  char *text = path_of("%s", "");
+  ck_assert(rs_key_cut(&a, asked) && rs_key_cut(&b, found));
+  int count = rs_key_differences(&a, &b, list);
+  ck_assert_int_eq(rs_key_differences(&a, &b, NULL), count);
+  for (int i = 0; i < count; i++)
+    text = path_of("%s%s: %s -> %s; ", text, list[i].field, list[i].asked ? list[i].asked : "none",
+                   list[i].found ? list[i].found : "none");
+  rs_key_fields_free(&a);
+  rs_key_fields_free(&b);
+  return text;
+}
+
+START_TEST(differences_of_keys) {
+  ck_assert_str_eq(differences_of("a=1\nb=2\n", "a=1\nb=2\n"), "");
+  ck_assert_str_eq(differences_of("a=1\nb=2\n", "a=1\nb=3\n"), "b: 2 -> 3; ");
+  ck_assert_str_eq(differences_of("a=1\nb=2\n", "b=2\na=1"), "");
+  ck_assert_str_eq(differences_of("a=1\nc=\n", "b=2\nc=1=2\n"), "a: 1 -> none; c:  -> 1=2; b: none -> 2; ");
+  ck_assert_str_eq(differences_of("o=x\no=y\nz=1\n", "o=x\nz=1\n"), "o: y -> none; ");
+  ck_assert_str_eq(differences_of("o=x\n", "o=y\no=x\n"), "o: x -> y; o: none -> x; ");
+  ck_assert_str_eq(differences_of("", "word\n\n"), "word: none -> ; : none -> ; ");
+  char many[RS_KEY_FIELDS * 8 * 2] = "", *at = many;
+  for (int i = 0; i < 2 * RS_KEY_FIELDS; i++)
+    at += sprintf(at, "f%d=1\n", i);
+  ck_assert_str_eq(differences_of(many, many), "");
+  rs_key_fields a, b;
+  rowscan_cache_difference list[2 * RS_KEY_FIELDS];
+  ck_assert(rs_key_cut(&a, many) && rs_key_cut(&b, many + 3 * 5 * RS_KEY_FIELDS));
+  ck_assert_int_le(rs_key_differences(&a, &b, list), 2 * RS_KEY_FIELDS);
+  rs_key_fields_free(&a);
+  rs_key_fields_free(&b);
 }
 END_TEST
 
@@ -763,6 +801,7 @@ int main(void) {
   cases = add_case(suite, "keys");
   tcase_add_test(cases, a_key_is_golden);
   tcase_add_test(cases, every_part_of_a_key_counts);
+  tcase_add_test(cases, differences_of_keys);
   cases = add_case(suite, "cache");
   tcase_add_checked_fixture(cases, fresh_tally, NULL);
   tcase_add_test(cases, the_second_build_is_a_hit);

@@ -1,6 +1,6 @@
 /*
- * test_warm.c - kernels that are ready before they are needed: never compiling, filling the cache, and what is told
- * SPDX-License-Identifier: MIT
+ * test_warm.c - kernels that are ready before they are needed: never compiling, filling the cache, why it lacks one,
+ * the log SPDX-License-Identifier: MIT
  *
  * Contexts of the API, but with a compiler of our own making: neither a GPU nor NVRTC is needed.
  */
@@ -276,6 +276,130 @@ START_TEST(older_specs_are_read) {
 }
 END_TEST
 
+/* ---- why --------------------------------------------------------------------------------------------------------- */
+
+typedef struct explained {
+  int count, stop_after;
+  bool hit[4];
+  char damage[4][64], name[4][64], nearest[4][64], text[4][1024];
+} explained;
+
+/* Keeps the differences as "field: asked -> found; ...", without those that follow from others. */
+static int explain(void *user, const rowscan_cache_reason *reason) {
+  explained *book = user;
+  int i = book->count++;
+  ck_assert_int_lt(i, 4);
+  book->hit[i] = reason->hit;
+  snprintf(book->damage[i], sizeof book->damage[i], "%s", reason->damage ? reason->damage : "");
+  snprintf(book->name[i], sizeof book->name[i], "%s", reason->name);
+  snprintf(book->nearest[i], sizeof book->nearest[i], "%s", reason->nearest ? reason->nearest : "");
+  *book->text[i] = 0;
+  for (int k = 0; k < reason->difference_count; k++) {
+    const rowscan_cache_difference *one = &reason->differences[k];
+    size_t length = strlen(book->text[i]);
+    if (strcmp(one->field, "source") && strcmp(one->field, "any") && strcmp(one->field, "dense") &&
+        strcmp(one->field, "aligned"))
+      snprintf(book->text[i] + length, sizeof book->text[i] - length, "%s: %s -> %s; ", one->field,
+               one->asked ? one->asked : "none", one->found ? one->found : "none");
+  }
+  return book->count == book->stop_after;
+}
+
+static explained ask(rowscan_context *context, const rowscan_spec *spec, const char *arch) {
+  explained book = {0};
+  rowscan_status status = rowscan_cache_why(context, spec, arch, explain, &book);
+  ck_assert_msg(status == ROWSCAN_OK, "%s", rowscan_last_error());
+  return book;
+}
+
+START_TEST(misses_are_explained) {
+  char *dir = fresh();
+  rowscan_context *context = open_context(dir, false);
+  explained told_of = ask(context, &list[1], "sm_90");
+  ck_assert_int_eq(told_of.count, 2);
+  ck_assert(!told_of.hit[0] && !told_of.hit[1] && !*told_of.nearest[0] && !*told_of.nearest[1]);
+  ck_assert_int_eq(compile(context, &list[1], "sm_90"), ROWSCAN_OK);
+  told_of = ask(context, &list[1], "sm_90");
+  ck_assert(told_of.hit[0] && told_of.hit[1] && !*told_of.text[0] && !*told_of.text[1]);
+  ck_assert(exists(path_of("%s/%s", dir, told_of.name[0])) && exists(path_of("%s/%s", dir, told_of.name[1])));
+  /* each kernel has its own nearest one */
+  explained other = ask(context, ROWSCAN_SPEC(.length = 33001, .in = ROWSCAN_F16, .flags = ROWSCAN_REVERSE), "sm_90");
+  for (int i = 0; i < 2; i++) {
+    ck_assert_str_eq(other.text[i], "reverse: 1 -> 0; length: 33001 -> 33000; ");
+    ck_assert_str_eq(other.nearest[i], told_of.name[i]);
+    ck_assert_str_ne(other.name[i], told_of.name[i]);
+  }
+  /* a nearer one comes, for one of them */
+  ck_assert_int_eq(
+      compile(context, ROWSCAN_SPEC(.length = 33001, .in = ROWSCAN_F16, .regime = ROWSCAN_REGIME_ROW), "sm_90"),
+      ROWSCAN_OK);
+  other = ask(context, ROWSCAN_SPEC(.length = 33001, .in = ROWSCAN_F16, .flags = ROWSCAN_REVERSE), "sm_90");
+  ck_assert_str_eq(other.text[0], "reverse: 1 -> 0; ");
+  ck_assert_str_eq(other.text[1], "reverse: 1 -> 0; length: 33001 -> 33000; ");
+  other = ask(context, &list[1], "sm_120");
+  ck_assert_str_eq(other.text[0], "arch: sm_120 -> sm_90; ");
+  /* asking is not using */
+  rowscan_cache_info info = ROWSCAN_INFO(info);
+  ck_assert_int_eq(rowscan_cache_info_get(context, &info), ROWSCAN_OK);
+  ck_assert(info.counts.hits == 0 && info.counts.misses == 3 && info.counts.compiles == 3);
+  explained first = {.stop_after = 1};
+  ck_assert_int_eq(rowscan_cache_why(context, &list[1], "sm_90", explain, &first), ROWSCAN_OK);
+  ck_assert_int_eq(first.count, 1);
+  rowscan_close(context);
+}
+END_TEST
+
+START_TEST(damage_is_told_and_the_last_used_is_nearest) {
+  static const unsigned flags[] = {0, ROWSCAN_REVERSE, ROWSCAN_EXCLUSIVE};
+  static const char *const missing[] = {"", "exclusive: 1 -> 0; ", "reverse: 1 -> 0; "};
+  char *dir = fresh();
+  rowscan_context *context = open_context(dir, false);
+  for (int i = 0; i < 3; i++)
+    ck_assert_int_eq(compile(context, ROWSCAN_SPEC(.length = 100, .flags = flags[i]), "sm_90"), ROWSCAN_OK);
+  for (int newest = 0; newest < 3; newest++) {
+    for (int i = 0; i < 3; i++) {
+      explained one = ask(context, ROWSCAN_SPEC(.length = 100, .flags = flags[i]), "sm_90");
+      ck_assert(one.hit[0]);
+      age(path_of("%s/%s", dir, one.name[0]), i == newest ? 1000 : 2000);
+    }
+    explained miss = ask(context, ROWSCAN_SPEC(.length = 100, .flags = ROWSCAN_REVERSE | ROWSCAN_EXCLUSIVE), "sm_90");
+    if (newest > 0) /* but one that differs in two fields is not near for being new */
+      ck_assert_str_eq(miss.text[0], missing[newest]);
+    else
+      ck_assert(!strcmp(miss.text[0], missing[1]) || !strcmp(miss.text[0], missing[2]));
+  }
+  explained one = ask(context, ROWSCAN_SPEC(.length = 100), "sm_90");
+  spill(path_of("%s/%s", dir, one.name[0]), "nonsense", 8);
+  one = ask(context, ROWSCAN_SPEC(.length = 100), "sm_90");
+  ck_assert(!one.hit[0] && !*one.nearest[0] && !*one.text[0]);
+  ck_assert_str_eq(one.damage[0], "truncated");
+  rowscan_close(context);
+}
+END_TEST
+
+START_TEST(what_can_not_be_explained_is_told) {
+  explained book = {0};
+  rowscan_context *context = open_context(fresh(), false);
+  ck_assert_int_eq(rowscan_cache_why(context, &list[0], "90", explain, &book), ROWSCAN_BAD_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "'arch': \"90\""));
+  ck_assert_int_eq(rowscan_cache_why(context, ROWSCAN_SPEC(.length = -1), "sm_90", explain, &book),
+                   ROWSCAN_BAD_ARGUMENT);
+  rowscan_close(context);
+  setenv("ROWSCAN_CACHE", "off", 1);
+  context = open_context(NULL, false);
+  ck_assert_int_eq(rowscan_cache_why(context, &list[0], "sm_90", explain, &book), ROWSCAN_CACHE_FAILED);
+  ck_assert_str_eq(rowscan_last_error(), "there is no cache on disk: turned off by ROWSCAN_CACHE=off");
+  rowscan_close(context);
+  unsetenv("ROWSCAN_CACHE");
+  ck_assert_int_eq(rowscan_open(&context, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_HOST, .threads = 1,
+                                                          .cache_dir = fresh(), .nvrtc = "/no/such/libnvrtc.so")),
+                   ROWSCAN_OK);
+  ck_assert_int_eq(rowscan_cache_why(context, &list[0], "sm_90", explain, &book), ROWSCAN_NO_COMPILER);
+  ck_assert_int_eq(book.count, 0);
+  rowscan_close(context);
+}
+END_TEST
+
 /* ---- the log ----------------------------------------------------------------------------------------------------- */
 
 static void count_message(void *user, rowscan_log_level level, const char *message) {
@@ -341,6 +465,11 @@ int main(void) {
   tcase_add_test(cases, what_is_not_kept_is_told);
   tcase_add_test(cases, bad_lists_are_refused);
   tcase_add_test(cases, older_specs_are_read);
+  cases = add_case(suite, "why");
+  tcase_add_checked_fixture(cases, fresh_tally, NULL);
+  tcase_add_test(cases, misses_are_explained);
+  tcase_add_test(cases, damage_is_told_and_the_last_used_is_nearest);
+  tcase_add_test(cases, what_can_not_be_explained_is_told);
   cases = add_case(suite, "the log");
   tcase_add_checked_fixture(cases, fresh_tally, NULL);
   tcase_add_test(cases, the_environment_asks_for_a_log);
