@@ -30,7 +30,7 @@ typedef struct candidate {
 typedef struct survey {
   candidate *list;
   size_t count, room;
-  int64_t total;
+  rs_store_pruned sum;
   bool failed; /* out of memory */
 } survey;
 
@@ -53,8 +53,9 @@ static bool grow(survey *all) {
 static int survey_one(void *user, const rs_found *found) {
   survey *all = user;
   if (found->temporary) {
-    if (rs_file_age(&found->status) > STALE_SECONDS)
-      unlinkat(found->fan, found->file, 0);
+    bool swept = rs_file_age(&found->status) > STALE_SECONDS && unlinkat(found->fan, found->file, 0) == 0;
+    all->sum.swept += swept;
+    all->sum.swept_bytes += swept ? found->status.st_size : 0;
     return 0;
   }
   if (!grow(all)) {
@@ -65,7 +66,8 @@ static int survey_one(void *user, const rs_found *found) {
   next->used = found->status.st_mtim;
   next->bytes = found->status.st_size;
   memcpy(next->name, found->name, sizeof next->name);
-  all->total += next->bytes;
+  all->sum.left++;
+  all->sum.left_bytes += next->bytes;
   return 0;
 }
 
@@ -79,30 +81,39 @@ static int by_use(const void *left, const void *right) {
 }
 
 /* What another process removed meanwhile is gone as well, but was not removed here. */
-static void evict(const rs_store *store, survey *all, int64_t *removed, int64_t *bytes) {
-  if (all->total <= store->options.limit_bytes - store->options.limit_bytes / 16)
+static void evict(rs_store *store, survey *all) {
+  rs_store_pruned *sum = &all->sum;
+  if (sum->left_bytes <= store->options.limit_bytes - store->options.limit_bytes / 16)
     return;
   qsort(all->list, all->count, sizeof *all->list, by_use);
-  for (size_t i = 0; i < all->count && all->total > rs_store_target(store); i++) {
+  for (size_t i = 0; i < all->count && sum->left_bytes > rs_store_target(store); i++) {
     const candidate *oldest = &all->list[i];
     bool done = unlinkat(store->dir, oldest->name, 0) == 0;
     if (!done && errno != ENOENT)
       continue;
-    all->total -= oldest->bytes;
-    *removed += done;
-    *bytes += done ? oldest->bytes : 0;
+    sum->left--;
+    sum->left_bytes -= oldest->bytes;
+    sum->removed += done;
+    sum->removed_bytes += done ? oldest->bytes : 0;
   }
+  rs_store_add(store, RS_COUNT_evictions, sum->removed);
   rs_store_say(store, RS_INFORMATION, "%s: %lld entries (%lld bytes) removed, least recently used first", store->path,
-               (long long)*removed, (long long)*bytes);
+               (long long)sum->removed, (long long)sum->removed_bytes);
 }
 
-static bool survey_and_evict(const rs_store *store, int64_t *removed, int64_t *bytes) {
+static bool survey_and_evict(rs_store *store, rs_store_pruned *pruned) { /* may be NULL */
   survey all = {0};
-  rs_walk(store, survey_one, &all);
+  double start = rs_store_ms();
+  bool complete = rs_walk(store, survey_one, &all);
   if (!all.failed)
-    evict(store, &all, removed, bytes);
+    evict(store, &all);
   free(all.list);
-  return !all.failed;
+  rs_store_say(store, RS_DEBUG, "%s: surveyed in %.2f ms: %lld entries (%lld bytes) of at most %lld, %lld stale files",
+               store->path ? store->path : "no cache", rs_store_ms() - start, (long long)all.sum.left,
+               (long long)all.sum.left_bytes, (long long)store->options.limit_bytes, (long long)all.sum.swept);
+  if (pruned)
+    *pruned = all.sum;
+  return complete && !all.failed;
 }
 
 static bool note(int fd, int64_t units) {
@@ -129,18 +140,11 @@ static bool is_due(const rs_store *store, int64_t bytes) {
   return due;
 }
 
-void rs_evict_after_put(const rs_store *store, int64_t bytes) {
-  int64_t removed = 0, removed_bytes = 0;
+void rs_evict_after_put(rs_store *store, int64_t bytes) {
   if (is_due(store, bytes))
-    survey_and_evict(store, &removed, &removed_bytes);
+    survey_and_evict(store, NULL);
 }
 
-bool rs_store_prune(rs_store *store, int64_t *removed, int64_t *bytes) {
-  int64_t entries = 0, entry_bytes = 0;
-  bool done = survey_and_evict(store, &entries, &entry_bytes);
-  if (removed)
-    *removed = entries;
-  if (bytes)
-    *bytes = entry_bytes;
-  return done;
+bool rs_store_prune(rs_store *store, rs_store_pruned *pruned) {
+  return survey_and_evict(store, pruned);
 }

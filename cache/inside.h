@@ -5,7 +5,9 @@
 #ifndef RS_STORE_INSIDE_H
 #define RS_STORE_INSIDE_H
 
+#include <stdatomic.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "entry.h"
 
@@ -15,13 +17,21 @@ enum { RS_WARNING = 0, RS_INFORMATION = 1, RS_DEBUG = 2 };
 #define RS_TEMPORARY "tmp-"
 enum { RS_TEMPORARY_NAME = 64 };
 
-/* Nothing in it changes while it is open. */
+/* Nothing in it changes while it is open, but for the counts. */
 struct rs_store {
   rs_store_options options; /* completed; `dir` is not kept */
   int dir;                  /* descriptor of the directory, -1 if there is none */
   char *path;               /* NULL if there is none */
   char why[1024];
+  _Atomic int64_t counts[RS_COUNTS], saved[RS_COUNTS]; /* since it was opened; of these, in the file */
 };
+
+/* Of a clock that only goes forward. */
+static inline double rs_store_ms(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+}
 
 /* store.c */
 void rs_store_say(const rs_store *store, int level, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -59,6 +69,9 @@ bool rs_publish(int fan, const char *file, const void *bytes, size_t count);
 
 /* evict.c: the largest entry that is kept, and what eviction leaves; and what follows a put. */
 int64_t rs_store_target(const rs_store *store);
-void rs_evict_after_put(const rs_store *store, int64_t bytes);
+void rs_evict_after_put(rs_store *store, int64_t bytes);
+
+/* counts.c: adds what was counted to the store's file. */
+void rs_counts_save(rs_store *store);
 
 #endif

@@ -14,14 +14,9 @@
 #include "file.h"
 #include "inside.h"
 
-static int64_t now_ms(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-static void sleep_ms(int64_t milliseconds) {
-  struct timespec time = {.tv_sec = (time_t)(milliseconds / 1000), .tv_nsec = (long)(milliseconds % 1000) * 1000000};
+static void sleep_ms(double milliseconds) {
+  double seconds = milliseconds / 1000;
+  struct timespec time = {.tv_sec = (time_t)seconds, .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
   nanosleep(&time, NULL);
 }
 
@@ -32,13 +27,13 @@ static bool set_lock(int fd, short type, uint64_t hash) {
 
 /* Asks again after 1, 2, 4, then 8 ms: a compile takes 40. */
 static bool wait_for(int fd, uint64_t hash, int milliseconds) {
-  int64_t end = now_ms() + milliseconds;
-  for (int64_t pause = 1;; pause = pause < 8 ? 2 * pause : 8) {
+  double end = rs_store_ms() + milliseconds;
+  for (double pause = 1;; pause = pause < 8 ? 2 * pause : 8) {
     if (set_lock(fd, F_WRLCK, hash))
       return true;
     if (errno != EAGAIN && errno != EACCES)
       return false;
-    int64_t left = end - now_ms();
+    double left = end - rs_store_ms();
     if (left <= 0)
       return false;
     sleep_ms(pause < left ? pause : left);

@@ -66,6 +66,7 @@ rs_store *rs_store_open(const rs_store_options *options) {
 void rs_store_close(rs_store *store) {
   if (!store)
     return;
+  rs_counts_save(store);
   if (store->dir >= 0)
     close(store->dir);
   free(store->path);
@@ -110,8 +111,10 @@ bool rs_store_get(rs_store *store, const char *key, rs_entry *entry) {
     }
   }
   close(fan);
-  if (damage)
+  if (damage) {
+    rs_store_add(store, RS_COUNT_damaged, 1);
     rs_store_say(store, RS_WARNING, "entry %s/%s is not used: %s", store->path, name, damage);
+  }
   return entry->memory != NULL;
 }
 
@@ -153,7 +156,13 @@ bool rs_store_put(rs_store *store, const char *key, const rs_part parts[RS_STORE
   free(file);
   if (kept)
     rs_evict_after_put(store, (int64_t)bytes);
+  rs_counts_save(store);
   return kept;
+}
+
+_Static_assert((int)RS_STORE_NAME == (int)RS_ENTRY_NAME, "store.h tells the room that names take");
+void rs_store_name(const char *key, char name[RS_STORE_NAME]) {
+  rs_entry_name(key, name);
 }
 
 void rs_store_remove(rs_store *store, const char *key) {

@@ -63,6 +63,10 @@ void rs_entry_free(rs_entry *entry);
  */
 bool rs_store_put(rs_store *store, const char *key, const rs_part parts[RS_STORE_PARTS]);
 
+/* The name of a key's entry below the store's path, as a visit tells it. */
+enum { RS_STORE_NAME = 34 };
+void rs_store_name(const char *key, char name[RS_STORE_NAME]);
+
 /* Removes one entry, e.g. because what is in it was rejected. */
 void rs_store_remove(rs_store *store, const char *key);
 
@@ -76,6 +80,25 @@ typedef struct rs_store_lock {
 } rs_store_lock;
 rs_store_lock rs_store_acquire(rs_store *store, const char *key, int milliseconds);
 void rs_store_release(rs_store_lock lock);
+
+/*
+ * What happened to a store, counted by this process since it was opened, and by all processes that ever used it. The
+ * store itself counts evictions, and entries that it finds damaged; its user tells the rest, in units of its own.
+ */
+#define RS_STORE_COUNTS(X) X(hits) X(misses) X(compiles) X(saved_us) X(evictions) X(damaged) X(rejected)
+typedef enum rs_store_event {
+#define X(name) RS_COUNT_##name,
+  RS_STORE_COUNTS(X)
+#undef X
+      RS_COUNTS
+} rs_store_event;
+typedef struct rs_store_counts {
+  int64_t of[RS_COUNTS];
+} rs_store_counts;
+void rs_store_add(rs_store *store, rs_store_event event, int64_t number);
+
+/* mine and all may be NULL. Without a directory, or if it can't be written, all are those of this process. */
+void rs_store_counted(rs_store *store, rs_store_counts *mine, rs_store_counts *all);
 
 typedef struct rs_store_item {
   const char *name; /* below the store's path */
@@ -100,8 +123,14 @@ bool rs_store_clear(rs_store *store, int64_t *removed, int64_t *bytes);
 
 /*
  * What a put does now and then, done now: sweeps temporaries that were left behind and, if the store is close to its
- * limit, evicts the least recently used. Says how many entries and bytes were removed. false: out of memory.
+ * limit, evicts the least recently used. false: out of memory, or a directory can't be read or is not to be trusted
+ * (what could be done was).
  */
-bool rs_store_prune(rs_store *store, int64_t *removed, int64_t *bytes);
+typedef struct rs_store_pruned {
+  int64_t removed, removed_bytes; /* entries */
+  int64_t swept, swept_bytes;     /* temporaries */
+  int64_t left, left_bytes;       /* entries */
+} rs_store_pruned;
+bool rs_store_prune(rs_store *store, rs_store_pruned *pruned); /* pruned may be NULL */
 
 #endif

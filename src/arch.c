@@ -1,8 +1,22 @@
 /*
- * arch.c - what tuning knows of an architecture
+ * arch.c - what is known of an architecture
  * SPDX-License-Identifier: MIT
  */
 #include "arch.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+rowscan_status rs_arch_read(const char *arch, int *number) {
+  char *end = NULL;
+  bool digits = !strncmp(arch, "sm_", 3) && arch[3] >= '0' && arch[3] <= '9';
+  long read = digits ? strtol(arch + 3, &end, 10) : 0;
+  if (!digits || *end || read < 10 || read > 9999)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'arch': \"%s\" is no architecture like sm_90", arch);
+  *number = (int)read;
+  return ROWSCAN_OK;
+}
 
 /* Source: CUDA C++ Programming Guide, table of technical specifications per compute capability. */
 int rs_arch_shared_bytes(int arch) {

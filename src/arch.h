@@ -1,9 +1,16 @@
 /*
- * arch.h - what tuning knows of an architecture
+ * arch.h - what is known of an architecture
  * SPDX-License-Identifier: MIT
  */
 #ifndef RS_ARCH_H
 #define RS_ARCH_H
+
+#include "status.h"
+
+enum { RS_MOST_ARCHS = 128 }; /* more than a compiler knows */
+
+/* "sm_90" to 90. BAD_ARGUMENT: it is nothing of the kind. */
+rowscan_status rs_arch_read(const char *arch, int *number);
 
 /* Shared memory that the blocks of a multiprocessor have together; each takes 1 KB of it for the system. */
 int rs_arch_shared_bytes(int arch);

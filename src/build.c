@@ -12,8 +12,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "compile.h"
 #include "key.h"
 
@@ -45,10 +45,10 @@ struct rs_builder {
   rs_store *store;
   rs_nvrtc *nvrtc;
   rs_log log;
-  pthread_mutex_t lock; /* of all that follows */
+  const char *forbidden_by; /* NULL: compiling is allowed */
+  pthread_mutex_t lock;     /* of all that follows */
   pthread_cond_t done;
   build *builds; /* newest first */
-  rs_builder_counts counts;
 };
 
 /* ---- binaries ---------------------------------------------------------------------------------------------------- */
@@ -67,7 +67,8 @@ static bool read_entry(rs_binary *binary, const rs_entry *entry) {
                         .registers = facts.registers,
                         .shared_bytes = facts.shared_bytes,
                         .local_bytes = facts.local_bytes,
-                        .spill_bytes = facts.spill_bytes};
+                        .spill_bytes = facts.spill_bytes,
+                        .compile_us = facts.compile_us};
   return true;
 }
 
@@ -117,6 +118,10 @@ rs_builder *rs_builder_open(rs_store *store, rs_nvrtc *nvrtc, const rs_log *log)
   return builder;
 }
 
+void rs_builder_forbid(rs_builder *builder, const char *by) {
+  builder->forbidden_by = by;
+}
+
 static void free_build(build *one) {
   rs_binary_free(&one->binary);
   free(one->story);
@@ -151,17 +156,13 @@ rowscan_status rs_builder_archs(rs_builder *builder, int *archs, int *count) {
   return rs_nvrtc_archs(builder->nvrtc, archs, count);
 }
 
-rs_builder_counts rs_builder_counted(rs_builder *builder) {
-  pthread_mutex_lock(&builder->lock);
-  rs_builder_counts counts = builder->counts;
-  pthread_mutex_unlock(&builder->lock);
-  return counts;
+static void count(const rs_builder *builder, rs_store_event event) {
+  rs_store_add(builder->store, event, 1);
 }
 
-static void count(rs_builder *builder, int64_t *number) {
-  pthread_mutex_lock(&builder->lock);
-  ++*number;
-  pthread_mutex_unlock(&builder->lock);
+static void count_hit(const rs_builder *builder, const rs_binary *binary) {
+  count(builder, RS_COUNT_hits);
+  rs_store_add(builder->store, RS_COUNT_saved_us, binary->compile_us);
 }
 
 /* ---- making one -------------------------------------------------------------------------------------------------- */
@@ -172,12 +173,25 @@ typedef struct request {
   bool fresh;
 } request;
 
+/* A decision, how long it took, and what it was about. */
+static void tell(const rs_builder *builder, const request *asked, double start, const char *decision) {
+  rs_text line = {0};
+  if (!builder->log.call)
+    return;
+  double milliseconds = rs_now_ms() - start;
+  rs_text_add(&line, "%s", asked->canonical);
+  rs_text_join(&line, 0);
+  rs_log_write(&builder->log, ROWSCAN_LOG_DEBUG, "sm_%d: %s in %.2f ms: %s", asked->arch, decision, milliseconds,
+               line.failed ? "(out of memory)" : line.data);
+  rs_text_free(&line);
+}
+
 static rowscan_status out_of_memory(void) {
   return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for a build");
 }
 
-static rowscan_status make_key(rs_builder *builder, const request *asked, rs_text *text) {
-  rs_key key = {asked->canonical, asked->source, asked->arch, rs_compile_options, NULL};
+rowscan_status rs_builder_key(rs_builder *builder, const char *canonical, const char *source, int arch, rs_text *text) {
+  rs_key key = {canonical, source, arch, rs_compile_options, NULL};
   rowscan_status status = rs_nvrtc_id(builder->nvrtc, &key.nvrtc);
   if (status != ROWSCAN_OK)
     return status;
@@ -185,14 +199,19 @@ static rowscan_status make_key(rs_builder *builder, const request *asked, rs_tex
   return text->failed ? out_of_memory() : ROWSCAN_OK;
 }
 
+static rowscan_status make_key(rs_builder *builder, const request *asked, rs_text *text) {
+  return rs_builder_key(builder, asked->canonical, asked->source, asked->arch, text);
+}
+
 static bool from_store(rs_builder *builder, const char *key, rs_binary *binary) {
   rs_entry entry;
   if (!rs_store_get(builder->store, key, &entry))
     return false;
   if (read_entry(binary, &entry)) {
-    binary->cached = true;
+    binary->cached = binary->stored = true;
     return true;
   }
+  count(builder, RS_COUNT_damaged);
   rs_log_write(&builder->log, ROWSCAN_LOG_WARNING, "an entry of the cache holds something else, and is made anew");
   rs_entry_free(&entry);
   return false;
@@ -201,8 +220,10 @@ static bool from_store(rs_builder *builder, const char *key, rs_binary *binary) 
 /* The key is made again: NVRTC is another one now if the one that was found did not load. */
 static void publish(rs_builder *builder, const request *asked, build *one) {
   rs_text key = {0};
+  double start = rs_now_ms();
   if (make_key(builder, asked, &key) == ROWSCAN_OK)
     one->kept = !rs_store_put(builder->store, key.data, one->binary.entry.part);
+  tell(builder, asked, start, one->kept ? "not kept on disk" : "kept on disk");
   if (one->kept && asked->fresh)
     rs_store_remove(builder->store, key.data); /* the one that was rejected */
   rs_text_free(&key);
@@ -212,9 +233,11 @@ static rowscan_status compile(rs_builder *builder, const request *asked, build *
   rs_compiled compiled;
   rs_text facts = {0};
   if (!asked->fresh)
-    count(builder, &builder->counts.misses);
-  count(builder, &builder->counts.compiles);
+    count(builder, RS_COUNT_misses);
+  count(builder, RS_COUNT_compiles);
+  double start = rs_now_ms();
   rowscan_status status = rs_compile(builder->nvrtc, asked->source, asked->arch, &compiled);
+  tell(builder, asked, start, status == ROWSCAN_OK ? "compiled" : "not compiled, which failed");
   if (status == ROWSCAN_OK) {
     rs_facts_print(&compiled.facts, &facts);
     const rs_part parts[RS_STORE_PARTS] = {[PTX] = {compiled.ptx, compiled.ptx_bytes},
@@ -233,10 +256,12 @@ static rowscan_status compile(rs_builder *builder, const request *asked, build *
 /* Called without the builder's lock. */
 static void make(rs_builder *builder, const request *asked, build *one) {
   rs_store_lock lock = {-1};
+  double start = rs_now_ms();
   if (!asked->fresh)
     lock = rs_store_acquire(builder->store, one->key, WAIT_MILLISECONDS);
   if (!asked->fresh && from_store(builder, one->key, &one->binary)) {
     one->status = ROWSCAN_OK;
+    tell(builder, asked, start, "had from another process that made it meanwhile");
   } else {
     one->status = compile(builder, asked, one);
     if (one->status == ROWSCAN_OK)
@@ -292,11 +317,13 @@ static rowscan_status take(const build *one, rs_binary *binary) {
   if (!copy_binary(binary, one->binary.entry.part))
     return out_of_memory();
   binary->cached = one->binary.cached;
+  binary->stored = !one->kept;
   return ROWSCAN_OK;
 }
 
 /* `maker`: this thread makes it; the others have it from memory. */
 static rowscan_status share(rs_builder *builder, const char *key, const request *asked, rs_binary *binary) {
+  double start = rs_now_ms();
   pthread_mutex_lock(&builder->lock);
   build *one = find(builder, key, asked->fresh);
   bool maker = !one;
@@ -317,42 +344,54 @@ static rowscan_status share(rs_builder *builder, const char *key, const request 
   rowscan_status status = take(one, binary);
   if (status == ROWSCAN_OK && !asked->fresh) {
     binary->cached = binary->cached || !maker;
-    builder->counts.hits += binary->cached;
+    if (binary->cached)
+      count_hit(builder, binary);
   }
   one->users--;
   sweep(builder);
   pthread_mutex_unlock(&builder->lock);
+  if (!maker)
+    tell(builder, asked, start, "had from another thread");
   return status;
 }
 
 /* ---- the call ---------------------------------------------------------------------------------------------------- */
 
-static double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
+static rowscan_status refuse(rs_builder *builder, const request *asked) {
+  const char *path = rs_store_path(builder->store);
+  if (asked->fresh)
+    return rs_fail(ROWSCAN_NOT_CACHED,
+                   "the driver rejected an entry of the cache (%s), and %s forbids compiling: sm_%d", path,
+                   builder->forbidden_by, asked->arch);
+  count(builder, RS_COUNT_misses);
+  return rs_fail(ROWSCAN_NOT_CACHED, "not in the cache (%s), and %s forbids compiling: sm_%d",
+                 *path ? path : rs_store_why(builder->store), builder->forbidden_by, asked->arch);
 }
 
 rowscan_status rs_build(rs_builder *builder, rs_binary *binary, const char *canonical, const char *source, int arch,
                         bool fresh) {
-  double start = now();
+  double start = rs_now_ms();
   request asked = {canonical, source, arch, fresh};
   rs_binary built;
   rs_text key = {0};
   rowscan_status status = make_key(builder, &asked, &key);
+  if (fresh)
+    count(builder, RS_COUNT_rejected);
   if (status == ROWSCAN_OK) {
-    if (!fresh && from_store(builder, key.data, &built))
-      count(builder, &builder->counts.hits);
+    bool hit = !fresh && from_store(builder, key.data, &built);
+    if (!fresh)
+      tell(builder, &asked, start, hit ? "read from the cache" : "not found in the cache");
+    if (hit)
+      count_hit(builder, &built);
+    else if (builder->forbidden_by)
+      status = refuse(builder, &asked);
     else
       status = share(builder, key.data, &asked, &built);
   }
   rs_text_free(&key);
   if (status != ROWSCAN_OK)
     return status;
-  built.milliseconds = now() - start;
+  built.milliseconds = rs_now_ms() - start;
   *binary = built;
-  rs_log_write(&builder->log, ROWSCAN_LOG_DEBUG, "sm_%d: %s in %.2f ms, %d registers, %zu bytes of CUBIN", arch,
-               built.cached ? "had from the cache" : "compiled", built.milliseconds, built.registers,
-               built.cubin_bytes);
   return ROWSCAN_OK;
 }

@@ -7,25 +7,27 @@
 
 #include "../cache/store.h"
 #include "nvrtc.h"
+#include "text.h"
 
-/* What makes code in one context: the compiler, the store, and the counts. Serves many threads at once. */
+/* What makes code in one context: the compiler and the store, where it counts. Serves many threads at once. */
 typedef struct rs_builder rs_builder;
 
 /* Takes over store and nvrtc (may not be NULL) and closes them in rs_builder_close, or at once if it fails. */
 rs_builder *rs_builder_open(rs_store *store, rs_nvrtc *nvrtc, const rs_log *log);
 void rs_builder_close(rs_builder *builder);
 
+/* From now on what the store lacks is not compiled, but NOT_CACHED. `by`: whose wish that is, a constant string. */
+void rs_builder_forbid(rs_builder *builder, const char *by);
+
 rs_store *rs_builder_store(rs_builder *builder);
 rs_nvrtc *rs_builder_nvrtc(rs_builder *builder);
-
-typedef struct rs_builder_counts {
-  int64_t hits, misses, compiles;
-} rs_builder_counts;
-rs_builder_counts rs_builder_counted(rs_builder *builder);
 
 /* Architectures that the NVRTC at hand knows, ascending; *count: room in, number out. Errors: those of rs_nvrtc_archs.
  */
 rowscan_status rs_builder_archs(rs_builder *builder, int *archs, int *count);
+
+/* The key under which rs_build looks for a source. Errors: those of rs_nvrtc_id; OUT_OF_MEMORY. */
+rowscan_status rs_builder_key(rs_builder *builder, const char *canonical, const char *source, int arch, rs_text *key);
 
 /* A built source. ptx and cubin point into `entry`; both are followed by a NUL byte and start on 16 bytes. */
 typedef struct rs_binary {
@@ -34,8 +36,10 @@ typedef struct rs_binary {
   const void *cubin;
   size_t ptx_bytes, cubin_bytes;
   int registers, shared_bytes, local_bytes, spill_bytes; /* the most of the source's kernels */
+  int compile_us;                                        /* what compiling it took, now or then */
   double milliseconds;
   bool cached; /* not compiled by this call; after a call with `fresh`: never */
+  bool stored; /* the store has it, or had it a moment ago */
 } rs_binary;
 
 /*
@@ -43,7 +47,8 @@ typedef struct rs_binary {
  * the key starts with (the spec and geometry, one field=value a line). Within a process and, where locks work, between
  * processes, one of those who ask for the same key compiles; the others wait. What the store does not keep, the builder
  * does, up to a small number of binaries. fresh: do not ask the cache, compile and publish anew (an entry that the
- * driver rejected). Errors: NO_COMPILER, COMPILE_FAILED (with log and numbered source), OUT_OF_MEMORY.
+ * driver rejected). Errors: NO_COMPILER, COMPILE_FAILED (with log and numbered source), OUT_OF_MEMORY; NOT_CACHED,
+ * whose story ends with the architecture, so that the caller can add what was to be built.
  */
 rowscan_status rs_build(rs_builder *builder, rs_binary *binary, const char *canonical, const char *source, int arch,
                         bool fresh);

@@ -10,13 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch.h"
+#include "clock.h"
 #include "kernels.h"
 
 /* fmad: a product and a sum are fused only where a kernel says so, or the bits would depend on the compiler. */
 const char *const rs_compile_options[] = {"--std=c++17", "--fmad=false", NULL};
 
 /* More than there are. */
-enum { MOST_OPTIONS = 8, MOST_ARCHS = 128 };
+enum { MOST_OPTIONS = 8 };
 
 /* What a story shows of a log; the source comes after it. */
 enum { MOST_LOG = 8000 };
@@ -37,7 +39,7 @@ static rowscan_status check(const compiler *c, nvrtcResult result, const char *c
 }
 
 static rowscan_status check_arch(const compiler *c, int arch) {
-  int known[MOST_ARCHS], count = MOST_ARCHS;
+  int known[RS_MOST_ARCHS], count = RS_MOST_ARCHS;
   rowscan_status status = rs_nvrtc_archs(c->nvrtc, known, &count);
   if (status != ROWSCAN_OK)
     return status;
@@ -178,12 +180,14 @@ rowscan_status rs_compile(rs_nvrtc *nvrtc, const char *source, int arch, rs_comp
   rowscan_status status = rs_nvrtc_load(nvrtc, &c.calls);
   if (status == ROWSCAN_OK)
     status = check_arch(&c, arch);
+  double start = rs_now_ms();
   if (status == ROWSCAN_OK)
     status = create(&c, source);
   if (status == ROWSCAN_OK)
     status = run_and_explain(&c, source, arch, compiled);
   if (status == ROWSCAN_OK)
     status = take(&c, compiled);
+  compiled->facts.compile_us = (int)(1e3 * (rs_now_ms() - start));
   destroy(&c);
   return status;
 }

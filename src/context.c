@@ -6,7 +6,10 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "clock.h"
+#include "log.h"
 #include "plan.h"
 
 /* ---- devices ----------------------------------------------------------------------------------------------------- */
@@ -118,23 +121,48 @@ static void store_log(void *user, int level, const char *message) {
   rs_log_write(user, (rowscan_log_level)level, "%s", message);
 }
 
-static rowscan_status open_builder(rowscan_context *context, const rowscan_options *options) {
+/* $ROWSCAN_CACHE: `off` is the store's. */
+static const char *who_forbids(const rowscan_context *context, const rowscan_options *options) {
+  const char *value = secure_getenv("ROWSCAN_CACHE");
+  if (options->cache_only)
+    return "the program (cache_only)";
+  if (!value || !*value || !strcmp(value, "on") || !strcmp(value, "off"))
+    return NULL;
+  if (!strcmp(value, "only"))
+    return "ROWSCAN_CACHE=only";
+  rs_log_write(&context->log, ROWSCAN_LOG_WARNING, "ROWSCAN_CACHE: '%s' is not one of on, off, only", value);
+  return NULL;
+}
+
+static rowscan_status open_builder(rowscan_context *context, const rowscan_options *options, rs_nvrtc *nvrtc) {
   rs_store_options place = {.dir = options->cache_dir,
                             .off = options->cache_off != 0,
                             .limit_bytes = options->cache_limit,
                             .user = &context->log,
                             .log = store_log};
+  double start = rs_now_ms();
   rs_store *store = rs_store_open(&place);
-  if (!store)
+  if (!store) {
+    rs_nvrtc_close(nvrtc);
     return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for the cache");
-  rs_nvrtc *nvrtc = rs_nvrtc_open(options->nvrtc, &context->log);
+  }
+  if (*rs_store_path(store))
+    rs_log_write(&context->log, ROWSCAN_LOG_DEBUG, "the cache is %s, of at most %lld bytes; opened in %.2f ms",
+                 rs_store_path(store), (long long)rs_store_limit(store), rs_now_ms() - start);
+  else
+    rs_log_write(&context->log, ROWSCAN_LOG_DEBUG, "there is no cache on disk: %s", rs_store_why(store));
+  if (!nvrtc)
+    nvrtc = rs_nvrtc_open(options->nvrtc, &context->log);
   if (nvrtc && context->device.cuda)
     rs_nvrtc_prefer(nvrtc, context->device.cuda->version);
   if (nvrtc)
     context->builder = rs_builder_open(store, nvrtc, &context->log);
   else
     rs_store_close(store);
-  return context->builder ? ROWSCAN_OK : rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for the builder");
+  if (!context->builder)
+    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for the builder");
+  rs_builder_forbid(context->builder, who_forbids(context, options));
+  return ROWSCAN_OK;
 }
 
 static rowscan_status bind_engine(rowscan_context *context, const rowscan_options *options) {
@@ -152,18 +180,22 @@ static rowscan_status bind_engine(rowscan_context *context, const rowscan_option
   return rs_host_open(&context->host, options->threads);
 }
 
-rowscan_status rs_context_open(rowscan_context **out, const rowscan_options *options) {
+rowscan_status rs_context_open(rowscan_context **out, const rowscan_options *options, rs_nvrtc *nvrtc) {
   rowscan_context *context = calloc(1, sizeof *context);
-  if (!context)
+  if (!context) {
+    rs_nvrtc_close(nvrtc);
     return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for a context");
-  context->log = (rs_log){options->log, options->user};
+  }
+  context->log = rs_log_open(options->log, options->user);
   context->user = options->user;
   context->progress = options->progress;
   context->staging_bytes = options->staging_bytes;
   rs_table_init(&context->plans);
   rowscan_status status = bind_engine(context, options);
-  if (!status)
-    status = open_builder(context, options);
+  if (status)
+    rs_nvrtc_close(nvrtc);
+  else
+    status = open_builder(context, options, nvrtc);
   if (status) {
     rs_context_close(context);
     return status;

@@ -31,7 +31,8 @@ struct rowscan_context {
   rs_table plans;
 };
 
-rowscan_status rs_context_open(rowscan_context **context, const rowscan_options *options);
+/* nvrtc: taken over, in place of the one that the options name or that is found; NULL for that one. */
+rowscan_status rs_context_open(rowscan_context **context, const rowscan_options *options, rs_nvrtc *nvrtc);
 void rs_context_close(rowscan_context *context);
 
 /* The device's CUDA context is current between the two; `pushed` says whether there is something to undo. */

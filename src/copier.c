@@ -48,7 +48,7 @@ static rowscan_status build(rs_copier *copier, const rowscan_context *context, i
           : rs_build(context->builder, &copier->binary, canonical.data, source.data, context->device.arch, false);
   rs_text_free(&canonical);
   rs_text_free(&source);
-  return status;
+  return status == ROWSCAN_NOT_CACHED ? rs_fail_more(status, ": %s of %d bytes", template, copier->box.bytes) : status;
 }
 
 /* As a plan's: the PTX is the way out if the driver will not have the CUBIN. */

@@ -1,5 +1,5 @@
 /*
- * facts.c - what a kernel takes of the hardware
+ * facts.c - what a kernel takes of the hardware, and what making it took
  * SPDX-License-Identifier: MIT
  *
  * The assembler's lines look so (NVRTC 11.8 to 13; "Used 0 barriers" and the cumulative stack came later):
@@ -65,7 +65,8 @@ static const struct {
 } fields[] = {{"registers", offsetof(rs_facts, registers)},
               {"shared_bytes", offsetof(rs_facts, shared_bytes)},
               {"local_bytes", offsetof(rs_facts, local_bytes)},
-              {"spill_bytes", offsetof(rs_facts, spill_bytes)}};
+              {"spill_bytes", offsetof(rs_facts, spill_bytes)},
+              {"compile_us", offsetof(rs_facts, compile_us)}};
 enum { FIELDS = sizeof fields / sizeof *fields };
 
 void rs_facts_print(const rs_facts *facts, rs_text *text) {

@@ -1,5 +1,5 @@
 /*
- * facts.h - what a kernel takes of the hardware, as the assembler tells it
+ * facts.h - what a kernel takes of the hardware, as the assembler tells it, and what making it took
  * SPDX-License-Identifier: MIT
  */
 #ifndef RS_FACTS_H
@@ -12,6 +12,7 @@
 /* The most of a source's kernels; registers are 0 if it was not told. */
 typedef struct rs_facts {
   int registers, shared_bytes, local_bytes, spill_bytes; /* as in rowscan_module_info */
+  int compile_us;                                        /* of NVRTC, once it was loaded; not in its log */
 } rs_facts;
 
 /*

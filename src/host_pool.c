@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-enum { SEAT_ALIGNMENT = 4096, STACK_BYTES = 1 << 20 };
+enum { SEAT_ALIGNMENT = 4096, STACK_BYTES = 8 << 20 /* as threads have by default: compilers work here too */ };
 
 /* One run; lives on its caller's stack. A job is in the queue while chunks may be left. */
 typedef struct job {

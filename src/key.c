@@ -11,7 +11,12 @@
 #include "version.h"
 
 /* Changes with the meaning of a line, or of what an entry holds (build.c). */
-enum { FORMAT = 1 };
+enum { FORMAT = 2 };
+
+void rs_key_canonical(const rowscan_spec *spec, const rs_geometry *geometry, rs_text *text) {
+  rs_spec_text(spec, text);
+  rs_geometry_text(geometry, text);
+}
 
 void rs_key_print(const rs_key *key, rs_text *text) {
   char digest[RS_DIGEST_ROOM];

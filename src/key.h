@@ -5,7 +5,7 @@
 #ifndef RS_KEY_H
 #define RS_KEY_H
 
-#include "text.h"
+#include "tune.h"
 
 /*
  * One field=value a line: the canonical lines of the spec first, then all else that the compiler's output depends on.
@@ -18,6 +18,9 @@ typedef struct rs_key {
   const char *const *options; /* the compiler's, in order, NULL at the end */
   const char *nvrtc;          /* build-id */
 } rs_key;
+
+/* Adds the canonical lines of a spec's kernel. */
+void rs_key_canonical(const rowscan_spec *spec, const rs_geometry *geometry, rs_text *text);
 
 void rs_key_print(const rs_key *key, rs_text *text);
 

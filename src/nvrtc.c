@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "buildid.h"
+#include "clock.h"
 #include "digest.h"
 #include "library.h"
 #include "places.h"
@@ -276,19 +277,26 @@ static rowscan_status why_not(const rs_nvrtc *nvrtc) {
 /* ---- the calls --------------------------------------------------------------------------------------------------- */
 
 rowscan_status rs_nvrtc_id(rs_nvrtc *nvrtc, const char **id) {
+  double start = rs_now_ms();
   pthread_mutex_lock(&nvrtc->lock);
   rowscan_status status = ROWSCAN_OK;
+  bool before = nvrtc->found;
   if (find(nvrtc))
     *id = nvrtc->candidates[nvrtc->at].id;
   else
     status = why_not(nvrtc);
+  bool now = nvrtc->found && !before;
   pthread_mutex_unlock(&nvrtc->lock);
+  if (now)
+    rs_log_write(&nvrtc->log, ROWSCAN_LOG_DEBUG, "found %s in %.2f ms, build-id %s", rs_nvrtc_path(nvrtc),
+                 rs_now_ms() - start, *id);
   return status;
 }
 
 rowscan_status rs_nvrtc_load(rs_nvrtc *nvrtc, const rs_nvrtc_calls **calls) {
   pthread_mutex_lock(&nvrtc->lock);
   rowscan_status status = ROWSCAN_OK;
+  double start = rs_now_ms();
   bool before = nvrtc->loaded;
   if (load(nvrtc))
     *calls = &nvrtc->calls;
@@ -298,7 +306,8 @@ rowscan_status rs_nvrtc_load(rs_nvrtc *nvrtc, const rs_nvrtc_calls **calls) {
   pthread_mutex_unlock(&nvrtc->lock);
   char text[512];
   if (now)
-    rs_log_write(&nvrtc->log, ROWSCAN_LOG_INFO, "loaded %s", rs_nvrtc_describe(nvrtc, text, sizeof text));
+    rs_log_write(&nvrtc->log, ROWSCAN_LOG_INFO, "loaded %s in %.2f ms", rs_nvrtc_describe(nvrtc, text, sizeof text),
+                 rs_now_ms() - start);
   return status;
 }
 

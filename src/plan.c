@@ -6,22 +6,33 @@
 
 #include <stdlib.h>
 
+#include "clock.h"
+#include "key.h"
 #include "launch.h"
 
 static rowscan_status out_of_memory(void) {
   return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for a plan");
 }
 
+static rowscan_status tell_missing(const rowscan_spec *spec, const rs_module *module) {
+  rowscan_spec missing = *spec;
+  rs_text line = {0};
+  missing.regime = module->geometry.regime;
+  rs_spec_line(&missing, &line);
+  rs_fail_more(ROWSCAN_NOT_CACHED, ": %s", line.failed ? "out of memory to say what" : line.data);
+  rs_text_free(&line);
+  return ROWSCAN_NOT_CACHED;
+}
+
 static rowscan_status build(rowscan_plan *plan, rs_module *module, bool fresh) {
   rs_text canonical = {0};
-  rs_spec_text(&plan->spec, &canonical);
-  rs_geometry_text(&module->geometry, &canonical);
+  rs_key_canonical(&plan->spec, &module->geometry, &canonical);
   rowscan_status status =
       canonical.failed || module->source.failed || module->words.failed
           ? out_of_memory()
           : rs_build(plan->context->builder, &module->binary, canonical.data, module->source.data, plan->arch, fresh);
   rs_text_free(&canonical);
-  return status;
+  return status == ROWSCAN_NOT_CACHED ? tell_missing(&plan->spec, module) : status;
 }
 
 /* The CUBIN is for this very architecture; the PTX is the way out if the driver will not have it. */
@@ -36,6 +47,7 @@ static CUresult load_image(const rs_cuda *cuda, rs_module *module) {
 
 static rowscan_status load(rowscan_plan *plan, rs_module *module) {
   const rs_cuda *cuda = plan->context->device.cuda;
+  double start = rs_now_ms();
   CUresult result = load_image(cuda, module);
   if (result && result != CUDA_ERROR_OUT_OF_MEMORY && module->binary.cached) {
     rs_log_write(&plan->context->log, ROWSCAN_LOG_WARNING,
@@ -59,6 +71,8 @@ static rowscan_status load(rowscan_plan *plan, rs_module *module) {
     if (result)
       return rs_cuda_failed(cuda, result, rs_kernel_names[kernel]);
   }
+  rs_log_write(&plan->context->log, ROWSCAN_LOG_DEBUG, "sm_%d: loaded into the driver in %.2f ms: regime %s, %s",
+               plan->arch, rs_now_ms() - start, rowscan_regime_name(module->geometry.regime), module->words.data);
   return ROWSCAN_OK;
 }
 

@@ -4,15 +4,17 @@
  */
 #include "rowscan.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "arch.h"
 #include "launch.h"
 #include "measure.h"
+#include "spec_parse.h"
 #include "stage.h"
 #include "version.h"
+#include "warm.h"
+#include "why.h"
 
 const char *rowscan_version(void) {
   return ROWSCAN_VERSION;
@@ -37,7 +39,7 @@ rowscan_status rowscan_open(rowscan_context **context, const rowscan_options *op
   if (options->cache_limit < 0)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "options: field 'cache_limit': %lld is negative",
                    (long long)options->cache_limit);
-  return rs_context_open(context, options);
+  return rs_context_open(context, options, NULL);
 }
 
 void rowscan_close(rowscan_context *context) {
@@ -48,27 +50,36 @@ rowscan_engine rowscan_context_engine(const rowscan_context *context) {
   return context->engine;
 }
 
+/* Hands a text over to the caller. */
+static rowscan_status give_text(rs_text *text, const char *what, char **out) {
+  if (text->failed) {
+    rs_text_free(text);
+    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for the text of %s", what);
+  }
+  *out = text->data;
+  return ROWSCAN_OK;
+}
+
 /* ---- plans ------------------------------------------------------------------------------------------------------- */
+
+rowscan_status rowscan_spec_text(const rowscan_spec *spec, char **out) {
+  rowscan_spec complete;
+  rowscan_status status = rs_spec_read(&complete, spec);
+  if (status)
+    return status;
+  rs_text text = {0};
+  rs_spec_line(&complete, &text);
+  return give_text(&text, "a spec", out);
+}
+
+rowscan_status rowscan_spec_parse(rowscan_spec *spec, const char *text) {
+  return rs_spec_parse(spec, text);
+}
 
 rowscan_status rowscan_plan_create(rowscan_plan **plan, rowscan_context *context, const rowscan_spec *spec) {
   rowscan_spec complete;
   rowscan_status status = rs_spec_read(&complete, spec);
   return status ? status : rs_plan_create(plan, context, &complete, 0);
-}
-
-/* "sm_90" to 90; 0 if it is nothing of the kind. */
-static int parse_arch(const char *arch) {
-  if (strncmp(arch, "sm_", 3) || !isdigit((unsigned char)arch[3]))
-    return 0;
-  char *end;
-  long number = strtol(arch + 3, &end, 10);
-  return *end || number < 10 || number > 9999 ? 0 : (int)number;
-}
-
-static rowscan_status read_arch(const char *arch, int *number) {
-  *number = parse_arch(arch);
-  return *number ? ROWSCAN_OK
-                 : rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'arch': \"%s\" is no architecture like sm_90", arch);
 }
 
 rowscan_status rowscan_plan_compile(rowscan_plan **plan, rowscan_context *context, const rowscan_spec *spec,
@@ -77,7 +88,7 @@ rowscan_status rowscan_plan_compile(rowscan_plan **plan, rowscan_context *contex
   int number;
   rowscan_status status = rs_spec_read(&complete, spec);
   if (!status)
-    status = read_arch(arch, &number);
+    status = rs_arch_read(arch, &number);
   return status ? status : rs_plan_create(plan, context, &complete, number);
 }
 
@@ -136,7 +147,7 @@ rowscan_status rowscan_source(const rowscan_spec *spec, const char *arch, int mo
   int number;
   rowscan_status status = rs_spec_read(&complete, spec);
   if (!status)
-    status = read_arch(arch, &number);
+    status = rs_arch_read(arch, &number);
   if (status)
     return status;
   rs_geometry geometry[RS_MAX_MODULES];
@@ -145,12 +156,7 @@ rowscan_status rowscan_source(const rowscan_spec *spec, const char *arch, int mo
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'module': %d; the spec has %d", module, count);
   rs_text text = {0};
   rs_emit(&complete, &geometry[module], &text);
-  if (text.failed) {
-    rs_text_free(&text);
-    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for a source");
-  }
-  *source = text.data;
-  return ROWSCAN_OK;
+  return give_text(&text, "a source", source);
 }
 
 void rowscan_free(void *memory) {
@@ -200,20 +206,48 @@ rowscan_status rowscan_measure(rowscan_context *context, const rowscan_spec *spe
   return status ? status : rs_measure(context, &complete, args, repeat, timing);
 }
 
+/* ---- ahead of need ----------------------------------------------------------------------------------------------- */
+
+rowscan_status rowscan_warm(rowscan_context *context, const rowscan_warming *list) {
+  if (list->size != sizeof *list)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT,
+                   "warming: field 'size': %zu; use ROWSCAN_WARMING or set sizeof(rowscan_warming), %zu", list->size,
+                   sizeof *list);
+  if (list->spec_count < 0 || (list->spec_count && !list->specs))
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "warming: field 'spec_count': %lld%s", (long long)list->spec_count,
+                   list->specs ? " is negative" : ", but 'specs' is NULL");
+  if (list->arch_count < 0 || (list->arch_count && !list->archs))
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "warming: field 'arch_count': %d%s", list->arch_count,
+                   list->archs ? " is negative" : ", but 'archs' is NULL");
+  if (list->threads < 0)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "warming: field 'threads': %d is negative", list->threads);
+  return rs_warm(context, list);
+}
+
 /* ---- the cache --------------------------------------------------------------------------------------------------- */
+
+static rowscan_cache_counts tell_counts(const rs_store_counts *counts) {
+  return (rowscan_cache_counts){.hits = counts->of[RS_COUNT_hits],
+                                .misses = counts->of[RS_COUNT_misses],
+                                .compiles = counts->of[RS_COUNT_compiles],
+                                .saved_ms = 1e-3 * (double)counts->of[RS_COUNT_saved_us],
+                                .evictions = counts->of[RS_COUNT_evictions],
+                                .damaged = counts->of[RS_COUNT_damaged],
+                                .rejected = counts->of[RS_COUNT_rejected]};
+}
 
 rowscan_status rowscan_cache_info_get(rowscan_context *context, rowscan_cache_info *info) {
   if (info->size != sizeof *info)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "info: field 'size': %zu, not %zu", info->size, sizeof *info);
   rs_store *store = rs_builder_store(context->builder);
-  rs_builder_counts counts = rs_builder_counted(context->builder);
+  rs_store_counts mine, all;
+  rs_store_counted(store, &mine, &all);
   *info = (rowscan_cache_info){.size = sizeof *info,
                                .path = rs_store_path(store),
                                .why = rs_store_why(store),
                                .limit_bytes = rs_store_limit(store),
-                               .hits = counts.hits,
-                               .misses = counts.misses,
-                               .compiles = counts.compiles};
+                               .counts = tell_counts(&mine),
+                               .all = tell_counts(&all)};
   if (*info->path && !rs_store_count(store, &info->entries, &info->bytes))
     return rs_fail(ROWSCAN_CACHE_FAILED, "the cache directory %s can't be read", info->path);
   return ROWSCAN_OK;
@@ -241,6 +275,34 @@ rowscan_status rowscan_cache_visit(rowscan_context *context, int (*visit)(void *
   visitor to = {visit, user};
   if (!rs_store_visit(store, visit_item, &to))
     return rs_fail(ROWSCAN_CACHE_FAILED, "the cache directory %s can't be read", rs_store_path(store));
+  return ROWSCAN_OK;
+}
+
+rowscan_status rowscan_cache_why(rowscan_context *context, const rowscan_spec *spec, const char *arch,
+                                 int (*visit)(void *user, const rowscan_cache_reason *reason), void *user) {
+  rowscan_spec complete;
+  int number;
+  rowscan_status status = rs_spec_read(&complete, spec);
+  if (!status)
+    status = rs_arch_read(arch, &number);
+  return status ? status : rs_why(context, &complete, number, visit, user);
+}
+
+rowscan_status rowscan_cache_prune(rowscan_context *context, rowscan_cache_pruned *pruned) {
+  if (pruned->size != sizeof *pruned)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "pruned: field 'size': %zu, not %zu", pruned->size, sizeof *pruned);
+  rs_store *store = rs_builder_store(context->builder);
+  rs_store_pruned sum;
+  if (!rs_store_prune(store, &sum))
+    return rs_fail(ROWSCAN_CACHE_FAILED, "not all of the cache directory %s can be read and pruned",
+                   rs_store_path(store));
+  *pruned = (rowscan_cache_pruned){.size = sizeof *pruned,
+                                   .removed = sum.removed,
+                                   .removed_bytes = sum.removed_bytes,
+                                   .swept = sum.swept,
+                                   .swept_bytes = sum.swept_bytes,
+                                   .left = sum.left,
+                                   .left_bytes = sum.left_bytes};
   return ROWSCAN_OK;
 }
 

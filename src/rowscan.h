@@ -24,8 +24,8 @@
  * but a context or plan must not be used while it is closed or destroyed.
  *
  * Errors. A call that fails returns a status other than ROWSCAN_OK and leaves its outputs as they were; what went
- * wrong, with the name of the field and its value, is in rowscan_last_error(). The library never prints and never
- * aborts.
+ * wrong, with the name of the field and its value, is in rowscan_last_error(). The library never aborts, and prints
+ * nothing, unless $ROWSCAN_LOG asks a program for its log that has no callback for it.
  */
 #ifndef ROWSCAN_H
 #define ROWSCAN_H
@@ -63,7 +63,8 @@ typedef enum rowscan_status {
   ROWSCAN_NO_COMPILER,    /* NVRTC is needed and is not there, or does not know the architecture */
   ROWSCAN_COMPILE_FAILED, /* NVRTC rejected the generated source: a bug in rowscan */
   ROWSCAN_CUDA_FAILED,    /* a call of the CUDA driver failed */
-  ROWSCAN_CACHE_FAILED    /* a call that is about the cache itself failed; never returned where compiling can serve */
+  ROWSCAN_CACHE_FAILED,   /* a call that is about the cache itself failed; never returned where compiling can serve */
+  ROWSCAN_NOT_CACHED      /* a kernel is not in the cache, and compiling is forbidden (cache_only) */
 } rowscan_status;
 
 typedef enum rowscan_engine {
@@ -153,11 +154,14 @@ typedef struct rowscan_options {
   const char *nvrtc;     /* file name of the NVRTC library; default: $ROWSCAN_NVRTC, else the places in README.md */
   const char *cache_dir; /* default: $ROWSCAN_CACHE_DIR, else $XDG_CACHE_HOME/rowscan, else ~/.cache/rowscan */
   int cache_off;         /* not 0: keep nothing on disk; $ROWSCAN_CACHE=off does the same */
+  int cache_only;        /* not 0: never compile, so that a miss is NOT_CACHED; $ROWSCAN_CACHE=only does the same */
   int64_t cache_limit;   /* bytes the cache may hold on disk; default 256 MB */
   size_t staging_bytes;  /* of rowscan_scan_host on a GPU: memory for pieces on the GPU; default a quarter of what is
                             free */
   void *user;            /* handed to the callbacks */
-  void (*log)(void *user, rowscan_log_level level, const char *message); /* default none; may be called by any thread */
+  void (*log)(void *user, rowscan_log_level level, const char *message); /* may be called by any thread; default: what
+                            $ROWSCAN_LOG asks for (warning, info or debug) goes to standard error, else nothing. debug
+                            tells each decision about a kernel, with the time that it took */
   void (*progress)(void *user, int64_t done_bytes, int64_t total_bytes); /* of rowscan_scan_host; default none */
 } rowscan_options;
 
@@ -206,8 +210,22 @@ typedef struct rowscan_spec {
 ROWSCAN_API rowscan_status rowscan_spec_complete(rowscan_spec *spec) ROWSCAN_CHECKED ROWSCAN_NONNULL(1);
 
 /*
- * Makes a spec ready: on a GPU reads the kernels from the cache or compiles them, and loads them.
- * Errors: BAD_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY, NO_COMPILER, COMPILE_FAILED, CUDA_FAILED.
+ * A spec as text, and the other way: field=value pairs, separated by blanks or ends of lines, as they begin the key of
+ * a cache entry. The text is "op=sum in=f32 out=f32 acc=f32 mask=none reverse=0 exclusive=0 length=1000 layout=rows
+ * row_rank=1", with mask_type after a mask, and with regime at the end if one is forced. Reading, fields may stand in
+ * any order, and all but length may be left out for their defaults; the spec that comes out is complete.
+ * Free the text with rowscan_free. Errors: BAD_ARGUMENT, UNSUPPORTED; they name the field and the value.
+ */
+ROWSCAN_API rowscan_status rowscan_spec_text(const rowscan_spec *spec, char **text) ROWSCAN_CHECKED
+    ROWSCAN_NONNULL(1, 2);
+ROWSCAN_API rowscan_status rowscan_spec_parse(rowscan_spec *spec, const char *text) ROWSCAN_CHECKED
+    ROWSCAN_NONNULL(1, 2);
+
+/*
+ * Makes a spec ready: on a GPU reads the kernels from the cache or compiles them, and loads them. With cache_only it
+ * takes no longer than reading and loading: what would have to be compiled is NOT_CACHED, and the story names the spec
+ * and the architecture. (The build-id of an NVRTC is part of what a kernel is found by: its file must be there still.)
+ * Errors: BAD_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY, NO_COMPILER, COMPILE_FAILED, NOT_CACHED, CUDA_FAILED.
  */
 ROWSCAN_API rowscan_status rowscan_plan_create(rowscan_plan **plan, rowscan_context *context,
                                                const rowscan_spec *spec) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 2, 3);
@@ -400,7 +418,58 @@ ROWSCAN_API rowscan_status rowscan_measure(rowscan_context *context, const rowsc
                                            int repeat, rowscan_timing *timing) ROWSCAN_CHECKED
     ROWSCAN_NONNULL(1, 2, 3, 5);
 
+/* ---- ahead of need ----------------------------------------------------------------------------------------------- */
+
+/* What became of one spec for one architecture. */
+typedef struct rowscan_warmed {
+  size_t size;
+  int64_t spec;          /* which: its place in the list */
+  const char *arch;      /* "sm_90"; this and story live until visit returns */
+  rowscan_status status; /* OK: all its kernels are in the cache */
+  const char *story;     /* what went wrong; "" if nothing */
+  int modules;           /* entries of the cache that it takes, see rowscan_plan_info; 0 if they were not made */
+  int compiled;          /* of these, not in the cache before */
+  double ms;
+  int64_t done; /* pairs of spec and architecture so far, this one too */
+  int64_t total;
+} rowscan_warmed;
+
+typedef struct rowscan_warming {
+  size_t size;
+  const rowscan_spec *specs; /* [spec_count], all with the same .size */
+  int64_t spec_count;
+  const char *const *archs; /* [arch_count], "sm_90", at most 128; NULL: all that the NVRTC at hand knows */
+  int arch_count;
+  int threads;                                         /* that compile at a time; default: as many as the context's
+                                                          `threads` */
+  int (*visit)(void *user, const rowscan_warmed *one); /* called for each pair when it is done, from any thread, by
+                                                          one at a time; not 0: begin no more. Default none */
+  void *user;
+} rowscan_warming;
+
+#define ROWSCAN_WARMING(...) (&(rowscan_warming){.size = sizeof(rowscan_warming), __VA_ARGS__})
+
+/*
+ * Fills the cache: compiles what it lacks of each spec for each architecture, on all cores. Needs no GPU and no driver.
+ * One that fails does not keep the others from being made; the status is that of the first. With cache_only nothing is
+ * compiled: it says whether all is there. Errors: BAD_ARGUMENT and UNSUPPORTED, before anything is compiled; those of
+ * plan_compile; CACHE_FAILED (there is no cache on disk, or what was compiled could not be kept).
+ */
+ROWSCAN_API rowscan_status rowscan_warm(rowscan_context *context, const rowscan_warming *list) ROWSCAN_CHECKED
+    ROWSCAN_NONNULL(1, 2);
+
 /* ---- the cache on disk ------------------------------------------------------------------------------------------- */
+
+/* Kernels are counted, of which a plan has one to two; see rowscan_plan_info. */
+typedef struct rowscan_cache_counts {
+  int64_t hits;      /* not compiled, for they were on disk, or made at that moment by another thread */
+  int64_t misses;    /* neither */
+  int64_t compiles;  /* of these, and of what was rejected */
+  double saved_ms;   /* what compiling the hits took, when it was done */
+  int64_t evictions; /* entries removed to keep the limit, least recently used first */
+  int64_t damaged;   /* times that an entry was found and not used, for it was not what it should be */
+  int64_t rejected;  /* entries that the driver did not load, and that were compiled again */
+} rowscan_cache_counts;
 
 typedef struct rowscan_cache_info {
   size_t size;
@@ -409,9 +478,9 @@ typedef struct rowscan_cache_info {
   int64_t entries;
   int64_t bytes;
   int64_t limit_bytes;
-  int64_t hits; /* this and the next two: of this context */
-  int64_t misses;
-  int64_t compiles;
+  rowscan_cache_counts counts; /* of this context */
+  rowscan_cache_counts all;    /* of all contexts of all processes that used this directory; those of another process
+                                  are here when it has put an entry or has closed its context */
 } rowscan_cache_info;
 
 typedef struct rowscan_cache_entry {
@@ -430,6 +499,48 @@ ROWSCAN_API rowscan_status rowscan_cache_info_get(rowscan_context *context, rows
 ROWSCAN_API rowscan_status rowscan_cache_visit(rowscan_context *context,
                                                int (*visit)(void *user, const rowscan_cache_entry *entry),
                                                void *user) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 2);
+
+/* A field in which the key that is asked for differs from an entry's; NULL where one of them lacks it. */
+typedef struct rowscan_cache_difference {
+  const char *field;
+  const char *asked;
+  const char *found;
+} rowscan_cache_difference;
+
+/* Why a kernel of a spec is, or is not, in the cache. Strings live until visit returns. */
+typedef struct rowscan_cache_reason {
+  size_t size;
+  rowscan_regime regime;
+  const char *name;     /* file name of its entry below the cache's path, there or not */
+  int hit;              /* not 0: it is there, and sound */
+  const char *damage;   /* it is there, and this is wrong with it; else NULL */
+  const char *nearest;  /* if neither: the entry that differs in the fewest fields; NULL if there is no entry */
+  int difference_count; /* of the nearest: the fields of the spec first */
+  const rowscan_cache_difference *differences;
+} rowscan_cache_reason;
+
+/*
+ * Explains hits and misses of a spec for an architecture: calls visit for each of its kernels, see rowscan_plan_info;
+ * stops early if it returns not 0. Reads all entries; compiles nothing, and counts nothing. Errors: BAD_ARGUMENT,
+ * UNSUPPORTED, NO_COMPILER (its build-id is part of the key), CACHE_FAILED, OUT_OF_MEMORY.
+ */
+ROWSCAN_API rowscan_status rowscan_cache_why(rowscan_context *context, const rowscan_spec *spec, const char *arch,
+                                             int (*visit)(void *user, const rowscan_cache_reason *reason),
+                                             void *user) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 2, 3, 4);
+
+typedef struct rowscan_cache_pruned {
+  size_t size;
+  int64_t removed; /* entries, least recently used first: only if the cache is close to its limit */
+  int64_t removed_bytes;
+  int64_t swept; /* temporaries that processes which died left behind more than an hour ago */
+  int64_t swept_bytes;
+  int64_t left; /* entries */
+  int64_t left_bytes;
+} rowscan_cache_pruned;
+
+/* Does at once what the cache does by itself now and then. Fills pruned, whose .size is set. Errors: CACHE_FAILED. */
+ROWSCAN_API rowscan_status rowscan_cache_prune(rowscan_context *context, rowscan_cache_pruned *pruned) ROWSCAN_CHECKED
+    ROWSCAN_NONNULL(1, 2);
 
 /* Removes all entries; *removed and *bytes say how many. Errors: CACHE_FAILED. */
 ROWSCAN_API rowscan_status rowscan_cache_clear(rowscan_context *context, int64_t *removed,

@@ -122,14 +122,15 @@ rowscan_status rowscan_spec_complete(rowscan_spec *spec) {
   return status;
 }
 
-static const char *const mask_modes[] = {"none", "select", "multiply"};
+const char *const rs_mask_modes[RS_MASK_MODES] = {"none", "select", "multiply"};
+const char *const rs_layouts[RS_LAYOUTS] = {"rows", "columns"};
 
 void rs_spec_text(const rowscan_spec *spec, rs_text *text) {
   rs_text_add(text, "op=%s\n", rowscan_op_name(spec->op));
   rs_text_add(text, "in=%s\n", rowscan_type_name(spec->in));
   rs_text_add(text, "out=%s\n", rowscan_type_name(spec->out));
   rs_text_add(text, "acc=%s\n", rowscan_type_name(spec->acc));
-  rs_text_add(text, "mask=%s\n", mask_modes[spec->mask_mode]);
+  rs_text_add(text, "mask=%s\n", rs_mask_modes[spec->mask_mode]);
   if (spec->mask_mode)
     rs_text_add(text, "mask_type=%s\n", rowscan_type_name(spec->mask_type));
   rs_text_add(text, "reverse=%d\n", (spec->flags & ROWSCAN_REVERSE) != 0);
@@ -137,8 +138,16 @@ void rs_spec_text(const rowscan_spec *spec, rs_text *text) {
   if (spec->flags & ROWSCAN_DELAYS)
     rs_text_add(text, "delays=1\n");
   rs_text_add(text, "length=%lld\n", (long long)spec->length);
-  rs_text_add(text, "layout=%s\n", spec->layout == ROWSCAN_LAYOUT_COLUMNS ? "columns" : "rows");
+  rs_text_add(text, "layout=%s\n", rs_layouts[spec->layout]);
   rs_text_add(text, "row_rank=%d\n", spec->row_rank);
+}
+
+void rs_spec_line(const rowscan_spec *spec, rs_text *text) {
+  size_t start = text->length;
+  rs_spec_text(spec, text);
+  if (spec->regime)
+    rs_text_add(text, "regime=%s\n", rowscan_regime_name(spec->regime));
+  rs_text_join(text, start);
 }
 
 int rs_spec_mask_bytes(const rowscan_spec *spec) {
@@ -152,10 +161,9 @@ int rs_spec_register_bytes(const rowscan_spec *spec) {
 void rs_spec_describe(const rowscan_spec *spec, rs_text *text) {
   rs_text_add(text, "%s%s %s of %s along %s of %lld", spec->flags & ROWSCAN_REVERSE ? "reverse " : "",
               spec->flags & ROWSCAN_EXCLUSIVE ? "exclusive" : "inclusive", rowscan_op_name(spec->op),
-              rowscan_type_name(spec->in), spec->layout == ROWSCAN_LAYOUT_COLUMNS ? "columns" : "rows",
-              (long long)spec->length);
+              rowscan_type_name(spec->in), rs_layouts[spec->layout], (long long)spec->length);
   if (spec->mask_mode)
-    rs_text_add(text, ", masked (%s) by %s", mask_modes[spec->mask_mode], rowscan_type_name(spec->mask_type));
+    rs_text_add(text, ", masked (%s) by %s", rs_mask_modes[spec->mask_mode], rowscan_type_name(spec->mask_type));
   rs_text_add(text, ", %s out", rowscan_type_name(spec->out));
   if (spec->acc != spec->out)
     rs_text_add(text, " from %s", rowscan_type_name(spec->acc));

@@ -8,13 +8,19 @@
 #include "rowscan.h"
 #include "text.h"
 
-enum { RS_MAX_ROW_RANK = 63 };
+enum { RS_MAX_ROW_RANK = 63, RS_MASK_MODES = 3, RS_LAYOUTS = 2 };
+
+/* By their enumerators: "none", "select", "multiply"; "rows", "columns". */
+extern const char *const rs_mask_modes[RS_MASK_MODES], *const rs_layouts[RS_LAYOUTS];
 
 /* Copies the caller's struct (of its own .size) and completes it. */
 rowscan_status rs_spec_read(rowscan_spec *spec, const rowscan_spec *from);
 
 /* Adds the spec as canonical text, one field=value a line, in a fixed order. */
 void rs_spec_text(const rowscan_spec *spec, rs_text *text);
+
+/* The same on one line, fields separated by blanks, and with the regime at the end if one is forced. */
+void rs_spec_line(const rowscan_spec *spec, rs_text *text);
 
 /* Bytes of a masked element's mask; 0: there is no mask. */
 int rs_spec_mask_bytes(const rowscan_spec *spec);

@@ -8,8 +8,7 @@
 #define _GNU_SOURCE
 #include "stage.h"
 
-#include <time.h>
-
+#include "clock.h"
 #include "stage_boxes.h"
 #include "stage_gpu.h"
 
@@ -29,12 +28,6 @@ void rs_progress_add(rs_progress *progress, int64_t elements) {
 }
 
 /* ---- the host engine, box by box --------------------------------------------------------------------------------- */
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* How many rows come next: what fits in half of PATIENCE, as far as one box can tell. */
 static int64_t next_size(int64_t most, int64_t rows, double seconds) {
@@ -56,9 +49,9 @@ static void run_boxes(rowscan_context *context, const rowscan_spec *spec, const 
   for (int64_t first = 0; first < rows->count;) {
     most = rounded(most, least, threads);
     rs_rows box = rs_next_box(rows, spec, first, most);
-    double start = now();
+    double start = rs_now_ms();
     rs_host_run(context->host, spec, &box);
-    most = next_size(most, box.count, now() - start);
+    most = next_size(most, box.count, 1e-3 * (rs_now_ms() - start));
     first += box.count;
     rs_progress_add(progress, box.count * spec->length);
   }

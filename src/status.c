@@ -6,6 +6,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 static _Thread_local char story[16384];
 
@@ -13,6 +14,15 @@ rowscan_status rs_fail(rowscan_status status, const char *format, ...) {
   va_list list;
   va_start(list, format);
   vsnprintf(story, sizeof story, format, list);
+  va_end(list);
+  return status;
+}
+
+rowscan_status rs_fail_more(rowscan_status status, const char *format, ...) {
+  size_t length = strlen(story);
+  va_list list;
+  va_start(list, format);
+  vsnprintf(story + length, sizeof story - length, format, list);
   va_end(list);
   return status;
 }
@@ -33,6 +43,7 @@ const char *rowscan_status_name(rowscan_status status) {
       [ROWSCAN_COMPILE_FAILED] = "ROWSCAN_COMPILE_FAILED",
       [ROWSCAN_CUDA_FAILED] = "ROWSCAN_CUDA_FAILED",
       [ROWSCAN_CACHE_FAILED] = "ROWSCAN_CACHE_FAILED",
+      [ROWSCAN_NOT_CACHED] = "ROWSCAN_NOT_CACHED",
   };
   return (unsigned)status < sizeof names / sizeof *names ? names[status] : "unknown status";
 }

@@ -10,6 +10,9 @@
 /* Records the story and returns `status`, so that a failure is one line: return rs_fail(ROWSCAN_..., "...", ...). */
 rowscan_status rs_fail(rowscan_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Adds to the story of the call that has just failed with this status, and returns it. */
+rowscan_status rs_fail_more(rowscan_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* Where a context's log goes. A NULL log, or one without a callback, is silent. */
 typedef struct rs_log {
   void (*call)(void *user, rowscan_log_level level, const char *message);

@@ -56,6 +56,16 @@ void rs_text_numbered(rs_text *text, const char *source) {
   }
 }
 
+void rs_text_join(rs_text *text, size_t start) {
+  if (text->failed || !text->data)
+    return;
+  for (size_t i = start; i < text->length; i++)
+    if (text->data[i] == '\n')
+      text->data[i] = ' ';
+  if (text->length > start && text->data[text->length - 1] == ' ')
+    text->data[--text->length] = 0;
+}
+
 void rs_text_free(rs_text *text) {
   free(text->data);
   *text = (rs_text){0};

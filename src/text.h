@@ -21,6 +21,9 @@ void rs_text_append(rs_text *text, const char *bytes, size_t length);
 /* Adds the text with a number before each line, as compilers count them. */
 void rs_text_numbered(rs_text *text, const char *source);
 
+/* Makes one line of the lines that begin at this length: blanks for ends of lines, and none at the end. */
+void rs_text_join(rs_text *text, size_t start);
+
 void rs_text_free(rs_text *text);
 
 #endif

@@ -8,6 +8,7 @@ itself: exclusive to inclusive, reverse to a flipped array, Fortran order to C o
 NumPy.
 """
 import csv
+import glob
 import json
 import os
 import select
@@ -582,6 +583,17 @@ class Output(Case):
         self.assertEqual(json.loads(out)["engine"], "host")
 
 
+def read_all(terminal):
+    """What was written to a terminal."""
+    told = b""
+    while select.select([terminal], [], [], 0.1)[0]:
+        try:
+            told += os.read(terminal, 65536)
+        except OSError:  # nobody has its other end
+            break
+    return told
+
+
 class Interrupted(Case):
     """A large, empty array keeps the command busy; its file takes no space."""
 
@@ -640,15 +652,6 @@ class Interrupted(Case):
         self.assertIn("rowscan: scan: in.npy: cannot be read to its end", err)
         self.assertEqual(list(self.listing()), ["in.npy"])
 
-    def read_all(self, terminal):
-        told = b""
-        while select.select([terminal], [], [], 0.1)[0]:
-            try:
-                told += os.read(terminal, 65536)
-            except OSError:  # nobody has its other end
-                break
-        return told
-
     def test_progress_line(self):
         """On a terminal, and after a second: the command is made to sleep that long."""
         import pty
@@ -662,7 +665,7 @@ class Interrupted(Case):
             process.communicate(timeout=300)
             self.assertEqual(process.returncode, 0)
             os.close(theirs)
-            told = self.read_all(mine)
+            told = read_all(mine)
             os.close(mine)
             if told:
                 self.assertRegex(told, rb"^\r( *\d+% of|writing)")
@@ -706,7 +709,14 @@ class CommandLine(Case):
         self.usage(*scan, "--mask-mode", "select", words=["--mask"])
         self.usage(*scan, "--engine=host", "--device=0", words=["--device"])
         self.usage("cache", words=["path|info"])
-        self.usage("cache", "prune", words=["unknown cache command 'prune'"])
+        self.usage("cache", "purge", words=["unknown cache command 'purge'"])
+        self.usage("cache", "list", "--limit", "5", words=["--limit"])
+        self.usage("cache", "list", "--arch", "sm_90", words=["--arch"])
+        self.usage("cache", "why", "--arch", "sm_90", words=["why needs a scan"])
+        self.usage("cache", "why", "length=5", words=["--arch"])
+        self.usage("cache", "why", "--arch", "sm_90", "length=5", "more", words=["more"])
+        self.usage("cache", "prune", "--limit", "0", words=["--limit", "clear"])
+        self.usage("cache", "prune", "--limit", "-1", words=["--limit", "-1"])
         self.usage("cache", "list", "more", words=["more"])
         self.usage("devices", "more", words=["more"])
         self.usage("bench", "--suite", "slow", words=["slow"])
@@ -715,6 +725,10 @@ class CommandLine(Case):
         self.usage("compile", "--arch", "sm_90", "--length", "-5", words=["--length", "-5"])
         for arch in ["", "90", "sm_", "sm_9x0", "sm_90,", ",sm_90", "sm_90x", "sm_90 ", "sm_" + "9" * 40]:
             self.usage("compile", "--arch", arch, "--length", "5", words=["--arch"])
+        self.usage("warm", "--arch", "sm_90", words=["FILE"])
+        self.usage("warm", "in.npy", words=["--arch"])
+        self.usage("warm", "--arch", "90", "in.npy", words=["--arch"])
+        self.usage("warm", "--arch", "sm_90", "--jobs", "-1", "in.npy", words=["--jobs", "-1"])
         self.usage("source", "--arch", "all", "--length", "5", words=["--arch"])
         self.usage("source", "--json", "--length", "5", words=["--json"])
 
@@ -727,7 +741,7 @@ class CommandLine(Case):
         overview, err = self.rowscan("--help")
         self.assertEqual((overview, err), self.rowscan("help"))
         self.assertEqual(err, "")
-        for command in ["scan", "compile", "source", "bench", "devices", "cache"]:
+        for command in ["scan", "compile", "warm", "source", "bench", "devices", "cache"]:
             self.assertIn(f"\n  {command} ", overview)
             text, err = self.rowscan(command, "--help")
             self.assertEqual(err, "")
@@ -744,7 +758,7 @@ class CommandLine(Case):
         page = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "src", "cli", "rowscan.1")
         with open(page) as file:
             manual = file.read().replace("\\-", "-")
-        for command in ["scan", "compile", "bench", "devices", "cache"]:
+        for command in ["scan", "compile", "warm", "bench", "devices", "cache"]:
             for word in self.rowscan(command, "--help")[0].split():
                 if word.startswith("--"):
                     self.assertIn(word.rstrip(",:;."), manual, command)
@@ -764,6 +778,8 @@ class CommandLine(Case):
             self.rowscan("scan", "in.npy", "out.npy")
         self.env["ROWSCAN_LOG"] = "loud"
         self.assertIn("ROWSCAN_LOG: 'loud'", self.rowscan("scan", "in.npy", "out.npy")[1])
+        self.env["ROWSCAN_LOG"] = "debug"
+        self.assertIn(f"rowscan: debug: the cache is {self.path('cache')}, ", self.rowscan("cache", "path")[1])
 
 
 # ---- the other subcommands -------------------------------------------------------------------------------------------
@@ -835,6 +851,94 @@ class Compile(Case):
         self.assertEqual({row["arch"] for row in json.loads(out)}, {"sm_90"})
 
 
+class Warm(Case):
+    """Each compile takes NVRTC half a second: there are few."""
+
+    def list(self, text):
+        with open(self.path("list.txt"), "w") as file:
+            file.write(text)
+        return "list.txt"
+
+    def warm(self, text, *args, status=0):
+        out, err = self.rowscan("warm", "--json", "--arch", "sm_80", *args, self.list(text), status=status)
+        return json.loads(out), err
+
+    def test_fills_the_cache(self):
+        self.needs_compiler()
+        text = "# scans\n\n  length=7 in=i32 # short\r\nop=prod in=i32 length=7\n#length=8\nlength=7 in=i32"
+        told, err = self.warm(text)
+        self.assertEqual(err, "")
+        seconds = told.pop("seconds")
+        self.assertGreater(seconds, 0)
+        self.assertEqual(told, {"specs": 3, "archs": ["sm_80"], "failures": [], "kernels": 3, "compiled": 2,
+                                "failed": 0})
+        self.env["ROWSCAN_CACHE"] = "only"
+        out, _ = self.rowscan("compile", "--arch", "sm_80", "--length", "7", "--type", "i32", "--op", "prod")
+        self.assertIn(" hit", out)
+        out, _ = self.rowscan("warm", "--arch=sm_80", "list.txt")
+        self.assertRegex(out, r"^specs 3, architectures 1, kernels 3: 0 compiled, 3 in the cache before; 0 failed; "
+                              r"\d\.\d s\n$")
+
+    def test_what_is_missing(self):
+        """No compile: every failure has its line, and standard error has the first of many."""
+        self.needs_compiler()
+        self.env["ROWSCAN_CACHE"] = "only"
+        told, err = self.warm("".join(f"length={n}\n" for n in range(30)), "-j", "3", status=1)
+        self.assertEqual((told["failed"], told["kernels"], told["compiled"]), (30, 0, 0))
+        self.assertEqual(sorted(one["line"] for one in told["failures"]), list(range(1, 31)))
+        for one in told["failures"]:
+            self.assertEqual(one["arch"], "sm_80")
+            self.assertIn(f" length={one['line'] - 1} ", one["error"])
+        self.assertEqual(len(err.splitlines()), 21)
+        self.assertRegex(err, r"^rowscan: warm: list.txt:\d+: sm_80: not in the cache ")
+        self.assertTrue(err.endswith("rowscan: warm: and 10 more failed\n"), err)
+        # What the message shows of the spec is a line for the list.
+        line = err.splitlines()[0].split("forbids compiling: sm_80: ")[1]
+        self.assertEqual(self.warm(line, status=1)[0]["failures"][0]["line"], 1)
+
+    def test_bad_lists(self):
+        for text, words in [("length=5\n# ok\nlength=5 in=f99\n", [":3: ", "'in'", "'f99'"]),
+                            ("in=f32", [":1: ", "'length'", "missing"]),
+                            ("length=5\nlength=5 size=5", [":2: ", "'size'"]),
+                            ("length=5 in=f16 out=i32", [":1: ", "'out'", "i32"]),
+                            ("length=5\0", [":1: ", "no text"]),
+                            ("# nothing\n\n", ["no spec"]), ("", ["no spec"])]:
+            with self.subTest(text=text):
+                self.list(text)
+                self.fails(1, ["rowscan: warm: list.txt:", *words], "warm", "--arch", "sm_80", "list.txt")
+        self.fails(1, ["no.txt: cannot be opened"], "warm", "--arch", "sm_80", "no.txt")
+        self.fails(1, [".: cannot be read"], "warm", "--arch", "sm_80", ".")
+
+    def test_no_cache(self):
+        self.needs_compiler()
+        self.env["ROWSCAN_CACHE"] = "off"
+        self.list("length=5")
+        self.fails(1, ["no cache on disk to fill"], "warm", "--arch", "sm_80", "list.txt")
+
+    def test_progress_bar(self):
+        """On a terminal, and after a second: the command is made to sleep that long after its first compile."""
+        import pty
+        self.needs_compiler()
+        self.list("".join(f"length={n}\n" for n in range(1, 4)))
+        mine, theirs = pty.openpty()
+        process = subprocess.Popen([ROWSCAN, "warm", "--arch=sm_80", "-j1", "list.txt"], cwd=self.dir, env=self.env,
+                                   stdout=subprocess.PIPE, stderr=theirs)
+        while process.poll() is None and not glob.glob(self.path("cache/??/*")):
+            time.sleep(0.001)
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(1.1)
+        process.send_signal(signal.SIGCONT)
+        process.communicate(timeout=300)
+        self.assertEqual(process.returncode, 0)
+        os.close(theirs)
+        told = read_all(mine)
+        os.close(mine)
+        if not told:
+            self.skipTest("was not caught in the right moment")
+        self.assertRegex(told, rb"^\r\[=+>? *\] [123] of 3, \d+ s left \x1b\[K")
+        self.assertTrue(told.endswith(b"\r\x1b[K"), told)
+
+
 class Source(Case):
     def test_source(self):
         out, err = self.rowscan("source", "--length", "1000", "--exclusive")
@@ -868,7 +972,7 @@ class Cache(Case):
         self.assertEqual(self.entries(), [])
         self.assertEqual(self.rowscan("cache", "list")[0], "")
         self.assertEqual(json.loads(self.rowscan("cache", "info", "--json")[0])["entries"], 0)
-        self.assertEqual(self.rowscan("cache", "verify")[0], "0 entries, 0 damaged\n")
+        self.assertEqual(self.rowscan("cache", "verify")[0], "0 entries (0 bytes), 0 damaged (0 bytes)\n")
         self.assertEqual(json.loads(self.rowscan("cache", "clear", "--json")[0]), {"removed": 0, "bytes": 0})
 
     def test_filled(self):
@@ -902,7 +1006,91 @@ class Cache(Case):
         self.assertIn(name, out)
         found = json.loads(self.rowscan("cache", "verify", "--json", status=1)[0])
         self.assertEqual([entry["name"] for entry in found["damaged"]], [name])
+        self.assertEqual(found["damaged_bytes"], os.path.getsize(path))
+        self.assertEqual((found["entries"], found["bytes"]), (1, os.path.getsize(path)))
+        size = found["bytes"]
+        self.assertEqual(out.splitlines()[-1], f"1 entries ({size} bytes), 1 damaged ({size} bytes)")
+
+    def test_counts(self):
+        """Of all processes, though each command is one of its own."""
+        counts = {"hits": 0, "misses": 0, "compiles": 0, "saved_ms": 0, "evictions": 0, "damaged": 0, "rejected": 0}
+        info = lambda: {k: v for k, v in json.loads(self.rowscan("cache", "info", "--json")[0]).items() if k in counts}
+        self.assertEqual(info(), counts)
+        self.fill()
+        self.assertEqual(info(), {**counts, "misses": 1, "compiles": 1})
+        self.fill()
+        self.fill()
+        told = info()
+        self.assertGreater(told.pop("saved_ms"), 1)
+        self.assertEqual(told.pop("hits"), 2)
+        out, _ = self.rowscan("cache", "info")
+        self.assertRegex(out, r"\nhits       2, which saved \d+\.\d s\nmisses     1\ncompiles   1\nevictions  0\n")
+
+    def test_why(self):
+        self.fill()
+        why = lambda *args: json.loads(self.rowscan("cache", "why", "--json", *args)[0])
+        told = why("--arch", "sm_90", "length=100")
+        self.assertEqual([(one["arch"], one["cache"], one["differences"]) for one in told], [("sm_90", "hit", [])])
+        self.assertEqual(told[0]["name"], self.entries()[0]["name"])
+        self.assertIn("sm_90 short: hit: ", self.rowscan("cache", "why", "--arch=sm_90", "length=100")[0])
+        told = why("--arch", "sm_90,sm_80", "length=101 exclusive=1")
+        self.assertEqual([(one["arch"], one["cache"], one["nearest"]) for one in told],
+                         [(arch, "miss", self.entries()[0]["name"]) for arch in ("sm_90", "sm_80")])
+        differences = [{one["field"]: (one["asked"], one["found"]) for one in each["differences"]} for each in told]
+        self.assertEqual(differences[0]["length"], ("101", "100"))
+        self.assertEqual(differences[0]["exclusive"], ("1", "0"))
+        self.assertNotIn("arch", differences[0])
+        self.assertEqual(differences[1]["arch"], ("sm_80", "sm_90"))
+        out, _ = self.rowscan("cache", "why", "--arch=sm_90", "length=101 exclusive=1")
+        self.assertRegex(out, r"^sm_90 short: miss: the nearest entry, [0-9a-f/]+, has another\n"
+                              r"  exclusive  0, not 1\n  length     100, not 101\n")
+        self.fails(1, ["'in'", "'f99'"], "cache", "why", "--arch", "sm_90", "in=f99 length=5")
+        self.rowscan("cache", "clear")
+        self.assertEqual(self.rowscan("cache", "why", "--arch=sm_90", "length=100")[0],
+                         "sm_90 short: miss: the cache is empty\n")
+
+    def test_prune(self):
+        """The oldest go, and what was left behind; none of it needs a compiler."""
+        self.rowscan("cache", "path")
+        sizes = {"left": 0, "left_bytes": 0, "removed": 0, "removed_bytes": 0, "swept": 0, "swept_bytes": 0}
+        self.assertEqual(json.loads(self.rowscan("cache", "prune", "--json")[0]), sizes)
+        os.mkdir(self.path("cache/ab"), 0o700)
+        for number in range(8):
+            name = self.path(f"cache/ab/{number:030x}")
+            with open(name, "wb") as file:
+                file.write(bytes(100))
+            os.chmod(name, 0o600)
+            os.utime(name, (10**9 + number, 10**9 + number))
+        for name, when in ("tmp-1-1-1", 10**9), ("tmp-2-2-2", None):
+            with open(self.path("cache/ab/" + name), "wb") as file:
+                file.write(bytes(7))
+            if when:
+                os.utime(self.path("cache/ab/" + name), (when, when))
+        told = json.loads(self.rowscan("cache", "prune", "--json")[0])
+        self.assertEqual(told, {**sizes, "left": 8, "left_bytes": 800, "swept": 1, "swept_bytes": 7})
+        out, _ = self.rowscan("cache", "prune", "--limit", "500")
+        self.assertEqual(out, "removed 4 entries (400 bytes) and 0 stale temporaries (0 bytes); "
+                              "left 4 entries (400 bytes)\n")
+        self.assertEqual(sorted(os.listdir(self.path("cache/ab"))), [f"{n:030x}" for n in range(4, 8)] + ["tmp-2-2-2"])
         self.assertIn("damaged", self.rowscan("cache", "list")[0])
+
+
+    def test_only(self):
+        """Nothing is compiled, and what is missing is told as rowscan warm would read it."""
+        self.needs_compiler()
+        self.env["ROWSCAN_CACHE"] = "only"
+        args = ["compile", "--arch", "sm_90", "--length", "100"]
+        _, err = self.rowscan(*args, status=1)
+        for words in ("sm_90: op=sum in=f32 out=f32 ", " length=100 ", " regime=short\n", "ROWSCAN_CACHE=only forbids",
+                      self.path("cache")):
+            self.assertIn(words, err)
+        self.assertEqual(self.entries(), [])
+        self.env["ROWSCAN_CACHE"] = "on"
+        self.rowscan(*args)
+        self.env["ROWSCAN_CACHE"] = "only"
+        self.assertIn(" hit", self.rowscan(*args)[0])
+        self.env.update(ROWSCAN_CACHE="never", ROWSCAN_LOG="warning")
+        self.assertIn("ROWSCAN_CACHE: 'never' is not one of on, off, only", self.rowscan(*args)[1])
 
 
 class Devices(Case):

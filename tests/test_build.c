@@ -1,169 +1,26 @@
 /*
  * test_build.c - source to PTX and CUBIN, with a compiler of our own making
  * SPDX-License-Identifier: MIT
- *
- * The table of NVRTC's calls is filled with functions of this file, which count what is asked of them, by all threads
- * and processes, and fail when told to. What is compiled here is text about the compile.
  */
 #include "cache_help.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "build.h"
 #include "compile.h"
 #include "digest.h"
 #include "facts.h"
-#include "kernels.h"
+#include "fake_nvrtc.h"
 #include "key.h"
+#include "key_diff.h"
 #include "version.h"
-
-/* ---- the compiler ------------------------------------------------------------------------------------------------ */
-
-typedef struct tally {
-  atomic_int calls, compiles, programs;
-  atomic_int wrong;      /* headers that are not those of kernels/ */
-  int fail_at;           /* the call that fails, counted from 1; 0: none */
-  nvrtcResult fail_with; /* NVRTC_ERROR_... */
-  int compile_ms;
-  char failed[64]; /* name of the call that failed */
-} tally;
-
-static tally *told; /* shared with children */
-
-enum { INTERNAL_ERROR = 11 };
-
-struct _nvrtcProgram {
-  rs_text ptx, log;
-  bool failed;
-};
-
-static const int known_archs[] = {75, 80, 90, 120};
-
-static nvrtcResult answer(const char *call, nvrtcResult result) {
-  if (++told->calls != told->fail_at)
-    return result;
-  snprintf(told->failed, sizeof told->failed, "%s", call);
-  return told->fail_with;
-}
-#define FAIL_IF_TOLD()                                                                                                 \
-  do {                                                                                                                 \
-    nvrtcResult told_to = answer(__func__, NVRTC_SUCCESS);                                                             \
-    if (told_to != NVRTC_SUCCESS)                                                                                      \
-      return told_to;                                                                                                  \
-  } while (0)
-
-static nvrtcResult nvrtcVersion(int *major, int *minor) {
-  *major = 13, *minor = 0;
-  return NVRTC_SUCCESS;
-}
-
-static nvrtcResult nvrtcGetNumSupportedArchs(int *count) {
-  FAIL_IF_TOLD();
-  *count = sizeof known_archs / sizeof *known_archs;
-  return NVRTC_SUCCESS;
-}
-
-static nvrtcResult nvrtcGetSupportedArchs(int *archs) {
-  FAIL_IF_TOLD();
-  memcpy(archs, known_archs, sizeof known_archs);
-  return NVRTC_SUCCESS;
-}
-
-static nvrtcResult nvrtcCreateProgram(nvrtcProgram *program, const char *source, const char *name, int headers,
-                                      const char *const *texts, const char *const *names) {
-  FAIL_IF_TOLD();
-  told->wrong += strcmp(name, "rowscan.cu") != 0 || headers != rs_kernel_count;
-  for (int i = 0; i < headers; i++)
-    told->wrong += strcmp(names[i], rs_kernel_files[i].name) != 0 || strcmp(texts[i], rs_kernel_files[i].text) != 0;
-  *program = calloc(1, sizeof **program);
-  if (!*program)
-    return NVRTC_ERROR_OUT_OF_MEMORY;
-  rs_text_add(&(*program)->ptx, "source: %s\noptions:", source);
-  (*program)->failed = strstr(source, "mistake") != NULL;
-  told->programs++;
-  return NVRTC_SUCCESS;
-}
-
-static nvrtcResult nvrtcDestroyProgram(nvrtcProgram *program) {
-  rs_text_free(&(*program)->ptx);
-  rs_text_free(&(*program)->log);
-  free(*program);
-  *program = NULL;
-  told->programs--;
-  return answer(__func__, NVRTC_SUCCESS);
-}
-
-static nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int options, const char *const *option) {
-  told->compiles++;
-  nanosleep(&(struct timespec){.tv_nsec = told->compile_ms * 1000000L}, NULL);
-  for (int i = 0; i < options; i++)
-    rs_text_add(&program->ptx, " %s", option[i]);
-  rs_text_add(&program->log, "ptxas info    : 0 bytes gmem\n"
-                             "ptxas info    : Compiling entry function 'k' for 'sm_90'\n"
-                             "ptxas         .     64 bytes stack frame, 16 bytes spill stores, 20 bytes spill loads\n"
-                             "ptxas info    : Used 24 registers, used 1 barriers, 512 bytes smem\n");
-  bool with_facts = strstr(program->ptx.data, " --ptxas-options=-v") != NULL;
-  if (program->failed && !(with_facts && strstr(program->ptx.data, "late mistake"))) /* as in NVRTC itself */
-    rs_text_add(&program->log, "rowscan.cu(2): error: there is a mistake\n");
-  FAIL_IF_TOLD();
-  if (program->ptx.failed || program->log.failed)
-    return NVRTC_ERROR_OUT_OF_MEMORY;
-  return program->failed ? NVRTC_ERROR_COMPILATION : NVRTC_SUCCESS;
-}
-
-static nvrtcResult nvrtcGetPTXSize(nvrtcProgram program, size_t *bytes) {
-  *bytes = program->ptx.length + 1;
-  return answer(__func__, NVRTC_SUCCESS);
-}
-
-static nvrtcResult nvrtcGetPTX(nvrtcProgram program, char *ptx) {
-  memcpy(ptx, program->ptx.data, program->ptx.length + 1);
-  return answer(__func__, NVRTC_SUCCESS);
-}
-
-static nvrtcResult nvrtcGetCUBINSize(nvrtcProgram program, size_t *bytes) {
-  *bytes = 7 + program->ptx.length % 5;
-  return answer(__func__, NVRTC_SUCCESS);
-}
-
-static nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char *cubin) {
-  memcpy(cubin, "\177ELF\0\1\2\3\4\5\6", 7 + program->ptx.length % 5);
-  return answer(__func__, NVRTC_SUCCESS);
-}
-
-static nvrtcResult nvrtcGetProgramLogSize(nvrtcProgram program, size_t *bytes) {
-  *bytes = program->log.length + 1;
-  return answer(__func__, NVRTC_SUCCESS);
-}
-
-static nvrtcResult nvrtcGetProgramLog(nvrtcProgram program, char *log) {
-  memcpy(log, program->log.data, program->log.length + 1);
-  return answer(__func__, NVRTC_SUCCESS);
-}
-
-static const char *nvrtcGetErrorString(nvrtcResult result) {
-  return result == NVRTC_ERROR_COMPILATION ? "NVRTC_ERROR_COMPILATION" : "NVRTC_ERROR";
-}
 
 /* ---- what the tests share ---------------------------------------------------------------------------------------- */
 
-static const char compiler_id[] = "0123456789abcdef";
 static const char canonical[] = "op=sum\nlength=7\n";
 static const char source[] = "// a sum\n#include \"row.cuh\"\nint x;\n";
 static const char mistaken[] = "// a sum\nmistake\n";
-
-static rs_nvrtc *make_compiler(int version) {
-  rs_nvrtc_calls calls = {
-#define X(symbol, parameters) .symbol = symbol,
-      RS_NVRTC_CALLS(X)
-#undef X
-          .nvrtcGetErrorString = nvrtcGetErrorString,
-      .version = version};
-  return rs_nvrtc_from_table(&calls, compiler_id);
-}
 
 /* NULL: with no directory. */
 static rs_builder *open_builder(const char *dir) {
@@ -204,10 +61,11 @@ static bool build_text(rs_builder *builder, const char *text, int arch, bool ane
 }
 
 static void check_counts(rs_builder *builder, int64_t hit, int64_t missed, int64_t compiled) {
-  rs_builder_counts counts = rs_builder_counted(builder);
-  ck_assert_int_eq(counts.hits, hit);
-  ck_assert_int_eq(counts.misses, missed);
-  ck_assert_int_eq(counts.compiles, compiled);
+  rs_store_counts counts;
+  rs_store_counted(rs_builder_store(builder), &counts, NULL);
+  ck_assert_int_eq(counts.of[RS_COUNT_hits], hit);
+  ck_assert_int_eq(counts.of[RS_COUNT_misses], missed);
+  ck_assert_int_eq(counts.of[RS_COUNT_compiles], compiled);
 }
 
 static char *key_text(const char *text, int arch) {
@@ -255,10 +113,11 @@ START_TEST(facts_are_read_from_logs) {
 }
 END_TEST
 
-static const char good_facts[] = "registers=255\nshared_bytes=232448\nlocal_bytes=0\nspill_bytes=2147483647\n";
+static const char good_facts[] =
+    "registers=255\nshared_bytes=232448\nlocal_bytes=0\nspill_bytes=2147483647\ncompile_us=34567\n";
 
 START_TEST(facts_are_text) {
-  rs_facts facts = {255, 232448, 0, 2147483647}, read = {0};
+  rs_facts facts = {255, 232448, 0, 2147483647, 34567}, read = {0};
   rs_text text = {0};
   rs_facts_print(&facts, &text);
   ck_assert_str_eq(text.data, good_facts);
@@ -269,19 +128,20 @@ START_TEST(facts_are_text) {
 END_TEST
 
 START_TEST(no_other_text_is_facts) {
-  static const char *const bad[] = {"",
-                                    "registers=1\nshared_bytes=1\nlocal_bytes=1\n",
-                                    "registers=1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1",
-                                    "registers=1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\n\n",
-                                    "registers=1\nshared_bytes=1\nspill_bytes=1\nlocal_bytes=1\n",
-                                    "registers=01\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\n",
-                                    "registers= 1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\n",
-                                    "registers=+1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\n",
-                                    "registers=-1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\n",
-                                    "registers=\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\n",
-                                    "registers=1\nshared_bytes=2147483648\nlocal_bytes=1\nspill_bytes=1\n",
-                                    "registers=1\nshared_bytes=1\nlocal_bytes=99999999999999999999\nspill_bytes=1\n"};
-  rs_facts facts = {1, 2, 3, 4};
+  static const char *const bad[] = {
+      "",
+      "registers=1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\n",
+      "registers=1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\ncompile_us=1",
+      "registers=1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\ncompile_us=1\n\n",
+      "registers=1\nshared_bytes=1\nspill_bytes=1\nlocal_bytes=1\ncompile_us=1\n",
+      "registers=01\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\ncompile_us=1\n",
+      "registers= 1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\ncompile_us=1\n",
+      "registers=+1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\ncompile_us=1\n",
+      "registers=-1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\ncompile_us=1\n",
+      "registers=\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\ncompile_us=1\n",
+      "registers=1\nshared_bytes=2147483648\nlocal_bytes=1\nspill_bytes=1\ncompile_us=1\n",
+      "registers=1\nshared_bytes=1\nlocal_bytes=99999999999999999999\nspill_bytes=1\ncompile_us=1\n"};
+  rs_facts facts = {1, 2, 3, 4, 5};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
     ck_assert_msg(!rs_facts_parse(&facts, bad[i]), "%s", bad[i]);
   ck_assert_int_eq(facts.registers, 1);
@@ -301,7 +161,7 @@ END_TEST
 START_TEST(a_key_is_golden) {
   ck_assert_str_eq(key_text("int x;\n", 90), path_of("op=sum\n"
                                                      "length=7\n"
-                                                     "format=1\n"
+                                                     "format=2\n"
                                                      "version=%s\n"
                                                      "kernels=%s\n"
                                                      "source=32bba88a794f0032b574aa6a6b7d6a5b\n"
@@ -333,6 +193,43 @@ START_TEST(every_part_of_a_key_counts) {
   rs_text_free(&same);
   for (int i = 0; i < KEYS; i++)
     rs_text_free(&text[i]);
+}
+END_TEST
+
+/* The differences as text: "field: asked -> found; ...". */
+static const char *differences_of(const char *asked, const char *found) {
+  rs_key_fields a, b;
+  rowscan_cache_difference list[2 * RS_KEY_FIELDS];
+  char *text = path_of("%s", "");
+  ck_assert(rs_key_cut(&a, asked) && rs_key_cut(&b, found));
+  int count = rs_key_differences(&a, &b, list);
+  ck_assert_int_eq(rs_key_differences(&a, &b, NULL), count);
+  for (int i = 0; i < count; i++)
+    text = path_of("%s%s: %s -> %s; ", text, list[i].field, list[i].asked ? list[i].asked : "none",
+                   list[i].found ? list[i].found : "none");
+  rs_key_fields_free(&a);
+  rs_key_fields_free(&b);
+  return text;
+}
+
+START_TEST(differences_of_keys) {
+  ck_assert_str_eq(differences_of("a=1\nb=2\n", "a=1\nb=2\n"), "");
+  ck_assert_str_eq(differences_of("a=1\nb=2\n", "a=1\nb=3\n"), "b: 2 -> 3; ");
+  ck_assert_str_eq(differences_of("a=1\nb=2\n", "b=2\na=1"), "");
+  ck_assert_str_eq(differences_of("a=1\nc=\n", "b=2\nc=1=2\n"), "a: 1 -> none; c:  -> 1=2; b: none -> 2; ");
+  ck_assert_str_eq(differences_of("o=x\no=y\nz=1\n", "o=x\nz=1\n"), "o: y -> none; ");
+  ck_assert_str_eq(differences_of("o=x\n", "o=y\no=x\n"), "o: x -> y; o: none -> x; ");
+  ck_assert_str_eq(differences_of("", "word\n\n"), "word: none -> ; : none -> ; ");
+  char many[RS_KEY_FIELDS * 8 * 2] = "", *at = many;
+  for (int i = 0; i < 2 * RS_KEY_FIELDS; i++)
+    at += sprintf(at, "f%d=1\n", i);
+  ck_assert_str_eq(differences_of(many, many), "");
+  rs_key_fields a, b;
+  rowscan_cache_difference list[2 * RS_KEY_FIELDS];
+  ck_assert(rs_key_cut(&a, many) && rs_key_cut(&b, many + 3 * 5 * RS_KEY_FIELDS));
+  ck_assert_int_le(rs_key_differences(&a, &b, list), 2 * RS_KEY_FIELDS);
+  rs_key_fields_free(&a);
+  rs_key_fields_free(&b);
 }
 END_TEST
 
@@ -434,6 +331,122 @@ START_TEST(a_fresh_build_replaces_the_entry) {
   ck_assert(!build_text(builder, source, 90, true));
   ck_assert(build_text(builder, source, 90, false));
   check_counts(builder, 2, 0, 1);
+  rs_builder_close(builder);
+}
+END_TEST
+
+START_TEST(what_may_not_be_compiled_is_told) {
+  char *dir = fresh();
+  rs_builder *builder = open_builder(dir);
+  build_text(builder, source, 90, false);
+  rs_builder_forbid(builder, "the boss");
+  ck_assert(build_text(builder, source, 90, false));
+  told->calls = 0;
+  rs_binary binary = {.registers = 77};
+  ck_assert_int_eq(rs_build(builder, &binary, canonical, source, 80, false), ROWSCAN_NOT_CACHED);
+  ck_assert_str_eq(rowscan_last_error(), path_of("not in the cache (%s), and the boss forbids compiling: sm_80", dir));
+  check_counts(builder, 1, 2, 1);
+  ck_assert_int_eq(rs_build(builder, &binary, canonical, source, 90, true), ROWSCAN_NOT_CACHED);
+  ck_assert_str_eq(rowscan_last_error(), path_of("the driver rejected an entry of the cache (%s), and the boss forbids "
+                                                 "compiling: sm_90",
+                                                 dir));
+  check_counts(builder, 1, 2, 1);
+  ck_assert_int_eq(binary.registers, 77);
+  ck_assert_int_eq(told->calls, 0);
+  ck_assert_int_eq(entries_in(rs_builder_store(builder)), 1);
+  rs_builder_close(builder);
+  builder = open_builder(NULL);
+  rs_builder_forbid(builder, "the boss");
+  ck_assert_int_eq(rs_build(builder, &binary, canonical, source, 90, false), ROWSCAN_NOT_CACHED);
+  ck_assert_str_eq(rowscan_last_error(),
+                   "not in the cache (turned off by the program), and the boss forbids compiling: sm_90");
+  rs_builder_close(builder);
+}
+END_TEST
+
+START_TEST(what_entries_did_is_counted) {
+  char *dir = fresh();
+  rs_builder *builder = open_builder(dir);
+  rs_store_counts counts;
+  told->compile_ms = 20;
+  build_text(builder, source, 90, false);
+  rs_store_counted(rs_builder_store(builder), &counts, NULL);
+  ck_assert_int_eq(counts.of[RS_COUNT_saved_us], 0);
+  rs_builder_close(builder);
+  builder = open_builder(dir);
+  for (int i = 1; i <= 3; i++) {
+    ck_assert(build_text(builder, source, 90, false));
+    rs_store_counted(rs_builder_store(builder), &counts, NULL);
+    ck_assert_int_eq(counts.of[RS_COUNT_hits], i);
+    ck_assert_int_ge(counts.of[RS_COUNT_saved_us], i * 20000);
+    ck_assert_int_eq(counts.of[RS_COUNT_saved_us] % i, 0); /* that of the entry, each time */
+    ck_assert_int_lt(counts.of[RS_COUNT_saved_us], i * 10000000);
+  }
+  build_text(builder, source, 90, true);
+  ck_assert(rs_store_put(rs_builder_store(builder), key_text(source, 90), (rs_part[RS_STORE_PARTS]){{"ptx", 3}}));
+  build_text(builder, source, 90, false);
+  rs_store_counts all;
+  rs_store_counted(rs_builder_store(builder), &counts, &all);
+  ck_assert_int_eq(counts.of[RS_COUNT_rejected], 1);
+  ck_assert_int_eq(counts.of[RS_COUNT_damaged], 2); /* found so, and again by the one that makes it anew */
+  ck_assert_int_eq(counts.of[RS_COUNT_misses], 1);
+  ck_assert_int_eq(counts.of[RS_COUNT_compiles], 2);
+  ck_assert_int_eq(all.of[RS_COUNT_misses], 2);
+  ck_assert_int_eq(all.of[RS_COUNT_compiles], 3);
+  ck_assert_int_eq(all.of[RS_COUNT_hits], 3);
+  rs_builder_close(builder);
+}
+END_TEST
+
+typedef struct diary {
+  int lines;
+  char line[16][400];
+} diary;
+
+static void keep_line(void *user, rowscan_log_level level, const char *message) {
+  diary *book = user;
+  ck_assert_int_lt(book->lines, 16);
+  if (level == ROWSCAN_LOG_DEBUG)
+    snprintf(book->line[book->lines++], sizeof book->line[0], "%s", message);
+}
+
+/* The next lines are these decisions, each with its time and what it was about. */
+static void expect_decisions(diary *book, const char *const *decisions) {
+  int at = 0;
+  for (; decisions[at]; at++) {
+    double milliseconds = -1;
+    char *begin = path_of("sm_90: %s in ", decisions[at]);
+    ck_assert_msg(at < book->lines && strncmp(book->line[at], begin, strlen(begin)) == 0, "%s, not %s", book->line[at],
+                  begin);
+    ck_assert_int_eq(sscanf(book->line[at] + strlen(begin), "%lf", &milliseconds), 1);
+    ck_assert(milliseconds >= (strcmp(decisions[at], "compiled") ? 0 : 20) && milliseconds < 10000);
+    ck_assert_ptr_nonnull(strstr(book->line[at], " ms: op=sum length=7"));
+  }
+  ck_assert_int_eq(book->lines, at);
+  book->lines = 0;
+}
+
+START_TEST(each_decision_is_told) {
+  char *dir = fresh();
+  diary book = {0};
+  rs_log log = {keep_line, &book};
+  told->compile_ms = 20;
+  rs_builder *builder = rs_builder_open(rs_store_open(&(rs_store_options){.dir = dir}), make_compiler(13000), &log);
+  build_text(builder, source, 90, false);
+  expect_decisions(&book, (const char *[]){"not found in the cache", "compiled", "kept on disk", NULL});
+  build_text(builder, source, 90, false);
+  expect_decisions(&book, (const char *[]){"read from the cache", NULL});
+  build_text(builder, source, 90, true);
+  expect_decisions(&book, (const char *[]){"compiled", "kept on disk", NULL});
+  rs_binary binary;
+  ck_assert_int_eq(rs_build(builder, &binary, canonical, mistaken, 90, false), ROWSCAN_COMPILE_FAILED);
+  expect_decisions(&book, (const char *[]){"not found in the cache", "not compiled, which failed", NULL});
+  rs_builder_close(builder);
+  builder = rs_builder_open(rs_store_open(&(rs_store_options){.off = true}), make_compiler(13000), &log);
+  build_text(builder, source, 90, false);
+  expect_decisions(&book, (const char *[]){"not found in the cache", "compiled", "not kept on disk", NULL});
+  build_text(builder, source, 90, false);
+  expect_decisions(&book, (const char *[]){"not found in the cache", "had from another thread", NULL});
   rs_builder_close(builder);
 }
 END_TEST
@@ -779,11 +792,6 @@ START_TEST(finding_may_run_out_of_memory) {
 END_TEST
 #endif
 
-static void fresh_tally(void) {
-  told = mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  ck_assert(told != MAP_FAILED);
-}
-
 int main(void) {
   Suite *suite = suite_create("build");
   TCase *cases = add_case(suite, "facts");
@@ -793,6 +801,7 @@ int main(void) {
   cases = add_case(suite, "keys");
   tcase_add_test(cases, a_key_is_golden);
   tcase_add_test(cases, every_part_of_a_key_counts);
+  tcase_add_test(cases, differences_of_keys);
   cases = add_case(suite, "cache");
   tcase_add_checked_fixture(cases, fresh_tally, NULL);
   tcase_add_test(cases, the_second_build_is_a_hit);
@@ -801,6 +810,9 @@ int main(void) {
   tcase_add_test(cases, a_damaged_entry_is_made_anew);
   tcase_add_test(cases, an_entry_of_something_else_is_made_anew);
   tcase_add_test(cases, a_fresh_build_replaces_the_entry);
+  tcase_add_test(cases, what_may_not_be_compiled_is_told);
+  tcase_add_test(cases, what_entries_did_is_counted);
+  tcase_add_test(cases, each_decision_is_told);
   cases = add_case(suite, "many at once");
   tcase_add_checked_fixture(cases, fresh_tally, NULL);
   tcase_add_loop_test(cases, one_thread_compiles_for_all, 0, 2);

@@ -1,11 +1,13 @@
 /*
- * test_cache.c - the store of cache/: entries, their damage, eviction, visits
+ * test_cache.c - the store of cache/: entries, their damage, eviction, visits, counts
  * SPDX-License-Identifier: MIT
  *
  * A cache that returns a wrong byte is worse than none: every byte of an entry is flipped, every length tried, and what
  * has a right digest but lies is refused as well.
  */
 #include "cache_help.h"
+
+#include <sys/wait.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -341,13 +343,16 @@ END_TEST
 START_TEST(prune_evicts_without_a_put) {
   char *dir = fresh();
   rs_store *store = five_entries(dir, 4000);
-  int64_t before = bytes_in(store), removed, bytes;
-  ck_assert(rs_store_prune(store, &removed, &bytes));
+  int64_t before = bytes_in(store);
+  rs_store_pruned pruned;
+  ck_assert(rs_store_prune(store, &pruned));
   ck_assert_str_eq(there(dir), "234");
-  ck_assert_int_eq(removed, 2);
-  ck_assert_int_eq(bytes, before - bytes_in(store));
-  ck_assert(rs_store_prune(store, &removed, &bytes));
-  ck_assert(removed == 0 && bytes == 0);
+  ck_assert_int_eq(pruned.removed, 2);
+  ck_assert_int_eq(pruned.removed_bytes, before - bytes_in(store));
+  ck_assert_int_eq(pruned.left, 3);
+  ck_assert_int_eq(pruned.left_bytes, bytes_in(store));
+  ck_assert(rs_store_prune(store, &pruned));
+  ck_assert(pruned.removed == 0 && pruned.removed_bytes == 0 && pruned.left == 3);
   rs_store_close(store);
 }
 END_TEST
@@ -458,7 +463,9 @@ START_TEST(stale_temporaries_are_swept) {
   store = open_at(dir);
   ck_assert(put(store, "third", "text"));
   ck_assert(exists(old)); /* neither each put surveys, nor each process */
-  ck_assert(rs_store_prune(store, NULL, NULL));
+  rs_store_pruned pruned;
+  ck_assert(rs_store_prune(store, &pruned));
+  ck_assert(pruned.swept == 1 && pruned.swept_bytes == 11 && pruned.left == 3 && !pruned.removed);
   ck_assert(!exists(old) && exists(young) && hits(store, "key"));
   rs_store_close(store);
 }
@@ -542,6 +549,178 @@ END_TEST
 
 /* ---- suite ------------------------------------------------------------------------------------------------------- */
 
+/* ---- counts ------------------------------------------------------------------------------------------------------ */
+
+static int64_t counted(rs_store *store, rs_store_event event) {
+  rs_store_counts all;
+  rs_store_counted(store, NULL, &all);
+  return all.of[event];
+}
+
+static int64_t counted_here(rs_store *store, rs_store_event event) {
+  rs_store_counts mine;
+  rs_store_counted(store, &mine, NULL);
+  return mine.of[event];
+}
+
+START_TEST(counts_outlive_their_store) {
+  char *dir = fresh();
+  for (int round = 1; round <= 3; round++) {
+    rs_store *store = open_at(dir), *other = open_at(dir);
+    for (int event = 0; event < RS_COUNTS; event++)
+      rs_store_add(store, (rs_store_event)event, event + 1);
+    rs_store_add(other, RS_COUNT_rejected, 1000);
+    for (int event = 0; event < RS_COUNTS; event++) {
+      int64_t others = event == RS_COUNT_rejected ? 1000 : 0;
+      ck_assert_int_eq(counted_here(store, (rs_store_event)event), event + 1);
+      ck_assert_int_eq(counted(store, (rs_store_event)event), round * (event + 1) + (round - 1) * others);
+    }
+    if (round == 2)
+      ck_assert(put(store, "key", "text")); /* saves, and closing does not save again */
+    ck_assert_int_eq(counted(store, RS_COUNT_misses), 2 * round);
+    rs_store_close(store);
+    rs_store_close(other);
+  }
+  rs_store *store = open_at(dir);
+  ck_assert_int_eq(counted(store, RS_COUNT_rejected), 3 * (RS_COUNT_rejected + 1 + 1000));
+  ck_assert_int_eq(counted_here(store, RS_COUNT_rejected), 0);
+  ck_assert(rs_store_clear(store, NULL, NULL));
+  ck_assert_int_eq(counted(store, RS_COUNT_hits), 3);
+  rs_store_close(store);
+  ck_assert_int_eq(mode_of(path_of("%s/counts", dir)), 0600);
+}
+END_TEST
+
+START_TEST(nothing_counted_writes_nothing) {
+  char *dir = fresh();
+  rs_store *store = open_at(dir);
+  ck_assert(!hits(store, "key"));
+  ck_assert_int_eq(counted(store, RS_COUNT_hits), 0);
+  rs_store_close(store);
+  ck_assert(!exists(path_of("%s/counts", dir)));
+}
+END_TEST
+
+/* To the last one, where locks work. */
+START_TEST(processes_count_together) {
+  enum { PROCESSES = 4, ROUNDS = 50 };
+  char *dir = fresh();
+  rs_store_close(open_at(dir));
+  pid_t children[PROCESSES];
+  for (int i = 0; i < PROCESSES; i++)
+    if ((children[i] = fork()) == 0) {
+      for (int round = 0; round < ROUNDS; round++) {
+        rs_store *store = open_at(dir);
+        rs_store_add(store, RS_COUNT_hits, 1);
+        rs_store_add(store, RS_COUNT_saved_us, 1000000007);
+        rs_store_close(store);
+      }
+      _exit(0);
+    }
+  for (int i = 0; i < PROCESSES; i++) {
+    int status;
+    ck_assert_int_eq(waitpid(children[i], &status, 0), children[i]);
+    ck_assert_int_eq(status, 0);
+  }
+  rs_store *store = open_at(dir);
+  ck_assert_int_eq(counted(store, RS_COUNT_hits), PROCESSES * ROUNDS);
+  ck_assert_int_eq(counted(store, RS_COUNT_saved_us), PROCESSES * ROUNDS * INT64_C(1000000007));
+  rs_store_close(store);
+}
+END_TEST
+
+START_TEST(evictions_and_damage_are_counted) {
+  char *dir = fresh();
+  rs_store *store = five_entries(dir, 4000);
+  rs_store_pruned pruned;
+  ck_assert(rs_store_prune(store, &pruned));
+  ck_assert_int_eq(counted_here(store, RS_COUNT_evictions), 2);
+  ck_assert(put(store, "key", "text"));
+  spill(entry_path(dir, "key"), "nonsense", 8);
+  ck_assert(!hits(store, "key") && !hits(store, "key") && !hits(store, "never put"));
+  ck_assert_int_eq(counted_here(store, RS_COUNT_damaged), 2);
+  rs_store_close(store);
+}
+END_TEST
+
+/* Whatever is in the file is the sum, or nothing; and the next one who counts heals it. */
+START_TEST(damaged_counts_begin_anew) {
+  char *dir = fresh(), *path = path_of("%s/counts", dir);
+  rs_store *store = open_at(dir);
+  rs_store_add(store, RS_COUNT_hits, 7);
+  rs_store_close(store);
+  size_t count;
+  unsigned char *bytes = slurp(path, &count), *bad = malloc(count + 1);
+  store = open_at(dir);
+  for (size_t i = 0; i < count; i++) {
+    memcpy(bad, bytes, count);
+    bad[i] ^= 1;
+    spill(path, bad, count);
+    ck_assert_int_eq(counted(store, RS_COUNT_hits), 0);
+    spill(path, bytes, i);
+    ck_assert_int_eq(counted(store, RS_COUNT_hits), 0);
+  }
+  memcpy(bad, bytes, count);
+  bad[count] = 0;
+  spill(path, bad, count + 1);
+  ck_assert_int_eq(counted(store, RS_COUNT_hits), 0);
+  /* sound, but of something else */
+  static const char *const texts[] = {"", "hits=1\n",
+                                      "hits=1\nmisses=1\ncompiles=1\nsaved_us=1\nevictions=1\n"
+                                      "damaged=1\nrejected=-1\n"};
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    size_t length;
+    unsigned char *other =
+        rs_entry_encode("counts=1\n", (rs_part[RS_STORE_PARTS]){{texts[i], strlen(texts[i])}}, &length);
+    spill(path, other, length);
+    free(other);
+    ck_assert_int_eq(counted(store, RS_COUNT_hits), 0);
+  }
+  for (int i = 0; i < 2; i++) { /* shorter and longer than it will be */
+    spill(path, bytes, i ? count : count / 2);
+    if (i) {
+      int fd = open(path, O_WRONLY | O_APPEND);
+      ck_assert_int_eq(write(fd, bytes, count), (ssize_t)count);
+      close(fd);
+    }
+    rs_store_add(store, RS_COUNT_hits, 1);
+    rs_store_close(store);
+    store = open_at(dir);
+    ck_assert_int_eq(counted(store, RS_COUNT_hits), 1);
+  }
+  spill(path, bytes, count);
+  ck_assert_int_eq(counted(store, RS_COUNT_hits), 7);
+  rs_store_close(store);
+  free(bytes);
+  free(bad);
+}
+END_TEST
+
+/* Hostile things in its place are neither followed nor waited for, and a file that can't be written is no failure. */
+START_TEST(counts_that_can_not_be_kept_are_told_all_the_same) {
+  char *dir = fresh(), *path = path_of("%s/counts", dir), *other = path_of("%s/mine", parent_of(dir));
+  rs_store_close(open_at(dir));
+  spill(other, "mine", 4);
+  for (int i = 0; i < 3; i++) {
+    ck_assert_int_eq(i == 0 ? symlink(other, path) : i == 1 ? mkfifo(path, 0600) : mkdir(path, 0700), 0);
+    rs_store *store = open_at(dir);
+    rs_store_add(store, RS_COUNT_hits, 5);
+    ck_assert(put(store, "key", "text"));
+    ck_assert_int_eq(counted(store, RS_COUNT_hits), 5);
+    rs_store_close(store);
+    ck_assert_int_eq(remove(path), 0);
+  }
+  size_t count;
+  unsigned char *bytes = slurp(other, &count);
+  ck_assert(count == 4 && memcmp(bytes, "mine", 4) == 0);
+  free(bytes);
+  rs_store *none = rs_store_open(&(rs_store_options){.off = true});
+  rs_store_add(none, RS_COUNT_hits, 5);
+  ck_assert_int_eq(counted(none, RS_COUNT_hits), 5);
+  rs_store_close(none);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("cache");
   TCase *entries = add_case(suite, "entries");
@@ -577,5 +756,12 @@ int main(void) {
   tcase_add_test(all, a_visit_sees_every_entry);
   tcase_add_test(all, a_visit_may_change_the_store);
   tcase_add_test(all, clear_removes_what_is_ours);
+  TCase *counts = add_case(suite, "counts");
+  tcase_add_test(counts, counts_outlive_their_store);
+  tcase_add_test(counts, nothing_counted_writes_nothing);
+  tcase_add_test(counts, processes_count_together);
+  tcase_add_test(counts, evictions_and_damage_are_counted);
+  tcase_add_test(counts, damaged_counts_begin_anew);
+  tcase_add_test(counts, counts_that_can_not_be_kept_are_told_all_the_same);
   return run_suite(suite);
 }

@@ -183,7 +183,7 @@ static bool stir(rs_store *store, unsigned seed, int rounds, bool with_clear) {
     } else if (what == 60) {
       rs_store_remove(store, name);
     } else if (what == 61) {
-      rs_store_prune(store, NULL, NULL);
+      rs_store_prune(store, NULL);
     } else if (what == 62) {
       visit_book book = {0};
       if (!rs_store_visit(store, keep_visit, &book) || book.damaged)

@@ -69,7 +69,8 @@ static void expect_none(const rs_store_options *options, const char *why) {
   ck_assert_int_eq(book.entries, 0);
   ck_assert_int_eq(entries_in(store), 0);
   int64_t removed = -1, bytes = -1;
-  ck_assert(rs_store_prune(store, &removed, &bytes) && removed == 0 && bytes == 0);
+  rs_store_pruned pruned;
+  ck_assert(rs_store_prune(store, &pruned) && !pruned.removed && !pruned.swept && !pruned.left);
   removed = bytes = -1;
   ck_assert(rs_store_clear(store, &removed, &bytes) && removed == 0 && bytes == 0);
   rs_store_close(store);
@@ -227,7 +228,7 @@ START_TEST(a_directory_that_others_can_write_is_not_used) {
     ck_assert_int_eq(chmod(fan, modes[i]), 0);
     ck_assert(!hits(store, "key") && !put(store, "key", "text"));
     visit_book book = {0};
-    ck_assert(!rs_store_visit(store, keep_visit, &book));
+    ck_assert(!rs_store_visit(store, keep_visit, &book) && !rs_store_prune(store, NULL));
     ck_assert_int_eq(book.entries, 0);
     ck_assert(!rs_store_clear(store, NULL, NULL));
     ck_assert_int_eq(chmod(fan, 0755), 0);
@@ -311,6 +312,7 @@ START_TEST(links_are_not_followed) {
   ck_assert(exists(fan) && has(other, "key", "elsewhere"));
 
   char *target = path_of("%s/target", elsewhere);
+  remove(path_of("%s/lock", dir)); /* who counted made one */
   ck_assert_int_eq(symlink(target, path_of("%s/lock", dir)), 0);
   ck_assert_int_eq(rs_store_acquire(store, "key", 10000).fd, -1);
   ck_assert(!exists(target));
@@ -353,6 +355,7 @@ START_TEST(a_fifo_does_not_block) {
   ck_assert_int_eq(rmdir(fan), 0);
   ck_assert_int_eq(mkfifo(fan, 0600), 0);
   ck_assert(!hits(store, "key") && !put(store, "key", "text"));
+  remove(path_of("%s/lock", dir));
   ck_assert_int_eq(mkfifo(path_of("%s/lock", dir), 0600), 0);
   ck_assert_int_eq(rs_store_acquire(store, "key", 10000).fd, -1);
   rs_store_close(store);
@@ -457,7 +460,7 @@ START_TEST(nothing_leaks_descriptors) {
     ck_assert(lock.fd >= 0 && none.fd < 0);
     rs_store_release(lock);
     rs_store_release(none);
-    ck_assert(rs_store_prune(store, NULL, NULL) && rs_store_clear(store, NULL, NULL));
+    ck_assert(rs_store_prune(store, NULL) && rs_store_clear(store, NULL, NULL));
   }
   rs_store_close(store);
   for (int i = 0; i < 5; i++)
@@ -542,7 +545,7 @@ START_TEST(a_directory_that_vanishes) {
   remove_tree(dir);
   ck_assert(!hits(store, "key") && !put(store, "key", "text"));
   ck_assert_int_eq(entries_in(store), 0);
-  ck_assert(rs_store_clear(store, NULL, NULL) && rs_store_prune(store, NULL, NULL));
+  ck_assert(rs_store_clear(store, NULL, NULL) && rs_store_prune(store, NULL));
   ck_assert_int_eq(rs_store_acquire(store, "key", 10000).fd, -1);
   rs_store_close(store);
 }

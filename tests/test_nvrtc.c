@@ -215,7 +215,9 @@ START_TEST(processes_share_their_work) {
       rs_binary binary;
       if (rs_build(builder, &binary, canonical, small, 90, false) != ROWSCAN_OK)
         _exit(100);
-      _exit((int)rs_builder_counted(builder).compiles);
+      rs_store_counts counts;
+      rs_store_counted(rs_builder_store(builder), &counts, NULL);
+      _exit((int)counts.of[RS_COUNT_compiles]);
     }
   for (int i = 0; i < PROCESSES; i++) {
     int status;
@@ -246,10 +248,11 @@ START_TEST(threads_share_their_work) {
     ck_assert_int_eq(pthread_create(&threads[i], NULL, build_four, builder), 0);
   for (int i = 0; i < THREADS; i++)
     pthread_join(threads[i], NULL);
-  rs_builder_counts counts = rs_builder_counted(builder);
-  ck_assert_int_eq(counts.compiles, 4);
-  ck_assert_int_eq(counts.misses, 4);
-  ck_assert_int_eq(counts.hits, 4 * (THREADS - 1));
+  rs_store_counts counts;
+  rs_store_counted(rs_builder_store(builder), &counts, NULL);
+  ck_assert_int_eq(counts.of[RS_COUNT_compiles], 4);
+  ck_assert_int_eq(counts.of[RS_COUNT_misses], 4);
+  ck_assert_int_eq(counts.of[RS_COUNT_hits], 4 * (THREADS - 1));
   rs_builder_close(builder);
 }
 END_TEST

@@ -3,13 +3,14 @@
  * SPDX-License-Identifier: MIT
  *
  * The rules for default types are those of the Python array API standard's cumulative_sum; the key text is part of
- * every cache entry's name, so that a change of it by accident would make every cache cold.
+ * every cache entry's name, so that a change of it by accident would make every cache cold. What it says is read back.
  */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "spec.h"
+#include "spec_parse.h"
 
 static rowscan_spec complete(rowscan_spec spec) {
   spec.size = sizeof spec;
@@ -106,6 +107,155 @@ START_TEST(key_text) {
 }
 END_TEST
 
+/* ---- text, and back ---------------------------------------------------------------------------------------------- */
+
+/* Between fields there is padding. */
+static bool same(const rowscan_spec *a, const rowscan_spec *b) {
+  return a->size == b->size && a->op == b->op && a->in == b->in && a->out == b->out && a->acc == b->acc &&
+         a->mask_type == b->mask_type && a->mask_mode == b->mask_mode && a->flags == b->flags &&
+         a->length == b->length && a->layout == b->layout && a->row_rank == b->row_rank && a->regime == b->regime;
+}
+
+/* Lines, and one line, become the very spec again. */
+static void round_trip(const rowscan_spec *spec) {
+  rs_text lines = {0};
+  rowscan_spec read = {0};
+  rs_spec_text(spec, &lines);
+  if (spec->regime)
+    rs_text_add(&lines, "regime=%s", rowscan_regime_name(spec->regime));
+  ck_assert_msg(rs_spec_parse(&read, lines.data) == ROWSCAN_OK, "%s: %s", lines.data, rowscan_last_error());
+  ck_assert_msg(same(&read, spec), "%s", lines.data);
+  rs_text_free(&lines);
+  char *line;
+  ck_assert_int_eq(rowscan_spec_text(spec, &line), ROWSCAN_OK);
+  ck_assert_ptr_null(strchr(line, '\n'));
+  read = (rowscan_spec){0};
+  ck_assert_msg(rowscan_spec_parse(&read, line) == ROWSCAN_OK, "%s: %s", line, rowscan_last_error());
+  ck_assert_msg(same(&read, spec), "%s", line);
+  rowscan_free(line);
+}
+
+START_TEST(text_is_read_back) {
+  static const int64_t lengths[] = {0, 1, 32768, INT64_MAX};
+  int specs = 0;
+  for (int in = ROWSCAN_F16; in <= ROWSCAN_BOOL; in++)
+    for (int out = ROWSCAN_TYPE_DEFAULT; out <= ROWSCAN_U64; out++)
+      for (int acc = 0; acc < 2; acc++)
+        for (unsigned i = 0; i < 64; i++) {
+          rowscan_spec spec = {.size = sizeof spec,
+                               .op = (rowscan_op)(i & 1),
+                               .in = (rowscan_type)in,
+                               .out = (rowscan_type)out,
+                               .acc = acc ? ROWSCAN_F64 : ROWSCAN_TYPE_DEFAULT,
+                               .mask_mode = (rowscan_mask_mode)(i % 3),
+                               .mask_type = i % 5 == 1   ? ROWSCAN_U8
+                                            : i % 5 == 2 ? (rowscan_type)in
+                                                         : ROWSCAN_TYPE_DEFAULT,
+                               .flags = i >> 1 & 7,
+                               .length = lengths[i % 4],
+                               .layout = (rowscan_layout)(i >> 4 & 1),
+                               .row_rank = (int)i,
+                               .regime = (rowscan_regime)(i % 5)};
+          if (rowscan_spec_complete(&spec) != ROWSCAN_OK)
+            continue;
+          round_trip(&spec);
+          specs++;
+        }
+  ck_assert_int_gt(specs, 5000);
+}
+END_TEST
+
+START_TEST(what_is_left_out_is_default) {
+  rowscan_spec read, spec = complete((rowscan_spec){.length = 12});
+  ck_assert_int_eq(rowscan_spec_parse(&read, "length=12"), ROWSCAN_OK);
+  ck_assert(same(&read, &spec));
+  spec = complete((rowscan_spec){.length = 12, .in = ROWSCAN_F16, .mask_mode = ROWSCAN_MASK_MULTIPLY, .flags = 1});
+  ck_assert_int_eq(rowscan_spec_parse(&read, "\t mask=multiply\r\nlength=12  exclusive=1\nin=f16 regime=auto "),
+                   ROWSCAN_OK);
+  ck_assert(same(&read, &spec));
+}
+END_TEST
+
+static const struct {
+  const char *text, *field, *why;
+  rowscan_status status;
+} bad_texts[] = {
+    {"", "'length'", "missing", ROWSCAN_BAD_ARGUMENT},
+    {" \n", "'length'", "missing", ROWSCAN_BAD_ARGUMENT},
+    {"in=f32", "'length'", "missing", ROWSCAN_BAD_ARGUMENT},
+    {"length", "'length'", "is no field=value", ROWSCAN_BAD_ARGUMENT},
+    {"length 5", "'length'", "is no field=value", ROWSCAN_BAD_ARGUMENT},
+    {"length= 5", "'length'", "'' is not a whole number", ROWSCAN_BAD_ARGUMENT},
+    {"=5", "field ''", "there are op, in, out", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 size=40", "'size'", "there are op, in, out", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 lengt=5", "'lengt'", "there is none", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 Length=5", "'Length'", "there is none", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 mask_=u8", "'mask_'", "there is none", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 length=5", "'length'", "twice", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 reverse=0 reverse=0", "'reverse'", "twice", ROWSCAN_BAD_ARGUMENT},
+    {"length=", "'length'", "''", ROWSCAN_BAD_ARGUMENT},
+    {"length=-1", "'length'", "'-1'", ROWSCAN_BAD_ARGUMENT},
+    {"length=+1", "'length'", "'+1'", ROWSCAN_BAD_ARGUMENT},
+    {"length=1k", "'length'", "'1k'", ROWSCAN_BAD_ARGUMENT},
+    {"length=0x10", "'length'", "'0x10'", ROWSCAN_BAD_ARGUMENT},
+    {"length=9223372036854775808", "'length'", "'9223372036854775808'", ROWSCAN_BAD_ARGUMENT},
+    {"length=18446744073709551617", "'length'", "'18446744073709551617'", ROWSCAN_BAD_ARGUMENT},
+    {"length=5=5", "'length'", "'5=5'", ROWSCAN_BAD_ARGUMENT},
+    {"length=5,", "'length'", "'5,'", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 op=max", "'op'", "'max' is not one of sum, prod", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 in=f99", "'in'", "'f99' is not one of f16", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 in=default", "'in'", "'default'", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 out=F32", "'out'", "'F32'", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 acc=", "'acc'", "''", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 mask=1", "'mask'", "'1' is not one of none, select", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 mask=select mask_type=u4", "'mask_type'", "'u4'", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 mask_type=u8", "'mask_type'", "u8, but there is no mask", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 mask=none mask_type=u8", "'mask_type'", "u8, but there is no mask", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 reverse=2", "'reverse'", "'2' is not 0 or 1", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 exclusive=yes", "'exclusive'", "'yes'", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 delays=-0", "'delays'", "'-0'", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 layout=row", "'layout'", "'row' is not one of rows, columns", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 row_rank=0", "'row_rank'", "'0' is not a whole number, 1 to 63", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 row_rank=64", "'row_rank'", "'64'", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 row_rank=4294967297", "'row_rank'", "'4294967297'", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 regime=rows", "'regime'", "'rows' is not one of auto, row", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 in=f16 out=i32", "'out'", "i32", ROWSCAN_UNSUPPORTED},
+    {"length=5 in=i8 acc=f64", "'acc'", "f64", ROWSCAN_UNSUPPORTED},
+    {"length=5 mask=select mask_type=i16", "'mask_type'", "i16", ROWSCAN_UNSUPPORTED},
+    {"length=0000000000000000000000000000000000000000000000000000005", "'length'", "00000...' is not",
+     ROWSCAN_BAD_ARGUMENT},
+    {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa=5", "field 'aaaaaaaaaa",
+     "aaa': there is none", ROWSCAN_BAD_ARGUMENT},
+};
+
+/* _i: which. The spec is left as it was. */
+START_TEST(bad_text_is_told) {
+  rowscan_spec spec, before;
+  memset(&spec, 0x5a, sizeof spec);
+  before = spec;
+  ck_assert_msg(rowscan_spec_parse(&spec, bad_texts[_i].text) == bad_texts[_i].status, "%s", bad_texts[_i].text);
+  const char *story = rowscan_last_error();
+  ck_assert_msg(strstr(story, bad_texts[_i].field) && strstr(story, bad_texts[_i].why), "story: %s", story);
+  ck_assert_mem_eq(&spec, &before, sizeof spec);
+}
+END_TEST
+
+/* A text whose bytes are changed is another spec or none, and nothing worse. */
+START_TEST(changed_bytes_do_no_harm) {
+  static const char good[] = "op=sum in=f32 out=f32 acc=f32 mask=select mask_type=bool reverse=0 exclusive=1 length=10 "
+                             "layout=columns row_rank=2 regime=column";
+  char text[sizeof good];
+  for (size_t at = 0; at + 1 < sizeof good; at++)
+    for (int byte = 0; byte < 256; byte++) {
+      memcpy(text, good, sizeof good);
+      text[at] = (char)byte;
+      rowscan_spec spec;
+      if (rowscan_spec_parse(&spec, text) == ROWSCAN_OK)
+        round_trip(&spec);
+    }
+}
+END_TEST
+
 START_TEST(names) {
   for (int type = ROWSCAN_F16; type <= ROWSCAN_BOOL; type++)
     ck_assert_int_eq(rowscan_type_by_name(rowscan_type_name((rowscan_type)type)), type);
@@ -128,6 +278,10 @@ int main(void) {
   tcase_add_test(all, other_defaults);
   tcase_add_test(all, refusals);
   tcase_add_test(all, key_text);
+  tcase_add_test(all, text_is_read_back);
+  tcase_add_test(all, what_is_left_out_is_default);
+  tcase_add_loop_test(all, bad_text_is_told, 0, sizeof bad_texts / sizeof *bad_texts);
+  tcase_add_test(all, changed_bytes_do_no_harm);
   tcase_add_test(all, names);
   suite_add_tcase(suite, all);
   SRunner *runner = srunner_create(suite);

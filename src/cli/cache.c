@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "archs.h"
 #include "commands.h"
 #include "json.h"
 #include "options.h"
@@ -16,7 +17,11 @@ typedef struct cache_job {
   rowscan_cache_info info;
   bool as_json;
   json_writer json;
-  int64_t entries, damaged;
+  const char *asked, *arch_list; /* of why */
+  const char *arch;              /* the one that is looked at */
+  cli_archs archs;
+  int64_t limit; /* --limit; 0: not given */
+  int64_t entries, bytes, damaged, damaged_bytes;
 } cache_job;
 
 static int print_path(cache_job *job) {
@@ -31,6 +36,24 @@ static int print_path(cache_job *job) {
   return EXIT_OK;
 }
 
+static void print_counts_json(json_writer *json, const rowscan_cache_counts *counts) {
+  json_integer(json, "hits", counts->hits);
+  json_integer(json, "misses", counts->misses);
+  json_integer(json, "compiles", counts->compiles);
+  json_number(json, "saved_ms", counts->saved_ms);
+  json_integer(json, "evictions", counts->evictions);
+  json_integer(json, "damaged", counts->damaged);
+  json_integer(json, "rejected", counts->rejected);
+}
+
+static void print_counts(const rowscan_cache_counts *counts) {
+  printf("hits       %lld, which saved %.1f s\nmisses     %lld\ncompiles   %lld\nevictions  %lld\ndamaged    %lld\n"
+         "rejected   %lld\n",
+         (long long)counts->hits, 1e-3 * counts->saved_ms, (long long)counts->misses, (long long)counts->compiles,
+         (long long)counts->evictions, (long long)counts->damaged, (long long)counts->rejected);
+}
+
+/* Counts are those of all processes: this one has just begun. */
 static int print_info(cache_job *job) {
   const rowscan_cache_info *info = &job->info;
   if (job->as_json) {
@@ -40,11 +63,13 @@ static int print_info(cache_job *job) {
     json_integer(&job->json, "entries", info->entries);
     json_integer(&job->json, "bytes", info->bytes);
     json_integer(&job->json, "limit_bytes", info->limit_bytes);
+    print_counts_json(&job->json, &info->all);
     json_end(&job->json);
-  } else if (*info->path)
-    printf("path     %s\nentries  %lld\nbytes    %lld\nlimit    %lld\n", info->path, (long long)info->entries,
+  } else if (*info->path) {
+    printf("path       %s\nentries    %lld\nbytes      %lld\nlimit      %lld\n", info->path, (long long)info->entries,
            (long long)info->bytes, (long long)info->limit_bytes);
-  else
+    print_counts(&info->all);
+  } else
     printf("There is no cache on disk: %s\n", info->why);
   return EXIT_OK;
 }
@@ -94,9 +119,11 @@ static int list(cache_job *job) {
 static int verify_one(void *user, const rowscan_cache_entry *entry) {
   cache_job *job = user;
   job->entries++;
+  job->bytes += entry->bytes;
   if (!entry->damage)
     return 0;
   job->damaged++;
+  job->damaged_bytes += entry->bytes;
   if (job->as_json)
     print_entry_json(&job->json, entry);
   else
@@ -113,12 +140,105 @@ static int verify(cache_job *job) {
   if (job->as_json) {
     json_end(&job->json);
     json_integer(&job->json, "entries", job->entries);
+    json_integer(&job->json, "bytes", job->bytes);
+    json_integer(&job->json, "damaged_bytes", job->damaged_bytes);
     json_end(&job->json);
   } else if (status == ROWSCAN_OK)
-    printf("%lld entries, %lld damaged\n", (long long)job->entries, (long long)job->damaged);
+    printf("%lld entries (%lld bytes), %lld damaged (%lld bytes)\n", (long long)job->entries, (long long)job->bytes,
+           (long long)job->damaged, (long long)job->damaged_bytes);
   if (status != ROWSCAN_OK)
     return say_library(NULL, status);
   return job->damaged ? EXIT_FAILED : EXIT_OK;
+}
+
+/* ---- why --------------------------------------------------------------------------------------------------------- */
+
+static void print_reason_json(json_writer *json, const char *arch, const rowscan_cache_reason *reason) {
+  json_object(json, NULL);
+  json_text(json, "arch", arch);
+  json_text(json, "regime", rowscan_regime_name(reason->regime));
+  json_text(json, "cache", reason->hit ? "hit" : reason->damage ? "damaged" : "miss");
+  json_text(json, "name", reason->name);
+  json_text(json, "damage", reason->damage);
+  json_text(json, "nearest", reason->nearest);
+  json_array(json, "differences");
+  for (int i = 0; i < reason->difference_count; i++) {
+    json_object(json, NULL);
+    json_text(json, "field", reason->differences[i].field);
+    json_text(json, "asked", reason->differences[i].asked);
+    json_text(json, "found", reason->differences[i].found);
+    json_end(json);
+  }
+  json_end(json);
+  json_end(json);
+}
+
+static void print_reason(const char *arch, const rowscan_cache_reason *reason) {
+  printf("%s %s: ", arch, rowscan_regime_name(reason->regime));
+  if (reason->hit)
+    printf("hit: %s\n", reason->name);
+  else if (reason->damage)
+    printf("damaged: %s: %s\n", reason->name, reason->damage);
+  else if (!reason->nearest)
+    printf("miss: the cache is empty\n");
+  else
+    printf("miss: the nearest entry, %s, has another\n", reason->nearest);
+  for (int i = 0; i < reason->difference_count; i++) {
+    const rowscan_cache_difference *one = &reason->differences[i];
+    printf("  %-10s %s, not %s\n", one->field, one->found ? one->found : "(none)", one->asked ? one->asked : "(none)");
+  }
+}
+
+static int why_one(void *user, const rowscan_cache_reason *reason) {
+  cache_job *job = user;
+  if (job->as_json)
+    print_reason_json(&job->json, job->arch, reason);
+  else
+    print_reason(job->arch, reason);
+  return 0;
+}
+
+static int why(cache_job *job) {
+  rowscan_spec spec;
+  rowscan_status status = rowscan_spec_parse(&spec, job->asked);
+  if (status != ROWSCAN_OK)
+    return say_library(NULL, status);
+  int result = archs_find(&job->archs, job->context);
+  if (result != EXIT_OK)
+    return result;
+  if (job->as_json)
+    json_array(&job->json, NULL);
+  for (int i = 0; i < job->archs.count && status == ROWSCAN_OK; i++) {
+    job->arch = job->archs.name[i];
+    status = rowscan_cache_why(job->context, &spec, job->arch, why_one, job);
+  }
+  if (job->as_json)
+    json_end(&job->json);
+  return status == ROWSCAN_OK ? EXIT_OK : say_library(job->arch, status);
+}
+
+/* ---- prune ------------------------------------------------------------------------------------------------------- */
+
+static int prune(cache_job *job) {
+  rowscan_cache_pruned pruned = ROWSCAN_INFO(pruned);
+  rowscan_status status = rowscan_cache_prune(job->context, &pruned);
+  if (status != ROWSCAN_OK)
+    return say_library(NULL, status);
+  if (job->as_json) {
+    json_object(&job->json, NULL);
+    json_integer(&job->json, "removed", pruned.removed);
+    json_integer(&job->json, "removed_bytes", pruned.removed_bytes);
+    json_integer(&job->json, "swept", pruned.swept);
+    json_integer(&job->json, "swept_bytes", pruned.swept_bytes);
+    json_integer(&job->json, "left", pruned.left);
+    json_integer(&job->json, "left_bytes", pruned.left_bytes);
+    json_end(&job->json);
+  } else
+    printf(
+        "removed %lld entries (%lld bytes) and %lld stale temporaries (%lld bytes); left %lld entries (%lld bytes)\n",
+        (long long)pruned.removed, (long long)pruned.removed_bytes, (long long)pruned.swept,
+        (long long)pruned.swept_bytes, (long long)pruned.left, (long long)pruned.left_bytes);
+  return EXIT_OK;
 }
 
 /* ---- clear ------------------------------------------------------------------------------------------------------- */
@@ -143,11 +263,13 @@ static int clear(cache_job *job) {
 static const struct {
   const char *name;
   int (*run)(cache_job *job);
-} actions[] = {{"path", print_path}, {"info", print_info}, {"list", list}, {"verify", verify}, {"clear", clear}};
+} actions[] = {{"path", print_path}, {"info", print_info}, {"list", list},  {"verify", verify},
+               {"why", why},         {"prune", prune},     {"clear", clear}};
 
 static int run(cache_job *job, int (*action)(cache_job *)) {
   cli_session host = SESSION_DEFAULT;
   host.engine = ROWSCAN_ENGINE_HOST;
+  host.cache_limit = job->limit;
   int result = session_open(&job->context, &host);
   if (result != EXIT_OK)
     return result;
@@ -157,28 +279,59 @@ static int run(cache_job *job, int (*action)(cache_job *)) {
   return result;
 }
 
+/* --limit is prune's; the second operand and --arch are why's. */
+static int check(cache_job *job, const char *action, const char *asked) {
+  bool pruning = !strcmp(action, "prune"), asking = !strcmp(action, "why");
+  if (job->limit >= 0 && !pruning)
+    return say_usage("--limit: only 'cache prune' takes it");
+  if (!job->limit)
+    return say_usage("--limit: 0 bytes would be nothing; 'rowscan cache clear' removes all entries");
+  if (job->limit < 0)
+    job->limit = 0;
+  if (asked && !asking)
+    return say_usage("'%s' is one operand too many", asked);
+  if (job->arch_list && !asking)
+    return say_usage("--arch: only 'cache why' takes it");
+  if (!asking)
+    return OPTIONS_READ;
+  if (!asked)
+    return say_usage("missing operand: why needs a scan, such as 'in=f32 length=1000'");
+  job->asked = asked;
+  return archs_read(&job->archs, job->arch_list);
+}
+
 int command_cache(int argc, char **argv) {
-  cache_job job = {.info = ROWSCAN_INFO(job.info), .json = {.file = stdout}};
-  const cli_option options[] = {{"json", 0, &kind_switch, &job.as_json, "print JSON"}};
+  cache_job job = {.info = ROWSCAN_INFO(job.info), .limit = -1, .json = {.file = stdout}};
+  const cli_option options[] = {{"json", 0, &kind_switch, &job.as_json, "print JSON"},
+                                {"limit", 0, &kind_length, &job.limit, "prune: bytes to keep (268435456)"},
+                                {"arch", 0, &kind_list, &job.arch_list, "why: sm_75,sm_90,... or all"}};
   const cli_syntax syntax = {
       .name = "cache",
-      .operands = "path|info|list|verify|clear",
+      .operands = "path|info|list|verify|why SPEC|prune|clear",
       .operand_count = 1,
-      .about = "The cache of compiled kernels.\n"
-               "  path     where it is ($ROWSCAN_CACHE_DIR, $XDG_CACHE_HOME/rowscan, ~/.cache/rowscan)\n"
-               "  info     how much is in it\n"
-               "  list     every entry: last use, bytes, name\n"
-               "  verify   read and check every entry; exit status 1 if one is damaged\n"
-               "  clear    remove all entries",
+      .operand_more = 1,
+      .about =
+          "The cache of compiled kernels.\n"
+          "  path     where it is ($ROWSCAN_CACHE_DIR, $XDG_CACHE_HOME/rowscan, ~/.cache/rowscan)\n"
+          "  info     how much is in it, and how often it served, counted by all processes\n"
+          "  list     every entry: last use, bytes, name\n"
+          "  verify   read and check every entry; exit status 1 if one is damaged\n"
+          "  why      explain why the kernels of a scan, such as 'in=f32 length=1000', are there or not: in which\n"
+          "           fields of its key the nearest entry differs\n"
+          "  prune    remove what processes that died left behind and, if the cache is close to its limit, what\n"
+          "           was not used for longest\n"
+          "  clear    remove all entries",
       .options = options,
       .option_count = COUNT_OF(options),
   };
-  const char *action;
-  int status = options_read(&syntax, argc, argv, &action);
+  const char *operands[2] = {NULL, NULL};
+  int status = options_read(&syntax, argc, argv, operands);
+  if (status == OPTIONS_READ)
+    status = check(&job, operands[0], operands[1]);
   if (status != OPTIONS_READ)
     return status;
   for (int i = 0; i < COUNT_OF(actions); i++)
-    if (!strcmp(action, actions[i].name))
+    if (!strcmp(operands[0], actions[i].name))
       return run(&job, actions[i].run);
-  return say_usage("unknown cache command '%s'", action);
+  return say_usage("unknown cache command '%s'", operands[0]);
 }

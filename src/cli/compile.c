@@ -2,12 +2,12 @@
  * compile.c - rowscan compile and rowscan source: the kernels of a scan, for any architecture
  * SPDX-License-Identifier: MIT
  */
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "archs.h"
 #include "commands.h"
 #include "json.h"
 #include "options.h"
@@ -15,48 +15,15 @@
 #include "say.h"
 #include "session.h"
 
-enum { ARCH_MAX = 16, ARCHS_MAX = 64 };
-
 typedef struct compile_job {
   rowscan_spec spec;
   const char *arch_list, *directory;
   bool reverse, exclusive, as_json;
-  char archs[ARCHS_MAX][ARCH_MAX];
-  int arch_count;
-  bool all; /* those that the compiler knows */
+  cli_archs archs;
   json_writer json;
 } compile_job;
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
-
-/* "sm_90", "sm_90a" */
-static bool is_arch(const char *name, size_t length) {
-  size_t digits = 0;
-  if (length < 4 || length >= ARCH_MAX || memcmp(name, "sm_", 3))
-    return false;
-  while (3 + digits < length && isdigit((unsigned char)name[3 + digits]))
-    digits++;
-  return digits && (3 + digits == length || (4 + digits == length && strchr("af", name[length - 1])));
-}
-
-static int read_archs(compile_job *job) {
-  const char *at = job->arch_list;
-  if (!at)
-    return say_usage("--arch is needed: sm_90, or sm_80,sm_90, or all");
-  job->all = !strcmp(at, "all");
-  while (!job->all) {
-    size_t length = strcspn(at, ",");
-    if (!is_arch(at, length))
-      return say_usage("--arch: '%.*s' is not an architecture such as sm_90", (int)length, at);
-    if (job->arch_count == ARCHS_MAX)
-      return say_usage("--arch: more than %d architectures", ARCHS_MAX);
-    snprintf(job->archs[job->arch_count++], ARCH_MAX, "%.*s", (int)length, at);
-    if (!at[length])
-      break;
-    at += length + 1;
-  }
-  return OPTIONS_READ;
-}
 
 static int check(compile_job *job) {
   rowscan_spec *spec = &job->spec;
@@ -65,12 +32,12 @@ static int check(compile_job *job) {
     spec->mask_mode = ROWSCAN_MASK_SELECT;
   if (spec->length < 0)
     return say_usage("--length is needed: the number of elements along the scanned dimension");
-  return read_archs(job);
+  return archs_read(&job->archs, job->arch_list);
 }
 
 static int read_options(compile_job *job, const char *name, const char *about, int argc, char **argv) {
   const cli_option options[] = {
-      {"arch", 0, &kind_list, &job->arch_list, "sm_75,sm_90,... or all that the compiler knows"},
+      ARCHS_OPTION(job->arch_list),
       {"op", 0, &kind_op, &job->spec.op, "what joins the elements (sum)"},
       {"type", 0, &kind_type, &job->spec.in, "of the input (f32)"},
       {"length", 0, &kind_length, &job->spec.length, "elements along the scanned dimension"},
@@ -201,28 +168,16 @@ static int compile(compile_job *job, rowscan_context *context, const char *arch)
   return result;
 }
 
-static int find_archs(compile_job *job, rowscan_context *context) {
-  int archs[ARCHS_MAX], count = ARCHS_MAX;
-  if (!job->all)
-    return EXIT_OK;
-  rowscan_status status = rowscan_archs(context, archs, &count);
-  if (status != ROWSCAN_OK)
-    return say_library("--arch all", status);
-  for (int i = 0; i < count && i < ARCHS_MAX; i++)
-    snprintf(job->archs[job->arch_count++], ARCH_MAX, "sm_%d", archs[i]);
-  return EXIT_OK;
-}
-
 /* One architecture that fails does not keep the others from the table. */
 static int compile_all(compile_job *job, rowscan_context *context) {
-  int result = find_archs(job, context);
+  int result = archs_find(&job->archs, context);
   if (result == EXIT_OK)
     result = make_directory(job->directory);
   if (result != EXIT_OK)
     return result;
   print_head(job);
-  for (int i = 0; i < job->arch_count; i++)
-    if (compile(job, context, job->archs[i]) != EXIT_OK)
+  for (int i = 0; i < job->archs.count; i++)
+    if (compile(job, context, job->archs.name[i]) != EXIT_OK)
       result = EXIT_FAILED;
   if (job->as_json)
     json_end(&job->json);
@@ -267,13 +222,13 @@ int command_source(int argc, char **argv) {
                             argc, argv);
   if (result != OPTIONS_READ)
     return result;
-  if (job.all)
+  if (job.archs.all)
     return say_usage("--arch: name one architecture");
   for (int i = 0;; i++) {
     char *source;
-    rowscan_status status = rowscan_source(&job.spec, job.archs[0], i, &source);
+    rowscan_status status = rowscan_source(&job.spec, job.archs.name[0], i, &source);
     if (status != ROWSCAN_OK)
-      return i && status == ROWSCAN_BAD_ARGUMENT ? EXIT_OK : say_library(job.archs[0], status);
+      return i && status == ROWSCAN_BAD_ARGUMENT ? EXIT_OK : say_library(job.archs.name[0], status);
     printf("%s%s", i ? "\n" : "", source);
     rowscan_free(source);
   }

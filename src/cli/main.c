@@ -20,6 +20,7 @@ typedef struct command {
 static const command commands[] = {
     {"scan", command_scan, "scan an array in an .npy file along one dimension"},
     {"compile", command_compile, "compile the kernels of a scan for architectures that need not be present"},
+    {"warm", command_warm, "fill the cache with the kernels of a list of scans, before they are needed"},
     {"source", command_source, "print the CUDA source that would be compiled"},
     {"bench", command_bench, "time scans against a copy of the same bytes, and check them"},
     {"devices", command_devices, "list the GPUs"},

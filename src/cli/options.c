@@ -207,7 +207,7 @@ static int read_option(const cli_syntax *syntax, int argc, char **argv, int *at)
 }
 
 static int check_operands(const cli_syntax *syntax, int count, const char *last) {
-  if (count > syntax->operand_count)
+  if (count > syntax->operand_count + syntax->operand_more)
     return say_usage("'%s' is one operand too many", last);
   if (count < syntax->operand_count)
     return say_usage("missing operand: %s needed, %d given", syntax->operands, count);
@@ -229,7 +229,7 @@ int options_read(const cli_syntax *syntax, int argc, char **argv, const char **o
       status = read_option(syntax, argc, argv, &i);
     else {
       last = argv[i];
-      if (count < syntax->operand_count)
+      if (count < syntax->operand_count + syntax->operand_more)
         operands[count] = last;
       count++;
     }

@@ -45,6 +45,7 @@ typedef struct cli_syntax {
   const char *name;     /* of the subcommand */
   const char *operands; /* "IN.npy OUT.npy"; NULL: none */
   int operand_count;
+  int operand_more;  /* so many may follow; those that don't are left as they were */
   const char *about; /* a paragraph for --help */
   const cli_option *options;
   int option_count;

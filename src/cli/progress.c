@@ -48,6 +48,21 @@ void progress_show(void *user, int64_t done, int64_t total) {
   fflush(stderr);
 }
 
+void progress_bar(int64_t done, int64_t total) {
+  enum { WIDTH = 30 };
+  char bar[WIDTH + 1];
+  double now = progress_seconds();
+  if (!due(now) || total <= 0 || done <= 0)
+    return;
+  int full = (int)(WIDTH * (double)done / (double)total);
+  for (int i = 0; i < WIDTH; i++)
+    bar[i] = i < full ? '=' : i == full ? '>' : ' ';
+  bar[WIDTH] = 0;
+  fprintf(stderr, "\r[%s] %lld of %lld, %.0f s left \033[K", bar, (long long)done, (long long)total,
+          (now - started) * (double)(total - done) / (double)done);
+  fflush(stderr);
+}
+
 void progress_writing(void) {
   if (running && progress_seconds() - started > 1) {
     shown = true;

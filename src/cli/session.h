@@ -9,8 +9,9 @@
 
 typedef struct cli_session {
   rowscan_engine engine;
-  int device;  /* -1: any; a number asks for the cuda engine */
-  int threads; /* 0: all */
+  int device;          /* -1: any; a number asks for the cuda engine */
+  int threads;         /* 0: all */
+  int64_t cache_limit; /* 0: the default */
   void (*progress)(void *user, int64_t done, int64_t total);
 } cli_session;
 
@@ -24,10 +25,7 @@ typedef struct cli_session {
     "threads", 0, &kind_natural, &(session).threads, "of the host engine (0: one for each processor)"                  \
   }
 
-/*
- * Opens a context; $ROWSCAN_LOG (warning, info or debug) sends the library's log to stderr. Returns EXIT_OK, or
- * EXIT_FAILED or EXIT_USAGE having said why.
- */
+/* Opens a context. Returns EXIT_OK, or EXIT_FAILED or EXIT_USAGE having said why. */
 int session_open(rowscan_context **context, const cli_session *session);
 
 const char *session_engine_name(const rowscan_context *context);

@@ -1,0 +1,121 @@
+/*
+ * counts.c - what happened to a store, by this process and by all
+ * SPDX-License-Identifier: MIT
+ *
+ * Each open store counts in memory. What it has counted is added to the file `counts` when it has put an entry, and
+ * when it is closed: a hit must not cost a write. The file is written over in place, under a lock where locks work; its
+ * digest tells when a crash has torn it, and counting then begins anew.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "file.h"
+#include "inside.h"
+
+enum { LOCK_MILLISECONDS = 500 };
+
+static const char file_name[] = "counts", file_key[] = "counts=1\n";
+
+static const char *const names[RS_COUNTS] = {
+#define X(name) #name,
+    RS_STORE_COUNTS(X)
+#undef X
+};
+
+void rs_store_add(rs_store *store, rs_store_event event, int64_t number) {
+  atomic_fetch_add_explicit(&store->counts[event], number, memory_order_relaxed);
+}
+
+/* ---- the file ---------------------------------------------------------------------------------------------------- */
+
+/* What can't be read is nothing. */
+static void parse(const char *text, rs_store_counts *counts) {
+  rs_store_counts read;
+  for (int i = 0; i < RS_COUNTS; i++) {
+    size_t length = strlen(names[i]);
+    char *end;
+    if (strncmp(text, names[i], length) != 0 || text[length] != '=')
+      return;
+    read.of[i] = strtoll(text + length + 1, &end, 10);
+    if (read.of[i] < 0 || *end != '\n')
+      return;
+    text = end + 1;
+  }
+  *counts = read;
+}
+
+static void read_file(const rs_store *store, rs_store_counts *counts) {
+  const char *damage = NULL;
+  rs_loaded loaded;
+  *counts = (rs_store_counts){{0}};
+  if (rs_load(store->dir, file_name, &loaded, &damage)) {
+    if (strcmp(loaded.texts.key, file_key) == 0)
+      parse(loaded.texts.part[0].data, counts);
+    free(loaded.memory);
+  } else if (damage)
+    rs_store_say(store, RS_DEBUG, "%s/%s is not used: %s", store->path, file_name, damage);
+}
+
+/* Numbers have a fixed width, so that the file keeps its size, and needs no more of a full disk. */
+static unsigned char *encode(const rs_store_counts *counts, size_t *bytes) {
+  char text[64 * RS_COUNTS];
+  int length = 0;
+  for (int i = 0; i < RS_COUNTS; i++)
+    length += snprintf(text + length, sizeof text - (size_t)length, "%s=%019lld\n", names[i], (long long)counts->of[i]);
+  return rs_entry_encode(file_key, (rs_part[RS_STORE_PARTS]){{text, (size_t)length}}, bytes);
+}
+
+static bool write_file(const rs_store *store, const rs_store_counts *counts) {
+  struct stat status;
+  const char *wrong;
+  size_t count;
+  unsigned char *bytes = encode(counts, &count);
+  int fd = bytes ? rs_file_open(store->dir, file_name, O_WRONLY | O_CREAT, &status, &wrong) : -1;
+  bool written = fd >= 0 && rs_file_write(fd, bytes, count) &&
+                 (status.st_size <= (off_t)count || ftruncate(fd, (off_t)count) == 0);
+  if (fd >= 0)
+    close(fd);
+  free(bytes);
+  return written;
+}
+
+/* ---- the calls --------------------------------------------------------------------------------------------------- */
+
+void rs_counts_save(rs_store *store) {
+  int64_t more[RS_COUNTS], any = 0;
+  for (int i = 0; i < RS_COUNTS; i++)
+    any |= atomic_load(&store->counts[i]) - atomic_load(&store->saved[i]);
+  if (store->dir < 0 || !any)
+    return;
+  rs_store_lock lock = rs_store_acquire(store, file_key, LOCK_MILLISECONDS);
+  rs_store_counts all;
+  read_file(store, &all);
+  for (int i = 0; i < RS_COUNTS; i++) { /* each is saved once, whichever thread is first */
+    int64_t now = atomic_load(&store->counts[i]);
+    more[i] = now - atomic_exchange(&store->saved[i], now);
+    all.of[i] += more[i];
+  }
+  if (!write_file(store, &all))
+    for (int i = 0; i < RS_COUNTS; i++)
+      atomic_fetch_sub(&store->saved[i], more[i]);
+  rs_store_release(lock);
+}
+
+void rs_store_counted(rs_store *store, rs_store_counts *mine, rs_store_counts *all) {
+  rs_store_counts file = {{0}};
+  if (all && store->dir >= 0) {
+    rs_store_lock lock = rs_store_acquire(store, file_key, LOCK_MILLISECONDS);
+    read_file(store, &file);
+    rs_store_release(lock);
+  }
+  for (int i = 0; i < RS_COUNTS; i++) {
+    int64_t now = atomic_load(&store->counts[i]);
+    if (mine)
+      mine->of[i] = now;
+    if (all)
+      all->of[i] = file.of[i] + now - atomic_load(&store->saved[i]);
+  }
+}

@@ -1,0 +1,52 @@
+/*
+ * archs.c - the architectures that --arch names
+ * SPDX-License-Identifier: MIT
+ */
+#include "archs.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "options.h"
+#include "say.h"
+
+/* "sm_90", "sm_90a" */
+static bool is_arch(const char *name, size_t length) {
+  size_t digits = 0;
+  if (length < 4 || length >= ARCH_MAX || memcmp(name, "sm_", 3))
+    return false;
+  while (3 + digits < length && isdigit((unsigned char)name[3 + digits]))
+    digits++;
+  return digits && (3 + digits == length || (4 + digits == length && strchr("af", name[length - 1])));
+}
+
+int archs_read(cli_archs *archs, const char *at) {
+  if (!at)
+    return say_usage("--arch is needed: sm_90, or sm_80,sm_90, or all");
+  archs->all = !strcmp(at, "all");
+  while (!archs->all) {
+    size_t length = strcspn(at, ",");
+    if (!is_arch(at, length))
+      return say_usage("--arch: '%.*s' is not an architecture such as sm_90", (int)length, at);
+    if (archs->count == ARCHS_MAX)
+      return say_usage("--arch: more than %d architectures", ARCHS_MAX);
+    snprintf(archs->name[archs->count++], ARCH_MAX, "%.*s", (int)length, at);
+    if (!at[length])
+      break;
+    at += length + 1;
+  }
+  return OPTIONS_READ;
+}
+
+int archs_find(cli_archs *archs, rowscan_context *context) {
+  int known[ARCHS_MAX], count = ARCHS_MAX;
+  if (!archs->all)
+    return EXIT_OK;
+  rowscan_status status = rowscan_archs(context, known, &count);
+  if (status != ROWSCAN_OK)
+    return say_library("--arch all", status);
+  for (int i = 0; i < count && i < ARCHS_MAX; i++)
+    snprintf(archs->name[archs->count++], ARCH_MAX, "sm_%d", known[i]);
+  return EXIT_OK;
+}

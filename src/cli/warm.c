@@ -1,0 +1,206 @@
+/*
+ * warm.c - rowscan warm: fills the cache with the kernels of a list of specs, before they are needed
+ * SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "archs.h"
+#include "commands.h"
+#include "json.h"
+#include "options.h"
+#include "progress.h"
+#include "say.h"
+#include "session.h"
+
+enum { MOST_TOLD = 20 }; /* failures on standard error */
+
+typedef struct warm_job {
+  const char *file, *arch_list;
+  int jobs;
+  bool as_json, quiet;
+  cli_archs archs;
+  rowscan_spec *specs;
+  int64_t *lines; /* that the specs stand in */
+  int64_t count, room;
+  json_writer json;
+  int64_t kernels, compiled, failed;
+} warm_job;
+
+/* ---- the list ---------------------------------------------------------------------------------------------------- */
+
+static bool grow(warm_job *job) {
+  if (job->count < job->room)
+    return true;
+  int64_t room = job->room ? 2 * job->room : 64;
+  rowscan_spec *specs = realloc(job->specs, (size_t)room * sizeof *specs);
+  if (specs)
+    job->specs = specs;
+  int64_t *lines = realloc(job->lines, (size_t)room * sizeof *lines);
+  if (lines)
+    job->lines = lines;
+  job->room = specs && lines ? room : job->room;
+  return specs && lines;
+}
+
+static int read_line(warm_job *job, char *line, size_t length, int64_t number) {
+  if (strlen(line) < length)
+    return say_failed("%s:%lld: a byte is 0: this is no text", job->file, (long long)number);
+  line[strcspn(line, "#")] = 0;
+  if (!line[strspn(line, " \t\r\n")])
+    return EXIT_OK;
+  if (!grow(job))
+    return say_failed("%s:%lld: out of memory", job->file, (long long)number);
+  if (rowscan_spec_parse(&job->specs[job->count], line) != ROWSCAN_OK)
+    return say_failed("%s:%lld: %s", job->file, (long long)number, rowscan_last_error());
+  job->lines[job->count++] = number;
+  return EXIT_OK;
+}
+
+static int read_lines(warm_job *job, FILE *file) {
+  char *line = NULL;
+  size_t room = 0;
+  int result = EXIT_OK;
+  ssize_t length;
+  for (int64_t number = 1; result == EXIT_OK && (length = getline(&line, &room, file)) >= 0; number++)
+    result = read_line(job, line, (size_t)length, number);
+  if (result == EXIT_OK && !feof(file))
+    result = say_failed("%s: cannot be read: %s", job->file, strerror(errno));
+  if (result == EXIT_OK && !job->count)
+    result = say_failed("%s: there is no spec in it", job->file);
+  free(line);
+  return result;
+}
+
+static int read_list(warm_job *job) {
+  FILE *file = fopen(job->file, "re");
+  if (!file)
+    return say_failed("%s: cannot be opened: %s", job->file, strerror(errno));
+  int result = read_lines(job, file);
+  fclose(file);
+  return result;
+}
+
+/* ---- warming ----------------------------------------------------------------------------------------------------- */
+
+static void tell_failure(warm_job *job, const rowscan_warmed *one) {
+  long long line = job->lines[one->spec];
+  job->failed++;
+  if (job->as_json) {
+    json_object(&job->json, NULL);
+    json_integer(&job->json, "line", line);
+    json_text(&job->json, "arch", one->arch);
+    json_text(&job->json, "error", one->story);
+    json_end(&job->json);
+  }
+  if (job->failed > MOST_TOLD)
+    return;
+  progress_end();
+  say_failed("%s:%lld: %s: %s", job->file, line, one->arch, one->story);
+}
+
+static int note(void *user, const rowscan_warmed *one) {
+  warm_job *job = user;
+  job->kernels += one->modules;
+  job->compiled += one->compiled;
+  if (one->status != ROWSCAN_OK)
+    tell_failure(job, one);
+  progress_bar(one->done, one->total);
+  return 0;
+}
+
+static void print_head(warm_job *job) {
+  if (!job->as_json)
+    return;
+  json_object(&job->json, NULL);
+  json_integer(&job->json, "specs", job->count);
+  json_array(&job->json, "archs");
+  for (int i = 0; i < job->archs.count; i++)
+    json_text(&job->json, NULL, job->archs.name[i]);
+  json_end(&job->json);
+  json_array(&job->json, "failures");
+}
+
+static void print_end(warm_job *job, double seconds) {
+  if (job->failed > MOST_TOLD)
+    say_note("and %lld more failed", (long long)job->failed - MOST_TOLD);
+  if (job->as_json) {
+    json_end(&job->json);
+    json_integer(&job->json, "kernels", job->kernels);
+    json_integer(&job->json, "compiled", job->compiled);
+    json_integer(&job->json, "failed", job->failed);
+    json_number(&job->json, "seconds", seconds);
+    json_end(&job->json);
+  } else
+    printf("specs %lld, architectures %d, kernels %lld: %lld compiled, %lld in the cache before; %lld failed; %.1f s\n",
+           (long long)job->count, job->archs.count, (long long)job->kernels, (long long)job->compiled,
+           (long long)(job->kernels - job->compiled), (long long)job->failed, seconds);
+}
+
+static int warm(warm_job *job, rowscan_context *context) {
+  int result = archs_find(&job->archs, context);
+  if (result != EXIT_OK)
+    return result;
+  const char *archs[ARCHS_MAX];
+  for (int i = 0; i < job->archs.count; i++)
+    archs[i] = job->archs.name[i];
+  rowscan_cache_info info = ROWSCAN_INFO(info);
+  rowscan_status status = rowscan_cache_info_get(context, &info);
+  if (status != ROWSCAN_OK)
+    return say_library(NULL, status);
+  if (!*info.path)
+    return say_failed("there is no cache on disk to fill: %s", info.why);
+  print_head(job);
+  double start = progress_seconds();
+  if (!job->quiet && progress_possible())
+    progress_start();
+  status = rowscan_warm(context, ROWSCAN_WARMING(.specs = job->specs, .spec_count = job->count, .archs = archs,
+                                                 .arch_count = job->archs.count, .visit = note, .user = job));
+  progress_end();
+  if (status != ROWSCAN_OK && !job->failed)
+    result = say_library(NULL, status);
+  print_end(job, progress_seconds() - start);
+  return status == ROWSCAN_OK ? result : EXIT_FAILED;
+}
+
+int command_warm(int argc, char **argv) {
+  warm_job job = {.json = {.file = stdout}};
+  const cli_option options[] = {
+      ARCHS_OPTION(job.arch_list),
+      {"jobs", 'j', &kind_natural, &job.jobs, "compiles at a time (0: one for each processor)"},
+      {"json", 0, &kind_switch, &job.as_json, "print what was done as a JSON object"},
+      {"quiet", 'q', &kind_switch, &job.quiet, "no progress bar"},
+  };
+  const cli_syntax syntax = {
+      .name = "warm",
+      .operands = "FILE",
+      .operand_count = 1,
+      .about = "Fills the cache with the kernels of a list of scans, for architectures that need not be present, on\n"
+               "all cores. FILE has a scan a line, as fields: 'in=f32 length=32768 reverse=1'; # begins a comment.\n"
+               "The fields are op, in, out, acc, mask, mask_type, reverse, exclusive, length, layout, row_rank and\n"
+               "regime; all but length have defaults. Needs NVRTC, but no GPU and no driver. With ROWSCAN_CACHE=only\n"
+               "nothing is compiled: what is missing is told.",
+      .options = options,
+      .option_count = COUNT_OF(options),
+  };
+  cli_session host = SESSION_DEFAULT;
+  rowscan_context *context;
+  int status = options_read(&syntax, argc, argv, &job.file);
+  if (status == OPTIONS_READ)
+    status = archs_read(&job.archs, job.arch_list);
+  if (status != OPTIONS_READ)
+    return status;
+  status = read_list(&job);
+  host.engine = ROWSCAN_ENGINE_HOST;
+  host.threads = job.jobs;
+  if (status == EXIT_OK)
+    status = session_open(&context, &host);
+  if (status == EXIT_OK) {
+    status = warm(&job, context);
+    rowscan_close(context);
+  }
+  free(job.specs);
+  free(job.lines);
+  return status;
+}

@@ -1,0 +1,13 @@
+/*
+ * log.h - where the log of a context goes
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef RS_LOG_H
+#define RS_LOG_H
+
+#include "status.h"
+
+/* The program's callback; without one, what $ROWSCAN_LOG (warning, info or debug) asks for goes to standard error. */
+rs_log rs_log_open(void (*call)(void *user, rowscan_log_level level, const char *message), void *user);
+
+#endif

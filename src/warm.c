@@ -1,0 +1,154 @@
+/*
+ * warm.c - kernels compiled before they are needed
+ * SPDX-License-Identifier: MIT
+ *
+ * Each pair of a spec and an architecture is a plan to look at, made and thrown away: what is left is in the cache.
+ */
+#include "warm.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch.h"
+#include "clock.h"
+#include "host_pool.h"
+#include "plan.h"
+
+typedef struct warming {
+  rowscan_context *context;
+  const rowscan_warming *list;
+  rowscan_spec *specs; /* complete */
+  int archs[RS_MOST_ARCHS], arch_count;
+  atomic_bool stopped;
+  pthread_mutex_t lock; /* of all that follows, and held while visit is called */
+  int64_t done, total, failed;
+  rowscan_status status; /* of the first that failed */
+  char *story;
+} warming;
+
+/* ---- one pair ---------------------------------------------------------------------------------------------------- */
+
+/* What was compiled and is not in the cache now was compiled in vain. */
+static rowscan_status check_kept(const rowscan_plan *plan) {
+  for (int i = 0; i < plan->count; i++)
+    if (!plan->module[i].binary.stored)
+      return rs_fail(ROWSCAN_CACHE_FAILED, "sm_%d, regime %s: compiled, but the cache (%s) did not keep it", plan->arch,
+                     rowscan_regime_name(plan->module[i].geometry.regime),
+                     rs_store_path(rs_builder_store(plan->context->builder)));
+  return ROWSCAN_OK;
+}
+
+static void make(warming *all, int64_t spec, int arch, rowscan_warmed *one) {
+  double start = rs_now_ms();
+  rowscan_plan *plan;
+  one->status = rs_plan_create(&plan, all->context, &all->specs[spec], arch);
+  if (one->status == ROWSCAN_OK) {
+    one->modules = plan->count;
+    for (int i = 0; i < plan->count; i++)
+      one->compiled += !plan->module[i].binary.cached;
+    one->status = check_kept(plan);
+    rs_plan_destroy(plan);
+  }
+  one->story = one->status ? rowscan_last_error() : "";
+  one->ms = rs_now_ms() - start;
+}
+
+static void tell(warming *all, rowscan_warmed *one) {
+  const rowscan_warming *list = all->list;
+  pthread_mutex_lock(&all->lock);
+  one->done = ++all->done;
+  one->total = all->total;
+  if (one->status && !all->failed++) {
+    all->status = one->status;
+    all->story = strdup(one->story);
+  }
+  if (list->visit && !all->stopped && list->visit(list->user, one))
+    all->stopped = true;
+  pthread_mutex_unlock(&all->lock);
+}
+
+static void work(void *what, int64_t pair, void *seat) {
+  (void)seat;
+  warming *all = what;
+  if (all->stopped)
+    return;
+  char arch[32];
+  int number = all->archs[pair % all->arch_count];
+  snprintf(arch, sizeof arch, "sm_%d", number);
+  rowscan_warmed one = {.size = sizeof one, .spec = pair / all->arch_count, .arch = arch};
+  make(all, one.spec, number, &one);
+  tell(all, &one);
+}
+
+/* ---- the lists --------------------------------------------------------------------------------------------------- */
+
+static rowscan_status read_archs(warming *all) {
+  const rowscan_warming *list = all->list;
+  all->arch_count = list->archs ? list->arch_count : RS_MOST_ARCHS;
+  if (!list->archs)
+    return rs_builder_archs(all->context->builder, all->archs, &all->arch_count);
+  if (list->arch_count > RS_MOST_ARCHS)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "warming: field 'arch_count': %d is more than %d", list->arch_count,
+                   RS_MOST_ARCHS);
+  rowscan_status status = ROWSCAN_OK;
+  for (int i = 0; i < list->arch_count && !status; i++)
+    status = rs_arch_read(list->archs[i], &all->archs[i]);
+  return status;
+}
+
+/* The caller's specs may be of another size than the library's. */
+static rowscan_status read_specs(warming *all) {
+  const rowscan_warming *list = all->list;
+  all->specs = calloc((size_t)list->spec_count + 1, sizeof *all->specs);
+  if (!all->specs)
+    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for %lld specs", (long long)list->spec_count);
+  for (int64_t i = 0; i < list->spec_count; i++) {
+    const rowscan_spec *from = (const rowscan_spec *)((const char *)list->specs + (size_t)i * list->specs->size);
+    if (from->size != list->specs->size)
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "warming: specs[%lld]: field 'size': %zu, not %zu as the first",
+                     (long long)i, from->size, list->specs->size);
+    rowscan_status status = rs_spec_read(&all->specs[i], from);
+    if (status)
+      return rs_fail_more(status, " (warming: specs[%lld])", (long long)i);
+  }
+  return ROWSCAN_OK;
+}
+
+/* ---- the call ---------------------------------------------------------------------------------------------------- */
+
+static rowscan_status run(warming *all) {
+  int threads = all->list->threads ? all->list->threads : rs_host_threads(all->context->host);
+  rs_pool *pool = rs_pool_open(threads < all->total ? threads : all->total ? (int)all->total : 1, 0);
+  if (!pool || pthread_mutex_init(&all->lock, NULL) != 0) {
+    rs_pool_close(pool);
+    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for threads that compile");
+  }
+  void *seat = rs_pool_enter(pool);
+  rs_pool_run(pool, seat, all->total, work, all);
+  rs_pool_leave(pool, seat);
+  rs_pool_close(pool);
+  pthread_mutex_destroy(&all->lock);
+  if (!all->failed)
+    return ROWSCAN_OK;
+  return rs_fail(all->status, "%lld of %lld could not be made ready; the first: %s", (long long)all->failed,
+                 (long long)all->total, all->story ? all->story : rowscan_status_name(all->status));
+}
+
+rowscan_status rs_warm(rowscan_context *context, const rowscan_warming *list) {
+  rs_store *store = rs_builder_store(context->builder);
+  if (!*rs_store_path(store))
+    return rs_fail(ROWSCAN_CACHE_FAILED, "there is no cache on disk to fill: %s", rs_store_why(store));
+  warming all = {.context = context, .list = list};
+  rowscan_status status = read_specs(&all);
+  if (!status)
+    status = read_archs(&all);
+  all.total = list->spec_count * all.arch_count;
+  if (!status)
+    status = run(&all);
+  free(all.specs);
+  free(all.story);
+  return status;
+}

@@ -1,0 +1,171 @@
+/*
+ * fake_nvrtc.h - a compiler of our own making, as a table of NVRTC's calls
+ * SPDX-License-Identifier: MIT
+ *
+ * Its calls count what is asked of them, by all threads and processes, and fail when told to. What they compile to is
+ * text about the compile. A test case that uses it has fresh_tally as a fixture.
+ */
+#ifndef RS_FAKE_NVRTC_H
+#define RS_FAKE_NVRTC_H
+
+#include <check.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "kernels.h"
+#include "nvrtc.h"
+#include "text.h"
+
+typedef struct tally {
+  atomic_int calls, compiles, programs;
+  atomic_int busy, busiest; /* compiles at a time, now and the most there were */
+  atomic_int wrong;         /* headers that are not those of kernels/ */
+  int fail_at;              /* the call that fails, counted from 1; 0: none */
+  nvrtcResult fail_with;    /* NVRTC_ERROR_... */
+  int compile_ms;
+  char failed[64]; /* name of the call that failed */
+} tally;
+
+static tally *told; /* shared with children */
+
+enum { INTERNAL_ERROR = 11 };
+
+struct _nvrtcProgram {
+  rs_text ptx, log;
+  bool failed;
+};
+
+static const int known_archs[] = {75, 80, 90, 120};
+
+static nvrtcResult answer(const char *call, nvrtcResult result) {
+  if (++told->calls != told->fail_at)
+    return result;
+  snprintf(told->failed, sizeof told->failed, "%s", call);
+  return told->fail_with;
+}
+#define FAIL_IF_TOLD()                                                                                                 \
+  do {                                                                                                                 \
+    nvrtcResult told_to = answer(__func__, NVRTC_SUCCESS);                                                             \
+    if (told_to != NVRTC_SUCCESS)                                                                                      \
+      return told_to;                                                                                                  \
+  } while (0)
+
+static nvrtcResult nvrtcVersion(int *major, int *minor) {
+  *major = 13, *minor = 0;
+  return NVRTC_SUCCESS;
+}
+
+static nvrtcResult nvrtcGetNumSupportedArchs(int *count) {
+  FAIL_IF_TOLD();
+  *count = sizeof known_archs / sizeof *known_archs;
+  return NVRTC_SUCCESS;
+}
+
+static nvrtcResult nvrtcGetSupportedArchs(int *archs) {
+  FAIL_IF_TOLD();
+  memcpy(archs, known_archs, sizeof known_archs);
+  return NVRTC_SUCCESS;
+}
+
+static nvrtcResult nvrtcCreateProgram(nvrtcProgram *program, const char *source, const char *name, int headers,
+                                      const char *const *texts, const char *const *names) {
+  FAIL_IF_TOLD();
+  told->wrong += strcmp(name, "rowscan.cu") != 0 || headers != rs_kernel_count;
+  for (int i = 0; i < headers; i++)
+    told->wrong += strcmp(names[i], rs_kernel_files[i].name) != 0 || strcmp(texts[i], rs_kernel_files[i].text) != 0;
+  *program = calloc(1, sizeof **program);
+  if (!*program)
+    return NVRTC_ERROR_OUT_OF_MEMORY;
+  rs_text_add(&(*program)->ptx, "source: %s\noptions:", source);
+  (*program)->failed = strstr(source, "mistake") != NULL;
+  told->programs++;
+  return NVRTC_SUCCESS;
+}
+
+static nvrtcResult nvrtcDestroyProgram(nvrtcProgram *program) {
+  rs_text_free(&(*program)->ptx);
+  rs_text_free(&(*program)->log);
+  free(*program);
+  *program = NULL;
+  told->programs--;
+  return answer(__func__, NVRTC_SUCCESS);
+}
+
+static nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int options, const char *const *option) {
+  told->compiles++;
+  int busy = ++told->busy, most = told->busiest;
+  while (busy > most && !atomic_compare_exchange_weak(&told->busiest, &most, busy))
+    ;
+  nanosleep(&(struct timespec){.tv_nsec = told->compile_ms * 1000000L}, NULL);
+  told->busy--;
+  for (int i = 0; i < options; i++)
+    rs_text_add(&program->ptx, " %s", option[i]);
+  rs_text_add(&program->log, "ptxas info    : 0 bytes gmem\n"
+                             "ptxas info    : Compiling entry function 'k' for 'sm_90'\n"
+                             "ptxas         .     64 bytes stack frame, 16 bytes spill stores, 20 bytes spill loads\n"
+                             "ptxas info    : Used 24 registers, used 1 barriers, 512 bytes smem\n");
+  bool with_facts = strstr(program->ptx.data, " --ptxas-options=-v") != NULL;
+  if (program->failed && !(with_facts && strstr(program->ptx.data, "late mistake"))) /* as in NVRTC itself */
+    rs_text_add(&program->log, "rowscan.cu(2): error: there is a mistake\n");
+  FAIL_IF_TOLD();
+  if (program->ptx.failed || program->log.failed)
+    return NVRTC_ERROR_OUT_OF_MEMORY;
+  return program->failed ? NVRTC_ERROR_COMPILATION : NVRTC_SUCCESS;
+}
+
+static nvrtcResult nvrtcGetPTXSize(nvrtcProgram program, size_t *bytes) {
+  *bytes = program->ptx.length + 1;
+  return answer(__func__, NVRTC_SUCCESS);
+}
+
+static nvrtcResult nvrtcGetPTX(nvrtcProgram program, char *ptx) {
+  memcpy(ptx, program->ptx.data, program->ptx.length + 1);
+  return answer(__func__, NVRTC_SUCCESS);
+}
+
+static nvrtcResult nvrtcGetCUBINSize(nvrtcProgram program, size_t *bytes) {
+  *bytes = 7 + program->ptx.length % 5;
+  return answer(__func__, NVRTC_SUCCESS);
+}
+
+static nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char *cubin) {
+  memcpy(cubin, "\177ELF\0\1\2\3\4\5\6", 7 + program->ptx.length % 5);
+  return answer(__func__, NVRTC_SUCCESS);
+}
+
+static nvrtcResult nvrtcGetProgramLogSize(nvrtcProgram program, size_t *bytes) {
+  *bytes = program->log.length + 1;
+  return answer(__func__, NVRTC_SUCCESS);
+}
+
+static nvrtcResult nvrtcGetProgramLog(nvrtcProgram program, char *log) {
+  memcpy(log, program->log.data, program->log.length + 1);
+  return answer(__func__, NVRTC_SUCCESS);
+}
+
+static const char *nvrtcGetErrorString(nvrtcResult result) {
+  return result == NVRTC_ERROR_COMPILATION ? "NVRTC_ERROR_COMPILATION" : "NVRTC_ERROR";
+}
+
+static const char compiler_id[] = "0123456789abcdef";
+
+static rs_nvrtc *make_compiler(int version) {
+  rs_nvrtc_calls calls = {
+#define X(symbol, parameters) .symbol = symbol,
+      RS_NVRTC_CALLS(X)
+#undef X
+          .nvrtcGetErrorString = nvrtcGetErrorString,
+      .version = version};
+  return rs_nvrtc_from_table(&calls, compiler_id);
+}
+
+static void fresh_tally(void) {
+  told = mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ck_assert(told != MAP_FAILED);
+}
+
+#endif

@@ -1,0 +1,477 @@
+/*
+ * test_warm.c - kernels that are ready before they are needed: never compiling, filling the cache, why it lacks one,
+ * the log SPDX-License-Identifier: MIT
+ *
+ * Contexts of the API, but with a compiler of our own making: neither a GPU nor NVRTC is needed.
+ */
+#include "cache_help.h"
+
+#include "context.h"
+#include "fake_nvrtc.h"
+
+/* dir: of the cache; NULL: the environment's. */
+static rowscan_context *open_context(const char *dir, bool only) {
+  rowscan_context *context = NULL;
+  const rowscan_options *options =
+      ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_HOST, .threads = 1, .cache_dir = dir, .cache_only = only);
+  ck_assert_int_eq(rs_context_open(&context, options, make_compiler(13000)), ROWSCAN_OK);
+  return context;
+}
+
+static rowscan_status compile(rowscan_context *context, const rowscan_spec *spec, const char *arch) {
+  rowscan_plan *plan = NULL;
+  rowscan_status status = rowscan_plan_compile(&plan, context, spec, arch);
+  rowscan_plan_destroy(plan);
+  return status;
+}
+
+/* ---- never compiling --------------------------------------------------------------------------------------------- */
+
+/* _i: by the option, or by the environment. */
+START_TEST(what_is_missing_is_told) {
+  char *dir = fresh();
+  const rowscan_spec *spec = ROWSCAN_SPEC(.length = 33000, .in = ROWSCAN_BF16, .flags = ROWSCAN_REVERSE);
+  if (_i)
+    setenv("ROWSCAN_CACHE", "only", 1);
+  rowscan_context *context = open_context(dir, !_i);
+  static const char missing[] = "forbids compiling: sm_90: op=sum in=bf16 out=bf16 acc=f32 mask=none reverse=1 "
+                                "exclusive=0 length=33000 layout=rows row_rank=1 regime=row";
+  ck_assert_int_eq(compile(context, spec, "sm_90"), ROWSCAN_NOT_CACHED);
+  ck_assert_str_eq(rowscan_last_error(), path_of("not in the cache (%s), and %s %s", dir,
+                                                 _i ? "ROWSCAN_CACHE=only" : "the program (cache_only)", missing));
+  ck_assert_str_eq(rowscan_status_name(ROWSCAN_NOT_CACHED), "ROWSCAN_NOT_CACHED");
+  ck_assert_int_eq(told->compiles, 0);
+  rowscan_close(context);
+  unsetenv("ROWSCAN_CACHE");
+  context = open_context(dir, false);
+  ck_assert_int_eq(compile(context, spec, "sm_90"), ROWSCAN_OK);
+  rowscan_close(context);
+  int compiles = told->compiles;
+  ck_assert_int_eq(compiles, 2);
+  context = open_context(dir, true);
+  ck_assert_int_eq(compile(context, spec, "sm_90"), ROWSCAN_OK);
+  ck_assert_int_eq(compile(context, spec, "sm_80"), ROWSCAN_NOT_CACHED);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "sm_80: "));
+  ck_assert_int_eq(told->compiles, compiles);
+  rowscan_close(context);
+}
+END_TEST
+
+START_TEST(the_host_compiles_nothing) {
+  rowscan_context *context = open_context(fresh(), true);
+  float x[3] = {1, 2, 3};
+  int64_t shape[] = {3};
+  rowscan_tensor tensor = {.data = x, .type = ROWSCAN_F32};
+  ck_assert_int_eq(rowscan_scan(context, ROWSCAN_PROBLEM(.rank = 1, .shape = shape, .in = tensor, .out = tensor), NULL),
+                   ROWSCAN_OK);
+  ck_assert(x[2] == 6);
+  rowscan_close(context);
+}
+END_TEST
+
+/* ---- filling the cache ------------------------------------------------------------------------------------------- */
+
+enum { SPECS = 3, PAIRS = 64 };
+
+/* One, two and one entries for each architecture. */
+static const rowscan_spec list[SPECS] = {{.size = sizeof *list, .length = 100},
+                                         {.size = sizeof *list, .length = 33000, .in = ROWSCAN_F16},
+                                         {.size = sizeof *list, .length = 50, .layout = ROWSCAN_LAYOUT_COLUMNS}};
+static const char *const three[] = {"sm_75", "sm_80", "sm_90"};
+
+typedef struct visits {
+  int seen[PAIRS]; /* of a spec and an architecture */
+  int count, stop_after, modules, compiled, failed;
+  bool inside;
+  char story[512];
+} visits;
+
+static int note_warmed(void *user, const rowscan_warmed *one) {
+  visits *book = user;
+  ck_assert(!book->inside);
+  book->inside = true;
+  book->count++;
+  ck_assert_int_eq(one->done, book->count);
+  ck_assert_int_le(one->done, one->total);
+  ck_assert_int_eq(strncmp(one->arch, "sm_", 3), 0);
+  book->seen[one->spec * 8 + atoi(one->arch + 3) / 10 % 8]++;
+  book->modules += one->modules;
+  book->compiled += one->compiled;
+  book->failed += one->status != ROWSCAN_OK;
+  ck_assert_int_eq(!*one->story, one->status == ROWSCAN_OK);
+  if (*one->story)
+    snprintf(book->story, sizeof book->story, "%s", one->story);
+  ck_assert(one->ms >= 0 && one->ms < 100000);
+  book->inside = false;
+  return book->count == book->stop_after;
+}
+
+static rowscan_status warm(rowscan_context *context, int archs, int threads, visits *book) {
+  return rowscan_warm(context,
+                      ROWSCAN_WARMING(.specs = list, .spec_count = SPECS, .archs = archs ? three : NULL,
+                                      .arch_count = archs, .threads = threads, .visit = note_warmed, .user = book));
+}
+
+START_TEST(all_pairs_are_made_once) {
+  char *dir = fresh();
+  visits book = {0}, again = {0};
+  rowscan_context *context = open_context(dir, false);
+  ck_assert_int_eq(warm(context, 3, 4, &book), ROWSCAN_OK);
+  ck_assert_int_eq(book.count, 9);
+  for (int i = 0; i < SPECS; i++)
+    for (int arch = 7; arch <= 9; arch++)
+      ck_assert_int_eq(book.seen[8 * i + arch % 8], 1);
+  ck_assert_int_eq(book.modules, 12);
+  ck_assert_int_eq(book.compiled, 12);
+  ck_assert_int_eq(told->compiles, 12);
+  rowscan_close(context);
+  context = open_context(dir, true);
+  ck_assert_int_eq(warm(context, 3, 4, &again), ROWSCAN_OK);
+  ck_assert_int_eq(again.modules, 12);
+  ck_assert_int_eq(again.compiled, 0);
+  for (int i = 0; i < SPECS; i++)
+    ck_assert_int_eq(compile(context, &list[i], "sm_80"), ROWSCAN_OK);
+  ck_assert_int_eq(told->compiles, 12);
+  ck_assert_int_eq(told->programs, 0);
+  rowscan_close(context);
+}
+END_TEST
+
+START_TEST(no_list_of_archs_is_all_there_are) {
+  visits book = {0};
+  rowscan_context *context = open_context(fresh(), false);
+  ck_assert_int_eq(warm(context, 0, 2, &book), ROWSCAN_OK);
+  ck_assert_int_eq(book.count, SPECS * 4);
+  ck_assert_int_eq(book.compiled, 16);
+  ck_assert_int_eq(rowscan_warm(context, ROWSCAN_WARMING(.archs = three, .arch_count = 3)), ROWSCAN_OK);
+  ck_assert_int_eq(rowscan_warm(context, ROWSCAN_WARMING(.specs = list, .spec_count = 1, .archs = three)), ROWSCAN_OK);
+  rowscan_close(context);
+}
+END_TEST
+
+/* _i: threads; 0: the context's, which is 1. */
+START_TEST(many_compile_at_a_time) {
+  rowscan_context *context = open_context(fresh(), false);
+  visits book = {0};
+  told->compile_ms = 40;
+  ck_assert_int_eq(warm(context, 3, _i, &book), ROWSCAN_OK);
+  ck_assert_int_eq(told->busiest, _i > 1 ? _i : 1);
+  rowscan_close(context);
+}
+END_TEST
+
+START_TEST(a_visit_may_end_it) {
+  rowscan_context *context = open_context(fresh(), false);
+  visits book = {.stop_after = 2};
+  ck_assert_int_eq(warm(context, 3, 1, &book), ROWSCAN_OK);
+  ck_assert_int_eq(book.count, 2);
+  ck_assert_int_eq(told->compiles, 2);
+  told->compile_ms = 20;
+  book = (visits){.stop_after = 1};
+  ck_assert_int_eq(warm(context, 3, 4, &book), ROWSCAN_OK);
+  ck_assert_int_eq(book.count, 1); /* none is told of those that were under way */
+  rowscan_close(context);
+}
+END_TEST
+
+START_TEST(one_failure_is_not_all) {
+  static const char *const archs[] = {"sm_91", "sm_90"};
+  rowscan_context *context = open_context(fresh(), false);
+  visits book = {0};
+  rowscan_status status = rowscan_warm(context, ROWSCAN_WARMING(.specs = list, .spec_count = SPECS, .archs = archs,
+                                                                .arch_count = 2, .visit = note_warmed, .user = &book));
+  ck_assert_int_eq(status, ROWSCAN_NO_COMPILER);
+  ck_assert_str_eq(rowscan_last_error(),
+                   path_of("3 of 6 could not be made ready; the first: NVRTC 13.0 ((a table)) does not know sm_91; it "
+                           "knows sm_75 sm_80 sm_90 sm_120"));
+  ck_assert_int_eq(book.count, 6);
+  ck_assert_int_eq(book.failed, 3);
+  ck_assert_int_eq(book.compiled, 4);
+  rowscan_close(context);
+}
+END_TEST
+
+START_TEST(what_is_missing_is_told_of_all) {
+  rowscan_context *context = open_context(fresh(), true);
+  visits book = {0};
+  ck_assert_int_eq(warm(context, 3, 2, &book), ROWSCAN_NOT_CACHED);
+  ck_assert_int_eq(book.failed, 9);
+  ck_assert_ptr_nonnull(strstr(book.story, "forbids compiling: sm_"));
+  ck_assert_int_eq(told->compiles, 0);
+  rowscan_close(context);
+}
+END_TEST
+
+START_TEST(what_is_not_kept_is_told) {
+  rowscan_context *context = NULL;
+  char *dir = fresh();
+  visits book = {0};
+  ck_assert_int_eq(rs_context_open(&context,
+                                   ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_HOST, .threads = 1, .cache_dir = dir,
+                                                   .cache_limit = 100),
+                                   make_compiler(13000)),
+                   ROWSCAN_OK);
+  for (int turn = 0; turn < 2; turn++) { /* the second time they are in memory, but not on disk */
+    book = (visits){0};
+    ck_assert_int_eq(warm(context, 1, 1, &book), ROWSCAN_CACHE_FAILED);
+    ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "3 of 3 could not be made ready; the first: sm_75, regime "));
+    ck_assert_ptr_nonnull(strstr(rowscan_last_error(), path_of("the cache (%s) did not keep it", dir)));
+  }
+  rowscan_close(context);
+  setenv("ROWSCAN_CACHE", "off", 1);
+  context = open_context(dir, false);
+  ck_assert_int_eq(warm(context, 1, 1, &book), ROWSCAN_CACHE_FAILED);
+  ck_assert_str_eq(rowscan_last_error(), "there is no cache on disk to fill: turned off by ROWSCAN_CACHE=off");
+  rowscan_close(context);
+}
+END_TEST
+
+static void refuse(rowscan_context *context, rowscan_warming asked, const char *words) {
+  if (!asked.size)
+    asked.size = sizeof asked;
+  ck_assert_int_eq(rowscan_warm(context, &asked), ROWSCAN_BAD_ARGUMENT);
+  ck_assert_msg(strstr(rowscan_last_error(), words), "%s", rowscan_last_error());
+  ck_assert_int_eq(told->compiles, 0);
+}
+
+START_TEST(bad_lists_are_refused) {
+  static const char *const bad_arch[] = {"sm_90", "90"};
+  rowscan_context *context = open_context(fresh(), false);
+  rowscan_spec specs[2] = {list[0], list[1]};
+  rowscan_warming asked = {.specs = specs, .spec_count = 2, .archs = three, .arch_count = 3};
+  refuse(context, (rowscan_warming){.size = 8}, "warming: field 'size': 8");
+  refuse(context, (rowscan_warming){.spec_count = 1}, "'spec_count': 1, but 'specs' is NULL");
+  refuse(context, (rowscan_warming){.specs = specs, .spec_count = -1}, "'spec_count': -1 is negative");
+  refuse(context, (rowscan_warming){.arch_count = 1}, "'arch_count': 1, but 'archs' is NULL");
+  refuse(context, (rowscan_warming){.archs = three, .arch_count = -1}, "'arch_count': -1 is negative");
+  refuse(context, (rowscan_warming){.archs = three, .arch_count = 129}, "'arch_count': 129 is more than 128");
+  refuse(context, (rowscan_warming){.archs = bad_arch, .arch_count = 2}, "'arch': \"90\"");
+  refuse(context, (rowscan_warming){.threads = -1}, "'threads': -1 is negative");
+  specs[1].length = -7;
+  refuse(context, asked, "spec: field 'length': -7 is negative (warming: specs[1])");
+  specs[1].size = 16;
+  refuse(context, asked, "specs[1]: field 'size': 16, not ");
+  rowscan_close(context);
+}
+END_TEST
+
+/* Programs built before `regime` was in the struct. */
+START_TEST(older_specs_are_read) {
+  enum { OLD = offsetof(rowscan_spec, regime) };
+  _Static_assert(OLD % _Alignof(rowscan_spec) == 0, "such a struct would have had this size");
+  _Alignas(rowscan_spec) char old[SPECS * OLD];
+  rowscan_context *context = open_context(fresh(), false);
+  for (int i = 0; i < SPECS; i++) {
+    rowscan_spec spec = list[i];
+    spec.size = OLD;
+    memcpy(old + i * OLD, &spec, OLD);
+  }
+  visits book = {0};
+  ck_assert_int_eq(
+      rowscan_warm(context, ROWSCAN_WARMING(.specs = (const rowscan_spec *)(void *)old, .spec_count = SPECS,
+                                            .archs = three, .arch_count = 1, .visit = note_warmed, .user = &book)),
+      ROWSCAN_OK);
+  ck_assert_int_eq(book.compiled, 4);
+  rowscan_close(context);
+}
+END_TEST
+
+/* ---- why --------------------------------------------------------------------------------------------------------- */
+
+typedef struct explained {
+  int count, stop_after;
+  bool hit[4];
+  char damage[4][64], name[4][64], nearest[4][64], text[4][1024];
+} explained;
+
+/* Keeps the differences as "field: asked -> found; ...", without those that follow from others. */
+static int explain(void *user, const rowscan_cache_reason *reason) {
+  explained *book = user;
+  int i = book->count++;
+  ck_assert_int_lt(i, 4);
+  book->hit[i] = reason->hit;
+  snprintf(book->damage[i], sizeof book->damage[i], "%s", reason->damage ? reason->damage : "");
+  snprintf(book->name[i], sizeof book->name[i], "%s", reason->name);
+  snprintf(book->nearest[i], sizeof book->nearest[i], "%s", reason->nearest ? reason->nearest : "");
+  *book->text[i] = 0;
+  for (int k = 0; k < reason->difference_count; k++) {
+    const rowscan_cache_difference *one = &reason->differences[k];
+    size_t length = strlen(book->text[i]);
+    if (strcmp(one->field, "source") && strcmp(one->field, "any") && strcmp(one->field, "dense") &&
+        strcmp(one->field, "aligned"))
+      snprintf(book->text[i] + length, sizeof book->text[i] - length, "%s: %s -> %s; ", one->field,
+               one->asked ? one->asked : "none", one->found ? one->found : "none");
+  }
+  return book->count == book->stop_after;
+}
+
+static explained ask(rowscan_context *context, const rowscan_spec *spec, const char *arch) {
+  explained book = {0};
+  rowscan_status status = rowscan_cache_why(context, spec, arch, explain, &book);
+  ck_assert_msg(status == ROWSCAN_OK, "%s", rowscan_last_error());
+  return book;
+}
+
+START_TEST(misses_are_explained) {
+  char *dir = fresh();
+  rowscan_context *context = open_context(dir, false);
+  explained told_of = ask(context, &list[1], "sm_90");
+  ck_assert_int_eq(told_of.count, 2);
+  ck_assert(!told_of.hit[0] && !told_of.hit[1] && !*told_of.nearest[0] && !*told_of.nearest[1]);
+  ck_assert_int_eq(compile(context, &list[1], "sm_90"), ROWSCAN_OK);
+  told_of = ask(context, &list[1], "sm_90");
+  ck_assert(told_of.hit[0] && told_of.hit[1] && !*told_of.text[0] && !*told_of.text[1]);
+  ck_assert(exists(path_of("%s/%s", dir, told_of.name[0])) && exists(path_of("%s/%s", dir, told_of.name[1])));
+  /* each kernel has its own nearest one */
+  explained other = ask(context, ROWSCAN_SPEC(.length = 33001, .in = ROWSCAN_F16, .flags = ROWSCAN_REVERSE), "sm_90");
+  for (int i = 0; i < 2; i++) {
+    ck_assert_str_eq(other.text[i], "reverse: 1 -> 0; length: 33001 -> 33000; ");
+    ck_assert_str_eq(other.nearest[i], told_of.name[i]);
+    ck_assert_str_ne(other.name[i], told_of.name[i]);
+  }
+  /* a nearer one comes, for one of them */
+  ck_assert_int_eq(
+      compile(context, ROWSCAN_SPEC(.length = 33001, .in = ROWSCAN_F16, .regime = ROWSCAN_REGIME_ROW), "sm_90"),
+      ROWSCAN_OK);
+  other = ask(context, ROWSCAN_SPEC(.length = 33001, .in = ROWSCAN_F16, .flags = ROWSCAN_REVERSE), "sm_90");
+  ck_assert_str_eq(other.text[0], "reverse: 1 -> 0; ");
+  ck_assert_str_eq(other.text[1], "reverse: 1 -> 0; length: 33001 -> 33000; ");
+  other = ask(context, &list[1], "sm_120");
+  ck_assert_str_eq(other.text[0], "arch: sm_120 -> sm_90; ");
+  /* asking is not using */
+  rowscan_cache_info info = ROWSCAN_INFO(info);
+  ck_assert_int_eq(rowscan_cache_info_get(context, &info), ROWSCAN_OK);
+  ck_assert(info.counts.hits == 0 && info.counts.misses == 3 && info.counts.compiles == 3);
+  explained first = {.stop_after = 1};
+  ck_assert_int_eq(rowscan_cache_why(context, &list[1], "sm_90", explain, &first), ROWSCAN_OK);
+  ck_assert_int_eq(first.count, 1);
+  rowscan_close(context);
+}
+END_TEST
+
+START_TEST(damage_is_told_and_the_last_used_is_nearest) {
+  static const unsigned flags[] = {0, ROWSCAN_REVERSE, ROWSCAN_EXCLUSIVE};
+  static const char *const missing[] = {"", "exclusive: 1 -> 0; ", "reverse: 1 -> 0; "};
+  char *dir = fresh();
+  rowscan_context *context = open_context(dir, false);
+  for (int i = 0; i < 3; i++)
+    ck_assert_int_eq(compile(context, ROWSCAN_SPEC(.length = 100, .flags = flags[i]), "sm_90"), ROWSCAN_OK);
+  for (int newest = 0; newest < 3; newest++) {
+    for (int i = 0; i < 3; i++) {
+      explained one = ask(context, ROWSCAN_SPEC(.length = 100, .flags = flags[i]), "sm_90");
+      ck_assert(one.hit[0]);
+      age(path_of("%s/%s", dir, one.name[0]), i == newest ? 1000 : 2000);
+    }
+    explained miss = ask(context, ROWSCAN_SPEC(.length = 100, .flags = ROWSCAN_REVERSE | ROWSCAN_EXCLUSIVE), "sm_90");
+    if (newest > 0) /* but one that differs in two fields is not near for being new */
+      ck_assert_str_eq(miss.text[0], missing[newest]);
+    else
+      ck_assert(!strcmp(miss.text[0], missing[1]) || !strcmp(miss.text[0], missing[2]));
+  }
+  explained one = ask(context, ROWSCAN_SPEC(.length = 100), "sm_90");
+  spill(path_of("%s/%s", dir, one.name[0]), "nonsense", 8);
+  one = ask(context, ROWSCAN_SPEC(.length = 100), "sm_90");
+  ck_assert(!one.hit[0] && !*one.nearest[0] && !*one.text[0]);
+  ck_assert_str_eq(one.damage[0], "truncated");
+  rowscan_close(context);
+}
+END_TEST
+
+START_TEST(what_can_not_be_explained_is_told) {
+  explained book = {0};
+  rowscan_context *context = open_context(fresh(), false);
+  ck_assert_int_eq(rowscan_cache_why(context, &list[0], "90", explain, &book), ROWSCAN_BAD_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "'arch': \"90\""));
+  ck_assert_int_eq(rowscan_cache_why(context, ROWSCAN_SPEC(.length = -1), "sm_90", explain, &book),
+                   ROWSCAN_BAD_ARGUMENT);
+  rowscan_close(context);
+  setenv("ROWSCAN_CACHE", "off", 1);
+  context = open_context(NULL, false);
+  ck_assert_int_eq(rowscan_cache_why(context, &list[0], "sm_90", explain, &book), ROWSCAN_CACHE_FAILED);
+  ck_assert_str_eq(rowscan_last_error(), "there is no cache on disk: turned off by ROWSCAN_CACHE=off");
+  rowscan_close(context);
+  unsetenv("ROWSCAN_CACHE");
+  ck_assert_int_eq(rowscan_open(&context, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_HOST, .threads = 1,
+                                                          .cache_dir = fresh(), .nvrtc = "/no/such/libnvrtc.so")),
+                   ROWSCAN_OK);
+  ck_assert_int_eq(rowscan_cache_why(context, &list[0], "sm_90", explain, &book), ROWSCAN_NO_COMPILER);
+  ck_assert_int_eq(book.count, 0);
+  rowscan_close(context);
+}
+END_TEST
+
+/* ---- the log ----------------------------------------------------------------------------------------------------- */
+
+static void count_message(void *user, rowscan_log_level level, const char *message) {
+  (void)level, (void)message;
+  ++*(int *)user;
+}
+
+/* What opening a context, compiling with it and closing it write to standard error. */
+static const char *written(const char *level, int *messages) {
+  static char text[16384];
+  char *path = path_of("%s/stderr", parent_of(fresh()));
+  if (level)
+    setenv("ROWSCAN_LOG", level, 1);
+  int real = dup(STDERR_FILENO), file = open(path, O_RDWR | O_CREAT, 0600);
+  ck_assert_int_ge(dup2(file, STDERR_FILENO), 0);
+  rowscan_context *context = NULL;
+  rowscan_status opened =
+      rs_context_open(&context,
+                      ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_HOST, .threads = 1, .cache_dir = fresh(),
+                                      .user = messages, .log = messages ? count_message : NULL),
+                      make_compiler(13000));
+  rowscan_status compiled = opened ? opened : compile(context, &list[0], "sm_90");
+  rowscan_close(context);
+  dup2(real, STDERR_FILENO);
+  ck_assert_int_eq(compiled, ROWSCAN_OK);
+  ssize_t length = pread(file, text, sizeof text - 1, 0);
+  text[length < 0 ? 0 : length] = 0;
+  close(real);
+  close(file);
+  unsetenv("ROWSCAN_LOG");
+  return text;
+}
+
+START_TEST(the_environment_asks_for_a_log) {
+  int messages = 0;
+  ck_assert_str_eq(written(NULL, NULL), "");
+  ck_assert_str_eq(written("", NULL), "");
+  ck_assert_str_eq(written("warning", NULL), "");
+  ck_assert_str_eq(written("info", NULL), "");
+  const char *text = written("debug", NULL);
+  ck_assert_int_eq(strncmp(text, "rowscan: debug: the cache is /", 30), 0);
+  ck_assert_ptr_nonnull(strstr(text, "\nrowscan: debug: sm_90: compiled in "));
+  ck_assert_str_eq(written("loud", NULL), "rowscan: ROWSCAN_LOG: 'loud' is not one of warning, info, debug\n");
+  ck_assert_str_eq(written("debug", &messages), "");
+  ck_assert_int_ge(messages, 4);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("warm");
+  TCase *cases = add_case(suite, "never compiling");
+  tcase_add_checked_fixture(cases, fresh_tally, NULL);
+  tcase_add_loop_test(cases, what_is_missing_is_told, 0, 2);
+  tcase_add_test(cases, the_host_compiles_nothing);
+  cases = add_case(suite, "filling the cache");
+  tcase_add_checked_fixture(cases, fresh_tally, NULL);
+  tcase_add_test(cases, all_pairs_are_made_once);
+  tcase_add_test(cases, no_list_of_archs_is_all_there_are);
+  tcase_add_loop_test(cases, many_compile_at_a_time, 0, 4);
+  tcase_add_test(cases, a_visit_may_end_it);
+  tcase_add_test(cases, one_failure_is_not_all);
+  tcase_add_test(cases, what_is_missing_is_told_of_all);
+  tcase_add_test(cases, what_is_not_kept_is_told);
+  tcase_add_test(cases, bad_lists_are_refused);
+  tcase_add_test(cases, older_specs_are_read);
+  cases = add_case(suite, "why");
+  tcase_add_checked_fixture(cases, fresh_tally, NULL);
+  tcase_add_test(cases, misses_are_explained);
+  tcase_add_test(cases, damage_is_told_and_the_last_used_is_nearest);
+  tcase_add_test(cases, what_can_not_be_explained_is_told);
+  cases = add_case(suite, "the log");
+  tcase_add_checked_fixture(cases, fresh_tally, NULL);
+  tcase_add_test(cases, the_environment_asks_for_a_log);
+  return run_suite(suite);
+}
