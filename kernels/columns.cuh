@@ -144,6 +144,7 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
   static constexpr bool MASKED = P::mask != NO_MASK;
   static constexpr bool IN_PLACE = sizeof(In) == sizeof(Out); // results take the place of elements
   static constexpr bool SINGLE = P::length <= STEPS;          // a thread has a whole row
+  static constexpr bool WHOLE = P::length % STEPS == 0;       // every segment has all its steps
   static constexpr int LAST = P::rank - 1, OUTER = P::rank > 1 ? P::rank - 2 : 0;
 
   const Rows<P::rank> &rows;
@@ -330,21 +331,23 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
   template <class T> RS_METHOD static int next_of(const Sheet<T, STEPS> &sheet) {
     return P::reverse ? -sheet.pitch : sheet.pitch;
   }
-  // Past the last step there is something in shared memory too, of which no prefix that is stored is made.
   RS_METHOD void read(const Item &item, Acc *x) const {
     const In *at = place_of(in, item);
     const Mask *mask_at = MASKED ? place_of(mask, item) : nullptr;
     int next = next_of(in), mask_next = MASKED ? next_of(mask) : 0;
 #pragma unroll
-    for (int j = 0; j < STEPS; j++)
-      x[j] = widen<Acc>(R::hold(at[j * next], MASKED ? mask_at[j * mask_next] : Mask{}));
+    for (int j = 0; j < STEPS; j++) {
+      x[j] = Op::neutral();
+      if (WHOLE || j < item.count) // else it may be in the next outer
+        x[j] = widen<Acc>(R::hold(at[j * next], MASKED ? mask_at[j * mask_next] : Mask{}));
+    }
   }
   RS_METHOD void write(const Item &item, const Acc *x) const {
     Out *at = place_of(out, item);
     int next = next_of(out);
 #pragma unroll
     for (int j = 0; j < STEPS; j++)
-      if (P::length % STEPS == 0 || j < item.count) // else it may be in the next outer
+      if (WHOLE || j < item.count)
         at[j * next] = Narrow<Out>::from(x[j]);
   }
 
@@ -438,7 +441,7 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
       for (int k = 0; k < count; k++) {
         Acc x[EACH], before[EACH];
         int s = k * chunk + group.lane * EACH;
-        values_of(o, s, c, x);
+        values_of(o, there ? s : segments, c, x);
         Acc all = group.up(total<Op, EACH>(x));
         ::carries<Op, EACH>(group.down(chunks.prefix(k, first)), x, before);
 #pragma unroll

@@ -14,8 +14,8 @@ struct P {
   static constexpr int rank = 2;
 };
 RS_KERNEL(128, 4) rowscan_any(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(ColumnCut, cut)) {
-  scan_column_tiles<P, 128, 8, 8>(rows, cut);
+  scan_column_tiles<P, 128, 8, 4>(rows, cut);
 }
 RS_KERNEL(256, 2) rowscan_aligned(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(WideCut, cut)) {
-  scan_wide_tiles<P, 256, 2, 16, 8, 8>(rows, cut);
+  scan_wide_tiles<P, 256, 2, 16, 8, 4>(rows, cut);
 }

@@ -20,6 +20,6 @@ RS_KERNEL(256, 4) rowscan_any(RS_PARAMETER(Rows<1>, rows)) {
 RS_KERNEL(256, 1) rowscan_aligned(RS_PARAMETER(Rows<1>, rows)) {
   scan_stream<P, Shape<4, 16, 32, 4>, 2, 6>(rows);
 }
-RS_KERNEL(256, 2) rowscan_few(RS_PARAMETER(Rows<1>, rows)) {
-  scan_at_once<P, Shape<8, 4, 32, 4>>(rows);
+RS_KERNEL(512, 2) rowscan_few(RS_PARAMETER(Rows<1>, rows)) {
+  scan_at_once<P, Shape<16, 2, 32, 4>>(rows);
 }
