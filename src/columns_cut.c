@@ -60,12 +60,16 @@ static int64_t most_elements(const rs_column_shape *shape) {
   return whole_elements(shape) + whole_elements(shape) / 4;
 }
 
-/* Elements that a multiprocessor holds in tiles of so many columns and steps. */
-static int64_t held(const rs_column_shape *shape, int64_t columns, int64_t steps) {
+/* Of a tile that has not all steps, about. */
+static int64_t tile_bytes(const rs_column_shape *shape, int64_t columns, int64_t steps) {
   int64_t segments = parts(steps, shape->steps), totals = segments + 4; /* and what comes from other tiles */
-  int64_t bytes = columns * (steps * copies_bytes(shape) + totals * shape->acc) + 32 * segments + 512;
-  int64_t system = 1024 + 512;
-  return least(shape->shared / (bytes + system), shape->min_blocks) * columns * steps;
+  return columns * (steps * copies_bytes(shape) + totals * shape->acc) + 32 * segments + 512;
+}
+
+/* Elements that a multiprocessor holds in tiles of so many columns and steps; 0: two have no room. */
+static int64_t held(const rs_column_shape *shape, int64_t columns, int64_t steps) {
+  int64_t blocks = shape->shared / (tile_bytes(shape, columns, steps) + 1024 + 512);
+  return blocks < 2 ? 0 : least(blocks, shape->min_blocks) * columns * steps;
 }
 
 static int64_t most_steps(const rs_column_shape *shape) {
@@ -105,6 +109,8 @@ static void cut_size(rs_column_cut *cut, const rs_column_shape *shape, const rs_
   int64_t columns = inner, strip = shape->strip_bytes / shape->in;
   if (strip < 32)
     strip = 32;
+  while (strip > 1 && tile_bytes(shape, strip, RS_COLUMN_STEPS) > shape->shared / 2)
+    strip /= 2;
   if (!whole(shape, columns) && columns > strip) {
     if (strip * length < elements)
       strip = elements / length;

@@ -401,7 +401,7 @@ static rs_geometry column_geometry(const rowscan_spec *spec, int arch) {
   rs_shape any = {.made_of = RS_TEMPLATE_COLUMNS,
                   .threads = cuts.any.threads,
                   .min_blocks = cuts.any.min_blocks,
-                  .shared_bytes = shared_bytes_of(arch) - 512, /* at most; some is not dynamic */
+                  .shared_bytes = cuts.any.shared / 2, /* at most */
                   .lanes = cuts.any.lanes,
                   .steps = cuts.any.steps};
   rs_shape wide = {.made_of = RS_TEMPLATE_WIDE,
