@@ -7,7 +7,10 @@
 
 #include "status.h"
 
-enum { RS_MOST_ARCHS = 128 }; /* more than a compiler knows */
+enum {
+  RS_MOST_ARCHS = 128, /* more than a compiler knows */
+  RS_OLDEST_ARCH = 75  /* that the kernels are made for */
+};
 
 /* "sm_90" to 90. BAD_ARGUMENT: it is nothing of the kind. */
 rowscan_status rs_arch_read(const char *arch, int *number);

@@ -156,6 +156,13 @@ rowscan_status rs_builder_archs(rs_builder *builder, int *archs, int *count) {
   return rs_nvrtc_archs(builder->nvrtc, archs, count);
 }
 
+int rs_builder_tuned_arch(rs_builder *builder, int arch) {
+  if (arch < 90)
+    return arch;
+  int major = rs_nvrtc_major(builder->nvrtc);
+  return major > 0 && major < 12 ? 80 : arch;
+}
+
 static void count(const rs_builder *builder, rs_store_event event) {
   rs_store_add(builder->store, event, 1);
 }

@@ -26,6 +26,12 @@ rs_nvrtc *rs_builder_nvrtc(rs_builder *builder);
  */
 rowscan_status rs_builder_archs(rs_builder *builder, int *archs, int *count);
 
+/*
+ * The architecture whose geometries the NVRTC at hand can make for `arch`: before CUDA 12 it knows sm_90, but no bulk
+ * copies, and what is made for sm_80 runs there.
+ */
+int rs_builder_tuned_arch(rs_builder *builder, int arch);
+
 /* The key under which rs_build looks for a source. Errors: those of rs_nvrtc_id; OUT_OF_MEMORY. */
 rowscan_status rs_builder_key(rs_builder *builder, const char *canonical, const char *source, int arch, rs_text *key);
 

@@ -39,6 +39,9 @@ static rowscan_status check(const compiler *c, nvrtcResult result, const char *c
 }
 
 static rowscan_status check_arch(const compiler *c, int arch) {
+  if (arch < RS_OLDEST_ARCH)
+    return rs_fail(ROWSCAN_UNSUPPORTED, "sm_%d is older than sm_%d, the oldest that kernels are made for", arch,
+                   RS_OLDEST_ARCH);
   int known[RS_MOST_ARCHS], count = RS_MOST_ARCHS;
   rowscan_status status = rs_nvrtc_archs(c->nvrtc, known, &count);
   if (status != ROWSCAN_OK)

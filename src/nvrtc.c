@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "arch.h"
 #include "buildid.h"
 #include "clock.h"
 #include "digest.h"
@@ -318,6 +319,26 @@ const char *rs_nvrtc_path(rs_nvrtc *nvrtc) {
   return path;
 }
 
+/* By its file's name, the one that links lead to: libnvrtc.so.12.9.86. */
+static int major_of(const char *path) {
+  char *real = path ? realpath(path, NULL) : NULL;
+  const char *name = real ? strrchr(real, '/') : NULL, *digits = name ? strstr(name, ".so.") : NULL;
+  int major = digits ? atoi(digits + 4) : 0;
+  free(real);
+  return major;
+}
+
+int rs_nvrtc_major(rs_nvrtc *nvrtc) {
+  pthread_mutex_lock(&nvrtc->lock);
+  int major = 0;
+  if (nvrtc->loaded)
+    major = nvrtc->calls.version / 1000;
+  else if (find(nvrtc))
+    major = major_of(nvrtc->candidates[nvrtc->at].path);
+  pthread_mutex_unlock(&nvrtc->lock);
+  return major;
+}
+
 const char *rs_nvrtc_describe(rs_nvrtc *nvrtc, char *text, size_t room) {
   const char *path = rs_nvrtc_path(nvrtc);
   pthread_mutex_lock(&nvrtc->lock);
@@ -339,12 +360,16 @@ rowscan_status rs_nvrtc_failed(rs_nvrtc *nvrtc, const rs_nvrtc_calls *calls, nvr
   return rs_fail(ROWSCAN_NO_COMPILER, "%s: %s failed: %s (%d)", text, call, error ? error : "unknown error", result);
 }
 
+/* Those that rowscan serves. */
 static rowscan_status copy_archs(int *archs, int *count, const int *all, int known) {
-  if (known > *count)
+  int served = 0;
+  for (int i = 0; i < known; i++)
+    if (all[i] >= RS_OLDEST_ARCH && served++ < *count)
+      archs[served - 1] = all[i];
+  if (served > *count)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "argument 'count': room for %d architectures, and there are %d", *count,
-                   known);
-  memcpy(archs, all, (size_t)known * sizeof *archs);
-  *count = known;
+                   served);
+  *count = served;
   return ROWSCAN_OK;
 }
 

@@ -71,10 +71,13 @@ rowscan_status rs_nvrtc_id(rs_nvrtc *nvrtc, const char **id);
 rowscan_status rs_nvrtc_load(rs_nvrtc *nvrtc, const rs_nvrtc_calls **calls);
 
 /*
- * Architectures it knows (90 for sm_90), ascending. *count: room in, number out. Errors: those of rs_nvrtc_load;
+ * Architectures it knows (90 for sm_90) and rowscan serves, ascending. *count: room in, number out. Errors: those of rs_nvrtc_load;
  * BAD_ARGUMENT: there is no room for all.
  */
 rowscan_status rs_nvrtc_archs(rs_nvrtc *nvrtc, int *archs, int *count);
+
+/* Its major version, found without loading it; 0: there is none, or the file's name does not tell. */
+int rs_nvrtc_major(rs_nvrtc *nvrtc);
 
 /* The file that is found, "" if there is none. Looks if nobody has yet; leaves the last error alone. */
 const char *rs_nvrtc_path(rs_nvrtc *nvrtc);

@@ -78,12 +78,13 @@ static rowscan_status load(rowscan_plan *plan, rs_module *module) {
 
 static rowscan_status make_modules(rowscan_plan *plan) {
   rs_geometry geometry[RS_MAX_MODULES];
-  plan->count = rs_tune(&plan->spec, plan->arch, geometry);
+  int tuned = rs_builder_tuned_arch(plan->context->builder, plan->arch);
+  plan->count = rs_tune(&plan->spec, tuned, geometry);
   for (int i = 0; i < plan->count; i++) {
     rs_module *module = &plan->module[i];
     module->geometry = geometry[i];
     if (module->geometry.regime == ROWSCAN_REGIME_COLUMN) {
-      rs_tune_column_cuts(&plan->spec, plan->arch, &module->columns);
+      rs_tune_column_cuts(&plan->spec, tuned, &module->columns);
       module->columns.any.multiprocessors = plan->context->device.multiprocessors;
     }
     rs_emit(&plan->spec, &module->geometry, &module->source);

@@ -204,12 +204,12 @@ static const ring_shape wide_rings[] = {
     {8, 4, 1}, /* i = 8 */
 };
 
-static ring_shape ring_shape_of(const rowscan_spec *spec, int i) {
+static ring_shape ring_shape_of(const rowscan_spec *spec, int arch, int i) {
   ring_shape shape = wide(spec) ? wide_rings[i] : narrow_rings[i];
   int64_t in = (int64_t)rowscan_type_bytes(spec->in), out = (int64_t)rowscan_type_bytes(spec->out);
   /* where a row has few bytes to bring, two blocks share a multiprocessor: i8 to i32, rows of 32768: 0.929, one block
-     0.810; f32 in f64: 0.956, one block 0.923 */
-  if (shape.blocks == 1 && (in < out || (wide(spec) && in < 8)))
+     0.810; f32 in f64: 0.956, one block 0.923. Elsewhere 128 registers spill */
+  if (shape.blocks == 1 && arch / 10 == 9 && (in < out || (wide(spec) && in < 8)))
     shape.blocks = 2;
   return shape;
 }
@@ -243,7 +243,7 @@ static bool ring_shape_for(const rowscan_spec *spec, int arch, rs_shape *s) {
     i++;
   /* where the ring does not fit, fewer blocks share a multiprocessor; then that of shorter rows */
   for (; i >= 0; i--) {
-    ring_shape shape = ring_shape_of(spec, i);
+    ring_shape shape = ring_shape_of(spec, arch, i);
     s->warps = shape.warps;
     s->chunks = shape.chunks;
     s->threads = 32 * s->warps;
@@ -369,6 +369,8 @@ static bool stream_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
   s->chunks = most;
   while (s->chunks > 1 && s->chunks * chunk_registers(spec, s->vector) > registers)
     s->chunks /= 2;
+  if (s->vector == 8 && arch / 10 != 9 && s->chunks > 4)
+    s->chunks = 4; /* i8 on sm_100, NVRTC 12.9: 16 bytes spilled with 8 */
   int64_t shared = shared_bytes_of(arch) - 4 * 1024;
   s->stages = (int)(shared / stage_bytes(spec, s));
   if (s->stages > 6)

@@ -118,7 +118,7 @@ rowscan_status rs_why(rowscan_context *context, const rowscan_spec *spec, int ar
   search all = {0};
   rs_geometry geometry[RS_MAX_MODULES];
   rowscan_status status = ROWSCAN_OK;
-  all.count = rs_tune(spec, arch, geometry);
+  all.count = rs_tune(spec, rs_builder_tuned_arch(context->builder, arch), geometry);
   for (int i = 0; i < all.count && !status; i++)
     status = want(&all.kernel[i], context->builder, spec, &geometry[i], arch);
   if (!status && !rs_store_visit(store, look, &all))
