@@ -71,8 +71,8 @@ rowscan_status rs_nvrtc_id(rs_nvrtc *nvrtc, const char **id);
 rowscan_status rs_nvrtc_load(rs_nvrtc *nvrtc, const rs_nvrtc_calls **calls);
 
 /*
- * Architectures it knows (90 for sm_90) and rowscan serves, ascending. *count: room in, number out. Errors: those of rs_nvrtc_load;
- * BAD_ARGUMENT: there is no room for all.
+ * Architectures it knows (90 for sm_90) and rowscan serves, ascending. *count: room in, number out. Errors: those of
+ * rs_nvrtc_load; BAD_ARGUMENT: there is no room for all.
  */
 rowscan_status rs_nvrtc_archs(rs_nvrtc *nvrtc, int *archs, int *count);
 

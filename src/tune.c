@@ -334,6 +334,8 @@ static int slab_room(int64_t elements, rowscan_type type) {
 static rs_shape tiles_shape(const rowscan_spec *spec, int arch) {
   rs_shape s = {.made_of = RS_TEMPLATE_TILES, .threads = 256, .min_blocks = 4, .lanes = 32, .warps = 8};
   s.vector = larger(vector_of(spec), 4);
+  if (s.vector == 8 && arch / 10 == 10)
+    s.min_blocks = 3; /* i8 on sm_100, NVRTC 12.9: 16 bytes spilled with 4 */
   bool in_place = rowscan_type_bytes(spec->in) == rowscan_type_bytes(spec->out);
   int most = shared_bytes_of(arch) / s.min_blocks - 1024;
   for (s.chunks = 8; s.chunks > 0; s.chunks /= 2) {
@@ -369,8 +371,6 @@ static bool stream_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
   s->chunks = most;
   while (s->chunks > 1 && s->chunks * chunk_registers(spec, s->vector) > registers)
     s->chunks /= 2;
-  if (s->vector == 8 && arch / 10 != 9 && s->chunks > 4)
-    s->chunks = 4; /* i8 on sm_100, NVRTC 12.9: 16 bytes spilled with 8 */
   int64_t shared = shared_bytes_of(arch) - 4 * 1024;
   s->stages = (int)(shared / stage_bytes(spec, s));
   if (s->stages > 6)
