@@ -1,0 +1,334 @@
+/*
+ * test_pack.c - packs: many entries in one file
+ * SPDX-License-Identifier: MIT
+ *
+ * A pack travels between machines, and is loaded by those that did not make it. Every byte of a small one is flipped,
+ * every length tried, and what has a right digest but lies is refused as well.
+ */
+#include "cache_help.h"
+
+#include "file.h"
+#include "number.h"
+#include "pack.h"
+
+/* ---- packs ------------------------------------------------------------------------------------------------------- */
+
+enum { SMALL = 4 };
+
+static const char *key_of(int number) {
+  return path_of("op=sum\nlength=%d\nnvrtc=%d\n", number / 2, number % 2);
+}
+
+static int by_name(const void *left, const void *right) {
+  char a[RS_ENTRY_NAME], b[RS_ENTRY_NAME];
+  rs_entry_name(*(const char *const *)left, a);
+  rs_entry_name(*(const char *const *)right, b);
+  return strcmp(a, b);
+}
+
+static unsigned char *encode(const char *key, const char *text, size_t *bytes) {
+  unsigned char *entry = rs_entry_encode(key, (rs_part[RS_STORE_PARTS]){{text, strlen(text)}, {"x", 1}}, bytes);
+  ck_assert_ptr_nonnull(entry);
+  return entry;
+}
+
+/* The keys of numbers 0 to count - 1; an entry's text is its key but for what is put in front. */
+static unsigned char *make_pack(int count, size_t *bytes) {
+  const char **keys = calloc((size_t)count + 1, sizeof *keys);
+  rs_pack_writer writer = {0};
+  for (int i = 0; i < count; i++)
+    keys[i] = key_of(i);
+  qsort(keys, (size_t)count, sizeof *keys, by_name);
+  for (int i = 0; i < count; i++) {
+    size_t entry_bytes;
+    unsigned char *entry = encode(keys[i], path_of("of %s", keys[i]), &entry_bytes);
+    rs_pack_add(&writer, keys[i], entry, entry_bytes);
+    free(entry);
+  }
+  free(keys);
+  unsigned char *pack = rs_pack_finish(&writer, bytes);
+  ck_assert_ptr_nonnull(pack);
+  return pack;
+}
+
+static bool serves(const rs_pack *pack, const char *key) {
+  rs_loaded loaded;
+  const char *damage = "unset";
+  bool found = rs_pack_get(pack, key, &loaded, &damage);
+  if (!found)
+    return false;
+  ck_assert_ptr_null(damage);
+  ck_assert_str_eq(loaded.texts.key, key);
+  ck_assert_str_eq(loaded.texts.part[0].data, path_of("of %s", key));
+  ck_assert_uint_eq((uintptr_t)loaded.texts.part[0].data % 16, 0);
+  ck_assert_str_eq(loaded.texts.part[1].data, "x");
+  free(loaded.memory);
+  return true;
+}
+
+static const char *damage_of(const rs_pack *pack, const char *key) {
+  rs_loaded loaded;
+  const char *damage = NULL;
+  ck_assert(!rs_pack_get(pack, key, &loaded, &damage));
+  return damage ? damage : "";
+}
+
+static const char *spill_and_open(const char *path, const void *bytes, size_t count, rs_pack *pack) {
+  struct stat status;
+  const char *wrong;
+  spill(path, bytes, count);
+  int fd = rs_shared_file_open(AT_FDCWD, path, &status, &wrong);
+  ck_assert_int_ge(fd, 0);
+  return rs_pack_open(pack, fd, (uint64_t)status.st_size);
+}
+
+START_TEST(all_that_was_added_is_found) {
+  static const int counts[] = {0, 1, 2, 3, 1000};
+  for (int which = 0; which < 5; which++) {
+    size_t bytes;
+    unsigned char *made = make_pack(counts[which], &bytes);
+    rs_pack pack, file;
+    ck_assert_ptr_null(rs_pack_view(&pack, made, bytes));
+    ck_assert_ptr_null(spill_and_open(fresh(), made, bytes, &file));
+    ck_assert_uint_eq(pack.count, (unsigned)counts[which]);
+    for (int i = 0; i < counts[which]; i++)
+      ck_assert(serves(&pack, key_of(i)) && serves(&file, key_of(i)));
+    ck_assert_str_eq(damage_of(&pack, key_of(counts[which])), "");
+    ck_assert_str_eq(damage_of(&file, "another"), "");
+    rs_pack_close(&pack);
+    rs_pack_close(&file);
+    free(made);
+  }
+}
+END_TEST
+
+START_TEST(the_format_is_as_written_down) {
+  static const unsigned char head[] = {0x89, 'r', 's', 'p', '\r', '\n', 0x1a, '\n', 1, 0, 0, 0, 1, 0, 0, 0};
+  rs_pack_writer writer = {0};
+  size_t entry_bytes, bytes;
+  unsigned char *entry = rs_entry_encode("a=1\nb=2\n", (rs_part[RS_STORE_PARTS]){{"ptx", 3}}, &entry_bytes);
+  rs_pack_add(&writer, "a=1\nb=2\n", entry, entry_bytes);
+  unsigned char *pack = rs_pack_finish(&writer, &bytes);
+  ck_assert_uint_eq(bytes, 16 + entry_bytes + 48 + 16);
+  ck_assert_mem_eq(pack, head, sizeof head);
+  ck_assert_mem_eq(pack + 16, entry, entry_bytes);
+  unsigned char item[48], digest[16], digested[64];
+  rs_entry_id("a=1\nb=2\n", 8, item);
+  rs_entry_id("a=1\n", 4, item + 16);
+  rs_put_number(item + 32, 16, 8);
+  rs_put_number(item + 40, entry_bytes, 8);
+  ck_assert_mem_eq(pack + 16 + entry_bytes, item, 48);
+  memcpy(digested, head, 16);
+  memcpy(digested + 16, item, 48);
+  rs_entry_digest(digested, sizeof digested, digest);
+  ck_assert_mem_eq(pack + bytes - 16, digest, 16);
+  free(pack);
+  free(entry);
+}
+END_TEST
+
+START_TEST(a_stem_finds_whatever_the_last_line_says) {
+  size_t bytes;
+  unsigned char *made = make_pack(10, &bytes);
+  rs_pack pack;
+  rs_loaded loaded;
+  const char *damage;
+  ck_assert_ptr_null(rs_pack_view(&pack, made, bytes));
+  for (int i = 0; i < 5; i++) {
+    const char *stem = path_of("op=sum\nlength=%d\n", i);
+    ck_assert(rs_pack_get_stem(&pack, stem, &loaded, &damage));
+    ck_assert_ptr_null(damage);
+    ck_assert_int_eq(strncmp(loaded.texts.key, stem, strlen(stem)), 0);
+    free(loaded.memory);
+  }
+  static const char *const none[] = {"", "op=sum\n", "op=sum\nlength=1", "op=sum\nlength=5\n",
+                                     "op=sum\nlength=1\nnvrtc=1\n"};
+  for (int i = 0; i < 5; i++)
+    ck_assert(!rs_pack_get_stem(&pack, none[i], &loaded, &damage) && !damage);
+  rs_pack_close(&pack);
+  free(made);
+}
+END_TEST
+
+/* A stem is served by a sound entry even if another one of that stem is damaged. */
+START_TEST(a_damaged_entry_hides_no_other_of_its_stem) {
+  size_t bytes;
+  unsigned char *made = make_pack(2, &bytes);
+  rs_pack pack;
+  rs_loaded loaded;
+  const char *damage;
+  for (int place = 0; place < 2; place++) {
+    ck_assert_ptr_null(rs_pack_view(&pack, made, bytes));
+    uint64_t at = rs_get_number(pack.head + RS_PACK_HEADER + (size_t)place * RS_PACK_ITEM + 32, 8);
+    made[at + 40] ^= 1;
+    ck_assert(rs_pack_get_stem(&pack, "op=sum\nlength=0\n", &loaded, &damage) && !damage);
+    free(loaded.memory);
+    made[at + 40] ^= 1;
+    rs_pack_close(&pack);
+  }
+  made[RS_PACK_HEADER + 40] ^= 1;
+  made[bytes - 16 - 2 * RS_PACK_ITEM - 20] ^= 1;
+  ck_assert_ptr_null(rs_pack_view(&pack, made, bytes));
+  ck_assert(!rs_pack_get_stem(&pack, "op=sum\nlength=0\n", &loaded, &damage) && damage);
+  rs_pack_close(&pack);
+  free(made);
+}
+END_TEST
+
+/* ---- damage ------------------------------------------------------------------------------------------------------ */
+
+/* Opens what may be damaged; how many of the keys it serves, each right. In memory of its very size, for ASan. */
+static int served(const unsigned char *bytes, size_t count) {
+  unsigned char *exact = malloc(count ? count : 1);
+  rs_pack pack;
+  int hits = 0;
+  memcpy(exact, bytes, count);
+  if (!rs_pack_view(&pack, exact, count)) {
+    for (int i = 0; i < SMALL; i++)
+      hits += serves(&pack, key_of(i));
+    rs_pack_close(&pack);
+  }
+  free(exact);
+  return hits;
+}
+
+START_TEST(every_flipped_byte_is_a_miss) {
+  size_t bytes;
+  unsigned char *made = make_pack(SMALL, &bytes);
+  size_t index = bytes - 16 - SMALL * RS_PACK_ITEM;
+  ck_assert_int_eq(served(made, bytes), SMALL);
+  for (size_t at = 0; at < bytes; at++) {
+    int expected = at >= RS_PACK_HEADER && at < index ? SMALL - 1 : 0;
+    for (int bit = 0; bit < 8; bit++) {
+      made[at] ^= (unsigned char)(1 << bit);
+      int hits = served(made, bytes);
+      ck_assert_msg(hits == expected, "byte %zu, bit %d: %d hits, not %d", at, bit, hits, expected);
+      made[at] ^= (unsigned char)(1 << bit);
+    }
+  }
+  free(made);
+}
+END_TEST
+
+START_TEST(every_other_length_is_a_miss) {
+  size_t bytes;
+  unsigned char *made = make_pack(SMALL, &bytes);
+  for (size_t count = 0; count < bytes; count++)
+    ck_assert_int_eq(served(made, count), 0);
+  made = realloc(made, bytes + 64);
+  memset(made + bytes, 0, 64);
+  for (size_t more = 1; more <= 64; more++)
+    ck_assert_int_eq(served(made, bytes + more), 0);
+  free(made);
+}
+END_TEST
+
+/* By another process, which should have made a new one and renamed it. */
+START_TEST(a_file_cut_short_while_it_is_open_is_a_miss) {
+  size_t bytes;
+  unsigned char *made = make_pack(SMALL, &bytes);
+  char *path = fresh();
+  rs_pack pack;
+  ck_assert_ptr_null(spill_and_open(path, made, bytes, &pack));
+  ck_assert_int_eq(truncate(path, RS_PACK_HEADER), 0);
+  for (int i = 0; i < SMALL; i++)
+    ck_assert_str_eq(damage_of(&pack, key_of(i)), "can't be read");
+  rs_pack_close(&pack);
+  free(made);
+}
+END_TEST
+
+/* Gives a changed pack a right digest. */
+static const char *lie(unsigned char *made, size_t bytes, uint32_t count, rs_pack *pack) {
+  size_t index_bytes = (size_t)count * RS_PACK_ITEM, index = bytes - 16 - index_bytes;
+  unsigned char *head = malloc(RS_PACK_HEADER + index_bytes);
+  memcpy(head, made, RS_PACK_HEADER);
+  memcpy(head + RS_PACK_HEADER, made + index, index_bytes);
+  rs_entry_digest(head, RS_PACK_HEADER + index_bytes, made + bytes - 16);
+  free(head);
+  return rs_pack_view(pack, made, bytes);
+}
+
+START_TEST(a_right_digest_excuses_nothing) {
+  size_t bytes;
+  unsigned char *made = make_pack(SMALL, &bytes), *copy = malloc(bytes);
+  unsigned char *item = copy + bytes - 16 - SMALL * RS_PACK_ITEM;
+  rs_pack pack;
+  const struct {
+    int at, field_bytes;
+    uint64_t value;
+    const char *damage;
+  } lies[] = {
+      {32, 8, 0, "leads out of it"},          {32, 8, UINT64_MAX, "leads out of it"},
+      {32, 8, bytes, "leads out of it"},      {40, 8, bytes, "leads out of it"},
+      {40, 8, UINT64_MAX, "leads out of it"}, {40, 8, 0, "leaves some of it out"},
+      {40, 8, 16, "leaves some of it out"},   {0, 1, 255, "not in order"},
+  };
+  for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+    memcpy(copy, made, bytes);
+    rs_put_number(item + lies[i].at, lies[i].value, lies[i].field_bytes);
+    const char *damage = lie(copy, bytes, SMALL, &pack);
+    ck_assert_msg(damage && strstr(damage, lies[i].damage), "lie %zu: %s", i, damage ? damage : "believed");
+  }
+  /* Two names that lead to each other's entries: neither is served. */
+  memcpy(copy, made, bytes);
+  memcpy(item + 32, made + (item - copy) + RS_PACK_ITEM + 32, 16);
+  memcpy(item + RS_PACK_ITEM + 32, made + (item - copy) + 32, 16);
+  ck_assert_ptr_null(lie(copy, bytes, SMALL, &pack));
+  int hits = 0;
+  for (int i = 0; i < SMALL; i++)
+    hits += serves(&pack, key_of(i));
+  ck_assert_int_eq(hits, SMALL - 2);
+  rs_pack_close(&pack);
+  /* A stem that is another's. */
+  memcpy(copy, made, bytes);
+  for (int i = 0; i < SMALL; i++)
+    rs_entry_id("op=prod\n", 8, item + (size_t)i * RS_PACK_ITEM + 16);
+  ck_assert_ptr_null(lie(copy, bytes, SMALL, &pack));
+  rs_loaded loaded;
+  const char *damage;
+  ck_assert(!rs_pack_get_stem(&pack, "op=prod\n", &loaded, &damage));
+  ck_assert_str_eq(damage, "it is another key's");
+  rs_pack_close(&pack);
+  /* More entries than the file has room for. */
+  memcpy(copy, made, bytes);
+  rs_put_number(copy + 12, UINT32_MAX, 4);
+  ck_assert_str_eq(rs_pack_view(&pack, copy, bytes), "truncated");
+  memcpy(copy, made, bytes);
+  copy[8]++;
+  ck_assert_str_eq(lie(copy, bytes, SMALL, &pack), "of another format version");
+  free(copy);
+  free(made);
+}
+END_TEST
+
+START_TEST(what_is_no_pack_is_refused) {
+  rs_pack pack;
+  size_t bytes;
+  unsigned char *entry = encode("key", "text", &bytes);
+  ck_assert_str_eq(rs_pack_view(&pack, NULL, 0), "truncated");
+  ck_assert_str_eq(rs_pack_view(&pack, entry, bytes), "not a pack of rowscan");
+  memset(entry, 0, bytes);
+  ck_assert_str_eq(rs_pack_view(&pack, entry, bytes), "not a pack of rowscan");
+  memset(entry, 0xff, bytes);
+  ck_assert_str_eq(rs_pack_view(&pack, entry, bytes), "not a pack of rowscan");
+  free(entry);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("pack");
+  TCase *packs = add_case(suite, "packs");
+  tcase_add_test(packs, all_that_was_added_is_found);
+  tcase_add_test(packs, the_format_is_as_written_down);
+  tcase_add_test(packs, a_stem_finds_whatever_the_last_line_says);
+  tcase_add_test(packs, a_damaged_entry_hides_no_other_of_its_stem);
+
+  TCase *damage = add_case(suite, "damage");
+  tcase_add_test(damage, every_flipped_byte_is_a_miss);
+  tcase_add_test(damage, every_other_length_is_a_miss);
+  tcase_add_test(damage, a_file_cut_short_while_it_is_open_is_a_miss);
+  tcase_add_test(damage, a_right_digest_excuses_nothing);
+  tcase_add_test(damage, what_is_no_pack_is_refused);
+  return run_suite(suite);
+}
