@@ -65,7 +65,7 @@ typedef struct rs_loaded {
 bool rs_load(int fan, const char *file, rs_loaded *loaded, const char **damage);
 
 /* publish.c: makes a file appear as a whole or not at all. False: not kept, and errno says why. */
-bool rs_publish(int fan, const char *file, const void *bytes, size_t count);
+bool rs_publish(int fan, const char *file, const void *bytes, size_t count, mode_t mode);
 
 /* evict.c: the largest entry that is kept, and what eviction leaves; and what follows a put. */
 int64_t rs_store_target(const rs_store *store);

@@ -7,6 +7,7 @@
  */
 #include "pack.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -98,6 +99,16 @@ static const char *open_pack(rs_pack *pack) {
 const char *rs_pack_open(rs_pack *pack, int fd, uint64_t bytes) {
   *pack = (rs_pack){.fd = fd, .bytes = bytes};
   return open_pack(pack);
+}
+
+const char *rs_pack_open_path(rs_pack *pack, int dir, const char *name) {
+  struct stat status;
+  const char *wrong;
+  *pack = (rs_pack){.fd = -1};
+  int fd = rs_shared_file_open(dir, name, &status, &wrong);
+  if (fd >= 0)
+    return rs_pack_open(pack, fd, (uint64_t)status.st_size);
+  return wrong ? wrong : errno == ENOENT ? "there is no such file" : "can't be opened";
 }
 
 const char *rs_pack_view(rs_pack *pack, const void *memory, size_t bytes) {

@@ -130,7 +130,7 @@ static bool publish(const rs_store *store, const char *name, const void *bytes, 
   int fan = rs_fan_open(store, name);
   if (fan < 0)
     return false;
-  bool kept = rs_publish(fan, name + 3, bytes, count);
+  bool kept = rs_publish(fan, name + 3, bytes, count, 0600);
   int error = errno;
   close(fan);
   errno = error;

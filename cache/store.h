@@ -133,4 +133,32 @@ typedef struct rs_store_pruned {
 } rs_store_pruned;
 bool rs_store_prune(rs_store *store, rs_store_pruned *pruned); /* pruned may be NULL */
 
+/*
+ * A pack, many entries in one: of all entries of the store's directory that are sound and that `take` says true for
+ * (NULL: all). The pack is to be freed. NULL: *wrong says why.
+ */
+typedef struct rs_store_exported {
+  int64_t entries; /* in the pack */
+  int64_t damaged; /* left out */
+} rs_store_exported;
+void *rs_store_export(rs_store *store, bool (*take)(void *user, const char *key), void *user, size_t *bytes,
+                      rs_store_exported *sum, const char **wrong);
+
+/* Makes the file of a pack appear as a whole, or not at all: false, and errno says why. */
+bool rs_store_write_pack(const char *path, const void *pack, size_t bytes);
+
+/*
+ * Puts the entries of a pack into the store, but for those that it has. What is wrong with the pack as a whole; NULL:
+ * nothing, and *sum says what became of its entries.
+ */
+typedef struct rs_store_imported {
+  int64_t entries; /* in the pack: the sum of what follows */
+  int64_t added;
+  int64_t present;
+  int64_t damaged;
+  int64_t failed; /* not kept */
+} rs_store_imported;
+const char *rs_store_import(rs_store *store, const void *bytes, size_t count, rs_store_imported *sum);
+const char *rs_store_import_file(rs_store *store, const char *path, rs_store_imported *sum);
+
 #endif

@@ -546,6 +546,66 @@ ROWSCAN_API rowscan_status rowscan_cache_prune(rowscan_context *context, rowscan
 ROWSCAN_API rowscan_status rowscan_cache_clear(rowscan_context *context, int64_t *removed,
                                                int64_t *bytes) ROWSCAN_CHECKED ROWSCAN_NONNULL(1);
 
+/* ---- packs ------------------------------------------------------------------------------------------------------- */
+
+/* Which entries: all that have one of the architectures, and all of the fields. */
+typedef struct rowscan_cache_filter {
+  size_t size;
+  const char *const *archs; /* [arch_count], "sm_90"; NULL: all */
+  int arch_count;
+  const char *spec; /* field=value pairs as rowscan_spec_text writes them, separated by blanks: "in=f32 reverse=1";
+                       default: any */
+} rowscan_cache_filter;
+
+#define ROWSCAN_CACHE_FILTER(...) (&(rowscan_cache_filter){.size = sizeof(rowscan_cache_filter), __VA_ARGS__})
+
+typedef struct rowscan_cache_exported {
+  size_t size;
+  int64_t entries; /* in the pack */
+  int64_t damaged; /* left out */
+  int64_t bytes;   /* of the pack */
+} rowscan_cache_exported;
+
+/*
+ * A pack has many entries of the cache in one file, which other machines can use: cache/README.md has its format.
+ * Writes one: of the entries on disk that filter asks for, NULL: all. There may be none. The file appears as a whole
+ * or not at all, and replaces one that is there. Fills exported, whose .size is set. Errors: BAD_ARGUMENT, CACHE_FAILED
+ * (there is no cache on disk, or it can't be read, or the file can't be written), and then nothing is left behind.
+ */
+ROWSCAN_API rowscan_status rowscan_cache_export(rowscan_context *context, const char *file,
+                                                const rowscan_cache_filter *filter,
+                                                rowscan_cache_exported *exported) ROWSCAN_CHECKED
+    ROWSCAN_NONNULL(1, 2, 4);
+
+/* The same into memory, for a process that sends it to others. Free it with rowscan_free. */
+ROWSCAN_API rowscan_status rowscan_cache_export_memory(rowscan_context *context, const rowscan_cache_filter *filter,
+                                                       void **pack, size_t *bytes,
+                                                       rowscan_cache_exported *exported) ROWSCAN_CHECKED
+    ROWSCAN_NONNULL(1, 3, 4, 5);
+
+typedef struct rowscan_cache_imported {
+  size_t size;
+  int64_t entries; /* in the pack: the sum of what follows */
+  int64_t added;
+  int64_t present; /* in the cache before */
+  int64_t damaged;
+  int64_t failed; /* could not be kept: the disk is full, or can't be written */
+} rowscan_cache_imported;
+
+/*
+ * Puts the entries of a pack into the cache on disk, but for those that are there. The file must be this user's or
+ * root's, writable by no one else, and no symbolic link: a kernel is a program. Fills imported, whose .size is set.
+ * Errors: CACHE_FAILED (there is no cache on disk; the file is no pack, is damaged as a whole or is not to be trusted).
+ */
+ROWSCAN_API rowscan_status rowscan_cache_import(rowscan_context *context, const char *file,
+                                                rowscan_cache_imported *imported) ROWSCAN_CHECKED
+    ROWSCAN_NONNULL(1, 2, 3);
+
+/* The same from memory, which may be any bytes: what is no pack is an error, what is damaged in it is left out. */
+ROWSCAN_API rowscan_status rowscan_cache_import_memory(rowscan_context *context, const void *pack, size_t bytes,
+                                                       rowscan_cache_imported *imported) ROWSCAN_CHECKED
+    ROWSCAN_NONNULL(1, 4);
+
 #ifdef __cplusplus
 }
 #endif

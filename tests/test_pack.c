@@ -7,6 +7,9 @@
  */
 #include "cache_help.h"
 
+#include <signal.h>
+#include <sys/resource.h>
+
 #include "file.h"
 #include "number.h"
 #include "pack.h"
@@ -316,6 +319,232 @@ START_TEST(what_is_no_pack_is_refused) {
 }
 END_TEST
 
+/* ---- export and import ------------------------------------------------------------------------------------------- */
+
+static rs_store *filled(int count) {
+  rs_store *store = open_at(fresh());
+  for (int i = 0; i < count; i++)
+    ck_assert(put(store, key_of(i), path_of("of %s", key_of(i))));
+  return store;
+}
+
+static void *export_all(rs_store *store, int64_t entries, size_t *bytes) {
+  rs_store_exported sum;
+  const char *wrong = "unset";
+  void *pack = rs_store_export(store, NULL, NULL, bytes, &sum, &wrong);
+  ck_assert_ptr_nonnull(pack);
+  ck_assert_ptr_null(wrong);
+  ck_assert_int_eq(sum.entries, entries);
+  return pack;
+}
+
+static void expect_import(rs_store *store, const void *pack, size_t bytes, rs_store_imported expected) {
+  rs_store_imported sum;
+  ck_assert_ptr_null(rs_store_import(store, pack, bytes, &sum));
+  ck_assert_int_eq(sum.entries, expected.entries);
+  ck_assert_int_eq(sum.added, expected.added);
+  ck_assert_int_eq(sum.present, expected.present);
+  ck_assert_int_eq(sum.damaged, expected.damaged);
+  ck_assert_int_eq(sum.failed, expected.failed);
+}
+
+START_TEST(what_was_exported_is_imported) {
+  static const int counts[] = {0, 1, 300};
+  for (int which = 0; which < 3; which++) {
+    int count = counts[which];
+    size_t bytes, again_bytes;
+    rs_store *from = filled(count), *to = open_at(fresh());
+    void *pack = export_all(from, count, &bytes);
+    expect_import(to, pack, bytes, (rs_store_imported){.entries = count, .added = count});
+    for (int i = 0; i < count; i++)
+      ck_assert(has(to, key_of(i), path_of("of %s", key_of(i))));
+    expect_import(to, pack, bytes, (rs_store_imported){.entries = count, .present = count});
+    void *again = export_all(to, count, &again_bytes);
+    ck_assert_uint_eq(bytes, again_bytes);
+    ck_assert_mem_eq(pack, again, bytes);
+    free(again);
+    free(pack);
+    rs_store_close(from);
+    rs_store_close(to);
+  }
+}
+END_TEST
+
+static bool is_even(void *user, const char *key) {
+  ++*(int *)user;
+  return strstr(key, "nvrtc=0") != NULL;
+}
+
+START_TEST(only_what_is_taken_and_sound_is_exported) {
+  rs_store *from = filled(20), *to = open_at(fresh());
+  int asked = 0;
+  size_t bytes, count;
+  rs_store_exported sum;
+  const char *wrong;
+  char *path = entry_path(rs_store_path(from), key_of(4));
+  unsigned char *entry = slurp(path, &count);
+  entry[count / 2] ^= 1;
+  spill(path, entry, count);
+  free(entry);
+  spill(path_of("%s/tmp-1-1-1", parent_of(path)), "x", 1);
+  char *other = entry_path(rs_store_path(from), key_of(6)), *wrong_name = path_of("%s/%030d", parent_of(other), 0);
+  ck_assert_int_eq(rename(other, wrong_name), 0);
+  void *pack = rs_store_export(from, is_even, &asked, &bytes, &sum, &wrong);
+  ck_assert_int_eq(sum.entries, 8);
+  ck_assert_int_eq(sum.damaged, 2);
+  ck_assert_int_eq(asked, 18);
+  expect_import(to, pack, bytes, (rs_store_imported){.entries = 8, .added = 8});
+  ck_assert(hits(to, key_of(2)) && !hits(to, key_of(3)) && !hits(to, key_of(4)) && !hits(to, key_of(6)));
+  free(pack);
+  rs_store_close(from);
+  rs_store_close(to);
+}
+END_TEST
+
+START_TEST(an_import_heals_what_is_damaged) {
+  rs_store *from = filled(3), *to = filled(3);
+  size_t bytes;
+  void *pack = export_all(from, 3, &bytes);
+  spill(entry_path(rs_store_path(to), key_of(1)), "garbage", 7);
+  expect_import(to, pack, bytes, (rs_store_imported){.entries = 3, .present = 2, .added = 1});
+  ck_assert(has(to, key_of(1), path_of("of %s", key_of(1))));
+  free(pack);
+  rs_store_close(from);
+  rs_store_close(to);
+}
+END_TEST
+
+/* Whatever is flipped: never an entry that is not what was exported. */
+START_TEST(of_a_damaged_pack_the_sound_entries_are_imported) {
+  rs_store *from = filled(SMALL);
+  size_t bytes;
+  unsigned char *pack = export_all(from, SMALL, &bytes);
+  size_t index = bytes - 16 - SMALL * RS_PACK_ITEM;
+  for (size_t at = 0; at < bytes; at += 13) {
+    rs_store *to = open_at(fresh());
+    rs_store_imported sum;
+    pack[at] ^= 0x10;
+    const char *wrong = rs_store_import(to, pack, bytes, &sum);
+    bool entry = at >= RS_PACK_HEADER && at < index;
+    ck_assert_msg((wrong == NULL) == entry, "byte %zu: %s", at, wrong ? wrong : "not seen");
+    ck_assert_int_eq(sum.added, entry ? SMALL - 1 : 0);
+    ck_assert_int_eq(sum.damaged, entry ? 1 : 0);
+    for (int i = 0; i < SMALL; i++)
+      ck_assert(!hits(to, key_of(i)) || has(to, key_of(i), path_of("of %s", key_of(i))));
+    pack[at] ^= 0x10;
+    rs_store_close(to);
+  }
+  free(pack);
+  rs_store_close(from);
+}
+END_TEST
+
+START_TEST(without_a_directory_nothing_is_kept) {
+  rs_store *from = filled(2), *none = rs_store_open(&(rs_store_options){.off = true});
+  size_t bytes;
+  void *pack = export_all(from, 2, &bytes), *empty = export_all(none, 0, &(size_t){0});
+  expect_import(none, pack, bytes, (rs_store_imported){.entries = 2, .failed = 2});
+  free(empty);
+  free(pack);
+  rs_store_close(none);
+  rs_store_close(from);
+}
+END_TEST
+
+START_TEST(an_import_keeps_the_limit) {
+  rs_store *from = open_at(fresh()), *to = open_logged(fresh(), 64 << 10, NULL);
+  for (int i = 0; i < 100; i++)
+    ck_assert(put_bytes(from, key_of(i), 4096));
+  size_t bytes;
+  void *pack = export_all(from, 100, &bytes);
+  expect_import(to, pack, bytes, (rs_store_imported){.entries = 100, .added = 100});
+  ck_assert_int_le(bytes_in(to), 64 << 10);
+  ck_assert_int_gt(entries_in(to), 8);
+  free(pack);
+  rs_store_close(from);
+  rs_store_close(to);
+}
+END_TEST
+
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+START_TEST(a_file_of_a_pack_appears_as_a_whole) {
+  size_t bytes, found;
+  unsigned char *pack = make_pack(3, &bytes);
+  char *path = fresh(), *dir = parent_of(path);
+  umask(0);
+  ck_assert(rs_store_write_pack(path, pack, bytes));
+  ck_assert_int_eq(mode_of(path), 0644);
+  int before = descriptors();
+  ck_assert(rs_store_write_pack(path, pack, bytes));
+  unsigned char *read_back = slurp(path, &found);
+  ck_assert(found == bytes && memcmp(pack, read_back, bytes) == 0);
+  free(read_back);
+  ck_assert_int_eq(mkdir(path_of("%s/directory", dir), 0700), 0);
+  ck_assert(!rs_store_write_pack(path_of("%s/directory", dir), pack, bytes) && errno == EISDIR);
+  ck_assert(!rs_store_write_pack(path_of("%s/", dir), pack, bytes) && errno == EISDIR);
+  ck_assert(!rs_store_write_pack(path_of("%s/none/pack", dir), pack, bytes) && errno == ENOENT);
+  ck_assert_int_eq(chdir(dir), 0);
+  ck_assert(rs_store_write_pack("relative", pack, bytes) && exists(path_of("%s/relative", dir)));
+  signal(SIGXFSZ, SIG_IGN);
+  struct rlimit limit = {100, 100};
+  ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  ck_assert(!rs_store_write_pack(path, pack, bytes) && errno == EFBIG);
+  read_back = slurp(path, &found);
+  ck_assert(found == bytes && memcmp(pack, read_back, bytes) == 0);
+  free(read_back);
+  ck_assert_int_eq(names_in(dir, ""), 3);
+  ck_assert_int_eq(descriptors(), before);
+  free(pack);
+}
+END_TEST
+
+static void expect_refused(const char *path, const char *why) {
+  rs_store *store = open_at(fresh());
+  rs_store_imported sum;
+  int before = descriptors();
+  const char *wrong = rs_store_import_file(store, path, &sum);
+  ck_assert_msg(wrong && strstr(wrong, why), "%s: %s, not %s", path, wrong ? wrong : "used", why);
+  ck_assert_int_eq(sum.entries, 0);
+  ck_assert_int_eq(descriptors(), before);
+  ck_assert_int_eq(entries_in(store), 0);
+  rs_store_close(store);
+}
+
+START_TEST(what_is_not_to_be_trusted_is_not_imported) {
+  size_t bytes;
+  unsigned char *pack = make_pack(3, &bytes);
+  char *path = fresh(), *link = fresh(), *fifo = fresh();
+  rs_store_imported sum;
+  ck_assert(rs_store_write_pack(path, pack, bytes));
+  rs_store *store = open_at(fresh());
+  ck_assert_ptr_null(rs_store_import_file(store, path, &sum));
+  ck_assert_int_eq(sum.added, 3);
+  rs_store_close(store);
+  ck_assert_int_eq(symlink(path, link), 0);
+  ck_assert_int_eq(mkfifo(fifo, 0600), 0);
+  expect_refused(link, "a symbolic link");
+  expect_refused(fifo, "not a regular file");
+  expect_refused("/dev/zero", "not a regular file");
+  expect_refused(parent_of(path), "not a regular file");
+  expect_refused(fresh(), "no such file");
+  expect_refused("", "no such file");
+  ck_assert_int_eq(chmod(path, 0620), 0);
+  expect_refused(path, "writable by others");
+  ck_assert_int_eq(chmod(path, 0602), 0);
+  expect_refused(path, "writable by others");
+  ck_assert_int_eq(chmod(path, 0600), 0);
+  spill(path, pack, bytes - 1);
+  expect_refused(path, "truncated");
+  if (geteuid() == 0) {
+    spill(path, pack, bytes);
+    ck_assert_int_eq(chown(path, 65534, 65534), 0);
+    expect_refused(path, "owned by another user");
+  }
+  free(pack);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("pack");
   TCase *packs = add_case(suite, "packs");
@@ -330,5 +559,17 @@ int main(void) {
   tcase_add_test(damage, a_file_cut_short_while_it_is_open_is_a_miss);
   tcase_add_test(damage, a_right_digest_excuses_nothing);
   tcase_add_test(damage, what_is_no_pack_is_refused);
+
+  TCase *moves = add_case(suite, "export and import");
+  tcase_add_test(moves, what_was_exported_is_imported);
+  tcase_add_test(moves, only_what_is_taken_and_sound_is_exported);
+  tcase_add_test(moves, an_import_heals_what_is_damaged);
+  tcase_add_test(moves, of_a_damaged_pack_the_sound_entries_are_imported);
+  tcase_add_test(moves, without_a_directory_nothing_is_kept);
+  tcase_add_test(moves, an_import_keeps_the_limit);
+
+  TCase *files = add_case(suite, "files");
+  tcase_add_test(files, a_file_of_a_pack_appears_as_a_whole);
+  tcase_add_test(files, what_is_not_to_be_trusted_is_not_imported);
   return run_suite(suite);
 }
