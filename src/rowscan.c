@@ -247,8 +247,10 @@ rowscan_status rowscan_cache_info_get(rowscan_context *context, rowscan_cache_in
                                .path = rs_store_path(store),
                                .why = rs_store_why(store),
                                .limit_bytes = rs_store_limit(store),
+                               .packs = rs_store_packs(store, NULL),
                                .counts = tell_counts(&mine),
                                .all = tell_counts(&all)};
+  rs_store_packs(store, &info->pack_entries);
   if (*info->path && !rs_store_count(store, &info->entries, &info->bytes))
     return rs_fail(ROWSCAN_CACHE_FAILED, "the cache directory %s can't be read", info->path);
   return ROWSCAN_OK;

@@ -45,6 +45,7 @@ class Case(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
         self.env = {k: v for k, v in os.environ.items() if k not in ("ROWSCAN_LOG", "ROWSCAN_CACHE")}
         self.env["ROWSCAN_CACHE_DIR"] = self.path("cache")
+        self.env["ROWSCAN_CACHE_PACKS"] = "off"
         self.env["LC_ALL"] = "C"
         # A mapped file that became shorter is for the command to tell, not for a sanitizer.
         self.env["ASAN_OPTIONS"] = self.env.get("ASAN_OPTIONS", "") + ":handle_sigbus=0"
@@ -1102,6 +1103,26 @@ class Cache(Case):
         self.env["ROWSCAN_CACHE"] = "only"
         self.assertEqual(self.rowscan("compile", "--arch", "sm_90,sm_80", "--length", "101", "--type", "i32")[0]
                          .count(" hit"), 2)
+
+    def test_packs_in_place(self):
+        """With no compiler, and nothing in the cache but what a pack has."""
+        self.fill()
+        self.rowscan("cache", "export", "x.pack")
+        self.env.update(ROWSCAN_CACHE_PACKS=self.path("x.pack"), ROWSCAN_CACHE_DIR=self.path("other"))
+        hit = json.loads(self.rowscan("cache", "why", "--arch=sm_90", "length=100", "--json")[0])[0]
+        self.assertEqual((hit["cache"], hit["pack"]), ("hit", self.path("x.pack")))
+        self.assertIn(f" in pack {self.path('x.pack')}\n",
+                      self.rowscan("cache", "why", "--arch=sm_90", "length=100")[0])
+        self.env["ROWSCAN_NVRTC"] = "/no/such/libnvrtc.so"
+        compile_it = ["compile", "--arch", "sm_90", "--length"]
+        self.assertIn(" hit", self.rowscan(*compile_it, "100")[0])
+        self.assertIn("/no/such/libnvrtc.so", self.rowscan(*compile_it, "101", status=1)[1])
+        info = json.loads(self.rowscan("cache", "info", "--json")[0])
+        self.assertEqual((info["packs"], info["pack_entries"], info["entries"]), (1, 1, 0))
+        self.assertIn("packs      1 with 1 entries\n", self.rowscan("cache", "info")[0])
+        os.chmod(self.path("x.pack"), 0o666)
+        self.env["ROWSCAN_LOG"] = "warning"
+        self.assertIn("x.pack is not used: writable by others", self.rowscan(*compile_it, "100", status=1)[1])
 
     def test_bad_packs(self):
         self.rowscan("cache", "path")

@@ -9,6 +9,7 @@
 
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 #include "file.h"
 #include "number.h"
@@ -545,6 +546,197 @@ START_TEST(what_is_not_to_be_trusted_is_not_imported) {
 }
 END_TEST
 
+/* ---- packs beside a store ---------------------------------------------------------------------------------------- */
+
+/* A file with the keys from `first` to `end` - 1. */
+static char *pack_file(const char *path, int first, int end) {
+  rs_store *store = open_at(fresh());
+  size_t bytes;
+  for (int i = first; i < end; i++)
+    ck_assert(put(store, key_of(i), path_of("of %s", key_of(i))));
+  void *pack = export_all(store, end - first, &bytes);
+  ck_assert(rs_store_write_pack(path, pack, bytes));
+  free(pack);
+  rs_store_close(store);
+  return path_of("%s", path);
+}
+
+static rs_store *open_with(const char *packs, const char *installed, log_book *book) {
+  rs_store *store = rs_store_open(&(rs_store_options){
+      .dir = fresh(), .packs = packs, .installed_packs = installed, .user = book, .log = book ? note : NULL});
+  ck_assert_ptr_nonnull(store);
+  return store;
+}
+
+static void expect_keys(rs_store *store, int first, int end) {
+  for (int i = first - 2; i < end + 2; i++)
+    ck_assert_int_eq(has(store, key_of(i), path_of("of %s", key_of(i))), i >= first && i < end);
+}
+
+START_TEST(a_store_reads_its_packs) {
+  char *one = pack_file(fresh(), 10, 20), *two = pack_file(fresh(), 20, 30), *dir = parent_of(fresh());
+  pack_file(path_of("%s/a.pack", dir), 30, 33);
+  pack_file(path_of("%s/b.pack", dir), 33, 36);
+  pack_file(path_of("%s/c.packs", dir), 36, 40);
+  pack_file(path_of("%s/.d.pack", dir), 36, 40);
+  int before = descriptors();
+  log_book book = {0};
+  rs_store *store = open_with(path_of(":%s::%s:", one, two), dir, &book);
+  int64_t entries;
+  ck_assert_int_eq(rs_store_packs(store, &entries), 4);
+  ck_assert_int_eq(entries, 26);
+  expect_keys(store, 10, 36);
+  ck_assert_str_eq(rs_store_pack_of(store, key_of(12)), one);
+  ck_assert_str_eq(rs_store_pack_of(store, key_of(34)), path_of("%s/b.pack", dir));
+  ck_assert_ptr_null(rs_store_pack_of(store, key_of(36)));
+  ck_assert_int_eq(book.messages[0], 0);
+  ck_assert_int_eq(entries_in(store), 0); /* nothing is copied */
+  rs_store_close(store);
+  ck_assert_int_eq(descriptors(), before);
+  store = open_with(NULL, dir, NULL);
+  ck_assert_int_eq(rs_store_packs(store, NULL), 0); /* the environment says off */
+  rs_store_close(store);
+  setenv("ROWSCAN_CACHE_PACKS", path_of("%s:%s", two, dir), 1);
+  store = open_with(NULL, fresh(), &book);
+  expect_keys(store, 20, 36);
+  rs_store_close(store);
+  setenv("ROWSCAN_CACHE", "off", 1);
+  store = open_with(NULL, dir, NULL);
+  ck_assert_int_eq(rs_store_packs(store, NULL), 0);
+  rs_store_close(store);
+  ck_assert_int_eq(book.messages[0], 0);
+}
+END_TEST
+
+START_TEST(a_directory_goes_before_its_packs) {
+  char *file = pack_file(fresh(), 10, 12);
+  rs_store *store = open_with(file, NULL, NULL);
+  ck_assert(put(store, key_of(10), "newer") && has(store, key_of(10), "newer"));
+  spill(entry_path(rs_store_path(store), key_of(10)), "garbage", 7);
+  expect_keys(store, 10, 12);
+  rs_store_remove(store, key_of(10));
+  int64_t removed;
+  ck_assert(rs_store_clear(store, &removed, NULL));
+  expect_keys(store, 10, 12);
+  rs_store_close(store);
+  char *nowhere = fresh();
+  spill(nowhere, "", 0);
+  store = rs_store_open(&(rs_store_options){.dir = nowhere, .packs = file});
+  ck_assert_str_eq(rs_store_path(store), "");
+  expect_keys(store, 10, 12);
+  rs_entry entry;
+  ck_assert(rs_store_get_stem(store, "op=sum\nlength=5\n", &entry));
+  rs_entry_free(&entry);
+  ck_assert(!rs_store_get_stem(store, "op=sum\nlength=6\n", &entry) && !entry.memory);
+  rs_store_close(store);
+}
+END_TEST
+
+static void expect_unused(const char *packs, const char *why) {
+  log_book book = {0};
+  int before = descriptors();
+  rs_store *store = open_with(packs, NULL, &book);
+  ck_assert_int_eq(rs_store_packs(store, NULL), 0);
+  ck_assert_msg(book.messages[0] == 1 && strstr(book.last, why), "%s: %s, not %s", packs ? packs : "", book.last, why);
+  expect_keys(store, 1, 1);
+  ck_assert(put(store, "key", "text") && has(store, "key", "text"));
+  rs_store_close(store);
+  ck_assert_int_eq(descriptors(), before);
+}
+
+START_TEST(packs_that_are_not_to_be_trusted_are_not_read) {
+  char *file = pack_file(fresh(), 1, 5), *link = fresh(), *fifo = fresh(), *dir = fresh();
+  ck_assert_int_eq(symlink(file, link), 0);
+  ck_assert_int_eq(mkfifo(fifo, 0600), 0);
+  ck_assert_int_eq(mkdir(dir, 0700), 0);
+  expect_unused(link, "a symbolic link");
+  expect_unused(fifo, "not a regular file");
+  expect_unused("/dev/zero", "not a regular file");
+  expect_unused(fresh(), "there is no such file");
+  setenv("ROWSCAN_CACHE_PACKS", "relative.pack", 1);
+  expect_unused(NULL, "ROWSCAN_CACHE_PACKS: relative.pack: not an absolute path");
+  setenv("ROWSCAN_CACHE_PACKS", path_of("%s/../pack", file), 1);
+  expect_unused(NULL, "not an absolute path without \"..\"");
+  pack_file(path_of("%s/a.pack", dir), 1, 5);
+  ck_assert_int_eq(chmod(dir, 0770), 0);
+  expect_unused(dir, "writable by others");
+  ck_assert_int_eq(chmod(dir, 0700), 0);
+  ck_assert_int_eq(chmod(path_of("%s/a.pack", dir), 0660), 0);
+  expect_unused(dir, "a.pack is not used: writable by others");
+  ck_assert_int_eq(chmod(file, 0666), 0);
+  expect_unused(file, "writable by others");
+  ck_assert_int_eq(chmod(file, 0400), 0);
+  rs_store *store = open_with(file, NULL, NULL);
+  expect_keys(store, 1, 5);
+  rs_store_close(store);
+  if (geteuid() == 0) {
+    ck_assert_int_eq(chown(file, 65534, 65534), 0);
+    expect_unused(file, "owned by another user");
+  }
+}
+END_TEST
+
+/* What is installed is root's. */
+static int read_as_nobody(const char *file) {
+  if (setgid(65534) != 0 || setuid(65534) != 0)
+    return 1;
+  rs_store *store = rs_store_open(&(rs_store_options){.dir = "/nowhere", .packs = file});
+  int status = rs_store_packs(store, NULL) == 1 && hits(store, key_of(2)) ? 0 : 2;
+  rs_store_close(store);
+  return status;
+}
+
+START_TEST(packs_of_root_are_read_by_all) {
+  char *file = pack_file(fresh(), 1, 5);
+  if (geteuid() != 0)
+    return;
+  char *open_to_all = path_of("/tmp/test_pack.%ld.pack", (long)getpid());
+  pack_file(open_to_all, 1, 5);
+  ck_assert_int_eq(chmod(open_to_all, 0644), 0);
+  pid_t child = fork();
+  if (child == 0)
+    _exit(read_as_nobody(open_to_all));
+  int status;
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  unlink(open_to_all);
+  unlink(file);
+  ck_assert(WIFEXITED(status));
+  ck_assert_int_eq(WEXITSTATUS(status), 0);
+}
+END_TEST
+
+START_TEST(damage_in_a_pack_is_told_and_counted) {
+  char *file = pack_file(fresh(), 1, 5);
+  size_t count;
+  unsigned char *bytes = slurp(file, &count);
+  bytes[RS_PACK_HEADER + 40] ^= 1;
+  spill(file, bytes, count);
+  log_book book = {0};
+  rs_store *store = open_with(file, NULL, &book);
+  ck_assert_int_eq(book.messages[0], 0);
+  int served_keys = 0;
+  for (int i = 1; i < 5; i++)
+    served_keys += has(store, key_of(i), path_of("of %s", key_of(i)));
+  ck_assert_int_eq(served_keys, 3);
+  ck_assert_int_eq(book.messages[0], 1);
+  ck_assert_ptr_nonnull(strstr(book.last, path_of("an entry of pack %s is not used: its digest differs", file)));
+  rs_store_counts mine;
+  rs_store_counted(store, &mine, NULL);
+  ck_assert_int_eq(mine.of[RS_COUNT_damaged], 1);
+  rs_store_close(store);
+  /* Another pack has it. */
+  store = open_with(path_of("%s:%s", file, pack_file(fresh(), 1, 5)), NULL, NULL);
+  expect_keys(store, 1, 5);
+  rs_store_close(store);
+  bytes[count - 1] ^= 1;
+  spill(file, bytes, count);
+  expect_unused(file, "its digest differs, or it is truncated");
+  spill(file, bytes, 0);
+  expect_unused(file, "truncated");
+  free(bytes);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("pack");
   TCase *packs = add_case(suite, "packs");
@@ -571,5 +763,12 @@ int main(void) {
   TCase *files = add_case(suite, "files");
   tcase_add_test(files, a_file_of_a_pack_appears_as_a_whole);
   tcase_add_test(files, what_is_not_to_be_trusted_is_not_imported);
+
+  TCase *tier = add_case(suite, "packs beside a store");
+  tcase_add_test(tier, a_store_reads_its_packs);
+  tcase_add_test(tier, a_directory_goes_before_its_packs);
+  tcase_add_test(tier, packs_that_are_not_to_be_trusted_are_not_read);
+  tcase_add_test(tier, packs_of_root_are_read_by_all);
+  tcase_add_test(tier, damage_in_a_pack_is_told_and_counted);
   return run_suite(suite);
 }

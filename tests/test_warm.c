@@ -466,6 +466,58 @@ START_TEST(filters_choose_by_arch_and_field) {
 }
 END_TEST
 
+/* _i: 0 without NVRTC, 1 with another one that must not be used, 2 with another one. */
+START_TEST(a_pack_serves_without_the_compiler_that_made_it) {
+  rowscan_context *from = warmed(), *context = NULL;
+  rowscan_cache_exported exported = ROWSCAN_INFO(exported);
+  char *file = fresh();
+  ck_assert_int_eq(rowscan_cache_export(from, file, ROWSCAN_CACHE_FILTER(.archs = three, .arch_count = 2), &exported),
+                   ROWSCAN_OK);
+  rowscan_close(from);
+  const rowscan_options *options =
+      ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_HOST, .threads = 1, .cache_dir = fresh(), .cache_packs = file,
+                      .cache_only = _i == 1, .nvrtc = _i ? NULL : "/no/such/libnvrtc.so");
+  int compiles = told->compiles;
+  ck_assert_int_eq(rs_context_open(&context, options, _i ? make_compiler_of(12000, "fedcba9876543210") : NULL),
+                   ROWSCAN_OK);
+  for (int i = 0; i < SPECS * 2; i++)
+    ck_assert_int_eq(compile(context, &list[i / 2], three[i % 2]), ROWSCAN_OK);
+  static const rowscan_status absent[] = {ROWSCAN_NO_COMPILER, ROWSCAN_NOT_CACHED, ROWSCAN_OK};
+  ck_assert_int_eq(compile(context, &list[0], "sm_90"), absent[_i]);
+  if (_i == 1)
+    ck_assert_ptr_nonnull(strstr(rowscan_last_error(), ") nor in 1 pack, and the program (cache_only) forbids"));
+  rowscan_cache_info info = ROWSCAN_INFO(info);
+  ck_assert_int_eq(rowscan_cache_info_get(context, &info), ROWSCAN_OK);
+  ck_assert(info.packs == 1 && info.pack_entries == 8 && info.entries == (_i == 2 ? 9 : 0));
+  ck_assert_int_eq(info.counts.hits, _i == 2 ? 0 : 8);
+  ck_assert_int_eq(told->compiles, compiles + (_i == 2 ? 9 : 0));
+  rowscan_close(context);
+}
+END_TEST
+
+START_TEST(what_a_pack_has_is_not_compiled) {
+  rowscan_context *from = warmed(), *context = NULL;
+  rowscan_cache_exported exported = ROWSCAN_INFO(exported);
+  char *file = fresh();
+  ck_assert_int_eq(rowscan_cache_export(from, file, ROWSCAN_CACHE_FILTER(.spec = "length=33000"), &exported),
+                   ROWSCAN_OK);
+  rowscan_close(from);
+  int compiles = told->compiles;
+  ck_assert_int_eq(rs_context_open(&context,
+                                   ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_HOST, .threads = 1, .cache_dir = fresh(),
+                                                   .cache_packs = file),
+                                   make_compiler(13000)),
+                   ROWSCAN_OK);
+  ck_assert_int_eq(compile(context, &list[1], "sm_90"), ROWSCAN_OK);
+  ck_assert_int_eq(told->compiles, compiles);
+  explained hit = ask(context, &list[1], "sm_90"), miss = ask(context, &list[0], "sm_90");
+  ck_assert(hit.count == 2 && hit.hit[0] && hit.hit[1] && miss.count == 1 && !miss.hit[0]);
+  ck_assert_int_eq(compile(context, &list[0], "sm_90"), ROWSCAN_OK);
+  ck_assert_int_eq(told->compiles, compiles + 1);
+  rowscan_close(context);
+}
+END_TEST
+
 START_TEST(what_makes_no_pack_is_told) {
   static const char *const bad[] = {"sm_90", "90"};
   rowscan_context *context = warmed(), *off;
@@ -580,6 +632,8 @@ int main(void) {
   tcase_add_checked_fixture(cases, fresh_tally, NULL);
   tcase_add_test(cases, a_pack_makes_another_cache_complete);
   tcase_add_test(cases, filters_choose_by_arch_and_field);
+  tcase_add_loop_test(cases, a_pack_serves_without_the_compiler_that_made_it, 0, 3);
+  tcase_add_test(cases, what_a_pack_has_is_not_compiled);
   tcase_add_test(cases, what_makes_no_pack_is_told);
   cases = add_case(suite, "the log");
   tcase_add_checked_fixture(cases, fresh_tally, NULL);

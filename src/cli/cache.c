@@ -66,6 +66,8 @@ static int print_info(cache_job *job) {
     json_integer(&job->json, "entries", info->entries);
     json_integer(&job->json, "bytes", info->bytes);
     json_integer(&job->json, "limit_bytes", info->limit_bytes);
+    json_integer(&job->json, "packs", info->packs);
+    json_integer(&job->json, "pack_entries", info->pack_entries);
     print_counts_json(&job->json, &info->all);
     json_end(&job->json);
   } else if (*info->path) {
@@ -74,6 +76,8 @@ static int print_info(cache_job *job) {
     print_counts(&info->all);
   } else
     printf("There is no cache on disk: %s\n", info->why);
+  if (!job->as_json)
+    printf("packs      %d with %lld entries\n", info->packs, (long long)info->pack_entries);
   return EXIT_OK;
 }
 
@@ -163,6 +167,7 @@ static void print_reason_json(json_writer *json, const char *arch, const rowscan
   json_text(json, "cache", reason->hit ? "hit" : reason->damage ? "damaged" : "miss");
   json_text(json, "name", reason->name);
   json_text(json, "damage", reason->damage);
+  json_text(json, "pack", reason->pack);
   json_text(json, "nearest", reason->nearest);
   json_array(json, "differences");
   for (int i = 0; i < reason->difference_count; i++) {
@@ -179,7 +184,7 @@ static void print_reason_json(json_writer *json, const char *arch, const rowscan
 static void print_reason(const char *arch, const rowscan_cache_reason *reason) {
   printf("%s %s: ", arch, rowscan_regime_name(reason->regime));
   if (reason->hit)
-    printf("hit: %s\n", reason->name);
+    printf("hit: %s%s%s\n", reason->name, reason->pack ? " in pack " : "", reason->pack ? reason->pack : "");
   else if (reason->damage)
     printf("damaged: %s: %s\n", reason->name, reason->damage);
   else if (!reason->nearest)
