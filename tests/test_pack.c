@@ -7,6 +7,7 @@
  */
 #include "cache_help.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -737,6 +738,42 @@ START_TEST(damage_in_a_pack_is_told_and_counted) {
 }
 END_TEST
 
+typedef struct reader {
+  rs_store *store;
+  const char *keys[100], *texts[100];
+  int wrong;
+} reader;
+
+static void *read_all(void *user) {
+  reader *one = user;
+  for (int round = 0; round < 20; round++)
+    for (int i = 0; i < 100; i++)
+      one->wrong += !has(one->store, one->keys[i], one->texts[i]);
+  return NULL;
+}
+
+START_TEST(threads_read_a_pack_together) {
+  enum { THREADS = 4 };
+  rs_store *store = open_with(pack_file(fresh(), 0, 100), NULL, NULL);
+  static reader readers[THREADS];
+  pthread_t threads[THREADS];
+  for (int t = 0; t < THREADS; t++) {
+    readers[t].store = store;
+    for (int i = 0; i < 100; i++) {
+      readers[t].keys[i] = key_of((i + 25 * t) % 100);
+      readers[t].texts[i] = path_of("of %s", readers[t].keys[i]);
+    }
+  }
+  for (int t = 0; t < THREADS; t++)
+    ck_assert_int_eq(pthread_create(&threads[t], NULL, read_all, &readers[t]), 0);
+  for (int t = 0; t < THREADS; t++) {
+    pthread_join(threads[t], NULL);
+    ck_assert_int_eq(readers[t].wrong, 0);
+  }
+  rs_store_close(store);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("pack");
   TCase *packs = add_case(suite, "packs");
@@ -770,5 +807,6 @@ int main(void) {
   tcase_add_test(tier, packs_that_are_not_to_be_trusted_are_not_read);
   tcase_add_test(tier, packs_of_root_are_read_by_all);
   tcase_add_test(tier, damage_in_a_pack_is_told_and_counted);
+  tcase_add_test(tier, threads_read_a_pack_together);
   return run_suite(suite);
 }
