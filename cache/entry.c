@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "number.h"
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -17,13 +19,8 @@ static const unsigned char magic[8] = {0x89, 'r', 's', 'c', '\r', '\n', 0x1a, '\
 /* Offsets in the header. */
 enum { AT_VERSION = sizeof magic, AT_KEY = AT_VERSION + 4, AT_PARTS = AT_KEY + 4 };
 
-static void put_number(unsigned char *to, uint64_t value, int bytes) {
-  for (int i = 0; i < bytes; i++)
-    to[i] = (unsigned char)(value >> (8 * i));
-}
-
 static uint32_t get_u32(const unsigned char *from) {
-  return from[0] | (uint32_t)from[1] << 8 | (uint32_t)from[2] << 16 | (uint32_t)from[3] << 24;
+  return (uint32_t)rs_get_number(from, 4);
 }
 
 /* A text takes its bytes and 1 to 16 zeros: it ends with a NUL, and the next one starts aligned. */
@@ -31,16 +28,24 @@ static uint64_t room(uint64_t text_bytes) {
   return (text_bytes / RS_ENTRY_ALIGN + 1) * RS_ENTRY_ALIGN;
 }
 
-static void digest(const unsigned char *file, size_t bytes, unsigned char to[RS_ENTRY_DIGEST]) {
-  XXH128_hash_t hash = XXH3_128bits(file, bytes);
-  put_number(to, hash.low64, 8);
-  put_number(to + 8, hash.high64, 8);
+void rs_entry_digest(const void *bytes, size_t count, unsigned char to[RS_ENTRY_DIGEST]) {
+  XXH128_hash_t hash = XXH3_128bits(bytes, count);
+  rs_put_number(to, hash.low64, 8);
+  rs_put_number(to + 8, hash.high64, 8);
+}
+
+void rs_entry_id(const char *text, size_t bytes, unsigned char id[RS_ENTRY_ID]) {
+  XXH128_canonical_t canonical;
+  XXH128_canonicalFromHash(&canonical, XXH3_128bits(text, bytes));
+  memcpy(id, canonical.digest, RS_ENTRY_ID);
 }
 
 void rs_entry_name(const char *key, char name[RS_ENTRY_NAME]) {
-  XXH128_hash_t hash = XXH3_128bits(key, strlen(key));
-  char hex[33];
-  snprintf(hex, sizeof hex, "%016llx%016llx", (unsigned long long)hash.high64, (unsigned long long)hash.low64);
+  unsigned char id[RS_ENTRY_ID];
+  char hex[2 * RS_ENTRY_ID + 1];
+  rs_entry_id(key, strlen(key), id);
+  for (int i = 0; i < RS_ENTRY_ID; i++)
+    snprintf(hex + 2 * i, 3, "%02x", (unsigned)id[i]);
   snprintf(name, RS_ENTRY_NAME, "%.2s/%s", hex, hex + 2);
 }
 
@@ -68,14 +73,14 @@ unsigned char *rs_entry_encode(const char *key, const rs_part parts[RS_STORE_PAR
   if (!file)
     return NULL;
   memcpy(file, magic, sizeof magic);
-  put_number(file + AT_VERSION, RS_ENTRY_VERSION, 4);
-  put_number(file + AT_KEY, key_bytes, 4);
+  rs_put_number(file + AT_VERSION, RS_ENTRY_VERSION, 4);
+  rs_put_number(file + AT_KEY, key_bytes, 4);
   unsigned char *end = append(file + RS_ENTRY_HEADER, key, key_bytes);
   for (int i = 0; i < RS_STORE_PARTS; i++) {
-    put_number(file + AT_PARTS + 4 * i, parts[i].bytes, 4);
+    rs_put_number(file + AT_PARTS + 4 * i, parts[i].bytes, 4);
     end = append(end, parts[i].data, parts[i].bytes);
   }
-  digest(file, (size_t)(end - file), end);
+  rs_entry_digest(file, (size_t)(end - file), end);
   *bytes = (size_t)total;
   return file;
 }
@@ -99,7 +104,7 @@ const char *rs_entry_decode(const unsigned char *file, size_t bytes, rs_decoded 
     return damage;
   unsigned char expected[RS_ENTRY_DIGEST];
   size_t digested = bytes - RS_ENTRY_DIGEST;
-  digest(file, digested, expected);
+  rs_entry_digest(file, digested, expected);
   if (memcmp(file + digested, expected, sizeof expected) != 0)
     return "its digest differs";
 

@@ -14,6 +14,7 @@ enum {
   RS_ENTRY_HEADER = 32,
   RS_ENTRY_ALIGN = 16,
   RS_ENTRY_DIGEST = 16,
+  RS_ENTRY_ID = 16,
   RS_ENTRY_NAME = 2 + 1 + 30 + 1 /* "ab/cdef..." and its NUL */
 };
 
@@ -26,6 +27,10 @@ typedef struct rs_decoded {
 /* The file name of a key below the store's directory, and 64 of its 128 bits as a number. */
 void rs_entry_name(const char *key, char name[RS_ENTRY_NAME]);
 uint64_t rs_entry_hash(const char *key);
+
+/* XXH3-128: of a text, as its name has it in hexadecimal digits; of bytes, as it ends a file. */
+void rs_entry_id(const char *text, size_t bytes, unsigned char id[RS_ENTRY_ID]);
+void rs_entry_digest(const void *bytes, size_t count, unsigned char to[RS_ENTRY_DIGEST]);
 
 /* The whole file, to be freed; NULL: out of memory, or a text of 4 GB or more. */
 unsigned char *rs_entry_encode(const char *key, const rs_part parts[RS_STORE_PARTS], size_t *bytes);

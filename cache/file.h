@@ -20,8 +20,15 @@
 int rs_dir_open(int at, const char *name, bool follow, const char **wrong);
 int rs_file_open(int dir, const char *name, int flags, struct stat *status, const char **wrong);
 
+/* The same for what is only read, and may be root's as well: what is installed for all users. A directory may be a
+ * link.
+ */
+int rs_shared_dir_open(const char *name, const char **wrong);
+int rs_shared_file_open(int dir, const char *name, struct stat *status, const char **wrong);
+
 /* All bytes or false; signals and short transfers are gone over. */
 bool rs_file_read(int fd, void *to, size_t bytes);
+bool rs_file_read_at(int fd, void *to, size_t bytes, uint64_t offset);
 bool rs_file_write(int fd, const void *from, size_t bytes);
 
 /* Seconds since the file was last written or touched; negative if that lies in the future. */

@@ -17,12 +17,15 @@ enum { RS_WARNING = 0, RS_INFORMATION = 1, RS_DEBUG = 2 };
 #define RS_TEMPORARY "tmp-"
 enum { RS_TEMPORARY_NAME = 64 };
 
+typedef struct rs_tier rs_tier;
+
 /* Nothing in it changes while it is open, but for the counts. */
 struct rs_store {
-  rs_store_options options; /* completed; `dir` is not kept */
+  rs_store_options options; /* completed; its texts are not kept */
   int dir;                  /* descriptor of the directory, -1 if there is none */
   char *path;               /* NULL if there is none */
   char why[1024];
+  rs_tier *tier;                                       /* packs; NULL: none */
   _Atomic int64_t counts[RS_COUNTS], saved[RS_COUNTS]; /* since it was opened; of these, in the file */
 };
 
@@ -38,6 +41,9 @@ void rs_store_say(const rs_store *store, int level, const char *format, ...) __a
 
 /* place.c: opens the directory, made if need be; *path is to be freed. -1: none, *path is NULL, `why` says why. */
 int rs_place_open(const char *dir, char **path, char *why, size_t room);
+
+/* place.c: the same place for all processes: an absolute path without "..". */
+bool rs_place_is_plain(const char *path);
 
 /* walk.c: the directories of a store, "00" to "ff". */
 enum { RS_FANS = 256 };
@@ -64,8 +70,16 @@ typedef struct rs_loaded {
 } rs_loaded;
 bool rs_load(int fan, const char *file, rs_loaded *loaded, const char **damage);
 
+/*
+ * tier.c: the packs of a store, which has its options. The entry of a key, or of a key's stem, from the first pack that
+ * has a sound one; *path is that pack's. *damaged grows by each that is not sound, which is told.
+ */
+void rs_tier_open(rs_store *store);
+void rs_tier_close(rs_tier *tier);
+bool rs_tier_get(rs_store *store, const char *key, bool is_stem, rs_loaded *loaded, const char **path, int *damaged);
+
 /* publish.c: makes a file appear as a whole or not at all. False: not kept, and errno says why. */
-bool rs_publish(int fan, const char *file, const void *bytes, size_t count);
+bool rs_publish(int fan, const char *file, const void *bytes, size_t count, mode_t mode);
 
 /* evict.c: the largest entry that is kept, and what eviction leaves; and what follows a put. */
 int64_t rs_store_target(const rs_store *store);

@@ -143,7 +143,7 @@ static int try_path(const char *base, const char *below, char **path, reasons *w
 }
 
 /* A variable is read by processes in many directories, and must name the same place in all of them. */
-static bool is_plain(const char *path) {
+bool rs_place_is_plain(const char *path) {
   if (*path != '/')
     return false;
   for (const char *at = path; (at = strstr(at, "/..")) != NULL; at += 3)
@@ -157,7 +157,7 @@ static int try_variable(const char *name, const char *below, char **path, reason
   if (!value || !*value)
     return -1;
   *any = true;
-  if (is_plain(value))
+  if (rs_place_is_plain(value))
     return try_path(value, below, path, why);
   add_reason(why, "%s=%s: not an absolute path without \"..\"", name, value);
   return -1;

@@ -12,13 +12,13 @@
 #include "inside.h"
 
 /* Unique by O_EXCL; process and time only make a second try rare. */
-static int create_temporary(int fan, char name[RS_TEMPORARY_NAME]) {
+static int create_temporary(int fan, char name[RS_TEMPORARY_NAME], mode_t mode) {
   int fd = -1;
   for (int tries = 0; tries < 100 && fd < 0; tries++) {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     snprintf(name, RS_TEMPORARY_NAME, RS_TEMPORARY "%ld-%lld-%ld", (long)getpid(), (long long)now.tv_sec, now.tv_nsec);
-    fd = openat(fan, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    fd = openat(fan, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
     if (fd < 0 && errno != EEXIST)
       break;
   }
@@ -37,9 +37,9 @@ static bool fill(int fd, const void *bytes, size_t count) {
   return full;
 }
 
-bool rs_publish(int fan, const char *file, const void *bytes, size_t count) {
+bool rs_publish(int fan, const char *file, const void *bytes, size_t count, mode_t mode) {
   char temporary[RS_TEMPORARY_NAME];
-  int fd = create_temporary(fan, temporary);
+  int fd = create_temporary(fan, temporary, mode);
   if (fd < 0)
     return false;
   if (fill(fd, bytes, count) && renameat(fan, temporary, fan, file) == 0)

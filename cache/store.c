@@ -52,14 +52,15 @@ rs_store *rs_store_open(const rs_store_options *options) {
   if (!store)
     return NULL;
   store->options = *options;
-  store->options.dir = NULL;
   if (store->options.limit_bytes <= 0)
     store->options.limit_bytes = default_limit;
   store->dir = -1;
-  if (!is_off(options))
+  if (!is_off(options)) {
     open_place(store, options->dir);
-  else
+    rs_tier_open(store);
+  } else
     snprintf(store->why, sizeof store->why, "turned off by %s", options->off ? "the program" : "ROWSCAN_CACHE=off");
+  store->options.dir = store->options.packs = store->options.installed_packs = NULL;
   return store;
 }
 
@@ -69,6 +70,7 @@ void rs_store_close(rs_store *store) {
   rs_counts_save(store);
   if (store->dir >= 0)
     close(store->dir);
+  rs_tier_close(store->tier);
   free(store->path);
   free(store);
 }
@@ -91,8 +93,12 @@ static void touch(int fan, const char *file, const struct stat *status) {
     utimensat(fan, file, NULL, AT_SYMLINK_NOFOLLOW);
 }
 
-bool rs_store_get(rs_store *store, const char *key, rs_entry *entry) {
-  *entry = (rs_entry){0};
+static void hand_out(const rs_loaded *loaded, rs_entry *entry) {
+  memcpy(entry->part, loaded->texts.part, sizeof entry->part);
+  entry->memory = loaded->memory;
+}
+
+static bool get_own(rs_store *store, const char *key, rs_entry *entry) {
   char name[RS_ENTRY_NAME];
   rs_entry_name(key, name);
   int fan = rs_fan_open(store, name);
@@ -103,8 +109,7 @@ bool rs_store_get(rs_store *store, const char *key, rs_entry *entry) {
   if (rs_load(fan, file, &loaded, &damage)) {
     if (strcmp(loaded.texts.key, key) == 0) {
       touch(fan, file, &loaded.status);
-      memcpy(entry->part, loaded.texts.part, sizeof entry->part);
-      entry->memory = loaded.memory;
+      hand_out(&loaded, entry);
     } else {
       damage = "it is another key's";
       free(loaded.memory);
@@ -116,6 +121,38 @@ bool rs_store_get(rs_store *store, const char *key, rs_entry *entry) {
     rs_store_say(store, RS_WARNING, "entry %s/%s is not used: %s", store->path, name, damage);
   }
   return entry->memory != NULL;
+}
+
+static bool get_packed(rs_store *store, const char *key, bool is_stem, rs_entry *entry) {
+  rs_loaded loaded;
+  const char *path;
+  int damaged = 0;
+  bool found = rs_tier_get(store, key, is_stem, &loaded, &path, &damaged);
+  rs_store_add(store, RS_COUNT_damaged, damaged);
+  if (!found)
+    return false;
+  hand_out(&loaded, entry);
+  return true;
+}
+
+bool rs_store_get(rs_store *store, const char *key, rs_entry *entry) {
+  *entry = (rs_entry){0};
+  return get_own(store, key, entry) || get_packed(store, key, false, entry);
+}
+
+bool rs_store_get_stem(rs_store *store, const char *stem, rs_entry *entry) {
+  *entry = (rs_entry){0};
+  return get_packed(store, stem, true, entry);
+}
+
+const char *rs_store_pack_of(rs_store *store, const char *key) {
+  rs_loaded loaded;
+  const char *path;
+  int damaged = 0; /* looking is not using */
+  if (!rs_tier_get(store, key, false, &loaded, &path, &damaged))
+    return NULL;
+  free(loaded.memory);
+  return path;
 }
 
 void rs_entry_free(rs_entry *entry) {
@@ -130,7 +167,7 @@ static bool publish(const rs_store *store, const char *name, const void *bytes, 
   int fan = rs_fan_open(store, name);
   if (fan < 0)
     return false;
-  bool kept = rs_publish(fan, name + 3, bytes, count);
+  bool kept = rs_publish(fan, name + 3, bytes, count, 0600);
   int error = errno;
   close(fan);
   errno = error;

@@ -35,8 +35,11 @@ typedef struct rs_entry {
 typedef struct rs_store_options {
   const char *dir;     /* this one or none; NULL or "": $ROWSCAN_CACHE_DIR, else $XDG_CACHE_HOME/rowscan, else
                           ~/.cache/rowscan, the first that can be used */
-  bool off;            /* as if no directory were usable; ROWSCAN_CACHE=off does the same */
+  bool off;            /* as if no directory were usable, nor a pack; ROWSCAN_CACHE=off does the same */
   int64_t limit_bytes; /* <= 0: 256 MB */
+  const char *packs;   /* files of packs, and directories of *.pack, between colons; NULL: $ROWSCAN_CACHE_PACKS; "off":
+                          none, not even the following */
+  const char *installed_packs; /* such a directory, which need not be there; NULL: none */
   void *user;
   void (*log)(void *user, int level, const char *message); /* level: 0 warning, 1 information, 2 debug; may be NULL */
 } rs_store_options;
@@ -53,8 +56,20 @@ const char *rs_store_path(const rs_store *store);
 const char *rs_store_why(const rs_store *store);
 int64_t rs_store_limit(const rs_store *store);
 
-/* Reads the entry of a key; false: a miss, and *entry is empty. */
+/*
+ * Reads the entry of a key, from the directory or else from the packs; false: a miss, and *entry is empty.
+ */
 bool rs_store_get(rs_store *store, const char *key, rs_entry *entry);
+
+/* The same from the packs alone, for the first key that is `stem` and one more line, whatever that says. */
+bool rs_store_get_stem(rs_store *store, const char *stem, rs_entry *entry);
+
+/* The file of the first pack that has a sound entry of a key; NULL: none. It lives as long as the store. */
+const char *rs_store_pack_of(rs_store *store, const char *key);
+
+/* How many packs are used, and how many entries they have together (may be NULL). */
+int rs_store_packs(const rs_store *store, int64_t *entries);
+
 void rs_entry_free(rs_entry *entry);
 
 /*
@@ -132,5 +147,33 @@ typedef struct rs_store_pruned {
   int64_t left, left_bytes;       /* entries */
 } rs_store_pruned;
 bool rs_store_prune(rs_store *store, rs_store_pruned *pruned); /* pruned may be NULL */
+
+/*
+ * A pack, many entries in one: of all entries of the store's directory that are sound and that `take` says true for
+ * (NULL: all). The pack is to be freed. NULL: *wrong says why.
+ */
+typedef struct rs_store_exported {
+  int64_t entries; /* in the pack */
+  int64_t damaged; /* left out */
+} rs_store_exported;
+void *rs_store_export(rs_store *store, bool (*take)(void *user, const char *key), void *user, size_t *bytes,
+                      rs_store_exported *sum, const char **wrong);
+
+/* Makes the file of a pack appear as a whole, or not at all: false, and errno says why. */
+bool rs_store_write_pack(const char *path, const void *pack, size_t bytes);
+
+/*
+ * Puts the entries of a pack into the store, but for those that it has. What is wrong with the pack as a whole; NULL:
+ * nothing, and *sum says what became of its entries.
+ */
+typedef struct rs_store_imported {
+  int64_t entries; /* in the pack: the sum of what follows */
+  int64_t added;
+  int64_t present;
+  int64_t damaged;
+  int64_t failed; /* not kept */
+} rs_store_imported;
+const char *rs_store_import(rs_store *store, const void *bytes, size_t count, rs_store_imported *sum);
+const char *rs_store_import_file(rs_store *store, const char *path, rs_store_imported *sum);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -206,6 +207,24 @@ rowscan_status rs_builder_key(rs_builder *builder, const char *canonical, const 
   return text->failed ? out_of_memory() : ROWSCAN_OK;
 }
 
+/* Where nothing can be compiled, it does not matter which compiler made what a pack has. */
+static bool from_any_compiler(rs_builder *builder, const request *asked, rs_binary *binary) {
+  rs_key key = {asked->canonical, asked->source, asked->arch, rs_compile_options, NULL};
+  rs_text stem = {0};
+  rs_entry entry;
+  rs_key_print(&key, &stem);
+  bool found = !stem.failed && rs_store_get_stem(builder->store, stem.data, &entry);
+  rs_text_free(&stem);
+  if (found && !read_entry(binary, &entry)) {
+    count(builder, RS_COUNT_damaged);
+    rs_entry_free(&entry);
+    found = false;
+  }
+  if (found)
+    binary->cached = binary->stored = true;
+  return found;
+}
+
 static rowscan_status make_key(rs_builder *builder, const request *asked, rs_text *text) {
   return rs_builder_key(builder, asked->canonical, asked->source, asked->arch, text);
 }
@@ -371,8 +390,21 @@ static rowscan_status refuse(rs_builder *builder, const request *asked) {
                    "the driver rejected an entry of the cache (%s), and %s forbids compiling: sm_%d", path,
                    builder->forbidden_by, asked->arch);
   count(builder, RS_COUNT_misses);
-  return rs_fail(ROWSCAN_NOT_CACHED, "not in the cache (%s), and %s forbids compiling: sm_%d",
-                 *path ? path : rs_store_why(builder->store), builder->forbidden_by, asked->arch);
+  char packs[48] = "";
+  int number = rs_store_packs(builder->store, NULL);
+  if (number)
+    snprintf(packs, sizeof packs, " nor in %d pack%s", number, number == 1 ? "" : "s");
+  return rs_fail(ROWSCAN_NOT_CACHED, "not in the cache (%s)%s, and %s forbids compiling: sm_%d",
+                 *path ? path : rs_store_why(builder->store), packs, builder->forbidden_by, asked->arch);
+}
+
+/* What replaces an entry that was rejected, and could not be kept: it goes before the entry, which a pack still has. */
+static bool has_replacement(rs_builder *builder, const char *key) {
+  pthread_mutex_lock(&builder->lock);
+  const build *one = find(builder, key, false);
+  bool has = one && one->fresh && one->done && one->status == ROWSCAN_OK;
+  pthread_mutex_unlock(&builder->lock);
+  return has;
 }
 
 rowscan_status rs_build(rs_builder *builder, rs_binary *binary, const char *canonical, const char *source, int arch,
@@ -384,8 +416,14 @@ rowscan_status rs_build(rs_builder *builder, rs_binary *binary, const char *cano
   rowscan_status status = make_key(builder, &asked, &key);
   if (fresh)
     count(builder, RS_COUNT_rejected);
-  if (status == ROWSCAN_OK) {
-    bool hit = !fresh && from_store(builder, key.data, &built);
+  if (status == ROWSCAN_NO_COMPILER && !fresh && from_any_compiler(builder, &asked, &built)) {
+    tell(builder, &asked, start, "read from a pack, without a compiler");
+    count_hit(builder, &built);
+    status = ROWSCAN_OK;
+  } else if (status == ROWSCAN_OK) {
+    bool hit = !fresh && !has_replacement(builder, key.data) && from_store(builder, key.data, &built);
+    if (!hit && !fresh && builder->forbidden_by)
+      hit = from_any_compiler(builder, &asked, &built);
     if (!fresh)
       tell(builder, &asked, start, hit ? "read from the cache" : "not found in the cache");
     if (hit)

@@ -138,6 +138,8 @@ static rowscan_status open_builder(rowscan_context *context, const rowscan_optio
   rs_store_options place = {.dir = options->cache_dir,
                             .off = options->cache_off != 0,
                             .limit_bytes = options->cache_limit,
+                            .packs = options->cache_packs,
+                            .installed_packs = ROWSCAN_PACKS,
                             .user = &context->log,
                             .log = store_log};
   double start = rs_now_ms();

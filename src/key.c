@@ -30,5 +30,6 @@ void rs_key_print(const rs_key *key, rs_text *text) {
   rs_text_add(text, "arch=sm_%d\n", key->arch);
   for (const char *const *option = key->options; *option; option++)
     rs_text_add(text, "option=%s\n", *option);
-  rs_text_add(text, "nvrtc=%s\n", key->nvrtc);
+  if (key->nvrtc)
+    rs_text_add(text, "nvrtc=%s\n", key->nvrtc);
 }

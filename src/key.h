@@ -16,7 +16,7 @@ typedef struct rs_key {
   const char *source;         /* goes in by its digest, as kernels/ does */
   int arch;                   /* 90 for sm_90 */
   const char *const *options; /* the compiler's, in order, NULL at the end */
-  const char *nvrtc;          /* build-id */
+  const char *nvrtc;          /* build-id; NULL: the key without its last line */
 } rs_key;
 
 /* Adds the canonical lines of a spec's kernel. */

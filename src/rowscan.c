@@ -10,6 +10,7 @@
 #include "arch.h"
 #include "launch.h"
 #include "measure.h"
+#include "packs.h"
 #include "spec_parse.h"
 #include "stage.h"
 #include "version.h"
@@ -246,8 +247,10 @@ rowscan_status rowscan_cache_info_get(rowscan_context *context, rowscan_cache_in
                                .path = rs_store_path(store),
                                .why = rs_store_why(store),
                                .limit_bytes = rs_store_limit(store),
+                               .packs = rs_store_packs(store, NULL),
                                .counts = tell_counts(&mine),
                                .all = tell_counts(&all)};
+  rs_store_packs(store, &info->pack_entries);
   if (*info->path && !rs_store_count(store, &info->entries, &info->bytes))
     return rs_fail(ROWSCAN_CACHE_FAILED, "the cache directory %s can't be read", info->path);
   return ROWSCAN_OK;
@@ -316,4 +319,23 @@ rowscan_status rowscan_cache_clear(rowscan_context *context, int64_t *removed, i
     *bytes = gone_bytes;
   return cleared ? ROWSCAN_OK
                  : rs_fail(ROWSCAN_CACHE_FAILED, "the cache directory %s can't be cleared", rs_store_path(store));
+}
+
+rowscan_status rowscan_cache_export(rowscan_context *context, const char *file, const rowscan_cache_filter *filter,
+                                    rowscan_cache_exported *exported) {
+  return rs_packs_export_file(rs_builder_store(context->builder), filter, file, exported);
+}
+
+rowscan_status rowscan_cache_export_memory(rowscan_context *context, const rowscan_cache_filter *filter, void **pack,
+                                           size_t *bytes, rowscan_cache_exported *exported) {
+  return rs_packs_export(rs_builder_store(context->builder), filter, pack, bytes, exported);
+}
+
+rowscan_status rowscan_cache_import(rowscan_context *context, const char *file, rowscan_cache_imported *imported) {
+  return rs_packs_import(rs_builder_store(context->builder), file, NULL, 0, imported);
+}
+
+rowscan_status rowscan_cache_import_memory(rowscan_context *context, const void *pack, size_t bytes,
+                                           rowscan_cache_imported *imported) {
+  return rs_packs_import(rs_builder_store(context->builder), NULL, pack, bytes, imported);
 }

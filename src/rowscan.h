@@ -149,16 +149,18 @@ typedef enum rowscan_log_level { ROWSCAN_LOG_WARNING = 0, ROWSCAN_LOG_INFO, ROWS
 typedef struct rowscan_options {
   size_t size;
   rowscan_engine engine;
-  int device;            /* ordinal of the GPU; default 0 */
-  int threads;           /* of the host engine; default: one for each processor this process may use */
-  const char *nvrtc;     /* file name of the NVRTC library; default: $ROWSCAN_NVRTC, else the places in README.md */
-  const char *cache_dir; /* default: $ROWSCAN_CACHE_DIR, else $XDG_CACHE_HOME/rowscan, else ~/.cache/rowscan */
-  int cache_off;         /* not 0: keep nothing on disk; $ROWSCAN_CACHE=off does the same */
-  int cache_only;        /* not 0: never compile, so that a miss is NOT_CACHED; $ROWSCAN_CACHE=only does the same */
-  int64_t cache_limit;   /* bytes the cache may hold on disk; default 256 MB */
-  size_t staging_bytes;  /* of rowscan_scan_host on a GPU: memory for pieces on the GPU; default a quarter of what is
-                            free */
-  void *user;            /* handed to the callbacks */
+  int device;              /* ordinal of the GPU; default 0 */
+  int threads;             /* of the host engine; default: one for each processor this process may use */
+  const char *nvrtc;       /* file name of the NVRTC library; default: $ROWSCAN_NVRTC, else the places in README.md */
+  const char *cache_dir;   /* default: $ROWSCAN_CACHE_DIR, else $XDG_CACHE_HOME/rowscan, else ~/.cache/rowscan */
+  int cache_off;           /* not 0: keep nothing on disk; $ROWSCAN_CACHE=off does the same */
+  int cache_only;          /* not 0: never compile, so that a miss is NOT_CACHED; $ROWSCAN_CACHE=only does the same */
+  const char *cache_packs; /* packs to read besides: files, and directories of *.pack, between colons; default:
+                              $ROWSCAN_CACHE_PACKS. Then those installed in $(pkgdatadir); "off": none at all */
+  int64_t cache_limit;     /* bytes the cache may hold on disk; default 256 MB */
+  size_t staging_bytes;    /* of rowscan_scan_host on a GPU: memory for pieces on the GPU; default a quarter of what is
+                              free */
+  void *user;              /* handed to the callbacks */
   void (*log)(void *user, rowscan_log_level level, const char *message); /* may be called by any thread; default: what
                             $ROWSCAN_LOG asks for (warning, info or debug) goes to standard error, else nothing. debug
                             tells each decision about a kernel, with the time that it took */
@@ -224,7 +226,8 @@ ROWSCAN_API rowscan_status rowscan_spec_parse(rowscan_spec *spec, const char *te
 /*
  * Makes a spec ready: on a GPU reads the kernels from the cache or compiles them, and loads them. With cache_only it
  * takes no longer than reading and loading: what would have to be compiled is NOT_CACHED, and the story names the spec
- * and the architecture. (The build-id of an NVRTC is part of what a kernel is found by: its file must be there still.)
+ * and the architecture. (The build-id of an NVRTC is part of what a kernel is found by in the cache's directory: its
+ * file must be there still. In packs a kernel is found without, where there is no NVRTC or it must not be used.)
  * Errors: BAD_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY, NO_COMPILER, COMPILE_FAILED, NOT_CACHED, CUDA_FAILED.
  */
 ROWSCAN_API rowscan_status rowscan_plan_create(rowscan_plan **plan, rowscan_context *context,
@@ -475,6 +478,8 @@ typedef struct rowscan_cache_info {
   size_t size;
   const char *path; /* "" if there is none: nothing is kept on disk; lives as long as the context */
   const char *why;  /* why there is none, else "" */
+  int packs;        /* that are read besides */
+  int64_t pack_entries;
   int64_t entries;
   int64_t bytes;
   int64_t limit_bytes;
@@ -517,6 +522,7 @@ typedef struct rowscan_cache_reason {
   const char *nearest;  /* if neither: the entry that differs in the fewest fields; NULL if there is no entry */
   int difference_count; /* of the nearest: the fields of the spec first */
   const rowscan_cache_difference *differences;
+  const char *pack; /* it is there in this pack; NULL: in none */
 } rowscan_cache_reason;
 
 /*
@@ -545,6 +551,66 @@ ROWSCAN_API rowscan_status rowscan_cache_prune(rowscan_context *context, rowscan
 /* Removes all entries; *removed and *bytes say how many. Errors: CACHE_FAILED. */
 ROWSCAN_API rowscan_status rowscan_cache_clear(rowscan_context *context, int64_t *removed,
                                                int64_t *bytes) ROWSCAN_CHECKED ROWSCAN_NONNULL(1);
+
+/* ---- packs ------------------------------------------------------------------------------------------------------- */
+
+/* Which entries: all that have one of the architectures, and all of the fields. */
+typedef struct rowscan_cache_filter {
+  size_t size;
+  const char *const *archs; /* [arch_count], "sm_90"; NULL: all */
+  int arch_count;
+  const char *spec; /* field=value pairs as rowscan_spec_text writes them, separated by blanks: "in=f32 reverse=1";
+                       default: any */
+} rowscan_cache_filter;
+
+#define ROWSCAN_CACHE_FILTER(...) (&(rowscan_cache_filter){.size = sizeof(rowscan_cache_filter), __VA_ARGS__})
+
+typedef struct rowscan_cache_exported {
+  size_t size;
+  int64_t entries; /* in the pack */
+  int64_t damaged; /* left out */
+  int64_t bytes;   /* of the pack */
+} rowscan_cache_exported;
+
+/*
+ * A pack has many entries of the cache in one file, which other machines can use: cache/README.md has its format.
+ * Writes one: of the entries on disk that filter asks for, NULL: all. There may be none. The file appears as a whole
+ * or not at all, and replaces one that is there. Fills exported, whose .size is set. Errors: BAD_ARGUMENT, CACHE_FAILED
+ * (there is no cache on disk, or it can't be read, or the file can't be written), and then nothing is left behind.
+ */
+ROWSCAN_API rowscan_status rowscan_cache_export(rowscan_context *context, const char *file,
+                                                const rowscan_cache_filter *filter,
+                                                rowscan_cache_exported *exported) ROWSCAN_CHECKED
+    ROWSCAN_NONNULL(1, 2, 4);
+
+/* The same into memory, for a process that sends it to others. Free it with rowscan_free. */
+ROWSCAN_API rowscan_status rowscan_cache_export_memory(rowscan_context *context, const rowscan_cache_filter *filter,
+                                                       void **pack, size_t *bytes,
+                                                       rowscan_cache_exported *exported) ROWSCAN_CHECKED
+    ROWSCAN_NONNULL(1, 3, 4, 5);
+
+typedef struct rowscan_cache_imported {
+  size_t size;
+  int64_t entries; /* in the pack: the sum of what follows */
+  int64_t added;
+  int64_t present; /* in the cache before */
+  int64_t damaged;
+  int64_t failed; /* could not be kept: the disk is full, or can't be written */
+} rowscan_cache_imported;
+
+/*
+ * Puts the entries of a pack into the cache on disk, but for those that are there. The file must be this user's or
+ * root's, writable by no one else, and no symbolic link: a kernel is a program. Fills imported, whose .size is set.
+ * Errors: CACHE_FAILED (there is no cache on disk; the file is no pack, is damaged as a whole or is not to be trusted).
+ */
+ROWSCAN_API rowscan_status rowscan_cache_import(rowscan_context *context, const char *file,
+                                                rowscan_cache_imported *imported) ROWSCAN_CHECKED
+    ROWSCAN_NONNULL(1, 2, 3);
+
+/* The same from memory, which may be any bytes: what is no pack is an error, what is damaged in it is left out. */
+ROWSCAN_API rowscan_status rowscan_cache_import_memory(rowscan_context *context, const void *pack, size_t bytes,
+                                                       rowscan_cache_imported *imported) ROWSCAN_CHECKED
+    ROWSCAN_NONNULL(1, 4);
 
 #ifdef __cplusplus
 }

@@ -21,6 +21,7 @@ typedef struct wanted {
   rs_key_fields key;
   char name[RS_STORE_NAME];
   bool hit;
+  const char *pack;
   char *damage;
   rs_key_fields nearest;
   char nearest_name[RS_STORE_NAME];
@@ -51,6 +52,8 @@ static rowscan_status want(wanted *kernel, rs_builder *builder, const rowscan_sp
                               : rs_builder_key(builder, canonical.data, source.data, arch, &key);
   if (!status) {
     rs_store_name(key.data, kernel->name);
+    kernel->pack = rs_store_pack_of(rs_builder_store(builder), key.data);
+    kernel->hit = kernel->pack != NULL;
     status = rs_key_cut(&kernel->key, key.data) ? ROWSCAN_OK : out_of_memory();
   }
   rs_text_free(&canonical);
@@ -80,7 +83,7 @@ static int look(void *user, const rs_store_item *item) {
     wanted *kernel = &all->kernel[i];
     rs_key_fields key = {0};
     if (!strcmp(item->name, kernel->name)) {
-      kernel->hit = !item->damage;
+      kernel->hit = kernel->hit || !item->damage;
       kernel->damage = item->damage ? strdup(item->damage) : NULL;
       all->failed = item->damage && !kernel->damage;
     } else if (item->key) {
@@ -101,8 +104,9 @@ static int tell(const wanted *kernel, int (*visit)(void *user, const rowscan_cac
                                  .regime = kernel->regime,
                                  .name = kernel->name,
                                  .hit = kernel->hit,
-                                 .damage = kernel->damage,
-                                 .differences = differences};
+                                 .damage = kernel->hit ? NULL : kernel->damage,
+                                 .differences = differences,
+                                 .pack = kernel->pack};
   if (!kernel->hit && !kernel->damage && kernel->nearest.text) {
     reason.nearest = kernel->nearest_name;
     reason.difference_count = rs_key_differences(&kernel->key, &kernel->nearest, differences);
@@ -113,7 +117,7 @@ static int tell(const wanted *kernel, int (*visit)(void *user, const rowscan_cac
 rowscan_status rs_why(rowscan_context *context, const rowscan_spec *spec, int arch,
                       int (*visit)(void *user, const rowscan_cache_reason *reason), void *user) {
   rs_store *store = rs_builder_store(context->builder);
-  if (!*rs_store_path(store))
+  if (!*rs_store_path(store) && !rs_store_packs(store, NULL))
     return rs_fail(ROWSCAN_CACHE_FAILED, "there is no cache on disk: %s", rs_store_why(store));
   search all = {0};
   rs_geometry geometry[RS_MAX_MODULES];

@@ -221,6 +221,7 @@ static inline int64_t entries_in(rs_store *store) {
 static inline void no_environment(void) {
   unsetenv("ROWSCAN_CACHE");
   unsetenv("ROWSCAN_CACHE_DIR");
+  setenv("ROWSCAN_CACHE_PACKS", "off", 1); /* none that are installed */
   unsetenv("XDG_CACHE_HOME");
   unsetenv("HOME");
 }

@@ -45,6 +45,7 @@ class Case(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
         self.env = {k: v for k, v in os.environ.items() if k not in ("ROWSCAN_LOG", "ROWSCAN_CACHE")}
         self.env["ROWSCAN_CACHE_DIR"] = self.path("cache")
+        self.env["ROWSCAN_CACHE_PACKS"] = "off"
         self.env["LC_ALL"] = "C"
         # A mapped file that became shorter is for the command to tell, not for a sanitizer.
         self.env["ASAN_OPTIONS"] = self.env.get("ASAN_OPTIONS", "") + ":handle_sigbus=0"
@@ -718,6 +719,11 @@ class CommandLine(Case):
         self.usage("cache", "prune", "--limit", "0", words=["--limit", "clear"])
         self.usage("cache", "prune", "--limit", "-1", words=["--limit", "-1"])
         self.usage("cache", "list", "more", words=["more"])
+        self.usage("cache", "export", words=["export needs a FILE"])
+        self.usage("cache", "export", "", words=["export needs a FILE"])
+        self.usage("cache", "import", words=["import needs a FILE"])
+        self.usage("cache", "import", "--arch", "sm_90", "x.pack", words=["--arch"])
+        self.usage("cache", "list", "--spec", "in=f32", words=["--spec"])
         self.usage("devices", "more", words=["more"])
         self.usage("bench", "--suite", "slow", words=["slow"])
         self.usage("compile", "--length", "5", words=["--arch"])
@@ -1074,6 +1080,82 @@ class Cache(Case):
         self.assertEqual(sorted(os.listdir(self.path("cache/ab"))), [f"{n:030x}" for n in range(4, 8)] + ["tmp-2-2-2"])
         self.assertIn("damaged", self.rowscan("cache", "list")[0])
 
+
+    def test_packs(self):
+        """From one cache to another, of two specs for two architectures what is asked for."""
+        self.needs_compiler()
+        for length in "100", "101":
+            self.rowscan("compile", "--arch", "sm_90,sm_80", "--length", length, "--type", "i32")
+        keys = sorted(entry["key"] for entry in self.entries())
+        for args, count in [([], 4), (["--arch", "all"], 4), (["--arch", "sm_80"], 2), (["--spec", "length=101"], 2),
+                            (["--arch", "sm_90,sm_75", "--spec", " length=100\tin=i32 "], 1)]:
+            told = json.loads(self.rowscan("cache", "export", "--json", *args, f"{len(args)}{count}.pack")[0])
+            size = os.path.getsize(self.path(told["file"]))
+            self.assertEqual((told["entries"], told["bytes"], told["damaged"]), (count, size, 0))
+        self.assertEqual(os.listdir(self.dir).count("04.pack"), 1)
+        self.env["ROWSCAN_CACHE_DIR"] = self.path("other")
+        sizes = {"entries": 1, "added": 1, "present": 0, "damaged": 0, "failed": 0}
+        told = json.loads(self.rowscan("cache", "import", "--json", "41.pack")[0])
+        self.assertEqual(told, {"file": "41.pack", **sizes})
+        self.assertEqual(self.rowscan("cache", "import", "04.pack")[0],
+                         "04.pack: 4 entries: 3 added, 1 in the cache before, 0 damaged, 0 not kept\n")
+        self.assertEqual(sorted(entry["key"] for entry in self.entries()), keys)
+        self.env["ROWSCAN_CACHE"] = "only"
+        self.assertEqual(self.rowscan("compile", "--arch", "sm_90,sm_80", "--length", "101", "--type", "i32")[0]
+                         .count(" hit"), 2)
+
+    def test_packs_in_place(self):
+        """With no compiler, and nothing in the cache but what a pack has."""
+        self.fill()
+        self.rowscan("cache", "export", "x.pack")
+        self.env.update(ROWSCAN_CACHE_PACKS=self.path("x.pack"), ROWSCAN_CACHE_DIR=self.path("other"))
+        hit = json.loads(self.rowscan("cache", "why", "--arch=sm_90", "length=100", "--json")[0])[0]
+        self.assertEqual((hit["cache"], hit["pack"]), ("hit", self.path("x.pack")))
+        self.assertIn(f" in pack {self.path('x.pack')}\n",
+                      self.rowscan("cache", "why", "--arch=sm_90", "length=100")[0])
+        self.env["ROWSCAN_NVRTC"] = "/no/such/libnvrtc.so"
+        compile_it = ["compile", "--arch", "sm_90", "--length"]
+        self.assertIn(" hit", self.rowscan(*compile_it, "100")[0])
+        self.assertIn("/no/such/libnvrtc.so", self.rowscan(*compile_it, "101", status=1)[1])
+        info = json.loads(self.rowscan("cache", "info", "--json")[0])
+        self.assertEqual((info["packs"], info["pack_entries"], info["entries"]), (1, 1, 0))
+        self.assertIn("packs      1 with 1 entries\n", self.rowscan("cache", "info")[0])
+        os.chmod(self.path("x.pack"), 0o666)
+        self.env["ROWSCAN_LOG"] = "warning"
+        self.assertIn("x.pack is not used: writable by others", self.rowscan(*compile_it, "100", status=1)[1])
+
+    def test_bad_packs(self):
+        self.rowscan("cache", "path")
+        for args, words in [(["export", "x.pack"], ["x.pack: not written", "no entry"]),
+                            (["export", "--spec", "length", "x.pack"], ["'spec'", "'length' is not field=value"]),
+                            (["import", "none.pack"], ["none.pack", "no such file"])]:
+            self.fails(1, words, "cache", *args)
+        for name, data, words in [("empty", b"", "truncated"), ("text", b"n" * 100, "not a pack of rowscan")]:
+            with open(self.path(name), "wb") as file:
+                file.write(data)
+            os.chmod(self.path(name), 0o600)
+            self.fails(1, [name, words], "cache", "import", name)
+        os.chmod(self.path("text"), 0o666)
+        self.fails(1, ["text", "writable by others"], "cache", "import", "text")
+        self.env["ROWSCAN_CACHE"] = "off"
+        self.fails(1, ["no cache on disk"], "cache", "import", "text")
+        self.fails(1, ["no cache on disk"], "cache", "export", "text")
+
+    def test_damaged_pack(self):
+        """The sound entries are used, whatever the umask was when it was written."""
+        self.fill()
+        self.rowscan("compile", "--arch", "sm_90", "--length", "101")
+        self.rowscan("cache", "export", "x.pack", preexec_fn=lambda: os.umask(0))
+        self.assertEqual(os.stat(self.path("x.pack")).st_mode & 0o777, 0o644)
+        with open(self.path("x.pack"), "r+b") as file:
+            file.seek(500)
+            byte = file.read(1)
+            file.seek(500)
+            file.write(bytes([byte[0] ^ 4]))
+        self.rowscan("cache", "clear")
+        self.assertEqual(self.rowscan("cache", "import", "x.pack", status=1)[0],
+                         "x.pack: 2 entries: 1 added, 0 in the cache before, 1 damaged, 0 not kept\n")
+        self.rowscan("cache", "verify")
 
     def test_only(self):
         """Nothing is compiled, and what is missing is told as rowscan warm would read it."""

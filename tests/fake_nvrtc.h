@@ -153,14 +153,18 @@ static const char *nvrtcGetErrorString(nvrtcResult result) {
 
 static const char compiler_id[] = "0123456789abcdef";
 
-static rs_nvrtc *make_compiler(int version) {
+static inline rs_nvrtc *make_compiler_of(int version, const char *id) {
   rs_nvrtc_calls calls = {
 #define X(symbol, parameters) .symbol = symbol,
       RS_NVRTC_CALLS(X)
 #undef X
           .nvrtcGetErrorString = nvrtcGetErrorString,
       .version = version};
-  return rs_nvrtc_from_table(&calls, compiler_id);
+  return rs_nvrtc_from_table(&calls, id);
+}
+
+static inline rs_nvrtc *make_compiler(int version) {
+  return make_compiler_of(version, compiler_id);
 }
 
 static void fresh_tally(void) {

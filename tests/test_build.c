@@ -280,6 +280,36 @@ START_TEST(without_a_store_the_builder_keeps_some) {
 }
 END_TEST
 
+/* With no directory that could keep what replaces an entry that the driver rejected. */
+START_TEST(what_replaces_an_entry_of_a_pack_is_made_once) {
+  char *file = fresh();
+  rs_store_exported sum;
+  size_t bytes;
+  const char *wrong;
+  rs_binary binary;
+  rs_builder *builder = open_builder(fresh());
+  build_text(builder, source, 90, false);
+  void *pack = rs_store_export(rs_builder_store(builder), NULL, NULL, &bytes, &sum, &wrong);
+  ck_assert(rs_store_write_pack(file, pack, bytes));
+  free(pack);
+  rs_builder_close(builder);
+  setenv("ROWSCAN_CACHE_PACKS", file, 1);
+  char *nowhere = fresh();
+  spill(nowhere, "", 0);
+  builder = open_builder(nowhere);
+  ck_assert_int_eq(rs_store_packs(rs_builder_store(builder), NULL), 1);
+  ck_assert(build_text(builder, source, 90, false));
+  check_counts(builder, 1, 0, 0);
+  ck_assert(!build_text(builder, source, 90, true));
+  check_counts(builder, 1, 0, 1);
+  ck_assert_int_eq(rs_build(builder, &binary, canonical, source, 90, false), ROWSCAN_OK);
+  ck_assert(binary.cached && !binary.stored); /* the replacement, not the entry */
+  rs_binary_free(&binary);
+  check_counts(builder, 2, 0, 1);
+  rs_builder_close(builder);
+}
+END_TEST
+
 START_TEST(a_damaged_entry_is_made_anew) {
   char *dir = fresh(), *path = entry_path(dir, key_text(source, 90));
   rs_builder *builder = open_builder(dir);
@@ -807,6 +837,7 @@ int main(void) {
   tcase_add_test(cases, the_second_build_is_a_hit);
   tcase_add_test(cases, a_hit_asks_nothing_of_the_compiler);
   tcase_add_test(cases, without_a_store_the_builder_keeps_some);
+  tcase_add_test(cases, what_replaces_an_entry_of_a_pack_is_made_once);
   tcase_add_test(cases, a_damaged_entry_is_made_anew);
   tcase_add_test(cases, an_entry_of_something_else_is_made_anew);
   tcase_add_test(cases, a_fresh_build_replaces_the_entry);

@@ -1,6 +1,7 @@
 /*
  * test_warm.c - kernels that are ready before they are needed: never compiling, filling the cache, why it lacks one,
- * the log SPDX-License-Identifier: MIT
+ * packs, the log
+ * SPDX-License-Identifier: MIT
  *
  * Contexts of the API, but with a compiler of our own making: neither a GPU nor NVRTC is needed.
  */
@@ -400,6 +401,163 @@ START_TEST(what_can_not_be_explained_is_told) {
 }
 END_TEST
 
+/* ---- packs ------------------------------------------------------------------------------------------------------- */
+
+/* A context whose cache has all of `list` for three architectures: 12 entries. */
+static rowscan_context *warmed(void) {
+  rowscan_context *context = open_context(fresh(), false);
+  ck_assert_int_eq(
+      rowscan_warm(context, ROWSCAN_WARMING(.specs = list, .spec_count = SPECS, .archs = three, .arch_count = 3)),
+      ROWSCAN_OK);
+  return context;
+}
+
+static int64_t count_exported(rowscan_context *context, const rowscan_cache_filter *filter) {
+  rowscan_cache_exported exported = ROWSCAN_INFO(exported);
+  void *pack = NULL;
+  size_t bytes = 0;
+  ck_assert_int_eq(rowscan_cache_export_memory(context, filter, &pack, &bytes, &exported), ROWSCAN_OK);
+  ck_assert_int_eq(exported.bytes, (int64_t)bytes);
+  ck_assert_int_eq(exported.damaged, 0);
+  rowscan_free(pack);
+  return exported.entries;
+}
+
+START_TEST(a_pack_makes_another_cache_complete) {
+  rowscan_context *from = warmed(), *to;
+  rowscan_cache_exported exported = ROWSCAN_INFO(exported);
+  rowscan_cache_imported imported = ROWSCAN_INFO(imported);
+  void *pack;
+  size_t bytes;
+  char *file = fresh();
+  ck_assert_int_eq(rowscan_cache_export_memory(from, NULL, &pack, &bytes, &exported), ROWSCAN_OK);
+  ck_assert_int_eq(exported.entries, 12);
+  ck_assert_int_eq(rowscan_cache_export(from, file, NULL, &exported), ROWSCAN_OK);
+  ck_assert_int_eq(exported.entries, 12);
+  rowscan_close(from);
+  for (int by_file = 0; by_file < 2; by_file++) {
+    to = open_context(fresh(), true);
+    ck_assert_int_eq(by_file ? rowscan_cache_import(to, file, &imported)
+                             : rowscan_cache_import_memory(to, pack, bytes, &imported),
+                     ROWSCAN_OK);
+    ck_assert(imported.entries == 12 && imported.added == 12 && !imported.failed && !imported.damaged);
+    for (int i = 0; i < SPECS * 3; i++)
+      ck_assert_int_eq(compile(to, &list[i / 3], three[i % 3]), ROWSCAN_OK);
+    rowscan_close(to);
+  }
+  free(pack);
+}
+END_TEST
+
+START_TEST(filters_choose_by_arch_and_field) {
+  static const char *const known[] = {"sm_90", "sm_120"}, *const none[] = {"sm_70"};
+  rowscan_context *context = warmed();
+  ck_assert_int_eq(count_exported(context, NULL), 12);
+  ck_assert_int_eq(count_exported(context, ROWSCAN_CACHE_FILTER(.spec = " \n")), 12);
+  ck_assert_int_eq(count_exported(context, ROWSCAN_CACHE_FILTER(.archs = known, .arch_count = 2)), 4);
+  ck_assert_int_eq(count_exported(context, ROWSCAN_CACHE_FILTER(.archs = none, .arch_count = 1)), 0);
+  ck_assert_int_eq(count_exported(context, ROWSCAN_CACHE_FILTER(.spec = "in=f16")), 6);
+  ck_assert_int_eq(count_exported(context, ROWSCAN_CACHE_FILTER(.spec = "in=f1")), 0);
+  ck_assert_int_eq(count_exported(context, ROWSCAN_CACHE_FILTER(.spec = "n=f16")), 0);
+  ck_assert_int_eq(count_exported(context, ROWSCAN_CACHE_FILTER(.spec = "layout=columns\tlength=50")), 3);
+  ck_assert_int_eq(
+      count_exported(context, ROWSCAN_CACHE_FILTER(.spec = "length=33000", .archs = known, .arch_count = 1)), 2);
+  rowscan_close(context);
+}
+END_TEST
+
+/* _i: 0 without NVRTC, 1 with another one that must not be used, 2 with another one. */
+START_TEST(a_pack_serves_without_the_compiler_that_made_it) {
+  rowscan_context *from = warmed(), *context = NULL;
+  rowscan_cache_exported exported = ROWSCAN_INFO(exported);
+  char *file = fresh();
+  ck_assert_int_eq(rowscan_cache_export(from, file, ROWSCAN_CACHE_FILTER(.archs = three, .arch_count = 2), &exported),
+                   ROWSCAN_OK);
+  rowscan_close(from);
+  const rowscan_options *options =
+      ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_HOST, .threads = 1, .cache_dir = fresh(), .cache_packs = file,
+                      .cache_only = _i == 1, .nvrtc = _i ? NULL : "/no/such/libnvrtc.so");
+  int compiles = told->compiles;
+  ck_assert_int_eq(rs_context_open(&context, options, _i ? make_compiler_of(12000, "fedcba9876543210") : NULL),
+                   ROWSCAN_OK);
+  for (int i = 0; i < SPECS * 2; i++)
+    ck_assert_int_eq(compile(context, &list[i / 2], three[i % 2]), ROWSCAN_OK);
+  static const rowscan_status absent[] = {ROWSCAN_NO_COMPILER, ROWSCAN_NOT_CACHED, ROWSCAN_OK};
+  ck_assert_int_eq(compile(context, &list[0], "sm_90"), absent[_i]);
+  if (_i == 1)
+    ck_assert_ptr_nonnull(strstr(rowscan_last_error(), ") nor in 1 pack, and the program (cache_only) forbids"));
+  rowscan_cache_info info = ROWSCAN_INFO(info);
+  ck_assert_int_eq(rowscan_cache_info_get(context, &info), ROWSCAN_OK);
+  ck_assert(info.packs == 1 && info.pack_entries == 8 && info.entries == (_i == 2 ? 9 : 0));
+  ck_assert_int_eq(info.counts.hits, _i == 2 ? 0 : 8);
+  ck_assert_int_eq(told->compiles, compiles + (_i == 2 ? 9 : 0));
+  rowscan_close(context);
+}
+END_TEST
+
+START_TEST(what_a_pack_has_is_not_compiled) {
+  rowscan_context *from = warmed(), *context = NULL;
+  rowscan_cache_exported exported = ROWSCAN_INFO(exported);
+  char *file = fresh();
+  ck_assert_int_eq(rowscan_cache_export(from, file, ROWSCAN_CACHE_FILTER(.spec = "length=33000"), &exported),
+                   ROWSCAN_OK);
+  rowscan_close(from);
+  int compiles = told->compiles;
+  ck_assert_int_eq(rs_context_open(&context,
+                                   ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_HOST, .threads = 1, .cache_dir = fresh(),
+                                                   .cache_packs = file),
+                                   make_compiler(13000)),
+                   ROWSCAN_OK);
+  ck_assert_int_eq(compile(context, &list[1], "sm_90"), ROWSCAN_OK);
+  ck_assert_int_eq(told->compiles, compiles);
+  explained hit = ask(context, &list[1], "sm_90"), miss = ask(context, &list[0], "sm_90");
+  ck_assert(hit.count == 2 && hit.hit[0] && hit.hit[1] && miss.count == 1 && !miss.hit[0]);
+  ck_assert_int_eq(compile(context, &list[0], "sm_90"), ROWSCAN_OK);
+  ck_assert_int_eq(told->compiles, compiles + 1);
+  rowscan_close(context);
+}
+END_TEST
+
+START_TEST(what_makes_no_pack_is_told) {
+  static const char *const bad[] = {"sm_90", "90"};
+  rowscan_context *context = warmed(), *off;
+  rowscan_cache_exported exported = ROWSCAN_INFO(exported), wrong_size = {0};
+  rowscan_cache_imported imported = ROWSCAN_INFO(imported);
+  const struct {
+    rowscan_cache_filter filter;
+    const char *story;
+  } cases[] = {
+      {{.size = 1}, "'size': 1"},
+      {{.size = sizeof exported + 1, .spec = "in=f32 reverse"}, "'size'"},
+      {{.size = sizeof(rowscan_cache_filter), .spec = "in=f32 reverse"}, "'spec': 'reverse' is not field=value"},
+      {{.size = sizeof(rowscan_cache_filter), .spec = "=f32"}, "'spec': '=f32'"},
+      {{.size = sizeof(rowscan_cache_filter), .arch_count = 1}, "'arch_count': 1, but 'archs' is NULL"},
+      {{.size = sizeof(rowscan_cache_filter), .archs = bad, .arch_count = -1}, "'arch_count': -1"},
+      {{.size = sizeof(rowscan_cache_filter), .archs = bad, .arch_count = 2}, "'arch': \"90\""}};
+  char *file = fresh();
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    ck_assert_int_eq(rowscan_cache_export(context, file, &cases[i].filter, &exported), ROWSCAN_BAD_ARGUMENT);
+    ck_assert_msg(strstr(rowscan_last_error(), cases[i].story) != NULL, "%s", rowscan_last_error());
+  }
+  ck_assert_int_eq(rowscan_cache_export(context, file, NULL, &wrong_size), ROWSCAN_BAD_ARGUMENT);
+  ck_assert_int_eq(rowscan_cache_import_memory(context, "x", 1, &(rowscan_cache_imported){0}), ROWSCAN_BAD_ARGUMENT);
+  ck_assert(!exists(file));
+  ck_assert_int_eq(rowscan_cache_export(context, path_of("%s/below", file), NULL, &exported), ROWSCAN_CACHE_FAILED);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "/below can't be written: No such file"));
+  ck_assert_int_eq(rowscan_cache_import(context, file, &imported), ROWSCAN_CACHE_FAILED);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "is not used: there is no such file"));
+  ck_assert_int_eq(rowscan_cache_import_memory(context, NULL, 0, &imported), ROWSCAN_CACHE_FAILED);
+  ck_assert_str_eq(rowscan_last_error(), "the pack in memory is not used: truncated");
+  rowscan_close(context);
+  setenv("ROWSCAN_CACHE", "off", 1);
+  off = open_context(NULL, false);
+  ck_assert_int_eq(rowscan_cache_export(off, file, NULL, &exported), ROWSCAN_CACHE_FAILED);
+  ck_assert_str_eq(rowscan_last_error(), "there is no cache on disk: turned off by ROWSCAN_CACHE=off");
+  ck_assert_int_eq(rowscan_cache_import(off, file, &imported), ROWSCAN_CACHE_FAILED);
+  rowscan_close(off);
+}
+END_TEST
+
 /* ---- the log ----------------------------------------------------------------------------------------------------- */
 
 static void count_message(void *user, rowscan_log_level level, const char *message) {
@@ -470,6 +628,13 @@ int main(void) {
   tcase_add_test(cases, misses_are_explained);
   tcase_add_test(cases, damage_is_told_and_the_last_used_is_nearest);
   tcase_add_test(cases, what_can_not_be_explained_is_told);
+  cases = add_case(suite, "packs");
+  tcase_add_checked_fixture(cases, fresh_tally, NULL);
+  tcase_add_test(cases, a_pack_makes_another_cache_complete);
+  tcase_add_test(cases, filters_choose_by_arch_and_field);
+  tcase_add_loop_test(cases, a_pack_serves_without_the_compiler_that_made_it, 0, 3);
+  tcase_add_test(cases, what_a_pack_has_is_not_compiled);
+  tcase_add_test(cases, what_makes_no_pack_is_told);
   cases = add_case(suite, "the log");
   tcase_add_checked_fixture(cases, fresh_tally, NULL);
   tcase_add_test(cases, the_environment_asks_for_a_log);

@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "json.h"
 #include "options.h"
+#include "output.h"
 #include "say.h"
 #include "session.h"
 
@@ -17,8 +18,10 @@ typedef struct cache_job {
   rowscan_cache_info info;
   bool as_json;
   json_writer json;
-  const char *asked, *arch_list; /* of why */
-  const char *arch;              /* the one that is looked at */
+  const char *operand;   /* the scan of why; the file of export and import */
+  const char *arch_list; /* --arch, of why and export */
+  const char *fields;    /* --spec, of export */
+  const char *arch;      /* the one that is looked at */
   cli_archs archs;
   int64_t limit; /* --limit; 0: not given */
   int64_t entries, bytes, damaged, damaged_bytes;
@@ -63,6 +66,8 @@ static int print_info(cache_job *job) {
     json_integer(&job->json, "entries", info->entries);
     json_integer(&job->json, "bytes", info->bytes);
     json_integer(&job->json, "limit_bytes", info->limit_bytes);
+    json_integer(&job->json, "packs", info->packs);
+    json_integer(&job->json, "pack_entries", info->pack_entries);
     print_counts_json(&job->json, &info->all);
     json_end(&job->json);
   } else if (*info->path) {
@@ -71,6 +76,8 @@ static int print_info(cache_job *job) {
     print_counts(&info->all);
   } else
     printf("There is no cache on disk: %s\n", info->why);
+  if (!job->as_json)
+    printf("packs      %d with %lld entries\n", info->packs, (long long)info->pack_entries);
   return EXIT_OK;
 }
 
@@ -160,6 +167,7 @@ static void print_reason_json(json_writer *json, const char *arch, const rowscan
   json_text(json, "cache", reason->hit ? "hit" : reason->damage ? "damaged" : "miss");
   json_text(json, "name", reason->name);
   json_text(json, "damage", reason->damage);
+  json_text(json, "pack", reason->pack);
   json_text(json, "nearest", reason->nearest);
   json_array(json, "differences");
   for (int i = 0; i < reason->difference_count; i++) {
@@ -176,7 +184,7 @@ static void print_reason_json(json_writer *json, const char *arch, const rowscan
 static void print_reason(const char *arch, const rowscan_cache_reason *reason) {
   printf("%s %s: ", arch, rowscan_regime_name(reason->regime));
   if (reason->hit)
-    printf("hit: %s\n", reason->name);
+    printf("hit: %s%s%s\n", reason->name, reason->pack ? " in pack " : "", reason->pack ? reason->pack : "");
   else if (reason->damage)
     printf("damaged: %s: %s\n", reason->name, reason->damage);
   else if (!reason->nearest)
@@ -200,7 +208,7 @@ static int why_one(void *user, const rowscan_cache_reason *reason) {
 
 static int why(cache_job *job) {
   rowscan_spec spec;
-  rowscan_status status = rowscan_spec_parse(&spec, job->asked);
+  rowscan_status status = rowscan_spec_parse(&spec, job->operand);
   if (status != ROWSCAN_OK)
     return say_library(NULL, status);
   int result = archs_find(&job->archs, job->context);
@@ -258,13 +266,98 @@ static int clear(cache_job *job) {
   return EXIT_OK;
 }
 
+/* ---- packs ------------------------------------------------------------------------------------------------------- */
+
+static int write_pack(const char *file, const void *pack, size_t bytes) {
+  cli_output output;
+  int result = output_open(&output, file);
+  if (result == EXIT_OK)
+    result = output_private(&output);
+  if (result == EXIT_OK)
+    result = output_write(&output, pack, bytes);
+  return result == EXIT_OK ? output_commit(&output) : result;
+}
+
+static void print_exported(cache_job *job, const rowscan_cache_exported *exported) {
+  if (job->as_json) {
+    json_object(&job->json, NULL);
+    json_text(&job->json, "file", job->operand);
+    json_integer(&job->json, "entries", exported->entries);
+    json_integer(&job->json, "bytes", exported->bytes);
+    json_integer(&job->json, "damaged", exported->damaged);
+    json_end(&job->json);
+  } else
+    printf("%s: %lld entries, %lld bytes; %lld damaged ones left out\n", job->operand, (long long)exported->entries,
+           (long long)exported->bytes, (long long)exported->damaged);
+}
+
+/* By memory, so that the file is written as all others are: an interrupt leaves nothing behind. */
+static int export(cache_job *job) {
+  const char *archs[ARCHS_MAX];
+  for (int i = 0; i < job->archs.count; i++)
+    archs[i] = job->archs.name[i];
+  rowscan_cache_exported exported = ROWSCAN_INFO(exported);
+  void *pack;
+  size_t bytes;
+  rowscan_status status = rowscan_cache_export_memory(
+      job->context, ROWSCAN_CACHE_FILTER(.archs = archs, .arch_count = job->archs.count, .spec = job->fields), &pack,
+      &bytes, &exported);
+  if (status != ROWSCAN_OK)
+    return say_library(NULL, status);
+  int result = exported.entries
+                   ? write_pack(job->operand, pack, bytes)
+                   : say_failed("%s: not written: the cache has no entry that was asked for", job->operand);
+  rowscan_free(pack);
+  if (result == EXIT_OK)
+    print_exported(job, &exported);
+  return result;
+}
+
+static int import(cache_job *job) {
+  rowscan_cache_imported imported = ROWSCAN_INFO(imported);
+  rowscan_status status = rowscan_cache_import(job->context, job->operand, &imported);
+  if (status != ROWSCAN_OK)
+    return say_library(NULL, status);
+  if (job->as_json) {
+    json_object(&job->json, NULL);
+    json_text(&job->json, "file", job->operand);
+    json_integer(&job->json, "entries", imported.entries);
+    json_integer(&job->json, "added", imported.added);
+    json_integer(&job->json, "present", imported.present);
+    json_integer(&job->json, "damaged", imported.damaged);
+    json_integer(&job->json, "failed", imported.failed);
+    json_end(&job->json);
+  } else
+    printf("%s: %lld entries: %lld added, %lld in the cache before, %lld damaged, %lld not kept\n", job->operand,
+           (long long)imported.entries, (long long)imported.added, (long long)imported.present,
+           (long long)imported.damaged, (long long)imported.failed);
+  return imported.damaged || imported.failed ? EXIT_FAILED : EXIT_OK;
+}
+
 /* ---- all of them ------------------------------------------------------------------------------------------------- */
 
-static const struct {
+typedef struct action {
   const char *name;
   int (*run)(cache_job *job);
-} actions[] = {{"path", print_path}, {"info", print_info}, {"list", list},  {"verify", verify},
-               {"why", why},         {"prune", prune},     {"clear", clear}};
+  const char *operand; /* what it is told to be if it is missing; NULL: there is none */
+  bool limit, archs, needs_archs, fields;
+} action;
+
+static const action actions[] = {
+    {.name = "path", .run = print_path},
+    {.name = "info", .run = print_info},
+    {.name = "list", .run = list},
+    {.name = "verify", .run = verify},
+    {.name = "why",
+     .run = why,
+     .operand = "why needs a scan, such as 'in=f32 length=1000'",
+     .archs = true,
+     .needs_archs = true},
+    {.name = "prune", .run = prune, .limit = true},
+    {.name = "clear", .run = clear},
+    {.name = "export", .run = export, .operand = "export needs a FILE", .archs = true, .fields = true},
+    {.name = "import", .run = import, .operand = "import needs a FILE"},
+};
 
 static int run(cache_job *job, int (*action)(cache_job *)) {
   cli_session host = SESSION_DEFAULT;
@@ -279,35 +372,35 @@ static int run(cache_job *job, int (*action)(cache_job *)) {
   return result;
 }
 
-/* --limit is prune's; the second operand and --arch are why's. */
-static int check(cache_job *job, const char *action, const char *asked) {
-  bool pruning = !strcmp(action, "prune"), asking = !strcmp(action, "why");
-  if (job->limit >= 0 && !pruning)
+/* Options and operands that are another action's are mistakes. */
+static int check(cache_job *job, const action *to) {
+  if (job->limit >= 0 && !to->limit)
     return say_usage("--limit: only 'cache prune' takes it");
   if (!job->limit)
     return say_usage("--limit: 0 bytes would be nothing; 'rowscan cache clear' removes all entries");
   if (job->limit < 0)
     job->limit = 0;
-  if (asked && !asking)
-    return say_usage("'%s' is one operand too many", asked);
-  if (job->arch_list && !asking)
-    return say_usage("--arch: only 'cache why' takes it");
-  if (!asking)
-    return OPTIONS_READ;
-  if (!asked)
-    return say_usage("missing operand: why needs a scan, such as 'in=f32 length=1000'");
-  job->asked = asked;
-  return archs_read(&job->archs, job->arch_list);
+  if (job->operand && !to->operand)
+    return say_usage("'%s' is one operand too many", job->operand);
+  if (job->arch_list && !to->archs)
+    return say_usage("--arch: only 'cache why' and 'cache export' take it");
+  if (job->fields && !to->fields)
+    return say_usage("--spec: only 'cache export' takes it");
+  if (to->operand && (!job->operand || !*job->operand))
+    return say_usage("missing operand: %s", to->operand);
+  return job->arch_list || to->needs_archs ? archs_read(&job->archs, job->arch_list) : OPTIONS_READ;
 }
 
 int command_cache(int argc, char **argv) {
   cache_job job = {.info = ROWSCAN_INFO(job.info), .limit = -1, .json = {.file = stdout}};
-  const cli_option options[] = {{"json", 0, &kind_switch, &job.as_json, "print JSON"},
-                                {"limit", 0, &kind_length, &job.limit, "prune: bytes to keep (268435456)"},
-                                {"arch", 0, &kind_list, &job.arch_list, "why: sm_75,sm_90,... or all"}};
+  const cli_option options[] = {
+      {"json", 0, &kind_switch, &job.as_json, "print JSON"},
+      {"limit", 0, &kind_length, &job.limit, "prune: bytes to keep (268435456)"},
+      {"arch", 0, &kind_list, &job.arch_list, "why, export: sm_75,sm_90,... or all"},
+      {"spec", 0, &kind_text, &job.fields, "export: only scans with these fields: 'in=f32 reverse=1'"}};
   const cli_syntax syntax = {
       .name = "cache",
-      .operands = "path|info|list|verify|why SPEC|prune|clear",
+      .operands = "path|info|list|verify|why SPEC|prune|clear|export FILE|import FILE",
       .operand_count = 1,
       .operand_more = 1,
       .about =
@@ -320,18 +413,21 @@ int command_cache(int argc, char **argv) {
           "           fields of its key the nearest entry differs\n"
           "  prune    remove what processes that died left behind and, if the cache is close to its limit, what\n"
           "           was not used for longest\n"
-          "  clear    remove all entries",
+          "  clear    remove all entries\n"
+          "  export   write entries into one file, a pack\n"
+          "  import   put the entries of a pack into the cache; exit status 1 if one is damaged",
       .options = options,
       .option_count = COUNT_OF(options),
   };
   const char *operands[2] = {NULL, NULL};
   int status = options_read(&syntax, argc, argv, operands);
-  if (status == OPTIONS_READ)
-    status = check(&job, operands[0], operands[1]);
   if (status != OPTIONS_READ)
     return status;
+  job.operand = operands[1];
   for (int i = 0; i < COUNT_OF(actions); i++)
-    if (!strcmp(operands[0], actions[i].name))
-      return run(&job, actions[i].run);
+    if (!strcmp(operands[0], actions[i].name)) {
+      status = check(&job, &actions[i]);
+      return status == OPTIONS_READ ? run(&job, actions[i].run) : status;
+    }
   return say_usage("unknown cache command '%s'", operands[0]);
 }

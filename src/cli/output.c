@@ -119,6 +119,13 @@ int output_write(cli_output *output, const void *bytes, size_t length) {
   return EXIT_OK;
 }
 
+int output_private(cli_output *output) {
+  struct stat facts;
+  if (fstat(output->file, &facts) || fchmod(output->file, facts.st_mode & 0777 & ~(mode_t)(S_IWGRP | S_IWOTH)))
+    return failed(output, "its permissions cannot be set");
+  return EXIT_OK;
+}
+
 /* So that the rename is on the disk too; where that cannot be asked for, the file is whole all the same. */
 static void sync_directory(const cli_output *output) {
   char path[PATH_MAX];

@@ -25,6 +25,7 @@ typedef struct cli_output {
 int output_open(cli_output *output, const char *name);
 int output_map(cli_output *output, size_t bytes); /* space for the whole file, reserved on the disk where it can be */
 int output_write(cli_output *output, const void *bytes, size_t length);
+int output_private(cli_output *output); /* nobody else may write it, whatever the umask */
 int output_commit(cli_output *output);
 
 /* Removes it if it is still open. */

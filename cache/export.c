@@ -1,0 +1,180 @@
+/*
+ * export.c - entries into packs, and out of them
+ * SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "file.h"
+#include "inside.h"
+#include "pack.h"
+
+/* ---- export ------------------------------------------------------------------------------------------------------ */
+
+typedef struct names {
+  char (*list)[RS_ENTRY_NAME];
+  size_t count, room;
+  bool failed; /* out of memory */
+} names;
+
+static int keep_name(void *user, const rs_found *found) {
+  names *all = user;
+  if (found->temporary)
+    return 0;
+  if (all->count == all->room) {
+    size_t room = all->room ? 2 * all->room : 256;
+    void *list = realloc(all->list, room * sizeof *all->list);
+    if (!list) {
+      all->failed = true;
+      return 1;
+    }
+    all->list = list;
+    all->room = room;
+  }
+  memcpy(all->list[all->count++], found->name, sizeof *all->list);
+  return 0;
+}
+
+static int by_name(const void *left, const void *right) {
+  return strcmp(left, right);
+}
+
+typedef struct export {
+  rs_pack_writer writer;
+  bool (*take)(void *user, const char *key);
+  void *user;
+  rs_store_exported *sum;
+}
+export;
+
+static void export_one(export *job, int fan, const char *name) {
+  const char *damage;
+  char right_name[RS_ENTRY_NAME];
+  rs_loaded loaded;
+  if (!rs_load(fan, name + 3, &loaded, &damage)) {
+    job->sum->damaged += damage != NULL;
+    return;
+  }
+  rs_entry_name(loaded.texts.key, right_name);
+  if (strcmp(name, right_name) != 0)
+    job->sum->damaged++;
+  else if (!job->take || job->take(job->user, loaded.texts.key)) {
+    rs_pack_add(&job->writer, loaded.texts.key, loaded.memory, (size_t)loaded.status.st_size);
+    job->sum->entries++;
+  }
+  free(loaded.memory);
+}
+
+/* The names first, so that entries are read one at a time and in their order. */
+void *rs_store_export(rs_store *store, bool (*take)(void *user, const char *key), void *user, size_t *bytes,
+                      rs_store_exported *sum, const char **wrong) {
+  names all = {0};
+  bool complete = rs_walk(store, keep_name, &all);
+  *sum = (rs_store_exported){0};
+  *bytes = 0;
+  *wrong = all.failed ? "out of memory" : complete ? NULL : "a directory of it can't be read";
+  if (*wrong) {
+    free(all.list);
+    return NULL;
+  }
+  if (all.count)
+    qsort(all.list, all.count, sizeof *all.list, by_name);
+  export job = {.take = take, .user = user, .sum = sum};
+  for (size_t i = 0; i < all.count; i++) {
+    int fan = rs_fan_open(store, all.list[i]);
+    if (fan < 0)
+      continue; /* it vanished */
+    export_one(&job, fan, all.list[i]);
+    close(fan);
+  }
+  free(all.list);
+  void *pack = rs_pack_finish(&job.writer, bytes);
+  if (!pack)
+    *wrong = "out of memory";
+  return pack;
+}
+
+/* The directory may be anyone's: the caller's wish. For all to read, as far as the process makes files so. */
+bool rs_store_write_pack(const char *path, const void *pack, size_t bytes) {
+  const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
+  if (!*file) {
+    errno = EISDIR;
+    return false;
+  }
+  char *directory = slash ? strndup(path, (size_t)(file - path)) : strdup(".");
+  int dir = directory ? open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+  free(directory);
+  if (dir < 0)
+    return false;
+  bool written = rs_publish(dir, file, pack, bytes, 0644);
+  int error = errno;
+  if (written)
+    fsync(dir);
+  close(dir);
+  errno = error;
+  return written;
+}
+
+/* ---- import ------------------------------------------------------------------------------------------------------ */
+
+static bool is_there(rs_store *store, const char *key) {
+  char name[RS_ENTRY_NAME];
+  const char *damage;
+  rs_loaded loaded;
+  rs_entry_name(key, name);
+  int fan = rs_fan_open(store, name);
+  if (fan < 0)
+    return false;
+  bool there = rs_load(fan, name + 3, &loaded, &damage);
+  close(fan);
+  if (!there)
+    return false;
+  there = strcmp(loaded.texts.key, key) == 0;
+  free(loaded.memory);
+  return there;
+}
+
+static void import(rs_store *store, const rs_pack *pack, rs_store_imported *sum) {
+  *sum = (rs_store_imported){.entries = pack->count};
+  for (uint32_t i = 0; i < pack->count; i++) {
+    const char *damage;
+    rs_loaded loaded;
+    if (!rs_pack_load(pack, i, &loaded, &damage)) {
+      sum->damaged++;
+      rs_store_say(store, RS_WARNING, "an entry of the pack is not imported: %s", damage);
+      continue;
+    }
+    if (is_there(store, loaded.texts.key))
+      sum->present++;
+    else if (rs_store_put(store, loaded.texts.key, loaded.texts.part))
+      sum->added++;
+    else
+      sum->failed++;
+    free(loaded.memory);
+  }
+}
+
+const char *rs_store_import(rs_store *store, const void *bytes, size_t count, rs_store_imported *sum) {
+  rs_pack pack;
+  *sum = (rs_store_imported){0};
+  const char *wrong = rs_pack_view(&pack, bytes, count);
+  if (wrong)
+    return wrong;
+  import(store, &pack, sum);
+  rs_pack_close(&pack);
+  return NULL;
+}
+
+const char *rs_store_import_file(rs_store *store, const char *path, rs_store_imported *sum) {
+  rs_pack pack;
+  *sum = (rs_store_imported){0};
+  const char *wrong = rs_pack_open_path(&pack, AT_FDCWD, path);
+  if (wrong)
+    return wrong;
+  import(store, &pack, sum);
+  rs_pack_close(&pack);
+  return NULL;
+}

@@ -1,0 +1,281 @@
+/*
+ * pack.c - many entries in one file that is read in place
+ * SPDX-License-Identifier: MIT
+ *
+ * Entries are read by pread, not mapped: a mapped file that is cut short, or whose disk or server fails, ends its
+ * reader by SIGBUS; read, it is a miss. An entry is copied once either way.
+ */
+#include "pack.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "file.h"
+#include "number.h"
+
+/* As an entry's, but for its fourth byte. */
+static const unsigned char magic[8] = {0x89, 'r', 's', 'p', '\r', '\n', 0x1a, '\n'};
+
+/* Offsets in the header and in an item of the index. */
+enum { AT_VERSION = sizeof magic, AT_COUNT = AT_VERSION + 4 };
+enum { AT_ID = 0, AT_STEM = AT_ID + RS_ENTRY_ID, AT_OFFSET = AT_STEM + RS_ENTRY_ID, AT_BYTES = AT_OFFSET + 8 };
+_Static_assert(AT_COUNT + 4 == RS_PACK_HEADER && AT_BYTES + 8 == RS_PACK_ITEM, "README.md has the same sizes");
+
+static const unsigned char *item_at(const rs_pack *pack, uint32_t place) {
+  return pack->head + RS_PACK_HEADER + (size_t)place * RS_PACK_ITEM;
+}
+
+/* Of a key without its last line. */
+static size_t stem_bytes(const char *key) {
+  size_t length = strlen(key);
+  if (length > 0)
+    length--; /* the end of the last line */
+  while (length > 0 && key[length - 1] != '\n')
+    length--;
+  return length;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+static bool read_at(const rs_pack *pack, void *to, uint64_t offset, size_t bytes) {
+  if (pack->fd >= 0)
+    return rs_file_read_at(pack->fd, to, bytes, offset);
+  memcpy(to, pack->memory + offset, bytes);
+  return true;
+}
+
+/* In order, each entry within the file, and all together as long as the file has room for. */
+static const char *check_index(const rs_pack *pack, uint64_t end) {
+  uint64_t sum = RS_PACK_HEADER;
+  for (uint32_t i = 0; i < pack->count; i++) {
+    const unsigned char *item = item_at(pack, i);
+    uint64_t offset = rs_get_number(item + AT_OFFSET, 8), bytes = rs_get_number(item + AT_BYTES, 8);
+    if (i > 0 && memcmp(item_at(pack, i - 1) + AT_ID, item + AT_ID, RS_ENTRY_ID) >= 0)
+      return "its index is not in order";
+    if (offset < RS_PACK_HEADER || offset > end || bytes > end - offset || bytes > end - sum)
+      return "its index leads out of it";
+    sum += bytes;
+  }
+  return sum == end ? NULL : "its index leaves some of it out";
+}
+
+/* The header first: no memory is taken for an index that the file has no room for. */
+static const char *read_head(rs_pack *pack) {
+  unsigned char header[RS_PACK_HEADER], expected[RS_ENTRY_DIGEST], digest[RS_ENTRY_DIGEST];
+  if (pack->bytes < RS_PACK_HEADER + RS_ENTRY_DIGEST)
+    return "truncated";
+  if (!read_at(pack, header, 0, sizeof header))
+    return "can't be read";
+  if (memcmp(header, magic, sizeof magic) != 0)
+    return "not a pack of rowscan";
+  if (rs_get_number(header + AT_VERSION, 4) != RS_PACK_VERSION)
+    return "of another format version";
+  pack->count = (uint32_t)rs_get_number(header + AT_COUNT, 4);
+  uint64_t index_bytes = (uint64_t)pack->count * RS_PACK_ITEM, end = pack->bytes - RS_ENTRY_DIGEST;
+  if (index_bytes > end - RS_PACK_HEADER)
+    return "truncated";
+  end -= index_bytes;
+  if (index_bytes > SIZE_MAX - RS_PACK_HEADER || !(pack->head = malloc(RS_PACK_HEADER + (size_t)index_bytes)))
+    return "too large for the memory left";
+  memcpy(pack->head, header, sizeof header);
+  if (!read_at(pack, pack->head + RS_PACK_HEADER, end, (size_t)index_bytes) ||
+      !read_at(pack, expected, end + index_bytes, sizeof expected))
+    return "can't be read";
+  rs_entry_digest(pack->head, RS_PACK_HEADER + (size_t)index_bytes, digest);
+  if (memcmp(digest, expected, sizeof digest) != 0)
+    return "its digest differs, or it is truncated";
+  return check_index(pack, end);
+}
+
+static const char *open_pack(rs_pack *pack) {
+  const char *damage = read_head(pack);
+  if (damage)
+    rs_pack_close(pack);
+  return damage;
+}
+
+const char *rs_pack_open(rs_pack *pack, int fd, uint64_t bytes) {
+  *pack = (rs_pack){.fd = fd, .bytes = bytes};
+  return open_pack(pack);
+}
+
+const char *rs_pack_open_path(rs_pack *pack, int dir, const char *name) {
+  struct stat status;
+  const char *wrong;
+  *pack = (rs_pack){.fd = -1};
+  int fd = rs_shared_file_open(dir, name, &status, &wrong);
+  if (fd >= 0)
+    return rs_pack_open(pack, fd, (uint64_t)status.st_size);
+  return wrong ? wrong : errno == ENOENT ? "there is no such file" : "can't be opened";
+}
+
+const char *rs_pack_view(rs_pack *pack, const void *memory, size_t bytes) {
+  *pack = (rs_pack){.fd = -1, .memory = memory, .bytes = bytes};
+  return open_pack(pack);
+}
+
+void rs_pack_close(rs_pack *pack) {
+  if (pack->fd >= 0)
+    close(pack->fd);
+  free(pack->head);
+  *pack = (rs_pack){.fd = -1};
+}
+
+bool rs_pack_load(const rs_pack *pack, uint32_t place, rs_loaded *loaded, const char **damage) {
+  const unsigned char *item = item_at(pack, place);
+  uint64_t bytes = rs_get_number(item + AT_BYTES, 8);
+  *damage = NULL;
+  *loaded = (rs_loaded){.status = {.st_size = (off_t)bytes}};
+  unsigned char *entry = bytes <= SIZE_MAX ? malloc(bytes ? (size_t)bytes : 1) : NULL;
+  if (!entry)
+    *damage = "too large for the memory left";
+  else if (!read_at(pack, entry, rs_get_number(item + AT_OFFSET, 8), (size_t)bytes))
+    *damage = "can't be read";
+  else
+    *damage = rs_entry_decode(entry, (size_t)bytes, &loaded->texts);
+  if (!*damage) {
+    unsigned char id[RS_ENTRY_ID];
+    rs_entry_id(loaded->texts.key, strlen(loaded->texts.key), id);
+    if (memcmp(id, item + AT_ID, sizeof id) != 0)
+      *damage = "under the name of another key";
+  }
+  if (*damage)
+    free(entry);
+  else
+    loaded->memory = entry;
+  return !*damage;
+}
+
+bool rs_pack_get(const rs_pack *pack, const char *key, rs_loaded *loaded, const char **damage) {
+  unsigned char id[RS_ENTRY_ID];
+  uint32_t low = 0, high = pack->count;
+  rs_entry_id(key, strlen(key), id);
+  while (low < high) { /* the first that is not below it */
+    uint32_t middle = low + (high - low) / 2;
+    if (memcmp(item_at(pack, middle) + AT_ID, id, sizeof id) < 0)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  *damage = NULL;
+  if (low == pack->count || memcmp(item_at(pack, low) + AT_ID, id, sizeof id) != 0)
+    return false;
+  if (!rs_pack_load(pack, low, loaded, damage))
+    return false;
+  if (strcmp(loaded->texts.key, key) == 0)
+    return true;
+  *damage = "it is another key's";
+  free(loaded->memory);
+  return false;
+}
+
+/* Not in order of stems: who asks so has no compiler, and all of an index is soon seen. */
+bool rs_pack_get_stem(const rs_pack *pack, const char *stem, rs_loaded *loaded, const char **damage) {
+  unsigned char id[RS_ENTRY_ID];
+  size_t length = strlen(stem);
+  *damage = NULL;
+  rs_entry_id(stem, length, id);
+  for (uint32_t i = 0; i < pack->count; i++) {
+    if (memcmp(item_at(pack, i) + AT_STEM, id, sizeof id) != 0 || !rs_pack_load(pack, i, loaded, damage))
+      continue;
+    if (stem_bytes(loaded->texts.key) == length && strncmp(loaded->texts.key, stem, length) == 0) {
+      *damage = NULL;
+      return true;
+    }
+    *damage = "it is another key's";
+    free(loaded->memory);
+  }
+  return false;
+}
+
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+/* Room for so many bytes more. */
+static bool grow(unsigned char **bytes, size_t used, size_t *room, size_t more) {
+  size_t needed = used + more, larger = *room ? *room : 4096;
+  if (needed < used)
+    return false;
+  while (larger < needed && larger <= SIZE_MAX / 2)
+    larger *= 2;
+  if (larger < needed)
+    return false;
+  if (larger == *room)
+    return true;
+  unsigned char *moved = realloc(*bytes, larger);
+  if (!moved)
+    return false;
+  *bytes = moved;
+  *room = larger;
+  return true;
+}
+
+/* The header is written last: a copy that is not finished is no pack. */
+static bool begin(rs_pack_writer *writer) {
+  if (writer->used)
+    return true;
+  if (!grow(&writer->bytes, 0, &writer->room, RS_PACK_HEADER))
+    return false;
+  memset(writer->bytes, 0, RS_PACK_HEADER);
+  writer->used = RS_PACK_HEADER;
+  return true;
+}
+
+void rs_pack_add(rs_pack_writer *writer, const char *key, const void *entry, size_t bytes) {
+  size_t index_used = (size_t)writer->count * RS_PACK_ITEM;
+  if (writer->failed || writer->count == UINT32_MAX || !begin(writer) ||
+      !grow(&writer->bytes, writer->used, &writer->room, bytes) ||
+      !grow(&writer->index, index_used, &writer->index_room, RS_PACK_ITEM)) {
+    writer->failed = true;
+    return;
+  }
+  unsigned char *item = writer->index + index_used;
+  rs_entry_id(key, strlen(key), item + AT_ID);
+  rs_entry_id(key, stem_bytes(key), item + AT_STEM);
+  rs_put_number(item + AT_OFFSET, writer->used, 8);
+  rs_put_number(item + AT_BYTES, bytes, 8);
+  memcpy(writer->bytes + writer->used, entry, bytes);
+  writer->used += bytes;
+  writer->count++;
+}
+
+/* The digest is over header and index, which do not lie together in the file. */
+static bool digest(const rs_pack_writer *writer, size_t index_bytes, unsigned char to[RS_ENTRY_DIGEST]) {
+  unsigned char *head = malloc(RS_PACK_HEADER + index_bytes);
+  if (!head)
+    return false;
+  memcpy(head, writer->bytes, RS_PACK_HEADER);
+  if (index_bytes)
+    memcpy(head + RS_PACK_HEADER, writer->index, index_bytes);
+  rs_entry_digest(head, RS_PACK_HEADER + index_bytes, to);
+  free(head);
+  return true;
+}
+
+static bool finish(rs_pack_writer *writer) {
+  size_t index_bytes = (size_t)writer->count * RS_PACK_ITEM;
+  if (writer->failed || !begin(writer) ||
+      !grow(&writer->bytes, writer->used, &writer->room, index_bytes + RS_ENTRY_DIGEST))
+    return false;
+  memcpy(writer->bytes, magic, sizeof magic);
+  rs_put_number(writer->bytes + AT_VERSION, RS_PACK_VERSION, 4);
+  rs_put_number(writer->bytes + AT_COUNT, writer->count, 4);
+  if (index_bytes)
+    memcpy(writer->bytes + writer->used, writer->index, index_bytes);
+  writer->used += index_bytes;
+  if (!digest(writer, index_bytes, writer->bytes + writer->used))
+    return false;
+  writer->used += RS_ENTRY_DIGEST;
+  return true;
+}
+
+unsigned char *rs_pack_finish(rs_pack_writer *writer, size_t *bytes) {
+  unsigned char *pack = finish(writer) ? writer->bytes : NULL;
+  *bytes = pack ? writer->used : 0;
+  if (!pack)
+    free(writer->bytes);
+  free(writer->index);
+  *writer = (rs_pack_writer){0};
+  return pack;
+}

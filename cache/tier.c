@@ -1,0 +1,163 @@
+/*
+ * tier.c - packs that a store reads besides its directory, and never writes
+ * SPDX-License-Identifier: MIT
+ *
+ * They are opened with the store. One that can't be used is told, and is as if it were not there.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "file.h"
+#include "inside.h"
+#include "pack.h"
+
+typedef struct tier_pack {
+  rs_pack pack;
+  char *path;
+} tier_pack;
+
+struct rs_tier {
+  tier_pack *packs;
+  int count, room;
+};
+
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
+
+static bool keep(rs_tier *tier, const rs_pack *pack, char *path) {
+  if (tier->count == tier->room) {
+    int room = tier->room ? 2 * tier->room : 4;
+    tier_pack *packs = realloc(tier->packs, (size_t)room * sizeof *packs);
+    if (!packs)
+      return false;
+    tier->packs = packs;
+    tier->room = room;
+  }
+  tier->packs[tier->count++] = (tier_pack){*pack, path};
+  return true;
+}
+
+static void open_file(rs_store *store, int dir, const char *name, const char *path) {
+  rs_pack pack;
+  double start = rs_store_ms();
+  const char *wrong = rs_pack_open_path(&pack, dir, name);
+  if (wrong) {
+    rs_store_say(store, RS_WARNING, "pack %s is not used: %s", path, wrong);
+    return;
+  }
+  char *copy = strdup(path);
+  uint32_t entries = pack.count;
+  if (!copy || !keep(store->tier, &pack, copy)) {
+    rs_store_say(store, RS_WARNING, "pack %s is not used: out of memory", path);
+    rs_pack_close(&pack);
+    free(copy);
+    return;
+  }
+  rs_store_say(store, RS_DEBUG, "pack %s has %lu entries; opened in %.2f ms", path, (unsigned long)entries,
+               rs_store_ms() - start);
+}
+
+static int is_pack(const struct dirent *at) {
+  size_t length = strlen(at->d_name);
+  return *at->d_name != '.' && length > 5 && strcmp(at->d_name + length - 5, ".pack") == 0;
+}
+
+/* In the order of their names, so that all processes see the same. */
+static void open_directory(rs_store *store, int dir, const char *path) {
+  struct dirent **list = NULL;
+  int count = scandirat(dir, ".", &list, is_pack, alphasort);
+  for (int i = 0; i < count; i++) {
+    char full[4096];
+    snprintf(full, sizeof full, "%s/%s", path, list[i]->d_name);
+    open_file(store, dir, list[i]->d_name, full);
+    free(list[i]);
+  }
+  free(list);
+}
+
+/* A pack, or a directory of packs. */
+static void open_path(rs_store *store, const char *path) {
+  const char *wrong;
+  int dir = rs_shared_dir_open(path, &wrong);
+  if (dir >= 0) {
+    open_directory(store, dir, path);
+    close(dir);
+  } else if (wrong)
+    rs_store_say(store, RS_WARNING, "packs in %s are not used: %s", path, wrong);
+  else
+    open_file(store, AT_FDCWD, path, path);
+}
+
+/* What a program names is what it means; a variable must name the same place to all processes. */
+static void open_list(rs_store *store, const char *list, bool variable) {
+  while (*list) {
+    size_t length = strcspn(list, ":");
+    char *path = length ? strndup(list, length) : NULL;
+    if (path && variable && !rs_place_is_plain(path))
+      rs_store_say(store, RS_WARNING, "ROWSCAN_CACHE_PACKS: %s: not an absolute path without \"..\"", path);
+    else if (path)
+      open_path(store, path);
+    free(path);
+    list += length + (list[length] == ':');
+  }
+}
+
+void rs_tier_open(rs_store *store) {
+  const char *list = store->options.packs, *installed = store->options.installed_packs;
+  bool variable = !list;
+  if (variable)
+    list = secure_getenv("ROWSCAN_CACHE_PACKS");
+  if (list && strcmp(list, "off") == 0)
+    return;
+  store->tier = calloc(1, sizeof *store->tier);
+  if (!store->tier)
+    return;
+  if (list)
+    open_list(store, list, variable);
+  if (installed && (access(installed, F_OK) == 0 || errno != ENOENT))
+    open_path(store, installed);
+}
+
+void rs_tier_close(rs_tier *tier) {
+  for (int i = 0; tier && i < tier->count; i++) {
+    rs_pack_close(&tier->packs[i].pack);
+    free(tier->packs[i].path);
+  }
+  if (tier)
+    free(tier->packs);
+  free(tier);
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+bool rs_tier_get(rs_store *store, const char *key, bool is_stem, rs_loaded *loaded, const char **path, int *damaged) {
+  const rs_tier *tier = store->tier;
+  for (int i = 0; tier && i < tier->count; i++) {
+    const tier_pack *one = &tier->packs[i];
+    const char *damage;
+    bool found =
+        is_stem ? rs_pack_get_stem(&one->pack, key, loaded, &damage) : rs_pack_get(&one->pack, key, loaded, &damage);
+    *path = one->path;
+    if (found)
+      return true;
+    if (!damage)
+      continue;
+    ++*damaged;
+    rs_store_say(store, RS_WARNING, "an entry of pack %s is not used: %s", one->path, damage);
+  }
+  return false;
+}
+
+int rs_store_packs(const rs_store *store, int64_t *entries) {
+  const rs_tier *tier = store->tier;
+  int64_t sum = 0;
+  for (int i = 0; tier && i < tier->count; i++)
+    sum += tier->packs[i].pack.count;
+  if (entries)
+    *entries = sum;
+  return tier ? tier->count : 0;
+}

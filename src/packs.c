@@ -1,0 +1,149 @@
+/*
+ * packs.c - entries of the cache into packs, by what their keys say, and out of them
+ * SPDX-License-Identifier: MIT
+ */
+#include "packs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch.h"
+#include "status.h"
+
+static const char blanks[] = " \t\r\n";
+
+/* ---- filters ----------------------------------------------------------------------------------------------------- */
+
+/* A key that has this line. */
+static bool has_line(const char *key, const char *line, size_t length) {
+  for (const char *at = key; *at;) {
+    size_t here = strcspn(at, "\n");
+    if (here == length && memcmp(at, line, length) == 0)
+      return true;
+    at += here + (at[here] == '\n');
+  }
+  return false;
+}
+
+static bool has_arch(const char *key, const rowscan_cache_filter *filter) {
+  for (int i = 0; i < filter->arch_count; i++) {
+    char line[32];
+    int length = snprintf(line, sizeof line, "arch=%s", filter->archs[i]);
+    if (has_line(key, line, (size_t)length))
+      return true;
+  }
+  return !filter->arch_count;
+}
+
+/* The next field=value of a filter's text; its length is 0 at the end. */
+static size_t next_word(const char **at) {
+  *at += strspn(*at, blanks);
+  return strcspn(*at, blanks);
+}
+
+static bool is_wanted(void *user, const char *key) {
+  const rowscan_cache_filter *filter = user;
+  if (!has_arch(key, filter))
+    return false;
+  const char *at = filter->spec ? filter->spec : "";
+  for (size_t length; (length = next_word(&at)) > 0; at += length)
+    if (!has_line(key, at, length))
+      return false;
+  return true;
+}
+
+static rowscan_status check_filter(const rowscan_cache_filter *filter) {
+  if (filter->size != sizeof *filter)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT,
+                   "filter: field 'size': %zu; use ROWSCAN_CACHE_FILTER or set sizeof(rowscan_cache_filter), %zu",
+                   filter->size, sizeof *filter);
+  if (filter->arch_count < 0 || (filter->arch_count && !filter->archs))
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "filter: field 'arch_count': %d%s", filter->arch_count,
+                   filter->archs ? " is negative" : ", but 'archs' is NULL");
+  int number;
+  rowscan_status status = ROWSCAN_OK;
+  for (int i = 0; i < filter->arch_count && !status; i++)
+    status = rs_arch_read(filter->archs[i], &number);
+  if (status)
+    return status;
+  const char *at = filter->spec ? filter->spec : "";
+  for (size_t length; (length = next_word(&at)) > 0; at += length)
+    if (*at == '=' || !memchr(at, '=', length))
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "filter: field 'spec': '%.*s' is not field=value",
+                     length < 40 ? (int)length : 40, at);
+  return ROWSCAN_OK;
+}
+
+/* ---- export ------------------------------------------------------------------------------------------------------ */
+
+static rowscan_status need_directory(const rs_store *store) {
+  if (*rs_store_path(store))
+    return ROWSCAN_OK;
+  return rs_fail(ROWSCAN_CACHE_FAILED, "there is no cache on disk: %s", rs_store_why(store));
+}
+
+rowscan_status rs_packs_export(rs_store *store, const rowscan_cache_filter *filter, void **pack, size_t *bytes,
+                               rowscan_cache_exported *exported) {
+  rowscan_cache_filter all = {.size = sizeof all};
+  if (exported->size != sizeof *exported)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "exported: field 'size': %zu, not %zu", exported->size, sizeof *exported);
+  if (filter) {
+    rowscan_status status = check_filter(filter);
+    if (status)
+      return status;
+    all = *filter;
+  }
+  rowscan_status status = need_directory(store);
+  if (status)
+    return status;
+  rs_store_exported sum;
+  size_t count;
+  const char *wrong;
+  void *made = rs_store_export(store, is_wanted, &all, &count, &sum, &wrong);
+  if (!made)
+    return rs_fail(ROWSCAN_CACHE_FAILED, "the cache directory %s can't be exported: %s", rs_store_path(store), wrong);
+  *pack = made;
+  *bytes = count;
+  *exported = (rowscan_cache_exported){
+      .size = sizeof *exported, .entries = sum.entries, .damaged = sum.damaged, .bytes = (int64_t)count};
+  return ROWSCAN_OK;
+}
+
+rowscan_status rs_packs_export_file(rs_store *store, const rowscan_cache_filter *filter, const char *file,
+                                    rowscan_cache_exported *exported) {
+  void *pack;
+  size_t bytes;
+  rowscan_cache_exported told = *exported;
+  rowscan_status status = rs_packs_export(store, filter, &pack, &bytes, &told);
+  if (status)
+    return status;
+  if (rs_store_write_pack(file, pack, bytes))
+    *exported = told;
+  else
+    status = rs_fail(ROWSCAN_CACHE_FAILED, "the pack %s can't be written: %m", file);
+  free(pack);
+  return status;
+}
+
+/* ---- import ------------------------------------------------------------------------------------------------------ */
+
+rowscan_status rs_packs_import(rs_store *store, const char *file, const void *pack, size_t bytes,
+                               rowscan_cache_imported *imported) {
+  if (imported->size != sizeof *imported)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "imported: field 'size': %zu, not %zu", imported->size, sizeof *imported);
+  rowscan_status status = need_directory(store);
+  if (status)
+    return status;
+  rs_store_imported sum;
+  const char *wrong = file ? rs_store_import_file(store, file, &sum) : rs_store_import(store, pack, bytes, &sum);
+  if (wrong)
+    return rs_fail(ROWSCAN_CACHE_FAILED, "the pack %s is not used: %s", file ? file : "in memory", wrong);
+  *imported = (rowscan_cache_imported){.size = sizeof *imported,
+                                       .entries = sum.entries,
+                                       .added = sum.added,
+                                       .present = sum.present,
+                                       .damaged = sum.damaged,
+                                       .failed = sum.failed};
+  return ROWSCAN_OK;
+}

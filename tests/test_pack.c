@@ -1,0 +1,872 @@
+/*
+ * test_pack.c - packs: many entries in one file
+ * SPDX-License-Identifier: MIT
+ *
+ * A pack travels between machines, and is loaded by those that did not make it. Every byte of a small one is flipped,
+ * every length tried, and what has a right digest but lies is refused as well.
+ */
+#include "cache_help.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "file.h"
+#include "number.h"
+#include "pack.h"
+
+/* ---- packs ------------------------------------------------------------------------------------------------------- */
+
+enum { SMALL = 4 };
+
+static const char *key_of(int number) {
+  return path_of("op=sum\nlength=%d\nnvrtc=%d\n", number / 2, number % 2);
+}
+
+static int by_name(const void *left, const void *right) {
+  char a[RS_ENTRY_NAME], b[RS_ENTRY_NAME];
+  rs_entry_name(*(const char *const *)left, a);
+  rs_entry_name(*(const char *const *)right, b);
+  return strcmp(a, b);
+}
+
+static unsigned char *encode(const char *key, const char *text, size_t *bytes) {
+  unsigned char *entry = rs_entry_encode(key, (rs_part[RS_STORE_PARTS]){{text, strlen(text)}, {"x", 1}}, bytes);
+  ck_assert_ptr_nonnull(entry);
+  return entry;
+}
+
+/* The keys of numbers 0 to count - 1; an entry's text is its key but for what is put in front. */
+static unsigned char *make_pack(int count, size_t *bytes) {
+  const char **keys = calloc((size_t)count + 1, sizeof *keys);
+  rs_pack_writer writer = {0};
+  for (int i = 0; i < count; i++)
+    keys[i] = key_of(i);
+  qsort(keys, (size_t)count, sizeof *keys, by_name);
+  for (int i = 0; i < count; i++) {
+    size_t entry_bytes;
+    unsigned char *entry = encode(keys[i], path_of("of %s", keys[i]), &entry_bytes);
+    rs_pack_add(&writer, keys[i], entry, entry_bytes);
+    free(entry);
+  }
+  free(keys);
+  unsigned char *pack = rs_pack_finish(&writer, bytes);
+  ck_assert_ptr_nonnull(pack);
+  return pack;
+}
+
+static bool serves(const rs_pack *pack, const char *key) {
+  rs_loaded loaded;
+  const char *damage = "unset";
+  bool found = rs_pack_get(pack, key, &loaded, &damage);
+  if (!found)
+    return false;
+  ck_assert_ptr_null(damage);
+  ck_assert_str_eq(loaded.texts.key, key);
+  ck_assert_str_eq(loaded.texts.part[0].data, path_of("of %s", key));
+  ck_assert_uint_eq((uintptr_t)loaded.texts.part[0].data % 16, 0);
+  ck_assert_str_eq(loaded.texts.part[1].data, "x");
+  free(loaded.memory);
+  return true;
+}
+
+static const char *damage_of(const rs_pack *pack, const char *key) {
+  rs_loaded loaded;
+  const char *damage = NULL;
+  ck_assert(!rs_pack_get(pack, key, &loaded, &damage));
+  return damage ? damage : "";
+}
+
+static const char *spill_and_open(const char *path, const void *bytes, size_t count, rs_pack *pack) {
+  struct stat status;
+  const char *wrong;
+  spill(path, bytes, count);
+  int fd = rs_shared_file_open(AT_FDCWD, path, &status, &wrong);
+  ck_assert_int_ge(fd, 0);
+  return rs_pack_open(pack, fd, (uint64_t)status.st_size);
+}
+
+START_TEST(all_that_was_added_is_found) {
+  static const int counts[] = {0, 1, 2, 3, 1000};
+  for (int which = 0; which < 5; which++) {
+    size_t bytes;
+    unsigned char *made = make_pack(counts[which], &bytes);
+    rs_pack pack, file;
+    ck_assert_ptr_null(rs_pack_view(&pack, made, bytes));
+    ck_assert_ptr_null(spill_and_open(fresh(), made, bytes, &file));
+    ck_assert_uint_eq(pack.count, (unsigned)counts[which]);
+    for (int i = 0; i < counts[which]; i++)
+      ck_assert(serves(&pack, key_of(i)) && serves(&file, key_of(i)));
+    ck_assert_str_eq(damage_of(&pack, key_of(counts[which])), "");
+    ck_assert_str_eq(damage_of(&file, "another"), "");
+    rs_pack_close(&pack);
+    rs_pack_close(&file);
+    free(made);
+  }
+}
+END_TEST
+
+START_TEST(the_format_is_as_written_down) {
+  static const unsigned char head[] = {0x89, 'r', 's', 'p', '\r', '\n', 0x1a, '\n', 1, 0, 0, 0, 1, 0, 0, 0};
+  rs_pack_writer writer = {0};
+  size_t entry_bytes, bytes;
+  unsigned char *entry = rs_entry_encode("a=1\nb=2\n", (rs_part[RS_STORE_PARTS]){{"ptx", 3}}, &entry_bytes);
+  rs_pack_add(&writer, "a=1\nb=2\n", entry, entry_bytes);
+  unsigned char *pack = rs_pack_finish(&writer, &bytes);
+  ck_assert_uint_eq(bytes, 16 + entry_bytes + 48 + 16);
+  ck_assert_mem_eq(pack, head, sizeof head);
+  ck_assert_mem_eq(pack + 16, entry, entry_bytes);
+  unsigned char item[48], digest[16], digested[64];
+  rs_entry_id("a=1\nb=2\n", 8, item);
+  rs_entry_id("a=1\n", 4, item + 16);
+  rs_put_number(item + 32, 16, 8);
+  rs_put_number(item + 40, entry_bytes, 8);
+  ck_assert_mem_eq(pack + 16 + entry_bytes, item, 48);
+  memcpy(digested, head, 16);
+  memcpy(digested + 16, item, 48);
+  rs_entry_digest(digested, sizeof digested, digest);
+  ck_assert_mem_eq(pack + bytes - 16, digest, 16);
+  free(pack);
+  free(entry);
+}
+END_TEST
+
+START_TEST(a_stem_finds_whatever_the_last_line_says) {
+  size_t bytes;
+  unsigned char *made = make_pack(10, &bytes);
+  rs_pack pack;
+  rs_loaded loaded;
+  const char *damage;
+  ck_assert_ptr_null(rs_pack_view(&pack, made, bytes));
+  for (int i = 0; i < 5; i++) {
+    const char *stem = path_of("op=sum\nlength=%d\n", i);
+    ck_assert(rs_pack_get_stem(&pack, stem, &loaded, &damage));
+    ck_assert_ptr_null(damage);
+    ck_assert_int_eq(strncmp(loaded.texts.key, stem, strlen(stem)), 0);
+    free(loaded.memory);
+  }
+  static const char *const none[] = {"", "op=sum\n", "op=sum\nlength=1", "op=sum\nlength=5\n",
+                                     "op=sum\nlength=1\nnvrtc=1\n"};
+  for (int i = 0; i < 5; i++)
+    ck_assert(!rs_pack_get_stem(&pack, none[i], &loaded, &damage) && !damage);
+  rs_pack_close(&pack);
+  free(made);
+}
+END_TEST
+
+/* A stem is served by a sound entry even if another one of that stem is damaged. */
+START_TEST(a_damaged_entry_hides_no_other_of_its_stem) {
+  size_t bytes;
+  unsigned char *made = make_pack(2, &bytes);
+  rs_pack pack;
+  rs_loaded loaded;
+  const char *damage;
+  for (int place = 0; place < 2; place++) {
+    ck_assert_ptr_null(rs_pack_view(&pack, made, bytes));
+    uint64_t at = rs_get_number(pack.head + RS_PACK_HEADER + (size_t)place * RS_PACK_ITEM + 32, 8);
+    made[at + 40] ^= 1;
+    ck_assert(rs_pack_get_stem(&pack, "op=sum\nlength=0\n", &loaded, &damage) && !damage);
+    free(loaded.memory);
+    made[at + 40] ^= 1;
+    rs_pack_close(&pack);
+  }
+  made[RS_PACK_HEADER + 40] ^= 1;
+  made[bytes - 16 - 2 * RS_PACK_ITEM - 20] ^= 1;
+  ck_assert_ptr_null(rs_pack_view(&pack, made, bytes));
+  ck_assert(!rs_pack_get_stem(&pack, "op=sum\nlength=0\n", &loaded, &damage) && damage);
+  rs_pack_close(&pack);
+  free(made);
+}
+END_TEST
+
+/* ---- damage ------------------------------------------------------------------------------------------------------ */
+
+/* Opens what may be damaged; how many of the keys it serves, each right. In memory of its very size, for ASan. */
+static int served(const unsigned char *bytes, size_t count) {
+  unsigned char *exact = malloc(count ? count : 1);
+  rs_pack pack;
+  int hits = 0;
+  memcpy(exact, bytes, count);
+  if (!rs_pack_view(&pack, exact, count)) {
+    for (int i = 0; i < SMALL; i++)
+      hits += serves(&pack, key_of(i));
+    rs_pack_close(&pack);
+  }
+  free(exact);
+  return hits;
+}
+
+START_TEST(every_flipped_byte_is_a_miss) {
+  size_t bytes;
+  unsigned char *made = make_pack(SMALL, &bytes);
+  size_t index = bytes - 16 - SMALL * RS_PACK_ITEM;
+  ck_assert_int_eq(served(made, bytes), SMALL);
+  for (size_t at = 0; at < bytes; at++) {
+    int expected = at >= RS_PACK_HEADER && at < index ? SMALL - 1 : 0;
+    for (int bit = 0; bit < 8; bit++) {
+      made[at] ^= (unsigned char)(1 << bit);
+      int hits = served(made, bytes);
+      ck_assert_msg(hits == expected, "byte %zu, bit %d: %d hits, not %d", at, bit, hits, expected);
+      made[at] ^= (unsigned char)(1 << bit);
+    }
+  }
+  free(made);
+}
+END_TEST
+
+START_TEST(every_other_length_is_a_miss) {
+  size_t bytes;
+  unsigned char *made = make_pack(SMALL, &bytes);
+  for (size_t count = 0; count < bytes; count++)
+    ck_assert_int_eq(served(made, count), 0);
+  made = realloc(made, bytes + 64);
+  memset(made + bytes, 0, 64);
+  for (size_t more = 1; more <= 64; more++)
+    ck_assert_int_eq(served(made, bytes + more), 0);
+  free(made);
+}
+END_TEST
+
+/* By another process, which should have made a new one and renamed it. */
+START_TEST(a_file_cut_short_while_it_is_open_is_a_miss) {
+  size_t bytes;
+  unsigned char *made = make_pack(SMALL, &bytes);
+  char *path = fresh();
+  rs_pack pack;
+  ck_assert_ptr_null(spill_and_open(path, made, bytes, &pack));
+  ck_assert_int_eq(truncate(path, RS_PACK_HEADER), 0);
+  for (int i = 0; i < SMALL; i++)
+    ck_assert_str_eq(damage_of(&pack, key_of(i)), "can't be read");
+  rs_pack_close(&pack);
+  free(made);
+}
+END_TEST
+
+/* Gives a changed pack a right digest. */
+static const char *lie(unsigned char *made, size_t bytes, uint32_t count, rs_pack *pack) {
+  size_t index_bytes = (size_t)count * RS_PACK_ITEM, index = bytes - 16 - index_bytes;
+  unsigned char *head = malloc(RS_PACK_HEADER + index_bytes);
+  memcpy(head, made, RS_PACK_HEADER);
+  memcpy(head + RS_PACK_HEADER, made + index, index_bytes);
+  rs_entry_digest(head, RS_PACK_HEADER + index_bytes, made + bytes - 16);
+  free(head);
+  return rs_pack_view(pack, made, bytes);
+}
+
+START_TEST(a_right_digest_excuses_nothing) {
+  size_t bytes;
+  unsigned char *made = make_pack(SMALL, &bytes), *copy = malloc(bytes);
+  unsigned char *item = copy + bytes - 16 - SMALL * RS_PACK_ITEM;
+  rs_pack pack;
+  const struct {
+    int at, field_bytes;
+    uint64_t value;
+    const char *damage;
+  } lies[] = {
+      {32, 8, 0, "leads out of it"},          {32, 8, UINT64_MAX, "leads out of it"},
+      {32, 8, bytes, "leads out of it"},      {40, 8, bytes, "leads out of it"},
+      {40, 8, UINT64_MAX, "leads out of it"}, {40, 8, 0, "leaves some of it out"},
+      {40, 8, 16, "leaves some of it out"},   {0, 1, 255, "not in order"},
+  };
+  for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+    memcpy(copy, made, bytes);
+    rs_put_number(item + lies[i].at, lies[i].value, lies[i].field_bytes);
+    const char *damage = lie(copy, bytes, SMALL, &pack);
+    ck_assert_msg(damage && strstr(damage, lies[i].damage), "lie %zu: %s", i, damage ? damage : "believed");
+  }
+  /* Two names that lead to each other's entries: neither is served. */
+  memcpy(copy, made, bytes);
+  memcpy(item + 32, made + (item - copy) + RS_PACK_ITEM + 32, 16);
+  memcpy(item + RS_PACK_ITEM + 32, made + (item - copy) + 32, 16);
+  ck_assert_ptr_null(lie(copy, bytes, SMALL, &pack));
+  int hits = 0;
+  for (int i = 0; i < SMALL; i++)
+    hits += serves(&pack, key_of(i));
+  ck_assert_int_eq(hits, SMALL - 2);
+  rs_pack_close(&pack);
+  /* A stem that is another's. */
+  memcpy(copy, made, bytes);
+  for (int i = 0; i < SMALL; i++)
+    rs_entry_id("op=prod\n", 8, item + (size_t)i * RS_PACK_ITEM + 16);
+  ck_assert_ptr_null(lie(copy, bytes, SMALL, &pack));
+  rs_loaded loaded;
+  const char *damage;
+  ck_assert(!rs_pack_get_stem(&pack, "op=prod\n", &loaded, &damage));
+  ck_assert_str_eq(damage, "it is another key's");
+  rs_pack_close(&pack);
+  /* More entries than the file has room for. */
+  memcpy(copy, made, bytes);
+  rs_put_number(copy + 12, UINT32_MAX, 4);
+  ck_assert_str_eq(rs_pack_view(&pack, copy, bytes), "truncated");
+  memcpy(copy, made, bytes);
+  copy[8]++;
+  ck_assert_str_eq(lie(copy, bytes, SMALL, &pack), "of another format version");
+  free(copy);
+  free(made);
+}
+END_TEST
+
+START_TEST(what_is_no_pack_is_refused) {
+  rs_pack pack;
+  size_t bytes;
+  unsigned char *entry = encode("key", "text", &bytes);
+  ck_assert_str_eq(rs_pack_view(&pack, NULL, 0), "truncated");
+  ck_assert_str_eq(rs_pack_view(&pack, entry, bytes), "not a pack of rowscan");
+  memset(entry, 0, bytes);
+  ck_assert_str_eq(rs_pack_view(&pack, entry, bytes), "not a pack of rowscan");
+  memset(entry, 0xff, bytes);
+  ck_assert_str_eq(rs_pack_view(&pack, entry, bytes), "not a pack of rowscan");
+  free(entry);
+}
+END_TEST
+
+/* ---- export and import ------------------------------------------------------------------------------------------- */
+
+static rs_store *filled(int count) {
+  rs_store *store = open_at(fresh());
+  for (int i = 0; i < count; i++)
+    ck_assert(put(store, key_of(i), path_of("of %s", key_of(i))));
+  return store;
+}
+
+static void *export_all(rs_store *store, int64_t entries, size_t *bytes) {
+  rs_store_exported sum;
+  const char *wrong = "unset";
+  void *pack = rs_store_export(store, NULL, NULL, bytes, &sum, &wrong);
+  ck_assert_ptr_nonnull(pack);
+  ck_assert_ptr_null(wrong);
+  ck_assert_int_eq(sum.entries, entries);
+  return pack;
+}
+
+static void expect_import(rs_store *store, const void *pack, size_t bytes, rs_store_imported expected) {
+  rs_store_imported sum;
+  ck_assert_ptr_null(rs_store_import(store, pack, bytes, &sum));
+  ck_assert_int_eq(sum.entries, expected.entries);
+  ck_assert_int_eq(sum.added, expected.added);
+  ck_assert_int_eq(sum.present, expected.present);
+  ck_assert_int_eq(sum.damaged, expected.damaged);
+  ck_assert_int_eq(sum.failed, expected.failed);
+}
+
+START_TEST(what_was_exported_is_imported) {
+  static const int counts[] = {0, 1, 300};
+  for (int which = 0; which < 3; which++) {
+    int count = counts[which];
+    size_t bytes, again_bytes;
+    rs_store *from = filled(count), *to = open_at(fresh());
+    void *pack = export_all(from, count, &bytes);
+    expect_import(to, pack, bytes, (rs_store_imported){.entries = count, .added = count});
+    for (int i = 0; i < count; i++)
+      ck_assert(has(to, key_of(i), path_of("of %s", key_of(i))));
+    expect_import(to, pack, bytes, (rs_store_imported){.entries = count, .present = count});
+    void *again = export_all(to, count, &again_bytes);
+    ck_assert_uint_eq(bytes, again_bytes);
+    ck_assert_mem_eq(pack, again, bytes);
+    free(again);
+    free(pack);
+    rs_store_close(from);
+    rs_store_close(to);
+  }
+}
+END_TEST
+
+static bool is_even(void *user, const char *key) {
+  ++*(int *)user;
+  return strstr(key, "nvrtc=0") != NULL;
+}
+
+START_TEST(only_what_is_taken_and_sound_is_exported) {
+  rs_store *from = filled(20), *to = open_at(fresh());
+  int asked = 0;
+  size_t bytes, count;
+  rs_store_exported sum;
+  const char *wrong;
+  char *path = entry_path(rs_store_path(from), key_of(4));
+  unsigned char *entry = slurp(path, &count);
+  entry[count / 2] ^= 1;
+  spill(path, entry, count);
+  free(entry);
+  spill(path_of("%s/tmp-1-1-1", parent_of(path)), "x", 1);
+  char *other = entry_path(rs_store_path(from), key_of(6)), *wrong_name = path_of("%s/%030d", parent_of(other), 0);
+  ck_assert_int_eq(rename(other, wrong_name), 0);
+  void *pack = rs_store_export(from, is_even, &asked, &bytes, &sum, &wrong);
+  ck_assert_int_eq(sum.entries, 8);
+  ck_assert_int_eq(sum.damaged, 2);
+  ck_assert_int_eq(asked, 18);
+  expect_import(to, pack, bytes, (rs_store_imported){.entries = 8, .added = 8});
+  ck_assert(hits(to, key_of(2)) && !hits(to, key_of(3)) && !hits(to, key_of(4)) && !hits(to, key_of(6)));
+  free(pack);
+  rs_store_close(from);
+  rs_store_close(to);
+}
+END_TEST
+
+START_TEST(an_import_heals_what_is_damaged) {
+  rs_store *from = filled(3), *to = filled(3);
+  size_t bytes;
+  void *pack = export_all(from, 3, &bytes);
+  spill(entry_path(rs_store_path(to), key_of(1)), "garbage", 7);
+  expect_import(to, pack, bytes, (rs_store_imported){.entries = 3, .present = 2, .added = 1});
+  ck_assert(has(to, key_of(1), path_of("of %s", key_of(1))));
+  free(pack);
+  rs_store_close(from);
+  rs_store_close(to);
+}
+END_TEST
+
+/* Whatever is flipped: never an entry that is not what was exported. */
+START_TEST(of_a_damaged_pack_the_sound_entries_are_imported) {
+  rs_store *from = filled(SMALL);
+  size_t bytes;
+  unsigned char *pack = export_all(from, SMALL, &bytes);
+  size_t index = bytes - 16 - SMALL * RS_PACK_ITEM;
+  for (size_t at = 0; at < bytes; at += 13) {
+    rs_store *to = open_at(fresh());
+    rs_store_imported sum;
+    pack[at] ^= 0x10;
+    const char *wrong = rs_store_import(to, pack, bytes, &sum);
+    bool entry = at >= RS_PACK_HEADER && at < index;
+    ck_assert_msg((wrong == NULL) == entry, "byte %zu: %s", at, wrong ? wrong : "not seen");
+    ck_assert_int_eq(sum.added, entry ? SMALL - 1 : 0);
+    ck_assert_int_eq(sum.damaged, entry ? 1 : 0);
+    for (int i = 0; i < SMALL; i++)
+      ck_assert(!hits(to, key_of(i)) || has(to, key_of(i), path_of("of %s", key_of(i))));
+    pack[at] ^= 0x10;
+    rs_store_close(to);
+  }
+  free(pack);
+  rs_store_close(from);
+}
+END_TEST
+
+START_TEST(without_a_directory_nothing_is_kept) {
+  rs_store *from = filled(2), *none = rs_store_open(&(rs_store_options){.off = true});
+  size_t bytes;
+  void *pack = export_all(from, 2, &bytes), *empty = export_all(none, 0, &(size_t){0});
+  expect_import(none, pack, bytes, (rs_store_imported){.entries = 2, .failed = 2});
+  free(empty);
+  free(pack);
+  rs_store_close(none);
+  rs_store_close(from);
+}
+END_TEST
+
+START_TEST(an_import_keeps_the_limit) {
+  rs_store *from = open_at(fresh()), *to = open_logged(fresh(), 64 << 10, NULL);
+  for (int i = 0; i < 100; i++)
+    ck_assert(put_bytes(from, key_of(i), 4096));
+  size_t bytes;
+  void *pack = export_all(from, 100, &bytes);
+  expect_import(to, pack, bytes, (rs_store_imported){.entries = 100, .added = 100});
+  ck_assert_int_le(bytes_in(to), 64 << 10);
+  ck_assert_int_gt(entries_in(to), 8);
+  free(pack);
+  rs_store_close(from);
+  rs_store_close(to);
+}
+END_TEST
+
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+START_TEST(a_file_of_a_pack_appears_as_a_whole) {
+  size_t bytes, found;
+  unsigned char *pack = make_pack(3, &bytes);
+  char *path = fresh(), *dir = parent_of(path);
+  umask(0);
+  ck_assert(rs_store_write_pack(path, pack, bytes));
+  ck_assert_int_eq(mode_of(path), 0644);
+  int before = descriptors();
+  ck_assert(rs_store_write_pack(path, pack, bytes));
+  unsigned char *read_back = slurp(path, &found);
+  ck_assert(found == bytes && memcmp(pack, read_back, bytes) == 0);
+  free(read_back);
+  ck_assert_int_eq(mkdir(path_of("%s/directory", dir), 0700), 0);
+  ck_assert(!rs_store_write_pack(path_of("%s/directory", dir), pack, bytes) && errno == EISDIR);
+  ck_assert(!rs_store_write_pack(path_of("%s/", dir), pack, bytes) && errno == EISDIR);
+  ck_assert(!rs_store_write_pack(path_of("%s/none/pack", dir), pack, bytes) && errno == ENOENT);
+  ck_assert_int_eq(chdir(dir), 0);
+  ck_assert(rs_store_write_pack("relative", pack, bytes) && exists(path_of("%s/relative", dir)));
+  signal(SIGXFSZ, SIG_IGN);
+  struct rlimit limit = {100, 100};
+  ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  ck_assert(!rs_store_write_pack(path, pack, bytes) && errno == EFBIG);
+  read_back = slurp(path, &found);
+  ck_assert(found == bytes && memcmp(pack, read_back, bytes) == 0);
+  free(read_back);
+  ck_assert_int_eq(names_in(dir, ""), 3);
+  ck_assert_int_eq(descriptors(), before);
+  free(pack);
+}
+END_TEST
+
+static void expect_refused(const char *path, const char *why) {
+  rs_store *store = open_at(fresh());
+  rs_store_imported sum;
+  int before = descriptors();
+  const char *wrong = rs_store_import_file(store, path, &sum);
+  ck_assert_msg(wrong && strstr(wrong, why), "%s: %s, not %s", path, wrong ? wrong : "used", why);
+  ck_assert_int_eq(sum.entries, 0);
+  ck_assert_int_eq(descriptors(), before);
+  ck_assert_int_eq(entries_in(store), 0);
+  rs_store_close(store);
+}
+
+START_TEST(what_is_not_to_be_trusted_is_not_imported) {
+  size_t bytes;
+  unsigned char *pack = make_pack(3, &bytes);
+  char *path = fresh(), *link = fresh(), *fifo = fresh();
+  rs_store_imported sum;
+  ck_assert(rs_store_write_pack(path, pack, bytes));
+  rs_store *store = open_at(fresh());
+  ck_assert_ptr_null(rs_store_import_file(store, path, &sum));
+  ck_assert_int_eq(sum.added, 3);
+  rs_store_close(store);
+  ck_assert_int_eq(symlink(path, link), 0);
+  ck_assert_int_eq(mkfifo(fifo, 0600), 0);
+  expect_refused(link, "a symbolic link");
+  expect_refused(fifo, "not a regular file");
+  expect_refused("/dev/zero", "not a regular file");
+  expect_refused(parent_of(path), "not a regular file");
+  expect_refused(fresh(), "no such file");
+  expect_refused("", "no such file");
+  ck_assert_int_eq(chmod(path, 0620), 0);
+  expect_refused(path, "writable by others");
+  ck_assert_int_eq(chmod(path, 0602), 0);
+  expect_refused(path, "writable by others");
+  ck_assert_int_eq(chmod(path, 0600), 0);
+  spill(path, pack, bytes - 1);
+  expect_refused(path, "truncated");
+  if (geteuid() == 0) {
+    spill(path, pack, bytes);
+    ck_assert_int_eq(chown(path, 65534, 65534), 0);
+    expect_refused(path, "owned by another user");
+  }
+  free(pack);
+}
+END_TEST
+
+/* Writes entries into a file, or reads them from another one, until it is killed. */
+static void move_forever(const char *dir, const char *full, const char *file, bool out) {
+  rs_store *store = open_at(dir);
+  rs_store_imported imported;
+  rs_store_exported exported;
+  const char *wrong;
+  size_t bytes;
+  for (;;) {
+    if (!out) {
+      rs_store_clear(store, NULL, NULL);
+      rs_store_import_file(store, full, &imported);
+      continue;
+    }
+    void *pack = rs_store_export(store, NULL, NULL, &bytes, &exported, &wrong);
+    rs_store_write_pack(file, pack, bytes);
+    free(pack);
+  }
+}
+
+START_TEST(who_is_killed_leaves_no_damage) {
+  enum { TIMES = 40, ENTRIES = 20 };
+  size_t bytes;
+  unsigned char *made = make_pack(ENTRIES, &bytes);
+  char *full = fresh(), *file = fresh(), *dir = fresh();
+  ck_assert(rs_store_write_pack(full, made, bytes));
+  free(made);
+  int entries = 0, packed = 0;
+  unsigned seed = (unsigned)getpid();
+  for (int i = 0; i < TIMES; i++) {
+    pid_t child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0)
+      move_forever(dir, full, file, i % 2 == 1);
+    nanosleep(&(struct timespec){.tv_nsec = 1000000 + rand_r(&seed) % 15000000}, NULL);
+    kill(child, SIGKILL);
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+    rs_store *store = open_at(dir);
+    visit_book book = {0};
+    ck_assert(rs_store_visit(store, keep_visit, &book));
+    ck_assert_int_eq(book.damaged, 0);
+    entries += book.entries;
+    rs_store_close(store);
+    if (!exists(file))
+      continue;
+    rs_pack pack;
+    ck_assert_ptr_null(rs_pack_open_path(&pack, AT_FDCWD, file));
+    for (uint32_t k = 0; k < pack.count; k++) {
+      rs_loaded loaded;
+      const char *damage;
+      ck_assert(rs_pack_load(&pack, k, &loaded, &damage));
+      free(loaded.memory);
+    }
+    packed += pack.count;
+    rs_pack_close(&pack);
+  }
+  printf("killed %d times: %d entries in the store and %d in packs, none damaged\n", TIMES, entries, packed);
+}
+END_TEST
+
+/* ---- packs beside a store ---------------------------------------------------------------------------------------- */
+
+/* A file with the keys from `first` to `end` - 1. */
+static char *pack_file(const char *path, int first, int end) {
+  rs_store *store = open_at(fresh());
+  size_t bytes;
+  for (int i = first; i < end; i++)
+    ck_assert(put(store, key_of(i), path_of("of %s", key_of(i))));
+  void *pack = export_all(store, end - first, &bytes);
+  ck_assert(rs_store_write_pack(path, pack, bytes));
+  free(pack);
+  rs_store_close(store);
+  return path_of("%s", path);
+}
+
+static rs_store *open_with(const char *packs, const char *installed, log_book *book) {
+  rs_store *store = rs_store_open(&(rs_store_options){
+      .dir = fresh(), .packs = packs, .installed_packs = installed, .user = book, .log = book ? note : NULL});
+  ck_assert_ptr_nonnull(store);
+  return store;
+}
+
+static void expect_keys(rs_store *store, int first, int end) {
+  for (int i = first - 2; i < end + 2; i++)
+    ck_assert_int_eq(has(store, key_of(i), path_of("of %s", key_of(i))), i >= first && i < end);
+}
+
+START_TEST(a_store_reads_its_packs) {
+  char *one = pack_file(fresh(), 10, 20), *two = pack_file(fresh(), 20, 30), *dir = parent_of(fresh());
+  pack_file(path_of("%s/a.pack", dir), 30, 33);
+  pack_file(path_of("%s/b.pack", dir), 33, 36);
+  pack_file(path_of("%s/c.packs", dir), 36, 40);
+  pack_file(path_of("%s/.d.pack", dir), 36, 40);
+  int before = descriptors();
+  log_book book = {0};
+  rs_store *store = open_with(path_of(":%s::%s:", one, two), dir, &book);
+  int64_t entries;
+  ck_assert_int_eq(rs_store_packs(store, &entries), 4);
+  ck_assert_int_eq(entries, 26);
+  expect_keys(store, 10, 36);
+  ck_assert_str_eq(rs_store_pack_of(store, key_of(12)), one);
+  ck_assert_str_eq(rs_store_pack_of(store, key_of(34)), path_of("%s/b.pack", dir));
+  ck_assert_ptr_null(rs_store_pack_of(store, key_of(36)));
+  ck_assert_int_eq(book.messages[0], 0);
+  ck_assert_int_eq(entries_in(store), 0); /* nothing is copied */
+  rs_store_close(store);
+  ck_assert_int_eq(descriptors(), before);
+  store = open_with(NULL, dir, NULL);
+  ck_assert_int_eq(rs_store_packs(store, NULL), 0); /* the environment says off */
+  rs_store_close(store);
+  setenv("ROWSCAN_CACHE_PACKS", path_of("%s:%s", two, dir), 1);
+  store = open_with(NULL, fresh(), &book);
+  expect_keys(store, 20, 36);
+  rs_store_close(store);
+  setenv("ROWSCAN_CACHE", "off", 1);
+  store = open_with(NULL, dir, NULL);
+  ck_assert_int_eq(rs_store_packs(store, NULL), 0);
+  rs_store_close(store);
+  ck_assert_int_eq(book.messages[0], 0);
+}
+END_TEST
+
+START_TEST(a_directory_goes_before_its_packs) {
+  char *file = pack_file(fresh(), 10, 12);
+  rs_store *store = open_with(file, NULL, NULL);
+  ck_assert(put(store, key_of(10), "newer") && has(store, key_of(10), "newer"));
+  spill(entry_path(rs_store_path(store), key_of(10)), "garbage", 7);
+  expect_keys(store, 10, 12);
+  rs_store_remove(store, key_of(10));
+  int64_t removed;
+  ck_assert(rs_store_clear(store, &removed, NULL));
+  expect_keys(store, 10, 12);
+  rs_store_close(store);
+  char *nowhere = fresh();
+  spill(nowhere, "", 0);
+  store = rs_store_open(&(rs_store_options){.dir = nowhere, .packs = file});
+  ck_assert_str_eq(rs_store_path(store), "");
+  expect_keys(store, 10, 12);
+  rs_entry entry;
+  ck_assert(rs_store_get_stem(store, "op=sum\nlength=5\n", &entry));
+  rs_entry_free(&entry);
+  ck_assert(!rs_store_get_stem(store, "op=sum\nlength=6\n", &entry) && !entry.memory);
+  rs_store_close(store);
+}
+END_TEST
+
+static void expect_unused(const char *packs, const char *why) {
+  log_book book = {0};
+  int before = descriptors();
+  rs_store *store = open_with(packs, NULL, &book);
+  ck_assert_int_eq(rs_store_packs(store, NULL), 0);
+  ck_assert_msg(book.messages[0] == 1 && strstr(book.last, why), "%s: %s, not %s", packs ? packs : "", book.last, why);
+  expect_keys(store, 1, 1);
+  ck_assert(put(store, "key", "text") && has(store, "key", "text"));
+  rs_store_close(store);
+  ck_assert_int_eq(descriptors(), before);
+}
+
+START_TEST(packs_that_are_not_to_be_trusted_are_not_read) {
+  char *file = pack_file(fresh(), 1, 5), *link = fresh(), *fifo = fresh(), *dir = fresh();
+  ck_assert_int_eq(symlink(file, link), 0);
+  ck_assert_int_eq(mkfifo(fifo, 0600), 0);
+  ck_assert_int_eq(mkdir(dir, 0700), 0);
+  expect_unused(link, "a symbolic link");
+  expect_unused(fifo, "not a regular file");
+  expect_unused("/dev/zero", "not a regular file");
+  expect_unused(fresh(), "there is no such file");
+  setenv("ROWSCAN_CACHE_PACKS", "relative.pack", 1);
+  expect_unused(NULL, "ROWSCAN_CACHE_PACKS: relative.pack: not an absolute path");
+  setenv("ROWSCAN_CACHE_PACKS", path_of("%s/../pack", file), 1);
+  expect_unused(NULL, "not an absolute path without \"..\"");
+  pack_file(path_of("%s/a.pack", dir), 1, 5);
+  ck_assert_int_eq(chmod(dir, 0770), 0);
+  expect_unused(dir, "writable by others");
+  ck_assert_int_eq(chmod(dir, 0700), 0);
+  ck_assert_int_eq(chmod(path_of("%s/a.pack", dir), 0660), 0);
+  expect_unused(dir, "a.pack is not used: writable by others");
+  ck_assert_int_eq(chmod(file, 0666), 0);
+  expect_unused(file, "writable by others");
+  ck_assert_int_eq(chmod(file, 0400), 0);
+  rs_store *store = open_with(file, NULL, NULL);
+  expect_keys(store, 1, 5);
+  rs_store_close(store);
+  if (geteuid() == 0) {
+    ck_assert_int_eq(chown(file, 65534, 65534), 0);
+    expect_unused(file, "owned by another user");
+  }
+}
+END_TEST
+
+/* What is installed is root's. */
+static int read_as_nobody(const char *file) {
+  if (setgid(65534) != 0 || setuid(65534) != 0)
+    return 1;
+  rs_store *store = rs_store_open(&(rs_store_options){.dir = "/nowhere", .packs = file});
+  int status = rs_store_packs(store, NULL) == 1 && hits(store, key_of(2)) ? 0 : 2;
+  rs_store_close(store);
+  return status;
+}
+
+START_TEST(packs_of_root_are_read_by_all) {
+  char *file = pack_file(fresh(), 1, 5);
+  if (geteuid() != 0)
+    return;
+  char *open_to_all = path_of("/tmp/test_pack.%ld.pack", (long)getpid());
+  pack_file(open_to_all, 1, 5);
+  ck_assert_int_eq(chmod(open_to_all, 0644), 0);
+  pid_t child = fork();
+  if (child == 0)
+    _exit(read_as_nobody(open_to_all));
+  int status;
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  unlink(open_to_all);
+  unlink(file);
+  ck_assert(WIFEXITED(status));
+  ck_assert_int_eq(WEXITSTATUS(status), 0);
+}
+END_TEST
+
+START_TEST(damage_in_a_pack_is_told_and_counted) {
+  char *file = pack_file(fresh(), 1, 5);
+  size_t count;
+  unsigned char *bytes = slurp(file, &count);
+  bytes[RS_PACK_HEADER + 40] ^= 1;
+  spill(file, bytes, count);
+  log_book book = {0};
+  rs_store *store = open_with(file, NULL, &book);
+  ck_assert_int_eq(book.messages[0], 0);
+  int served_keys = 0;
+  for (int i = 1; i < 5; i++)
+    served_keys += has(store, key_of(i), path_of("of %s", key_of(i)));
+  ck_assert_int_eq(served_keys, 3);
+  ck_assert_int_eq(book.messages[0], 1);
+  ck_assert_ptr_nonnull(strstr(book.last, path_of("an entry of pack %s is not used: its digest differs", file)));
+  rs_store_counts mine;
+  rs_store_counted(store, &mine, NULL);
+  ck_assert_int_eq(mine.of[RS_COUNT_damaged], 1);
+  rs_store_close(store);
+  /* Another pack has it. */
+  store = open_with(path_of("%s:%s", file, pack_file(fresh(), 1, 5)), NULL, NULL);
+  expect_keys(store, 1, 5);
+  rs_store_close(store);
+  bytes[count - 1] ^= 1;
+  spill(file, bytes, count);
+  expect_unused(file, "its digest differs, or it is truncated");
+  spill(file, bytes, 0);
+  expect_unused(file, "truncated");
+  free(bytes);
+}
+END_TEST
+
+typedef struct reader {
+  rs_store *store;
+  const char *keys[100], *texts[100];
+  int wrong;
+} reader;
+
+static void *read_all(void *user) {
+  reader *one = user;
+  for (int round = 0; round < 20; round++)
+    for (int i = 0; i < 100; i++)
+      one->wrong += !has(one->store, one->keys[i], one->texts[i]);
+  return NULL;
+}
+
+START_TEST(threads_read_a_pack_together) {
+  enum { THREADS = 4 };
+  rs_store *store = open_with(pack_file(fresh(), 0, 100), NULL, NULL);
+  static reader readers[THREADS];
+  pthread_t threads[THREADS];
+  for (int t = 0; t < THREADS; t++) {
+    readers[t].store = store;
+    for (int i = 0; i < 100; i++) {
+      readers[t].keys[i] = key_of((i + 25 * t) % 100);
+      readers[t].texts[i] = path_of("of %s", readers[t].keys[i]);
+    }
+  }
+  for (int t = 0; t < THREADS; t++)
+    ck_assert_int_eq(pthread_create(&threads[t], NULL, read_all, &readers[t]), 0);
+  for (int t = 0; t < THREADS; t++) {
+    pthread_join(threads[t], NULL);
+    ck_assert_int_eq(readers[t].wrong, 0);
+  }
+  rs_store_close(store);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("pack");
+  TCase *packs = add_case(suite, "packs");
+  tcase_add_test(packs, all_that_was_added_is_found);
+  tcase_add_test(packs, the_format_is_as_written_down);
+  tcase_add_test(packs, a_stem_finds_whatever_the_last_line_says);
+  tcase_add_test(packs, a_damaged_entry_hides_no_other_of_its_stem);
+
+  TCase *damage = add_case(suite, "damage");
+  tcase_add_test(damage, every_flipped_byte_is_a_miss);
+  tcase_add_test(damage, every_other_length_is_a_miss);
+  tcase_add_test(damage, a_file_cut_short_while_it_is_open_is_a_miss);
+  tcase_add_test(damage, a_right_digest_excuses_nothing);
+  tcase_add_test(damage, what_is_no_pack_is_refused);
+
+  TCase *moves = add_case(suite, "export and import");
+  tcase_add_test(moves, what_was_exported_is_imported);
+  tcase_add_test(moves, only_what_is_taken_and_sound_is_exported);
+  tcase_add_test(moves, an_import_heals_what_is_damaged);
+  tcase_add_test(moves, of_a_damaged_pack_the_sound_entries_are_imported);
+  tcase_add_test(moves, without_a_directory_nothing_is_kept);
+  tcase_add_test(moves, an_import_keeps_the_limit);
+
+  TCase *files = add_case(suite, "files");
+  tcase_add_test(files, a_file_of_a_pack_appears_as_a_whole);
+  tcase_add_test(files, what_is_not_to_be_trusted_is_not_imported);
+  tcase_add_test(files, who_is_killed_leaves_no_damage);
+
+  TCase *tier = add_case(suite, "packs beside a store");
+  tcase_add_test(tier, a_store_reads_its_packs);
+  tcase_add_test(tier, a_directory_goes_before_its_packs);
+  tcase_add_test(tier, packs_that_are_not_to_be_trusted_are_not_read);
+  tcase_add_test(tier, packs_of_root_are_read_by_all);
+  tcase_add_test(tier, damage_in_a_pack_is_told_and_counted);
+  tcase_add_test(tier, threads_read_a_pack_together);
+  return run_suite(suite);
+}
