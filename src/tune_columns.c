@@ -16,12 +16,17 @@ static int bytes_of(rowscan_type type) {
 }
 
 /*
- * Segments of 32 steps: their totals take time beside their elements. Measured on an H200, f32; 8 x 2^20 x 7, 2^20 x 2
- * and 32768 x 129 against memcpy, 16384 x 8192 transposed against a copy kernel; threads, steps, blocks a
- * multiprocessor: 256, 32, 3 (spills) 0.641 0.317 0.349 1.064    256, 16, 3 0.624 0.322 0.349 0.832    128, 16, 6 0.601
- * 0.242 0.329 0.928 256, 16, 4 0.619 0.253 0.295 0.833             256, 8, 3  0.601 0.280 0.337 0.699    512, 16, 1
- * 0.496 0.302 0.282 0.694 tile_bytes: 4096 x 64 x 64 x 16 along 64, 24 KB 0.927; half of it where a multiprocessor has
- * 64 KB for all its blocks.
+ * Segments of 32 steps: their totals take time beside their elements. Measured on an H200, f32: 8 x 2^20 x 7, 2^20 x 2
+ * and 32768 x 129 against memcpy, 16384 x 8192 transposed against a copy kernel.
+ *   threads, steps, blocks a multiprocessor     x 7     x 2   x 129   transposed
+ *   128, 32, 5 (4 from 2^20 steps on)         0.620   0.281   0.367   1.005
+ *   256, 32, 3 (spills)                       0.641   0.317   0.349   1.064
+ *   256, 16, 3                                0.624   0.322   0.349   0.832
+ *   256, 16, 4                                0.619   0.253   0.295   0.833
+ *   128, 16, 6                                0.601   0.242   0.329   0.928
+ *   256, 8, 3                                 0.601   0.280   0.337   0.699
+ *   512, 16, 1                                0.496   0.302   0.282   0.694
+ * tile_bytes: 4096 x 64 x 64 x 16 along 64, 24 KB 0.927; half of it where a multiprocessor has 64 KB for all blocks.
  */
 void rs_tune_columns(const rowscan_spec *spec, int arch, rs_column_shape *shape) {
   int acc = rs_spec_register_bytes(spec);
@@ -49,12 +54,17 @@ static int block_bytes(const rs_wide_shape *shape) {
 
 /*
  * Vectors of 16 bytes of the input; of at most 32 of accumulators. As many threads as two or three blocks have room
- * for. Measured on an H200, ratio to memcpy, 16384 x 4096 along 16384 and 64 x 4096 x 1024 along 4096; threads, steps,
- * width: f32             256, 16, 8 0.928 0.910   128, 16, 8 0.904         128, 32, 8 0.931   256, 32, 8 0.800   512,
- * 16, 8 0.776 f32 reverse     256, 16, 8 0.929 0.908   128, 16, 8 0.905 0.855   128, 16, 16 0.750 0.761   256, 8, 8
- * 0.746 0.799 f32, bool mask  256, 16, 16 0.915 0.865  256, 16, 8 0.858 0.901   128, 16, 8 0.838 0.800    256, 16, 32
- * 0.743 0.740 bf16, of 8      256, 16, 8 0.811         128, 16, 8 0.713         512, 16, 8 0.709   bf16, of 4  256, 32,
- * 16 0.735
+ * for. Measured on an H200, ratio to memcpy, 16384 x 4096 along 16384 and 64 x 4096 x 1024 along 4096.
+ *   threads, steps, width   f32            f32, reverse   f32, bool mask   bf16
+ *   256, 16, 8              0.928  0.910   0.929  0.908   0.858  0.901     0.811
+ *   256, 16, 16                                           0.915  0.865     0.725 (vectors of 4)
+ *   256, 16, 32                                           0.743  0.740
+ *   256, 8, 8                              0.746  0.799   0.811  0.826
+ *   256, 32, 8              0.800                                          0.735 (vectors of 4, width 16)
+ *   128, 16, 8              0.904          0.905  0.855   0.838  0.800     0.713
+ *   128, 16, 16                            0.750  0.761   0.748  0.753
+ *   128, 32, 8              0.931
+ *   512, 16, 8              0.776                                          0.709
  */
 void rs_tune_wide(const rowscan_spec *spec, int arch, rs_wide_shape *shape) {
   static const int sizes[][2] = {{256, 16}, {128, 16}, {128, 8}, {128, 4}}; /* threads, steps */

@@ -62,6 +62,14 @@ class Case(unittest.TestCase):
         self.assertEqual(done.returncode, status, f"rowscan {' '.join(map(str, args))}\n{out}{err}")
         return out, err
 
+    def hold_up(self, process):
+        """Stops a process for longer than a progress bar waits, then lets it end well."""
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(1.1)
+        process.send_signal(signal.SIGCONT)
+        process.communicate(timeout=300)
+        self.assertEqual(process.returncode, 0)
+
     def save(self, name, array):
         np.save(self.path(name), array)
         return name
@@ -660,11 +668,7 @@ class Interrupted(Case):
             mine, theirs = pty.openpty()
             process = self.start(0.25, stderr=theirs)
             time.sleep(delay)
-            process.send_signal(signal.SIGSTOP)
-            time.sleep(1.1)
-            process.send_signal(signal.SIGCONT)
-            process.communicate(timeout=300)
-            self.assertEqual(process.returncode, 0)
+            self.hold_up(process)
             os.close(theirs)
             told = read_all(mine)
             os.close(mine)
@@ -931,11 +935,7 @@ class Warm(Case):
                                    stdout=subprocess.PIPE, stderr=theirs)
         while process.poll() is None and not glob.glob(self.path("cache/??/*")):
             time.sleep(0.001)
-        process.send_signal(signal.SIGSTOP)
-        time.sleep(1.1)
-        process.send_signal(signal.SIGCONT)
-        process.communicate(timeout=300)
-        self.assertEqual(process.returncode, 0)
+        self.hold_up(process)
         os.close(theirs)
         told = read_all(mine)
         os.close(mine)
