@@ -166,82 +166,107 @@ template <class Op, i64 COUNT, class A> struct Ahead {
 };
 
 // The same for blocks that stay and take one tile after another: the totals of all tiles of a row, whoever has them,
-// are read in their order, 32 at a time, and kept in a counter. Nobody waits for more than the slowest tile before its
-// own.
+// are read in their order, 256 at a time, a tile a lane and 32 of them a group; four groups that are known make a
+// block, and whole blocks go into a counter. Nobody waits for more than the slowest tile before its own.
 template <class Op, i64 COUNT, class A> struct Walk {
-  static constexpr int GROUPS = (int)((COUNT + 31) / 32);
-  static constexpr int AT_ONCE = GROUPS < 8 ? GROUPS : 8; // groups asked for before the first answer
+  static constexpr int GROUPS = 4, TILES = 32 * GROUPS; // of a block
+  static constexpr i64 BLOCKS = (COUNT + TILES - 1) / TILES;
+  static constexpr int AT_ONCE = BLOCKS < 2 ? 1 : 2; // blocks asked for before the first answer
 
   const Node<A> *nodes;
   u32 run;
-  int group;       // groups in the counter
-  A start, before; // before: the prefix of all groups in the counter
-  A value;         // of the group after these, a tile a lane
-  Counter<Op, GROUPS, A> counter;
+  u32 block;       // blocks in the counter
+  A start, before; // before: the prefix of all blocks in the counter
+  A group[GROUPS]; // totals of the groups after these
+  A value;         // of the lane's tile in the tile's own group
+  Counter<Op, BLOCKS, A> counter;
 
   RS_METHOD explicit Walk(u32 run) : run(run) {
   }
   RS_METHOD void begin(const Node<A> *of_row, A start_of_row) {
     nodes = of_row;
-    group = 0;
+    block = 0;
     before = start = start_of_row;
   }
   // Until the totals of all tiles before tile t are known. t never falls.
   RS_METHOD void gather(i64 t) {
     delay();
-    int last = (int)(t / 32), found = group;
-    bool done = group == last && t % 32 == 0;
-    while (!done) {
-      Node<A> seen[AT_ONCE];
+    u32 last = (u32)(t / TILES);
+    if (block == last && t % TILES == 0)
+      return;
+    for (;;) {
+      i64 first = (i64)block * TILES + lane_index();
+      Node<A> seen[AT_ONCE][GROUPS];
+      bool missing;
+      do {
+        missing = false;
 #pragma unroll
-      for (int j = 0; j < AT_ONCE; j++) { // all at once; lanes that wait for nothing take any node
-        i64 tile = (i64)(group + j) * 32 + lane_index();
-        seen[j] = nodes[tile < t ? tile : t - 1].look();
-      }
-      int known = 0; // groups of which all is known, one after another
+        for (int b = 0; b < AT_ONCE; b++)
 #pragma unroll
-      for (int j = 0; j < AT_ONCE; j++) {
-        i64 tile = (i64)(group + j) * 32 + lane_index();
-        if (known == j && !any_lane(tile < t && !seen[j].told(run)))
-          known++;
-      }
-      if (group + known > last) { // the last is no whole group
-        known = last - group;
-        done = true;
+          for (int g = 0; g < GROUPS; g++) { // all at once; lanes that wait for nothing take any node
+            i64 tile = first + b * TILES + g * 32;
+            seen[b][g] = nodes[tile < t ? tile : t - 1].look();
+          }
 #pragma unroll
-        for (int j = 0; j < AT_ONCE; j++)
-          if (j == known)
-            value = seen[j].value();
-      }
-      if (known > 0) {
-        A total[AT_ONCE];
+        for (int b = 0; b < AT_ONCE; b++)
 #pragma unroll
-        for (int j = 0; j < AT_ONCE; j++) {
-          Lanes<Op, 32, A> lanes;
-          total[j] = lanes.up(seen[j].value(), lane_index());
+          for (int g = 0; g < GROUPS; g++)
+            missing = missing || (first + b * TILES + g * 32 < t && !seen[b][g].told(run));
+      } while (any_lane(missing));
+      u32 from = block;
+#pragma unroll
+      for (int b = 0; b < AT_ONCE; b++)
+        if (block == from + b) { // else the tile's own was the one before
+#pragma unroll
+          for (int g = 0; g < GROUPS; g++) {
+            Lanes<Op, 32, A> lanes;
+            group[g] = lanes.up(seen[b][g].value(), lane_index());
+          }
+          if (block < last) {
+            add(total<Op, GROUPS>(group));
+          } else {
+            int own = (int)(t % TILES / 32);
+#pragma unroll
+            for (int g = 0; g < GROUPS; g++)
+              value = either(g == own, seen[b][g].value(), value);
+            return;
+          }
         }
-#pragma unroll
-        for (int j = 0; j < AT_ONCE; j++)
-          if (j < known)
-            counter.add(group + j, total[j]);
-        group += known;
-      }
-      done = done || (group == last && t % 32 == 0);
+      if (block == last && t % TILES == 0)
+        return;
     }
-    if (group != found)
-      before = counter.prefix(group, start);
+  }
+  RS_METHOD void add(A all) {
+    counter.add(block++, all);
+    before = counter.prefix(block, start);
+  }
+  RS_METHOD static A either(int which, A yes, A no) { // values: a choice of addresses would keep arrays in memory
+    return which ? yes : no;
+  }
+  // The prefix of the block's first `count` groups.
+  RS_METHOD A through(int count) const {
+    A pair = Op::combine(group[0], group[1]), prefix = count >= 2 ? Op::combine(before, pair) : before;
+    A odd = Op::combine(prefix, either(count & 2, group[2], group[0]));
+    return count & 1 ? odd : prefix;
   }
   // The prefixes before tile t (carry) and through it (end), given its total, after gather(t).
   RS_METHOD void pass(i64 t, A mine, A &carry, A &end) {
-    int index = (int)(t % 32);
+    int index = (int)(t % 32), own = (int)(t % TILES / 32);
     Lanes<Op, 32, A> lanes;
     A all = lanes.up((int)lane_index() == index ? mine : value, lane_index());
-    A prefix = lanes.down(before, lane_index());
+    A prefix = lanes.down(through(own), lane_index());
     carry = shuffle_from(prefix, index);
     end = shuffle_from(prefix, (index + 1) % 32);
     if (index == 31) {
-      counter.add(group++, all);
-      end = before = counter.prefix(group, start);
+#pragma unroll
+      for (int g = 0; g < GROUPS; g++)
+        group[g] = either(g == own, all, group[g]);
+      if (own == GROUPS - 1) {
+        add(total<Op, GROUPS>(group));
+        end = before;
+      } else {
+        end = through(own + 1);
+      }
     }
   }
 };
