@@ -14,14 +14,22 @@ static size_t limit(const rs_columns *columns) {
 
 size_t rs_columns_bound(const rs_columns *columns) {
   bool wide = columns->wide.vector && rs_wide_workspace(&columns->wide, 1);
-  return wide || rs_columns_workspace(&columns->any, 1) ? limit(columns) : 0;
+  return wide || columns->stream.steps || rs_columns_workspace(&columns->any, 1) ? limit(columns) : 0;
 }
 
 static void cut(const rs_columns_parts *parts, rs_columns_launch *launch) {
-  if (launch->wide)
-    rs_wide_cut_rows(&launch->cut.wide, &launch->need, &parts->columns->wide, &launch->rows);
-  else
-    rs_columns_cut(&launch->cut.any, &launch->need, &parts->columns->any, &launch->rows);
+  const rs_columns *columns = parts->columns;
+  switch (launch->kernel) {
+  case RS_COLUMNS_ANY:
+    rs_columns_cut(&launch->cut.any, &launch->need, &columns->any, &launch->rows);
+    break;
+  case RS_COLUMNS_STREAM:
+    rs_stream_cut_rows(&launch->cut.stream, &launch->need, &columns->stream, &launch->rows);
+    break;
+  case RS_COLUMNS_WIDE:
+    rs_wide_cut_rows(&launch->cut.wide, &launch->need, &columns->wide, &launch->rows);
+    break;
+  }
 }
 
 static void shrink(rs_rows *rows, int dim, int64_t size) {
@@ -37,15 +45,17 @@ static bool fits(const rs_columns_parts *parts, rs_columns_launch *launch) {
   for (int d = 0; d < launch->rows.rank; d++)
     if (launch->rows.shape[d] > MOST_COLUMNS)
       return false;
+  if (launch->kernel == RS_COLUMNS_STREAM && !rs_stream_fits(&parts->columns->stream, &launch->rows))
+    return false;
   cut(parts, launch);
   return launch->need.blocks <= MOST_BLOCKS && launch->need.workspace <= limit(parts->columns);
 }
 
 /* Whether parts of `dim`, of at least one unit, fit; `most` is then as large as can be but for a power of two. */
 static bool parts_of(rs_columns_parts *parts, int dim) {
-  int64_t unit = dim < parts->rows->rank - 1 ? 1 : parts->wide ? parts->columns->wide.vector : 1;
+  int64_t unit = dim < parts->rows->rank - 1 ? 1 : parts->kernel == RS_COLUMNS_WIDE ? parts->columns->wide.vector : 1;
   for (parts->most = parts->rows->shape[dim];; parts->most = (parts->most / 2 + unit - 1) / unit * unit) {
-    rs_columns_launch launch = {.rows = *parts->rows, .wide = parts->wide};
+    rs_columns_launch launch = {.rows = *parts->rows, .kernel = parts->kernel};
     shrink(&launch.rows, dim, parts->most);
     if (fits(parts, &launch)) {
       parts->dim = dim;
@@ -64,11 +74,13 @@ static bool choose(rs_columns_parts *parts) {
 }
 
 void rs_columns_begin(rs_columns_parts *parts, const rs_columns *columns, const rs_rows *rows) {
-  *parts =
-      (rs_columns_parts){.columns = columns, .rows = rows, .wide = rs_wide_fits(&columns->wide, rows), .outers = 1};
-  if (!choose(parts)) { /* then a column at a time */
-    parts->wide = false;
-    choose(parts);
+  *parts = (rs_columns_parts){.columns = columns, .rows = rows, .outers = 1, .kernel = RS_COLUMNS_STREAM};
+  if (!choose(parts)) {
+    parts->kernel = rs_wide_fits(&columns->wide, rows) ? RS_COLUMNS_WIDE : RS_COLUMNS_ANY;
+    if (!choose(parts)) { /* then a column at a time */
+      parts->kernel = RS_COLUMNS_ANY;
+      choose(parts);
+    }
   }
   for (int d = 0; d < parts->dim; d++)
     parts->outers *= rows->shape[d];
@@ -104,7 +116,7 @@ bool rs_columns_next(rs_columns_parts *parts, rs_columns_launch *launch) {
   launch->rows.mask = moved(rows->mask, mask, shape->mask);
   launch->rows.init = moved(rows->init, row, shape->acc);
   launch->rows.totals = (void *)moved(rows->totals, row, shape->acc);
-  launch->wide = parts->wide;
+  launch->kernel = parts->kernel;
   cut(parts, launch);
   parts->at += size;
   if (parts->at == rows->shape[parts->dim]) {

@@ -5,23 +5,27 @@
 #ifndef RS_COLUMNS_PARTS_H
 #define RS_COLUMNS_PARTS_H
 
+#include "stream_cut.h"
 #include "wide_cut.h"
 
-/* The two kernels of a plan; see tune_columns.h. */
+/* The kernels of a plan; see tune_columns.h. */
+typedef enum rs_columns_kernel { RS_COLUMNS_ANY, RS_COLUMNS_STREAM, RS_COLUMNS_WIDE } rs_columns_kernel;
 typedef struct rs_columns {
   rs_column_shape any;
-  rs_wide_shape wide; /* vector 0: there is none */
-  size_t scratch;     /* bytes that a launch may have, unless one column takes more */
+  rs_stream_shape stream; /* steps 0: there is none */
+  rs_wide_shape wide;     /* vector 0: there is none */
+  size_t scratch;         /* bytes that a launch may have, unless one column takes more */
 } rs_columns;
 
 /* Nodes of half a GB of f32 in tiles of 256 steps; a plan has RS_WORKSPACES of it. */
 #define RS_COLUMNS_SCRATCH ((size_t)4 << 20)
 
 typedef struct rs_columns_launch {
-  rs_rows rows; /* of this launch */
-  bool wide;    /* which kernel */
+  rs_rows rows;
+  rs_columns_kernel kernel;
   union {
     rs_column_cut any;
+    rs_stream_cut stream;
     rs_wide_cut wide;
   } cut; /* its second parameter */
   rs_column_need need;
@@ -34,7 +38,7 @@ size_t rs_columns_bound(const rs_columns *columns);
 typedef struct rs_columns_parts {
   const rs_columns *columns;
   const rs_rows *rows;
-  bool wide;
+  rs_columns_kernel kernel;
   int dim;               /* the dimension that is cut */
   int64_t most;          /* of it, in a part */
   int64_t at;            /* the next part's first there */

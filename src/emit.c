@@ -44,9 +44,11 @@ static void emit_problem(const rowscan_spec *spec, rs_text *source) {
 
 static const char *header(rs_template made_of) {
   static const char *const headers[] = {
-      [RS_TEMPLATE_ROWS] = "row.cuh",    [RS_TEMPLATE_SLAB] = "short.cuh",        [RS_TEMPLATE_RING] = "ring.cuh",
-      [RS_TEMPLATE_TILES] = "tiles.cuh", [RS_TEMPLATE_STREAM] = "stream.cuh",     [RS_TEMPLATE_COLUMNS] = "columns.cuh",
-      [RS_TEMPLATE_WIDE] = "wide.cuh",   [RS_TEMPLATE_RING_ANY] = "ring_any.cuh", [RS_TEMPLATE_AT_ONCE] = "at_once.cuh",
+      [RS_TEMPLATE_ROWS] = "row.cuh",        [RS_TEMPLATE_SLAB] = "short.cuh",
+      [RS_TEMPLATE_RING] = "ring.cuh",       [RS_TEMPLATE_TILES] = "tiles.cuh",
+      [RS_TEMPLATE_STREAM] = "stream.cuh",   [RS_TEMPLATE_COLUMNS] = "columns.cuh",
+      [RS_TEMPLATE_WIDE] = "wide.cuh",       [RS_TEMPLATE_RING_ANY] = "ring_any.cuh",
+      [RS_TEMPLATE_AT_ONCE] = "at_once.cuh", [RS_TEMPLATE_STREAM_COLUMNS] = "stream_columns.cuh",
   };
   return headers[made_of];
 }
@@ -82,6 +84,9 @@ static void emit_call(const rs_shape *s, bool aligned, rs_text *source) {
   case RS_TEMPLATE_COLUMNS:
     rs_text_add(source, "scan_column_tiles<P, %d, %d, %d>", s->threads, s->steps, s->lanes);
     break;
+  case RS_TEMPLATE_STREAM_COLUMNS:
+    rs_text_add(source, "scan_stream_columns<P, %d, %d, %d, %d>", s->steps, s->warps, s->reducers, s->walkers);
+    break;
   case RS_TEMPLATE_WIDE:
     rs_text_add(source, "scan_wide_tiles<P, %d, %d, %d, %d, %d>", s->threads, s->vector, s->steps, s->width, s->lanes);
     break;
@@ -92,7 +97,16 @@ static void emit_call(const rs_shape *s, bool aligned, rs_text *source) {
 
 /* Of a second parameter; NULL: there is none. */
 static const char *cut_type(rs_template made_of) {
-  return made_of == RS_TEMPLATE_COLUMNS ? "ColumnCut" : made_of == RS_TEMPLATE_WIDE ? "WideCut" : NULL;
+  switch (made_of) {
+  case RS_TEMPLATE_COLUMNS:
+    return "ColumnCut";
+  case RS_TEMPLATE_STREAM_COLUMNS:
+    return "StreamCut";
+  case RS_TEMPLATE_WIDE:
+    return "WideCut";
+  default:
+    return NULL;
+  }
 }
 
 void rs_emit(const rowscan_spec *spec, const rs_geometry *g, rs_text *source) {

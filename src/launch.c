@@ -266,7 +266,9 @@ static rowscan_status launch_columns(launching *run, const rs_module *module, co
   rs_columns_begin(&parts, &module->columns, rows);
   rowscan_status status = ROWSCAN_OK;
   while (!status && rs_columns_next(&parts, &part)) {
-    rs_kernel kernel = part.wide ? RS_KERNEL_ALIGNED : RS_KERNEL_ANY;
+    static const rs_kernel kernels[] = {
+        [RS_COLUMNS_ANY] = RS_KERNEL_ANY, [RS_COLUMNS_STREAM] = RS_KERNEL_DENSE, [RS_COLUMNS_WIDE] = RS_KERNEL_ALIGNED};
+    rs_kernel kernel = kernels[part.kernel];
     run->shape = &module->geometry.shape[kernel];
     run->function = module->function[kernel];
     run->name = rs_kernel_names[kernel];

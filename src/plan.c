@@ -86,6 +86,7 @@ static rowscan_status make_modules(rowscan_plan *plan) {
     if (module->geometry.regime == ROWSCAN_REGIME_COLUMN) {
       rs_tune_column_cuts(&plan->spec, tuned, &module->columns);
       module->columns.any.multiprocessors = plan->context->device.multiprocessors;
+      module->columns.stream.multiprocessors = plan->context->device.multiprocessors;
     }
     rs_emit(&plan->spec, &module->geometry, &module->source);
     rs_shape_text(rs_main_shape(&module->geometry), &module->words);

@@ -394,6 +394,7 @@ static rs_geometry long_geometry(const rowscan_spec *spec, int arch) {
 void rs_tune_column_cuts(const rowscan_spec *spec, int arch, rs_columns *columns) {
   columns->scratch = RS_COLUMNS_SCRATCH;
   rs_tune_columns(spec, arch, &columns->any);
+  rs_tune_stream_columns(spec, arch, &columns->stream);
   rs_tune_wide(spec, arch, &columns->wide);
 }
 
@@ -414,7 +415,18 @@ static rs_geometry column_geometry(const rowscan_spec *spec, int arch) {
                    .vector = cuts.wide.vector,
                    .steps = cuts.wide.steps,
                    .width = cuts.wide.width};
-  return (rs_geometry){ROWSCAN_REGIME_COLUMN, {[RS_KERNEL_ANY] = any, [RS_KERNEL_ALIGNED] = wide}};
+  rs_geometry g = {ROWSCAN_REGIME_COLUMN, {[RS_KERNEL_ANY] = any, [RS_KERNEL_ALIGNED] = wide}};
+  if (cuts.stream.steps)
+    g.shape[RS_KERNEL_DENSE] =
+        (rs_shape){.made_of = RS_TEMPLATE_STREAM_COLUMNS,
+                   .threads = 32 * (RS_STREAM_SCANNERS + RS_STREAM_REDUCERS + RS_STREAM_WALKERS + 2),
+                   .min_blocks = 1,
+                   .shared_bytes = cuts.stream.shared, /* at most */
+                   .steps = cuts.stream.steps,
+                   .warps = RS_STREAM_SCANNERS,
+                   .reducers = RS_STREAM_REDUCERS,
+                   .walkers = RS_STREAM_WALKERS};
+  return g;
 }
 
 /* ---- the choice -------------------------------------------------------------------------------------------------- */
@@ -471,19 +483,27 @@ const rs_shape *rs_main_shape(const rs_geometry *geometry) {
 }
 
 void rs_shape_text(const rs_shape *s, rs_text *text) {
-  static const char *const names[] = {
-      [RS_TEMPLATE_NONE] = "none",      [RS_TEMPLATE_ROWS] = "rows",     [RS_TEMPLATE_RING] = "ring",
-      [RS_TEMPLATE_TILES] = "tiles",    [RS_TEMPLATE_STREAM] = "stream", [RS_TEMPLATE_COLUMNS] = "columns",
-      [RS_TEMPLATE_SLAB] = "slab",      [RS_TEMPLATE_WIDE] = "wide",     [RS_TEMPLATE_RING_ANY] = "ring_any",
-      [RS_TEMPLATE_AT_ONCE] = "at_once"};
+  static const char *const names[] = {[RS_TEMPLATE_NONE] = "none",
+                                      [RS_TEMPLATE_ROWS] = "rows",
+                                      [RS_TEMPLATE_RING] = "ring",
+                                      [RS_TEMPLATE_TILES] = "tiles",
+                                      [RS_TEMPLATE_STREAM] = "stream",
+                                      [RS_TEMPLATE_COLUMNS] = "columns",
+                                      [RS_TEMPLATE_STREAM_COLUMNS] = "stream_columns",
+                                      [RS_TEMPLATE_SLAB] = "slab",
+                                      [RS_TEMPLATE_WIDE] = "wide",
+                                      [RS_TEMPLATE_RING_ANY] = "ring_any",
+                                      [RS_TEMPLATE_AT_ONCE] = "at_once"};
   const struct {
     const char *name;
     int value;
-  } fields[] = {{"threads", s->threads},   {"min_blocks", s->min_blocks}, {"warps", s->warps},
-                {"chunks", s->chunks},     {"lanes", s->lanes},           {"vector", s->vector},
-                {"reducers", s->reducers}, {"stages", s->stages},         {"buffers", s->buffers},
-                {"steps", s->steps},       {"width", s->width},           {"rows", s->rows},
-                {"word", s->word}};
+  } fields[] = {{"threads", s->threads},   {"min_blocks", s->min_blocks},
+                {"warps", s->warps},       {"chunks", s->chunks},
+                {"lanes", s->lanes},       {"vector", s->vector},
+                {"reducers", s->reducers}, {"walkers", s->walkers},
+                {"stages", s->stages},     {"buffers", s->buffers},
+                {"steps", s->steps},       {"width", s->width},
+                {"rows", s->rows},         {"word", s->word}};
   rs_text_add(text, "%s", names[s->made_of]);
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
     if (fields[i].value)

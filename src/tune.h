@@ -28,6 +28,7 @@ typedef enum rs_template {
   RS_TEMPLATE_RING_ANY,
   RS_TEMPLATE_AT_ONCE,
   RS_TEMPLATE_COLUMNS,
+  RS_TEMPLATE_STREAM_COLUMNS,
   RS_TEMPLATE_WIDE
 } rs_template;
 
@@ -43,6 +44,7 @@ typedef struct rs_shape {
   int vector;
   int stages;   /* tiles of input in flight in shared memory */
   int reducers; /* of a stream: warps that only reduce */
+  int walkers;  /* of a stream of columns: warps that look for other tiles */
   int buffers;  /* tiles of output on their way */
   int steps;    /* columns: of a thread */
   int width;    /* columns: vectors side by side in a tile */

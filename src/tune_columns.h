@@ -1,15 +1,22 @@
 /*
- * tune_columns.h - (spec, architecture) to the two kernels of regime column: a pure function
+ * tune_columns.h - (spec, architecture) to the kernels of regime column: a pure function
  * SPDX-License-Identifier: MIT
  */
 #ifndef RS_TUNE_COLUMNS_H
 #define RS_TUNE_COLUMNS_H
 
 #include "spec.h"
+#include "stream_cut.h"
 #include "wide_cut.h"
 
 /* kernels/columns.cuh, for any strides. The spec is complete; length > 0 in both. */
 void rs_tune_columns(const rowscan_spec *spec, int arch, rs_column_shape *shape);
+
+/* Warps of kernels/stream_columns.cuh by their roles, but for those that load and store, one each. */
+enum { RS_STREAM_SCANNERS = 8, RS_STREAM_REDUCERS = 4, RS_STREAM_WALKERS = 8 };
+
+/* kernels/stream_columns.cuh, for rows that rs_stream_fits; steps 0: the spec or the architecture has none. */
+void rs_tune_stream_columns(const rowscan_spec *spec, int arch, rs_stream_shape *shape);
 
 /* kernels/wide.cuh, for rows that rs_wide_fits. */
 void rs_tune_wide(const rowscan_spec *spec, int arch, rs_wide_shape *shape);

@@ -31,7 +31,7 @@ static bool once_in(uint32_t n) {
 static const rs_cuda *cuda;
 static rs_nvrtc *nvrtc;
 static CUstream stream;
-static int failures;
+static int failures, skipped;
 
 static void must(int result, const char *what) {
   if (!result)
@@ -46,7 +46,9 @@ static void must(int result, const char *what) {
 typedef struct kernel {
   rowscan_spec spec;
   rs_column_shape shape;
-  rs_wide_shape wide; /* vector 0: not */
+  rs_wide_shape wide;     /* vector 0: not */
+  rs_stream_shape stream; /* steps 0: not */
+  int warps[3];           /* of a stream, by their roles */
   int threads;
   CUmodule module;
   CUfunction function;
@@ -64,7 +66,12 @@ static void kernel_make(kernel *k, int arch) {
   const char *acc = s->acc == ROWSCAN_F32 ? "f32" : s->acc == ROWSCAN_F64 ? "f64" : wide ? "u64" : "u32";
   static const char *const masks[] = {"NO_MASK", "SELECT", "MULTIPLY"};
   char source[4096], call[100];
-  if (k->wide.vector)
+  const char *header = k->stream.steps ? "stream_columns" : k->wide.vector ? "wide" : "columns";
+  const char *cut = k->stream.steps ? "StreamCut" : k->wide.vector ? "WideCut" : "ColumnCut";
+  if (k->stream.steps)
+    snprintf(call, sizeof call, "scan_stream_columns<P, %d, %d, %d, %d", k->stream.steps, k->warps[0], k->warps[1],
+             k->warps[2]);
+  else if (k->wide.vector)
     snprintf(call, sizeof call, "scan_wide_tiles<P, %d, %d, %d, %d, %d", k->threads, k->wide.vector, k->wide.steps,
              k->wide.width, k->wide.lanes);
   else
@@ -81,10 +88,10 @@ static void kernel_make(kernel *k, int arch) {
            "RS_KERNEL(%d, 1) rowscan_any(RS_PARAMETER(Rows<%d>, rows), RS_PARAMETER(%s, cut)) {\n"
            "  %s>(rows, cut);\n"
            "}\n",
-           k->wide.vector ? "wide" : "columns", acc, s->op == ROWSCAN_SUM ? "Sum" : "Prod", element_type(s->in),
-           element_type(s->out), element_type(s->mask_mode ? s->mask_type : s->in), element_type(s->acc),
-           masks[s->mask_mode], !!(s->flags & ROWSCAN_REVERSE), !!(s->flags & ROWSCAN_EXCLUSIVE), (long long)s->length,
-           s->row_rank, k->threads, s->row_rank, k->wide.vector ? "WideCut" : "ColumnCut", call);
+           header, acc, s->op == ROWSCAN_SUM ? "Sum" : "Prod", element_type(s->in), element_type(s->out),
+           element_type(s->mask_mode ? s->mask_type : s->in), element_type(s->acc), masks[s->mask_mode],
+           !!(s->flags & ROWSCAN_REVERSE), !!(s->flags & ROWSCAN_EXCLUSIVE), (long long)s->length, s->row_rank,
+           k->threads, s->row_rank, cut, call);
   rs_compiled compiled;
   must(rs_compile(nvrtc, source, arch, &compiled), source);
   MUST(cuModuleLoadData, &k->module, compiled.cubin);
@@ -209,6 +216,18 @@ static void random_strides(const rs_rows *rows, int64_t length, int64_t *stride,
     stride[any((uint32_t)(unit == 1 ? rows->rank : last))] = 0;
 }
 
+/* All steps of all columns one after another; outers may be apart. */
+static void one_run(const rs_rows *rows, int64_t length, int64_t *stride, int64_t *step) {
+  int last = rows->rank - 1;
+  stride[last] = 1;
+  *step = rows->shape[last];
+  int64_t next = *step * length;
+  for (int d = last - 1; d >= 0; d--) {
+    stride[d] = next += once_in(3) ? 16 : 0;
+    next *= rows->shape[d];
+  }
+}
+
 typedef struct packed {
   const void *in, *out, *mask, *init, *totals, *workspace;
   int64_t first, count, in_step, out_step, mask_step;
@@ -239,6 +258,13 @@ static void differ(const kernel *k, const rs_rows *rows, const rs_columns_launch
            (long long)rows->out_stride[d], (long long)rows->mask_stride[d]);
   printf(" steps in %lld out %lld mask %lld; init %d totals %d\n", (long long)rows->in_step, (long long)rows->out_step,
          (long long)rows->mask_step, rows->init != NULL, rows->totals != NULL);
+  if (k->stream.steps) {
+    const rs_stream_cut *stream = &part->cut.stream;
+    printf("  columns %d steps %d tiles %d pieces %d parts %d pitches %d %d stages %d of %d blocks %d\n",
+           stream->columns, stream->steps, stream->tiles, 1 << stream->pieces_log, 1 << stream->parts_log,
+           stream->in_pitch, stream->mask_pitch, stream->stages, stream->stage_bytes, (int)part->need.blocks);
+    return;
+  }
   if (k->wide.vector) {
     printf("  width %d segments %d vectors %d strips %d tiles %d outers %d groups %d\n", wide->width, wide->segments,
            wide->vectors, wide->strips, wide->tiles, wide->outers, wide->groups);
@@ -271,6 +297,10 @@ static void run(kernel *k, int64_t inner, bool plain) {
   const rowscan_spec *s = &k->spec;
   int unit = k->wide.vector ? k->wide.vector : 1;
   inner = (inner + unit - 1) / unit * unit;
+  bool streams = k->stream.steps != 0;
+  while (streams &&
+         s->length * inner * (k->shape.mask && k->shape.mask < k->shape.in ? k->shape.mask : k->shape.in) % 16)
+    inner++;
   rs_rows host = {.rank = s->row_rank, .count = 1}, device;
   int64_t left = 60000 / (s->length * inner) + 1;
   for (int d = 0; d < host.rank; d++) {
@@ -291,18 +321,24 @@ static void run(kernel *k, int64_t inner, bool plain) {
   bool masked = s->mask_mode != ROWSCAN_MASK_NONE;
   if (masked)
     random_strides(&host, s->length, host.mask_stride, &host.mask_step, true, plain, unit);
+  if (streams) {
+    one_run(&host, s->length, host.in_stride, &host.in_step);
+    one_run(&host, s->length, host.out_stride, &host.out_step);
+    one_run(&host, s->length, host.mask_stride, &host.mask_step);
+  }
   int64_t number = 1;
   for (int d = host.rank - 1; d >= 0; d--) {
     host.row_stride[d] = number;
     number *= host.shape[d];
   }
   area in, out, mask, init, totals;
-  area_make(&in, &host, host.in_stride, host.in_step, s->length, (int)rowscan_type_bytes(s->in), unit > 1);
-  area_make(&out, &host, host.out_stride, host.out_step, s->length, (int)rowscan_type_bytes(s->out), unit > 1);
+  area_make(&in, &host, host.in_stride, host.in_step, s->length, (int)rowscan_type_bytes(s->in), unit > 1 || streams);
+  area_make(&out, &host, host.out_stride, host.out_step, s->length, (int)rowscan_type_bytes(s->out),
+            unit > 1 || streams);
   area_random(&in, s->in, false);
   if (masked) {
     area_make(&mask, &host, host.mask_stride, host.mask_step, s->length, (int)rowscan_type_bytes(s->mask_type),
-              unit > 1);
+              unit > 1 || streams);
     area_random(&mask, s->mask_type, true);
     area_up(&mask);
   }
@@ -332,7 +368,11 @@ static void run(kernel *k, int64_t inner, bool plain) {
   k->shape.strip_bytes = strips[any(4)];
   k->shape.shared = 6 * tiles[any(4)];
   k->shape.multiprocessors = once_in(3) ? 4 : 0;
-  rs_columns columns = {k->shape, k->wide, WORKSPACE};
+  k->stream.tile_bytes = 2 * tiles[any(4)];
+  k->stream.shared = 6 * tiles[1 + any(3)];
+  k->stream.least_tiles = (int)any(5);
+  k->stream.multiprocessors = 1 + (int)any(6);
+  rs_columns columns = {k->shape, k->stream, k->wide, WORKSPACE};
   if (once_in(2))
     columns.scratch = (size_t)1 << (8 + any(10));
   rs_columns_parts parts;
@@ -345,7 +385,9 @@ static void run(kernel *k, int64_t inner, bool plain) {
   while (rs_columns_next(&parts, &part)) {
     assert(part.need.workspace <= rs_columns_bound(&columns) && rs_columns_bound(&columns) <= WORKSPACE);
     assert(part.need.shared <= 200 << 10);
-    if (part.wide != !!k->wide.vector) { /* not enough for a vector of columns: the other kernel's, which is not here */
+    rs_columns_kernel here = streams ? RS_COLUMNS_STREAM : k->wide.vector ? RS_COLUMNS_WIDE : RS_COLUMNS_ANY;
+    skipped += part.kernel != here;
+    if (part.kernel != here) { /* another kernel's, which is not here */
       free(got);
       free(got_totals);
       goto out;
@@ -410,6 +452,7 @@ int main(int argc, char **argv) {
   bool quick = getenv("RS_QUICK") && *getenv("RS_QUICK");
   int kernels = argc > 1 ? atoi(argv[1]) : quick ? 6 : 20, runs = argc > 2 ? atoi(argv[2]) : quick ? 6 : 12;
   state = argc > 3 ? strtoull(argv[3], NULL, 0) : 1;
+  int only = argc > 4 ? atoi(argv[4]) : -1; /* kernels: 0 columns.cuh, 1 wide.cuh, 2 stream_columns.cuh */
   int devices, major, minor;
   if (rs_cuda_open(&cuda) || cuda->cuInit(0) || cuda->cuDeviceGetCount(&devices) || !devices) {
     printf("skipped: needs a GPU, or the simulated one\n");
@@ -425,7 +468,7 @@ int main(int argc, char **argv) {
   rs_log log = {0};
   nvrtc = rs_nvrtc_open(NULL, &log);
   for (int i = 0; i < kernels; i++) {
-    kernel k;
+    kernel k = {.stream = {.steps = 0}};
     random_spec(&k.spec);
     static const int lanes[] = {4, 4, 1, 2};
     k.threads = 64 << any(2);
@@ -446,7 +489,17 @@ int main(int argc, char **argv) {
                              .steps = k.shape.steps,
                              .width = k.threads >> any(4),
                              .lanes = k.shape.lanes};
-    if (once_in(2)) {
+    int kind = (int)any(3);
+    if (only >= 0)
+      kind = only;
+    if (kind == 2 && k.shape.in == (int)rowscan_type_bytes(k.spec.out)) {
+      k.stream = (rs_stream_shape){
+          .length = k.spec.length, .in = k.shape.in, .mask = k.shape.mask, .acc = k.shape.acc, .steps = 16 << any(2)};
+      for (int w = 0; w < 3; w++)
+        k.warps[w] = 1 << any(4);
+      k.stream.walkers = k.warps[2];
+      k.threads = 32 * (k.warps[0] + k.warps[1] + k.warps[2] + 2);
+    } else if (kind) {
       int most = 16 / k.shape.in < 32 / k.shape.acc ? 16 / k.shape.in : 32 / k.shape.acc;
       k.wide.vector = most > 2 && once_in(3) ? most / 2 : most;
       if (k.wide.steps == 16 && once_in(2))
@@ -459,7 +512,7 @@ int main(int argc, char **argv) {
       run(&k, once_in(2) ? 1 + any(40) : once_in(2) ? 1 + any(600) : (int64_t)16 << any(6), once_in(3));
     kernel_free(&k);
   }
-  printf("%d kernels, %d runs each, %d failures\n", kernels, runs, failures);
+  printf("%d kernels, %d runs each, %d of them for other kernels, %d failures\n", kernels, runs, skipped, failures);
   rs_nvrtc_close(nvrtc);
   return failures != 0;
 }

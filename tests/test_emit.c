@@ -33,6 +33,7 @@ static const struct {
      {.op = ROWSCAN_PROD, .in = ROWSCAN_F64, .layout = ROWSCAN_LAYOUT_COLUMNS, .length = 1000},
      90,
      0},
+    {"column_f32_1000000.cu", {.layout = ROWSCAN_LAYOUT_COLUMNS, .length = 1000000}, 90, 0},
 };
 
 static char *read_file(const char *path) {
@@ -90,6 +91,12 @@ static void check_shape(const rowscan_spec *spec, int arch, const rs_shape *s) {
   ck_assert_int_le(together * (s->shared_bytes + 1024), room + 1024);
   if (s->made_of == RS_TEMPLATE_COLUMNS || s->made_of == RS_TEMPLATE_WIDE) {
     ck_assert(power(s->steps) && power(s->lanes));
+    return;
+  }
+  if (s->made_of == RS_TEMPLATE_STREAM_COLUMNS) {
+    ck_assert_int_ge(arch, 90);
+    ck_assert_int_eq(s->threads, 32 * (s->warps + s->reducers + s->walkers + 2));
+    ck_assert(power(s->steps) && s->steps >= 16);
     return;
   }
   if (s->made_of == RS_TEMPLATE_SLAB) {

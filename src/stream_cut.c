@@ -1,0 +1,104 @@
+/*
+ * stream_cut.c - how a run of regime column is cut, where few columns fill memory
+ * SPDX-License-Identifier: MIT
+ */
+#include "stream_cut.h"
+
+#include <string.h>
+
+static int64_t up(int64_t n, int64_t unit) {
+  return (n + unit - 1) / unit * unit;
+}
+
+static int64_t parts(int64_t n, int64_t of) {
+  return (n + of - 1) / of;
+}
+
+/* ---- which rows -------------------------------------------------------------------------------------------------- */
+
+/* Whether all steps of all columns are one run of whole words of 16 bytes, for each outer. */
+static bool one_run(const rs_stream_shape *shape, const rs_rows *rows, const void *at, int bytes, int64_t step,
+                    const int64_t *stride) {
+  int last = rows->rank - 1;
+  int64_t columns = rows->shape[last];
+  bool fits =
+      (uintptr_t)at % 16 == 0 && stride[last] == 1 && step == columns && shape->length * columns * bytes % 16 == 0;
+  for (int d = 0; d < last; d++)
+    fits = fits && (stride[d] * bytes % 16 == 0 || rows->shape[d] == 1);
+  return fits;
+}
+
+/* ---- how large --------------------------------------------------------------------------------------------------- */
+
+/* Pieces: as many as a warp has lanes for. Each begins as many banks after the one before as there are columns. */
+static int64_t pitch(const rs_stream_cut *cut, int64_t piece_steps, int bytes) {
+  int64_t pad = cut->pieces_log ? up((int64_t)cut->columns * bytes, 16) : 0;
+  return (piece_steps * cut->columns * bytes + pad) / bytes;
+}
+
+/* A tile with so many parts in each of its pieces. */
+static void cut_stage(rs_stream_cut *cut, const rs_stream_shape *shape, int parts_log) {
+  int64_t piece_steps = (int64_t)shape->steps << parts_log, pieces = (int64_t)1 << cut->pieces_log;
+  cut->parts_log = parts_log;
+  cut->steps = (int32_t)(piece_steps * pieces);
+  cut->in_pitch = (int32_t)pitch(cut, piece_steps, shape->in);
+  int64_t at = up(pieces * cut->in_pitch * shape->in, 128);
+  cut->mask_at = (int32_t)at;
+  if (shape->mask) {
+    cut->mask_pitch = (int32_t)pitch(cut, piece_steps, shape->mask);
+    at += up(pieces * cut->mask_pitch * shape->mask, 128);
+  }
+  cut->parts_at = (int32_t)at;
+  at += (((int64_t)2 << parts_log) + cut->pieces_log) * 32 * shape->acc;
+  cut->ends_at = (int32_t)at;
+  at += 3 * (int64_t)cut->columns * shape->acc;
+  cut->stage_bytes = (int32_t)up(at, 128);
+  cut->stages = shape->shared / cut->stage_bytes;
+  if (cut->stages > RS_STREAM_STAGES)
+    cut->stages = RS_STREAM_STAGES;
+}
+
+enum { LEAST_STAGES = 3 };
+
+static void cut_size(rs_stream_cut *cut, const rs_stream_shape *shape, int64_t columns, int64_t outers) {
+  memset(cut, 0, sizeof *cut);
+  cut->columns = (int32_t)columns;
+  while (columns << (cut->pieces_log + 1) <= 32)
+    cut->pieces_log++;
+  cut_stage(cut, shape, 0);
+  for (int log = 1; log <= RS_STREAM_PARTS_LOG; log++) {
+    rs_stream_cut larger = *cut;
+    cut_stage(&larger, shape, log);
+    int64_t tiles = outers * parts(shape->length, larger.steps);
+    if (larger.stage_bytes > shape->tile_bytes || larger.stages < LEAST_STAGES ||
+        tiles < shape->least_tiles * (int64_t)shape->multiprocessors)
+      break;
+    *cut = larger;
+  }
+  cut->tiles = (int32_t)parts(shape->length, cut->steps);
+}
+
+static int64_t outers_of(const rs_rows *rows) {
+  return rows->count / rows->shape[rows->rank - 1];
+}
+
+bool rs_stream_fits(const rs_stream_shape *shape, const rs_rows *rows) {
+  int64_t columns = rows->shape[rows->rank - 1];
+  if (!shape->steps || columns > shape->walkers ||
+      !one_run(shape, rows, rows->in, shape->in, rows->in_step, rows->in_stride) ||
+      !one_run(shape, rows, rows->out, shape->in, rows->out_step, rows->out_stride) ||
+      (shape->mask && !one_run(shape, rows, rows->mask, shape->mask, rows->mask_step, rows->mask_stride)))
+    return false;
+  rs_stream_cut cut;
+  cut_size(&cut, shape, columns, outers_of(rows));
+  return cut.stages >= LEAST_STAGES && cut.tiles > 1;
+}
+
+void rs_stream_cut_rows(rs_stream_cut *cut, rs_column_need *need, const rs_stream_shape *shape, const rs_rows *rows) {
+  int64_t columns = rows->shape[rows->rank - 1], outers = outers_of(rows);
+  cut_size(cut, shape, columns, outers);
+  int64_t tiles = outers * cut->tiles;
+  need->blocks = tiles < shape->multiprocessors ? tiles : shape->multiprocessors;
+  need->shared = cut->stages * cut->stage_bytes;
+  need->workspace = 8 + (size_t)(rows->count * cut->tiles) * 2 * (size_t)shape->acc;
+}

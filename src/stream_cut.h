@@ -1,0 +1,44 @@
+/*
+ * stream_cut.h - how a run of regime column is cut, where few columns fill memory; what kernels/stream_columns.cuh is
+ * given
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef RS_STREAM_CUT_H
+#define RS_STREAM_CUT_H
+
+#include <stdbool.h>
+
+#include "columns_cut.h"
+
+/* MOST_STAGES and MOST_PARTS in stream_columns.cuh. */
+enum { RS_STREAM_STAGES = 16, RS_STREAM_PARTS_LOG = 4 };
+
+/* StreamCut in stream_columns.cuh, which says what the fields mean. */
+typedef struct rs_stream_cut {
+  int32_t columns;
+  int32_t steps, tiles;
+  int32_t pieces_log, parts_log;
+  int32_t in_pitch, mask_pitch;
+  int32_t mask_at, parts_at, ends_at, stage_bytes;
+  int32_t stages;
+} rs_stream_cut;
+
+/* What is known before the rows are. */
+typedef struct rs_stream_shape {
+  int64_t length;
+  int in, mask, acc;   /* bytes of an element; mask 0: none; those of out are those of in */
+  int steps;           /* of the kernel, a power of two, at least 16; 0: there is none */
+  int walkers;         /* of the kernel: warps, each for a column */
+  int shared;          /* bytes of dynamic shared memory that a block may have */
+  int tile_bytes;      /* of a tile, at most, where the tensor is large */
+  int least_tiles;     /* for each multiprocessor, while they are larger than they must be */
+  int multiprocessors; /* of the device, each with a block; which small tensors should keep busy */
+} rs_stream_shape;
+
+/* Whether the kernel takes these rows. */
+bool rs_stream_fits(const rs_stream_shape *shape, const rs_rows *rows);
+
+/* rows->count > 0, shape->length > 0, and they fit. */
+void rs_stream_cut_rows(rs_stream_cut *cut, rs_column_need *need, const rs_stream_shape *shape, const rs_rows *rows);
+
+#endif

@@ -1,0 +1,25 @@
+// rowscan, regime column: inclusive sum of f32 along columns of 1000000, f32 out
+#include "columns.cuh"
+#include "stream_columns.cuh"
+#include "wide.cuh"
+struct P {
+  using Acc = f32;
+  using Op = Sum<Acc>;
+  using In = f32;
+  using Out = f32;
+  using Mask = f32;
+  using Kept = f32;
+  static constexpr MaskMode mask = NO_MASK;
+  static constexpr bool reverse = false, exclusive = false;
+  static constexpr i64 length = 1000000;
+  static constexpr int rank = 2;
+};
+RS_KERNEL(128, 5) rowscan_any(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(ColumnCut, cut)) {
+  scan_column_tiles<P, 128, 32, 4>(rows, cut);
+}
+RS_KERNEL(704, 1) rowscan_dense(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(StreamCut, cut)) {
+  scan_stream_columns<P, 32, 8, 4, 8>(rows, cut);
+}
+RS_KERNEL(256, 3) rowscan_aligned(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(WideCut, cut)) {
+  scan_wide_tiles<P, 256, 4, 16, 8, 4>(rows, cut);
+}
