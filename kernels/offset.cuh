@@ -46,12 +46,14 @@ template <class T, int N> struct Turned {
           x.word[k | bit] = turn & bit ? low : high;
         }
   }
-  RS_METHOD static Vector<T, N> read(const T *at) {
+  // ORDERED: else words stay in the lane's own order.
+  template <bool ORDERED> RS_METHOD static Vector<T, N> read(const T *at) {
     Both x;
 #pragma unroll
     for (int i = 0; i < N; i++)
       x.vector.at[i] = at[((i / PER_WORD) ^ turn()) * PER_WORD + i % PER_WORD];
-    swap(x, turn());
+    if (ORDERED)
+      swap(x, turn());
     return x.vector;
   }
   RS_METHOD static void write(T *at, const Vector<T, N> &vector) {
@@ -156,12 +158,14 @@ template <class P, int TILE, class E> struct RowCopies {
 };
 
 // A lane's vector of a tile, from the tile's element `at` on, a multiple of N. shift: of the tile's first element.
-template <class E, int N> RS_DEVICE Vector<E, N> read_placed(const E *copy, int shift, int at) {
+// ORDERED: else in any order that an exclusive or with a number makes of its elements'; their total is the same where
+// the operator commutes.
+template <class E, int N, bool ORDERED = true> RS_DEVICE Vector<E, N> read_placed(const E *copy, int shift, int at) {
   if constexpr (sizeof(E) == 2) {
     constexpr int WORD = word_bytes(N * (int)sizeof(E)) / (int)sizeof(E);
     return read_shifted<E, N>(copy + shift / WORD * WORD + at, shift % WORD);
   } else {
-    return Turned<E, N>::read(copy + shift + at);
+    return Turned<E, N>::template read<ORDERED>(copy + shift + at);
   }
 }
 

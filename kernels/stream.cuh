@@ -68,7 +68,8 @@ template <class P, class S> struct StreamAligned {
   RS_METHOD static u32 places(const R &) {
     return 0;
   }
-  // A vector of a tile, `at` elements from its lowest in memory.
+  // A vector of a tile, `at` elements from its lowest in memory. ORDERED: else in any order that leaves its total.
+  template <bool ORDERED>
   RS_METHOD static void read(typename R::Held *held, const In *in, const Mask *mask, u32, int at) {
     R::template load_copied<S::VECTOR>(held, in, mask, at);
   }
@@ -187,8 +188,8 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
     return Way::PLACED ? shared.places[slot] : 0;
   }
   // A vector of a tile, `at` elements from its start; of what lies past the row, anything.
-  RS_METHOD void copy_of(typename R::Held *held, int stage, u32 places, int at) const {
-    Way::read(held, in(stage), mask(stage), places, P::reverse ? TILE - at - S::VECTOR : at);
+  template <bool ORDERED> RS_METHOD void copy_of(typename R::Held *held, int stage, u32 places, int at) const {
+    Way::template read<ORDERED>(held, in(stage), mask(stage), places, P::reverse ? TILE - at - S::VECTOR : at);
   }
 
   // The total of a scanning warp's part of a tile.
@@ -198,7 +199,7 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
     for (int u = 0; u < S::CHUNKS; u++) {
       typename R::Held held[S::VECTOR];
       Acc x[S::VECTOR];
-      copy_of(held, stage, places, part * WARP + (u * 32 + (int)lane_index()) * S::VECTOR);
+      copy_of<false>(held, stage, places, part * WARP + (u * 32 + (int)lane_index()) * S::VECTOR);
 #pragma unroll
       for (int j = 0; j < S::VECTOR; j++)
         x[j] = widen<Acc>(held[j]);
@@ -277,7 +278,7 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
       T tile;
 #pragma unroll
       for (int u = 0; u < S::CHUNKS; u++)
-        copy_of(tile.held[u], at.stage, places_of(at.slot), (int)T::place(u));
+        copy_of<true>(tile.held[u], at.stage, places_of(at.slot), (int)T::place(u));
       tile.up_chunks();
       warp_barrier();
       if (lane_index() == 0)
