@@ -13,8 +13,8 @@
 //   plain    turned     0.858
 //   turned   turned     0.912  0.684
 //   shifted  turned     0.904  0.691, and 0.922 with 8 warps of 4 chunks
-// Shifted reads of f64 cost half of the speed (8192 x 8193: 0.931 turned, 0.414 shifted). So elements of 2 bytes are
-// read shifted, all others turned.
+// Shifted reads of f64 cost half of the speed (8192 x 8193: 0.931 turned, 0.414 shifted). So elements of 2 bytes, and
+// of 1, are read shifted, all others turned.
 #pragma once
 #include "tile.cuh"
 
@@ -66,11 +66,12 @@ template <class T, int N> struct Turned {
   }
 };
 
-// The same for elements of 2 bytes, from the whole words that hold the vector: from `at`, a multiple of a word, and
-// `shift` elements on.
+// The same for elements of 1 or 2 bytes, 4 bytes of them and more, from the whole words that hold the vector: from
+// `at`, a multiple of a word, and `shift` elements on.
 template <class T, int N> RS_DEVICE Vector<T, N> read_shifted(const T *at, u32 shift) {
   constexpr int BYTES = N * (int)sizeof(T), WORD = word_bytes(BYTES), COUNT = BYTES / 4, ALL = (BYTES + WORD) / 4;
-  static_assert(sizeof(T) == 2, "two to a part");
+  constexpr u32 PER_PART = 4 / sizeof(T);
+  static_assert(PER_PART > 1 && COUNT > 0, "several to a part");
   using W = typename Word<WORD>::type;
   union Parts {
     W word[BYTES / WORD + 1];
@@ -85,14 +86,14 @@ template <class T, int N> RS_DEVICE Vector<T, N> read_shifted(const T *at, u32 s
   for (int bit = WORD / 8; bit > 0; bit /= 2)
 #pragma unroll
     for (int i = 0; i < COUNT + bit && i + bit < ALL; i++)
-      x.part[i] = shift / 2 & bit ? x.part[i + bit] : x.part[i];
+      x.part[i] = shift / PER_PART & bit ? x.part[i + bit] : x.part[i];
   union {
     Vector<T, N> vector;
     u32 part[COUNT];
   } y;
 #pragma unroll
   for (int i = 0; i < COUNT; i++)
-    y.part[i] = funnel_right(x.part[i], x.part[i + 1], shift % 2 * 16);
+    y.part[i] = funnel_right(x.part[i], x.part[i + 1], shift % PER_PART * (8 * (u32)sizeof(T)));
   return y.vector;
 }
 
@@ -161,7 +162,7 @@ template <class P, int TILE, class E> struct RowCopies {
 // ORDERED: else in any order that an exclusive or with a number makes of its elements'; their total is the same where
 // the operator commutes.
 template <class E, int N, bool ORDERED = true> RS_DEVICE Vector<E, N> read_placed(const E *copy, int shift, int at) {
-  if constexpr (sizeof(E) == 2) {
+  if constexpr (sizeof(E) <= 2 && N * sizeof(E) >= 4) {
     constexpr int WORD = word_bytes(N * (int)sizeof(E)) / (int)sizeof(E);
     return read_shifted<E, N>(copy + shift / WORD * WORD + at, shift % WORD);
   } else {
