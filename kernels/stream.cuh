@@ -203,10 +203,9 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
 #pragma unroll
       for (int j = 0; j < S::VECTOR; j++)
         x[j] = widen<Acc>(held[j]);
-      Lanes<typename P::Op, 32, Acc> lanes;
-      chunk[u] = lanes.up(total<typename P::Op, S::VECTOR>(x), lane_index());
+      chunk[u] = total<typename P::Op, S::VECTOR>(x);
     }
-    return total<typename P::Op, S::CHUNKS>(chunk);
+    return total_of_blocks<typename P::Op, S::CHUNKS>(chunk);
   }
 
   RS_METHOD Node<Acc> *nodes(u32 tile) const {
