@@ -50,6 +50,30 @@ template <class Op, int LANES, class A> struct Lanes {
   }
 };
 
+// N blocks one after another, of each of which every lane of a warp has one value, x[block]: the total of all, known to
+// all lanes. Two lanes that join their values of N blocks each go on with half of the blocks, so that a block takes one
+// exchange and not five. x is used up. N: at most 32.
+template <class Op, int N, int LEVEL = 0, class A> RS_DEVICE A total_of_blocks(A *x) {
+  bool upper = lane_index() >> LEVEL & 1;
+  if constexpr (N == 1) {
+    A mine = x[0];
+#pragma unroll
+    for (int d = 0; d < 5; d++) { // lanes that are left; then blocks, of which lane bit LEVEL - 1 is the lowest
+      int level = d < 5 - LEVEL ? LEVEL + d : 4 - d;
+      A other = shuffle_xor(mine, 1 << level);
+      mine = Op::commutative || !(lane_index() >> level & 1) ? Op::combine(mine, other) : Op::combine(other, mine);
+    }
+    return mine;
+  } else {
+#pragma unroll
+    for (int u = 0; u < N / 2; u++) {
+      A mine = upper ? x[u + N / 2] : x[u], other = shuffle_xor(upper ? x[u] : x[u + N / 2], 1 << LEVEL);
+      x[u] = Op::commutative || !upper ? Op::combine(mine, other) : Op::combine(other, mine);
+    }
+    return total_of_blocks<Op, N / 2, LEVEL + 1>(x);
+  }
+}
+
 // Blocks of one size that come one after another, at most COUNT of them: a binary counter whose digit d holds the total
 // of 2^d blocks.
 template <class Op, i64 COUNT, class A> struct Counter {

@@ -9,7 +9,95 @@
 #include "ahead.cuh"
 #include "tile.cuh"
 
-template <class P, class S, int REDUCERS, int STAGES> struct Stream {
+// How tiles come to shared memory and results leave it, where rows begin on 16 bytes: a tile's copy lies on the same
+// multiple of 16 bytes, and results go to memory from the registers. kernels/stream_any.cuh has the other way.
+template <class P, class S> struct StreamAligned {
+  using In = typename P::In;
+  using Mask = typename P::Mask;
+  using Acc = typename P::Acc;
+  using R = Row<P>;
+  using T = Tile<P, S, true>;
+  using Index = typename T::Index;
+  static constexpr bool MASKED = P::mask != NO_MASK;
+  static constexpr int TILE = S::ELEMENTS;
+  static constexpr int SLACK = 0;       // bytes that each copy has more than its tile
+  static constexpr int SIGNALS = 1;     // that make a tile complete, besides its bytes
+  static constexpr bool PLACED = false; // where copies lie depends on the row
+
+  RS_METHOD static int count_of(Index number) {
+    Index left = T::LENGTH - number * TILE;
+    return left >= TILE ? TILE : (int)left;
+  }
+  // One array's part of a tile: `low` is its first element in memory, `to` its copy. What is no whole word the lanes
+  // load; returns the bytes that are left for a bulk copy, and moves both pointers to it.
+  template <class E> RS_METHOD static u32 load_ends(E *&to, const E *&low, int count) {
+    constexpr int UNIT = 16 / (int)sizeof(E);
+    if constexpr (P::length % UNIT != 0) {
+      int left = count % UNIT; // at the row's end, which comes first in memory in a reverse scan
+      int skip = P::reverse ? left : 0;
+      if ((int)lane_index() < left) {
+        int i = (P::reverse ? 0 : count - left) + (int)lane_index();
+        to[i] = load_element(low + i);
+      }
+      to += skip;
+      low += skip;
+      count -= left;
+    }
+    return (u32)count * (u32)sizeof(E);
+  }
+
+  // The loading warp: starts to bring a tile of a row, and signals.
+  RS_METHOD static void bring(const R &row, Index number, In *in_to, Mask *mask_to, Arrival *full) {
+    int count = count_of(number);
+    i64 low = P::reverse ? -((i64)number * TILE + count - 1) : (i64)number * TILE;
+    const In *in_low = row.in + low;
+    const Mask *mask_low = row.mask + (MASKED ? low : 0);
+    in_to += P::reverse ? TILE - count : 0;
+    mask_to += P::reverse ? TILE - count : 0;
+    u32 in_bytes = load_ends(in_to, in_low, count);
+    u32 mask_bytes = MASKED ? load_ends(mask_to, mask_low, count) : 0;
+    warp_barrier();
+    if (lane_index() == 0) {
+      arrival_expect(full, in_bytes + mask_bytes);
+      if (in_bytes)
+        bulk_load(in_to, in_low, in_bytes, full);
+      if (mask_bytes)
+        bulk_load(mask_to, mask_low, mask_bytes, full);
+    }
+  }
+  RS_METHOD static u32 places(const R &) {
+    return 0;
+  }
+  // A vector of a tile, `at` elements from its lowest in memory. ORDERED: else in any order that leaves its total.
+  template <bool ORDERED>
+  RS_METHOD static void read(typename R::Held *held, const In *in, const Mask *mask, u32, int at) {
+    R::template load_copied<S::VECTOR>(held, in, mask, at);
+  }
+  // A scanning warp: its part of the prefixes of the tile that starts at element `first`.
+  RS_METHOD static void store(const T &tile, const R &row, Index first, Acc carry, Acc end, unsigned char *) {
+    Acc tail[S::VECTOR]; // the row's last vector, if it is not whole, one thread stores element by element
+    Index tail_at = -1;
+    tile.down(row, first, carry, end, [&](int, Index i, const Acc *value) {
+      if (T::WHOLE || i + S::VECTOR <= T::LENGTH) {
+        row.template store_vectored<S::VECTOR>(i, value);
+      } else if (!T::WHOLE_VECTORS && i < T::LENGTH) {
+        tail_at = i;
+#pragma unroll
+        for (int j = 0; j < S::VECTOR; j++)
+          tail[j] = value[j];
+      }
+    });
+    if (!T::WHOLE_VECTORS && tail_at >= 0)
+#pragma unroll
+      for (int j = 0; j < S::VECTOR; j++)
+        if (tail_at + j < T::LENGTH)
+          row.store_one(tail_at + j, tail[j]);
+  }
+  RS_METHOD static void finish() {
+  }
+};
+
+template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
   using In = typename P::In;
   using Mask = typename P::Mask;
   using Acc = typename P::Acc;
@@ -18,8 +106,8 @@ template <class P, class S, int REDUCERS, int STAGES> struct Stream {
   using Index = typename T::Index;
   static constexpr bool MASKED = P::mask != NO_MASK;
   static constexpr int TILE = S::ELEMENTS, WARP = TILE / S::WARPS;
-  static constexpr int MASK_SIZE = MASKED ? (int)sizeof(Mask) : 0;
-  static constexpr int STAGE_BYTES = TILE * ((int)sizeof(In) + MASK_SIZE);
+  static constexpr int IN_BYTES = TILE * (int)sizeof(In) + Way::SLACK;
+  static constexpr int STAGE_BYTES = IN_BYTES + (MASKED ? TILE * (int)sizeof(Mask) + Way::SLACK : 0);
   // A slot holds what is known of a tile; it outlives the tile's stage.
   static constexpr int SLOTS = 2 * STAGES;
   static constexpr u32 NONE = ~0u;
@@ -29,6 +117,7 @@ template <class P, class S, int REDUCERS, int STAGES> struct Stream {
     Acc part[SLOTS][S::WARPS]; // totals of the parts of a tile's warps
     Acc carry[SLOTS], end[SLOTS];
     u32 tile[SLOTS];
+    u32 places[Way::PLACED ? SLOTS : 1];
     u32 run;
   };
 
@@ -56,34 +145,13 @@ template <class P, class S, int REDUCERS, int STAGES> struct Stream {
     return reinterpret_cast<In *>(memory + stage * STAGE_BYTES);
   }
   RS_METHOD Mask *mask(int stage) const {
-    return reinterpret_cast<Mask *>(memory + stage * STAGE_BYTES + TILE * (int)sizeof(In));
+    return reinterpret_cast<Mask *>(memory + stage * STAGE_BYTES + IN_BYTES);
   }
   RS_METHOD static i64 row_of(u32 tile) {
     return tile / (u32)T::COUNT;
   }
   RS_METHOD static Index number_of(u32 tile) { // in its row
     return (Index)(tile % (u32)T::COUNT);
-  }
-  RS_METHOD static int count_of(Index number) {
-    Index left = T::LENGTH - number * TILE;
-    return left >= TILE ? TILE : (int)left;
-  }
-  // One array's part of a tile: `low` is its first element in memory, `to` its copy. What is no whole word the lanes
-  // load; returns the bytes that are left for a bulk copy, and moves both pointers to it.
-  template <class E> RS_METHOD static u32 load_ends(E *&to, const E *&low, int count) {
-    constexpr int UNIT = 16 / (int)sizeof(E);
-    if constexpr (P::length % UNIT != 0) {
-      int left = count % UNIT; // at the row's end, which comes first in memory in a reverse scan
-      int skip = P::reverse ? left : 0;
-      if ((int)lane_index() < left) {
-        int i = (P::reverse ? 0 : count - left) + (int)lane_index();
-        to[i] = load_element(low + i);
-      }
-      to += skip;
-      low += skip;
-      count -= left;
-    }
-    return (u32)count * (u32)sizeof(E);
   }
 
   RS_METHOD void load() const {
@@ -103,51 +171,41 @@ template <class P, class S, int REDUCERS, int STAGES> struct Stream {
         arrival_wait(shared.empty + at.stage, at.stage_phase ^ 1);
       if (next >= tiles) {
         if (first_lane)
-          arrival_signal(full);
+          for (int i = 0; i < Way::SIGNALS; i++)
+            arrival_signal(full);
         return;
       }
       Row<P> row(rows, rows.first + row_of(next));
-      Index number = number_of(next);
-      int count = count_of(number);
-      i64 low = P::reverse ? -((i64)number * TILE + count - 1) : (i64)number * TILE;
-      const In *in_low = row.in + low;
-      const Mask *mask_low = row.mask + (MASKED ? low : 0);
-      In *in_to = in(at.stage) + (P::reverse ? TILE - count : 0);
-      Mask *mask_to = mask(at.stage) + (P::reverse ? TILE - count : 0);
-      u32 in_bytes = load_ends(in_to, in_low, count);
-      u32 mask_bytes = MASKED ? load_ends(mask_to, mask_low, count) : 0;
-      warp_barrier();
-      if (first_lane) {
-        arrival_expect(full, in_bytes + mask_bytes);
-        if (in_bytes)
-          bulk_load(in_to, in_low, in_bytes, full);
-        if (mask_bytes)
-          bulk_load(mask_to, mask_low, mask_bytes, full);
+      if (Way::PLACED && first_lane)
+        shared.places[at.slot] = Way::places(row);
+      Way::bring(row, number_of(next), in(at.stage), mask(at.stage), full);
+      if (first_lane)
         taken = take_turn(state, all).number;
-      }
     }
   }
 
+  RS_METHOD u32 places_of(int slot) const {
+    return Way::PLACED ? shared.places[slot] : 0;
+  }
   // A vector of a tile, `at` elements from its start; of what lies past the row, anything.
-  RS_METHOD void copy_of(typename R::Held *held, int stage, int at) const {
-    R::template load_copied<S::VECTOR>(held, in(stage), mask(stage), P::reverse ? TILE - at - S::VECTOR : at);
+  template <bool ORDERED> RS_METHOD void copy_of(typename R::Held *held, int stage, u32 places, int at) const {
+    Way::template read<ORDERED>(held, in(stage), mask(stage), places, P::reverse ? TILE - at - S::VECTOR : at);
   }
 
   // The total of a scanning warp's part of a tile.
-  RS_METHOD Acc total_of_part(int stage, int part) const {
+  RS_METHOD Acc total_of_part(int stage, u32 places, int part) const {
     Acc chunk[S::CHUNKS];
 #pragma unroll
     for (int u = 0; u < S::CHUNKS; u++) {
       typename R::Held held[S::VECTOR];
       Acc x[S::VECTOR];
-      copy_of(held, stage, part * WARP + (u * 32 + (int)lane_index()) * S::VECTOR);
+      copy_of<false>(held, stage, places, part * WARP + (u * 32 + (int)lane_index()) * S::VECTOR);
 #pragma unroll
       for (int j = 0; j < S::VECTOR; j++)
         x[j] = widen<Acc>(held[j]);
-      Lanes<typename P::Op, 32, Acc> lanes;
-      chunk[u] = lanes.up(total<typename P::Op, S::VECTOR>(x), lane_index());
+      chunk[u] = total<typename P::Op, S::VECTOR>(x);
     }
-    return total<typename P::Op, S::CHUNKS>(chunk);
+    return total_of_blocks<typename P::Op, S::CHUNKS>(chunk);
   }
 
   RS_METHOD Node<Acc> *nodes(u32 tile) const {
@@ -166,7 +224,7 @@ template <class P, class S, int REDUCERS, int STAGES> struct Stream {
         return;
 #pragma unroll 1
       for (int part = reducer; part < S::WARPS; part += REDUCERS) {
-        Acc mine = total_of_part(at.stage, part);
+        Acc mine = total_of_part(at.stage, places_of(at.slot), part);
         if (lane_index() == 0)
           shared.part[at.slot][part] = mine;
       }
@@ -213,13 +271,13 @@ template <class P, class S, int REDUCERS, int STAGES> struct Stream {
       arrival_wait(shared.full + at.stage, at.stage_phase);
       u32 turn = shared.tile[at.slot];
       if (turn == NONE)
-        return;
+        break;
       Index number = number_of(turn), first = number * TILE;
       Row<P> row(rows, rows.first + row_of(turn));
       T tile;
 #pragma unroll
       for (int u = 0; u < S::CHUNKS; u++)
-        copy_of(tile.held[u], at.stage, (int)T::place(u));
+        copy_of<true>(tile.held[u], at.stage, places_of(at.slot), (int)T::place(u));
       tile.up_chunks();
       warp_barrier();
       if (lane_index() == 0)
@@ -227,34 +285,19 @@ template <class P, class S, int REDUCERS, int STAGES> struct Stream {
       arrival_wait(shared.looked + at.slot, at.slot_phase);
       delay();
       tile.warps.up(shared.part[at.slot][lane_index() % S::WARPS], lane_index());
-      Acc tail[S::VECTOR]; // the row's last vector, if it is not whole, one thread stores element by element
-      Index tail_at = -1;
-      tile.down(row, first, shared.carry[at.slot], shared.end[at.slot], [&](int, Index i, const Acc *value) {
-        if (T::WHOLE || i + S::VECTOR <= T::LENGTH) {
-          row.template store_vectored<S::VECTOR>(i, value);
-        } else if (!T::WHOLE_VECTORS && i < T::LENGTH) {
-          tail_at = i;
-#pragma unroll
-          for (int j = 0; j < S::VECTOR; j++)
-            tail[j] = value[j];
-        }
-      });
-      if (!T::WHOLE_VECTORS && tail_at >= 0)
-#pragma unroll
-        for (int j = 0; j < S::VECTOR; j++)
-          if (tail_at + j < T::LENGTH)
-            row.store_one(tail_at + j, tail[j]);
+      Way::store(tile, row, first, shared.carry[at.slot], shared.end[at.slot], memory + STAGES * STAGE_BYTES);
     }
+    Way::finish();
   }
 };
 
-template <class P, class S, int REDUCERS, int STAGES> RS_DEVICE void scan_stream(const Rows<P::rank> &rows) {
-  using M = Stream<P, S, REDUCERS, STAGES>;
+template <class P, class S, class Way, int REDUCERS, int STAGES> RS_DEVICE void run_stream(const Rows<P::rank> &rows) {
+  using M = Stream<P, S, Way, REDUCERS, STAGES>;
   RS_DYNAMIC_SHARED(memory);
   RS_SHARED typename M::Shared shared;
   M stream{rows, shared, memory};
   if (thread_index() == 0) {
-    arrivals_init(shared.full, STAGES);
+    arrivals_init(shared.full, STAGES, Way::SIGNALS);
     arrivals_init(shared.empty, STAGES, S::WARPS + 1);
     arrivals_init(shared.taken, M::SLOTS);
     arrivals_init(shared.reduced, M::SLOTS, REDUCERS);
@@ -271,4 +314,8 @@ template <class P, class S, int REDUCERS, int STAGES> RS_DEVICE void scan_stream
     stream.walk();
   else
     stream.load();
+}
+
+template <class P, class S, int REDUCERS, int STAGES> RS_DEVICE void scan_stream(const Rows<P::rank> &rows) {
+  run_stream<P, S, StreamAligned<P, S>, REDUCERS, STAGES>(rows);
 }

@@ -44,11 +44,17 @@ static void emit_problem(const rowscan_spec *spec, rs_text *source) {
 
 static const char *header(rs_template made_of) {
   static const char *const headers[] = {
-      [RS_TEMPLATE_ROWS] = "row.cuh",        [RS_TEMPLATE_SLAB] = "short.cuh",
-      [RS_TEMPLATE_RING] = "ring.cuh",       [RS_TEMPLATE_TILES] = "tiles.cuh",
-      [RS_TEMPLATE_STREAM] = "stream.cuh",   [RS_TEMPLATE_COLUMNS] = "columns.cuh",
-      [RS_TEMPLATE_WIDE] = "wide.cuh",       [RS_TEMPLATE_RING_ANY] = "ring_any.cuh",
-      [RS_TEMPLATE_AT_ONCE] = "at_once.cuh", [RS_TEMPLATE_STREAM_COLUMNS] = "stream_columns.cuh",
+      [RS_TEMPLATE_ROWS] = "row.cuh",
+      [RS_TEMPLATE_SLAB] = "short.cuh",
+      [RS_TEMPLATE_RING] = "ring.cuh",
+      [RS_TEMPLATE_TILES] = "tiles.cuh",
+      [RS_TEMPLATE_STREAM] = "stream.cuh",
+      [RS_TEMPLATE_COLUMNS] = "columns.cuh",
+      [RS_TEMPLATE_WIDE] = "wide.cuh",
+      [RS_TEMPLATE_RING_ANY] = "ring_any.cuh",
+      [RS_TEMPLATE_AT_ONCE] = "at_once.cuh",
+      [RS_TEMPLATE_STREAM_COLUMNS] = "stream_columns.cuh",
+      [RS_TEMPLATE_STREAM_ANY] = "stream_any.cuh",
   };
   return headers[made_of];
 }
@@ -75,7 +81,9 @@ static void emit_call(const rs_shape *s, bool aligned, rs_text *source) {
     rs_text_add(source, "scan_tiles<P, TileShape<%d, %d, %d>, %s>", s->warps, s->chunks, s->vector, flag);
     break;
   case RS_TEMPLATE_STREAM:
-    rs_text_add(source, "scan_stream<P, Shape<%d, %d, %d, %d>, %d, %d>", s->warps, s->chunks, s->lanes, s->vector,
+  case RS_TEMPLATE_STREAM_ANY:
+    rs_text_add(source, "scan_stream%s<P, Shape<%d, %d, %d, %d>, %d, %d>",
+                s->made_of == RS_TEMPLATE_STREAM_ANY ? "_any" : "", s->warps, s->chunks, s->lanes, s->vector,
                 s->reducers, s->stages);
     break;
   case RS_TEMPLATE_AT_ONCE:

@@ -83,16 +83,24 @@ static bool rows_aligned(const array *a, const rs_rows *rows, const rowscan_spec
   return a->step == 1 && all % 16 == 0;
 }
 
+static bool takes_array(const rs_shape *shape, const array *a, const rs_rows *rows, const rowscan_spec *spec) {
+  switch (shape->made_of) {
+  case RS_TEMPLATE_RING_ANY:
+  case RS_TEMPLATE_STREAM_ANY:
+    return a->step == 1;
+  case RS_TEMPLATE_SLAB:
+    return dense(a, rows, spec) && (shape->word == 1 || begins_aligned(a));
+  default:
+    return rows_aligned(a, rows, spec);
+  }
+}
+
 /* Whether a kernel that is not for any strides takes these rows. */
 static bool takes(const rs_shape *shape, const rs_rows *rows, const rowscan_spec *spec) {
   array arrays[MOST_ARRAYS];
   int count = arrays_of(rows, spec, arrays);
   for (int i = 0; i < count; i++) {
-    const array *a = &arrays[i];
-    bool taken = shape->made_of == RS_TEMPLATE_RING_ANY ? a->step == 1
-                 : shape->made_of == RS_TEMPLATE_SLAB ? dense(a, rows, spec) && (shape->word == 1 || begins_aligned(a))
-                                                      : rows_aligned(a, rows, spec);
-    if (!taken)
+    if (!takes_array(shape, &arrays[i], rows, spec))
       return false;
   }
   return true;
@@ -192,6 +200,15 @@ static rowscan_status launch_once(launching *run, int64_t rows_of_block) {
  */
 static const int64_t MOST_TILES = 65536;
 
+/* Blocks that stay, one a multiprocessor. */
+static bool stays(const rs_shape *shape) {
+  return shape->made_of == RS_TEMPLATE_STREAM || shape->made_of == RS_TEMPLATE_STREAM_ANY;
+}
+
+static bool cut_over_blocks(const rs_shape *shape) {
+  return stays(shape) || shape->made_of == RS_TEMPLATE_TILES || shape->made_of == RS_TEMPLATE_AT_ONCE;
+}
+
 static int64_t rows_at_once(const rowscan_plan *plan, const rs_shape *shape) {
   int64_t rows = MOST_TILES / tiles_of_row(plan, shape);
   return rows > 1 ? rows : 1;
@@ -220,8 +237,7 @@ size_t rs_launch_workspace(const rowscan_plan *plan) {
       return rs_columns_bound(&plan->module[i].columns);
     for (int kernel = 0; kernel < RS_KERNELS; kernel++) {
       const rs_shape *shape = &plan->module[i].geometry.shape[kernel];
-      if (shape->made_of == RS_TEMPLATE_TILES || shape->made_of == RS_TEMPLATE_STREAM ||
-          shape->made_of == RS_TEMPLATE_AT_ONCE) {
+      if (cut_over_blocks(shape)) {
         int64_t bytes = ahead_bytes(plan, shape, rows_at_once(plan, shape));
         most = bytes > most ? bytes : most;
       }
@@ -248,7 +264,7 @@ static rowscan_status launch_ahead(launching *run, bool fresh) {
     int64_t rows = lesser(all - first, at_once), blocks = rows * row_tiles;
     run->arguments.first = first;
     run->arguments.count = rows;
-    if (run->shape->made_of == RS_TEMPLATE_STREAM)
+    if (stays(run->shape))
       blocks = lesser(blocks, run->plan->context->device.multiprocessors);
     status = clear(run, fresh, ahead_bytes(run->plan, run->shape, rows));
     if (!status)
@@ -330,6 +346,7 @@ static rowscan_status launch(rowscan_plan *plan, const rs_rows *rows, void *work
     return launch_once(&run, 1);
   case RS_TEMPLATE_TILES:
   case RS_TEMPLATE_STREAM:
+  case RS_TEMPLATE_STREAM_ANY:
   case RS_TEMPLATE_AT_ONCE:
   case RS_TEMPLATE_COLUMNS:
     return with_workspace(&run, module, rows, workspace, bytes);

@@ -268,10 +268,21 @@ static const ring_shape wide_any_rings[ANY_RINGS] = {{8, 2, 2}, {4, 2, 4}, {2, 2
 static const ring_shape half_any_rings[ANY_RINGS] = {{8, 4, 2}, {4, 4, 4}, {2, 4, 8}};
 static const ring_shape byte_any_rings[ANY_RINGS] = {{8, 2, 2}, {4, 2, 4}, {2, 2, 8}};
 
+/* kernels/offset.cuh: bytes that copies in shared memory have more, each array of a stage and each room for results. */
+enum { ANY_SLACK = 128 };
+
+static int64_t any_stage_bytes(const rowscan_spec *spec, const rs_shape *s) {
+  return stage_bytes(spec, s) + ANY_SLACK * (spec->mask_mode ? 2 : 1);
+}
+
+static int64_t any_buffer_bytes(const rowscan_spec *spec, const rs_shape *s, int rooms) {
+  return buffer_bytes(spec, s) + ANY_SLACK * rooms;
+}
+
 static bool fit_any_ring(const rowscan_spec *spec, rs_shape *s, int shared) {
-  const int slack = 128, system = 1024 + 512; /* of each array in a stage or buffer; of a block */
+  const int system = 1024 + 512; /* of a block */
   int64_t tiles = (spec->length + rs_tile(s) - 1) / rs_tile(s);
-  int64_t stage = stage_bytes(spec, s) + slack * (spec->mask_mode ? 2 : 1), buffer = buffer_bytes(spec, s) + slack;
+  int64_t stage = any_stage_bytes(spec, s), buffer = any_buffer_bytes(spec, s, 1);
   int most = tiles < 5 ? (int)tiles : 5;
   s->buffers = tiles > 1 ? 2 : 1;
   int64_t room = shared / s->min_blocks - system - s->buffers * buffer;
@@ -351,6 +362,15 @@ static rs_shape tiles_shape(const rowscan_spec *spec, int arch) {
   return s;
 }
 
+static bool fit_stream(rs_shape *s, int64_t stage, int64_t buffer, int arch) {
+  const int64_t system = 4 * 1024; /* a block's share of the system, and what it knows of its tiles */
+  s->stages = (int)((shared_bytes_of(arch) - system - buffer) / stage);
+  if (s->stages > 6)
+    s->stages = 6;
+  s->shared_bytes = (int)(s->stages * stage + buffer);
+  return arch >= 90 && s->stages >= 2;
+}
+
 /*
  * A block a multiprocessor, tiles of 32 KB where registers allow: telling a total and waiting for it takes about 1.8 us
  * a tile, and a multiprocessor of an H200 copies 32 KB in 2 us. Measured on an H200, rows of 2^28, ratio to memcpy:
@@ -371,19 +391,23 @@ static bool stream_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
   s->chunks = most;
   while (s->chunks > 1 && s->chunks * chunk_registers(spec, s->vector) > registers)
     s->chunks /= 2;
-  int64_t shared = shared_bytes_of(arch) - 4 * 1024;
-  s->stages = (int)(shared / stage_bytes(spec, s));
-  if (s->stages > 6)
-    s->stages = 6;
-  s->shared_bytes = (int)(s->stages * stage_bytes(spec, s));
-  return arch >= 90 && s->stages >= 2;
+  return fit_stream(s, stage_bytes(spec, s), 0, arch);
+}
+
+/* The same for rows at any offset from 16 bytes: each warp has room in shared memory for its results at theirs. */
+static bool any_stream_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
+  if (!stream_shape(spec, arch, s))
+    return false;
+  s->made_of = RS_TEMPLATE_STREAM_ANY;
+  return fit_stream(s, any_stage_bytes(spec, s), any_buffer_bytes(spec, s, s->warps), arch);
 }
 
 static rs_geometry long_geometry(const rowscan_spec *spec, int arch) {
-  rs_shape tiles = tiles_shape(spec, arch), stream;
+  rs_shape tiles = tiles_shape(spec, arch), stream, at_once;
   rs_geometry g = {ROWSCAN_REGIME_LONG, {[RS_KERNEL_ANY] = tiles}};
   g.shape[RS_KERNEL_ALIGNED] = stream_shape(spec, arch, &stream) ? stream : tiles;
-  rs_shape at_once;
+  if (any_stream_shape(spec, arch, &stream))
+    g.shape[RS_KERNEL_DENSE] = stream;
   if (at_once_shape(spec, arch, &at_once))
     g.shape[RS_KERNEL_FEW] = at_once;
   return g;
@@ -493,7 +517,8 @@ void rs_shape_text(const rs_shape *s, rs_text *text) {
                                       [RS_TEMPLATE_SLAB] = "slab",
                                       [RS_TEMPLATE_WIDE] = "wide",
                                       [RS_TEMPLATE_RING_ANY] = "ring_any",
-                                      [RS_TEMPLATE_AT_ONCE] = "at_once"};
+                                      [RS_TEMPLATE_AT_ONCE] = "at_once",
+                                      [RS_TEMPLATE_STREAM_ANY] = "stream_any"};
   const struct {
     const char *name;
     int value;

@@ -110,6 +110,7 @@ static void check_shape(const rowscan_spec *spec, int arch, const rs_shape *s) {
   int64_t tiles = (spec->length + rs_tile(s) - 1) / rs_tile(s);
   switch (s->made_of) {
   case RS_TEMPLATE_STREAM:
+  case RS_TEMPLATE_STREAM_ANY:
     ck_assert_int_ge(arch, 90);
     ck_assert_int_eq(s->threads, 32 * (s->warps + s->reducers + 2));
     ck_assert_int_ge(s->stages, 2);

@@ -1,5 +1,6 @@
 // rowscan, regime long: inclusive sum of f32 along rows of 32768, f32 out
 #include "tiles.cuh"
+#include "stream_any.cuh"
 #include "stream.cuh"
 #include "at_once.cuh"
 struct P {
@@ -16,6 +17,9 @@ struct P {
 };
 RS_KERNEL(256, 4) rowscan_any(RS_PARAMETER(Rows<1>, rows)) {
   scan_tiles<P, TileShape<8, 8, 4>, false>(rows);
+}
+RS_KERNEL(256, 1) rowscan_dense(RS_PARAMETER(Rows<1>, rows)) {
+  scan_stream_any<P, Shape<4, 16, 32, 4>, 2, 5>(rows);
 }
 RS_KERNEL(256, 1) rowscan_aligned(RS_PARAMETER(Rows<1>, rows)) {
   scan_stream<P, Shape<4, 16, 32, 4>, 2, 6>(rows);

@@ -273,6 +273,59 @@ void group_few(void) {
     }
 }
 
+/* ---- long rows off 16 bytes ----------------------------------------------------------------------------------------
+ * Rows that are cut over blocks and follow one another at every offset: of each array another, with elements of other
+ * rows or of nobody around them. */
+
+static void check_offset(suite_plans *plans, int64_t rows, random_source *random) {
+  test_case test;
+  case_dense(&test, &plans->spec, rows, 1, random);
+  if (random_one_in(random, 2))
+    case_lay(&test, &test.out, VIEW_PADDED);
+  if (random_one_in(random, 4))
+    case_lay(&test, &test.in, VIEW_UPSIDE_DOWN);
+  test.in.lead = random_below(random, 16);
+  test.mask.lead = random_below(random, 16);
+  test.out.lead = random_below(random, 16);
+  test.data = DATA_WIDE;
+  test.in_place = rowscan_type_bytes(plans->spec.in) == rowscan_type_bytes(plans->spec.out) && random_one_in(random, 3);
+  if (test.in_place)
+    test.in = test.out;
+  test.init = random_one_in(random, 2);
+  test.totals = random_one_in(random, 2);
+  for (int i = 0; i < 2; i++) /* the second finds what the first left in the workspace */
+    check_case(&test, plans);
+}
+
+static void check_offsets(rowscan_type in, rowscan_type out, int64_t length, uint64_t number) {
+  random_source random = random_for(suite.seed, 17, number);
+  rowscan_spec spec = {.size = sizeof spec, .in = in, .out = out, .length = length, .regime = ROWSCAN_REGIME_LONG};
+  const rowscan_type masks[] = {ROWSCAN_BOOL, ROWSCAN_U8, in};
+  spec.op = random_one_in(&random, 5) ? ROWSCAN_PROD : ROWSCAN_SUM;
+  spec.flags = number & 3;
+  spec.mask_mode = (rowscan_mask_mode)(number / 4 % 3);
+  if (spec.mask_mode)
+    spec.mask_type = masks[random_below(&random, 3)];
+  suite_plans plans;
+  if (suite_plan(&plans, &spec))
+    for (int64_t rows = 1; rows <= few(3, 13); rows += rows < 3 ? 1 : 5)
+      check_offset(&plans, rows, &random);
+  suite_plan_free(&plans);
+}
+
+void group_offsets(void) {
+  static const rowscan_type types[][2] = {
+      {ROWSCAN_F32, ROWSCAN_F32}, {ROWSCAN_BF16, ROWSCAN_BF16}, {ROWSCAN_F64, ROWSCAN_F64}, {ROWSCAN_I8, ROWSCAN_I32},
+      {ROWSCAN_I8, ROWSCAN_I8},   {ROWSCAN_F32, ROWSCAN_BF16},  {ROWSCAN_F16, ROWSCAN_F64}, {ROWSCAN_BOOL, ROWSCAN_I64},
+      {ROWSCAN_F64, ROWSCAN_F16}, {ROWSCAN_U16, ROWSCAN_U32},   {ROWSCAN_U64, ROWSCAN_U8}};
+  /* shorter than a word; a tile of 4096, 8192 or 16384 elements, and ends of a word on both sides of its border */
+  static const int64_t lengths[] = {20485, 3, 16385, 8195, 12287, 16383, 32771, 37, 4097, 49153, 300007};
+  enum { TYPES = sizeof types / sizeof *types, LENGTHS = sizeof lengths / sizeof *lengths };
+  for (uint64_t number = 0; number < (uint64_t)few(TYPES, 5 * TYPES); number++)
+    check_offsets(types[number % TYPES][0], types[number % TYPES][1], lengths[(number + number / TYPES) % LENGTHS],
+                  number + suite.seed - 1);
+}
+
 /* ---- everything -------------------------------------------------------------------------------------------------- */
 
 void group_random(void) {

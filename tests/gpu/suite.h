@@ -45,6 +45,7 @@ void group_lengths(void);
 void group_views(void);
 void group_ends(void);
 void group_few(void);
+void group_offsets(void);
 void group_random(void);
 void group_batch(void);
 void group_repeat(void);
