@@ -299,13 +299,13 @@ static rowscan_status with_workspace(launching *run, const rs_module *module, co
   }
   if (!needed)
     return launch_with(run, module, rows, false);
-  rs_workspace *own;
+  rs_scratch own;
   rowscan_status status = rs_workspace_take(&run->plan->workspaces, run->stream, &own);
   if (status)
     return status;
-  run->arguments.workspace = (void *)(uintptr_t)own->memory;
+  run->arguments.workspace = (void *)(uintptr_t)own.memory;
   status = launch_with(run, module, rows, false);
-  rowscan_status given = rs_workspace_give(&run->plan->workspaces, own, run->stream);
+  rowscan_status given = rs_workspace_give(&run->plan->workspaces, &own, run->stream);
   return status ? status : given;
 }
 

@@ -1,5 +1,5 @@
 /*
- * group_streams.c - a plan in captured graphs, and from many threads on many streams at once
+ * group_streams.c - a plan in captured graphs, on streams that stay, and from many threads on many streams at once
  * SPDX-License-Identifier: MIT
  */
 #include <pthread.h>
@@ -92,6 +92,53 @@ void group_capture(void) {
     suite_plans plans;
     if (suite_plan(&plans, &spec))
       check_graphs(&plans, &random);
+    suite_plan_free(&plans);
+  }
+}
+
+/* ---- staying ----------------------------------------------------------------------------------------------------- */
+
+enum { STAYING = 3, STAYS = 40 }; /* streams, of which the plan has homes for some; their runs, which settle them */
+
+/* Streams that run the plan again and again, never waited for, beside others that come, are waited for, and go. */
+static void check_staying(suite_plans *plans, random_source *random) {
+  test_case tests[STAYING + 1];
+  check_run runs[STAYING + 1], *guest = &runs[STAYING];
+  device_stream streams[STAYING];
+  bool ready = true;
+  for (int s = 0; s <= STAYING; s++) {
+    make_case(&tests[s], plans, 1 + s, random);
+    ready = check_prepare(&runs[s], &tests[s], plans->host) && ready;
+  }
+  for (int s = 0; s < STAYING; s++)
+    streams[s] = device_stream_new();
+  for (int i = 0; i < STAYS && ready; i++) {
+    for (int s = 0; s < STAYING; s++) {
+      check_reset(&runs[s], streams[s]);
+      ready = check_queue(&runs[s], plans->gpu, streams[s]) && ready;
+    }
+    device_stream visit = device_stream_new();
+    check_reset(guest, visit);
+    if (check_queue(guest, plans->gpu, visit))
+      check_verify(guest, visit);
+    device_stream_free(visit);
+  }
+  for (int s = 0; s < STAYING && ready; s++)
+    check_verify(&runs[s], streams[s]);
+  for (int s = 0; s < STAYING; s++)
+    device_stream_free(streams[s]);
+  for (int s = 0; s <= STAYING; s++)
+    check_free(&runs[s]);
+}
+
+void group_stay(void) {
+  static const rowscan_regime regimes[] = {ROWSCAN_REGIME_LONG, ROWSCAN_REGIME_COLUMN};
+  for (int i = 0; i < (suite.quick ? 1 : 2); i++) {
+    random_source random = random_for(suite.seed, 17, (uint64_t)i);
+    rowscan_spec spec = spec_of(regimes[i], suite.quick ? 1500 : 300007);
+    suite_plans plans;
+    if (suite_plan(&plans, &spec))
+      check_staying(&plans, &random);
     suite_plan_free(&plans);
   }
 }
