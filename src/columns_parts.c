@@ -17,11 +17,11 @@ size_t rs_columns_bound(const rs_columns *columns) {
   return wide || rs_columns_workspace(&columns->any, 1) ? limit(columns) : 0;
 }
 
-static void cut(const rs_columns_parts *parts, rs_columns_launch *launch) {
+static void cut(rs_columns_launch *launch, const rs_columns *columns) {
   if (launch->wide)
-    rs_wide_cut_rows(&launch->cut.wide, &launch->need, &parts->columns->wide, &launch->rows);
+    rs_wide_cut_rows(&launch->cut.wide, &launch->need, &columns->wide, launch->rows);
   else
-    rs_columns_cut(&launch->cut.any, &launch->need, &parts->columns->any, &launch->rows);
+    rs_columns_cut(&launch->cut.any, &launch->need, &columns->any, launch->rows);
 }
 
 static void shrink(rs_rows *rows, int dim, int64_t size) {
@@ -33,21 +33,23 @@ static void shrink(rs_rows *rows, int dim, int64_t size) {
     rows->count *= rows->shape[d];
 }
 
-static bool fits(const rs_columns_parts *parts, rs_columns_launch *launch) {
-  for (int d = 0; d < launch->rows.rank; d++)
-    if (launch->rows.shape[d] > MOST_COLUMNS)
+bool rs_columns_whole(rs_columns_launch *launch, const rs_columns *columns) {
+  for (int d = 0; d < launch->rows->rank; d++)
+    if (launch->rows->shape[d] > MOST_COLUMNS)
       return false;
-  cut(parts, launch);
-  return launch->need.blocks <= MOST_BLOCKS && launch->need.workspace <= limit(parts->columns);
+  cut(launch, columns);
+  return launch->need.blocks <= MOST_BLOCKS &&
+         (launch->need.workspace <= columns->scratch || launch->need.workspace <= limit(columns));
 }
 
 /* Whether parts of `dim`, of at least one unit, fit; `most` is then as large as can be but for a power of two. */
 static bool parts_of(rs_columns_parts *parts, int dim) {
   int64_t unit = dim < parts->rows->rank - 1 ? 1 : parts->wide ? parts->columns->wide.vector : 1;
   for (parts->most = parts->rows->shape[dim];; parts->most = (parts->most / 2 + unit - 1) / unit * unit) {
-    rs_columns_launch launch = {.rows = *parts->rows, .wide = parts->wide};
-    shrink(&launch.rows, dim, parts->most);
-    if (fits(parts, &launch)) {
+    rs_columns_launch launch = {.rows = &parts->part, .wide = parts->wide};
+    parts->part = *parts->rows;
+    shrink(&parts->part, dim, parts->most);
+    if (rs_columns_whole(&launch, parts->columns)) {
       parts->dim = dim;
       return true;
     }
@@ -97,15 +99,17 @@ bool rs_columns_next(rs_columns_parts *parts, rs_columns_launch *launch) {
   int64_t size = rows->shape[parts->dim] - parts->at;
   if (size > parts->most)
     size = parts->most;
-  launch->rows = *rows;
-  shrink(&launch->rows, parts->dim, size);
-  launch->rows.in = moved(rows->in, in, shape->in);
-  launch->rows.out = (void *)moved(rows->out, out, shape->out);
-  launch->rows.mask = moved(rows->mask, mask, shape->mask);
-  launch->rows.init = moved(rows->init, row, shape->acc);
-  launch->rows.totals = (void *)moved(rows->totals, row, shape->acc);
+  rs_rows *part = &parts->part;
+  *part = *rows;
+  shrink(part, parts->dim, size);
+  part->in = moved(rows->in, in, shape->in);
+  part->out = (void *)moved(rows->out, out, shape->out);
+  part->mask = moved(rows->mask, mask, shape->mask);
+  part->init = moved(rows->init, row, shape->acc);
+  part->totals = (void *)moved(rows->totals, row, shape->acc);
+  launch->rows = part;
   launch->wide = parts->wide;
-  cut(parts, launch);
+  cut(launch, parts->columns);
   parts->at += size;
   if (parts->at == rows->shape[parts->dim]) {
     parts->at = 0;

@@ -18,8 +18,8 @@ typedef struct rs_columns {
 #define RS_COLUMNS_SCRATCH ((size_t)4 << 20)
 
 typedef struct rs_columns_launch {
-  rs_rows rows; /* of this launch */
-  bool wide;    /* which kernel */
+  const rs_rows *rows; /* of this launch */
+  bool wide;           /* which kernel */
   union {
     rs_column_cut any;
     rs_wide_cut wide;
@@ -30,6 +30,12 @@ typedef struct rs_columns_launch {
 /* Scratch bytes that any run of the plan may need at most; 0: none. */
 size_t rs_columns_bound(const rs_columns *columns);
 
+/*
+ * The run as one launch, which it nearly always is; false: it takes several. rows->count > 0, length > 0; launch->wide
+ * is rs_wide_fits, launch->rows the rows, which are large and stay where they are.
+ */
+bool rs_columns_whole(rs_columns_launch *launch, const rs_columns *columns);
+
 /* Where a walk through the launches of a run is. */
 typedef struct rs_columns_parts {
   const rs_columns *columns;
@@ -39,12 +45,13 @@ typedef struct rs_columns_parts {
   int64_t most;          /* of it, in a part */
   int64_t at;            /* the next part's first there */
   int64_t outer, outers; /* indexes of the dimensions before it */
+  rs_rows part;          /* the rows of the last launch */
 } rs_columns_parts;
 
 /* rows->count > 0, length > 0. */
 void rs_columns_begin(rs_columns_parts *parts, const rs_columns *columns, const rs_rows *rows);
 
-/* The next launch; false: there is none. */
+/* The next launch, until the one after it; false: there is none. */
 bool rs_columns_next(rs_columns_parts *parts, rs_columns_launch *launch);
 
 #endif
