@@ -17,17 +17,22 @@ size_t rs_columns_bound(const rs_columns *columns) {
   return wide || columns->stream.steps || rs_columns_workspace(&columns->any, 1) ? limit(columns) : 0;
 }
 
-static void cut(const rs_columns_parts *parts, rs_columns_launch *launch) {
-  const rs_columns *columns = parts->columns;
+rs_columns_kernel rs_columns_best(const rs_columns *columns, const rs_rows *rows) {
+  return rs_stream_fits(&columns->stream, rows) ? RS_COLUMNS_STREAM
+         : rs_wide_fits(&columns->wide, rows)   ? RS_COLUMNS_WIDE
+                                                : RS_COLUMNS_ANY;
+}
+
+static void cut(rs_columns_launch *launch, const rs_columns *columns) {
   switch (launch->kernel) {
   case RS_COLUMNS_ANY:
-    rs_columns_cut(&launch->cut.any, &launch->need, &columns->any, &launch->rows);
+    rs_columns_cut(&launch->cut.any, &launch->need, &columns->any, launch->rows);
     break;
   case RS_COLUMNS_STREAM:
-    rs_stream_cut_rows(&launch->cut.stream, &launch->need, &columns->stream, &launch->rows);
+    rs_stream_cut_rows(&launch->cut.stream, &launch->need, &columns->stream, launch->rows);
     break;
   case RS_COLUMNS_WIDE:
-    rs_wide_cut_rows(&launch->cut.wide, &launch->need, &columns->wide, &launch->rows);
+    rs_wide_cut_rows(&launch->cut.wide, &launch->need, &columns->wide, launch->rows);
     break;
   }
 }
@@ -41,23 +46,24 @@ static void shrink(rs_rows *rows, int dim, int64_t size) {
     rows->count *= rows->shape[d];
 }
 
-static bool fits(const rs_columns_parts *parts, rs_columns_launch *launch) {
-  for (int d = 0; d < launch->rows.rank; d++)
-    if (launch->rows.shape[d] > MOST_COLUMNS)
+bool rs_columns_whole(rs_columns_launch *launch, const rs_columns *columns) {
+  for (int d = 0; d < launch->rows->rank; d++)
+    if (launch->rows->shape[d] > MOST_COLUMNS)
       return false;
-  if (launch->kernel == RS_COLUMNS_STREAM && !rs_stream_fits(&parts->columns->stream, &launch->rows))
-    return false;
-  cut(parts, launch);
-  return launch->need.blocks <= MOST_BLOCKS && launch->need.workspace <= limit(parts->columns);
+  cut(launch, columns);
+  return launch->need.blocks <= MOST_BLOCKS &&
+         (launch->need.workspace <= columns->scratch || launch->need.workspace <= limit(columns));
 }
 
 /* Whether parts of `dim`, of at least one unit, fit; `most` is then as large as can be but for a power of two. */
 static bool parts_of(rs_columns_parts *parts, int dim) {
   int64_t unit = dim < parts->rows->rank - 1 ? 1 : parts->kernel == RS_COLUMNS_WIDE ? parts->columns->wide.vector : 1;
   for (parts->most = parts->rows->shape[dim];; parts->most = (parts->most / 2 + unit - 1) / unit * unit) {
-    rs_columns_launch launch = {.rows = *parts->rows, .kernel = parts->kernel};
-    shrink(&launch.rows, dim, parts->most);
-    if (fits(parts, &launch)) {
+    rs_columns_launch launch = {.rows = &parts->part, .kernel = parts->kernel};
+    parts->part = *parts->rows;
+    shrink(&parts->part, dim, parts->most);
+    bool takes = parts->kernel != RS_COLUMNS_STREAM || rs_stream_fits(&parts->columns->stream, &parts->part);
+    if (takes && rs_columns_whole(&launch, parts->columns)) {
       parts->dim = dim;
       return true;
     }
@@ -74,13 +80,10 @@ static bool choose(rs_columns_parts *parts) {
 }
 
 void rs_columns_begin(rs_columns_parts *parts, const rs_columns *columns, const rs_rows *rows) {
-  *parts = (rs_columns_parts){.columns = columns, .rows = rows, .outers = 1, .kernel = RS_COLUMNS_STREAM};
-  if (!choose(parts)) {
-    parts->kernel = rs_wide_fits(&columns->wide, rows) ? RS_COLUMNS_WIDE : RS_COLUMNS_ANY;
-    if (!choose(parts)) { /* then a column at a time */
-      parts->kernel = RS_COLUMNS_ANY;
-      choose(parts);
-    }
+  *parts = (rs_columns_parts){.columns = columns, .rows = rows, .kernel = rs_columns_best(columns, rows), .outers = 1};
+  if (!choose(parts)) { /* then a column at a time */
+    parts->kernel = RS_COLUMNS_ANY;
+    choose(parts);
   }
   for (int d = 0; d < parts->dim; d++)
     parts->outers *= rows->shape[d];
@@ -109,15 +112,17 @@ bool rs_columns_next(rs_columns_parts *parts, rs_columns_launch *launch) {
   int64_t size = rows->shape[parts->dim] - parts->at;
   if (size > parts->most)
     size = parts->most;
-  launch->rows = *rows;
-  shrink(&launch->rows, parts->dim, size);
-  launch->rows.in = moved(rows->in, in, shape->in);
-  launch->rows.out = (void *)moved(rows->out, out, shape->out);
-  launch->rows.mask = moved(rows->mask, mask, shape->mask);
-  launch->rows.init = moved(rows->init, row, shape->acc);
-  launch->rows.totals = (void *)moved(rows->totals, row, shape->acc);
+  rs_rows *part = &parts->part;
+  *part = *rows;
+  shrink(part, parts->dim, size);
+  part->in = moved(rows->in, in, shape->in);
+  part->out = (void *)moved(rows->out, out, shape->out);
+  part->mask = moved(rows->mask, mask, shape->mask);
+  part->init = moved(rows->init, row, shape->acc);
+  part->totals = (void *)moved(rows->totals, row, shape->acc);
+  launch->rows = part;
   launch->kernel = parts->kernel;
-  cut(parts, launch);
+  cut(launch, parts->columns);
   parts->at += size;
   if (parts->at == rows->shape[parts->dim]) {
     parts->at = 0;

@@ -21,7 +21,7 @@ typedef struct rs_columns {
 #define RS_COLUMNS_SCRATCH ((size_t)4 << 20)
 
 typedef struct rs_columns_launch {
-  rs_rows rows;
+  const rs_rows *rows; /* of this launch */
   rs_columns_kernel kernel;
   union {
     rs_column_cut any;
@@ -34,6 +34,15 @@ typedef struct rs_columns_launch {
 /* Scratch bytes that any run of the plan may need at most; 0: none. */
 size_t rs_columns_bound(const rs_columns *columns);
 
+/* The fastest kernel that takes these rows. */
+rs_columns_kernel rs_columns_best(const rs_columns *columns, const rs_rows *rows);
+
+/*
+ * The run as one launch, which it nearly always is; false: it takes several. rows->count > 0, length > 0;
+ * launch->kernel is rs_columns_best or RS_COLUMNS_ANY, launch->rows the rows, which are large and stay where they are.
+ */
+bool rs_columns_whole(rs_columns_launch *launch, const rs_columns *columns);
+
 /* Where a walk through the launches of a run is. */
 typedef struct rs_columns_parts {
   const rs_columns *columns;
@@ -43,12 +52,13 @@ typedef struct rs_columns_parts {
   int64_t most;          /* of it, in a part */
   int64_t at;            /* the next part's first there */
   int64_t outer, outers; /* indexes of the dimensions before it */
+  rs_rows part;          /* the rows of the last launch */
 } rs_columns_parts;
 
 /* rows->count > 0, length > 0. */
 void rs_columns_begin(rs_columns_parts *parts, const rs_columns *columns, const rs_rows *rows);
 
-/* The next launch; false: there is none. */
+/* The next launch, until the one after it; false: there is none. */
 bool rs_columns_next(rs_columns_parts *parts, rs_columns_launch *launch);
 
 #endif

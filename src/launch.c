@@ -27,7 +27,6 @@ static void pack(packed *to, const rs_rows *rows) {
   to->mask = rows->mask;
   to->init = rows->init;
   to->totals = rows->totals;
-  to->workspace = NULL;
   to->first = 0;
   to->count = rows->count;
   to->in_step = rows->in_step;
@@ -153,12 +152,19 @@ static int64_t lesser(int64_t a, int64_t b) {
 /* A run of one kernel. */
 typedef struct launching {
   rowscan_plan *plan;
+  const rs_module *module;
   const rs_shape *shape;
   CUfunction function;
   const char *name;
   CUstream stream;
   packed arguments;
 } launching;
+
+static void choose(launching *run, rs_kernel kernel) {
+  run->shape = &run->module->geometry.shape[kernel];
+  run->function = run->module->function[kernel];
+  run->name = rs_kernel_names[kernel];
+}
 
 /* more: a second parameter, if the kernel has one. */
 static rowscan_status queue_with(launching *run, int64_t blocks, int64_t shared_bytes, void *more) {
@@ -275,68 +281,69 @@ static rowscan_status launch_ahead(launching *run, bool fresh) {
 
 /* ---- columns ----------------------------------------------------------------------------------------------------- */
 
-static rowscan_status launch_columns(launching *run, const rs_module *module, const rs_rows *rows, bool fresh) {
-  void *workspace = run->arguments.workspace;
+static rowscan_status launch_part(launching *run, rs_columns_launch *part, bool fresh) {
+  static const rs_kernel kernels[] = {
+      [RS_COLUMNS_ANY] = RS_KERNEL_ANY, [RS_COLUMNS_STREAM] = RS_KERNEL_DENSE, [RS_COLUMNS_WIDE] = RS_KERNEL_ALIGNED};
+  choose(run, kernels[part->kernel]);
+  pack(&run->arguments, part->rows);
+  rowscan_status status = clear(run, fresh, (int64_t)part->need.workspace);
+  return status ? status : queue_with(run, part->need.blocks, part->need.shared, &part->cut);
+}
+
+static rowscan_status launch_parts(launching *run, const rs_rows *rows, bool fresh) {
   rs_columns_parts parts;
   rs_columns_launch part;
-  rs_columns_begin(&parts, &module->columns, rows);
+  rs_columns_begin(&parts, &run->module->columns, rows);
   rowscan_status status = ROWSCAN_OK;
-  while (!status && rs_columns_next(&parts, &part)) {
-    static const rs_kernel kernels[] = {
-        [RS_COLUMNS_ANY] = RS_KERNEL_ANY, [RS_COLUMNS_STREAM] = RS_KERNEL_DENSE, [RS_COLUMNS_WIDE] = RS_KERNEL_ALIGNED};
-    rs_kernel kernel = kernels[part.kernel];
-    run->shape = &module->geometry.shape[kernel];
-    run->function = module->function[kernel];
-    run->name = rs_kernel_names[kernel];
-    pack(&run->arguments, &part.rows);
-    run->arguments.workspace = workspace;
-    status = clear(run, fresh, (int64_t)part.need.workspace);
-    if (!status)
-      status = queue_with(run, part.need.blocks, part.need.shared, &part.cut);
-  }
+  while (!status && rs_columns_next(&parts, &part))
+    status = launch_part(run, &part, fresh);
   return status;
 }
 
-/* ---- all --------------------------------------------------------------------------------------------------------- */
+/* ---- with a workspace -------------------------------------------------------------------------------------------- */
 
-static rowscan_status launch_with(launching *run, const rs_module *module, const rs_rows *rows, bool fresh) {
-  return module->geometry.regime == ROWSCAN_REGIME_COLUMN ? launch_columns(run, module, rows, fresh)
-                                                          : launch_ahead(run, fresh);
+/* whole: regime column in one launch; NULL: in several, or another regime. */
+static rowscan_status launch_with(launching *run, const rs_rows *rows, rs_columns_launch *whole, bool fresh) {
+  if (run->module->geometry.regime != ROWSCAN_REGIME_COLUMN)
+    return launch_ahead(run, fresh);
+  return whole ? launch_part(run, whole, fresh) : launch_parts(run, rows, fresh);
 }
 
-static rowscan_status with_workspace(launching *run, const rs_module *module, const rs_rows *rows, void *workspace,
+static rowscan_status with_workspace(launching *run, const rs_rows *rows, rs_columns_launch *whole, void *workspace,
                                      size_t bytes) {
-  size_t needed = rs_launch_workspace(run->plan);
+  size_t needed = run->plan->scratch;
   if (workspace) {
     if (bytes < needed)
       return rs_fail(ROWSCAN_BAD_ARGUMENT, "args: field 'workspace_bytes': %zu; this plan needs %zu", bytes, needed);
     if ((uintptr_t)workspace % 8)
       return rs_fail(ROWSCAN_BAD_ARGUMENT, "args: field 'workspace': %p is not a multiple of 8", workspace);
     run->arguments.workspace = workspace;
-    return launch_with(run, module, rows, true);
+    return launch_with(run, rows, whole, true);
   }
-  if (!needed)
-    return launch_with(run, module, rows, false);
-  rs_workspace *own;
+  if (!needed || (whole && !whole->need.workspace))
+    return launch_with(run, rows, whole, false);
+  rs_scratch own;
   rowscan_status status = rs_workspace_take(&run->plan->workspaces, run->stream, &own);
   if (status)
     return status;
-  run->arguments.workspace = (void *)(uintptr_t)own->memory;
-  status = launch_with(run, module, rows, false);
-  rowscan_status given = rs_workspace_give(&run->plan->workspaces, own, run->stream);
+  run->arguments.workspace = (void *)(uintptr_t)own.memory;
+  status = launch_with(run, rows, whole, false);
+  rowscan_status given = rs_workspace_give(&run->plan->workspaces, &own, run->stream);
   return status ? status : given;
 }
 
 static rowscan_status launch(rowscan_plan *plan, const rs_rows *rows, void *workspace, size_t bytes, CUstream stream) {
-  const rs_module *module = rs_launch_module(plan, rows);
-  bool columns = module->geometry.regime == ROWSCAN_REGIME_COLUMN; /* they choose for each launch */
-  rs_kernel kernel = columns ? RS_KERNEL_ANY : rs_launch_kernel(plan, module, rows);
   launching run; /* large: not to be cleared first */
   run.plan = plan;
-  run.shape = &module->geometry.shape[kernel];
-  run.function = module->function[kernel];
-  run.name = rs_kernel_names[kernel];
+  run.module = rs_launch_module(plan, rows);
   run.stream = stream;
+  run.arguments.workspace = NULL;
+  if (run.module->geometry.regime == ROWSCAN_REGIME_COLUMN) {
+    rs_columns_launch whole;
+    bool one = rs_columns_recall(&plan->cuts, &whole, &run.module->columns, rows);
+    return with_workspace(&run, rows, one ? &whole : NULL, workspace, bytes);
+  }
+  choose(&run, rs_launch_kernel(plan, run.module, rows));
   pack(&run.arguments, rows);
   switch (run.shape->made_of) {
   case RS_TEMPLATE_SLAB:
@@ -348,8 +355,7 @@ static rowscan_status launch(rowscan_plan *plan, const rs_rows *rows, void *work
   case RS_TEMPLATE_STREAM:
   case RS_TEMPLATE_STREAM_ANY:
   case RS_TEMPLATE_AT_ONCE:
-  case RS_TEMPLATE_COLUMNS:
-    return with_workspace(&run, module, rows, workspace, bytes);
+    return with_workspace(&run, rows, NULL, workspace, bytes);
   default:
     return launch_groups(&run);
   }

@@ -108,8 +108,10 @@ static rowscan_status make_ready(rowscan_plan *plan) {
   if (status)
     return status;
   status = make_modules(plan);
-  if (!status)
-    status = rs_workspaces_open(&plan->workspaces, device->cuda, rs_launch_workspace(plan));
+  if (!status) {
+    plan->scratch = rs_launch_workspace(plan);
+    status = rs_workspaces_open(&plan->workspaces, device->cuda, plan->scratch);
+  }
   rs_device_leave(device, pushed);
   return status;
 }

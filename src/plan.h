@@ -5,6 +5,7 @@
 #ifndef RS_PLAN_H
 #define RS_PLAN_H
 
+#include "columns_memo.h"
 #include "context.h"
 #include "emit.h"
 #include "workspace.h"
@@ -27,7 +28,9 @@ struct rowscan_plan {
   bool runnable; /* made for this context's device or host, not to look at */
   int count;
   rs_module module[RS_MAX_MODULES];
+  size_t scratch; /* rs_launch_workspace of a runnable plan */
   rs_workspaces workspaces;
+  rs_columns_memo cuts; /* regime column, which has one module */
 };
 
 /* arch: 0 for the context's own engine and device. The spec is complete. */

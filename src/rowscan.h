@@ -273,11 +273,11 @@ typedef struct rowscan_args {
  * when done. Never compiles, allocates or synchronises. May be called under stream capture.
  *
  * Workspace. A plan whose info says workspace_bytes > 0 needs that much scratch memory when rows are cut over blocks of
- * threads. It owns twelve of them, which each run leaves ready for the next, so that a run is one launch (more where
- * the rows exceed 2 GB): runs on more streams than there are workspaces for wait for one another on the GPU; a run
- * under capture takes one for as long as the plan lives, shared with later runs on the same stream in the same capture.
- * A run with a workspace of its own (args), which may hold anything, needs none of that, but queues a clearing of it
- * before each launch.
+ * threads. It owns fourteen of them, which each run leaves ready for the next, so that a run is one launch (more where
+ * the rows exceed 2 GB). The first two streams to run it many times keep one each for as long as it lives; four are for
+ * all other streams, and where those are more they wait for one another on the GPU; a run under capture takes one for
+ * as long as the plan lives, shared with later runs on the same stream in the same capture. A run with a workspace of
+ * its own (args), which may hold anything, needs none of that, but queues a clearing of it before each launch.
  *
  * Errors: BAD_ARGUMENT; UNSUPPORTED (a plan of rowscan_plan_compile); OUT_OF_MEMORY (all workspaces belong to captured
  * graphs); CUDA_FAILED.

@@ -21,15 +21,16 @@ static int log2_up(int64_t n) {
 static bool in_words(const rs_wide_shape *shape, const rs_rows *rows, const void *at, int bytes, int64_t step,
                      const int64_t *stride) {
   int vector = shape->vector, word = vector * bytes < 16 ? vector * bytes : 16, last = rows->rank - 1;
+  int64_t rest = word - 1; /* a power of two less one: each run asks, and a division takes as long as all the others */
   bool fits =
-      (uintptr_t)at % (unsigned)word == 0 && stride[last] == 1 && (step * bytes % word == 0 || shape->length == 1);
+      ((uintptr_t)at & (uintptr_t)rest) == 0 && stride[last] == 1 && ((step * bytes & rest) == 0 || shape->length == 1);
   for (int d = 0; d < last; d++)
-    fits = fits && (stride[d] * bytes % word == 0 || rows->shape[d] == 1);
+    fits = fits && ((stride[d] * bytes & rest) == 0 || rows->shape[d] == 1);
   return fits;
 }
 
 bool rs_wide_fits(const rs_wide_shape *shape, const rs_rows *rows) {
-  return shape->vector && rows->shape[rows->rank - 1] % shape->vector == 0 &&
+  return shape->vector && (rows->shape[rows->rank - 1] & (shape->vector - 1)) == 0 &&
          in_words(shape, rows, rows->in, shape->in, rows->in_step, rows->in_stride) &&
          in_words(shape, rows, rows->out, shape->out, rows->out_step, rows->out_stride) &&
          (!shape->mask || in_words(shape, rows, rows->mask, shape->mask, rows->mask_step, rows->mask_stride));

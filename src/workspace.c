@@ -30,9 +30,14 @@ rowscan_status rs_workspaces_open(rs_workspaces *all, const rs_cuda *cuda, size_
   result = clear(cuda, all->memory, RS_WORKSPACES * bytes);
   if (result)
     return rs_cuda_failed(cuda, result, "clearing a plan's workspaces");
-  for (int i = 0; i < RS_WORKSPACES; i++) {
+  CUdeviceptr next = all->memory;
+  for (int i = 0; i < RS_HOME_WORKSPACES; i++, next += bytes)
+    all->home[i].memory = next;
+  for (int i = 0; i < RS_CAPTURE_WORKSPACES; i++, next += bytes)
+    all->captured[i].memory = next;
+  for (int i = 0; i < RS_RUN_WORKSPACES; i++, next += bytes) {
     rs_workspace *slot = &all->slot[i];
-    slot->memory = all->memory + (size_t)i * bytes;
+    slot->memory = next;
     result = cuda->cuEventCreate(&slot->done, CU_EVENT_DISABLE_TIMING);
     if (result) {
       slot->done = NULL;
@@ -45,7 +50,7 @@ rowscan_status rs_workspaces_open(rs_workspaces *all, const rs_cuda *cuda, size_
 void rs_workspaces_close(rs_workspaces *all) {
   if (!all->cuda)
     return;
-  for (int i = 0; i < RS_WORKSPACES; i++)
+  for (int i = 0; i < RS_RUN_WORKSPACES; i++)
     if (all->slot[i].done)
       all->cuda->cuEventDestroy_v2(all->slot[i].done);
   all->cuda->cuMemFree_v2(all->memory);
@@ -53,12 +58,49 @@ void rs_workspaces_close(rs_workspaces *all) {
   all->cuda = NULL;
 }
 
+/*
+ * The stream itself, never NULL: CU_STREAM_PER_THREAD means another in each thread. Streams lie on even addresses, and
+ * these numbers, which no later thread has again, are odd.
+ */
+static CUstream named(CUstream stream) {
+  static atomic_uintptr_t threads;
+  static _Thread_local uintptr_t own;
+  if (stream != CU_STREAM_PER_THREAD)
+    return stream ? stream : CU_STREAM_LEGACY;
+  if (!own)
+    own = 2 * atomic_fetch_add(&threads, 1) + 3;
+  return (CUstream)own;
+}
+
+/* ---- streams that stay ------------------------------------------------------------------------------------------- */
+
+/* stream NULL: one that no stream has. */
+static rs_home *home_of(rs_workspaces *all, CUstream stream) {
+  for (int i = 0; i < RS_HOME_WORKSPACES; i++)
+    if (atomic_load_explicit(&all->home[i].stream, memory_order_relaxed) == stream)
+      return &all->home[i];
+  return NULL;
+}
+
+/* Whether a stream stays from now on; it leaves the one it shared, whose event tells when it is free. */
+static bool settles(rs_workspaces *all, rs_workspace *slot, rs_scratch *taken) {
+  rs_home *home = slot->runs < RS_SETTLED_RUNS ? NULL : home_of(all, NULL);
+  if (!home)
+    return false;
+  atomic_store_explicit(&home->stream, slot->stream, memory_order_relaxed);
+  slot->stream = NULL;
+  *taken = (rs_scratch){home->memory, NULL};
+  return true;
+}
+
+/* ---- all others -------------------------------------------------------------------------------------------------- */
+
 /* The one this stream had, else the one whose last run is the longest ago. */
-static rs_workspace *for_run(rs_workspaces *all, CUstream stream) {
+static rs_workspace *for_run(rs_workspaces *all, CUstream name) {
   rs_workspace *oldest = &all->slot[0];
   for (int i = 0; i < RS_RUN_WORKSPACES; i++) {
     rs_workspace *slot = &all->slot[i];
-    if (slot->turn && slot->stream == stream)
+    if (slot->stream == name)
       return slot;
     if (slot->turn < oldest->turn)
       oldest = slot;
@@ -66,62 +108,82 @@ static rs_workspace *for_run(rs_workspaces *all, CUstream stream) {
   return oldest;
 }
 
-/*
- * The one this stream had in this capture, else one that no graph has. A graph may be launched at any time: it keeps
- * it.
- */
-static rs_workspace *for_capture(rs_workspaces *all, CUstream stream, unsigned long long capture) {
-  rs_workspace *unused = NULL;
-  for (int i = RS_RUN_WORKSPACES; i < RS_WORKSPACES; i++) {
-    rs_workspace *slot = &all->slot[i];
-    if (slot->capture == capture && slot->stream == stream)
+/* Leaves the mutex locked if it succeeds with a shared one. */
+static CUresult take_shared(rs_workspaces *all, CUstream stream, CUstream name, rs_scratch *taken) {
+  CUresult result = CUDA_SUCCESS;
+  pthread_mutex_lock(&all->mutex);
+  rs_workspace *slot = for_run(all, name);
+  if (slot->stream != name) {
+    if (slot->turn)
+      result = all->cuda->cuStreamWaitEvent(stream, slot->done, 0);
+    if (!result) {
+      slot->stream = name;
+      slot->runs = 0;
+    }
+  }
+  if (result || settles(all, slot, taken)) {
+    pthread_mutex_unlock(&all->mutex);
+    return result;
+  }
+  slot->turn = ++all->turn;
+  slot->runs++;
+  *taken = (rs_scratch){slot->memory, slot};
+  return CUDA_SUCCESS;
+}
+
+/* ---- captures ---------------------------------------------------------------------------------------------------- */
+
+/* The one this stream had in this capture, else one that no graph has. A graph keeps it. */
+static rs_captured *for_capture(rs_workspaces *all, CUstream name, unsigned long long capture) {
+  rs_captured *unused = NULL;
+  for (int i = 0; i < RS_CAPTURE_WORKSPACES; i++) {
+    rs_captured *slot = &all->captured[i];
+    if (slot->capture == capture && slot->stream == name)
       return slot;
     if (!slot->capture && !unused)
       unused = slot;
   }
-  if (unused) {
-    unused->capture = capture;
-    unused->stream = stream;
-  }
+  if (unused)
+    *unused = (rs_captured){unused->memory, capture, name};
   return unused;
 }
 
-static CUresult take(rs_workspaces *all, CUstream stream, rs_workspace **taken) {
+static rowscan_status take_captured(rs_workspaces *all, CUstream name, unsigned long long capture, rs_scratch *taken) {
+  pthread_mutex_lock(&all->mutex);
+  const rs_captured *slot = for_capture(all, name, capture);
+  pthread_mutex_unlock(&all->mutex);
+  if (!slot)
+    return rs_fail(ROWSCAN_OUT_OF_MEMORY,
+                   "args: field 'workspace': NULL, and the plan's %d for captured graphs are taken",
+                   RS_CAPTURE_WORKSPACES);
+  *taken = (rs_scratch){slot->memory, NULL};
+  return ROWSCAN_OK;
+}
+
+/* ---- all --------------------------------------------------------------------------------------------------------- */
+
+rowscan_status rs_workspace_take(rs_workspaces *all, CUstream stream, rs_scratch *taken) {
+  CUstream name = named(stream);
   int status = CU_STREAM_CAPTURE_STATUS_NONE;
   unsigned long long capture = 0;
   CUresult result = all->cuda->cuStreamGetCaptureInfo(stream, &status, &capture);
-  if (result)
-    return result;
-  if (status == CU_STREAM_CAPTURE_STATUS_ACTIVE) {
-    *taken = for_capture(all, stream, capture);
-    return CUDA_SUCCESS;
+  if (!result) {
+    if (status == CU_STREAM_CAPTURE_STATUS_ACTIVE)
+      return take_captured(all, name, capture, taken);
+    const rs_home *home = home_of(all, name);
+    if (home) {
+      *taken = (rs_scratch){home->memory, NULL};
+      return ROWSCAN_OK;
+    }
+    result = take_shared(all, stream, name, taken);
   }
-  rs_workspace *slot = *taken = for_run(all, stream);
-  if (slot->turn && slot->stream != stream)
-    result = all->cuda->cuStreamWaitEvent(stream, slot->done, 0);
-  slot->turn = ++all->turn;
-  return result;
+  return result ? rs_cuda_failed(all->cuda, result, "taking a workspace for a stream") : ROWSCAN_OK;
 }
 
-rowscan_status rs_workspace_take(rs_workspaces *all, CUstream stream, rs_workspace **taken) {
-  pthread_mutex_lock(&all->mutex);
-  CUresult result = take(all, stream, taken);
-  if (!result && *taken)
+rowscan_status rs_workspace_give(rs_workspaces *all, const rs_scratch *taken, CUstream stream) {
+  if (!taken->shared)
     return ROWSCAN_OK;
-  pthread_mutex_unlock(&all->mutex);
-  if (result)
-    return rs_cuda_failed(all->cuda, result, "taking a workspace for a stream");
-  return rs_fail(ROWSCAN_OUT_OF_MEMORY,
-                 "args: field 'workspace': NULL, and the plan's %d for captured graphs are taken",
-                 RS_CAPTURE_WORKSPACES);
-}
-
-rowscan_status rs_workspace_give(rs_workspaces *all, rs_workspace *taken, CUstream stream) {
-  CUresult result = CUDA_SUCCESS;
-  if (!taken->capture) {
-    result = all->cuda->cuEventRecord(taken->done, stream);
-    taken->stream = stream;
-  }
+  CUresult result = all->cuda->cuEventRecord(taken->shared->done, stream);
   pthread_mutex_unlock(&all->mutex);
   return result ? rs_cuda_failed(all->cuda, result, "cuEventRecord") : ROWSCAN_OK;
 }

@@ -6,27 +6,54 @@
 #define RS_WORKSPACE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "cuda.h"
 
-/* Those for runs that are not captured come first. */
-enum { RS_RUN_WORKSPACES = 4, RS_CAPTURE_WORKSPACES = 8, RS_WORKSPACES = RS_RUN_WORKSPACES + RS_CAPTURE_WORKSPACES };
+enum {
+  RS_HOME_WORKSPACES = 2,    /* one for a stream that stays */
+  RS_RUN_WORKSPACES = 4,     /* which all other streams share */
+  RS_CAPTURE_WORKSPACES = 8, /* one for a stream in a captured graph */
+  RS_WORKSPACES = RS_HOME_WORKSPACES + RS_RUN_WORKSPACES + RS_CAPTURE_WORKSPACES,
+  RS_SETTLED_RUNS = 16 /* in a row, after which a stream is one that stays */
+};
+
+/* Of a stream that stays, for as long as the plan lives: it needs no event, since nobody else ever waits for it. */
+typedef struct rs_home {
+  CUdeviceptr memory;
+  _Atomic(CUstream) stream; /* NULL: of none yet; set once */
+} rs_home;
 
 typedef struct rs_workspace {
   CUdeviceptr memory;
-  CUevent done;               /* recorded after the last run, unless captured */
-  CUstream stream;            /* of that run */
-  unsigned long long turn;    /* when it was last taken; 0: never */
-  unsigned long long capture; /* not 0: belongs to the graph of this capture, on `stream`, for good */
+  CUevent done;            /* recorded after the last run */
+  CUstream stream;         /* of that run */
+  unsigned long long turn; /* when it was last taken; 0: never */
+  int runs;                /* of that stream, in a row */
 } rs_workspace;
+
+/* Of a graph, which may be launched at any time: for as long as the plan lives. */
+typedef struct rs_captured {
+  CUdeviceptr memory;
+  unsigned long long capture; /* 0: of none yet */
+  CUstream stream;            /* in that capture */
+} rs_captured;
+
+/* What a run has. */
+typedef struct rs_scratch {
+  CUdeviceptr memory;
+  rs_workspace *shared; /* where it came from, if it is to be given back */
+} rs_scratch;
 
 typedef struct rs_workspaces {
   const rs_cuda *cuda; /* NULL: none are needed */
   pthread_mutex_t mutex;
   unsigned long long turn;
   CUdeviceptr memory; /* of all */
-  rs_workspace slot[RS_WORKSPACES];
+  rs_home home[RS_HOME_WORKSPACES];
+  rs_workspace slot[RS_RUN_WORKSPACES];
+  rs_captured captured[RS_CAPTURE_WORKSPACES];
 } rs_workspaces;
 
 /* With the device's context current; bytes 0: none are needed. All memory is 0. */
@@ -34,10 +61,10 @@ rowscan_status rs_workspaces_open(rs_workspaces *all, const rs_cuda *cuda, size_
 void rs_workspaces_close(rs_workspaces *all); /* with the context current */
 
 /*
- * Takes one for what is queued on `stream` until rs_workspace_give; the mutex is held between the two. A stream that
- * had one gets it again; another waits, on the GPU, for the run that had it before.
+ * Takes one for what is queued on `stream` until rs_workspace_give; for a shared one the mutex is held between the two.
+ * A stream that had one gets it again; another waits, on the GPU, for the run that had it before.
  */
-rowscan_status rs_workspace_take(rs_workspaces *all, CUstream stream, rs_workspace **taken);
-rowscan_status rs_workspace_give(rs_workspaces *all, rs_workspace *taken, CUstream stream);
+rowscan_status rs_workspace_take(rs_workspaces *all, CUstream stream, rs_scratch *taken);
+rowscan_status rs_workspace_give(rs_workspaces *all, const rs_scratch *taken, CUstream stream);
 
 #endif

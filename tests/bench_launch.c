@@ -24,14 +24,16 @@ typedef struct shape {
   int64_t rows, length, inner;
 } shape;
 
-static const shape shapes[] = {
-    {"row", 132, 4096, 0}, {"short", 1024, 64, 0}, {"long", 1, 65536, 0}, {"column", 0, 256, 512}};
+/* column: tiles of all steps; tiles: several, which need a workspace; narrow: several, of kernels/columns.cuh. */
+static const shape shapes[] = {{"row", 132, 4096, 0},   {"short", 1024, 64, 0},  {"long", 1, 65536, 0},
+                               {"column", 0, 256, 512}, {"tiles", 0, 4096, 512}, {"narrow", 0, 4096, 7}};
 
 static struct {
   rowscan_context *context;
   rs_cuda table;
   const rs_cuda *driver;
   CUstream stream;
+  CUevent event;
   CUdeviceptr in, out;
   float *ones, *back;
   int calls;      /* of a burst */
@@ -203,6 +205,7 @@ static bool open_bench(void) {
   bench.context->device.cuda = &bench.table;
   CUDA(cuCtxPushCurrent_v2, bench.context->device.context);
   CUDA(cuStreamCreate, &bench.stream, CU_STREAM_NON_BLOCKING);
+  CUDA(cuEventCreate, &bench.event, CU_EVENT_DISABLE_TIMING);
   return true;
 }
 
@@ -222,10 +225,47 @@ static void make_arrays(void) {
   CUDA(cuStreamSynchronize, bench.stream);
 }
 
+static void read_context(void) {
+  CUcontext context;
+  CUDA(cuCtxGetCurrent, &context);
+}
+
+static void read_capture(void) {
+  int status;
+  unsigned long long id;
+  CUDA(cuStreamGetCaptureInfo, bench.stream, &status, &id);
+}
+
+static void record_event(void) {
+  CUDA(cuEventRecord, bench.event, bench.stream);
+}
+
+/* What the calls cost that a run makes, or would make if it shared its workspace. */
+static void measure_calls(int bursts) {
+  static const struct {
+    const char *what;
+    void (*call)(void);
+  } calls[] = {
+      {"cuCtxGetCurrent", read_context}, {"cuStreamGetCaptureInfo", read_capture}, {"cuEventRecord", record_event}};
+  static double times[MOST_BURSTS];
+  for (int c = 0; c < 3; c++) {
+    for (int i = -1; i < bursts; i++) {
+      double start = now();
+      for (int n = 0; n < bench.calls; n++)
+        calls[c].call();
+      times[i < 0 ? 0 : i] = (now() - start) / bench.calls;
+      CUDA(cuStreamSynchronize, bench.stream);
+    }
+    printf("%s%s %.0f", c ? ", " : "", calls[c].what, median(times, bursts));
+  }
+  printf("\n");
+}
+
 static void close_bench(void) {
   CUcontext context;
   CUDA(cuMemFree_v2, bench.in);
   CUDA(cuMemFree_v2, bench.out);
+  CUDA(cuEventDestroy_v2, bench.event);
   CUDA(cuStreamDestroy_v2, bench.stream);
   CUDA(cuCtxPopCurrent_v2, &context);
   rowscan_close(bench.context);
@@ -249,6 +289,7 @@ int main(int argc, char **argv) {
          "no context set", "");
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
     measure(&shapes[i], bursts);
+  measure_calls(bursts);
   close_bench();
   return 0;
 }

@@ -392,7 +392,7 @@ static void run(kernel *k, int64_t inner, bool plain) {
       free(got_totals);
       goto out;
     }
-    launch(k, &part.rows, &part.cut, &part.need);
+    launch(k, part.rows, &part.cut, &part.need);
   }
   MUST(cuMemcpyDtoHAsync_v2, got, out.device, out.bytes, stream);
   MUST(cuMemcpyDtoHAsync_v2, got_totals, totals.device, totals.bytes, stream);

@@ -2,7 +2,8 @@
  * test_workspace.c - no two runs that may overlap have the same scratch memory
  * SPDX-License-Identifier: MIT
  *
- * The driver is a table of the test's own that only writes down what it is asked.
+ * The driver is a table of the test's own that writes down what it is asked, and knows which work of which stream
+ * comes before which: for each stream, how much of every other's it has waited for.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -11,6 +12,32 @@
 #include "workspace.h"
 
 enum { MEMORY = 4096, WANTED = 1000, GIVEN = 1024 }; /* address of the memory; bytes asked for, and rounded up */
+enum { STREAMS = 16, EVENTS = RS_RUN_WORKSPACES };
+
+typedef struct past {
+  unsigned long long of[STREAMS]; /* work of each stream that is done */
+} past;
+
+static struct {
+  pthread_mutex_t mutex;
+  past stream[STREAMS], event[EVENTS];
+  int last[RS_WORKSPACES];                /* stream that had the memory last, */
+  unsigned long long when[RS_WORKSPACES]; /* and when by its own clock; 0: none */
+  int overlaps;
+} gpu = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static long handles[STREAMS]; /* their addresses are the streams */
+static char events[EVENTS];
+static _Thread_local int own; /* which stream is CU_STREAM_PER_THREAD */
+
+static CUstream handle(int number) {
+  return (CUstream)(void *)&handles[number];
+}
+static int number_of(CUstream stream) {
+  return stream == CU_STREAM_PER_THREAD                 ? own
+         : stream == NULL || stream == CU_STREAM_LEGACY ? 0
+                                                        : (int)((long *)(void *)stream - handles);
+}
 
 static int waits, records, freed;
 static size_t cleared;
@@ -28,10 +55,9 @@ static CUresult free_memory(CUdeviceptr from) {
   return CUDA_SUCCESS;
 }
 static CUresult create(CUevent *event, unsigned flags) {
-  static char events[RS_WORKSPACES];
   static int next;
   (void)flags;
-  *event = (CUevent)(void *)&events[next++ % RS_WORKSPACES];
+  *event = (CUevent)(void *)&events[next++ % EVENTS];
   return CUDA_SUCCESS;
 }
 static CUresult destroy(CUevent event) {
@@ -39,17 +65,40 @@ static CUresult destroy(CUevent event) {
   return CUDA_SUCCESS;
 }
 static CUresult record(CUevent event, CUstream stream) {
-  (void)event;
-  (void)stream;
+  pthread_mutex_lock(&gpu.mutex);
+  gpu.event[(char *)(void *)event - events] = gpu.stream[number_of(stream)];
   records++;
+  pthread_mutex_unlock(&gpu.mutex);
   return CUDA_SUCCESS;
 }
 static CUresult wait_for(CUstream stream, CUevent event, unsigned flags) {
-  (void)stream;
   (void)flags;
+  pthread_mutex_lock(&gpu.mutex);
+  const past *done = &gpu.event[(char *)(void *)event - events];
+  past *mine = &gpu.stream[number_of(stream)];
+  for (int i = 0; i < STREAMS; i++)
+    if (mine->of[i] < done->of[i])
+      mine->of[i] = done->of[i];
   waits++;
   waited = event;
+  pthread_mutex_unlock(&gpu.mutex);
   return CUDA_SUCCESS;
+}
+/* The work itself, in that memory. */
+static void use(CUdeviceptr memory, int stream) {
+  pthread_mutex_lock(&gpu.mutex);
+  int at = (int)((memory - MEMORY) / GIVEN);
+  past *mine = &gpu.stream[stream];
+  gpu.overlaps += mine->of[gpu.last[at]] < gpu.when[at];
+  gpu.last[at] = stream;
+  gpu.when[at] = ++mine->of[stream];
+  pthread_mutex_unlock(&gpu.mutex);
+}
+static CUresult no_wait(CUstream stream, CUevent event, unsigned flags) {
+  (void)stream;
+  (void)event;
+  (void)flags;
+  return 999;
 }
 static CUresult capture_info(CUstream stream, int *status, unsigned long long *id) {
   (void)stream;
@@ -80,6 +129,12 @@ static CUresult stream_destroy(CUstream stream) {
   return CUDA_SUCCESS;
 }
 
+static CUresult error_name(CUresult error, const char **name) {
+  (void)error;
+  *name = "a planted error";
+  return CUDA_SUCCESS;
+}
+
 static const rs_cuda cuda = {.cuStreamCreate = stream_create,
                              .cuMemsetD8Async = clear,
                              .cuStreamSynchronize = synchronize,
@@ -90,25 +145,42 @@ static const rs_cuda cuda = {.cuStreamCreate = stream_create,
                              .cuEventDestroy_v2 = destroy,
                              .cuEventRecord = record,
                              .cuStreamWaitEvent = wait_for,
+                             .cuGetErrorName = error_name,
+                             .cuGetErrorString = error_name,
                              .cuStreamGetCaptureInfo = capture_info};
 static rs_workspaces all;
 
 static void open_all(void) {
   memset(&all, 0, sizeof all);
-  waits = records = freed = 0;
+  memset(gpu.stream, 0, sizeof gpu.stream);
+  memset(gpu.event, 0, sizeof gpu.event);
+  memset(gpu.when, 0, sizeof gpu.when);
+  waits = records = freed = gpu.overlaps = 0;
   capturing = 0;
   cleared = 0;
   ck_assert_int_eq(rs_workspaces_open(&all, &cuda, WANTED), ROWSCAN_OK);
   ck_assert_uint_eq(cleared, (size_t)RS_WORKSPACES * GIVEN);
 }
 
-/* A run on a stream of this number; where its scratch memory lies. */
+static void close_all(void) {
+  ck_assert_int_eq(gpu.overlaps, 0);
+  rs_workspaces_close(&all);
+  ck_assert_int_eq(freed, 1);
+}
+
+/* A run; where its scratch memory lies, or 0. */
+static CUdeviceptr run_on(CUstream stream) {
+  rs_scratch taken;
+  if (rs_workspace_take(&all, stream, &taken))
+    return 0;
+  use(taken.memory, number_of(stream));
+  return rs_workspace_give(&all, &taken, stream) ? 0 : taken.memory;
+}
 static CUdeviceptr run(int number) {
-  CUstream stream = (CUstream)(void *)((char *)NULL + number);
-  rs_workspace *taken;
-  ck_assert_int_eq(rs_workspace_take(&all, stream, &taken), ROWSCAN_OK);
-  CUdeviceptr memory = taken->memory;
-  ck_assert_int_eq(rs_workspace_give(&all, taken, stream), ROWSCAN_OK);
+  CUdeviceptr memory = run_on(handle(number));
+  ck_assert_uint_ge(memory, MEMORY);
+  ck_assert_uint_le(memory + WANTED, MEMORY + RS_WORKSPACES * GIVEN);
+  ck_assert_uint_eq((memory - MEMORY) % GIVEN, 0);
   return memory;
 }
 
@@ -118,14 +190,13 @@ START_TEST(a_stream_keeps_its_own) {
   for (int i = 0; i < RS_RUN_WORKSPACES; i++) {
     first[i] = run(i + 1);
     for (int j = 0; j < i; j++)
-      ck_assert_msg(first[i] >= first[j] + 1000 || first[j] >= first[i] + 1000, "streams %d and %d overlap", i, j);
+      ck_assert_msg(first[i] != first[j], "streams %d and %d have the same", i, j);
   }
   for (int i = RS_RUN_WORKSPACES - 1; i >= 0; i--)
     ck_assert_uint_eq(run(i + 1), first[i]);
   ck_assert_int_eq(waits, 0);
   ck_assert_int_eq(records, 2 * RS_RUN_WORKSPACES);
-  rs_workspaces_close(&all);
-  ck_assert_int_eq(freed, 1);
+  close_all();
 }
 END_TEST
 
@@ -136,12 +207,78 @@ START_TEST(one_stream_more_waits_for_the_oldest) {
   for (int i = 2; i <= RS_RUN_WORKSPACES; i++)
     run(i);
   ck_assert_int_eq(waits, 0);
-  ck_assert_uint_eq(run(77), first);
+  ck_assert_uint_eq(run(9), first);
   ck_assert_int_eq(waits, 1);
   ck_assert_ptr_eq(waited, done);
   ck_assert_uint_ne(run(1), first); /* its own is another's now */
   ck_assert_int_eq(waits, 2);
-  rs_workspaces_close(&all);
+  close_all();
+}
+END_TEST
+
+/* Runs until the stream has a home. */
+static CUdeviceptr settle(int number) {
+  CUdeviceptr shared = run(number);
+  for (int i = 1; i < RS_SETTLED_RUNS; i++)
+    ck_assert_uint_eq(run(number), shared);
+  CUdeviceptr home = run(number);
+  ck_assert_uint_ne(home, shared);
+  return home;
+}
+
+START_TEST(a_stream_that_stays_needs_no_event) {
+  open_all();
+  CUdeviceptr home = settle(1);
+  ck_assert_int_eq(records, RS_SETTLED_RUNS);
+  for (int i = 0; i < RS_RUN_WORKSPACES; i++)
+    ck_assert_ptr_ne(all.slot[i].stream, handle(1));
+  for (int i = 0; i < 100; i++)
+    ck_assert_uint_eq(run(1), home);
+  ck_assert_int_eq(records, RS_SETTLED_RUNS);
+  for (int i = 0; i < 100; i++) /* nobody else ever has it */
+    ck_assert_uint_ne(run(2 + i % 7), home);
+  ck_assert_int_gt(waits, 0);
+  ck_assert_uint_eq(run(1), home);
+  close_all();
+}
+END_TEST
+
+START_TEST(what_a_settled_stream_shared_is_waited_for) {
+  open_all();
+  settle(1);
+  for (int i = 0; i < RS_RUN_WORKSPACES; i++)
+    run(2 + i);
+  ck_assert_int_eq(waits, 1); /* the last of these comes to the one that stream 1 left */
+  close_all();
+}
+END_TEST
+
+START_TEST(as_many_settle_as_there_are_homes) {
+  open_all();
+  CUdeviceptr home[RS_HOME_WORKSPACES];
+  for (int i = 0; i < RS_HOME_WORKSPACES; i++) {
+    home[i] = settle(1 + i);
+    for (int j = 0; j < i; j++)
+      ck_assert_uint_ne(home[i], home[j]);
+  }
+  CUdeviceptr shared = run(9);
+  records = 0;
+  for (int i = 0; i < 3 * RS_SETTLED_RUNS; i++)
+    ck_assert_uint_eq(run(9), shared);
+  ck_assert_int_eq(records, 3 * RS_SETTLED_RUNS);
+  for (int i = 0; i < RS_HOME_WORKSPACES; i++)
+    ck_assert_uint_eq(run(1 + i), home[i]);
+  close_all();
+}
+END_TEST
+
+/* More than share come in turn: none has its own for two runs in a row. */
+START_TEST(streams_that_take_turns_do_not_settle) {
+  open_all();
+  for (int i = 0; i < 100 * RS_SETTLED_RUNS; i++)
+    run(1 + i % (RS_RUN_WORKSPACES + 1));
+  ck_assert_int_eq(records, 100 * RS_SETTLED_RUNS);
+  close_all();
 }
 END_TEST
 
@@ -158,13 +295,114 @@ START_TEST(a_graph_keeps_its_own_for_good) {
   ck_assert_int_eq(records, 1);
   ck_assert_int_eq(waits, 0);
   for (int i = 3; i < RS_CAPTURE_WORKSPACES; i++)
-    run(10 + i);
-  rs_workspace *none;
-  ck_assert_int_eq(rs_workspace_take(&all, NULL, &none), ROWSCAN_OUT_OF_MEMORY);
+    run(i);
+  rs_scratch none;
+  ck_assert_int_eq(rs_workspace_take(&all, handle(10), &none), ROWSCAN_OUT_OF_MEMORY);
   ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "'workspace'"));
   capturing = 0;
   ck_assert_uint_eq(run(1), plain); /* what is not captured goes on, and nothing stayed locked */
-  rs_workspaces_close(&all);
+  close_all();
+}
+END_TEST
+
+START_TEST(a_settled_stream_is_captured_like_others) {
+  open_all();
+  CUdeviceptr home = settle(1);
+  capturing = 5;
+  CUdeviceptr captured = run(1);
+  ck_assert_uint_ne(captured, home);
+  capturing = 0;
+  ck_assert_uint_eq(run(1), home);
+  for (int i = 2; i < STREAMS; i++)
+    ck_assert_uint_ne(run(i), captured);
+  close_all();
+}
+END_TEST
+
+START_TEST(the_default_stream_is_one_by_both_names) {
+  open_all();
+  ck_assert_uint_eq(run_on(NULL), run_on(CU_STREAM_LEGACY));
+  for (int i = 0; i < RS_SETTLED_RUNS; i++)
+    run_on(NULL);
+  ck_assert_int_eq(records, RS_SETTLED_RUNS);
+  ck_assert_int_eq(waits, 0);
+  close_all();
+}
+END_TEST
+
+static void *run_as_thread(void *number) {
+  own = (int)((char *)number - (char *)NULL);
+  CUdeviceptr memory = run_on(CU_STREAM_PER_THREAD);
+  return (char *)NULL + memory;
+}
+
+/* One after the other, so that they would be taken for one another by where their variables lie. */
+START_TEST(the_stream_of_each_thread_is_another) {
+  open_all();
+  char *had[3];
+  for (int i = 0; i < 3; i++) {
+    pthread_t thread;
+    ck_assert_int_eq(pthread_create(&thread, NULL, run_as_thread, (char *)NULL + 1 + i), 0);
+    ck_assert_int_eq(pthread_join(thread, (void **)&had[i]), 0);
+    for (int j = 0; j < i; j++)
+      ck_assert_ptr_ne(had[i], had[j]);
+  }
+  ck_assert_int_eq(waits, 0);
+  close_all();
+}
+END_TEST
+
+START_TEST(a_failed_wait_changes_nothing) {
+  open_all();
+  rs_cuda broken = cuda;
+  CUdeviceptr first[RS_RUN_WORKSPACES];
+  for (int i = 0; i < RS_RUN_WORKSPACES; i++)
+    first[i] = run(1 + i);
+  broken.cuStreamWaitEvent = no_wait;
+  all.cuda = &broken;
+  ck_assert_uint_eq(run_on(handle(9)), 0);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "workspace"));
+  all.cuda = &cuda;
+  ck_assert_int_eq(waits, 0);
+  ck_assert_uint_eq(run(9), first[0]); /* and must still wait */
+  ck_assert_int_eq(waits, 1);
+  for (int i = 1; i < RS_RUN_WORKSPACES; i++)
+    ck_assert_uint_eq(run(1 + i), first[i]);
+  close_all();
+}
+END_TEST
+
+/* ---- threads ----------------------------------------------------------------------------------------------------- */
+
+enum { THREADS = 6, RUNS = 4000 };
+
+/* Streams come in bursts, so that some settle; threads share them. */
+static void *run_many(void *number) {
+  unsigned state = (unsigned)((char *)number - (char *)NULL) * 77777u;
+  long lost = 0;
+  own = STREAMS - 1 - (int)((char *)number - (char *)NULL);
+  for (int i = 0; i < RUNS;) {
+    state = state * 1664525u + 1013904223u;
+    int stream = (int)(state >> 20) % (STREAMS - THREADS), runs = (int)(state >> 28) + 1;
+    for (; runs > 0; runs--, i++)
+      lost += !run_on(stream == 1 ? CU_STREAM_PER_THREAD : handle(stream));
+  }
+  return (char *)NULL + lost;
+}
+
+START_TEST(threads_never_overlap) {
+  open_all();
+  pthread_t threads[THREADS];
+  for (int i = 0; i < THREADS; i++)
+    ck_assert_int_eq(pthread_create(&threads[i], NULL, run_many, (char *)NULL + i), 0);
+  for (int i = 0; i < THREADS; i++) {
+    void *lost;
+    ck_assert_int_eq(pthread_join(threads[i], &lost), 0);
+    ck_assert_ptr_null(lost);
+  }
+  ck_assert_int_gt(waits, 0);
+  ck_assert_int_lt(records, THREADS * RUNS); /* some did settle */
+  close_all();
 }
 END_TEST
 
@@ -173,7 +411,16 @@ int main(void) {
   TCase *cases = tcase_create("all");
   tcase_add_test(cases, a_stream_keeps_its_own);
   tcase_add_test(cases, one_stream_more_waits_for_the_oldest);
+  tcase_add_test(cases, a_stream_that_stays_needs_no_event);
+  tcase_add_test(cases, what_a_settled_stream_shared_is_waited_for);
+  tcase_add_test(cases, as_many_settle_as_there_are_homes);
+  tcase_add_test(cases, streams_that_take_turns_do_not_settle);
   tcase_add_test(cases, a_graph_keeps_its_own_for_good);
+  tcase_add_test(cases, a_settled_stream_is_captured_like_others);
+  tcase_add_test(cases, the_default_stream_is_one_by_both_names);
+  tcase_add_test(cases, the_stream_of_each_thread_is_another);
+  tcase_add_test(cases, a_failed_wait_changes_nothing);
+  tcase_add_test(cases, threads_never_overlap);
   suite_add_tcase(suite, cases);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);

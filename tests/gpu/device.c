@@ -109,6 +109,12 @@ bool device_simulated(void) {
   return dlsym(cuda.library, "simt_calls") != NULL;
 }
 
+long device_calls(void) {
+  long (*calls)(const char *symbol);
+  *(void **)&calls = dlsym(cuda.library, "simt_calls");
+  return calls ? calls(NULL) : -1;
+}
+
 int device_multiprocessors(void) {
   int count = 0;
   MUST(cuDeviceGetAttribute, &count, MULTIPROCESSOR_COUNT, cuda.device);

@@ -23,6 +23,7 @@ void device_use(void); /* in a further thread */
 void device_doing(const char *what);
 
 bool device_simulated(void);
+long device_calls(void); /* of the driver, so far, by all of this program; -1: not known, since it isn't simulated */
 int device_multiprocessors(void);
 size_t device_free_bytes(void);
 

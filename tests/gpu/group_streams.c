@@ -1,5 +1,5 @@
 /*
- * group_streams.c - a plan in captured graphs, and from many threads on many streams at once
+ * group_streams.c - a plan in captured graphs, on streams that stay, and from many threads on many streams at once
  * SPDX-License-Identifier: MIT
  */
 #include <pthread.h>
@@ -96,6 +96,89 @@ void group_capture(void) {
   }
 }
 
+/* ---- staying ----------------------------------------------------------------------------------------------------- */
+
+enum { STAYING = 3, STAYS = 40 }; /* streams, of which the plan has homes for some; their runs, which settle them */
+
+/* One more run. Each call of the driver costs it tens of nanoseconds, or hundreds. */
+static void check_calls(check_run *run, suite_plans *plans, device_stream stream, long most) {
+  check_reset(run, stream);
+  long before = device_calls();
+  if (!check_queue(run, plans->gpu, stream))
+    return;
+  long calls = device_calls() - before;
+  if (calls > most)
+    suite_fail("a run took %ld calls of the driver, not %ld", calls, most);
+}
+
+/* Streams that run the plan again and again, never waited for, beside others that come, are waited for, and go. */
+static void check_staying(suite_plans *plans, random_source *random) {
+  test_case tests[STAYING + 1];
+  check_run runs[STAYING + 1], *guest = &runs[STAYING];
+  device_stream streams[STAYING];
+  bool ready = true;
+  for (int s = 0; s <= STAYING; s++) {
+    make_case(&tests[s], plans, 1 + s, random);
+    ready = check_prepare(&runs[s], &tests[s], plans->host) && ready;
+  }
+  for (int s = 0; s < STAYING; s++)
+    streams[s] = device_stream_new();
+  for (int i = 0; i < STAYS && ready; i++) {
+    for (int s = 0; s < STAYING; s++) {
+      check_reset(&runs[s], streams[s]);
+      ready = check_queue(&runs[s], plans->gpu, streams[s]) && ready;
+    }
+    device_stream visit = device_stream_new();
+    check_reset(guest, visit);
+    if (check_queue(guest, plans->gpu, visit))
+      check_verify(guest, visit);
+    device_stream_free(visit);
+  }
+  if (ready) { /* the context, the capture's state, the launch; and the event of a workspace that streams share */
+    check_calls(&runs[0], plans, streams[0], 3);
+    check_calls(&runs[STAYING - 1], plans, streams[STAYING - 1], 4);
+  }
+  for (int s = 0; s < STAYING && ready; s++)
+    check_verify(&runs[s], streams[s]);
+  for (int s = 0; s < STAYING; s++)
+    device_stream_free(streams[s]);
+  for (int s = 0; s <= STAYING; s++)
+    check_free(&runs[s]);
+}
+
+/* Columns in tiles of all steps, which hand nothing on, ask for no workspace. */
+static void check_whole_columns(void) {
+  random_source random = random_for(suite.seed, 18, 0);
+  rowscan_spec spec = spec_of(ROWSCAN_REGIME_COLUMN, 100);
+  suite_plans plans;
+  test_case test;
+  check_run run;
+  if (suite_plan(&plans, &spec)) {
+    device_stream stream = device_stream_new();
+    case_dense(&test, &plans.spec, 1, 64, &random);
+    if (check_prepare(&run, &test, plans.host)) {
+      check_calls(&run, &plans, stream, 2);
+      check_verify(&run, stream);
+    }
+    device_stream_free(stream);
+    check_free(&run);
+  }
+  suite_plan_free(&plans);
+}
+
+void group_stay(void) {
+  check_whole_columns();
+  static const rowscan_regime regimes[] = {ROWSCAN_REGIME_LONG, ROWSCAN_REGIME_COLUMN};
+  for (int i = 0; i < (suite.quick ? 1 : 2); i++) {
+    random_source random = random_for(suite.seed, 17, (uint64_t)i);
+    rowscan_spec spec = spec_of(regimes[i], suite.quick ? 1500 : 300007);
+    suite_plans plans;
+    if (suite_plan(&plans, &spec))
+      check_staying(&plans, &random);
+    suite_plan_free(&plans);
+  }
+}
+
 /* ---- threads ----------------------------------------------------------------------------------------------------- */
 
 enum { MOST_STREAMS = 4, MOST_THREADS = 8 };
@@ -153,8 +236,9 @@ static void check_threads(suite_plans *plans) {
 
 /* More streams than the plan has workspaces. */
 void group_threads(void) {
-  static const rowscan_regime regimes[] = {ROWSCAN_REGIME_LONG, ROWSCAN_REGIME_AUTO, ROWSCAN_REGIME_ROW};
-  for (int i = 0; i < (suite.quick ? 1 : 3); i++) {
+  static const rowscan_regime regimes[] = {ROWSCAN_REGIME_LONG, ROWSCAN_REGIME_COLUMN, ROWSCAN_REGIME_AUTO,
+                                           ROWSCAN_REGIME_ROW};
+  for (int i = 0; i < (suite.quick ? 2 : 4); i++) {
     rowscan_spec spec = spec_of(regimes[i], suite.quick ? 1500 : 100003);
     suite_plans plans;
     if (suite_plan(&plans, &spec))

@@ -51,6 +51,7 @@ void group_batch(void);
 void group_repeat(void);
 void group_delays(void);
 void group_capture(void);
+void group_stay(void);
 void group_threads(void);
 void group_host(void);
 void group_big(void);

@@ -41,6 +41,7 @@ static const struct {
     {"repeat", group_repeat, false},
     {"delays", group_delays, false},
     {"capture", group_capture, false},
+    {"stay", group_stay, false},
     {"threads", group_threads, false},
     {"host", group_host, false},
     {"issue", group_issue, false},

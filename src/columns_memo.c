@@ -1,0 +1,82 @@
+/*
+ * columns_memo.c - the cuts of a plan's last runs of regime column
+ * SPDX-License-Identifier: MIT
+ *
+ * For wide.cuh a cut takes no longer than finding it here would.
+ */
+#include "columns_memo.h"
+
+#include <string.h>
+
+/* All that the choice of a kernel and its cut look at; of addresses, where in a word of 16 bytes they are. Ranks differ
+ * in the zeros. */
+static void key_of(int64_t key[RS_MEMO_WORDS], const rs_rows *rows) {
+  const int64_t *const arrays[] = {rows->shape, rows->in_stride, rows->out_stride, rows->mask_stride};
+  memset(key, 0, RS_MEMO_WORDS * sizeof *key);
+  key[0] = (int64_t)((uintptr_t)rows->in % 16 | (uintptr_t)rows->out % 16 << 4 | (uintptr_t)rows->mask % 16 << 8);
+  key[1] = rows->in_step;
+  key[2] = rows->out_step;
+  key[3] = rows->mask_step;
+  for (int i = 0; i < 4; i++)
+    memcpy(key + 4 + i * RS_MEMO_RANK, arrays[i], (size_t)rows->rank * sizeof *key);
+}
+
+static rs_remembered *place_of(rs_columns_memo *memo, const int64_t key[RS_MEMO_WORDS]) {
+  uint64_t mixed = 0;
+  for (int i = 0; i < 4 + RS_MEMO_RANK; i++) /* what usually differs */
+    mixed = (mixed ^ (uint64_t)key[i]) * 0x9e3779b97f4a7c15u;
+  return &memo->cut[mixed >> 62];
+}
+_Static_assert(RS_MEMO_CUTS == 4, "place_of() gives 2 bits");
+
+static bool enter(rs_remembered *place) {
+  return !atomic_exchange_explicit(&place->busy, true, memory_order_acquire);
+}
+
+static void leave(rs_remembered *place) {
+  atomic_store_explicit(&place->busy, false, memory_order_release);
+}
+
+static bool look(rs_remembered *place, const int64_t key[RS_MEMO_WORDS], rs_columns_launch *launch, bool *whole) {
+  if (!enter(place))
+    return false;
+  bool found = place->known && !memcmp(place->key, key, sizeof place->key);
+  if (found) {
+    const rs_rows *rows = launch->rows;
+    *launch = place->launch;
+    launch->rows = rows;
+    *whole = place->whole;
+  }
+  leave(place);
+  return found;
+}
+
+static void keep(rs_remembered *place, const int64_t key[RS_MEMO_WORDS], const rs_columns_launch *launch, bool whole) {
+  if (!enter(place))
+    return;
+  place->known = true;
+  place->whole = whole;
+  memcpy(place->key, key, sizeof place->key);
+  place->launch = *launch;
+  leave(place);
+}
+
+bool rs_columns_recall(rs_columns_memo *memo, rs_columns_launch *launch, const rs_columns *columns,
+                       const rs_rows *rows) {
+  launch->rows = rows;
+  bool many = rows->shape[rows->rank - 1] > columns->stream.walkers, wide = many && rs_wide_fits(&columns->wide, rows);
+  if (rows->rank > RS_MEMO_RANK || wide) {
+    launch->kernel = wide ? RS_COLUMNS_WIDE : rs_columns_best(columns, rows);
+    return rs_columns_whole(launch, columns);
+  }
+  int64_t key[RS_MEMO_WORDS];
+  bool whole;
+  key_of(key, rows);
+  rs_remembered *place = place_of(memo, key);
+  if (!look(place, key, launch, &whole)) {
+    launch->kernel = rs_columns_best(columns, rows);
+    whole = rs_columns_whole(launch, columns);
+    keep(place, key, launch, whole);
+  }
+  return whole;
+}

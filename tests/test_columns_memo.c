@@ -1,0 +1,283 @@
+/*
+ * test_columns_memo.c - what a plan remembers of its runs of regime column is what it would work out again
+ * SPDX-License-Identifier: MIT
+ *
+ * Rows that differ in one field only must not be taken for one another, whichever field that is.
+ */
+#include <check.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "columns_memo.h"
+#include "tune.h"
+
+enum { RANK = RS_MEMO_RANK + 2 };
+
+static uint32_t any(uint64_t *state, uint32_t below) {
+  *state = *state * 6364136223846793005u + 1442695040888963407u;
+  return (uint32_t)((*state >> 33) % below);
+}
+
+static rs_columns columns_of(int64_t length, bool masked) {
+  rowscan_spec spec = {.size = sizeof spec, .length = length, .layout = ROWSCAN_LAYOUT_COLUMNS};
+  rs_columns columns;
+  if (masked)
+    spec.mask_mode = ROWSCAN_MASK_SELECT;
+  ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
+  rs_tune_column_cuts(&spec, 90, &columns);
+  columns.any.multiprocessors = columns.stream.multiprocessors = 132;
+  return columns;
+}
+
+static int64_t gap(uint64_t *state) {
+  static const int64_t gaps[] = {0, 0, 0, 0, 0, 1, 2, 4};
+  return gaps[any(state, 8)];
+}
+
+/* Arrays of one layout each: dense, with gaps between steps or outers, or turned; and beginning anywhere. */
+static void random_array(uint64_t *state, const rs_rows *rows, int64_t length, int bytes, const void **at,
+                         int64_t *step, int64_t *stride) {
+  int64_t inner = rows->shape[rows->rank - 1], next = inner * length;
+  bool turned = any(state, 4) == 0;
+  *step = turned ? 1 : inner + gap(state);
+  stride[rows->rank - 1] = turned ? length : 1;
+  for (int d = rows->rank - 2; d >= 0; next *= rows->shape[d--])
+    stride[d] = next + gap(state);
+  *at = (char *)NULL + 4096 + any(state, 2) * any(state, 4) * (uint32_t)bytes;
+}
+
+static rs_rows random_rows(uint64_t *state, int64_t length, bool masked, bool huge) {
+  static const int64_t inner[] = {1, 2, 5, 7, 8, 32, 33, 100, 129, 512}, large[] = {512, 100000, 1 << 29, 3000000000};
+  rs_rows rows;
+  memset(&rows, 0, sizeof rows);
+  rows.rank = 1 + (int)any(state, RANK);
+  rows.count = 1;
+  for (int d = 0; d < rows.rank; d++) {
+    rows.shape[d] = d == rows.rank - 1 ? inner[any(state, 10)] : 1 + any(state, 4);
+    if (huge && any(state, 3) == 0 && rows.count == 1)
+      rows.shape[d] = large[any(state, 4)];
+    rows.count *= rows.shape[d];
+  }
+  random_array(state, &rows, length, 4, &rows.in, &rows.in_step, rows.in_stride);
+  random_array(state, &rows, length, 4, (const void **)&rows.out, &rows.out_step, rows.out_stride);
+  if (masked)
+    random_array(state, &rows, length, 1, &rows.mask, &rows.mask_step, rows.mask_stride);
+  int64_t number = 1;
+  for (int d = rows.rank - 1; d >= 0; number *= rows.shape[d--])
+    rows.row_stride[d] = number;
+  return rows;
+}
+
+static bool same_launch(const rs_columns_launch *a, const rs_columns_launch *b) {
+  static const size_t bytes[] = {[RS_COLUMNS_ANY] = sizeof a->cut.any,
+                                 [RS_COLUMNS_STREAM] = sizeof a->cut.stream,
+                                 [RS_COLUMNS_WIDE] = sizeof a->cut.wide};
+  return a->kernel == b->kernel && a->need.blocks == b->need.blocks && a->need.workspace == b->need.workspace &&
+         a->need.shared == b->need.shared && !memcmp(&a->cut, &b->cut, bytes[a->kernel]);
+}
+
+static bool agrees_on(rs_columns_memo *memo, const rs_columns *columns, const rs_rows *rows) {
+  rs_columns_launch fresh = {.rows = rows, .kernel = rs_columns_best(columns, rows)}, told;
+  bool whole = rs_columns_whole(&fresh, columns);
+  if (rs_columns_recall(memo, &told, columns, rows) != whole)
+    return false;
+  return !whole || (told.rows == rows && same_launch(&fresh, &told));
+}
+
+/* Whether the memo tells what is worked out afresh: of these rows, and then of other rows of the same shape. */
+static bool agrees(rs_columns_memo *memo, const rs_columns *columns, const rs_rows *rows) {
+  rs_rows others = *rows;
+  others.totals = &others;
+  return agrees_on(memo, columns, rows) && agrees_on(memo, columns, &others);
+}
+
+/* ---- one thread -------------------------------------------------------------------------------------------------- */
+
+static rs_columns_memo memo;
+
+static void vary(const rs_columns *columns, rs_rows *rows, int64_t *field, int64_t to) {
+  int64_t was = *field;
+  *field = to;
+  ck_assert(agrees(&memo, columns, rows));
+  *field = was;
+  ck_assert(agrees(&memo, columns, rows));
+}
+
+static void vary_all(const rs_columns *columns, rs_rows *rows) {
+  int64_t *const arrays[] = {rows->shape, rows->in_stride, rows->out_stride, rows->mask_stride};
+  const void **const addresses[] = {&rows->in, (const void **)&rows->out, &rows->mask};
+  for (int i = 0; i < (rows->mask ? 3 : 2); i++) {
+    const void *was = *addresses[i];
+    *addresses[i] = (const char *)was + 4;
+    ck_assert(agrees(&memo, columns, rows));
+    *addresses[i] = was;
+    ck_assert(agrees(&memo, columns, rows));
+  }
+  vary(columns, rows, &rows->in_step, rows->in_step + 1);
+  vary(columns, rows, &rows->out_step, rows->out_step + 1);
+  vary(columns, rows, &rows->mask_step, rows->mask_step + 1);
+  for (int i = 0; i < 4; i++)
+    for (int d = 0; d < rows->rank; d++)
+      vary(columns, rows, &arrays[i][d], arrays[i][d] + 1);
+}
+
+START_TEST(no_rows_are_taken_for_others) {
+  static const int64_t lengths[] = {1, 3, 64, 300, 16384, 1000000};
+  uint64_t state = 1;
+  for (int i = 0; i < 1200; i++) {
+    int64_t length = lengths[i % 6];
+    bool masked = i % 4 == 3;
+    rs_columns columns = columns_of(length, masked);
+    if (i % 3 == 0)
+      columns.wide.vector = 0; /* or most would be wide.cuh's, which are not remembered */
+    memset(&memo, 0, sizeof memo);
+    rs_rows rows = random_rows(&state, length, masked, i % 5 == 0);
+    ck_assert(agrees(&memo, &columns, &rows));
+    vary_all(&columns, &rows);
+  }
+}
+END_TEST
+
+START_TEST(what_was_asked_before_is_remembered) {
+  rs_columns columns = columns_of(300, false);
+  rs_columns_launch told;
+  uint64_t state = 2;
+  rs_rows rows = random_rows(&state, 300, false, false);
+  rows.rank = 1;
+  rows.shape[0] = rows.count = 7;
+  memset(&memo, 0, sizeof memo);
+  ck_assert(rs_columns_recall(&memo, &told, &columns, &rows));
+  int known = 0;
+  for (int i = 0; i < RS_MEMO_CUTS; i++) {
+    known += memo.cut[i].known;
+    memo.cut[i].launch.need.blocks = 12345;
+  }
+  ck_assert_int_eq(known, 1);
+  rows.init = &rows; /* which tells nothing of the cut */
+  ck_assert(rs_columns_recall(&memo, &told, &columns, &rows));
+  ck_assert_int_eq(told.need.blocks, 12345);
+  for (int i = 0; i < RS_MEMO_CUTS; i++)
+    memo.cut[i].busy = true; /* another thread is at it */
+  ck_assert(agrees(&memo, &columns, &rows));
+}
+END_TEST
+
+START_TEST(a_whole_run_is_the_only_part) {
+  static const int64_t lengths[] = {64, 300, 16384};
+  uint64_t state = 3;
+  int wholes = 0, others = 0;
+  for (int i = 0; i < 2000; i++) {
+    int64_t length = lengths[i % 3];
+    bool masked = i % 4 == 3;
+    rs_columns columns = columns_of(length, masked);
+    if (i % 2)
+      columns.scratch = 4096;
+    rs_rows rows = random_rows(&state, length, masked, true);
+    rs_columns_launch whole = {.rows = &rows, .kernel = rs_columns_best(&columns, &rows)}, part;
+    rs_columns_parts parts;
+    rs_columns_begin(&parts, &columns, &rows);
+    if (!rs_columns_whole(&whole, &columns)) {
+      others++;
+      ck_assert(parts.outers > 1 || parts.most < rows.shape[parts.dim]);
+      continue;
+    }
+    wholes++;
+    ck_assert_int_le(whole.need.blocks, INT32_MAX);
+    ck_assert_uint_le(whole.need.workspace, rs_columns_bound(&columns));
+    ck_assert(rs_columns_next(&parts, &part));
+    ck_assert(same_launch(&whole, &part));
+    ck_assert(part.rows->in == rows.in && part.rows->count == rows.count);
+    ck_assert(!memcmp(part.rows->shape, rows.shape, (size_t)rows.rank * sizeof *rows.shape));
+    ck_assert(!rs_columns_next(&parts, &part));
+  }
+  ck_assert_int_gt(wholes, 300);
+  ck_assert_int_gt(others, 100);
+}
+END_TEST
+
+/* ---- words ------------------------------------------------------------------------------------------------------- */
+
+/* Whether the first vectors of columns in the first two steps and outers begin whole words: by looking at each. */
+static bool looks_wide(const rs_wide_shape *shape, const rs_rows *rows, const void *at, int bytes, int64_t step,
+                       const int64_t *stride) {
+  int last = rows->rank - 1, word = shape->vector * bytes < 16 ? shape->vector * bytes : 16;
+  bool wide = stride[last] == 1 && rows->shape[last] % shape->vector == 0;
+  for (int index = 0; index < 1 << rows->rank; index++) { /* a bit for each outer dimension, and one for the step */
+    int64_t elements = (index >> last & 1) && shape->length > 1 ? step : 0;
+    for (int d = 0; d < last; d++)
+      elements += (index >> d & 1) && rows->shape[d] > 1 ? stride[d] : 0;
+    wide = wide && ((const char *)at - (const char *)NULL + elements * bytes) % word == 0;
+  }
+  return wide;
+}
+
+START_TEST(wide_takes_what_lies_in_words) {
+  uint64_t state = 5;
+  int taken = 0;
+  for (int i = 0; i < 20000; i++) {
+    bool masked = i % 4 == 3;
+    int64_t length = i % 7 ? 300 : 1;
+    rs_columns columns = columns_of(length, masked);
+    const rs_wide_shape *wide = &columns.wide;
+    rs_rows rows = random_rows(&state, length, masked, false);
+    bool expected = looks_wide(wide, &rows, rows.in, wide->in, rows.in_step, rows.in_stride) &&
+                    looks_wide(wide, &rows, rows.out, wide->out, rows.out_step, rows.out_stride) &&
+                    (!masked || looks_wide(wide, &rows, rows.mask, wide->mask, rows.mask_step, rows.mask_stride));
+    ck_assert_int_eq(rs_wide_fits(wide, &rows), expected);
+    taken += expected;
+  }
+  ck_assert_int_gt(taken, 100);
+}
+END_TEST
+
+/* ---- threads ----------------------------------------------------------------------------------------------------- */
+
+enum { THREADS = 4, SHAPES = 12, CALLS = 20000 };
+
+static struct {
+  rs_columns columns;
+  rs_rows rows[SHAPES];
+} shared;
+
+static void *ask(void *number) {
+  uint64_t state = (uint64_t)((char *)number - (char *)NULL) + 10;
+  long wrong = 0;
+  for (int i = 0; i < CALLS; i++)
+    wrong += !agrees(&memo, &shared.columns, &shared.rows[any(&state, SHAPES)]);
+  return (char *)NULL + wrong;
+}
+
+START_TEST(threads_share_a_memo) {
+  uint64_t state = 4;
+  shared.columns = columns_of(300, false);
+  shared.columns.wide.vector = 0;
+  memset(&memo, 0, sizeof memo);
+  for (int i = 0; i < SHAPES; i++)
+    shared.rows[i] = random_rows(&state, 300, false, false);
+  pthread_t threads[THREADS];
+  for (int i = 0; i < THREADS; i++)
+    ck_assert_int_eq(pthread_create(&threads[i], NULL, ask, (char *)NULL + i), 0);
+  for (int i = 0; i < THREADS; i++) {
+    void *wrong;
+    ck_assert_int_eq(pthread_join(threads[i], &wrong), 0);
+    ck_assert_ptr_null(wrong);
+  }
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("columns_memo");
+  TCase *cases = tcase_create("all");
+  tcase_add_test(cases, no_rows_are_taken_for_others);
+  tcase_add_test(cases, what_was_asked_before_is_remembered);
+  tcase_add_test(cases, a_whole_run_is_the_only_part);
+  tcase_add_test(cases, wide_takes_what_lies_in_words);
+  tcase_add_test(cases, threads_share_a_memo);
+  suite_add_tcase(suite, cases);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
