@@ -298,6 +298,8 @@ static void run(kernel *k, int64_t inner, bool plain) {
   int unit = k->wide.vector ? k->wide.vector : 1;
   inner = (inner + unit - 1) / unit * unit;
   bool streams = k->stream.steps != 0;
+  if (streams)
+    inner = 1 + inner % k->stream.walkers;
   while (streams &&
          s->length * inner * (k->shape.mask && k->shape.mask < k->shape.in ? k->shape.mask : k->shape.in) % 16)
     inner++;
