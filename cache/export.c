@@ -121,19 +121,10 @@ bool rs_store_write_pack(const char *path, const void *pack, size_t bytes) {
 /* ---- import ------------------------------------------------------------------------------------------------------ */
 
 static bool is_there(rs_store *store, const char *key) {
-  char name[RS_ENTRY_NAME];
-  const char *damage;
   rs_loaded loaded;
-  rs_entry_name(key, name);
-  int fan = rs_fan_open(store, name);
-  if (fan < 0)
-    return false;
-  bool there = rs_load(fan, name + 3, &loaded, &damage);
-  close(fan);
-  if (!there)
-    return false;
-  there = strcmp(loaded.texts.key, key) == 0;
-  free(loaded.memory);
+  bool there = rs_load_key(store, key, false, &loaded);
+  if (there)
+    free(loaded.memory);
   return there;
 }
 
