@@ -85,10 +85,11 @@ void *rs_store_export(rs_store *store, bool (*take)(void *user, const char *key)
   export job = {.take = take, .user = user, .sum = sum};
   for (size_t i = 0; i < all.count; i++) {
     int fan = rs_fan_open(store, all.list[i]);
-    if (fan < 0)
-      continue; /* it vanished */
-    export_one(&job, fan, all.list[i]);
-    close(fan);
+    if (fan >= 0) {
+      export_one(&job, fan, all.list[i]);
+      close(fan);
+    } else if (errno != ENOENT) /* else it vanished */
+      sum->damaged++;
   }
   free(all.list);
   void *pack = rs_pack_finish(&job.writer, bytes);
@@ -105,7 +106,10 @@ bool rs_store_write_pack(const char *path, const void *pack, size_t bytes) {
     return false;
   }
   char *directory = slash ? strndup(path, (size_t)(file - path)) : strdup(".");
-  int dir = directory ? open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+  int dir = -1;
+  do
+    dir = directory ? open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+  while (dir < 0 && directory && errno == EINTR);
   free(directory);
   if (dir < 0)
     return false;
