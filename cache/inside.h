@@ -29,6 +29,9 @@ struct rs_store {
   _Atomic int64_t counts[RS_COUNTS], saved[RS_COUNTS]; /* since it was opened; of these, in the file */
 };
 
+/* A hit sets the time of use again after this long; what is further in the future was set by a clock that was wrong. */
+enum { RS_TOUCH_SECONDS = 3600 };
+
 /* Of a clock that only goes forward. */
 static inline double rs_store_ms(void) {
   struct timespec now;

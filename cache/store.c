@@ -15,8 +15,6 @@
 #include "file.h"
 #include "inside.h"
 
-enum { TOUCH_SECONDS = 3600 }; /* a hit sets the time of use again after this long */
-
 static const int64_t default_limit = (int64_t)256 << 20;
 
 void rs_store_say(const rs_store *store, int level, const char *format, ...) {
@@ -89,7 +87,7 @@ int64_t rs_store_limit(const rs_store *store) {
 
 static void touch(int fan, const char *file, const struct stat *status) {
   int64_t age = rs_file_age(status);
-  if (age > TOUCH_SECONDS || age < -TOUCH_SECONDS)
+  if (age > RS_TOUCH_SECONDS || age < -RS_TOUCH_SECONDS)
     utimensat(fan, file, NULL, AT_SYMLINK_NOFOLLOW);
 }
 
