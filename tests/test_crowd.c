@@ -18,7 +18,11 @@
 enum { SPECS = 50, MOST_PROCESSES = 1024, MOST_THREADS = 64 };
 
 /* What the processes tell the test. */
-static struct { atomic_int ready, go, built, cached, wrong, failed, timed_out, without_lock; } * crowd;
+typedef struct report {
+  atomic_int ready, go; /* who is here; whether they may begin */
+  atomic_int built, cached, wrong, failed, timed_out, without_lock;
+} report;
+static report *crowd;
 
 static void share_memory(void) {
   crowd = mmap(NULL, sizeof *crowd, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
