@@ -313,7 +313,7 @@ START_TEST(who_is_killed_leaves_no_damage) {
          entries, packed, young, names_in(parent_of(at.made), RS_TEMPORARY));
   for (int in = IN_COMPILE; in < IN_END; in *= 2)
     ck_assert_msg(count_in(killed, in) >= 1 + times / 100, "%d killed in phase %d", count_in(killed, in), in);
-  ck_assert(entries > times && packed > times);
+  ck_assert(entries > times && packed > times && (young > 0 || times < 50));
 }
 END_TEST
 
