@@ -3,13 +3,17 @@
  * it SPDX-License-Identifier: MIT
  *
  * Each call on files that a store's life makes fails in turn, once or for good, with each error that file systems know.
- * What the store then says must be true, and nothing may leak, stay open or be left behind. RS_QUICK=1 takes fewer
- * errors, and 20,000 entries in place of 100,000.
+ * What the store then says must be true, nothing may leak, stay open or be left behind, and who wants a kernel has it.
+ * RS_QUICK=1 takes fewer errors, and 20,000 entries in place of 100,000.
  */
 #include "file_faults.h"
 
 #include "cache_help.h"
 
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "fake_nvrtc.h"
 #include "pack.h"
 
 /* ---- calls that fail --------------------------------------------------------------------------------------------- */
@@ -240,6 +244,66 @@ START_TEST(a_storm_of_signals_costs_nothing) {
 }
 END_TEST
 
+/* ---- builds ------------------------------------------------------------------------------------------------------ */
+
+/* dir: NULL: the environment's. How many of two builds compiled: what the store does not keep, the builder does. */
+static int expect_built(const char *dir) {
+  static const char canonical[] = "op=sum\nlength=7\n", source[] = "int x;\n";
+  rs_builder *builder = rs_builder_open(rs_store_open(&(rs_store_options){.dir = dir}), make_compiler(13000), NULL);
+  int compiled = 0;
+  for (int i = 0; i < 2; i++) {
+    rs_binary binary;
+    ck_assert_msg(rs_build(builder, &binary, canonical, source, 90, false) == ROWSCAN_OK, "%s", rowscan_last_error());
+    ck_assert(is_made_from(&binary, source, 90));
+    compiled += !binary.cached;
+    rs_binary_free(&binary);
+  }
+  rs_builder_close(builder);
+  return compiled;
+}
+
+/* Whatever the file system says, from whichever call on, who wants a kernel has it. _i: the error. */
+START_TEST(a_kernel_is_had_whatever_fails) {
+  long nth = 1;
+  int before = descriptors();
+  for (;; nth++) {
+    char *dir = fresh();
+    arm(nth, errors[_i].error, errors[_i].error != EINTR);
+    expect_built(dir);
+    disarm();
+    remove_tree(parent_of(dir));
+    ck_assert_int_eq(descriptors(), before);
+    if (!fault.failed)
+      break;
+  }
+  printf("%s from each of %ld calls on: built each time\n", errors[_i].name, nth - 1);
+  ck_assert_int_gt(nth, 20);
+}
+END_TEST
+
+START_TEST(a_kernel_is_had_in_bad_places) {
+  char *file = fresh(), *full = fresh(), *closed = fresh();
+  ck_assert_int_eq(expect_built(NULL), 1); /* no $HOME, nor any other place */
+  setenv("HOME", "/dev/null", 1);
+  ck_assert_int_eq(expect_built(NULL), 1);
+  spill(file, "", 0);
+  ck_assert_int_eq(expect_built(file), 1);
+  ck_assert_int_eq(expect_built(path_of("%s/below", file)), 1);
+  ck_assert_int_eq(mkdir(closed, 0500), 0);
+  ck_assert_int_eq(chmod(closed, 0500), 0);
+  ck_assert_int_eq(expect_built(closed), 1);
+  signal(SIGXFSZ, SIG_IGN);
+  struct rlimit old, small = {.rlim_cur = 100};
+  ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &old), 0);
+  small.rlim_max = old.rlim_max;
+  ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
+  ck_assert_int_eq(expect_built(full), 1);
+  ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &old), 0);
+  ck_assert_int_eq(temporaries_in(full), 0);
+  ck_assert_int_eq(told->compiles, 6);
+}
+END_TEST
+
 /* ---- clocks ------------------------------------------------------------------------------------------------------ */
 
 static const struct {
@@ -410,6 +474,11 @@ int main(void) {
   TCase *faults = add_case(suite, "calls that fail");
   tcase_add_loop_test(faults, each_call_on_files_may_fail, 0, ERRORS);
   tcase_add_test(faults, a_storm_of_signals_costs_nothing);
+
+  TCase *builds = add_case(suite, "builds");
+  tcase_add_checked_fixture(builds, fresh_tally, NULL);
+  tcase_add_loop_test(builds, a_kernel_is_had_whatever_fails, 0, ERRORS);
+  tcase_add_test(builds, a_kernel_is_had_in_bad_places);
 
   TCase *clocks = add_case(suite, "clocks");
   tcase_add_test(clocks, entries_of_the_future_go_first);
