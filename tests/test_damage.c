@@ -48,7 +48,7 @@ static bool compiles(rs_builder *builder, int spec, int bytes) {
   int before = told->compiles;
   rowscan_status status = rs_build(builder, &binary, canonical.data, source.data, 90, false);
   ck_assert_msg(status == ROWSCAN_OK, "spec %d: %s", spec, rowscan_last_error());
-  ck_assert_msg(is_made_from(&binary, source.data, 90), "spec %d: %s", spec, binary.ptx);
+  ck_assert_msg(is_made_from(&binary, source.data, 90), "spec %d: %.200s", spec, binary.ptx);
   ck_assert_int_eq(binary.cached, told->compiles == before);
   rs_binary_free(&binary);
   rs_text_free(&canonical);

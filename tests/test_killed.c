@@ -120,7 +120,7 @@ static rowscan_status build_spec(rs_builder *builder, int spec) {
   rowscan_status status = rs_build(builder, &binary, canonical, source, 90, false);
   if (status != ROWSCAN_OK)
     return status;
-  ck_assert_msg(is_made_from(&binary, source, 90), "spec %d: %s", spec, binary.ptx);
+  ck_assert_msg(is_made_from(&binary, source, 90), "spec %d: %.200s", spec, binary.ptx);
   rs_binary_free(&binary);
   return ROWSCAN_OK;
 }
