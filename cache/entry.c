@@ -53,6 +53,15 @@ uint64_t rs_entry_hash(const char *key) {
   return XXH3_128bits(key, strlen(key)).low64;
 }
 
+size_t rs_entry_stem(const char *key) {
+  size_t length = strlen(key);
+  if (length > 0)
+    length--; /* the end of the last line */
+  while (length > 0 && key[length - 1] != '\n')
+    length--;
+  return length;
+}
+
 static unsigned char *append(unsigned char *to, const void *text, size_t bytes) {
   if (bytes)
     memcpy(to, text, bytes);

@@ -28,6 +28,9 @@ typedef struct rs_decoded {
 void rs_entry_name(const char *key, char name[RS_ENTRY_NAME]);
 uint64_t rs_entry_hash(const char *key);
 
+/* Bytes of a key's stem: the key without its last line. */
+size_t rs_entry_stem(const char *key);
+
 /* XXH3-128: of a text, as its name has it in hexadecimal digits; of bytes, as it ends a file. */
 void rs_entry_id(const char *text, size_t bytes, unsigned char id[RS_ENTRY_ID]);
 void rs_entry_digest(const void *bytes, size_t count, unsigned char to[RS_ENTRY_DIGEST]);

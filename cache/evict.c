@@ -4,8 +4,9 @@
  *
  * Nobody knows how much the store holds, for many processes write to it, and a survey of a full one takes longer than a
  * compile. So they keep a ledger of what they have put since the last survey: a file that grows by a byte for each
- * 4096, by appends, which need no lock. Whoever brings it to a sixteenth of the limit surveys. What is found above
- * fifteen sixteenths goes down to fourteen: so the limit holds, and only one put of many pays.
+ * 4096, by appends, which need no lock. Whoever brings it to a thirty-second part of the limit surveys. What is found
+ * above fifteen sixteenths goes down to fourteen: so the limit holds, with as much again for what others put during the
+ * survey, and only one put of many pays.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +23,7 @@ enum {
 };
 
 typedef struct candidate {
+  bool ahead; /* its time of use has yet to come: the clock was set back, and it was not used since */
   struct timespec used;
   int64_t bytes;
   char name[RS_ENTRY_NAME];
@@ -53,7 +55,9 @@ static bool grow(survey *all) {
 static int survey_one(void *user, const rs_found *found) {
   survey *all = user;
   if (found->temporary) {
-    bool swept = rs_file_age(&found->status) > STALE_SECONDS && unlinkat(found->fan, found->file, 0) == 0;
+    int64_t age = rs_file_age(&found->status);
+    bool stale = age > STALE_SECONDS || age < -STALE_SECONDS;
+    bool swept = stale && unlinkat(found->fan, found->file, 0) == 0;
     all->sum.swept += swept;
     all->sum.swept_bytes += swept ? found->status.st_size : 0;
     return 0;
@@ -63,6 +67,7 @@ static int survey_one(void *user, const rs_found *found) {
     return 1;
   }
   candidate *next = &all->list[all->count++];
+  next->ahead = rs_file_age(&found->status) < -RS_TOUCH_SECONDS;
   next->used = found->status.st_mtim;
   next->bytes = found->status.st_size;
   memcpy(next->name, found->name, sizeof next->name);
@@ -73,6 +78,8 @@ static int survey_one(void *user, const rs_found *found) {
 
 static int by_use(const void *left, const void *right) {
   const candidate *a = left, *b = right;
+  if (a->ahead != b->ahead)
+    return a->ahead ? -1 : 1;
   if (a->used.tv_sec != b->used.tv_sec)
     return a->used.tv_sec < b->used.tv_sec ? -1 : 1;
   if (a->used.tv_nsec != b->used.tv_nsec)
@@ -133,7 +140,7 @@ static bool is_due(const rs_store *store, int64_t bytes) {
     return true;
   int64_t units = bytes / UNIT + 1;
   bool noted = note(fd, units);
-  bool due = !noted || status.st_size == 0 || status.st_size > store->options.limit_bytes / 16 / UNIT - units;
+  bool due = !noted || status.st_size == 0 || status.st_size > store->options.limit_bytes / 32 / UNIT - units;
   if (due && ftruncate(fd, 1) != 0) /* before the survey, so that no put is missed */
     rs_store_say(store, RS_WARNING, "%s/ledger: %m", store->path);
   close(fd);

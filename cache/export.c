@@ -85,10 +85,11 @@ void *rs_store_export(rs_store *store, bool (*take)(void *user, const char *key)
   export job = {.take = take, .user = user, .sum = sum};
   for (size_t i = 0; i < all.count; i++) {
     int fan = rs_fan_open(store, all.list[i]);
-    if (fan < 0)
-      continue; /* it vanished */
-    export_one(&job, fan, all.list[i]);
-    close(fan);
+    if (fan >= 0) {
+      export_one(&job, fan, all.list[i]);
+      close(fan);
+    } else if (errno != ENOENT) /* else it vanished */
+      sum->damaged++;
   }
   free(all.list);
   void *pack = rs_pack_finish(&job.writer, bytes);
@@ -105,7 +106,10 @@ bool rs_store_write_pack(const char *path, const void *pack, size_t bytes) {
     return false;
   }
   char *directory = slash ? strndup(path, (size_t)(file - path)) : strdup(".");
-  int dir = directory ? open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+  int dir = -1;
+  do
+    dir = directory ? open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+  while (dir < 0 && directory && errno == EINTR);
   free(directory);
   if (dir < 0)
     return false;
@@ -121,19 +125,10 @@ bool rs_store_write_pack(const char *path, const void *pack, size_t bytes) {
 /* ---- import ------------------------------------------------------------------------------------------------------ */
 
 static bool is_there(rs_store *store, const char *key) {
-  char name[RS_ENTRY_NAME];
-  const char *damage;
   rs_loaded loaded;
-  rs_entry_name(key, name);
-  int fan = rs_fan_open(store, name);
-  if (fan < 0)
-    return false;
-  bool there = rs_load(fan, name + 3, &loaded, &damage);
-  close(fan);
-  if (!there)
-    return false;
-  there = strcmp(loaded.texts.key, key) == 0;
-  free(loaded.memory);
+  bool there = rs_load_key(store, key, false, &loaded);
+  if (there)
+    free(loaded.memory);
   return there;
 }
 

@@ -22,8 +22,11 @@ static const char *distrust(const struct stat *status, mode_t type, owner whose)
 
 static int open_trusted(int at, const char *name, int flags, mode_t type, owner whose, struct stat *status,
                         const char **wrong) {
+  int fd;
   *wrong = NULL;
-  int fd = openat(at, name, flags | O_CLOEXEC, 0600);
+  do /* network file systems wait, and may be interrupted */
+    fd = openat(at, name, flags | O_CLOEXEC, 0600);
+  while (fd < 0 && errno == EINTR);
   if (fd < 0) {
     if (errno == ELOOP)
       *wrong = "a symbolic link";

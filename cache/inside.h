@@ -29,6 +29,9 @@ struct rs_store {
   _Atomic int64_t counts[RS_COUNTS], saved[RS_COUNTS]; /* since it was opened; of these, in the file */
 };
 
+/* A hit sets the time of use again after this long; what is further in the future was set by a clock that was wrong. */
+enum { RS_TOUCH_SECONDS = 3600 };
+
 /* Of a clock that only goes forward. */
 static inline double rs_store_ms(void) {
   struct timespec now;
@@ -69,6 +72,20 @@ typedef struct rs_loaded {
   struct stat status;
 } rs_loaded;
 bool rs_load(int fan, const char *file, rs_loaded *loaded, const char **damage);
+
+/*
+ * store.c: reads and verifies the entry of a key in the store's directory. `use`: so that it counts as used, or as
+ * damaged.
+ */
+bool rs_load_key(rs_store *store, const char *key, bool use, rs_loaded *loaded);
+
+/*
+ * endings.c: the last lines of all keys, a text to be freed (NULL: out of memory), noted by each put. rs_endings_next
+ * goes through them: a stem with the next line as a key, to be freed; NULL: there is none.
+ */
+void rs_endings_note(const rs_store *store, const char *key);
+char *rs_endings_read(const rs_store *store);
+char *rs_endings_next(const char **at, const char *stem);
 
 /*
  * tier.c: the packs of a store, which has its options. The entry of a key, or of a key's stem, from the first pack that

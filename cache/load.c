@@ -31,15 +31,18 @@ static const char *read_file(int fd, const struct stat *status, unsigned char **
   return NULL;
 }
 
-bool rs_load(int fan, const char *file, rs_loaded *loaded, const char **damage) {
+static bool load_once(int fan, const char *file, rs_loaded *loaded, const char **damage, int *error) {
   int fd = rs_file_open(fan, file, O_RDONLY, &loaded->status, damage);
   if (fd < 0) {
+    *error = errno;
     if (!*damage && errno != ENOENT)
       *damage = "can't be opened";
     return false;
   }
   unsigned char *bytes = NULL;
+  errno = 0;
   *damage = read_file(fd, &loaded->status, &bytes);
+  *error = errno;
   close(fd);
   if (!*damage)
     *damage = rs_entry_decode(bytes, (size_t)loaded->status.st_size, &loaded->texts);
@@ -47,4 +50,11 @@ bool rs_load(int fan, const char *file, rs_loaded *loaded, const char **damage) 
     free(bytes);
   loaded->memory = *damage ? NULL : bytes;
   return !*damage;
+}
+
+/* A file of a network file system is stale once another machine has replaced it: the new one is there. */
+bool rs_load(int fan, const char *file, rs_loaded *loaded, const char **damage) {
+  int error = 0;
+  return load_once(fan, file, loaded, damage, &error) ||
+         (error == ESTALE && load_once(fan, file, loaded, damage, &error));
 }

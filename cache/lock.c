@@ -22,7 +22,11 @@ static void sleep_ms(double milliseconds) {
 
 static bool set_lock(int fd, short type, uint64_t hash) {
   struct flock range = {.l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)(hash >> 33), .l_len = 1};
-  return fcntl(fd, F_OFD_SETLK, &range) == 0;
+  int result;
+  do
+    result = fcntl(fd, F_OFD_SETLK, &range);
+  while (result != 0 && errno == EINTR);
+  return result == 0;
 }
 
 /* Asks again after 1, 2, 4, then 8 ms: a compile takes 40. */

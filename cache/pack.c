@@ -27,16 +27,6 @@ static const unsigned char *item_at(const rs_pack *pack, uint32_t place) {
   return pack->head + RS_PACK_HEADER + (size_t)place * RS_PACK_ITEM;
 }
 
-/* Of a key without its last line. */
-static size_t stem_bytes(const char *key) {
-  size_t length = strlen(key);
-  if (length > 0)
-    length--; /* the end of the last line */
-  while (length > 0 && key[length - 1] != '\n')
-    length--;
-  return length;
-}
-
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 static bool read_at(const rs_pack *pack, void *to, uint64_t offset, size_t bytes) {
@@ -180,7 +170,7 @@ bool rs_pack_get_stem(const rs_pack *pack, const char *stem, rs_loaded *loaded, 
   for (uint32_t i = 0; i < pack->count; i++) {
     if (memcmp(item_at(pack, i) + AT_STEM, id, sizeof id) != 0 || !rs_pack_load(pack, i, loaded, damage))
       continue;
-    if (stem_bytes(loaded->texts.key) == length && strncmp(loaded->texts.key, stem, length) == 0) {
+    if (rs_entry_stem(loaded->texts.key) == length && strncmp(loaded->texts.key, stem, length) == 0) {
       *damage = NULL;
       return true;
     }
@@ -232,7 +222,7 @@ void rs_pack_add(rs_pack_writer *writer, const char *key, const void *entry, siz
   }
   unsigned char *item = writer->index + index_used;
   rs_entry_id(key, strlen(key), item + AT_ID);
-  rs_entry_id(key, stem_bytes(key), item + AT_STEM);
+  rs_entry_id(key, rs_entry_stem(key), item + AT_STEM);
   rs_put_number(item + AT_OFFSET, writer->used, 8);
   rs_put_number(item + AT_BYTES, bytes, 8);
   memcpy(writer->bytes + writer->used, entry, bytes);

@@ -19,19 +19,25 @@ static int create_temporary(int fan, char name[RS_TEMPORARY_NAME], mode_t mode) 
     clock_gettime(CLOCK_REALTIME, &now);
     snprintf(name, RS_TEMPORARY_NAME, RS_TEMPORARY "%ld-%lld-%ld", (long)getpid(), (long long)now.tv_sec, now.tv_nsec);
     fd = openat(fan, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-    if (fd < 0 && errno != EEXIST)
+    if (fd < 0 && errno != EEXIST && errno != EINTR)
       break;
   }
   return fd;
 }
 
+static bool flush(int fd) {
+  int result;
+  do
+    result = fsync(fd);
+  while (result != 0 && errno == EINTR);
+  return result == 0 || errno == EINVAL; /* EINVAL: a file system that has no such thing */
+}
+
 /* On disk before it gets its name: else a crash could leave a name with nothing behind it. */
 static bool fill(int fd, const void *bytes, size_t count) {
-  bool full = rs_file_write(fd, bytes, count);
-  if (full && fsync(fd) != 0 && errno != EINVAL) /* EINVAL: a file system that has no such thing */
-    full = false;
+  bool full = rs_file_write(fd, bytes, count) && flush(fd);
   int error = errno;
-  if (close(fd) != 0 && full)
+  if (close(fd) != 0 && errno != EINTR && full) /* EINTR: it is closed all the same, and was flushed */
     return false;
   errno = error;
   return full;

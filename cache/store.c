@@ -15,8 +15,6 @@
 #include "file.h"
 #include "inside.h"
 
-enum { TOUCH_SECONDS = 3600 }; /* a hit sets the time of use again after this long */
-
 static const int64_t default_limit = (int64_t)256 << 20;
 
 void rs_store_say(const rs_store *store, int level, const char *format, ...) {
@@ -89,7 +87,7 @@ int64_t rs_store_limit(const rs_store *store) {
 
 static void touch(int fan, const char *file, const struct stat *status) {
   int64_t age = rs_file_age(status);
-  if (age > TOUCH_SECONDS || age < -TOUCH_SECONDS)
+  if (age > RS_TOUCH_SECONDS || age < -RS_TOUCH_SECONDS)
     utimensat(fan, file, NULL, AT_SYMLINK_NOFOLLOW);
 }
 
@@ -98,29 +96,55 @@ static void hand_out(const rs_loaded *loaded, rs_entry *entry) {
   entry->memory = loaded->memory;
 }
 
-static bool get_own(rs_store *store, const char *key, rs_entry *entry) {
+bool rs_load_key(rs_store *store, const char *key, bool use, rs_loaded *loaded) {
   char name[RS_ENTRY_NAME];
   rs_entry_name(key, name);
   int fan = rs_fan_open(store, name);
   if (fan < 0)
     return false;
   const char *file = name + 3, *damage = NULL;
-  rs_loaded loaded;
-  if (rs_load(fan, file, &loaded, &damage)) {
-    if (strcmp(loaded.texts.key, key) == 0) {
-      touch(fan, file, &loaded.status);
-      hand_out(&loaded, entry);
-    } else {
-      damage = "it is another key's";
-      free(loaded.memory);
-    }
+  bool sound = rs_load(fan, file, loaded, &damage);
+  if (sound && strcmp(loaded->texts.key, key) != 0) {
+    damage = "it is another key's";
+    free(loaded->memory);
+    sound = false;
   }
+  if (sound && use)
+    touch(fan, file, &loaded->status);
   close(fan);
-  if (damage) {
+  if (damage && use) {
     rs_store_add(store, RS_COUNT_damaged, 1);
     rs_store_say(store, RS_WARNING, "entry %s/%s is not used: %s", store->path, name, damage);
   }
-  return entry->memory != NULL;
+  return sound;
+}
+
+/* The same for a stem and any last line; *key, to be freed, is the whole. */
+static bool load_stem(rs_store *store, const char *stem, bool use, rs_loaded *loaded, char **key) {
+  char *endings = rs_endings_read(store);
+  const char *at = endings;
+  while ((*key = rs_endings_next(&at, stem)) != NULL && !rs_load_key(store, *key, use, loaded))
+    free(*key);
+  free(endings);
+  return *key != NULL;
+}
+
+static bool get_own(rs_store *store, const char *key, rs_entry *entry) {
+  rs_loaded loaded;
+  if (!rs_load_key(store, key, true, &loaded))
+    return false;
+  hand_out(&loaded, entry);
+  return true;
+}
+
+static bool get_own_stem(rs_store *store, const char *stem, rs_entry *entry) {
+  rs_loaded loaded;
+  char *key;
+  if (!load_stem(store, stem, true, &loaded, &key))
+    return false;
+  free(key);
+  hand_out(&loaded, entry);
+  return true;
 }
 
 static bool get_packed(rs_store *store, const char *key, bool is_stem, rs_entry *entry) {
@@ -142,7 +166,21 @@ bool rs_store_get(rs_store *store, const char *key, rs_entry *entry) {
 
 bool rs_store_get_stem(rs_store *store, const char *stem, rs_entry *entry) {
   *entry = (rs_entry){0};
-  return get_packed(store, stem, true, entry);
+  return get_own_stem(store, stem, entry) || get_packed(store, stem, true, entry);
+}
+
+char *rs_store_key_of_stem(rs_store *store, const char *stem) {
+  rs_loaded loaded;
+  const char *path;
+  char *key;
+  int damaged = 0; /* looking is not using */
+  if (!load_stem(store, stem, false, &loaded, &key)) {
+    if (!rs_tier_get(store, stem, true, &loaded, &path, &damaged))
+      return NULL;
+    key = strdup(loaded.texts.key);
+  }
+  free(loaded.memory);
+  return key;
 }
 
 const char *rs_store_pack_of(rs_store *store, const char *key) {
@@ -191,8 +229,10 @@ bool rs_store_put(rs_store *store, const char *key, const rs_part parts[RS_STORE
   if (!kept)
     rs_store_say(store, RS_WARNING, "entry %s/%s is not kept: %m", store->path, name);
   free(file);
-  if (kept)
+  if (kept) {
+    rs_endings_note(store, key);
     rs_evict_after_put(store, (int64_t)bytes);
+  }
   rs_counts_save(store);
   return kept;
 }

@@ -61,8 +61,11 @@ int64_t rs_store_limit(const rs_store *store);
  */
 bool rs_store_get(rs_store *store, const char *key, rs_entry *entry);
 
-/* The same from the packs alone, for the first key that is `stem` and one more line, whatever that says. */
+/* The same for a key that is `stem` and one more line, whatever that says. */
 bool rs_store_get_stem(rs_store *store, const char *stem, rs_entry *entry);
+
+/* That key, to be freed, without the entry and without using it; NULL: there is none, or no memory. */
+char *rs_store_key_of_stem(rs_store *store, const char *stem);
 
 /* The file of the first pack that has a sound entry of a key; NULL: none. It lives as long as the store. */
 const char *rs_store_pack_of(rs_store *store, const char *key);

@@ -42,14 +42,26 @@ static bool is_ours(const char *file, bool *temporary) {
                     : length == RS_ENTRY_NAME - 4 && strspn(file, "0123456789abcdef") == length;
 }
 
-static int walk_fan(DIR *list, const char *fan, int (*each)(void *user, const rs_found *found), void *user) {
+/* The next name; NULL: there is none, or (*complete is false then) it can't be read. */
+static const struct dirent *next_name(DIR *list, bool *complete) {
+  errno = 0;
+  const struct dirent *at = readdir(list);
+  if (!at && errno)
+    *complete = false;
+  return at;
+}
+
+static int walk_fan(DIR *list, const char *fan, int (*each)(void *user, const rs_found *found), void *user,
+                    bool *complete) {
   rs_found found = {.fan = dirfd(list)};
   int end = 0;
-  for (struct dirent *at; !end && (at = readdir(list)) != NULL;) {
+  for (const struct dirent *at; !end && (at = next_name(list, complete)) != NULL;) {
     if (!is_ours(at->d_name, &found.temporary))
       continue;
-    if (fstatat(found.fan, at->d_name, &found.status, AT_SYMLINK_NOFOLLOW) != 0)
-      continue; /* it vanished */
+    if (fstatat(found.fan, at->d_name, &found.status, AT_SYMLINK_NOFOLLOW) != 0) {
+      *complete = *complete && errno == ENOENT; /* it vanished */
+      continue;
+    }
     snprintf(found.name, sizeof found.name, "%.2s/%.*s", fan, RS_TEMPORARY_NAME - 1, at->d_name);
     found.file = found.name + 3;
     end = each(user, &found);
@@ -69,7 +81,7 @@ bool rs_walk(const rs_store *store, int (*each)(void *user, const rs_found *foun
     }
     DIR *list = fdopendir(fd);
     if (list) {
-      end = walk_fan(list, fan, each, user);
+      end = walk_fan(list, fan, each, user, &complete);
       closedir(list);
     } else {
       complete = false;

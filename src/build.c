@@ -207,13 +207,25 @@ rowscan_status rs_builder_key(rs_builder *builder, const char *canonical, const 
   return text->failed ? out_of_memory() : ROWSCAN_OK;
 }
 
-/* Where nothing can be compiled, it does not matter which compiler made what a pack has. */
+rowscan_status rs_builder_stem(const char *canonical, const char *source, int arch, rs_text *stem) {
+  rs_key key = {canonical, source, arch, rs_compile_options, NULL};
+  rs_key_print(&key, stem);
+  return stem->failed ? out_of_memory() : ROWSCAN_OK;
+}
+
+char *rs_builder_served(rs_builder *builder, const char *stem) {
+  const char *id;
+  if (!builder->forbidden_by && rs_nvrtc_id(builder->nvrtc, &id) != ROWSCAN_NO_COMPILER)
+    return NULL;
+  return rs_store_key_of_stem(builder->store, stem);
+}
+
+/* Where nothing can be compiled, it does not matter which compiler made an entry. */
 static bool from_any_compiler(rs_builder *builder, const request *asked, rs_binary *binary) {
-  rs_key key = {asked->canonical, asked->source, asked->arch, rs_compile_options, NULL};
   rs_text stem = {0};
   rs_entry entry;
-  rs_key_print(&key, &stem);
-  bool found = !stem.failed && rs_store_get_stem(builder->store, stem.data, &entry);
+  bool found = rs_builder_stem(asked->canonical, asked->source, asked->arch, &stem) == ROWSCAN_OK &&
+               rs_store_get_stem(builder->store, stem.data, &entry);
   rs_text_free(&stem);
   if (found && !read_entry(binary, &entry)) {
     count(builder, RS_COUNT_damaged);
@@ -416,11 +428,7 @@ rowscan_status rs_build(rs_builder *builder, rs_binary *binary, const char *cano
   rowscan_status status = make_key(builder, &asked, &key);
   if (fresh)
     count(builder, RS_COUNT_rejected);
-  if (status == ROWSCAN_NO_COMPILER && !fresh && from_any_compiler(builder, &asked, &built)) {
-    tell(builder, &asked, start, "read from a pack, without a compiler");
-    count_hit(builder, &built);
-    status = ROWSCAN_OK;
-  } else if (status == ROWSCAN_OK) {
+  if (status == ROWSCAN_OK) {
     bool hit = !fresh && !has_replacement(builder, key.data) && from_store(builder, key.data, &built);
     if (!hit && !fresh && builder->forbidden_by)
       hit = from_any_compiler(builder, &asked, &built);
@@ -432,6 +440,11 @@ rowscan_status rs_build(rs_builder *builder, rs_binary *binary, const char *cano
       status = refuse(builder, &asked);
     else
       status = share(builder, key.data, &asked, &built);
+  }
+  if (status == ROWSCAN_NO_COMPILER && !fresh && from_any_compiler(builder, &asked, &built)) {
+    tell(builder, &asked, start, "read from the cache, without a compiler");
+    count_hit(builder, &built);
+    status = ROWSCAN_OK;
   }
   rs_text_free(&key);
   if (status != ROWSCAN_OK)

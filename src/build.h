@@ -35,6 +35,15 @@ int rs_builder_tuned_arch(rs_builder *builder, int arch);
 /* The key under which rs_build looks for a source. Errors: those of rs_nvrtc_id; OUT_OF_MEMORY. */
 rowscan_status rs_builder_key(rs_builder *builder, const char *canonical, const char *source, int arch, rs_text *key);
 
+/* The same without its last line, which says which compiler it is. */
+rowscan_status rs_builder_stem(const char *canonical, const char *source, int arch, rs_text *stem);
+
+/*
+ * The key of the entry that serves where nothing can be compiled, whichever compiler made it; to be freed. NULL: there
+ * is none, or it does matter, for there is a compiler that may be used.
+ */
+char *rs_builder_served(rs_builder *builder, const char *stem);
+
 /* A built source. ptx and cubin point into `entry`; both are followed by a NUL byte and start on 16 bytes. */
 typedef struct rs_binary {
   rs_entry entry;

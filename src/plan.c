@@ -35,39 +35,74 @@ static rowscan_status build(rowscan_plan *plan, rs_module *module, bool fresh) {
   return status == ROWSCAN_NOT_CACHED ? tell_missing(&plan->spec, module) : status;
 }
 
-/* The CUBIN is for this very architecture; the PTX is the way out if the driver will not have it. */
-static CUresult load_image(const rs_cuda *cuda, rs_module *module) {
-  CUresult result = cuda->cuModuleLoadData(&module->module, module->binary.cubin);
-  if (result && result != CUDA_ERROR_OUT_OF_MEMORY)
-    result = cuda->cuModuleLoadData(&module->module, module->binary.ptx);
-  if (result)
+/* What the driver said of an image, and where. */
+typedef struct refusal {
+  CUresult result;
+  const char *call;
+} refusal;
+
+/* With its kernels: a driver that loads lazily sees as late as there what it will not have. */
+static refusal load_image(const rs_cuda *cuda, rs_module *module, const void *image) {
+  refusal said = {cuda->cuModuleLoadData(&module->module, image), "cuModuleLoadData of a compiled kernel"};
+  if (said.result) {
     module->module = NULL;
-  return result;
+    return said;
+  }
+  for (int kernel = 0; kernel < RS_KERNELS && !said.result; kernel++)
+    if (module->geometry.shape[kernel].made_of) {
+      said.call = rs_kernel_names[kernel];
+      said.result = cuda->cuModuleGetFunction(&module->function[kernel], module->module, rs_kernel_names[kernel]);
+    }
+  if (said.result) {
+    cuda->cuModuleUnload(module->module);
+    module->module = NULL;
+  }
+  return said;
+}
+
+/* Whether another image may do better. */
+static bool is_rejected(CUresult result) {
+  return result && result != CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/*
+ * The CUBIN first: it needs no compiler in the driver, and loads where the PTX is newer than the driver. The PTX is the
+ * way out for a GPU that the CUBIN is not for.
+ */
+static refusal load_binary(const rs_cuda *cuda, rs_module *module) {
+  refusal said = load_image(cuda, module, module->binary.cubin);
+  return is_rejected(said.result) ? load_image(cuda, module, module->binary.ptx) : said;
+}
+
+/* An entry that the driver rejects is compiled once more. */
+static rowscan_status load_or_rebuild(rowscan_plan *plan, rs_module *module) {
+  const rs_cuda *cuda = plan->context->device.cuda;
+  refusal said = load_binary(cuda, module);
+  if (is_rejected(said.result) && module->binary.cached) {
+    CUresult before = said.result;
+    rs_log_write(&plan->context->log, ROWSCAN_LOG_WARNING,
+                 "the driver rejected an entry of the cache (CUDA error %d); compiling again", before);
+    rs_binary_free(&module->binary);
+    rowscan_status status = build(plan, module, true);
+    if (status)
+      return rs_fail_more(status, " (the driver rejected an entry of the cache with CUDA error %d)", before);
+    said = load_binary(cuda, module);
+  }
+  return said.result ? rs_cuda_failed(cuda, said.result, said.call) : ROWSCAN_OK;
 }
 
 static rowscan_status load(rowscan_plan *plan, rs_module *module) {
   const rs_cuda *cuda = plan->context->device.cuda;
   double start = rs_now_ms();
-  CUresult result = load_image(cuda, module);
-  if (result && result != CUDA_ERROR_OUT_OF_MEMORY && module->binary.cached) {
-    rs_log_write(&plan->context->log, ROWSCAN_LOG_WARNING,
-                 "the driver rejected an entry of the cache; compiling again");
-    rs_binary_free(&module->binary);
-    rowscan_status status = build(plan, module, true);
-    if (status)
-      return status;
-    result = load_image(cuda, module);
-  }
-  if (result)
-    return rs_cuda_failed(cuda, result, "cuModuleLoadData of a compiled kernel");
+  rowscan_status status = load_or_rebuild(plan, module);
+  if (status)
+    return status;
   for (int kernel = 0; kernel < RS_KERNELS; kernel++) {
     const rs_shape *shape = &module->geometry.shape[kernel];
-    if (!shape->made_of)
+    if (!shape->made_of || shape->shared_bytes <= 0)
       continue;
-    result = cuda->cuModuleGetFunction(&module->function[kernel], module->module, rs_kernel_names[kernel]);
-    if (!result && shape->shared_bytes > 0)
-      result = cuda->cuFuncSetAttribute(module->function[kernel], CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                        shape->shared_bytes);
+    CUresult result = cuda->cuFuncSetAttribute(module->function[kernel],
+                                               CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shape->shared_bytes);
     if (result)
       return rs_cuda_failed(cuda, result, rs_kernel_names[kernel]);
   }

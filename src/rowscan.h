@@ -516,19 +516,21 @@ typedef struct rowscan_cache_difference {
 typedef struct rowscan_cache_reason {
   size_t size;
   rowscan_regime regime;
-  const char *name;     /* file name of its entry below the cache's path, there or not */
+  const char *name;     /* file name of its entry below the cache's path, there or not; "" if that depends on a compiler
+                           that is not there */
   int hit;              /* not 0: it is there, and sound */
   const char *damage;   /* it is there, and this is wrong with it; else NULL */
   const char *nearest;  /* if neither: the entry that differs in the fewest fields; NULL if there is no entry */
-  int difference_count; /* of the nearest: the fields of the spec first */
+  int difference_count; /* of the nearest: the fields of the spec first. Of a hit: none, but where nothing can be
+                           compiled an entry serves whichever compiler made it, and this is its field (nvrtc) */
   const rowscan_cache_difference *differences;
   const char *pack; /* it is there in this pack; NULL: in none */
 } rowscan_cache_reason;
 
 /*
  * Explains hits and misses of a spec for an architecture: calls visit for each of its kernels, see rowscan_plan_info;
- * stops early if it returns not 0. Reads all entries; compiles nothing, and counts nothing. Errors: BAD_ARGUMENT,
- * UNSUPPORTED, NO_COMPILER (its build-id is part of the key), CACHE_FAILED, OUT_OF_MEMORY.
+ * stops early if it returns not 0. Reads all entries; compiles nothing, counts nothing, and needs no compiler: without
+ * one, that is what every entry differs in. Errors: BAD_ARGUMENT, UNSUPPORTED, CACHE_FAILED, OUT_OF_MEMORY.
  */
 ROWSCAN_API rowscan_status rowscan_cache_why(rowscan_context *context, const rowscan_spec *spec, const char *arch,
                                              int (*visit)(void *user, const rowscan_cache_reason *reason),

@@ -3,7 +3,8 @@
  * SPDX-License-Identifier: MIT
  *
  * The keys of a spec's kernels are compared with those of all entries. The nearest one is that which differs in the
- * fewest fields, of several the one that was used last.
+ * fewest fields, of several the one that was used last. Where nothing can be compiled, an entry serves whichever
+ * compiler made it, and what else there is is compared as well as can be: no compiler is no value of the field.
  */
 #include "why.h"
 
@@ -23,6 +24,9 @@ typedef struct wanted {
   bool hit;
   const char *pack;
   char *damage;
+  rs_key_fields other; /* what serves though its last line differs, for nothing can be compiled */
+  char other_name[RS_STORE_NAME];
+  const char *other_pack;
   rs_key_fields nearest;
   char nearest_name[RS_STORE_NAME];
   int distance;
@@ -41,24 +45,48 @@ static rowscan_status out_of_memory(void) {
 
 /* ---- what is wanted ---------------------------------------------------------------------------------------------- */
 
-static rowscan_status want(wanted *kernel, rs_builder *builder, const rowscan_spec *spec, const rs_geometry *geometry,
-                           int arch) {
-  rs_text canonical = {0}, source = {0}, key = {0};
-  kernel->regime = geometry->regime;
-  rs_key_canonical(spec, geometry, &canonical);
-  rs_emit(spec, geometry, &source);
-  rowscan_status status = canonical.failed || source.failed
-                              ? out_of_memory()
-                              : rs_builder_key(builder, canonical.data, source.data, arch, &key);
+/* Without a compiler a key has no last line, and no entry is quite what is asked for. */
+static rowscan_status want_key(wanted *kernel, rs_builder *builder, const char *canonical, const char *source, int arch,
+                               const char *stem) {
+  rs_text key = {0};
+  rowscan_status status = rs_builder_key(builder, canonical, source, arch, &key);
   if (!status) {
     rs_store_name(key.data, kernel->name);
     kernel->pack = rs_store_pack_of(rs_builder_store(builder), key.data);
     kernel->hit = kernel->pack != NULL;
-    status = rs_key_cut(&kernel->key, key.data) ? ROWSCAN_OK : out_of_memory();
   }
+  if (!status || status == ROWSCAN_NO_COMPILER)
+    status = rs_key_cut(&kernel->key, status ? stem : key.data) ? ROWSCAN_OK : out_of_memory();
+  rs_text_free(&key);
+  return status;
+}
+
+static rowscan_status want_any(wanted *kernel, rs_builder *builder, const char *stem) {
+  char *other = rs_builder_served(builder, stem);
+  if (!other)
+    return ROWSCAN_OK;
+  rs_store_name(other, kernel->other_name);
+  kernel->other_pack = rs_store_pack_of(rs_builder_store(builder), other);
+  bool cut = rs_key_cut(&kernel->other, other);
+  free(other);
+  return cut ? ROWSCAN_OK : out_of_memory();
+}
+
+static rowscan_status want(wanted *kernel, rs_builder *builder, const rowscan_spec *spec, const rs_geometry *geometry,
+                           int arch) {
+  rs_text canonical = {0}, source = {0}, stem = {0};
+  kernel->regime = geometry->regime;
+  rs_key_canonical(spec, geometry, &canonical);
+  rs_emit(spec, geometry, &source);
+  rowscan_status status =
+      canonical.failed || source.failed ? out_of_memory() : rs_builder_stem(canonical.data, source.data, arch, &stem);
+  if (!status)
+    status = want_key(kernel, builder, canonical.data, source.data, arch, stem.data);
+  if (!status)
+    status = want_any(kernel, builder, stem.data);
   rs_text_free(&canonical);
   rs_text_free(&source);
-  rs_text_free(&key);
+  rs_text_free(&stem);
   return status;
 }
 
@@ -107,7 +135,13 @@ static int tell(const wanted *kernel, int (*visit)(void *user, const rowscan_cac
                                  .damage = kernel->hit ? NULL : kernel->damage,
                                  .differences = differences,
                                  .pack = kernel->pack};
-  if (!kernel->hit && !kernel->damage && kernel->nearest.text) {
+  if (!kernel->hit && kernel->other.text) {
+    reason.hit = 1;
+    reason.damage = NULL;
+    reason.name = kernel->other_name;
+    reason.pack = kernel->other_pack;
+    reason.difference_count = rs_key_differences(&kernel->key, &kernel->other, differences);
+  } else if (!kernel->hit && !kernel->damage && kernel->nearest.text) {
     reason.nearest = kernel->nearest_name;
     reason.difference_count = rs_key_differences(&kernel->key, &kernel->nearest, differences);
   }
@@ -135,6 +169,7 @@ rowscan_status rs_why(rowscan_context *context, const rowscan_spec *spec, int ar
   for (int i = 0; i < all.count; i++) {
     rs_key_fields_free(&all.kernel[i].key);
     rs_key_fields_free(&all.kernel[i].nearest);
+    rs_key_fields_free(&all.kernel[i].other);
     free(all.kernel[i].damage);
   }
   return status;

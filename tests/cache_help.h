@@ -113,14 +113,22 @@ static inline int names_in(const char *dir, const char *begin) {
   return count;
 }
 
-static inline int temporaries_in(const char *dir) {
+/* In all fans of a store. */
+static inline int files_in(const char *dir, const char *begin) {
+  DIR *list = opendir(dir);
   int count = 0;
-  for (int fan = 0; fan < 256; fan++) {
+  for (struct dirent *at; list && (at = readdir(list)) != NULL;) {
     char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/%02x", dir, (unsigned)fan);
-    count += names_in(path, "tmp-");
+    snprintf(path, sizeof path, "%s/%s", dir, at->d_name);
+    count += strlen(at->d_name) == 2 && *at->d_name != '.' ? names_in(path, begin) : 0;
   }
+  if (list)
+    closedir(list);
   return count;
+}
+
+static inline int temporaries_in(const char *dir) {
+  return files_in(dir, "tmp-");
 }
 
 static inline int descriptors(void) {
@@ -216,6 +224,24 @@ static inline int64_t entries_in(rs_store *store) {
   int64_t entries;
   ck_assert(rs_store_count(store, &entries, NULL));
   return entries;
+}
+
+/* RS_QUICK=1 asks tests that take long to do less. */
+static inline bool is_quick(void) {
+  const char *value = getenv("RS_QUICK");
+  return value && *value && *value != '0';
+}
+
+/* A number from the environment, for the long form of a test. */
+static inline int asked_for(const char *variable, int by_default) {
+  const char *value = getenv(variable);
+  return value && atoi(value) > 0 ? atoi(value) : by_default;
+}
+
+static inline double monotonic_ms(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
 }
 
 static inline void no_environment(void) {

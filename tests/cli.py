@@ -1051,6 +1051,19 @@ class Cache(Case):
         self.assertRegex(out, r"^sm_90 short: miss: the nearest entry, [0-9a-f/]+, has another\n"
                               r"  exclusive  0, not 1\n  length     100, not 101\n")
         self.fails(1, ["'in'", "'f99'"], "cache", "why", "--arch", "sm_90", "in=f99 length=5")
+        # Without NVRTC: that is what differs, and what is there serves all the same, in every mode.
+        told = why("--arch", "sm_90", "length=100 exclusive=1")[0]
+        self.env["ROWSCAN_NVRTC"] = "/no/such/libnvrtc.so"
+        build_id = next(line[6:] for line in self.entries()[0]["key"].splitlines() if line.startswith("nvrtc="))
+        without = {"field": "nvrtc", "asked": None, "found": build_id}
+        self.assertEqual(why("--arch", "sm_90", "length=100 exclusive=1"),
+                         [{**told, "name": None, "differences": told["differences"] + [without]}])
+        for mode in "on", "only":
+            self.env["ROWSCAN_CACHE"] = mode
+            self.assertEqual(self.rowscan("cache", "why", "--arch=sm_90", "length=100")[0],
+                             f"sm_90 short: hit: {self.entries()[0]['name']}\n  nvrtc      {build_id}, not (none)\n")
+            self.assertIn(" hit", self.rowscan("compile", "--arch", "sm_90", "--length", "100")[0])
+        self.env["ROWSCAN_CACHE"] = "on"
         self.rowscan("cache", "clear")
         self.assertEqual(self.rowscan("cache", "why", "--arch=sm_90", "length=100")[0],
                          "sm_90 short: miss: the cache is empty\n")

@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "build.h"
 #include "kernels.h"
 #include "nvrtc.h"
 #include "text.h"
@@ -165,6 +166,20 @@ static inline rs_nvrtc *make_compiler_of(int version, const char *id) {
 
 static inline rs_nvrtc *make_compiler(int version) {
   return make_compiler_of(version, compiler_id);
+}
+
+/* Whether it is what this compiler (as make_compiler(13000)) makes of a source. For any thread. */
+static inline bool is_made_from(const rs_binary *binary, const char *source, int arch) {
+  rs_text ptx = {0};
+  rs_text_add(&ptx,
+              "source: %s\noptions: --gpu-architecture=sm_%d --std=c++17 --fmad=false --ptxas-options=-v --no-cache",
+              source, arch);
+  bool same = !ptx.failed && strcmp(binary->ptx, ptx.data) == 0 && binary->ptx_bytes == ptx.length &&
+              binary->cubin_bytes == 7 + ptx.length % 5 &&
+              memcmp(binary->cubin, "\177ELF\0\1\2\3\4\5\6", binary->cubin_bytes) == 0 && binary->registers == 24 &&
+              binary->shared_bytes == 512 && binary->local_bytes == 64 && binary->spill_bytes == 36;
+  rs_text_free(&ptx);
+  return same;
 }
 
 static void fresh_tally(void) {

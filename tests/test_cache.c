@@ -87,6 +87,74 @@ START_TEST(a_store_outlives_its_process) {
 }
 END_TEST
 
+/* An entry is found by its key without the last line, whatever that says. */
+START_TEST(a_stem_finds_an_entry) {
+  char *dir = fresh(), *endings = path_of("%s/endings", dir);
+  rs_store *store = open_at(dir);
+  rs_entry entry;
+  ck_assert(put(store, "a=1\nby=x\n", "1x") && put(store, "a=2\nby=x\n", "2x") && put(store, "a=2\nby=y\n", "2y"));
+  ck_assert(put(store, "no line at the end", "text") && put(store, "by=z\n", "no stem"));
+  size_t count;
+  unsigned char *bytes = slurp(endings, &count);
+  ck_assert_uint_eq(count, 10); /* each once */
+  ck_assert_mem_eq(bytes, "by=x\nby=y\n", 10);
+  free(bytes);
+  ck_assert(rs_store_get_stem(store, "a=1\n", &entry));
+  ck_assert_str_eq(entry.part[0].data, "1x");
+  rs_entry_free(&entry);
+  ck_assert(!rs_store_get_stem(store, "a=3\n", &entry) && !entry.memory);
+  ck_assert(!rs_store_get_stem(store, "a=1\nby=x\n", &entry) && !rs_store_get_stem(store, "", &entry));
+  /* one that is damaged hides no other */
+  spill(entry_path(dir, "a=2\nby=x\n"), "nonsense", 8);
+  char *key = rs_store_key_of_stem(store, "a=2\n");
+  ck_assert_str_eq(key, "a=2\nby=y\n");
+  free(key);
+  rs_store_counts mine;
+  rs_store_counted(store, &mine, NULL);
+  ck_assert_int_eq(mine.of[RS_COUNT_damaged], 0); /* looking is not using */
+  ck_assert(rs_store_get_stem(store, "a=2\n", &entry));
+  ck_assert_str_eq(entry.part[0].data, "2y");
+  rs_entry_free(&entry);
+  rs_store_remove(store, "a=2\nby=y\n");
+  ck_assert(!rs_store_get_stem(store, "a=2\n", &entry) && !rs_store_key_of_stem(store, "a=2\n"));
+  rs_store_close(store);
+}
+END_TEST
+
+/* The file of endings is a hint: lost, damaged or not to be trusted, it hides entries from stems and nothing else. */
+START_TEST(endings_come_back_with_the_next_put) {
+  static const char *const damages[] = {"", "by=", "\n\n", "by=x", "by=\377\001\n\n\n", "nonsense\nby=xx\nby=\n"};
+  char *dir = fresh(), *endings = path_of("%s/endings", dir), *other = fresh();
+  rs_store *store = open_at(dir);
+  rs_entry entry;
+  spill(other, "by=x\n", 5);
+  for (int i = 0; i < 8; i++) {
+    ck_assert(put(store, "a=1\nby=x\n", "text"));
+    ck_assert(rs_store_get_stem(store, "a=1\n", &entry));
+    rs_entry_free(&entry);
+    ck_assert_int_eq(unlink(endings), 0);
+    if (i < 6)
+      spill(endings, damages[i], strlen(damages[i]));
+    if (i == 6)
+      ck_assert_int_eq(symlink(other, endings), 0);
+    ck_assert_msg(!rs_store_get_stem(store, "a=1\n", &entry), "damage %d", i);
+    ck_assert(hits(store, "a=1\nby=x\n"));
+    if (i == 6)
+      ck_assert_int_eq(unlink(endings), 0);
+    if (i == 3 || i == 1) /* a line that was torn spoils the next one, but not the one after it */
+      ck_assert(put(store, "a=1\nby=x\n", "text"));
+  }
+  for (int i = 0; i < 100; i++) {
+    struct stat status;
+    ck_assert(put(store, path_of("a=%d\nby=%040d\n", i, i), "text"));
+    ck_assert(rs_store_get_stem(store, path_of("a=%d\n", i), &entry));
+    rs_entry_free(&entry);
+    ck_assert(stat(endings, &status) == 0 && status.st_size <= 4096 && status.st_size > 0);
+  }
+  rs_store_close(store);
+}
+END_TEST
+
 START_TEST(remove_removes_one) {
   rs_store *store = open_at(fresh());
   ck_assert(put(store, "a", "1") && put(store, "b", "2"));
@@ -729,6 +797,8 @@ int main(void) {
   tcase_add_test(entries, an_unknown_key_is_a_miss);
   tcase_add_test(entries, a_put_replaces);
   tcase_add_test(entries, a_store_outlives_its_process);
+  tcase_add_test(entries, a_stem_finds_an_entry);
+  tcase_add_test(entries, endings_come_back_with_the_next_put);
   tcase_add_test(entries, remove_removes_one);
   tcase_add_test(entries, the_format_is_what_it_was);
 

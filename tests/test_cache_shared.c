@@ -2,7 +2,7 @@
  * test_cache_shared.c - the store of cache/ in many threads and processes at once
  * SPDX-License-Identifier: MIT
  *
- * Locks hold and end, whoever reads sees whole entries that someone put, and whoever is killed leaves no damage.
+ * Locks hold and end, and whoever reads sees whole entries that someone put. (Who is killed: test_killed.c.)
  */
 #include "cache_help.h"
 
@@ -257,26 +257,6 @@ START_TEST(processes_together) {
 }
 END_TEST
 
-/* A writer killed at any moment leaves entries whole, and temporaries that are swept when they are old. */
-START_TEST(a_killed_writer_leaves_no_damage) {
-  char *dir = fresh();
-  rs_store *store = open_at(dir);
-  for (int i = 0; i < 20; i++) {
-    pid_t child = fork();
-    if (child == 0)
-      for (unsigned seed = 1;; seed++)
-        stir(store, seed, 100, false);
-    sleep_ms(3 + i);
-    kill(child, SIGKILL);
-    waitpid(child, NULL, 0);
-    visit_book book = {0};
-    ck_assert(rs_store_visit(store, keep_visit, &book));
-    ck_assert_int_eq(book.damaged, 0);
-  }
-  rs_store_close(store);
-}
-END_TEST
-
 /* ---- suite ------------------------------------------------------------------------------------------------------- */
 
 int main(void) {
@@ -291,6 +271,5 @@ int main(void) {
   TCase *many = add_case(suite, "many at once");
   tcase_add_loop_test(many, threads_together, 0, 3);
   tcase_add_loop_test(many, processes_together, 0, 2);
-  tcase_add_test(many, a_killed_writer_leaves_no_damage);
   return run_suite(suite);
 }

@@ -195,6 +195,7 @@ static int dispensable(const char *call) {
                                       "cuCtxGetCurrent",
                                       "cuDeviceGetAttribute",
                                       "cuDriverGetVersion",
+                                      "cuModuleGetFunction",
                                       "cuModuleLoadData",
                                       "cuGetErrorName",
                                       "cuGetErrorString",

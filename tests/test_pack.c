@@ -547,65 +547,6 @@ START_TEST(what_is_not_to_be_trusted_is_not_imported) {
 }
 END_TEST
 
-/* Writes entries into a file, or reads them from another one, until it is killed. */
-static void move_forever(const char *dir, const char *full, const char *file, bool out) {
-  rs_store *store = open_at(dir);
-  rs_store_imported imported;
-  rs_store_exported exported;
-  const char *wrong;
-  size_t bytes;
-  for (;;) {
-    if (!out) {
-      rs_store_clear(store, NULL, NULL);
-      rs_store_import_file(store, full, &imported);
-      continue;
-    }
-    void *pack = rs_store_export(store, NULL, NULL, &bytes, &exported, &wrong);
-    rs_store_write_pack(file, pack, bytes);
-    free(pack);
-  }
-}
-
-START_TEST(who_is_killed_leaves_no_damage) {
-  enum { TIMES = 40, ENTRIES = 20 };
-  size_t bytes;
-  unsigned char *made = make_pack(ENTRIES, &bytes);
-  char *full = fresh(), *file = fresh(), *dir = fresh();
-  ck_assert(rs_store_write_pack(full, made, bytes));
-  free(made);
-  int entries = 0, packed = 0;
-  unsigned seed = (unsigned)getpid();
-  for (int i = 0; i < TIMES; i++) {
-    pid_t child = fork();
-    ck_assert_int_ge(child, 0);
-    if (child == 0)
-      move_forever(dir, full, file, i % 2 == 1);
-    nanosleep(&(struct timespec){.tv_nsec = 1000000 + rand_r(&seed) % 15000000}, NULL);
-    kill(child, SIGKILL);
-    ck_assert_int_eq(waitpid(child, NULL, 0), child);
-    rs_store *store = open_at(dir);
-    visit_book book = {0};
-    ck_assert(rs_store_visit(store, keep_visit, &book));
-    ck_assert_int_eq(book.damaged, 0);
-    entries += book.entries;
-    rs_store_close(store);
-    if (!exists(file))
-      continue;
-    rs_pack pack;
-    ck_assert_ptr_null(rs_pack_open_path(&pack, AT_FDCWD, file));
-    for (uint32_t k = 0; k < pack.count; k++) {
-      rs_loaded loaded;
-      const char *damage;
-      ck_assert(rs_pack_load(&pack, k, &loaded, &damage));
-      free(loaded.memory);
-    }
-    packed += pack.count;
-    rs_pack_close(&pack);
-  }
-  printf("killed %d times: %d entries in the store and %d in packs, none damaged\n", TIMES, entries, packed);
-}
-END_TEST
-
 /* ---- packs beside a store ---------------------------------------------------------------------------------------- */
 
 /* A file with the keys from `first` to `end` - 1. */
@@ -859,7 +800,6 @@ int main(void) {
   TCase *files = add_case(suite, "files");
   tcase_add_test(files, a_file_of_a_pack_appears_as_a_whole);
   tcase_add_test(files, what_is_not_to_be_trusted_is_not_imported);
-  tcase_add_test(files, who_is_killed_leaves_no_damage);
 
   TCase *tier = add_case(suite, "packs beside a store");
   tcase_add_test(tier, a_store_reads_its_packs);

@@ -391,12 +391,45 @@ START_TEST(what_can_not_be_explained_is_told) {
   ck_assert_int_eq(rowscan_cache_why(context, &list[0], "sm_90", explain, &book), ROWSCAN_CACHE_FAILED);
   ck_assert_str_eq(rowscan_last_error(), "there is no cache on disk: turned off by ROWSCAN_CACHE=off");
   rowscan_close(context);
-  unsetenv("ROWSCAN_CACHE");
-  ck_assert_int_eq(rowscan_open(&context, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_HOST, .threads = 1,
-                                                          .cache_dir = fresh(), .nvrtc = "/no/such/libnvrtc.so")),
-                   ROWSCAN_OK);
-  ck_assert_int_eq(rowscan_cache_why(context, &list[0], "sm_90", explain, &book), ROWSCAN_NO_COMPILER);
   ck_assert_int_eq(book.count, 0);
+}
+END_TEST
+
+/* In a directory that another compiler filled. id: of the one that is there now; NULL: none is. */
+static rowscan_context *open_without(const char *dir, const char *packs, bool only, const char *id) {
+  rowscan_context *context = NULL;
+  const rowscan_options *options =
+      ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_HOST, .threads = 1, .cache_dir = dir, .cache_packs = packs,
+                      .cache_only = only, .nvrtc = id ? NULL : "/no/such/libnvrtc.so");
+  ck_assert_int_eq(rs_context_open(&context, options, id ? make_compiler_of(12000, id) : NULL), ROWSCAN_OK);
+  return context;
+}
+
+static const char another_id[] = "fedcba9876543210";
+
+/* _i: 0 without NVRTC, 1 with another one that must not be used, 2 with another one. */
+START_TEST(another_compiler_is_a_field_like_others) {
+  static const char *const ids[] = {NULL, another_id, another_id};
+  char *dir = fresh(), *field = path_of("nvrtc: %s -> %s; ", _i ? another_id : "none", compiler_id);
+  rowscan_context *context = open_context(dir, false);
+  ck_assert_int_eq(compile(context, &list[0], "sm_90"), ROWSCAN_OK);
+  explained before = ask(context, &list[0], "sm_90");
+  rowscan_close(context);
+  context = open_without(dir, "off", _i == 1, ids[_i]);
+  explained same = ask(context, &list[0], "sm_90"),
+            other = ask(context, ROWSCAN_SPEC(.length = list[0].length, .flags = ROWSCAN_REVERSE), "sm_90");
+  ck_assert_int_eq(same.hit[0], _i < 2); /* as a build would have it */
+  ck_assert_str_eq(_i < 2 ? same.name[0] : same.nearest[0], before.name[0]);
+  ck_assert_str_eq(same.text[0], field);
+  ck_assert(!other.hit[0]);
+  ck_assert_str_eq(other.nearest[0], before.name[0]);
+  ck_assert_str_eq(other.text[0], path_of("reverse: 1 -> 0; %s", field));
+  ck_assert_int_eq(strlen(other.name[0]) == 0, _i == 0);
+  rowscan_cache_info info = ROWSCAN_INFO(info);
+  ck_assert_int_eq(rowscan_cache_info_get(context, &info), ROWSCAN_OK);
+  ck_assert(!info.counts.hits && !info.counts.misses && !info.counts.damaged);
+  ck_assert_int_eq(compile(context, &list[0], "sm_90"), ROWSCAN_OK);
+  ck_assert_int_eq(told->compiles, _i < 2 ? 1 : 2);
   rowscan_close(context);
 }
 END_TEST
@@ -466,31 +499,37 @@ START_TEST(filters_choose_by_arch_and_field) {
 }
 END_TEST
 
-/* _i: 0 without NVRTC, 1 with another one that must not be used, 2 with another one. */
-START_TEST(a_pack_serves_without_the_compiler_that_made_it) {
+/* _i: 0 without NVRTC, 1 with another one that must not be used, 2 with another one; 3 to 5: and imported. */
+START_TEST(entries_serve_without_the_compiler_that_made_them) {
+  static const char *const ids[] = {NULL, another_id, another_id};
+  bool imported = _i >= 3;
+  int how = _i % 3;
   rowscan_context *from = warmed(), *context = NULL;
   rowscan_cache_exported exported = ROWSCAN_INFO(exported);
-  char *file = fresh();
+  char *file = fresh(), *dir = fresh();
   ck_assert_int_eq(rowscan_cache_export(from, file, ROWSCAN_CACHE_FILTER(.archs = three, .arch_count = 2), &exported),
                    ROWSCAN_OK);
   rowscan_close(from);
-  const rowscan_options *options =
-      ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_HOST, .threads = 1, .cache_dir = fresh(), .cache_packs = file,
-                      .cache_only = _i == 1, .nvrtc = _i ? NULL : "/no/such/libnvrtc.so");
   int compiles = told->compiles;
-  ck_assert_int_eq(rs_context_open(&context, options, _i ? make_compiler_of(12000, "fedcba9876543210") : NULL),
-                   ROWSCAN_OK);
+  if (imported) {
+    rowscan_cache_imported sum = ROWSCAN_INFO(sum);
+    context = open_without(dir, "off", false, NULL);
+    ck_assert_int_eq(rowscan_cache_import(context, file, &sum), ROWSCAN_OK);
+    rowscan_close(context);
+  }
+  context = open_without(dir, imported ? "off" : file, how == 1, ids[how]);
   for (int i = 0; i < SPECS * 2; i++)
     ck_assert_int_eq(compile(context, &list[i / 2], three[i % 2]), ROWSCAN_OK);
   static const rowscan_status absent[] = {ROWSCAN_NO_COMPILER, ROWSCAN_NOT_CACHED, ROWSCAN_OK};
-  ck_assert_int_eq(compile(context, &list[0], "sm_90"), absent[_i]);
+  ck_assert_int_eq(compile(context, &list[0], "sm_90"), absent[how]);
   if (_i == 1)
     ck_assert_ptr_nonnull(strstr(rowscan_last_error(), ") nor in 1 pack, and the program (cache_only) forbids"));
   rowscan_cache_info info = ROWSCAN_INFO(info);
   ck_assert_int_eq(rowscan_cache_info_get(context, &info), ROWSCAN_OK);
-  ck_assert(info.packs == 1 && info.pack_entries == 8 && info.entries == (_i == 2 ? 9 : 0));
-  ck_assert_int_eq(info.counts.hits, _i == 2 ? 0 : 8);
-  ck_assert_int_eq(told->compiles, compiles + (_i == 2 ? 9 : 0));
+  ck_assert(info.packs == !imported && info.pack_entries == (imported ? 0 : 8));
+  ck_assert_int_eq(info.entries, (imported ? 8 : 0) + (how == 2 ? 9 : 0));
+  ck_assert_int_eq(info.counts.hits, how == 2 ? 0 : 8);
+  ck_assert_int_eq(told->compiles, compiles + (how == 2 ? 9 : 0));
   rowscan_close(context);
 }
 END_TEST
@@ -628,11 +667,12 @@ int main(void) {
   tcase_add_test(cases, misses_are_explained);
   tcase_add_test(cases, damage_is_told_and_the_last_used_is_nearest);
   tcase_add_test(cases, what_can_not_be_explained_is_told);
+  tcase_add_loop_test(cases, another_compiler_is_a_field_like_others, 0, 3);
   cases = add_case(suite, "packs");
   tcase_add_checked_fixture(cases, fresh_tally, NULL);
   tcase_add_test(cases, a_pack_makes_another_cache_complete);
   tcase_add_test(cases, filters_choose_by_arch_and_field);
-  tcase_add_loop_test(cases, a_pack_serves_without_the_compiler_that_made_it, 0, 3);
+  tcase_add_loop_test(cases, entries_serve_without_the_compiler_that_made_them, 0, 6);
   tcase_add_test(cases, what_a_pack_has_is_not_compiled);
   tcase_add_test(cases, what_makes_no_pack_is_told);
   cases = add_case(suite, "the log");

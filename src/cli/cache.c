@@ -165,7 +165,7 @@ static void print_reason_json(json_writer *json, const char *arch, const rowscan
   json_text(json, "arch", arch);
   json_text(json, "regime", rowscan_regime_name(reason->regime));
   json_text(json, "cache", reason->hit ? "hit" : reason->damage ? "damaged" : "miss");
-  json_text(json, "name", reason->name);
+  json_text(json, "name", *reason->name ? reason->name : NULL);
   json_text(json, "damage", reason->damage);
   json_text(json, "pack", reason->pack);
   json_text(json, "nearest", reason->nearest);

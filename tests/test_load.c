@@ -1,0 +1,243 @@
+/*
+ * test_load.c - a kernel's way into the driver: the CUBIN, else the PTX, else a compile, else the story
+ * SPDX-License-Identifier: MIT
+ *
+ * A driver of our own making, which takes what the fake compiler makes and rejects what it is told to. An entry that it
+ * rejects whatever happens is one with a right key and right digest, but with other bytes: as from another machine.
+ */
+#include "cache_help.h"
+
+#include "context.h"
+#include "fake_nvrtc.h"
+
+enum { INVALID_PTX = 218, UNSUPPORTED_PTX_VERSION = 222, NOT_FOUND = 500 };
+
+/* ---- the driver -------------------------------------------------------------------------------------------------- */
+
+static struct {
+  CUresult cubin, ptx; /* what is said of sound ones */
+  CUresult function;   /* of the kernels in a CUBIN */
+  int cubins, ptxs, others, alive;
+  bool is_ptx; /* the last that was loaded */
+} driver;
+
+static CUresult get_current(CUcontext *context) {
+  *context = (CUcontext)&driver;
+  return CUDA_SUCCESS;
+}
+
+static CUresult release_context(CUdevice device) {
+  (void)device;
+  return CUDA_SUCCESS;
+}
+
+static CUresult load_data(CUmodule *module, const void *image) {
+  CUresult result = CUDA_ERROR_INVALID_IMAGE;
+  driver.is_ptx = strncmp(image, "source: ", 8) == 0;
+  if (driver.is_ptx)
+    driver.ptxs++, result = driver.ptx;
+  else if (memcmp(image, "\177ELF", 4) == 0)
+    driver.cubins++, result = driver.cubin;
+  else
+    driver.others++;
+  driver.alive += !result;
+  *module = result ? NULL : (CUmodule)&driver;
+  return result;
+}
+
+static CUresult unload(CUmodule module) {
+  ck_assert_ptr_eq(module, (CUmodule)&driver);
+  driver.alive--;
+  return CUDA_SUCCESS;
+}
+
+static CUresult get_function(CUfunction *function, CUmodule module, const char *name) {
+  ck_assert(module && *name);
+  *function = (CUfunction)&driver;
+  return driver.is_ptx ? CUDA_SUCCESS : driver.function;
+}
+
+static CUresult set_attribute(CUfunction function, int attribute, int value) {
+  ck_assert(function && attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES && value > 0);
+  return CUDA_SUCCESS;
+}
+
+static CUresult error_name(CUresult error, const char **name) {
+  *name = path_of("CUDA_ERROR_%d", error);
+  return CUDA_SUCCESS;
+}
+
+static const rs_cuda cuda = {.cuCtxGetCurrent = get_current,
+                             .cuDevicePrimaryCtxRelease_v2 = release_context,
+                             .cuModuleLoadData = load_data,
+                             .cuModuleUnload = unload,
+                             .cuModuleGetFunction = get_function,
+                             .cuFuncSetAttribute = set_attribute,
+                             .cuGetErrorName = error_name,
+                             .cuGetErrorString = error_name,
+                             .version = 13000};
+
+/* ---- what is loaded ---------------------------------------------------------------------------------------------- */
+
+/* id: of the compiler; NULL: there is none. */
+static rowscan_context *open_gpu(const char *dir, const char *packs, bool only, const char *id) {
+  rowscan_context *context = NULL;
+  const rowscan_options *options =
+      ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_HOST, .threads = 1, .cache_dir = dir, .cache_packs = packs,
+                      .cache_only = only, .nvrtc = id ? NULL : "/no/such/libnvrtc.so");
+  ck_assert_int_eq(rs_context_open(&context, options, id ? make_compiler_of(13000, id) : NULL), ROWSCAN_OK);
+  context->engine = ROWSCAN_ENGINE_CUDA;
+  context->device = (rs_device){.cuda = &cuda, .context = (CUcontext)&driver, .arch = 90, .multiprocessors = 4};
+  return context;
+}
+
+static rowscan_status load_once(rowscan_context *context) {
+  rowscan_plan *plan = NULL;
+  rowscan_status status = rowscan_plan_create(&plan, context, ROWSCAN_SPEC(.length = 100));
+  ck_assert_int_eq(driver.alive, plan != NULL);
+  rowscan_plan_destroy(plan);
+  ck_assert_int_eq(driver.alive, 0);
+  return status;
+}
+
+/* The facts must be those of an entry: the parts are of build.c. */
+static int change(void *user, const rs_store_item *item) {
+  static const char facts[] = "registers=1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\ncompile_us=1\n";
+  ck_assert(rs_store_put(user, item->key,
+                         (rs_part[RS_STORE_PARTS]){{"other ptx", 9}, {"other cubin", 11}, {facts, sizeof facts - 1}}));
+  return 1;
+}
+
+/* Fills a new directory with the kernel, sound or of other bytes. */
+static char *fill(bool sound) {
+  char *dir = fresh();
+  rowscan_context *context = open_gpu(dir, "off", false, compiler_id);
+  driver = (__typeof__(driver)){0};
+  ck_assert_int_eq(load_once(context), ROWSCAN_OK);
+  rs_store *store = rs_builder_store(context->builder);
+  ck_assert(sound || rs_store_visit(store, change, store));
+  ck_assert_int_eq(entries_in(store), 1);
+  rowscan_close(context);
+  return dir;
+}
+
+static char *pack_of(const char *dir) {
+  char *file = fresh();
+  rowscan_cache_exported exported = ROWSCAN_INFO(exported);
+  rowscan_context *context = open_gpu(dir, "off", false, compiler_id);
+  ck_assert_int_eq(rowscan_cache_export(context, file, NULL, &exported), ROWSCAN_OK);
+  rowscan_close(context);
+  return file;
+}
+
+static rowscan_cache_counts counts_of(rowscan_context *context) {
+  rowscan_cache_info info = ROWSCAN_INFO(info);
+  ck_assert_int_eq(rowscan_cache_info_get(context, &info), ROWSCAN_OK);
+  return info.counts;
+}
+
+/* ---- the tests --------------------------------------------------------------------------------------------------- */
+
+typedef enum mode { ON, ONLY, NO_NVRTC } mode;
+
+static const struct {
+  const char *what;
+  bool sound; /* the entry */
+  CUresult cubin, ptx, function;
+  mode how;
+  rowscan_status status;
+  int compiles, cubins, ptxs, others, rejected;
+  const char *story;
+} cases[] = {
+    {"the CUBIN", true, 0, INVALID_PTX, 0, ON, ROWSCAN_OK, 0, 1, 0, 0, 0, NULL},
+    {"PTX newer than the driver", true, 0, UNSUPPORTED_PTX_VERSION, 0, NO_NVRTC, ROWSCAN_OK, 0, 1, 0, 0, 0, NULL},
+    {"a CUBIN for another GPU", true, CUDA_ERROR_NO_BINARY_FOR_GPU, 0, 0, ON, ROWSCAN_OK, 0, 1, 1, 0, 0, NULL},
+    {"the same, never to compile", true, CUDA_ERROR_NO_BINARY_FOR_GPU, 0, 0, ONLY, ROWSCAN_OK, 0, 1, 1, 0, 0, NULL},
+    {"a CUBIN that loads lazily", true, 0, 0, CUDA_ERROR_NO_BINARY_FOR_GPU, ON, ROWSCAN_OK, 0, 1, 1, 0, 0, NULL},
+    {"neither", true, CUDA_ERROR_NO_BINARY_FOR_GPU, UNSUPPORTED_PTX_VERSION, 0, ON, ROWSCAN_CUDA_FAILED, 1, 2, 2, 0, 1,
+     "cuModuleLoadData of a compiled kernel failed: CUDA_ERROR_222"},
+    {"nothing in it", true, 0, INVALID_PTX, NOT_FOUND, ON, ROWSCAN_CUDA_FAILED, 1, 2, 2, 0, 1, "CUDA_ERROR_218"},
+    {"no memory", true, CUDA_ERROR_OUT_OF_MEMORY, 0, 0, ON, ROWSCAN_OUT_OF_MEMORY, 0, 1, 0, 0, 0, "CUDA_ERROR_2 "},
+    {"an entry of other bytes", false, 0, 0, 0, ON, ROWSCAN_OK, 1, 1, 0, 2, 1, NULL},
+    {"the same, its CUBIN rejected", false, CUDA_ERROR_INVALID_IMAGE, 0, 0, ON, ROWSCAN_OK, 1, 1, 1, 2, 1, NULL},
+    {"the same, never to compile", false, 0, 0, 0, ONLY, ROWSCAN_NOT_CACHED, 0, 0, 0, 2, 1,
+     "regime=short (the driver rejected an entry of the cache with CUDA error 200)"},
+    {"the same, without NVRTC", false, 0, 0, 0, NO_NVRTC, ROWSCAN_NO_COMPILER, 0, 0, 0, 2, 1,
+     "(the driver rejected an entry of the cache with CUDA error 200)"},
+};
+enum { CASES = sizeof cases / sizeof *cases };
+
+typedef enum place { DIRECTORY, PACK, PACK_ALONE, PLACES } place;
+
+static void expect_case(int i, rowscan_context *context) {
+  driver = (__typeof__(driver)){.cubin = cases[i].cubin, .ptx = cases[i].ptx, .function = cases[i].function};
+  told->compiles = 0;
+  rowscan_status status = load_once(context);
+  ck_assert_msg(status == cases[i].status, "%s: %s: %s", cases[i].what, rowscan_status_name(status),
+                rowscan_last_error());
+  ck_assert_msg(!cases[i].story || strstr(rowscan_last_error(), cases[i].story), "%s: %s", cases[i].what,
+                rowscan_last_error());
+  ck_assert_int_eq(told->compiles, cases[i].compiles);
+  ck_assert_int_eq(driver.cubins, cases[i].cubins);
+  ck_assert_int_eq(driver.ptxs, cases[i].ptxs);
+  ck_assert_int_eq(driver.others, cases[i].others);
+  rowscan_cache_counts counts = counts_of(context);
+  ck_assert_int_eq(counts.rejected, cases[i].rejected);
+  ck_assert_int_eq(counts.compiles, cases[i].compiles);
+  ck_assert_int_eq(counts.hits, 1);
+  ck_assert_int_eq(counts.misses, 0);
+}
+
+/* What served once does so again, in the same context and in the next, with no compile and nothing rejected. */
+static void expect_healed(int i, rowscan_context *context, const char *dir, const char *packs, place where) {
+  driver.others = told->compiles = 0;
+  ck_assert_int_eq(load_once(context), ROWSCAN_OK);
+  rowscan_close(context);
+  if (where != PACK_ALONE || cases[i].sound) {
+    context = open_gpu(dir, packs, true, compiler_id);
+    ck_assert_int_eq(load_once(context), ROWSCAN_OK);
+    rowscan_close(context);
+  }
+  ck_assert_int_eq(driver.others, 0);
+  ck_assert_int_eq(told->compiles, 0);
+}
+
+/* _i: the case, and where the entry is. */
+START_TEST(what_the_driver_says_is_heard) {
+  int i = _i / PLACES;
+  place where = (place)(_i % PLACES);
+  char *dir = fill(cases[i].sound), *packs = path_of("off");
+  if (where != DIRECTORY) {
+    packs = pack_of(dir);
+    dir = fresh();
+  }
+  if (where == PACK_ALONE)
+    spill(dir, "", 0); /* no directory can be there */
+  rowscan_context *context = open_gpu(dir, packs, cases[i].how == ONLY, cases[i].how == NO_NVRTC ? NULL : compiler_id);
+  expect_case(i, context);
+  if (cases[i].status == ROWSCAN_OK)
+    expect_healed(i, context, dir, packs, where);
+  else
+    rowscan_close(context);
+}
+END_TEST
+
+/* What was compiled just now is not compiled again. */
+START_TEST(a_new_kernel_that_is_rejected_is_reported) {
+  rowscan_context *context = open_gpu(fresh(), "off", false, compiler_id);
+  driver = (__typeof__(driver)){.cubin = CUDA_ERROR_INVALID_IMAGE, .ptx = UNSUPPORTED_PTX_VERSION};
+  ck_assert_int_eq(load_once(context), ROWSCAN_CUDA_FAILED);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "CUDA_ERROR_222"));
+  ck_assert(told->compiles == 1 && driver.cubins == 1 && driver.ptxs == 1 && counts_of(context).rejected == 0);
+  rowscan_close(context);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("load");
+  TCase *all = add_case(suite, "loading");
+  tcase_add_checked_fixture(all, fresh_tally, NULL);
+  tcase_add_loop_test(all, what_the_driver_says_is_heard, 0, CASES * PLACES);
+  tcase_add_test(all, a_new_kernel_that_is_rejected_is_reported);
+  return run_suite(suite);
+}
