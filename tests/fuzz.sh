@@ -53,8 +53,8 @@ compile() {
 echo 'int LLVMFuzzerTestOneInput(const unsigned char *d, unsigned long n) { return !d && n; }' >probe.c
 if ! "$clang" -fsanitize=fuzzer,address,undefined probe.c -o probe 2>probe.log; then
   sed 1q probe.log >&2
-  echo "fuzz.sh: $clang does not build fuzzers; it takes clang and its run-time libraries (Debian: apt-get install clang" \
-    "libclang-rt-dev)" >&2
+  echo "fuzz.sh: $clang does not build fuzzers; it takes clang and its run-time libraries (Debian: apt-get install" \
+    "clang libclang-rt-dev)" >&2
   exit 1
 fi
 
