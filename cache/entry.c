@@ -107,6 +107,13 @@ const char *rs_entry_check_header(const unsigned char header[RS_ENTRY_HEADER], u
   return file_bytes > total ? "longer than its header says" : NULL;
 }
 
+static bool is_padded(const unsigned char *text, size_t bytes) {
+  for (size_t end = (size_t)room(bytes); bytes < end; bytes++)
+    if (text[bytes])
+      return false;
+  return true;
+}
+
 const char *rs_entry_decode(const unsigned char *file, size_t bytes, rs_decoded *decoded) {
   const char *damage = bytes < RS_ENTRY_HEADER ? "truncated" : rs_entry_check_header(file, bytes);
   if (damage)
@@ -119,14 +126,14 @@ const char *rs_entry_decode(const unsigned char *file, size_t bytes, rs_decoded 
 
   const unsigned char *at = file + RS_ENTRY_HEADER;
   size_t key_bytes = get_u32(file + AT_KEY);
-  if (memchr(at, 0, key_bytes + 1) != at + key_bytes)
+  if (memchr(at, 0, key_bytes) || !is_padded(at, key_bytes))
     return "its key is not a text";
   decoded->key = (const char *)at;
   at += room(key_bytes);
   for (int i = 0; i < RS_STORE_PARTS; i++) {
     decoded->part[i] = (rs_part){at, get_u32(file + AT_PARTS + 4 * i)};
-    if (at[decoded->part[i].bytes] != 0)
-      return "a part does not end with a NUL";
+    if (!is_padded(at, decoded->part[i].bytes))
+      return "a part is not followed by zeros";
     at += room(decoded->part[i].bytes);
   }
   return NULL;

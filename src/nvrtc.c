@@ -140,8 +140,8 @@ static bool add(rs_nvrtc *nvrtc, const char *dir, const char *name) {
 static bool add_in_places(rs_nvrtc *nvrtc, const rs_places *places, const char *name) {
   for (int i = 0; i < places->count; i++) {
     rs_text path = {0};
-    rs_text_add(&path, "%s/%s", places->dir[i], name);
-    bool good = !path.failed && (access(path.data, F_OK) != 0 || add(nvrtc, places->dir[i], name));
+    rs_text_add(&path, "%s/%s", places->place[i].dir, name);
+    bool good = !path.failed && (access(path.data, F_OK) != 0 || add(nvrtc, places->place[i].dir, name));
     rs_text_free(&path);
     if (!good)
       return false;
@@ -163,7 +163,7 @@ static bool list_all(rs_nvrtc *nvrtc) {
   rs_places places = {0};
   bool good = rs_places_find(&places);
   for (int i = 0; good && i < places.count; i++)
-    rs_text_add(&nvrtc->looked, "  %s\n", places.dir[i]);
+    rs_text_add(&nvrtc->looked, "  %s\n", places.place[i].dir);
   if (nvrtc->asked)
     good = good && add_in_places(nvrtc, &places, nvrtc->asked) && add(nvrtc, "", nvrtc->asked);
   else
@@ -277,20 +277,26 @@ static rowscan_status why_not(const rs_nvrtc *nvrtc) {
 
 /* ---- the calls --------------------------------------------------------------------------------------------------- */
 
-rowscan_status rs_nvrtc_id(rs_nvrtc *nvrtc, const char **id) {
+/* The one that there is, which the first call looks for; NULL: none, and *status says why, unless it is NULL. */
+static const candidate *found(rs_nvrtc *nvrtc, rowscan_status *status) {
   double start = rs_now_ms();
   pthread_mutex_lock(&nvrtc->lock);
-  rowscan_status status = ROWSCAN_OK;
   bool before = nvrtc->found;
-  if (find(nvrtc))
-    *id = nvrtc->candidates[nvrtc->at].id;
-  else
-    status = why_not(nvrtc);
-  bool now = nvrtc->found && !before;
+  const candidate *one = find(nvrtc) ? &nvrtc->candidates[nvrtc->at] : NULL;
+  if (status)
+    *status = one ? ROWSCAN_OK : why_not(nvrtc);
   pthread_mutex_unlock(&nvrtc->lock);
-  if (now)
-    rs_log_write(&nvrtc->log, ROWSCAN_LOG_DEBUG, "found %s in %.2f ms, build-id %s", rs_nvrtc_path(nvrtc),
-                 rs_now_ms() - start, *id);
+  if (one && !before)
+    rs_log_write(&nvrtc->log, ROWSCAN_LOG_DEBUG, "found %s in %.2f ms, build-id %s", one->path, rs_now_ms() - start,
+                 one->id);
+  return one;
+}
+
+rowscan_status rs_nvrtc_id(rs_nvrtc *nvrtc, const char **id) {
+  rowscan_status status;
+  const candidate *one = found(nvrtc, &status);
+  if (one)
+    *id = one->id;
   return status;
 }
 
@@ -313,10 +319,8 @@ rowscan_status rs_nvrtc_load(rs_nvrtc *nvrtc, const rs_nvrtc_calls **calls) {
 }
 
 const char *rs_nvrtc_path(rs_nvrtc *nvrtc) {
-  pthread_mutex_lock(&nvrtc->lock);
-  const char *path = find(nvrtc) ? nvrtc->candidates[nvrtc->at].path : "";
-  pthread_mutex_unlock(&nvrtc->lock);
-  return path;
+  const candidate *one = found(nvrtc, NULL);
+  return one ? one->path : "";
 }
 
 /* By its file's name, the one that links lead to: libnvrtc.so.12.9.86. */
@@ -329,14 +333,11 @@ static int major_of(const char *path) {
 }
 
 int rs_nvrtc_major(rs_nvrtc *nvrtc) {
+  const candidate *one = found(nvrtc, NULL);
   pthread_mutex_lock(&nvrtc->lock);
-  int major = 0;
-  if (nvrtc->loaded)
-    major = nvrtc->calls.version / 1000;
-  else if (find(nvrtc))
-    major = major_of(nvrtc->candidates[nvrtc->at].path);
+  int version = nvrtc->loaded ? nvrtc->calls.version : 0;
   pthread_mutex_unlock(&nvrtc->lock);
-  return major;
+  return version ? version / 1000 : one ? major_of(one->path) : 0;
 }
 
 const char *rs_nvrtc_describe(rs_nvrtc *nvrtc, char *text, size_t room) {

@@ -6,9 +6,16 @@
 #define RS_PLACES_H
 
 #include <stdbool.h>
+#include <sys/stat.h>
+
+typedef struct rs_place {
+  char *dir;
+  dev_t device; /* this and the next: which directory it is, whatever its name */
+  ino_t file;
+} rs_place;
 
 typedef struct rs_places {
-  char **dir; /* those that exist, each once, best first */
+  rs_place *place; /* those that exist, each once, best first */
   int count;
 } rs_places;
 

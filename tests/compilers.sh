@@ -1,10 +1,11 @@
 #!/bin/sh
-# compilers.sh - the kernels and the choice of NVRTC with older NVRTCs, as they are installed beside Python
+# compilers.sh - the kernels, the choice of NVRTC and first calls with older NVRTCs, as they are installed beside Python
 # SPDX-License-Identifier: MIT
 #
 # usage: compilers.sh BUILD: a build of rowscan with its tests. Brings the wheels of NVIDIA's packages to BUILD/nvrtc.
 # RS_QUICK=1: the oldest, sm_90 and the newest architecture of each.
 set -eu
+tests=$(cd "$(dirname "$0")" && pwd)
 cd "$1"
 python=${PYTHON:-python3}
 "$python" -m pip --version >/dev/null 2>&1 || python=/usr/bin/python3
@@ -20,6 +21,8 @@ for package in nvidia-cuda-nvrtc-cu11==11.8.89 nvidia-cuda-nvrtc-cu12==12.9.86; 
   for suite in tests/test_nvrtc tests/test_variants; do
     ROWSCAN_NVRTC=$lib ROWSCAN_CACHE=off "$suite" || status=1
   done
+  # A first call from disk leaves it alone.
+  ROWSCAN_NVRTC=$lib "${PYTHON:-python3}" "$tests/bench_first.py" tests/bench_first --arch sm_90 --check || status=1
   # What it does not know it says, and what it does.
   for arch in sm_50 sm_999; do
     if told=$(ROWSCAN_NVRTC=$lib ROWSCAN_CACHE=off ./rowscan compile --arch $arch --length 1000 2>&1 >/dev/null); then

@@ -262,12 +262,15 @@ START_TEST(a_right_digest_excuses_nothing) {
       {11, 1, "of another format version"},
       {12, 17, "truncated"},
       {15, 0xff, "truncated"},
-      {16, 0, "a part does not end with a NUL"},
+      {16, 0, "a part is not followed by zeros"},
+      {63, 1, "a part is not followed by zeros"},
+      {64, 1, "a part is not followed by zeros"},
       {16, 16, "truncated"},
       {12, 5, "its key is not a text"},
       {12, 8, "its key is not a text"},
       {34, 0, "its key is not a text"},
       {39, 1, "its key is not a text"},
+      {47, 1, "its key is not a text"},
   };
   char *dir = fresh(), *path = entry_path(dir, "op=sum\n");
   rs_store *store = open_at(dir);

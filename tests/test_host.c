@@ -6,7 +6,8 @@
  * computes each element from the definition. Problems are random in everything that a caller may choose, with outputs
  * compared byte by byte, the gaps between rows included. They run with every set of inner loops that this processor
  * knows, and with pools of several sizes. ROWSCAN_TEST_SEED repeats a run; ROWSCAN_TEST_BIG=1 adds rows beyond 2^31 (2
- * GB of memory).
+ * GB of memory). RS_HOST_CASES (48): random problems for each combination of types. CK_EXCLUDE_TAGS=alone leaves out
+ * what starts no threads.
  */
 #include "host.h"
 
@@ -377,12 +378,14 @@ static bool valid(rowscan_type in, rowscan_type out, rowscan_type acc) {
 
 /* ---- tests ------------------------------------------------------------------------------------------------------- */
 
+static int random_cases = 48;
+
 START_TEST(everything_at_random) {
   rowscan_type in = (rowscan_type)(_i + 1);
   uint64_t r = seed + (uint64_t)_i;
   for (rowscan_type out = ROWSCAN_F16; out <= ROWSCAN_BOOL; out++)
     for (rowscan_type acc = ROWSCAN_F16; acc <= ROWSCAN_BOOL; acc++)
-      for (int i = 0; valid(in, out, acc) && i < 48; i++) {
+      for (int i = 0; valid(in, out, acc) && i < random_cases; i++) {
         int64_t shape[MAX_DIMS];
         int dims;
         random_shape(&r, shape, &dims);
@@ -749,11 +752,10 @@ START_TEST(beyond_two_billion) {
 }
 END_TEST
 
-int main(void) {
-  if (getenv("ROWSCAN_TEST_SEED"))
-    seed = strtoull(getenv("ROWSCAN_TEST_SEED"), NULL, 0);
-  Suite *suite = suite_create("host");
-  TCase *cases = tcase_create("host");
+/* What one thread computes. */
+static TCase *numbers(void) {
+  TCase *cases = tcase_create("numbers");
+  tcase_set_tags(cases, "alone");
   tcase_add_checked_fixture(cases, open_hosts, close_hosts);
   tcase_set_timeout(cases, 600);
   tcase_add_test(cases, zeros_and_empty_rows);
@@ -761,16 +763,29 @@ int main(void) {
   tcase_add_loop_test(cases, halves_to_wide_and_back, 0, 2);
   tcase_add_loop_test(cases, halves_from_wide, 0, 2);
   tcase_add_loop_test(cases, any_bits_from_wide, 0, 2);
+  tcase_add_test(cases, pieces_join);
+  return cases;
+}
+
+int main(void) {
+  if (getenv("ROWSCAN_TEST_SEED"))
+    seed = strtoull(getenv("ROWSCAN_TEST_SEED"), NULL, 0);
+  if (getenv("RS_HOST_CASES"))
+    random_cases = atoi(getenv("RS_HOST_CASES"));
+  Suite *suite = suite_create("host");
+  TCase *cases = tcase_create("host");
+  tcase_add_checked_fixture(cases, open_hosts, close_hosts);
+  tcase_set_timeout(cases, 600);
   tcase_add_loop_test(cases, everything_at_random, 0, ROWSCAN_BOOL);
   tcase_add_loop_test(cases, every_length, 0, sizeof plain_types / sizeof *plain_types);
   tcase_add_loop_test(cases, columns, 0, sizeof plain_types / sizeof *plain_types);
   tcase_add_loop_test(cases, long_rows, 0, sizeof plain_types / sizeof *plain_types);
   tcase_add_test(cases, many_callers);
   tcase_add_test(cases, the_environment_is_the_callers);
-  tcase_add_test(cases, pieces_join);
   tcase_add_test(cases, no_rows);
   tcase_add_test(cases, beyond_two_billion);
   suite_add_tcase(suite, cases);
+  suite_add_tcase(suite, numbers());
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);
   int failed = srunner_ntests_failed(runner);

@@ -75,7 +75,7 @@ static const struct {
     {"{'descr': '<u2', 'fortran_order': False, 'shape': (7,)}", ROWSCAN_U16, false, 1, {7}},
     {"{'descr': '<i4', 'fortran_order': False, 'shape': (7,)}", ROWSCAN_I32, false, 1, {7}},
     {"{'descr': '<i8', 'fortran_order': False, 'shape': (0, 9)}", ROWSCAN_I64, false, 2, {0, 9}},
-    {"{'descr': '<u8', 'fortran_order': False, 'shape': (1, 007)}", ROWSCAN_U64, false, 2, {1, 7}},
+    {"{'descr': '<u8', 'fortran_order': False, 'shape': (00, 7)}", ROWSCAN_U64, false, 2, {0, 7}},
 };
 
 START_TEST(good_header) {
@@ -173,6 +173,7 @@ static const struct {
     {SHAPE("('3',)"), "'shape'~'3'"},
     {SHAPE("((3,),)"), "'shape'"},
     {SHAPE("(0x3,)"), "'shape'"},
+    {SHAPE("(3, 007)"), "'shape'~007~a zero"},
     {SHAPE("(9223372036854775808,)"), "'shape'~9223372036854775808~too large"},
     {SHAPE("(99999999999999999999999999,)"), "'shape'~too large"},
     {SHAPE("(9223372036854775807,)"), "'shape'~9223372036854775807~overflows"},

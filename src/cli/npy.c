@@ -133,6 +133,9 @@ static bool read_dimension(reader *in, int64_t *dimension) {
   }
   if (in->at == start)
     return fail_here(in, "field 'shape'", "a dimension of 0 or more");
+  if (value && *start == '0')
+    return fail(in->why, "field 'shape': %s begins with a zero, which Python doesn't allow",
+                excerpt(text, start, in->at));
   take(in, 'L');
   *dimension = value;
   return true;
