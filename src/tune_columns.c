@@ -66,7 +66,7 @@ void rs_tune_stream_columns(const rowscan_spec *spec, int arch, rs_stream_shape 
   shape->acc = acc;
   shape->steps = acc == 8 ? 16 : 32;
   shape->walkers = RS_STREAM_WALKERS;
-  shape->shared = rs_arch_shared_bytes(arch) - 6 * 1024;
+  shape->shared = rs_arch_shared_bytes(arch) - 10 * 1024; /* less what it has besides, and the system */
   shape->tile_bytes = 38 * 1024;
   shape->least_tiles = 1;
 }
