@@ -61,10 +61,11 @@ template <int THREADS> struct SlabLoads {
   // bytes: of the bodies of all slabs that will be loaded, with step 1
   RS_METHOD SlabLoads(Arrival *arrival, u32 bytes) : arrival(arrival) {
 #if RS_BULK
-    if (thread_index() == 0) {
+    if (thread_index() == 0)
       arrivals_init(arrival, 1);
+    warp_barrier(); // racecheck takes the two for accesses of different threads
+    if (thread_index() == 0)
       arrival_expect(arrival, bytes);
-    }
 #endif
   }
   template <class T> RS_METHOD void load(const Slab<T> &slab) const {

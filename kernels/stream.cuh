@@ -21,7 +21,6 @@ template <class P, class S> struct StreamAligned {
   static constexpr bool MASKED = P::mask != NO_MASK;
   static constexpr int TILE = S::ELEMENTS;
   static constexpr int SLACK = 0;       // bytes that each copy has more than its tile
-  static constexpr int SIGNALS = 1;     // that make a tile complete, besides its bytes
   static constexpr bool PLACED = false; // where copies lie depends on the row
 
   RS_METHOD static int count_of(Index number) {
@@ -171,8 +170,7 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
         arrival_wait(shared.empty + at.stage, at.stage_phase ^ 1);
       if (next >= tiles) {
         if (first_lane)
-          for (int i = 0; i < Way::SIGNALS; i++)
-            arrival_signal(full);
+          arrival_signal(full);
         return;
       }
       Row<P> row(rows, rows.first + row_of(next));
@@ -297,7 +295,7 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> RS_DEVICE void 
   RS_SHARED typename M::Shared shared;
   M stream{rows, shared, memory};
   if (thread_index() == 0) {
-    arrivals_init(shared.full, STAGES, Way::SIGNALS);
+    arrivals_init(shared.full, STAGES);
     arrivals_init(shared.empty, STAGES, S::WARPS + 1);
     arrivals_init(shared.taken, M::SLOTS);
     arrivals_init(shared.reduced, M::SLOTS, REDUCERS);

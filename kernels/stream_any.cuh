@@ -16,7 +16,6 @@ template <class P, class S> struct StreamAny {
   template <class E> using Copies = RowCopies<P, S::ELEMENTS, E>;
   static constexpr bool MASKED = P::mask != NO_MASK;
   static constexpr int SLACK = PLACE;
-  static constexpr int SIGNALS = 2; // of words, and of elements in none
   static constexpr bool PLACED = true;
 
   // Brings those of a row's elements in no whole word that a tile has; says whether the lane had one.
@@ -30,8 +29,12 @@ template <class P, class S> struct StreamAny {
   RS_METHOD static void bring(const R &row, Index number, In *in_to, Mask *mask_to, Arrival *full) {
     Copies<In> in(row.in);
     Copies<Mask> mask(row.mask);
-    bool first_lane = lane_index() == 0;
-    if (first_lane) {
+    bool rest = bring_rest(in, in_to, number);
+    if (MASKED)
+      rest = bring_rest(mask, mask_to, number) || rest;
+    if (any_lane(rest))
+      bulk_publish(); // a bulk copy will write over it
+    if (lane_index() == 0) {
       auto in_span = in.span(number);
       auto mask_span = mask.span(number);
       arrival_expect(full, in_span.count * (u32)sizeof(In) + (MASKED ? mask_span.count * (u32)sizeof(Mask) : 0));
@@ -39,13 +42,6 @@ template <class P, class S> struct StreamAny {
       if (MASKED)
         mask.load(mask_to, number, mask_span, full);
     }
-    bool rest = bring_rest(in, in_to, number);
-    if (MASKED)
-      rest = bring_rest(mask, mask_to, number) || rest;
-    if (any_lane(rest))
-      bulk_publish(); // a bulk copy will write over it
-    if (first_lane)
-      arrival_signal(full);
   }
   RS_METHOD static u32 places(const R &row) {
     u32 in = (u32)Copies<In>(row.in).shift;

@@ -26,9 +26,11 @@ typedef struct rs_stream_cut {
 /* What is known before the rows are. */
 typedef struct rs_stream_shape {
   int64_t length;
-  int in, mask, acc;   /* bytes of an element; mask 0: none; those of out are those of in */
-  int steps;           /* of the kernel, a power of two, at least 16; 0: there is none */
-  int walkers;         /* of the kernel: warps, each for a column */
+  int in, mask, acc; /* bytes of an element; mask 0: none; those of out are those of in */
+  int steps;         /* of the kernel, a power of two, at least 16; 0: there is none */
+  int scanners;      /* warps of the kernel, by their roles; besides one loads and one stores */
+  int reducers;
+  int walkers;         /* each for a column */
   int shared;          /* bytes of dynamic shared memory that a block may have */
   int tile_bytes;      /* of a tile, at most, where the tensor is large */
   int least_tiles;     /* for each multiprocessor, while they are larger than they must be */

@@ -443,13 +443,13 @@ static rs_geometry column_geometry(const rowscan_spec *spec, int arch) {
   if (cuts.stream.steps)
     g.shape[RS_KERNEL_DENSE] =
         (rs_shape){.made_of = RS_TEMPLATE_STREAM_COLUMNS,
-                   .threads = 32 * (RS_STREAM_SCANNERS + RS_STREAM_REDUCERS + RS_STREAM_WALKERS + 2),
+                   .threads = 32 * (cuts.stream.scanners + cuts.stream.reducers + cuts.stream.walkers + 2),
                    .min_blocks = 1,
                    .shared_bytes = cuts.stream.shared, /* at most */
                    .steps = cuts.stream.steps,
-                   .warps = RS_STREAM_SCANNERS,
-                   .reducers = RS_STREAM_REDUCERS,
-                   .walkers = RS_STREAM_WALKERS};
+                   .warps = cuts.stream.scanners,
+                   .reducers = cuts.stream.reducers,
+                   .walkers = cuts.stream.walkers};
   return g;
 }
 

@@ -34,7 +34,7 @@ static int bytes_of(rowscan_type type) {
 void rs_tune_columns(const rowscan_spec *spec, int arch, rs_column_shape *shape) {
   int acc = rs_spec_register_bytes(spec);
   /* registers that none spills: ptxas takes more of them for other architectures than sm_90 */
-  bool roomy = acc == 8 || spec->in != spec->out || arch / 10 != 9;
+  bool roomy = acc == 8 || spec->in != spec->out || spec->mask_mode || arch / 10 != 9;
   *shape = (rs_column_shape){.length = spec->length,
                              .in = bytes_of(spec->in),
                              .out = bytes_of(spec->out),
@@ -65,7 +65,11 @@ void rs_tune_stream_columns(const rowscan_spec *spec, int arch, rs_stream_shape 
   shape->mask = rs_spec_mask_bytes(spec);
   shape->acc = acc;
   shape->steps = acc == 8 ? 16 : 32;
-  shape->walkers = RS_STREAM_WALKERS;
+  /* registers that none spills: 88, 112 or 128 a thread; ptxas takes more of them for other architectures than sm_90 */
+  bool light = acc == 4 && shape->in == 4 && !shape->mask;
+  shape->scanners = light && arch / 10 == 9 ? 8 : 4;
+  shape->reducers = arch / 10 == 9 && !shape->mask ? 4 : 2;
+  shape->walkers = 8;
   shape->shared = rs_arch_shared_bytes(arch) - 10 * 1024; /* less what it has besides, and the system */
   shape->tile_bytes = 38 * 1024;
   shape->least_tiles = 1;
@@ -79,7 +83,8 @@ static int block_bytes(const rs_wide_shape *shape) {
 
 /*
  * Vectors of 16 bytes of the input; of at most 32 of accumulators. As many threads as two or three blocks have room
- * for. Measured on an H200, ratio to memcpy, 16384 x 4096 along 16384 and 64 x 4096 x 1024 along 4096.
+ * for. Measured on an H200, ratio to memcpy, 16384 x 4096 along 16384 and 64 x 4096 x 1024 along 4096; 2^20 x 32 f32 is
+ * at 0.697 with 128 threads of 32 steps, at 0.645 with 256 of 16.
  *   threads, steps, width   f32            f32, reverse   f32, bool mask   bf16
  *   256, 16, 8              0.928  0.910   0.929  0.908   0.858  0.901     0.811
  *   256, 16, 16                                           0.915  0.865     0.725 (vectors of 4)
@@ -88,11 +93,11 @@ static int block_bytes(const rs_wide_shape *shape) {
  *   256, 32, 8              0.800                                          0.735 (vectors of 4, width 16)
  *   128, 16, 8              0.904          0.905  0.855   0.838  0.800     0.713
  *   128, 16, 16                            0.750  0.761   0.748  0.753
- *   128, 32, 8              0.931
+ *   128, 32, 8              0.937  0.924   0.930  0.918
  *   512, 16, 8              0.776                                          0.709
  */
 void rs_tune_wide(const rowscan_spec *spec, int arch, rs_wide_shape *shape) {
-  static const int sizes[][2] = {{256, 16}, {128, 16}, {128, 8}, {128, 4}}; /* threads, steps */
+  static const int sizes[][2] = {{128, 32}, {256, 16}, {128, 16}, {128, 8}, {128, 4}}; /* threads, steps */
   int acc = rs_spec_register_bytes(spec), shared = rs_arch_shared_bytes(arch);
   *shape = (rs_wide_shape){.length = spec->length,
                            .in = bytes_of(spec->in),
@@ -102,7 +107,8 @@ void rs_tune_wide(const rowscan_spec *spec, int arch, rs_wide_shape *shape) {
                            .vector = least(16 / bytes_of(spec->in), 32 / acc),
                            .width = spec->mask_mode ? 16 : 8,
                            .lanes = 4};
-  for (int i = 0; i < 4; i++) {
+  bool small = acc == 4 && shape->vector == 4 && !shape->mask; /* measured to be better with more steps */
+  for (int i = small ? 0 : 1; i < 5; i++) {
     shape->threads = sizes[i][0];
     shape->steps = sizes[i][1];
     if (block_bytes(shape) <= shared / (shape->mask || shape->vector == 8 ? 2 : 3))

@@ -12,9 +12,6 @@
 /* kernels/columns.cuh, for any strides. The spec is complete; length > 0 in both. */
 void rs_tune_columns(const rowscan_spec *spec, int arch, rs_column_shape *shape);
 
-/* Warps of kernels/stream_columns.cuh by their roles, but for those that load and store, one each. */
-enum { RS_STREAM_SCANNERS = 8, RS_STREAM_REDUCERS = 4, RS_STREAM_WALKERS = 8 };
-
 /* kernels/stream_columns.cuh, for rows that rs_stream_fits; steps 0: the spec or the architecture has none. */
 void rs_tune_stream_columns(const rowscan_spec *spec, int arch, rs_stream_shape *shape);
 
