@@ -124,7 +124,15 @@ static bool few(const rowscan_plan *plan, const rs_shape *shape, int64_t rows) {
                                             : rows <= most / tiles_of_row(plan, shape);
 }
 
+static rs_kernel column_kernel(rs_columns_kernel kernel) {
+  static const rs_kernel kernels[] = {
+      [RS_COLUMNS_ANY] = RS_KERNEL_ANY, [RS_COLUMNS_STREAM] = RS_KERNEL_DENSE, [RS_COLUMNS_WIDE] = RS_KERNEL_ALIGNED};
+  return kernels[kernel];
+}
+
 rs_kernel rs_launch_kernel(const rowscan_plan *plan, const rs_module *module, const rs_rows *rows) {
+  if (module->geometry.regime == ROWSCAN_REGIME_COLUMN)
+    return column_kernel(rs_columns_best(&module->columns, rows));
   for (int kernel = RS_KERNELS - 1; kernel > RS_KERNEL_ANY; kernel--) {
     const rs_shape *shape = &module->geometry.shape[kernel];
     if (shape->made_of && (kernel != RS_KERNEL_FEW || few(plan, shape, rows->count)) && takes(shape, rows, &plan->spec))
@@ -134,13 +142,10 @@ rs_kernel rs_launch_kernel(const rowscan_plan *plan, const rs_module *module, co
 }
 
 const rs_module *rs_launch_module(const rowscan_plan *plan, const rs_rows *rows) {
-  array arrays[MOST_ARRAYS];
-  bool aligned = true;
-  for (int i = plan->count > 1 ? arrays_of(rows, &plan->spec, arrays) - 1 : -1; i >= 0; i--)
-    aligned = aligned && rows_aligned(&arrays[i], rows, &plan->spec);
-  bool second =
-      plan->count > 1 && rs_tune_long(&plan->spec, rows->count, aligned, plan->context->device.multiprocessors);
-  return &plan->module[second];
+  if (plan->count == 1)
+    return &plan->module[0];
+  bool any = rs_launch_kernel(plan, &plan->module[1], rows) == RS_KERNEL_ANY;
+  return &plan->module[rs_tune_long(&plan->spec, rows->count, !any, plan->context->device.multiprocessors)];
 }
 
 /* ---- queueing ---------------------------------------------------------------------------------------------------- */
@@ -282,9 +287,7 @@ static rowscan_status launch_ahead(launching *run, bool fresh) {
 /* ---- columns ----------------------------------------------------------------------------------------------------- */
 
 static rowscan_status launch_part(launching *run, rs_columns_launch *part, bool fresh) {
-  static const rs_kernel kernels[] = {
-      [RS_COLUMNS_ANY] = RS_KERNEL_ANY, [RS_COLUMNS_STREAM] = RS_KERNEL_DENSE, [RS_COLUMNS_WIDE] = RS_KERNEL_ALIGNED};
-  choose(run, kernels[part->kernel]);
+  choose(run, column_kernel(part->kernel));
   pack(&run->arguments, part->rows);
   rowscan_status status = clear(run, fresh, (int64_t)part->need.workspace);
   return status ? status : queue_with(run, part->need.blocks, part->need.shared, &part->cut);

@@ -17,7 +17,7 @@ rowscan_status rs_launch(rowscan_plan *plan, const rs_rows *rows, void *workspac
 /* The module that serves these rows. */
 const rs_module *rs_launch_module(const rowscan_plan *plan, const rs_rows *rows);
 
-/* And which of its kernels; not for regime column, which chooses for each launch. */
+/* And which of its kernels, if one launch takes all of the rows. */
 rs_kernel rs_launch_kernel(const rowscan_plan *plan, const rs_module *module, const rs_rows *rows);
 
 #endif

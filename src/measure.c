@@ -230,9 +230,7 @@ static void describe(const measuring *job, rowscan_timing *timing) {
     return;
   }
   const rs_module *module = rs_launch_module(job->plan, &job->rows);
-  const rs_shape *shape = rs_main_shape(&module->geometry);
-  if (module->geometry.regime != ROWSCAN_REGIME_COLUMN)
-    shape = &module->geometry.shape[rs_launch_kernel(job->plan, module, &job->rows)];
+  const rs_shape *shape = &module->geometry.shape[rs_launch_kernel(job->plan, module, &job->rows)];
   rs_text words = {0};
   rs_shape_text(shape, &words);
   timing->regime = module->geometry.regime;

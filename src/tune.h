@@ -75,9 +75,11 @@ static inline int64_t rs_tile(const rs_shape *shape) {
 /* The kernel for rows that begin where allocations do. */
 const rs_shape *rs_main_shape(const rs_geometry *geometry);
 
-/* Which of a plan's geometries serves a run: true for the second, long. aligned: rows begin on multiples of 16 bytes.
+/*
+ * Which of a plan's geometries serves a run: true for the second, long. neighbours: it has more for these rows than the
+ * kernel for any strides.
  */
-bool rs_tune_long(const rowscan_spec *spec, int64_t rows, bool aligned, int multiprocessors);
+bool rs_tune_long(const rowscan_spec *spec, int64_t rows, bool neighbours, int multiprocessors);
 
 /* Blocks that a kernel for few rows serves. */
 int64_t rs_tune_few_blocks(const rs_shape *shape, int multiprocessors);
