@@ -145,13 +145,17 @@ SIMT_UNSEEN static simt_copy **oldest_store(simt_bulk *bulk, unsigned thread) {
   return at;
 }
 
-/* Stores that a thread has started are its own to wait for; the warp waits for its first lane, or each for its own. */
+/*
+ * Stores that a thread has started are its own to wait for; the warp waits for its first lane, or, with -1 - pending,
+ * each for its own.
+ */
 SIMT_UNSEEN void simt_bulk_drain(int pending) {
   simt_bulk *bulk = simt_grid_bulk();
   unsigned thread = simt_grid_state.thread;
   bool waits = pending < 0 || thread % SIMT_WARP == 0;
+  int most = pending < 0 ? -1 - pending : pending;
   bulk->published[thread] = false;
-  for (int left = waits ? simt_bulk_stores(bulk, thread) : 0; left > (pending < 0 ? 0 : pending); left--)
+  for (int left = waits ? simt_bulk_stores(bulk, thread) : 0; left > most; left--)
     finish(oldest_store(bulk, thread));
   simt_grid_state.meet(SIMT_WARP_BARRIER, 0, 0, 1);
 }

@@ -254,6 +254,6 @@ RS_DEVICE void bulk_store(void *to, const void *from, u32 bytes) {
 template <int PENDING> RS_DEVICE void bulk_wait() {
   simt->bulk_drain(PENDING);
 }
-RS_DEVICE void bulk_wait_own() {
-  simt->bulk_drain(-1);
+template <int PENDING = 0> RS_DEVICE void bulk_wait_own() {
+  simt->bulk_drain(-1 - PENDING);
 }
