@@ -17,6 +17,11 @@ static const rs_symbol symbols[] = {
     RS_CUDA_CALLS(X)
 #undef X
 };
+static const rs_symbol later_symbols[] = {
+#define X(symbol, parameters) {#symbol, offsetof(rs_cuda, symbol)},
+    RS_CUDA_LATER_CALLS(X)
+#undef X
+};
 
 static rowscan_status initialise(rs_cuda *cuda) {
   CUresult result = cuda->cuInit(0);
@@ -35,9 +40,11 @@ static rowscan_status initialise(rs_cuda *cuda) {
 static rowscan_status load(rs_cuda *cuda) {
   rs_text tried = {0};
   rowscan_status status;
-  if (rs_library_load(name, symbols, sizeof symbols / sizeof *symbols, cuda, &tried))
+  void *library = rs_library_load(name, symbols, sizeof symbols / sizeof *symbols, cuda, &tried);
+  if (library) {
+    rs_library_ask(library, later_symbols, sizeof later_symbols / sizeof *later_symbols, cuda);
     status = initialise(cuda);
-  else
+  } else
     status =
         rs_fail(ROWSCAN_NO_DRIVER, "no CUDA driver; tried:\n%s", tried.failed ? "  (out of memory)\n" : tried.data);
   rs_text_free(&tried);

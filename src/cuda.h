@@ -94,9 +94,13 @@ enum { CU_STREAM_CAPTURE_STATUS_NONE = 0, CU_STREAM_CAPTURE_STATUS_ACTIVE = 1 };
     (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,       \
      unsigned block_z, unsigned shared_bytes, CUstream stream, void **parameters, void **extra))
 
+/* Calls that a driver may be too old for; NULL in the table then. */
+#define RS_CUDA_LATER_CALLS(X) X(cuStreamGetId, (CUstream stream, unsigned long long *id)) /* CUDA 12.0 */
+
 typedef struct rs_cuda {
 #define X(symbol, parameters) CUresult(*symbol) parameters;
   RS_CUDA_CALLS(X)
+  RS_CUDA_LATER_CALLS(X)
 #undef X
   int version; /* of the driver: 1000 * major + 10 * minor */
 } rs_cuda;

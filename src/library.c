@@ -29,6 +29,11 @@ void *rs_library_load(const char *name, const rs_symbol *symbols, size_t count, 
   return library;
 }
 
+void rs_library_ask(void *library, const rs_symbol *symbols, size_t count, void *table) {
+  for (size_t i = 0; i < count; i++)
+    (void)fill(library, &symbols[i], table);
+}
+
 const char *rs_library_path(void *library) {
   struct link_map *map = NULL;
   return dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map && *map->l_name ? map->l_name : NULL;

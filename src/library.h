@@ -22,6 +22,9 @@ typedef struct rs_symbol {
  */
 void *rs_library_load(const char *name, const rs_symbol *symbols, size_t count, void *table, rs_text *tried);
 
+/* Looks up functions that a loaded library may be too old for: NULL in the table for each that it lacks. */
+void rs_library_ask(void *library, const rs_symbol *symbols, size_t count, void *table);
+
 /* The file that a loaded library came from; NULL: not known. Lives as long as the library. */
 const char *rs_library_path(void *library);
 

@@ -276,8 +276,10 @@ typedef struct rowscan_args {
  * threads. It owns fourteen of them, which each run leaves ready for the next, so that a run is one launch (more where
  * the rows exceed 2 GB). The first two streams to run it many times keep one each for as long as it lives; four are for
  * all other streams, and where those are more they wait for one another on the GPU; a run under capture takes one for
- * as long as the plan lives, shared with later runs on the same stream in the same capture. A run with a workspace of
- * its own (args), which may hold anything, needs none of that, but queues a clearing of it before each launch.
+ * as long as the plan lives, shared with later runs on the same stream in the same capture. Streams may be destroyed
+ * while runs are pending, but not before a capture that they are part of ends. A driver older than CUDA 12.0 can't tell
+ * a new stream from a destroyed one: with it no stream keeps one, and all share the four. A run with a workspace of its
+ * own (args), which may hold anything, needs none of that, but queues a clearing of it before each launch.
  *
  * Errors: BAD_ARGUMENT; UNSUPPORTED (a plan of rowscan_plan_compile); OUT_OF_MEMORY (all workspaces belong to captured
  * graphs); CUDA_FAILED.

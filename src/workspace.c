@@ -58,37 +58,59 @@ void rs_workspaces_close(rs_workspaces *all) {
   all->cuda = NULL;
 }
 
-/*
- * The stream itself, never NULL: CU_STREAM_PER_THREAD means another in each thread. Streams lie on even addresses, and
- * these numbers, which no later thread has again, are odd.
+/* ---- names of streams --------------------------------------------------------------------------------------------
+ *
+ * A stream that was destroyed may have work left, and its handle is the next one's at once. So it is the driver's
+ * number for it, which no other stream ever has, that tells whose run was the last. Drivers that have no such numbers
+ * leave the handle: a guess, good for finding the workspace that this stream is likely to have had, and not for more.
  */
-static CUstream named(CUstream stream) {
+
+#define GUESS (1ull << 63)
+
+/*
+ * CU_STREAM_PER_THREAD means another stream in each thread. Streams lie on even addresses, and these numbers, which no
+ * later thread has again, are odd.
+ */
+static unsigned long long handle_of(CUstream stream) {
   static atomic_uintptr_t threads;
   static _Thread_local uintptr_t own;
   if (stream != CU_STREAM_PER_THREAD)
-    return stream ? stream : CU_STREAM_LEGACY;
+    return (uintptr_t)(stream ? stream : CU_STREAM_LEGACY);
   if (!own)
     own = 2 * atomic_fetch_add(&threads, 1) + 3;
-  return (CUstream)own;
+  return own;
+}
+
+/* Never 0. Not to be asked while the stream is captured: that is an error, which would spoil the capture. */
+static unsigned long long name_of(const rs_cuda *cuda, CUstream stream) {
+  unsigned long long id;
+  if (cuda->cuStreamGetId && !cuda->cuStreamGetId(stream, &id) && id < GUESS)
+    return id + 1;
+  return GUESS | handle_of(stream);
+}
+
+static bool guessed(unsigned long long name) {
+  return name & GUESS;
 }
 
 /* ---- streams that stay ------------------------------------------------------------------------------------------- */
 
-/* stream NULL: one that no stream has. */
-static rs_home *home_of(rs_workspaces *all, CUstream stream) {
+/* name 0: one that no stream has. */
+static rs_home *home_of(rs_workspaces *all, unsigned long long name) {
   for (int i = 0; i < RS_HOME_WORKSPACES; i++)
-    if (atomic_load_explicit(&all->home[i].stream, memory_order_relaxed) == stream)
+    if (atomic_load_explicit(&all->home[i].stream, memory_order_relaxed) == name)
       return &all->home[i];
   return NULL;
 }
 
 /* Whether a stream stays from now on; it leaves the one it shared, whose event tells when it is free. */
 static bool settles(rs_workspaces *all, rs_workspace *slot, rs_scratch *taken) {
-  rs_home *home = slot->runs < RS_SETTLED_RUNS ? NULL : home_of(all, NULL);
+  bool stays = slot->runs >= RS_SETTLED_RUNS && !guessed(slot->stream);
+  rs_home *home = stays ? home_of(all, 0) : NULL;
   if (!home)
     return false;
   atomic_store_explicit(&home->stream, slot->stream, memory_order_relaxed);
-  slot->stream = NULL;
+  slot->stream = 0;
   *taken = (rs_scratch){home->memory, NULL};
   return true;
 }
@@ -96,7 +118,7 @@ static bool settles(rs_workspaces *all, rs_workspace *slot, rs_scratch *taken) {
 /* ---- all others -------------------------------------------------------------------------------------------------- */
 
 /* The one this stream had, else the one whose last run is the longest ago. */
-static rs_workspace *for_run(rs_workspaces *all, CUstream name) {
+static rs_workspace *for_run(rs_workspaces *all, unsigned long long name) {
   rs_workspace *oldest = &all->slot[0];
   for (int i = 0; i < RS_RUN_WORKSPACES; i++) {
     rs_workspace *slot = &all->slot[i];
@@ -108,18 +130,20 @@ static rs_workspace *for_run(rs_workspaces *all, CUstream name) {
   return oldest;
 }
 
-/* Leaves the mutex locked if it succeeds with a shared one. */
-static CUresult take_shared(rs_workspaces *all, CUstream stream, CUstream name, rs_scratch *taken) {
+/*
+ * Leaves the mutex locked if it succeeds with a shared one. Who is only guessed to have had it waits as well: for its
+ * own run that is nothing.
+ */
+static CUresult take_shared(rs_workspaces *all, CUstream stream, unsigned long long name, rs_scratch *taken) {
   CUresult result = CUDA_SUCCESS;
   pthread_mutex_lock(&all->mutex);
   rs_workspace *slot = for_run(all, name);
-  if (slot->stream != name) {
-    if (slot->turn)
-      result = all->cuda->cuStreamWaitEvent(stream, slot->done, 0);
-    if (!result) {
-      slot->stream = name;
-      slot->runs = 0;
-    }
+  bool same = slot->stream == name;
+  if (slot->turn && (!same || guessed(name)))
+    result = all->cuda->cuStreamWaitEvent(stream, slot->done, 0);
+  if (!same && !result) {
+    slot->stream = name;
+    slot->runs = 0;
   }
   if (result || settles(all, slot, taken)) {
     pthread_mutex_unlock(&all->mutex);
@@ -133,24 +157,28 @@ static CUresult take_shared(rs_workspaces *all, CUstream stream, CUstream name, 
 
 /* ---- captures ---------------------------------------------------------------------------------------------------- */
 
-/* The one this stream had in this capture, else one that no graph has. A graph keeps it. */
-static rs_captured *for_capture(rs_workspaces *all, CUstream name, unsigned long long capture) {
+/*
+ * The one this stream had in this capture, else one that no graph has. A graph keeps it. No two captures have the same
+ * number; within one, handles tell streams apart, as rowscan.h wants none of them destroyed before it ends.
+ */
+static rs_captured *for_capture(rs_workspaces *all, unsigned long long handle, unsigned long long capture) {
   rs_captured *unused = NULL;
   for (int i = 0; i < RS_CAPTURE_WORKSPACES; i++) {
     rs_captured *slot = &all->captured[i];
-    if (slot->capture == capture && slot->stream == name)
+    if (slot->capture == capture && slot->stream == handle)
       return slot;
     if (!slot->capture && !unused)
       unused = slot;
   }
   if (unused)
-    *unused = (rs_captured){unused->memory, capture, name};
+    *unused = (rs_captured){unused->memory, capture, handle};
   return unused;
 }
 
-static rowscan_status take_captured(rs_workspaces *all, CUstream name, unsigned long long capture, rs_scratch *taken) {
+static rowscan_status take_captured(rs_workspaces *all, unsigned long long handle, unsigned long long capture,
+                                    rs_scratch *taken) {
   pthread_mutex_lock(&all->mutex);
-  const rs_captured *slot = for_capture(all, name, capture);
+  const rs_captured *slot = for_capture(all, handle, capture);
   pthread_mutex_unlock(&all->mutex);
   if (!slot)
     return rs_fail(ROWSCAN_OUT_OF_MEMORY,
@@ -163,13 +191,13 @@ static rowscan_status take_captured(rs_workspaces *all, CUstream name, unsigned 
 /* ---- all --------------------------------------------------------------------------------------------------------- */
 
 rowscan_status rs_workspace_take(rs_workspaces *all, CUstream stream, rs_scratch *taken) {
-  CUstream name = named(stream);
   int status = CU_STREAM_CAPTURE_STATUS_NONE;
   unsigned long long capture = 0;
   CUresult result = all->cuda->cuStreamGetCaptureInfo(stream, &status, &capture);
   if (!result) {
     if (status == CU_STREAM_CAPTURE_STATUS_ACTIVE)
-      return take_captured(all, name, capture, taken);
+      return take_captured(all, handle_of(stream), capture, taken);
+    unsigned long long name = name_of(all->cuda, stream);
     const rs_home *home = home_of(all, name);
     if (home) {
       *taken = (rs_scratch){home->memory, NULL};

@@ -22,22 +22,22 @@ enum {
 /* Of a stream that stays, for as long as the plan lives: it needs no event, since nobody else ever waits for it. */
 typedef struct rs_home {
   CUdeviceptr memory;
-  _Atomic(CUstream) stream; /* NULL: of none yet; set once */
+  _Atomic(unsigned long long) stream; /* its name, see workspace.c; 0: of none yet; set once */
 } rs_home;
 
 typedef struct rs_workspace {
   CUdeviceptr memory;
-  CUevent done;            /* recorded after the last run */
-  CUstream stream;         /* of that run */
-  unsigned long long turn; /* when it was last taken; 0: never */
-  int runs;                /* of that stream, in a row */
+  CUevent done;              /* recorded after the last run */
+  unsigned long long stream; /* of that run: its name; 0: of one that has left */
+  unsigned long long turn;   /* when it was last taken; 0: never */
+  int runs;                  /* of that stream, in a row */
 } rs_workspace;
 
 /* Of a graph, which may be launched at any time: for as long as the plan lives. */
 typedef struct rs_captured {
   CUdeviceptr memory;
   unsigned long long capture; /* 0: of none yet */
-  CUstream stream;            /* in that capture */
+  unsigned long long stream;  /* in that capture: its handle */
 } rs_captured;
 
 /* What a run has. */
@@ -62,7 +62,8 @@ void rs_workspaces_close(rs_workspaces *all); /* with the context current */
 
 /*
  * Takes one for what is queued on `stream` until rs_workspace_give; for a shared one the mutex is held between the two.
- * A stream that had one gets it again; another waits, on the GPU, for the run that had it before.
+ * A stream that had one gets it again; another waits, on the GPU, for the run that had it before. Where the driver
+ * can't tell a new stream from a destroyed one (before CUDA 12.0), every run waits, and no stream has one for good.
  */
 rowscan_status rs_workspace_take(rs_workspaces *all, CUstream stream, rs_scratch *taken);
 rowscan_status rs_workspace_give(rs_workspaces *all, const rs_scratch *taken, CUstream stream);

@@ -236,6 +236,13 @@ static void read_capture(void) {
   CUDA(cuStreamGetCaptureInfo, bench.stream, &status, &id);
 }
 
+/* Before CUDA 12.0 there is no such call: nothing is measured. */
+static void read_id(void) {
+  unsigned long long id;
+  if (bench.driver->cuStreamGetId)
+    CUDA(cuStreamGetId, bench.stream, &id);
+}
+
 static void record_event(void) {
   CUDA(cuEventRecord, bench.event, bench.stream);
 }
@@ -245,10 +252,12 @@ static void measure_calls(int bursts) {
   static const struct {
     const char *what;
     void (*call)(void);
-  } calls[] = {
-      {"cuCtxGetCurrent", read_context}, {"cuStreamGetCaptureInfo", read_capture}, {"cuEventRecord", record_event}};
+  } calls[] = {{"cuCtxGetCurrent", read_context},
+               {"cuStreamGetCaptureInfo", read_capture},
+               {"cuStreamGetId", read_id},
+               {"cuEventRecord", record_event}};
   static double times[MOST_BURSTS];
-  for (int c = 0; c < 3; c++) {
+  for (int c = 0; c < (int)(sizeof calls / sizeof *calls); c++) {
     for (int i = -1; i < bursts; i++) {
       double start = now();
       for (int n = 0; n < bench.calls; n++)

@@ -26,4 +26,9 @@ for resident in 1 3 60; do
   echo "== tests/gpu/test_gpu few offsets, $resident blocks at a time"
   SIMT_SMS=80 SIMT_RESIDENT=$resident tests/gpu/test_gpu few offsets || status=1
 done
+# Streams that do their work late; and a driver that can't tell a new one from another whose handle it got.
+for version in 13000 11080; do
+  echo "== tests/gpu/test_gpu capture outlive threads, driver $version, late"
+  SIMT_ASYNC=1 SIMT_DRIVER_VERSION=$version tests/gpu/test_gpu capture outlive threads || status=1
+done
 exit $status

@@ -202,6 +202,7 @@ static int dispensable(const char *call) {
                                       "cuMemGetInfo_v2",
                                       "cuGraphDestroy",
                                       "cuGraphExecDestroy",
+                                      "cuStreamGetId",
                                       "cuStreamSynchronize",
                                       "nvrtcDestroyProgram",
                                       "nvrtcGetProgramLog",

@@ -58,6 +58,19 @@ START_TEST(each_failure_adds_its_line) {
 }
 END_TEST
 
+START_TEST(a_library_may_lack_what_is_asked_of_it) {
+  static const rs_symbol asked[] = {{"no_such_call", offsetof(table, cosine)}, {"pow", offsetof(table, power)}};
+  table filled = {0};
+  rs_text tried = {0};
+  void *library = rs_library_load("libm.so.6", of_libm, 2, &filled, &tried);
+  ck_assert_ptr_nonnull(library);
+  filled.power = NULL;
+  rs_library_ask(library, asked, 2, &filled);
+  ck_assert(!filled.cosine);
+  ck_assert_double_eq(filled.power(2, 10), 1024);
+}
+END_TEST
+
 /* ---- build-ids --------------------------------------------------------------------------------------------------- */
 
 /* A library's file: Elf64_Ehdr, Elf64_Phdr, the note and what `room` adds. */
@@ -521,6 +534,7 @@ int main(void) {
   TCase *cases = add_case(suite, "loading");
   tcase_add_test(cases, a_library_fills_its_table);
   tcase_add_test(cases, each_failure_adds_its_line);
+  tcase_add_test(cases, a_library_may_lack_what_is_asked_of_it);
   cases = add_case(suite, "build-ids");
   tcase_add_test(cases, a_buildid_is_read);
   tcase_add_test(cases, a_section_leads_to_it_as_well);

@@ -13,7 +13,7 @@ typedef unsigned long long pointer;
 typedef struct CUctx_st *context;
 typedef struct CUreadyst *graph;
 
-enum { MULTIPROCESSOR_COUNT = 16, NON_BLOCKING = 1, CAPTURE_THREAD = 1 };
+enum { MULTIPROCESSOR_COUNT = 16, NON_BLOCKING = 1, DISABLE_TIMING = 2, CAPTURE_THREAD = 1 };
 
 /* X(symbol, parameters) of the CUDA Driver API; each returns 0 or an error. */
 #define CALLS(X)                                                                                                       \
@@ -34,6 +34,11 @@ enum { MULTIPROCESSOR_COUNT = 16, NON_BLOCKING = 1, CAPTURE_THREAD = 1 };
   X(cuStreamCreate, (device_stream * stream, unsigned flags))                                                          \
   X(cuStreamDestroy_v2, (device_stream stream))                                                                        \
   X(cuStreamSynchronize, (device_stream stream))                                                                       \
+  X(cuStreamWaitEvent, (device_stream stream, device_event event, unsigned flags))                                     \
+  X(cuCtxSynchronize, (void))                                                                                          \
+  X(cuEventCreate, (device_event * event, unsigned flags))                                                             \
+  X(cuEventDestroy_v2, (device_event event))                                                                           \
+  X(cuEventRecord, (device_event event, device_stream stream))                                                         \
   X(cuStreamBeginCapture_v2, (device_stream stream, int mode))                                                         \
   X(cuStreamEndCapture, (device_stream stream, graph * captured))                                                      \
   X(cuGraphInstantiateWithFlags, (device_graph * *ready, graph captured, unsigned long long flags))                    \
@@ -109,10 +114,10 @@ bool device_simulated(void) {
   return dlsym(cuda.library, "simt_calls") != NULL;
 }
 
-long device_calls(void) {
+long device_calls(const char *symbol) {
   long (*calls)(const char *symbol);
   *(void **)&calls = dlsym(cuda.library, "simt_calls");
-  return calls ? calls(NULL) : -1;
+  return calls ? calls(symbol) : -1;
 }
 
 int device_multiprocessors(void) {
@@ -166,6 +171,25 @@ void device_stream_free(device_stream stream) {
 
 void device_wait(device_stream stream) {
   MUST(cuStreamSynchronize, stream);
+}
+
+void device_wait_all(void) {
+  MUST(cuCtxSynchronize);
+}
+
+device_event device_mark(device_stream stream) {
+  device_event event = NULL;
+  MUST(cuEventCreate, &event, DISABLE_TIMING);
+  MUST(cuEventRecord, event, stream);
+  return event;
+}
+
+void device_after(device_stream stream, device_event event) {
+  MUST(cuStreamWaitEvent, stream, event, 0);
+}
+
+void device_event_free(device_event event) {
+  MUST(cuEventDestroy_v2, event);
 }
 
 void device_capture(device_stream stream) {

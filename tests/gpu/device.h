@@ -13,6 +13,8 @@
 struct CUstream_st;
 typedef struct CUstream_st *device_stream;
 typedef struct device_graph device_graph; /* ready to be launched */
+struct CUevent_st;
+typedef struct CUevent_st *device_event;
 
 /* NULL, or why there is nothing to test on. Makes the device current in this thread. */
 const char *device_open(void);
@@ -23,7 +25,9 @@ void device_use(void); /* in a further thread */
 void device_doing(const char *what);
 
 bool device_simulated(void);
-long device_calls(void); /* of the driver, so far, by all of this program; -1: not known, since it isn't simulated */
+/* Of the driver, by this name (NULL: by any), so far, by all of this program; -1: not known, since it isn't simulated.
+ */
+long device_calls(const char *symbol);
 int device_multiprocessors(void);
 size_t device_free_bytes(void);
 
@@ -38,6 +42,12 @@ void device_fill(void *to, unsigned char value, size_t bytes, device_stream stre
 device_stream device_stream_new(void);
 void device_stream_free(device_stream stream);
 void device_wait(device_stream stream);
+void device_wait_all(void); /* for streams that were freed too */
+
+/* What is queued on a stream so far; it is waited for by what is queued on another after this. */
+device_event device_mark(device_stream stream);
+void device_after(device_stream stream, device_event event);
+void device_event_free(device_event event);
 
 void device_capture(device_stream stream);
 device_graph *device_captured(device_stream stream);

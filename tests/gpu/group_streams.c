@@ -1,5 +1,5 @@
 /*
- * group_streams.c - a plan in captured graphs, on streams that stay, and from many threads on many streams at once
+ * group_streams.c - a plan in captured graphs, on streams that stay and that go, and from many threads at once
  * SPDX-License-Identifier: MIT
  */
 #include <pthread.h>
@@ -103,10 +103,10 @@ enum { STAYING = 3, STAYS = 40 }; /* streams, of which the plan has homes for so
 /* One more run. Each call of the driver costs it tens of nanoseconds, or hundreds. */
 static void check_calls(check_run *run, suite_plans *plans, device_stream stream, long most) {
   check_reset(run, stream);
-  long before = device_calls();
+  long before = device_calls(NULL);
   if (!check_queue(run, plans->gpu, stream))
     return;
-  long calls = device_calls() - before;
+  long calls = device_calls(NULL) - before;
   if (calls > most)
     suite_fail("a run took %ld calls of the driver, not %ld", calls, most);
 }
@@ -134,9 +134,9 @@ static void check_staying(suite_plans *plans, random_source *random) {
       check_verify(guest, visit);
     device_stream_free(visit);
   }
-  if (ready) { /* the context, the capture's state, the launch; and the event of a workspace that streams share */
-    check_calls(&runs[0], plans, streams[0], 3);
-    check_calls(&runs[STAYING - 1], plans, streams[STAYING - 1], 4);
+  if (ready) { /* context, capture's state, stream's number, launch; and the event of a workspace that streams share */
+    check_calls(&runs[0], plans, streams[0], 4);
+    check_calls(&runs[STAYING - 1], plans, streams[STAYING - 1], 5);
   }
   for (int s = 0; s < STAYING && ready; s++)
     check_verify(&runs[s], streams[s]);
@@ -175,6 +175,71 @@ void group_stay(void) {
     suite_plans plans;
     if (suite_plan(&plans, &spec))
       check_staying(&plans, &random);
+    suite_plan_free(&plans);
+  }
+}
+
+/* ---- going ------------------------------------------------------------------------------------------------------- */
+
+enum { GOING = 8, GENERATIONS = 20, SHARED = 4 }; /* streams at a time; workspaces of a plan that they share */
+enum { HELD_BACK = 1 << 28, HOLDS = 16 };         /* bytes that are filled, and how often, before any of them goes on */
+
+/*
+ * Streams that run the plan once and are destroyed before they got to it: a later one may have the handle, and must
+ * wait all the same. All get there at once.
+ */
+static void queue_generation(check_run *runs, suite_plans *plans, device_stream first, void *scratch, size_t bytes) {
+  for (int s = 0; s < GOING; s++)
+    check_reset(&runs[s], first);
+  for (int i = 0; i < HOLDS; i++)
+    device_fill(scratch, 0, bytes, first);
+  device_event start = device_mark(first);
+  for (int s = 0; s < GOING; s++) {
+    device_stream stream = device_stream_new();
+    device_after(stream, start);
+    (void)check_queue(&runs[s], plans->gpu, stream);
+    device_stream_free(stream);
+  }
+  device_event_free(start);
+}
+
+static void check_going(suite_plans *plans, random_source *random) {
+  test_case tests[GOING];
+  check_run runs[GOING];
+  int generations = suite.quick ? 5 : GENERATIONS;
+  size_t bytes = suite.quick ? 4096 : HELD_BACK;
+  void *scratch = device_alloc(bytes);
+  device_stream first = device_stream_new();
+  bool ready = true;
+  for (int s = 0; s < GOING; s++) {
+    make_case(&tests[s], plans, 1 + s % 3, random);
+    ready = check_prepare(&runs[s], &tests[s], plans->host) && ready;
+  }
+  long before = device_calls("cuStreamWaitEvent");
+  for (int i = 0; i < generations && ready; i++) {
+    queue_generation(runs, plans, first, scratch, bytes);
+    device_wait_all();
+    for (int s = 0; s < GOING; s++)
+      check_verify(&runs[s], first);
+  }
+  /* Simulated kernels are done one after the other, whatever they share. */
+  long waits = device_calls("cuStreamWaitEvent") - before, all = (long)generations * GOING;
+  if (ready && device_simulated() && waits < all + all - SHARED)
+    suite_fail("%ld runs, each on a new stream: %ld waits for the run before", all, waits - all);
+  for (int s = 0; s < GOING; s++)
+    check_free(&runs[s]);
+  device_stream_free(first);
+  device_free(scratch);
+}
+
+void group_outlive(void) {
+  static const rowscan_regime regimes[] = {ROWSCAN_REGIME_LONG, ROWSCAN_REGIME_COLUMN};
+  for (int i = 0; i < (suite.quick ? 1 : 2); i++) {
+    random_source random = random_for(suite.seed, 19, (uint64_t)i);
+    rowscan_spec spec = spec_of(regimes[i], suite.quick ? 1500 : 300007);
+    suite_plans plans;
+    if (suite_plan(&plans, &spec))
+      check_going(&plans, &random);
     suite_plan_free(&plans);
   }
 }

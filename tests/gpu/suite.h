@@ -52,6 +52,7 @@ void group_repeat(void);
 void group_delays(void);
 void group_capture(void);
 void group_stay(void);
+void group_outlive(void);
 void group_threads(void);
 void group_host(void);
 void group_big(void);

@@ -42,6 +42,7 @@ static const struct {
     {"delays", group_delays, false},
     {"capture", group_capture, false},
     {"stay", group_stay, false},
+    {"outlive", group_outlive, false},
     {"threads", group_threads, false},
     {"host", group_host, false},
     {"issue", group_issue, false},

@@ -10,6 +10,7 @@ typedef simt_graph *CUgraphExec;
 
 #define X(symbol, parameters) SIMT_EXPORT CUresult symbol parameters;
 RS_CUDA_CALLS(X)
+RS_CUDA_LATER_CALLS(X)
 #undef X
 
 SIMT_EXPORT CUresult cuStreamQuery(CUstream handle);
@@ -80,6 +81,18 @@ CUresult cuStreamQuery(CUstream handle) {
   CUstream stream;
   int result = entered ? entered : waitable(handle, &stream, __func__);
   return result ? result : simt_stream_done(stream) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+/* A driver older than CUDA 12.0 has no such call. Asking for a captured stream's spoils the capture. */
+CUresult cuStreamGetId(CUstream handle, unsigned long long *id) {
+  BEGIN(SIMT_CONTEXT);
+  CUstream stream;
+  int result = entered ? entered : waitable(handle, &stream, __func__);
+  if (!result && simt_setting("SIMT_DRIVER_VERSION", 13000) < 12000)
+    result = SIMT_ERROR_NOT_SUPPORTED;
+  if (!result)
+    *id = simt_stream_id(stream);
+  return result;
 }
 
 CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned flags) {

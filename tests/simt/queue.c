@@ -13,8 +13,10 @@
 
 /* The default stream, which other streams wait for and which waits for them, and the one of CU_STREAM_PER_THREAD. */
 static struct CUstream_st per_thread;
-static struct CUstream_st legacy = {.next = &per_thread};
+static struct CUstream_st legacy = {.id = 1, .next = &per_thread};
 static CUstream streams = &legacy;
+static CUstream unused; /* handles of destroyed streams, the last one first */
+static unsigned long long ids = 1;
 static CUevent events;
 static unsigned long long steps;
 
@@ -49,29 +51,46 @@ bool simt_stream_is_default(CUstream stream) {
   return stream == &legacy;
 }
 
+unsigned long long simt_stream_id(CUstream stream) {
+  static __thread unsigned long long own;
+  if (stream != &per_thread)
+    return stream->id;
+  if (!own)
+    own = ++ids;
+  return own;
+}
+
 CUstream simt_stream_make(unsigned flags) {
-  CUstream stream = calloc(1, sizeof *stream);
-  if (!stream)
+  CUstream stream = unused;
+  if (stream)
+    unused = stream->next;
+  else if (!(stream = malloc(sizeof *stream)))
     return NULL;
-  stream->flags = flags;
-  stream->next = streams;
+  *stream = (struct CUstream_st){.flags = flags, .id = ++ids, .next = streams};
   return streams = stream;
 }
 
-static void remove_stream(CUstream stream) {
+static void unlink_stream(CUstream stream) {
   CUstream *at = &streams;
   while (*at != stream)
     at = &(*at)->next;
   *at = stream->next;
-  free(stream->frontier.node);
-  free(stream);
 }
 
-/* As on a GPU: what is queued is still done. */
+/* As on a GPU: what is queued is still done, and the next stream may have the handle. */
 void simt_stream_free(CUstream stream) {
-  stream->gone = true;
-  if (!stream->first)
-    remove_stream(stream);
+  unlink_stream(stream);
+  free(stream->frontier.node);
+  if (stream->first) {
+    CUstream rest = malloc(sizeof *rest);
+    if (!rest)
+      simt_die("no memory");
+    *rest = (struct CUstream_st){
+        .flags = stream->flags, .gone = true, .first = stream->first, .last = stream->last, .next = streams};
+    streams = rest;
+  }
+  stream->next = unused;
+  unused = stream;
 }
 
 bool simt_event_known(CUevent event) {
@@ -203,8 +222,10 @@ static bool advance(void) {
   if (!stream->first)
     stream->last = NULL;
   free(step);
-  if (stream->gone && !stream->first)
-    remove_stream(stream);
+  if (stream->gone && !stream->first) {
+    unlink_stream(stream);
+    free(stream);
+  }
   return true;
 }
 

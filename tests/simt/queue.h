@@ -37,7 +37,8 @@ typedef struct simt_step {
 
 struct CUstream_st {
   unsigned flags;
-  bool gone; /* destroyed, and not empty yet */
+  unsigned long long id; /* no other stream's, ever */
+  bool gone;             /* what a destroyed one has left to do: nobody's handle */
   simt_step *first, *last;
   simt_capture *capture; /* NULL: not capturing */
   simt_frontier frontier;
@@ -58,8 +59,9 @@ struct CUevent_st {
 /* The stream that a handle means, or NULL: there is none such. NULL, 1 and 2 mean the default streams. */
 CUstream simt_stream_find(CUstream handle);
 bool simt_stream_is_default(CUstream stream);
-CUstream simt_stream_make(unsigned flags);
+CUstream simt_stream_make(unsigned flags); /* has the handle that was freed last */
 void simt_stream_free(CUstream stream);
+unsigned long long simt_stream_id(CUstream stream); /* each thread has its own of CU_STREAM_PER_THREAD */
 
 bool simt_event_known(CUevent event);
 CUevent simt_event_make(unsigned flags);

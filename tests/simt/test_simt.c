@@ -61,6 +61,7 @@ static struct {
   CUresult (*destroy_exec)(graph);
   CUresult (*destroy_graph)(graph);
   CUresult (*stream_query)(CUstream);
+  CUresult (*synchronize)(void);
   long (*nvrtc_leaks)(void);
   long (*nvrtc_compiles)(void);
   void (*nvrtc_fail)(const char *, long, int);
@@ -86,6 +87,7 @@ static void load(void) {
   void *driver = open_library("libcuda.so.1"), *compiler = open_library("libnvrtc.so.13");
 #define X(symbol, parameters) get(driver, #symbol, &cuda.symbol);
   RS_CUDA_CALLS(X)
+  RS_CUDA_LATER_CALLS(X)
 #undef X
 #define X(symbol, parameters) get(compiler, #symbol, &nvrtc.symbol);
   RS_NVRTC_CALLS(X)
@@ -103,6 +105,7 @@ static void load(void) {
   get(driver, "cuGraphExecDestroy", &simt.destroy_exec);
   get(driver, "cuGraphDestroy", &simt.destroy_graph);
   get(driver, "cuStreamQuery", &simt.stream_query);
+  get(driver, "cuCtxSynchronize", &simt.synchronize);
   get(compiler, "simt_nvrtc_leaks", &simt.nvrtc_leaks);
   get(compiler, "simt_nvrtc_compiles", &simt.nvrtc_compiles);
   get(compiler, "simt_nvrtc_fail", &simt.nvrtc_fail);
@@ -595,6 +598,36 @@ START_TEST(the_default_stream_is_in_order) {
 }
 END_TEST
 
+START_TEST(handles_are_used_again_and_numbers_are_not) {
+  setenv("SIMT_ASYNC", "1", 1);
+  CUstream first, second;
+  unsigned long long id[2], null_id, legacy_id;
+  uint32_t word;
+  OK(cuda.cuStreamCreate(&first, CU_STREAM_NON_BLOCKING));
+  OK(cuda.cuStreamGetId(first, &id[0]));
+  OK(cuda.cuMemsetD8Async(in, 1, 4, first));
+  OK(launch("add_one", 1, 32, (arguments){in, in, 1}, first));
+  OK(cuda.cuStreamDestroy_v2(first));
+  OK(cuda.cuStreamCreate(&second, CU_STREAM_NON_BLOCKING));
+  ck_assert_ptr_eq(first, second);
+  OK(cuda.cuStreamGetId(second, &id[1]));
+  ck_assert_uint_ne(id[0], id[1]);
+  OK(simt.synchronize()); /* what the first had left to do */
+  OK(cuda.cuMemcpyDtoHAsync_v2(&word, in, 4, NULL));
+  ck_assert_uint_eq(word, 0x01010102);
+  OK(cuda.cuStreamDestroy_v2(second));
+  OK(cuda.cuStreamGetId(NULL, &null_id));
+  OK(cuda.cuStreamGetId(CU_STREAM_LEGACY, &legacy_id));
+  ck_assert_uint_eq(null_id, legacy_id);
+  OK(cuda.cuStreamGetId(CU_STREAM_PER_THREAD, &id[0]));
+  OK(cuda.cuStreamGetId(CU_STREAM_PER_THREAD, &id[1]));
+  ck_assert_uint_eq(id[0], id[1]);
+  ck_assert_uint_ne(id[0], null_id);
+  setenv("SIMT_DRIVER_VERSION", "11080", 1);
+  ck_assert_int_ne(cuda.cuStreamGetId(NULL, &null_id), 0);
+}
+END_TEST
+
 START_TEST(queries_get_ready) {
   setenv("SIMT_ASYNC", "1", 1);
   CUstream stream;
@@ -689,6 +722,10 @@ START_TEST(captures_have_rules) {
   ck_assert_int_ne(simt.end_capture(stream, &captured), 0);
   OK(simt.begin_capture(stream, 0));
   ck_assert_int_eq(cuda.cuStreamSynchronize(stream), CAPTURE_UNSUPPORTED);
+  ck_assert_int_ne(simt.end_capture(stream, &captured), 0);
+  unsigned long long id;
+  OK(simt.begin_capture(stream, 1));
+  ck_assert_int_eq(cuda.cuStreamGetId(stream, &id), CAPTURE_UNSUPPORTED);
   ck_assert_int_ne(simt.end_capture(stream, &captured), 0);
   OK(cuda.cuEventRecord(event, side)); /* outside the capture */
   OK(simt.begin_capture(stream, 1));
@@ -809,6 +846,7 @@ static void add_streams(Suite *suite) {
   TCase *cases = add_case(suite, "streams");
   tcase_add_test(cases, a_missing_wait_shows);
   tcase_add_test(cases, the_default_stream_is_in_order);
+  tcase_add_test(cases, handles_are_used_again_and_numbers_are_not);
   tcase_add_test(cases, queries_get_ready);
   tcase_add_test(cases, times_go_forward);
   tcase_add_loop_test(cases, captures_replay, 0, 2);
