@@ -303,8 +303,8 @@ template <int PENDING> RS_DEVICE void bulk_wait() {
     asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(PENDING) : "memory");
   __syncwarp();
 }
-// Until at most PENDING of the calling thread's bulk stores still read shared memory; for stores that several lanes have
-// started.
+// Until at most PENDING of the calling thread's bulk stores still read shared memory; for stores that several lanes
+// have started.
 template <int PENDING = 0> RS_DEVICE void bulk_wait_own() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(PENDING) : "memory");
 }

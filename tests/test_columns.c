@@ -370,8 +370,8 @@ static void run(kernel *k, int64_t inner, bool plain) {
   k->shape.strip_bytes = strips[any(4)];
   k->shape.shared = 6 * tiles[any(4)];
   k->shape.multiprocessors = once_in(3) ? 4 : 0;
-  k->stream.tile_bytes = 2 * tiles[any(4)];
-  k->stream.shared = 6 * tiles[1 + any(3)];
+  k->stream.tile_bytes = 4 * tiles[any(3)];
+  k->stream.shared = 6 * tiles[3];
   k->stream.least_tiles = (int)any(5);
   k->stream.multiprocessors = 1 + (int)any(6);
   rs_columns columns = {k->shape, k->stream, k->wide, WORKSPACE};
@@ -471,7 +471,14 @@ int main(int argc, char **argv) {
   nvrtc = rs_nvrtc_open(NULL, &log);
   for (int i = 0; i < kernels; i++) {
     kernel k = {.stream = {.steps = 0}};
-    random_spec(&k.spec);
+    enum { PLAIN, WIDE, STREAM } kind = only >= 0 ? only : (int)any(3);
+    do
+      random_spec(&k.spec);
+    while (kind == STREAM && rowscan_type_bytes(k.spec.in) != rowscan_type_bytes(k.spec.out));
+    if (kind == STREAM) { /* which takes no columns of a single tile */
+      static const int64_t lengths[] = {600, 1000, 1024, 2048, 2500, 4099, 5000, 9000, 20000, 40000};
+      k.spec.length = lengths[any(sizeof lengths / sizeof *lengths)];
+    }
     static const int lanes[] = {4, 4, 1, 2};
     k.threads = 64 << any(2);
     k.shape = (rs_column_shape){.length = k.spec.length,
@@ -491,17 +498,14 @@ int main(int argc, char **argv) {
                              .steps = k.shape.steps,
                              .width = k.threads >> any(4),
                              .lanes = k.shape.lanes};
-    int kind = (int)any(3);
-    if (only >= 0)
-      kind = only;
-    if (kind == 2 && k.shape.in == (int)rowscan_type_bytes(k.spec.out)) {
+    if (kind == STREAM) {
       k.stream = (rs_stream_shape){
           .length = k.spec.length, .in = k.shape.in, .mask = k.shape.mask, .acc = k.shape.acc, .steps = 16 << any(2)};
       for (int w = 0; w < 3; w++)
         k.warps[w] = 1 << any(4);
       k.stream.walkers = k.warps[2];
       k.threads = 32 * (k.warps[0] + k.warps[1] + k.warps[2] + 2);
-    } else if (kind) {
+    } else if (kind == WIDE) {
       int most = 16 / k.shape.in < 32 / k.shape.acc ? 16 / k.shape.in : 32 / k.shape.acc;
       k.wide.vector = most > 2 && once_in(3) ? most / 2 : most;
       if (k.wide.steps == 16 && once_in(2))
