@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "entry.h"
+#include "run_tests.h"
 #include "store.h"
 
 enum { HOUR = 3600 };
@@ -280,12 +281,9 @@ static inline int run_suite(Suite *suite) {
     perror(top);
     return EXIT_FAILURE;
   }
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
+  int status = run_tests(suite);
   remove_tree(top);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return status;
 }
 
 #endif

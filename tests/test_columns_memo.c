@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "columns_memo.h"
+#include "run_tests.h"
 #include "tune.h"
 
 enum { RANK = RS_MEMO_RANK + 2 };
@@ -275,9 +276,5 @@ int main(void) {
   tcase_add_test(cases, wide_takes_what_lies_in_words);
   tcase_add_test(cases, threads_share_a_memo);
   suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return run_tests(suite);
 }

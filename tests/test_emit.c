@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "emit.h"
+#include "run_tests.h"
 
 static const struct {
   const char *file;
@@ -194,9 +195,5 @@ int main(void) {
   tcase_add_test(all, every_geometry_is_sound);
   tcase_add_test(all, forced_regimes);
   suite_add_tcase(suite, all);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return run_tests(suite);
 }

@@ -24,6 +24,7 @@
 
 #include "host_test.h"
 #include "judge.h"
+#include "run_tests.h"
 
 /* ---- random choices ---------------------------------------------------------------------------------------------- */
 
@@ -786,9 +787,5 @@ int main(void) {
   tcase_add_test(cases, beyond_two_billion);
   suite_add_tcase(suite, cases);
   suite_add_tcase(suite, numbers());
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return run_tests(suite);
 }

@@ -6,6 +6,7 @@
  * stands in every cache key, must be there.
  */
 #include "kernels.h"
+#include "run_tests.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -47,9 +48,5 @@ int main(void) {
   tcase_add_test(cases, names_are_sorted);
   tcase_add_test(cases, digest_is_hex);
   suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return run_tests(suite);
 }

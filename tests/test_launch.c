@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "launch.h"
+#include "run_tests.h"
 
 static rowscan_context context = {.device = {.multiprocessors = 132}};
 
@@ -65,9 +66,5 @@ int main(void) {
   TCase *cases = tcase_create("all");
   tcase_add_loop_test(cases, choices, 0, sizeof all / sizeof *all);
   suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return run_tests(suite);
 }

@@ -14,6 +14,7 @@
 #include "cli/cells.h"
 #include "measure_sets.h"
 #include "rows.h"
+#include "run_tests.h"
 
 /* ---- boxes ------------------------------------------------------------------------------------------------------- */
 
@@ -417,9 +418,5 @@ int main(void) {
   tcase_add_test(cases, growth_has_every_length);
   tcase_add_test(cases, growth_has_every_size);
   suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return run_tests(suite);
 }

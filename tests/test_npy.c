@@ -6,6 +6,7 @@
  * sees any byte read beyond it; whatever is accepted must lie inside the file.
  */
 #include "cli/npy.h"
+#include "run_tests.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -370,9 +371,5 @@ int main(void) {
   Suite *suite = suite_create("npy");
   suite_add_tcase(suite, reading());
   suite_add_tcase(suite, writing());
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return run_tests(suite);
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "rows.h"
+#include "run_tests.h"
 
 /* A row, by where it starts in each array and its number. */
 typedef struct place {
@@ -258,9 +259,5 @@ int main(void) {
   tcase_add_test(all, refusals);
   tcase_add_test(all, args);
   suite_add_tcase(suite, all);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return run_tests(suite);
 }

@@ -18,6 +18,7 @@
 #include "cuda.h"
 #include "gpu/data.h"
 #include "judge.h"
+#include "run_tests.h"
 #include "text.h"
 #include "tune_short.h"
 #include "types.h"
@@ -417,9 +418,5 @@ int main(void) {
   tcase_add_loop_test(cases, powers, 1, quick ? 2 : 5);
   tcase_add_test(cases, without_bulk_copies);
   suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return run_tests(suite);
 }

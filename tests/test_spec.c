@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "run_tests.h"
 #include "spec.h"
 #include "spec_parse.h"
 
@@ -284,9 +285,5 @@ int main(void) {
   tcase_add_test(all, changed_bytes_do_no_harm);
   tcase_add_test(all, names);
   suite_add_tcase(suite, all);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return run_tests(suite);
 }

@@ -16,6 +16,7 @@
 
 #include "context.h"
 #include "judge.h"
+#include "run_tests.h"
 #include "stage_boxes.h"
 #include "stage_case.h"
 
@@ -537,9 +538,5 @@ int main(void) {
   tcase_add_test(cases, nothing_to_do);
   tcase_add_test(cases, many_callers);
   suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return run_tests(suite);
 }

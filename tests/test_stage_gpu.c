@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "rowscan.h"
+#include "run_tests.h"
 #include "simt/simt.h"
 #include "stage_case.h"
 
@@ -265,9 +266,5 @@ int main(void) {
     tcase_add_loop_test(cases, every_call_fails, 0, 4);
   }
   suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return run_tests(suite);
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "run_tests.h"
 #include "workspace.h"
 
 enum { MEMORY = 4096, WANTED = 1000, GIVEN = 1024 }; /* address of the memory; bytes asked for, and rounded up */
@@ -551,9 +552,5 @@ int main(void) {
   tcase_add_test(cases, a_failed_wait_changes_nothing);
   tcase_add_loop_test(cases, threads_never_overlap, 0, TELLERS);
   suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return run_tests(suite);
 }

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../run_tests.h"
 #include "cuda.h"
 #include "nvrtc.h"
 
@@ -884,10 +885,7 @@ int main(void) {
   add_grid(suite);
   add_mistakes(suite);
   add_streams(suite);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
+  int status = run_tests(suite);
   remove_kept();
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return status;
 }
