@@ -20,7 +20,7 @@ struct StreamCut {
   i32 stages;
 };
 
-template <class P, int STEPS, int SCANNERS, int REDUCERS, int WALKERS> struct ColumnStream {
+template <class P, int STEPS, int SCANNERS, int REDUCERS> struct ColumnStream {
   using In = typename P::In;
   using Out = typename P::Out;
   using Mask = typename P::Mask;
@@ -369,9 +369,9 @@ template <class P, int STEPS, int SCANNERS, int REDUCERS, int WALKERS> struct Co
   }
 };
 
-template <class P, int STEPS, int SCANNERS, int REDUCERS, int WALKERS>
+template <class P, int STEPS, int SCANNERS, int REDUCERS>
 RS_DEVICE void scan_stream_columns(const Rows<P::rank> &rows, const StreamCut &cut) {
-  using M = ColumnStream<P, STEPS, SCANNERS, REDUCERS, WALKERS>;
+  using M = ColumnStream<P, STEPS, SCANNERS, REDUCERS>;
   RS_DYNAMIC_SHARED(memory);
   RS_SHARED typename M::Shared shared;
   M stream(rows, cut, shared, memory);
@@ -394,6 +394,6 @@ RS_DEVICE void scan_stream_columns(const Rows<P::rank> &rows, const StreamCut &c
     stream.load();
   else if (warp == SCANNERS + REDUCERS + 1)
     stream.store();
-  else if (warp - (SCANNERS + REDUCERS + 2) < cut.columns)
+  else if (warp - (SCANNERS + REDUCERS + 2) < cut.columns) // a walker each; there are enough
     stream.walk(warp - (SCANNERS + REDUCERS + 2));
 }

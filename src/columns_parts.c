@@ -81,7 +81,12 @@ static bool choose(rs_columns_parts *parts) {
 
 void rs_columns_begin(rs_columns_parts *parts, const rs_columns *columns, const rs_rows *rows) {
   *parts = (rs_columns_parts){.columns = columns, .rows = rows, .kernel = rs_columns_best(columns, rows), .outers = 1};
-  if (!choose(parts)) { /* then a column at a time */
+  bool chosen = choose(parts);
+  if (!chosen && parts->kernel == RS_COLUMNS_STREAM && rs_wide_fits(&columns->wide, rows)) {
+    parts->kernel = RS_COLUMNS_WIDE; /* which has fewer tiles, and takes a few columns at a time */
+    chosen = choose(parts);
+  }
+  if (!chosen) { /* then a column at a time */
     parts->kernel = RS_COLUMNS_ANY;
     choose(parts);
   }

@@ -20,8 +20,8 @@ for suite in tests/gpu/test_gpu tests/test_stage_gpu tests/test_faults tests/tes
   echo "== $suite"
   "$suite" || status=1
 done
-# Few rows are those that a GPU holds at once: on one of some size. They and long rows off 16 bytes with blocks that wait
-# for others which have not started.
+# Few rows are those that a GPU holds at once: on one of some size. They and long rows off 16 bytes with blocks that
+# wait for others which have not started.
 for resident in 1 3 60; do
   echo "== tests/gpu/test_gpu few offsets, $resident blocks at a time"
   SIMT_SMS=80 SIMT_RESIDENT=$resident tests/gpu/test_gpu few offsets || status=1

@@ -69,8 +69,7 @@ static void kernel_make(kernel *k, int arch) {
   const char *header = k->stream.steps ? "stream_columns" : k->wide.vector ? "wide" : "columns";
   const char *cut = k->stream.steps ? "StreamCut" : k->wide.vector ? "WideCut" : "ColumnCut";
   if (k->stream.steps)
-    snprintf(call, sizeof call, "scan_stream_columns<P, %d, %d, %d, %d", k->stream.steps, k->warps[0], k->warps[1],
-             k->warps[2]);
+    snprintf(call, sizeof call, "scan_stream_columns<P, %d, %d, %d", k->stream.steps, k->warps[0], k->warps[1]);
   else if (k->wide.vector)
     snprintf(call, sizeof call, "scan_wide_tiles<P, %d, %d, %d, %d, %d", k->threads, k->wide.vector, k->wide.steps,
              k->wide.width, k->wide.lanes);

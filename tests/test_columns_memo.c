@@ -164,6 +164,30 @@ START_TEST(what_was_asked_before_is_remembered) {
 }
 END_TEST
 
+/* A run of few columns whose tiles need more scratch than there is goes to the next best kernel. */
+START_TEST(what_is_too_long_for_a_stream_is_wide) {
+  static const struct {
+    size_t scratch;
+    rs_columns_kernel kernel;
+  } cases[] = {{1 << 20, RS_COLUMNS_STREAM}, {40000, RS_COLUMNS_WIDE}};
+  rs_columns columns = columns_of(1000000, false);
+  rs_rows rows;
+  memset(&rows, 0, sizeof rows);
+  rows.rank = 1;
+  rows.shape[0] = rows.count = rows.in_step = rows.out_step = 8;
+  rows.in_stride[0] = rows.out_stride[0] = rows.row_stride[0] = 1;
+  rows.in = rows.out = (char *)NULL + 4096;
+  columns.scratch = cases[_i].scratch;
+  rs_columns_parts parts;
+  rs_columns_launch part;
+  rs_columns_begin(&parts, &columns, &rows);
+  ck_assert(rs_columns_next(&parts, &part));
+  ck_assert_int_eq(part.kernel, cases[_i].kernel);
+  ck_assert_int_eq(part.rows->count, 8);
+  ck_assert(!rs_columns_next(&parts, &part));
+}
+END_TEST
+
 START_TEST(a_whole_run_is_the_only_part) {
   static const int64_t lengths[] = {64, 300, 16384};
   uint64_t state = 3;
@@ -272,6 +296,7 @@ int main(void) {
   TCase *cases = tcase_create("all");
   tcase_add_test(cases, no_rows_are_taken_for_others);
   tcase_add_test(cases, what_was_asked_before_is_remembered);
+  tcase_add_loop_test(cases, what_is_too_long_for_a_stream_is_wide, 0, 2);
   tcase_add_test(cases, a_whole_run_is_the_only_part);
   tcase_add_test(cases, wide_takes_what_lies_in_words);
   tcase_add_test(cases, threads_share_a_memo);

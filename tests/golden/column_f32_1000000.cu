@@ -18,7 +18,7 @@ RS_KERNEL(128, 5) rowscan_any(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(ColumnCu
   scan_column_tiles<P, 128, 32, 4>(rows, cut);
 }
 RS_KERNEL(704, 1) rowscan_dense(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(StreamCut, cut)) {
-  scan_stream_columns<P, 32, 8, 4, 8>(rows, cut);
+  scan_stream_columns<P, 32, 8, 4>(rows, cut);
 }
 RS_KERNEL(128, 3) rowscan_aligned(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(WideCut, cut)) {
   scan_wide_tiles<P, 128, 4, 32, 8, 4>(rows, cut);
