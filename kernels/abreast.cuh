@@ -9,13 +9,13 @@
 #pragma once
 #include "ahead.cuh"
 
-template <class Op, int LANES, i64 MOST, class A> struct ColumnsAhead {
+template <class Op, int LANES, i64 MOST, class A, int AHEAD = sizeof(A) == 8 ? 1 : 2> struct ColumnsAhead {
   static constexpr int EACH = 8, GROUP = LANES * EACH, DIGITS = log2_floor(GROUP);
   RS_METHOD static constexpr int levels_of(i64 count) {
     return count <= GROUP ? 1 : 1 + levels_of((count + GROUP - 1) / GROUP);
   }
   static constexpr int LEVELS = levels_of(MOST);
-  static constexpr int AT_ONCE = sizeof(A) == 8 ? 1 : 2; // levels asked for before the first answer: registers
+  static constexpr int AT_ONCE = AHEAD; // levels asked for before the first answer: registers
 
   Node<A> *nodes;
   u32 run;

@@ -37,7 +37,7 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES> str
   static constexpr int LAST = P::rank - 1, OUTER = P::rank > 1 ? P::rank - 2 : 0;
   static constexpr int THREADS_LOG = log2_floor(THREADS);
   static constexpr int ROWS = least(THREADS, 32 * VECTOR); // segments of all outers of a tile, at most
-  static constexpr int AT_ONCE = least(STEPS, 128 / (VECTOR * (int)sizeof(Acc))); // steps in registers
+  static constexpr int AT_ONCE = least(STEPS, (VECTOR == 1 ? 64 : 128) / (VECTOR * (int)sizeof(Acc))); // in registers
   static constexpr int PAD = 16 / (int)sizeof(Acc); // keeps lanes along the length out of each other's banks
 
   using Values = Vector<Acc, VECTOR>;
@@ -261,7 +261,7 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES> str
     else
       warp_barrier();
     const Place &place = shared.place;
-    using A = ColumnsAhead<Op, LANES, (P::length + SEGMENTS * STEPS - 1) / (SEGMENTS * STEPS), Acc>;
+    using A = ColumnsAhead<Op, LANES, (P::length + SEGMENTS * STEPS - 1) / (SEGMENTS * STEPS), Acc, VECTOR == 1 || sizeof(Acc) == 8 ? 1 : 2>;
     A ahead{reinterpret_cast<Node<Acc> *>(static_cast<TurnState *>(rows.workspace) + 1),
             place.run,
             block_count() / ((u32)cut.tiles * (u32)cut.strips),

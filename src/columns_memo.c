@@ -64,10 +64,11 @@ static void keep(rs_remembered *place, const int64_t key[RS_MEMO_WORDS], const r
 bool rs_columns_recall(rs_columns_memo *memo, rs_columns_launch *launch, const rs_columns *columns,
                        const rs_rows *rows) {
   launch->rows = rows;
-  bool many = rows->shape[rows->rank - 1] > columns->stream.walkers, wide = many && rs_wide_fits(&columns->wide, rows);
-  if (rows->rank > RS_MEMO_RANK || wide) {
-    launch->kernel = wide ? RS_COLUMNS_WIDE : rs_columns_best(columns, rows);
-    return rs_columns_whole(launch, columns);
+  bool few = rows->shape[rows->rank - 1] <= columns->stream.walkers, kept = rows->rank <= RS_MEMO_RANK;
+  if (!few || !kept) {
+    launch->kernel = rs_columns_best(columns, rows);
+    if (!kept || launch->kernel == RS_COLUMNS_WIDE || launch->kernel == RS_COLUMNS_NARROW)
+      return rs_columns_whole(launch, columns);
   }
   int64_t key[RS_MEMO_WORDS];
   bool whole;

@@ -9,11 +9,17 @@
 #include "wide_cut.h"
 
 /* The kernels of a plan; see tune_columns.h. */
-typedef enum rs_columns_kernel { RS_COLUMNS_ANY, RS_COLUMNS_STREAM, RS_COLUMNS_WIDE } rs_columns_kernel;
+typedef enum rs_columns_kernel {
+  RS_COLUMNS_ANY,
+  RS_COLUMNS_NARROW,
+  RS_COLUMNS_WIDE,
+  RS_COLUMNS_STREAM
+} rs_columns_kernel;
 typedef struct rs_columns {
   rs_column_shape any;
   rs_stream_shape stream; /* steps 0: there is none */
   rs_wide_shape wide;     /* vector 0: there is none */
+  rs_wide_shape narrow;   /* the same, for words of one element */
   size_t scratch;         /* bytes that a launch may have, unless one column takes more */
 } rs_columns;
 
@@ -26,8 +32,8 @@ typedef struct rs_columns_launch {
   union {
     rs_column_cut any;
     rs_stream_cut stream;
-    rs_wide_cut wide;
-  } cut; /* its second parameter */
+    rs_wide_cut wide; /* of both */
+  } cut;              /* its second parameter */
   rs_column_need need;
 } rs_columns_launch;
 

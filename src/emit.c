@@ -7,9 +7,8 @@
 #include "types.h"
 
 const char *const rs_kernel_names[RS_KERNELS] = {
-    [RS_KERNEL_ANY] = "rowscan_any",
-    [RS_KERNEL_DENSE] = "rowscan_dense",
-    [RS_KERNEL_ALIGNED] = "rowscan_aligned",
+    [RS_KERNEL_ANY] = "rowscan_any",     [RS_KERNEL_NEIGHBOURS] = "rowscan_neighbours",
+    [RS_KERNEL_DENSE] = "rowscan_dense", [RS_KERNEL_ALIGNED] = "rowscan_aligned",
     [RS_KERNEL_FEW] = "rowscan_few",
 };
 

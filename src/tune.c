@@ -420,6 +420,18 @@ void rs_tune_column_cuts(const rowscan_spec *spec, int arch, rs_columns *columns
   rs_tune_columns(spec, arch, &columns->any);
   rs_tune_stream_columns(spec, arch, &columns->stream);
   rs_tune_wide(spec, arch, &columns->wide);
+  rs_tune_narrow(spec, arch, &columns->narrow);
+}
+
+static rs_shape wide_geometry(const rs_wide_shape *wide) {
+  return (rs_shape){.made_of = RS_TEMPLATE_WIDE,
+                    .threads = wide->threads,
+                    .min_blocks = wide->min_blocks,
+                    .shared_bytes = rs_wide_shared(wide),
+                    .lanes = wide->lanes,
+                    .vector = wide->vector,
+                    .steps = wide->steps,
+                    .width = wide->width};
 }
 
 static rs_geometry column_geometry(const rowscan_spec *spec, int arch) {
@@ -431,15 +443,10 @@ static rs_geometry column_geometry(const rowscan_spec *spec, int arch) {
                   .shared_bytes = cuts.any.shared / 2, /* at most */
                   .lanes = cuts.any.lanes,
                   .steps = cuts.any.steps};
-  rs_shape wide = {.made_of = RS_TEMPLATE_WIDE,
-                   .threads = cuts.wide.threads,
-                   .min_blocks = cuts.wide.min_blocks,
-                   .shared_bytes = rs_wide_shared(&cuts.wide),
-                   .lanes = cuts.wide.lanes,
-                   .vector = cuts.wide.vector,
-                   .steps = cuts.wide.steps,
-                   .width = cuts.wide.width};
-  rs_geometry g = {ROWSCAN_REGIME_COLUMN, {[RS_KERNEL_ANY] = any, [RS_KERNEL_ALIGNED] = wide}};
+  rs_geometry g = {ROWSCAN_REGIME_COLUMN,
+                   {[RS_KERNEL_ANY] = any,
+                    [RS_KERNEL_NEIGHBOURS] = wide_geometry(&cuts.narrow),
+                    [RS_KERNEL_ALIGNED] = wide_geometry(&cuts.wide)}};
   if (cuts.stream.steps)
     g.shape[RS_KERNEL_DENSE] =
         (rs_shape){.made_of = RS_TEMPLATE_STREAM_COLUMNS,
@@ -537,7 +544,7 @@ void rs_shape_text(const rs_shape *s, rs_text *text) {
 }
 
 void rs_geometry_text(const rs_geometry *g, rs_text *text) {
-  static const char *const names[RS_KERNELS] = {"any", "dense", "aligned", "few"};
+  static const char *const names[RS_KERNELS] = {"any", "neighbours", "dense", "aligned", "few"};
   rs_text_add(text, "regime=%s\n", rowscan_regime_name(g->regime));
   for (int kernel = 0; kernel < RS_KERNELS; kernel++)
     if (g->shape[kernel].made_of) {

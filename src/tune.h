@@ -10,10 +10,11 @@
 
 /* The kernels of a module, by the rows that they take; each regime has those it needs, and always the first. */
 typedef enum rs_kernel {
-  RS_KERNEL_ANY,     /* any strides */
-  RS_KERNEL_DENSE,   /* elements of a row are neighbours, and short rows neighbours too; columns: few, all one run */
-  RS_KERNEL_ALIGNED, /* the same, on multiples of 16 bytes; columns: in words */
-  RS_KERNEL_FEW,     /* the same, and so few that registers hold all of the run at once */
+  RS_KERNEL_ANY,        /* any strides */
+  RS_KERNEL_NEIGHBOURS, /* columns: neighbours, wherever they begin */
+  RS_KERNEL_DENSE,      /* elements of a row are neighbours, and short rows neighbours too; columns: few, all one run */
+  RS_KERNEL_ALIGNED,    /* the same, on multiples of 16 bytes; columns: in words */
+  RS_KERNEL_FEW,        /* the same, and so few that registers hold all of the run at once */
   RS_KERNELS
 } rs_kernel;
 

@@ -15,7 +15,8 @@ void rs_tune_columns(const rowscan_spec *spec, int arch, rs_column_shape *shape)
 /* kernels/stream_columns.cuh, for rows that rs_stream_fits; steps 0: the spec or the architecture has none. */
 void rs_tune_stream_columns(const rowscan_spec *spec, int arch, rs_stream_shape *shape);
 
-/* kernels/wide.cuh, for rows that rs_wide_fits. */
+/* kernels/wide.cuh, for rows that rs_wide_fits; and the same for columns that begin anywhere. */
 void rs_tune_wide(const rowscan_spec *spec, int arch, rs_wide_shape *shape);
+void rs_tune_narrow(const rowscan_spec *spec, int arch, rs_wide_shape *shape);
 
 #endif

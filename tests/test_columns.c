@@ -373,7 +373,11 @@ static void run(kernel *k, int64_t inner, bool plain) {
   k->stream.shared = 6 * tiles[3];
   k->stream.least_tiles = (int)any(5);
   k->stream.multiprocessors = 1 + (int)any(6);
-  rs_columns columns = {k->shape, k->stream, k->wide, WORKSPACE};
+  rs_columns columns = {.any = k->shape, .stream = k->stream, .scratch = WORKSPACE};
+  if (k->wide.vector == 1)
+    columns.narrow = k->wide;
+  else
+    columns.wide = k->wide;
   if (once_in(2))
     columns.scratch = (size_t)1 << (8 + any(10));
   rs_columns_parts parts;
@@ -386,7 +390,10 @@ static void run(kernel *k, int64_t inner, bool plain) {
   while (rs_columns_next(&parts, &part)) {
     assert(part.need.workspace <= rs_columns_bound(&columns) && rs_columns_bound(&columns) <= WORKSPACE);
     assert(part.need.shared <= 200 << 10);
-    rs_columns_kernel here = streams ? RS_COLUMNS_STREAM : k->wide.vector ? RS_COLUMNS_WIDE : RS_COLUMNS_ANY;
+    rs_columns_kernel here = streams               ? RS_COLUMNS_STREAM
+                             : k->wide.vector == 1 ? RS_COLUMNS_NARROW
+                             : k->wide.vector      ? RS_COLUMNS_WIDE
+                                                   : RS_COLUMNS_ANY;
     skipped += part.kernel != here;
     if (part.kernel != here) { /* another kernel's, which is not here */
       free(got);
@@ -480,12 +487,15 @@ int main(int argc, char **argv) {
     }
     static const int lanes[] = {4, 4, 1, 2};
     k.threads = 64 << any(2);
+    int steps = once_in(2) ? 8 : 16;
+    while (steps / 2 >= k.spec.length) /* no more than there are */
+      steps /= 2;
     k.shape = (rs_column_shape){.length = k.spec.length,
                                 .in = (int)rowscan_type_bytes(k.spec.in),
                                 .out = (int)rowscan_type_bytes(k.spec.out),
                                 .mask = k.spec.mask_mode ? (int)rowscan_type_bytes(k.spec.mask_type) : 0,
                                 .acc = rowscan_type_bytes(k.spec.acc) == 8 ? 8 : 4,
-                                .steps = once_in(2) ? 8 : 16,
+                                .steps = steps,
                                 .min_blocks = 1 + (int)any(6),
                                 .lanes = lanes[any(4)]};
     k.wide = (rs_wide_shape){.length = k.spec.length,
@@ -506,9 +516,9 @@ int main(int argc, char **argv) {
       k.threads = 32 * (k.warps[0] + k.warps[1] + k.warps[2] + 2);
     } else if (kind == WIDE) {
       int most = 16 / k.shape.in < 32 / k.shape.acc ? 16 / k.shape.in : 32 / k.shape.acc;
-      k.wide.vector = most > 2 && once_in(3) ? most / 2 : most;
+      k.wide.vector = once_in(3) ? 1 : most > 2 && once_in(3) ? most / 2 : most;
       if (k.wide.steps == 16 && once_in(2))
-        k.wide.steps = 4;
+        k.wide.steps = once_in(2) ? 4 : 64;
       while (k.wide.width > k.threads / 2 || k.threads / k.wide.width > 32 * k.wide.vector)
         k.wide.width = k.threads / 8;
     }
