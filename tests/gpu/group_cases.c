@@ -21,11 +21,13 @@ typedef struct job {
   rowscan_spec spec;
   random_source random; /* what the runs draw from: the same in whatever order jobs are done */
 } job;
+typedef void job_runs(suite_plans *plans, random_source *random);
 
 static struct {
   job *job;
   int count, room;
   atomic_int next;
+  job_runs *runs; /* what each plan is tried with */
 } jobs;
 
 static void add_spec(const rowscan_spec *spec, random_source random) {
@@ -38,14 +40,18 @@ static void add_spec(const rowscan_spec *spec, random_source random) {
   jobs.job[jobs.count++] = (job){*spec, random};
 }
 
+static void random_runs(suite_plans *plans, random_source *random) {
+  for (int i = 0; i < RUNS; i++) {
+    test_case test;
+    case_random(&test, &plans->spec, random, suite.elements);
+    check_case(&test, plans);
+  }
+}
+
 static void check_spec(job *what) {
   suite_plans plans;
   if (suite_plan(&plans, &what->spec))
-    for (int i = 0; i < RUNS; i++) {
-      test_case test;
-      case_random(&test, &plans.spec, &what->random, suite.elements);
-      check_case(&test, &plans);
-    }
+    jobs.runs(&plans, &what->random);
   suite_plan_free(&plans);
 }
 
@@ -61,9 +67,10 @@ static int thread_count(void) {
   return count < 1 ? 1 : count > MOST_THREADS ? MOST_THREADS : (int)count;
 }
 
-static void check_specs(void) {
+static void check_specs_with(job_runs *runs) {
   pthread_t threads[MOST_THREADS];
   int count = thread_count();
+  jobs.runs = runs;
   for (int i = 0; i < count; i++)
     if (pthread_create(&threads[i], NULL, work, NULL))
       abort();
@@ -72,6 +79,10 @@ static void check_specs(void) {
   free(jobs.job);
   jobs.job = NULL;
   jobs.count = jobs.room = jobs.next = 0;
+}
+
+static void check_specs(void) {
+  check_specs_with(random_runs);
 }
 
 /* ---- types ------------------------------------------------------------------------------------------------------- */
@@ -159,6 +170,42 @@ void group_lengths(void) {
       add_length(i, (rowscan_regime)(1 + i % 4));
   }
   check_specs();
+}
+
+/* ---- widths ------------------------------------------------------------------------------------------------------ */
+
+/* Columns of one length side by side, from one to thousands, in words or not. */
+static void runs_of_widths(suite_plans *plans, random_source *random) {
+  static const int64_t widths[] = {1,  2,  3,  5,  7,  8,  9,   13,  16,  17,  31,   32,   33,   48,
+                                   49, 63, 64, 65, 97, 99, 128, 129, 256, 257, 1000, 1021, 1024, 4097};
+  const int count = sizeof widths / sizeof *widths;
+  for (int i = suite.quick ? (int)random_below(random, 9) : 0; i < count; i += suite.quick ? 9 : 1) {
+    int64_t elements = plans->spec.length * widths[i], outers = suite.elements / elements + 1;
+    test_case test;
+    case_dense(&test, &plans->spec, 1 + random_below(random, outers), widths[i], random);
+    test.init = random_one_in(random, 3);
+    test.totals = random_one_in(random, 3);
+    check_case(&test, plans);
+  }
+}
+
+void group_widths(void) {
+  static const int64_t lengths[] = {1,  2,  3,  4,  5,  7,  8,   9,   12,  16,   17,  24,
+                                    31, 32, 33, 48, 64, 65, 100, 129, 300, 1000, 5000};
+  static const rowscan_type types[] = {ROWSCAN_F32, ROWSCAN_BF16, ROWSCAN_F32, ROWSCAN_F64, ROWSCAN_I8};
+  for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i += suite.quick ? 4 : 1)
+    for (int t = 0; t < few(1, 3); t++) {
+      random_source random = random_for(suite.seed, 16, i << 2 | (size_t)t);
+      rowscan_spec spec = {.size = sizeof spec, .length = lengths[i], .layout = ROWSCAN_LAYOUT_COLUMNS, .row_rank = 2};
+      spec.in = spec.out = types[((int)i + t) % 5];
+      spec.flags = (unsigned)random_below(&random, 4);
+      if (random_one_in(&random, 3)) {
+        spec.mask_mode = ROWSCAN_MASK_SELECT;
+        spec.mask_type = ROWSCAN_BOOL;
+      }
+      add_spec(&spec, random);
+    }
+  check_specs_with(runs_of_widths);
 }
 
 /* ---- views ------------------------------------------------------------------------------------------------------- */

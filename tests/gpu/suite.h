@@ -42,6 +42,7 @@ void suite_plan_free(suite_plans *plans);
 void group_types(void);
 void group_regimes(void);
 void group_lengths(void);
+void group_widths(void);
 void group_views(void);
 void group_ends(void);
 void group_few(void);

@@ -32,6 +32,7 @@ static const struct {
     {"types", group_types, false},
     {"regimes", group_regimes, false},
     {"lengths", group_lengths, false},
+    {"widths", group_widths, false},
     {"views", group_views, false},
     {"ends", group_ends, false},
     {"few", group_few, false},
