@@ -9,13 +9,13 @@
 #pragma once
 #include "ahead.cuh"
 
-template <class Op, int LANES, i64 MOST, class A, int AHEAD = sizeof(A) == 8 ? 1 : 2> struct ColumnsAhead {
+// AHEAD: levels that are asked for before the first answer, which takes registers.
+template <class Op, int LANES, i64 MOST, class A, int AHEAD> struct ColumnsAhead {
   static constexpr int EACH = 8, GROUP = LANES * EACH, DIGITS = log2_floor(GROUP);
   RS_METHOD static constexpr int levels_of(i64 count) {
     return count <= GROUP ? 1 : 1 + levels_of((count + GROUP - 1) / GROUP);
   }
   static constexpr int LEVELS = levels_of(MOST);
-  static constexpr int AT_ONCE = AHEAD; // levels asked for before the first answer: registers
 
   Node<A> *nodes;
   u32 run;
@@ -90,69 +90,75 @@ template <class Op, int LANES, i64 MOST, class A, int AHEAD = sizeof(A) == 8 ? 1
     }
   };
 
-  // LANES lanes call it for a column of tile t, which has told its total, `mine`: the prefixes after `start` before the
-  // tile (carry) and through it (end). `tells`: whether to tell the totals of the groups that it ends. t is the same in
-  // all lanes of the warp.
-  RS_METHOD void look(u32 t, u32 column, bool tells, A mine, A start, A &carry, A &end) const {
-    int lane = (int)lane_index() % LANES, zero = (int)lane_index() - lane;
+  // What a lane knows of the tiles before its own, level by level.
+  struct Asked {
     int index[LEVELS]; // how many of its group are before the tile's
     Part part[LEVELS];
-    {
-      u32 at = 0, count = tiles, number = t;
+  };
+  RS_METHOD void read(Part &part) const {
 #pragma unroll
-      for (int l = 0; l < LEVELS; l++) {
-        index[l] = (int)(number % GROUP);
-        part[l].first = nodes + (at + (outer * count + (number - index[l] + lane * EACH)) * columns + column);
-        part[l].count = index[l] - lane * EACH;
-        at += outers * count * columns;
-        count = (count + GROUP - 1) / GROUP;
-        number /= GROUP;
-      }
+    for (int j = 0; j < EACH; j++) {
+      part.seen[j] = Node<A>{};
+      part.seen[j].look_again(part.first + j * columns, j < part.count);
     }
+  }
+  // LANES lanes call it for a column of tile t, long before they look(): most of what a tile needs has been told then.
+  RS_METHOD void ask(Asked &asked, u32 t, u32 column) const {
+    u32 at = 0, count = tiles;
+#pragma unroll
+    for (int l = 0; l < LEVELS; l++) {
+      int lane = (int)lane_index() % LANES, index = asked.index[l] = (int)(t % GROUP);
+      asked.part[l].first = nodes + (at + (outer * count + (t - index + lane * EACH)) * columns + column);
+      asked.part[l].count = index - lane * EACH;
+      if (l < AHEAD)
+        read(asked.part[l]);
+      at += outers * count * columns;
+      count = (count + GROUP - 1) / GROUP;
+      t /= GROUP;
+    }
+  }
 
+  // They call it for the same tile, which has told its total, `mine`: the prefixes after `start` before the tile
+  // (carry) and through it (end). `tells`: whether to tell the totals of the groups that it ends. t is the same in all
+  // lanes of the warp.
+  RS_METHOD void look(Asked &asked, u32 t, u32 column, bool tells, A mine, A start, A &carry, A &end) const {
+    int lane = (int)lane_index() % LANES, zero = (int)lane_index() - lane;
     Blocks blocks[LEVELS], through;
     int through_level = -1; // the lowest at which the tile does not end a group
     bool whole = true;      // tile t ends the groups of all levels below
     A total = mine;         // of the largest group that it ends
 #pragma unroll
     for (int l = 0; l < LEVELS; l++) {
-      int asked = l + 1; // levels up to here
-      if (l % AT_ONCE == 0) {
-        asked = l + AT_ONCE < LEVELS ? l + AT_ONCE : LEVELS;
-#pragma unroll
-        for (int k = l; k < asked; k++)
-#pragma unroll
-          for (int j = 0; j < EACH; j++) {
-            part[k].seen[j] = Node<A>{};
-            part[k].seen[j].look_again(part[k].first + j * columns, j < part[k].count);
-          }
-      }
+      Part &part = asked.part[l];
+      int index = asked.index[l];
+      if (l >= AHEAD)
+        read(part);
       for (;;) {
         bool missing = false;
 #pragma unroll
         for (int j = 0; j < EACH; j++)
-          missing = missing || part[l].missing(j, run);
+          missing = missing || part.missing(j, run);
         if (!any_lane(missing))
           break;
           // higher levels too: what comes meanwhile need not be waited for again
 #pragma unroll
         for (int k = l; k < LEVELS; k++)
-          if (k / AT_ONCE == l / AT_ONCE)
+          if (k == l || k < AHEAD)
 #pragma unroll
             for (int j = 0; j < EACH; j++)
-              part[k].seen[j].look_again(part[k].first + j * columns, part[k].missing(j, run));
+              asked.part[k].seen[j].look_again(asked.part[k].first + j * columns, asked.part[k].missing(j, run));
       }
       A value[EACH];
 #pragma unroll
       for (int j = 0; j < EACH; j++)
-        value[j] = whole && j == part[l].count ? total : part[l].seen[j].value();
+        value[j] = whole && j == part.count ? total : part.seen[j].value();
       Tree tree(value, lane);
-      blocks[l] = tree.first(index[l], zero);
-      if (whole && index[l] < GROUP - 1) {
-        through = tree.first(index[l] + 1, zero);
+      blocks[l] = tree.first(index, zero);
+      if (whole && index < GROUP - 1) {
+        through = tree.first(index + 1, zero);
         through_level = l;
       }
-      whole = whole && index[l] == GROUP - 1;
+      whole = whole && index == GROUP - 1;
       if (whole) {
         total = tree.all();
         if (l + 1 < LEVELS && lane == 0 && tells)
@@ -165,8 +171,8 @@ template <class Op, int LANES, i64 MOST, class A, int AHEAD = sizeof(A) == 8 ? 1
 #pragma unroll
     for (int l = LEVELS - 1; l >= 0; l--) {
       if (l == through_level)
-        end = through.after(carry, index[l] + 1);
-      carry = blocks[l].after(carry, index[l]);
+        end = through.after(carry, asked.index[l] + 1);
+      carry = blocks[l].after(carry, asked.index[l]);
     }
   }
   // Node of a column for the group of `level` that tile t ends; the last of a row is nobody's.

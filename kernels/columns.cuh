@@ -504,7 +504,8 @@ RS_DEVICE void scan_column_tiles(const Rows<P::rank> &rows, const ColumnCut &cut
   }
   if constexpr (P::length > COLUMN_STEPS) {
     if (cuts) {
-      using A = ColumnsAhead<typename P::Op, LANES, (P::length + COLUMN_STEPS - 1) / COLUMN_STEPS, Acc>;
+      using A = ColumnsAhead<typename P::Op, LANES, (P::length + COLUMN_STEPS - 1) / COLUMN_STEPS, Acc,
+                             sizeof(Acc) == 8 ? 1 : 2>;
       u32 columns = (u32)rows.shape[T::LAST], column = (u32)place.strip * (u32)cut.columns;
       A ahead{reinterpret_cast<Node<Acc> *>(static_cast<TurnState *>(rows.workspace) + 1),
               turn.run,
@@ -527,7 +528,9 @@ RS_DEVICE void scan_column_tiles(const Rows<P::rank> &rows, const ColumnCut &cut
         bool there = c < tile.width;
         c = there ? c : tile.width - 1;
         Acc carry, end;
-        ahead.look((u32)place.tile, column + c, there && !last, totals[c], tile.start(0, c), carry, end);
+        typename A::Asked asked;
+        ahead.ask(asked, (u32)place.tile, column + c);
+        ahead.look(asked, (u32)place.tile, column + c, there && !last, totals[c], tile.start(0, c), carry, end);
         if (there && lane_index() % LANES == 0) {
           tile.carries[c] = carry;
           tile.carries[cut.columns + c] = end;

@@ -254,37 +254,61 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES> str
     return value;
   }
 
-  // The prefixes before the tile and through it. A warp asks for the columns whose totals it has just told.
-  RS_METHOD void look() const {
+  // Where the registers allow it, a tile asks for what comes before it while its own elements are on their way.
+  static constexpr bool EARLY = VECTOR > 1 && sizeof(Acc) == 4;
+  using Ahead = ColumnsAhead<Op, LANES, (P::length + SEGMENTS * STEPS - 1) / (SEGMENTS * STEPS), Acc, EARLY ? 4 : 1>;
+  using Asked = typename Ahead::Asked;
+
+  RS_METHOD Ahead ahead() const {
+    return {reinterpret_cast<Node<Acc> *>(static_cast<TurnState *>(rows.workspace) + 1),
+            shared.place.run,
+            block_count() / ((u32)cut.tiles * (u32)cut.strips),
+            shared.place.outer,
+            (u32)(cut.vectors * VECTOR),
+            (u32)cut.tiles};
+  }
+  // The columns whose totals a warp tells, and asks for: `count`, from column `first` of the strip on.
+  struct Own {
+    int first, count;
+    u32 at; // of the strip, in the tensor
+    // The column that a lane asks for, 32 / LANES of them from number i on; one that there is.
+    RS_METHOD int asked(int i) const {
+      int k = i + (int)lane_index() / LANES;
+      return first + (k < count ? k : 0);
+    }
+  };
+  RS_METHOD Own own() const {
+    int most = (VECTOR << cut.width) >> (THREADS_LOG - 5), first = (int)thread_index() / 32 * most;
+    int count = columns() - first < most ? columns() - first : most;
+    return {first, count, (u32)((shared.place.strip << cut.width) * VECTOR)};
+  }
+  RS_METHOD void ask(Asked &asked) const {
+    Own mine = own();
+    if (mine.count > 0)
+      ahead().ask(asked, (u32)shared.place.tile, mine.at + (u32)mine.asked(0));
+  }
+  // The prefixes before the tile and through it.
+  RS_METHOD void look(Asked &asked) const {
     if (cut.segments > 5)
       block_barrier();
     else
       warp_barrier();
     const Place &place = shared.place;
-    using A = ColumnsAhead<Op, LANES, (P::length + SEGMENTS * STEPS - 1) / (SEGMENTS * STEPS), Acc, VECTOR == 1 || sizeof(Acc) == 8 ? 1 : 2>;
-    A ahead{reinterpret_cast<Node<Acc> *>(static_cast<TurnState *>(rows.workspace) + 1),
-            place.run,
-            block_count() / ((u32)cut.tiles * (u32)cut.strips),
-            place.outer,
-            (u32)(cut.vectors * VECTOR),
-            (u32)cut.tiles};
-    int most = (VECTOR << cut.width) >> (THREADS_LOG - 5), base = (int)thread_index() / 32 * most; // of this warp
-    int count = columns() - base < most ? columns() - base : most;
-    if (count <= 0)
-      return;
-    u32 from = (u32)((place.strip << cut.width) * VECTOR);
-    const Acc *mine = totals((1 << cut.segments) - 1, 0);
+    Ahead others = ahead();
+    Own mine = own();
+    const Acc *total = totals((1 << cut.segments) - 1, 0);
     bool tells = place.tile < cut.tiles - 1; // nobody asks for the last one's
     if (tells)
-      for (int c = (int)lane_index(); c < count; c += 32)
-        ahead.tell(place.tile, from + base + c, mine[base + c]);
+      for (int k = (int)lane_index(); k < mine.count; k += 32)
+        others.tell(place.tile, mine.at + mine.first + k, total[mine.first + k]);
 #pragma unroll 1
-    for (int i = 0; i < count; i += 32 / LANES) {
-      int k = i + (int)lane_index() / LANES;
-      bool real = k < count;
-      int c = base + (real ? k : 0);
+    for (int i = 0; i < mine.count; i += 32 / LANES) {
+      int c = mine.asked(i);
+      bool real = i + (int)lane_index() / LANES < mine.count;
       Acc carry, end;
-      ahead.look(place.tile, from + c, real && tells, mine[c], start(0, c), carry, end);
+      if (!EARLY || i > 0)
+        others.ask(asked, (u32)place.tile, mine.at + (u32)c);
+      others.look(asked, place.tile, mine.at + c, real && tells, total[c], start(0, c), carry, end);
       if (real && lane_index() % LANES == 0) {
         shared.carry[c] = carry;
         shared.end[c] = end;
@@ -372,11 +396,14 @@ RS_DEVICE void scan_wide_tiles(const Rows<P::rank> &rows, const WideCut &cut) {
     tile.find(turn.number, turn.run);
   }
   block_barrier();
+  typename T::Asked asked;
+  if (T::CUTS && T::EARLY && cuts)
+    tile.ask(asked);
   tile.load();
   tile.up();
   if constexpr (T::CUTS)
     if (cuts)
-      tile.look();
+      tile.look(asked);
   if constexpr (!T::SINGLE)
     block_barrier();
   tile.down();

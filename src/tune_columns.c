@@ -42,7 +42,8 @@ static int bytes_of(rowscan_type type) {
 void rs_tune_columns(const rowscan_spec *spec, int arch, rs_column_shape *shape) {
   int acc = rs_spec_register_bytes(spec);
   /* registers that none spills: ptxas takes more of them for other architectures than sm_90 */
-  bool roomy = acc == 8 || bytes_of(spec->in) != 4 || spec->in != spec->out || spec->mask_mode || arch / 10 != 9;
+  bool roomy = acc == 8 || bytes_of(spec->in) != 4 || spec->in != spec->out || spec->mask_mode ||
+               spec->flags & ROWSCAN_REVERSE || arch / 10 != 9;
   int steps = up_to(spec->length, acc == 8 ? 8 : 32);
   *shape = (rs_column_shape){.length = spec->length,
                              .in = bytes_of(spec->in),
@@ -103,10 +104,9 @@ static void take_first_that_fits(rs_wide_shape *shape, const wide_size *sizes, i
   }
 }
 
-/* As many threads as have registers enough. */
+/* As many blocks as have room, and registers for so many threads. */
 static void share_out(rs_wide_shape *shape, int shared, int threads) {
-  int blocks = shared / block_bytes(shape), most = threads / shape->threads;
-  shape->min_blocks = blocks < most ? blocks : most;
+  shape->min_blocks = least(shared / block_bytes(shape), threads / shape->threads);
 }
 
 /*
@@ -159,9 +159,9 @@ void rs_tune_wide(const rowscan_spec *spec, int arch, rs_wide_shape *shape) {
   bool small = acc == 4 && shape->vector == 4 && !shape->mask; /* measured to be better with more steps */
   take_first_that_fits(shape, small ? sizes : sizes + 1, small ? 5 : 4,
                        shared / (shape->mask || shape->vector == 8 ? 2 : 3));
-  /* registers that none spills: 128 a thread, or 85; ptxas takes more of them for other architectures than sm_90 */
+  /* registers that none spills: 85 a thread, or 128, or 168; ptxas takes more of them for other architectures */
   bool roomy = acc == 8 || shape->vector == 8 || arch / 10 != 9;
-  share_out(shape, shared, roomy ? 512 : 768);
+  share_out(shape, shared, !roomy ? 768 : shape->threads == 128 ? 384 : 512);
 }
 
 /*
@@ -184,6 +184,6 @@ void rs_tune_narrow(const rowscan_spec *spec, int arch, rs_wide_shape *shape) {
     many_threads(shape, shared, MOST_SHORT);
     return;
   }
-  take_first_that_fits(shape, sizes, 5, shared / (shape->mask ? 2 : 3));
+  take_first_that_fits(shape, shape->mask ? sizes + 1 : sizes, shape->mask ? 4 : 5, shared / (shape->mask ? 2 : 3));
   share_out(shape, shared, shape->acc == 8 || arch / 10 != 9 ? 512 : 768);
 }
