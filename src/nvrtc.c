@@ -3,7 +3,8 @@
  * SPDX-License-Identifier: MIT
  *
  * Candidates are the files of the right names in all places, best first, and at the end the bare names, which only the
- * dynamic linker can resolve and which therefore are loaded to be looked at. `at` moves on when one is of no use.
+ * dynamic linker can resolve and which therefore are loaded to be looked at. The search stops at one that can be used,
+ * and goes on from there if that one is of no use after all.
  */
 #include "nvrtc.h"
 
@@ -23,29 +24,35 @@
 #include "places.h"
 
 typedef struct candidate {
-  char *name; /* a path, or a bare name for the dynamic linker */
+  struct candidate *next; /* the one before it */
+  char *name;             /* a path, or a bare name for the dynamic linker */
   const char *path;
+  int major; /* as the name tells; 0: it does not */
   char id[RS_BUILDID_ROOM];
 } candidate;
-
-struct rs_nvrtc {
-  char *asked;          /* the only name to try, or NULL */
-  const char *asked_by; /* whose wish that was */
-  int driver;
-  rs_log log;
-  pthread_mutex_t lock; /* of all that follows; the table doesn't change once `loaded` is set */
-  bool listed, found, loaded;
-  candidate *candidates;
-  int count, at; /* candidates[at] is the one, if `found` is set */
-  rs_text looked, tried;
-  rs_nvrtc_calls calls;
-};
 
 static const struct {
   const char *name;
   int major;
 } sonames[] = {{"libnvrtc.so.13", 13}, {"libnvrtc.so.12", 12}, {"libnvrtc.so.11.2", 11}};
 enum { SONAMES = sizeof sonames / sizeof *sonames };
+
+struct rs_nvrtc {
+  char *asked;          /* the only name to try, or NULL */
+  const char *asked_by; /* whose wish that was */
+  const char *names[SONAMES];
+  int name_count;
+  rs_log log;
+  pthread_mutex_t lock; /* of all that follows; the table doesn't change once `loaded` is set */
+  rs_places places;
+  int name, place;            /* what is looked for next, and where */
+  bool bare;                  /* nowhere: the name itself is the next candidate */
+  bool starved;               /* the last search ran out of memory */
+  bool loaded;                /* `at` is */
+  candidate *tried_last, *at; /* all that there were; the one that is found, NULL: none yet */
+  rs_text tried;
+  rs_nvrtc_calls calls;
+};
 
 static const rs_symbol symbols[] = {
 #define X(symbol, parameters) {#symbol, offsetof(rs_nvrtc_calls, symbol)},
@@ -64,6 +71,20 @@ static rs_nvrtc *create(void) {
   return nvrtc;
 }
 
+static void begin_search(rs_nvrtc *nvrtc) {
+  nvrtc->name = nvrtc->place = 0;
+  nvrtc->bare = nvrtc->asked && strchr(nvrtc->asked, '/');
+}
+
+/* Newest first, but those that the driver may be too old for last. */
+static void name_all(rs_nvrtc *nvrtc, int driver) {
+  nvrtc->name_count = 0;
+  for (int too_new = 0; too_new < 2; too_new++)
+    for (int i = 0; i < SONAMES; i++)
+      if ((driver > 0 && sonames[i].major > driver / 1000) == too_new)
+        nvrtc->names[nvrtc->name_count++] = sonames[i].name;
+}
+
 rs_nvrtc *rs_nvrtc_open(const char *name, const rs_log *log) {
   rs_nvrtc *nvrtc = create();
   if (!nvrtc)
@@ -75,47 +96,52 @@ rs_nvrtc *rs_nvrtc_open(const char *name, const rs_log *log) {
     name = secure_getenv("ROWSCAN_NVRTC");
     nvrtc->asked_by = "ROWSCAN_NVRTC";
   }
-  if (name && *name && !(nvrtc->asked = strdup(name))) {
+  if (!name || !*name) {
+    name_all(nvrtc, 0);
+    return nvrtc;
+  }
+  nvrtc->asked = strdup(name);
+  if (!nvrtc->asked) {
     rs_nvrtc_close(nvrtc);
     return NULL;
   }
+  nvrtc->names[nvrtc->name_count++] = nvrtc->asked;
+  begin_search(nvrtc);
   return nvrtc;
 }
 
 void rs_nvrtc_prefer(rs_nvrtc *nvrtc, int driver) {
-  nvrtc->driver = driver;
+  if (!nvrtc->asked)
+    name_all(nvrtc, driver);
 }
 
 rs_nvrtc *rs_nvrtc_from_table(const rs_nvrtc_calls *calls, const char *id) {
   rs_nvrtc *nvrtc = create();
   if (!nvrtc)
     return NULL;
-  nvrtc->candidates = calloc(1, sizeof *nvrtc->candidates);
-  if (!nvrtc->candidates) {
+  candidate *one = calloc(1, sizeof *one);
+  if (!one) {
     rs_nvrtc_close(nvrtc);
     return NULL;
   }
-  snprintf(nvrtc->candidates->id, sizeof nvrtc->candidates->id, "%s", id);
-  nvrtc->candidates->path = "(a table)";
-  nvrtc->count = 1;
+  snprintf(one->id, sizeof one->id, "%s", id);
+  one->path = "(a table)";
+  nvrtc->tried_last = nvrtc->at = one;
   nvrtc->calls = *calls;
-  nvrtc->listed = nvrtc->found = nvrtc->loaded = true;
+  nvrtc->loaded = true;
   return nvrtc;
-}
-
-static void forget_candidates(rs_nvrtc *nvrtc) {
-  for (int i = 0; i < nvrtc->count; i++)
-    free(nvrtc->candidates[i].name);
-  free(nvrtc->candidates);
-  nvrtc->candidates = NULL;
-  nvrtc->count = 0;
-  rs_text_free(&nvrtc->looked);
 }
 
 void rs_nvrtc_close(rs_nvrtc *nvrtc) {
   if (!nvrtc)
     return;
-  forget_candidates(nvrtc);
+  while (nvrtc->tried_last) {
+    candidate *one = nvrtc->tried_last;
+    nvrtc->tried_last = one->next;
+    free(one->name);
+    free(one);
+  }
+  rs_places_free(&nvrtc->places);
   rs_text_free(&nvrtc->tried);
   pthread_mutex_destroy(&nvrtc->lock);
   free(nvrtc->asked);
@@ -124,68 +150,53 @@ void rs_nvrtc_close(rs_nvrtc *nvrtc) {
 
 /* ---- candidates -------------------------------------------------------------------------------------------------- */
 
-static bool add(rs_nvrtc *nvrtc, const char *dir, const char *name) {
-  rs_text path = {0};
-  rs_text_add(&path, "%s%s%s", dir, *dir ? "/" : "", name);
-  candidate *more = path.failed ? NULL : realloc(nvrtc->candidates, (size_t)(nvrtc->count + 1) * sizeof *more);
-  if (!more) {
-    rs_text_free(&path);
-    return false;
-  }
-  nvrtc->candidates = more;
-  more[nvrtc->count++] = (candidate){.name = path.data};
-  return true;
-}
-
-static bool add_in_places(rs_nvrtc *nvrtc, const rs_places *places, const char *name) {
-  for (int i = 0; i < places->count; i++) {
-    rs_text path = {0};
-    rs_text_add(&path, "%s/%s", places->place[i].dir, name);
-    bool good = !path.failed && (access(path.data, F_OK) != 0 || add(nvrtc, places->place[i].dir, name));
-    rs_text_free(&path);
-    if (!good)
+/* The file of the name in the next place that has one, to be freed; *path is NULL if there is none left. False: out of
+ * memory, and the search can go on from there; so in what follows. */
+static bool next_file(rs_nvrtc *nvrtc, char **path) {
+  const char *dir;
+  *path = NULL;
+  for (; rs_places_get(&nvrtc->places, nvrtc->place, &dir); nvrtc->place++) {
+    if (!dir)
+      return true;
+    rs_text text = {0};
+    rs_text_add(&text, "%s/%s", dir, nvrtc->names[nvrtc->name]);
+    if (text.failed)
       return false;
+    if (access(text.data, F_OK) == 0) {
+      nvrtc->place++;
+      *path = text.data;
+      return true;
+    }
+    rs_text_free(&text);
   }
-  return true;
-}
-
-/* Newest first, but those that the driver may be too old for last. */
-static bool add_sonames(rs_nvrtc *nvrtc, const rs_places *places) {
-  for (int too_new = 0; too_new < 2; too_new++)
-    for (int i = 0; i < SONAMES; i++)
-      if ((nvrtc->driver > 0 && sonames[i].major > nvrtc->driver / 1000) == too_new)
-        if (places ? !add_in_places(nvrtc, places, sonames[i].name) : !add(nvrtc, "", sonames[i].name))
-          return false;
-  return true;
-}
-
-static bool list_all(rs_nvrtc *nvrtc) {
-  rs_places places = {0};
-  bool good = rs_places_find(&places);
-  for (int i = 0; good && i < places.count; i++)
-    rs_text_add(&nvrtc->looked, "  %s\n", places.place[i].dir);
-  if (nvrtc->asked)
-    good = good && add_in_places(nvrtc, &places, nvrtc->asked) && add(nvrtc, "", nvrtc->asked);
-  else
-    good = good && add_sonames(nvrtc, &places) && add_sonames(nvrtc, NULL);
-  rs_places_free(&places);
-  return good && !nvrtc->looked.failed;
+  return false;
 }
 
 /* A name with a slash is a file, which is to stay the same one after a chdir. */
-static bool list_file(rs_nvrtc *nvrtc) {
-  char *path = *nvrtc->asked == '/' ? NULL : realpath(nvrtc->asked, NULL);
-  bool good = add(nvrtc, "", path ? path : nvrtc->asked);
-  free(path);
-  return good;
+static char *bare_name(const char *name) {
+  char *path = *name != '/' && strchr(name, '/') ? realpath(name, NULL) : NULL;
+  return path ? path : strdup(name);
 }
 
-static bool list(rs_nvrtc *nvrtc) {
-  if (!nvrtc->listed)
-    nvrtc->listed = nvrtc->asked && strchr(nvrtc->asked, '/') ? list_file(nvrtc) : list_all(nvrtc);
-  if (!nvrtc->listed)
-    forget_candidates(nvrtc);
-  return nvrtc->listed;
+/* The name of the next candidate, to be freed; *name is NULL if there are no more. */
+static bool next_name(rs_nvrtc *nvrtc, char **name) {
+  while (!nvrtc->bare) {
+    if (!next_file(nvrtc, name))
+      return false;
+    if (*name)
+      return true;
+    nvrtc->place = 0;
+    if (++nvrtc->name == nvrtc->name_count) {
+      nvrtc->bare = true;
+      nvrtc->name = 0;
+    }
+  }
+  *name = NULL;
+  if (nvrtc->name == nvrtc->name_count)
+    return true;
+  *name = bare_name(nvrtc->names[nvrtc->name]);
+  nvrtc->name += *name != NULL;
+  return *name != NULL;
 }
 
 /* ---- finding ----------------------------------------------------------------------------------------------------- */
@@ -225,19 +236,34 @@ static bool load_one(rs_nvrtc *nvrtc, candidate *one) {
   return nvrtc->loaded = true;
 }
 
+static int major_in(const char *path) {
+  const char *slash = strrchr(path, '/'), *digits = strstr(slash ? slash : path, ".so.");
+  return digits ? atoi(digits + 4) : 0;
+}
+
+/* By its file's name, or the one that links lead to: libnvrtc.so.12.9.86. */
+static int major_of(const char *path) {
+  int major = major_in(path);
+  char *real = major ? NULL : realpath(path, NULL);
+  if (real)
+    major = major_in(real);
+  free(real);
+  return major;
+}
+
 static bool examine(rs_nvrtc *nvrtc, candidate *one) {
   if (strchr(one->name, '/'))
     one->path = one->name;
   else if (!load_one(nvrtc, one))
     return false;
-  nvrtc->found = one->path && identify(nvrtc, one);
-  nvrtc->loaded = nvrtc->loaded && nvrtc->found;
-  return nvrtc->found;
+  bool good = one->path && identify(nvrtc, one);
+  nvrtc->loaded = nvrtc->loaded && good;
+  if (good)
+    one->major = major_of(one->path);
+  return good;
 }
 
 static rowscan_status tell(const rs_nvrtc *nvrtc) {
-  if (nvrtc->tried.failed)
-    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory while looking for NVRTC");
   rs_text story = {0};
   if (nvrtc->asked)
     rs_text_add(&story, "no NVRTC: %s names %s", nvrtc->asked_by, nvrtc->asked);
@@ -245,34 +271,50 @@ static rowscan_status tell(const rs_nvrtc *nvrtc) {
     rs_text_add(&story, "no NVRTC: it is part of the CUDA toolkit, and of the wheel nvidia-cuda-nvrtc; ROWSCAN_NVRTC "
                         "may name its file");
   rs_text_add(&story, "; tried:\n%s", nvrtc->tried.data ? nvrtc->tried.data : "");
-  if (nvrtc->looked.data)
-    rs_text_add(&story, "after looking for the file in:\n%s", nvrtc->looked.data);
+  for (int i = 0; i < nvrtc->places.count; i++)
+    rs_text_add(&story, "%s  %s\n", i ? "" : "after looking for the file in:\n", nvrtc->places.place[i].dir);
   rowscan_status status = rs_fail(ROWSCAN_NO_COMPILER, "%s", story.failed ? "no NVRTC" : story.data);
   rs_text_free(&story);
   return status;
 }
 
+/* Without success. A story that is not whole is of no use: all is looked at once more when somebody asks again. */
+static bool end_search(rs_nvrtc *nvrtc) {
+  if (nvrtc->tried.failed) {
+    nvrtc->starved = true;
+    rs_text_free(&nvrtc->tried);
+    begin_search(nvrtc);
+  }
+  return false;
+}
+
 /* What follows is called with the lock held. Leaves the last error alone if it can. */
 static bool find(rs_nvrtc *nvrtc) {
-  if (!list(nvrtc))
-    return false;
-  while (!nvrtc->found && nvrtc->at < nvrtc->count)
-    if (!examine(nvrtc, &nvrtc->candidates[nvrtc->at]))
-      nvrtc->at++;
-  return nvrtc->found;
+  nvrtc->starved = false;
+  while (!nvrtc->at) {
+    candidate *one = calloc(1, sizeof *one);
+    nvrtc->starved = !one || !next_name(nvrtc, &one->name);
+    if (nvrtc->starved || !one->name) {
+      free(one);
+      return end_search(nvrtc);
+    }
+    one->next = nvrtc->tried_last;
+    nvrtc->tried_last = one;
+    if (examine(nvrtc, one))
+      nvrtc->at = one;
+  }
+  return true;
 }
 
 static bool load(rs_nvrtc *nvrtc) {
   while (!nvrtc->loaded && find(nvrtc))
-    if (!nvrtc->loaded && !load_one(nvrtc, &nvrtc->candidates[nvrtc->at])) {
-      nvrtc->found = false;
-      nvrtc->at++;
-    }
+    if (!nvrtc->loaded && !load_one(nvrtc, nvrtc->at))
+      nvrtc->at = NULL;
   return nvrtc->loaded;
 }
 
 static rowscan_status why_not(const rs_nvrtc *nvrtc) {
-  return nvrtc->listed ? tell(nvrtc) : rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory while looking for NVRTC");
+  return nvrtc->starved ? rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory while looking for NVRTC") : tell(nvrtc);
 }
 
 /* ---- the calls --------------------------------------------------------------------------------------------------- */
@@ -281,8 +323,8 @@ static rowscan_status why_not(const rs_nvrtc *nvrtc) {
 static const candidate *found(rs_nvrtc *nvrtc, rowscan_status *status) {
   double start = rs_now_ms();
   pthread_mutex_lock(&nvrtc->lock);
-  bool before = nvrtc->found;
-  const candidate *one = find(nvrtc) ? &nvrtc->candidates[nvrtc->at] : NULL;
+  bool before = nvrtc->at != NULL;
+  const candidate *one = find(nvrtc) ? nvrtc->at : NULL;
   if (status)
     *status = one ? ROWSCAN_OK : why_not(nvrtc);
   pthread_mutex_unlock(&nvrtc->lock);
@@ -323,21 +365,12 @@ const char *rs_nvrtc_path(rs_nvrtc *nvrtc) {
   return one ? one->path : "";
 }
 
-/* By its file's name, the one that links lead to: libnvrtc.so.12.9.86. */
-static int major_of(const char *path) {
-  char *real = path ? realpath(path, NULL) : NULL;
-  const char *name = real ? strrchr(real, '/') : NULL, *digits = name ? strstr(name, ".so.") : NULL;
-  int major = digits ? atoi(digits + 4) : 0;
-  free(real);
-  return major;
-}
-
 int rs_nvrtc_major(rs_nvrtc *nvrtc) {
   const candidate *one = found(nvrtc, NULL);
   pthread_mutex_lock(&nvrtc->lock);
   int version = nvrtc->loaded ? nvrtc->calls.version : 0;
   pthread_mutex_unlock(&nvrtc->lock);
-  return version ? version / 1000 : one ? major_of(one->path) : 0;
+  return version ? version / 1000 : one ? one->major : 0;
 }
 
 const char *rs_nvrtc_describe(rs_nvrtc *nvrtc, char *text, size_t room) {

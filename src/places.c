@@ -3,13 +3,15 @@
  * SPDX-License-Identifier: MIT
  *
  * Libraries are looked for as files, where the dynamic linker and the usual installers put them, because asking the
- * linker would load them.
+ * linker would load them. Each process with a filled cache does so before its first launch: hence one place after the
+ * other, as far as it takes, and not more system calls than that.
  */
 #include "places.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -43,17 +45,33 @@ static const char *const below_system[] = {"/usr/local/lib64",
                                            "/usr/lib",
                                            NULL};
 
-/* The directory that was read last: patterns beside each other often begin in the same one. */
-typedef struct listing {
-  char *dir;
-  struct dirent **names; /* the newest version last */
-  int count;
-} listing;
+/* What can be a prefix, in order. Relative ones, which mean another directory after a chdir, are passed over. */
+typedef enum kind {
+  LIST,     /* no prefix, but directories: what a variable lists */
+  VARIABLE, /* what a variable says */
+  PROGRAM,  /* that of the program that runs, which may be a Python interpreter with wheels of its own */
+  CONSTANT
+} kind;
 
-typedef struct finder {
-  rs_places *places;
-  listing last;
-} finder;
+static const struct {
+  kind kind;
+  const char *text;
+  const char *const *below; /* patterns */
+} sources[] = {
+    {LIST, "LD_LIBRARY_PATH", NULL},
+    {VARIABLE, "VIRTUAL_ENV", below_python},
+    {VARIABLE, "CONDA_PREFIX", below_conda},
+    {PROGRAM, NULL, below_python},
+    {VARIABLE, "HOME", below_home},
+    {CONSTANT, "", below_root},
+    {VARIABLE, "CUDA_HOME", below_toolkit},
+    {VARIABLE, "CUDA_PATH", below_toolkit},
+    {CONSTANT, ROWSCAN_CUDA_DIR, below_toolkit},
+    {CONSTANT, "", below_system},
+};
+enum { SOURCES = sizeof sources / sizeof *sources };
+
+/* ---- directories ------------------------------------------------------------------------------------------------- */
 
 static bool is_known(const rs_places *places, const struct stat *status) {
   for (int i = 0; i < places->count; i++)
@@ -62,9 +80,8 @@ static bool is_known(const rs_places *places, const struct stat *status) {
   return false;
 }
 
-static bool add(finder *find, const char *dir) {
+static bool add(rs_places *places, const char *dir) {
   struct stat status;
-  rs_places *places = find->places;
   if (stat(dir, &status) != 0 || !S_ISDIR(status.st_mode) || is_known(places, &status))
     return true;
   rs_place *more = realloc(places->place, (size_t)(places->count + 1) * sizeof *more);
@@ -81,87 +98,76 @@ static bool add(finder *find, const char *dir) {
   return true;
 }
 
-static void forget(listing *last) {
+static void forget(rs_listing *last) {
   for (int i = 0; i < last->count; i++)
     free(last->names[i]);
   free(last->names);
-  free(last->dir);
-  *last = (listing){0};
+  free(last->pattern);
+  *last = (rs_listing){0};
 }
 
-/* A directory that can't be read has no names. */
-static bool list(listing *last, const char *dir) {
-  if (last->dir && strcmp(last->dir, dir) == 0)
+/* For scandir, which hands nothing on. */
+static _Thread_local const char *wanted;
+
+static int is_wanted(const struct dirent *at) {
+  return fnmatch(wanted, at->d_name, FNM_PERIOD) == 0;
+}
+
+/* Of a directory and a pattern for names in it, which `both` has with a slash between. One that can't be read has none.
+ */
+static bool list(rs_listing *last, const char *both, const char *dir, const char *pattern) {
+  if (last->pattern && strcmp(last->pattern, both) == 0)
     return true;
   forget(last);
-  int count = scandir(dir, &last->names, NULL, versionsort);
-  if (count < 0) {
-    last->names = NULL;
-    return errno != ENOMEM;
+  wanted = pattern;
+  last->count = scandir(dir, &last->names, is_wanted, versionsort);
+  if (last->count < 0) {
+    *last = (rs_listing){0};
+    if (errno == ENOMEM)
+      return false;
   }
-  last->count = count;
-  last->dir = strdup(dir);
-  return last->dir != NULL;
+  last->pattern = strdup(both);
+  return last->pattern != NULL;
 }
 
-/* The names in a directory that match, the newest version first. */
-static bool add_matches(finder *find, const char *dir, const char *pattern, const char *rest) {
-  if (!list(&find->last, dir))
-    return false;
+/* The newest version first. */
+static bool add_matches(rs_places *places, const char *dir, const char *rest) {
   bool good = true;
-  for (int i = find->last.count; good && i-- > 0;) {
-    const char *name = find->last.names[i]->d_name;
-    if (fnmatch(pattern, name, FNM_PERIOD) != 0)
-      continue;
+  for (int i = places->last.count; good && i-- > 0;) {
     rs_text path = {0};
-    rs_text_add(&path, "%s/%s%s", dir, name, rest);
-    good = !path.failed && add(find, path.data);
+    rs_text_add(&path, "%s/%s%s", dir, places->last.names[i]->d_name, rest);
+    good = !path.failed && add(places, path.data);
     rs_text_free(&path);
   }
   return good;
 }
 
 /* Cuts PATH/pattern/rest, whose pattern has the star, into three. */
-static bool add_starred(finder *find, char *path, char *star) {
+static bool add_starred(rs_places *places, char *path, char *star) {
   char *slash = memrchr(path, '/', (size_t)(star - path)), *rest = star + strcspn(star, "/");
-  char *pattern = strndup(slash + 1, (size_t)(rest - slash - 1));
+  char *both = strndup(path, (size_t)(rest - path));
   *slash = 0;
-  bool good = pattern && add_matches(find, path, pattern, rest);
-  free(pattern);
+  bool good = both && list(&places->last, both, path, both + (slash + 1 - path)) && add_matches(places, path, rest);
+  free(both);
   return good;
 }
 
 /* `below` may hold one star, "/targets/x*y/lib". (glob would do, but glibc's crashes when memory runs out.) */
-static bool add_pattern(finder *find, const char *prefix, const char *below) {
+static bool add_pattern(rs_places *places, const char *prefix, const char *below) {
   rs_text path = {0};
   rs_text_add(&path, "%s%s", prefix, below);
   char *star = path.failed ? NULL : strchr(path.data + strlen(prefix), '*');
-  bool good = !path.failed && (star ? add_starred(find, path.data, star) : add(find, path.data));
+  bool good = !path.failed && (star ? add_starred(places, path.data, star) : add(places, path.data));
   rs_text_free(&path);
   return good;
 }
 
-/* Relative prefixes, which mean another directory after a chdir, are passed over. */
-static bool add_below(finder *find, const char *prefix, const char *const *below) {
-  if (*prefix && *prefix != '/')
-    return true;
-  for (; *below; below++)
-    if (!add_pattern(find, prefix, *below))
-      return false;
-  return true;
-}
-
-static bool add_below_variable(finder *find, const char *variable, const char *const *below) {
-  const char *prefix = secure_getenv(variable);
-  return !prefix || !*prefix || add_below(find, prefix, below);
-}
-
 /* Of the dynamic linker's, which parts it at semicolons too. */
-static bool add_list(finder *find, const char *list) {
+static bool add_list(rs_places *places, const char *list) {
   while (list && *list) {
     size_t length = strcspn(list, ":;");
     char *dir = strndup(list, length);
-    bool good = dir && (*dir != '/' || add(find, dir));
+    bool good = dir && (*dir != '/' || add(places, dir));
     free(dir);
     if (!good)
       return false;
@@ -170,38 +176,65 @@ static bool add_list(finder *find, const char *list) {
   return true;
 }
 
-/* The prefix of the program that runs, which may be a Python interpreter with wheels of its own: PREFIX/bin/python3. */
-static bool add_below_program(finder *find) {
-  char path[4096];
-  ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+/* ---- where they are ---------------------------------------------------------------------------------------------- */
+
+/* PREFIX/bin/python3 */
+static bool program_prefix(char *prefix, size_t room) {
+  ssize_t length = readlink("/proc/self/exe", prefix, room - 1);
   if (length <= 0)
-    return true;
-  path[length] = 0;
+    return false;
+  prefix[length] = 0;
   for (int up = 0; up < 2; up++) {
-    char *slash = strrchr(path, '/');
+    char *slash = strrchr(prefix, '/');
     if (!slash)
-      return true;
+      return false;
     *slash = 0;
   }
-  return !*path || add_below(find, path, below_python);
+  return *prefix != 0;
 }
 
-static bool find_all(finder *find) {
-  return add_list(find, secure_getenv("LD_LIBRARY_PATH")) && add_below_variable(find, "VIRTUAL_ENV", below_python) &&
-         add_below_variable(find, "CONDA_PREFIX", below_conda) && add_below_program(find) &&
-         add_below_variable(find, "HOME", below_home) && add_below(find, "", below_root) &&
-         add_below_variable(find, "CUDA_HOME", below_toolkit) && add_below_variable(find, "CUDA_PATH", below_toolkit) &&
-         add_below(find, ROWSCAN_CUDA_DIR, below_toolkit) && add_below(find, "", below_system);
+/* False: there is none of this kind, or none that is a path. */
+static bool find_prefix(int source, char *prefix, size_t room) {
+  const char *text = sources[source].text;
+  if (sources[source].kind == PROGRAM)
+    return program_prefix(prefix, room);
+  if (sources[source].kind == VARIABLE) {
+    text = secure_getenv(text);
+    if (!text || !*text)
+      return false;
+  }
+  return (!*text || *text == '/') && (size_t)snprintf(prefix, room, "%s", text) < room;
 }
 
-bool rs_places_find(rs_places *places) {
-  finder find = {.places = places};
-  bool good = find_all(&find);
-  forget(&find.last);
-  return good;
+/* Looks at the next list, or for the next pattern. False: out of memory, and the same one is next again. */
+static bool look_further(rs_places *places) {
+  const char *const *below = sources[places->source].below;
+  if (!below) {
+    if (!add_list(places, secure_getenv(sources[places->source].text)))
+      return false;
+  } else if (places->below || find_prefix(places->source, places->prefix, sizeof places->prefix)) {
+    if (!add_pattern(places, places->prefix, below[places->below]))
+      return false;
+    if (below[++places->below])
+      return true;
+  }
+  places->source++;
+  places->below = 0;
+  return true;
+}
+
+bool rs_places_get(rs_places *places, int index, const char **dir) {
+  *dir = NULL;
+  while (index >= places->count && places->source < SOURCES)
+    if (!look_further(places))
+      return false;
+  if (index < places->count)
+    *dir = places->place[index].dir;
+  return true;
 }
 
 void rs_places_free(rs_places *places) {
+  forget(&places->last);
   for (int i = 0; i < places->count; i++)
     free(places->place[i].dir);
   free(places->place);

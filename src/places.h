@@ -14,13 +14,27 @@ typedef struct rs_place {
   ino_t file;
 } rs_place;
 
-typedef struct rs_places {
-  rs_place *place; /* those that exist, each once, best first */
+/* What matched the pattern that was looked for last: patterns beside each other often begin with the same one. */
+typedef struct rs_listing {
+  char *pattern;         /* of a path, its last component with the star; NULL: none yet */
+  struct dirent **names; /* the newest version last */
   int count;
+} rs_listing;
+
+/* Starts as {0}. */
+typedef struct rs_places {
+  rs_place *place; /* of those looked at so far: the ones that exist, each once, best first */
+  int count;
+  int source, below; /* what is looked at next: its row in places.c, and the pattern of that */
+  char prefix[4096]; /* of this source, if `below` is not 0 */
+  rs_listing last;
 } rs_places;
 
-/* Starts as {0}. False: out of memory. */
-bool rs_places_find(rs_places *places);
+/*
+ * The directory at an index, looking no further than it takes; *dir is NULL if there are not as many. False: out of
+ * memory.
+ */
+bool rs_places_get(rs_places *places, int index, const char **dir);
 void rs_places_free(rs_places *places);
 
 #endif

@@ -810,8 +810,14 @@ START_TEST(each_allocation_may_fail) {
 }
 END_TEST
 
+/* A search that ran out of memory goes on when it is asked for again, and comes to the same end. */
 START_TEST(finding_may_run_out_of_memory) {
   setenv("LD_LIBRARY_PATH", "/usr/lib:/", 1);
+  rs_nvrtc *whole = rs_nvrtc_open("libno_such_nvrtc.so.1", NULL);
+  const char *unused;
+  ck_assert_int_eq(rs_nvrtc_id(whole, &unused), ROWSCAN_NO_COMPILER);
+  char *story = path_of("%s", rowscan_last_error());
+  rs_nvrtc_close(whole);
   int64_t before = live;
   for (int left = 0; left < 10000; left++) {
     rs_nvrtc *nvrtc = rs_nvrtc_open("libno_such_nvrtc.so.1", NULL);
@@ -821,6 +827,8 @@ START_TEST(finding_may_run_out_of_memory) {
     bool enough = allocations_left > 0;
     allocations_left = -1;
     ck_assert(status == ROWSCAN_OUT_OF_MEMORY || status == ROWSCAN_NO_COMPILER);
+    ck_assert_int_eq(rs_nvrtc_id(nvrtc, &id), ROWSCAN_NO_COMPILER);
+    ck_assert_str_eq(rowscan_last_error(), story);
     rs_nvrtc_close(nvrtc);
     if (enough)
       break;

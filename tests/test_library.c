@@ -15,6 +15,7 @@
 #include "digest.h"
 #include "library.h"
 #include "nvrtc.h"
+#include "places.h"
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */
 
@@ -178,6 +179,27 @@ START_TEST(notes_before_it_are_passed_over) {
   two.at.segment.p_filesz = sizeof two - two.at.segment.p_offset;
   ck_assert_ptr_null(read_bytes(&two, sizeof two, id));
   ck_assert_str_eq(id, sound_id);
+}
+END_TEST
+
+/* Further than what is read at once. */
+START_TEST(a_note_may_lie_far_off) {
+  char id[RS_BUILDID_ROOM];
+  struct {
+    image at;
+    char gap[5000];
+    image far;
+  } made = {.at = sound_image(0x10), .far = sound_image(0xa0)};
+  for (size_t gap = 900; gap < sizeof made.gap; gap += 1) {
+    made.at.segment.p_offset = sizeof made.at + gap;
+    memcpy(made.gap + gap, &made.far.note, 36);
+    ck_assert_ptr_null(read_bytes(&made, sizeof made, id));
+    ck_assert_str_eq(id, sound_id);
+    if (gap == 1200)
+      gap = 4000;
+  }
+  ck_assert_ptr_null(read_bytes(&made, (size_t)made.at.segment.p_offset + 35, id));
+  ck_assert_str_eq(id, "");
 }
 END_TEST
 
@@ -434,6 +456,68 @@ START_TEST(what_can_not_be_one_is_passed_over) {
 }
 END_TEST
 
+/* A search in each process that finds its kernels in the cache: it must not look where it need not. */
+START_TEST(a_search_stops_where_it_may) {
+  char *dir = fresh();
+  rs_places places = {0};
+  const char *first, *second, *none;
+  plant(dir, "libs/libnvrtc.so.13", 1);
+  plant(dir, "venv/lib/python3.9/site-packages/nvidia/cu13/lib/libnvrtc.so.13", 2);
+  setenv("LD_LIBRARY_PATH", path_of("%s/libs", dir), 1);
+  setenv("VIRTUAL_ENV", path_of("%s/venv", dir), 1);
+  ck_assert(rs_places_get(&places, 0, &first));
+  ck_assert_str_eq(first, path_of("%s/libs", dir));
+  ck_assert_int_eq(places.count, 1);
+  ck_assert(rs_places_get(&places, 1, &second));
+  ck_assert_str_eq(second, path_of("%s/venv/lib/python3.9/site-packages/nvidia/cu13/lib", dir));
+  ck_assert_int_eq(places.count, 2);
+  ck_assert(rs_places_get(&places, 9999, &none));
+  ck_assert_ptr_null(none);
+  ck_assert_int_gt(places.count, 2); /* the system's */
+  rs_places_free(&places);
+}
+END_TEST
+
+/* The search goes on where it was, and an id that was handed out stays as it is. */
+START_TEST(one_that_does_not_load_gives_way_to_the_next) {
+  char *dir = fresh();
+  const rs_nvrtc_calls *calls;
+  const char *first, *second = NULL;
+  plant(dir, "a/libno_such_nvrtc.so.12.3", 11);
+  plant(dir, "b/libno_such_nvrtc.so.12.3", 22);
+  setenv("LD_LIBRARY_PATH", path_of("%s/a:%s/b", dir, dir), 1);
+  rs_nvrtc *nvrtc = rs_nvrtc_open("libno_such_nvrtc.so.12.3", NULL);
+  ck_assert_int_eq(rs_nvrtc_id(nvrtc, &first), ROWSCAN_OK);
+  ck_assert_int_eq(rs_nvrtc_major(nvrtc), 12);
+  ck_assert_int_eq(rs_nvrtc_load(nvrtc, &calls), ROWSCAN_NO_COMPILER);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), path_of("  %s/a/libno_such", dir)));
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), path_of("  %s/b/libno_such", dir)));
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), path_of("looking for the file in:\n  %s/a\n  %s/b\n", dir, dir)));
+  ck_assert_int_eq(rs_nvrtc_id(nvrtc, &second), ROWSCAN_NO_COMPILER);
+  ck_assert_ptr_null(second);
+  ck_assert_int_eq(strncmp(first, "0b0c0d", 6), 0);
+  rs_nvrtc_close(nvrtc);
+}
+END_TEST
+
+/* By its name, else by what a link leads to. */
+START_TEST(a_name_tells_the_version) {
+  char *dir = fresh();
+  plant(dir, "libnvrtc.so.11.8.89", 1);
+  char *plain = plant(dir, "libother.so", 1), *link = path_of("%s/libnvrtc.so", dir);
+  ck_assert_int_eq(symlink("libnvrtc.so.11.8.89", link), 0);
+  struct {
+    const char *path;
+    int major;
+  } cases[] = {{path_of("%s/libnvrtc.so.11.8.89", dir), 11}, {link, 11}, {plain, 0}, {"/no/such/libnvrtc.so.13", 0}};
+  for (int i = 0; i < 4; i++) {
+    rs_nvrtc *nvrtc = rs_nvrtc_open(cases[i].path, NULL);
+    ck_assert_int_eq(rs_nvrtc_major(nvrtc), cases[i].major);
+    rs_nvrtc_close(nvrtc);
+  }
+}
+END_TEST
+
 START_TEST(without_a_buildid_a_digest_serves) {
   char *dir = fresh();
   image made = sound_image(1);
@@ -539,6 +623,7 @@ int main(void) {
   tcase_add_test(cases, a_buildid_is_read);
   tcase_add_test(cases, a_section_leads_to_it_as_well);
   tcase_add_test(cases, notes_before_it_are_passed_over);
+  tcase_add_test(cases, a_note_may_lie_far_off);
   tcase_add_test(cases, what_is_no_library_is_told);
   tcase_add_test(cases, lengths_and_offsets_are_not_trusted);
   tcase_add_test(cases, a_file_cut_short_has_no_id);
@@ -552,6 +637,9 @@ int main(void) {
   tcase_add_test(cases, places_are_looked_at_in_order);
   tcase_add_test(cases, relative_places_are_passed_over);
   tcase_add_test(cases, the_newest_python_comes_first);
+  tcase_add_test(cases, a_search_stops_where_it_may);
+  tcase_add_test(cases, one_that_does_not_load_gives_way_to_the_next);
+  tcase_add_test(cases, a_name_tells_the_version);
   tcase_add_test(cases, a_name_is_looked_for_and_a_path_is_not);
   tcase_add_test(cases, what_can_not_be_one_is_passed_over);
   tcase_add_test(cases, without_a_buildid_a_digest_serves);
