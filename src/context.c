@@ -164,6 +164,8 @@ static rowscan_status open_builder(rowscan_context *context, const rowscan_optio
   if (!context->builder)
     return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for the builder");
   rs_builder_forbid(context->builder, who_forbids(context, options));
+  if (context->engine == ROWSCAN_ENGINE_CUDA)
+    rs_nvrtc_path(nvrtc); /* finds it: plans will need its id, and opening a GPU takes long anyway */
   return ROWSCAN_OK;
 }
 

@@ -170,7 +170,8 @@ typedef struct rowscan_options {
 #define ROWSCAN_OPTIONS(...) (&(rowscan_options){.size = sizeof(rowscan_options), __VA_ARGS__})
 
 /*
- * Opens a context. On a GPU it retains the device's primary context, the one that the CUDA runtime and frameworks use.
+ * Opens a context. On a GPU it retains the device's primary context, the one that the CUDA runtime and frameworks use,
+ * and looks for NVRTC, which it does not load; that none is found is told when one is needed.
  * options may be NULL. Errors: BAD_ARGUMENT, NO_DRIVER, NO_DEVICE (not with ENGINE_AUTO), OUT_OF_MEMORY, CUDA_FAILED.
  */
 ROWSCAN_API rowscan_status rowscan_open(rowscan_context **context, const rowscan_options *options) ROWSCAN_CHECKED

@@ -30,21 +30,24 @@ enum { BURSTS = 200, CALLS = 100, CHECKED = 100 };
 static struct {
   const char *name, *begin, *words;
   double ms;
-} phases[] = {{"find", "found ", " in ", 0},
-              {"dlopen", "loaded NVRTC", " in ", 0},
-              {"lookup", "sm_", ": not found in the cache in ", 0},
-              {"read", "sm_", ": read from the cache in ", 0},
-              {"compile", "sm_", ": compiled in ", 0},
-              {"keep", "sm_", "kept on disk in ", 0},
-              {"load", "sm_", ": loaded into the driver in ", 0}};
-enum { PHASES = sizeof phases / sizeof *phases };
+  int times;
+} phases[] = {{"find", "found ", " in ", 0, 0},
+              {"dlopen", "loaded NVRTC", " in ", 0, 0},
+              {"lookup", "sm_", ": not found in the cache in ", 0, 0},
+              {"read", "sm_", ": read from the cache in ", 0, 0},
+              {"compile", "sm_", ": compiled in ", 0, 0},
+              {"keep", "sm_", "kept on disk in ", 0, 0},
+              {"load", "sm_", ": loaded into the driver in ", 0, 0}};
+enum { FIND, PHASES = sizeof phases / sizeof *phases };
 
 static void listen(void *user, rowscan_log_level level, const char *message) {
   (void)user, (void)level;
   for (int i = 0; i < PHASES; i++) {
     const char *at = strstr(message, phases[i].words);
-    if (at && strncmp(message, phases[i].begin, strlen(phases[i].begin)) == 0)
+    if (at && strncmp(message, phases[i].begin, strlen(phases[i].begin)) == 0) {
       phases[i].ms += strtod(at + strlen(phases[i].words), NULL);
+      phases[i].times++;
+    }
   }
 }
 
@@ -270,6 +273,7 @@ static void run(const rowscan_spec *spec, int64_t rows, bool hot) {
   job it = {.context = open_context(ROWSCAN_ENGINE_CUDA), .spec = spec};
   it.cuda = it.context->device.cuda;
   make_arrays(&it, rows);
+  int looked = phases[FIND].times;
   double start = rs_now_ms();
   must(rowscan_plan_create(&it.plan, it.context, spec), "rowscan_plan_create");
   double made = rs_now_ms();
@@ -279,6 +283,7 @@ static void run(const rowscan_spec *spec, int64_t rows, bool hot) {
   double launched = rs_now_ms();
   CUDA(&it, cuStreamSynchronize, it.stream);
   printf("first %.4f\nlaunch %.4f\nloaded %d\n", made - start + launched - told, launched - told, loaded);
+  printf("opened %d\nlooked %d\n", looked, phases[FIND].times - looked);
   tell_plan(it.plan, made - start);
   check(&it);
   if (hot)

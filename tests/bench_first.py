@@ -17,8 +17,8 @@ Columns, in milliseconds unless they say nanoseconds:
   alone    nvrtcCompileProgram of the same sources in a process that does nothing else
   cold     plan_create to the end of the first launch call, without the dlopen of NVRTC, which `dlopen` has
   ratio    cold / alone: at most 1.3
+  find     looking for NVRTC, whose build-id is part of the key: when a context with a GPU is opened
   disk     plan_create to the end of the first launch call: at most 1; of this
-  find     looking for NVRTC, whose build-id is part of the key
   read     reading and verifying entries
   load     the driver's part: cuModuleLoadData and what belongs to it
   launch   the first launch call
@@ -26,10 +26,12 @@ Columns, in milliseconds unless they say nanoseconds:
   run      nanoseconds of rowscan_plan_run
   scan     of rowscan_scan beyond that: at most 100
 
---arch ARCH: no GPU is needed, and nothing is loaded or launched: `cold` and `disk` end with a plan to look at.
+--arch ARCH: no GPU is needed, and nothing is loaded or launched: `cold` and `disk` end with a plan to look at, for which
+NVRTC is looked for.
 The exit status is not 0 if what does not depend on the machine's speed is not so: from disk nothing is compiled, NVRTC
-is not in the process, and no kernel is loaded late. --check looks at that alone: one sample of a few rows of the first
-spec. With no arguments, as make check runs it, that is done on the simulated GPU.
+is not in the process, no kernel is loaded late, and a plan on a GPU does not look for NVRTC. --check looks at that
+alone: one sample of a few rows of the first spec. With no arguments, as make check runs it, that is done on the
+simulated GPU.
 """
 import argparse
 import os
@@ -44,8 +46,8 @@ import tempfile
 SHAPES = [("row", 132, "length=4096"), ("short", 1024, "length=64"), ("long", 1, "length=65536"),
           ("column", 512, "length=256 layout=columns")]
 TYPES = ["f32", "bf16", "f64"]
-COLUMNS = [("modules", 7, 0), ("alone", 8, 1), ("dlopen", 7, 1), ("cold", 8, 1), ("ratio", 6, 2), ("disk", 7, 3),
-           ("find", 6, 3), ("read", 6, 3), ("load", 6, 3), ("launch", 7, 3), ("eager", 6, None), ("run", 6, 0),
+COLUMNS = [("modules", 7, 0), ("alone", 8, 1), ("dlopen", 7, 1), ("cold", 8, 1), ("ratio", 6, 2), ("find", 6, 3),
+           ("disk", 7, 3), ("read", 6, 3), ("load", 6, 3), ("launch", 7, 3), ("eager", 6, None), ("run", 6, 0),
            ("scan", 6, 0)]
 
 
@@ -87,7 +89,9 @@ def measure(args, rows, spec, folder):
         ("a cold call did not compile", any(one["compiled"] != one["modules"] for one in cold + [filled])),
         ("a call with a filled cache compiled", any(one["compiled"] for one in disk)),
         ("a call with a filled cache has NVRTC in its process", any(one["mapped"] for one in disk)),
-        ("a kernel was not loaded before its launch", any(one.get("loaded") == 0 for one in disk))] if so]
+        ("a kernel was not loaded before its launch", any(one.get("loaded") == 0 for one in disk)),
+        ("a plan looked for NVRTC", any(one.get("looked") for one in disk)),
+        ("opening a GPU did not look for NVRTC", any(one.get("opened") == 0 for one in disk))] if so]
     alone, cold, disk = median(alone), median(cold), median(disk)
     row = {"modules": cold["modules"], "alone": alone["alone"], "dlopen": cold["dlopen"],
            "cold": cold[whole] - cold["dlopen"], "disk": disk[whole]}
@@ -144,8 +148,8 @@ def main():
         values = [row[name] for row in rows if name in row]
         if values and not args.check:
             print(f"{what}: {sum(value <= most for value in values)} of {len(values)}, the worst {max(values):.2f}")
-    print("\n".join(faults) if faults else "from disk nothing was compiled, NVRTC was not in the process, and no kernel"
-          " was seen to be loaded late")
+    print("\n".join(faults) if faults else "from disk nothing was compiled, NVRTC was not in the process, no kernel was"
+          " seen to be loaded late, and no plan on a GPU looked for NVRTC")
     return bool(faults)
 
 
