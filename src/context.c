@@ -195,6 +195,7 @@ rowscan_status rs_context_open(rowscan_context **out, const rowscan_options *opt
   context->progress = options->progress;
   context->staging_bytes = options->staging_bytes;
   rs_table_init(&context->plans);
+  rs_verdicts_init(&context->verdicts);
   rowscan_status status = bind_engine(context, options);
   if (status)
     rs_nvrtc_close(nvrtc);
@@ -212,6 +213,7 @@ void rs_context_close(rowscan_context *context) {
   if (!context)
     return;
   rs_table_free(&context->plans);
+  rs_verdicts_free(&context->verdicts);
   if (context->builder)
     rs_builder_close(context->builder);
   if (context->host)

@@ -9,6 +9,7 @@
 #include "cuda.h"
 #include "host.h"
 #include "table.h"
+#include "verdicts.h"
 
 typedef struct rs_device {
   const rs_cuda *cuda;
@@ -28,6 +29,7 @@ struct rowscan_context {
   rs_host *host;
   rs_device device; /* engine cuda */
   rs_builder *builder;
+  rs_verdicts verdicts; /* of the device's driver, which no other context's need share */
   rs_table plans;
 };
 

@@ -24,14 +24,16 @@ static rowscan_status tell_missing(const rowscan_spec *spec, const rs_module *mo
   return ROWSCAN_NOT_CACHED;
 }
 
+/* All its texts, for which there was memory. */
+static bool has_texts(const rs_module *module) {
+  return !module->canonical.failed && !module->source.failed && !module->words.failed;
+}
+
 static rowscan_status build(rowscan_plan *plan, rs_module *module, bool fresh) {
-  rs_text canonical = {0};
-  rs_key_canonical(&plan->spec, &module->geometry, &canonical);
+  if (!has_texts(module))
+    return out_of_memory();
   rowscan_status status =
-      canonical.failed || module->source.failed || module->words.failed
-          ? out_of_memory()
-          : rs_build(plan->context->builder, &module->binary, canonical.data, module->source.data, plan->arch, fresh);
-  rs_text_free(&canonical);
+      rs_build(plan->context->builder, &module->binary, module->canonical.data, module->source.data, plan->arch, fresh);
   return status == ROWSCAN_NOT_CACHED ? tell_missing(&plan->spec, module) : status;
 }
 
@@ -74,6 +76,56 @@ static refusal load_binary(const rs_cuda *cuda, rs_module *module) {
   return is_rejected(said.result) ? load_image(cuda, module, module->binary.ptx) : said;
 }
 
+/* What is said of the image, and not of the moment: the same bytes will be rejected again. */
+static bool is_final(CUresult result) {
+  switch (result) {
+  case CUDA_ERROR_INVALID_IMAGE:
+  case CUDA_ERROR_NO_BINARY_FOR_GPU:
+  case CUDA_ERROR_INVALID_PTX:
+  case CUDA_ERROR_JIT_COMPILER_NOT_FOUND:
+  case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
+  case CUDA_ERROR_JIT_COMPILATION_DISABLED:
+  case CUDA_ERROR_INVALID_SOURCE:
+  case CUDA_ERROR_NOT_FOUND:
+    return true;
+  default:
+    return false;
+  }
+}
+
+static bool key_of(const rowscan_plan *plan, const rs_module *module, rs_text *key) {
+  return has_texts(module) && rs_builder_key(plan->context->builder, module->canonical.data, module->source.data,
+                                             plan->arch, key) == ROWSCAN_OK;
+}
+
+/* The driver rejected what was compiled a moment before: `status`, and why is the last error. */
+static rowscan_status remember(const rowscan_plan *plan, const rs_module *module, rowscan_status status) {
+  rs_text key = {0};
+  if (key_of(plan, module, &key)) {
+    rs_verdicts_add(&plan->context->verdicts, key.data, status);
+    rs_log_write(&plan->context->log, ROWSCAN_LOG_WARNING,
+                 "sm_%d: the driver rejects a kernel that was compiled just now, which is not tried again: regime %s: "
+                 "%s",
+                 plan->arch, rowscan_regime_name(module->geometry.regime), rowscan_last_error());
+  }
+  rs_text_free(&key);
+  return status;
+}
+
+/* OK: nothing is known against it. */
+static rowscan_status recall(const rowscan_plan *plan, const rs_module *module) {
+  rs_text key = {0};
+  rowscan_status status = ROWSCAN_OK;
+  if (rs_verdicts_any(&plan->context->verdicts) && key_of(plan, module, &key))
+    status = rs_verdicts_ask(&plan->context->verdicts, key.data);
+  rs_text_free(&key);
+  if (status)
+    rs_log_write(&plan->context->log, ROWSCAN_LOG_DEBUG,
+                 "sm_%d: not tried again, for the driver rejected it though it was compiled anew: regime %s, %s",
+                 plan->arch, rowscan_regime_name(module->geometry.regime), module->words.data);
+  return status;
+}
+
 /* An entry that the driver rejects is compiled once more. */
 static rowscan_status load_or_rebuild(rowscan_plan *plan, rs_module *module) {
   const rs_cuda *cuda = plan->context->device.cuda;
@@ -88,7 +140,10 @@ static rowscan_status load_or_rebuild(rowscan_plan *plan, rs_module *module) {
       return rs_fail_more(status, " (the driver rejected an entry of the cache with CUDA error %d)", before);
     said = load_binary(cuda, module);
   }
-  return said.result ? rs_cuda_failed(cuda, said.result, said.call) : ROWSCAN_OK;
+  if (!said.result)
+    return ROWSCAN_OK;
+  rowscan_status status = rs_cuda_failed(cuda, said.result, said.call);
+  return is_final(said.result) ? remember(plan, module, status) : status;
 }
 
 static rowscan_status load(rowscan_plan *plan, rs_module *module) {
@@ -123,9 +178,12 @@ static rowscan_status make_modules(rowscan_plan *plan) {
       module->columns.any.multiprocessors = plan->context->device.multiprocessors;
       module->columns.stream.multiprocessors = plan->context->device.multiprocessors;
     }
+    rs_key_canonical(&plan->spec, &module->geometry, &module->canonical);
     rs_emit(&plan->spec, &module->geometry, &module->source);
     rs_shape_text(rs_main_shape(&module->geometry), &module->words);
-    rowscan_status status = build(plan, module, false);
+    rowscan_status status = plan->runnable ? recall(plan, module) : ROWSCAN_OK;
+    if (!status)
+      status = build(plan, module, false);
     if (!status && plan->runnable)
       status = load(plan, module);
     if (status)
@@ -186,6 +244,7 @@ void rs_plan_destroy(rowscan_plan *plan) {
   if (plan->runnable && plan->arch)
     unload(plan);
   for (int i = 0; i < plan->count; i++) {
+    rs_text_free(&plan->module[i].canonical);
     rs_text_free(&plan->module[i].source);
     rs_text_free(&plan->module[i].words);
     rs_binary_free(&plan->module[i].binary);

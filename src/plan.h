@@ -13,6 +13,7 @@
 /* One regime's source, built and loaded. */
 typedef struct rs_module {
   rs_geometry geometry;
+  rs_text canonical; /* lines of its key, see key.h */
   rs_text source;
   rs_text words; /* the shape of its main kernel, for people */
   rs_binary binary;

@@ -474,7 +474,9 @@ typedef struct rowscan_cache_counts {
   double saved_ms;   /* what compiling the hits took, when it was done */
   int64_t evictions; /* entries removed to keep the limit, least recently used first */
   int64_t damaged;   /* times that an entry was found and not used, for it was not what it should be */
-  int64_t rejected;  /* entries that the driver did not load, and that were compiled again */
+  int64_t rejected;  /* entries that the driver did not load, and that were compiled again; if it does not load that
+                        either, plans that need it fail with what the driver said, and the context compiles it no more
+                        (and counts nothing) */
 } rowscan_cache_counts;
 
 typedef struct rowscan_cache_info {

@@ -10,8 +10,6 @@
 #include "context.h"
 #include "fake_nvrtc.h"
 
-enum { INVALID_PTX = 218, UNSUPPORTED_PTX_VERSION = 222, NOT_FOUND = 500 };
-
 /* ---- the driver -------------------------------------------------------------------------------------------------- */
 
 static struct {
@@ -76,6 +74,12 @@ static const rs_cuda cuda = {.cuCtxGetCurrent = get_current,
                              .cuGetErrorName = error_name,
                              .cuGetErrorString = error_name,
                              .version = 13000};
+
+static log_book book;
+
+static void note_level(void *user, rowscan_log_level level, const char *message) {
+  note(user, (int)level, message);
+}
 
 /* ---- what is loaded ---------------------------------------------------------------------------------------------- */
 
@@ -149,14 +153,16 @@ static const struct {
   int compiles, cubins, ptxs, others, rejected;
   const char *story;
 } cases[] = {
-    {"the CUBIN", true, 0, INVALID_PTX, 0, ON, ROWSCAN_OK, 0, 1, 0, 0, 0, NULL},
-    {"PTX newer than the driver", true, 0, UNSUPPORTED_PTX_VERSION, 0, NO_NVRTC, ROWSCAN_OK, 0, 1, 0, 0, 0, NULL},
+    {"the CUBIN", true, 0, CUDA_ERROR_INVALID_PTX, 0, ON, ROWSCAN_OK, 0, 1, 0, 0, 0, NULL},
+    {"PTX newer than the driver", true, 0, CUDA_ERROR_UNSUPPORTED_PTX_VERSION, 0, NO_NVRTC, ROWSCAN_OK, 0, 1, 0, 0, 0,
+     NULL},
     {"a CUBIN for another GPU", true, CUDA_ERROR_NO_BINARY_FOR_GPU, 0, 0, ON, ROWSCAN_OK, 0, 1, 1, 0, 0, NULL},
     {"the same, never to compile", true, CUDA_ERROR_NO_BINARY_FOR_GPU, 0, 0, ONLY, ROWSCAN_OK, 0, 1, 1, 0, 0, NULL},
     {"a CUBIN that loads lazily", true, 0, 0, CUDA_ERROR_NO_BINARY_FOR_GPU, ON, ROWSCAN_OK, 0, 1, 1, 0, 0, NULL},
-    {"neither", true, CUDA_ERROR_NO_BINARY_FOR_GPU, UNSUPPORTED_PTX_VERSION, 0, ON, ROWSCAN_CUDA_FAILED, 1, 2, 2, 0, 1,
-     "cuModuleLoadData of a compiled kernel failed: CUDA_ERROR_222"},
-    {"nothing in it", true, 0, INVALID_PTX, NOT_FOUND, ON, ROWSCAN_CUDA_FAILED, 1, 2, 2, 0, 1, "CUDA_ERROR_218"},
+    {"neither", true, CUDA_ERROR_NO_BINARY_FOR_GPU, CUDA_ERROR_UNSUPPORTED_PTX_VERSION, 0, ON, ROWSCAN_CUDA_FAILED, 1,
+     2, 2, 0, 1, "cuModuleLoadData of a compiled kernel failed: CUDA_ERROR_222"},
+    {"nothing in it", true, 0, CUDA_ERROR_INVALID_PTX, CUDA_ERROR_NOT_FOUND, ON, ROWSCAN_CUDA_FAILED, 1, 2, 2, 0, 1,
+     "CUDA_ERROR_218"},
     {"no memory", true, CUDA_ERROR_OUT_OF_MEMORY, 0, 0, ON, ROWSCAN_OUT_OF_MEMORY, 0, 1, 0, 0, 0, "CUDA_ERROR_2 "},
     {"an entry of other bytes", false, 0, 0, 0, ON, ROWSCAN_OK, 1, 1, 0, 2, 1, NULL},
     {"the same, its CUBIN rejected", false, CUDA_ERROR_INVALID_IMAGE, 0, 0, ON, ROWSCAN_OK, 1, 1, 1, 2, 1, NULL},
@@ -225,11 +231,80 @@ END_TEST
 /* What was compiled just now is not compiled again. */
 START_TEST(a_new_kernel_that_is_rejected_is_reported) {
   rowscan_context *context = open_gpu(fresh(), "off", false, compiler_id);
-  driver = (__typeof__(driver)){.cubin = CUDA_ERROR_INVALID_IMAGE, .ptx = UNSUPPORTED_PTX_VERSION};
+  driver = (__typeof__(driver)){.cubin = CUDA_ERROR_INVALID_IMAGE, .ptx = CUDA_ERROR_UNSUPPORTED_PTX_VERSION};
   ck_assert_int_eq(load_once(context), ROWSCAN_CUDA_FAILED);
   ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "CUDA_ERROR_222"));
   ck_assert(told->compiles == 1 && driver.cubins == 1 && driver.ptxs == 1 && counts_of(context).rejected == 0);
   rowscan_close(context);
+}
+END_TEST
+
+/* Nor is it asked for again: each plan fails at once and in the same words. _i: it was in the cache before. */
+START_TEST(a_driver_is_not_asked_again) {
+  char *dir = _i ? fill(true) : fresh();
+  rowscan_context *context = open_gpu(dir, "off", false, compiler_id);
+  context->log = (rs_log){note_level, &book};
+  driver = (__typeof__(driver)){.cubin = CUDA_ERROR_NO_BINARY_FOR_GPU, .ptx = CUDA_ERROR_UNSUPPORTED_PTX_VERSION};
+  told->compiles = 0;
+  ck_assert_int_eq(load_once(context), ROWSCAN_CUDA_FAILED);
+  ck_assert_ptr_nonnull(strstr(book.last, "sm_90: the driver rejects a kernel that was compiled just now"));
+  char *story = path_of("%s", rowscan_last_error());
+  rowscan_cache_counts before = counts_of(context);
+  ck_assert(told->compiles == 1 && before.compiles == 1 && before.rejected == _i);
+  driver.cubins = driver.ptxs = 0;
+  for (int again = 0; again < 3; again++) {
+    (void)!rowscan_plan_create(&(rowscan_plan *){NULL}, context, ROWSCAN_SPEC(.length = -1)); /* another last error */
+    ck_assert_int_eq(load_once(context), ROWSCAN_CUDA_FAILED);
+    ck_assert_str_eq(rowscan_last_error(), story);
+    ck_assert_ptr_nonnull(strstr(book.last, "sm_90: not tried again, for the driver rejected it"));
+  }
+  rowscan_cache_counts after = counts_of(context);
+  ck_assert_mem_eq(&before, &after, sizeof after);
+  ck_assert(told->compiles == 1 && driver.cubins == 0 && driver.ptxs == 0);
+
+  /* To look at it is another matter, and so are other kernels, and other contexts. */
+  rowscan_plan *plan;
+  ck_assert_int_eq(rowscan_plan_compile(&plan, context, ROWSCAN_SPEC(.length = 100), "sm_90"), ROWSCAN_OK);
+  rowscan_plan_destroy(plan);
+  driver.cubin = CUDA_SUCCESS;
+  ck_assert_int_eq(rowscan_plan_create(&plan, context, ROWSCAN_SPEC(.length = 101)), ROWSCAN_OK);
+  rowscan_plan_destroy(plan);
+  ck_assert_int_eq(load_once(context), ROWSCAN_CUDA_FAILED);
+  rowscan_close(context);
+  context = open_gpu(dir, "off", false, compiler_id);
+  ck_assert_int_eq(load_once(context), ROWSCAN_OK);
+  rowscan_close(context);
+}
+END_TEST
+
+/* What may be the moment's fault is no verdict: the next plan tries again. */
+START_TEST(a_passing_failure_is_not_remembered) {
+  static const CUresult passing[] = {CUDA_ERROR_OUT_OF_MEMORY, 700 /* illegal address */, 900 /* capturing */,
+                                     999 /* unknown */};
+  rowscan_context *context = open_gpu(fresh(), "off", false, compiler_id);
+  driver = (__typeof__(driver)){.cubin = passing[_i], .ptx = passing[_i]};
+  ck_assert_int_eq(load_once(context), _i ? ROWSCAN_CUDA_FAILED : ROWSCAN_OUT_OF_MEMORY);
+  driver.cubin = CUDA_SUCCESS;
+  ck_assert_int_eq(load_once(context), ROWSCAN_OK);
+  rowscan_close(context);
+}
+END_TEST
+
+/* So that a program that tries ever more kernels does not fill the memory with verdicts. */
+START_TEST(the_oldest_verdicts_are_forgotten) {
+  rs_verdicts all;
+  rs_verdicts_init(&all);
+  ck_assert(!rs_verdicts_any(&all));
+  for (int i = 0; i < RS_MOST_VERDICTS + 10; i++)
+    for (int twice = 0; twice < 2; twice++)
+      rs_verdicts_add(&all, path_of("key %d", i), rs_fail(ROWSCAN_CUDA_FAILED, "story %d", i));
+  ck_assert_int_eq(all.count, RS_MOST_VERDICTS);
+  for (int i = 0; i < RS_MOST_VERDICTS + 10; i++) {
+    rowscan_status status = rs_verdicts_ask(&all, path_of("key %d", i));
+    ck_assert_int_eq(status, i < 10 ? ROWSCAN_OK : ROWSCAN_CUDA_FAILED);
+    ck_assert(!status || strcmp(rowscan_last_error(), path_of("story %d", i)) == 0);
+  }
+  rs_verdicts_free(&all);
 }
 END_TEST
 
@@ -239,5 +314,8 @@ int main(void) {
   tcase_add_checked_fixture(all, fresh_tally, NULL);
   tcase_add_loop_test(all, what_the_driver_says_is_heard, 0, CASES * PLACES);
   tcase_add_test(all, a_new_kernel_that_is_rejected_is_reported);
+  tcase_add_loop_test(all, a_driver_is_not_asked_again, 0, 2);
+  tcase_add_loop_test(all, a_passing_failure_is_not_remembered, 0, 4);
+  tcase_add_test(all, the_oldest_verdicts_are_forgotten);
   return run_suite(suite);
 }
