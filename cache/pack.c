@@ -260,8 +260,16 @@ static bool finish(rs_pack_writer *writer) {
   return true;
 }
 
+/* Without the room that was left for more. */
+static unsigned char *fit(rs_pack_writer *writer) {
+  unsigned char *fitted = realloc(writer->bytes, writer->used);
+  if (fitted)
+    writer->bytes = fitted;
+  return writer->bytes;
+}
+
 unsigned char *rs_pack_finish(rs_pack_writer *writer, size_t *bytes) {
-  unsigned char *pack = finish(writer) ? writer->bytes : NULL;
+  unsigned char *pack = finish(writer) ? fit(writer) : NULL;
   *bytes = pack ? writer->used : 0;
   if (!pack)
     free(writer->bytes);

@@ -153,7 +153,7 @@ bool rs_store_prune(rs_store *store, rs_store_pruned *pruned); /* pruned may be 
 
 /*
  * A pack, many entries in one: of all entries of the store's directory that are sound and that `take` says true for
- * (NULL: all). The pack is to be freed. NULL: *wrong says why.
+ * (NULL: all). The pack is to be freed; while it grows it has room for twice its bytes at most. NULL: *wrong says why.
  */
 typedef struct rs_store_exported {
   int64_t entries; /* in the pack */

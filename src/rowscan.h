@@ -590,7 +590,10 @@ ROWSCAN_API rowscan_status rowscan_cache_export(rowscan_context *context, const 
                                                 rowscan_cache_exported *exported) ROWSCAN_CHECKED
     ROWSCAN_NONNULL(1, 2, 4);
 
-/* The same into memory, for a process that sends it to others. Free it with rowscan_free. */
+/*
+ * The same into memory, for a process that sends it to others. Free it with rowscan_free. A pack is as large as its
+ * entries, and so no larger than the cache's limit; making it, in a file too, takes room for twice its bytes at most.
+ */
 ROWSCAN_API rowscan_status rowscan_cache_export_memory(rowscan_context *context, const rowscan_cache_filter *filter,
                                                        void **pack, size_t *bytes,
                                                        rowscan_cache_exported *exported) ROWSCAN_CHECKED

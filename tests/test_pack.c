@@ -7,6 +7,7 @@
  */
 #include "cache_help.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -371,6 +372,66 @@ START_TEST(what_was_exported_is_imported) {
   }
 }
 END_TEST
+
+/* A little more than a power of two: the worst size for what grows by doubling. */
+enum { LARGE = 5, LARGE_BYTES = 900000 };
+
+static rs_store *filled_with_large(void) {
+  rs_store *store = open_at(fresh());
+  for (int i = 0; i < LARGE; i++)
+    ck_assert(put_bytes(store, key_of(i), LARGE_BYTES));
+  return store;
+}
+
+/* What it has room for beyond its bytes is lost to whoever keeps it. */
+START_TEST(a_pack_in_memory_takes_its_bytes) {
+  size_t bytes;
+  rs_store *from = filled_with_large();
+  void *pack = export_all(from, LARGE, &bytes);
+  ck_assert_uint_gt(bytes, LARGE * LARGE_BYTES);
+  ck_assert_uint_lt(malloc_usable_size(pack), bytes + bytes / 16);
+  free(pack);
+  rs_store_close(from);
+}
+END_TEST
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define HAVE_LIMITED_MEMORY
+static size_t address_space(void) {
+  unsigned long pages = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  ck_assert(file && fscanf(file, "%lu", &pages) == 1);
+  fclose(file);
+  return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* In a process with room for so many times the pack, and a little for all else. */
+static bool exports_within(const char *dir, double times) {
+  pid_t child = fork();
+  if (child == 0) {
+    rs_store *store = open_at(dir);
+    rs_store_exported sum;
+    const char *wrong;
+    size_t bytes, room = address_space() + (size_t)(times * LARGE * LARGE_BYTES) + (1 << 20);
+    if (setrlimit(RLIMIT_AS, &(struct rlimit){room, room}) != 0)
+      _exit(3);
+    void *pack = rs_store_export(store, NULL, NULL, &bytes, &sum, &wrong);
+    _exit(!pack ? 2 : sum.entries != LARGE ? 1 : 0);
+  }
+  int status;
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  ck_assert(WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 2));
+  return WEXITSTATUS(status) == 0;
+}
+
+START_TEST(making_a_pack_takes_twice_its_bytes) {
+  rs_store *from = filled_with_large();
+  ck_assert(exports_within(rs_store_path(from), 2));
+  ck_assert(!exports_within(rs_store_path(from), 0.7)); /* the limit is one */
+  rs_store_close(from);
+}
+END_TEST
+#endif
 
 static bool is_even(void *user, const char *key) {
   ++*(int *)user;
@@ -791,6 +852,10 @@ int main(void) {
 
   TCase *moves = add_case(suite, "export and import");
   tcase_add_test(moves, what_was_exported_is_imported);
+  tcase_add_test(moves, a_pack_in_memory_takes_its_bytes);
+#ifdef HAVE_LIMITED_MEMORY
+  tcase_add_test(moves, making_a_pack_takes_twice_its_bytes);
+#endif
   tcase_add_test(moves, only_what_is_taken_and_sound_is_exported);
   tcase_add_test(moves, an_import_heals_what_is_damaged);
   tcase_add_test(moves, of_a_damaged_pack_the_sound_entries_are_imported);
