@@ -259,10 +259,10 @@ static bool from_store(rs_builder *builder, const char *key, rs_binary *binary) 
 static void publish(rs_builder *builder, const request *asked, build *one) {
   rs_text key = {0};
   double start = rs_now_ms();
-  if (make_key(builder, asked, &key) == ROWSCAN_OK)
-    one->kept = !rs_store_put(builder->store, key.data, one->binary.entry.part);
+  bool named = make_key(builder, asked, &key) == ROWSCAN_OK;
+  one->kept = !named || !rs_store_put(builder->store, key.data, one->binary.entry.part);
   tell(builder, asked, start, one->kept ? "not kept on disk" : "kept on disk");
-  if (one->kept && asked->fresh)
+  if (one->kept && asked->fresh && named)
     rs_store_remove(builder->store, key.data); /* the one that was rejected */
   rs_text_free(&key);
 }
@@ -270,11 +270,13 @@ static void publish(rs_builder *builder, const request *asked, build *one) {
 static rowscan_status compile(rs_builder *builder, const request *asked, build *one) {
   rs_compiled compiled;
   rs_text facts = {0};
-  if (!asked->fresh)
-    count(builder, RS_COUNT_misses);
-  count(builder, RS_COUNT_compiles);
   double start = rs_now_ms();
   rowscan_status status = rs_compile(builder->nvrtc, asked->source, asked->arch, &compiled);
+  if (status != ROWSCAN_NO_COMPILER) { /* else an entry of another compiler may serve: rs_build counts */
+    if (!asked->fresh)
+      count(builder, RS_COUNT_misses);
+    count(builder, RS_COUNT_compiles);
+  }
   tell(builder, asked, start, status == ROWSCAN_OK ? "compiled" : "not compiled, which failed");
   if (status == ROWSCAN_OK) {
     rs_facts_print(&compiled.facts, &facts);
@@ -399,8 +401,8 @@ static rowscan_status refuse(rs_builder *builder, const request *asked) {
   const char *path = rs_store_path(builder->store);
   if (asked->fresh)
     return rs_fail(ROWSCAN_NOT_CACHED,
-                   "the driver rejected an entry of the cache (%s), and %s forbids compiling: sm_%d", path,
-                   builder->forbidden_by, asked->arch);
+                   "the driver rejected an entry of the cache (%s), and %s forbids compiling: sm_%d",
+                   *path ? path : "a pack", builder->forbidden_by, asked->arch);
   count(builder, RS_COUNT_misses);
   char packs[48] = "";
   int number = rs_store_packs(builder->store, NULL);
@@ -441,10 +443,13 @@ rowscan_status rs_build(rs_builder *builder, rs_binary *binary, const char *cano
     else
       status = share(builder, key.data, &asked, &built);
   }
-  if (status == ROWSCAN_NO_COMPILER && !fresh && from_any_compiler(builder, &asked, &built)) {
-    tell(builder, &asked, start, "read from the cache, without a compiler");
-    count_hit(builder, &built);
-    status = ROWSCAN_OK;
+  if (status == ROWSCAN_NO_COMPILER && !fresh) {
+    if (from_any_compiler(builder, &asked, &built)) {
+      tell(builder, &asked, start, "read from the cache, without a compiler");
+      count_hit(builder, &built);
+      status = ROWSCAN_OK;
+    } else
+      count(builder, RS_COUNT_misses);
   }
   rs_text_free(&key);
   if (status != ROWSCAN_OK)

@@ -82,6 +82,12 @@ static nvrtcResult nvrtcCreateProgram(nvrtcProgram *program, const char *source,
   if (!*program)
     return NVRTC_ERROR_OUT_OF_MEMORY;
   rs_text_add(&(*program)->ptx, "source: %s\noptions:", source);
+  if ((*program)->ptx.failed) {
+    rs_text_free(&(*program)->ptx);
+    free(*program);
+    *program = NULL;
+    return NVRTC_ERROR_OUT_OF_MEMORY;
+  }
   (*program)->failed = strstr(source, "mistake") != NULL;
   told->programs++;
   return NVRTC_SUCCESS;
@@ -144,7 +150,7 @@ static nvrtcResult nvrtcGetProgramLogSize(nvrtcProgram program, size_t *bytes) {
 }
 
 static nvrtcResult nvrtcGetProgramLog(nvrtcProgram program, char *log) {
-  memcpy(log, program->log.data, program->log.length + 1);
+  memcpy(log, program->log.data ? program->log.data : "", program->log.length + 1);
   return answer(__func__, NVRTC_SUCCESS);
 }
 

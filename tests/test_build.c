@@ -619,6 +619,7 @@ START_TEST(an_unknown_architecture_is_told) {
   ck_assert_str_eq(rowscan_last_error(),
                    "NVRTC 13.0 ((a table)) does not know sm_91; it knows sm_75 sm_80 sm_90 sm_120");
   ck_assert_int_eq(told->compiles, 0);
+  check_counts(builder, 0, 1, 0);
   int archs[4], count = 3;
   ck_assert_int_eq(rs_builder_archs(builder, archs, &count), ROWSCAN_BAD_ARGUMENT);
   ck_assert_int_eq(count, 3);
@@ -642,7 +643,9 @@ START_TEST(an_unknown_architecture_is_served_from_the_cache) {
   ck_assert(binary.cached && binary.stored);
   ck_assert_str_eq(binary.ptx, "ptx");
   rs_binary_free(&binary);
+  check_counts(builder, 1, 0, 0);
   ck_assert_int_eq(rs_build(builder, &binary, canonical, source, 91, true), ROWSCAN_NO_COMPILER);
+  check_counts(builder, 1, 0, 0);
   ck_assert_int_eq(told->compiles, 0);
   rs_text_free(&key);
   rs_builder_close(builder);
@@ -655,6 +658,7 @@ START_TEST(no_compiler_is_told) {
   rs_binary binary;
   ck_assert_int_eq(rs_build(builder, &binary, canonical, source, 90, false), ROWSCAN_NO_COMPILER);
   ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "/no/such/libnvrtc.so.13"));
+  check_counts(builder, 0, 1, 0);
   rs_builder_close(builder);
 }
 END_TEST
@@ -732,6 +736,7 @@ extern void *__libc_calloc(size_t count, size_t bytes);
 extern void *__libc_realloc(void *memory, size_t bytes);
 extern void __libc_free(void *memory);
 static _Thread_local int allocations_left = -1; /* -1: no limit */
+static _Thread_local bool only_one;             /* fails, and there is memory again */
 static _Thread_local int64_t live;
 
 static bool exhausted(void) {
@@ -739,6 +744,8 @@ static bool exhausted(void) {
     return false;
   if (allocations_left)
     return --allocations_left, false;
+  if (only_one)
+    allocations_left = -1;
   errno = ENOMEM;
   return true;
 }
@@ -810,6 +817,34 @@ START_TEST(each_allocation_may_fail) {
 }
 END_TEST
 
+/* One allocation fails: what is said of the store is true all the same. */
+START_TEST(what_is_not_kept_is_not_said_to_be) {
+  char *dir = fresh(), *path = entry_path(dir, key_text(source, 90));
+  int failed = 0, lost = 0;
+  only_one = true;
+  for (int left = 0; left < 1000; left++) {
+    rs_builder *builder = open_builder(dir);
+    rs_binary binary = {0};
+    rs_store_remove(rs_builder_store(builder), key_text(source, 90));
+    allocations_left = left;
+    rowscan_status status = rs_build(builder, &binary, canonical, source, 90, false);
+    bool enough = allocations_left >= 0;
+    allocations_left = -1;
+    ck_assert(status == ROWSCAN_OK || status == ROWSCAN_OUT_OF_MEMORY);
+    failed += status != ROWSCAN_OK;
+    lost += status == ROWSCAN_OK && !binary.stored;
+    if (status == ROWSCAN_OK)
+      ck_assert_int_eq(binary.stored, exists(path));
+    rs_binary_free(&binary);
+    rs_builder_close(builder);
+    if (enough)
+      break;
+  }
+  only_one = false;
+  ck_assert(failed > 10 && lost > 1);
+}
+END_TEST
+
 /* A search that ran out of memory goes on when it is asked for again, and comes to the same end. */
 START_TEST(finding_may_run_out_of_memory) {
   setenv("LD_LIBRARY_PATH", "/usr/lib:/", 1);
@@ -877,6 +912,7 @@ int main(void) {
   tcase_add_loop_test(cases, each_call_may_fail, 0, 3);
 #ifdef HAVE_FAILING_MALLOC
   tcase_add_loop_test(cases, each_allocation_may_fail, 0, 2);
+  tcase_add_test(cases, what_is_not_kept_is_not_said_to_be);
   tcase_add_test(cases, finding_may_run_out_of_memory);
 #endif
   return run_suite(suite);

@@ -183,6 +183,7 @@ static void expect_case(int i, rowscan_context *context) {
                 rowscan_last_error());
   ck_assert_msg(!cases[i].story || strstr(rowscan_last_error(), cases[i].story), "%s: %s", cases[i].what,
                 rowscan_last_error());
+  ck_assert_msg(!cases[i].story || !strstr(rowscan_last_error(), "()"), "%s: %s", cases[i].what, rowscan_last_error());
   ck_assert_int_eq(told->compiles, cases[i].compiles);
   ck_assert_int_eq(driver.cubins, cases[i].cubins);
   ck_assert_int_eq(driver.ptxs, cases[i].ptxs);
