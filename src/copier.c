@@ -34,7 +34,7 @@ static int64_t blocks_of(const rs_box *box, int items) {
   return axis[0].size * axis[1].size * ceiling(axis[2].size, THREADS * items);
 }
 
-static rowscan_status build(rs_copier *copier, const rowscan_context *context, int items) {
+static rowscan_status build(rs_copier *copier, const rowscan_context *context, int items, bool fresh) {
   rs_text canonical = {0}, source = {0};
   const char *template = copier->box.crossed ? "copy_squares" : "copy_lines";
   int last = copier->box.crossed ? SIDE : items;
@@ -45,22 +45,43 @@ static rowscan_status build(rs_copier *copier, const rowscan_context *context, i
   rowscan_status status =
       canonical.failed || source.failed
           ? rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for a copy kernel")
-          : rs_build(context->builder, &copier->binary, canonical.data, source.data, context->device.arch, false);
+          : rs_build(context->builder, &copier->binary, canonical.data, source.data, context->device.arch, fresh);
   rs_text_free(&canonical);
   rs_text_free(&source);
   return status == ROWSCAN_NOT_CACHED ? rs_fail_more(status, ": %s of %d bytes", template, copier->box.bytes) : status;
 }
 
+static bool is_rejected(CUresult result) {
+  return result && result != CUDA_ERROR_OUT_OF_MEMORY;
+}
+
 /* As a plan's: the PTX is the way out if the driver will not have the CUBIN. */
-static rowscan_status load(rs_copier *copier) {
+static CUresult load(rs_copier *copier) {
   const rs_cuda *cuda = copier->device->cuda;
   CUresult result = cuda->cuModuleLoadData(&copier->module, copier->binary.cubin);
-  if (result && result != CUDA_ERROR_OUT_OF_MEMORY)
+  if (is_rejected(result))
     result = cuda->cuModuleLoadData(&copier->module, copier->binary.ptx);
-  if (result) {
+  if (result)
     copier->module = NULL;
-    return rs_cuda_failed(cuda, result, "cuModuleLoadData of a copy kernel");
+  return result;
+}
+
+/* And as there, an entry of the cache that the driver rejects is compiled once more. */
+static rowscan_status build_and_load(rs_copier *copier, const rowscan_context *context, int items) {
+  const rs_cuda *cuda = copier->device->cuda;
+  rowscan_status status = build(copier, context, items, false);
+  if (status)
+    return status;
+  CUresult result = load(copier);
+  if (is_rejected(result) && copier->binary.cached) {
+    rs_binary_free(&copier->binary);
+    status = build(copier, context, items, true);
+    if (status)
+      return status;
+    result = load(copier);
   }
+  if (result)
+    return rs_cuda_failed(cuda, result, "cuModuleLoadData of a copy kernel");
   result = cuda->cuModuleGetFunction(&copier->function, copier->module, name);
   return result ? rs_cuda_failed(cuda, result, name) : ROWSCAN_OK;
 }
@@ -70,8 +91,7 @@ rowscan_status rs_copier_open(rs_copier *copier, const rowscan_context *context,
   int items = items_of(box, copier->device);
   int64_t blocks = blocks_of(box, items);
   copier->blocks = blocks < INT32_MAX ? (unsigned)blocks : INT32_MAX; /* they go round for the rest */
-  rowscan_status status = build(copier, context, items);
-  return status ? status : load(copier);
+  return build_and_load(copier, context, items);
 }
 
 void rs_copier_close(rs_copier *copier) {

@@ -8,6 +8,7 @@
 #include "cache_help.h"
 
 #include "context.h"
+#include "copier.h"
 #include "fake_nvrtc.h"
 
 /* ---- the driver -------------------------------------------------------------------------------------------------- */
@@ -229,6 +230,31 @@ START_TEST(what_the_driver_says_is_heard) {
 }
 END_TEST
 
+/* The copy kernel that a measurement compares with is loaded as a plan's kernels are. */
+START_TEST(a_copy_kernel_is_compiled_once_more) {
+  rowscan_context *context = open_gpu(fresh(), "off", false, compiler_id);
+  rs_store *store = rs_builder_store(context->builder);
+  rs_box box = rs_box_of_bytes(4096);
+  rs_copier copier;
+  driver = (__typeof__(driver)){0};
+  for (int again = 0; again < 4; again++) {
+    int others = driver.others;
+    ck_assert_msg(rs_copier_open(&copier, context, &box) == ROWSCAN_OK, "%s", rowscan_last_error());
+    rs_copier_close(&copier);
+    ck_assert_int_eq(driver.alive, 0);
+    ck_assert_int_eq(driver.others - others, again == 2 ? 2 : 0); /* its CUBIN and PTX */
+    ck_assert_int_eq(told->compiles, again < 2 ? 1 : 2);
+    ck_assert(again != 1 || rs_store_visit(store, change, store));
+  }
+  ck_assert_int_eq(counts_of(context).rejected, 1);
+  driver.cubin = driver.ptx = CUDA_ERROR_INVALID_IMAGE;
+  ck_assert_int_eq(rs_copier_open(&copier, context, &box), ROWSCAN_CUDA_FAILED);
+  ck_assert_int_eq(told->compiles, 3);
+  rs_copier_close(&copier);
+  rowscan_close(context);
+}
+END_TEST
+
 /* What was compiled just now is not compiled again. */
 START_TEST(a_new_kernel_that_is_rejected_is_reported) {
   rowscan_context *context = open_gpu(fresh(), "off", false, compiler_id);
@@ -314,6 +340,7 @@ int main(void) {
   TCase *all = add_case(suite, "loading");
   tcase_add_checked_fixture(all, fresh_tally, NULL);
   tcase_add_loop_test(all, what_the_driver_says_is_heard, 0, CASES * PLACES);
+  tcase_add_test(all, a_copy_kernel_is_compiled_once_more);
   tcase_add_test(all, a_new_kernel_that_is_rejected_is_reported);
   tcase_add_loop_test(all, a_driver_is_not_asked_again, 0, 2);
   tcase_add_loop_test(all, a_passing_failure_is_not_remembered, 0, 4);
