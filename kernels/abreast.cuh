@@ -9,8 +9,9 @@
 #pragma once
 #include "ahead.cuh"
 
-// AHEAD: levels that are asked for before the first answer, which takes registers.
-template <class Op, int LANES, i64 MOST, class A, int AHEAD> struct ColumnsAhead {
+// AHEAD: levels that are asked for before the first answer, which takes registers. EARLY: long before, so that tiles of
+// the same group have told nothing yet.
+template <class Op, int LANES, i64 MOST, class A, int AHEAD, bool EARLY> struct ColumnsAhead {
   static constexpr int EACH = 8, GROUP = LANES * EACH, DIGITS = log2_floor(GROUP);
   RS_METHOD static constexpr int levels_of(i64 count) {
     return count <= GROUP ? 1 : 1 + levels_of((count + GROUP - 1) / GROUP);
@@ -102,7 +103,7 @@ template <class Op, int LANES, i64 MOST, class A, int AHEAD> struct ColumnsAhead
       part.seen[j].look_again(part.first + j * columns, j < part.count);
     }
   }
-  // LANES lanes call it for a column of tile t, long before they look(): most of what a tile needs has been told then.
+  // LANES lanes call it for a column of tile t, before they look().
   RS_METHOD void ask(Asked &asked, u32 t, u32 column) const {
     u32 at = 0, count = tiles;
 #pragma unroll
@@ -110,7 +111,7 @@ template <class Op, int LANES, i64 MOST, class A, int AHEAD> struct ColumnsAhead
       int lane = (int)lane_index() % LANES, index = asked.index[l] = (int)(t % GROUP);
       asked.part[l].first = nodes + (at + (outer * count + (t - index + lane * EACH)) * columns + column);
       asked.part[l].count = index - lane * EACH;
-      if (l < AHEAD)
+      if (l >= EARLY && l < AHEAD)
         read(asked.part[l]);
       at += outers * count * columns;
       count = (count + GROUP - 1) / GROUP;
@@ -131,7 +132,7 @@ template <class Op, int LANES, i64 MOST, class A, int AHEAD> struct ColumnsAhead
     for (int l = 0; l < LEVELS; l++) {
       Part &part = asked.part[l];
       int index = asked.index[l];
-      if (l >= AHEAD)
+      if (l < EARLY || l >= AHEAD)
         read(part);
       for (;;) {
         bool missing = false;

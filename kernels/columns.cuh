@@ -505,7 +505,7 @@ RS_DEVICE void scan_column_tiles(const Rows<P::rank> &rows, const ColumnCut &cut
   if constexpr (P::length > COLUMN_STEPS) {
     if (cuts) {
       using A = ColumnsAhead<typename P::Op, LANES, (P::length + COLUMN_STEPS - 1) / COLUMN_STEPS, Acc,
-                             sizeof(Acc) == 8 ? 1 : 2>;
+                             sizeof(Acc) == 8 ? 1 : 2, false>;
       u32 columns = (u32)rows.shape[T::LAST], column = (u32)place.strip * (u32)cut.columns;
       A ahead{reinterpret_cast<Node<Acc> *>(static_cast<TurnState *>(rows.workspace) + 1),
               turn.run,

@@ -138,7 +138,8 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES> str
     return P::reverse ? -step : step;
   }
 
-  RS_METHOD void load() const {
+  // Until fetch_wait().
+  RS_METHOD void bring() const {
     if (there()) {
       i64 count = left(), step = directed(rows.in_step), mask_step = directed(rows.mask_step);
       const In *at = static_cast<const In *>(rows.in) + (shared.place.in + offset(step, rows.in_stride));
@@ -153,7 +154,6 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES> str
             mask.bring(j, mask_at + j * mask_step);
         }
     }
-    fetch_wait();
   }
   // Its columns at once, as one element.
   struct Each {
@@ -256,7 +256,8 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES> str
 
   // Where the registers allow it, a tile asks for what comes before it while its own elements are on their way.
   static constexpr bool EARLY = VECTOR > 1 && sizeof(Acc) == 4;
-  using Ahead = ColumnsAhead<Op, LANES, (P::length + SEGMENTS * STEPS - 1) / (SEGMENTS * STEPS), Acc, EARLY ? 4 : 1>;
+  using Ahead =
+      ColumnsAhead<Op, LANES, (P::length + SEGMENTS * STEPS - 1) / (SEGMENTS * STEPS), Acc, EARLY ? 4 : 1, EARLY>;
   using Asked = typename Ahead::Asked;
 
   RS_METHOD Ahead ahead() const {
@@ -396,10 +397,11 @@ RS_DEVICE void scan_wide_tiles(const Rows<P::rank> &rows, const WideCut &cut) {
     tile.find(turn.number, turn.run);
   }
   block_barrier();
+  tile.bring();
   typename T::Asked asked;
   if (T::CUTS && T::EARLY && cuts)
     tile.ask(asked);
-  tile.load();
+  fetch_wait();
   tile.up();
   if constexpr (T::CUTS)
     if (cuts)

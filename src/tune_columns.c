@@ -30,7 +30,7 @@ static int bytes_of(rowscan_type type) {
  * Segments of 32 steps: their totals take time beside their elements. Measured on an H200, f32: 8 x 2^20 x 7, 2^20 x 2
  * and 32768 x 129 against memcpy, 16384 x 8192 transposed against a copy kernel.
  *   threads, steps, blocks a multiprocessor     x 7     x 2   x 129   transposed
- *   128, 32, 5 (4 from 2^20 steps on)         0.620   0.281   0.367   1.005
+ *   128, 32, 5 (4 from 2^20 steps on, spills) 0.620   0.281   0.367   1.005
  *   256, 32, 3 (spills)                       0.641   0.317   0.349   1.064
  *   256, 16, 3                                0.624   0.322   0.349   0.832
  *   256, 16, 4                                0.619   0.253   0.295   0.833
@@ -78,7 +78,7 @@ void rs_tune_stream_columns(const rowscan_spec *spec, int arch, rs_stream_shape 
   /* registers that none spills: 88, 112 or 128 a thread; ptxas takes more of them for other architectures than sm_90 */
   bool light = acc == 4 && shape->in == 4 && !shape->mask;
   shape->scanners = light && arch / 10 == 9 ? 8 : 4;
-  shape->reducers = 2;
+  shape->reducers = arch / 10 == 9 && !shape->mask && !(spec->flags & ROWSCAN_REVERSE) ? 4 : 2;
   shape->walkers = 8;
   shape->shared = rs_arch_shared_bytes(arch) - 10 * 1024; /* less what it has besides, and the system */
   shape->tile_bytes = 38 * 1024;
