@@ -1247,9 +1247,9 @@ class Bench(Case):
     def test_growth(self):
         lines, rows = self.table("--suite=growth", "--elements=100")
         self.assertTrue(lines[-1].startswith("worst: "))
-        self.assertEqual({row["group"] for row in rows}, {"length", "bytes"})
+        self.assertEqual({row["group"] for row in rows}, {"length", "bytes", "columns"})
         self.assertEqual({row["wrong"] for row in rows}, {"0"})
-        self.assertEqual(len(rows), 52 + 59)
+        self.assertEqual(len(rows), 52 + 59 + 2 * 24)
 
 
 class Cells(Case):
@@ -1371,18 +1371,26 @@ template <class T> static inline void planted_store(T *at, typename simt_same<T>
 class Growth(Case):
     """growth.py, on figures that are made up."""
 
-    COLUMNS = ("suite", "group", "outer", "length", "regime", "scan_ms", "copy_ms", "kernel_ms", "bytes")
+    COLUMNS = ("suite", "group", "outer", "length", "inner", "regime", "geometry", "scan_ms", "copy_ms", "kernel_ms",
+               "bytes")
 
-    def figures(self, change=lambda group, rows, length: (1, 1)):
-        """A CSV in which change() multiplies the times of scan and copy."""
+    def figures(self, change=lambda **cell: (1, 1), sizes=(20, 16), without=()):
+        """A CSV in which change() multiplies the times of scan and copy. sizes: of columns, logarithms."""
+        cells = [("length", -(-2**20 // length), length, 1) for k in range(20) for length in (2**k, 3 << k | 1)]
+        cells += [("bytes", 2**k, 1000, 1) for k in range(16)]
+        widths = sorted({2**k for k in range(8)} | {3 << k | 1 for k in range(7)})
+        cells += [("columns", 1, 2**size // width, width) for size in sizes for width in widths]
+        names = [name for name in self.COLUMNS if name not in without]
         with open(self.path("made.csv"), "w") as file:
-            print(",".join(self.COLUMNS), file=file)
-            sizes = [("length", -(-2**20 // length), length) for k in range(20) for length in (2**k, 3 << k | 1)]
-            sizes += [("bytes", 2**k, 1000) for k in range(16)]
-            for group, rows, length in sizes:
-                moved = 8 * rows * length
-                scan, copy = (factor * (2e-3 + moved / 4e9) for factor in change(group, rows, length))
-                print("growth", group, rows, length, "row", 1.05 * scan, copy, "", moved, sep=",", file=file)
+            made = csv.DictWriter(file, names, extrasaction="ignore")
+            made.writeheader()
+            for group, rows, length, width in cells:
+                moved = 8 * rows * length * width
+                regime, geometry = ("column", "abreast threads=640") if group == "columns" else ("row", "ring warps=8")
+                scan, copy = (factor * (2e-3 + moved / 4e9)
+                              for factor in change(group=group, rows=rows, length=length, width=width))
+                made.writerow(dict(suite="growth", group=group, outer=rows, length=length, inner=width, regime=regime,
+                                   geometry=geometry, scan_ms=1.05 * scan, copy_ms=copy, bytes=moved))
 
     def growth(self, *args, status=0):
         script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "growth.py")
@@ -1397,27 +1405,84 @@ class Growth(Case):
         with open(self.path("grown.md"), encoding="utf-8") as file:
             text = file.read()
         self.assertIn("(grown.svg)", text)
-        self.assertEqual(text.count("\nNone.\n"), 2)
+        self.assertEqual(text.count("\nNone.\n"), 3)
         self.assertEqual(text.count("| row |"), 40 + 16)
-        picture = ElementTree.parse(self.path("grown.svg")).getroot()
-        words = [element.text for element in picture.iter() if element.tag.endswith("text")]
-        for word in ("memcpy", "rowscan", "rows of 1000", "256 K", "1 MB"):
+        self.assertEqual(text.count("| abreast |"), 2 * 15)
+        self.assertIn("\n| 1 | 1048576 | abreast | 0.0043 | 1950 | 0.952 |  |\n| 2 | 524288 | abreast |", text)
+        self.assertIn("\n| 1 | 65536 | abreast | 0.0022 | 234 | 0.952 |  |\n", text)
+        words = self.words()
+        for word in ("memcpy", "rowscan", "rows of 1000", "256 K", "1 MB", "rowscan, 8.39 MB", "memcpy, 0.524 MB"):
             self.assertIn(word, words)
         self.assertIn("a <machine>", "".join(words))
 
+    def words(self):
+        picture = ElementTree.parse(self.path("grown.svg")).getroot()
+        return [element.text for element in picture.iter() if element.tag.endswith("text")]
+
+    def test_no_columns(self):
+        """As of a bench that had none, whose CSV says less."""
+        self.figures(lambda length, **_: (1.4 if length == 97 else 1, 1), sizes=(), without=("inner", "geometry"))
+        self.assertEqual(len(self.growth("--check", status=1)), 2)
+        with open(self.path("grown.md"), encoding="utf-8") as file:
+            text = file.read()
+        self.assertEqual(text.count("\n## "), 3)
+        self.assertNotIn("width", text)
+        self.assertEqual([word for word in self.words() if "memcpy" in word], 2 * ["memcpy"])
+
     def test_cliffs_between_lengths(self):
-        self.figures(lambda group, rows, length: (1.4 if length == 97 else 1, 1))
+        self.figures(lambda length, **_: (1.4 if length == 97 else 1, 1))
         found = self.growth("--check", status=1)
         self.assertEqual([" ".join(line.split()[1:5]) for line in found], ["length 64 to 97:", "length 97 to 128:"])
-        self.figures(lambda group, rows, length: (1.25 if length == 97 else 1, 1))
+        self.figures(lambda length, **_: (1.25 if length == 97 else 1, 1))
         self.assertEqual(self.growth("--check"), [])
-        self.figures(lambda group, rows, length: 2 * (1.4 if length == 97 else 1,))
+        self.figures(lambda length, **_: 2 * (1.4 if length == 97 else 1,))
         self.assertEqual(self.growth("--check"), [], "memcpy has the same")
-        self.figures(lambda group, rows, length: (1.4, 1 / 1.4) if length == 97 else (1, 1))
+        self.figures(lambda length, **_: (1.4, 1 / 1.4) if length == 97 else (1, 1))
         self.assertEqual(len(self.growth()), 2, "memcpy has the opposite")
 
+    def test_cliffs_between_widths(self):
+        def odd(scan, copy, above=2**18):
+            return lambda length, width, **_: (scan, copy) if width == 97 and length * width > above else (1, 1)
+
+        self.figures(odd(1.4, 1))
+        found = self.growth("--check", status=1)
+        self.assertEqual([line.partition("cliff: columns, 8.39 MB, ")[2].partition(" x ")[0] for line in found],
+                         ["width 64 to 97: 1.40", "width 97 to 128: 0.71"])
+        self.assertTrue(found[0].endswith(" kernel abreast to abreast"), found[0])
+        with open(self.path("grown.md"), encoding="utf-8") as file:
+            text = file.read()
+        listed = text.partition("## Cliffs between neighbouring widths")[2].partition("## ")[0]
+        self.assertEqual(listed.count("\n- columns, 8.39 MB, width "), 2)
+        self.assertEqual(text.count("| **1.40** |") + text.count("| **0.71** |"), 2)
+        self.assertEqual(text.count("\nNone.\n"), 2, "lengths and rows have no cliff")
+        with open(self.path("grown.svg"), encoding="utf-8") as file:
+            self.assertEqual(file.read().count('r="7"'), 2)
+        self.figures(odd(1.4, 1, above=0))
+        self.assertEqual(len(self.growth("--check", status=1)), 4)
+        self.figures(odd(1.25, 1))
+        self.assertEqual(self.growth("--check"), [])
+        self.figures(odd(1.4, 1.4))
+        self.assertEqual(self.growth("--check"), [], "memcpy has the same")
+
+    def test_sizes_of_columns(self):
+        """No step leads from one size to the next, be they the same."""
+        for sizes in (20, 20), (16, 20), (22, 20, 18):
+            with self.subTest(sizes=sizes):
+                self.figures(sizes=sizes)
+                self.assertEqual(self.growth("--check"), [])
+                with open(self.path("grown.md"), encoding="utf-8") as file:
+                    self.assertEqual(file.read().count("\n| width | "), len(sizes))
+        self.figures(lambda length, width, **_: (3 if length * width < 2**18 else 1, 1))
+        with open(self.path("made.csv")) as file:
+            lines = [line for line in file if ",columns," not in line or ",1,column," in line]
+        with open(self.path("made.csv"), "w") as file:
+            file.writelines(lines)
+        self.growth()
+        with open(self.path("grown.md"), encoding="utf-8") as file:
+            self.assertEqual(file.read().count("\n| width | "), 2, "one width of each")
+
     def test_cliffs_between_rows(self):
-        self.figures(lambda group, rows, length: (10 if group == "bytes" and rows == 4096 else 1, 1))
+        self.figures(lambda group, rows, **_: (10 if group == "bytes" and rows == 4096 else 1, 1))
         found = self.growth("--check", status=1)
         self.assertEqual(len(found), 2)
         self.assertIn("rows of 1000, rows 2048 to 4096: ", found[0])
@@ -1430,10 +1495,13 @@ class Growth(Case):
         self.assertEqual(list(self.listing()), ["made.csv"])
 
     def test_what_bench_writes(self):
-        self.rowscan("bench", "--engine=host", "--repeat=1", "--suite=growth", "--elements=1000", "--csv=made.csv",
-                     "--filter=length: |x 4096")
+        self.rowscan("bench", "--engine=host", "--repeat=1", "--suite=growth", "--elements=10000", "--csv=made.csv",
+                     "--filter=length: |x 4096|columns: ")
         self.growth()
         ElementTree.parse(self.path("grown.svg"))
+        with open(self.path("grown.md"), encoding="utf-8") as file:
+            columns = file.read().split("\n## Columns ")[1:]
+        self.assertEqual([text.count("\n| 4096 | 2 |  | ") for text in columns], [1, 1])
 
 
 if __name__ == "__main__":

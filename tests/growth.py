@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # growth.py - how a scan's time grows: tables, a plot and the cliffs, from the CSV of rowscan bench --suite growth
 # SPDX-License-Identifier: MIT
-"""Writes PREFIX.md and PREFIX.svg, and names every cliff: two neighbouring lengths whose time per byte differs by more
-than 1.3 x where that of memcpy does not; and at a fixed length a number of rows of which a byte takes 1.3 x as long as
-of half as many, or all bytes less time. With --check the exit status is 1 if there is one.
+"""Writes PREFIX.md and PREFIX.svg, and names every cliff: two neighbouring lengths of rows, or widths of arrays scanned
+along their columns, whose time per byte differs by more than 1.3 x where that of memcpy does not; and at a fixed length
+a number of rows of which a byte takes 1.3 x as long as of half as many, or all bytes less time. With --check the exit
+status is 1 if there is one. Of a CSV without the group columns nothing is said of widths.
 
     rowscan bench --suite growth --csv growth.csv
     python3 tests/growth.py growth.csv tests/growth --machine "NVIDIA H200"
@@ -18,7 +19,7 @@ from xml.sax.saxutils import escape
 
 CLIFF = 1.3
 
-Point = namedtuple("Point", "rows length regime ms copy_ms kernel_ms bytes")
+Point = namedtuple("Point", "rows length width regime kernel ms copy_ms kernel_ms bytes")
 
 
 def arguments():
@@ -31,16 +32,18 @@ def arguments():
 
 
 def read(name):
-    """{group: [point, ...]}, sorted by length and rows."""
-    groups = {"length": [], "bytes": []}
+    """{group: [point, ...]}, sorted by length and rows; columns as they come."""
+    groups = {"length": [], "bytes": [], "columns": []}
     with open(name, newline="") as file:
         for row in csv.DictReader(file):
             if row["group"] in groups:
                 numbers = [float(row[key] or 0) for key in ("scan_ms", "copy_ms", "kernel_ms")]
-                groups[row["group"]].append(
-                    Point(int(row["outer"]), int(row["length"]), row["regime"], *numbers, int(row["bytes"])))
-    for points in groups.values():
-        points.sort(key=lambda p: (p.length, p.rows))
+                sizes = [int(row.get(key) or 1) for key in ("outer", "length", "inner")]
+                word = (row.get("geometry") or "").partition(" ")[0]
+                kernel = "" if "=" in word else word  # the host engine has none
+                groups[row["group"]].append(Point(*sizes, row["regime"], kernel, *numbers, int(row["bytes"])))
+    for group in ("length", "bytes"):
+        groups[group].sort(key=lambda p: (p.length, p.rows))
     if not groups["length"]:
         sys.exit(f"{name}: no line of the group 'length'; is it of --suite growth?")
     return groups
@@ -58,8 +61,8 @@ def steps(points):
     return found
 
 
-def length_cliff(a, b, scan, copy):
-    """memcpy excuses a step in its own direction only."""
+def neighbour_cliff(a, b, scan, copy):
+    """Of lengths and of widths. memcpy excuses a step in its own direction only."""
     up = scan > CLIFF and not copy > CLIFF
     down = scan < 1 / CLIFF and not copy < 1 / CLIFF
     return up or down
@@ -76,8 +79,9 @@ def cliffs(points, judge):
 
 def cliff_text(step, what):
     a, b, scan, copy = step
+    by = "kernel" if what == "width" else "regime"
     return (f"{what} {getattr(a, what)} to {getattr(b, what)}: {scan:.2f} x the time a byte (memcpy {copy:.2f} x), "
-            f"regime {a.regime or '?'} to {b.regime or '?'}")
+            f"{by} {getattr(a, by) or '?'} to {getattr(b, by) or '?'}")
 
 
 def by_length(points):
@@ -86,6 +90,28 @@ def by_length(points):
     for p in points:
         table.setdefault(p.length, []).append(p)
     return table
+
+
+def by_size(points):
+    """[points of one size, ...] of the group columns. The next size begins where the width falls, as a bench whose
+    cells were made smaller has two that are the same; or, where few widths were timed, where the bytes are others."""
+    sizes = []
+    for p in points:
+        last = sizes[-1][-1] if sizes else None
+        if not last or p.width < last.width or not last.bytes < 2 * p.bytes < 4 * last.bytes:
+            sizes.append([])
+        sizes[-1].append(p)
+    return sizes
+
+
+def size_name(points):
+    """By its narrowest array, of which rounding the length to whole steps of 8 changes least."""
+    return f"{points[0].bytes / 1e6:.3g} MB"
+
+
+def width_cliffs(points):
+    return [f"columns, {size_name(size)}, {cliff_text(step, 'width')}"
+            for size in by_size(points) for step in cliffs(size, neighbour_cliff)]
 
 
 # ---- tables ----------------------------------------------------------------------------------------------------------
@@ -100,45 +126,62 @@ def gbs(p):
     return 1e-6 * p.bytes / p.ms
 
 
+def copy_gbs(p):
+    return 1e-6 * p.bytes / p.copy_ms
+
+
 def milliseconds(ms):
     return f"{ms:.4f}" if ms < 1 else f"{ms:.3f}"
 
 
+# The first cells of a line: their heads, and what they say of a point.
+FIRST = {"length": ("length | rows | regime", lambda p: f"{p.length} | {p.rows} | {p.regime}"),
+         "rows": ("rows | MB | regime", lambda p: f"{p.rows} | {p.bytes / 1e6:.3g} | {p.regime}"),
+         "width": ("width | length | kernel", lambda p: f"{p.width} | {p.length} | {p.kernel}")}
+
+
 def table(points, first, judge):
     step_of = steps(points)
-    head = "| length | rows | regime | ms | GB/s | of memcpy | step |" if first == "length" else \
-        "| rows | MB | regime | ms | GB/s | of memcpy | step |"
-    lines = [head, "| ---: | ---: | --- | ---: | ---: | ---: | ---: |"]
+    head, start = FIRST[first]
+    lines = [f"| {head} | ms | GB/s | of memcpy | step |", "| ---: | ---: | --- | ---: | ---: | ---: | ---: |"]
     for i, p in enumerate(points):
-        start = f"| {p.length} | {p.rows} " if first == "length" else f"| {p.rows} | {p.bytes / 1e6:.3g} "
         step = ""
         if i:
             step = f"{step_of[i - 1][2]:.2f}"
             step = f"**{step}**" if judge(*step_of[i - 1]) else step
-        lines.append(f"{start}| {p.regime} | {milliseconds(p.ms)} | {gbs(p):.0f} | {p.copy_ms / p.ms:.3f} | {step} |")
+        lines.append(f"| {start(p)} | {milliseconds(p.ms)} | {gbs(p):.0f} | {p.copy_ms / p.ms:.3f} | {step} |")
     return lines
 
 
-def cliff_lines(found, what):
-    return [f"- {cliff_text(step, what)}" for step in found] or ["None."]
+def cliff_lines(texts):
+    return [f"- {text}" for text in texts] or ["None."]
 
 
 def markdown(groups, options):
-    lengths = groups["length"]
+    lengths, columns = groups["length"], groups["columns"]
+    found = [cliff_text(step, "length") for step in cliffs(lengths, neighbour_cliff)]
+    shown = "time against length, and against bytes" + (", and GB/s of columns against width" if columns else "")
     where = f" on {options.machine}" if options.machine else ""
     lines = [f"# How a scan grows{where}", "",
              "Inclusive sums of f32, made by `tests/growth.py` from the CSV of `rowscan bench --suite growth`. \"Of",
              "memcpy\" is the ratio to a device-to-device copy of the same bytes in the same run; \"step\" is the time",
              f"a byte takes to that of the line before, in bold where it is a cliff: off by more than {CLIFF} x, and",
              "memcpy's is not.", "",
-             f"![time against length, and against bytes]({os.path.basename(options.prefix)}.svg)", "",
-             "## Cliffs between neighbouring lengths", "", *cliff_lines(cliffs(lengths, length_cliff), "length"), "",
+             f"![{shown}]({os.path.basename(options.prefix)}.svg)", "",
+             "## Cliffs between neighbouring lengths", "", *cliff_lines(found), "",
              f"## Time against length, {base(lengths) / 1e6:.0f} MB in all, the last row rounded up", "",
-             *table(lengths, "length", length_cliff)]
+             *table(lengths, "length", neighbour_cliff)]
     for length, points in by_length(groups["bytes"]).items():
-        found = cliff_lines(cliffs(points, bytes_cliff), "rows")
-        lines += ["", f"## Time against bytes, rows of {length}", "", "Cliffs:", "", *found, "",
+        found = [cliff_text(step, "rows") for step in cliffs(points, bytes_cliff)]
+        lines += ["", f"## Time against bytes, rows of {length}", "", "Cliffs:", "", *cliff_lines(found), "",
                   *table(points, "rows", bytes_cliff)]
+    if columns:
+        lines += ["", "## Cliffs between neighbouring widths", "",
+                  "Of one array [length, width], scanned along its first dimension.", "",
+                  *cliff_lines(width_cliffs(columns))]
+    for points in by_size(columns):
+        lines += ["", f"## Columns against width, about {size_name(points)} in all", "",
+                  *table(points, "width", neighbour_cliff)]
     return "\n".join(lines) + "\n"
 
 
@@ -263,13 +306,17 @@ def time_scale(panel, values):
     return scale
 
 
+def power_ticks(panel, x, low, high):
+    for exponent in range(0, 63, 2):
+        if low <= 2**exponent <= high:
+            panel.x_tick(x(2**exponent), power_name(exponent))
+
+
 def length_panel(points, top):
     panel = Panel(top, f"Time of {base(points) / 1e6:.0f} MB in rows of every length",
                   "elements of a row (filled: a power of two; hollow: odd)", "time")
     x = Scale(points[0].length, points[-1].length, panel.left + 8, panel.right)
-    for exponent in range(0, 63, 2):
-        if points[0].length <= 2**exponent <= points[-1].length:
-            panel.x_tick(x(2**exponent), power_name(exponent))
+    power_ticks(panel, x, points[0].length, points[-1].length)
     part = {p: base(points) / p.bytes for p in points}
     y = time_scale(panel, [p.ms * part[p] for p in points] + [p.copy_ms * part[p] for p in points])
     at = {p: (x(p.length), y(p.ms * part[p])) for p in points}
@@ -277,7 +324,7 @@ def length_panel(points, top):
     panel.curve([at[p] for p in points], COLOURS[0], label="rowscan")
     for p in points:
         panel.dot(*at[p], COLOURS[0], hollow=p.length & (p.length - 1) != 0)
-    for _, p, _, _ in cliffs(points, length_cliff):
+    for _, p, _, _ in cliffs(points, neighbour_cliff):
         panel.ring(*at[p])
     return panel.finish()
 
@@ -303,9 +350,31 @@ def bytes_panel(groups, top):
     return panel.finish()
 
 
+def columns_panel(sizes, top):
+    every = [p for points in sizes for p in points]
+    panel = Panel(top, "GB/s along the columns of arrays of every width, by bytes in all",
+                  "columns (filled: a power of two; hollow: odd)", "GB/s")
+    low, high = min(p.width for p in every), max(p.width for p in every)
+    x = Scale(low, high, panel.left + 8, panel.right)
+    power_ticks(panel, x, low, high)
+    most = 1.12 * max(max(gbs(p), copy_gbs(p)) for p in every)
+    y = Scale(0, most, panel.below, panel.above, log=False)
+    for value in nice_steps(most):
+        panel.y_tick(y(value), f"{value:g}")
+    for points, colour in zip(sizes, COLOURS):
+        name = size_name(points)
+        panel.curve([(x(p.width), y(copy_gbs(p))) for p in points], GREY, dashed=True, label=f"memcpy, {name}")
+        panel.curve([(x(p.width), y(gbs(p))) for p in points], colour, label=f"rowscan, {name}")
+        for p in points:
+            panel.dot(x(p.width), y(gbs(p)), colour, hollow=p.width & (p.width - 1) != 0)
+        for _, p, _, _ in cliffs(points, neighbour_cliff):
+            panel.ring(x(p.width), y(gbs(p)))
+    return panel.finish()
+
+
 def svg(groups, options):
-    fixed = by_length(groups["bytes"])
-    height = HEIGHT * (2 if fixed else 1) + 34
+    fixed, sizes = by_length(groups["bytes"]), by_size(groups["columns"])
+    height = HEIGHT * (1 + bool(fixed) + bool(sizes)) + 34
     words = "rowscan, inclusive sums of f32" + (f", {options.machine}" if options.machine else "")
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" '
              f'height="{height}" font-family="system-ui, sans-serif">', f"<title>{escape(words)}</title>",
@@ -313,6 +382,8 @@ def svg(groups, options):
     parts += length_panel(groups["length"], 0)
     if fixed:
         parts += bytes_panel(fixed, HEIGHT)
+    if sizes:
+        parts += columns_panel(sizes, HEIGHT * (1 + bool(fixed)))
     words += f"; a red ring is a cliff: {CLIFF} x off the time a byte takes at the neighbour before it"
     parts.append(f'<text x="16" y="{height - 14}" font-size="12" fill="{FAINT}">{escape(words)}</text>')
     return "\n".join(parts + ["</svg>"]) + "\n"
@@ -331,9 +402,10 @@ def main():
     groups = read(options.csv)
     write(options.prefix + ".md", markdown(groups, options))
     write(options.prefix + ".svg", svg(groups, options))
-    found = [cliff_text(step, "length") for step in cliffs(groups["length"], length_cliff)]
+    found = [cliff_text(step, "length") for step in cliffs(groups["length"], neighbour_cliff)]
     for length, points in by_length(groups["bytes"]).items():
         found += [f"rows of {length}, {cliff_text(step, 'rows')}" for step in cliffs(points, bytes_cliff)]
+    found += width_cliffs(groups["columns"])
     for text in found:
         print(f"cliff: {text}")
     print(f"{len(found)} cliffs; wrote {options.prefix}.md and {options.prefix}.svg")

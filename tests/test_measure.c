@@ -390,6 +390,40 @@ START_TEST(growth_has_every_size) {
 }
 END_TEST
 
+START_TEST(growth_has_every_width) {
+  static const int64_t elements[] = {1 << 26, 1 << 22};
+  int count, size = -1, widths[2] = {0}, odd[2] = {0};
+  const bench_cell *cells = cells_of("growth", &count);
+  int64_t before = 4096;
+  for (int i = 0; i < count; i++) {
+    if (cells[i].group != CELL_BY_COLUMNS)
+      continue;
+    int64_t width = cells[i].inner, steps = cells[i].length;
+    if (before == 4096) {
+      ck_assert_int_lt(++size, 2);
+      ck_assert_int_eq(width, 1);
+    } else {
+      ck_assert_int_gt(width, before);
+      ck_assert_int_le(width, 2 * before);
+    }
+    ck_assert_int_eq(cells[i].outer, 1);
+    ck_assert(cells[i].columns);
+    ck_assert_int_eq(steps % 8, 0);
+    ck_assert_int_gt((steps + 1) * width, elements[size]);
+    ck_assert_int_lt((steps - 8) * width, elements[size]);
+    before = width;
+    odd[size] += width & 1;
+    widths[size]++;
+  }
+  ck_assert_int_eq(before, 4096);
+  ck_assert_int_eq(size, 1);
+  for (int i = 0; i < 2; i++) {
+    ck_assert_int_eq(widths[i], 13 + 11);
+    ck_assert_int_eq(odd[i], 1 + 11);
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("measure");
   TCase *cases = tcase_create("boxes and sets");
@@ -417,6 +451,7 @@ int main(void) {
   tcase_add_test(cases, views_are_what_a_user_has);
   tcase_add_test(cases, growth_has_every_length);
   tcase_add_test(cases, growth_has_every_size);
+  tcase_add_test(cases, growth_has_every_width);
   suite_add_tcase(suite, cases);
   return run_tests(suite);
 }
