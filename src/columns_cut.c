@@ -192,7 +192,7 @@ size_t rs_columns_nodes(int64_t tiles, int lanes, int64_t count, int acc) {
   return nodes ? 8 + (size_t)(nodes * count) * 2 * (size_t)acc : 0;
 }
 
-void rs_columns_cut(rs_column_cut *cut, rs_column_need *need, const rs_column_shape *shape, const rs_rows *rows) {
+static void cut_rows(rs_column_cut *cut, rs_column_need *need, const rs_column_shape *shape, const rs_rows *rows) {
   const array in = {rows->in, shape->in, rows->in_step, rows->in_stride};
   const array out = {rows->out, shape->out, rows->out_step, rows->out_stride};
   const array mask = {rows->mask, shape->mask, rows->mask_step, rows->mask_stride};
@@ -200,8 +200,10 @@ void rs_columns_cut(rs_column_cut *cut, rs_column_need *need, const rs_column_sh
   memset(cut, 0, sizeof *cut);
   cut_size(cut, shape, rows);
 
-  /* lanes of a warp that have other segments would meet in the same banks; outers must be whole segments then */
-  cut->padded = cut->columns < 32 && (cut->outers == 1 || shape->length % shape->steps == 0);
+  /* lanes of a warp that have other segments would meet in the same banks; outers must be whole segments then, and
+   * segments no smaller than what lies between them */
+  cut->padded = cut->columns < 32 && cut->columns * shape->steps * shape->in >= 16 &&
+                (cut->outers == 1 || shape->length % shape->steps == 0);
   while (cut->lanes_log < 5 && RS_COLUMN_LANE_SEGMENTS << cut->lanes_log < cut->segments)
     cut->lanes_log++;
 
@@ -248,6 +250,21 @@ void rs_columns_cut(rs_column_cut *cut, rs_column_need *need, const rs_column_sh
   need->workspace = 0;
   if (cut->tiles > 1)
     need->workspace = rs_columns_nodes(cut->tiles, shape->lanes, outers * rows->shape[rows->rank - 1], shape->acc);
+}
+
+/* What lies between steps and segments, and steps that a last one lacks, comes on top of a tile's elements. */
+void rs_columns_cut(rs_column_cut *cut, rs_column_need *need, const rs_column_shape *shape, const rs_rows *rows) {
+  rs_column_shape smaller = *shape;
+  cut_rows(cut, need, &smaller, rows);
+  while (need->shared > rs_columns_shared(shape) && smaller.tile_bytes > 1024) {
+    smaller.tile_bytes -= smaller.tile_bytes / 4;
+    smaller.shared -= smaller.shared / 4;
+    cut_rows(cut, need, &smaller, rows);
+  }
+}
+
+int rs_columns_shared(const rs_column_shape *shape) {
+  return shape->shared / 2;
 }
 
 size_t rs_columns_workspace(const rs_column_shape *shape, int64_t count) {

@@ -61,6 +61,9 @@ size_t rs_columns_nodes(int64_t tiles, int lanes, int64_t count, int acc);
 /* rows->count > 0, shape->length > 0. */
 void rs_columns_cut(rs_column_cut *cut, rs_column_need *need, const rs_column_shape *shape, const rs_rows *rows);
 
+/* The most that `need->shared` can be: two blocks share a multiprocessor. */
+int rs_columns_shared(const rs_column_shape *shape);
+
 /* The most that `need->workspace` can be for rows->count == count. */
 size_t rs_columns_workspace(const rs_column_shape *shape, int64_t count);
 

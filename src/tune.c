@@ -440,7 +440,7 @@ static rs_geometry column_geometry(const rowscan_spec *spec, int arch) {
   rs_shape any = {.made_of = RS_TEMPLATE_COLUMNS,
                   .threads = cuts.any.threads,
                   .min_blocks = cuts.any.min_blocks,
-                  .shared_bytes = cuts.any.shared / 2, /* at most */
+                  .shared_bytes = rs_columns_shared(&cuts.any), /* at most */
                   .lanes = cuts.any.lanes,
                   .steps = cuts.any.steps};
   rs_geometry g = {ROWSCAN_REGIME_COLUMN,

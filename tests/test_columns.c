@@ -367,7 +367,7 @@ static void run(kernel *k, int64_t inner, bool plain) {
   static const int strips[] = {32, 64, 128, 256};
   k->shape.tile_bytes = tiles[any(4)];
   k->shape.strip_bytes = strips[any(4)];
-  k->shape.shared = 6 * tiles[any(4)];
+  k->shape.shared = (32 << 10) + (4 + 2 * (int)any(4)) * k->shape.tile_bytes;
   k->shape.multiprocessors = once_in(3) ? 4 : 0;
   k->stream.tile_bytes = 4 * tiles[any(3)];
   k->stream.shared = 6 * tiles[3];
@@ -389,7 +389,7 @@ static void run(kernel *k, int64_t inner, bool plain) {
   area_up(&totals);
   while (rs_columns_next(&parts, &part)) {
     assert(part.need.workspace <= rs_columns_bound(&columns) && rs_columns_bound(&columns) <= WORKSPACE);
-    assert(part.need.shared <= 200 << 10);
+    assert(part.need.shared <= (streams ? 200 << 10 : k->wide.vector ? 128 << 10 : rs_columns_shared(&k->shape)));
     rs_columns_kernel here = streams               ? RS_COLUMNS_STREAM
                              : k->wide.vector == 1 ? RS_COLUMNS_NARROW
                              : k->wide.vector      ? RS_COLUMNS_WIDE

@@ -614,7 +614,8 @@ CUresult cuFuncSetAttribute(CUfunction function, int which, int value) {
   simt_kernel *kernel = kernel_of(function);
   if (!kernel)
     return simt_misuse(SIMT_ERROR_INVALID_HANDLE, "cuFuncSetAttribute of %p, which is not loaded", (void *)function);
-  int most = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) - (int)kernel->module->shared_bytes;
+  /* a GPU takes the kernel's own static variables off it; here it is not known which of the module's they are */
+  int most = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
   if (which != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value < 0 || value > most)
     return SIMT_ERROR_INVALID_VALUE;
   kernel->dynamic_limit = (unsigned)value;
