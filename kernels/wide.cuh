@@ -1,4 +1,4 @@
-// wide.cuh - regime column, where columns come in whole words: each thread brings its part of a tile for itself
+// wide.cuh - regime column, neighbouring columns in whole words or one by one: each thread brings its part of a tile
 // SPDX-License-Identifier: MIT
 //
 // A tile is a strip of neighbouring columns by some steps along the length, or by all of it; then it may have several

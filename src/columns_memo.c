@@ -2,7 +2,7 @@
  * columns_memo.c - the cuts of a plan's last runs of regime column
  * SPDX-License-Identifier: MIT
  *
- * For wide.cuh a cut takes no longer than finding it here would.
+ * For wide.cuh, in words or not, a cut takes no longer than finding it here would.
  */
 #include "columns_memo.h"
 

@@ -1,5 +1,5 @@
 /*
- * wide_cut.c - how a run of regime column is cut, where columns come in whole words
+ * wide_cut.c - how a run of regime column is cut, where columns come in whole words or one by one
  * SPDX-License-Identifier: MIT
  */
 #include "wide_cut.h"

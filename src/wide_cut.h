@@ -1,5 +1,6 @@
 /*
- * wide_cut.h - how a run of regime column is cut, where columns come in whole words; what kernels/wide.cuh is given
+ * wide_cut.h - how a run of regime column is cut, where columns come in whole words or one by one; what
+ * kernels/wide.cuh is given
  * SPDX-License-Identifier: MIT
  */
 #ifndef RS_WIDE_CUT_H
