@@ -151,9 +151,13 @@ template <class T> RS_DEVICE void share_word(T *at, typename simt_same<T>::type 
 }
 
 template <class T> RS_DEVICE void fetch(T *to, const T *from) {
-  *to = load_stream(from);
+  load_stream(from); // checks it
+  if (reinterpret_cast<u64>(to) % sizeof(T))
+    simt->fail("misaligned fetch", to);
+  simt->fetch(to, from, sizeof(T));
 }
 RS_DEVICE void fetch_wait() {
+  simt->fetch_wait();
 }
 RS_DEVICE void forget(u32 &) {
 }

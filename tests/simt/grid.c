@@ -41,6 +41,7 @@ typedef struct block {
   simt_fibre *fibre[SIMT_MAX_THREADS];
   unsigned char *shared; /* contents of static shared memory while it is another block's turn */
   unsigned char *dynamic;
+  simt_fetches fetches[SIMT_MAX_THREADS];
   simt_bulk bulk;
   bool hasty; /* bulk copies may be done before anyone waits for them */
 } block;
@@ -228,6 +229,8 @@ SIMT_UNSEEN static void spin(void) {
 simt_state simt_grid_state = {.meet = meet,
                               .barrier = wait_at_barrier,
                               .spin = spin,
+                              .fetch = simt_fetch,
+                              .fetch_wait = simt_fetch_wait,
                               .bulk_init = simt_bulk_init,
                               .bulk_expect = simt_bulk_expect,
                               .bulk_await = simt_bulk_await,
@@ -237,6 +240,10 @@ simt_state simt_grid_state = {.meet = meet,
                               .bulk_drain = simt_bulk_drain,
                               .access = check_access,
                               .fail = fail};
+
+simt_fetches *simt_grid_fetches(void) {
+  return &grid.now->fetches[simt_grid_state.thread];
+}
 
 simt_bulk *simt_grid_bulk(void) {
   return &grid.now->bulk;
@@ -291,6 +298,8 @@ SIMT_UNSEEN static void work(void *unused) {
     simt_grid_wrong("has returned, but thread %u of its warp waits at a barrier", thread_of(w->waiting));
   if (simt_bulk_stores(&b->bulk, simt_grid_state.thread))
     simt_grid_wrong("has returned, but a bulk store that it started was not waited for");
+  if (b->fetches[simt_grid_state.thread].count)
+    simt_grid_wrong("has returned, but what it fetched was not waited for");
   w->done |= bit;
   w->ready &= ~bit;
   b->live--;
@@ -478,6 +487,8 @@ static void make_block(block *b) {
 static void free_block(block *b) {
   for (unsigned t = 0; t < grid.launch->threads; t++)
     simt_fibre_give(b->fibre[t]);
+  for (int thread = 0; thread < SIMT_MAX_THREADS; thread++)
+    free(b->fetches[thread].word);
   free(b->shared);
   free(b->dynamic);
 }

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "bulk.h"
+#include "fetch.h"
 #include "runtime.h"
 
 /* A variable in static shared memory. */
@@ -29,8 +30,10 @@ typedef struct simt_launch {
 /* What compiled kernels are given as `simt`. */
 extern simt_state simt_grid_state;
 
-/* The block that has its turn: its bulk copies, and whether memory is shared memory of it. */
+/* The block that has its turn: its bulk copies, what its running thread fetches, and whether memory is shared memory
+ * of it. */
 simt_bulk *simt_grid_bulk(void);
+simt_fetches *simt_grid_fetches(void);
 bool simt_grid_in_shared(const void *at, size_t bytes);
 
 /* A kernel is wrong: says which, and where, and aborts. */
