@@ -26,8 +26,8 @@ Columns, in milliseconds unless they say nanoseconds:
   run      nanoseconds of rowscan_plan_run
   scan     of rowscan_scan beyond that: at most 100
 
---arch ARCH: no GPU is needed, and nothing is loaded or launched: `cold` and `disk` end with a plan to look at, for which
-NVRTC is looked for.
+--arch ARCH: no GPU is needed, and nothing is loaded or launched: `cold` and `disk` end with a plan to look at, for
+which NVRTC is looked for.
 The exit status is not 0 if what does not depend on the machine's speed is not so: from disk nothing is compiled, NVRTC
 is not in the process, no kernel is loaded late, and a plan on a GPU does not look for NVRTC. --check looks at that
 alone: one sample of a few rows of the first spec. With no arguments, as make check runs it, that is done on the

@@ -14,6 +14,7 @@ import csv
 import math
 import os
 import sys
+import textwrap
 from collections import namedtuple
 from xml.sax.saxutils import escape
 
@@ -241,6 +242,17 @@ def decades(low, high):
     return [f * 10.0**k for k in powers for f in factors if low <= f * 10.0**k <= high]
 
 
+def folded(part):
+    """An element in lines of at most 120 columns: a blank inside its tag may be a new line."""
+    if len(part) <= 120:
+        return part
+    tag, end, rest = part.partition(">")
+    lines = textwrap.wrap(tag, 119, break_long_words=False, break_on_hyphens=False)
+    if len(lines[-1] + end + rest) > 120:
+        lines.append("")
+    return "\n".join(lines) + end + rest
+
+
 class Panel:
     def __init__(self, top, title, x_label, y_label):
         self.top, self.parts = top, []
@@ -384,9 +396,9 @@ def svg(groups, options):
         parts += bytes_panel(fixed, HEIGHT)
     if sizes:
         parts += columns_panel(sizes, HEIGHT * (1 + bool(fixed)))
-    words += f"; a red ring is a cliff: {CLIFF} x off the time a byte takes at the neighbour before it"
+    words += f"; a red ring, a cliff: {CLIFF} x off a byte's time just before it"
     parts.append(f'<text x="16" y="{height - 14}" font-size="12" fill="{FAINT}">{escape(words)}</text>')
-    return "\n".join(parts + ["</svg>"]) + "\n"
+    return "\n".join(folded(part) for part in parts + ["</svg>"]) + "\n"
 
 
 # ---- all of it -------------------------------------------------------------------------------------------------------
