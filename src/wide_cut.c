@@ -36,7 +36,16 @@ bool rs_wide_fits(const rs_wide_shape *shape, const rs_rows *rows) {
          (!shape->mask || in_words(shape, rows, rows->mask, shape->mask, rows->mask_step, rows->mask_stride));
 }
 
+/* One by one: where it is a Strip (BY_ALL in wide.cuh), room for parts of 64 columns and more at any offset. */
+static int narrow_bytes(const rs_wide_shape *shape) {
+  int all = shape->threads * shape->steps;
+  bool strip = !shape->mask && shape->in >= 2;
+  return strip ? (all * shape->in + all / 64 * 2 * (16 - shape->in) + 31) / 16 * 16 : all * (shape->in + shape->mask);
+}
+
 int rs_wide_shared(const rs_wide_shape *shape) {
+  if (shape->vector == 1)
+    return narrow_bytes(shape);
   return shape->threads * shape->vector * shape->steps * (shape->in + shape->mask);
 }
 
@@ -49,6 +58,8 @@ static int widest_strip(const rs_wide_shape *shape, int64_t vectors) {
   return log2_up(shape->width) - (shape->mask && shape->width > 1 && vectors < 1024);
 }
 
+enum { LEAST_STRIP = 6 }; /* columns one by one, log2: narrow_bytes has room for no narrower ones */
+
 void rs_wide_cut_rows(rs_wide_cut *cut, rs_column_need *need, const rs_wide_shape *shape, const rs_rows *rows) {
   int vector = shape->vector, threads = log2_up(shape->threads), last = rows->rank - 1;
   int64_t vectors = rows->shape[last] / vector, segments = parts(shape->length, shape->steps);
@@ -58,6 +69,8 @@ void rs_wide_cut_rows(rs_wide_cut *cut, rs_column_need *need, const rs_wide_shap
     width = widest;
   if (width < threads - most)
     width = threads - most;
+  if (vector == 1 && width < LEAST_STRIP)
+    width = LEAST_STRIP;
   cut->segments = log2_up(segments);
   rest = threads - width - cut->segments; /* threads that the length leaves */
   if (rest < 0)
@@ -72,7 +85,9 @@ void rs_wide_cut_rows(rs_wide_cut *cut, rs_column_need *need, const rs_wide_shap
   cut->tiles = (int32_t)parts(segments, (int64_t)1 << cut->segments);
   cut->outers = cut->groups = 1;
   if (rows->rank > 1) {
-    int64_t there = rows->shape[last - 1], outers = rest > 0 ? (int64_t)1 << rest : 1;
+    bool cuts =
+        shape->length > (int64_t)shape->threads / shape->width * shape->steps; /* a kernel for one outer a tile */
+    int64_t there = rows->shape[last - 1], outers = rest > 0 && !cuts ? (int64_t)1 << rest : 1;
     cut->outers = (int32_t)(outers < there ? outers : there);
     cut->groups = (int32_t)parts(there, cut->outers);
   }

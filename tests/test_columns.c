@@ -521,6 +521,8 @@ int main(int argc, char **argv) {
         k.wide.steps = once_in(2) ? 4 : 64;
       while (k.wide.width > k.threads / 2 || k.threads / k.wide.width > 32 * k.wide.vector)
         k.wide.width = k.threads / 8;
+      if (k.wide.vector == 1 && k.wide.width < 64)
+        k.wide.width = 64;
       while (rs_wide_shared(&k.wide) > 128 << 10)
         k.wide.steps /= 2;
     }
