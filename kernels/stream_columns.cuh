@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: MIT
 //
 // As stream.cuh, for rows that lie side by side: blocks that stay, each with a ring of tiles in work and warps with
-// roles. A tile is a run of memory, so many steps of all columns. Its copy lies in pieces along the steps, one bulk
-// copy each, so far from one another that lanes which read the same step of different pieces keep out of each other's
-// banks. A lane has one column of one piece; all of a tile's make up a warp. Each piece has parts of STEPS steps, those
-// that a lane has in registers at a time. Results take the place of elements.
+// roles. A tile is a run of memory, so many steps of all columns, wherever it begins. Its copy lies in pieces along the
+// steps, one bulk copy each, so far from one another that lanes which read the same step of different pieces keep out
+// of each other's banks. A lane has one column of one piece; all of a tile's make up a warp. Each piece has parts of
+// STEPS steps, those that a lane has in registers at a time. Results take the place of elements.
 #pragma once
 #include "ahead.cuh"
 #include "rows.cuh"
@@ -38,7 +38,7 @@ template <class P, int STEPS, int SCANNERS, int REDUCERS> struct ColumnStream {
   struct Shared {
     Arrival full[MOST_STAGES], empty[MOST_STAGES], reduced[MOST_STAGES], told[MOST_STAGES], looked[MOST_STAGES],
         scanned[MOST_STAGES];
-    u32 tile[MOST_STAGES];
+    u32 tile[MOST_STAGES], shift[MOST_STAGES]; // shift: of the copies from a word, elements; in halves, input and mask
     u32 run;
   };
 
@@ -136,22 +136,85 @@ template <class P, int STEPS, int SCANNERS, int REDUCERS> struct ColumnStream {
     return (2 << cut.parts_log) + d;
   }
 
-  // The lanes' pieces of a tile, each a run in memory and in the copy: f(elements from the tile's outer, elements from
-  // the copy's start, elements).
-  template <class F> RS_METHOD void each_piece(const Tile &tile, int pitch, const F &f) const {
-    int piece = (int)lane_index(), most = piece_steps(), before = piece * most;
+  // Copies keep the offset from a word that their originals have, which all tiles of an outer share.
+  template <class E> RS_METHOD int shift_of(const E *run) const {
+    return (int)(reinterpret_cast<u64>(P::reverse ? run + P::length * cut.columns : run) % 16 / sizeof(E));
+  }
+  // A piece of a tile: elements of the outer's run, from one on, and where that one is in the copy.
+  struct Piece {
+    i64 from;
+    int place, count;
+  };
+  RS_METHOD Piece piece_of(const Tile &tile, int piece, int pitch, int shift) const {
+    int most = piece_steps(), before = piece * most;
     int count = tile.count - before < most ? tile.count - before : most;
     if (piece >= 1 << cut.pieces_log || count <= 0)
-      return;
+      return {0, 0, 0};
     i64 lowest = P::reverse ? P::length - tile.first - before - count : tile.first + before;
     int skip = P::reverse ? most - count : 0; // steps that the row does not have come first
-    f(lowest * cut.columns, piece * pitch + skip * cut.columns, count * cut.columns);
+    return {lowest * cut.columns, piece * pitch + skip * cut.columns + shift, count * cut.columns};
+  }
+  // One input of an outer.
+  template <class E> struct Source {
+    static constexpr int UNIT = 16 / (int)sizeof(E);
+    const E *run;
+    i64 head, end;   // the first element in a whole word, and the one after the last
+    int rest, shift; // elements in no whole word; none: each tile is whole words
+  };
+  template <class E> RS_METHOD Source<E> source(const void *from, const i64 *stride, u32 outer) const {
+    constexpr int UNIT = Source<E>::UNIT;
+    const E *run = static_cast<const E *>(from) + at_outer(stride, outer);
+    i64 all = P::length * cut.columns, head = (i64)((0 - reinterpret_cast<u64>(run)) % 16 / sizeof(E));
+    head = head < all ? head : all;
+    i64 body = (all - head) / UNIT * UNIT;
+    return {run, head, head + body, (int)(all - body), shift_of(run)};
+  }
+  // The lane's piece of a tile in whole words, those at its ends included as far as the run has them.
+  template <class E> RS_METHOD Piece words_of(const Source<E> &source, const Tile &tile, int pitch) const {
+    constexpr int UNIT = Source<E>::UNIT;
+    Piece piece = piece_of(tile, (int)lane_index(), pitch, source.shift);
+    int low = piece.place % UNIT;
+    i64 from = piece.from - low, to = from + (low + piece.count + UNIT - 1) / UNIT * UNIT;
+    from = from > source.head ? from : source.head;
+    to = to < source.end ? to : source.end;
+    if (piece.count == 0 || to <= from)
+      return {0, 0, 0};
+    return {from, piece.place + (int)(from - piece.from), (int)(to - from)};
+  }
+  template <class E> RS_METHOD static void bring(const Source<E> &source, const Piece &words, E *copy, Arrival *full) {
+    if (words.count)
+      bulk_load(copy + words.place, source.run + words.from, words.count * (u32)sizeof(E), full);
+  }
+  // Those of the run's elements in no whole word that the tile has; whether the lane had one.
+  template <class E> RS_METHOD bool bring_rest(const Source<E> &source, const Tile &tile, int pitch, E *copy) const {
+    int i = (int)lane_index();
+    if (i >= source.rest)
+      return false;
+    i64 at = i < source.head ? i : source.end - source.head + i;
+    i64 past = P::length - tile.first - cut.steps, low = (P::reverse ? past : tile.first) * cut.columns,
+        in_tile = at - low;
+    if (in_tile < 0 || in_tile >= (i64)cut.steps * cut.columns)
+      return false;
+    int size = piece_steps() * cut.columns, piece = (int)in_tile / size, in_piece = (int)in_tile - piece * size;
+    if (P::reverse)
+      piece = (1 << cut.pieces_log) - 1 - piece;
+    copy[piece * pitch + in_piece + source.shift] = load_element(source.run + at);
+    return true;
+  }
+  RS_METHOD static u32 sum_of_lanes(u32 mine) {
+#pragma unroll
+    for (int d = 0; d < 5; d++)
+      mine += shuffle_xor(mine, 1 << d);
+    return mine;
   }
 
   RS_METHOD void load() const {
     TurnState *state = static_cast<TurnState *>(rows.workspace);
     u32 tiles = outers() * (u32)cut.tiles, all = tiles + block_count(); // each block takes one turn too many
     bool first_lane = lane_index() == 0;
+    Source<In> in_source{};
+    Source<Mask> mask_source{};
+    u32 outer = NONE;
     Place at(cut);
     for (int k = 0;; k++, at.next()) {
       Arrival *full = shared.full + at.stage;
@@ -167,22 +230,32 @@ template <class P, int STEPS, int SCANNERS, int REDUCERS> struct ColumnStream {
         return;
       }
       Tile tile = tile_of(next);
-      constexpr u32 BYTES = (u32)sizeof(In) + (MASKED ? (u32)sizeof(Mask) : 0);
-      if (first_lane)
-        arrival_expect(full, (u32)(tile.count * cut.columns) * BYTES);
-      warp_barrier();
-      const In *from = static_cast<const In *>(rows.in) + at_outer(rows.in_stride, tile.outer);
-      In *to = in(at.stage);
-      each_piece(tile, cut.in_pitch, [&](i64 global, int copy, int count) {
-        bulk_load(to + copy, from + global, count * (u32)sizeof(In), full);
-      });
-      if constexpr (MASKED) {
-        const Mask *mask_from = static_cast<const Mask *>(rows.mask) + at_outer(rows.mask_stride, tile.outer);
-        Mask *mask_to = mask(at.stage);
-        each_piece(tile, cut.mask_pitch, [&](i64 global, int copy, int count) {
-          bulk_load(mask_to + copy, mask_from + global, count * (u32)sizeof(Mask), full);
-        });
+      if (tile.outer != outer) {
+        outer = tile.outer;
+        in_source = source<In>(rows.in, rows.in_stride, outer);
+        if constexpr (MASKED)
+          mask_source = source<Mask>(rows.mask, rows.mask_stride, outer);
       }
+      Piece in_words = words_of(in_source, tile, cut.in_pitch), mask_words{0, 0, 0};
+      if constexpr (MASKED)
+        mask_words = words_of(mask_source, tile, cut.mask_pitch);
+      u32 bytes = (u32)(tile.count * cut.columns) * (u32)(sizeof(In) + (MASKED ? sizeof(Mask) : 0));
+      if (in_source.rest || mask_source.rest) {
+        bool rest = bring_rest(in_source, tile, cut.in_pitch, in(at.stage));
+        if constexpr (MASKED)
+          rest = bring_rest(mask_source, tile, cut.mask_pitch, mask(at.stage)) || rest;
+        if (any_lane(rest))
+          bulk_publish(); // a bulk copy will write over it
+        bytes = sum_of_lanes(in_words.count * (u32)sizeof(In) + mask_words.count * (u32)sizeof(Mask));
+      }
+      if (first_lane) {
+        shared.shift[at.stage] = (u32)in_source.shift | (u32)mask_source.shift << 16;
+        arrival_expect(full, bytes);
+      }
+      warp_barrier();
+      bring(in_source, in_words, in(at.stage), full);
+      if constexpr (MASKED)
+        bring(mask_source, mask_words, mask(at.stage), full);
     }
   }
   // Waits for the tile of a place; false: there is none.
@@ -206,9 +279,14 @@ template <class P, int STEPS, int SCANNERS, int REDUCERS> struct ColumnStream {
   RS_METHOD int next_step() const {
     return P::reverse ? -cut.columns : cut.columns;
   }
+  RS_METHOD In *in_part(int stage, int part) const {
+    return in(stage) + (shared.shift[stage] & 0xffff) + place_of(part, cut.in_pitch);
+  }
   RS_METHOD void read(int stage, int part, Acc *x) const {
-    const In *at = in(stage) + place_of(part, cut.in_pitch);
-    const Mask *mask_at = MASKED ? mask(stage) + place_of(part, cut.mask_pitch) : nullptr;
+    const In *at = in_part(stage, part);
+    const Mask *mask_at = nullptr;
+    if (MASKED)
+      mask_at = mask(stage) + (shared.shift[stage] >> 16) + place_of(part, cut.mask_pitch);
     int next = next_step();
 #pragma unroll
     for (int j = 0; j < STEPS; j++)
@@ -330,7 +408,7 @@ template <class P, int STEPS, int SCANNERS, int REDUCERS> struct ColumnStream {
         if (P::exclusive && i == 0)
           prefix[0] = rows.init ? start(tile.outer, column) : Op::identity();
         const Acc *result = P::exclusive ? prefix : prefix + 1;
-        Out *to = reinterpret_cast<Out *>(in(at.stage)) + place_of(part, cut.in_pitch);
+        Out *to = reinterpret_cast<Out *>(in_part(at.stage, part));
         int next = next_step();
         if (there)
 #pragma unroll
@@ -342,6 +420,22 @@ template <class P, int STEPS, int SCANNERS, int REDUCERS> struct ColumnStream {
     }
   }
 
+  // Elements of a piece of a tile in no whole word, by all lanes.
+  RS_METHOD void store_edges(const Tile &tile, int shift, Out *to, const Out *from) const {
+    constexpr int UNIT = 16 / (int)sizeof(Out);
+#pragma unroll 1
+    for (int k = (int)lane_index(); k < 2 * UNIT << cut.pieces_log; k += 32) {
+      int edge = k % (2 * UNIT), i = edge % UNIT;
+      Piece piece = piece_of(tile, k / (2 * UNIT), cut.in_pitch, shift);
+      int head = (UNIT - piece.place % UNIT) % UNIT;
+      head = head < piece.count ? head : piece.count;
+      int tail = (piece.count - head) % UNIT;
+      if (edge < UNIT ? i < head : i < tail) {
+        int at = edge < UNIT ? i : piece.count - 1 - i;
+        store_element(to + piece.from + at, from[piece.place + at]);
+      }
+    }
+  }
   // A tile is on its way while the one before is still read: a multiprocessor's share of the memory takes 2 us for
   // each.
   RS_METHOD void store() const {
@@ -351,13 +445,18 @@ template <class P, int STEPS, int SCANNERS, int REDUCERS> struct ColumnStream {
     for (Place at(cut); arrived(at, turn); at.next()) {
       Tile tile = tile_of(turn);
       bool whole = tile.count == cut.steps; // every piece is there
+      int shift = (int)(shared.shift[at.stage] & 0xffff);
       Out *to = static_cast<Out *>(rows.out) + at_outer(rows.out_stride, tile.outer);
       const Out *from = reinterpret_cast<const Out *>(in(at.stage));
+      Piece piece = piece_of(tile, (int)lane_index(), cut.in_pitch, shift);
+      constexpr int UNIT = 16 / (int)sizeof(Out);
+      int head = (UNIT - piece.place % UNIT) % UNIT, body = (piece.count - head) / UNIT * UNIT;
       arrival_wait(shared.scanned + at.stage, at.phase);
       bulk_publish(); // once more: each scanner has for its own words
-      each_piece(tile, cut.in_pitch, [&](i64 global, int copy, int count) {
-        bulk_store(to + global, from + copy, count * (u32)sizeof(Out));
-      });
+      if (body > 0)
+        bulk_store(to + piece.from + head, from + piece.place + head, body * (u32)sizeof(Out));
+      if (!whole || shift)
+        store_edges(tile, shift, to, from);
       if (whole)
         bulk_wait_own<1>();
       else

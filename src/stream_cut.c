@@ -16,16 +16,18 @@ static int64_t parts(int64_t n, int64_t of) {
 
 /* ---- which rows -------------------------------------------------------------------------------------------------- */
 
-/* Whether all steps of all columns are one run of whole words of 16 bytes, for each outer. */
-static bool one_run(const rs_stream_shape *shape, const rs_rows *rows, const void *at, int bytes, int64_t step,
-                    const int64_t *stride) {
+/* Whether all steps of all columns are one run, for each outer. */
+static bool one_run(const rs_rows *rows, int64_t step, const int64_t *stride) {
   int last = rows->rank - 1;
-  int64_t columns = rows->shape[last];
-  bool fits =
-      (uintptr_t)at % 16 == 0 && stride[last] == 1 && step == columns && shape->length * columns * bytes % 16 == 0;
-  for (int d = 0; d < last; d++)
-    fits = fits && (stride[d] * bytes % 16 == 0 || rows->shape[d] == 1);
-  return fits;
+  return (stride[last] == 1 || rows->shape[last] == 1) && step == rows->shape[last];
+}
+
+/* Whether results lie as far from a word of 16 bytes as elements, whose place they take. */
+static bool in_place(const rs_stream_shape *shape, const rs_rows *rows) {
+  bool same = (((uintptr_t)rows->in ^ (uintptr_t)rows->out) & 15) == 0;
+  for (int d = 0; d < rows->rank - 1; d++)
+    same = same && (((rows->in_stride[d] - rows->out_stride[d]) * shape->in & 15) == 0 || rows->shape[d] == 1);
+  return same;
 }
 
 /* ---- how large --------------------------------------------------------------------------------------------------- */
@@ -42,11 +44,12 @@ static void cut_stage(rs_stream_cut *cut, const rs_stream_shape *shape, int part
   cut->parts_log = parts_log;
   cut->steps = (int32_t)(piece_steps * pieces);
   cut->in_pitch = (int32_t)pitch(cut, piece_steps, shape->in);
-  int64_t at = up(pieces * cut->in_pitch * shape->in, 128);
+  enum { ENDS = 32 }; /* of words that a copy begins and ends in */
+  int64_t at = up(pieces * cut->in_pitch * shape->in + ENDS, 128);
   cut->mask_at = (int32_t)at;
   if (shape->mask) {
     cut->mask_pitch = (int32_t)pitch(cut, piece_steps, shape->mask);
-    at += up(pieces * cut->mask_pitch * shape->mask, 128);
+    at += up(pieces * cut->mask_pitch * shape->mask + ENDS, 128);
   }
   cut->parts_at = (int32_t)at;
   at += (((int64_t)2 << parts_log) + cut->pieces_log) * 32 * shape->acc;
@@ -84,10 +87,9 @@ static int64_t outers_of(const rs_rows *rows) {
 
 bool rs_stream_fits(const rs_stream_shape *shape, const rs_rows *rows) {
   int64_t columns = rows->shape[rows->rank - 1];
-  if (!shape->steps || columns > shape->walkers ||
-      !one_run(shape, rows, rows->in, shape->in, rows->in_step, rows->in_stride) ||
-      !one_run(shape, rows, rows->out, shape->in, rows->out_step, rows->out_stride) ||
-      (shape->mask && !one_run(shape, rows, rows->mask, shape->mask, rows->mask_step, rows->mask_stride)))
+  if (!shape->steps || columns > shape->walkers || !in_place(shape, rows) ||
+      !one_run(rows, rows->in_step, rows->in_stride) || !one_run(rows, rows->out_step, rows->out_stride) ||
+      (shape->mask && !one_run(rows, rows->mask_step, rows->mask_stride)))
     return false;
   rs_stream_cut cut;
   cut_size(&cut, shape, columns, outers_of(rows));

@@ -78,7 +78,7 @@ void rs_tune_stream_columns(const rowscan_spec *spec, int arch, rs_stream_shape 
   /* registers that none spills: 88, 112 or 128 a thread; ptxas takes more of them for other architectures than sm_90 */
   bool light = acc == 4 && shape->in == 4 && !shape->mask;
   shape->scanners = light && arch / 10 == 9 ? 8 : 4;
-  shape->reducers = arch / 10 == 9 && !shape->mask && !(spec->flags & ROWSCAN_REVERSE) ? 4 : 2;
+  shape->reducers = acc == 4 && arch / 10 == 9 && !shape->mask && !(spec->flags & ROWSCAN_REVERSE) ? 4 : 2;
   shape->walkers = 8;
   shape->shared = rs_arch_shared_bytes(arch) - 10 * 1024; /* less what it has besides, and the system */
   shape->tile_bytes = 38 * 1024;

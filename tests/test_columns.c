@@ -132,12 +132,15 @@ static int64_t extent(const rs_rows *rows, const int64_t *stride, int64_t step, 
   return high - low + 1;
 }
 
+enum { ANYWHERE = -1 };
+
+/* place: bytes from a word of 16 bytes to the element that strides count from. */
 static void area_make(area *a, const rs_rows *rows, const int64_t *stride, int64_t step, int64_t length, int bytes,
-                      bool aligned) {
+                      int place) {
   int64_t low, elements = extent(rows, stride, step, length, &low);
   int64_t offset = any(16 / (uint32_t)bytes + (bytes == 16)) * bytes;
-  if (aligned)
-    offset = ((low * bytes) % 16 + 16) % 16;
+  if (place != ANYWHERE)
+    offset = ((low * bytes + place) % 16 + 16) % 16;
   a->bytes = (size_t)(elements * bytes + offset + 2 * GUARD);
   a->first = GUARD + offset - low * bytes;
   a->host = malloc(a->bytes);
@@ -222,7 +225,7 @@ static void one_run(const rs_rows *rows, int64_t length, int64_t *stride, int64_
   *step = rows->shape[last];
   int64_t next = *step * length;
   for (int d = last - 1; d >= 0; d--) {
-    stride[d] = next += once_in(3) ? 16 : 0;
+    stride[d] = next += once_in(3) ? 16 : once_in(2) ? any(9) : 0;
     next *= rows->shape[d];
   }
 }
@@ -259,9 +262,10 @@ static void differ(const kernel *k, const rs_rows *rows, const rs_columns_launch
          (long long)rows->mask_step, rows->init != NULL, rows->totals != NULL);
   if (k->stream.steps) {
     const rs_stream_cut *stream = &part->cut.stream;
-    printf("  columns %d steps %d tiles %d pieces %d parts %d pitches %d %d stages %d of %d blocks %d\n",
-           stream->columns, stream->steps, stream->tiles, 1 << stream->pieces_log, 1 << stream->parts_log,
-           stream->in_pitch, stream->mask_pitch, stream->stages, stream->stage_bytes, (int)part->need.blocks);
+    printf("  place %d columns %d steps %d tiles %d pieces %d parts %d pitches %d %d stages %d of %d blocks %d\n",
+           (int)((uintptr_t)part->rows->in % 16), stream->columns, stream->steps, stream->tiles,
+           1 << stream->pieces_log, 1 << stream->parts_log, stream->in_pitch, stream->mask_pitch, stream->stages,
+           stream->stage_bytes, (int)part->need.blocks);
     return;
   }
   if (k->wide.vector) {
@@ -299,9 +303,6 @@ static void run(kernel *k, int64_t inner, bool plain) {
   bool streams = k->stream.steps != 0;
   if (streams)
     inner = 1 + inner % k->stream.walkers;
-  while (streams &&
-         s->length * inner * (k->shape.mask && k->shape.mask < k->shape.in ? k->shape.mask : k->shape.in) % 16)
-    inner++;
   rs_rows host = {.rank = s->row_rank, .count = 1}, device;
   int64_t left = 60000 / (s->length * inner) + 1;
   for (int d = 0; d < host.rank; d++) {
@@ -324,8 +325,12 @@ static void run(kernel *k, int64_t inner, bool plain) {
     random_strides(&host, s->length, host.mask_stride, &host.mask_step, true, plain, unit);
   if (streams) {
     one_run(&host, s->length, host.in_stride, &host.in_step);
-    one_run(&host, s->length, host.out_stride, &host.out_step);
     one_run(&host, s->length, host.mask_stride, &host.mask_step);
+    host.out_step = host.in_step;
+    for (int d = 0, apart = 16 * (int)any(2); d < host.rank; d++) /* outers as far from a word */
+      host.out_stride[d] = host.in_stride[d] + (d < host.rank - 1 ? apart : 0);
+    for (int d = host.rank - 3; d >= 0; d--)
+      host.out_stride[d] += (host.out_stride[d + 1] - host.in_stride[d + 1]) * host.shape[d + 1];
   }
   int64_t number = 1;
   for (int d = host.rank - 1; d >= 0; d--) {
@@ -333,20 +338,22 @@ static void run(kernel *k, int64_t inner, bool plain) {
     number *= host.shape[d];
   }
   area in, out, mask, init, totals;
-  area_make(&in, &host, host.in_stride, host.in_step, s->length, (int)rowscan_type_bytes(s->in), unit > 1 || streams);
-  area_make(&out, &host, host.out_stride, host.out_step, s->length, (int)rowscan_type_bytes(s->out),
-            unit > 1 || streams);
+  int place = unit > 1 || once_in(2) ? 0 : ANYWHERE;
+  area_make(&in, &host, host.in_stride, host.in_step, s->length, (int)rowscan_type_bytes(s->in), place);
+  if (streams)
+    place = (int)(in.first % 16);
+  area_make(&out, &host, host.out_stride, host.out_step, s->length, (int)rowscan_type_bytes(s->out), place);
   area_random(&in, s->in, false);
   if (masked) {
     area_make(&mask, &host, host.mask_stride, host.mask_step, s->length, (int)rowscan_type_bytes(s->mask_type),
-              unit > 1 || streams);
+              unit > 1 ? 0 : ANYWHERE);
     area_random(&mask, s->mask_type, true);
     area_up(&mask);
   }
   bool inits = once_in(3), keeps = once_in(3);
   int acc = (int)rowscan_type_bytes(s->acc);
-  area_make(&init, &host, host.row_stride, 0, 1, acc, false);
-  area_make(&totals, &host, host.row_stride, 0, 1, acc, false);
+  area_make(&init, &host, host.row_stride, 0, 1, acc, ANYWHERE);
+  area_make(&totals, &host, host.row_stride, 0, 1, acc, ANYWHERE);
   area_random(&init, s->acc, false);
   area_up(&in);
   area_up(&init);
@@ -369,7 +376,7 @@ static void run(kernel *k, int64_t inner, bool plain) {
   k->shape.strip_bytes = strips[any(4)];
   k->shape.shared = (32 << 10) + (4 + 2 * (int)any(4)) * k->shape.tile_bytes;
   k->shape.multiprocessors = once_in(3) ? 4 : 0;
-  k->stream.tile_bytes = 4 * tiles[any(3)];
+  k->stream.tile_bytes = 4 * tiles[any(4)];
   k->stream.shared = 6 * tiles[3];
   k->stream.least_tiles = (int)any(5);
   k->stream.multiprocessors = 1 + (int)any(6);
@@ -378,8 +385,8 @@ static void run(kernel *k, int64_t inner, bool plain) {
     columns.narrow = k->wide;
   else
     columns.wide = k->wide;
-  if (once_in(2))
-    columns.scratch = (size_t)1 << (8 + any(10));
+  if (once_in(2)) /* a stream's last part, of fewer outers, may have smaller tiles: as many as all blocks take */
+    columns.scratch = (size_t)1 << (streams ? 13 + any(5) : 8 + any(10));
   rs_columns_parts parts;
   static rs_columns_launch part;
   rs_columns_begin(&parts, &columns, &device);

@@ -190,8 +190,8 @@ static void runs_of_widths(suite_plans *plans, random_source *random) {
 }
 
 void group_widths(void) {
-  static const int64_t lengths[] = {1,  2,  3,  4,  5,  7,  8,   9,   12,  16,   17,  24,
-                                    31, 32, 33, 48, 64, 65, 100, 129, 300, 1000, 5000};
+  static const int64_t lengths[] = {1,  2,  3,  4,  5,  7,  8,   9,   12,  16,   17,   24,
+                                    31, 32, 33, 48, 64, 65, 100, 129, 300, 1000, 5000, 5001};
   static const rowscan_type types[] = {ROWSCAN_F32, ROWSCAN_BF16, ROWSCAN_F32, ROWSCAN_F64, ROWSCAN_I8};
   for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i += suite.quick ? 4 : 1)
     for (int t = 0; t < few(1, 3); t++) {
