@@ -48,8 +48,8 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES> str
   template <bool, class E> struct CopyFor { using type = Parked<E, VECTOR, STEPS, THREADS>; };
   template <class E> struct CopyFor<true, E> { using type = Strip<E, STEPS, THREADS, CUTS>; };
   // Measured on an H200, ratio to memcpy, each by its own threads and so: 347720 x 193 f32 0.515, 0.585; 43664 x 1537
-  // f32 0.657, 0.674; 16384 x 4097 bf16 0.434, 0.531; 16384 x 4099 f64 0.59 both; 64 x 4096 x 1021 f32 masked 0.707,
-  // 0.656 (the mask by its own threads).
+  // f32 0.657, 0.674; 16384 x 4097 bf16 0.43 to 0.53, 0.53; 16384 x 4099 f64 0.59 both; 64 x 4096 x 1021 f32 masked
+  // 0.707, 0.656 (the mask by its own threads).
   static constexpr bool BY_ALL = VECTOR == 1 && !MASKED && sizeof(In) >= 2;
   template <class E> using Copy = typename CopyFor<BY_ALL, E>::type;
 
