@@ -134,14 +134,14 @@ static int64_t extent(const rs_rows *rows, const int64_t *stride, int64_t step, 
 
 enum { ANYWHERE = -1 };
 
-/* place: bytes from a word of 16 bytes to the element that strides count from. */
+/* place: bytes from a word of 16 bytes to the element that strides count from. past: there is memory past the last. */
 static void area_make(area *a, const rs_rows *rows, const int64_t *stride, int64_t step, int64_t length, int bytes,
-                      int place) {
+                      int place, bool past) {
   int64_t low, elements = extent(rows, stride, step, length, &low);
   int64_t offset = any(16 / (uint32_t)bytes + (bytes == 16)) * bytes;
   if (place != ANYWHERE)
     offset = ((low * bytes + place) % 16 + 16) % 16;
-  a->bytes = (size_t)(elements * bytes + offset + 2 * GUARD);
+  a->bytes = (size_t)(elements * bytes + offset + (past ? 2 : 1) * GUARD);
   a->first = GUARD + offset - low * bytes;
   a->host = malloc(a->bytes);
   memset(a->host, POISON, a->bytes);
@@ -339,21 +339,21 @@ static void run(kernel *k, int64_t inner, bool plain) {
   }
   area in, out, mask, init, totals;
   int place = unit > 1 || once_in(2) ? 0 : ANYWHERE;
-  area_make(&in, &host, host.in_stride, host.in_step, s->length, (int)rowscan_type_bytes(s->in), place);
-  if (streams)
-    place = (int)(in.first % 16);
-  area_make(&out, &host, host.out_stride, host.out_step, s->length, (int)rowscan_type_bytes(s->out), place);
+  area_make(&in, &host, host.in_stride, host.in_step, s->length, (int)rowscan_type_bytes(s->in), place, once_in(2));
+  if (streams) /* which takes no others */
+    place = once_in(6) ? ANYWHERE : (int)(in.first % 16);
+  area_make(&out, &host, host.out_stride, host.out_step, s->length, (int)rowscan_type_bytes(s->out), place, true);
   area_random(&in, s->in, false);
   if (masked) {
     area_make(&mask, &host, host.mask_stride, host.mask_step, s->length, (int)rowscan_type_bytes(s->mask_type),
-              unit > 1 ? 0 : ANYWHERE);
+              unit > 1 ? 0 : ANYWHERE, once_in(2));
     area_random(&mask, s->mask_type, true);
     area_up(&mask);
   }
   bool inits = once_in(3), keeps = once_in(3);
   int acc = (int)rowscan_type_bytes(s->acc);
-  area_make(&init, &host, host.row_stride, 0, 1, acc, ANYWHERE);
-  area_make(&totals, &host, host.row_stride, 0, 1, acc, ANYWHERE);
+  area_make(&init, &host, host.row_stride, 0, 1, acc, ANYWHERE, false);
+  area_make(&totals, &host, host.row_stride, 0, 1, acc, ANYWHERE, true);
   area_random(&init, s->acc, false);
   area_up(&in);
   area_up(&init);
@@ -396,7 +396,9 @@ static void run(kernel *k, int64_t inner, bool plain) {
   area_up(&totals);
   while (rs_columns_next(&parts, &part)) {
     assert(part.need.workspace <= rs_columns_bound(&columns) && rs_columns_bound(&columns) <= WORKSPACE);
-    assert(part.need.shared <= (streams ? 200 << 10 : k->wide.vector ? 128 << 10 : rs_columns_shared(&k->shape)));
+    assert(part.need.shared <= (part.kernel == RS_COLUMNS_ANY      ? rs_columns_shared(&k->shape)
+                                : part.kernel == RS_COLUMNS_STREAM ? 200 << 10
+                                                                   : 128 << 10));
     rs_columns_kernel here = streams               ? RS_COLUMNS_STREAM
                              : k->wide.vector == 1 ? RS_COLUMNS_NARROW
                              : k->wide.vector      ? RS_COLUMNS_WIDE
@@ -492,6 +494,9 @@ int main(int argc, char **argv) {
       static const int64_t lengths[] = {600, 1000, 1024, 2048, 2500, 4099, 5000, 9000, 20000, 40000};
       k.spec.length = lengths[any(sizeof lengths / sizeof *lengths)];
     }
+    bool several = kind == WIDE && once_in(4); /* outers to a tile, off a word */
+    if (several)
+      k.spec.length = 1 + any(32);
     static const int lanes[] = {4, 4, 1, 2};
     k.threads = 64 << any(2);
     int steps = once_in(2) ? 8 : 16;
@@ -523,7 +528,7 @@ int main(int argc, char **argv) {
       k.threads = 32 * (k.warps[0] + k.warps[1] + k.warps[2] + 2);
     } else if (kind == WIDE) {
       int most = 16 / k.shape.in < 32 / k.shape.acc ? 16 / k.shape.in : 32 / k.shape.acc;
-      k.wide.vector = once_in(3) ? 1 : most > 2 && once_in(3) ? most / 2 : most;
+      k.wide.vector = several || once_in(3) ? 1 : most > 2 && once_in(3) ? most / 2 : most;
       if (k.wide.steps == 16 && once_in(2))
         k.wide.steps = once_in(2) ? 4 : 64;
       while (k.wide.width > k.threads / 2 || k.threads / k.wide.width > 32 * k.wide.vector)
@@ -535,7 +540,12 @@ int main(int argc, char **argv) {
     }
     kernel_make(&k, arch);
     for (int j = 0; j < runs; j++)
-      run(&k, once_in(2) ? 1 + any(40) : once_in(2) ? 1 + any(600) : (int64_t)16 << any(6), once_in(3));
+      run(&k,
+          several      ? 33 + any(32)
+          : once_in(2) ? 1 + any(40)
+          : once_in(2) ? 1 + any(600)
+                       : (int64_t)16 << any(6),
+          once_in(3));
     kernel_free(&k);
   }
   printf("%d kernels, %d runs each, %d of them for other kernels, %d failures\n", kernels, runs, skipped, failures);
