@@ -84,15 +84,23 @@ bool rs_columns_whole(rs_columns_launch *launch, const rs_columns *columns) {
          (launch->need.workspace <= columns->scratch || launch->need.workspace <= limit(columns));
 }
 
-/* Whether parts of `dim`, of at least one unit, fit; `most` is then as large as can be but for a power of two. */
+static bool part_fits(rs_columns_parts *parts, int dim, int64_t size) {
+  rs_columns_launch launch = {.rows = &parts->part, .kernel = parts->kernel};
+  parts->part = *parts->rows;
+  shrink(&parts->part, dim, size);
+  return (parts->kernel != RS_COLUMNS_STREAM || rs_stream_fits(&parts->columns->stream, &parts->part)) &&
+         rs_columns_whole(&launch, parts->columns);
+}
+
+/*
+ * Whether parts of `dim`, of at least one unit, fit; `most` is then as large as can be but for a power of two. The last
+ * part too: small tensors are cut into smaller tiles, so that it may take more of the workspace.
+ */
 static bool parts_of(rs_columns_parts *parts, int dim) {
   int64_t unit = dim < parts->rows->rank - 1 ? 1 : parts->kernel == RS_COLUMNS_WIDE ? parts->columns->wide.vector : 1;
   for (parts->most = parts->rows->shape[dim];; parts->most = (parts->most / 2 + unit - 1) / unit * unit) {
-    rs_columns_launch launch = {.rows = &parts->part, .kernel = parts->kernel};
-    parts->part = *parts->rows;
-    shrink(&parts->part, dim, parts->most);
-    bool takes = parts->kernel != RS_COLUMNS_STREAM || rs_stream_fits(&parts->columns->stream, &parts->part);
-    if (takes && rs_columns_whole(&launch, parts->columns)) {
+    int64_t last = parts->rows->shape[dim] % parts->most;
+    if (part_fits(parts, dim, parts->most) && (last == 0 || part_fits(parts, dim, last))) {
       parts->dim = dim;
       return true;
     }

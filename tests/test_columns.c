@@ -385,8 +385,8 @@ static void run(kernel *k, int64_t inner, bool plain) {
     columns.narrow = k->wide;
   else
     columns.wide = k->wide;
-  if (once_in(2)) /* a stream's last part, of fewer outers, may have smaller tiles: as many as all blocks take */
-    columns.scratch = (size_t)1 << (streams ? 13 + any(5) : 8 + any(10));
+  if (once_in(2))
+    columns.scratch = (size_t)1 << (8 + any(10));
   rs_columns_parts parts;
   static rs_columns_launch part;
   rs_columns_begin(&parts, &columns, &device);

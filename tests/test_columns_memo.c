@@ -254,6 +254,38 @@ START_TEST(a_whole_run_is_the_only_part) {
 }
 END_TEST
 
+/* The last part has fewer columns or outers than the others, and may be cut into smaller tiles. */
+START_TEST(no_part_takes_more_than_there_is) {
+  static const int64_t lengths[] = {600, 5000, 16384, 40000};
+  uint64_t state = 5;
+  int several = 0;
+  for (int i = 0; i < 4000; i++) {
+    int64_t length = lengths[i % 4];
+    bool masked = i % 5 == 4;
+    rs_columns columns = columns_of(length, masked);
+    columns.scratch = (size_t)256 << any(&state, 12);
+    columns.any.multiprocessors = columns.stream.multiprocessors = 1 + (int)any(&state, 132);
+    rs_rows rows = random_rows(&state, length, masked, false);
+    rows.count /= rows.shape[0];
+    rows.shape[0] = 1 + any(&state, 60);
+    rows.count *= rows.shape[0];
+    rs_columns_parts parts;
+    rs_columns_launch part;
+    int64_t count = 0, launches = 0;
+    rs_columns_begin(&parts, &columns, &rows);
+    if (parts.outers * (rows.shape[parts.dim] / parts.most) > 200)
+      continue;
+    for (; rs_columns_next(&parts, &part); launches++) {
+      ck_assert_uint_le(part.need.workspace, rs_columns_bound(&columns));
+      count += part.rows->count;
+    }
+    ck_assert_int_eq(count, rows.count);
+    several += launches > 1 && rows.shape[parts.dim] % parts.most;
+  }
+  ck_assert_int_gt(several, 100);
+}
+END_TEST
+
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
 /* Whether the first vectors of columns in the first two steps and outers begin whole words: by looking at each. */
@@ -332,6 +364,7 @@ int main(void) {
   tcase_add_loop_test(cases, what_is_too_long_for_a_stream_is_wide, 0, 2);
   tcase_add_loop_test(cases, a_tile_has_room, 0, 6 * 5);
   tcase_add_test(cases, a_whole_run_is_the_only_part);
+  tcase_add_test(cases, no_part_takes_more_than_there_is);
   tcase_add_test(cases, wide_takes_what_lies_in_words);
   tcase_add_test(cases, threads_share_a_memo);
   suite_add_tcase(suite, cases);
