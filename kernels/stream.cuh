@@ -45,7 +45,7 @@ template <class P, class S> struct StreamAligned {
     return (u32)count * (u32)sizeof(E);
   }
 
-  // The loading warp: starts to bring a tile of a row, and signals.
+  // The loading warp: starts to bring a tile of a row, and signals, each lane for what it wrote itself.
   RS_METHOD static void bring(const R &row, Index number, In *in_to, Mask *mask_to, Arrival *full) {
     int count = count_of(number);
     i64 low = P::reverse ? -((i64)number * TILE + count - 1) : (i64)number * TILE;
@@ -55,13 +55,14 @@ template <class P, class S> struct StreamAligned {
     mask_to += P::reverse ? TILE - count : 0;
     u32 in_bytes = load_ends(in_to, in_low, count);
     u32 mask_bytes = MASKED ? load_ends(mask_to, mask_low, count) : 0;
-    warp_barrier();
     if (lane_index() == 0) {
       arrival_expect(full, in_bytes + mask_bytes);
       if (in_bytes)
         bulk_load(in_to, in_low, in_bytes, full);
       if (mask_bytes)
         bulk_load(mask_to, mask_low, mask_bytes, full);
+    } else {
+      arrival_signal(full);
     }
   }
   RS_METHOD static u32 places(const R &) {
@@ -169,8 +170,7 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
       if (k >= STAGES)
         arrival_wait(shared.empty + at.stage, at.stage_phase ^ 1);
       if (next >= tiles) {
-        if (first_lane)
-          arrival_signal(full);
+        arrival_signal(full);
         return;
       }
       Row<P> row(rows, rows.first + row_of(next));
@@ -295,7 +295,7 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> RS_DEVICE void 
   RS_SHARED typename M::Shared shared;
   M stream{rows, shared, memory};
   if (thread_index() == 0) {
-    arrivals_init(shared.full, STAGES);
+    arrivals_init(shared.full, STAGES, 32);
     arrivals_init(shared.empty, STAGES, S::WARPS + 1);
     arrivals_init(shared.taken, M::SLOTS);
     arrivals_init(shared.reduced, M::SLOTS, REDUCERS);

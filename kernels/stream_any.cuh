@@ -41,6 +41,8 @@ template <class P, class S> struct StreamAny {
       in.load(in_to, number, in_span, full);
       if (MASKED)
         mask.load(mask_to, number, mask_span, full);
+    } else {
+      arrival_signal(full);
     }
   }
   RS_METHOD static u32 places(const R &row) {

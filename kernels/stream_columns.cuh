@@ -225,8 +225,7 @@ template <class P, int STEPS, int SCANNERS, int REDUCERS> struct ColumnStream {
       if (first_lane)
         shared.tile[at.stage] = next < tiles ? next : NONE;
       if (next >= tiles) {
-        if (first_lane)
-          arrival_signal(full);
+        arrival_signal(full);
         return;
       }
       Tile tile = tile_of(next);
@@ -252,7 +251,9 @@ template <class P, int STEPS, int SCANNERS, int REDUCERS> struct ColumnStream {
         shared.shift[at.stage] = (u32)in_source.shift | (u32)mask_source.shift << 16;
         arrival_expect(full, bytes);
       }
-      warp_barrier();
+      warp_barrier(); // no copy before it is expected
+      if (!first_lane)
+        arrival_signal(full);
       bring(in_source, in_words, in(at.stage), full);
       if constexpr (MASKED)
         bring(mask_source, mask_words, mask(at.stage), full);
@@ -264,11 +265,9 @@ template <class P, int STEPS, int SCANNERS, int REDUCERS> struct ColumnStream {
     turn = shared.tile[at.stage];
     return turn != NONE;
   }
-  // What all lanes of the warp wrote to shared memory before is seen by those who wait.
+  // What the lanes of the warp wrote to shared memory before is seen by those who wait; each signals for itself.
   RS_METHOD static void signal(Arrival *arrival) {
-    warp_barrier();
-    if (lane_index() == 0)
-      arrival_signal(arrival);
+    arrival_signal(arrival);
   }
 
   // First step of a part, in a copy.
@@ -410,6 +409,7 @@ template <class P, int STEPS, int SCANNERS, int REDUCERS> struct ColumnStream {
         const Acc *result = P::exclusive ? prefix : prefix + 1;
         Out *to = reinterpret_cast<Out *>(in_part(at.stage, part));
         int next = next_step();
+        warp_barrier(); // lanes that are not there have read others' elements
         if (there)
 #pragma unroll
           for (int j = 0; j < STEPS; j++)
@@ -475,12 +475,12 @@ RS_DEVICE void scan_stream_columns(const Rows<P::rank> &rows, const StreamCut &c
   RS_SHARED typename M::Shared shared;
   M stream(rows, cut, shared, memory);
   if (thread_index() == 0) {
-    arrivals_init(shared.full, M::MOST_STAGES);
-    arrivals_init(shared.empty, M::MOST_STAGES);
-    arrivals_init(shared.reduced, M::MOST_STAGES, REDUCERS);
-    arrivals_init(shared.told, M::MOST_STAGES);
+    arrivals_init(shared.full, M::MOST_STAGES, 32);
+    arrivals_init(shared.empty, M::MOST_STAGES, 32);
+    arrivals_init(shared.reduced, M::MOST_STAGES, 32 * REDUCERS);
+    arrivals_init(shared.told, M::MOST_STAGES, 32);
     arrivals_init(shared.looked, M::MOST_STAGES, (u32)cut.columns);
-    arrivals_init(shared.scanned, M::MOST_STAGES, SCANNERS);
+    arrivals_init(shared.scanned, M::MOST_STAGES, 32 * SCANNERS);
     shared.run = current_run(static_cast<const TurnState *>(rows.workspace));
   }
   block_barrier();

@@ -13,14 +13,14 @@
 #include "memory.h"
 #include "report.h"
 
-enum { MADE = 0x5a, UNIT = 16 };
+enum { MADE = 0x5a, UNIT = 16, MOST_PARTIES = 4095 };
 
 /* What is in an Arrival of device.cuh. A phase ends when all parties have signalled and all bytes have come. */
 typedef struct arrival {
-  int32_t bytes; /* still to come */
-  uint8_t phase;
-  uint8_t parties, missing; /* in each phase; still to signal in this one */
-  uint8_t made;
+  int64_t bytes : 24; /* still to come */
+  uint64_t phase : 8;
+  uint64_t parties : 12, missing : 12; /* in each phase; still to signal in this one */
+  uint64_t made : 8;
 } arrival;
 _Static_assert(sizeof(arrival) == 8, "as large as on a GPU");
 
@@ -42,10 +42,10 @@ SIMT_UNSEEN static void put(void *at, arrival state) {
 }
 
 void simt_bulk_init(void *arrivals, int count, unsigned parties) {
-  if (parties < 1 || parties > UINT8_MAX)
+  if (parties < 1 || parties > MOST_PARTIES)
     simt_grid_wrong("prepares the arrivals at %p for %u parties", arrivals, parties);
   for (int i = 0; i < count; i++)
-    put((arrival *)arrivals + i, (arrival){.made = MADE, .parties = (uint8_t)parties, .missing = (uint8_t)parties});
+    put((arrival *)arrivals + i, (arrival){.made = MADE, .parties = parties, .missing = parties});
 }
 
 void simt_bulk_expect(void *at, unsigned bytes) {
