@@ -286,6 +286,10 @@ RS_DEVICE void bulk_load(void *to, const void *from, u32 bytes, Arrival *arrival
                "l"(from), "r"(bytes), "r"(shared_address(arrival))
                : "memory");
 }
+// To L2 only; nobody waits for it.
+RS_DEVICE void bulk_prefetch(const void *from, u32 bytes) {
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
+}
 // What a warp wrote to shared memory becomes visible to the bulk stores that its first lane starts next.
 RS_DEVICE void bulk_publish() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");

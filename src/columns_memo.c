@@ -64,7 +64,7 @@ static void keep(rs_remembered *place, const int64_t key[RS_MEMO_WORDS], const r
 bool rs_columns_recall(rs_columns_memo *memo, rs_columns_launch *launch, const rs_columns *columns,
                        const rs_rows *rows) {
   launch->rows = rows;
-  bool few = rows->shape[rows->rank - 1] <= columns->stream.walkers, kept = rows->rank <= RS_MEMO_RANK;
+  bool few = rows->shape[rows->rank - 1] <= rs_stream_columns(&columns->stream), kept = rows->rank <= RS_MEMO_RANK;
   if (!few || !kept) {
     launch->kernel = rs_columns_best(columns, rows);
     if (!kept || launch->kernel == RS_COLUMNS_WIDE || launch->kernel == RS_COLUMNS_NARROW)

@@ -23,8 +23,8 @@ typedef struct rs_columns {
   size_t scratch;         /* bytes that a launch may have, unless one column takes more */
 } rs_columns;
 
-/* Nodes of half a GB of f32 in tiles of 256 steps; a plan has RS_WORKSPACES of it. */
-#define RS_COLUMNS_SCRATCH ((size_t)4 << 20)
+/* Nodes of half a GB of f32 in tiles of 256 steps, and of a quarter in a stream's of 128; a plan has RS_WORKSPACES. */
+#define RS_COLUMNS_SCRATCH ((size_t)5 << 20)
 
 typedef struct rs_columns_launch {
   const rs_rows *rows; /* of this launch */

@@ -92,7 +92,7 @@ static void emit_call(const rs_shape *s, bool aligned, rs_text *source) {
     rs_text_add(source, "scan_column_tiles<P, %d, %d, %d>", s->threads, s->steps, s->lanes);
     break;
   case RS_TEMPLATE_STREAM_COLUMNS:
-    rs_text_add(source, "scan_stream_columns<P, %d, %d, %d>", s->steps, s->warps, s->reducers);
+    rs_text_add(source, "scan_stream_columns<P, %d>", s->steps);
     break;
   case RS_TEMPLATE_WIDE:
     rs_text_add(source, "scan_wide_tiles<P, %d, %d, %d, %d, %d>", s->threads, s->vector, s->steps, s->width, s->lanes);

@@ -13,29 +13,36 @@
 /* MOST_STAGES and MOST_PARTS in stream_columns.cuh. */
 enum { RS_STREAM_STAGES = 16, RS_STREAM_PARTS_LOG = 4 };
 
+/* Columns that the lanes of a warp have; MOST_SLOTS_LOG and EACH, in bytes of totals, of ColumnNodes in
+ * column_walk.cuh. */
+enum { RS_STREAM_BAND = 32, RS_STREAM_SLOTS_LOG = 2, RS_STREAM_EACH_BYTES = 64 };
+
 /* StreamCut in stream_columns.cuh, which says what the fields mean. */
 typedef struct rs_stream_cut {
-  int32_t columns;
+  int32_t columns, bands;
   int32_t steps, tiles;
   int32_t pieces_log, parts_log;
   int32_t in_pitch, mask_pitch;
   int32_t mask_at, parts_at, ends_at, stage_bytes;
   int32_t stages;
+  int32_t ahead;
+  int32_t scanners, reducers;
 } rs_stream_cut;
 
 /* What is known before the rows are. */
 typedef struct rs_stream_shape {
   int64_t length;
-  int in, mask, acc; /* bytes of an element; mask 0: none; those of out are those of in */
-  int steps;         /* of the kernel, a power of two, at least 16; 0: there is none */
-  int scanners;      /* warps of the kernel, by their roles; besides one loads and one stores */
-  int reducers;
-  int walkers;         /* each for a column */
+  int in, mask, acc;   /* bytes of an element; mask 0: none; those of out are those of in */
+  int steps;           /* of the kernel, a power of two, at least 16; 0: there is none */
+  int warps;           /* of the kernel; how many have which role the number of columns says */
   int shared;          /* bytes of dynamic shared memory that a block may have */
   int tile_bytes;      /* of a tile, at most, where the tensor is large */
   int least_tiles;     /* for each multiprocessor, while they are larger than they must be */
   int multiprocessors; /* of the device, each with a block; which small tensors should keep busy */
 } rs_stream_shape;
+
+/* The most that it takes. */
+int64_t rs_stream_columns(const rs_stream_shape *shape);
 
 /* Whether the kernel takes these rows. */
 bool rs_stream_fits(const rs_stream_shape *shape, const rs_rows *rows);

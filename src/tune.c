@@ -448,15 +448,12 @@ static rs_geometry column_geometry(const rowscan_spec *spec, int arch) {
                     [RS_KERNEL_NEIGHBOURS] = wide_geometry(&cuts.narrow),
                     [RS_KERNEL_ALIGNED] = wide_geometry(&cuts.wide)}};
   if (cuts.stream.steps)
-    g.shape[RS_KERNEL_DENSE] =
-        (rs_shape){.made_of = RS_TEMPLATE_STREAM_COLUMNS,
-                   .threads = 32 * (cuts.stream.scanners + cuts.stream.reducers + cuts.stream.walkers + 2),
-                   .min_blocks = 1,
-                   .shared_bytes = cuts.stream.shared, /* at most */
-                   .steps = cuts.stream.steps,
-                   .warps = cuts.stream.scanners,
-                   .reducers = cuts.stream.reducers,
-                   .walkers = cuts.stream.walkers};
+    g.shape[RS_KERNEL_DENSE] = (rs_shape){.made_of = RS_TEMPLATE_STREAM_COLUMNS,
+                                          .threads = 32 * cuts.stream.warps,
+                                          .min_blocks = 1,
+                                          .shared_bytes = cuts.stream.shared, /* at most */
+                                          .steps = cuts.stream.steps,
+                                          .warps = cuts.stream.warps};
   return g;
 }
 
@@ -530,13 +527,11 @@ void rs_shape_text(const rs_shape *s, rs_text *text) {
   const struct {
     const char *name;
     int value;
-  } fields[] = {{"threads", s->threads},   {"min_blocks", s->min_blocks},
-                {"warps", s->warps},       {"chunks", s->chunks},
-                {"lanes", s->lanes},       {"vector", s->vector},
-                {"reducers", s->reducers}, {"walkers", s->walkers},
-                {"stages", s->stages},     {"buffers", s->buffers},
-                {"steps", s->steps},       {"width", s->width},
-                {"rows", s->rows},         {"word", s->word}};
+  } fields[] = {{"threads", s->threads},   {"min_blocks", s->min_blocks}, {"warps", s->warps},
+                {"chunks", s->chunks},     {"lanes", s->lanes},           {"vector", s->vector},
+                {"reducers", s->reducers}, {"stages", s->stages},         {"buffers", s->buffers},
+                {"steps", s->steps},       {"width", s->width},           {"rows", s->rows},
+                {"word", s->word}};
   rs_text_add(text, "%s", names[s->made_of]);
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
     if (fields[i].value)

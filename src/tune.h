@@ -40,13 +40,12 @@ typedef struct rs_shape {
   int threads;      /* of a block */
   int min_blocks;   /* that a multiprocessor must hold: caps the registers */
   int shared_bytes; /* dynamic shared memory of a block */
-  int warps;        /* of a group; the tile is warps * chunks * lanes * vector elements */
+  int warps;        /* of a stream of columns, or of a group; the tile is warps * chunks * lanes * vector elements */
   int chunks;
   int lanes;
   int vector;
   int stages;   /* tiles of input in flight in shared memory */
   int reducers; /* of a stream: warps that only reduce */
-  int walkers;  /* of a stream of columns: warps that look for other tiles */
   int buffers;  /* tiles of output on their way */
   int steps;    /* columns: of a thread */
   int width;    /* columns: vectors side by side in a tile */

@@ -60,11 +60,13 @@ void rs_tune_columns(const rowscan_spec *spec, int arch, rs_column_shape *shape)
 }
 
 /*
- * Measured on an H200, f32, ratio to memcpy: 8 x 2^20 x 7 and 2^20 x 2; steps of a tile (bytes of it, tiles that a
- * multiprocessor has room for), eight scanning and four reducing warps:
- *   x 7: 512 (14 KB, 14) 0.619; 1024 (28 KB, 7) 0.842; 2048 (56 KB, 3) 0.640; with kernels/columns.cuh 0.62
- *   x 2: 1024 (8 KB, 16) 0.335; 2048 (16 KB, 12) 0.391; 4096 (32 KB, 6) 0.481; 0.29
- * x 7, 1024 steps, by warps that scan and reduce: 8 and 4 0.842, 8 and 2 0.838, 4 and 4 0.833, 4 and 2 0.828.
+ * Measured on an H200, f32, ratio to memcpy, of 2^26 elements:
+ *                                       x 7     x 13    x 32    x 97
+ *   16 warps, 32 steps, tiles to 38 KB                  0.826   0.816   0.692
+ *   20 warps, 16 steps (96 registers)    0.751   0.797   0.741   0.685
+ *   24 warps, 16 steps (they spill)              0.788   0.732   0.632
+ *   16 warps, tiles to 20 KB             0.638   0.598   0.686
+ * 8 x 2^20 x 7 and 2^20 x 32, tiles to 70 KB 0.795 and 0.800, to 38 KB 0.847 and 0.821.
  */
 void rs_tune_stream_columns(const rowscan_spec *spec, int arch, rs_stream_shape *shape) {
   int acc = rs_spec_register_bytes(spec);
@@ -75,11 +77,7 @@ void rs_tune_stream_columns(const rowscan_spec *spec, int arch, rs_stream_shape 
   shape->mask = rs_spec_mask_bytes(spec);
   shape->acc = acc;
   shape->steps = acc == 8 ? 16 : 32;
-  /* registers that none spills: 88, 112 or 128 a thread; ptxas takes more of them for other architectures than sm_90 */
-  bool light = acc == 4 && shape->in == 4 && !shape->mask;
-  shape->scanners = light && arch / 10 == 9 ? 8 : 4;
-  shape->reducers = acc == 4 && arch / 10 == 9 && !shape->mask && !(spec->flags & ROWSCAN_REVERSE) ? 4 : 2;
-  shape->walkers = 8;
+  shape->warps = 16;                                      /* of 128 registers: none spills */
   shape->shared = rs_arch_shared_bytes(arch) - 10 * 1024; /* less what it has besides, and the system */
   shape->tile_bytes = 38 * 1024;
   shape->least_tiles = 1;

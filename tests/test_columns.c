@@ -48,7 +48,6 @@ typedef struct kernel {
   rs_column_shape shape;
   rs_wide_shape wide;     /* vector 0: not */
   rs_stream_shape stream; /* steps 0: not */
-  int warps[3];           /* of a stream, by their roles */
   int threads;
   CUmodule module;
   CUfunction function;
@@ -69,7 +68,7 @@ static void kernel_make(kernel *k, int arch) {
   const char *header = k->stream.steps ? "stream_columns" : k->wide.vector ? "wide" : "columns";
   const char *cut = k->stream.steps ? "StreamCut" : k->wide.vector ? "WideCut" : "ColumnCut";
   if (k->stream.steps)
-    snprintf(call, sizeof call, "scan_stream_columns<P, %d, %d, %d", k->stream.steps, k->warps[0], k->warps[1]);
+    snprintf(call, sizeof call, "scan_stream_columns<P, %d", k->stream.steps);
   else if (k->wide.vector)
     snprintf(call, sizeof call, "scan_wide_tiles<P, %d, %d, %d, %d, %d", k->threads, k->wide.vector, k->wide.steps,
              k->wide.width, k->wide.lanes);
@@ -302,7 +301,7 @@ static void run(kernel *k, int64_t inner, bool plain) {
   inner = (inner + unit - 1) / unit * unit;
   bool streams = k->stream.steps != 0;
   if (streams)
-    inner = 1 + inner % k->stream.walkers;
+    inner = 1 + inner % rs_stream_columns(&k->stream);
   rs_rows host = {.rank = s->row_rank, .count = 1}, device;
   int64_t left = 60000 / (s->length * inner) + 1;
   for (int d = 0; d < host.rank; d++) {
@@ -522,10 +521,8 @@ int main(int argc, char **argv) {
     if (kind == STREAM) {
       k.stream = (rs_stream_shape){
           .length = k.spec.length, .in = k.shape.in, .mask = k.shape.mask, .acc = k.shape.acc, .steps = 16 << any(2)};
-      for (int w = 0; w < 3; w++)
-        k.warps[w] = 1 << any(4);
-      k.stream.walkers = k.warps[2];
-      k.threads = 32 * (k.warps[0] + k.warps[1] + k.warps[2] + 2);
+      k.stream.warps = 10 + (int)any(15);
+      k.threads = 32 * k.stream.warps;
     } else if (kind == WIDE) {
       int most = 16 / k.shape.in < 32 / k.shape.acc ? 16 / k.shape.in : 32 / k.shape.acc;
       k.wide.vector = several || once_in(3) ? 1 : most > 2 && once_in(3) ? most / 2 : most;

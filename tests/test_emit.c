@@ -96,7 +96,7 @@ static void check_shape(const rowscan_spec *spec, int arch, const rs_shape *s) {
   }
   if (s->made_of == RS_TEMPLATE_STREAM_COLUMNS) {
     ck_assert_int_ge(arch, 90);
-    ck_assert_int_eq(s->threads, 32 * (s->warps + s->reducers + s->walkers + 2));
+    ck_assert_int_eq(s->threads, 32 * s->warps);
     ck_assert(power(s->steps) && s->steps >= 16);
     return;
   }

@@ -94,6 +94,13 @@ void simt_bulk_load(void *to, const void *from, unsigned bytes, void *at) {
   start((simt_copy){.to = to, .from = from, .bytes = bytes, .thread = simt_grid_state.thread, .arrival = at});
 }
 
+/* Changes nothing but what is in L2; and yet a GPU takes no other addresses. */
+void simt_bulk_prefetch(const void *from, unsigned bytes) {
+  if (((uintptr_t)from | bytes) % UNIT || !bytes)
+    simt_grid_wrong("bulk prefetch of %u bytes at %p: not multiples of %d", bytes, from, UNIT);
+  simt_grid_state.access(from, bytes, 0);
+}
+
 SIMT_UNSEEN void simt_bulk_publish(void) {
   simt_grid_bulk()->published[simt_grid_state.thread] = true;
   simt_grid_state.meet(SIMT_WARP_BARRIER, 0, 0, 0);

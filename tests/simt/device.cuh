@@ -248,6 +248,9 @@ RS_DEVICE void arrival_wait(Arrival *arrival, u32 phase) {
 RS_DEVICE void bulk_load(void *to, const void *from, u32 bytes, Arrival *arrival) {
   simt->bulk_load(to, from, bytes, arrival);
 }
+RS_DEVICE void bulk_prefetch(const void *from, u32 bytes) {
+  simt->bulk_prefetch(from, bytes);
+}
 RS_DEVICE void bulk_publish() {
   simt->bulk_publish();
 }

@@ -36,6 +36,7 @@ typedef struct simt_state {
   void (*bulk_expect)(void *arrival, unsigned bytes);
   void (*bulk_await)(void *arrival, unsigned phase); /* (*) */
   void (*bulk_load)(void *to, const void *from, unsigned bytes, void *arrival);
+  void (*bulk_prefetch)(const void *from, unsigned bytes);
   void (*bulk_publish)(void); /* (*) */
   void (*bulk_store)(void *to, const void *from, unsigned bytes);
   void (*bulk_drain)(int pending);                                /* (*) */
