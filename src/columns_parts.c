@@ -24,14 +24,16 @@ enum { LEAST_NARROW_COLUMNS = 32 };
 
 /*
  * Columns in words, as kernels/wide.cuh takes them too. Measured on an H200, f32, ratio to memcpy with wide.cuh and in
- * a stream: of 2^26 elements x 16 0.690, 0.856; x 32 0.741, 0.851; x 64 0.776, 0.816; x 128 0.820, 0.746; of 2^22
- * elements x 16 0.579, 0.584; x 32 0.622, 0.579; x 64 0.647, 0.547. 2^20 x 32 0.712, 0.821.
+ * a stream: of 2^26 elements x 16 0.690, 0.866; x 32 0.741, 0.854; x 64 0.776, 0.806; x 128 0.820, 0.746; of 2^22
+ * elements x 16 0.579, 0.584; x 32 0.622, 0.579; x 64 0.647, 0.547. 2^20 x 32 0.712, 0.813. The more columns there are,
+ * of all outers, the fewer tiles wait for one another: wide.cuh is at 0.849 with 256, at 0.94 with 65536.
  */
 static bool better_in_words(const rs_columns *columns, const rs_rows *rows) {
-  enum { MOST_SMALL = 16, MOST = 64, LEAST_BYTES = 512 << 10 }; /* bytes: of a multiprocessor */
+  enum { MOST_ALWAYS = 16, MOST = 64, LEAST_APART = 256, LEAST_BYTES = 512 << 10 }; /* bytes: of a multiprocessor */
   const rs_stream_shape *stream = &columns->stream;
-  int64_t count = rows->shape[rows->rank - 1], bytes = rows->count * stream->length * stream->in;
-  return count > MOST || (count > MOST_SMALL && bytes < (int64_t)LEAST_BYTES * stream->multiprocessors);
+  int64_t inner = rows->shape[rows->rank - 1], bytes = rows->count * stream->length * stream->in;
+  bool small = bytes < (int64_t)LEAST_BYTES * stream->multiprocessors;
+  return inner > MOST || (inner > MOST_ALWAYS && (small || rows->count >= LEAST_APART));
 }
 
 static bool fits(const rs_columns *columns, rs_columns_kernel kernel, const rs_rows *rows) {
@@ -135,6 +137,15 @@ void rs_columns_begin(rs_columns_parts *parts, const rs_columns *columns, const 
     parts->kernel = next_best(columns, parts->kernel - 1, rows);
   for (int d = 0; d < parts->dim; d++)
     parts->outers *= rows->shape[d];
+}
+
+rs_columns_kernel rs_columns_chosen(const rs_columns *columns, const rs_rows *rows) {
+  rs_columns_launch launch = {.rows = rows, .kernel = rs_columns_best(columns, rows)};
+  if (rs_columns_whole(&launch, columns))
+    return launch.kernel;
+  rs_columns_parts parts;
+  rs_columns_begin(&parts, columns, rows);
+  return parts.kernel;
 }
 
 static const void *moved(const void *at, int64_t elements, int bytes) {

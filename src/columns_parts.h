@@ -64,6 +64,9 @@ typedef struct rs_columns_parts {
 /* rows->count > 0, length > 0. */
 void rs_columns_begin(rs_columns_parts *parts, const rs_columns *columns, const rs_rows *rows);
 
+/* The kernel of all launches of a run. */
+rs_columns_kernel rs_columns_chosen(const rs_columns *columns, const rs_rows *rows);
+
 /* The next launch, until the one after it; false: there is none. */
 bool rs_columns_next(rs_columns_parts *parts, rs_columns_launch *launch);
 

@@ -134,7 +134,7 @@ static rs_kernel column_kernel(rs_columns_kernel kernel) {
 
 rs_kernel rs_launch_kernel(const rowscan_plan *plan, const rs_module *module, const rs_rows *rows) {
   if (module->geometry.regime == ROWSCAN_REGIME_COLUMN)
-    return column_kernel(rs_columns_best(&module->columns, rows));
+    return column_kernel(rs_columns_chosen(&module->columns, rows));
   for (int kernel = RS_KERNELS - 1; kernel > RS_KERNEL_ANY; kernel--) {
     const rs_shape *shape = &module->geometry.shape[kernel];
     if (shape->made_of && (kernel != RS_KERNEL_FEW || few(plan, shape, rows->count)) && takes(shape, rows, &plan->spec))

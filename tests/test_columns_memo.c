@@ -356,6 +356,46 @@ START_TEST(threads_share_a_memo) {
 }
 END_TEST
 
+static rs_rows dense(int64_t outers, int64_t length, int64_t inner) {
+  rs_rows rows;
+  memset(&rows, 0, sizeof rows);
+  rows.rank = 2;
+  rows.count = outers * inner;
+  rows.shape[0] = outers;
+  rows.shape[1] = inner;
+  rows.in = rows.out = (char *)NULL + 4096;
+  rows.in_step = rows.out_step = inner;
+  rows.in_stride[0] = rows.out_stride[0] = length * inner;
+  rows.in_stride[1] = rows.out_stride[1] = rows.row_stride[1] = 1;
+  rows.row_stride[0] = inner;
+  return rows;
+}
+
+/* tests/RESULTS.md, f32 on an H200: whichever was the fastest. */
+START_TEST(a_run_has_the_fastest_kernel) {
+  static const struct {
+    int64_t outers, length, inner;
+    rs_columns_kernel kernel;
+  } runs[] = {{8, 1048576, 7, RS_COLUMNS_STREAM},   {1, 1048576, 2, RS_COLUMNS_STREAM},
+              {1, 5162224, 13, RS_COLUMNS_STREAM},  {1, 322640, 13, RS_COLUMNS_STREAM},
+              {1, 262144, 16, RS_COLUMNS_STREAM},   {1, 1048576, 32, RS_COLUMNS_STREAM},
+              {1, 131072, 32, RS_COLUMNS_WIDE},     {1, 1369568, 49, RS_COLUMNS_STREAM},
+              {1, 1048576, 64, RS_COLUMNS_STREAM},  {1, 65536, 64, RS_COLUMNS_WIDE},
+              {1, 43240, 97, RS_COLUMNS_STREAM},    {1, 691848, 97, RS_COLUMNS_NARROW}, /* too many nodes */
+              {1, 524288, 128, RS_COLUMNS_WIDE},    {1, 32768, 129, RS_COLUMNS_NARROW},
+              {16384, 4096, 16, RS_COLUMNS_STREAM}, {1, 16384, 4096, RS_COLUMNS_WIDE},
+              {64, 4096, 32, RS_COLUMNS_WIDE},      {262144, 64, 16, RS_COLUMNS_WIDE},
+              {1, 16384, 4097, RS_COLUMNS_NARROW}};
+  for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+    rs_columns columns = columns_of(runs[i].length, false);
+    rs_rows rows = dense(runs[i].outers, runs[i].length, runs[i].inner);
+    ck_assert_msg(rs_columns_chosen(&columns, &rows) == runs[i].kernel, "%lld x %lld x %lld: kernel %d",
+                  (long long)runs[i].outers, (long long)runs[i].length, (long long)runs[i].inner,
+                  (int)rs_columns_chosen(&columns, &rows));
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("columns_memo");
   TCase *cases = tcase_create("all");
@@ -367,6 +407,7 @@ int main(void) {
   tcase_add_test(cases, no_part_takes_more_than_there_is);
   tcase_add_test(cases, wide_takes_what_lies_in_words);
   tcase_add_test(cases, threads_share_a_memo);
+  tcase_add_test(cases, a_run_has_the_fastest_kernel);
   suite_add_tcase(suite, cases);
   return run_tests(suite);
 }
