@@ -2,26 +2,11 @@
 // SPDX-License-Identifier: MIT
 //
 // As stream.cuh, for rows that lie side by side: blocks that stay, each with a ring of tiles in work and warps with
-// roles. A tile is a run of memory, so many steps of all columns, wherever it begins. A lane has a column: one of 32
-// that are neighbours or, where there are few, one of a piece of the tile. Pieces follow one another along the steps,
-// one bulk copy each; they lie so far from one another that lanes which read the same step of different pieces keep out
-// of each other's banks. Each piece has parts of STEPS steps, those that a lane has in registers at a time. Results
-// take the place of elements.
+// roles. A lane has a column: one of 32 that are neighbours or, where there are few, one of a piece of the tile. Each
+// piece has parts of STEPS steps, those that a lane has in registers at a time.
 #pragma once
+#include "column_tiles.cuh"
 #include "column_walk.cuh"
-#include "rows.cuh"
-
-// The second parameter of the kernel; rs_stream_cut of src/stream_cut.h.
-struct StreamCut {
-  i32 columns, bands;                          // bands: of 32 columns
-  i32 steps, tiles;                            // of a tile, and tiles along the length
-  i32 pieces_log, parts_log;                   // log2 of the pieces of a tile, and of the parts of a piece
-  i32 in_pitch, mask_pitch;                    // elements between pieces, in the copies
-  i32 mask_at, parts_at, ends_at, stage_bytes; // bytes, of a stage; the copy of the input lies at 0
-  i32 stages;
-  i32 ahead;              // turns from a tile to the one that it has brought to L2
-  i32 scanners, reducers; // warps; besides MOVERS, and two for each band that walk
-};
 
 template <class P, int STEPS> struct ColumnStream {
   using In = typename P::In;
@@ -37,15 +22,15 @@ template <class P, int STEPS> struct ColumnStream {
   static constexpr i64 MOST_TILES = (P::length + STEPS - 1) / STEPS;
   static constexpr int MOVERS = 2; // less than the stages: so each knows which tile its stage had
   static constexpr u32 NONE = ~0u;
-  static_assert(sizeof(In) == sizeof(Out), "results take the place of elements");
-
+  using Tiles = ColumnTiles<P>;
+  using Tile = typename Tiles::Tile;
   using Nodes = ColumnNodes<Acc>;
   using Near = NearTiles<Op, Acc>;
 
   struct Shared {
     Arrival turned[MOST_STAGES], full[MOST_STAGES], reduced[MOST_STAGES], told[MOST_STAGES], near[MOST_STAGES],
         looked[MOST_STAGES], scanned[MOST_STAGES];
-    u32 tile[MOST_STAGES], shift[MOST_STAGES]; // shift: of the copies from a word, elements; in halves, input and mask
+    u32 tile[MOST_STAGES], shift[MOST_STAGES]; // shift: see ColumnTiles::load()
     u32 run;
     bool over; // all tiles are taken
   };
@@ -54,6 +39,7 @@ template <class P, int STEPS> struct ColumnStream {
   const StreamCut &cut;
   Shared &shared;
   unsigned char *memory;
+  Tiles tiles;
 
   struct Lane {
     int piece, column;
@@ -62,7 +48,7 @@ template <class P, int STEPS> struct ColumnStream {
   Lane lane; // where there is one band
 
   RS_METHOD ColumnStream(const Rows<P::rank> &rows, const StreamCut &cut, Shared &shared, unsigned char *memory)
-      : rows(rows), cut(cut), shared(shared), memory(memory) {
+      : rows(rows), cut(cut), shared(shared), memory(memory), tiles{rows, cut, memory} {
     int i = (int)lane_index();
     lane.there = i < cut.columns << cut.pieces_log;
     lane.piece = lane.there ? i / cut.columns : 0;
@@ -93,55 +79,18 @@ template <class P, int STEPS> struct ColumnStream {
     }
   };
 
-  // A tile's place among the others. In reverse memory is swept from its end.
-  struct Tile {
-    u32 outer, number; // number along the length
-    i64 first;         // step of the scan
-    int count;         // steps
-  };
-  RS_METHOD u32 outers() const {
-    return (u32)(rows.count / cut.columns);
-  }
-  RS_METHOD Tile tile_of(u32 turn) const {
-    Tile tile;
-    u32 outer = turn / (u32)cut.tiles;
-    tile.number = turn - outer * (u32)cut.tiles;
-    tile.outer = P::reverse ? outers() - 1 - outer : outer;
-    tile.first = (i64)tile.number * cut.steps;
-    tile.count = P::length - tile.first < cut.steps ? (int)(P::length - tile.first) : cut.steps;
-    return tile;
-  }
-  RS_METHOD i64 at_outer(const i64 *stride, u32 outer) const {
-    i64 at = 0;
-#pragma unroll
-    for (int d = LAST - 1; d >= 0; d--) {
-      u32 size = (u32)rows.shape[d], i = d == 0 ? outer : outer % size;
-      outer /= size;
-      at += i * stride[d];
-    }
-    return at;
-  }
   RS_METHOD Acc start(u32 outer, int column) const {
     if (!rows.init)
       return Op::neutral();
-    i64 at = at_outer(rows.row_stride, outer) + column * rows.row_stride[LAST];
+    i64 at = tiles.at_outer(rows.row_stride, outer) + column * rows.row_stride[LAST];
     return widen<Acc>(static_cast<const Kept *>(rows.init)[at]);
   }
   RS_METHOD Nodes nodes() const {
     Node<Acc> *first = reinterpret_cast<Node<Acc> *>(static_cast<TurnState *>(rows.workspace) + 1);
     int slots = cut.pieces_log < Nodes::MOST_SLOTS_LOG ? cut.pieces_log : Nodes::MOST_SLOTS_LOG;
-    return {first, shared.run, outers(), (u32)cut.tiles, (u32)cut.columns, slots};
+    return {first, shared.run, tiles.outers(), (u32)cut.tiles, (u32)cut.columns, slots};
   }
 
-  RS_METHOD int piece_steps() const {
-    return cut.steps >> cut.pieces_log;
-  }
-  RS_METHOD In *in(int stage) const {
-    return reinterpret_cast<In *>(memory + stage * cut.stage_bytes);
-  }
-  RS_METHOD Mask *mask(int stage) const {
-    return reinterpret_cast<Mask *>(memory + stage * cut.stage_bytes + cut.mask_at);
-  }
   // Of a column: the prefixes before the tile and through it, its total, and what is near.
   enum End { BEFORE, THROUGH, TOTAL, NEAR };
   RS_METHOD Acc &end(int stage, int which, int column) const {
@@ -161,133 +110,6 @@ template <class P, int STEPS> struct ColumnStream {
     return (2 << cut.parts_log) + d;
   }
 
-  // Copies keep the offset from a word that their originals have, which all tiles of an outer share.
-  template <class E> RS_METHOD int shift_of(const E *run) const {
-    return (int)(reinterpret_cast<u64>(P::reverse ? run + P::length * cut.columns : run) % 16 / sizeof(E));
-  }
-  // A piece of a tile: elements of the outer's run, from one on, and where that one is in the copy.
-  struct Piece {
-    i64 from;
-    int place, count;
-  };
-  RS_METHOD Piece piece_of(const Tile &tile, int piece, int pitch, int shift) const {
-    int most = piece_steps(), before = piece * most;
-    int count = tile.count - before < most ? tile.count - before : most;
-    if (piece >= 1 << cut.pieces_log || count <= 0)
-      return {0, 0, 0};
-    i64 lowest = P::reverse ? P::length - tile.first - before - count : tile.first + before;
-    int skip = P::reverse ? most - count : 0; // steps that the row does not have come first
-    return {lowest * cut.columns, piece * pitch + skip * cut.columns + shift, count * cut.columns};
-  }
-  // One input of an outer.
-  template <class E> struct Source {
-    static constexpr int UNIT = 16 / (int)sizeof(E);
-    const E *run;
-    i64 head, end;   // the first element in a whole word, and the one after the last
-    int rest, shift; // elements in no whole word; none: each tile is whole words
-  };
-  template <class E> RS_METHOD Source<E> source(const void *from, const i64 *stride, u32 outer) const {
-    constexpr int UNIT = Source<E>::UNIT;
-    const E *run = static_cast<const E *>(from) + at_outer(stride, outer);
-    i64 all = P::length * cut.columns, head = (i64)((0 - reinterpret_cast<u64>(run)) % 16 / sizeof(E));
-    head = head < all ? head : all;
-    i64 body = (all - head) / UNIT * UNIT;
-    return {run, head, head + body, (int)(all - body), shift_of(run)};
-  }
-  // The lane's piece of a tile in whole words, those at its ends included as far as the run has them.
-  template <class E> RS_METHOD Piece words_of(const Source<E> &source, const Tile &tile, int pitch) const {
-    constexpr int UNIT = Source<E>::UNIT;
-    Piece piece = piece_of(tile, (int)lane_index(), pitch, source.shift);
-    int low = piece.place % UNIT;
-    i64 from = piece.from - low, to = from + (low + piece.count + UNIT - 1) / UNIT * UNIT;
-    from = from > source.head ? from : source.head;
-    to = to < source.end ? to : source.end;
-    if (piece.count == 0 || to <= from)
-      return {0, 0, 0};
-    return {from, piece.place + (int)(from - piece.from), (int)(to - from)};
-  }
-  template <class E> RS_METHOD static void bring(const Source<E> &source, const Piece &words, E *copy, Arrival *full) {
-    if (words.count)
-      bulk_load(copy + words.place, source.run + words.from, words.count * (u32)sizeof(E), full);
-  }
-  // Those of the run's elements in no whole word that the tile has; whether the lane had one.
-  template <class E> RS_METHOD bool bring_rest(const Source<E> &source, const Tile &tile, int pitch, E *copy) const {
-    int i = (int)lane_index();
-    if (i >= source.rest)
-      return false;
-    i64 at = i < source.head ? i : source.end - source.head + i;
-    i64 past = P::length - tile.first - cut.steps, low = (P::reverse ? past : tile.first) * cut.columns,
-        in_tile = at - low;
-    if (in_tile < 0 || in_tile >= (i64)cut.steps * cut.columns)
-      return false;
-    int size = piece_steps() * cut.columns, piece = (int)in_tile / size, in_piece = (int)in_tile - piece * size;
-    if (P::reverse)
-      piece = (1 << cut.pieces_log) - 1 - piece;
-    copy[piece * pitch + in_piece + source.shift] = load_element(source.run + at);
-    return true;
-  }
-  RS_METHOD static u32 sum_of_lanes(u32 mine) {
-#pragma unroll
-    for (int d = 0; d < 5; d++)
-      mine += shuffle_xor(mine, 1 << d);
-    return mine;
-  }
-
-  // What a warp knows of the tensor where its last tile was.
-  struct Sources {
-    Source<In> in;
-    Source<Mask> mask;
-    u32 outer;
-  };
-  RS_METHOD void load(const Place &at, u32 turn, Sources &from) const {
-    Arrival *full = shared.full + at.stage;
-    Tile tile = tile_of(turn);
-    if (tile.outer != from.outer) {
-      from.outer = tile.outer;
-      from.in = source<In>(rows.in, rows.in_stride, tile.outer);
-      if constexpr (MASKED)
-        from.mask = source<Mask>(rows.mask, rows.mask_stride, tile.outer);
-    }
-    Piece in_words = words_of(from.in, tile, cut.in_pitch), mask_words{0, 0, 0};
-    if constexpr (MASKED)
-      mask_words = words_of(from.mask, tile, cut.mask_pitch);
-    u32 bytes = (u32)(tile.count * cut.columns) * (u32)(sizeof(In) + (MASKED ? sizeof(Mask) : 0));
-    if (from.in.rest || from.mask.rest) {
-      bool rest = bring_rest(from.in, tile, cut.in_pitch, in(at.stage));
-      if constexpr (MASKED)
-        rest = bring_rest(from.mask, tile, cut.mask_pitch, mask(at.stage)) || rest;
-      if (any_lane(rest))
-        bulk_publish(); // a bulk copy will write over it
-      bytes = sum_of_lanes(in_words.count * (u32)sizeof(In) + mask_words.count * (u32)sizeof(Mask));
-    }
-    if (lane_index() == 0) {
-      shared.shift[at.stage] = (u32)from.in.shift | (u32)from.mask.shift << 16;
-      arrival_expect(full, bytes);
-    }
-    warp_barrier(); // no copy before it is expected
-    if (lane_index() != 0)
-      arrival_signal(full);
-    bring(from.in, in_words, in(at.stage), full);
-    if constexpr (MASKED)
-      bring(from.mask, mask_words, mask(at.stage), full);
-    if (lane_index() == 0)
-      prefetch(turn + (u32)cut.ahead, from);
-  }
-  // Elements of a tile that comes later to L2, where they are near: a stage waits for them a third less.
-  RS_METHOD void prefetch(u32 turn, const Sources &from) const {
-    if (turn >= outers() * (u32)cut.tiles)
-      return;
-    Tile tile = tile_of(turn);
-    if (tile.outer != from.outer)
-      return;
-    constexpr int UNIT = Source<In>::UNIT;
-    i64 first = (P::reverse ? P::length - tile.first - tile.count : tile.first) * cut.columns - from.in.head;
-    i64 to = first + tile.count * cut.columns;
-    first = first < 0 ? 0 : first / UNIT * UNIT;
-    to = (to < from.in.end - from.in.head ? to : from.in.end - from.in.head) / UNIT * UNIT;
-    if (first < to)
-      bulk_prefetch(from.in.run + from.in.head + first, (u32)(to - first) * (u32)sizeof(In));
-  }
   // Waits for the tile of a place; false: there is none.
   RS_METHOD bool arrived(const Place &at, u32 &turn) const {
     arrival_wait(shared.full + at.stage, at.phase);
@@ -297,20 +119,20 @@ template <class P, int STEPS> struct ColumnStream {
 
   // First step of a part, in a copy.
   RS_METHOD int place_of(const Lane &lane, int part, int pitch) const {
-    int step = P::reverse ? piece_steps() - 1 - part * STEPS : part * STEPS;
+    int step = P::reverse ? tiles.piece_steps() - 1 - part * STEPS : part * STEPS;
     return lane.piece * pitch + step * cut.columns + lane.column;
   }
   RS_METHOD int next_step() const {
     return P::reverse ? -cut.columns : cut.columns;
   }
   RS_METHOD In *in_part(int stage, const Lane &lane, int part) const {
-    return in(stage) + (shared.shift[stage] & 0xffff) + place_of(lane, part, cut.in_pitch);
+    return tiles.in(stage) + (shared.shift[stage] & 0xffff) + place_of(lane, part, cut.in_pitch);
   }
   RS_METHOD void read(int stage, const Lane &lane, int part, Acc *x) const {
     const In *at = in_part(stage, lane, part);
     const Mask *mask_at = nullptr;
     if (MASKED)
-      mask_at = mask(stage) + (shared.shift[stage] >> 16) + place_of(lane, part, cut.mask_pitch);
+      mask_at = tiles.mask(stage) + (shared.shift[stage] >> 16) + place_of(lane, part, cut.mask_pitch);
     int next = next_step();
 #pragma unroll
     for (int j = 0; j < STEPS; j++)
@@ -388,7 +210,7 @@ template <class P, int STEPS> struct ColumnStream {
       arrival_signal(shared.reduced + at.stage);
       if (reducer >= tellers())
         continue;
-      Tile tile = tile_of(turn);
+      Tile tile = tiles.tile_of(turn);
       arrival_wait(shared.reduced + at.stage, at.phase);
 #pragma unroll 1
       for (int band = reducer; band < cut.bands; band += cut.reducers) {
@@ -409,7 +231,7 @@ template <class P, int STEPS> struct ColumnStream {
     bool tells = lane.there && lane.piece == 0;
     u32 column = (u32)lane.column, turn;
     for (Place at(cut); arrived(at, turn); at.next()) {
-      Tile tile = tile_of(turn);
+      Tile tile = tiles.tile_of(turn);
       Near near = near_tiles<Op>(all, tile.outer, tile.number, column, lane.piece,
                                  [&](int slot) { return (int)column + slot * cut.columns; });
       if (tells)
@@ -432,7 +254,7 @@ template <class P, int STEPS> struct ColumnStream {
     Lane lane = neighbour(band);
     u32 turn, outer = NONE;
     for (Place at(cut); arrived(at, turn); at.next()) {
-      Tile tile = tile_of(turn);
+      Tile tile = tiles.tile_of(turn);
       if (tile.outer != outer) {
         outer = tile.outer;
         walk.begin(start(outer, lane.column));
@@ -458,7 +280,7 @@ template <class P, int STEPS> struct ColumnStream {
   RS_METHOD void scan(int scanner) const {
     u32 turn;
     for (Place at(cut); arrived(at, turn); at.next()) {
-      Tile tile = tile_of(turn);
+      Tile tile = tiles.tile_of(turn);
       arrival_wait(shared.looked + at.stage, at.phase);
       each_part(scanner, cut.scanners, [&](int band, int part) {
         Lane lane = lane_of(band);
@@ -473,7 +295,7 @@ template <class P, int STEPS> struct ColumnStream {
         prefix[STEPS] = part == (1 << cut.parts_log) - 1 ? after : before_part(at.stage, band, part + 1, first);
 
         constexpr i64 TAIL = (P::length - 1) / STEPS * STEPS;
-        i64 i = tile.first + lane.piece * piece_steps() + part * STEPS;
+        i64 i = tile.first + lane.piece * tiles.piece_steps() + part * STEPS;
         if (rows.totals && lane.there && i == TAIL)
           keep_total(tile.outer, lane.column, prefix[P::length - TAIL]);
         if (P::exclusive && i == 0)
@@ -492,41 +314,8 @@ template <class P, int STEPS> struct ColumnStream {
     }
   }
   RS_METHOD void keep_total(u32 outer, int column, Acc total) const {
-    i64 at = at_outer(rows.row_stride, outer) + column * rows.row_stride[LAST];
+    i64 at = tiles.at_outer(rows.row_stride, outer) + column * rows.row_stride[LAST];
     static_cast<Kept *>(rows.totals)[at] = (Kept)total;
-  }
-
-  // Elements of a piece of a tile in no whole word, by all lanes.
-  RS_METHOD void store_edges(const Tile &tile, int shift, Out *to, const Out *from) const {
-    constexpr int UNIT = 16 / (int)sizeof(Out);
-#pragma unroll 1
-    for (int k = (int)lane_index(); k < 2 * UNIT << cut.pieces_log; k += 32) {
-      int edge = k % (2 * UNIT), i = edge % UNIT;
-      Piece piece = piece_of(tile, k / (2 * UNIT), cut.in_pitch, shift);
-      int head = (UNIT - piece.place % UNIT) % UNIT;
-      head = head < piece.count ? head : piece.count;
-      int tail = (piece.count - head) % UNIT;
-      if (edge < UNIT ? i < head : i < tail) {
-        int at = edge < UNIT ? i : piece.count - 1 - i;
-        store_element(to + piece.from + at, from[piece.place + at]);
-      }
-    }
-  }
-  // Starts to take away the results of a tile.
-  RS_METHOD void store(const Place &at, u32 turn) const {
-    Tile tile = tile_of(turn);
-    arrival_wait(shared.scanned + at.stage, at.phase);
-    int shift = (int)(shared.shift[at.stage] & 0xffff);
-    Out *to = static_cast<Out *>(rows.out) + at_outer(rows.out_stride, tile.outer);
-    const Out *from = reinterpret_cast<const Out *>(in(at.stage));
-    Piece piece = piece_of(tile, (int)lane_index(), cut.in_pitch, shift);
-    constexpr int UNIT = 16 / (int)sizeof(Out);
-    int head = (UNIT - piece.place % UNIT) % UNIT, body = (piece.count - head) / UNIT * UNIT;
-    bulk_publish(); // once more: each scanner has for its own words
-    if (body > 0)
-      bulk_store(to + piece.from + head, from + piece.place + head, body * (u32)sizeof(Out));
-    if (tile.count < cut.steps || shift)
-      store_edges(tile, shift, to, from);
   }
 
   // One of MOVERS warps that by turns take away a tile's results and bring another tile in their place. They ask for
@@ -536,8 +325,8 @@ template <class P, int STEPS> struct ColumnStream {
   // next turn; two movers that ask when results begin to leave 0.839, so 0.847.
   RS_METHOD void move(int mover) const {
     TurnState *state = static_cast<TurnState *>(rows.workspace);
-    u32 tiles = outers() * (u32)cut.tiles, all = tiles + block_count(); // each block takes one turn too many
-    Sources from{{}, {}, NONE};
+    u32 count = tiles.outers() * (u32)cut.tiles, all = count + block_count(); // each block takes one turn too many
+    typename Tiles::Sources from{{}, {}, NONE};
     for (int k = mover;; k += MOVERS) {
       Place at(cut, k);
       u32 old = NONE;
@@ -553,18 +342,20 @@ template <class P, int STEPS> struct ColumnStream {
       }
       bool asks = lane_index() == 0 && !shared.over;
       u64 word = asks ? ask_turn(state) : 0;
-      if (old != NONE)
-        store(Place(cut, k - cut.stages), old);
+      if (old != NONE) {
+        arrival_wait(shared.scanned + at.stage, at.phase ^ 1);
+        tiles.store(at.stage, old, (int)(shared.shift[at.stage] & 0xffff));
+      }
       bulk_wait_own();
       delay();
       u32 next = shuffle_from(asks ? answered_turn(state, word, all).number : NONE, 0);
       if (lane_index() == 0) {
-        shared.tile[at.stage] = next < tiles ? next : NONE;
-        shared.over = next >= tiles;
+        shared.tile[at.stage] = next < count ? next : NONE;
+        shared.over = next >= count;
         arrival_signal(shared.turned + at.stage);
       }
-      if (next < tiles)
-        load(at, next, from);
+      if (next < count)
+        tiles.load(at.stage, next, from, shared.full + at.stage, shared.shift[at.stage]);
       else if (next != NONE) // the block's one turn too many
         arrival_signal(shared.full + at.stage);
     }

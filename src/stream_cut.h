@@ -17,7 +17,7 @@ enum { RS_STREAM_STAGES = 16, RS_STREAM_PARTS_LOG = 4 };
  * column_walk.cuh. */
 enum { RS_STREAM_BAND = 32, RS_STREAM_SLOTS_LOG = 2, RS_STREAM_EACH_BYTES = 64 };
 
-/* StreamCut in stream_columns.cuh, which says what the fields mean. */
+/* StreamCut in column_tiles.cuh, which says what the fields mean. */
 typedef struct rs_stream_cut {
   int32_t columns, bands;
   int32_t steps, tiles;

@@ -1,0 +1,231 @@
+// column_tiles.cuh - tiles of columns that lie one run in memory: where they are, and how they come and go
+// SPDX-License-Identifier: MIT
+//
+// A tile is a run of memory, so many steps of all columns, wherever it begins. Its copy in shared memory lies in pieces
+// along the steps, one bulk copy each, so far from one another that lanes which read the same step of different pieces
+// keep out of each other's banks. Whole words of 16 bytes travel by bulk copies, elements in no whole word one by one.
+// Results take the place of elements.
+#pragma once
+#include "rows.cuh"
+
+// The second parameter of the kernel; rs_stream_cut of src/stream_cut.h.
+struct StreamCut {
+  i32 columns, bands;                          // bands: of 32 columns
+  i32 steps, tiles;                            // of a tile, and tiles along the length
+  i32 pieces_log, parts_log;                   // log2 of the pieces of a tile, and of the parts of a piece
+  i32 in_pitch, mask_pitch;                    // elements between pieces, in the copies
+  i32 mask_at, parts_at, ends_at, stage_bytes; // bytes, of a stage; the copy of the input lies at 0
+  i32 stages;
+  i32 ahead;              // turns from a tile to the one that it has brought to L2
+  i32 scanners, reducers; // warps; besides MOVERS, and two for each band that walk
+};
+
+template <class P> struct ColumnTiles {
+  using In = typename P::In;
+  using Out = typename P::Out;
+  using Mask = typename P::Mask;
+  static constexpr bool MASKED = P::mask != NO_MASK;
+  static constexpr int LAST = P::rank - 1;
+  static_assert(sizeof(In) == sizeof(Out), "results take the place of elements");
+
+  const Rows<P::rank> &rows;
+  const StreamCut &cut;
+  unsigned char *memory;
+
+  // A tile's place among the others. In reverse memory is swept from its end.
+  struct Tile {
+    u32 outer, number; // number along the length
+    i64 first;         // step of the scan
+    int count;         // steps
+  };
+  RS_METHOD u32 outers() const {
+    return (u32)(rows.count / cut.columns);
+  }
+  RS_METHOD Tile tile_of(u32 turn) const {
+    Tile tile;
+    u32 outer = turn / (u32)cut.tiles;
+    tile.number = turn - outer * (u32)cut.tiles;
+    tile.outer = P::reverse ? outers() - 1 - outer : outer;
+    tile.first = (i64)tile.number * cut.steps;
+    tile.count = P::length - tile.first < cut.steps ? (int)(P::length - tile.first) : cut.steps;
+    return tile;
+  }
+  RS_METHOD i64 at_outer(const i64 *stride, u32 outer) const {
+    i64 at = 0;
+#pragma unroll
+    for (int d = LAST - 1; d >= 0; d--) {
+      u32 size = (u32)rows.shape[d], i = d == 0 ? outer : outer % size;
+      outer /= size;
+      at += i * stride[d];
+    }
+    return at;
+  }
+
+  RS_METHOD int piece_steps() const {
+    return cut.steps >> cut.pieces_log;
+  }
+  RS_METHOD In *in(int stage) const {
+    return reinterpret_cast<In *>(memory + stage * cut.stage_bytes);
+  }
+  RS_METHOD Mask *mask(int stage) const {
+    return reinterpret_cast<Mask *>(memory + stage * cut.stage_bytes + cut.mask_at);
+  }
+  // Copies keep the offset from a word that their originals have, which all tiles of an outer share.
+  template <class E> RS_METHOD int shift_of(const E *run) const {
+    return (int)(reinterpret_cast<u64>(P::reverse ? run + P::length * cut.columns : run) % 16 / sizeof(E));
+  }
+  // A piece of a tile: elements of the outer's run, from one on, and where that one is in the copy.
+  struct Piece {
+    i64 from;
+    int place, count;
+  };
+  RS_METHOD Piece piece_of(const Tile &tile, int piece, int pitch, int shift) const {
+    int most = piece_steps(), before = piece * most;
+    int count = tile.count - before < most ? tile.count - before : most;
+    if (piece >= 1 << cut.pieces_log || count <= 0)
+      return {0, 0, 0};
+    i64 lowest = P::reverse ? P::length - tile.first - before - count : tile.first + before;
+    int skip = P::reverse ? most - count : 0; // steps that the row does not have come first
+    return {lowest * cut.columns, piece * pitch + skip * cut.columns + shift, count * cut.columns};
+  }
+  // One input of an outer.
+  template <class E> struct Source {
+    static constexpr int UNIT = 16 / (int)sizeof(E);
+    const E *run;
+    i64 head, end;   // the first element in a whole word, and the one after the last
+    int rest, shift; // elements in no whole word; none: each tile is whole words
+  };
+  template <class E> RS_METHOD Source<E> source(const void *from, const i64 *stride, u32 outer) const {
+    constexpr int UNIT = Source<E>::UNIT;
+    const E *run = static_cast<const E *>(from) + at_outer(stride, outer);
+    i64 all = P::length * cut.columns, head = (i64)((0 - reinterpret_cast<u64>(run)) % 16 / sizeof(E));
+    head = head < all ? head : all;
+    i64 body = (all - head) / UNIT * UNIT;
+    return {run, head, head + body, (int)(all - body), shift_of(run)};
+  }
+  // The lane's piece of a tile in whole words, those at its ends included as far as the run has them.
+  template <class E> RS_METHOD Piece words_of(const Source<E> &source, const Tile &tile, int pitch) const {
+    constexpr int UNIT = Source<E>::UNIT;
+    Piece piece = piece_of(tile, (int)lane_index(), pitch, source.shift);
+    int low = piece.place % UNIT;
+    i64 from = piece.from - low, to = from + (low + piece.count + UNIT - 1) / UNIT * UNIT;
+    from = from > source.head ? from : source.head;
+    to = to < source.end ? to : source.end;
+    if (piece.count == 0 || to <= from)
+      return {0, 0, 0};
+    return {from, piece.place + (int)(from - piece.from), (int)(to - from)};
+  }
+  template <class E> RS_METHOD static void bring(const Source<E> &source, const Piece &words, E *copy, Arrival *full) {
+    if (words.count)
+      bulk_load(copy + words.place, source.run + words.from, words.count * (u32)sizeof(E), full);
+  }
+  // Those of the run's elements in no whole word that the tile has; whether the lane had one.
+  template <class E> RS_METHOD bool bring_rest(const Source<E> &source, const Tile &tile, int pitch, E *copy) const {
+    int i = (int)lane_index();
+    if (i >= source.rest)
+      return false;
+    i64 at = i < source.head ? i : source.end - source.head + i;
+    i64 past = P::length - tile.first - cut.steps, low = (P::reverse ? past : tile.first) * cut.columns,
+        in_tile = at - low;
+    if (in_tile < 0 || in_tile >= (i64)cut.steps * cut.columns)
+      return false;
+    int size = piece_steps() * cut.columns, piece = (int)in_tile / size, in_piece = (int)in_tile - piece * size;
+    if (P::reverse)
+      piece = (1 << cut.pieces_log) - 1 - piece;
+    copy[piece * pitch + in_piece + source.shift] = load_element(source.run + at);
+    return true;
+  }
+  RS_METHOD static u32 sum_of_lanes(u32 mine) {
+#pragma unroll
+    for (int d = 0; d < 5; d++)
+      mine += shuffle_xor(mine, 1 << d);
+    return mine;
+  }
+
+  // What a warp knows of the tensor where its last tile was.
+  struct Sources {
+    Source<In> in;
+    Source<Mask> mask;
+    u32 outer;
+  };
+  // A warp calls it: starts to bring a tile to a stage and signals; each lane for what it wrote itself. shift: where
+  // the copies begin after a word, elements; in halves, input and mask.
+  RS_METHOD void load(int stage, u32 turn, Sources &from, Arrival *full, u32 &shift) const {
+    Tile tile = tile_of(turn);
+    if (tile.outer != from.outer) {
+      from.outer = tile.outer;
+      from.in = source<In>(rows.in, rows.in_stride, tile.outer);
+      if constexpr (MASKED)
+        from.mask = source<Mask>(rows.mask, rows.mask_stride, tile.outer);
+    }
+    Piece in_words = words_of(from.in, tile, cut.in_pitch), mask_words{0, 0, 0};
+    if constexpr (MASKED)
+      mask_words = words_of(from.mask, tile, cut.mask_pitch);
+    u32 bytes = (u32)(tile.count * cut.columns) * (u32)(sizeof(In) + (MASKED ? sizeof(Mask) : 0));
+    if (from.in.rest || from.mask.rest) {
+      bool rest = bring_rest(from.in, tile, cut.in_pitch, in(stage));
+      if constexpr (MASKED)
+        rest = bring_rest(from.mask, tile, cut.mask_pitch, mask(stage)) || rest;
+      if (any_lane(rest))
+        bulk_publish(); // a bulk copy will write over it
+      bytes = sum_of_lanes(in_words.count * (u32)sizeof(In) + mask_words.count * (u32)sizeof(Mask));
+    }
+    if (lane_index() == 0) {
+      shift = (u32)from.in.shift | (u32)from.mask.shift << 16;
+      arrival_expect(full, bytes);
+    }
+    warp_barrier(); // no copy before it is expected
+    if (lane_index() != 0)
+      arrival_signal(full);
+    bring(from.in, in_words, in(stage), full);
+    if constexpr (MASKED)
+      bring(from.mask, mask_words, mask(stage), full);
+    if (lane_index() == 0)
+      prefetch(turn + (u32)cut.ahead, from);
+  }
+  // Elements of a tile that comes later to L2, where they are near: a stage waits for them a third less.
+  RS_METHOD void prefetch(u32 turn, const Sources &from) const {
+    if (turn >= outers() * (u32)cut.tiles)
+      return;
+    Tile tile = tile_of(turn);
+    if (tile.outer != from.outer)
+      return;
+    constexpr int UNIT = Source<In>::UNIT;
+    i64 first = (P::reverse ? P::length - tile.first - tile.count : tile.first) * cut.columns - from.in.head;
+    i64 to = first + tile.count * cut.columns;
+    first = first < 0 ? 0 : first / UNIT * UNIT;
+    to = (to < from.in.end - from.in.head ? to : from.in.end - from.in.head) / UNIT * UNIT;
+    if (first < to)
+      bulk_prefetch(from.in.run + from.in.head + first, (u32)(to - first) * (u32)sizeof(In));
+  }
+  // Elements of a piece of a tile in no whole word, by all lanes.
+  RS_METHOD void store_edges(const Tile &tile, int shift, Out *to, const Out *from) const {
+    constexpr int UNIT = 16 / (int)sizeof(Out);
+#pragma unroll 1
+    for (int k = (int)lane_index(); k < 2 * UNIT << cut.pieces_log; k += 32) {
+      int edge = k % (2 * UNIT), i = edge % UNIT;
+      Piece piece = piece_of(tile, k / (2 * UNIT), cut.in_pitch, shift);
+      int head = (UNIT - piece.place % UNIT) % UNIT;
+      head = head < piece.count ? head : piece.count;
+      int tail = (piece.count - head) % UNIT;
+      if (edge < UNIT ? i < head : i < tail) {
+        int at = edge < UNIT ? i : piece.count - 1 - i;
+        store_element(to + piece.from + at, from[piece.place + at]);
+      }
+    }
+  }
+  // A warp calls it: starts to take away the results of a tile, which other warps have published.
+  RS_METHOD void store(int stage, u32 turn, int shift) const {
+    Tile tile = tile_of(turn);
+    Out *to = static_cast<Out *>(rows.out) + at_outer(rows.out_stride, tile.outer);
+    const Out *from = reinterpret_cast<const Out *>(in(stage));
+    Piece piece = piece_of(tile, (int)lane_index(), cut.in_pitch, shift);
+    constexpr int UNIT = 16 / (int)sizeof(Out);
+    int head = (UNIT - piece.place % UNIT) % UNIT, body = (piece.count - head) / UNIT * UNIT;
+    bulk_publish(); // once more: each of them has for its own words
+    if (body > 0)
+      bulk_store(to + piece.from + head, from + piece.place + head, body * (u32)sizeof(Out));
+    if (tile.count < cut.steps || shift)
+      store_edges(tile, shift, to, from);
+  }
+};
