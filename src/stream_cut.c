@@ -69,7 +69,7 @@ static void cut_stage(rs_stream_cut *cut, const rs_stream_shape *shape, int part
     cut->stages = RS_STREAM_STAGES;
 }
 
-/* MOVERS: warps that bring and take away tiles. */
+/* MOVERS: warps of ColumnStream in stream_columns.cuh that move tiles; LEAST_WORKERS: those that scan and reduce. */
 enum { LEAST_STAGES = 3, MOVERS = 2, LEAST_WORKERS = 6 };
 
 static void cut_size(rs_stream_cut *cut, const rs_stream_shape *shape, int64_t columns, int64_t outers) {

@@ -41,7 +41,7 @@ typedef struct rs_stream_shape {
   int multiprocessors; /* of the device, each with a block; which small tensors should keep busy */
 } rs_stream_shape;
 
-/* The most that it takes. */
+/* Columns that it takes at most; 0: it takes none. */
 int64_t rs_stream_columns(const rs_stream_shape *shape);
 
 /* Whether the kernel takes these rows. */
