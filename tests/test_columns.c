@@ -235,8 +235,15 @@ typedef struct packed {
   int64_t dims[5 * MOST_RANK];
 } packed;
 
+/* Half of the runs have a workspace of their own, with no byte more than they need; the others one after another. */
 static void launch(const kernel *k, const rs_rows *rows, const void *cut, const rs_column_need *need) {
-  packed p = {rows->in, rows->out,   rows->mask,    rows->init,     rows->totals,    (void *)(uintptr_t)k->workspace,
+  CUdeviceptr workspace = k->workspace, own = 0;
+  if (need->workspace && once_in(2)) {
+    MUST(cuMemAlloc_v2, &own, need->workspace);
+    MUST(cuMemsetD8Async, own, 0, need->workspace, stream);
+    workspace = own;
+  }
+  packed p = {rows->in, rows->out,   rows->mask,    rows->init,     rows->totals,    (void *)(uintptr_t)workspace,
               0,        rows->count, rows->in_step, rows->out_step, rows->mask_step, {0}};
   const int64_t *const arrays[] = {rows->shape, rows->in_stride, rows->out_stride, rows->mask_stride, rows->row_stride};
   for (int i = 0; i < 5; i++)
@@ -246,6 +253,10 @@ static void launch(const kernel *k, const rs_rows *rows, const void *cut, const 
     MUST(cuFuncSetAttribute, k->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, need->shared);
   MUST(cuLaunchKernel, k->function, (unsigned)need->blocks, 1, 1, (unsigned)k->threads, 1, 1, (unsigned)need->shared,
        stream, parameters, NULL);
+  if (own) {
+    MUST(cuStreamSynchronize, stream);
+    MUST(cuMemFree_v2, own);
+  }
 }
 
 static void differ(const kernel *k, const rs_rows *rows, const rs_columns_launch *part, const char *what, int64_t at) {
