@@ -19,7 +19,7 @@ template <class P, int STEPS> struct ColumnStream {
   static constexpr bool MASKED = P::mask != NO_MASK;
   static constexpr int LAST = P::rank - 1;
   static constexpr int MOST_STAGES = 16, PARTS_LOG = 4, MOST_PARTS = 1 << PARTS_LOG; // src/stream_cut.c keeps to them
-  static constexpr i64 MOST_TILES = (P::length + STEPS - 1) / STEPS;
+  static constexpr i64 TILES = (P::length + STEPS - 1) / STEPS, MOST_TILES = TILES < 1 << 18 ? TILES : 1 << 18;
   static constexpr int MOVERS = 2; // less than the stages: so each knows which tile its stage had
   static constexpr u32 NONE = ~0u;
   using Tiles = ColumnTiles<P>;

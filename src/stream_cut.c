@@ -111,7 +111,7 @@ bool rs_stream_fits(const rs_stream_shape *shape, const rs_rows *rows) {
     return false;
   rs_stream_cut cut;
   cut_size(&cut, shape, columns, outers_of(rows));
-  return cut.stages >= LEAST_STAGES && cut.tiles > 1;
+  return cut.stages >= LEAST_STAGES && cut.tiles > 1 && parts(shape->length, cut.steps) <= RS_STREAM_TILES;
 }
 
 void rs_stream_cut_rows(rs_stream_cut *cut, rs_column_need *need, const rs_stream_shape *shape, const rs_rows *rows) {

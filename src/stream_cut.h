@@ -10,8 +10,8 @@
 
 #include "columns_cut.h"
 
-/* MOST_STAGES and MOST_PARTS in stream_columns.cuh. */
-enum { RS_STREAM_STAGES = 16, RS_STREAM_PARTS_LOG = 4 };
+/* MOST_STAGES, MOST_PARTS and MOST_TILES, of a row, in stream_columns.cuh. */
+enum { RS_STREAM_STAGES = 16, RS_STREAM_PARTS_LOG = 4, RS_STREAM_TILES = 1 << 18 };
 
 /* Columns that the lanes of a warp have; MOST_SLOTS_LOG and EACH, in bytes of totals, of ColumnNodes in
  * column_walk.cuh. */

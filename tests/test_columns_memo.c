@@ -376,16 +376,27 @@ START_TEST(a_run_has_the_fastest_kernel) {
   static const struct {
     int64_t outers, length, inner;
     rs_columns_kernel kernel;
-  } runs[] = {{8, 1048576, 7, RS_COLUMNS_STREAM},   {1, 1048576, 2, RS_COLUMNS_STREAM},
-              {1, 5162224, 13, RS_COLUMNS_STREAM},  {1, 322640, 13, RS_COLUMNS_STREAM},
-              {1, 262144, 16, RS_COLUMNS_STREAM},   {1, 1048576, 32, RS_COLUMNS_STREAM},
-              {1, 131072, 32, RS_COLUMNS_WIDE},     {1, 1369568, 49, RS_COLUMNS_STREAM},
-              {1, 1048576, 64, RS_COLUMNS_STREAM},  {1, 65536, 64, RS_COLUMNS_WIDE},
-              {1, 43240, 97, RS_COLUMNS_STREAM},    {1, 691848, 97, RS_COLUMNS_NARROW}, /* too many nodes */
-              {1, 524288, 128, RS_COLUMNS_WIDE},    {1, 32768, 129, RS_COLUMNS_NARROW},
-              {16384, 4096, 16, RS_COLUMNS_STREAM}, {1, 16384, 4096, RS_COLUMNS_WIDE},
-              {64, 4096, 32, RS_COLUMNS_WIDE},      {262144, 64, 16, RS_COLUMNS_WIDE},
-              {1, 16384, 4097, RS_COLUMNS_NARROW}};
+  } runs[] = {{8, 1048576, 7, RS_COLUMNS_STREAM},
+              {1, 1048576, 2, RS_COLUMNS_STREAM},
+              {1, 5162224, 13, RS_COLUMNS_STREAM},
+              {1, 322640, 13, RS_COLUMNS_STREAM},
+              {1, 262144, 16, RS_COLUMNS_STREAM},
+              {1, 1048576, 32, RS_COLUMNS_STREAM},
+              {1, 131072, 32, RS_COLUMNS_WIDE},
+              {1, 1369568, 49, RS_COLUMNS_STREAM},
+              {1, 1048576, 64, RS_COLUMNS_STREAM},
+              {1, 65536, 64, RS_COLUMNS_WIDE},
+              {1, 43240, 97, RS_COLUMNS_STREAM},
+              {1, 691848, 97, RS_COLUMNS_NARROW}, /* too many nodes */
+              {1, 524288, 128, RS_COLUMNS_WIDE},
+              {1, 32768, 129, RS_COLUMNS_NARROW},
+              {16384, 4096, 16, RS_COLUMNS_STREAM},
+              {1, 16384, 4096, RS_COLUMNS_WIDE},
+              {64, 4096, 32, RS_COLUMNS_WIDE},
+              {262144, 64, 16, RS_COLUMNS_WIDE},
+              {1, 16384, 4097, RS_COLUMNS_NARROW},
+              {1, (int64_t)1 << 34, 1, RS_COLUMNS_ANY}, /* too many tiles */
+              {1, ((int64_t)1 << 45) + 16384, 1, RS_COLUMNS_ANY}};
   for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
     rs_columns columns = columns_of(runs[i].length, false);
     rs_rows rows = dense(runs[i].outers, runs[i].length, runs[i].inner);
