@@ -183,7 +183,7 @@ template <class P> struct ColumnTiles {
     if (lane_index() == 0)
       prefetch(turn + (u32)cut.ahead, from);
   }
-  // Elements of a tile that comes later to L2, where they are near: a stage waits for them a third less.
+  // Elements of a tile that comes later to L2: a stage has room for no more, and L2 has.
   RS_METHOD void prefetch(u32 turn, const Sources &from) const {
     if (turn >= outers() * (u32)cut.tiles)
       return;

@@ -26,7 +26,8 @@ enum { LEAST_NARROW_COLUMNS = 32 };
  * Columns in words, as kernels/wide.cuh takes them too. Measured on an H200, f32, ratio to memcpy with wide.cuh and in
  * a stream: of 2^26 elements x 16 0.690, 0.866; x 32 0.741, 0.854; x 64 0.776, 0.806; x 128 0.820, 0.746; of 2^22
  * elements x 16 0.579, 0.584; x 32 0.622, 0.579; x 64 0.647, 0.547. 2^20 x 32 0.712, 0.813. The more columns there are,
- * of all outers, the fewer tiles wait for one another: wide.cuh is at 0.849 with 256, at 0.94 with 65536.
+ * of all outers, the fewer tiles wait for one another: wide.cuh is at 0.849 with 256 of one, at 0.94 with 65536 of 64
+ * (that 256 of several are better there, too, is not measured).
  */
 static bool better_in_words(const rs_columns *columns, const rs_rows *rows) {
   enum { MOST_ALWAYS = 16, MOST = 64, LEAST_APART = 256, LEAST_BYTES = 512 << 10 }; /* bytes: of a multiprocessor */

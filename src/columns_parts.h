@@ -1,6 +1,6 @@
 /*
- * columns_parts.h - a run of regime column as launches: which kernel, how cut, and in parts where one would be too
- * large SPDX-License-Identifier: MIT
+ * columns_parts.h - a run of regime column as launches: which kernel, how cut, in parts where one would be too large
+ * SPDX-License-Identifier: MIT
  */
 #ifndef RS_COLUMNS_PARTS_H
 #define RS_COLUMNS_PARTS_H

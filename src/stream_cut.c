@@ -1,5 +1,5 @@
 /*
- * stream_cut.c - how a run of regime column is cut, where few columns fill memory
+ * stream_cut.c - how a run of regime column is cut, where columns lie one run in memory
  * SPDX-License-Identifier: MIT
  */
 #include "stream_cut.h"

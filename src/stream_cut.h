@@ -1,6 +1,5 @@
 /*
- * stream_cut.h - how a run of regime column is cut, where few columns fill memory; what kernels/stream_columns.cuh is
- * given
+ * stream_cut.h - how a run of regime column is cut, where columns lie one run in memory; stream_columns.cuh is given it
  * SPDX-License-Identifier: MIT
  */
 #ifndef RS_STREAM_CUT_H

@@ -60,13 +60,13 @@ void rs_tune_columns(const rowscan_spec *spec, int arch, rs_column_shape *shape)
 }
 
 /*
- * Measured on an H200, f32, ratio to memcpy, of 2^26 elements:
- *                                       x 7     x 13    x 32    x 97
- *   16 warps, 32 steps, tiles to 38 KB                  0.826   0.816   0.692
- *   20 warps, 16 steps (96 registers)    0.751   0.797   0.741   0.685
- *   24 warps, 16 steps (they spill)              0.788   0.732   0.632
- *   16 warps, tiles to 20 KB             0.638   0.598   0.686
- * 8 x 2^20 x 7 and 2^20 x 32, tiles to 70 KB 0.795 and 0.800, to 38 KB 0.847 and 0.821.
+ * Measured on an H200, f32, ratio to memcpy, of 2^26 elements, while one warp loaded and one stored:
+ *                                      x 13    x 32    x 97
+ *   16 warps, 32 steps                0.826   0.816   0.692
+ *   20 warps, 16 steps, 96 registers  0.797   0.741   0.685
+ *   24 warps, 16 steps (they spill)   0.788   0.732   0.632
+ * With two movers 20 warps are as fast as 16. Tiles to 38 KB, then 70 KB: 8 x 2^20 x 7 0.847, 0.795; 2^20 x 32 0.821,
+ * 0.800. Before the movers, 4 warps that scan and 2 that reduce, to 20 KB: x 13 0.598 (0.811), x 32 0.686 (0.804).
  */
 void rs_tune_stream_columns(const rowscan_spec *spec, int arch, rs_stream_shape *shape) {
   int acc = rs_spec_register_bytes(spec);
