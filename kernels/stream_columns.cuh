@@ -349,6 +349,7 @@ template <class P, int STEPS> struct ColumnStream {
       bulk_wait_own();
       delay();
       u32 next = shuffle_from(asks ? answered_turn(state, word, all).number : NONE, 0);
+      warp_barrier(); // all lanes may have read what the first one writes
       if (lane_index() == 0) {
         shared.tile[at.stage] = next < count ? next : NONE;
         shared.over = next >= count;
