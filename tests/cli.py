@@ -1262,6 +1262,17 @@ class Cells(Case):
         self.assertEqual(theirs.stdout.splitlines(), ours.splitlines())
         self.assertEqual(len(ours.splitlines()), 83)
 
+    def test_peers_have_its_structs(self):
+        """tests/peers/rowscan.py has the structs of rowscan.h once more."""
+        library = os.path.join(os.path.dirname(os.path.abspath(ROWSCAN)), ".libs", "librowscan.so")
+        if not os.path.exists(library):
+            self.skipTest("the library is not a shared one")
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peers", "on_host.py")
+        done = subprocess.run([sys.executable, "-B", script], env=self.env | {"ROWSCAN_LIB": library},
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertGreater(int(done.stdout), 70)
+
     def test_list(self):
         out, _ = self.rowscan("bench", "--list", "--filter=short:")
         self.assertEqual(out.splitlines()[0], "short: 65536 x 512 inclusive f32")

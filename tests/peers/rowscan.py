@@ -14,6 +14,7 @@ SELECT = 1
 class Options(c.Structure):
     _fields_ = [("size", c.c_size_t), ("engine", c.c_int), ("device", c.c_int), ("threads", c.c_int),
                 ("nvrtc", c.c_char_p), ("cache_dir", c.c_char_p), ("cache_off", c.c_int), ("cache_only", c.c_int),
+                ("cache_packs", c.c_char_p),
                 ("cache_limit", c.c_int64), ("staging_bytes", c.c_size_t), ("user", c.c_void_p),
                 ("log", c.c_void_p), ("progress", c.c_void_p)]
 
