@@ -166,41 +166,33 @@ static rowscan_status load(rowscan_plan *plan, rs_module *module) {
   return ROWSCAN_OK;
 }
 
-static rowscan_status make_modules(rowscan_plan *plan) {
-  rs_geometry geometry[RS_MAX_MODULES];
+static rowscan_status make_module(rowscan_plan *plan) {
+  rs_module *module = &plan->module;
   int tuned = rs_builder_tuned_arch(plan->context->builder, plan->arch);
-  plan->count = rs_tune(&plan->spec, tuned, geometry);
-  for (int i = 0; i < plan->count; i++) {
-    rs_module *module = &plan->module[i];
-    module->geometry = geometry[i];
-    if (module->geometry.regime == ROWSCAN_REGIME_COLUMN) {
-      rs_tune_column_cuts(&plan->spec, tuned, &module->columns);
-      module->columns.any.multiprocessors = plan->context->device.multiprocessors;
-      module->columns.stream.multiprocessors = plan->context->device.multiprocessors;
-    }
-    rs_key_canonical(&plan->spec, &module->geometry, &module->canonical);
-    rs_emit(&plan->spec, &module->geometry, &module->source);
-    rs_shape_text(rs_main_shape(&module->geometry), &module->words);
-    rowscan_status status = plan->runnable ? recall(plan, module) : ROWSCAN_OK;
-    if (!status)
-      status = build(plan, module, false);
-    if (!status && plan->runnable)
-      status = load(plan, module);
-    if (status)
-      return status;
+  module->geometry = rs_tune(&plan->spec, tuned);
+  if (module->geometry.regime == ROWSCAN_REGIME_COLUMN) {
+    rs_tune_column_cuts(&plan->spec, tuned, &module->columns);
+    module->columns.any.multiprocessors = plan->context->device.multiprocessors;
+    module->columns.stream.multiprocessors = plan->context->device.multiprocessors;
   }
-  return ROWSCAN_OK;
+  rs_key_canonical(&plan->spec, &module->geometry, &module->canonical);
+  rs_emit(&plan->spec, &module->geometry, &module->source);
+  rs_shape_text(rs_main_shape(&module->geometry), &module->words);
+  rowscan_status status = plan->runnable ? recall(plan, module) : ROWSCAN_OK;
+  if (!status)
+    status = build(plan, module, false);
+  return !status && plan->runnable ? load(plan, module) : status;
 }
 
 static rowscan_status make_ready(rowscan_plan *plan) {
   if (!plan->runnable)
-    return make_modules(plan);
+    return make_module(plan);
   const rs_device *device = &plan->context->device;
   bool pushed;
   rowscan_status status = rs_device_enter(device, &pushed);
   if (status)
     return status;
-  status = make_modules(plan);
+  status = make_module(plan);
   if (!status) {
     plan->scratch = rs_launch_workspace(plan);
     status = rs_workspaces_open(&plan->workspaces, device->cuda, plan->scratch);
@@ -232,9 +224,8 @@ static void unload(rowscan_plan *plan) {
   if (rs_device_enter(device, &pushed))
     return;
   rs_workspaces_close(&plan->workspaces);
-  for (int i = 0; i < plan->count; i++)
-    if (plan->module[i].module)
-      device->cuda->cuModuleUnload(plan->module[i].module);
+  if (plan->module.module)
+    device->cuda->cuModuleUnload(plan->module.module);
   rs_device_leave(device, pushed);
 }
 
@@ -243,12 +234,10 @@ void rs_plan_destroy(rowscan_plan *plan) {
     return;
   if (plan->runnable && plan->arch)
     unload(plan);
-  for (int i = 0; i < plan->count; i++) {
-    rs_text_free(&plan->module[i].canonical);
-    rs_text_free(&plan->module[i].source);
-    rs_text_free(&plan->module[i].words);
-    rs_binary_free(&plan->module[i].binary);
-  }
+  rs_text_free(&plan->module.canonical);
+  rs_text_free(&plan->module.source);
+  rs_text_free(&plan->module.words);
+  rs_binary_free(&plan->module.binary);
   free(plan);
 }
 

@@ -10,7 +10,7 @@
 #include "emit.h"
 #include "workspace.h"
 
-/* One regime's source, built and loaded. */
+/* The source of all kernels of a plan, built and loaded. */
 typedef struct rs_module {
   rs_geometry geometry;
   rs_text canonical; /* lines of its key, see key.h */
@@ -25,13 +25,12 @@ typedef struct rs_module {
 struct rowscan_plan {
   rowscan_context *context;
   rowscan_spec spec;
-  int arch;      /* 0: host engine */
-  bool runnable; /* made for this context's device or host, not to look at */
-  int count;
-  rs_module module[RS_MAX_MODULES];
-  size_t scratch; /* rs_launch_workspace of a runnable plan */
+  int arch;         /* 0: host engine */
+  bool runnable;    /* made for this context's device or host, not to look at */
+  rs_module module; /* empty on the host */
+  size_t scratch;   /* rs_launch_workspace of a runnable plan */
   rs_workspaces workspaces;
-  rs_columns_memo cuts; /* regime column, which has one module */
+  rs_columns_memo cuts; /* regime column */
 };
 
 /* arch: 0 for the context's own engine and device. The spec is complete. */
