@@ -179,11 +179,28 @@ static rowscan_status make_module(rowscan_plan *plan) {
   rs_emit(&plan->spec, &module->geometry, &module->source);
   rs_shape_text(rs_main_shape(&module->geometry), &module->words);
   rowscan_status status = plan->runnable ? recall(plan, module) : ROWSCAN_OK;
-  if (!status)
-    status = build(plan, module, false);
-  return !status && plan->runnable ? load(plan, module) : status;
+  return status ? status : build(plan, module, false);
 }
 
+static rowscan_status open_scratch(rowscan_plan *plan) {
+  const rs_device *device = &plan->context->device;
+  double start = rs_now_ms();
+  plan->scratch = rs_launch_workspace(plan);
+  rowscan_status status = rs_workspaces_open(&plan->workspaces, device->cuda, plan->scratch, device->clearing);
+  if (!status && plan->scratch)
+    rs_log_write(&plan->context->log, ROWSCAN_LOG_DEBUG, "sm_%d: scratch memory of %d runs made ready in %.2f ms: %zu",
+                 plan->arch, RS_WORKSPACES, rs_now_ms() - start, plan->scratch);
+  return status;
+}
+
+/* So that a run on any stream finds it cleared, and nobody frees it before. status: of what was done meanwhile. */
+static rowscan_status await_scratch(const rowscan_plan *plan, rowscan_status status) {
+  const rs_device *device = &plan->context->device;
+  CUresult result = plan->scratch ? device->cuda->cuStreamSynchronize(device->clearing) : CUDA_SUCCESS;
+  return status || !result ? status : rs_cuda_failed(device->cuda, result, "clearing a plan's workspaces");
+}
+
+/* Memory is cleared while the driver loads. */
 static rowscan_status make_ready(rowscan_plan *plan) {
   if (!plan->runnable)
     return make_module(plan);
@@ -194,8 +211,10 @@ static rowscan_status make_ready(rowscan_plan *plan) {
     return status;
   status = make_module(plan);
   if (!status) {
-    plan->scratch = rs_launch_workspace(plan);
-    status = rs_workspaces_open(&plan->workspaces, device->cuda, plan->scratch);
+    status = open_scratch(plan);
+    if (!status)
+      status = load(plan, &plan->module);
+    status = await_scratch(plan, status);
   }
   rs_device_leave(device, pushed);
   return status;

@@ -22,6 +22,7 @@ Columns, in milliseconds unless they say nanoseconds:
   disk     plan_create to the end of the first launch call: at most 1; of this
   read     reading and verifying entries
   load     the driver's part: cuModuleLoadData and what belongs to it
+  scratch  memory of runs that are cut over blocks: allocating it, and telling the GPU to clear it
   launch   the first launch call
   eager    the kernels were on the GPU before the launch, as the driver says
   run      nanoseconds of rowscan_plan_run
@@ -48,8 +49,8 @@ SHAPES = [("row", 132, "length=4096"), ("short", 1024, "length=64"), ("long", 1,
           ("column", 512, "length=256 layout=columns")]
 TYPES = ["f32", "bf16", "f64"]
 COLUMNS = [("kernels", 7, 0), ("alone", 8, 1), ("dlopen", 7, 1), ("cold", 8, 1), ("ratio", 6, 2), ("find", 6, 3),
-           ("disk", 7, 3), ("read", 6, 3), ("load", 6, 3), ("launch", 7, 3), ("eager", 6, None), ("run", 6, 0),
-           ("scan", 6, 0)]
+           ("disk", 7, 3), ("read", 6, 3), ("load", 6, 3), ("scratch", 7, 3), ("launch", 7, 3), ("eager", 6, None),
+           ("run", 6, 0), ("scan", 6, 0)]
 
 
 def sample(args, mode, rows, spec, cache):
@@ -100,7 +101,7 @@ def measure(args, rows, spec, folder):
     row["ratio"] = row["cold"] / row["alone"]
     row |= {name: disk[name] for name in ("find", "read")}
     if args.arch == "gpu":
-        row |= {name: disk[name] for name in ("load", "launch")}
+        row |= {name: disk[name] for name in ("load", "scratch", "launch")}
         row["eager"] = {1: "yes", 0: "no"}.get(disk["loaded"], "?")
     if hot:
         row |= {"run": hot["run_ns"], "scan": hot["scan_ns"] - hot["run_ns"]}
