@@ -15,8 +15,9 @@ typedef struct rs_module {
   rs_geometry geometry;
   rs_text canonical; /* lines of its key, see key.h */
   rs_text source;
-  rs_text words; /* the shape of its main kernel, for people */
-  rs_binary binary;
+  rs_text words;              /* the shape of its main kernel, for people */
+  rs_binary binary;           /* ptx: NULL if it is on disk, and nobody needed it */
+  _Atomic(rs_binary *) whole; /* with it, once it was asked for */
   CUmodule module;
   CUfunction function[RS_KERNELS]; /* NULL for those the source lacks */
   rs_columns columns;              /* regime column */
@@ -36,6 +37,9 @@ struct rowscan_plan {
 /* arch: 0 for the context's own engine and device. The spec is complete. */
 rowscan_status rs_plan_create(rowscan_plan **plan, rowscan_context *context, const rowscan_spec *spec, int arch);
 void rs_plan_destroy(rowscan_plan *plan);
+
+/* The binary of a plan that has a module, as a whole: read again, or compiled again if it is not there any more. */
+rowscan_status rs_plan_binary(rowscan_plan *plan, const rs_binary **binary);
 
 /* Runs a runnable plan with the engine of its context. workspace: may be NULL, see launch.h. */
 rowscan_status rs_plan_run(rowscan_plan *plan, const rs_rows *rows, void *workspace, size_t workspace_bytes,

@@ -113,7 +113,10 @@ rowscan_status rowscan_plan_module(const rowscan_plan *plan, int index, rowscan_
   if (index != 0 || !plan->arch)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'module': %d; the plan has %d", index, plan->arch != 0);
   const rs_module *module = &plan->module;
-  const rs_binary *binary = &module->binary;
+  const rs_binary *binary;
+  rowscan_status status = rs_plan_binary((rowscan_plan *)plan, &binary); /* which keeps it */
+  if (status)
+    return status;
   *info = (rowscan_module_info){.size = sizeof *info,
                                 .regime = module->geometry.regime,
                                 .threads = rs_main_shape(&module->geometry)->threads,
@@ -123,8 +126,8 @@ rowscan_status rowscan_plan_module(const rowscan_plan *plan, int index, rowscan_
                                 .spill_bytes = binary->spill_bytes,
                                 .ptx_bytes = binary->ptx_bytes,
                                 .cubin_bytes = binary->cubin_bytes,
-                                .build_ms = binary->milliseconds,
-                                .cached = binary->cached,
+                                .build_ms = module->binary.milliseconds,
+                                .cached = module->binary.cached,
                                 .geometry = module->words.data,
                                 .source = module->source.data,
                                 .ptx = binary->ptx,

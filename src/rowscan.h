@@ -311,14 +311,17 @@ typedef struct rowscan_module_info {
   int cached;           /* not 0: came from the cache */
   const char *geometry; /* "threads=1024 vector=4 chunks=4": the tile, in words; lives as long as the plan */
   const char *source;   /* generated CUDA source */
-  const char *ptx;      /* NUL-terminated; ptx_bytes counts without it */
+  const char *ptx;      /* NUL-terminated; ptx_bytes counts without it; it and cubin live as long as the plan */
   const void *cubin;
 } rowscan_module_info;
 
 #define ROWSCAN_INFO(type)                                                                                             \
   { .size = sizeof(type) }
 
-/* Fills info, whose .size is set. Errors: BAD_ARGUMENT (module is not in 0 .. modules-1). */
+/*
+ * Fills info, whose .size is set. Errors: BAD_ARGUMENT (module is not in 0 .. modules-1); and of rowscan_plan_module
+ * those of compiling: a plan that can be run leaves PTX in the cache, and has it from there, or anew, when asked.
+ */
 ROWSCAN_API rowscan_status rowscan_plan_info_get(const rowscan_plan *plan, rowscan_plan_info *info) ROWSCAN_CHECKED
     ROWSCAN_NONNULL(1, 2);
 ROWSCAN_API rowscan_status rowscan_plan_module(const rowscan_plan *plan, int module,

@@ -10,6 +10,7 @@
 #include "context.h"
 #include "copier.h"
 #include "fake_nvrtc.h"
+#include "plan.h"
 
 /* ---- the driver -------------------------------------------------------------------------------------------------- */
 
@@ -19,6 +20,7 @@ static struct {
   int cubins, ptxs, others, alive;
   bool is_ptx; /* the last that was loaded */
   int functions;
+  char *spoils;                   /* a file, when a CUBIN is loaded */
   CUresult clear, wait, event;    /* what is said of scratch memory */
   int allocated, clearing, freed; /* of it: pieces; told to be cleared and not waited for; */
 } driver;
@@ -34,13 +36,19 @@ static CUresult release_context(CUdevice device) {
   return CUDA_SUCCESS;
 }
 
+static void spoil(void) {
+  if (driver.spoils)
+    spill(driver.spoils, "nonsense", 8);
+  driver.spoils = NULL;
+}
+
 static CUresult load_data(CUmodule *module, const void *image) {
   CUresult result = CUDA_ERROR_INVALID_IMAGE;
   driver.is_ptx = strncmp(image, "source: ", 8) == 0;
   if (driver.is_ptx)
     driver.ptxs++, result = driver.ptx;
   else if (memcmp(image, "\177ELF", 4) == 0)
-    driver.cubins++, result = driver.cubin;
+    driver.cubins++, result = driver.cubin, spoil();
   else
     driver.others++;
   driver.alive += !result;
@@ -433,6 +441,119 @@ START_TEST(scratch_memory_is_awaited) {
 }
 END_TEST
 
+/* ---- PTX --------------------------------------------------------------------------------------------------------- */
+
+static char *only_entry(rowscan_context *context) {
+  visit_book all = {0};
+  rs_store *store = rs_builder_store(context->builder);
+  ck_assert(rs_store_visit(store, keep_visit, &all));
+  ck_assert_int_eq(all.entries, 1);
+  return path_of("%s/%s", rs_store_path(store), all.name);
+}
+
+static rowscan_plan *plan_from_disk(rowscan_context *context) {
+  rowscan_plan *plan = NULL;
+  ck_assert_int_eq(rowscan_plan_create(&plan, context, ROWSCAN_SPEC(.length = 100)), ROWSCAN_OK);
+  ck_assert(plan->module.binary.cached);
+  return plan;
+}
+
+static void expect_ptx(const rowscan_plan *plan, bool cached) {
+  rowscan_module_info info = ROWSCAN_INFO(info), again = ROWSCAN_INFO(again);
+  ck_assert_msg(rowscan_plan_module(plan, 0, &info) == ROWSCAN_OK, "%s", rowscan_last_error());
+  ck_assert_int_eq(rowscan_plan_module(plan, 0, &again), ROWSCAN_OK);
+  ck_assert(info.ptx == again.ptx && info.cubin == again.cubin && info.cached == cached);
+  ck_assert(strstr(info.ptx, info.source) && strlen(info.ptx) == info.ptx_bytes);
+  ck_assert(!memcmp(info.cubin, "\177ELF", 4) && info.cubin_bytes == plan->module.binary.cubin_bytes);
+}
+
+/* It stays on disk until someone asks for it, and is the same then. _i: who asks gets it from a pack. */
+START_TEST(ptx_is_read_when_it_is_asked_for) {
+  char *dir = fill(true), *packs = path_of("off");
+  if (_i) {
+    packs = pack_of(dir);
+    dir = fresh();
+  }
+  rowscan_context *context = open_gpu(dir, packs, false, compiler_id);
+  int compiles = told->compiles;
+  rowscan_plan *plan = plan_from_disk(context);
+  ck_assert_int_eq(!plan->module.binary.ptx, !_i);
+  ck_assert_uint_gt(plan->module.binary.ptx_bytes, 0);
+  expect_ptx(plan, true);
+  rowscan_plan_destroy(plan);
+  ck_assert_int_eq(told->compiles, compiles);
+  ck_assert(counts_of(context).hits == 1 && driver.ptxs == 0);
+  rowscan_close(context);
+}
+END_TEST
+
+/* _i: the entry is gone, or damaged meanwhile: 0, 1; and nothing may be compiled: 2, 3. */
+START_TEST(ptx_that_is_lost_is_made_anew) {
+  char *dir = fill(true);
+  rowscan_context *context = open_gpu(dir, "off", _i >= 2, compiler_id);
+  int compiles = told->compiles;
+  rowscan_plan *plan = plan_from_disk(context);
+  char *file = only_entry(context);
+  rowscan_module_info info = ROWSCAN_INFO(info);
+  ck_assert_int_eq(_i % 2 ? truncate(file, 100) : unlink(file), 0);
+  if (_i < 2) {
+    expect_ptx(plan, true);
+    ck_assert_int_eq(told->compiles, compiles + 1);
+    ck_assert_str_eq(only_entry(context), file);
+  } else {
+    ck_assert_int_eq(rowscan_plan_module(plan, 0, &info), ROWSCAN_NOT_CACHED);
+    ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "forbids compiling: sm_90: op=sum in=f32"));
+    ck_assert_int_eq(told->compiles, compiles);
+  }
+  rowscan_plan_destroy(plan);
+  rowscan_close(context);
+}
+END_TEST
+
+/* The entry is damaged between its CUBIN, which the driver rejects, and its PTX: that is not loaded. */
+START_TEST(damaged_ptx_is_never_loaded) {
+  char *dir = fill(true);
+  rowscan_context *context = open_gpu(dir, "off", false, compiler_id);
+  int compiles = told->compiles;
+  driver = (__typeof__(driver)){.cubin = CUDA_ERROR_NO_BINARY_FOR_GPU, .spoils = only_entry(context)};
+  ck_assert_int_eq(load_once(context), ROWSCAN_OK);
+  ck_assert(told->compiles == compiles + 1 && driver.cubins == 2 && driver.ptxs == 1 && driver.others == 0);
+  ck_assert(counts_of(context).rejected == 1 && counts_of(context).damaged == 1);
+  rowscan_close(context);
+}
+END_TEST
+
+static rowscan_plan *asked;
+
+static void *ask(void *ptx) {
+  rowscan_module_info info = ROWSCAN_INFO(info);
+  if (rowscan_plan_module(asked, 0, &info) == ROWSCAN_OK)
+    *(const char **)ptx = info.ptx;
+  return NULL;
+}
+
+START_TEST(all_threads_have_the_same_ptx) {
+  enum { THREADS = 8 };
+  char *dir = fill(true);
+  rowscan_context *context = open_gpu(dir, "off", false, compiler_id);
+  for (int round = 0; round < 50; round++) {
+    pthread_t threads[THREADS];
+    const char *ptx[THREADS] = {NULL};
+    asked = plan_from_disk(context);
+    for (int i = 0; i < THREADS; i++)
+      ck_assert_int_eq(pthread_create(&threads[i], NULL, ask, &ptx[i]), 0);
+    for (int i = 0; i < THREADS; i++)
+      pthread_join(threads[i], NULL);
+    for (int i = 0; i < THREADS; i++)
+      ck_assert(ptx[i] && ptx[i] == ptx[0]);
+    rowscan_plan_destroy(asked);
+  }
+  rowscan_close(context);
+}
+END_TEST
+
+/* ---- verdicts ---------------------------------------------------------------------------------------------------- */
+
 /* So that a program that tries ever more kernels does not fill the memory with verdicts. */
 START_TEST(the_oldest_verdicts_are_forgotten) {
   rs_verdicts all;
@@ -462,6 +583,10 @@ int main(void) {
   tcase_add_loop_test(all, a_passing_failure_is_not_remembered, 0, 4);
   tcase_add_test(all, a_plan_is_one_module);
   tcase_add_loop_test(all, scratch_memory_is_awaited, 0, 6);
+  tcase_add_loop_test(all, ptx_is_read_when_it_is_asked_for, 0, 2);
+  tcase_add_loop_test(all, ptx_that_is_lost_is_made_anew, 0, 4);
+  tcase_add_test(all, damaged_ptx_is_never_loaded);
+  tcase_add_test(all, all_threads_have_the_same_ptx);
   tcase_add_test(all, the_oldest_verdicts_are_forgotten);
   return run_suite(suite);
 }
