@@ -51,7 +51,7 @@ static void read_file(const rs_store *store, rs_store_counts *counts) {
   const char *damage = NULL;
   rs_loaded loaded;
   *counts = (rs_store_counts){{0}};
-  if (rs_load(store->dir, file_name, &loaded, &damage)) {
+  if (rs_load(store->dir, file_name, RS_STORE_PARTS, &loaded, &damage)) {
     if (strcmp(loaded.texts.key, file_key) == 0)
       parse(loaded.texts.part[0].data, counts);
     free(loaded.memory);

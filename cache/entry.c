@@ -4,6 +4,7 @@
  */
 #include "entry.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,10 +29,13 @@ static uint64_t room(uint64_t text_bytes) {
   return (text_bytes / RS_ENTRY_ALIGN + 1) * RS_ENTRY_ALIGN;
 }
 
-void rs_entry_digest(const void *bytes, size_t count, unsigned char to[RS_ENTRY_DIGEST]) {
-  XXH128_hash_t hash = XXH3_128bits(bytes, count);
+static void put_digest(XXH128_hash_t hash, unsigned char to[RS_ENTRY_DIGEST]) {
   rs_put_number(to, hash.low64, 8);
   rs_put_number(to + 8, hash.high64, 8);
+}
+
+void rs_entry_digest(const void *bytes, size_t count, unsigned char to[RS_ENTRY_DIGEST]) {
+  put_digest(XXH3_128bits(bytes, count), to);
 }
 
 void rs_entry_id(const char *text, size_t bytes, unsigned char id[RS_ENTRY_ID]) {
@@ -114,6 +118,27 @@ static bool is_padded(const unsigned char *text, size_t bytes) {
   return true;
 }
 
+static const char digest_differs[] = "its digest differs", not_padded[] = "a part is not followed by zeros";
+
+/* Of a file with a right digest, but for the part `without`, which is not there. */
+static const char *find_texts(const unsigned char *file, int without, rs_decoded *decoded) {
+  const unsigned char *at = file + RS_ENTRY_HEADER;
+  size_t key_bytes = get_u32(file + AT_KEY);
+  if (memchr(at, 0, key_bytes) || !is_padded(at, key_bytes))
+    return "its key is not a text";
+  decoded->key = (const char *)at;
+  at += room(key_bytes);
+  for (int i = 0; i < RS_STORE_PARTS; i++) {
+    decoded->part[i] = (rs_part){i == without ? NULL : at, get_u32(file + AT_PARTS + 4 * i)};
+    if (i == without)
+      continue;
+    if (!is_padded(at, decoded->part[i].bytes))
+      return not_padded;
+    at += room(decoded->part[i].bytes);
+  }
+  return NULL;
+}
+
 const char *rs_entry_decode(const unsigned char *file, size_t bytes, rs_decoded *decoded) {
   const char *damage = bytes < RS_ENTRY_HEADER ? "truncated" : rs_entry_check_header(file, bytes);
   if (damage)
@@ -122,19 +147,81 @@ const char *rs_entry_decode(const unsigned char *file, size_t bytes, rs_decoded 
   size_t digested = bytes - RS_ENTRY_DIGEST;
   rs_entry_digest(file, digested, expected);
   if (memcmp(file + digested, expected, sizeof expected) != 0)
-    return "its digest differs";
+    return digest_differs;
+  return find_texts(file, RS_STORE_PARTS, decoded);
+}
 
-  const unsigned char *at = file + RS_ENTRY_HEADER;
-  size_t key_bytes = get_u32(file + AT_KEY);
-  if (memchr(at, 0, key_bytes) || !is_padded(at, key_bytes))
-    return "its key is not a text";
-  decoded->key = (const char *)at;
-  at += room(key_bytes);
+/* ---- piece by piece ---------------------------------------------------------------------------------------------- */
+
+/* Bytes of a part that is not kept, at a time: what the processor's cache has room for. */
+enum { PASSING = 32 * 1024 };
+
+/* Where the part that is not kept is in a file, and the bytes of the file before it, of it, and after. */
+typedef struct cut {
+  size_t before, passed, after;
+  size_t padding; /* of the bytes passed */
+} cut;
+
+static bool cut_file(const unsigned char *header, int without, cut *file) {
+  uint64_t sum[3] = {RS_ENTRY_HEADER + room(get_u32(header + AT_KEY)), 0, RS_ENTRY_DIGEST}, padding = 0;
   for (int i = 0; i < RS_STORE_PARTS; i++) {
-    decoded->part[i] = (rs_part){at, get_u32(file + AT_PARTS + 4 * i)};
-    if (!is_padded(at, decoded->part[i].bytes))
-      return "a part is not followed by zeros";
-    at += room(decoded->part[i].bytes);
+    uint64_t bytes = get_u32(header + AT_PARTS + 4 * i);
+    sum[i < without ? 0 : i > without ? 2 : 1] += room(bytes);
+    if (i == without)
+      padding = room(bytes) - bytes;
   }
+  *file = (cut){(size_t)sum[0], (size_t)sum[1], (size_t)sum[2], (size_t)padding};
+  return sum[0] + sum[1] + sum[2] <= SIZE_MAX;
+}
+
+/* Goes through memory that is used anyway, for what comes after. */
+static const char *pass(const cut *file, rs_entry_reader *read, void *user, unsigned char *through,
+                        XXH3_state_t *state) {
+  size_t most = file->after < PASSING ? file->after : PASSING, bytes = 0;
+  for (size_t left = file->passed; left > 0; left -= bytes) {
+    bytes = left < most ? left : most;
+    if (!read(user, through, bytes))
+      return "can't be read";
+    XXH3_128bits_update(state, through, bytes);
+  }
+  for (size_t i = 1; i <= file->padding; i++) /* the last bytes: these are as many at least */
+    if (through[bytes - i])
+      return not_padded;
   return NULL;
+}
+
+static const char *read_all(const cut *file, rs_entry_reader *read, void *user, unsigned char *to) {
+  XXH3_state_t state;
+  unsigned char expected[RS_ENTRY_DIGEST], *after = to + file->before;
+  if (!read(user, to + RS_ENTRY_HEADER, file->before - RS_ENTRY_HEADER))
+    return "can't be read";
+  XXH3_128bits_reset(&state);
+  XXH3_128bits_update(&state, to, file->before);
+  const char *damage = pass(file, read, user, after, &state);
+  if (damage && damage != not_padded)
+    return damage;
+  if (!read(user, after, file->after))
+    return "can't be read";
+  XXH3_128bits_update(&state, after, file->after - RS_ENTRY_DIGEST);
+  put_digest(XXH3_128bits_digest(&state), expected);
+  return memcmp(after + file->after - RS_ENTRY_DIGEST, expected, sizeof expected) != 0 ? digest_differs : damage;
+}
+
+const char *rs_entry_read(const unsigned char header[RS_ENTRY_HEADER], int without, rs_entry_reader *read, void *user,
+                          void **memory, rs_decoded *decoded) {
+  cut file;
+  unsigned char *to = cut_file(header, without, &file) ? malloc(file.before + file.after) : NULL;
+  if (!to)
+    return "too large for the memory left";
+  memcpy(to, header, RS_ENTRY_HEADER);
+  const char *damage = read_all(&file, read, user, to);
+  if (!damage)
+    damage = find_texts(to, without, decoded);
+  int error = errno; /* of `read` */
+  if (damage)
+    free(to);
+  else
+    *memory = to;
+  errno = error;
+  return damage;
 }

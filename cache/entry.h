@@ -44,4 +44,13 @@ const char *rs_entry_check_header(const unsigned char header[RS_ENTRY_HEADER], u
 /* What is wrong with a whole file; NULL: nothing, and *decoded is filled. */
 const char *rs_entry_decode(const unsigned char *file, size_t bytes, rs_decoded *decoded);
 
+/*
+ * The same for a file that `read` brings piece by piece after its header, which was checked. The part `without` is
+ * verified and not kept: {NULL, its bytes}; RS_STORE_PARTS: all are kept. *memory, to be freed, is what the texts point
+ * into. False of `read`: the file can't be read.
+ */
+typedef bool rs_entry_reader(void *user, void *to, size_t bytes);
+const char *rs_entry_read(const unsigned char header[RS_ENTRY_HEADER], int without, rs_entry_reader *read, void *user,
+                          void **memory, rs_decoded *decoded);
+
 #endif

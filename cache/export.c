@@ -54,7 +54,7 @@ static void export_one(export *job, int fan, const char *name) {
   const char *damage;
   char right_name[RS_ENTRY_NAME];
   rs_loaded loaded;
-  if (!rs_load(fan, name + 3, &loaded, &damage)) {
+  if (!rs_load(fan, name + 3, RS_STORE_PARTS, &loaded, &damage)) {
     job->sum->damaged += damage != NULL;
     return;
   }
@@ -126,7 +126,7 @@ bool rs_store_write_pack(const char *path, const void *pack, size_t bytes) {
 
 static bool is_there(rs_store *store, const char *key) {
   rs_loaded loaded;
-  bool there = rs_load_key(store, key, false, &loaded);
+  bool there = rs_load_key(store, key, false, RS_STORE_PARTS, &loaded);
   if (there)
     free(loaded.memory);
   return there;

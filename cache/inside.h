@@ -65,19 +65,22 @@ typedef struct rs_found {
 } rs_found;
 bool rs_walk(const rs_store *store, int (*each)(void *user, const rs_found *found), void *user);
 
-/* load.c: reads an entry and verifies all but its key. False: *damage says what is wrong; NULL: there is no entry. */
+/*
+ * load.c: reads an entry and verifies all but its key. False: *damage says what is wrong; NULL: there is no entry.
+ * without: a part that is not kept; RS_STORE_PARTS: none.
+ */
 typedef struct rs_loaded {
   rs_decoded texts; /* these point into `memory`, which is to be freed */
   void *memory;
   struct stat status;
 } rs_loaded;
-bool rs_load(int fan, const char *file, rs_loaded *loaded, const char **damage);
+bool rs_load(int fan, const char *file, int without, rs_loaded *loaded, const char **damage);
 
 /*
  * store.c: reads and verifies the entry of a key in the store's directory. `use`: so that it counts as used, or as
- * damaged.
+ * damaged. without: as in rs_load.
  */
-bool rs_load_key(rs_store *store, const char *key, bool use, rs_loaded *loaded);
+bool rs_load_key(rs_store *store, const char *key, bool use, int without, rs_loaded *loaded);
 
 /*
  * endings.c: the last lines of all keys, a text to be freed (NULL: out of memory), noted by each put. rs_endings_next

@@ -96,14 +96,14 @@ static void hand_out(const rs_loaded *loaded, rs_entry *entry) {
   entry->memory = loaded->memory;
 }
 
-bool rs_load_key(rs_store *store, const char *key, bool use, rs_loaded *loaded) {
+bool rs_load_key(rs_store *store, const char *key, bool use, int without, rs_loaded *loaded) {
   char name[RS_ENTRY_NAME];
   rs_entry_name(key, name);
   int fan = rs_fan_open(store, name);
   if (fan < 0)
     return false;
   const char *file = name + 3, *damage = NULL;
-  bool sound = rs_load(fan, file, loaded, &damage);
+  bool sound = rs_load(fan, file, without, loaded, &damage);
   if (sound && strcmp(loaded->texts.key, key) != 0) {
     damage = "it is another key's";
     free(loaded->memory);
@@ -123,15 +123,15 @@ bool rs_load_key(rs_store *store, const char *key, bool use, rs_loaded *loaded) 
 static bool load_stem(rs_store *store, const char *stem, bool use, rs_loaded *loaded, char **key) {
   char *endings = rs_endings_read(store);
   const char *at = endings;
-  while ((*key = rs_endings_next(&at, stem)) != NULL && !rs_load_key(store, *key, use, loaded))
+  while ((*key = rs_endings_next(&at, stem)) != NULL && !rs_load_key(store, *key, use, RS_STORE_PARTS, loaded))
     free(*key);
   free(endings);
   return *key != NULL;
 }
 
-static bool get_own(rs_store *store, const char *key, rs_entry *entry) {
+static bool get_own(rs_store *store, const char *key, int without, rs_entry *entry) {
   rs_loaded loaded;
-  if (!rs_load_key(store, key, true, &loaded))
+  if (!rs_load_key(store, key, true, without, &loaded))
     return false;
   hand_out(&loaded, entry);
   return true;
@@ -160,8 +160,12 @@ static bool get_packed(rs_store *store, const char *key, bool is_stem, rs_entry 
 }
 
 bool rs_store_get(rs_store *store, const char *key, rs_entry *entry) {
+  return rs_store_get_without(store, key, RS_STORE_PARTS, entry);
+}
+
+bool rs_store_get_without(rs_store *store, const char *key, int part, rs_entry *entry) {
   *entry = (rs_entry){0};
-  return get_own(store, key, entry) || get_packed(store, key, false, entry);
+  return get_own(store, key, part, entry) || get_packed(store, key, false, entry);
 }
 
 bool rs_store_get_stem(rs_store *store, const char *stem, rs_entry *entry) {

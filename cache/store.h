@@ -61,6 +61,12 @@ int64_t rs_store_limit(const rs_store *store);
  */
 bool rs_store_get(rs_store *store, const char *key, rs_entry *entry);
 
+/*
+ * The same without a part that is not needed: it is verified as all is, and then {NULL, its bytes}. Memory is what
+ * takes most of the time of reading. An entry of a pack has it nevertheless.
+ */
+bool rs_store_get_without(rs_store *store, const char *key, int part, rs_entry *entry);
+
 /* The same for a key that is `stem` and one more line, whatever that says. */
 bool rs_store_get_stem(rs_store *store, const char *stem, rs_entry *entry);
 

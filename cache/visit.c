@@ -21,7 +21,7 @@ static int visit_entry(void *user, const rs_found *found) {
   rs_store_item item = {.name = found->name, .bytes = found->status.st_size, .used = found->status.st_mtim.tv_sec};
   if (found->temporary)
     return 0;
-  if (!rs_load(found->fan, found->file, &loaded, &item.damage))
+  if (!rs_load(found->fan, found->file, RS_STORE_PARTS, &loaded, &item.damage))
     return item.damage ? call->visit(call->user, &item) : 0;
   char name[RS_ENTRY_NAME];
   rs_entry_name(loaded.texts.key, name);

@@ -179,6 +179,7 @@ typedef struct request {
   const char *canonical, *source;
   int arch;
   bool fresh;
+  bool to_load; /* without PTX, if that saves time */
 } request;
 
 /* A decision, how long it took, and what it was about. */
@@ -241,9 +242,9 @@ static rowscan_status make_key(rs_builder *builder, const request *asked, rs_tex
   return rs_builder_key(builder, asked->canonical, asked->source, asked->arch, text);
 }
 
-static bool from_store(rs_builder *builder, const char *key, rs_binary *binary) {
+static bool from_store(rs_builder *builder, const char *key, bool to_load, rs_binary *binary) {
   rs_entry entry;
-  if (!rs_store_get(builder->store, key, &entry))
+  if (!rs_store_get_without(builder->store, key, to_load ? PTX : PARTS, &entry))
     return false;
   if (read_entry(binary, &entry)) {
     binary->cached = binary->stored = true;
@@ -299,7 +300,7 @@ static void make(rs_builder *builder, const request *asked, build *one) {
   double start = rs_now_ms();
   if (!asked->fresh)
     lock = rs_store_acquire(builder->store, one->key, WAIT_MILLISECONDS);
-  if (!asked->fresh && from_store(builder, one->key, &one->binary)) {
+  if (!asked->fresh && from_store(builder, one->key, false, &one->binary)) {
     one->status = ROWSCAN_OK;
     tell(builder, asked, start, "had from another process that made it meanwhile");
   } else {
@@ -421,31 +422,30 @@ static bool has_replacement(rs_builder *builder, const char *key) {
   return has;
 }
 
-rowscan_status rs_build(rs_builder *builder, rs_binary *binary, const char *canonical, const char *source, int arch,
-                        bool fresh) {
+static rowscan_status answer(rs_builder *builder, const request *asked, rs_binary *binary) {
   double start = rs_now_ms();
-  request asked = {canonical, source, arch, fresh};
   rs_binary built;
   rs_text key = {0};
-  rowscan_status status = make_key(builder, &asked, &key);
-  if (fresh)
+  rowscan_status status = make_key(builder, asked, &key);
+  if (asked->fresh)
     count(builder, RS_COUNT_rejected);
   if (status == ROWSCAN_OK) {
-    bool hit = !fresh && !has_replacement(builder, key.data) && from_store(builder, key.data, &built);
-    if (!hit && !fresh && builder->forbidden_by)
-      hit = from_any_compiler(builder, &asked, &built);
-    if (!fresh)
-      tell(builder, &asked, start, hit ? "read from the cache" : "not found in the cache");
+    bool hit =
+        !asked->fresh && !has_replacement(builder, key.data) && from_store(builder, key.data, asked->to_load, &built);
+    if (!hit && !asked->fresh && builder->forbidden_by)
+      hit = from_any_compiler(builder, asked, &built);
+    if (!asked->fresh)
+      tell(builder, asked, start, hit ? "read from the cache" : "not found in the cache");
     if (hit)
       count_hit(builder, &built);
     else if (builder->forbidden_by)
-      status = refuse(builder, &asked);
+      status = refuse(builder, asked);
     else
-      status = share(builder, key.data, &asked, &built);
+      status = share(builder, key.data, asked, &built);
   }
-  if (status == ROWSCAN_NO_COMPILER && !fresh) {
-    if (from_any_compiler(builder, &asked, &built)) {
-      tell(builder, &asked, start, "read from the cache, without a compiler");
+  if (status == ROWSCAN_NO_COMPILER && !asked->fresh) {
+    if (from_any_compiler(builder, asked, &built)) {
+      tell(builder, asked, start, "read from the cache, without a compiler");
       count_hit(builder, &built);
       status = ROWSCAN_OK;
     } else
@@ -457,4 +457,22 @@ rowscan_status rs_build(rs_builder *builder, rs_binary *binary, const char *cano
   built.milliseconds = rs_now_ms() - start;
   *binary = built;
   return ROWSCAN_OK;
+}
+
+rowscan_status rs_build(rs_builder *builder, rs_binary *binary, const char *canonical, const char *source, int arch,
+                        bool fresh) {
+  return answer(builder, &(request){canonical, source, arch, fresh, false}, binary);
+}
+
+rowscan_status rs_build_to_load(rs_builder *builder, rs_binary *binary, const char *canonical, const char *source,
+                                int arch) {
+  return answer(builder, &(request){canonical, source, arch, false, true}, binary);
+}
+
+bool rs_builder_whole(rs_builder *builder, rs_binary *binary, const char *canonical, const char *source, int arch) {
+  rs_text key = {0};
+  bool found = rs_builder_key(builder, canonical, source, arch, &key) == ROWSCAN_OK &&
+               from_store(builder, key.data, false, binary);
+  rs_text_free(&key);
+  return found;
 }

@@ -47,7 +47,7 @@ char *rs_builder_served(rs_builder *builder, const char *stem);
 /* A built source. ptx and cubin point into `entry`; both are followed by a NUL byte and start on 16 bytes. */
 typedef struct rs_binary {
   rs_entry entry;
-  const char *ptx;
+  const char *ptx; /* NULL: rs_build_to_load left it on disk */
   const void *cubin;
   size_t ptx_bytes, cubin_bytes;
   int registers, shared_bytes, local_bytes, spill_bytes; /* the most of the source's kernels */
@@ -67,6 +67,13 @@ typedef struct rs_binary {
  */
 rowscan_status rs_build(rs_builder *builder, rs_binary *binary, const char *canonical, const char *source, int arch,
                         bool fresh);
+
+/* The same for who will load it, not fresh: PTX, which few need, stays on disk if the store's directory has it. */
+rowscan_status rs_build_to_load(rs_builder *builder, rs_binary *binary, const char *canonical, const char *source,
+                                int arch);
+
+/* All of what rs_build_to_load had from the store. False: it is not there any more. It counts as no use. */
+bool rs_builder_whole(rs_builder *builder, rs_binary *binary, const char *canonical, const char *source, int arch);
 void rs_binary_free(rs_binary *binary);
 
 #endif

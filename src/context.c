@@ -95,6 +95,18 @@ rowscan_status rs_device_info(int ordinal, rowscan_device_info *info) {
   return ROWSCAN_OK;
 }
 
+static rowscan_status open_stream(rs_device *device) {
+  bool pushed;
+  rowscan_status status = rs_device_enter(device, &pushed);
+  if (status)
+    return status;
+  CUresult result = device->cuda->cuStreamCreate(&device->clearing, CU_STREAM_NON_BLOCKING);
+  if (result)
+    device->clearing = NULL;
+  rs_device_leave(device, pushed);
+  return result ? rs_cuda_failed(device->cuda, result, "cuStreamCreate of a context") : ROWSCAN_OK;
+}
+
 static rowscan_status bind_device(rs_device *device, int ordinal) {
   rowscan_status status = device_handle(&device->cuda, ordinal, &device->handle);
   if (status)
@@ -112,7 +124,18 @@ static rowscan_status bind_device(rs_device *device, int ordinal) {
     device->context = NULL;
     return rs_cuda_failed(cuda, result, "cuDevicePrimaryCtxRetain");
   }
-  return ROWSCAN_OK;
+  return open_stream(device);
+}
+
+static void release_device(const rs_device *device) {
+  bool pushed;
+  if (!device->context)
+    return;
+  if (device->clearing && !rs_device_enter(device, &pushed)) {
+    device->cuda->cuStreamDestroy_v2(device->clearing);
+    rs_device_leave(device, pushed);
+  }
+  device->cuda->cuDevicePrimaryCtxRelease_v2(device->handle);
 }
 
 /* ---- contexts ---------------------------------------------------------------------------------------------------- */
@@ -218,7 +241,6 @@ void rs_context_close(rowscan_context *context) {
     rs_builder_close(context->builder);
   if (context->host)
     rs_host_close(context->host);
-  if (context->device.context)
-    context->device.cuda->cuDevicePrimaryCtxRelease_v2(context->device.handle);
+  release_device(&context->device);
   free(context);
 }

@@ -15,6 +15,7 @@ typedef struct rs_device {
   const rs_cuda *cuda;
   CUdevice handle;
   CUcontext context; /* the primary one, retained */
+  CUstream clearing; /* its own, for what plans clear while they are made; waits for nobody's work */
   int arch;          /* 90 for sm_90 */
   int multiprocessors;
   int64_t l2_bytes;

@@ -7,9 +7,15 @@
 #include "types.h"
 
 const char *const rs_kernel_names[RS_KERNELS] = {
-    [RS_KERNEL_ANY] = "rowscan_any",     [RS_KERNEL_NEIGHBOURS] = "rowscan_neighbours",
-    [RS_KERNEL_DENSE] = "rowscan_dense", [RS_KERNEL_ALIGNED] = "rowscan_aligned",
+    [RS_KERNEL_ANY] = "rowscan_any",
+    [RS_KERNEL_NEIGHBOURS] = "rowscan_neighbours",
+    [RS_KERNEL_DENSE] = "rowscan_dense",
+    [RS_KERNEL_ALIGNED] = "rowscan_aligned",
     [RS_KERNEL_FEW] = "rowscan_few",
+    [RS_KERNEL_LONG_ANY] = "rowscan_long_any",
+    [RS_KERNEL_LONG_DENSE] = "rowscan_long_dense",
+    [RS_KERNEL_LONG_ALIGNED] = "rowscan_long_aligned",
+    [RS_KERNEL_LONG_FEW] = "rowscan_long_few",
 };
 
 /* `bool` is a word of the language. */
@@ -58,13 +64,17 @@ static const char *header(rs_template made_of) {
   return headers[made_of];
 }
 
-/* The template that a kernel instantiates, with its arguments; `aligned` where one serves both kernels. */
-static void emit_call(const rs_shape *s, bool aligned, rs_text *source) {
-  const char *flag = aligned ? "true" : "false";
+/* Where a template makes two kernels: whether this is the one for rows on multiples of 16 bytes. */
+static const char *aligned(rs_kernel kernel) {
+  return kernel == RS_KERNEL_ANY || kernel == RS_KERNEL_LONG_ANY ? "false" : "true";
+}
+
+/* The template that a kernel instantiates, with its arguments. */
+static void emit_call(const rs_shape *s, rs_kernel kernel, rs_text *source) {
   switch (s->made_of) {
   case RS_TEMPLATE_ROWS:
     rs_text_add(source, "scan_rows<P, Shape<%d, %d, %d, %d>, %d, %s>", s->warps, s->chunks, s->lanes, s->vector,
-                s->threads, flag);
+                s->threads, aligned(kernel));
     break;
   case RS_TEMPLATE_SLAB:
     rs_text_add(source, "scan_slab<P, SlabShape<%d, %d, %d, %d, %d>>", s->rows, s->threads, s->lanes, s->vector,
@@ -77,7 +87,7 @@ static void emit_call(const rs_shape *s, bool aligned, rs_text *source) {
                 s->buffers);
     break;
   case RS_TEMPLATE_TILES:
-    rs_text_add(source, "scan_tiles<P, TileShape<%d, %d, %d>, %s>", s->warps, s->chunks, s->vector, flag);
+    rs_text_add(source, "scan_tiles<P, TileShape<%d, %d, %d>, %s>", s->warps, s->chunks, s->vector, aligned(kernel));
     break;
   case RS_TEMPLATE_STREAM:
   case RS_TEMPLATE_STREAM_ANY:
@@ -141,7 +151,7 @@ void rs_emit(const rowscan_spec *spec, const rs_geometry *g, rs_text *source) {
     if (cut)
       rs_text_add(source, ", RS_PARAMETER(%s, cut)", cut);
     rs_text_add(source, ") {\n  ");
-    emit_call(shape, kernel >= RS_KERNEL_ALIGNED, source);
+    emit_call(shape, (rs_kernel)kernel, source);
     rs_text_add(source, "(rows%s);\n}\n", cut ? ", cut" : "");
   }
 }

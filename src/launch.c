@@ -132,22 +132,27 @@ static rs_kernel column_kernel(rs_columns_kernel kernel) {
   return kernels[kernel];
 }
 
-rs_kernel rs_launch_kernel(const rowscan_plan *plan, const rs_module *module, const rs_rows *rows) {
-  if (module->geometry.regime == ROWSCAN_REGIME_COLUMN)
-    return column_kernel(rs_columns_chosen(&module->columns, rows));
-  for (int kernel = RS_KERNELS - 1; kernel > RS_KERNEL_ANY; kernel--) {
-    const rs_shape *shape = &module->geometry.shape[kernel];
-    if (shape->made_of && (kernel != RS_KERNEL_FEW || few(plan, shape, rows->count)) && takes(shape, rows, &plan->spec))
-      return (rs_kernel)kernel;
+/* Of one regime: the last that takes these rows, from `few_rows` down to `any`, which takes all. */
+static rs_kernel best(const rowscan_plan *plan, const rs_rows *rows, rs_kernel any, rs_kernel few_rows) {
+  for (rs_kernel kernel = few_rows; kernel > any; kernel--) {
+    const rs_shape *shape = &plan->module.geometry.shape[kernel];
+    if (shape->made_of && (kernel != few_rows || few(plan, shape, rows->count)) && takes(shape, rows, &plan->spec))
+      return kernel;
   }
-  return RS_KERNEL_ANY;
+  return any;
 }
 
-const rs_module *rs_launch_module(const rowscan_plan *plan, const rs_rows *rows) {
-  if (plan->count == 1)
-    return &plan->module[0];
-  bool any = rs_launch_kernel(plan, &plan->module[1], rows) == RS_KERNEL_ANY;
-  return &plan->module[rs_tune_long(&plan->spec, rows->count, !any, plan->context->device.multiprocessors)];
+rs_kernel rs_launch_kernel(const rowscan_plan *plan, const rs_rows *rows) {
+  rowscan_regime regime = plan->module.geometry.regime;
+  if (regime == ROWSCAN_REGIME_COLUMN)
+    return column_kernel(rs_columns_chosen(&plan->module.columns, rows));
+  if (regime == ROWSCAN_REGIME_LONG || regime == ROWSCAN_REGIME_AUTO) {
+    rs_kernel kernel = best(plan, rows, RS_KERNEL_LONG_ANY, RS_KERNEL_LONG_FEW);
+    if (regime == ROWSCAN_REGIME_LONG ||
+        rs_tune_long(&plan->spec, rows->count, kernel != RS_KERNEL_LONG_ANY, plan->context->device.multiprocessors))
+      return kernel;
+  }
+  return best(plan, rows, RS_KERNEL_ANY, RS_KERNEL_FEW);
 }
 
 /* ---- queueing ---------------------------------------------------------------------------------------------------- */
@@ -159,7 +164,6 @@ static int64_t lesser(int64_t a, int64_t b) {
 /* A run of one kernel. */
 typedef struct launching {
   rowscan_plan *plan;
-  const rs_module *module;
   const rs_shape *shape;
   CUfunction function;
   const char *name;
@@ -168,8 +172,8 @@ typedef struct launching {
 } launching;
 
 static void choose(launching *run, rs_kernel kernel) {
-  run->shape = &run->module->geometry.shape[kernel];
-  run->function = run->module->function[kernel];
+  run->shape = &run->plan->module.geometry.shape[kernel];
+  run->function = run->plan->module.function[kernel];
   run->name = rs_kernel_names[kernel];
 }
 
@@ -245,15 +249,13 @@ static int64_t ahead_bytes(const rowscan_plan *plan, const rs_shape *shape, int6
 
 size_t rs_launch_workspace(const rowscan_plan *plan) {
   int64_t most = 0;
-  for (int i = 0; i < plan->count; i++) {
-    if (plan->module[i].geometry.regime == ROWSCAN_REGIME_COLUMN)
-      return rs_columns_bound(&plan->module[i].columns);
-    for (int kernel = 0; kernel < RS_KERNELS; kernel++) {
-      const rs_shape *shape = &plan->module[i].geometry.shape[kernel];
-      if (cut_over_blocks(shape)) {
-        int64_t bytes = ahead_bytes(plan, shape, rows_at_once(plan, shape));
-        most = bytes > most ? bytes : most;
-      }
+  if (plan->module.geometry.regime == ROWSCAN_REGIME_COLUMN)
+    return rs_columns_bound(&plan->module.columns);
+  for (int kernel = 0; kernel < RS_KERNELS; kernel++) {
+    const rs_shape *shape = &plan->module.geometry.shape[kernel];
+    if (cut_over_blocks(shape)) {
+      int64_t bytes = ahead_bytes(plan, shape, rows_at_once(plan, shape));
+      most = bytes > most ? bytes : most;
     }
   }
   return (size_t)most;
@@ -298,7 +300,7 @@ static rowscan_status launch_part(launching *run, rs_columns_launch *part, bool 
 static rowscan_status launch_parts(launching *run, const rs_rows *rows, bool fresh) {
   rs_columns_parts parts;
   rs_columns_launch part;
-  rs_columns_begin(&parts, &run->module->columns, rows);
+  rs_columns_begin(&parts, &run->plan->module.columns, rows);
   rowscan_status status = ROWSCAN_OK;
   while (!status && rs_columns_next(&parts, &part))
     status = launch_part(run, &part, fresh);
@@ -309,7 +311,7 @@ static rowscan_status launch_parts(launching *run, const rs_rows *rows, bool fre
 
 /* whole: regime column in one launch; NULL: in several, or another regime. */
 static rowscan_status launch_with(launching *run, const rs_rows *rows, rs_columns_launch *whole, bool fresh) {
-  if (run->module->geometry.regime != ROWSCAN_REGIME_COLUMN)
+  if (run->plan->module.geometry.regime != ROWSCAN_REGIME_COLUMN)
     return launch_ahead(run, fresh);
   return whole ? launch_part(run, whole, fresh) : launch_parts(run, rows, fresh);
 }
@@ -340,15 +342,14 @@ static rowscan_status with_workspace(launching *run, const rs_rows *rows, rs_col
 static rowscan_status launch(rowscan_plan *plan, const rs_rows *rows, void *workspace, size_t bytes, CUstream stream) {
   launching run; /* large: not to be cleared first */
   run.plan = plan;
-  run.module = rs_launch_module(plan, rows);
   run.stream = stream;
   run.arguments.workspace = NULL;
-  if (run.module->geometry.regime == ROWSCAN_REGIME_COLUMN) {
+  if (plan->module.geometry.regime == ROWSCAN_REGIME_COLUMN) {
     rs_columns_launch whole;
-    bool one = rs_columns_recall(&plan->cuts, &whole, &run.module->columns, rows);
+    bool one = rs_columns_recall(&plan->cuts, &whole, &plan->module.columns, rows);
     return with_workspace(&run, rows, one ? &whole : NULL, workspace, bytes);
   }
-  choose(&run, rs_launch_kernel(plan, run.module, rows));
+  choose(&run, rs_launch_kernel(plan, rows));
   pack(&run.arguments, rows);
   switch (run.shape->made_of) {
   case RS_TEMPLATE_SLAB:

@@ -1,5 +1,5 @@
 /*
- * launch.h - a run on the GPU: the regime for its rows, the arguments packed, the kernels queued
+ * launch.h - a run on the GPU: the kernel for its rows, the arguments packed, the launches queued
  * SPDX-License-Identifier: MIT
  */
 #ifndef RS_LAUNCH_H
@@ -14,10 +14,7 @@ size_t rs_launch_workspace(const rowscan_plan *plan);
 rowscan_status rs_launch(rowscan_plan *plan, const rs_rows *rows, void *workspace, size_t workspace_bytes,
                          CUstream stream);
 
-/* The module that serves these rows. */
-const rs_module *rs_launch_module(const rowscan_plan *plan, const rs_rows *rows);
-
-/* And which of its kernels, if one launch takes all of the rows. */
-rs_kernel rs_launch_kernel(const rowscan_plan *plan, const rs_module *module, const rs_rows *rows);
+/* The kernel that serves these rows. */
+rs_kernel rs_launch_kernel(const rowscan_plan *plan, const rs_rows *rows);
 
 #endif

@@ -229,11 +229,11 @@ static void describe(const measuring *job, rowscan_timing *timing) {
     snprintf(timing->geometry, sizeof timing->geometry, "threads=%d", rs_host_threads(job->context->host));
     return;
   }
-  const rs_module *module = rs_launch_module(job->plan, &job->rows);
-  const rs_shape *shape = &module->geometry.shape[rs_launch_kernel(job->plan, module, &job->rows)];
+  const rs_geometry *geometry = &job->plan->module.geometry;
+  rs_kernel kernel = rs_launch_kernel(job->plan, &job->rows);
   rs_text words = {0};
-  rs_shape_text(shape, &words);
-  timing->regime = module->geometry.regime;
+  rs_shape_text(&geometry->shape[kernel], &words);
+  timing->regime = rs_kernel_regime(geometry, kernel);
   snprintf(timing->geometry, sizeof timing->geometry, "%s", words.failed ? "" : words.data);
   rs_text_free(&words);
 }

@@ -30,11 +30,43 @@ static bool has_texts(const rs_module *module) {
 }
 
 static rowscan_status build(rowscan_plan *plan, rs_module *module, bool fresh) {
+  rs_builder *builder = plan->context->builder;
+  const char *canonical = module->canonical.data, *source = module->source.data;
   if (!has_texts(module))
     return out_of_memory();
-  rowscan_status status =
-      rs_build(plan->context->builder, &module->binary, module->canonical.data, module->source.data, plan->arch, fresh);
+  rowscan_status status = plan->runnable && !fresh
+                              ? rs_build_to_load(builder, &module->binary, canonical, source, plan->arch)
+                              : rs_build(builder, &module->binary, canonical, source, plan->arch, fresh);
   return status == ROWSCAN_NOT_CACHED ? tell_missing(&plan->spec, module) : status;
+}
+
+static bool read_whole(const rowscan_plan *plan, const rs_module *module, rs_binary *binary) {
+  return rs_builder_whole(plan->context->builder, binary, module->canonical.data, module->source.data, plan->arch);
+}
+
+rowscan_status rs_plan_binary(rowscan_plan *plan, const rs_binary **binary) {
+  rs_module *module = &plan->module;
+  rs_binary *whole = atomic_load(&module->whole), *before = NULL;
+  *binary = module->binary.ptx ? &module->binary : whole;
+  if (*binary)
+    return ROWSCAN_OK;
+  whole = calloc(1, sizeof *whole);
+  if (!whole)
+    return out_of_memory();
+  rowscan_status status = ROWSCAN_OK;
+  if (!read_whole(plan, module, whole))
+    status = rs_build(plan->context->builder, whole, module->canonical.data, module->source.data, plan->arch, false);
+  if (status) {
+    free(whole);
+    return status == ROWSCAN_NOT_CACHED ? tell_missing(&plan->spec, module) : status;
+  }
+  if (!atomic_compare_exchange_strong(&module->whole, &before, whole)) { /* another thread has it as well */
+    rs_binary_free(whole);
+    free(whole);
+    whole = before;
+  }
+  *binary = whole;
+  return ROWSCAN_OK;
 }
 
 /* What the driver said of an image, and where. */
@@ -71,9 +103,20 @@ static bool is_rejected(CUresult result) {
  * The CUBIN first: it needs no compiler in the driver, and loads where the PTX is newer than the driver. The PTX is the
  * way out for a GPU that the CUBIN is not for.
  */
-static refusal load_binary(const rs_cuda *cuda, rs_module *module) {
+static refusal load_binary(const rowscan_plan *plan, rs_module *module) {
+  const rs_cuda *cuda = plan->context->device.cuda;
   refusal said = load_image(cuda, module, module->binary.cubin);
-  return is_rejected(said.result) ? load_image(cuda, module, module->binary.ptx) : said;
+  rs_binary whole;
+  if (!is_rejected(said.result))
+    return said;
+  if (!module->binary.ptx) {
+    if (!read_whole(plan, module, &whole))
+      return said;
+    whole.milliseconds = module->binary.milliseconds;
+    rs_binary_free(&module->binary);
+    module->binary = whole;
+  }
+  return load_image(cuda, module, module->binary.ptx);
 }
 
 /* What is said of the image, and not of the moment: the same bytes will be rejected again. */
@@ -129,7 +172,7 @@ static rowscan_status recall(const rowscan_plan *plan, const rs_module *module) 
 /* An entry that the driver rejects is compiled once more. */
 static rowscan_status load_or_rebuild(rowscan_plan *plan, rs_module *module) {
   const rs_cuda *cuda = plan->context->device.cuda;
-  refusal said = load_binary(cuda, module);
+  refusal said = load_binary(plan, module);
   if (is_rejected(said.result) && module->binary.cached) {
     CUresult before = said.result;
     rs_log_write(&plan->context->log, ROWSCAN_LOG_WARNING,
@@ -138,7 +181,7 @@ static rowscan_status load_or_rebuild(rowscan_plan *plan, rs_module *module) {
     rowscan_status status = build(plan, module, true);
     if (status)
       return rs_fail_more(status, " (the driver rejected an entry of the cache with CUDA error %d)", before);
-    said = load_binary(cuda, module);
+    said = load_binary(plan, module);
   }
   if (!said.result)
     return ROWSCAN_OK;
@@ -166,44 +209,55 @@ static rowscan_status load(rowscan_plan *plan, rs_module *module) {
   return ROWSCAN_OK;
 }
 
-static rowscan_status make_modules(rowscan_plan *plan) {
-  rs_geometry geometry[RS_MAX_MODULES];
+static rowscan_status make_module(rowscan_plan *plan) {
+  rs_module *module = &plan->module;
   int tuned = rs_builder_tuned_arch(plan->context->builder, plan->arch);
-  plan->count = rs_tune(&plan->spec, tuned, geometry);
-  for (int i = 0; i < plan->count; i++) {
-    rs_module *module = &plan->module[i];
-    module->geometry = geometry[i];
-    if (module->geometry.regime == ROWSCAN_REGIME_COLUMN) {
-      rs_tune_column_cuts(&plan->spec, tuned, &module->columns);
-      module->columns.any.multiprocessors = plan->context->device.multiprocessors;
-      module->columns.stream.multiprocessors = plan->context->device.multiprocessors;
-    }
-    rs_key_canonical(&plan->spec, &module->geometry, &module->canonical);
-    rs_emit(&plan->spec, &module->geometry, &module->source);
-    rs_shape_text(rs_main_shape(&module->geometry), &module->words);
-    rowscan_status status = plan->runnable ? recall(plan, module) : ROWSCAN_OK;
-    if (!status)
-      status = build(plan, module, false);
-    if (!status && plan->runnable)
-      status = load(plan, module);
-    if (status)
-      return status;
+  module->geometry = rs_tune(&plan->spec, tuned);
+  if (module->geometry.regime == ROWSCAN_REGIME_COLUMN) {
+    rs_tune_column_cuts(&plan->spec, tuned, &module->columns);
+    module->columns.any.multiprocessors = plan->context->device.multiprocessors;
+    module->columns.stream.multiprocessors = plan->context->device.multiprocessors;
   }
-  return ROWSCAN_OK;
+  rs_key_canonical(&plan->spec, &module->geometry, &module->canonical);
+  rs_emit(&plan->spec, &module->geometry, &module->source);
+  rs_shape_text(rs_main_shape(&module->geometry), &module->words);
+  rowscan_status status = plan->runnable ? recall(plan, module) : ROWSCAN_OK;
+  return status ? status : build(plan, module, false);
 }
 
+static rowscan_status open_scratch(rowscan_plan *plan) {
+  const rs_device *device = &plan->context->device;
+  double start = rs_now_ms();
+  plan->scratch = rs_launch_workspace(plan);
+  rowscan_status status = rs_workspaces_open(&plan->workspaces, device->cuda, plan->scratch, device->clearing);
+  if (!status && plan->scratch)
+    rs_log_write(&plan->context->log, ROWSCAN_LOG_DEBUG, "sm_%d: scratch memory of %d runs made ready in %.2f ms: %zu",
+                 plan->arch, RS_WORKSPACES, rs_now_ms() - start, plan->scratch);
+  return status;
+}
+
+/* So that a run on any stream finds it cleared, and nobody frees it before. status: of what was done meanwhile. */
+static rowscan_status await_scratch(const rowscan_plan *plan, rowscan_status status) {
+  const rs_device *device = &plan->context->device;
+  CUresult result = plan->scratch ? device->cuda->cuStreamSynchronize(device->clearing) : CUDA_SUCCESS;
+  return status || !result ? status : rs_cuda_failed(device->cuda, result, "clearing a plan's workspaces");
+}
+
+/* Memory is cleared while the driver loads. */
 static rowscan_status make_ready(rowscan_plan *plan) {
   if (!plan->runnable)
-    return make_modules(plan);
+    return make_module(plan);
   const rs_device *device = &plan->context->device;
   bool pushed;
   rowscan_status status = rs_device_enter(device, &pushed);
   if (status)
     return status;
-  status = make_modules(plan);
+  status = make_module(plan);
   if (!status) {
-    plan->scratch = rs_launch_workspace(plan);
-    status = rs_workspaces_open(&plan->workspaces, device->cuda, plan->scratch);
+    status = open_scratch(plan);
+    if (!status)
+      status = load(plan, &plan->module);
+    status = await_scratch(plan, status);
   }
   rs_device_leave(device, pushed);
   return status;
@@ -232,9 +286,8 @@ static void unload(rowscan_plan *plan) {
   if (rs_device_enter(device, &pushed))
     return;
   rs_workspaces_close(&plan->workspaces);
-  for (int i = 0; i < plan->count; i++)
-    if (plan->module[i].module)
-      device->cuda->cuModuleUnload(plan->module[i].module);
+  if (plan->module.module)
+    device->cuda->cuModuleUnload(plan->module.module);
   rs_device_leave(device, pushed);
 }
 
@@ -243,12 +296,14 @@ void rs_plan_destroy(rowscan_plan *plan) {
     return;
   if (plan->runnable && plan->arch)
     unload(plan);
-  for (int i = 0; i < plan->count; i++) {
-    rs_text_free(&plan->module[i].canonical);
-    rs_text_free(&plan->module[i].source);
-    rs_text_free(&plan->module[i].words);
-    rs_binary_free(&plan->module[i].binary);
-  }
+  rs_text_free(&plan->module.canonical);
+  rs_text_free(&plan->module.source);
+  rs_text_free(&plan->module.words);
+  rs_binary_free(&plan->module.binary);
+  rs_binary *whole = atomic_load(&plan->module.whole);
+  if (whole)
+    rs_binary_free(whole);
+  free(whole);
   free(plan);
 }
 

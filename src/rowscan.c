@@ -100,18 +100,23 @@ void rowscan_plan_destroy(rowscan_plan *plan) {
 rowscan_status rowscan_plan_info_get(const rowscan_plan *plan, rowscan_plan_info *info) {
   if (info->size != sizeof *info)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "info: field 'size': %zu, not %zu", info->size, sizeof *info);
-  *info = (rowscan_plan_info){
-      .size = sizeof *info, .spec = plan->spec, .modules = plan->count, .workspace_bytes = rs_launch_workspace(plan)};
+  *info = (rowscan_plan_info){.size = sizeof *info,
+                              .spec = plan->spec,
+                              .modules = plan->arch != 0,
+                              .workspace_bytes = rs_launch_workspace(plan)};
   return ROWSCAN_OK;
 }
 
 rowscan_status rowscan_plan_module(const rowscan_plan *plan, int index, rowscan_module_info *info) {
   if (info->size != sizeof *info)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "info: field 'size': %zu, not %zu", info->size, sizeof *info);
-  if (index < 0 || index >= plan->count)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'module': %d; the plan has %d", index, plan->count);
-  const rs_module *module = &plan->module[index];
-  const rs_binary *binary = &module->binary;
+  if (index != 0 || !plan->arch)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'module': %d; the plan has %d", index, plan->arch != 0);
+  const rs_module *module = &plan->module;
+  const rs_binary *binary;
+  rowscan_status status = rs_plan_binary((rowscan_plan *)plan, &binary); /* which keeps it */
+  if (status)
+    return status;
   *info = (rowscan_module_info){.size = sizeof *info,
                                 .regime = module->geometry.regime,
                                 .threads = rs_main_shape(&module->geometry)->threads,
@@ -121,8 +126,8 @@ rowscan_status rowscan_plan_module(const rowscan_plan *plan, int index, rowscan_
                                 .spill_bytes = binary->spill_bytes,
                                 .ptx_bytes = binary->ptx_bytes,
                                 .cubin_bytes = binary->cubin_bytes,
-                                .build_ms = binary->milliseconds,
-                                .cached = binary->cached,
+                                .build_ms = module->binary.milliseconds,
+                                .cached = module->binary.cached,
                                 .geometry = module->words.data,
                                 .source = module->source.data,
                                 .ptx = binary->ptx,
@@ -151,12 +156,11 @@ rowscan_status rowscan_source(const rowscan_spec *spec, const char *arch, int mo
     status = rs_arch_read(arch, &number);
   if (status)
     return status;
-  rs_geometry geometry[RS_MAX_MODULES];
-  int count = rs_tune(&complete, number, geometry);
-  if (module < 0 || module >= count)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'module': %d; the spec has %d", module, count);
+  if (module != 0)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'module': %d; the spec has 1", module);
+  rs_geometry geometry = rs_tune(&complete, number);
   rs_text text = {0};
-  rs_emit(&complete, &geometry[module], &text);
+  rs_emit(&complete, &geometry, &text);
   return give_text(&text, "a source", source);
 }
 

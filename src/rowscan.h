@@ -288,7 +288,7 @@ typedef struct rowscan_args {
 ROWSCAN_API rowscan_status rowscan_plan_run(rowscan_plan *plan, const rowscan_args *args,
                                             struct CUstream_st *stream) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 2);
 
-/* What a plan is made of. A plan on a GPU holds one module for each regime that its number of rows may ask for. */
+/* What a plan is made of. A plan on a GPU holds one module, with a kernel for all that a run may ask for. */
 typedef struct rowscan_plan_info {
   size_t size;
   rowscan_spec spec;      /* completed */
@@ -298,27 +298,30 @@ typedef struct rowscan_plan_info {
 
 typedef struct rowscan_module_info {
   size_t size;
-  rowscan_regime regime;
-  char arch[16];    /* "sm_90" */
-  int threads;      /* of a block */
-  int registers;    /* of a thread; this and the next three: the most of the module's kernels */
-  int shared_bytes; /* static shared memory of a block */
-  int local_bytes;  /* local memory of a thread */
-  int spill_bytes;  /* registers spilled to local memory, stores and loads */
+  rowscan_regime regime; /* of its kernels; AUTO: row and long, between which each run chooses by its number of rows */
+  char arch[16];         /* "sm_90" */
+  int threads;           /* of a block */
+  int registers;         /* of a thread; this and the next three: the most of the module's kernels */
+  int shared_bytes;      /* static shared memory of a block */
+  int local_bytes;       /* local memory of a thread */
+  int spill_bytes;       /* registers spilled to local memory, stores and loads */
   size_t ptx_bytes;
   size_t cubin_bytes;
   double build_ms;      /* reading the cache, or compiling */
   int cached;           /* not 0: came from the cache */
   const char *geometry; /* "threads=1024 vector=4 chunks=4": the tile, in words; lives as long as the plan */
   const char *source;   /* generated CUDA source */
-  const char *ptx;      /* NUL-terminated; ptx_bytes counts without it */
+  const char *ptx;      /* NUL-terminated; ptx_bytes counts without it; it and cubin live as long as the plan */
   const void *cubin;
 } rowscan_module_info;
 
 #define ROWSCAN_INFO(type)                                                                                             \
   { .size = sizeof(type) }
 
-/* Fills info, whose .size is set. Errors: BAD_ARGUMENT (module is not in 0 .. modules-1). */
+/*
+ * Fills info, whose .size is set. Errors: BAD_ARGUMENT (module is not in 0 .. modules-1); and of rowscan_plan_module
+ * those of compiling: a plan that can be run leaves PTX in the cache, and has it from there, or anew, when asked.
+ */
 ROWSCAN_API rowscan_status rowscan_plan_info_get(const rowscan_plan *plan, rowscan_plan_info *info) ROWSCAN_CHECKED
     ROWSCAN_NONNULL(1, 2);
 ROWSCAN_API rowscan_status rowscan_plan_module(const rowscan_plan *plan, int module,
@@ -329,8 +332,8 @@ ROWSCAN_API rowscan_status rowscan_archs(rowscan_context *context, int *archs, i
     ROWSCAN_NONNULL(1, 2, 3);
 
 /*
- * The generated sources of a spec for an architecture, without compiling: module 0, 1, ... until BAD_ARGUMENT. Free the
- * text with rowscan_free. Needs no NVRTC.
+ * The generated source of a spec for an architecture, without compiling. module: 0, the only one. Free the text with
+ * rowscan_free. Needs no NVRTC. Errors: BAD_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
  */
 ROWSCAN_API rowscan_status rowscan_source(const rowscan_spec *spec, const char *arch, int module,
                                           char **source) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 2, 4);
@@ -517,10 +520,10 @@ typedef struct rowscan_cache_difference {
   const char *found;
 } rowscan_cache_difference;
 
-/* Why a kernel of a spec is, or is not, in the cache. Strings live until visit returns. */
+/* Why the kernels of a spec are, or are not, in the cache. Strings live until visit returns. */
 typedef struct rowscan_cache_reason {
   size_t size;
-  rowscan_regime regime;
+  rowscan_regime regime; /* as in rowscan_module_info */
   const char *name;     /* file name of its entry below the cache's path, there or not; "" if that depends on a compiler
                            that is not there */
   int hit;              /* not 0: it is there, and sound */
@@ -533,8 +536,8 @@ typedef struct rowscan_cache_reason {
 } rowscan_cache_reason;
 
 /*
- * Explains hits and misses of a spec for an architecture: calls visit for each of its kernels, see rowscan_plan_info;
- * stops early if it returns not 0. Reads all entries; compiles nothing, counts nothing, and needs no compiler: without
+ * Explains a hit or a miss of a spec for an architecture: calls visit for each of its modules, see rowscan_plan_info,
+ * until it returns not 0. Reads all entries; compiles nothing, counts nothing, and needs no compiler: without
  * one, that is what every entry differs in. Errors: BAD_ARGUMENT, UNSUPPORTED, CACHE_FAILED, OUT_OF_MEMORY.
  */
 ROWSCAN_API rowscan_status rowscan_cache_why(rowscan_context *context, const rowscan_spec *spec, const char *arch,

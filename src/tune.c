@@ -4,6 +4,8 @@
  */
 #include "tune.h"
 
+#include <string.h>
+
 #include "arch.h"
 #include "tune_columns.h"
 #include "tune_short.h"
@@ -428,12 +430,12 @@ static bool any_stream_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
 
 static rs_geometry long_geometry(const rowscan_spec *spec, int arch) {
   rs_shape tiles = tiles_shape(spec, arch), stream, at_once;
-  rs_geometry g = {ROWSCAN_REGIME_LONG, {[RS_KERNEL_ANY] = tiles}};
-  g.shape[RS_KERNEL_ALIGNED] = stream_shape(spec, arch, &stream) ? stream : tiles;
+  rs_geometry g = {ROWSCAN_REGIME_LONG, {[RS_KERNEL_LONG_ANY] = tiles}};
+  g.shape[RS_KERNEL_LONG_ALIGNED] = stream_shape(spec, arch, &stream) ? stream : tiles;
   if (any_stream_shape(spec, arch, &stream))
-    g.shape[RS_KERNEL_DENSE] = stream;
+    g.shape[RS_KERNEL_LONG_DENSE] = stream;
   if (at_once_shape(spec, arch, &at_once))
-    g.shape[RS_KERNEL_FEW] = at_once;
+    g.shape[RS_KERNEL_LONG_FEW] = at_once;
   return g;
 }
 
@@ -486,33 +488,49 @@ static rs_geometry column_geometry(const rowscan_spec *spec, int arch) {
 /* Rows shorter than this are never cut over several blocks. */
 static const int64_t LONG_LENGTH = 32768;
 
-int rs_tune(const rowscan_spec *spec, int arch, rs_geometry geometry[RS_MAX_MODULES]) {
+/* Rows that are cut however many they are, if their elements are neighbours; measured where rs_tune_long is. */
+static bool always_long(const rowscan_spec *spec) {
+  bool narrow = rowscan_type_bytes(spec->in) < 4 || rowscan_type_bytes(spec->out) < 4;
+  return narrow ? spec->length > 65536 : spec->length >= 65536;
+}
+
+/* Without the kernels of regime row for rows that rs_tune_long never gives it. */
+static rs_geometry row_and_long_geometry(const rowscan_spec *spec, int arch) {
+  rs_geometry g = row_geometry(spec, arch), cut = long_geometry(spec, arch);
+  g.regime = ROWSCAN_REGIME_AUTO;
+  g.shape[RS_KERNEL_FEW] = (rs_shape){0};
+  if (always_long(spec))
+    g.shape[RS_KERNEL_DENSE] = g.shape[RS_KERNEL_ALIGNED] = (rs_shape){0};
+  memcpy(g.shape + RS_KERNEL_LONG_ANY, cut.shape + RS_KERNEL_LONG_ANY,
+         (RS_KERNELS - RS_KERNEL_LONG_ANY) * sizeof *g.shape);
+  return g;
+}
+
+rs_geometry rs_tune(const rowscan_spec *spec, int arch) {
   switch (spec->regime) {
   case ROWSCAN_REGIME_ROW:
-    geometry[0] = row_geometry(spec, arch);
-    return 1;
+    return row_geometry(spec, arch);
   case ROWSCAN_REGIME_SHORT:
-    geometry[0] = short_geometry(spec, arch);
-    return 1;
+    return short_geometry(spec, arch);
   case ROWSCAN_REGIME_LONG:
-    geometry[0] = spec->length ? long_geometry(spec, arch) : short_geometry(spec, arch);
-    return 1;
+    return spec->length ? long_geometry(spec, arch) : short_geometry(spec, arch);
   case ROWSCAN_REGIME_COLUMN:
-    geometry[0] = spec->length ? column_geometry(spec, arch) : short_geometry(spec, arch);
-    return 1;
+    return spec->length ? column_geometry(spec, arch) : short_geometry(spec, arch);
   case ROWSCAN_REGIME_AUTO:
     break;
   }
-  if (spec->layout == ROWSCAN_LAYOUT_COLUMNS && spec->length) {
-    geometry[0] = column_geometry(spec, arch);
-    return 1;
-  }
+  if (spec->layout == ROWSCAN_LAYOUT_COLUMNS && spec->length)
+    return column_geometry(spec, arch);
+  if (spec->length >= LONG_LENGTH)
+    return row_and_long_geometry(spec, arch);
   bool fits = rs_slab_serves(spec) || rs_tile(&short_geometry(spec, arch).shape[RS_KERNEL_ANY]) >= spec->length;
-  geometry[0] = fits ? short_geometry(spec, arch) : row_geometry(spec, arch);
-  if (spec->length < LONG_LENGTH)
-    return 1;
-  geometry[1] = long_geometry(spec, arch);
-  return 2;
+  return fits ? short_geometry(spec, arch) : row_geometry(spec, arch);
+}
+
+rowscan_regime rs_kernel_regime(const rs_geometry *geometry, rs_kernel kernel) {
+  if (geometry->regime != ROWSCAN_REGIME_AUTO)
+    return geometry->regime;
+  return kernel < RS_KERNEL_LONG_ANY ? ROWSCAN_REGIME_ROW : ROWSCAN_REGIME_LONG;
 }
 
 /*
@@ -520,19 +538,18 @@ int rs_tune(const rowscan_spec *spec, int arch, rs_geometry geometry[RS_MAX_MODU
  * Measured on an H200, f32, ratio to memcpy with a block a row (ring) and with rows cut (stream): 16384 x 65536 0.946,
  * 0.955; 1024 x 128256 0.90, 0.946; 256 x 151936 0.88, 0.938; 32768 x 32768 0.98, 0.948. Off 16 bytes: 683 x 98305
  * 0.871 a block a row, 342 x 196609 0.920 cut. In tiles (any strides) rows are better not cut as long as there are
- * enough of them: 4096 x 65535 0.930, 0.715.
+ * enough of them: 4096 x 65535 0.930, 0.715. bf16, 32768 x 65536, has 0.986 with a block a row.
  */
 bool rs_tune_long(const rowscan_spec *spec, int64_t rows, bool neighbours, int multiprocessors) {
-  if (spec->length < LONG_LENGTH)
-    return false;
-  return rows < 4 * multiprocessors || (neighbours && spec->length > 65536);
+  return rows < 4 * multiprocessors || (neighbours && always_long(spec));
 }
 
 const rs_shape *rs_main_shape(const rs_geometry *geometry) {
-  int kernel = RS_KERNEL_ALIGNED;
-  while (kernel > 0 && !geometry->shape[kernel].made_of)
-    kernel--;
-  return &geometry->shape[kernel];
+  static const rs_kernel order[] = {RS_KERNEL_ALIGNED, RS_KERNEL_LONG_ALIGNED, RS_KERNEL_DENSE, RS_KERNEL_NEIGHBOURS};
+  for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+    if (geometry->shape[order[i]].made_of)
+      return &geometry->shape[order[i]];
+  return &geometry->shape[RS_KERNEL_ANY];
 }
 
 void rs_shape_text(const rs_shape *s, rs_text *text) {
@@ -563,7 +580,8 @@ void rs_shape_text(const rs_shape *s, rs_text *text) {
 }
 
 void rs_geometry_text(const rs_geometry *g, rs_text *text) {
-  static const char *const names[RS_KERNELS] = {"any", "neighbours", "dense", "aligned", "few"};
+  static const char *const names[RS_KERNELS] = {"any",      "neighbours", "dense",        "aligned", "few",
+                                                "long_any", "long_dense", "long_aligned", "long_few"};
   rs_text_add(text, "regime=%s\n", rowscan_regime_name(g->regime));
   for (int kernel = 0; kernel < RS_KERNELS; kernel++)
     if (g->shape[kernel].made_of) {

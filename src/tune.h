@@ -8,19 +8,23 @@
 #include "columns_parts.h"
 #include "spec.h"
 
-/* The kernels of a module, by the rows that they take; each regime has those it needs, and always the first. */
+/* The kernels of a plan, by the rows that they take; it has those it needs, and of each regime always the first. */
 typedef enum rs_kernel {
   RS_KERNEL_ANY,        /* any strides */
   RS_KERNEL_NEIGHBOURS, /* columns: neighbours, wherever they begin */
   RS_KERNEL_DENSE,      /* elements of a row are neighbours, and short rows neighbours too; columns: few, all one run */
   RS_KERNEL_ALIGNED,    /* the same, on multiples of 16 bytes; columns: in words */
   RS_KERNEL_FEW,        /* the same, and so few that registers hold all of the run at once */
+  RS_KERNEL_LONG_ANY,   /* from here on regime long, with the same meanings */
+  RS_KERNEL_LONG_DENSE,
+  RS_KERNEL_LONG_ALIGNED,
+  RS_KERNEL_LONG_FEW,
   RS_KERNELS
 } rs_kernel;
 
 /* The template of kernels/ that a kernel instantiates. */
 typedef enum rs_template {
-  RS_TEMPLATE_NONE, /* the module has no such kernel */
+  RS_TEMPLATE_NONE, /* the plan has no such kernel */
   RS_TEMPLATE_ROWS, /* groups of threads load their tiles themselves */
   RS_TEMPLATE_SLAB,
   RS_TEMPLATE_RING,
@@ -53,16 +57,16 @@ typedef struct rs_shape {
   int word;     /* of a slab: elements that are moved at once in shared memory */
 } rs_shape;
 
-/* One regime's module. */
+/* All kernels of a plan. */
 typedef struct rs_geometry {
-  rowscan_regime regime;
+  rowscan_regime regime; /* AUTO: row and long, and rs_tune_long says which a run has */
   rs_shape shape[RS_KERNELS];
 } rs_geometry;
 
-enum { RS_MAX_MODULES = 2 };
+/* Those that runs of any number of rows may need. */
+rs_geometry rs_tune(const rowscan_spec *spec, int arch);
 
-/* Fills the geometries of the regimes that a spec may need, the one for many rows first; returns how many. */
-int rs_tune(const rowscan_spec *spec, int arch, rs_geometry geometry[RS_MAX_MODULES]);
+rowscan_regime rs_kernel_regime(const rs_geometry *geometry, rs_kernel kernel);
 
 /* What cuts the rows of regime column for its two kernels. */
 void rs_tune_column_cuts(const rowscan_spec *spec, int arch, rs_columns *columns);
@@ -72,12 +76,12 @@ static inline int64_t rs_tile(const rs_shape *shape) {
   return (int64_t)shape->warps * shape->chunks * shape->lanes * shape->vector;
 }
 
-/* The kernel for rows that begin where allocations do. */
+/* The kernel for many rows that begin where allocations do. */
 const rs_shape *rs_main_shape(const rs_geometry *geometry);
 
 /*
- * Which of a plan's geometries serves a run: true for the second, long. neighbours: it has more for these rows than the
- * kernel for any strides.
+ * Whether regime long serves a run, where a plan has it and row. neighbours: it has more for these rows than the kernel
+ * for any strides.
  */
 bool rs_tune_long(const rowscan_spec *spec, int64_t rows, bool neighbours, int multiprocessors);
 

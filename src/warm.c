@@ -33,12 +33,11 @@ typedef struct warming {
 
 /* What was compiled and is not in the cache now was compiled in vain. */
 static rowscan_status check_kept(const rowscan_plan *plan) {
-  for (int i = 0; i < plan->count; i++)
-    if (!plan->module[i].binary.stored)
-      return rs_fail(ROWSCAN_CACHE_FAILED, "sm_%d, regime %s: compiled, but the cache (%s) did not keep it", plan->arch,
-                     rowscan_regime_name(plan->module[i].geometry.regime),
-                     rs_store_path(rs_builder_store(plan->context->builder)));
-  return ROWSCAN_OK;
+  if (plan->module.binary.stored)
+    return ROWSCAN_OK;
+  return rs_fail(ROWSCAN_CACHE_FAILED, "sm_%d, regime %s: compiled, but the cache (%s) did not keep it", plan->arch,
+                 rowscan_regime_name(plan->module.geometry.regime),
+                 rs_store_path(rs_builder_store(plan->context->builder)));
 }
 
 static void make(warming *all, int64_t spec, int arch, rowscan_warmed *one) {
@@ -46,9 +45,8 @@ static void make(warming *all, int64_t spec, int arch, rowscan_warmed *one) {
   rowscan_plan *plan;
   one->status = rs_plan_create(&plan, all->context, &all->specs[spec], arch);
   if (one->status == ROWSCAN_OK) {
-    one->modules = plan->count;
-    for (int i = 0; i < plan->count; i++)
-      one->compiled += !plan->module[i].binary.cached;
+    one->modules = 1;
+    one->compiled = !plan->module.binary.cached;
     one->status = check_kept(plan);
     rs_plan_destroy(plan);
   }

@@ -6,19 +6,7 @@
 
 #include "status.h"
 
-/* On a stream of its own, so that it waits for nobody's work and is done on return. */
-static CUresult clear(const rs_cuda *cuda, CUdeviceptr memory, size_t bytes) {
-  CUstream stream;
-  CUresult result = cuda->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
-  if (result)
-    return result;
-  result = cuda->cuMemsetD8Async(memory, 0, bytes, stream);
-  CUresult waited = cuda->cuStreamSynchronize(stream);
-  CUresult destroyed = cuda->cuStreamDestroy_v2(stream);
-  return result ? result : waited ? waited : destroyed;
-}
-
-rowscan_status rs_workspaces_open(rs_workspaces *all, const rs_cuda *cuda, size_t bytes) {
+rowscan_status rs_workspaces_open(rs_workspaces *all, const rs_cuda *cuda, size_t bytes, CUstream clearing) {
   if (!bytes)
     return ROWSCAN_OK;
   bytes = (bytes + 255) / 256 * 256;
@@ -27,7 +15,7 @@ rowscan_status rs_workspaces_open(rs_workspaces *all, const rs_cuda *cuda, size_
     return rs_cuda_failed(cuda, result, "cuMemAlloc of a plan's workspaces");
   pthread_mutex_init(&all->mutex, NULL);
   all->cuda = cuda;
-  result = clear(cuda, all->memory, RS_WORKSPACES * bytes);
+  result = cuda->cuMemsetD8Async(all->memory, 0, RS_WORKSPACES * bytes, clearing);
   if (result)
     return rs_cuda_failed(cuda, result, "clearing a plan's workspaces");
   CUdeviceptr next = all->memory;

@@ -56,8 +56,11 @@ typedef struct rs_workspaces {
   rs_captured captured[RS_CAPTURE_WORKSPACES];
 } rs_workspaces;
 
-/* With the device's context current; bytes 0: none are needed. All memory is 0. */
-rowscan_status rs_workspaces_open(rs_workspaces *all, const rs_cuda *cuda, size_t bytes);
+/*
+ * With the device's context current; bytes 0: none are needed. `clearing` is a stream that waits for nobody's work:
+ * once it is done with what it was given here, all memory is 0.
+ */
+rowscan_status rs_workspaces_open(rs_workspaces *all, const rs_cuda *cuda, size_t bytes, CUstream clearing);
 void rs_workspaces_close(rs_workspaces *all); /* with the context current */
 
 /*

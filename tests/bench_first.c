@@ -2,7 +2,7 @@
  * bench_first.c - one sample of a first call, and what is in it
  * SPDX-License-Identifier: MIT
  *
- * usage: bench_first nvrtc ARCH ROWS SPEC   what NVRTC alone takes for the sources of a spec
+ * usage: bench_first nvrtc ARCH ROWS SPEC   what NVRTC alone takes for the source of a spec
  *        bench_first make ARCH ROWS SPEC    a plan to look at: no GPU is needed, and nothing is loaded or launched
  *        bench_first run gpu ROWS SPEC      a plan, and the first launch
  *        bench_first hot gpu ROWS SPEC      and what calls take from there on
@@ -26,7 +26,7 @@
 
 enum { BURSTS = 200, CALLS = 100, CHECKED = 100 };
 
-/* What the library's log tells of the time, by the words that it is told with; sums over a plan's modules. */
+/* What the library's log tells of the time, by the words that it is told with. */
 static struct {
   const char *name, *begin, *words;
   double ms;
@@ -37,8 +37,9 @@ static struct {
               {"read", "sm_", ": read from the cache in ", 0, 0},
               {"compile", "sm_", ": compiled in ", 0, 0},
               {"keep", "sm_", "kept on disk in ", 0, 0},
-              {"load", "sm_", ": loaded into the driver in ", 0, 0}};
-enum { FIND, PHASES = sizeof phases / sizeof *phases };
+              {"load", "sm_", ": loaded into the driver in ", 0, 0},
+              {"scratch", "sm_", "made ready in ", 0, 0}};
+enum { FIND, LOAD = 6, PHASES = sizeof phases / sizeof *phases };
 
 static void listen(void *user, rowscan_log_level level, const char *message) {
   (void)user, (void)level;
@@ -80,10 +81,12 @@ static bool is_mapped(const char *name) {
 }
 
 static void tell_plan(const rowscan_plan *plan, double ms) {
-  int compiled = 0;
-  for (int i = 0; i < plan->count; i++)
-    compiled += !plan->module[i].binary.cached;
-  printf("plan %.4f\nmodules %d\ncompiled %d\nmapped %d\n", ms, plan->count, compiled, is_mapped("libnvrtc"));
+  int kernels = 0;
+  for (int kernel = 0; kernel < RS_KERNELS; kernel++)
+    kernels += plan->module.geometry.shape[kernel].made_of != RS_TEMPLATE_NONE;
+  printf("plan %.4f\nkernels %d\ncompiled %d\nloads %d\n", ms, kernels, !plan->module.binary.cached,
+         phases[LOAD].times);
+  printf("mapped %d\n", is_mapped("libnvrtc"));
   for (int i = 0; i < PHASES; i++)
     printf("%s %.4f\n", phases[i].name, phases[i].ms);
 }
@@ -117,20 +120,16 @@ static void alone(const rowscan_spec *spec, int arch) {
   rowscan_context *context = open_context(arch ? ROWSCAN_ENGINE_HOST : ROWSCAN_ENGINE_CUDA);
   rs_builder *builder = context->builder;
   const rs_nvrtc_calls *calls;
-  rs_geometry geometry[RS_MAX_MODULES];
+  rs_text source = {0};
   if (!arch)
     arch = context->device.arch;
-  int modules = rs_tune(spec, rs_builder_tuned_arch(builder, arch), geometry);
-  double start = rs_now_ms(), ms = 0;
+  rs_geometry geometry = rs_tune(spec, rs_builder_tuned_arch(builder, arch));
+  rs_emit(spec, &geometry, &source);
+  double start = rs_now_ms();
   must(rs_nvrtc_load(rs_builder_nvrtc(builder), &calls), "NVRTC");
   printf("dlopen %.4f\n", rs_now_ms() - start);
-  for (int i = 0; i < modules; i++) {
-    rs_text source = {0};
-    rs_emit(spec, &geometry[i], &source);
-    ms += compile_alone(calls, source.data, arch);
-    rs_text_free(&source);
-  }
-  printf("alone %.4f\nversion %d\n", ms, calls->version);
+  printf("alone %.4f\nversion %d\n", compile_alone(calls, source.data, arch), calls->version);
+  rs_text_free(&source);
   rowscan_close(context);
 }
 
@@ -225,12 +224,12 @@ static int is_loaded(const rowscan_plan *plan) {
   if (driver)
     *(void **)&ask = dlsym(driver, "cuFuncIsLoaded"); /* since CUDA 12.4 */
   int all = ask ? 1 : -1;
-  for (int i = 0; ask && i < plan->count; i++)
-    for (int kernel = 0; kernel < RS_KERNELS; kernel++) {
-      int loaded = 0;
-      if (plan->module[i].function[kernel] && (ask(&loaded, plan->module[i].function[kernel]) || !loaded))
-        all = 0;
-    }
+  for (int kernel = 0; ask && kernel < RS_KERNELS; kernel++) {
+    CUfunction function = plan->module.function[kernel];
+    int loaded = 0;
+    if (function && (ask(&loaded, function) || !loaded))
+      all = 0;
+  }
   return all;
 }
 

@@ -180,12 +180,16 @@ static inline bool has(rs_store *store, const char *key, const char *text) {
   return same;
 }
 
-static inline bool hits(rs_store *store, const char *key) {
+static inline bool hits_without(rs_store *store, const char *key, int part) {
   rs_entry entry;
-  bool hit = rs_store_get(store, key, &entry);
+  bool hit = rs_store_get_without(store, key, part, &entry);
   ck_assert(hit == (entry.memory != NULL));
   rs_entry_free(&entry);
   return hit;
+}
+
+static inline bool hits(rs_store *store, const char *key) {
+  return hits_without(store, key, RS_STORE_PARTS);
 }
 
 typedef struct visit_book {

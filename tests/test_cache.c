@@ -191,7 +191,72 @@ START_TEST(the_format_is_what_it_was) {
 }
 END_TEST
 
-/* ---- damage ------------------------------------------------------------------------------------------------------ */
+/* ---- a part less ------------------------------------------------------------------------------------------------- */
+
+/* An entry whose parts have these sizes, and every byte its own value. */
+static void put_sizes(rs_store *store, const size_t sizes[RS_STORE_PARTS], unsigned char *bytes) {
+  rs_part parts[RS_STORE_PARTS];
+  for (int i = 0; i < RS_STORE_PARTS; i++) {
+    parts[i] = (rs_part){bytes, sizes[i]};
+    for (size_t k = 0; k < sizes[i]; k++)
+      *bytes++ = (unsigned char)(k * 7 + k / 256 + (size_t)i + 1);
+  }
+  ck_assert(rs_store_put(store, "op=sum\n", parts));
+}
+
+/* All parts are there but one, and nothing lies where it was. */
+static void expect_without(rs_store *store, int without, const size_t sizes[RS_STORE_PARTS],
+                           const unsigned char *bytes) {
+  rs_entry entry;
+  ck_assert(rs_store_get_without(store, "op=sum\n", without, &entry));
+  for (int i = 0; i < RS_STORE_PARTS; i++) {
+    const char *data = entry.part[i].data;
+    ck_assert_uint_eq(entry.part[i].bytes, sizes[i]);
+    ck_assert_int_eq(data == NULL, i == without);
+    ck_assert(!data || (memcmp(data, bytes, sizes[i]) == 0 && !data[sizes[i]] && (uintptr_t)data % 16 == 0));
+    bytes += sizes[i];
+  }
+  rs_entry_free(&entry);
+}
+
+/* _i: which part; of sizes around that of the pieces in which it is read, before parts that are small and large. */
+START_TEST(a_part_may_stay_on_disk) {
+  static const size_t sizes[] = {0, 1, 15, 16, 17, 47, 32752, 32767, 32768, 32769, 65520, 65536, 100000};
+  static const size_t following[] = {0, 17, 32768, 100000};
+  enum { SIZES = sizeof sizes / sizeof *sizes };
+  char *dir = fresh(), *path = entry_path(dir, "op=sum\n");
+  rs_store *store = open_at(dir);
+  unsigned char *bytes = malloc(400000);
+  for (int i = 0; i < SIZES * 4; i++) {
+    const size_t others = following[i / SIZES];
+    size_t all[RS_STORE_PARTS] = {others, 3, others / 2, 1};
+    all[_i] = sizes[i % SIZES];
+    put_sizes(store, all, bytes);
+    for (int without = 0; without <= RS_STORE_PARTS; without++)
+      expect_without(store, without, all, bytes);
+    /* a flip anywhere, and a byte less, is a miss */
+    size_t count;
+    unsigned char *file = slurp(path, &count);
+    for (size_t k = 0; k < 12; k++) {
+      size_t at = (k * 2654435761u + (size_t)i * 40503) % count;
+      file[at] ^= 4;
+      spill(path, file, count);
+      file[at] ^= 4;
+      ck_assert_msg(!hits_without(store, "op=sum\n", _i), "sizes %d, byte %zu", i, at);
+    }
+    spill(path, file, count - 1);
+    ck_assert(!hits_without(store, "op=sum\n", _i));
+    free(file);
+  }
+  rs_store_close(store);
+  free(bytes);
+}
+END_TEST
+
+/* ---- damage ------------------------------------------------------------------------------------------------------
+ *
+ * _i: the part that is not asked for; RS_STORE_PARTS: all are.
+ */
 
 START_TEST(every_flipped_byte_is_a_miss) {
   char *dir = fresh(), *path = entry_path(dir, "op=sum\n");
@@ -206,7 +271,7 @@ START_TEST(every_flipped_byte_is_a_miss) {
       spill(path, bytes, count);
       bytes[i] ^= (unsigned char)(1 << bit);
       int before = book.messages[0];
-      ck_assert_msg(!hits(store, "op=sum\n"), "byte %zu, bit %d", i, bit);
+      ck_assert_msg(!hits_without(store, "op=sum\n", _i), "byte %zu, bit %d", i, bit);
       ck_assert_int_eq(book.messages[0], before + 1);
       ck_assert_str_ne(damage_of_only(store), "");
     }
@@ -226,14 +291,14 @@ START_TEST(every_truncation_and_growth_is_a_miss) {
   unsigned char *bytes = slurp(path, &count);
   for (size_t kept = 0; kept < count; kept++) {
     spill(path, bytes, kept);
-    ck_assert_msg(!hits(store, "op=sum\n"), "%zu bytes", kept);
+    ck_assert_msg(!hits_without(store, "op=sum\n", _i), "%zu bytes", kept);
     ck_assert_str_eq(damage_of_only(store), "truncated");
   }
   unsigned char *longer = calloc(1, count + 64);
   memcpy(longer, bytes, count);
   for (size_t more = 1; more <= 64; more++) {
     spill(path, longer, count + more);
-    ck_assert_msg(!hits(store, "op=sum\n"), "%zu bytes more", more);
+    ck_assert_msg(!hits_without(store, "op=sum\n", _i), "%zu bytes more", more);
     ck_assert_str_eq(damage_of_only(store), "longer than its header says");
   }
   rs_store_close(store);
@@ -283,7 +348,7 @@ START_TEST(a_right_digest_excuses_nothing) {
     seal(bytes, count);
     spill(path, bytes, count);
     bytes[lies[i].at] = kept;
-    ck_assert(!hits(store, "op=sum\n"));
+    ck_assert(!hits_without(store, "op=sum\n", _i));
     ck_assert_str_eq(damage_of_only(store), lies[i].damage);
   }
   rs_store_close(store);
@@ -803,12 +868,13 @@ int main(void) {
   tcase_add_test(entries, a_stem_finds_an_entry);
   tcase_add_test(entries, endings_come_back_with_the_next_put);
   tcase_add_test(entries, remove_removes_one);
+  tcase_add_loop_test(entries, a_part_may_stay_on_disk, 0, RS_STORE_PARTS);
   tcase_add_test(entries, the_format_is_what_it_was);
 
   TCase *damage = add_case(suite, "damage");
-  tcase_add_test(damage, every_flipped_byte_is_a_miss);
-  tcase_add_test(damage, every_truncation_and_growth_is_a_miss);
-  tcase_add_test(damage, a_right_digest_excuses_nothing);
+  tcase_add_loop_test(damage, every_flipped_byte_is_a_miss, 0, RS_STORE_PARTS + 1);
+  tcase_add_loop_test(damage, every_truncation_and_growth_is_a_miss, 0, RS_STORE_PARTS + 1);
+  tcase_add_loop_test(damage, a_right_digest_excuses_nothing, 0, RS_STORE_PARTS + 1);
   tcase_add_test(damage, no_bytes_lead_astray);
   tcase_add_test(damage, another_key_under_the_same_name_is_a_miss);
   tcase_add_test(damage, a_put_heals_what_is_damaged);

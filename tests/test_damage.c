@@ -39,6 +39,8 @@ static rs_builder *open_builder(const char *dir, const char *packs) {
   return builder;
 }
 
+static bool to_load; /* as for who loads it */
+
 /* A source of so many bytes; whether it had to be compiled. */
 static bool compiles(rs_builder *builder, int spec, int bytes) {
   rs_text canonical = {0}, source = {0};
@@ -46,8 +48,16 @@ static bool compiles(rs_builder *builder, int spec, int bytes) {
   rs_text_add(&canonical, "op=sum\nlength=%d\n", spec);
   rs_text_add(&source, "int x%0*d;\n", bytes, spec);
   int before = told->compiles;
-  rowscan_status status = rs_build(builder, &binary, canonical.data, source.data, 90, false);
+  rowscan_status status = to_load ? rs_build_to_load(builder, &binary, canonical.data, source.data, 90)
+                                  : rs_build(builder, &binary, canonical.data, source.data, 90, false);
   ck_assert_msg(status == ROWSCAN_OK, "spec %d: %s", spec, rowscan_last_error());
+  ck_assert_int_eq(!binary.ptx, to_load && binary.cached);
+  if (!binary.ptx) {
+    rs_binary part = binary;
+    ck_assert(rs_builder_whole(builder, &binary, canonical.data, source.data, 90));
+    ck_assert(part.cubin_bytes == binary.cubin_bytes && !memcmp(part.cubin, binary.cubin, part.cubin_bytes));
+    rs_binary_free(&part);
+  }
   ck_assert_msg(is_made_from(&binary, source.data, 90), "spec %d: %.200s", spec, binary.ptx);
   ck_assert_int_eq(binary.cached, told->compiles == before);
   rs_binary_free(&binary);
@@ -190,15 +200,17 @@ END_TEST
 
 enum { LARGE_SOURCE = 200000 };
 
+/* _i: read to load it. */
 START_TEST(a_large_entry) {
   char *dir = fresh();
+  to_load = _i;
   rs_builder *builder = open_builder(dir, NULL);
   ck_assert(compiles(builder, 1, LARGE_SOURCE));
   visit_book book = {0};
   ck_assert(rs_store_visit(rs_builder_store(builder), keep_visit, &book));
   char *file = path_of("%s/%s", dir, book.name);
   int count = count_of_damages();
-  begin_at_random("a large entry");
+  begin_at_random(to_load ? "a large entry, to load it" : "a large entry");
   for (int i = 0; i < count; i++) {
     int at = below(book.bytes);
     if (i % 2)
@@ -221,6 +233,6 @@ int main(void) {
   tcase_add_checked_fixture(cases, fresh_tally, NULL);
   tcase_add_test(cases, flips_in_a_large_pack);
   tcase_add_test(cases, truncations_of_a_large_pack);
-  tcase_add_test(cases, a_large_entry);
+  tcase_add_loop_test(cases, a_large_entry, 0, 2);
   return run_suite(suite);
 }

@@ -16,25 +16,24 @@
 static const struct {
   const char *file;
   rowscan_spec spec;
-  int arch, module;
+  int arch;
 } golden[] = {
-    {"row_f32_32768.cu", {.length = 32768}, 90, 0},
-    {"long_f32_32768.cu", {.length = 32768}, 90, 1},
-    {"row_f32_32768_sm75.cu", {.length = 32768}, 75, 0},
-    {"row_masked_bf16_50257.cu",
+    {"auto_f32_32768.cu", {.length = 32768}, 90},
+    {"auto_f32_32768_sm75.cu", {.length = 32768}, 75},
+    {"auto_f32_1000000.cu", {.length = 1000000}, 90},
+    {"long_f64_65536.cu", {.in = ROWSCAN_F64, .length = 65536, .regime = ROWSCAN_REGIME_LONG}, 90},
+    {"auto_masked_bf16_50257.cu",
      {.in = ROWSCAN_BF16,
       .mask_mode = ROWSCAN_MASK_SELECT,
       .length = 50257,
       .flags = ROWSCAN_REVERSE | ROWSCAN_EXCLUSIVE},
-     90,
-     0},
-    {"row_bool_i64_4096.cu", {.in = ROWSCAN_BOOL, .length = 4096}, 90, 0},
-    {"short_i32_7.cu", {.in = ROWSCAN_I32, .out = ROWSCAN_I32, .length = 7}, 90, 0},
+     90},
+    {"row_bool_i64_4096.cu", {.in = ROWSCAN_BOOL, .length = 4096}, 90},
+    {"short_i32_7.cu", {.in = ROWSCAN_I32, .out = ROWSCAN_I32, .length = 7}, 90},
     {"column_prod_f64_1000.cu",
      {.op = ROWSCAN_PROD, .in = ROWSCAN_F64, .layout = ROWSCAN_LAYOUT_COLUMNS, .length = 1000},
-     90,
-     0},
-    {"column_f32_1000000.cu", {.layout = ROWSCAN_LAYOUT_COLUMNS, .length = 1000000}, 90, 0},
+     90},
+    {"column_f32_1000000.cu", {.layout = ROWSCAN_LAYOUT_COLUMNS, .length = 1000000}, 90},
 };
 
 static char *read_file(const char *path) {
@@ -61,10 +60,9 @@ START_TEST(golden_sources) {
   rowscan_spec spec = golden[_i].spec;
   spec.size = sizeof spec;
   ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
-  rs_geometry geometry[RS_MAX_MODULES];
-  ck_assert_int_gt(rs_tune(&spec, golden[_i].arch, geometry), golden[_i].module);
+  rs_geometry geometry = rs_tune(&spec, golden[_i].arch);
   rs_text source = {0};
-  rs_emit(&spec, &geometry[golden[_i].module], &source);
+  rs_emit(&spec, &geometry, &source);
   if (getenv("RS_GOLDEN_UPDATE"))
     write_file(path, source.data);
   ck_assert_str_eq(source.data, read_file(path));
@@ -144,11 +142,18 @@ static void check_columns(const rowscan_spec *spec, int arch) {
   ck_assert_int_eq(columns.wide.acc, acc);
 }
 
+/* Each of its regimes has what takes any rows, and no kernel is of another regime. */
 static void check_geometry(const rowscan_spec *spec, int arch, const rs_geometry *g) {
-  ck_assert(g->shape[RS_KERNEL_ANY].made_of != RS_TEMPLATE_NONE);
+  bool cut = g->regime == ROWSCAN_REGIME_LONG || g->regime == ROWSCAN_REGIME_AUTO;
+  bool whole = g->regime != ROWSCAN_REGIME_LONG;
+  ck_assert_int_eq(whole, g->shape[RS_KERNEL_ANY].made_of != RS_TEMPLATE_NONE);
+  ck_assert_int_eq(cut, g->shape[RS_KERNEL_LONG_ANY].made_of != RS_TEMPLATE_NONE);
   for (int kernel = 0; kernel < RS_KERNELS; kernel++)
-    if (g->shape[kernel].made_of)
+    if (g->shape[kernel].made_of) {
       check_shape(spec, arch, &g->shape[kernel]);
+      ck_assert(kernel < RS_KERNEL_LONG_ANY ? whole : cut);
+    }
+  ck_assert(rs_main_shape(g)->made_of != RS_TEMPLATE_NONE);
 }
 
 /* Whatever is asked, the geometry keeps to what the kernels and the chip demand. */
@@ -169,11 +174,9 @@ START_TEST(every_geometry_is_sound) {
               continue;
             if (length)
               check_columns(&spec, archs[arch]);
-            rs_geometry geometry[RS_MAX_MODULES];
-            int count = rs_tune(&spec, archs[arch], geometry);
-            ck_assert_int_ge(count, 1);
-            for (int i = 0; i < count; i++)
-              check_geometry(&spec, archs[arch], &geometry[i]);
+            rs_geometry geometry = rs_tune(&spec, archs[arch]);
+            ck_assert_int_eq(length >= 32768, geometry.regime == ROWSCAN_REGIME_AUTO);
+            check_geometry(&spec, archs[arch], &geometry);
           }
 }
 END_TEST
@@ -183,10 +186,9 @@ START_TEST(forced_regimes) {
     for (int64_t length = 1; length < 100000; length = length * 2 + 1) {
       rowscan_spec spec = {.size = sizeof spec, .length = length, .regime = (rowscan_regime)regime};
       ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
-      rs_geometry geometry[RS_MAX_MODULES];
-      ck_assert_int_eq(rs_tune(&spec, 90, geometry), 1);
-      ck_assert_int_eq(geometry[0].regime, regime);
-      check_geometry(&spec, 90, &geometry[0]);
+      rs_geometry geometry = rs_tune(&spec, 90);
+      ck_assert_int_eq(geometry.regime, regime);
+      check_geometry(&spec, 90, &geometry);
     }
 }
 END_TEST

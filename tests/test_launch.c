@@ -19,25 +19,29 @@ typedef struct given {
   rs_template wanted;
 } given;
 
-static rs_template chosen(const given *g) {
-  rowscan_plan plan = {.context = &context};
-  plan.spec = (rowscan_spec){.size = sizeof plan.spec, .length = g->length, .flags = g->flags};
-  plan.spec.mask_mode = ROWSCAN_MASK_SELECT;
+static rowscan_plan plan_of(rowscan_spec spec, int arch) {
+  rowscan_plan plan = {.context = &context, .spec = spec};
+  plan.spec.size = sizeof plan.spec;
   ck_assert_int_eq(rowscan_spec_complete(&plan.spec), ROWSCAN_OK);
-  rs_geometry geometry[RS_MAX_MODULES];
-  plan.count = rs_tune(&plan.spec, 90, geometry);
-  for (int i = 0; i < plan.count; i++)
-    plan.module[i].geometry = geometry[i];
-  int64_t strides[] = {g->length * g->step, g->step};
+  plan.module.geometry = rs_tune(&plan.spec, arch);
+  return plan;
+}
+
+/* gap: elements between rows. */
+static rs_kernel chosen(const rowscan_plan *plan, const given *g, int64_t gap) {
+  int64_t strides[] = {g->length * g->step + gap, g->step};
+  bool masked = plan->spec.mask_mode != ROWSCAN_MASK_NONE;
+  int64_t in = (int64_t)rowscan_type_bytes(plan->spec.in), out = (int64_t)rowscan_type_bytes(plan->spec.out);
+  int64_t mask = masked ? (int64_t)rowscan_type_bytes(plan->spec.mask_type) : 0;
   rowscan_args args = {.size = sizeof args, .rows = g->rows};
-  args.in = (void *)(intptr_t)(4096 + 4 * g->in_lead);
-  args.mask = (void *)(intptr_t)(4096 + g->mask_lead);
-  args.out = (void *)(intptr_t)(4096 + 4 * g->out_lead);
-  args.in_strides = args.mask_strides = args.out_strides = strides;
+  args.in = (void *)(intptr_t)(4096 + in * g->in_lead);
+  args.mask = masked ? (void *)(intptr_t)(4096 + mask * g->mask_lead) : NULL;
+  args.out = (void *)(intptr_t)(4096 + out * g->out_lead);
+  args.in_strides = args.out_strides = strides;
+  args.mask_strides = masked ? strides : NULL;
   rs_rows rows;
-  ck_assert_int_eq(rs_rows_from_args(&rows, &plan.spec, &args), ROWSCAN_OK);
-  const rs_module *module = rs_launch_module(&plan, &rows);
-  return module->geometry.shape[rs_launch_kernel(&plan, module, &rows)].made_of;
+  ck_assert_msg(rs_rows_from_args(&rows, &plan->spec, &args) == ROWSCAN_OK, "%s", rowscan_last_error());
+  return rs_launch_kernel(plan, &rows);
 }
 
 static const given all[] = {
@@ -54,10 +58,94 @@ static const given all[] = {
     {32768, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_RING},
     {32769, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_RING_ANY},
     {32768, 4096, 0, 0, 0, 2, 0, RS_TEMPLATE_ROWS},
+    {32768, 4 * 132, 0, 0, 0, 1, 0, RS_TEMPLATE_RING},
+    {32768, 4 * 132 - 1, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM},
+    {32768, 4 * 132 - 1, 0, 0, 0, 2, 0, RS_TEMPLATE_TILES},
+    {32768, 1, 0, 0, 0, 1, 0, RS_TEMPLATE_AT_ONCE},
+    /* and yet are cut if their elements are neighbours, from 65536 on */
+    {65535, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_RING_ANY},
+    {65536, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM},
+    {65536, 4096, 0, 0, 1, 1, 0, RS_TEMPLATE_STREAM_ANY},
+    {65536, 4096, 0, 0, 0, 2, 0, RS_TEMPLATE_ROWS},
 };
 
+static const struct {
+  rowscan_type in, out;
+  rowscan_regime regime;
+  given rows;
+} others[] = {
+    /* small elements, read or written, in rows of 65536 */
+    {ROWSCAN_F64, ROWSCAN_F64, 0, {65536, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM}},
+    {ROWSCAN_BF16, ROWSCAN_BF16, 0, {65536, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_RING}},
+    {ROWSCAN_I8, ROWSCAN_I32, 0, {65536, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_RING}},
+    {ROWSCAN_F32, ROWSCAN_F16, 0, {65536, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_RING}},
+    {ROWSCAN_BF16, ROWSCAN_BF16, 0, {65536, 4096, 1, 0, 0, 1, 0, RS_TEMPLATE_RING_ANY}},
+    {ROWSCAN_BF16, ROWSCAN_BF16, 0, {65552, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM}},
+    {ROWSCAN_BF16, ROWSCAN_BF16, 0, {65537, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM_ANY}},
+    /* forced regimes */
+    {ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_REGIME_ROW, {1 << 20, 1, 0, 0, 0, 1, 0, RS_TEMPLATE_RING}},
+    {ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_REGIME_LONG, {32768, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM}},
+};
+
+static void check_choice(const given *g, rowscan_type in, rowscan_type out, rowscan_regime regime) {
+  rowscan_spec spec = {.length = g->length, .in = in, .out = out, .flags = g->flags, .regime = regime};
+  spec.mask_mode = ROWSCAN_MASK_SELECT;
+  rowscan_plan plan = plan_of(spec, 90);
+  rs_kernel kernel = chosen(&plan, g, 0);
+  rs_template made_of = plan.module.geometry.shape[kernel].made_of;
+  bool cut = made_of == RS_TEMPLATE_STREAM || made_of == RS_TEMPLATE_STREAM_ANY || made_of == RS_TEMPLATE_TILES ||
+             made_of == RS_TEMPLATE_AT_ONCE;
+  ck_assert_int_eq(made_of, g->wanted);
+  ck_assert_int_eq(rs_kernel_regime(&plan.module.geometry, kernel), cut ? ROWSCAN_REGIME_LONG : ROWSCAN_REGIME_ROW);
+}
+
 START_TEST(choices) {
-  ck_assert_int_eq(chosen(&all[_i]), all[_i].wanted);
+  check_choice(&all[_i], ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_REGIME_AUTO);
+}
+END_TEST
+
+START_TEST(other_choices) {
+  check_choice(&others[_i].rows, others[_i].in, others[_i].out, others[_i].regime);
+}
+END_TEST
+
+/* A plan for any number of rows has the kernels that its runs ask for, and no others. */
+static void check_kernels(rowscan_spec spec, int arch) {
+  static const int64_t rows[] = {1, 4 * 1024 - 1, 4 * 1024, 1 << 20};
+  rowscan_plan plan = plan_of(spec, arch);
+  const rs_shape *shape = plan.module.geometry.shape;
+  bool asked[RS_KERNELS] = {false};
+  for (int i = 0; i < 4; i++)
+    for (int lead = 0; lead < 2; lead++)
+      for (int step = 1; step < 3; step++) {
+        given g = {.length = spec.length, .rows = rows[i], .in_lead = lead, .mask_lead = lead, .step = step};
+        asked[chosen(&plan, &g, 16 - spec.length % 16)] = true;
+      }
+  for (int kernel = 0; kernel < RS_KERNELS; kernel++)
+    ck_assert_msg(asked[kernel] == (shape[kernel].made_of != RS_TEMPLATE_NONE),
+                  "kernel %d is %s: sm_%d, length %lld, %s to %s, mask mode %d", kernel,
+                  asked[kernel] ? "missing" : "for no run", arch, (long long)spec.length, rowscan_type_name(spec.in),
+                  rowscan_type_name(plan.spec.out), (int)spec.mask_mode);
+}
+
+START_TEST(no_kernel_is_missing_or_idle) {
+  static const int64_t lengths[] = {32768, 33000, 65532, 65535, 65536, 65537, 65540, 1 << 20, 3000000000};
+  static const int archs[] = {75, 80, 86, 90, 100, 120};
+  context.device.multiprocessors = 1024; /* so that one row of any length that has such a kernel is few rows */
+  for (int in = ROWSCAN_F16; in <= ROWSCAN_BOOL; in++)
+    for (int out = ROWSCAN_F16; out < ROWSCAN_BOOL; out++)
+      for (int mask = 0; mask < 3; mask++)
+        for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+          rowscan_spec spec = {.size = sizeof spec,
+                               .in = (rowscan_type)in,
+                               .out = (rowscan_type)out,
+                               .mask_mode = (rowscan_mask_mode)mask,
+                               .mask_type = (rowscan_type)in,
+                               .length = lengths[i]};
+          rowscan_spec complete = spec;
+          for (int arch = 0; arch < 6 && rowscan_spec_complete(&complete) == ROWSCAN_OK; arch++)
+            check_kernels(spec, archs[arch]);
+        }
 }
 END_TEST
 
@@ -65,6 +153,8 @@ int main(void) {
   Suite *suite = suite_create("launch");
   TCase *cases = tcase_create("all");
   tcase_add_loop_test(cases, choices, 0, sizeof all / sizeof *all);
+  tcase_add_loop_test(cases, other_choices, 0, sizeof others / sizeof *others);
+  tcase_add_test(cases, no_kernel_is_missing_or_idle);
   suite_add_tcase(suite, cases);
   return run_tests(suite);
 }

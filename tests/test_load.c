@@ -10,6 +10,7 @@
 #include "context.h"
 #include "copier.h"
 #include "fake_nvrtc.h"
+#include "plan.h"
 
 /* ---- the driver -------------------------------------------------------------------------------------------------- */
 
@@ -18,7 +19,12 @@ static struct {
   CUresult function;   /* of the kernels in a CUBIN */
   int cubins, ptxs, others, alive;
   bool is_ptx; /* the last that was loaded */
+  int functions;
+  char *spoils;                   /* a file, when a CUBIN is loaded */
+  CUresult clear, wait, event;    /* what is said of scratch memory */
+  int allocated, clearing, freed; /* of it: pieces; told to be cleared and not waited for; */
 } driver;
+static char clearing; /* the context's stream */
 
 static CUresult get_current(CUcontext *context) {
   *context = (CUcontext)&driver;
@@ -30,13 +36,19 @@ static CUresult release_context(CUdevice device) {
   return CUDA_SUCCESS;
 }
 
+static void spoil(void) {
+  if (driver.spoils)
+    spill(driver.spoils, "nonsense", 8);
+  driver.spoils = NULL;
+}
+
 static CUresult load_data(CUmodule *module, const void *image) {
   CUresult result = CUDA_ERROR_INVALID_IMAGE;
   driver.is_ptx = strncmp(image, "source: ", 8) == 0;
   if (driver.is_ptx)
     driver.ptxs++, result = driver.ptx;
   else if (memcmp(image, "\177ELF", 4) == 0)
-    driver.cubins++, result = driver.cubin;
+    driver.cubins++, result = driver.cubin, spoil();
   else
     driver.others++;
   driver.alive += !result;
@@ -52,12 +64,55 @@ static CUresult unload(CUmodule module) {
 
 static CUresult get_function(CUfunction *function, CUmodule module, const char *name) {
   ck_assert(module && *name);
+  driver.functions++;
   *function = (CUfunction)&driver;
   return driver.is_ptx ? CUDA_SUCCESS : driver.function;
 }
 
 static CUresult set_attribute(CUfunction function, int attribute, int value) {
   ck_assert(function && attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES && value > 0);
+  return CUDA_SUCCESS;
+}
+
+static CUresult alloc(CUdeviceptr *to, size_t bytes) {
+  ck_assert_uint_gt(bytes, 0);
+  driver.allocated++;
+  *to = 4096;
+  return CUDA_SUCCESS;
+}
+
+static CUresult free_memory(CUdeviceptr from) {
+  ck_assert(from == 4096 && !driver.clearing);
+  driver.freed++;
+  return CUDA_SUCCESS;
+}
+
+static CUresult clear(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream) {
+  ck_assert(to == 4096 && value == 0 && bytes > 0 && stream == (CUstream)(void *)&clearing);
+  ck_assert_int_eq(driver.cubins, 0); /* it has the time that loading takes */
+  driver.clearing += !driver.clear;
+  return driver.clear;
+}
+
+static CUresult wait_for(CUstream stream) {
+  ck_assert_ptr_eq(stream, (CUstream)(void *)&clearing);
+  driver.clearing = 0;
+  return driver.wait;
+}
+
+static CUresult create_event(CUevent *event, unsigned flags) {
+  ck_assert_uint_eq(flags, CU_EVENT_DISABLE_TIMING);
+  *event = (CUevent)&driver;
+  return driver.event;
+}
+
+static CUresult destroy_event(CUevent event) {
+  ck_assert_ptr_eq(event, (CUevent)&driver);
+  return CUDA_SUCCESS;
+}
+
+static CUresult destroy_stream(CUstream stream) {
+  ck_assert_ptr_eq(stream, (CUstream)(void *)&clearing);
   return CUDA_SUCCESS;
 }
 
@@ -72,6 +127,13 @@ static const rs_cuda cuda = {.cuCtxGetCurrent = get_current,
                              .cuModuleUnload = unload,
                              .cuModuleGetFunction = get_function,
                              .cuFuncSetAttribute = set_attribute,
+                             .cuMemAlloc_v2 = alloc,
+                             .cuMemFree_v2 = free_memory,
+                             .cuMemsetD8Async = clear,
+                             .cuStreamSynchronize = wait_for,
+                             .cuStreamDestroy_v2 = destroy_stream,
+                             .cuEventCreate = create_event,
+                             .cuEventDestroy_v2 = destroy_event,
                              .cuGetErrorName = error_name,
                              .cuGetErrorString = error_name,
                              .version = 13000};
@@ -93,6 +155,7 @@ static rowscan_context *open_gpu(const char *dir, const char *packs, bool only, 
   ck_assert_int_eq(rs_context_open(&context, options, id ? make_compiler_of(13000, id) : NULL), ROWSCAN_OK);
   context->engine = ROWSCAN_ENGINE_CUDA;
   context->device = (rs_device){.cuda = &cuda, .context = (CUcontext)&driver, .arch = 90, .multiprocessors = 4};
+  context->device.clearing = (CUstream)(void *)&clearing;
   return context;
 }
 
@@ -317,6 +380,180 @@ START_TEST(a_passing_failure_is_not_remembered) {
 }
 END_TEST
 
+/* All kernels of a plan are one entry and one load, whatever they are. */
+START_TEST(a_plan_is_one_module) {
+  static const struct {
+    rowscan_spec spec;
+    int kernels;
+  } plans[] = {{{.length = 100}, 4},
+               {{.length = 4096}, 4},
+               {{.length = 32768}, 7},
+               {{.length = 65536}, 5},
+               {{.length = 65536, .in = ROWSCAN_BF16}, 7},
+               {{.length = 1 << 30}, 4},
+               {{.length = 65536, .regime = ROWSCAN_REGIME_LONG}, 4},
+               {{.length = 65536, .layout = ROWSCAN_LAYOUT_COLUMNS}, 4}};
+  rowscan_context *context = open_gpu(fresh(), "off", false, compiler_id);
+  for (int i = 0; i < (int)(sizeof plans / sizeof *plans); i++) {
+    rowscan_spec spec = plans[i].spec;
+    rowscan_plan *plan;
+    spec.size = sizeof spec;
+    driver = (__typeof__(driver)){0};
+    ck_assert_int_eq(rowscan_plan_create(&plan, context, &spec), ROWSCAN_OK);
+    rowscan_plan_info info = ROWSCAN_INFO(info);
+    rowscan_module_info module = ROWSCAN_INFO(module);
+    ck_assert_int_eq(rowscan_plan_info_get(plan, &info), ROWSCAN_OK);
+    ck_assert_int_eq(info.modules, 1);
+    ck_assert_int_eq(rowscan_plan_module(plan, 0, &module), ROWSCAN_OK);
+    ck_assert_int_eq(rowscan_plan_module(plan, 1, &module), ROWSCAN_BAD_ARGUMENT);
+    ck_assert_str_eq(rowscan_last_error(), "field 'module': 1; the plan has 1");
+    ck_assert_msg(driver.functions == plans[i].kernels, "length %lld: %d kernels", (long long)spec.length,
+                  driver.functions);
+    ck_assert(driver.cubins == 1 && driver.ptxs == 0 && told->compiles == i + 1);
+    ck_assert_int_eq(entries_in(rs_builder_store(context->builder)), i + 1);
+    rowscan_plan_destroy(plan);
+  }
+  rowscan_close(context);
+}
+END_TEST
+
+/* Scratch memory is clear when a plan is there, and is not freed before, whatever fails. _i: what does. */
+START_TEST(scratch_memory_is_awaited) {
+  static const __typeof__(driver) failing[] = {{0},
+                                               {.cubin = 200, .ptx = 200},
+                                               {.clear = 700},
+                                               {.wait = 700},
+                                               {.event = 2},
+                                               {.cubin = 200, .ptx = 200, .wait = 700}};
+  rowscan_context *context = open_gpu(fresh(), "off", false, compiler_id);
+  rowscan_plan *plan = NULL;
+  driver = failing[_i];
+  rowscan_status status = rowscan_plan_create(&plan, context, ROWSCAN_SPEC(.length = 65536));
+  ck_assert_int_eq(status, _i == 0 ? ROWSCAN_OK : _i == 4 ? ROWSCAN_OUT_OF_MEMORY : ROWSCAN_CUDA_FAILED);
+  ck_assert(driver.allocated == 1 && driver.clearing == 0 && driver.freed == (_i > 0));
+  const char *what = _i == 1 || _i == 5 ? "cuModuleLoadData"
+                     : _i == 4          ? "cuEventCreate"
+                                        : "clearing a plan's workspaces";
+  ck_assert_msg(!_i || strstr(rowscan_last_error(), what), "%s", rowscan_last_error());
+  rowscan_plan_destroy(plan);
+  ck_assert_int_eq(driver.freed, 1);
+  rowscan_close(context);
+}
+END_TEST
+
+/* ---- PTX --------------------------------------------------------------------------------------------------------- */
+
+static char *only_entry(rowscan_context *context) {
+  visit_book all = {0};
+  rs_store *store = rs_builder_store(context->builder);
+  ck_assert(rs_store_visit(store, keep_visit, &all));
+  ck_assert_int_eq(all.entries, 1);
+  return path_of("%s/%s", rs_store_path(store), all.name);
+}
+
+static rowscan_plan *plan_from_disk(rowscan_context *context) {
+  rowscan_plan *plan = NULL;
+  ck_assert_int_eq(rowscan_plan_create(&plan, context, ROWSCAN_SPEC(.length = 100)), ROWSCAN_OK);
+  ck_assert(plan->module.binary.cached);
+  return plan;
+}
+
+static void expect_ptx(const rowscan_plan *plan, bool cached) {
+  rowscan_module_info info = ROWSCAN_INFO(info), again = ROWSCAN_INFO(again);
+  ck_assert_msg(rowscan_plan_module(plan, 0, &info) == ROWSCAN_OK, "%s", rowscan_last_error());
+  ck_assert_int_eq(rowscan_plan_module(plan, 0, &again), ROWSCAN_OK);
+  ck_assert(info.ptx == again.ptx && info.cubin == again.cubin && info.cached == cached);
+  ck_assert(strstr(info.ptx, info.source) && strlen(info.ptx) == info.ptx_bytes);
+  ck_assert(!memcmp(info.cubin, "\177ELF", 4) && info.cubin_bytes == plan->module.binary.cubin_bytes);
+}
+
+/* It stays on disk until someone asks for it, and is the same then. _i: who asks gets it from a pack. */
+START_TEST(ptx_is_read_when_it_is_asked_for) {
+  char *dir = fill(true), *packs = path_of("off");
+  if (_i) {
+    packs = pack_of(dir);
+    dir = fresh();
+  }
+  rowscan_context *context = open_gpu(dir, packs, false, compiler_id);
+  int compiles = told->compiles;
+  rowscan_plan *plan = plan_from_disk(context);
+  ck_assert_int_eq(!plan->module.binary.ptx, !_i);
+  ck_assert_uint_gt(plan->module.binary.ptx_bytes, 0);
+  expect_ptx(plan, true);
+  rowscan_plan_destroy(plan);
+  ck_assert_int_eq(told->compiles, compiles);
+  ck_assert(counts_of(context).hits == 1 && driver.ptxs == 0);
+  rowscan_close(context);
+}
+END_TEST
+
+/* _i: the entry is gone, or damaged meanwhile: 0, 1; and nothing may be compiled: 2, 3. */
+START_TEST(ptx_that_is_lost_is_made_anew) {
+  char *dir = fill(true);
+  rowscan_context *context = open_gpu(dir, "off", _i >= 2, compiler_id);
+  int compiles = told->compiles;
+  rowscan_plan *plan = plan_from_disk(context);
+  char *file = only_entry(context);
+  rowscan_module_info info = ROWSCAN_INFO(info);
+  ck_assert_int_eq(_i % 2 ? truncate(file, 100) : unlink(file), 0);
+  if (_i < 2) {
+    expect_ptx(plan, true);
+    ck_assert_int_eq(told->compiles, compiles + 1);
+    ck_assert_str_eq(only_entry(context), file);
+  } else {
+    ck_assert_int_eq(rowscan_plan_module(plan, 0, &info), ROWSCAN_NOT_CACHED);
+    ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "forbids compiling: sm_90: op=sum in=f32"));
+    ck_assert_int_eq(told->compiles, compiles);
+  }
+  rowscan_plan_destroy(plan);
+  rowscan_close(context);
+}
+END_TEST
+
+/* The entry is damaged between its CUBIN, which the driver rejects, and its PTX: that is not loaded. */
+START_TEST(damaged_ptx_is_never_loaded) {
+  char *dir = fill(true);
+  rowscan_context *context = open_gpu(dir, "off", false, compiler_id);
+  int compiles = told->compiles;
+  driver = (__typeof__(driver)){.cubin = CUDA_ERROR_NO_BINARY_FOR_GPU, .spoils = only_entry(context)};
+  ck_assert_int_eq(load_once(context), ROWSCAN_OK);
+  ck_assert(told->compiles == compiles + 1 && driver.cubins == 2 && driver.ptxs == 1 && driver.others == 0);
+  ck_assert(counts_of(context).rejected == 1 && counts_of(context).damaged == 1);
+  rowscan_close(context);
+}
+END_TEST
+
+static rowscan_plan *asked;
+
+static void *ask(void *ptx) {
+  rowscan_module_info info = ROWSCAN_INFO(info);
+  if (rowscan_plan_module(asked, 0, &info) == ROWSCAN_OK)
+    *(const char **)ptx = info.ptx;
+  return NULL;
+}
+
+START_TEST(all_threads_have_the_same_ptx) {
+  enum { THREADS = 8 };
+  char *dir = fill(true);
+  rowscan_context *context = open_gpu(dir, "off", false, compiler_id);
+  for (int round = 0; round < 50; round++) {
+    pthread_t threads[THREADS];
+    const char *ptx[THREADS] = {NULL};
+    asked = plan_from_disk(context);
+    for (int i = 0; i < THREADS; i++)
+      ck_assert_int_eq(pthread_create(&threads[i], NULL, ask, &ptx[i]), 0);
+    for (int i = 0; i < THREADS; i++)
+      pthread_join(threads[i], NULL);
+    for (int i = 0; i < THREADS; i++)
+      ck_assert(ptx[i] && ptx[i] == ptx[0]);
+    rowscan_plan_destroy(asked);
+  }
+  rowscan_close(context);
+}
+END_TEST
+
+/* ---- verdicts ---------------------------------------------------------------------------------------------------- */
+
 /* So that a program that tries ever more kernels does not fill the memory with verdicts. */
 START_TEST(the_oldest_verdicts_are_forgotten) {
   rs_verdicts all;
@@ -344,6 +581,12 @@ int main(void) {
   tcase_add_test(all, a_new_kernel_that_is_rejected_is_reported);
   tcase_add_loop_test(all, a_driver_is_not_asked_again, 0, 2);
   tcase_add_loop_test(all, a_passing_failure_is_not_remembered, 0, 4);
+  tcase_add_test(all, a_plan_is_one_module);
+  tcase_add_loop_test(all, scratch_memory_is_awaited, 0, 6);
+  tcase_add_loop_test(all, ptx_is_read_when_it_is_asked_for, 0, 2);
+  tcase_add_loop_test(all, ptx_that_is_lost_is_made_anew, 0, 4);
+  tcase_add_test(all, damaged_ptx_is_never_loaded);
+  tcase_add_test(all, all_threads_have_the_same_ptx);
   tcase_add_test(all, the_oldest_verdicts_are_forgotten);
   return run_suite(suite);
 }

@@ -197,7 +197,8 @@ int command_compile(int argc, char **argv) {
   int status =
       read_options(&job, "compile",
                    "Compiles the kernels of a scan, or finds them in the cache, and shows what they need: one\n"
-                   "line for each architecture and regime. Needs NVRTC, but no GPU and no driver.",
+                   "line for each architecture. Regime auto: those of row and of long, between which each run\n"
+                   "chooses by its number of rows. Needs NVRTC, but no GPU and no driver.",
                    argc, argv);
   if (status == OPTIONS_READ)
     status = session_open(&context, &host);
@@ -217,19 +218,18 @@ int command_source(int argc, char **argv) {
   start(&job);
   job.arch_list = "sm_90";
   int result = read_options(&job, "source",
-                            "Prints the CUDA source generated for a scan, one module after another. --arch: the first\n"
-                            "one counts (sm_90). Needs neither a compiler nor a GPU.",
+                            "Prints the CUDA source generated for a scan. --arch: the first one counts (sm_90). Needs\n"
+                            "neither a compiler nor a GPU.",
                             argc, argv);
   if (result != OPTIONS_READ)
     return result;
   if (job.archs.all)
     return say_usage("--arch: name one architecture");
-  for (int i = 0;; i++) {
-    char *source;
-    rowscan_status status = rowscan_source(&job.spec, job.archs.name[0], i, &source);
-    if (status != ROWSCAN_OK)
-      return i && status == ROWSCAN_BAD_ARGUMENT ? EXIT_OK : say_library(job.archs.name[0], status);
-    printf("%s%s", i ? "\n" : "", source);
-    rowscan_free(source);
-  }
+  char *source;
+  rowscan_status status = rowscan_source(&job.spec, job.archs.name[0], 0, &source);
+  if (status != ROWSCAN_OK)
+    return say_library(job.archs.name[0], status);
+  printf("%s", source);
+  rowscan_free(source);
+  return EXIT_OK;
 }

@@ -22,6 +22,39 @@ static void encode_again(const uint8_t *data, size_t size, const rs_decoded *dec
   free(again);
 }
 
+/* What is left of an entry to be read piece by piece. */
+typedef struct rest {
+  const uint8_t *data;
+  size_t size;
+} rest;
+
+static bool read_on(void *user, void *to, size_t bytes) {
+  rest *from = user;
+  MUST(bytes <= from->size);
+  memcpy(to, from->data, bytes);
+  from->data += bytes;
+  from->size -= bytes;
+  return true;
+}
+
+/* With all parts, and without each: the same answer, and the same texts. */
+static void try_pieces(const uint8_t *data, size_t size, const rs_decoded *whole) {
+  for (int without = 0; without <= RS_STORE_PARTS; without++) {
+    rest from = {data + RS_ENTRY_HEADER, size - RS_ENTRY_HEADER};
+    rs_decoded decoded;
+    void *memory = NULL;
+    const char *damage = rs_entry_read(data, without, read_on, &from, &memory, &decoded);
+    MUST(!damage == !!whole && !damage == !!memory);
+    MUST(from.size == 0);
+    for (int i = 0; whole && i < RS_STORE_PARTS; i++) {
+      MUST(decoded.part[i].bytes == whole->part[i].bytes && !decoded.part[i].data == (i == without));
+      MUST(i == without || !memcmp(decoded.part[i].data, whole->part[i].data, whole->part[i].bytes + 1));
+    }
+    MUST(!whole || !strcmp(decoded.key, whole->key));
+    free(memory);
+  }
+}
+
 static void try(const uint8_t *data, size_t size) {
   fuzz_entry expected;
   rs_decoded decoded;
@@ -29,6 +62,8 @@ static void try(const uint8_t *data, size_t size) {
   MUST(!damage == fuzz_is_entry(data, size, &expected));
   if (size >= RS_ENTRY_HEADER) /* of which a file is read */
     MUST(!rs_entry_check_header(data, size) == (fuzz_entry_size(data) == size));
+  if (size >= RS_ENTRY_HEADER && !rs_entry_check_header(data, size))
+    try_pieces(data, size, damage ? NULL : &decoded);
   if (!damage) {
     check_texts(data, &expected, &decoded);
     encode_again(data, size, &decoded);

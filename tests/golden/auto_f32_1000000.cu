@@ -1,4 +1,5 @@
-// rowscan, regime long: inclusive sum of f32 along rows of 32768, f32 out
+// rowscan, regime auto: inclusive sum of f32 along rows of 1000000, f32 out
+#include "row.cuh"
 #include "tiles.cuh"
 #include "stream_any.cuh"
 #include "stream.cuh"
@@ -12,18 +13,21 @@ struct P {
   using Kept = f32;
   static constexpr MaskMode mask = NO_MASK;
   static constexpr bool reverse = false, exclusive = false;
-  static constexpr i64 length = 32768;
+  static constexpr i64 length = 1000000;
   static constexpr int rank = 1;
 };
-RS_KERNEL(256, 4) rowscan_any(RS_PARAMETER(Rows<1>, rows)) {
+RS_KERNEL(512, 1) rowscan_any(RS_PARAMETER(Rows<1>, rows)) {
+  scan_rows<P, Shape<16, 1, 32, 4>, 512, false>(rows);
+}
+RS_KERNEL(256, 4) rowscan_long_any(RS_PARAMETER(Rows<1>, rows)) {
   scan_tiles<P, TileShape<8, 8, 4>, false>(rows);
 }
-RS_KERNEL(256, 1) rowscan_dense(RS_PARAMETER(Rows<1>, rows)) {
+RS_KERNEL(256, 1) rowscan_long_dense(RS_PARAMETER(Rows<1>, rows)) {
   scan_stream_any<P, Shape<4, 16, 32, 4>, 2, 5>(rows);
 }
-RS_KERNEL(256, 1) rowscan_aligned(RS_PARAMETER(Rows<1>, rows)) {
+RS_KERNEL(256, 1) rowscan_long_aligned(RS_PARAMETER(Rows<1>, rows)) {
   scan_stream<P, Shape<4, 16, 32, 4>, 2, 6>(rows);
 }
-RS_KERNEL(512, 2) rowscan_few(RS_PARAMETER(Rows<1>, rows)) {
+RS_KERNEL(512, 2) rowscan_long_few(RS_PARAMETER(Rows<1>, rows)) {
   scan_at_once<P, Shape<16, 2, 32, 4>>(rows);
 }

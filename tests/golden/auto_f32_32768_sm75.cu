@@ -1,5 +1,7 @@
-// rowscan, regime row: inclusive sum of f32 along rows of 32768, f32 out
+// rowscan, regime auto: inclusive sum of f32 along rows of 32768, f32 out
 #include "row.cuh"
+#include "tiles.cuh"
+#include "at_once.cuh"
 struct P {
   using Acc = f32;
   using Op = Sum<Acc>;
@@ -17,4 +19,13 @@ RS_KERNEL(512, 1) rowscan_any(RS_PARAMETER(Rows<1>, rows)) {
 }
 RS_KERNEL(512, 1) rowscan_aligned(RS_PARAMETER(Rows<1>, rows)) {
   scan_rows<P, Shape<16, 4, 32, 4>, 512, true>(rows);
+}
+RS_KERNEL(256, 4) rowscan_long_any(RS_PARAMETER(Rows<1>, rows)) {
+  scan_tiles<P, TileShape<8, 2, 4>, false>(rows);
+}
+RS_KERNEL(256, 4) rowscan_long_aligned(RS_PARAMETER(Rows<1>, rows)) {
+  scan_tiles<P, TileShape<8, 2, 4>, true>(rows);
+}
+RS_KERNEL(512, 1) rowscan_long_few(RS_PARAMETER(Rows<1>, rows)) {
+  scan_at_once<P, Shape<16, 2, 32, 4>>(rows);
 }

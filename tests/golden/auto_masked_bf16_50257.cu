@@ -1,7 +1,11 @@
-// rowscan, regime row: reverse exclusive sum of bf16 along rows of 50257, masked (select) by bool, bf16 out from f32
+// rowscan, regime auto: reverse exclusive sum of bf16 along rows of 50257, masked (select) by bool, bf16 out from f32
 #include "row.cuh"
 #include "ring_any.cuh"
 #include "ring.cuh"
+#include "tiles.cuh"
+#include "stream_any.cuh"
+#include "stream.cuh"
+#include "at_once.cuh"
 struct P {
   using Acc = f32;
   using Op = Sum<Acc>;
@@ -22,4 +26,16 @@ RS_KERNEL(256, 2) rowscan_dense(RS_PARAMETER(Rows<1>, rows)) {
 }
 RS_KERNEL(512, 1) rowscan_aligned(RS_PARAMETER(Rows<1>, rows)) {
   scan_ring<P, Shape<16, 4, 32, 8>, 3, 2>(rows);
+}
+RS_KERNEL(256, 4) rowscan_long_any(RS_PARAMETER(Rows<1>, rows)) {
+  scan_tiles<P, TileShape<8, 8, 8>, false>(rows);
+}
+RS_KERNEL(384, 1) rowscan_long_dense(RS_PARAMETER(Rows<1>, rows)) {
+  scan_stream_any<P, Shape<8, 8, 32, 8>, 2, 3>(rows);
+}
+RS_KERNEL(384, 1) rowscan_long_aligned(RS_PARAMETER(Rows<1>, rows)) {
+  scan_stream<P, Shape<8, 8, 32, 8>, 2, 4>(rows);
+}
+RS_KERNEL(512, 2) rowscan_long_few(RS_PARAMETER(Rows<1>, rows)) {
+  scan_at_once<P, Shape<16, 1, 32, 8>>(rows);
 }

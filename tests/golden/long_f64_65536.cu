@@ -1,0 +1,29 @@
+// rowscan, regime long: inclusive sum of f64 along rows of 65536, f64 out
+#include "tiles.cuh"
+#include "stream_any.cuh"
+#include "stream.cuh"
+#include "at_once.cuh"
+struct P {
+  using Acc = f64;
+  using Op = Sum<Acc>;
+  using In = f64;
+  using Out = f64;
+  using Mask = f64;
+  using Kept = f64;
+  static constexpr MaskMode mask = NO_MASK;
+  static constexpr bool reverse = false, exclusive = false;
+  static constexpr i64 length = 65536;
+  static constexpr int rank = 1;
+};
+RS_KERNEL(256, 4) rowscan_long_any(RS_PARAMETER(Rows<1>, rows)) {
+  scan_tiles<P, TileShape<8, 4, 4>, false>(rows);
+}
+RS_KERNEL(384, 1) rowscan_long_dense(RS_PARAMETER(Rows<1>, rows)) {
+  scan_stream_any<P, Shape<8, 8, 32, 2>, 2, 5>(rows);
+}
+RS_KERNEL(384, 1) rowscan_long_aligned(RS_PARAMETER(Rows<1>, rows)) {
+  scan_stream<P, Shape<8, 8, 32, 2>, 2, 6>(rows);
+}
+RS_KERNEL(512, 1) rowscan_long_few(RS_PARAMETER(Rows<1>, rows)) {
+  scan_at_once<P, Shape<16, 1, 32, 4>>(rows);
+}
