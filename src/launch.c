@@ -247,18 +247,22 @@ static int64_t ahead_bytes(const rowscan_plan *plan, const rs_shape *shape, int6
   return (state_words(shape) + rows * nodes * words) * 8;
 }
 
+size_t rs_launch_needs(const rowscan_plan *plan, rs_kernel kernel, int64_t rows) {
+  const rs_shape *shape = &plan->module.geometry.shape[kernel];
+  return (size_t)ahead_bytes(plan, shape, lesser(rows, rows_at_once(plan, shape)));
+}
+
 size_t rs_launch_workspace(const rowscan_plan *plan) {
-  int64_t most = 0;
+  size_t most = 0;
   if (plan->module.geometry.regime == ROWSCAN_REGIME_COLUMN)
     return rs_columns_bound(&plan->module.columns);
   for (int kernel = 0; kernel < RS_KERNELS; kernel++) {
-    const rs_shape *shape = &plan->module.geometry.shape[kernel];
-    if (cut_over_blocks(shape)) {
-      int64_t bytes = ahead_bytes(plan, shape, rows_at_once(plan, shape));
+    if (cut_over_blocks(&plan->module.geometry.shape[kernel])) {
+      size_t bytes = rs_launch_needs(plan, (rs_kernel)kernel, INT64_MAX);
       most = bytes > most ? bytes : most;
     }
   }
-  return (size_t)most;
+  return most;
 }
 
 /* A workspace that holds anything must be cleared before each launch; a plan's own each leaves as the next needs it. */
@@ -316,6 +320,23 @@ static rowscan_status launch_with(launching *run, const rs_rows *rows, rs_column
   return whole ? launch_part(run, whole, fresh) : launch_parts(run, rows, fresh);
 }
 
+/* Of a run that several launches may make up, one after another in the same workspace. */
+typedef struct wanting {
+  const launching *run;
+  const rs_columns_launch *whole;
+} wanting;
+
+static size_t bytes_needed(const void *user) {
+  const wanting *wants = user;
+  const rowscan_plan *plan = wants->run->plan;
+  if (wants->whole)
+    return wants->whole->need.workspace;
+  if (plan->module.geometry.regime == ROWSCAN_REGIME_COLUMN)
+    return plan->scratch;
+  rs_kernel kernel = (rs_kernel)(wants->run->shape - plan->module.geometry.shape);
+  return rs_launch_needs(plan, kernel, wants->run->arguments.count);
+}
+
 static rowscan_status with_workspace(launching *run, const rs_rows *rows, rs_columns_launch *whole, void *workspace,
                                      size_t bytes) {
   size_t needed = run->plan->scratch;
@@ -330,7 +351,8 @@ static rowscan_status with_workspace(launching *run, const rs_rows *rows, rs_col
   if (!needed || (whole && !whole->need.workspace))
     return launch_with(run, rows, whole, false);
   rs_scratch own;
-  rowscan_status status = rs_workspace_take(&run->plan->workspaces, run->stream, &own);
+  rowscan_status status =
+      rs_workspace_take(&run->plan->workspaces, run->stream, bytes_needed, &(wanting){run, whole}, &own);
   if (status)
     return status;
   run->arguments.workspace = (void *)(uintptr_t)own.memory;

@@ -10,6 +10,9 @@
 /* Scratch bytes that a run of the plan may need at most. */
 size_t rs_launch_workspace(const rowscan_plan *plan);
 
+/* Those of so many rows that are cut over blocks, by one of its kernels for that. */
+size_t rs_launch_needs(const rowscan_plan *plan, rs_kernel kernel, int64_t rows);
+
 /* Queues the rows on a stream. workspace NULL: one of the plan's. */
 rowscan_status rs_launch(rowscan_plan *plan, const rs_rows *rows, void *workspace, size_t workspace_bytes,
                          CUstream stream);

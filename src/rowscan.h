@@ -274,16 +274,18 @@ typedef struct rowscan_args {
  * when done. Never compiles, allocates or synchronises. May be called under stream capture.
  *
  * Workspace. A plan whose info says workspace_bytes > 0 needs that much scratch memory when rows are cut over blocks of
- * threads. It owns fourteen of them, which each run leaves ready for the next, so that a run is one launch (more where
- * the rows exceed 2 GB). The first two streams to run it many times keep one each for as long as it lives; four are for
- * all other streams, and where those are more they wait for one another on the GPU; a run under capture takes one for
- * as long as the plan lives, shared with later runs on the same stream in the same capture. Streams may be destroyed
- * while runs are pending, but not before a capture that they are part of ends. A driver older than CUDA 12.0 can't tell
- * a new stream from a destroyed one: with it no stream keeps one, and all share the four. A run with a workspace of its
- * own (args), which may hold anything, needs none of that, but queues a clearing of it before each launch.
+ * threads. It owns six of them, which each run leaves ready for the next, so that a run is one launch (more where the
+ * rows exceed 2 GB). The first two streams to run it many times keep one each for as long as it lives; four are for all
+ * other streams, and where those are more they wait for one another on the GPU. For captured graphs it has as much
+ * memory as eight: a run under capture takes what it needs of that, which is little where its rows are few, for as long
+ * as the plan lives, and shares it with later runs on the same stream in the same capture; so do at most 512 streams of
+ * graphs. Streams may be destroyed while runs are pending, but not before a capture that they are part of ends. A
+ * driver older than CUDA 12.0 can't tell a new stream from a destroyed one: with it no stream keeps one, and all share
+ * the four. A run with a workspace of its own (args), which may hold anything, needs none of that, but queues a
+ * clearing of it before each launch.
  *
- * Errors: BAD_ARGUMENT; UNSUPPORTED (a plan of rowscan_plan_compile); OUT_OF_MEMORY (all workspaces belong to captured
- * graphs); CUDA_FAILED.
+ * Errors: BAD_ARGUMENT; UNSUPPORTED (a plan of rowscan_plan_compile); OUT_OF_MEMORY (captured graphs have all that
+ * there is for them); CUDA_FAILED.
  */
 ROWSCAN_API rowscan_status rowscan_plan_run(rowscan_plan *plan, const rowscan_args *args,
                                             struct CUstream_st *stream) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 2);

@@ -6,10 +6,14 @@
 
 #include "status.h"
 
+static size_t align(size_t bytes) {
+  return (bytes + 255) / 256 * 256;
+}
+
 rowscan_status rs_workspaces_open(rs_workspaces *all, const rs_cuda *cuda, size_t bytes, CUstream clearing) {
   if (!bytes)
     return ROWSCAN_OK;
-  bytes = (bytes + 255) / 256 * 256;
+  bytes = align(bytes);
   CUresult result = cuda->cuMemAlloc_v2(&all->memory, RS_WORKSPACES * bytes);
   if (result)
     return rs_cuda_failed(cuda, result, "cuMemAlloc of a plan's workspaces");
@@ -21,8 +25,9 @@ rowscan_status rs_workspaces_open(rs_workspaces *all, const rs_cuda *cuda, size_
   CUdeviceptr next = all->memory;
   for (int i = 0; i < RS_HOME_WORKSPACES; i++, next += bytes)
     all->home[i].memory = next;
-  for (int i = 0; i < RS_CAPTURE_WORKSPACES; i++, next += bytes)
-    all->captured[i].memory = next;
+  all->free_at = next;
+  all->free_bytes = RS_CAPTURE_WORKSPACES * bytes;
+  next += all->free_bytes;
   for (int i = 0; i < RS_RUN_WORKSPACES; i++, next += bytes) {
     rs_workspace *slot = &all->slot[i];
     slot->memory = next;
@@ -145,46 +150,62 @@ static CUresult take_shared(rs_workspaces *all, CUstream stream, unsigned long l
 
 /* ---- captures ---------------------------------------------------------------------------------------------------- */
 
+/* What no graph has; NULL: not so much is left. */
+static rs_captured *new_captured(rs_workspaces *all, size_t bytes) {
+  bytes = align(bytes);
+  if (bytes > all->free_bytes || all->captured_count == RS_MOST_CAPTURED)
+    return NULL;
+  rs_captured *piece = &all->captured[all->captured_count++];
+  *piece = (rs_captured){.memory = all->free_at, .bytes = bytes};
+  all->free_at += bytes;
+  all->free_bytes -= bytes;
+  return piece;
+}
+
 /*
- * The one this stream had in this capture, else one that no graph has. A graph keeps it. No two captures have the same
- * number; within one, handles tell streams apart, as rowscan.h wants none of them destroyed before it ends.
+ * What this stream had in this capture, if it is enough, else what no graph has. A graph keeps it. No two captures have
+ * the same number; within one, handles tell streams apart, as rowscan.h wants none of them destroyed before it ends.
  */
-static rs_captured *for_capture(rs_workspaces *all, unsigned long long handle, unsigned long long capture) {
-  rs_captured *unused = NULL;
-  for (int i = 0; i < RS_CAPTURE_WORKSPACES; i++) {
-    rs_captured *slot = &all->captured[i];
-    if (slot->capture == capture && slot->stream == handle)
-      return slot;
-    if (!slot->capture && !unused)
-      unused = slot;
+static const rs_captured *for_capture(rs_workspaces *all, unsigned long long handle, unsigned long long capture,
+                                      size_t bytes) {
+  for (int i = all->captured_count - 1; i >= 0; i--) {
+    const rs_captured *piece = &all->captured[i];
+    if (piece->capture == capture && piece->stream == handle && piece->bytes >= bytes)
+      return piece;
   }
-  if (unused)
-    *unused = (rs_captured){unused->memory, capture, handle};
-  return unused;
+  rs_captured *piece = new_captured(all, bytes);
+  if (piece) {
+    piece->capture = capture;
+    piece->stream = handle;
+  }
+  return piece;
 }
 
 static rowscan_status take_captured(rs_workspaces *all, unsigned long long handle, unsigned long long capture,
-                                    rs_scratch *taken) {
+                                    size_t bytes, rs_scratch *taken) {
   pthread_mutex_lock(&all->mutex);
-  const rs_captured *slot = for_capture(all, handle, capture);
+  const rs_captured *piece = for_capture(all, handle, capture, bytes);
+  size_t left = all->free_bytes;
+  if (piece)
+    *taken = (rs_scratch){piece->memory, NULL};
   pthread_mutex_unlock(&all->mutex);
-  if (!slot)
-    return rs_fail(ROWSCAN_OUT_OF_MEMORY,
-                   "args: field 'workspace': NULL, and the plan's %d for captured graphs are taken",
-                   RS_CAPTURE_WORKSPACES);
-  *taken = (rs_scratch){slot->memory, NULL};
-  return ROWSCAN_OK;
+  return piece ? ROWSCAN_OK
+               : rs_fail(ROWSCAN_OUT_OF_MEMORY,
+                         "args: field 'workspace': NULL, and of what the plan has for captured graphs %zu bytes are "
+                         "left, for at most %d of their streams; this run needs %zu",
+                         left, RS_MOST_CAPTURED, bytes);
 }
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */
 
-rowscan_status rs_workspace_take(rs_workspaces *all, CUstream stream, rs_scratch *taken) {
+rowscan_status rs_workspace_take(rs_workspaces *all, CUstream stream, rs_workspace_need *need, const void *user,
+                                 rs_scratch *taken) {
   int status = CU_STREAM_CAPTURE_STATUS_NONE;
   unsigned long long capture = 0;
   CUresult result = all->cuda->cuStreamGetCaptureInfo(stream, &status, &capture);
   if (!result) {
     if (status == CU_STREAM_CAPTURE_STATUS_ACTIVE)
-      return take_captured(all, handle_of(stream), capture, taken);
+      return take_captured(all, handle_of(stream), capture, need(user), taken);
     unsigned long long name = name_of(all->cuda, stream);
     const rs_home *home = home_of(all, name);
     if (home) {

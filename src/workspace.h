@@ -14,9 +14,10 @@
 enum {
   RS_HOME_WORKSPACES = 2,    /* one for a stream that stays */
   RS_RUN_WORKSPACES = 4,     /* which all other streams share */
-  RS_CAPTURE_WORKSPACES = 8, /* one for a stream in a captured graph */
+  RS_CAPTURE_WORKSPACES = 8, /* as much memory for captured graphs, of which each has what it needs */
   RS_WORKSPACES = RS_HOME_WORKSPACES + RS_RUN_WORKSPACES + RS_CAPTURE_WORKSPACES,
-  RS_SETTLED_RUNS = 16 /* in a row, after which a stream is one that stays */
+  RS_MOST_CAPTURED = 512, /* streams of captured graphs */
+  RS_SETTLED_RUNS = 16    /* in a row, after which a stream is one that stays */
 };
 
 /* Of a stream that stays, for as long as the plan lives: it needs no event, since nobody else ever waits for it. */
@@ -36,8 +37,9 @@ typedef struct rs_workspace {
 /* Of a graph, which may be launched at any time: for as long as the plan lives. */
 typedef struct rs_captured {
   CUdeviceptr memory;
-  unsigned long long capture; /* 0: of none yet */
-  unsigned long long stream;  /* in that capture: its handle */
+  size_t bytes;
+  unsigned long long capture;
+  unsigned long long stream; /* in that capture: its handle */
 } rs_captured;
 
 /* What a run has. */
@@ -53,7 +55,10 @@ typedef struct rs_workspaces {
   CUdeviceptr memory; /* of all */
   rs_home home[RS_HOME_WORKSPACES];
   rs_workspace slot[RS_RUN_WORKSPACES];
-  rs_captured captured[RS_CAPTURE_WORKSPACES];
+  rs_captured captured[RS_MOST_CAPTURED];
+  int captured_count;
+  CUdeviceptr free_at; /* memory for captured graphs that none has */
+  size_t free_bytes;
 } rs_workspaces;
 
 /*
@@ -67,8 +72,11 @@ void rs_workspaces_close(rs_workspaces *all); /* with the context current */
  * Takes one for what is queued on `stream` until rs_workspace_give; for a shared one the mutex is held between the two.
  * A stream that had one gets it again; another waits, on the GPU, for the run that had it before. Where the driver
  * can't tell a new stream from a destroyed one (before CUDA 12.0), every run waits, and no stream has one for good.
+ * need(user): bytes that this run needs, which are asked for where they count: of a captured one.
  */
-rowscan_status rs_workspace_take(rs_workspaces *all, CUstream stream, rs_scratch *taken);
+typedef size_t rs_workspace_need(const void *user);
+rowscan_status rs_workspace_take(rs_workspaces *all, CUstream stream, rs_workspace_need *need, const void *user,
+                                 rs_scratch *taken);
 rowscan_status rs_workspace_give(rs_workspaces *all, const rs_scratch *taken, CUstream stream);
 
 #endif

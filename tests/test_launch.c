@@ -149,12 +149,38 @@ START_TEST(no_kernel_is_missing_or_idle) {
 }
 END_TEST
 
+/* What a captured run takes of a plan's scratch memory, counted by hand: words of the state, and of a node for each
+ * tile and each group of 32. */
+START_TEST(a_run_needs_what_its_rows_do) {
+  static const struct {
+    rowscan_type type;
+    int64_t length, rows;
+    rs_kernel kernel;
+    int64_t words;
+  } runs[] = {{ROWSCAN_F32, 1 << 20, 1, RS_KERNEL_LONG_ALIGNED, 1 + 128 + 4},
+              {ROWSCAN_F32, 1 << 20, 64, RS_KERNEL_LONG_ALIGNED, 1 + 64 * (128 + 4)},
+              {ROWSCAN_F32, 1 << 20, 512, RS_KERNEL_LONG_ALIGNED, 1 + 512 * (128 + 4)},
+              {ROWSCAN_F32, 1 << 20, 100000, RS_KERNEL_LONG_ALIGNED, 1 + 512 * (128 + 4)}, /* in several launches */
+              {ROWSCAN_F32, 65536, 3, RS_KERNEL_LONG_ALIGNED, 1 + 3 * 8},
+              {ROWSCAN_F32, 65536, 3, RS_KERNEL_LONG_FEW, 32 + 3 * 16},
+              {ROWSCAN_F64, 65536, 3, RS_KERNEL_LONG_ALIGNED, 1 + 2 * 3 * 16}};
+  for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+    rowscan_plan plan = plan_of((rowscan_spec){.in = runs[i].type, .length = runs[i].length}, 90);
+    size_t needs = rs_launch_needs(&plan, runs[i].kernel, runs[i].rows);
+    ck_assert_msg(needs == 8 * (size_t)runs[i].words, "run %zu needs %zu, not %zu", i, needs,
+                  8 * (size_t)runs[i].words);
+    ck_assert_uint_le(needs, rs_launch_workspace(&plan));
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("launch");
   TCase *cases = tcase_create("all");
   tcase_add_loop_test(cases, choices, 0, sizeof all / sizeof *all);
   tcase_add_loop_test(cases, other_choices, 0, sizeof others / sizeof *others);
   tcase_add_test(cases, no_kernel_is_missing_or_idle);
+  tcase_add_test(cases, a_run_needs_what_its_rows_do);
   suite_add_tcase(suite, cases);
   return run_tests(suite);
 }

@@ -165,7 +165,7 @@ static CUresult (*const tellers[])(CUstream stream, unsigned long long *id) = {g
 enum { TELLS, LACKS, FAILS, TELLERS = sizeof tellers / sizeof *tellers };
 static rs_workspaces all;
 
-static void open_with(int teller) {
+static void open_bytes(int teller, size_t bytes) {
   static rs_cuda table;
   table = cuda;
   table.cuStreamGetId = tellers[teller];
@@ -179,8 +179,11 @@ static void open_with(int teller) {
   waits = records = freed = gpu.overlaps = 0;
   capturing = 0;
   cleared = 0;
-  ck_assert_int_eq(rs_workspaces_open(&all, &table, WANTED, (CUstream)(void *)&clearing), ROWSCAN_OK);
-  ck_assert_uint_eq(cleared, (size_t)RS_WORKSPACES * GIVEN);
+  ck_assert_int_eq(rs_workspaces_open(&all, &table, bytes, (CUstream)(void *)&clearing), ROWSCAN_OK);
+  ck_assert_uint_eq(cleared, RS_WORKSPACES * ((bytes + 255) / 256 * 256));
+}
+static void open_with(int teller) {
+  open_bytes(teller, WANTED);
 }
 static void open_all(void) {
   open_with(TELLS);
@@ -192,10 +195,15 @@ static void close_all(void) {
   ck_assert_int_eq(freed, 1);
 }
 
+static _Atomic(size_t) needed = WANTED;
+static size_t what_is_needed(const void *user) {
+  return atomic_load((const _Atomic(size_t) *)user);
+}
+
 /* A run; where its scratch memory lies, or 0. */
 static CUdeviceptr run_on(CUstream stream) {
   rs_scratch taken;
-  if (rs_workspace_take(&all, stream, &taken))
+  if (rs_workspace_take(&all, stream, what_is_needed, &needed, &taken))
     return 0;
   use(taken.memory, number_of(stream));
   return rs_workspace_give(&all, &taken, stream) ? 0 : taken.memory;
@@ -321,10 +329,69 @@ START_TEST(a_graph_keeps_its_own_for_good) {
   for (int i = 3; i < RS_CAPTURE_WORKSPACES; i++)
     run(i);
   rs_scratch none;
-  ck_assert_int_eq(rs_workspace_take(&all, handle(10), &none), ROWSCAN_OUT_OF_MEMORY);
+  ck_assert_int_eq(rs_workspace_take(&all, handle(10), what_is_needed, &needed, &none), ROWSCAN_OUT_OF_MEMORY);
   ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "'workspace'"));
   capturing = 0;
   ck_assert_uint_eq(run(1), plain); /* what is not captured goes on, and nothing stayed locked */
+  close_all();
+}
+END_TEST
+
+/* Where a captured run of so many bytes has them, or 0. */
+static CUdeviceptr captured_run(unsigned long long capture, int stream, size_t bytes) {
+  rs_scratch taken;
+  capturing = capture;
+  needed = bytes;
+  bool had = !rs_workspace_take(&all, handle(stream), what_is_needed, &needed, &taken);
+  if (had)
+    ck_assert_int_eq(rs_workspace_give(&all, &taken, handle(stream)), ROWSCAN_OK);
+  capturing = 0;
+  needed = WANTED;
+  return had ? taken.memory : 0;
+}
+
+/* Small runs leave room for many graphs; none has what another has, nor what runs that are not captured have. */
+START_TEST(graphs_have_what_they_need) {
+  enum { ROOM = 256, GRAPHS = RS_CAPTURE_WORKSPACES * GIVEN / ROOM };
+  open_all();
+  CUdeviceptr plain = run(1), first = captured_run(1000, 1, 100), last = first;
+  ck_assert_uint_ne(first, plain);
+  for (int i = 1; i < GRAPHS; i++) { /* two streams of each */
+    CUdeviceptr next = captured_run(1000 + (unsigned long long)i / 2, 1 + i % 2, 100 + (size_t)i);
+    ck_assert_uint_eq(next, last + ROOM);
+    last = next;
+  }
+  ck_assert_uint_eq(captured_run(7, 1, 1), 0);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "'workspace'"));
+  ck_assert_uint_eq(captured_run(1000, 1, 100), first); /* who has some goes on */
+  for (int i = 0; i < 100; i++) {
+    CUdeviceptr other = run(1 + i % 7);
+    ck_assert(other + GIVEN <= first || other >= last + ROOM);
+  }
+  ck_assert_uint_le(last + ROOM, MEMORY + RS_WORKSPACES * GIVEN);
+  close_all();
+}
+END_TEST
+
+START_TEST(as_many_graphs_as_are_counted) {
+  open_bytes(TELLS, RS_MOST_CAPTURED * 256);
+  for (int i = 0; i < RS_MOST_CAPTURED; i++)
+    ck_assert_uint_ne(captured_run(1 + (unsigned long long)i, 1, 8), 0);
+  ck_assert_uint_eq(captured_run(RS_MOST_CAPTURED + 1, 1, 8), 0);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "'workspace'"));
+  ck_assert_uint_ne(captured_run(RS_MOST_CAPTURED, 1, 8), 0);
+  close_all();
+}
+END_TEST
+
+START_TEST(a_captured_stream_that_needs_more_gets_more) {
+  open_all();
+  CUdeviceptr small = captured_run(5, 1, 100), large = captured_run(5, 1, 300);
+  ck_assert_uint_ge(large, small + 256);
+  ck_assert_uint_eq(captured_run(5, 1, 512), large);
+  ck_assert_uint_eq(captured_run(5, 1, 1), large);
+  ck_assert_uint_ge(captured_run(5, 1, 513), large + 512);
+  ck_assert_uint_ne(captured_run(6, 1, 1), large);
   close_all();
 }
 END_TEST
@@ -524,6 +591,9 @@ int main(void) {
   tcase_add_test(cases, as_many_settle_as_there_are_homes);
   tcase_add_test(cases, streams_that_take_turns_do_not_settle);
   tcase_add_loop_test(cases, a_graph_keeps_its_own_for_good, TELLS, FAILS + 1);
+  tcase_add_test(cases, graphs_have_what_they_need);
+  tcase_add_test(cases, as_many_graphs_as_are_counted);
+  tcase_add_test(cases, a_captured_stream_that_needs_more_gets_more);
   tcase_add_test(cases, a_settled_stream_is_captured_like_others);
   tcase_add_test(cases, the_default_stream_is_one_by_both_names);
   tcase_add_loop_test(cases, the_stream_of_each_thread_is_another, 0, TELLERS);

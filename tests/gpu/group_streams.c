@@ -22,7 +22,7 @@ static void make_case(test_case *test, const suite_plans *plans, int64_t rows, r
 
 /* ---- capture ----------------------------------------------------------------------------------------------------- */
 
-enum { CAPTURED = 3, REPLAYS = 3, GRAPHS = 2 };
+enum { CAPTURED = 3, REPLAYS = 3, GRAPHS = 12 };
 
 /* Several runs of one plan, one after the other. */
 typedef struct recording {
@@ -65,7 +65,10 @@ static void drop(recording *what) {
     check_free(&what->run[i]);
 }
 
-/* Two graphs of one plan, launched together again and again, and a run that is not captured between them. */
+/*
+ * Graphs of one plan, more than it would have whole workspaces for, launched together again and again, and a run that
+ * is not captured between them.
+ */
 static void check_graphs(suite_plans *plans, random_source *random) {
   recording graphs[GRAPHS];
   test_case plain;
