@@ -164,6 +164,7 @@ static int64_t lesser(int64_t a, int64_t b) {
 /* A run of one kernel. */
 typedef struct launching {
   rowscan_plan *plan;
+  rs_kernel kernel;
   const rs_shape *shape;
   CUfunction function;
   const char *name;
@@ -172,6 +173,7 @@ typedef struct launching {
 } launching;
 
 static void choose(launching *run, rs_kernel kernel) {
+  run->kernel = kernel;
   run->shape = &run->plan->module.geometry.shape[kernel];
   run->function = run->plan->module.function[kernel];
   run->name = rs_kernel_names[kernel];
@@ -333,8 +335,7 @@ static size_t bytes_needed(const void *user) {
     return wants->whole->need.workspace;
   if (plan->module.geometry.regime == ROWSCAN_REGIME_COLUMN)
     return plan->scratch;
-  rs_kernel kernel = (rs_kernel)(wants->run->shape - plan->module.geometry.shape);
-  return rs_launch_needs(plan, kernel, wants->run->arguments.count);
+  return rs_launch_needs(plan, wants->run->kernel, wants->run->arguments.count);
 }
 
 static rowscan_status with_workspace(launching *run, const rs_rows *rows, rs_columns_launch *whole, void *workspace,
