@@ -280,7 +280,7 @@ def measure(cell, variant, library, builder):
         line.notes.append(("all", "", reason(error)))
         line.timed = []
     for one in line.timed:
-        one.graph = None
+        one.graph, one.kept = None, {}
         getattr(one.run, "close", lambda: None)()
         one.run = None
     return line
