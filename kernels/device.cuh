@@ -35,6 +35,17 @@ RS_DEVICE u32 block_count() {
   return gridDim.x;
 }
 
+// Programmatic dependent launch, from sm_90 on: the first thing that every thread of a kernel does. The grid may have
+// been started before the work that it depends on was done; this waits until it is, and all that it wrote is seen. What
+// depends on this grid in turn may be started from then on, and waits likewise. Elsewhere the hardware starts it later.
+RS_DEVICE void await_dependencies() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;\n"
+               "griddepcontrol.launch_dependents;" ::
+                   : "memory");
+#endif
+}
+
 // Exchanges inside a warp, which all 32 lanes must reach. T: f32, f64, u32 or u64.
 template <class T> RS_DEVICE T shuffle_xor(T value, int mask) {
   return __shfl_xor_sync(~0u, value, mask);

@@ -107,6 +107,9 @@ static rowscan_status open_stream(rs_device *device) {
   return result ? rs_cuda_failed(device->cuda, result, "cuStreamCreate of a context") : ROWSCAN_OK;
 }
 
+/* CUDA 12.3: the first whose graphs have programmatic edges. */
+enum { OVERLAPS_FROM = 12030 };
+
 static rowscan_status bind_device(rs_device *device, int ordinal) {
   rowscan_status status = device_handle(&device->cuda, ordinal, &device->handle);
   if (status)
@@ -119,6 +122,7 @@ static rowscan_status bind_device(rs_device *device, int ordinal) {
     return rs_fail(ROWSCAN_CUDA_FAILED,
                    "cuDeviceGetAttribute: GPU %d says compute capability %d.%d, %d multiprocessors", ordinal,
                    device->arch / 10, device->arch % 10, device->multiprocessors);
+  device->overlaps = device->arch >= 90 && cuda->version >= OVERLAPS_FROM && cuda->cuLaunchKernelEx;
   CUresult result = cuda->cuDevicePrimaryCtxRetain(&device->context, device->handle);
   if (result) {
     device->context = NULL;

@@ -17,6 +17,7 @@ typedef struct rs_device {
   CUcontext context; /* the primary one, retained */
   CUstream clearing; /* its own, for what plans clear while they are made; waits for nobody's work */
   int arch;          /* 90 for sm_90 */
+  bool overlaps;     /* programmatic dependent launches */
   int multiprocessors;
   int64_t l2_bytes;
 } rs_device;

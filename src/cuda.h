@@ -55,6 +55,23 @@ enum { CU_STREAM_NON_BLOCKING = 1, CU_EVENT_DEFAULT = 0, CU_EVENT_DISABLE_TIMING
 #define CU_STREAM_PER_THREAD ((CUstream)0x2)
 enum { CU_STREAM_CAPTURE_STATUS_NONE = 0, CU_STREAM_CAPTURE_STATUS_ACTIVE = 1 };
 
+enum { CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6 };
+typedef union CUlaunchAttributeValue {
+  char pad[64];
+  int programmaticStreamSerializationAllowed;
+} CUlaunchAttributeValue;
+typedef struct CUlaunchAttribute {
+  int id;
+  char pad[4];
+  CUlaunchAttributeValue value;
+} CUlaunchAttribute;
+typedef struct CUlaunchConfig {
+  unsigned gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes;
+  CUstream hStream;
+  CUlaunchAttribute *attrs;
+  unsigned numAttrs;
+} CUlaunchConfig;
+
 /* X(symbol, parameters); each returns CUresult. */
 #define RS_CUDA_CALLS(X)                                                                                               \
   X(cuInit, (unsigned flags))                                                                                          \
@@ -99,8 +116,10 @@ enum { CU_STREAM_CAPTURE_STATUS_NONE = 0, CU_STREAM_CAPTURE_STATUS_ACTIVE = 1 };
     (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,       \
      unsigned block_z, unsigned shared_bytes, CUstream stream, void **parameters, void **extra))
 
-/* Calls that a driver may be too old for; NULL in the table then. */
-#define RS_CUDA_LATER_CALLS(X) X(cuStreamGetId, (CUstream stream, unsigned long long *id)) /* CUDA 12.0 */
+/* Calls that a driver may be too old for; NULL in the table then: from CUDA 12.0 and 11.8 on. */
+#define RS_CUDA_LATER_CALLS(X)                                                                                         \
+  X(cuStreamGetId, (CUstream stream, unsigned long long *id))                                                          \
+  X(cuLaunchKernelEx, (const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra))
 
 typedef struct rs_cuda {
 #define X(symbol, parameters) CUresult(*symbol) parameters;

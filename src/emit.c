@@ -150,7 +150,7 @@ void rs_emit(const rowscan_spec *spec, const rs_geometry *g, rs_text *source) {
                 rs_kernel_names[kernel], spec->row_rank);
     if (cut)
       rs_text_add(source, ", RS_PARAMETER(%s, cut)", cut);
-    rs_text_add(source, ") {\n  ");
+    rs_text_add(source, ") {\n  await_dependencies();\n  ");
     emit_call(shape, (rs_kernel)kernel, source);
     rs_text_add(source, "(rows%s);\n}\n", cut ? ", cut" : "");
   }

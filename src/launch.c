@@ -179,13 +179,28 @@ static void choose(launching *run, rs_kernel kernel) {
   run->name = rs_kernel_names[kernel];
 }
 
+/*
+ * A programmatic dependent launch: a kernel before it in the stream may still run, and await_dependencies() of
+ * kernels/device.cuh waits for it. Measured on an H100, one after another in a graph, microseconds without and with: 1
+ * x 1024 1.9, 1.5; 1 x 65536 3.4, 2.7; 1 x 2^20 6.7, 6.0; 8192 x 64 3.5, 2.9; 32768 x 129 along dimension 0 27.2, 26.2.
+ */
+static CUresult launch_overlapped(const launching *run, unsigned blocks, unsigned shared_bytes, void **parameters) {
+  CUlaunchAttribute overlap = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION};
+  overlap.value.programmaticStreamSerializationAllowed = 1;
+  CUlaunchConfig config = {blocks, 1, 1, (unsigned)run->shape->threads, 1, 1, shared_bytes, run->stream, &overlap, 1};
+  return run->plan->context->device.cuda->cuLaunchKernelEx(&config, run->function, parameters, NULL);
+}
+
 /* more: a second parameter, if the kernel has one. */
 static rowscan_status queue_with(launching *run, int64_t blocks, int64_t shared_bytes, void *more) {
-  const rs_cuda *cuda = run->plan->context->device.cuda;
+  const rs_device *device = &run->plan->context->device;
   void *parameters[] = {&run->arguments, more};
-  CUresult result = cuda->cuLaunchKernel(run->function, (unsigned)blocks, 1, 1, (unsigned)run->shape->threads, 1, 1,
+  CUresult result =
+      device->overlaps
+          ? launch_overlapped(run, (unsigned)blocks, (unsigned)shared_bytes, parameters)
+          : device->cuda->cuLaunchKernel(run->function, (unsigned)blocks, 1, 1, (unsigned)run->shape->threads, 1, 1,
                                          (unsigned)shared_bytes, run->stream, parameters, NULL);
-  return result ? rs_cuda_failed(cuda, result, run->name) : ROWSCAN_OK;
+  return result ? rs_cuda_failed(device->cuda, result, run->name) : ROWSCAN_OK;
 }
 
 static rowscan_status queue(launching *run, int64_t blocks) {

@@ -17,17 +17,22 @@ struct P {
   static constexpr int rank = 1;
 };
 RS_KERNEL(512, 1) rowscan_any(RS_PARAMETER(Rows<1>, rows)) {
+  await_dependencies();
   scan_rows<P, Shape<16, 1, 32, 4>, 512, false>(rows);
 }
 RS_KERNEL(256, 4) rowscan_long_any(RS_PARAMETER(Rows<1>, rows)) {
+  await_dependencies();
   scan_tiles<P, TileShape<8, 8, 4>, false>(rows);
 }
 RS_KERNEL(256, 1) rowscan_long_dense(RS_PARAMETER(Rows<1>, rows)) {
+  await_dependencies();
   scan_stream_any<P, Shape<4, 16, 32, 4>, 2, 5>(rows);
 }
 RS_KERNEL(256, 1) rowscan_long_aligned(RS_PARAMETER(Rows<1>, rows)) {
+  await_dependencies();
   scan_stream<P, Shape<4, 16, 32, 4>, 2, 6>(rows);
 }
 RS_KERNEL(512, 2) rowscan_long_few(RS_PARAMETER(Rows<1>, rows)) {
+  await_dependencies();
   scan_at_once<P, Shape<16, 2, 32, 4>>(rows);
 }

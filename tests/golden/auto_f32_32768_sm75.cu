@@ -15,17 +15,22 @@ struct P {
   static constexpr int rank = 1;
 };
 RS_KERNEL(512, 1) rowscan_any(RS_PARAMETER(Rows<1>, rows)) {
+  await_dependencies();
   scan_rows<P, Shape<16, 4, 32, 4>, 512, false>(rows);
 }
 RS_KERNEL(512, 1) rowscan_aligned(RS_PARAMETER(Rows<1>, rows)) {
+  await_dependencies();
   scan_rows<P, Shape<16, 4, 32, 4>, 512, true>(rows);
 }
 RS_KERNEL(256, 4) rowscan_long_any(RS_PARAMETER(Rows<1>, rows)) {
+  await_dependencies();
   scan_tiles<P, TileShape<8, 2, 4>, false>(rows);
 }
 RS_KERNEL(256, 4) rowscan_long_aligned(RS_PARAMETER(Rows<1>, rows)) {
+  await_dependencies();
   scan_tiles<P, TileShape<8, 2, 4>, true>(rows);
 }
 RS_KERNEL(512, 1) rowscan_long_few(RS_PARAMETER(Rows<1>, rows)) {
+  await_dependencies();
   scan_at_once<P, Shape<16, 2, 32, 4>>(rows);
 }

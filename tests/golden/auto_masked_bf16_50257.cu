@@ -19,23 +19,30 @@ struct P {
   static constexpr int rank = 1;
 };
 RS_KERNEL(512, 1) rowscan_any(RS_PARAMETER(Rows<1>, rows)) {
+  await_dependencies();
   scan_rows<P, Shape<16, 1, 32, 8>, 512, false>(rows);
 }
 RS_KERNEL(256, 2) rowscan_dense(RS_PARAMETER(Rows<1>, rows)) {
+  await_dependencies();
   scan_ring_any<P, Shape<8, 4, 32, 8>, 3, 2>(rows);
 }
 RS_KERNEL(512, 1) rowscan_aligned(RS_PARAMETER(Rows<1>, rows)) {
+  await_dependencies();
   scan_ring<P, Shape<16, 4, 32, 8>, 3, 2>(rows);
 }
 RS_KERNEL(256, 4) rowscan_long_any(RS_PARAMETER(Rows<1>, rows)) {
+  await_dependencies();
   scan_tiles<P, TileShape<8, 8, 8>, false>(rows);
 }
 RS_KERNEL(384, 1) rowscan_long_dense(RS_PARAMETER(Rows<1>, rows)) {
+  await_dependencies();
   scan_stream_any<P, Shape<8, 8, 32, 8>, 2, 3>(rows);
 }
 RS_KERNEL(384, 1) rowscan_long_aligned(RS_PARAMETER(Rows<1>, rows)) {
+  await_dependencies();
   scan_stream<P, Shape<8, 8, 32, 8>, 2, 4>(rows);
 }
 RS_KERNEL(512, 2) rowscan_long_few(RS_PARAMETER(Rows<1>, rows)) {
+  await_dependencies();
   scan_at_once<P, Shape<16, 1, 32, 8>>(rows);
 }

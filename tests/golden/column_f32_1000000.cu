@@ -15,14 +15,18 @@ struct P {
   static constexpr int rank = 2;
 };
 RS_KERNEL(128, 5) rowscan_any(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(ColumnCut, cut)) {
+  await_dependencies();
   scan_column_tiles<P, 128, 32, 4>(rows, cut);
 }
 RS_KERNEL(256, 3) rowscan_neighbours(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(WideCut, cut)) {
+  await_dependencies();
   scan_wide_tiles<P, 256, 1, 64, 64, 4>(rows, cut);
 }
 RS_KERNEL(512, 1) rowscan_dense(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(StreamCut, cut)) {
+  await_dependencies();
   scan_stream_columns<P, 32>(rows, cut);
 }
 RS_KERNEL(128, 3) rowscan_aligned(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(WideCut, cut)) {
+  await_dependencies();
   scan_wide_tiles<P, 128, 4, 32, 8, 4>(rows, cut);
 }

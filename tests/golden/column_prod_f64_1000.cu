@@ -14,11 +14,14 @@ struct P {
   static constexpr int rank = 2;
 };
 RS_KERNEL(128, 3) rowscan_any(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(ColumnCut, cut)) {
+  await_dependencies();
   scan_column_tiles<P, 128, 8, 4>(rows, cut);
 }
 RS_KERNEL(256, 2) rowscan_neighbours(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(WideCut, cut)) {
+  await_dependencies();
   scan_wide_tiles<P, 256, 1, 32, 64, 4>(rows, cut);
 }
 RS_KERNEL(256, 2) rowscan_aligned(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(WideCut, cut)) {
+  await_dependencies();
   scan_wide_tiles<P, 256, 2, 16, 8, 4>(rows, cut);
 }

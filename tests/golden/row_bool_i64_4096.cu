@@ -15,14 +15,18 @@ struct P {
   static constexpr int rank = 1;
 };
 RS_KERNEL(256, 1) rowscan_any(RS_PARAMETER(Rows<1>, rows)) {
+  await_dependencies();
   scan_rows<P, Shape<8, 1, 32, 4>, 256, false>(rows);
 }
 RS_KERNEL(256, 2) rowscan_dense(RS_PARAMETER(Rows<1>, rows)) {
+  await_dependencies();
   scan_ring_any<P, Shape<8, 2, 32, 4>, 2, 2>(rows);
 }
 RS_KERNEL(256, 2) rowscan_aligned(RS_PARAMETER(Rows<1>, rows)) {
+  await_dependencies();
   scan_ring<P, Shape<8, 2, 32, 4>, 2, 2>(rows);
 }
 RS_KERNEL(512, 2) rowscan_few(RS_PARAMETER(Rows<1>, rows)) {
+  await_dependencies();
   scan_rows<P, Shape<16, 2, 32, 4>, 512, true>(rows);
 }

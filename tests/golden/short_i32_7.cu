@@ -14,8 +14,10 @@ struct P {
   static constexpr int rank = 1;
 };
 RS_KERNEL(256, 1) rowscan_any(RS_PARAMETER(Rows<1>, rows)) {
+  await_dependencies();
   scan_rows<P, Shape<1, 1, 2, 4>, 256, false>(rows);
 }
 RS_KERNEL(256, 4) rowscan_dense(RS_PARAMETER(Rows<1>, rows)) {
+  await_dependencies();
   scan_slab<P, SlabShape<512, 256, 1, 8, 1>>(rows);
 }

@@ -51,6 +51,7 @@ void group_random(void);
 void group_batch(void);
 void group_repeat(void);
 void group_delays(void);
+void group_chain(void);
 void group_capture(void);
 void group_stay(void);
 void group_outlive(void);

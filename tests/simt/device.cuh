@@ -54,6 +54,10 @@ RS_DEVICE u32 block_count() {
   return simt->blocks;
 }
 
+RS_DEVICE void await_dependencies() {
+  simt->await_dependencies();
+}
+
 // Exchanges inside a warp.
 template <class T> RS_DEVICE T simt_meet(int kind, T value, int argument) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8, "shuffles move 4 or 8 bytes");

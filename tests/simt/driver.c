@@ -19,6 +19,7 @@
 /* What cuda.h declares is what must be here, with those types. */
 #define X(symbol, parameters) SIMT_EXPORT CUresult symbol parameters;
 RS_CUDA_CALLS(X)
+RS_CUDA_LATER_CALLS(X)
 #undef X
 
 /* Calls of tests and other users. */
@@ -645,22 +646,52 @@ static int check_launch(const simt_kernel *kernel, const unsigned grid[3], const
   return CUDA_SUCCESS;
 }
 
-CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                        unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream handle, void **parameters,
-                        void **extra) {
-  BEGIN(SIMT_CONTEXT);
+static int launch(const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra, bool dependent,
+                  const char *symbol) {
   CUstream stream;
-  int result = entered ? entered : simt_driver_stream(handle, &stream, __func__);
+  int result = simt_driver_stream(config->hStream, &stream, symbol);
   if (result)
     return result;
   simt_kernel *kernel = kernel_of(function);
   if (!kernel)
-    return simt_misuse(SIMT_ERROR_INVALID_HANDLE, "cuLaunchKernel of %p, which is not loaded", (void *)function);
-  const unsigned grid[] = {grid_x, grid_y, grid_z}, block[] = {block_x, block_y, block_z};
-  result = check_launch(kernel, grid, block, shared_bytes, parameters, extra);
+    return simt_misuse(SIMT_ERROR_INVALID_HANDLE, "%s of %p, which is not loaded", symbol, (void *)function);
+  const unsigned grid[] = {config->gridDimX, config->gridDimY, config->gridDimZ};
+  const unsigned block[] = {config->blockDimX, config->blockDimY, config->blockDimZ};
+  result = check_launch(kernel, grid, block, config->sharedMemBytes, parameters, extra);
   if (result)
     return result;
-  return simt_driver_submit(stream, simt_work_launch(kernel, grid_x, block_x, shared_bytes, parameters));
+  simt_work work = simt_work_launch(kernel, grid[0], block[0], config->sharedMemBytes, parameters);
+  work.launch.dependent = dependent;
+  return simt_driver_submit(stream, work);
+}
+
+CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                        unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream handle, void **parameters,
+                        void **extra) {
+  BEGIN(SIMT_CONTEXT);
+  CUlaunchConfig config = {grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, handle, NULL, 0};
+  return entered ? entered : launch(&config, function, parameters, extra, false, __func__);
+}
+
+/* Of the attributes programmatic stream serialization alone, which hardware and graphs must be new enough for. */
+static int check_attributes(const CUlaunchConfig *config, bool *dependent) {
+  *dependent = false;
+  for (unsigned i = 0; i < config->numAttrs; i++) {
+    int id = config->attrs[i].id;
+    if (id != CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+      return simt_misuse(SIMT_ERROR_INVALID_VALUE, "cuLaunchKernelEx: attribute %d is not simulated", id);
+    *dependent = config->attrs[i].value.programmaticStreamSerializationAllowed != 0;
+  }
+  if (*dependent && (simt_setting("SIMT_ARCH", 90) < 90 || simt_setting("SIMT_DRIVER_VERSION", 13000) < 12030))
+    return simt_misuse(SIMT_ERROR_NOT_SUPPORTED, "cuLaunchKernelEx: no programmatic dependent launches");
+  return CUDA_SUCCESS;
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra) {
+  BEGIN(SIMT_CONTEXT);
+  bool dependent;
+  int result = entered ? entered : check_attributes(config, &dependent);
+  return result ? result : launch(config, function, parameters, extra, dependent, __func__);
 }
 
 /* ---- for tests -----------------------------------------------------------------------------------------------------

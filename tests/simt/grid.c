@@ -24,7 +24,8 @@ enum { WARPS = SIMT_MAX_THREADS / SIMT_WARP, BARRIERS = 16, IDLE_TURNS = 20000 }
 /* Lanes are bits. A lane is in exactly one of the five sets; the one that runs is in `ready`. */
 typedef struct warp {
   unsigned ready, meeting, waiting, spinning, done;
-  int kind, bytes; /* of the meeting */
+  unsigned awaited; /* lanes that have awaited what the launch depends on */
+  int kind, bytes;  /* of the meeting */
   int argument[SIMT_WARP];
   unsigned long long in[SIMT_WARP], out[SIMT_WARP];
 } warp;
@@ -90,9 +91,16 @@ static void fail(const char *what, const void *at) {
   simt_grid_wrong("%s at %p", what, at);
 }
 
+static bool has_awaited(void) {
+  unsigned thread = simt_grid_state.thread;
+  return !grid.launch->dependent || (grid.now->warps[thread / SIMT_WARP].awaited >> thread % SIMT_WARP & 1);
+}
+
 static void check_access(const void *at, unsigned long bytes, int write) {
   const simt_memory *memory = simt_memory_around(at, bytes);
   const char *what = write ? "store" : "load";
+  if (!has_awaited())
+    simt_grid_wrong("%s of %lu bytes at %p, before it awaits what the launch depends on", what, bytes, at);
   if (memory) {
     simt_grid_state.low = (uintptr_t)memory->at;
     simt_grid_state.room = memory->bytes;
@@ -218,6 +226,10 @@ SIMT_UNSEEN static void wait_at_barrier(unsigned number, unsigned threads) {
     simt_fibre_leave();
 }
 
+SIMT_UNSEEN static void await_dependencies(void) {
+  grid.now->warps[own_warp()].awaited |= 1u << simt_grid_state.thread % SIMT_WARP;
+}
+
 SIMT_UNSEEN static void spin(void) {
   warp *w = &grid.now->warps[own_warp()];
   unsigned bit = 1u << simt_grid_state.thread % SIMT_WARP;
@@ -229,6 +241,7 @@ SIMT_UNSEEN static void spin(void) {
 simt_state simt_grid_state = {.meet = meet,
                               .barrier = wait_at_barrier,
                               .spin = spin,
+                              .await_dependencies = await_dependencies,
                               .fetch = simt_fetch,
                               .fetch_wait = simt_fetch_wait,
                               .bulk_init = simt_bulk_init,
@@ -301,6 +314,8 @@ SIMT_UNSEEN static void work(void *unused) {
     simt_grid_wrong("has returned, but a bulk store that it started was not waited for");
   if (b->fetches[simt_grid_state.thread].count)
     simt_grid_wrong("has returned, but what it fetched was not waited for");
+  if (!has_awaited())
+    simt_grid_wrong("has returned, and never awaited what the launch depends on");
   w->done |= bit;
   w->ready &= ~bit;
   b->live--;
@@ -333,6 +348,8 @@ static unsigned at_turn(order o, unsigned i) {
 
 static void run_lane(block *b, unsigned thread) {
   simt_grid_state.thread = thread;
+  if (!has_awaited())
+    simt_grid_state.room = 0; /* its accesses are looked at */
   simt_fibre_enter(b->fibre[thread]);
 }
 

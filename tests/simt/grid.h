@@ -5,6 +5,7 @@
 #ifndef SIMT_GRID_H
 #define SIMT_GRID_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "bulk.h"
@@ -24,6 +25,8 @@ typedef struct simt_launch {
   const simt_shared *shared;
   int shared_count;
   unsigned blocks, threads, dynamic_bytes;
+  bool dependent; /* a programmatic dependent launch: every thread must await what it depends on, before it uses memory
+                   */
   void *parameter[SIMT_MAX_PARAMETERS];
 } simt_launch;
 

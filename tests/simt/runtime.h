@@ -30,6 +30,7 @@ typedef struct simt_state {
   unsigned long long (*meet)(int kind, unsigned long long value, int bytes, int argument); /* (*) lanes of a warp */
   void (*barrier)(unsigned number, unsigned threads); /* (*) `threads` of the block, 0 for all that live */
   void (*spin)(void);                                 /* (*) waits for something that another thread will write */
+  void (*await_dependencies)(void);
   void (*fetch)(void *to, const void *from, unsigned bytes);
   void (*fetch_wait)(void);
   void (*bulk_init)(void *arrivals, int count, unsigned parties);

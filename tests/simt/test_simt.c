@@ -444,6 +444,29 @@ static void no_parameters(const char *unused) {
   OK(cuda.cuModuleGetFunction(&function, module, "add_one"));
   cuda.cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL);
 }
+static CUresult launch_dependent(const char *kernel) {
+  CUfunction function;
+  arguments a = {in, out, 32};
+  void *parameters[] = {&a};
+  CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION};
+  attribute.value.programmaticStreamSerializationAllowed = 1;
+  CUlaunchConfig config = {1, 1, 1, 32, 1, 1, 0, NULL, &attribute, 1};
+  OK(cuda.cuModuleGetFunction(&function, module, kernel));
+  return cuda.cuLaunchKernelEx(&config, function, parameters, NULL);
+}
+static void dependent_and_hasty(const char *unused) {
+  (void)unused;
+  launch_dependent("add_one");
+}
+static void dependent_and_idle(const char *unused) {
+  (void)unused;
+  launch_dependent("idle");
+}
+static void dependent_too_early(const char *unused) {
+  (void)unused;
+  setenv("SIMT_ARCH", "80", 1);
+  launch_dependent("add_one_later");
+}
 static void gone_stream(const char *unused) {
   (void)unused;
   CUstream stream;
@@ -468,14 +491,31 @@ static const struct {
   const char *name, *words;
   void (*act)(const char *);
 } misuses[] = {
-    {"a host pointer", "no memory of the GPU", host_pointer}, {"free twice", "not allocated", free_twice},
-    {"no context", "no current context", no_context},         {"too many threads", "made for 32", too_many_threads},
-    {"no parameters", "without parameters", no_parameters},   {"a stream that is gone", "does not exist", gone_stream},
-    {"an event that is gone", "does not exist", gone_event},  {"one release more", "once more", one_release_more},
+    {"a host pointer", "no memory of the GPU", host_pointer},
+    {"free twice", "not allocated", free_twice},
+    {"no context", "no current context", no_context},
+    {"too many threads", "made for 32", too_many_threads},
+    {"no parameters", "without parameters", no_parameters},
+    {"a stream that is gone", "does not exist", gone_stream},
+    {"an event that is gone", "does not exist", gone_event},
+    {"one release more", "once more", one_release_more},
+    {"dependent, hasty", "before it awaits", dependent_and_hasty},
+    {"dependent, idle", "never awaited", dependent_and_idle},
+    {"dependent, sm_80", "no programmatic dependent", dependent_too_early},
 };
 
 START_TEST(misuse_is_fatal) {
   expect_death(misuses[_i].act, misuses[_i].name, &misuses[_i].words, 1);
+}
+END_TEST
+
+START_TEST(dependent_launches_await) {
+  OK(cuda.cuMemsetD8Async(out, 0, sizeof host_out, NULL));
+  OK(launch_dependent("add_one_later"));
+  OK(cuda.cuMemcpyDtoHAsync_v2(host_out, out, sizeof host_out, NULL));
+  OK(cuda.cuStreamSynchronize(NULL));
+  for (int i = 0; i < 32; i++)
+    ck_assert_uint_eq(host_out[i], host_in[i] + 1);
 }
 END_TEST
 
@@ -837,6 +877,7 @@ static void add_mistakes(Suite *suite) {
   TCase *cases = add_case(suite, "mistakes");
   tcase_add_loop_test(cases, mistakes_are_fatal, 0, sizeof mistakes / sizeof *mistakes);
   tcase_add_loop_test(cases, misuse_is_fatal, 0, sizeof misuses / sizeof *misuses);
+  tcase_add_test(cases, dependent_launches_await);
   tcase_add_test(cases, copies_stay_in_bounds);
   tcase_add_test(cases, memory_is_bounded);
   tcase_add_test(cases, calls_fail_when_asked);

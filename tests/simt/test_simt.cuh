@@ -59,6 +59,12 @@ RS_KERNEL(32, 1) add_one(RS_PARAMETER(Arguments, a)) {
   for (i64 i = thread_index(); i < a.count; i += 32)
     store_word(a.out + i, load_stream(a.in + i) + 1);
 }
+RS_KERNEL(32, 1) add_one_later(RS_PARAMETER(Arguments, a)) {
+  await_dependencies();
+  store_word(a.out + thread_index(), load_stream(a.in + thread_index()) + 1);
+}
+RS_KERNEL(32, 1) idle(RS_PARAMETER(Arguments, a)) {
+}
 RS_KERNEL(32, 1) two_parameters(RS_PARAMETER(Arguments, a), RS_PARAMETER(u32, add)) {
   store_word(a.out + thread_index(), add + thread_index());
 }
