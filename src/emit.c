@@ -132,14 +132,18 @@ void rs_emit(const rowscan_spec *spec, const rs_geometry *g, rs_text *source) {
   rs_text_add(source, "\n");
   if (spec->flags & ROWSCAN_DELAYS)
     rs_text_add(source, "#define RS_DELAYS\n");
+  bool prefetch = false;
   for (int kernel = 0; kernel < RS_KERNELS; kernel++) {
     rs_template made_of = g->shape[kernel].made_of;
     bool named = false;
+    prefetch = prefetch || g->shape[kernel].prefetch;
     for (int before = 0; before < kernel; before++)
       named = named || g->shape[before].made_of == made_of;
     if (made_of && !named)
       rs_text_add(source, "#include \"%s\"\n", header(made_of));
   }
+  if (prefetch)
+    rs_text_add(source, "#include \"prefetch.cuh\"\n");
   emit_problem(spec, source);
   for (int kernel = 0; kernel < RS_KERNELS; kernel++) {
     const rs_shape *shape = &g->shape[kernel];
@@ -150,7 +154,11 @@ void rs_emit(const rowscan_spec *spec, const rs_geometry *g, rs_text *source) {
                 rs_kernel_names[kernel], spec->row_rank);
     if (cut)
       rs_text_add(source, ", RS_PARAMETER(%s, cut)", cut);
-    rs_text_add(source, ") {\n  await_dependencies();\n  ");
+    rs_text_add(source, ") {\n");
+    if (shape->prefetch)
+      rs_text_add(source, "  prefetch_first<P, %d, %s>(rows);\n", shape->prefetch,
+                  spec->layout == ROWSCAN_LAYOUT_COLUMNS ? "true" : "false");
+    rs_text_add(source, "  await_dependencies();\n  ");
     emit_call(shape, (rs_kernel)kernel, source);
     rs_text_add(source, "(rows%s);\n}\n", cut ? ", cut" : "");
   }

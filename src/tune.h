@@ -55,6 +55,7 @@ typedef struct rs_shape {
   int width;    /* columns: vectors side by side in a tile */
   int rows;     /* of a slab; any number */
   int word;     /* of a slab: elements that are moved at once in shared memory */
+  int prefetch; /* elements that a block asks L2 for before the work before it is done; 0: none */
 } rs_shape;
 
 /* All kernels of a plan. */

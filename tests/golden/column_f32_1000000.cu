@@ -2,6 +2,7 @@
 #include "columns.cuh"
 #include "wide.cuh"
 #include "stream_columns.cuh"
+#include "prefetch.cuh"
 struct P {
   using Acc = f32;
   using Op = Sum<Acc>;
@@ -15,18 +16,22 @@ struct P {
   static constexpr int rank = 2;
 };
 RS_KERNEL(128, 5) rowscan_any(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(ColumnCut, cut)) {
+  prefetch_first<P, 3276, true>(rows);
   await_dependencies();
   scan_column_tiles<P, 128, 32, 4>(rows, cut);
 }
 RS_KERNEL(256, 3) rowscan_neighbours(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(WideCut, cut)) {
+  prefetch_first<P, 5461, true>(rows);
   await_dependencies();
   scan_wide_tiles<P, 256, 1, 64, 64, 4>(rows, cut);
 }
 RS_KERNEL(512, 1) rowscan_dense(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(StreamCut, cut)) {
+  prefetch_first<P, 16384, true>(rows);
   await_dependencies();
   scan_stream_columns<P, 32>(rows, cut);
 }
 RS_KERNEL(128, 3) rowscan_aligned(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(WideCut, cut)) {
+  prefetch_first<P, 5461, true>(rows);
   await_dependencies();
   scan_wide_tiles<P, 128, 4, 32, 8, 4>(rows, cut);
 }

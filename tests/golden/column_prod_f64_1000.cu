@@ -1,6 +1,7 @@
 // rowscan, regime column: inclusive prod of f64 along columns of 1000, f64 out
 #include "columns.cuh"
 #include "wide.cuh"
+#include "prefetch.cuh"
 struct P {
   using Acc = f64;
   using Op = Prod<Acc>;
@@ -14,14 +15,17 @@ struct P {
   static constexpr int rank = 2;
 };
 RS_KERNEL(128, 3) rowscan_any(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(ColumnCut, cut)) {
+  prefetch_first<P, 2730, true>(rows);
   await_dependencies();
   scan_column_tiles<P, 128, 8, 4>(rows, cut);
 }
 RS_KERNEL(256, 2) rowscan_neighbours(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(WideCut, cut)) {
+  prefetch_first<P, 4096, true>(rows);
   await_dependencies();
   scan_wide_tiles<P, 256, 1, 32, 64, 4>(rows, cut);
 }
 RS_KERNEL(256, 2) rowscan_aligned(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(WideCut, cut)) {
+  prefetch_first<P, 4096, true>(rows);
   await_dependencies();
   scan_wide_tiles<P, 256, 2, 16, 8, 4>(rows, cut);
 }

@@ -3,6 +3,7 @@
 #include "stream_any.cuh"
 #include "stream.cuh"
 #include "at_once.cuh"
+#include "prefetch.cuh"
 struct P {
   using Acc = f64;
   using Op = Sum<Acc>;
@@ -20,14 +21,17 @@ RS_KERNEL(256, 4) rowscan_long_any(RS_PARAMETER(Rows<1>, rows)) {
   scan_tiles<P, TileShape<8, 4, 4>, false>(rows);
 }
 RS_KERNEL(384, 1) rowscan_long_dense(RS_PARAMETER(Rows<1>, rows)) {
+  prefetch_first<P, 8192, false>(rows);
   await_dependencies();
   scan_stream_any<P, Shape<8, 8, 32, 2>, 2, 5>(rows);
 }
 RS_KERNEL(384, 1) rowscan_long_aligned(RS_PARAMETER(Rows<1>, rows)) {
+  prefetch_first<P, 8192, false>(rows);
   await_dependencies();
   scan_stream<P, Shape<8, 8, 32, 2>, 2, 6>(rows);
 }
 RS_KERNEL(512, 1) rowscan_long_few(RS_PARAMETER(Rows<1>, rows)) {
+  prefetch_first<P, 2048, false>(rows);
   await_dependencies();
   scan_at_once<P, Shape<16, 1, 32, 4>>(rows);
 }

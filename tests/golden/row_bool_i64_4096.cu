@@ -2,6 +2,7 @@
 #include "row.cuh"
 #include "ring_any.cuh"
 #include "ring.cuh"
+#include "prefetch.cuh"
 struct P {
   using Acc = u64;
   using Op = Sum<Acc>;
@@ -14,19 +15,22 @@ struct P {
   static constexpr i64 length = 4096;
   static constexpr int rank = 1;
 };
-RS_KERNEL(256, 1) rowscan_any(RS_PARAMETER(Rows<1>, rows)) {
+RS_KERNEL(256, 2) rowscan_any(RS_PARAMETER(Rows<1>, rows)) {
   await_dependencies();
-  scan_rows<P, Shape<8, 1, 32, 4>, 256, false>(rows);
+  scan_rows<P, Shape<8, 4, 32, 1>, 256, false>(rows);
 }
 RS_KERNEL(256, 2) rowscan_dense(RS_PARAMETER(Rows<1>, rows)) {
+  prefetch_first<P, 32768, false>(rows);
   await_dependencies();
   scan_ring_any<P, Shape<8, 2, 32, 4>, 2, 2>(rows);
 }
 RS_KERNEL(256, 2) rowscan_aligned(RS_PARAMETER(Rows<1>, rows)) {
+  prefetch_first<P, 32768, false>(rows);
   await_dependencies();
   scan_ring<P, Shape<8, 2, 32, 4>, 2, 2>(rows);
 }
 RS_KERNEL(512, 2) rowscan_few(RS_PARAMETER(Rows<1>, rows)) {
+  prefetch_first<P, 4096, false>(rows);
   await_dependencies();
   scan_rows<P, Shape<16, 2, 32, 4>, 512, true>(rows);
 }

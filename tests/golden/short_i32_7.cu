@@ -1,6 +1,7 @@
 // rowscan, regime short: inclusive sum of i32 along rows of 7, i32 out
 #include "row.cuh"
 #include "short.cuh"
+#include "prefetch.cuh"
 struct P {
   using Acc = u32;
   using Op = Sum<Acc>;
@@ -18,6 +19,7 @@ RS_KERNEL(256, 1) rowscan_any(RS_PARAMETER(Rows<1>, rows)) {
   scan_rows<P, Shape<1, 1, 2, 4>, 256, false>(rows);
 }
 RS_KERNEL(256, 4) rowscan_dense(RS_PARAMETER(Rows<1>, rows)) {
+  prefetch_first<P, 3584, false>(rows);
   await_dependencies();
   scan_slab<P, SlabShape<512, 256, 1, 8, 1>>(rows);
 }

@@ -98,7 +98,8 @@ void simt_bulk_load(void *to, const void *from, unsigned bytes, void *at) {
 void simt_bulk_prefetch(const void *from, unsigned bytes) {
   if (((uintptr_t)from | bytes) % UNIT || !bytes)
     simt_grid_wrong("bulk prefetch of %u bytes at %p: not multiples of %d", bytes, from, UNIT);
-  simt_grid_state.access(from, bytes, 0);
+  if (!simt_memory_around(from, bytes)) /* a GPU would not mind, and bring something else */
+    simt_grid_wrong("bulk prefetch of %u bytes at %p, which is no memory of the GPU", bytes, from);
 }
 
 SIMT_UNSEEN void simt_bulk_publish(void) {
