@@ -155,12 +155,15 @@ static int memory_bytes(const rowscan_spec *spec, const rs_slab_shape *s) {
  * to 0.970; what limited the blocks was registers. Here it is shared memory that nobody uses, 46 KB of 228 a block:
  * f32, rows of 64 0.981, of 7 0.996, of 1 0.997. Three blocks, of 57 KB, are better yet; on an H100 five, four and
  * three: f32, rows of 512 0.998, 0.998, 1.007; of 300 1.002, 1.005, 1.013; of 64 0.996, 0.999, 1.003; of 16 1.005,
- * 1.008, 1.015; bf16, of 64 1.001, 1.002, 1.012. But small elements moved one by one need more threads: bf16, of 65
- * 0.818 with four, 0.961 with eight. Not measured on others than sm_90.
+ * 1.008, 1.015; bf16, of 64 1.001, 1.002, 1.012. But rows of 100, of which 12.8 KB make a slab, 1.000 with four, 0.966
+ * with three; and small elements moved one by one need more threads: bf16, of 65 0.818 with four, 0.961 with eight. Not
+ * measured on others than sm_90.
  */
 static int spare_bytes(const rowscan_spec *spec, int arch, const rs_slab_shape *s) {
   bool slow = s->word == 1 && bytes_of(spec->in) < 4;
-  return arch == 90 && s->threads == 256 && !slow ? 57 * 1024 : 0;
+  if (arch != 90 || s->threads != 256 || slow)
+    return 0;
+  return s->rows * row_bytes(spec) >= 14 * 1024 ? 57 * 1024 : 46 * 1024;
 }
 
 bool rs_tune_short(const rowscan_spec *spec, int arch, bool words, rs_slab_shape *s) {
