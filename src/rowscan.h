@@ -273,6 +273,10 @@ typedef struct rowscan_args {
  * Runs a plan: on a GPU queues it on `stream` (NULL: the default stream) and returns; on the host works and returns
  * when done. Never compiles, allocates or synchronises. May be called under stream capture.
  *
+ * From sm_90 and CUDA 12.3 on a launch is a programmatic dependent one: its blocks may be started while the kernel
+ * before it in the stream ends. They wait until that is done before they read or write anything, though they may ask
+ * the L2 cache for input. A captured graph has a programmatic edge there.
+ *
  * Workspace. A plan whose info says workspace_bytes > 0 needs that much scratch memory when rows are cut over blocks of
  * threads. It owns six of them, which each run leaves ready for the next, so that a run is one launch (more where the
  * rows exceed 2 GB). The first two streams to run it many times keep one each for as long as it lives; four are for all

@@ -28,7 +28,7 @@ for resident in 1 3 60; do
 done
 # Streams that do their work late; and a driver that can't tell a new one from another whose handle it got.
 for version in 13000 11080; do
-  echo "== tests/gpu/test_gpu capture outlive threads, driver $version, late"
-  SIMT_ASYNC=1 SIMT_DRIVER_VERSION=$version tests/gpu/test_gpu capture outlive threads || status=1
+  echo "== tests/gpu/test_gpu chain capture outlive threads, driver $version, late"
+  SIMT_ASYNC=1 SIMT_DRIVER_VERSION=$version tests/gpu/test_gpu chain capture outlive threads || status=1
 done
 exit $status

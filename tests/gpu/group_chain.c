@@ -172,11 +172,28 @@ static void check_graph(const chain *c, device_stream first, device_stream secon
   device_graph_free(graph);
 }
 
+/* Where launches can overlap, all do; elsewhere none. Told by the simulated driver alone. */
+static void check_launches(const chain *c, device_stream stream) {
+  const char *arch = getenv("SIMT_ARCH"), *version = getenv("SIMT_DRIVER_VERSION");
+  bool can = (!arch || atoi(arch) >= 90) && (!version || atoi(version) >= 12030);
+  long plain = device_calls("cuLaunchKernel"), overlapped = device_calls("cuLaunchKernelEx");
+  if (!device_simulated() || !run_steps(c, true, stream))
+    return;
+  device_wait(stream);
+  plain = device_calls("cuLaunchKernel") - plain;
+  overlapped = device_calls("cuLaunchKernelEx") - overlapped;
+  if ((can ? overlapped : plain) >= STEPS && !(can ? plain : overlapped))
+    suite_pass();
+  else
+    suite_fail("%ld launches that may overlap, %ld that may not", overlapped, plain);
+}
+
 void group_chain(void) {
   chain c;
   open_chain(&c, suite.quick ? 1 << 14 : 1 << 21);
   if (c.ready) {
     device_stream first = device_stream_new(), second = device_stream_new();
+    check_launches(&c, first);
     check_stream(&c, first, "a stream");
     check_stream(&c, NULL, "the default stream");
     check_handing(&c, first, second);
