@@ -16,7 +16,7 @@ static rowscan_status need(const char *field, const void *pointer) {
 
 /* An address must be a multiple of its element's size; kernels and the host engine rely on it. */
 static rowscan_status aligned(const char *field, const void *pointer, rowscan_type type) {
-  if ((uintptr_t)pointer % rowscan_type_bytes(type) == 0)
+  if (((uintptr_t)pointer & (rowscan_type_bytes(type) - 1)) == 0) /* a power of two: no division, for each run asks */
     return ROWSCAN_OK;
   return rs_fail(ROWSCAN_BAD_ARGUMENT, "field '%s': %p is not aligned to an element of %s", field, pointer,
                  rowscan_type_name(type));
@@ -226,21 +226,24 @@ rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const row
   if ((status = rs_spec_read(spec, &wanted)))
     return status;
 
-  int64_t in[RS_MAX_ROW_RANK + 1], out[RS_MAX_ROW_RANK + 1], mask[RS_MAX_ROW_RANK + 1] = {0};
+  /* These arrays are large, and each call would wait for them to be cleared. */
+  int64_t in[RS_MAX_ROW_RANK + 1], out[RS_MAX_ROW_RANK + 1], mask[RS_MAX_ROW_RANK + 1];
   problem_strides(in, &problem->in, problem);
   problem_strides(out, &problem->out, problem);
   if (spec->mask_mode)
     problem_strides(mask, &problem->mask, problem);
+  else
+    memset(mask, 0, (size_t)problem->rank * sizeof *mask);
 
-  *rows = (rs_rows){.in = problem->in.data,
-                    .out = problem->out.data,
-                    .mask = spec->mask_mode ? problem->mask.data : NULL,
-                    .init = problem->init,
-                    .totals = problem->totals,
-                    .count = 1,
-                    .in_step = in[dim],
-                    .out_step = out[dim],
-                    .mask_step = mask[dim]};
+  rows->in = problem->in.data;
+  rows->out = problem->out.data;
+  rows->mask = spec->mask_mode ? problem->mask.data : NULL;
+  rows->init = problem->init;
+  rows->totals = problem->totals;
+  rows->count = 1;
+  rows->in_step = in[dim];
+  rows->out_step = out[dim];
+  rows->mask_step = mask[dim];
   dimension dims[RS_MAX_ROW_RANK + 1];
   int count = 0;
   for (int d = problem->rank - 1; d >= 0; d--) {
@@ -250,7 +253,8 @@ rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const row
       dims[count++] = (dimension){problem->shape[d], in[d], out[d], mask[d], rows->count};
     rows->count *= problem->shape[d];
   }
-  qsort(dims, (size_t)count, sizeof *dims, by_stride);
+  if (count > 1)
+    qsort(dims, (size_t)count, sizeof *dims, by_stride);
   count = join(dims, count);
   if (count == 0)
     dims[count++] = (dimension){.size = 1};
