@@ -35,9 +35,9 @@ RS_DEVICE u32 block_count() {
   return gridDim.x;
 }
 
-// Programmatic dependent launch, from sm_90 on: the first thing that every thread of a kernel does. The grid may have
-// been started before the work that it depends on was done; this waits until it is, and all that it wrote is seen. What
-// depends on this grid in turn may be started from then on, and waits likewise. Elsewhere the hardware starts it later.
+// Programmatic dependent launch, from sm_90 on: what every thread of a kernel does before it reads or writes memory.
+// The grid may have been started before the work that it depends on was done; this waits until it is, and all that it
+// wrote is seen. What depends on this grid in turn may be started from then on, and waits likewise.
 RS_DEVICE void await_dependencies() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;\n"
