@@ -32,6 +32,6 @@ for version in 13000 11080; do
   SIMT_ASYNC=1 SIMT_DRIVER_VERSION=$version tests/gpu/test_gpu chain capture outlive threads || status=1
 done
 # A GPU whose launches do not overlap.
-echo "== tests/gpu/test_gpu chain, sm_86"
-SIMT_ARCH=86 tests/gpu/test_gpu chain || status=1
+echo "== tests/gpu/test_gpu repeat, sm_86"
+SIMT_ARCH=86 tests/gpu/test_gpu repeat || status=1
 exit $status

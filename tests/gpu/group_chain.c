@@ -26,10 +26,11 @@ static const link links[] = {
     {1024, 0, ROWSCAN_REVERSE, ROWSCAN_REGIME_AUTO},
     {0, 1024, 0, ROWSCAN_REGIME_AUTO},
 };
-enum { LINKS = sizeof links / sizeof *links, STEPS = 60, ROUNDS = 5, ARRAYS = 2 };
+enum { LINKS = sizeof links / sizeof *links, QUICK_LINKS = 6, STEPS = 60, ROUNDS = 5, ARRAYS = 2 };
 
 typedef struct chain {
   int64_t count; /* words of an array */
+  int links;     /* that it has */
   suite_plans plans[LINKS];
   uint32_t *first, *now, *host[ARRAYS]; /* host: what each array must hold in the end */
   uint32_t *device[ARRAYS];
@@ -53,7 +54,7 @@ enum { OTHER_BYTES = 4096 };
 
 /* From one array to the other, and now and then in place. */
 static bool run_step(const chain *c, int step, bool gpu, device_stream stream) {
-  int which = step * 7 % LINKS, from = step % 2, to = step % 5 == 0 ? from : 1 - from;
+  int which = step * 7 % c->links, from = step % 2, to = step % 5 == 0 ? from : 1 - from;
   const suite_plans *plans = &c->plans[which];
   int64_t shape[2] = {1, links[which].columns};
   rowscan_args args = {.size = sizeof args, .rows = c->count / plans->spec.length};
@@ -75,7 +76,7 @@ static bool run_steps(const chain *c, bool gpu, device_stream stream) {
 
 static void open_chain(chain *c, int64_t count) {
   random_source random = random_for(suite.seed, 20, 0);
-  *c = (chain){.count = count, .ready = true};
+  *c = (chain){.count = count, .links = suite.quick ? QUICK_LINKS : LINKS, .ready = true};
   c->first = malloc(bytes_of(c));
   c->now = malloc(bytes_of(c));
   for (int64_t i = 0; i < count; i++)
@@ -86,7 +87,7 @@ static void open_chain(chain *c, int64_t count) {
     c->device[a] = device_alloc(bytes_of(c));
   }
   c->other = device_alloc(OTHER_BYTES);
-  for (int i = 0; i < LINKS; i++) {
+  for (int i = 0; i < c->links; i++) {
     rowscan_spec spec = spec_of(c, &links[i]);
     c->ready = suite_plan(&c->plans[i], &spec) && c->ready;
   }
@@ -94,7 +95,7 @@ static void open_chain(chain *c, int64_t count) {
 }
 
 static void close_chain(chain *c) {
-  for (int i = 0; i < LINKS; i++)
+  for (int i = 0; i < c->links; i++)
     suite_plan_free(&c->plans[i]);
   for (int a = 0; a < ARRAYS; a++) {
     device_free(c->device[a]);
