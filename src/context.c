@@ -107,9 +107,6 @@ static rowscan_status open_stream(rs_device *device) {
   return result ? rs_cuda_failed(device->cuda, result, "cuStreamCreate of a context") : ROWSCAN_OK;
 }
 
-/* CUDA 12.3: the first whose graphs have programmatic edges. */
-enum { OVERLAPS_FROM = 12030 };
-
 static rowscan_status bind_device(rs_device *device, int ordinal) {
   rowscan_status status = device_handle(&device->cuda, ordinal, &device->handle);
   if (status)
@@ -122,7 +119,6 @@ static rowscan_status bind_device(rs_device *device, int ordinal) {
     return rs_fail(ROWSCAN_CUDA_FAILED,
                    "cuDeviceGetAttribute: GPU %d says compute capability %d.%d, %d multiprocessors", ordinal,
                    device->arch / 10, device->arch % 10, device->multiprocessors);
-  device->overlaps = device->arch >= 90 && cuda->version >= OVERLAPS_FROM && cuda->cuLaunchKernelEx;
   CUresult result = cuda->cuDevicePrimaryCtxRetain(&device->context, device->handle);
   if (result) {
     device->context = NULL;
@@ -196,6 +192,17 @@ static rowscan_status open_builder(rowscan_context *context, const rowscan_optio
   return ROWSCAN_OK;
 }
 
+/* CUDA 12.3: the first whose graphs have programmatic edges. $ROWSCAN_PDL: for who can't have them. */
+static bool may_overlap(const rowscan_context *context) {
+  enum { OVERLAPS_FROM = 12030 };
+  const rs_device *device = &context->device;
+  const char *value = secure_getenv("ROWSCAN_PDL");
+  bool off = value && !strcmp(value, "off");
+  if (value && *value && !off && strcmp(value, "on") != 0)
+    rs_log_write(&context->log, ROWSCAN_LOG_WARNING, "ROWSCAN_PDL: '%s' is not one of on, off", value);
+  return !off && device->arch >= 90 && device->cuda->version >= OVERLAPS_FROM && device->cuda->cuLaunchKernelEx;
+}
+
 static rowscan_status bind_engine(rowscan_context *context, const rowscan_options *options) {
   context->engine = ROWSCAN_ENGINE_HOST;
   if (options->engine != ROWSCAN_ENGINE_HOST) {
@@ -203,10 +210,12 @@ static rowscan_status bind_engine(rowscan_context *context, const rowscan_option
     bool absent = status == ROWSCAN_NO_DRIVER || (status == ROWSCAN_NO_DEVICE && options->device == 0);
     if (status && !(absent && options->engine == ROWSCAN_ENGINE_AUTO))
       return status;
-    if (!status)
+    if (!status) {
       context->engine = ROWSCAN_ENGINE_CUDA;
-    else
+      context->device.overlaps = may_overlap(context);
+    } else {
       rs_log_write(&context->log, ROWSCAN_LOG_INFO, "engine auto: host, because: %s", rowscan_last_error());
+    }
   }
   return rs_host_open(&context->host, options->threads);
 }

@@ -275,7 +275,8 @@ typedef struct rowscan_args {
  *
  * From sm_90 and CUDA 12.3 on a launch is a programmatic dependent one: its blocks may be started while the kernel
  * before it in the stream ends. They wait until that is done before they read or write anything, though they may ask
- * the L2 cache for input. A captured graph has a programmatic edge there.
+ * the L2 cache for input. A captured graph has a programmatic edge there. With $ROWSCAN_PDL=off, read when a context is
+ * opened, launches and edges are plain ones.
  *
  * Workspace. A plan whose info says workspace_bytes > 0 needs that much scratch memory when rows are cut over blocks of
  * threads. It owns six of them, which each run leaves ready for the next, so that a run is one launch (more where the
