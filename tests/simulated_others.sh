@@ -5,19 +5,15 @@ set -eu
 # shellcheck source=tests/on_simulated.sh
 . "$(dirname "$0")/on_simulated.sh"
 
-# Sanitizers, which see the same code on each, are given one of a kind.
-residents="1 3 60" versions="13000 11080"
-[ -z "${RS_SANITIZE:-}" ] || residents=3 versions=11080
-
 status=0
 # Few rows are those that a GPU holds at once: on one of some size. They and long rows off 16 bytes with blocks that
 # wait for others which have not started.
-for resident in $residents; do
+for resident in 1 3 60; do
   echo "== tests/gpu/test_gpu few offsets, $resident blocks at a time"
   SIMT_SMS=80 SIMT_RESIDENT=$resident tests/gpu/test_gpu few offsets || status=1
 done
 # Streams that do their work late; and a driver that can't tell a new one from another whose handle it got.
-for version in $versions; do
+for version in 13000 11080; do
   echo "== tests/gpu/test_gpu chain capture outlive threads, driver $version, late"
   SIMT_ASYNC=1 SIMT_DRIVER_VERSION=$version tests/gpu/test_gpu chain capture outlive threads || status=1
 done

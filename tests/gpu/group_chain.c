@@ -191,7 +191,7 @@ static void check_launches(const chain *c, device_stream stream) {
 
 void group_chain(void) {
   chain c;
-  open_chain(&c, suite.quick ? 1 << 14 : 1 << 21);
+  open_chain(&c, suite.quick ? 1 << 13 : 1 << 21);
   if (c.ready) {
     device_stream first = device_stream_new(), second = device_stream_new();
     check_launches(&c, first);

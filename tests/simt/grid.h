@@ -25,8 +25,7 @@ typedef struct simt_launch {
   const simt_shared *shared;
   int shared_count;
   unsigned blocks, threads, dynamic_bytes;
-  bool dependent; /* a programmatic dependent launch: every thread must await what it depends on, before it uses memory
-                   */
+  bool dependent; /* may begin early: every thread must await what the launch depends on before it uses memory */
   void *parameter[SIMT_MAX_PARAMETERS];
 } simt_launch;
 
