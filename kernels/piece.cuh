@@ -4,29 +4,34 @@
 #include "rows.cuh"
 #include "slab.cuh"
 
-// At most MOST elements. IN_PLACE: results take the place of elements, which are as large. ALIGNED: input and output
-// have the same offset from a multiple of 16 bytes, and neighbours are neighbours in memory.
-template <class P, int MOST, bool ALIGNED, bool IN_PLACE> struct Piece {
+// IN_PLACE: results take the place of elements, which are as large. ALIGNED: input and output have the same offset from
+// a multiple of 16 bytes, and neighbours are neighbours in memory.
+template <class P, bool ALIGNED, bool IN_PLACE> struct Piece {
   using In = typename P::In;
   using Out = typename P::Out;
   using Mask = typename P::Mask;
   using Acc = typename P::Acc;
   using R = Row<P>;
   static constexpr bool MASKED = P::mask != NO_MASK;
-  static constexpr int MASK_AT = Slab<In>::room(MOST);
-  static constexpr int BEHIND = MASK_AT + (MASKED ? Slab<Mask>::room(MOST) : 0);
-  static constexpr int BYTES = BEHIND + (IN_PLACE ? 0 : Slab<Out>::room(MOST));
   static_assert(!IN_PLACE || sizeof(In) == sizeof(Out), "as large");
 
   Slab<In> in;
   Slab<Mask> mask;
   Slab<Out> out;
 
+  // Where masks and results lie, of a piece of at most so many elements.
+  RS_METHOD static constexpr int mask_at(int most) {
+    return Slab<In>::room(most);
+  }
+  RS_METHOD static constexpr int out_at(int most) {
+    return IN_PLACE ? 0 : mask_at(most) + (MASKED ? Slab<Mask>::room(most) : 0);
+  }
+
   // From the element on that comes first in memory; steps between neighbours.
-  RS_METHOD Piece(const In *in_at, const Mask *mask_at, Out *out_at, i64 in_step, i64 mask_step, i64 out_step,
-                  int count, unsigned char *memory)
-      : in(in_at, in_step, count, memory), mask(mask_at, mask_step, count, memory + MASK_AT),
-        out(out_at, out_step, count, memory + (IN_PLACE ? 0 : BEHIND)) {
+  RS_METHOD Piece(const In *in_first, const Mask *mask_first, Out *out_first, i64 in_step, i64 mask_step, i64 out_step,
+                  int count, int most, unsigned char *memory)
+      : in(in_first, in_step, count, memory), mask(mask_first, mask_step, count, memory + mask_at(most)),
+        out(out_first, out_step, count, memory + out_at(most)) {
     if constexpr (IN_PLACE)
       out.shared = reinterpret_cast<Out *>(in.shared);
   }

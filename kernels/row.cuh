@@ -27,15 +27,19 @@ template <class P, class S, int THREADS, bool VECTORED> RS_DEVICE void scan_rows
     }
     Counter<typename P::Op, (T::COUNT > 0 ? T::COUNT : 1), Acc> counter;
     Acc start = row.start(), carry = start;
+    T tile;
+    tile.load(row, 0);
 #pragma unroll 1
     for (Index t = 0; t < T::COUNT; t++) {
-      T tile;
-      tile.load(row, t * S::ELEMENTS);
+      T next; // on its way while this one is combined
+      if (t + 1 < T::COUNT)
+        next.load(row, (t + 1) * S::ELEMENTS);
       Acc end = counter.push(t, tile.up(between[turn++ & 1]), start);
       tile.down(row, t * S::ELEMENTS, carry, end, [&](int, Index i, const Acc *value) {
         if (wanted)
           T::store(row, i, value);
       });
+      tile = next;
       carry = end;
     }
   }

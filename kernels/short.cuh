@@ -28,7 +28,7 @@ template <class P, class S> struct SharedRows {
   static constexpr bool WORDS = S::WORD > 1;
   static_assert(LENGTH % S::WORD == 0, "rows are whole words");
   // Single elements may begin on different offsets in input and output, and then words would not fit in place.
-  using Memory = Piece<P, S::ROWS * LENGTH, WORDS, WORDS && sizeof(In) == sizeof(Out)>;
+  using Memory = Piece<P, WORDS, WORDS && sizeof(In) == sizeof(Out)>;
 
   const Rows<P::rank> &all;
   i64 first; // row
@@ -39,7 +39,7 @@ template <class P, class S> struct SharedRows {
       : all(all), first(all.first + before), rows(all.count - before < S::ROWS ? (int)(all.count - before) : S::ROWS),
         memory(static_cast<const In *>(all.in) + first * LENGTH,
                static_cast<const Mask *>(all.mask) + (Memory::MASKED ? first * LENGTH : 0),
-               static_cast<Out *>(all.out) + first * LENGTH, 1, 1, 1, rows * LENGTH, shared) {
+               static_cast<Out *>(all.out) + first * LENGTH, 1, 1, 1, rows * LENGTH, S::ROWS * LENGTH, shared) {
   }
 
   RS_METHOD static u32 lane() {

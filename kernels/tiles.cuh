@@ -21,7 +21,7 @@ template <class P, class S, bool VECTORED> struct SharedTile {
   static constexpr Index LENGTH = (Index)P::length;
   static constexpr Index COUNT = (Index)((P::length + S::ELEMENTS - 1) / S::ELEMENTS);
   static constexpr int MOST = COUNT > 1 ? S::ELEMENTS : (int)LENGTH; // elements there are of a tile
-  using Memory = Piece<P, MOST, VECTORED, sizeof(In) == sizeof(Out)>;
+  using Memory = Piece<P, VECTORED, sizeof(In) == sizeof(Out)>;
 
   const R &row;
   Index first;
@@ -42,7 +42,7 @@ template <class P, class S, bool VECTORED> struct SharedTile {
       : row(row), first(first), count(count_of(first)),
         memory(row.in + lowest(first) * row.in_step, row.mask + (Memory::MASKED ? lowest(first) * row.mask_step : 0),
                row.out + lowest(first) * row.out_step, VECTORED ? 1 : rows.in_step, VECTORED ? 1 : rows.mask_step,
-               VECTORED ? 1 : rows.out_step, count, shared) {
+               VECTORED ? 1 : rows.out_step, count, MOST, shared) {
   }
 
   // First element, inside the tile, of this thread's vector in a chunk of its warp.

@@ -2,7 +2,7 @@
  * columns_memo.c - the cuts of a plan's last runs of regime column
  * SPDX-License-Identifier: MIT
  *
- * For wide.cuh, in words or not, a cut takes no longer than finding it here would.
+ * For wide.cuh, in words or not, and short_columns.cuh a cut takes no longer than finding it here would.
  */
 #include "columns_memo.h"
 
@@ -67,7 +67,7 @@ bool rs_columns_recall(rs_columns_memo *memo, rs_columns_launch *launch, const r
   bool few = rows->shape[rows->rank - 1] <= rs_stream_columns(&columns->stream), kept = rows->rank <= RS_MEMO_RANK;
   if (!few || !kept) {
     launch->kernel = rs_columns_best(columns, rows);
-    if (!kept || launch->kernel == RS_COLUMNS_WIDE || launch->kernel == RS_COLUMNS_NARROW)
+    if (!kept || (launch->kernel != RS_COLUMNS_ANY && launch->kernel != RS_COLUMNS_STREAM))
       return rs_columns_whole(launch, columns);
   }
   int64_t key[RS_MEMO_WORDS];

@@ -5,6 +5,7 @@
 #ifndef RS_COLUMNS_PARTS_H
 #define RS_COLUMNS_PARTS_H
 
+#include "short_cut.h"
 #include "stream_cut.h"
 #include "wide_cut.h"
 
@@ -13,13 +14,15 @@ typedef enum rs_columns_kernel {
   RS_COLUMNS_ANY,
   RS_COLUMNS_NARROW,
   RS_COLUMNS_WIDE,
-  RS_COLUMNS_STREAM
+  RS_COLUMNS_STREAM,
+  RS_COLUMNS_SHORT
 } rs_columns_kernel;
 typedef struct rs_columns {
   rs_column_shape any;
   rs_stream_shape stream; /* steps 0: there is none */
   rs_wide_shape wide;     /* vector 0: there is none */
   rs_wide_shape narrow;   /* the same, for words of one element */
+  rs_short_shape brief;   /* steps 0: there is none */
   size_t scratch;         /* bytes that a launch may have, unless one column takes more */
 } rs_columns;
 
@@ -33,6 +36,7 @@ typedef struct rs_columns_launch {
     rs_column_cut any;
     rs_stream_cut stream;
     rs_wide_cut wide; /* of both */
+    rs_short_cut brief;
   } cut;              /* its second parameter */
   rs_column_need need;
 } rs_columns_launch;

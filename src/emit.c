@@ -57,9 +57,11 @@ static const char *header(rs_template made_of) {
       [RS_TEMPLATE_COLUMNS] = "columns.cuh",
       [RS_TEMPLATE_WIDE] = "wide.cuh",
       [RS_TEMPLATE_RING_ANY] = "ring_any.cuh",
+      [RS_TEMPLATE_GATHER] = "gather.cuh",
       [RS_TEMPLATE_AT_ONCE] = "at_once.cuh",
       [RS_TEMPLATE_STREAM_COLUMNS] = "stream_columns.cuh",
       [RS_TEMPLATE_STREAM_ANY] = "stream_any.cuh",
+      [RS_TEMPLATE_SHORT_COLUMNS] = "short_columns.cuh",
   };
   return headers[made_of];
 }
@@ -95,14 +97,19 @@ static void emit_call(const rs_shape *s, rs_kernel kernel, rs_text *source) {
                 s->made_of == RS_TEMPLATE_STREAM_ANY ? "_any" : "", s->warps, s->chunks, s->lanes, s->vector,
                 s->reducers, s->stages);
     break;
+  case RS_TEMPLATE_GATHER:
   case RS_TEMPLATE_AT_ONCE:
-    rs_text_add(source, "scan_at_once<P, Shape<%d, %d, %d, %d>>", s->warps, s->chunks, s->lanes, s->vector);
+    rs_text_add(source, "scan_%s<P, Shape<%d, %d, %d, %d>>", s->made_of == RS_TEMPLATE_GATHER ? "gather" : "at_once",
+                s->warps, s->chunks, s->lanes, s->vector);
     break;
   case RS_TEMPLATE_COLUMNS:
     rs_text_add(source, "scan_column_tiles<P, %d, %d, %d>", s->threads, s->steps, s->lanes);
     break;
   case RS_TEMPLATE_STREAM_COLUMNS:
     rs_text_add(source, "scan_stream_columns<P, %d>", s->steps);
+    break;
+  case RS_TEMPLATE_SHORT_COLUMNS:
+    rs_text_add(source, "scan_short_columns<P, %d, %d>", s->threads, s->steps);
     break;
   case RS_TEMPLATE_WIDE:
     rs_text_add(source, "scan_wide_tiles<P, %d, %d, %d, %d, %d>", s->threads, s->vector, s->steps, s->width, s->lanes);
@@ -119,6 +126,8 @@ static const char *cut_type(rs_template made_of) {
     return "ColumnCut";
   case RS_TEMPLATE_STREAM_COLUMNS:
     return "StreamCut";
+  case RS_TEMPLATE_SHORT_COLUMNS:
+    return "ShortCut";
   case RS_TEMPLATE_WIDE:
     return "WideCut";
   default:

@@ -128,7 +128,8 @@ static rs_kernel column_kernel(rs_columns_kernel kernel) {
   static const rs_kernel kernels[] = {[RS_COLUMNS_ANY] = RS_KERNEL_ANY,
                                       [RS_COLUMNS_NARROW] = RS_KERNEL_NEIGHBOURS,
                                       [RS_COLUMNS_STREAM] = RS_KERNEL_DENSE,
-                                      [RS_COLUMNS_WIDE] = RS_KERNEL_ALIGNED};
+                                      [RS_COLUMNS_WIDE] = RS_KERNEL_ALIGNED,
+                                      [RS_COLUMNS_SHORT] = RS_KERNEL_DENSE};
   return kernels[kernel];
 }
 
@@ -394,6 +395,7 @@ static rowscan_status launch(rowscan_plan *plan, const rs_rows *rows, void *work
     return launch_once(&run, run.shape->rows);
   case RS_TEMPLATE_RING:
   case RS_TEMPLATE_RING_ANY:
+  case RS_TEMPLATE_GATHER:
     return launch_once(&run, 1);
   case RS_TEMPLATE_TILES:
   case RS_TEMPLATE_STREAM:

@@ -217,6 +217,7 @@ static rowscan_status make_module(rowscan_plan *plan) {
     rs_tune_column_cuts(&plan->spec, tuned, &module->columns);
     module->columns.any.multiprocessors = plan->context->device.multiprocessors;
     module->columns.stream.multiprocessors = plan->context->device.multiprocessors;
+    module->columns.brief.multiprocessors = plan->context->device.multiprocessors;
   }
   rs_key_canonical(&plan->spec, &module->geometry, &module->canonical);
   rs_emit(&plan->spec, &module->geometry, &module->source);

@@ -206,29 +206,32 @@ static const ring_shape wide_rings[] = {
     {8, 4, 1}, /* i = 8 */
 };
 
-/* A row has far fewer bytes to bring than to take away. */
+/*
+ * A row that has far fewer bytes to bring than to take away. Measured on an H200 and an H100, rows of 32768, ratio to
+ * memcpy:
+ *   warps, chunks, blocks of a multiprocessor, stages, buffers    bool to i64     i8 to i32
+ *   16, 2, 2, 8, 2                                               0.896  0.936    0.925  0.956
+ *   8, 4, 2, 4, 3                                                0.888  0.930    0.919  0.953
+ *   8, 4, 2, 8, 2                                                0.889  0.933    0.905  0.946
+ *   8, 2, 3, 8, 3                                                0.877  0.921    0.895  0.934
+ *   8, 2, 4, 8, 2                                                0.870  0.918    0.892  0.932
+ *   16, 1, 2, 8, 4                                                      0.932           0.945
+ *   32, 2, 1, 8, 3                                               0.814  0.949    0.731  0.923
+ *   16, 4, 1, 8, 4                                                               0.813  0.975
+ *   16, 2, 1, 8, 4                                               0.756  0.952    0.926
+ * One block is the best for an H100, whose memory has 0.7 of the speed, and starves an H200's.
+ */
 static bool widens(const rowscan_spec *spec) {
   return 4 * rowscan_type_bytes(spec->in) <= rowscan_type_bytes(spec->out);
 }
-
-/*
- * Then its results want room. Measured on an H100, rows of 32768, ratio to memcpy:
- *   warps, chunks, blocks of a multiprocessor, stages, buffers    bool to i64    i8 to i32
- *   8, 4, 2, 8, 2                                                    0.933
- *   8, 4, 2, 4, 3                                                    0.931         0.955
- *   16, 2, 2, 8, 2                                                                 0.956
- *   16, 4, 1, 8, 2                                                   0.948         0.974
- *   16, 4, 1, 8, 4                                                                 0.975
- *   16, 2, 1, 8, 4                                                   0.952
- *   16, 2, 1, 8, 6                                                   0.951
- */
-static const ring_shape widening_ring = {16, 4, 1}, wide_widening_ring = {16, 2, 1};
+static const ring_shape widening_ring = {16, 2, 2}, tight_widening_ring = {16, 2, 1};
 
 static ring_shape ring_shape_of(const rowscan_spec *spec, int arch, int i) {
   ring_shape shape = wide(spec) ? wide_rings[i] : narrow_rings[i];
   int64_t in = (int64_t)rowscan_type_bytes(spec->in), out = (int64_t)rowscan_type_bytes(spec->out);
+  bool spills = wide(spec) && (spec->mask_mode || spec->acc == ROWSCAN_F64); /* in 64 registers */
   if (shape.blocks == 1 && arch / 10 == 9 && widens(spec))
-    return wide(spec) ? wide_widening_ring : widening_ring;
+    return spills ? tight_widening_ring : widening_ring;
   /* where a row has few bytes to bring, two blocks share a multiprocessor: f32 in f64, rows of 32768: 0.956, one block
      0.923. Elsewhere 128 registers spill */
   if (shape.blocks == 1 && arch / 10 == 9 && (in < out || (wide(spec) && in < 8)))
@@ -245,22 +248,17 @@ static int64_t buffer_bytes(const rowscan_spec *spec, const rs_shape *s) {
 }
 
 /* As many stages as fit, up to 8 and the row's tiles. */
-static bool fit_stages(const rowscan_spec *spec, rs_shape *s, int shared, int buffers) {
+static bool fit_stages(const rowscan_spec *spec, rs_shape *s, int shared) {
   int64_t tiles = (spec->length + rs_tile(s) - 1) / rs_tile(s);
   int most = tiles < 8 ? (int)tiles : 8;
   int system = 1024 + 512; /* a block's share of the system, its arrivals and totals of warps */
-  s->buffers = tiles > 1 ? buffers : 1;
+  s->buffers = tiles > 1 ? 2 : 1;
   int64_t room = shared / s->min_blocks - system - s->buffers * buffer_bytes(spec, s);
   s->stages = room < 0 ? 0 : (int)(room / stage_bytes(spec, s));
   if (s->stages > most)
     s->stages = most;
   s->shared_bytes = (int)(s->stages * stage_bytes(spec, s) + s->buffers * buffer_bytes(spec, s));
   return s->stages >= (most < 2 ? most : 2);
-}
-
-/* Of buffers four if a row widens and they fit, else two. */
-static bool fit_ring(const rowscan_spec *spec, rs_shape *s, int shared) {
-  return (s->min_blocks == 1 && widens(spec) && fit_stages(spec, s, shared, 4)) || fit_stages(spec, s, shared, 2);
 }
 
 static bool ring_shape_for(const rowscan_spec *spec, int arch, rs_shape *s) {
@@ -275,7 +273,7 @@ static bool ring_shape_for(const rowscan_spec *spec, int arch, rs_shape *s) {
     s->chunks = shape.chunks;
     s->threads = 32 * s->warps;
     for (s->min_blocks = shape.blocks; s->min_blocks > 0; s->min_blocks /= 2)
-      if (fit_ring(spec, s, shared_bytes_of(arch)))
+      if (fit_stages(spec, s, shared_bytes_of(arch)))
         return true;
   }
   return false;
@@ -343,20 +341,39 @@ static bool any_ring_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
 }
 
 /*
- * For any strides, beside a ring for neighbours. Lanes of single elements: with vectors of elements 8 bytes apart each
- * load reaches for four times the sectors that it needs; and all of a row at once, where registers hold it. Measured on
- * two H100s, 8192 x 8192 f32 of every 2nd, ratio to a copy kernel; warps, chunks, vector, blocks a multiprocessor:
- * 16, 1, 4, 1 0.951; 8, 8, 1, 2 0.977, and on the other 0.955; 8, 4, 2, 4 0.974; 8, 4, 1, 4 0.922; 16, 4, 1, 2 0.887;
- * there 8, 16, 1, 1 0.982; 16, 16, 1, 1 1.014; 16, 8, 1, 1 0.864; 4, 16, 1, 3 0.950. Compiling takes as long with all.
+ * For any strides, beside a ring for neighbours, where elements can't be gathered. Lanes of single elements: with
+ * vectors of elements 8 bytes apart each load reaches for four times the sectors that it needs. Measured on an H100,
+ * 8192 x 8192 f32 of every 2nd, ratio to a copy kernel; warps, chunks, vector, blocks a multiprocessor: 16, 1, 4, 1
+ * 0.951; 8, 8, 1, 2 0.977, and on another 0.955; 8, 4, 1, 4 0.922; 16, 4, 1, 2 0.887.
  */
-static rs_shape any_shape(const rowscan_spec *spec, int arch) {
-  bool whole = arch / 10 == 9 && !wide(spec) && !(spec->flags & ROWSCAN_EXCLUSIVE) && spec->length <= 8192;
-  int chunks = whole ? 16 : wide(spec) ? 4 : 8, warps = whole ? 16 : 8; /* with more they spill */
-  rs_shape s = {.made_of = RS_TEMPLATE_ROWS, .min_blocks = whole ? 1 : 2, .lanes = 32, .vector = 1};
+static rs_shape any_shape(const rowscan_spec *spec) {
+  int chunks = wide(spec) ? 4 : 8, warps = 8; /* with more they spill */
+  rs_shape s = {.made_of = RS_TEMPLATE_ROWS, .min_blocks = 2, .lanes = 32, .vector = 1};
   s.chunks = (int)power_of_two((spec->length + 32 * warps - 1) / (32 * warps), 1, chunks);
   s.warps = (int)power_of_two((spec->length + 32 * s.chunks - 1) / (32 * s.chunks), 1, warps);
   s.threads = 32 * s.warps;
   return s;
+}
+
+/*
+ * The same where they can, which memory has a word for: no masks. Measured on an H200 and an H100 as above; warps,
+ * chunks, blocks a multiprocessor: 16, 2, 2 1.087 1.025; 16, 4, 2 1.091 1.023; 16, 4, 1 (a whole row at once) 1.089
+ * 1.023; 8, 4, 3 1.079 1.016; 8, 2, 4 1.073 1.009; 4, 4, 6 0.997 on the H100.
+ */
+static bool gather_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
+  enum { LEAST_LENGTH = 1024, LEAST_BYTES = 4 };
+  if (spec->length < LEAST_LENGTH || spec->mask_mode || rowscan_type_bytes(spec->in) < LEAST_BYTES)
+    return false;
+  *s = (rs_shape){.made_of = RS_TEMPLATE_GATHER, .warps = MOST_WARPS, .lanes = 32, .vector = vector_of(spec)};
+  s->chunks = wide(spec) ? 1 : 2;
+  while (rs_tile(s) > spec->length)
+    s->warps /= 2;
+  s->threads = 32 * s->warps;
+  s->shared_bytes = (int)(2 * stage_bytes(spec, s) + buffer_bytes(spec, s));
+  s->min_blocks = 2 * MOST_WARPS / s->warps;
+  while (s->min_blocks * (s->shared_bytes + 1024) > rs_arch_shared_bytes(arch))
+    s->min_blocks--;
+  return true;
 }
 
 static rs_geometry row_geometry(const rowscan_spec *spec, int arch) {
@@ -365,7 +382,8 @@ static rs_geometry row_geometry(const rowscan_spec *spec, int arch) {
     group.lanes = group.threads = 32;
   if (arch < 90 || spec->length <= 32 || !ring_shape_for(spec, arch, &ring))
     return group_geometry(ROWSCAN_REGIME_ROW, group);
-  group = any_shape(spec, arch);
+  if (!gather_shape(spec, arch, &group))
+    group = any_shape(spec);
   rs_geometry g = {ROWSCAN_REGIME_ROW, {[RS_KERNEL_ANY] = group, [RS_KERNEL_ALIGNED] = ring}};
   if (any_ring_shape(spec, arch, &ring))
     g.shape[RS_KERNEL_DENSE] = ring;
@@ -461,6 +479,7 @@ void rs_tune_column_cuts(const rowscan_spec *spec, int arch, rs_columns *columns
   rs_tune_stream_columns(spec, arch, &columns->stream);
   rs_tune_wide(spec, arch, &columns->wide);
   rs_tune_narrow(spec, arch, &columns->narrow);
+  rs_tune_short_columns(spec, arch, &columns->brief);
 }
 
 static rs_shape wide_geometry(const rs_wide_shape *wide) {
@@ -494,6 +513,12 @@ static rs_geometry column_geometry(const rowscan_spec *spec, int arch) {
                                           .shared_bytes = cuts.stream.shared, /* at most */
                                           .steps = cuts.stream.steps,
                                           .warps = cuts.stream.warps};
+  if (cuts.brief.steps) /* then there is no stream */
+    g.shape[RS_KERNEL_DENSE] = (rs_shape){.made_of = RS_TEMPLATE_SHORT_COLUMNS,
+                                          .threads = cuts.brief.threads,
+                                          .min_blocks = cuts.brief.min_blocks,
+                                          .shared_bytes = rs_short_shared(&cuts.brief), /* at most */
+                                          .steps = cuts.brief.steps};
   return g;
 }
 
@@ -561,6 +586,7 @@ static int prefetch_of(const rowscan_spec *spec, const rs_shape *s, rs_kernel ke
   case RS_TEMPLATE_SLAB:
     return s->rows * (int)spec->length;
   case RS_TEMPLATE_TILES:
+  case RS_TEMPLATE_GATHER:
   case RS_TEMPLATE_NONE:
     return 0;
   default:
@@ -611,8 +637,10 @@ void rs_shape_text(const rs_shape *s, rs_text *text) {
                                       [RS_TEMPLATE_SLAB] = "slab",
                                       [RS_TEMPLATE_WIDE] = "wide",
                                       [RS_TEMPLATE_RING_ANY] = "ring_any",
+                                      [RS_TEMPLATE_GATHER] = "gather",
                                       [RS_TEMPLATE_AT_ONCE] = "at_once",
-                                      [RS_TEMPLATE_STREAM_ANY] = "stream_any"};
+                                      [RS_TEMPLATE_STREAM_ANY] = "stream_any",
+                                      [RS_TEMPLATE_SHORT_COLUMNS] = "short_columns"};
   const struct {
     const char *name;
     int value;

@@ -83,6 +83,40 @@ void rs_tune_stream_columns(const rowscan_spec *spec, int arch, rs_stream_shape 
   shape->least_tiles = 1;
 }
 
+/*
+ * Slabs as short rows have them (tune_short.c), and larger ones for an outer that takes more. Measured on an H200 and
+ * an H100, f32, 2^26 elements, ratio to memcpy, blocks a multiprocessor and KB of a slab; and by the kernels for longer
+ * columns (wide.cuh or columns.cuh):
+ *   steps x columns   five of 20 KB   six of 16 KB   four of 24 KB   eight of 12 KB   else
+ *   64 x 16            0.990 1.001     0.981 1.000    0.983 1.005     0.824 0.844     0.948 0.987
+ *   16 x 64            0.980 1.004     0.947 0.991    0.972 1.001     0.691 0.711     0.969 0.994
+ *   16 x 63            1.005 1.014     0.971 1.010    0.990 1.015     0.653 0.665     0.882 0.938
+ *   31 x 31            0.977 1.008     0.799 0.890    0.976 1.009     0.519 0.532     0.968 1.006
+ *   64 x 65            0.996 1.016     1.005 1.014    0.932 1.012     0.816 0.820     0.828 0.899
+ *   100 x 10           1.009 1.019     1.005 1.016    1.009 1.012     1.005 1.007     0.837 1.002
+ *   256 x 16           0.971 1.000     0.984 1.002    0.898 1.003     0.796 0.812     0.952 0.988
+ *   2 x 7              0.962 1.000     1.011 1.016    0.953 0.997     0.979 1.015     0.416 0.582
+ *   3 x 1000           0.998 1.021     1.013 1.020    1.001 1.006     1.021 1.021     1.000 1.011
+ *   30 x 250           0.970 1.001     0.794 0.875    0.978 1.006                     0.932 0.977
+ * With four of 16 KB and 8 and 32 steps of a thread instead of 16, on an H200: 64 x 16 0.865, 0.927 (0.938); 100 x 10
+ * 0.762, 0.911 (0.857); 32 x 128 0.913, 0.812 (0.981).
+ */
+void rs_tune_short_columns(const rowscan_spec *spec, int arch, rs_short_shape *shape) {
+  int acc = rs_spec_register_bytes(spec), room = rs_arch_shared_bytes(arch);
+  *shape = (rs_short_shape){.length = spec->length,
+                            .in = bytes_of(spec->in),
+                            .out = bytes_of(spec->out),
+                            .mask = rs_spec_mask_bytes(spec),
+                            .acc = acc,
+                            .threads = 256,
+                            .min_blocks = acc == 8 || spec->mask_mode || arch < 80 ? 4 : 5, /* none spills */
+                            .slab_bytes = room / 11,
+                            .most_bytes = room / 11 * 2};
+  bool two = spec->length * 2 * shape->in <= shape->most_bytes; /* columns at least */
+  if (two && spec->length < LEAST_STREAM_LENGTH)
+    shape->steps = up_to(spec->length, acc == 8 ? 8 : 16);
+}
+
 /* Of a block, what WideTile has besides included, and the system's share. */
 static int block_bytes(const rs_wide_shape *shape) {
   int totals = shape->threads * shape->vector * shape->acc, columns = shape->width * shape->vector * shape->acc;

@@ -5,6 +5,7 @@
 #ifndef RS_TUNE_COLUMNS_H
 #define RS_TUNE_COLUMNS_H
 
+#include "short_cut.h"
 #include "spec.h"
 #include "stream_cut.h"
 #include "wide_cut.h"
@@ -14,6 +15,9 @@ void rs_tune_columns(const rowscan_spec *spec, int arch, rs_column_shape *shape)
 
 /* kernels/stream_columns.cuh, for rows that rs_stream_fits; steps 0: the spec or the architecture has none. */
 void rs_tune_stream_columns(const rowscan_spec *spec, int arch, rs_stream_shape *shape);
+
+/* kernels/short_columns.cuh, for rows that rs_short_fits; steps 0: columns of this length are too long. */
+void rs_tune_short_columns(const rowscan_spec *spec, int arch, rs_short_shape *shape);
 
 /* kernels/wide.cuh, for rows that rs_wide_fits; and the same for columns that begin anywhere. */
 void rs_tune_wide(const rowscan_spec *spec, int arch, rs_wide_shape *shape);

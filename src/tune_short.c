@@ -4,6 +4,7 @@
  */
 #include "tune_short.h"
 
+#include "piece.h"
 #include "types.h"
 
 static int larger(int a, int b) {
@@ -134,36 +135,23 @@ static void choose(const rowscan_spec *spec, rs_slab_shape *s) {
     }
 }
 
-/* As Slab::room in kernels/slab.cuh. */
-static int room(int count, int size) {
-  return (count * size + 15) / 128 * 128 + 128;
-}
-
-/* As Piece::BYTES in kernels/piece.cuh. */
 static int memory_bytes(const rowscan_spec *spec, const rs_slab_shape *s) {
-  int count = s->rows * (int)spec->length, bytes = room(count, bytes_of(spec->in));
-  if (spec->mask_mode)
-    bytes += room(count, rs_spec_mask_bytes(spec));
-  if (s->word == 1 || bytes_of(spec->in) != bytes_of(spec->out))
-    bytes += room(count, bytes_of(spec->out));
-  return bytes;
+  int in = bytes_of(spec->in), out = bytes_of(spec->out);
+  return rs_piece_bytes(s->rows * (int)spec->length, in, rs_spec_mask_bytes(spec), out, s->word > 1 && in == out);
 }
 
 /*
  * Memory is swept in the best order when few blocks are under way at a time. Measured on an H200, 16 KB and 256 threads
  * a block, ratio to memcpy, 7 problems: 4 blocks a multiprocessor 0.987 to 1.002, 6 blocks 0.96 to 0.98, 8 blocks 0.954
  * to 0.970; what limited the blocks was registers. Here it is shared memory that nobody uses, 46 KB of 228 a block:
- * f32, rows of 64 0.981, of 7 0.996, of 1 0.997. Three blocks, of 57 KB, are better yet; on an H100 five, four and
- * three: f32, rows of 512 0.998, 0.998, 1.007; of 300 1.002, 1.005, 1.013; of 64 0.996, 0.999, 1.003; of 16 1.005,
- * 1.008, 1.015; bf16, of 64 1.001, 1.002, 1.012. But rows of 100, of which 12.8 KB make a slab, 1.000 with four, 0.966
- * with three; and small elements moved one by one need more threads: bf16, of 65 0.818 with four, 0.961 with eight. Not
- * measured on others than sm_90.
+ * f32, rows of 64 0.981, of 7 0.996, of 1 0.997. On an H200 and an H100 with five, four and three: f32, rows of 512
+ * 0.994 1.004, 1.004 1.006, 0.948 1.008; of 64 0.983 1.003, 0.993 1.002, 0.940 1.007; of 7 1.014 1.016, 1.019 1.016,
+ * 0.944 1.015; bf16, of 64 0.994 1.012, 0.985 1.003, 0.921 1.011. But small elements moved one by one need more
+ * threads: bf16, of 65 0.818 with four, 0.961 with eight. Not measured on others than sm_90.
  */
 static int spare_bytes(const rowscan_spec *spec, int arch, const rs_slab_shape *s) {
   bool slow = s->word == 1 && bytes_of(spec->in) < 4;
-  if (arch != 90 || s->threads != 256 || slow)
-    return 0;
-  return s->rows * row_bytes(spec) >= 14 * 1024 ? 57 * 1024 : 46 * 1024;
+  return arch == 90 && s->threads == 256 && !slow ? 46 * 1024 : 0;
 }
 
 bool rs_tune_short(const rowscan_spec *spec, int arch, bool words, rs_slab_shape *s) {

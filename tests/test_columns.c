@@ -48,6 +48,7 @@ typedef struct kernel {
   rs_column_shape shape;
   rs_wide_shape wide;     /* vector 0: not */
   rs_stream_shape stream; /* steps 0: not */
+  rs_short_shape brief;   /* steps 0: not */
   int threads;
   CUmodule module;
   CUfunction function;
@@ -65,9 +66,17 @@ static void kernel_make(kernel *k, int arch) {
   const char *acc = s->acc == ROWSCAN_F32 ? "f32" : s->acc == ROWSCAN_F64 ? "f64" : wide ? "u64" : "u32";
   static const char *const masks[] = {"NO_MASK", "SELECT", "MULTIPLY"};
   char source[4096], call[100];
-  const char *header = k->stream.steps ? "stream_columns" : k->wide.vector ? "wide" : "columns";
-  const char *cut = k->stream.steps ? "StreamCut" : k->wide.vector ? "WideCut" : "ColumnCut";
-  if (k->stream.steps)
+  const char *header = k->brief.steps    ? "short_columns"
+                       : k->stream.steps ? "stream_columns"
+                       : k->wide.vector  ? "wide"
+                                         : "columns";
+  const char *cut = k->brief.steps    ? "ShortCut"
+                    : k->stream.steps ? "StreamCut"
+                    : k->wide.vector  ? "WideCut"
+                                      : "ColumnCut";
+  if (k->brief.steps)
+    snprintf(call, sizeof call, "scan_short_columns<P, %d, %d", k->threads, k->brief.steps);
+  else if (k->stream.steps)
     snprintf(call, sizeof call, "scan_stream_columns<P, %d", k->stream.steps);
   else if (k->wide.vector)
     snprintf(call, sizeof call, "scan_wide_tiles<P, %d, %d, %d, %d, %d", k->threads, k->wide.vector, k->wide.steps,
@@ -278,6 +287,12 @@ static void differ(const kernel *k, const rs_rows *rows, const rs_columns_launch
            stream->stage_bytes, (int)part->need.blocks);
     return;
   }
+  if (k->brief.steps) {
+    const rs_short_cut *brief = &part->cut.brief;
+    printf("  place %d columns %d outers %d totals %d shared %d blocks %d\n", (int)((uintptr_t)part->rows->in % 16),
+           brief->columns, brief->outers, brief->totals, part->need.shared, (int)part->need.blocks);
+    return;
+  }
   if (k->wide.vector) {
     printf("  width %d segments %d vectors %d strips %d tiles %d outers %d groups %d\n", wide->width, wide->segments,
            wide->vectors, wide->strips, wide->tiles, wide->outers, wide->groups);
@@ -310,7 +325,9 @@ static void run(kernel *k, int64_t inner, bool plain) {
   const rowscan_spec *s = &k->spec;
   int unit = k->wide.vector ? k->wide.vector : 1;
   inner = (inner + unit - 1) / unit * unit;
-  bool streams = k->stream.steps != 0;
+  bool streams = k->stream.steps != 0, brief = k->brief.steps != 0;
+  if (brief)
+    inner = 1 + inner % (k->brief.most_bytes / (s->length * 16));
   if (streams)
     inner = 1 + inner % rs_stream_columns(&k->stream);
   rs_rows host = {.rank = s->row_rank, .count = 1}, device;
@@ -341,6 +358,15 @@ static void run(kernel *k, int64_t inner, bool plain) {
       host.out_stride[d] = host.in_stride[d] + (d < host.rank - 1 ? apart : 0);
     for (int d = host.rank - 3; d >= 0; d--)
       host.out_stride[d] += (host.out_stride[d + 1] - host.in_stride[d + 1]) * host.shape[d + 1];
+  }
+  if (brief) {
+    int64_t next = inner * s->length;
+    host.in_stride[host.rank - 1] = 1;
+    for (int d = host.rank - 2; d >= 0; next *= host.shape[d--])
+      host.in_stride[d] = next;
+    host.in_step = host.out_step = host.mask_step = inner;
+    memcpy(host.out_stride, host.in_stride, sizeof host.in_stride);
+    memcpy(host.mask_stride, host.in_stride, sizeof host.in_stride);
   }
   int64_t number = 1;
   for (int d = host.rank - 1; d >= 0; d--) {
@@ -390,7 +416,7 @@ static void run(kernel *k, int64_t inner, bool plain) {
   k->stream.shared = 6 * tiles[3];
   k->stream.least_tiles = (int)any(5);
   k->stream.multiprocessors = 1 + (int)any(6);
-  rs_columns columns = {.any = k->shape, .stream = k->stream, .scratch = WORKSPACE};
+  rs_columns columns = {.any = k->shape, .stream = k->stream, .brief = k->brief, .scratch = WORKSPACE};
   if (k->wide.vector == 1)
     columns.narrow = k->wide;
   else
@@ -408,8 +434,10 @@ static void run(kernel *k, int64_t inner, bool plain) {
     assert(part.need.workspace <= rs_columns_bound(&columns) && rs_columns_bound(&columns) <= WORKSPACE);
     assert(part.need.shared <= (part.kernel == RS_COLUMNS_ANY      ? rs_columns_shared(&k->shape)
                                 : part.kernel == RS_COLUMNS_STREAM ? 200 << 10
+                                : part.kernel == RS_COLUMNS_SHORT  ? rs_short_shared(&k->brief)
                                                                    : 128 << 10));
-    rs_columns_kernel here = streams               ? RS_COLUMNS_STREAM
+    rs_columns_kernel here = brief                 ? RS_COLUMNS_SHORT
+                             : streams             ? RS_COLUMNS_STREAM
                              : k->wide.vector == 1 ? RS_COLUMNS_NARROW
                              : k->wide.vector      ? RS_COLUMNS_WIDE
                                                    : RS_COLUMNS_ANY;
@@ -479,7 +507,8 @@ int main(int argc, char **argv) {
   bool quick = getenv("RS_QUICK") && *getenv("RS_QUICK");
   int kernels = argc > 1 ? atoi(argv[1]) : quick ? 6 : 20, runs = argc > 2 ? atoi(argv[2]) : quick ? 6 : 12;
   state = argc > 3 ? strtoull(argv[3], NULL, 0) : 1;
-  int only = argc > 4 ? atoi(argv[4]) : -1; /* kernels: 0 columns.cuh, 1 wide.cuh, 2 stream_columns.cuh */
+  int only = argc > 4 ? atoi(argv[4]) : -1; /* kernels: 0 columns.cuh, 1 wide.cuh, 2 stream_columns.cuh,
+                                                  3 short_columns.cuh */
   int devices, major, minor;
   if (rs_cuda_open(&cuda) || cuda->cuInit(0) || cuda->cuDeviceGetCount(&devices) || !devices) {
     printf("skipped: needs a GPU, or the simulated one\n");
@@ -496,7 +525,7 @@ int main(int argc, char **argv) {
   nvrtc = rs_nvrtc_open(NULL, &log);
   for (int i = 0; i < kernels; i++) {
     kernel k = {.stream = {.steps = 0}};
-    enum { PLAIN, WIDE, STREAM } kind = only >= 0 ? only : (int)any(3);
+    enum { PLAIN, WIDE, STREAM, SHORT } kind = only >= 0 ? only : (int)any(4);
     do
       random_spec(&k.spec);
     while (kind == STREAM && rowscan_type_bytes(k.spec.in) != rowscan_type_bytes(k.spec.out));
@@ -504,6 +533,8 @@ int main(int argc, char **argv) {
       static const int64_t lengths[] = {600, 1000, 1024, 2048, 2500, 4099, 5000, 9000, 20000, 40000};
       k.spec.length = lengths[any(sizeof lengths / sizeof *lengths)];
     }
+    if (kind == SHORT)
+      k.spec.length = once_in(2) ? 1 + any(40) : 1 + any(400);
     bool several = kind == WIDE && once_in(4); /* outers to a tile, off a word */
     if (several)
       k.spec.length = 1 + any(32);
@@ -529,7 +560,18 @@ int main(int argc, char **argv) {
                              .steps = k.shape.steps,
                              .width = k.threads >> any(4),
                              .lanes = k.shape.lanes};
-    if (kind == STREAM) {
+    if (kind == SHORT) {
+      k.brief = (rs_short_shape){.length = k.spec.length,
+                                 .in = k.shape.in,
+                                 .out = k.shape.out,
+                                 .mask = k.shape.mask,
+                                 .acc = k.shape.acc,
+                                 .threads = k.threads,
+                                 .steps = k.shape.steps,
+                                 .slab_bytes = 2048 << any(4),
+                                 .most_bytes = 32 << 10,
+                                 .multiprocessors = once_in(2) ? 4 : 0};
+    } else if (kind == STREAM) {
       k.stream = (rs_stream_shape){
           .length = k.spec.length, .in = k.shape.in, .mask = k.shape.mask, .acc = k.shape.acc, .steps = 16 << any(2)};
       k.stream.warps = 10 + (int)any(15);

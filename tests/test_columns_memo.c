@@ -27,7 +27,7 @@ static rs_columns columns_of(int64_t length, bool masked) {
     spec.mask_mode = ROWSCAN_MASK_SELECT;
   ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
   rs_tune_column_cuts(&spec, 90, &columns);
-  columns.any.multiprocessors = columns.stream.multiprocessors = 132;
+  columns.any.multiprocessors = columns.stream.multiprocessors = columns.brief.multiprocessors = 132;
   return columns;
 }
 
@@ -74,7 +74,8 @@ static bool same_launch(const rs_columns_launch *a, const rs_columns_launch *b) 
   static const size_t bytes[] = {[RS_COLUMNS_ANY] = sizeof a->cut.any,
                                  [RS_COLUMNS_STREAM] = sizeof a->cut.stream,
                                  [RS_COLUMNS_WIDE] = sizeof a->cut.wide,
-                                 [RS_COLUMNS_NARROW] = sizeof a->cut.wide};
+                                 [RS_COLUMNS_NARROW] = sizeof a->cut.wide,
+                                 [RS_COLUMNS_SHORT] = sizeof a->cut.brief};
   return a->kernel == b->kernel && a->need.blocks == b->need.blocks && a->need.workspace == b->need.workspace &&
          a->need.shared == b->need.shared && !memcmp(&a->cut, &b->cut, bytes[a->kernel]);
 }
@@ -264,7 +265,8 @@ START_TEST(no_part_takes_more_than_there_is) {
     bool masked = i % 5 == 4;
     rs_columns columns = columns_of(length, masked);
     columns.scratch = (size_t)256 << any(&state, 12);
-    columns.any.multiprocessors = columns.stream.multiprocessors = 1 + (int)any(&state, 132);
+    columns.any.multiprocessors = columns.stream.multiprocessors = columns.brief.multiprocessors =
+        1 + (int)any(&state, 132);
     rs_rows rows = random_rows(&state, length, masked, false);
     rows.count /= rows.shape[0];
     rows.shape[0] = 1 + any(&state, 60);
@@ -371,7 +373,7 @@ static rs_rows dense(int64_t outers, int64_t length, int64_t inner) {
   return rows;
 }
 
-/* As better_in_words() of columns_parts.c says, and as tests/RESULTS.md has them where they were measured. */
+/* As columns_parts.c and short_cut.c say, and as tests/RESULTS.md has them where they were measured. */
 START_TEST(a_run_has_the_kernel_chosen_for_it) {
   static const struct {
     int64_t outers, length, inner;
@@ -393,7 +395,17 @@ START_TEST(a_run_has_the_kernel_chosen_for_it) {
               {16384, 4096, 16, RS_COLUMNS_STREAM},
               {1, 16384, 4096, RS_COLUMNS_WIDE},
               {64, 4096, 32, RS_COLUMNS_WIDE},
-              {262144, 64, 16, RS_COLUMNS_WIDE},
+              {262144, 64, 16, RS_COLUMNS_SHORT},
+              {16131, 64, 65, RS_COLUMNS_SHORT},
+              {9586, 1000, 7, RS_COLUMNS_SHORT},
+              {8192, 512, 16, RS_COLUMNS_SHORT},
+              {4793490, 2, 7, RS_COLUMNS_SHORT},
+              {22369, 3, 1000, RS_COLUMNS_SHORT},
+              {2048, 2048, 16, RS_COLUMNS_WIDE}, /* an outer is too large */
+              {22369, 3, 4000, RS_COLUMNS_WIDE},
+              {131072, 64, 8, RS_COLUMNS_ANY}, /* too many lanes in a bank */
+              {149796, 64, 7, RS_COLUMNS_ANY},
+              {16384, 1024, 4, RS_COLUMNS_ANY},
               {1, 16384, 4097, RS_COLUMNS_NARROW},
               {1, (int64_t)1 << 34, 1, RS_COLUMNS_ANY}, /* too many tiles */
               {1, ((int64_t)1 << 45) + 16384, 1, RS_COLUMNS_ANY}};

@@ -85,11 +85,16 @@ static void check_shape(const rowscan_spec *spec, int arch, const rs_shape *s) {
              : arch >= 80 ? 163 * 1024
                           : 64 * 1024;
   /* for its registers alone; regime columns says the most that a launch may ask for */
-  bool registers = s->made_of == RS_TEMPLATE_SLAB || s->made_of == RS_TEMPLATE_COLUMNS;
+  bool registers =
+      s->made_of == RS_TEMPLATE_SLAB || s->made_of == RS_TEMPLATE_COLUMNS || s->made_of == RS_TEMPLATE_SHORT_COLUMNS;
   int together = registers ? 1 : s->min_blocks;
   ck_assert_int_le(together * (s->shared_bytes + 1024), room + 1024);
   if (s->made_of == RS_TEMPLATE_COLUMNS || s->made_of == RS_TEMPLATE_WIDE) {
     ck_assert(power(s->steps) && power(s->lanes));
+    return;
+  }
+  if (s->made_of == RS_TEMPLATE_SHORT_COLUMNS) {
+    ck_assert(power(s->steps));
     return;
   }
   if (s->made_of == RS_TEMPLATE_STREAM_COLUMNS) {
@@ -116,16 +121,19 @@ static void check_shape(const rowscan_spec *spec, int arch, const rs_shape *s) {
     ck_assert_int_eq(s->lanes, 32);
     ck_assert_int_le(s->chunks, 32);
     break;
+  case RS_TEMPLATE_GATHER:
+    ck_assert_int_ge(arch, 90);
+    ck_assert_int_eq(s->threads, 32 * s->warps);
+    ck_assert_int_eq(s->shared_bytes,
+                     rs_tile(s) * (int)(2 * rowscan_type_bytes(spec->in) + rowscan_type_bytes(spec->out)));
+    ck_assert(!spec->mask_mode && rowscan_type_bytes(spec->in) >= 4);
+    break;
   case RS_TEMPLATE_RING_ANY:
   case RS_TEMPLATE_RING:
     ck_assert_int_ge(arch, 90);
     ck_assert_int_ge(s->warps, 2); /* the barrier between warps is what frees a stage */
     ck_assert_int_le(s->stages, tiles);
-    if (s->buffers == 4) { /* of rows that are brought in few bytes */
-      ck_assert(s->made_of == RS_TEMPLATE_RING && s->min_blocks == 1);
-      ck_assert_int_le(4 * rowscan_type_bytes(spec->in), rowscan_type_bytes(spec->out));
-    }
-    ck_assert_int_eq(s->buffers, tiles == 1 ? 1 : s->buffers == 4 ? 4 : 2);
+    ck_assert_int_eq(s->buffers, tiles == 1 ? 1 : 2);
     ck_assert_int_eq(s->threads, 32 * s->warps);
     break;
   default:
@@ -140,6 +148,7 @@ static void check_columns(const rowscan_spec *spec, int arch) {
   int acc = rowscan_type_bytes(spec->acc) == 8 ? 8 : 4;
   ck_assert_int_eq(columns.any.acc, acc);
   ck_assert_int_eq(columns.wide.acc, acc);
+  ck_assert(!columns.stream.steps || !columns.brief.steps); /* one kernel's place */
 }
 
 /* Each of its regimes has what takes any rows, and no kernel is of another regime. */

@@ -50,6 +50,7 @@ static const rowscan_spec specs[] = {
     LENGTH(3000000000, .in = ROWSCAN_I8, .out = ROWSCAN_I8),
     LENGTH(1000, .in = ROWSCAN_F64, .layout = ROWSCAN_LAYOUT_COLUMNS, .flags = BOTH, .mask_mode = ROWSCAN_MASK_SELECT),
     LENGTH(1000, .in = ROWSCAN_BF16, .layout = ROWSCAN_LAYOUT_COLUMNS, .mask_mode = ROWSCAN_MASK_MULTIPLY),
+    LENGTH(60, .in = ROWSCAN_F32, .layout = ROWSCAN_LAYOUT_COLUMNS, .flags = BOTH, .mask_mode = ROWSCAN_MASK_SELECT),
     LENGTH(4096, .in = ROWSCAN_F32, .row_rank = 5),
 };
 enum { SPECS = sizeof specs / sizeof *specs };

@@ -1,5 +1,5 @@
 // rowscan, regime auto: inclusive sum of f32 along rows of 1000000, f32 out
-#include "row.cuh"
+#include "gather.cuh"
 #include "tiles.cuh"
 #include "stream_any.cuh"
 #include "stream.cuh"
@@ -17,9 +17,9 @@ struct P {
   static constexpr i64 length = 1000000;
   static constexpr int rank = 1;
 };
-RS_KERNEL(256, 2) rowscan_any(RS_PARAMETER(Rows<1>, rows)) {
+RS_KERNEL(512, 2) rowscan_any(RS_PARAMETER(Rows<1>, rows)) {
   await_dependencies();
-  scan_rows<P, Shape<8, 8, 32, 1>, 256, false>(rows);
+  scan_gather<P, Shape<16, 2, 32, 4>>(rows);
 }
 RS_KERNEL(256, 4) rowscan_long_any(RS_PARAMETER(Rows<1>, rows)) {
   await_dependencies();

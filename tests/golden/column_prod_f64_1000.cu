@@ -1,6 +1,7 @@
 // rowscan, regime column: inclusive prod of f64 along columns of 1000, f64 out
 #include "columns.cuh"
 #include "wide.cuh"
+#include "short_columns.cuh"
 #include "prefetch.cuh"
 struct P {
   using Acc = f64;
@@ -23,6 +24,11 @@ RS_KERNEL(256, 2) rowscan_neighbours(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(W
   prefetch_first<P, 4096, true>(rows);
   await_dependencies();
   scan_wide_tiles<P, 256, 1, 32, 64, 4>(rows, cut);
+}
+RS_KERNEL(256, 4) rowscan_dense(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(ShortCut, cut)) {
+  prefetch_first<P, 2048, true>(rows);
+  await_dependencies();
+  scan_short_columns<P, 256, 8>(rows, cut);
 }
 RS_KERNEL(256, 2) rowscan_aligned(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(WideCut, cut)) {
   prefetch_first<P, 4096, true>(rows);

@@ -232,21 +232,38 @@ static void check_views(suite_plans *plans, random_source *random) {
     check_view(plans, VIEW_DENSE, VIEW_DENSE, lead, random);
 }
 
-/* Every way to lay inputs and outputs, and every alignment, in every regime. */
+static void views_of(const rowscan_spec *spec, random_source random) {
+  suite_plans plans;
+  if (suite_plan(&plans, spec))
+    check_views(&plans, &random);
+  suite_plan_free(&plans);
+}
+
+/* Every way to lay inputs and outputs, and every alignment, in every regime; and of rows that can be gathered. */
 void group_views(void) {
   static const rowscan_type types[] = {ROWSCAN_F32, ROWSCAN_BF16, ROWSCAN_U8, ROWSCAN_F64, ROWSCAN_I32};
+  static const struct {
+    rowscan_type in, out;
+    int64_t length;
+  } gathered[] = {{ROWSCAN_F32, ROWSCAN_F32, 4100}, {ROWSCAN_F64, ROWSCAN_F64, 2048}, {ROWSCAN_I32, ROWSCAN_I64, 1027}};
   for (unsigned regime = 0; regime < 5; regime++) {
-    random_source random = random_for(suite.seed, 4, regime);
     rowscan_spec spec = {.size = sizeof spec, .in = types[regime], .length = few(100, 1100) + 4 * (int64_t)regime};
-    suite_plans plans;
     spec.regime = (rowscan_regime)regime;
     spec.flags = regime & 3;
     spec.row_rank = 2;
     spec.mask_mode = regime & 1 ? ROWSCAN_MASK_SELECT : ROWSCAN_MASK_NONE;
     spec.layout = regime == ROWSCAN_REGIME_COLUMN ? ROWSCAN_LAYOUT_COLUMNS : ROWSCAN_LAYOUT_ROWS;
-    if (suite_plan(&plans, &spec))
-      check_views(&plans, &random);
-    suite_plan_free(&plans);
+    views_of(&spec, random_for(suite.seed, 4, regime));
+  }
+  for (unsigned i = 0; i < sizeof gathered / sizeof *gathered; i++) {
+    rowscan_spec spec = {.size = sizeof spec,
+                         .in = gathered[i].in,
+                         .out = gathered[i].out,
+                         .length = gathered[i].length,
+                         .regime = ROWSCAN_REGIME_ROW,
+                         .row_rank = 2,
+                         .flags = 3 - i};
+    views_of(&spec, random_for(suite.seed, 4, 5 + i));
   }
 }
 

@@ -1,0 +1,41 @@
+/*
+ * short_cut.h - how a run of regime column is cut, where short columns lie one run in memory; short_columns.cuh is
+ * given it SPDX-License-Identifier: MIT
+ */
+#ifndef RS_SHORT_CUT_H
+#define RS_SHORT_CUT_H
+
+#include <stdbool.h>
+
+#include "columns_cut.h"
+
+/* ShortCut in short_columns.cuh, which says what the fields mean. */
+typedef struct rs_short_cut {
+  int32_t columns, outers;
+  int32_t totals;
+} rs_short_cut;
+
+/* What is known before the rows are. */
+typedef struct rs_short_shape {
+  int64_t length;
+  int in, out, mask, acc; /* bytes of an element; mask 0: none */
+  int threads, steps;     /* of the kernel, powers of two; steps 0: there is none */
+  int min_blocks;         /* that a multiprocessor must hold: caps the registers */
+  int slab_bytes;         /* of a slab each way, about, and ... */
+  int most_bytes;         /* ... at most, if one outer takes more */
+  int multiprocessors;    /* of the device, which small tensors should keep busy; 0: not known */
+} rs_short_shape;
+
+/* Whether steps, outers and columns of all arrays follow one another without a gap. */
+bool rs_one_run(int64_t length, bool mask, const rs_rows *rows);
+
+/* Whether the kernel takes these rows, and is the best for them. */
+bool rs_short_fits(const rs_short_shape *shape, const rs_rows *rows);
+
+/* rows->count > 0, shape->length > 0, and they fit. */
+void rs_short_cut_rows(rs_short_cut *cut, rs_column_need *need, const rs_short_shape *shape, const rs_rows *rows);
+
+/* The most that `need->shared` can be. */
+int rs_short_shared(const rs_short_shape *shape);
+
+#endif
