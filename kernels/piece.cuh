@@ -19,12 +19,18 @@ template <class P, bool ALIGNED, bool IN_PLACE> struct Piece {
   Slab<Mask> mask;
   Slab<Out> out;
 
-  // Where masks and results lie, of a piece of at most so many elements.
+  // Of a piece of at most so many elements: where masks and results lie, and all of it, as src/piece.h has it.
   RS_METHOD static constexpr int mask_at(int most) {
     return Slab<In>::room(most);
   }
+  RS_METHOD static constexpr int behind(int most) {
+    return mask_at(most) + (MASKED ? Slab<Mask>::room(most) : 0);
+  }
   RS_METHOD static constexpr int out_at(int most) {
-    return IN_PLACE ? 0 : mask_at(most) + (MASKED ? Slab<Mask>::room(most) : 0);
+    return IN_PLACE ? 0 : behind(most);
+  }
+  RS_METHOD static constexpr int bytes(int most) {
+    return behind(most) + (IN_PLACE ? 0 : Slab<Out>::room(most));
   }
 
   // From the element on that comes first in memory; steps between neighbours.

@@ -13,7 +13,6 @@
 struct ShortCut {
   i32 columns; // of an outer
   i32 outers;  // of a slab
-  i32 totals;  // bytes of shared memory before the totals of segments
 };
 
 template <class P, int THREADS, int STEPS> struct ShortColumns {
@@ -48,7 +47,7 @@ template <class P, int THREADS, int STEPS> struct ShortColumns {
                static_cast<const Mask *>(all.mask) + (Memory::MASKED ? first * LENGTH : 0),
                static_cast<Out *>(all.out) + first * LENGTH, 1, 1, 1, count * LENGTH, cut.columns * cut.outers * LENGTH,
                shared),
-        totals(reinterpret_cast<Acc *>(shared + cut.totals)) {
+        totals(reinterpret_cast<Acc *>(shared + Memory::bytes(cut.columns * cut.outers * LENGTH))) {
   }
 
   // f(segment, column), for those that the thread has, of `segments` of each column.

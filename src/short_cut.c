@@ -67,10 +67,11 @@ bool rs_short_fits(const rs_short_shape *shape, const rs_rows *rows) {
          (shape->in == shape->out || ways(shape, shape->out, inner) <= MOST_WAYS);
 }
 
-static int shared_of(const rs_short_shape *shape, int columns, int *totals) {
+/* Of so many columns of a slab: their elements, and the totals of their segments. */
+static int shared_of(const rs_short_shape *shape, int columns) {
   int segments = (int)parts(shape->length, shape->steps), count = columns * (int)shape->length;
-  *totals = rs_piece_bytes(count, shape->in, shape->mask, shape->out, shape->in == shape->out);
-  return *totals + (segments > 1 ? segments * columns * shape->acc : 0);
+  return rs_piece_bytes(count, shape->in, shape->mask, shape->out, shape->in == shape->out) +
+         (segments > 1 ? segments * columns * shape->acc : 0);
 }
 
 void rs_short_cut_rows(rs_short_cut *cut, rs_column_need *need, const rs_short_shape *shape, const rs_rows *rows) {
@@ -84,12 +85,10 @@ void rs_short_cut_rows(rs_short_cut *cut, rs_column_need *need, const rs_short_s
   cut->columns = (int32_t)inner;
   cut->outers = (int32_t)outers;
   need->blocks = parts(all, outers);
-  need->shared = shared_of(shape, (int)(outers * inner), &cut->totals);
+  need->shared = shared_of(shape, (int)(outers * inner));
   need->workspace = 0;
 }
 
 int rs_short_shared(const rs_short_shape *shape) {
-  int totals, most = shape->slab_bytes > shape->most_bytes ? shape->slab_bytes : shape->most_bytes;
-  int columns = most / (int)outer_bytes(shape, 1);
-  return shared_of(shape, columns, &totals);
+  return shared_of(shape, (int)(larger(shape->slab_bytes, shape->most_bytes) / outer_bytes(shape, 1)));
 }

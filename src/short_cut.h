@@ -12,7 +12,6 @@
 /* ShortCut in short_columns.cuh, which says what the fields mean. */
 typedef struct rs_short_cut {
   int32_t columns, outers;
-  int32_t totals;
 } rs_short_cut;
 
 /* What is known before the rows are. */

@@ -289,8 +289,8 @@ static void differ(const kernel *k, const rs_rows *rows, const rs_columns_launch
   }
   if (k->brief.steps) {
     const rs_short_cut *brief = &part->cut.brief;
-    printf("  place %d columns %d outers %d totals %d shared %d blocks %d\n", (int)((uintptr_t)part->rows->in % 16),
-           brief->columns, brief->outers, brief->totals, part->need.shared, (int)part->need.blocks);
+    printf("  place %d columns %d outers %d shared %d blocks %d\n", (int)((uintptr_t)part->rows->in % 16),
+           brief->columns, brief->outers, part->need.shared, (int)part->need.blocks);
     return;
   }
   if (k->wide.vector) {

@@ -100,8 +100,8 @@ static void emit(rs_text *source) {
                 (long long)s->length, s->row_rank);
     rs_text_add(source, "using S%d = SlabShape<%d, %d, %d, %d, %d>;\n", k, h->rows, h->threads, h->lanes, h->vector,
                 h->word);
-    rs_text_add(source, "static_assert(SharedRows<P%d, S%d>::Memory::BYTES <= %d, \"memory\");\n", k, k,
-                h->shared_bytes);
+    rs_text_add(source, "static_assert(SharedRows<P%d, S%d>::Memory::bytes(%lld) <= %d, \"memory\");\n", k, k,
+                (long long)(h->rows * s->length), h->shared_bytes);
     rs_text_add(source, "RS_KERNEL(%d, %d) kernel%d(RS_PARAMETER(Rows<%d>, rows)) {\n  scan_slab<P%d, S%d>(rows);\n}\n",
                 h->threads, h->min_blocks, k, s->row_rank, k, k);
   }
