@@ -37,7 +37,7 @@ typedef struct rs_columns_launch {
     rs_stream_cut stream;
     rs_wide_cut wide; /* of both */
     rs_short_cut brief;
-  } cut;              /* its second parameter */
+  } cut; /* its second parameter */
   rs_column_need need;
 } rs_columns_launch;
 
