@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "status.h"
@@ -72,11 +73,19 @@ int64_t rs_meter_cache_bytes(const rs_meter *meter) {
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
+/* In huge pages where the system has them to give, as NumPy's large arrays are. */
+static rowscan_status alloc_on_host(void **memory, size_t bytes) {
+  enum { HUGE_PAGE = 2 << 20, LINE = 256 };
+  if (posix_memalign(memory, bytes < HUGE_PAGE ? LINE : HUGE_PAGE, bytes))
+    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for %zu bytes to measure on", bytes);
+  if (bytes >= HUGE_PAGE)
+    madvise(*memory, bytes, MADV_HUGEPAGE); /* advice: what it returns tells nothing that could be done */
+  return ROWSCAN_OK;
+}
+
 rowscan_status rs_meter_alloc(rs_meter *meter, void **memory, size_t bytes) {
   if (!meter->device)
-    return posix_memalign(memory, 256, bytes)
-               ? rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for %zu bytes to measure on", bytes)
-               : ROWSCAN_OK;
+    return alloc_on_host(memory, bytes);
   CUdeviceptr pointer;
   CUresult result = cuda_of(meter)->cuMemAlloc_v2(&pointer, bytes);
   if (!result)
