@@ -54,11 +54,11 @@ static int ways(const rs_short_shape *shape, int bytes, int64_t inner) {
 }
 
 /*
- * Where more lanes meet, kernels/columns.cuh is faster. Measured on an H200 and an H100, f32, 2^26 elements, ratio to
- * memcpy, steps x columns, so and with it: two lanes in a bank, 64 x 16 0.991 1.000, 0.961 0.991; 8 x 8 0.979 0.997,
- * 0.957 0.984; 2 x 4 0.968 0.992, 0.829 0.853; three, 64 x 12 0.960 1.016, 0.952 1.003; 1000 x 7 1.021 1.014, 0.951
- * 0.989; four, 64 x 8 0.903 1.000, 0.953 0.991; 256 x 8 0.817 1.000, 0.962 0.989; five, 64 x 7 0.846 1.010, 0.975
- * 1.008; eight, 64 x 4 0.570 0.795, 0.960 0.991.
+ * Where more lanes meet, kernels/columns.cuh is faster, as a rule. Measured on an H200 and an H100, f32, 2^26 elements,
+ * ratio to memcpy, steps x columns, so and with it: two lanes in a bank, 64 x 16 0.991 1.000, 0.961 0.991; 2 x 4 0.968
+ * 0.992, 0.829 0.853; three, 64 x 12 0.960 1.016, 0.952 1.003; 1000 x 7 1.021 1.014, 0.951 0.989; four, 64 x 8 0.903
+ * 1.000, 0.953 0.991; 256 x 8 0.817 1.000, 0.962 0.989, but 8 x 8 0.979 0.997, 0.957 0.984; five, 64 x 7 0.846 1.010,
+ * 0.975 1.008; eight, 64 x 4 0.570 0.795, 0.960 0.991.
  */
 bool rs_short_fits(const rs_short_shape *shape, const rs_rows *rows) {
   int64_t inner = rows->shape[rows->rank - 1];

@@ -1,6 +1,8 @@
 /*
- * short_cut.h - how a run of regime column is cut, where short columns lie one run in memory; short_columns.cuh is
- * given it SPDX-License-Identifier: MIT
+ * short_cut.h - how a run of regime column is cut, where short columns lie one run in memory
+ * SPDX-License-Identifier: MIT
+ *
+ * kernels/short_columns.cuh is given it.
  */
 #ifndef RS_SHORT_CUT_H
 #define RS_SHORT_CUT_H
