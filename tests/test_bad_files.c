@@ -1,6 +1,6 @@
 /*
- * test_bad_files.c - the store of cache/ on a file system that fails, with a clock that is wrong, or with very much in
- * it SPDX-License-Identifier: MIT
+ * test_bad_files.c - the store of cache/ on a file system that fails, with a wrong clock, or with very much in it
+ * SPDX-License-Identifier: MIT
  *
  * Each call on files that a store's life makes fails in turn, once or for good, with each error that file systems know.
  * What the store then says must be true, nothing may leak, stay open or be left behind, and who wants a kernel has it.
