@@ -6,8 +6,10 @@
 // memory. src/columns_cut.c cuts the tensor so, for the number of columns of this run. Tiles of one strip hand one
 // another the totals of their columns.
 //
-// In shared memory STEPS steps make a segment, in the order of memory; where columns are few, 16 bytes lie between
-// segments, which keeps lanes out of each other's banks. A thread takes one column of a segment at a time.
+// In shared memory STEPS steps make a segment, in the order of memory; where columns are few, words of 16 bytes lie
+// between segments, which keeps lanes out of each other's banks. A thread takes one column of a segment at a time. The
+// last segment of a long column has room for all its steps, too: what lies there is scanned like elements, and reaches
+// no result.
 #pragma once
 #include "abreast.cuh"
 #include "rows.cuh"
@@ -17,7 +19,8 @@
 enum ColumnMode {
   ONE_BY_ONE,  // any strides
   BY_STEPS,    // in words of 16 bytes: each step is a run of them
-  BY_SEGMENTS, // in words of 16 bytes: all of the tile is one run, and so is each segment of the copy
+  BY_SEGMENTS, // in words of 16 bytes: all of the tile is one run, and so is each segment of the copy; the last one
+               // of an outer may have fewer words
   AS_A_RUN     // all of the tile is one run of neighbours, wherever it begins, and so is the copy
 };
 
@@ -27,12 +30,13 @@ struct ColumnCut {
   i32 steps, tiles;        // of a tile, and tiles along the length
   i32 outers, groups;      // of a tile, and how many tiles the last outer dimension takes
   i32 segments, lanes_log; // of a tile along the length; log2 of the lanes that add them up
-  i32 padded;              // whether there are 16 bytes between segments
+  i32 padded;              // words of 16 bytes between segments
   i32 in_mode, mask_mode, out_mode;
-  i32 in_pitch, mask_pitch, out_pitch;        // elements between steps, in the copies
-  i32 mask_at, out_at, totals_at, carries_at; // bytes; the copy of the input lies at 0
-  u32 by_columns, by_segments;                // for divide()
-  u32 by_in, by_mask, by_out;                 // the same: by the words of a step or segment
+  i32 in_pitch, mask_pitch, out_pitch;          // elements between steps, in the copies
+  i32 mask_at, out_at, totals_at, carries_at;   // bytes; the copy of the input lies at 0
+  u32 by_columns, by_segments;                  // for divide()
+  u32 by_in, by_mask, by_out;                   // the same: by the words of a step or segment
+  u32 by_in_outer, by_mask_outer, by_out_outer; // by the words of an outer, where a tile has several
 };
 
 // n / d for n < 2^16, given `by` = 2^32 / d rounded up, 0 for d = 1.
@@ -66,18 +70,21 @@ template <class T, int STEPS> struct Sheet {
   RS_METHOD u32 bulk_bytes() const {
     return mode == AS_A_RUN ? run().body_bytes() : 0;
   }
-  // The words of 16 bytes, one after another; in the end the elements that make up none. by: for divide(), by the words
-  // of a step or segment.
-  template <int THREADS, class W, class E>
-  RS_METHOD void each_word(const ColumnCut &cut, u32 by, const W &word, const E &element) const {
+  // The words of 16 bytes, one after another; in the end the elements that make up none. by, by_outer: for divide(), by
+  // the words of a step or segment and of an outer. WHOLE: outers are whole segments.
+  template <int THREADS, bool WHOLE, class W, class E>
+  RS_METHOD void each_word(const ColumnCut &cut, u32 by, u32 by_outer, const W &word, const E &element) const {
     bool by_steps = mode == BY_STEPS;
     int words = (by_steps ? cut.columns : STEPS * cut.columns) / UNIT, before = lead * cut.columns / UNIT;
     int count = by_steps ? steps * words : outers * steps * width / UNIT, room = STEPS * pitch + pad;
+    int of_outer = steps * cut.columns / UNIT;
 #pragma unroll 4
     for (int i = (int)thread_index(); i < count; i += THREADS) {
-      int n = i + before, piece = divide(n, by), at = (n - piece * words) * UNIT;
+      int o = !WHOLE && outers > 1 ? divide(i, by_outer) : 0;
+      int n = i - o * of_outer + before, piece = divide(n, by), at = (n - piece * words) * UNIT;
       if (!by_steps)
-        word(reinterpret_cast<u128 *>(global + n * UNIT), reinterpret_cast<u128 *>(shared + piece * room + at));
+        word(reinterpret_cast<u128 *>(global + (i + before) * UNIT),
+             reinterpret_cast<u128 *>(shared + o * outer_pitch + piece * room + at));
       else if (at < width)
         word(reinterpret_cast<u128 *>(global + piece * step + at),
              reinterpret_cast<u128 *>(shared + place(piece) + at));
@@ -142,9 +149,10 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
   using Op = typename P::Op;
   using R = Row<P>;
   static constexpr bool MASKED = P::mask != NO_MASK;
-  static constexpr bool IN_PLACE = sizeof(In) == sizeof(Out); // results take the place of elements
-  static constexpr bool SINGLE = P::length <= STEPS;          // a thread has a whole row
-  static constexpr bool WHOLE = P::length % STEPS == 0;       // every segment has all its steps
+  static constexpr bool IN_PLACE = sizeof(In) == sizeof(Out);   // results take the place of elements
+  static constexpr bool SINGLE = P::length <= STEPS;            // a thread has a whole row
+  static constexpr bool WHOLE = P::length % STEPS == 0;         // every segment has all its steps
+  static constexpr int TAKEN = SINGLE ? (int)P::length : STEPS; // steps of a segment that have room
   static constexpr int LAST = P::rank - 1, OUTER = P::rank > 1 ? P::rank - 2 : 0;
 
   const Rows<P::rank> &rows;
@@ -188,8 +196,8 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
     s.outer = P::rank > 1 ? stride[OUTER] : 0;
     s.column = stride[LAST];
     s.pitch = pitch;
-    s.pad = cut.padded ? s.UNIT : 0;
-    s.outer_pitch = (int)P::length * pitch + (cut.padded ? (int)P::length / STEPS * s.pad : 0);
+    s.pad = cut.padded * s.UNIT;
+    s.outer_pitch = (int)((P::length + TAKEN - 1) / TAKEN) * (TAKEN * pitch + s.pad);
     s.outers = outers;
     s.steps = count;
     s.width = width;
@@ -261,9 +269,9 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
     if constexpr (MASKED)
       bytes += mask.bulk_bytes();
     SlabLoads<THREADS> loads(arrival, bytes);
-    load_sheet(loads, in, cut.by_in);
+    load_sheet(loads, in, cut.by_in, cut.by_in_outer);
     if constexpr (MASKED)
-      load_sheet(loads, mask, cut.by_mask);
+      load_sheet(loads, mask, cut.by_mask, cut.by_mask_outer);
     fetch_wait();
     loads.wait();
   }
@@ -274,14 +282,14 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
     }
   };
   template <class T>
-  RS_METHOD void load_sheet(const SlabLoads<THREADS> &loads, const Sheet<T, STEPS> &sheet, u32 by) const {
+  RS_METHOD void load_sheet(const SlabLoads<THREADS> &loads, const Sheet<T, STEPS> &sheet, u32 by, u32 by_outer) const {
     Bring bring;
     if (sheet.mode == AS_A_RUN)
       loads.load(sheet.run());
     else if (sheet.mode == ONE_BY_ONE)
       sheet.template each_element<THREADS, P::length>(cut, bring);
     else
-      sheet.template each_word<THREADS>(cut, by, bring, bring);
+      sheet.template each_word<THREADS, WHOLE>(cut, by, by_outer, bring, bring);
   }
 
   RS_METHOD void store() const {
@@ -295,13 +303,13 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
     if (out.mode == ONE_BY_ONE)
       out.template each_element<THREADS, P::length>(cut, one);
     else
-      out.template each_word<THREADS>(cut, cut.by_out, word, one);
+      out.template each_word<THREADS, WHOLE>(cut, cut.by_out, cut.by_out_outer, word, one);
   }
 
   // A column of a segment.
   struct Item {
     int outer, segment, column;
-    int at, count; // first step inside the tile, and how many there are
+    int at; // first step inside the tile
   };
   template <class F> RS_METHOD void each_item(const F &f) const {
 #pragma unroll 1
@@ -312,8 +320,7 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
       item.outer = SINGLE ? q : cut.outers > 1 ? divide(q, cut.by_segments) : 0;
       item.segment = q - item.outer * cut.segments;
       item.at = item.segment * STEPS;
-      item.count = count - item.at;
-      if (item.column < width && item.count > 0)
+      if (item.column < width && item.at < count)
         f(item);
     }
   }
@@ -338,7 +345,7 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
 #pragma unroll
     for (int j = 0; j < STEPS; j++) {
       x[j] = Op::neutral();
-      if (WHOLE || j < item.count) // else it may be in the next outer
+      if (j < TAKEN)
         x[j] = widen<Acc>(R::hold(at[j * next], MASKED ? mask_at[j * mask_next] : Mask{}));
     }
   }
@@ -347,7 +354,7 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
     int next = next_of(out);
 #pragma unroll
     for (int j = 0; j < STEPS; j++)
-      if (WHOLE || j < item.count)
+      if (j < TAKEN)
         at[j * next] = Narrow<Out>::from(x[j]);
   }
 

@@ -113,6 +113,7 @@ template <class P, class S, int STAGES, int BUFFERS> RS_DEVICE void scan_ring_an
 
   if (thread_index() == 0)
     arrivals_init(arrival, STAGES, 2);
+  warp_barrier(); // racecheck takes what one thread does next for another's
 #pragma unroll 1
   for (int t = 0; t < STAGES; t++)
     ring.fetch_words(t);

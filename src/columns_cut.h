@@ -34,6 +34,7 @@ typedef struct rs_column_cut {
   int32_t mask_at, out_at, totals_at, carries_at;
   uint32_t by_columns, by_segments;
   uint32_t by_in, by_mask, by_out;
+  uint32_t by_in_outer, by_mask_outer, by_out_outer;
 } rs_column_cut;
 
 /* What is known before the rows are. */

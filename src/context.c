@@ -70,6 +70,12 @@ static rowscan_status device_handle(const rs_cuda **cuda, int ordinal, CUdevice 
   return result ? rs_cuda_failed(*cuda, result, "cuDeviceGet") : ROWSCAN_OK;
 }
 
+/* Clocks are in kHz, widths in bits; two transfers a clock. */
+static double peak_gbs(const rs_cuda *cuda, CUdevice handle) {
+  return 2e-6 * attribute(cuda, handle, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) *
+         attribute(cuda, handle, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8;
+}
+
 rowscan_status rs_device_info(int ordinal, rowscan_device_info *info) {
   const rs_cuda *cuda;
   CUdevice handle;
@@ -88,9 +94,7 @@ rowscan_status rs_device_info(int ordinal, rowscan_device_info *info) {
   found.memory_bytes = (int64_t)memory;
   found.l2_bytes = attribute(cuda, handle, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
   found.shared_bytes = attribute(cuda, handle, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
-  /* kHz and bits; two transfers a clock */
-  found.peak_gbs = 2e-6 * attribute(cuda, handle, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) *
-                   attribute(cuda, handle, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8;
+  found.peak_gbs = peak_gbs(cuda, handle);
   *info = found;
   return ROWSCAN_OK;
 }
@@ -115,6 +119,7 @@ static rowscan_status bind_device(rs_device *device, int ordinal) {
   device->arch = arch_of(cuda, device->handle);
   device->multiprocessors = attribute(cuda, device->handle, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   device->l2_bytes = attribute(cuda, device->handle, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+  device->peak_gbs = peak_gbs(cuda, device->handle);
   if (device->arch < 10 || device->multiprocessors < 1)
     return rs_fail(ROWSCAN_CUDA_FAILED,
                    "cuDeviceGetAttribute: GPU %d says compute capability %d.%d, %d multiprocessors", ordinal,

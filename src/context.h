@@ -19,6 +19,7 @@ typedef struct rs_device {
   int arch;          /* 90 for sm_90 */
   bool overlaps;     /* programmatic dependent launches */
   int multiprocessors;
+  double peak_gbs; /* of its memory; 0: not told */
   int64_t l2_bytes;
 } rs_device;
 

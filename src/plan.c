@@ -213,6 +213,7 @@ static rowscan_status make_module(rowscan_plan *plan) {
   rs_module *module = &plan->module;
   int tuned = rs_builder_tuned_arch(plan->context->builder, plan->arch);
   module->geometry = rs_tune(&plan->spec, tuned);
+  rs_tune_device(&module->geometry, &plan->spec, tuned, plan->context->device.peak_gbs);
   if (module->geometry.regime == ROWSCAN_REGIME_COLUMN) {
     rs_tune_column_cuts(&plan->spec, tuned, &module->columns);
     module->columns.any.multiprocessors = plan->context->device.multiprocessors;

@@ -60,11 +60,21 @@ static int ways(const rs_short_shape *shape, int bytes, int64_t inner) {
  * 1.000, 0.953 0.991; 256 x 8 0.817 1.000, 0.962 0.989, but 8 x 8 0.979 0.997, 0.957 0.984; five, 64 x 7 0.846 1.010,
  * 0.975 1.008; eight, 64 x 4 0.570 0.795, 0.960 0.991.
  */
+static bool few_ways(const rs_short_shape *shape, int64_t inner) {
+  return ways(shape, shape->in, inner) <= MOST_WAYS &&
+         (shape->in == shape->out || ways(shape, shape->out, inner) <= MOST_WAYS);
+}
+
+/* Whole words of 16 bytes, between which kernels/columns.cuh has room for what keeps lanes apart. */
+static bool in_words(const rs_short_shape *shape, int64_t inner) {
+  int64_t elements = shape->length * inner;
+  return elements * shape->in % 16 == 0 && elements * shape->out % 16 == 0 && elements * shape->mask % 16 == 0;
+}
+
 bool rs_short_fits(const rs_short_shape *shape, const rs_rows *rows) {
   int64_t inner = rows->shape[rows->rank - 1];
   return shape->steps && inner <= shape->most_bytes && outer_bytes(shape, inner) <= shape->most_bytes &&
-         rs_one_run(shape->length, shape->mask != 0, rows) && ways(shape, shape->in, inner) <= MOST_WAYS &&
-         (shape->in == shape->out || ways(shape, shape->out, inner) <= MOST_WAYS);
+         rs_one_run(shape->length, shape->mask != 0, rows) && (few_ways(shape, inner) || !in_words(shape, inner));
 }
 
 /* Of so many columns of a slab: their elements, and the totals of their segments. */

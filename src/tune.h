@@ -69,6 +69,9 @@ typedef struct rs_geometry {
 /* Those that runs of any number of rows may need. */
 rs_geometry rs_tune(const rowscan_spec *spec, int arch);
 
+/* What is left to choose when the device is known, and changes no source. peak_gbs: of its memory; 0: not known. */
+void rs_tune_device(rs_geometry *geometry, const rowscan_spec *spec, int arch, double peak_gbs);
+
 rowscan_regime rs_kernel_regime(const rs_geometry *geometry, rs_kernel kernel);
 
 /* What cuts the rows of regime column for its two kernels. */

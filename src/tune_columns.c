@@ -19,6 +19,26 @@ static int up_to(int64_t length, int most) {
   return steps;
 }
 
+/*
+ * Steps of a segment, at most `most`: what a segment's total takes, 1.5 steps, and those that the last one lacks.
+ * Measured on an H100, f32, ratio to memcpy, with 32 steps and 16: 64 x 4 0.993, 0.978; 1024 x 4 0.993, 0.946; 1024 x
+ * 10 0.922, 0.832.
+ */
+static int segment_steps(int64_t length, int most) {
+  int steps = up_to(length, most);
+  int64_t least = INT64_MAX;
+  if (length <= steps)
+    return steps;
+  for (int tried = steps; tried >= 4; tried /= 2) {
+    int64_t cost = (length + tried - 1) / tried * (2 * tried + 3);
+    if (cost < least) {
+      least = cost;
+      steps = tried;
+    }
+  }
+  return steps;
+}
+
 /* Columns that are shorter have few tiles. */
 enum { LEAST_STREAM_LENGTH = 4096 };
 
@@ -44,7 +64,7 @@ void rs_tune_columns(const rowscan_spec *spec, int arch, rs_column_shape *shape)
   /* registers that none spills: ptxas takes more of them for other architectures than sm_90 */
   bool roomy = acc == 8 || bytes_of(spec->in) != 4 || spec->in != spec->out || spec->mask_mode ||
                spec->flags & ROWSCAN_REVERSE || arch / 10 != 9;
-  int steps = up_to(spec->length, acc == 8 ? 8 : 32);
+  int steps = segment_steps(spec->length, acc == 8 ? 8 : 32);
   *shape = (rs_column_shape){.length = spec->length,
                              .in = bytes_of(spec->in),
                              .out = bytes_of(spec->out),

@@ -202,6 +202,37 @@ START_TEST(forced_regimes) {
 }
 END_TEST
 
+/* An H100, an H200, and a device that does not tell. */
+START_TEST(slow_memory) {
+  static const struct {
+    rowscan_type in, out;
+    int arch;
+    double peak_gbs;
+    bool alone;
+  } given[] = {{ROWSCAN_BOOL, ROWSCAN_I64, 90, 3352, true}, {ROWSCAN_BOOL, ROWSCAN_I64, 90, 4917, false},
+               {ROWSCAN_BOOL, ROWSCAN_I64, 90, 0, false},   {ROWSCAN_I8, ROWSCAN_I32, 90, 3352, false},
+               {ROWSCAN_I64, ROWSCAN_I64, 90, 3352, false}, {ROWSCAN_BOOL, ROWSCAN_I64, 100, 3352, false},
+               {ROWSCAN_I16, ROWSCAN_I64, 90, 3352, true}};
+  rowscan_spec spec = {.size = sizeof spec, .in = given[_i].in, .out = given[_i].out, .length = 32000};
+  ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
+  rs_geometry before = rs_tune(&spec, given[_i].arch), after = before;
+  rs_tune_device(&after, &spec, given[_i].arch, given[_i].peak_gbs);
+  const int multiprocessor = 228 * 1024, system = 1024;
+  const rs_shape *ring = &after.shape[RS_KERNEL_ALIGNED];
+  ck_assert_int_eq(ring->made_of, RS_TEMPLATE_RING);
+  ck_assert_int_eq(given[_i].alone, 2 * (ring->shared_bytes + system) > multiprocessor && ring->min_blocks == 2);
+  ck_assert_int_le(ring->shared_bytes, multiprocessor - system);
+  rs_text source = {0}, same = {0}; /* neither the source nor the key */
+  rs_emit(&spec, &before, &source);
+  rs_geometry_text(&before, &source);
+  rs_emit(&spec, &after, &same);
+  rs_geometry_text(&after, &same);
+  ck_assert_str_eq(source.data, same.data);
+  rs_text_free(&source);
+  rs_text_free(&same);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("emit");
   TCase *all = tcase_create("all");
@@ -209,6 +240,7 @@ int main(void) {
   tcase_add_loop_test(all, golden_sources, 0, sizeof golden / sizeof *golden);
   tcase_add_test(all, every_geometry_is_sound);
   tcase_add_test(all, forced_regimes);
+  tcase_add_loop_test(all, slow_memory, 0, 7);
   suite_add_tcase(suite, all);
   return run_tests(suite);
 }
