@@ -71,8 +71,8 @@ template <class T, int STEPS> struct Sheet {
     return mode == AS_A_RUN ? run().body_bytes() : 0;
   }
   // The words of 16 bytes, one after another; in the end the elements that make up none. by, by_outer: for divide(), by
-  // the words of a step or segment and of an outer. WHOLE: outers are whole segments.
-  template <int THREADS, bool WHOLE, class W, class E>
+  // the words of a step or segment and of an outer. APART: outers are no whole segments.
+  template <int THREADS, bool APART, class W, class E>
   RS_METHOD void each_word(const ColumnCut &cut, u32 by, u32 by_outer, const W &word, const E &element) const {
     bool by_steps = mode == BY_STEPS;
     int words = (by_steps ? cut.columns : STEPS * cut.columns) / UNIT, before = lead * cut.columns / UNIT;
@@ -80,7 +80,7 @@ template <class T, int STEPS> struct Sheet {
     int of_outer = steps * cut.columns / UNIT;
 #pragma unroll 4
     for (int i = (int)thread_index(); i < count; i += THREADS) {
-      int o = !WHOLE && outers > 1 ? divide(i, by_outer) : 0;
+      int o = APART && outers > 1 ? divide(i, by_outer) : 0;
       int n = i - o * of_outer + before, piece = divide(n, by), at = (n - piece * words) * UNIT;
       if (!by_steps)
         word(reinterpret_cast<u128 *>(global + (i + before) * UNIT),
@@ -149,10 +149,11 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
   using Op = typename P::Op;
   using R = Row<P>;
   static constexpr bool MASKED = P::mask != NO_MASK;
-  static constexpr bool IN_PLACE = sizeof(In) == sizeof(Out);   // results take the place of elements
-  static constexpr bool SINGLE = P::length <= STEPS;            // a thread has a whole row
-  static constexpr bool WHOLE = P::length % STEPS == 0;         // every segment has all its steps
-  static constexpr int TAKEN = SINGLE ? (int)P::length : STEPS; // steps of a segment that have room
+  static constexpr bool IN_PLACE = sizeof(In) == sizeof(Out);    // results take the place of elements
+  static constexpr bool SINGLE = P::length <= STEPS;             // a thread has a whole row
+  static constexpr bool WHOLE = P::length % STEPS == 0;          // every segment has all its steps
+  static constexpr bool APART = !WHOLE && P::length < 32 * 1024; // of longer ones a tile has no more than one outer
+  static constexpr int TAKEN = SINGLE ? (int)P::length : STEPS;  // steps of a segment that have room
   static constexpr int LAST = P::rank - 1, OUTER = P::rank > 1 ? P::rank - 2 : 0;
 
   const Rows<P::rank> &rows;
@@ -289,7 +290,7 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
     else if (sheet.mode == ONE_BY_ONE)
       sheet.template each_element<THREADS, P::length>(cut, bring);
     else
-      sheet.template each_word<THREADS, WHOLE>(cut, by, by_outer, bring, bring);
+      sheet.template each_word<THREADS, APART>(cut, by, by_outer, bring, bring);
   }
 
   RS_METHOD void store() const {
@@ -303,7 +304,7 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
     if (out.mode == ONE_BY_ONE)
       out.template each_element<THREADS, P::length>(cut, one);
     else
-      out.template each_word<THREADS, WHOLE>(cut, cut.by_out, cut.by_out_outer, word, one);
+      out.template each_word<THREADS, APART>(cut, cut.by_out, cut.by_out_outer, word, one);
   }
 
   // A column of a segment.

@@ -64,6 +64,7 @@ void rs_tune_columns(const rowscan_spec *spec, int arch, rs_column_shape *shape)
   /* registers that none spills: ptxas takes more of them for other architectures than sm_90 */
   bool roomy = acc == 8 || bytes_of(spec->in) != 4 || spec->in != spec->out || spec->mask_mode ||
                spec->flags & ROWSCAN_REVERSE || arch / 10 != 9;
+  bool several_tiles = spec->length >= 1 << 20 || (spec->length > 1 << 14 && spec->length % 32);
   int steps = segment_steps(spec->length, acc == 8 ? 8 : 32);
   *shape = (rs_column_shape){.length = spec->length,
                              .in = bytes_of(spec->in),
@@ -73,7 +74,7 @@ void rs_tune_columns(const rowscan_spec *spec, int arch, rs_column_shape *shape)
                              .threads = 128,
                              .steps = steps,
                              .lanes = 4,
-                             .min_blocks = roomy || spec->length >= 1 << 20 ? 3 : 5,
+                             .min_blocks = roomy || several_tiles ? 3 : 5,
                              .tile_bytes = arch < 80 ? 12 * 1024 : 24 * 1024,
                              .strip_bytes = 128,
                              .shared = rs_arch_shared_bytes(arch)};
@@ -170,7 +171,8 @@ static void many_threads(rs_wide_shape *shape, int shared, int most_steps) {
   shape->threads = 256;
   shape->steps = up_to(shape->length, most_steps);
   int values = shape->steps * shape->vector * (shape->acc / 4); /* words of a thread's elements */
-  share_out(shape, shared, values > 32 ? 768 : values > 16 ? 1024 : values > 8 ? 1536 : 2048);
+  int most = shape->vector == 1 ? 1280 : 2048; /* what leaves by all threads takes more than 32 registers */
+  share_out(shape, shared, values > 32 ? 768 : values > 16 ? 1024 : values > 8 ? 1536 : most);
 }
 
 static rs_wide_shape wide_of(const rowscan_spec *spec, int vector, int width) {
