@@ -150,3 +150,16 @@ template <class P> struct Row {
     store_element(out + i * out_step, Narrow<Out>::from(value));
   }
 };
+
+// What a row has beside its elements, for those who find its elements otherwise.
+template <class P> struct Extras {
+  typename P::Acc start;
+  typename P::Kept *total; // may be null
+
+  RS_METHOD static Extras of(const Rows<P::rank> &all, i64 number) {
+    if (!all.init && !all.totals)
+      return {P::Op::neutral(), nullptr};
+    Row<P> row(all, number);
+    return {row.start(), row.total};
+  }
+};

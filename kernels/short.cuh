@@ -58,19 +58,14 @@ template <class P, class S> struct SharedRows {
         f(P::reverse ? low - j : low + j, j);
   }
 
-  // What a row has beside its elements.
-  struct Extras {
-    Acc start;
-    typename P::Kept *total; // may be null
-  };
-  RS_METHOD Extras extras_of(int row) const {
-    if (!all.init && !all.totals)
-      return {Op::neutral(), nullptr};
-    R global(all, first + (row < rows ? row : 0));
-    return {global.start(), row < rows ? global.total : nullptr};
+  RS_METHOD Extras<P> extras_of(int row) const {
+    Extras<P> extras = Extras<P>::of(all, first + (row < rows ? row : 0));
+    if (row >= rows)
+      extras.total = nullptr;
+    return extras;
   }
 
-  RS_METHOD void scan_row(int row, const Extras &extras) const {
+  RS_METHOD void scan_row(int row, const Extras<P> &extras) const {
     Acc start = extras.start;
     Counter<Op, COUNT, Acc> counter;
     Acc carry = start;
@@ -106,11 +101,11 @@ template <class P, class S> struct SharedRows {
   // An initial value is asked for before the row's elements have come, or a turn ahead.
   RS_METHOD void scan(const SlabLoads<S::THREADS> &loads) const {
     constexpr int BODY = COUNT * S::VECTOR;
-    Extras next = extras_of(row_of(0));
+    Extras<P> next = extras_of(row_of(0));
     loads.wait();
 #pragma unroll(BODY > 4 ? 1 : S::TURNS < 4 / BODY ? S::TURNS : 4 / BODY)
     for (int turn = 0; turn < S::TURNS; turn++) {
-      Extras extras = next;
+      Extras<P> extras = next;
       if (turn + 1 < S::TURNS)
         next = extras_of(row_of(turn + 1));
       scan_row(row_of(turn), extras);

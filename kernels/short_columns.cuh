@@ -105,21 +105,9 @@ template <class P, int THREADS, int STEPS> struct ShortColumns {
     return start;
   }
 
-  // What a column has beside its elements.
-  struct Extras {
-    Acc start;
-    typename P::Kept *total; // may be null
-  };
-  RS_METHOD Extras extras_of(int column) const {
-    if (!all.init && !all.totals)
-      return {Op::neutral(), nullptr};
-    R global(all, first + column);
-    return {global.start(), global.total};
-  }
-
   RS_METHOD void down() const {
     each_unit(SEGMENTS, [&](int segment, int column) {
-      Extras extras = extras_of(column);
+      Extras<P> extras = Extras<P>::of(all, first + column);
       int low = place(segment, column);
       Acc x[STEPS], prefix[STEPS + 1]; // prefix[j]: of all steps before step j
       read(segment, low, x);

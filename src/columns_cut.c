@@ -119,13 +119,13 @@ static int64_t outers_of(const rs_rows *rows) {
 
 static void cut_size(rs_column_cut *cut, const rs_column_shape *shape, const rs_rows *rows) {
   int64_t inner = rows->shape[rows->rank - 1], length = shape->length;
-  int64_t elements = whole_elements(shape);
+  int64_t elements = whole_elements(shape), all = outers_of(rows);
   int64_t columns = inner, strip = shape->strip_bytes / shape->in;
   if (strip < 32)
     strip = 32;
   while (strip > 1 && tile_bytes(shape, strip, RS_COLUMN_STEPS) > shape->shared / 2)
     strip /= 2;
-  if (!whole(shape, columns, outers_of(rows)) && columns > strip) {
+  if (!whole(shape, columns, all) && columns > strip) {
     if (strip * length < elements)
       strip = elements / length;
     columns = parts(inner, parts(inner, strip));
@@ -133,8 +133,7 @@ static void cut_size(rs_column_cut *cut, const rs_column_shape *shape, const rs_
   }
   cut->columns = (int32_t)columns;
   cut->strips = (int32_t)parts(inner, columns);
-  int64_t steps =
-      whole(shape, columns, outers_of(rows)) ? length : tile_steps(shape, columns, cut->strips * outers_of(rows));
+  int64_t steps = whole(shape, columns, all) ? length : tile_steps(shape, columns, cut->strips * all);
   cut->steps = (int32_t)steps;
   cut->tiles = (int32_t)parts(length, steps);
   cut->segments = (int32_t)parts(steps, shape->steps);

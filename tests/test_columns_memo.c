@@ -340,6 +340,50 @@ static void *ask(void *number) {
   return (char *)NULL + wrong;
 }
 
+/* Short columns that lie one run: who takes them, and how. */
+START_TEST(short_columns_have_tiles_of_whole_outers) {
+  static const struct {
+    int64_t outers, length, inner;
+    rs_columns_kernel kernel;
+    int mode;      /* of columns.cuh */
+    bool one_tile; /* along the length */
+  } given[] = {
+      {100000, 64, 4, RS_COLUMNS_ANY, RS_BY_SEGMENTS, true},   /* whole segments */
+      {100000, 200, 4, RS_COLUMNS_ANY, RS_BY_SEGMENTS, true},  /* a last segment that lacks steps */
+      {100000, 2048, 4, RS_COLUMNS_ANY, RS_BY_SEGMENTS, true}, /* outers of 32 KB */
+      {100000, 4000, 4, RS_COLUMNS_ANY, RS_BY_SEGMENTS, true}, /* of 64 KB */
+      {100, 2048, 4, RS_COLUMNS_ANY, RS_BY_SEGMENTS, false},   /* fewer than multiprocessors */
+      {1000, 3000, 8, RS_COLUMNS_ANY, RS_BY_SEGMENTS, false},  /* of 96 KB */
+      {100000, 100, 10, RS_COLUMNS_SHORT, 0, true},            /* lanes do not meet */
+      {100000, 55, 7, RS_COLUMNS_SHORT, 0, true},              /* five do, but outers are no words */
+  };
+  rs_columns columns = columns_of(given[_i].length, false);
+  int64_t outer = given[_i].length * given[_i].inner;
+  rs_rows rows = {.rank = 2,
+                  .count = given[_i].outers * given[_i].inner,
+                  .shape = {given[_i].outers, given[_i].inner},
+                  .in_stride = {outer, 1},
+                  .out_stride = {outer, 1},
+                  .row_stride = {given[_i].inner, 1},
+                  .in_step = given[_i].inner,
+                  .out_step = given[_i].inner,
+                  .in = (char *)NULL + 4096,
+                  .out = (char *)NULL + 8192};
+  rs_columns_launch launch = {.rows = &rows, .kernel = rs_columns_best(&columns, &rows)};
+  ck_assert_int_eq(launch.kernel, given[_i].kernel);
+  ck_assert(rs_columns_whole(&launch, &columns));
+  ck_assert_int_eq(launch.need.workspace == 0, given[_i].one_tile);
+  if (launch.kernel != RS_COLUMNS_ANY)
+    return;
+  const rs_column_cut *cut = &launch.cut.any;
+  ck_assert_int_eq(cut->in_mode, given[_i].mode);
+  ck_assert_int_eq(cut->out_mode, given[_i].mode);
+  ck_assert_int_eq(cut->padded * 4, cut->columns); /* words of 4 elements */
+  ck_assert_int_eq(cut->tiles == 1, given[_i].one_tile);
+  ck_assert_int_le(3 * (launch.need.shared + 1024), 228 * 1024 * (given[_i].one_tile ? 1 : 3));
+}
+END_TEST
+
 START_TEST(threads_share_a_memo) {
   uint64_t state = 4;
   shared.columns = columns_of(300, false);
@@ -429,6 +473,7 @@ int main(void) {
   tcase_add_test(cases, a_whole_run_is_the_only_part);
   tcase_add_test(cases, no_part_takes_more_than_there_is);
   tcase_add_test(cases, wide_takes_what_lies_in_words);
+  tcase_add_loop_test(cases, short_columns_have_tiles_of_whole_outers, 0, 8);
   tcase_add_test(cases, threads_share_a_memo);
   tcase_add_test(cases, a_run_has_the_kernel_chosen_for_it);
   suite_add_tcase(suite, cases);
