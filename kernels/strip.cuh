@@ -3,7 +3,6 @@
 //
 // All threads of a block bring them for all. A step's part of the strip keeps the offset that it has in memory, so that
 // its whole words of 16 bytes travel as such; what is around them travels by elements, and nothing else is touched.
-// Results that have taken the place of elements leave in the same way.
 #pragma once
 #include "types.cuh"
 
@@ -18,7 +17,6 @@ template <class T, int STEPS, int THREADS, bool ONE> struct Strip {
   static constexpr int BYTES = (ALL * SIZE + ALL / 64 * 2 * (16 - SIZE) + 31) / 16 * 16;
 
   T *memory;
-  int lead;               // elements before the first one, which keep its offset
   int width, outer_log;   // log2 of columns, and of the steps of an outer
   i64 step, outer;        // elements to the next one in memory ...
   int pitch, outer_pitch; // ... and here: the same but for multiples of a word
@@ -44,7 +42,7 @@ template <class T, int STEPS, int THREADS, bool ONE> struct Strip {
       int o = ONE ? 0 : row >> strip.outer_log, s = row & (every - 1), past = by < every ? 1 : by >> strip.outer_log;
       int back = by < every ? by - every : 0;
       at = first + (o * strip.outer + s * strip.step);
-      to = strip.lead + strip.place(row);
+      to = strip.place(row) + (UNIT - head_of(first)) % UNIT;
       near = by * strip.step;
       far = past * strip.outer + back * strip.step;
       near_here = by * strip.pitch;
@@ -65,11 +63,10 @@ template <class T, int STEPS, int THREADS, bool ONE> struct Strip {
   // fetch_wait() and a block_barrier(). column, row: of the calling thread's first element, outers in rows one after
   // another.
   RS_METHOD void bring(const T *first, int columns, i64 steps, int outers, int column, int row) {
-    lead = (UNIT - head_of(first)) % UNIT;
-    mine = memory + lead + place(row) + column;
-    int thread = (int)thread_index(), count = steps_of(steps);
+    mine = memory + (UNIT - head_of(first)) % UNIT + place(row) + column;
+    int thread = (int)thread_index(), count = steps >> outer_log ? 1 << outer_log : (int)steps;
 
-    int words = words_log(), word = (thread & ((1 << words) - 1)) * UNIT;
+    int words = width - log2_floor(UNIT), word = (thread & ((1 << words) - 1)) * UNIT;
     Steps step(*this, first, thread >> words, THREADS >> words, count, outers);
 #pragma unroll
     for (int i = 0; i < WORDS; i++) {
@@ -106,66 +103,11 @@ template <class T, int STEPS, int THREADS, bool ONE> struct Strip {
       }
     }
   }
-  // Of a tile that has so many until the end of the row.
-  RS_METHOD int steps_of(i64 left) const {
-    return left >> outer_log ? 1 << outer_log : (int)left;
-  }
-  // Words that threads take side by side.
-  RS_METHOD int words_log() const {
-    return width - log2_floor(UNIT);
-  }
-
-  // All threads call it, after a block_barrier(), with where the results of the tile's first element go, and how far
-  // the next ones are from it.
-  template <class U> RS_METHOD void send(U *results, i64 step, i64 outer, int columns, i64 steps, int outers) const {
-    static_assert(sizeof(U) == sizeof(T), "in the elements' place");
-    T *first = reinterpret_cast<T *>(results);
-    int thread = (int)thread_index(), count = steps_of(steps);
-    i64 off = (UNIT - head_of(first) - lead) | (step - this->step) | (ONE ? 0 : outer - this->outer);
-    bool by_words = (off & (UNIT - 1)) == 0; // else results lie at another offset than elements
-    int side = by_words ? words_log() : width, unit = by_words ? UNIT : 1, at = (thread & ((1 << side) - 1)) * unit;
-#pragma unroll 1
-    for (int row = thread >> side; row < outers << outer_log; row += THREADS >> side) {
-      T *to = first + offset_of(row, step, outer);
-      int c = at + (by_words ? head_of(to) : 0);
-      T *from = memory + lead + place(row) + c;
-      if (!is_there(row, count) || c + unit > columns)
-        continue;
-      if (by_words)
-        store_word(reinterpret_cast<u128 *>(to + c), *reinterpret_cast<u128 *>(from));
-      else
-        store_element(to + c, *from);
-    }
-    if (by_words)
-      send_edges(first, step, outer, columns, count, outers);
-  }
-  RS_METHOD void send_edges(T *first, i64 step, i64 outer, int columns, int count, int outers) const {
-    int edge = (int)thread_index() % (2 * UNIT);
-#pragma unroll 1
-    for (int row = (int)thread_index() / (2 * UNIT); row < outers << outer_log; row += THREADS / (2 * UNIT)) {
-      T *to = first + offset_of(row, step, outer);
-      int head = head_of(to), tail = (columns - head) % UNIT, c = edge < head ? edge : columns - tail - head + edge;
-      if (is_there(row, count) && c < columns)
-        store_element(to + c, memory[lead + place(row) + c]);
-    }
-  }
-  // Of a row, steps of outers one after another: how far from the first, in memory, and whether it is there.
-  RS_METHOD i64 offset_of(int row, i64 step, i64 outer) const {
-    int o = ONE ? 0 : row >> outer_log;
-    return o * outer + (row - (o << outer_log)) * step;
-  }
-  RS_METHOD bool is_there(int row, int count) const {
-    return (row & ((1 << outer_log) - 1)) < count;
-  }
-
   RS_METHOD int place(int row) const {
     int o = ONE ? 0 : row >> outer_log;
     return o * outer_pitch + (row - (o << outer_log)) * pitch;
   }
   RS_METHOD Vector<T, 1> get(int j) const {
     return {{mine[j * pitch]}};
-  }
-  template <class U> RS_METHOD void put(int j, U result) const {
-    reinterpret_cast<U *>(mine)[j * pitch] = result;
   }
 };

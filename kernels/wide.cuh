@@ -52,10 +52,6 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES> str
   // 0.707, 0.656 (the mask by its own threads).
   static constexpr bool BY_ALL = VECTOR == 1 && !MASKED && sizeof(In) >= 2;
   template <class E> using Copy = typename CopyFor<BY_ALL, E>::type;
-  // Whether results leave in the same way, in the place of elements. Measured on an H200, f32, 2^26 elements, ratio to
-  // memcpy, each by its own threads and so, 1021 columns: 2 steps 0.650, 0.957; 4 0.899, 0.969; 8 0.915, 0.980; 32
-  // 0.815, 0.902; 128 0.775, 0.785; where tiles wait for one another, 43664 x 1537 0.686, 0.558.
-  static constexpr bool SENDS = BY_ALL && sizeof(In) == sizeof(Out) && !CUTS;
 
   // Where a tile lies: offsets of its first step and column.
   struct Place {
@@ -399,7 +395,7 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES> str
 #pragma unroll
       for (int j = 0; j < BATCH; j++) {
         if (j >= BEHIND ? WHOLE || j - BEHIND < rest : k > 0 && (WHOLE || rest >= 0))
-          give(at, k * BATCH + j - BEHIND, prefix[j]);
+          give(at, prefix[j]);
         at += step;
       }
       all.add(k, total<Each, BATCH>(x));
@@ -409,20 +405,11 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES> str
     if (TAIL == STEPS && last)
       keep(end);
     if (!P::exclusive && count == STEPS)
-      give(at, STEPS - 1, end);
+      give(at, end);
   }
 
-  // The results of step j of the segment, which are for `at`.
-  RS_METHOD void give(Out *at, int j, const Values &prefix) const {
-    Vector<Out, VECTOR> results = R::template narrow<VECTOR, false>(prefix.at);
-    if constexpr (SENDS)
-      in.put(j, results.at[0]);
-    else
-      store_vector<Out, VECTOR>(at, results);
-  }
-  RS_METHOD void send() const {
-    in.send(static_cast<Out *>(rows.out) + shared.place.out, directed(rows.out_step),
-            P::rank > 1 ? rows.out_stride[OUTER] : 0, columns(), tile_left(), shared.place.outers);
+  RS_METHOD static void give(Out *at, const Values &prefix) {
+    store_vector<Out, VECTOR>(at, R::template narrow<VECTOR, false>(prefix.at));
   }
   // The totals of the thread's columns.
   RS_METHOD void keep(const Values &value) const {
@@ -469,8 +456,4 @@ RS_DEVICE void scan_wide_tiles(const Rows<P::rank> &rows, const WideCut &cut) {
   if constexpr (!T::SINGLE)
     block_barrier();
   tile.down();
-  if constexpr (T::SENDS) {
-    block_barrier();
-    tile.send();
-  }
 }

@@ -167,12 +167,11 @@ static void share_out(rs_wide_shape *shape, int shared, int threads) {
  * registers an element. Measured on an H200, f32, ratio to memcpy, with 128 threads of 32 steps and so: 32768 x 2 x
  * 1024 0.268, 0.963; 16384 x 4 x 1024 0.510, 0.960; 8192 x 8 x 1024 0.839, 0.952.
  */
-static void many_threads(rs_wide_shape *shape, int shared, int most_steps) {
+static void many_threads(rs_wide_shape *shape, int shared, int most_steps, int most_threads) {
   shape->threads = 256;
   shape->steps = up_to(shape->length, most_steps);
   int values = shape->steps * shape->vector * (shape->acc / 4); /* words of a thread's elements */
-  int most = shape->vector == 1 ? 1280 : 2048; /* what leaves by all threads takes more than 32 registers */
-  share_out(shape, shared, values > 32 ? 768 : values > 16 ? 1024 : values > 8 ? 1536 : most);
+  share_out(shape, shared, least(most_threads, values > 32 ? 768 : values > 16 ? 1024 : values > 8 ? 1536 : 2048));
 }
 
 static rs_wide_shape wide_of(const rowscan_spec *spec, int vector, int width) {
@@ -207,7 +206,7 @@ void rs_tune_wide(const rowscan_spec *spec, int arch, rs_wide_shape *shape) {
   int acc = rs_spec_register_bytes(spec), shared = rs_arch_shared_bytes(arch);
   *shape = wide_of(spec, least(16 / bytes_of(spec->in), 32 / acc), spec->mask_mode ? 16 : 8);
   if (spec->length <= MOST_SHORT) {
-    many_threads(shape, shared, MOST_SHORT);
+    many_threads(shape, shared, MOST_SHORT, 2048);
     return;
   }
   bool small = acc == 4 && shape->vector == 4 && !shape->mask; /* measured to be better with more steps */
@@ -236,7 +235,7 @@ void rs_tune_narrow(const rowscan_spec *spec, int arch, rs_wide_shape *shape) {
   int shared = rs_arch_shared_bytes(arch);
   *shape = wide_of(spec, 1, 64);
   if (spec->length <= MOST_SHORT) {
-    many_threads(shape, shared, MOST_SHORT);
+    many_threads(shape, shared, MOST_SHORT, arch / 10 == 9 ? 1536 : 1280); /* with more some spill */
     return;
   }
   take_first_that_fits(shape, shape->mask ? sizes + 1 : sizes, shape->mask ? 4 : 5, shared / (shape->mask ? 2 : 3));

@@ -51,6 +51,9 @@ static const rowscan_spec specs[] = {
     LENGTH(1000, .in = ROWSCAN_F64, .layout = ROWSCAN_LAYOUT_COLUMNS, .flags = BOTH, .mask_mode = ROWSCAN_MASK_SELECT),
     LENGTH(1000, .in = ROWSCAN_BF16, .layout = ROWSCAN_LAYOUT_COLUMNS, .mask_mode = ROWSCAN_MASK_MULTIPLY),
     LENGTH(60, .in = ROWSCAN_F32, .layout = ROWSCAN_LAYOUT_COLUMNS, .flags = BOTH, .mask_mode = ROWSCAN_MASK_SELECT),
+    LENGTH(8, .in = ROWSCAN_F32, .layout = ROWSCAN_LAYOUT_COLUMNS),
+    LENGTH(5, .in = ROWSCAN_F64, .layout = ROWSCAN_LAYOUT_COLUMNS),
+    LENGTH(43664, .in = ROWSCAN_F32, .layout = ROWSCAN_LAYOUT_COLUMNS),
     LENGTH(4096, .in = ROWSCAN_F32, .row_rank = 5),
 };
 enum { SPECS = sizeof specs / sizeof *specs };
