@@ -39,10 +39,10 @@ static bool better_in_words(const rs_columns *columns, const rs_rows *rows) {
 
 /*
  * So few that a step is less than 64 bytes, in columns.cuh as a run. Measured on an H200 and an H100, f32, 2^26
- * elements, ratio to memcpy with wide.cuh and so, steps x columns: 64 x 4 0.402 0.462, 0.960 0.991; 64 x 8 0.783 0.852,
- * 0.953 0.991; 64 x 12 0.786 0.825, 0.952 1.003; 200 x 4 0.395 0.458, 0.543 0.754; 1024 x 4 0.399 0.490, 0.971 0.993;
- * 1024 x 8 0.787 0.880, 0.816 0.937; 2048 x 4 0.397 0.488, 0.733 0.882; 4000 x 4 0.408 0.483, 0.894 0.966; of 64 bytes,
- * 512 x 16 0.951 0.984, 0.807 0.930; 2048 x 16 0.935 0.959, 0.819 0.930.
+ * elements, ratio to memcpy with wide.cuh and so, steps x columns: 64 x 4 0.402 0.462, 0.958 0.990; 64 x 8 0.783 0.852,
+ * 0.965 0.996; 200 x 4 0.395 0.458, 0.965 1.003; 1024 x 4 0.399 0.490, 0.940 0.986; 1024 x 8 0.787 0.880, 0.966 0.991;
+ * 2048 x 4 0.397 0.488, 0.947 0.990; 4000 x 4 0.408 0.483, 0.928 0.975. Of 64 bytes and more, on an H200, wide.cuh and
+ * so: 1024 x 16 0.956, 0.929; 512 x 32 0.962, 0.816.
  */
 static bool better_as_a_run(const rs_columns *columns, const rs_rows *rows) {
   enum { LEAST_BYTES = 64, MOST_LENGTH = 4096 };
