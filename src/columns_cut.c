@@ -102,11 +102,10 @@ static int64_t tile_steps(const rs_column_shape *shape, int64_t columns, int64_t
   return least(best, shape->length);
 }
 
-/* Few outers are better cut into tiles for all multiprocessors. */
-static bool whole(const rs_column_shape *shape, int64_t columns, int64_t outers) {
+/* many: outers, for large tiles. */
+static bool whole(const rs_column_shape *shape, int64_t columns, bool many) {
   enum { FEW = 32 };
-  bool large = columns <= FEW && outers >= shape->multiprocessors;
-  int64_t most = large ? few_columns_elements(shape) : most_elements(shape);
+  int64_t most = many && columns <= FEW ? few_columns_elements(shape) : most_elements(shape);
   return columns * shape->length <= most && shape->length <= most_steps(shape);
 }
 
@@ -117,15 +116,22 @@ static int64_t outers_of(const rs_rows *rows) {
   return outers;
 }
 
+/* Few are better cut into tiles for all multiprocessors; large tiles were measured of neighbours only. */
+static bool many_outers(const rs_column_shape *shape, const rs_rows *rows) {
+  int last = rows->rank - 1;
+  return rows->in_stride[last] == 1 && rows->out_stride[last] == 1 && outers_of(rows) >= shape->multiprocessors;
+}
+
 static void cut_size(rs_column_cut *cut, const rs_column_shape *shape, const rs_rows *rows) {
   int64_t inner = rows->shape[rows->rank - 1], length = shape->length;
-  int64_t elements = whole_elements(shape), all = outers_of(rows);
+  int64_t elements = whole_elements(shape);
+  bool many = many_outers(shape, rows);
   int64_t columns = inner, strip = shape->strip_bytes / shape->in;
   if (strip < 32)
     strip = 32;
   while (strip > 1 && tile_bytes(shape, strip, RS_COLUMN_STEPS) > shape->shared / 2)
     strip /= 2;
-  if (!whole(shape, columns, all) && columns > strip) {
+  if (!whole(shape, columns, many) && columns > strip) {
     if (strip * length < elements)
       strip = elements / length;
     columns = parts(inner, parts(inner, strip));
@@ -133,7 +139,7 @@ static void cut_size(rs_column_cut *cut, const rs_column_shape *shape, const rs_
   }
   cut->columns = (int32_t)columns;
   cut->strips = (int32_t)parts(inner, columns);
-  int64_t steps = whole(shape, columns, all) ? length : tile_steps(shape, columns, cut->strips * all);
+  int64_t steps = whole(shape, columns, many) ? length : tile_steps(shape, columns, cut->strips * outers_of(rows));
   cut->steps = (int32_t)steps;
   cut->tiles = (int32_t)parts(length, steps);
   cut->segments = (int32_t)parts(steps, shape->steps);
@@ -309,6 +315,6 @@ size_t rs_columns_workspace(const rs_column_shape *shape, int64_t count) {
 }
 
 size_t rs_columns_workspace_of_one(const rs_column_shape *shape) {
-  int64_t steps = whole(shape, 1, 1) ? shape->length : tile_steps(shape, 1, 1);
+  int64_t steps = whole(shape, 1, false) ? shape->length : tile_steps(shape, 1, 1);
   return rs_columns_nodes(parts(shape->length, steps), shape->lanes, 1, shape->acc);
 }
