@@ -157,9 +157,11 @@ template <class P> struct Extras {
   typename P::Kept *total; // may be null
 
   RS_METHOD static Extras of(const Rows<P::rank> &all, i64 number) {
-    if (!all.init && !all.totals)
-      return {P::Op::neutral(), nullptr};
-    Row<P> row(all, number);
-    return {row.start(), row.total};
+    Extras extras{P::Op::neutral(), nullptr};
+    if (all.init || all.totals) {
+      Row<P> row(all, number);
+      extras = {row.start(), row.total};
+    }
+    return extras;
   }
 };

@@ -730,6 +730,16 @@ class CommandLine(Case):
         self.usage("cache", "list", "--spec", "in=f32", words=["--spec"])
         self.usage("devices", "more", words=["more"])
         self.usage("bench", "--suite", "slow", words=["slow"])
+        for shapes in ["12 y 3", "12 in", "0 x 5", "3 x 4 dim 2", "3 x 4 f33", "3 x 4 f32 ->", "3 x 4 f32 more",
+                       "3 x -4", "1 x 2 x 3 x 4 x 5 x 6 x 7 x 8 x 9", "9000000000 x 9000000000",
+                       "99999999999999999999 x 1", "3 x 4 " + 80 * "9"]:
+            self.usage("bench", "--list", "--shapes", shapes, words=["--shapes", shapes[:20]])
+        self.usage("bench", "--list", "--shapes", "3 x 4||3 x 5", words=["--shapes", "''"])
+        self.usage("bench", "--shapes", "3 x 4 f16 in f64 ->", words=["--shapes", "f16 in f64 ->"])
+        self.usage("bench", "--shapes", "3 x 4 bool -> bool", words=["--shapes", "3 x 4 bool -> bool", "out"])
+        self.usage("bench", "--shapes", "", words=["--shapes"])
+        self.usage("bench", "--shapes", "3 x 4", "--suite", "full", words=["--shapes", "full"])
+        self.usage("bench", "--shapes", "|".join(65 * ["3 x 4"]), words=["--shapes", "64"])
         self.usage("compile", "--length", "5", words=["--arch"])
         self.usage("compile", "--arch", "sm_90", words=["--length"])
         self.usage("compile", "--arch", "sm_90", "--length", "-5", words=["--length", "-5"])
@@ -1232,6 +1242,14 @@ class Bench(Case):
             self.assertLessEqual(int(row["outer"]) * int(row["length"]) * int(row["inner"]), 1000, row)
             self.assertGreater(int(row["checked"]), 0, row)
 
+    def test_shapes(self):
+        lines, rows = self.table("--shapes", "7 x 100|2 x 3 x 40 x 5 dim 2 bf16")
+        self.assertEqual([(row["suite"], row["group"], row["variant"], row["wrong"]) for row in rows],
+                         [("shapes", "given", variant, "0")
+                          for variant in 2 * ["inclusive", "exclusive", "reverse", "masked"]])
+        self.assertEqual([int(rows[4][name]) for name in ("length", "inner")], [40, 5])
+        self.assertTrue(lines[-1].startswith("worst: "))
+
     def test_filters(self):
         self.bench("--filter", "no such cell", status=1)
         self.bench("--suite", "full", "--filter", "1 x 1024 inc")
@@ -1280,6 +1298,14 @@ class Cells(Case):
         out, _ = self.rowscan("bench", "--list", "--filter=short:")
         self.assertEqual(out.splitlines()[0], "short: 65536 x 512 inclusive f32")
         self.rowscan("bench", "--list", "--filter=nothing of the kind", status=1)
+
+    def test_shapes(self):
+        shapes = "7 x 100|2 x 3 x 40 x 5 dim 2 bf16|64 x 9 dim 0 i8 -> i32|5x6 f32 in f64|17|3 x 4 x 5 x 6 dim 1"
+        out, _ = self.rowscan("bench", "--list", "--filter=inclusive", "--shapes", shapes)
+        self.assertEqual(out.splitlines(), ["given: 7 x 100 inclusive f32", "given: 6 x 40 x 5 dim 1 inclusive bf16",
+                                            "given: 64 x 9 dim 0 inclusive i8 -> i32",
+                                            "given: 5 x 6 inclusive f32 in f64", "given: 1 x 17 inclusive f32",
+                                            "given: 3 x 4 x 30 dim 1 inclusive f32"])
 
 
 class BenchSimulated(Bench):

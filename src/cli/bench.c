@@ -7,6 +7,7 @@
 
 #include "bench_line.h"
 #include "commands.h"
+#include "given.h"
 #include "options.h"
 #include "output.h"
 #include "say.h"
@@ -15,7 +16,9 @@
 enum { HOST_ELEMENTS = 1 << 24 };
 
 typedef struct bench_job {
-  const char *suite, *filter, *csv_name;
+  const char *suite, *shapes, *filter, *csv_name;
+  bench_cell given[GIVEN_MOST]; /* of the shapes */
+  int given_count;
   int repeat;
   int64_t elements; /* cells are made smaller, to this; 0: they are not */
   bool list;        /* only name them */
@@ -28,9 +31,47 @@ typedef struct bench_job {
   bench_line worst;
 } bench_job;
 
+static int read_shapes(bench_job *job) {
+  if (job->suite)
+    return say_usage("--shapes: there is no suite of given shapes, but --suite is '%s'", job->suite);
+  job->suite = "shapes";
+  for (const char *text = job->shapes; *text; text += *text == '|') {
+    char shape[CELL_TEXT_MAX];
+    int length = (int)strcspn(text, "|");
+    snprintf(shape, sizeof shape, "%.*s", length, text);
+    if (job->given_count == GIVEN_MOST)
+      return say_usage("--shapes: more than %d of them", GIVEN_MOST);
+    bench_cell *cell = &job->given[job->given_count++];
+    if (length >= (int)sizeof shape || !given_cell(shape, cell))
+      return say_usage("--shapes: '%.*s' is no shape such as '65536 x 512' or '64 x 4096 x 1024 dim 1 bf16'", length,
+                       text);
+    rowscan_spec spec = cell_spec(cell, CELL_INCLUSIVE);
+    if (rowscan_spec_complete(&spec) != ROWSCAN_OK)
+      return say_usage("--shapes: '%s': %s", shape, rowscan_last_error());
+    text += length;
+  }
+  return job->given_count ? OPTIONS_READ : say_usage("--shapes: '%s' has none", job->shapes);
+}
+
+static int read_suite(bench_job *job) {
+  int count;
+  if (!job->suite)
+    job->suite = "quick";
+  return cells_of(job->suite, &count) ? OPTIONS_READ
+                                      : say_usage("--suite: '%s' is not one of quick, full, growth", job->suite);
+}
+
+static const bench_cell *cells_of_job(const bench_job *job, int *count) {
+  if (!job->given_count)
+    return cells_of(job->suite, count);
+  *count = job->given_count;
+  return job->given;
+}
+
 static int read_options(bench_job *job, int argc, char **argv) {
   const cli_option options[] = {
       {"suite", 0, &kind_text, &job->suite, "quick, full or growth (quick)"},
+      {"shapes", 0, &kind_text, &job->shapes, "not a suite, but these: \"N x M x K dim 1 f32\", several A|B|C"},
       {"filter", 0, &kind_text, &job->filter,
        "only cells with TEXT (or one of A|B|C) in \"group: shape variant type\""},
       {"csv", 0, &kind_file, &job->csv_name, "also write all figures to FILE"},
@@ -47,10 +88,10 @@ static int read_options(bench_job *job, int argc, char **argv) {
       .options = options,
       .option_count = COUNT_OF(options),
   };
-  int count, status = options_read(&syntax, argc, argv, NULL);
-  if (status == OPTIONS_READ && !cells_of(job->suite, &count))
-    return say_usage("--suite: '%s' is not one of quick, full, growth", job->suite);
-  return status;
+  int status = options_read(&syntax, argc, argv, NULL);
+  if (status != OPTIONS_READ)
+    return status;
+  return job->shapes ? read_shapes(job) : read_suite(job);
 }
 
 /* ---- a cell ------------------------------------------------------------------------------------------------------ */
@@ -144,7 +185,7 @@ static void print_summary(const bench_job *job) {
 
 static int run_suite(bench_job *job) {
   int count, result = EXIT_OK;
-  const bench_cell *cells = cells_of(job->suite, &count);
+  const bench_cell *cells = cells_of_job(job, &count);
   if (!job->list)
     bench_line_head();
   for (int i = 0; i < count; i++)
@@ -185,8 +226,7 @@ static int run(bench_job *job) {
 }
 
 int command_bench(int argc, char **argv) {
-  bench_job job = {
-      .suite = "quick", .session = SESSION_DEFAULT, .csv = {.file = -1}, .device = ROWSCAN_INFO(rowscan_device_info)};
+  bench_job job = {.session = SESSION_DEFAULT, .csv = {.file = -1}, .device = ROWSCAN_INFO(rowscan_device_info)};
   int status = read_options(&job, argc, argv);
   if (status == OPTIONS_READ && job.list)
     return run_suite(&job);

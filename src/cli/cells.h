@@ -25,7 +25,8 @@ typedef enum cell_group {
   CELL_SMALL,
   CELL_BY_LENGTH, /* of the suite growth */
   CELL_BY_BYTES,
-  CELL_BY_COLUMNS
+  CELL_BY_COLUMNS,
+  CELL_GIVEN /* by the caller */
 } cell_group;
 
 /* How the input lies. The output of a view is dense: what the user of a framework gets that makes outputs by itself. */
