@@ -116,16 +116,9 @@ static int64_t outers_of(const rs_rows *rows) {
   return outers;
 }
 
-/* Few are better cut into tiles for all multiprocessors; large tiles were measured of neighbours only. */
-static bool many_outers(const rs_column_shape *shape, const rs_rows *rows) {
-  int last = rows->rank - 1;
-  return rows->in_stride[last] == 1 && rows->out_stride[last] == 1 && outers_of(rows) >= shape->multiprocessors;
-}
-
-static void cut_size(rs_column_cut *cut, const rs_column_shape *shape, const rs_rows *rows) {
+static void cut_size(rs_column_cut *cut, const rs_column_shape *shape, const rs_rows *rows, bool many) {
   int64_t inner = rows->shape[rows->rank - 1], length = shape->length;
   int64_t elements = whole_elements(shape);
-  bool many = many_outers(shape, rows);
   int64_t columns = inner, strip = shape->strip_bytes / shape->in;
   if (strip < 32)
     strip = 32;
@@ -235,7 +228,9 @@ static void cut_rows(rs_column_cut *cut, rs_column_need *need, const rs_column_s
   const array mask = {rows->mask, shape->mask, rows->mask_step, rows->mask_stride};
   bool in_place = shape->in == shape->out, in_turned = along_steps(&in, rows), out_turned = along_steps(&out, rows);
   memset(cut, 0, sizeof *cut);
-  cut_size(cut, shape, rows);
+  /* few are better cut into tiles for all multiprocessors; large tiles were measured of neighbours only */
+  bool many = neighbours(&in, rows) && neighbours(&out, rows) && outers_of(rows) >= shape->multiprocessors;
+  cut_size(cut, shape, rows, many);
 
   /* lanes of a warp that have other segments would meet in the same banks; outers must be words then, and segments no
    * smaller than what lies between them */
