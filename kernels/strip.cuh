@@ -1,113 +1,171 @@
-// strip.cuh - steps of neighbouring columns at any offset from 16 bytes, in shared memory
+// strip.cuh - steps of neighbouring columns at any offset from 16 bytes, a warp's part of them in shared memory
 // SPDX-License-Identifier: MIT
 //
-// All threads of a block bring them for all. A step's part of the strip keeps the offset that it has in memory, so that
-// its whole words of 16 bytes travel as such; what is around them travels by elements, and nothing else is touched.
+// A warp brings and sends COLUMNS columns of its own steps in words of 16 bytes, wherever each step begins: here, too,
+// elements keep the offset from a word that they have in memory, since from one step to the next is as far as there but
+// for whole words. A word is read with all that is in it, if that is the row's; what else is in a row's first and last
+// word stays untouched.
 #pragma once
 #include "types.cuh"
 
-// STEPS elements of each of THREADS threads: outers (ONE: no more than one), steps of each, and
-// 2^width columns, at least 64.
-template <class T, int STEPS, int THREADS, bool ONE> struct Strip {
-  static constexpr int SIZE = (int)sizeof(T), UNIT = 16 / SIZE, ALL = STEPS * THREADS;
-  static constexpr int WORDS = (STEPS + UNIT - 1) / UNIT; // whole ones, of a thread
-  static constexpr int EDGES = (STEPS * UNIT + 63) / 64;  // single elements of a thread
-  static constexpr int AT_ONCE = EDGES < 8 ? EDGES : 8;
-  // as in src/wide_cut.c; pads for each part, and between outers
-  static constexpr int BYTES = (ALL * SIZE + ALL / 64 * 2 * (16 - SIZE) + 31) / 16 * 16;
+template <class T, int COLUMNS> struct Strip {
+  static constexpr int SIZE = (int)sizeof(T), UNIT = 16 / SIZE, WORDS = COLUMNS / UNIT;
+  static constexpr int AT_ONCE = 32 / WORDS; // steps, a lane a word
+  static_assert(WORDS <= 32, "a step is at most a word for each lane");
 
-  T *memory;
-  int width, outer_log;   // log2 of columns, and of the steps of an outer
-  i64 step, outer;        // elements to the next one in memory ...
-  int pitch, outer_pitch; // ... and here: the same but for multiples of a word
-  T *mine;                // the thread's first
+  T *memory;    // element c of step j lies at j * pitch + c
+  int pitch;    // as the step in memory, but for whole words
+  const T *row; // of the first step: the strip's first column
+  i64 step;     // to the next one in memory
 
-  RS_METHOD Strip(unsigned char *all, int width, int outer_log, i64 step, i64 outer)
-      : memory(reinterpret_cast<T *>(all)), width(width), outer_log(outer_log), step(step), outer(outer) {
-    pitch = (1 << width) + (int)(step & (UNIT - 1));
-    outer_pitch = (pitch << outer_log) + (int)((outer - ((i64)pitch << outer_log)) & (UNIT - 1));
+  // Elements from a word's first to `at`.
+  RS_METHOD static int offset_of(const T *at) {
+    return (int)((u32) reinterpret_cast<u64>(at) % 16) / SIZE;
   }
-  // Of those at `at`, the elements before the first whole word.
-  RS_METHOD static int head_of(const T *at) {
-    return (int)((0 - (u32) reinterpret_cast<u64>(at)) % 16) / SIZE;
+  // room: a multiple of 16 bytes.
+  RS_METHOD Strip(unsigned char *room, int pitch, const T *row, i64 step)
+      : memory(reinterpret_cast<T *>(room) + offset_of(row)), pitch(pitch), row(row), step(step) {
   }
-  // One step after another of those that a thread takes: every BY-th, a power of two, outer by outer.
-  struct Steps {
-    const T *at;
-    int to, row, by, every, count, rows;
-    i64 near, far; // to the next one, of the same outer and of another
-    int near_here, far_here;
-    RS_METHOD Steps(const Strip &strip, const T *first, int row, int by, int count, int outers)
-        : row(row), by(by), every(1 << strip.outer_log), count(count), rows(outers << strip.outer_log) {
-      int o = ONE ? 0 : row >> strip.outer_log, s = row & (every - 1), past = by < every ? 1 : by >> strip.outer_log;
-      int back = by < every ? by - every : 0;
-      at = first + (o * strip.outer + s * strip.step);
-      to = strip.place(row) + (UNIT - head_of(first)) % UNIT;
-      near = by * strip.step;
-      far = past * strip.outer + back * strip.step;
-      near_here = by * strip.pitch;
-      far_here = past * strip.outer_pitch + back * strip.pitch;
-    }
-    RS_METHOD bool there() const {
-      return ONE ? row < count : row < rows && (row & (every - 1)) < count;
-    }
-    RS_METHOD void next() {
-      bool same = ONE || (row & (every - 1)) + by < every;
-      row += by;
-      at += same ? near : far;
-      to += same ? near_here : far_here;
-    }
-  };
-
-  // All threads call it, with a tile's first element, and how many of each there are. The elements are there after
-  // fetch_wait() and a block_barrier(). column, row: of the calling thread's first element, outers in rows one after
-  // another.
-  RS_METHOD void bring(const T *first, int columns, i64 steps, int outers, int column, int row) {
-    mine = memory + (UNIT - head_of(first)) % UNIT + place(row) + column;
-    int thread = (int)thread_index(), count = steps >> outer_log ? 1 << outer_log : (int)steps;
-
-    int words = width - log2_floor(UNIT), word = (thread & ((1 << words) - 1)) * UNIT;
-    Steps step(*this, first, thread >> words, THREADS >> words, count, outers);
-#pragma unroll
-    for (int i = 0; i < WORDS; i++) {
-      int c = head_of(step.at) + word;
-      if (step.there() && c + UNIT <= columns)
-        fetch(reinterpret_cast<u128 *>(memory + step.to + c), reinterpret_cast<const u128 *>(step.at + c));
-      step.next();
-    }
-    bring_edges(first, columns, count, outers);
+  // The word, and of the steps that the lanes move at once the one, that the calling lane moves.
+  RS_METHOD static int word() {
+    return (int)lane_index() % WORDS * UNIT;
   }
-  // Those in no whole word, less than UNIT on each side; UNIT in all, or none, where columns are a multiple of it.
-  RS_METHOD void bring_edges(const T *first, int columns, int count, int outers) {
-    int edge = (int)thread_index() % UNIT, most = columns % UNIT ? 2 * UNIT : UNIT;
-#pragma unroll 1
-    for (; edge < most; edge += UNIT) {
-      Steps step(*this, first, (int)thread_index() / UNIT, THREADS / UNIT, count, outers);
-#pragma unroll 1
-      while (step.row < step.rows) {
-        T x[AT_ONCE];
-        int where[AT_ONCE];
+  RS_METHOD static int among() {
+    return (int)lane_index() / WORDS;
+  }
+
+  // Asks for `columns` of each of `count` steps. left: whether the row has columns before them; right: it has from the
+  // first of them on. They are there after fetch_wait() and a warp_barrier().
+  template <int STEPS> RS_METHOD void bring(int count, int columns, bool left, int right) const {
+    int most = right - UNIT < columns ? right - UNIT : columns - 1, least = left ? -UNIT : 0; // of a whole word's first
+    bring_words<STEPS, AT_ONCE>(among(), word(), count, least, most);
+    bring_words<STEPS, 32>((int)lane_index(), COLUMNS, count, least, most); // after those, a step a lane
+    if (!left || most < columns - 1)
 #pragma unroll
-        for (int i = 0; i < AT_ONCE; i++) {
-          int head = head_of(step.at), tail = (columns - head) % UNIT;
-          int c = edge < head ? edge : columns - tail - head + edge;
-          where[i] = step.there() && c < columns ? step.to + c : -1;
-          if (where[i] >= 0)
-            x[i] = load_element(step.at + c);
-          step.next();
-        }
+      for (int i = 0; i < STEPS; i += 32) {
+        int j = i + (int)lane_index();
+        bring_ends(row + j * step, memory + j * pitch, j < count ? columns : 0, !left, right);
+      }
+  }
+  // Every BY-th step's word at `place`, from step `first` on. Each UNIT-th begins as far from a word.
+  template <int STEPS, int BY> RS_METHOD void bring_words(int first, int place, int count, int least, int most) const {
+    constexpr int SAME = BY < UNIT ? UNIT : BY;
 #pragma unroll
-        for (int i = 0; i < AT_ONCE; i++)
-          if (where[i] >= 0)
-            memory[where[i]] = x[i];
+    for (int i = 0; i < STEPS && i < SAME; i += BY) {
+      int j = i + first, column = place - offset_of(row + j * step);
+      const T *at = row + (j * step + column);
+      T *to = memory + (j * pitch + column);
+      bool real = column >= least && column <= most;
+#pragma unroll
+      for (int k = i; k < STEPS; k += SAME) {
+        if (real && k + first < count)
+          fetch(reinterpret_cast<u128 *>(to), reinterpret_cast<const u128 *>(at));
+        at += SAME * step;
+        to += SAME * pitch;
       }
     }
   }
-  RS_METHOD int place(int row) const {
-    int o = ONE ? 0 : row >> outer_log;
-    return o * outer_pitch + (row - (o << outer_log)) * pitch;
+  // Of the columns from `first` to `end` of a step, those in no whole word: `heads` from the first on, and from `last`.
+  struct Ends {
+    int heads, last;
+    RS_METHOD Ends(const T *at, int first, int end) {
+      int before = (offset_of(at) + first) % UNIT, past = (offset_of(at) + end) % UNIT;
+      heads = before ? UNIT - before : 0;
+      last = end - past > first ? end - past : first;
+    }
+  };
+  // Of a step's columns those that are in no whole word of its row, which begins here or does not, and ends at column
+  // `end`.
+  RS_METHOD static void bring_ends(const T *at, T *to, int columns, bool begins, int end) {
+    T head[UNIT], tail[UNIT];
+    Ends ends(at, 0, end);
+    int heads = !begins ? 0 : ends.heads < columns ? ends.heads : columns, tails = columns - ends.last;
+#pragma unroll
+    for (int e = 0; e < UNIT - 1; e++) {
+      if (e < heads)
+        head[e] = load_element(at + e);
+      if (e < tails)
+        tail[e] = load_element(at + ends.last + e);
+    }
+#pragma unroll
+    for (int e = 0; e < UNIT - 1; e++) {
+      if (e < heads)
+        to[e] = head[e];
+      if (e < tails)
+        to[ends.last + e] = tail[e];
+    }
   }
-  RS_METHOD Vector<T, 1> get(int j) const {
-    return {{mine[j * pitch]}};
+
+  // The calling lane's first element of step j; its others are 32 columns apart.
+  RS_METHOD T *mine(int j) const {
+    return memory + (j * pitch + (int)lane_index());
+  }
+  RS_METHOD Vector<T, COLUMNS / 32> get(int j) const {
+    Vector<T, COLUMNS / 32> x;
+#pragma unroll
+    for (int v = 0; v < COLUMNS / 32; v++)
+      x.at[v] = mine(j)[32 * v];
+    return x;
+  }
+  RS_METHOD void put(int j, const Vector<T, COLUMNS / 32> &x) const {
+#pragma unroll
+    for (int v = 0; v < COLUMNS / 32; v++)
+      mine(j)[32 * v] = x.at[v];
+  }
+
+  static constexpr int SECTOR = (SIZE == 1 ? 16 : 32) / SIZE;
+  // Columns of a step that a strip stores: before `end`, and before the first sector that begins at `apart` or later;
+  // unless it is the first one, after the sector that began before it.
+  struct Part {
+    int apart, end;
+    bool first;
+    // From a step's first column to a sector's.
+    RS_METHOD static int sector(const T *at) {
+      return -(int)((u32) reinterpret_cast<u64>(at) / SIZE) & (SECTOR - 1);
+    }
+    RS_METHOD int first_of(const T *at) const {
+      return first ? 0 : sector(at);
+    }
+    RS_METHOD int end_of(const T *at) const {
+      return apart + sector(at) < end ? apart + sector(at) : end;
+    }
+  };
+
+  // Stores `count` steps of what was put, at most STEPS. All lanes have passed a warp_barrier() since.
+  template <int STEPS> RS_METHOD void store(T *out, int count, const Part &part) const {
+#pragma unroll
+    for (int i = 0; i < STEPS && i < SECTOR; i += AT_ONCE) { // each SECTOR-th begins as far from a sector
+      int j = i + among();
+      T *at = out + j * step;
+      int column = word() - offset_of(at);
+      const T *from = memory + (j * pitch + column);
+      bool real = column >= part.first_of(at) && column + UNIT <= part.end_of(at);
+      at += column;
+#pragma unroll
+      for (int k = i; k < STEPS; k += SECTOR) {
+        if (real && k + among() < count)
+          send(reinterpret_cast<u128 *>(at), reinterpret_cast<const u128 *>(from));
+        at += SECTOR * step;
+        from += SECTOR * pitch;
+      }
+    }
+    if (part.first || part.end < part.apart + SECTOR - 1) // else both ends are sectors'
+#pragma unroll
+      for (int i = 0; i < STEPS; i += 32) {
+        int j = i + (int)lane_index();
+        if (j < count)
+          store_ends(out + j * step, memory + j * pitch, part);
+      }
+  }
+  RS_METHOD static void store_ends(T *at, const T *from, const Part &part) {
+    int first = part.first_of(at), end = part.end_of(at);
+    Ends ends(at, first, end);
+#pragma unroll
+    for (int e = 0; e < UNIT - 1; e++) {
+      if (e < ends.heads && first + e < end)
+        store_element(at + first + e, from[first + e]);
+      if (ends.last + e < end && ends.last + e >= first + ends.heads)
+        store_element(at + ends.last + e, from[ends.last + e]);
+    }
   }
 };

@@ -1,459 +1,95 @@
-// wide.cuh - regime column, neighbouring columns in whole words or one by one: each thread brings its part of a tile
+// wide.cuh - regime column, neighbouring columns in whole words: each thread brings its own part of a tile
 // SPDX-License-Identifier: MIT
 //
-// A tile is a strip of neighbouring columns by some steps along the length, or by all of it; then it may have several
-// outers. A thread has a segment, STEPS consecutive steps of VECTOR columns, which it asks for all at once; where
-// columns come one by one, all threads ask for the words of all. Threads stand side by side along a step, then along
-// the length. src/wide_cut.c cuts the tensor so, for the number of columns of this run. Tiles of one strip hand one
-// another the totals of their columns.
+// The columns of a thread are neighbours; it asks for all its words at once, and stores each result when it is known.
 #pragma once
-#include "abreast.cuh"
 #include "parked.cuh"
-#include "rows.cuh"
-#include "strip.cuh"
+#include "wide_tile.cuh"
 
-// The second parameter of the kernel; rs_wide_cut of src/wide_cut.h.
-struct WideCut {
-  i32 width, segments; // log2 of the threads side by side, and of those along the length, of one outer
-  i32 vectors, strips; // there are
-  i32 tiles;           // along the length
-  i32 outers, groups;  // of a tile, and how many tiles the last outer dimension takes
-};
-
-template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES> struct WideTile {
+template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES>
+struct WordsTile
+    : WideTile<P, THREADS, VECTOR, STEPS, WIDTH, LANES, 1, WordsTile<P, THREADS, VECTOR, STEPS, WIDTH, LANES>> {
+  using Base = WideTile<P, THREADS, VECTOR, STEPS, WIDTH, LANES, 1, WordsTile>;
+  using Base::Base;
   using In = typename P::In;
   using Out = typename P::Out;
   using Mask = typename P::Mask;
   using Acc = typename P::Acc;
-  using Kept = typename P::Kept;
-  using Op = typename P::Op;
   using R = Row<P>;
-  RS_METHOD static constexpr int least(int a, int b) {
-    return a < b ? a : b;
-  }
-  static constexpr bool MASKED = P::mask != NO_MASK;
-  static constexpr bool SINGLE = P::length <= STEPS;        // a thread has all steps
-  static constexpr bool WHOLE = P::length % STEPS == 0;     // or none of a segment
-  static constexpr int SEGMENTS = THREADS / WIDTH;          // of a tile, at least, if there are several tiles
-  static constexpr bool CUTS = P::length > SEGMENTS *STEPS; // there may be
-  static constexpr int LAST = P::rank - 1, OUTER = P::rank > 1 ? P::rank - 2 : 0;
-  static constexpr int THREADS_LOG = log2_floor(THREADS);
-  static constexpr int ROWS = least(THREADS, 32 * VECTOR); // segments of all outers of a tile, at most
-  // in registers at a time
-  static constexpr int BATCH = least(STEPS, (VECTOR == 1 ? 64 : 128) / (VECTOR * (int)sizeof(Acc)));
-  static constexpr int BATCHES = STEPS / BATCH;
-  static constexpr int PAD = 16 / (int)sizeof(Acc); // keeps lanes along the length out of each other's banks
+  using Each = typename Base::Each;
+  using Values = typename Base::Values;
+  static constexpr int BATCH = Base::BATCH, BATCHES = Base::BATCHES, TAIL = Base::TAIL;
+  template <class E> using Copy = Parked<E, VECTOR, STEPS, THREADS>;
 
-  using Values = Vector<Acc, VECTOR>;
-  template <bool, class E> struct CopyFor { using type = Parked<E, VECTOR, STEPS, THREADS>; };
-  template <class E> struct CopyFor<true, E> { using type = Strip<E, STEPS, THREADS, CUTS>; };
-  // Measured on an H200, ratio to memcpy, each by its own threads and so: 347720 x 193 f32 0.515, 0.585; 43664 x 1537
-  // f32 0.657, 0.674; 16384 x 4097 bf16 0.43 to 0.53, 0.53; 16384 x 4099 f64 0.59 both; 64 x 4096 x 1021 f32 masked
-  // 0.707, 0.656 (the mask by its own threads).
-  static constexpr bool BY_ALL = VECTOR == 1 && !MASKED && sizeof(In) >= 2;
-  template <class E> using Copy = typename CopyFor<BY_ALL, E>::type;
-
-  // Where a tile lies: offsets of its first step and column.
-  struct Place {
-    u32 run; // of the turn
-    i32 strip, tile;
-    u32 outer;  // number of the tile's outers
-    i32 outers; // there are
-    i64 in, mask, out, row;
+  struct Brought {
+    Copy<In> in;
+    Copy<Mask> mask;
   };
-  struct Shared {
-    Place place;
-    alignas(16) Acc totals[SINGLE ? 1 : THREADS * VECTOR + ROWS * PAD]; // by outer, segment, column
-    alignas(16) Acc carry[CUTS ? WIDTH * VECTOR : 1], end[CUTS ? WIDTH * VECTOR : 1];
-  };
-  const Rows<P::rank> &rows;
-  const WideCut &cut;
-  Shared &shared;
-  int column, outer, segment; // this thread's
-  Copy<In> in;
-  Copy<Mask> mask; // if there is one
-
-  RS_METHOD WideTile(const Rows<P::rank> &rows, const WideCut &cut, Shared &shared, unsigned char *memory)
-      : rows(rows), cut(cut), shared(shared), in(copy_at<In>(memory, rows.in_step, rows.in_stride)),
-        mask(copy_at<Mask>(memory + (MASKED ? Copy<In>::BYTES : 0), rows.mask_step, rows.mask_stride)) {
-    int row = (int)thread_index() >> cut.width;
-    column = ((int)thread_index() & ((1 << cut.width) - 1)) * VECTOR;
-    outer = row >> cut.segments;
-    segment = row & ((1 << cut.segments) - 1);
+  RS_METHOD Brought brought() const {
+    return {Copy<In>(this->memory), Copy<Mask>(this->memory + (Base::MASKED ? Copy<In>::BYTES : 0))};
   }
-  // log2 of the steps that a tile has of an outer.
-  RS_METHOD int steps_log() const {
-    return cut.segments + log2_floor(STEPS);
+  // Where the first of the segment's elements of the thread lies.
+  template <class E> RS_METHOD E *first(E *array, i64 tile, i64 step, const i64 *stride) const {
+    return array + (tile + this->offset(step, stride) + this->column);
   }
-  template <class E> RS_METHOD Copy<E> copy_at(unsigned char *memory, i64 step, const i64 *stride) const {
-    if constexpr (BY_ALL)
-      return Copy<E>(memory, cut.width, steps_log(), directed(step), P::rank > 1 ? stride[OUTER] : 0);
-    else
-      return Copy<E>(memory);
-  }
-
-  // One thread finds the tile's place among the others: strips fastest, so that memory is swept in order, then tiles
-  // along the length. In reverse memory is swept from its end.
-  RS_METHOD void find(u32 number, u32 run) const {
-    Place &place = shared.place;
-    u32 q = number / (u32)cut.strips, left = CUTS ? q / (u32)cut.tiles : q;
-    place.run = run;
-    place.strip = (i32)(number - q * (u32)cut.strips);
-    place.tile = CUTS ? (i32)(q - left * (u32)cut.tiles) : 0;
-    if (P::reverse) {
-      place.strip = cut.strips - 1 - place.strip;
-      left = block_count() / (u32)(CUTS ? cut.tiles * cut.strips : cut.strips) - 1 - left;
-    }
-    place.outer = left;
-    i64 column = ((i64)place.strip << cut.width) * VECTOR, first = ((i64)place.tile << cut.segments) * STEPS;
-    if (P::reverse)
-      first = P::length - 1 - first;
-    i64 in = first * rows.in_step + column, mask = first * rows.mask_step + column;
-    i64 out = first * rows.out_step + column, row = column * rows.row_stride[LAST];
-    place.outers = 1;
-    if constexpr (P::rank > 1) {
-#pragma unroll
-      for (int d = OUTER; d >= 0; d--) {
-        i64 i = left;
-        if (d > 0) {
-          u32 size = d == OUTER ? (u32)cut.groups : (u32)rows.shape[d];
-          left /= size;
-          i -= (i64)left * size;
-        }
-        if (d == OUTER) {
-          i *= cut.outers;
-          place.outers = rows.shape[d] - i < cut.outers ? (int)(rows.shape[d] - i) : cut.outers;
-        }
-        in += i * rows.in_stride[d];
-        mask += i * rows.mask_stride[d];
-        out += i * rows.out_stride[d];
-        row += i * rows.row_stride[d];
-      }
-    }
-    place.in = in;
-    place.mask = mask;
-    place.out = out;
-    place.row = row;
-  }
-
-  // Columns of the strip that there are.
-  RS_METHOD int columns() const {
-    int left = cut.vectors - (shared.place.strip << cut.width);
-    return (left < 1 << cut.width ? left : 1 << cut.width) * VECTOR;
-  }
-  // Steps from the tile's first, or from this thread's first, to the end of the row.
-  RS_METHOD i64 tile_left() const {
-    return CUTS ? P::length - ((i64)shared.place.tile << cut.segments) * STEPS : P::length;
-  }
-  RS_METHOD i64 left() const {
-    return tile_left() - segment * STEPS;
-  }
-  // Those that its segment has.
-  RS_METHOD int steps() const {
-    i64 count = left();
-    return WHOLE || count > STEPS ? STEPS : (int)count;
-  }
-  RS_METHOD bool there() const {
-    return column < columns() && outer < shared.place.outers && left() > 0;
-  }
-  // From the tile's first element to the thread's.
-  RS_METHOD i64 offset(i64 step, const i64 *stride) const {
-    return (P::rank > 1 ? outer * stride[OUTER] : 0) + segment * STEPS * step + column;
-  }
-  RS_METHOD static i64 directed(i64 step) {
-    return P::reverse ? -step : step;
-  }
-
-  // Until fetch_wait() and, if BY_ALL, a block_barrier(). Elements and masks by turns: 64 x 4096 x 1024 masked on an
-  // H200 is at 0.905 of memcpy so, at 0.872 one after the other.
-  RS_METHOD void bring() {
-    const In *at = static_cast<const In *>(rows.in) + shared.place.in;
-    if constexpr (BY_ALL) {
-      int row = (outer << steps_log()) + segment * STEPS;
-      in.bring(at, columns(), tile_left(), shared.place.outers, column, row);
-    } else if (there()) {
-      int count = steps();
-      i64 step = directed(rows.in_step), mask_step = directed(rows.mask_step);
-      const Mask *mask_at = static_cast<const Mask *>(rows.mask);
-      at += offset(step, rows.in_stride);
-      if (MASKED)
-        mask_at += shared.place.mask + offset(mask_step, rows.mask_stride);
-#pragma unroll
-      for (int j = 0; j < STEPS; j++)
-        if (WHOLE || j < count) {
-          in.bring(j, at + j * step);
-          if constexpr (MASKED)
-            mask.bring(j, mask_at + j * mask_step);
-        }
-    }
-  }
-  // Its columns at once, as one element.
-  struct Each {
-    RS_METHOD static Values neutral() {
-      Values value;
-#pragma unroll
-      for (int v = 0; v < VECTOR; v++)
-        value.at[v] = Op::neutral();
-      return value;
-    }
-    RS_METHOD static Values combine(const Values &left, const Values &right) {
-      Values both;
-#pragma unroll
-      for (int v = 0; v < VECTOR; v++)
-        both.at[v] = Op::combine(left.at[v], right.at[v]);
-      return both;
-    }
-  };
-  RS_METHOD Values element(int j) const {
-    Vector<In, VECTOR> from = in.get(j);
-    Vector<Mask, VECTOR> m{};
-    if constexpr (MASKED)
-      m = mask.get(j);
-    Values x;
-#pragma unroll
-    for (int v = 0; v < VECTOR; v++)
-      x.at[v] = widen<Acc>(R::hold(from.at[v], m.at[v]));
-    return x;
-  }
-  // f(k, steps of batch k), for one batch after another.
-  template <class F> RS_METHOD void each_batch(const F &f) const {
-#pragma unroll 1
-    for (int k = 0; k < BATCHES; k++) {
-      Values x[BATCH];
-#pragma unroll
-      for (int j = 0; j < BATCH; j++)
-        x[j] = element(k * BATCH + j);
-      f(k, x);
-    }
-  }
-
-  // In shared memory, from one segment to the next.
-  RS_METHOD int pitch() const {
-    return (VECTOR << cut.width) + PAD;
-  }
-  RS_METHOD Acc *totals(int row, int first) const {
-    return shared.totals + row * pitch() + first;
-  }
-  RS_METHOD static Values values(const Acc *at) {
-    return *reinterpret_cast<const Values *>(at);
-  }
-  // Leaves for each segment the total of the aligned block of segments that ends with it, as large as can be.
-  RS_METHOD void up() {
-    Counter<Each, BATCHES, Values> all;
-    each_batch([&](int k, const Values *x) { all.add(k, total<Each, BATCH>(x)); });
-    Values mine = all.digit[all.LEVELS - 1];
-    if constexpr (!SINGLE) {
-      share_vector<Acc, VECTOR>(totals((int)thread_index() >> cut.width, column), mine);
-      block_barrier();
-      // threads stand along the length, then side by side
-      int log = THREADS_LOG - cut.width, row = (int)thread_index() & ((1 << log) - 1);
-      Acc *at = totals(row, ((int)thread_index() >> log) * VECTOR);
-      mine = values(at);
-#pragma unroll
-      for (int d = 0; d < 5; d++)
-        if (d < cut.segments)
-#pragma unroll
-          for (int v = 0; v < VECTOR; v++) {
-            Acc other = shuffle_xor(mine.at[v], 1 << d);
-            if ((~row & ((2 << d) - 1)) == 0)
-              mine.at[v] = Op::combine(other, mine.at[v]);
-          }
-      share_vector<Acc, VECTOR>(at, mine);
-#pragma unroll 1
-      for (int d = 5; d < cut.segments; d++) { // between warps
-        block_barrier();
-        int i = (int)thread_index();
-        if (i < 1 << (log - d - 1 + cut.width)) {
-          int end = (((i >> cut.width) + 1) << (d + 1)) - 1, first = (i & ((1 << cut.width) - 1)) * VECTOR;
-          share_vector<Acc, VECTOR>(totals(end, first),
-                                    Each::combine(values(totals(end - (1 << d), first)), values(totals(end, first))));
-        }
-      }
-    }
-  }
-
-  RS_METHOD i64 row_of(int outer, int column) const {
-    return shared.place.row + (P::rank > 1 ? outer * rows.row_stride[OUTER] : 0) + column * rows.row_stride[LAST];
-  }
-  RS_METHOD Acc start(int outer, int column) const {
-    return rows.init ? widen<Acc>(static_cast<const Kept *>(rows.init)[row_of(outer, column)]) : Op::neutral();
-  }
-
-  RS_METHOD Values starts() const {
-    Values value = Each::neutral();
-    if (rows.init)
-#pragma unroll
-      for (int v = 0; v < VECTOR; v++)
-        value.at[v] = start(outer, column + v);
-    return value;
-  }
-
-  // Where the registers allow it, a tile asks for what comes before it while its own elements are on their way.
-  static constexpr bool EARLY = VECTOR > 1 && sizeof(Acc) == 4;
-  using Ahead =
-      ColumnsAhead<Op, LANES, (P::length + SEGMENTS * STEPS - 1) / (SEGMENTS * STEPS), Acc, EARLY ? 4 : 1, EARLY>;
-  using Asked = typename Ahead::Asked;
-
-  RS_METHOD Ahead ahead() const {
-    return {reinterpret_cast<Node<Acc> *>(static_cast<TurnState *>(rows.workspace) + 1),
-            shared.place.run,
-            block_count() / ((u32)cut.tiles * (u32)cut.strips),
-            shared.place.outer,
-            (u32)(cut.vectors * VECTOR),
-            (u32)cut.tiles};
-  }
-  // The columns whose totals a warp tells, and asks for: `count`, from column `first` of the strip on.
-  struct Own {
-    int first, count;
-    u32 at; // of the strip, in the tensor
-    // The column that a lane asks for, 32 / LANES of them from number i on; one that there is.
-    RS_METHOD int asked(int i) const {
-      int k = i + (int)lane_index() / LANES;
-      return first + (k < count ? k : 0);
-    }
-  };
-  RS_METHOD Own own() const {
-    int most = (VECTOR << cut.width) >> (THREADS_LOG - 5), first = (int)thread_index() / 32 * most;
-    int count = columns() - first < most ? columns() - first : most;
-    return {first, count, (u32)((shared.place.strip << cut.width) * VECTOR)};
-  }
-  RS_METHOD void ask(Asked &asked) const {
-    Own mine = own();
-    if (mine.count > 0)
-      ahead().ask(asked, (u32)shared.place.tile, mine.at + (u32)mine.asked(0));
-  }
-  // The prefixes before the tile and through it.
-  RS_METHOD void look(Asked &asked) const {
-    if (cut.segments > 5)
-      block_barrier();
-    else
-      warp_barrier();
-    const Place &place = shared.place;
-    Ahead others = ahead();
-    Own mine = own();
-    const Acc *total = totals((1 << cut.segments) - 1, 0);
-    bool tells = place.tile < cut.tiles - 1; // nobody asks for the last one's
-    if (tells)
-      for (int k = (int)lane_index(); k < mine.count; k += 32)
-        others.tell(place.tile, mine.at + mine.first + k, total[mine.first + k]);
-#pragma unroll 1
-    for (int i = 0; i < mine.count; i += 32 / LANES) {
-      int c = mine.asked(i);
-      bool real = i + (int)lane_index() / LANES < mine.count;
-      Acc carry, end;
-      if (!EARLY || i > 0)
-        others.ask(asked, (u32)place.tile, mine.at + (u32)c);
-      others.look(asked, place.tile, mine.at + c, real && tells, total[c], start(0, c), carry, end);
-      if (real && lane_index() % LANES == 0) {
-        shared.carry[c] = carry;
-        shared.end[c] = end;
-      }
-    }
-  }
-
-  // Stores the prefixes.
-  RS_METHOD void down() {
-    if (!there())
+  // Elements and masks by turns: 64 x 4096 x 1024 masked on an H200 is at 0.905 of memcpy so, at 0.872 one after the
+  // other.
+  RS_METHOD void bring() const {
+    if (!this->there())
       return;
-    bool cuts = CUTS && cut.tiles > 1;
-    Values before, end;
-    if (CUTS && cuts)
-      before = values(shared.carry + column);
-    else
-      before = starts();
-    if constexpr (!SINGLE) {
-      // the ones at the end of the segment's number are the blocks that its own joins
-      int low = segment & ~(segment + 1), bit = 1 << cut.segments >> 1;
-      const Acc *at = totals((int)thread_index() >> cut.width, column);
-#pragma unroll 1
-      for (; bit > low; bit >>= 1)
-        if (segment & bit)
-          before = Each::combine(before, values(at - ((segment & (bit - 1)) + 1) * pitch()));
-      end = Each::combine(before, values(at));
-#pragma unroll 1
-      for (; bit; bit >>= 1)
-        before = Each::combine(before, values(at - ((segment & (bit - 1)) + 1) * pitch()));
-      if (CUTS && cuts && segment == (1 << cut.segments) - 1)
-        end = values(shared.end + column);
-    }
+    Brought to = brought();
+    int count = this->steps();
+    i64 step = this->directed(this->rows.in_step), mask_step = this->directed(this->rows.mask_step);
+    const In *at = first(static_cast<const In *>(this->rows.in), this->shared.place.in, step, this->rows.in_stride);
+    const Mask *mask_at = static_cast<const Mask *>(this->rows.mask);
+    if (Base::MASKED)
+      mask_at = first(mask_at, this->shared.place.mask, mask_step, this->rows.mask_stride);
+#pragma unroll
+    for (int j = 0; j < STEPS; j++)
+      if (Base::WHOLE || j < count) {
+        to.in.bring(j, at + j * step);
+        if constexpr (Base::MASKED)
+          to.mask.bring(j, mask_at + j * mask_step);
+      }
+  }
 
-    constexpr int BEHIND = P::exclusive ? 0 : 1;             // steps that a prefix is stored behind its element
-    constexpr int TAIL = (int)((P::length - 1) % STEPS + 1); // steps of the last segment
-    i64 step = directed(rows.out_step);
-    Out *at = static_cast<Out *>(rows.out) + (shared.place.out + offset(step, rows.out_stride) - BEHIND * step);
-    int count = steps();
-    bool first = left() == P::length, last = left() == TAIL && rows.totals;
+  RS_METHOD void give(const Values &before, Values end) const {
+    constexpr int BEHIND = P::exclusive ? 0 : 1; // steps that a prefix is stored behind its element
+    i64 step = this->directed(this->rows.out_step);
+    Out *at = first(static_cast<Out *>(this->rows.out), this->shared.place.out, step, this->rows.out_stride);
+    at -= BEHIND * step;
+    int count = this->steps();
+    bool is_first = this->is_first(), last = this->keeps();
     Counter<Each, BATCHES, Values> all;
-    each_batch([&](int k, const Values *x) {
+    this->each_batch([&](int k, const Values *x) {
       Values prefix[BATCH];
       int rest = count - k * BATCH;
       carries<Each, BATCH>(all.prefix(k, before), x, prefix);
       if (TAIL < STEPS && k == TAIL / BATCH && last)
-        keep(prefix[TAIL % BATCH]);
-      if (P::exclusive && k == 0 && first)
-        prefix[0] = empty();
+        this->keep(prefix[TAIL % BATCH]);
+      if (P::exclusive && k == 0 && is_first)
+        prefix[0] = this->empty();
 #pragma unroll
       for (int j = 0; j < BATCH; j++) {
-        if (j >= BEHIND ? WHOLE || j - BEHIND < rest : k > 0 && (WHOLE || rest >= 0))
-          give(at, prefix[j]);
+        if (j >= BEHIND ? Base::WHOLE || j - BEHIND < rest : k > 0 && (Base::WHOLE || rest >= 0))
+          store(at, prefix[j]);
         at += step;
       }
       all.add(k, total<Each, BATCH>(x));
     });
-    if (SINGLE)
+    if (Base::SINGLE)
       end = Each::combine(before, all.digit[all.LEVELS - 1]);
     if (TAIL == STEPS && last)
-      keep(end);
+      this->keep(end);
     if (!P::exclusive && count == STEPS)
-      give(at, end);
+      store(at, end);
   }
-
-  RS_METHOD static void give(Out *at, const Values &prefix) {
+  RS_METHOD static void store(Out *at, const Values &prefix) {
     store_vector<Out, VECTOR>(at, R::template narrow<VECTOR, false>(prefix.at));
-  }
-  // The totals of the thread's columns.
-  RS_METHOD void keep(const Values &value) const {
-#pragma unroll
-    for (int v = 0; v < VECTOR; v++)
-      static_cast<Kept *>(rows.totals)[row_of(outer, column + v)] = (Kept)value.at[v];
-  }
-  // The prefixes of no elements, as users see them.
-  RS_METHOD Values empty() const {
-    Values value = starts();
-    if (!rows.init)
-#pragma unroll
-      for (int v = 0; v < VECTOR; v++)
-        value.at[v] = Op::identity();
-    return value;
   }
 };
 
 template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES>
 RS_DEVICE void scan_wide_tiles(const Rows<P::rank> &rows, const WideCut &cut) {
-  using T = WideTile<P, THREADS, VECTOR, STEPS, WIDTH, LANES>;
-  RS_DYNAMIC_SHARED(memory); // Ins::BYTES, and as much for the mask
-  RS_SHARED typename T::Shared shared;
-  T tile(rows, cut, shared, memory);
-  bool cuts = T::CUTS && cut.tiles > 1;
-  if (thread_index() == 0) {
-    Turn turn{block_index(), 0};
-    if (cuts)
-      turn = take_turn(static_cast<TurnState *>(rows.workspace), block_count());
-    tile.find(turn.number, turn.run);
-  }
-  block_barrier();
-  tile.bring();
-  typename T::Asked asked;
-  if (T::CUTS && T::EARLY && cuts)
-    tile.ask(asked);
-  fetch_wait();
-  if (T::BY_ALL)
-    block_barrier();
-  tile.up();
-  if constexpr (T::CUTS)
-    if (cuts)
-      tile.look(asked);
-  if constexpr (!T::SINGLE)
-    block_barrier();
-  tile.down();
+  scan_wide_tile<WordsTile<P, THREADS, VECTOR, STEPS, WIDTH, LANES>>(rows, cut);
 }

@@ -2,18 +2,18 @@
  * columns_memo.c - the cuts of a plan's last runs of regime column
  * SPDX-License-Identifier: MIT
  *
- * For wide.cuh, in words or not, and short_columns.cuh a cut takes no longer than finding it here would.
+ * For wide.cuh, in words or askew, and short_columns.cuh a cut takes no longer than finding it here would.
  */
 #include "columns_memo.h"
 
 #include <string.h>
 
-/* All that the choice of a kernel and its cut look at; of addresses, where in a word of 16 bytes they are. Ranks differ
- * in the zeros. */
+/* All that the choice of a kernel and its cut look at; of addresses, where in a word of 16 bytes they are, of results
+ * where in a sector of 32. Ranks differ in the zeros. */
 static void key_of(int64_t key[RS_MEMO_WORDS], const rs_rows *rows) {
   const int64_t *const arrays[] = {rows->shape, rows->in_stride, rows->out_stride, rows->mask_stride};
   memset(key, 0, RS_MEMO_WORDS * sizeof *key);
-  key[0] = (int64_t)((uintptr_t)rows->in % 16 | (uintptr_t)rows->out % 16 << 4 | (uintptr_t)rows->mask % 16 << 8);
+  key[0] = (int64_t)((uintptr_t)rows->in % 16 | (uintptr_t)rows->out % 32 << 4 | (uintptr_t)rows->mask % 16 << 9);
   key[1] = rows->in_step;
   key[2] = rows->out_step;
   key[3] = rows->mask_step;

@@ -14,13 +14,13 @@ static size_t limit(const rs_columns *columns) {
 
 size_t rs_columns_bound(const rs_columns *columns) {
   bool wide = columns->wide.vector && rs_wide_workspace(&columns->wide, 1);
-  bool narrow = columns->narrow.vector && rs_wide_workspace(&columns->narrow, 1);
-  return wide || narrow || columns->stream.steps || rs_columns_workspace(&columns->any, 1) ? limit(columns) : 0;
+  bool askew = columns->askew.vector && rs_wide_workspace(&columns->askew, 1);
+  return wide || askew || columns->stream.steps || rs_columns_workspace(&columns->any, 1) ? limit(columns) : 0;
 }
 
 /* Measured on an H200, f32, milliseconds with kernels/columns.cuh and element by element with wide.cuh: 5162224 x 13
  * 0.245, 0.290; 2684360 x 25 0.240, 0.274; 1369568 x 49 0.309, 0.274; 43664 x 1537 0.293, 0.201. */
-enum { LEAST_NARROW_COLUMNS = 32 };
+enum { LEAST_ASKEW_COLUMNS = 32 };
 
 /*
  * Columns in words, as kernels/wide.cuh takes them too. Measured on an H200, f32, ratio to memcpy with wide.cuh and in
@@ -48,7 +48,26 @@ static bool better_as_a_run(const rs_columns *columns, const rs_rows *rows) {
   enum { LEAST_BYTES = 64, MOST_LENGTH = 4096 };
   const rs_wide_shape *wide = &columns->wide;
   return wide->length <= MOST_LENGTH && rows->shape[rows->rank - 1] * wide->in < LEAST_BYTES &&
-         rs_one_run(wide->length, wide->mask != 0, rows);
+         rs_rows_one_run(rows, wide->length, wide->mask != 0);
+}
+
+/*
+ * Whether strips of words would share sectors of 32 bytes of the results, which kernels/askew.cuh avoids. Measured on
+ * an H200 and an H100, f32 unless said, ratio to memcpy in words and askew: 65536 x 1028 0.667 0.685, 0.781 0.870; 64 x
+ * 4096 x 1020 0.654 0.674, 0.831 0.898; 1024 x 64 x 1020 0.916 0.962, 0.942 0.972; 4096 x 16 x 1020 0.931 0.975, 0.956
+ * 0.983; 16384 x 2050 f64 0.647 0.675, 0.740 0.917; on an H100 512 x 512 x 260 0.654, 0.910; 64 x 16384 x 68 0.680,
+ * 0.780; 64 x 16384 x 36 0.662, in a stream 0.846; but bf16 16384 x 4104 0.741, 0.643.
+ */
+static bool shares_sectors(const rs_wide_shape *shape, const rs_rows *rows) {
+  return shape->out >= 4 && (rows->out_step * shape->out % 32 != 0 || (uintptr_t)rows->out % 32 != 0);
+}
+
+static bool takes_askew(const rs_columns *columns, const rs_rows *rows) {
+  return rows->shape[rows->rank - 1] >= LEAST_ASKEW_COLUMNS && rs_wide_fits(&columns->askew, rows);
+}
+
+static bool takes_words(const rs_columns *columns, const rs_rows *rows) {
+  return rs_wide_fits(&columns->wide, rows) && !(shares_sectors(&columns->wide, rows) && takes_askew(columns, rows));
 }
 
 static bool fits(const rs_columns *columns, rs_columns_kernel kernel, const rs_rows *rows) {
@@ -56,12 +75,11 @@ static bool fits(const rs_columns *columns, rs_columns_kernel kernel, const rs_r
   case RS_COLUMNS_SHORT:
     return rs_short_fits(&columns->brief, rows);
   case RS_COLUMNS_STREAM:
-    return rs_stream_fits(&columns->stream, rows) &&
-           !(rs_wide_fits(&columns->wide, rows) && better_in_words(columns, rows));
+    return rs_stream_fits(&columns->stream, rows) && !(takes_words(columns, rows) && better_in_words(columns, rows));
   case RS_COLUMNS_WIDE:
-    return rs_wide_fits(&columns->wide, rows) && !better_as_a_run(columns, rows);
-  case RS_COLUMNS_NARROW:
-    return rows->shape[rows->rank - 1] >= LEAST_NARROW_COLUMNS && rs_wide_fits(&columns->narrow, rows);
+    return takes_words(columns, rows) && !better_as_a_run(columns, rows);
+  case RS_COLUMNS_ASKEW:
+    return takes_askew(columns, rows);
   case RS_COLUMNS_ANY:
     break;
   }
@@ -80,7 +98,7 @@ rs_columns_kernel rs_columns_best(const rs_columns *columns, const rs_rows *rows
 }
 
 static const rs_wide_shape *wide_shape(const rs_columns *columns, rs_columns_kernel kernel) {
-  return kernel == RS_COLUMNS_WIDE ? &columns->wide : &columns->narrow;
+  return kernel == RS_COLUMNS_WIDE ? &columns->wide : &columns->askew;
 }
 
 static void cut(rs_columns_launch *launch, const rs_columns *columns) {
@@ -92,7 +110,7 @@ static void cut(rs_columns_launch *launch, const rs_columns *columns) {
     rs_stream_cut_rows(&launch->cut.stream, &launch->need, &columns->stream, launch->rows);
     break;
   case RS_COLUMNS_WIDE:
-  case RS_COLUMNS_NARROW:
+  case RS_COLUMNS_ASKEW:
     rs_wide_cut_rows(&launch->cut.wide, &launch->need, wide_shape(columns, launch->kernel), launch->rows);
     break;
   case RS_COLUMNS_SHORT:

@@ -12,7 +12,7 @@
 /* The kernels of a plan; see tune_columns.h. */
 typedef enum rs_columns_kernel {
   RS_COLUMNS_ANY,
-  RS_COLUMNS_NARROW,
+  RS_COLUMNS_ASKEW,
   RS_COLUMNS_WIDE,
   RS_COLUMNS_STREAM,
   RS_COLUMNS_SHORT
@@ -21,7 +21,7 @@ typedef struct rs_columns {
   rs_column_shape any;
   rs_stream_shape stream; /* steps 0: there is none */
   rs_wide_shape wide;     /* vector 0: there is none */
-  rs_wide_shape narrow;   /* the same, for words of one element */
+  rs_wide_shape askew;    /* the same, for columns that begin anywhere */
   rs_short_shape brief;   /* steps 0: there is none */
   size_t scratch;         /* bytes that a launch may have, unless one column takes more */
 } rs_columns;

@@ -56,6 +56,7 @@ static const char *header(rs_template made_of) {
       [RS_TEMPLATE_STREAM] = "stream.cuh",
       [RS_TEMPLATE_COLUMNS] = "columns.cuh",
       [RS_TEMPLATE_WIDE] = "wide.cuh",
+      [RS_TEMPLATE_ASKEW] = "askew.cuh",
       [RS_TEMPLATE_RING_ANY] = "ring_any.cuh",
       [RS_TEMPLATE_GATHER] = "gather.cuh",
       [RS_TEMPLATE_AT_ONCE] = "at_once.cuh",
@@ -114,6 +115,9 @@ static void emit_call(const rs_shape *s, rs_kernel kernel, rs_text *source) {
   case RS_TEMPLATE_WIDE:
     rs_text_add(source, "scan_wide_tiles<P, %d, %d, %d, %d, %d>", s->threads, s->vector, s->steps, s->width, s->lanes);
     break;
+  case RS_TEMPLATE_ASKEW:
+    rs_text_add(source, "scan_askew_tiles<P, %d, %d, %d, %d>", s->threads, s->vector, s->steps, s->lanes);
+    break;
   case RS_TEMPLATE_NONE:
     break;
   }
@@ -129,6 +133,7 @@ static const char *cut_type(rs_template made_of) {
   case RS_TEMPLATE_SHORT_COLUMNS:
     return "ShortCut";
   case RS_TEMPLATE_WIDE:
+  case RS_TEMPLATE_ASKEW:
     return "WideCut";
   default:
     return NULL;

@@ -270,3 +270,18 @@ rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const row
   spec->row_rank = rows->rank;
   return check_pointers(rows, spec);
 }
+
+static bool is_one_run(const rs_rows *rows, int64_t length, int64_t step, const int64_t *stride) {
+  int last = rows->rank - 1;
+  int64_t inner = rows->shape[last], next = inner * length;
+  bool run = (stride[last] == 1 || inner == 1) && (step == inner || length == 1);
+  for (int d = last - 1; d >= 0; next *= rows->shape[d--])
+    run = run && (stride[d] == next || rows->shape[d] == 1);
+  return run;
+}
+
+bool rs_rows_one_run(const rs_rows *rows, int64_t length, bool mask) {
+  return is_one_run(rows, length, rows->in_step, rows->in_stride) &&
+         is_one_run(rows, length, rows->out_step, rows->out_stride) &&
+         (!mask || is_one_run(rows, length, rows->mask_step, rows->mask_stride));
+}

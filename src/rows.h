@@ -38,4 +38,7 @@ rowscan_status rs_rows_from_args(rs_rows *rows, const rowscan_spec *spec, const 
  */
 rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const rowscan_problem *problem);
 
+/* Whether steps, outers and columns of all arrays (mask: of that too) follow one another without a gap. */
+bool rs_rows_one_run(const rs_rows *rows, int64_t length, bool mask);
+
 #endif

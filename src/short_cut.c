@@ -14,22 +14,6 @@ static int64_t larger(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
-/* Steps, outers and columns follow one another without a gap. */
-static bool one_run(int64_t length, const rs_rows *rows, int64_t step, const int64_t *stride) {
-  int last = rows->rank - 1;
-  int64_t inner = rows->shape[last], next = inner * length;
-  bool run = (stride[last] == 1 || inner == 1) && (step == inner || length == 1);
-  for (int d = last - 1; d >= 0; next *= rows->shape[d--])
-    run = run && (stride[d] == next || rows->shape[d] == 1);
-  return run;
-}
-
-bool rs_one_run(int64_t length, bool mask, const rs_rows *rows) {
-  return one_run(length, rows, rows->in_step, rows->in_stride) &&
-         one_run(length, rows, rows->out_step, rows->out_stride) &&
-         (!mask || one_run(length, rows, rows->mask_step, rows->mask_stride));
-}
-
 /* Of an outer, the way in or the way out, whichever is more. */
 static int64_t outer_bytes(const rs_short_shape *shape, int64_t inner) {
   return shape->length * inner * larger(shape->in + shape->mask, shape->out);
@@ -74,7 +58,7 @@ static bool in_words(const rs_short_shape *shape, int64_t inner) {
 bool rs_short_fits(const rs_short_shape *shape, const rs_rows *rows) {
   int64_t inner = rows->shape[rows->rank - 1];
   return shape->steps && inner <= shape->most_bytes && outer_bytes(shape, inner) <= shape->most_bytes &&
-         rs_one_run(shape->length, shape->mask != 0, rows) && (few_ways(shape, inner) || !in_words(shape, inner));
+         rs_rows_one_run(rows, shape->length, shape->mask != 0) && (few_ways(shape, inner) || !in_words(shape, inner));
 }
 
 /* Of so many columns of a slab: their elements, and the totals of their segments. */

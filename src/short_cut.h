@@ -27,9 +27,6 @@ typedef struct rs_short_shape {
   int multiprocessors;    /* of the device, which small tensors should keep busy; 0: not known */
 } rs_short_shape;
 
-/* Whether steps, outers and columns of all arrays follow one another without a gap. */
-bool rs_one_run(int64_t length, bool mask, const rs_rows *rows);
-
 /* Whether the kernel takes these rows, and is the best for them. */
 bool rs_short_fits(const rs_short_shape *shape, const rs_rows *rows);
 

@@ -479,15 +479,15 @@ void rs_tune_column_cuts(const rowscan_spec *spec, int arch, rs_columns *columns
   rs_tune_columns(spec, arch, &columns->any);
   rs_tune_stream_columns(spec, arch, &columns->stream);
   rs_tune_wide(spec, arch, &columns->wide);
-  rs_tune_narrow(spec, arch, &columns->narrow);
+  rs_tune_askew(spec, arch, &columns->askew);
   rs_tune_short_columns(spec, arch, &columns->brief);
 }
 
 static rs_shape wide_geometry(const rs_wide_shape *wide) {
-  return (rs_shape){.made_of = RS_TEMPLATE_WIDE,
+  return (rs_shape){.made_of = wide->askew ? RS_TEMPLATE_ASKEW : RS_TEMPLATE_WIDE,
                     .threads = wide->threads,
                     .min_blocks = wide->min_blocks,
-                    .shared_bytes = rs_wide_shared(wide),
+                    .shared_bytes = rs_wide_most_shared(wide), /* at most */
                     .lanes = wide->lanes,
                     .vector = wide->vector,
                     .steps = wide->steps,
@@ -505,7 +505,7 @@ static rs_geometry column_geometry(const rowscan_spec *spec, int arch) {
                   .steps = cuts.any.steps};
   rs_geometry g = {ROWSCAN_REGIME_COLUMN,
                    {[RS_KERNEL_ANY] = any,
-                    [RS_KERNEL_NEIGHBOURS] = wide_geometry(&cuts.narrow),
+                    [RS_KERNEL_NEIGHBOURS] = wide_geometry(&cuts.askew),
                     [RS_KERNEL_ALIGNED] = wide_geometry(&cuts.wide)}};
   if (cuts.stream.steps)
     g.shape[RS_KERNEL_DENSE] = (rs_shape){.made_of = RS_TEMPLATE_STREAM_COLUMNS,
@@ -651,6 +651,7 @@ void rs_shape_text(const rs_shape *s, rs_text *text) {
                                       [RS_TEMPLATE_STREAM_COLUMNS] = "stream_columns",
                                       [RS_TEMPLATE_SLAB] = "slab",
                                       [RS_TEMPLATE_WIDE] = "wide",
+                                      [RS_TEMPLATE_ASKEW] = "askew",
                                       [RS_TEMPLATE_RING_ANY] = "ring_any",
                                       [RS_TEMPLATE_GATHER] = "gather",
                                       [RS_TEMPLATE_AT_ONCE] = "at_once",

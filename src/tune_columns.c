@@ -142,7 +142,8 @@ void rs_tune_short_columns(const rowscan_spec *spec, int arch, rs_short_shape *s
 /* Of a block, what WideTile has besides included, and the system's share. */
 static int block_bytes(const rs_wide_shape *shape) {
   int totals = shape->threads * shape->vector * shape->acc, columns = shape->width * shape->vector * shape->acc;
-  return rs_wide_shared(shape) + totals + 32 * shape->vector * 16 + 2 * columns + 256 + 1024;
+  int rows = shape->askew ? shape->threads / 32 : 32 * shape->vector;
+  return rs_wide_shared(shape) + totals + rows * 16 + 2 * columns + 256 + 1024;
 }
 
 typedef struct wide_size {
@@ -200,12 +201,16 @@ static rs_wide_shape wide_of(const rowscan_spec *spec, int vector, int width) {
  *   128, 16, 16                            0.750  0.761   0.748  0.753
  *   128, 32, 8              0.937  0.924   0.930  0.918                    0.761
  *   512, 16, 8              0.776                                          0.709
+ * With tiles that ask L2 for the elements of the 40th tile after them, on an H200 and an H100: bf16 16384 x 4096 0.751
+ * 0.939, 0.818 0.957 (20: 0.823 0.959; 132: 0.810); 64 x 4096 x 1024 0.847 0.936, 0.879 0.958. On an H200 16384 x 4096
+ * of f32 0.944, 0.942; f64 0.942, 0.915; i64 0.934, 0.923.
  */
 void rs_tune_wide(const rowscan_spec *spec, int arch, rs_wide_shape *shape) {
-  enum { MOST_SHORT = 8 };
+  enum { MOST_SHORT = 8, AHEAD = 40 };
   static const wide_size sizes[] = {{128, 32}, {256, 16}, {128, 16}, {128, 8}, {128, 4}};
   int acc = rs_spec_register_bytes(spec), shared = rs_arch_shared_bytes(arch);
   *shape = wide_of(spec, least(16 / bytes_of(spec->in), 32 / acc), spec->mask_mode ? 16 : 8);
+  shape->ahead = arch >= 90 && bytes_of(spec->in) == 2 ? AHEAD : 0;
   if (spec->length <= MOST_SHORT) {
     many_threads(shape, shared, MOST_SHORT, 2048);
     return;
@@ -219,26 +224,56 @@ void rs_tune_wide(const rowscan_spec *spec, int arch, rs_wide_shape *shape) {
 }
 
 /*
- * Columns one by one, 64 side by side, so that few sectors are cut. Measured on an H200, ratio to memcpy, f32 unless
- * said, with kernels/columns.cuh and by threads, steps, width of three blocks (before kernels/strip.cuh; with it 43664
- * x 1537 0.678 with the first, 0.548 with 128 columns, 0.649 with 128 threads of 128 steps, 0.524 with six of 64):
- *                                    columns  256, 64, 64   256, 64, 128   256, 64, 256   128, 128, 32
- *   43664 x 1537                       0.45      0.662         0.503          0.339          0.525
- *   347720 x 193                       0.42      0.515         0.326          0.326          0.431
- *   1369568 x 49                       0.42      0.500         0.501                         0.422
- *   64 x 4096 x 1021 (masked)      0.51 (0.23) 0.677 (0.707) 0.639 (0.708)  0.470 (0.627)  0.586 (0.558)
- *   16384 x 4097 bf16, 128 steps       0.090     0.531         0.382          0.290
- *   16384 x 4097 f64, 32 steps                   0.591         0.515          0.385
+ * Columns that begin anywhere (kernels/askew.cuh), mostly 256 steps of 256 bytes in a tile. Measured on an H100 and an
+ * H200, ratio to memcpy, by threads, columns of a thread, steps, and blocks a multiprocessor whose registers there are:
+ *   f32                    256, 2, 32, 3   128, 2, 64, 3   128, 2, 32, 6   256, 1, 64, 3   256, 2, 16, 5    (H100)
+ *   43664 x 1537               0.839           0.832           0.785           0.798           0.746
+ *   347720 x 193               0.708           0.679           0.659           0.688           0.578
+ *   32768 x 129                0.621           0.632           0.584           0.525           0.482
+ *   691848 x 97                0.661           0.619           0.628           0.613           0.551
+ *   f32, lanes of a column         2               4               1                                        (H200)
+ *   43664 x 1537               0.775           0.764           0.773
+ *   347720 x 193               0.624           0.602           0.628
+ *   bf16                   256, 4, 32, 3   256, 2, 64, 3   256, 4, 32, 2   256, 2, 32, 3                    (H100)
+ *   16384 x 4097               0.759           0.665           0.722           0.660
+ *   64 x 4096 x 1021           0.693           0.734           0.707           0.675
+ *   330 x 200 x 1021           0.856           0.717           0.796           0.799
+ *   the same               256, 4, 32, 3   256, 2, 64, 3   128, 2, 128, 3  256, 1, 64, 3                    (H200)
+ *   16384 x 4097               0.635           0.508           0.560           0.343
+ *   64 x 4096 x 1021           0.567           0.550           0.512           0.370
+ *   f64                    128, 1, 64, 2   256, 1, 32, 2                                                    (H200)
+ *   16384 x 4099               0.776           0.727
+ *   64 x 2048 x 1021           0.855           0.805
+ *   bool -> i64            256, 2, 64, 2   128, 2, 64, 4   128, 1, 128, 4  128, 2, 128, 2  with 4 lanes     (H200)
+ *   16384 x 4097               0.752           0.729           0.707           0.617
+ *   f32 in f64             128, 2, 64, 3   128, 1, 64, 4   256, 2, 32, 2   256, 1, 32, 2                    (H200)
+ *   16384 x 4097               0.616           0.592           0.586           0.428
+ *   i8 -> i32              256, 2, 32, 3   256, 2, 64, 3   256, 4, 64, 3   128, 4, 64, 4                    (H200)
+ *   330 x 200 x 1021           0.718           0.672           0.606           0.693
+ *   f32, masked by bool    256, 2, 32, 3   256, 2, 32, 2                                                    (H200)
+ *   64 x 4096 x 1021           0.723           0.712
+ * Four warps where they have all steps: bf16 2048 x 32 x 1021 0.785 -> 0.850, f32 512 x 32 x 3073 0.894 -> 0.903.
  */
-void rs_tune_narrow(const rowscan_spec *spec, int arch, rs_wide_shape *shape) {
-  enum { MOST_SHORT = 32 };
-  static const wide_size sizes[] = {{256, 128}, {256, 64}, {256, 32}, {256, 16}, {128, 16}};
-  int shared = rs_arch_shared_bytes(arch);
-  *shape = wide_of(spec, 1, 64);
-  if (spec->length <= MOST_SHORT) {
-    many_threads(shape, shared, MOST_SHORT, arch / 10 == 9 ? 1536 : 1280); /* with more some spill */
-    return;
-  }
-  take_first_that_fits(shape, shape->mask ? sizes + 1 : sizes, shape->mask ? 4 : 5, shared / (shape->mask ? 2 : 3));
-  share_out(shape, shared, shape->acc == 8 || arch / 10 != 9 ? 512 : 768);
+void rs_tune_askew(const rowscan_spec *spec, int arch, rs_wide_shape *shape) {
+  static const wide_size sizes[] = {{256, 32}, {256, 16}, {256, 8}, {128, 8}};
+  static const wide_size byte_sizes[] = {{256, 64}, {256, 32}, {256, 16}, {128, 16}}; /* of 64-bit accumulators */
+  static const wide_size double_sizes[] = {{128, 64}, {128, 32}, {128, 16}, {128, 8}};
+  int shared = rs_arch_shared_bytes(arch), in = bytes_of(spec->in), out = bytes_of(spec->out);
+  bool wide = rs_spec_register_bytes(spec) == 8;
+  int columns = !wide ? (in == 2 && out == 2 ? 4 : 2) : in == 4 || in == 1 ? 2 : 1;
+  *shape = wide_of(spec, columns, 32);
+  shape->askew = true;
+  shape->reverse = (spec->flags & ROWSCAN_REVERSE) != 0;
+  bool bytes = wide && in == 1;
+  const wide_size *tried = !wide ? sizes : bytes ? byte_sizes : double_sizes;
+  shape->lanes = bytes ? 4 : 2;
+  take_first_that_fits(shape, tried, 4, shared / (shape->mask || bytes ? 2 : 3));
+  if (spec->length <= 4 * shape->steps)
+    shape->threads = 128;
+  if (spec->length < shape->steps)
+    shape->steps = up_to(spec->length, shape->steps);
+  /* registers that none spills: ptxas takes more of them for other architectures than sm_90 */
+  bool both = spec->flags & ROWSCAN_EXCLUSIVE && spec->flags & ROWSCAN_REVERSE;
+  bool roomy = wide || arch / 10 != 9 || (columns == 4 && (both || spec->mask_mode));
+  shape->min_blocks = (roomy ? 512 : 768) / shape->threads;
 }

@@ -19,8 +19,8 @@ void rs_tune_stream_columns(const rowscan_spec *spec, int arch, rs_stream_shape 
 /* kernels/short_columns.cuh, for rows that rs_short_fits; steps 0: columns of this length are too long. */
 void rs_tune_short_columns(const rowscan_spec *spec, int arch, rs_short_shape *shape);
 
-/* kernels/wide.cuh, for rows that rs_wide_fits; and the same for columns that begin anywhere. */
+/* kernels/wide.cuh and kernels/askew.cuh, for rows that rs_wide_fits. */
 void rs_tune_wide(const rowscan_spec *spec, int arch, rs_wide_shape *shape);
-void rs_tune_narrow(const rowscan_spec *spec, int arch, rs_wide_shape *shape);
+void rs_tune_askew(const rowscan_spec *spec, int arch, rs_wide_shape *shape);
 
 #endif

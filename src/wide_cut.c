@@ -1,5 +1,5 @@
 /*
- * wide_cut.c - how a run of regime column is cut, where columns come in whole words or one by one
+ * wide_cut.c - how a run of regime column is cut, where columns are neighbours, in whole words or askew
  * SPDX-License-Identifier: MIT
  */
 #include "wide_cut.h"
@@ -20,7 +20,8 @@ static int log2_up(int64_t n) {
 /* Whether each vector of columns lies on a multiple of the words it travels in. */
 static bool in_words(const rs_wide_shape *shape, const rs_rows *rows, const void *at, int bytes, int64_t step,
                      const int64_t *stride) {
-  int vector = shape->vector, word = vector * bytes < 16 ? vector * bytes : 16, last = rows->rank - 1;
+  int vector = shape->askew ? 1 : shape->vector, word = vector * bytes < 16 ? vector * bytes : 16,
+      last = rows->rank - 1;
   int64_t rest = word - 1; /* a power of two less one: each run asks, and a division takes as long as all the others */
   bool fits =
       ((uintptr_t)at & (uintptr_t)rest) == 0 && stride[last] == 1 && ((step * bytes & rest) == 0 || shape->length == 1);
@@ -30,24 +31,109 @@ static bool in_words(const rs_wide_shape *shape, const rs_rows *rows, const void
 }
 
 bool rs_wide_fits(const rs_wide_shape *shape, const rs_rows *rows) {
-  return shape->vector && (rows->shape[rows->rank - 1] & (shape->vector - 1)) == 0 &&
+  return shape->vector && (shape->askew || (rows->shape[rows->rank - 1] & (shape->vector - 1)) == 0) &&
          in_words(shape, rows, rows->in, shape->in, rows->in_step, rows->in_stride) &&
          in_words(shape, rows, rows->out, shape->out, rows->out_step, rows->out_stride) &&
          (!shape->mask || in_words(shape, rows, rows->mask, shape->mask, rows->mask_step, rows->mask_stride));
 }
 
-/* One by one: where it is a Strip (BY_ALL in wide.cuh), room for parts of 64 columns and more at any offset. */
-static int narrow_bytes(const rs_wide_shape *shape) {
-  int all = shape->threads * shape->steps;
-  bool strip = !shape->mask && shape->in >= 2;
-  return strip ? (all * shape->in + all / 64 * 2 * (16 - shape->in) + 31) / 16 * 16 : all * (shape->in + shape->mask);
+/* ---- askew ------------------------------------------------------------------------------------------------------- */
+
+/* Columns of a strip, with those that it shares with its neighbours. */
+static int strip_columns(const rs_wide_shape *shape) {
+  return 32 * shape->vector;
+}
+
+/* Elements of a word of 16 bytes. */
+static int unit_of(int bytes) {
+  return 16 / bytes;
+}
+
+/* Elements of a sector that no two strips write; Askew::SECTOR. */
+static int sector_of(int bytes) {
+  return (bytes == 1 ? 16 : 32) / bytes;
+}
+
+/* Steps that a thread has in registers at a time; WideTile::BATCH. */
+static int batch_of(const rs_wide_shape *shape) {
+  int batch = 128 / (shape->vector * shape->acc);
+  return batch < shape->steps ? batch : shape->steps;
+}
+
+static bool in_place(const rs_wide_shape *shape) {
+  return shape->in == shape->out;
+}
+
+static int up_to_word(int bytes) {
+  return (bytes + 15) / 16 * 16;
+}
+
+/* Of `steps` steps at any offset. */
+static int copy_bytes(int steps, int pitch, int bytes) {
+  return up_to_word((steps * pitch + 2 * unit_of(bytes)) * bytes);
+}
+
+/* Where a warp has what, of the pitches in the cut. */
+static void place(rs_wide_cut *cut, const rs_wide_shape *shape) {
+  cut->mask_at = copy_bytes(shape->steps, cut->in_pitch, shape->in);
+  cut->out_at = cut->mask_at + (shape->mask ? copy_bytes(shape->steps, cut->mask_pitch, shape->mask) : 0);
+  cut->room = cut->out_at + (in_place(shape) ? 0 : copy_bytes(batch_of(shape), cut->out_pitch, shape->out));
+}
+
+/* The least that is as far from a multiple of the word as the step is, so that steps share no word. */
+static int pitch_of(int least, int bytes, int64_t step) {
+  int unit = unit_of(bytes);
+  return least + (int)((step - least) & (unit - 1));
+}
+
+/* More than results have where they take the elements' place at another offset: words are left over for the ends. */
+static int more_pitch(const rs_wide_shape *shape) {
+  int batch = batch_of(shape);
+  return (2 * unit_of(shape->in) - 2 + batch - 1) / batch;
+}
+
+static void cut_askew(rs_wide_cut *cut, const rs_wide_shape *shape, const rs_rows *rows) {
+  int columns = strip_columns(shape), sign = shape->reverse ? -1 : 1;
+  cut->in_pitch = pitch_of(columns + unit_of(shape->in) - 1, shape->in, sign * rows->in_step);
+  cut->out_pitch = pitch_of(columns + unit_of(shape->out) - 1, shape->out, sign * rows->out_step);
+  if (in_place(shape) && cut->in_pitch != cut->out_pitch)
+    cut->in_pitch = pitch_of(cut->out_pitch + more_pitch(shape), shape->in, sign * rows->in_step);
+  cut->mask_pitch = shape->mask ? pitch_of(columns + unit_of(shape->mask) - 1, shape->mask, sign * rows->mask_step) : 0;
+  place(cut, shape);
+
+  /* results of a step are as many words as lanes have, for the last strip too, wherever it begins */
+  int last = columns - unit_of(shape->out) + 1;
+  cut->apart = columns - sector_of(shape->out);
+  cut->most = columns - 1;
+  if (rows->in == rows->out) /* nobody may read what another strip has written */
+    cut->most = last = cut->apart;
+  cut->strips = cut->columns <= last ? 1 : 1 + (int32_t)parts(cut->columns - last, cut->apart);
+}
+
+/* Of a block with these pitches. */
+static int askew_bytes(const rs_wide_shape *shape, int in_pitch, int mask_pitch, int out_pitch) {
+  rs_wide_cut cut = {.in_pitch = in_pitch, .mask_pitch = mask_pitch, .out_pitch = out_pitch};
+  place(&cut, shape);
+  return shape->threads / 32 * cut.room;
 }
 
 int rs_wide_shared(const rs_wide_shape *shape) {
-  if (shape->vector == 1)
-    return narrow_bytes(shape);
-  return shape->threads * shape->vector * shape->steps * (shape->in + shape->mask);
+  if (!shape->askew)
+    return shape->threads * shape->vector * shape->steps * (shape->in + shape->mask);
+  int columns = strip_columns(shape);
+  return askew_bytes(shape, columns + unit_of(shape->in) - 1, shape->mask ? columns + unit_of(shape->mask) - 1 : 0,
+                     columns + unit_of(shape->out) - 1);
 }
+
+int rs_wide_most_shared(const rs_wide_shape *shape) {
+  if (!shape->askew)
+    return rs_wide_shared(shape);
+  int columns = strip_columns(shape), in = unit_of(shape->in), out = unit_of(shape->out);
+  return askew_bytes(shape, columns + 2 * in - 2 + (in_place(shape) ? more_pitch(shape) + in - 1 : 0),
+                     shape->mask ? columns + 2 * unit_of(shape->mask) - 2 : 0, columns + 2 * out - 2);
+}
+
+/* ---- both -------------------------------------------------------------------------------------------------------- */
 
 /*
  * log2 of the vectors side by side, where there are more. Masks are a byte an element: in wide tensors, strips of 64
@@ -58,30 +144,43 @@ static int widest_strip(const rs_wide_shape *shape, int64_t vectors) {
   return log2_up(shape->width) - (shape->mask && shape->width > 1 && vectors < 1024);
 }
 
-enum { LEAST_STRIP = 6 }; /* columns one by one, log2: narrow_bytes has room for no narrower ones */
-
-void rs_wide_cut_rows(rs_wide_cut *cut, rs_column_need *need, const rs_wide_shape *shape, const rs_rows *rows) {
-  int vector = shape->vector, threads = log2_up(shape->threads), last = rows->rank - 1;
-  int64_t vectors = rows->shape[last] / vector, segments = parts(shape->length, shape->steps);
-  int most = log2_up(32 * vector); /* ROWS in wide.cuh */
-  int width = log2_up(vectors), widest = widest_strip(shape, vectors), rest;
+/* Threads side by side, log2. */
+static int width_in_words(const rs_wide_shape *shape, int64_t vectors, int threads) {
+  int most = log2_up(32 * shape->vector); /* ROWS in wide_tile.cuh */
+  int width = log2_up(vectors), widest = widest_strip(shape, vectors);
   if (width > widest)
     width = widest;
-  if (width < threads - most)
-    width = threads - most;
-  if (vector == 1 && width < LEAST_STRIP)
-    width = LEAST_STRIP;
+  return width < threads - most ? threads - most : width;
+}
+
+static void look_ahead(rs_wide_cut *cut, int64_t blocks, const rs_wide_shape *shape, const rs_rows *rows) {
+  if (!shape->ahead || !rs_rows_one_run(rows, shape->length, shape->mask != 0))
+    return;
+  cut->ahead = shape->ahead;
+  cut->share = (int32_t)parts(rows->count * shape->length, blocks);
+}
+
+void rs_wide_cut_rows(rs_wide_cut *cut, rs_column_need *need, const rs_wide_shape *shape, const rs_rows *rows) {
+  int threads = log2_up(shape->threads), last = rows->rank - 1;
+  int64_t vectors = rows->shape[last] / shape->vector, segments = parts(shape->length, shape->steps);
+  int width = shape->askew ? log2_up(shape->width) : width_in_words(shape, vectors, threads);
+  memset(cut, 0, sizeof *cut);
   cut->segments = log2_up(segments);
-  rest = threads - width - cut->segments; /* threads that the length leaves */
+  int rest = threads - width - cut->segments; /* threads that the length leaves */
   if (rest < 0)
     cut->segments = threads - width;
-  while (rest > 0 && width < log2_up(vectors)) {
+  while (rest > 0 && !shape->askew && width < log2_up(vectors)) {
     width++;
     rest--;
   }
   cut->width = width;
-  cut->vectors = (int32_t)vectors;
-  cut->strips = (int32_t)parts(vectors, (int64_t)1 << width);
+  cut->columns = (int32_t)rows->shape[last];
+  if (shape->askew) {
+    cut_askew(cut, shape, rows);
+  } else {
+    cut->apart = cut->most = shape->vector << width;
+    cut->strips = (int32_t)parts(vectors, (int64_t)1 << width);
+  }
   cut->tiles = (int32_t)parts(segments, (int64_t)1 << cut->segments);
   cut->outers = cut->groups = 1;
   if (rows->rank > 1) {
@@ -95,7 +194,8 @@ void rs_wide_cut_rows(rs_wide_cut *cut, rs_column_need *need, const rs_wide_shap
   for (int d = 0; d < last - 1; d++)
     outers *= rows->shape[d];
   need->blocks = outers * cut->tiles * cut->strips;
-  need->shared = rs_wide_shared(shape);
+  look_ahead(cut, need->blocks, shape, rows);
+  need->shared = shape->askew ? shape->threads / 32 * cut->room : rs_wide_shared(shape);
   need->workspace = rs_columns_nodes(cut->tiles, shape->lanes, outers * rows->shape[last], shape->acc);
 }
 

@@ -1,6 +1,6 @@
 /*
- * wide_cut.h - how a run of regime column is cut, where columns come in whole words or one by one; what
- * kernels/wide.cuh is given
+ * wide_cut.h - how a run of regime column is cut, where columns are neighbours, in whole words or askew; what
+ * kernels/wide_tile.cuh is given
  * SPDX-License-Identifier: MIT
  */
 #ifndef RS_WIDE_CUT_H
@@ -10,12 +10,16 @@
 
 #include "columns_cut.h"
 
-/* WideCut in wide.cuh, which says what the fields mean. */
+/* WideCut in wide_tile.cuh, which says what the fields mean. */
 typedef struct rs_wide_cut {
   int32_t width, segments;
-  int32_t vectors, strips;
+  int32_t columns, strips;
+  int32_t apart, most;
   int32_t tiles;
   int32_t outers, groups;
+  int32_t ahead, share;
+  int32_t in_pitch, mask_pitch, out_pitch;
+  int32_t room, mask_at, out_at;
 } rs_wide_cut;
 
 /* What is known before the rows are. */
@@ -24,13 +28,16 @@ typedef struct rs_wide_shape {
   int in, out, mask, acc;                   /* bytes of an element; mask 0: none */
   int threads, vector, steps, width, lanes; /* of the kernel, powers of two */
   int min_blocks;                           /* that a multiprocessor must hold: caps the registers */
+  bool askew, reverse;                      /* askew: width is 32 */
+  int ahead;                                /* tiles from one to the one whose elements it asks L2 for; 0: none */
 } rs_wide_shape;
 
-/* Whether these rows can be read and written in words. */
+/* Whether these rows can be read and written so. */
 bool rs_wide_fits(const rs_wide_shape *shape, const rs_rows *rows);
 
-/* Bytes of dynamic shared memory that each block has. */
+/* Bytes of dynamic shared memory that a block has, at least and at most: askew it depends on the steps in memory. */
 int rs_wide_shared(const rs_wide_shape *shape);
+int rs_wide_most_shared(const rs_wide_shape *shape);
 
 /* rows->count > 0, shape->length > 0, and they fit. */
 void rs_wide_cut_rows(rs_wide_cut *cut, rs_column_need *need, const rs_wide_shape *shape, const rs_rows *rows);

@@ -68,6 +68,7 @@ static void kernel_make(kernel *k, int arch) {
   char source[4096], call[100];
   const char *header = k->brief.steps    ? "short_columns"
                        : k->stream.steps ? "stream_columns"
+                       : k->wide.askew   ? "askew"
                        : k->wide.vector  ? "wide"
                                          : "columns";
   const char *cut = k->brief.steps    ? "ShortCut"
@@ -78,6 +79,9 @@ static void kernel_make(kernel *k, int arch) {
     snprintf(call, sizeof call, "scan_short_columns<P, %d, %d", k->threads, k->brief.steps);
   else if (k->stream.steps)
     snprintf(call, sizeof call, "scan_stream_columns<P, %d", k->stream.steps);
+  else if (k->wide.askew)
+    snprintf(call, sizeof call, "scan_askew_tiles<P, %d, %d, %d, %d", k->threads, k->wide.vector, k->wide.steps,
+             k->wide.lanes);
   else if (k->wide.vector)
     snprintf(call, sizeof call, "scan_wide_tiles<P, %d, %d, %d, %d, %d", k->threads, k->wide.vector, k->wide.steps,
              k->wide.width, k->wide.lanes);
@@ -155,6 +159,14 @@ static void area_make(area *a, const rs_rows *rows, const int64_t *stride, int64
   memset(a->host, POISON, a->bytes);
   MUST(cuMemAlloc_v2, &a->block, a->bytes);
   a->device = a->block;
+}
+/* As it is, and elsewhere on the device. */
+static void area_copy(area *to, const area *from) {
+  *to = *from;
+  to->host = malloc(to->bytes);
+  memcpy(to->host, from->host, to->bytes);
+  MUST(cuMemAlloc_v2, &to->block, to->bytes);
+  to->device = to->block;
 }
 static void area_free(area *a) {
   free(a->host);
@@ -294,8 +306,10 @@ static void differ(const kernel *k, const rs_rows *rows, const rs_columns_launch
     return;
   }
   if (k->wide.vector) {
-    printf("  width %d segments %d vectors %d strips %d tiles %d outers %d groups %d\n", wide->width, wide->segments,
-           wide->vectors, wide->strips, wide->tiles, wide->outers, wide->groups);
+    printf("  width %d segments %d columns %d strips %d apart %d most %d tiles %d outers %d groups %d pitches %d %d %d "
+           "room %d mask %d out %d\n",
+           wide->width, wide->segments, wide->columns, wide->strips, wide->apart, wide->most, wide->tiles, wide->outers,
+           wide->groups, wide->in_pitch, wide->mask_pitch, wide->out_pitch, wide->room, wide->mask_at, wide->out_at);
     return;
   }
   printf(
@@ -321,9 +335,15 @@ static bool same(rowscan_type type, const unsigned char *got, const unsigned cha
   return true;
 }
 
+/* Whether each result may take its element's place. */
+static bool same_places(const rs_rows *rows) {
+  return rows->in_step == rows->out_step &&
+         !memcmp(rows->in_stride, rows->out_stride, (size_t)rows->rank * sizeof *rows->in_stride);
+}
+
 static void run(kernel *k, int64_t inner, bool plain) {
   const rowscan_spec *s = &k->spec;
-  int unit = k->wide.vector ? k->wide.vector : 1;
+  int unit = k->wide.vector && !k->wide.askew ? k->wide.vector : 1;
   inner = (inner + unit - 1) / unit * unit;
   bool streams = k->stream.steps != 0, brief = k->brief.steps != 0;
   if (brief)
@@ -378,8 +398,12 @@ static void run(kernel *k, int64_t inner, bool plain) {
   area_make(&in, &host, host.in_stride, host.in_step, s->length, (int)rowscan_type_bytes(s->in), place, once_in(2));
   if (streams) /* which takes no others */
     place = once_in(6) ? ANYWHERE : (int)(in.first % 16);
-  area_make(&out, &host, host.out_stride, host.out_step, s->length, (int)rowscan_type_bytes(s->out), place, true);
   area_random(&in, s->in, false);
+  bool over = once_in(3) && same_places(&host) && rowscan_type_bytes(s->in) == rowscan_type_bytes(s->out);
+  if (over)
+    area_copy(&out, &in);
+  else
+    area_make(&out, &host, host.out_stride, host.out_step, s->length, (int)rowscan_type_bytes(s->out), place, true);
   if (masked) {
     area_make(&mask, &host, host.mask_stride, host.mask_step, s->length, (int)rowscan_type_bytes(s->mask_type),
               unit > 1 ? 0 : ANYWHERE, once_in(2));
@@ -400,7 +424,7 @@ static void run(kernel *k, int64_t inner, bool plain) {
   host.mask = masked ? mask.host + mask.first : NULL;
   host.init = inits ? init.host + init.first : NULL;
   host.totals = keeps ? totals.host + totals.first : NULL;
-  device.in = (void *)(uintptr_t)(in.device + (size_t)in.first);
+  device.in = (void *)(uintptr_t)((over ? out.device : in.device) + (size_t)in.first);
   device.out = (void *)(uintptr_t)(out.device + (size_t)out.first);
   device.mask = masked ? (void *)(uintptr_t)(mask.device + (size_t)mask.first) : NULL;
   device.init = inits ? (void *)(uintptr_t)(init.device + (size_t)init.first) : NULL;
@@ -417,8 +441,8 @@ static void run(kernel *k, int64_t inner, bool plain) {
   k->stream.least_tiles = (int)any(5);
   k->stream.multiprocessors = 1 + (int)any(6);
   rs_columns columns = {.any = k->shape, .stream = k->stream, .brief = k->brief, .scratch = WORKSPACE};
-  if (k->wide.vector == 1)
-    columns.narrow = k->wide;
+  if (k->wide.askew)
+    columns.askew = k->wide;
   else
     columns.wide = k->wide;
   if (once_in(2))
@@ -438,7 +462,7 @@ static void run(kernel *k, int64_t inner, bool plain) {
                                                                    : 128 << 10));
     rs_columns_kernel here = brief                 ? RS_COLUMNS_SHORT
                              : streams             ? RS_COLUMNS_STREAM
-                             : k->wide.vector == 1 ? RS_COLUMNS_NARROW
+                             : k->wide.askew       ? RS_COLUMNS_ASKEW
                              : k->wide.vector      ? RS_COLUMNS_WIDE
                                                    : RS_COLUMNS_ANY;
     skipped += part.kernel != here;
@@ -501,6 +525,22 @@ static void random_spec(rowscan_spec *s) {
                    : once_in(2)                                                               ? ROWSCAN_MASK_SELECT
                                                                                               : ROWSCAN_MASK_MULTIPLY;
   }
+}
+
+static bool askew_fits(const rs_wide_shape *s) {
+  int most = 16 / (s->in > s->out ? s->in : s->out); /* words of a step, one a lane */
+  int batch = 128 / (s->vector * s->acc); /* steps of a batch, whose place its results take */
+  return s->vector <= most && (!s->mask || s->vector <= 16 / s->mask) &&
+         (s->in != s->out || batch >= s->steps || batch * s->in >= 16);
+}
+
+static void make_askew(kernel *k) {
+  k->wide.askew = true;
+  k->wide.width = 32;
+  k->wide.reverse = (k->spec.flags & ROWSCAN_REVERSE) != 0;
+  k->wide.vector = 4;
+  while (!askew_fits(&k->wide) || (k->wide.vector > 1 && once_in(3)))
+    k->wide.vector /= 2;
 }
 
 int main(int argc, char **argv) {
@@ -578,14 +618,14 @@ int main(int argc, char **argv) {
       k.threads = 32 * k.stream.warps;
     } else if (kind == WIDE) {
       int most = 16 / k.shape.in < 32 / k.shape.acc ? 16 / k.shape.in : 32 / k.shape.acc;
-      k.wide.vector = several || once_in(3) ? 1 : most > 2 && once_in(3) ? most / 2 : most;
+      k.wide.vector = most > 2 && once_in(3) ? most / 2 : most;
       if (k.wide.steps == 16 && once_in(2))
         k.wide.steps = once_in(2) ? 4 : 64;
       while (k.wide.width > k.threads / 2 || k.threads / k.wide.width > 32 * k.wide.vector)
         k.wide.width = k.threads / 8;
-      if (k.wide.vector == 1 && k.wide.width < 64)
-        k.wide.width = 64;
-      while (rs_wide_shared(&k.wide) > 128 << 10)
+      if (several || once_in(3))
+        make_askew(&k);
+      while (rs_wide_most_shared(&k.wide) > 128 << 10)
         k.wide.steps /= 2;
     }
     kernel_make(&k, arch);

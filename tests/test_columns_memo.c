@@ -74,7 +74,7 @@ static bool same_launch(const rs_columns_launch *a, const rs_columns_launch *b) 
   static const size_t bytes[] = {[RS_COLUMNS_ANY] = sizeof a->cut.any,
                                  [RS_COLUMNS_STREAM] = sizeof a->cut.stream,
                                  [RS_COLUMNS_WIDE] = sizeof a->cut.wide,
-                                 [RS_COLUMNS_NARROW] = sizeof a->cut.wide,
+                                 [RS_COLUMNS_ASKEW] = sizeof a->cut.wide,
                                  [RS_COLUMNS_SHORT] = sizeof a->cut.brief};
   return a->kernel == b->kernel && a->need.blocks == b->need.blocks && a->need.workspace == b->need.workspace &&
          a->need.shared == b->need.shared && !memcmp(&a->cut, &b->cut, bytes[a->kernel]);
@@ -433,9 +433,9 @@ START_TEST(a_run_has_the_kernel_chosen_for_it) {
               {1, 1048576, 64, RS_COLUMNS_STREAM},
               {1, 65536, 64, RS_COLUMNS_WIDE},
               {1, 43240, 97, RS_COLUMNS_STREAM},
-              {1, 691848, 97, RS_COLUMNS_NARROW}, /* too many nodes */
+              {1, 691848, 97, RS_COLUMNS_ASKEW}, /* too many nodes */
               {1, 524288, 128, RS_COLUMNS_WIDE},
-              {1, 32768, 129, RS_COLUMNS_NARROW},
+              {1, 32768, 129, RS_COLUMNS_ASKEW},
               {16384, 4096, 16, RS_COLUMNS_STREAM},
               {1, 16384, 4096, RS_COLUMNS_WIDE},
               {64, 4096, 32, RS_COLUMNS_WIDE},
@@ -450,7 +450,7 @@ START_TEST(a_run_has_the_kernel_chosen_for_it) {
               {131072, 64, 8, RS_COLUMNS_ANY}, /* too many lanes in a bank */
               {149796, 64, 7, RS_COLUMNS_ANY},
               {16384, 1024, 4, RS_COLUMNS_ANY},
-              {1, 16384, 4097, RS_COLUMNS_NARROW},
+              {1, 16384, 4097, RS_COLUMNS_ASKEW},
               {1, (int64_t)1 << 34, 1, RS_COLUMNS_ANY}, /* too many tiles */
               {1, ((int64_t)1 << 45) + 16384, 1, RS_COLUMNS_ANY}};
   for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {

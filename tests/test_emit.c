@@ -85,11 +85,16 @@ static void check_shape(const rowscan_spec *spec, int arch, const rs_shape *s) {
              : arch >= 80 ? 163 * 1024
                           : 64 * 1024;
   /* for its registers alone; regime columns says the most that a launch may ask for */
-  bool registers =
-      s->made_of == RS_TEMPLATE_SLAB || s->made_of == RS_TEMPLATE_COLUMNS || s->made_of == RS_TEMPLATE_SHORT_COLUMNS;
+  bool registers = s->made_of == RS_TEMPLATE_SLAB || s->made_of == RS_TEMPLATE_COLUMNS ||
+                   s->made_of == RS_TEMPLATE_SHORT_COLUMNS || s->made_of == RS_TEMPLATE_ASKEW;
   int together = registers ? 1 : s->min_blocks;
   ck_assert_int_le(together * (s->shared_bytes + 1024), room + 1024);
-  if (s->made_of == RS_TEMPLATE_COLUMNS || s->made_of == RS_TEMPLATE_WIDE) {
+  if (s->made_of == RS_TEMPLATE_ASKEW) {
+    ck_assert_int_eq(s->width, 32);
+    ck_assert(power(s->vector) && s->vector <= 16 / (int)rowscan_type_bytes(spec->in));
+    ck_assert_int_le(s->vector, 16 / (int)rowscan_type_bytes(spec->out));
+  }
+  if (s->made_of == RS_TEMPLATE_COLUMNS || s->made_of == RS_TEMPLATE_WIDE || s->made_of == RS_TEMPLATE_ASKEW) {
     ck_assert(power(s->steps) && power(s->lanes));
     return;
   }

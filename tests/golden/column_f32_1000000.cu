@@ -1,7 +1,8 @@
 // rowscan, regime column: inclusive sum of f32 along columns of 1000000, f32 out
 #include "columns.cuh"
-#include "wide.cuh"
+#include "askew.cuh"
 #include "stream_columns.cuh"
+#include "wide.cuh"
 #include "prefetch.cuh"
 struct P {
   using Acc = f32;
@@ -23,7 +24,7 @@ RS_KERNEL(128, 5) rowscan_any(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(ColumnCu
 RS_KERNEL(256, 3) rowscan_neighbours(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(WideCut, cut)) {
   prefetch_first<P, 5461, true>(rows);
   await_dependencies();
-  scan_wide_tiles<P, 256, 1, 64, 64, 4>(rows, cut);
+  scan_askew_tiles<P, 256, 2, 32, 2>(rows, cut);
 }
 RS_KERNEL(512, 1) rowscan_dense(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(StreamCut, cut)) {
   prefetch_first<P, 16384, true>(rows);

@@ -1,7 +1,8 @@
 // rowscan, regime column: inclusive prod of f64 along columns of 1000, f64 out
 #include "columns.cuh"
-#include "wide.cuh"
+#include "askew.cuh"
 #include "short_columns.cuh"
+#include "wide.cuh"
 #include "prefetch.cuh"
 struct P {
   using Acc = f64;
@@ -20,10 +21,10 @@ RS_KERNEL(128, 3) rowscan_any(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(ColumnCu
   await_dependencies();
   scan_column_tiles<P, 128, 8, 4>(rows, cut);
 }
-RS_KERNEL(256, 2) rowscan_neighbours(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(WideCut, cut)) {
-  prefetch_first<P, 4096, true>(rows);
+RS_KERNEL(128, 4) rowscan_neighbours(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(WideCut, cut)) {
+  prefetch_first<P, 2048, true>(rows);
   await_dependencies();
-  scan_wide_tiles<P, 256, 1, 32, 64, 4>(rows, cut);
+  scan_askew_tiles<P, 128, 1, 64, 2>(rows, cut);
 }
 RS_KERNEL(256, 4) rowscan_dense(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(ShortCut, cut)) {
   prefetch_first<P, 2048, true>(rows);

@@ -176,8 +176,8 @@ void group_lengths(void) {
 
 /* Columns of one length side by side, from one to thousands, in words or not. */
 static void runs_of_widths(suite_plans *plans, random_source *random) {
-  static const int64_t widths[] = {1,  2,  3,  5,  7,  8,  9,   13,  16,  17,  31,   32,   33,   48,
-                                   49, 63, 64, 65, 97, 99, 128, 129, 256, 257, 1000, 1021, 1024, 4097};
+  static const int64_t widths[] = {1,  2,  3,  5,  7,  8,  9,   13,  16,  17,  31,   32,   33,   36,   48,  49,
+                                   63, 64, 65, 68, 97, 99, 128, 129, 256, 257, 1000, 1004, 1021, 1024, 4097};
   const int count = sizeof widths / sizeof *widths;
   for (int i = suite.quick ? (int)random_below(random, 9) : 0; i < count; i += suite.quick ? 9 : 1) {
     int64_t elements = plans->spec.length * widths[i], outers = suite.elements / elements + 1;

@@ -160,6 +160,11 @@ template <class T> RS_DEVICE void fetch(T *to, const T *from) {
     simt->fail("misaligned fetch", to);
   simt->fetch(to, from, sizeof(T));
 }
+RS_DEVICE void send(u128 *to, const u128 *from) {
+  if (reinterpret_cast<u64>(from) % sizeof(u128))
+    simt->fail("misaligned load", from);
+  store_word(to, *from);
+}
 RS_DEVICE void fetch_wait() {
   simt->fetch_wait();
 }

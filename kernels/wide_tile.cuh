@@ -1,0 +1,449 @@
+// wide_tile.cuh - regime column, neighbouring columns: a tile of them, and what its threads tell one another
+// SPDX-License-Identifier: MIT
+//
+// A tile is a strip of neighbouring columns by some steps along the length, or by all of it; then it may have several
+// outers. A thread has a segment: STEPS consecutive steps of VECTOR columns, each NEXT columns after the one before.
+// Threads stand side by side along a step, then along the length. src/wide_cut.c cuts the tensor so, for the number of
+// columns of this run. Tiles of one strip hand one another the totals of their columns.
+#pragma once
+#include "abreast.cuh"
+#include "prefetch.cuh"
+#include "rows.cuh"
+
+// The second parameter of the kernel; rs_wide_cut of src/wide_cut.h.
+struct WideCut {
+  i32 width, segments; // log2 of the threads side by side, and of those along the length, of one outer
+  i32 columns, strips; // there are
+  i32 apart, most;     // columns from a strip to the next one, and of a strip at most: askew they may overlap
+  i32 tiles;           // along the length
+  i32 outers, groups;  // of a tile, and how many tiles the last outer dimension takes
+  i32 ahead, share;    // where all is one run: a tile asks L2 for so many elements, so many tiles further on
+  // Askew: elements from a step to the next one in shared memory; bytes that a warp has there, and from its first to
+  // its mask's and its results' first.
+  i32 in_pitch, mask_pitch, out_pitch;
+  i32 room, mask_at, out_at;
+};
+
+// Self, a kernel's own tile, says how elements come and go:
+//   Brought, Brought brought()      where a thread finds what there is of its segment in shared memory
+//   void bring()                    asks for it; it is there after fetch_wait() and, if IN_COMMON, a warp_barrier()
+//   void give(before, end)          stores the segment's results, given the prefixes before it and through it
+template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES, int NEXT, class Self> struct WideTile {
+  using In = typename P::In;
+  using Out = typename P::Out;
+  using Mask = typename P::Mask;
+  using Acc = typename P::Acc;
+  using Kept = typename P::Kept;
+  using Op = typename P::Op;
+  using R = Row<P>;
+  RS_METHOD static constexpr int least(int a, int b) {
+    return a < b ? a : b;
+  }
+  static constexpr int RANK = P::rank;
+  static constexpr bool MASKED = P::mask != NO_MASK;
+  static constexpr bool IN_COMMON = NEXT > 1;               // a warp has the strip's whole width
+  static constexpr bool SINGLE = P::length <= STEPS;        // a thread has all steps
+  static constexpr bool WHOLE = P::length % STEPS == 0;     // or none of a segment
+  static constexpr int SEGMENTS = THREADS / WIDTH;          // of a tile, at least, if there are several tiles
+  static constexpr bool CUTS = P::length > SEGMENTS *STEPS; // there may be
+  static constexpr int LAST = P::rank - 1, OUTER = P::rank > 1 ? P::rank - 2 : 0;
+  static constexpr int THREADS_LOG = log2_floor(THREADS);
+  static constexpr int ROWS = IN_COMMON ? SEGMENTS : least(THREADS, 32 * VECTOR); // segments of all outers, at most
+  static constexpr int BATCH = least(STEPS, 128 / (VECTOR * (int)sizeof(Acc)));   // in registers at a time
+  static constexpr int BATCHES = STEPS / BATCH;
+  static constexpr int PAD = 16 / (int)sizeof(Acc); // keeps lanes along the length out of each other's banks
+
+  using Values = Vector<Acc, VECTOR>;
+
+  // Where a tile lies: offsets of its first step and column.
+  struct Place {
+    u32 number, run; // of the turn
+    i32 strip, tile;
+    u32 outer;  // number of the tile's outers
+    i32 outers; // there are
+    i64 in, mask, out, row;
+  };
+  struct Shared {
+    Place place;
+    alignas(16) Acc totals[SINGLE ? 1 : THREADS * VECTOR + ROWS * PAD]; // by outer, segment, column
+    alignas(16) Acc carry[CUTS ? WIDTH * VECTOR : 1], end[CUTS ? WIDTH * VECTOR : 1];
+  };
+  RS_METHOD const Self &self() const {
+    return static_cast<const Self &>(*this);
+  }
+  const Rows<P::rank> &rows;
+  const WideCut &cut;
+  Shared &shared;
+  int column, outer, segment; // this thread's
+  unsigned char *memory;
+
+  RS_METHOD WideTile(const Rows<P::rank> &rows, const WideCut &cut, Shared &shared, unsigned char *memory)
+      : rows(rows), cut(cut), shared(shared), memory(memory) {
+    int row = (int)thread_index() >> cut.width, lane = (int)thread_index() & ((1 << cut.width) - 1);
+    column = IN_COMMON ? lane : lane * VECTOR;
+    outer = row >> cut.segments;
+    segment = row & ((1 << cut.segments) - 1);
+  }
+
+  // One thread finds the tile's place among the others: strips fastest, so that memory is swept in order, then tiles
+  // along the length. In reverse memory is swept from its end.
+  RS_METHOD void find(u32 number, u32 run) const {
+    Place &place = shared.place;
+    u32 q = number / (u32)cut.strips, left = CUTS ? q / (u32)cut.tiles : q;
+    place.number = number;
+    place.run = run;
+    place.strip = (i32)(number - q * (u32)cut.strips);
+    place.tile = CUTS ? (i32)(q - left * (u32)cut.tiles) : 0;
+    if (P::reverse) {
+      place.strip = cut.strips - 1 - place.strip;
+      left = block_count() / (u32)(CUTS ? cut.tiles * cut.strips : cut.strips) - 1 - left;
+    }
+    place.outer = left;
+    i64 column = (i64)place.strip * cut.apart, first = ((i64)place.tile << cut.segments) * STEPS;
+    if (P::reverse)
+      first = P::length - 1 - first;
+    i64 in = first * rows.in_step + column, mask = first * rows.mask_step + column;
+    i64 out = first * rows.out_step + column, row = column * rows.row_stride[LAST];
+    place.outers = 1;
+    if constexpr (P::rank > 1) {
+#pragma unroll
+      for (int d = OUTER; d >= 0; d--) {
+        i64 i = left;
+        if (d > 0) {
+          u32 size = d == OUTER ? (u32)cut.groups : (u32)rows.shape[d];
+          left /= size;
+          i -= (i64)left * size;
+        }
+        if (d == OUTER) {
+          i *= cut.outers;
+          place.outers = rows.shape[d] - i < cut.outers ? (int)(rows.shape[d] - i) : cut.outers;
+        }
+        in += i * rows.in_stride[d];
+        mask += i * rows.mask_stride[d];
+        out += i * rows.out_stride[d];
+        row += i * rows.row_stride[d];
+      }
+    }
+    place.in = in;
+    place.mask = mask;
+    place.out = out;
+    place.row = row;
+  }
+
+  // Slow memory would make a tile late, and all after it. What it asks for is not its own share of the run, but as
+  // much.
+  RS_METHOD void prefetch() const {
+    i64 all = rows.count * P::length, at = ((i64)shared.place.number + cut.ahead) * cut.share, left = all - at;
+    if (cut.ahead == 0 || left <= 0)
+      return;
+    i64 count = left < cut.share ? left : cut.share, first = P::reverse ? left - count : at;
+    prefetch_run<In>(rows.in, first, count);
+    if (MASKED)
+      prefetch_run<Mask>(rows.mask, first, count);
+  }
+
+  // Columns of the strip that there are.
+  RS_METHOD int columns() const {
+    return least(cut.columns - shared.place.strip * cut.apart, cut.most);
+  }
+  // Those that no other strip stores.
+  RS_METHOD int own_columns() const {
+    return shared.place.strip < cut.strips - 1 ? cut.apart : columns();
+  }
+  // Steps from the tile's first, or from this thread's first, to the end of the row.
+  RS_METHOD i64 tile_left() const {
+    return CUTS ? P::length - ((i64)shared.place.tile << cut.segments) * STEPS : P::length;
+  }
+  RS_METHOD i64 left() const {
+    return tile_left() - segment * STEPS;
+  }
+  // Those that its segment has.
+  RS_METHOD int steps() const {
+    i64 count = left();
+    return WHOLE || count > STEPS ? STEPS : (int)count;
+  }
+  RS_METHOD bool there() const {
+    return (IN_COMMON || column < columns()) && outer < shared.place.outers && left() > 0;
+  }
+  // From the tile's first element to the segment's.
+  RS_METHOD i64 offset(i64 step, const i64 *stride) const {
+    return (P::rank > 1 ? outer * stride[OUTER] : 0) + segment * STEPS * step;
+  }
+  RS_METHOD static i64 directed(i64 step) {
+    return P::reverse ? -step : step;
+  }
+
+  // Its columns at once, as one element.
+  struct Each {
+    RS_METHOD static Values neutral() {
+      Values value;
+#pragma unroll
+      for (int v = 0; v < VECTOR; v++)
+        value.at[v] = Op::neutral();
+      return value;
+    }
+    RS_METHOD static Values combine(const Values &left, const Values &right) {
+      Values both;
+#pragma unroll
+      for (int v = 0; v < VECTOR; v++)
+        both.at[v] = Op::combine(left.at[v], right.at[v]);
+      return both;
+    }
+  };
+  // One step of what Self has brought.
+  template <class B> RS_METHOD static Values element(const B &all, int j) {
+    Vector<In, VECTOR> from = all.in.get(j);
+    Vector<Mask, VECTOR> m{};
+    if constexpr (MASKED)
+      m = all.mask.get(j);
+    Values x;
+#pragma unroll
+    for (int v = 0; v < VECTOR; v++)
+      x.at[v] = widen<Acc>(R::hold(from.at[v], m.at[v]));
+    return x;
+  }
+  // f(k, steps of batch k), for one batch after another.
+  template <class F> RS_METHOD void each_batch(const F &f) const {
+    auto all = self().brought();
+#pragma unroll 1
+    for (int k = 0; k < BATCHES; k++) {
+      Values x[BATCH];
+#pragma unroll
+      for (int j = 0; j < BATCH; j++)
+        x[j] = element(all, k * BATCH + j);
+      f(k, x);
+    }
+  }
+
+  // In shared memory, from one segment to the next.
+  RS_METHOD int pitch() const {
+    return (VECTOR << cut.width) + PAD;
+  }
+  RS_METHOD Acc *totals(int row, int first) const {
+    return shared.totals + row * pitch() + first;
+  }
+  RS_METHOD static Values values(const Acc *at) {
+    return *reinterpret_cast<const Values *>(at);
+  }
+  // Those of a thread's columns, `at` the first one's.
+  RS_METHOD static Values own_values(const Acc *at) {
+    if constexpr (NEXT == 1) {
+      return values(at);
+    } else {
+      Values value;
+#pragma unroll
+      for (int v = 0; v < VECTOR; v++)
+        value.at[v] = at[v * NEXT];
+      return value;
+    }
+  }
+  // Leaves for each segment the total of the aligned block of segments that ends with it, as large as can be.
+  RS_METHOD void up() {
+    Counter<Each, BATCHES, Values> all;
+    each_batch([&](int k, const Values *x) { all.add(k, total<Each, BATCH>(x)); });
+    Values mine = all.digit[all.LEVELS - 1];
+    if constexpr (!SINGLE) {
+      Acc *own = totals((int)thread_index() >> cut.width, column);
+      if constexpr (NEXT == 1)
+        share_vector<Acc, VECTOR>(own, mine);
+      else
+#pragma unroll
+        for (int v = 0; v < VECTOR; v++)
+          own[v * NEXT] = mine.at[v];
+      block_barrier();
+      // threads stand along the length, then side by side
+      int log = THREADS_LOG - cut.width, row = (int)thread_index() & ((1 << log) - 1);
+      Acc *at = totals(row, ((int)thread_index() >> log) * VECTOR);
+      mine = values(at);
+#pragma unroll
+      for (int d = 0; d < 5; d++)
+        if (d < cut.segments)
+#pragma unroll
+          for (int v = 0; v < VECTOR; v++) {
+            Acc other = shuffle_xor(mine.at[v], 1 << d);
+            if ((~row & ((2 << d) - 1)) == 0)
+              mine.at[v] = Op::combine(other, mine.at[v]);
+          }
+      share_vector<Acc, VECTOR>(at, mine);
+#pragma unroll 1
+      for (int d = 5; d < cut.segments; d++) { // between warps
+        block_barrier();
+        int i = (int)thread_index();
+        if (i < 1 << (log - d - 1 + cut.width)) {
+          int end = (((i >> cut.width) + 1) << (d + 1)) - 1, first = (i & ((1 << cut.width) - 1)) * VECTOR;
+          share_vector<Acc, VECTOR>(totals(end, first),
+                                    Each::combine(values(totals(end - (1 << d), first)), values(totals(end, first))));
+        }
+      }
+    }
+  }
+
+  RS_METHOD i64 row_of(int outer, int column) const {
+    return shared.place.row + (P::rank > 1 ? outer * rows.row_stride[OUTER] : 0) + column * rows.row_stride[LAST];
+  }
+  RS_METHOD Acc start(int outer, int column) const {
+    return rows.init ? widen<Acc>(static_cast<const Kept *>(rows.init)[row_of(outer, column)]) : Op::neutral();
+  }
+
+  RS_METHOD Values starts() const {
+    Values value = Each::neutral();
+    if (rows.init)
+#pragma unroll
+      for (int v = 0; v < VECTOR; v++)
+        if (NEXT == 1 || column + v * NEXT < columns())
+          value.at[v] = start(outer, column + v * NEXT);
+    return value;
+  }
+
+  // Where the registers allow it, a tile asks for what comes before it while its own elements are on their way. Not
+  // in common: 347720 x 193 f32 on an H100 0.655 of memcpy so, 0.708 later; 16384 x 4097 bf16 0.586, 0.636.
+  static constexpr bool EARLY = !IN_COMMON && VECTOR > 1 && sizeof(Acc) == 4;
+  using Ahead =
+      ColumnsAhead<Op, LANES, (P::length + SEGMENTS * STEPS - 1) / (SEGMENTS * STEPS), Acc, EARLY ? 4 : 1, EARLY>;
+  using Asked = typename Ahead::Asked;
+
+  RS_METHOD Ahead ahead() const {
+    return {reinterpret_cast<Node<Acc> *>(static_cast<TurnState *>(rows.workspace) + 1),
+            shared.place.run,
+            block_count() / ((u32)cut.tiles * (u32)cut.strips),
+            shared.place.outer,
+            (u32)cut.columns,
+            (u32)cut.tiles};
+  }
+  // The columns that a warp asks for: `count`, from column `first` of the strip on.
+  struct Own {
+    int first, count;
+    u32 at; // of the strip, in the tensor
+    // The column that a lane asks for, 32 / LANES of them from number i on; one that there is.
+    RS_METHOD int asked(int i) const {
+      int k = i + (int)lane_index() / LANES;
+      return first + (k < count ? k : 0);
+    }
+  };
+  // Those whose totals a warp has made; and those that it asks for, no fewer than its lanes can.
+  RS_METHOD int made() const {
+    return (VECTOR << cut.width) >> (THREADS_LOG - 5);
+  }
+  RS_METHOD Own own() const {
+    int most = made() < 32 / LANES ? 32 / LANES : made(), first = (int)thread_index() / 32 * most;
+    int count = columns() - first < most ? columns() - first : most;
+    return {first, count, (u32)(shared.place.strip * cut.apart)};
+  }
+  RS_METHOD void ask(Asked &asked) const {
+    Own mine = own();
+    if (mine.count > 0)
+      ahead().ask(asked, (u32)shared.place.tile, mine.at + (u32)mine.asked(0));
+  }
+  // The prefixes before the tile and through it.
+  RS_METHOD void look(Asked &asked) const {
+    if (cut.segments > 5 || made() < 32 / LANES)
+      block_barrier();
+    else
+      warp_barrier();
+    const Place &place = shared.place;
+    Ahead others = ahead();
+    Own mine = own();
+    const Acc *total = totals((1 << cut.segments) - 1, 0);
+    bool tells = place.tile < cut.tiles - 1; // nobody asks for the last one's
+    int own = own_columns();
+    if (tells)
+      for (int k = (int)lane_index(); k < mine.count && mine.first + k < own; k += 32)
+        others.tell(place.tile, mine.at + mine.first + k, total[mine.first + k]);
+#pragma unroll 1
+    for (int i = 0; i < mine.count; i += 32 / LANES) {
+      int c = mine.asked(i);
+      bool real = i + (int)lane_index() / LANES < mine.count;
+      Acc carry, end;
+      if (!EARLY || i > 0)
+        others.ask(asked, (u32)place.tile, mine.at + (u32)c);
+      others.look(asked, place.tile, mine.at + c, real && tells && c < own, total[c], start(0, c), carry, end);
+      if (real && lane_index() % LANES == 0) {
+        shared.carry[c] = carry;
+        shared.end[c] = end;
+      }
+    }
+  }
+
+  // Stores the prefixes.
+  RS_METHOD void down() {
+    if (!there())
+      return;
+    bool cuts = CUTS && cut.tiles > 1;
+    Values before, end;
+    if (CUTS && cuts)
+      before = own_values(shared.carry + column);
+    else
+      before = starts();
+    if constexpr (!SINGLE) {
+      // the ones at the end of the segment's number are the blocks that its own joins
+      int low = segment & ~(segment + 1), bit = 1 << cut.segments >> 1;
+      const Acc *at = totals((int)thread_index() >> cut.width, column);
+#pragma unroll 1
+      for (; bit > low; bit >>= 1)
+        if (segment & bit)
+          before = Each::combine(before, own_values(at - ((segment & (bit - 1)) + 1) * pitch()));
+      end = Each::combine(before, own_values(at));
+#pragma unroll 1
+      for (; bit; bit >>= 1)
+        before = Each::combine(before, own_values(at - ((segment & (bit - 1)) + 1) * pitch()));
+      if (CUTS && cuts && segment == (1 << cut.segments) - 1)
+        end = own_values(shared.end + column);
+    }
+    self().give(before, end);
+  }
+
+  static constexpr int TAIL = (int)((P::length - 1) % STEPS + 1); // steps of the last segment
+  RS_METHOD bool is_first() const {
+    return left() == P::length;
+  }
+  RS_METHOD bool keeps() const { // the row's totals
+    return left() == TAIL && rows.totals;
+  }
+
+  // The totals of the thread's columns.
+  RS_METHOD void keep(const Values &value) const {
+#pragma unroll
+    for (int v = 0; v < VECTOR; v++)
+      if (NEXT == 1 || column + v * NEXT < own_columns())
+        static_cast<Kept *>(rows.totals)[row_of(outer, column + v * NEXT)] = (Kept)value.at[v];
+  }
+  // The prefixes of no elements, as users see them.
+  RS_METHOD Values empty() const {
+    Values value = starts();
+    if (!rows.init)
+#pragma unroll
+      for (int v = 0; v < VECTOR; v++)
+        value.at[v] = Op::identity();
+    return value;
+  }
+};
+
+template <class T> RS_DEVICE void scan_wide_tile(const Rows<T::RANK> &rows, const WideCut &cut) {
+  RS_DYNAMIC_SHARED(memory); // of all that is brought
+  RS_SHARED typename T::Shared shared;
+  T tile(rows, cut, shared, memory);
+  bool cuts = T::CUTS && cut.tiles > 1;
+  if (thread_index() == 0) {
+    Turn turn{block_index(), 0};
+    if (cuts)
+      turn = take_turn(static_cast<TurnState *>(rows.workspace), block_count());
+    tile.find(turn.number, turn.run);
+  }
+  block_barrier();
+  tile.bring();
+  if (thread_index() == 32)
+    tile.prefetch();
+  typename T::Asked asked;
+  if (T::CUTS && T::EARLY && cuts)
+    tile.ask(asked);
+  fetch_wait();
+  if (T::IN_COMMON)
+    warp_barrier();
+  tile.up();
+  if constexpr (T::CUTS)
+    if (cuts)
+      tile.look(asked);
+  if constexpr (!T::SINGLE)
+    block_barrier();
+  tile.down();
+}
