@@ -460,11 +460,11 @@ static void run(kernel *k, int64_t inner, bool plain) {
                                 : part.kernel == RS_COLUMNS_STREAM ? 200 << 10
                                 : part.kernel == RS_COLUMNS_SHORT  ? rs_short_shared(&k->brief)
                                                                    : 128 << 10));
-    rs_columns_kernel here = brief                 ? RS_COLUMNS_SHORT
-                             : streams             ? RS_COLUMNS_STREAM
-                             : k->wide.askew       ? RS_COLUMNS_ASKEW
-                             : k->wide.vector      ? RS_COLUMNS_WIDE
-                                                   : RS_COLUMNS_ANY;
+    rs_columns_kernel here = brief            ? RS_COLUMNS_SHORT
+                             : streams        ? RS_COLUMNS_STREAM
+                             : k->wide.askew  ? RS_COLUMNS_ASKEW
+                             : k->wide.vector ? RS_COLUMNS_WIDE
+                                              : RS_COLUMNS_ANY;
     skipped += part.kernel != here;
     if (part.kernel != here) { /* another kernel's, which is not here */
       free(got);
@@ -529,7 +529,7 @@ static void random_spec(rowscan_spec *s) {
 
 static bool askew_fits(const rs_wide_shape *s) {
   int most = 16 / (s->in > s->out ? s->in : s->out); /* words of a step, one a lane */
-  int batch = 128 / (s->vector * s->acc); /* steps of a batch, whose place its results take */
+  int batch = 128 / (s->vector * s->acc);            /* steps of a batch, whose place its results take */
   return s->vector <= most && (!s->mask || s->vector <= 16 / s->mask) &&
          (s->in != s->out || batch >= s->steps || batch * s->in >= 16);
 }
