@@ -451,6 +451,10 @@ START_TEST(a_run_has_the_kernel_chosen_for_it) {
               {149796, 64, 7, RS_COLUMNS_ANY},
               {16384, 1024, 4, RS_COLUMNS_ANY},
               {1, 16384, 4097, RS_COLUMNS_ASKEW},
+              {1, 65536, 1028, RS_COLUMNS_ASKEW}, /* strips of words would share sectors */
+              {1, 65536, 1032, RS_COLUMNS_WIDE},
+              {4096, 16, 1020, RS_COLUMNS_ASKEW},
+              {64, 4096, 36, RS_COLUMNS_STREAM},
               {1, (int64_t)1 << 34, 1, RS_COLUMNS_ANY}, /* too many tiles */
               {1, ((int64_t)1 << 45) + 16384, 1, RS_COLUMNS_ANY}};
   for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
@@ -463,12 +467,34 @@ START_TEST(a_run_has_the_kernel_chosen_for_it) {
 }
 END_TEST
 
+/* Results 16 bytes on: rows of 4 bytes an element then share sectors, those of 2 bytes are better in words all the
+ * same; and none is taken for the other. */
+START_TEST(where_results_begin_matters) {
+  rs_columns columns = columns_of(4096, false);
+  rs_columns_memo memo = {0};
+  rs_rows rows = dense(64, 4096, 32);
+  static const rs_columns_kernel kernels[] = {RS_COLUMNS_WIDE, RS_COLUMNS_STREAM, RS_COLUMNS_WIDE};
+  for (int i = 0; i < 3; i++) {
+    rs_columns_launch launch;
+    rows.in = rows.out = (char *)NULL + 4096 + i % 2 * 16;
+    rs_columns_recall(&memo, &launch, &columns, &rows);
+    ck_assert_int_eq(launch.kernel, kernels[i]);
+    ck_assert_int_eq(rs_columns_best(&columns, &rows), kernels[i]);
+  }
+  columns.wide.out = 2;
+  ck_assert_int_eq(rs_columns_best(&columns, &rows), RS_COLUMNS_WIDE);
+  rows.in = rows.out = (char *)NULL + 4096 + 16;
+  ck_assert_int_eq(rs_columns_best(&columns, &rows), RS_COLUMNS_WIDE);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("columns_memo");
   TCase *cases = tcase_create("all");
   tcase_add_test(cases, no_rows_are_taken_for_others);
   tcase_add_test(cases, what_was_asked_before_is_remembered);
   tcase_add_loop_test(cases, what_is_too_long_for_a_stream_is_wide, 0, 2);
+  tcase_add_test(cases, where_results_begin_matters);
   tcase_add_loop_test(cases, a_tile_has_room, 0, 6 * 5);
   tcase_add_test(cases, a_whole_run_is_the_only_part);
   tcase_add_test(cases, no_part_takes_more_than_there_is);
