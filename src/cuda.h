@@ -54,6 +54,7 @@ enum { CU_STREAM_NON_BLOCKING = 1, CU_EVENT_DEFAULT = 0, CU_EVENT_DISABLE_TIMING
 #define CU_STREAM_LEGACY ((CUstream)0x1)
 #define CU_STREAM_PER_THREAD ((CUstream)0x2)
 enum { CU_STREAM_CAPTURE_STATUS_NONE = 0, CU_STREAM_CAPTURE_STATUS_ACTIVE = 1 };
+enum { CU_STREAM_CAPTURE_MODE_RELAXED = 2 };
 
 enum { CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6 };
 typedef union CUlaunchAttributeValue {
@@ -101,6 +102,7 @@ typedef struct CUlaunchConfig {
   X(cuStreamDestroy_v2, (CUstream stream))                                                                             \
   X(cuStreamSynchronize, (CUstream stream))                                                                            \
   X(cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned flags))                                               \
+  X(cuThreadExchangeStreamCaptureMode, (int *mode))                                                                    \
   X(cuStreamGetCaptureInfo, (CUstream stream, int *status, unsigned long long *id))                                    \
   X(cuEventCreate, (CUevent * event, unsigned flags))                                                                  \
   X(cuEventDestroy_v2, (CUevent event))                                                                                \

@@ -6,18 +6,6 @@
 
 #include "types.h"
 
-const char *const rs_kernel_names[RS_KERNELS] = {
-    [RS_KERNEL_ANY] = "rowscan_any",
-    [RS_KERNEL_NEIGHBOURS] = "rowscan_neighbours",
-    [RS_KERNEL_DENSE] = "rowscan_dense",
-    [RS_KERNEL_ALIGNED] = "rowscan_aligned",
-    [RS_KERNEL_FEW] = "rowscan_few",
-    [RS_KERNEL_LONG_ANY] = "rowscan_long_any",
-    [RS_KERNEL_LONG_DENSE] = "rowscan_long_dense",
-    [RS_KERNEL_LONG_ALIGNED] = "rowscan_long_aligned",
-    [RS_KERNEL_LONG_FEW] = "rowscan_long_few",
-};
-
 /* `bool` is a word of the language. */
 static const char *element_type(rowscan_type type) {
   return type == ROWSCAN_BOOL ? "boolean" : rowscan_type_name(type);
@@ -140,40 +128,28 @@ static const char *cut_type(rs_template made_of) {
   }
 }
 
-void rs_emit(const rowscan_spec *spec, const rs_geometry *g, rs_text *source) {
-  rs_text_add(source, "// rowscan, regime %s: ", rowscan_regime_name(g->regime));
+void rs_emit(const rowscan_spec *spec, const rs_geometry *geometry, rs_kernel kernel, rs_text *source) {
+  const rs_shape *shape = &geometry->shape[kernel];
+  const char *cut = cut_type(shape->made_of);
+  rs_text_add(source, "// rowscan, %s, regime %s: ", rs_kernel_name(kernel),
+              rowscan_regime_name(rs_kernel_regime(geometry, kernel)));
   rs_spec_describe(spec, source);
   rs_text_add(source, "\n");
   if (spec->flags & ROWSCAN_DELAYS)
     rs_text_add(source, "#define RS_DELAYS\n");
-  bool prefetch = false;
-  for (int kernel = 0; kernel < RS_KERNELS; kernel++) {
-    rs_template made_of = g->shape[kernel].made_of;
-    bool named = false;
-    prefetch = prefetch || g->shape[kernel].prefetch;
-    for (int before = 0; before < kernel; before++)
-      named = named || g->shape[before].made_of == made_of;
-    if (made_of && !named)
-      rs_text_add(source, "#include \"%s\"\n", header(made_of));
-  }
-  if (prefetch)
+  rs_text_add(source, "#include \"%s\"\n", header(shape->made_of));
+  if (shape->prefetch)
     rs_text_add(source, "#include \"prefetch.cuh\"\n");
   emit_problem(spec, source);
-  for (int kernel = 0; kernel < RS_KERNELS; kernel++) {
-    const rs_shape *shape = &g->shape[kernel];
-    if (!shape->made_of)
-      continue;
-    const char *cut = cut_type(shape->made_of);
-    rs_text_add(source, "RS_KERNEL(%d, %d) %s(RS_PARAMETER(Rows<%d>, rows)", shape->threads, shape->min_blocks,
-                rs_kernel_names[kernel], spec->row_rank);
-    if (cut)
-      rs_text_add(source, ", RS_PARAMETER(%s, cut)", cut);
-    rs_text_add(source, ") {\n");
-    if (shape->prefetch)
-      rs_text_add(source, "  prefetch_first<P, %d, %s>(rows);\n", shape->prefetch,
-                  spec->layout == ROWSCAN_LAYOUT_COLUMNS ? "true" : "false");
-    rs_text_add(source, "  await_dependencies();\n  ");
-    emit_call(shape, (rs_kernel)kernel, source);
-    rs_text_add(source, "(rows%s);\n}\n", cut ? ", cut" : "");
-  }
+  rs_text_add(source, "RS_KERNEL(%d, %d) %s(RS_PARAMETER(Rows<%d>, rows)", shape->threads, shape->min_blocks,
+              rs_kernel_symbol(kernel), spec->row_rank);
+  if (cut)
+    rs_text_add(source, ", RS_PARAMETER(%s, cut)", cut);
+  rs_text_add(source, ") {\n");
+  if (shape->prefetch)
+    rs_text_add(source, "  prefetch_first<P, %d, %s>(rows);\n", shape->prefetch,
+                spec->layout == ROWSCAN_LAYOUT_COLUMNS ? "true" : "false");
+  rs_text_add(source, "  await_dependencies();\n  ");
+  emit_call(shape, kernel, source);
+  rs_text_add(source, "(rows%s);\n}\n", cut ? ", cut" : "");
 }

@@ -7,8 +7,7 @@
 
 #include "tune.h"
 
-extern const char *const rs_kernel_names[RS_KERNELS];
-
-void rs_emit(const rowscan_spec *spec, const rs_geometry *geometry, rs_text *source);
+/* The source of one kernel, which the geometry has. */
+void rs_emit(const rowscan_spec *spec, const rs_geometry *geometry, rs_kernel kernel, rs_text *source);
 
 #endif

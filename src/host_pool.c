@@ -191,3 +191,15 @@ void rs_pool_run(rs_pool *pool, void *seat, int64_t chunks, void (*work)(void *w
     pthread_cond_wait(&pool->finished, &pool->lock);
   pthread_mutex_unlock(&pool->lock);
 }
+
+bool rs_pool_once(int threads, int64_t chunks, void (*work)(void *what, int64_t chunk, void *seat), void *what) {
+  int64_t most = chunks > 1 ? chunks : 1;
+  rs_pool *pool = rs_pool_open(threads < most ? threads : (int)most, 0);
+  if (!pool)
+    return false;
+  void *seat = rs_pool_enter(pool);
+  rs_pool_run(pool, seat, chunks, work, what);
+  rs_pool_leave(pool, seat);
+  rs_pool_close(pool);
+  return true;
+}

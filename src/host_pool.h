@@ -8,6 +8,7 @@
 #ifndef RS_HOST_POOL_H
 #define RS_HOST_POOL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,5 +30,8 @@ void rs_pool_leave(rs_pool *pool, void *seat);
  */
 void rs_pool_run(rs_pool *pool, void *seat, int64_t chunks, void (*work)(void *what, int64_t chunk, void *seat),
                  void *what);
+
+/* One such run in a pool of its own, of no more threads than chunks. False: no memory for it. */
+bool rs_pool_once(int threads, int64_t chunks, void (*work)(void *what, int64_t chunk, void *seat), void *what);
 
 #endif

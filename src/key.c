@@ -11,11 +11,11 @@
 #include "version.h"
 
 /* Changes with the meaning of a line, or of what an entry holds (build.c). */
-enum { FORMAT = 2 };
+enum { FORMAT = 3 };
 
-void rs_key_canonical(const rowscan_spec *spec, const rs_geometry *geometry, rs_text *text) {
+void rs_key_canonical(const rowscan_spec *spec, const rs_geometry *geometry, rs_kernel kernel, rs_text *text) {
   rs_spec_text(spec, text);
-  rs_geometry_text(geometry, text);
+  rs_kernel_text(geometry, kernel, text);
 }
 
 void rs_key_print(const rs_key *key, rs_text *text) {

@@ -12,15 +12,15 @@
  * No paths, no times, and nothing of the driver: the same key on every machine means the same bytes.
  */
 typedef struct rs_key {
-  const char *canonical;      /* the spec and geometry */
+  const char *canonical;      /* the spec and kernel */
   const char *source;         /* goes in by its digest, as kernels/ does */
   int arch;                   /* 90 for sm_90 */
   const char *const *options; /* the compiler's, in order, NULL at the end */
   const char *nvrtc;          /* build-id; NULL: the key without its last line */
 } rs_key;
 
-/* Adds the canonical lines of a spec's kernel. */
-void rs_key_canonical(const rowscan_spec *spec, const rs_geometry *geometry, rs_text *text);
+/* Adds the canonical lines of a kernel of a spec. */
+void rs_key_canonical(const rowscan_spec *spec, const rs_geometry *geometry, rs_kernel kernel, rs_text *text);
 
 void rs_key_print(const rs_key *key, rs_text *text);
 

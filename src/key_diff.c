@@ -23,6 +23,13 @@ bool rs_key_cut(rs_key_fields *fields, const char *key) {
   return true;
 }
 
+const char *rs_key_value(const rs_key_fields *fields, const char *name) {
+  for (int i = 0; i < fields->count; i++)
+    if (!strcmp(fields->field[i].name, name))
+      return fields->field[i].value;
+  return NULL;
+}
+
 void rs_key_fields_free(rs_key_fields *fields) {
   free(fields->text);
   *fields = (rs_key_fields){0};

@@ -22,6 +22,9 @@ typedef struct rs_key_fields {
 
 /* False: out of memory. A line without a = has an empty value. */
 bool rs_key_cut(rs_key_fields *fields, const char *key);
+/* The value of a field; NULL: it has none of that name. */
+const char *rs_key_value(const rs_key_fields *fields, const char *name);
+
 void rs_key_fields_free(rs_key_fields *fields);
 
 /*

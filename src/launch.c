@@ -136,7 +136,7 @@ static rs_kernel column_kernel(rs_columns_kernel kernel) {
 /* Of one regime: the last that takes these rows, from `few_rows` down to `any`, which takes all. */
 static rs_kernel best(const rowscan_plan *plan, const rs_rows *rows, rs_kernel any, rs_kernel few_rows) {
   for (rs_kernel kernel = few_rows; kernel > any; kernel--) {
-    const rs_shape *shape = &plan->module.geometry.shape[kernel];
+    const rs_shape *shape = &plan->modules.geometry.shape[kernel];
     if (shape->made_of && (kernel != few_rows || few(plan, shape, rows->count)) && takes(shape, rows, &plan->spec))
       return kernel;
   }
@@ -144,9 +144,9 @@ static rs_kernel best(const rowscan_plan *plan, const rs_rows *rows, rs_kernel a
 }
 
 rs_kernel rs_launch_kernel(const rowscan_plan *plan, const rs_rows *rows) {
-  rowscan_regime regime = plan->module.geometry.regime;
+  rowscan_regime regime = plan->modules.geometry.regime;
   if (regime == ROWSCAN_REGIME_COLUMN)
-    return column_kernel(rs_columns_chosen(&plan->module.columns, rows));
+    return column_kernel(rs_columns_chosen(&plan->columns, rows));
   if (regime == ROWSCAN_REGIME_LONG || regime == ROWSCAN_REGIME_AUTO) {
     rs_kernel kernel = best(plan, rows, RS_KERNEL_LONG_ANY, RS_KERNEL_LONG_FEW);
     if (regime == ROWSCAN_REGIME_LONG ||
@@ -173,11 +173,12 @@ typedef struct launching {
   packed arguments;
 } launching;
 
-static void choose(launching *run, rs_kernel kernel) {
+/* Which is made ready if this is the first run that needs it. */
+static rowscan_status choose(launching *run, rs_kernel kernel) {
   run->kernel = kernel;
-  run->shape = &run->plan->module.geometry.shape[kernel];
-  run->function = run->plan->module.function[kernel];
-  run->name = rs_kernel_names[kernel];
+  run->shape = &run->plan->modules.geometry.shape[kernel];
+  run->name = rs_kernel_symbol(kernel);
+  return rs_modules_function(&run->plan->modules, kernel, &run->function);
 }
 
 /*
@@ -266,16 +267,16 @@ static int64_t ahead_bytes(const rowscan_plan *plan, const rs_shape *shape, int6
 }
 
 size_t rs_launch_needs(const rowscan_plan *plan, rs_kernel kernel, int64_t rows) {
-  const rs_shape *shape = &plan->module.geometry.shape[kernel];
+  const rs_shape *shape = &plan->modules.geometry.shape[kernel];
   return (size_t)ahead_bytes(plan, shape, lesser(rows, rows_at_once(plan, shape)));
 }
 
 size_t rs_launch_workspace(const rowscan_plan *plan) {
   size_t most = 0;
-  if (plan->module.geometry.regime == ROWSCAN_REGIME_COLUMN)
-    return rs_columns_bound(&plan->module.columns);
+  if (plan->modules.geometry.regime == ROWSCAN_REGIME_COLUMN)
+    return rs_columns_bound(&plan->columns);
   for (int kernel = 0; kernel < RS_KERNELS; kernel++) {
-    if (cut_over_blocks(&plan->module.geometry.shape[kernel])) {
+    if (cut_over_blocks(&plan->modules.geometry.shape[kernel])) {
       size_t bytes = rs_launch_needs(plan, (rs_kernel)kernel, INT64_MAX);
       most = bytes > most ? bytes : most;
     }
@@ -313,16 +314,18 @@ static rowscan_status launch_ahead(launching *run, bool fresh) {
 /* ---- columns ----------------------------------------------------------------------------------------------------- */
 
 static rowscan_status launch_part(launching *run, rs_columns_launch *part, bool fresh) {
-  choose(run, column_kernel(part->kernel));
+  rowscan_status status = choose(run, column_kernel(part->kernel));
+  if (status)
+    return status;
   pack(&run->arguments, part->rows);
-  rowscan_status status = clear(run, fresh, (int64_t)part->need.workspace);
+  status = clear(run, fresh, (int64_t)part->need.workspace);
   return status ? status : queue_with(run, part->need.blocks, part->need.shared, &part->cut);
 }
 
 static rowscan_status launch_parts(launching *run, const rs_rows *rows, bool fresh) {
   rs_columns_parts parts;
   rs_columns_launch part;
-  rs_columns_begin(&parts, &run->plan->module.columns, rows);
+  rs_columns_begin(&parts, &run->plan->columns, rows);
   rowscan_status status = ROWSCAN_OK;
   while (!status && rs_columns_next(&parts, &part))
     status = launch_part(run, &part, fresh);
@@ -333,7 +336,7 @@ static rowscan_status launch_parts(launching *run, const rs_rows *rows, bool fre
 
 /* whole: regime column in one launch; NULL: in several, or another regime. */
 static rowscan_status launch_with(launching *run, const rs_rows *rows, rs_columns_launch *whole, bool fresh) {
-  if (run->plan->module.geometry.regime != ROWSCAN_REGIME_COLUMN)
+  if (run->plan->modules.geometry.regime != ROWSCAN_REGIME_COLUMN)
     return launch_ahead(run, fresh);
   return whole ? launch_part(run, whole, fresh) : launch_parts(run, rows, fresh);
 }
@@ -349,7 +352,7 @@ static size_t bytes_needed(const void *user) {
   const rowscan_plan *plan = wants->run->plan;
   if (wants->whole)
     return wants->whole->need.workspace;
-  if (plan->module.geometry.regime == ROWSCAN_REGIME_COLUMN)
+  if (plan->modules.geometry.regime == ROWSCAN_REGIME_COLUMN)
     return plan->scratch;
   return rs_launch_needs(plan, wants->run->kernel, wants->run->arguments.count);
 }
@@ -383,12 +386,14 @@ static rowscan_status launch(rowscan_plan *plan, const rs_rows *rows, void *work
   run.plan = plan;
   run.stream = stream;
   run.arguments.workspace = NULL;
-  if (plan->module.geometry.regime == ROWSCAN_REGIME_COLUMN) {
+  if (plan->modules.geometry.regime == ROWSCAN_REGIME_COLUMN) {
     rs_columns_launch whole;
-    bool one = rs_columns_recall(&plan->cuts, &whole, &plan->module.columns, rows);
+    bool one = rs_columns_recall(&plan->cuts, &whole, &plan->columns, rows);
     return with_workspace(&run, rows, one ? &whole : NULL, workspace, bytes);
   }
-  choose(&run, rs_launch_kernel(plan, rows));
+  rowscan_status status = choose(&run, rs_launch_kernel(plan, rows));
+  if (status)
+    return status;
   pack(&run.arguments, rows);
   switch (run.shape->made_of) {
   case RS_TEMPLATE_SLAB:

@@ -229,7 +229,7 @@ static void describe(const measuring *job, rowscan_timing *timing) {
     snprintf(timing->geometry, sizeof timing->geometry, "threads=%d", rs_host_threads(job->context->host));
     return;
   }
-  const rs_geometry *geometry = &job->plan->module.geometry;
+  const rs_geometry *geometry = &job->plan->modules.geometry;
   rs_kernel kernel = rs_launch_kernel(job->plan, &job->rows);
   rs_text words = {0};
   rs_shape_text(&geometry->shape[kernel], &words);
@@ -248,11 +248,13 @@ static rowscan_status prepare(measuring *job, const rowscan_spec *spec, const ro
   rowscan_status status = rs_meter_open(&job->meter, job->context);
   if (!status)
     status = rs_sets_open(&job->sets, &job->meter, spec, args);
-  if (!status)
-    status = rs_plan_create(&job->plan, job->context, spec, 0);
+  if (!status) {
+    job->rows = job->sets.rows;
+    rs_sets_rows(&job->sets, 0, &job->rows);
+    status = rs_plan_create(&job->plan, job->context, spec, &job->rows);
+  }
   if (!status)
     status = prepare_kernel(job);
-  job->rows = job->sets.rows;
   return status ? status : rs_sets_fill(&job->sets);
 }
 

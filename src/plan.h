@@ -1,5 +1,5 @@
 /*
- * plan.h - a plan: spec -> tune -> emit -> build -> load
+ * plan.h - a plan: spec -> tune -> emit -> build -> load, each kernel when it is first needed
  * SPDX-License-Identifier: MIT
  */
 #ifndef RS_PLAN_H
@@ -7,39 +7,38 @@
 
 #include "columns_memo.h"
 #include "context.h"
-#include "emit.h"
+#include "modules.h"
 #include "workspace.h"
-
-/* The source of all kernels of a plan, built and loaded. */
-typedef struct rs_module {
-  rs_geometry geometry;
-  rs_text canonical; /* lines of its key, see key.h */
-  rs_text source;
-  rs_text words;              /* the shape of its main kernel, for people */
-  rs_binary binary;           /* ptx: NULL if it is on disk, and nobody needed it */
-  _Atomic(rs_binary *) whole; /* with it, once it was asked for */
-  CUmodule module;
-  CUfunction function[RS_KERNELS]; /* NULL for those the source lacks */
-  rs_columns columns;              /* regime column */
-} rs_module;
 
 struct rowscan_plan {
   rowscan_context *context;
   rowscan_spec spec;
-  int arch;         /* 0: host engine */
-  bool runnable;    /* made for this context's device or host, not to look at */
-  rs_module module; /* empty on the host */
-  size_t scratch;   /* rs_launch_workspace of a runnable plan */
+  int arch;           /* 90 for sm_90; 0: host engine */
+  bool runnable;      /* made for this context's device or host, not to look at */
+  rs_modules modules; /* not opened on the host */
+  size_t scratch;     /* rs_launch_workspace of a runnable plan */
   rs_workspaces workspaces;
-  rs_columns_memo cuts; /* regime column */
+  rs_columns columns;   /* regime column */
+  rs_columns_memo cuts; /* the same */
 };
 
-/* arch: 0 for the context's own engine and device. The spec is complete. */
-rowscan_status rs_plan_create(rowscan_plan **plan, rowscan_context *context, const rowscan_spec *spec, int arch);
+/*
+ * One to run. The spec is complete. The kernel for `rows` is made ready, or if that is NULL the first of
+ * rs_geometry_kernel.
+ */
+rowscan_status rs_plan_create(rowscan_plan **plan, rowscan_context *context, const rowscan_spec *spec,
+                              const rs_rows *rows);
+
+/* One to look at, with all kernels, built on so many threads. */
+rowscan_status rs_plan_look(rowscan_plan **plan, rowscan_context *context, const rowscan_spec *spec, int arch,
+                            int threads);
 void rs_plan_destroy(rowscan_plan *plan);
 
-/* The binary of a plan that has a module, as a whole: read again, or compiled again if it is not there any more. */
-rowscan_status rs_plan_binary(rowscan_plan *plan, const rs_binary **binary);
+/* Makes ready what runs of these rows need; NULL: all kernels. */
+rowscan_status rs_plan_prepare(rowscan_plan *plan, const rs_rows *rows);
+
+/* A kernel, made ready, with its binary as a whole. The plan is not the host's. */
+rowscan_status rs_plan_binary(rowscan_plan *plan, rs_kernel kernel, const rs_binary **binary);
 
 /* Runs a runnable plan with the engine of its context. workspace: may be NULL, see launch.h. */
 rowscan_status rs_plan_run(rowscan_plan *plan, const rs_rows *rows, void *workspace, size_t workspace_bytes,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "arch.h"
+#include "emit.h"
 #include "launch.h"
 #include "measure.h"
 #include "packs.h"
@@ -80,7 +81,7 @@ rowscan_status rowscan_spec_parse(rowscan_spec *spec, const char *text) {
 rowscan_status rowscan_plan_create(rowscan_plan **plan, rowscan_context *context, const rowscan_spec *spec) {
   rowscan_spec complete;
   rowscan_status status = rs_spec_read(&complete, spec);
-  return status ? status : rs_plan_create(plan, context, &complete, 0);
+  return status ? status : rs_plan_create(plan, context, &complete, NULL);
 }
 
 rowscan_status rowscan_plan_compile(rowscan_plan **plan, rowscan_context *context, const rowscan_spec *spec,
@@ -90,7 +91,21 @@ rowscan_status rowscan_plan_compile(rowscan_plan **plan, rowscan_context *contex
   rowscan_status status = rs_spec_read(&complete, spec);
   if (!status)
     status = rs_arch_read(arch, &number);
-  return status ? status : rs_plan_create(plan, context, &complete, number);
+  return status ? status : rs_plan_look(plan, context, &complete, number, rs_host_threads(context->host));
+}
+
+static rowscan_status check_runnable(const rowscan_plan *plan) {
+  return plan->runnable
+             ? ROWSCAN_OK
+             : rs_fail(ROWSCAN_UNSUPPORTED, "a plan of rowscan_plan_compile, for sm_%d, can't be run", plan->arch);
+}
+
+rowscan_status rowscan_plan_prepare(rowscan_plan *plan, const rowscan_args *args) {
+  rs_rows rows;
+  rowscan_status status = check_runnable(plan);
+  if (!status && args)
+    status = rs_rows_from_args(&rows, &plan->spec, args);
+  return status ? status : rs_plan_prepare(plan, args ? &rows : NULL);
 }
 
 void rowscan_plan_destroy(rowscan_plan *plan) {
@@ -102,7 +117,7 @@ rowscan_status rowscan_plan_info_get(const rowscan_plan *plan, rowscan_plan_info
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "info: field 'size': %zu, not %zu", info->size, sizeof *info);
   *info = (rowscan_plan_info){.size = sizeof *info,
                               .spec = plan->spec,
-                              .modules = plan->arch != 0,
+                              .modules = plan->arch ? rs_geometry_kernels(&plan->modules.geometry) : 0,
                               .workspace_bytes = rs_launch_workspace(plan)};
   return ROWSCAN_OK;
 }
@@ -110,16 +125,20 @@ rowscan_status rowscan_plan_info_get(const rowscan_plan *plan, rowscan_plan_info
 rowscan_status rowscan_plan_module(const rowscan_plan *plan, int index, rowscan_module_info *info) {
   if (info->size != sizeof *info)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "info: field 'size': %zu, not %zu", info->size, sizeof *info);
-  if (index != 0 || !plan->arch)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'module': %d; the plan has %d", index, plan->arch != 0);
-  const rs_module *module = &plan->module;
+  const rs_geometry *geometry = &plan->modules.geometry;
+  int count = plan->arch ? rs_geometry_kernels(geometry) : 0;
+  if (index < 0 || index >= count)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'module': %d; the plan has %d", index, count);
+  rs_kernel kernel = rs_geometry_kernel(geometry, index);
+  const rs_module *module = &plan->modules.of[kernel];
   const rs_binary *binary;
-  rowscan_status status = rs_plan_binary((rowscan_plan *)plan, &binary); /* which keeps it */
+  rowscan_status status = rs_plan_binary((rowscan_plan *)plan, kernel, &binary); /* which keeps it */
   if (status)
     return status;
   *info = (rowscan_module_info){.size = sizeof *info,
-                                .regime = module->geometry.regime,
-                                .threads = rs_main_shape(&module->geometry)->threads,
+                                .kernel = rs_kernel_name(kernel),
+                                .regime = rs_kernel_regime(geometry, kernel),
+                                .threads = geometry->shape[kernel].threads,
                                 .registers = binary->registers,
                                 .shared_bytes = binary->shared_bytes,
                                 .local_bytes = binary->local_bytes,
@@ -137,10 +156,10 @@ rowscan_status rowscan_plan_module(const rowscan_plan *plan, int index, rowscan_
 }
 
 rowscan_status rowscan_plan_run(rowscan_plan *plan, const rowscan_args *args, struct CUstream_st *stream) {
-  if (!plan->runnable)
-    return rs_fail(ROWSCAN_UNSUPPORTED, "a plan of rowscan_plan_compile, for sm_%d, can't be run", plan->arch);
   rs_rows rows;
-  rowscan_status status = rs_rows_from_args(&rows, &plan->spec, args);
+  rowscan_status status = check_runnable(plan);
+  if (!status)
+    status = rs_rows_from_args(&rows, &plan->spec, args);
   return status ? status : rs_plan_run(plan, &rows, args->workspace, args->workspace_bytes, stream);
 }
 
@@ -156,11 +175,12 @@ rowscan_status rowscan_source(const rowscan_spec *spec, const char *arch, int mo
     status = rs_arch_read(arch, &number);
   if (status)
     return status;
-  if (module != 0)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'module': %d; the spec has 1", module);
   rs_geometry geometry = rs_tune(&complete, number);
+  int count = rs_geometry_kernels(&geometry);
+  if (module < 0 || module >= count)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'module': %d; the spec has %d", module, count);
   rs_text text = {0};
-  rs_emit(&complete, &geometry, &text);
+  rs_emit(&complete, &geometry, rs_geometry_kernel(&geometry, module), &text);
   return give_text(&text, "a source", source);
 }
 
@@ -176,7 +196,7 @@ rowscan_status rowscan_scan(rowscan_context *context, const rowscan_problem *pro
   rowscan_plan *plan;
   rowscan_status status = rs_rows_from_problem(&rows, &spec, problem);
   if (!status)
-    status = rs_table_plan(&context->plans, context, &spec, &plan);
+    status = rs_table_plan(&context->plans, context, &spec, &rows, &plan);
   return status ? status : rs_plan_run(plan, &rows, NULL, 0, stream);
 }
 

@@ -225,18 +225,21 @@ ROWSCAN_API rowscan_status rowscan_spec_parse(rowscan_spec *spec, const char *te
     ROWSCAN_NONNULL(1, 2);
 
 /*
- * Makes a spec ready: on a GPU reads the kernels from the cache or compiles them, and loads them. With cache_only it
- * takes no longer than reading and loading: what would have to be compiled is NOT_CACHED, and the story names the spec
- * and the architecture. (The build-id of an NVRTC is part of what a kernel is found by in the cache's directory: its
- * file must be there still. In packs a kernel is found without, where there is no NVRTC or it must not be used.)
+ * Makes a plan of a spec. On a GPU it has a kernel for each kind of rows (neighbours on multiples of 16 bytes,
+ * neighbours anywhere, any strides; and few of them), each a module of its own that is made ready when it is first
+ * needed: read from the cache or compiled, and loaded. This call does so for the kernel that most runs need: many rows
+ * or columns, neighbours, that begin where allocations do. With cache_only nothing is compiled: what would have to be
+ * is NOT_CACHED, and the story names the spec and the architecture. (The build-id of an NVRTC is part of what a kernel
+ * is found by in the cache's directory: its file must be there still. In packs a kernel is found without, where there
+ * is no NVRTC or it must not be used.)
  * Errors: BAD_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY, NO_COMPILER, COMPILE_FAILED, NOT_CACHED, CUDA_FAILED.
  */
 ROWSCAN_API rowscan_status rowscan_plan_create(rowscan_plan **plan, rowscan_context *context,
                                                const rowscan_spec *spec) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 2, 3);
 
 /*
- * The same for an architecture ("sm_90") that need not be present: a plan to look at, not to run. Needs no GPU and no
- * driver. Errors as above.
+ * The same for an architecture ("sm_90") that need not be present: a plan to look at, not to run, with all its kernels.
+ * Needs no GPU and no driver. Errors as above.
  */
 ROWSCAN_API rowscan_status rowscan_plan_compile(rowscan_plan **plan, rowscan_context *context, const rowscan_spec *spec,
                                                 const char *arch) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 2, 3, 4);
@@ -270,8 +273,19 @@ typedef struct rowscan_args {
 #define ROWSCAN_ARGS(...) (&(rowscan_args){.size = sizeof(rowscan_args), __VA_ARGS__})
 
 /*
+ * Makes ready the kernel that runs with such args need, and queues nothing. Arrays are not looked at; where they begin
+ * counts by whether that is a multiple of 32 bytes. args NULL: all kernels, so that no later run compiles or loads
+ * anything. May be called by several threads, and under stream capture. On the host there is nothing to do.
+ * Errors: those of plan_create; BAD_ARGUMENT; UNSUPPORTED (a plan of rowscan_plan_compile).
+ */
+ROWSCAN_API rowscan_status rowscan_plan_prepare(rowscan_plan *plan, const rowscan_args *args) ROWSCAN_CHECKED
+    ROWSCAN_NONNULL(1);
+
+/*
  * Runs a plan: on a GPU queues it on `stream` (NULL: the default stream) and returns; on the host works and returns
- * when done. Never compiles, allocates or synchronises. May be called under stream capture.
+ * when done. The first run that needs a kernel that is not ready makes it so, which takes as long as reading or
+ * compiling it, and loading, which the driver may delay until kernels that run are done; see rowscan_plan_prepare. Else
+ * it never compiles, allocates or synchronises. May be called under stream capture.
  *
  * From sm_90 and CUDA 12.3 on a launch is a programmatic dependent one: its blocks may be started while the kernel
  * before it in the stream ends. They wait until that is done before they read or write anything, though they may ask
@@ -290,12 +304,12 @@ typedef struct rowscan_args {
  * clearing of it before each launch.
  *
  * Errors: BAD_ARGUMENT; UNSUPPORTED (a plan of rowscan_plan_compile); OUT_OF_MEMORY (captured graphs have all that
- * there is for them); CUDA_FAILED.
+ * there is for them); CUDA_FAILED; those of plan_prepare, after which nothing is queued, and the next run tries again.
  */
 ROWSCAN_API rowscan_status rowscan_plan_run(rowscan_plan *plan, const rowscan_args *args,
                                             struct CUstream_st *stream) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 2);
 
-/* What a plan is made of. A plan on a GPU holds one module, with a kernel for all that a run may ask for. */
+/* What a plan is made of: on a GPU modules of one kernel each, first the one that plan_create makes ready. */
 typedef struct rowscan_plan_info {
   size_t size;
   rowscan_spec spec;      /* completed */
@@ -305,10 +319,11 @@ typedef struct rowscan_plan_info {
 
 typedef struct rowscan_module_info {
   size_t size;
-  rowscan_regime regime; /* of its kernels; AUTO: row and long, between which each run chooses by its number of rows */
+  const char *kernel;    /* "aligned": which of the plan's, by the rows that it takes */
+  rowscan_regime regime; /* it belongs to; in a plan of row and long each run chooses by its number of rows */
   char arch[16];         /* "sm_90" */
   int threads;           /* of a block */
-  int registers;         /* of a thread; this and the next three: the most of the module's kernels */
+  int registers;         /* of a thread */
   int shared_bytes;      /* static shared memory of a block */
   int local_bytes;       /* local memory of a thread */
   int spill_bytes;       /* registers spilled to local memory, stores and loads */
@@ -327,7 +342,8 @@ typedef struct rowscan_module_info {
 
 /*
  * Fills info, whose .size is set. Errors: BAD_ARGUMENT (module is not in 0 .. modules-1); and of rowscan_plan_module
- * those of compiling: a plan that can be run leaves PTX in the cache, and has it from there, or anew, when asked.
+ * those of plan_prepare, for it makes that kernel ready; a plan that can be run leaves PTX in the cache, and has it
+ * from there, or anew, when asked.
  */
 ROWSCAN_API rowscan_status rowscan_plan_info_get(const rowscan_plan *plan, rowscan_plan_info *info) ROWSCAN_CHECKED
     ROWSCAN_NONNULL(1, 2);
@@ -339,8 +355,9 @@ ROWSCAN_API rowscan_status rowscan_archs(rowscan_context *context, int *archs, i
     ROWSCAN_NONNULL(1, 2, 3);
 
 /*
- * The generated source of a spec for an architecture, without compiling. module: 0, the only one. Free the text with
- * rowscan_free. Needs no NVRTC. Errors: BAD_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
+ * The generated source of a spec for an architecture, without compiling. module: as in rowscan_plan_module. Free the
+ * text with rowscan_free. Needs no NVRTC. Errors: BAD_ARGUMENT (also where there are fewer modules), UNSUPPORTED,
+ * OUT_OF_MEMORY.
  */
 ROWSCAN_API rowscan_status rowscan_source(const rowscan_spec *spec, const char *arch, int module,
                                           char **source) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 2, 4);
@@ -375,8 +392,8 @@ typedef struct rowscan_problem {
 
 /*
  * Scans tensors that the context's engine can reach: device memory on a GPU, queued on `stream`; host memory on the
- * host. The plan is made by the first call of its kind and kept in the context. Errors: those of plan_create and
- * plan_run.
+ * host. The plan is made by the first call of its kind and kept in the context; of its kernels those that are needed.
+ * Errors: those of plan_create and plan_run.
  */
 ROWSCAN_API rowscan_status rowscan_scan(rowscan_context *context, const rowscan_problem *problem,
                                         struct CUstream_st *stream) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 2);
@@ -476,7 +493,7 @@ ROWSCAN_API rowscan_status rowscan_warm(rowscan_context *context, const rowscan_
 
 /* ---- the cache on disk ------------------------------------------------------------------------------------------- */
 
-/* Kernels are counted, of which a plan has one to two; see rowscan_plan_info. */
+/* Kernels are counted, of which a plan has several; see rowscan_plan_info. */
 typedef struct rowscan_cache_counts {
   int64_t hits;      /* not compiled, for they were on disk, or made at that moment by another thread */
   int64_t misses;    /* neither */
@@ -527,10 +544,11 @@ typedef struct rowscan_cache_difference {
   const char *found;
 } rowscan_cache_difference;
 
-/* Why the kernels of a spec are, or are not, in the cache. Strings live until visit returns. */
+/* Why a kernel of a spec is, or is not, in the cache. Strings live until visit returns. */
 typedef struct rowscan_cache_reason {
   size_t size;
-  rowscan_regime regime; /* as in rowscan_module_info */
+  const char *kernel; /* this and the next as in rowscan_module_info */
+  rowscan_regime regime;
   const char *name;     /* file name of its entry below the cache's path, there or not; "" if that depends on a compiler
                            that is not there */
   int hit;              /* not 0: it is there, and sound */

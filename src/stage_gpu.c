@@ -160,15 +160,47 @@ static void choose_pieces(ring *r, int64_t allowed) {
   r->pieces = r->cut ? count * r->blocks : ceiling(count, r->rows_a_piece);
 }
 
+/* Those of a piece, in memory at `device`. */
+static rs_rows rows_of(const ring *r, const piece *p, CUdeviceptr device, bool init, bool totals) {
+  const places *at = &p->at;
+  const rs_section *part = &p->part;
+  char *up = (char *)(uintptr_t)device, *down = up + at->up;
+  return (rs_rows){.in = up + at->in,
+                   .out = down + at->out,
+                   .mask = r->has_mask ? up + at->mask : NULL,
+                   .init = init ? up + at->init : NULL,
+                   .totals = totals ? down + at->totals : NULL,
+                   .count = part->rows,
+                   .in_step = 1,
+                   .out_step = 1,
+                   .mask_step = r->has_mask,
+                   .rank = 1,
+                   .shape = {part->rows},
+                   .in_stride = {part->elements},
+                   .out_stride = {part->elements},
+                   .mask_stride = {r->has_mask ? part->elements : 0},
+                   .row_stride = {1}};
+}
+
+static rowscan_plan **plan_of(ring *r, const piece *p) {
+  return &r->plan[p->part.elements != r->block];
+}
+
+/* The kernels for a piece and all like it, before anything is done: wherever it will lie, that begins on ALIGN bytes.
+ */
+static rowscan_status make_plan(ring *r, int64_t number) {
+  piece p = piece_at(r, number);
+  rs_rows rows = rows_of(r, &p, ALIGN, r->has_init, r->has_totals);
+  rowscan_plan **plan = plan_of(r, &p);
+  r->spec.length = p.part.elements;
+  rowscan_status status = rs_table_plan(&r->context->plans, r->context, &r->spec, &rows, plan);
+  return status ? status : rs_plan_prepare(*plan, &rows);
+}
+
+/* All pieces are like the first, but for the last, or the last of a row. */
 static rowscan_status make_plans(ring *r) {
-  const int64_t length[2] = {r->length < r->block ? 0 : r->block, r->length % r->block};
-  rowscan_status status = ROWSCAN_OK;
-  for (int i = 0; i < 2 && !status; i++) {
-    r->spec.length = length[i];
-    if (length[i])
-      status = rs_table_plan(&r->context->plans, r->context, &r->spec, &r->plan[i]);
-  }
-  return status;
+  rowscan_status status = make_plan(r, 0);
+  return status ? status : make_plan(r, r->pieces - 1);
 }
 
 /* ---- memory and streams ------------------------------------------------------------------------------------------ */
@@ -253,26 +285,9 @@ static bool whole_block(const ring *r, const slot *s) {
   return r->cut && s->piece.part.elements == r->block;
 }
 
-static rowscan_status scan(const ring *r, const slot *s, bool init, bool totals) {
-  const places *at = &s->piece.at;
-  const rs_section *part = &s->piece.part;
-  char *up = (char *)(uintptr_t)s->device, *down = up + at->up;
-  rs_rows rows = {.in = up + at->in,
-                  .out = down + at->out,
-                  .mask = r->has_mask ? up + at->mask : NULL,
-                  .init = init ? up + at->init : NULL,
-                  .totals = totals ? down + at->totals : NULL,
-                  .count = part->rows,
-                  .in_step = 1,
-                  .out_step = 1,
-                  .mask_step = r->has_mask,
-                  .rank = 1,
-                  .shape = {part->rows},
-                  .in_stride = {part->elements},
-                  .out_stride = {part->elements},
-                  .mask_stride = {r->has_mask ? part->elements : 0},
-                  .row_stride = {1}};
-  return rs_plan_run(r->plan[part->elements != r->block], &rows, NULL, 0, s->stream);
+static rowscan_status scan(ring *r, const slot *s, bool init, bool totals) {
+  rs_rows rows = rows_of(r, &s->piece, s->device, init, totals);
+  return rs_plan_run(*plan_of(r, &s->piece), &rows, NULL, 0, s->stream);
 }
 
 /* Packs a piece and sends it off; of a whole block, asks for the total. */

@@ -63,7 +63,8 @@ void rs_table_free(rs_table *table) {
   }
 }
 
-rowscan_status rs_table_plan(rs_table *table, rowscan_context *context, const rowscan_spec *spec, rowscan_plan **plan) {
+rowscan_status rs_table_plan(rs_table *table, rowscan_context *context, const rowscan_spec *spec, const rs_rows *rows,
+                             rowscan_plan **plan) {
   spec_key key = key_of(spec);
   _Atomic(rs_table_node *) *bucket = &table->bucket[bucket_of(key)];
   rs_table_node *node = find(atomic_load_explicit(bucket, memory_order_acquire), key);
@@ -73,7 +74,7 @@ rowscan_status rs_table_plan(rs_table *table, rowscan_context *context, const ro
   }
 
   rowscan_plan *made;
-  rowscan_status status = rs_plan_create(&made, context, spec, 0);
+  rowscan_status status = rs_plan_create(&made, context, spec, rows);
   if (status)
     return status;
   rs_table_node *mine = malloc(sizeof *mine);

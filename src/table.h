@@ -5,6 +5,7 @@
 #ifndef RS_TABLE_H
 #define RS_TABLE_H
 
+#include "rows.h"
 #include "spec.h"
 
 enum { RS_TABLE_BUCKETS = 256 };
@@ -19,7 +20,8 @@ typedef struct rs_table {
 void rs_table_init(rs_table *table);
 void rs_table_free(rs_table *table); /* destroys the plans */
 
-/* The plan of a spec, made by the first who asks. */
-rowscan_status rs_table_plan(rs_table *table, rowscan_context *context, const rowscan_spec *spec, rowscan_plan **plan);
+/* The plan of a spec, made by the first who asks, and then ready for these rows. */
+rowscan_status rs_table_plan(rs_table *table, rowscan_context *context, const rowscan_spec *spec, const rs_rows *rows,
+                             rowscan_plan **plan);
 
 #endif

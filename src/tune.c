@@ -633,12 +633,49 @@ bool rs_tune_long(const rowscan_spec *spec, int64_t rows, bool neighbours, int m
   return rows < 4 * multiprocessors || (neighbours && always_long(spec));
 }
 
-const rs_shape *rs_main_shape(const rs_geometry *geometry) {
-  static const rs_kernel order[] = {RS_KERNEL_ALIGNED, RS_KERNEL_LONG_ALIGNED, RS_KERNEL_DENSE, RS_KERNEL_NEIGHBOURS};
+int rs_geometry_kernels(const rs_geometry *geometry) {
+  int count = 0;
+  for (int kernel = 0; kernel < RS_KERNELS; kernel++)
+    count += geometry->shape[kernel].made_of != RS_TEMPLATE_NONE;
+  return count;
+}
+
+static rs_kernel main_kernel(const rs_geometry *geometry) {
+  static const rs_kernel order[] = {RS_KERNEL_ALIGNED, RS_KERNEL_LONG_ALIGNED, RS_KERNEL_DENSE, RS_KERNEL_NEIGHBOURS,
+                                    RS_KERNEL_ANY};
   for (size_t i = 0; i < sizeof order / sizeof *order; i++)
     if (geometry->shape[order[i]].made_of)
-      return &geometry->shape[order[i]];
-  return &geometry->shape[RS_KERNEL_ANY];
+      return order[i];
+  return RS_KERNEL_LONG_ANY;
+}
+
+rs_kernel rs_geometry_kernel(const rs_geometry *geometry, int i) {
+  rs_kernel first = main_kernel(geometry);
+  if (i == 0)
+    return first;
+  for (int kernel = 0; kernel < RS_KERNELS; kernel++)
+    if (geometry->shape[kernel].made_of && kernel != (int)first && --i == 0)
+      return (rs_kernel)kernel;
+  return first; /* i is rs_geometry_kernels or more */
+}
+
+const char *rs_kernel_symbol(rs_kernel kernel) {
+  static const char *const symbols[RS_KERNELS] = {
+      [RS_KERNEL_ANY] = "rowscan_any",
+      [RS_KERNEL_NEIGHBOURS] = "rowscan_neighbours",
+      [RS_KERNEL_DENSE] = "rowscan_dense",
+      [RS_KERNEL_ALIGNED] = "rowscan_aligned",
+      [RS_KERNEL_FEW] = "rowscan_few",
+      [RS_KERNEL_LONG_ANY] = "rowscan_long_any",
+      [RS_KERNEL_LONG_DENSE] = "rowscan_long_dense",
+      [RS_KERNEL_LONG_ALIGNED] = "rowscan_long_aligned",
+      [RS_KERNEL_LONG_FEW] = "rowscan_long_few",
+  };
+  return symbols[kernel];
+}
+
+const char *rs_kernel_name(rs_kernel kernel) {
+  return rs_kernel_symbol(kernel) + sizeof "rowscan_" - 1;
 }
 
 void rs_shape_text(const rs_shape *s, rs_text *text) {
@@ -671,14 +708,9 @@ void rs_shape_text(const rs_shape *s, rs_text *text) {
       rs_text_add(text, " %s=%d", fields[i].name, fields[i].value);
 }
 
-void rs_geometry_text(const rs_geometry *g, rs_text *text) {
-  static const char *const names[RS_KERNELS] = {"any",      "neighbours", "dense",        "aligned", "few",
-                                                "long_any", "long_dense", "long_aligned", "long_few"};
-  rs_text_add(text, "regime=%s\n", rowscan_regime_name(g->regime));
-  for (int kernel = 0; kernel < RS_KERNELS; kernel++)
-    if (g->shape[kernel].made_of) {
-      rs_text_add(text, "%s=", names[kernel]);
-      rs_shape_text(&g->shape[kernel], text);
-      rs_text_add(text, "\n");
-    }
+void rs_kernel_text(const rs_geometry *geometry, rs_kernel kernel, rs_text *text) {
+  rs_text_add(text, "regime=%s\nkernel=%s\nshape=", rowscan_regime_name(rs_kernel_regime(geometry, kernel)),
+              rs_kernel_name(kernel));
+  rs_shape_text(&geometry->shape[kernel], text);
+  rs_text_add(text, "\n");
 }

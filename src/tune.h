@@ -83,8 +83,13 @@ static inline int64_t rs_tile(const rs_shape *shape) {
   return (int64_t)shape->warps * shape->chunks * shape->lanes * shape->vector;
 }
 
-/* The kernel for many rows that begin where allocations do. */
-const rs_shape *rs_main_shape(const rs_geometry *geometry);
+/* Kernels of a plan, and the i-th of them: first the one for many rows that begin where allocations do. */
+int rs_geometry_kernels(const rs_geometry *geometry);
+rs_kernel rs_geometry_kernel(const rs_geometry *geometry, int i);
+
+/* "aligned": for people and keys; "rowscan_aligned": in the module. */
+const char *rs_kernel_name(rs_kernel kernel);
+const char *rs_kernel_symbol(rs_kernel kernel);
 
 /*
  * Whether regime long serves a run, where a plan has it and row. neighbours: it has more for these rows than the kernel
@@ -98,7 +103,7 @@ int64_t rs_tune_few_blocks(const rs_shape *shape, int multiprocessors);
 /* "ring threads=512 warps=16 ...": for people. */
 void rs_shape_text(const rs_shape *shape, rs_text *text);
 
-/* All kernels' shapes, a line each: for the key. */
-void rs_geometry_text(const rs_geometry *geometry, rs_text *text);
+/* Which kernel it is, and its shape: for the key. */
+void rs_kernel_text(const rs_geometry *geometry, rs_kernel kernel, rs_text *text);
 
 #endif

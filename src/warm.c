@@ -32,22 +32,27 @@ typedef struct warming {
 /* ---- one pair ---------------------------------------------------------------------------------------------------- */
 
 /* What was compiled and is not in the cache now was compiled in vain. */
-static rowscan_status check_kept(const rowscan_plan *plan) {
-  if (plan->module.binary.stored)
-    return ROWSCAN_OK;
-  return rs_fail(ROWSCAN_CACHE_FAILED, "sm_%d, regime %s: compiled, but the cache (%s) did not keep it", plan->arch,
-                 rowscan_regime_name(plan->module.geometry.regime),
-                 rs_store_path(rs_builder_store(plan->context->builder)));
+static rowscan_status count_kept(const rowscan_plan *plan, rowscan_warmed *one) {
+  const rs_geometry *geometry = &plan->modules.geometry;
+  rowscan_status status = ROWSCAN_OK;
+  one->modules = rs_geometry_kernels(geometry);
+  for (int i = 0; i < one->modules; i++) {
+    rs_kernel kernel = rs_geometry_kernel(geometry, i);
+    const rs_binary *binary = &plan->modules.of[kernel].binary;
+    one->compiled += !binary->cached;
+    if (!binary->stored && !status)
+      status = rs_fail(ROWSCAN_CACHE_FAILED, "sm_%d, kernel %s: compiled, but the cache (%s) did not keep it",
+                       plan->arch, rs_kernel_name(kernel), rs_store_path(rs_builder_store(plan->context->builder)));
+  }
+  return status;
 }
 
 static void make(warming *all, int64_t spec, int arch, rowscan_warmed *one) {
   double start = rs_now_ms();
   rowscan_plan *plan;
-  one->status = rs_plan_create(&plan, all->context, &all->specs[spec], arch);
+  one->status = rs_plan_look(&plan, all->context, &all->specs[spec], arch, 1);
   if (one->status == ROWSCAN_OK) {
-    one->modules = 1;
-    one->compiled = !plan->module.binary.cached;
-    one->status = check_kept(plan);
+    one->status = count_kept(plan, one);
     rs_plan_destroy(plan);
   }
   one->story = one->status ? rowscan_last_error() : "";
@@ -119,16 +124,11 @@ static rowscan_status read_specs(warming *all) {
 
 static rowscan_status run(warming *all) {
   int threads = all->list->threads ? all->list->threads : rs_host_threads(all->context->host);
-  rs_pool *pool = rs_pool_open(threads < all->total ? threads : all->total ? (int)all->total : 1, 0);
-  if (!pool || pthread_mutex_init(&all->lock, NULL) != 0) {
-    rs_pool_close(pool);
-    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for threads that compile");
-  }
-  void *seat = rs_pool_enter(pool);
-  rs_pool_run(pool, seat, all->total, work, all);
-  rs_pool_leave(pool, seat);
-  rs_pool_close(pool);
+  pthread_mutex_init(&all->lock, NULL); /* which cannot fail with no attributes */
+  bool worked = rs_pool_once(threads, all->total, work, all);
   pthread_mutex_destroy(&all->lock);
+  if (!worked)
+    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for threads that compile");
   if (!all->failed)
     return ROWSCAN_OK;
   return rs_fail(all->status, "%lld of %lld could not be made ready; the first: %s", (long long)all->failed,

@@ -2,9 +2,10 @@
  * why.c - why a spec's kernels are, or are not, in the cache
  * SPDX-License-Identifier: MIT
  *
- * The key of a spec's kernels is compared with those of all entries. The nearest one is that which differs in the
- * fewest fields, of several the one that was used last. Where nothing can be compiled, an entry serves whichever
- * compiler made it, and what else there is is compared as well as can be: no compiler is no value of the field.
+ * The key of each of a spec's kernels is compared with those of all entries. The nearest one is that which differs in
+ * the fewest fields, of several the one that was used last; one of the same kernel before any other. Where nothing can
+ * be compiled, an entry serves whichever compiler made it, and what else there is is compared as well as can be: no
+ * compiler is no value of the field.
  */
 #include "why.h"
 
@@ -18,6 +19,7 @@
 
 /* The entry that is looked for. */
 typedef struct wanted {
+  rs_kernel kernel;
   rowscan_regime regime;
   rs_key_fields key;
   char name[RS_STORE_NAME];
@@ -31,8 +33,13 @@ typedef struct wanted {
   char nearest_name[RS_STORE_NAME];
   int distance;
   int64_t used;
-  bool failed; /* out of memory */
 } wanted;
+
+typedef struct search {
+  wanted entry[RS_KERNELS];
+  int count;
+  bool failed; /* out of memory */
+} search;
 
 static rowscan_status out_of_memory(void) {
   return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for a comparison of keys");
@@ -67,12 +74,12 @@ static rowscan_status want_any(wanted *entry, rs_builder *builder, const char *s
   return cut ? ROWSCAN_OK : out_of_memory();
 }
 
-static rowscan_status want(wanted *entry, rs_builder *builder, const rowscan_spec *spec, int arch) {
+static rowscan_status want(wanted *entry, rs_builder *builder, const rowscan_spec *spec, const rs_geometry *geometry,
+                           int arch) {
   rs_text canonical = {0}, source = {0}, stem = {0};
-  rs_geometry geometry = rs_tune(spec, rs_builder_tuned_arch(builder, arch));
-  entry->regime = geometry.regime;
-  rs_key_canonical(spec, &geometry, &canonical);
-  rs_emit(spec, &geometry, &source);
+  entry->regime = rs_kernel_regime(geometry, entry->kernel);
+  rs_key_canonical(spec, geometry, entry->kernel, &canonical);
+  rs_emit(spec, geometry, entry->kernel, &source);
   rowscan_status status =
       canonical.failed || source.failed ? out_of_memory() : rs_builder_stem(canonical.data, source.data, arch, &stem);
   if (!status)
@@ -85,10 +92,27 @@ static rowscan_status want(wanted *entry, rs_builder *builder, const rowscan_spe
   return status;
 }
 
+static rowscan_status want_all(search *all, rs_builder *builder, const rowscan_spec *spec, int arch) {
+  rs_geometry geometry = rs_tune(spec, rs_builder_tuned_arch(builder, arch));
+  rowscan_status status = ROWSCAN_OK;
+  all->count = rs_geometry_kernels(&geometry);
+  for (int i = 0; i < all->count && !status; i++) {
+    all->entry[i].kernel = rs_geometry_kernel(&geometry, i);
+    status = want(&all->entry[i], builder, spec, &geometry, arch);
+  }
+  return status;
+}
+
 /* ---- what is there ----------------------------------------------------------------------------------------------- */
 
+static int distance_of(const rs_key_fields *asked, const rs_key_fields *found) {
+  const char *kernel = rs_key_value(found, "kernel");
+  bool same = kernel && !strcmp(kernel, rs_key_value(asked, "kernel"));
+  return rs_key_differences(asked, found, NULL) + (same ? 0 : 2 * RS_KEY_FIELDS);
+}
+
 static void compare(wanted *entry, const rs_store_item *item, rs_key_fields *key) {
-  int distance = rs_key_differences(&entry->key, key, NULL);
+  int distance = distance_of(&entry->key, key);
   if (entry->nearest.text && (distance > entry->distance || (distance == entry->distance && item->used <= entry->used)))
     return;
   rs_key_fields_free(&entry->nearest);
@@ -99,27 +123,36 @@ static void compare(wanted *entry, const rs_store_item *item, rs_key_fields *key
   snprintf(entry->nearest_name, sizeof entry->nearest_name, "%s", item->name);
 }
 
-static int look(void *user, const rs_store_item *item) {
-  wanted *entry = user;
+/* Whether there was memory for it. */
+static bool look_for(wanted *entry, const rs_store_item *item) {
   rs_key_fields key = {0};
+  bool enough = true;
   if (!strcmp(item->name, entry->name)) {
     entry->hit = entry->hit || !item->damage;
     entry->damage = item->damage ? strdup(item->damage) : NULL;
-    entry->failed = item->damage && !entry->damage;
+    enough = !item->damage || entry->damage;
   } else if (item->key) {
-    entry->failed = !rs_key_cut(&key, item->key);
-    if (!entry->failed)
+    enough = rs_key_cut(&key, item->key);
+    if (enough)
       compare(entry, item, &key);
   }
   rs_key_fields_free(&key);
-  return entry->failed;
+  return enough;
+}
+
+static int look(void *user, const rs_store_item *item) {
+  search *all = user;
+  for (int i = 0; i < all->count && !all->failed; i++)
+    all->failed = !look_for(&all->entry[i], item);
+  return all->failed;
 }
 
 /* ---- what is told ------------------------------------------------------------------------------------------------ */
 
-static void tell(const wanted *entry, int (*visit)(void *user, const rowscan_cache_reason *reason), void *user) {
+static int tell(const wanted *entry, int (*visit)(void *user, const rowscan_cache_reason *reason), void *user) {
   rowscan_cache_difference differences[2 * RS_KEY_FIELDS];
   rowscan_cache_reason reason = {.size = sizeof reason,
+                                 .kernel = rs_kernel_name(entry->kernel),
                                  .regime = entry->regime,
                                  .name = entry->name,
                                  .hit = entry->hit,
@@ -136,7 +169,14 @@ static void tell(const wanted *entry, int (*visit)(void *user, const rowscan_cac
     reason.nearest = entry->nearest_name;
     reason.difference_count = rs_key_differences(&entry->key, &entry->nearest, differences);
   }
-  visit(user, &reason);
+  return visit(user, &reason);
+}
+
+static void free_wanted(wanted *entry) {
+  rs_key_fields_free(&entry->key);
+  rs_key_fields_free(&entry->nearest);
+  rs_key_fields_free(&entry->other);
+  free(entry->damage);
 }
 
 rowscan_status rs_why(rowscan_context *context, const rowscan_spec *spec, int arch,
@@ -144,17 +184,19 @@ rowscan_status rs_why(rowscan_context *context, const rowscan_spec *spec, int ar
   rs_store *store = rs_builder_store(context->builder);
   if (!*rs_store_path(store) && !rs_store_packs(store, NULL))
     return rs_fail(ROWSCAN_CACHE_FAILED, "there is no cache on disk: %s", rs_store_why(store));
-  wanted entry = {0};
-  rowscan_status status = want(&entry, context->builder, spec, arch);
-  if (!status && !rs_store_visit(store, look, &entry))
+  search *all = calloc(1, sizeof *all);
+  if (!all)
+    return out_of_memory();
+  rowscan_status status = want_all(all, context->builder, spec, arch);
+  if (!status && !rs_store_visit(store, look, all))
     status = rs_fail(ROWSCAN_CACHE_FAILED, "the cache directory %s can't be read", rs_store_path(store));
-  if (!status && entry.failed)
+  if (!status && all->failed)
     status = out_of_memory();
-  if (!status)
-    tell(&entry, visit, user);
-  rs_key_fields_free(&entry.key);
-  rs_key_fields_free(&entry.nearest);
-  rs_key_fields_free(&entry.other);
-  free(entry.damage);
+  for (int i = 0; i < all->count && !status; i++)
+    if (tell(&all->entry[i], visit, user))
+      break;
+  for (int i = 0; i < all->count; i++)
+    free_wanted(&all->entry[i]);
+  free(all);
   return status;
 }

@@ -2,15 +2,15 @@
  * bench_first.c - one sample of a first call, and what is in it
  * SPDX-License-Identifier: MIT
  *
- * usage: bench_first nvrtc ARCH ROWS SPEC   what NVRTC alone takes for the source of a spec
- *        bench_first make ARCH ROWS SPEC    a plan to look at: no GPU is needed, and nothing is loaded or launched
- *        bench_first run gpu ROWS SPEC      a plan, and the first launch
- *        bench_first hot gpu ROWS SPEC      and what calls take from there on
+ * usage: bench_first nvrtc ARCH KERNEL SPEC  what NVRTC alone takes for the source of a kernel; -1: of all of a spec
+ *        bench_first make ARCH ROWS SPEC     a plan to look at: no GPU is needed, and nothing is loaded or launched
+ *        bench_first run gpu ROWS SPEC       a plan as the one-call form makes it, and the first launch
+ *        bench_first hot gpu ROWS SPEC       and what calls take from there on
  *
  * For tests/bench_first.py, which starts it anew for each sample and says where the cache is. ARCH: sm_90, or gpu for
- * that of the GPU. ROWS: how many rows to scan, or how many columns. Prints "name value" lines, times in milliseconds
- * unless the name says nanoseconds. What is not part of a first call (context, arrays) is done before the clock starts.
- * Exit status 77 where there is no GPU.
+ * that of the GPU. ROWS: how many rows to scan, or how many columns. KERNEL: as `run` and `make` print it. Prints "name
+ * value" lines, times in milliseconds unless the name says nanoseconds. What is not part of a first call (context,
+ * arrays) is done before the clock starts. Exit status 77 where there is no GPU.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -20,7 +20,9 @@
 #include "arch.h"
 #include "clock.h"
 #include "compile.h"
+#include "emit.h"
 #include "kernels.h"
+#include "launch.h"
 #include "plan.h"
 #include "spec_parse.h"
 
@@ -81,11 +83,13 @@ static bool is_mapped(const char *name) {
 }
 
 static void tell_plan(const rowscan_plan *plan, double ms) {
-  int kernels = 0;
-  for (int kernel = 0; kernel < RS_KERNELS; kernel++)
-    kernels += plan->module.geometry.shape[kernel].made_of != RS_TEMPLATE_NONE;
-  printf("plan %.4f\nkernels %d\ncompiled %d\nloads %d\n", ms, kernels, !plan->module.binary.cached,
-         phases[LOAD].times);
+  int made = 0, compiled = 0;
+  for (int kernel = 0; kernel < RS_KERNELS; kernel++) {
+    made += plan->modules.of[kernel].built;
+    compiled += plan->modules.of[kernel].built && !plan->modules.of[kernel].binary.cached;
+  }
+  printf("plan %.4f\nkernels %d\nmade %d\ncompiled %d\nloads %d\n", ms, rs_geometry_kernels(&plan->modules.geometry),
+         made, compiled, phases[LOAD].times);
   printf("mapped %d\n", is_mapped("libnvrtc"));
   for (int i = 0; i < PHASES; i++)
     printf("%s %.4f\n", phases[i].name, phases[i].ms);
@@ -116,20 +120,26 @@ static double compile_alone(const rs_nvrtc_calls *calls, const char *source, int
   return ms;
 }
 
-static void alone(const rowscan_spec *spec, int arch) {
+static void alone(const rowscan_spec *spec, int arch, int only) {
   rowscan_context *context = open_context(arch ? ROWSCAN_ENGINE_HOST : ROWSCAN_ENGINE_CUDA);
   rs_builder *builder = context->builder;
   const rs_nvrtc_calls *calls;
-  rs_text source = {0};
   if (!arch)
     arch = context->device.arch;
   rs_geometry geometry = rs_tune(spec, rs_builder_tuned_arch(builder, arch));
-  rs_emit(spec, &geometry, &source);
-  double start = rs_now_ms();
+  double start = rs_now_ms(), ms = 0;
   must(rs_nvrtc_load(rs_builder_nvrtc(builder), &calls), "NVRTC");
   printf("dlopen %.4f\n", rs_now_ms() - start);
-  printf("alone %.4f\nversion %d\n", compile_alone(calls, source.data, arch), calls->version);
-  rs_text_free(&source);
+  for (int i = 0; i < rs_geometry_kernels(&geometry); i++) {
+    rs_kernel kernel = rs_geometry_kernel(&geometry, i);
+    rs_text source = {0};
+    if (only >= 0 && (int)kernel != only)
+      continue;
+    rs_emit(spec, &geometry, kernel, &source);
+    ms += compile_alone(calls, source.data, arch);
+    rs_text_free(&source);
+  }
+  printf("alone %.4f\nversion %d\n", ms, calls->version);
   rowscan_close(context);
 }
 
@@ -141,6 +151,7 @@ static void make(const rowscan_spec *spec, const char *arch) {
   double start = rs_now_ms();
   must(rowscan_plan_compile(&plan, context, spec, arch), "rowscan_plan_compile");
   tell_plan(plan, rs_now_ms() - start);
+  printf("kernel -1\n");
   rowscan_plan_destroy(plan);
   rowscan_close(context);
 }
@@ -225,7 +236,7 @@ static int is_loaded(const rowscan_plan *plan) {
     *(void **)&ask = dlsym(driver, "cuFuncIsLoaded"); /* since CUDA 12.4 */
   int all = ask ? 1 : -1;
   for (int kernel = 0; ask && kernel < RS_KERNELS; kernel++) {
-    CUfunction function = plan->module.function[kernel];
+    CUfunction function = plan->modules.of[kernel].function;
     int loaded = 0;
     if (function && (ask(&loaded, function) || !loaded))
       all = 0;
@@ -273,8 +284,10 @@ static void run(const rowscan_spec *spec, int64_t rows, bool hot) {
   it.cuda = it.context->device.cuda;
   make_arrays(&it, rows);
   int looked = phases[FIND].times;
+  rs_rows as_run;
+  must(rs_rows_from_args(&as_run, spec, &it.args), "rs_rows_from_args");
   double start = rs_now_ms();
-  must(rowscan_plan_create(&it.plan, it.context, spec), "rowscan_plan_create");
+  must(rs_plan_create(&it.plan, it.context, spec, &as_run), "rs_plan_create");
   double made = rs_now_ms();
   int loaded = is_loaded(it.plan);
   double told = rs_now_ms();
@@ -284,6 +297,7 @@ static void run(const rowscan_spec *spec, int64_t rows, bool hot) {
   printf("first %.4f\nlaunch %.4f\nloaded %d\n", made - start + launched - told, launched - told, loaded);
   printf("opened %d\nlooked %d\n", looked, phases[FIND].times - looked);
   tell_plan(it.plan, made - start);
+  printf("kernel %d\n", (int)rs_launch_kernel(it.plan, &as_run));
   check(&it);
   if (hot)
     measure_hot(&it);
@@ -301,14 +315,14 @@ int main(int argc, char **argv) {
   rowscan_spec spec;
   int arch = 0;
   if (argc != 5) {
-    fprintf(stderr, "usage: bench_first nvrtc|make|run|hot gpu|ARCH ROWS SPEC\n");
+    fprintf(stderr, "usage: bench_first nvrtc|make|run|hot gpu|ARCH ROWS|KERNEL SPEC\n");
     return 2;
   }
   must(rs_spec_parse(&spec, argv[4]), "spec");
   if (strcmp(argv[2], "gpu") != 0)
     must(rs_arch_read(argv[2], &arch), "arch");
   if (!strcmp(argv[1], "nvrtc"))
-    alone(&spec, arch);
+    alone(&spec, arch, atoi(argv[3]));
   else if (!strcmp(argv[1], "make"))
     make(&spec, argv[2]);
   else

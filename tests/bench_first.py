@@ -14,22 +14,23 @@ N. Creating the driver's context and the arrays is done before the clock starts.
 
 Columns, in milliseconds unless they say nanoseconds:
 
-  kernels  in the plan's module
+  kernels  of the plan, of which a call makes the one that it needs
   alone    nvrtcCompileProgram of the same source in a process that does nothing else
-  cold     plan_create to the end of the first launch call, without the dlopen of NVRTC, which `dlopen` has
+  cold     a plan as the one-call form makes it, to the end of its first launch call, without the dlopen of NVRTC, which
+           `dlopen` has
   ratio    cold / alone: at most 1.3
   find     looking for NVRTC, whose build-id is part of the key: when a context with a GPU is opened
-  disk     plan_create to the end of the first launch call: at most 1; of this
+  disk     the same from a filled cache: at most 1; of this
   read     reading and verifying entries
   load     the driver's part: cuModuleLoadData and what belongs to it
   scratch  memory of runs that are cut over blocks: allocating it, and telling the GPU to clear it
   launch   the first launch call
-  eager    the kernels were on the GPU before the launch, as the driver says
+  eager    the kernel was on the GPU before the launch, as the driver says
   run      nanoseconds of rowscan_plan_run
   scan     of rowscan_scan beyond that: at most 100
 
---arch ARCH: no GPU is needed, and nothing is loaded or launched: `cold` and `disk` end with a plan to look at, for
-which NVRTC is looked for.
+--arch ARCH: no GPU is needed, and nothing is loaded or launched: `cold` and `disk` end with a plan to look at, with all
+its kernels, for which NVRTC is looked for.
 The exit status is not 0 if what does not depend on the machine's speed is not so: from disk nothing is compiled, NVRTC
 is not in the process, no kernel is loaded late, and a plan on a GPU does not look for NVRTC. --check looks at that
 alone: one sample of a few rows of the first spec. With no arguments, as make check runs it, that is done on the
@@ -78,11 +79,10 @@ def measure(args, rows, spec, folder):
     whole = "first" if args.arch == "gpu" else "plan"
     cache = os.path.join(folder, "cache")
     shutil.rmtree(cache, ignore_errors=True)
-    if not args.check:
-        sample(args, "nvrtc", rows, spec, None)  # NVRTC's file into memory
+    kernel = int(sample(args, make, rows, spec, None)["kernel"])  # and NVRTC's file into memory
     alone, cold = [], []
     for _ in range(args.samples):
-        alone.append(sample(args, "nvrtc", rows, spec, None))
+        alone.append(sample(args, "nvrtc", kernel, spec, None))
         cold.append(sample(args, make, rows, spec, None))
     filled = sample(args, make, rows, spec, cache)
     disk = [sample(args, make, rows, spec, cache) for _ in range(args.samples * 4)]
@@ -91,7 +91,7 @@ def measure(args, rows, spec, folder):
         ("a cold call did not compile", any(not one["compiled"] for one in cold + [filled])),
         ("a call with a filled cache compiled", any(one["compiled"] for one in disk)),
         ("a call with a filled cache has NVRTC in its process", any(one["mapped"] for one in disk)),
-        ("a plan was not one load", args.arch == "gpu" and any(one["loads"] != 1 for one in disk)),
+        ("a call was not one load", args.arch == "gpu" and any(one["loads"] != 1 for one in disk)),
         ("a kernel was not loaded before its launch", any(one.get("loaded") == 0 for one in disk)),
         ("a plan looked for NVRTC", any(one.get("looked") for one in disk)),
         ("opening a GPU did not look for NVRTC", any(one.get("opened") == 0 for one in disk))] if so]

@@ -151,7 +151,7 @@ END_TEST
 START_TEST(a_key_is_golden) {
   ck_assert_str_eq(key_text("int x;\n", 90), path_of("op=sum\n"
                                                      "length=7\n"
-                                                     "format=2\n"
+                                                     "format=3\n"
                                                      "version=%s\n"
                                                      "kernels=%s\n"
                                                      "source=32bba88a794f0032b574aa6a6b7d6a5b\n"

@@ -204,6 +204,7 @@ static int dispensable(const char *call) {
                                       "cuGraphExecDestroy",
                                       "cuStreamGetId",
                                       "cuStreamSynchronize",
+                                      "cuThreadExchangeStreamCaptureMode",
                                       "nvrtcDestroyProgram",
                                       "nvrtcGetProgramLog",
                                       "nvrtcGetProgramLogSize"};

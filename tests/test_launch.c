@@ -23,7 +23,7 @@ static rowscan_plan plan_of(rowscan_spec spec, int arch) {
   rowscan_plan plan = {.context = &context, .spec = spec};
   plan.spec.size = sizeof plan.spec;
   ck_assert_int_eq(rowscan_spec_complete(&plan.spec), ROWSCAN_OK);
-  plan.module.geometry = rs_tune(&plan.spec, arch);
+  plan.modules.geometry = rs_tune(&plan.spec, arch);
   return plan;
 }
 
@@ -92,11 +92,11 @@ static void check_choice(const given *g, rowscan_type in, rowscan_type out, rows
   spec.mask_mode = ROWSCAN_MASK_SELECT;
   rowscan_plan plan = plan_of(spec, 90);
   rs_kernel kernel = chosen(&plan, g, 0);
-  rs_template made_of = plan.module.geometry.shape[kernel].made_of;
+  rs_template made_of = plan.modules.geometry.shape[kernel].made_of;
   bool cut = made_of == RS_TEMPLATE_STREAM || made_of == RS_TEMPLATE_STREAM_ANY || made_of == RS_TEMPLATE_TILES ||
              made_of == RS_TEMPLATE_AT_ONCE;
   ck_assert_int_eq(made_of, g->wanted);
-  ck_assert_int_eq(rs_kernel_regime(&plan.module.geometry, kernel), cut ? ROWSCAN_REGIME_LONG : ROWSCAN_REGIME_ROW);
+  ck_assert_int_eq(rs_kernel_regime(&plan.modules.geometry, kernel), cut ? ROWSCAN_REGIME_LONG : ROWSCAN_REGIME_ROW);
 }
 
 START_TEST(choices) {
@@ -113,7 +113,7 @@ END_TEST
 static void check_kernels(rowscan_spec spec, int arch) {
   static const int64_t rows[] = {1, 4 * 1024 - 1, 4 * 1024, 1 << 20};
   rowscan_plan plan = plan_of(spec, arch);
-  const rs_shape *shape = plan.module.geometry.shape;
+  const rs_shape *shape = plan.modules.geometry.shape;
   bool asked[RS_KERNELS] = {false};
   for (int i = 0; i < 4; i++)
     for (int lead = 0; lead < 2; lead++)

@@ -23,6 +23,7 @@ static struct {
   char *spoils;                   /* a file, when a CUBIN is loaded */
   CUresult clear, wait, event;    /* what is said of scratch memory */
   int allocated, clearing, freed; /* of it: pieces; told to be cleared and not waited for; */
+  int mode;                       /* of captures */
 } driver;
 static char clearing; /* the context's stream */
 
@@ -44,6 +45,7 @@ static void spoil(void) {
 
 static CUresult load_data(CUmodule *module, const void *image) {
   CUresult result = CUDA_ERROR_INVALID_IMAGE;
+  ck_assert_int_eq(driver.mode, CU_STREAM_CAPTURE_MODE_RELAXED);
   driver.is_ptx = strncmp(image, "source: ", 8) == 0;
   if (driver.is_ptx)
     driver.ptxs++, result = driver.ptx;
@@ -111,6 +113,14 @@ static CUresult destroy_event(CUevent event) {
   return CUDA_SUCCESS;
 }
 
+/* Loading, and no more than that, is relaxed. */
+static CUresult exchange_mode(int *mode) {
+  int before = driver.mode;
+  driver.mode = *mode;
+  *mode = before;
+  return CUDA_SUCCESS;
+}
+
 static CUresult destroy_stream(CUstream stream) {
   ck_assert_ptr_eq(stream, (CUstream)(void *)&clearing);
   return CUDA_SUCCESS;
@@ -123,6 +133,7 @@ static CUresult error_name(CUresult error, const char **name) {
 
 static const rs_cuda cuda = {.cuCtxGetCurrent = get_current,
                              .cuDevicePrimaryCtxRelease_v2 = release_context,
+                             .cuThreadExchangeStreamCaptureMode = exchange_mode,
                              .cuModuleLoadData = load_data,
                              .cuModuleUnload = unload,
                              .cuModuleGetFunction = get_function,
@@ -163,6 +174,7 @@ static rowscan_status load_once(rowscan_context *context) {
   rowscan_plan *plan = NULL;
   rowscan_status status = rowscan_plan_create(&plan, context, ROWSCAN_SPEC(.length = 100));
   ck_assert_int_eq(driver.alive, plan != NULL);
+  ck_assert_int_eq(driver.mode, 0);
   rowscan_plan_destroy(plan);
   ck_assert_int_eq(driver.alive, 0);
   return status;
@@ -299,7 +311,7 @@ START_TEST(a_copy_kernel_is_compiled_once_more) {
   rs_store *store = rs_builder_store(context->builder);
   rs_box box = rs_box_of_bytes(4096);
   rs_copier copier;
-  driver = (__typeof__(driver)){0};
+  driver = (__typeof__(driver)){.mode = CU_STREAM_CAPTURE_MODE_RELAXED}; /* nothing is captured beside it */
   for (int again = 0; again < 4; again++) {
     int others = driver.others;
     ck_assert_msg(rs_copier_open(&copier, context, &box) == ROWSCAN_OK, "%s", rowscan_last_error());
@@ -380,39 +392,122 @@ START_TEST(a_passing_failure_is_not_remembered) {
 }
 END_TEST
 
-/* All kernels of a plan are one entry and one load, whatever they are. */
-START_TEST(a_plan_is_one_module) {
-  static const struct {
-    rowscan_spec spec;
-    int kernels;
-  } plans[] = {{{.length = 100}, 4},
-               {{.length = 4096}, 4},
-               {{.length = 32768}, 7},
-               {{.length = 65536}, 5},
-               {{.length = 65536, .in = ROWSCAN_BF16}, 7},
-               {{.length = 1 << 30}, 4},
-               {{.length = 65536, .regime = ROWSCAN_REGIME_LONG}, 4},
-               {{.length = 65536, .layout = ROWSCAN_LAYOUT_COLUMNS}, 4}};
+static const struct {
+  rowscan_spec spec;
+  int kernels;
+} plans[] = {{{.length = 100}, 4},
+             {{.length = 4096}, 4},
+             {{.length = 32768}, 7},
+             {{.length = 65536}, 5},
+             {{.length = 65536, .in = ROWSCAN_BF16}, 7},
+             {{.length = 1 << 30}, 4},
+             {{.length = 65536, .regime = ROWSCAN_REGIME_LONG}, 4},
+             {{.length = 65536, .layout = ROWSCAN_LAYOUT_COLUMNS}, 4}};
+enum { PLANS = sizeof plans / sizeof *plans };
+
+/* Compiled, loaded and kept so far, since the driver was cleared. */
+static void expect_made(rowscan_context *context, int kernels) {
+  ck_assert_int_eq(told->compiles, kernels);
+  ck_assert_int_eq(driver.cubins, kernels);
+  ck_assert_int_eq(driver.functions, kernels);
+  ck_assert_int_eq(driver.alive, kernels);
+  ck_assert_int_eq(driver.ptxs, 0);
+  ck_assert_int_eq(entries_in(rs_builder_store(context->builder)), kernels);
+}
+
+/* A plan has one kernel when it is made, and each other one when it is asked for, once. */
+START_TEST(kernels_are_made_one_by_one) {
   rowscan_context *context = open_gpu(fresh(), "off", false, compiler_id);
-  for (int i = 0; i < (int)(sizeof plans / sizeof *plans); i++) {
-    rowscan_spec spec = plans[i].spec;
-    rowscan_plan *plan;
-    spec.size = sizeof spec;
-    driver = (__typeof__(driver)){0};
-    ck_assert_int_eq(rowscan_plan_create(&plan, context, &spec), ROWSCAN_OK);
-    rowscan_plan_info info = ROWSCAN_INFO(info);
-    rowscan_module_info module = ROWSCAN_INFO(module);
-    ck_assert_int_eq(rowscan_plan_info_get(plan, &info), ROWSCAN_OK);
-    ck_assert_int_eq(info.modules, 1);
-    ck_assert_int_eq(rowscan_plan_module(plan, 0, &module), ROWSCAN_OK);
-    ck_assert_int_eq(rowscan_plan_module(plan, 1, &module), ROWSCAN_BAD_ARGUMENT);
-    ck_assert_str_eq(rowscan_last_error(), "field 'module': 1; the plan has 1");
-    ck_assert_msg(driver.functions == plans[i].kernels, "length %lld: %d kernels", (long long)spec.length,
-                  driver.functions);
-    ck_assert(driver.cubins == 1 && driver.ptxs == 0 && told->compiles == i + 1);
-    ck_assert_int_eq(entries_in(rs_builder_store(context->builder)), i + 1);
-    rowscan_plan_destroy(plan);
+  rowscan_spec spec = plans[_i].spec;
+  rowscan_plan *plan;
+  spec.size = sizeof spec;
+  driver = (__typeof__(driver)){0};
+  ck_assert_int_eq(rowscan_plan_create(&plan, context, &spec), ROWSCAN_OK);
+  expect_made(context, 1);
+  rowscan_plan_info info = ROWSCAN_INFO(info);
+  ck_assert_int_eq(rowscan_plan_info_get(plan, &info), ROWSCAN_OK);
+  ck_assert_int_eq(info.modules, plans[_i].kernels);
+  expect_made(context, 1);
+  for (int i = 0; i < info.modules; i++)
+    for (int again = 0; again < 2; again++) {
+      rowscan_module_info module = ROWSCAN_INFO(module);
+      ck_assert_int_eq(rowscan_plan_module(plan, i, &module), ROWSCAN_OK);
+      ck_assert_ptr_nonnull(strstr(module.source, path_of(" rowscan_%s(", module.kernel)));
+      expect_made(context, i + 1);
+    }
+  rowscan_module_info none = ROWSCAN_INFO(none);
+  ck_assert_int_eq(rowscan_plan_module(plan, info.modules, &none), ROWSCAN_BAD_ARGUMENT);
+  ck_assert_str_eq(rowscan_last_error(), path_of("field 'module': %d; the plan has %d", info.modules, info.modules));
+  rowscan_plan_destroy(plan);
+  ck_assert_int_eq(driver.alive, 0);
+  rowscan_close(context);
+}
+END_TEST
+
+START_TEST(all_kernels_at_once) {
+  rowscan_context *context = open_gpu(fresh(), "off", false, compiler_id);
+  rowscan_spec spec = plans[_i].spec;
+  rowscan_plan *plan;
+  spec.size = sizeof spec;
+  driver = (__typeof__(driver)){0};
+  ck_assert_int_eq(rowscan_plan_create(&plan, context, &spec), ROWSCAN_OK);
+  for (int again = 0; again < 2; again++) {
+    ck_assert_int_eq(rowscan_plan_prepare(plan, NULL), ROWSCAN_OK);
+    expect_made(context, plans[_i].kernels);
   }
+  rowscan_plan_destroy(plan);
+  rowscan_close(context);
+}
+END_TEST
+
+/* Rows that begin anywhere, and few: their kernel only, before it is run. What fails is tried again. */
+START_TEST(a_kernel_is_made_for_its_rows) {
+  rowscan_context *context = open_gpu(fresh(), "off", false, compiler_id);
+  rowscan_plan *plan;
+  char *at = (char *)4096;
+  const rowscan_args args[] = {{.size = sizeof *args, .in = at + 4, .out = at, .rows = 1 << 20},
+                               {.size = sizeof *args, .in = at, .out = at, .rows = 1}};
+  driver = (__typeof__(driver)){0};
+  ck_assert_int_eq(rowscan_plan_create(&plan, context, ROWSCAN_SPEC(.length = 4096)), ROWSCAN_OK);
+  for (int i = 0; i < 2; i++) {
+    int compiles = told->compiles, alive = driver.alive;
+    driver.cubin = driver.ptx = CUDA_ERROR_OUT_OF_MEMORY;
+    ck_assert_int_eq(rowscan_plan_prepare(plan, &args[i]), ROWSCAN_OUT_OF_MEMORY);
+    ck_assert_int_eq(driver.alive, alive);
+    ck_assert_int_eq(driver.mode, 0);
+    driver.cubin = driver.ptx = CUDA_SUCCESS;
+    for (int again = 0; again < 2; again++) {
+      ck_assert_int_eq(rowscan_plan_prepare(plan, &args[i]), ROWSCAN_OK);
+      ck_assert_int_eq(told->compiles, compiles + 1);
+      ck_assert_int_eq(driver.alive, alive + 1);
+    }
+  }
+  ck_assert_int_eq(rowscan_plan_prepare(plan, ROWSCAN_ARGS(.rows = -1)), ROWSCAN_BAD_ARGUMENT);
+  rowscan_plan_destroy(plan);
+  rowscan_close(context);
+}
+END_TEST
+
+static rowscan_plan *shared;
+
+static void *prepare_shared(void *unused) {
+  (void)unused;
+  ck_assert_int_eq(rowscan_plan_prepare(shared, NULL), ROWSCAN_OK);
+  return NULL;
+}
+
+START_TEST(threads_make_a_kernel_once) {
+  enum { THREADS = 8 };
+  rowscan_context *context = open_gpu(fresh(), "off", false, compiler_id);
+  pthread_t threads[THREADS];
+  driver = (__typeof__(driver)){0};
+  ck_assert_int_eq(rowscan_plan_create(&shared, context, ROWSCAN_SPEC(.length = 32768)), ROWSCAN_OK);
+  for (int i = 0; i < THREADS; i++)
+    ck_assert_int_eq(pthread_create(&threads[i], NULL, prepare_shared, NULL), 0);
+  for (int i = 0; i < THREADS; i++)
+    pthread_join(threads[i], NULL);
+  expect_made(context, 7);
+  rowscan_plan_destroy(shared);
   rowscan_close(context);
 }
 END_TEST
@@ -451,10 +546,15 @@ static char *only_entry(rowscan_context *context) {
   return path_of("%s/%s", rs_store_path(store), all.name);
 }
 
+/* Of the kernel that plan_create makes ready. */
+static const rs_binary *main_binary(const rowscan_plan *plan) {
+  return &plan->modules.of[rs_geometry_kernel(&plan->modules.geometry, 0)].binary;
+}
+
 static rowscan_plan *plan_from_disk(rowscan_context *context) {
   rowscan_plan *plan = NULL;
   ck_assert_int_eq(rowscan_plan_create(&plan, context, ROWSCAN_SPEC(.length = 100)), ROWSCAN_OK);
-  ck_assert(plan->module.binary.cached);
+  ck_assert(main_binary(plan)->cached);
   return plan;
 }
 
@@ -464,7 +564,7 @@ static void expect_ptx(const rowscan_plan *plan, bool cached) {
   ck_assert_int_eq(rowscan_plan_module(plan, 0, &again), ROWSCAN_OK);
   ck_assert(info.ptx == again.ptx && info.cubin == again.cubin && info.cached == cached);
   ck_assert(strstr(info.ptx, info.source) && strlen(info.ptx) == info.ptx_bytes);
-  ck_assert(!memcmp(info.cubin, "\177ELF", 4) && info.cubin_bytes == plan->module.binary.cubin_bytes);
+  ck_assert(!memcmp(info.cubin, "\177ELF", 4) && info.cubin_bytes == main_binary(plan)->cubin_bytes);
 }
 
 /* It stays on disk until someone asks for it, and is the same then. _i: who asks gets it from a pack. */
@@ -477,8 +577,8 @@ START_TEST(ptx_is_read_when_it_is_asked_for) {
   rowscan_context *context = open_gpu(dir, packs, false, compiler_id);
   int compiles = told->compiles;
   rowscan_plan *plan = plan_from_disk(context);
-  ck_assert_int_eq(!plan->module.binary.ptx, !_i);
-  ck_assert_uint_gt(plan->module.binary.ptx_bytes, 0);
+  ck_assert_int_eq(!main_binary(plan)->ptx, !_i);
+  ck_assert_uint_gt(main_binary(plan)->ptx_bytes, 0);
   expect_ptx(plan, true);
   rowscan_plan_destroy(plan);
   ck_assert_int_eq(told->compiles, compiles);
@@ -502,7 +602,7 @@ START_TEST(ptx_that_is_lost_is_made_anew) {
     ck_assert_str_eq(only_entry(context), file);
   } else {
     ck_assert_int_eq(rowscan_plan_module(plan, 0, &info), ROWSCAN_NOT_CACHED);
-    ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "forbids compiling: sm_90: op=sum in=f32"));
+    ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "forbids compiling: sm_90, kernel aligned: op=sum in=f32"));
     ck_assert_int_eq(told->compiles, compiles);
   }
   rowscan_plan_destroy(plan);
@@ -581,7 +681,10 @@ int main(void) {
   tcase_add_test(all, a_new_kernel_that_is_rejected_is_reported);
   tcase_add_loop_test(all, a_driver_is_not_asked_again, 0, 2);
   tcase_add_loop_test(all, a_passing_failure_is_not_remembered, 0, 4);
-  tcase_add_test(all, a_plan_is_one_module);
+  tcase_add_loop_test(all, kernels_are_made_one_by_one, 0, PLANS);
+  tcase_add_loop_test(all, all_kernels_at_once, 0, PLANS);
+  tcase_add_test(all, a_kernel_is_made_for_its_rows);
+  tcase_add_test(all, threads_make_a_kernel_once);
   tcase_add_loop_test(all, scratch_memory_is_awaited, 0, 6);
   tcase_add_loop_test(all, ptx_is_read_when_it_is_asked_for, 0, 2);
   tcase_add_loop_test(all, ptx_that_is_lost_is_made_anew, 0, 4);

@@ -164,6 +164,7 @@ static void print_reason_json(json_writer *json, const char *arch, const rowscan
   json_object(json, NULL);
   json_text(json, "arch", arch);
   json_text(json, "regime", rowscan_regime_name(reason->regime));
+  json_text(json, "kernel", reason->kernel);
   json_text(json, "cache", reason->hit ? "hit" : reason->damage ? "damaged" : "miss");
   json_text(json, "name", *reason->name ? reason->name : NULL);
   json_text(json, "damage", reason->damage);
@@ -182,7 +183,7 @@ static void print_reason_json(json_writer *json, const char *arch, const rowscan
 }
 
 static void print_reason(const char *arch, const rowscan_cache_reason *reason) {
-  printf("%s %s: ", arch, rowscan_regime_name(reason->regime));
+  printf("%s %s, %s: ", arch, rowscan_regime_name(reason->regime), reason->kernel);
   if (reason->hit)
     printf("hit: %s%s%s\n", reason->name, reason->pack ? " in pack " : "", reason->pack ? reason->pack : "");
   else if (reason->damage)

@@ -67,14 +67,15 @@ static void print_head(compile_job *job) {
   if (job->as_json)
     json_array(&job->json, NULL);
   else
-    printf("%-8s %-7s %9s %9s %9s %9s %9s %9s %9s  %s\n", "arch", "regime", "registers", "shared", "local", "spills",
-           "PTX", "CUBIN", "ms", "cache");
+    printf("%-8s %-7s %-12s %9s %9s %9s %9s %9s %9s %9s  %s\n", "arch", "regime", "kernel", "registers", "shared",
+           "local", "spills", "PTX", "CUBIN", "ms", "cache");
 }
 
 static void print_json(json_writer *json, const rowscan_module_info *info) {
   json_object(json, NULL);
   json_text(json, "arch", info->arch);
   json_text(json, "regime", rowscan_regime_name(info->regime));
+  json_text(json, "kernel", info->kernel);
   json_integer(json, "registers", info->registers);
   json_integer(json, "shared_bytes", info->shared_bytes);
   json_integer(json, "local_bytes", info->local_bytes);
@@ -90,15 +91,15 @@ static void print_row(compile_job *job, const rowscan_module_info *info) {
   if (job->as_json)
     print_json(&job->json, info);
   else
-    printf("%-8s %-7s %9d %9d %9d %9d %9zu %9zu %9.2f  %s\n", info->arch, rowscan_regime_name(info->regime),
-           info->registers, info->shared_bytes, info->local_bytes, info->spill_bytes, info->ptx_bytes,
+    printf("%-8s %-7s %-12s %9d %9d %9d %9d %9zu %9zu %9.2f  %s\n", info->arch, rowscan_regime_name(info->regime),
+           info->kernel, info->registers, info->shared_bytes, info->local_bytes, info->spill_bytes, info->ptx_bytes,
            info->cubin_bytes, info->build_ms, info->cached ? "hit" : "miss");
   fflush(stdout);
 }
 
 /* ---- compile: what is written ------------------------------------------------------------------------------------ */
 
-/* "DIR/sm_90-row-sum-f32-32768-reverse", to which the three endings are added. */
+/* "DIR/sm_90-row-aligned-sum-f32-32768-reverse", to which the three endings are added. */
 static int file_stem(char *stem, size_t room, const char *directory, const rowscan_spec *spec,
                      const rowscan_module_info *info) {
   char out[32] = "", acc[32] = "", mask[48] = "";
@@ -109,11 +110,11 @@ static int file_stem(char *stem, size_t room, const char *directory, const rowsc
   if (spec->mask_mode)
     snprintf(mask, sizeof mask, "-%s-%s", spec->mask_mode == ROWSCAN_MASK_SELECT ? "select" : "multiply",
              rowscan_type_name(spec->mask_type));
-  int length =
-      snprintf(stem, room, "%s/%s-%s-%s-%s-%lld%s%s%s%s%s%s", directory, info->arch, rowscan_regime_name(info->regime),
-               rowscan_op_name(spec->op), rowscan_type_name(spec->in), (long long)spec->length, out, acc,
-               spec->flags & ROWSCAN_EXCLUSIVE ? "-exclusive" : "", spec->flags & ROWSCAN_REVERSE ? "-reverse" : "",
-               mask, spec->layout == ROWSCAN_LAYOUT_COLUMNS ? "-columns" : "");
+  int length = snprintf(
+      stem, room, "%s/%s-%s-%s-%s-%s-%lld%s%s%s%s%s%s", directory, info->arch, rowscan_regime_name(info->regime),
+      info->kernel, rowscan_op_name(spec->op), rowscan_type_name(spec->in), (long long)spec->length, out, acc,
+      spec->flags & ROWSCAN_EXCLUSIVE ? "-exclusive" : "", spec->flags & ROWSCAN_REVERSE ? "-reverse" : "", mask,
+      spec->layout == ROWSCAN_LAYOUT_COLUMNS ? "-columns" : "");
   return (size_t)length < room ? EXIT_OK : say_failed("%s: the name is too long", directory);
 }
 
@@ -196,9 +197,9 @@ int command_compile(int argc, char **argv) {
   host.engine = ROWSCAN_ENGINE_HOST;
   int status =
       read_options(&job, "compile",
-                   "Compiles the kernels of a scan, or finds them in the cache, and shows what they need: one\n"
-                   "line for each architecture. Regime auto: those of row and of long, between which each run\n"
-                   "chooses by its number of rows. Needs NVRTC, but no GPU and no driver.",
+                   "Compiles the kernels of a scan, or finds them in the cache, and shows what they need, a line\n"
+                   "for each: a run uses one of them, chosen by how its rows lie and how many there are. Needs\n"
+                   "NVRTC, but no GPU and no driver.",
                    argc, argv);
   if (status == OPTIONS_READ)
     status = session_open(&context, &host);
@@ -218,18 +219,20 @@ int command_source(int argc, char **argv) {
   start(&job);
   job.arch_list = "sm_90";
   int result = read_options(&job, "source",
-                            "Prints the CUDA source generated for a scan. --arch: the first one counts (sm_90). Needs\n"
-                            "neither a compiler nor a GPU.",
+                            "Prints the CUDA sources generated for a scan, one for each of its kernels. --arch: the\n"
+                            "first one counts (sm_90). Needs neither a compiler nor a GPU.",
                             argc, argv);
   if (result != OPTIONS_READ)
     return result;
   if (job.archs.all)
     return say_usage("--arch: name one architecture");
   char *source;
-  rowscan_status status = rowscan_source(&job.spec, job.archs.name[0], 0, &source);
-  if (status != ROWSCAN_OK)
-    return say_library(job.archs.name[0], status);
-  printf("%s", source);
-  rowscan_free(source);
-  return EXIT_OK;
+  rowscan_status status = ROWSCAN_OK;
+  int module = 0;
+  while ((status = rowscan_source(&job.spec, job.archs.name[0], module, &source)) == ROWSCAN_OK) {
+    printf("%s%s", module++ ? "\n" : "", source);
+    rowscan_free(source);
+  }
+  bool all = module > 0 && status == ROWSCAN_BAD_ARGUMENT; /* there is no such module */
+  return all ? EXIT_OK : say_library(job.archs.name[0], status);
 }

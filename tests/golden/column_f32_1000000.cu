@@ -1,8 +1,26 @@
-// rowscan, regime column: inclusive sum of f32 along columns of 1000000, f32 out
-#include "columns.cuh"
-#include "askew.cuh"
-#include "stream_columns.cuh"
+// rowscan, aligned, regime column: inclusive sum of f32 along columns of 1000000, f32 out
 #include "wide.cuh"
+#include "prefetch.cuh"
+struct P {
+  using Acc = f32;
+  using Op = Sum<Acc>;
+  using In = f32;
+  using Out = f32;
+  using Mask = f32;
+  using Kept = f32;
+  static constexpr MaskMode mask = NO_MASK;
+  static constexpr bool reverse = false, exclusive = false;
+  static constexpr i64 length = 1000000;
+  static constexpr int rank = 2;
+};
+RS_KERNEL(128, 3) rowscan_aligned(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(WideCut, cut)) {
+  prefetch_first<P, 5461, true>(rows);
+  await_dependencies();
+  scan_wide_tiles<P, 128, 4, 32, 8, 4>(rows, cut);
+}
+
+// rowscan, any, regime column: inclusive sum of f32 along columns of 1000000, f32 out
+#include "columns.cuh"
 #include "prefetch.cuh"
 struct P {
   using Acc = f32;
@@ -21,18 +39,45 @@ RS_KERNEL(128, 5) rowscan_any(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(ColumnCu
   await_dependencies();
   scan_column_tiles<P, 128, 32, 4>(rows, cut);
 }
+
+// rowscan, neighbours, regime column: inclusive sum of f32 along columns of 1000000, f32 out
+#include "askew.cuh"
+#include "prefetch.cuh"
+struct P {
+  using Acc = f32;
+  using Op = Sum<Acc>;
+  using In = f32;
+  using Out = f32;
+  using Mask = f32;
+  using Kept = f32;
+  static constexpr MaskMode mask = NO_MASK;
+  static constexpr bool reverse = false, exclusive = false;
+  static constexpr i64 length = 1000000;
+  static constexpr int rank = 2;
+};
 RS_KERNEL(256, 3) rowscan_neighbours(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(WideCut, cut)) {
   prefetch_first<P, 5461, true>(rows);
   await_dependencies();
   scan_askew_tiles<P, 256, 2, 32, 2>(rows, cut);
 }
+
+// rowscan, dense, regime column: inclusive sum of f32 along columns of 1000000, f32 out
+#include "stream_columns.cuh"
+#include "prefetch.cuh"
+struct P {
+  using Acc = f32;
+  using Op = Sum<Acc>;
+  using In = f32;
+  using Out = f32;
+  using Mask = f32;
+  using Kept = f32;
+  static constexpr MaskMode mask = NO_MASK;
+  static constexpr bool reverse = false, exclusive = false;
+  static constexpr i64 length = 1000000;
+  static constexpr int rank = 2;
+};
 RS_KERNEL(512, 1) rowscan_dense(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(StreamCut, cut)) {
   prefetch_first<P, 16384, true>(rows);
   await_dependencies();
   scan_stream_columns<P, 32>(rows, cut);
-}
-RS_KERNEL(128, 3) rowscan_aligned(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(WideCut, cut)) {
-  prefetch_first<P, 5461, true>(rows);
-  await_dependencies();
-  scan_wide_tiles<P, 128, 4, 32, 8, 4>(rows, cut);
 }

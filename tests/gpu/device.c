@@ -13,7 +13,7 @@ typedef unsigned long long pointer;
 typedef struct CUctx_st *context;
 typedef struct CUreadyst *graph;
 
-enum { MULTIPROCESSOR_COUNT = 16, NON_BLOCKING = 1, DISABLE_TIMING = 2, CAPTURE_THREAD = 1 };
+enum { MULTIPROCESSOR_COUNT = 16, NON_BLOCKING = 1, DISABLE_TIMING = 2, CAPTURE_GLOBAL = 0 };
 
 /* X(symbol, parameters) of the CUDA Driver API; each returns 0 or an error. */
 #define CALLS(X)                                                                                                       \
@@ -193,7 +193,7 @@ void device_event_free(device_event event) {
 }
 
 void device_capture(device_stream stream) {
-  MUST(cuStreamBeginCapture_v2, stream, CAPTURE_THREAD);
+  MUST(cuStreamBeginCapture_v2, stream, CAPTURE_GLOBAL);
 }
 
 device_graph *device_captured(device_stream stream) {

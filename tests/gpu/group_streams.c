@@ -159,6 +159,7 @@ static void check_whole_columns(void) {
   if (suite_plan(&plans, &spec)) {
     device_stream stream = device_stream_new();
     case_dense(&test, &plans.spec, 1, 64, &random);
+    suite_ok(rowscan_plan_prepare(plans.gpu, NULL), "rowscan_plan_prepare");
     if (check_prepare(&run, &test, plans.host)) {
       check_calls(&run, &plans, stream, 2);
       check_verify(&run, stream);

@@ -228,6 +228,16 @@ CUresult cuStreamBeginCapture_v2(CUstream handle, int mode) {
   return simt_capture_begin(stream, mode) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
+CUresult cuThreadExchangeStreamCaptureMode(int *mode) {
+  BEGIN(SIMT_INIT);
+  if (entered)
+    return entered;
+  if (*mode < SIMT_CAPTURE_GLOBAL || *mode > SIMT_CAPTURE_RELAXED)
+    return SIMT_ERROR_INVALID_VALUE;
+  *mode = simt_capture_exchange(*mode);
+  return CUDA_SUCCESS;
+}
+
 CUresult cuStreamEndCapture(CUstream handle, CUgraph *graph) {
   BEGIN(SIMT_CONTEXT);
   CUstream stream;

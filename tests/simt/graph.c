@@ -270,12 +270,23 @@ int simt_capture_wait(CUstream stream, CUevent event) {
   return CUDA_SUCCESS;
 }
 
+static _Thread_local int thread_mode = SIMT_CAPTURE_GLOBAL;
+
+int simt_capture_exchange(int mode) {
+  int before = thread_mode;
+  thread_mode = mode;
+  return before;
+}
+
 int simt_capture_forbids(void) {
   int result = CUDA_SUCCESS;
+  if (thread_mode == SIMT_CAPTURE_RELAXED)
+    return result;
   for (CUstream stream = NULL; (stream = simt_stream_capturing(stream, NULL));) {
     simt_capture *capture = stream->capture;
     bool own = pthread_equal(capture->thread, pthread_self());
-    if (capture->mode == SIMT_CAPTURE_GLOBAL || (capture->mode == SIMT_CAPTURE_THREAD && own))
+    bool all = capture->mode == SIMT_CAPTURE_GLOBAL && thread_mode == SIMT_CAPTURE_GLOBAL;
+    if (all || (own && capture->mode != SIMT_CAPTURE_RELAXED))
       result = spoil(capture, CAPTURE_UNSUPPORTED);
   }
   return result;

@@ -46,7 +46,11 @@ int simt_capture_work(CUstream stream, const simt_work *work);
 int simt_capture_record(CUstream stream, CUevent event);
 int simt_capture_wait(CUstream stream, CUevent event);
 
-/* A call that must not be made while this thread, or any if its capture is global, captures: CUresult. */
+/* The calling thread's mode, from now on; returns the one before. */
+int simt_capture_exchange(int mode);
+
+/* A call that must not be made while this thread, or any if its capture is global, captures, but for what the thread's
+ * mode allows: CUresult. */
 int simt_capture_forbids(void);
 
 /* Using the default stream while one that it waits for captures: CUresult. */
