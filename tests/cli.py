@@ -1212,8 +1212,8 @@ class Cache(Case):
         self.env["ROWSCAN_CACHE"] = "only"
         args = ["compile", "--arch", "sm_90", "--length", "100"]
         _, err = self.rowscan(*args, status=1)
-        for words in ("sm_90, kernel aligned: op=sum in=f32 out=f32 ", " length=100 ", " regime=short\n", "ROWSCAN_CACHE=only forbids",
-                      self.path("cache")):
+        for words in ("sm_90, kernel aligned: op=sum in=f32 out=f32 ", " length=100 ", " regime=short\n",
+                      "ROWSCAN_CACHE=only forbids", self.path("cache")):
             self.assertIn(words, err)
         self.assertEqual(self.entries(), [])
         self.env["ROWSCAN_CACHE"] = "on"
