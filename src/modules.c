@@ -323,7 +323,8 @@ void rs_modules_open(rs_modules *all, rowscan_context *context, const rowscan_sp
   *all = (rs_modules){.context = context, .spec = spec, .arch = arch, .to_load = to_load};
   int tuned = rs_builder_tuned_arch(context->builder, arch);
   all->geometry = rs_tune(spec, tuned);
-  rs_tune_device(&all->geometry, spec, tuned, context->device.peak_gbs);
+  if (to_load)
+    rs_tune_device(&all->geometry, spec, tuned, context->device.peak_gbs);
   for (int kernel = 0; kernel < RS_KERNELS; kernel++)
     pthread_mutex_init(&all->of[kernel].lock, NULL); /* which cannot fail with no attributes */
 }

@@ -217,15 +217,16 @@ static const ring_shape wide_rings[] = {
  *   8, 2, 4, 8, 2                                                0.870  0.918    0.892  0.932
  *   16, 1, 2, 8, 4                                                      0.932           0.945
  *   32, 2, 1, 8, 3                                               0.814  0.949    0.731  0.923
- *   16, 4, 1, 8, 4                                                               0.813  0.975
+ *   16, 4, 1, 8, 4                                                               0.813  0.975 (slow_widening_ring)
  *   16, 2, 1, 8, 4                                               0.756  0.952    0.926
  * One block is the best for an H100, whose memory has 0.7 of the speed, and starves an H200's. So there are two, and of
- * 64-bit accumulators rs_tune_device keeps one away where memory is slow.
+ * 64-bit accumulators rs_tune_device keeps one away where memory is slow; others have another kernel there.
  */
 static bool widens(const rowscan_spec *spec) {
   return 4 * rowscan_type_bytes(spec->in) <= rowscan_type_bytes(spec->out);
 }
-static const ring_shape widening_ring = {16, 2, 2}, tight_widening_ring = {16, 2, 1};
+static const ring_shape widening_ring = {16, 2, 2}, tight_widening_ring = {16, 2, 1}, slow_widening_ring = {16, 4, 1};
+enum { BUFFERS = 2, SLOW_BUFFERS = 4 };
 
 static ring_shape ring_shape_of(const rowscan_spec *spec, int arch, int i) {
   ring_shape shape = wide(spec) ? wide_rings[i] : narrow_rings[i];
@@ -249,11 +250,11 @@ static int64_t buffer_bytes(const rowscan_spec *spec, const rs_shape *s) {
 }
 
 /* As many stages as fit, up to 8 and the row's tiles. */
-static bool fit_stages(const rowscan_spec *spec, rs_shape *s, int shared) {
+static bool fit_stages(const rowscan_spec *spec, rs_shape *s, int shared, int buffers) {
   int64_t tiles = (spec->length + rs_tile(s) - 1) / rs_tile(s);
   int most = tiles < 8 ? (int)tiles : 8;
   int system = 1024 + 512; /* a block's share of the system, its arrivals and totals of warps */
-  s->buffers = tiles > 1 ? 2 : 1;
+  s->buffers = tiles > 1 ? buffers : 1;
   int64_t room = shared / s->min_blocks - system - s->buffers * buffer_bytes(spec, s);
   s->stages = room < 0 ? 0 : (int)(room / stage_bytes(spec, s));
   if (s->stages > most)
@@ -274,10 +275,21 @@ static bool ring_shape_for(const rowscan_spec *spec, int arch, rs_shape *s) {
     s->chunks = shape.chunks;
     s->threads = 32 * s->warps;
     for (s->min_blocks = shape.blocks; s->min_blocks > 0; s->min_blocks /= 2)
-      if (fit_stages(spec, s, shared_bytes_of(arch)))
+      if (fit_stages(spec, s, shared_bytes_of(arch), BUFFERS))
         return true;
   }
   return false;
+}
+
+/* Where the ring is a widening_ring. */
+static bool slow_ring_shape(const rowscan_spec *spec, const rs_shape *ring, int arch, rs_shape *s) {
+  if (arch / 10 != 9 || !widens(spec) || wide(spec) || ring->warps != widening_ring.warps ||
+      ring->chunks != widening_ring.chunks || ring->min_blocks != widening_ring.blocks)
+    return false;
+  *s = *ring;
+  s->chunks = slow_widening_ring.chunks;
+  s->min_blocks = slow_widening_ring.blocks;
+  return fit_stages(spec, s, shared_bytes_of(arch), SLOW_BUFFERS);
 }
 
 /*
@@ -378,7 +390,7 @@ static bool gather_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
 }
 
 static rs_geometry row_geometry(const rowscan_spec *spec, int arch) {
-  rs_shape group = group_shape(spec, MOST_WARPS), ring, few;
+  rs_shape group = group_shape(spec, MOST_WARPS), ring, slow, few;
   if (group.warps == 1) /* forced */
     group.lanes = group.threads = 32;
   if (arch < 90 || spec->length <= 32 || !ring_shape_for(spec, arch, &ring))
@@ -386,6 +398,8 @@ static rs_geometry row_geometry(const rowscan_spec *spec, int arch) {
   if (!gather_shape(spec, arch, &group))
     group = any_shape(spec);
   rs_geometry g = {ROWSCAN_REGIME_ROW, {[RS_KERNEL_ANY] = group, [RS_KERNEL_ALIGNED] = ring}};
+  if (slow_ring_shape(spec, &ring, arch, &slow))
+    g.shape[RS_KERNEL_ALIGNED_SLOW] = slow;
   if (any_ring_shape(spec, arch, &ring))
     g.shape[RS_KERNEL_DENSE] = ring;
   if (few_rows_shape(spec, &few))
@@ -543,7 +557,7 @@ static rs_geometry row_and_long_geometry(const rowscan_spec *spec, int arch) {
   g.regime = ROWSCAN_REGIME_AUTO;
   g.shape[RS_KERNEL_FEW] = (rs_shape){0};
   if (always_long(spec))
-    g.shape[RS_KERNEL_DENSE] = g.shape[RS_KERNEL_ALIGNED] = (rs_shape){0};
+    g.shape[RS_KERNEL_DENSE] = g.shape[RS_KERNEL_ALIGNED] = g.shape[RS_KERNEL_ALIGNED_SLOW] = (rs_shape){0};
   memcpy(g.shape + RS_KERNEL_LONG_ANY, cut.shape + RS_KERNEL_LONG_ANY,
          (RS_KERNELS - RS_KERNEL_LONG_ANY) * sizeof *g.shape);
   return g;
@@ -603,12 +617,15 @@ rs_geometry rs_tune(const rowscan_spec *spec, int arch) {
 }
 
 /*
- * Shared memory that nobody uses leaves room for one block of a widening_ring. Measured on an H100, of 3352 GB/s, ratio
- * to memcpy with two and with one: bool to i64 0.935, 0.952; i8 to i32 0.957, 0.909. On an H200, of 4916: 0.894, 0.780.
+ * Of two kernels for the same rows one goes. And shared memory that nobody uses leaves room for one block of a
+ * widening_ring. Measured on an H100, of 3352 GB/s, ratio to memcpy with two and with one: bool to i64 0.935, 0.952; i8
+ * to i32 0.957, 0.909. On an H200, of 4916: 0.894, 0.780.
  */
 void rs_tune_device(rs_geometry *geometry, const rowscan_spec *spec, int arch, double peak_gbs) {
   enum { FAST_GBS = 4000 };
   bool slow = peak_gbs > 0 && peak_gbs < FAST_GBS && arch / 10 == 9;
+  if (geometry->shape[RS_KERNEL_ALIGNED_SLOW].made_of)
+    geometry->shape[slow ? RS_KERNEL_ALIGNED : RS_KERNEL_ALIGNED_SLOW] = (rs_shape){0};
   for (int kernel = 0; kernel < RS_KERNELS && slow && widens(spec) && wide(spec); kernel++) {
     rs_shape *s = &geometry->shape[kernel];
     if (s->made_of == RS_TEMPLATE_RING && s->min_blocks == widening_ring.blocks)
@@ -641,8 +658,8 @@ int rs_geometry_kernels(const rs_geometry *geometry) {
 }
 
 static rs_kernel main_kernel(const rs_geometry *geometry) {
-  static const rs_kernel order[] = {RS_KERNEL_ALIGNED, RS_KERNEL_LONG_ALIGNED, RS_KERNEL_DENSE, RS_KERNEL_NEIGHBOURS,
-                                    RS_KERNEL_ANY};
+  static const rs_kernel order[] = {RS_KERNEL_ALIGNED, RS_KERNEL_ALIGNED_SLOW, RS_KERNEL_LONG_ALIGNED,
+                                    RS_KERNEL_DENSE,   RS_KERNEL_NEIGHBOURS,   RS_KERNEL_ANY};
   for (size_t i = 0; i < sizeof order / sizeof *order; i++)
     if (geometry->shape[order[i]].made_of)
       return order[i];
@@ -665,6 +682,7 @@ const char *rs_kernel_symbol(rs_kernel kernel) {
       [RS_KERNEL_NEIGHBOURS] = "rowscan_neighbours",
       [RS_KERNEL_DENSE] = "rowscan_dense",
       [RS_KERNEL_ALIGNED] = "rowscan_aligned",
+      [RS_KERNEL_ALIGNED_SLOW] = "rowscan_aligned_slow",
       [RS_KERNEL_FEW] = "rowscan_few",
       [RS_KERNEL_LONG_ANY] = "rowscan_long_any",
       [RS_KERNEL_LONG_DENSE] = "rowscan_long_dense",

@@ -14,8 +14,9 @@ typedef enum rs_kernel {
   RS_KERNEL_NEIGHBOURS, /* columns: neighbours, wherever they begin */
   RS_KERNEL_DENSE,      /* elements of a row are neighbours, and short rows neighbours too; columns: few, all one run */
   RS_KERNEL_ALIGNED,    /* the same, on multiples of 16 bytes; columns: in words */
-  RS_KERNEL_FEW,        /* the same, and so few that registers hold all of the run at once */
-  RS_KERNEL_LONG_ANY,   /* from here on regime long, with the same meanings */
+  RS_KERNEL_ALIGNED_SLOW, /* the same, beside memory that is slow for its multiprocessors: see rs_tune_device */
+  RS_KERNEL_FEW,          /* the same, and so few that registers hold all of the run at once */
+  RS_KERNEL_LONG_ANY,     /* from here on regime long, with the same meanings */
   RS_KERNEL_LONG_DENSE,
   RS_KERNEL_LONG_ALIGNED,
   RS_KERNEL_LONG_FEW,
@@ -70,7 +71,7 @@ typedef struct rs_geometry {
 /* Those that runs of any number of rows may need. */
 rs_geometry rs_tune(const rowscan_spec *spec, int arch);
 
-/* What is left to choose when the device is known, and changes no source. peak_gbs: of its memory; 0: not known. */
+/* What is left to choose when the device is known, and changes no kernel. peak_gbs: of its memory; 0: not known. */
 void rs_tune_device(rs_geometry *geometry, const rowscan_spec *spec, int arch, double peak_gbs);
 
 rowscan_regime rs_kernel_regime(const rs_geometry *geometry, rs_kernel kernel);
