@@ -10,22 +10,29 @@
 #include "ahead.cuh"
 #include "tile.cuh"
 
-// The total of a whole tile that another block has, by one warp.
-template <class P, class S> RS_DEVICE typename P::Acc total_of_tile(const Row<P> &row, i64 first) {
+// The total of a whole tile that another block has, by one warp, PART elements of a lane at a time.
+template <class P, class S, int PART = S::VECTOR>
+RS_DEVICE typename P::Acc total_of_tile(const Row<P> &row, i64 first) {
   using Acc = typename P::Acc;
-  constexpr int CHUNKS = S::WARPS * S::CHUNKS;
-  Counter<typename P::Op, CHUNKS, Acc> all;
+  using Op = typename P::Op;
+  constexpr int CHUNKS = S::WARPS * S::CHUNKS, PARTS = S::VECTOR / PART;
+  Counter<Op, CHUNKS, Acc> all;
 #pragma unroll 1
   for (int u = 0; u < CHUNKS; u++) {
-    typename Row<P>::Held held[S::VECTOR];
-    Acc x[S::VECTOR];
-    row.template load_vectored<S::VECTOR>(held,
-                                          (typename Row<P>::Index)first + (u * 32 + (int)lane_index()) * S::VECTOR);
+    Counter<Op, PARTS, Acc> vector;
+#pragma unroll 1
+    for (int k = 0; k < PARTS; k++) {
+      typename Row<P>::Held held[PART];
+      Acc x[PART];
+      row.template load_vectored<PART>(
+          held, (typename Row<P>::Index)first + (u * 32 + (int)lane_index()) * S::VECTOR + k * PART);
 #pragma unroll
-    for (int j = 0; j < S::VECTOR; j++)
-      x[j] = widen<Acc>(held[j]);
-    Lanes<typename P::Op, 32, Acc> lanes;
-    all.add(u, lanes.up(total<typename P::Op, S::VECTOR>(x), lane_index()));
+      for (int j = 0; j < PART; j++)
+        x[j] = widen<Acc>(held[j]);
+      vector.add(k, total<Op, PART>(x));
+    }
+    Lanes<Op, 32, Acc> lanes;
+    all.add(u, lanes.up(vector.digit[vector.LEVELS - 1], lane_index()));
   }
   return all.digit[all.LEVELS - 1];
 }

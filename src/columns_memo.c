@@ -8,12 +8,30 @@
 
 #include <string.h>
 
-/* All that the choice of a kernel and its cut look at; of addresses, where in a word of 16 bytes they are, of results
- * where in a sector of 32. Ranks differ in the zeros. */
+/* Where in a word of 16 bytes initial values or totals begin; 16: there are none. */
+static int64_t begins(const void *array) {
+  return array ? (int64_t)((uintptr_t)array % 16) : 16;
+}
+
+/* Which of the rows' numbers are odd, the last dimension's being 1; else all bits. */
+static int64_t odd_rows(const rs_rows *rows) {
+  int64_t odd = 0;
+  for (int d = 0; d < rows->rank - 1; d++)
+    odd |= (rows->row_stride[d] & 1) << d;
+  return rows->row_stride[rows->rank - 1] == 1 ? odd : (1 << RS_MEMO_RANK) - 1;
+}
+
+/*
+ * All that the choice of a kernel and its cut look at; of addresses, where in a word of 16 bytes they are, of results
+ * where in a sector of 32; of what rows have besides, whether it goes in pairs. Ranks differ in the zeros.
+ */
 static void key_of(int64_t key[RS_MEMO_WORDS], const rs_rows *rows) {
   const int64_t *const arrays[] = {rows->shape, rows->in_stride, rows->out_stride, rows->mask_stride};
   memset(key, 0, RS_MEMO_WORDS * sizeof *key);
-  key[0] = (int64_t)((uintptr_t)rows->in % 16 | (uintptr_t)rows->out % 32 << 4 | (uintptr_t)rows->mask % 16 << 9);
+  key[0] = (int64_t)((uintptr_t)rows->in % 16 | (uintptr_t)rows->out % 32 << 4 | (uintptr_t)rows->mask % 16 << 9) |
+           begins(rows->init) << 13 | begins(rows->totals) << 18;
+  if (rows->init || rows->totals)
+    key[0] |= odd_rows(rows) << 23;
   key[1] = rows->in_step;
   key[2] = rows->out_step;
   key[3] = rows->mask_step;

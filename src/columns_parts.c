@@ -15,7 +15,9 @@ static size_t limit(const rs_columns *columns) {
 size_t rs_columns_bound(const rs_columns *columns) {
   bool wide = columns->wide.vector && rs_wide_workspace(&columns->wide, 1);
   bool askew = columns->askew.vector && rs_wide_workspace(&columns->askew, 1);
-  return wide || askew || columns->stream.steps || rs_columns_workspace(&columns->any, 1) ? limit(columns) : 0;
+  return wide || askew || columns->stream.steps || columns->pairs.vector || rs_columns_workspace(&columns->any, 1)
+             ? limit(columns)
+             : 0;
 }
 
 /* Measured on an H200, f32, milliseconds with kernels/columns.cuh and element by element with wide.cuh: 5162224 x 13
@@ -72,6 +74,8 @@ static bool takes_words(const rs_columns *columns, const rs_rows *rows) {
 
 static bool fits(const rs_columns *columns, rs_columns_kernel kernel, const rs_rows *rows) {
   switch (kernel) {
+  case RS_COLUMNS_PAIRS:
+    return rs_pairs_fits(&columns->pairs, rows);
   case RS_COLUMNS_SHORT:
     return rs_short_fits(&columns->brief, rows);
   case RS_COLUMNS_STREAM:
@@ -94,7 +98,7 @@ static rs_columns_kernel next_best(const rs_columns *columns, int kernel, const 
 }
 
 rs_columns_kernel rs_columns_best(const rs_columns *columns, const rs_rows *rows) {
-  return next_best(columns, RS_COLUMNS_SHORT, rows);
+  return next_best(columns, RS_COLUMNS_PAIRS, rows);
 }
 
 static const rs_wide_shape *wide_shape(const rs_columns *columns, rs_columns_kernel kernel) {
@@ -115,6 +119,9 @@ static void cut(rs_columns_launch *launch, const rs_columns *columns) {
     break;
   case RS_COLUMNS_SHORT:
     rs_short_cut_rows(&launch->cut.brief, &launch->need, &columns->brief, launch->rows);
+    break;
+  case RS_COLUMNS_PAIRS:
+    rs_pairs_cut_rows(&launch->need, &columns->pairs, launch->rows);
     break;
   }
 }
@@ -142,6 +149,7 @@ static bool part_fits(rs_columns_parts *parts, int dim, int64_t size) {
   parts->part = *parts->rows;
   shrink(&parts->part, dim, size);
   return (parts->kernel != RS_COLUMNS_STREAM || rs_stream_fits(&parts->columns->stream, &parts->part)) &&
+         (parts->kernel != RS_COLUMNS_PAIRS || rs_pairs_fits(&parts->columns->pairs, &parts->part)) &&
          rs_columns_whole(&launch, parts->columns);
 }
 

@@ -5,6 +5,7 @@
 #ifndef RS_COLUMNS_PARTS_H
 #define RS_COLUMNS_PARTS_H
 
+#include "pairs_cut.h"
 #include "short_cut.h"
 #include "stream_cut.h"
 #include "wide_cut.h"
@@ -15,7 +16,8 @@ typedef enum rs_columns_kernel {
   RS_COLUMNS_ASKEW,
   RS_COLUMNS_WIDE,
   RS_COLUMNS_STREAM,
-  RS_COLUMNS_SHORT
+  RS_COLUMNS_SHORT,
+  RS_COLUMNS_PAIRS
 } rs_columns_kernel;
 typedef struct rs_columns {
   rs_column_shape any;
@@ -23,6 +25,7 @@ typedef struct rs_columns {
   rs_wide_shape wide;     /* vector 0: there is none */
   rs_wide_shape askew;    /* the same, for columns that begin anywhere */
   rs_short_shape brief;   /* steps 0: there is none */
+  rs_pairs_shape pairs;   /* vector 0: there is none */
   size_t scratch;         /* bytes that a launch may have, unless one column takes more */
 } rs_columns;
 

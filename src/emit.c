@@ -51,6 +51,7 @@ static const char *header(rs_template made_of) {
       [RS_TEMPLATE_STREAM_COLUMNS] = "stream_columns.cuh",
       [RS_TEMPLATE_STREAM_ANY] = "stream_any.cuh",
       [RS_TEMPLATE_SHORT_COLUMNS] = "short_columns.cuh",
+      [RS_TEMPLATE_PAIRS] = "pairs.cuh",
   };
   return headers[made_of];
 }
@@ -88,7 +89,11 @@ static void emit_call(const rs_shape *s, rs_kernel kernel, rs_text *source) {
     break;
   case RS_TEMPLATE_GATHER:
   case RS_TEMPLATE_AT_ONCE:
-    rs_text_add(source, "scan_%s<P, Shape<%d, %d, %d, %d>>", s->made_of == RS_TEMPLATE_GATHER ? "gather" : "at_once",
+  case RS_TEMPLATE_PAIRS:
+    rs_text_add(source, "scan_%s<P, Shape<%d, %d, %d, %d>>",
+                s->made_of == RS_TEMPLATE_GATHER    ? "gather"
+                : s->made_of == RS_TEMPLATE_AT_ONCE ? "at_once"
+                                                    : "pairs",
                 s->warps, s->chunks, s->lanes, s->vector);
     break;
   case RS_TEMPLATE_COLUMNS:

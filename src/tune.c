@@ -495,6 +495,7 @@ void rs_tune_column_cuts(const rowscan_spec *spec, int arch, rs_columns *columns
   rs_tune_wide(spec, arch, &columns->wide);
   rs_tune_askew(spec, arch, &columns->askew);
   rs_tune_short_columns(spec, arch, &columns->brief);
+  rs_tune_pairs(spec, arch, &columns->pairs);
 }
 
 static rs_shape wide_geometry(const rs_wide_shape *wide) {
@@ -534,6 +535,15 @@ static rs_geometry column_geometry(const rowscan_spec *spec, int arch) {
                                           .min_blocks = cuts.brief.min_blocks,
                                           .shared_bytes = rs_short_shared(&cuts.brief), /* at most */
                                           .steps = cuts.brief.steps};
+  if (cuts.pairs.vector)
+    g.shape[RS_KERNEL_FEW] = (rs_shape){.made_of = RS_TEMPLATE_PAIRS,
+                                        .threads = 32 * cuts.pairs.warps,
+                                        .min_blocks = cuts.pairs.min_blocks,
+                                        .shared_bytes = rs_pairs_shared(&cuts.pairs),
+                                        .warps = cuts.pairs.warps,
+                                        .chunks = 1,
+                                        .lanes = 32,
+                                        .vector = cuts.pairs.vector};
   return g;
 }
 
@@ -596,6 +606,8 @@ static int prefetch_of(const rowscan_spec *spec, const rs_shape *s, rs_kernel ke
   switch (s->made_of) {
   case RS_TEMPLATE_AT_ONCE:
     return (int)rs_tile(s);
+  case RS_TEMPLATE_PAIRS:
+    return 2 * (int)rs_tile(s);
   case RS_TEMPLATE_ROWS:
     return kernel == RS_KERNEL_ANY ? 0 : s->threads * s->chunks * s->vector;
   case RS_TEMPLATE_SLAB:
@@ -711,7 +723,8 @@ void rs_shape_text(const rs_shape *s, rs_text *text) {
                                       [RS_TEMPLATE_GATHER] = "gather",
                                       [RS_TEMPLATE_AT_ONCE] = "at_once",
                                       [RS_TEMPLATE_STREAM_ANY] = "stream_any",
-                                      [RS_TEMPLATE_SHORT_COLUMNS] = "short_columns"};
+                                      [RS_TEMPLATE_SHORT_COLUMNS] = "short_columns",
+                                      [RS_TEMPLATE_PAIRS] = "pairs"};
   const struct {
     const char *name;
     int value;

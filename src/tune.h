@@ -39,7 +39,8 @@ typedef enum rs_template {
   RS_TEMPLATE_STREAM_COLUMNS,
   RS_TEMPLATE_WIDE,
   RS_TEMPLATE_ASKEW,
-  RS_TEMPLATE_SHORT_COLUMNS
+  RS_TEMPLATE_SHORT_COLUMNS,
+  RS_TEMPLATE_PAIRS
 } rs_template;
 
 /* How a kernel cuts rows. Powers of two, but for bytes, stages and min_blocks; what a template does not use is 0. */

@@ -277,3 +277,31 @@ void rs_tune_askew(const rowscan_spec *spec, int arch, rs_wide_shape *shape) {
   bool roomy = wide || arch / 10 != 9 || (columns == 4 && (both || spec->mask_mode));
   shape->min_blocks = (roomy ? 512 : 768) / shape->threads;
 }
+
+/*
+ * Two columns at once: 8 pairs of a lane, or 4 of 64-bit accumulators; of f32 two blocks a multiprocessor. Measured on
+ * an H100, 2^20 x 2 f32, us: warps, pairs of a lane 16, 8 8.68; 16, 16 and 32, 4 more (see tests/RESULTS.md).
+ */
+void rs_tune_pairs(const rowscan_spec *spec, int arch, rs_pairs_shape *shape) {
+  enum {
+    WORD = 16,
+    WARPS = 16,
+    OTHER_BYTES = 2048,
+    MOST_GROUPS = WARPS - 1
+  }; /* each a warp that looks for 32 tiles; one more tells */
+  int acc = rs_spec_register_bytes(spec);
+  *shape = (rs_pairs_shape){.length = spec->length,
+                            .in = bytes_of(spec->in),
+                            .out = bytes_of(spec->out),
+                            .acc = acc,
+                            .reverse = (spec->flags & ROWSCAN_REVERSE) != 0,
+                            .warps = WARPS,
+                            .vector = acc == 8 ? 4 : 8};
+  bool room = 2 * (rs_pairs_shared(shape) + OTHER_BYTES) <= rs_arch_shared_bytes(arch);
+  bool few = spec->acc == ROWSCAN_F32 && arch < 120; /* others spill in 64 registers */
+  shape->min_blocks = room && few ? 2 : 1;
+  int words_in = shape->vector * 2 * shape->in % WORD, words_out = shape->vector * 2 * shape->out % WORD;
+  int64_t tiles = rs_pairs_tiles(shape);
+  if (spec->mask_mode || words_in || words_out || tiles < 2 || tiles > 32 * MOST_GROUPS)
+    shape->vector = 0;
+}

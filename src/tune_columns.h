@@ -5,6 +5,7 @@
 #ifndef RS_TUNE_COLUMNS_H
 #define RS_TUNE_COLUMNS_H
 
+#include "pairs_cut.h"
 #include "short_cut.h"
 #include "spec.h"
 #include "stream_cut.h"
@@ -22,5 +23,8 @@ void rs_tune_short_columns(const rowscan_spec *spec, int arch, rs_short_shape *s
 /* kernels/wide.cuh and kernels/askew.cuh, for rows that rs_wide_fits. */
 void rs_tune_wide(const rowscan_spec *spec, int arch, rs_wide_shape *shape);
 void rs_tune_askew(const rowscan_spec *spec, int arch, rs_wide_shape *shape);
+
+/* kernels/pairs.cuh, for rows that rs_pairs_fits; vector 0: the spec has none. */
+void rs_tune_pairs(const rowscan_spec *spec, int arch, rs_pairs_shape *shape);
 
 #endif

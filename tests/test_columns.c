@@ -49,6 +49,7 @@ typedef struct kernel {
   rs_wide_shape wide;     /* vector 0: not */
   rs_stream_shape stream; /* steps 0: not */
   rs_short_shape brief;   /* steps 0: not */
+  rs_pairs_shape pairs;   /* vector 0: not */
   int threads;
   CUmodule module;
   CUfunction function;
@@ -66,16 +67,20 @@ static void kernel_make(kernel *k, int arch) {
   const char *acc = s->acc == ROWSCAN_F32 ? "f32" : s->acc == ROWSCAN_F64 ? "f64" : wide ? "u64" : "u32";
   static const char *const masks[] = {"NO_MASK", "SELECT", "MULTIPLY"};
   char source[4096], call[100];
-  const char *header = k->brief.steps    ? "short_columns"
+  const char *header = k->pairs.vector   ? "pairs"
+                       : k->brief.steps  ? "short_columns"
                        : k->stream.steps ? "stream_columns"
                        : k->wide.askew   ? "askew"
                        : k->wide.vector  ? "wide"
                                          : "columns";
-  const char *cut = k->brief.steps    ? "ShortCut"
-                    : k->stream.steps ? "StreamCut"
-                    : k->wide.vector  ? "WideCut"
-                                      : "ColumnCut";
-  if (k->brief.steps)
+  const char *cut = k->pairs.vector   ? ""
+                    : k->brief.steps  ? ", RS_PARAMETER(ShortCut, cut)"
+                    : k->stream.steps ? ", RS_PARAMETER(StreamCut, cut)"
+                    : k->wide.vector  ? ", RS_PARAMETER(WideCut, cut)"
+                                      : ", RS_PARAMETER(ColumnCut, cut)";
+  if (k->pairs.vector)
+    snprintf(call, sizeof call, "scan_pairs<P, Shape<%d, 1, 32, %d>", k->pairs.warps, k->pairs.vector);
+  else if (k->brief.steps)
     snprintf(call, sizeof call, "scan_short_columns<P, %d, %d", k->threads, k->brief.steps);
   else if (k->stream.steps)
     snprintf(call, sizeof call, "scan_stream_columns<P, %d", k->stream.steps);
@@ -96,13 +101,13 @@ static void kernel_make(kernel *k, int arch) {
            "  static constexpr i64 length = %lld;\n"
            "  static constexpr int rank = %d;\n"
            "};\n"
-           "RS_KERNEL(%d, 1) rowscan_any(RS_PARAMETER(Rows<%d>, rows), RS_PARAMETER(%s, cut)) {\n"
-           "  %s>(rows, cut);\n"
+           "RS_KERNEL(%d, 1) rowscan_any(RS_PARAMETER(Rows<%d>, rows)%s) {\n"
+           "  %s>(rows%s);\n"
            "}\n",
            header, acc, s->op == ROWSCAN_SUM ? "Sum" : "Prod", element_type(s->in), element_type(s->out),
            element_type(s->mask_mode ? s->mask_type : s->in), element_type(s->acc), masks[s->mask_mode],
            !!(s->flags & ROWSCAN_REVERSE), !!(s->flags & ROWSCAN_EXCLUSIVE), (long long)s->length, s->row_rank,
-           k->threads, s->row_rank, cut, call);
+           k->threads, s->row_rank, cut, call, *cut ? ", cut" : "");
   rs_compiled compiled;
   must(rs_compile(nvrtc, source, arch, &compiled), source);
   MUST(cuModuleLoadData, &k->module, compiled.cubin);
@@ -250,6 +255,18 @@ static void one_run(const rs_rows *rows, int64_t length, int64_t *stride, int64_
   }
 }
 
+/* Two columns, one run; outers may be apart, by whole words. */
+static void two_columns(const rs_rows *rows, int64_t length, int64_t *stride, int64_t *step) {
+  int last = rows->rank - 1;
+  stride[last] = 1;
+  *step = 2;
+  int64_t next = 2 * length;
+  for (int d = last - 1; d >= 0; d--) {
+    stride[d] = next = (next + 15) / 16 * 16 + 16 * any(2);
+    next *= rows->shape[d];
+  }
+}
+
 typedef struct packed {
   const void *in, *out, *mask, *init, *totals, *workspace;
   int64_t first, count, in_step, out_step, mask_step;
@@ -299,6 +316,10 @@ static void differ(const kernel *k, const rs_rows *rows, const rs_columns_launch
            stream->stage_bytes, (int)part->need.blocks);
     return;
   }
+  if (k->pairs.vector) {
+    printf("  tiles %d blocks %d\n", (int)rs_pairs_tiles(&k->pairs), (int)part->need.blocks);
+    return;
+  }
   if (k->brief.steps) {
     const rs_short_cut *brief = &part->cut.brief;
     printf("  place %d columns %d outers %d shared %d blocks %d\n", (int)((uintptr_t)part->rows->in % 16),
@@ -345,7 +366,9 @@ static void run(kernel *k, int64_t inner, bool plain) {
   const rowscan_spec *s = &k->spec;
   int unit = k->wide.vector && !k->wide.askew ? k->wide.vector : 1;
   inner = (inner + unit - 1) / unit * unit;
-  bool streams = k->stream.steps != 0, brief = k->brief.steps != 0;
+  bool streams = k->stream.steps != 0, brief = k->brief.steps != 0, pairs = k->pairs.vector != 0;
+  if (pairs)
+    inner = 2;
   if (brief)
     inner = 1 + inner % (k->brief.most_bytes / (s->length * 16));
   if (streams)
@@ -379,6 +402,10 @@ static void run(kernel *k, int64_t inner, bool plain) {
     for (int d = host.rank - 3; d >= 0; d--)
       host.out_stride[d] += (host.out_stride[d + 1] - host.in_stride[d + 1]) * host.shape[d + 1];
   }
+  if (pairs) {
+    two_columns(&host, s->length, host.in_stride, &host.in_step);
+    two_columns(&host, s->length, host.out_stride, &host.out_step);
+  }
   if (brief) {
     int64_t next = inner * s->length;
     host.in_stride[host.rank - 1] = 1;
@@ -394,7 +421,7 @@ static void run(kernel *k, int64_t inner, bool plain) {
     number *= host.shape[d];
   }
   area in, out, mask, init, totals;
-  int place = unit > 1 || once_in(2) ? 0 : ANYWHERE;
+  int place = unit > 1 || once_in(2) || (pairs && !once_in(8)) ? 0 : ANYWHERE, row_place = pairs ? 0 : ANYWHERE;
   area_make(&in, &host, host.in_stride, host.in_step, s->length, (int)rowscan_type_bytes(s->in), place, once_in(2));
   if (streams) /* which takes no others */
     place = once_in(6) ? ANYWHERE : (int)(in.first % 16);
@@ -412,8 +439,8 @@ static void run(kernel *k, int64_t inner, bool plain) {
   }
   bool inits = once_in(3), keeps = once_in(3);
   int acc = (int)rowscan_type_bytes(s->acc);
-  area_make(&init, &host, host.row_stride, 0, 1, acc, ANYWHERE, false);
-  area_make(&totals, &host, host.row_stride, 0, 1, acc, ANYWHERE, true);
+  area_make(&init, &host, host.row_stride, 0, 1, acc, once_in(8) ? ANYWHERE : row_place, false);
+  area_make(&totals, &host, host.row_stride, 0, 1, acc, once_in(8) ? ANYWHERE : row_place, true);
   area_random(&init, s->acc, false);
   area_up(&in);
   area_up(&init);
@@ -441,6 +468,7 @@ static void run(kernel *k, int64_t inner, bool plain) {
   k->stream.least_tiles = (int)any(5);
   k->stream.multiprocessors = 1 + (int)any(6);
   rs_columns columns = {.any = k->shape, .stream = k->stream, .brief = k->brief, .scratch = WORKSPACE};
+  columns.pairs = k->pairs;
   if (k->wide.askew)
     columns.askew = k->wide;
   else
@@ -459,8 +487,10 @@ static void run(kernel *k, int64_t inner, bool plain) {
     assert(part.need.shared <= (part.kernel == RS_COLUMNS_ANY      ? rs_columns_shared(&k->shape)
                                 : part.kernel == RS_COLUMNS_STREAM ? 200 << 10
                                 : part.kernel == RS_COLUMNS_SHORT  ? rs_short_shared(&k->brief)
+                                : part.kernel == RS_COLUMNS_PAIRS  ? rs_pairs_shared(&k->pairs)
                                                                    : 128 << 10));
-    rs_columns_kernel here = brief            ? RS_COLUMNS_SHORT
+    rs_columns_kernel here = pairs            ? RS_COLUMNS_PAIRS
+                             : brief          ? RS_COLUMNS_SHORT
                              : streams        ? RS_COLUMNS_STREAM
                              : k->wide.askew  ? RS_COLUMNS_ASKEW
                              : k->wide.vector ? RS_COLUMNS_WIDE
@@ -548,7 +578,7 @@ int main(int argc, char **argv) {
   int kernels = argc > 1 ? atoi(argv[1]) : quick ? 6 : 20, runs = argc > 2 ? atoi(argv[2]) : quick ? 6 : 12;
   state = argc > 3 ? strtoull(argv[3], NULL, 0) : 1;
   int only = argc > 4 ? atoi(argv[4]) : -1; /* kernels: 0 columns.cuh, 1 wide.cuh, 2 stream_columns.cuh,
-                                                  3 short_columns.cuh */
+                                                  3 short_columns.cuh, 4 pairs.cuh */
   int devices, major, minor;
   if (rs_cuda_open(&cuda) || cuda->cuInit(0) || cuda->cuDeviceGetCount(&devices) || !devices) {
     printf("skipped: needs a GPU, or the simulated one\n");
@@ -565,16 +595,19 @@ int main(int argc, char **argv) {
   nvrtc = rs_nvrtc_open(NULL, &log);
   for (int i = 0; i < kernels; i++) {
     kernel k = {.stream = {.steps = 0}};
-    enum { PLAIN, WIDE, STREAM, SHORT } kind = only >= 0 ? only : (int)any(4);
+    enum { PLAIN, WIDE, STREAM, SHORT, PAIRS } kind = only >= 0 ? only : (int)any(5);
     do
       random_spec(&k.spec);
-    while (kind == STREAM && rowscan_type_bytes(k.spec.in) != rowscan_type_bytes(k.spec.out));
+    while ((kind == STREAM && rowscan_type_bytes(k.spec.in) != rowscan_type_bytes(k.spec.out)) ||
+           (kind == PAIRS && (k.spec.mask_mode || k.spec.in == ROWSCAN_BOOL)));
     if (kind == STREAM) { /* which takes no columns of a single tile */
       static const int64_t lengths[] = {600, 1000, 1024, 2048, 2500, 4099, 5000, 9000, 20000, 40000};
       k.spec.length = lengths[any(sizeof lengths / sizeof *lengths)];
     }
     if (kind == SHORT)
       k.spec.length = once_in(2) ? 1 + any(40) : 1 + any(400);
+    if (kind == PAIRS)
+      k.spec.length = once_in(2) ? 1 + any(9000) : 16 * (1 + any(1000));
     bool several = kind == WIDE && once_in(4); /* outers to a tile, off a word */
     if (several)
       k.spec.length = 1 + any(32);
@@ -600,7 +633,20 @@ int main(int argc, char **argv) {
                              .steps = k.shape.steps,
                              .width = k.threads >> any(4),
                              .lanes = k.shape.lanes};
-    if (kind == SHORT) {
+    if (kind == PAIRS) {
+      k.pairs = (rs_pairs_shape){.length = k.spec.length,
+                                 .in = k.shape.in,
+                                 .out = k.shape.out,
+                                 .acc = k.shape.acc,
+                                 .reverse = (k.spec.flags & ROWSCAN_REVERSE) != 0,
+                                 .warps = 2 << any(4),
+                                 .vector = k.shape.acc == 8 ? 4 : 8,
+                                 .min_blocks = 2,
+                                 .multiprocessors = 200};
+      while (rs_pairs_tiles(&k.pairs) > 32 * (k.pairs.warps - 1))
+        k.pairs.warps *= 2;
+      k.threads = 32 * k.pairs.warps;
+    } else if (kind == SHORT) {
       k.brief = (rs_short_shape){.length = k.spec.length,
                                  .in = k.shape.in,
                                  .out = k.shape.out,

@@ -149,6 +149,7 @@ START_TEST(what_was_asked_before_is_remembered) {
   rs_rows rows = random_rows(&state, 300, false, false);
   rows.rank = 1;
   rows.shape[0] = rows.count = 7;
+  rows.init = (char *)NULL + 4096;
   memset(&memo, 0, sizeof memo);
   ck_assert(rs_columns_recall(&memo, &told, &columns, &rows));
   int known = 0;
@@ -157,7 +158,7 @@ START_TEST(what_was_asked_before_is_remembered) {
     memo.cut[i].launch.need.blocks = 12345;
   }
   ck_assert_int_eq(known, 1);
-  rows.init = &rows; /* which tells nothing of the cut */
+  rows.init = (char *)NULL + 8192; /* which tells nothing new */
   ck_assert(rs_columns_recall(&memo, &told, &columns, &rows));
   ck_assert_int_eq(told.need.blocks, 12345);
   for (int i = 0; i < RS_MEMO_CUTS; i++)
@@ -488,6 +489,63 @@ START_TEST(where_results_begin_matters) {
 }
 END_TEST
 
+/* In pairs if all that is read or written of two columns begins in whole words, or pairs; and none is taken for others.
+ */
+START_TEST(two_columns_go_in_pairs) {
+  enum { LENGTH = 100000, NO = -1 };
+  static const struct {
+    int in, out, init, totals; /* bytes from a word; NO: there are none */
+    int64_t outers, inner, apart;
+    bool reverse, odd, pairs;
+    int64_t row; /* number of the next column's row, where that is not the next */
+  } given[] = {{0, 0, NO, NO, 1, 2, 0, false, false, true, 0},  {8, 0, NO, NO, 1, 2, 0, false, false, false, 0},
+               {0, 8, NO, NO, 1, 2, 0, false, false, false, 0}, {0, 0, 8, NO, 1, 2, 0, false, false, true, 0},
+               {0, 0, 4, NO, 1, 2, 0, false, false, false, 0},  {0, 0, NO, 4, 1, 2, 0, false, false, false, 0},
+               {0, 0, NO, 0, 1, 2, 0, false, false, true, 0},   {0, 0, NO, NO, 1, 3, 0, false, false, false, 0},
+               {0, 0, NO, NO, 10, 2, 0, false, false, true, 0}, {0, 0, NO, NO, 11, 2, 0, false, false, false, 0},
+               {0, 0, NO, NO, 2, 2, 4, false, false, true, 0},  {0, 0, NO, NO, 2, 2, 2, false, false, false, 0},
+               {0, 0, NO, NO, 1, 2, 0, true, false, true, 0},   {0, 0, NO, NO, 1, 2, 0, true, true, false, 0},
+               {0, 0, NO, NO, 1, 2, 0, false, true, true, 0},   {0, 0, 0, NO, 3, 2, 0, false, false, true, 0},
+               {0, 0, 0, NO, 3, 2, 0, false, false, false, 3},  {0, 0, NO, 8, 3, 2, 0, false, false, true, 0},
+               {0, 0, NO, 8, 3, 2, 0, false, false, false, 3}};
+  char *memory = (char *)NULL + 4096;
+  rs_columns_memo memo = {0};
+  for (int i = 0; i < (int)(sizeof given / sizeof *given); i++) {
+    rs_columns columns = columns_of(LENGTH + given[i].odd, false);
+    columns.pairs = (rs_pairs_shape){.length = LENGTH + given[i].odd,
+                                     .in = 4,
+                                     .out = 4,
+                                     .acc = 4,
+                                     .reverse = given[i].reverse,
+                                     .warps = 16,
+                                     .vector = 8,
+                                     .min_blocks = 2,
+                                     .multiprocessors = 132};
+    rs_rows rows = dense(given[i].outers, LENGTH + given[i].odd, given[i].inner);
+    rows.in_stride[0] += given[i].apart;
+    if (given[i].row) {
+      rows.row_stride[0] = 1;
+      rows.row_stride[1] = given[i].row;
+    }
+    rows.in = memory + given[i].in;
+    rows.out = memory + given[i].out;
+    rows.init = given[i].init == NO ? NULL : memory + given[i].init;
+    rows.totals = given[i].totals == NO ? NULL : memory + given[i].totals;
+    if (given[i].reverse || given[i].odd)
+      memo = (rs_columns_memo){0}; /* of another plan */
+    for (int again = 0; again < 2; again++) {
+      rs_columns_launch launch;
+      ck_assert(rs_columns_recall(&memo, &launch, &columns, &rows));
+      ck_assert_msg((launch.kernel == RS_COLUMNS_PAIRS) == given[i].pairs, "%d", i);
+      ck_assert_int_eq(launch.kernel, rs_columns_chosen(&columns, &rows));
+      if (given[i].pairs)
+        ck_assert(launch.need.blocks == given[i].outers * 25 && launch.need.shared == 32 << 10 &&
+                  launch.need.workspace == (size_t)(32 + given[i].outers * 25 * 2) * 8);
+    }
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("columns_memo");
   TCase *cases = tcase_create("all");
@@ -495,6 +553,7 @@ int main(void) {
   tcase_add_test(cases, what_was_asked_before_is_remembered);
   tcase_add_loop_test(cases, what_is_too_long_for_a_stream_is_wide, 0, 2);
   tcase_add_test(cases, where_results_begin_matters);
+  tcase_add_test(cases, two_columns_go_in_pairs);
   tcase_add_loop_test(cases, a_tile_has_room, 0, 6 * 5);
   tcase_add_test(cases, a_whole_run_is_the_only_part);
   tcase_add_test(cases, no_part_takes_more_than_there_is);

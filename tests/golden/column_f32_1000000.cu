@@ -81,3 +81,24 @@ RS_KERNEL(512, 1) rowscan_dense(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(Stream
   await_dependencies();
   scan_stream_columns<P, 32>(rows, cut);
 }
+
+// rowscan, few, regime column: inclusive sum of f32 along columns of 1000000, f32 out
+#include "pairs.cuh"
+#include "prefetch.cuh"
+struct P {
+  using Acc = f32;
+  using Op = Sum<Acc>;
+  using In = f32;
+  using Out = f32;
+  using Mask = f32;
+  using Kept = f32;
+  static constexpr MaskMode mask = NO_MASK;
+  static constexpr bool reverse = false, exclusive = false;
+  static constexpr i64 length = 1000000;
+  static constexpr int rank = 2;
+};
+RS_KERNEL(512, 2) rowscan_few(RS_PARAMETER(Rows<2>, rows)) {
+  prefetch_first<P, 8192, true>(rows);
+  await_dependencies();
+  scan_pairs<P, Shape<16, 1, 32, 8>>(rows);
+}

@@ -299,9 +299,9 @@ void group_ends(void) {
  * So few that all of the run is in registers at once, which other kernels serve: a tile a row, or tiles that hand one
  * another their totals, in place too. On 16 bytes, where those kernels are chosen. */
 
-static void check_few_rows(suite_plans *plans, int64_t rows, bool in_place, random_source *random) {
+static void check_few_rows(suite_plans *plans, int64_t rows, int64_t columns, bool in_place, random_source *random) {
   test_case test;
-  case_dense(&test, &plans->spec, rows, 1, random);
+  case_dense(&test, &plans->spec, rows, columns, random);
   test.data = DATA_WIDE;
   test.in_place = in_place && rowscan_type_bytes(plans->spec.in) == rowscan_type_bytes(plans->spec.out);
   test.init = rows & 1;
@@ -319,8 +319,34 @@ static void check_few(rowscan_type in, int64_t length, rowscan_regime regime, ui
   suite_plans plans;
   if (suite_plan(&plans, &spec))
     for (int64_t rows = 1; rows <= 3; rows++)
-      check_few_rows(&plans, rows, rows > 1, &random);
+      check_few_rows(&plans, rows, 1, rows > 1, &random);
   suite_plan_free(&plans);
+}
+
+/* Two columns, in pairs. */
+static void check_pairs(rowscan_type in, rowscan_type out, int64_t length, uint64_t number) {
+  random_source random = random_for(suite.seed, 20, number);
+  rowscan_spec spec = {.size = sizeof spec, .in = in, .out = out, .length = length};
+  spec.layout = ROWSCAN_LAYOUT_COLUMNS;
+  spec.op = number % 5 == 0 ? ROWSCAN_PROD : ROWSCAN_SUM;
+  spec.flags = number & 3;
+  suite_plans plans;
+  if (suite_plan(&plans, &spec))
+    for (int64_t rows = 1; rows <= 3; rows++)
+      check_few_rows(&plans, rows, 2, rows > 1, &random);
+  suite_plan_free(&plans);
+}
+
+static void check_all_pairs(void) {
+  static const rowscan_type types[][2] = {{ROWSCAN_F32, ROWSCAN_F32}, {ROWSCAN_BF16, ROWSCAN_BF16},
+                                          {ROWSCAN_F64, ROWSCAN_F64}, {ROWSCAN_I8, ROWSCAN_I32},
+                                          {ROWSCAN_I32, ROWSCAN_I32}, {ROWSCAN_F32, ROWSCAN_F16}};
+  static const int64_t lengths[] = {4100, 4112, 8192, 12304, 65536, 150016, 524288, 1000001, 1048576};
+  uint64_t number = 0;
+  for (int t = 0; t < 6; t++)
+    for (int i = 0; i < few(4, 9); i++, number++)
+      if (!suite.quick || number % 2 == suite.seed % 2)
+        check_pairs(types[t][0], types[t][1], lengths[i], number);
 }
 
 void group_few(void) {
@@ -335,6 +361,7 @@ void group_few(void) {
       if (!suite.quick || number % 2 == suite.seed % 2)
         check_few(types[t], cut[i], ROWSCAN_REGIME_LONG, number);
     }
+  check_all_pairs();
 }
 
 /* ---- long rows off 16 bytes ----------------------------------------------------------------------------------------

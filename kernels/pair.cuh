@@ -1,0 +1,71 @@
+// pair.cuh - two neighbouring columns as one row, whose elements are pairs
+// SPDX-License-Identifier: MIT
+#pragma once
+#include "rows.cuh"
+
+template <class T> struct alignas(2 * sizeof(T)) Pair {
+  T a, b;
+  template <class U> RS_METHOD explicit operator Pair<U>() const {
+    return {(U)a, (U)b};
+  }
+};
+template <class A, class T> RS_DEVICE A widen(Pair<T> x) {
+  return {widen<decltype(A::a)>(x.a), widen<decltype(A::b)>(x.b)};
+}
+template <class T> struct Narrow<Pair<T>> {
+  template <class A> RS_METHOD static Pair<T> from(Pair<A> x) {
+    return {Narrow<T>::from(x.a), Narrow<T>::from(x.b)};
+  }
+};
+template <class T> RS_DEVICE Pair<T> shuffle_xor(Pair<T> x, int mask) {
+  return {shuffle_xor(x.a, mask), shuffle_xor(x.b, mask)};
+}
+template <class T> RS_DEVICE Pair<T> shuffle_down(Pair<T> x) {
+  return {shuffle_down(x.a), shuffle_down(x.b)};
+}
+template <class T> RS_DEVICE Pair<T> shuffle_from(Pair<T> x, int lane) {
+  return {shuffle_from(x.a, lane), shuffle_from(x.b, lane)};
+}
+
+template <class Op, class A> struct PairOp {
+  static constexpr bool commutative = Op::commutative;
+  RS_METHOD static Pair<A> combine(Pair<A> left, Pair<A> right) {
+    return {Op::combine(left.a, right.a), Op::combine(left.b, right.b)};
+  }
+  RS_METHOD static Pair<A> neutral() {
+    return {Op::neutral(), Op::neutral()};
+  }
+  RS_METHOD static Pair<A> identity() {
+    return {Op::identity(), Op::identity()};
+  }
+};
+
+// The problem of rows of pairs. The columns' own dimension, the last one, is gone.
+template <class P> struct Pairs {
+  using Acc = Pair<typename P::Acc>;
+  using Op = PairOp<typename P::Op, typename P::Acc>;
+  using In = Pair<typename P::In>;
+  using Out = Pair<typename P::Out>;
+  using Mask = In;
+  using Kept = Pair<typename P::Kept>;
+  static constexpr MaskMode mask = NO_MASK;
+  static constexpr bool reverse = P::reverse, exclusive = P::exclusive;
+  static constexpr i64 length = P::length;
+  static constexpr int rank = P::rank > 1 ? P::rank - 1 : 1;
+  static_assert(P::mask == NO_MASK, "no masks");
+
+  RS_METHOD static Rows<rank> rows(const Rows<P::rank> &columns) {
+    Rows<rank> pairs{columns.in,    columns.out,       nullptr, columns.init, columns.totals, columns.workspace,
+                     columns.first, columns.count / 2, 1,       1,            1};
+#pragma unroll
+    for (int d = 0; d < rank; d++) {
+      bool there = P::rank > 1;
+      pairs.shape[d] = there ? columns.shape[d] : 1;
+      pairs.in_stride[d] = there ? columns.in_stride[d] / 2 : 0;
+      pairs.out_stride[d] = there ? columns.out_stride[d] / 2 : 0;
+      pairs.mask_stride[d] = 0;
+      pairs.row_stride[d] = there ? columns.row_stride[d] / 2 : 0;
+    }
+    return pairs;
+  }
+};
