@@ -235,7 +235,7 @@ START_TEST(slow_memory) {
                {ROWSCAN_I64, ROWSCAN_I64, 90, 3352, false}, {ROWSCAN_BOOL, ROWSCAN_I64, 100, 3352, false},
                {ROWSCAN_I16, ROWSCAN_I64, 90, 3352, true},  {ROWSCAN_I8, ROWSCAN_I32, 90, 4917, false},
                {ROWSCAN_I8, ROWSCAN_I32, 90, 0, false},     {ROWSCAN_I8, ROWSCAN_I32, 100, 3352, false}};
-  rowscan_spec spec = {.size = sizeof spec, .in = given[_i].in, .out = given[_i].out, .length = 32000};
+  rowscan_spec spec = {.size = sizeof spec, .in = given[_i].in, .out = given[_i].out, .length = 32768};
   ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
   rs_geometry before = rs_tune(&spec, given[_i].arch), after = before;
   rs_tune_device(&after, &spec, given[_i].arch, given[_i].peak_gbs);
@@ -245,6 +245,13 @@ START_TEST(slow_memory) {
   const rs_shape *ring = &after.shape[kept];
   ck_assert_int_eq(ring->made_of, RS_TEMPLATE_RING);
   ck_assert_int_eq(two, before.shape[RS_KERNEL_ALIGNED_SLOW].made_of == RS_TEMPLATE_RING);
+  static const int64_t too_short[] = {20000, 24576, 32752, 36864}, enough[] = {32768, 40960, 45056};
+  for (int i = 0; i < 4 + 3; i++) {
+    rowscan_spec other = spec;
+    other.length = i < 4 ? too_short[i] : enough[i - 4];
+    rs_geometry of = rs_tune(&other, given[_i].arch);
+    ck_assert_int_eq(two && i >= 4, of.shape[RS_KERNEL_ALIGNED_SLOW].made_of == RS_TEMPLATE_RING);
+  }
   ck_assert_int_eq(rs_geometry_kernels(&after), rs_geometry_kernels(&before) - two);
   ck_assert_int_eq(rs_geometry_kernel(&before, 0), RS_KERNEL_ALIGNED);
   ck_assert_int_eq(rs_geometry_kernel(&after, 0), kept);
