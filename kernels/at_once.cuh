@@ -24,8 +24,8 @@ RS_DEVICE typename P::Acc total_of_tile(const Row<P> &row, i64 first) {
     for (int k = 0; k < PARTS; k++) {
       typename Row<P>::Held held[PART];
       Acc x[PART];
-      row.template load_vectored<PART>(
-          held, (typename Row<P>::Index)first + (u * 32 + (int)lane_index()) * S::VECTOR + k * PART);
+      row.template load_vectored<PART>(held, (typename Row<P>::Index)first + (u * 32 + (int)lane_index()) * S::VECTOR +
+                                                 k * PART);
 #pragma unroll
       for (int j = 0; j < PART; j++)
         x[j] = widen<Acc>(held[j]);

@@ -55,8 +55,17 @@ template <class P> struct Pairs {
   static_assert(P::mask == NO_MASK, "no masks");
 
   RS_METHOD static Rows<rank> rows(const Rows<P::rank> &columns) {
-    Rows<rank> pairs{columns.in,    columns.out,       nullptr, columns.init, columns.totals, columns.workspace,
-                     columns.first, columns.count / 2, 1,       1,            1};
+    Rows<rank> pairs{columns.in,
+                     columns.out,
+                     nullptr,
+                     columns.init,
+                     columns.totals,
+                     columns.workspace,
+                     columns.first,
+                     columns.count / 2,
+                     1,
+                     1,
+                     1};
 #pragma unroll
     for (int d = 0; d < rank; d++) {
       bool there = P::rank > 1;

@@ -1,4 +1,4 @@
-// transpose.cuh - a warp's elements between memory, where lanes have neighbouring words, and lanes with runs of elements
+// transpose.cuh - elements of a warp between memory, word by word, and lanes that have some one after another
 // SPDX-License-Identifier: MIT
 #pragma once
 #include "tile.cuh"
