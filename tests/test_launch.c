@@ -109,10 +109,11 @@ START_TEST(other_choices) {
 }
 END_TEST
 
-/* A plan for any number of rows has the kernels that its runs ask for, and no others. */
-static void check_kernels(rowscan_spec spec, int arch) {
+/* A plan for any number of rows has the kernels that its runs ask for, and no others. peak_gbs: of the device. */
+static void check_kernels(rowscan_spec spec, int arch, double peak_gbs) {
   static const int64_t rows[] = {1, 4 * 1024 - 1, 4 * 1024, 1 << 20};
   rowscan_plan plan = plan_of(spec, arch);
+  rs_tune_device(&plan.modules.geometry, &plan.spec, arch, peak_gbs);
   const rs_shape *shape = plan.modules.geometry.shape;
   bool asked[RS_KERNELS] = {false};
   for (int i = 0; i < 4; i++)
@@ -144,7 +145,8 @@ START_TEST(no_kernel_is_missing_or_idle) {
                                .length = lengths[i]};
           rowscan_spec complete = spec;
           for (int arch = 0; arch < 6 && rowscan_spec_complete(&complete) == ROWSCAN_OK; arch++)
-            check_kernels(spec, archs[arch]);
+            for (int slow = 0; slow < 2; slow++)
+              check_kernels(spec, archs[arch], slow ? 3352 : 4917);
         }
 }
 END_TEST
