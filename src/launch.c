@@ -282,6 +282,13 @@ size_t rs_launch_workspace(const rowscan_plan *plan) {
   return most;
 }
 
+bool rs_launch_takes_scratch(const rowscan_plan *plan, const rs_rows *rows) {
+  if (plan->modules.geometry.regime != ROWSCAN_REGIME_COLUMN)
+    return cut_over_blocks(&plan->modules.geometry.shape[rs_launch_kernel(plan, rows)]);
+  rs_columns_launch launch = {.rows = rows, .kernel = rs_columns_best(&plan->columns, rows)};
+  return !rs_columns_whole(&launch, &plan->columns) || launch.need.workspace;
+}
+
 /* A workspace that holds anything must be cleared before each launch; a plan's own each leaves as the next needs it. */
 static rowscan_status clear(launching *run, bool fresh, int64_t bytes) {
   const rs_cuda *cuda = run->plan->context->device.cuda;
@@ -369,8 +376,9 @@ static rowscan_status with_workspace(launching *run, const rs_rows *rows, rs_col
   if (!needed || (whole && !whole->need.workspace))
     return launch_with(run, rows, whole, false);
   rs_scratch own;
-  rowscan_status status =
-      rs_workspace_take(&run->plan->workspaces, run->stream, bytes_needed, &(wanting){run, whole}, &own);
+  rowscan_status status = rs_plan_scratch(run->plan);
+  if (!status)
+    status = rs_workspace_take(&run->plan->workspaces, run->stream, bytes_needed, &(wanting){run, whole}, &own);
   if (status)
     return status;
   run->arguments.workspace = (void *)(uintptr_t)own.memory;

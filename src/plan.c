@@ -23,8 +23,55 @@ static void open_modules(rowscan_plan *plan) {
   plan->columns.pairs.multiprocessors = device->multiprocessors;
 }
 
+/* ---- scratch memory ---------------------------------------------------------------------------------------------- */
+
+static rowscan_status open_workspaces(rowscan_plan *plan) {
+  const rs_device *device = &plan->context->device;
+  rowscan_status status = rs_workspaces_open(&plan->workspaces, device->cuda, plan->scratch, device->clearing);
+  CUresult result = device->cuda->cuStreamSynchronize(device->clearing); /* nobody uses or frees it before */
+  if (!status && result)
+    status = rs_cuda_failed(device->cuda, result, "clearing a plan's workspaces");
+  if (status)
+    rs_workspaces_close(&plan->workspaces);
+  return status;
+}
+
+/* The plan's lock is held. */
+static rowscan_status make_scratch(rowscan_plan *plan) {
+  const rs_device *device = &plan->context->device;
+  double start = rs_now_ms();
+  if (atomic_load(&plan->has_scratch))
+    return ROWSCAN_OK;
+  int mode = rs_device_relax(device);
+  rowscan_status status = open_workspaces(plan);
+  rs_device_restore(device, mode);
+  if (status)
+    return status;
+  atomic_store_explicit(&plan->has_scratch, true, memory_order_release);
+  rs_log_write(&plan->context->log, ROWSCAN_LOG_DEBUG, "sm_%d: scratch memory of %d runs made ready in %.2f ms: %zu",
+               plan->arch, RS_WORKSPACES, rs_now_ms() - start, plan->scratch);
+  return ROWSCAN_OK;
+}
+
+rowscan_status rs_plan_make_scratch(rowscan_plan *plan) {
+  pthread_mutex_lock(&plan->lock);
+  rowscan_status status = make_scratch(plan);
+  pthread_mutex_unlock(&plan->lock);
+  return status;
+}
+
+/* ---- made ready -------------------------------------------------------------------------------------------------- */
+
+/* NULL: all that any rows need. */
 static rowscan_status make_for(rowscan_plan *plan, const rs_rows *rows) {
-  return rows->count ? rs_modules_make(&plan->modules, rs_launch_kernel(plan, rows)) : ROWSCAN_OK;
+  rs_modules *modules = &plan->modules;
+  if (rows && !rows->count)
+    return ROWSCAN_OK;
+  rowscan_status status = rows ? rs_modules_make(modules, rs_launch_kernel(plan, rows))
+                               : rs_modules_make_all(modules, rs_host_threads(plan->context->host));
+  if (!status && plan->scratch && (!rows || rs_launch_takes_scratch(plan, rows)))
+    status = rs_plan_make_scratch(plan);
+  return status;
 }
 
 rowscan_status rs_plan_prepare(rowscan_plan *plan, const rs_rows *rows) {
@@ -34,7 +81,7 @@ rowscan_status rs_plan_prepare(rowscan_plan *plan, const rs_rows *rows) {
   rowscan_status status = rs_device_enter(&plan->context->device, &pushed);
   if (status)
     return status;
-  status = rows ? make_for(plan, rows) : rs_modules_make_all(&plan->modules, rs_host_threads(plan->context->host));
+  status = make_for(plan, rows);
   rs_device_leave(&plan->context->device, pushed);
   return status;
 }
@@ -50,45 +97,20 @@ rowscan_status rs_plan_binary(rowscan_plan *plan, rs_kernel kernel, const rs_bin
   return status ? status : rs_modules_binary(&plan->modules, kernel, binary);
 }
 
-/* ---- scratch memory ---------------------------------------------------------------------------------------------- */
-
-static rowscan_status open_scratch(rowscan_plan *plan) {
-  const rs_device *device = &plan->context->device;
-  double start = rs_now_ms();
-  plan->scratch = rs_launch_workspace(plan);
-  rowscan_status status = rs_workspaces_open(&plan->workspaces, device->cuda, plan->scratch, device->clearing);
-  if (!status && plan->scratch)
-    rs_log_write(&plan->context->log, ROWSCAN_LOG_DEBUG, "sm_%d: scratch memory of %d runs made ready in %.2f ms: %zu",
-                 plan->arch, RS_WORKSPACES, rs_now_ms() - start, plan->scratch);
-  return status;
-}
-
-/* So that a run on any stream finds it cleared, and nobody frees it before. status: of what was done meanwhile. */
-static rowscan_status await_scratch(const rowscan_plan *plan, rowscan_status status) {
-  const rs_device *device = &plan->context->device;
-  CUresult result = plan->scratch ? device->cuda->cuStreamSynchronize(device->clearing) : CUDA_SUCCESS;
-  return status || !result ? status : rs_cuda_failed(device->cuda, result, "clearing a plan's workspaces");
-}
-
-/* ---- plans ------------------------------------------------------------------------------------------------------- */
-
-/* Memory is cleared while the kernel is read and loaded. */
+/* The kernel that most runs need, or all that these rows do. */
 static rowscan_status make_ready(rowscan_plan *plan, const rs_rows *rows) {
   const rs_device *device = &plan->context->device;
   bool pushed;
   rowscan_status status = rs_device_enter(device, &pushed);
   if (status)
     return status;
-  int mode = rs_device_relax(device);
-  status = open_scratch(plan);
-  if (!status)
-    status =
-        rows ? make_for(plan, rows) : rs_modules_make(&plan->modules, rs_geometry_kernel(&plan->modules.geometry, 0));
-  status = await_scratch(plan, status);
-  rs_device_restore(device, mode);
+  status =
+      rows ? make_for(plan, rows) : rs_modules_make(&plan->modules, rs_geometry_kernel(&plan->modules.geometry, 0));
   rs_device_leave(device, pushed);
   return status;
 }
+
+/* ---- plans ------------------------------------------------------------------------------------------------------- */
 
 /* arch 0: the host engine. */
 static rowscan_plan *open_plan(rowscan_context *context, const rowscan_spec *spec, int arch, bool runnable) {
@@ -101,8 +123,11 @@ static rowscan_plan *open_plan(rowscan_context *context, const rowscan_spec *spe
   plan->spec = *spec;
   plan->runnable = runnable;
   plan->arch = arch;
-  if (arch)
+  pthread_mutex_init(&plan->lock, NULL); /* which cannot fail with no attributes */
+  if (arch) {
     open_modules(plan);
+    plan->scratch = rs_launch_workspace(plan);
+  }
   return plan;
 }
 
@@ -148,6 +173,7 @@ void rs_plan_destroy(rowscan_plan *plan) {
     unload(plan);
   if (plan->arch)
     rs_modules_close(&plan->modules);
+  pthread_mutex_destroy(&plan->lock);
   free(plan);
 }
 

@@ -273,9 +273,9 @@ typedef struct rowscan_args {
 #define ROWSCAN_ARGS(...) (&(rowscan_args){.size = sizeof(rowscan_args), __VA_ARGS__})
 
 /*
- * Makes ready the kernel that runs with such args need, and queues nothing. Arrays are not looked at; where they begin
- * counts by whether that is a multiple of 32 bytes. args NULL: all kernels, so that no later run compiles or loads
- * anything. May be called by several threads, and under stream capture. On the host there is nothing to do.
+ * Makes ready what runs with such args need, the kernel and scratch memory, and queues nothing. Arrays are not looked
+ * at; where they begin counts by how far that is from a multiple of 32 bytes. args NULL: all kernels, and scratch
+ * memory if there may be need of it, so that no later run compiles, loads or allocates anything. May be called by several threads, and under stream capture. On the host there is nothing to do.
  * Errors: those of plan_create; BAD_ARGUMENT; UNSUPPORTED (a plan of rowscan_plan_compile).
  */
 ROWSCAN_API rowscan_status rowscan_plan_prepare(rowscan_plan *plan, const rowscan_args *args) ROWSCAN_CHECKED
@@ -283,9 +283,9 @@ ROWSCAN_API rowscan_status rowscan_plan_prepare(rowscan_plan *plan, const rowsca
 
 /*
  * Runs a plan: on a GPU queues it on `stream` (NULL: the default stream) and returns; on the host works and returns
- * when done. The first run that needs a kernel that is not ready makes it so, which takes as long as reading or
- * compiling it, and loading, which the driver may delay until kernels that run are done; see rowscan_plan_prepare. Else
- * it never compiles, allocates or synchronises. May be called under stream capture.
+ * when done. The first run that needs a kernel or scratch memory that is not ready makes it so, which takes as long as
+ * reading or compiling, and loading or allocating, which the driver may delay until kernels that run are done; see
+ * rowscan_plan_prepare. Else it never compiles, allocates or synchronises. May be called under stream capture.
  *
  * From sm_90 and CUDA 12.3 on a launch is a programmatic dependent one: its blocks may be started while the kernel
  * before it in the stream ends. They wait until that is done before they read or write anything, though they may ask
@@ -293,10 +293,10 @@ ROWSCAN_API rowscan_status rowscan_plan_prepare(rowscan_plan *plan, const rowsca
  * opened, launches and edges are plain ones.
  *
  * Workspace. A plan whose info says workspace_bytes > 0 needs that much scratch memory when rows are cut over blocks of
- * threads. It owns six of them, which each run leaves ready for the next, so that a run is one launch (more where the
+ * threads. From the first such run on it owns six of them, which each run leaves ready for the next, so that a run is one launch (more where the
  * rows exceed 2 GB). The first two streams to run it many times keep one each for as long as it lives; four are for all
  * other streams, and where those are more they wait for one another on the GPU. For captured graphs it has as much
- * memory as eight: a run under capture takes what it needs of that, which is little where its rows are few, for as long
+ * memory as eight more: a run under capture takes what it needs of that, which is little where its rows are few, for as long
  * as the plan lives, and shares it with later runs on the same stream in the same capture; so do at most 512 streams of
  * graphs. Streams may be destroyed while runs are pending, but not before a capture that they are part of ends. A
  * driver older than CUDA 12.0 can't tell a new stream from a destroyed one: with it no stream keeps one, and all share

@@ -4,6 +4,8 @@
  */
 #include "workspace.h"
 
+#include <string.h>
+
 #include "status.h"
 
 static size_t align(size_t bytes) {
@@ -48,7 +50,7 @@ void rs_workspaces_close(rs_workspaces *all) {
       all->cuda->cuEventDestroy_v2(all->slot[i].done);
   all->cuda->cuMemFree_v2(all->memory);
   pthread_mutex_destroy(&all->mutex);
-  all->cuda = NULL;
+  memset(all, 0, sizeof *all);
 }
 
 /* ---- names of streams --------------------------------------------------------------------------------------------
