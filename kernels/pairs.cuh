@@ -161,13 +161,7 @@ template <class P, class S> RS_DEVICE void scan_rows_of_pairs(const Rows<P::rank
     if (rows.in == rows.out)
       word_fence(); // whoever finds results instead of elements finds the total too
   } else if (warp <= t / 32) {
-    ahead.look(t, warp, mine, found, [&](u32 late) {
-      Acc total = total_of_tile<P, S, PART>(row, (i64)late * S::ELEMENTS);
-      word_fence();
-      warp_barrier();
-      if (lane_index() == 0 && !ahead.nodes[late].look().told(run)) // else it may have found results
-        ahead.nodes[late].tell(total, run);
-    });
+    ahead.look(t, warp, mine, found, [&](u32 late) { tell_late<P, S, PART>(row, ahead.nodes, run, late); });
   }
   block_barrier();
   delay();
