@@ -37,16 +37,6 @@ RS_DEVICE typename P::Acc total_of_tile(const Row<P> &row, i64 first) {
   return all.digit[all.LEVELS - 1];
 }
 
-// Tells it, for a block that has not, and which may have stored results meanwhile: then it has told as well.
-template <class P, class S, int PART = S::VECTOR>
-RS_DEVICE void tell_late(const Row<P> &row, Node<typename P::Acc> *nodes, u32 run, u32 late) {
-  typename P::Acc total = total_of_tile<P, S, PART>(row, (i64)late * S::ELEMENTS);
-  word_fence();
-  warp_barrier();
-  if (lane_index() == 0 && !nodes[late].look().told(run))
-    nodes[late].tell(total, run);
-}
-
 // The nodes keep off the word that all blocks count themselves in: as src/launch.c has it.
 constexpr int AT_ONCE_STATE = 32;
 
@@ -83,7 +73,13 @@ template <class P, class S> RS_DEVICE void scan_at_once(const Rows<P::rank> &row
     if (rows.in == rows.out)
       word_fence(); // whoever finds results instead of elements finds the total too
   } else if (thread_index() < 32) {
-    typename Ahead::Totals before = ahead.look(t, [&](u32 late) { tell_late<P, S>(row, ahead.nodes, run, late); });
+    typename Ahead::Totals before = ahead.look(t, [&](u32 late) {
+      Acc total = total_of_tile<P, S>(row, (i64)late * S::ELEMENTS);
+      word_fence();
+      warp_barrier();
+      if (lane_index() == 0 && !ahead.nodes[late].look().told(run)) // else it may have found results
+        ahead.nodes[late].tell(total, run);
+    });
     if (lane_index() == t % 32) {
       ends[0] = before.prefix(t, start);
       ends[1] = before.push(t, mine, start);

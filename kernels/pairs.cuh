@@ -124,7 +124,8 @@ template <class Op, i64 COUNT, class A> struct HopOfWarps {
   }
 };
 
-// The last warp tells, so that it waits for nobody.
+// The last warp tells, so that it waits for nobody. What sees to a late tile is written here and in at_once.cuh: as a
+// function of its own it cost 1 x 2^20 f32 on an H100 1.5%.
 template <class P, class S> RS_DEVICE void scan_rows_of_pairs(const Rows<P::rank> &rows) {
   using T = TransposedTile<P, S>;
   using Acc = typename P::Acc;
@@ -161,7 +162,13 @@ template <class P, class S> RS_DEVICE void scan_rows_of_pairs(const Rows<P::rank
     if (rows.in == rows.out)
       word_fence(); // whoever finds results instead of elements finds the total too
   } else if (warp <= t / 32) {
-    ahead.look(t, warp, mine, found, [&](u32 late) { tell_late<P, S, PART>(row, ahead.nodes, run, late); });
+    ahead.look(t, warp, mine, found, [&](u32 late) {
+      Acc total = total_of_tile<P, S, PART>(row, (i64)late * S::ELEMENTS);
+      word_fence();
+      warp_barrier();
+      if (lane_index() == 0 && !ahead.nodes[late].look().told(run)) // else it may have found results
+        ahead.nodes[late].tell(total, run);
+    });
   }
   block_barrier();
   delay();
