@@ -15,7 +15,7 @@ typedef enum rs_kernel {
   RS_KERNEL_DENSE,      /* elements of a row are neighbours, and short rows neighbours too; columns: few, all one run */
   RS_KERNEL_ALIGNED,    /* the same, on multiples of 16 bytes; columns: in words */
   RS_KERNEL_ALIGNED_SLOW, /* the same, beside memory that is slow for its multiprocessors: see rs_tune_device */
-  RS_KERNEL_FEW,          /* the same, and so few that registers hold all of the run at once */
+  RS_KERNEL_FEW,          /* the same, and so few that registers hold all of the run at once; columns: two */
   RS_KERNEL_LONG_ANY,     /* from here on regime long, with the same meanings */
   RS_KERNEL_LONG_DENSE,
   RS_KERNEL_LONG_ALIGNED,

@@ -86,7 +86,45 @@ static void check_graphs(suite_plans *plans, random_source *random) {
     drop(&graphs[g]);
 }
 
+/* The first call of its kind, which makes its plan, under capture: a matrix along one of its dimensions. */
+static void check_first_call(int64_t rows, int64_t columns, int dim) {
+  random_source random = random_for(suite.seed, 21, (uint64_t)dim);
+  rowscan_spec spec = spec_of(dim ? ROWSCAN_REGIME_AUTO : ROWSCAN_REGIME_COLUMN, dim ? columns : rows);
+  suite_plans plans;
+  test_case test;
+  check_run run;
+  rowscan_args args;
+  int64_t shape[] = {rows, columns};
+  if (suite_plan(&plans, &spec)) {
+    case_dense(&test, &plans.spec, dim ? rows : 1, dim ? 1 : columns, &random);
+    test.totals = true;
+    device_stream stream = device_stream_new();
+    bool ready = check_prepare(&run, &test, plans.host);
+    check_args(&run, &args, false);
+    device_capture(stream);
+    ready =
+        ready && suite_ok(rowscan_scan(suite.gpu,
+                                       ROWSCAN_PROBLEM(.rank = 2, .dim = dim, .shape = shape,
+                                                       .in = {(void *)args.in, plans.spec.in, NULL},
+                                                       .out = {args.out, plans.spec.out, NULL}, .totals = args.totals),
+                                       stream),
+                          "rowscan_scan under capture");
+    device_graph *graph = device_captured(stream);
+    for (int i = 0; i < REPLAYS && ready; i++) {
+      check_reset(&run, stream);
+      device_launch(graph, stream);
+      ready = check_verify(&run, stream);
+    }
+    device_graph_free(graph);
+    device_stream_free(stream);
+    check_free(&run);
+  }
+  suite_plan_free(&plans);
+}
+
 void group_capture(void) {
+  check_first_call(2, 50021, 1);
+  check_first_call(9973, 5, 0);
   static const rowscan_regime regimes[] = {ROWSCAN_REGIME_LONG, ROWSCAN_REGIME_ROW, ROWSCAN_REGIME_SHORT,
                                            ROWSCAN_REGIME_COLUMN, ROWSCAN_REGIME_AUTO};
   for (int i = 0; i < (suite.quick ? 2 : 5); i++) {
