@@ -16,6 +16,9 @@ void judge_scan(const rowscan_spec *spec, const rs_rows *rows);
 double judge_value(rowscan_type type, uint16_t bits);
 uint16_t judge_round(rowscan_type type, double x);
 
+/* Stores the lowest bits of a number as an element. */
+void judge_write(rowscan_type type, void *p, uint64_t bits);
+
 /* Equal bit for bit, or both NaN. */
 bool judge_equal(rowscan_type type, const void *a, const void *b);
 

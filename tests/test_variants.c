@@ -3,7 +3,8 @@
  * SPDX-License-Identifier: MIT
  *
  * Needs no GPU, and skips (77) without NVRTC. A list in which every type, operator, flag, mask and regime stands, and
- * the geometries that need most registers; each for all architectures, on as many threads as there are processors.
+ * the geometries that need most registers; each for all architectures, on as many threads as there are processors. An
+ * architecture whose sources are those of another compiles every third: RS_ALL_VARIANTS=1 has it compile all.
  * RS_QUICK=1: the oldest, sm_90 and the newest only. RS_NO_VARIANTS=1: skips, for runs that have nothing to add to one
  * that does not.
  */
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "arch.h"
 #include "rowscan.h"
 
 #define LENGTH(n, ...)                                                                                                 \
@@ -62,14 +64,30 @@ static rowscan_context *context;
 static int archs[64], count = 64;
 static atomic_int turn, passed, failed;
 
+static bool asked(const char *variable) {
+  const char *value = getenv(variable);
+  return value && *value;
+}
+
 /* RS_QUICK: three will do. */
 static void choose_archs(void) {
-  const char *quick = getenv("RS_QUICK");
-  if (!quick || !*quick || count <= 3)
+  if (!asked("RS_QUICK") || count <= 3)
     return;
   archs[1] = 90;
   archs[2] = archs[count - 1];
   count = 3;
+}
+
+/* Whether an older one has the same sources: the same instructions and as much shared memory, as src/tune.c looks. */
+static bool like_an_older(int i) {
+  for (int older = 0; older < i; older++)
+    if (archs[older] / 10 == archs[i] / 10 && rs_arch_shared_bytes(archs[older]) == rs_arch_shared_bytes(archs[i]))
+      return true;
+  return false;
+}
+
+static bool is_compiled(int spec, int i) {
+  return spec % 3 == i % 3 || asked("RS_ALL_VARIANTS") || !like_an_older(i);
 }
 
 static void check_module(const rowscan_plan *plan, int index, int spec, const char *arch) {
@@ -102,14 +120,14 @@ static void check_variant(int spec, int number) {
 static void *work(void *unused) {
   (void)unused;
   for (int i; (i = turn++) < SPECS * count;)
-    check_variant(i % SPECS, archs[i / SPECS]);
+    if (is_compiled(i % SPECS, i / SPECS))
+      check_variant(i % SPECS, archs[i / SPECS]);
   return NULL;
 }
 
 int main(void) {
   setvbuf(stdout, NULL, _IOLBF, 0);
-  const char *skip = getenv("RS_NO_VARIANTS");
-  if (skip && *skip) {
+  if (asked("RS_NO_VARIANTS")) {
     printf("skipped: RS_NO_VARIANTS is set\n");
     return 77;
   }
