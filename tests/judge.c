@@ -61,8 +61,8 @@ uint16_t judge_round(rowscan_type type, double x) {
 }
 
 /*
- * An element's bytes as a number, little-endian, and back. Of sizes that the compiler knows, so that it calls no memcpy:
- * sanitizers watch each call, which was most of a suite's time.
+ * An element's bytes as a number, little-endian, and back. Of sizes that the compiler knows, so that it calls no
+ * memcpy: sanitizers watch each call, which was most of a suite's time.
  */
 static uint64_t read_bytes(rowscan_type type, const void *p) {
   uint64_t bytes = 0;
