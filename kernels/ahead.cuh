@@ -289,8 +289,8 @@ template <class Op, i64 COUNT, class A> struct OneHop {
     return tile(group) < t && !seen.told(run);
   }
   // A warp calls it for tile t; returns the totals of the t tiles before, in lane t % 32 alone. late(tile) sees to one
-  // that has not come after PATIENCE readings.
-  template <class F> RS_METHOD Totals look(u32 t, const F &late) const {
+  // that has not come after PATIENCE readings. FORGETS: then all are read again, so that late() has their registers.
+  template <bool FORGETS = false, class F> RS_METHOD Totals look(u32 t, const F &late) const {
     Node<A> seen[GROUPS] = {}; // of no run
 #pragma unroll 1
     for (int readings = 1;; readings++) {
@@ -310,6 +310,10 @@ template <class Op, i64 COUNT, class A> struct OneHop {
           first = other < first ? other : first;
         }
         late(first);
+        if constexpr (FORGETS)
+#pragma unroll
+          for (int j = 0; j < GROUPS; j++)
+            seen[j] = Node<A>{};
       }
     }
 

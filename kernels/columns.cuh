@@ -12,6 +12,7 @@
 // no result.
 #pragma once
 #include "abreast.cuh"
+#include "divide.cuh"
 #include "rows.cuh"
 #include "slab.cuh"
 
@@ -38,11 +39,6 @@ struct ColumnCut {
   u32 by_in, by_mask, by_out;                   // the same: by the words of a step or segment
   u32 by_in_outer, by_mask_outer, by_out_outer; // by the words of an outer, where a tile has several
 };
-
-// n / d for n < 2^16, given `by` = 2^32 / d rounded up, 0 for d = 1.
-RS_DEVICE int divide(int n, u32 by) {
-  return by ? (int)((u64)(u32)n * by >> 32) : n;
-}
 
 // One array's part of a tile: where it lies, and its copy. Both are told for step 0 of the first segment, which may be
 // before the tile: in reverse the segment that comes first in memory may have fewer steps.

@@ -2,7 +2,8 @@
  * columns_memo.c - the cuts of a plan's last runs of regime column
  * SPDX-License-Identifier: MIT
  *
- * For wide.cuh, in words or askew, and short_columns.cuh a cut takes no longer than finding it here would.
+ * For wide.cuh, in words or askew, and short_columns.cuh a cut of large tensors takes no longer than finding it here
+ * would.
  */
 #include "columns_memo.h"
 
@@ -82,7 +83,9 @@ static void keep(rs_remembered *place, const int64_t key[RS_MEMO_WORDS], const r
 bool rs_columns_recall(rs_columns_memo *memo, rs_columns_launch *launch, const rs_columns *columns,
                        const rs_rows *rows) {
   launch->rows = rows;
-  bool few = rows->shape[rows->rank - 1] <= rs_stream_columns(&columns->stream), kept = rows->rank <= RS_MEMO_RANK;
+  bool few =
+      rows->shape[rows->rank - 1] <= rs_stream_columns(&columns->stream) || rs_at_once_small(&columns->at_once, rows);
+  bool kept = rows->rank <= RS_MEMO_RANK;
   if (!few || !kept) {
     launch->kernel = rs_columns_best(columns, rows);
     if (!kept || (launch->kernel != RS_COLUMNS_ANY && launch->kernel != RS_COLUMNS_STREAM))

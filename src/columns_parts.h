@@ -5,6 +5,7 @@
 #ifndef RS_COLUMNS_PARTS_H
 #define RS_COLUMNS_PARTS_H
 
+#include "at_once_cut.h"
 #include "pairs_cut.h"
 #include "short_cut.h"
 #include "stream_cut.h"
@@ -17,16 +18,18 @@ typedef enum rs_columns_kernel {
   RS_COLUMNS_WIDE,
   RS_COLUMNS_STREAM,
   RS_COLUMNS_SHORT,
+  RS_COLUMNS_AT_ONCE,
   RS_COLUMNS_PAIRS
 } rs_columns_kernel;
 typedef struct rs_columns {
   rs_column_shape any;
-  rs_stream_shape stream; /* steps 0: there is none */
-  rs_wide_shape wide;     /* vector 0: there is none */
-  rs_wide_shape askew;    /* the same, for columns that begin anywhere */
-  rs_short_shape brief;   /* steps 0: there is none */
-  rs_pairs_shape pairs;   /* vector 0: there is none */
-  size_t scratch;         /* bytes that a launch may have, unless one column takes more */
+  rs_stream_shape stream;   /* steps 0: there is none */
+  rs_wide_shape wide;       /* vector 0: there is none */
+  rs_wide_shape askew;      /* the same, for columns that begin anywhere */
+  rs_short_shape brief;     /* steps 0: there is none */
+  rs_at_once_shape at_once; /* steps 0: there is none */
+  rs_pairs_shape pairs;     /* vector 0: there is none */
+  size_t scratch;           /* bytes that a launch may have, unless one column takes more */
 } rs_columns;
 
 /* Nodes of half a GB of f32 in tiles of 256 steps, and of a quarter in a stream's of 128; a plan has RS_WORKSPACES. */
@@ -40,6 +43,7 @@ typedef struct rs_columns_launch {
     rs_stream_cut stream;
     rs_wide_cut wide; /* of both */
     rs_short_cut brief;
+    rs_at_once_cut at_once;
   } cut; /* its second parameter */
   rs_column_need need;
 } rs_columns_launch;

@@ -52,6 +52,7 @@ static const char *header(rs_template made_of) {
       [RS_TEMPLATE_STREAM_ANY] = "stream_any.cuh",
       [RS_TEMPLATE_SHORT_COLUMNS] = "short_columns.cuh",
       [RS_TEMPLATE_PAIRS] = "pairs.cuh",
+      [RS_TEMPLATE_COLUMNS_AT_ONCE] = "columns_at_once.cuh",
   };
   return headers[made_of];
 }
@@ -111,6 +112,9 @@ static void emit_call(const rs_shape *s, rs_kernel kernel, rs_text *source) {
   case RS_TEMPLATE_ASKEW:
     rs_text_add(source, "scan_askew_tiles<P, %d, %d, %d, %d>", s->threads, s->vector, s->steps, s->lanes);
     break;
+  case RS_TEMPLATE_COLUMNS_AT_ONCE:
+    rs_text_add(source, "scan_columns_at_once<P, %d, %d, %d>", s->threads, s->steps, s->rows);
+    break;
   case RS_TEMPLATE_NONE:
     break;
   }
@@ -128,6 +132,8 @@ static const char *cut_type(rs_template made_of) {
   case RS_TEMPLATE_WIDE:
   case RS_TEMPLATE_ASKEW:
     return "WideCut";
+  case RS_TEMPLATE_COLUMNS_AT_ONCE:
+    return "AtOnceCut";
   default:
     return NULL;
   }

@@ -127,7 +127,8 @@ static bool few(const rowscan_plan *plan, const rs_shape *shape, int64_t rows) {
 static rs_kernel column_kernel(rs_columns_kernel kernel) {
   static const rs_kernel kernels[] = {[RS_COLUMNS_ANY] = RS_KERNEL_ANY,      [RS_COLUMNS_ASKEW] = RS_KERNEL_NEIGHBOURS,
                                       [RS_COLUMNS_STREAM] = RS_KERNEL_DENSE, [RS_COLUMNS_WIDE] = RS_KERNEL_ALIGNED,
-                                      [RS_COLUMNS_SHORT] = RS_KERNEL_DENSE,  [RS_COLUMNS_PAIRS] = RS_KERNEL_FEW};
+                                      [RS_COLUMNS_SHORT] = RS_KERNEL_DENSE,  [RS_COLUMNS_AT_ONCE] = RS_KERNEL_AT_ONCE,
+                                      [RS_COLUMNS_PAIRS] = RS_KERNEL_FEW};
   return kernels[kernel];
 }
 

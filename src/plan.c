@@ -20,6 +20,7 @@ static void open_modules(rowscan_plan *plan) {
   plan->columns.any.multiprocessors = device->multiprocessors;
   plan->columns.stream.multiprocessors = device->multiprocessors;
   plan->columns.brief.multiprocessors = device->multiprocessors;
+  plan->columns.at_once.multiprocessors = device->multiprocessors;
   plan->columns.pairs.multiprocessors = device->multiprocessors;
 }
 

@@ -501,6 +501,7 @@ void rs_tune_column_cuts(const rowscan_spec *spec, int arch, rs_columns *columns
   rs_tune_wide(spec, arch, &columns->wide);
   rs_tune_askew(spec, arch, &columns->askew);
   rs_tune_short_columns(spec, arch, &columns->brief);
+  rs_tune_at_once(spec, arch, &columns->at_once);
   rs_tune_pairs(spec, arch, &columns->pairs);
 }
 
@@ -541,6 +542,13 @@ static rs_geometry column_geometry(const rowscan_spec *spec, int arch) {
                                           .min_blocks = cuts.brief.min_blocks,
                                           .shared_bytes = rs_short_shared(&cuts.brief), /* at most */
                                           .steps = cuts.brief.steps};
+  if (cuts.at_once.steps)
+    g.shape[RS_KERNEL_AT_ONCE] = (rs_shape){.made_of = RS_TEMPLATE_COLUMNS_AT_ONCE,
+                                            .threads = cuts.at_once.threads,
+                                            .min_blocks = cuts.at_once.min_blocks,
+                                            .shared_bytes = cuts.at_once.shared, /* at most */
+                                            .steps = cuts.at_once.steps,
+                                            .rows = cuts.at_once.tiles};
   if (cuts.pairs.vector)
     g.shape[RS_KERNEL_FEW] = (rs_shape){.made_of = RS_TEMPLATE_PAIRS,
                                         .threads = 32 * cuts.pairs.warps,
@@ -702,6 +710,7 @@ const char *rs_kernel_symbol(rs_kernel kernel) {
       [RS_KERNEL_ALIGNED] = "rowscan_aligned",
       [RS_KERNEL_ALIGNED_SLOW] = "rowscan_aligned_slow",
       [RS_KERNEL_FEW] = "rowscan_few",
+      [RS_KERNEL_AT_ONCE] = "rowscan_at_once",
       [RS_KERNEL_LONG_ANY] = "rowscan_long_any",
       [RS_KERNEL_LONG_DENSE] = "rowscan_long_dense",
       [RS_KERNEL_LONG_ALIGNED] = "rowscan_long_aligned",
@@ -730,7 +739,8 @@ void rs_shape_text(const rs_shape *s, rs_text *text) {
                                       [RS_TEMPLATE_AT_ONCE] = "at_once",
                                       [RS_TEMPLATE_STREAM_ANY] = "stream_any",
                                       [RS_TEMPLATE_SHORT_COLUMNS] = "short_columns",
-                                      [RS_TEMPLATE_PAIRS] = "pairs"};
+                                      [RS_TEMPLATE_PAIRS] = "pairs",
+                                      [RS_TEMPLATE_COLUMNS_AT_ONCE] = "columns_at_once"};
   const struct {
     const char *name;
     int value;

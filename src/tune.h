@@ -16,6 +16,7 @@ typedef enum rs_kernel {
   RS_KERNEL_ALIGNED,    /* the same, on multiples of 16 bytes; columns: in words */
   RS_KERNEL_ALIGNED_SLOW, /* the same, beside memory that is slow for its multiprocessors: see rs_tune_device */
   RS_KERNEL_FEW,          /* the same, and so few that registers hold all of the run at once; columns: two */
+  RS_KERNEL_AT_ONCE,      /* columns: so few steps that all tiles are in work at once */
   RS_KERNEL_LONG_ANY,     /* from here on regime long, with the same meanings */
   RS_KERNEL_LONG_DENSE,
   RS_KERNEL_LONG_ALIGNED,
@@ -40,7 +41,8 @@ typedef enum rs_template {
   RS_TEMPLATE_WIDE,
   RS_TEMPLATE_ASKEW,
   RS_TEMPLATE_SHORT_COLUMNS,
-  RS_TEMPLATE_PAIRS
+  RS_TEMPLATE_PAIRS,
+  RS_TEMPLATE_COLUMNS_AT_ONCE
 } rs_template;
 
 /* How a kernel cuts rows. Powers of two, but for bytes, stages and min_blocks; what a template does not use is 0. */

@@ -5,6 +5,7 @@
 #ifndef RS_TUNE_COLUMNS_H
 #define RS_TUNE_COLUMNS_H
 
+#include "at_once_cut.h"
 #include "pairs_cut.h"
 #include "short_cut.h"
 #include "spec.h"
@@ -23,6 +24,9 @@ void rs_tune_short_columns(const rowscan_spec *spec, int arch, rs_short_shape *s
 /* kernels/wide.cuh and kernels/askew.cuh, for rows that rs_wide_fits. */
 void rs_tune_wide(const rowscan_spec *spec, int arch, rs_wide_shape *shape);
 void rs_tune_askew(const rowscan_spec *spec, int arch, rs_wide_shape *shape);
+
+/* kernels/columns_at_once.cuh, for rows that rs_at_once_steps takes; steps 0: the spec has none. */
+void rs_tune_at_once(const rowscan_spec *spec, int arch, rs_at_once_shape *shape);
 
 /* kernels/pairs.cuh, for rows that rs_pairs_fits; vector 0: the spec has none. */
 void rs_tune_pairs(const rowscan_spec *spec, int arch, rs_pairs_shape *shape);

@@ -46,10 +46,11 @@ static void must(int result, const char *what) {
 typedef struct kernel {
   rowscan_spec spec;
   rs_column_shape shape;
-  rs_wide_shape wide;     /* vector 0: not */
-  rs_stream_shape stream; /* steps 0: not */
-  rs_short_shape brief;   /* steps 0: not */
-  rs_pairs_shape pairs;   /* vector 0: not */
+  rs_wide_shape wide;       /* vector 0: not */
+  rs_stream_shape stream;   /* steps 0: not */
+  rs_short_shape brief;     /* steps 0: not */
+  rs_pairs_shape pairs;     /* vector 0: not */
+  rs_at_once_shape at_once; /* steps 0: not */
   int threads;
   CUmodule module;
   CUfunction function;
@@ -67,18 +68,22 @@ static void kernel_make(kernel *k, int arch) {
   const char *acc = s->acc == ROWSCAN_F32 ? "f32" : s->acc == ROWSCAN_F64 ? "f64" : wide ? "u64" : "u32";
   static const char *const masks[] = {"NO_MASK", "SELECT", "MULTIPLY"};
   char source[4096], call[100];
-  const char *header = k->pairs.vector   ? "pairs"
+  const char *header = k->at_once.steps  ? "columns_at_once"
+                       : k->pairs.vector ? "pairs"
                        : k->brief.steps  ? "short_columns"
                        : k->stream.steps ? "stream_columns"
                        : k->wide.askew   ? "askew"
                        : k->wide.vector  ? "wide"
                                          : "columns";
-  const char *cut = k->pairs.vector   ? ""
+  const char *cut = k->at_once.steps  ? ", RS_PARAMETER(AtOnceCut, cut)"
+                    : k->pairs.vector ? ""
                     : k->brief.steps  ? ", RS_PARAMETER(ShortCut, cut)"
                     : k->stream.steps ? ", RS_PARAMETER(StreamCut, cut)"
                     : k->wide.vector  ? ", RS_PARAMETER(WideCut, cut)"
                                       : ", RS_PARAMETER(ColumnCut, cut)";
-  if (k->pairs.vector)
+  if (k->at_once.steps)
+    snprintf(call, sizeof call, "scan_columns_at_once<P, %d, %d, %d", k->threads, k->at_once.steps, k->at_once.tiles);
+  else if (k->pairs.vector)
     snprintf(call, sizeof call, "scan_pairs<P, Shape<%d, 1, 32, %d>", k->pairs.warps, k->pairs.vector);
   else if (k->brief.steps)
     snprintf(call, sizeof call, "scan_short_columns<P, %d, %d", k->threads, k->brief.steps);
@@ -316,6 +321,12 @@ static void differ(const kernel *k, const rs_rows *rows, const rs_columns_launch
            stream->stage_bytes, (int)part->need.blocks);
     return;
   }
+  if (k->at_once.steps) {
+    const rs_at_once_cut *once = &part->cut.at_once;
+    printf("  columns %d strips %d segments %d tiles %d pads %d %d %d blocks %d\n", once->columns, once->strips,
+           once->segments, once->tiles, once->in.pad, once->mask.pad, once->out.pad, (int)part->need.blocks);
+    return;
+  }
   if (k->pairs.vector) {
     printf("  tiles %d blocks %d\n", (int)rs_pairs_tiles(&k->pairs), (int)part->need.blocks);
     return;
@@ -364,7 +375,9 @@ static bool same_places(const rs_rows *rows) {
 
 static void run(kernel *k, int64_t inner, bool plain) {
   const rowscan_spec *s = &k->spec;
-  int unit = k->wide.vector && !k->wide.askew ? k->wide.vector : 1;
+  bool at_once = k->at_once.steps != 0;
+  int unit = k->wide.vector && !k->wide.askew ? k->wide.vector : at_once && once_in(2) ? 16 : 1;
+  plain = plain || (at_once && unit == 1 && !once_in(8)); /* words, or a run */
   inner = (inner + unit - 1) / unit * unit;
   bool streams = k->stream.steps != 0, brief = k->brief.steps != 0, pairs = k->pairs.vector != 0;
   if (pairs)
@@ -421,7 +434,8 @@ static void run(kernel *k, int64_t inner, bool plain) {
     number *= host.shape[d];
   }
   area in, out, mask, init, totals;
-  int place = unit > 1 || once_in(2) || (pairs && !once_in(8)) ? 0 : ANYWHERE, row_place = pairs ? 0 : ANYWHERE;
+  int place = unit > 1 || once_in(2) || ((pairs || at_once) && !once_in(8)) ? 0 : ANYWHERE,
+      row_place = pairs ? 0 : ANYWHERE;
   area_make(&in, &host, host.in_stride, host.in_step, s->length, (int)rowscan_type_bytes(s->in), place, once_in(2));
   if (streams) /* which takes no others */
     place = once_in(6) ? ANYWHERE : (int)(in.first % 16);
@@ -433,7 +447,7 @@ static void run(kernel *k, int64_t inner, bool plain) {
     area_make(&out, &host, host.out_stride, host.out_step, s->length, (int)rowscan_type_bytes(s->out), place, true);
   if (masked) {
     area_make(&mask, &host, host.mask_stride, host.mask_step, s->length, (int)rowscan_type_bytes(s->mask_type),
-              unit > 1 ? 0 : ANYWHERE, once_in(2));
+              unit > 1 || at_once ? 0 : ANYWHERE, once_in(2));
     area_random(&mask, s->mask_type, true);
     area_up(&mask);
   }
@@ -469,6 +483,7 @@ static void run(kernel *k, int64_t inner, bool plain) {
   k->stream.multiprocessors = 1 + (int)any(6);
   rs_columns columns = {.any = k->shape, .stream = k->stream, .brief = k->brief, .scratch = WORKSPACE};
   columns.pairs = k->pairs;
+  columns.at_once = k->at_once;
   if (k->wide.askew)
     columns.askew = k->wide;
   else
@@ -484,12 +499,14 @@ static void run(kernel *k, int64_t inner, bool plain) {
   area_up(&totals);
   while (rs_columns_next(&parts, &part)) {
     assert(part.need.workspace <= rs_columns_bound(&columns) && rs_columns_bound(&columns) <= WORKSPACE);
-    assert(part.need.shared <= (part.kernel == RS_COLUMNS_ANY      ? rs_columns_shared(&k->shape)
-                                : part.kernel == RS_COLUMNS_STREAM ? 200 << 10
-                                : part.kernel == RS_COLUMNS_SHORT  ? rs_short_shared(&k->brief)
-                                : part.kernel == RS_COLUMNS_PAIRS  ? rs_pairs_shared(&k->pairs)
-                                                                   : 128 << 10));
-    rs_columns_kernel here = pairs            ? RS_COLUMNS_PAIRS
+    assert(part.need.shared <= (part.kernel == RS_COLUMNS_ANY       ? rs_columns_shared(&k->shape)
+                                : part.kernel == RS_COLUMNS_STREAM  ? 200 << 10
+                                : part.kernel == RS_COLUMNS_SHORT   ? rs_short_shared(&k->brief)
+                                : part.kernel == RS_COLUMNS_PAIRS   ? rs_pairs_shared(&k->pairs)
+                                : part.kernel == RS_COLUMNS_AT_ONCE ? k->at_once.shared
+                                                                    : 128 << 10));
+    rs_columns_kernel here = at_once          ? RS_COLUMNS_AT_ONCE
+                             : pairs          ? RS_COLUMNS_PAIRS
                              : brief          ? RS_COLUMNS_SHORT
                              : streams        ? RS_COLUMNS_STREAM
                              : k->wide.askew  ? RS_COLUMNS_ASKEW
@@ -578,7 +595,7 @@ int main(int argc, char **argv) {
   int kernels = argc > 1 ? atoi(argv[1]) : quick ? 6 : 20, runs = argc > 2 ? atoi(argv[2]) : quick ? 6 : 12;
   state = argc > 3 ? strtoull(argv[3], NULL, 0) : 1;
   int only = argc > 4 ? atoi(argv[4]) : -1; /* kernels: 0 columns.cuh, 1 wide.cuh, 2 stream_columns.cuh,
-                                                  3 short_columns.cuh, 4 pairs.cuh */
+                                                  3 short_columns.cuh, 4 pairs.cuh, 5 columns_at_once.cuh */
   int devices, major, minor;
   if (rs_cuda_open(&cuda) || cuda->cuInit(0) || cuda->cuDeviceGetCount(&devices) || !devices) {
     printf("skipped: needs a GPU, or the simulated one\n");
@@ -595,7 +612,7 @@ int main(int argc, char **argv) {
   nvrtc = rs_nvrtc_open(NULL, &log);
   for (int i = 0; i < kernels; i++) {
     kernel k = {.stream = {.steps = 0}};
-    enum { PLAIN, WIDE, STREAM, SHORT, PAIRS } kind = only >= 0 ? only : (int)any(5);
+    enum { PLAIN, WIDE, STREAM, SHORT, PAIRS, AT_ONCE } kind = only >= 0 ? only : (int)any(6);
     do
       random_spec(&k.spec);
     while ((kind == STREAM && rowscan_type_bytes(k.spec.in) != rowscan_type_bytes(k.spec.out)) ||
@@ -608,6 +625,8 @@ int main(int argc, char **argv) {
       k.spec.length = once_in(2) ? 1 + any(40) : 1 + any(400);
     if (kind == PAIRS)
       k.spec.length = once_in(2) ? 1 + any(9000) : 16 * (1 + any(1000));
+    if (kind == AT_ONCE)
+      k.spec.length = once_in(2) ? 64 + any(400) : 64 + any(5000);
     bool several = kind == WIDE && once_in(4); /* outers to a tile, off a word */
     if (several)
       k.spec.length = 1 + any(32);
@@ -646,6 +665,20 @@ int main(int argc, char **argv) {
       while (rs_pairs_tiles(&k.pairs) > 32 * (k.pairs.warps - 1))
         k.pairs.warps *= 2;
       k.threads = 32 * k.pairs.warps;
+    } else if (kind == AT_ONCE) {
+      k.at_once = (rs_at_once_shape){.length = k.spec.length,
+                                     .in = k.shape.in,
+                                     .out = k.shape.out,
+                                     .mask = k.shape.mask,
+                                     .acc = k.shape.acc,
+                                     .reverse = (k.spec.flags & ROWSCAN_REVERSE) != 0,
+                                     .threads = k.threads,
+                                     .steps = 4 << any(2),
+                                     .tiles = 16 << any(4),
+                                     .tile_bytes = 32 << 10,
+                                     .min_blocks = 1,
+                                     .shared = 100 << 10,
+                                     .multiprocessors = 10 << any(5)};
     } else if (kind == SHORT) {
       k.brief = (rs_short_shape){.length = k.spec.length,
                                  .in = k.shape.in,

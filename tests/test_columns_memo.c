@@ -28,6 +28,7 @@ static rs_columns columns_of(int64_t length, bool masked) {
   ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
   rs_tune_column_cuts(&spec, 90, &columns);
   columns.any.multiprocessors = columns.stream.multiprocessors = columns.brief.multiprocessors = 132;
+  columns.at_once.multiprocessors = 132;
   return columns;
 }
 
@@ -353,7 +354,8 @@ START_TEST(short_columns_have_tiles_of_whole_outers) {
       {100000, 200, 4, RS_COLUMNS_ANY, RS_BY_SEGMENTS, true},  /* a last segment that lacks steps */
       {100000, 2048, 4, RS_COLUMNS_ANY, RS_BY_SEGMENTS, true}, /* outers of 32 KB */
       {100000, 4000, 4, RS_COLUMNS_ANY, RS_BY_SEGMENTS, true}, /* of 64 KB */
-      {100, 2048, 4, RS_COLUMNS_ANY, RS_BY_SEGMENTS, false},   /* fewer than multiprocessors */
+      {100, 4000, 4, RS_COLUMNS_ANY, RS_BY_SEGMENTS, false},   /* fewer than multiprocessors */
+      {100, 2048, 4, RS_COLUMNS_AT_ONCE, 0, false},            /* and small */
       {1000, 3000, 8, RS_COLUMNS_ANY, RS_BY_SEGMENTS, false},  /* of 96 KB */
       {100000, 100, 10, RS_COLUMNS_SHORT, 0, true},            /* lanes do not meet */
       {100000, 55, 7, RS_COLUMNS_SHORT, 0, true},              /* five do, but outers are no words */
@@ -489,6 +491,53 @@ START_TEST(where_results_begin_matters) {
 }
 END_TEST
 
+/* All tiles at once if these are few, and all that is read or written travels in words. */
+START_TEST(few_columns_are_in_work_at_once) {
+  enum { LENGTH = 4000 };
+  static const struct {
+    int in, out; /* bytes from a word */
+    int64_t outers, inner, apart;
+    bool reverse, odd;
+    int64_t steps; /* of a tile; 0: another kernel's */
+  } given[] = {
+      {0, 0, 1, 8, 0, false, false, 256},   {8, 0, 1, 8, 0, false, false, 0},    {0, 8, 1, 8, 0, false, false, 0},
+      {0, 0, 1, 3, 0, false, false, 512},   {0, 0, 1, 3, 0, true, false, 512},   {0, 0, 1, 3, 0, true, true, 0},
+      {0, 0, 1, 3, 0, false, true, 512},    {0, 0, 1, 8, 0, true, true, 256},    {0, 0, 1, 16, 0, false, false, 128},
+      {0, 0, 1, 17, 0, false, false, 0},    {0, 0, 1, 64, 0, false, false, 128}, {0, 0, 1, 512, 0, false, false, 0},
+      {0, 0, 1, 256, 0, false, false, 512}, {0, 0, 3, 8, 0, false, false, 256},  {0, 0, 30, 8, 0, false, false, 1024},
+      {0, 0, 140, 4, 0, false, false, 0},   {0, 0, 3, 8, 4, false, false, 256},  {0, 0, 3, 8, 2, false, false, 0}};
+  char *memory = (char *)NULL + 4096;
+  rs_columns_memo memo = {0};
+  for (int i = 0; i < (int)(sizeof given / sizeof *given); i++) {
+    rowscan_spec spec = {
+        .size = sizeof spec, .length = LENGTH + given[i].odd, .in = ROWSCAN_F32, .layout = ROWSCAN_LAYOUT_COLUMNS};
+    spec.flags = given[i].reverse ? ROWSCAN_REVERSE : 0;
+    ck_assert(!rowscan_spec_complete(&spec));
+    rs_columns columns;
+    rs_tune_column_cuts(&spec, 90, &columns);
+    columns.any.multiprocessors = columns.stream.multiprocessors = columns.at_once.multiprocessors = 132;
+    rs_rows rows = dense(given[i].outers, spec.length, given[i].inner);
+    rows.in_stride[0] += given[i].apart;
+    rows.in = memory + given[i].in;
+    rows.out = memory + given[i].out;
+    if (given[i].reverse || given[i].odd)
+      memo = (rs_columns_memo){0}; /* of another plan */
+    for (int again = 0; again < 2; again++) {
+      rs_columns_launch launch;
+      ck_assert(rs_columns_recall(&memo, &launch, &columns, &rows));
+      ck_assert_msg((launch.kernel == RS_COLUMNS_AT_ONCE) == (given[i].steps != 0), "%d", i);
+      ck_assert_int_eq(launch.kernel, rs_columns_chosen(&columns, &rows));
+      if (!given[i].steps)
+        continue;
+      int64_t tiles = (spec.length + given[i].steps - 1) / given[i].steps, strips = (given[i].inner + 15) / 16;
+      ck_assert_msg(launch.cut.at_once.tiles == tiles && launch.need.blocks == given[i].outers * strips * tiles, "%d",
+                    i);
+      ck_assert_uint_eq(launch.need.workspace, (size_t)(32 + rows.count * tiles) * 8);
+    }
+  }
+}
+END_TEST
+
 /* In pairs if all that is read or written of two columns begins in whole words, or pairs; and none is taken for others.
  */
 START_TEST(two_columns_go_in_pairs) {
@@ -553,12 +602,13 @@ int main(void) {
   tcase_add_test(cases, what_was_asked_before_is_remembered);
   tcase_add_loop_test(cases, what_is_too_long_for_a_stream_is_wide, 0, 2);
   tcase_add_test(cases, where_results_begin_matters);
+  tcase_add_test(cases, few_columns_are_in_work_at_once);
   tcase_add_test(cases, two_columns_go_in_pairs);
   tcase_add_loop_test(cases, a_tile_has_room, 0, 6 * 5);
   tcase_add_test(cases, a_whole_run_is_the_only_part);
   tcase_add_test(cases, no_part_takes_more_than_there_is);
   tcase_add_test(cases, wide_takes_what_lies_in_words);
-  tcase_add_loop_test(cases, short_columns_have_tiles_of_whole_outers, 0, 8);
+  tcase_add_loop_test(cases, short_columns_have_tiles_of_whole_outers, 0, 9);
   tcase_add_test(cases, threads_share_a_memo);
   tcase_add_test(cases, a_run_has_the_kernel_chosen_for_it);
   suite_add_tcase(suite, cases);

@@ -110,6 +110,12 @@ static void check_shape(const rowscan_spec *spec, int arch, const rs_shape *s) {
     ck_assert(power(s->steps));
     return;
   }
+  if (s->made_of == RS_TEMPLATE_COLUMNS_AT_ONCE) {
+    ck_assert(power(s->steps) && s->steps <= RS_AT_ONCE_STEPS && s->threads % 32 == 0);
+    ck_assert_int_ge(s->rows, 2);
+    ck_assert_int_le(spec->length, (int64_t)s->rows * RS_AT_ONCE_SEGMENTS * s->steps);
+    return;
+  }
   if (s->made_of == RS_TEMPLATE_STREAM_COLUMNS) {
     ck_assert_int_ge(arch, 90);
     ck_assert_int_eq(s->threads, 32 * s->warps);

@@ -81,3 +81,24 @@ RS_KERNEL(256, 4) rowscan_dense(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(ShortC
   await_dependencies();
   scan_short_columns<P, 256, 8>(rows, cut);
 }
+
+// rowscan, at_once, regime column: inclusive prod of f64 along columns of 1000, f64 out
+#include "columns_at_once.cuh"
+#include "prefetch.cuh"
+struct P {
+  using Acc = f64;
+  using Op = Prod<Acc>;
+  using In = f64;
+  using Out = f64;
+  using Mask = f64;
+  using Kept = f64;
+  static constexpr MaskMode mask = NO_MASK;
+  static constexpr bool reverse = false, exclusive = false;
+  static constexpr i64 length = 1000;
+  static constexpr int rank = 2;
+};
+RS_KERNEL(512, 1) rowscan_at_once(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(AtOnceCut, cut)) {
+  prefetch_first<P, 8192, true>(rows);
+  await_dependencies();
+  scan_columns_at_once<P, 512, 8, 128>(rows, cut);
+}

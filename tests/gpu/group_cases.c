@@ -349,6 +349,34 @@ static void check_all_pairs(void) {
         check_pairs(types[t][0], types[t][1], lengths[i], number);
 }
 
+/* More columns, of which all tiles are in work at once: as a run, in words, in strips, and outers. */
+static void check_columns_at_once(rowscan_type in, rowscan_type out, int64_t length, uint64_t number) {
+  static const int64_t columns[] = {2, 3, 4, 7, 8, 12, 16, 17, 24, 40, 96};
+  random_source random = random_for(suite.seed, 21, number);
+  rowscan_spec spec = {.size = sizeof spec, .in = in, .out = out, .length = length};
+  spec.layout = ROWSCAN_LAYOUT_COLUMNS;
+  spec.op = number % 5 == 0 ? ROWSCAN_PROD : ROWSCAN_SUM;
+  spec.flags = number & 3;
+  spec.mask_mode = (rowscan_mask_mode)(number % 3);
+  suite_plans plans;
+  if (suite_plan(&plans, &spec))
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+      check_few_rows(&plans, 1 + (int64_t)i % 3, columns[i], i % 2, &random);
+  suite_plan_free(&plans);
+}
+
+static void check_all_columns_at_once(void) {
+  static const rowscan_type types[][2] = {{ROWSCAN_F32, ROWSCAN_F32}, {ROWSCAN_BF16, ROWSCAN_BF16},
+                                          {ROWSCAN_F64, ROWSCAN_F64}, {ROWSCAN_BOOL, ROWSCAN_I64},
+                                          {ROWSCAN_I32, ROWSCAN_I32}, {ROWSCAN_F32, ROWSCAN_F16}};
+  static const int64_t lengths[] = {64, 333, 1024, 2000, 4096, 16384, 65536, 100001, 262144};
+  uint64_t number = 0;
+  for (int t = 0; t < 6; t++)
+    for (int i = 0; i < few(5, 9); i++, number++)
+      if (!suite.quick || number % 4 == (suite.seed + (uint64_t)t) % 4)
+        check_columns_at_once(types[t][0], types[t][1], lengths[i], number);
+}
+
 void group_few(void) {
   static const rowscan_type types[] = {ROWSCAN_F32, ROWSCAN_F64, ROWSCAN_BF16, ROWSCAN_I8, ROWSCAN_I32};
   static const int64_t whole[] = {16, 64, 512, 1024, 4000, 4096, 8192, 16384};
@@ -362,6 +390,7 @@ void group_few(void) {
         check_few(types[t], cut[i], ROWSCAN_REGIME_LONG, number);
     }
   check_all_pairs();
+  check_all_columns_at_once();
 }
 
 /* ---- long rows off 16 bytes ----------------------------------------------------------------------------------------

@@ -1,0 +1,293 @@
+// columns_at_once.cuh - regime column, so few elements that all tiles are in work at once, each in shared memory
+// SPDX-License-Identifier: MIT
+//
+// As at_once.cuh has rows: a block has the tile of its own number, so that its loads begin at once, and the total of
+// each of its columns is one hop from the tiles after it. A tile is a strip of neighbouring columns, of all where these
+// are few, by a power of two of steps. In shared memory STEPS steps make a segment; between segments lie words that
+// keep lanes out of each other's banks. A thread takes a column of a segment at a time, then a warp a column of the
+// tile. src/at_once_cut.c cuts the tensor so, for the number of columns of this run.
+#pragma once
+#include "at_once.cuh"
+#include "divide.cuh"
+
+// How an array's part of a tile travels, in words of 16 bytes: all of it is one run, or each step is.
+struct AtOnceSheet {
+  i32 at;                  // bytes: where its copy lies
+  i32 pad;                 // elements between segments there
+  u32 by_step, by_segment; // for divide(), by the words of each; by_step only where steps are apart
+};
+
+// The second parameter of the kernel; rs_at_once_cut of src/at_once_cut.h.
+struct AtOnceCut {
+  i32 columns, strips;  // of a strip (the last may have fewer), and how many there are
+  i32 segments, tiles;  // of a tile, a power of two; and tiles along the length
+  i32 pitch, totals_at; // of the segments' totals: elements from one segment's to the next one's, and bytes
+  u32 by_columns;       // for divide()
+  AtOnceSheet in, mask, out;
+};
+
+template <class P, int THREADS, int STEPS, int TILES> struct AtOnceTile {
+  using In = typename P::In;
+  using Out = typename P::Out;
+  using Mask = typename P::Mask;
+  using Acc = typename P::Acc;
+  using Kept = typename P::Kept;
+  using Op = typename P::Op;
+  using R = Row<P>;
+  using Ahead = OneHop<Op, TILES, Acc>;
+  static constexpr bool MASKED = P::mask != NO_MASK;
+  static constexpr bool IN_PLACE = sizeof(In) == sizeof(Out); // results take the place of elements
+  static constexpr int LAST = P::rank - 1, WARPS = THREADS / 32;
+  static constexpr int EACH = 8; // segments of a lane, at most; src/at_once_cut.h keeps to it
+
+  const Rows<P::rank> &rows;
+  const AtOnceCut &cut;
+  u32 tile;
+  i64 first;                // step of the scan
+  int count, width, column; // steps and columns that there are; the first column
+  int lead;                 // in reverse the segment that comes first in memory may have fewer steps
+  i64 in_at, mask_at, out_at, row_at, number;
+  unsigned char *memory;
+
+  RS_METHOD AtOnceTile(const Rows<P::rank> &rows, const AtOnceCut &cut, unsigned char *memory)
+      : rows(rows), cut(cut), memory(memory) {
+    u32 q = block_index() / (u32)cut.strips, outer = q / (u32)cut.tiles;
+    tile = q - outer * (u32)cut.tiles;
+    column = (int)(block_index() - q * (u32)cut.strips) * cut.columns;
+    width = rows.shape[LAST] - column < cut.columns ? (int)(rows.shape[LAST] - column) : cut.columns;
+    first = (i64)tile * steps();
+    count = P::length - first < steps() ? (int)(P::length - first) : steps();
+    lead = P::reverse ? (STEPS - count % STEPS) % STEPS : 0;
+    number = (i64)outer * rows.shape[LAST] + column;
+    i64 lowest = P::reverse ? P::length - first - count : first;
+    in_at = lowest * rows.in_step + column;
+    mask_at = lowest * rows.mask_step + column;
+    out_at = lowest * rows.out_step + column;
+    row_at = column * rows.row_stride[LAST];
+    i64 left = outer;
+#pragma unroll
+    for (int d = LAST - 1; d >= 0; d--) {
+      i64 i = d == 0 ? left : left % rows.shape[d];
+      left /= rows.shape[d];
+      in_at += i * rows.in_stride[d];
+      mask_at += i * rows.mask_stride[d];
+      out_at += i * rows.out_stride[d];
+      row_at += i * rows.row_stride[d];
+    }
+  }
+  RS_METHOD int steps() const { // of a tile that has all
+    return cut.segments * STEPS;
+  }
+  RS_METHOD int segments() const { // that have steps
+    return (count + STEPS - 1) / STEPS;
+  }
+
+  // f(place in memory, its copy), both u128, for each word of an array's part; and element(place, copy) for those at
+  // its end that make up none.
+  template <class T, class W, class E>
+  RS_METHOD void each_word(T *global, i64 step, const AtOnceSheet &sheet, const W &word, const E &element) const {
+    constexpr int UNIT = 16 / (int)sizeof(T);
+    T *copy = reinterpret_cast<T *>(memory + sheet.at);
+    int before = lead * cut.columns / UNIT, words = count * cut.columns / UNIT, of_step = cut.columns / UNIT;
+    i64 gap = step - cut.columns; // 0: one run
+#pragma unroll 1
+    for (int i = (int)thread_index(); i < words; i += THREADS) {
+      int n = i + before, k = divide(i, sheet.by_step), segment = divide(n, sheet.by_segment);
+      if (gap == 0 || (i - k * of_step) * UNIT < width)
+        word(reinterpret_cast<u128 *>(global + (i * UNIT + k * gap)),
+             reinterpret_cast<u128 *>(copy + (n * UNIT + segment * sheet.pad)));
+    }
+    int left = count * cut.columns % UNIT, i = (int)thread_index();
+    if (i < left) // the last segment's
+      element(global + words * UNIT + i, copy + ((before + words) * UNIT + i + (segments() - 1) * sheet.pad));
+  }
+  struct Bring {
+    template <class T> RS_METHOD void operator()(T *global, T *copy) const {
+      using W = typename Word<sizeof(T)>::type;
+      fetch(reinterpret_cast<W *>(copy), reinterpret_cast<const W *>(global));
+    }
+  };
+  RS_METHOD void load() const {
+    Bring bring;
+    each_word(static_cast<In *>(const_cast<void *>(rows.in)) + in_at, rows.in_step, cut.in, bring, bring);
+    if constexpr (MASKED)
+      each_word(static_cast<Mask *>(const_cast<void *>(rows.mask)) + mask_at, rows.mask_step, cut.mask, bring, bring);
+    fetch_wait();
+  }
+  RS_METHOD void store() const {
+    each_word(
+        static_cast<Out *>(rows.out) + out_at, rows.out_step, cut.out,
+        [](u128 *global, u128 *copy) { store_word(global, *copy); },
+        [](Out *global, Out *copy) { store_element(global, *copy); });
+  }
+
+  // A column of a segment.
+  struct Item {
+    int segment, column;
+  };
+  template <class F> RS_METHOD void each_item(const F &f) const {
+#pragma unroll 1
+    for (int i = (int)thread_index(); i < segments() * cut.columns; i += THREADS) {
+      Item item;
+      item.segment = divide(i, cut.by_columns);
+      item.column = i - item.segment * cut.columns;
+      if (item.column < width)
+        f(item);
+    }
+  }
+  // Its step j in an array's copy.
+  template <class T> RS_METHOD T *place_of(const AtOnceSheet &sheet, const Item &item, int j) const {
+    int segment = P::reverse ? segments() - 1 - item.segment : item.segment;
+    return reinterpret_cast<T *>(memory + sheet.at) +
+           (segment * (STEPS * cut.columns + sheet.pad) + (P::reverse ? STEPS - 1 - j : j) * cut.columns + item.column);
+  }
+  RS_METHOD void read(const Item &item, Acc *x) const {
+#pragma unroll
+    for (int j = 0; j < STEPS; j++)
+      x[j] = widen<Acc>(R::hold(*place_of<In>(cut.in, item, j), MASKED ? *place_of<Mask>(cut.mask, item, j) : Mask{}));
+  }
+  // Where the total of a segment is, or the prefix before it.
+  RS_METHOD Acc *total_of(int segment, int column) const {
+    return reinterpret_cast<Acc *>(memory + cut.totals_at) + (segment * cut.pitch + column);
+  }
+  // Leaves the totals of segments.
+  RS_METHOD void up() const {
+    each_item([&](const Item &item) {
+      Acc x[STEPS];
+      read(item, x);
+      *total_of(item.segment, item.column) = total<Op, STEPS>(x);
+    });
+  }
+
+  RS_METHOD i64 row_of(int column) const {
+    return row_at + column * rows.row_stride[LAST];
+  }
+  RS_METHOD Acc start(int column) const {
+    return rows.init ? widen<Acc>(static_cast<const Kept *>(rows.init)[row_of(column)]) : Op::neutral();
+  }
+  // A warp adds up the totals of a column's segments, some of each lane; in the end there are neutral ones.
+  struct Upwards {
+    Acc x[EACH], all;
+    Lanes<Op, 32, Acc> lanes;
+  };
+  RS_METHOD int each() const {
+    return cut.segments > 32 ? cut.segments / 32 : 1;
+  }
+  RS_METHOD Upwards up_lanes(int column) const {
+    Upwards up;
+#pragma unroll
+    for (int j = 0; j < EACH; j++) {
+      int segment = (int)lane_index() * each() + j;
+      up.x[j] = j < each() && segment < segments() ? *total_of(segment, column) : Op::neutral();
+    }
+    up.all = up.lanes.up(total<Op, EACH>(up.x), lane_index());
+    return up;
+  }
+  // The total of a column of another block's tile, which has all its steps, by a warp.
+  RS_METHOD Acc total_of_tile(u32 other, int column) const {
+    Counter<Op, EACH * STEPS, Acc> mine; // of 32 steps each
+    int all = steps() / 32;
+    i64 step = (i64)other * steps() - first + lane_index();
+    step = P::reverse ? count - 1 - step : step;
+    const In *in = static_cast<const In *>(rows.in) + (in_at + step * rows.in_step + column);
+    const Mask *mask = static_cast<const Mask *>(rows.mask) + (mask_at + step * rows.mask_step + column);
+#pragma unroll 1
+    for (int k = 0; k < all; k++) {
+      Mask m{};
+      if constexpr (MASKED)
+        m = load_element(mask);
+      Lanes<Op, 32, Acc> lanes;
+      mine.add(k, lanes.up(widen<Acc>(R::hold(load_element(in), m)), lane_index()));
+      in += (P::reverse ? -32 : 32) * rows.in_step;
+      mask += (P::reverse ? -32 : 32) * rows.mask_step;
+    }
+    Acc whole = mine.digit[0];
+#pragma unroll
+    for (int d = 1; d < mine.LEVELS; d++)
+      whole = all >> d & 1 ? mine.digit[d] : whole;
+    return whole;
+  }
+  // A warp turns the totals of a column's segments into the prefixes before them, and leaves the one after the last.
+  RS_METHOD void pass(int column, u32 run) const {
+    TurnState *state = static_cast<TurnState *>(rows.workspace);
+    Ahead ahead{reinterpret_cast<Node<Acc> *>(state + AT_ONCE_STATE) + (number + column) * cut.tiles, run};
+    Acc mine = up_lanes(column).all;
+    if (lane_index() == 0 && (int)tile < cut.tiles - 1) {
+      ahead.nodes[tile].tell(mine, run);
+      if (rows.in == rows.out)
+        word_fence(); // whoever finds results instead of elements finds the total too
+    }
+    typename Ahead::Totals before = ahead.template look<true>(tile, [&](u32 late) {
+      Acc total = total_of_tile(late, column);
+      word_fence();
+      warp_barrier();
+      if (lane_index() == 0 && !ahead.nodes[late].look().told(run)) // else it may have found results
+        ahead.nodes[late].tell(total, run);
+    });
+    Acc begin = start(column);
+    Acc carry = shuffle_from(before.prefix(tile, begin), (int)(tile % 32));
+    Acc end = shuffle_from(before.push(tile, mine, begin), (int)(tile % 32));
+    Upwards again = up_lanes(column); // registers are few
+    Acc prefix[EACH];
+    carries<Op, EACH>(again.lanes.down(carry, lane_index()), again.x, prefix);
+#pragma unroll
+    for (int j = 0; j < EACH; j++) {
+      int segment = (int)lane_index() * each() + j;
+      if (j < each() && segment < cut.segments)
+        *total_of(segment, column) = prefix[j];
+    }
+    if (lane_index() == 0)
+      *total_of(cut.segments, column) = end;
+  }
+
+  // Leaves the prefixes where results travel from.
+  RS_METHOD void down() const {
+    each_item([&](const Item &item) {
+      Acc x[STEPS], prefix[STEPS + 1]; // prefix[j]: of all elements before element j
+      read(item, x);
+      carries<Op, STEPS>(*total_of(item.segment, item.column), x, prefix);
+      prefix[STEPS] = *total_of(item.segment + 1, item.column);
+      constexpr i64 TAIL = (P::length - 1) / STEPS * STEPS;
+      i64 i = first + item.segment * STEPS;
+      if (rows.totals && i == TAIL)
+        static_cast<Kept *>(rows.totals)[row_of(item.column)] = (Kept)prefix[P::length - TAIL];
+      if (P::exclusive && i == 0)
+        prefix[0] = rows.init ? start(item.column) : Op::identity();
+#pragma unroll
+      for (int j = 0; j < STEPS; j++)
+        *place_of<Out>(cut.out, item, j) = Narrow<Out>::from(prefix[P::exclusive ? j : j + 1]);
+    });
+  }
+};
+
+template <class P, int THREADS, int STEPS, int TILES>
+RS_DEVICE void scan_columns_at_once(const Rows<P::rank> &rows, const AtOnceCut &cut) {
+  using T = AtOnceTile<P, THREADS, STEPS, TILES>;
+  RS_DYNAMIC_SHARED(memory);
+  RS_SHARED u32 run;
+  TurnState *state = static_cast<TurnState *>(rows.workspace);
+  u32 run_now = 0;
+  if (thread_index() == 0)
+    run_now = current_run(state); // asked for before the elements
+  T tile(rows, cut, memory);
+  tile.load();
+  delay();
+  if (thread_index() == 0)
+    run = run_now;
+  block_barrier();
+  tile.up();
+  block_barrier();
+  u64 asked = 0; // a turn, only to count blocks: the last one ends the run, and none waits for it
+  if (thread_index() == THREADS - 1)
+    asked = ask_turn(state);
+#pragma unroll 1
+  for (int column = (int)thread_index() / 32; column < tile.width; column += T::WARPS)
+    tile.pass(column, run);
+  block_barrier();
+  delay();
+  tile.down();
+  block_barrier();
+  tile.store();
+  if (thread_index() == THREADS - 1)
+    answered_turn(state, asked, block_count());
+}
