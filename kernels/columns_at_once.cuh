@@ -10,10 +10,12 @@
 #include "at_once.cuh"
 #include "divide.cuh"
 
-// How an array's part of a tile travels, in words of 16 bytes: all of it is one run, or each step is.
+// How an array's part of a tile travels: in words of 16 bytes, where all of it is one run, or each step is; or one by
+// one.
 struct AtOnceSheet {
   i32 at;                  // bytes: where its copy lies
   i32 pad;                 // elements between segments there
+  i32 one_by_one;          // or not
   u32 by_step, by_segment; // for divide(), by the words of each; by_step only where steps are apart
 };
 
@@ -82,12 +84,22 @@ template <class P, int THREADS, int STEPS, int TILES> struct AtOnceTile {
     return (count + STEPS - 1) / STEPS;
   }
 
-  // f(place in memory, its copy), both u128, for each word of an array's part; and element(place, copy) for those at
-  // its end that make up none.
+  // word(place in memory, its copy), both u128, for each word of an array's part; and element(place, copy) for those
+  // that travel in none.
   template <class T, class W, class E>
   RS_METHOD void each_word(T *global, i64 step, const AtOnceSheet &sheet, const W &word, const E &element) const {
     constexpr int UNIT = 16 / (int)sizeof(T);
     T *copy = reinterpret_cast<T *>(memory + sheet.at);
+    if (sheet.one_by_one) {
+      constexpr int AT_ONCE = sizeof(T) < 4 ? 4 : 1; // smaller ones go through registers
+#pragma unroll AT_ONCE
+      for (int i = (int)thread_index(); i < count * cut.columns; i += THREADS) {
+        int k = divide(i, cut.by_columns), c = i - k * cut.columns, at = lead + k;
+        if (c < width)
+          element(global + (k * step + c), copy + (at * cut.columns + at / STEPS * sheet.pad + c));
+      }
+      return;
+    }
     int before = lead * cut.columns / UNIT, words = count * cut.columns / UNIT, of_step = cut.columns / UNIT;
     i64 gap = step - cut.columns; // 0: one run
 #pragma unroll 1
@@ -207,11 +219,10 @@ template <class P, int THREADS, int STEPS, int TILES> struct AtOnceTile {
       whole = all >> d & 1 ? mine.digit[d] : whole;
     return whole;
   }
-  // A warp turns the totals of a column's segments into the prefixes before them, and leaves the one after the last.
-  RS_METHOD void pass(int column, u32 run) const {
+  // The prefixes before the tile (carry) and through it (end), for a warp, given the tile's total.
+  RS_METHOD void meet(int column, u32 run, Acc mine, Acc &carry, Acc &end) const {
     TurnState *state = static_cast<TurnState *>(rows.workspace);
     Ahead ahead{reinterpret_cast<Node<Acc> *>(state + AT_ONCE_STATE) + (number + column) * cut.tiles, run};
-    Acc mine = up_lanes(column).all;
     if (lane_index() == 0 && (int)tile < cut.tiles - 1) {
       ahead.nodes[tile].tell(mine, run);
       if (rows.in == rows.out)
@@ -225,8 +236,18 @@ template <class P, int THREADS, int STEPS, int TILES> struct AtOnceTile {
         ahead.nodes[late].tell(total, run);
     });
     Acc begin = start(column);
-    Acc carry = shuffle_from(before.prefix(tile, begin), (int)(tile % 32));
-    Acc end = shuffle_from(before.push(tile, mine, begin), (int)(tile % 32));
+    carry = shuffle_from(before.prefix(tile, begin), (int)(tile % 32));
+    end = shuffle_from(before.push(tile, mine, begin), (int)(tile % 32));
+  }
+  // A warp turns the totals of a column's segments into the prefixes before them, and leaves the one after the last.
+  RS_METHOD void pass(int column, u32 run) const {
+    Acc mine = up_lanes(column).all, carry, end;
+    if (cut.tiles > 1) {
+      meet(column, run, mine, carry, end);
+    } else {
+      carry = start(column);
+      end = Op::combine(carry, mine);
+    }
     Upwards again = up_lanes(column); // registers are few
     Acc prefix[EACH];
     carries<Op, EACH>(again.lanes.down(carry, lane_index()), again.x, prefix);
@@ -265,9 +286,10 @@ RS_DEVICE void scan_columns_at_once(const Rows<P::rank> &rows, const AtOnceCut &
   using T = AtOnceTile<P, THREADS, STEPS, TILES>;
   RS_DYNAMIC_SHARED(memory);
   RS_SHARED u32 run;
-  TurnState *state = static_cast<TurnState *>(rows.workspace);
+  TurnState *state = static_cast<TurnState *>(rows.workspace); // there is none for tiles that are alone
+  bool several = cut.tiles > 1;
   u32 run_now = 0;
-  if (thread_index() == 0)
+  if (several && thread_index() == 0)
     run_now = current_run(state); // asked for before the elements
   T tile(rows, cut, memory);
   tile.load();
@@ -278,7 +300,7 @@ RS_DEVICE void scan_columns_at_once(const Rows<P::rank> &rows, const AtOnceCut &
   tile.up();
   block_barrier();
   u64 asked = 0; // a turn, only to count blocks: the last one ends the run, and none waits for it
-  if (thread_index() == THREADS - 1)
+  if (several && thread_index() == THREADS - 1)
     asked = ask_turn(state);
 #pragma unroll 1
   for (int column = (int)thread_index() / 32; column < tile.width; column += T::WARPS)
@@ -288,6 +310,6 @@ RS_DEVICE void scan_columns_at_once(const Rows<P::rank> &rows, const AtOnceCut &
   tile.down();
   block_barrier();
   tile.store();
-  if (thread_index() == THREADS - 1)
+  if (several && thread_index() == THREADS - 1)
     answered_turn(state, asked, block_count());
 }

@@ -43,6 +43,10 @@ static bool one_run(const array *a, const rs_rows *rows, int64_t strip) {
   return a->step == strip && strip == columns_of(rows);
 }
 
+static bool neighbours(const array *a, const rs_rows *rows) {
+  return a->stride[rows->rank - 1] == 1;
+}
+
 /* Whether it travels in words of 16 bytes. In a run each segment is a whole number of them, wherever it begins. */
 static bool in_words(const rs_at_once_shape *shape, const array *a, const rs_rows *rows, int64_t strip) {
   int last = rows->rank - 1;
@@ -57,7 +61,7 @@ static bool in_words(const rs_at_once_shape *shape, const array *a, const rs_row
   for (int d = 0; d < last; d++)
     if (rows->shape[d] > 1)
       all |= a->stride[d] * a->bytes;
-  return a->stride[last] == 1 && all % WORD == 0;
+  return all % WORD == 0;
 }
 
 /* Words of 4 bytes between segments, so that lanes of one that follow those of another find other banks. */
@@ -75,6 +79,7 @@ static int64_t place(rs_at_once_sheet *sheet, const rs_at_once_shape *shape, con
                      int64_t strip, int64_t segments, int64_t at) {
   sheet->at = (int32_t)at;
   sheet->pad = pad_of(shape, a->bytes, strip);
+  sheet->one_by_one = !in_words(shape, a, rows, strip);
   sheet->by_step = one_run(a, rows, strip) ? 0 : divisor(strip * a->bytes / WORD);
   sheet->by_segment = divisor(strip * a->bytes * shape->steps / WORD);
   return at + up(segments * (strip * shape->steps + sheet->pad) * a->bytes, 128);
@@ -121,8 +126,8 @@ int64_t rs_at_once_steps(const rs_at_once_shape *shape, const rs_rows *rows) {
   const array out = {rows->out, shape->out, rows->out_step, rows->out_stride};
   const array mask = {rows->mask, shape->mask, rows->mask_step, rows->mask_stride};
   int64_t strip = strip_columns(shape, rows), of_step = rows->count / columns * parts(columns, strip);
-  if (of_step > blocks || !in_words(shape, &in, rows, strip) || !in_words(shape, &out, rows, strip) ||
-      (shape->mask && !in_words(shape, &mask, rows, strip)))
+  if (of_step > blocks || !neighbours(&in, rows) || !neighbours(&out, rows) ||
+      (shape->mask && !neighbours(&mask, rows)))
     return 0;
   while (steps * strip < LEAST_ELEMENTS || parts(shape->length, steps) > shape->tiles ||
          parts(shape->length, steps) * of_step > blocks)
@@ -139,5 +144,7 @@ void rs_at_once_cut_rows(rs_at_once_cut *cut, rs_column_need *need, const rs_at_
                          const rs_rows *rows) {
   need->shared = (int)cut_steps(cut, shape, rows, rs_at_once_steps(shape, rows));
   need->blocks = rows->count / columns_of(rows) * cut->strips * cut->tiles;
-  need->workspace = (size_t)(STATE_WORDS + rows->count * cut->tiles * (shape->acc / 4)) * 8;
+  need->workspace = 0;
+  if (cut->tiles > 1)
+    need->workspace = (size_t)(STATE_WORDS + rows->count * cut->tiles * (shape->acc / 4)) * 8;
 }

@@ -11,7 +11,7 @@
 
 /* AtOnceSheet and AtOnceCut in kernels/columns_at_once.cuh, which says what the fields mean. */
 typedef struct rs_at_once_sheet {
-  int32_t at, pad;
+  int32_t at, pad, one_by_one;
   uint32_t by_step, by_segment;
 } rs_at_once_sheet;
 typedef struct rs_at_once_cut {

@@ -355,7 +355,8 @@ START_TEST(short_columns_have_tiles_of_whole_outers) {
       {100000, 2048, 4, RS_COLUMNS_ANY, RS_BY_SEGMENTS, true}, /* outers of 32 KB */
       {100000, 4000, 4, RS_COLUMNS_ANY, RS_BY_SEGMENTS, true}, /* of 64 KB */
       {100, 4000, 4, RS_COLUMNS_ANY, RS_BY_SEGMENTS, false},   /* fewer than multiprocessors */
-      {100, 2048, 4, RS_COLUMNS_AT_ONCE, 0, false},            /* and small */
+      {100, 2048, 4, RS_COLUMNS_AT_ONCE, 0, true},             /* and small */
+      {1, 2048, 4, RS_COLUMNS_AT_ONCE, 0, false},              /* smaller */
       {1000, 3000, 8, RS_COLUMNS_ANY, RS_BY_SEGMENTS, false},  /* of 96 KB */
       {100000, 100, 10, RS_COLUMNS_SHORT, 0, true},            /* lanes do not meet */
       {100000, 55, 7, RS_COLUMNS_SHORT, 0, true},              /* five do, but outers are no words */
@@ -491,21 +492,24 @@ START_TEST(where_results_begin_matters) {
 }
 END_TEST
 
-/* All tiles at once if these are few, and all that is read or written travels in words. */
+/* All tiles at once if these are few; what is read or written travels in words where it can. */
 START_TEST(few_columns_are_in_work_at_once) {
   enum { LENGTH = 4000 };
   static const struct {
     int in, out; /* bytes from a word */
     int64_t outers, inner, apart;
     bool reverse, odd;
-    int64_t steps; /* of a tile; 0: another kernel's */
-  } given[] = {
-      {0, 0, 1, 8, 0, false, false, 256},   {8, 0, 1, 8, 0, false, false, 0},    {0, 8, 1, 8, 0, false, false, 0},
-      {0, 0, 1, 3, 0, false, false, 512},   {0, 0, 1, 3, 0, true, false, 512},   {0, 0, 1, 3, 0, true, true, 0},
-      {0, 0, 1, 3, 0, false, true, 512},    {0, 0, 1, 8, 0, true, true, 256},    {0, 0, 1, 16, 0, false, false, 128},
-      {0, 0, 1, 17, 0, false, false, 0},    {0, 0, 1, 64, 0, false, false, 128}, {0, 0, 1, 512, 0, false, false, 0},
-      {0, 0, 1, 256, 0, false, false, 512}, {0, 0, 3, 8, 0, false, false, 256},  {0, 0, 30, 8, 0, false, false, 1024},
-      {0, 0, 140, 4, 0, false, false, 0},   {0, 0, 3, 8, 4, false, false, 256},  {0, 0, 3, 8, 2, false, false, 0}};
+    int64_t steps;            /* of a tile; 0: another kernel's */
+    bool in_alone, out_alone; /* elements one by one */
+  } given[] = {{0, 0, 1, 8, 0, false, false, 256, false, false},   {8, 0, 1, 8, 0, false, false, 256, true, false},
+               {0, 8, 1, 8, 0, false, false, 256, false, true},    {0, 0, 1, 3, 0, false, false, 512, false, false},
+               {0, 0, 1, 3, 0, true, false, 512, false, false},    {0, 0, 1, 3, 0, true, true, 512, true, true},
+               {0, 0, 1, 3, 0, false, true, 512, false, false},    {0, 0, 1, 8, 0, true, true, 256, false, false},
+               {0, 0, 1, 16, 0, false, false, 128, false, false},  {0, 0, 1, 17, 0, false, false, 128, true, true},
+               {0, 0, 1, 64, 0, false, false, 128, false, false},  {0, 0, 1, 512, 0, false, false, 0, false, false},
+               {0, 0, 1, 256, 0, false, false, 512, false, false}, {0, 0, 3, 8, 0, false, false, 256, false, false},
+               {0, 0, 30, 8, 0, false, false, 1024, false, false}, {0, 0, 140, 4, 0, false, false, 0, false, false},
+               {0, 0, 3, 8, 4, false, false, 256, false, false},   {0, 0, 3, 8, 2, false, false, 256, true, false}};
   char *memory = (char *)NULL + 4096;
   rs_columns_memo memo = {0};
   for (int i = 0; i < (int)(sizeof given / sizeof *given); i++) {
@@ -533,6 +537,9 @@ START_TEST(few_columns_are_in_work_at_once) {
       ck_assert_msg(launch.cut.at_once.tiles == tiles && launch.need.blocks == given[i].outers * strips * tiles, "%d",
                     i);
       ck_assert_uint_eq(launch.need.workspace, (size_t)(32 + rows.count * tiles) * 8);
+      ck_assert_msg(launch.cut.at_once.in.one_by_one == given[i].in_alone &&
+                        launch.cut.at_once.out.one_by_one == given[i].out_alone,
+                    "%d", i);
     }
   }
 }
@@ -608,7 +615,7 @@ int main(void) {
   tcase_add_test(cases, a_whole_run_is_the_only_part);
   tcase_add_test(cases, no_part_takes_more_than_there_is);
   tcase_add_test(cases, wide_takes_what_lies_in_words);
-  tcase_add_loop_test(cases, short_columns_have_tiles_of_whole_outers, 0, 9);
+  tcase_add_loop_test(cases, short_columns_have_tiles_of_whole_outers, 0, 10);
   tcase_add_test(cases, threads_share_a_memo);
   tcase_add_test(cases, a_run_has_the_kernel_chosen_for_it);
   suite_add_tcase(suite, cases);
