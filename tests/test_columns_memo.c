@@ -76,7 +76,9 @@ static bool same_launch(const rs_columns_launch *a, const rs_columns_launch *b) 
                                  [RS_COLUMNS_STREAM] = sizeof a->cut.stream,
                                  [RS_COLUMNS_WIDE] = sizeof a->cut.wide,
                                  [RS_COLUMNS_ASKEW] = sizeof a->cut.wide,
-                                 [RS_COLUMNS_SHORT] = sizeof a->cut.brief};
+                                 [RS_COLUMNS_SHORT] = sizeof a->cut.brief,
+                                 [RS_COLUMNS_AT_ONCE] = sizeof a->cut.at_once,
+                                 [RS_COLUMNS_PAIRS] = 0};
   return a->kernel == b->kernel && a->need.blocks == b->need.blocks && a->need.workspace == b->need.workspace &&
          a->need.shared == b->need.shared && !memcmp(&a->cut, &b->cut, bytes[a->kernel]);
 }
