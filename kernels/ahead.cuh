@@ -37,9 +37,16 @@ RS_DEVICE Turn take_turn(TurnState *state, u32 blocks) {
   return answered_turn(state, word, blocks);
 }
 
-// The same run number, before the block has taken its last turn.
+// The same run number, before the block has taken its last turn; in two steps, between which it loads.
+RS_DEVICE u64 ask_run(const TurnState *state) {
+  return word_peek(&state->word);
+}
+RS_DEVICE u32 answered_run(u64 word) {
+  return (u32)(word_answer(word) >> 32) + 1;
+}
+
 RS_DEVICE u32 current_run(const TurnState *state) {
-  return (u32)(word_peek(&state->word) >> 32) + 1;
+  return answered_run(ask_run(state));
 }
 
 // A value that arrives whole: each word carries 32 bits of it, and the run.

@@ -52,9 +52,9 @@ template <class P, class S> RS_DEVICE void scan_at_once(const Rows<P::rank> &row
 
   TurnState *state = static_cast<TurnState *>(rows.workspace);
   u32 number = block_index() / (u32)T::COUNT, t = block_index() % (u32)T::COUNT;
-  u32 run_now = 0;
+  u64 run_word = 0;
   if (thread_index() == 0)
-    run_now = current_run(state); // asked for before the elements
+    run_word = ask_run(state); // before the elements, and what comes of it after them
   Row<P> row(rows, rows.first + number);
   Acc start = row.start();
   typename T::Index first = (typename T::Index)t * S::ELEMENTS;
@@ -62,7 +62,7 @@ template <class P, class S> RS_DEVICE void scan_at_once(const Rows<P::rank> &row
   tile.load(row, first);
   delay();
   if (thread_index() == 0)
-    run = run_now;
+    run = answered_run(run_word);
   Acc mine = tile.up(between);
 
   u64 asked = 0; // a turn, only to count blocks: the last one ends the run, and none waits for it

@@ -24,7 +24,7 @@ struct AtOnceCut {
   i32 columns, strips;  // of a strip (the last may have fewer), and how many there are
   i32 segments, tiles;  // of a tile, a power of two; and tiles along the length
   i32 pitch, totals_at; // of the segments' totals: elements from one segment's to the next one's, and bytes
-  u32 by_columns;       // for divide()
+  u32 by_columns, by_strips, by_tiles; // for divide()
   AtOnceSheet in, mask, out;
 };
 
@@ -53,9 +53,9 @@ template <class P, int THREADS, int STEPS, int TILES> struct AtOnceTile {
 
   RS_METHOD AtOnceTile(const Rows<P::rank> &rows, const AtOnceCut &cut, unsigned char *memory)
       : rows(rows), cut(cut), memory(memory) {
-    u32 q = block_index() / (u32)cut.strips, outer = q / (u32)cut.tiles;
-    tile = q - outer * (u32)cut.tiles;
-    column = (int)(block_index() - q * (u32)cut.strips) * cut.columns;
+    int block = (int)block_index(), q = divide(block, cut.by_strips), outer = divide(q, cut.by_tiles);
+    tile = (u32)(q - outer * cut.tiles);
+    column = (block - q * cut.strips) * cut.columns;
     width = rows.shape[LAST] - column < cut.columns ? (int)(rows.shape[LAST] - column) : cut.columns;
     first = (i64)tile * steps();
     count = P::length - first < steps() ? (int)(P::length - first) : steps();
@@ -288,14 +288,14 @@ RS_DEVICE void scan_columns_at_once(const Rows<P::rank> &rows, const AtOnceCut &
   RS_SHARED u32 run;
   TurnState *state = static_cast<TurnState *>(rows.workspace); // there is none for tiles that are alone
   bool several = cut.tiles > 1;
-  u32 run_now = 0;
+  u64 run_word = 0;
   if (several && thread_index() == 0)
-    run_now = current_run(state); // asked for before the elements
+    run_word = ask_run(state); // before the elements, and what comes of it after them
   T tile(rows, cut, memory);
   tile.load();
   delay();
   if (thread_index() == 0)
-    run = run_now;
+    run = answered_run(run_word);
   block_barrier();
   tile.up();
   block_barrier();

@@ -73,12 +73,21 @@ RS_DEVICE bool any_lane(bool mine) {
 
 // Words through which blocks tell one another: each word is whole, and nothing else is ordered by it.
 RS_DEVICE u64 word_add(u64 *at, u64 value) { // returns what was there
-  return atomicAdd(at, value);
+  // Where ptxas does not see that one lane asks, it has the lanes add up first, and wait at once for the answer to hand
+  // it round: unless they may add different values, for all it knows.
+  u32 lane;
+  asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+  return atomicAdd(at, value + lane / 32);
 }
 RS_DEVICE u64 word_peek(const u64 *at) { // for one who waits: another block may have told something since
   u64 value;
   asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
   return value;
+}
+// A word that was asked for, where it is needed: what is made of it is not made before, which would wait for it.
+RS_DEVICE u64 word_answer(u64 word) {
+  asm volatile("" : "+l"(word));
+  return word;
 }
 RS_DEVICE void word_peek_if(u64 &value, const u64 *at, bool now) { // no branch: several are under way at a time
   asm volatile("{\n"

@@ -97,6 +97,8 @@ static int64_t cut_steps(rs_at_once_cut *cut, const rs_at_once_shape *shape, con
   cut->segments = (int32_t)segments;
   cut->tiles = (int32_t)parts(shape->length, steps);
   cut->by_columns = divisor(strip);
+  cut->by_strips = divisor(cut->strips);
+  cut->by_tiles = divisor(cut->tiles);
   at = place(&cut->in, shape, &in, rows, strip, segments, at);
   if (shape->mask)
     at = place(&cut->mask, shape, &mask, rows, strip, segments, at);

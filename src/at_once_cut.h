@@ -18,7 +18,7 @@ typedef struct rs_at_once_cut {
   int32_t columns, strips;
   int32_t segments, tiles;
   int32_t pitch, totals_at;
-  uint32_t by_columns;
+  uint32_t by_columns, by_strips, by_tiles;
   rs_at_once_sheet in, mask, out;
 } rs_at_once_cut;
 
