@@ -190,7 +190,9 @@ template <class P, int THREADS, int STEPS, int TILES> struct AtOnceTile {
 #pragma unroll
     for (int j = 0; j < EACH; j++) {
       int segment = (int)lane_index() * each() + j;
-      up.x[j] = j < each() && segment < segments() ? *total_of(segment, column) : Op::neutral();
+      bool there = j < each() && segment < segments();
+      Acc here = *total_of(there ? segment : 0, column); // no branch: all are under way at a time
+      up.x[j] = there ? here : Op::neutral();
     }
     up.all = up.lanes.up(total<Op, EACH>(up.x), lane_index());
     return up;
