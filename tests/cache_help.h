@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "entry.h"
+#include "quick.h"
 #include "run_tests.h"
 #include "store.h"
 
@@ -229,12 +230,6 @@ static inline int64_t entries_in(rs_store *store) {
   int64_t entries;
   ck_assert(rs_store_count(store, &entries, NULL));
   return entries;
-}
-
-/* RS_QUICK=1 asks tests that take long to do less. */
-static inline bool is_quick(void) {
-  const char *value = getenv("RS_QUICK");
-  return value && *value && *value != '0';
 }
 
 /* A number from the environment, for the long form of a test. */

@@ -15,6 +15,7 @@
 #include "compile.h"
 #include "cuda.h"
 #include "judge.h"
+#include "quick.h"
 #include "types.h"
 
 enum { GUARD = 64, POISON = 0xa5, MOST_RANK = 3, WORKSPACE = 1 << 22 };
@@ -591,7 +592,7 @@ static void make_askew(kernel *k) {
 }
 
 int main(int argc, char **argv) {
-  bool quick = getenv("RS_QUICK") && *getenv("RS_QUICK");
+  bool quick = is_quick();
   int kernels = argc > 1 ? atoi(argv[1]) : quick ? 6 : 20, runs = argc > 2 ? atoi(argv[2]) : quick ? 6 : 12;
   state = argc > 3 ? strtoull(argv[3], NULL, 0) : 1;
   int only = argc > 4 ? atoi(argv[4]) : -1; /* kernels: 0 columns.cuh, 1 wide.cuh, 2 stream_columns.cuh,

@@ -6,7 +6,7 @@
  * computes each element from the definition. Problems are random in everything that a caller may choose, with outputs
  * compared byte by byte, the gaps between rows included. They run with every set of inner loops that this processor
  * knows, and with pools of several sizes. ROWSCAN_TEST_SEED repeats a run; ROWSCAN_TEST_BIG=1 adds rows beyond 2^31 (2
- * GB of memory). RS_QUICK=1: a quarter of the random problems, half of the long rows. CK_EXCLUDE_TAGS=alone leaves out
+ * GB of memory). RS_QUICK=1: an eighth of the random problems, half of the long rows. CK_EXCLUDE_TAGS=alone leaves out
  * what starts no threads.
  */
 #include "host.h"
@@ -24,6 +24,7 @@
 
 #include "host_test.h"
 #include "judge.h"
+#include "quick.h"
 #include "run_tests.h"
 
 /* ---- random choices ---------------------------------------------------------------------------------------------- */
@@ -379,7 +380,6 @@ static bool valid(rowscan_type in, rowscan_type out, rowscan_type acc) {
 
 /* ---- tests ------------------------------------------------------------------------------------------------------- */
 
-static bool quick;
 static int random_cases = 48; /* for each combination of types */
 
 START_TEST(everything_at_random) {
@@ -447,7 +447,7 @@ START_TEST(long_rows) {
                 {1, 50000, 3}, {1, 30011, 7},  {1, 20000, 9},   {1, 10007, 31},  {1, 9000, 100}, {1, 8193, 64},
                 {2, 8192, 40}, {5, 65536, 2},  {1, 3 << 15, 8}, {1, 1 << 16, 1}};
   uint64_t r = seed + 300 + (uint64_t)_i;
-  for (size_t i = quick ? (size_t)_i % 2 : 0; i < sizeof shapes / sizeof *shapes; i += quick ? 2 : 1) {
+  for (size_t i = is_quick() ? (size_t)_i % 2 : 0; i < sizeof shapes / sizeof *shapes; i += is_quick() ? 2 : 1) {
     rowscan_type type = plain_types[_i];
     int64_t rows = shapes[i].rows, inner = shapes[i].inner, length = shapes[i].length;
     int64_t strides[] = {length * inner, 1, inner};
@@ -772,8 +772,8 @@ static TCase *numbers(void) {
 int main(void) {
   if (getenv("ROWSCAN_TEST_SEED"))
     seed = strtoull(getenv("ROWSCAN_TEST_SEED"), NULL, 0);
-  if (getenv("RS_QUICK") && *getenv("RS_QUICK"))
-    quick = true, random_cases /= 4;
+  if (is_quick())
+    random_cases /= 8;
   Suite *suite = suite_create("host");
   TCase *cases = tcase_create("host");
   tcase_add_checked_fixture(cases, open_hosts, close_hosts);

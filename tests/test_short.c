@@ -18,6 +18,7 @@
 #include "cuda.h"
 #include "gpu/data.h"
 #include "judge.h"
+#include "quick.h"
 #include "run_tests.h"
 #include "text.h"
 #include "tune_short.h"
@@ -409,8 +410,7 @@ int main(void) {
   if (!has_device())
     return 77;
   setenv("SIMT_CXXFLAGS", "-O0 -g0", 0); /* compiling takes longer than running */
-  const char *asked = getenv("RS_QUICK");
-  quick = asked && atoi(asked) != 0;
+  quick = is_quick();
   Suite *suite = suite_create("short");
   TCase *cases = tcase_create("lengths");
   tcase_set_timeout(cases, 0);

@@ -16,6 +16,7 @@
 
 #include "context.h"
 #include "judge.h"
+#include "quick.h"
 #include "run_tests.h"
 #include "stage_boxes.h"
 #include "stage_case.h"
@@ -521,19 +522,18 @@ END_TEST
 int main(void) {
   if (getenv("ROWSCAN_TEST_SEED"))
     seed = strtoull(getenv("ROWSCAN_TEST_SEED"), NULL, 0);
-  bool quick = getenv("RS_QUICK") && *getenv("RS_QUICK");
   Suite *suite = suite_create("stage");
   TCase *cases = tcase_create("stage");
   tcase_add_checked_fixture(cases, open_contexts, close_contexts);
   tcase_set_timeout(cases, 600);
-  tcase_add_loop_test(cases, anything_in_small_pieces, 0, quick ? 10 : 60);
+  tcase_add_loop_test(cases, anything_in_small_pieces, 0, is_quick() ? 10 : 60);
   tcase_add_loop_test(cases, every_number_of_blocks, 0, 3);
   tcase_add_loop_test(cases, large_pieces, 0, 4);
   tcase_add_test(cases, memory_is_bounded);
   tcase_add_test(cases, memory_that_is_not_there);
   tcase_add_loop_test(cases, every_call_fails, 0, 4);
   tcase_add_test(cases, progress_of_the_gpu);
-  tcase_add_loop_test(cases, progress_of_the_host, quick ? 2 : 0, 3);
+  tcase_add_loop_test(cases, progress_of_the_host, is_quick() ? 2 : 0, 3);
   tcase_add_test(cases, boxes);
   tcase_add_test(cases, nothing_to_do);
   tcase_add_test(cases, many_callers);

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "quick.h"
 #include "rowscan.h"
 #include "run_tests.h"
 #include "simt/simt.h"
@@ -110,7 +111,7 @@ static void check_many(int spec, uint64_t random, int times) {
 }
 
 START_TEST(small_pieces) {
-  check_many(_i, seed + (uint64_t)_i, 30);
+  check_many(_i, seed + (uint64_t)_i, is_quick() ? 10 : 30);
 }
 END_TEST
 
@@ -120,7 +121,7 @@ START_TEST(as_late_as_may_be) {
   snprintf(text, sizeof text, "%d", _i + 1);
   setenv("SIMT_ASYNC", "1", 1);
   setenv("SIMT_SEED", text, 1);
-  check_many(_i % SPECS, seed + 100 + (uint64_t)_i, 15);
+  check_many(_i % SPECS, seed + 100 + (uint64_t)_i, is_quick() ? 5 : 15);
 }
 END_TEST
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "arch.h"
+#include "quick.h"
 #include "rowscan.h"
 
 #define LENGTH(n, ...)                                                                                                 \
@@ -71,7 +72,7 @@ static bool asked(const char *variable) {
 
 /* RS_QUICK: three will do. */
 static void choose_archs(void) {
-  if (!asked("RS_QUICK") || count <= 3)
+  if (!is_quick() || count <= 3)
     return;
   archs[1] = 90;
   archs[2] = archs[count - 1];

@@ -228,7 +228,7 @@ static bool run_compiler(const char *dir, const simt_source *source) {
   const char *compiler = setting("SIMT_CXX", "g++");
   command c = {0};
   add_words(&c, compiler);
-  add_words(&c, "-std=c++17 -shared -fPIC -O1 -g1 -w -fvisibility=hidden");
+  add_words(&c, "-std=c++17 -shared -fPIC -Og -g1 -w -fvisibility=hidden");
   add_words(&c, "-fno-strict-aliasing"); /* a kernel's words alias its elements */
   add(&c, "-ffp-contract=%s", source->fused ? "fast" : "off");
 #ifdef __x86_64__
