@@ -33,19 +33,6 @@ void rs_device_leave(const rs_device *device, bool pushed) {
     device->cuda->cuCtxPopCurrent_v2(&popped);
 }
 
-enum { NOT_RELAXED = -1 };
-
-/* Where it fails, the calls that are not allowed then say so themselves. */
-int rs_device_relax(const rs_device *device) {
-  int mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-  return device->cuda->cuThreadExchangeStreamCaptureMode(&mode) ? NOT_RELAXED : mode;
-}
-
-void rs_device_restore(const rs_device *device, int mode) {
-  if (mode != NOT_RELAXED)
-    device->cuda->cuThreadExchangeStreamCaptureMode(&mode);
-}
-
 rowscan_status rs_device_count(int *count) {
   const rs_cuda *cuda;
   rowscan_status status = rs_cuda_open(&cuda);

@@ -44,13 +44,6 @@ void rs_context_close(rowscan_context *context);
 rowscan_status rs_device_enter(const rs_device *device, bool *pushed);
 void rs_device_leave(const rs_device *device, bool pushed);
 
-/*
- * Between the two this thread may load kernels and allocate memory while streams are captured, by it or others, who
- * have nothing to do with that. The mode is what was before.
- */
-int rs_device_relax(const rs_device *device);
-void rs_device_restore(const rs_device *device, int mode);
-
 rowscan_status rs_device_count(int *count);
 rowscan_status rs_device_info(int ordinal, rowscan_device_info *info);
 

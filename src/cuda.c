@@ -75,3 +75,16 @@ rowscan_status rs_cuda_failed(const rs_cuda *cuda, CUresult result, const char *
     text = "no description";
   return rs_fail(status, "%s failed: %s (%s)", call, error, text);
 }
+
+enum { NOT_RELAXED = -1 };
+
+/* Where it fails, the calls that are not allowed then say so themselves. */
+int rs_cuda_relax(const rs_cuda *cuda) {
+  int mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  return cuda->cuThreadExchangeStreamCaptureMode(&mode) ? NOT_RELAXED : mode;
+}
+
+void rs_cuda_restore(const rs_cuda *cuda, int mode) {
+  if (mode != NOT_RELAXED)
+    cuda->cuThreadExchangeStreamCaptureMode(&mode);
+}

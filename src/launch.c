@@ -377,9 +377,8 @@ static rowscan_status with_workspace(launching *run, const rs_rows *rows, rs_col
   if (!needed || (whole && !whole->need.workspace))
     return launch_with(run, rows, whole, false);
   rs_scratch own;
-  rowscan_status status = rs_plan_scratch(run->plan);
-  if (!status)
-    status = rs_workspace_take(&run->plan->workspaces, run->stream, bytes_needed, &(wanting){run, whole}, &own);
+  rowscan_status status =
+      rs_workspace_take(&run->plan->workspaces, run->stream, bytes_needed, &(wanting){run, whole}, &own);
   if (status)
     return status;
   run->arguments.workspace = (void *)(uintptr_t)own.memory;

@@ -185,7 +185,7 @@ static rowscan_status load(rs_modules *all, rs_kernel kernel, rs_module *module)
   int shared = all->geometry.shape[kernel].shared_bytes;
   double start = rs_now_ms();
   CUfunction function = NULL;
-  int mode = rs_device_relax(device);
+  int mode = rs_cuda_relax(device->cuda);
   rowscan_status status = load_or_rebuild(all, kernel, module, &function);
   if (!status && shared > 0) {
     CUresult result =
@@ -193,7 +193,7 @@ static rowscan_status load(rs_modules *all, rs_kernel kernel, rs_module *module)
     if (result)
       status = rs_cuda_failed(device->cuda, result, rs_kernel_symbol(kernel));
   }
-  rs_device_restore(device, mode);
+  rs_cuda_restore(device->cuda, mode);
   if (status)
     return status;
   atomic_store_explicit(&module->function, function, memory_order_release);

@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 
-#include "clock.h"
 #include "launch.h"
 
 /* ---- kernels ----------------------------------------------------------------------------------------------------- */
@@ -24,43 +23,6 @@ static void open_modules(rowscan_plan *plan) {
   plan->columns.pairs.multiprocessors = device->multiprocessors;
 }
 
-/* ---- scratch memory ---------------------------------------------------------------------------------------------- */
-
-static rowscan_status open_workspaces(rowscan_plan *plan) {
-  const rs_device *device = &plan->context->device;
-  rowscan_status status = rs_workspaces_open(&plan->workspaces, device->cuda, plan->scratch, device->clearing);
-  CUresult result = device->cuda->cuStreamSynchronize(device->clearing); /* nobody uses or frees it before */
-  if (!status && result)
-    status = rs_cuda_failed(device->cuda, result, "clearing a plan's workspaces");
-  if (status)
-    rs_workspaces_close(&plan->workspaces);
-  return status;
-}
-
-/* The plan's lock is held. */
-static rowscan_status make_scratch(rowscan_plan *plan) {
-  const rs_device *device = &plan->context->device;
-  double start = rs_now_ms();
-  if (atomic_load(&plan->has_scratch))
-    return ROWSCAN_OK;
-  int mode = rs_device_relax(device);
-  rowscan_status status = open_workspaces(plan);
-  rs_device_restore(device, mode);
-  if (status)
-    return status;
-  atomic_store_explicit(&plan->has_scratch, true, memory_order_release);
-  rs_log_write(&plan->context->log, ROWSCAN_LOG_DEBUG, "sm_%d: scratch memory of %d runs made ready in %.2f ms: %zu",
-               plan->arch, RS_WORKSPACES, rs_now_ms() - start, plan->scratch);
-  return ROWSCAN_OK;
-}
-
-rowscan_status rs_plan_make_scratch(rowscan_plan *plan) {
-  pthread_mutex_lock(&plan->lock);
-  rowscan_status status = make_scratch(plan);
-  pthread_mutex_unlock(&plan->lock);
-  return status;
-}
-
 /* ---- made ready -------------------------------------------------------------------------------------------------- */
 
 /* NULL: all that any rows need. */
@@ -71,7 +33,7 @@ static rowscan_status make_for(rowscan_plan *plan, const rs_rows *rows) {
   rowscan_status status = rows ? rs_modules_make(modules, rs_launch_kernel(plan, rows))
                                : rs_modules_make_all(modules, rs_host_threads(plan->context->host));
   if (!status && plan->scratch && (!rows || rs_launch_takes_scratch(plan, rows)))
-    status = rs_plan_make_scratch(plan);
+    status = rs_workspaces_prepare(&plan->workspaces, !rows);
   return status;
 }
 
@@ -124,11 +86,12 @@ static rowscan_plan *open_plan(rowscan_context *context, const rowscan_spec *spe
   plan->spec = *spec;
   plan->runnable = runnable;
   plan->arch = arch;
-  pthread_mutex_init(&plan->lock, NULL); /* which cannot fail with no attributes */
   if (arch) {
     open_modules(plan);
     plan->scratch = rs_launch_workspace(plan);
   }
+  if (runnable)
+    rs_workspaces_open(&plan->workspaces, context->device.cuda, plan->scratch, context->device.clearing, &context->log);
   return plan;
 }
 
@@ -174,7 +137,6 @@ void rs_plan_destroy(rowscan_plan *plan) {
     unload(plan);
   if (plan->arch)
     rs_modules_close(&plan->modules);
-  pthread_mutex_destroy(&plan->lock);
   free(plan);
 }
 

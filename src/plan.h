@@ -5,9 +5,6 @@
 #ifndef RS_PLAN_H
 #define RS_PLAN_H
 
-#include <pthread.h>
-#include <stdatomic.h>
-
 #include "columns_memo.h"
 #include "context.h"
 #include "modules.h"
@@ -21,8 +18,6 @@ struct rowscan_plan {
   rs_modules modules; /* not opened on the host */
   size_t scratch;     /* rs_launch_workspace */
   rs_workspaces workspaces;
-  pthread_mutex_t lock; /* while those are opened, when a run first takes one */
-  atomic_bool has_scratch;
   rs_columns columns;   /* regime column */
   rs_columns_memo cuts; /* the same */
 };
@@ -39,14 +34,8 @@ rowscan_status rs_plan_look(rowscan_plan **plan, rowscan_context *context, const
                             int threads);
 void rs_plan_destroy(rowscan_plan *plan);
 
-/* Makes ready what runs of these rows need, kernel and scratch memory; NULL: what any do. */
+/* Makes ready what a run of these rows needs, kernel and scratch memory; NULL: what any do. */
 rowscan_status rs_plan_prepare(rowscan_plan *plan, const rs_rows *rows);
-
-/* Scratch memory, of which the plan needs some; the device's context is current. It does not mind a capture. */
-rowscan_status rs_plan_make_scratch(rowscan_plan *plan);
-static inline rowscan_status rs_plan_scratch(rowscan_plan *plan) {
-  return atomic_load_explicit(&plan->has_scratch, memory_order_acquire) ? ROWSCAN_OK : rs_plan_make_scratch(plan);
-}
 
 /* A kernel, made ready, with its binary as a whole. The plan is not the host's. */
 rowscan_status rs_plan_binary(rowscan_plan *plan, rs_kernel kernel, const rs_binary **binary);

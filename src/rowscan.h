@@ -274,10 +274,11 @@ typedef struct rowscan_args {
 
 /*
  * Makes ready what runs with such args need, the kernel and scratch memory, and queues nothing. Arrays are not looked
- * at; where they begin counts by how far that is from a multiple of 32 bytes. args NULL: all kernels, and scratch
- * memory if there may be need of it, so that no later run compiles, loads or allocates anything. May be called by
- * several threads, and under stream capture. On the host there is nothing to do. Errors: those of plan_create;
- * BAD_ARGUMENT; UNSUPPORTED (a plan of rowscan_plan_compile).
+ * at; where they begin counts by how far that is from a multiple of 32 bytes. Scratch memory is that of the next stream
+ * which runs the plan. args NULL: all kernels, and all scratch memory if there may be need of it, so that no later run
+ * compiles, loads or allocates anything, unless it is captured. May be called by several threads, and under stream
+ * capture. On the host there is nothing to do. Errors: those of plan_create; BAD_ARGUMENT; UNSUPPORTED (a plan of
+ * rowscan_plan_compile).
  */
 ROWSCAN_API rowscan_status rowscan_plan_prepare(rowscan_plan *plan, const rowscan_args *args) ROWSCAN_CHECKED
     ROWSCAN_NONNULL(1);
@@ -294,15 +295,15 @@ ROWSCAN_API rowscan_status rowscan_plan_prepare(rowscan_plan *plan, const rowsca
  * opened, launches and edges are plain ones.
  *
  * Workspace. A plan whose info says workspace_bytes > 0 needs that much scratch memory when rows are cut over blocks of
- * threads. From the first such run on it owns six of them, which each run leaves ready for the next, so that a run is
- * one launch (more where the rows exceed 2 GB). The first two streams to run it many times keep one each for as long as
- * it lives; four are for all other streams, and where those are more they wait for one another on the GPU. For captured
- * graphs it has as much memory as eight more: a run under capture takes what it needs of that, which is little where
- * its rows are few, for as long as the plan lives, and shares it with later runs on the same stream in the same
- * capture; so do at most 512 streams of graphs. Streams may be destroyed while runs are pending, but not before a
- * capture that they are part of ends. A driver older than CUDA 12.0 can't tell a new stream from a destroyed one: with
- * it no stream keeps one, and all share the four. A run with a workspace of its own (args), which may hold anything,
- * needs none of that, but queues a clearing of it before each launch.
+ * threads. A stream's first such run allocates it, and each leaves it ready for the next, so that a run is one launch
+ * (more where the rows exceed 2 GB). The first two streams to run the plan many times keep theirs for as long as it
+ * lives; all other streams have four, and where they are more they wait for one another on the GPU. A run under capture
+ * allocates what it needs, which is little where its rows are few, for as long as the plan lives, and shares it with
+ * later runs on the same stream in the same capture; so do at most 512 streams of graphs, in all with as much as eight
+ * workspaces. Streams may be destroyed while runs are pending, but not before a capture that they are part of ends. A
+ * driver older than CUDA 12.0 can't tell a new stream from a destroyed one: with it no stream keeps one, and all share
+ * the four. A run with a workspace of its own (args), which may hold anything, needs none of that, but queues a
+ * clearing of it before each launch.
  *
  * Errors: BAD_ARGUMENT; UNSUPPORTED (a plan of rowscan_plan_compile); OUT_OF_MEMORY (captured graphs have all that
  * there is for them); CUDA_FAILED; those of plan_prepare, after which nothing is queued, and the next run tries again.

@@ -6,51 +6,78 @@
 
 #include <string.h>
 
-#include "status.h"
+#include "clock.h"
 
 static size_t align(size_t bytes) {
   return (bytes + 255) / 256 * 256;
 }
 
-rowscan_status rs_workspaces_open(rs_workspaces *all, const rs_cuda *cuda, size_t bytes, CUstream clearing) {
+void rs_workspaces_open(rs_workspaces *all, const rs_cuda *cuda, size_t bytes, CUstream clearing, const rs_log *log) {
   if (!bytes)
-    return ROWSCAN_OK;
-  bytes = align(bytes);
-  CUresult result = cuda->cuMemAlloc_v2(&all->memory, RS_WORKSPACES * bytes);
-  if (result)
-    return rs_cuda_failed(cuda, result, "cuMemAlloc of a plan's workspaces");
-  pthread_mutex_init(&all->mutex, NULL);
+    return;
+  all->bytes = align(bytes);
+  all->captured_left = RS_CAPTURE_WORKSPACES * all->bytes;
+  all->clearing = clearing;
+  all->log = log;
   all->cuda = cuda;
-  result = cuda->cuMemsetD8Async(all->memory, 0, RS_WORKSPACES * bytes, clearing);
-  if (result)
-    return rs_cuda_failed(cuda, result, "clearing a plan's workspaces");
-  CUdeviceptr next = all->memory;
-  for (int i = 0; i < RS_HOME_WORKSPACES; i++, next += bytes)
-    all->home[i].memory = next;
-  all->free_at = next;
-  all->free_bytes = RS_CAPTURE_WORKSPACES * bytes;
-  next += all->free_bytes;
-  for (int i = 0; i < RS_RUN_WORKSPACES; i++, next += bytes) {
-    rs_workspace *slot = &all->slot[i];
-    slot->memory = next;
-    result = cuda->cuEventCreate(&slot->done, CU_EVENT_DISABLE_TIMING);
-    if (result) {
-      slot->done = NULL;
-      return rs_cuda_failed(cuda, result, "cuEventCreate");
-    }
-  }
-  return ROWSCAN_OK;
+  pthread_mutex_init(&all->mutex, NULL); /* which cannot fail with no attributes */
 }
 
 void rs_workspaces_close(rs_workspaces *all) {
-  if (!all->cuda)
+  const rs_cuda *cuda = all->cuda;
+  if (!cuda)
     return;
-  for (int i = 0; i < RS_RUN_WORKSPACES; i++)
+  for (int i = 0; i < RS_HOME_WORKSPACES; i++)
+    if (all->home[i].memory)
+      cuda->cuMemFree_v2(all->home[i].memory);
+  for (int i = 0; i < RS_RUN_WORKSPACES; i++) {
+    if (all->slot[i].memory)
+      cuda->cuMemFree_v2(all->slot[i].memory);
     if (all->slot[i].done)
-      all->cuda->cuEventDestroy_v2(all->slot[i].done);
-  all->cuda->cuMemFree_v2(all->memory);
+      cuda->cuEventDestroy_v2(all->slot[i].done);
+  }
+  for (int i = 0; i < all->captured_count; i++)
+    cuda->cuMemFree_v2(all->captured[i].memory);
   pthread_mutex_destroy(&all->mutex);
   memset(all, 0, sizeof *all);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+/* Nobody frees it before it is cleared, whatever fails. */
+static rowscan_status clear(const rs_workspaces *all, CUdeviceptr memory, size_t bytes) {
+  CUresult result = all->cuda->cuMemsetD8Async(memory, 0, bytes, all->clearing);
+  CUresult waited = all->cuda->cuStreamSynchronize(all->clearing);
+  result = result ? result : waited;
+  return result ? rs_cuda_failed(all->cuda, result, "clearing a plan's workspace") : ROWSCAN_OK;
+}
+
+static rowscan_status allocate(const rs_workspaces *all, size_t bytes, CUdeviceptr *memory) {
+  CUresult result = all->cuda->cuMemAlloc_v2(memory, bytes);
+  if (result) {
+    *memory = 0;
+    return rs_cuda_failed(all->cuda, result, "cuMemAlloc of a plan's workspace");
+  }
+  rowscan_status status = clear(all, *memory, bytes);
+  if (status) {
+    all->cuda->cuMemFree_v2(*memory);
+    *memory = 0;
+  }
+  return status;
+}
+
+/* Memory that is 0, for one who has none yet. */
+static rowscan_status furnish(const rs_workspaces *all, size_t bytes, CUdeviceptr *memory) {
+  if (*memory)
+    return ROWSCAN_OK;
+  double start = rs_now_ms();
+  int mode = rs_cuda_relax(all->cuda);
+  rowscan_status status = allocate(all, bytes, memory);
+  rs_cuda_restore(all->cuda, mode);
+  if (!status)
+    rs_log_write(all->log, ROWSCAN_LOG_DEBUG, "scratch memory made ready in %.2f ms: %zu bytes", rs_now_ms() - start,
+                 bytes);
+  return status;
 }
 
 /* ---- names of streams --------------------------------------------------------------------------------------------
@@ -93,109 +120,157 @@ static bool guessed(unsigned long long name) {
 /* name 0: one that no stream has. */
 static rs_home *home_of(rs_workspaces *all, unsigned long long name) {
   for (int i = 0; i < RS_HOME_WORKSPACES; i++)
-    if (atomic_load_explicit(&all->home[i].stream, memory_order_relaxed) == name)
+    if (atomic_load_explicit(&all->home[i].stream, memory_order_acquire) == name)
       return &all->home[i];
   return NULL;
 }
 
-/* Whether a stream stays from now on; it leaves the one it shared, whose event tells when it is free. */
+/* Whether a stream stays from now on; it takes what it shared along. */
 static bool settles(rs_workspaces *all, rs_workspace *slot, rs_scratch *taken) {
   bool stays = slot->runs >= RS_SETTLED_RUNS && !guessed(slot->stream);
   rs_home *home = stays ? home_of(all, 0) : NULL;
   if (!home)
     return false;
-  atomic_store_explicit(&home->stream, slot->stream, memory_order_relaxed);
-  slot->stream = 0;
+  CUdeviceptr other = home->memory;
+  home->memory = slot->memory;
+  atomic_store_explicit(&home->stream, slot->stream, memory_order_release);
+  *slot = (rs_workspace){.memory = other, .done = slot->done};
   *taken = (rs_scratch){home->memory, NULL};
   return true;
 }
 
 /* ---- all others -------------------------------------------------------------------------------------------------- */
 
-/* The one this stream had, else the one whose last run is the longest ago. */
-static rs_workspace *for_run(rs_workspaces *all, unsigned long long name) {
-  rs_workspace *oldest = &all->slot[0];
-  for (int i = 0; i < RS_RUN_WORKSPACES; i++) {
-    rs_workspace *slot = &all->slot[i];
-    if (slot->stream == name)
-      return slot;
-    if (slot->turn < oldest->turn)
-      oldest = slot;
-  }
-  return oldest;
+/* Whether a stream that had neither has `a` rather: what nobody has used, ready at best, else long ago. */
+static bool better(const rs_workspace *a, const rs_workspace *b) {
+  return a->turn == b->turn ? a->memory && !b->memory : a->turn < b->turn;
 }
 
-/*
- * Leaves the mutex locked if it succeeds with a shared one. Who is only guessed to have had it waits as well: for its
- * own run that is nothing.
- */
-static CUresult take_shared(rs_workspaces *all, CUstream stream, unsigned long long name, rs_scratch *taken) {
-  CUresult result = CUDA_SUCCESS;
-  pthread_mutex_lock(&all->mutex);
-  rs_workspace *slot = for_run(all, name);
+static rs_workspace *best_slot(rs_workspaces *all) {
+  rs_workspace *best = &all->slot[0];
+  for (int i = 1; i < RS_RUN_WORKSPACES; i++)
+    if (better(&all->slot[i], best))
+      best = &all->slot[i];
+  return best;
+}
+
+/* The one this stream had, else the best. */
+static rs_workspace *for_run(rs_workspaces *all, unsigned long long name) {
+  for (int i = 0; i < RS_RUN_WORKSPACES; i++)
+    if (all->slot[i].stream == name)
+      return &all->slot[i];
+  return best_slot(all);
+}
+
+static rowscan_status create_event(const rs_workspaces *all, CUevent *event) {
+  if (*event)
+    return ROWSCAN_OK;
+  int mode = rs_cuda_relax(all->cuda);
+  CUresult result = all->cuda->cuEventCreate(event, CU_EVENT_DISABLE_TIMING);
+  rs_cuda_restore(all->cuda, mode);
+  if (!result)
+    return ROWSCAN_OK;
+  *event = NULL;
+  return rs_cuda_failed(all->cuda, result, "cuEventCreate");
+}
+
+static rowscan_status furnish_slot(const rs_workspaces *all, rs_workspace *slot) {
+  rowscan_status status = create_event(all, &slot->done);
+  return status ? status : furnish(all, all->bytes, &slot->memory);
+}
+
+/* Who is only guessed to have had it waits as well: for its own run that is nothing. */
+static rowscan_status enter(const rs_workspaces *all, rs_workspace *slot, CUstream stream, unsigned long long name) {
   bool same = slot->stream == name;
-  if (slot->turn && (!same || guessed(name)))
-    result = all->cuda->cuStreamWaitEvent(stream, slot->done, 0);
-  if (!same && !result) {
+  if (slot->turn && (!same || guessed(name))) {
+    CUresult result = all->cuda->cuStreamWaitEvent(stream, slot->done, 0);
+    if (result)
+      return rs_cuda_failed(all->cuda, result, "waiting for a plan's workspace");
+  }
+  if (!same) {
     slot->stream = name;
     slot->runs = 0;
   }
-  if (result || settles(all, slot, taken)) {
+  return ROWSCAN_OK;
+}
+
+/* Leaves the mutex locked if it succeeds with a shared one. */
+static rowscan_status take_shared(rs_workspaces *all, CUstream stream, unsigned long long name, rs_scratch *taken) {
+  pthread_mutex_lock(&all->mutex);
+  rs_workspace *slot = for_run(all, name);
+  rowscan_status status = slot->memory ? ROWSCAN_OK : furnish_slot(all, slot);
+  if (!status)
+    status = enter(all, slot, stream, name);
+  if (status || settles(all, slot, taken)) {
     pthread_mutex_unlock(&all->mutex);
-    return result;
+    return status;
   }
   slot->turn = ++all->turn;
   slot->runs++;
   *taken = (rs_scratch){slot->memory, slot};
-  return CUDA_SUCCESS;
+  return ROWSCAN_OK;
+}
+
+/* Homes that have no stream yet trade their memory for that of the stream which comes to stay. */
+static rowscan_status furnish_all(rs_workspaces *all) {
+  rowscan_status status = ROWSCAN_OK;
+  for (int i = 0; i < RS_RUN_WORKSPACES && !status; i++)
+    status = furnish_slot(all, &all->slot[i]);
+  for (int i = 0; i < RS_HOME_WORKSPACES && !status; i++)
+    status = furnish(all, all->bytes, &all->home[i].memory);
+  return status;
+}
+
+rowscan_status rs_workspaces_prepare(rs_workspaces *all, bool ever) {
+  pthread_mutex_lock(&all->mutex);
+  rowscan_status status = ever ? furnish_all(all) : furnish_slot(all, best_slot(all));
+  pthread_mutex_unlock(&all->mutex);
+  return status;
 }
 
 /* ---- captures ---------------------------------------------------------------------------------------------------- */
 
-/* What no graph has; NULL: not so much is left. */
-static rs_captured *new_captured(rs_workspaces *all, size_t bytes) {
-  bytes = align(bytes);
-  if (bytes > all->free_bytes || all->captured_count == RS_MOST_CAPTURED)
-    return NULL;
-  rs_captured *piece = &all->captured[all->captured_count++];
-  *piece = (rs_captured){.memory = all->free_at, .bytes = bytes};
-  all->free_at += bytes;
-  all->free_bytes -= bytes;
-  return piece;
-}
-
 /*
- * What this stream had in this capture, if it is enough, else what no graph has. A graph keeps it. No two captures have
- * the same number; within one, handles tell streams apart, as rowscan.h wants none of them destroyed before it ends.
+ * What this stream had in this capture, if it is enough, else NULL. No two captures have the same number; within one,
+ * handles tell streams apart, as rowscan.h wants none of them destroyed before it ends.
  */
-static const rs_captured *for_capture(rs_workspaces *all, unsigned long long handle, unsigned long long capture,
-                                      size_t bytes) {
+static const rs_captured *had_in_capture(const rs_workspaces *all, unsigned long long handle,
+                                         unsigned long long capture, size_t bytes) {
   for (int i = all->captured_count - 1; i >= 0; i--) {
     const rs_captured *piece = &all->captured[i];
     if (piece->capture == capture && piece->stream == handle && piece->bytes >= bytes)
       return piece;
   }
-  rs_captured *piece = new_captured(all, bytes);
-  if (piece) {
-    piece->capture = capture;
-    piece->stream = handle;
-  }
-  return piece;
+  return NULL;
+}
+
+/* What no other graph has; this one keeps it. */
+static rowscan_status new_captured(rs_workspaces *all, unsigned long long handle, unsigned long long capture,
+                                   size_t bytes, const rs_captured **piece) {
+  rs_captured next = {.bytes = align(bytes), .capture = capture, .stream = handle};
+  if (next.bytes > all->captured_left || all->captured_count == RS_MOST_CAPTURED)
+    return rs_fail(ROWSCAN_OUT_OF_MEMORY,
+                   "args: field 'workspace': NULL, and of what the plan has for captured graphs %zu bytes are left, "
+                   "for at most %d of their streams; this run needs %zu",
+                   all->captured_left, RS_MOST_CAPTURED, bytes);
+  rowscan_status status = furnish(all, next.bytes, &next.memory);
+  if (status)
+    return status;
+  all->captured_left -= next.bytes;
+  *piece = &all->captured[all->captured_count++];
+  all->captured[all->captured_count - 1] = next;
+  return ROWSCAN_OK;
 }
 
 static rowscan_status take_captured(rs_workspaces *all, unsigned long long handle, unsigned long long capture,
                                     size_t bytes, rs_scratch *taken) {
   pthread_mutex_lock(&all->mutex);
-  const rs_captured *piece = for_capture(all, handle, capture, bytes);
-  size_t left = all->free_bytes;
-  if (piece)
+  const rs_captured *piece = had_in_capture(all, handle, capture, bytes);
+  rowscan_status status = piece ? ROWSCAN_OK : new_captured(all, handle, capture, bytes, &piece);
+  if (!status)
     *taken = (rs_scratch){piece->memory, NULL};
   pthread_mutex_unlock(&all->mutex);
-  return piece ? ROWSCAN_OK
-               : rs_fail(ROWSCAN_OUT_OF_MEMORY,
-                         "args: field 'workspace': NULL, and of what the plan has for captured graphs %zu bytes are "
-                         "left, for at most %d of their streams; this run needs %zu",
-                         left, RS_MOST_CAPTURED, bytes);
+  return status;
 }
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */
@@ -205,18 +280,16 @@ rowscan_status rs_workspace_take(rs_workspaces *all, CUstream stream, rs_workspa
   int status = CU_STREAM_CAPTURE_STATUS_NONE;
   unsigned long long capture = 0;
   CUresult result = all->cuda->cuStreamGetCaptureInfo(stream, &status, &capture);
-  if (!result) {
-    if (status == CU_STREAM_CAPTURE_STATUS_ACTIVE)
-      return take_captured(all, handle_of(stream), capture, need(user), taken);
-    unsigned long long name = name_of(all->cuda, stream);
-    const rs_home *home = home_of(all, name);
-    if (home) {
-      *taken = (rs_scratch){home->memory, NULL};
-      return ROWSCAN_OK;
-    }
-    result = take_shared(all, stream, name, taken);
-  }
-  return result ? rs_cuda_failed(all->cuda, result, "taking a workspace for a stream") : ROWSCAN_OK;
+  if (result)
+    return rs_cuda_failed(all->cuda, result, "cuStreamGetCaptureInfo");
+  if (status == CU_STREAM_CAPTURE_STATUS_ACTIVE)
+    return take_captured(all, handle_of(stream), capture, need(user), taken);
+  unsigned long long name = name_of(all->cuda, stream);
+  const rs_home *home = home_of(all, name);
+  if (!home)
+    return take_shared(all, stream, name, taken);
+  *taken = (rs_scratch){home->memory, NULL};
+  return ROWSCAN_OK;
 }
 
 rowscan_status rs_workspace_give(rs_workspaces *all, const rs_scratch *taken, CUstream stream) {

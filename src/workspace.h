@@ -10,24 +10,24 @@
 #include <stdbool.h>
 
 #include "cuda.h"
+#include "status.h"
 
 enum {
   RS_HOME_WORKSPACES = 2,    /* one for a stream that stays */
   RS_RUN_WORKSPACES = 4,     /* which all other streams share */
-  RS_CAPTURE_WORKSPACES = 8, /* as much memory for captured graphs, of which each has what it needs */
-  RS_WORKSPACES = RS_HOME_WORKSPACES + RS_RUN_WORKSPACES + RS_CAPTURE_WORKSPACES,
-  RS_MOST_CAPTURED = 512, /* streams of captured graphs */
-  RS_SETTLED_RUNS = 16    /* in a row, after which a stream is one that stays */
+  RS_CAPTURE_WORKSPACES = 8, /* as much memory at most for captured graphs, of which each has what it needs */
+  RS_MOST_CAPTURED = 512,    /* streams of captured graphs */
+  RS_SETTLED_RUNS = 16       /* in a row, after which a stream is one that stays */
 };
 
 /* Of a stream that stays, for as long as the plan lives: it needs no event, since nobody else ever waits for it. */
 typedef struct rs_home {
-  CUdeviceptr memory;
+  CUdeviceptr memory;                 /* 0: none yet; once it has a stream that stays too */
   _Atomic(unsigned long long) stream; /* its name, see workspace.c; 0: of none yet; set once */
 } rs_home;
 
 typedef struct rs_workspace {
-  CUdeviceptr memory;
+  CUdeviceptr memory;        /* 0: none yet */
   CUevent done;              /* recorded after the last run */
   unsigned long long stream; /* of that run: its name; 0: of one that has left */
   unsigned long long turn;   /* when it was last taken; 0: never */
@@ -50,29 +50,34 @@ typedef struct rs_scratch {
 
 typedef struct rs_workspaces {
   const rs_cuda *cuda; /* NULL: none are needed */
+  CUstream clearing;
+  const rs_log *log;
+  size_t bytes; /* of one */
   pthread_mutex_t mutex;
   unsigned long long turn;
-  CUdeviceptr memory; /* of all */
   rs_home home[RS_HOME_WORKSPACES];
   rs_workspace slot[RS_RUN_WORKSPACES];
   rs_captured captured[RS_MOST_CAPTURED];
   int captured_count;
-  CUdeviceptr free_at; /* memory for captured graphs that none has */
-  size_t free_bytes;
+  size_t captured_left; /* bytes that graphs may have besides */
 } rs_workspaces;
 
 /*
- * With the device's context current; bytes 0: none are needed. `clearing` is a stream that waits for nobody's work:
- * once it is done with what it was given here, all memory is 0.
+ * Of so many bytes each; 0: none are needed. `clearing` is a stream that waits for nobody's work: it clears memory,
+ * which is allocated when somebody first needs it. That takes some 0.1 ms, and is told to the log.
  */
-rowscan_status rs_workspaces_open(rs_workspaces *all, const rs_cuda *cuda, size_t bytes, CUstream clearing);
-void rs_workspaces_close(rs_workspaces *all); /* with the context current */
+void rs_workspaces_open(rs_workspaces *all, const rs_cuda *cuda, size_t bytes, CUstream clearing, const rs_log *log);
+void rs_workspaces_close(rs_workspaces *all); /* with the device's context current, as in all that follow */
+
+/* So that the next stream to take one allocates nothing; or no stream ever does, unless it is captured. */
+rowscan_status rs_workspaces_prepare(rs_workspaces *all, bool ever);
 
 /*
  * Takes one for what is queued on `stream` until rs_workspace_give; for a shared one the mutex is held between the two.
  * A stream that had one gets it again; another waits, on the GPU, for the run that had it before. Where the driver
  * can't tell a new stream from a destroyed one (before CUDA 12.0), every run waits, and no stream has one for good.
- * need(user): bytes that this run needs, which are asked for where they count: of a captured one.
+ * need(user): bytes that this run needs, which are asked for where they count: of a captured one. Memory is allocated
+ * under capture too, which does not mind it.
  */
 typedef size_t rs_workspace_need(const void *user);
 rowscan_status rs_workspace_take(rs_workspaces *all, CUstream stream, rs_workspace_need *need, const void *user,

@@ -4,7 +4,7 @@
  *
  * The driver is a table of the test's own that writes down what it is asked, and knows which work of which stream
  * comes before which: for each stream, how much of every other's it has waited for. Streams are destroyed with work
- * left, and new ones get their handles.
+ * left, and new ones get their handles. Memory is not given twice, and not used before it was cleared.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -13,7 +13,9 @@
 #include "run_tests.h"
 #include "workspace.h"
 
-enum { MEMORY = 4096, WANTED = 1000, GIVEN = 1024 }; /* address of the memory; bytes asked for, and rounded up */
+enum { MEMORY = 4096, UNIT = 256, UNITS = 2048 }; /* address of all memory, and what it comes in */
+enum { WANTED = 1000, GIVEN = 1024 };             /* bytes asked for, and rounded up */
+enum { KEPT = RS_HOME_WORKSPACES + RS_RUN_WORKSPACES };
 enum { HANDLES = 24, EVENTS = RS_RUN_WORKSPACES };
 enum { STREAMS = 256 }; /* that ever are; the first of each handle has its number */
 
@@ -24,8 +26,9 @@ typedef struct past {
 static struct {
   pthread_mutex_t mutex;
   past stream[STREAMS], event[EVENTS];
-  int last[RS_WORKSPACES];                /* stream that had the memory last, */
-  unsigned long long when[RS_WORKSPACES]; /* and when by its own clock; 0: none */
+  int last[UNITS];                /* stream that had the memory last, */
+  unsigned long long when[UNITS]; /* and when by its own clock; 0: none */
+  bool clear[UNITS];
   int overlaps;
   int streams; /* so far */
 } gpu = {.mutex = PTHREAD_MUTEX_INITIALIZER};
@@ -53,19 +56,36 @@ static bool renew(int number) {
   return left;
 }
 
-static int waits, records, freed;
-static size_t cleared;
-static char clearing; /* the stream that clears */
+static int waits, records, allocated, freed;
+static size_t used, unclear;     /* bytes of memory so far, and at the end of it, that are not clear yet */
+static CUresult refuses, spoils; /* the next allocation, or clearing */
+static int mode;                 /* of capture, of this thread */
+static char clearing;            /* the stream that clears */
 static CUevent waited;
 static unsigned long long capturing;
 
+static CUresult exchange_mode(int *with) {
+  int old = mode;
+  mode = *with;
+  *with = old;
+  return CUDA_SUCCESS;
+}
 static CUresult alloc(CUdeviceptr *to, size_t bytes) {
-  (void)bytes;
-  *to = MEMORY;
+  ck_assert_int_eq(mode, CU_STREAM_CAPTURE_MODE_RELAXED);
+  ck_assert(bytes % UNIT == 0 && used + bytes <= (size_t)UNITS * UNIT && !unclear);
+  CUresult result = refuses;
+  refuses = CUDA_SUCCESS;
+  if (result)
+    return result;
+  *to = MEMORY + used;
+  used += bytes;
+  unclear = bytes;
+  allocated++;
   return CUDA_SUCCESS;
 }
 static CUresult free_memory(CUdeviceptr from) {
-  freed += from == MEMORY;
+  ck_assert(from >= MEMORY && from < MEMORY + used && !unclear);
+  freed++;
   return CUDA_SUCCESS;
 }
 static CUresult create(CUevent *event, unsigned flags) {
@@ -101,7 +121,8 @@ static CUresult wait_for(CUstream stream, CUevent event, unsigned flags) {
 /* The work itself, in that memory. */
 static void use(CUdeviceptr memory, int stream) {
   pthread_mutex_lock(&gpu.mutex);
-  int at = (int)((memory - MEMORY) / GIVEN);
+  int at = (int)((memory - MEMORY) / UNIT);
+  ck_assert(gpu.clear[at]);
   past *mine = &gpu.stream[stream];
   gpu.overlaps += mine->of[gpu.last[at]] < gpu.when[at];
   gpu.last[at] = stream;
@@ -136,10 +157,16 @@ static CUresult capture_info(CUstream stream, int *status, unsigned long long *i
 }
 
 static CUresult clear(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream) {
-  ck_assert_uint_eq(to, MEMORY);
-  ck_assert_int_eq(value, 0);
+  ck_assert(to == MEMORY + used - bytes && bytes == unclear && value == 0);
   ck_assert_ptr_eq(stream, (CUstream)(void *)&clearing);
-  cleared += bytes;
+  return spoils;
+}
+static CUresult synchronize(CUstream stream) {
+  ck_assert_ptr_eq(stream, (CUstream)(void *)&clearing);
+  for (size_t at = (used - unclear) / UNIT; at < used / UNIT && !spoils; at++)
+    gpu.clear[at] = true;
+  unclear = 0;
+  spoils = CUDA_SUCCESS;
   return CUDA_SUCCESS;
 }
 
@@ -149,7 +176,9 @@ static CUresult error_name(CUresult error, const char **name) {
   return CUDA_SUCCESS;
 }
 
-static const rs_cuda cuda = {.cuMemsetD8Async = clear,
+static const rs_cuda cuda = {.cuThreadExchangeStreamCaptureMode = exchange_mode,
+                             .cuMemsetD8Async = clear,
+                             .cuStreamSynchronize = synchronize,
                              .cuMemAlloc_v2 = alloc,
                              .cuMemFree_v2 = free_memory,
                              .cuEventCreate = create,
@@ -176,11 +205,12 @@ static void open_bytes(int teller, size_t bytes) {
   memset(gpu.stream, 0, sizeof gpu.stream);
   memset(gpu.event, 0, sizeof gpu.event);
   memset(gpu.when, 0, sizeof gpu.when);
-  waits = records = freed = gpu.overlaps = 0;
+  memset(gpu.clear, 0, sizeof gpu.clear);
+  waits = records = allocated = freed = gpu.overlaps = 0;
+  used = unclear = 0;
   capturing = 0;
-  cleared = 0;
-  ck_assert_int_eq(rs_workspaces_open(&all, &table, bytes, (CUstream)(void *)&clearing), ROWSCAN_OK);
-  ck_assert_uint_eq(cleared, RS_WORKSPACES * ((bytes + 255) / 256 * 256));
+  rs_workspaces_open(&all, &table, bytes, (CUstream)(void *)&clearing, NULL);
+  ck_assert_int_eq(allocated, 0);
 }
 static void open_with(int teller) {
   open_bytes(teller, WANTED);
@@ -192,7 +222,7 @@ static void open_all(void) {
 static void close_all(void) {
   ck_assert_int_eq(gpu.overlaps, 0);
   rs_workspaces_close(&all);
-  ck_assert_int_eq(freed, 1);
+  ck_assert_int_eq(freed, allocated);
 }
 
 static _Atomic(size_t) needed = WANTED;
@@ -211,9 +241,18 @@ static CUdeviceptr run_on(CUstream stream) {
 static CUdeviceptr run(int number) {
   CUdeviceptr memory = run_on(handle(number));
   ck_assert_uint_ge(memory, MEMORY);
-  ck_assert_uint_le(memory + WANTED, MEMORY + RS_WORKSPACES * GIVEN);
-  ck_assert_uint_eq((memory - MEMORY) % GIVEN, 0);
+  ck_assert_uint_le(memory + WANTED, MEMORY + used);
   return memory;
+}
+
+/* Runs until the stream has a home. */
+static CUdeviceptr settle(int number) {
+  CUdeviceptr shared = run(number);
+  for (int i = 1; i < RS_SETTLED_RUNS; i++)
+    ck_assert_uint_eq(run(number), shared);
+  CUdeviceptr home = run(number);
+  ck_assert_uint_eq(home, shared);
+  return home;
 }
 
 START_TEST(a_stream_keeps_its_own) {
@@ -228,6 +267,68 @@ START_TEST(a_stream_keeps_its_own) {
     ck_assert_uint_eq(run(i + 1), first[i]);
   ck_assert_int_eq(waits, 0);
   ck_assert_int_eq(records, 2 * RS_RUN_WORKSPACES);
+  ck_assert_int_eq(allocated, RS_RUN_WORKSPACES);
+  close_all();
+}
+END_TEST
+
+/* Memory is there when somebody needs it, and no sooner. */
+START_TEST(one_stream_has_one) {
+  open_all();
+  for (int i = 0; i < 3 * RS_SETTLED_RUNS; i++) {
+    run(1);
+    ck_assert_int_eq(allocated, 1);
+  }
+  ck_assert_uint_eq(used, GIVEN);
+  run(2);
+  ck_assert_int_eq(allocated, 2);
+  close_all();
+}
+END_TEST
+
+START_TEST(one_that_is_prepared_has_it_already) {
+  open_all();
+  for (int i = 0; i < 3; i++)
+    ck_assert_int_eq(rs_workspaces_prepare(&all, false), ROWSCAN_OK);
+  ck_assert_int_eq(allocated, 1);
+  run(1);
+  ck_assert_int_eq(allocated, 1);
+  ck_assert_int_eq(rs_workspaces_prepare(&all, false), ROWSCAN_OK); /* for another stream */
+  ck_assert_int_eq(allocated, 2);
+  run(2);
+  run(1);
+  ck_assert_int_eq(allocated, 2);
+  for (int i = 3; i < 20; i++)
+    run(i);
+  ck_assert_int_eq(allocated, RS_RUN_WORKSPACES);
+  ck_assert_int_eq(rs_workspaces_prepare(&all, false), ROWSCAN_OK); /* the next one shares */
+  ck_assert_int_eq(allocated, RS_RUN_WORKSPACES);
+  close_all();
+}
+END_TEST
+
+/* While another settled, which left an empty one. */
+START_TEST(what_was_prepared_is_taken_first) {
+  open_all();
+  run(1);
+  ck_assert_int_eq(rs_workspaces_prepare(&all, false), ROWSCAN_OK);
+  settle(1);
+  run(2);
+  ck_assert_int_eq(allocated, 2);
+  close_all();
+}
+END_TEST
+
+START_TEST(none_is_allocated_after_all_are_prepared) {
+  open_all();
+  for (int i = 0; i < 2; i++)
+    ck_assert_int_eq(rs_workspaces_prepare(&all, true), ROWSCAN_OK);
+  ck_assert_int_eq(allocated, KEPT);
+  for (int number = 1; number < 9; number++)
+    for (int i = 0; i < 2 * RS_SETTLED_RUNS; i++)
+      run(number);
+  ck_assert_int_eq(records, 2 * RS_SETTLED_RUNS * 8 - RS_HOME_WORKSPACES * RS_SETTLED_RUNS);
+  ck_assert_int_eq(allocated, KEPT);
   close_all();
 }
 END_TEST
@@ -248,16 +349,6 @@ START_TEST(one_stream_more_waits_for_the_oldest) {
 }
 END_TEST
 
-/* Runs until the stream has a home. */
-static CUdeviceptr settle(int number) {
-  CUdeviceptr shared = run(number);
-  for (int i = 1; i < RS_SETTLED_RUNS; i++)
-    ck_assert_uint_eq(run(number), shared);
-  CUdeviceptr home = run(number);
-  ck_assert_uint_ne(home, shared);
-  return home;
-}
-
 START_TEST(a_stream_that_stays_needs_no_event) {
   open_all();
   CUdeviceptr home = settle(1);
@@ -275,12 +366,13 @@ START_TEST(a_stream_that_stays_needs_no_event) {
 }
 END_TEST
 
-START_TEST(what_a_settled_stream_shared_is_waited_for) {
+START_TEST(what_a_settled_stream_shared_is_its_own) {
   open_all();
   settle(1);
   for (int i = 0; i < RS_RUN_WORKSPACES; i++)
     run(2 + i);
-  ck_assert_int_eq(waits, 1); /* the last of these comes to the one that stream 1 left */
+  ck_assert_int_eq(waits, 0);
+  ck_assert_int_eq(allocated, 1 + RS_RUN_WORKSPACES);
   close_all();
 }
 END_TEST
@@ -360,6 +452,7 @@ START_TEST(graphs_have_what_they_need) {
     CUdeviceptr next = captured_run(1000 + (unsigned long long)i / 2, 1 + i % 2, 100 + (size_t)i);
     ck_assert_uint_eq(next, last + ROOM);
     last = next;
+    ck_assert_int_eq(allocated, 2 + i);
   }
   ck_assert_uint_eq(captured_run(7, 1, 1), 0);
   ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "'workspace'"));
@@ -368,7 +461,6 @@ START_TEST(graphs_have_what_they_need) {
     CUdeviceptr other = run(1 + i % 7);
     ck_assert(other + GIVEN <= first || other >= last + ROOM);
   }
-  ck_assert_uint_le(last + ROOM, MEMORY + RS_WORKSPACES * GIVEN);
   close_all();
 }
 END_TEST
@@ -540,6 +632,30 @@ START_TEST(a_failed_wait_changes_nothing) {
 }
 END_TEST
 
+/* Memory that there is not, or that can't be cleared, is another run's to ask for. */
+START_TEST(failed_memory_changes_nothing) {
+  open_all();
+  for (int captured = 0; captured < 2; captured++) {
+    capturing = captured ? 5 : 0;
+    int before = allocated;
+    refuses = CUDA_ERROR_OUT_OF_MEMORY;
+    ck_assert_uint_eq(run_on(handle(1)), 0);
+    ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "cuMemAlloc of a plan's workspace failed"));
+    ck_assert_int_eq(allocated - before, 0);
+    spoils = 700;
+    ck_assert_uint_eq(run_on(handle(1)), 0);
+    ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "clearing a plan's workspace failed"));
+    ck_assert_int_eq(freed, captured + 1);
+    CUdeviceptr memory = run(1);
+    ck_assert_uint_eq(run(1), memory);
+    ck_assert_int_eq(allocated - before, 2);
+  }
+  ck_assert_uint_eq(all.captured_left, (RS_CAPTURE_WORKSPACES - 1) * GIVEN);
+  capturing = 0;
+  close_all();
+}
+END_TEST
+
 /* ---- threads ----------------------------------------------------------------------------------------------------- */
 
 enum { THREADS = 6, RUNS = 4000 };
@@ -585,9 +701,13 @@ int main(void) {
   Suite *suite = suite_create("workspace");
   TCase *cases = tcase_create("all");
   tcase_add_test(cases, a_stream_keeps_its_own);
+  tcase_add_test(cases, one_stream_has_one);
+  tcase_add_test(cases, one_that_is_prepared_has_it_already);
+  tcase_add_test(cases, what_was_prepared_is_taken_first);
+  tcase_add_test(cases, none_is_allocated_after_all_are_prepared);
   tcase_add_test(cases, one_stream_more_waits_for_the_oldest);
   tcase_add_test(cases, a_stream_that_stays_needs_no_event);
-  tcase_add_test(cases, what_a_settled_stream_shared_is_waited_for);
+  tcase_add_test(cases, what_a_settled_stream_shared_is_its_own);
   tcase_add_test(cases, as_many_settle_as_there_are_homes);
   tcase_add_test(cases, streams_that_take_turns_do_not_settle);
   tcase_add_loop_test(cases, a_graph_keeps_its_own_for_good, TELLS, FAILS + 1);
@@ -603,6 +723,7 @@ int main(void) {
   tcase_add_loop_test(cases, who_is_only_guessed_waits_and_never_settles, LACKS, FAILS + 1);
   tcase_add_loop_test(cases, streams_come_and_go, 0, TELLERS);
   tcase_add_test(cases, a_failed_wait_changes_nothing);
+  tcase_add_test(cases, failed_memory_changes_nothing);
   tcase_add_loop_test(cases, threads_never_overlap, 0, TELLERS);
   suite_add_tcase(suite, cases);
   return run_tests(suite);
