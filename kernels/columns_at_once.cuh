@@ -105,7 +105,7 @@ template <class P, int THREADS, int STEPS, int TILES> struct AtOnceTile {
 #pragma unroll 1
     for (int i = (int)thread_index(); i < words; i += THREADS) {
       int n = i + before, k = divide(i, sheet.by_step), segment = divide(n, sheet.by_segment);
-      if (gap == 0 || (i - k * of_step) * UNIT < width)
+      if (width == cut.columns || (i - k * of_step) * UNIT < width)
         word(reinterpret_cast<u128 *>(global + (i * UNIT + k * gap)),
              reinterpret_cast<u128 *>(copy + (n * UNIT + segment * sheet.pad)));
     }
@@ -204,16 +204,16 @@ template <class P, int THREADS, int STEPS, int TILES> struct AtOnceTile {
     i64 step = (i64)other * steps() - first + lane_index();
     step = P::reverse ? count - 1 - step : step;
     const In *in = static_cast<const In *>(rows.in) + (in_at + step * rows.in_step + column);
-    const Mask *mask = static_cast<const Mask *>(rows.mask) + (mask_at + step * rows.mask_step + column);
+    i64 m_at = mask_at + step * rows.mask_step + column;
 #pragma unroll 1
     for (int k = 0; k < all; k++) {
       Mask m{};
       if constexpr (MASKED)
-        m = load_element(mask);
+        m = load_element(static_cast<const Mask *>(rows.mask) + m_at);
       Lanes<Op, 32, Acc> lanes;
       mine.add(k, lanes.up(widen<Acc>(R::hold(load_element(in), m)), lane_index()));
       in += (P::reverse ? -32 : 32) * rows.in_step;
-      mask += (P::reverse ? -32 : 32) * rows.mask_step;
+      m_at += (P::reverse ? -32 : 32) * rows.mask_step;
     }
     Acc whole = mine.digit[0];
 #pragma unroll

@@ -24,13 +24,15 @@ static int64_t odd_rows(const rs_rows *rows) {
 
 /*
  * All that the choice of a kernel and its cut look at; of addresses, where in a word of 16 bytes they are, of results
- * where in a sector of 32; of what rows have besides, whether it goes in pairs. Ranks differ in the zeros.
+ * where in a sector of 32, and whether they take the elements' place; of what rows have besides, whether it goes in
+ * pairs. Ranks differ in the zeros.
  */
 static void key_of(int64_t key[RS_MEMO_WORDS], const rs_rows *rows) {
   const int64_t *const arrays[] = {rows->shape, rows->in_stride, rows->out_stride, rows->mask_stride};
   memset(key, 0, RS_MEMO_WORDS * sizeof *key);
   key[0] = (int64_t)((uintptr_t)rows->in % 16 | (uintptr_t)rows->out % 32 << 4 | (uintptr_t)rows->mask % 16 << 9) |
-           begins(rows->init) << 13 | begins(rows->totals) << 18;
+           begins(rows->init) << 13 | begins(rows->totals) << 18 |
+           (int64_t)(rows->in == rows->out) << (23 + RS_MEMO_RANK);
   if (rows->init || rows->totals)
     key[0] |= odd_rows(rows) << 23;
   key[1] = rows->in_step;

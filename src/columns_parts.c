@@ -245,8 +245,8 @@ bool rs_columns_next(rs_columns_parts *parts, rs_columns_launch *launch) {
   part->in = moved(rows->in, in, shape->in);
   part->out = (void *)moved(rows->out, out, shape->out);
   part->mask = moved(rows->mask, mask, shape->mask);
-  part->init = moved(rows->init, row, shape->acc);
-  part->totals = (void *)moved(rows->totals, row, shape->acc);
+  part->init = moved(rows->init, row, parts->columns->kept);
+  part->totals = (void *)moved(rows->totals, row, parts->columns->kept);
   launch->rows = part;
   launch->kernel = parts->kernel;
   cut(launch, parts->columns);

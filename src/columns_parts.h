@@ -29,7 +29,8 @@ typedef struct rs_columns {
   rs_short_shape brief;     /* steps 0: there is none */
   rs_at_once_shape at_once; /* steps 0: there is none */
   rs_pairs_shape pairs;     /* vector 0: there is none */
-  size_t scratch;           /* bytes that a launch may have, unless one column takes more */
+  int kept;       /* bytes of a row's init or total, which are less than those of `acc` where types are small */
+  size_t scratch; /* bytes that a launch may have, unless one column takes more */
 } rs_columns;
 
 /* Nodes of half a GB of f32 in tiles of 256 steps, and of a quarter in a stream's of 128; a plan has one for each

@@ -252,7 +252,7 @@ ROWSCAN_API void rowscan_plan_destroy(rowscan_plan *plan);
  * Strides are in elements, in the order [row dimensions..., scanned dimension]; any sign, 0 in inputs and masks repeats
  * an element. NULL strides: dense in C order, with the scanned dimension last (LAYOUT_ROWS) or last but one (COLUMNS).
  * `out` may be the same as `in`, with the same strides and element size; else it must not overlap any other array, nor
- * itself. init and totals are dense, one element of the accumulator type a row, rows in C order.
+ * itself. init and totals are dense, one element of the accumulator type a row, rows in C order; they do not overlap.
  */
 typedef struct rowscan_args {
   size_t size;

@@ -495,6 +495,7 @@ static rs_geometry long_geometry(const rowscan_spec *spec, int arch) {
 /* ---- columns ----------------------------------------------------------------------------------------------------- */
 
 void rs_tune_column_cuts(const rowscan_spec *spec, int arch, rs_columns *columns) {
+  columns->kept = rowscan_type_bytes(spec->acc);
   columns->scratch = RS_COLUMNS_SCRATCH;
   rs_tune_columns(spec, arch, &columns->any);
   rs_tune_stream_columns(spec, arch, &columns->stream);

@@ -482,7 +482,11 @@ static void run(kernel *k, int64_t inner, bool plain) {
   k->stream.shared = 6 * tiles[3];
   k->stream.least_tiles = (int)any(5);
   k->stream.multiprocessors = 1 + (int)any(6);
-  rs_columns columns = {.any = k->shape, .stream = k->stream, .brief = k->brief, .scratch = WORKSPACE};
+  rs_columns columns = {.any = k->shape,
+                        .stream = k->stream,
+                        .brief = k->brief,
+                        .kept = rowscan_type_bytes(k->spec.acc),
+                        .scratch = WORKSPACE};
   columns.pairs = k->pairs;
   columns.at_once = k->at_once;
   if (k->wide.askew)
@@ -551,8 +555,8 @@ static void random_spec(rowscan_spec *s) {
       {ROWSCAN_F16, ROWSCAN_F16, ROWSCAN_F32}, {ROWSCAN_BF16, ROWSCAN_F32, ROWSCAN_F32},
       {ROWSCAN_F32, ROWSCAN_F16, ROWSCAN_F32}, {ROWSCAN_F64, ROWSCAN_F64, ROWSCAN_F64},
       {ROWSCAN_I8, ROWSCAN_I32, ROWSCAN_I32},  {ROWSCAN_BOOL, ROWSCAN_I64, ROWSCAN_I64},
-      {ROWSCAN_I32, ROWSCAN_I32, ROWSCAN_I32}, {ROWSCAN_U8, ROWSCAN_U8, ROWSCAN_U32},
-      {ROWSCAN_I64, ROWSCAN_I64, ROWSCAN_I64},
+      {ROWSCAN_I32, ROWSCAN_I32, ROWSCAN_I32}, {ROWSCAN_U8, ROWSCAN_U8, ROWSCAN_U8},
+      {ROWSCAN_I64, ROWSCAN_I64, ROWSCAN_I64}, {ROWSCAN_I16, ROWSCAN_I16, ROWSCAN_I16},
   };
   static const rowscan_type masks[] = {ROWSCAN_BOOL, ROWSCAN_F32, ROWSCAN_U8, ROWSCAN_BF16};
   static const int64_t lengths[] = {1,  2,   3,   7,   8,   9,   15,  16,  17,  31,   32,   33,   40,   63,  64,

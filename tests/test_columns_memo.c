@@ -91,11 +91,17 @@ static bool agrees_on(rs_columns_memo *memo, const rs_columns *columns, const rs
   return !whole || (told.rows == rows && same_launch(&fresh, &told));
 }
 
-/* Whether the memo tells what is worked out afresh: of these rows, and then of other rows of the same shape. */
+/*
+ * Whether the memo tells what is worked out afresh: of these rows, and then of other rows of the same shape, whose
+ * results take the elements' place, and do not.
+ */
 static bool agrees(rs_columns_memo *memo, const rs_columns *columns, const rs_rows *rows) {
-  rs_rows others = *rows;
+  rs_rows others = *rows, in_place = *rows, apart = *rows;
   others.totals = &others;
-  return agrees_on(memo, columns, rows) && agrees_on(memo, columns, &others);
+  in_place.out = (void *)rows->in;
+  apart.out = (char *)in_place.out + 4096;
+  return agrees_on(memo, columns, rows) && agrees_on(memo, columns, &others) && agrees_on(memo, columns, &in_place) &&
+         agrees_on(memo, columns, &apart) && agrees_on(memo, columns, &in_place);
 }
 
 /* ---- one thread -------------------------------------------------------------------------------------------------- */
