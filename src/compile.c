@@ -12,6 +12,7 @@
 
 #include "arch.h"
 #include "clock.h"
+#include "handlers.h"
 #include "kernels.h"
 
 /* fmad: a product and a sum are fused only where a kernel says so, or the bits would depend on the compiler. */
@@ -136,7 +137,9 @@ static nvrtcResult run(const compiler *c, int arch, bool with_facts, rs_compiled
     options[count++] = "--ptxas-options=-v";
   if (c->calls->version >= FIRST_WITH_CACHE)
     options[count++] = "--no-cache";
+  rs_handlers_keep();
   nvrtcResult result = c->calls->nvrtcCompileProgram(c->program, count, options);
+  rs_handlers_restore();
   char *log = fetch_log(c);
   compiled->facts = rs_facts_from_log(log ? log : "", &compiled->warnings);
   free(log);

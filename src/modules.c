@@ -19,10 +19,8 @@ static rowscan_status out_of_memory(void) {
 /* ---- built ------------------------------------------------------------------------------------------------------- */
 
 static rowscan_status tell_missing(const rs_modules *all, rs_kernel kernel) {
-  rowscan_spec missing = *all->spec;
   rs_text line = {0};
-  missing.regime = rs_kernel_regime(&all->geometry, kernel);
-  rs_spec_line(&missing, &line);
+  rs_spec_line(all->spec, &line);
   rs_fail_more(ROWSCAN_NOT_CACHED, ", kernel %s: %s", rs_kernel_name(kernel),
                line.failed ? "out of memory to say what" : line.data);
   rs_text_free(&line);

@@ -361,5 +361,7 @@ rowscan_status rowscan_cache_import(rowscan_context *context, const char *file, 
 
 rowscan_status rowscan_cache_import_memory(rowscan_context *context, const void *pack, size_t bytes,
                                            rowscan_cache_imported *imported) {
+  if (!pack && bytes)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "pack: NULL, but bytes: %zu", bytes);
   return rs_packs_import(rs_builder_store(context->builder), NULL, pack, bytes, imported);
 }

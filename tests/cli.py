@@ -639,6 +639,23 @@ class Interrupted(Case):
                 self.assertEqual(process.returncode, -number, err)
                 self.assertEqual(list(self.listing()), ["in.npy"])
 
+    def test_signals_while_compiling(self):
+        """NVRTC takes SIGINT and SIGTERM for as long as it compiles, and gives up by itself with 4 now and then."""
+        self.needs_compiler()
+        with open(self.path("list.txt"), "w") as file:
+            file.write("".join(f"length={n}\n" for n in range(1000, 1100)))
+        for number in [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]:
+            with self.subTest(signal=number):
+                process = subprocess.Popen([ROWSCAN, "warm", "-q", "-j", "2", "--arch", "sm_80", "list.txt"],
+                                           cwd=self.dir, env=self.env, stdin=subprocess.DEVNULL,
+                                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                while len(glob.glob(self.path("cache/*/*"))) < 2 and process.poll() is None:
+                    time.sleep(0.02)
+                process.send_signal(number)
+                _, err = process.communicate(timeout=60)
+                self.assertIn(process.returncode, [-number, 4], err.decode())
+                shutil.rmtree(self.path("cache"))
+
     def test_old_output_stays(self):
         self.save("out.npy", np.arange(3))
         process = self.start(1)
@@ -983,6 +1000,22 @@ class Cache(Case):
     def entries(self):
         return json.loads(self.rowscan("cache", "list", "--json")[0])
 
+    def test_another_cache_is_not_changed(self):
+        """Where $ROWSCAN_CACHE_DIR can't be used, what can is the cache of others: it may be read."""
+        home = self.path("home")
+        os.mkdir(home)
+        self.env["HOME"] = home
+        self.env.pop("XDG_CACHE_HOME", None)
+        with open(self.path("cache"), "w") as file:
+            file.write("no directory")
+        with open(self.path("list.txt"), "w") as file:
+            file.write("length=7\n")
+        for command in (("cache", "clear"), ("cache", "prune"), ("cache", "import", "no.pack"),
+                        ("warm", "--arch=sm_80", "list.txt")):
+            _, err = self.rowscan(*command, status=1)
+            self.assertIn(f"ROWSCAN_CACHE_DIR={self.path('cache')} cannot be used", err)
+        self.assertEqual(self.rowscan("cache", "path")[0], os.path.join(home, ".cache/rowscan") + "\n")
+
     def test_path(self):
         self.assertEqual(self.rowscan("cache", "path")[0], self.path("cache") + "\n")
         self.assertEqual(json.loads(self.rowscan("cache", "path", "--json")[0]), {"path": self.path("cache")})
@@ -1212,7 +1245,7 @@ class Cache(Case):
         self.env["ROWSCAN_CACHE"] = "only"
         args = ["compile", "--arch", "sm_90", "--length", "100"]
         _, err = self.rowscan(*args, status=1)
-        for words in ("sm_90, kernel aligned: op=sum in=f32 out=f32 ", " length=100 ", " regime=short\n",
+        for words in ("sm_90, kernel aligned: op=sum in=f32 out=f32 ", " length=100 ", " row_rank=1\n",
                       "ROWSCAN_CACHE=only forbids", self.path("cache")):
             self.assertIn(words, err)
         self.assertEqual(self.entries(), [])

@@ -257,6 +257,37 @@ START_TEST(threads_share_their_work) {
 }
 END_TEST
 
+static void on_signal(int number) {
+  (void)number;
+}
+
+/* While threads compile, too, each of which finds what the others put there. */
+START_TEST(handlers_stay_what_they_are) {
+  static const int signals[] = {SIGINT, SIGTERM, SIGXFSZ, SIGHUP};
+  enum { SIGNALS = sizeof signals / sizeof *signals, THREADS = 4 };
+  struct sigaction mine = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND | SA_ONSTACK}, before[SIGNALS];
+  sigaddset(&mine.sa_mask, SIGUSR1);
+  for (int i = 0; i < SIGNALS; i++) {
+    ck_assert(!sigaction(signals[i], &mine, NULL));
+    ck_assert(!sigaction(signals[i], NULL, &before[i]));
+  }
+  pthread_t threads[THREADS];
+  rs_builder *builder = open_builder(NULL);
+  for (int i = 0; i < THREADS; i++)
+    ck_assert_int_eq(pthread_create(&threads[i], NULL, build_four, builder), 0);
+  for (int i = 0; i < THREADS; i++)
+    pthread_join(threads[i], NULL);
+  rs_builder_close(builder);
+  for (int i = 0; i < SIGNALS; i++) {
+    struct sigaction now;
+    ck_assert(!sigaction(signals[i], NULL, &now));
+    ck_assert(now.sa_handler == on_signal);
+    ck_assert_int_eq(now.sa_flags, before[i].sa_flags);
+    ck_assert_int_eq(sigismember(&now.sa_mask, SIGUSR1), 1);
+  }
+}
+END_TEST
+
 int main(int count, char **arguments) {
   if (count == 3 && strcmp(arguments[1], "hit") == 0)
     return hit(arguments[2]);
@@ -280,5 +311,6 @@ int main(int count, char **arguments) {
   tcase_add_test(cases, a_filled_cache_needs_no_compiler);
   tcase_add_test(cases, processes_share_their_work);
   tcase_add_test(cases, threads_share_their_work);
+  tcase_add_test(cases, handlers_stay_what_they_are);
   return run_suite(suite);
 }

@@ -11,14 +11,14 @@
 #include "options.h"
 #include "say.h"
 
-/* "sm_90", "sm_90a" */
+/* "sm_90" */
 static bool is_arch(const char *name, size_t length) {
   size_t digits = 0;
   if (length < 4 || length >= ARCH_MAX || memcmp(name, "sm_", 3))
     return false;
   while (3 + digits < length && isdigit((unsigned char)name[3 + digits]))
     digits++;
-  return digits && (3 + digits == length || (4 + digits == length && strchr("af", name[length - 1])));
+  return digits && 3 + digits == length;
 }
 
 int archs_read(cli_archs *archs, const char *at) {

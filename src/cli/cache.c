@@ -342,6 +342,7 @@ typedef struct action {
   int (*run)(cache_job *job);
   const char *operand; /* what it is told to be if it is missing; NULL: there is none */
   bool limit, archs, needs_archs, fields;
+  bool changes; /* the cache */
 } action;
 
 static const action actions[] = {
@@ -354,13 +355,13 @@ static const action actions[] = {
      .operand = "why needs a scan, such as 'in=f32 length=1000'",
      .archs = true,
      .needs_archs = true},
-    {.name = "prune", .run = prune, .limit = true},
-    {.name = "clear", .run = clear},
+    {.name = "prune", .run = prune, .limit = true, .changes = true},
+    {.name = "clear", .run = clear, .changes = true},
     {.name = "export", .run = export, .operand = "export needs a FILE", .archs = true, .fields = true},
-    {.name = "import", .run = import, .operand = "import needs a FILE"},
+    {.name = "import", .run = import, .operand = "import needs a FILE", .changes = true},
 };
 
-static int run(cache_job *job, int (*action)(cache_job *)) {
+static int run(cache_job *job, const action *to) {
   cli_session host = SESSION_DEFAULT;
   host.engine = ROWSCAN_ENGINE_HOST;
   host.cache_limit = job->limit;
@@ -368,7 +369,11 @@ static int run(cache_job *job, int (*action)(cache_job *)) {
   if (result != EXIT_OK)
     return result;
   rowscan_status status = rowscan_cache_info_get(job->context, &job->info);
-  result = status == ROWSCAN_OK ? action(job) : say_library(NULL, status);
+  result = status != ROWSCAN_OK ? say_library(NULL, status)
+           : to->changes        ? session_check_cache(job->info.path)
+                                : EXIT_OK;
+  if (result == EXIT_OK)
+    result = to->run(job);
   rowscan_close(job->context);
   return result;
 }
@@ -428,7 +433,7 @@ int command_cache(int argc, char **argv) {
   for (int i = 0; i < COUNT_OF(actions); i++)
     if (!strcmp(operands[0], actions[i].name)) {
       status = check(&job, &actions[i]);
-      return status == OPTIONS_READ ? run(&job, actions[i].run) : status;
+      return status == OPTIONS_READ ? run(&job, &actions[i]) : status;
     }
   return say_usage("unknown cache command '%s'", operands[0]);
 }

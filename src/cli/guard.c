@@ -33,9 +33,10 @@ static void write_text(const char *text) {
   (void)written;
 }
 
-/* The handler is gone when it is called, so that the signal, sent again, ends the process. */
+/* Sent again, the signal ends the process. */
 static void on_ending(int number) {
   remove_temporary();
+  signal(number, SIG_DFL); /* not left to SA_RESETHAND, which NVRTC takes away while it compiles */
   raise(number);
 }
 
@@ -63,7 +64,7 @@ static void on_bus(int number, siginfo_t *info, void *machine) {
 }
 
 void guard_install(void) {
-  struct sigaction now = {.sa_handler = on_ending, .sa_flags = (int)SA_RESETHAND}, before;
+  struct sigaction now = {.sa_handler = on_ending, .sa_flags = 0}, before;
   struct sigaction bus = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO};
   for (int i = 0; i < ENDINGS; i++)
     if (!sigaction(endings[i], NULL, &before) && before.sa_handler != SIG_IGN) /* as under nohup */

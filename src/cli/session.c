@@ -4,6 +4,9 @@
  */
 #include "session.h"
 
+#include <stdlib.h>
+#include <sys/stat.h>
+
 #include "say.h"
 
 int session_open(rowscan_context **context, const cli_session *session) {
@@ -21,6 +24,19 @@ int session_open(rowscan_context **context, const cli_session *session) {
     options.engine = ROWSCAN_ENGINE_CUDA;
   rowscan_status status = rowscan_open(context, &options);
   return status == ROWSCAN_OK ? EXIT_OK : say_library(NULL, status);
+}
+
+int session_check_cache(const char *path) {
+  const char *asked = getenv("ROWSCAN_CACHE_DIR");
+  struct stat there, here;
+  if (!asked || !*asked || !*path)
+    return EXIT_OK;
+  if (!stat(asked, &there) && !stat(path, &here) && there.st_dev == here.st_dev && there.st_ino == here.st_ino)
+    return EXIT_OK;
+  return say_failed(
+      "ROWSCAN_CACHE_DIR=%s cannot be used (ROWSCAN_LOG=warning tells why); the cache in %s is left as it "
+      "is",
+      asked, path);
 }
 
 const char *session_engine_name(const rowscan_context *context) {
