@@ -36,6 +36,7 @@ FLOATS = ["f2", "f4", "f8"]
 SHORT = {"f2": "f16", "f4": "f32", "f8": "f64", "b1": "bool", "i1": "i8", "u1": "u8", "i2": "i16", "u2": "u16",
          "i4": "i32", "u4": "u32", "i8": "i64", "u8": "u64"}
 FLAGS = [[], ["--exclusive"], ["--reverse"], ["--reverse", "--exclusive"]]
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT]
 
 
 class Case(unittest.TestCase):
@@ -604,15 +605,22 @@ def read_all(terminal):
     return told
 
 
+def heed_signals():
+    """Whoever runs the tests may ignore some: a shell's background job SIGINT, nohup SIGHUP."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_DFL)
+
+
 class Interrupted(Case):
     """A large, empty array keeps the command busy; its file takes no space."""
 
-    def start(self, gigabytes, stderr=subprocess.PIPE, **how):
+    def start(self, gigabytes, stderr=subprocess.PIPE, preexec_fn=heed_signals):
         count = int(gigabytes * 2**30) // 4
         self.raw("in.npy", f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({count // 1024}, 1024)}}".ljust(117))
         os.truncate(self.path("in.npy"), 128 + 4 * count)
         process = subprocess.Popen([ROWSCAN, "scan", "--engine=host", "--threads=1", "in.npy", "out.npy"],
-                                   cwd=self.dir, env=self.env, stdout=subprocess.PIPE, stderr=stderr, **how)
+                                   cwd=self.dir, env=self.env, stdout=subprocess.PIPE, stderr=stderr,
+                                   preexec_fn=preexec_fn)
         while process.poll() is None and not self.temporaries():
             time.sleep(0.001)
         return process
@@ -633,7 +641,7 @@ class Interrupted(Case):
         self.skipTest("the command is too fast to be interrupted")
 
     def test_signals(self):
-        for number in [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT]:
+        for number in SIGNALS:
             with self.subTest(signal=number):
                 process, err = self.meddle(lambda process: process.send_signal(number))
                 self.assertEqual(process.returncode, -number, err)
@@ -644,11 +652,11 @@ class Interrupted(Case):
         self.needs_compiler()
         with open(self.path("list.txt"), "w") as file:
             file.write("".join(f"length={n}\n" for n in range(1000, 1100)))
-        for number in [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]:
+        for number in SIGNALS[:3]:
             with self.subTest(signal=number):
                 process = subprocess.Popen([ROWSCAN, "warm", "-q", "-j", "2", "--arch", "sm_80", "list.txt"],
                                            cwd=self.dir, env=self.env, stdin=subprocess.DEVNULL,
-                                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=heed_signals)
                 while len(glob.glob(self.path("cache/*/*"))) < 2 and process.poll() is None:
                     time.sleep(0.02)
                 process.send_signal(number)

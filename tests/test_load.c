@@ -243,7 +243,7 @@ static const struct {
     {"an entry of other bytes", false, 0, 0, 0, ON, ROWSCAN_OK, 1, 1, 0, 2, 1, NULL},
     {"the same, its CUBIN rejected", false, CUDA_ERROR_INVALID_IMAGE, 0, 0, ON, ROWSCAN_OK, 1, 1, 1, 2, 1, NULL},
     {"the same, never to compile", false, 0, 0, 0, ONLY, ROWSCAN_NOT_CACHED, 0, 0, 0, 2, 1,
-     "regime=short (the driver rejected an entry of the cache with CUDA error 200)"},
+     "row_rank=1 (the driver rejected an entry of the cache with CUDA error 200)"},
     {"the same, without NVRTC", false, 0, 0, 0, NO_NVRTC, ROWSCAN_NO_COMPILER, 0, 0, 0, 2, 1,
      "(the driver rejected an entry of the cache with CUDA error 200)"},
 };
