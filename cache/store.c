@@ -119,28 +119,33 @@ bool rs_load_key(rs_store *store, const char *key, bool use, int without, rs_loa
   return sound;
 }
 
-/* The same for a stem and any last line; *key, to be freed, is the whole. */
-static bool load_stem(rs_store *store, const char *stem, bool use, rs_loaded *loaded, char **key) {
+static bool is(const char *key, const char *other) {
+  return other && strcmp(key, other) == 0;
+}
+
+/* The same for a stem and any last line but one; *key, to be freed, is the whole. */
+static bool load_stem(rs_store *store, const char *stem, const char *missed, bool use, rs_loaded *loaded, char **key) {
   char *endings = rs_endings_read(store);
   const char *at = endings;
-  while ((*key = rs_endings_next(&at, stem)) != NULL && !rs_load_key(store, *key, use, RS_STORE_PARTS, loaded))
+  while ((*key = rs_endings_next(&at, stem)) != NULL &&
+         (is(*key, missed) || !rs_load_key(store, *key, use, RS_STORE_PARTS, loaded)))
     free(*key);
   free(endings);
   return *key != NULL;
 }
 
-static bool get_own(rs_store *store, const char *key, int without, rs_entry *entry) {
+static bool get_own(rs_store *store, const char *key, bool use, int without, rs_entry *entry) {
   rs_loaded loaded;
-  if (!rs_load_key(store, key, true, without, &loaded))
+  if (!rs_load_key(store, key, use, without, &loaded))
     return false;
   hand_out(&loaded, entry);
   return true;
 }
 
-static bool get_own_stem(rs_store *store, const char *stem, rs_entry *entry) {
+static bool get_own_stem(rs_store *store, const char *stem, const char *missed, rs_entry *entry) {
   rs_loaded loaded;
   char *key;
-  if (!load_stem(store, stem, true, &loaded, &key))
+  if (!load_stem(store, stem, missed, true, &loaded, &key))
     return false;
   free(key);
   hand_out(&loaded, entry);
@@ -165,12 +170,17 @@ bool rs_store_get(rs_store *store, const char *key, rs_entry *entry) {
 
 bool rs_store_get_without(rs_store *store, const char *key, int part, rs_entry *entry) {
   *entry = (rs_entry){0};
-  return get_own(store, key, part, entry) || get_packed(store, key, false, entry);
+  return get_own(store, key, true, part, entry) || get_packed(store, key, false, entry);
 }
 
-bool rs_store_get_stem(rs_store *store, const char *stem, rs_entry *entry) {
+bool rs_store_get_again(rs_store *store, const char *key, rs_entry *entry) {
   *entry = (rs_entry){0};
-  return get_own_stem(store, stem, entry) || get_packed(store, stem, true, entry);
+  return get_own(store, key, false, RS_STORE_PARTS, entry);
+}
+
+bool rs_store_get_stem(rs_store *store, const char *stem, const char *missed, rs_entry *entry) {
+  *entry = (rs_entry){0};
+  return get_own_stem(store, stem, missed, entry) || get_packed(store, stem, true, entry);
 }
 
 char *rs_store_key_of_stem(rs_store *store, const char *stem) {
@@ -178,7 +188,7 @@ char *rs_store_key_of_stem(rs_store *store, const char *stem) {
   const char *path;
   char *key;
   int damaged = 0; /* looking is not using */
-  if (!load_stem(store, stem, false, &loaded, &key)) {
+  if (!load_stem(store, stem, NULL, false, &loaded, &key)) {
     if (!rs_tier_get(store, stem, true, &loaded, &path, &damaged))
       return NULL;
     key = strdup(loaded.texts.key);
@@ -244,6 +254,14 @@ bool rs_store_put(rs_store *store, const char *key, const rs_part parts[RS_STORE
 _Static_assert((int)RS_STORE_NAME == (int)RS_ENTRY_NAME, "store.h tells the room that names take");
 void rs_store_name(const char *key, char name[RS_STORE_NAME]) {
   rs_entry_name(key, name);
+}
+
+bool rs_store_has(rs_store *store, const char name[RS_STORE_NAME]) {
+  int fan = rs_fan_open(store, name);
+  bool has = fan >= 0 && faccessat(fan, name + 3, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+  if (fan >= 0)
+    close(fan);
+  return has;
 }
 
 void rs_store_remove(rs_store *store, const char *key) {

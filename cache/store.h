@@ -67,8 +67,14 @@ bool rs_store_get(rs_store *store, const char *key, rs_entry *entry);
  */
 bool rs_store_get_without(rs_store *store, const char *key, int part, rs_entry *entry);
 
-/* The same for a key that is `stem` and one more line, whatever that says. */
-bool rs_store_get_stem(rs_store *store, const char *stem, rs_entry *entry);
+/* The same for a key that was missed a moment ago: what is damaged is not told again, and packs are as they were. */
+bool rs_store_get_again(rs_store *store, const char *key, rs_entry *entry);
+
+/*
+ * The same for a key that is `stem` and one more line, whatever that says, but not `missed`, which was missed a moment
+ * ago (NULL: none).
+ */
+bool rs_store_get_stem(rs_store *store, const char *stem, const char *missed, rs_entry *entry);
 
 /* That key, to be freed, without the entry and without using it; NULL: there is none, or no memory. */
 char *rs_store_key_of_stem(rs_store *store, const char *stem);
@@ -90,6 +96,9 @@ bool rs_store_put(rs_store *store, const char *key, const rs_part parts[RS_STORE
 /* The name of a key's entry below the store's path, as a visit tells it. */
 enum { RS_STORE_NAME = 34 };
 void rs_store_name(const char *key, char name[RS_STORE_NAME]);
+
+/* Whether the store's directory has an entry of this name, without reading it. */
+bool rs_store_has(rs_store *store, const char name[RS_STORE_NAME]);
 
 /* Removes one entry, e.g. because what is in it was rejected. */
 void rs_store_remove(rs_store *store, const char *key);

@@ -39,6 +39,7 @@ bool rs_store_visit(rs_store *store, int (*visit)(void *user, const rs_store_ite
 }
 
 typedef struct tally {
+  const rs_store *store;
   int64_t entries;
   int64_t bytes;
   bool failed;
@@ -69,13 +70,16 @@ static int clear_entry(void *user, const rs_found *found) {
   tally *sum = user;
   if (unlinkat(found->fan, found->file, 0) == 0)
     count_entry(sum, found);
-  else if (errno != ENOENT)
+  else if (errno != ENOENT) {
+    if (!sum->failed)
+      rs_store_say(sum->store, RS_WARNING, "entry %s/%s can't be removed: %m", sum->store->path, found->name);
     sum->failed = true;
+  }
   return 0;
 }
 
 bool rs_store_clear(rs_store *store, int64_t *removed, int64_t *bytes) {
-  tally sum = {0};
+  tally sum = {.store = store};
   bool complete = rs_walk(store, clear_entry, &sum);
   for (int i = 0; store->dir >= 0 && i < RS_FANS; i++) {
     char fan[3];

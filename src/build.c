@@ -221,21 +221,31 @@ char *rs_builder_served(rs_builder *builder, const char *stem) {
   return rs_store_key_of_stem(builder->store, stem);
 }
 
+/* The entry, of a key that may be NULL, is the binary's now, or freed. */
+static bool take_entry(rs_binary *binary, rs_entry *entry, const char *key) {
+  if (!read_entry(binary, entry)) {
+    rs_entry_free(entry);
+    return false;
+  }
+  binary->cached = binary->stored = true;
+  if (key)
+    rs_store_name(key, binary->name);
+  return true;
+}
+
 /* Where nothing can be compiled, it does not matter which compiler made an entry. */
-static bool from_any_compiler(rs_builder *builder, const request *asked, rs_binary *binary) {
+static bool from_any_compiler(rs_builder *builder, const request *asked, const char *missed, rs_binary *binary) {
   rs_text stem = {0};
   rs_entry entry;
   bool found = rs_builder_stem(asked->canonical, asked->source, asked->arch, &stem) == ROWSCAN_OK &&
-               rs_store_get_stem(builder->store, stem.data, &entry);
+               rs_store_get_stem(builder->store, stem.data, missed, &entry);
   rs_text_free(&stem);
-  if (found && !read_entry(binary, &entry)) {
-    count(builder, RS_COUNT_damaged);
-    rs_entry_free(&entry);
-    found = false;
-  }
-  if (found)
-    binary->cached = binary->stored = true;
-  return found;
+  if (!found)
+    return false;
+  if (take_entry(binary, &entry, NULL))
+    return true;
+  count(builder, RS_COUNT_damaged);
+  return false;
 }
 
 static rowscan_status make_key(rs_builder *builder, const request *asked, rs_text *text) {
@@ -246,14 +256,17 @@ static bool from_store(rs_builder *builder, const char *key, bool to_load, rs_bi
   rs_entry entry;
   if (!rs_store_get_without(builder->store, key, to_load ? PTX : PARTS, &entry))
     return false;
-  if (read_entry(binary, &entry)) {
-    binary->cached = binary->stored = true;
+  if (take_entry(binary, &entry, key))
     return true;
-  }
   count(builder, RS_COUNT_damaged);
   rs_log_write(&builder->log, ROWSCAN_LOG_WARNING, "an entry of the cache holds something else, and is made anew");
-  rs_entry_free(&entry);
   return false;
+}
+
+/* After from_store had none. What it found damaged is not told again. */
+static bool made_meanwhile(rs_builder *builder, const char *key, rs_binary *binary) {
+  rs_entry entry;
+  return rs_store_get_again(builder->store, key, &entry) && take_entry(binary, &entry, key);
 }
 
 /* The key is made again: NVRTC is another one now if the one that was found did not load. */
@@ -262,6 +275,8 @@ static void publish(rs_builder *builder, const request *asked, build *one) {
   double start = rs_now_ms();
   bool named = make_key(builder, asked, &key) == ROWSCAN_OK;
   one->kept = !named || !rs_store_put(builder->store, key.data, one->binary.entry.part);
+  if (!one->kept)
+    rs_store_name(key.data, one->binary.name);
   tell(builder, asked, start, one->kept ? "not kept on disk" : "kept on disk");
   if (one->kept && asked->fresh && named)
     rs_store_remove(builder->store, key.data); /* the one that was rejected */
@@ -300,7 +315,7 @@ static void make(rs_builder *builder, const request *asked, build *one) {
   double start = rs_now_ms();
   if (!asked->fresh)
     lock = rs_store_acquire(builder->store, one->key, WAIT_MILLISECONDS);
-  if (!asked->fresh && from_store(builder, one->key, false, &one->binary)) {
+  if (!asked->fresh && made_meanwhile(builder, one->key, &one->binary)) {
     one->status = ROWSCAN_OK;
     tell(builder, asked, start, "had from another process that made it meanwhile");
   } else {
@@ -359,6 +374,7 @@ static rowscan_status take(const build *one, rs_binary *binary) {
     return out_of_memory();
   binary->cached = one->binary.cached;
   binary->stored = !one->kept;
+  memcpy(binary->name, one->binary.name, sizeof binary->name);
   return ROWSCAN_OK;
 }
 
@@ -433,7 +449,7 @@ static rowscan_status answer(rs_builder *builder, const request *asked, rs_binar
     bool hit =
         !asked->fresh && !has_replacement(builder, key.data) && from_store(builder, key.data, asked->to_load, &built);
     if (!hit && !asked->fresh && builder->forbidden_by)
-      hit = from_any_compiler(builder, asked, &built);
+      hit = from_any_compiler(builder, asked, key.data, &built);
     if (!asked->fresh)
       tell(builder, asked, start, hit ? "read from the cache" : "not found in the cache");
     if (hit)
@@ -444,7 +460,7 @@ static rowscan_status answer(rs_builder *builder, const request *asked, rs_binar
       status = share(builder, key.data, asked, &built);
   }
   if (status == ROWSCAN_NO_COMPILER && !asked->fresh) {
-    if (from_any_compiler(builder, asked, &built)) {
+    if (from_any_compiler(builder, asked, NULL, &built)) {
       tell(builder, asked, start, "read from the cache, without a compiler");
       count_hit(builder, &built);
       status = ROWSCAN_OK;

@@ -53,8 +53,9 @@ typedef struct rs_binary {
   int registers, shared_bytes, local_bytes, spill_bytes; /* the most of the source's kernels */
   int compile_us;                                        /* what compiling it took, now or then */
   double milliseconds;
-  bool cached; /* not compiled by this call; after a call with `fresh`: never */
-  bool stored; /* the store has it, or had it a moment ago */
+  bool cached;              /* not compiled by this call; after a call with `fresh`: never */
+  bool stored;              /* the store has it, or had it a moment ago */
+  char name[RS_STORE_NAME]; /* of its entry there; "": not known */
 } rs_binary;
 
 /*

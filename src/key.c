@@ -18,6 +18,15 @@ void rs_key_canonical(const rowscan_spec *spec, const rs_geometry *geometry, rs_
   rs_kernel_text(geometry, kernel, text);
 }
 
+bool rs_key_has_field(const char *name, size_t length) {
+  static const char *const names[] = {"regime",  "kernel", "shape", "format", "version",
+                                      "kernels", "source", "arch",  "option", "nvrtc"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strlen(names[i]) == length && memcmp(names[i], name, length) == 0)
+      return true;
+  return false;
+}
+
 void rs_key_print(const rs_key *key, rs_text *text) {
   char digest[RS_DIGEST_ROOM];
   size_t length = strlen(key->canonical);

@@ -24,4 +24,7 @@ void rs_key_canonical(const rowscan_spec *spec, const rs_geometry *geometry, rs_
 
 void rs_key_print(const rs_key *key, rs_text *text);
 
+/* Whether `name`, of so many characters, is a field of keys that is none of the spec's. */
+bool rs_key_has_field(const char *name, size_t length);
+
 #endif

@@ -68,7 +68,6 @@ typedef struct refusal {
   const char *call;
 } refusal;
 
-/* With its kernels: a driver that loads lazily sees as late as there what it will not have. */
 /* With its kernel: a driver that loads lazily sees as late as there what it will not have. */
 static refusal load_image(const rs_cuda *cuda, rs_kernel kernel, rs_module *module, const void *image,
                           CUfunction *function) {

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "arch.h"
+#include "key.h"
+#include "spec_parse.h"
 #include "status.h"
 
 static const char blanks[] = " \t\r\n";
@@ -68,11 +70,10 @@ static rowscan_status check_filter(const rowscan_cache_filter *filter) {
   if (status)
     return status;
   const char *at = filter->spec ? filter->spec : "";
-  for (size_t length; (length = next_word(&at)) > 0; at += length)
-    if (*at == '=' || !memchr(at, '=', length))
-      return rs_fail(ROWSCAN_BAD_ARGUMENT, "filter: field 'spec': '%.*s' is not field=value",
-                     length < 40 ? (int)length : 40, at);
-  return ROWSCAN_OK;
+  for (size_t length; (length = next_word(&at)) > 0 && !status; at += length)
+    if (!rs_key_has_field(at, strcspn(at, "=")) || !memchr(at, '=', length))
+      status = rs_spec_check_pair(at, length);
+  return status ? rs_fail_more(status, " (filter: field 'spec')") : ROWSCAN_OK;
 }
 
 /* ---- export ------------------------------------------------------------------------------------------------------ */

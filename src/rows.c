@@ -219,7 +219,7 @@ rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const row
                          .in = problem->in.type,
                          .out = problem->out.type,
                          .acc = problem->acc,
-                         .mask_type = problem->mask.type,
+                         .mask_type = problem->mask_mode ? problem->mask.type : ROWSCAN_TYPE_DEFAULT,
                          .mask_mode = problem->mask_mode,
                          .flags = problem->flags,
                          .length = problem->shape[dim]};

@@ -478,7 +478,8 @@ typedef struct rowscan_warming {
   int threads;                                         /* that compile at a time; default: as many as the context's
                                                           `threads` */
   int (*visit)(void *user, const rowscan_warmed *one); /* called for each pair when it is done, from any thread, by
-                                                          one at a time; not 0: begin no more. Default none */
+                                                          one at a time; not 0: begin no more, which is no
+                                                          error. Default none */
   void *user;
 } rowscan_warming;
 
@@ -488,7 +489,8 @@ typedef struct rowscan_warming {
  * Fills the cache: compiles what it lacks of each spec for each architecture, on all cores. Needs no GPU and no driver.
  * One that fails does not keep the others from being made; the status is that of the first. With cache_only nothing is
  * compiled: it says whether all is there. Errors: BAD_ARGUMENT and UNSUPPORTED, before anything is compiled; those of
- * plan_compile; CACHE_FAILED (there is no cache on disk, or what was compiled could not be kept).
+ * plan_compile; CACHE_FAILED (there is no cache on disk, or what was compiled could not be kept, or the last entries
+ * evicted the first: the cache's limit is too small for the list).
  */
 ROWSCAN_API rowscan_status rowscan_warm(rowscan_context *context, const rowscan_warming *list) ROWSCAN_CHECKED
     ROWSCAN_NONNULL(1, 2);
@@ -596,8 +598,8 @@ typedef struct rowscan_cache_filter {
   size_t size;
   const char *const *archs; /* [arch_count], "sm_90"; NULL: all */
   int arch_count;
-  const char *spec; /* field=value pairs as rowscan_spec_text writes them, separated by blanks: "in=f32 reverse=1";
-                       default: any */
+  const char *spec; /* field=value pairs as rowscan_spec_text writes them, separated by blanks: "in=f32 reverse=1"; of
+                       other fields of keys, too: "kernel=aligned"; default: any */
 } rowscan_cache_filter;
 
 #define ROWSCAN_CACHE_FILTER(...) (&(rowscan_cache_filter){.size = sizeof(rowscan_cache_filter), __VA_ARGS__})

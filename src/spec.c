@@ -66,7 +66,10 @@ static rowscan_status complete_mask(rowscan_spec *spec) {
   if ((unsigned)spec->mask_mode > ROWSCAN_MASK_MULTIPLY)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'mask_mode': %d is no mask mode", (int)spec->mask_mode);
   if (spec->mask_mode == ROWSCAN_MASK_NONE) {
-    spec->mask_type = ROWSCAN_TYPE_DEFAULT;
+    if (spec->mask_type)
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'mask_type': %s, but mask_mode is none",
+                     rs_type_kind(spec->mask_type) == RS_NO_KIND ? "no element type"
+                                                                 : rowscan_type_name(spec->mask_type));
     return ROWSCAN_OK;
   }
   if (!spec->mask_type)

@@ -182,6 +182,12 @@ static rowscan_status read_pair(rowscan_spec *spec, const char *pair, size_t len
   return ROWSCAN_OK;
 }
 
+rowscan_status rs_spec_check_pair(const char *pair, size_t length) {
+  rowscan_spec read = {.size = sizeof read};
+  unsigned given = 0;
+  return read_pair(&read, pair, length, &given);
+}
+
 static bool is_given(unsigned given, const char *name) {
   for (int i = 0; i < FIELDS; i++)
     if (!strcmp(fields[i].name, name))

@@ -14,4 +14,7 @@
  */
 rowscan_status rs_spec_parse(rowscan_spec *spec, const char *text);
 
+/* Whether a pair of so many characters is one that could stand in such a text. Errors: BAD_ARGUMENT. */
+rowscan_status rs_spec_check_pair(const char *pair, size_t length);
+
 #endif

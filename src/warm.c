@@ -27,6 +27,8 @@ typedef struct warming {
   int64_t done, total, failed;
   rowscan_status status; /* of the first that failed */
   char *story;
+  char (*entries)[RS_STORE_NAME]; /* that the cache's directory has, or had */
+  size_t entry_count, entry_room;
 } warming;
 
 /* ---- one pair ---------------------------------------------------------------------------------------------------- */
@@ -47,12 +49,44 @@ static rowscan_status count_kept(const rowscan_plan *plan, rowscan_warmed *one) 
   return status;
 }
 
+static bool grow(warming *all) {
+  if (all->entry_count < all->entry_room)
+    return true;
+  size_t room = all->entry_room ? 2 * all->entry_room : 256;
+  void *list = realloc(all->entries, room * sizeof *all->entries);
+  if (!list)
+    return false;
+  all->entries = list;
+  all->entry_room = room;
+  return true;
+}
+
+/* What came from a pack is in no danger. */
+static rowscan_status note_entries(warming *all, const rowscan_plan *plan) {
+  const rs_geometry *geometry = &plan->modules.geometry;
+  rs_store *store = rs_builder_store(plan->context->builder);
+  bool enough = true;
+  pthread_mutex_lock(&all->lock);
+  for (int i = 0; i < rs_geometry_kernels(geometry) && enough; i++) {
+    const rs_binary *binary = &plan->modules.of[rs_geometry_kernel(geometry, i)].binary;
+    if (*binary->name && (!binary->cached || rs_store_has(store, binary->name))) {
+      enough = grow(all);
+      if (enough)
+        memcpy(all->entries[all->entry_count++], binary->name, sizeof *all->entries);
+    }
+  }
+  pthread_mutex_unlock(&all->lock);
+  return enough ? ROWSCAN_OK : rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for a list of entries");
+}
+
 static void make(warming *all, int64_t spec, int arch, rowscan_warmed *one) {
   double start = rs_now_ms();
   rowscan_plan *plan;
   one->status = rs_plan_look(&plan, all->context, &all->specs[spec], arch, 1);
   if (one->status == ROWSCAN_OK) {
     one->status = count_kept(plan, one);
+    if (one->status == ROWSCAN_OK)
+      one->status = note_entries(all, plan);
     rs_plan_destroy(plan);
   }
   one->story = one->status ? rowscan_last_error() : "";
@@ -122,6 +156,27 @@ static rowscan_status read_specs(warming *all) {
 
 /* ---- the call ---------------------------------------------------------------------------------------------------- */
 
+static int by_name(const void *left, const void *right) {
+  return memcmp(left, right, RS_STORE_NAME);
+}
+
+/* Making the last ones may have evicted the first. */
+static rowscan_status check_entries(const warming *all) {
+  rs_store *store = rs_builder_store(all->context->builder);
+  size_t count = 0, gone = 0;
+  if (all->entry_count)
+    qsort(all->entries, all->entry_count, sizeof *all->entries, by_name);
+  for (size_t i = 0; i < all->entry_count; i++)
+    if (!i || memcmp(all->entries[i], all->entries[i - 1], sizeof *all->entries) != 0) {
+      count++;
+      gone += !rs_store_has(store, all->entries[i]);
+    }
+  if (!gone)
+    return ROWSCAN_OK;
+  return rs_fail(ROWSCAN_CACHE_FAILED, "%zu of %zu entries are gone again: the cache (%s) keeps at most %lld bytes",
+                 gone, count, rs_store_path(store), (long long)rs_store_limit(store));
+}
+
 static rowscan_status run(warming *all) {
   int threads = all->list->threads ? all->list->threads : rs_host_threads(all->context->host);
   pthread_mutex_init(&all->lock, NULL); /* which cannot fail with no attributes */
@@ -130,7 +185,7 @@ static rowscan_status run(warming *all) {
   if (!worked)
     return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for threads that compile");
   if (!all->failed)
-    return ROWSCAN_OK;
+    return check_entries(all);
   return rs_fail(all->status, "%lld of %lld could not be made ready; the first: %s", (long long)all->failed,
                  (long long)all->total, all->story ? all->story : rowscan_status_name(all->status));
 }
@@ -148,5 +203,6 @@ rowscan_status rs_warm(rowscan_context *context, const rowscan_warming *list) {
     status = run(&all);
   free(all.specs);
   free(all.story);
+  free(all.entries);
   return status;
 }

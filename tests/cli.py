@@ -754,6 +754,8 @@ class CommandLine(Case):
         self.usage("cache", "import", words=["import needs a FILE"])
         self.usage("cache", "import", "--arch", "sm_90", "x.pack", words=["--arch"])
         self.usage("cache", "list", "--spec", "in=f32", words=["--spec"])
+        self.usage("cache", "export", "-", words=["FILE: '-' is not the name of a file"])
+        self.usage("cache", "import", "-", words=["FILE: '-' is not the name of a file"])
         self.usage("devices", "more", words=["more"])
         self.usage("bench", "--suite", "slow", words=["slow"])
         for shapes in ["12 y 3", "12 in", "0 x 5", "3 x 4 dim 2", "3 x 4 f33", "3 x 4 f32 ->", "3 x 4 f32 more",
@@ -880,6 +882,17 @@ class Compile(Case):
             with open(self.path(stem + ".cu")) as file:
                 self.assertIn(f" rowscan_{row['kernel']}(", file.read())
 
+    def test_names_of_files(self):
+        """What differs in one field has files of its own."""
+        for n, more in enumerate([[], ["--row-rank=3"], ["--layout=columns"], ["--op=prod"], ["--acc=f64"]], 1):
+            rows = json.loads(self.compile("--arch", "sm_80", "--length", "3", "--regime=" +
+                                           ("column" if "columns" in "".join(more) else "short"), "--json",
+                                           "-o", f"made{n}", *more))
+            for name in os.listdir(self.path(f"made{n}")):
+                self.assertFalse(os.path.exists(self.path("all/" + name)), name)
+            shutil.copytree(self.path(f"made{n}"), self.path("all"), dirs_exist_ok=True)
+            self.assertEqual(len(os.listdir(self.path(f"made{n}"))), 3 * len(rows))
+
     def test_directory_that_cannot_be(self):
         self.save("file.npy", np.ones(1))
         self.rowscan("compile", "--arch", "sm_90", "--length", "10", "-o", "file.npy", status=1)
@@ -925,8 +938,27 @@ class Warm(Case):
         out, _ = self.rowscan("compile", "--arch", "sm_80", "--length", "7", "--type", "i32", "--op", "prod")
         self.assertIn(" hit", out)
         out, _ = self.rowscan("warm", "--arch=sm_80", "list.txt")
-        self.assertRegex(out, rf"^specs 3, architectures 1, kernels {kernels}: 0 compiled, {kernels} in the cache "
-                              r"before; 0 failed; \d\.\d s\n$")
+        self.assertRegex(out, rf"^specs 3, architectures 1, kernels {kernels}: 0 compiled, {kernels} found in the "
+                              r"cache; 0 failed; \d\.\d s\n$")
+
+    def test_standard_input(self):
+        self.env["ROWSCAN_CACHE"] = "only"
+        with open(self.path(self.list("length=7\nlenght=8"))) as file:
+            done = subprocess.run([ROWSCAN, "warm", "--arch=sm_80", "-"], cwd=self.dir, env=self.env, stdin=file,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"standard input:2: spec: field 'lenght'", done.stderr)
+
+    def test_limit(self):
+        """For programs that give their cache more, or less."""
+        self.needs_compiler()
+        text = "".join(f"length={n} in=i32\n" for n in range(7, 10))
+        self.rowscan("warm", "--limit=0", "--arch=sm_80", self.list(text), status=2)
+        _, err = self.warm(text, "--limit=150000", status=1)
+        self.assertRegex(err, r"^rowscan: warm: \d of \d+ entries are gone again: the cache \(.*\) keeps at most 150000 ")
+        told, err = self.warm(text, "--limit=1500000")
+        self.assertEqual(err, "")
+        self.assertGreater(told["compiled"], 0)
 
     def test_what_is_missing(self):
         """No compile: every failure has its line, and standard error has the first of many."""
@@ -1030,8 +1062,23 @@ class Cache(Case):
 
     def test_off(self):
         self.env["ROWSCAN_CACHE"] = "off"
-        self.fails(1, ["rowscan: cache: "], "cache", "path")
+        for command in ("path", "list", "verify", "prune", "clear", "export x.pack", "import x.pack"):
+            self.fails(1, ["rowscan: cache: there is no cache on disk: turned off by ROWSCAN_CACHE=off"],
+                       "cache", *command.split())
         self.assertIsNone(json.loads(self.rowscan("cache", "info", "--json")[0])["path"])
+
+    def test_warnings(self):
+        """What a library only logs; who asks for the log has it there, and once."""
+        self.env["ROWSCAN_CACHE"] = "onyl"
+        words = "ROWSCAN_CACHE: 'onyl' is not one of on, off, only\n"
+        self.assertEqual(self.rowscan("cache", "info")[1], "rowscan: cache: " + words)
+        self.env["ROWSCAN_LOG"] = "warning"
+        self.assertEqual(self.rowscan("cache", "info")[1], "rowscan: warning: " + words)
+        self.env["ROWSCAN_LOG"] = ""
+        self.save("in.npy", np.ones(3))
+        self.assertEqual(self.rowscan("scan", "--engine=host", "in.npy", "out.npy")[1], "")
+        self.env["ROWSCAN_CACHE_PACKS"] = self.path("in.npy")
+        self.assertIn("in.npy is not used: ", self.rowscan("cache", "info")[1])
 
     def test_empty(self):
         self.assertEqual(self.entries(), [])
@@ -1216,7 +1263,8 @@ class Cache(Case):
     def test_bad_packs(self):
         self.rowscan("cache", "path")
         for args, words in [(["export", "x.pack"], ["x.pack: not written", "no entry"]),
-                            (["export", "--spec", "length", "x.pack"], ["'spec'", "'length' is not field=value"]),
+                            (["export", "--spec", "length", "x.pack"], ["'spec'", "'length' is no field=value"]),
+                            (["export", "--spec", "lenght=5", "x.pack"], ["'spec'", "'lenght'", " length,"]),
                             (["import", "none.pack"], ["none.pack", "no such file"])]:
             self.fails(1, words, "cache", *args)
         for name, data, words in [("empty", b"", "truncated"), ("text", b"n" * 100, "not a pack of rowscan")]:

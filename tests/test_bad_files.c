@@ -100,7 +100,7 @@ static void live(life *one) {
   for (int i = 0; i < OLD; i++)
     expect_text(one, store, old_keys[i]);
   expect_text(one, store, "packed=1\nby=z\n");
-  expect(one, rs_store_get_stem(store, "a=2\n", &entry));
+  expect(one, rs_store_get_stem(store, "a=2\n", NULL, &entry));
   ck_assert(!entry.memory || strcmp(entry.part[0].data, old_keys[1]) == 0);
   rs_entry_free(&entry);
   rs_store_release(rs_store_acquire(store, "new=1\n", 0));

@@ -99,11 +99,11 @@ START_TEST(a_stem_finds_an_entry) {
   ck_assert_uint_eq(count, 10); /* each once */
   ck_assert_mem_eq(bytes, "by=x\nby=y\n", 10);
   free(bytes);
-  ck_assert(rs_store_get_stem(store, "a=1\n", &entry));
+  ck_assert(rs_store_get_stem(store, "a=1\n", NULL, &entry));
   ck_assert_str_eq(entry.part[0].data, "1x");
   rs_entry_free(&entry);
-  ck_assert(!rs_store_get_stem(store, "a=3\n", &entry) && !entry.memory);
-  ck_assert(!rs_store_get_stem(store, "a=1\nby=x\n", &entry) && !rs_store_get_stem(store, "", &entry));
+  ck_assert(!rs_store_get_stem(store, "a=3\n", NULL, &entry) && !entry.memory);
+  ck_assert(!rs_store_get_stem(store, "a=1\nby=x\n", NULL, &entry) && !rs_store_get_stem(store, "", NULL, &entry));
   /* one that is damaged hides no other */
   spill(entry_path(dir, "a=2\nby=x\n"), "nonsense", 8);
   char *key = rs_store_key_of_stem(store, "a=2\n");
@@ -112,11 +112,11 @@ START_TEST(a_stem_finds_an_entry) {
   rs_store_counts mine;
   rs_store_counted(store, &mine, NULL);
   ck_assert_int_eq(mine.of[RS_COUNT_damaged], 0); /* looking is not using */
-  ck_assert(rs_store_get_stem(store, "a=2\n", &entry));
+  ck_assert(rs_store_get_stem(store, "a=2\n", NULL, &entry));
   ck_assert_str_eq(entry.part[0].data, "2y");
   rs_entry_free(&entry);
   rs_store_remove(store, "a=2\nby=y\n");
-  ck_assert(!rs_store_get_stem(store, "a=2\n", &entry) && !rs_store_key_of_stem(store, "a=2\n"));
+  ck_assert(!rs_store_get_stem(store, "a=2\n", NULL, &entry) && !rs_store_key_of_stem(store, "a=2\n"));
   rs_store_close(store);
 }
 END_TEST
@@ -130,14 +130,14 @@ START_TEST(endings_come_back_with_the_next_put) {
   spill(other, "by=x\n", 5);
   for (int i = 0; i < 8; i++) {
     ck_assert(put(store, "a=1\nby=x\n", "text"));
-    ck_assert(rs_store_get_stem(store, "a=1\n", &entry));
+    ck_assert(rs_store_get_stem(store, "a=1\n", NULL, &entry));
     rs_entry_free(&entry);
     ck_assert_int_eq(unlink(endings), 0);
     if (i < 6)
       spill(endings, damages[i], strlen(damages[i]));
     if (i == 6)
       ck_assert_int_eq(symlink(other, endings), 0);
-    ck_assert_msg(!rs_store_get_stem(store, "a=1\n", &entry), "damage %d", i);
+    ck_assert_msg(!rs_store_get_stem(store, "a=1\n", NULL, &entry), "damage %d", i);
     ck_assert(hits(store, "a=1\nby=x\n"));
     if (i == 6)
       ck_assert_int_eq(unlink(endings), 0);
@@ -147,7 +147,7 @@ START_TEST(endings_come_back_with_the_next_put) {
   for (int i = 0; i < 100; i++) {
     struct stat status;
     ck_assert(put(store, path_of("a=%d\nby=%040d\n", i, i), "text"));
-    ck_assert(rs_store_get_stem(store, path_of("a=%d\n", i), &entry));
+    ck_assert(rs_store_get_stem(store, path_of("a=%d\n", i), NULL, &entry));
     rs_entry_free(&entry);
     ck_assert(stat(endings, &status) == 0 && status.st_size <= 4096 && status.st_size > 0);
   }

@@ -687,9 +687,9 @@ START_TEST(a_directory_goes_before_its_packs) {
   ck_assert_str_eq(rs_store_path(store), "");
   expect_keys(store, 10, 12);
   rs_entry entry;
-  ck_assert(rs_store_get_stem(store, "op=sum\nlength=5\n", &entry));
+  ck_assert(rs_store_get_stem(store, "op=sum\nlength=5\n", NULL, &entry));
   rs_entry_free(&entry);
-  ck_assert(!rs_store_get_stem(store, "op=sum\nlength=6\n", &entry) && !entry.memory);
+  ck_assert(!rs_store_get_stem(store, "op=sum\nlength=6\n", NULL, &entry) && !entry.memory);
   rs_store_close(store);
 }
 END_TEST

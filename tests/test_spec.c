@@ -84,6 +84,8 @@ START_TEST(refusals) {
   refuse((rowscan_spec){.mask_mode = 3}, ROWSCAN_BAD_ARGUMENT, "'mask_mode'", "3");
   refuse((rowscan_spec){.mask_mode = ROWSCAN_MASK_SELECT, .mask_type = ROWSCAN_I16}, ROWSCAN_UNSUPPORTED, "'mask_type'",
          "i16");
+  refuse((rowscan_spec){.mask_type = ROWSCAN_U8}, ROWSCAN_BAD_ARGUMENT, "'mask_type'", "u8, but mask_mode is none");
+  refuse((rowscan_spec){.mask_type = 99}, ROWSCAN_BAD_ARGUMENT, "'mask_type'", "no element type");
   refuse((rowscan_spec){.flags = 8}, ROWSCAN_BAD_ARGUMENT, "'flags'", "0x8");
   refuse((rowscan_spec){.length = -1}, ROWSCAN_BAD_ARGUMENT, "'length'", "-1");
   refuse((rowscan_spec){.layout = 2}, ROWSCAN_BAD_ARGUMENT, "'layout'", "2");

@@ -176,6 +176,48 @@ START_TEST(no_list_of_archs_is_all_there_are) {
 }
 END_TEST
 
+static rowscan_context *open_limited(int64_t limit) {
+  rowscan_context *context = NULL;
+  const rowscan_options *options = ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_HOST, .threads = 2, .cache_dir = fresh(),
+                                                   .cache_packs = "off", .cache_limit = limit);
+  ck_assert_int_eq(rs_context_open(&context, options, make_compiler(12000)), ROWSCAN_OK);
+  return context;
+}
+
+static int64_t bytes_kept(rowscan_context *context) {
+  rowscan_cache_info info = ROWSCAN_INFO(info);
+  ck_assert_int_eq(rowscan_cache_info_get(context, &info), ROWSCAN_OK);
+  return info.bytes;
+}
+
+/* What the last ones evicted is not ready. Lines that are equal have the same entries. */
+START_TEST(a_list_too_long_for_the_limit_is_told) {
+  rowscan_context *context = open_limited(0);
+  visits book = {0};
+  ck_assert_int_eq(warm(context, 3, 2, &book), ROWSCAN_OK);
+  int64_t bytes = bytes_kept(context);
+  rowscan_close(context);
+  for (int half = 0; half < 2; half++) {
+    rowscan_spec twice[2 * SPECS];
+    memcpy(twice, list, sizeof list);
+    memcpy(twice + SPECS, list, sizeof list);
+    int64_t limit = half ? bytes / 2 : 2 * bytes;
+    book = (visits){0};
+    context = open_limited(limit);
+    rowscan_status status =
+        rowscan_warm(context, ROWSCAN_WARMING(.specs = twice, .spec_count = 2 * SPECS, .archs = three, .arch_count = 3,
+                                              .threads = 1, .visit = note_warmed, .user = &book));
+    ck_assert_int_eq(status, half ? ROWSCAN_CACHE_FAILED : ROWSCAN_OK);
+    ck_assert_int_eq(book.failed, 0);
+    const char *told_of = path_of("of %d entries are gone again: the cache (", entries_of(list, SPECS, three, 3)),
+               *limit_told = path_of(") keeps at most %lld bytes", (long long)limit);
+    ck_assert_msg(!half || (strstr(rowscan_last_error(), told_of) && strstr(rowscan_last_error(), limit_told)), "%s",
+                  rowscan_last_error());
+    rowscan_close(context);
+  }
+}
+END_TEST
+
 /* _i: threads; 0: the context's, which is 1. */
 START_TEST(many_compile_at_a_time) {
   rowscan_context *context = open_context(fresh(), false);
@@ -549,8 +591,9 @@ START_TEST(filters_choose_by_arch_and_field) {
   ck_assert_int_eq(count_exported(context, ROWSCAN_CACHE_FILTER(.archs = newer, .arch_count = 2)), on_sm_90);
   ck_assert_int_eq(count_exported(context, ROWSCAN_CACHE_FILTER(.archs = none, .arch_count = 1)), 0);
   ck_assert_int_eq(count_exported(context, ROWSCAN_CACHE_FILTER(.spec = "in=f16")), entries_of(&list[1], 1, three, 3));
-  ck_assert_int_eq(count_exported(context, ROWSCAN_CACHE_FILTER(.spec = "in=f1")), 0);
-  ck_assert_int_eq(count_exported(context, ROWSCAN_CACHE_FILTER(.spec = "n=f16")), 0);
+  ck_assert_int_eq(count_exported(context, ROWSCAN_CACHE_FILTER(.spec = "length=3300")), 0);
+  ck_assert_int_eq(count_exported(context, ROWSCAN_CACHE_FILTER(.spec = "nvrtc=0")), 0);
+  ck_assert_int_eq(count_exported(context, ROWSCAN_CACHE_FILTER(.spec = path_of("nvrtc=%s", compiler_id))), all);
   ck_assert_int_eq(count_exported(context, ROWSCAN_CACHE_FILTER(.spec = "layout=columns\tlength=50")),
                    entries_of(&list[2], 1, three, 3));
   ck_assert_int_eq(
@@ -631,8 +674,12 @@ START_TEST(what_makes_no_pack_is_told) {
   } cases[] = {
       {{.size = 1}, "'size': 1"},
       {{.size = sizeof exported + 1, .spec = "in=f32 reverse"}, "'size'"},
-      {{.size = sizeof(rowscan_cache_filter), .spec = "in=f32 reverse"}, "'spec': 'reverse' is not field=value"},
-      {{.size = sizeof(rowscan_cache_filter), .spec = "=f32"}, "'spec': '=f32'"},
+      {{.size = sizeof(rowscan_cache_filter), .spec = "in=f32 reverse"},
+       "'reverse' is no field=value (filter: field 'spec')"},
+      {{.size = sizeof(rowscan_cache_filter), .spec = "in=f32 kernel"}, "'kernel' is no field=value"},
+      {{.size = sizeof(rowscan_cache_filter), .spec = "lenght=5"}, "field 'lenght': there is none of this name"},
+      {{.size = sizeof(rowscan_cache_filter), .spec = "in=float"}, "field 'in': 'float' is not one of f16,"},
+      {{.size = sizeof(rowscan_cache_filter), .spec = "=f32"}, "field ''"},
       {{.size = sizeof(rowscan_cache_filter), .arch_count = 1}, "'arch_count': 1, but 'archs' is NULL"},
       {{.size = sizeof(rowscan_cache_filter), .archs = bad, .arch_count = -1}, "'arch_count': -1"},
       {{.size = sizeof(rowscan_cache_filter), .archs = bad, .arch_count = 2}, "'arch': \"90\""}};
@@ -718,6 +765,7 @@ int main(void) {
   tcase_add_checked_fixture(cases, fresh_tally, NULL);
   tcase_add_test(cases, all_pairs_are_made_once);
   tcase_add_test(cases, no_list_of_archs_is_all_there_are);
+  tcase_add_test(cases, a_list_too_long_for_the_limit_is_told);
   tcase_add_loop_test(cases, many_compile_at_a_time, 0, 4);
   tcase_add_loop_test(cases, a_plan_is_built_on_all_threads, 1, 5);
   tcase_add_test(cases, a_visit_may_end_it);

@@ -28,8 +28,6 @@ typedef struct cache_job {
 } cache_job;
 
 static int print_path(cache_job *job) {
-  if (!*job->info.path)
-    return say_failed("there is no cache on disk: %s", job->info.why);
   if (job->as_json) {
     json_object(&job->json, NULL);
     json_text(&job->json, "path", job->info.path);
@@ -341,37 +339,44 @@ typedef struct action {
   const char *name;
   int (*run)(cache_job *job);
   const char *operand; /* what it is told to be if it is missing; NULL: there is none */
+  bool file;           /* is the operand */
   bool limit, archs, needs_archs, fields;
-  bool changes; /* the cache */
+  bool needs, changes; /* the directory of the cache */
 } action;
 
 static const action actions[] = {
-    {.name = "path", .run = print_path},
+    {.name = "path", .run = print_path, .needs = true},
     {.name = "info", .run = print_info},
-    {.name = "list", .run = list},
-    {.name = "verify", .run = verify},
+    {.name = "list", .run = list, .needs = true},
+    {.name = "verify", .run = verify, .needs = true},
     {.name = "why",
      .run = why,
      .operand = "why needs a scan, such as 'in=f32 length=1000'",
      .archs = true,
      .needs_archs = true},
-    {.name = "prune", .run = prune, .limit = true, .changes = true},
-    {.name = "clear", .run = clear, .changes = true},
-    {.name = "export", .run = export, .operand = "export needs a FILE", .archs = true, .fields = true},
-    {.name = "import", .run = import, .operand = "import needs a FILE", .changes = true},
+    {.name = "prune", .run = prune, .limit = true, .needs = true, .changes = true},
+    {.name = "clear", .run = clear, .needs = true, .changes = true},
+    {.name = "export",
+     .run = export,
+     .operand = "export needs a FILE",
+     .file = true,
+     .archs = true,
+     .fields = true,
+     .needs = true},
+    {.name = "import", .run = import, .operand = "import needs a FILE", .file = true, .needs = true, .changes = true},
 };
 
 static int run(cache_job *job, const action *to) {
-  cli_session host = SESSION_DEFAULT;
-  host.engine = ROWSCAN_ENGINE_HOST;
+  cli_session host = SESSION_KERNELS;
   host.cache_limit = job->limit;
   int result = session_open(&job->context, &host);
   if (result != EXIT_OK)
     return result;
   rowscan_status status = rowscan_cache_info_get(job->context, &job->info);
-  result = status != ROWSCAN_OK ? say_library(NULL, status)
-           : to->changes        ? session_check_cache(job->info.path)
-                                : EXIT_OK;
+  result = status != ROWSCAN_OK            ? say_library(NULL, status)
+           : to->needs && !*job->info.path ? say_failed("there is no cache on disk: %s", job->info.why)
+           : to->changes                   ? session_check_cache(job->info.path)
+                                           : EXIT_OK;
   if (result == EXIT_OK)
     result = to->run(job);
   rowscan_close(job->context);
@@ -394,6 +399,8 @@ static int check(cache_job *job, const action *to) {
     return say_usage("--spec: only 'cache export' takes it");
   if (to->operand && (!job->operand || !*job->operand))
     return say_usage("missing operand: %s", to->operand);
+  if (to->file && !kind_file.read(job->operand, &job->operand))
+    return say_usage("FILE: '%s' is not %s", job->operand, kind_file.expected);
   return job->arch_list || to->needs_archs ? archs_read(&job->archs, job->arch_list) : OPTIONS_READ;
 }
 

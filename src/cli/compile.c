@@ -102,7 +102,8 @@ static void print_row(compile_job *job, const rowscan_module_info *info) {
 /* "DIR/sm_90-row-aligned-sum-f32-32768-reverse", to which the three endings are added. */
 static int file_stem(char *stem, size_t room, const char *directory, const rowscan_spec *spec,
                      const rowscan_module_info *info) {
-  char out[32] = "", acc[32] = "", mask[48] = "";
+  char out[32] = "", acc[32] = "", mask[48] = "", rank[32] = "";
+  bool columns = spec->layout == ROWSCAN_LAYOUT_COLUMNS;
   if (spec->out != spec->in)
     snprintf(out, sizeof out, "-to-%s", rowscan_type_name(spec->out));
   if (spec->acc != spec->out)
@@ -110,11 +111,13 @@ static int file_stem(char *stem, size_t room, const char *directory, const rowsc
   if (spec->mask_mode)
     snprintf(mask, sizeof mask, "-%s-%s", spec->mask_mode == ROWSCAN_MASK_SELECT ? "select" : "multiply",
              rowscan_type_name(spec->mask_type));
-  int length = snprintf(
-      stem, room, "%s/%s-%s-%s-%s-%s-%lld%s%s%s%s%s%s", directory, info->arch, rowscan_regime_name(info->regime),
-      info->kernel, rowscan_op_name(spec->op), rowscan_type_name(spec->in), (long long)spec->length, out, acc,
-      spec->flags & ROWSCAN_EXCLUSIVE ? "-exclusive" : "", spec->flags & ROWSCAN_REVERSE ? "-reverse" : "", mask,
-      spec->layout == ROWSCAN_LAYOUT_COLUMNS ? "-columns" : "");
+  if (spec->row_rank != (columns ? 2 : 1))
+    snprintf(rank, sizeof rank, "-rank-%d", spec->row_rank);
+  int length =
+      snprintf(stem, room, "%s/%s-%s-%s-%s-%s-%lld%s%s%s%s%s%s%s", directory, info->arch,
+               rowscan_regime_name(info->regime), info->kernel, rowscan_op_name(spec->op), rowscan_type_name(spec->in),
+               (long long)spec->length, out, acc, spec->flags & ROWSCAN_EXCLUSIVE ? "-exclusive" : "",
+               spec->flags & ROWSCAN_REVERSE ? "-reverse" : "", mask, columns ? "-columns" : "", rank);
   return (size_t)length < room ? EXIT_OK : say_failed("%s: the name is too long", directory);
 }
 
@@ -191,10 +194,9 @@ static void start(compile_job *job) {
 
 int command_compile(int argc, char **argv) {
   compile_job job;
-  cli_session host = SESSION_DEFAULT;
+  cli_session host = SESSION_KERNELS;
   rowscan_context *context;
   start(&job);
-  host.engine = ROWSCAN_ENGINE_HOST;
   int status =
       read_options(&job, "compile",
                    "Compiles the kernels of a scan, or finds them in the cache, and shows what they need, a line\n"

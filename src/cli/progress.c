@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Guarded by the lock of stderr, so that no warning of another thread comes between. */
 static bool running, shown;
 static double started, last;
 
@@ -23,9 +24,11 @@ bool progress_possible(void) {
 }
 
 void progress_start(void) {
+  flockfile(stderr);
   running = true;
   shown = false;
   started = last = progress_seconds();
+  funlockfile(stderr);
 }
 
 /* Not in the first second, and then ten times a second. */
@@ -37,8 +40,7 @@ static bool due(double now) {
   return true;
 }
 
-void progress_show(void *user, int64_t done, int64_t total) {
-  (void)user;
+static void show_bytes(int64_t done, int64_t total) {
   double now = progress_seconds();
   if (!due(now) || total <= 0 || done <= 0)
     return;
@@ -48,7 +50,14 @@ void progress_show(void *user, int64_t done, int64_t total) {
   fflush(stderr);
 }
 
-void progress_bar(int64_t done, int64_t total) {
+void progress_show(void *user, int64_t done, int64_t total) {
+  (void)user;
+  flockfile(stderr);
+  show_bytes(done, total);
+  funlockfile(stderr);
+}
+
+static void show_bar(int64_t done, int64_t total) {
   enum { WIDTH = 30 };
   char bar[WIDTH + 1];
   double now = progress_seconds();
@@ -63,16 +72,26 @@ void progress_bar(int64_t done, int64_t total) {
   fflush(stderr);
 }
 
+void progress_bar(int64_t done, int64_t total) {
+  flockfile(stderr);
+  show_bar(done, total);
+  funlockfile(stderr);
+}
+
 void progress_writing(void) {
+  flockfile(stderr);
   if (running && progress_seconds() - started > 1) {
     shown = true;
     fputs("\rwriting to the disk \033[K", stderr);
     fflush(stderr);
   }
+  funlockfile(stderr);
 }
 
 void progress_end(void) {
+  flockfile(stderr);
   if (shown)
     fputs("\r\033[K", stderr);
   shown = false;
+  funlockfile(stderr);
 }

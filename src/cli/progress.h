@@ -12,9 +12,9 @@ double progress_seconds(void); /* of a clock that only goes forward */
 
 bool progress_possible(void);                                /* is stderr a terminal? */
 void progress_start(void);                                   /* without it the others do nothing */
-void progress_show(void *user, int64_t done, int64_t total); /* in bytes; any thread, one at a time */
+void progress_show(void *user, int64_t done, int64_t total); /* in bytes; any thread */
 void progress_bar(int64_t done, int64_t total);              /* of things that take about as long as one another */
 void progress_writing(void);
-void progress_end(void); /* takes the line away */
+void progress_end(void); /* takes the line away, until it is due again; any thread */
 
 #endif

@@ -19,6 +19,7 @@ enum { MOST_TOLD = 20 }; /* failures on standard error */
 typedef struct warm_job {
   const char *file, *arch_list;
   int jobs;
+  int64_t limit;
   bool as_json, quiet;
   cli_archs archs;
   rowscan_spec *specs;
@@ -74,6 +75,10 @@ static int read_lines(warm_job *job, FILE *file) {
 }
 
 static int read_list(warm_job *job) {
+  if (!strcmp(job->file, "-")) {
+    job->file = "standard input";
+    return read_lines(job, stdin);
+  }
   FILE *file = fopen(job->file, "re");
   if (!file)
     return say_failed("%s: cannot be opened: %s", job->file, strerror(errno));
@@ -133,7 +138,7 @@ static void print_end(warm_job *job, double seconds) {
     json_number(&job->json, "seconds", seconds);
     json_end(&job->json);
   } else
-    printf("specs %lld, architectures %d, kernels %lld: %lld compiled, %lld in the cache before; %lld failed; %.1f s\n",
+    printf("specs %lld, architectures %d, kernels %lld: %lld compiled, %lld found in the cache; %lld failed; %.1f s\n",
            (long long)job->count, job->archs.count, (long long)job->kernels, (long long)job->compiled,
            (long long)(job->kernels - job->compiled), (long long)job->failed, seconds);
 }
@@ -168,9 +173,10 @@ static int warm(warm_job *job, rowscan_context *context) {
 }
 
 int command_warm(int argc, char **argv) {
-  warm_job job = {.json = {.file = stdout}};
+  warm_job job = {.limit = -1, .json = {.file = stdout}};
   const cli_option options[] = {
       ARCHS_OPTION(job.arch_list),
+      {"limit", 0, &kind_length, &job.limit, "bytes that the cache may take (268435456)"},
       {"jobs", 'j', &kind_natural, &job.jobs, "compiles at a time (0: one for each processor)"},
       {"json", 0, &kind_switch, &job.as_json, "print what was done as a JSON object"},
       {"quiet", 'q', &kind_switch, &job.quiet, "no progress bar"},
@@ -180,23 +186,25 @@ int command_warm(int argc, char **argv) {
       .operands = "FILE",
       .operand_count = 1,
       .about = "Fills the cache with the kernels of a list of scans, for architectures that need not be present, on\n"
-               "all cores. FILE has a scan a line, as fields: 'in=f32 length=32768 reverse=1'; # begins a comment.\n"
-               "The fields are op, in, out, acc, mask, mask_type, reverse, exclusive, length, layout, row_rank and\n"
-               "regime; all but length have defaults. Needs NVRTC, but no GPU and no driver. With ROWSCAN_CACHE=only\n"
-               "nothing is compiled: what is missing is told.",
+               "all cores. FILE (-: standard input) has a scan a line, as fields: 'in=f32 length=32768 reverse=1';\n"
+               "# begins a comment. The fields are op, in, out, acc, mask, mask_type, reverse, exclusive, length,\n"
+               "layout, row_rank and regime; all but length have defaults. Needs NVRTC, but no GPU and no driver.\n"
+               "With ROWSCAN_CACHE=only nothing is compiled: what is missing is told.",
       .options = options,
       .option_count = COUNT_OF(options),
   };
-  cli_session host = SESSION_DEFAULT;
+  cli_session host = SESSION_KERNELS;
   rowscan_context *context;
   int status = options_read(&syntax, argc, argv, &job.file);
   if (status == OPTIONS_READ)
     status = archs_read(&job.archs, job.arch_list);
+  if (status == OPTIONS_READ && !job.limit)
+    status = say_usage("--limit: in 0 bytes nothing could be kept");
   if (status != OPTIONS_READ)
     return status;
   status = read_list(&job);
-  host.engine = ROWSCAN_ENGINE_HOST;
   host.threads = job.jobs;
+  host.cache_limit = job.limit > 0 ? job.limit : 0;
   if (status == EXIT_OK)
     status = session_open(&context, &host);
   if (status == EXIT_OK) {
