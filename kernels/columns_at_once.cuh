@@ -253,6 +253,7 @@ template <class P, int THREADS, int STEPS, int TILES> struct AtOnceTile {
     Upwards again = up_lanes(column); // registers are few
     Acc prefix[EACH];
     carries<Op, EACH>(again.lanes.down(carry, lane_index()), again.x, prefix);
+    warp_barrier(); // lanes without a segment read the first one's total
 #pragma unroll
     for (int j = 0; j < EACH; j++) {
       int segment = (int)lane_index() * each() + j;

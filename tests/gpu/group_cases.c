@@ -104,7 +104,8 @@ static void add_types(rowscan_type in, rowscan_type out, rowscan_type acc, uint6
   spec.flags = (unsigned)random_below(&random, 4);
   spec.length = few(20, 1000) + random_below(&random, few(100, 4000));
   spec.mask_mode = (rowscan_mask_mode)random_below(&random, 3);
-  spec.mask_type = random_one_in(&random, 2) ? in : ROWSCAN_BOOL;
+  if (spec.mask_mode)
+    spec.mask_type = random_one_in(&random, 2) ? in : ROWSCAN_BOOL;
   spec.layout = (rowscan_layout)random_below(&random, 2);
   add_spec(&spec, random);
 }
