@@ -58,7 +58,7 @@ template <class P, int STEPS> struct ColumnStream {
   RS_METHOD Lane neighbour(int band) const {
     int column = band * 32 + (int)lane_index();
     bool there = column < cut.columns;
-    return {0, there ? column : 0, there};
+    return {0, there ? column : cut.columns - 1, there}; // of the same band, whose results the same warp writes
   }
   RS_METHOD Lane lane_of(int band) const {
     return cut.bands == 1 ? lane : neighbour(band);

@@ -1239,6 +1239,14 @@ class Cache(Case):
         self.assertEqual(self.rowscan("compile", "--arch", "sm_90,sm_80", "--length", "101", "--type", "i32")[0]
                          .count(" hit"), count_of("length=101"))
 
+    def test_lines_of_keys_filter(self):
+        """Every one that a key has, so that a field that is added to keys is known to filters."""
+        self.fill()
+        keys = [entry["key"] for entry in self.entries()]
+        for line in {line for key in keys for line in key.splitlines() if " " not in line}:
+            told = json.loads(self.rowscan("cache", "export", "--json", "--spec", line, "x.pack")[0])
+            self.assertEqual(told["entries"], sum(line in key.splitlines() for key in keys), line)
+
     def test_packs_in_place(self):
         """With no compiler, and nothing in the cache but what a pack has."""
         self.fill()

@@ -1,5 +1,5 @@
 #!/bin/sh
-# simulated_others.sh - as simulated.sh, on other GPUs and drivers: larger, older, late
+# simulated_others.sh - as simulated.sh, on other GPUs and drivers: larger, older, late, and one that finds races
 # SPDX-License-Identifier: MIT
 set -eu
 # shellcheck source=tests/on_simulated.sh
@@ -8,16 +8,23 @@ set -eu
 status=0
 # Few rows are those that a GPU holds at once: on one of some size. They and long rows off 16 bytes with blocks that
 # wait for others which have not started; for sanitizers, which look at memory, in one order on a small one, for which
-# simulated.sh has the same kernels.
-sizes='80 1 80 3 80 60'
-[ -z "${RS_SANITIZE:-}" ] || sizes='4 3'
+# simulated.sh has the same kernels. One run looks for shared memory that nothing keeps apart, whatever came of it.
+sizes='80 1 0 80 3 0 80 60 1'
+[ -z "${RS_SANITIZE:-}" ] || sizes='4 3 0'
 # shellcheck disable=SC2086
 set -- $sizes
 while [ $# -gt 0 ]; do
-  echo "== tests/gpu/test_gpu few offsets, $1 multiprocessors, $2 blocks at a time"
-  SIMT_SMS=$1 SIMT_RESIDENT=$2 tests/gpu/test_gpu few offsets || status=1
-  shift 2
+  echo "== tests/gpu/test_gpu few offsets, $1 multiprocessors, $2 blocks at a time, races $3"
+  SIMT_SMS=$1 SIMT_RESIDENT=$2 SIMT_RACES=$3 tests/gpu/test_gpu few offsets || status=1
+  shift 3
 done
+if [ -z "${RS_SANITIZE:-}" ]; then
+  echo "== tests/gpu/test_gpu widths regimes delays, tests/test_columns, tests/test_short, races"
+  SIMT_RACES=1 tests/gpu/test_gpu widths regimes delays || status=1
+  SIMT_RACES=1 tests/test_columns 6 3 || status=1
+  SIMT_RACES=1 tests/test_columns 8 4 11 1 || status=1
+  SIMT_RACES=1 tests/test_short || status=1
+fi
 # Streams that do their work late; and a driver that can't tell a new one from another whose handle it got.
 for version in 13000 11080; do
   echo "== tests/gpu/test_gpu chain capture outlive threads, driver $version, late"

@@ -32,10 +32,17 @@ SIMT_UNSEEN static arrival get(const void *at) {
   return state;
 }
 
+/* For a thread that uses it, which must know that it was prepared. */
+SIMT_UNSEEN static arrival get_ready(const void *at) {
+  simt_grid_used(simt_grid_state.thread, at, sizeof(arrival), false);
+  return get(at);
+}
+
 SIMT_UNSEEN static void put(void *at, arrival state) {
   if (state.missing == 0 && state.bytes == 0) {
     state.phase++;
     state.missing = state.parties;
+    simt_races_phase(simt_grid_races(), at);
     simt_grid_state.progress++;
   }
   memcpy(at, &state, sizeof state);
@@ -44,14 +51,18 @@ SIMT_UNSEEN static void put(void *at, arrival state) {
 void simt_bulk_init(void *arrivals, int count, unsigned parties) {
   if (parties < 1 || parties > MOST_PARTIES)
     simt_grid_wrong("prepares the arrivals at %p for %u parties", arrivals, parties);
-  for (int i = 0; i < count; i++)
+  simt_grid_used(simt_grid_state.thread, arrivals, (size_t)count * sizeof(arrival), true);
+  for (int i = 0; i < count; i++) {
+    simt_races_prepared(simt_grid_races(), (arrival *)arrivals + i);
     put((arrival *)arrivals + i, (arrival){.made = MADE, .parties = parties, .missing = parties});
+  }
 }
 
 void simt_bulk_expect(void *at, unsigned bytes) {
-  arrival state = get(at);
+  arrival state = get_ready(at);
   if (!state.missing)
     simt_grid_wrong("signals the arrival at %p once more than it has parties, before the phase has ended", at);
+  simt_races_signalled(simt_grid_races(), at, simt_grid_state.thread);
   state.missing--;
   state.bytes += (int32_t)bytes;
   put(at, state);
@@ -59,8 +70,9 @@ void simt_bulk_expect(void *at, unsigned bytes) {
 
 /* As the hardware does, looks at the last bit only. */
 SIMT_UNSEEN void simt_bulk_await(void *at, unsigned phase) {
-  while ((get(at).phase & 1) == (phase & 1))
+  while ((get_ready(at).phase & 1) == (phase & 1))
     simt_grid_state.spin();
+  simt_races_awaited(simt_grid_races(), at, simt_grid_state.thread);
 }
 
 /* ---- copies --------------------------------------------------------------------------------------------------------
@@ -89,9 +101,15 @@ static void start(simt_copy copy) {
 
 void simt_bulk_load(void *to, const void *from, unsigned bytes, void *at) {
   check("bulk load", to, from, bytes, 0);
-  get(at);
+  get_ready(at);
+  simt_grid_used(simt_grid_state.thread, to, bytes, true);
   memset(to, SIMT_POISON, bytes);
-  start((simt_copy){.to = to, .from = from, .bytes = bytes, .thread = simt_grid_state.thread, .arrival = at});
+  start((simt_copy){.to = to,
+                    .from = from,
+                    .bytes = bytes,
+                    .thread = simt_grid_state.thread,
+                    .time = simt_races_copy(simt_grid_races(), simt_grid_state.thread),
+                    .arrival = at});
 }
 
 /* Changes nothing but what is in L2; and yet a GPU takes no other addresses. */
@@ -111,6 +129,7 @@ void simt_bulk_store(void *to, const void *from, unsigned bytes) {
   check("bulk store", from, to, bytes, 1);
   if (!simt_grid_bulk()->published[simt_grid_state.thread])
     simt_grid_wrong("starts a bulk store of what was not published");
+  simt_grid_used(simt_grid_state.thread, from, bytes, false);
   start((simt_copy){.to = to, .from = from, .bytes = bytes, .thread = simt_grid_state.thread});
 }
 
@@ -118,13 +137,30 @@ static void finish(simt_copy **at) {
   simt_copy *copy = *at;
   memcpy(copy->to, copy->from, copy->bytes);
   if (copy->arrival) {
+    simt_races_copied(simt_grid_races(), copy->arrival, copy->thread, copy->time);
     arrival state = get(copy->arrival);
     state.bytes -= (int32_t)copy->bytes;
     put(copy->arrival, state);
+  } else {
+    simt_grid_used(copy->thread, copy->from, copy->bytes, false); /* until now */
   }
   *at = copy->next;
   free(copy);
   simt_grid_state.progress++;
+}
+
+static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes) {
+  uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
+  return x < y + b_bytes && y < x + a_bytes;
+}
+
+void simt_bulk_used(const simt_bulk *bulk, const void *at, size_t bytes, bool write) {
+  for (const simt_copy *copy = bulk->first; copy; copy = copy->next)
+    if (copy->arrival ? overlap(at, bytes, copy->to, copy->bytes)
+                      : write && overlap(at, bytes, copy->from, copy->bytes))
+      simt_grid_wrong("%s shared memory that a bulk %s of thread %u still %s; nothing orders the two",
+                      write ? "writes" : "reads", copy->arrival ? "load" : "store", copy->thread,
+                      copy->arrival ? "fills" : "reads");
 }
 
 static bool is_store(const simt_copy *copy, unsigned thread) {

@@ -9,14 +9,15 @@
 #define SIMT_BULK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "runtime.h"
 
 typedef struct simt_copy {
   void *to;
   const void *from;
-  unsigned bytes, thread;
-  void *arrival; /* of a load; NULL: a store */
+  unsigned bytes, thread, time; /* of the thread's clock, in races.h */
+  void *arrival;                /* of a load; NULL: a store */
   struct simt_copy *next;
 } simt_copy;
 
@@ -41,6 +42,9 @@ void simt_bulk_drain(int pending);
  * stores has them done at once. False: there is none.
  */
 bool simt_bulk_advance(simt_bulk *bulk, bool loads_only, unsigned random);
+
+/* Shared memory is used: wrong where a load is to fill it, or, for a write, a store to read it. */
+void simt_bulk_used(const simt_bulk *bulk, const void *at, size_t bytes, bool write);
 
 /* Copies that a thread has not waited for: of the stores, or of anyone's loads. */
 int simt_bulk_stores(const simt_bulk *bulk, unsigned thread);

@@ -24,7 +24,7 @@
 
 extern char **environ;
 
-enum { MAX_ENTRIES = 32, MAX_WORDS = 96, PATH_ROOM = 4096 };
+enum { MAX_ENTRIES = 64, MAX_WORDS = 96, PATH_ROOM = 4096 };
 
 /* ---- bytes ---------------------------------------------------------------------------------------------------------
  */
@@ -213,7 +213,8 @@ static const char *setting(const char *name, const char *otherwise) {
 
 /* g++ would make variables of equal names one in the process; clang has checks whose runtime a program in C lacks. */
 static void add_flags(command *c, const char *compiler) {
-  const char *flags = setting("SIMT_CXXFLAGS", "");
+  bool races = simt_races_wanted(); /* no other sanitizer goes with that */
+  const char *flags = races ? "" : setting("SIMT_CXXFLAGS", "");
   bool clang = strstr(compiler, "clang"), checks = strstr(flags, "-fsanitize");
   add_words(c, flags);
   if (!clang)
@@ -222,6 +223,8 @@ static void add_flags(command *c, const char *compiler) {
     add(c, "-fno-sanitize-recover=all");
   if (checks && clang)
     add(c, "-fno-sanitize=function,vptr");
+  if (races) /* calls at each access, but to races.cuh */
+    add_words(c, "-fsanitize=thread -DSIMT_RACES -fno-exceptions -nostdlib");
 }
 
 static bool run_compiler(const char *dir, const simt_source *source) {

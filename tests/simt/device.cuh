@@ -28,6 +28,10 @@ extern "C" {
 __attribute__((visibility("default"))) simt_state *simt;
 }
 
+#ifdef SIMT_RACES
+#include "races.cuh"
+#endif
+
 // nvrtc.c adds one line a kernel: SIMT_FACTS(name, launch bounds).
 template <class... P>
 constexpr simt_facts simt_facts_of(void (*)(const P &...), unsigned threads, unsigned blocks = 0) {

@@ -17,6 +17,7 @@
 
 #include "fibre.h"
 #include "memory.h"
+#include "races.h"
 #include "report.h"
 
 enum { WARPS = SIMT_MAX_THREADS / SIMT_WARP, BARRIERS = 16, IDLE_TURNS = 20000 };
@@ -44,7 +45,8 @@ typedef struct block {
   unsigned char *dynamic;
   simt_fetches fetches[SIMT_MAX_THREADS];
   simt_bulk bulk;
-  bool hasty; /* bulk copies may be done before anyone waits for them */
+  simt_races *races; /* NULL: nobody asks */
+  bool hasty;        /* bulk copies may be done before anyone waits for them */
 } block;
 
 static struct grid {
@@ -113,6 +115,10 @@ static void check_access(const void *at, unsigned long bytes, int write) {
   simt_grid_wrong("%s of %lu bytes at %p, which is no memory of the GPU", what, bytes, at);
 }
 
+static void look_for_race(const void *at, unsigned long bytes, int write) {
+  simt_grid_used(simt_grid_state.thread, at, bytes, write);
+}
+
 /* ---- what threads call ---------------------------------------------------------------------------------------------
  */
 
@@ -160,6 +166,17 @@ SIMT_UNSEEN static void check_same(const warp *w, int kind, int bytes, int argum
                     thread_of(w->meeting), w->argument[first]);
 }
 
+static void met_in_warp(int kind, unsigned index) {
+  unsigned short thread[SIMT_WARP];
+  if (kind != SIMT_WARP_BARRIER) {
+    simt_races_shuffled(grid.now->races, index * SIMT_WARP);
+    return;
+  }
+  for (unsigned lane = 0; lane < SIMT_WARP; lane++)
+    thread[lane] = (unsigned short)(index * SIMT_WARP + lane);
+  simt_races_met(grid.now->races, thread, SIMT_WARP);
+}
+
 SIMT_UNSEEN static unsigned long long meet(int kind, unsigned long long value, int bytes, int argument) {
   warp *w = &grid.now->warps[own_warp()];
   unsigned lane = simt_grid_state.thread % SIMT_WARP, bit = 1u << lane;
@@ -176,6 +193,7 @@ SIMT_UNSEEN static unsigned long long meet(int kind, unsigned long long value, i
   w->ready &= ~bit;
   if (w->meeting == ~0u) {
     exchange(w);
+    met_in_warp(kind, own_warp());
     w->meeting = 0;
     w->ready = ~0u;
     simt_grid_state.progress++;
@@ -186,14 +204,18 @@ SIMT_UNSEEN static unsigned long long meet(int kind, unsigned long long value, i
 }
 
 SIMT_UNSEEN static void release(block *b, unsigned number) {
+  unsigned short met[SIMT_MAX_THREADS];
+  unsigned count = 0;
   for (unsigned t = 0; t < simt_grid_state.threads; t++) {
     warp *w = &b->warps[t / SIMT_WARP];
     unsigned bit = 1u << t % SIMT_WARP;
     if ((w->waiting & bit) && b->barrier_of[t] == number) {
       w->waiting &= ~bit;
       w->ready |= bit;
+      met[count++] = (unsigned short)t;
     }
   }
+  simt_races_met(b->races, met, count);
   b->barriers[number].arrived = 0;
   simt_grid_state.progress++;
 }
@@ -253,6 +275,7 @@ simt_state simt_grid_state = {.meet = meet,
                               .bulk_store = simt_bulk_store,
                               .bulk_drain = simt_bulk_drain,
                               .access = check_access,
+                              .used = look_for_race,
                               .fail = fail};
 
 simt_fetches *simt_grid_fetches(void) {
@@ -266,6 +289,26 @@ simt_bulk *simt_grid_bulk(void) {
 static bool within(const void *at, size_t bytes, const void *all, size_t all_bytes) {
   uintptr_t first = (uintptr_t)at, start = (uintptr_t)all;
   return first >= start && first - start <= all_bytes && bytes <= all_bytes - (first - start);
+}
+
+simt_races *simt_grid_races(void) {
+  return grid.now->races;
+}
+
+/* Where static variables begin, for races.c: after the dynamic bytes. */
+static size_t fixed_at(void) {
+  return ((size_t)grid.launch->dynamic_bytes + 15) & ~(size_t)15;
+}
+
+void simt_grid_used(unsigned thread, const void *at, size_t bytes, bool write) {
+  const unsigned char *byte = at, *dynamic = simt_grid_state.dynamic, *fixed = simt_grid_state.fixed;
+  if (!grid.now->races)
+    return;
+  simt_bulk_used(&grid.now->bulk, at, bytes, write);
+  if (within(at, bytes, dynamic, simt_grid_state.dynamic_bytes))
+    simt_races_access(grid.now->races, thread, (size_t)(byte - dynamic), bytes, write);
+  else if (within(at, bytes, fixed, simt_grid_state.fixed_bytes))
+    simt_races_access(grid.now->races, thread, fixed_at() + (size_t)(byte - fixed), bytes, write);
 }
 
 bool simt_grid_in_shared(const void *at, size_t bytes) {
@@ -416,7 +459,7 @@ static void advance_copies(block *b) {
   if (!any_ready(b))
     simt_bulk_advance(&b->bulk, true, random & 0xffff);
   else if (b->hasty && (random >> 16) % 4 == 0)
-    simt_bulk_advance(&b->bulk, false, random & 0xffff);
+    simt_bulk_advance(&b->bulk, b->races, random & 0xffff); /* a store races until somebody waits for it */
 }
 
 /* Rounds until the block is done, or gets nowhere without other blocks, or has had its share. */
@@ -479,6 +522,7 @@ static bool next_block(block *b) {
   memset(b->warps, 0, sizeof b->warps);
   memset(b->barriers, 0, sizeof b->barriers);
   memset(&b->bulk, 0, sizeof b->bulk);
+  simt_races_begin(b->races);
   b->hasty = !grid.ordered && simt_random(&grid.random) % 2;
   for (unsigned t = 0; t < launch->threads; t++)
     simt_fibre_start(b->fibre[t], work, NULL);
@@ -491,11 +535,26 @@ static bool next_block(block *b) {
   return true;
 }
 
+/* From the first of the static variables to the last. */
+static void find_fixed(const simt_launch *launch) {
+  uintptr_t low = UINTPTR_MAX, high = 0;
+  for (int i = 0; i < launch->shared_count; i++) {
+    uintptr_t at = (uintptr_t)launch->shared[i].at, end = at + launch->shared[i].bytes;
+    low = at < low ? at : low;
+    high = end > high ? end : high;
+  }
+  low &= ~(uintptr_t)15;
+  simt_grid_state.fixed = high ? (void *)low : NULL;
+  simt_grid_state.fixed_bytes = high ? (unsigned)(high - low) : 0;
+}
+
 static void make_block(block *b) {
   void *dynamic = NULL;
   b->shared = malloc(shared_bytes() + 1);
   bool made = b->shared && posix_memalign(&dynamic, 1024, grid.launch->dynamic_bytes) == 0;
   b->dynamic = dynamic;
+  b->races =
+      simt_races_wanted() ? simt_races_make(grid.launch->threads, fixed_at() + simt_grid_state.fixed_bytes) : NULL;
   for (unsigned t = 0; t < grid.launch->threads; t++)
     made = (b->fibre[t] = simt_fibre_take()) && made;
   if (!made)
@@ -507,6 +566,7 @@ static void free_block(block *b) {
     simt_fibre_give(b->fibre[t]);
   for (int thread = 0; thread < SIMT_MAX_THREADS; thread++)
     free(b->fetches[thread].word);
+  simt_races_free(b->races);
   free(b->shared);
   free(b->dynamic);
 }
@@ -585,6 +645,7 @@ void simt_grid_run(const simt_launch *launch) {
   simt_grid_state.blocks = launch->blocks;
   simt_grid_state.dynamic_bytes = launch->dynamic_bytes;
   simt_grid_state.low = simt_grid_state.room = 0;
+  find_fixed(launch);
   for (unsigned i = 0; i < grid.resident_count; i++) {
     make_block(&grid.resident[i]);
     next_block(&grid.resident[i]);

@@ -10,6 +10,7 @@
 
 #include "bulk.h"
 #include "fetch.h"
+#include "races.h"
 #include "runtime.h"
 
 /* A variable in static shared memory. */
@@ -37,6 +38,10 @@ extern simt_state simt_grid_state;
 simt_bulk *simt_grid_bulk(void);
 simt_fetches *simt_grid_fetches(void);
 bool simt_grid_in_shared(const void *at, size_t bytes);
+
+/* Its accesses, NULL where none are looked at; and one more of them, to shared memory. */
+simt_races *simt_grid_races(void);
+void simt_grid_used(unsigned thread, const void *at, size_t bytes, bool write);
 
 /* A kernel is wrong: says which, and where, and aborts. */
 void simt_grid_wrong(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));

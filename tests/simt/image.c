@@ -50,8 +50,9 @@ static uint64_t add_variable(uint64_t sum, const char *name) {
 }
 
 uint64_t simt_twin_sum(void) {
-  uint64_t sum = add_file(add_file(SIMT_SUM, "device.cuh"), "runtime.h");
-  return add_variable(add_variable(sum, "SIMT_CXX"), "SIMT_CXXFLAGS");
+  uint64_t sum = add_file(add_file(add_file(SIMT_SUM, "device.cuh"), "races.cuh"), "runtime.h");
+  sum = add_variable(add_variable(sum, "SIMT_CXX"), "SIMT_CXXFLAGS");
+  return simt_races_wanted() ? simt_sum(sum, "races", 5) : sum;
 }
 
 /* ---- shared objects ------------------------------------------------------------------------------------------------

@@ -50,3 +50,7 @@ long long simt_setting(const char *name, long long otherwise) {
     simt_die("%s=%s: not a number", name, text);
   return value;
 }
+
+bool simt_races_wanted(void) {
+  return simt_setting("SIMT_RACES", 0) != 0;
+}

@@ -5,6 +5,8 @@
 #ifndef SIMT_REPORT_H
 #define SIMT_REPORT_H
 
+#include <stdbool.h>
+
 /*
  * A program that misuses the driver is wrong even if the real one would let it pass: says so on stderr and aborts, so
  * that no test can overlook it. SIMT_STRICT=0: only says so, and returns `error` for the caller to return.
@@ -16,6 +18,9 @@ void simt_die(const char *format, ...) __attribute__((format(printf, 1, 2), nore
 
 /* A number from the environment. Suffixes k, m, g: times 2^10, 2^20, 2^30. */
 long long simt_setting(const char *name, long long otherwise);
+
+/* Whether SIMT_RACES asks to look for races, which kernels are compiled for. */
+bool simt_races_wanted(void);
 
 /* A stream of random numbers: advances *state, which starts anywhere. */
 static inline unsigned simt_random(unsigned long long *state) {

@@ -25,6 +25,8 @@ typedef struct simt_state {
   unsigned threads, blocks;
   void *dynamic; /* dynamic shared memory of the block */
   unsigned dynamic_bytes;
+  void *fixed; /* static shared memory, and what lies between its variables */
+  unsigned fixed_bytes;
   unsigned long long low, room; /* memory of the device used last: [low, low + room) */
   unsigned long long progress;  /* bump it when other threads may see something new: tells waiting from a livelock */
   unsigned long long (*meet)(int kind, unsigned long long value, int bytes, int argument); /* (*) lanes of a warp */
@@ -42,6 +44,7 @@ typedef struct simt_state {
   void (*bulk_store)(void *to, const void *from, unsigned bytes);
   void (*bulk_drain)(int pending);                                /* (*) */
   void (*access)(const void *at, unsigned long bytes, int write); /* checks an access outside [low, low + room) */
+  void (*used)(const void *at, unsigned long bytes, int write);   /* an access to shared memory, where races count */
   void (*fail)(const char *what, const void *at);                 /* misuse: says who did it, and aborts */
 } simt_state;
 

@@ -160,6 +160,11 @@ static void open_all(void) {
   OK(cuda.cuMemcpyHtoDAsync_v2(in, host_in, sizeof host_in, NULL));
 }
 
+static void open_all_for_races(void) {
+  setenv("SIMT_RACES", "1", 1);
+  open_all();
+}
+
 static void close_device(void) {
   CUcontext popped;
   OK(cuda.cuCtxPopCurrent_v2(&popped));
@@ -209,6 +214,12 @@ START_TEST(shuffles_move_values) {
 }
 END_TEST
 
+static void set_seed(int seed) {
+  char text[16];
+  snprintf(text, sizeof text, "%d", seed);
+  setenv("SIMT_SEED", text, 1);
+}
+
 static int turned_wrong(const char *kernel) {
   int wrong = 0;
   run(kernel, 3, 256, 16);
@@ -219,9 +230,7 @@ static int turned_wrong(const char *kernel) {
 
 START_TEST(barriers_order_shared_memory) {
   for (int seed = 0; seed < 5; seed++) {
-    char text[16];
-    snprintf(text, sizeof text, "%d", seed);
-    setenv("SIMT_SEED", text, 1);
+    set_seed(seed);
     ck_assert_int_eq(turned_wrong("turn"), 0);
     ck_assert_int_gt(turned_wrong("turn_without_barriers"), 0);
   }
@@ -267,9 +276,7 @@ static int bulk_wrong(const char *kernel) {
 
 START_TEST(bulk_copies_take_time) {
   for (int seed = 0; seed < 5; seed++) {
-    char text[16];
-    snprintf(text, sizeof text, "%d", seed);
-    setenv("SIMT_SEED", text, 1);
+    set_seed(seed);
     ck_assert_int_eq(bulk_wrong("bulk_turn"), 0);
     if (seed)
       ck_assert_int_gt(bulk_wrong("bulk_over"), 0);
@@ -413,9 +420,47 @@ static void run_mistake(const char *kernel) {
   launch(kernel, 1, 256, a, NULL);
 }
 
+static void run_race(const char *kernel) {
+  run(kernel, 1, 256, WORDS / 256);
+}
+
 START_TEST(mistakes_are_fatal) {
   const mistake *m = &mistakes[_i];
   expect_death(run_mistake, m->kernel, m->last_words, 3);
+}
+END_TEST
+
+static const char *const in_order[] = {
+    "turn",         "chain",           "bulk_turn", "lanes_in_turn",     "warps_return",
+    "told_in_turn", "fetched_in_turn", "shuffles",  "bytes_side_by_side"};
+
+/* In any order of turns. */
+START_TEST(what_is_in_order_races_not) {
+  for (int seed = 0; seed < 8; seed++) {
+    set_seed(seed);
+    run_race(in_order[_i]);
+  }
+}
+END_TEST
+
+static const mistake races[] = {
+    {"turn_without_barriers", {"nothing orders the two"}},
+    {"lanes_after_shuffle", {"(lanes of a warp"}},
+    {"lanes_write_early", {"(lanes of a warp"}},
+    {"told_unprepared", {"nothing orders the two", "was never prepared"}},
+    {"told_early", {"nothing orders the two"}},
+    {"told_by_one_of_all", {"nothing orders the two"}},
+    {"told_and_read_again", {"nothing orders the two"}},
+    {"fetched_by_others", {"nothing orders the two"}},
+    {"bulk_over", {"nothing orders the two"}},
+};
+
+/* In each order of turns, though few would give a wrong result. */
+START_TEST(races_are_fatal) {
+  for (int seed = 0; seed < 8; seed++) {
+    set_seed(seed);
+    expect_death(run_race, races[_i].kernel, races[_i].last_words, 3);
+  }
 }
 END_TEST
 
@@ -884,6 +929,15 @@ static void add_mistakes(Suite *suite) {
   tcase_add_test(cases, leaks_are_counted);
 }
 
+static void add_races(Suite *suite) {
+  TCase *cases = tcase_create("races");
+  tcase_add_checked_fixture(cases, open_all_for_races, close_all);
+  tcase_set_timeout(cases, 120);
+  tcase_add_loop_test(cases, what_is_in_order_races_not, 0, sizeof in_order / sizeof *in_order);
+  tcase_add_loop_test(cases, races_are_fatal, 0, sizeof races / sizeof *races);
+  suite_add_tcase(suite, cases);
+}
+
 static void add_streams(Suite *suite) {
   TCase *cases = add_case(suite, "streams");
   tcase_add_test(cases, a_missing_wait_shows);
@@ -925,6 +979,7 @@ int main(void) {
   add_modules(suite);
   add_grid(suite);
   add_mistakes(suite);
+  add_races(suite);
   add_streams(suite);
   int status = run_tests(suite);
   remove_kept();

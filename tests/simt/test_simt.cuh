@@ -123,6 +123,94 @@ RS_KERNEL(256, 1) bulk_odd(RS_PARAMETER(Arguments, a)) {
 RS_KERNEL(256, 1) bulk_left(RS_PARAMETER(Arguments, a)) {
   bulk<5>(a);
 }
+// Orders; WRONG leaves one out.
+template <int WRONG> RS_DEVICE void lanes_swap(const Arguments &a) {
+  RS_SHARED u32 all[256];
+  all[thread_index()] = load_stream(a.in + thread_index());
+  if (WRONG == 1)
+    shuffle_xor(1u, 1);
+  else
+    warp_barrier();
+  u32 x = all[thread_index() ^ 1];
+  if (WRONG != 2)
+    warp_barrier();
+  all[thread_index()] = x + 1;
+  store_word(a.out + thread_index(), x);
+}
+RS_KERNEL(256, 1) lanes_in_turn(RS_PARAMETER(Arguments, a)) {
+  lanes_swap<0>(a);
+}
+RS_KERNEL(256, 1) lanes_after_shuffle(RS_PARAMETER(Arguments, a)) {
+  lanes_swap<1>(a);
+}
+RS_KERNEL(256, 1) lanes_write_early(RS_PARAMETER(Arguments, a)) {
+  lanes_swap<2>(a);
+}
+RS_KERNEL(256, 1) bytes_side_by_side(RS_PARAMETER(Arguments, a)) {
+  RS_SHARED u8 all[256];
+  all[thread_index()] = (u8)thread_index();
+  block_barrier();
+  store_word(a.out + thread_index(), all[255 - thread_index()]);
+}
+// Warp 0 writes a word, which all read and tell of, and then another in its place.
+template <int WRONG> RS_DEVICE void told(const Arguments &a) {
+  RS_SHARED Arrival written, seen;
+  RS_SHARED u32 word;
+  if (thread_index() == 0) {
+    arrivals_init(&written, 1);
+    arrivals_init(&seen, 1, 7);
+  }
+  if (WRONG != 1)
+    block_barrier();
+  if (thread_index() == 0) {
+    if (WRONG == 2)
+      arrival_signal(&written);
+    word = 1;
+    if (WRONG != 2)
+      arrival_signal(&written);
+    arrival_wait(&seen, 0);
+    word = 2;
+  } else if (thread_index() >= 32) {
+    arrival_wait(&written, 0);
+    u32 x = word;
+    if (WRONG != 3)
+      x += shuffle_from(x, 1);
+    if (WRONG == 4)
+      x += word;
+    if (lane_index() == 0)
+      arrival_signal(&seen);
+    store_word(a.out + thread_index(), x);
+  }
+}
+RS_KERNEL(256, 1) told_in_turn(RS_PARAMETER(Arguments, a)) {
+  told<0>(a);
+}
+RS_KERNEL(256, 1) told_unprepared(RS_PARAMETER(Arguments, a)) {
+  told<1>(a);
+}
+RS_KERNEL(256, 1) told_early(RS_PARAMETER(Arguments, a)) {
+  told<2>(a);
+}
+RS_KERNEL(256, 1) told_by_one_of_all(RS_PARAMETER(Arguments, a)) {
+  told<3>(a);
+}
+RS_KERNEL(256, 1) told_and_read_again(RS_PARAMETER(Arguments, a)) {
+  told<4>(a);
+}
+template <int BARRIER> RS_DEVICE void fetched(const Arguments &a) {
+  RS_SHARED u32 all[256];
+  fetch(all + thread_index(), a.in + thread_index());
+  fetch_wait();
+  if (BARRIER)
+    block_barrier();
+  store_word(a.out + thread_index(), all[255 - thread_index()]);
+}
+RS_KERNEL(256, 1) fetched_in_turn(RS_PARAMETER(Arguments, a)) {
+  fetched<1>(a);
+}
+RS_KERNEL(256, 1) fetched_by_others(RS_PARAMETER(Arguments, a)) {
+  fetched<0>(a);
+}
 // Mistakes.
 RS_KERNEL(256, 1) other_shuffle(RS_PARAMETER(Arguments, a)) {
   u32 x = thread_index();
