@@ -1657,6 +1657,7 @@ class Growth(Case):
         self.growth(status=1)
         self.assertEqual(list(self.listing()), ["made.csv"])
 
+    @unittest.skipIf(QUICK, "RS_QUICK")
     def test_what_bench_writes(self):
         self.rowscan("bench", "--engine=host", "--repeat=1", "--suite=growth", "--elements=10000", "--csv=made.csv",
                      "--filter=length: |x 4096|columns: ")

@@ -26,6 +26,12 @@ typedef struct mark {
   uint8_t write;
 } mark;
 
+/* Its last accesses, if they are the present block's. */
+typedef struct cell {
+  unsigned long long block;
+  mark slot[SLOTS];
+} cell;
+
 typedef struct arrival {
   const void *at;
   uint32_t *pending, *ended; /* what those who signal know: in any phase; up to the last one that ended */
@@ -33,8 +39,8 @@ typedef struct arrival {
 
 struct simt_races {
   unsigned threads;
-  size_t cells;
-  mark (*cell)[SLOTS];
+  unsigned long long block; /* that began last; the first is 1 */
+  cell *cells;
   uint32_t *time;     /* of each thread's clock */
   uint32_t *shuffled; /* when its warp exchanged values last */
   uint32_t *common;   /* what threads know that have no vector of their own */
@@ -65,8 +71,7 @@ static void *zeros(size_t count, size_t size) {
 simt_races *simt_races_make(unsigned threads, size_t bytes) {
   simt_races *races = zeros(1, sizeof *races);
   races->threads = threads;
-  races->cells = (bytes + CELL - 1) / CELL;
-  races->cell = zeros(races->cells, sizeof *races->cell);
+  races->cells = zeros((bytes + CELL - 1) / CELL, sizeof *races->cells);
   races->time = zeros(threads, sizeof *races->time);
   races->shuffled = zeros(threads, sizeof *races->shuffled);
   races->common = zeros(entries(races), sizeof *races->common);
@@ -105,7 +110,7 @@ void simt_races_free(simt_races *races) {
   forget(races);
   while (races->spares)
     free(races->spare[--races->spares]);
-  free(races->cell);
+  free(races->cells);
   free(races->time);
   free(races->shuffled);
   free(races->common);
@@ -118,7 +123,7 @@ void simt_races_begin(simt_races *races) {
   if (!races)
     return;
   forget(races);
-  memset(races->cell, 0, races->cells * sizeof *races->cell);
+  races->block++;
   memset(races->shuffled, 0, races->threads * sizeof *races->shuffled);
   memset(races->common, 0, vector_bytes(races));
   for (unsigned t = 0; t < races->threads; t++)
@@ -262,9 +267,12 @@ static void wrong(const mark *before, unsigned thread, size_t at, bool write) {
 }
 
 static void mark_cell(simt_races *races, size_t index, mark now) {
-  mark *slot = races->cell[index], *place = NULL;
+  cell *here = &races->cells[index];
+  mark *place = NULL;
+  if (here->block != races->block)
+    *here = (cell){.block = races->block};
   for (int i = 0; i < SLOTS; i++) {
-    mark *before = &slot[i];
+    mark *before = &here->slot[i];
     if (!before->time) {
       place = place ? place : before;
       continue;
@@ -279,7 +287,7 @@ static void mark_cell(simt_races *races, size_t index, mark now) {
     }
   }
   if (!place)
-    place = &slot[simt_random(&races->random) % SLOTS];
+    place = &here->slot[simt_random(&races->random) % SLOTS];
   *place = now;
 }
 
