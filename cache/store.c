@@ -119,7 +119,7 @@ bool rs_load_key(rs_store *store, const char *key, bool use, int without, rs_loa
   return sound;
 }
 
-static bool is(const char *key, const char *other) {
+static bool same(const char *key, const char *other) {
   return other && strcmp(key, other) == 0;
 }
 
@@ -128,7 +128,7 @@ static bool load_stem(rs_store *store, const char *stem, const char *missed, boo
   char *endings = rs_endings_read(store);
   const char *at = endings;
   while ((*key = rs_endings_next(&at, stem)) != NULL &&
-         (is(*key, missed) || !rs_load_key(store, *key, use, RS_STORE_PARTS, loaded)))
+         (same(*key, missed) || !rs_load_key(store, *key, use, RS_STORE_PARTS, loaded)))
     free(*key);
   free(endings);
   return *key != NULL;

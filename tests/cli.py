@@ -955,7 +955,8 @@ class Warm(Case):
         text = "".join(f"length={n} in=i32\n" for n in range(7, 10))
         self.rowscan("warm", "--limit=0", "--arch=sm_80", self.list(text), status=2)
         _, err = self.warm(text, "--limit=150000", status=1)
-        self.assertRegex(err, r"^rowscan: warm: \d of \d+ entries are gone again: the cache \(.*\) keeps at most 150000 ")
+        self.assertRegex(err, r"^rowscan: warm: \d of \d+ entries are gone again: "
+                              r"the cache \(.*\) keeps at most 150000 ")
         told, err = self.warm(text, "--limit=1500000")
         self.assertEqual(err, "")
         self.assertGreater(told["compiled"], 0)
