@@ -28,7 +28,16 @@ except ImportError:
     print("SKIP: no NumPy")
     sys.exit(77)
 
-ROWSCAN = os.environ.get("ROWSCAN", "rowscan")
+
+
+def what_libtool_starts(command):
+    """The program that libtool's script starts and where its library is; the script takes three times as long as it."""
+    libraries = os.path.join(os.path.dirname(os.path.abspath(command)), ".libs")
+    program = os.path.join(libraries, os.path.basename(command))
+    return (program, libraries) if os.access(program, os.X_OK) else (command, "")
+
+
+ROWSCAN, LIBRARIES = what_libtool_starts(os.environ.get("ROWSCAN", "rowscan"))
 QUICK = os.environ.get("RS_QUICK", "") not in ("", "0")
 
 INTEGERS = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"]
@@ -49,12 +58,19 @@ class Case(unittest.TestCase):
         self.env["ROWSCAN_CACHE_DIR"] = self.path("cache")
         self.env["ROWSCAN_CACHE_PACKS"] = "off"
         self.env["LC_ALL"] = "C"
+        if LIBRARIES:
+            self.search_first(LIBRARIES)
         # A mapped file that became shorter is for the command to tell, not for a sanitizer.
         self.env["ASAN_OPTIONS"] = self.env.get("ASAN_OPTIONS", "") + ":handle_sigbus=0"
         self.random = np.random.default_rng(1)
 
     def path(self, name):
         return os.path.join(self.dir, name)
+
+    def search_first(self, directory):
+        """The command looks for libraries there first."""
+        known = self.env.get("LD_LIBRARY_PATH", "")
+        self.env["LD_LIBRARY_PATH"] = ":".join(path for path in (directory, known) if path)
 
     def rowscan(self, *args, status=0, **kwargs):
         """Runs the command in the directory; returns (stdout, stderr)."""
@@ -537,8 +553,8 @@ class Output(Case):
     def test_no_permission(self):
         how = {}
         if os.geteuid() == 0:
-            probe = subprocess.run([ROWSCAN, "--version"], preexec_fn=self.as_nobody, stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.DEVNULL, cwd="/") if os.access(ROWSCAN, os.X_OK) else None
+            probe = subprocess.run([ROWSCAN, "--version"], preexec_fn=self.as_nobody, env=self.env, cwd="/",
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) if os.access(ROWSCAN, os.X_OK) else None
             if probe is None or probe.returncode:
                 self.skipTest("another user cannot run the command")
             how = {"preexec_fn": self.as_nobody}
@@ -1406,7 +1422,7 @@ class Cells(Case):
 
     def test_peers_have_its_structs(self):
         """tests/peers/rowscan.py has the structs of rowscan.h once more."""
-        library = os.path.join(os.path.dirname(os.path.abspath(ROWSCAN)), ".libs", "librowscan.so")
+        library = os.path.join(LIBRARIES, "librowscan.so")
         if not os.path.exists(library):
             self.skipTest("the library is not a shared one")
         with open(library, "rb") as file:
@@ -1440,7 +1456,8 @@ class BenchSimulated(Bench):
         simt = os.environ.get("RS_SIMT", "")
         if not os.path.exists(os.path.join(simt, "libcuda.so.1")):
             self.skipTest("there is no simulated GPU (RS_SIMT)")
-        self.env.update(LD_LIBRARY_PATH=simt, ROWSCAN_NVRTC=os.path.join(simt, "libnvrtc.so.13"), SIMT_L2="16k")
+        self.search_first(simt)
+        self.env.update(ROWSCAN_NVRTC=os.path.join(simt, "libnvrtc.so.13"), SIMT_L2="16k")
         self.env.setdefault("SIMT_CACHE_DIR", self.path("simt-cache"))
 
     def listing(self):
