@@ -112,7 +112,7 @@ def simulated():
     """The arguments of a check on the simulated GPU, where make check has built it; and the environment for it."""
     folder = os.environ.get("RS_SIMT", "")
     if not os.path.exists(os.path.join(folder, "libcuda.so.1")):
-        print("skipped: the simulated GPU is not built (it needs Check and shared libraries)")
+        print("skipped: the simulated GPU is not built (it needs Check, shared libraries and __builtin_longjmp)")
         sys.exit(77)
     os.environ["LD_LIBRARY_PATH"] = ":".join([folder] + os.environ.get("LD_LIBRARY_PATH", "").split(":")).rstrip(":")
     os.environ["ROWSCAN_NVRTC"] = os.path.join(folder, "libnvrtc.so.13")
