@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 #
 # usage: compilers.sh BUILD: a build of rowscan with its tests. Brings the wheels of NVIDIA's packages to BUILD/nvrtc.
-# RS_QUICK=1: the oldest, sm_90 and the newest architecture of each.
+# RS_QUICK=1: of each all variants for sm_90, and a part for every other architecture.
 set -eu
 tests=$(cd "$(dirname "$0")" && pwd)
 cd "$1"

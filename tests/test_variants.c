@@ -3,19 +3,19 @@
  * SPDX-License-Identifier: MIT
  *
  * Needs no GPU, and skips (77) without NVRTC. A list in which every type, operator, flag, mask and regime stands, and
- * the geometries that need most registers; each for all architectures, on as many threads as there are processors. An
- * architecture whose sources are those of another compiles every third: RS_ALL_VARIANTS=1 has it compile all.
- * RS_QUICK=1: the oldest, sm_90 and the newest only. RS_NO_VARIANTS=1: skips, for runs that have nothing to add to one
- * that does not.
+ * the geometries that need most registers; each for all architectures, on as many threads as there are processors. Of
+ * the variants whose sources are those for an older one, an architecture compiles every third, others than the next.
+ * RS_QUICK=1: all but sm_90, which has the most kernels, compile every eighth variant. RS_ALL_VARIANTS=1: each compiles
+ * all. RS_NO_VARIANTS=1: skips, for runs that have nothing to add to one that does not.
  */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-#include "arch.h"
 #include "quick.h"
 #include "rowscan.h"
 
@@ -70,25 +70,38 @@ static bool asked(const char *variable) {
   return value && *value;
 }
 
-/* RS_QUICK: three will do. */
-static void choose_archs(void) {
-  if (!is_quick() || count <= 3)
-    return;
-  archs[1] = 90;
-  archs[2] = archs[count - 1];
-  count = 3;
+/* The sources of one kernel: NULL where there is no such kernel. */
+static char *source_of(int spec, int i, int module) {
+  char arch[16], *source;
+  snprintf(arch, sizeof arch, "sm_%d", archs[i]);
+  return rowscan_source(&specs[spec], arch, module, &source) ? NULL : source;
 }
 
-/* Whether an older one has the same sources: the same instructions and as much shared memory, as src/tune.c looks. */
-static bool like_an_older(int i) {
+static bool same_sources(int spec, int i, int other) {
+  bool same = true, more = true;
+  for (int module = 0; same && more; module++) {
+    char *one = source_of(spec, i, module), *two = source_of(spec, other, module);
+    more = one && two;
+    same = more ? strcmp(one, two) == 0 : !one && !two;
+    rowscan_free(one);
+    rowscan_free(two);
+  }
+  return same;
+}
+
+static bool like_an_older(int spec, int i) {
   for (int older = 0; older < i; older++)
-    if (archs[older] / 10 == archs[i] / 10 && rs_arch_shared_bytes(archs[older]) == rs_arch_shared_bytes(archs[i]))
+    if (same_sources(spec, i, older))
       return true;
   return false;
 }
 
 static bool is_compiled(int spec, int i) {
-  return spec % 3 == i % 3 || asked("RS_ALL_VARIANTS") || !like_an_older(i);
+  if (asked("RS_ALL_VARIANTS"))
+    return true;
+  if (is_quick())
+    return archs[i] == 90 || spec % 8 == i % 8;
+  return spec % 3 == i % 3 || !like_an_older(spec, i);
 }
 
 static void check_module(const rowscan_plan *plan, int index, int spec, const char *arch) {
@@ -141,7 +154,6 @@ int main(void) {
     rowscan_close(context);
     return 77;
   }
-  choose_archs();
   pthread_t threads[16];
   long most = sysconf(_SC_NPROCESSORS_ONLN);
   int workers = 0;
