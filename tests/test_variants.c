@@ -3,17 +3,15 @@
  * SPDX-License-Identifier: MIT
  *
  * Needs no GPU, and skips (77) without NVRTC. A list in which every type, operator, flag, mask and regime stands, and
- * the geometries that need most registers; each for all architectures, on as many threads as there are processors. Of
- * the variants whose sources are those for an older one, an architecture compiles every third, others than the next.
- * RS_QUICK=1: all but sm_90, which has the most kernels, compile every eighth variant. RS_ALL_VARIANTS=1: each compiles
- * all. RS_NO_VARIANTS=1: skips, for runs that have nothing to add to one that does not.
+ * the geometries that need most registers; each for all architectures, on as many threads as there are processors.
+ * RS_QUICK=1: all but sm_90, which has the most kernels, compile every eighth variant. RS_NO_VARIANTS=1: skips, for
+ * runs that have nothing to add to one that does not.
  */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "quick.h"
@@ -65,43 +63,8 @@ static rowscan_context *context;
 static int archs[64], count = 64;
 static atomic_int turn, passed, failed;
 
-static bool asked(const char *variable) {
-  const char *value = getenv(variable);
-  return value && *value;
-}
-
-/* The sources of one kernel: NULL where there is no such kernel. */
-static char *source_of(int spec, int i, int module) {
-  char arch[16], *source;
-  snprintf(arch, sizeof arch, "sm_%d", archs[i]);
-  return rowscan_source(&specs[spec], arch, module, &source) ? NULL : source;
-}
-
-static bool same_sources(int spec, int i, int other) {
-  bool same = true, more = true;
-  for (int module = 0; same && more; module++) {
-    char *one = source_of(spec, i, module), *two = source_of(spec, other, module);
-    more = one && two;
-    same = more ? strcmp(one, two) == 0 : !one && !two;
-    rowscan_free(one);
-    rowscan_free(two);
-  }
-  return same;
-}
-
-static bool like_an_older(int spec, int i) {
-  for (int older = 0; older < i; older++)
-    if (same_sources(spec, i, older))
-      return true;
-  return false;
-}
-
 static bool is_compiled(int spec, int i) {
-  if (asked("RS_ALL_VARIANTS"))
-    return true;
-  if (is_quick())
-    return archs[i] == 90 || spec % 8 == i % 8;
-  return spec % 3 == i % 3 || !like_an_older(spec, i);
+  return !is_quick() || archs[i] == 90 || spec % 8 == i % 8;
 }
 
 static void check_module(const rowscan_plan *plan, int index, int spec, const char *arch) {
@@ -141,7 +104,8 @@ static void *work(void *unused) {
 
 int main(void) {
   setvbuf(stdout, NULL, _IOLBF, 0);
-  if (asked("RS_NO_VARIANTS")) {
+  const char *none = getenv("RS_NO_VARIANTS");
+  if (none && *none) {
     printf("skipped: RS_NO_VARIANTS is set\n");
     return 77;
   }
