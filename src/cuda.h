@@ -144,8 +144,8 @@ rowscan_status rs_cuda_open(const rs_cuda **cuda);
 rowscan_status rs_cuda_failed(const rs_cuda *cuda, CUresult result, const char *call);
 
 /*
- * Between the two this thread may load kernels and allocate memory while streams are captured, by it or others, who
- * have nothing to do with that. The mode is what was before.
+ * Between the two this thread may load kernels, take and free memory and wait while streams are captured, by it or
+ * others, who have nothing to do with that. The mode is what was before.
  */
 int rs_cuda_relax(const rs_cuda *cuda);
 void rs_cuda_restore(const rs_cuda *cuda, int mode);

@@ -38,6 +38,7 @@ rowscan_status rs_meter_open(rs_meter *meter, const rowscan_context *context) {
   if (status)
     return status;
   meter->device = &context->device;
+  meter->mode = rs_cuda_relax(cuda_of(meter));
   CUresult result = cuda_of(meter)->cuStreamCreate(&meter->stream, CU_STREAM_NON_BLOCKING);
   if (result)
     meter->stream = NULL;
@@ -59,6 +60,7 @@ void rs_meter_close(rs_meter *meter) {
     cuda->cuStreamSynchronize(meter->stream);
     cuda->cuStreamDestroy_v2(meter->stream);
   }
+  rs_cuda_restore(cuda, meter->mode);
   rs_device_leave(meter->device, meter->pushed);
   *meter = (rs_meter){0};
 }

@@ -12,12 +12,13 @@
 typedef struct rs_meter {
   const rs_device *device; /* NULL: the host */
   bool pushed;
+  int mode;        /* of captures, before */
   CUstream stream; /* NULL on the host, where all calls return when done */
   CUevent begin, end;
   struct timespec started;
 } rs_meter;
 
-/* Close it also if opening failed. Between the two the device's CUDA context is current. */
+/* Close it also if opening failed. Between the two, in one thread, the device's CUDA context is current. */
 rowscan_status rs_meter_open(rs_meter *meter, const rowscan_context *context);
 void rs_meter_close(rs_meter *meter); /* waits for what is queued */
 

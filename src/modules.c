@@ -177,6 +177,13 @@ static rowscan_status load_or_rebuild(rs_modules *all, rs_kernel kernel, rs_modu
   return is_final(said.result) ? remember(all, module, status) : status;
 }
 
+static void unload(const rs_modules *all, rs_module *module) {
+  atomic_store(&module->function, NULL);
+  if (module->module)
+    all->context->device.cuda->cuModuleUnload(module->module);
+  module->module = NULL;
+}
+
 static rowscan_status load(rs_modules *all, rs_kernel kernel, rs_module *module) {
   const rs_device *device = &all->context->device;
   int shared = all->geometry.shape[kernel].shared_bytes;
@@ -190,6 +197,8 @@ static rowscan_status load(rs_modules *all, rs_kernel kernel, rs_module *module)
     if (result)
       status = rs_cuda_failed(device->cuda, result, rs_kernel_symbol(kernel));
   }
+  if (status)
+    unload(all, module);
   rs_cuda_restore(device->cuda, mode);
   if (status)
     return status;
@@ -197,13 +206,6 @@ static rowscan_status load(rs_modules *all, rs_kernel kernel, rs_module *module)
   rs_log_write(&all->context->log, ROWSCAN_LOG_DEBUG, "sm_%d: loaded into the driver in %.2f ms: %s, %s", all->arch,
                rs_now_ms() - start, rs_kernel_name(kernel), module->words.data);
   return ROWSCAN_OK;
-}
-
-static void unload(const rs_modules *all, rs_module *module) {
-  atomic_store(&module->function, NULL);
-  if (module->module)
-    all->context->device.cuda->cuModuleUnload(module->module);
-  module->module = NULL;
 }
 
 /* ---- made -------------------------------------------------------------------------------------------------------- */
@@ -222,10 +224,8 @@ static rowscan_status make_loaded(rs_modules *all, rs_kernel kernel, rs_module *
   if (atomic_load(&module->function))
     return ROWSCAN_OK;
   rowscan_status status = load(all, kernel, module);
-  if (status) {
-    unload(all, module);
+  if (status)
     unbuild(module);
-  }
   return status;
 }
 

@@ -125,8 +125,10 @@ static void unload(rowscan_plan *plan) {
   bool pushed;
   if (rs_device_enter(device, &pushed))
     return;
+  int mode = rs_cuda_relax(device->cuda);
   rs_workspaces_close(&plan->workspaces);
   rs_modules_unload(&plan->modules);
+  rs_cuda_restore(device->cuda, mode);
   rs_device_leave(device, pushed);
 }
 

@@ -445,7 +445,9 @@ rowscan_status rs_stage_gpu(rowscan_context *context, const rowscan_spec *spec, 
   rowscan_status status = rs_device_enter(&context->device, &pushed);
   if (status)
     return status;
+  int mode = rs_cuda_relax(r.cuda);
   status = run(&r, progress);
+  rs_cuda_restore(r.cuda, mode);
   rs_device_leave(&context->device, pushed);
   return status;
 }

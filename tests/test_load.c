@@ -17,6 +17,7 @@
 static struct {
   CUresult cubin, ptx; /* what is said of sound ones */
   CUresult function;   /* of the kernels in a CUBIN */
+  CUresult attribute;  /* of the shared memory they want */
   int cubins, ptxs, others, alive;
   bool is_ptx; /* the last that was loaded */
   int functions;
@@ -60,6 +61,7 @@ static CUresult load_data(CUmodule *module, const void *image) {
 
 static CUresult unload(CUmodule module) {
   ck_assert_ptr_eq(module, (CUmodule)&driver);
+  ck_assert_int_eq(driver.mode, CU_STREAM_CAPTURE_MODE_RELAXED);
   driver.alive--;
   return CUDA_SUCCESS;
 }
@@ -73,7 +75,7 @@ static CUresult get_function(CUfunction *function, CUmodule module, const char *
 
 static CUresult set_attribute(CUfunction function, int attribute, int value) {
   ck_assert(function && attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES && value > 0);
-  return CUDA_SUCCESS;
+  return driver.attribute;
 }
 
 static CUresult alloc(CUdeviceptr *to, size_t bytes) {
@@ -86,6 +88,7 @@ static CUresult alloc(CUdeviceptr *to, size_t bytes) {
 
 static CUresult free_memory(CUdeviceptr from) {
   ck_assert(from == 4096 && !driver.clearing);
+  ck_assert_int_eq(driver.mode, CU_STREAM_CAPTURE_MODE_RELAXED);
   driver.freed++;
   return CUDA_SUCCESS;
 }
@@ -113,7 +116,7 @@ static CUresult destroy_event(CUevent event) {
   return CUDA_SUCCESS;
 }
 
-/* Loading, and no more than that, is relaxed. */
+/* Loading and unloading, and no more than that, is relaxed. */
 static CUresult exchange_mode(int *mode) {
   int before = driver.mode;
   driver.mode = *mode;
@@ -388,6 +391,20 @@ START_TEST(a_passing_failure_is_not_remembered) {
   ck_assert_int_eq(load_once(context), _i ? ROWSCAN_CUDA_FAILED : ROWSCAN_OUT_OF_MEMORY);
   driver.cubin = CUDA_SUCCESS;
   ck_assert_int_eq(load_once(context), ROWSCAN_OK);
+  rowscan_close(context);
+}
+END_TEST
+
+START_TEST(a_kernel_that_cannot_have_its_shared_memory_is_unloaded) {
+  rowscan_context *context = open_gpu(fresh(), "off", false, compiler_id);
+  const rowscan_spec *spec = ROWSCAN_SPEC(.length = 65536, .regime = ROWSCAN_REGIME_LONG);
+  rowscan_plan *plan = NULL;
+  driver = (__typeof__(driver)){.attribute = 1 /* invalid value */};
+  ck_assert_int_eq(rowscan_plan_create(&plan, context, spec), ROWSCAN_CUDA_FAILED);
+  ck_assert(driver.cubins == 1 && driver.alive == 0);
+  driver.attribute = CUDA_SUCCESS;
+  ck_assert_int_eq(rowscan_plan_create(&plan, context, spec), ROWSCAN_OK);
+  rowscan_plan_destroy(plan);
   rowscan_close(context);
 }
 END_TEST
@@ -705,6 +722,7 @@ int main(void) {
   tcase_add_test(all, a_new_kernel_that_is_rejected_is_reported);
   tcase_add_loop_test(all, a_driver_is_not_asked_again, 0, 2);
   tcase_add_loop_test(all, a_passing_failure_is_not_remembered, 0, 4);
+  tcase_add_test(all, a_kernel_that_cannot_have_its_shared_memory_is_unloaded);
   tcase_add_loop_test(all, kernels_are_made_one_by_one, 0, PLANS);
   tcase_add_loop_test(all, all_kernels_at_once, 0, PLANS);
   tcase_add_test(all, a_kernel_is_made_for_its_rows);

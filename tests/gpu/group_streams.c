@@ -122,9 +122,60 @@ static void check_first_call(int64_t rows, int64_t columns, int dim) {
   suite_plan_free(&plans);
 }
 
+enum { BESIDE = 5000 }; /* elements */
+
+/* All that takes memory, modules, streams and events, or gives them back. */
+static void *come_and_go(void *argument) {
+  suite_plans *plans = argument;
+  rowscan_spec rows = {.size = sizeof rows, .length = BESIDE};
+  rowscan_timing timing = {.size = sizeof timing};
+  rowscan_args args = {.size = sizeof args, .rows = 1};
+  int64_t shape[] = {BESIDE};
+  float *in = calloc(BESIDE, sizeof *in), *out = calloc(BESIDE, sizeof *out);
+  device_use();
+  suite_ok(rowscan_plan_prepare(plans->gpu, NULL), "rowscan_plan_prepare while others capture");
+  rowscan_plan_destroy(plans->gpu);
+  plans->gpu = NULL;
+  suite_ok(in && out
+               ? rowscan_scan_host(suite.gpu, ROWSCAN_PROBLEM(.rank = 1, .shape = shape, .in = {in}, .out = {out}))
+               : ROWSCAN_OUT_OF_MEMORY,
+           "rowscan_scan_host while others capture");
+  suite_ok(rowscan_measure(suite.gpu, &rows, &args, 1, &timing), "rowscan_measure while others capture");
+  free(in);
+  free(out);
+  return NULL;
+}
+
+/*
+ * A capture forbids other threads too what would wait or take memory, unless they said that it has nothing to do with
+ * it: their calls fail, and spoil it.
+ */
+static void check_beside(void) {
+  rowscan_spec spec = spec_of(ROWSCAN_REGIME_LONG, suite.quick ? 1500 : 70001);
+  suite_plans plans;
+  if (suite_plan(&plans, &spec)) {
+    device_stream stream = device_stream_new();
+    void *memory = device_alloc(4);
+    pthread_t other;
+    device_doing("ending a capture beside which plans came and went");
+    device_capture(stream);
+    device_fill(memory, 0, 4, stream);
+    if (pthread_create(&other, NULL, come_and_go, &plans))
+      suite_fail("no thread");
+    else
+      pthread_join(other, NULL);
+    device_graph_free(device_captured(stream));
+    device_doing("nothing");
+    device_free(memory);
+    device_stream_free(stream);
+  }
+  suite_plan_free(&plans);
+}
+
 void group_capture(void) {
   check_first_call(2, 50021, 1);
   check_first_call(9973, 5, 0);
+  check_beside();
   static const rowscan_regime regimes[] = {ROWSCAN_REGIME_LONG, ROWSCAN_REGIME_ROW, ROWSCAN_REGIME_SHORT,
                                            ROWSCAN_REGIME_COLUMN, ROWSCAN_REGIME_AUTO};
   for (int i = 0; i < (suite.quick ? 2 : 5); i++) {
