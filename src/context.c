@@ -208,12 +208,17 @@ static bool may_overlap(const rowscan_context *context) {
   return !off && device->arch >= 90 && device->cuda->version >= OVERLAPS_FROM && device->cuda->cuLaunchKernelEx;
 }
 
+/* It was for want of a driver or of any GPU that none was bound. */
+static bool is_absent(rowscan_status status) {
+  int count;
+  return status == ROWSCAN_NO_DRIVER || (status == ROWSCAN_NO_DEVICE && !rs_device_count(&count) && !count);
+}
+
 static rowscan_status bind_engine(rowscan_context *context, const rowscan_options *options) {
   context->engine = ROWSCAN_ENGINE_HOST;
   if (options->engine != ROWSCAN_ENGINE_HOST) {
     rowscan_status status = bind_device(&context->device, options->device);
-    bool absent = status == ROWSCAN_NO_DRIVER || (status == ROWSCAN_NO_DEVICE && options->device == 0);
-    if (status && !(absent && options->engine == ROWSCAN_ENGINE_AUTO))
+    if (status && !(options->engine == ROWSCAN_ENGINE_AUTO && is_absent(status)))
       return status;
     if (!status) {
       context->engine = ROWSCAN_ENGINE_CUDA;

@@ -76,14 +76,17 @@ static rowscan_status set_shape(rs_rows *rows, const rowscan_spec *spec, const r
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "args: field 'row_shape': NULL, but the spec's row_rank is %d", rows->rank);
   if (args->rows < 0)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "args: field 'rows': %lld is negative", (long long)args->rows);
+  int64_t elements = spec->length ? spec->length : 1;
   rows->count = 1;
   for (int d = 0; d < rows->rank; d++) {
-    rows->shape[d] = args->row_shape ? args->row_shape[d] : args->rows;
-    if (rows->shape[d] < 0)
+    int64_t size = rows->shape[d] = args->row_shape ? args->row_shape[d] : args->rows;
+    if (size < 0)
       return rs_fail(ROWSCAN_BAD_ARGUMENT, "args: field 'row_shape': element %d, %lld, is negative", d,
-                     (long long)rows->shape[d]);
-    if (__builtin_mul_overflow(rows->count, rows->shape[d], &rows->count))
-      return rs_fail(ROWSCAN_BAD_ARGUMENT, "args: field 'row_shape': the product is over 2^63");
+                     (long long)size);
+    if (size && __builtin_mul_overflow(elements, size, &elements))
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "args: field '%s': the product with the length, %lld, is over 2^63",
+                     args->row_shape ? "row_shape" : "rows", (long long)spec->length);
+    rows->count *= size;
   }
   if (args->row_shape && args->rows && args->rows != rows->count)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "args: field 'rows': %lld, but row_shape has %lld", (long long)args->rows,

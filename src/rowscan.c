@@ -75,7 +75,9 @@ rowscan_status rowscan_spec_text(const rowscan_spec *spec, char **out) {
 }
 
 rowscan_status rowscan_spec_parse(rowscan_spec *spec, const char *text) {
-  return rs_spec_parse(spec, text);
+  rowscan_spec complete;
+  rowscan_status status = rs_spec_parse(&complete, text);
+  return status ? status : rs_spec_write(spec, &complete);
 }
 
 rowscan_status rowscan_plan_create(rowscan_plan **plan, rowscan_context *context, const rowscan_spec *spec) {
@@ -210,8 +212,11 @@ rowscan_status rowscan_scan_host(rowscan_context *context, const rowscan_problem
 /* ---- devices and measuring --------------------------------------------------------------------------------------- */
 
 rowscan_status rowscan_device_count(int *count) {
-  *count = 0;
-  return rs_device_count(count);
+  int found = 0;
+  rowscan_status status = rs_device_count(&found);
+  if (!status || status == ROWSCAN_NO_DRIVER)
+    *count = found;
+  return status;
 }
 
 rowscan_status rowscan_device_get(int device, rowscan_device_info *info) {
@@ -267,16 +272,17 @@ rowscan_status rowscan_cache_info_get(rowscan_context *context, rowscan_cache_in
   rs_store *store = rs_builder_store(context->builder);
   rs_store_counts mine, all;
   rs_store_counted(store, &mine, &all);
-  *info = (rowscan_cache_info){.size = sizeof *info,
+  rowscan_cache_info found = {.size = sizeof found,
                                .path = rs_store_path(store),
                                .why = rs_store_why(store),
                                .limit_bytes = rs_store_limit(store),
                                .packs = rs_store_packs(store, NULL),
                                .counts = tell_counts(&mine),
                                .all = tell_counts(&all)};
-  rs_store_packs(store, &info->pack_entries);
-  if (*info->path && !rs_store_count(store, &info->entries, &info->bytes))
-    return rs_fail(ROWSCAN_CACHE_FAILED, "the cache directory %s can't be read", info->path);
+  rs_store_packs(store, &found.pack_entries);
+  if (*found.path && !rs_store_count(store, &found.entries, &found.bytes))
+    return rs_fail(ROWSCAN_CACHE_FAILED, "the cache directory %s can't be read", found.path);
+  *info = found;
   return ROWSCAN_OK;
 }
 

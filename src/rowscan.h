@@ -174,7 +174,8 @@ typedef struct rowscan_options {
 /*
  * Opens a context. On a GPU it retains the device's primary context, the one that the CUDA runtime and frameworks use,
  * and looks for NVRTC, which it does not load; that none is found is told when one is needed.
- * options may be NULL. Errors: BAD_ARGUMENT, NO_DRIVER, NO_DEVICE (not with ENGINE_AUTO), OUT_OF_MEMORY, CUDA_FAILED.
+ * options may be NULL. Errors: BAD_ARGUMENT, NO_DRIVER and NO_DEVICE (with ENGINE_AUTO only where there are GPUs, and
+ * none of that ordinal), OUT_OF_MEMORY, CUDA_FAILED.
  */
 ROWSCAN_API rowscan_status rowscan_open(rowscan_context **context, const rowscan_options *options) ROWSCAN_CHECKED
     ROWSCAN_NONNULL(1);
@@ -205,7 +206,7 @@ typedef struct rowscan_spec {
 #define ROWSCAN_SPEC(...) (&(rowscan_spec){.size = sizeof(rowscan_spec), __VA_ARGS__})
 
 /*
- * Checks a spec and replaces each default by what it stands for.
+ * Checks a spec and replaces each default by what it stands for; its .size stays.
  *   Accumulator: for floating outputs f32 for f16, bf16, f32, bool and integers of 8 and 16 bits, f64 for f64 and
  *   integers of 32 and 64 bits (so that every element but those of i64 and u64 is exact); the caller may ask for f64.
  *   For integer outputs it is the output type, and wraps. There is one rounding, from the accumulator to the output.
@@ -218,8 +219,8 @@ ROWSCAN_API rowscan_status rowscan_spec_complete(rowscan_spec *spec) ROWSCAN_CHE
  * A spec as text, and the other way: field=value pairs, separated by blanks or ends of lines, as they begin the key of
  * a cache entry. The text is "op=sum in=f32 out=f32 acc=f32 mask=none reverse=0 exclusive=0 length=1000 layout=rows
  * row_rank=1", with mask_type after a mask, and with regime at the end if one is forced. Reading, fields may stand in
- * any order, and all but length may be left out for their defaults; the spec that comes out is complete.
- * Free the text with rowscan_free. Errors: BAD_ARGUMENT, UNSUPPORTED; they name the field and the value.
+ * any order, and all but length may be left out for their defaults; the spec, whose .size is set before, comes out
+ * complete. Free the text with rowscan_free. Errors: BAD_ARGUMENT, UNSUPPORTED; they name the field and the value.
  */
 ROWSCAN_API rowscan_status rowscan_spec_text(const rowscan_spec *spec, char **text) ROWSCAN_CHECKED
     ROWSCAN_NONNULL(1, 2);
@@ -589,7 +590,7 @@ typedef struct rowscan_cache_pruned {
 ROWSCAN_API rowscan_status rowscan_cache_prune(rowscan_context *context, rowscan_cache_pruned *pruned) ROWSCAN_CHECKED
     ROWSCAN_NONNULL(1, 2);
 
-/* Removes all entries; *removed and *bytes say how many. Errors: CACHE_FAILED. */
+/* Removes all entries; *removed and *bytes say how many, also if it fails. Errors: CACHE_FAILED. */
 ROWSCAN_API rowscan_status rowscan_cache_clear(rowscan_context *context, int64_t *removed,
                                                int64_t *bytes) ROWSCAN_CHECKED ROWSCAN_NONNULL(1);
 

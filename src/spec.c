@@ -96,10 +96,18 @@ static rowscan_status complete_layout(rowscan_spec *spec) {
   return ROWSCAN_OK;
 }
 
+/* Programs that were built when specs had no regime may use the library. */
+static rowscan_status check_size(size_t size) {
+  if (size >= offsetof(rowscan_spec, regime) && size <= sizeof(rowscan_spec))
+    return ROWSCAN_OK;
+  return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'size': %zu; use ROWSCAN_SPEC or set sizeof(rowscan_spec), %zu",
+                 size, sizeof(rowscan_spec));
+}
+
 rowscan_status rs_spec_read(rowscan_spec *spec, const rowscan_spec *from) {
-  if (from->size < offsetof(rowscan_spec, regime) || from->size > sizeof *spec)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'size': %zu; use ROWSCAN_SPEC or set sizeof(rowscan_spec), %zu",
-                   from->size, sizeof *spec);
+  rowscan_status status = check_size(from->size);
+  if (status)
+    return status;
   *spec = (rowscan_spec){0};
   memcpy(spec, from, from->size);
   spec->size = sizeof *spec;
@@ -109,7 +117,7 @@ rowscan_status rs_spec_read(rowscan_spec *spec, const rowscan_spec *from) {
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'flags': 0x%x has unknown bits", spec->flags);
   if (spec->length < 0)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'length': %lld is negative", (long long)spec->length);
-  rowscan_status status = complete_types(spec);
+  status = complete_types(spec);
   if (!status)
     status = complete_mask(spec);
   if (!status)
@@ -117,12 +125,23 @@ rowscan_status rs_spec_read(rowscan_spec *spec, const rowscan_spec *from) {
   return status;
 }
 
+rowscan_status rs_spec_write(rowscan_spec *to, const rowscan_spec *spec) {
+  size_t size = to->size;
+  rowscan_status status = check_size(size);
+  if (status)
+    return status;
+  if (size < sizeof *spec && spec->regime)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'size': %zu, which has no room for a regime, %s", size,
+                   rowscan_regime_name(spec->regime));
+  memcpy(to, spec, size);
+  to->size = size;
+  return ROWSCAN_OK;
+}
+
 rowscan_status rowscan_spec_complete(rowscan_spec *spec) {
   rowscan_spec complete;
   rowscan_status status = rs_spec_read(&complete, spec);
-  if (!status)
-    memcpy(spec, &complete, spec->size);
-  return status;
+  return status ? status : rs_spec_write(spec, &complete);
 }
 
 const char *const rs_mask_modes[RS_MASK_MODES] = {"none", "select", "multiply"};

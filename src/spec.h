@@ -16,6 +16,9 @@ extern const char *const rs_mask_modes[RS_MASK_MODES], *const rs_layouts[RS_LAYO
 /* Copies the caller's struct (of its own .size) and completes it. */
 rowscan_status rs_spec_read(rowscan_spec *spec, const rowscan_spec *from);
 
+/* Into a caller's struct, no more than its own .size. Errors: BAD_ARGUMENT. */
+rowscan_status rs_spec_write(rowscan_spec *to, const rowscan_spec *spec);
+
 /* Adds the spec as canonical text, one field=value a line, in a fixed order. */
 void rs_spec_text(const rowscan_spec *spec, rs_text *text);
 

@@ -240,6 +240,23 @@ START_TEST(args) {
   ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &bad), ROWSCAN_BAD_ARGUMENT);
   ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "'row_shape'"));
 
+  /* As many elements as have no number, also where a dimension of 0 leaves none. */
+  int64_t huge[] = {INT64_C(1) << 40, INT64_C(1) << 40}, none[] = {0, INT64_MAX / 7 + 1}, most[] = {0, INT64_MAX / 7};
+  bad.row_shape = huge;
+  ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &bad), ROWSCAN_BAD_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "'row_shape': the product with the length, 7, is over 2^63"));
+  bad.row_shape = none;
+  ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &bad), ROWSCAN_BAD_ARGUMENT);
+  bad.row_shape = most;
+  bad.in_strides = NULL;
+  ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &bad), ROWSCAN_OK);
+  ck_assert_int_eq(rows.count, 0);
+  rowscan_spec one = {.size = sizeof one, .length = INT64_C(1) << 40};
+  ck_assert_int_eq(rowscan_spec_complete(&one), ROWSCAN_OK);
+  bad = (rowscan_args){.size = sizeof bad, .in = memory, .out = memory, .rows = INT64_C(1) << 40};
+  ck_assert_int_eq(rs_rows_from_args(&rows, &one, &bad), ROWSCAN_BAD_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "'rows': the product with the length, 1099511627776, is over"));
+
   spec.layout = ROWSCAN_LAYOUT_COLUMNS;
   given.in_strides = NULL;
   ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &given), ROWSCAN_OK);

@@ -95,6 +95,29 @@ START_TEST(refusals) {
 }
 END_TEST
 
+/* A struct as it was before the last field came: no more of it is read or written, and it stays that small. */
+START_TEST(smaller_structs_stay_small) {
+  enum { SMALL = offsetof(rowscan_spec, regime) };
+  rowscan_spec spec, before, whole = complete((rowscan_spec){.length = 12, .in = ROWSCAN_I8});
+  memset(&before, 0x5a, sizeof before);
+  for (int parsed = 0; parsed < 2; parsed++) {
+    spec = before;
+    memcpy(&spec, &(rowscan_spec){.size = SMALL, .length = 12, .in = ROWSCAN_I8}, SMALL);
+    ck_assert_int_eq(parsed ? rowscan_spec_parse(&spec, "in=i8 length=12") : rowscan_spec_complete(&spec), ROWSCAN_OK);
+    ck_assert_uint_eq(spec.size, SMALL);
+    ck_assert_mem_eq((char *)&spec + sizeof spec.size, (char *)&whole + sizeof spec.size, SMALL - sizeof spec.size);
+    ck_assert_mem_eq((char *)&spec + SMALL, (char *)&before + SMALL, sizeof spec - SMALL);
+  }
+  before = spec;
+  ck_assert_int_eq(rowscan_spec_parse(&spec, "length=5 regime=long"), ROWSCAN_BAD_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "no room for a regime, long"));
+  ck_assert_mem_eq(&spec, &before, sizeof spec);
+  spec.size = 0;
+  ck_assert_int_eq(rowscan_spec_parse(&spec, "length=5"), ROWSCAN_BAD_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "'size'"));
+}
+END_TEST
+
 START_TEST(key_text) {
   rowscan_spec spec = complete((rowscan_spec){.op = ROWSCAN_PROD,
                                               .in = ROWSCAN_I16,
@@ -132,7 +155,7 @@ static void round_trip(const rowscan_spec *spec) {
   char *line;
   ck_assert_int_eq(rowscan_spec_text(spec, &line), ROWSCAN_OK);
   ck_assert_ptr_null(strchr(line, '\n'));
-  read = (rowscan_spec){0};
+  read = (rowscan_spec){.size = sizeof read};
   ck_assert_msg(rowscan_spec_parse(&read, line) == ROWSCAN_OK, "%s: %s", line, rowscan_last_error());
   ck_assert_msg(same(&read, spec), "%s", line);
   rowscan_free(line);
@@ -169,7 +192,7 @@ START_TEST(text_is_read_back) {
 END_TEST
 
 START_TEST(what_is_left_out_is_default) {
-  rowscan_spec read, spec = complete((rowscan_spec){.length = 12});
+  rowscan_spec read = {.size = sizeof read}, spec = complete((rowscan_spec){.length = 12});
   ck_assert_int_eq(rowscan_spec_parse(&read, "length=12"), ROWSCAN_OK);
   ck_assert(same(&read, &spec));
   spec = complete((rowscan_spec){.length = 12, .in = ROWSCAN_F16, .mask_mode = ROWSCAN_MASK_MULTIPLY, .flags = 1});
@@ -252,7 +275,7 @@ START_TEST(changed_bytes_do_no_harm) {
     for (int byte = 0; byte < 256; byte++) {
       memcpy(text, good, sizeof good);
       text[at] = (char)byte;
-      rowscan_spec spec;
+      rowscan_spec spec = {.size = sizeof spec};
       if (rowscan_spec_parse(&spec, text) == ROWSCAN_OK)
         round_trip(&spec);
     }
@@ -280,6 +303,7 @@ int main(void) {
   tcase_add_test(all, accumulators);
   tcase_add_test(all, other_defaults);
   tcase_add_test(all, refusals);
+  tcase_add_test(all, smaller_structs_stay_small);
   tcase_add_test(all, key_text);
   tcase_add_test(all, text_is_read_back);
   tcase_add_test(all, what_is_left_out_is_default);

@@ -57,7 +57,7 @@ START_TEST(what_is_missing_is_told) {
   ck_assert_str_eq(rowscan_status_name(ROWSCAN_NOT_CACHED), "ROWSCAN_NOT_CACHED");
   ck_assert_int_eq(told->compiles, 0);
   /* What the message names can be asked for as it stands. */
-  rowscan_spec named;
+  rowscan_spec named = {.size = sizeof named};
   ck_assert_int_eq(rowscan_spec_parse(&named, strstr(rowscan_last_error(), "op=")), ROWSCAN_OK);
   rowscan_close(context);
   unsetenv("ROWSCAN_CACHE");

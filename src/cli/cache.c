@@ -206,7 +206,7 @@ static int why_one(void *user, const rowscan_cache_reason *reason) {
 }
 
 static int why(cache_job *job) {
-  rowscan_spec spec;
+  rowscan_spec spec = {.size = sizeof spec};
   rowscan_status status = rowscan_spec_parse(&spec, job->operand);
   if (status != ROWSCAN_OK)
     return say_library(NULL, status);

@@ -53,7 +53,9 @@ static int read_line(warm_job *job, char *line, size_t length, int64_t number) {
     return EXIT_OK;
   if (!grow(job))
     return say_failed("%s:%lld: out of memory", job->file, (long long)number);
-  if (rowscan_spec_parse(&job->specs[job->count], line) != ROWSCAN_OK)
+  rowscan_spec *spec = &job->specs[job->count];
+  *spec = (rowscan_spec){.size = sizeof *spec};
+  if (rowscan_spec_parse(spec, line) != ROWSCAN_OK)
     return say_failed("%s:%lld: %s", job->file, (long long)number, rowscan_last_error());
   job->lines[job->count++] = number;
   return EXIT_OK;
