@@ -15,7 +15,7 @@
 #include "inside.h"
 
 enum {
-  MOST_BYTES = 4096, /* of the file, which begins again when it is full: some 80 lines of a build-id */
+  MOST_BYTES = 4096, /* of the file, which begins again when it is full or can't be read: some 80 lines of a build-id */
   MOST_LINE = 256
 };
 
@@ -27,8 +27,8 @@ char *rs_endings_read(const rs_store *store) {
   int fd = store->dir < 0 ? -1 : rs_file_open(store->dir, file_name, O_RDONLY, &status, &wrong);
   size_t bytes = fd < 0 ? 0 : status.st_size < MOST_BYTES ? (size_t)status.st_size : MOST_BYTES;
   char *text = calloc(1, bytes + 1);
-  if (text && !rs_file_read(fd, text, bytes))
-    *text = 0;
+  if (text && (!rs_file_read(fd, text, bytes) || memchr(text, 0, bytes)))
+    *text = 0; /* after a crash there may be no more than zeros where a line was */
   if (fd >= 0)
     close(fd);
   return text;
@@ -55,13 +55,14 @@ static bool has_line(const char *text, const char *line, size_t length) {
   return false;
 }
 
-static void append(const rs_store *store, const char *line, size_t length) {
+static void append(const rs_store *store, const char *line, size_t length, bool anew) {
   struct stat status;
   const char *wrong;
   int fd = rs_file_open(store->dir, file_name, O_WRONLY | O_APPEND | O_CREAT, &status, &wrong);
   if (fd < 0)
     return;
-  if (status.st_size + (off_t)length <= MOST_BYTES || ftruncate(fd, 0) == 0)
+  anew = anew || status.st_size + (off_t)length > MOST_BYTES;
+  if (!anew || ftruncate(fd, 0) == 0)
     rs_file_write(fd, line, length);
   close(fd);
 }
@@ -73,6 +74,6 @@ void rs_endings_note(const rs_store *store, const char *key) {
     return;
   char *text = rs_endings_read(store);
   if (text && !has_line(text, line, length))
-    append(store, line, length);
+    append(store, line, length, !*text); /* lines behind what can't be read would not be found */
   free(text);
 }

@@ -123,23 +123,34 @@ END_TEST
 
 /* The file of endings is a hint: lost, damaged or not to be trusted, it hides entries from stems and nothing else. */
 START_TEST(endings_come_back_with_the_next_put) {
-  static const char *const damages[] = {"", "by=", "\n\n", "by=x", "by=\377\001\n\n\n", "nonsense\nby=xx\nby=\n"};
+  static const struct {
+    const char *text;
+    size_t bytes;
+  } damages[] = {{"", 0},
+                 {"by=", 3},
+                 {"\n\n", 2},
+                 {"by=x", 4},
+                 {"by=\377\001\n\n\n", 8},
+                 {"nonsense\nby=xx\nby=\n", 19},
+                 {"\0\0\0\0\0", 5},
+                 {"by=y\n\0\0\0\0\n", 10}};
+  enum { DAMAGES = sizeof damages / sizeof *damages, LINK = DAMAGES, LOST };
   char *dir = fresh(), *endings = path_of("%s/endings", dir), *other = fresh();
   rs_store *store = open_at(dir);
   rs_entry entry;
   spill(other, "by=x\n", 5);
-  for (int i = 0; i < 8; i++) {
+  for (int i = 0; i <= LOST; i++) {
     ck_assert(put(store, "a=1\nby=x\n", "text"));
     ck_assert(rs_store_get_stem(store, "a=1\n", NULL, &entry));
     rs_entry_free(&entry);
     ck_assert_int_eq(unlink(endings), 0);
-    if (i < 6)
-      spill(endings, damages[i], strlen(damages[i]));
-    if (i == 6)
+    if (i < DAMAGES)
+      spill(endings, damages[i].text, damages[i].bytes);
+    if (i == LINK)
       ck_assert_int_eq(symlink(other, endings), 0);
     ck_assert_msg(!rs_store_get_stem(store, "a=1\n", NULL, &entry), "damage %d", i);
     ck_assert(hits(store, "a=1\nby=x\n"));
-    if (i == 6)
+    if (i == LINK)
       ck_assert_int_eq(unlink(endings), 0);
     if (i == 3 || i == 1) /* a line that was torn spoils the next one, but not the one after it */
       ck_assert(put(store, "a=1\nby=x\n", "text"));
