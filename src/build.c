@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch.h"
 #include "clock.h"
 #include "compile.h"
 #include "key.h"
@@ -157,11 +158,13 @@ rowscan_status rs_builder_archs(rs_builder *builder, int *archs, int *count) {
   return rs_nvrtc_archs(builder->nvrtc, archs, count);
 }
 
-int rs_builder_tuned_arch(rs_builder *builder, int arch) {
-  if (arch < 90)
-    return arch;
-  int major = rs_nvrtc_major(builder->nvrtc);
-  return major > 0 && major < 12 ? 80 : arch;
+rs_makes rs_builder_makes(rs_builder *builder, int arch) {
+  if (builder->forbidden_by || !*rs_nvrtc_path(builder->nvrtc))
+    return RS_MAKES_NOTHING;
+  int major = rs_nvrtc_major(builder->nvrtc); /* 0: not known */
+  if (!major || major >= 12)
+    return RS_MAKES_ALL;
+  return arch > 90 ? RS_MAKES_NOTHING : RS_MAKES_NO_BULK_COPIES;
 }
 
 static void count(const rs_builder *builder, rs_store_event event) {
@@ -214,9 +217,17 @@ rowscan_status rs_builder_stem(const char *canonical, const char *source, int ar
   return stem->failed ? out_of_memory() : ROWSCAN_OK;
 }
 
-char *rs_builder_served(rs_builder *builder, const char *stem) {
-  const char *id;
-  if (!builder->forbidden_by && rs_nvrtc_id(builder->nvrtc, &id) != ROWSCAN_NO_COMPILER)
+static bool compiles(rs_builder *builder, int arch) {
+  int archs[RS_MOST_ARCHS], count = RS_MOST_ARCHS;
+  if (builder->forbidden_by || rs_nvrtc_archs(builder->nvrtc, archs, &count))
+    return false;
+  while (count > 0 && archs[count - 1] != arch)
+    count--;
+  return count > 0;
+}
+
+char *rs_builder_served(rs_builder *builder, const char *stem, int arch) {
+  if (compiles(builder, arch))
     return NULL;
   return rs_store_key_of_stem(builder->store, stem);
 }

@@ -27,10 +27,11 @@ rs_nvrtc *rs_builder_nvrtc(rs_builder *builder);
 rowscan_status rs_builder_archs(rs_builder *builder, int *archs, int *count);
 
 /*
- * The architecture whose geometries the NVRTC at hand can make for `arch`: before CUDA 12 it knows sm_90, but no bulk
- * copies, and what is made for sm_80 runs there.
+ * What can be compiled for an architecture, as far as the name of the NVRTC at hand tells, without loading it: nothing
+ * if it is forbidden or there is none. Before CUDA 12 NVRTC knows sm_90, but no bulk copies, and nothing newer.
  */
-int rs_builder_tuned_arch(rs_builder *builder, int arch);
+typedef enum rs_makes { RS_MAKES_NOTHING, RS_MAKES_NO_BULK_COPIES, RS_MAKES_ALL } rs_makes;
+rs_makes rs_builder_makes(rs_builder *builder, int arch);
 
 /* The key under which rs_build looks for a source. Errors: those of rs_nvrtc_id; OUT_OF_MEMORY. */
 rowscan_status rs_builder_key(rs_builder *builder, const char *canonical, const char *source, int arch, rs_text *key);
@@ -40,9 +41,9 @@ rowscan_status rs_builder_stem(const char *canonical, const char *source, int ar
 
 /*
  * The key of the entry that serves where nothing can be compiled, whichever compiler made it; to be freed. NULL: there
- * is none, or it does matter, for there is a compiler that may be used.
+ * is none, or it does matter, for a compiler that may be used knows the architecture. It is loaded to be asked.
  */
-char *rs_builder_served(rs_builder *builder, const char *stem);
+char *rs_builder_served(rs_builder *builder, const char *stem, int arch);
 
 /* A built source. ptx and cubin point into `entry`; both are followed by a NUL byte and start on 16 bytes. */
 typedef struct rs_binary {

@@ -11,6 +11,7 @@
 #include "emit.h"
 #include "host_pool.h"
 #include "key.h"
+#include "tuned.h"
 
 static rowscan_status out_of_memory(void) {
   return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for a kernel");
@@ -318,10 +319,10 @@ rowscan_status rs_modules_binary(rs_modules *all, rs_kernel kernel, const rs_bin
 
 void rs_modules_open(rs_modules *all, rowscan_context *context, const rowscan_spec *spec, int arch, bool to_load) {
   *all = (rs_modules){.context = context, .spec = spec, .arch = arch, .to_load = to_load};
-  int tuned = rs_builder_tuned_arch(context->builder, arch);
-  all->geometry = rs_tune(spec, tuned);
+  all->tuned = rs_tuned_arch(context->builder, spec, arch);
+  all->geometry = rs_tune(spec, all->tuned);
   if (to_load)
-    rs_tune_device(&all->geometry, spec, tuned, context->device.peak_gbs);
+    rs_tune_device(&all->geometry, spec, all->tuned, context->device.peak_gbs);
   for (int kernel = 0; kernel < RS_KERNELS; kernel++)
     pthread_mutex_init(&all->of[kernel].lock, NULL); /* which cannot fail with no attributes */
 }

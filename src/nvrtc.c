@@ -237,7 +237,8 @@ static bool load_one(rs_nvrtc *nvrtc, candidate *one) {
 }
 
 static int major_in(const char *path) {
-  const char *slash = strrchr(path, '/'), *digits = strstr(slash ? slash : path, ".so.");
+  const char *slash = strrchr(path, '/'), *name = strstr(slash ? slash : path, "nvrtc");
+  const char *digits = name ? strstr(name, ".so.") : NULL;
   return digits ? atoi(digits + 4) : 0;
 }
 
@@ -396,13 +397,14 @@ rowscan_status rs_nvrtc_failed(rs_nvrtc *nvrtc, const rs_nvrtc_calls *calls, nvr
 
 /* Those that rowscan serves. */
 static rowscan_status copy_archs(int *archs, int *count, const int *all, int known) {
-  int served = 0;
-  for (int i = 0; i < known; i++)
-    if (all[i] >= RS_OLDEST_ARCH && served++ < *count)
-      archs[served - 1] = all[i];
+  int first = 0; /* they ascend */
+  while (first < known && all[first] < RS_OLDEST_ARCH)
+    first++;
+  int served = known - first;
   if (served > *count)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "argument 'count': room for %d architectures, and there are %d", *count,
                    served);
+  memcpy(archs, all + first, (size_t)served * sizeof *archs);
   *count = served;
   return ROWSCAN_OK;
 }

@@ -15,7 +15,7 @@ static void open_modules(rowscan_plan *plan) {
   rs_modules_open(&plan->modules, plan->context, &plan->spec, plan->arch, plan->runnable);
   if (plan->modules.geometry.regime != ROWSCAN_REGIME_COLUMN)
     return;
-  rs_tune_column_cuts(&plan->spec, rs_builder_tuned_arch(plan->context->builder, plan->arch), &plan->columns);
+  rs_tune_column_cuts(&plan->spec, plan->modules.tuned, &plan->columns);
   plan->columns.any.multiprocessors = device->multiprocessors;
   plan->columns.stream.multiprocessors = device->multiprocessors;
   plan->columns.brief.multiprocessors = device->multiprocessors;

@@ -16,6 +16,7 @@
 #include "emit.h"
 #include "key.h"
 #include "key_diff.h"
+#include "tuned.h"
 
 /* The entry that is looked for. */
 typedef struct wanted {
@@ -63,8 +64,8 @@ static rowscan_status want_key(wanted *entry, rs_builder *builder, const char *c
   return status;
 }
 
-static rowscan_status want_any(wanted *entry, rs_builder *builder, const char *stem) {
-  char *other = rs_builder_served(builder, stem);
+static rowscan_status want_any(wanted *entry, rs_builder *builder, const char *stem, int arch) {
+  char *other = rs_builder_served(builder, stem, arch);
   if (!other)
     return ROWSCAN_OK;
   rs_store_name(other, entry->other_name);
@@ -85,7 +86,7 @@ static rowscan_status want(wanted *entry, rs_builder *builder, const rowscan_spe
   if (!status)
     status = want_key(entry, builder, canonical.data, source.data, arch, stem.data);
   if (!status)
-    status = want_any(entry, builder, stem.data);
+    status = want_any(entry, builder, stem.data, arch);
   rs_text_free(&canonical);
   rs_text_free(&source);
   rs_text_free(&stem);
@@ -93,7 +94,7 @@ static rowscan_status want(wanted *entry, rs_builder *builder, const rowscan_spe
 }
 
 static rowscan_status want_all(search *all, rs_builder *builder, const rowscan_spec *spec, int arch) {
-  rs_geometry geometry = rs_tune(spec, rs_builder_tuned_arch(builder, arch));
+  rs_geometry geometry = rs_tune(spec, rs_tuned_arch(builder, spec, arch));
   rowscan_status status = ROWSCAN_OK;
   all->count = rs_geometry_kernels(&geometry);
   for (int i = 0; i < all->count && !status; i++) {

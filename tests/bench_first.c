@@ -25,6 +25,7 @@
 #include "launch.h"
 #include "plan.h"
 #include "spec_parse.h"
+#include "tuned.h"
 
 enum { BURSTS = 200, CALLS = 100, CHECKED = 100 };
 
@@ -126,7 +127,7 @@ static void alone(const rowscan_spec *spec, int arch, int only) {
   const rs_nvrtc_calls *calls;
   if (!arch)
     arch = context->device.arch;
-  rs_geometry geometry = rs_tune(spec, rs_builder_tuned_arch(builder, arch));
+  rs_geometry geometry = rs_tune(spec, rs_tuned_arch(builder, spec, arch));
   double start = rs_now_ms(), ms = 0;
   must(rs_nvrtc_load(rs_builder_nvrtc(builder), &calls), "NVRTC");
   printf("dlopen %.4f\n", rs_now_ms() - start);

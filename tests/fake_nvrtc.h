@@ -28,6 +28,7 @@ typedef struct tally {
   int fail_at;              /* the call that fails, counted from 1; 0: none */
   nvrtcResult fail_with;    /* NVRTC_ERROR_... */
   int compile_ms;
+  int archs;       /* the first of known_archs, which it knows; 0: all */
   char failed[64]; /* name of the call that failed */
 } tally;
 
@@ -62,13 +63,13 @@ static nvrtcResult nvrtcVersion(int *major, int *minor) {
 
 static nvrtcResult nvrtcGetNumSupportedArchs(int *count) {
   FAIL_IF_TOLD();
-  *count = sizeof known_archs / sizeof *known_archs;
+  *count = told->archs ? told->archs : (int)(sizeof known_archs / sizeof *known_archs);
   return NVRTC_SUCCESS;
 }
 
 static nvrtcResult nvrtcGetSupportedArchs(int *archs) {
   FAIL_IF_TOLD();
-  memcpy(archs, known_archs, sizeof known_archs);
+  memcpy(archs, known_archs, told->archs ? (size_t)told->archs * sizeof *archs : sizeof known_archs);
   return NVRTC_SUCCESS;
 }
 

@@ -504,13 +504,15 @@ END_TEST
 START_TEST(a_name_tells_the_version) {
   char *dir = fresh();
   plant(dir, "libnvrtc.so.11.8.89", 1);
-  char *plain = plant(dir, "libother.so", 1), *link = path_of("%s/libnvrtc.so", dir);
+  char *plain = plant(dir, "libother.so", 1), *other = plant(dir, "libc.so.6", 1),
+       *link = path_of("%s/libnvrtc.so", dir);
   ck_assert_int_eq(symlink("libnvrtc.so.11.8.89", link), 0);
   struct {
     const char *path;
     int major;
-  } cases[] = {{path_of("%s/libnvrtc.so.11.8.89", dir), 11}, {link, 11}, {plain, 0}, {"/no/such/libnvrtc.so.13", 0}};
-  for (int i = 0; i < 4; i++) {
+  } cases[] = {
+      {path_of("%s/libnvrtc.so.11.8.89", dir), 11}, {link, 11}, {plain, 0}, {other, 0}, {"/no/such/libnvrtc.so.13", 0}};
+  for (int i = 0; i < 5; i++) {
     rs_nvrtc *nvrtc = rs_nvrtc_open(cases[i].path, NULL);
     ck_assert_int_eq(rs_nvrtc_major(nvrtc), cases[i].major);
     rs_nvrtc_close(nvrtc);

@@ -39,6 +39,57 @@ static int kernels_of(const rowscan_spec *spec, const char *arch) {
   return rs_geometry_kernels(&geometry);
 }
 
+/* ---- whoever filled it --------------------------------------------------------------------------------------------
+ */
+
+static int count_hits(void *user, const rowscan_cache_reason *reason) {
+  *(int *)user += reason->hit;
+  return 0;
+}
+
+static rowscan_context *open_with(const char *dir, int version, bool only) {
+  rowscan_context *context = NULL;
+  char *id = path_of("nvrtc-%d", version);
+  const rowscan_options *options = ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_HOST, .threads = 1, .cache_dir = dir,
+                                                   .cache_only = only, .nvrtc = "/no/such/libnvrtc.so");
+  told->archs = version < 12000 ? 3 : 0;
+  ck_assert_int_eq(rs_context_open(&context, options, version ? make_compiler_of(version, id) : NULL), ROWSCAN_OK);
+  return context;
+}
+
+/*
+ * What one NVRTC compiled serves where another may not, or cannot: also that of before CUDA 12, whose kernels for sm_90
+ * are others, and which knows nothing newer. _i: which.
+ */
+static const struct {
+  int filled_by;
+  const char *arch;
+  int at_hand; /* 0: none */
+  bool only, serves;
+} fillings[] = {{13000, "sm_90", 11080, true, true},   {13000, "sm_90", 0, false, true},
+                {11080, "sm_90", 13000, true, true},   {11080, "sm_90", 0, false, true},
+                {11080, "sm_90", 11080, true, true},   {13000, "sm_90", 13000, true, true},
+                {13000, "sm_120", 11080, false, true}, {13000, "sm_120", 11080, true, true},
+                {13000, "sm_80", 11080, true, true},   {13000, "sm_90", 12000, true, true},
+                {13000, "sm_90", 11080, false, false}, {11080, "sm_90", 13000, false, false}};
+
+START_TEST(whoever_filled_it) {
+  char *dir = fresh();
+  const rowscan_spec *spec = ROWSCAN_SPEC(.length = 33000);
+  rowscan_context *context = open_with(dir, fillings[_i].filled_by, false);
+  ck_assert_int_eq(compile(context, spec, fillings[_i].arch), ROWSCAN_OK);
+  rowscan_close(context);
+  told->compiles = 0;
+  context = open_with(dir, fillings[_i].at_hand, fillings[_i].only);
+  int hits = 0;
+  ck_assert_int_eq(rowscan_cache_why(context, spec, fillings[_i].arch, count_hits, &hits), ROWSCAN_OK);
+  ck_assert_msg(compile(context, spec, fillings[_i].arch) == ROWSCAN_OK, "%s", rowscan_last_error());
+  ck_assert_int_eq(told->compiles == 0, fillings[_i].serves);
+  ck_assert_int_eq(hits > 0, fillings[_i].serves);
+  rowscan_close(context);
+}
+END_TEST
+
 /* ---- never compiling --------------------------------------------------------------------------------------------- */
 
 /* _i: by the option, or by the environment. */
@@ -758,6 +809,7 @@ END_TEST
 int main(void) {
   Suite *suite = suite_create("warm");
   TCase *cases = add_case(suite, "never compiling");
+  tcase_add_loop_test(cases, whoever_filled_it, 0, sizeof fillings / sizeof *fillings);
   tcase_add_checked_fixture(cases, fresh_tally, NULL);
   tcase_add_loop_test(cases, what_is_missing_is_told, 0, 2);
   tcase_add_test(cases, the_host_compiles_nothing);

@@ -1,0 +1,72 @@
+/*
+ * tuned.c - which architecture's geometries the kernels of a spec have: their own, or an older one's
+ * SPDX-License-Identifier: MIT
+ *
+ * From sm_90 on kernels make bulk copies, which NVRTC before CUDA 12 does not know; what is made for sm_80 runs there.
+ * Which of the two a cache has depends on who filled it. Asking it takes two sources and a look: 0.06 ms on a slow
+ * core, of those who have no compiler or forbid it.
+ */
+#include "tuned.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "emit.h"
+#include "key.h"
+
+enum { BULK_COPIES = 90, BEFORE_THEM = 80 };
+
+/* The key of one of its kernels without the last line; empty: there is none. False: out of memory. */
+static bool write_stem(const rowscan_spec *spec, const rs_geometry *geometry, int i, int arch, rs_text *stem) {
+  rs_text canonical = {0}, source = {0};
+  if (i >= rs_geometry_kernels(geometry))
+    return true;
+  rs_kernel kernel = rs_geometry_kernel(geometry, i);
+  rs_key_canonical(spec, geometry, kernel, &canonical);
+  rs_emit(spec, geometry, kernel, &source);
+  bool enough =
+      !canonical.failed && !source.failed && rs_builder_stem(canonical.data, source.data, arch, stem) == ROWSCAN_OK;
+  rs_text_free(&canonical);
+  rs_text_free(&source);
+  return enough;
+}
+
+static bool has(rs_builder *builder, const rs_text *stem) {
+  char *key = stem->data ? rs_store_key_of_stem(rs_builder_store(builder), stem->data) : NULL;
+  free(key);
+  return key != NULL;
+}
+
+/* Whose kernel of this place the cache has; 0: neither's, or both have the same. */
+static int kept(rs_builder *builder, const rowscan_spec *spec, const rs_geometry geometry[2], int i, int arch) {
+  rs_text own = {0}, older = {0};
+  int whose = 0;
+  if (write_stem(spec, &geometry[0], i, arch, &own) && write_stem(spec, &geometry[1], i, arch, &older) &&
+      !(own.data && older.data && !strcmp(own.data, older.data)))
+    whose = has(builder, &own) ? arch : has(builder, &older) ? BEFORE_THEM : 0;
+  rs_text_free(&own);
+  rs_text_free(&older);
+  return whose;
+}
+
+/* Not the first alone: a pack may have been made of some. */
+static int any_kept(rs_builder *builder, const rowscan_spec *spec, int arch) {
+  const rs_geometry geometry[2] = {rs_tune(spec, arch), rs_tune(spec, BEFORE_THEM)};
+  int whose = 0;
+  for (int i = 0; i < RS_KERNELS && !whose; i++)
+    whose = kept(builder, spec, geometry, i, arch);
+  return whose ? whose : arch;
+}
+
+int rs_tuned_arch(rs_builder *builder, const rowscan_spec *spec, int arch) {
+  if (arch < BULK_COPIES)
+    return arch;
+  switch (rs_builder_makes(builder, arch)) {
+  case RS_MAKES_ALL:
+    return arch;
+  case RS_MAKES_NO_BULK_COPIES:
+    return BEFORE_THEM;
+  default:
+    return any_kept(builder, spec, arch);
+  }
+}
