@@ -8,7 +8,6 @@
  * above fifteen sixteenths goes down to fourteen: so the limit holds, with as much again for what others put during the
  * survey, and only one put of many pays.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,10 +29,12 @@ typedef struct candidate {
 } candidate;
 
 typedef struct survey {
+  const rs_store *store;
   candidate *list;
   size_t count, room;
   rs_store_pruned sum;
   bool failed; /* out of memory */
+  bool stuck;  /* something can't be removed */
 } survey;
 
 int64_t rs_store_target(const rs_store *store) {
@@ -52,12 +53,19 @@ static bool grow(survey *all) {
   return true;
 }
 
+static bool removes(survey *all, const char *name, bool *gone) {
+  rs_removal removal = rs_remove(all->store, name, !all->stuck);
+  all->stuck = all->stuck || removal == RS_STAYS;
+  *gone = removal != RS_STAYS;
+  return removal == RS_REMOVED;
+}
+
 static int survey_one(void *user, const rs_found *found) {
   survey *all = user;
   if (found->temporary) {
     int64_t age = rs_file_age(&found->status);
     bool stale = age > STALE_SECONDS || age < -STALE_SECONDS;
-    bool swept = stale && unlinkat(found->fan, found->file, 0) == 0;
+    bool gone, swept = stale && removes(all, found->name, &gone);
     all->sum.swept += swept;
     all->sum.swept_bytes += swept ? found->status.st_size : 0;
     return 0;
@@ -95,8 +103,8 @@ static void evict(rs_store *store, survey *all) {
   qsort(all->list, all->count, sizeof *all->list, by_use);
   for (size_t i = 0; i < all->count && sum->left_bytes > rs_store_target(store); i++) {
     const candidate *oldest = &all->list[i];
-    bool done = unlinkat(store->dir, oldest->name, 0) == 0;
-    if (!done && errno != ENOENT)
+    bool gone, done = removes(all, oldest->name, &gone);
+    if (!gone)
       continue;
     sum->left--;
     sum->left_bytes -= oldest->bytes;
@@ -109,7 +117,7 @@ static void evict(rs_store *store, survey *all) {
 }
 
 static bool survey_and_evict(rs_store *store, rs_store_pruned *pruned) { /* may be NULL */
-  survey all = {0};
+  survey all = {.store = store};
   double start = rs_store_ms();
   bool complete = rs_walk(store, survey_one, &all);
   if (!all.failed)
@@ -120,7 +128,7 @@ static bool survey_and_evict(rs_store *store, rs_store_pruned *pruned) { /* may 
                (long long)all.sum.left_bytes, (long long)store->options.limit_bytes, (long long)all.sum.swept);
   if (pruned)
     *pruned = all.sum;
-  return complete && !all.failed;
+  return complete && !all.failed && !all.stuck;
 }
 
 static bool note(int fd, int64_t units) {

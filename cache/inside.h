@@ -65,6 +65,10 @@ typedef struct rs_found {
 } rs_found;
 bool rs_walk(const rs_store *store, int (*each)(void *user, const rs_found *found), void *user);
 
+/* walk.c: removes an entry or temporary; tells the warning log if it can't. */
+typedef enum rs_removal { RS_REMOVED, RS_GONE /* before */, RS_STAYS } rs_removal;
+rs_removal rs_remove(const rs_store *store, const char *name, bool tell);
+
 /*
  * load.c: reads an entry and verifies all but its key. False: *damage says what is wrong; NULL: there is no entry.
  * without: a part that is not kept; RS_STORE_PARTS: none.

@@ -144,7 +144,8 @@ typedef struct rs_store_item {
 /*
  * Reads and verifies every entry, in no order; a visit that returns not 0 ends it. The strings live until visit
  * returns. false: a directory of the store can't be read or is not to be trusted; the others were visited. An empty
- * store, or one without a directory, has no entries to visit: true.
+ * store, or one without a directory, has no entries to visit: true; nor has a file or a link where a directory would
+ * be.
  */
 bool rs_store_visit(rs_store *store, int (*visit)(void *user, const rs_store_item *item), void *user);
 
@@ -156,8 +157,8 @@ bool rs_store_clear(rs_store *store, int64_t *removed, int64_t *bytes);
 
 /*
  * What a put does now and then, done now: sweeps temporaries that were left behind and, if the store is close to its
- * limit, evicts the least recently used. false: out of memory, or a directory can't be read or is not to be trusted
- * (what could be done was).
+ * limit, evicts the least recently used. false: out of memory, or a directory can't be read or is not to be trusted,
+ * or something can't be removed (what could be done was).
  */
 typedef struct rs_store_pruned {
   int64_t removed, removed_bytes; /* entries */

@@ -2,7 +2,6 @@
  * visit.c - what looks at all entries, or removes them
  * SPDX-License-Identifier: MIT
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,13 +67,10 @@ bool rs_store_count(rs_store *store, int64_t *entries, int64_t *bytes) {
 
 static int clear_entry(void *user, const rs_found *found) {
   tally *sum = user;
-  if (unlinkat(found->fan, found->file, 0) == 0)
+  rs_removal removal = rs_remove(sum->store, found->name, !sum->failed);
+  if (removal == RS_REMOVED)
     count_entry(sum, found);
-  else if (errno != ENOENT) {
-    if (!sum->failed)
-      rs_store_say(sum->store, RS_WARNING, "entry %s/%s can't be removed: %m", sum->store->path, found->name);
-    sum->failed = true;
-  }
+  sum->failed = sum->failed || removal == RS_STAYS;
   return 0;
 }
 

@@ -42,28 +42,34 @@ static bool is_ours(const char *file, bool *temporary) {
                     : length == RS_ENTRY_NAME - 4 && strspn(file, "0123456789abcdef") == length;
 }
 
+static void tell_unread(const rs_store *store, const char *name, bool *complete) {
+  rs_store_say(store, RS_WARNING, "%s/%s can't be read: %m", store->path, name);
+  *complete = false;
+}
+
 /* The next name; NULL: there is none, or (*complete is false then) it can't be read. */
-static const struct dirent *next_name(DIR *list, bool *complete) {
+static const struct dirent *next_name(const rs_store *store, const char *fan, DIR *list, bool *complete) {
   errno = 0;
   const struct dirent *at = readdir(list);
   if (!at && errno)
-    *complete = false;
+    tell_unread(store, fan, complete);
   return at;
 }
 
-static int walk_fan(DIR *list, const char *fan, int (*each)(void *user, const rs_found *found), void *user,
-                    bool *complete) {
+static int walk_fan(const rs_store *store, DIR *list, const char *fan, int (*each)(void *user, const rs_found *found),
+                    void *user, bool *complete) {
   rs_found found = {.fan = dirfd(list)};
   int end = 0;
-  for (const struct dirent *at; !end && (at = next_name(list, complete)) != NULL;) {
+  for (const struct dirent *at; !end && (at = next_name(store, fan, list, complete)) != NULL;) {
     if (!is_ours(at->d_name, &found.temporary))
       continue;
-    if (fstatat(found.fan, at->d_name, &found.status, AT_SYMLINK_NOFOLLOW) != 0) {
-      *complete = *complete && errno == ENOENT; /* it vanished */
-      continue;
-    }
     snprintf(found.name, sizeof found.name, "%.2s/%.*s", fan, RS_TEMPORARY_NAME - 1, at->d_name);
     found.file = found.name + 3;
+    if (fstatat(found.fan, at->d_name, &found.status, AT_SYMLINK_NOFOLLOW) != 0) {
+      if (errno != ENOENT) /* it vanished */
+        tell_unread(store, found.name, complete);
+      continue;
+    }
     end = each(user, &found);
   }
   return end;
@@ -76,17 +82,27 @@ bool rs_walk(const rs_store *store, int (*each)(void *user, const rs_found *foun
     rs_fan_name(i, fan);
     int fd = rs_fan_open(store, fan);
     if (fd < 0) {
-      complete = complete && errno == ENOENT;
+      complete = complete && (errno == ENOENT || errno == ENOTDIR); /* a file or link of that name has no entries */
       continue;
     }
     DIR *list = fdopendir(fd);
     if (list) {
-      end = walk_fan(list, fan, each, user, &complete);
+      end = walk_fan(store, list, fan, each, user, &complete);
       closedir(list);
     } else {
-      complete = false;
+      tell_unread(store, fan, &complete);
       close(fd);
     }
   }
   return complete;
+}
+
+rs_removal rs_remove(const rs_store *store, const char *name, bool tell) {
+  if (unlinkat(store->dir, name, 0) == 0)
+    return RS_REMOVED;
+  if (errno == ENOENT)
+    return RS_GONE;
+  if (tell)
+    rs_store_say(store, RS_WARNING, "%s/%s can't be removed: %m", store->path, name);
+  return RS_STAYS;
 }

@@ -31,7 +31,7 @@ typedef struct rs_modules {
   rowscan_context *context;
   const rowscan_spec *spec;
   int arch, tuned; /* whose code, and whose geometries */
-  bool to_load; /* into the context's device; else they are only looked at */
+  bool to_load;    /* into the context's device; else they are only looked at */
   rs_geometry geometry;
   rs_module of[RS_KERNELS];
 } rs_modules;

@@ -76,7 +76,10 @@ rowscan_status rs_nvrtc_load(rs_nvrtc *nvrtc, const rs_nvrtc_calls **calls);
  */
 rowscan_status rs_nvrtc_archs(rs_nvrtc *nvrtc, int *archs, int *count);
 
-/* Its major version, found without loading it; 0: there is none, or the file's name, which has "nvrtc" in it, does not tell. */
+/*
+ * Its major version, found without loading it; 0: there is none, or the file's name does not tell, which must have
+ * "nvrtc" in it.
+ */
 int rs_nvrtc_major(rs_nvrtc *nvrtc);
 
 /* The file that is found, "" if there is none. Looks if nobody has yet; leaves the last error alone. */

@@ -273,15 +273,14 @@ rowscan_status rowscan_cache_info_get(rowscan_context *context, rowscan_cache_in
   rs_store_counts mine, all;
   rs_store_counted(store, &mine, &all);
   rowscan_cache_info found = {.size = sizeof found,
-                               .path = rs_store_path(store),
-                               .why = rs_store_why(store),
-                               .limit_bytes = rs_store_limit(store),
-                               .packs = rs_store_packs(store, NULL),
-                               .counts = tell_counts(&mine),
-                               .all = tell_counts(&all)};
+                              .path = rs_store_path(store),
+                              .why = rs_store_why(store),
+                              .limit_bytes = rs_store_limit(store),
+                              .packs = rs_store_packs(store, NULL),
+                              .counts = tell_counts(&mine),
+                              .all = tell_counts(&all)};
   rs_store_packs(store, &found.pack_entries);
-  if (*found.path && !rs_store_count(store, &found.entries, &found.bytes))
-    return rs_fail(ROWSCAN_CACHE_FAILED, "the cache directory %s can't be read", found.path);
+  rs_store_count(store, &found.entries, &found.bytes); /* those that can be read: the log tells of others */
   *info = found;
   return ROWSCAN_OK;
 }
@@ -307,7 +306,7 @@ rowscan_status rowscan_cache_visit(rowscan_context *context, int (*visit)(void *
   rs_store *store = rs_builder_store(context->builder);
   visitor to = {visit, user};
   if (!rs_store_visit(store, visit_item, &to))
-    return rs_fail(ROWSCAN_CACHE_FAILED, "the cache directory %s can't be read", rs_store_path(store));
+    return rs_fail(ROWSCAN_CACHE_FAILED, "not all of the cache directory %s can be read", rs_store_path(store));
   return ROWSCAN_OK;
 }
 
@@ -347,8 +346,9 @@ rowscan_status rowscan_cache_clear(rowscan_context *context, int64_t *removed, i
     *removed = gone;
   if (bytes)
     *bytes = gone_bytes;
-  return cleared ? ROWSCAN_OK
-                 : rs_fail(ROWSCAN_CACHE_FAILED, "the cache directory %s can't be cleared", rs_store_path(store));
+  return cleared
+             ? ROWSCAN_OK
+             : rs_fail(ROWSCAN_CACHE_FAILED, "not all of the cache directory %s can be cleared", rs_store_path(store));
 }
 
 rowscan_status rowscan_cache_export(rowscan_context *context, const char *file, const rowscan_cache_filter *filter,

@@ -519,7 +519,7 @@ typedef struct rowscan_cache_info {
   const char *why;  /* why there is none, else "" */
   int packs;        /* that are read besides */
   int64_t pack_entries;
-  int64_t entries;
+  int64_t entries; /* this and the next: of those that can be read */
   int64_t bytes;
   int64_t limit_bytes;
   rowscan_cache_counts counts; /* of this context */

@@ -190,7 +190,7 @@ rowscan_status rs_why(rowscan_context *context, const rowscan_spec *spec, int ar
     return out_of_memory();
   rowscan_status status = want_all(all, context->builder, spec, arch);
   if (!status && !rs_store_visit(store, look, all))
-    status = rs_fail(ROWSCAN_CACHE_FAILED, "the cache directory %s can't be read", rs_store_path(store));
+    status = rs_fail(ROWSCAN_CACHE_FAILED, "not all of the cache directory %s can be read", rs_store_path(store));
   if (!status && all->failed)
     status = out_of_memory();
   for (int i = 0; i < all->count && !status; i++)

@@ -1201,6 +1201,28 @@ class Cache(Case):
         self.assertEqual(self.rowscan("cache", "why", "--arch=sm_90", "length=100")[0],
                          "".join(f"sm_90 short, {kernel}: miss: the cache is empty\n" for kernel in names))
 
+    def test_strays(self):
+        """What others put among its directories is told, and hides nothing else."""
+        self.rowscan("cache", "path")
+        os.mkdir(self.path("cache/ab"), 0o700)
+        with open(self.path("cache/00"), "w") as file:
+            file.write("a file")
+        os.symlink("ab", self.path("cache/01"))
+        for number, command in enumerate(("info", "list", "verify", "prune", "clear")):
+            with open(self.path(f"cache/ab/{number:030x}"), "wb"):
+                pass
+            out, err = self.rowscan("cache", command, status=1 if command == "verify" else 0)
+            self.assertIn(f"{self.path('cache/00')} is not used: Not a directory\n", err)
+            self.assertIn(f"{self.path('cache/01')} is not used: ", err)
+            self.assertRegex(out, "entries +1|damaged|removed [05] entries")
+        os.mkdir(self.path("cache/02"), 0o770)
+        os.chmod(self.path("cache/02"), 0o770)
+        self.assertIn("entries    0\n", self.rowscan("cache", "info")[0])
+        for command in "list", "verify", "prune", "clear":
+            _, err = self.rowscan("cache", command, status=1)
+            self.assertIn(f"{self.path('cache/02')} is not used: writable by others\n", err)
+            self.assertIn(f"not all of the cache directory {self.path('cache')} can be ", err)
+
     def test_prune(self):
         """The oldest go, and what was left behind; none of it needs a compiler."""
         self.rowscan("cache", "path")

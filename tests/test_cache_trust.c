@@ -308,7 +308,7 @@ START_TEST(links_are_not_followed) {
   ck_assert_int_eq(symlink(parent_of(entry_path(elsewhere, "key")), fan), 0);
   ck_assert(!hits(store, "key") && !put(store, "key", "text"));
   rs_store_remove(store, "key");
-  ck_assert(!rs_store_clear(store, NULL, NULL));
+  ck_assert(rs_store_clear(store, NULL, NULL)); /* which has nothing there */
   ck_assert(exists(fan) && has(other, "key", "elsewhere"));
 
   char *target = path_of("%s/target", elsewhere);
@@ -497,6 +497,43 @@ START_TEST(a_read_only_store_is_read) {
 }
 END_TEST
 
+static void note_first(void *user, int level, const char *message) {
+  log_book *book = user;
+  if (!level && !book->messages[level])
+    note(book, level, message);
+  else
+    book->messages[level]++;
+}
+
+static bool cannot_prune(const char *dir) {
+  log_book book = {0};
+  rs_store *store = rs_store_open(&(rs_store_options){.dir = dir, .limit_bytes = 10, .user = &book, .log = note_first});
+  rs_store_pruned pruned;
+  bool sound = !rs_store_prune(store, &pruned) && pruned.removed == 0 && pruned.left == 2 && book.messages[0] == 1 &&
+               strstr(book.last, "can't be removed: Permission denied");
+  rs_store_close(store);
+  return sound;
+}
+
+/* Once, however many there are. */
+START_TEST(what_cannot_be_pruned_is_told) {
+  char *dir = fresh();
+  int64_t user = bound_user(dir);
+  if (user < 0)
+    return;
+  rs_store *store = open_at(dir);
+  ck_assert(put(store, "key", "text") && put(store, "other", "text"));
+  rs_store_close(store);
+  char *fans[] = {parent_of(entry_path(dir, "key")), parent_of(entry_path(dir, "other"))};
+  for (int i = 0; i < 2; i++)
+    ck_assert_int_eq(chmod(fans[i], 0500), 0);
+  give_tree(dir);
+  ck_assert(in_child(cannot_prune, dir, (uid_t)user));
+  for (int i = 0; i < 2; i++)
+    ck_assert_int_eq(chmod(fans[i], 0700), 0);
+}
+END_TEST
+
 static bool sees_nothing(const char *dir) {
   rs_store *store = open_at(dir);
   bool sound = *rs_store_path(store) && !hits(store, "key") && put(store, "new", "text") && has(store, "new", "text");
@@ -582,6 +619,7 @@ int main(void) {
   tcase_add_test(failures, no_descriptors_left);
   tcase_add_test(failures, nothing_leaks_descriptors);
   tcase_add_test(failures, a_read_only_store_is_read);
+  tcase_add_test(failures, what_cannot_be_pruned_is_told);
   tcase_add_test(failures, an_unreadable_entry_is_a_miss);
   tcase_add_test(failures, a_place_that_may_not_be_made);
   tcase_add_test(failures, a_directory_that_vanishes);

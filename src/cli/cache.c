@@ -148,7 +148,7 @@ static int verify(cache_job *job) {
     json_integer(&job->json, "bytes", job->bytes);
     json_integer(&job->json, "damaged_bytes", job->damaged_bytes);
     json_end(&job->json);
-  } else if (status == ROWSCAN_OK)
+  } else
     printf("%lld entries (%lld bytes), %lld damaged (%lld bytes)\n", (long long)job->entries, (long long)job->bytes,
            (long long)job->damaged, (long long)job->damaged_bytes);
   if (status != ROWSCAN_OK)
@@ -253,8 +253,6 @@ static int prune(cache_job *job) {
 static int clear(cache_job *job) {
   int64_t removed = 0, bytes = 0;
   rowscan_status status = rowscan_cache_clear(job->context, &removed, &bytes);
-  if (status != ROWSCAN_OK)
-    return say_library(NULL, status);
   if (job->as_json) {
     json_object(&job->json, NULL);
     json_integer(&job->json, "removed", removed);
@@ -262,7 +260,7 @@ static int clear(cache_job *job) {
     json_end(&job->json);
   } else
     printf("removed %lld entries, %lld bytes\n", (long long)removed, (long long)bytes);
-  return EXIT_OK;
+  return status == ROWSCAN_OK ? EXIT_OK : say_library(NULL, status);
 }
 
 /* ---- packs ------------------------------------------------------------------------------------------------------- */
