@@ -223,6 +223,10 @@ static rowscan_status open_slot(ring *r, slot *s) {
     s->device = 0;
     return no_memory(r, result, "cuMemAlloc_v2", at.up + at.down);
   }
+  /* with the results comes what lies between them */
+  result = r->cuda->cuMemsetD8Async(s->device, 0, (size_t)(at.up + at.down), s->stream);
+  if (result)
+    return no_memory(r, result, "cuMemsetD8Async", at.up + at.down);
   void *pinned;
   int64_t bytes = larger(at.up, at.down);
   result = r->cuda->cuMemHostAlloc(&pinned, (size_t)bytes, 0);

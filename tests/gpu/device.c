@@ -114,6 +114,10 @@ bool device_simulated(void) {
   return dlsym(cuda.library, "simt_calls") != NULL;
 }
 
+bool device_sanitized(void) {
+  return dlopen("libsanitizer-collection.so", RTLD_LAZY | RTLD_NOLOAD) != NULL;
+}
+
 long device_calls(const char *symbol) {
   long (*calls)(const char *symbol);
   *(void **)&calls = dlsym(cuda.library, "simt_calls");

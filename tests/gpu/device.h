@@ -25,6 +25,7 @@ void device_use(void); /* in a further thread */
 void device_doing(const char *what);
 
 bool device_simulated(void);
+bool device_sanitized(void); /* by compute-sanitizer */
 /* Of the driver, by this name (NULL: by any), so far, by all of this program; -1: not known, since it isn't simulated.
  */
 long device_calls(const char *symbol);
