@@ -139,7 +139,8 @@ static void import(rs_store *store, const rs_pack *pack, rs_store_imported *sum)
     rs_loaded loaded;
     if (!rs_pack_load(pack, i, &loaded, &damage)) {
       sum->damaged++;
-      rs_store_say(store, RS_WARNING, "an entry of the pack is not imported: %s", damage);
+      rs_store_say(store, RS_WARNING, "entry %lu of the %lu of the pack is not imported: %s", (unsigned long)i + 1,
+                   (unsigned long)pack->count, damage);
       continue;
     }
     if (is_there(store, loaded.texts.key))

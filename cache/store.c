@@ -236,12 +236,14 @@ bool rs_store_put(rs_store *store, const char *key, const rs_part parts[RS_STORE
   char name[RS_ENTRY_NAME];
   rs_entry_name(key, name);
   bool kept = false;
-  if ((uint64_t)bytes > (uint64_t)rs_store_target(store))
-    errno = EFBIG;
-  else
+  if ((uint64_t)bytes > (uint64_t)rs_store_target(store)) {
+    rs_store_say(store, RS_WARNING, "entry %s/%s is not kept: %zu bytes are too many for a cache of at most %lld",
+                 store->path, name, bytes, (long long)store->options.limit_bytes);
+  } else {
     kept = publish(store, name, file, bytes);
-  if (!kept)
-    rs_store_say(store, RS_WARNING, "entry %s/%s is not kept: %m", store->path, name);
+    if (!kept)
+      rs_store_say(store, RS_WARNING, "entry %s/%s is not kept: %m", store->path, name);
+  }
   free(file);
   if (kept) {
     rs_endings_note(store, key);

@@ -10,7 +10,7 @@
 
 rowscan_status rs_arch_read(const char *arch, int *number) {
   char *end = NULL;
-  bool digits = arch && !strncmp(arch, "sm_", 3) && arch[3] >= '0' && arch[3] <= '9';
+  bool digits = arch && !strncmp(arch, "sm_", 3) && arch[3] >= '1' && arch[3] <= '9';
   long read = digits ? strtol(arch + 3, &end, 10) : 0;
   if (!digits || *end || read < 10 || read > 9999)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'arch': \"%s\" is no architecture like sm_90", arch ? arch : "(NULL)");

@@ -276,7 +276,7 @@ rowscan_status rs_host_open(rs_host **host, int threads) {
   if (!h || !pool) {
     free(h);
     rs_pool_close(pool);
-    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "host engine: no memory for %d threads", threads);
+    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "options: field 'threads': no memory for %d", threads);
   }
   *h = (rs_host){.pool = pool, .cache_bytes = last_cache()};
   for (int level = 0; rs_isa_at(level); level++)

@@ -10,11 +10,19 @@
 
 static _Thread_local char story[16384];
 
+/* A story that ends with a list has no empty line after it. */
+static void end_story(void) {
+  size_t length = strlen(story);
+  while (length && story[length - 1] == '\n')
+    story[--length] = 0;
+}
+
 rowscan_status rs_fail(rowscan_status status, const char *format, ...) {
   va_list list;
   va_start(list, format);
   vsnprintf(story, sizeof story, format, list);
   va_end(list);
+  end_story();
   return status;
 }
 

@@ -26,7 +26,7 @@ typedef struct warming {
   pthread_mutex_t lock; /* of all that follows, and held while visit is called */
   int64_t done, total, failed;
   rowscan_status status; /* of the first that failed */
-  char *story;
+  rs_text story;
   char (*entries)[RS_STORE_NAME]; /* that the cache's directory has, or had */
   size_t entry_count, entry_room;
 } warming;
@@ -43,8 +43,8 @@ static rowscan_status count_kept(const rowscan_plan *plan, rowscan_warmed *one) 
     const rs_binary *binary = &plan->modules.of[kernel].binary;
     one->compiled += !binary->cached;
     if (!binary->stored && !status)
-      status = rs_fail(ROWSCAN_CACHE_FAILED, "sm_%d, kernel %s: compiled, but the cache (%s) did not keep it",
-                       plan->arch, rs_kernel_name(kernel), rs_store_path(rs_builder_store(plan->context->builder)));
+      status = rs_fail(ROWSCAN_CACHE_FAILED, "kernel %s: compiled, but the cache (%s) did not keep it",
+                       rs_kernel_name(kernel), rs_store_path(rs_builder_store(plan->context->builder)));
   }
   return status;
 }
@@ -100,7 +100,7 @@ static void tell(warming *all, rowscan_warmed *one) {
   one->total = all->total;
   if (one->status && !all->failed++) {
     all->status = one->status;
-    all->story = strdup(one->story);
+    rs_text_add(&all->story, "%s: %s", one->arch, one->story);
   }
   if (list->visit && !all->stopped && list->visit(list->user, one))
     all->stopped = true;
@@ -187,7 +187,7 @@ static rowscan_status run(warming *all) {
   if (!all->failed)
     return check_entries(all);
   return rs_fail(all->status, "%lld of %lld could not be made ready; the first: %s", (long long)all->failed,
-                 (long long)all->total, all->story ? all->story : rowscan_status_name(all->status));
+                 (long long)all->total, all->story.data ? all->story.data : rowscan_status_name(all->status));
 }
 
 rowscan_status rs_warm(rowscan_context *context, const rowscan_warming *list) {
@@ -202,7 +202,7 @@ rowscan_status rs_warm(rowscan_context *context, const rowscan_warming *list) {
   if (!status)
     status = run(&all);
   free(all.specs);
-  free(all.story);
+  rs_text_free(&all.story);
   free(all.entries);
   return status;
 }

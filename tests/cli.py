@@ -787,7 +787,7 @@ class CommandLine(Case):
         self.usage("compile", "--length", "5", words=["--arch"])
         self.usage("compile", "--arch", "sm_90", words=["--length"])
         self.usage("compile", "--arch", "sm_90", "--length", "-5", words=["--length", "-5"])
-        for arch in ["", "90", "sm_", "sm_9x0", "sm_90,", ",sm_90", "sm_90x", "sm_90 ", "sm_" + "9" * 40]:
+        for arch in ["", "90", "sm_", "sm_9x0", "sm_90,", ",sm_90", "sm_90x", "sm_90 ", "sm_090", "sm_" + "9" * 40]:
             self.usage("compile", "--arch", arch, "--length", "5", words=["--arch"])
         self.usage("warm", "--arch", "sm_90", words=["FILE"])
         self.usage("warm", "in.npy", words=["--arch"])
@@ -949,13 +949,19 @@ class Warm(Case):
         kernels = told["kernels"]
         self.assertGreaterEqual(kernels, 3)
         self.assertEqual(told, {"specs": 3, "archs": ["sm_80"], "failures": [], "kernels": kernels,
-                                "compiled": kernels * 2 // 3, "failed": 0})
+                                "compiled": kernels * 2 // 3, "failed": 0, "error": None})
         self.env["ROWSCAN_CACHE"] = "only"
         out, _ = self.rowscan("compile", "--arch", "sm_80", "--length", "7", "--type", "i32", "--op", "prod")
         self.assertIn(" hit", out)
         out, _ = self.rowscan("warm", "--arch=sm_80", "list.txt")
         self.assertRegex(out, rf"^specs 3, architectures 1, kernels {kernels}: 0 compiled, {kernels} found in the "
                               r"cache; 0 failed; \d\.\d s\n$")
+
+    def test_names_given_twice(self):
+        self.env["ROWSCAN_CACHE"] = "only"
+        out, _ = self.rowscan("warm", "--json", "--arch=sm_80,sm_75,sm_80", self.list("length=7"), status=1)
+        self.assertEqual(json.loads(out)["archs"], ["sm_80", "sm_75"])
+        self.fails(2, ["FILE: the name is empty"], "warm", "--arch=sm_80", "")
 
     def test_standard_input(self):
         self.env["ROWSCAN_CACHE"] = "only"
@@ -970,9 +976,14 @@ class Warm(Case):
         self.needs_compiler()
         text = "".join(f"length={n} in=i32\n" for n in range(7, 10))
         self.rowscan("warm", "--limit=0", "--arch=sm_80", self.list(text), status=2)
-        _, err = self.warm(text, "--limit=150000", status=1)
+        told, err = self.warm(text, "--limit=150000", status=1)
         self.assertRegex(err, r"^rowscan: warm: \d of \d+ entries are gone again: "
                               r"the cache \(.*\) keeps at most 150000 ")
+        self.assertEqual((told["failed"], told["failures"]), (0, []))
+        self.assertEqual(err, f"rowscan: warm: {told['error']}\n")
+        told, err = self.warm("length=7", "--limit=1000", status=1)
+        self.assertRegex(err, r"is not kept: \d+ bytes are too many for a cache of at most 1000\n")
+        self.assertRegex(told["failures"][0]["error"], r"^kernel [a-z_]+: compiled, but the cache \(.*\) did not ")
         told, err = self.warm(text, "--limit=1500000")
         self.assertEqual(err, "")
         self.assertGreater(told["compiled"], 0)
@@ -1000,6 +1011,7 @@ class Warm(Case):
                             ("length=5\nlength=5 size=5", [":2: ", "'size'"]),
                             ("length=5 in=f16 out=i32", [":1: ", "'out'", "i32"]),
                             ("length=5\0", [":1: ", "no text"]),
+                            ("length=5\n" + 5000 * " ", [":2: ", "more than 4096 bytes"]),
                             ("# nothing\n\n", ["no spec"]), ("", ["no spec"])]:
             with self.subTest(text=text):
                 self.list(text)
@@ -1200,6 +1212,11 @@ class Cache(Case):
         self.rowscan("cache", "clear")
         self.assertEqual(self.rowscan("cache", "why", "--arch=sm_90", "length=100")[0],
                          "".join(f"sm_90 short, {kernel}: miss: the cache is empty\n" for kernel in names))
+
+    def test_numbers_that_do_not_fit(self):
+        for option, most in ("--limit", "2^63 - 1"), ("--jobs", "2^31 - 1"):
+            self.fails(2, [f"{option}: '99999999999999999999' is not a whole number, 0 to {most}"],
+                       "warm", "--arch=sm_80", option, "9" * 20, "list.txt")
 
     def test_strays(self):
         """What others put among its directories is told, and hides nothing else."""

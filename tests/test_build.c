@@ -602,13 +602,13 @@ START_TEST(a_rejected_source_is_shown) {
                    "rowscan.cu(2): error: there is a mistake\n"
                    "\n"
                    "   1  // a sum\n"
-                   "   2  mistake\n");
+                   "   2  mistake");
   check_counts(builder, 0, 1, 1);
   ck_assert_int_eq(entries_in(rs_builder_store(builder)), 0);
   ck_assert_int_eq(told->programs, 0);
   ck_assert_int_eq(rs_build(builder, &binary, canonical, "late mistake", 90, false), ROWSCAN_COMPILE_FAILED);
   ck_assert_ptr_nonnull(
-      strstr(rowscan_last_error(), "(6)\nrowscan.cu(2): error: there is a mistake\n\n   1  late mistake\n"));
+      strstr(rowscan_last_error(), "(6)\nrowscan.cu(2): error: there is a mistake\n\n   1  late mistake"));
   check_counts(builder, 0, 2, 2);
   ck_assert_int_eq(told->programs, 0);
   rs_builder_close(builder);

@@ -145,6 +145,22 @@ static CUresult stream_wait(CUstream stream) {
   return counted();
 }
 
+static CUresult fill(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream) {
+  CUresult result = counted();
+  ck_assert_ptr_nonnull(stream);
+  if (!result)
+    memset((void *)(uintptr_t)to, value, bytes);
+  return result;
+}
+
+static CUresult exchange_mode(int *mode) {
+  static _Thread_local int own;
+  int before = own;
+  own = *mode;
+  *mode = before;
+  return CUDA_SUCCESS;
+}
+
 static CUresult error_name(CUresult error, const char **name) {
   *name = error == CUDA_ERROR_OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_UNKNOWN";
   return CUDA_SUCCESS;
@@ -160,6 +176,8 @@ static const rs_cuda cuda = {.cuCtxGetCurrent = get_current,
                              .cuMemFreeHost = pinned_give,
                              .cuMemcpyHtoDAsync_v2 = to_device,
                              .cuMemcpyDtoHAsync_v2 = from_device,
+                             .cuMemsetD8Async = fill,
+                             .cuThreadExchangeStreamCaptureMode = exchange_mode,
                              .cuStreamCreate = stream_make,
                              .cuStreamDestroy_v2 = stream_give,
                              .cuStreamSynchronize = stream_wait,

@@ -14,11 +14,22 @@
 /* "sm_90" */
 static bool is_arch(const char *name, size_t length) {
   size_t digits = 0;
-  if (length < 4 || length >= ARCH_MAX || memcmp(name, "sm_", 3))
+  if (length < 4 || length >= ARCH_MAX || memcmp(name, "sm_", 3) || name[3] == '0')
     return false;
   while (3 + digits < length && isdigit((unsigned char)name[3 + digits]))
     digits++;
   return digits && 3 + digits == length;
+}
+
+/* Not twice: who names one again means the same. */
+static bool add(cli_archs *archs, const char *name, size_t length) {
+  for (int i = 0; i < archs->count; i++)
+    if (strlen(archs->name[i]) == length && !memcmp(archs->name[i], name, length))
+      return true;
+  if (archs->count == ARCHS_MAX)
+    return false;
+  snprintf(archs->name[archs->count++], ARCH_MAX, "%.*s", (int)length, name);
+  return true;
 }
 
 int archs_read(cli_archs *archs, const char *at) {
@@ -29,9 +40,8 @@ int archs_read(cli_archs *archs, const char *at) {
     size_t length = strcspn(at, ",");
     if (!is_arch(at, length))
       return say_usage("--arch: '%.*s' is not an architecture such as sm_90", (int)length, at);
-    if (archs->count == ARCHS_MAX)
+    if (!add(archs, at, length))
       return say_usage("--arch: more than %d architectures", ARCHS_MAX);
-    snprintf(archs->name[archs->count++], ARCH_MAX, "%.*s", (int)length, at);
     if (!at[length])
       break;
     at += length + 1;

@@ -180,14 +180,14 @@ static void print_reason_json(json_writer *json, const char *arch, const rowscan
   json_end(json);
 }
 
-static void print_reason(const char *arch, const rowscan_cache_reason *reason) {
-  printf("%s %s, %s: ", arch, rowscan_regime_name(reason->regime), reason->kernel);
+static void print_reason(const cache_job *job, const rowscan_cache_reason *reason) {
+  printf("%s %s, %s: ", job->arch, rowscan_regime_name(reason->regime), reason->kernel);
   if (reason->hit)
     printf("hit: %s%s%s\n", reason->name, reason->pack ? " in pack " : "", reason->pack ? reason->pack : "");
   else if (reason->damage)
     printf("damaged: %s: %s\n", reason->name, reason->damage);
   else if (!reason->nearest)
-    printf("miss: the cache is empty\n");
+    printf("miss: the cache is empty%s\n", job->info.packs ? ", and no pack has it" : "");
   else
     printf("miss: the nearest entry, %s, has another\n", reason->nearest);
   for (int i = 0; i < reason->difference_count; i++) {
@@ -201,7 +201,7 @@ static int why_one(void *user, const rowscan_cache_reason *reason) {
   if (job->as_json)
     print_reason_json(&job->json, job->arch, reason);
   else
-    print_reason(job->arch, reason);
+    print_reason(job, reason);
   return 0;
 }
 

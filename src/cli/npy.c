@@ -126,11 +126,11 @@ static bool read_dimension(reader *in, int64_t *dimension) {
   const char *start = in->at;
   char text[48];
   int64_t value = 0;
-  while (in->at < in->end && *in->at >= '0' && *in->at <= '9') {
-    if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, *in->at - '0', &value))
-      return fail(in->why, "field 'shape': %s is too large a dimension", excerpt(text, start, in->end));
-    in->at++;
-  }
+  bool fits = true;
+  for (; in->at < in->end && *in->at >= '0' && *in->at <= '9'; in->at++)
+    fits = fits && !__builtin_mul_overflow(value, 10, &value) && !__builtin_add_overflow(value, *in->at - '0', &value);
+  if (!fits)
+    return fail(in->why, "field 'shape': %s is too large a dimension", excerpt(text, start, in->at));
   if (in->at == start)
     return fail_here(in, "field 'shape'", "a dimension of 0 or more");
   if (value && *start == '0')

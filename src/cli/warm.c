@@ -14,7 +14,10 @@
 #include "say.h"
 #include "session.h"
 
-enum { MOST_TOLD = 20 }; /* failures on standard error */
+enum {
+  MOST_TOLD = 20,       /* failures on standard error */
+  LINE_MAX_BYTES = 4096 /* of the list */
+};
 
 typedef struct warm_job {
   const char *file, *arch_list;
@@ -45,9 +48,7 @@ static bool grow(warm_job *job) {
   return specs && lines;
 }
 
-static int read_line(warm_job *job, char *line, size_t length, int64_t number) {
-  if (strlen(line) < length)
-    return say_failed("%s:%lld: a byte is 0: this is no text", job->file, (long long)number);
+static int read_spec(warm_job *job, char *line, int64_t number) {
   line[strcspn(line, "#")] = 0;
   if (!line[strspn(line, " \t\r\n")])
     return EXIT_OK;
@@ -61,18 +62,34 @@ static int read_line(warm_job *job, char *line, size_t length, int64_t number) {
   return EXIT_OK;
 }
 
+/* The next line, without its end; *more: there is one. */
+static int read_line(const warm_job *job, FILE *file, char line[LINE_MAX_BYTES + 1], int64_t number, bool *more) {
+  int length = 0, byte;
+  while ((byte = getc(file)) != EOF && byte != '\n') {
+    if (!byte)
+      return say_failed("%s:%lld: a byte is 0: this is no text", job->file, (long long)number);
+    if (length == LINE_MAX_BYTES)
+      return say_failed("%s:%lld: a line of more than %d bytes", job->file, (long long)number, LINE_MAX_BYTES);
+    line[length++] = (char)byte;
+  }
+  line[length] = 0;
+  *more = length || byte != EOF;
+  return EXIT_OK;
+}
+
 static int read_lines(warm_job *job, FILE *file) {
-  char *line = NULL;
-  size_t room = 0;
+  char line[LINE_MAX_BYTES + 1];
   int result = EXIT_OK;
-  ssize_t length;
-  for (int64_t number = 1; result == EXIT_OK && (length = getline(&line, &room, file)) >= 0; number++)
-    result = read_line(job, line, (size_t)length, number);
+  bool more = true;
+  for (int64_t number = 1; result == EXIT_OK && more; number++) {
+    result = read_line(job, file, line, number, &more);
+    if (result == EXIT_OK && more)
+      result = read_spec(job, line, number);
+  }
   if (result == EXIT_OK && !feof(file))
     result = say_failed("%s: cannot be read: %s", job->file, strerror(errno));
   if (result == EXIT_OK && !job->count)
     result = say_failed("%s: there is no spec in it", job->file);
-  free(line);
   return result;
 }
 
@@ -81,6 +98,8 @@ static int read_list(warm_job *job) {
     job->file = "standard input";
     return read_lines(job, stdin);
   }
+  if (!*job->file)
+    return say_usage("FILE: the name is empty");
   FILE *file = fopen(job->file, "re");
   if (!file)
     return say_failed("%s: cannot be opened: %s", job->file, strerror(errno));
@@ -129,7 +148,8 @@ static void print_head(warm_job *job) {
   json_array(&job->json, "failures");
 }
 
-static void print_end(warm_job *job, double seconds) {
+/* error: of the whole, where none of the pairs failed; NULL: none. */
+static void print_end(warm_job *job, double seconds, const char *error) {
   if (job->failed > MOST_TOLD)
     say_note("and %lld more failed", (long long)job->failed - MOST_TOLD);
   if (job->as_json) {
@@ -137,6 +157,7 @@ static void print_end(warm_job *job, double seconds) {
     json_integer(&job->json, "kernels", job->kernels);
     json_integer(&job->json, "compiled", job->compiled);
     json_integer(&job->json, "failed", job->failed);
+    json_text(&job->json, "error", error);
     json_number(&job->json, "seconds", seconds);
     json_end(&job->json);
   } else
@@ -168,10 +189,11 @@ static int warm(warm_job *job, rowscan_context *context) {
   status = rowscan_warm(context, ROWSCAN_WARMING(.specs = job->specs, .spec_count = job->count, .archs = archs,
                                                  .arch_count = job->archs.count, .visit = note, .user = job));
   progress_end();
-  if (status != ROWSCAN_OK && !job->failed)
-    result = say_library(NULL, status);
-  print_end(job, progress_seconds() - start);
-  return status == ROWSCAN_OK ? result : EXIT_FAILED;
+  const char *error = status != ROWSCAN_OK && !job->failed ? rowscan_last_error() : NULL;
+  if (error)
+    say_failed("%s", error);
+  print_end(job, progress_seconds() - start, error);
+  return status == ROWSCAN_OK ? EXIT_OK : EXIT_FAILED;
 }
 
 int command_warm(int argc, char **argv) {
