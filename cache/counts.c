@@ -106,7 +106,8 @@ void rs_counts_save(rs_store *store) {
 
 void rs_store_counted(rs_store *store, rs_store_counts *mine, rs_store_counts *all) {
   rs_store_counts file = {{0}};
-  if (all && store->dir >= 0) {
+  bool any = all && store->dir >= 0 && faccessat(store->dir, file_name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+  if (any) { /* else a lock would be all that there is: looking leaves a directory as it is */
     rs_store_lock lock = rs_store_acquire(store, file_key, LOCK_MILLISECONDS);
     read_file(store, &file);
     rs_store_release(lock);

@@ -22,8 +22,8 @@
  *
  * Threads. Different contexts share nothing. All calls on one context or plan may be made from many threads at once,
  * but a context or plan must not be used while it is closed or destroyed. Any of them, but for opening and closing
- * contexts, may be made while this thread or another captures a stream, in whatever mode, and leaves that capture as it
- * is.
+ * contexts, may be made while this thread or another captures a stream, in whatever mode: but for runs on that stream
+ * it leaves the capture as it is.
  *
  * Errors. A call that fails returns a status other than ROWSCAN_OK and leaves its outputs as they were; what went
  * wrong, with the name of the field and its value, is in rowscan_last_error(). The library never aborts, and prints

@@ -1109,6 +1109,14 @@ class Cache(Case):
         self.env["ROWSCAN_CACHE_PACKS"] = self.path("in.npy")
         self.assertIn("in.npy is not used: ", self.rowscan("cache", "info")[1])
 
+    def test_looking_leaves_a_directory_as_it_is(self):
+        os.mkdir(self.path("cache"), 0o700)
+        self.save("cache/other.npy", np.ones(1))
+        for command in "path", "info", "list", "verify":
+            self.rowscan("cache", command)
+        self.rowscan("cache", "why", "--arch=sm_80", "length=7")
+        self.assertEqual(os.listdir(self.path("cache")), ["other.npy"])
+
     def test_empty(self):
         self.assertEqual(self.entries(), [])
         self.assertEqual(self.rowscan("cache", "list")[0], "")

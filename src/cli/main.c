@@ -33,9 +33,8 @@ static int print_help(void) {
          "Commands:\n");
   for (int i = 0; i < COUNT_OF(commands); i++)
     printf("  %-10s %s\n", commands[i].name, commands[i].summary);
-  printf(
-      "\n'rowscan COMMAND --help' or 'rowscan help COMMAND' tells more; 'rowscan --version' prints the version.\n"
-      "Exit status: 0; 1 if it failed, and then no file is left half-written; 2 if the command line makes no sense.\n");
+  printf("\n'rowscan COMMAND --help' or 'rowscan help COMMAND' tells more; 'rowscan --version' prints the version.\n"
+         "Exit status: 0; 1 if it failed, and no file is left half-written; 2 if the command line makes no sense.\n");
   return EXIT_OK;
 }
 

@@ -64,7 +64,7 @@ static int waitable(CUstream handle, CUstream *stream, const char *symbol) {
     (*stream)->capture->invalid = true;
     result = SIMT_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   }
-  return result;
+  return result ? result : simt_capture_forbids();
 }
 
 CUresult cuStreamSynchronize(CUstream handle) {
@@ -156,9 +156,14 @@ static int check_waitable(CUevent event, const char *symbol) {
   return result || !event->capture ? result : SIMT_ERROR_CAPTURED_EVENT;
 }
 
+static int check_awaited(CUevent event, const char *symbol) {
+  int result = check_waitable(event, symbol);
+  return result ? result : simt_capture_forbids();
+}
+
 CUresult cuEventSynchronize(CUevent event) {
   BEGIN(SIMT_CONTEXT);
-  int result = entered ? entered : check_waitable(event, __func__);
+  int result = entered ? entered : check_awaited(event, __func__);
   if (!result)
     simt_wait_event(event);
   return result;
@@ -166,7 +171,7 @@ CUresult cuEventSynchronize(CUevent event) {
 
 CUresult cuEventQuery(CUevent event) {
   BEGIN(SIMT_CONTEXT);
-  int result = entered ? entered : check_waitable(event, __func__);
+  int result = entered ? entered : check_awaited(event, __func__);
   return result ? result : simt_event_done(event) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 

@@ -809,6 +809,15 @@ START_TEST(captures_have_rules) {
   OK(simt.begin_capture(stream, 0));
   ck_assert_int_eq(cuda.cuStreamSynchronize(stream), CAPTURE_UNSUPPORTED);
   ck_assert_int_ne(simt.end_capture(stream, &captured), 0);
+  for (int waits = 0; waits < 2; waits++) { /* for what has nothing to do with it, as an H200's driver says */
+    int mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    OK(simt.begin_capture(stream, 0));
+    OK(cuda.cuThreadExchangeStreamCaptureMode(&mode));
+    OK(waits ? cuda.cuEventSynchronize(event) : cuda.cuStreamSynchronize(side));
+    OK(cuda.cuThreadExchangeStreamCaptureMode(&mode));
+    ck_assert_int_eq(waits ? cuda.cuEventSynchronize(event) : cuda.cuStreamSynchronize(side), CAPTURE_UNSUPPORTED);
+    ck_assert_int_ne(simt.end_capture(stream, &captured), 0);
+  }
   unsigned long long id;
   OK(simt.begin_capture(stream, 1));
   ck_assert_int_eq(cuda.cuStreamGetId(stream, &id), CAPTURE_UNSUPPORTED);
