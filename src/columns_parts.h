@@ -35,7 +35,7 @@ typedef struct rs_columns {
 
 /* Nodes of half a GB of f32 in tiles of 256 steps, and of a quarter in a stream's of 128; a plan has one for each
  * stream that runs it, six at most. */
-#define RS_COLUMNS_SCRATCH ((size_t)5 << 20)
+#define RS_COLUMNS_SCRATCH ((size_t)10 << 20)
 
 typedef struct rs_columns_launch {
   const rs_rows *rows; /* of this launch */

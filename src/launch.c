@@ -283,11 +283,18 @@ size_t rs_launch_workspace(const rowscan_plan *plan) {
   return most;
 }
 
-bool rs_launch_takes_scratch(const rowscan_plan *plan, const rs_rows *rows) {
-  if (plan->modules.geometry.regime != ROWSCAN_REGIME_COLUMN)
-    return cut_over_blocks(&plan->modules.geometry.shape[rs_launch_kernel(plan, rows)]);
+/* whole: a run of regime column in one launch; NULL: in several, one after another in the same workspace. */
+static size_t column_bytes(const rowscan_plan *plan, const rs_columns_launch *whole) {
+  return whole ? whole->need.workspace : plan->scratch;
+}
+
+size_t rs_launch_scratch(const rowscan_plan *plan, const rs_rows *rows) {
+  if (plan->modules.geometry.regime != ROWSCAN_REGIME_COLUMN) {
+    rs_kernel kernel = rs_launch_kernel(plan, rows);
+    return cut_over_blocks(&plan->modules.geometry.shape[kernel]) ? rs_launch_needs(plan, kernel, rows->count) : 0;
+  }
   rs_columns_launch launch = {.rows = rows, .kernel = rs_columns_best(&plan->columns, rows)};
-  return !rs_columns_whole(&launch, &plan->columns) || launch.need.workspace;
+  return column_bytes(plan, rs_columns_whole(&launch, &plan->columns) ? &launch : NULL);
 }
 
 /* A workspace that holds anything must be cleared before each launch; a plan's own each leaves as the next needs it. */
@@ -347,38 +354,28 @@ static rowscan_status launch_with(launching *run, const rs_rows *rows, rs_column
   return whole ? launch_part(run, whole, fresh) : launch_parts(run, rows, fresh);
 }
 
-/* Of a run that several launches may make up, one after another in the same workspace. */
-typedef struct wanting {
-  const launching *run;
-  const rs_columns_launch *whole;
-} wanting;
-
-static size_t bytes_needed(const void *user) {
-  const wanting *wants = user;
-  const rowscan_plan *plan = wants->run->plan;
-  if (wants->whole)
-    return wants->whole->need.workspace;
-  if (plan->modules.geometry.regime == ROWSCAN_REGIME_COLUMN)
-    return plan->scratch;
-  return rs_launch_needs(plan, wants->run->kernel, wants->run->arguments.count);
+static size_t bytes_needed(const launching *run, const rs_columns_launch *whole) {
+  const rowscan_plan *plan = run->plan;
+  return plan->modules.geometry.regime == ROWSCAN_REGIME_COLUMN
+             ? column_bytes(plan, whole)
+             : rs_launch_needs(plan, run->kernel, run->arguments.count);
 }
 
 static rowscan_status with_workspace(launching *run, const rs_rows *rows, rs_columns_launch *whole, void *workspace,
                                      size_t bytes) {
-  size_t needed = run->plan->scratch;
+  size_t needed = bytes_needed(run, whole);
   if (workspace) {
     if (bytes < needed)
-      return rs_fail(ROWSCAN_BAD_ARGUMENT, "args: field 'workspace_bytes': %zu; this plan needs %zu", bytes, needed);
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "args: field 'workspace_bytes': %zu; this run needs %zu", bytes, needed);
     if ((uintptr_t)workspace % 8)
       return rs_fail(ROWSCAN_BAD_ARGUMENT, "args: field 'workspace': %p is not a multiple of 8", workspace);
     run->arguments.workspace = workspace;
     return launch_with(run, rows, whole, true);
   }
-  if (!needed || (whole && !whole->need.workspace))
+  if (!needed)
     return launch_with(run, rows, whole, false);
   rs_scratch own;
-  rowscan_status status =
-      rs_workspace_take(&run->plan->workspaces, run->stream, bytes_needed, &(wanting){run, whole}, &own);
+  rowscan_status status = rs_workspace_take(&run->plan->workspaces, run->stream, needed, &own);
   if (status)
     return status;
   run->arguments.workspace = (void *)(uintptr_t)own.memory;

@@ -20,7 +20,7 @@ rowscan_status rs_launch(rowscan_plan *plan, const rs_rows *rows, void *workspac
 /* The kernel that serves these rows. */
 rs_kernel rs_launch_kernel(const rowscan_plan *plan, const rs_rows *rows);
 
-/* Whether a run of these rows takes a workspace. */
-bool rs_launch_takes_scratch(const rowscan_plan *plan, const rs_rows *rows);
+/* Scratch bytes that a run of these rows needs; 0: it takes no workspace. */
+size_t rs_launch_scratch(const rowscan_plan *plan, const rs_rows *rows);
 
 #endif

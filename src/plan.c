@@ -32,9 +32,12 @@ static rowscan_status make_for(rowscan_plan *plan, const rs_rows *rows) {
     return ROWSCAN_OK;
   rowscan_status status = rows ? rs_modules_make(modules, rs_launch_kernel(plan, rows))
                                : rs_modules_make_all(modules, rs_host_threads(plan->context->host));
-  if (!status && plan->scratch && (!rows || rs_launch_takes_scratch(plan, rows)))
-    status = rs_workspaces_prepare(&plan->workspaces, !rows);
-  return status;
+  if (status || !plan->scratch)
+    return status;
+  if (!rows)
+    return rs_workspaces_prepare_all(&plan->workspaces);
+  size_t bytes = rs_launch_scratch(plan, rows);
+  return bytes ? rs_workspaces_prepare(&plan->workspaces, bytes) : ROWSCAN_OK;
 }
 
 rowscan_status rs_plan_prepare(rowscan_plan *plan, const rs_rows *rows) {

@@ -297,16 +297,16 @@ ROWSCAN_API rowscan_status rowscan_plan_prepare(rowscan_plan *plan, const rowsca
  * the L2 cache for input. A captured graph has a programmatic edge there. With $ROWSCAN_PDL=off, read when a context is
  * opened, launches and edges are plain ones.
  *
- * Workspace. A plan whose info says workspace_bytes > 0 needs that much scratch memory when rows are cut over blocks of
- * threads. A stream's first such run allocates it, and each leaves it ready for the next, so that a run is one launch
- * (more where the rows exceed 2 GB). The first two streams to run the plan many times keep theirs for as long as it
- * lives; all other streams have four, and where they are more they wait for one another on the GPU. A run under capture
- * allocates what it needs, which is little where its rows are few, for as long as the plan lives, and shares it with
- * later runs on the same stream in the same capture; so do at most 512 streams of graphs, in all with as much as eight
- * workspaces. Streams may be destroyed while runs are pending, but not before a capture that they are part of ends. A
- * driver older than CUDA 12.0 can't tell a new stream from a destroyed one: with it no stream keeps one, and all share
- * the four. A run with a workspace of its own (args), which may hold anything, needs none of that, but queues a
- * clearing of it before each launch.
+ * Workspace. Where rows are cut over blocks of threads a run needs scratch memory, workspace_bytes of the plan's
+ * info at most. A stream's first such run allocates what it needs, its first that needs more as much as any may
+ * need, and each leaves it ready for the next, so that a run is one launch (more where the rows exceed 2 GB). The
+ * first two streams to run the plan many times keep theirs for as long as it lives; all other streams have four, and
+ * where they are more they wait for one another on the GPU. A run under capture allocates what it needs, for as long
+ * as the plan lives, and shares it with later runs on the same stream in the same capture; so do at most 512 streams
+ * of graphs, in all with as much as eight times workspace_bytes. Streams may be destroyed while runs are pending,
+ * but not before a capture that they are part of ends. A driver older than CUDA 12.0 can't tell a new stream from a
+ * destroyed one: with it no stream keeps one, and all share the four. A run with a workspace of its own (args),
+ * workspace_bytes that may hold anything, needs none of that, but queues a clearing of it before each launch.
  *
  * Errors: BAD_ARGUMENT; UNSUPPORTED (a plan of rowscan_plan_compile); OUT_OF_MEMORY (captured graphs have all that
  * there is for them); CUDA_FAILED; those of plan_prepare, after which nothing is queued, and the next run tries again.

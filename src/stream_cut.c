@@ -83,8 +83,8 @@ static void cut_size(rs_stream_cut *cut, const rs_stream_shape *shape, int64_t c
     rs_stream_cut larger = *cut;
     cut_stage(&larger, shape, log);
     int64_t tiles = outers * parts(shape->length, larger.steps);
-    if (larger.stage_bytes > shape->tile_bytes || larger.stages < LEAST_STAGES ||
-        tiles < shape->least_tiles * (int64_t)shape->multiprocessors)
+    if (larger.stage_bytes > (cut->pieces_log ? shape->pieced_bytes : shape->tile_bytes) ||
+        larger.stages < LEAST_STAGES || tiles < shape->least_tiles * (int64_t)shape->multiprocessors)
       break;
     *cut = larger;
   }

@@ -36,6 +36,7 @@ typedef struct rs_stream_shape {
   int warps;           /* of the kernel; how many have which role the number of columns says */
   int shared;          /* bytes of dynamic shared memory that a block may have */
   int tile_bytes;      /* of a tile, at most, where the tensor is large */
+  int pieced_bytes;    /* the same of a tile that lanes share in pieces: of few columns */
   int least_tiles;     /* for each multiprocessor, while they are larger than they must be */
   int multiprocessors; /* of the device, each with a block; which small tensors should keep busy */
 } rs_stream_shape;

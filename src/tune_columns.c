@@ -89,6 +89,13 @@ void rs_tune_columns(const rowscan_spec *spec, int arch, rs_column_shape *shape)
  *   24 warps, 16 steps (they spill)   0.788   0.732   0.632
  * With two movers 20 warps are as fast as 16. Tiles to 38 KB, then 70 KB: 8 x 2^20 x 7 0.847, 0.795; 2^20 x 32 0.821,
  * 0.800. Before the movers, 4 warps that scan and 2 that reduce, to 20 KB: x 13 0.598 (0.811), x 32 0.686 (0.804).
+ * Tiles to 38 KB and to 52 KB, of which four are in work, on an H200 and an H100:
+ *                      to 38 KB        to 52 KB                         to 38 KB        to 52 KB
+ *   806592 x 83      0.672  0.784   0.788  0.890   806592 x 41 f64    0.344  0.430   0.652  0.805
+ *   1597830 x 42     0.722  0.844   0.791  0.909   1613184 x 83 bf16  0.523  0.736   0.679  0.859
+ *   3195660 x 21     0.768  0.900   0.843  0.953   6391320 x 10              0.938          0.926
+ *   100000 x 42      0.703  0.789   0.726  0.831   13421772 x 5              0.982          0.963
+ * Three of 128 steps of 691848 x 97: 0.665 on an H200, eight of 64 0.703.
  */
 void rs_tune_stream_columns(const rowscan_spec *spec, int arch, rs_stream_shape *shape) {
   int acc = rs_spec_register_bytes(spec);
@@ -101,7 +108,8 @@ void rs_tune_stream_columns(const rowscan_spec *spec, int arch, rs_stream_shape 
   shape->steps = acc == 8 ? 16 : 32;
   shape->warps = 16;                                      /* of 128 registers: none spills */
   shape->shared = rs_arch_shared_bytes(arch) - 10 * 1024; /* less what it has besides, and the system */
-  shape->tile_bytes = 38 * 1024;
+  shape->tile_bytes = 52 * 1024;
+  shape->pieced_bytes = 38 * 1024;
   shape->least_tiles = 1;
 }
 
@@ -252,9 +260,13 @@ void rs_tune_wide(const rowscan_spec *spec, int arch, rs_wide_shape *shape) {
  *   330 x 200 x 1021           0.718           0.672           0.606           0.693
  *   f32, masked by bool    256, 2, 32, 3   256, 2, 32, 2                                                    (H200)
  *   64 x 4096 x 1021           0.723           0.712
+ * With tiles that ask L2 for the elements of the 132nd tile after them, f32, on an H200 and an H100: 520192 x 129 0.566
+ * 0.679, 0.586 0.718; 347720 x 193 0.620 0.732, 0.636 0.764 (66: 0.763, 264: 0.737); 261120 x 257 0.638 0.744, 0.640
+ * 0.766; but 174312 x 385, with 7 strips, 0.695 0.778, 0.684 0.796; 43664 x 1537 0.781, 0.767.
  * Four warps where they have all steps: bf16 2048 x 32 x 1021 0.785 -> 0.850, f32 512 x 32 x 3073 0.894 -> 0.903.
  */
 void rs_tune_askew(const rowscan_spec *spec, int arch, rs_wide_shape *shape) {
+  enum { AHEAD = 132, AHEAD_STRIPS = 5 };
   static const wide_size sizes[] = {{256, 32}, {256, 16}, {256, 8}, {128, 8}};
   static const wide_size byte_sizes[] = {{256, 64}, {256, 32}, {256, 16}, {128, 16}}; /* of 64-bit accumulators */
   static const wide_size double_sizes[] = {{128, 64}, {128, 32}, {128, 16}, {128, 8}};
@@ -267,6 +279,8 @@ void rs_tune_askew(const rowscan_spec *spec, int arch, rs_wide_shape *shape) {
   bool bytes = wide && in == 1;
   const wide_size *tried = !wide ? sizes : bytes ? byte_sizes : double_sizes;
   shape->lanes = bytes ? 4 : 2;
+  shape->ahead = arch >= 90 ? AHEAD : 0;
+  shape->ahead_strips = AHEAD_STRIPS;
   take_first_that_fits(shape, tried, 4, shared / (shape->mask || bytes ? 2 : 3));
   if (spec->length <= 4 * shape->steps)
     shape->threads = 128;

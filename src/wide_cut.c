@@ -153,8 +153,15 @@ static int width_in_words(const rs_wide_shape *shape, int64_t vectors, int threa
   return width < threads - most ? threads - most : width;
 }
 
+/* Whether each strip has far more tiles than are in work at a time: 21736 x 193 f32, with 340 in all, loses 1%. */
+static bool deep(const rs_wide_cut *cut, int64_t blocks, const rs_wide_shape *shape, const rs_rows *rows) {
+  enum { LEAST_ROUNDS = 8 }; /* of as many tiles as lie between one and what it asks for */
+  return rows->count == cut->columns && cut->strips <= shape->ahead_strips && blocks >= LEAST_ROUNDS * shape->ahead;
+}
+
 static void look_ahead(rs_wide_cut *cut, int64_t blocks, const rs_wide_shape *shape, const rs_rows *rows) {
-  if (!shape->ahead || !rs_rows_one_run(rows, shape->length, shape->mask != 0))
+  if (!shape->ahead || !rs_rows_one_run(rows, shape->length, shape->mask != 0) ||
+      (shape->ahead_strips && !deep(cut, blocks, shape, rows)))
     return;
   cut->ahead = shape->ahead;
   cut->share = (int32_t)parts(rows->count * shape->length, blocks);

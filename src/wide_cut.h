@@ -30,6 +30,7 @@ typedef struct rs_wide_shape {
   int min_blocks;                           /* that a multiprocessor must hold: caps the registers */
   bool askew, reverse;                      /* askew: width is 32 */
   int ahead;                                /* tiles from one to the one whose elements it asks L2 for; 0: none */
+  int ahead_strips;                         /* where there are no more strips, and many tiles of one outer; 0: always */
 } rs_wide_shape;
 
 /* Whether these rows can be read and written so. */

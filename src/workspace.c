@@ -23,16 +23,21 @@ void rs_workspaces_open(rs_workspaces *all, const rs_cuda *cuda, size_t bytes, C
   pthread_mutex_init(&all->mutex, NULL); /* which cannot fail with no attributes */
 }
 
+static void release(const rs_cuda *cuda, rs_memory *memory) {
+  if (memory->some)
+    cuda->cuMemFree_v2(memory->some);
+  if (memory->all)
+    cuda->cuMemFree_v2(memory->all);
+}
+
 void rs_workspaces_close(rs_workspaces *all) {
   const rs_cuda *cuda = all->cuda;
   if (!cuda)
     return;
   for (int i = 0; i < RS_HOME_WORKSPACES; i++)
-    if (all->home[i].memory)
-      cuda->cuMemFree_v2(all->home[i].memory);
+    release(cuda, &all->home[i].memory);
   for (int i = 0; i < RS_RUN_WORKSPACES; i++) {
-    if (all->slot[i].memory)
-      cuda->cuMemFree_v2(all->slot[i].memory);
+    release(cuda, &all->slot[i].memory);
     if (all->slot[i].done)
       cuda->cuEventDestroy_v2(all->slot[i].done);
   }
@@ -66,10 +71,8 @@ static rowscan_status allocate(const rs_workspaces *all, size_t bytes, CUdevicep
   return status;
 }
 
-/* Memory that is 0, for one who has none yet. */
+/* Memory that is 0. */
 static rowscan_status furnish(const rs_workspaces *all, size_t bytes, CUdeviceptr *memory) {
-  if (*memory)
-    return ROWSCAN_OK;
   double start = rs_now_ms();
   int mode = rs_cuda_relax(all->cuda);
   rowscan_status status = allocate(all, bytes, memory);
@@ -78,6 +81,44 @@ static rowscan_status furnish(const rs_workspaces *all, size_t bytes, CUdevicept
     rs_log_write(all->log, ROWSCAN_LOG_DEBUG, "scratch memory made ready in %.2f ms: %zu bytes", rs_now_ms() - start,
                  bytes);
   return status;
+}
+
+/* Of so many bytes; 0: there is none yet. */
+static CUdeviceptr memory_of(const rs_memory *memory, size_t bytes) {
+  return bytes <= memory->some_bytes ? memory->some : atomic_load_explicit(&memory->all, memory_order_acquire);
+}
+
+/* Room for runs of somewhat more rows, so that they need no second piece. */
+static size_t generous(size_t bytes) {
+  size_t room = 64 << 10;
+  while (room < bytes)
+    room *= 2;
+  return room;
+}
+
+/* So that memory_of() gives some. Its first piece is what is needed, its second the most: nothing is freed, since runs
+ * may have it, and freeing would wait for them. */
+static rowscan_status enlarge(const rs_workspaces *all, rs_memory *memory, size_t bytes) {
+  if (memory_of(memory, bytes))
+    return ROWSCAN_OK;
+  CUdeviceptr made;
+  bool most = memory->some || generous(bytes) >= all->bytes;
+  rowscan_status status = furnish(all, most ? all->bytes : generous(bytes), &made);
+  if (status)
+    return status;
+  if (most) {
+    atomic_store_explicit(&memory->all, made, memory_order_release);
+  } else {
+    memory->some = made;
+    memory->some_bytes = generous(bytes);
+  }
+  return ROWSCAN_OK;
+}
+
+static void move(rs_memory *to, const rs_memory *from) {
+  to->some = from->some;
+  to->some_bytes = from->some_bytes;
+  atomic_store_explicit(&to->all, atomic_load_explicit(&from->all, memory_order_relaxed), memory_order_relaxed);
 }
 
 /* ---- names of streams --------------------------------------------------------------------------------------------
@@ -126,24 +167,41 @@ static rs_home *home_of(rs_workspaces *all, unsigned long long name) {
 }
 
 /* Whether a stream stays from now on; it takes what it shared along. */
-static bool settles(rs_workspaces *all, rs_workspace *slot, rs_scratch *taken) {
+static bool settles(rs_workspaces *all, rs_workspace *slot) {
   bool stays = slot->runs >= RS_SETTLED_RUNS && !guessed(slot->stream);
   rs_home *home = stays ? home_of(all, 0) : NULL;
   if (!home)
     return false;
-  CUdeviceptr other = home->memory;
-  home->memory = slot->memory;
+  rs_memory other;
+  move(&other, &home->memory);
+  move(&home->memory, &slot->memory);
+  move(&slot->memory, &other);
   atomic_store_explicit(&home->stream, slot->stream, memory_order_release);
-  *slot = (rs_workspace){.memory = other, .done = slot->done};
-  *taken = (rs_scratch){home->memory, NULL};
+  slot->stream = slot->turn = 0;
+  slot->runs = 0;
   return true;
+}
+
+static rowscan_status take_home(rs_workspaces *all, rs_home *home, size_t bytes, rs_scratch *taken) {
+  rowscan_status status = ROWSCAN_OK;
+  if (!memory_of(&home->memory, bytes)) {
+    pthread_mutex_lock(&all->mutex);
+    status = enlarge(all, &home->memory, bytes);
+    pthread_mutex_unlock(&all->mutex);
+  }
+  *taken = (rs_scratch){memory_of(&home->memory, bytes), NULL};
+  return status;
 }
 
 /* ---- all others -------------------------------------------------------------------------------------------------- */
 
+static bool has_any(const rs_memory *memory) {
+  return memory->some || memory->all;
+}
+
 /* Whether a stream that had neither has `a` rather: what nobody has used, ready at best, else long ago. */
 static bool better(const rs_workspace *a, const rs_workspace *b) {
-  return a->turn == b->turn ? a->memory && !b->memory : a->turn < b->turn;
+  return a->turn == b->turn ? has_any(&a->memory) && !has_any(&b->memory) : a->turn < b->turn;
 }
 
 static rs_workspace *best_slot(rs_workspaces *all) {
@@ -174,9 +232,9 @@ static rowscan_status create_event(const rs_workspaces *all, CUevent *event) {
   return rs_cuda_failed(all->cuda, result, "cuEventCreate");
 }
 
-static rowscan_status furnish_slot(const rs_workspaces *all, rs_workspace *slot) {
+static rowscan_status furnish_slot(const rs_workspaces *all, rs_workspace *slot, size_t bytes) {
   rowscan_status status = create_event(all, &slot->done);
-  return status ? status : furnish(all, all->bytes, &slot->memory);
+  return status ? status : enlarge(all, &slot->memory, bytes);
 }
 
 /* Who is only guessed to have had it waits as well: for its own run that is nothing. */
@@ -195,35 +253,39 @@ static rowscan_status enter(const rs_workspaces *all, rs_workspace *slot, CUstre
 }
 
 /* Leaves the mutex locked if it succeeds with a shared one. */
-static rowscan_status take_shared(rs_workspaces *all, CUstream stream, unsigned long long name, rs_scratch *taken) {
+static rowscan_status take_shared(rs_workspaces *all, CUstream stream, unsigned long long name, size_t bytes,
+                                  rs_scratch *taken) {
   pthread_mutex_lock(&all->mutex);
   rs_workspace *slot = for_run(all, name);
-  rowscan_status status = slot->memory ? ROWSCAN_OK : furnish_slot(all, slot);
+  rowscan_status status = furnish_slot(all, slot, bytes);
   if (!status)
     status = enter(all, slot, stream, name);
-  if (status || settles(all, slot, taken)) {
+  *taken = (rs_scratch){memory_of(&slot->memory, bytes), NULL};
+  if (status || settles(all, slot)) {
     pthread_mutex_unlock(&all->mutex);
     return status;
   }
   slot->turn = ++all->turn;
   slot->runs++;
-  *taken = (rs_scratch){slot->memory, slot};
+  taken->shared = slot;
   return ROWSCAN_OK;
 }
 
-/* Homes that have no stream yet trade their memory for that of the stream which comes to stay. */
-static rowscan_status furnish_all(rs_workspaces *all) {
-  rowscan_status status = ROWSCAN_OK;
-  for (int i = 0; i < RS_RUN_WORKSPACES && !status; i++)
-    status = furnish_slot(all, &all->slot[i]);
-  for (int i = 0; i < RS_HOME_WORKSPACES && !status; i++)
-    status = furnish(all, all->bytes, &all->home[i].memory);
+rowscan_status rs_workspaces_prepare(rs_workspaces *all, size_t bytes) {
+  pthread_mutex_lock(&all->mutex);
+  rowscan_status status = furnish_slot(all, best_slot(all), bytes);
+  pthread_mutex_unlock(&all->mutex);
   return status;
 }
 
-rowscan_status rs_workspaces_prepare(rs_workspaces *all, bool ever) {
+/* Homes that have no stream yet trade their memory for that of the stream which comes to stay. */
+rowscan_status rs_workspaces_prepare_all(rs_workspaces *all) {
   pthread_mutex_lock(&all->mutex);
-  rowscan_status status = ever ? furnish_all(all) : furnish_slot(all, best_slot(all));
+  rowscan_status status = ROWSCAN_OK;
+  for (int i = 0; i < RS_RUN_WORKSPACES && !status; i++)
+    status = furnish_slot(all, &all->slot[i], all->bytes);
+  for (int i = 0; i < RS_HOME_WORKSPACES && !status; i++)
+    status = enlarge(all, &all->home[i].memory, all->bytes);
   pthread_mutex_unlock(&all->mutex);
   return status;
 }
@@ -275,21 +337,17 @@ static rowscan_status take_captured(rs_workspaces *all, unsigned long long handl
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */
 
-rowscan_status rs_workspace_take(rs_workspaces *all, CUstream stream, rs_workspace_need *need, const void *user,
-                                 rs_scratch *taken) {
+rowscan_status rs_workspace_take(rs_workspaces *all, CUstream stream, size_t bytes, rs_scratch *taken) {
   int status = CU_STREAM_CAPTURE_STATUS_NONE;
   unsigned long long capture = 0;
   CUresult result = all->cuda->cuStreamGetCaptureInfo(stream, &status, &capture);
   if (result)
     return rs_cuda_failed(all->cuda, result, "cuStreamGetCaptureInfo");
   if (status == CU_STREAM_CAPTURE_STATUS_ACTIVE)
-    return take_captured(all, handle_of(stream), capture, need(user), taken);
+    return take_captured(all, handle_of(stream), capture, bytes, taken);
   unsigned long long name = name_of(all->cuda, stream);
-  const rs_home *home = home_of(all, name);
-  if (!home)
-    return take_shared(all, stream, name, taken);
-  *taken = (rs_scratch){home->memory, NULL};
-  return ROWSCAN_OK;
+  rs_home *home = home_of(all, name);
+  return home ? take_home(all, home, bytes, taken) : take_shared(all, stream, name, bytes, taken);
 }
 
 rowscan_status rs_workspace_give(rs_workspaces *all, const rs_scratch *taken, CUstream stream) {

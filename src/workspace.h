@@ -20,14 +20,21 @@ enum {
   RS_SETTLED_RUNS = 16       /* in a row, after which a stream is one that stays */
 };
 
+/* What the first run needed that had it; and, once a run has needed more, as much as any may need. */
+typedef struct rs_memory {
+  CUdeviceptr some; /* 0: none yet */
+  size_t some_bytes;
+  _Atomic(CUdeviceptr) all; /* 0: none yet */
+} rs_memory;
+
 /* Of a stream that stays, for as long as the plan lives: it needs no event, since nobody else ever waits for it. */
 typedef struct rs_home {
-  CUdeviceptr memory;                 /* 0: none yet; once it has a stream that stays too */
+  rs_memory memory;                   /* all but `all` stays as it is once it has a stream */
   _Atomic(unsigned long long) stream; /* its name, see workspace.c; 0: of none yet; set once */
 } rs_home;
 
 typedef struct rs_workspace {
-  CUdeviceptr memory;        /* 0: none yet */
+  rs_memory memory;
   CUevent done;              /* recorded after the last run */
   unsigned long long stream; /* of that run: its name; 0: of one that has left */
   unsigned long long turn;   /* when it was last taken; 0: never */
@@ -52,7 +59,7 @@ typedef struct rs_workspaces {
   const rs_cuda *cuda; /* NULL: none are needed */
   CUstream clearing;
   const rs_log *log;
-  size_t bytes; /* of one */
+  size_t bytes; /* of one, at most */
   pthread_mutex_t mutex;
   unsigned long long turn;
   rs_home home[RS_HOME_WORKSPACES];
@@ -63,25 +70,23 @@ typedef struct rs_workspaces {
 } rs_workspaces;
 
 /*
- * Of so many bytes each; 0: none are needed. `clearing` is a stream that waits for nobody's work: it clears memory,
- * which is allocated when somebody first needs it. That takes some 0.1 ms, and is told to the log.
+ * Of at most so many bytes each; 0: none are needed. `clearing` is a stream that waits for nobody's work: it clears
+ * memory, which is allocated when somebody first needs it. That takes some 0.1 ms, and is told to the log.
  */
 void rs_workspaces_open(rs_workspaces *all, const rs_cuda *cuda, size_t bytes, CUstream clearing, const rs_log *log);
 void rs_workspaces_close(rs_workspaces *all); /* with the device's context current, as in all that follow */
 
-/* So that the next stream to take one allocates nothing; or no stream ever does, unless it is captured. */
-rowscan_status rs_workspaces_prepare(rs_workspaces *all, bool ever);
+/* So that the next stream to take so many bytes allocates nothing; or no stream ever does, unless it is captured. */
+rowscan_status rs_workspaces_prepare(rs_workspaces *all, size_t bytes);
+rowscan_status rs_workspaces_prepare_all(rs_workspaces *all);
 
 /*
- * Takes one for what is queued on `stream` until rs_workspace_give; for a shared one the mutex is held between the two.
- * A stream that had one gets it again; another waits, on the GPU, for the run that had it before. Where the driver
- * can't tell a new stream from a destroyed one (before CUDA 12.0), every run waits, and no stream has one for good.
- * need(user): bytes that this run needs, which are asked for where they count: of a captured one. Memory is allocated
- * under capture too, which does not mind it.
+ * Takes one of `bytes` for what is queued on `stream` until rs_workspace_give; for a shared one the mutex is held
+ * between the two. A stream that had one gets it again; another waits, on the GPU, for the run that had it before.
+ * Where the driver can't tell a new stream from a destroyed one (before CUDA 12.0), every run waits, and no stream has
+ * one for good. Memory is allocated under capture too, which does not mind it.
  */
-typedef size_t rs_workspace_need(const void *user);
-rowscan_status rs_workspace_take(rs_workspaces *all, CUstream stream, rs_workspace_need *need, const void *user,
-                                 rs_scratch *taken);
+rowscan_status rs_workspace_take(rs_workspaces *all, CUstream stream, size_t bytes, rs_scratch *taken);
 rowscan_status rs_workspace_give(rs_workspaces *all, const rs_scratch *taken, CUstream stream);
 
 #endif

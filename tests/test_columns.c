@@ -479,6 +479,7 @@ static void run(kernel *k, int64_t inner, bool plain) {
   k->shape.shared = (32 << 10) + (4 + 2 * (int)any(4)) * k->shape.tile_bytes;
   k->shape.multiprocessors = once_in(3) ? 4 : 0;
   k->stream.tile_bytes = 4 * tiles[any(4)];
+  k->stream.pieced_bytes = 4 * tiles[any(4)];
   k->stream.shared = 6 * tiles[3];
   k->stream.least_tiles = (int)any(5);
   k->stream.multiprocessors = 1 + (int)any(6);
@@ -709,6 +710,8 @@ int main(int argc, char **argv) {
         k.wide.width = k.threads / 8;
       if (several || once_in(3))
         make_askew(&k);
+      k.wide.ahead = (int)any(4); /* few, so that there are enough tiles */
+      k.wide.ahead_strips = (int)any(4);
       while (rs_wide_most_shared(&k.wide) > 128 << 10)
         k.wide.steps /= 2;
     }

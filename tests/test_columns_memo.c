@@ -445,7 +445,8 @@ START_TEST(a_run_has_the_kernel_chosen_for_it) {
               {1, 1048576, 64, RS_COLUMNS_STREAM},
               {1, 65536, 64, RS_COLUMNS_WIDE},
               {1, 43240, 97, RS_COLUMNS_STREAM},
-              {1, 691848, 97, RS_COLUMNS_ASKEW}, /* too many nodes */
+              {1, 691848, 97, RS_COLUMNS_STREAM},
+              {1, 1383696, 97, RS_COLUMNS_ASKEW}, /* too many nodes */
               {1, 524288, 128, RS_COLUMNS_WIDE},
               {1, 32768, 129, RS_COLUMNS_ASKEW},
               {16384, 4096, 16, RS_COLUMNS_STREAM},
@@ -475,6 +476,27 @@ START_TEST(a_run_has_the_kernel_chosen_for_it) {
     ck_assert_msg(rs_columns_chosen(&columns, &rows) == runs[i].kernel, "%lld x %lld x %lld: kernel %d",
                   (long long)runs[i].outers, (long long)runs[i].length, (long long)runs[i].inner,
                   (int)rs_columns_chosen(&columns, &rows));
+  }
+}
+END_TEST
+
+/* Columns off words, where strips are few and long. */
+START_TEST(tiles_ask_for_others_elements_where_it_is_faster) {
+  static const struct {
+    int64_t outers, length, inner;
+    bool asks;
+  } runs[] = {{1, 347720, 193, true}, {1, 261120, 257, true}, {1, 174312, 385, false}, /* seven strips */
+              {1, 21736, 193, false}, /* all tiles are in work at once */
+              {64, 8192, 193, false}, {1, 524288, 131, true}};
+  for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+    rs_columns columns = columns_of(runs[i].length, false);
+    rs_rows rows = dense(runs[i].outers, runs[i].length, runs[i].inner);
+    rs_columns_launch launch = {.rows = &rows, .kernel = rs_columns_best(&columns, &rows)};
+    ck_assert_int_eq(launch.kernel, RS_COLUMNS_ASKEW);
+    ck_assert(rs_columns_whole(&launch, &columns));
+    ck_assert_msg((launch.cut.wide.ahead > 0) == runs[i].asks, "%lld x %lld x %lld: %d tiles ahead",
+                  (long long)runs[i].outers, (long long)runs[i].length, (long long)runs[i].inner,
+                  launch.cut.wide.ahead);
   }
 }
 END_TEST
@@ -626,6 +648,7 @@ int main(void) {
   tcase_add_loop_test(cases, short_columns_have_tiles_of_whole_outers, 0, 10);
   tcase_add_test(cases, threads_share_a_memo);
   tcase_add_test(cases, a_run_has_the_kernel_chosen_for_it);
+  tcase_add_test(cases, tiles_ask_for_others_elements_where_it_is_faster);
   suite_add_tcase(suite, cases);
   return run_tests(suite);
 }

@@ -556,7 +556,7 @@ START_TEST(scratch_memory_is_awaited) {
   }
   for (int again = 0; again < 2; again++) {
     ck_assert_int_eq(rowscan_plan_prepare(plan, NULL), ROWSCAN_OK);
-    ck_assert_int_eq(driver.allocated - driver.freed, RS_HOME_WORKSPACES + RS_RUN_WORKSPACES);
+    ck_assert_int_eq(driver.allocated - driver.freed, RS_HOME_WORKSPACES + RS_RUN_WORKSPACES + 1); /* the little */
   }
   rowscan_plan_destroy(plan);
   ck_assert_int_eq(driver.freed, driver.allocated);

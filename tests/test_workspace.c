@@ -13,8 +13,9 @@
 #include "run_tests.h"
 #include "workspace.h"
 
-enum { MEMORY = 4096, UNIT = 256, UNITS = 2048 }; /* address of all memory, and what it comes in */
+enum { MEMORY = 4096, UNIT = 256, UNITS = 8192 }; /* address of all memory, and what it comes in */
 enum { WANTED = 1000, GIVEN = 1024 };             /* bytes asked for, and rounded up */
+enum { LEAST = 64 << 10, MOST = 5 * LEAST / 2 };  /* of a stream's first piece, and of any */
 enum { KEPT = RS_HOME_WORKSPACES + RS_RUN_WORKSPACES };
 enum { HANDLES = 24, EVENTS = RS_RUN_WORKSPACES };
 enum { STREAMS = 256 }; /* that ever are; the first of each handle has its number */
@@ -29,6 +30,7 @@ static struct {
   int last[UNITS];                /* stream that had the memory last, */
   unsigned long long when[UNITS]; /* and when by its own clock; 0: none */
   bool clear[UNITS];
+  size_t room[UNITS]; /* of the memory that begins there */
   int overlaps;
   int streams; /* so far */
 } gpu = {.mutex = PTHREAD_MUTEX_INITIALIZER};
@@ -80,6 +82,7 @@ static CUresult alloc(CUdeviceptr *to, size_t bytes) {
   *to = MEMORY + used;
   used += bytes;
   unclear = bytes;
+  gpu.room[(used - bytes) / UNIT] = bytes;
   allocated++;
   return CUDA_SUCCESS;
 }
@@ -118,11 +121,11 @@ static CUresult wait_for(CUstream stream, CUevent event, unsigned flags) {
   pthread_mutex_unlock(&gpu.mutex);
   return CUDA_SUCCESS;
 }
-/* The work itself, in that memory. */
-static void use(CUdeviceptr memory, int stream) {
+/* The work itself, in so much of that memory. */
+static void use(CUdeviceptr memory, size_t bytes, int stream) {
   pthread_mutex_lock(&gpu.mutex);
   int at = (int)((memory - MEMORY) / UNIT);
-  ck_assert(gpu.clear[at]);
+  ck_assert(gpu.clear[at] && gpu.room[at] >= bytes);
   past *mine = &gpu.stream[stream];
   gpu.overlaps += mine->of[gpu.last[at]] < gpu.when[at];
   gpu.last[at] = stream;
@@ -225,18 +228,16 @@ static void close_all(void) {
   ck_assert_int_eq(freed, allocated);
 }
 
-static _Atomic(size_t) needed = WANTED;
-static size_t what_is_needed(const void *user) {
-  return atomic_load((const _Atomic(size_t) *)user);
-}
-
 /* A run; where its scratch memory lies, or 0. */
-static CUdeviceptr run_on(CUstream stream) {
+static CUdeviceptr run_of(size_t bytes, CUstream stream) {
   rs_scratch taken;
-  if (rs_workspace_take(&all, stream, what_is_needed, &needed, &taken))
+  if (rs_workspace_take(&all, stream, bytes, &taken))
     return 0;
-  use(taken.memory, number_of(stream));
+  use(taken.memory, bytes, number_of(stream));
   return rs_workspace_give(&all, &taken, stream) ? 0 : taken.memory;
+}
+static CUdeviceptr run_on(CUstream stream) {
+  return run_of(WANTED, stream);
 }
 static CUdeviceptr run(int number) {
   CUdeviceptr memory = run_on(handle(number));
@@ -289,11 +290,11 @@ END_TEST
 START_TEST(one_that_is_prepared_has_it_already) {
   open_all();
   for (int i = 0; i < 3; i++)
-    ck_assert_int_eq(rs_workspaces_prepare(&all, false), ROWSCAN_OK);
+    ck_assert_int_eq(rs_workspaces_prepare(&all, WANTED), ROWSCAN_OK);
   ck_assert_int_eq(allocated, 1);
   run(1);
   ck_assert_int_eq(allocated, 1);
-  ck_assert_int_eq(rs_workspaces_prepare(&all, false), ROWSCAN_OK); /* for another stream */
+  ck_assert_int_eq(rs_workspaces_prepare(&all, WANTED), ROWSCAN_OK); /* for another stream */
   ck_assert_int_eq(allocated, 2);
   run(2);
   run(1);
@@ -301,7 +302,7 @@ START_TEST(one_that_is_prepared_has_it_already) {
   for (int i = 3; i < 20; i++)
     run(i);
   ck_assert_int_eq(allocated, RS_RUN_WORKSPACES);
-  ck_assert_int_eq(rs_workspaces_prepare(&all, false), ROWSCAN_OK); /* the next one shares */
+  ck_assert_int_eq(rs_workspaces_prepare(&all, WANTED), ROWSCAN_OK); /* the next one shares */
   ck_assert_int_eq(allocated, RS_RUN_WORKSPACES);
   close_all();
 }
@@ -311,7 +312,7 @@ END_TEST
 START_TEST(what_was_prepared_is_taken_first) {
   open_all();
   run(1);
-  ck_assert_int_eq(rs_workspaces_prepare(&all, false), ROWSCAN_OK);
+  ck_assert_int_eq(rs_workspaces_prepare(&all, WANTED), ROWSCAN_OK);
   settle(1);
   run(2);
   ck_assert_int_eq(allocated, 2);
@@ -322,7 +323,7 @@ END_TEST
 START_TEST(none_is_allocated_after_all_are_prepared) {
   open_all();
   for (int i = 0; i < 2; i++)
-    ck_assert_int_eq(rs_workspaces_prepare(&all, true), ROWSCAN_OK);
+    ck_assert_int_eq(rs_workspaces_prepare_all(&all), ROWSCAN_OK);
   ck_assert_int_eq(allocated, KEPT);
   for (int number = 1; number < 9; number++)
     for (int i = 0; i < 2 * RS_SETTLED_RUNS; i++)
@@ -421,7 +422,7 @@ START_TEST(a_graph_keeps_its_own_for_good) {
   for (int i = 3; i < RS_CAPTURE_WORKSPACES; i++)
     run(i);
   rs_scratch none;
-  ck_assert_int_eq(rs_workspace_take(&all, handle(10), what_is_needed, &needed, &none), ROWSCAN_OUT_OF_MEMORY);
+  ck_assert_int_eq(rs_workspace_take(&all, handle(10), WANTED, &none), ROWSCAN_OUT_OF_MEMORY);
   ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "'workspace'"));
   capturing = 0;
   ck_assert_uint_eq(run(1), plain); /* what is not captured goes on, and nothing stayed locked */
@@ -431,15 +432,10 @@ END_TEST
 
 /* Where a captured run of so many bytes has them, or 0. */
 static CUdeviceptr captured_run(unsigned long long capture, int stream, size_t bytes) {
-  rs_scratch taken;
   capturing = capture;
-  needed = bytes;
-  bool had = !rs_workspace_take(&all, handle(stream), what_is_needed, &needed, &taken);
-  if (had)
-    ck_assert_int_eq(rs_workspace_give(&all, &taken, handle(stream)), ROWSCAN_OK);
+  CUdeviceptr memory = run_of(bytes, handle(stream));
   capturing = 0;
-  needed = WANTED;
-  return had ? taken.memory : 0;
+  return memory;
 }
 
 /* Small runs leave room for many graphs; none has what another has, nor what runs that are not captured have. */
@@ -594,7 +590,7 @@ START_TEST(who_is_only_guessed_waits_and_never_settles) {
 END_TEST
 
 START_TEST(streams_come_and_go) {
-  open_with(_i);
+  open_bytes(_i, MOST);
   unsigned state = 1;
   for (int i = 0; i < 5000; i++) {
     state = state * 1664525u + 1013904223u;
@@ -602,10 +598,80 @@ START_TEST(streams_come_and_go) {
     if (state >> 28 == 0)
       (void)renew(number);
     for (int runs = 1 + (int)(state >> 24) % 8; runs > 0; runs--)
-      run(number);
+      ck_assert_uint_ne(run_of(state >> 12 & 1 ? MOST : WANTED, handle(number)), 0);
   }
   ck_assert_int_eq(gpu.streams, STREAMS);
   ck_assert_int_gt(waits, 0);
+  close_all();
+}
+END_TEST
+
+/* ---- how much ---------------------------------------------------------------------------------------------------- */
+
+START_TEST(a_stream_has_what_its_runs_need) {
+  open_bytes(TELLS, MOST);
+  CUdeviceptr little = run_of(100, handle(1));
+  ck_assert_uint_eq(used, LEAST);
+  ck_assert_uint_eq(run_of(LEAST, handle(1)), little);
+  CUdeviceptr more = run_of(LEAST + 1, handle(1));
+  ck_assert_uint_eq(used, LEAST + MOST);
+  ck_assert_uint_eq(run_of(MOST, handle(1)), more);
+  ck_assert_uint_eq(run_of(100, handle(1)), little); /* which is not given back: nobody waits for runs that have it */
+  ck_assert_uint_eq(run_of(LEAST + 1, handle(2)), MEMORY + used - 2 * LEAST);
+  run_of(2 * LEAST + 1, handle(3));
+  ck_assert_uint_eq(used, LEAST + MOST + 2 * LEAST + MOST);
+  ck_assert_int_eq(freed, 0);
+  close_all();
+}
+END_TEST
+
+START_TEST(a_settled_stream_that_needs_more_gets_more) {
+  open_bytes(TELLS, MOST);
+  CUdeviceptr home = settle(1), more = run_of(MOST, handle(1));
+  ck_assert_uint_eq(more, MEMORY + LEAST);
+  ck_assert_uint_eq(run_of(MOST, handle(1)), more);
+  ck_assert_uint_eq(run(1), home);
+  ck_assert_int_eq(allocated, 2);
+  ck_assert_int_eq(records, RS_SETTLED_RUNS); /* and needs no event for it */
+  home = settle(2);
+  refuses = CUDA_ERROR_OUT_OF_MEMORY;
+  ck_assert_uint_eq(run_of(MOST, handle(2)), 0);
+  ck_assert_uint_eq(run(2), home);
+  ck_assert_uint_ne(run_of(MOST, handle(2)), 0);
+  close_all();
+}
+END_TEST
+
+START_TEST(what_settles_takes_both_pieces_along) {
+  open_bytes(TELLS, MOST);
+  CUdeviceptr little = run(1), more = run_of(MOST, handle(1));
+  for (int i = 0; i < RS_SETTLED_RUNS; i++)
+    run(1);
+  ck_assert_int_eq(records, RS_SETTLED_RUNS);
+  ck_assert_uint_eq(run(1), little);
+  ck_assert_uint_eq(run_of(MOST, handle(1)), more);
+  CUdeviceptr other = run_of(MOST, handle(2));
+  ck_assert(other != little && other != more);
+  close_all();
+}
+END_TEST
+
+START_TEST(what_is_prepared_is_as_much_as_is_needed) {
+  open_bytes(TELLS, MOST);
+  ck_assert_int_eq(rs_workspaces_prepare(&all, 100), ROWSCAN_OK);
+  ck_assert_uint_eq(used, LEAST);
+  ck_assert_int_eq(rs_workspaces_prepare(&all, MOST), ROWSCAN_OK);
+  ck_assert_uint_eq(used, LEAST + MOST);
+  run_of(MOST, handle(1));
+  ck_assert_int_eq(allocated, 2);
+  settle(2);
+  ck_assert_int_eq(allocated, 3);
+  ck_assert_int_eq(rs_workspaces_prepare_all(&all), ROWSCAN_OK);
+  int all_of_them = allocated;
+  for (int number = 1; number < 9; number++)
+    for (int i = 0; i < 2 * RS_SETTLED_RUNS; i++)
+      run_of(i % 3 ? 1 : MOST, handle(number));
+  ck_assert_int_eq(allocated, all_of_them);
   close_all();
 }
 END_TEST
@@ -675,13 +741,13 @@ static void *run_many(void *number) {
       (void)renew(stream);
     }
     for (; runs > 0; runs--, i++)
-      lost += !run_on(stream == 1 ? CU_STREAM_PER_THREAD : handle(stream));
+      lost += !run_of(i % 5 ? WANTED : MOST, stream == 1 ? CU_STREAM_PER_THREAD : handle(stream));
   }
   return (char *)NULL + lost;
 }
 
 START_TEST(threads_never_overlap) {
-  open_with(_i);
+  open_bytes(_i, MOST);
   pthread_t threads[THREADS];
   for (int i = 0; i < THREADS; i++)
     ck_assert_int_eq(pthread_create(&threads[i], NULL, run_many, (char *)NULL + i), 0);
@@ -722,6 +788,10 @@ int main(void) {
   tcase_add_test(cases, a_home_is_left_to_nobody);
   tcase_add_loop_test(cases, who_is_only_guessed_waits_and_never_settles, LACKS, FAILS + 1);
   tcase_add_loop_test(cases, streams_come_and_go, 0, TELLERS);
+  tcase_add_test(cases, a_stream_has_what_its_runs_need);
+  tcase_add_test(cases, a_settled_stream_that_needs_more_gets_more);
+  tcase_add_test(cases, what_settles_takes_both_pieces_along);
+  tcase_add_test(cases, what_is_prepared_is_as_much_as_is_needed);
   tcase_add_test(cases, a_failed_wait_changes_nothing);
   tcase_add_test(cases, failed_memory_changes_nothing);
   tcase_add_loop_test(cases, threads_never_overlap, 0, TELLERS);
