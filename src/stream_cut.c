@@ -72,6 +72,10 @@ static void cut_stage(rs_stream_cut *cut, const rs_stream_shape *shape, int part
 /* MOVERS: warps of ColumnStream in stream_columns.cuh that move tiles; LEAST_WORKERS: those that scan and reduce. */
 enum { LEAST_STAGES = 3, MOVERS = 2, LEAST_WORKERS = 6 };
 
+static int most_bytes(const rs_stream_cut *cut, const rs_stream_shape *shape) {
+  return cut->bands > 1 ? shape->tile_bytes : cut->pieces_log ? shape->pieced_bytes : shape->band_bytes;
+}
+
 static void cut_size(rs_stream_cut *cut, const rs_stream_shape *shape, int64_t columns, int64_t outers) {
   memset(cut, 0, sizeof *cut);
   cut->columns = (int32_t)columns;
@@ -83,8 +87,8 @@ static void cut_size(rs_stream_cut *cut, const rs_stream_shape *shape, int64_t c
     rs_stream_cut larger = *cut;
     cut_stage(&larger, shape, log);
     int64_t tiles = outers * parts(shape->length, larger.steps);
-    if (larger.stage_bytes > (cut->pieces_log ? shape->pieced_bytes : shape->tile_bytes) ||
-        larger.stages < LEAST_STAGES || tiles < shape->least_tiles * (int64_t)shape->multiprocessors)
+    if (larger.stage_bytes > most_bytes(cut, shape) || larger.stages < LEAST_STAGES ||
+        tiles < shape->least_tiles * (int64_t)shape->multiprocessors)
       break;
     *cut = larger;
   }

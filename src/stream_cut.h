@@ -35,8 +35,9 @@ typedef struct rs_stream_shape {
   int steps;           /* of the kernel, a power of two, at least 16; 0: there is none */
   int warps;           /* of the kernel; how many have which role the number of columns says */
   int shared;          /* bytes of dynamic shared memory that a block may have */
-  int tile_bytes;      /* of a tile, at most, where the tensor is large */
-  int pieced_bytes;    /* the same of a tile that lanes share in pieces: of few columns */
+  int tile_bytes;      /* of a tile, at most, where the tensor is large: of several bands of columns, */
+  int band_bytes;      /* of one band, */
+  int pieced_bytes;    /* and of so few columns that lanes share them in pieces */
   int least_tiles;     /* for each multiprocessor, while they are larger than they must be */
   int multiprocessors; /* of the device, each with a block; which small tensors should keep busy */
 } rs_stream_shape;

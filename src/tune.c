@@ -299,18 +299,51 @@ static bool slow_ring_shape(const rowscan_spec *spec, const rs_shape *ring, int 
 }
 
 /*
- * The same for rows at any offset from 16 bytes: large parts of a tile for each warp, and tiles that leave at most a
- * third of the last one empty. Measured on an H200, ratio to memcpy, f32: rows of 1001 {2, 4, 10} 0.978; 4097 {4, 4, 5}
- * 0.935, {8, 4, 3} 0.75, {8, 2, 6} 0.63; 8191 {8, 4, 3} 0.975; 50257 {8, 8, 1} 0.947, {16, 4, 1} 0.912, {8, 4, 3}
- * 0.897; bf16, 50257: {8, 4, 3} 0.922, {16, 4, 1} 0.69; f64, 8193: {8, 2, 2} 0.948.
+ * The same for rows at any offset from 16 bytes, with large parts of a tile for each warp: that whose tiles take the
+ * fewest elements, the empty ones of the last included, each weighed in percent. Measured on an H200, ratio to memcpy,
+ * of 10^9 elements and (rows of 1501 to 20001, and all of bytes) 2^25; a star: what was not that row's before the
+ * weights.
+ *   f32           {8, 4, 3}  {4, 4, 5}  {2, 4, 10}     bf16          {8, 4, 2}  {4, 4, 4}  {2, 4, 8}
+ *      1001                                0.978          2049                    0.677 *    0.619
+ *      1501         0.679      1.016       0.959          3001                    0.785      0.847
+ *      2049         0.770      0.805       0.997          5001                    0.808      0.931
+ *      3001         0.939      0.956       1.011 *        9999                    0.952      0.977 *
+ *      4097         0.812      1.000       0.987         20001         0.822      0.959 *    0.910
+ *      5001         0.898      1.003       0.984         50257         0.884      0.880      0.767
+ *     50257         0.897   {8, 8, 1} 0.947              65535         0.902      0.883      0.843
+ *   f64           {8, 2, 2}  {4, 2, 4}  {2, 2, 8}      i8 to i32     {8, 4, 3}  {4, 4, 5}  {2, 4, 10}  {8, 2, 2} ...
+ *      1501         0.924      0.943                      1501         0.519      0.767 *    0.690       0.598
+ *      3001         0.781      0.981 *     0.973          3001         0.710      0.737      0.901 *     0.575
+ *      5001         0.899      0.970 *     0.940          5001         0.675      0.813      0.905 *     0.622
+ *      8193         0.955      0.937                      9999         0.856      0.917 *                0.660
+ *     20001         0.919      0.888                     20001         0.907 *    0.890                  0.716
+ *     50257         0.824      0.710                     50257         0.771 *    0.733                  0.607
+ *   bool to i64   {4, 4, 2}  {4, 2, 4}  {8, 2, 2}: 3001 0.785, 0.883 *, 0.595; 5001 0.893, 0.892 *, 0.683; 20001
+ *   0.846 *, 0.717, 0.689
  */
 enum { ANY_RINGS = 3 };
-static const ring_shape long_any_ring = {8, 8, 1};
-static const ring_shape any_rings[ANY_RINGS] = {{8, 4, 3}, {4, 4, 5}, {2, 4, 10}};
-static const ring_shape wide_any_rings[ANY_RINGS] = {{8, 2, 2}, {4, 2, 4}, {2, 2, 8}}; /* of 64-bit accumulators */
+typedef struct any_ring {
+  ring_shape shape;
+  int weight;
+} any_ring;
+static const any_ring any_rings[ANY_RINGS] = {{{8, 4, 3}, 100}, {{4, 4, 5}, 108}, {{2, 4, 10}, 131}};
+static const any_ring long_any_rings[ANY_RINGS] = {{{8, 8, 1}, 85}, {{8, 4, 3}, 100}, {{4, 4, 5}, 108}};
 /* With vectors of 8, fewer blocks have registers enough; with 1-byte elements fewer chunks too. */
-static const ring_shape half_any_rings[ANY_RINGS] = {{8, 4, 2}, {4, 4, 4}, {2, 4, 8}};
-static const ring_shape byte_any_rings[ANY_RINGS] = {{8, 2, 2}, {4, 2, 4}, {2, 2, 8}};
+static const any_ring half_any_rings[ANY_RINGS] = {{{8, 4, 2}, 100}, {{4, 4, 4}, 103}, {{2, 4, 8}, 115}};
+static const any_ring byte_any_rings[ANY_RINGS] = {{{8, 2, 2}, 100}, {{4, 2, 4}, 112}, {{2, 2, 8}, 130}};
+static const any_ring widening_any_rings[ANY_RINGS] = {{{8, 4, 3}, 100}, {{4, 4, 5}, 108}, {{2, 4, 10}, 120}};
+/* Of 64-bit accumulators. */
+static const any_ring wide_any_rings[ANY_RINGS] = {{{8, 2, 2}, 100}, {{4, 2, 4}, 112}, {{2, 2, 8}, 130}};
+static const any_ring wide_widening_any_rings[ANY_RINGS] = {{{4, 4, 2}, 100}, {{4, 2, 4}, 112}, {{2, 2, 8}, 130}};
+
+static const any_ring *any_rings_of(const rowscan_spec *spec, int vector) {
+  enum { LONG = 24576 };
+  if (wide(spec))
+    return widens(spec) ? wide_widening_any_rings : wide_any_rings;
+  if (vector > 4)
+    return rowscan_type_bytes(spec->in) == 1 || rowscan_type_bytes(spec->out) == 1 ? byte_any_rings : half_any_rings;
+  return widens(spec) ? widening_any_rings : spec->length >= LONG ? long_any_rings : any_rings;
+}
 
 /* kernels/offset.cuh: bytes that copies in shared memory have more, each array of a stage and each room for results. */
 enum { ANY_SLACK = 128 };
@@ -337,26 +370,32 @@ static bool fit_any_ring(const rowscan_spec *spec, rs_shape *s, int shared) {
   return s->stages >= (most < 2 ? most : 2);
 }
 
-static bool any_ring_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
-  *s = (rs_shape){.made_of = RS_TEMPLATE_RING_ANY, .lanes = 32, .vector = vector_of(spec)};
-  bool bytes = rowscan_type_bytes(spec->in) == 1 || rowscan_type_bytes(spec->out) == 1;
-  const ring_shape *shapes = wide(spec)      ? wide_any_rings
-                             : bytes         ? byte_any_rings
-                             : s->vector > 4 ? half_any_rings
-                                             : any_rings;
-  for (int i = shapes == any_rings && spec->length >= 24576 ? -1 : 0; i < ANY_RINGS; i++) {
-    ring_shape shape = i < 0 ? long_any_ring : shapes[i];
-    s->warps = shape.warps;
-    s->chunks = shape.chunks;
-    s->threads = 32 * s->warps;
-    int64_t tiles = (spec->length + rs_tile(s) - 1) / rs_tile(s);
-    if (i + 1 < ANY_RINGS && 3 * (tiles * rs_tile(s) - spec->length) > tiles * rs_tile(s))
-      continue;
-    for (s->min_blocks = shape.blocks; s->min_blocks > 0; s->min_blocks--)
-      if (fit_any_ring(spec, s, shared_bytes_of(arch)))
-        return true;
-  }
+/* As many blocks as fit, up to the shape's. */
+static bool fit_any_blocks(const rowscan_spec *spec, const ring_shape *shape, int arch, rs_shape *s) {
+  s->warps = shape->warps;
+  s->chunks = shape->chunks;
+  s->threads = 32 * s->warps;
+  for (s->min_blocks = shape->blocks; s->min_blocks > 0; s->min_blocks--)
+    if (fit_any_ring(spec, s, shared_bytes_of(arch)))
+      return true;
   return false;
+}
+
+static bool any_ring_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
+  const any_ring *rings = any_rings_of(spec, vector_of(spec));
+  double least = 0; /* elements times percent */
+  for (int i = 0; i < ANY_RINGS; i++) {
+    rs_shape tried = {.made_of = RS_TEMPLATE_RING_ANY, .lanes = 32, .vector = vector_of(spec)};
+    if (!fit_any_blocks(spec, &rings[i].shape, arch, &tried))
+      continue;
+    int64_t tiles = (spec->length + rs_tile(&tried) - 1) / rs_tile(&tried);
+    double cost = (double)tiles * (double)rs_tile(&tried) * rings[i].weight;
+    if (least == 0 || cost < least) {
+      least = cost;
+      *s = tried;
+    }
+  }
+  return least > 0;
 }
 
 /*

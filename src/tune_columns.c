@@ -95,7 +95,12 @@ void rs_tune_columns(const rowscan_spec *spec, int arch, rs_column_shape *shape)
  *   1597830 x 42     0.722  0.844   0.791  0.909   1613184 x 83 bf16  0.523  0.736   0.679  0.859
  *   3195660 x 21     0.768  0.900   0.843  0.953   6391320 x 10              0.938          0.926
  *   100000 x 42      0.703  0.789   0.726  0.831   13421772 x 5              0.982          0.963
- * Three of 128 steps of 691848 x 97: 0.665 on an H200, eight of 64 0.703.
+ * Three of 128 steps of 691848 x 97: 0.665 on an H200, eight of 64 0.703. Where a tile takes longer, of 64-bit
+ * accumulators (4.1 us instead of 2.5) or masks, to 52 KB and to 72 KB on an H200, 262144 steps: f64 x 17 0.449, 0.449;
+ * x 23 0.360, 0.581; x 53 0.434, 0.695; x 61 0.489, 0.716; x 79 0.585, 0.588; i64 x 53 0.475, 0.717; to 38 KB and to 72
+ * KB f64 x 6 0.516, 0.557; x 11 0.468, 0.596; x 13 0.524, 0.567; to 52 KB and to 72 KB f32 masked x 21 0.544, 0.505; x
+ * 41 0.456, 0.499; x 83 0.464, 0.557; x 97 0.466, 0.522.
+ * bf16 with 16 and 20 warps: x 83 0.678, 0.721; x 33 0.443, 0.479; x 17 0.501, 0.453; x 13 0.725, 0.672.
  */
 void rs_tune_stream_columns(const rowscan_spec *spec, int arch, rs_stream_shape *shape) {
   int acc = rs_spec_register_bytes(spec);
@@ -108,8 +113,9 @@ void rs_tune_stream_columns(const rowscan_spec *spec, int arch, rs_stream_shape 
   shape->steps = acc == 8 ? 16 : 32;
   shape->warps = 16;                                      /* of 128 registers: none spills */
   shape->shared = rs_arch_shared_bytes(arch) - 10 * 1024; /* less what it has besides, and the system */
-  shape->tile_bytes = 52 * 1024;
-  shape->pieced_bytes = 38 * 1024;
+  shape->tile_bytes = (acc == 8 || shape->mask ? 72 : 52) * 1024;
+  shape->band_bytes = (acc == 8 ? 72 : 52) * 1024;
+  shape->pieced_bytes = (acc == 8 ? 72 : 38) * 1024;
   shape->least_tiles = 1;
 }
 
@@ -324,10 +330,12 @@ void rs_tune_pairs(const rowscan_spec *spec, int arch, rs_pairs_shape *shape) {
  * Small tensors. Two blocks a multiprocessor where registers do not spill, so that a launch may begin while another
  * ends. Measured on an H100, f32, us, without this kernel and with: 1024 x 3 3.20, 2.80; 4096 x 8 6.38, 3.27; 4096 x 64
  * 5.43, 4.31; 16384 x 16 7.93, 4.78; 65536 x 8 8.31, 5.39; 128 x 1024 x 8 9.28, 5.52. Beyond 32 KB a multiprocessor:
- * 16384 x 64 7.10, 6.97; 16384 x 128 9.44, 10.0; 65536 x 32 10.0, 10.1; 262144 x 4 9.49, 6.94, x 8 10.7, 11.3.
+ * 16384 x 64 7.10, 6.97; 16384 x 128 9.44, 10.0; 65536 x 32 10.0, 10.1; 262144 x 4 9.49, 6.94, x 8 10.7, 11.3. Elements
+ * of a byte take as long as others: i8 to i32 on an H200 with 32, 16 and 8 KB, ratio to memcpy, 262144 x 3 0.293 all, x
+ * 7 0.273, 0.273, 0.333, x 13 0.243, 0.356, 0.359; but bf16 with 32 and 16 KB x 5 0.422, 0.299, x 7 0.483, 0.383.
  */
 void rs_tune_at_once(const rowscan_spec *spec, int arch, rs_at_once_shape *shape) {
-  enum { THREADS = 512, STEPS = 8, TILES = 128, TILE_BYTES = 32 << 10, OTHER_BYTES = 2048 };
+  enum { THREADS = 512, STEPS = 8, TILES = 128, TILE_BYTES = 32 << 10, OF_BYTES = 8 << 10, OTHER_BYTES = 2048 };
   const int64_t least = 2 * RS_AT_ONCE_STEPS, most = (int64_t)TILES * RS_AT_ONCE_SEGMENTS * STEPS;
   int blocks = spec->acc == ROWSCAN_F32 && !spec->mask_mode ? 2 : 1;
   *shape = (rs_at_once_shape){.length = spec->length,
@@ -339,7 +347,7 @@ void rs_tune_at_once(const rowscan_spec *spec, int arch, rs_at_once_shape *shape
                               .threads = THREADS,
                               .steps = spec->length < least || spec->length > most ? 0 : STEPS,
                               .tiles = TILES,
-                              .tile_bytes = TILE_BYTES,
+                              .tile_bytes = bytes_of(spec->in) == 1 ? OF_BYTES : TILE_BYTES,
                               .min_blocks = blocks,
                               .shared = rs_arch_shared_bytes(arch) / blocks - OTHER_BYTES};
 }

@@ -479,6 +479,7 @@ static void run(kernel *k, int64_t inner, bool plain) {
   k->shape.shared = (32 << 10) + (4 + 2 * (int)any(4)) * k->shape.tile_bytes;
   k->shape.multiprocessors = once_in(3) ? 4 : 0;
   k->stream.tile_bytes = 4 * tiles[any(4)];
+  k->stream.band_bytes = 4 * tiles[any(4)];
   k->stream.pieced_bytes = 4 * tiles[any(4)];
   k->stream.shared = 6 * tiles[3];
   k->stream.least_tiles = (int)any(5);

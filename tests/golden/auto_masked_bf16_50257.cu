@@ -53,10 +53,10 @@ struct P {
   static constexpr i64 length = 50257;
   static constexpr int rank = 1;
 };
-RS_KERNEL(256, 2) rowscan_dense(RS_PARAMETER(Rows<1>, rows)) {
-  prefetch_first<P, 16384, false>(rows);
+RS_KERNEL(128, 4) rowscan_dense(RS_PARAMETER(Rows<1>, rows)) {
+  prefetch_first<P, 8192, false>(rows);
   await_dependencies();
-  scan_ring_any<P, Shape<8, 4, 32, 8>, 3, 2>(rows);
+  scan_ring_any<P, Shape<4, 4, 32, 8>, 3, 2>(rows);
 }
 
 // rowscan, long_any, regime long: reverse exclusive sum of bf16 along rows of 50257, masked (select) by bool, bf16 out from f32

@@ -53,10 +53,10 @@ struct P {
   static constexpr i64 length = 4096;
   static constexpr int rank = 1;
 };
-RS_KERNEL(256, 2) rowscan_dense(RS_PARAMETER(Rows<1>, rows)) {
+RS_KERNEL(128, 2) rowscan_dense(RS_PARAMETER(Rows<1>, rows)) {
   prefetch_first<P, 32768, false>(rows);
   await_dependencies();
-  scan_ring_any<P, Shape<8, 2, 32, 4>, 2, 2>(rows);
+  scan_ring_any<P, Shape<4, 4, 32, 4>, 2, 2>(rows);
 }
 
 // rowscan, few, regime row: inclusive sum of bool along rows of 4096, i64 out
