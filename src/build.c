@@ -470,12 +470,14 @@ static rowscan_status answer(rs_builder *builder, const request *asked, rs_binar
     else
       status = share(builder, key.data, asked, &built);
   }
-  if (status == ROWSCAN_NO_COMPILER && !asked->fresh) {
-    if (from_any_compiler(builder, asked, NULL, &built)) {
+  if (status == ROWSCAN_NO_COMPILER) {
+    if (!asked->fresh && from_any_compiler(builder, asked, NULL, &built)) {
       tell(builder, asked, start, "read from the cache, without a compiler");
       count_hit(builder, &built);
       status = ROWSCAN_OK;
-    } else
+    } else if (builder->forbidden_by) /* a compiler would make no difference */
+      status = refuse(builder, asked);
+    else if (!asked->fresh)
       count(builder, RS_COUNT_misses);
   }
   rs_text_free(&key);

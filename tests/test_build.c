@@ -666,6 +666,23 @@ START_TEST(no_compiler_is_told) {
 }
 END_TEST
 
+/* Where none may compile it does not matter that there is none. */
+START_TEST(who_forbids_is_told_before_what_is_missing) {
+  char *dir = fresh();
+  rs_builder *builder = rs_builder_open(rs_store_open(&(rs_store_options){.dir = dir}),
+                                        rs_nvrtc_open("/no/such/libnvrtc.so.13", NULL), NULL);
+  rs_builder_forbid(builder, "the boss");
+  rs_binary binary;
+  ck_assert_int_eq(rs_build(builder, &binary, canonical, source, 90, false), ROWSCAN_NOT_CACHED);
+  ck_assert_str_eq(rowscan_last_error(), path_of("not in the cache (%s), and the boss forbids compiling: sm_90", dir));
+  check_counts(builder, 0, 1, 0);
+  ck_assert_int_eq(rs_build(builder, &binary, canonical, source, 90, true), ROWSCAN_NOT_CACHED);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "the driver rejected an entry"));
+  check_counts(builder, 0, 1, 0);
+  rs_builder_close(builder);
+}
+END_TEST
+
 START_TEST(older_compilers_are_not_told_of_their_cache) {
   rs_compiled compiled;
   rs_nvrtc *nvrtc = make_compiler(12080);
@@ -911,6 +928,7 @@ int main(void) {
   tcase_add_test(cases, an_unknown_architecture_is_told);
   tcase_add_test(cases, an_unknown_architecture_is_served_from_the_cache);
   tcase_add_test(cases, no_compiler_is_told);
+  tcase_add_test(cases, who_forbids_is_told_before_what_is_missing);
   tcase_add_test(cases, older_compilers_are_not_told_of_their_cache);
   tcase_add_loop_test(cases, each_call_may_fail, 0, 3);
 #ifdef HAVE_FAILING_MALLOC
