@@ -301,8 +301,8 @@ static bool slow_ring_shape(const rowscan_spec *spec, const rs_shape *ring, int 
 /*
  * The same for rows at any offset from 16 bytes, with large parts of a tile for each warp: that whose tiles take the
  * fewest elements, the empty ones of the last included, each weighed in percent. Measured on an H200, ratio to memcpy,
- * of 10^9 elements and (rows of 1501 to 20001, and all of bytes) 2^25; a star: what was not that row's before the
- * weights.
+ * of 10^9 elements and (rows of 1501 to 20001, and all of bytes) 2^24 to 2^26; a star: what was not that row's before
+ * the weights.
  *   f32           {8, 4, 3}  {4, 4, 5}  {2, 4, 10}     bf16          {8, 4, 2}  {4, 4, 4}  {2, 4, 8}
  *      1001                                0.978          2049                    0.677 *    0.619
  *      1501         0.679      1.016       0.959          3001                    0.785      0.847
@@ -327,6 +327,7 @@ typedef struct any_ring {
   int weight;
 } any_ring;
 static const any_ring any_rings[ANY_RINGS] = {{{8, 4, 3}, 100}, {{4, 4, 5}, 108}, {{2, 4, 10}, 131}};
+/* From LONG elements on. */
 static const any_ring long_any_rings[ANY_RINGS] = {{{8, 8, 1}, 85}, {{8, 4, 3}, 100}, {{4, 4, 5}, 108}};
 /* With vectors of 8, fewer blocks have registers enough; with 1-byte elements fewer chunks too. */
 static const any_ring half_any_rings[ANY_RINGS] = {{{8, 4, 2}, 100}, {{4, 4, 4}, 103}, {{2, 4, 8}, 115}};
