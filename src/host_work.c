@@ -299,11 +299,27 @@ void rs_run_tiles(void *run, int64_t chunk, void *seat) {
 
 /* ---- pieces ------------------------------------------------------------------------------------------------------ */
 
-/* Waits for a turn. The one before is at most a piece's first reading away, in a thread that waits for nobody behind.
+/* Leaves the core's other threads more of it. */
+static void pause_briefly(void) {
+#if defined __x86_64__ || defined __i386__
+  __builtin_ia32_pause();
+#elif defined __aarch64__
+  __asm__ volatile("yield");
+#endif
+}
+
+/*
+ * Waits for a turn. The one before is at most a piece's first reading away, some 20 us, in a thread that waits for
+ * nobody behind. Who yields before that to another program gets the processor back a millisecond later. Measured on 2
+ * cores beside 2 busy processes of nice 19, ms, yielding after 100 looks and so: 1000 x 97 along 1000 1.00, 0.105; 1 x
+ * 1000000 0.76, 0.43; 1 x 200000 0.166, 0.121.
  */
 static void await(rs_run *s, int64_t number) {
-  for (int spins = 0; atomic_load_explicit(&s->turn, memory_order_acquire) != number; spins++)
-    if (spins >= 100)
+  enum { PATIENCE = 1000 }; /* of 15 to 45 us */
+  for (int looks = 0; atomic_load_explicit(&s->turn, memory_order_acquire) != number; looks++)
+    if (looks < PATIENCE)
+      pause_briefly();
+    else
       sched_yield();
 }
 
