@@ -9,6 +9,7 @@
 // The workspace is a TurnState and then nodes, all 0 before the first run. A node is a value with the number of the
 // run, so that nothing need be cleared, in a replayed graph neither. Numbers return after 2^32 - 1 runs.
 #pragma once
+#include "index.cuh"
 #include "order.cuh"
 
 struct Turn {
@@ -105,10 +106,20 @@ template <class Op, i64 COUNT, class A> struct Ahead {
   }
   static constexpr int LEVELS = levels_of(COUNT);
   static constexpr i64 NODES = nodes_of(COUNT);
+  using Place = typename IndexFor<(NODES < 1 << 30)>::type;
 
   Node<A> *nodes; // of the row
   u32 run;
 
+  // What lanes of a level told one another: kept, or exchanged once more where it would take too many registers.
+  static constexpr bool KEEPS = (int)sizeof(A) * LEVELS < 12;
+  RS_METHOD static Lanes<Op, 32, A> again(const Lanes<Op, 32, A> &kept, A value) {
+    if constexpr (KEEPS)
+      return kept;
+    Lanes<Op, 32, A> lanes;
+    lanes.up(value, lane_index());
+    return lanes;
+  }
   // A lane of a warp looks for those of the `before` that come before.
   RS_METHOD bool waits_for(const Node<A> &seen, int before) const {
     return (int)lane_index() < before && !seen.told(run);
@@ -116,15 +127,14 @@ template <class Op, i64 COUNT, class A> struct Ahead {
   // A warp calls it for tile t, whose total is `mine`: tells it, and returns the prefixes after `start` before the tile
   // (carry) and through it (end).
   RS_METHOD void look(i64 t, A mine, A start, A &carry, A &end) const {
-    Node<A> *level[LEVELS];
+    Place level[LEVELS]; // the first node of its group
     int index[LEVELS];
     Node<A> seen[LEVELS] = {}; // of no run
     {
-      i64 count = COUNT, group = t;
-      Node<A> *at = nodes;
+      i64 count = COUNT, group = t, at = 0;
 #pragma unroll
       for (int l = 0; l < LEVELS; l++) {
-        level[l] = at + (group & ~(i64)31);
+        level[l] = (Place)(at + (group & ~(i64)31));
         index[l] = (int)(group & 31);
         at += count;
         count = (count + 31) / 32;
@@ -132,9 +142,10 @@ template <class Op, i64 COUNT, class A> struct Ahead {
       }
     }
     if (lane_index() == 0)
-      level[0][index[0]].tell(mine, run);
+      nodes[level[0] + index[0]].tell(mine, run);
 
     Lanes<Op, 32, A> lanes[LEVELS];
+    A value[LEVELS];   // of which lanes[] are made
     bool whole = true; // tile t ends the groups of all levels below
     A total = mine;    // of the largest group that it ends
 #pragma unroll
@@ -142,13 +153,15 @@ template <class Op, i64 COUNT, class A> struct Ahead {
       while (any_lane(waits_for(seen[l], index[l])))
 #pragma unroll
         for (int k = l; k < LEVELS; k++) // all at once
-          seen[k].look_again(level[k] + lane_index(), waits_for(seen[k], index[k]));
-      A value = (int)lane_index() < index[l] ? seen[l].value() : Op::neutral();
-      A up = lanes[l].up(whole && (int)lane_index() == index[l] ? total : value, lane_index());
+          seen[k].look_again(nodes + level[k] + lane_index(), waits_for(seen[k], index[k]));
+      value[l] = (int)lane_index() < index[l] ? seen[l].value() : Op::neutral();
+      if (whole && (int)lane_index() == index[l])
+        value[l] = total;
+      A up = lanes[l].up(value[l], lane_index());
       if (whole && index[l] == 31) {
         total = up;
         if (l + 1 < LEVELS && lane_index() == 0)
-          level[l + 1][index[l + 1]].tell(total, run);
+          nodes[level[l + 1] + index[l + 1]].tell(total, run);
       } else {
         whole = false;
       }
@@ -158,7 +171,7 @@ template <class Op, i64 COUNT, class A> struct Ahead {
 #pragma unroll
     for (int l = LEVELS - 1; l >= 0; l--) {
       group_before[l] = before;
-      before = shuffle_from(lanes[l].down(before, lane_index()), index[l]);
+      before = shuffle_from(again(lanes[l], value[l]).down(before, lane_index()), index[l]);
     }
     carry = before;
     end = Op::combine(start, total); // if it ends the groups of all levels
@@ -166,7 +179,7 @@ template <class Op, i64 COUNT, class A> struct Ahead {
 #pragma unroll
     for (int l = 0; l < LEVELS; l++)
       if (!found && index[l] < 31) {
-        end = shuffle_from(lanes[l].down(group_before[l], lane_index()), index[l] + 1);
+        end = shuffle_from(again(lanes[l], value[l]).down(group_before[l], lane_index()), index[l] + 1);
         found = true;
       }
   }

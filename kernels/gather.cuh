@@ -84,7 +84,7 @@ template <class P, class S> RS_DEVICE void scan_gather(const Rows<P::rank> &rows
   Row<P> row(rows, rows.first + block_index());
   G gather(row, memory);
   gather.bring(0);
-  Counter<typename P::Op, T::COUNT, Acc> counter;
+  TileCounter<typename P::Op, T::COUNT, Acc, S::WARPS, S::LANES> counter;
   Acc start = row.start(), carry = start;
 #pragma unroll 1
   for (Index t = 0; t < T::COUNT; t++) {

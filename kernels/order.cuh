@@ -111,3 +111,55 @@ template <class Op, i64 COUNT, class A> struct Counter {
     return prefix(k + 1, start);
   }
 };
+
+// The same of so many blocks that all digits would not fit into registers: those which seldom change lie in shared
+// memory, for each of WARPS warps, whose lanes all count the same.
+template <class Op, i64 COUNT, class A, int WARPS> struct LongCounter {
+  static constexpr int LOW = 8, UPPER = log2_floor(COUNT >> LOW) + 1;
+  static constexpr int BLOCK = 1 << LOW;
+  Counter<Op, BLOCK - 1, A> low;
+  A before; // the prefix of all blocks of BLOCK
+
+  RS_METHOD static A *upper() {
+    RS_SHARED A digit[WARPS][UPPER];
+    return digit[thread_index() / 32];
+  }
+  template <class Index> RS_METHOD void carry(Index k, A mine, A start) {
+    A *digit = upper();
+    int d = 0;
+#pragma unroll 1
+    for (; k >> d & 1; d++)
+      mine = Op::combine(digit[d], mine);
+    warp_barrier(); // all lanes have read
+    if (lane_index() == 0)
+      digit[d] = mine;
+    warp_barrier();
+    before = start;
+#pragma unroll 1
+    for (d = UPPER - 1; d >= 0; d--)
+      if ((k + 1) >> d & 1)
+        before = Op::combine(before, digit[d]);
+  }
+  template <class Index> RS_METHOD A push(Index k, A mine, A start) {
+    Index i = k % BLOCK;
+    if (k == 0)
+      before = start;
+    if (i < BLOCK - 1) {
+      low.add(i, mine);
+      return low.prefix(i + 1, before);
+    }
+#pragma unroll
+    for (int d = 0; d < LOW; d++)
+      mine = Op::combine(low.digit[d], mine);
+    carry(k / BLOCK, mine, start);
+    return before;
+  }
+};
+
+// What counts a row's tiles in a group of threads.
+template <bool LONG, class Op, i64 COUNT, class A, int WARPS> struct CounterFor { using type = Counter<Op, COUNT, A>; };
+template <class Op, i64 COUNT, class A, int WARPS> struct CounterFor<true, Op, COUNT, A, WARPS> {
+  using type = LongCounter<Op, COUNT, A, WARPS>;
+};
+template <class Op, i64 COUNT, class A, int WARPS, int LANES>
+using TileCounter = typename CounterFor<(COUNT > 256 && LANES == 32), Op, COUNT, A, WARPS>::type;

@@ -25,7 +25,7 @@ template <class P, class S, int THREADS, bool VECTORED> RS_DEVICE void scan_rows
         row.keep_total(row.empty());
       continue;
     }
-    Counter<typename P::Op, (T::COUNT > 0 ? T::COUNT : 1), Acc> counter;
+    TileCounter<typename P::Op, (T::COUNT > 0 ? T::COUNT : 1), Acc, THREADS / 32, S::LANES> counter;
     Acc start = row.start(), carry = start;
     T tile;
     tile.load(row, 0);

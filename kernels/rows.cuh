@@ -7,6 +7,7 @@
 //   mask                     NO_MASK, SELECT or MULTIPLY        length, rank    of a row, of the rows' index
 //   reverse, exclusive       flags
 #pragma once
+#include "index.cuh"
 #include "ops.cuh"
 #include "types.cuh"
 
@@ -28,10 +29,6 @@ template <int RANK> struct Rows {
 
 template <class A, class B> constexpr bool same_type = false;
 template <class A> constexpr bool same_type<A, A> = true;
-
-// The smallest of two types that can count to N.
-template <bool SMALL> struct IndexFor { using type = i64; };
-template <> struct IndexFor<true> { using type = i32; };
 
 // One row, in the order of the scan: element i lies i steps from the pointers, in a reverse scan too.
 template <class P> struct Row {

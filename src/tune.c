@@ -62,7 +62,10 @@ static int chunk_registers(const rowscan_spec *spec, int vector) {
  */
 static int chunks_of(const rowscan_spec *spec, int vector) {
   int registers = chunk_registers(spec, vector);
-  return registers <= 16 && vector < 8 ? 4 : registers <= 24 ? 2 : 1;
+  bool counts = wide(spec) && spec->length >= 1 << 15; /* tiles in its own registers */
+  if (spec->length >= 1 << 30)                         /* elements in 64 bits */
+    return 1;
+  return registers <= 16 && vector < 8 && !counts ? 4 : registers <= 24 ? 2 : 1;
 }
 
 static rs_shape group_shape(const rowscan_spec *spec, int most_warps) {
@@ -131,7 +134,8 @@ static bool at_once_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
   if (tile_registers(spec, s->vector, s->chunks) > 32)
     s->chunks = 1;
   s->threads = 32 * s->warps;
-  bool roomy = tile_registers(spec, s->vector, s->chunks) > 32 || arch / 10 != 9; /* 64 registers spill */
+  bool widened = wide(spec) && rowscan_type_bytes(spec->in) < 8 && spec->mask_mode;
+  bool roomy = tile_registers(spec, s->vector, s->chunks) > 32 || widened || arch / 10 != 9; /* 64 registers spill */
   s->min_blocks = (roomy ? FEW_THREADS / 2 : FEW_THREADS) / s->threads;
   int64_t tiles = (spec->length + rs_tile(s) - 1) / rs_tile(s);
   return tiles > 1 && tiles * rs_spec_register_bytes(spec) <= MOST_TOTALS;
@@ -420,7 +424,7 @@ static rs_shape any_shape(const rowscan_spec *spec) {
  * 1.023; 8, 4, 3 1.079 1.016; 8, 2, 4 1.073 1.009; 4, 4, 6 0.997 on the H100.
  */
 static bool gather_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
-  enum { LEAST_LENGTH = 1024, LEAST_BYTES = 4 };
+  enum { LEAST_LENGTH = 1024, LEAST_BYTES = 4, LONG = 1 << 16 };
   if (spec->length < LEAST_LENGTH || spec->mask_mode || rowscan_type_bytes(spec->in) < LEAST_BYTES)
     return false;
   *s = (rs_shape){.made_of = RS_TEMPLATE_GATHER, .warps = MOST_WARPS, .lanes = 32, .vector = vector_of(spec)};
@@ -430,6 +434,11 @@ static bool gather_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
   s->threads = 32 * s->warps;
   s->shared_bytes = (int)(2 * stage_bytes(spec, s) + buffer_bytes(spec, s));
   s->min_blocks = 2 * MOST_WARPS / s->warps;
+  if (wide(spec) && spec->length >= LONG) { /* the same tiles, of threads that have twice the registers: none spills */
+    s->warps /= 2;
+    s->chunks *= 2;
+    s->threads /= 2;
+  }
   while (s->min_blocks * (s->shared_bytes + 1024) > rs_arch_shared_bytes(arch))
     s->min_blocks--;
   return true;
@@ -464,7 +473,9 @@ static int slab_room(int64_t elements, rowscan_type type) {
 static rs_shape tiles_shape(const rowscan_spec *spec, int arch) {
   rs_shape s = {.made_of = RS_TEMPLATE_TILES, .threads = 256, .min_blocks = 4, .lanes = 32, .warps = 8};
   s.vector = larger(vector_of(spec), 4);
-  if (s.vector == 8 && arch / 10 == 10)
+  /* what other tiles told takes registers, and ptxas more of them than for sm_90 */
+  bool many = spec->length >= 1 << (wide(spec) ? 15 : 17) && (arch / 10 != 9 || spec->mask_mode);
+  if (many || (s.vector == 8 && arch / 10 == 10))
     s.min_blocks = 3; /* i8 on sm_100, NVRTC 12.9: 16 bytes spilled with 4 */
   bool in_place = rowscan_type_bytes(spec->in) == rowscan_type_bytes(spec->out);
   int most = shared_bytes_of(arch) / s.min_blocks - 1024;
@@ -507,6 +518,8 @@ static bool stream_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
   s->warps = s->vector == 4 && !wide(spec) ? 4 : 8;
   s->threads = 32 * (s->warps + s->reducers + 2);
   int registers = s->warps == 4 ? 190 : 128, most = 64 / s->warps;
+  if (wide(spec) && rowscan_type_bytes(spec->in) < 8 && arch / 10 != 9)
+    registers /= 2; /* or bf16 in f64 spills a kilobyte on sm_120 */
   s->chunks = most;
   while (s->chunks > 1 && s->chunks * chunk_registers(spec, s->vector) > registers)
     s->chunks /= 2;

@@ -42,6 +42,10 @@ static int segment_steps(int64_t length, int most) {
 /* Columns that are shorter have few tiles. */
 enum { LEAST_STREAM_LENGTH = 4096 };
 
+/* From so many steps on one more level of other tiles' totals takes registers: such kernels have fewer blocks than
+ * would spill. None of them was measured. */
+enum { LONG_LENGTH = 1 << 23, LONGER_LENGTH = 1 << 25, LONGEST_LENGTH = 1 << 30 };
+
 static int bytes_of(rowscan_type type) {
   return (int)rowscan_type_bytes(type);
 }
@@ -75,7 +79,9 @@ void rs_tune_columns(const rowscan_spec *spec, int arch, rs_column_shape *shape)
                              .threads = 128,
                              .steps = steps,
                              .lanes = 4,
-                             .min_blocks = roomy || long_or_odd ? 3 : 5,
+                             .min_blocks = acc == 8 && spec->length >= LONGER_LENGTH ? 2
+                                           : roomy || long_or_odd                    ? 3
+                                                                                     : 5,
                              .tile_bytes = arch < 80 ? 12 * 1024 : 24 * 1024,
                              .strip_bytes = 128,
                              .shared = rs_arch_shared_bytes(arch)};
@@ -234,7 +240,8 @@ void rs_tune_wide(const rowscan_spec *spec, int arch, rs_wide_shape *shape) {
                        shared / (shape->mask || shape->vector == 8 ? 2 : 3));
   /* registers that none spills: 85 a thread, or 128, or 168; ptxas takes more of them for other architectures */
   bool roomy = acc == 8 || shape->vector == 8 || arch / 10 != 9;
-  share_out(shape, shared, !roomy ? 768 : shape->threads == 128 ? 384 : 512);
+  bool longest = acc == 8 && spec->length >= LONGEST_LENGTH;
+  share_out(shape, shared, !roomy ? 768 : shape->threads == 128 || longest ? 384 : 512);
 }
 
 /*
@@ -294,8 +301,10 @@ void rs_tune_askew(const rowscan_spec *spec, int arch, rs_wide_shape *shape) {
     shape->steps = up_to(spec->length, shape->steps);
   /* registers that none spills: ptxas takes more of them for other architectures than sm_90 */
   bool both = spec->flags & ROWSCAN_EXCLUSIVE && spec->flags & ROWSCAN_REVERSE;
-  bool roomy = wide || arch / 10 != 9 || (columns == 4 && (both || spec->mask_mode));
-  shape->min_blocks = (roomy ? 512 : 768) / shape->threads;
+  bool longest = spec->length >= LONGEST_LENGTH, halves = columns == 4;
+  bool roomy =
+      wide || arch / 10 != 9 || longest || (halves && (both || spec->mask_mode || spec->length >= LONG_LENGTH));
+  shape->min_blocks = (wide && longest ? 384 : roomy ? 512 : 768) / shape->threads;
 }
 
 /*

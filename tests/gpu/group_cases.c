@@ -240,7 +240,27 @@ static void views_of(const rowscan_spec *spec, random_source random) {
   suite_plan_free(&plans);
 }
 
-/* Every way to lay inputs and outputs, and every alignment, in every regime; and of rows that can be gathered. */
+/* Rows of so many tiles that their totals are counted in shared memory, or lie on several levels. */
+static void check_far(rowscan_type in, int64_t length, rowscan_regime regime, unsigned flags, rowscan_mask_mode mask) {
+  random_source random = random_for(suite.seed, 9, (uint64_t)length << 8 | (uint64_t)regime << 4 | flags);
+  rowscan_spec spec = {
+      .size = sizeof spec, .in = in, .length = length, .regime = regime, .flags = flags, .mask_mode = mask};
+  suite_plans plans;
+  if (suite_plan(&plans, &spec)) {
+    test_case test;
+    case_dense(&test, &plans.spec, 1, 1, &random);
+    case_lay(&test, &test.in, VIEW_SECOND);
+    case_lay(&test, &test.out, VIEW_SECOND);
+    test.init = test.totals = true;
+    check_case(&test, &plans);
+  }
+  suite_plan_free(&plans);
+}
+
+/*
+ * Every way to lay inputs and outputs, and every alignment, in every regime; of rows that can be gathered; and of long
+ * ones.
+ */
 void group_views(void) {
   static const rowscan_type types[] = {ROWSCAN_F32, ROWSCAN_BF16, ROWSCAN_U8, ROWSCAN_F64, ROWSCAN_I32};
   static const struct {
@@ -266,6 +286,15 @@ void group_views(void) {
                          .flags = 3 - i};
     views_of(&spec, random_for(suite.seed, 4, 5 + i));
   }
+  check_far(ROWSCAN_I32, 1600001, ROWSCAN_REGIME_ROW, 0, ROWSCAN_MASK_NONE);
+  check_far(ROWSCAN_F32, 1600001, ROWSCAN_REGIME_ROW, ROWSCAN_REVERSE, ROWSCAN_MASK_SELECT);
+  check_far(ROWSCAN_F64, 2300001, ROWSCAN_REGIME_LONG, ROWSCAN_EXCLUSIVE, ROWSCAN_MASK_NONE);
+  if (suite.quick)
+    return;
+  check_far(ROWSCAN_F32, 2300001, ROWSCAN_REGIME_ROW, 0, ROWSCAN_MASK_NONE);
+  check_far(ROWSCAN_BF16, 5000000, ROWSCAN_REGIME_ROW, ROWSCAN_EXCLUSIVE, ROWSCAN_MASK_NONE);
+  check_far(ROWSCAN_F64, 5000000, ROWSCAN_REGIME_ROW, ROWSCAN_REVERSE, ROWSCAN_MASK_NONE);
+  check_far(ROWSCAN_F32, 20000001, ROWSCAN_REGIME_LONG, ROWSCAN_REVERSE, ROWSCAN_MASK_NONE);
 }
 
 /* ---- rows that start on 16 bytes and end off them ------------------------------------------------------------------
