@@ -477,6 +477,8 @@ static rs_shape tiles_shape(const rowscan_spec *spec, int arch) {
   bool many = spec->length >= 1 << (wide(spec) ? 15 : 17) && (arch / 10 != 9 || spec->mask_mode);
   if (many || (s.vector == 8 && arch / 10 == 10))
     s.min_blocks = 3; /* i8 on sm_100, NVRTC 12.9: 16 bytes spilled with 4 */
+  if (spec->length >= 1 << 30 && arch / 10 != 9)
+    s.min_blocks = 2; /* bool on sm_100, NVRTC 12.9: 16 bytes with 3 */
   bool in_place = rowscan_type_bytes(spec->in) == rowscan_type_bytes(spec->out);
   int most = shared_bytes_of(arch) / s.min_blocks - 1024;
   for (s.chunks = 8; s.chunks > 0; s.chunks /= 2) {
