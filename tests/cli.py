@@ -775,7 +775,8 @@ class CommandLine(Case):
         self.usage("devices", "more", words=["more"])
         self.usage("bench", "--suite", "slow", words=["slow"])
         for shapes in ["12 y 3", "12 in", "0 x 5", "3 x 4 dim 2", "3 x 4 f33", "3 x 4 f32 ->", "3 x 4 f32 more",
-                       "3 x -4", "1 x 2 x 3 x 4 x 5 x 6 x 7 x 8 x 9", "9000000000 x 9000000000",
+                       "3 x 4 of every", "3 x 4 paddedf32", "3 x 4 padded transposed", "3 x 4 x 5 padded",
+                       "3 x 4 dim 0 padded", "3 x -4", "1 x 2 x 3 x 4 x 5 x 6 x 7 x 8 x 9", "9000000000 x 9000000000",
                        "99999999999999999999 x 1", "3 x 4 " + 80 * "9"]:
             self.usage("bench", "--list", "--shapes", shapes, words=["--shapes", shapes[:20]])
         self.usage("bench", "--list", "--shapes", "3 x 4||3 x 5", words=["--shapes", "''"])
@@ -1430,11 +1431,12 @@ class Bench(Case):
             self.assertGreater(int(row["checked"]), 0, row)
 
     def test_shapes(self):
-        lines, rows = self.table("--shapes", "7 x 100|2 x 3 x 40 x 5 dim 2 bf16")
+        lines, rows = self.table("--shapes", "7 x 100|2 x 3 x 40 x 5 dim 2 bf16|30 x 70 transposed f64")
         self.assertEqual([(row["suite"], row["group"], row["variant"], row["wrong"]) for row in rows],
                          [("shapes", "given", variant, "0")
-                          for variant in 2 * ["inclusive", "exclusive", "reverse", "masked"]])
+                          for variant in 3 * ["inclusive", "exclusive", "reverse", "masked"]])
         self.assertEqual([int(rows[4][name]) for name in ("length", "inner")], [40, 5])
+        self.assertEqual([row["view"] for row in rows[7:9]], ["dense", "transposed"])
         self.assertTrue(lines[-1].startswith("worst: "))
 
     def test_filters(self):
@@ -1493,6 +1495,13 @@ class Cells(Case):
                                             "given: 64 x 9 dim 0 inclusive i8 -> i32",
                                             "given: 5 x 6 inclusive f32 in f64", "given: 1 x 17 inclusive f32",
                                             "given: 3 x 4 x 30 dim 1 inclusive f32"])
+
+    def test_shapes_are_those_that_are_printed(self):
+        printed, _ = self.rowscan("bench", "--list", "--suite=full", "--filter=inclusive")
+        shapes = [line.split(": ")[1].replace(" inclusive", "") for line in printed.splitlines()]
+        self.assertIn("8192 x 8192 of every 2nd f32", shapes)
+        given, _ = self.rowscan("bench", "--list", "--filter=inclusive", "--shapes", "|".join(shapes))
+        self.assertEqual(given.splitlines(), [f"given: {line.split(': ')[1]}" for line in printed.splitlines()])
 
 
 class BenchSimulated(Bench):

@@ -103,10 +103,15 @@ const bench_cell *cells_of(const char *suite, int *count) {
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
+const char *cell_view_text(cell_view view) {
+  static const char *const texts[CELL_VIEWS] = {"", "of every 2nd", "transposed", "padded"};
+  return texts[view];
+}
+
 void cell_shape(char text[CELL_TEXT_MAX], const bench_cell *cell) {
-  static const char *const views[] = {"", " of every 2nd", " transposed", " padded"};
   if (!cell->columns)
-    snprintf(text, CELL_TEXT_MAX, "%lld x %lld%s", (long long)cell->outer, (long long)cell->length, views[cell->view]);
+    snprintf(text, CELL_TEXT_MAX, "%lld x %lld%s%s", (long long)cell->outer, (long long)cell->length,
+             cell->view ? " " : "", cell_view_text(cell->view));
   else if (cell->outer == 1)
     snprintf(text, CELL_TEXT_MAX, "%lld x %lld dim 0", (long long)cell->length, (long long)cell->inner);
   else
@@ -128,7 +133,7 @@ const char *cell_variant(unsigned variant) {
 }
 
 const char *cell_view_name(cell_view view) {
-  static const char *const names[] = {"dense", "second", "transposed", "padded"};
+  static const char *const names[CELL_VIEWS] = {"dense", "second", "transposed", "padded"};
   return names[view];
 }
 

@@ -34,7 +34,8 @@ typedef enum cell_view {
   CELL_DENSE,
   CELL_SECOND,     /* every second column of an array with twice as many */
   CELL_TRANSPOSED, /* rows that are the columns of an array [length, outer] */
-  CELL_PADDED      /* 4 elements between one row and the next */
+  CELL_PADDED,     /* 4 elements between one row and the next */
+  CELL_VIEWS
 } cell_view;
 
 /* An array [outer, length, inner], scanned along its middle. */
@@ -57,6 +58,7 @@ void cell_type(char text[CELL_TEXT_MAX], const bench_cell *cell);  /* "f32", "i8
 const char *cell_variant(unsigned variant);                        /* "inclusive", ... */
 const char *cell_group_name(cell_group group);                     /* "short", ... */
 const char *cell_view_name(cell_view view);                        /* "dense", ... */
+const char *cell_view_text(cell_view view);                        /* in a shape: "", "of every 2nd", ... */
 
 /* The least ratio of the time of a copy to that of the scan that is good enough on a large GPU; 0: there is none. */
 typedef struct cell_target {

@@ -27,10 +27,11 @@ static bool read_number(const char **at, int64_t *number) {
   return !errno;
 }
 
+/* A word, or several with a blank between each two. */
 static bool read_word(const char **at, const char *word) {
   const char *from = after_blanks(*at);
-  size_t length = strcspn(from, " ");
-  if (length != strlen(word) || strncmp(from, word, length) != 0)
+  size_t length = strlen(word);
+  if (strncmp(from, word, length) != 0 || (from[length] && from[length] != ' '))
     return false;
   *at = from + length;
   return true;
@@ -83,6 +84,14 @@ static bool read_types(const char **at, bench_cell *cell) {
   return !read_word(at, "in") || read_type(at, &cell->acc);
 }
 
+/* Of a shape that has rows and their length, and none else. */
+static cell_view read_view(const char **at) {
+  for (int view = CELL_DENSE + 1; view < CELL_VIEWS; view++)
+    if (read_word(at, cell_view_text((cell_view)view)))
+      return (cell_view)view;
+  return CELL_DENSE;
+}
+
 bool given_cell(const char *text, bench_cell *cell) {
   int64_t sizes[MOST_DIMS], all;
   int rank = read_sizes(&text, sizes);
@@ -92,6 +101,8 @@ bool given_cell(const char *text, bench_cell *cell) {
     return false;
   if (read_word(&text, "dim") && (!read_number(&text, &dim) || dim >= rank))
     return false;
+  if (rank == 2 && dim == 1)
+    cell->view = read_view(&text);
   product(sizes, (int)dim, &cell->outer);
   product(sizes + dim + 1, rank - 1 - (int)dim, &cell->inner);
   cell->length = sizes[dim];
