@@ -7,6 +7,11 @@
 /* Blocks and columns that the kernels' numbers can count; a fraction of it, since they multiply. */
 static const int64_t MOST_BLOCKS = INT32_MAX, MOST_COLUMNS = (int64_t)1 << 28;
 
+size_t rs_columns_scratch(int64_t length) {
+  enum { LEAST = 10 << 20, MOST = 128 << 20, OF_STEP = 32 };
+  return length <= LEAST / OF_STEP ? LEAST : length >= MOST / OF_STEP ? MOST : (size_t)length * OF_STEP;
+}
+
 static size_t limit(const rs_columns *columns) {
   size_t one = rs_columns_workspace_of_one(&columns->any);
   return one > columns->scratch ? one : columns->scratch;

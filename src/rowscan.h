@@ -298,8 +298,9 @@ ROWSCAN_API rowscan_status rowscan_plan_prepare(rowscan_plan *plan, const rowsca
  * opened, launches and edges are plain ones.
  *
  * Workspace. Where rows are cut over blocks of threads a run needs scratch memory, workspace_bytes of the plan's
- * info at most. A stream's first such run allocates what it needs, its first that needs more as much as any may
- * need, and each leaves it ready for the next, so that a run is one launch (more where the rows exceed 2 GB). The
+ * info at most. A stream's first such run allocates what it needs, as a power of two; one that needs more than any
+ * before allocates that besides; and each leaves it ready for the next, so that a run is one launch (more where rows
+ * that are neighbours exceed 2 GB, or rows side by side need more than that bound). The
  * first two streams to run the plan many times keep theirs for as long as it lives; all other streams have four, and
  * where they are more they wait for one another on the GPU. A run under capture allocates what it needs, for as long
  * as the plan lives, and shares it with later runs on the same stream in the same capture; so do at most 512 streams

@@ -551,7 +551,7 @@ static rs_geometry long_geometry(const rowscan_spec *spec, int arch) {
 
 void rs_tune_column_cuts(const rowscan_spec *spec, int arch, rs_columns *columns) {
   columns->kept = rowscan_type_bytes(spec->acc);
-  columns->scratch = RS_COLUMNS_SCRATCH;
+  columns->scratch = rs_columns_scratch(spec->length);
   rs_tune_columns(spec, arch, &columns->any);
   rs_tune_stream_columns(spec, arch, &columns->stream);
   rs_tune_wide(spec, arch, &columns->wide);

@@ -24,10 +24,9 @@ void rs_workspaces_open(rs_workspaces *all, const rs_cuda *cuda, size_t bytes, C
 }
 
 static void release(const rs_cuda *cuda, rs_memory *memory) {
-  if (memory->some)
-    cuda->cuMemFree_v2(memory->some);
-  if (memory->all)
-    cuda->cuMemFree_v2(memory->all);
+  for (int i = 0; i < RS_MEMORY_PIECES; i++)
+    if (memory->piece[i])
+      cuda->cuMemFree_v2(memory->piece[i]);
 }
 
 void rs_workspaces_close(rs_workspaces *all) {
@@ -83,42 +82,39 @@ static rowscan_status furnish(const rs_workspaces *all, size_t bytes, CUdevicept
   return status;
 }
 
-/* Of so many bytes; 0: there is none yet. */
+/* The smallest piece of so many bytes. */
+static int piece_of(size_t bytes) {
+  int i = 0;
+  while (i < RS_MEMORY_PIECES - 1 && (size_t)RS_LEAST_MEMORY << i < bytes)
+    i++;
+  return i;
+}
+
+/* One of so many bytes; 0: there is none yet. */
 static CUdeviceptr memory_of(const rs_memory *memory, size_t bytes) {
-  return bytes <= memory->some_bytes ? memory->some : atomic_load_explicit(&memory->all, memory_order_acquire);
+  CUdeviceptr found = 0;
+  for (int i = piece_of(bytes); i < RS_MEMORY_PIECES && !found; i++)
+    found = atomic_load_explicit(&memory->piece[i], memory_order_acquire);
+  return found;
 }
 
-/* Room for runs of somewhat more rows, so that they need no second piece. */
-static size_t generous(size_t bytes) {
-  size_t room = 64 << 10;
-  while (room < bytes)
-    room *= 2;
-  return room;
-}
-
-/* So that memory_of() gives some. Its first piece is what is needed, its second the most: nothing is freed, since runs
- * may have it, and freeing would wait for them. */
+/* So that memory_of() gives some. Smaller pieces stay: runs may have them, and freeing would wait for those. */
 static rowscan_status enlarge(const rs_workspaces *all, rs_memory *memory, size_t bytes) {
   if (memory_of(memory, bytes))
     return ROWSCAN_OK;
+  int i = piece_of(bytes);
+  size_t size = (size_t)RS_LEAST_MEMORY << i;
   CUdeviceptr made;
-  bool most = memory->some || generous(bytes) >= all->bytes;
-  rowscan_status status = furnish(all, most ? all->bytes : generous(bytes), &made);
-  if (status)
-    return status;
-  if (most) {
-    atomic_store_explicit(&memory->all, made, memory_order_release);
-  } else {
-    memory->some = made;
-    memory->some_bytes = generous(bytes);
-  }
-  return ROWSCAN_OK;
+  rowscan_status status = furnish(all, size < all->bytes && i < RS_MEMORY_PIECES - 1 ? size : all->bytes, &made);
+  if (!status)
+    atomic_store_explicit(&memory->piece[i], made, memory_order_release);
+  return status;
 }
 
 static void move(rs_memory *to, const rs_memory *from) {
-  to->some = from->some;
-  to->some_bytes = from->some_bytes;
-  atomic_store_explicit(&to->all, atomic_load_explicit(&from->all, memory_order_relaxed), memory_order_relaxed);
+  for (int i = 0; i < RS_MEMORY_PIECES; i++)
+    atomic_store_explicit(&to->piece[i], atomic_load_explicit(&from->piece[i], memory_order_relaxed),
+                          memory_order_relaxed);
 }
 
 /* ---- names of streams --------------------------------------------------------------------------------------------
@@ -196,7 +192,7 @@ static rowscan_status take_home(rs_workspaces *all, rs_home *home, size_t bytes,
 /* ---- all others -------------------------------------------------------------------------------------------------- */
 
 static bool has_any(const rs_memory *memory) {
-  return memory->some || memory->all;
+  return memory_of(memory, 0) != 0;
 }
 
 /* Whether a stream that had neither has `a` rather: what nobody has used, ready at best, else long ago. */

@@ -13,23 +13,23 @@
 #include "status.h"
 
 enum {
-  RS_HOME_WORKSPACES = 2,    /* one for a stream that stays */
-  RS_RUN_WORKSPACES = 4,     /* which all other streams share */
-  RS_CAPTURE_WORKSPACES = 8, /* as much memory at most for captured graphs, of which each has what it needs */
-  RS_MOST_CAPTURED = 512,    /* streams of captured graphs */
-  RS_SETTLED_RUNS = 16       /* in a row, after which a stream is one that stays */
+  RS_HOME_WORKSPACES = 2,     /* one for a stream that stays */
+  RS_RUN_WORKSPACES = 4,      /* which all other streams share */
+  RS_CAPTURE_WORKSPACES = 8,  /* as much memory at most for captured graphs, of which each has what it needs */
+  RS_MOST_CAPTURED = 512,     /* streams of captured graphs */
+  RS_SETTLED_RUNS = 16,       /* in a row, after which a stream is one that stays */
+  RS_LEAST_MEMORY = 64 << 10, /* bytes of a piece of memory, unless no run ever needs so much */
+  RS_MEMORY_PIECES = 16
 };
 
-/* What the first run needed that had it; and, once a run has needed more, as much as any may need. */
+/* Pieces, each twice as large as the one before: those that runs have needed. 0: there is none yet. */
 typedef struct rs_memory {
-  CUdeviceptr some; /* 0: none yet */
-  size_t some_bytes;
-  _Atomic(CUdeviceptr) all; /* 0: none yet */
+  _Atomic(CUdeviceptr) piece[RS_MEMORY_PIECES];
 } rs_memory;
 
 /* Of a stream that stays, for as long as the plan lives: it needs no event, since nobody else ever waits for it. */
 typedef struct rs_home {
-  rs_memory memory;                   /* all but `all` stays as it is once it has a stream */
+  rs_memory memory;                   /* pieces may come, under the mutex; none ever goes */
   _Atomic(unsigned long long) stream; /* its name, see workspace.c; 0: of none yet; set once */
 } rs_home;
 

@@ -200,6 +200,30 @@ START_TEST(what_is_too_long_for_a_stream_is_wide) {
 }
 END_TEST
 
+/* Columns of one outer stay together, however long they are. */
+START_TEST(large_tensors_are_one_launch) {
+  static const struct {
+    int64_t length, columns;
+  } runs[] = {{1 << 16, 1025}, {1 << 20, 513}, {1 << 21, 257}, {1 << 22, 129}, {1 << 22, 256},
+              {1 << 23, 128},  {1 << 24, 97},  {1 << 24, 33},  {1 << 25, 64},  {1 << 26, 17}};
+  for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+    rs_columns columns = columns_of(runs[i].length, false);
+    rs_rows rows = {.rank = 1, .count = runs[i].columns, .in_step = runs[i].columns, .out_step = runs[i].columns};
+    rows.shape[0] = rows.count;
+    rows.in_stride[0] = rows.out_stride[0] = rows.row_stride[0] = 1;
+    rows.in = (char *)NULL + 4096;
+    rows.out = (char *)NULL + 8192;
+    rs_columns_parts parts;
+    rs_columns_launch launch;
+    rs_columns_begin(&parts, &columns, &rows);
+    ck_assert(rs_columns_next(&parts, &launch));
+    ck_assert_msg(launch.rows->count == rows.count, "%lld x %lld: %lld columns in a launch", (long long)runs[i].length,
+                  (long long)runs[i].columns, (long long)launch.rows->count);
+    ck_assert_uint_le(launch.need.workspace, (size_t)(runs[i].length * runs[i].columns * 4 / 16)); /* a small part */
+  }
+}
+END_TEST
+
 /* On the smallest, too. */
 START_TEST(a_tile_has_room) {
   static const int64_t lengths[] = {1, 2, 3, 5, 8, 9, 16, 17, 31, 32, 33, 64, 65, 100, 1000, 100000};
@@ -446,7 +470,8 @@ START_TEST(a_run_has_the_kernel_chosen_for_it) {
               {1, 65536, 64, RS_COLUMNS_WIDE},
               {1, 43240, 97, RS_COLUMNS_STREAM},
               {1, 691848, 97, RS_COLUMNS_STREAM},
-              {1, 1383696, 97, RS_COLUMNS_ASKEW}, /* too many nodes */
+              {1, 1383696, 97, RS_COLUMNS_STREAM},
+              {1, 50331648, 97, RS_COLUMNS_ASKEW}, /* too many tiles */
               {1, 524288, 128, RS_COLUMNS_WIDE},
               {1, 32768, 129, RS_COLUMNS_ASKEW},
               {16384, 4096, 16, RS_COLUMNS_STREAM},
@@ -641,6 +666,7 @@ int main(void) {
   tcase_add_test(cases, where_results_begin_matters);
   tcase_add_test(cases, few_columns_are_in_work_at_once);
   tcase_add_test(cases, two_columns_go_in_pairs);
+  tcase_add_test(cases, large_tensors_are_one_launch);
   tcase_add_loop_test(cases, a_tile_has_room, 0, 6 * 5);
   tcase_add_test(cases, a_whole_run_is_the_only_part);
   tcase_add_test(cases, no_part_takes_more_than_there_is);

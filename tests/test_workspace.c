@@ -614,12 +614,18 @@ START_TEST(a_stream_has_what_its_runs_need) {
   ck_assert_uint_eq(used, LEAST);
   ck_assert_uint_eq(run_of(LEAST, handle(1)), little);
   CUdeviceptr more = run_of(LEAST + 1, handle(1));
-  ck_assert_uint_eq(used, LEAST + MOST);
-  ck_assert_uint_eq(run_of(MOST, handle(1)), more);
+  ck_assert_uint_eq(used, LEAST + 2 * LEAST);
+  ck_assert_uint_eq(run_of(2 * LEAST, handle(1)), more);
+  CUdeviceptr most = run_of(2 * LEAST + 1, handle(1));
+  ck_assert_uint_eq(used, LEAST + 2 * LEAST + MOST);
+  ck_assert_uint_eq(run_of(MOST, handle(1)), most);
   ck_assert_uint_eq(run_of(100, handle(1)), little); /* which is not given back: nobody waits for runs that have it */
-  ck_assert_uint_eq(run_of(LEAST + 1, handle(2)), MEMORY + used - 2 * LEAST);
-  run_of(2 * LEAST + 1, handle(3));
-  ck_assert_uint_eq(used, LEAST + MOST + 2 * LEAST + MOST);
+  ck_assert_uint_eq(run_of(LEAST + 1, handle(1)), more);
+  CUdeviceptr other = run_of(MOST, handle(2));
+  ck_assert_uint_eq(used, LEAST + 2 * LEAST + 2 * MOST);
+  ck_assert_uint_eq(run_of(100, handle(2)), other); /* enough for all that is smaller */
+  ck_assert_uint_eq(run_of(LEAST + 1, handle(2)), other);
+  ck_assert_int_eq(allocated, 4);
   ck_assert_int_eq(freed, 0);
   close_all();
 }
@@ -642,7 +648,7 @@ START_TEST(a_settled_stream_that_needs_more_gets_more) {
 }
 END_TEST
 
-START_TEST(what_settles_takes_both_pieces_along) {
+START_TEST(what_settles_takes_all_pieces_along) {
   open_bytes(TELLS, MOST);
   CUdeviceptr little = run(1), more = run_of(MOST, handle(1));
   for (int i = 0; i < RS_SETTLED_RUNS; i++)
@@ -790,7 +796,7 @@ int main(void) {
   tcase_add_loop_test(cases, streams_come_and_go, 0, TELLERS);
   tcase_add_test(cases, a_stream_has_what_its_runs_need);
   tcase_add_test(cases, a_settled_stream_that_needs_more_gets_more);
-  tcase_add_test(cases, what_settles_takes_both_pieces_along);
+  tcase_add_test(cases, what_settles_takes_all_pieces_along);
   tcase_add_test(cases, what_is_prepared_is_as_much_as_is_needed);
   tcase_add_test(cases, a_failed_wait_changes_nothing);
   tcase_add_test(cases, failed_memory_changes_nothing);
