@@ -70,5 +70,6 @@ template <class P, class S> struct StreamAny {
 };
 
 template <class P, class S, int REDUCERS, int STAGES> RS_DEVICE void scan_stream_any(const Rows<P::rank> &rows) {
-  run_stream<P, S, StreamAny<P, S>, REDUCERS, STAGES>(rows);
+  using Lean = StreamShape<P, S>;
+  run_stream<P, Lean, StreamAny<P, Lean>, REDUCERS, STAGES>(rows);
 }

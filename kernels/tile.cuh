@@ -7,8 +7,10 @@
 #include "order.cuh"
 #include "rows.cuh"
 
-template <int WARPS_, int CHUNKS_, int LANES_, int VECTOR_> struct Shape {
+// KEEPS: what the lanes told one another on the way up stays in registers; else they tell it again on the way down.
+template <int WARPS_, int CHUNKS_, int LANES_, int VECTOR_, bool KEEPS_ = true> struct Shape {
   static constexpr int WARPS = WARPS_, CHUNKS = CHUNKS_, LANES = LANES_, VECTOR = VECTOR_;
+  static constexpr bool KEEPS = KEEPS_;
   static constexpr int ELEMENTS = WARPS * CHUNKS * LANES * VECTOR;
   static_assert(WARPS == 1 || LANES == 32, "only whole warps make up a larger group");
 };
@@ -25,7 +27,8 @@ template <class P, class S, bool VECTORED> struct Tile {
 
   typename R::Held held[S::CHUNKS][S::VECTOR];
   Acc chunk[S::CHUNKS]; // total of each of the thread's chunks
-  Lanes<Op, S::LANES, Acc> lanes[S::CHUNKS];
+  using AllLanes = Lanes<Op, S::LANES, Acc>;
+  AllLanes lanes[S::KEEPS ? S::CHUNKS : 1];
   Lanes<Op, S::WARPS, Acc> warps;
 
   RS_METHOD static u32 lane() {
@@ -93,9 +96,40 @@ template <class P, class S, bool VECTORED> struct Tile {
     for (int u = 0; u < S::CHUNKS; u++) {
       Acc x[S::VECTOR];
       widen_vector(u, x);
-      chunk[u] = lanes[u].up(total<Op, S::VECTOR>(x), lane());
+      AllLanes told;
+      chunk[u] = told.up(total<Op, S::VECTOR>(x), lane());
+      if (S::KEEPS)
+        lanes[u] = told;
     }
     return total<Op, S::CHUNKS>(chunk);
+  }
+  // On the way down.
+  RS_METHOD void widen_again(int u, Acc *x) const {
+    constexpr int WORDS = S::VECTOR * (int)sizeof(typename R::Held) / 4;
+    if constexpr (!S::KEEPS && WORDS > 0) {
+      union {
+        u32 word[WORDS];
+        Vector<typename R::Held, S::VECTOR> elements;
+      } copy;
+#pragma unroll
+      for (int j = 0; j < S::VECTOR; j++)
+        copy.elements.at[j] = held[u][j];
+#pragma unroll
+      for (int i = 0; i < WORDS; i++)
+        forget(copy.word[i]);
+#pragma unroll
+      for (int j = 0; j < S::VECTOR; j++)
+        x[j] = widen<Acc>(copy.elements.at[j]);
+    } else {
+      widen_vector(u, x);
+    }
+  }
+  RS_METHOD AllLanes lanes_of(int u, const Acc *x) const {
+    if constexpr (S::KEEPS)
+      return lanes[u];
+    AllLanes told;
+    told.up(total<Op, S::VECTOR>(x), lane());
+    return told;
   }
   // The total of the tile, known to all threads. between: shared memory, one element a warp; the next call of the block
   // must be given another. loaded() is called when all threads of the block have what they loaded. some: whether the
@@ -127,8 +161,10 @@ template <class P, class S, bool VECTORED> struct Tile {
 #pragma unroll
     for (int u = 0; u < S::CHUNKS; u++) {
       Acc x[S::VECTOR], prefix[S::VECTOR + 1]; // prefix[j]: of all elements before element j
-      widen_vector(u, x);
-      Acc before = lanes[u].down(start[u], lane());
+      if (!S::KEEPS)
+        warp_barrier();
+      widen_again(u, x);
+      Acc before = lanes_of(u, x).down(start[u], lane());
       carries<Op, S::VECTOR>(before, x, prefix);
       Acc next = shuffle_down(before);
       prefix[S::VECTOR] = lane() == S::LANES - 1 ? start[u + 1] : next;

@@ -324,6 +324,10 @@ static bool slow_ring_shape(const rowscan_spec *spec, const rs_shape *ring, int 
  *     50257         0.824      0.710                     50257         0.771 *    0.733                  0.607
  *   bool to i64   {4, 4, 2}  {4, 2, 4}  {8, 2, 2}: 3001 0.785, 0.883 *, 0.595; 5001 0.893, 0.892 *, 0.683; 20001
  *   0.846 *, 0.717, 0.689
+ * f64 with {8, 2, 2} and {4, 4, 2}, on an H200 and an H100: 8193 0.956 0.996, 0.968 0.999; 20001 0.921 0.952, 0.927
+ * 0.958; 50257 0.822 0.885, 0.855 0.914. i8 to i8 with {4, 4, 6} and, in that order, {2, 2, 8}, {2, 2, 8}, {4, 2, 4},
+ * {8, 2, 2}, {8, 2, 2}, on an H200: 4097 0.355, 0.356; 5001 0.460, 0.458; 9999 0.493, 0.438; 20001 0.537, 0.403; 50257
+ * 0.483, 0.400.
  */
 enum { ANY_RINGS = 3 };
 typedef struct any_ring {
@@ -335,16 +339,15 @@ static const any_ring any_rings[ANY_RINGS] = {{{8, 4, 3}, 100}, {{4, 4, 5}, 108}
 static const any_ring long_any_rings[ANY_RINGS] = {{{8, 8, 1}, 85}, {{8, 4, 3}, 100}, {{4, 4, 5}, 108}};
 /* With vectors of 8, fewer blocks have registers enough; with 1-byte elements fewer chunks too. */
 static const any_ring half_any_rings[ANY_RINGS] = {{{8, 4, 2}, 100}, {{4, 4, 4}, 103}, {{2, 4, 8}, 115}};
-static const any_ring byte_any_rings[ANY_RINGS] = {{{8, 2, 2}, 100}, {{4, 2, 4}, 112}, {{2, 2, 8}, 130}};
+static const any_ring byte_any_rings[ANY_RINGS] = {{{4, 4, 4}, 100}, {{4, 2, 4}, 135}, {{2, 2, 8}, 137}};
 static const any_ring widening_any_rings[ANY_RINGS] = {{{8, 4, 3}, 100}, {{4, 4, 5}, 108}, {{2, 4, 10}, 120}};
 /* Of 64-bit accumulators. */
-static const any_ring wide_any_rings[ANY_RINGS] = {{{8, 2, 2}, 100}, {{4, 2, 4}, 112}, {{2, 2, 8}, 130}};
-static const any_ring wide_widening_any_rings[ANY_RINGS] = {{{4, 4, 2}, 100}, {{4, 2, 4}, 112}, {{2, 2, 8}, 130}};
+static const any_ring wide_any_rings[ANY_RINGS] = {{{4, 4, 2}, 100}, {{4, 2, 4}, 112}, {{2, 2, 8}, 130}};
 
 static const any_ring *any_rings_of(const rowscan_spec *spec, int vector) {
   enum { LONG = 24576 };
   if (wide(spec))
-    return widens(spec) ? wide_widening_any_rings : wide_any_rings;
+    return wide_any_rings;
   if (vector > 4)
     return rowscan_type_bytes(spec->in) == 1 || rowscan_type_bytes(spec->out) == 1 ? byte_any_rings : half_any_rings;
   return widens(spec) ? widening_any_rings : spec->length >= LONG ? long_any_rings : any_rings;
@@ -469,13 +472,23 @@ static int slab_room(int64_t elements, rowscan_type type) {
   return (int)((elements * (int64_t)rowscan_type_bytes(type) + 15) / 128 + 1) * 128;
 }
 
+/*
+ * Whether tiles have fewer blocks than four: what other tiles told takes registers, and ptxas more of them for other
+ * architectures than sm_90. Measured on an H100, ratio to memcpy, every second element of rows, masked, with four
+ * blocks and three: 512 x 131072 i64 0.607, 0.555; 64 x 1048577 f32 in f64 0.482, 0.415; 64 x 2^20 f64 0.552, 0.530;
+ * 4 x 2^24 f64 0.516, 0.525; 8 x 2^24 f32 0.526, 0.520.
+ */
+static bool crowded(const rowscan_spec *spec, int arch, int vector) {
+  if (arch / 10 != 9)
+    return spec->length >= 1 << (wide(spec) ? 15 : 17);
+  return spec->mask_mode && (vector == 8 ? spec->length >= 1 << 17 : wide(spec) && spec->length >= 1 << 24);
+}
+
 /* A block a tile: 8 warps share what shared memory lets several blocks of a multiprocessor have. */
 static rs_shape tiles_shape(const rowscan_spec *spec, int arch) {
   rs_shape s = {.made_of = RS_TEMPLATE_TILES, .threads = 256, .min_blocks = 4, .lanes = 32, .warps = 8};
   s.vector = larger(vector_of(spec), 4);
-  /* what other tiles told takes registers, and ptxas more of them than for sm_90 */
-  bool many = spec->length >= 1 << (wide(spec) ? 15 : 17) && (arch / 10 != 9 || spec->mask_mode);
-  if (many || (s.vector == 8 && arch / 10 == 10))
+  if (crowded(spec, arch, s.vector) || (s.vector == 8 && arch / 10 == 10))
     s.min_blocks = 3; /* i8 on sm_100, NVRTC 12.9: 16 bytes spilled with 4 */
   if (spec->length >= 1 << 30 && arch / 10 != 9)
     s.min_blocks = 2; /* bool on sm_100, NVRTC 12.9: 16 bytes with 3 */
@@ -520,8 +533,10 @@ static bool stream_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
   s->warps = s->vector == 4 && !wide(spec) ? 4 : 8;
   s->threads = 32 * (s->warps + s->reducers + 2);
   int registers = s->warps == 4 ? 190 : 128, most = 64 / s->warps;
-  if (wide(spec) && rowscan_type_bytes(spec->in) < 8 && arch / 10 != 9)
-    registers /= 2; /* or bf16 in f64 spills a kilobyte on sm_120 */
+  int in = (int)rowscan_type_bytes(spec->in);
+  if (spec->acc == ROWSCAN_F64 ? in < 4 : wide(spec) && in < 8 && arch / 10 != 9)
+    registers /=
+        2; /* which spill else. 1 x 2^28 bf16 in f64 on an H200: 0.446 of memcpy so, 0.449 with 652 bytes of them */
   s->chunks = most;
   while (s->chunks > 1 && s->chunks * chunk_registers(spec, s->vector) > registers)
     s->chunks /= 2;
