@@ -13,6 +13,8 @@ struct StreamCut {
   i32 columns, bands;                          // bands: of 32 columns
   i32 steps, tiles;                            // of a tile, and tiles along the length
   i32 pieces_log, parts_log;                   // log2 of the pieces of a tile, and of the parts of a piece
+  i32 lanes;                                   // columns of all pieces
+  u32 by_lanes, by_columns;                    // for divide()
   i32 in_pitch, mask_pitch;                    // elements between pieces, in the copies
   i32 mask_at, parts_at, ends_at, stage_bytes; // bytes, of a stage; the copy of the input lies at 0
   i32 stages;

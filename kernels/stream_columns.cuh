@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: MIT
 //
 // As stream.cuh, for rows that lie side by side: blocks that stay, each with a ring of tiles in work and warps with
-// roles. A lane has a column: one of 32 that are neighbours or, where there are few, one of a piece of the tile. Each
-// piece has parts of STEPS steps, those that a lane has in registers at a time.
+// roles. A tile has pieces along the length where there are few columns, and each piece has parts of STEPS steps: of
+// one column, an item, which a lane has in registers at a time. A warp takes the items of a part of 32 columns; or, so
+// that no lane is idle, any 32 that follow one another. Then lanes of two parts meet in the same banks, which pays
+// where an element takes many instructions (PACKS).
 #pragma once
 #include "column_tiles.cuh"
 #include "column_walk.cuh"
+#include "divide.cuh"
 
 template <class P, int STEPS> struct ColumnStream {
   using In = typename P::In;
@@ -19,6 +22,11 @@ template <class P, int STEPS> struct ColumnStream {
   static constexpr bool MASKED = P::mask != NO_MASK;
   static constexpr int LAST = P::rank - 1;
   static constexpr int MOST_STAGES = 16, PARTS_LOG = 4, MOST_PARTS = 1 << PARTS_LOG; // src/stream_cut.c keeps to them
+  // Measured on an H200, ratio to memcpy, without and so: bf16 4067203 x 33 0.452, 0.660; 7895160 x 17 0.494, 0.525;
+  // 2064888 x 65 0.536, 0.560; 1613184 x 83 0.688, 0.624; 262144 x 53 0.486, 0.519, x 113 0.448, 0.431; masked 262144 x
+  // 33 0.255, 0.420, x 83 0.334, 0.447; f32 masked 262144 x 41 0.497, 0.603, x 83 0.541, 0.625, x 97 0.523, 0.612; but
+  // f32 806592 x 83 0.786, 0.751, 262144 x 97 0.670, 0.564; f64 262144 x 33 0.479, 0.466.
+  static constexpr bool PACKS = sizeof(Acc) == 4 && (MASKED || sizeof(In) < 4);
   static constexpr i64 TILES = (P::length + STEPS - 1) / STEPS, MOST_TILES = TILES < 1 << 18 ? TILES : 1 << 18;
   static constexpr int MOVERS = 2; // less than the stages: so each knows which tile its stage had
   static constexpr u32 NONE = ~0u;
@@ -42,26 +50,31 @@ template <class P, int STEPS> struct ColumnStream {
   Tiles tiles;
 
   struct Lane {
+    int number; // of all columns of all pieces
     int piece, column;
-    bool there; // else they are another's
+    bool there; // else they are another's, whose results the same warp writes
   };
-  Lane lane; // where there is one band
+  Lane own; // of a band, where there is one
 
   RS_METHOD ColumnStream(const Rows<P::rank> &rows, const StreamCut &cut, Shared &shared, unsigned char *memory)
       : rows(rows), cut(cut), shared(shared), memory(memory), tiles{rows, cut, memory} {
     int i = (int)lane_index();
-    lane.there = i < cut.columns << cut.pieces_log;
-    lane.piece = lane.there ? i / cut.columns : 0;
-    lane.column = lane.there ? i - lane.piece * cut.columns : 0;
+    own = lane_at(i < cut.lanes ? i : cut.lanes - 1, i < cut.lanes);
+    own.number = PACKS ? own.number : i;
+  }
+  RS_METHOD Lane lane_at(int number, bool there) const {
+    int piece = divide(number, cut.by_columns);
+    return {number, piece, number - piece * cut.columns, there};
   }
   // A column of a band, of the first piece.
-  RS_METHOD Lane neighbour(int band) const {
-    int column = band * 32 + (int)lane_index();
-    bool there = column < cut.columns;
-    return {0, there ? column : cut.columns - 1, there}; // of the same band, whose results the same warp writes
+  RS_METHOD Lane column_of(int band) const {
+    int number = band * 32 + (int)lane_index();
+    bool there = number < cut.columns;
+    int column = there ? number : cut.columns - 1;
+    return {PACKS ? column : number, 0, column, there};
   }
   RS_METHOD Lane lane_of(int band) const {
-    return cut.bands == 1 ? lane : neighbour(band);
+    return cut.bands == 1 ? own : column_of(band);
   }
 
   // One tile after another, of those that the block takes.
@@ -96,11 +109,14 @@ template <class P, int STEPS> struct ColumnStream {
   RS_METHOD Acc &end(int stage, int which, int column) const {
     return reinterpret_cast<Acc *>(memory + stage * cut.stage_bytes + cut.ends_at)[which * cut.columns + column];
   }
-  // What is kept of a lane's piece: totals of its parts, of aligned blocks of 2, 4, ... parts; then of its siblings.
-  RS_METHOD Acc &kept(int stage, int band, int row) const {
-    int rows = (2 << cut.parts_log) + cut.pieces_log;
-    return reinterpret_cast<Acc *>(memory + stage * cut.stage_bytes +
-                                   cut.parts_at)[(band * rows + row) * 32 + (int)lane_index()];
+  // What is kept of a column of a piece, every pitch()th: totals of its parts, of aligned blocks of 2, 4, ... parts;
+  // then of its siblings.
+  RS_METHOD Acc *kept(int stage, int number) const {
+    int rows = (2 << cut.parts_log) + cut.pieces_log, first = PACKS ? number : number / 32 * rows * 32 + number % 32;
+    return reinterpret_cast<Acc *>(memory + stage * cut.stage_bytes + cut.parts_at) + first;
+  }
+  RS_METHOD int pitch() const {
+    return PACKS ? cut.bands * 32 : 32;
   }
   RS_METHOD int block_row(int d) const {
     int all = 2 << cut.parts_log;
@@ -139,60 +155,86 @@ template <class P, int STEPS> struct ColumnStream {
       x[j] = widen<Acc>(R::hold(at[j * next], MASKED ? mask_at[j * next] : Mask{}));
   }
 
-  // The lane's value of another piece.
-  RS_METHOD Acc of_piece(Acc mine, int other) const {
+  // The value of another piece of a lane's column.
+  RS_METHOD Acc of_piece(const Lane &lane, Acc mine, int other) const {
     return shuffle_from(mine, (int)lane_index() + (lane.there ? (other - lane.piece) * cut.columns : 0));
   }
+  // Whether what is kept of it is its own.
+  RS_METHOD static bool has(const Lane &lane) {
+    return !PACKS || lane.there;
+  }
   // Totals of blocks of 2^D parts.
-  template <int D> RS_METHOD void halve(int stage, int band, const Acc *half, Acc *whole) const {
+  template <int D> RS_METHOD void halve(Acc *kept, const Lane &lane, const Acc *half, Acc *whole) const {
 #pragma unroll
     for (int w = 0; w < MOST_PARTS >> D; w++) {
       whole[w] = Op::combine(half[2 * w], half[2 * w + 1]);
-      if (D < cut.parts_log && w < (1 << cut.parts_log) >> D)
-        kept(stage, band, block_row(D) + w) = whole[w];
+      if (D < cut.parts_log && w < (1 << cut.parts_log) >> D && has(lane))
+        kept[(block_row(D) + w) * pitch()] = whole[w];
     }
   }
   // Totals of larger and larger blocks, up to the tile's; all but that are kept.
-  RS_METHOD Acc up(int stage, int band) const {
-    Acc one[MOST_PARTS], two[MOST_PARTS / 2], four[MOST_PARTS / 4];
+  RS_METHOD Acc up(int stage, const Lane &lane) const {
+    Acc *own = kept(stage, lane.number), one[MOST_PARTS], two[MOST_PARTS / 2], four[MOST_PARTS / 4];
 #pragma unroll
     for (int w = 0; w < MOST_PARTS; w++) // parts that there are not change nothing
-      one[w] = w < 1 << cut.parts_log ? kept(stage, band, w) : Op::neutral();
-    halve<1>(stage, band, one, two);
-    halve<2>(stage, band, two, four);
-    halve<3>(stage, band, four, two);
+      one[w] = w < 1 << cut.parts_log ? own[w * pitch()] : Op::neutral();
+    halve<1>(own, lane, one, two);
+    halve<2>(own, lane, two, four);
+    halve<3>(own, lane, four, two);
     Acc mine = Op::combine(two[0], two[1]);
 #pragma unroll
     for (int d = 0; d < 5; d++)
       if (d < cut.pieces_log) {
-        Acc other = of_piece(mine, lane.piece ^ 1 << d);
-        kept(stage, band, sibling_row(d)) = other;
+        Acc other = of_piece(lane, mine, lane.piece ^ 1 << d);
+        if (has(lane))
+          own[sibling_row(d) * pitch()] = other;
         mine = lane.piece >> d & 1 ? Op::combine(other, mine) : Op::combine(mine, other);
       }
     return mine;
   }
-  // The prefix before a lane's piece, given the one before the tile.
-  RS_METHOD Acc before_piece(int stage, int band, Acc carry) const {
+  // The prefix before a piece, given the one before the tile.
+  RS_METHOD Acc before_piece(const Acc *kept, int piece, Acc carry) const {
 #pragma unroll
     for (int d = 4; d >= 0; d--)
-      if (d < cut.pieces_log && lane.piece >> d & 1)
-        carry = Op::combine(carry, kept(stage, band, sibling_row(d)));
+      if (d < cut.pieces_log && piece >> d & 1)
+        carry = Op::combine(carry, kept[sibling_row(d) * pitch()]);
     return carry;
   }
-  RS_METHOD Acc before_part(int stage, int band, int part, Acc carry) const {
+  RS_METHOD Acc before_part(const Acc *kept, int part, Acc carry) const {
 #pragma unroll
     for (int d = PARTS_LOG - 1; d >= 0; d--)
       if (part >> d & 1)
-        carry = Op::combine(carry, kept(stage, band, block_row(d) + (part >> d) - 1));
+        carry = Op::combine(carry, kept[(block_row(d) + (part >> d) - 1) * pitch()]);
     return carry;
   }
+  // The prefix through a piece, given the one before it.
+  RS_METHOD Acc through_piece(int stage, const Lane &lane, Acc first) const {
+    bool last = lane.piece == (1 << cut.pieces_log) - 1;
+    Acc through = first;
+    if (cut.pieces_log > 0) {
+      if constexpr (!PACKS)
+        through = of_piece(lane, first, lane.piece + 1);
+      else if (!last)
+        through = before_piece(kept(stage, lane.number + cut.columns), lane.piece + 1, end(stage, BEFORE, lane.column));
+    }
+    return last ? end(stage, THROUGH, lane.column) : through;
+  }
 
-  // f(band, part) for the parts of all bands, of which each of `warps` takes its share.
-  template <class F> RS_METHOD void each_part(int warp, int warps, const F &f) const {
-    int parts = 1 << cut.parts_log;
+  // f(lane, part) for all items of a tile, of which each of `warps` takes every so many 32. next: those it begins with,
+  // so that none has more to do than the others.
+  template <class F> RS_METHOD void each_item(int &next, int warps, const F &f) const {
+    int parts = 1 << cut.parts_log, all = cut.lanes * parts;
+    int groups = PACKS ? (all + 31) / 32 : cut.bands * parts;
 #pragma unroll 1
-    for (int i = warp; i < cut.bands * parts; i += warps)
-      f(i >> cut.parts_log, i & (parts - 1));
+    for (; next < groups; next += warps) {
+      if constexpr (PACKS) {
+        int i = next * 32 + (int)lane_index(), item = i < all ? i : all - 1, part = divide(item, cut.by_lanes);
+        f(lane_at(item - part * cut.lanes, i < all), part);
+      } else {
+        f(lane_of(next >> cut.parts_log), next & (parts - 1));
+      }
+    }
+    next -= groups;
   }
   // Reducers that tell a band's totals.
   RS_METHOD int tellers() const {
@@ -201,11 +243,13 @@ template <class P, int STEPS> struct ColumnStream {
   RS_METHOD void reduce(int reducer) const {
     Nodes all = nodes();
     u32 turn;
+    int next = reducer;
     for (Place at(cut); arrived(at, turn); at.next()) {
-      each_part(reducer, cut.reducers, [&](int band, int part) {
+      each_item(next, cut.reducers, [&](const Lane &lane, int part) {
         Acc x[STEPS];
-        read(at.stage, lane_of(band), part, x);
-        kept(at.stage, band, part) = total<Op, STEPS>(x);
+        read(at.stage, lane, part, x);
+        if (has(lane))
+          kept(at.stage, lane.number)[part * pitch()] = total<Op, STEPS>(x);
       });
       arrival_signal(shared.reduced + at.stage);
       if (reducer >= tellers())
@@ -215,7 +259,7 @@ template <class P, int STEPS> struct ColumnStream {
 #pragma unroll 1
       for (int band = reducer; band < cut.bands; band += cut.reducers) {
         Lane lane = lane_of(band);
-        Acc mine = up(at.stage, band);
+        Acc mine = up(at.stage, lane);
         if (lane.there && lane.piece == 0) {
           all.tile(tile.outer, tile.number, (u32)lane.column)->tell(mine, shared.run);
           end(at.stage, TOTAL, lane.column) = mine;
@@ -251,7 +295,7 @@ template <class P, int STEPS> struct ColumnStream {
   RS_METHOD void walk_far(int band) const {
     FarWalk<Op, MOST_TILES, Acc> walk;
     Nodes all = nodes();
-    Lane lane = neighbour(band);
+    Lane lane = column_of(band);
     u32 turn, outer = NONE;
     for (Place at(cut); arrived(at, turn); at.next()) {
       Tile tile = tiles.tile_of(turn);
@@ -279,20 +323,18 @@ template <class P, int STEPS> struct ColumnStream {
 
   RS_METHOD void scan(int scanner) const {
     u32 turn;
+    int next = scanner;
     for (Place at(cut); arrived(at, turn); at.next()) {
       Tile tile = tiles.tile_of(turn);
       arrival_wait(shared.looked + at.stage, at.phase);
-      each_part(scanner, cut.scanners, [&](int band, int part) {
-        Lane lane = lane_of(band);
-        Acc first = before_piece(at.stage, band, end(at.stage, BEFORE, lane.column)), after = first;
-        if (cut.pieces_log > 0)
-          after = of_piece(first, lane.piece + 1);
-        if (lane.piece == (1 << cut.pieces_log) - 1)
-          after = end(at.stage, THROUGH, lane.column);
+      each_item(next, cut.scanners, [&](const Lane &lane, int part) {
+        const Acc *own = kept(at.stage, lane.number);
+        Acc first = before_piece(own, lane.piece, end(at.stage, BEFORE, lane.column));
+        Acc after = through_piece(at.stage, lane, first);
         Acc x[STEPS], prefix[STEPS + 1]; // prefix[j]: of all elements before element j
         read(at.stage, lane, part, x);
-        carries<Op, STEPS>(before_part(at.stage, band, part, first), x, prefix);
-        prefix[STEPS] = part == (1 << cut.parts_log) - 1 ? after : before_part(at.stage, band, part + 1, first);
+        carries<Op, STEPS>(before_part(own, part, first), x, prefix);
+        prefix[STEPS] = part == (1 << cut.parts_log) - 1 ? after : before_part(own, part + 1, first);
 
         constexpr i64 TAIL = (P::length - 1) / STEPS * STEPS;
         i64 i = tile.first + lane.piece * tiles.piece_steps() + part * STEPS;
@@ -302,12 +344,12 @@ template <class P, int STEPS> struct ColumnStream {
           prefix[0] = rows.init ? start(tile.outer, lane.column) : Op::identity();
         const Acc *result = P::exclusive ? prefix : prefix + 1;
         Out *to = reinterpret_cast<Out *>(in_part(at.stage, lane, part));
-        int next = next_step();
-        warp_barrier(); // lanes that are not there have read others' elements
+        int step = next_step();
+        warp_barrier(); // lanes that are not there have read another's elements
         if (lane.there)
 #pragma unroll
           for (int j = 0; j < STEPS; j++)
-            to[j * next] = Narrow<Out>::from(result[j]);
+            to[j * step] = Narrow<Out>::from(result[j]);
       });
       bulk_publish();
       arrival_signal(shared.scanned + at.stage);

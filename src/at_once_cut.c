@@ -71,17 +71,13 @@ static int32_t pad_of(const rs_at_once_shape *shape, int bytes, int64_t strip) {
   return (int32_t)(up(pad, WORD / 4) * 4 / bytes);
 }
 
-static uint32_t divisor(int64_t d) {
-  return d <= 1 ? 0 : (uint32_t)(((UINT64_C(1) << 32) + (uint64_t)d - 1) / (uint64_t)d);
-}
-
 static int64_t place(rs_at_once_sheet *sheet, const rs_at_once_shape *shape, const array *a, const rs_rows *rows,
                      int64_t strip, int64_t segments, int64_t at) {
   sheet->at = (int32_t)at;
   sheet->pad = pad_of(shape, a->bytes, strip);
   sheet->one_by_one = !in_words(shape, a, rows, strip);
-  sheet->by_step = one_run(a, rows, strip) ? 0 : divisor(strip * a->bytes / WORD);
-  sheet->by_segment = divisor(strip * a->bytes * shape->steps / WORD);
+  sheet->by_step = one_run(a, rows, strip) ? 0 : rs_divisor(strip * a->bytes / WORD);
+  sheet->by_segment = rs_divisor(strip * a->bytes * shape->steps / WORD);
   return at + up(segments * (strip * shape->steps + sheet->pad) * a->bytes, 128);
 }
 
@@ -96,9 +92,9 @@ static int64_t cut_steps(rs_at_once_cut *cut, const rs_at_once_shape *shape, con
   cut->strips = (int32_t)parts(columns_of(rows), strip);
   cut->segments = (int32_t)segments;
   cut->tiles = (int32_t)parts(shape->length, steps);
-  cut->by_columns = divisor(strip);
-  cut->by_strips = divisor(cut->strips);
-  cut->by_tiles = divisor(cut->tiles);
+  cut->by_columns = rs_divisor(strip);
+  cut->by_strips = rs_divisor(cut->strips);
+  cut->by_tiles = rs_divisor(cut->tiles);
   at = place(&cut->in, shape, &in, rows, strip, segments, at);
   if (shape->mask)
     at = place(&cut->mask, shape, &mask, rows, strip, segments, at);

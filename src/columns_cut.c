@@ -182,8 +182,8 @@ static int mode_of(const rs_column_cut *cut, const rs_column_shape *shape, const
   return words ? RS_BY_STEPS : RS_ONE_BY_ONE;
 }
 
-static uint32_t divisor(int32_t d) {
-  return d == 1 ? 0 : (uint32_t)(((UINT64_C(1) << 32) + (uint32_t)d - 1) / (uint32_t)d);
+uint32_t rs_divisor(int64_t d) {
+  return d <= 1 ? 0 : (uint32_t)(((UINT64_C(1) << 32) + (uint64_t)d - 1) / (uint64_t)d);
 }
 
 /* Elements between steps. Where 8 lanes take 8 steps of a column, these must not meet in few banks. */
@@ -200,11 +200,11 @@ static int pitch_of(const rs_column_cut *cut, const array *a, int mode, bool ste
 /* For the words of a step or segment. */
 static uint32_t word_divisor(const rs_column_cut *cut, const rs_column_shape *shape, const array *a, int mode) {
   int words = (mode == RS_BY_STEPS ? cut->columns : shape->steps * cut->columns) * a->bytes / 16;
-  return mode == RS_BY_STEPS || mode == RS_BY_SEGMENTS ? divisor(words) : 0;
+  return mode == RS_BY_STEPS || mode == RS_BY_SEGMENTS ? rs_divisor(words) : 0;
 }
 
 static uint32_t outer_divisor(const rs_column_cut *cut, const rs_column_shape *shape, const array *a, int mode) {
-  return mode == RS_BY_SEGMENTS && cut->outers > 1 ? divisor((int32_t)(shape->length * cut->columns * a->bytes / 16))
+  return mode == RS_BY_SEGMENTS && cut->outers > 1 ? rs_divisor((int32_t)(shape->length * cut->columns * a->bytes / 16))
                                                    : 0;
 }
 
@@ -277,8 +277,8 @@ static void cut_rows(rs_column_cut *cut, rs_column_need *need, const rs_column_s
     cut->by_mask = word_divisor(cut, shape, &mask, cut->mask_mode);
     cut->by_mask_outer = outer_divisor(cut, shape, &mask, cut->mask_mode);
   }
-  cut->by_columns = divisor(cut->columns);
-  cut->by_segments = divisor(cut->segments);
+  cut->by_columns = rs_divisor(cut->columns);
+  cut->by_segments = rs_divisor(cut->segments);
 
   int64_t outers = cut->groups;
   for (int d = 0; d < rows->rank - 2; d++)

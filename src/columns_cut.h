@@ -59,6 +59,9 @@ typedef struct rs_column_need {
 /* Bytes of the nodes of `count` columns of so many tiles, as kernels/abreast.cuh lays them out. */
 size_t rs_columns_nodes(int64_t tiles, int lanes, int64_t count, int acc);
 
+/* By what divide() of kernels/divide.cuh divides by d. */
+uint32_t rs_divisor(int64_t d);
+
 /* rows->count > 0, shape->length > 0. */
 void rs_columns_cut(rs_column_cut *cut, rs_column_need *need, const rs_column_shape *shape, const rs_rows *rows);
 

@@ -37,9 +37,9 @@ typedef struct rs_columns {
  * Scratch bytes that a launch may have. Tiles of 256 steps take 8 for every 256 steps of f32, a stream's of 64 steps
  * four times as much: 691848 x 97 9 MB. Outers can be cut into several launches, but columns of one had better not be:
  * a launch that has a few columns of many is slow. So there is enough for 128 columns of the smallest tiles, as far as
- * it is no more than 128 MB; a run takes what it needs. Measured on an H200, ratio to memcpy, with 10 MB, and so: 8388608
- * x 129 bf16 0.088, 0.304; 4194304 x 129 f32 0.275, 0.582; 2097152 x 257 0.380, 0.649; 2097152 x 513 0.395, 0.669;
- * 1383696 x 97 0.593, 0.705; 4194304 x 61 f64 0.321, 0.821.
+ * it is no more than 128 MB; a run takes what it needs. Measured on an H200, ratio to memcpy, with 10 MB, and so:
+ * 8388608 x 129 bf16 0.088, 0.304; 4194304 x 129 f32 0.275, 0.582; 2097152 x 257 0.380, 0.649; 2097152 x 513 0.395,
+ * 0.669; 1383696 x 97 0.593, 0.705; 4194304 x 61 f64 0.321, 0.821.
  */
 size_t rs_columns_scratch(int64_t length);
 

@@ -82,6 +82,9 @@ static void cut_size(rs_stream_cut *cut, const rs_stream_shape *shape, int64_t c
   cut->bands = (int32_t)parts(columns, RS_STREAM_BAND);
   while (columns << (cut->pieces_log + 1) <= RS_STREAM_BAND)
     cut->pieces_log++;
+  cut->lanes = cut->columns << cut->pieces_log;
+  cut->by_lanes = rs_divisor(cut->lanes);
+  cut->by_columns = rs_divisor(cut->columns);
   cut_stage(cut, shape, 0);
   for (int log = 1; log <= RS_STREAM_PARTS_LOG; log++) {
     rs_stream_cut larger = *cut;

@@ -21,6 +21,8 @@ typedef struct rs_stream_cut {
   int32_t columns, bands;
   int32_t steps, tiles;
   int32_t pieces_log, parts_log;
+  int32_t lanes;
+  uint32_t by_lanes, by_columns;
   int32_t in_pitch, mask_pitch;
   int32_t mask_at, parts_at, ends_at, stage_bytes;
   int32_t stages;
