@@ -224,22 +224,48 @@ static rs_wide_shape wide_of(const rowscan_spec *spec, int vector, int width) {
  * With tiles that ask L2 for the elements of the 40th tile after them, on an H200 and an H100: bf16 16384 x 4096 0.751
  * 0.939, 0.818 0.957 (20: 0.823 0.959; 132: 0.810); 64 x 4096 x 1024 0.847 0.936, 0.879 0.958. On an H200 16384 x 4096
  * of f32 0.944, 0.942; f64 0.942, 0.915; i64 0.934, 0.923.
+ *
+ * Where results are wider than elements a thread has as many columns as 16 bytes of results: lanes that stored more had
+ * half of each sector. Measured on an H200; threads, steps, width, columns of a thread (256, 16, 8, and 4, 8, 4, 8):
+ *                     before   256, 32, 16, n   256, 64, 16, n   128, 32, 16, n   256, 16, 32, n   256, 32, 32, n
+ *   bool to i64, n = 2
+ *     2097152 x 64     0.455       0.687            0.778            0.655            0.431            0.644
+ *     65536 x 256      0.396       0.634            0.686            0.636            0.483            0.621
+ *     16384 x 4096     0.490       0.830            0.765            0.807            0.600            0.782
+ *   i8 to i32, n = 4
+ *     2097152 x 64     0.477       0.688            0.779            0.639            0.533            0.689
+ *     65536 x 256      0.421       0.668            0.734            0.607            0.513            0.635
+ *     16384 x 4096     0.563       0.814            0.734            0.775            0.601            0.739
+ *   i32 to i64, n = 2
+ *     2097152 x 64     0.582       0.771            0.697            0.753            0.521            0.741
+ *     65536 x 256      0.496       0.780            0.721            0.767            0.603            0.759
+ *     16384 x 4096     0.610       0.831            0.749            0.901            0.745            0.854
+ *   bf16 to f32, n = 4
+ *     2097152 x 64     0.553       0.763            0.769            0.717            0.619            0.763
+ *     65536 x 256      0.482       0.759            0.764            0.668            0.557            0.691
+ *     16384 x 4096     0.705       0.861            0.776            0.861            0.733            0.835
  */
 void rs_tune_wide(const rowscan_spec *spec, int arch, rs_wide_shape *shape) {
-  enum { MOST_SHORT = 8, AHEAD = 40 };
+  enum { MOST_SHORT = 8, AHEAD = 40, FEW_LENGTH = 1 << 16 }; /* FEW: columns that so long tensors have, mostly */
   static const wide_size sizes[] = {{128, 32}, {256, 16}, {128, 16}, {128, 8}, {128, 4}};
-  int acc = rs_spec_register_bytes(spec), shared = rs_arch_shared_bytes(arch);
-  *shape = wide_of(spec, least(16 / bytes_of(spec->in), 32 / acc), spec->mask_mode ? 16 : 8);
-  shape->ahead = arch >= 90 && bytes_of(spec->in) == 2 ? AHEAD : 0;
+  static const wide_size widening_sizes[] = {{256, 64}, {256, 32}, {256, 16}, {128, 16}, {128, 8}};
+  int in = bytes_of(spec->in), out = bytes_of(spec->out), acc = rs_spec_register_bytes(spec);
+  int shared = rs_arch_shared_bytes(arch);
+  bool widens = out > in;
+  *shape = wide_of(spec, least(16 / (widens ? out : in), 32 / acc), spec->mask_mode || widens ? 16 : 8);
+  shape->ahead = arch >= 90 && in == 2 ? AHEAD : 0;
   if (spec->length <= MOST_SHORT) {
     many_threads(shape, shared, MOST_SHORT, 2048);
     return;
   }
   bool small = acc == 4 && shape->vector == 4 && !shape->mask; /* measured to be better with more steps */
-  take_first_that_fits(shape, small ? sizes : sizes + 1, small ? 5 : 4,
-                       shared / (shape->mask || shape->vector == 8 ? 2 : 3));
+  int room = shared / (shape->mask || shape->vector == 8 || widens ? 2 : 3);
+  if (widens)
+    take_first_that_fits(shape, widening_sizes + (in > 1 || spec->length < FEW_LENGTH), 4, room);
+  else
+    take_first_that_fits(shape, small ? sizes : sizes + 1, small ? 5 : 4, room);
   /* registers that none spills: 85 a thread, or 128, or 168; ptxas takes more of them for other architectures */
-  bool roomy = acc == 8 || shape->vector == 8 || arch / 10 != 9;
+  bool roomy = acc == 8 || shape->vector == 8 || widens || arch / 10 != 9;
   bool longest = acc == 8 && spec->length >= LONGEST_LENGTH;
   share_out(shape, shared, !roomy ? 768 : shape->threads == 128 || longest ? 384 : 512);
 }
