@@ -412,8 +412,9 @@ static bool any_ring_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
  * 8192 x 8192 f32 of every 2nd, ratio to a copy kernel; warps, chunks, vector, blocks a multiprocessor: 16, 1, 4, 1
  * 0.951; 8, 8, 1, 2 0.977, and on another 0.955; 8, 4, 1, 4 0.922; 16, 4, 1, 2 0.887.
  */
-static rs_shape any_shape(const rowscan_spec *spec) {
-  int chunks = wide(spec) ? 4 : 8, warps = 8; /* with more they spill */
+static rs_shape any_shape(const rowscan_spec *spec, int arch) {
+  bool counts = spec->length >= 1 << 15 && arch / 10 != 9;  /* tiles in its own registers, of which ptxas takes more */
+  int chunks = !wide(spec) ? 8 : counts ? 2 : 4, warps = 8; /* with more they spill */
   rs_shape s = {.made_of = RS_TEMPLATE_ROWS, .min_blocks = 2, .lanes = 32, .vector = 1};
   s.chunks = (int)power_of_two((spec->length + 32 * warps - 1) / (32 * warps), 1, chunks);
   s.warps = (int)power_of_two((spec->length + 32 * s.chunks - 1) / (32 * s.chunks), 1, warps);
@@ -454,7 +455,7 @@ static rs_geometry row_geometry(const rowscan_spec *spec, int arch) {
   if (arch < 90 || spec->length <= 32 || !ring_shape_for(spec, arch, &ring))
     return group_geometry(ROWSCAN_REGIME_ROW, group);
   if (!gather_shape(spec, arch, &group))
-    group = any_shape(spec);
+    group = any_shape(spec, arch);
   rs_geometry g = {ROWSCAN_REGIME_ROW, {[RS_KERNEL_ANY] = group, [RS_KERNEL_ALIGNED] = ring}};
   if (slow_ring_shape(spec, &ring, arch, &slow))
     g.shape[RS_KERNEL_ALIGNED_SLOW] = slow;
@@ -481,7 +482,8 @@ static int slab_room(int64_t elements, rowscan_type type) {
 static bool crowded(const rowscan_spec *spec, int arch, int vector) {
   if (arch / 10 != 9)
     return spec->length >= 1 << (wide(spec) ? 15 : 17);
-  return spec->mask_mode && (vector == 8 ? spec->length >= 1 << 17 : wide(spec) && spec->length >= 1 << 24);
+  int64_t from = spec->in == ROWSCAN_F64 ? 1 << 15 : vector == 8 ? 1 << 17 : wide(spec) ? 1 << 24 : INT64_MAX;
+  return spec->mask_mode && spec->length >= from;
 }
 
 /* A block a tile: 8 warps share what shared memory lets several blocks of a multiprocessor have. */
