@@ -52,6 +52,7 @@ static const rowscan_spec specs[] = {
     LENGTH(1 << 20, .in = ROWSCAN_F32, .acc = ROWSCAN_F64, .mask_mode = ROWSCAN_MASK_SELECT),
     LENGTH(100001, .in = ROWSCAN_BF16, .acc = ROWSCAN_F64, .mask_mode = ROWSCAN_MASK_SELECT),
     LENGTH(1 << 26, .in = ROWSCAN_F16, .acc = ROWSCAN_F64, .flags = BOTH),
+    LENGTH(197632, .in = ROWSCAN_BOOL),
     LENGTH(3000000000, .in = ROWSCAN_I8, .out = ROWSCAN_I8),
     LENGTH(1000001, .in = ROWSCAN_F64, .mask_mode = ROWSCAN_MASK_SELECT),
     LENGTH((1 << 24) + 1, .in = ROWSCAN_I32, .flags = BOTH),
