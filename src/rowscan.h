@@ -278,10 +278,10 @@ typedef struct rowscan_args {
 /*
  * Makes ready what runs with such args need, the kernel and scratch memory, and queues nothing. Arrays are not looked
  * at; where they begin counts by how far that is from a multiple of 32 bytes. Scratch memory is that of the next stream
- * which runs the plan. args NULL: all kernels, and all scratch memory if there may be need of it, so that no later run
- * compiles, loads or allocates anything, unless it is captured. May be called by several threads, and under stream
- * capture. On the host there is nothing to do. Errors: those of plan_create; BAD_ARGUMENT; UNSUPPORTED (a plan of
- * rowscan_plan_compile).
+ * which runs the plan. args NULL: all kernels, and all scratch memory if there may be need of it, six times what the
+ * plan's info says, so that no later run compiles, loads or allocates anything, unless it is captured. May be called by
+ * several threads, and under stream capture. On the host there is nothing to do. Errors: those of plan_create;
+ * BAD_ARGUMENT; UNSUPPORTED (a plan of rowscan_plan_compile).
  */
 ROWSCAN_API rowscan_status rowscan_plan_prepare(rowscan_plan *plan, const rowscan_args *args) ROWSCAN_CHECKED
     ROWSCAN_NONNULL(1);
