@@ -25,7 +25,7 @@ template <class P, int STEPS> struct ColumnStream {
   // Measured on an H200, ratio to memcpy, without and so: bf16 4067203 x 33 0.452, 0.660; 7895160 x 17 0.494, 0.525;
   // 2064888 x 65 0.536, 0.560; 1613184 x 83 0.688, 0.624; 262144 x 53 0.486, 0.519, x 113 0.448, 0.431; masked 262144 x
   // 33 0.255, 0.420, x 83 0.334, 0.447; f32 masked 262144 x 41 0.497, 0.603, x 83 0.541, 0.625, x 97 0.523, 0.612; but
-  // f32 806592 x 83 0.786, 0.751, 262144 x 97 0.670, 0.564; f64 262144 x 33 0.479, 0.466.
+  // f32 806592 x 83 0.788, 0.749, 262144 x 97 0.671, 0.558; f64 262144 x 33 0.482, 0.474.
   static constexpr bool PACKS = sizeof(Acc) == 4 && (MASKED || sizeof(In) < 4);
   static constexpr i64 TILES = (P::length + STEPS - 1) / STEPS, MOST_TILES = TILES < 1 << 18 ? TILES : 1 << 18;
   static constexpr int MOVERS = 2; // less than the stages: so each knows which tile its stage had
