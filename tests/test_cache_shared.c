@@ -108,8 +108,8 @@ START_TEST(locks_and_processes) {
   child = fork();
   if (child == 0) {
     rs_store_lock own = rs_store_acquire(store, "key", 0);
-    ck_assert_int_eq(write(ready[1], own.fd >= 0 ? "y" : "n", 1), 1);
-    sleep_ms(30000);
+    if (write(ready[1], own.fd >= 0 ? "y" : "n", 1) == 1) /* asserts nothing: it is killed (see test_killed.c) */
+      sleep_ms(30000);
     _exit(0);
   }
   char answer;

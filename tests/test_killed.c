@@ -100,29 +100,31 @@ static int watch(file_call call, int dir, const char *name, int flags) {
 
 /* ---- what a child does ------------------------------------------------------------------------------------------- */
 
+/*
+ * It asserts nothing: each assertion writes to the one file that Check reads, and who is killed in the midst of it
+ * leaves half a message. It ends instead, and the test sees that nobody killed it.
+ */
+
 typedef struct place {
   char *dir, *made, *packs[PACKS]; /* the store; a pack that is written; those that are imported, of SPECS together */
 } place;
 
 static rs_builder *open_builder(const char *dir) {
   rs_store *store = rs_store_open(&(rs_store_options){.dir = dir, .limit_bytes = LIMIT});
-  rs_builder *builder = rs_builder_open(store, make_compiler(13000), NULL);
-  ck_assert_ptr_nonnull(builder);
-  return builder;
+  return rs_builder_open(store, make_compiler(13000), NULL);
 }
 
-/* Right, or not there and not to be compiled. */
-static rowscan_status build_spec(rs_builder *builder, int spec) {
+/* There, or compiled, and right. */
+static bool is_built(rs_builder *builder, int spec) {
   char canonical[64], source[SOURCE_BYTES];
   rs_binary binary;
   snprintf(canonical, sizeof canonical, "op=sum\nlength=%d\n", spec);
   snprintf(source, sizeof source, "int x%0*d;\n", SOURCE_BYTES - 16, spec);
-  rowscan_status status = rs_build(builder, &binary, canonical, source, 90, false);
-  if (status != ROWSCAN_OK)
-    return status;
-  ck_assert_msg(is_made_from(&binary, source, 90), "spec %d: %.200s", spec, binary.ptx);
+  if (rs_build(builder, &binary, canonical, source, 90, false) != ROWSCAN_OK)
+    return false;
+  bool right = is_made_from(&binary, source, 90);
   rs_binary_free(&binary);
-  return ROWSCAN_OK;
+  return right;
 }
 
 static void export_all(rs_store *store, const char *file) {
@@ -135,15 +137,15 @@ static void export_all(rs_store *store, const char *file) {
   free(pack);
 }
 
-static void work_for_ever(const place *at, job what, unsigned seed) {
+static void work_while_right(const place *at, job what, unsigned seed) {
   rs_builder *builder = open_builder(at->dir);
   rs_store_imported sum;
   doing.job = what;
   file_hook = watch;
   child_says->begun = 1;
-  for (;; child_says->cycles++)
+  for (bool right = builder != NULL; right; child_says->cycles++)
     if (what == BUILD)
-      (void)build_spec(builder, rand_r(&seed) % SPECS);
+      right = is_built(builder, rand_r(&seed) % SPECS);
     else if (what == EXPORT)
       export_all(rs_builder_store(builder), at->made);
     else
@@ -156,8 +158,10 @@ static pid_t begin(const place *at, job what, unsigned seed) {
   child_says->begun = child_says->cycles = child_says->now = 0;
   pid_t child = fork();
   ck_assert_int_ge(child, 0);
-  if (child == 0)
-    work_for_ever(at, what, seed);
+  if (child == 0) {
+    work_while_right(at, what, seed);
+    _exit(1);
+  }
   while (!child_says->begun)
     wait_ms(0.05);
   return child;
@@ -201,7 +205,7 @@ static int inspect(void *user, const rs_store_item *item) {
   int spec;
   ck_assert_msg(item->key != NULL, "%s: %s", item->name, item->damage);
   ck_assert_int_eq(sscanf(item->key, "op=sum length=%d", &spec), 1);
-  ck_assert_msg(build_spec(all->builder, spec) == ROWSCAN_OK, "%s", rowscan_last_error());
+  ck_assert_msg(is_built(all->builder, spec), "spec %d: %s", spec, rowscan_last_error());
   all->entries++;
   return 0;
 }
@@ -241,7 +245,7 @@ static void build_at_once(const char *dir, int spec) {
   enum { WAIT_MILLISECONDS = 3000 }; /* of build.c */
   double start = monotonic_ms();
   rs_builder *builder = open_builder(dir);
-  ck_assert_int_eq(build_spec(builder, spec), ROWSCAN_OK);
+  ck_assert(is_built(builder, spec));
   rs_builder_close(builder);
   ck_assert(monotonic_ms() - start < WAIT_MILLISECONDS);
 }
@@ -271,7 +275,7 @@ static place begin_places(void) {
   for (int i = 0; i < PACKS; i++) {
     rs_builder *builder = open_builder(fresh());
     for (int k = 0; k < PACKED; k++)
-      ck_assert_int_eq(build_spec(builder, i * PACKED + k), ROWSCAN_OK);
+      ck_assert(is_built(builder, i * PACKED + k));
     export_all(rs_builder_store(builder), at.packs[i] = fresh());
     rs_builder_close(builder);
     ck_assert_int_eq(inspect_pack(at.packs[i]), PACKED);
