@@ -19,7 +19,7 @@ template <class P, class S, int THREADS, bool VECTORED> RS_DEVICE void scan_rows
     bool wanted = number < rows.count;
     Row<P> row(rows, wanted ? number : rows.count - 1);
     if (!wanted)
-      row.total = nullptr;
+      row.keeps = false;
     if (T::COUNT == 0) {
       if (T::lane() == 0 && T::warp() == 0)
         row.keep_total(row.empty());

@@ -45,7 +45,8 @@ template <class P> struct Row {
   const Mask *mask;
   i64 in_step, out_step, mask_step;
   const Kept *init;
-  Kept *total;
+  Kept *total; // there if `keeps`
+  bool keeps;
 
   RS_METHOD Row(const Rows<P::rank> &rows, i64 number) {
     i64 in_at = 0, out_at = 0, mask_at = 0, row_at = 0;
@@ -70,7 +71,8 @@ template <class P> struct Row {
     out_step = P::reverse ? -rows.out_step : rows.out_step;
     mask_step = P::reverse ? -rows.mask_step : rows.mask_step;
     init = rows.init ? static_cast<const Kept *>(rows.init) + row_at : nullptr;
-    total = rows.totals ? static_cast<Kept *>(rows.totals) + row_at : nullptr;
+    keeps = rows.totals != nullptr;
+    total = keeps ? static_cast<Kept *>(rows.totals) + row_at : nullptr;
   }
 
   // What the fold starts from.
@@ -82,7 +84,7 @@ template <class P> struct Row {
     return init ? widen<Acc>(load_element(init)) : Op::identity();
   }
   RS_METHOD void keep_total(Acc value) const {
-    if (total)
+    if (keeps)
       *total = (Kept)value;
   }
 
@@ -157,7 +159,7 @@ template <class P> struct Extras {
     Extras extras{P::Op::neutral(), nullptr};
     if (all.init || all.totals) {
       Row<P> row(all, number);
-      extras = {row.start(), row.total};
+      extras = {row.start(), row.keeps ? row.total : nullptr};
     }
     return extras;
   }

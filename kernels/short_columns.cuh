@@ -109,16 +109,17 @@ template <class P, int THREADS, int STEPS> struct ShortColumns {
     each_unit(SEGMENTS, [&](int segment, int column) {
       Extras<P> extras = Extras<P>::of(all, first + column);
       int low = place(segment, column);
+      Acc before = extras.start, after = Op::neutral();
+      if constexpr (SEGMENTS > 1) {
+        before = fold(extras.start, segment, column);
+        if (has(segment, STEPS - 1))
+          after = fold(extras.start, segment + 1, column);
+      }
       Acc x[STEPS], prefix[STEPS + 1]; // prefix[j]: of all steps before step j
       read(segment, low, x);
-      if constexpr (SEGMENTS > 1) {
-        carries<Op, STEPS>(fold(extras.start, segment, column), x, prefix);
-        prefix[STEPS] = has(segment, STEPS - 1) ? fold(extras.start, segment + 1, column) : Op::neutral();
-      } else {
-        carries<Op, STEPS>(extras.start, x, prefix);
-        prefix[STEPS] = Op::combine(extras.start, total<Op, STEPS>(x));
-      }
-      if (extras.total && segment == SEGMENTS - 1)
+      carries<Op, STEPS>(before, x, prefix);
+      prefix[STEPS] = SEGMENTS > 1 ? after : Op::combine(before, total<Op, STEPS>(x));
+      if (all.totals && segment == SEGMENTS - 1)
         *extras.total = (typename P::Kept)prefix[TAIL];
       if (P::exclusive && segment == 0)
         prefix[0] = all.init ? extras.start : Op::identity();

@@ -102,10 +102,13 @@ template <class P, class S, bool VECTORED> struct SharedTile {
   }
 
   // Writes the prefixes, given the one before the tile (carry) and through it (end).
-  RS_METHOD void down(Acc carry, Acc end) const {
+  RS_METHOD void down(const Acc *between, Acc carry, Acc end) const {
     if constexpr (S::WARPS > 1) {
       int warp = (int)thread_index() / 32;
-      Acc before = warps.down(carry, lane_index());
+      Lanes<Op, S::WARPS, Acc> told = warps;
+      if constexpr (sizeof(Acc) == 8) // again, since two registers each are too many
+        told.up(between[lane_index() % S::WARPS], lane_index());
+      Acc before = told.down(carry, lane_index());
       Acc next = shuffle_from(before, (warp + 1) % 32);
       carry = shuffle_from(before, warp);
       end = warp == S::WARPS - 1 ? end : next;
@@ -128,7 +131,7 @@ template <class P, class S, bool VECTORED> struct SharedTile {
 
       Index i = first + at;
       constexpr Index LAST = (LENGTH - 1) / S::VECTOR * S::VECTOR;
-      if (row.total && i == LAST)
+      if (row.keeps && i == LAST)
         row.keep_total(prefix[LENGTH - LAST]);
       if (P::exclusive && i == 0)
         prefix[0] = row.empty();
@@ -175,6 +178,6 @@ template <class P, class S, bool VECTORED> RS_DEVICE void scan_tiles(const Rows<
     end = ends[1];
   }
   delay();
-  tile.down(carry, end);
+  tile.down(between, carry, end);
   tile.memory.template store<S::THREADS>();
 }

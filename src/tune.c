@@ -135,7 +135,7 @@ static bool at_once_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
   if (tile_registers(spec, s->vector, s->chunks) > 32)
     s->chunks = 1;
   s->threads = 32 * s->warps;
-  bool much = spec->mask_mode || spec->length > 1 << 17; /* masks, or totals of more than 64 tiles */
+  bool much = spec->mask_mode || spec->op == ROWSCAN_PROD || spec->length > 1 << 17; /* totals of over 64 tiles */
   bool widened = wide(spec) && rowscan_type_bytes(spec->in) < 8 && much;
   bool roomy = tile_registers(spec, s->vector, s->chunks) > 32 || widened || arch / 10 != 9; /* 64 registers spill */
   s->min_blocks = (roomy ? FEW_THREADS / 2 : FEW_THREADS) / s->threads;
@@ -415,8 +415,9 @@ static bool any_ring_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
  * 0.951; 8, 8, 1, 2 0.977, and on another 0.955; 8, 4, 1, 4 0.922; 16, 4, 1, 2 0.887.
  */
 static rs_shape any_shape(const rowscan_spec *spec, int arch) {
-  bool counts = spec->length >= 1 << 15 && arch / 10 != 9;  /* tiles in its own registers, of which ptxas takes more */
-  int chunks = !wide(spec) ? 8 : counts ? 2 : 4, warps = 8; /* with more they spill */
+  bool counts = spec->length >= 1 << 15 && arch / 10 != 9; /* tiles in its own registers, of which ptxas takes more */
+  bool masks = spec->mask_mode && arch / 10 != 9;
+  int chunks = wide(spec) ? (counts ? 2 : 4) : masks ? 4 : 8, warps = 8; /* with more they spill */
   rs_shape s = {.made_of = RS_TEMPLATE_ROWS, .min_blocks = 2, .lanes = 32, .vector = 1};
   s.chunks = (int)power_of_two((spec->length + 32 * warps - 1) / (32 * warps), 1, chunks);
   s.warps = (int)power_of_two((spec->length + 32 * s.chunks - 1) / (32 * s.chunks), 1, warps);
@@ -440,7 +441,8 @@ static bool gather_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
   s->threads = 32 * s->warps;
   s->shared_bytes = (int)(2 * stage_bytes(spec, s) + buffer_bytes(spec, s));
   s->min_blocks = 2 * MOST_WARPS / s->warps;
-  if (wide(spec) && spec->length >= LONG) { /* the same tiles, of threads that have twice the registers: none spills */
+  if ((wide(spec) || spec->row_rank > 1) && spec->length >= LONG) {
+    /* the same tiles, of threads that have twice the registers: none spills */
     s->warps /= 2;
     s->chunks *= 2;
     s->threads /= 2;
@@ -483,8 +485,10 @@ static int slab_room(int64_t elements, rowscan_type type) {
  */
 static bool crowded(const rowscan_spec *spec, int arch, int vector) {
   if (arch / 10 != 9)
-    return spec->length >= 1 << (wide(spec) ? 15 : 17);
-  int64_t from = spec->in == ROWSCAN_F64 ? 1 << 15 : vector == 8 ? 1 << 17 : wide(spec) ? 1 << 24 : INT64_MAX;
+    return spec->length >= 1 << (wide(spec) ? 15 : spec->mask_mode ? 16 : 17);
+  bool bytes = wide(spec) && rowscan_type_bytes(spec->in) == 1;
+  bool most = spec->in == ROWSCAN_F64 || (bytes && spec->mask_mode == ROWSCAN_MASK_MULTIPLY);
+  int64_t from = most ? 1 << 15 : vector == 8 ? 1 << 17 : wide(spec) ? 1 << 24 : INT64_MAX;
   return spec->mask_mode && spec->length >= from;
 }
 
@@ -494,8 +498,9 @@ static rs_shape tiles_shape(const rowscan_spec *spec, int arch) {
   s.vector = larger(vector_of(spec), 4);
   if (crowded(spec, arch, s.vector) || (s.vector == 8 && arch / 10 == 10))
     s.min_blocks = 3; /* i8 on sm_100, NVRTC 12.9: 16 bytes spilled with 4 */
-  if (spec->length >= 1 << (wide(spec) ? 24 : 30) && arch / 10 != 9)
-    s.min_blocks = 2; /* bool on sm_100, NVRTC 12.9: 16 bytes with 3 */
+  bool masks = wide(spec) && spec->mask_mode;
+  if ((masks || spec->length >= 1 << (wide(spec) ? 24 : 30)) && arch / 10 != 9)
+    s.min_blocks = 2; /* bool on sm_100, NVRTC 12.9: 16 bytes with 3; i8, masked, on sm_80: 8 bytes */
   bool in_place = rowscan_type_bytes(spec->in) == rowscan_type_bytes(spec->out);
   int most = shared_bytes_of(arch) / s.min_blocks - 1024;
   for (s.chunks = 8; s.chunks > 0; s.chunks /= 2) {

@@ -146,13 +146,15 @@ void rs_tune_stream_columns(const rowscan_spec *spec, int arch, rs_stream_shape 
  */
 void rs_tune_short_columns(const rowscan_spec *spec, int arch, rs_short_shape *shape) {
   int acc = rs_spec_register_bytes(spec), room = rs_arch_shared_bytes(arch);
+  bool lacks_one = spec->length > 256 && spec->length % 16 == 15; /* the last segment, of its steps */
+  bool five_spill = acc == 8 || spec->mask_mode || arch < 80 || (spec->flags & ROWSCAN_REVERSE && lacks_one);
   *shape = (rs_short_shape){.length = spec->length,
                             .in = bytes_of(spec->in),
                             .out = bytes_of(spec->out),
                             .mask = rs_spec_mask_bytes(spec),
                             .acc = acc,
                             .threads = 256,
-                            .min_blocks = acc == 8 || spec->mask_mode || arch < 80 ? 4 : 5, /* none spills */
+                            .min_blocks = five_spill ? 4 : 5,
                             .slab_bytes = room / 11,
                             .most_bytes = room / 11 * 2};
   bool two = spec->length * 2 * shape->in <= shape->most_bytes; /* columns at least */
@@ -188,13 +190,21 @@ static void share_out(rs_wide_shape *shape, int shared, int threads) {
 /*
  * Columns so short that a thread has all steps: no more steps than there are, and as many threads as take a few
  * registers an element. Measured on an H200, f32, ratio to memcpy, with 128 threads of 32 steps and so: 32768 x 2 x
- * 1024 0.268, 0.963; 16384 x 4 x 1024 0.510, 0.960; 8192 x 8 x 1024 0.839, 0.952.
+ * 1024 0.268, 0.963; 16384 x 4 x 1024 0.510, 0.960; 8192 x 8 x 1024 0.839, 0.952. Where ptxas takes more registers,
+ * fewer threads, so that none spills. Measured on an H100, bf16, us, with as many and with fewer: exclusive 65536 x 1 x
+ * 1024 112.9, 96.3; 32768 x 2 x 1024 103.7, 105.0 (1024 threads); 16384 x 4 x 1024 92.5, 92.0, masked 114.5, 116.8;
+ * 8192 x 8 x 1024 91.6, 91.4.
  */
-static void many_threads(rs_wide_shape *shape, int shared, int most_steps, int most_threads) {
+static void many_threads(rs_wide_shape *shape, int arch, int most_steps, int most_threads) {
+  bool crowded = shape->vector == 8 || shape->mask || arch / 10 != 9 ||
+                 (shape->acc == 8 && least(shape->in, shape->out) < 8); /* ptxas takes more registers */
   shape->threads = 256;
   shape->steps = up_to(shape->length, most_steps);
   int values = shape->steps * shape->vector * (shape->acc / 4); /* words of a thread's elements */
-  share_out(shape, shared, least(most_threads, values > 32 ? 768 : values > 16 ? 1024 : values > 8 ? 1536 : 2048));
+  int threads = values > 32 ? 768 : values > 16 ? 1024 : values > 8 ? 1536 : 2048;
+  if (crowded)
+    threads = values > 32 ? 512 : values > 16 ? 768 : values > 8 ? 1280 : 1536;
+  share_out(shape, rs_arch_shared_bytes(arch), least(most_threads, threads));
 }
 
 static rs_wide_shape wide_of(const rowscan_spec *spec, int vector, int width) {
@@ -256,7 +266,7 @@ void rs_tune_wide(const rowscan_spec *spec, int arch, rs_wide_shape *shape) {
   *shape = wide_of(spec, least(16 / (widens ? out : in), 32 / acc), spec->mask_mode || widens ? 16 : 8);
   shape->ahead = arch >= 90 && in == 2 ? AHEAD : 0;
   if (spec->length <= MOST_SHORT) {
-    many_threads(shape, shared, MOST_SHORT, 2048);
+    many_threads(shape, arch, MOST_SHORT, 2048);
     return;
   }
   bool small = acc == 4 && shape->vector == 4 && !shape->mask; /* measured to be better with more steps */
@@ -354,7 +364,7 @@ void rs_tune_pairs(const rowscan_spec *spec, int arch, rs_pairs_shape *shape) {
                             .warps = WARPS,
                             .vector = acc == 8 ? 4 : 8};
   bool room = 2 * (rs_pairs_shared(shape) + OTHER_BYTES) <= rs_arch_shared_bytes(arch);
-  bool few = spec->acc == ROWSCAN_F32 && arch < 120; /* others spill in 64 registers */
+  bool few = spec->acc == ROWSCAN_F32 && arch >= 90 && arch < 120; /* others spill in 64 registers */
   shape->min_blocks = room && few ? 2 : 1;
   int words_in = shape->vector * 2 * shape->in % WORD, words_out = shape->vector * 2 * shape->out % WORD;
   int64_t tiles = rs_pairs_tiles(shape);

@@ -68,6 +68,21 @@ static const rowscan_spec specs[] = {
     LENGTH(5, .in = ROWSCAN_F64, .layout = ROWSCAN_LAYOUT_COLUMNS),
     LENGTH(43664, .in = ROWSCAN_F32, .layout = ROWSCAN_LAYOUT_COLUMNS),
     LENGTH(4096, .in = ROWSCAN_F32, .row_rank = 5),
+    LENGTH(428378, .in = ROWSCAN_I64),
+    LENGTH(617949, .in = ROWSCAN_F32, .row_rank = 3),
+    LENGTH(660480, .in = ROWSCAN_F64, .mask_mode = ROWSCAN_MASK_MULTIPLY),
+    LENGTH(297984, .in = ROWSCAN_I8, .flags = ROWSCAN_REVERSE, .mask_mode = ROWSCAN_MASK_MULTIPLY,
+           .mask_type = ROWSCAN_I8),
+    LENGTH(110622, .in = ROWSCAN_I16, .op = ROWSCAN_PROD, .flags = ROWSCAN_REVERSE),
+    LENGTH(2626, .in = ROWSCAN_U8, .out = ROWSCAN_U32, .mask_mode = ROWSCAN_MASK_SELECT, .row_rank = 2),
+    LENGTH(271, .in = ROWSCAN_U32, .out = ROWSCAN_U32, .layout = ROWSCAN_LAYOUT_COLUMNS, .flags = ROWSCAN_REVERSE),
+    LENGTH(1034, .in = ROWSCAN_F16, .layout = ROWSCAN_LAYOUT_COLUMNS, .flags = ROWSCAN_REVERSE),
+    LENGTH(44, .in = ROWSCAN_BF16, .layout = ROWSCAN_LAYOUT_COLUMNS),
+    LENGTH(7, .in = ROWSCAN_F16, .layout = ROWSCAN_LAYOUT_COLUMNS, .mask_mode = ROWSCAN_MASK_SELECT),
+    LENGTH(3, .in = ROWSCAN_F64, .out = ROWSCAN_F16, .layout = ROWSCAN_LAYOUT_COLUMNS, .flags = ROWSCAN_REVERSE),
+    LENGTH(2, .in = ROWSCAN_F16, .layout = ROWSCAN_LAYOUT_COLUMNS, .flags = ROWSCAN_EXCLUSIVE),
+    LENGTH(1, .in = ROWSCAN_BF16, .acc = ROWSCAN_F64, .layout = ROWSCAN_LAYOUT_COLUMNS, .flags = ROWSCAN_EXCLUSIVE,
+           .mask_mode = ROWSCAN_MASK_MULTIPLY),
 };
 enum { SPECS = sizeof specs / sizeof *specs };
 
