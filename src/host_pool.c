@@ -98,15 +98,26 @@ static void *help(void *argument) {
   return NULL;
 }
 
-/* Threads of the pool take no signals: those are for the application's own. */
+/*
+ * Threads of the pool take no signals, which are for the application's own, but those that tell of what they do
+ * themselves: blocked, these would kill the process without its handler, say where a mapped file has become shorter.
+ */
+static void block_signals(sigset_t *old) {
+  static const int own[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+  sigset_t blocked;
+  sigfillset(&blocked);
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+    sigdelset(&blocked, own[i]);
+  pthread_sigmask(SIG_SETMASK, &blocked, old);
+}
+
 static void start_helpers(rs_pool *pool) {
   pthread_attr_t attributes;
-  sigset_t all, old;
+  sigset_t old;
   if (pthread_attr_init(&attributes))
     return;
   pthread_attr_setstacksize(&attributes, STACK_BYTES);
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &old);
+  block_signals(&old);
   while (pool->helpers < pool->threads - 1 &&
          !pthread_create(&pool->slot[pool->helpers].helper, &attributes, help, pool))
     pool->helpers++;

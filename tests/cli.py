@@ -630,11 +630,11 @@ def heed_signals():
 class Interrupted(Case):
     """A large, empty array keeps the command busy; its file takes no space."""
 
-    def start(self, gigabytes, stderr=subprocess.PIPE, preexec_fn=heed_signals):
+    def start(self, gigabytes, stderr=subprocess.PIPE, preexec_fn=heed_signals, threads=1):
         count = int(gigabytes * 2**30) // 4
         self.raw("in.npy", f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({count // 1024}, 1024)}}".ljust(117))
         os.truncate(self.path("in.npy"), 128 + 4 * count)
-        process = subprocess.Popen([ROWSCAN, "scan", "--engine=host", "--threads=1", "in.npy", "out.npy"],
+        process = subprocess.Popen([ROWSCAN, "scan", "--engine=host", f"--threads={threads}", "in.npy", "out.npy"],
                                    cwd=self.dir, env=self.env, stdout=subprocess.PIPE, stderr=stderr,
                                    preexec_fn=preexec_fn)
         while process.poll() is None and not self.temporaries():
@@ -644,10 +644,10 @@ class Interrupted(Case):
     def temporaries(self):
         return [name for name in os.listdir(self.dir) if name.startswith(".rowscan.")]
 
-    def meddle(self, what):
+    def meddle(self, what, threads=1):
         """Starts ever larger jobs until one still runs when what() was done; returns it, ended, and its stderr."""
         for gigabytes in (0.25, 1, 4):
-            process = self.start(gigabytes)
+            process = self.start(gigabytes, threads=threads)
             what(process)
             _, err = process.communicate(timeout=300)
             if process.returncode != 0:
@@ -698,10 +698,12 @@ class Interrupted(Case):
         self.assertEqual(list(self.listing()), ["in.npy", "out.npy"])
 
     def test_input_becomes_shorter(self):
-        process, err = self.meddle(lambda process: os.truncate(self.path("in.npy"), 4096))
-        self.assertEqual(process.returncode, 1)
-        self.assertIn("rowscan: scan: in.npy: cannot be read to its end", err)
-        self.assertEqual(list(self.listing()), ["in.npy"])
+        for threads in (1, 4):
+            with self.subTest(threads=threads):
+                process, err = self.meddle(lambda process: os.truncate(self.path("in.npy"), 4096), threads)
+                self.assertEqual(process.returncode, 1)
+                self.assertIn("rowscan: scan: in.npy: cannot be read to its end", err)
+                self.assertEqual(list(self.listing()), ["in.npy"])
 
     def test_progress_line(self):
         """On a terminal, and after a second: the command is made to sleep that long."""
