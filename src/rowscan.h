@@ -197,7 +197,7 @@ typedef struct rowscan_spec {
   rowscan_type mask_type; /* bool, u8 or the input's; default bool */
   rowscan_mask_mode mask_mode; /* default: no mask */
   unsigned flags;              /* ROWSCAN_EXCLUSIVE, ROWSCAN_REVERSE, ... */
-  int64_t length;              /* elements of a row, >= 0 */
+  int64_t length;              /* elements of a row, 0 to 2^56 */
   rowscan_layout layout;
   int row_rank;          /* dimensions that number the rows, 1 to 63; default 1 for LAYOUT_ROWS, 2 for COLUMNS */
   rowscan_regime regime; /* force one; default: chosen from the spec and, run by run, from the number of rows */

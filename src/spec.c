@@ -117,6 +117,8 @@ rowscan_status rs_spec_read(rowscan_spec *spec, const rowscan_spec *from) {
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'flags': 0x%x has unknown bits", spec->flags);
   if (spec->length < 0)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'length': %lld is negative", (long long)spec->length);
+  if (spec->length > RS_MAX_LENGTH)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'length': %lld is over 2^56", (long long)spec->length);
   status = complete_types(spec);
   if (!status)
     status = complete_mask(spec);

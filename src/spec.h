@@ -8,6 +8,9 @@
 #include "rowscan.h"
 #include "text.h"
 
+/* Of a row, 2^56: more than memory has, and few enough that its bytes can be counted with room to spare. */
+#define RS_MAX_LENGTH (INT64_C(1) << 56)
+
 enum { RS_MAX_ROW_RANK = 63, RS_MASK_MODES = 3, RS_LAYOUTS = 2 };
 
 /* By their enumerators: "none", "select", "multiply"; "rows", "columns". */

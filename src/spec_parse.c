@@ -96,7 +96,7 @@ static bool read_delays(const char *value, rowscan_spec *spec) {
 
 static bool read_length(const char *value, rowscan_spec *spec) {
   long long number;
-  if (!read_number(value, INT64_MAX, &number))
+  if (!read_number(value, RS_MAX_LENGTH, &number))
     return false;
   spec->length = number;
   return true;
@@ -143,7 +143,7 @@ static const struct {
               {"mask_type", read_mask_type, "one of " TYPES},
               {"reverse", read_reverse, "0 or 1"},
               {"exclusive", read_exclusive, "0 or 1"},
-              {"length", read_length, "a whole number, 0 to 2^63 - 1"},
+              {"length", read_length, "a whole number, 0 to 2^56"},
               {"layout", read_layout, "one of rows, columns"},
               {"row_rank", read_row_rank, "a whole number, 1 to 63"},
               {"regime", read_regime, "one of auto, row, short, long, column"},

@@ -201,7 +201,7 @@ START_TEST(every_geometry_is_sound) {
     for (int in = ROWSCAN_F16; in <= ROWSCAN_BOOL; in++)
       for (int out = ROWSCAN_F16; out < ROWSCAN_BOOL; out++)
         for (int mask = 0; mask < 3; mask++)
-          for (int64_t length = 0; length < ((int64_t)1 << 40); length = length * step + 1) {
+          for (int64_t length = 0; length <= RS_MAX_LENGTH; length = length * step + 1) {
             rowscan_spec spec = {.size = sizeof spec,
                                  .in = (rowscan_type)in,
                                  .out = (rowscan_type)out,
@@ -221,7 +221,8 @@ END_TEST
 
 START_TEST(forced_regimes) {
   for (int regime = ROWSCAN_REGIME_ROW; regime <= ROWSCAN_REGIME_COLUMN; regime++)
-    for (int64_t length = 1; length < 100000; length = length * 2 + 1) {
+    for (int i = 0; i <= 112; i++) { /* 1, 1, 2, 3, 4, 7, 8, 15, 16, ... RS_MAX_LENGTH */
+      int64_t length = (INT64_C(1) << (i + 1) / 2) - i % 2;
       rowscan_spec spec = {.size = sizeof spec, .length = length, .regime = (rowscan_regime)regime};
       ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
       rs_geometry geometry = rs_tune(&spec, 90);

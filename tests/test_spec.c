@@ -88,6 +88,7 @@ START_TEST(refusals) {
   refuse((rowscan_spec){.mask_type = 99}, ROWSCAN_BAD_ARGUMENT, "'mask_type'", "no element type");
   refuse((rowscan_spec){.flags = 8}, ROWSCAN_BAD_ARGUMENT, "'flags'", "0x8");
   refuse((rowscan_spec){.length = -1}, ROWSCAN_BAD_ARGUMENT, "'length'", "-1");
+  refuse((rowscan_spec){.length = (INT64_C(1) << 56) + 1}, ROWSCAN_BAD_ARGUMENT, "'length'", "over 2^56");
   refuse((rowscan_spec){.layout = 2}, ROWSCAN_BAD_ARGUMENT, "'layout'", "2");
   refuse((rowscan_spec){.regime = 5}, ROWSCAN_BAD_ARGUMENT, "'regime'", "5");
   refuse((rowscan_spec){.row_rank = 64}, ROWSCAN_BAD_ARGUMENT, "'row_rank'", "64");
@@ -162,7 +163,7 @@ static void round_trip(const rowscan_spec *spec) {
 }
 
 START_TEST(text_is_read_back) {
-  static const int64_t lengths[] = {0, 1, 32768, INT64_MAX};
+  static const int64_t lengths[] = {0, 1, 32768, INT64_C(1) << 56};
   int specs = 0;
   for (int in = ROWSCAN_F16; in <= ROWSCAN_BOOL; in++)
     for (int out = ROWSCAN_TYPE_DEFAULT; out <= ROWSCAN_U64; out++)
@@ -224,6 +225,7 @@ static const struct {
     {"length=+1", "'length'", "'+1'", ROWSCAN_BAD_ARGUMENT},
     {"length=1k", "'length'", "'1k'", ROWSCAN_BAD_ARGUMENT},
     {"length=0x10", "'length'", "'0x10'", ROWSCAN_BAD_ARGUMENT},
+    {"length=72057594037927937", "'length'", "'72057594037927937'", ROWSCAN_BAD_ARGUMENT},
     {"length=9223372036854775808", "'length'", "'9223372036854775808'", ROWSCAN_BAD_ARGUMENT},
     {"length=18446744073709551617", "'length'", "'18446744073709551617'", ROWSCAN_BAD_ARGUMENT},
     {"length=5=5", "'length'", "'5=5'", ROWSCAN_BAD_ARGUMENT},
