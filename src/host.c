@@ -219,7 +219,7 @@ void rs_host_run(rs_host *host, const rowscan_spec *spec, const rs_rows *rows) {
   int threads = rs_pool_threads(host->pool);
   rs_run s = {0};
   fenv_t environment;
-  if (rows->count <= 0 || (spec->length == 0 && !rows->totals))
+  if (!rs_rows_any(rows, spec->length))
     return;
   describe(&s, host->isa, spec, rows);
   choose_tiles(&s, threads);

@@ -417,7 +417,7 @@ static rowscan_status launch(rowscan_plan *plan, const rs_rows *rows, void *work
 
 rowscan_status rs_launch(rowscan_plan *plan, const rs_rows *rows, void *workspace, size_t workspace_bytes,
                          CUstream stream) {
-  if (rows->count == 0)
+  if (!rs_rows_any(rows, plan->spec.length))
     return ROWSCAN_OK;
   bool pushed;
   rowscan_status status = rs_device_enter(&plan->context->device, &pushed);

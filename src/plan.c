@@ -28,7 +28,7 @@ static void open_modules(rowscan_plan *plan) {
 /* NULL: all that any rows need. */
 static rowscan_status make_for(rowscan_plan *plan, const rs_rows *rows) {
   rs_modules *modules = &plan->modules;
-  if (rows && !rows->count)
+  if (rows && !rs_rows_any(rows, plan->spec.length))
     return ROWSCAN_OK;
   rowscan_status status = rows ? rs_modules_make(modules, rs_launch_kernel(plan, rows))
                                : rs_modules_make_all(modules, rs_host_threads(plan->context->host));

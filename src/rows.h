@@ -28,6 +28,11 @@ typedef struct rs_rows {
   int64_t row_stride[RS_MAX_ROW_RANK];
 } rs_rows;
 
+/* Whether there is anything to write: rows of no elements have their totals alone. */
+static inline bool rs_rows_any(const rs_rows *rows, int64_t length) {
+  return rows->count > 0 && (length > 0 || rows->totals);
+}
+
 /* The rows that the arguments of a run describe, checked. */
 rowscan_status rs_rows_from_args(rs_rows *rows, const rowscan_spec *spec, const rowscan_args *args);
 

@@ -335,7 +335,28 @@ static void check_end(rowscan_type in, int64_t length, unsigned flags, rowscan_m
   suite_plan_free(&plans);
 }
 
+/* Nothing to write is nothing to do: no kernel is asked for. */
+static void check_nothing(void) {
+  static const int64_t shapes[][2] = {{3, 0}, {0, 5}, {0, 0}};
+  for (int i = 0; i < 3; i++) {
+    rowscan_context *context;
+    rowscan_cache_info info = ROWSCAN_INFO(rowscan_cache_info);
+    if (!suite_ok(rowscan_open(&context, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_CUDA, .cache_off = 1)),
+                  "rowscan_open"))
+      return;
+    bool done = suite_ok(rowscan_scan(context, ROWSCAN_PROBLEM(.rank = 2, .dim = 1, .shape = shapes[i]), NULL),
+                         "rowscan_scan") &&
+                suite_ok(rowscan_cache_info_get(context, &info), "rowscan_cache_info_get");
+    if (done && info.counts.compiles)
+      suite_fail("%lld x %lld: a kernel was compiled", (long long)shapes[i][0], (long long)shapes[i][1]);
+    else if (done)
+      suite_pass();
+    rowscan_close(context);
+  }
+}
+
 void group_ends(void) {
+  check_nothing();
   static const rowscan_type types[] = {ROWSCAN_F32, ROWSCAN_I8, ROWSCAN_BF16};
   for (int t = 0; t < few(1, 3); t++)
     for (int64_t length = few(5133, 5121); length <= few(5134, 5136); length += few(1, 3))
