@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "log.h"
-#include "plan.h"
 
 /* ---- devices ----------------------------------------------------------------------------------------------------- */
 
@@ -236,6 +236,7 @@ rowscan_status rs_context_open(rowscan_context **out, const rowscan_options *opt
     rs_nvrtc_close(nvrtc);
     return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for a context");
   }
+  context->process = getpid();
   context->log = rs_log_open(options->log, options->user);
   context->user = options->user;
   context->progress = options->progress;
@@ -255,8 +256,13 @@ rowscan_status rs_context_open(rowscan_context **out, const rowscan_options *opt
   return ROWSCAN_OK;
 }
 
+bool rs_context_inherited(const rowscan_context *context) {
+  return context->process != getpid();
+}
+
+/* In a child there are no threads to wait for, locks may be held by nobody, and the driver refuses everything. */
 void rs_context_close(rowscan_context *context) {
-  if (!context)
+  if (!context || rs_context_inherited(context))
     return;
   rs_table_free(&context->plans);
   rs_verdicts_free(&context->verdicts);

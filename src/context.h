@@ -5,6 +5,8 @@
 #ifndef RS_CONTEXT_H
 #define RS_CONTEXT_H
 
+#include <sys/types.h>
+
 #include "build.h"
 #include "cuda.h"
 #include "host.h"
@@ -34,7 +36,11 @@ struct rowscan_context {
   rs_builder *builder;
   rs_verdicts verdicts; /* of the device's driver, which no other context's need share */
   rs_table plans;
+  pid_t process; /* that opened it */
 };
+
+/* This process is a child, by fork(), of the one that opened the context. */
+bool rs_context_inherited(const rowscan_context *context);
 
 /* nvrtc: taken over, in place of the one that the options name or that is found; NULL for that one. */
 rowscan_status rs_context_open(rowscan_context **context, const rowscan_options *options, rs_nvrtc *nvrtc);

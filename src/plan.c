@@ -136,7 +136,7 @@ static void unload(rowscan_plan *plan) {
 }
 
 void rs_plan_destroy(rowscan_plan *plan) {
-  if (!plan)
+  if (!plan || rs_context_inherited(plan->context))
     return;
   if (plan->runnable && plan->arch)
     unload(plan);

@@ -23,7 +23,12 @@
  * Threads. Different contexts share nothing. All calls on one context or plan may be made from many threads at once,
  * but a context or plan must not be used while it is closed or destroyed. Any of them, but for opening and closing
  * contexts, may be made while this thread or another captures a stream, in whatever mode: but for runs on that stream
- * it leaves the capture as it is.
+ * it leaves the capture as it is. Callbacks may run in threads of the library, but for progress, which the caller's
+ * thread tells. They may make no call with the same context or its plans.
+ *
+ * Processes. After fork() a child may neither use nor tidy up what its parent opened: closing and destroying that do
+ * nothing there. It opens a context of its own, on a GPU only if the parent has not used CUDA, which is the driver's
+ * rule.
  *
  * Errors. A call that fails returns a status other than ROWSCAN_OK and leaves its outputs as they were; what went
  * wrong, with the name of the field and its value, is in rowscan_last_error(). The library never aborts, and prints
@@ -139,8 +144,8 @@ ROWSCAN_API const char *rowscan_regime_name(rowscan_regime regime);
 
 /*
  * The story of the last call that failed in this thread: what was asked, which field, which value, what the driver or
- * the compiler said (with the numbered source). Valid until the next call that fails in this thread; "" before the
- * first.
+ * the compiler said (with the numbered source). To be read after a call has failed and before the next one: a call
+ * that succeeds may leave there what it got over. "" before the first.
  */
 ROWSCAN_API const char *rowscan_last_error(void);
 

@@ -5,6 +5,8 @@
  *
  * Contexts of the API, but with a compiler of our own making: neither a GPU nor NVRTC is needed.
  */
+#include <sys/wait.h>
+
 #include "cache_help.h"
 
 #include "context.h"
@@ -807,6 +809,31 @@ START_TEST(the_environment_asks_for_a_log) {
 }
 END_TEST
 
+/* ---- a child ----------------------------------------------------------------------------------------------------- */
+
+/* Which has none of its parent's threads, and whose locks may be held by one of those: nothing is waited for. */
+START_TEST(a_child_leaves_alone_what_its_parent_opened) {
+  rowscan_context *context = open_threads(fresh(), false, 4);
+  rowscan_plan *made = NULL, *compiled = NULL;
+  ck_assert_int_eq(rowscan_plan_create(&made, context, ROWSCAN_SPEC(.length = 100)), ROWSCAN_OK);
+  ck_assert_int_eq(rowscan_plan_compile(&compiled, context, ROWSCAN_SPEC(.length = 100), "sm_90"), ROWSCAN_OK);
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    rowscan_plan_destroy(compiled);
+    rowscan_plan_destroy(made);
+    rowscan_close(context);
+    _exit(told->programs);
+  }
+  int status;
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  ck_assert_int_eq(status, 0);
+  rowscan_plan_destroy(compiled);
+  rowscan_plan_destroy(made);
+  rowscan_close(context);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("warm");
   TCase *cases = add_case(suite, "never compiling");
@@ -843,5 +870,8 @@ int main(void) {
   cases = add_case(suite, "the log");
   tcase_add_checked_fixture(cases, fresh_tally, NULL);
   tcase_add_test(cases, the_environment_asks_for_a_log);
+  cases = add_case(suite, "a child");
+  tcase_add_checked_fixture(cases, fresh_tally, NULL);
+  tcase_add_test(cases, a_child_leaves_alone_what_its_parent_opened);
   return run_suite(suite);
 }
