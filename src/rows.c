@@ -44,6 +44,24 @@ static rowscan_status check_pointers(const rs_rows *rows, const rowscan_spec *sp
   return status;
 }
 
+/* A stride that leads nowhere may be any number: none that offsets are counted past 2^63 with. */
+static void tame(int64_t *stride, int64_t size) {
+  const int64_t far = INT64_C(1) << 56;
+  if (size <= 1 && (*stride > far || *stride < -far))
+    *stride = 0;
+}
+
+static void tame_strides(rs_rows *rows, int64_t length) {
+  for (int d = 0; d < rows->rank; d++) {
+    tame(&rows->in_stride[d], rows->shape[d]);
+    tame(&rows->out_stride[d], rows->shape[d]);
+    tame(&rows->mask_stride[d], rows->shape[d]);
+  }
+  tame(&rows->in_step, length);
+  tame(&rows->out_step, length);
+  tame(&rows->mask_step, length);
+}
+
 /* Elements of a row and steps between them, where the caller gave none: dense, C order. */
 static void dense_strides(int64_t *strides, const rowscan_spec *spec, const int64_t *shape) {
   int rank = spec->row_rank;
@@ -122,6 +140,7 @@ rowscan_status rs_rows_from_args(rs_rows *rows, const rowscan_spec *spec, const 
     rows->row_stride[d] = number;
     number *= rows->shape[d];
   }
+  tame_strides(rows, spec->length);
   return check_pointers(rows, spec);
 }
 
@@ -269,6 +288,7 @@ rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const row
     rows->mask_stride[d] = dims[d].mask;
     rows->row_stride[d] = dims[d].row;
   }
+  tame_strides(rows, spec->length);
   spec->layout = layout_of(rows, spec->length);
   spec->row_rank = rows->rank;
   return check_pointers(rows, spec);

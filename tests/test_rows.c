@@ -257,6 +257,16 @@ START_TEST(args) {
   ck_assert_int_eq(rs_rows_from_args(&rows, &one, &bad), ROWSCAN_BAD_ARGUMENT);
   ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "'rows': the product with the length, 1099511627776, is over"));
 
+  /* Strides that lead nowhere are not counted with. */
+  int64_t ones[] = {1, 2}, far[] = {INT64_MAX, 7, INT64_MIN};
+  rowscan_spec short_one = {.size = sizeof short_one, .length = 1, .row_rank = 2};
+  ck_assert_int_eq(rowscan_spec_complete(&short_one), ROWSCAN_OK);
+  bad = (rowscan_args){.size = sizeof bad, .in = memory, .out = memory, .row_shape = ones};
+  bad.in_strides = bad.out_strides = far;
+  ck_assert_int_eq(rs_rows_from_args(&rows, &short_one, &bad), ROWSCAN_OK);
+  ck_assert(rows.in_stride[0] == 0 && rows.in_stride[1] == 7 && rows.in_step == 0);
+  ck_assert(rows.out_stride[0] == 0 && rows.out_stride[1] == 7 && rows.out_step == 0);
+
   spec.layout = ROWSCAN_LAYOUT_COLUMNS;
   given.in_strides = NULL;
   ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &given), ROWSCAN_OK);
