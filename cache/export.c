@@ -132,8 +132,32 @@ static bool is_there(rs_store *store, const char *key) {
   return there;
 }
 
-static void import(rs_store *store, const rs_pack *pack, rs_store_imported *sum) {
+/* An entry that is in the store, where it was before or not; name "": none. */
+typedef struct kept {
+  char name[RS_STORE_NAME];
+  bool added;
+} kept;
+
+/* The last ones may have evicted the first. */
+static void recount(rs_store *store, const kept *all, uint32_t count, rs_store_imported *sum) {
+  long gone = 0;
+  for (uint32_t i = 0; i < count; i++)
+    if (*all[i].name && !rs_store_has(store, all[i].name)) {
+      --*(all[i].added ? &sum->added : &sum->present);
+      gone++;
+    }
+  sum->failed += gone;
+  if (gone)
+    rs_store_say(store, RS_WARNING,
+                 "%ld of the %lu entries of the pack are gone again: the cache keeps at most %lld bytes", gone,
+                 (unsigned long)count, (long long)rs_store_limit(store));
+}
+
+static const char *import(rs_store *store, const rs_pack *pack, rs_store_imported *sum) {
   *sum = (rs_store_imported){.entries = pack->count};
+  kept *all = calloc(pack->count ? pack->count : 1, sizeof *all);
+  if (!all)
+    return "out of memory";
   for (uint32_t i = 0; i < pack->count; i++) {
     const char *damage;
     rs_loaded loaded;
@@ -143,14 +167,16 @@ static void import(rs_store *store, const rs_pack *pack, rs_store_imported *sum)
                    (unsigned long)pack->count, damage);
       continue;
     }
-    if (is_there(store, loaded.texts.key))
-      sum->present++;
-    else if (rs_store_put(store, loaded.texts.key, loaded.texts.part))
-      sum->added++;
-    else
-      sum->failed++;
+    bool present = is_there(store, loaded.texts.key);
+    all[i].added = !present && rs_store_put(store, loaded.texts.key, loaded.texts.part);
+    if (present || all[i].added)
+      rs_store_name(loaded.texts.key, all[i].name);
+    ++*(present ? &sum->present : all[i].added ? &sum->added : &sum->failed);
     free(loaded.memory);
   }
+  recount(store, all, pack->count, sum);
+  free(all);
+  return NULL;
 }
 
 const char *rs_store_import(rs_store *store, const void *bytes, size_t count, rs_store_imported *sum) {
@@ -159,9 +185,9 @@ const char *rs_store_import(rs_store *store, const void *bytes, size_t count, rs
   const char *wrong = rs_pack_view(&pack, bytes, count);
   if (wrong)
     return wrong;
-  import(store, &pack, sum);
+  wrong = import(store, &pack, sum);
   rs_pack_close(&pack);
-  return NULL;
+  return wrong;
 }
 
 const char *rs_store_import_file(rs_store *store, const char *path, rs_store_imported *sum) {
@@ -170,7 +196,7 @@ const char *rs_store_import_file(rs_store *store, const char *path, rs_store_imp
   const char *wrong = rs_pack_open_path(&pack, AT_FDCWD, path);
   if (wrong)
     return wrong;
-  import(store, &pack, sum);
+  wrong = import(store, &pack, sum);
   rs_pack_close(&pack);
-  return NULL;
+  return wrong;
 }

@@ -190,7 +190,7 @@ typedef struct rs_store_imported {
   int64_t added;
   int64_t present;
   int64_t damaged;
-  int64_t failed; /* not kept */
+  int64_t failed; /* not kept, or evicted again */
 } rs_store_imported;
 const char *rs_store_import(rs_store *store, const void *bytes, size_t count, rs_store_imported *sum);
 const char *rs_store_import_file(rs_store *store, const char *path, rs_store_imported *sum);

@@ -646,7 +646,7 @@ typedef struct rowscan_cache_imported {
   int64_t added;
   int64_t present; /* in the cache before */
   int64_t damaged;
-  int64_t failed; /* could not be kept: the disk is full, or can't be written */
+  int64_t failed; /* not kept: the disk is full or can't be written, or the cache's limit is too small for them */
 } rowscan_cache_imported;
 
 /*

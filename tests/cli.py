@@ -765,6 +765,7 @@ class CommandLine(Case):
         self.usage("cache", "why", "length=5", words=["--arch"])
         self.usage("cache", "why", "--arch", "sm_90", "length=5", "more", words=["more"])
         self.usage("cache", "prune", "--limit", "0", words=["--limit", "clear"])
+        self.usage("cache", "import", "x.pack", "--limit", "0", words=["--limit", "clear"])
         self.usage("cache", "prune", "--limit", "-1", words=["--limit", "-1"])
         self.usage("cache", "list", "more", words=["more"])
         self.usage("cache", "export", words=["export needs a FILE"])

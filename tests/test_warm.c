@@ -636,6 +636,32 @@ START_TEST(a_pack_makes_another_cache_complete) {
 }
 END_TEST
 
+/* What the last ones evicted is not kept, though it was put; nor what was there before. */
+START_TEST(a_pack_too_large_for_the_limit_is_told) {
+  rowscan_context *from = warmed();
+  rowscan_cache_exported exported = ROWSCAN_INFO(exported);
+  void *pack;
+  size_t bytes;
+  ck_assert_int_eq(rowscan_cache_export_memory(from, NULL, &pack, &bytes, &exported), ROWSCAN_OK);
+  int64_t kept = bytes_kept(from);
+  rowscan_close(from);
+  for (int half = 0; half < 2; half++) {
+    rowscan_context *to = open_limited(half ? kept / 2 : 2 * kept);
+    for (int again = 0; again < 2; again++) {
+      rowscan_cache_imported imported = ROWSCAN_INFO(imported);
+      rowscan_cache_info info = ROWSCAN_INFO(info);
+      ck_assert_int_eq(rowscan_cache_import_memory(to, pack, bytes, &imported), ROWSCAN_OK);
+      ck_assert_int_eq(rowscan_cache_info_get(to, &info), ROWSCAN_OK);
+      ck_assert_int_eq(imported.added + imported.present, info.entries);
+      ck_assert_int_eq(imported.failed, exported.entries - info.entries);
+      ck_assert(half ? imported.failed > 0 : imported.failed == 0);
+    }
+    rowscan_close(to);
+  }
+  rowscan_free(pack);
+}
+END_TEST
+
 START_TEST(filters_choose_by_arch_and_field) {
   static const char *const newer[] = {"sm_90", "sm_120"}, *const none[] = {"sm_70"};
   rowscan_context *context = warmed();
@@ -863,6 +889,7 @@ int main(void) {
   cases = add_case(suite, "packs");
   tcase_add_checked_fixture(cases, fresh_tally, NULL);
   tcase_add_test(cases, a_pack_makes_another_cache_complete);
+  tcase_add_test(cases, a_pack_too_large_for_the_limit_is_told);
   tcase_add_test(cases, filters_choose_by_arch_and_field);
   tcase_add_loop_test(cases, entries_serve_without_the_compiler_that_made_them, 0, 6);
   tcase_add_test(cases, what_a_pack_has_is_not_compiled);

@@ -361,7 +361,13 @@ static const action actions[] = {
      .archs = true,
      .fields = true,
      .needs = true},
-    {.name = "import", .run = import, .operand = "import needs a FILE", .file = true, .needs = true, .changes = true},
+    {.name = "import",
+     .run = import,
+     .operand = "import needs a FILE",
+     .file = true,
+     .limit = true,
+     .needs = true,
+     .changes = true},
 };
 
 static int run(cache_job *job, const action *to) {
@@ -384,7 +390,7 @@ static int run(cache_job *job, const action *to) {
 /* Options and operands that are another action's are mistakes. */
 static int check(cache_job *job, const action *to) {
   if (job->limit >= 0 && !to->limit)
-    return say_usage("--limit: only 'cache prune' takes it");
+    return say_usage("--limit: only 'cache prune' and 'cache import' take it");
   if (!job->limit)
     return say_usage("--limit: 0 bytes would be nothing; 'rowscan cache clear' removes all entries");
   if (job->limit < 0)
@@ -406,7 +412,7 @@ int command_cache(int argc, char **argv) {
   cache_job job = {.info = ROWSCAN_INFO(job.info), .limit = -1, .json = {.file = stdout}};
   const cli_option options[] = {
       {"json", 0, &kind_switch, &job.as_json, "print JSON"},
-      {"limit", 0, &kind_length, &job.limit, "prune: bytes to keep (268435456)"},
+      {"limit", 0, &kind_length, &job.limit, "prune, import: bytes that the cache keeps (268435456)"},
       {"arch", 0, &kind_list, &job.arch_list, "why, export: sm_75,sm_90,... or all"},
       {"spec", 0, &kind_text, &job.fields, "export: only scans with these fields: 'in=f32 reverse=1'"}};
   const cli_syntax syntax = {
