@@ -320,6 +320,16 @@ static rowscan_status compile(rs_builder *builder, const request *asked, build *
   return status;
 }
 
+/* The NVRTC that was found may not load, and another one serve: that one's entry is under another key. */
+static bool from_another_that_loads(rs_builder *builder, const request *asked, build *one) {
+  const rs_nvrtc_calls *calls;
+  rs_text key = {0};
+  bool found = rs_nvrtc_load(builder->nvrtc, &calls) == ROWSCAN_OK && make_key(builder, asked, &key) == ROWSCAN_OK &&
+               strcmp(key.data, one->key) != 0 && from_store(builder, key.data, false, &one->binary);
+  rs_text_free(&key);
+  return found;
+}
+
 /* Called without the builder's lock. */
 static void make(rs_builder *builder, const request *asked, build *one) {
   rs_store_lock lock = {-1};
@@ -329,6 +339,9 @@ static void make(rs_builder *builder, const request *asked, build *one) {
   if (!asked->fresh && made_meanwhile(builder, one->key, &one->binary)) {
     one->status = ROWSCAN_OK;
     tell(builder, asked, start, "had from another process that made it meanwhile");
+  } else if (!asked->fresh && from_another_that_loads(builder, asked, one)) {
+    one->status = ROWSCAN_OK;
+    tell(builder, asked, start, "read from the cache, of the NVRTC that loads");
   } else {
     one->status = compile(builder, asked, one);
     if (one->status == ROWSCAN_OK)
