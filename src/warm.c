@@ -22,6 +22,7 @@ typedef struct warming {
   const rowscan_warming *list;
   rowscan_spec *specs; /* complete */
   int archs[RS_MOST_ARCHS], arch_count;
+  int threads; /* that compile the kernels of a pair */
   atomic_bool stopped;
   pthread_mutex_t lock; /* of all that follows, and held while visit is called */
   int64_t done, total, failed;
@@ -82,7 +83,7 @@ static rowscan_status note_entries(warming *all, const rowscan_plan *plan) {
 static void make(warming *all, int64_t spec, int arch, rowscan_warmed *one) {
   double start = rs_now_ms();
   rowscan_plan *plan;
-  one->status = rs_plan_look(&plan, all->context, &all->specs[spec], arch, 1);
+  one->status = rs_plan_look(&plan, all->context, &all->specs[spec], arch, all->threads);
   if (one->status == ROWSCAN_OK) {
     one->status = count_kept(plan, one);
     if (one->status == ROWSCAN_OK)
@@ -179,6 +180,7 @@ static rowscan_status check_entries(const warming *all) {
 
 static rowscan_status run(warming *all) {
   int threads = all->list->threads ? all->list->threads : rs_host_threads(all->context->host);
+  all->threads = all->total > 0 && all->total < threads ? (int)((threads + all->total - 1) / all->total) : 1;
   pthread_mutex_init(&all->lock, NULL); /* which cannot fail with no attributes */
   bool worked = rs_pool_once(threads, all->total, work, all);
   pthread_mutex_destroy(&all->lock);

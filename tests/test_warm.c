@@ -282,6 +282,21 @@ START_TEST(many_compile_at_a_time) {
 }
 END_TEST
 
+/* The kernels of one scan are made at the same time too. */
+START_TEST(a_short_list_uses_all_threads) {
+  rowscan_context *context = open_context(fresh(), false);
+  visits book = {0};
+  told->compile_ms = 40;
+  ck_assert_int_gt(kernels_of(&list[1], three[0]), 1);
+  ck_assert_int_eq(
+      rowscan_warm(context, ROWSCAN_WARMING(.specs = &list[1], .spec_count = 1, .archs = three, .arch_count = 1,
+                                            .threads = 2, .visit = note_warmed, .user = &book)),
+      ROWSCAN_OK);
+  ck_assert_int_eq(told->busiest, 2);
+  rowscan_close(context);
+}
+END_TEST
+
 /* _i: threads of the context. What fails is told of the first kernel, whichever thread had it. */
 START_TEST(a_plan_is_built_on_all_threads) {
   char *dir = fresh();
@@ -873,6 +888,7 @@ int main(void) {
   tcase_add_test(cases, no_list_of_archs_is_all_there_are);
   tcase_add_test(cases, a_list_too_long_for_the_limit_is_told);
   tcase_add_loop_test(cases, many_compile_at_a_time, 0, 4);
+  tcase_add_test(cases, a_short_list_uses_all_threads);
   tcase_add_loop_test(cases, a_plan_is_built_on_all_threads, 1, 5);
   tcase_add_test(cases, a_visit_may_end_it);
   tcase_add_test(cases, one_failure_is_not_all);
