@@ -23,8 +23,9 @@
  * Threads. Different contexts share nothing. All calls on one context or plan may be made from many threads at once,
  * but a context or plan must not be used while it is closed or destroyed. Any of them, but for opening and closing
  * contexts, may be made while this thread or another captures a stream, in whatever mode: but for runs on that stream
- * it leaves the capture as it is. Callbacks may run in threads of the library, but for progress, which the caller's
- * thread tells. They may make no call with the same context or its plans.
+ * it leaves the capture as it is. (Runs on the legacy default stream are no part of this: they wait for all other
+ * streams, and the driver refuses that while one is captured.) Callbacks may run in threads of the library, but for
+ * progress, which the caller's thread tells. They may make no call with the same context or its plans.
  *
  * Processes. After fork() a child may neither use nor tidy up what its parent opened: closing and destroying that do
  * nothing there. It opens a context of its own, on a GPU only if the parent has not used CUDA, which is the driver's
@@ -237,9 +238,9 @@ ROWSCAN_API rowscan_status rowscan_spec_parse(rowscan_spec *spec, const char *te
  * neighbours anywhere, any strides; and few of them), each a module of its own that is made ready when it is first
  * needed: read from the cache or compiled, and loaded. This call does so for the kernel that most runs need: many rows
  * or columns, neighbours, that begin where allocations do. With cache_only nothing is compiled: what would have to be
- * is NOT_CACHED, and the story names the spec and the architecture. (The build-id of an NVRTC is part of what a kernel
- * is found by in the cache's directory: its file must be there still. In packs a kernel is found without, where there
- * is no NVRTC or it must not be used.)
+ * is NOT_CACHED, and the story names the spec and the architecture. (The build-id of the NVRTC
+ * that is found is part of what a kernel is found by, in the cache's directory and in packs; where there is no NVRTC,
+ * or it must not be used, a kernel serves whichever NVRTC made it.)
  * Errors: BAD_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY, NO_COMPILER, COMPILE_FAILED, NOT_CACHED, CUDA_FAILED.
  */
 ROWSCAN_API rowscan_status rowscan_plan_create(rowscan_plan **plan, rowscan_context *context,
@@ -274,19 +275,19 @@ typedef struct rowscan_args {
   const int64_t *in_strides;   /* [row_rank + 1] */
   const int64_t *out_strides;  /* [row_rank + 1] */
   const int64_t *mask_strides; /* [row_rank + 1] */
-  void *workspace;             /* device memory of this run's own; default one of the plan's, see below */
+  void *workspace; /* device memory of this run's own, a multiple of 8; default one of the plan's, see below */
   size_t workspace_bytes;
 } rowscan_args;
 
 #define ROWSCAN_ARGS(...) (&(rowscan_args){.size = sizeof(rowscan_args), __VA_ARGS__})
 
 /*
- * Makes ready what runs with such args need, the kernel and scratch memory, and queues nothing. Arrays are not looked
- * at; where they begin counts by how far that is from a multiple of 32 bytes. Scratch memory is that of the next stream
- * which runs the plan. args NULL: all kernels, and all scratch memory if there may be need of it, six times what the
- * plan's info says, so that no later run compiles, loads or allocates anything, unless it is captured. May be called by
- * several threads, and under stream capture. On the host there is nothing to do. Errors: those of plan_create;
- * BAD_ARGUMENT; UNSUPPORTED (a plan of rowscan_plan_compile).
+ * Makes ready what runs with such args need, the kernel and scratch memory, and queues nothing. No element is read or
+ * written, so that pointers may be any that begin as those of the runs will: how far from a multiple of 32 bytes.
+ * Scratch memory is that of the next stream which runs the plan. args NULL: all kernels, and all scratch memory if
+ * there may be need of it, six times what the plan's info says, so that no later run compiles, loads or allocates
+ * anything, unless it is captured. May be called by several threads, and under stream capture. On the host there is
+ * nothing to do. Errors: those of plan_create; BAD_ARGUMENT; UNSUPPORTED (a plan of rowscan_plan_compile).
  */
 ROWSCAN_API rowscan_status rowscan_plan_prepare(rowscan_plan *plan, const rowscan_args *args) ROWSCAN_CHECKED
     ROWSCAN_NONNULL(1);
@@ -309,7 +310,8 @@ ROWSCAN_API rowscan_status rowscan_plan_prepare(rowscan_plan *plan, const rowsca
  * first two streams to run the plan many times keep theirs for as long as it lives; all other streams have four, and
  * where they are more they wait for one another on the GPU. A run under capture allocates what it needs, for as long
  * as the plan lives, and shares it with later runs on the same stream in the same capture; so do at most 512 streams
- * of graphs, in all with as much as eight times workspace_bytes. Streams may be destroyed while runs are pending,
+ * of graphs, in all with as much as eight times workspace_bytes. It is part of the graph: two executables made of one
+ * must not run at the same time. Streams may be destroyed while runs are pending,
  * but not before a capture that they are part of ends. A driver older than CUDA 12.0 can't tell a new stream from a
  * destroyed one: with it no stream keeps one, and all share the four. A run with a workspace of its own (args),
  * workspace_bytes that may hold anything, needs none of that, but queues a clearing of it before each launch.
@@ -361,7 +363,10 @@ ROWSCAN_API rowscan_status rowscan_plan_info_get(const rowscan_plan *plan, rowsc
 ROWSCAN_API rowscan_status rowscan_plan_module(const rowscan_plan *plan, int module,
                                                rowscan_module_info *info) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 3);
 
-/* Architectures that the NVRTC at hand knows, as numbers (90 for sm_90), ascending; *count: room in, number out. */
+/*
+ * Architectures that the NVRTC at hand knows, as numbers (90 for sm_90), ascending; *count: room in, number out.
+ * Errors: BAD_ARGUMENT (there is no room for all), NO_COMPILER, OUT_OF_MEMORY.
+ */
 ROWSCAN_API rowscan_status rowscan_archs(rowscan_context *context, int *archs, int *count) ROWSCAN_CHECKED
     ROWSCAN_NONNULL(1, 2, 3);
 
@@ -377,8 +382,8 @@ ROWSCAN_API void rowscan_free(void *memory);
 /* ---- one call ---------------------------------------------------------------------------------------------------- */
 
 typedef struct rowscan_tensor {
-  void *data; /* element [0, ..., 0]; inputs and masks are not written */
-  rowscan_type type;
+  void *data;             /* element [0, ..., 0]; inputs and masks are not written */
+  rowscan_type type;      /* defaults as those of rowscan_spec's in, out and mask_type */
   const int64_t *strides; /* [rank], in elements; NULL: dense, C order */
 } rowscan_tensor;
 
@@ -412,7 +417,7 @@ ROWSCAN_API rowscan_status rowscan_scan(rowscan_context *context, const rowscan_
 /*
  * Scans tensors in host memory with either engine, and returns when done. On a GPU they travel in pieces through pinned
  * memory, copies and kernels overlapped, and may be larger than the GPU's memory, single rows too; the bits are the
- * same.
+ * same. Errors: those of plan_create and plan_run.
  */
 ROWSCAN_API rowscan_status rowscan_scan_host(rowscan_context *context, const rowscan_problem *problem) ROWSCAN_CHECKED
     ROWSCAN_NONNULL(1, 2);
@@ -430,8 +435,10 @@ typedef struct rowscan_device_info {
   double peak_gbs;  /* 10^9 bytes a second of device memory by its clock and width; 0 if not told */
 } rowscan_device_info;
 
-/* Number of GPUs; 0 with NO_DRIVER where there is no driver. */
+/* Number of GPUs. Errors: NO_DRIVER, CUDA_FAILED; NO_DRIVER sets it to 0. */
 ROWSCAN_API rowscan_status rowscan_device_count(int *count) ROWSCAN_CHECKED ROWSCAN_NONNULL(1);
+
+/* Fills info, whose .size is set. Errors: BAD_ARGUMENT, NO_DRIVER, NO_DEVICE (of that ordinal), CUDA_FAILED. */
 ROWSCAN_API rowscan_status rowscan_device_get(int device, rowscan_device_info *info) ROWSCAN_CHECKED ROWSCAN_NONNULL(2);
 
 /* ---- measuring --------------------------------------------------------------------------------------------------- */
@@ -542,10 +549,14 @@ typedef struct rowscan_cache_entry {
   const char *damage; /* what is wrong with it; NULL if nothing */
 } rowscan_cache_entry;
 
+/* Fills info, whose .size is set. Errors: BAD_ARGUMENT. That there is no cache on disk is none. */
 ROWSCAN_API rowscan_status rowscan_cache_info_get(rowscan_context *context, rowscan_cache_info *info) ROWSCAN_CHECKED
     ROWSCAN_NONNULL(1, 2);
 
-/* Calls visit for each entry, read and verified; stops early if it returns not 0. Strings live until visit returns. */
+/*
+ * Calls visit for each entry, read and verified; stops early if it returns not 0. Strings live until visit returns.
+ * Errors: CACHE_FAILED (not all of the directory can be read, or out of memory).
+ */
 ROWSCAN_API rowscan_status rowscan_cache_visit(rowscan_context *context,
                                                int (*visit)(void *user, const rowscan_cache_entry *entry),
                                                void *user) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 2);
