@@ -44,13 +44,17 @@ void rs_entry_id(const char *text, size_t bytes, unsigned char id[RS_ENTRY_ID]) 
   memcpy(id, canonical.digest, RS_ENTRY_ID);
 }
 
-void rs_entry_name(const char *key, char name[RS_ENTRY_NAME]) {
-  unsigned char id[RS_ENTRY_ID];
+void rs_entry_id_name(const unsigned char id[RS_ENTRY_ID], char name[RS_ENTRY_NAME]) {
   char hex[2 * RS_ENTRY_ID + 1];
-  rs_entry_id(key, strlen(key), id);
   for (int i = 0; i < RS_ENTRY_ID; i++)
     snprintf(hex + 2 * i, 3, "%02x", (unsigned)id[i]);
   snprintf(name, RS_ENTRY_NAME, "%.2s/%s", hex, hex + 2);
+}
+
+void rs_entry_name(const char *key, char name[RS_ENTRY_NAME]) {
+  unsigned char id[RS_ENTRY_ID];
+  rs_entry_id(key, strlen(key), id);
+  rs_entry_id_name(id, name);
 }
 
 uint64_t rs_entry_hash(const char *key) {

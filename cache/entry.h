@@ -31,6 +31,9 @@ uint64_t rs_entry_hash(const char *key);
 /* Bytes of a key's stem: the key without its last line. */
 size_t rs_entry_stem(const char *key);
 
+/* The name that has an id's digits. */
+void rs_entry_id_name(const unsigned char id[RS_ENTRY_ID], char name[RS_ENTRY_NAME]);
+
 /* XXH3-128: of a text, as its name has it in hexadecimal digits; of bytes, as it ends a file. */
 void rs_entry_id(const char *text, size_t bytes, unsigned char id[RS_ENTRY_ID]);
 void rs_entry_digest(const void *bytes, size_t count, unsigned char to[RS_ENTRY_DIGEST]);

@@ -138,6 +138,11 @@ bool rs_pack_load(const rs_pack *pack, uint32_t place, rs_loaded *loaded, const 
   return !*damage;
 }
 
+void rs_pack_names(const rs_pack *pack, uint32_t place, char name[RS_ENTRY_NAME], char stem[RS_ENTRY_NAME]) {
+  rs_entry_id_name(item_at(pack, place) + AT_ID, name);
+  rs_entry_id_name(item_at(pack, place) + AT_STEM, stem);
+}
+
 bool rs_pack_get(const rs_pack *pack, const char *key, rs_loaded *loaded, const char **damage) {
   unsigned char id[RS_ENTRY_ID];
   uint32_t low = 0, high = pack->count;

@@ -35,8 +35,11 @@ const char *rs_pack_open_path(rs_pack *pack, int dir, const char *name);
 const char *rs_pack_view(rs_pack *pack, const void *memory, size_t bytes);
 void rs_pack_close(rs_pack *pack);
 
-/* Reads an entry by its place in the index, 0 to count - 1. False: *damage says what is wrong. */
+/* Reads an entry by its place in the index, 0 to count - 1. False: *damage says what is wrong; its size is told. */
 bool rs_pack_load(const rs_pack *pack, uint32_t place, rs_loaded *loaded, const char **damage);
+
+/* The names that the index has for it: of its key and of its key's stem. They tell nothing of the entry itself. */
+void rs_pack_names(const rs_pack *pack, uint32_t place, char name[RS_ENTRY_NAME], char stem[RS_ENTRY_NAME]);
 
 /* Reads the entry of a key. False: *damage says what is wrong with it; NULL: there is none. */
 bool rs_pack_get(const rs_pack *pack, const char *key, rs_loaded *loaded, const char **damage);

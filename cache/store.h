@@ -134,11 +134,13 @@ void rs_store_add(rs_store *store, rs_store_event event, int64_t number);
 void rs_store_counted(rs_store *store, rs_store_counts *mine, rs_store_counts *all);
 
 typedef struct rs_store_item {
-  const char *name; /* below the store's path */
+  const char *name; /* below the store's path, or that it would have there */
   const char *key;  /* NULL if damaged */
   int64_t bytes;
-  int64_t used;       /* seconds since 1970; the entry was used within the hour that follows */
+  int64_t used;       /* seconds since 1970; the entry was used within the hour that follows; of a pack: 0 */
   const char *damage; /* what is wrong with it; NULL if nothing */
+  const char *pack;   /* its file, which lives as long as the store; NULL: the entry is in the store's directory */
+  const char *stem;   /* of a pack: the name that its key's stem would have, damaged or not */
 } rs_store_item;
 
 /*
@@ -149,7 +151,10 @@ typedef struct rs_store_item {
  */
 bool rs_store_visit(rs_store *store, int (*visit)(void *user, const rs_store_item *item), void *user);
 
-/* Entries that a visit would find, and their bytes, without reading them. false: as above. */
+/* The same for the entries of the packs that are used, in the order in which these are asked. Nothing is logged. */
+void rs_store_visit_packs(const rs_store *store, int (*visit)(void *user, const rs_store_item *item), void *user);
+
+/* Entries that a visit of the directory would find, and their bytes, without reading them. false: as there. */
 bool rs_store_count(rs_store *store, int64_t *entries, int64_t *bytes);
 
 /* Removes every entry and temporary and says how many entries and bytes that were. false: something could not be. */

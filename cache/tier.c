@@ -152,6 +152,32 @@ bool rs_tier_get(rs_store *store, const char *key, bool is_stem, rs_loaded *load
   return false;
 }
 
+static int visit_place(const tier_pack *one, uint32_t place, int (*visit)(void *user, const rs_store_item *item),
+                       void *user) {
+  rs_loaded loaded;
+  rs_store_item item = {.pack = one->path};
+  char name[RS_ENTRY_NAME], stem[RS_ENTRY_NAME];
+  rs_pack_names(&one->pack, place, name, stem);
+  item.name = name;
+  item.stem = stem;
+  bool sound = rs_pack_load(&one->pack, place, &loaded, &item.damage);
+  item.bytes = loaded.status.st_size;
+  if (!sound)
+    return visit(user, &item);
+  item.key = loaded.texts.key;
+  int end = visit(user, &item);
+  free(loaded.memory);
+  return end;
+}
+
+void rs_store_visit_packs(const rs_store *store, int (*visit)(void *user, const rs_store_item *item), void *user) {
+  const rs_tier *tier = store->tier;
+  int end = 0;
+  for (int i = 0; tier && i < tier->count && !end; i++)
+    for (uint32_t place = 0; place < tier->packs[i].pack.count && !end; place++)
+      end = visit_place(&tier->packs[i], place, visit, user);
+}
+
 int rs_store_packs(const rs_store *store, int64_t *entries) {
   const rs_tier *tier = store->tier;
   int64_t sum = 0;

@@ -226,10 +226,12 @@ static bool compiles(rs_builder *builder, int arch) {
   return count > 0;
 }
 
+bool rs_builder_serves_any(rs_builder *builder, int arch) {
+  return !compiles(builder, arch);
+}
+
 char *rs_builder_served(rs_builder *builder, const char *stem, int arch) {
-  if (compiles(builder, arch))
-    return NULL;
-  return rs_store_key_of_stem(builder->store, stem);
+  return rs_builder_serves_any(builder, arch) ? rs_store_key_of_stem(builder->store, stem) : NULL;
 }
 
 /* The entry, of a key that may be NULL, is the binary's now, or freed. */

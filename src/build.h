@@ -40,9 +40,12 @@ rowscan_status rs_builder_key(rs_builder *builder, const char *canonical, const 
 rowscan_status rs_builder_stem(const char *canonical, const char *source, int arch, rs_text *stem);
 
 /*
- * The key of the entry that serves where nothing can be compiled, whichever compiler made it; to be freed. NULL: there
- * is none, or it does matter, for a compiler that may be used knows the architecture. It is loaded to be asked.
+ * Whether an entry serves whichever compiler made it, for nothing can be compiled: no compiler that may be used knows
+ * the architecture. It is loaded to be asked.
  */
+bool rs_builder_serves_any(rs_builder *builder, int arch);
+
+/* The key of that entry, to be freed. NULL: there is none, or it does matter which compiler it is. */
 char *rs_builder_served(rs_builder *builder, const char *stem, int arch);
 
 /* A built source. ptx and cubin point into `entry`; both are followed by a NUL byte and start on 16 bytes. */

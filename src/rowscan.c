@@ -297,7 +297,8 @@ static int visit_item(void *user, const rs_store_item *item) {
                                .key = item->key,
                                .bytes = item->bytes,
                                .used = item->used,
-                               .damage = item->damage};
+                               .damage = item->damage,
+                               .pack = item->pack};
   return to->visit(to->user, &entry);
 }
 
@@ -307,6 +308,13 @@ rowscan_status rowscan_cache_visit(rowscan_context *context, int (*visit)(void *
   visitor to = {visit, user};
   if (!rs_store_visit(store, visit_item, &to))
     return rs_fail(ROWSCAN_CACHE_FAILED, "not all of the cache directory %s can be read", rs_store_path(store));
+  return ROWSCAN_OK;
+}
+
+rowscan_status rowscan_cache_visit_packs(rowscan_context *context,
+                                         int (*visit)(void *user, const rowscan_cache_entry *entry), void *user) {
+  visitor to = {visit, user};
+  rs_store_visit_packs(rs_builder_store(context->builder), visit_item, &to);
   return ROWSCAN_OK;
 }
 

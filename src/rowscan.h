@@ -542,11 +542,12 @@ typedef struct rowscan_cache_info {
 
 typedef struct rowscan_cache_entry {
   size_t size;
-  const char *name; /* file name below the cache's path */
+  const char *name; /* file name below the cache's path; of an entry of a pack: that it would have there */
   const char *key;  /* canonical text, one field=value a line; NULL if damaged */
   int64_t bytes;
-  int64_t used;       /* last use, seconds since 1970 */
+  int64_t used;       /* last use, seconds since 1970; of an entry of a pack: 0 */
   const char *damage; /* what is wrong with it; NULL if nothing */
+  const char *pack;   /* the file of the pack that has it; NULL: it is on disk by itself */
 } rowscan_cache_entry;
 
 /* Fills info, whose .size is set. Errors: BAD_ARGUMENT. That there is no cache on disk is none. */
@@ -554,12 +555,20 @@ ROWSCAN_API rowscan_status rowscan_cache_info_get(rowscan_context *context, rows
     ROWSCAN_NONNULL(1, 2);
 
 /*
- * Calls visit for each entry, read and verified; stops early if it returns not 0. Strings live until visit returns.
- * Errors: CACHE_FAILED (not all of the directory can be read, or out of memory).
+ * Calls visit for each entry on disk, read and verified, but for those of packs; stops early if it returns not 0.
+ * Strings live until visit returns. Errors: CACHE_FAILED (not all of the directory can be read, or out of memory).
  */
 ROWSCAN_API rowscan_status rowscan_cache_visit(rowscan_context *context,
                                                int (*visit)(void *user, const rowscan_cache_entry *entry),
                                                void *user) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 2);
+
+/*
+ * The same for each entry of the packs that are read besides. One that is no pack, or is not to be trusted, has none:
+ * the log has told it when the context was opened. Errors: none.
+ */
+ROWSCAN_API rowscan_status rowscan_cache_visit_packs(rowscan_context *context,
+                                                     int (*visit)(void *user, const rowscan_cache_entry *entry),
+                                                     void *user) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 2);
 
 /* A field in which the key that is asked for differs from an entry's; NULL where one of them lacks it. */
 typedef struct rowscan_cache_difference {
@@ -577,17 +586,19 @@ typedef struct rowscan_cache_reason {
                            that is not there */
   int hit;              /* not 0: it is there, and sound */
   const char *damage;   /* it is there, and this is wrong with it; else NULL */
-  const char *nearest;  /* if neither: the entry that differs in the fewest fields; NULL if there is no entry */
+  const char *nearest;  /* if neither: the entry, of packs too, that differs in the fewest fields; NULL if there is no
+                           sound one */
   int difference_count; /* of the nearest: the fields of the spec first. Of a hit: none, but where nothing can be
                            compiled an entry serves whichever compiler made it, and this is its field (nvrtc) */
   const rowscan_cache_difference *differences;
-  const char *pack; /* it is there in this pack; NULL: in none */
+  const char *pack; /* the file of the pack that has the hit, what is damaged, or the nearest; NULL: none has it */
 } rowscan_cache_reason;
 
 /*
  * Explains a hit or a miss of a spec for an architecture: calls visit for each of its modules, see rowscan_plan_info,
- * until it returns not 0. Reads all entries; compiles nothing, counts nothing, and needs no compiler: without
- * one, that is what every entry differs in. Errors: BAD_ARGUMENT, UNSUPPORTED, CACHE_FAILED, OUT_OF_MEMORY.
+ * until it returns not 0. Reads all entries, those of packs too; compiles nothing, counts nothing, and needs no
+ * compiler: without one, that is what every entry differs in. Errors: BAD_ARGUMENT, UNSUPPORTED, CACHE_FAILED,
+ * OUT_OF_MEMORY.
  */
 ROWSCAN_API rowscan_status rowscan_cache_why(rowscan_context *context, const rowscan_spec *spec, const char *arch,
                                              int (*visit)(void *user, const rowscan_cache_reason *reason),

@@ -2,10 +2,11 @@
  * why.c - why a spec's kernels are, or are not, in the cache
  * SPDX-License-Identifier: MIT
  *
- * The key of each of a spec's kernels is compared with those of all entries. The nearest one is that which differs in
- * the fewest fields, of several the one that was used last; one of the same kernel before any other. Where nothing can
- * be compiled, an entry serves whichever compiler made it, and what else there is is compared as well as can be: no
- * compiler is no value of the field.
+ * The key of each of a spec's kernels is compared with those of all entries, those of packs included. The nearest one
+ * is that which differs in the fewest fields, of several the one that was used last, and that of a pack, whose use is
+ * not known, after those of the directory; one of the same kernel before any other. Where nothing can be compiled, an
+ * entry serves whichever compiler made it, and what else there is is compared as well as can be: no compiler is no
+ * value of the field.
  */
 #include "why.h"
 
@@ -24,14 +25,18 @@ typedef struct wanted {
   rowscan_regime regime;
   rs_key_fields key;
   char name[RS_STORE_NAME];
+  char stem[RS_STORE_NAME]; /* of the key; "": it matters which compiler made the entry */
   bool hit;
   const char *pack;
   char *damage;
+  char damaged_name[RS_STORE_NAME];
+  const char *damaged_pack;
   rs_key_fields other; /* what serves though its last line differs, for nothing can be compiled */
   char other_name[RS_STORE_NAME];
   const char *other_pack;
   rs_key_fields nearest;
   char nearest_name[RS_STORE_NAME];
+  const char *nearest_pack;
   int distance;
   int64_t used;
 } wanted;
@@ -65,6 +70,8 @@ static rowscan_status want_key(wanted *entry, rs_builder *builder, const char *c
 }
 
 static rowscan_status want_any(wanted *entry, rs_builder *builder, const char *stem, int arch) {
+  if (rs_builder_serves_any(builder, arch))
+    rs_store_name(stem, entry->stem);
   char *other = rs_builder_served(builder, stem, arch);
   if (!other)
     return ROWSCAN_OK;
@@ -122,16 +129,31 @@ static void compare(wanted *entry, const rs_store_item *item, rs_key_fields *key
   entry->distance = distance;
   entry->used = item->used;
   snprintf(entry->nearest_name, sizeof entry->nearest_name, "%s", item->name);
+  entry->nearest_pack = item->pack;
+}
+
+/* The first that is damaged is told. Whether there was memory for it. */
+static bool note_damage(wanted *entry, const rs_store_item *item) {
+  if (entry->damage)
+    return true;
+  entry->damage = strdup(item->damage);
+  snprintf(entry->damaged_name, sizeof entry->damaged_name, "%s", item->name);
+  entry->damaged_pack = item->pack;
+  return entry->damage;
+}
+
+/* What is damaged has no key, but the index of a pack has its stem. */
+static bool is_wanted(const wanted *entry, const rs_store_item *item) {
+  return !strcmp(item->name, entry->name) || (item->damage && item->stem && !strcmp(item->stem, entry->stem));
 }
 
 /* Whether there was memory for it. */
 static bool look_for(wanted *entry, const rs_store_item *item) {
   rs_key_fields key = {0};
   bool enough = true;
-  if (!strcmp(item->name, entry->name)) {
+  if (is_wanted(entry, item)) {
     entry->hit = entry->hit || !item->damage;
-    entry->damage = item->damage ? strdup(item->damage) : NULL;
-    enough = !item->damage || entry->damage;
+    enough = !item->damage || note_damage(entry, item);
   } else if (item->key) {
     enough = rs_key_cut(&key, item->key);
     if (enough)
@@ -157,17 +179,20 @@ static int tell(const wanted *entry, int (*visit)(void *user, const rowscan_cach
                                  .regime = entry->regime,
                                  .name = entry->name,
                                  .hit = entry->hit,
-                                 .damage = entry->hit ? NULL : entry->damage,
                                  .differences = differences,
                                  .pack = entry->pack};
   if (!entry->hit && entry->other.text) {
     reason.hit = 1;
-    reason.damage = NULL;
     reason.name = entry->other_name;
     reason.pack = entry->other_pack;
     reason.difference_count = rs_key_differences(&entry->key, &entry->other, differences);
-  } else if (!entry->hit && !entry->damage && entry->nearest.text) {
+  } else if (!entry->hit && entry->damage) {
+    reason.damage = entry->damage;
+    reason.name = entry->damaged_name;
+    reason.pack = entry->damaged_pack;
+  } else if (!entry->hit && entry->nearest.text) {
     reason.nearest = entry->nearest_name;
+    reason.pack = entry->nearest_pack;
     reason.difference_count = rs_key_differences(&entry->key, &entry->nearest, differences);
   }
   return visit(user, &reason);
@@ -191,6 +216,8 @@ rowscan_status rs_why(rowscan_context *context, const rowscan_spec *spec, int ar
   rowscan_status status = want_all(all, context->builder, spec, arch);
   if (!status && !rs_store_visit(store, look, all))
     status = rs_fail(ROWSCAN_CACHE_FAILED, "not all of the cache directory %s can be read", rs_store_path(store));
+  if (!status)
+    rs_store_visit_packs(store, look, all);
   if (!status && all->failed)
     status = out_of_memory();
   for (int i = 0; i < all->count && !status; i++)

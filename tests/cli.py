@@ -1354,6 +1354,14 @@ class Cache(Case):
         self.fails(1, ["no cache on disk"], "cache", "import", "text")
         self.fails(1, ["no cache on disk"], "cache", "export", "text")
 
+    def flip(self, name):
+        """A bit of the first entry of a pack."""
+        with open(self.path(name), "r+b") as file:
+            file.seek(100)
+            byte = file.read(1)
+            file.seek(100)
+            file.write(bytes([byte[0] ^ 4]))
+
     def test_damaged_pack(self):
         """The sound entries are used, whatever the umask was when it was written."""
         self.fill()
@@ -1361,15 +1369,89 @@ class Cache(Case):
         made = len(self.entries())
         self.rowscan("cache", "export", "x.pack", preexec_fn=lambda: os.umask(0))
         self.assertEqual(os.stat(self.path("x.pack")).st_mode & 0o777, 0o644)
-        with open(self.path("x.pack"), "r+b") as file:
-            file.seek(500)
-            byte = file.read(1)
-            file.seek(500)
-            file.write(bytes([byte[0] ^ 4]))
+        self.flip("x.pack")
         self.rowscan("cache", "clear")
         self.assertEqual(self.rowscan("cache", "import", "x.pack", status=1)[0],
                          f"x.pack: {made} entries: {made - 1} added, 0 in the cache before, 1 damaged, 0 not kept\n")
         self.rowscan("cache", "verify")
+
+    def packed(self):
+        """An empty cache, and a pack of two lengths in use, with a damaged entry: all that there were, and that one."""
+        self.fill()
+        self.rowscan("compile", "--arch", "sm_90", "--length", "101")
+        entries = self.entries()
+        self.rowscan("cache", "export", "x.pack")
+        self.env.update(ROWSCAN_CACHE_PACKS=self.path("x.pack"), ROWSCAN_CACHE_DIR=self.path("other"))
+        self.assertEqual(self.entries(), [])
+        sums = [0, 0, 0, 1, len(entries), sum(entry["bytes"] for entry in entries)]
+        self.assertEqual(self.verified(), ([], sums + [0]))
+        self.flip("x.pack")
+        first = min(entries, key=lambda entry: entry["name"])
+        self.assertEqual(self.verified(1)[1], sums + [first["bytes"]])
+        return entries, first
+
+    def verified(self, status=0):
+        told = json.loads(self.rowscan("cache", "verify", "--json", status=status)[0])
+        return told["damaged"], [told[key] for key in ("entries", "bytes", "damaged_bytes", "packs", "pack_entries",
+                                                       "pack_bytes", "pack_damaged_bytes")]
+
+    def test_verify_packs(self):
+        entries, bad = self.packed()
+        size = sum(entry["bytes"] for entry in entries)
+        packs = (f"{bad['name']} in pack {self.path('x.pack')}: its digest differs\n"
+                 "{}" f"1 pack with {len(entries)} entries ({size} bytes), 1 damaged ({bad['bytes']} bytes)\n")
+        self.assertEqual(self.rowscan("cache", "verify", status=1)[0],
+                         packs.format("0 entries (0 bytes), 0 damaged (0 bytes)\n"))
+        damaged = {"name": bad["name"], "bytes": bad["bytes"], "used": 0, "key": None,
+                   "damage": "its digest differs", "pack": self.path("x.pack")}
+        self.assertEqual(self.verified(1)[0], [damaged])
+        self.env["ROWSCAN_CACHE_DIR"] = self.path("cache")
+        self.assertEqual(self.rowscan("cache", "verify", status=1)[0],
+                         packs.format(f"{len(entries)} entries ({size} bytes), 0 damaged (0 bytes)\n"))
+        # Packs are checked where there is no directory. One that is refused as a whole is told, and has no entries.
+        with open(self.path("file"), "w"):
+            pass
+        self.env.update(ROWSCAN_CACHE_DIR=self.path("file"), XDG_CACHE_HOME="", HOME="")
+        self.assertEqual(self.verified(1)[0], [damaged])
+        os.chmod(self.path("x.pack"), 0o666)
+        self.fails(1, ["x.pack is not used: writable by others", "no cache on disk"], "cache", "verify")
+        self.env["ROWSCAN_CACHE_DIR"] = self.path("other")
+        out, err = self.rowscan("cache", "verify")
+        self.assertEqual(out, "0 entries (0 bytes), 0 damaged (0 bytes)\n")
+        self.assertIn("x.pack is not used: writable by others", err)
+
+    def test_why_packs(self):
+        """Their entries are the nearest, or damaged, as others are."""
+        entries, bad = self.packed()
+        pack = self.path("x.pack")
+        length = next(line for line in bad["key"].splitlines() if line.startswith("length="))
+        why = lambda *args: json.loads(self.rowscan("cache", "why", "--arch=sm_90", "--json", *args)[0])
+        for mode in {}, {"ROWSCAN_CACHE": "only"}, {"ROWSCAN_CACHE": "on", "ROWSCAN_NVRTC": "/no/such/libnvrtc.so"}:
+            self.env.update(mode)
+            told = why(length)
+            self.assertEqual([(one["cache"], one["pack"]) for one in told if one["name"] != bad["name"]],
+                             [("hit", pack)] * (len(told) - 1))
+            one = next(one for one in told if one["name"] == bad["name"])
+            self.assertEqual((one["cache"], one["damage"], one["pack"], one["nearest"], one["differences"]),
+                             ("damaged", "its digest differs", pack, None, []))
+            self.assertIn(f"damaged: {bad['name']} in pack {pack}: its digest differs\n",
+                          self.rowscan("cache", "why", "--arch=sm_90", length)[0])
+            told = why("length=102")
+            names = {entry["name"] for entry in entries if entry is not bad}
+            for one in told:
+                self.assertEqual((one["cache"], one["pack"]), ("miss", pack))
+                self.assertIn(one["nearest"], names)
+            self.assertRegex(self.rowscan("cache", "why", "--arch=sm_90", "length=102")[0],
+                             rf"^sm_90 short, [a-z]+: miss: the nearest entry, [0-9a-f/]+ in pack {pack}, has another\n"
+                             r"  length     10[01], not 102\n")
+        # None is near where the only one is damaged.
+        self.env["ROWSCAN_CACHE_DIR"] = self.path("cache")
+        kernel = next(line for line in bad["key"].splitlines() if line.startswith("kernel="))
+        self.rowscan("cache", "export", "--spec", f"{length} {kernel}", "y.pack")
+        self.flip("y.pack")
+        self.env.update(ROWSCAN_CACHE_PACKS=self.path("y.pack"), ROWSCAN_CACHE_DIR=self.path("other"))
+        self.assertIn(": miss: the cache is empty, and no pack has a sound entry\n",
+                      self.rowscan("cache", "why", "--arch=sm_90", "length=102")[0])
 
     def test_only(self):
         """Nothing is compiled, and what is missing is told as rowscan warm would read it."""

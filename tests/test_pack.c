@@ -799,6 +799,69 @@ START_TEST(damage_in_a_pack_is_told_and_counted) {
 }
 END_TEST
 
+/* In the order of the packs, each with its file and, damaged or not, its name. */
+typedef struct packs_book {
+  const char *const *files;
+  int entries, damaged, stop_after;
+  const char *damaged_key;
+} packs_book;
+
+static int note_packed(void *user, const rs_store_item *item) {
+  packs_book *book = user;
+  ck_assert_str_eq(item->pack, book->files[book->entries / 4]);
+  ck_assert_int_eq(item->used, 0);
+  ck_assert_int_gt(item->bytes, 0);
+  ck_assert((item->key == NULL) == (item->damage != NULL));
+  char name[RS_ENTRY_NAME], stem[RS_ENTRY_NAME];
+  const char *key = item->key ? item->key : book->damaged_key;
+  rs_entry_name(key, name);
+  rs_entry_name(path_of("%.*s", (int)rs_entry_stem(key), key), stem);
+  ck_assert_str_eq(item->name, name);
+  ck_assert_str_eq(item->stem, stem);
+  if (item->damage) {
+    ck_assert_str_eq(item->damage, "its digest differs");
+    book->damaged++;
+  }
+  return ++book->entries == book->stop_after;
+}
+
+START_TEST(a_visit_reads_all_entries_of_packs) {
+  const char *files[] = {pack_file(fresh(), 1, 5), pack_file(fresh(), 5, 9)};
+  size_t count;
+  rs_pack pack;
+  rs_loaded first;
+  const char *damage;
+  unsigned char *bytes = slurp(files[1], &count);
+  ck_assert_ptr_null(rs_pack_view(&pack, bytes, count));
+  ck_assert(rs_pack_load(&pack, 0, &first, &damage));
+  packs_book book = {.files = files, .damaged_key = path_of("%s", first.texts.key)};
+  size_t at = (size_t)rs_get_number(pack.head + RS_PACK_HEADER + 32, 8);
+  free(first.memory);
+  rs_pack_close(&pack);
+  bytes[at + 40] ^= 1;
+  spill(files[1], bytes, count);
+  free(bytes);
+  log_book log = {0};
+  rs_store *store = open_with(path_of("%s:%s", files[0], files[1]), NULL, &log);
+  rs_store_visit_packs(store, note_packed, &book);
+  ck_assert_int_eq(book.entries, 8);
+  ck_assert_int_eq(book.damaged, 1);
+  book.entries = 0;
+  book.stop_after = 3;
+  rs_store_visit_packs(store, note_packed, &book);
+  ck_assert_int_eq(book.entries, 3);
+  /* Looking is not using, and a directory is no pack. */
+  rs_store_counts mine;
+  rs_store_counted(store, &mine, NULL);
+  ck_assert_int_eq(mine.of[RS_COUNT_damaged], 0);
+  ck_assert_int_eq(log.messages[0], 0);
+  visit_book own = {0};
+  ck_assert(rs_store_visit(store, keep_visit, &own));
+  ck_assert_int_eq(own.entries, 0);
+  rs_store_close(store);
+}
+END_TEST
+
 typedef struct reader {
   rs_store *store;
   const char *keys[100], *texts[100];
@@ -872,6 +935,7 @@ int main(void) {
   tcase_add_test(tier, packs_that_are_not_to_be_trusted_are_not_read);
   tcase_add_test(tier, packs_of_root_are_read_by_all);
   tcase_add_test(tier, damage_in_a_pack_is_told_and_counted);
+  tcase_add_test(tier, a_visit_reads_all_entries_of_packs);
   tcase_add_test(tier, threads_read_a_pack_together);
   return run_suite(suite);
 }

@@ -439,7 +439,7 @@ enum { MOST = 9 }; /* kernels */
 typedef struct explained {
   int count, stop_after;
   bool hit[MOST];
-  char kernel[MOST][32], damage[MOST][64], name[MOST][64], nearest[MOST][64], text[MOST][1024];
+  char kernel[MOST][32], damage[MOST][64], name[MOST][64], nearest[MOST][64], text[MOST][1024], pack[MOST][512];
 } explained;
 
 /* Keeps the differences as "field: asked -> found; ...", without those that follow from others. */
@@ -452,6 +452,7 @@ static int explain(void *user, const rowscan_cache_reason *reason) {
   snprintf(book->damage[i], sizeof book->damage[i], "%s", reason->damage ? reason->damage : "");
   snprintf(book->name[i], sizeof book->name[i], "%s", reason->name);
   snprintf(book->nearest[i], sizeof book->nearest[i], "%s", reason->nearest ? reason->nearest : "");
+  snprintf(book->pack[i], sizeof book->pack[i], "%s", reason->pack ? reason->pack : "");
   *book->text[i] = 0;
   for (int k = 0; k < reason->difference_count; k++) {
     const rowscan_cache_difference *one = &reason->differences[k];
@@ -603,6 +604,24 @@ START_TEST(another_compiler_is_a_field_like_others) {
 END_TEST
 
 /* ---- packs ------------------------------------------------------------------------------------------------------- */
+
+/* Of what a cache has: a pack with what is asked for. */
+static char *pack_of(rowscan_context *from, const char *fields) {
+  rowscan_cache_exported exported = ROWSCAN_INFO(exported);
+  char *file = fresh();
+  ck_assert_int_eq(rowscan_cache_export(from, file, ROWSCAN_CACHE_FILTER(.spec = fields), &exported), ROWSCAN_OK);
+  ck_assert_int_gt(exported.entries, 0);
+  return file;
+}
+
+/* The first entry of a pack with one wrong bit. */
+static void damage_pack(const char *file) {
+  size_t count;
+  unsigned char *bytes = slurp(file, &count);
+  bytes[100] ^= 1;
+  spill(file, bytes, count);
+  free(bytes);
+}
 
 /* A context whose cache has all of `list` for three architectures. */
 static rowscan_context *warmed(void) {
@@ -758,6 +777,126 @@ START_TEST(what_a_pack_has_is_not_compiled) {
 }
 END_TEST
 
+/* Of as near ones the directory's. */
+START_TEST(the_nearest_may_be_in_a_pack) {
+  const rowscan_spec *plain = ROWSCAN_SPEC(.length = 100),
+                     *reverse = ROWSCAN_SPEC(.length = 100, .flags = ROWSCAN_REVERSE),
+                     *exclusive = ROWSCAN_SPEC(.length = 100, .flags = ROWSCAN_EXCLUSIVE),
+                     *both = ROWSCAN_SPEC(.length = 100, .flags = ROWSCAN_REVERSE | ROWSCAN_EXCLUSIVE);
+  rowscan_context *context = open_context(fresh(), false);
+  ck_assert_int_eq(compile(context, plain, "sm_90"), ROWSCAN_OK);
+  ck_assert_int_eq(compile(context, reverse, "sm_90"), ROWSCAN_OK);
+  explained there = ask(context, reverse, "sm_90");
+  char *far = pack_of(context, "reverse=0"), *near = pack_of(context, "reverse=1");
+  rowscan_close(context);
+  for (int swapped = 0; swapped < 2; swapped++) {
+    context = open_without(fresh(), path_of("%s:%s", swapped ? near : far, swapped ? far : near), false, compiler_id);
+    explained told_of = ask(context, both, "sm_90");
+    ck_assert_int_eq(told_of.count, there.count);
+    for (int i = 0; i < told_of.count; i++) {
+      ck_assert_str_eq(told_of.text[i], "exclusive: 1 -> 0; ");
+      ck_assert_str_eq(told_of.nearest[i], there.name[i]);
+      ck_assert_str_eq(told_of.pack[i], near);
+    }
+    ck_assert_int_eq(compile(context, exclusive, "sm_90"), ROWSCAN_OK);
+    told_of = ask(context, both, "sm_90");
+    ck_assert_str_eq(told_of.text[0], "reverse: 1 -> 0; ");
+    ck_assert_str_eq(told_of.pack[0], "");
+    rowscan_close(context);
+  }
+}
+END_TEST
+
+/* _i: 0 with the compiler that made it, 1 without any: its stem is what is asked for; 2 with another one: it is not. */
+START_TEST(damage_in_a_pack_is_told) {
+  static const char *const ids[] = {compiler_id, NULL, another_id};
+  static const char *const one_kernel = "length=33000 kernel=aligned";
+  rowscan_context *context = warmed();
+  explained there = ask(context, &list[1], "sm_75");
+  char *file = pack_of(context, path_of("%s arch=sm_75", one_kernel)), *sound = pack_of(context, one_kernel);
+  rowscan_close(context);
+  damage_pack(file);
+  context = open_without(fresh(), file, false, ids[_i]);
+  explained told_of = ask(context, &list[1], "sm_75");
+  int damaged = 0;
+  for (int i = 0; i < told_of.count; i++) {
+    bool here = _i < 2 && !strcmp(told_of.kernel[i], "aligned");
+    ck_assert(!told_of.hit[i] && !*told_of.nearest[i] && !*told_of.text[i]);
+    ck_assert_str_eq(told_of.damage[i], here ? "its digest differs" : "");
+    ck_assert_str_eq(told_of.pack[i], here ? file : "");
+    ck_assert_int_eq(!strcmp(told_of.name[i], there.name[i]), here || _i == 0);
+    damaged += here;
+  }
+  ck_assert_int_eq(damaged, _i < 2);
+  explained other = ask(context, &list[1], "sm_80"); /* for which it is nothing */
+  ck_assert(!*other.damage[0] && !*other.nearest[0]);
+  rowscan_close(context);
+  /* Another pack has it. */
+  context = open_without(fresh(), path_of("%s:%s", file, sound), false, ids[_i]);
+  told_of = ask(context, &list[1], "sm_75");
+  for (int i = 0; i < told_of.count; i++)
+    if (!strcmp(told_of.kernel[i], "aligned")) {
+      ck_assert(told_of.hit[i] == (_i < 2) && !*told_of.damage[i]);
+      ck_assert_str_eq(told_of.pack[i], sound);
+    }
+  rowscan_close(context);
+}
+END_TEST
+
+START_TEST(damage_in_the_directory_is_told_first) {
+  char *dir = fresh();
+  rowscan_context *context = open_context(dir, false);
+  ck_assert_int_eq(compile(context, &list[0], "sm_90"), ROWSCAN_OK);
+  char *file = pack_of(context, "kernel=aligned");
+  explained there = ask(context, &list[0], "sm_90");
+  rowscan_close(context);
+  ck_assert_str_eq(there.kernel[0], "aligned");
+  damage_pack(file);
+  context = open_without(dir, file, false, compiler_id);
+  explained told_of = ask(context, &list[0], "sm_90");
+  ck_assert(told_of.hit[0] && !*told_of.damage[0] && !*told_of.pack[0]);
+  spill(path_of("%s/%s", dir, there.name[0]), "nonsense", 8);
+  told_of = ask(context, &list[0], "sm_90");
+  ck_assert(!told_of.hit[0] && !*told_of.pack[0]);
+  ck_assert_str_eq(told_of.damage[0], "truncated");
+  rowscan_close(context);
+}
+END_TEST
+
+typedef struct packed {
+  const char *file;
+  int entries, damaged, stop_after;
+} packed;
+
+static int note_entry(void *user, const rowscan_cache_entry *entry) {
+  packed *book = user;
+  ck_assert_uint_eq(entry->size, sizeof *entry);
+  ck_assert((entry->key == NULL) == (entry->damage != NULL));
+  ck_assert(book->file ? !strcmp(entry->pack, book->file) : !entry->pack);
+  book->damaged += entry->damage != NULL;
+  return ++book->entries == book->stop_after;
+}
+
+START_TEST(entries_of_packs_are_visited) {
+  rowscan_context *context = warmed();
+  packed own = {0}, none = {0};
+  ck_assert_int_eq(rowscan_cache_visit(context, note_entry, &own), ROWSCAN_OK);
+  ck_assert_int_eq(rowscan_cache_visit_packs(context, note_entry, &none), ROWSCAN_OK);
+  ck_assert(own.entries == entries_of(list, SPECS, three, 3) && !own.damaged && !none.entries);
+  packed all = {.file = pack_of(context, NULL)}, one = {.file = all.file, .stop_after = 1};
+  rowscan_close(context);
+  damage_pack(all.file);
+  context = open_without(fresh(), all.file, false, compiler_id);
+  ck_assert_int_eq(rowscan_cache_visit(context, note_entry, &none), ROWSCAN_OK);
+  ck_assert_int_eq(rowscan_cache_visit_packs(context, note_entry, &all), ROWSCAN_OK);
+  ck_assert_int_eq(rowscan_cache_visit_packs(context, note_entry, &one), ROWSCAN_OK);
+  ck_assert(none.entries == 0 && one.entries == 1);
+  ck_assert_int_eq(all.entries, own.entries);
+  ck_assert_int_eq(all.damaged, 1);
+  rowscan_close(context);
+}
+END_TEST
+
 START_TEST(what_makes_no_pack_is_told) {
   static const char *const bad[] = {"sm_90", "90"};
   rowscan_context *context = warmed(), *off;
@@ -909,6 +1048,10 @@ int main(void) {
   tcase_add_test(cases, filters_choose_by_arch_and_field);
   tcase_add_loop_test(cases, entries_serve_without_the_compiler_that_made_them, 0, 6);
   tcase_add_test(cases, what_a_pack_has_is_not_compiled);
+  tcase_add_test(cases, the_nearest_may_be_in_a_pack);
+  tcase_add_loop_test(cases, damage_in_a_pack_is_told, 0, 3);
+  tcase_add_test(cases, damage_in_the_directory_is_told_first);
+  tcase_add_test(cases, entries_of_packs_are_visited);
   tcase_add_test(cases, what_makes_no_pack_is_told);
   cases = add_case(suite, "the log");
   tcase_add_checked_fixture(cases, fresh_tally, NULL);

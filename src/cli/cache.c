@@ -13,6 +13,10 @@
 #include "say.h"
 #include "session.h"
 
+typedef struct checked {
+  int64_t entries, bytes, damaged, damaged_bytes;
+} checked;
+
 typedef struct cache_job {
   rowscan_context *context;
   rowscan_cache_info info;
@@ -23,8 +27,8 @@ typedef struct cache_job {
   const char *fields;    /* --spec, of export */
   const char *arch;      /* the one that is looked at */
   cli_archs archs;
-  int64_t limit; /* --limit; 0: not given */
-  int64_t entries, bytes, damaged, damaged_bytes;
+  int64_t limit;       /* --limit; 0: not given */
+  checked own, packed; /* entries of the directory, and of packs */
 } cache_job;
 
 static int print_path(cache_job *job) {
@@ -79,15 +83,24 @@ static int print_info(cache_job *job) {
   return EXIT_OK;
 }
 
+/* An entry, with the pack that has it, between two texts. */
+static void print_found(const char *before, const char *name, const char *pack, const char *after) {
+  printf("%s%s%s%s%s", before, name, pack ? " in pack " : "", pack ? pack : "", after);
+}
+
 /* ---- list -------------------------------------------------------------------------------------------------------- */
 
-static void print_entry_json(json_writer *json, const rowscan_cache_entry *entry) {
-  json_object(json, NULL);
+static void print_fields_json(json_writer *json, const rowscan_cache_entry *entry) {
   json_text(json, "name", entry->name);
   json_integer(json, "bytes", entry->bytes);
   json_integer(json, "used", entry->used);
   json_text(json, "key", entry->key);
   json_text(json, "damage", entry->damage);
+}
+
+static void print_entry_json(json_writer *json, const rowscan_cache_entry *entry) {
+  json_object(json, NULL);
+  print_fields_json(json, entry);
   json_end(json);
 }
 
@@ -121,19 +134,55 @@ static int list(cache_job *job) {
 
 /* ---- verify ------------------------------------------------------------------------------------------------------ */
 
+static void print_damaged_json(json_writer *json, const rowscan_cache_entry *entry) {
+  json_object(json, NULL);
+  print_fields_json(json, entry);
+  json_text(json, "pack", entry->pack);
+  json_end(json);
+}
+
+static void print_damaged(const rowscan_cache_entry *entry) {
+  print_found("", entry->name, entry->pack, ": ");
+  printf("%s\n", entry->damage);
+}
+
 static int verify_one(void *user, const rowscan_cache_entry *entry) {
   cache_job *job = user;
-  job->entries++;
-  job->bytes += entry->bytes;
+  checked *sum = entry->pack ? &job->packed : &job->own;
+  sum->entries++;
+  sum->bytes += entry->bytes;
   if (!entry->damage)
     return 0;
-  job->damaged++;
-  job->damaged_bytes += entry->bytes;
+  sum->damaged++;
+  sum->damaged_bytes += entry->bytes;
   if (job->as_json)
-    print_entry_json(&job->json, entry);
+    print_damaged_json(&job->json, entry);
   else
-    printf("%s: %s\n", entry->name, entry->damage);
+    print_damaged(entry);
   return 0;
+}
+
+static void print_checked(const checked *sum) {
+  printf("%lld entries (%lld bytes), %lld damaged (%lld bytes)\n", (long long)sum->entries, (long long)sum->bytes,
+         (long long)sum->damaged, (long long)sum->damaged_bytes);
+}
+
+static void print_sums(const cache_job *job) {
+  print_checked(&job->own);
+  if (job->info.packs) {
+    printf("%d pack%s with ", job->info.packs, job->info.packs == 1 ? "" : "s");
+    print_checked(&job->packed);
+  }
+}
+
+static void print_sums_json(cache_job *job) {
+  json_integer(&job->json, "entries", job->own.entries);
+  json_integer(&job->json, "bytes", job->own.bytes);
+  json_integer(&job->json, "damaged_bytes", job->own.damaged_bytes);
+  json_integer(&job->json, "packs", job->info.packs);
+  json_integer(&job->json, "pack_entries", job->packed.entries);
+  json_integer(&job->json, "pack_bytes", job->packed.bytes);
+  json_integer(&job->json, "pack_damaged_bytes", job->packed.damaged_bytes);
 }
 
 static int verify(cache_job *job) {
@@ -141,19 +190,17 @@ static int verify(cache_job *job) {
     json_object(&job->json, NULL);
     json_array(&job->json, "damaged");
   }
-  rowscan_status status = rowscan_cache_visit(job->context, verify_one, job);
+  rowscan_status status = rowscan_cache_visit(job->context, verify_one, job),
+                 packed = rowscan_cache_visit_packs(job->context, verify_one, job);
   if (job->as_json) {
     json_end(&job->json);
-    json_integer(&job->json, "entries", job->entries);
-    json_integer(&job->json, "bytes", job->bytes);
-    json_integer(&job->json, "damaged_bytes", job->damaged_bytes);
+    print_sums_json(job);
     json_end(&job->json);
   } else
-    printf("%lld entries (%lld bytes), %lld damaged (%lld bytes)\n", (long long)job->entries, (long long)job->bytes,
-           (long long)job->damaged, (long long)job->damaged_bytes);
-  if (status != ROWSCAN_OK)
-    return say_library(NULL, status);
-  return job->damaged ? EXIT_FAILED : EXIT_OK;
+    print_sums(job);
+  if (status != ROWSCAN_OK || packed != ROWSCAN_OK)
+    return say_library(NULL, status != ROWSCAN_OK ? status : packed);
+  return job->own.damaged || job->packed.damaged ? EXIT_FAILED : EXIT_OK;
 }
 
 /* ---- why --------------------------------------------------------------------------------------------------------- */
@@ -183,13 +230,14 @@ static void print_reason_json(json_writer *json, const char *arch, const rowscan
 static void print_reason(const cache_job *job, const rowscan_cache_reason *reason) {
   printf("%s %s, %s: ", job->arch, rowscan_regime_name(reason->regime), reason->kernel);
   if (reason->hit)
-    printf("hit: %s%s%s\n", reason->name, reason->pack ? " in pack " : "", reason->pack ? reason->pack : "");
-  else if (reason->damage)
-    printf("damaged: %s: %s\n", reason->name, reason->damage);
-  else if (!reason->nearest)
-    printf("miss: the cache is empty%s\n", job->info.packs ? ", and no pack has it" : "");
+    print_found("hit: ", reason->name, reason->pack, "\n");
+  else if (reason->damage) {
+    print_found("damaged: ", reason->name, reason->pack, ": ");
+    printf("%s\n", reason->damage);
+  } else if (reason->nearest)
+    print_found("miss: the nearest entry, ", reason->nearest, reason->pack, ", has another\n");
   else
-    printf("miss: the nearest entry, %s, has another\n", reason->nearest);
+    printf("miss: the cache is empty%s\n", job->info.packs ? ", and no pack has a sound entry" : "");
   for (int i = 0; i < reason->difference_count; i++) {
     const rowscan_cache_difference *one = &reason->differences[i];
     printf("  %-10s %s, not %s\n", one->field, one->found ? one->found : "(none)", one->asked ? one->asked : "(none)");
@@ -340,13 +388,14 @@ typedef struct action {
   bool file;           /* is the operand */
   bool limit, archs, needs_archs, fields;
   bool needs, changes; /* the directory of the cache */
+  bool packs;          /* do as well */
 } action;
 
 static const action actions[] = {
     {.name = "path", .run = print_path, .needs = true},
     {.name = "info", .run = print_info},
     {.name = "list", .run = list, .needs = true},
-    {.name = "verify", .run = verify, .needs = true},
+    {.name = "verify", .run = verify, .needs = true, .packs = true},
     {.name = "why",
      .run = why,
      .operand = "why needs a scan, such as 'in=f32 length=1000'",
@@ -370,6 +419,10 @@ static const action actions[] = {
      .changes = true},
 };
 
+static bool has_needed(const cache_job *job, const action *to) {
+  return !to->needs || *job->info.path || (to->packs && job->info.packs);
+}
+
 static int run(cache_job *job, const action *to) {
   cli_session host = SESSION_KERNELS;
   host.cache_limit = job->limit;
@@ -377,10 +430,10 @@ static int run(cache_job *job, const action *to) {
   if (result != EXIT_OK)
     return result;
   rowscan_status status = rowscan_cache_info_get(job->context, &job->info);
-  result = status != ROWSCAN_OK            ? say_library(NULL, status)
-           : to->needs && !*job->info.path ? say_failed("there is no cache on disk: %s", job->info.why)
-           : to->changes                   ? session_check_cache(job->info.path)
-                                           : EXIT_OK;
+  result = status != ROWSCAN_OK   ? say_library(NULL, status)
+           : !has_needed(job, to) ? say_failed("there is no cache on disk: %s", job->info.why)
+           : to->changes          ? session_check_cache(job->info.path)
+                                  : EXIT_OK;
   if (result == EXIT_OK)
     result = to->run(job);
   rowscan_close(job->context);
@@ -425,9 +478,9 @@ int command_cache(int argc, char **argv) {
           "  path     where it is ($ROWSCAN_CACHE_DIR, $XDG_CACHE_HOME/rowscan, ~/.cache/rowscan)\n"
           "  info     how much is in it, and how often it served, counted by all processes\n"
           "  list     every entry: last use, bytes, name\n"
-          "  verify   read and check every entry; exit status 1 if one is damaged\n"
+          "  verify   read and check every entry, those of packs too; exit status 1 if one is damaged\n"
           "  why      explain why the kernels of a scan, such as 'in=f32 length=1000', are there or not: in which\n"
-          "           fields of its key the nearest entry differs\n"
+          "           fields of its key the nearest entry, of packs too, differs\n"
           "  prune    remove what processes that died left behind and, if the cache is close to its limit, what\n"
           "           was not used for longest\n"
           "  clear    remove all entries\n"
