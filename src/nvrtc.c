@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "arch.h"
@@ -201,13 +202,19 @@ static bool next_name(rs_nvrtc *nvrtc, char **name) {
 
 /* ---- finding ----------------------------------------------------------------------------------------------------- */
 
+static bool is_regular(int fd) {
+  struct stat status;
+  return fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/* A FIFO must not make us wait. */
 static bool identify(rs_nvrtc *nvrtc, candidate *one) {
-  int fd = open(one->path, O_RDONLY | O_CLOEXEC);
+  int fd = open(one->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) {
     rs_text_add(&nvrtc->tried, "  %s: %s\n", one->path, strerror(errno));
     return false;
   }
-  const char *wrong = rs_buildid_read(fd, one->id);
+  const char *wrong = is_regular(fd) ? rs_buildid_read(fd, one->id) : "not a regular file";
   if (!wrong && !*one->id) {
     char digest[RS_DIGEST_ROOM];
     if (rs_digest_file(digest, fd))

@@ -456,6 +456,24 @@ START_TEST(what_can_not_be_one_is_passed_over) {
 }
 END_TEST
 
+/* The time limit of the suite is an assertion: a FIFO without a writer blocks who opens it plainly. */
+START_TEST(what_is_no_file_is_told) {
+  char *dir = fresh(), *fifo = file_in(dir, "a/libnvrtc.so.13"), *folder = parent_of(fifo);
+  const char *const paths[] = {fifo, folder, "/dev/zero"};
+  const char *id = NULL;
+  ck_assert_int_eq(mkfifo(fifo, 0600), 0);
+  for (int i = 0; i < 3; i++) {
+    rs_nvrtc *nvrtc = rs_nvrtc_open(paths[i], NULL);
+    ck_assert_int_eq(rs_nvrtc_id(nvrtc, &id), ROWSCAN_NO_COMPILER);
+    ck_assert_ptr_nonnull(strstr(rowscan_last_error(), path_of("  %s: not a regular file", paths[i])));
+    rs_nvrtc_close(nvrtc);
+  }
+  plant(dir, "b/libnvrtc.so.13", 55);
+  setenv("LD_LIBRARY_PATH", path_of("%s/a:%s/b", dir, dir), 1);
+  ck_assert_int_eq(found(NULL, 0), 55);
+}
+END_TEST
+
 /* A search in each process that finds its kernels in the cache: it must not look where it need not. */
 START_TEST(a_search_stops_where_it_may) {
   char *dir = fresh();
@@ -644,6 +662,7 @@ int main(void) {
   tcase_add_test(cases, a_name_tells_the_version);
   tcase_add_test(cases, a_name_is_looked_for_and_a_path_is_not);
   tcase_add_test(cases, what_can_not_be_one_is_passed_over);
+  tcase_add_test(cases, what_is_no_file_is_told);
   tcase_add_test(cases, without_a_buildid_a_digest_serves);
   tcase_add_test(cases, a_story_lists_what_was_tried);
   cases = add_case(suite, "driver");
