@@ -20,6 +20,16 @@ static const char *distrust(const struct stat *status, mode_t type, owner whose)
   return status->st_mode & (S_IWGRP | S_IWOTH) ? "writable by others" : NULL;
 }
 
+/* The link that O_NOFOLLOW refused: that is ELOOP, or ENOTDIR with O_DIRECTORY. NULL: it was something else. */
+static const char *refused_link(int at, const char *name, int flags, int error) {
+  struct stat status;
+  if (error != ELOOP && (error != ENOTDIR || !(flags & O_NOFOLLOW)))
+    return NULL;
+  if (fstatat(at, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISLNK(status.st_mode))
+    return error == ELOOP ? "a symbolic link" : NULL;
+  return status.st_uid == geteuid() ? "a symbolic link" : "a symbolic link of another user";
+}
+
 static int open_trusted(int at, const char *name, int flags, mode_t type, owner whose, struct stat *status,
                         const char **wrong) {
   int fd;
@@ -28,8 +38,9 @@ static int open_trusted(int at, const char *name, int flags, mode_t type, owner 
     fd = openat(at, name, flags | O_CLOEXEC, 0600);
   while (fd < 0 && errno == EINTR);
   if (fd < 0) {
-    if (errno == ELOOP)
-      *wrong = "a symbolic link";
+    int error = errno;
+    *wrong = refused_link(at, name, flags, error);
+    errno = error;
     return -1;
   }
   if (fstat(fd, status) == 0) {

@@ -1242,7 +1242,7 @@ class Cache(Case):
                 pass
             out, err = self.rowscan("cache", command, status=1 if command == "verify" else 0)
             self.assertIn(f"{self.path('cache/00')} is not used: Not a directory\n", err)
-            self.assertIn(f"{self.path('cache/01')} is not used: ", err)
+            self.assertIn(f"{self.path('cache/01')} is not used: a symbolic link\n", err)
             self.assertRegex(out, "entries +1|damaged|removed [05] entries")
         os.mkdir(self.path("cache/02"), 0o770)
         os.chmod(self.path("cache/02"), 0o770)
