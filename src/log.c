@@ -27,5 +27,5 @@ rs_log rs_log_open(void (*call)(void *user, rowscan_log_level level, const char 
     if (!strcmp(wanted, names[level]))
       return (rs_log){print, (void *)&names[level]};
   fprintf(stderr, "rowscan: ROWSCAN_LOG: '%s' is not one of warning, info, debug\n", wanted);
-  return (rs_log){NULL, NULL};
+  return (rs_log){print, (void *)&names[ROWSCAN_LOG_WARNING]};
 }

@@ -7,7 +7,10 @@
 
 #include "status.h"
 
-/* The program's callback; without one, what $ROWSCAN_LOG (warning, info or debug) asks for goes to standard error. */
+/*
+ * The program's callback; without one, what $ROWSCAN_LOG (warning, info or debug) asks for goes to standard error. Any
+ * other text in it is told there, and asks for warnings.
+ */
 rs_log rs_log_open(void (*call)(void *user, rowscan_log_level level, const char *message), void *user);
 
 #endif

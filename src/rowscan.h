@@ -170,8 +170,9 @@ typedef struct rowscan_options {
                               free */
   void *user;              /* handed to the callbacks */
   void (*log)(void *user, rowscan_log_level level, const char *message); /* may be called by any thread; default: what
-                            $ROWSCAN_LOG asks for (warning, info or debug) goes to standard error, else nothing. debug
-                            tells each decision about a kernel, with the time that it took */
+                            $ROWSCAN_LOG asks for (warning, info or debug; what else it says is told, and means warning)
+                            goes to standard error, else nothing. debug tells each decision about a kernel, with the
+                            time that it took */
   void (*progress)(void *user, int64_t done_bytes, int64_t total_bytes); /* of rowscan_scan_host; default none */
 } rowscan_options;
 

@@ -1107,6 +1107,9 @@ class Cache(Case):
         self.assertEqual(self.rowscan("cache", "info")[1], "rowscan: cache: " + words)
         self.env["ROWSCAN_LOG"] = "warning"
         self.assertEqual(self.rowscan("cache", "info")[1], "rowscan: warning: " + words)
+        self.env["ROWSCAN_LOG"] = "DEBUG"
+        self.assertEqual(self.rowscan("cache", "info")[1],
+                         "rowscan: ROWSCAN_LOG: 'DEBUG' is not one of warning, info, debug\nrowscan: warning: " + words)
         self.env["ROWSCAN_LOG"] = ""
         self.save("in.npy", np.ones(3))
         self.assertEqual(self.rowscan("scan", "--engine=host", "in.npy", "out.npy")[1], "")

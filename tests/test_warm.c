@@ -984,6 +984,10 @@ START_TEST(the_environment_asks_for_a_log) {
   ck_assert_int_eq(strncmp(text, "rowscan: debug: the cache is /", 30), 0);
   ck_assert_ptr_nonnull(strstr(text, "\nrowscan: debug: sm_90: compiled in "));
   ck_assert_str_eq(written("loud", NULL), "rowscan: ROWSCAN_LOG: 'loud' is not one of warning, info, debug\n");
+  setenv("ROWSCAN_CACHE", "onyl", 1);
+  ck_assert_str_eq(written("DEBUG", NULL), "rowscan: ROWSCAN_LOG: 'DEBUG' is not one of warning, info, debug\n"
+                                           "rowscan: warning: ROWSCAN_CACHE: 'onyl' is not one of on, off, only\n");
+  unsetenv("ROWSCAN_CACHE");
   ck_assert_str_eq(written("debug", &messages), "");
   ck_assert_int_ge(messages, 4);
 }
