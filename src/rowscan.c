@@ -359,9 +359,14 @@ rowscan_status rowscan_cache_clear(rowscan_context *context, int64_t *removed, i
              : rs_fail(ROWSCAN_CACHE_FAILED, "not all of the cache directory %s can be cleared", rs_store_path(store));
 }
 
+static rowscan_status check_file(const char *file) {
+  return *file ? ROWSCAN_OK : rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'file': \"\", which names none");
+}
+
 rowscan_status rowscan_cache_export(rowscan_context *context, const char *file, const rowscan_cache_filter *filter,
                                     rowscan_cache_exported *exported) {
-  return rs_packs_export_file(rs_builder_store(context->builder), filter, file, exported);
+  rowscan_status status = check_file(file);
+  return status ? status : rs_packs_export_file(rs_builder_store(context->builder), filter, file, exported);
 }
 
 rowscan_status rowscan_cache_export_memory(rowscan_context *context, const rowscan_cache_filter *filter, void **pack,
@@ -370,7 +375,8 @@ rowscan_status rowscan_cache_export_memory(rowscan_context *context, const rowsc
 }
 
 rowscan_status rowscan_cache_import(rowscan_context *context, const char *file, rowscan_cache_imported *imported) {
-  return rs_packs_import(rs_builder_store(context->builder), file, NULL, 0, imported);
+  rowscan_status status = check_file(file);
+  return status ? status : rs_packs_import(rs_builder_store(context->builder), file, NULL, 0, imported);
 }
 
 rowscan_status rowscan_cache_import_memory(rowscan_context *context, const void *pack, size_t bytes,

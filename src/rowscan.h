@@ -675,7 +675,8 @@ typedef struct rowscan_cache_imported {
 /*
  * Puts the entries of a pack into the cache on disk, but for those that are there. The file must be this user's or
  * root's, writable by no one else, and no symbolic link: a kernel is a program. Fills imported, whose .size is set.
- * Errors: CACHE_FAILED (there is no cache on disk; the file is no pack, is damaged as a whole or is not to be trusted).
+ * Errors: BAD_ARGUMENT, CACHE_FAILED (there is no cache on disk; the file is no pack, is damaged as a whole or is not
+ * to be trusted).
  */
 ROWSCAN_API rowscan_status rowscan_cache_import(rowscan_context *context, const char *file,
                                                 rowscan_cache_imported *imported) ROWSCAN_CHECKED

@@ -924,6 +924,10 @@ START_TEST(what_makes_no_pack_is_told) {
   }
   ck_assert_int_eq(rowscan_cache_export(context, file, NULL, &wrong_size), ROWSCAN_BAD_ARGUMENT);
   ck_assert_int_eq(rowscan_cache_import_memory(context, "x", 1, &(rowscan_cache_imported){0}), ROWSCAN_BAD_ARGUMENT);
+  ck_assert_int_eq(rowscan_cache_export(context, "", NULL, &exported), ROWSCAN_BAD_ARGUMENT);
+  ck_assert_str_eq(rowscan_last_error(), "field 'file': \"\", which names none");
+  ck_assert_int_eq(rowscan_cache_import(context, "", &imported), ROWSCAN_BAD_ARGUMENT);
+  ck_assert_str_eq(rowscan_last_error(), "field 'file': \"\", which names none");
   ck_assert(!exists(file));
   ck_assert_int_eq(rowscan_cache_export(context, path_of("%s/below", file), NULL, &exported), ROWSCAN_CACHE_FAILED);
   ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "/below can't be written: No such file"));
