@@ -1009,6 +1009,12 @@ class Warm(Case):
         line = re.split(r"forbids compiling: sm_80, kernel [a-z_]+: ", err.splitlines()[0])[1]
         self.assertEqual(self.warm(line, status=1)[0]["failures"][0]["line"], 1)
 
+    def test_more_jobs_than_there_is_work(self):
+        self.env["ROWSCAN_CACHE"] = "only"
+        for jobs in 100000, 2**31 - 1:
+            told, err = self.warm("length=7\nlength=8", f"--jobs={jobs}", status=1)
+            self.assertEqual(told["failed"], 2, err)
+
     def test_bad_lists(self):
         for text, words in [("length=5\n# ok\nlength=5 in=f99\n", [":3: ", "'in'", "'f99'"]),
                             ("in=f32", [":1: ", "'length'", "missing"]),

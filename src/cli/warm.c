@@ -187,7 +187,8 @@ static int warm(warm_job *job, rowscan_context *context) {
   if (!job->quiet && progress_possible())
     progress_start();
   status = rowscan_warm(context, ROWSCAN_WARMING(.specs = job->specs, .spec_count = job->count, .archs = archs,
-                                                 .arch_count = job->archs.count, .visit = note, .user = job));
+                                                 .arch_count = job->archs.count, .threads = job->jobs, .visit = note,
+                                                 .user = job));
   progress_end();
   const char *error = status != ROWSCAN_OK && !job->failed ? rowscan_last_error() : NULL;
   if (error)
@@ -227,7 +228,6 @@ int command_warm(int argc, char **argv) {
   if (status != OPTIONS_READ)
     return status;
   status = read_list(&job);
-  host.threads = job.jobs;
   host.cache_limit = job.limit > 0 ? job.limit : 0;
   if (status == EXIT_OK)
     status = session_open(&context, &host);
