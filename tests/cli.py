@@ -1079,8 +1079,8 @@ class Cache(Case):
     def entries(self):
         return json.loads(self.rowscan("cache", "list", "--json")[0])
 
-    def test_another_cache_is_not_changed(self):
-        """Where $ROWSCAN_CACHE_DIR can't be used, what can is the cache of others: it may be read."""
+    def test_another_cache_is_not_taken_for_it(self):
+        """Where $ROWSCAN_CACHE_DIR can't be used, what can is another cache: that the library uses it may be told."""
         home = self.path("home")
         os.mkdir(home)
         self.env["HOME"] = home
@@ -1089,11 +1089,13 @@ class Cache(Case):
             file.write("no directory")
         with open(self.path("list.txt"), "w") as file:
             file.write("length=7\n")
-        for command in (("cache", "clear"), ("cache", "prune"), ("cache", "import", "no.pack"),
-                        ("warm", "--arch=sm_80", "list.txt")):
+        for command in (("cache", "clear"), ("cache", "prune"), ("cache", "import", "no.pack"), ("cache", "list"),
+                        ("cache", "verify"), ("cache", "export", "x.pack"), ("warm", "--arch=sm_80", "list.txt")):
             _, err = self.rowscan(*command, status=1)
             self.assertIn(f"ROWSCAN_CACHE_DIR={self.path('cache')} cannot be used", err)
         self.assertEqual(self.rowscan("cache", "path")[0], os.path.join(home, ".cache/rowscan") + "\n")
+        self.assertIn(f"path       {home}/.cache/rowscan\n", self.rowscan("cache", "info")[0])
+        self.rowscan("cache", "why", "--arch=sm_80", "length=7")
 
     def test_path(self):
         self.assertEqual(self.rowscan("cache", "path")[0], self.path("cache") + "\n")

@@ -387,36 +387,38 @@ typedef struct action {
   const char *operand; /* what it is told to be if it is missing; NULL: there is none */
   bool file;           /* is the operand */
   bool limit, archs, needs_archs, fields;
-  bool needs, changes; /* the directory of the cache */
-  bool packs;          /* do as well */
+  bool needs; /* the directory of the cache */
+  bool packs; /* do as well */
+  bool named; /* the directory must be the one that $ROWSCAN_CACHE_DIR names; others tell what the library does */
 } action;
 
 static const action actions[] = {
     {.name = "path", .run = print_path, .needs = true},
     {.name = "info", .run = print_info},
-    {.name = "list", .run = list, .needs = true},
-    {.name = "verify", .run = verify, .needs = true, .packs = true},
+    {.name = "list", .run = list, .needs = true, .named = true},
+    {.name = "verify", .run = verify, .needs = true, .packs = true, .named = true},
     {.name = "why",
      .run = why,
      .operand = "why needs a scan, such as 'in=f32 length=1000'",
      .archs = true,
      .needs_archs = true},
-    {.name = "prune", .run = prune, .limit = true, .needs = true, .changes = true},
-    {.name = "clear", .run = clear, .needs = true, .changes = true},
+    {.name = "prune", .run = prune, .limit = true, .needs = true, .named = true},
+    {.name = "clear", .run = clear, .needs = true, .named = true},
     {.name = "export",
      .run = export,
      .operand = "export needs a FILE",
      .file = true,
      .archs = true,
      .fields = true,
-     .needs = true},
+     .needs = true,
+     .named = true},
     {.name = "import",
      .run = import,
      .operand = "import needs a FILE",
      .file = true,
      .limit = true,
      .needs = true,
-     .changes = true},
+     .named = true},
 };
 
 static bool has_needed(const cache_job *job, const action *to) {
@@ -430,10 +432,10 @@ static int run(cache_job *job, const action *to) {
   if (result != EXIT_OK)
     return result;
   rowscan_status status = rowscan_cache_info_get(job->context, &job->info);
-  result = status != ROWSCAN_OK   ? say_library(NULL, status)
-           : !has_needed(job, to) ? say_failed("there is no cache on disk: %s", job->info.why)
-           : to->changes          ? session_check_cache(job->info.path)
-                                  : EXIT_OK;
+  result = status != ROWSCAN_OK           ? say_library(NULL, status)
+           : !has_needed(job, to)         ? say_failed("there is no cache on disk: %s", job->info.why)
+           : to->named && *job->info.path ? session_check_cache(job->info.path)
+                                          : EXIT_OK;
   if (result == EXIT_OK)
     result = to->run(job);
   rowscan_close(job->context);

@@ -53,7 +53,7 @@ int session_check_cache(const char *path) {
     return EXIT_OK;
   if (!stat(asked, &there) && !stat(path, &here) && there.st_dev == here.st_dev && there.st_ino == here.st_ino)
     return EXIT_OK;
-  return say_failed("ROWSCAN_CACHE_DIR=%s cannot be used; the cache in %s is left as it is", asked, path);
+  return say_failed("ROWSCAN_CACHE_DIR=%s cannot be used, and the cache in %s is another", asked, path);
 }
 
 const char *session_engine_name(const rowscan_context *context) {

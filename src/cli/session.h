@@ -33,7 +33,7 @@ typedef struct cli_session {
 /* Opens a context, whose warnings are said. Returns EXIT_OK, or EXIT_FAILED or EXIT_USAGE having said why. */
 int session_open(rowscan_context **context, const cli_session *session);
 
-/* Whether a cache may be changed: it is where $ROWSCAN_CACHE_DIR says, if it says anything. Else EXIT_FAILED, said. */
+/* Whether a cache is the one meant: where $ROWSCAN_CACHE_DIR says, if it says anything. Else EXIT_FAILED, said. */
 int session_check_cache(const char *path);
 
 const char *session_engine_name(const rowscan_context *context);
