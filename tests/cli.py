@@ -1350,10 +1350,12 @@ class Cache(Case):
     def test_bad_packs(self):
         self.rowscan("cache", "path")
         for args, words in [(["export", "x.pack"], ["x.pack: not written", "no entry"]),
-                            (["export", "--spec", "length", "x.pack"], ["'spec'", "'length' is no field=value"]),
-                            (["export", "--spec", "lenght=5", "x.pack"], ["'spec'", "'lenght'", " length,"]),
                             (["import", "none.pack"], ["none.pack", "no such file"])]:
             self.fails(1, words, "cache", *args)
+        for fields, words in [("length", ["'length' is no field=value"]),
+                              ("lenght=5", ["'lenght'", " length,", " nvrtc "]),
+                              ("in=f32 length=01000", ["'length'", "'01000'"]), ("kernel=foo", ["'kernel'", "'foo'"])]:
+            self.fails(2, ["cache: --spec: spec: ", *words], "cache", "export", "--spec", fields, "x.pack")
         for name, data, words in [("empty", b"", "truncated"), ("text", b"n" * 100, "not a pack of rowscan")]:
             with open(self.path(name), "wb") as file:
                 file.write(data)

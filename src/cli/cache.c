@@ -347,6 +347,8 @@ static int export(cache_job *job) {
   rowscan_status status = rowscan_cache_export_memory(
       job->context, ROWSCAN_CACHE_FILTER(.archs = archs, .arch_count = job->archs.count, .spec = job->fields), &pack,
       &bytes, &exported);
+  if (status == ROWSCAN_BAD_ARGUMENT)
+    return say_usage("--spec: %s", rowscan_last_error());
   if (status != ROWSCAN_OK)
     return say_library(NULL, status);
   int result = exported.entries
