@@ -1353,8 +1353,7 @@ class Cache(Case):
                             (["import", "none.pack"], ["none.pack", "no such file"])]:
             self.fails(1, words, "cache", *args)
         for fields, words in [("length", ["'length' is no field=value"]),
-                              ("lenght=5", ["'lenght'", " length,", " nvrtc "]),
-                              ("in=f32 length=01000", ["'length'", "'01000'"]), ("kernel=foo", ["'kernel'", "'foo'"])]:
+                              ("lenght=5", ["'lenght'", " length,"])]:
             self.fails(2, ["cache: --spec: spec: ", *words], "cache", "export", "--spec", fields, "x.pack")
         for name, data, words in [("empty", b"", "truncated"), ("text", b"n" * 100, "not a pack of rowscan")]:
             with open(self.path(name), "wb") as file:

@@ -77,9 +77,10 @@ static int dispatch(int argc, char **argv) {
 int main(int argc, char **argv) {
   guard_install();
   int status = dispatch(argc, argv);
-  if (fflush(stdout) || ferror(stdout)) {
-    int failed = say_failed("standard output cannot be written: %s", strerror(errno));
-    return status == EXIT_OK ? failed : status;
-  }
-  return status;
+  bool failed = ferror(stdout); /* some time ago: errno is another call's since */
+  if (!fflush(stdout) && !failed)
+    return status;
+  const char *why = failed ? "" : strerror(errno);
+  int told = say_failed("standard output cannot be written%s%s", *why ? ": " : "", why);
+  return status == EXIT_OK ? told : status;
 }
