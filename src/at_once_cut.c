@@ -135,14 +135,11 @@ int64_t rs_at_once_steps(const rs_at_once_shape *shape, const rs_rows *rows) {
   return fits && cut_steps(&cut, shape, rows, steps) <= shape->shared ? steps : 0;
 }
 
-/* Words from the state of the turns to the nodes: AT_ONCE_STATE in kernels/at_once.cuh. */
-enum { STATE_WORDS = 32 };
-
 void rs_at_once_cut_rows(rs_at_once_cut *cut, rs_column_need *need, const rs_at_once_shape *shape,
                          const rs_rows *rows) {
   need->shared = (int)cut_steps(cut, shape, rows, rs_at_once_steps(shape, rows));
   need->blocks = rows->count / columns_of(rows) * cut->strips * cut->tiles;
   need->workspace = 0;
   if (cut->tiles > 1)
-    need->workspace = (size_t)(STATE_WORDS + rows->count * cut->tiles * (shape->acc / 4)) * 8;
+    need->workspace = (size_t)(RS_AT_ONCE_STATE + rows->count * cut->tiles * (shape->acc / 4)) * 8;
 }

@@ -10,6 +10,10 @@
 
 #include "rows.h"
 
+/* Words from the state of the turns to the nodes, where all tiles are in work at once: as kernels/at_once.cuh has it.
+ */
+enum { RS_AT_ONCE_STATE = 32 };
+
 /* Steps of a tile, at least, if a column has several; COLUMN_STEPS in columns.cuh. */
 enum { RS_COLUMN_STEPS = 32 };
 

@@ -51,15 +51,11 @@ static rowscan_status build(rs_copier *copier, const rowscan_context *context, i
   return status == ROWSCAN_NOT_CACHED ? rs_fail_more(status, ": %s of %d bytes", template, copier->box.bytes) : status;
 }
 
-static bool is_rejected(CUresult result) {
-  return result && result != CUDA_ERROR_OUT_OF_MEMORY;
-}
-
 /* As a plan's: the PTX is the way out if the driver will not have the CUBIN. */
 static CUresult load(rs_copier *copier) {
   const rs_cuda *cuda = copier->device->cuda;
   CUresult result = cuda->cuModuleLoadData(&copier->module, copier->binary.cubin);
-  if (is_rejected(result))
+  if (rs_cuda_rejects(result))
     result = cuda->cuModuleLoadData(&copier->module, copier->binary.ptx);
   if (result)
     copier->module = NULL;
@@ -73,7 +69,7 @@ static rowscan_status build_and_load(rs_copier *copier, const rowscan_context *c
   if (status)
     return status;
   CUresult result = load(copier);
-  if (is_rejected(result) && copier->binary.cached) {
+  if (rs_cuda_rejects(result) && copier->binary.cached) {
     rs_binary_free(&copier->binary);
     status = build(copier, context, items, true);
     if (status)

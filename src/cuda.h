@@ -8,6 +8,8 @@
 #ifndef RS_CUDA_H
 #define RS_CUDA_H
 
+#include <stdbool.h>
+
 #include "rowscan.h"
 
 typedef int CUresult;
@@ -142,6 +144,11 @@ rowscan_status rs_cuda_open(const rs_cuda **cuda);
  * OUT_OF_MEMORY for that error, else CUDA_FAILED. `call` names it, with what it was asked where that helps.
  */
 rowscan_status rs_cuda_failed(const rs_cuda *cuda, CUresult result, const char *call);
+
+/* Of an image that was to be loaded: whether another may do better. */
+static inline bool rs_cuda_rejects(CUresult result) {
+  return result && result != CUDA_ERROR_OUT_OF_MEMORY;
+}
 
 /*
  * Between the two this thread may load kernels, take and free memory and wait while streams are captured, by it or

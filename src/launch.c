@@ -249,9 +249,9 @@ static int64_t rows_at_once(const rowscan_plan *plan, const rs_shape *shape) {
   return rows > 1 ? rows : 1;
 }
 
-/* Words from the state of the turns to the nodes: AT_ONCE_STATE in kernels/at_once.cuh. */
+/* From the state of the turns to the nodes. */
 static int64_t state_words(const rs_shape *shape) {
-  return shape->made_of == RS_TEMPLATE_AT_ONCE ? 32 : 1;
+  return shape->made_of == RS_TEMPLATE_AT_ONCE ? RS_AT_ONCE_STATE : 1;
 }
 
 /* As kernels/ahead.cuh lays it out: the state of the turns; nodes, each a word for 4 bytes of an accumulator. */

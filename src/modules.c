@@ -84,11 +84,6 @@ static refusal load_image(const rs_cuda *cuda, rs_kernel kernel, rs_module *modu
   return said;
 }
 
-/* Whether another image may do better. */
-static bool is_rejected(CUresult result) {
-  return result && result != CUDA_ERROR_OUT_OF_MEMORY;
-}
-
 /*
  * The CUBIN first: it needs no compiler in the driver, and loads where the PTX is newer than the driver. The PTX is the
  * way out for a GPU that the CUBIN is not for.
@@ -97,7 +92,7 @@ static refusal load_binary(const rs_modules *all, rs_kernel kernel, rs_module *m
   const rs_cuda *cuda = all->context->device.cuda;
   refusal said = load_image(cuda, kernel, module, module->binary.cubin, function);
   rs_binary whole;
-  if (!is_rejected(said.result))
+  if (!rs_cuda_rejects(said.result))
     return said;
   if (!module->binary.ptx) {
     if (!read_whole(all, module, &whole))
@@ -162,7 +157,7 @@ static rowscan_status recall(const rs_modules *all, const rs_module *module) {
 static rowscan_status load_or_rebuild(rs_modules *all, rs_kernel kernel, rs_module *module, CUfunction *function) {
   const rs_cuda *cuda = all->context->device.cuda;
   refusal said = load_binary(all, kernel, module, function);
-  if (is_rejected(said.result) && module->binary.cached) {
+  if (rs_cuda_rejects(said.result) && module->binary.cached) {
     CUresult before = said.result;
     rs_log_write(&all->context->log, ROWSCAN_LOG_WARNING,
                  "the driver rejected an entry of the cache (CUDA error %d); compiling again", before);

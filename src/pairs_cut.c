@@ -49,12 +49,9 @@ bool rs_pairs_fits(const rs_pairs_shape *shape, const rs_rows *rows) {
          has_pairs(shape, rows, rows->init) && has_pairs(shape, rows, rows->totals);
 }
 
-/* Words from the state of the turns to the nodes: AT_ONCE_STATE in kernels/at_once.cuh. */
-enum { STATE_WORDS = 32 };
-
 void rs_pairs_cut_rows(rs_column_need *need, const rs_pairs_shape *shape, const rs_rows *rows) {
   int64_t tiles = rows->count / 2 * rs_pairs_tiles(shape), words = 2 * shape->acc / 4;
   need->blocks = tiles;
   need->shared = rs_pairs_shared(shape);
-  need->workspace = (size_t)(STATE_WORDS + tiles * words) * 8;
+  need->workspace = (size_t)(RS_AT_ONCE_STATE + tiles * words) * 8;
 }
