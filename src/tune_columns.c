@@ -191,19 +191,19 @@ static void share_out(rs_wide_shape *shape, int shared, int threads) {
  * Columns so short that a thread has all steps: no more steps than there are, and as many threads as take a few
  * registers an element. Measured on an H200, f32, ratio to memcpy, with 128 threads of 32 steps and so: 32768 x 2 x
  * 1024 0.268, 0.963; 16384 x 4 x 1024 0.510, 0.960; 8192 x 8 x 1024 0.839, 0.952. Where ptxas takes more registers,
- * fewer threads, so that none spills. Measured on an H100, bf16, us, with as many and with fewer: exclusive 65536 x 1 x
- * 1024 112.9, 96.3; 32768 x 2 x 1024 103.7, 105.0, in reverse 103.5, 107.5, masked 117.5, 116.9; 16384 x 4 x 1024
- * 92.5, 92.0, masked 114.5, 116.8; 8192 x 8 x 1024 91.6, 91.4.
+ * fewer threads, so that none spills. Measured on an H100, us, with as many and with fewer: bf16 1024 x 1 x 65536 90.1,
+ * 94.5, exclusive 93.1, 95.0; f16 1024 x 2 x 32768 exclusive 104.6, 90.4; bf16 2048 x 4 x 8192, 1024 x 8 x 8192 and
+ * all that are masked, f32 too, the same within 0.5%.
  */
 static void many_threads(const rowscan_spec *spec, int arch, int most_steps, int most_threads, rs_wide_shape *shape) {
   bool more = spec->mask_mode || arch / 10 != 9 || (shape->acc == 8 && least(shape->in, shape->out) < 8);
-  bool crowded = more || shape->vector == 8; /* ptxas takes more registers */
-  bool two = shape->vector == 8 && shape->length == 2 && !(more || spec->flags & ROWSCAN_EXCLUSIVE); /* but there */
+  bool brief = shape->length <= 2 && !(spec->flags & ROWSCAN_EXCLUSIVE);
+  bool crowded = more || (shape->vector == 8 && !brief);
   shape->threads = 256;
   shape->steps = up_to(shape->length, most_steps);
   int values = shape->steps * shape->vector * (shape->acc / 4); /* words of a thread's elements */
   int threads = values > 32 ? 768 : values > 16 ? 1024 : values > 8 ? 1536 : 2048;
-  if (crowded && !two)
+  if (crowded)
     threads = values > 32 ? 512 : values > 16 ? 768 : values > 8 ? 1280 : 1536;
   share_out(shape, rs_arch_shared_bytes(arch), least(most_threads, threads));
 }
