@@ -45,8 +45,8 @@ template <class P> struct Row {
   const Mask *mask;
   i64 in_step, out_step, mask_step;
   const Kept *init;
-  Kept *total; // there if `keeps`
-  bool keeps;
+  Kept *total; // null unless `keeps`
+  bool keeps;  // the same, as a predicate: tiles.cuh takes two registers less with it, tile.cuh without
 
   RS_METHOD Row(const Rows<P::rank> &rows, i64 number) {
     i64 in_at = 0, out_at = 0, mask_at = 0, row_at = 0;

@@ -106,7 +106,7 @@ static int tile_registers(const rowscan_spec *spec, int vector, int chunks) {
  * kernel, 1, 64 and 1024 rows of 1024; warps, chunks: 4, 2 0.845 0.879 0.996; 8, 1 0.843 0.878; 2, 4 0.823 0.869 0.985;
  * 1, 8 0.740 0.807 0.964; slabs 0.584 0.626 0.798. 8192 x 64: 0.953, slabs 0.808.
  */
-static bool few_rows_shape(const rowscan_spec *spec, rs_shape *s) {
+static bool few_rows_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
   *s = (rs_shape){.made_of = RS_TEMPLATE_ROWS, .vector = vector_of(spec)};
   s->lanes = (int)power_of_two((spec->length + s->vector - 1) / s->vector, 1, 32);
   int64_t pieces = (spec->length + s->lanes * s->vector - 1) / (s->lanes * s->vector);
@@ -115,7 +115,10 @@ static bool few_rows_shape(const rowscan_spec *spec, rs_shape *s) {
   while (s->chunks * s->warps < pieces && tile_registers(spec, s->vector, 2 * s->chunks) <= 90)
     s->chunks *= 2;
   s->threads = s->warps > 1 ? 32 * s->warps : 256;
-  s->min_blocks = (s->chunks > 2 ? FEW_THREADS / 2 : FEW_THREADS) / s->threads;
+  bool two = s->chunks == 2 && (arch / 10 != 9 || spec->flags & ROWSCAN_EXCLUSIVE);
+  bool widened = spec->mask_mode && rowscan_type_bytes(spec->in) < 8;
+  bool roomy = s->chunks > 2 || (wide(spec) && (two || widened)); /* 64 registers spill */
+  s->min_blocks = (roomy ? FEW_THREADS / 2 : FEW_THREADS) / s->threads;
   bool follow = spec->length >= 4 && spec->length % s->vector == 0; /* rows that follow one another are on 16 bytes */
   return follow && s->chunks * s->warps >= pieces;
 }
@@ -171,7 +174,7 @@ static rs_geometry short_geometry(const rowscan_spec *spec, int arch) {
     return g;
   g.shape[RS_KERNEL_DENSE] = dense;
   g.shape[RS_KERNEL_ALIGNED] = slab_shape(spec, arch, true, &aligned) ? aligned : (rs_shape){0};
-  if (few_rows_shape(spec, &few))
+  if (few_rows_shape(spec, arch, &few))
     g.shape[RS_KERNEL_FEW] = few;
   return g;
 }
@@ -465,7 +468,7 @@ static rs_geometry row_geometry(const rowscan_spec *spec, int arch) {
     g.shape[RS_KERNEL_ALIGNED_SLOW] = slow;
   if (any_ring_shape(spec, arch, &ring))
     g.shape[RS_KERNEL_DENSE] = ring;
-  if (few_rows_shape(spec, &few))
+  if (few_rows_shape(spec, arch, &few))
     g.shape[RS_KERNEL_FEW] = few;
   return g;
 }
