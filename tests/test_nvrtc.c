@@ -153,8 +153,8 @@ START_TEST(a_broken_library_is_passed_over) {
       segments[i].p_type = PT_NULL;
   static const char note[] = {NT_GNU_BUILD_ID, 0, 0, 0, 'G', 'N', 'U', 0};
   char *id = memmem(head, sizeof head, note, sizeof note);
-  ck_assert_ptr_nonnull(id);
-  id[sizeof note] ^= 1; /* of another build */
+  if (id) /* else it is told by a digest of the file */
+    id[sizeof note] ^= 1;
   char *broken = path_of("%s/libnvrtc.so.13", dir);
   spill(broken, head, sizeof head);
   setenv("LD_LIBRARY_PATH", path_of("%s:%s", dir, parent_of(real)), 1);
