@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "context.h"
 #include "judge.h"
@@ -196,8 +197,9 @@ static void is_clean(void) {
 static rowscan_context gpu, host;
 
 static void open_contexts(void) {
-  gpu = (rowscan_context){.engine = ROWSCAN_ENGINE_CUDA, .device = {.cuda = &cuda, .context = (CUcontext)&streams}};
-  host = (rowscan_context){.engine = ROWSCAN_ENGINE_HOST};
+  gpu = (rowscan_context){
+      .engine = ROWSCAN_ENGINE_CUDA, .device = {.cuda = &cuda, .context = (CUcontext)&streams}, .process = getpid()};
+  host = (rowscan_context){.engine = ROWSCAN_ENGINE_HOST, .process = getpid()};
   rs_table_init(&gpu.plans);
   rs_table_init(&host.plans);
   ck_assert(!rs_host_open(&gpu.host, 3));
