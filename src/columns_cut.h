@@ -10,8 +10,7 @@
 
 #include "rows.h"
 
-/* Words from the state of the turns to the nodes, where all tiles are in work at once: as kernels/at_once.cuh has it.
- */
+/* Words from the state of the turns to the nodes, where all tiles are in work at once; AT_ONCE_STATE in at_once.cuh. */
 enum { RS_AT_ONCE_STATE = 32 };
 
 /* Steps of a tile, at least, if a column has several; COLUMN_STEPS in columns.cuh. */

@@ -249,7 +249,7 @@ static int64_t rows_at_once(const rowscan_plan *plan, const rs_shape *shape) {
   return rows > 1 ? rows : 1;
 }
 
-/* From the state of the turns to the nodes. */
+/* Words from the state of the turns to the nodes. */
 static int64_t state_words(const rs_shape *shape) {
   return shape->made_of == RS_TEMPLATE_AT_ONCE ? RS_AT_ONCE_STATE : 1;
 }

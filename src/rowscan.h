@@ -239,9 +239,9 @@ ROWSCAN_API rowscan_status rowscan_spec_parse(rowscan_spec *spec, const char *te
  * neighbours anywhere, any strides; and few of them), each a module of its own that is made ready when it is first
  * needed: read from the cache or compiled, and loaded. This call does so for the kernel that most runs need: many rows
  * or columns, neighbours, that begin where allocations do. With cache_only nothing is compiled: what would have to be
- * is NOT_CACHED, and the story names the spec and the architecture. (The build-id of the NVRTC
- * that is found is part of what a kernel is found by, in the cache's directory and in packs; where there is no NVRTC,
- * or it must not be used, a kernel serves whichever NVRTC made it.)
+ * is NOT_CACHED, and the story names the spec and the architecture. (The build-id of the NVRTC that is found is part of
+ * what a kernel is found by, in the cache's directory and in packs; where there is no NVRTC, or it must not be used, a
+ * kernel serves whichever NVRTC made it.)
  * Errors: BAD_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY, NO_COMPILER, COMPILE_FAILED, NOT_CACHED, CUDA_FAILED.
  */
 ROWSCAN_API rowscan_status rowscan_plan_create(rowscan_plan **plan, rowscan_context *context,
@@ -312,10 +312,10 @@ ROWSCAN_API rowscan_status rowscan_plan_prepare(rowscan_plan *plan, const rowsca
  * where they are more they wait for one another on the GPU. A run under capture allocates what it needs, for as long
  * as the plan lives, and shares it with later runs on the same stream in the same capture; so do at most 512 streams
  * of graphs, in all with as much as eight times workspace_bytes. It is part of the graph: two executables made of one
- * must not run at the same time. Streams may be destroyed while runs are pending,
- * but not before a capture that they are part of ends. A driver older than CUDA 12.0 can't tell a new stream from a
- * destroyed one: with it no stream keeps one, and all share the four. A run with a workspace of its own (args),
- * workspace_bytes that may hold anything, needs none of that, but queues a clearing of it before each launch.
+ * must not run at the same time. Streams may be destroyed while runs are pending, but not before a capture that they
+ * are part of ends. A driver older than CUDA 12.0 can't tell a new stream from a destroyed one: with it no stream keeps
+ * one, and all share the four. A run with a workspace of its own (args), workspace_bytes that may hold anything, needs
+ * none of that, but queues a clearing of it before each launch.
  *
  * Errors: BAD_ARGUMENT; UNSUPPORTED (a plan of rowscan_plan_compile); OUT_OF_MEMORY (captured graphs have all that
  * there is for them); CUDA_FAILED; those of plan_prepare, after which nothing is queued, and the next run tries again.

@@ -195,7 +195,7 @@ static void share_out(rs_wide_shape *shape, int shared, int threads) {
  * 94.5, exclusive 93.1, 95.0; f16 1024 x 2 x 32768 exclusive 104.6, 90.4; bf16 2048 x 4 x 8192, 1024 x 8 x 8192 and
  * all that are masked, f32 too, the same within 0.5%.
  */
-static void many_threads(const rowscan_spec *spec, int arch, int most_steps, int most_threads, rs_wide_shape *shape) {
+static void many_threads(const rowscan_spec *spec, int arch, int most_steps, rs_wide_shape *shape) {
   bool more = spec->mask_mode || arch / 10 != 9 || (shape->acc == 8 && least(shape->in, shape->out) < 8);
   bool brief = shape->length <= 2 && !(spec->flags & ROWSCAN_EXCLUSIVE);
   bool crowded = more || (shape->vector == 8 && !brief);
@@ -205,7 +205,7 @@ static void many_threads(const rowscan_spec *spec, int arch, int most_steps, int
   int threads = values > 32 ? 768 : values > 16 ? 1024 : values > 8 ? 1536 : 2048;
   if (crowded)
     threads = values > 32 ? 512 : values > 16 ? 768 : values > 8 ? 1280 : 1536;
-  share_out(shape, rs_arch_shared_bytes(arch), least(most_threads, threads));
+  share_out(shape, rs_arch_shared_bytes(arch), threads);
 }
 
 static rs_wide_shape wide_of(const rowscan_spec *spec, int vector, int width) {
@@ -267,7 +267,7 @@ void rs_tune_wide(const rowscan_spec *spec, int arch, rs_wide_shape *shape) {
   *shape = wide_of(spec, least(16 / (widens ? out : in), 32 / acc), spec->mask_mode || widens ? 16 : 8);
   shape->ahead = arch >= 90 && in == 2 ? AHEAD : 0;
   if (spec->length <= MOST_SHORT) {
-    many_threads(spec, arch, MOST_SHORT, 2048, shape);
+    many_threads(spec, arch, MOST_SHORT, shape);
     return;
   }
   bool small = acc == 4 && shape->vector == 4 && !shape->mask; /* measured to be better with more steps */
