@@ -48,6 +48,7 @@ struct rs_builder {
   rs_nvrtc *nvrtc;
   rs_log log;
   const char *forbidden_by; /* NULL: compiling is allowed */
+  int tuned_for;            /* 0: for whichever it builds */
   pthread_mutex_t lock;     /* of all that follows */
   pthread_cond_t done;
   build *builds; /* newest first */
@@ -122,6 +123,14 @@ rs_builder *rs_builder_open(rs_store *store, rs_nvrtc *nvrtc, const rs_log *log)
 
 void rs_builder_forbid(rs_builder *builder, const char *by) {
   builder->forbidden_by = by;
+}
+
+void rs_builder_tune_for(rs_builder *builder, int arch) {
+  builder->tuned_for = arch;
+}
+
+int rs_builder_tuned_for(const rs_builder *builder) {
+  return builder->tuned_for;
 }
 
 static void free_build(build *one) {

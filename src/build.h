@@ -19,6 +19,10 @@ void rs_builder_close(rs_builder *builder);
 /* From now on what the store lacks is not compiled, but NOT_CACHED. `by`: whose wish that is, a constant string. */
 void rs_builder_forbid(rs_builder *builder, const char *by);
 
+/* From now on plans have the geometries of another architecture, where theirs can hold them; see rs_tuned_arch. */
+void rs_builder_tune_for(rs_builder *builder, int arch);
+int rs_builder_tuned_for(const rs_builder *builder); /* 0: none was named */
+
 rs_store *rs_builder_store(rs_builder *builder);
 rs_nvrtc *rs_builder_nvrtc(rs_builder *builder);
 

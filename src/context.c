@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "arch.h"
 #include "clock.h"
 #include "log.h"
 
@@ -162,6 +163,19 @@ static const char *who_forbids(const rowscan_context *context, const rowscan_opt
   return NULL;
 }
 
+/* $ROWSCAN_TUNE; 0: it names none. */
+static int tuned_for(const rowscan_context *context) {
+  const char *value = secure_getenv("ROWSCAN_TUNE");
+  int arch;
+  if (!value || !*value)
+    return 0;
+  if (!rs_arch_read(value, &arch) && arch >= RS_OLDEST_ARCH)
+    return arch;
+  rs_log_write(&context->log, ROWSCAN_LOG_WARNING, "ROWSCAN_TUNE: '%s' is no architecture from sm_%d on", value,
+               RS_OLDEST_ARCH);
+  return 0;
+}
+
 static rowscan_status open_builder(rowscan_context *context, const rowscan_options *options, rs_nvrtc *nvrtc) {
   rs_store_options place = {.dir = options->cache_dir,
                             .off = options->cache_off != 0,
@@ -192,6 +206,7 @@ static rowscan_status open_builder(rowscan_context *context, const rowscan_optio
   if (!context->builder)
     return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for the builder");
   rs_builder_forbid(context->builder, who_forbids(context, options));
+  rs_builder_tune_for(context->builder, tuned_for(context));
   if (context->engine == ROWSCAN_ENGINE_CUDA)
     rs_nvrtc_path(nvrtc); /* finds it: plans will need its id, and opening a GPU takes long anyway */
   return ROWSCAN_OK;

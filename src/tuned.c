@@ -4,13 +4,15 @@
  *
  * From sm_90 on kernels make bulk copies, which NVRTC before CUDA 12 does not know; what is made for sm_80 runs there.
  * Which of the two a cache has depends on who filled it. Asking it takes two sources and a look: 0.06 ms on a slow
- * core, of those who have no compiler or forbid it.
+ * core, of those who have no compiler or forbid it. And $ROWSCAN_TUNE names another's, which have the same bits: so a
+ * GPU tests the geometries of those that are not at hand.
  */
 #include "tuned.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch.h"
 #include "emit.h"
 #include "key.h"
 
@@ -37,36 +39,44 @@ static bool has(rs_builder *builder, const rs_text *stem) {
   return key != NULL;
 }
 
-/* Whose kernel of this place the cache has; 0: neither's, or both have the same. */
-static int kept(rs_builder *builder, const rowscan_spec *spec, const rs_geometry geometry[2], int i, int arch) {
+/* Whose kernel of this place the cache has; NOBODY: neither's, or both have the same. */
+typedef enum kept_by { NOBODY, OWN, OLDER } kept_by;
+
+static kept_by kept(rs_builder *builder, const rowscan_spec *spec, const rs_geometry geometry[2], int i, int arch) {
   rs_text own = {0}, older = {0};
-  int whose = 0;
+  kept_by whose = NOBODY;
   if (write_stem(spec, &geometry[0], i, arch, &own) && write_stem(spec, &geometry[1], i, arch, &older) &&
       !(own.data && older.data && !strcmp(own.data, older.data)))
-    whose = has(builder, &own) ? arch : has(builder, &older) ? BEFORE_THEM : 0;
+    whose = has(builder, &own) ? OWN : has(builder, &older) ? OLDER : NOBODY;
   rs_text_free(&own);
   rs_text_free(&older);
   return whose;
 }
 
 /* Not the first alone: a pack may have been made of some. */
-static int any_kept(rs_builder *builder, const rowscan_spec *spec, int arch) {
-  const rs_geometry geometry[2] = {rs_tune(spec, arch), rs_tune(spec, BEFORE_THEM)};
-  int whose = 0;
-  for (int i = 0; i < RS_KERNELS && !whose; i++)
+static bool older_kept(rs_builder *builder, const rowscan_spec *spec, int own, int arch) {
+  const rs_geometry geometry[2] = {rs_tune(spec, own), rs_tune(spec, BEFORE_THEM)};
+  kept_by whose = NOBODY;
+  for (int i = 0; i < RS_KERNELS && whose == NOBODY; i++)
     whose = kept(builder, spec, geometry, i, arch);
-  return whose ? whose : arch;
+  return whose == OLDER;
+}
+
+/* Whether an architecture's multiprocessors have room for the blocks of another's geometries, and its copies. */
+static bool holds(int arch, int others) {
+  return rs_arch_shared_bytes(others) <= rs_arch_shared_bytes(arch) && (others < BULK_COPIES || arch >= BULK_COPIES);
 }
 
 int rs_tuned_arch(rs_builder *builder, const rowscan_spec *spec, int arch) {
-  if (arch < BULK_COPIES)
-    return arch;
+  int named = rs_builder_tuned_for(builder), own = named && holds(arch, named) ? named : arch;
+  if (own < BULK_COPIES)
+    return own;
   switch (rs_builder_makes(builder, arch)) {
   case RS_MAKES_ALL:
-    return arch;
+    return own;
   case RS_MAKES_NO_BULK_COPIES:
     return BEFORE_THEM;
   default:
-    return any_kept(builder, spec, arch);
+    return older_kept(builder, spec, own, arch) ? BEFORE_THEM : own;
   }
 }

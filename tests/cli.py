@@ -886,6 +886,21 @@ class Compile(Case):
         strip = lambda rows: [{k: v for k, v in row.items() if k not in ("ms", "cache")} for row in rows]
         self.assertEqual(strip(first), strip(second))
 
+    def test_tuned_for_another(self):
+        """Other kernels, where the architecture holds the other's; what names none is told."""
+        def tuned(name, arch):
+            self.env["ROWSCAN_TUNE"] = name
+            out, err = self.rowscan("compile", "--arch", arch, "--regime", "long", "--length", "100000", "--json")
+            return {row["cache"] for row in json.loads(out)}, err
+        self.assertEqual(tuned("", "sm_80"), ({"miss"}, ""))
+        for name in ("sm_80", "sm_90", "sm_120"):
+            self.assertEqual(tuned(name, "sm_80"), ({"hit"}, ""), name)
+        self.assertIn("miss", tuned("sm_75", "sm_80")[0])
+        for name in ("sm_70", "86"):
+            cached, err = tuned(name, "sm_80")
+            self.assertEqual((cached, err), ({"hit"}, "rowscan: compile: ROWSCAN_TUNE: '%s' is no architecture from "
+                                             "sm_75 on\n" % name))
+
     def test_files(self):
         rows = json.loads(self.compile("--arch", "sm_80,sm_90", "--length", "777", "--type", "i8", "--out-type", "i32",
                                        "--reverse", "--mask-type", "u8", "--json", "-o", "made"))

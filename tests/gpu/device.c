@@ -12,8 +12,11 @@
 typedef unsigned long long pointer;
 typedef struct CUctx_st *context;
 typedef struct CUreadyst *graph;
+typedef struct CUmod_st *module;
+typedef struct CUfunc_st *function;
 
-enum { MULTIPROCESSOR_COUNT = 16, NON_BLOCKING = 1, DISABLE_TIMING = 2, CAPTURE_GLOBAL = 0 };
+enum { MULTIPROCESSOR_COUNT = 16, MAJOR = 75, MINOR = 76, MOST_SHARED_BYTES = 97 };
+enum { NON_BLOCKING = 1, DISABLE_TIMING = 2, CAPTURE_GLOBAL = 0, FUNCTION_DYNAMIC_SHARED_BYTES = 8, NOT_READY = 600 };
 
 /* X(symbol, parameters) of the CUDA Driver API; each returns 0 or an error. */
 #define CALLS(X)                                                                                                       \
@@ -44,7 +47,15 @@ enum { MULTIPROCESSOR_COUNT = 16, NON_BLOCKING = 1, DISABLE_TIMING = 2, CAPTURE_
   X(cuGraphInstantiateWithFlags, (device_graph * *ready, graph captured, unsigned long long flags))                    \
   X(cuGraphLaunch, (device_graph * ready, device_stream stream))                                                       \
   X(cuGraphExecDestroy, (device_graph * ready))                                                                        \
-  X(cuGraphDestroy, (graph captured))
+  X(cuGraphDestroy, (graph captured))                                                                                  \
+  X(cuStreamQuery, (device_stream stream))                                                                             \
+  X(cuModuleLoadData, (module * made, const void *image))                                                              \
+  X(cuModuleUnload, (module made))                                                                                     \
+  X(cuModuleGetFunction, (function * found, module made, const char *name))                                            \
+  X(cuFuncSetAttribute, (function of, int attribute, int value))                                                       \
+  X(cuLaunchKernel,                                                                                                    \
+    (function of, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,               \
+     unsigned block_z, unsigned shared_bytes, device_stream stream, void **parameters, void **extra))
 
 static struct {
   void *library;
@@ -124,10 +135,18 @@ long device_calls(const char *symbol) {
   return calls ? calls(symbol) : -1;
 }
 
+static int attribute(int which) {
+  int value = 0;
+  MUST(cuDeviceGetAttribute, &value, which, cuda.device);
+  return value;
+}
+
 int device_multiprocessors(void) {
-  int count = 0;
-  MUST(cuDeviceGetAttribute, &count, MULTIPROCESSOR_COUNT, cuda.device);
-  return count;
+  return attribute(MULTIPROCESSOR_COUNT);
+}
+
+int device_arch(void) {
+  return 10 * attribute(MAJOR) + attribute(MINOR);
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
@@ -215,4 +234,80 @@ void device_launch(device_graph *ready, device_stream stream) {
 
 void device_graph_free(device_graph *ready) {
   MUST(cuGraphExecDestroy, ready);
+}
+
+/* ---- multiprocessors that others have ---------------------------------------------------------------------------- */
+
+/* Each block says that it is there, and stays until it is let go, or for 30 seconds. */
+static const char holder[] = ".version 6.4\n"
+                             ".target sm_75\n"
+                             ".address_size 64\n"
+                             ".visible .entry hold(.param .u64 words) {\n"
+                             "  .reg .pred stays;\n"
+                             "  .reg .b32 let_go;\n"
+                             "  .reg .b64 at, start, now;\n"
+                             "  ld.param.u64 at, [words];\n"
+                             "  red.global.add.u32 [at], 1;\n"
+                             "  mov.u64 start, %globaltimer;\n"
+                             "AGAIN:\n"
+                             "  ld.volatile.global.u32 let_go, [at + 4];\n"
+                             "  mov.u64 now, %globaltimer;\n"
+                             "  sub.u64 now, now, start;\n"
+                             "  setp.lt.u64 stays, now, 30000000000;\n"
+                             "  setp.eq.and.u32 stays, let_go, 0, stays;\n"
+                             "  @stays bra AGAIN;\n"
+                             "  ret;\n"
+                             "}\n";
+
+struct device_hold {
+  module code;
+  unsigned *words; /* on the device: blocks that are there; whether they are let go */
+  device_stream stream, copies;
+};
+
+/* A block takes all shared memory of a multiprocessor, so that no other has room beside it. */
+static void start_holding(device_hold *hold, unsigned blocks) {
+  function hold_one;
+  int bytes = attribute(MOST_SHARED_BYTES);
+  void *parameters[] = {&hold->words};
+  MUST(cuModuleGetFunction, &hold_one, hold->code, "hold");
+  MUST(cuFuncSetAttribute, hold_one, FUNCTION_DYNAMIC_SHARED_BYTES, bytes);
+  MUST(cuLaunchKernel, hold_one, blocks, 1, 1, 1, 1, 1, (unsigned)bytes, hold->stream, parameters, NULL);
+}
+
+device_hold *device_hold_all_but(int left) {
+  static const unsigned none[2];
+  device_hold *hold = malloc(sizeof *hold);
+  unsigned blocks = (unsigned)(device_multiprocessors() - left), there = 0;
+  if (!hold)
+    abort();
+  hold->stream = device_stream_new();
+  hold->copies = device_stream_new();
+  hold->words = device_alloc(sizeof none);
+  MUST(cuModuleLoadData, &hold->code, holder);
+  device_upload(hold->words, none, sizeof none, hold->stream);
+  start_holding(hold, blocks);
+  while (there < blocks && device_holds(hold)) {
+    device_download(&there, hold->words, sizeof there, hold->copies);
+    device_wait(hold->copies);
+  }
+  return hold;
+}
+
+bool device_holds(const device_hold *hold) {
+  int status = cuda.cuStreamQuery(hold->stream);
+  if (status != NOT_READY)
+    must(status, "cuStreamQuery");
+  return status == NOT_READY;
+}
+
+void device_let_go(device_hold *hold) {
+  static const unsigned one = 1;
+  device_upload(hold->words + 1, &one, sizeof one, hold->copies);
+  device_wait(hold->stream);
+  device_free(hold->words);
+  MUST(cuModuleUnload, hold->code);
+  device_stream_free(hold->copies);
+  device_stream_free(hold->stream);
+  free(hold);
 }

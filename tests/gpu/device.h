@@ -30,6 +30,7 @@ bool device_sanitized(void); /* by compute-sanitizer */
  */
 long device_calls(const char *symbol);
 int device_multiprocessors(void);
+int device_arch(void); /* 90 for sm_90 */
 size_t device_free_bytes(void);
 
 void *device_alloc(size_t bytes);
@@ -54,5 +55,14 @@ void device_capture(device_stream stream);
 device_graph *device_captured(device_stream stream);
 void device_launch(device_graph *graph, device_stream stream);
 void device_graph_free(device_graph *graph);
+
+/*
+ * Another program's kernel that has all but so many multiprocessors, for at most 30 seconds. Returns when it has them.
+ * What waits for the whole device waits for it.
+ */
+typedef struct device_hold device_hold;
+device_hold *device_hold_all_but(int left);
+bool device_holds(const device_hold *hold); /* still */
+void device_let_go(device_hold *hold);
 
 #endif

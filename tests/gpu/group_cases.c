@@ -3,7 +3,9 @@
  * SPDX-License-Identifier: MIT
  */
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -149,6 +151,79 @@ void group_regimes(void) {
           if (!suite.quick || ((regime + flags) % 3 == mask && (regime + flags / 2) % 2 == op))
             add_regime((rowscan_regime)regime, flags, (rowscan_mask_mode)mask, (rowscan_op)op);
   check_specs();
+}
+
+/* ---- geometries --------------------------------------------------------------------------------------------------
+ * What tune chooses for GPUs that are not at hand, in this one. */
+
+/* Rows whose tiles those GPUs have in other sizes, and tell one another in other ways. */
+static void add_tuned(int number) {
+  static const struct {
+    rowscan_regime regime;
+    int64_t length;
+  } kinds[] = {{ROWSCAN_REGIME_ROW, 20000},     {ROWSCAN_REGIME_LONG, 150000}, {ROWSCAN_REGIME_SHORT, 100},
+               {ROWSCAN_REGIME_COLUMN, 3000},   {ROWSCAN_REGIME_AUTO, 40000},  {ROWSCAN_REGIME_AUTO, 1500},
+               {ROWSCAN_REGIME_COLUMN, 100000}, {ROWSCAN_REGIME_AUTO, 7}};
+  enum { KINDS = sizeof kinds / sizeof *kinds };
+  random_source random = random_for(suite.seed, 18, (uint64_t)number);
+  int64_t length = few(kinds[number % KINDS].length / 10 + 6, kinds[number % KINDS].length);
+  rowscan_spec spec = {.size = sizeof spec, .regime = kinds[number % KINDS].regime};
+  spec.in = number < KINDS ? ROWSCAN_F32 : (rowscan_type)(1 + random_below(&random, 13));
+  spec.flags = (unsigned)random_below(&random, 4);
+  spec.mask_mode = (rowscan_mask_mode)(random_one_in(&random, 2) ? 0 : random_below(&random, 3));
+  spec.length = length / 2 + random_below(&random, length);
+  spec.layout = spec.regime == ROWSCAN_REGIME_COLUMN ? ROWSCAN_LAYOUT_COLUMNS : ROWSCAN_LAYOUT_ROWS;
+  if (number >= KINDS)
+    case_random_types(&spec, &random);
+  add_spec(&spec, random);
+}
+
+/* Of long rows, which are cut in one way without bulk copies, and with them by the shared memory that there is. */
+static bool geometry_of(rowscan_context *context, char text[256]) {
+  rowscan_spec spec = {.size = sizeof spec, .in = ROWSCAN_F32, .length = 200000, .regime = ROWSCAN_REGIME_LONG};
+  rowscan_module_info module = ROWSCAN_INFO(rowscan_module_info);
+  rowscan_plan *plan = NULL;
+  bool known = suite_ok(rowscan_plan_create(&plan, context, &spec), "rowscan_plan_create") &&
+               suite_ok(rowscan_plan_module(plan, 0, &module), "rowscan_plan_module");
+  if (known)
+    snprintf(text, 256, "%s", module.geometry);
+  rowscan_plan_destroy(plan);
+  return known;
+}
+
+/* Which of them a GPU holds is the library's to know; the text tells. */
+static bool has_other_geometries(rowscan_context *tuned) {
+  char own[256], other[256];
+  return geometry_of(suite.gpu, own) && geometry_of(tuned, other) && strcmp(own, other) != 0;
+}
+
+static bool check_tuned(const char *arch) {
+  rowscan_context *own = suite.gpu, *tuned;
+  setenv("ROWSCAN_TUNE", arch, 1);
+  bool opened = suite_ok(rowscan_open(&tuned, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_CUDA)), "rowscan_open");
+  unsetenv("ROWSCAN_TUNE");
+  if (!opened)
+    return false;
+  bool others = has_other_geometries(tuned);
+  suite.gpu = tuned;
+  for (int i = 0; i < (others ? few(8, 160) : 0); i++)
+    add_tuned(i);
+  check_specs();
+  suite.gpu = own;
+  rowscan_close(tuned);
+  return others;
+}
+
+/* All geometries of a spec have the same bits: the host's. */
+void group_geometries(void) {
+  static const char *const archs[] = {"sm_80", "sm_75", "sm_86", "sm_120"};
+  int tuned = 0;
+  for (int i = 0; i < few(2, 4); i++)
+    tuned += check_tuned(archs[i]);
+  if (!tuned && device_arch() >= 90)
+    suite_fail("ROWSCAN_TUNE changes no geometry");
+  else if (!tuned)
+    suite_skip("this GPU holds no other's geometries");
 }
 
 /* ---- lengths ----------------------------------------------------------------------------------------------------- */

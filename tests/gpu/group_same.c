@@ -79,8 +79,7 @@ void group_batch(void) {
 
 /* ---- repeat ------------------------------------------------------------------------------------------------------ */
 
-/* view: the arrays begin off 16 bytes, each by something else. */
-static void check_repeats(const rowscan_spec *spec, int64_t rows, uint64_t number, bool view, int repeats) {
+static void check_repeats(const rowscan_spec *spec, int64_t rows, uint64_t number, int repeats) {
   bool columns = spec->layout == ROWSCAN_LAYOUT_COLUMNS;
   random_source random = random_for(suite.seed, 7, number);
   suite_plans plans;
@@ -89,8 +88,6 @@ static void check_repeats(const rowscan_spec *spec, int64_t rows, uint64_t numbe
   if (suite_plan(&plans, spec)) {
     device_stream stream = device_stream_new();
     case_dense(&test, &plans.spec, columns ? 1 : rows, columns ? rows : 1, &random);
-    test.in.lead = view;
-    test.out.lead = 2 * view;
     test.data = DATA_WIDE;
     test.totals = true;
     bool same = check_prepare(&run, &test, plans.host);
@@ -102,26 +99,6 @@ static void check_repeats(const rowscan_spec *spec, int64_t rows, uint64_t numbe
     check_free(&run);
   }
   suite_plan_free(&plans);
-}
-
-/* Blocks that wait for one another, each paused at random: nothing changes, nothing hangs. */
-void group_delays(void) {
-  static const struct {
-    rowscan_regime regime;
-    int64_t length, rows;
-    bool view; /* off 16 bytes */
-  } runs[] = {{ROWSCAN_REGIME_LONG, 5000000, 1, false},  {ROWSCAN_REGIME_LONG, 5000000, 1, true},
-              {ROWSCAN_REGIME_LONG, 300007, 7, false},   {ROWSCAN_REGIME_LONG, 40000, 100, true},
-              {ROWSCAN_REGIME_COLUMN, 300000, 5, false}, {ROWSCAN_REGIME_COLUMN, 20000, 640, false},
-              {ROWSCAN_REGIME_COLUMN, 20000, 129, true}};
-  for (int i = 0; i < 7; i++) {
-    rowscan_spec spec = {.size = sizeof spec, .regime = runs[i].regime, .length = runs[i].length};
-    spec.layout = runs[i].regime == ROWSCAN_REGIME_COLUMN ? ROWSCAN_LAYOUT_COLUMNS : ROWSCAN_LAYOUT_ROWS;
-    spec.flags = ROWSCAN_DELAYS | (i % 2 ? ROWSCAN_REVERSE : 0);
-    if (suite.quick)
-      spec.length = spec.length / 100 + 7000;
-    check_repeats(&spec, runs[i].rows, (uint64_t)i, runs[i].view, suite.quick ? 2 : 30);
-  }
 }
 
 /* A hundred runs, all the same. */
@@ -139,6 +116,6 @@ void group_repeat(void) {
     spec.layout = runs[i].regime == ROWSCAN_REGIME_COLUMN ? ROWSCAN_LAYOUT_COLUMNS : ROWSCAN_LAYOUT_ROWS;
     if (suite.quick)
       spec.length = 3000;
-    check_repeats(&spec, runs[i].rows, (uint64_t)i, false, suite.quick ? 4 : 100);
+    check_repeats(&spec, runs[i].rows, (uint64_t)i, suite.quick ? 4 : 100);
   }
 }

@@ -41,6 +41,7 @@ void suite_plan_free(suite_plans *plans);
 /* The groups. */
 void group_types(void);
 void group_regimes(void);
+void group_geometries(void);
 void group_lengths(void);
 void group_widths(void);
 void group_views(void);
@@ -51,6 +52,7 @@ void group_random(void);
 void group_batch(void);
 void group_repeat(void);
 void group_delays(void);
+void group_held(void);
 void group_chain(void);
 void group_capture(void);
 void group_stay(void);

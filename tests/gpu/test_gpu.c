@@ -29,13 +29,29 @@ static const struct {
   void (*run)(void);
   bool asked_only; /* takes long: runs only if it is named */
 } groups[] = {
-    {"types", group_types, false},     {"regimes", group_regimes, false}, {"lengths", group_lengths, false},
-    {"widths", group_widths, false},   {"views", group_views, false},     {"ends", group_ends, false},
-    {"few", group_few, false},         {"offsets", group_offsets, false}, {"random", group_random, false},
-    {"batch", group_batch, false},     {"repeat", group_repeat, false},   {"delays", group_delays, false},
-    {"chain", group_chain, false},     {"capture", group_capture, false}, {"stay", group_stay, false},
-    {"outlive", group_outlive, false}, {"threads", group_threads, false}, {"host", group_host, false},
-    {"issue", group_issue, false},     {"big", group_big, false},         {"issue-full", group_issue_full, true},
+    {"types", group_types, false},
+    {"regimes", group_regimes, false},
+    {"geometries", group_geometries, false},
+    {"lengths", group_lengths, false},
+    {"widths", group_widths, false},
+    {"views", group_views, false},
+    {"ends", group_ends, false},
+    {"few", group_few, false},
+    {"offsets", group_offsets, false},
+    {"random", group_random, false},
+    {"batch", group_batch, false},
+    {"repeat", group_repeat, false},
+    {"delays", group_delays, false},
+    {"held", group_held, false},
+    {"chain", group_chain, false},
+    {"capture", group_capture, false},
+    {"stay", group_stay, false},
+    {"outlive", group_outlive, false},
+    {"threads", group_threads, false},
+    {"host", group_host, false},
+    {"issue", group_issue, false},
+    {"big", group_big, false},
+    {"issue-full", group_issue_full, true},
 };
 enum { GROUPS = sizeof groups / sizeof *groups };
 
