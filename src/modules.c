@@ -63,16 +63,34 @@ static bool read_whole(const rs_modules *all, const rs_module *module, rs_binary
 
 /* ---- loaded ------------------------------------------------------------------------------------------------------ */
 
+/* What is said of the image, and not of the moment: the same bytes will be rejected again. */
+static bool is_final(CUresult result) {
+  switch (result) {
+  case CUDA_ERROR_INVALID_IMAGE:
+  case CUDA_ERROR_NO_BINARY_FOR_GPU:
+  case CUDA_ERROR_INVALID_PTX:
+  case CUDA_ERROR_JIT_COMPILER_NOT_FOUND:
+  case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
+  case CUDA_ERROR_JIT_COMPILATION_DISABLED:
+  case CUDA_ERROR_INVALID_SOURCE:
+  case CUDA_ERROR_NOT_FOUND:
+    return true;
+  default:
+    return false;
+  }
+}
+
 /* What the driver said of an image, and where. */
 typedef struct refusal {
   CUresult result;
   const char *call;
+  bool final; /* it will say so again */
 } refusal;
 
 /* With its kernel: a driver that loads lazily sees as late as there what it will not have. */
 static refusal load_image(const rs_cuda *cuda, rs_kernel kernel, rs_module *module, const void *image,
                           CUfunction *function) {
-  refusal said = {cuda->cuModuleLoadData(&module->module, image), "cuModuleLoadData of a compiled kernel"};
+  refusal said = {cuda->cuModuleLoadData(&module->module, image), "cuModuleLoadData of a compiled kernel", false};
   if (!said.result) {
     said.call = rs_kernel_symbol(kernel);
     said.result = cuda->cuModuleGetFunction(function, module->module, said.call);
@@ -81,6 +99,7 @@ static refusal load_image(const rs_cuda *cuda, rs_kernel kernel, rs_module *modu
   }
   if (said.result)
     module->module = NULL;
+  said.final = is_final(said.result);
   return said;
 }
 
@@ -101,24 +120,9 @@ static refusal load_binary(const rs_modules *all, rs_kernel kernel, rs_module *m
     rs_binary_free(&module->binary);
     module->binary = whole;
   }
-  return load_image(cuda, kernel, module, module->binary.ptx, function);
-}
-
-/* What is said of the image, and not of the moment: the same bytes will be rejected again. */
-static bool is_final(CUresult result) {
-  switch (result) {
-  case CUDA_ERROR_INVALID_IMAGE:
-  case CUDA_ERROR_NO_BINARY_FOR_GPU:
-  case CUDA_ERROR_INVALID_PTX:
-  case CUDA_ERROR_JIT_COMPILER_NOT_FOUND:
-  case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
-  case CUDA_ERROR_JIT_COMPILATION_DISABLED:
-  case CUDA_ERROR_INVALID_SOURCE:
-  case CUDA_ERROR_NOT_FOUND:
-    return true;
-  default:
-    return false;
-  }
+  refusal then = load_image(cuda, kernel, module, module->binary.ptx, function);
+  then.final = then.final && said.final; /* else the CUBIN may do, another time */
+  return then;
 }
 
 static bool key_of(const rs_modules *all, const rs_module *module, rs_text *key) {
@@ -170,7 +174,7 @@ static rowscan_status load_or_rebuild(rs_modules *all, rs_kernel kernel, rs_modu
   if (!said.result)
     return ROWSCAN_OK;
   rowscan_status status = rs_cuda_failed(cuda, said.result, said.call);
-  return is_final(said.result) ? remember(all, module, status) : status;
+  return said.final ? remember(all, module, status) : status;
 }
 
 static void unload(const rs_modules *all, rs_module *module) {
