@@ -25,6 +25,8 @@ if [ -z "${RS_SANITIZE:-}" ]; then
   SIMT_RACES=1 tests/gpu/test_gpu widths regimes delays || status=1
   SIMT_RACES=1 tests/test_columns 6 3 || status=1
   SIMT_RACES=1 tests/test_columns 8 4 11 1 || status=1
+  echo "== tests/gpu/test_gpu widths regimes delays geometries, 1 block at a time"
+  SIMT_RESIDENT=1 tests/gpu/test_gpu widths regimes delays geometries || status=1
 fi
 # Streams that do their work late; and a driver that can't tell a new one from another whose handle it got.
 for version in 13000 11080; do
