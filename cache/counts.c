@@ -74,8 +74,8 @@ static bool write_file(const rs_store *store, const rs_store_counts *counts) {
   size_t count;
   unsigned char *bytes = encode(counts, &count);
   int fd = bytes ? rs_file_open(store->dir, file_name, O_WRONLY | O_CREAT, &status, &wrong) : -1;
-  bool written = fd >= 0 && rs_file_write(fd, bytes, count) &&
-                 (status.st_size <= (off_t)count || ftruncate(fd, (off_t)count) == 0);
+  bool written =
+      fd >= 0 && rs_file_write(fd, bytes, count) && (status.st_size <= (off_t)count || rs_file_resize(fd, count));
   if (fd >= 0)
     close(fd);
   free(bytes);

@@ -62,7 +62,7 @@ static void append(const rs_store *store, const char *line, size_t length, bool 
   if (fd < 0)
     return;
   anew = anew || status.st_size + (off_t)length > MOST_BYTES;
-  if (!anew || ftruncate(fd, 0) == 0)
+  if (!anew || rs_file_resize(fd, 0))
     rs_file_write(fd, line, length);
   close(fd);
 }

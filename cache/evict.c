@@ -149,7 +149,7 @@ static bool is_due(const rs_store *store, int64_t bytes) {
   int64_t units = bytes / UNIT + 1;
   bool noted = note(fd, units);
   bool due = !noted || status.st_size == 0 || status.st_size > store->options.limit_bytes / 32 / UNIT - units;
-  if (due && ftruncate(fd, 1) != 0) /* before the survey, so that no put is missed */
+  if (due && !rs_file_resize(fd, 1)) /* before the survey, so that no put is missed */
     rs_store_say(store, RS_WARNING, "%s/ledger: %m", store->path);
   close(fd);
   return due;

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -102,8 +103,36 @@ bool rs_file_read_at(int fd, void *to, size_t bytes, uint64_t offset) {
   return true;
 }
 
-bool rs_file_write(int fd, const void *from, size_t bytes) {
-  const char *at = from;
+/* ---- writing -----------------------------------------------------------------------------------------------------
+ *
+ * A file that would pass the limit on their size (RLIMIT_FSIZE) makes the kernel send SIGXFSZ to the thread that
+ * writes, which ends a program that has not thought of it. A cache is no reason to: the thread holds the signal
+ * meanwhile, and takes the one that it caused. One that waited before, as the program wished, waits on.
+ */
+
+typedef struct held {
+  sigset_t before;
+  bool waited;
+} held;
+
+static void hold(sigset_t *signals, held *state) {
+  sigset_t waiting;
+  sigemptyset(signals);
+  sigaddset(signals, SIGXFSZ);
+  pthread_sigmask(SIG_BLOCK, signals, &state->before);
+  state->waited = sigismember(&state->before, SIGXFSZ) && sigpending(&waiting) == 0 && sigismember(&waiting, SIGXFSZ);
+}
+
+/* `done`: without an error; else errno has it. */
+static void release(const sigset_t *signals, const held *state, bool done) {
+  int error = errno;
+  if (!done && error == EFBIG && !state->waited)
+    sigtimedwait(signals, NULL, &(struct timespec){0});
+  pthread_sigmask(SIG_SETMASK, &state->before, NULL);
+  errno = error;
+}
+
+static bool write_all(int fd, const char *at, size_t bytes) {
   while (bytes > 0) {
     ssize_t put = write(fd, at, bytes);
     if (put < 0 && errno == EINTR)
@@ -114,6 +143,24 @@ bool rs_file_write(int fd, const void *from, size_t bytes) {
     bytes -= (size_t)put;
   }
   return true;
+}
+
+bool rs_file_write(int fd, const void *from, size_t bytes) {
+  sigset_t signals;
+  held state;
+  hold(&signals, &state);
+  bool done = write_all(fd, from, bytes);
+  release(&signals, &state, done);
+  return done;
+}
+
+bool rs_file_resize(int fd, uint64_t bytes) {
+  sigset_t signals;
+  held state;
+  hold(&signals, &state);
+  bool done = ftruncate(fd, (off_t)bytes) == 0;
+  release(&signals, &state, done);
+  return done;
 }
 
 int64_t rs_file_age(const struct stat *status) {

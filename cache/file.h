@@ -29,7 +29,10 @@ int rs_shared_file_open(int dir, const char *name, struct stat *status, const ch
 /* All bytes or false; signals and short transfers are gone over. */
 bool rs_file_read(int fd, void *to, size_t bytes);
 bool rs_file_read_at(int fd, void *to, size_t bytes, uint64_t offset);
+
+/* The same. More than RLIMIT_FSIZE is EFBIG, and no signal, whatever the program does with SIGXFSZ. */
 bool rs_file_write(int fd, const void *from, size_t bytes);
+bool rs_file_resize(int fd, uint64_t bytes);
 
 /* Seconds since the file was last written or touched; negative if that lies in the future. */
 int64_t rs_file_age(const struct stat *status);

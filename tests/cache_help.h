@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -131,6 +132,16 @@ static inline int files_in(const char *dir, const char *begin) {
 
 static inline int temporaries_in(const char *dir) {
   return files_in(dir, "tmp-");
+}
+
+/* The size that a file may have; RLIM_INFINITY: any. Until that is back, nothing may be asserted: Check writes files.
+ */
+static inline void limit_files(rlim_t bytes) {
+  struct rlimit limit;
+  bool set = getrlimit(RLIMIT_FSIZE, &limit) == 0;
+  limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
+  if (!set || setrlimit(RLIMIT_FSIZE, &limit) != 0)
+    abort();
 }
 
 static inline int descriptors(void) {

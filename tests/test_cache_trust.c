@@ -8,8 +8,9 @@
 #include "cache_help.h"
 
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
+
+#include "inside.h"
 
 enum { NOBODY = 65534 };
 
@@ -400,19 +401,98 @@ START_TEST(a_full_disk_keeps_nothing_half) {
   log_book book = {0};
   rs_store *store = open_logged(dir, 0, &book);
   ck_assert(put(store, "key", "text") && put(store, "other", "text"));
-  signal(SIGXFSZ, SIG_IGN);
-  struct rlimit old, small;
-  ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &old), 0);
-  small = (struct rlimit){.rlim_cur = 1000, .rlim_max = old.rlim_max};
-  ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
-  ck_assert(!put_bytes(store, "key", 5000));
-  ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &old), 0);
+  limit_files(1000);
+  bool kept = put_bytes(store, "key", 5000);
+  limit_files(RLIM_INFINITY);
+  ck_assert(!kept);
   ck_assert_int_eq(book.messages[0], 1);
   ck_assert_ptr_nonnull(strstr(book.last, "File too large"));
   ck_assert_int_eq(temporaries_in(dir), 0);
   ck_assert(has(store, "key", "text"));
   ck_assert(put_bytes(store, "key", 5000));
   rs_store_close(store);
+}
+END_TEST
+
+enum { MOST_LIMIT = 700 /* no file of a small store has as many bytes */ };
+
+/* A store's life, and a pack, where a file may have no more than so many bytes: what of it was kept. */
+static int live_within(const char *dir, rlim_t bytes) {
+  char *path = path_of("%s/%d", dir, (int)bytes), *pack = path_of("%s.pack", path), data[MOST_LIMIT] = "";
+  limit_files(bytes);
+  rs_store *store = rs_store_open(&(rs_store_options){.dir = path});
+  rs_store_add(store, RS_COUNT_hits, 1);
+  int kept = put(store, "key=1\nby=me\n", "text");
+  rs_store_close(store);
+  kept += rs_store_write_pack(pack, data, sizeof data / 2);
+  limit_files(RLIM_INFINITY);
+  return temporaries_in(path) + names_in(dir, RS_TEMPORARY) ? -1 : kept;
+}
+
+static bool survives_each_limit(const char *dir) {
+  int of[3] = {0};
+  signal(SIGXFSZ, SIG_DFL);
+  for (rlim_t bytes = 0; bytes < MOST_LIMIT; bytes++) {
+    int kept = live_within(dir, bytes);
+    if (kept < 0)
+      return false;
+    of[kept]++;
+  }
+  printf("files of at most 0 to %d bytes, SIGXFSZ as it is by default: %d times nothing was kept, %d times one of an "
+         "entry and a pack, %d times both\n",
+         MOST_LIMIT - 1, of[0], of[1], of[2]);
+  fflush(stdout);
+  return of[0] && of[1] && of[2];
+}
+
+/* Wherever it cuts, a limit on the size of files does not end the program. */
+START_TEST(no_limit_on_files_ends_the_program) {
+  char *dir = fresh();
+  ck_assert_int_eq(mkdir(dir, 0700), 0);
+  ck_assert(in_child(survives_each_limit, dir, geteuid()));
+}
+END_TEST
+
+static volatile sig_atomic_t handled;
+
+static void handle(int number) {
+  (void)number;
+  handled++;
+}
+
+static bool is_waiting(void) {
+  sigset_t waiting;
+  return sigpending(&waiting) == 0 && sigismember(&waiting, SIGXFSZ);
+}
+
+/* A program that handles the signal, one that holds it, and one that holds one: each has what it had. */
+static bool keeps_signals(const char *dir) {
+  sigset_t limit, before, after;
+  rs_store *store = open_at(dir);
+  int kept = 0;
+  sigemptyset(&limit);
+  before = after = limit; /* of which the kernel fills in a part */
+  sigaddset(&limit, SIGXFSZ);
+  signal(SIGXFSZ, handle);
+  limit_files(100);
+  sigprocmask(SIG_SETMASK, NULL, &before);
+  kept += put_bytes(store, "key", 5000);
+  sigprocmask(SIG_SETMASK, NULL, &after);
+  bool sound = !handled && memcmp(&before, &after, sizeof before) == 0;
+  sigprocmask(SIG_BLOCK, &limit, NULL);
+  kept += put_bytes(store, "key", 5000);
+  sound = sound && !is_waiting();
+  raise(SIGXFSZ);
+  kept += put_bytes(store, "key", 5000);
+  sound = sound && is_waiting() && !handled;
+  sigprocmask(SIG_UNBLOCK, &limit, NULL);
+  limit_files(RLIM_INFINITY);
+  rs_store_close(store);
+  return sound && handled == 1 && !kept;
+}
+
+START_TEST(a_signal_of_the_program_stays_its_own) {
+  ck_assert(in_child(keeps_signals, fresh(), geteuid()));
 }
 END_TEST
 
@@ -617,6 +697,8 @@ int main(void) {
 
   TCase *failures = add_case(suite, "failures");
   tcase_add_test(failures, a_full_disk_keeps_nothing_half);
+  tcase_add_test(failures, no_limit_on_files_ends_the_program);
+  tcase_add_test(failures, a_signal_of_the_program_stays_its_own);
   tcase_add_test(failures, no_descriptors_left);
   tcase_add_test(failures, nothing_leaks_descriptors);
   tcase_add_test(failures, a_read_only_store_is_read);
