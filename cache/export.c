@@ -113,7 +113,7 @@ bool rs_store_write_pack(const char *path, const void *pack, size_t bytes) {
   free(directory);
   if (dir < 0)
     return false;
-  bool written = rs_publish(dir, file, pack, bytes, 0644);
+  bool written = rs_publish_beside(dir, file, pack, bytes);
   int error = errno;
   if (written)
     fsync(dir);

@@ -102,8 +102,12 @@ void rs_tier_open(rs_store *store);
 void rs_tier_close(rs_tier *tier);
 bool rs_tier_get(rs_store *store, const char *key, bool is_stem, rs_loaded *loaded, const char **path, int *damaged);
 
-/* publish.c: makes a file appear as a whole or not at all. False: not kept, and errno says why. */
-bool rs_publish(int fan, const char *file, const void *bytes, size_t count, mode_t mode);
+/*
+ * publish.c: makes a file appear as a whole or not at all. False: not kept, and errno says why. The second one is for
+ * directories that are not the store's, and files for all to read: it removes what others left there, see beside.h.
+ */
+bool rs_publish(int fan, const char *file, const void *bytes, size_t count);
+bool rs_publish_beside(int dir, const char *file, const void *bytes, size_t count);
 
 /* evict.c: the largest entry that is kept, and what eviction leaves; and what follows a put. */
 int64_t rs_store_target(const rs_store *store);

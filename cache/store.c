@@ -219,7 +219,7 @@ static bool publish(const rs_store *store, const char *name, const void *bytes, 
   int fan = rs_fan_open(store, name);
   if (fan < 0)
     return false;
-  bool kept = rs_publish(fan, name + 3, bytes, count, 0600);
+  bool kept = rs_publish(fan, name + 3, bytes, count);
   int error = errno;
   close(fan);
   errno = error;

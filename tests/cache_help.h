@@ -110,7 +110,7 @@ static inline int names_in(const char *dir, const char *begin) {
   DIR *list = opendir(dir);
   int count = 0;
   for (struct dirent *at; list && (at = readdir(list)) != NULL;)
-    count += *at->d_name != '.' && strncmp(at->d_name, begin, strlen(begin)) == 0;
+    count += strcmp(at->d_name, ".") && strcmp(at->d_name, "..") && !strncmp(at->d_name, begin, strlen(begin));
   if (list)
     closedir(list);
   return count;

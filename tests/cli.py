@@ -642,7 +642,7 @@ class Interrupted(Case):
         return process
 
     def temporaries(self):
-        return [name for name in os.listdir(self.dir) if name.startswith(".rowscan.")]
+        return [name for name in os.listdir(self.dir) if name.startswith(".rowscan-")]
 
     def meddle(self, what, threads=1):
         """Starts ever larger jobs until one still runs when what() was done; returns it, ended, and its stderr."""
@@ -679,6 +679,19 @@ class Interrupted(Case):
                 _, err = process.communicate(timeout=60)
                 self.assertIn(process.returncode, [-number, 4], err.decode())
                 shutil.rmtree(self.path("cache"))
+
+    def test_what_the_killed_leave(self):
+        process, _ = self.meddle(lambda process: process.send_signal(signal.SIGKILL))
+        self.assertEqual(process.returncode, -signal.SIGKILL)
+        (left,) = self.temporaries()
+        mine = ["notes.tmp", ".rowscan-1-2-3.temporary", ".rowscan-1-2.tmp"]
+        for name in mine + [".rowscan-1-2-3.tmp"]:
+            with open(self.path(name), "wb"):
+                pass
+        for name in mine + [left]:
+            os.utime(self.path(name), (10**9, 10**9))
+        self.scan(np.arange(3))
+        self.assertEqual(list(self.listing()), sorted(mine + ["in.npy", "out.npy", ".rowscan-1-2-3.tmp"]))
 
     def test_old_output_stays(self):
         self.save("out.npy", np.arange(3))

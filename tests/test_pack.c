@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <sys/wait.h>
 
+#include "beside.h"
 #include "file.h"
 #include "number.h"
 #include "pack.h"
@@ -562,6 +563,51 @@ START_TEST(a_file_of_a_pack_appears_as_a_whole) {
 }
 END_TEST
 
+/* A file beside a pack, two hours old. */
+static char *leave(const char *dir, const char *name) {
+  char *path = path_of("%s/%s", dir, name);
+  spill(path, "half", 4);
+  age(path, 2 * HOUR);
+  return path;
+}
+
+/* An export removes what exports that were killed left beside its file, and nothing of its user's. */
+START_TEST(what_is_left_beside_a_pack_is_swept) {
+  static const char *const others[] = {
+      "tmp-1-2-3",         ".rowscan-1-2-3.tmp~", ".rowscan-1-2.tmp",  ".rowscan-1-2-3-4.tmp", ".rowscan-x-2-3.tmp",
+      ".rowscan--2-3.tmp", ".rowscan-1-2-3",      "rowscan-1-2-3.tmp", ".rowscan-0-2-3.tmp"};
+  enum { OTHERS = sizeof others / sizeof *others };
+  char *path = fresh(), *dir = parent_of(path), *kept[OTHERS + 6];
+  int count = 0, before = descriptors();
+  for (int i = 0; i < OTHERS; i++)
+    kept[count++] = leave(dir, others[i]);
+  char *left[] = {leave(dir, ".rowscan-1-2-3.tmp"), leave(dir, ".rowscan-99999-1700000000-999999999.tmp")};
+  age(left[1], -2 * HOUR);
+  age(kept[count++] = leave(dir, ".rowscan-1-2-4.tmp"), HOUR / 2);
+  char *target = leave(dir, "target"), *link = path_of("%s/.rowscan-1-2-5.tmp", dir);
+  ck_assert_int_eq(symlink(target, link), 0);
+  char *first = leave(dir, ".rowscan-1-2-6.tmp"), *second = path_of("%s/second", dir);
+  ck_assert_int_eq(linkat(AT_FDCWD, first, AT_FDCWD, second, 0), 0);
+  ck_assert_int_eq(mkfifo(kept[count++] = path_of("%s/.rowscan-1-2-7.tmp", dir), 0600), 0);
+  char *held = leave(dir, ".rowscan-1-2-8.tmp");
+  int fd = open(held, O_WRONLY);
+  ck_assert(rs_beside_hold(fd));
+  char *foreign = geteuid() == 0 ? leave(dir, ".rowscan-1-2-9.tmp") : NULL;
+  ck_assert(!foreign || chown(foreign, 65534, 65534) == 0);
+  ck_assert(rs_store_write_pack(path, "pack", 4));
+  for (int i = 0; i < 2; i++)
+    ck_assert_msg(!exists(left[i]), "%s", left[i]);
+  for (int i = 0; i < count; i++)
+    ck_assert_msg(exists(kept[i]), "%s", kept[i]);
+  ck_assert(exists(target) && exists(link) && exists(first) && exists(second) && exists(held));
+  ck_assert(!foreign || exists(foreign));
+  close(fd);
+  ck_assert(rs_store_write_pack(path, "pack", 4));
+  ck_assert(!exists(held));
+  ck_assert_int_eq(descriptors(), before);
+}
+END_TEST
+
 static void expect_refused(const char *path, const char *why) {
   rs_store *store = open_at(fresh());
   rs_store_imported sum;
@@ -927,6 +973,7 @@ int main(void) {
 
   TCase *files = add_case(suite, "files");
   tcase_add_test(files, a_file_of_a_pack_appears_as_a_whole);
+  tcase_add_test(files, what_is_left_beside_a_pack_is_swept);
   tcase_add_test(files, what_is_not_to_be_trusted_is_not_imported);
 
   TCase *tier = add_case(suite, "packs beside a store");

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "beside.h"
 #include "guard.h"
 #include "say.h"
 
@@ -49,19 +50,39 @@ static int directory_length(const char *path) {
   return slash ? (int)(slash + 1 - path) : 0;
 }
 
+/* -1: it can't be read. */
+static int open_directory(const cli_output *output) {
+  char path[PATH_MAX];
+  int length = directory_length(output->target);
+  snprintf(path, sizeof path, "%.*s", length ? length : 1, length ? output->target : ".");
+  return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* What commands that were killed left there. */
+static void sweep(const cli_output *output) {
+  int directory = open_directory(output);
+  rs_beside_sweep(directory);
+  if (directory >= 0)
+    close(directory);
+}
+
 /* A name that nobody has; signals are held, so that no file is made that nobody would remove. */
 static int create(cli_output *output) {
   sigset_t before;
+  char name[RS_BESIDE_NAME];
   guard_hold(&before);
-  for (int number = 0; number < 1000 && output->file < 0; number++) {
-    snprintf(output->temporary, sizeof output->temporary, "%.*s.rowscan.%ld.%d.tmp", directory_length(output->target),
-             output->target, (long)getpid(), number);
+  for (int tries = 0; tries < 1000 && output->file < 0; tries++) {
+    rs_beside_name(name);
+    snprintf(output->temporary, sizeof output->temporary, "%.*s%s", directory_length(output->target), output->target,
+             name);
     output->file = open(output->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (output->file < 0 && errno != EEXIST)
       break;
   }
-  if (output->file >= 0)
+  if (output->file >= 0) {
     guard_file(output->temporary);
+    rs_beside_hold(output->file);
+  }
   int error = errno;
   guard_release(&before);
   errno = error;
@@ -74,8 +95,10 @@ int output_open(cli_output *output, const char *name) {
   output->file = -1;
   output->map = NULL;
   int status = find_target(output, &mode);
-  if (status == EXIT_OK)
+  if (status == EXIT_OK) {
+    sweep(output);
     status = create(output);
+  }
   if (status == EXIT_OK && mode && fchmod(output->file, mode))
     return failed(output, "its permissions cannot be kept");
   return status;
@@ -128,10 +151,7 @@ int output_private(cli_output *output) {
 
 /* So that the rename is on the disk too; where that cannot be asked for, the file is whole all the same. */
 static void sync_directory(const cli_output *output) {
-  char path[PATH_MAX];
-  int length = directory_length(output->target);
-  snprintf(path, sizeof path, "%.*s", length ? length : 1, length ? output->target : ".");
-  int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  int directory = open_directory(output);
   if (directory >= 0) {
     fsync(directory);
     close(directory);

@@ -3,7 +3,8 @@
  * SPDX-License-Identifier: MIT
  *
  * It is written under another name in the directory of its target, and renamed when all of it is on the disk. A target
- * that was there keeps its permissions; one that is a symbolic link stays one, and the file it names is replaced.
+ * that was there keeps its permissions; one that is a symbolic link stays one, and the file it names is replaced. What
+ * a command that was killed left in that directory more than an hour ago is removed.
  */
 #ifndef OUTPUT_H
 #define OUTPUT_H
@@ -15,7 +16,7 @@
 typedef struct cli_output {
   const char *name; /* as the user gave it */
   char target[PATH_MAX];
-  char temporary[PATH_MAX + 64];
+  char temporary[PATH_MAX + 80];
   int file; /* -1: not open */
   void *map;
   size_t map_bytes;
