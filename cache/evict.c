@@ -7,7 +7,12 @@
  * 4096, by appends, which need no lock. Whoever brings it to a thirty-second part of the limit surveys. What is found
  * above fifteen sixteenths goes down to fourteen: so the limit holds, with as much again for what others put during the
  * survey, and only one put of many pays.
+ *
+ * What goes first is told by the time of use that a file has. A hit sets it if there was a survey since, or it is a
+ * minute old: so, at a survey, what was used since the one before it is newer than what was not, however fast the store
+ * turns over; and where nothing is put, a hit writes once a minute at most.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +80,7 @@ static int survey_one(void *user, const rs_found *found) {
     return 1;
   }
   candidate *next = &all->list[all->count++];
-  next->ahead = rs_file_age(&found->status) < -RS_TOUCH_SECONDS;
+  next->ahead = rs_file_age(&found->status) < -RS_AHEAD_SECONDS;
   next->used = found->status.st_mtim;
   next->bytes = found->status.st_size;
   memcpy(next->name, found->name, sizeof next->name);
@@ -116,9 +121,32 @@ static void evict(rs_store *store, survey *all) {
                (long long)sum->removed, (long long)sum->removed_bytes);
 }
 
+/* Its time is that of the last survey's begin, by the clock that gives entries theirs. */
+static const char surveyed[] = "surveyed";
+
+static void mark_survey(const rs_store *store) {
+  struct stat status;
+  const char *wrong;
+  if (store->dir < 0 || utimensat(store->dir, surveyed, NULL, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT)
+    return;
+  int fd = rs_file_open(store->dir, surveyed, O_WRONLY | O_CREAT, &status, &wrong);
+  if (fd >= 0)
+    close(fd);
+}
+
+/* In the same tick of that clock counts as after it. */
+bool rs_surveyed_since(const rs_store *store, const struct timespec *time) {
+  struct stat status;
+  if (fstatat(store->dir, surveyed, &status, AT_SYMLINK_NOFOLLOW) != 0)
+    return false;
+  const struct timespec *survey = &status.st_mtim;
+  return survey->tv_sec > time->tv_sec || (survey->tv_sec == time->tv_sec && survey->tv_nsec >= time->tv_nsec);
+}
+
 static bool survey_and_evict(rs_store *store, rs_store_pruned *pruned) { /* may be NULL */
   survey all = {.store = store};
   double start = rs_store_ms();
+  mark_survey(store);
   bool complete = rs_walk(store, survey_one, &all);
   if (!all.failed)
     evict(store, &all);

@@ -29,8 +29,14 @@ struct rs_store {
   _Atomic int64_t counts[RS_COUNTS], saved[RS_COUNTS]; /* since it was opened; of these, in the file */
 };
 
-/* A hit sets the time of use again after this long; what is further in the future was set by a clock that was wrong. */
-enum { RS_TOUCH_SECONDS = 3600 };
+enum {
+  /*
+   * A hit sets the time of use again after this long, or if there was a survey since. Each is a write of metadata, on
+   * network file systems a round trip; but one for all that read the entry in that time, so a minute is long enough.
+   */
+  RS_TOUCH_SECONDS = 60,
+  RS_AHEAD_SECONDS = 3600 /* what is further in the future was set by a clock that was wrong */
+};
 
 /* Of a clock that only goes forward. */
 static inline double rs_store_ms(void) {
@@ -108,6 +114,9 @@ bool rs_tier_get(rs_store *store, const char *key, bool is_stem, rs_loaded *load
  */
 bool rs_publish(int fan, const char *file, const void *bytes, size_t count);
 bool rs_publish_beside(int dir, const char *file, const void *bytes, size_t count);
+
+/* evict.c: whether a survey began after this. */
+bool rs_surveyed_since(const rs_store *store, const struct timespec *time);
 
 /* evict.c: the largest entry that is kept, and what eviction leaves; and what follows a put. */
 int64_t rs_store_target(const rs_store *store);

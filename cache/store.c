@@ -85,9 +85,9 @@ int64_t rs_store_limit(const rs_store *store) {
   return store->options.limit_bytes;
 }
 
-static void touch(int fan, const char *file, const struct stat *status) {
+static void touch(const rs_store *store, int fan, const char *file, const struct stat *status) {
   int64_t age = rs_file_age(status);
-  if (age > RS_TOUCH_SECONDS || age < -RS_TOUCH_SECONDS)
+  if (age > RS_TOUCH_SECONDS || age < -RS_AHEAD_SECONDS || rs_surveyed_since(store, &status->st_mtim))
     utimensat(fan, file, NULL, AT_SYMLINK_NOFOLLOW);
 }
 
@@ -110,7 +110,7 @@ bool rs_load_key(rs_store *store, const char *key, bool use, int without, rs_loa
     sound = false;
   }
   if (sound && use)
-    touch(fan, file, &loaded->status);
+    touch(store, fan, file, &loaded->status);
   close(fan);
   if (damage && use) {
     rs_store_add(store, RS_COUNT_damaged, 1);

@@ -137,7 +137,7 @@ typedef struct rs_store_item {
   const char *name; /* below the store's path, or that it would have there */
   const char *key;  /* NULL if damaged */
   int64_t bytes;
-  int64_t used;       /* seconds since 1970; the entry was used within the hour that follows; of a pack: 0 */
+  int64_t used;       /* seconds since 1970; the entry was used within the minute that follows; of a pack: 0 */
   const char *damage; /* what is wrong with it; NULL if nothing */
   const char *pack;   /* its file, which lives as long as the store; NULL: the entry is in the store's directory */
   const char *stem;   /* of a pack: the name that its key's stem would have, damaged or not */
