@@ -2,11 +2,11 @@
  * evict.c - keeps the store within its bound
  * SPDX-License-Identifier: MIT
  *
- * Nobody knows how much the store holds, for many processes write to it, and a survey of a full one takes longer than a
- * compile. So they keep a ledger of what they have put since the last survey: a file that grows by a byte for each
- * 4096, by appends, which need no lock. Whoever brings it to a thirty-second part of the limit surveys. What is found
- * above fifteen sixteenths goes down to fourteen: so the limit holds, with as much again for what others put during the
- * survey, and only one put of many pays.
+ * A survey of a full store takes longer than a compile, and many processes write to it: so they know by its ledger how
+ * much it holds. Who has noted a thirty-second part of the limit since the last survey makes the next one, under a
+ * lock, and the others go on, as far as the limit: who would pass it waits until there is room. A survey that finds
+ * more than fifteen sixteenths goes down to fourteen, the entry that is to be put included; so there is room for a
+ * thirty-second part at least while the next one is under way, and only one put of many pays.
  *
  * What goes first is told by the time of use that a file has. A hit sets it if there was a survey since, or it is a
  * minute old: so, at a survey, what was used since the one before it is newer than what was not, however fast the store
@@ -22,8 +22,8 @@
 #include "inside.h"
 
 enum {
-  STALE_SECONDS = 3600, /* no put takes so long: the writer of such a temporary is gone */
-  UNIT = 4096           /* bytes put for a byte in the ledger; this file must stay small, and a put counts */
+  STALE_SECONDS = 3600,   /* no put takes so long: the writer of such a temporary is gone */
+  WAIT_MILLISECONDS = 500 /* for another's survey: some times what one takes on a local disk */
 };
 
 typedef struct candidate {
@@ -37,6 +37,7 @@ typedef struct survey {
   const rs_store *store;
   candidate *list;
   size_t count, room;
+  int64_t coming; /* bytes of the entry that is to be put */
   rs_store_pruned sum;
   bool failed; /* out of memory */
   bool stuck;  /* something can't be removed */
@@ -44,6 +45,11 @@ typedef struct survey {
 
 int64_t rs_store_target(const rs_store *store) {
   return store->options.limit_bytes - store->options.limit_bytes / 8;
+}
+
+/* Without eviction. */
+static int64_t most_left(const rs_store *store) {
+  return store->options.limit_bytes - store->options.limit_bytes / 16;
 }
 
 static bool grow(survey *all) {
@@ -103,10 +109,10 @@ static int by_use(const void *left, const void *right) {
 /* What another process removed meanwhile is gone as well, but was not removed here. */
 static void evict(rs_store *store, survey *all) {
   rs_store_pruned *sum = &all->sum;
-  if (sum->left_bytes <= store->options.limit_bytes - store->options.limit_bytes / 16)
+  if (sum->left_bytes + all->coming <= most_left(store))
     return;
   qsort(all->list, all->count, sizeof *all->list, by_use);
-  for (size_t i = 0; i < all->count && sum->left_bytes > rs_store_target(store); i++) {
+  for (size_t i = 0; i < all->count && sum->left_bytes + all->coming > rs_store_target(store); i++) {
     const candidate *oldest = &all->list[i];
     bool gone, done = removes(all, oldest->name, &gone);
     if (!gone)
@@ -143,13 +149,22 @@ bool rs_surveyed_since(const rs_store *store, const struct timespec *time) {
   return survey->tv_sec > time->tv_sec || (survey->tv_sec == time->tv_sec && survey->tv_nsec >= time->tv_nsec);
 }
 
-static bool survey_and_evict(rs_store *store, rs_store_pruned *pruned) { /* may be NULL */
-  survey all = {.store = store};
+/* What can't be looked at or removed is not asked for again by each put. */
+static int64_t to_note(const rs_store *store, const survey *all) {
+  int64_t bytes = all->sum.left_bytes + all->coming;
+  return all->failed || bytes > most_left(store) ? rs_store_target(store) : bytes;
+}
+
+/* coming: see above; -1: no put makes this survey. pruned: may be NULL. */
+static bool survey_and_evict(rs_store *store, int64_t coming, rs_store_pruned *pruned) {
+  survey all = {.store = store, .coming = coming < 0 ? 0 : coming};
   double start = rs_store_ms();
   mark_survey(store);
+  rs_ledger_survey ledger = rs_ledger_begin(store, coming >= 0);
   bool complete = rs_walk(store, survey_one, &all);
   if (!all.failed)
     evict(store, &all);
+  rs_ledger_end(&ledger, to_note(store, &all));
   free(all.list);
   rs_store_say(store, RS_DEBUG, "%s: surveyed in %.2f ms: %lld entries (%lld bytes) of at most %lld, %lld stale files",
                store->path ? store->path : "no cache", rs_store_ms() - start, (long long)all.sum.left,
@@ -159,35 +174,38 @@ static bool survey_and_evict(rs_store *store, rs_store_pruned *pruned) { /* may 
   return complete && !all.failed && !all.stuck;
 }
 
-static bool note(int fd, int64_t units) {
-  static const char zeros[64];
-  for (; units > 0; units -= (int64_t)sizeof zeros)
-    if (!rs_file_write(fd, zeros, units < (int64_t)sizeof zeros ? (size_t)units : sizeof zeros))
-      return false;
+/* One survey at a time where locks work. False: another is under way. */
+static bool survey_alone(rs_store *store, int64_t coming, bool anyway) {
+  bool busy;
+  rs_store_lock lock = rs_lock_try(store, "survey\n", &busy);
+  if (busy && !anyway)
+    return false;
+  survey_and_evict(store, coming, NULL);
+  rs_store_release(lock);
   return true;
 }
 
-/* Adds to the ledger. Its first byte stands for the survey that it began with; what can't be noted is not forgotten. */
-static bool is_due(const rs_store *store, int64_t bytes) {
-  struct stat status;
-  const char *wrong;
-  int fd = rs_file_open(store->dir, "ledger", O_WRONLY | O_APPEND | O_CREAT, &status, &wrong);
-  if (fd < 0)
-    return true;
-  int64_t units = bytes / UNIT + 1;
-  bool noted = note(fd, units);
-  bool due = !noted || status.st_size == 0 || status.st_size > store->options.limit_bytes / 32 / UNIT - units;
-  if (due && !rs_file_resize(fd, 1)) /* before the survey, so that no put is missed */
-    rs_store_say(store, RS_WARNING, "%s/ledger: %m", store->path);
-  close(fd);
-  return due;
+bool rs_evict_before_put(rs_store *store, int64_t bytes) {
+  int64_t limit = store->options.limit_bytes;
+  uint64_t noted = 0;
+  double end = rs_store_ms() + WAIT_MILLISECONDS;
+  for (double pause = 1;; pause = pause < 8 ? 2 * pause : 8) {
+    rs_ledger known;
+    if (!rs_ledger_note(store, bytes, &noted, &known))
+      return false;
+    bool full = known.bytes > limit;
+    if (!full && known.since < limit / 32)
+      return true;
+    if (survey_alone(store, bytes, full && rs_store_ms() > end) || !full)
+      return true;
+    rs_sleep_ms(pause);
+  }
 }
 
-void rs_evict_after_put(rs_store *store, int64_t bytes) {
-  if (is_due(store, bytes))
-    survey_and_evict(store, NULL);
+void rs_evict_after_put(rs_store *store) {
+  survey_and_evict(store, 0, NULL);
 }
 
 bool rs_store_prune(rs_store *store, rs_store_pruned *pruned) {
-  return survey_and_evict(store, pruned);
+  return survey_and_evict(store, -1, pruned);
 }

@@ -118,9 +118,36 @@ bool rs_publish_beside(int dir, const char *file, const void *bytes, size_t coun
 /* evict.c: whether a survey began after this. */
 bool rs_surveyed_since(const rs_store *store, const struct timespec *time);
 
-/* evict.c: the largest entry that is kept, and what eviction leaves; and what follows a put. */
+/*
+ * ledger.c: notes bytes that are to be put, and tells how many there are with them. *noted: the survey since which this
+ * put stands there, 0 at first: it is not noted twice. False: it can't be noted.
+ */
+#define RS_LEDGER_UNKNOWN (INT64_MAX / 2)
+typedef struct rs_ledger {
+  int64_t bytes; /* that the store holds at most, or RS_LEDGER_UNKNOWN */
+  int64_t since; /* of these, put since the last survey */
+} rs_ledger;
+bool rs_ledger_note(const rs_store *store, int64_t bytes, uint64_t *noted, rs_ledger *known);
+
+/* ledger.c: around a survey, which tells at its end what there is. make: the file, if it is not there. */
+typedef struct rs_ledger_survey {
+  int fd; /* -1: there is no ledger */
+  uint64_t name;
+} rs_ledger_survey;
+rs_ledger_survey rs_ledger_begin(const rs_store *store, bool make);
+void rs_ledger_end(const rs_ledger_survey *survey, int64_t bytes);
+
+/* lock.c: at once, and told to nobody. *busy: another has it. */
+rs_store_lock rs_lock_try(rs_store *store, const char *key, bool *busy);
+void rs_sleep_ms(double milliseconds);
+
+/*
+ * evict.c: the largest entry that is kept, and what eviction leaves; and what comes before a put, which false says is
+ * to be followed by the last one: it could not be noted.
+ */
 int64_t rs_store_target(const rs_store *store);
-void rs_evict_after_put(rs_store *store, int64_t bytes);
+bool rs_evict_before_put(rs_store *store, int64_t bytes);
+void rs_evict_after_put(rs_store *store);
 
 /* counts.c: adds what was counted to the store's file. */
 void rs_counts_save(rs_store *store);

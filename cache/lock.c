@@ -14,7 +14,7 @@
 #include "file.h"
 #include "inside.h"
 
-static void sleep_ms(double milliseconds) {
+void rs_sleep_ms(double milliseconds) {
   double seconds = milliseconds / 1000;
   struct timespec time = {.tv_sec = (time_t)seconds, .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
   nanosleep(&time, NULL);
@@ -40,7 +40,7 @@ static bool wait_for(int fd, uint64_t hash, int milliseconds) {
     double left = end - rs_store_ms();
     if (left <= 0)
       return false;
-    sleep_ms(pause < left ? pause : left);
+    rs_sleep_ms(pause < left ? pause : left);
   }
 }
 
@@ -60,6 +60,18 @@ rs_store_lock rs_store_acquire(rs_store *store, const char *key, int millisecond
   if (fd >= 0)
     close(fd);
   return none;
+}
+
+rs_store_lock rs_lock_try(rs_store *store, const char *key, bool *busy) {
+  struct stat status;
+  const char *wrong;
+  int fd = rs_file_open(store->dir, "lock", O_RDWR | O_CREAT, &status, &wrong);
+  *busy = false;
+  if (fd < 0 || set_lock(fd, F_WRLCK, rs_entry_hash(key)))
+    return (rs_store_lock){fd};
+  *busy = errno == EAGAIN || errno == EACCES;
+  close(fd);
+  return (rs_store_lock){-1};
 }
 
 void rs_store_release(rs_store_lock lock) {

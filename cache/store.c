@@ -235,20 +235,21 @@ bool rs_store_put(rs_store *store, const char *key, const rs_part parts[RS_STORE
     return false;
   char name[RS_ENTRY_NAME];
   rs_entry_name(key, name);
-  bool kept = false;
+  bool kept = false, noted = false;
   if ((uint64_t)bytes > (uint64_t)rs_store_target(store)) {
     rs_store_say(store, RS_WARNING, "entry %s/%s is not kept: %zu bytes are too many for a cache of at most %lld",
                  store->path, name, bytes, (long long)store->options.limit_bytes);
   } else {
+    noted = rs_evict_before_put(store, (int64_t)bytes);
     kept = publish(store, name, file, bytes);
     if (!kept)
       rs_store_say(store, RS_WARNING, "entry %s/%s is not kept: %m", store->path, name);
   }
   free(file);
-  if (kept) {
+  if (kept)
     rs_endings_note(store, key);
-    rs_evict_after_put(store, (int64_t)bytes);
-  }
+  if (kept && !noted)
+    rs_evict_after_put(store);
   rs_counts_save(store);
   return kept;
 }

@@ -88,8 +88,9 @@ int rs_store_packs(const rs_store *store, int64_t *entries);
 void rs_entry_free(rs_entry *entry);
 
 /*
- * Publishes an entry, atomically, in place of one that is there, and evicts the least recently used while over the
- * limit. false: not kept; an entry of more than seven eighths of the limit never is.
+ * Publishes an entry, atomically, in place of one that is there, having evicted the least recently used if it would not
+ * fit; waits half a second at most for another who does. false: not kept; an entry of more than seven eighths of the
+ * limit never is.
  */
 bool rs_store_put(rs_store *store, const char *key, const rs_part parts[RS_STORE_PARTS]);
 

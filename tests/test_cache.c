@@ -573,7 +573,7 @@ START_TEST(what_is_used_outlives_what_is_not) {
       "%d puts into room for %d, %d evicted: an entry that was used before each put stayed, and was written %d times\n",
       PUTS, LIMIT / BYTES, (int)mine.of[RS_COUNT_evictions], writes);
   ck_assert_int_gt(mine.of[RS_COUNT_evictions], PUTS / 2);
-  ck_assert_int_lt(writes, PUTS * 3 / 4); /* not by each hit */
+  ck_assert_int_lt(writes, PUTS / 2);
   rs_store_close(store);
 }
 END_TEST
@@ -590,7 +590,7 @@ START_TEST(the_bound_holds) {
     ck_assert(hits(store, key));
     ck_assert_int_le(bytes_in(store), LIMIT);
     free(slurp(ledger, &count));
-    ck_assert_uint_le(count, 1 + LIMIT / 16 / 4096); /* it begins again: not every put surveys */
+    ck_assert_uint_le(count, 32 + LIMIT / 16 / 4096); /* it begins again: not every put surveys */
   }
   ck_assert_int_gt(bytes_in(store), LIMIT / 2);
   rs_store_close(store);
@@ -623,6 +623,57 @@ START_TEST(the_bound_holds_without_a_ledger) {
     ck_assert(put_bytes(store, path_of("%d", i), 1000));
     ck_assert_int_le(bytes_in(store), LIMIT);
   }
+  rs_store_close(store);
+}
+END_TEST
+
+/* Whatever is in the ledger, the bound holds, and the next put surveys no more. */
+START_TEST(a_damaged_ledger_is_begun_anew) {
+  enum { LIMIT = 400000, HEAD = 32, LENGTHS = 40 };
+  char *dir = fresh(), *ledger = path_of("%s/ledger", dir), *surveyed = path_of("%s/surveyed", dir);
+  unsigned char bad[HEAD + LENGTHS] = {0};
+  size_t count;
+  rs_store *store = open_logged(dir, LIMIT, NULL);
+  for (int i = 0; i < 30; i++)
+    ck_assert(put_bytes(store, path_of("%d", i), 10000));
+  for (int i = 0; i < 2 * HEAD + LENGTHS; i++) {
+    unsigned char *sound = slurp(ledger, &count);
+    ck_assert_uint_ge(count, HEAD);
+    memcpy(bad, sound, HEAD);
+    free(sound);
+    if (i < HEAD)
+      bad[i] ^= 1;
+    else if (i >= 2 * HEAD)
+      memset(bad, 0, sizeof bad); /* as after a crash */
+    spill(ledger, bad, i < HEAD ? HEAD : (size_t)i - HEAD);
+    for (int k = 0; k < 2; k++) {
+      age(surveyed, HOUR);
+      ck_assert(put_bytes(store, path_of("bad %d", i), k ? 10 : 10000));
+      ck_assert_msg((age_of(surveyed) < HOUR / 2) == !k, "damage %d, put %d", i, k);
+      ck_assert_int_le(bytes_in(store), LIMIT);
+    }
+  }
+  printf("a ledger with each of %d bytes flipped and of %d lengths: begun anew\n", HEAD, HEAD + LENGTHS);
+  rs_store_close(store);
+}
+END_TEST
+
+/* Whoever makes it may be stopped, or on a machine that is gone. */
+START_TEST(a_survey_that_does_not_end_is_waited_for_in_vain) {
+  enum { LIMIT = 200000 };
+  rs_store *store = open_logged(fresh(), LIMIT, NULL);
+  rs_store_lock lock = rs_store_acquire(store, "survey\n", 0);
+  ck_assert_int_ge(lock.fd, 0);
+  double longest = 0, start = monotonic_ms();
+  for (int i = 0; i < 40; i++) {
+    double before = monotonic_ms();
+    ck_assert(put_bytes(store, path_of("%d", i), 4000));
+    ck_assert_int_le(bytes_in(store), LIMIT);
+    longest = monotonic_ms() - before > longest ? monotonic_ms() - before : longest;
+  }
+  printf("40 puts while a survey did not end: %.0f ms, the longest of them %.0f\n", monotonic_ms() - start, longest);
+  ck_assert(longest >= 500 && longest < 10000);
+  rs_store_release(lock);
   rs_store_close(store);
 }
 END_TEST
@@ -951,6 +1002,8 @@ int main(void) {
   tcase_add_test(eviction, the_bound_holds);
   tcase_add_test(eviction, the_bound_holds_for_processes_together);
   tcase_add_test(eviction, the_bound_holds_without_a_ledger);
+  tcase_add_test(eviction, a_damaged_ledger_is_begun_anew);
+  tcase_add_test(eviction, a_survey_that_does_not_end_is_waited_for_in_vain);
   tcase_add_test(eviction, an_entry_too_large_is_not_kept);
   tcase_add_test(eviction, stale_temporaries_are_swept);
 

@@ -2,8 +2,8 @@
  * test_crowd.c - very many processes and threads on one cache: who compiles, and what is evicted meanwhile
  * SPDX-License-Identifier: MIT
  *
- * RS_QUICK=1: 16 processes of 4 threads, and one round of eviction, not three; else 64 of 8, or as many as
- * CROWD_PROCESSES and CROWD_THREADS say.
+ * RS_QUICK=1: 16 processes of 4 threads, one round of eviction, not three, and a fifth of the measurements; else 64 of
+ * 8, or as many as CROWD_PROCESSES and CROWD_THREADS say.
  */
 #include "file_faults.h"
 
@@ -298,6 +298,87 @@ START_TEST(eviction_under_load) {
 }
 END_TEST
 
+/* ---- the bound at full speed ------------------------------------------------------------------------------------- */
+
+static const struct {
+  int writers, bytes;
+  int64_t limit;
+  bool locks;
+} storms[] = {{16, 30000, 4 << 20, true}, {8, 24000, 64 << 20, true}, {16, 30000, 4 << 20, false}};
+enum { STORMS = sizeof storms / sizeof *storms, MOST_WRITERS = 16 };
+
+/* It asserts nothing: it is killed (see test_killed.c). */
+static void put_for_ever(const char *dir, int writer, int bytes, int64_t limit) {
+  char *data = calloc(1, (size_t)bytes), key[64];
+  rs_store *store = rs_store_open(&(rs_store_options){.dir = dir, .limit_bytes = limit});
+  if (!data || !store)
+    _exit(1);
+  wait_for_all();
+  for (int i = 0;; i++) {
+    rs_part parts[RS_STORE_PARTS] = {{data, (size_t)bytes}};
+    crowd->built++;
+    crowd->failed += !rs_store_put(store, numbered(key, "storm", writer, i), parts);
+  }
+}
+
+static void stop_and_go(const pid_t *children, int count, int number) {
+  int status;
+  for (int i = 0; i < count; i++)
+    kill(children[i], number);
+  for (int i = 0; number == SIGSTOP && i < count; i++) {
+    ck_assert_int_eq(waitpid(children[i], &status, WUNTRACED), children[i]);
+    ck_assert_msg(WIFSTOPPED(status), "a process ended with status %#x", (unsigned)status);
+  }
+}
+
+/* So many times, once the store is full; all stand still meanwhile. */
+static int64_t measure_storm(rs_store *store, const pid_t *children, int count, int times) {
+  rs_store_counts all = {{0}};
+  int64_t most = 0;
+  for (int measured = 0; measured<times; measured += all.of[RS_COUNT_evictions]> 0) {
+    pause_us(5000);
+    stop_and_go(children, count, SIGSTOP);
+    int64_t bytes = bytes_in(store);
+    most = bytes > most ? bytes : most;
+    stop_and_go(children, count, SIGCONT);
+    rs_store_counted(store, NULL, &all);
+  }
+  return most;
+}
+
+/* Nothing is between one put and the next, in any of the processes. _i: how many of them, of what, with locks or not.
+ */
+START_TEST(the_bound_holds_at_full_speed) {
+  int writers = storms[_i].writers, times = is_quick() ? 60 : 300;
+  int64_t limit = storms[_i].limit, each = storms[_i].bytes + 200;
+  pid_t children[MOST_WRITERS];
+  char *dir = fresh();
+  rs_store *store = open_logged(dir, limit, NULL);
+  if (!storms[_i].locks)
+    file_hook = no_locks;
+  for (int i = 0; i < writers; i++) {
+    children[i] = fork();
+    ck_assert_int_ge(children[i], 0);
+    if (children[i] == 0)
+      put_for_ever(dir, i, storms[_i].bytes, limit);
+  }
+  file_hook = NULL;
+  release_all(writers);
+  int64_t most = measure_storm(store, children, writers, times);
+  stop_and_go(children, writers, SIGKILL);
+  for (int i = 0; i < writers; i++)
+    ck_assert_int_eq(waitpid(children[i], NULL, 0), children[i]);
+  printf("%d processes put %d entries of %d bytes at full speed, locks that %s, measured %d times: at most %.3f of the "
+         "limit, of %.3f with an entry for each process; %d failed\n",
+         writers, crowd->built, storms[_i].bytes, storms[_i].locks ? "work" : "fail", times,
+         (double)most / (double)limit, (double)(limit + writers * each) / (double)limit, crowd->failed);
+  ck_assert_int_eq(crowd->failed, 0);
+  ck_assert_int_le(most, limit + writers * each);
+  ck_assert_int_gt(most, limit / 2);
+  rs_store_close(store);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("crowd");
   TCase *cases = add_case(suite, "crowd");
@@ -306,5 +387,6 @@ int main(void) {
   tcase_add_checked_fixture(cases, share_memory, NULL);
   tcase_add_loop_test(cases, all_specs_are_right_and_compiled_once, 0, 2);
   tcase_add_test(cases, eviction_under_load);
+  tcase_add_loop_test(cases, the_bound_holds_at_full_speed, 0, STORMS);
   return run_suite(suite);
 }
