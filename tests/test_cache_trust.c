@@ -3,14 +3,18 @@
  * SPDX-License-Identifier: MIT
  *
  * What goes wrong is done to real files: links, FIFOs, other owners, full disks. Root may do everything, so what rests
- * on permissions runs in a child process that has become another user.
+ * on permissions runs in a child process that has become another user. `test_cache_trust environment` is what one of
+ * its tests runs, setuid and not: a program that tells whether it used what its environment says.
  */
 #include "cache_help.h"
 
 #include <signal.h>
+#include <sys/auxv.h>
 #include <sys/wait.h>
 
 #include "inside.h"
+#include "nvrtc.h"
+#include "pack.h"
 
 enum { NOBODY = 65534 };
 
@@ -393,6 +397,75 @@ START_TEST(a_file_in_the_place_of_a_directory) {
 }
 END_TEST
 
+/* ---- a setuid program -------------------------------------------------------------------------------------------- */
+
+enum { USED = 1, SECURE = 2 };
+
+/* What this program does when its first argument says so. It ends at once: LeakSanitizer can't look at it. */
+static void tell_of_environment(void) {
+  rs_store *store = rs_store_open(&(rs_store_options){0});
+  rs_nvrtc *nvrtc = rs_nvrtc_open(NULL, NULL);
+  const char *id;
+  bool used = *rs_store_path(store) || rs_store_packs(store, NULL) > 0 ||
+              (rs_nvrtc_id(nvrtc, &id) != ROWSCAN_OK && strstr(rowscan_last_error(), "hostile"));
+  _exit((used ? USED : 0) | (getauxval(AT_SECURE) ? SECURE : 0));
+}
+
+static int run_with(const char *program, uid_t user, const char *variable) {
+  char what[] = "environment", *variables[] = {(char *)variable, NULL}, *arguments[] = {(char *)program, what, NULL};
+  pid_t child = fork();
+  ck_assert_int_ge(child, 0);
+  if (child == 0) {
+    if (user == 0 || (setgid(user) == 0 && setuid(user) == 0))
+      execve(program, arguments, variables);
+    _exit(127);
+  }
+  int status;
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  ck_assert(WIFEXITED(status));
+  return WEXITSTATUS(status);
+}
+
+/* This program, under another name. */
+static char *copy_program(const char *path, mode_t mode) {
+  size_t count;
+  unsigned char *bytes = slurp("/proc/self/exe", &count);
+  spill(path, bytes, count);
+  free(bytes);
+  ck_assert_int_eq(chmod(path, mode), 0);
+  return path_of("%s", path);
+}
+
+/* All that the variables name is root's: nothing but who set them speaks against it. */
+START_TEST(a_setuid_program_ignores_its_environment) {
+  char *dir = fresh(), *pack = path_of("%s/hostile.pack", parent_of(dir));
+  if (geteuid() != 0 || bound_user(dir) != NOBODY) {
+    printf("SKIP: a setuid program is root's to make, where others can reach it\n");
+    return;
+  }
+  char *plain = copy_program(path_of("%s/plain", parent_of(dir)), 0755),
+       *setuid_root = copy_program(path_of("%s/setuid", parent_of(dir)), 04755);
+  rs_pack_writer writer = {0};
+  size_t bytes;
+  void *empty = rs_pack_finish(&writer, &bytes);
+  ck_assert(empty && rs_store_write_pack(pack, empty, bytes));
+  free(empty);
+  const char *variables[] = {path_of("ROWSCAN_CACHE_DIR=%s", dir), path_of("ROWSCAN_CACHE_PACKS=%s", pack),
+                             path_of("ROWSCAN_NVRTC=%s/hostile.so", dir), path_of("XDG_CACHE_HOME=%s", dir),
+                             path_of("HOME=%s", dir)};
+  enum { VARIABLES = sizeof variables / sizeof *variables };
+  if (!(run_with(setuid_root, NOBODY, variables[0]) & SECURE)) {
+    printf("SKIP: a setuid program has no more rights here\n");
+    return;
+  }
+  for (int i = 0; i < VARIABLES; i++) {
+    ck_assert_msg(run_with(plain, 0, variables[i]) == USED, "%s is not used", variables[i]);
+    ck_assert_msg(run_with(setuid_root, NOBODY, variables[i]) == SECURE, "%s is used", variables[i]);
+  }
+  printf("%d variables that a program of root's uses, and a setuid one does not\n", VARIABLES);
+}
+END_TEST
+
 /* ---- failing files ----------------------------------------------------------------------------------------------- */
 
 /* The limit on the size of files cuts a write short as a full disk does, then fails it. */
@@ -672,7 +745,9 @@ END_TEST
 
 /* ---- suite ------------------------------------------------------------------------------------------------------- */
 
-int main(void) {
+int main(int argc, char **argv) {
+  if (getauxval(AT_SECURE) || (argc == 2 && strcmp(argv[1], "environment") == 0)) /* setuid, it does nothing else */
+    tell_of_environment();
   Suite *suite = suite_create("cache_trust");
   TCase *places = add_case(suite, "places");
   tcase_add_test(places, the_places_in_their_order);
@@ -695,6 +770,7 @@ int main(void) {
   tcase_add_test(trust, a_fifo_does_not_block);
   tcase_add_test(trust, a_directory_in_the_place_of_an_entry);
   tcase_add_test(trust, a_file_in_the_place_of_a_directory);
+  tcase_add_test(trust, a_setuid_program_ignores_its_environment);
 
   TCase *failures = add_case(suite, "failures");
   tcase_add_test(failures, a_full_disk_keeps_nothing_half);
