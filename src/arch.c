@@ -18,11 +18,17 @@ rowscan_status rs_arch_read(const char *arch, int *number) {
   return ROWSCAN_OK;
 }
 
-/* Source: CUDA C++ Programming Guide, table of technical specifications per compute capability. */
+/* Source, here and below: CUDA C++ Programming Guide, table of technical specifications per compute capability. */
 int rs_arch_shared_bytes(int arch) {
   if (arch < 80)
     return 64 * 1024;
   if (arch == 86 || arch == 89 || arch >= 120)
     return 100 * 1024;
   return arch < 90 ? 164 * 1024 : 228 * 1024;
+}
+
+int rs_arch_threads(int arch) {
+  if (arch < 80)
+    return 1024;
+  return arch == 80 || (arch >= 90 && arch < 110) ? 2048 : 1536;
 }

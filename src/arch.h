@@ -18,4 +18,7 @@ rowscan_status rs_arch_read(const char *arch, int *number);
 /* Shared memory that the blocks of a multiprocessor have together; each takes 1 KB of it for the system. */
 int rs_arch_shared_bytes(int arch);
 
+/* Threads that a multiprocessor holds at a time. */
+int rs_arch_threads(int arch);
+
 #endif

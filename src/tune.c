@@ -718,8 +718,16 @@ static int prefetch_of(const rowscan_spec *spec, const rs_shape *s, rs_kernel ke
   }
 }
 
+/* No multiprocessor holds more blocks than it has threads for, whatever registers would allow. */
+static void keep_to_threads(rs_shape *s, int arch) {
+  if (s->made_of && s->min_blocks * s->threads > rs_arch_threads(arch))
+    s->min_blocks = rs_arch_threads(arch) / s->threads;
+}
+
 rs_geometry rs_tune(const rowscan_spec *spec, int arch) {
   rs_geometry g = choose(spec, arch);
+  for (int kernel = 0; kernel < RS_KERNELS; kernel++)
+    keep_to_threads(&g.shape[kernel], arch);
   for (int kernel = 0; kernel < RS_KERNELS && arch >= 90 && spec->length; kernel++)
     g.shape[kernel].prefetch = prefetch_of(spec, &g.shape[kernel], (rs_kernel)kernel);
   return g;

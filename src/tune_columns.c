@@ -201,6 +201,8 @@ static void many_threads(const rowscan_spec *spec, int arch, int most_steps, rs_
   bool crowded = more || (shape->vector == 8 && !brief);
   shape->threads = 256;
   shape->steps = up_to(shape->length, most_steps);
+  if (block_bytes(shape) > rs_arch_shared_bytes(arch)) /* f16, masked by f16, on sm_75 */
+    shape->threads = 128;
   int values = shape->steps * shape->vector * (shape->acc / 4); /* words of a thread's elements */
   int threads = values > 32 ? 768 : values > 16 ? 1024 : values > 8 ? 1536 : 2048;
   if (crowded)

@@ -83,16 +83,29 @@ static bool power(int n) {
   return n > 0 && (n & (n - 1)) == 0;
 }
 
+/* Threads that a multiprocessor holds, of the architectures below. */
+static int threads_of(int arch) {
+  static const int most[][2] = {{75, 1024},  {80, 2048},  {86, 1536},  {87, 1536},  {89, 1536}, {90, 2048},
+                                {100, 2048}, {103, 2048}, {110, 1536}, {120, 1536}, {121, 1536}};
+  for (size_t i = 0; i < sizeof most / sizeof *most; i++)
+    if (most[i][0] == arch)
+      return most[i][1];
+  ck_abort_msg("sm_%d is not listed", arch);
+}
+
+/* Launch bounds that the chip can keep. */
+static void check_blocks(int arch, const rs_shape *s) {
+  ck_assert_int_ge(s->min_blocks, 1);
+  ck_assert_int_le(s->min_blocks * s->threads, threads_of(arch));
+}
+
 static void check_shape(const rowscan_spec *spec, int arch, const rs_shape *s) {
   ck_assert_int_ge(s->threads, 32);
   ck_assert_int_le(s->threads, 1024);
   ck_assert_int_eq(s->threads % 32, 0);
-  ck_assert_int_ge(s->min_blocks, 1);
-  int room = arch >= 120  ? 99 * 1024
-             : arch >= 90 ? 227 * 1024
-             : arch >= 86 ? 99 * 1024
-             : arch >= 80 ? 163 * 1024
-                          : 64 * 1024;
+  check_blocks(arch, s);
+  bool small = arch == 86 || arch == 89 || arch >= 120;
+  int room = (small ? 99 : arch >= 90 ? 227 : arch >= 80 ? 163 : 64) * 1024;
   /* for its registers alone; regime columns says the most that a launch may ask for */
   bool registers = s->made_of == RS_TEMPLATE_SLAB || s->made_of == RS_TEMPLATE_COLUMNS ||
                    s->made_of == RS_TEMPLATE_SHORT_COLUMNS || s->made_of == RS_TEMPLATE_ASKEW;
@@ -193,11 +206,21 @@ static void check_geometry(const rowscan_spec *spec, int arch, const rs_geometry
   }
 }
 
+/* The same spec along columns. */
+static void check_columns_blocks(const rowscan_spec *of_rows, int arch) {
+  rowscan_spec spec = *of_rows;
+  spec.layout = ROWSCAN_LAYOUT_COLUMNS;
+  rs_geometry geometry = rs_tune(&spec, arch);
+  for (int kernel = 0; kernel < RS_KERNELS; kernel++)
+    if (geometry.shape[kernel].made_of)
+      check_blocks(arch, &geometry.shape[kernel]);
+}
+
 /* Whatever is asked, the geometry keeps to what the kernels and the chip demand. */
 START_TEST(every_geometry_is_sound) {
-  static const int archs[] = {75, 80, 86, 89, 90, 100, 103, 120, 121};
+  static const int archs[] = {75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121};
   int step = is_quick() ? 32 : 4;
-  for (int arch = 0; arch < 9; arch++)
+  for (size_t arch = 0; arch < sizeof archs / sizeof *archs; arch++)
     for (int in = ROWSCAN_F16; in <= ROWSCAN_BOOL; in++)
       for (int out = ROWSCAN_F16; out < ROWSCAN_BOOL; out++)
         for (int mask = 0; mask < 3; mask++)
@@ -215,6 +238,7 @@ START_TEST(every_geometry_is_sound) {
             rs_geometry geometry = rs_tune(&spec, archs[arch]);
             ck_assert_int_eq(length >= 32768, geometry.regime == ROWSCAN_REGIME_AUTO);
             check_geometry(&spec, archs[arch], &geometry);
+            check_columns_blocks(&spec, archs[arch]);
           }
 }
 END_TEST
