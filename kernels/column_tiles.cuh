@@ -54,7 +54,7 @@ template <class P> struct ColumnTiles {
   }
   RS_METHOD i64 at_outer(const i64 *stride, u32 outer) const {
     i64 at = 0;
-#pragma unroll
+    RS_EACH_DIMENSION
     for (int d = LAST - 1; d >= 0; d--) {
       u32 size = (u32)rows.shape[d], i = d == 0 ? outer : outer % size;
       outer /= size;

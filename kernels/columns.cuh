@@ -216,7 +216,7 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
     row_at = column * rows.row_stride[LAST];
     if constexpr (P::rank > 1) {
       i64 left = place.outer;
-#pragma unroll
+      RS_EACH_DIMENSION
       for (int d = OUTER; d >= 0; d--) {
         i64 size = d == OUTER ? cut.groups : rows.shape[d], i = left;
         if (d > 0) {

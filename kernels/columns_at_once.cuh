@@ -67,7 +67,7 @@ template <class P, int THREADS, int STEPS, int TILES> struct AtOnceTile {
     out_at = lowest * rows.out_step + column;
     row_at = column * rows.row_stride[LAST];
     i64 left = outer;
-#pragma unroll
+    RS_EACH_DIMENSION
     for (int d = LAST - 1; d >= 0; d--) {
       i64 i = d == 0 ? left : left % rows.shape[d];
       left /= rows.shape[d];

@@ -11,7 +11,7 @@
 template <class P, bool COLUMNS> RS_DEVICE bool is_one_run(const Rows<P::rank> &rows, i64 step, const i64 *stride) {
   i64 next = COLUMNS ? 1 : P::length;
   bool one = COLUMNS || step == 1;
-#pragma unroll
+  RS_EACH_DIMENSION
   for (int d = P::rank - 1; d >= 0; d--) {
     one = one && (stride[d] == next || rows.shape[d] == 1);
     next *= rows.shape[d];

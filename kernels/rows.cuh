@@ -27,6 +27,14 @@ template <int RANK> struct Rows {
   i64 shape[RANK], in_stride[RANK], out_stride[RANK], mask_stride[RANK], row_stride[RANK];
 };
 
+// Stands before each loop over the dimensions of the rows' index. Unrolled, they take registers each; where a source
+// defines RS_LOOP_DIMENSIONS (rs_spec_loops in src/spec.h), there is one at a time.
+#ifdef RS_LOOP_DIMENSIONS
+#define RS_EACH_DIMENSION _Pragma("unroll 1")
+#else
+#define RS_EACH_DIMENSION _Pragma("unroll")
+#endif
+
 template <class A, class B> constexpr bool same_type = false;
 template <class A> constexpr bool same_type<A, A> = true;
 
@@ -55,7 +63,7 @@ template <class P> struct Row {
       out_at = (P::length - 1) * rows.out_step;
       mask_at = (P::length - 1) * rows.mask_step;
     }
-#pragma unroll
+    RS_EACH_DIMENSION
     for (int d = P::rank - 1; d >= 0; d--) {
       i64 i = d == 0 ? number : number % rows.shape[d];
       number = d == 0 ? 0 : number / rows.shape[d];

@@ -106,7 +106,7 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES, int
     i64 out = first * rows.out_step + column, row = column * rows.row_stride[LAST];
     place.outers = 1;
     if constexpr (P::rank > 1) {
-#pragma unroll
+      RS_EACH_DIMENSION
       for (int d = OUTER; d >= 0; d--) {
         i64 i = left;
         if (d > 0) {

@@ -148,6 +148,8 @@ void rs_emit(const rowscan_spec *spec, const rs_geometry *geometry, rs_kernel ke
   rs_text_add(source, "\n");
   if (spec->flags & ROWSCAN_DELAYS)
     rs_text_add(source, "#define RS_DELAYS\n");
+  if (rs_spec_loops(spec))
+    rs_text_add(source, "#define RS_LOOP_DIMENSIONS\n");
   rs_text_add(source, "#include \"%s\"\n", header(shape->made_of));
   if (shape->prefetch)
     rs_text_add(source, "#include \"prefetch.cuh\"\n");

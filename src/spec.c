@@ -182,6 +182,10 @@ int rs_spec_register_bytes(const rowscan_spec *spec) {
   return rowscan_type_bytes(spec->acc) == 8 ? 8 : 4;
 }
 
+bool rs_spec_loops(const rowscan_spec *spec) {
+  return spec->row_rank > 3;
+}
+
 void rs_spec_describe(const rowscan_spec *spec, rs_text *text) {
   rs_text_add(text, "%s%s %s of %s along %s of %lld", spec->flags & ROWSCAN_REVERSE ? "reverse " : "",
               spec->flags & ROWSCAN_EXCLUSIVE ? "exclusive" : "inclusive", rowscan_op_name(spec->op),

@@ -5,6 +5,8 @@
 #ifndef RS_SPEC_H
 #define RS_SPEC_H
 
+#include <stdbool.h>
+
 #include "rowscan.h"
 #include "text.h"
 
@@ -33,6 +35,13 @@ int rs_spec_mask_bytes(const rowscan_spec *spec);
 
 /* Bytes of an accumulator in registers, 4 or 8: integers take no fewer than 32 bits. */
 int rs_spec_register_bytes(const rowscan_spec *spec);
+
+/*
+ * Whether kernels have the dimensions of the rows' index in a loop, one at a time, which takes no more registers for
+ * many than for few: unrolled, u64 rows of 2^28 spill 216 bytes with nine dimensions on sm_90. Three and fewer are
+ * common, were measured unrolled, and stay so.
+ */
+bool rs_spec_loops(const rowscan_spec *spec);
 
 /* "inclusive sum of f32 along rows of 32768, f32 out": for messages and the first line of generated sources. */
 void rs_spec_describe(const rowscan_spec *spec, rs_text *text);

@@ -492,7 +492,10 @@ static bool crowded(const rowscan_spec *spec, int arch, int vector) {
   bool bytes = wide(spec) && rowscan_type_bytes(spec->in) == 1;
   bool most = spec->in == ROWSCAN_F64 || (bytes && spec->mask_mode == ROWSCAN_MASK_MULTIPLY);
   int64_t from = most ? 1 << 15 : vector == 8 ? 1 << 17 : wide(spec) ? 1 << 24 : INT64_MAX;
-  return spec->mask_mode && spec->length >= from;
+  /* with the row's offsets, of several dimensions; of three few spill. Not measured */
+  int64_t several = spec->mask_mode ? 1 << 17 : spec->row_rank > 3 ? 1 << 20 : 1 << 24;
+  bool deep = wide(spec) && spec->row_rank > 2 && spec->length >= several;
+  return deep || (spec->mask_mode && spec->length >= from);
 }
 
 /* A block a tile: 8 warps share what shared memory lets several blocks of a multiprocessor have. */

@@ -369,9 +369,10 @@ void rs_tune_pairs(const rowscan_spec *spec, int arch, rs_pairs_shape *shape) {
   bool room = 2 * (rs_pairs_shared(shape) + OTHER_BYTES) <= rs_arch_shared_bytes(arch);
   bool few = spec->acc == ROWSCAN_F32 && arch >= 90 && arch < 120; /* others spill in 64 registers */
   shape->min_blocks = room && few ? 2 : 1;
+  bool loop = rs_spec_loops(spec); /* which would look for the pairs' strides in local memory */
   int words_in = shape->vector * 2 * shape->in % WORD, words_out = shape->vector * 2 * shape->out % WORD;
   int64_t tiles = rs_pairs_tiles(shape);
-  if (spec->mask_mode || words_in || words_out || tiles < 2 || tiles > 32 * MOST_GROUPS)
+  if (loop || spec->mask_mode || words_in || words_out || tiles < 2 || tiles > 32 * MOST_GROUPS)
     shape->vector = 0;
 }
 
@@ -386,7 +387,8 @@ void rs_tune_pairs(const rowscan_spec *spec, int arch, rs_pairs_shape *shape) {
 void rs_tune_at_once(const rowscan_spec *spec, int arch, rs_at_once_shape *shape) {
   enum { THREADS = 512, STEPS = 8, TILES = 128, TILE_BYTES = 32 << 10, OF_BYTES = 8 << 10, OTHER_BYTES = 2048 };
   const int64_t least = 2 * RS_AT_ONCE_STEPS, most = (int64_t)TILES * RS_AT_ONCE_SEGMENTS * STEPS;
-  int blocks = spec->acc == ROWSCAN_F32 && !spec->mask_mode ? 2 : 1;
+  bool several = spec->row_rank > 2; /* dimensions of an outer, of which most spill */
+  int blocks = spec->acc == ROWSCAN_F32 && !spec->mask_mode && !several ? 2 : 1;
   *shape = (rs_at_once_shape){.length = spec->length,
                               .in = bytes_of(spec->in),
                               .out = bytes_of(spec->out),

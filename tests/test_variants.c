@@ -21,6 +21,9 @@
   { .size = sizeof(rowscan_spec), .length = n, __VA_ARGS__ }
 #define BOTH (ROWSCAN_REVERSE | ROWSCAN_EXCLUSIVE)
 
+/* Of a spec's rows, the most. */
+enum { RANKS = 63 };
+
 static const rowscan_spec specs[] = {
     LENGTH(32768, .in = ROWSCAN_F32),
     LENGTH(100001, .in = ROWSCAN_F32, .flags = BOTH, .mask_mode = ROWSCAN_MASK_SELECT),
@@ -79,6 +82,18 @@ static const rowscan_spec specs[] = {
     LENGTH(2, .in = ROWSCAN_F16, .layout = ROWSCAN_LAYOUT_COLUMNS, .flags = ROWSCAN_EXCLUSIVE),
     LENGTH(1, .in = ROWSCAN_BF16, .acc = ROWSCAN_F64, .layout = ROWSCAN_LAYOUT_COLUMNS, .flags = ROWSCAN_EXCLUSIVE,
            .mask_mode = ROWSCAN_MASK_MULTIPLY),
+    LENGTH(1 << 28, .in = ROWSCAN_U64, .op = ROWSCAN_PROD, .flags = ROWSCAN_EXCLUSIVE, .row_rank = 3),
+    LENGTH(1 << 28, .in = ROWSCAN_U64, .op = ROWSCAN_PROD, .flags = ROWSCAN_EXCLUSIVE, .row_rank = 9),
+    LENGTH(1 << 24, .in = ROWSCAN_I64, .op = ROWSCAN_PROD, .flags = ROWSCAN_EXCLUSIVE, .row_rank = 4),
+    LENGTH(1 << 26, .in = ROWSCAN_BF16, .flags = BOTH, .mask_mode = ROWSCAN_MASK_SELECT, .row_rank = 5),
+    LENGTH(5000001, .in = ROWSCAN_I32, .out = ROWSCAN_I64, .op = ROWSCAN_PROD, .flags = ROWSCAN_REVERSE, .row_rank = 4),
+    LENGTH(1040000, .in = ROWSCAN_U64, .flags = BOTH, .mask_mode = ROWSCAN_MASK_SELECT, .row_rank = 3),
+    LENGTH(INT64_C(100000000000), .in = ROWSCAN_F64, .row_rank = RANKS),
+    LENGTH(600, .in = ROWSCAN_F32, .flags = BOTH, .mask_mode = ROWSCAN_MASK_SELECT, .row_rank = RANKS),
+    LENGTH(520, .in = ROWSCAN_F16, .layout = ROWSCAN_LAYOUT_COLUMNS, .flags = ROWSCAN_REVERSE, .row_rank = 3),
+    LENGTH(4857, .in = ROWSCAN_F64, .layout = ROWSCAN_LAYOUT_COLUMNS, .flags = ROWSCAN_REVERSE, .row_rank = 5),
+    LENGTH(4, .in = ROWSCAN_F16, .out = ROWSCAN_F32, .layout = ROWSCAN_LAYOUT_COLUMNS, .flags = BOTH,
+           .mask_mode = ROWSCAN_MASK_SELECT, .mask_type = ROWSCAN_F16, .row_rank = RANKS),
 };
 enum { SPECS = sizeof specs / sizeof *specs };
 
