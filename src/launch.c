@@ -149,7 +149,7 @@ rs_kernel rs_launch_kernel(const rowscan_plan *plan, const rs_rows *rows) {
   if (regime == ROWSCAN_REGIME_LONG || regime == ROWSCAN_REGIME_AUTO) {
     rs_kernel kernel = best(plan, rows, RS_KERNEL_LONG_ANY, RS_KERNEL_LONG_FEW);
     if (regime == ROWSCAN_REGIME_LONG ||
-        rs_tune_long(&plan->spec, rows->count, kernel != RS_KERNEL_LONG_ANY, plan->context->device.multiprocessors))
+        rs_tune_long(&plan->spec, &plan->modules.geometry, kernel, rows->count, plan->context->device.multiprocessors))
       return kernel;
   }
   return best(plan, rows, RS_KERNEL_ANY, RS_KERNEL_FEW);

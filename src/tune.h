@@ -8,7 +8,7 @@
 #include "columns_parts.h"
 #include "spec.h"
 
-/* The kernels of a plan, by the rows that they take; it has those it needs, and of each regime always the first. */
+/* The kernels of a plan, by the rows that they take; it has those it needs, and always the first of row, or of long. */
 typedef enum rs_kernel {
   RS_KERNEL_ANY,        /* any strides */
   RS_KERNEL_NEIGHBOURS, /* columns: neighbours, wherever they begin */
@@ -95,11 +95,9 @@ rs_kernel rs_geometry_kernel(const rs_geometry *geometry, int i);
 const char *rs_kernel_name(rs_kernel kernel);
 const char *rs_kernel_symbol(rs_kernel kernel);
 
-/*
- * Whether regime long serves a run, where a plan has it and row. neighbours: it has more for these rows than the kernel
- * for any strides.
- */
-bool rs_tune_long(const rowscan_spec *spec, int64_t rows, bool neighbours, int multiprocessors);
+/* Whether regime long serves a run, where a plan has it and row. kernel: the one that it has for these rows. */
+bool rs_tune_long(const rowscan_spec *spec, const rs_geometry *geometry, rs_kernel kernel, int64_t rows,
+                  int multiprocessors);
 
 /* Blocks that a kernel for few rows serves. */
 int64_t rs_tune_few_blocks(const rs_shape *shape, int multiprocessors);

@@ -58,10 +58,19 @@ static const given all[] = {
     {32768, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_RING},
     {32769, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_RING_ANY},
     {32768, 4096, 0, 0, 0, 2, 0, RS_TEMPLATE_ROWS},
-    {32768, 4 * 132, 0, 0, 0, 1, 0, RS_TEMPLATE_RING},
-    {32768, 4 * 132 - 1, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM},
+    {32768, 132 / 2, 0, 0, 0, 1, 0, RS_TEMPLATE_RING},
+    {32768, 132 / 2 - 1, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM},
+    {32769, 4 * 132, 0, 0, 0, 1, 0, RS_TEMPLATE_RING_ANY},
+    {32769, 4 * 132 - 1, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM_ANY},
     {32768, 4 * 132 - 1, 0, 0, 0, 2, 0, RS_TEMPLATE_TILES},
     {32768, 1, 0, 0, 0, 1, 0, RS_TEMPLATE_AT_ONCE},
+    /* few, from 16384 on if they begin on 16 bytes */
+    {16380, 1, 0, 0, 0, 1, 0, RS_TEMPLATE_ROWS},
+    {16384, 1, 0, 0, 0, 1, 0, RS_TEMPLATE_AT_ONCE},
+    {20000, 132 / 2 - 1, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM},
+    {20000, 132 / 2, 0, 0, 0, 1, 0, RS_TEMPLATE_RING},
+    {20000, 1, 1, 0, 0, 1, 0, RS_TEMPLATE_RING_ANY},
+    {20000, 1, 0, 0, 0, 2, 0, RS_TEMPLATE_ROWS},
     /* and yet are cut if their elements are neighbours, from 65536 on */
     {65535, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_RING_ANY},
     {65536, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM},
@@ -111,12 +120,12 @@ END_TEST
 
 /* A plan for any number of rows has the kernels that its runs ask for, and no others. peak_gbs: of the device. */
 static void check_kernels(rowscan_spec spec, int arch, double peak_gbs) {
-  static const int64_t rows[] = {1, 4 * 1024 - 1, 4 * 1024, 1 << 20};
+  static const int64_t rows[] = {1, 1024 / 2 - 1, 1024 / 2, 4 * 1024 - 1, 4 * 1024, 1 << 20};
   rowscan_plan plan = plan_of(spec, arch);
   rs_tune_device(&plan.modules.geometry, &plan.spec, arch, peak_gbs);
   const rs_shape *shape = plan.modules.geometry.shape;
   bool asked[RS_KERNELS] = {false};
-  for (int i = 0; i < 4; i++)
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     for (int lead = 0; lead < 2; lead++)
       for (int step = 1; step < 3; step++) {
         given g = {.length = spec.length, .rows = rows[i], .in_lead = lead, .mask_lead = lead, .step = step};
@@ -130,7 +139,8 @@ static void check_kernels(rowscan_spec spec, int arch, double peak_gbs) {
 }
 
 START_TEST(no_kernel_is_missing_or_idle) {
-  static const int64_t lengths[] = {32768, 33000, 65532, 65535, 65536, 65537, 65540, 1 << 20, 3000000000};
+  static const int64_t lengths[] = {16384, 20001, 32767, 32768, 33000,   65532,
+                                    65535, 65536, 65537, 65540, 1 << 20, 3000000000};
   static const int archs[] = {75, 80, 86, 90, 100, 120};
   context.device.multiprocessors = 1024; /* so that one row of any length that has such a kernel is few rows */
   for (int in = ROWSCAN_F16; in <= ROWSCAN_BOOL; in++)
