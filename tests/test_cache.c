@@ -238,17 +238,18 @@ START_TEST(a_part_may_stay_on_disk) {
   char *dir = fresh(), *path = entry_path(dir, "op=sum\n");
   rs_store *store = open_at(dir);
   unsigned char *bytes = malloc(400000);
+  int reads = 0, damages = 0;
   for (int i = 0; i < SIZES * 4; i++) {
     const size_t others = following[i / SIZES];
     size_t all[RS_STORE_PARTS] = {others, 3, others / 2, 1};
     all[_i] = sizes[i % SIZES];
     put_sizes(store, all, bytes);
-    for (int without = 0; without <= RS_STORE_PARTS; without++)
+    for (int without = 0; without <= RS_STORE_PARTS; without++, reads++)
       expect_without(store, without, all, bytes);
     /* a flip anywhere, and a byte less, is a miss */
     size_t count;
     unsigned char *file = slurp(path, &count);
-    for (size_t k = 0; k < 12; k++) {
+    for (size_t k = 0; k < 12; k++, damages++) {
       size_t at = (k * 2654435761u + (size_t)i * 40503) % count;
       file[at] ^= 4;
       spill(path, file, count);
@@ -257,8 +258,10 @@ START_TEST(a_part_may_stay_on_disk) {
     }
     spill(path, file, count - 1);
     ck_assert(!hits_without(store, "op=sum\n", _i));
+    damages++;
     free(file);
   }
+  printf("part %d of many sizes: %d reads without one part, all right; %d damages, all misses\n", _i, reads, damages);
   rs_store_close(store);
   free(bytes);
 }
@@ -276,8 +279,9 @@ START_TEST(every_flipped_byte_is_a_miss) {
   ck_assert(put(store, "op=sum\n", "the text of a kernel"));
   size_t count;
   unsigned char *bytes = slurp(path, &count);
+  int flips = 0;
   for (size_t i = 0; i < count; i++)
-    for (int bit = 0; bit < 8; bit++) {
+    for (int bit = 0; bit < 8; bit++, flips++) {
       bytes[i] ^= (unsigned char)(1 << bit);
       spill(path, bytes, count);
       bytes[i] ^= (unsigned char)(1 << bit);
@@ -289,6 +293,7 @@ START_TEST(every_flipped_byte_is_a_miss) {
   spill(path, bytes, count);
   ck_assert(hits(store, "op=sum\n"));
   ck_assert_str_eq(damage_of_only(store), "");
+  printf("an entry read without part %d: each bit of %zu bytes flipped, %d misses\n", _i, count, flips);
   rs_store_close(store);
   free(bytes);
 }
@@ -300,18 +305,21 @@ START_TEST(every_truncation_and_growth_is_a_miss) {
   ck_assert(put(store, "op=sum\n", "the text of a kernel"));
   size_t count;
   unsigned char *bytes = slurp(path, &count);
-  for (size_t kept = 0; kept < count; kept++) {
+  int misses = 0;
+  for (size_t kept = 0; kept < count; kept++, misses++) {
     spill(path, bytes, kept);
     ck_assert_msg(!hits_without(store, "op=sum\n", _i), "%zu bytes", kept);
     ck_assert_str_eq(damage_of_only(store), "truncated");
   }
   unsigned char *longer = calloc(1, count + 64);
   memcpy(longer, bytes, count);
-  for (size_t more = 1; more <= 64; more++) {
+  for (size_t more = 1; more <= 64; more++, misses++) {
     spill(path, longer, count + more);
     ck_assert_msg(!hits_without(store, "op=sum\n", _i), "%zu bytes more", more);
     ck_assert_str_eq(damage_of_only(store), "longer than its header says");
   }
+  printf("an entry of %zu bytes read without part %d: each other length up to %zu, %d misses\n", count, _i, count + 64,
+         misses);
   rs_store_close(store);
   free(longer);
   free(bytes);
@@ -362,6 +370,7 @@ START_TEST(a_right_digest_excuses_nothing) {
     ck_assert(!hits_without(store, "op=sum\n", _i));
     ck_assert_str_eq(damage_of_only(store), lies[i].damage);
   }
+  printf("an entry read without part %d: %zu lies with a right digest, all misses\n", _i, sizeof lies / sizeof *lies);
   rs_store_close(store);
   free(bytes);
 }
@@ -394,6 +403,7 @@ START_TEST(no_bytes_lead_astray) {
     free(bytes);
   }
   ck_assert_int_gt(accepted, 0);
+  printf("50000 entries with bytes changed and a right digest: %d decoded, and within their bytes\n", accepted);
   free(sound);
 }
 END_TEST
@@ -900,7 +910,8 @@ START_TEST(damaged_counts_begin_anew) {
   size_t count;
   unsigned char *bytes = slurp(path, &count), *bad = malloc(count + 1);
   store = open_at(dir);
-  for (size_t i = 0; i < count; i++) {
+  int damages = 0;
+  for (size_t i = 0; i < count; i++, damages += 2) {
     memcpy(bad, bytes, count);
     bad[i] ^= 1;
     spill(path, bad, count);
@@ -908,6 +919,7 @@ START_TEST(damaged_counts_begin_anew) {
     spill(path, bytes, i);
     ck_assert_int_eq(counted(store, RS_COUNT_hits), 0);
   }
+  printf("counts of %zu bytes, each byte changed and each length: %d times begun anew\n", count, damages);
   memcpy(bad, bytes, count);
   bad[count] = 0;
   spill(path, bad, count + 1);

@@ -202,15 +202,18 @@ START_TEST(every_flipped_byte_is_a_miss) {
   unsigned char *made = make_pack(SMALL, &bytes);
   size_t index = bytes - 16 - SMALL * RS_PACK_ITEM;
   ck_assert_int_eq(served(made, bytes), SMALL);
+  int flips = 0, served_others = 0;
   for (size_t at = 0; at < bytes; at++) {
     int expected = at >= RS_PACK_HEADER && at < index ? SMALL - 1 : 0;
-    for (int bit = 0; bit < 8; bit++) {
+    for (int bit = 0; bit<8; bit++, flips++, served_others += expected> 0) {
       made[at] ^= (unsigned char)(1 << bit);
       int hits = served(made, bytes);
       ck_assert_msg(hits == expected, "byte %zu, bit %d: %d hits, not %d", at, bit, hits, expected);
       made[at] ^= (unsigned char)(1 << bit);
     }
   }
+  printf("a pack of %d entries: each bit of %zu bytes flipped, %d misses, of which %d left the other entries\n", SMALL,
+         bytes, flips, served_others);
   free(made);
 }
 END_TEST
@@ -218,12 +221,14 @@ END_TEST
 START_TEST(every_other_length_is_a_miss) {
   size_t bytes;
   unsigned char *made = make_pack(SMALL, &bytes);
-  for (size_t count = 0; count < bytes; count++)
+  int misses = 0;
+  for (size_t count = 0; count < bytes; count++, misses++)
     ck_assert_int_eq(served(made, count), 0);
   made = realloc(made, bytes + 64);
   memset(made + bytes, 0, 64);
-  for (size_t more = 1; more <= 64; more++)
+  for (size_t more = 1; more <= 64; more++, misses++)
     ck_assert_int_eq(served(made, bytes + more), 0);
+  printf("a pack of %zu bytes: each other length up to %zu, %d misses\n", bytes, bytes + 64, misses);
   free(made);
 }
 END_TEST
@@ -608,6 +613,8 @@ START_TEST(what_is_left_beside_a_pack_is_swept) {
 }
 END_TEST
 
+static int refused;
+
 static void expect_refused(const char *path, const char *why) {
   rs_store *store = open_at(fresh());
   rs_store_imported sum;
@@ -618,6 +625,7 @@ static void expect_refused(const char *path, const char *why) {
   ck_assert_int_eq(descriptors(), before);
   ck_assert_int_eq(entries_in(store), 0);
   rs_store_close(store);
+  refused++;
 }
 
 START_TEST(what_is_not_to_be_trusted_is_not_imported) {
@@ -650,6 +658,7 @@ START_TEST(what_is_not_to_be_trusted_is_not_imported) {
     ck_assert_int_eq(chown(path, 65534, 65534), 0);
     expect_refused(path, "owned by another user");
   }
+  printf("%d files that are not to be trusted, none imported\n", refused);
   free(pack);
 }
 END_TEST
@@ -740,6 +749,8 @@ START_TEST(a_directory_goes_before_its_packs) {
 }
 END_TEST
 
+static int unused;
+
 static void expect_unused(const char *packs, const char *why) {
   log_book book = {0};
   int before = descriptors();
@@ -750,6 +761,7 @@ static void expect_unused(const char *packs, const char *why) {
   ck_assert(put(store, "key", "text") && has(store, "key", "text"));
   rs_store_close(store);
   ck_assert_int_eq(descriptors(), before);
+  unused++;
 }
 
 START_TEST(packs_that_are_not_to_be_trusted_are_not_read) {
@@ -781,6 +793,7 @@ START_TEST(packs_that_are_not_to_be_trusted_are_not_read) {
     ck_assert_int_eq(chown(file, 65534, 65534), 0);
     expect_unused(file, "owned by another user");
   }
+  printf("%d packs that are not to be trusted, none read\n", unused);
 }
 END_TEST
 
