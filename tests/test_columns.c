@@ -18,7 +18,7 @@
 #include "quick.h"
 #include "types.h"
 
-enum { GUARD = 64, POISON = 0xa5, MOST_RANK = 3, WORKSPACE = 1 << 22 };
+enum { GUARD = 64, POISON = 0xa5, MOST_RANK = 5, WORKSPACE = 1 << 22 };
 
 static uint64_t state;
 static uint32_t any(uint32_t below) {
@@ -99,7 +99,7 @@ static void kernel_make(kernel *k, int arch) {
   else
     snprintf(call, sizeof call, "scan_column_tiles<P, %d, %d, %d", k->threads, k->shape.steps, k->shape.lanes);
   snprintf(source, sizeof source,
-           "#include \"%s.cuh\"\n"
+           "%s#include \"%s.cuh\"\n"
            "struct P {\n"
            "  using Acc = %s; using Op = %s<Acc>; using In = %s; using Out = %s; using Mask = %s; using Kept = %s;\n"
            "  static constexpr MaskMode mask = %s;\n"
@@ -110,10 +110,10 @@ static void kernel_make(kernel *k, int arch) {
            "RS_KERNEL(%d, 1) rowscan_any(RS_PARAMETER(Rows<%d>, rows)%s) {\n"
            "  %s>(rows%s);\n"
            "}\n",
-           header, acc, s->op == ROWSCAN_SUM ? "Sum" : "Prod", element_type(s->in), element_type(s->out),
-           element_type(s->mask_mode ? s->mask_type : s->in), element_type(s->acc), masks[s->mask_mode],
-           !!(s->flags & ROWSCAN_REVERSE), !!(s->flags & ROWSCAN_EXCLUSIVE), (long long)s->length, s->row_rank,
-           k->threads, s->row_rank, cut, call, *cut ? ", cut" : "");
+           rs_spec_loops(s) ? "#define RS_LOOP_DIMENSIONS\n" : "", header, acc, s->op == ROWSCAN_SUM ? "Sum" : "Prod",
+           element_type(s->in), element_type(s->out), element_type(s->mask_mode ? s->mask_type : s->in),
+           element_type(s->acc), masks[s->mask_mode], !!(s->flags & ROWSCAN_REVERSE), !!(s->flags & ROWSCAN_EXCLUSIVE),
+           (long long)s->length, s->row_rank, k->threads, s->row_rank, cut, call, *cut ? ", cut" : "");
   rs_compiled compiled;
   must(rs_compile(nvrtc, source, arch, &compiled), source);
   MUST(cuModuleLoadData, &k->module, compiled.cubin);
@@ -570,7 +570,7 @@ static void random_spec(rowscan_spec *s) {
                       .out = type[1],
                       .acc = type[2],
                       .length = lengths[any(sizeof lengths / sizeof *lengths)],
-                      .row_rank = 1 + (int)any(3),
+                      .row_rank = 1 + (int)any(MOST_RANK),
                       .layout = ROWSCAN_LAYOUT_COLUMNS,
                       .flags = (once_in(3) ? ROWSCAN_REVERSE : 0) | (once_in(3) ? ROWSCAN_EXCLUSIVE : 0)};
   if (once_in(3)) {
@@ -623,7 +623,7 @@ int main(int argc, char **argv) {
     do
       random_spec(&k.spec);
     while ((kind == STREAM && rowscan_type_bytes(k.spec.in) != rowscan_type_bytes(k.spec.out)) ||
-           (kind == PAIRS && (k.spec.mask_mode || k.spec.in == ROWSCAN_BOOL)));
+           (kind == PAIRS && (k.spec.mask_mode || k.spec.in == ROWSCAN_BOOL || rs_spec_loops(&k.spec))));
     if (kind == STREAM) { /* which takes no columns of a single tile */
       static const int64_t lengths[] = {600, 1000, 1024, 2048, 2500, 4099, 5000, 9000, 20000, 40000};
       k.spec.length = lengths[any(sizeof lengths / sizeof *lengths)];
