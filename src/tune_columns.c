@@ -70,6 +70,9 @@ void rs_tune_columns(const rowscan_spec *spec, int arch, rs_column_shape *shape)
                spec->flags & ROWSCAN_REVERSE || arch / 10 != 9;
   /* likewise: 43664 steps spill 8 to 24 bytes with four or five blocks */
   bool long_or_odd = spec->length >= 1 << 20 || (spec->length > 1 << 14 && spec->length % 32);
+  /* i16 in reverse: 8 to 100 bytes with three on sm_80, from 2^30 steps on 20 on sm_90 */
+  bool old = arch < 90, reverse = spec->flags & ROWSCAN_REVERSE;
+  bool longer = (old || reverse) && spec->length >= (old && reverse ? LONGER_LENGTH : LONGEST_LENGTH);
   int steps = segment_steps(spec->length, acc == 8 ? 8 : 32);
   *shape = (rs_column_shape){.length = spec->length,
                              .in = bytes_of(spec->in),
@@ -79,9 +82,9 @@ void rs_tune_columns(const rowscan_spec *spec, int arch, rs_column_shape *shape)
                              .threads = 128,
                              .steps = steps,
                              .lanes = 4,
-                             .min_blocks = acc == 8 && spec->length >= LONGER_LENGTH ? 2
-                                           : roomy || long_or_odd                    ? 3
-                                                                                     : 5,
+                             .min_blocks = longer || (acc == 8 && spec->length >= LONGER_LENGTH) ? 2
+                                           : roomy || long_or_odd                                ? 3
+                                                                                                 : 5,
                              .tile_bytes = arch < 80 ? 12 * 1024 : 24 * 1024,
                              .strip_bytes = 128,
                              .shared = rs_arch_shared_bytes(arch)};
@@ -281,7 +284,10 @@ void rs_tune_wide(const rowscan_spec *spec, int arch, rs_wide_shape *shape) {
   /* registers that none spills: 85 a thread, or 128, or 168; ptxas takes more of them for other architectures */
   bool roomy = acc == 8 || shape->vector == 8 || widens || arch / 10 != 9;
   bool longest = acc == 8 && spec->length >= LONGEST_LENGTH;
-  share_out(shape, shared, !roomy ? 768 : shape->threads == 128 || longest ? 384 : 512);
+  /* u8 to u8, masked: 32 bytes with 512 threads, where a segment lacks steps */
+  bool rest = shape->length % shape->steps && (arch / 10 == 10 || arch / 10 == 11);
+  bool bytes = in + out == 2 && shape->mask && rest;
+  share_out(shape, shared, !roomy ? 768 : shape->threads == 128 || longest || bytes ? 384 : 512);
 }
 
 /*
