@@ -677,10 +677,17 @@ static bool may_be_cut(const rowscan_spec *spec, int arch) {
   return streams(&cut);
 }
 
-/* Rows that are not always cut are so few then, half as many as multiprocessors, that they are in work at once. */
+/* Rows that are cut are half as many as multiprocessors, and so those of a few tiles are all in work at once. */
 static bool few_suffice(const rowscan_spec *spec, const rs_geometry *cut) {
   const rs_shape *few = &cut->shape[RS_KERNEL_LONG_FEW];
-  return few->made_of && !always_long(spec) && streams(cut) && spec->length <= 2 * few->min_blocks * rs_tile(few);
+  return few->made_of && spec->length <= 2 * few->min_blocks * rs_tile(few);
+}
+
+/* No row is cut that begins off 16 bytes or has gaps. */
+static void keep_to_aligned(const rowscan_spec *spec, rs_geometry *cut) {
+  cut->shape[RS_KERNEL_LONG_ANY] = cut->shape[RS_KERNEL_LONG_DENSE] = (rs_shape){0};
+  if (few_suffice(spec, cut))
+    cut->shape[RS_KERNEL_LONG_ALIGNED] = (rs_shape){0};
 }
 
 /* Without the kernels of either regime for rows that rs_tune_long never gives it. */
@@ -691,10 +698,8 @@ static rs_geometry row_and_long_geometry(const rowscan_spec *spec, int arch) {
     g.shape[RS_KERNEL_FEW] = (rs_shape){0};
   if (always_long(spec))
     g.shape[RS_KERNEL_DENSE] = g.shape[RS_KERNEL_ALIGNED] = g.shape[RS_KERNEL_ALIGNED_SLOW] = (rs_shape){0};
-  if (few_suffice(spec, &cut))
-    cut.shape[RS_KERNEL_LONG_ALIGNED] = (rs_shape){0};
   if (spec->length < LONG_LENGTH_OTHERS)
-    cut.shape[RS_KERNEL_LONG_ANY] = cut.shape[RS_KERNEL_LONG_DENSE] = (rs_shape){0};
+    keep_to_aligned(spec, &cut);
   memcpy(g.shape + RS_KERNEL_LONG_ANY, cut.shape + RS_KERNEL_LONG_ANY,
          (RS_KERNELS - RS_KERNEL_LONG_ANY) * sizeof *g.shape);
   return g;

@@ -60,6 +60,8 @@ static const given all[] = {
     {32768, 4096, 0, 0, 0, 2, 0, RS_TEMPLATE_ROWS},
     {32768, 132 / 2, 0, 0, 0, 1, 0, RS_TEMPLATE_RING},
     {32768, 132 / 2 - 1, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM},
+    {32768, 132 / 2 + 1, 0, 0, 0, 1, 0, RS_TEMPLATE_RING},
+    {32768, 4 * 132 - 1, 0, 0, 0, 1, 0, RS_TEMPLATE_RING},
     {32769, 4 * 132, 0, 0, 0, 1, 0, RS_TEMPLATE_RING_ANY},
     {32769, 4 * 132 - 1, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM_ANY},
     {32768, 4 * 132 - 1, 0, 0, 0, 2, 0, RS_TEMPLATE_TILES},
@@ -69,6 +71,7 @@ static const given all[] = {
     {16384, 1, 0, 0, 0, 1, 0, RS_TEMPLATE_AT_ONCE},
     {20000, 132 / 2 - 1, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM},
     {20000, 132 / 2, 0, 0, 0, 1, 0, RS_TEMPLATE_RING},
+    {20000, 4 * 132 - 1, 0, 0, 0, 1, 0, RS_TEMPLATE_RING},
     {20000, 1, 1, 0, 0, 1, 0, RS_TEMPLATE_RING_ANY},
     {20000, 1, 0, 0, 0, 2, 0, RS_TEMPLATE_ROWS},
     /* and yet are cut if their elements are neighbours, from 65536 on */
@@ -88,6 +91,9 @@ static const struct {
     {ROWSCAN_BF16, ROWSCAN_BF16, 0, {65536, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_RING}},
     {ROWSCAN_I8, ROWSCAN_I32, 0, {65536, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_RING}},
     {ROWSCAN_F32, ROWSCAN_F16, 0, {65536, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_RING}},
+    {ROWSCAN_BF16, ROWSCAN_BF16, 0, {65536, 132 / 2, 0, 0, 0, 1, 0, RS_TEMPLATE_RING}},
+    {ROWSCAN_BF16, ROWSCAN_BF16, 0, {32768, 132 / 2 - 1, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM}},
+    {ROWSCAN_BF16, ROWSCAN_BF16, 0, {32768, 2 * 132, 0, 0, 0, 1, 0, RS_TEMPLATE_RING}},
     {ROWSCAN_BF16, ROWSCAN_BF16, 0, {65536, 4096, 1, 0, 0, 1, 0, RS_TEMPLATE_RING_ANY}},
     {ROWSCAN_BF16, ROWSCAN_BF16, 0, {65552, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM}},
     {ROWSCAN_BF16, ROWSCAN_BF16, 0, {65537, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM_ANY}},
@@ -118,7 +124,10 @@ START_TEST(other_choices) {
 }
 END_TEST
 
-/* A plan for any number of rows has the kernels that its runs ask for, and no others. peak_gbs: of the device. */
+/*
+ * A plan for any number of rows has the kernels that its runs ask for, and no others; but rows on 16 bytes for which
+ * there is room at once whenever they are cut have both of the kernels for them. peak_gbs: of the device.
+ */
 static void check_kernels(rowscan_spec spec, int arch, double peak_gbs) {
   static const int64_t rows[] = {1, 1024 / 2 - 1, 1024 / 2, 4 * 1024 - 1, 4 * 1024, 1 << 20};
   rowscan_plan plan = plan_of(spec, arch);
@@ -132,7 +141,9 @@ static void check_kernels(rowscan_spec spec, int arch, double peak_gbs) {
         asked[chosen(&plan, &g, 16 - spec.length % 16)] = true;
       }
   for (int kernel = 0; kernel < RS_KERNELS; kernel++)
-    ck_assert_msg(asked[kernel] == (shape[kernel].made_of != RS_TEMPLATE_NONE),
+    ck_assert_msg(asked[kernel] == (shape[kernel].made_of != RS_TEMPLATE_NONE) ||
+                      (kernel == RS_KERNEL_LONG_ALIGNED && !asked[kernel] && asked[RS_KERNEL_LONG_FEW] &&
+                       asked[RS_KERNEL_LONG_DENSE]),
                   "kernel %d is %s: sm_%d, length %lld, %s to %s, mask mode %d", kernel,
                   asked[kernel] ? "missing" : "for no run", arch, (long long)spec.length, rowscan_type_name(spec.in),
                   rowscan_type_name(plan.spec.out), (int)spec.mask_mode);
