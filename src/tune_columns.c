@@ -150,7 +150,8 @@ void rs_tune_stream_columns(const rowscan_spec *spec, int arch, rs_stream_shape 
 void rs_tune_short_columns(const rowscan_spec *spec, int arch, rs_short_shape *shape) {
   int acc = rs_spec_register_bytes(spec), room = rs_arch_shared_bytes(arch);
   bool lacks_one = spec->length > 256 && spec->length % 16 == 15; /* the last segment, of its steps */
-  bool five_spill = acc == 8 || spec->mask_mode || arch < 80 || (spec->flags & ROWSCAN_REVERSE && lacks_one);
+  bool five_spill = acc == 8 || spec->mask_mode || arch < 80 || (spec->flags & ROWSCAN_REVERSE && lacks_one) ||
+                    (spec->row_rank > 2 && arch >= 120); /* f16 in reverse: 16 bytes with NVRTC 12.9 */
   *shape = (rs_short_shape){.length = spec->length,
                             .in = bytes_of(spec->in),
                             .out = bytes_of(spec->out),
