@@ -650,9 +650,10 @@ static rs_geometry column_geometry(const rowscan_spec *spec, int arch) {
 /* ---- the choice -------------------------------------------------------------------------------------------------- */
 
 /*
- * Rows shorter than this are never cut over several blocks; those that are no STREAM's not below the second. Measured
- * on an H200, f32, us, one row and 33 rows with a block each and cut: 8192 1.83, 1.72 and 2.05, 2.24; 16384 2.73, 1.77
- * and 3.05, 2.79; 24576 4.41, 1.87 and 5.27, 3.40; 32768 5.31, 1.95 and 6.50, 4.06.
+ * Rows shorter than the first are never cut over several blocks, and shorter than the second only where they begin on
+ * 16 bytes and a stream serves them. Measured on an H200, f32, us, one row and 33 rows with a block each and cut: 8192
+ * 1.83, 1.72 and 2.05, 2.24; 16384 2.73, 1.77 and 3.05, 2.79; 24576 4.41, 1.87 and 5.27, 3.40; 32768 5.31, 1.95 and
+ * 6.50, 4.06.
  */
 static const int64_t LONG_LENGTH = 16384, LONG_LENGTH_OTHERS = 32768;
 
@@ -665,7 +666,7 @@ static bool always_long(const rowscan_spec *spec) {
   return narrow ? spec->length > 65536 : spec->length >= 65536;
 }
 
-/* Long rows that begin on 16 bytes are cut for a stream, and not before sm_90 into tiles. */
+/* Long rows that begin on 16 bytes have a stream; else, as before sm_90, tiles. */
 static bool streams(const rs_geometry *geometry) {
   return geometry->shape[RS_KERNEL_LONG_ALIGNED].made_of != RS_TEMPLATE_TILES;
 }
@@ -677,7 +678,7 @@ static bool may_be_cut(const rowscan_spec *spec, int arch) {
   return streams(&cut);
 }
 
-/* Rows that are cut are half as many as multiprocessors, and so those of a few tiles are all in work at once. */
+/* Fewer rows are cut than half the multiprocessors: if each has few tiles, all are always in work at once. */
 static bool few_suffice(const rowscan_spec *spec, const rs_geometry *cut) {
   const rs_shape *few = &cut->shape[RS_KERNEL_LONG_FEW];
   return few->made_of && spec->length <= 2 * few->min_blocks * rs_tile(few);

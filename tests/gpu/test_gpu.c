@@ -2,9 +2,10 @@
  * test_gpu.c - the GPU against the host engine, bit for bit
  * SPDX-License-Identifier: MIT
  *
- * Every regime, operator, type and flag, on random shapes, strides and alignments; the same rows in other batches,
- * again and again, in captured graphs and from many threads at once. A program of its own, which needs the library and
- * libc only, so that it can be carried to a machine that has nothing but a GPU.
+ * Every regime, operator, type and flag, on random shapes, strides and alignments; the same rows in other batches and
+ * in other GPUs' geometries, again and again, with next to no GPU to run on, in captured graphs and from many threads
+ * at once. A program of its own, which needs the library and libc only, so that it can be carried to a machine that has
+ * nothing but a GPU.
  *
  * usage: test_gpu [group ...]
  * environment: RS_GPU_SEED (1), RS_GPU_CASES (specs of the group random), RS_QUICK=1 (a sample of everything, small).
