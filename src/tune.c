@@ -8,6 +8,7 @@
 
 #include "arch.h"
 #include "tune_columns.h"
+#include "tune_long.h"
 #include "tune_short.h"
 #include "types.h"
 
@@ -649,60 +650,29 @@ static rs_geometry column_geometry(const rowscan_spec *spec, int arch) {
 
 /* ---- the choice -------------------------------------------------------------------------------------------------- */
 
-/*
- * Rows shorter than the first are never cut over several blocks, and shorter than the second only where they begin on
- * 16 bytes and a stream serves them. Measured on an H200, f32, us, one row and 33 rows with a block each and cut: 8192
- * 1.83, 1.72 and 2.05, 2.24; 16384 2.73, 1.77 and 3.05, 2.79; 24576 4.41, 1.87 and 5.27, 3.40; 32768 5.31, 1.95 and
- * 6.50, 4.06.
- */
-static const int64_t LONG_LENGTH = 16384, LONG_LENGTH_OTHERS = 32768;
-
-/*
- * Rows that are cut however many they are, if their elements are neighbours. 65536 was measured with f32 and bf16, see
- * rs_tune_long; that 8-byte elements are like 4-byte ones is inferred, since their rows are longer still in bytes.
- */
-static bool always_long(const rowscan_spec *spec) {
-  bool narrow = rowscan_type_bytes(spec->in) < 4 || rowscan_type_bytes(spec->out) < 4;
-  return narrow ? spec->length > 65536 : spec->length >= 65536;
+static bool always_cut(const rowscan_spec *spec, const rs_shape *cut, const rs_shape *off) {
+  return cut->made_of && !rs_whole_rows_of(spec, cut, off).tenths;
 }
 
-/* Long rows that begin on 16 bytes have a stream; else, as before sm_90, tiles. */
-static bool streams(const rs_geometry *geometry) {
-  return geometry->shape[RS_KERNEL_LONG_ALIGNED].made_of != RS_TEMPLATE_TILES;
+/* No kernel for rows that have a block each, if none ever has. */
+static void leave_out_whole(const rowscan_spec *spec, const rs_geometry *cut, rs_geometry *g) {
+  const rs_shape off = g->shape[RS_KERNEL_DENSE];
+  if (always_cut(spec, &cut->shape[RS_KERNEL_LONG_ALIGNED], &off))
+    g->shape[RS_KERNEL_ALIGNED] = g->shape[RS_KERNEL_ALIGNED_SLOW] = g->shape[RS_KERNEL_FEW] = (rs_shape){0};
+  if (always_cut(spec, &cut->shape[RS_KERNEL_LONG_DENSE], &off))
+    g->shape[RS_KERNEL_DENSE] = (rs_shape){0};
 }
 
-static bool may_be_cut(const rowscan_spec *spec, int arch) {
-  if (spec->length < LONG_LENGTH || spec->length >= LONG_LENGTH_OTHERS)
-    return spec->length >= LONG_LENGTH;
-  rs_geometry cut = long_geometry(spec, arch);
-  return streams(&cut);
-}
-
-/* Fewer rows are cut than half the multiprocessors: if each has few tiles, all are always in work at once. */
-static bool few_suffice(const rowscan_spec *spec, const rs_geometry *cut) {
-  const rs_shape *few = &cut->shape[RS_KERNEL_LONG_FEW];
-  return few->made_of && spec->length <= 2 * few->min_blocks * rs_tile(few);
-}
-
-/* No row is cut that begins off 16 bytes or has gaps. */
-static void keep_to_aligned(const rowscan_spec *spec, rs_geometry *cut) {
-  cut->shape[RS_KERNEL_LONG_ANY] = cut->shape[RS_KERNEL_LONG_DENSE] = (rs_shape){0};
-  if (few_suffice(spec, cut))
-    cut->shape[RS_KERNEL_LONG_ALIGNED] = (rs_shape){0};
-}
-
-/* Without the kernels of either regime for rows that rs_tune_long never gives it. */
+/* Both regimes, or row if rows of this length are never cut. */
 static rs_geometry row_and_long_geometry(const rowscan_spec *spec, int arch) {
   rs_geometry g = row_geometry(spec, arch), cut = long_geometry(spec, arch);
-  g.regime = ROWSCAN_REGIME_AUTO;
-  if (always_long(spec) || !streams(&cut))
-    g.shape[RS_KERNEL_FEW] = (rs_shape){0};
-  if (always_long(spec))
-    g.shape[RS_KERNEL_DENSE] = g.shape[RS_KERNEL_ALIGNED] = g.shape[RS_KERNEL_ALIGNED_SLOW] = (rs_shape){0};
-  if (spec->length < LONG_LENGTH_OTHERS)
-    keep_to_aligned(spec, &cut);
-  memcpy(g.shape + RS_KERNEL_LONG_ANY, cut.shape + RS_KERNEL_LONG_ANY,
-         (RS_KERNELS - RS_KERNEL_LONG_ANY) * sizeof *g.shape);
+  leave_out_whole(spec, &cut, &g);
+  for (int kernel = RS_KERNEL_LONG_ANY; kernel < RS_KERNELS; kernel++) {
+    if (!rs_may_be_cut(spec->length, &cut.shape[kernel]))
+      continue;
+    g.regime = ROWSCAN_REGIME_AUTO;
+    g.shape[kernel] = cut.shape[kernel];
+  }
   return g;
 }
 
@@ -721,10 +691,8 @@ static rs_geometry choose(const rowscan_spec *spec, int arch) {
   }
   if (spec->layout == ROWSCAN_LAYOUT_COLUMNS && spec->length)
     return column_geometry(spec, arch);
-  if (may_be_cut(spec, arch))
-    return row_and_long_geometry(spec, arch);
   bool fits = rs_slab_serves(spec) || rs_tile(&short_geometry(spec, arch).shape[RS_KERNEL_ANY]) >= spec->length;
-  return fits ? short_geometry(spec, arch) : row_geometry(spec, arch);
+  return fits ? short_geometry(spec, arch) : row_and_long_geometry(spec, arch);
 }
 
 /*
@@ -792,25 +760,11 @@ rowscan_regime rs_kernel_regime(const rs_geometry *geometry, rs_kernel kernel) {
   return kernel < RS_KERNEL_LONG_ANY ? ROWSCAN_REGIME_ROW : ROWSCAN_REGIME_LONG;
 }
 
-/*
- * A block a row sweeps memory in order only while rows are short, and leaves multiprocessors idle when rows are few.
- * Measured on an H200, f32, ratio to memcpy with a block a row (ring) and with rows cut (stream): 16384 x 65536 0.946,
- * 0.955; 1024 x 128256 0.90, 0.946; 256 x 151936 0.88, 0.938; 32768 x 32768 0.98, 0.948. Off 16 bytes: 683 x 98305
- * 0.871 a block a row, 342 x 196609 0.920 cut. In tiles (any strides) rows are better not cut as long as there are
- * enough of them: 4096 x 65535 0.930, 0.715. bf16, 32768 x 65536, has 0.986 with a block a row.
- *
- * Of fewer rows, the same: 132 x 32768 0.994, 0.862; 264 x 32768 0.937, 0.778; 528 x 32768 0.943, 0.895; 132 x 49152
- * 0.993, 0.796; 528 x 49152 0.917, 0.935; bf16 132, 264 and 528 x 65536 1.001, 0.773; 0.897, 0.775; 0.922, 0.840; f64
- * 132, 264 and 528 x 49152 0.918, 0.811; 0.876, 0.875; 0.886, 0.916. us: 66 x 16384 3.60, 3.97; 66 x 32768 7.14, 7.37;
- * 33 x 32768 6.50, 4.06. Off 16 bytes, in tiles and before sm_90 so few were not measured.
- */
 bool rs_tune_long(const rowscan_spec *spec, const rs_geometry *geometry, rs_kernel kernel, int64_t rows,
                   int multiprocessors) {
-  if (kernel != RS_KERNEL_LONG_ANY && always_long(spec))
-    return true;
-  if (kernel >= RS_KERNEL_LONG_ALIGNED && streams(geometry))
-    return rows < multiprocessors / 2;
-  return spec->length >= LONG_LENGTH_OTHERS && rows < 4 * multiprocessors;
+  const rs_shape *cut = &geometry->shape[kernel];
+  rs_whole_rows whole = rs_whole_rows_of(spec, cut, &geometry->shape[RS_KERNEL_DENSE]);
+  return cut->made_of && !rs_are_whole(whole, rows, multiprocessors);
 }
 
 int rs_geometry_kernels(const rs_geometry *geometry) {

@@ -54,31 +54,50 @@ static const given all[] = {
     {(1 << 20) + 1, 1, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM},
     {(1 << 20) + 1, 1, 0, 0, 0, 1, ROWSCAN_REVERSE, RS_TEMPLATE_STREAM_ANY},
     {1 << 20, 64, 0, 0, 0, 2, 0, RS_TEMPLATE_TILES},
-    /* so many that each has a block */
+    /* 32768: half the multiprocessors' number and more have a block each; in tiles three tenths */
     {32768, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_RING},
-    {32769, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_RING_ANY},
-    {32768, 4096, 0, 0, 0, 2, 0, RS_TEMPLATE_ROWS},
-    {32768, 132 / 2, 0, 0, 0, 1, 0, RS_TEMPLATE_RING},
-    {32768, 132 / 2 - 1, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM},
-    {32768, 132 / 2 + 1, 0, 0, 0, 1, 0, RS_TEMPLATE_RING},
-    {32768, 4 * 132 - 1, 0, 0, 0, 1, 0, RS_TEMPLATE_RING},
-    {32769, 4 * 132, 0, 0, 0, 1, 0, RS_TEMPLATE_RING_ANY},
-    {32769, 4 * 132 - 1, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM_ANY},
-    {32768, 4 * 132 - 1, 0, 0, 0, 2, 0, RS_TEMPLATE_TILES},
+    {32768, 66, 0, 0, 0, 1, 0, RS_TEMPLATE_RING},
+    {32768, 65, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM},
     {32768, 1, 0, 0, 0, 1, 0, RS_TEMPLATE_AT_ONCE},
-    /* few, from 16384 on if they begin on 16 bytes */
+    {32769, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_RING_ANY},
+    {32769, 66, 0, 0, 0, 1, 0, RS_TEMPLATE_RING_ANY},
+    {32769, 65, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM_ANY},
+    {32768, 4096, 0, 0, 0, 2, 0, RS_TEMPLATE_ROWS},
+    {32768, 40, 0, 0, 0, 2, 0, RS_TEMPLATE_ROWS},
+    {32768, 39, 0, 0, 0, 2, 0, RS_TEMPLATE_TILES},
+    /* from 16384 on, but not in tiles */
     {16380, 1, 0, 0, 0, 1, 0, RS_TEMPLATE_ROWS},
     {16384, 1, 0, 0, 0, 1, 0, RS_TEMPLATE_AT_ONCE},
-    {20000, 132 / 2 - 1, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM},
-    {20000, 132 / 2, 0, 0, 0, 1, 0, RS_TEMPLATE_RING},
-    {20000, 4 * 132 - 1, 0, 0, 0, 1, 0, RS_TEMPLATE_RING},
-    {20000, 1, 1, 0, 0, 1, 0, RS_TEMPLATE_RING_ANY},
+    {20000, 65, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM},
+    {20000, 66, 0, 0, 0, 1, 0, RS_TEMPLATE_RING},
+    {20000, 1, 1, 0, 0, 1, 0, RS_TEMPLATE_STREAM_ANY},
     {20000, 1, 0, 0, 0, 2, 0, RS_TEMPLATE_ROWS},
-    /* and yet are cut if their elements are neighbours, from 65536 on */
-    {65535, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_RING_ANY},
-    {65536, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM},
-    {65536, 4096, 0, 0, 1, 1, 0, RS_TEMPLATE_STREAM_ANY},
+    /* 49152: eight tenths */
+    {49152, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_RING},
+    {49152, 140, 0, 0, 0, 1, 0, RS_TEMPLATE_RING},
+    {49152, 106, 0, 0, 0, 1, 0, RS_TEMPLATE_RING},
+    {49152, 105, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM},
+    {49153, 106, 0, 0, 0, 1, 0, RS_TEMPLATE_RING_ANY},
+    {49153, 105, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM_ANY},
+    /* 65536: waves that are full to eight tenths, up to four */
+    {65536, 105, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM},
+    {65536, 106, 0, 0, 0, 1, 0, RS_TEMPLATE_RING},
+    {65536, 132, 0, 0, 0, 1, 0, RS_TEMPLATE_RING},
+    {65536, 133, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM},
+    {65536, 132 + 105, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM},
+    {65536, 132 + 106, 0, 0, 0, 1, 0, RS_TEMPLATE_RING},
+    {65536, 4 * 132, 0, 0, 0, 1, 0, RS_TEMPLATE_RING},
+    {65536, 5 * 132, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM},
+    {65536, 132, 0, 0, 1, 1, 0, RS_TEMPLATE_RING_ANY},
+    {65536, 5 * 132, 0, 0, 1, 1, 0, RS_TEMPLATE_STREAM_ANY},
     {65536, 4096, 0, 0, 0, 2, 0, RS_TEMPLATE_ROWS},
+    /* 98304: always cut, and in tiles from 2^18 on those fewer than multiprocessors */
+    {98288, 132, 0, 0, 0, 1, 0, RS_TEMPLATE_RING},
+    {98304, 132, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM},
+    {98305, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM_ANY},
+    {(1 << 18) - 1, 40, 0, 0, 0, 2, 0, RS_TEMPLATE_ROWS},
+    {1 << 18, 131, 0, 0, 0, 2, 0, RS_TEMPLATE_TILES},
+    {1 << 18, 132, 0, 0, 0, 2, 0, RS_TEMPLATE_ROWS},
 };
 
 static const struct {
@@ -86,17 +105,27 @@ static const struct {
   rowscan_regime regime;
   given rows;
 } others[] = {
-    /* small elements, read or written, in rows of 65536 */
-    {ROWSCAN_F64, ROWSCAN_F64, 0, {65536, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM}},
+    /* by bytes of the wider; of less than 4 bytes a row is as long as of 2 */
+    {ROWSCAN_F64, ROWSCAN_F64, 0, {32768, 132, 0, 0, 0, 1, 0, RS_TEMPLATE_RING}},
+    {ROWSCAN_F64, ROWSCAN_F64, 0, {32768, 133, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM}},
+    {ROWSCAN_F64, ROWSCAN_F64, 0, {65536, 106, 0, 0, 0, 1, 0, RS_TEMPLATE_RING}},
+    {ROWSCAN_F64, ROWSCAN_F64, 0, {65536, 2 * 132, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM}},
+    {ROWSCAN_F64, ROWSCAN_F64, 0, {65552, 132, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM}},
     {ROWSCAN_BF16, ROWSCAN_BF16, 0, {65536, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_RING}},
+    {ROWSCAN_BF16, ROWSCAN_BF16, 0, {131072, 132, 0, 0, 0, 1, 0, RS_TEMPLATE_RING}},
+    {ROWSCAN_BF16, ROWSCAN_BF16, 0, {131072, 133, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM}},
+    {ROWSCAN_BF16, ROWSCAN_BF16, 0, {65536, 66, 0, 0, 0, 1, 0, RS_TEMPLATE_RING}},
+    {ROWSCAN_BF16, ROWSCAN_BF16, 0, {32768, 65, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM}},
+    {ROWSCAN_BF16, ROWSCAN_BF16, 0, {16384, 14, 0, 0, 0, 1, 0, RS_TEMPLATE_ROWS}},
     {ROWSCAN_I8, ROWSCAN_I32, 0, {65536, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_RING}},
     {ROWSCAN_F32, ROWSCAN_F16, 0, {65536, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_RING}},
-    {ROWSCAN_BF16, ROWSCAN_BF16, 0, {65536, 132 / 2, 0, 0, 0, 1, 0, RS_TEMPLATE_RING}},
-    {ROWSCAN_BF16, ROWSCAN_BF16, 0, {32768, 132 / 2 - 1, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM}},
-    {ROWSCAN_BF16, ROWSCAN_BF16, 0, {32768, 2 * 132, 0, 0, 0, 1, 0, RS_TEMPLATE_RING}},
-    {ROWSCAN_BF16, ROWSCAN_BF16, 0, {65536, 4096, 1, 0, 0, 1, 0, RS_TEMPLATE_RING_ANY}},
-    {ROWSCAN_BF16, ROWSCAN_BF16, 0, {65552, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM}},
-    {ROWSCAN_BF16, ROWSCAN_BF16, 0, {65537, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM_ANY}},
+    /* these have a block each off 16 bytes, however long; with few threads a block from eight tenths on */
+    {ROWSCAN_BF16, ROWSCAN_BF16, 0, {(1 << 20) + 1, 106, 0, 0, 0, 1, 0, RS_TEMPLATE_RING_ANY}},
+    {ROWSCAN_BF16, ROWSCAN_BF16, 0, {(1 << 20) + 1, 65, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM_ANY}},
+    {ROWSCAN_BF16, ROWSCAN_BF16, 0, {1 << 20, 4096, 1, 0, 0, 1, 0, RS_TEMPLATE_RING_ANY}},
+    {ROWSCAN_BF16, ROWSCAN_BF16, 0, {1 << 20, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM}},
+    {ROWSCAN_BF16, ROWSCAN_BF16, 0, {32768, 79, 0, 0, 0, 2, 0, RS_TEMPLATE_TILES}},
+    {ROWSCAN_BF16, ROWSCAN_BF16, 0, {32768, 80, 0, 0, 0, 2, 0, RS_TEMPLATE_ROWS}},
     /* forced regimes */
     {ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_REGIME_ROW, {1 << 20, 1, 0, 0, 0, 1, 0, RS_TEMPLATE_RING}},
     {ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_REGIME_LONG, {32768, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM}},
@@ -129,7 +158,7 @@ END_TEST
  * there is room at once whenever they are cut have both of the kernels for them. peak_gbs: of the device.
  */
 static void check_kernels(rowscan_spec spec, int arch, double peak_gbs) {
-  static const int64_t rows[] = {1, 1024 / 2 - 1, 1024 / 2, 4 * 1024 - 1, 4 * 1024, 1 << 20};
+  static const int64_t rows[] = {1, 100, 307, 511, 512, 818, 820, 1024, 4 * 1024, 5 * 1024, 1 << 20};
   rowscan_plan plan = plan_of(spec, arch);
   rs_tune_device(&plan.modules.geometry, &plan.spec, arch, peak_gbs);
   const rs_shape *shape = plan.modules.geometry.shape;
@@ -142,8 +171,7 @@ static void check_kernels(rowscan_spec spec, int arch, double peak_gbs) {
       }
   for (int kernel = 0; kernel < RS_KERNELS; kernel++)
     ck_assert_msg(asked[kernel] == (shape[kernel].made_of != RS_TEMPLATE_NONE) ||
-                      (kernel == RS_KERNEL_LONG_ALIGNED && !asked[kernel] && asked[RS_KERNEL_LONG_FEW] &&
-                       asked[RS_KERNEL_LONG_DENSE]),
+                      (kernel == RS_KERNEL_LONG_ALIGNED && !asked[kernel] && asked[RS_KERNEL_LONG_FEW]),
                   "kernel %d is %s: sm_%d, length %lld, %s to %s, mask mode %d", kernel,
                   asked[kernel] ? "missing" : "for no run", arch, (long long)spec.length, rowscan_type_name(spec.in),
                   rowscan_type_name(plan.spec.out), (int)spec.mask_mode);
