@@ -799,6 +799,7 @@ class CommandLine(Case):
         self.usage("bench", "--shapes", "3 x 4 f16 in f64 ->", words=["--shapes", "f16 in f64 ->"])
         self.usage("bench", "--shapes", "3 x 4 bool -> bool", words=["--shapes", "3 x 4 bool -> bool", "out"])
         self.usage("bench", "--shapes", "", words=["--shapes"])
+        self.usage("bench", "--regime", "rows", words=["--regime", "rows", "short"])
         self.usage("bench", "--shapes", "3 x 4", "--suite", "full", words=["--shapes", "full"])
         self.usage("bench", "--shapes", "|".join(65 * ["3 x 4"]), words=["--shapes", "64"])
         self.usage("compile", "--length", "5", words=["--arch"])
@@ -1564,6 +1565,14 @@ class Bench(Case):
         self.assertEqual([row["view"] for row in rows[7:9]], ["dense", "transposed"])
         self.assertTrue(lines[-1].startswith("worst: "))
 
+    def test_regime(self):
+        for regime in "row", "short", "long", "column":
+            _, rows = self.table("--shapes", "3 x 40000", "--filter=inclusive", "--regime", regime)
+            self.assertEqual([(row["regime"], row["wrong"]) for row in rows], [(self.regime_shown(regime), "0")])
+
+    def regime_shown(self, regime):
+        return ""  # the host engine has none
+
     def test_filters(self):
         self.bench("--filter", "no such cell", status=1)
         self.bench("--suite", "full", "--filter", "1 x 1024 inc")
@@ -1674,6 +1683,9 @@ class BenchSimulated(Bench):
         self.assertEqual({row["view"] for row in rows}, {"dense", "second", "transposed", "padded"})
         self.assertEqual(len(rows), 3 + 6 + 3 + 4 + 2)
         self.assertIn(f"worst: {min(scores, key=scores.get)}, ", lines[-1])
+
+    def regime_shown(self, regime):
+        return regime
 
     def test_copies_of_views(self):
         """Large enough for copies by several blocks."""

@@ -19,6 +19,7 @@ typedef struct bench_job {
   const char *suite, *shapes, *filter, *csv_name;
   bench_cell given[GIVEN_MOST]; /* of the shapes */
   int given_count;
+  rowscan_regime regime; /* forced; AUTO: none is */
   int repeat;
   int64_t elements; /* cells are made smaller, to this; 0: they are not */
   bool list;        /* only name them */
@@ -74,6 +75,7 @@ static int read_options(bench_job *job, int argc, char **argv) {
       {"shapes", 0, &kind_text, &job->shapes, "not a suite, but these: \"N x M x K dim 1 f32\", several A|B|C"},
       {"filter", 0, &kind_text, &job->filter,
        "only cells with TEXT (or one of A|B|C) in \"group: shape variant type\""},
+      {"regime", 0, &kind_regime, &job->regime, "force row, short, long or column (auto: chosen from each shape)"},
       {"csv", 0, &kind_file, &job->csv_name, "also write all figures to FILE"},
       {"repeat", 0, &kind_natural, &job->repeat, "repetitions of each cell (0: as many as are sensible)"},
       {"elements", 0, &kind_length, &job->elements, "make cells smaller, to at most N elements (0: as they are)"},
@@ -138,6 +140,7 @@ static void keep_worst(bench_job *job, const bench_line *line) {
 static int measure(bench_job *job, bench_line *line, unsigned variant) {
   const bench_cell *cell = &line->cell;
   rowscan_spec spec = cell_spec(cell, variant);
+  spec.regime = job->regime;
   cell_rows rows;
   cell_rows_of(&rows, cell);
   line->timing = (rowscan_timing)ROWSCAN_INFO(rowscan_timing);
