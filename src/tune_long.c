@@ -37,14 +37,16 @@ static rs_whole_rows whole_strided(const rowscan_spec *spec, bool narrow) {
 }
 
 /*
- * Neighbours off 16 bytes, of less than 4 bytes: a stream has 0.6 of memcpy on an H200 however long they are. Ratio to
- * memcpy there, bf16, a block each and cut: 66 x 32769 0.45, 0.52; 132 x 32769 0.70, 0.56; 96 x 65537 0.56, 0.63; 132 x
- * 65537 0.67, 0.60; 528 x 131073 0.82, 0.67. H100: 66 x 65535, of 256 threads a block, 0.64, 0.75; 528 x 98305 0.90,
- * 0.88.
+ * Neighbours off 16 bytes that are short or narrow. Of less than 4 bytes a stream of them has 0.6 of memcpy on an H200
+ * however long they are. Ratio to memcpy there, bf16, a block each and cut: 66 x 32769 0.45, 0.52; 132 x 32769 0.70,
+ * 0.56; 96 x 65537 0.56, 0.63; 132 x 65537 0.67, 0.60; 528 x 131073 0.82, 0.67. H100: 66 x 65535, of 256 threads a
+ * block, 0.64, 0.75; 528 x 98305 0.90, 0.88. A block of 128 threads is slow by itself: f32, H100, 128 x 16385 0.80,
+ * 0.93, where 128 x 32769, of 256, has 1.31, 1.03; f64, H200, 66 x 16385 0.67, 0.75; 132 x 16385 1.08, 0.81.
  */
-static int tenths_off(int64_t bytes, bool narrow, const rs_shape *off) {
-  bool slow = off->threads <= 128 && bytes >= 64 * 1024; /* f32, H200: 66 x 16385 0.48, 0.71; 132 x 16385 0.75, 0.87 */
-  return slow ? 8 : narrow ? 6 : 5;
+static int tenths_off(int64_t bytes, int64_t width, const rs_shape *off) {
+  if (off->threads <= 128 && bytes >= 64 * 1024)
+    return width == 4 ? 10 : 8;
+  return width < 4 ? 6 : 4;
 }
 
 /*
@@ -52,7 +54,7 @@ static int tenths_off(int64_t bytes, bool narrow, const rs_shape *off) {
  * neighbours on 16 bytes. Off them they are alike.
  *   32 KB   H200, bf16: 16 rows 0.88, 0.90; 33 1.08, 0.88
  *   128 KB  H200, f32: 33 rows 0.59, 0.94; 66 0.83, 0.81; 132 1.03, 0.87; 264 0.94, 0.78; 1056 0.95, 0.93
- *           H100, us: 72 rows 9.1, 8.2; 96 9.1, 10.0; 132 11.7, 13.3; 144 15.3, 14.3; 198 19.0, 21.7; 600 54.7, 57.0
+ *           H100, us: 64 rows 7.5, 8.2; 72 9.1, 8.2; 96 9.1, 10.0; 132 11.7, 13.3; 144 15.3, 14.3; 198 19.0, 21.7
  *   192 KB  H200, f32: 80 rows 0.73, 0.84; 112 0.96, 0.89; 132 1.00, 0.81; 264 0.90, 0.87; 1056 0.93, 0.93
  *           H100, us: 96 rows 15.9, 14.5; 112 15.8, 17.1; 144 23.7, 23.6; 264 35.6, 38.1; 290 42.2, 41.8
  *   256 KB  H200, f32: 96 rows 0.79, 0.84; 132 1.00, 0.81; 198 0.86, 0.87; 264 0.93, 0.91; 1056 0.93, 0.94
@@ -73,9 +75,9 @@ rs_whole_rows rs_whole_rows_of(const rowscan_spec *spec, const rs_shape *cut, co
     return whole_strided(spec, narrow);
   bool is_off = cut->made_of == RS_TEMPLATE_STREAM_ANY;
   if (is_off && (narrow || bytes < 192 * KB))
-    return (rs_whole_rows){tenths_off(bytes, narrow, off), 0};
+    return (rs_whole_rows){tenths_off(bytes, width, off), 0};
   if (bytes < 192 * KB)
-    return (rs_whole_rows){bytes < 64 * KB ? 1 : 5, 0};
+    return (rs_whole_rows){bytes < 64 * KB ? 1 : 4, 0};
   if (bytes < 256 * KB)
     return (rs_whole_rows){8, 0};
   if (bytes < 384 * KB)

@@ -54,23 +54,25 @@ static const given all[] = {
     {(1 << 20) + 1, 1, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM},
     {(1 << 20) + 1, 1, 0, 0, 0, 1, ROWSCAN_REVERSE, RS_TEMPLATE_STREAM_ANY},
     {1 << 20, 64, 0, 0, 0, 2, 0, RS_TEMPLATE_TILES},
-    /* 32768: half the multiprocessors' number and more have a block each; in tiles three tenths */
+    /* 32768: four tenths as many as multiprocessors and more have a block each; in tiles three */
     {32768, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_RING},
-    {32768, 66, 0, 0, 0, 1, 0, RS_TEMPLATE_RING},
-    {32768, 65, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM},
+    {32768, 53, 0, 0, 0, 1, 0, RS_TEMPLATE_RING},
+    {32768, 52, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM},
     {32768, 1, 0, 0, 0, 1, 0, RS_TEMPLATE_AT_ONCE},
     {32769, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_RING_ANY},
-    {32769, 66, 0, 0, 0, 1, 0, RS_TEMPLATE_RING_ANY},
-    {32769, 65, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM_ANY},
+    {32769, 53, 0, 0, 0, 1, 0, RS_TEMPLATE_RING_ANY},
+    {32769, 52, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM_ANY},
     {32768, 4096, 0, 0, 0, 2, 0, RS_TEMPLATE_ROWS},
     {32768, 40, 0, 0, 0, 2, 0, RS_TEMPLATE_ROWS},
     {32768, 39, 0, 0, 0, 2, 0, RS_TEMPLATE_TILES},
     /* from 16384 on, but not in tiles */
     {16380, 1, 0, 0, 0, 1, 0, RS_TEMPLATE_ROWS},
     {16384, 1, 0, 0, 0, 1, 0, RS_TEMPLATE_AT_ONCE},
-    {20000, 65, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM},
-    {20000, 66, 0, 0, 0, 1, 0, RS_TEMPLATE_RING},
+    {20000, 52, 0, 0, 0, 1, 0, RS_TEMPLATE_AT_ONCE},
+    {20000, 53, 0, 0, 0, 1, 0, RS_TEMPLATE_RING},
     {20000, 1, 1, 0, 0, 1, 0, RS_TEMPLATE_STREAM_ANY},
+    {16385, 131, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM_ANY}, /* a block each has 128 threads */
+    {16385, 132, 0, 0, 0, 1, 0, RS_TEMPLATE_RING_ANY},
     {20000, 1, 0, 0, 0, 2, 0, RS_TEMPLATE_ROWS},
     /* 49152: eight tenths */
     {49152, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_RING},
@@ -115,7 +117,7 @@ static const struct {
     {ROWSCAN_BF16, ROWSCAN_BF16, 0, {131072, 132, 0, 0, 0, 1, 0, RS_TEMPLATE_RING}},
     {ROWSCAN_BF16, ROWSCAN_BF16, 0, {131072, 133, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM}},
     {ROWSCAN_BF16, ROWSCAN_BF16, 0, {65536, 66, 0, 0, 0, 1, 0, RS_TEMPLATE_RING}},
-    {ROWSCAN_BF16, ROWSCAN_BF16, 0, {32768, 65, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM}},
+    {ROWSCAN_BF16, ROWSCAN_BF16, 0, {32768, 52, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM}},
     {ROWSCAN_BF16, ROWSCAN_BF16, 0, {16384, 14, 0, 0, 0, 1, 0, RS_TEMPLATE_ROWS}},
     {ROWSCAN_I8, ROWSCAN_I32, 0, {65536, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_RING}},
     {ROWSCAN_F32, ROWSCAN_F16, 0, {65536, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_RING}},
@@ -158,7 +160,7 @@ END_TEST
  * there is room at once whenever they are cut have both of the kernels for them. peak_gbs: of the device.
  */
 static void check_kernels(rowscan_spec spec, int arch, double peak_gbs) {
-  static const int64_t rows[] = {1, 100, 307, 511, 512, 818, 820, 1024, 4 * 1024, 5 * 1024, 1 << 20};
+  static const int64_t rows[] = {1, 100, 307, 409, 410, 818, 820, 1024, 4 * 1024, 5 * 1024, 1 << 20};
   rowscan_plan plan = plan_of(spec, arch);
   rs_tune_device(&plan.modules.geometry, &plan.spec, arch, peak_gbs);
   const rs_shape *shape = plan.modules.geometry.shape;
