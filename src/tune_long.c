@@ -37,11 +37,12 @@ static rs_whole_rows whole_strided(const rowscan_spec *spec, bool narrow) {
 }
 
 /*
- * Neighbours off 16 bytes that are short or narrow. Of less than 4 bytes a stream of them has 0.6 of memcpy on an H200
- * however long they are. Ratio to memcpy there, bf16, a block each and cut: 66 x 32769 0.45, 0.52; 132 x 32769 0.70,
- * 0.56; 96 x 65537 0.56, 0.63; 132 x 65537 0.67, 0.60; 528 x 131073 0.82, 0.67. H100: 66 x 65535, of 256 threads a
- * block, 0.64, 0.75; 528 x 98305 0.90, 0.88. A block of 128 threads is slow by itself: f32, H100, 128 x 16385 0.80,
- * 0.93, where 128 x 32769, of 256, has 1.31, 1.03; f64, H200, 66 x 16385 0.67, 0.75; 132 x 16385 1.08, 0.81.
+ * Neighbours off 16 bytes that are short, or narrow: of less than 4 bytes a stream of them has 0.6 of memcpy on an H200
+ * however long they are. From 384 KB on they are cut, for there it was not measured. Ratio to memcpy there, bf16, a
+ * block each and cut: 66 x 32769 0.45, 0.52; 132 x 32769 0.70, 0.56; 96 x 65537 0.56, 0.63; 132 x 65537 0.67, 0.60; 528
+ * x 131073 0.82, 0.67. H100: 66 x 65535, of 256 threads a block, 0.64, 0.75; 528 x 98305 0.90, 0.88. A block of 128
+ * threads is slow by itself: f32, H100, 128 x 16385 0.80, 0.93, where 128 x 32769, of 256, has 1.31, 1.03; f64, H200,
+ * 66 x 16385 0.67, 0.75; 132 x 16385 1.08, 0.81.
  */
 static int tenths_off(int64_t bytes, int64_t width, const rs_shape *off) {
   if (off->threads <= 128 && bytes >= 64 * 1024)
@@ -51,7 +52,10 @@ static int tenths_off(int64_t bytes, int64_t width, const rs_shape *off) {
 
 /*
  * By bytes of a row, of the wider of input and output: ratio to memcpy, or time, with a block each and cut, of
- * neighbours on 16 bytes. Off them they are alike.
+ * neighbours on 16 bytes. Off them they are alike. Of less than 4 bytes bf16 alone was measured; others than 2-byte to
+ * 2-byte ones are cut past LONG_NARROW, where some kernels that have a block each spill (bool to i16 of 79616 on sm_90,
+ * 8 bytes).
+ *
  *   32 KB   H200, bf16: 16 rows 0.88, 0.90; 33 1.08, 0.88
  *   128 KB  H200, f32: 33 rows 0.59, 0.94; 66 0.83, 0.81; 132 1.03, 0.87; 264 0.94, 0.78; 1056 0.95, 0.93
  *           H100, us: 64 rows 7.5, 8.2; 72 9.1, 8.2; 96 9.1, 10.0; 132 11.7, 13.3; 144 15.3, 14.3; 198 19.0, 21.7
@@ -67,14 +71,16 @@ static int tenths_off(int64_t bytes, int64_t width, const rs_shape *off) {
  *   768 KB  H200, f64: 96 rows 0.76, 0.84; 132 0.87, 0.88; 528 0.89, 0.92
  */
 rs_whole_rows rs_whole_rows_of(const rowscan_spec *spec, const rs_shape *cut, const rs_shape *off) {
-  enum { KB = 1024 };
+  enum { KB = 1024, LONG_NARROW = 65536 };
   int64_t in = (int64_t)rowscan_type_bytes(spec->in), out = (int64_t)rowscan_type_bytes(spec->out);
   bool narrow = in < 4 || out < 4;
   int64_t width = narrow ? 2 : larger(in, out), bytes = spec->length * width;
   if (cut->made_of == RS_TEMPLATE_TILES)
     return whole_strided(spec, narrow);
+  if (narrow && !(in == 2 && out == 2) && spec->length > LONG_NARROW)
+    return (rs_whole_rows){0};
   bool is_off = cut->made_of == RS_TEMPLATE_STREAM_ANY;
-  if (is_off && (narrow || bytes < 192 * KB))
+  if (is_off && bytes < (narrow ? 384 : 192) * KB)
     return (rs_whole_rows){tenths_off(bytes, width, off), 0};
   if (bytes < 192 * KB)
     return (rs_whole_rows){bytes < 64 * KB ? 1 : 4, 0};
@@ -82,7 +88,7 @@ rs_whole_rows rs_whole_rows_of(const rowscan_spec *spec, const rs_shape *cut, co
     return (rs_whole_rows){8, 0};
   if (bytes < 384 * KB)
     return (rs_whole_rows){8, 4};
-  if (bytes <= 512 * KB && width != 4)
+  if (bytes <= 512 * KB && width != 4 && !(is_off && narrow))
     return (rs_whole_rows){8, 1};
   return (rs_whole_rows){0};
 }

@@ -121,11 +121,17 @@ static const struct {
     {ROWSCAN_BF16, ROWSCAN_BF16, 0, {16384, 14, 0, 0, 0, 1, 0, RS_TEMPLATE_ROWS}},
     {ROWSCAN_I8, ROWSCAN_I32, 0, {65536, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_RING}},
     {ROWSCAN_F32, ROWSCAN_F16, 0, {65536, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_RING}},
-    /* these have a block each off 16 bytes, however long; with few threads a block from eight tenths on */
-    {ROWSCAN_BF16, ROWSCAN_BF16, 0, {(1 << 20) + 1, 106, 0, 0, 0, 1, 0, RS_TEMPLATE_RING_ANY}},
-    {ROWSCAN_BF16, ROWSCAN_BF16, 0, {(1 << 20) + 1, 65, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM_ANY}},
-    {ROWSCAN_BF16, ROWSCAN_BF16, 0, {1 << 20, 4096, 1, 0, 0, 1, 0, RS_TEMPLATE_RING_ANY}},
-    {ROWSCAN_BF16, ROWSCAN_BF16, 0, {1 << 20, 4096, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM}},
+    /* off 16 bytes they have a block each up to 384 KB; with few threads a block from eight tenths on */
+    {ROWSCAN_BF16, ROWSCAN_BF16, 0, {131073, 106, 0, 0, 0, 1, 0, RS_TEMPLATE_RING_ANY}},
+    {ROWSCAN_BF16, ROWSCAN_BF16, 0, {131073, 105, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM_ANY}},
+    {ROWSCAN_BF16, ROWSCAN_BF16, 0, {196592, 4096, 1, 0, 0, 1, 0, RS_TEMPLATE_RING_ANY}},
+    {ROWSCAN_BF16, ROWSCAN_BF16, 0, {196608, 132, 1, 0, 0, 1, 0, RS_TEMPLATE_STREAM_ANY}},
+    {ROWSCAN_BF16, ROWSCAN_BF16, 0, {196608, 132, 0, 0, 0, 1, 0, RS_TEMPLATE_RING}},
+    {ROWSCAN_BF16, ROWSCAN_BF16, 0, {196608, 2 * 132, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM}},
+    /* others are cut from 65536 on */
+    {ROWSCAN_I8, ROWSCAN_I8, 0, {65552, 132, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM}},
+    {ROWSCAN_I16, ROWSCAN_I16, 0, {65552, 132, 0, 0, 0, 1, 0, RS_TEMPLATE_RING}},
+    {ROWSCAN_F32, ROWSCAN_F16, 0, {65537, 132, 0, 0, 0, 1, 0, RS_TEMPLATE_STREAM_ANY}},
     {ROWSCAN_BF16, ROWSCAN_BF16, 0, {32768, 79, 0, 0, 0, 2, 0, RS_TEMPLATE_TILES}},
     {ROWSCAN_BF16, ROWSCAN_BF16, 0, {32768, 80, 0, 0, 0, 2, 0, RS_TEMPLATE_ROWS}},
     /* forced regimes */
