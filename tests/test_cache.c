@@ -12,6 +12,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "inside.h"
+
 /* ---- entries ----------------------------------------------------------------------------------------------------- */
 
 START_TEST(a_hit_returns_what_was_put) {
@@ -668,6 +670,24 @@ START_TEST(a_damaged_ledger_is_begun_anew) {
 }
 END_TEST
 
+/* What was noted before a survey began is cut off then: one that began earlier and ends later has not seen it. */
+START_TEST(of_two_surveys_the_later_one_counts) {
+  enum { SEEN = 5000000, UNIT = 4096 };
+  rs_store *store = open_at(fresh());
+  uint64_t noted = 0;
+  rs_ledger known;
+  rs_ledger_survey first = rs_ledger_begin(store, true);
+  ck_assert(rs_ledger_note(store, SEEN, &noted, &known));
+  ck_assert_int_eq(known.bytes, RS_LEDGER_UNKNOWN);
+  rs_ledger_survey second = rs_ledger_begin(store, false);
+  rs_ledger_end(&second, SEEN);
+  rs_ledger_end(&first, 1);
+  ck_assert(rs_ledger_note(store, 1, &noted, &known));
+  ck_assert_int_eq(known.bytes, SEEN + UNIT);
+  rs_store_close(store);
+}
+END_TEST
+
 /* Whoever makes it may be stopped, or on a machine that is gone. */
 START_TEST(a_survey_that_does_not_end_is_waited_for_in_vain) {
   enum { LIMIT = 200000 };
@@ -1015,6 +1035,7 @@ int main(void) {
   tcase_add_test(eviction, the_bound_holds_for_processes_together);
   tcase_add_test(eviction, the_bound_holds_without_a_ledger);
   tcase_add_test(eviction, a_damaged_ledger_is_begun_anew);
+  tcase_add_test(eviction, of_two_surveys_the_later_one_counts);
   tcase_add_test(eviction, a_survey_that_does_not_end_is_waited_for_in_vain);
   tcase_add_test(eviction, an_entry_too_large_is_not_kept);
   tcase_add_test(eviction, stale_temporaries_are_swept);
