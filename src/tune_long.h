@@ -2,10 +2,11 @@
  * tune_long.h - which rows are cut over blocks, and which have a block each
  * SPDX-License-Identifier: MIT
  */
-#ifndef ROWSCAN_TUNE_LONG_H
-#define ROWSCAN_TUNE_LONG_H
+#ifndef RS_TUNE_LONG_H
+#define RS_TUNE_LONG_H
 
-#include "tune.h"
+#include "shape.h"
+#include "spec.h"
 
 /* Numbers of rows of which each has a block of its own; others are cut. */
 typedef struct rs_whole_rows {
