@@ -8,9 +8,13 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-static inline bool is_quick(void) {
-  const char *value = getenv("RS_QUICK");
+static inline bool is_asked(const char *variable) {
+  const char *value = getenv(variable);
   return value && *value && *value != '0';
+}
+
+static inline bool is_quick(void) {
+  return is_asked("RS_QUICK");
 }
 
 #endif
