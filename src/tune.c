@@ -347,20 +347,21 @@ static const any_ring long_any_rings[ANY_RINGS] = {{{8, 8, 1}, 85}, {{8, 4, 3}, 
 static const any_ring half_any_rings[ANY_RINGS] = {{{8, 4, 2}, 100}, {{4, 4, 4}, 103}, {{2, 4, 8}, 115}};
 static const any_ring byte_any_rings[ANY_RINGS] = {{{4, 4, 4}, 100}, {{4, 2, 4}, 135}, {{2, 2, 8}, 137}};
 static const any_ring widening_any_rings[ANY_RINGS] = {{{8, 4, 3}, 100}, {{4, 4, 5}, 108}, {{2, 4, 10}, 120}};
-/* From WIDENING_LONG on, but on sm_90: three blocks spill (bool to f32 of 41897, masked, 48 bytes). Not measured. */
+/* Of less than 4 bytes from CROWDED on, but on sm_90: three blocks spill (bool to f32 of 41897, masked, 48 bytes; NVRTC
+ * 12.9, i16 to i32 of 19195, masked, 16). Not measured. */
 static const any_ring roomy_any_rings[ANY_RINGS] = {{{8, 4, 2}, 100}, {{4, 4, 4}, 108}, {{2, 4, 8}, 120}};
 /* Of 64-bit accumulators. */
 static const any_ring wide_any_rings[ANY_RINGS] = {{{4, 4, 2}, 100}, {{4, 2, 4}, 112}, {{2, 2, 8}, 130}};
 
 static const any_ring *any_rings_of(const rowscan_spec *spec, int arch, int vector) {
-  enum { LONG = 24576, WIDENING_LONG = 32768 };
+  enum { LONG = 24576, CROWDED = 8192 };
   if (wide(spec))
     return wide_any_rings;
   if (vector > 4)
     return rowscan_type_bytes(spec->in) == 1 || rowscan_type_bytes(spec->out) == 1 ? byte_any_rings : half_any_rings;
-  if (widens(spec))
-    return spec->length >= WIDENING_LONG && arch / 10 != 9 ? roomy_any_rings : widening_any_rings;
-  return spec->length >= LONG ? long_any_rings : any_rings;
+  if (rowscan_type_bytes(spec->in) < 4 && spec->length >= CROWDED && arch / 10 != 9)
+    return roomy_any_rings;
+  return widens(spec) ? widening_any_rings : spec->length >= LONG ? long_any_rings : any_rings;
 }
 
 /* kernels/offset.cuh: bytes that copies in shared memory have more, each array of a stage and each room for results. */
