@@ -195,6 +195,19 @@ RS_DEVICE u32 funnel_right(u32 low, u32 high, u32 bits) {
   return __funnelshift_r(low, high, bits);
 }
 
+// Byte k of a word, the lowest first: with its sign, and without. And the lowest bytes of four, as one word.
+RS_DEVICE i32 signed_byte(u32 word, u32 k) {
+  i32 value;
+  asm("prmt.b32 %0, %1, 0, %2;" : "=r"(value) : "r"(word), "r"(0x8880 + 0x1111 * k));
+  return value;
+}
+RS_DEVICE u32 unsigned_byte(u32 word, u32 k) {
+  return __byte_perm(word, 0, 0x4440 + k);
+}
+RS_DEVICE u32 pack_bytes(u32 a, u32 b, u32 c, u32 d) {
+  return __byte_perm(__byte_perm(a, b, 0x0040), __byte_perm(c, d, 0x0040), 0x5410);
+}
+
 // Conversions; each rounds once, to nearest even.
 RS_DEVICE u32 float_bits(f32 value) {
   return __float_as_uint(value);

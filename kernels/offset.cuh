@@ -87,14 +87,11 @@ template <class T, int N> RS_DEVICE Vector<T, N> read_shifted(const T *at, u32 s
 #pragma unroll
     for (int i = 0; i < COUNT + bit && i + bit < ALL; i++)
       x.part[i] = shift / PER_PART & bit ? x.part[i + bit] : x.part[i];
-  union {
-    Vector<T, N> vector;
-    u32 part[COUNT];
-  } y;
+  Vector<T, N> y;
 #pragma unroll
   for (int i = 0; i < COUNT; i++)
     y.part[i] = funnel_right(x.part[i], x.part[i + 1], shift % PER_PART * (8 * (u32)sizeof(T)));
-  return y.vector;
+  return y;
 }
 
 // Copies lie as their originals do from a multiple of 128 bytes, so that a line comes to a line (the f32 rows above:

@@ -97,26 +97,31 @@ template <class P> struct Row {
   }
 
   // What a thread holds of an element until it is combined: as read where that does, since it takes fewer registers.
-  template <MaskMode, class> struct HeldFor { using type = In; };
+  template <MaskMode, class> struct HeldFor { using type = typename Whole<In>::type; };
   template <class Unused> struct HeldFor<MULTIPLY, Unused> { using type = Acc; };
   using Held = typename HeldFor<P::mask, void>::type;
 
-  RS_METHOD static Held hold(In x, Mask m) {
+  RS_METHOD static Held hold_whole(typename Whole<In>::type x, Mask m) {
     if constexpr (P::mask == SELECT)
-      return is_true(m) ? x : Narrow<In>::from(Op::identity());
+      return is_true(m) ? x : whole(Narrow<In>::from(Op::identity()));
     else if constexpr (P::mask == MULTIPLY)
       return widen<Acc>(x) * widen<Acc>(m);
     else
       return x;
   }
+  RS_METHOD static Held hold(In x, Mask m) {
+    return hold_whole(whole(x), m);
+  }
 
   // As they lie in memory.
   template <int VECTOR>
   RS_METHOD static void hold_vector(Held *held, const Vector<In, VECTOR> &x, const Vector<Mask, VECTOR> &m) {
+    typename Whole<In>::type y[VECTOR];
+    whole_vector(x, y);
 #pragma unroll
     for (int j = 0; j < VECTOR; j++) {
       int at = P::reverse ? VECTOR - 1 - j : j;
-      held[j] = hold(x.at[at], m.at[at]);
+      held[j] = hold_whole(y[at], m.at[at]);
     }
   }
 
@@ -131,10 +136,10 @@ template <class P> struct Row {
   // The same from a copy in shared memory, `at` elements from its start.
   template <int VECTOR>
   RS_METHOD static void load_copied(Held *held, const In *in_copy, const Mask *mask_copy, int at) {
-    Vector<In, VECTOR> x = *reinterpret_cast<const Vector<In, VECTOR> *>(in_copy + at);
+    Vector<In, VECTOR> x = shared_vector<In, VECTOR>(in_copy + at);
     Vector<Mask, VECTOR> m{};
     if constexpr (P::mask != NO_MASK)
-      m = *reinterpret_cast<const Vector<Mask, VECTOR> *>(mask_copy + at);
+      m = shared_vector<Mask, VECTOR>(mask_copy + at);
     hold_vector(held, x, m);
   }
   RS_METHOD Held load_one(Index i) const {
@@ -147,6 +152,8 @@ template <class P> struct Row {
   template <int VECTOR, bool REVERSE = P::reverse> RS_METHOD static Vector<Out, VECTOR> narrow(const Acc *value) {
     if constexpr (VECTOR % 2 == 0 && same_type<Acc, f32> && (same_type<Out, f16> || same_type<Out, bf16>))
       return narrow_halves<Out, VECTOR, REVERSE>(value);
+    else if constexpr (VECTOR % 4 == 0 && same_type<Acc, u32> && (same_type<Out, i8> || same_type<Out, u8>))
+      return narrow_bytes<Out, VECTOR, REVERSE>(value);
     else
       return narrow_vector<Out, VECTOR, REVERSE>(value);
   }

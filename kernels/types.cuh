@@ -90,7 +90,18 @@ RS_DEVICE bool is_true(boolean x) {
 RS_DEVICE constexpr int word_bytes(int bytes) {
   return bytes < 16 ? bytes : 16;
 }
-template <class T, int N> struct alignas(word_bytes(N *(int)sizeof(T))) Vector { T at[N]; };
+// Those of 1 or 2 bytes are parts of 4 bytes too: else compilers take a vector to pieces wherever a function returns
+// it.
+template <class T, int N, bool PARTS = sizeof(T) <= 2 && N * sizeof(T) % 4 == 0>
+struct alignas(word_bytes(N *(int)sizeof(T))) Vector {
+  T at[N];
+};
+template <class T, int N> struct alignas(word_bytes(N *(int)sizeof(T))) Vector<T, N, true> {
+  union {
+    T at[N];
+    u32 part[N * sizeof(T) / 4];
+  };
+};
 template <class T, int N> union Words {
   static constexpr int BYTES = word_bytes(N * (int)sizeof(T));
   static constexpr int COUNT = N * (int)sizeof(T) / BYTES;
@@ -112,12 +123,59 @@ template <class T, int N> RS_DEVICE void store_vector(T *at, const Vector<T, N> 
   for (int i = 0; i < w.COUNT; i++)
     store_word(reinterpret_cast<typename Words<T, N>::type *>(at) + i, w.word[i]);
 }
+template <class T, int N> RS_DEVICE Vector<T, N> shared_vector(const T *at) {
+  if constexpr (sizeof(T) == 1) { // else it comes in bytes, to be put together
+    Words<T, N> w;
+#pragma unroll
+    for (int i = 0; i < w.COUNT; i++)
+      w.word[i] = reinterpret_cast<const typename Words<T, N>::type *>(at)[i];
+    return w.vector;
+  } else {
+    return *reinterpret_cast<const Vector<T, N> *>(at);
+  }
+}
 template <class T, int N> RS_DEVICE void share_vector(T *at, const Vector<T, N> &vector) {
   Words<T, N> w;
   w.vector = vector;
 #pragma unroll
   for (int i = 0; i < w.COUNT; i++)
     share_word(reinterpret_cast<typename Words<T, N>::type *>(at) + i, w.word[i]);
+}
+
+// What a register holds of an element: one of 1 byte whole, since compilers widen what is left of a byte anew, in three
+// instructions, each time they need it.
+template <class T> struct Whole { using type = T; };
+template <> struct Whole<i8> { using type = i32; };
+template <> struct Whole<u8> { using type = u32; };
+template <> struct Whole<boolean> { using type = u32; };
+template <class T> RS_DEVICE typename Whole<T>::type whole(T x) {
+  return x;
+}
+template <> RS_METHOD u32 whole(boolean x) {
+  return x.byte != 0;
+}
+// Of four of them, element k.
+template <class T> RS_DEVICE typename Whole<T>::type whole_of(u32 four, int k);
+template <> RS_METHOD i32 whole_of<i8>(u32 four, int k) {
+  return signed_byte(four, (u32)k);
+}
+template <> RS_METHOD u32 whole_of<u8>(u32 four, int k) {
+  return unsigned_byte(four, (u32)k);
+}
+template <> RS_METHOD u32 whole_of<boolean>(u32 four, int k) {
+  u32 true_bytes = (((four & 0x7f7f7f7f) + 0x7f7f7f7f) | four) >> 7 & 0x01010101;
+  return unsigned_byte(true_bytes, (u32)k);
+}
+template <class T, int N> RS_DEVICE void whole_vector(const Vector<T, N> &x, typename Whole<T>::type *y) {
+  if constexpr (sizeof(T) == 1 && N % 4 == 0) {
+#pragma unroll
+    for (int j = 0; j < N; j++)
+      y[j] = whole_of<T>(x.part[j / 4], j % 4);
+  } else {
+#pragma unroll
+    for (int j = 0; j < N; j++)
+      y[j] = whole(x.at[j]);
+  }
 }
 
 // N accumulators, rounded; from the last to the first if REVERSE.
@@ -130,15 +188,26 @@ template <class T, int N, bool REVERSE, class A> RS_DEVICE Vector<T, N> narrow_v
 }
 template <class T, int N, bool REVERSE> RS_DEVICE Vector<T, N> narrow_halves(const f32 *value) {
   static_assert(N % 2 == 0, "pairs");
-  union {
-    Vector<T, N> vector;
-    u32 pair[N / 2];
-  } y;
+  Vector<T, N> y;
 #pragma unroll
   for (int j = 0; j < N; j += 2)
-    y.pair[j / 2] =
+    y.part[j / 2] =
         REVERSE ? narrow_pair<T>(value[N - 1 - j], value[N - 2 - j]) : narrow_pair<T>(value[j], value[j + 1]);
-  return y.vector;
+  return y;
+}
+// The same of integers of 1 byte.
+template <class T, int N, bool REVERSE, class A> RS_DEVICE Vector<T, N> narrow_bytes(const A *value) {
+  static_assert(N % 4 == 0, "fours");
+  Vector<T, N> y;
+#pragma unroll
+  for (int j = 0; j < N; j += 4) {
+    u32 byte[4];
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      byte[i] = (u32)value[REVERSE ? N - 1 - (j + i) : j + i];
+    y.part[j / 4] = pack_bytes(byte[0], byte[1], byte[2], byte[3]);
+  }
+  return y;
 }
 template <class T> RS_DEVICE T load_element(const T *at) {
   return load_vector<T, 1>(at).at[0];

@@ -182,6 +182,16 @@ RS_DEVICE u32 funnel_right(u32 low, u32 high, u32 bits) {
   return (u32)(((u64)high << 32 | low) >> bits);
 }
 
+RS_DEVICE i32 signed_byte(u32 word, u32 k) {
+  return (i8)(word >> 8 * k);
+}
+RS_DEVICE u32 unsigned_byte(u32 word, u32 k) {
+  return (u8)(word >> 8 * k);
+}
+RS_DEVICE u32 pack_bytes(u32 a, u32 b, u32 c, u32 d) {
+  return (u8)a | (u32)(u8)b << 8 | (u32)(u8)c << 16 | (u32)(u8)d << 24;
+}
+
 // Conversions; each rounds once, to nearest even.
 RS_DEVICE u32 float_bits(f32 value) {
   u32 bits;
