@@ -33,16 +33,16 @@ static bool wide(const rowscan_spec *spec) {
 }
 
 /*
- * Elements that a thread moves at once: 16 bytes of the wider of input and output, but 4 to 8 elements. Measured on an
- * H200, ratio to memcpy: bool to i64, 16384 rows of 32768: 0.70 with 2, 0.91 with 4, 0.90 with 8; f64, 32768 rows of
- * 16384: 0.961 with 2, 0.986 with 4 (a vector's levels of the order need no shuffles). With 16 of i8 the prefixes of a
- * vector spill.
+ * Elements that a thread moves at once: 16 bytes of the wider of input and output, but 4 elements at least. Measured on
+ * an H200, ratio to memcpy: bool to i64, 16384 rows of 32768: 0.70 with 2, 0.91 with 4, 0.90 with 8; f64, 32768 rows of
+ * 16384: 0.961 with 2, 0.986 with 4 (a vector's levels of the order need no shuffles). On an H100, i8 to i8, with 8 and
+ * 16: 8192 x 8192 0.906, 1.016; 2048 x 32768 0.984, 0.993; 1024 x 65536 0.916, 0.981.
  */
 static int vector_of(const rowscan_spec *spec) {
   int most = 16 / larger((int)rowscan_type_bytes(spec->in), (int)rowscan_type_bytes(spec->out));
   if (most < 4 || wide(spec))
     most = 4;
-  return (int)power_of_two(spec->length, 1, most < 8 ? most : 8);
+  return (int)power_of_two(spec->length, 1, most);
 }
 
 /* ---- groups of threads that load their tiles themselves ---------------------------------------------------------- */
@@ -50,10 +50,10 @@ static int vector_of(const rowscan_spec *spec) {
 /* No more than 512 threads a block: 1024 have 64 registers each, and spill (f16 rows of 32768 on sm_75: 88 bytes). */
 enum { MOST_WARPS = 16 };
 
-/* Registers of a thread for a chunk: its elements, and accumulators for the way down. */
+/* Registers of a thread for a chunk: its elements (Held in kernels/rows.cuh), and accumulators for the way down. */
 static int chunk_registers(const rowscan_spec *spec, int vector) {
-  int acc = wide(spec) ? 2 : 1;
-  int held = spec->mask_mode == ROWSCAN_MASK_MULTIPLY ? 4 * acc : (int)rowscan_type_bytes(spec->in);
+  int acc = wide(spec) ? 2 : 1, in = (int)rowscan_type_bytes(spec->in);
+  int held = spec->mask_mode == ROWSCAN_MASK_MULTIPLY ? 4 * acc : in == 1 ? 4 : in;
   return (vector * held + 3) / 4 + 6 * acc;
 }
 
@@ -66,7 +66,7 @@ static int chunks_of(const rowscan_spec *spec, int vector) {
   bool counts = wide(spec) && spec->length >= 1 << 15; /* tiles in its own registers */
   if (spec->length >= 1 << 30)                         /* elements in 64 bits */
     return 1;
-  return registers <= 16 && vector < 8 && !counts ? 4 : registers <= 24 ? 2 : 1;
+  return registers <= 16 && vector < 8 && !counts ? 4 : registers <= 24 && vector < 16 ? 2 : 1;
 }
 
 static rs_shape group_shape(const rowscan_spec *spec, int most_warps) {
@@ -118,7 +118,7 @@ static bool few_rows_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
   s->threads = s->warps > 1 ? 32 * s->warps : 256;
   bool two = s->chunks == 2 && (arch / 10 != 9 || spec->flags & ROWSCAN_EXCLUSIVE);
   bool widened = spec->mask_mode && rowscan_type_bytes(spec->in) < 8;
-  bool roomy = s->chunks > 2 || (wide(spec) && (two || widened)); /* 64 registers spill */
+  bool roomy = s->chunks > 2 || s->chunks * s->vector > 16 || (wide(spec) && (two || widened)); /* 64 registers spill */
   s->min_blocks = (roomy ? FEW_THREADS / 2 : FEW_THREADS) / s->threads;
   bool follow = spec->length >= 4 && spec->length % s->vector == 0; /* rows that follow one another are on 16 bytes */
   return follow && s->chunks * s->warps >= pieces;
@@ -203,6 +203,19 @@ static const ring_shape narrow_rings[] = {
     {16, 4, 1}, /* 32768: 0.981; {32, 2, 1} 0.972, {16, 2, 2} 0.957. bf16, 65536: 0.986 */
 };
 
+/* Of bytes, in and out, with vectors of 16. Measured on an H100, i8, 2^26 elements. */
+static const ring_shape byte_rings[] = {
+    {2, 1, 16}, /* i = 0 */
+    {2, 1, 16}, /* i = 1 */
+    {2, 2, 16}, /* i = 2 */
+    {4, 2, 8},  /* 4096: 0.995 */
+    {4, 2, 8},  /* 8192: 1.016; {4, 4, 4} 0.940, {8, 2, 4} 0.923 */
+    {4, 2, 8},  /* 16384: 1.002; {4, 4, 4} and {8, 2, 4} 0.985, {8, 4, 2} 0.841 */
+    {8, 2, 4},  /* 32768: 0.993; {4, 4, 4} 0.993, {8, 4, 2} 0.973, {16, 1, 2} 0.949, {4, 2, 8} 0.935 */
+    {8, 4, 2},  /* 65536: 0.981; {16, 2, 2} 0.982, {4, 4, 4} 0.936, {8, 2, 4} 0.923 */
+    {8, 4, 2},  /* 131072: 0.942; {16, 2, 1} 0.909, {16, 1, 2} 0.888, {4, 4, 4} 0.875 */
+};
+
 /* 64-bit accumulators have 128 registers a thread and more. */
 static const ring_shape wide_rings[] = {
     {2, 1, 8}, /* i = 0 */
@@ -238,8 +251,13 @@ static bool widens(const rowscan_spec *spec) {
 static const ring_shape widening_ring = {16, 2, 2}, tight_widening_ring = {16, 2, 1}, slow_widening_ring = {16, 4, 1};
 enum { BUFFERS = 2, SLOW_BUFFERS = 4 };
 
+/* Bytes, in and out. */
+static bool bytes_alone(const rowscan_spec *spec) {
+  return rowscan_type_bytes(spec->in) == 1 && rowscan_type_bytes(spec->out) == 1;
+}
+
 static ring_shape ring_shape_of(const rowscan_spec *spec, int arch, int i) {
-  ring_shape shape = wide(spec) ? wide_rings[i] : narrow_rings[i];
+  ring_shape shape = wide(spec) ? wide_rings[i] : bytes_alone(spec) ? byte_rings[i] : narrow_rings[i];
   int64_t in = (int64_t)rowscan_type_bytes(spec->in), out = (int64_t)rowscan_type_bytes(spec->out);
   bool spills = wide(spec) && (spec->mask_mode || spec->acc == ROWSCAN_F64); /* in 64 registers */
   if (shape.blocks == 1 && arch / 10 == 9 && widens(spec))
@@ -331,9 +349,16 @@ static bool slow_ring_shape(const rowscan_spec *spec, const rs_shape *ring, int 
  *   bool to i64   {4, 4, 2}  {4, 2, 4}  {8, 2, 2}: 3001 0.785, 0.883 *, 0.595; 5001 0.893, 0.892 *, 0.683; 20001
  *   0.846 *, 0.717, 0.689
  * f64 with {8, 2, 2} and {4, 4, 2}, on an H200 and an H100: 8193 0.956 0.996, 0.968 0.999; 20001 0.921 0.952, 0.927
- * 0.958; 50257 0.822 0.885, 0.855 0.914. i8 to i8 on an H200 as before and with {4, 4, 4}: 5001 {2, 2, 8} 0.458, 0.414;
- * 9999 {4, 2, 4} 0.438, 0.471; 20001 {8, 2, 2} 0.403, 0.512; 50257 {8, 2, 2} 0.400, 0.495. With {4, 4, 5} the last two
- * have 0.542 and 0.518, but those spill.
+ * 0.958; 50257 0.822 0.885, 0.855 0.914.
+ * i8 to i8, with vectors of 16, on an H100:
+ *          {2, 2, 8}  {4, 2, 4}  {2, 4, 6}  {4, 4, 3}         {2, 2, 8}  {4, 2, 4}  {2, 4, 6}  {4, 4, 3}
+ *   2001     0.898      0.685      0.603      0.413    14001    0.930      0.905      0.975      0.907
+ *   3001     0.741      0.835      0.807      0.501    20001    0.919      0.966      1.020      0.937
+ *   4097     0.645      0.557      0.553      0.554    30001    0.869      0.910      0.935      0.991
+ *   5001     0.828      0.721      0.728      0.709    50257    0.733      0.857      0.882      0.938
+ *   7001     0.892      0.881      0.920      0.812    65535    0.716      0.882      0.833      0.963
+ *   9999     0.952      0.867      0.928      0.755   100001    0.594      0.750      0.813      0.884
+ * {8, 4, 1} and {8, 2, 2} are behind in all, {2, 2, 10} and {4, 2, 5} within 2% of {2, 2, 8} and {4, 2, 4}.
  */
 enum { ANY_RINGS = 3 };
 typedef struct any_ring {
@@ -343,9 +368,12 @@ typedef struct any_ring {
 static const any_ring any_rings[ANY_RINGS] = {{{8, 4, 3}, 100}, {{4, 4, 5}, 108}, {{2, 4, 10}, 131}};
 /* From LONG elements on. */
 static const any_ring long_any_rings[ANY_RINGS] = {{{8, 8, 1}, 85}, {{8, 4, 3}, 100}, {{4, 4, 5}, 108}};
-/* With vectors of 8, fewer blocks have registers enough; with 1-byte elements fewer chunks too. */
+/* With vectors of 8, fewer blocks have registers enough; where one side is of bytes, fewer chunks too. */
 static const any_ring half_any_rings[ANY_RINGS] = {{{8, 4, 2}, 100}, {{4, 4, 4}, 103}, {{2, 4, 8}, 115}};
 static const any_ring byte_any_rings[ANY_RINGS] = {{{4, 4, 4}, 100}, {{4, 2, 4}, 135}, {{2, 2, 8}, 137}};
+/* Bytes alone, with vectors of 16; and from LONG elements on. */
+static const any_ring bytes_any_rings[ANY_RINGS] = {{{2, 4, 6}, 100}, {{2, 2, 8}, 117}, {{4, 4, 3}, 125}};
+static const any_ring long_bytes_any_rings[ANY_RINGS] = {{{4, 4, 3}, 100}, {{2, 4, 6}, 108}, {{2, 2, 8}, 145}};
 static const any_ring widening_any_rings[ANY_RINGS] = {{{8, 4, 3}, 100}, {{4, 4, 5}, 108}, {{2, 4, 10}, 120}};
 /* Of less than 4 bytes from CROWDED on, but on sm_90: three blocks spill (bool to f32 of 41897, masked, 48 bytes; NVRTC
  * 12.9, i16 to i32 of 19195, masked, 16). Not measured. */
@@ -357,6 +385,8 @@ static const any_ring *any_rings_of(const rowscan_spec *spec, int arch, int vect
   enum { LONG = 24576, CROWDED = 8192 };
   if (wide(spec))
     return wide_any_rings;
+  if (bytes_alone(spec))
+    return spec->length >= LONG ? long_bytes_any_rings : bytes_any_rings;
   if (vector > 4)
     return rowscan_type_bytes(spec->in) == 1 || rowscan_type_bytes(spec->out) == 1 ? byte_any_rings : half_any_rings;
   if (rowscan_type_bytes(spec->in) < 4 && spec->length >= CROWDED && arch / 10 != 9)
@@ -497,7 +527,7 @@ static bool crowded(const rowscan_spec *spec, int arch, int vector) {
     return spec->length >= 1 << (wide(spec) ? 15 : spec->mask_mode ? 16 : 17);
   bool bytes = wide(spec) && rowscan_type_bytes(spec->in) == 1;
   bool most = spec->in == ROWSCAN_F64 || (bytes && spec->mask_mode == ROWSCAN_MASK_MULTIPLY);
-  int64_t from = most ? 1 << 15 : vector == 8 ? 1 << 17 : wide(spec) ? 1 << 24 : INT64_MAX;
+  int64_t from = most ? 1 << 15 : vector >= 8 ? 1 << 17 : wide(spec) ? 1 << 24 : INT64_MAX;
   /* with the row's offsets, of several dimensions; of three few spill. Not measured */
   int64_t several = spec->mask_mode ? 1 << 17 : spec->row_rank > 3 ? 1 << 20 : 1 << 24;
   bool deep = wide(spec) && spec->row_rank > 2 && spec->length >= several;
@@ -508,7 +538,7 @@ static bool crowded(const rowscan_spec *spec, int arch, int vector) {
 static rs_shape tiles_shape(const rowscan_spec *spec, int arch) {
   rs_shape s = {.made_of = RS_TEMPLATE_TILES, .threads = 256, .min_blocks = 4, .lanes = 32, .warps = 8};
   s.vector = larger(vector_of(spec), 4);
-  if (crowded(spec, arch, s.vector) || (s.vector == 8 && arch / 10 == 10))
+  if (crowded(spec, arch, s.vector) || (s.vector >= 8 && arch / 10 == 10))
     s.min_blocks = 3; /* i8 on sm_100, NVRTC 12.9: 16 bytes spilled with 4 */
   bool masks = wide(spec) && spec->mask_mode;
   if ((masks || spec->length >= 1 << (wide(spec) ? 24 : 30)) && arch / 10 != 9)
@@ -538,6 +568,20 @@ static bool fit_stream(rs_shape *s, int64_t stage, int64_t buffer, int arch) {
 }
 
 /*
+ * Whether totals are what a stream waits for. On an H100, ratio to memcpy with 2, 4 and 6 warps that reduce:
+ *   bf16 off 16 bytes, 3 x 50000001 0.962, 0.976, 0.973; 264 x 98305 0.854, 0.961, 0.956
+ *   i8 to i8, 3 x 50000000, vectors of 8, 8 warps of 8 chunks 0.834, 0.939; masked 0.845, 1.000; vectors of 16, 8 of 4
+ *   0.949 (4) and 0.951 (6), masked 1.007 and 1.004; off 16 bytes 0.604, 0.823; 0.844 and 0.848, masked 0.835 and 0.796
+ * Those left out spill with four, which leave 128 registers (masked bf16 0.818, 0.860), and so do some elsewhere.
+ */
+static bool reduces_long(const rowscan_spec *spec, bool off, int vector) {
+  if (bytes_alone(spec))
+    return off || spec->length % vector == 0;
+  bool plain = !spec->mask_mode && spec->row_rank == 1 && rs_type_kind(spec->in) == RS_FLOAT;
+  return off && vector > 4 && plain;
+}
+
+/*
  * A block a multiprocessor, tiles of 32 KB where registers allow: telling a total and waiting for it takes about 1.8 us
  * a tile, and a multiprocessor of an H200 copies 32 KB in 2 us. Measured on an H200, rows of 2^28, ratio to memcpy:
  *   f32, 4 warps of 16 chunks and 6 stages 0.953, reverse 0.960; 8 of 8 0.962, reverse 0.769; tiles of 16 KB and 12
@@ -547,10 +591,11 @@ static bool fit_stream(rs_shape *s, int64_t stage, int64_t buffer, int arch) {
  *   0.739
  * Up to 8 warps have 255 registers a thread, up to 12 168; about 60 and 40 of them are not for chunks.
  */
-static bool stream_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
-  *s = (rs_shape){.made_of = RS_TEMPLATE_STREAM, .min_blocks = 1, .lanes = 32, .reducers = 2};
+static bool stream_shape(const rowscan_spec *spec, int arch, bool off, rs_shape *s) {
+  *s = (rs_shape){.made_of = RS_TEMPLATE_STREAM, .min_blocks = 1, .lanes = 32};
   int widest = larger((int)rowscan_type_bytes(spec->in), (int)rowscan_type_bytes(spec->out));
-  s->vector = widest == 1 ? 8 : 16 / widest;
+  s->vector = 16 / widest;
+  s->reducers = arch / 10 == 9 && reduces_long(spec, off, s->vector) ? 4 : 2;
   s->warps = s->vector == 4 && !wide(spec) ? 4 : 8;
   s->threads = 32 * (s->warps + s->reducers + 2);
   int registers = s->warps == 4 ? 190 : 128, most = 64 / s->warps;
@@ -566,7 +611,7 @@ static bool stream_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
 
 /* The same for rows at any offset from 16 bytes: each warp has room in shared memory for its results at theirs. */
 static bool any_stream_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
-  if (!stream_shape(spec, arch, s))
+  if (!stream_shape(spec, arch, true, s))
     return false;
   s->made_of = RS_TEMPLATE_STREAM_ANY;
   return fit_stream(s, any_stage_bytes(spec, s), any_buffer_bytes(spec, s, s->warps), arch);
@@ -575,7 +620,7 @@ static bool any_stream_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
 static rs_geometry long_geometry(const rowscan_spec *spec, int arch) {
   rs_shape tiles = tiles_shape(spec, arch), stream, at_once;
   rs_geometry g = {ROWSCAN_REGIME_LONG, {[RS_KERNEL_LONG_ANY] = tiles}};
-  g.shape[RS_KERNEL_LONG_ALIGNED] = stream_shape(spec, arch, &stream) ? stream : tiles;
+  g.shape[RS_KERNEL_LONG_ALIGNED] = stream_shape(spec, arch, false, &stream) ? stream : tiles;
   if (any_stream_shape(spec, arch, &stream))
     g.shape[RS_KERNEL_LONG_DENSE] = stream;
   if (at_once_shape(spec, arch, &at_once))

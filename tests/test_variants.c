@@ -39,6 +39,7 @@ static const rowscan_spec specs[] = {
     LENGTH(32768, .in = ROWSCAN_F64, .flags = BOTH, .mask_mode = ROWSCAN_MASK_SELECT),
     LENGTH(4096, .in = ROWSCAN_F64, .out = ROWSCAN_F16, .op = ROWSCAN_PROD),
     LENGTH(16384, .in = ROWSCAN_I8, .out = ROWSCAN_I8, .flags = BOTH, .mask_mode = ROWSCAN_MASK_SELECT),
+    LENGTH(32768, .in = ROWSCAN_I8, .out = ROWSCAN_I8),
     LENGTH(32768, .in = ROWSCAN_I8, .out = ROWSCAN_I32),
     LENGTH(16384, .in = ROWSCAN_U8, .out = ROWSCAN_F64, .mask_mode = ROWSCAN_MASK_MULTIPLY, .mask_type = ROWSCAN_U8),
     LENGTH(2048, .in = ROWSCAN_U16, .out = ROWSCAN_U16),
