@@ -124,7 +124,7 @@ template <class T, int N> RS_DEVICE void store_vector(T *at, const Vector<T, N> 
     store_word(reinterpret_cast<typename Words<T, N>::type *>(at) + i, w.word[i]);
 }
 template <class T, int N> RS_DEVICE Vector<T, N> shared_vector(const T *at) {
-  if constexpr (sizeof(T) == 1) { // else it comes in bytes, to be put together
+  if constexpr (sizeof(T) == 1 && N % 4 == 0) { // else it comes in bytes, to be put together
     Words<T, N> w;
 #pragma unroll
     for (int i = 0; i < w.COUNT; i++)
@@ -152,7 +152,7 @@ template <class T> RS_DEVICE typename Whole<T>::type whole(T x) {
   return x;
 }
 template <> RS_METHOD u32 whole(boolean x) {
-  return x.byte != 0;
+  return (x.byte + 0xffu) >> 8; // a comparison's result compilers would keep as a predicate, of which there are seven
 }
 // Of four of them, element k.
 template <class T> RS_DEVICE typename Whole<T>::type whole_of(u32 four, int k);

@@ -541,7 +541,7 @@ static rs_shape tiles_shape(const rowscan_spec *spec, int arch) {
   if (crowded(spec, arch, s.vector) || (s.vector >= 8 && arch / 10 == 10))
     s.min_blocks = 3; /* i8 on sm_100, NVRTC 12.9: 16 bytes spilled with 4 */
   bool masks = wide(spec) && spec->mask_mode;
-  if ((masks || spec->length >= 1 << (wide(spec) ? 24 : 30)) && arch / 10 != 9)
+  if ((masks || spec->length >= 1 << (wide(spec) ? 24 : s.vector > 8 ? 26 : 30)) && arch / 10 != 9)
     s.min_blocks = 2; /* bool on sm_100, NVRTC 12.9: 16 bytes with 3; i8, masked, on sm_80: 8 bytes */
   bool in_place = rowscan_type_bytes(spec->in) == rowscan_type_bytes(spec->out);
   int most = shared_bytes_of(arch) / s.min_blocks - 1024;

@@ -285,8 +285,9 @@ void rs_tune_wide(const rowscan_spec *spec, int arch, rs_wide_shape *shape) {
   /* registers that none spills: 85 a thread, or 128, or 168; ptxas takes more of them for other architectures */
   bool roomy = acc == 8 || shape->vector == 8 || widens || arch / 10 != 9;
   bool longest = acc == 8 && spec->length >= LONGEST_LENGTH;
-  /* u8 to u8, masked: 32 bytes with 512 threads, where a segment lacks steps */
-  bool rest = shape->length % shape->steps && (arch / 10 == 10 || arch / 10 == 11);
+  /* u8 to u8, masked: 32 bytes with 512 threads, where a segment lacks steps; products by numbers on sm_90 24 */
+  bool times = spec->op == ROWSCAN_PROD && spec->mask_mode == ROWSCAN_MASK_MULTIPLY;
+  bool rest = shape->length % shape->steps && (times || arch / 10 == 10 || arch / 10 == 11);
   bool bytes = in + out == 2 && shape->mask && rest;
   share_out(shape, shared, !roomy ? 768 : shape->threads == 128 || longest || bytes ? 384 : 512);
 }

@@ -52,9 +52,9 @@ static int tenths_off(int64_t bytes, int64_t width, const rs_shape *off) {
 
 /*
  * By bytes of a row, of the wider of input and output: ratio to memcpy, or time, with a block each and cut, of
- * neighbours on 16 bytes. Off them they are alike. Of less than 4 bytes bf16 alone was measured; others than 2-byte to
- * 2-byte ones are cut past LONG_NARROW, where some kernels that have a block each spill (bool to i16 of 79616 on sm_90,
- * 8 bytes).
+ * neighbours on 16 bytes. Off them they are alike. Of less than 4 bytes bf16 and i8 were measured, i8 as of 2 bytes;
+ * those that become wider are cut past LONG_NARROW, where some kernels that have a block each spill (bool to i16 of
+ * 79616 on sm_90, 8 bytes).
  *
  *   32 KB   H200, bf16: 16 rows 0.88, 0.90; 33 1.08, 0.88
  *   128 KB  H200, f32: 33 rows 0.59, 0.94; 66 0.83, 0.81; 132 1.03, 0.87; 264 0.94, 0.78; 1056 0.95, 0.93
@@ -64,6 +64,7 @@ static int tenths_off(int64_t bytes, int64_t width, const rs_shape *off) {
  *   256 KB  H200, f32: 96 rows 0.79, 0.84; 132 1.00, 0.81; 198 0.86, 0.87; 264 0.93, 0.91; 1056 0.93, 0.94
  *           H100, us: 112 rows 22.0, 24.3; 144 30.8, 29.0; 240 44.9, 46.3; 290 58.2, 54.5; 396 73.5, 72.8; 600 113, 110
  *           H200, f64: 132 rows 0.99, 0.78; 264 0.92, 0.85; 528 0.92, 0.90. bf16: 0.98, 0.77; 0.91, 0.85; 0.92, 0.89
+ *           H100, i8: 66 rows 0.75, 0.84; 132 0.94, 0.90; 264 1.03, 0.91. Off 16: 0.43, 0.68; 0.74, 0.74; 0.85, 0.81
  *   384 KB  H200, f32: 112 rows 0.80, 0.86; 132 0.92, 0.88; 264 0.88, 0.94; 1056 0.89, 0.94
  *           H200, f64: 96 rows 0.76, 0.77; 132 0.90, 0.81; 264 0.90, 0.89; 1056 0.89, 0.92. bf16: 132 0.90, 0.81
  *   512 KB  H200, f64: 96 rows 0.80, 0.79; 132 0.93, 0.83; 264 0.92, 0.89; 528 0.90, 0.93. bf16: 132 0.92, 0.85
@@ -77,7 +78,7 @@ rs_whole_rows rs_whole_rows_of(const rowscan_spec *spec, const rs_shape *cut, co
   int64_t width = narrow ? 2 : larger(in, out), bytes = spec->length * width;
   if (cut->made_of == RS_TEMPLATE_TILES)
     return whole_strided(spec, narrow);
-  if (narrow && !(in == 2 && out == 2) && spec->length > LONG_NARROW)
+  if (narrow && in != out && spec->length > LONG_NARROW)
     return (rs_whole_rows){0};
   bool is_off = cut->made_of == RS_TEMPLATE_STREAM_ANY;
   if (is_off && bytes < (narrow ? 384 : 192) * KB)
