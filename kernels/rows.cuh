@@ -97,31 +97,35 @@ template <class P> struct Row {
   }
 
   // What a thread holds of an element until it is combined: as read where that does, since it takes fewer registers.
-  template <MaskMode, class> struct HeldFor { using type = typename Whole<In>::type; };
+  // Bytes do so with 64-bit accumulators (bool to i64, 2 x 2^25 on an H100: 0.843 of memcpy, 0.825 whole).
+  template <int ACC, class> struct ElementFor { using type = AsRead<In>; };
+  template <class Unused> struct ElementFor<4, Unused> { using type = Whole<In>; };
+  using Element = typename ElementFor<(int)sizeof(Acc), void>::type;
+  template <MaskMode, class> struct HeldFor { using type = typename Element::type; };
   template <class Unused> struct HeldFor<MULTIPLY, Unused> { using type = Acc; };
   using Held = typename HeldFor<P::mask, void>::type;
 
-  RS_METHOD static Held hold_whole(typename Whole<In>::type x, Mask m) {
+  RS_METHOD static Held hold_element(typename Element::type x, Mask m) {
     if constexpr (P::mask == SELECT)
-      return is_true(m) ? x : whole(Narrow<In>::from(Op::identity()));
+      return is_true(m) ? x : Element::from(Narrow<In>::from(Op::identity()));
     else if constexpr (P::mask == MULTIPLY)
       return widen<Acc>(x) * widen<Acc>(m);
     else
       return x;
   }
   RS_METHOD static Held hold(In x, Mask m) {
-    return hold_whole(whole(x), m);
+    return hold_element(Element::from(x), m);
   }
 
   // As they lie in memory.
   template <int VECTOR>
   RS_METHOD static void hold_vector(Held *held, const Vector<In, VECTOR> &x, const Vector<Mask, VECTOR> &m) {
-    typename Whole<In>::type y[VECTOR];
-    whole_vector(x, y);
+    typename Element::type y[VECTOR];
+    elements_of<Element>(x, y);
 #pragma unroll
     for (int j = 0; j < VECTOR; j++) {
       int at = P::reverse ? VECTOR - 1 - j : j;
-      held[j] = hold_whole(y[at], m.at[at]);
+      held[j] = hold_element(y[at], m.at[at]);
     }
   }
 

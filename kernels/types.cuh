@@ -142,39 +142,58 @@ template <class T, int N> RS_DEVICE void share_vector(T *at, const Vector<T, N> 
     share_word(reinterpret_cast<typename Words<T, N>::type *>(at) + i, w.word[i]);
 }
 
-// What a register holds of an element: one of 1 byte whole, since compilers widen what is left of a byte anew, in three
-// instructions, each time they need it.
-template <class T> struct Whole { using type = T; };
-template <> struct Whole<i8> { using type = i32; };
-template <> struct Whole<u8> { using type = u32; };
-template <> struct Whole<boolean> { using type = u32; };
-template <class T> RS_DEVICE typename Whole<T>::type whole(T x) {
-  return x;
-}
-template <> RS_METHOD u32 whole(boolean x) {
-  return (x.byte + 0xffu) >> 8; // a comparison's result compilers would keep as a predicate, of which there are seven
-}
-// Of four of them, element k.
-template <class T> RS_DEVICE typename Whole<T>::type whole_of(u32 four, int k);
-template <> RS_METHOD i32 whole_of<i8>(u32 four, int k) {
-  return signed_byte(four, (u32)k);
-}
-template <> RS_METHOD u32 whole_of<u8>(u32 four, int k) {
-  return unsigned_byte(four, (u32)k);
-}
-template <> RS_METHOD u32 whole_of<boolean>(u32 four, int k) {
-  u32 true_bytes = (((four & 0x7f7f7f7f) + 0x7f7f7f7f) | four) >> 7 & 0x01010101;
-  return unsigned_byte(true_bytes, (u32)k);
-}
-template <class T, int N> RS_DEVICE void whole_vector(const Vector<T, N> &x, typename Whole<T>::type *y) {
-  if constexpr (sizeof(T) == 1 && N % 4 == 0) {
+// What a register holds of an element: as read, or one of 1 byte whole, since compilers widen what is left of a byte
+// anew, in three instructions, each time they need it.
+template <class T> struct AsRead {
+  using type = T;
+  static constexpr bool FOURS = false;
+  RS_METHOD static T from(T x) {
+    return x;
+  }
+};
+// FOURS: four of them come from one word; element k of it.
+template <class T> struct Whole : AsRead<T> {};
+template <> struct Whole<i8> {
+  using type = i32;
+  static constexpr bool FOURS = true;
+  RS_METHOD static i32 from(i8 x) {
+    return x;
+  }
+  RS_METHOD static i32 from_four(u32 four, int k) {
+    return signed_byte(four, (u32)k);
+  }
+};
+template <> struct Whole<u8> {
+  using type = u32;
+  static constexpr bool FOURS = true;
+  RS_METHOD static u32 from(u8 x) {
+    return x;
+  }
+  RS_METHOD static u32 from_four(u32 four, int k) {
+    return unsigned_byte(four, (u32)k);
+  }
+};
+template <> struct Whole<boolean> {
+  using type = u32;
+  static constexpr bool FOURS = true;
+  RS_METHOD static u32 from(boolean x) {
+    return x.byte != 0;
+  }
+  RS_METHOD static u32 from_four(u32 four, int k) {
+    u32 true_bytes = (((four & 0x7f7f7f7f) + 0x7f7f7f7f) | four) >> 7 & 0x01010101;
+    return unsigned_byte(true_bytes, (u32)k);
+  }
+};
+// E: AsRead or Whole.
+template <class E, class T, int N> RS_DEVICE void elements_of(const Vector<T, N> &x, typename E::type *y) {
+  if constexpr (E::FOURS && N % 4 == 0) {
 #pragma unroll
     for (int j = 0; j < N; j++)
-      y[j] = whole_of<T>(x.part[j / 4], j % 4);
+      y[j] = E::from_four(x.part[j / 4], j % 4);
   } else {
 #pragma unroll
     for (int j = 0; j < N; j++)
-      y[j] = whole(x.at[j]);
+      y[j] = E::from(x.at[j]);
   }
 }
 

@@ -192,15 +192,15 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES, int
   };
   // One step of what Self has brought.
   template <class B> RS_METHOD static Values element(const B &all, int j) {
-    typename Whole<In>::type from[VECTOR];
-    whole_vector<In, VECTOR>(all.in.get(j), from);
+    typename R::Element::type from[VECTOR];
+    elements_of<typename R::Element, In, VECTOR>(all.in.get(j), from);
     Vector<Mask, VECTOR> m{};
     if constexpr (MASKED)
       m = all.mask.get(j);
     Values x;
 #pragma unroll
     for (int v = 0; v < VECTOR; v++)
-      x.at[v] = widen<Acc>(R::hold_whole(from[v], m.at[v]));
+      x.at[v] = widen<Acc>(R::hold_element(from[v], m.at[v]));
     return x;
   }
   // f(k, steps of batch k), for one batch after another.

@@ -53,7 +53,7 @@ enum { MOST_WARPS = 16 };
 /* Registers of a thread for a chunk: its elements (Held in kernels/rows.cuh), and accumulators for the way down. */
 static int chunk_registers(const rowscan_spec *spec, int vector) {
   int acc = wide(spec) ? 2 : 1, in = (int)rowscan_type_bytes(spec->in);
-  int held = spec->mask_mode == ROWSCAN_MASK_MULTIPLY ? 4 * acc : in == 1 ? 4 : in;
+  int held = spec->mask_mode == ROWSCAN_MASK_MULTIPLY ? 4 * acc : in == 1 && acc == 1 ? 4 : in;
   return (vector * held + 3) / 4 + 6 * acc;
 }
 

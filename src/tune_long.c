@@ -42,7 +42,8 @@ static rs_whole_rows whole_strided(const rowscan_spec *spec, bool narrow) {
  * each and cut: 66 x 32769 0.45, 0.52; 132 x 32769 0.70, 0.56; 96 x 65537 0.56, 0.63; 132 x 65537 0.67, 0.60; 528
  * x 131073 0.82, 0.67. H100: 66 x 65535, of 256 threads a block, 0.64, 0.75; 528 x 98305 0.90, 0.88. A block of 128
  * threads is slow by itself: f32, H100, 128 x 16385 0.80, 0.93, where 128 x 32769, of 256, has 1.31, 1.03; f64, H200,
- * 66 x 16385 0.67, 0.75; 132 x 16385 1.08, 0.81.
+ * 66 x 16385 0.67, 0.75; 132 x 16385 1.08, 0.81. Streams of bf16 have four warps that reduce since: H100, 132 x 65537
+ * 0.79, 0.87; 264 x 65537 0.97, 0.90; 264 x 98305 0.89, 0.95; an H200 may choose otherwise, and was not at hand.
  */
 static int tenths_off(int64_t bytes, int64_t width, const rs_shape *off) {
   if (off->threads <= 128 && bytes >= 64 * 1024)
