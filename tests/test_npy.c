@@ -145,6 +145,9 @@ static const struct {
 } bad[] = {
     {"", "header~'{'"},
     {"   \n", "header~'{'"},
+    {"\r{'descr': '<f4', 'fortran_order': False, 'shape': (3,)}", "header~'{'"},
+    {"\n {'descr': '<f4', 'fortran_order': False, 'shape': (3,)}", "header~'{'"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': (3,)}\r ", "header~end"},
     {"{}", "'descr'~missing"},
     {"{,}", "header~a string"},
     {"{'descr': '<f4', 'fortran_order': False}", "'shape'~missing"},

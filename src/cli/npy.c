@@ -84,8 +84,10 @@ static bool fail_here(const reader *in, const char *field, const char *wanted) {
   return fail(in->why, "%s: %s where %s should be", field, excerpt(text, in->at, in->end), wanted);
 }
 
+/* As Python has it, but that a carriage return needs its line feed: NumPy takes some without, and some not. */
 static void skip_space(reader *in) {
-  while (in->at < in->end && *in->at && strchr(" \t\r\n\f", *in->at))
+  while (in->at < in->end && *in->at && strchr(" \t\r\n\f", *in->at) &&
+         (*in->at != '\r' || (in->end - in->at > 1 && in->at[1] == '\n')))
     in->at++;
 }
 
@@ -241,8 +243,11 @@ static bool read_field(reader *in, npy_header *header, bool allow_bf16, int *see
 static bool read_dict(reader *in, npy_header *header, bool allow_bf16) {
   int seen = 0;
   bool comma = true;
-  if (!take(in, '{'))
+  while (in->at < in->end && (*in->at == ' ' || *in->at == '\t')) /* no lines: Python takes the next for indented */
+    in->at++;
+  if (in->at == in->end || *in->at != '{')
     return fail_here(in, "header", "'{'");
+  take(in, '{');
   while (!take(in, '}')) {
     if (!comma)
       return fail_here(in, "header", "',' or '}'");
