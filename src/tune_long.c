@@ -54,8 +54,8 @@ static int tenths_off(int64_t bytes, int64_t width, const rs_shape *off) {
 /*
  * By bytes of a row, of the wider of input and output: ratio to memcpy, or time, with a block each and cut, of
  * neighbours on 16 bytes. Off them they are alike. Of less than 4 bytes bf16 and i8 were measured, i8 as of 2 bytes;
- * those that become wider are cut past LONG_NARROW, where some kernels that have a block each spill (bool to i16 of
- * 79616 on sm_90, 8 bytes).
+ * those that become wider or narrower are cut past LONG_NARROW, where some kernels that have a block each spill (bool
+ * to i16 of 79616 on sm_90, 8 bytes).
  *
  *   32 KB   H200, bf16: 16 rows 0.88, 0.90; 33 1.08, 0.88
  *   128 KB  H200, f32: 33 rows 0.59, 0.94; 66 0.83, 0.81; 132 1.03, 0.87; 264 0.94, 0.78; 1056 0.95, 0.93
