@@ -21,12 +21,12 @@ static const char *register_type(rowscan_type acc) {
 static void emit_problem(const rowscan_spec *spec, rs_text *source) {
   static const char *const masks[] = {"NO_MASK", "SELECT", "MULTIPLY"};
   rs_text_add(source, "struct P {\n");
-  rs_text_add(source, "  using Acc = %s;\n", register_type(spec->acc));
+  rs_text_add(source, "  using Acc = %s;\n", register_type(spec->acc_type));
   rs_text_add(source, "  using Op = %s<Acc>;\n", rs_op_kernel(spec->op));
-  rs_text_add(source, "  using In = %s;\n", element_type(spec->in));
-  rs_text_add(source, "  using Out = %s;\n", element_type(spec->out));
-  rs_text_add(source, "  using Mask = %s;\n", element_type(spec->mask_mode ? spec->mask_type : spec->in));
-  rs_text_add(source, "  using Kept = %s;\n", element_type(spec->acc));
+  rs_text_add(source, "  using In = %s;\n", element_type(spec->in_type));
+  rs_text_add(source, "  using Out = %s;\n", element_type(spec->out_type));
+  rs_text_add(source, "  using Mask = %s;\n", element_type(spec->mask_mode ? spec->mask_type : spec->in_type));
+  rs_text_add(source, "  using Kept = %s;\n", element_type(spec->acc_type));
   rs_text_add(source, "  static constexpr MaskMode mask = %s;\n", masks[spec->mask_mode]);
   rs_text_add(source, "  static constexpr bool reverse = %s, exclusive = %s;\n",
               spec->flags & ROWSCAN_REVERSE ? "true" : "false", spec->flags & ROWSCAN_EXCLUSIVE ? "true" : "false");

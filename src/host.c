@@ -115,9 +115,9 @@ static void describe(rs_run *s, const rs_isa *isa, const rowscan_spec *spec, con
   };
   s->isa = isa;
   s->spec = spec;
-  s->wide = wide_of(spec->acc);
+  s->wide = wide_of(spec->acc_type);
   s->size = wide_bytes(s->wide);
-  s->acc_bytes = (int64_t)rowscan_type_bytes(spec->acc);
+  s->acc_bytes = (int64_t)rowscan_type_bytes(spec->acc_type);
   s->neutral = constant(s->wide, ops[spec->op].neutral);
   s->identity = constant(s->wide, ops[spec->op].identity);
   s->rows = *rows;
@@ -129,8 +129,8 @@ static void describe(rs_run *s, const rs_isa *isa, const rowscan_spec *spec, con
   s->stride[RS_OUT] = s->rows.out_stride[last];
   s->stride[RS_MASK] = s->rows.mask_stride[last];
   s->stride[RS_OWN] = s->rows.row_stride[last];
-  s->part[RS_IN] = make_array(s, rows->in, spec->in, rows->in_step);
-  s->part[RS_OUT] = make_array(s, rows->out, spec->out, rows->out_step);
+  s->part[RS_IN] = make_array(s, rows->in, spec->in_type, rows->in_step);
+  s->part[RS_OUT] = make_array(s, rows->out, spec->out_type, rows->out_step);
   s->part[RS_MASK] =
       make_array(s, rows->mask, spec->mask_mode ? spec->mask_type : ROWSCAN_TYPE_DEFAULT, rows->mask_step);
   bool floating = rs_type_kind(spec->mask_type) == RS_FLOAT;
@@ -237,11 +237,11 @@ void rs_host_run(rs_host *host, const rowscan_spec *spec, const rs_rows *rows) {
 }
 
 void rs_host_combine(const rowscan_spec *spec, void *out, const void *a, const void *b) {
-  rs_run s = {.isa = rs_isa_at(0), .spec = spec, .wide = wide_of(spec->acc)};
+  rs_run s = {.isa = rs_isa_at(0), .spec = spec, .wide = wide_of(spec->acc_type)};
   uint64_t x, y;
   fenv_t environment;
   s.size = wide_bytes(s.wide);
-  s.acc_bytes = (int64_t)rowscan_type_bytes(spec->acc);
+  s.acc_bytes = (int64_t)rowscan_type_bytes(spec->acc_type);
   rs_load_acc(&s, &x, a);
   rs_load_acc(&s, &y, b);
   enter(&environment);

@@ -22,7 +22,7 @@ static void fill(void *to, uint64_t value, int64_t size, int64_t n) {
 }
 
 void rs_load_acc(const rs_run *s, void *wide, const void *acc) {
-  rs_convert *load = s->isa->load[s->spec->acc][s->wide];
+  rs_convert *load = s->isa->load[s->spec->acc_type][s->wide];
   if (s->acc_bytes == s->size)
     move(wide, acc, s->size);
   else
@@ -30,7 +30,7 @@ void rs_load_acc(const rs_run *s, void *wide, const void *acc) {
 }
 
 void rs_save_acc(const rs_run *s, void *acc, const void *wide) {
-  rs_convert *save = s->isa->save[s->wide][s->spec->acc];
+  rs_convert *save = s->isa->save[s->wide][s->spec->acc_type];
   if (s->acc_bytes == s->size)
     move(acc, wide, s->size);
   else

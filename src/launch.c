@@ -50,8 +50,8 @@ typedef struct array {
 enum { MOST_ARRAYS = 3 };
 
 static int arrays_of(const rs_rows *rows, const rowscan_spec *spec, array arrays[MOST_ARRAYS]) {
-  arrays[0] = (array){rows->in, rows->in_step, rows->in_stride, (int64_t)rowscan_type_bytes(spec->in)};
-  arrays[1] = (array){rows->out, rows->out_step, rows->out_stride, (int64_t)rowscan_type_bytes(spec->out)};
+  arrays[0] = (array){rows->in, rows->in_step, rows->in_stride, (int64_t)rowscan_type_bytes(spec->in_type)};
+  arrays[1] = (array){rows->out, rows->out_step, rows->out_stride, (int64_t)rowscan_type_bytes(spec->out_type)};
   if (!rows->mask)
     return 2;
   arrays[2] = (array){rows->mask, rows->mask_step, rows->mask_stride, (int64_t)rowscan_type_bytes(spec->mask_type)};

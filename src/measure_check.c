@@ -69,7 +69,7 @@ static void free_images(excerpt *piece) {
 }
 
 static int64_t element_bytes(const rowscan_spec *spec) {
-  return bytes_of(spec->in) + (spec->mask_mode ? bytes_of(spec->mask_type) : 0) + 2 * bytes_of(spec->out);
+  return bytes_of(spec->in_type) + (spec->mask_mode ? bytes_of(spec->mask_type) : 0) + 2 * bytes_of(spec->out_type);
 }
 
 static rowscan_status make_excerpt(const rs_sets *sets, excerpt *piece) {
@@ -85,9 +85,9 @@ static rowscan_status make_excerpt(const rs_sets *sets, excerpt *piece) {
   piece->rows = *rows;
   piece->rows.shape[0] = piece->slices;
   piece->rows.count = piece->slices * inner;
-  if (make_image(piece, IN, spec->in, rows->in_stride, rows->in_step) &&
-      make_image(piece, OUT, spec->out, rows->out_stride, rows->out_step) &&
-      make_image(piece, EXPECTED, spec->out, rows->out_stride, rows->out_step) &&
+  if (make_image(piece, IN, spec->in_type, rows->in_stride, rows->in_step) &&
+      make_image(piece, OUT, spec->out_type, rows->out_stride, rows->out_step) &&
+      make_image(piece, EXPECTED, spec->out_type, rows->out_stride, rows->out_step) &&
       (!spec->mask_mode || make_image(piece, MASK, spec->mask_type, rows->mask_stride, rows->mask_step)))
     return ROWSCAN_OK;
   return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory to check %lld elements", (long long)piece->elements);
@@ -137,7 +137,7 @@ static void compare(const rs_sets *sets, excerpt *piece, rs_host *host, rowscan_
   if (spec.mask_mode)
     piece->rows.mask = pointer(&piece->image[MASK]);
   rs_host_run(host, &spec, &piece->rows);
-  timing->wrong += rs_sample_differ(spec.out, out->data, expected->data, out->span.count);
+  timing->wrong += rs_sample_differ(spec.out_type, out->data, expected->data, out->span.count);
   timing->checked += piece->elements;
 }
 

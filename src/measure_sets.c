@@ -81,7 +81,7 @@ static rowscan_status too_large(const rs_sets *sets) {
 static rowscan_status make_rows(rs_sets *sets, const rowscan_args *args) {
   void *some = (void *)(uintptr_t)ALIGNMENT; /* a pointer that is aligned, and replaced */
   rowscan_args without = *args;
-  without.in = without.mask = without.out = some;
+  without.input = without.mask = without.output = some;
   without.init = without.totals = without.workspace = NULL;
   rs_rows *rows = &sets->rows;
   if (args->size == sizeof *args && !may_fit(sets->spec, args))
@@ -107,7 +107,7 @@ static size_t larger(size_t a, size_t b) {
 
 static void lay_out(rs_sets *sets) {
   const rowscan_spec *spec = sets->spec;
-  size_t in = rowscan_type_bytes(spec->in), out = rowscan_type_bytes(spec->out), mask = mask_element(spec);
+  size_t in = rowscan_type_bytes(spec->in_type), out = rowscan_type_bytes(spec->out_type), mask = mask_element(spec);
   size_t out_bytes = (size_t)sets->out.count * out;
   sets->bytes = (size_t)sets->elements * (in + mask + out);
   sets->half = sets->bytes / 2;
@@ -125,8 +125,8 @@ static void lay_out(rs_sets *sets) {
 void rs_sets_rows(const rs_sets *sets, int64_t set, rs_rows *rows) {
   const rowscan_spec *spec = sets->spec;
   char *at = rs_sets_source(sets, set);
-  rows->in = at - sets->in.low * (int64_t)rowscan_type_bytes(spec->in);
-  rows->out = at + sets->out_at - sets->out.low * (int64_t)rowscan_type_bytes(spec->out);
+  rows->in = at - sets->in.low * (int64_t)rowscan_type_bytes(spec->in_type);
+  rows->out = at + sets->out_at - sets->out.low * (int64_t)rowscan_type_bytes(spec->out_type);
   if (spec->mask_mode)
     rows->mask = at + sets->mask_at - sets->mask.low * (int64_t)mask_element(spec);
 }
@@ -156,13 +156,13 @@ void rs_sets_close(rs_sets *sets) {
 /* ---- copies ------------------------------------------------------------------------------------------------------ */
 
 static int64_t out_offset(const rs_sets *sets) {
-  return -sets->out.low * (int64_t)rowscan_type_bytes(sets->spec->out);
+  return -sets->out.low * (int64_t)rowscan_type_bytes(sets->spec->out_type);
 }
 
 bool rs_sets_box(const rs_sets *sets, rs_box *box) {
   const rowscan_spec *spec = sets->spec;
   const rs_rows *rows = &sets->rows;
-  int64_t element = (int64_t)rowscan_type_bytes(spec->in);
+  int64_t element = (int64_t)rowscan_type_bytes(spec->in_type);
   rs_axis axes[RS_MAX_ROW_RANK + 1];
   if (!sets->elements)
     return false;
@@ -170,7 +170,7 @@ bool rs_sets_box(const rs_sets *sets, rs_box *box) {
     *box = rs_box_of_bytes((int64_t)sets->half);
     return true;
   }
-  if (spec->mask_mode || rowscan_type_bytes(spec->out) != (size_t)element)
+  if (spec->mask_mode || rowscan_type_bytes(spec->out_type) != (size_t)element)
     return false;
   for (int d = 0; d < rows->rank; d++)
     axes[d] = (rs_axis){rows->shape[d], rows->in_stride[d], rows->out_stride[d]};
@@ -181,7 +181,7 @@ bool rs_sets_box(const rs_sets *sets, rs_box *box) {
 rs_copy_sides rs_sets_sides(const rs_sets *sets, int64_t set) {
   rs_copy_sides sides = {rs_sets_source(sets, set), rs_sets_target(sets, set)};
   if (!sets->dense) {
-    sides.from -= sets->in.low * (int64_t)rowscan_type_bytes(sets->spec->in);
+    sides.from -= sets->in.low * (int64_t)rowscan_type_bytes(sets->spec->in_type);
     sides.to += out_offset(sets);
   }
   return sides;
@@ -232,7 +232,7 @@ rowscan_status rs_sets_fill(rs_sets *sets) {
   if (!status)
     status = rs_meter_fill(meter, sets->copies, 0xff, (size_t)sets->count * sets->copy_stride);
   if (!status)
-    status = fill_array(sets, 0, &sets->in, spec->in, false);
+    status = fill_array(sets, 0, &sets->in, spec->in_type, false);
   if (!status && spec->mask_mode)
     status = fill_array(sets, sets->mask_at, &sets->mask, spec->mask_type, true);
   if (!status)

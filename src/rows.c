@@ -25,22 +25,22 @@ static rowscan_status aligned(const char *field, const void *pointer, rowscan_ty
 static rowscan_status check_pointers(const rs_rows *rows, const rowscan_spec *spec) {
   rowscan_status status = ROWSCAN_OK;
   if (rows->count > 0 && spec->length > 0) {
-    status = need("in", rows->in);
+    status = need("input", rows->in);
     if (!status)
-      status = need("out", rows->out);
+      status = need("output", rows->out);
     if (!status && spec->mask_mode)
       status = need("mask", rows->mask);
   }
   if (!status)
-    status = aligned("in", rows->in, spec->in);
+    status = aligned("input", rows->in, spec->in_type);
   if (!status)
-    status = aligned("out", rows->out, spec->out);
+    status = aligned("output", rows->out, spec->out_type);
   if (!status && spec->mask_mode)
     status = aligned("mask", rows->mask, spec->mask_type);
   if (!status)
-    status = aligned("init", rows->init, spec->acc);
+    status = aligned("init", rows->init, spec->acc_type);
   if (!status)
-    status = aligned("totals", rows->totals, spec->acc);
+    status = aligned("totals", rows->totals, spec->acc_type);
   return status;
 }
 
@@ -119,16 +119,16 @@ rowscan_status rs_rows_from_args(rs_rows *rows, const rowscan_spec *spec, const 
   rowscan_status status = set_shape(rows, spec, args);
   if (status)
     return status;
-  rows->in = args->in;
-  rows->out = args->out;
+  rows->in = args->input;
+  rows->out = args->output;
   rows->mask = spec->mask_mode ? args->mask : NULL;
   rows->init = args->init;
   rows->totals = args->totals;
   int64_t dense[RS_MAX_ROW_RANK + 1];
-  if (!args->in_strides || !args->out_strides || (rows->mask && !args->mask_strides))
+  if (!args->input_strides || !args->output_strides || (rows->mask && !args->mask_strides))
     dense_strides(dense, spec, rows->shape);
-  set_strides(rows->in_stride, &rows->in_step, args->in_strides, dense, rows->rank);
-  set_strides(rows->out_stride, &rows->out_step, args->out_strides, dense, rows->rank);
+  set_strides(rows->in_stride, &rows->in_step, args->input_strides, dense, rows->rank);
+  set_strides(rows->out_stride, &rows->out_step, args->output_strides, dense, rows->rank);
   if (rows->mask) {
     set_strides(rows->mask_stride, &rows->mask_step, args->mask_strides, dense, rows->rank);
   } else {
@@ -238,9 +238,9 @@ rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const row
   int dim = problem->dim < 0 ? problem->dim + problem->rank : problem->dim;
   rowscan_spec wanted = {.size = sizeof wanted,
                          .op = problem->op,
-                         .in = problem->in.type,
-                         .out = problem->out.type,
-                         .acc = problem->acc,
+                         .in_type = problem->input.type,
+                         .out_type = problem->output.type,
+                         .acc_type = problem->acc_type,
                          .mask_type = problem->mask_mode ? problem->mask.type : ROWSCAN_TYPE_DEFAULT,
                          .mask_mode = problem->mask_mode,
                          .flags = problem->flags,
@@ -250,15 +250,15 @@ rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const row
 
   /* These arrays are large, and each call would wait for them to be cleared. */
   int64_t in[RS_MAX_ROW_RANK + 1], out[RS_MAX_ROW_RANK + 1], mask[RS_MAX_ROW_RANK + 1];
-  problem_strides(in, &problem->in, problem);
-  problem_strides(out, &problem->out, problem);
+  problem_strides(in, &problem->input, problem);
+  problem_strides(out, &problem->output, problem);
   if (spec->mask_mode)
     problem_strides(mask, &problem->mask, problem);
   else
     memset(mask, 0, (size_t)problem->rank * sizeof *mask);
 
-  rows->in = problem->in.data;
-  rows->out = problem->out.data;
+  rows->in = problem->input.data;
+  rows->out = problem->output.data;
   rows->mask = spec->mask_mode ? problem->mask.data : NULL;
   rows->init = problem->init;
   rows->totals = problem->totals;

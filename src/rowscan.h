@@ -198,9 +198,9 @@ ROWSCAN_API rowscan_engine rowscan_context_engine(const rowscan_context *context
 typedef struct rowscan_spec {
   size_t size;
   rowscan_op op;
-  rowscan_type in;        /* default f32 */
-  rowscan_type out;       /* default: the input's if floating, u64 for unsigned, i64 for signed integers and bool */
-  rowscan_type acc;       /* accumulator, see rowscan_spec_complete */
+  rowscan_type in_type;   /* default f32 */
+  rowscan_type out_type;  /* default: the input's if floating, u64 for unsigned, i64 for signed integers and bool */
+  rowscan_type acc_type;  /* accumulator, see rowscan_spec_complete */
   rowscan_type mask_type; /* bool, u8 or the input's; default bool */
   rowscan_mask_mode mask_mode; /* default: no mask */
   unsigned flags;              /* ROWSCAN_EXCLUSIVE, ROWSCAN_REVERSE, ... */
@@ -261,21 +261,22 @@ ROWSCAN_API void rowscan_plan_destroy(rowscan_plan *plan);
  * What a run works on. Pointers are device pointers on a GPU, host pointers on the host, aligned to their element.
  * Strides are in elements, in the order [row dimensions..., scanned dimension]; any sign, 0 in inputs and masks repeats
  * an element. NULL strides: dense in C order, with the scanned dimension last (LAYOUT_ROWS) or last but one (COLUMNS).
- * `out` may be the same as `in`, with the same strides and element size; else it must not overlap any other array, nor
- * itself. init and totals are dense, one element of the accumulator type a row, rows in C order; they do not overlap.
+ * `output` may be the same as `input`, with the same strides and element size; else it must not overlap any other
+ * array, nor itself. init and totals are dense, one element of the accumulator type a row, rows in C order; they do not
+ * overlap.
  */
 typedef struct rowscan_args {
   size_t size;
-  const void *in;
-  void *out;
-  const void *mask;            /* needed if the spec has a mask mode */
-  const void *init;            /* initial value of each row; default none */
-  void *totals;                /* total of each row, unrounded; default not written */
-  int64_t rows;                /* number of rows; with row_shape: 0 or its product */
-  const int64_t *row_shape;    /* [row_rank]; may be NULL if row_rank is 1 */
-  const int64_t *in_strides;   /* [row_rank + 1] */
-  const int64_t *out_strides;  /* [row_rank + 1] */
-  const int64_t *mask_strides; /* [row_rank + 1] */
+  const void *input;
+  void *output;
+  const void *mask;              /* needed if the spec has a mask mode */
+  const void *init;              /* initial value of each row; default none */
+  void *totals;                  /* total of each row, unrounded; default not written */
+  int64_t rows;                  /* number of rows; with row_shape: 0 or its product */
+  const int64_t *row_shape;      /* [row_rank]; may be NULL if row_rank is 1 */
+  const int64_t *input_strides;  /* [row_rank + 1] */
+  const int64_t *output_strides; /* [row_rank + 1] */
+  const int64_t *mask_strides;   /* [row_rank + 1] */
   void *workspace; /* device memory of this run's own, a multiple of 8; default one of the plan's, see below */
   size_t workspace_bytes;
 } rowscan_args;
@@ -384,7 +385,7 @@ ROWSCAN_API void rowscan_free(void *memory);
 
 typedef struct rowscan_tensor {
   void *data;             /* element [0, ..., 0]; inputs and masks are not written */
-  rowscan_type type;      /* defaults as those of rowscan_spec's in, out and mask_type */
+  rowscan_type type;      /* defaults as those of rowscan_spec's in_type, out_type and mask_type */
   const int64_t *strides; /* [rank], in elements; NULL: dense, C order */
 } rowscan_tensor;
 
@@ -396,11 +397,11 @@ typedef struct rowscan_problem {
   int rank;             /* 1 to 64 */
   int dim;              /* scanned dimension, -rank to rank - 1 */
   const int64_t *shape; /* [rank], of all tensors; each >= 0 */
-  rowscan_tensor in;
-  rowscan_tensor out;
+  rowscan_tensor input;
+  rowscan_tensor output;
   rowscan_tensor mask; /* needed if mask_mode is set */
   rowscan_mask_mode mask_mode;
-  rowscan_type acc;
+  rowscan_type acc_type;
   const void *init; /* accumulator type, dense over `shape` without `dim`, C order; default none */
   void *totals;     /* likewise */
 } rowscan_problem;

@@ -34,31 +34,32 @@ static rowscan_status check_type(const char *field, rowscan_type type) {
 }
 
 static rowscan_status complete_types(rowscan_spec *spec) {
-  if (!spec->in)
-    spec->in = ROWSCAN_F32;
-  rowscan_status status = check_type("in", spec->in);
+  if (!spec->in_type)
+    spec->in_type = ROWSCAN_F32;
+  rowscan_status status = check_type("in", spec->in_type);
   if (status)
     return status;
-  if (!spec->out)
-    spec->out = default_out(spec->in);
-  if ((status = check_type("out", spec->out)))
+  if (!spec->out_type)
+    spec->out_type = default_out(spec->in_type);
+  if ((status = check_type("out", spec->out_type)))
     return status;
-  const char *in = rowscan_type_name(spec->in), *out = rowscan_type_name(spec->out);
-  if (spec->out == ROWSCAN_BOOL)
+  const char *in = rowscan_type_name(spec->in_type), *out = rowscan_type_name(spec->out_type);
+  if (spec->out_type == ROWSCAN_BOOL)
     return rs_fail(ROWSCAN_UNSUPPORTED,
                    "spec: field 'out': bool can't hold a scan; choose an integer or floating type");
-  if (rs_type_kind(spec->in) == RS_FLOAT && rs_type_kind(spec->out) != RS_FLOAT)
-    return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'out': a scan of %s can't be %s; choose a floating type", in, out);
+  if (rs_type_kind(spec->in_type) == RS_FLOAT && rs_type_kind(spec->out_type) != RS_FLOAT)
+    return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'out': a scan of %s can't be %s; choose a floating type", in,
+                   out);
 
-  rowscan_type fitting = default_acc(spec->in, spec->out);
-  if (!spec->acc)
-    spec->acc = fitting;
-  if ((status = check_type("acc", spec->acc)))
+  rowscan_type fitting = default_acc(spec->in_type, spec->out_type);
+  if (!spec->acc_type)
+    spec->acc_type = fitting;
+  if ((status = check_type("acc", spec->acc_type)))
     return status;
-  if (spec->acc != fitting && !(spec->acc == ROWSCAN_F64 && rs_type_kind(spec->out) == RS_FLOAT))
-    return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'acc': a scan from %s to %s accumulates in %s%s, not in %s", in,
-                   out, rowscan_type_name(fitting), fitting == ROWSCAN_F32 ? " or f64" : "",
-                   rowscan_type_name(spec->acc));
+  if (spec->acc_type != fitting && !(spec->acc_type == ROWSCAN_F64 && rs_type_kind(spec->out_type) == RS_FLOAT))
+    return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'acc': a scan from %s to %s accumulates in %s%s, not in %s",
+                   in, out, rowscan_type_name(fitting), fitting == ROWSCAN_F32 ? " or f64" : "",
+                   rowscan_type_name(spec->acc_type));
   return ROWSCAN_OK;
 }
 
@@ -77,9 +78,9 @@ static rowscan_status complete_mask(rowscan_spec *spec) {
   rowscan_status status = check_type("mask_type", spec->mask_type);
   if (status)
     return status;
-  if (spec->mask_type != ROWSCAN_BOOL && spec->mask_type != ROWSCAN_U8 && spec->mask_type != spec->in)
+  if (spec->mask_type != ROWSCAN_BOOL && spec->mask_type != ROWSCAN_U8 && spec->mask_type != spec->in_type)
     return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'mask_type': %s is none of bool, u8 and the input's type, %s",
-                   rowscan_type_name(spec->mask_type), rowscan_type_name(spec->in));
+                   rowscan_type_name(spec->mask_type), rowscan_type_name(spec->in_type));
   return ROWSCAN_OK;
 }
 
@@ -151,9 +152,9 @@ const char *const rs_layouts[RS_LAYOUTS] = {"rows", "columns"};
 
 void rs_spec_text(const rowscan_spec *spec, rs_text *text) {
   rs_text_add(text, "op=%s\n", rowscan_op_name(spec->op));
-  rs_text_add(text, "in=%s\n", rowscan_type_name(spec->in));
-  rs_text_add(text, "out=%s\n", rowscan_type_name(spec->out));
-  rs_text_add(text, "acc=%s\n", rowscan_type_name(spec->acc));
+  rs_text_add(text, "in=%s\n", rowscan_type_name(spec->in_type));
+  rs_text_add(text, "out=%s\n", rowscan_type_name(spec->out_type));
+  rs_text_add(text, "acc=%s\n", rowscan_type_name(spec->acc_type));
   rs_text_add(text, "mask=%s\n", rs_mask_modes[spec->mask_mode]);
   if (spec->mask_mode)
     rs_text_add(text, "mask_type=%s\n", rowscan_type_name(spec->mask_type));
@@ -179,7 +180,7 @@ int rs_spec_mask_bytes(const rowscan_spec *spec) {
 }
 
 int rs_spec_register_bytes(const rowscan_spec *spec) {
-  return rowscan_type_bytes(spec->acc) == 8 ? 8 : 4;
+  return rowscan_type_bytes(spec->acc_type) == 8 ? 8 : 4;
 }
 
 bool rs_spec_loops(const rowscan_spec *spec) {
@@ -189,10 +190,10 @@ bool rs_spec_loops(const rowscan_spec *spec) {
 void rs_spec_describe(const rowscan_spec *spec, rs_text *text) {
   rs_text_add(text, "%s%s %s of %s along %s of %lld", spec->flags & ROWSCAN_REVERSE ? "reverse " : "",
               spec->flags & ROWSCAN_EXCLUSIVE ? "exclusive" : "inclusive", rowscan_op_name(spec->op),
-              rowscan_type_name(spec->in), rs_layouts[spec->layout], (long long)spec->length);
+              rowscan_type_name(spec->in_type), rs_layouts[spec->layout], (long long)spec->length);
   if (spec->mask_mode)
     rs_text_add(text, ", masked (%s) by %s", rs_mask_modes[spec->mask_mode], rowscan_type_name(spec->mask_type));
-  rs_text_add(text, ", %s out", rowscan_type_name(spec->out));
-  if (spec->acc != spec->out)
-    rs_text_add(text, " from %s", rowscan_type_name(spec->acc));
+  rs_text_add(text, ", %s out", rowscan_type_name(spec->out_type));
+  if (spec->acc_type != spec->out_type)
+    rs_text_add(text, " from %s", rowscan_type_name(spec->acc_type));
 }

@@ -51,15 +51,15 @@ static bool read_type(const char *value, rowscan_type *type) {
 }
 
 static bool read_in(const char *value, rowscan_spec *spec) {
-  return read_type(value, &spec->in);
+  return read_type(value, &spec->in_type);
 }
 
 static bool read_out(const char *value, rowscan_spec *spec) {
-  return read_type(value, &spec->out);
+  return read_type(value, &spec->out_type);
 }
 
 static bool read_acc(const char *value, rowscan_spec *spec) {
-  return read_type(value, &spec->acc);
+  return read_type(value, &spec->acc_type);
 }
 
 static bool read_mask_type(const char *value, rowscan_spec *spec) {

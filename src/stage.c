@@ -61,8 +61,8 @@ static void run_boxes(rowscan_context *context, const rowscan_spec *spec, const 
 
 rowscan_status rs_stage(rowscan_context *context, const rowscan_spec *spec, const rs_rows *rows) {
   rs_progress progress = {.context = context};
-  progress.element_bytes =
-      (int64_t)(rowscan_type_bytes(spec->in) + rowscan_type_bytes(spec->out) + rowscan_type_bytes(spec->mask_type));
+  progress.element_bytes = (int64_t)(rowscan_type_bytes(spec->in_type) + rowscan_type_bytes(spec->out_type) +
+                                     rowscan_type_bytes(spec->mask_type));
   progress.total = rows->count * spec->length * progress.element_bytes;
   if (progress.total && context->engine == ROWSCAN_ENGINE_CUDA)
     return rs_stage_gpu(context, spec, rows, &progress);

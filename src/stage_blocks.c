@@ -10,7 +10,7 @@
 
 static rs_value read_value(const rowscan_spec *spec, const void *from) {
   rs_value value = {.aligned = 0};
-  memcpy(value.bytes, from, rowscan_type_bytes(spec->acc));
+  memcpy(value.bytes, from, rowscan_type_bytes(spec->acc_type));
   return value;
 }
 

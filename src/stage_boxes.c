@@ -19,9 +19,9 @@ static rs_rows box_of(const rs_rows *from, const rowscan_spec *spec, int64_t fir
     mask += index * from->mask_stride[i];
     own += index * from->row_stride[i];
   }
-  int64_t acc = (int64_t)rowscan_type_bytes(spec->acc);
-  box.in = (const char *)from->in + in * (int64_t)rowscan_type_bytes(spec->in);
-  box.out = (char *)from->out + out * (int64_t)rowscan_type_bytes(spec->out);
+  int64_t acc = (int64_t)rowscan_type_bytes(spec->acc_type);
+  box.in = (const char *)from->in + in * (int64_t)rowscan_type_bytes(spec->in_type);
+  box.out = (char *)from->out + out * (int64_t)rowscan_type_bytes(spec->out_type);
   box.mask = from->mask ? (const char *)from->mask + mask * (int64_t)rowscan_type_bytes(spec->mask_type) : NULL;
   box.init = from->init ? (const char *)from->init + own * acc : NULL;
   box.totals = from->totals ? (char *)from->totals + own * acc : NULL;

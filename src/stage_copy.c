@@ -46,11 +46,11 @@ static rs_strided strided(const rs_rows *rows, const void *data, rowscan_type ty
 }
 
 rs_strided rs_strided_in(const rs_rows *rows, const rowscan_spec *spec) {
-  return strided(rows, rows->in, spec->in, spec->length, rows->in_step, rows->in_stride);
+  return strided(rows, rows->in, spec->in_type, spec->length, rows->in_step, rows->in_stride);
 }
 
 rs_strided rs_strided_out(const rs_rows *rows, const rowscan_spec *spec) {
-  return strided(rows, rows->out, spec->out, spec->length, rows->out_step, rows->out_stride);
+  return strided(rows, rows->out, spec->out_type, spec->length, rows->out_step, rows->out_stride);
 }
 
 rs_strided rs_strided_mask(const rs_rows *rows, const rowscan_spec *spec) {
@@ -58,11 +58,11 @@ rs_strided rs_strided_mask(const rs_rows *rows, const rowscan_spec *spec) {
 }
 
 rs_strided rs_strided_init(const rs_rows *rows, const rowscan_spec *spec) {
-  return strided(rows, rows->init, spec->acc, 1, 1, rows->row_stride);
+  return strided(rows, rows->init, spec->acc_type, 1, 1, rows->row_stride);
 }
 
 rs_strided rs_strided_totals(const rs_rows *rows, const rowscan_spec *spec) {
-  return strided(rows, rows->totals, spec->acc, 1, 1, rows->row_stride);
+  return strided(rows, rows->totals, spec->acc_type, 1, 1, rows->row_stride);
 }
 
 /* ---- the elements of a few rows ---------------------------------------------------------------------------------- */

@@ -23,9 +23,9 @@ struct rs_table_node {
 
 static spec_key key_of(const rowscan_spec *spec) {
   uint64_t fields = (uint64_t)spec->op;
-  fields = fields << 4 | (uint64_t)spec->in;
-  fields = fields << 4 | (uint64_t)spec->out;
-  fields = fields << 4 | (uint64_t)spec->acc;
+  fields = fields << 4 | (uint64_t)spec->in_type;
+  fields = fields << 4 | (uint64_t)spec->out_type;
+  fields = fields << 4 | (uint64_t)spec->acc_type;
   fields = fields << 4 | (uint64_t)spec->mask_type;
   fields = fields << 4 | (uint64_t)spec->mask_mode;
   fields = fields << 4 | (uint64_t)spec->flags;

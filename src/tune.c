@@ -39,7 +39,7 @@ static bool wide(const rowscan_spec *spec) {
  * 16: 8192 x 8192 0.906, 1.016; 2048 x 32768 0.984, 0.993; 1024 x 65536 0.916, 0.981.
  */
 static int vector_of(const rowscan_spec *spec) {
-  int most = 16 / larger((int)rowscan_type_bytes(spec->in), (int)rowscan_type_bytes(spec->out));
+  int most = 16 / larger((int)rowscan_type_bytes(spec->in_type), (int)rowscan_type_bytes(spec->out_type));
   if (most < 4 || wide(spec))
     most = 4;
   return (int)power_of_two(spec->length, 1, most);
@@ -52,7 +52,7 @@ enum { MOST_WARPS = 16 };
 
 /* Registers of a thread for a chunk: its elements (Held in kernels/rows.cuh), and accumulators for the way down. */
 static int chunk_registers(const rowscan_spec *spec, int vector) {
-  int acc = wide(spec) ? 2 : 1, in = (int)rowscan_type_bytes(spec->in);
+  int acc = wide(spec) ? 2 : 1, in = (int)rowscan_type_bytes(spec->in_type);
   int held = spec->mask_mode == ROWSCAN_MASK_MULTIPLY ? 4 * acc : in == 1 && acc == 1 ? 4 : in;
   return (vector * held + 3) / 4 + 6 * acc;
 }
@@ -117,7 +117,7 @@ static bool few_rows_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
     s->chunks *= 2;
   s->threads = s->warps > 1 ? 32 * s->warps : 256;
   bool two = s->chunks == 2 && (arch / 10 != 9 || spec->flags & ROWSCAN_EXCLUSIVE);
-  bool widened = spec->mask_mode && rowscan_type_bytes(spec->in) < 8;
+  bool widened = spec->mask_mode && rowscan_type_bytes(spec->in_type) < 8;
   bool roomy = s->chunks > 2 || s->chunks * s->vector > 16 || (wide(spec) && (two || widened)); /* 64 registers spill */
   s->min_blocks = (roomy ? FEW_THREADS / 2 : FEW_THREADS) / s->threads;
   bool follow = spec->length >= 4 && spec->length % s->vector == 0; /* rows that follow one another are on 16 bytes */
@@ -140,7 +140,7 @@ static bool at_once_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
     s->chunks = 1;
   s->threads = 32 * s->warps;
   bool much = spec->mask_mode || spec->op == ROWSCAN_PROD || spec->length > 1 << 17; /* totals of over 64 tiles */
-  bool widened = wide(spec) && rowscan_type_bytes(spec->in) < 8 && much;
+  bool widened = wide(spec) && rowscan_type_bytes(spec->in_type) < 8 && much;
   bool roomy = tile_registers(spec, s->vector, s->chunks) > 32 || widened || arch / 10 != 9; /* 64 registers spill */
   s->min_blocks = (roomy ? FEW_THREADS / 2 : FEW_THREADS) / s->threads;
   int64_t tiles = (spec->length + rs_tile(s) - 1) / rs_tile(s);
@@ -246,20 +246,20 @@ static const ring_shape wide_rings[] = {
  * 64-bit accumulators rs_tune_device keeps one away where memory is slow; others have another kernel there.
  */
 static bool widens(const rowscan_spec *spec) {
-  return 4 * rowscan_type_bytes(spec->in) <= rowscan_type_bytes(spec->out);
+  return 4 * rowscan_type_bytes(spec->in_type) <= rowscan_type_bytes(spec->out_type);
 }
 static const ring_shape widening_ring = {16, 2, 2}, tight_widening_ring = {16, 2, 1}, slow_widening_ring = {16, 4, 1};
 enum { BUFFERS = 2, SLOW_BUFFERS = 4 };
 
 /* Bytes, in and out. */
 static bool bytes_alone(const rowscan_spec *spec) {
-  return rowscan_type_bytes(spec->in) == 1 && rowscan_type_bytes(spec->out) == 1;
+  return rowscan_type_bytes(spec->in_type) == 1 && rowscan_type_bytes(spec->out_type) == 1;
 }
 
 static ring_shape ring_shape_of(const rowscan_spec *spec, int arch, int i) {
   ring_shape shape = wide(spec) ? wide_rings[i] : bytes_alone(spec) ? byte_rings[i] : narrow_rings[i];
-  int64_t in = (int64_t)rowscan_type_bytes(spec->in), out = (int64_t)rowscan_type_bytes(spec->out);
-  bool spills = wide(spec) && (spec->mask_mode || spec->acc == ROWSCAN_F64); /* in 64 registers */
+  int64_t in = (int64_t)rowscan_type_bytes(spec->in_type), out = (int64_t)rowscan_type_bytes(spec->out_type);
+  bool spills = wide(spec) && (spec->mask_mode || spec->acc_type == ROWSCAN_F64); /* in 64 registers */
   if (shape.blocks == 1 && arch / 10 == 9 && widens(spec))
     return spills ? tight_widening_ring : widening_ring;
   /* where a row has few bytes to bring, two blocks share a multiprocessor: f32 in f64, rows of 32768: 0.956, one block
@@ -270,11 +270,11 @@ static ring_shape ring_shape_of(const rowscan_spec *spec, int arch, int i) {
 }
 
 static int64_t stage_bytes(const rowscan_spec *spec, const rs_shape *s) {
-  return rs_tile(s) * ((int64_t)rowscan_type_bytes(spec->in) + rs_spec_mask_bytes(spec));
+  return rs_tile(s) * ((int64_t)rowscan_type_bytes(spec->in_type) + rs_spec_mask_bytes(spec));
 }
 
 static int64_t buffer_bytes(const rowscan_spec *spec, const rs_shape *s) {
-  return rs_tile(s) * (int64_t)rowscan_type_bytes(spec->out);
+  return rs_tile(s) * (int64_t)rowscan_type_bytes(spec->out_type);
 }
 
 /* As many stages as fit, up to 8 and the row's tiles. */
@@ -388,8 +388,9 @@ static const any_ring *any_rings_of(const rowscan_spec *spec, int arch, int vect
   if (bytes_alone(spec))
     return spec->length >= LONG ? long_bytes_any_rings : bytes_any_rings;
   if (vector > 4)
-    return rowscan_type_bytes(spec->in) == 1 || rowscan_type_bytes(spec->out) == 1 ? byte_any_rings : half_any_rings;
-  if (rowscan_type_bytes(spec->in) < 4 && spec->length >= CROWDED && arch / 10 != 9)
+    return rowscan_type_bytes(spec->in_type) == 1 || rowscan_type_bytes(spec->out_type) == 1 ? byte_any_rings
+                                                                                             : half_any_rings;
+  if (rowscan_type_bytes(spec->in_type) < 4 && spec->length >= CROWDED && arch / 10 != 9)
     return roomy_any_rings;
   return widens(spec) ? widening_any_rings : spec->length >= LONG ? long_any_rings : any_rings;
 }
@@ -471,7 +472,7 @@ static rs_shape any_shape(const rowscan_spec *spec, int arch) {
  */
 static bool gather_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
   enum { LEAST_LENGTH = 1024, LEAST_BYTES = 4, LONG = 1 << 16 };
-  if (spec->length < LEAST_LENGTH || spec->mask_mode || rowscan_type_bytes(spec->in) < LEAST_BYTES)
+  if (spec->length < LEAST_LENGTH || spec->mask_mode || rowscan_type_bytes(spec->in_type) < LEAST_BYTES)
     return false;
   *s = (rs_shape){.made_of = RS_TEMPLATE_GATHER, .warps = MOST_WARPS, .lanes = 32, .vector = vector_of(spec)};
   s->chunks = wide(spec) ? 1 : 2;
@@ -525,8 +526,8 @@ static int slab_room(int64_t elements, rowscan_type type) {
 static bool crowded(const rowscan_spec *spec, int arch, int vector) {
   if (arch / 10 != 9)
     return spec->length >= 1 << (wide(spec) ? 15 : spec->mask_mode ? 16 : 17);
-  bool bytes = wide(spec) && rowscan_type_bytes(spec->in) == 1;
-  bool most = spec->in == ROWSCAN_F64 || (bytes && spec->mask_mode == ROWSCAN_MASK_MULTIPLY);
+  bool bytes = wide(spec) && rowscan_type_bytes(spec->in_type) == 1;
+  bool most = spec->in_type == ROWSCAN_F64 || (bytes && spec->mask_mode == ROWSCAN_MASK_MULTIPLY);
   int64_t from = most ? 1 << 15 : vector >= 8 ? 1 << 17 : wide(spec) ? 1 << 24 : INT64_MAX;
   /* with the row's offsets, of several dimensions; of three few spill. Not measured */
   int64_t several = spec->mask_mode ? 1 << 17 : spec->row_rank > 3 ? 1 << 20 : 1 << 24;
@@ -543,12 +544,12 @@ static rs_shape tiles_shape(const rowscan_spec *spec, int arch) {
   bool masks = wide(spec) && spec->mask_mode;
   if ((masks || spec->length >= 1 << (wide(spec) ? 24 : s.vector > 8 ? 26 : 30)) && arch / 10 != 9)
     s.min_blocks = 2; /* bool on sm_100, NVRTC 12.9: 16 bytes with 3; i8, masked, on sm_80: 8 bytes */
-  bool in_place = rowscan_type_bytes(spec->in) == rowscan_type_bytes(spec->out);
+  bool in_place = rowscan_type_bytes(spec->in_type) == rowscan_type_bytes(spec->out_type);
   int most = shared_bytes_of(arch) / s.min_blocks - 1024;
   for (s.chunks = 8; s.chunks > 0; s.chunks /= 2) {
     int64_t elements = rs_tile(&s) < spec->length ? rs_tile(&s) : spec->length;
-    s.shared_bytes = slab_room(elements, spec->in) + (spec->mask_mode ? slab_room(elements, spec->mask_type) : 0) +
-                     (in_place ? 0 : slab_room(elements, spec->out));
+    s.shared_bytes = slab_room(elements, spec->in_type) + (spec->mask_mode ? slab_room(elements, spec->mask_type) : 0) +
+                     (in_place ? 0 : slab_room(elements, spec->out_type));
     if (s.shared_bytes <= most)
       return s;
     if (s.chunks == 1)
@@ -577,7 +578,7 @@ static bool fit_stream(rs_shape *s, int64_t stage, int64_t buffer, int arch) {
 static bool reduces_long(const rowscan_spec *spec, bool off, int vector) {
   if (bytes_alone(spec))
     return off || spec->length % vector == 0;
-  bool plain = !spec->mask_mode && spec->row_rank == 1 && rs_type_kind(spec->in) == RS_FLOAT;
+  bool plain = !spec->mask_mode && spec->row_rank == 1 && rs_type_kind(spec->in_type) == RS_FLOAT;
   return off && vector > 4 && plain;
 }
 
@@ -593,15 +594,15 @@ static bool reduces_long(const rowscan_spec *spec, bool off, int vector) {
  */
 static bool stream_shape(const rowscan_spec *spec, int arch, bool off, rs_shape *s) {
   *s = (rs_shape){.made_of = RS_TEMPLATE_STREAM, .min_blocks = 1, .lanes = 32};
-  int widest = larger((int)rowscan_type_bytes(spec->in), (int)rowscan_type_bytes(spec->out));
+  int widest = larger((int)rowscan_type_bytes(spec->in_type), (int)rowscan_type_bytes(spec->out_type));
   s->vector = 16 / widest;
   s->reducers = arch / 10 == 9 && reduces_long(spec, off, s->vector) ? 4 : 2;
   s->warps = s->vector == 4 && !wide(spec) ? 4 : 8;
   s->threads = 32 * (s->warps + s->reducers + 2);
   int registers = s->warps == 4 ? 190 : 128, most = 64 / s->warps;
   /* others spill: 1 x 2^28 bf16 in f64 on an H200 0.446 of memcpy so, 0.449 with 652 bytes */
-  int in = (int)rowscan_type_bytes(spec->in);
-  if (spec->acc == ROWSCAN_F64 ? in < 4 : wide(spec) && in < 8 && arch / 10 != 9)
+  int in = (int)rowscan_type_bytes(spec->in_type);
+  if (spec->acc_type == ROWSCAN_F64 ? in < 4 : wide(spec) && in < 8 && arch / 10 != 9)
     registers /= 2;
   s->chunks = most;
   while (s->chunks > 1 && s->chunks * chunk_registers(spec, s->vector) > registers)
@@ -631,7 +632,7 @@ static rs_geometry long_geometry(const rowscan_spec *spec, int arch) {
 /* ---- columns ----------------------------------------------------------------------------------------------------- */
 
 void rs_tune_column_cuts(const rowscan_spec *spec, int arch, rs_columns *columns) {
-  columns->kept = rowscan_type_bytes(spec->acc);
+  columns->kept = rowscan_type_bytes(spec->acc_type);
   columns->scratch = rs_columns_scratch(spec->length);
   rs_tune_columns(spec, arch, &columns->any);
   rs_tune_stream_columns(spec, arch, &columns->stream);
@@ -768,7 +769,7 @@ static int prefetch_of(const rowscan_spec *spec, const rs_shape *s, rs_kernel ke
   case RS_TEMPLATE_NONE:
     return 0;
   default:
-    return SHARE / s->min_blocks / (int)rowscan_type_bytes(spec->in);
+    return SHARE / s->min_blocks / (int)rowscan_type_bytes(spec->in_type);
   }
 }
 

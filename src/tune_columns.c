@@ -66,7 +66,7 @@ static int bytes_of(rowscan_type type) {
 void rs_tune_columns(const rowscan_spec *spec, int arch, rs_column_shape *shape) {
   int acc = rs_spec_register_bytes(spec);
   /* registers that none spills: ptxas takes more of them for other architectures than sm_90 */
-  bool roomy = acc == 8 || bytes_of(spec->in) != 4 || spec->in != spec->out || spec->mask_mode ||
+  bool roomy = acc == 8 || bytes_of(spec->in_type) != 4 || spec->in_type != spec->out_type || spec->mask_mode ||
                spec->flags & ROWSCAN_REVERSE || arch / 10 != 9;
   /* likewise: 43664 steps spill 8 to 24 bytes with four or five blocks */
   bool long_or_odd = spec->length >= 1 << 20 || (spec->length > 1 << 14 && spec->length % 32);
@@ -75,8 +75,8 @@ void rs_tune_columns(const rowscan_spec *spec, int arch, rs_column_shape *shape)
   bool longer = (old || reverse) && spec->length >= (old && reverse ? LONGER_LENGTH : LONGEST_LENGTH);
   int steps = segment_steps(spec->length, acc == 8 ? 8 : 32);
   *shape = (rs_column_shape){.length = spec->length,
-                             .in = bytes_of(spec->in),
-                             .out = bytes_of(spec->out),
+                             .in = bytes_of(spec->in_type),
+                             .out = bytes_of(spec->out_type),
                              .mask = rs_spec_mask_bytes(spec),
                              .acc = acc,
                              .threads = 128,
@@ -114,9 +114,9 @@ void rs_tune_columns(const rowscan_spec *spec, int arch, rs_column_shape *shape)
 void rs_tune_stream_columns(const rowscan_spec *spec, int arch, rs_stream_shape *shape) {
   int acc = rs_spec_register_bytes(spec);
   *shape = (rs_stream_shape){.length = spec->length};
-  if (arch < 90 || bytes_of(spec->in) != bytes_of(spec->out) || spec->length < LEAST_STREAM_LENGTH)
+  if (arch < 90 || bytes_of(spec->in_type) != bytes_of(spec->out_type) || spec->length < LEAST_STREAM_LENGTH)
     return;
-  shape->in = bytes_of(spec->in);
+  shape->in = bytes_of(spec->in_type);
   shape->mask = rs_spec_mask_bytes(spec);
   shape->acc = acc;
   bool crowded = shape->mask && arch >= 120; /* with 32 steps f32 spills 340 bytes, NVRTC 12.9 */
@@ -153,8 +153,8 @@ void rs_tune_short_columns(const rowscan_spec *spec, int arch, rs_short_shape *s
   bool five_spill = acc == 8 || spec->mask_mode || arch < 80 || (spec->flags & ROWSCAN_REVERSE && lacks_one) ||
                     (spec->row_rank > 2 && arch >= 120); /* f16 in reverse: 16 bytes with NVRTC 12.9 */
   *shape = (rs_short_shape){.length = spec->length,
-                            .in = bytes_of(spec->in),
-                            .out = bytes_of(spec->out),
+                            .in = bytes_of(spec->in_type),
+                            .out = bytes_of(spec->out_type),
                             .mask = rs_spec_mask_bytes(spec),
                             .acc = acc,
                             .threads = 256,
@@ -216,8 +216,8 @@ static void many_threads(const rowscan_spec *spec, int arch, int most_steps, rs_
 
 static rs_wide_shape wide_of(const rowscan_spec *spec, int vector, int width) {
   return (rs_wide_shape){.length = spec->length,
-                         .in = bytes_of(spec->in),
-                         .out = bytes_of(spec->out),
+                         .in = bytes_of(spec->in_type),
+                         .out = bytes_of(spec->out_type),
                          .mask = rs_spec_mask_bytes(spec),
                          .acc = rs_spec_register_bytes(spec),
                          .vector = vector,
@@ -267,7 +267,7 @@ void rs_tune_wide(const rowscan_spec *spec, int arch, rs_wide_shape *shape) {
   enum { MOST_SHORT = 8, AHEAD = 40, FEW_LENGTH = 1 << 16 }; /* FEW: columns that so long tensors have, mostly */
   static const wide_size sizes[] = {{128, 32}, {256, 16}, {128, 16}, {128, 8}, {128, 4}};
   static const wide_size widening_sizes[] = {{256, 64}, {256, 32}, {256, 16}, {128, 16}, {128, 8}};
-  int in = bytes_of(spec->in), out = bytes_of(spec->out), acc = rs_spec_register_bytes(spec);
+  int in = bytes_of(spec->in_type), out = bytes_of(spec->out_type), acc = rs_spec_register_bytes(spec);
   int shared = rs_arch_shared_bytes(arch);
   bool widens = out > in;
   *shape = wide_of(spec, least(16 / (widens ? out : in), 32 / acc), spec->mask_mode || widens ? 16 : 8);
@@ -331,7 +331,7 @@ void rs_tune_askew(const rowscan_spec *spec, int arch, rs_wide_shape *shape) {
   static const wide_size sizes[] = {{256, 32}, {256, 16}, {256, 8}, {128, 8}};
   static const wide_size byte_sizes[] = {{256, 64}, {256, 32}, {256, 16}, {128, 16}}; /* of 64-bit accumulators */
   static const wide_size double_sizes[] = {{128, 64}, {128, 32}, {128, 16}, {128, 8}};
-  int shared = rs_arch_shared_bytes(arch), in = bytes_of(spec->in), out = bytes_of(spec->out);
+  int shared = rs_arch_shared_bytes(arch), in = bytes_of(spec->in_type), out = bytes_of(spec->out_type);
   bool wide = rs_spec_register_bytes(spec) == 8;
   int columns = !wide ? (in == 2 && out == 2 ? 4 : 2) : in == 4 || in == 1 ? 2 : 1;
   *shape = wide_of(spec, columns, 32);
@@ -368,14 +368,14 @@ void rs_tune_pairs(const rowscan_spec *spec, int arch, rs_pairs_shape *shape) {
   }; /* each a warp that looks for 32 tiles; one more tells */
   int acc = rs_spec_register_bytes(spec);
   *shape = (rs_pairs_shape){.length = spec->length,
-                            .in = bytes_of(spec->in),
-                            .out = bytes_of(spec->out),
+                            .in = bytes_of(spec->in_type),
+                            .out = bytes_of(spec->out_type),
                             .acc = acc,
                             .reverse = (spec->flags & ROWSCAN_REVERSE) != 0,
                             .warps = WARPS,
                             .vector = acc == 8 ? 4 : 8};
   bool room = 2 * (rs_pairs_shared(shape) + OTHER_BYTES) <= rs_arch_shared_bytes(arch);
-  bool few = spec->acc == ROWSCAN_F32 && arch >= 90 && arch < 120; /* others spill in 64 registers */
+  bool few = spec->acc_type == ROWSCAN_F32 && arch >= 90 && arch < 120; /* others spill in 64 registers */
   shape->min_blocks = room && few ? 2 : 1;
   bool loop = rs_spec_loops(spec); /* which would look for the pairs' strides in local memory */
   int words_in = shape->vector * 2 * shape->in % WORD, words_out = shape->vector * 2 * shape->out % WORD;
@@ -396,17 +396,17 @@ void rs_tune_at_once(const rowscan_spec *spec, int arch, rs_at_once_shape *shape
   enum { THREADS = 512, STEPS = 8, TILES = 128, TILE_BYTES = 32 << 10, OF_BYTES = 8 << 10, OTHER_BYTES = 2048 };
   const int64_t least = 2 * RS_AT_ONCE_STEPS, most = (int64_t)TILES * RS_AT_ONCE_SEGMENTS * STEPS;
   bool several = spec->row_rank > 2; /* dimensions of an outer, of which most spill */
-  int blocks = spec->acc == ROWSCAN_F32 && !spec->mask_mode && !several ? 2 : 1;
+  int blocks = spec->acc_type == ROWSCAN_F32 && !spec->mask_mode && !several ? 2 : 1;
   *shape = (rs_at_once_shape){.length = spec->length,
-                              .in = bytes_of(spec->in),
-                              .out = bytes_of(spec->out),
+                              .in = bytes_of(spec->in_type),
+                              .out = bytes_of(spec->out_type),
                               .mask = spec->mask_mode ? bytes_of(spec->mask_type) : 0,
                               .acc = rs_spec_register_bytes(spec),
                               .reverse = (spec->flags & ROWSCAN_REVERSE) != 0,
                               .threads = THREADS,
                               .steps = spec->length < least || spec->length > most ? 0 : STEPS,
                               .tiles = TILES,
-                              .tile_bytes = bytes_of(spec->in) == 1 ? OF_BYTES : TILE_BYTES,
+                              .tile_bytes = bytes_of(spec->in_type) == 1 ? OF_BYTES : TILE_BYTES,
                               .min_blocks = blocks,
                               .shared = rs_arch_shared_bytes(arch) / blocks - OTHER_BYTES};
 }

@@ -74,7 +74,7 @@ static int tenths_off(int64_t bytes, int64_t width, const rs_shape *off) {
  */
 rs_whole_rows rs_whole_rows_of(const rowscan_spec *spec, const rs_shape *cut, const rs_shape *off) {
   enum { KB = 1024, LONG_NARROW = 65536 };
-  int64_t in = (int64_t)rowscan_type_bytes(spec->in), out = (int64_t)rowscan_type_bytes(spec->out);
+  int64_t in = (int64_t)rowscan_type_bytes(spec->in_type), out = (int64_t)rowscan_type_bytes(spec->out_type);
   bool narrow = in < 4 || out < 4;
   int64_t width = narrow ? 2 : larger(in, out), bytes = spec->length * width;
   if (cut->made_of == RS_TEMPLATE_TILES)

@@ -17,7 +17,7 @@ static int bytes_of(rowscan_type type) {
 
 /* Of a row, the way in or the way out, whichever is more. */
 static int64_t row_bytes(const rowscan_spec *spec) {
-  return spec->length * larger(bytes_of(spec->in) + rs_spec_mask_bytes(spec), bytes_of(spec->out));
+  return spec->length * larger(bytes_of(spec->in_type) + rs_spec_mask_bytes(spec), bytes_of(spec->out_type));
 }
 
 /*
@@ -86,8 +86,8 @@ static int log2_of(int64_t n) {
 static int64_t cost_of(const rowscan_spec *spec, const rs_slab_shape *s) {
   int64_t tile = s->lanes * s->vector, tiles = (spec->length + tile - 1) / tile;
   int wide = rs_spec_register_bytes(spec) / 4, levels = log2_of(s->lanes);
-  int accesses = cycles_of(spec, s, bytes_of(spec->in)) + cycles_of(spec, s, rs_spec_mask_bytes(spec)) +
-                 cycles_of(spec, s, bytes_of(spec->out));
+  int accesses = cycles_of(spec, s, bytes_of(spec->in_type)) + cycles_of(spec, s, rs_spec_mask_bytes(spec)) +
+                 cycles_of(spec, s, bytes_of(spec->out_type));
   int exchanges = (levels + (s->lanes > 1)) * wide;
   int rest = (6 * s->vector + 4 * levels + 4 * log2_of(tiles)) * wide + 10;
   return (4 * (accesses + exchanges) + rest) * tiles * s->lanes;
@@ -97,7 +97,7 @@ static int64_t cost_of(const rowscan_spec *spec, const rs_slab_shape *s) {
 
 /* The largest power of two that divides the length, up to 16 bytes of the wider of input and output, and 8 elements. */
 static int word_of(const rowscan_spec *spec) {
-  int most = 16 / larger(bytes_of(spec->in), bytes_of(spec->out)), word = 1;
+  int most = 16 / larger(bytes_of(spec->in_type), bytes_of(spec->out_type)), word = 1;
   while (word < most && word < 8 && spec->length % (2 * word) == 0)
     word *= 2;
   return word;
@@ -136,7 +136,7 @@ static void choose(const rowscan_spec *spec, rs_slab_shape *s) {
 }
 
 static int memory_bytes(const rowscan_spec *spec, const rs_slab_shape *s) {
-  int in = bytes_of(spec->in), out = bytes_of(spec->out);
+  int in = bytes_of(spec->in_type), out = bytes_of(spec->out_type);
   return rs_piece_bytes(s->rows * (int)spec->length, in, rs_spec_mask_bytes(spec), out, s->word > 1 && in == out);
 }
 
@@ -150,7 +150,7 @@ static int memory_bytes(const rowscan_spec *spec, const rs_slab_shape *s) {
  * threads: bf16, of 65 0.818 with four, 0.961 with eight. Not measured on others than sm_90.
  */
 static int spare_bytes(const rowscan_spec *spec, int arch, const rs_slab_shape *s) {
-  bool slow = s->word == 1 && bytes_of(spec->in) < 4;
+  bool slow = s->word == 1 && bytes_of(spec->in_type) < 4;
   return arch == 90 && s->threads == 256 && !slow ? 46 * 1024 : 0;
 }
 

@@ -197,21 +197,21 @@ static double get_number(const void *from, rowscan_type type) {
 
 static void make_arrays(job *it, int64_t rows) {
   const rowscan_spec *spec = it->spec;
-  size_t size = rowscan_type_bytes(spec->in), bytes = (size_t)(spec->length * rows) * size;
+  size_t size = rowscan_type_bytes(spec->in_type), bytes = (size_t)(spec->length * rows) * size;
   it->elements = spec->length * rows;
   it->columns = spec->layout == ROWSCAN_LAYOUT_COLUMNS;
   it->host = malloc(bytes);
   must(!it->host, "memory");
   for (int64_t i = 0; i < it->elements; i++)
-    set_one((char *)it->host + (size_t)i * size, spec->in);
+    set_one((char *)it->host + (size_t)i * size, spec->in_type);
   CUDA(it, cuCtxPushCurrent_v2, it->context->device.context);
   CUDA(it, cuStreamCreate, &it->stream, CU_STREAM_NON_BLOCKING);
   CUDA(it, cuMemAlloc_v2, &it->in, bytes);
   CUDA(it, cuMemAlloc_v2, &it->out, bytes);
   CUDA(it, cuMemcpyHtoDAsync_v2, it->in, it->host, bytes, it->stream);
   CUDA(it, cuStreamSynchronize, it->stream);
-  it->args = (rowscan_args){.size = sizeof it->args, .in = (void *)(uintptr_t)it->in};
-  it->args.out = (void *)(uintptr_t)it->out;
+  it->args = (rowscan_args){.size = sizeof it->args, .input = (void *)(uintptr_t)it->in};
+  it->args.output = (void *)(uintptr_t)it->out;
   it->args.rows = it->columns ? 0 : rows;
   it->shape[0] = it->columns ? 1 : rows;
   it->shape[1] = it->columns ? rows : spec->length;
@@ -221,12 +221,12 @@ static void make_arrays(job *it, int64_t rows) {
 
 /* A scan of ones counts them. */
 static void check(const job *it) {
-  size_t size = rowscan_type_bytes(it->spec->out), step = it->columns ? (size_t)it->shape[1] : 1;
+  size_t size = rowscan_type_bytes(it->spec->out_type), step = it->columns ? (size_t)it->shape[1] : 1;
   int64_t most = it->spec->length < CHECKED ? it->spec->length : CHECKED;
   CUDA(it, cuMemcpyDtoHAsync_v2, it->host, it->out, (size_t)it->elements * size, it->stream);
   CUDA(it, cuStreamSynchronize, it->stream);
   for (int64_t i = 0; i < most; i++)
-    must(get_number((char *)it->host + (size_t)i * step * size, it->spec->out) != (double)(i + 1), "a wrong sum");
+    must(get_number((char *)it->host + (size_t)i * step * size, it->spec->out_type) != (double)(i + 1), "a wrong sum");
 }
 
 /* Whether the driver has the kernels on the GPU already, not only when they are launched; -1: it does not tell. */
@@ -266,8 +266,8 @@ static void measure_hot(job *it) {
   static double times[2][BURSTS];
   int64_t dense[2] = {it->columns ? it->spec->length : it->shape[0], it->shape[1]};
   it->problem = (rowscan_problem){.size = sizeof it->problem, .rank = 2, .dim = it->columns ? 0 : 1, .shape = dense};
-  it->problem.in = (rowscan_tensor){(void *)(uintptr_t)it->in, it->spec->in, NULL};
-  it->problem.out = (rowscan_tensor){(void *)(uintptr_t)it->out, it->spec->out, NULL};
+  it->problem.input = (rowscan_tensor){(void *)(uintptr_t)it->in, it->spec->in_type, NULL};
+  it->problem.output = (rowscan_tensor){(void *)(uintptr_t)it->out, it->spec->out_type, NULL};
   time_burst(it, false);
   time_burst(it, true);
   for (int i = 0; i < BURSTS; i++) {

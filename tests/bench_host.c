@@ -114,7 +114,7 @@ static void measure(rs_host *host, const shape *p) {
   char *in = malloc(room), *out = malloc(out_bytes > half ? out_bytes : half), *mask = NULL;
   void *totals = malloc((size_t)count * 8);
   rs_rows rows = rows_of(p);
-  rowscan_spec spec = {.in = p->in, .out = p->out, .acc = acc, .length = p->length, .flags = p->flags};
+  rowscan_spec spec = {.in_type = p->in, .out_type = p->out, .acc_type = acc, .length = p->length, .flags = p->flags};
   spec.mask_mode = p->mask;
   spec.mask_type = p->mask ? ROWSCAN_BOOL : ROWSCAN_TYPE_DEFAULT;
   fill_ones(p->in, in, n);

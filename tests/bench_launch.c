@@ -150,13 +150,13 @@ static void make_job(job *it, const shape *of) {
   *it = (job){.of = of, .rows_shape = {1, of->inner}, .tensor_shape = {columns ? of->length : of->rows}};
   it->tensor_shape[1] = columns ? of->inner : of->length;
   spec.layout = columns ? ROWSCAN_LAYOUT_COLUMNS : ROWSCAN_LAYOUT_ROWS;
-  it->args = (rowscan_args){.size = sizeof it->args, .in = in, .out = out, .rows = of->rows};
+  it->args = (rowscan_args){.size = sizeof it->args, .input = in, .output = out, .rows = of->rows};
   if (columns)
     it->args.row_shape = it->rows_shape;
   it->problem = (rowscan_problem){.size = sizeof it->problem, .rank = 2, .dim = columns ? 0 : 1};
   it->problem.shape = it->tensor_shape;
-  it->problem.in = (rowscan_tensor){in, ROWSCAN_F32, NULL};
-  it->problem.out = (rowscan_tensor){out, ROWSCAN_F32, NULL};
+  it->problem.input = (rowscan_tensor){in, ROWSCAN_F32, NULL};
+  it->problem.output = (rowscan_tensor){out, ROWSCAN_F32, NULL};
   must(rowscan_plan_create(&it->plan, bench.context, &spec), "rowscan_plan_create");
 }
 

@@ -27,8 +27,8 @@ int main() {
   problem.rank = 2;
   problem.dim = 0;
   problem.shape = shape;
-  problem.in.data = problem.out.data = x;
-  problem.in.type = problem.out.type = ROWSCAN_F32;
+  problem.input.data = problem.output.data = x;
+  problem.input.type = problem.output.type = ROWSCAN_F32;
   rowscan_status status = rowscan_scan(context, &problem, nullptr);
   if (status != ROWSCAN_OK)
     std::fprintf(stderr, "rowscan_scan: %s: %s\n", rowscan_status_name(status), rowscan_last_error());

@@ -171,7 +171,7 @@ static number convert(rowscan_type acc, rowscan_type from, number n) {
 static number combine(const rowscan_spec *spec, number a, number b) {
   bool sum = spec->op == ROWSCAN_SUM;
   number n = {sum ? a.real + b.real : a.real * b.real, sum ? a.whole + b.whole : a.whole * b.whole};
-  return fit(spec->acc, n);
+  return fit(spec->acc_type, n);
 }
 
 static number identity(const rowscan_spec *spec) {
@@ -214,14 +214,14 @@ static const char *at(const void *base, rowscan_type type, int64_t index) {
 }
 
 static number element(const rowscan_spec *spec, const rs_rows *rows, int64_t in, int64_t mask) {
-  number x = convert(spec->acc, spec->in, read_number(spec->in, at(rows->in, spec->in, in)));
+  number x = convert(spec->acc_type, spec->in_type, read_number(spec->in_type, at(rows->in, spec->in_type, in)));
   if (spec->mask_mode == ROWSCAN_MASK_NONE)
     return x;
   number m = read_number(spec->mask_type, at(rows->mask, spec->mask_type, mask));
   if (spec->mask_mode == ROWSCAN_MASK_SELECT)
     return (floating(spec->mask_type) ? m.real != 0 : m.whole != 0) ? x : identity(spec);
-  m = convert(spec->acc, spec->mask_type, m);
-  return fit(spec->acc, (number){x.real * m.real, x.whole * m.whole});
+  m = convert(spec->acc_type, spec->mask_type, m);
+  return fit(spec->acc_type, (number){x.real * m.real, x.whole * m.whole});
 }
 
 static void scan_row(const rowscan_spec *spec, const rs_rows *rows, number *totals[], int64_t row) {
@@ -234,7 +234,7 @@ static void scan_row(const rowscan_spec *spec, const rs_rows *rows, number *tota
   }
   number init;
   if (rows->init)
-    init = fit(spec->acc, read_number(spec->acc, at(rows->init, spec->acc, own)));
+    init = fit(spec->acc_type, read_number(spec->acc_type, at(rows->init, spec->acc_type, own)));
   const number *start = rows->init ? &init : NULL;
   bool reverse = spec->flags & ROWSCAN_REVERSE, exclusive = spec->flags & ROWSCAN_EXCLUSIVE;
   for (int64_t i = 0; i < n; i++) {
@@ -245,10 +245,10 @@ static void scan_row(const rowscan_spec *spec, const rs_rows *rows, number *tota
   for (int64_t i = 0; i < n; i++) {
     int64_t e = reverse ? n - 1 - i : i;
     number p = prefix(spec, totals, exclusive ? i : i + 1, start);
-    write_number(spec->out, (char *)at(rows->out, spec->out, out + e * rows->out_step), p);
+    write_number(spec->out_type, (char *)at(rows->out, spec->out_type, out + e * rows->out_step), p);
   }
   if (rows->totals)
-    write_number(spec->acc, (char *)at(rows->totals, spec->acc, own), prefix(spec, totals, n, start));
+    write_number(spec->acc_type, (char *)at(rows->totals, spec->acc_type, own), prefix(spec, totals, n, start));
 }
 
 void judge_scan(const rowscan_spec *spec, const rs_rows *rows) {

@@ -117,21 +117,21 @@ void stage_case_make(stage_case *c, uint64_t *random, const rowscan_spec *spec, 
   for (int d = 0; d < form->rank; d++)
     c->rows *= d == form->dim ? 1 : form->shape[d];
   const rowscan_spec *s = &c->spec;
-  c->in_place = rowscan_type_bytes(s->in) == rowscan_type_bytes(s->out) && stage_below(random, 3) == 0;
-  lay_out(random, form, &c->out, s->out, false);
-  fill(random, c->out.memory, s->in, (int64_t)(c->out.bytes / rowscan_type_bytes(s->in)), s, false);
+  c->in_place = rowscan_type_bytes(s->in_type) == rowscan_type_bytes(s->out_type) && stage_below(random, 3) == 0;
+  lay_out(random, form, &c->out, s->out_type, false);
+  fill(random, c->out.memory, s->in_type, (int64_t)(c->out.bytes / rowscan_type_bytes(s->in_type)), s, false);
   if (!c->in_place) {
-    lay_out(random, form, &c->in, s->in, true);
-    fill(random, c->in.memory, s->in, (int64_t)(c->in.bytes / rowscan_type_bytes(s->in)), s, false);
+    lay_out(random, form, &c->in, s->in_type, true);
+    fill(random, c->in.memory, s->in_type, (int64_t)(c->in.bytes / rowscan_type_bytes(s->in_type)), s, false);
   }
   if (s->mask_mode) {
     lay_out(random, form, &c->mask, s->mask_type, true);
     fill(random, c->mask.memory, s->mask_type, (int64_t)(c->mask.bytes / rowscan_type_bytes(s->mask_type)), s, true);
   }
   if (stage_below(random, 2)) {
-    c->init = malloc((size_t)c->rows * rowscan_type_bytes(s->acc));
+    c->init = malloc((size_t)c->rows * rowscan_type_bytes(s->acc_type));
     ck_assert_ptr_nonnull(c->init);
-    fill(random, c->init, s->acc, c->rows, s, false);
+    fill(random, c->init, s->acc_type, c->rows, s, false);
   }
   c->wants_totals = stage_below(random, 2);
 }
@@ -147,7 +147,7 @@ void stage_case_free(stage_case *c) {
 
 static rowscan_problem problem_of(const stage_case *c, stage_result *result) {
   const rowscan_spec *s = &c->spec;
-  size_t totals = (size_t)c->rows * rowscan_type_bytes(s->acc);
+  size_t totals = (size_t)c->rows * rowscan_type_bytes(s->acc_type);
   *result = (stage_result){.out = malloc(c->out.bytes), .totals = c->wants_totals ? malloc(totals) : NULL};
   ck_assert(result->out && (result->totals || !c->wants_totals));
   memcpy(result->out, c->out.memory, c->out.bytes);
@@ -159,14 +159,14 @@ static rowscan_problem problem_of(const stage_case *c, stage_result *result) {
                              .rank = c->form.rank,
                              .dim = c->form.dim,
                              .shape = c->form.shape,
-                             .in = {c->in.memory + c->in.origin, s->in, c->in.strides},
-                             .out = {result->out + c->out.origin, s->out, c->out.strides},
+                             .input = {c->in.memory + c->in.origin, s->in_type, c->in.strides},
+                             .output = {result->out + c->out.origin, s->out_type, c->out.strides},
                              .mask_mode = s->mask_mode,
-                             .acc = s->acc,
+                             .acc_type = s->acc_type,
                              .init = c->init,
                              .totals = result->totals};
   if (c->in_place)
-    problem.in = (rowscan_tensor){problem.out.data, s->in, c->out.strides};
+    problem.input = (rowscan_tensor){problem.output.data, s->in_type, c->out.strides};
   if (s->mask_mode)
     problem.mask = (rowscan_tensor){c->mask.memory + c->mask.origin, s->mask_type, c->mask.strides};
   return problem;
@@ -231,10 +231,10 @@ static void compare(const stage_case *c, const char *what, const char *array, ro
 }
 
 void stage_case_compare(const stage_case *c, const stage_result *is, const stage_result *should, const char *what) {
-  rowscan_type out = c->spec.out;
+  rowscan_type out = c->spec.out_type;
   compare(c, what, "out", out, c->out.bytes / rowscan_type_bytes(out), is->out, should->out);
   if (is->totals)
-    compare(c, what, "totals", c->spec.acc, (size_t)c->rows, is->totals, should->totals);
+    compare(c, what, "totals", c->spec.acc_type, (size_t)c->rows, is->totals, should->totals);
 }
 
 void stage_case_untouched(const stage_case *c, const stage_result *is, const char *what) {

@@ -65,8 +65,8 @@ static const char *element_type(rowscan_type type) {
 
 static void kernel_make(kernel *k, int arch) {
   const rowscan_spec *s = &k->spec;
-  bool wide = rowscan_type_bytes(s->acc) == 8;
-  const char *acc = s->acc == ROWSCAN_F32 ? "f32" : s->acc == ROWSCAN_F64 ? "f64" : wide ? "u64" : "u32";
+  bool wide = rowscan_type_bytes(s->acc_type) == 8;
+  const char *acc = s->acc_type == ROWSCAN_F32 ? "f32" : s->acc_type == ROWSCAN_F64 ? "f64" : wide ? "u64" : "u32";
   static const char *const masks[] = {"NO_MASK", "SELECT", "MULTIPLY"};
   char source[4096], call[100];
   const char *header = k->at_once.steps  ? "columns_at_once"
@@ -111,9 +111,10 @@ static void kernel_make(kernel *k, int arch) {
            "  %s>(rows%s);\n"
            "}\n",
            rs_spec_loops(s) ? "#define RS_LOOP_DIMENSIONS\n" : "", header, acc, s->op == ROWSCAN_SUM ? "Sum" : "Prod",
-           element_type(s->in), element_type(s->out), element_type(s->mask_mode ? s->mask_type : s->in),
-           element_type(s->acc), masks[s->mask_mode], !!(s->flags & ROWSCAN_REVERSE), !!(s->flags & ROWSCAN_EXCLUSIVE),
-           (long long)s->length, s->row_rank, k->threads, s->row_rank, cut, call, *cut ? ", cut" : "");
+           element_type(s->in_type), element_type(s->out_type), element_type(s->mask_mode ? s->mask_type : s->in_type),
+           element_type(s->acc_type), masks[s->mask_mode], !!(s->flags & ROWSCAN_REVERSE),
+           !!(s->flags & ROWSCAN_EXCLUSIVE), (long long)s->length, s->row_rank, k->threads, s->row_rank, cut, call,
+           *cut ? ", cut" : "");
   rs_compiled compiled;
   must(rs_compile(nvrtc, source, arch, &compiled), source);
   MUST(cuModuleLoadData, &k->module, compiled.cubin);
@@ -122,7 +123,7 @@ static void kernel_make(kernel *k, int arch) {
   MUST(cuMemAlloc_v2, &k->workspace, WORKSPACE);
   MUST(cuMemsetD8Async, k->workspace, 0, WORKSPACE, stream);
   snprintf(k->name, sizeof k->name, "%s %s->%s acc %s mask %d %s flags %d length %lld rank %d, %s",
-           s->op == ROWSCAN_SUM ? "sum" : "prod", rowscan_type_name(s->in), rowscan_type_name(s->out), acc,
+           s->op == ROWSCAN_SUM ? "sum" : "prod", rowscan_type_name(s->in_type), rowscan_type_name(s->out_type), acc,
            s->mask_mode, s->mask_mode ? rowscan_type_name(s->mask_type) : "-", s->flags, (long long)s->length,
            s->row_rank, call);
 }
@@ -437,15 +438,17 @@ static void run(kernel *k, int64_t inner, bool plain) {
   area in, out, mask, init, totals;
   int place = unit > 1 || once_in(2) || ((pairs || at_once) && !once_in(8)) ? 0 : ANYWHERE,
       row_place = pairs ? 0 : ANYWHERE;
-  area_make(&in, &host, host.in_stride, host.in_step, s->length, (int)rowscan_type_bytes(s->in), place, once_in(2));
+  area_make(&in, &host, host.in_stride, host.in_step, s->length, (int)rowscan_type_bytes(s->in_type), place,
+            once_in(2));
   if (streams) /* which takes no others */
     place = once_in(6) ? ANYWHERE : (int)(in.first % 16);
-  area_random(&in, s->in, false);
-  bool over = once_in(3) && same_places(&host) && rowscan_type_bytes(s->in) == rowscan_type_bytes(s->out);
+  area_random(&in, s->in_type, false);
+  bool over = once_in(3) && same_places(&host) && rowscan_type_bytes(s->in_type) == rowscan_type_bytes(s->out_type);
   if (over)
     area_copy(&out, &in);
   else
-    area_make(&out, &host, host.out_stride, host.out_step, s->length, (int)rowscan_type_bytes(s->out), place, true);
+    area_make(&out, &host, host.out_stride, host.out_step, s->length, (int)rowscan_type_bytes(s->out_type), place,
+              true);
   if (masked) {
     area_make(&mask, &host, host.mask_stride, host.mask_step, s->length, (int)rowscan_type_bytes(s->mask_type),
               unit > 1 || at_once ? 0 : ANYWHERE, once_in(2));
@@ -453,10 +456,10 @@ static void run(kernel *k, int64_t inner, bool plain) {
     area_up(&mask);
   }
   bool inits = once_in(3), keeps = once_in(3);
-  int acc = (int)rowscan_type_bytes(s->acc);
+  int acc = (int)rowscan_type_bytes(s->acc_type);
   area_make(&init, &host, host.row_stride, 0, 1, acc, once_in(8) ? ANYWHERE : row_place, false);
   area_make(&totals, &host, host.row_stride, 0, 1, acc, once_in(8) ? ANYWHERE : row_place, true);
-  area_random(&init, s->acc, false);
+  area_random(&init, s->acc_type, false);
   area_up(&in);
   area_up(&init);
 
@@ -487,7 +490,7 @@ static void run(kernel *k, int64_t inner, bool plain) {
   rs_columns columns = {.any = k->shape,
                         .stream = k->stream,
                         .brief = k->brief,
-                        .kept = rowscan_type_bytes(k->spec.acc),
+                        .kept = rowscan_type_bytes(k->spec.acc_type),
                         .scratch = WORKSPACE};
   columns.pairs = k->pairs;
   columns.at_once = k->at_once;
@@ -532,9 +535,9 @@ static void run(kernel *k, int64_t inner, bool plain) {
   MUST(cuStreamSynchronize, stream);
   judge_scan(s, &host);
   int64_t at = 0;
-  if (!same(s->out, got, out.host, out.bytes, out.first, &at))
+  if (!same(s->out_type, got, out.host, out.bytes, out.first, &at))
     differ(k, &device, &part, "out", at);
-  if (!same(s->acc, got_totals, totals.host, totals.bytes, totals.first, &at))
+  if (!same(s->acc_type, got_totals, totals.host, totals.bytes, totals.first, &at))
     differ(k, &device, &part, "totals", at);
   free(got);
   free(got_totals);
@@ -566,18 +569,18 @@ static void random_spec(rowscan_spec *s) {
   const rowscan_type *type = types[any(sizeof types / sizeof *types)];
   *s = (rowscan_spec){.size = sizeof *s,
                       .op = once_in(5) ? ROWSCAN_PROD : ROWSCAN_SUM,
-                      .in = type[0],
-                      .out = type[1],
-                      .acc = type[2],
+                      .in_type = type[0],
+                      .out_type = type[1],
+                      .acc_type = type[2],
                       .length = lengths[any(sizeof lengths / sizeof *lengths)],
                       .row_rank = 1 + (int)any(MOST_RANK),
                       .layout = ROWSCAN_LAYOUT_COLUMNS,
                       .flags = (once_in(3) ? ROWSCAN_REVERSE : 0) | (once_in(3) ? ROWSCAN_EXCLUSIVE : 0)};
   if (once_in(3)) {
     s->mask_type = masks[any(4)];
-    s->mask_mode = rs_type_kind(s->mask_type) == RS_FLOAT && rs_type_kind(s->acc) != RS_FLOAT ? ROWSCAN_MASK_SELECT
-                   : once_in(2)                                                               ? ROWSCAN_MASK_SELECT
-                                                                                              : ROWSCAN_MASK_MULTIPLY;
+    s->mask_mode = rs_type_kind(s->mask_type) == RS_FLOAT && rs_type_kind(s->acc_type) != RS_FLOAT ? ROWSCAN_MASK_SELECT
+                   : once_in(2)                                                                    ? ROWSCAN_MASK_SELECT
+                                : ROWSCAN_MASK_MULTIPLY;
   }
 }
 
@@ -622,8 +625,8 @@ int main(int argc, char **argv) {
     enum { PLAIN, WIDE, STREAM, SHORT, PAIRS, AT_ONCE } kind = only >= 0 ? only : (int)any(6);
     do
       random_spec(&k.spec);
-    while ((kind == STREAM && rowscan_type_bytes(k.spec.in) != rowscan_type_bytes(k.spec.out)) ||
-           (kind == PAIRS && (k.spec.mask_mode || k.spec.in == ROWSCAN_BOOL || rs_spec_loops(&k.spec))));
+    while ((kind == STREAM && rowscan_type_bytes(k.spec.in_type) != rowscan_type_bytes(k.spec.out_type)) ||
+           (kind == PAIRS && (k.spec.mask_mode || k.spec.in_type == ROWSCAN_BOOL || rs_spec_loops(&k.spec))));
     if (kind == STREAM) { /* which takes no columns of a single tile */
       static const int64_t lengths[] = {600, 1000, 1024, 2048, 2500, 4099, 5000, 9000, 20000, 40000};
       k.spec.length = lengths[any(sizeof lengths / sizeof *lengths)];
@@ -643,10 +646,10 @@ int main(int argc, char **argv) {
     while (steps / 2 >= k.spec.length) /* no more than there are */
       steps /= 2;
     k.shape = (rs_column_shape){.length = k.spec.length,
-                                .in = (int)rowscan_type_bytes(k.spec.in),
-                                .out = (int)rowscan_type_bytes(k.spec.out),
+                                .in = (int)rowscan_type_bytes(k.spec.in_type),
+                                .out = (int)rowscan_type_bytes(k.spec.out_type),
                                 .mask = k.spec.mask_mode ? (int)rowscan_type_bytes(k.spec.mask_type) : 0,
-                                .acc = rowscan_type_bytes(k.spec.acc) == 8 ? 8 : 4,
+                                .acc = rowscan_type_bytes(k.spec.acc_type) == 8 ? 8 : 4,
                                 .steps = steps,
                                 .min_blocks = 1 + (int)any(6),
                                 .lanes = lanes[any(4)]};

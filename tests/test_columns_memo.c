@@ -234,7 +234,7 @@ START_TEST(a_tile_has_room) {
   for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
     for (int masked = 0; masked < 2; masked++)
       for (int64_t inner = 1; inner < 6000; inner += inner < 40 ? 1 : 53) {
-        rowscan_spec spec = {.size = sizeof spec, .in = types[_i / 5][0], .out = types[_i / 5][1]};
+        rowscan_spec spec = {.size = sizeof spec, .in_type = types[_i / 5][0], .out_type = types[_i / 5][1]};
         spec.length = lengths[i];
         spec.layout = ROWSCAN_LAYOUT_COLUMNS;
         spec.mask_mode = masked ? ROWSCAN_MASK_SELECT : ROWSCAN_MASK_NONE;
@@ -569,7 +569,7 @@ START_TEST(few_columns_are_in_work_at_once) {
   rs_columns_memo memo = {0};
   for (int i = 0; i < (int)(sizeof given / sizeof *given); i++) {
     rowscan_spec spec = {
-        .size = sizeof spec, .length = LENGTH + given[i].odd, .in = ROWSCAN_F32, .layout = ROWSCAN_LAYOUT_COLUMNS};
+        .size = sizeof spec, .length = LENGTH + given[i].odd, .in_type = ROWSCAN_F32, .layout = ROWSCAN_LAYOUT_COLUMNS};
     spec.flags = given[i].reverse ? ROWSCAN_REVERSE : 0;
     ck_assert(!rowscan_spec_complete(&spec));
     rs_columns columns;

@@ -22,17 +22,17 @@ static const struct {
     {"auto_f32_32768.cu", {.length = 32768}, 90},
     {"auto_f32_32768_sm75.cu", {.length = 32768}, 75},
     {"auto_f32_1000000.cu", {.length = 1000000}, 90},
-    {"long_f64_65536.cu", {.in = ROWSCAN_F64, .length = 65536, .regime = ROWSCAN_REGIME_LONG}, 90},
+    {"long_f64_65536.cu", {.in_type = ROWSCAN_F64, .length = 65536, .regime = ROWSCAN_REGIME_LONG}, 90},
     {"auto_masked_bf16_50257.cu",
-     {.in = ROWSCAN_BF16,
+     {.in_type = ROWSCAN_BF16,
       .mask_mode = ROWSCAN_MASK_SELECT,
       .length = 50257,
       .flags = ROWSCAN_REVERSE | ROWSCAN_EXCLUSIVE},
      90},
-    {"row_bool_i64_4096.cu", {.in = ROWSCAN_BOOL, .length = 4096}, 90},
-    {"short_i32_7.cu", {.in = ROWSCAN_I32, .out = ROWSCAN_I32, .length = 7}, 90},
+    {"row_bool_i64_4096.cu", {.in_type = ROWSCAN_BOOL, .length = 4096}, 90},
+    {"short_i32_7.cu", {.in_type = ROWSCAN_I32, .out_type = ROWSCAN_I32, .length = 7}, 90},
     {"column_prod_f64_1000.cu",
-     {.op = ROWSCAN_PROD, .in = ROWSCAN_F64, .layout = ROWSCAN_LAYOUT_COLUMNS, .length = 1000},
+     {.op = ROWSCAN_PROD, .in_type = ROWSCAN_F64, .layout = ROWSCAN_LAYOUT_COLUMNS, .length = 1000},
      90},
     {"column_f32_1000000.cu", {.layout = ROWSCAN_LAYOUT_COLUMNS, .length = 1000000}, 90},
 };
@@ -113,8 +113,8 @@ static void check_shape(const rowscan_spec *spec, int arch, const rs_shape *s) {
   ck_assert_int_le(together * (s->shared_bytes + 1024), room + 1024);
   if (s->made_of == RS_TEMPLATE_ASKEW) {
     ck_assert_int_eq(s->width, 32);
-    ck_assert(power(s->vector) && s->vector <= 16 / (int)rowscan_type_bytes(spec->in));
-    ck_assert_int_le(s->vector, 16 / (int)rowscan_type_bytes(spec->out));
+    ck_assert(power(s->vector) && s->vector <= 16 / (int)rowscan_type_bytes(spec->in_type));
+    ck_assert_int_le(s->vector, 16 / (int)rowscan_type_bytes(spec->out_type));
   }
   if (s->made_of == RS_TEMPLATE_COLUMNS || s->made_of == RS_TEMPLATE_WIDE || s->made_of == RS_TEMPLATE_ASKEW) {
     ck_assert(power(s->steps) && power(s->lanes));
@@ -158,8 +158,8 @@ static void check_shape(const rowscan_spec *spec, int arch, const rs_shape *s) {
     ck_assert_int_ge(arch, 90);
     ck_assert_int_eq(s->threads, 32 * s->warps);
     ck_assert_int_eq(s->shared_bytes,
-                     rs_tile(s) * (int)(2 * rowscan_type_bytes(spec->in) + rowscan_type_bytes(spec->out)));
-    ck_assert(!spec->mask_mode && rowscan_type_bytes(spec->in) >= 4);
+                     rs_tile(s) * (int)(2 * rowscan_type_bytes(spec->in_type) + rowscan_type_bytes(spec->out_type)));
+    ck_assert(!spec->mask_mode && rowscan_type_bytes(spec->in_type) >= 4);
     break;
   case RS_TEMPLATE_RING_ANY:
   case RS_TEMPLATE_RING:
@@ -178,7 +178,7 @@ static void check_shape(const rowscan_spec *spec, int arch, const rs_shape *s) {
 static void check_columns(const rowscan_spec *spec, int arch) {
   rs_columns columns;
   rs_tune_column_cuts(spec, arch, &columns);
-  int acc = rowscan_type_bytes(spec->acc) == 8 ? 8 : 4;
+  int acc = rowscan_type_bytes(spec->acc_type) == 8 ? 8 : 4;
   ck_assert_int_eq(columns.any.acc, acc);
   ck_assert_int_eq(columns.wide.acc, acc);
   ck_assert(!columns.stream.steps || !columns.brief.steps); /* one kernel's place */
@@ -228,8 +228,8 @@ START_TEST(every_geometry_is_sound) {
         for (int mask = 0; mask < 3; mask++)
           for (int64_t length = 0; length <= RS_MAX_LENGTH; length = length * step + 1) {
             rowscan_spec spec = {.size = sizeof spec,
-                                 .in = (rowscan_type)in,
-                                 .out = (rowscan_type)out,
+                                 .in_type = (rowscan_type)in,
+                                 .out_type = (rowscan_type)out,
                                  .mask_mode = (rowscan_mask_mode)mask,
                                  .mask_type = (rowscan_type)in,
                                  .length = length};
@@ -271,7 +271,7 @@ START_TEST(slow_memory) {
                {ROWSCAN_I64, ROWSCAN_I64, 90, 3352, false}, {ROWSCAN_BOOL, ROWSCAN_I64, 100, 3352, false},
                {ROWSCAN_I16, ROWSCAN_I64, 90, 3352, true},  {ROWSCAN_I8, ROWSCAN_I32, 90, 4917, false},
                {ROWSCAN_I8, ROWSCAN_I32, 90, 0, false},     {ROWSCAN_I8, ROWSCAN_I32, 100, 3352, false}};
-  rowscan_spec spec = {.size = sizeof spec, .in = given[_i].in, .out = given[_i].out, .length = 32768};
+  rowscan_spec spec = {.size = sizeof spec, .in_type = given[_i].in, .out_type = given[_i].out, .length = 32768};
   ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
   rs_geometry before = rs_tune(&spec, given[_i].arch), after = before;
   rs_tune_device(&after, &spec, given[_i].arch, given[_i].peak_gbs);

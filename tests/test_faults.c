@@ -128,7 +128,7 @@ static int run_once(rowscan_plan *plan, int rows) {
   float *memory = (float *)(size_t)buffer;
   for (int i = 0; i < rows * LENGTH; i++)
     memory[i] = 1;
-  if (!CALL(rowscan_plan_run(plan, ROWSCAN_ARGS(.in = memory, .out = memory, .rows = rows), NULL)))
+  if (!CALL(rowscan_plan_run(plan, ROWSCAN_ARGS(.input = memory, .output = memory, .rows = rows), NULL)))
     return 0;
   for (int i = 0; i < rows * LENGTH; i++)
     if (memory[i] != (float)(i % LENGTH + 1)) {
@@ -153,9 +153,9 @@ static void run_plan(rowscan_plan *plan) {
 static void scan_hosts(rowscan_context *context) {
   static float in[6] = {1, 2, 3, 4, 5, 6}, out[6];
   memset(out, 0xff, sizeof out);
-  int ok =
-      CALL(rowscan_scan_host(context, ROWSCAN_PROBLEM(.rank = 2, .dim = 1, .shape = ((int64_t[]){2, 3}),
-                                                      .in = {in, ROWSCAN_F32, NULL}, .out = {out, ROWSCAN_F32, NULL})));
+  int ok = CALL(rowscan_scan_host(context, ROWSCAN_PROBLEM(.rank = 2, .dim = 1, .shape = ((int64_t[]){2, 3}),
+                                                           .input = {in, ROWSCAN_F32, NULL},
+                                                           .output = {out, ROWSCAN_F32, NULL})));
   static const float expected[6] = {1, 3, 6, 4, 9, 15};
   if (ok && memcmp(out, expected, sizeof out))
     complain("a scan said OK and was wrong");

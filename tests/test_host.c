@@ -192,8 +192,8 @@ static void set_rows(problem *p, const int64_t *shape, int dims, const int *orde
   rows->in_step = p->in.stride[dims - 1];
   rows->out_step = p->out.stride[dims - 1];
   rows->mask_step = p->mask.stride[dims - 1];
-  rows->in = field_start(&p->in, p->spec.in);
-  rows->out = field_start(&p->out, p->spec.out);
+  rows->in = field_start(&p->in, p->spec.in_type);
+  rows->out = field_start(&p->out, p->spec.out_type);
   rows->mask = p->spec.mask_mode ? field_start(&p->mask, p->spec.mask_type) : NULL;
   rows->init = p->init;
   rows->totals = p->totals;
@@ -207,23 +207,23 @@ static problem any_problem(uint64_t *r, rowscan_spec spec, const int64_t *shape,
   int64_t count = 1;
   for (int d = 0; d < dims - 1; d++)
     count *= shape[d];
-  p.in_place = rowscan_type_bytes(spec.in) == rowscan_type_bytes(spec.out) && below(r, 5) == 0;
-  lay_out(r, &p.in, spec.in, shape, dims, !p.in_place, plain);
-  fill(r, &p.spec, spec.in, f, p.in.memory, (int64_t)(p.in.bytes / rowscan_type_bytes(spec.in)));
+  p.in_place = rowscan_type_bytes(spec.in_type) == rowscan_type_bytes(spec.out_type) && below(r, 5) == 0;
+  lay_out(r, &p.in, spec.in_type, shape, dims, !p.in_place, plain);
+  fill(r, &p.spec, spec.in_type, f, p.in.memory, (int64_t)(p.in.bytes / rowscan_type_bytes(spec.in_type)));
   if (p.in_place) {
     p.out = p.in;
   } else {
-    lay_out(r, &p.out, spec.out, shape, dims, false, plain);
+    lay_out(r, &p.out, spec.out_type, shape, dims, false, plain);
     memset(p.out.memory, 0xa5, p.out.bytes);
   }
   if (spec.mask_mode) {
     lay_out(r, &p.mask, spec.mask_type, shape, dims, true, plain);
     fill_mask(r, &p.spec, p.mask.memory, (int64_t)(p.mask.bytes / rowscan_type_bytes(spec.mask_type)));
   }
-  size_t acc = rowscan_type_bytes(spec.acc);
+  size_t acc = rowscan_type_bytes(spec.acc_type);
   if (below(r, 3) == 0) {
     p.init = malloc((size_t)count * acc + 1);
-    fill(r, &p.spec, spec.acc, f, p.init, count);
+    fill(r, &p.spec, spec.acc_type, f, p.init, count);
   }
   if (below(r, 2)) {
     p.totals = malloc((size_t)count * acc + 1);
@@ -248,9 +248,9 @@ static void describe(const problem *p, char *text, size_t room) {
   const rowscan_spec *s = &p->spec;
   int length =
       snprintf(text, room, "%s %s->%s acc %s mask %d %s flags %u length %lld init %d totals %d in_place %d rows",
-               rowscan_op_name(s->op), rowscan_type_name(s->in), rowscan_type_name(s->out), rowscan_type_name(s->acc),
-               s->mask_mode, rowscan_type_name(s->mask_type), s->flags, (long long)s->length, p->init != NULL,
-               p->totals != NULL, p->in_place);
+               rowscan_op_name(s->op), rowscan_type_name(s->in_type), rowscan_type_name(s->out_type),
+               rowscan_type_name(s->acc_type), s->mask_mode, rowscan_type_name(s->mask_type), s->flags,
+               (long long)s->length, p->init != NULL, p->totals != NULL, p->in_place);
   for (int d = 0; d < p->rows.rank; d++)
     length += snprintf(text + length, room - (size_t)length, " %lld(%lld,%lld)", (long long)p->rows.shape[d],
                        (long long)p->rows.in_stride[d], (long long)p->rows.out_stride[d]);
@@ -300,10 +300,10 @@ static void close_hosts(void) {
 static void run_one(problem *p, int pool, int level, int64_t cache, const void *should, const void *totals) {
   problem q = *p;
   char where[64];
-  size_t bytes = (size_t)p->rows.count * rowscan_type_bytes(p->spec.acc);
+  size_t bytes = (size_t)p->rows.count * rowscan_type_bytes(p->spec.acc_type);
   q.out.memory = malloc(p->out.bytes + 1);
   memcpy(q.out.memory, p->out.memory, p->out.bytes);
-  q.rows.out = field_start(&q.out, p->spec.out);
+  q.rows.out = field_start(&q.out, p->spec.out_type);
   if (p->in_place)
     q.rows.in = q.rows.out;
   if (p->totals) {
@@ -313,9 +313,9 @@ static void run_one(problem *p, int pool, int level, int64_t cache, const void *
   snprintf(where, sizeof where, "%d threads, %s, cache of %lld", pool_sizes[pool], isas[level]->name, (long long)cache);
   rs_host_force(hosts[pool], isas[level], cache);
   rs_host_run(hosts[pool], &q.spec, &q.rows);
-  compare(p, p->spec.out, "output", q.out.memory, should, p->out.bytes, where);
+  compare(p, p->spec.out_type, "output", q.out.memory, should, p->out.bytes, where);
   if (p->totals) {
-    compare(p, p->spec.acc, "total", q.rows.totals, totals, bytes, where);
+    compare(p, p->spec.acc_type, "total", q.rows.totals, totals, bytes, where);
     free(q.rows.totals);
   }
   free(q.out.memory);
@@ -324,11 +324,11 @@ static void run_one(problem *p, int pool, int level, int64_t cache, const void *
 /* Judges the problem and runs it: all pools and levels, or one of them. */
 static void check_problem(uint64_t *r, problem *p, bool all) {
   rs_rows rows = p->rows;
-  size_t bytes = (size_t)p->rows.count * rowscan_type_bytes(p->spec.acc);
+  size_t bytes = (size_t)p->rows.count * rowscan_type_bytes(p->spec.acc_type);
   field should = p->out;
   should.memory = malloc(p->out.bytes + 1);
   memcpy(should.memory, p->out.memory, p->out.bytes);
-  rows.out = field_start(&should, p->spec.out);
+  rows.out = field_start(&should, p->spec.out_type);
   if (p->totals) {
     rows.totals = malloc(bytes + 1);
     memcpy(rows.totals, p->totals, bytes);
@@ -365,7 +365,7 @@ static void random_shape(uint64_t *r, int64_t *shape, int *dims) {
 }
 
 static rowscan_spec random_mask_and_flags(uint64_t *r, rowscan_spec spec) {
-  rowscan_type types[] = {ROWSCAN_BOOL, ROWSCAN_U8, spec.in};
+  rowscan_type types[] = {ROWSCAN_BOOL, ROWSCAN_U8, spec.in_type};
   spec.flags = (unsigned)below(r, 4);
   spec.mask_mode = (rowscan_mask_mode)below(r, 3);
   spec.mask_type = spec.mask_mode ? types[below(r, 3)] : ROWSCAN_TYPE_DEFAULT;
@@ -391,7 +391,7 @@ START_TEST(everything_at_random) {
         int64_t shape[MAX_DIMS];
         int dims;
         random_shape(&r, shape, &dims);
-        rowscan_spec spec = {.op = i % 2 ? ROWSCAN_PROD : ROWSCAN_SUM, .in = in, .out = out, .acc = acc};
+        rowscan_spec spec = {.op = i % 2 ? ROWSCAN_PROD : ROWSCAN_SUM, .in_type = in, .out_type = out, .acc_type = acc};
         problem p = any_problem(&r, random_mask_and_flags(&r, spec), shape, dims, i % 4 == 0);
         check_problem(&r, &p, false);
         free_problem(&p);
@@ -405,7 +405,7 @@ static const rowscan_type plain_types[] = {ROWSCAN_F32, ROWSCAN_F64, ROWSCAN_I32
 START_TEST(every_length) {
   rowscan_type type = plain_types[_i];
   uint64_t r = seed + 100 + (uint64_t)_i;
-  rowscan_spec spec = {.in = type, .out = type, .acc = type == ROWSCAN_F16 ? ROWSCAN_F32 : type};
+  rowscan_spec spec = {.in_type = type, .out_type = type, .acc_type = type == ROWSCAN_F16 ? ROWSCAN_F32 : type};
   static const int64_t edges[] = {128, 256, 512, 1024, 2048, 4096};
   for (int64_t i = 0; i <= 76 + 6 * 3; i++) {
     int64_t length = i <= 76 ? i : edges[(i - 77) / 3] + (i - 77) % 3 - 1;
@@ -424,7 +424,7 @@ START_TEST(columns) {
   rowscan_type type = plain_types[_i];
   uint64_t r = seed + 200 + (uint64_t)_i;
   for (int i = 0; i < 150; i++) {
-    rowscan_spec spec = {.in = type, .out = type, .acc = type == ROWSCAN_F16 ? ROWSCAN_F32 : type};
+    rowscan_spec spec = {.in_type = type, .out_type = type, .acc_type = type == ROWSCAN_F16 ? ROWSCAN_F32 : type};
     spec = random_mask_and_flags(&r, spec);
     int64_t inner = 1 + below(&r, 300), outer = 1 + below(&r, 3), length = below(&r, 20000 / (inner * outer) + 2);
     problem p = any_problem(&r, spec, (int64_t[]){outer, inner, length}, 3, true);
@@ -451,7 +451,7 @@ START_TEST(long_rows) {
     rowscan_type type = plain_types[_i];
     int64_t rows = shapes[i].rows, inner = shapes[i].inner, length = shapes[i].length;
     int64_t strides[] = {length * inner, 1, inner};
-    rowscan_spec spec = {.in = type, .out = type, .acc = type == ROWSCAN_F16 ? ROWSCAN_F32 : type};
+    rowscan_spec spec = {.in_type = type, .out_type = type, .acc_type = type == ROWSCAN_F16 ? ROWSCAN_F32 : type};
     problem p = any_problem(&r, random_mask_and_flags(&r, spec), (int64_t[]){rows, inner, length}, 3, true);
     memcpy(p.in.stride, strides, sizeof strides);
     memcpy(p.out.stride, strides, sizeof strides);
@@ -476,11 +476,11 @@ static void *one_of_a_crowd(void *argument) {
   for (int i = 0; i < 8; i++) {
     q.out.memory = malloc(q.out.bytes + 1);
     memcpy(q.out.memory, c->problem->out.memory, q.out.bytes);
-    q.rows.out = field_start(&q.out, q.spec.out);
+    q.rows.out = field_start(&q.out, q.spec.out_type);
     rs_host_run(hosts[2], &q.spec, &q.rows);
-    for (size_t e = 0; e < q.out.bytes / rowscan_type_bytes(q.spec.out); e++)
-      c->wrong += !judge_equal(q.spec.out, q.out.memory + e * rowscan_type_bytes(q.spec.out),
-                               c->should + e * rowscan_type_bytes(q.spec.out));
+    for (size_t e = 0; e < q.out.bytes / rowscan_type_bytes(q.spec.out_type); e++)
+      c->wrong += !judge_equal(q.spec.out_type, q.out.memory + e * rowscan_type_bytes(q.spec.out_type),
+                               c->should + e * rowscan_type_bytes(q.spec.out_type));
     free(q.out.memory);
   }
   return NULL;
@@ -494,7 +494,7 @@ START_TEST(many_callers) {
   crowd crowds[CALLERS];
   pthread_t threads[CALLERS];
   for (int i = 0; i < CALLERS; i++) {
-    rowscan_spec spec = {.in = ROWSCAN_F32, .out = ROWSCAN_F64, .acc = ROWSCAN_F64};
+    rowscan_spec spec = {.in_type = ROWSCAN_F32, .out_type = ROWSCAN_F64, .acc_type = ROWSCAN_F64};
     p[i] = any_problem(&r, spec, shapes[i], 2, true);
     free(p[i].totals);
     p[i].totals = p[i].rows.totals = NULL;
@@ -528,7 +528,7 @@ static void scan_f32(rowscan_spec spec, const float *in, const bool *mask, const
                   .mask_step = 1,
                   .rank = 1,
                   .shape = {1}};
-  spec.in = spec.out = spec.acc = ROWSCAN_F32;
+  spec.in_type = spec.out_type = spec.acc_type = ROWSCAN_F32;
   spec.mask_type = ROWSCAN_BOOL;
   rs_host_run(hosts[0], &spec, &rows);
 }
@@ -676,9 +676,9 @@ START_TEST(the_environment_is_the_callers) {
   uint64_t r = seed + 600;
   for (int i = 0; i < 40; i++) {
     rowscan_spec spec = {.op = i % 2 ? ROWSCAN_PROD : ROWSCAN_SUM,
-                         .in = ROWSCAN_F16,
-                         .out = i % 4 < 2 ? ROWSCAN_F16 : ROWSCAN_F32,
-                         .acc = ROWSCAN_F32};
+                         .in_type = ROWSCAN_F16,
+                         .out_type = i % 4 < 2 ? ROWSCAN_F16 : ROWSCAN_F32,
+                         .acc_type = ROWSCAN_F32};
     problem p = any_problem(&r, spec, (int64_t[]){3, 60000}, 2, true), q = p;
     char *should = malloc(p.out.bytes + 1);
     q.rows.out = should;
@@ -694,7 +694,7 @@ START_TEST(the_environment_is_the_callers) {
       ck_assert_uint_eq(_mm_getcsr() & 0x8040, 0x8040);
 #endif
       fesetenv(FE_DFL_ENV);
-      compare(&p, spec.out, "output", p.out.memory, should, p.out.bytes, "another environment");
+      compare(&p, spec.out_type, "output", p.out.memory, should, p.out.bytes, "another environment");
     }
     free(should);
     free_problem(&p);
@@ -703,17 +703,17 @@ START_TEST(the_environment_is_the_callers) {
 END_TEST
 
 START_TEST(pieces_join) {
-  rowscan_spec spec = {.acc = ROWSCAN_F32};
+  rowscan_spec spec = {.acc_type = ROWSCAN_F32};
   float a = 0x1p24f, b = 1, c;
   rs_host_combine(&spec, &c, &b, &b);
   rs_host_combine(&spec, &a, &a, &c);
   is_float(a, 0x1p24f + 2);
   int8_t x = 100, y = 100;
-  spec.acc = ROWSCAN_I8;
+  spec.acc_type = ROWSCAN_I8;
   rs_host_combine(&spec, &x, &x, &y);
   ck_assert_int_eq(x, -56);
   uint64_t big = 1ull << 63, three = 3;
-  spec = (rowscan_spec){.acc = ROWSCAN_U64, .op = ROWSCAN_PROD};
+  spec = (rowscan_spec){.acc_type = ROWSCAN_U64, .op = ROWSCAN_PROD};
   rs_host_combine(&spec, &big, &big, &three);
   ck_assert(big == 1ull << 63);
 }
@@ -721,7 +721,7 @@ END_TEST
 
 START_TEST(no_rows) {
   rs_rows rows = {.rank = 2, .shape = {0, 5}};
-  rowscan_spec spec = {.in = ROWSCAN_F32, .out = ROWSCAN_F32, .acc = ROWSCAN_F32, .length = 1000};
+  rowscan_spec spec = {.in_type = ROWSCAN_F32, .out_type = ROWSCAN_F32, .acc_type = ROWSCAN_F32, .length = 1000};
   rs_host_run(hosts[1], &spec, &rows);
   rows = (rs_rows){.rank = 1, .shape = {(int64_t)1 << 24}, .count = (int64_t)1 << 24};
   spec.length = 0;
@@ -737,7 +737,7 @@ START_TEST(beyond_two_billion) {
     return;
   uint8_t one = 1, *out = malloc((size_t)n);
   ck_assert_ptr_nonnull(out);
-  rowscan_spec spec = {.in = ROWSCAN_U8, .out = ROWSCAN_U8, .acc = ROWSCAN_U8, .length = n};
+  rowscan_spec spec = {.in_type = ROWSCAN_U8, .out_type = ROWSCAN_U8, .acc_type = ROWSCAN_U8, .length = n};
   for (int i = 0; i < 3; i++) {
     memset(out, 0, (size_t)n);
     rs_rows rows = {.in = &one, .out = out, .count = 1, .out_step = 1, .rank = 1, .shape = {1}};

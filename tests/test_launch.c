@@ -31,13 +31,13 @@ static rowscan_plan plan_of(rowscan_spec spec, int arch) {
 static rs_kernel chosen(const rowscan_plan *plan, const given *g, int64_t gap) {
   int64_t strides[] = {g->length * g->step + gap, g->step};
   bool masked = plan->spec.mask_mode != ROWSCAN_MASK_NONE;
-  int64_t in = (int64_t)rowscan_type_bytes(plan->spec.in), out = (int64_t)rowscan_type_bytes(plan->spec.out);
+  int64_t in = (int64_t)rowscan_type_bytes(plan->spec.in_type), out = (int64_t)rowscan_type_bytes(plan->spec.out_type);
   int64_t mask = masked ? (int64_t)rowscan_type_bytes(plan->spec.mask_type) : 0;
   rowscan_args args = {.size = sizeof args, .rows = g->rows};
-  args.in = (void *)(intptr_t)(4096 + in * g->in_lead);
+  args.input = (void *)(intptr_t)(4096 + in * g->in_lead);
   args.mask = masked ? (void *)(intptr_t)(4096 + mask * g->mask_lead) : NULL;
-  args.out = (void *)(intptr_t)(4096 + out * g->out_lead);
-  args.in_strides = args.out_strides = strides;
+  args.output = (void *)(intptr_t)(4096 + out * g->out_lead);
+  args.input_strides = args.output_strides = strides;
   args.mask_strides = masked ? strides : NULL;
   rs_rows rows;
   ck_assert_msg(rs_rows_from_args(&rows, &plan->spec, &args) == ROWSCAN_OK, "%s", rowscan_last_error());
@@ -141,7 +141,7 @@ static const struct {
 };
 
 static void check_choice(const given *g, rowscan_type in, rowscan_type out, rowscan_regime regime) {
-  rowscan_spec spec = {.length = g->length, .in = in, .out = out, .flags = g->flags, .regime = regime};
+  rowscan_spec spec = {.length = g->length, .in_type = in, .out_type = out, .flags = g->flags, .regime = regime};
   spec.mask_mode = ROWSCAN_MASK_SELECT;
   rowscan_plan plan = plan_of(spec, 90);
   rs_kernel kernel = chosen(&plan, g, 0);
@@ -182,8 +182,8 @@ static void check_kernels(rowscan_spec spec, int arch, double peak_gbs) {
     ck_assert_msg(asked[kernel] == (shape[kernel].made_of != RS_TEMPLATE_NONE) ||
                       (kernel == RS_KERNEL_LONG_ALIGNED && !asked[kernel] && asked[RS_KERNEL_LONG_FEW]),
                   "kernel %d is %s: sm_%d, length %lld, %s to %s, mask mode %d", kernel,
-                  asked[kernel] ? "missing" : "for no run", arch, (long long)spec.length, rowscan_type_name(spec.in),
-                  rowscan_type_name(plan.spec.out), (int)spec.mask_mode);
+                  asked[kernel] ? "missing" : "for no run", arch, (long long)spec.length,
+                  rowscan_type_name(spec.in_type), rowscan_type_name(plan.spec.out_type), (int)spec.mask_mode);
 }
 
 START_TEST(no_kernel_is_missing_or_idle) {
@@ -196,8 +196,8 @@ START_TEST(no_kernel_is_missing_or_idle) {
       for (int mask = 0; mask < 3; mask++)
         for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
           rowscan_spec spec = {.size = sizeof spec,
-                               .in = (rowscan_type)in,
-                               .out = (rowscan_type)out,
+                               .in_type = (rowscan_type)in,
+                               .out_type = (rowscan_type)out,
                                .mask_mode = (rowscan_mask_mode)mask,
                                .mask_type = (rowscan_type)in,
                                .length = lengths[i]};
@@ -225,7 +225,7 @@ START_TEST(a_run_needs_what_its_rows_do) {
               {ROWSCAN_F32, 65536, 3, RS_KERNEL_LONG_FEW, 32 + 3 * 16},
               {ROWSCAN_F64, 65536, 3, RS_KERNEL_LONG_ALIGNED, 1 + 2 * 3 * 16}};
   for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
-    rowscan_plan plan = plan_of((rowscan_spec){.in = runs[i].type, .length = runs[i].length}, 90);
+    rowscan_plan plan = plan_of((rowscan_spec){.in_type = runs[i].type, .length = runs[i].length}, 90);
     size_t needs = rs_launch_needs(&plan, runs[i].kernel, runs[i].rows);
     ck_assert_msg(needs == 8 * (size_t)runs[i].words, "run %zu needs %zu, not %zu", i, needs,
                   8 * (size_t)runs[i].words);

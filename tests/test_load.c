@@ -417,7 +417,7 @@ static const struct {
              {{.length = 32768}, 7},
              {{.length = 65536}, 7},
              {{.length = 98304}, 5},
-             {{.length = 65536, .in = ROWSCAN_BF16}, 7},
+             {{.length = 65536, .in_type = ROWSCAN_BF16}, 7},
              {{.length = 1 << 30}, 4},
              {{.length = 65536, .regime = ROWSCAN_REGIME_LONG}, 4},
              {{.length = 65536, .layout = ROWSCAN_LAYOUT_COLUMNS}, 6}};
@@ -483,8 +483,8 @@ START_TEST(a_kernel_is_made_for_its_rows) {
   rowscan_context *context = open_gpu(fresh(), "off", false, compiler_id);
   rowscan_plan *plan;
   char *at = (char *)4096;
-  const rowscan_args args[] = {{.size = sizeof *args, .in = at + 4, .out = at, .rows = 1 << 20},
-                               {.size = sizeof *args, .in = at, .out = at, .rows = 1}};
+  const rowscan_args args[] = {{.size = sizeof *args, .input = at + 4, .output = at, .rows = 1 << 20},
+                               {.size = sizeof *args, .input = at, .output = at, .rows = 1}};
   driver = (__typeof__(driver)){0};
   ck_assert_int_eq(rowscan_plan_create(&plan, context, ROWSCAN_SPEC(.length = 4096)), ROWSCAN_OK);
   for (int i = 0; i < 2; i++) {
@@ -539,8 +539,8 @@ START_TEST(scratch_memory_is_awaited) {
   rowscan_context *context = open_gpu(fresh(), "off", false, compiler_id);
   rowscan_plan *plan = NULL;
   char *at = (char *)4096;
-  const rowscan_args none = {.size = sizeof none, .in = at, .out = at, .rows = 1 << 20},
-                     some = {.size = sizeof some, .in = at, .out = at, .rows = 1};
+  const rowscan_args none = {.size = sizeof none, .input = at, .output = at, .rows = 1 << 20},
+                     some = {.size = sizeof some, .input = at, .output = at, .rows = 1};
   driver = failing[_i];
   ck_assert_int_eq(rowscan_plan_create(&plan, context, ROWSCAN_SPEC(.length = 32768)), ROWSCAN_OK);
   ck_assert_int_eq(rowscan_plan_prepare(plan, &none), ROWSCAN_OK);

@@ -94,7 +94,7 @@ static rowscan_spec complete(rowscan_spec spec) {
 /* Arrays of one set lie apart, and copies have room, whatever the strides. */
 static void check_room(const rs_sets *sets) {
   const rowscan_spec *spec = sets->spec;
-  size_t in = rowscan_type_bytes(spec->in), out = rowscan_type_bytes(spec->out);
+  size_t in = rowscan_type_bytes(spec->in_type), out = rowscan_type_bytes(spec->out_type);
   ck_assert_uint_ge(sets->mask_at, (size_t)sets->in.count * in);
   ck_assert_uint_ge(sets->out_at, sets->mask_at + (spec->mask_mode ? (size_t)sets->mask.count : 0));
   ck_assert_uint_gt(sets->stride, sets->out_at + (size_t)sets->out.count * out);
@@ -106,9 +106,9 @@ static void check_room(const rs_sets *sets) {
 START_TEST(spans_and_bytes) {
   rs_meter host = {0};
   rs_sets sets;
-  rowscan_spec spec = complete((rowscan_spec){.in = ROWSCAN_F32, .length = 10});
+  rowscan_spec spec = complete((rowscan_spec){.in_type = ROWSCAN_F32, .length = 10});
   int64_t back[] = {-40, -3}, dense[] = {10, 1};
-  rowscan_args args = {.size = sizeof args, .rows = 4, .in_strides = back, .out_strides = dense};
+  rowscan_args args = {.size = sizeof args, .rows = 4, .input_strides = back, .output_strides = dense};
   ck_assert_int_eq(rs_sets_open(&sets, &host, &spec, &args), ROWSCAN_OK);
   ck_assert_int_eq(sets.in.low, -3 * 40 - 9 * 3);
   ck_assert_int_eq(sets.in.count, 3 * 40 + 9 * 3 + 1);
@@ -128,19 +128,19 @@ START_TEST(the_copy_is_of_the_same_access) {
   rs_meter host = {0};
   rs_sets sets;
   rs_box box;
-  rowscan_spec spec = complete((rowscan_spec){.in = ROWSCAN_I8, .out = ROWSCAN_I64, .length = 33});
+  rowscan_spec spec = complete((rowscan_spec){.in_type = ROWSCAN_I8, .out_type = ROWSCAN_I64, .length = 33});
   ck_assert_int_eq(rs_sets_open(&sets, &host, &spec, ROWSCAN_ARGS(.rows = 3)), ROWSCAN_OK);
   ck_assert(sets.dense && rs_sets_box(&sets, &box));
   ck_assert_int_eq(rs_box_words(&box), (99 * 9 / 2 + 15) / 16); /* half of all bytes each way, as memcpy */
   rs_sets_close(&sets);
 
   int64_t second[] = {66, 2};
-  rowscan_args args = {.size = sizeof args, .rows = 3, .in_strides = second};
+  rowscan_args args = {.size = sizeof args, .rows = 3, .input_strides = second};
   ck_assert_int_eq(rs_sets_open(&sets, &host, &spec, &args), ROWSCAN_OK);
   ck_assert(!rs_sets_box(&sets, &box)); /* of elements of two sizes */
   rs_sets_close(&sets);
 
-  spec = complete((rowscan_spec){.in = ROWSCAN_F32, .length = 33});
+  spec = complete((rowscan_spec){.in_type = ROWSCAN_F32, .length = 33});
   ck_assert_int_eq(rs_sets_open(&sets, &host, &spec, &args), ROWSCAN_OK);
   ck_assert(rs_sets_box(&sets, &box));
   EXPECT(&box, 4, false, {1, 0, 0}, {1, 0, 0}, {99, 2, 1});
@@ -152,9 +152,9 @@ START_TEST(gaps_are_not_copied) {
   rs_meter host = {0};
   rs_sets sets;
   rs_box box;
-  rowscan_spec spec = complete((rowscan_spec){.in = ROWSCAN_F32, .length = 32});
+  rowscan_spec spec = complete((rowscan_spec){.in_type = ROWSCAN_F32, .length = 32});
   int64_t padded[] = {36, 1};
-  rowscan_args args = {.size = sizeof args, .rows = 3, .in_strides = padded, .out_strides = padded};
+  rowscan_args args = {.size = sizeof args, .rows = 3, .input_strides = padded, .output_strides = padded};
   ck_assert_int_eq(rs_sets_open(&sets, &host, &spec, &args), ROWSCAN_OK);
   ck_assert(!sets.dense && rs_sets_box(&sets, &box));
   EXPECT(&box, 16, false, {1, 0, 0}, {3, 9, 9}, {8, 1, 1});
@@ -165,7 +165,7 @@ END_TEST
 START_TEST(small_arrays_rotate_through_more_than_the_cache) {
   rs_meter host = {0};
   rs_sets sets;
-  rowscan_spec spec = complete((rowscan_spec){.in = ROWSCAN_F32, .length = 100000});
+  rowscan_spec spec = complete((rowscan_spec){.in_type = ROWSCAN_F32, .length = 100000});
   ck_assert_int_eq(rs_sets_open(&sets, &host, &spec, ROWSCAN_ARGS(.rows = 1)), ROWSCAN_OK);
   check_room(&sets);
   ck_assert_int_ge(sets.count * (int64_t)sets.stride, 2 * rs_meter_cache_bytes(&host));
@@ -202,7 +202,7 @@ START_TEST(dense_rows_are_checked) {
   rowscan_timing timing = measured((rowscan_spec){.length = 1000}, (rowscan_args){.rows = 7});
   ck_assert_int_eq(timing.checked, 7000);
   ck_assert_int_eq(timing.bytes, 7000 * 8);
-  timing = measured((rowscan_spec){.in = ROWSCAN_BF16, .length = 333, .mask_mode = ROWSCAN_MASK_SELECT},
+  timing = measured((rowscan_spec){.in_type = ROWSCAN_BF16, .length = 333, .mask_mode = ROWSCAN_MASK_SELECT},
                     (rowscan_args){.rows = 100});
   ck_assert_int_eq(timing.checked, 33300);
   ck_assert_int_eq(timing.bytes, 33300 * 5);
@@ -220,7 +220,7 @@ START_TEST(views_are_checked) {
   for (unsigned flags = 0; flags < 4; flags++) {
     rowscan_spec spec = {.length = 100, .layout = views[_i].layout, .row_rank = 1, .flags = flags};
     rowscan_timing timing =
-        measured(spec, (rowscan_args){.rows = 50, .in_strides = views[_i].in, .out_strides = dense});
+        measured(spec, (rowscan_args){.rows = 50, .input_strides = views[_i].in, .output_strides = dense});
     ck_assert_int_eq(timing.checked, 5000);
     ck_assert_int_eq(timing.bytes, 40000);
   }
@@ -249,9 +249,9 @@ START_TEST(what_cannot_be_measured) {
   refused((rowscan_args){.rows = -1}, 0, ROWSCAN_BAD_ARGUMENT, "'rows'");
   refused((rowscan_args){.rows = 1}, -1, ROWSCAN_BAD_ARGUMENT, "'repeat'");
   refused((rowscan_args){.rows = INT64_MAX / 2}, 0, ROWSCAN_OUT_OF_MEMORY, "rows");
-  refused((rowscan_args){.rows = 3, .in_strides = far}, 0, ROWSCAN_OUT_OF_MEMORY, "rows");
+  refused((rowscan_args){.rows = 3, .input_strides = far}, 0, ROWSCAN_OUT_OF_MEMORY, "rows");
   refused((rowscan_args){.row_shape = (int64_t[]){INT64_MAX}}, 0, ROWSCAN_OUT_OF_MEMORY, "rows");
-  refused((rowscan_args){.rows = 99, .in_strides = huge}, 0, ROWSCAN_OUT_OF_MEMORY, "memory");
+  refused((rowscan_args){.rows = 99, .input_strides = huge}, 0, ROWSCAN_OUT_OF_MEMORY, "memory");
   rowscan_timing small = {.size = 8};
   ck_assert_int_eq(rowscan_measure(context, ROWSCAN_SPEC(.length = 1), ROWSCAN_ARGS(.rows = 1), 0, &small),
                    ROWSCAN_BAD_ARGUMENT);
@@ -329,8 +329,8 @@ static void check_view(const char *shape, const int64_t sizes[2], const int64_t 
   cell_rows_of(&rows, cell);
   int number;
   rowscan_problem problem = {.size = sizeof problem, .rank = 2, .dim = 1, .shape = sizes};
-  problem.in = (rowscan_tensor){&number, ROWSCAN_F32, strides};
-  problem.out = (rowscan_tensor){&number, ROWSCAN_F32, NULL};
+  problem.input = (rowscan_tensor){&number, ROWSCAN_F32, strides};
+  problem.output = (rowscan_tensor){&number, ROWSCAN_F32, NULL};
   ck_assert_int_eq(rs_rows_from_problem(&wanted, &chosen, &problem), ROWSCAN_OK);
   ck_assert_int_eq(spec.layout, chosen.layout);
   ck_assert_int_eq(spec.row_rank, chosen.row_rank);

@@ -47,7 +47,7 @@ static int expected(place *places, const rowscan_problem *problem, int dim) {
   int count = 0;
   do {
     places[count] =
-        (place){dot(index, problem->in.strides, problem->rank), dot(index, problem->out.strides, problem->rank),
+        (place){dot(index, problem->input.strides, problem->rank), dot(index, problem->output.strides, problem->rank),
                 problem->mask_mode ? dot(index, problem->mask.strides, problem->rank) : 0, count};
     count++;
   } while (next(index, problem->shape, problem->rank, dim));
@@ -70,8 +70,8 @@ static float memory[1];
 static void compare(rowscan_problem problem, rs_rows *rows, rowscan_spec *spec) {
   static place want[4096], have[4096];
   problem.size = sizeof problem;
-  problem.in.data = problem.out.data = memory;
-  problem.in.type = ROWSCAN_F32;
+  problem.input.data = problem.output.data = memory;
+  problem.input.type = ROWSCAN_F32;
   problem.mask.type = ROWSCAN_F32;
   if (problem.mask_mode)
     problem.mask.data = memory;
@@ -82,8 +82,8 @@ static void compare(rowscan_problem problem, rs_rows *rows, rowscan_spec *spec) 
   ck_assert_int_eq(found(have, rows), count);
   ck_assert(!memcmp(want, have, (size_t)count * sizeof *want));
   ck_assert_int_eq(spec->length, problem.shape[dim]);
-  ck_assert_int_eq(rows->in_step, problem.in.strides[dim]);
-  ck_assert_int_eq(rows->out_step, problem.out.strides[dim]);
+  ck_assert_int_eq(rows->in_step, problem.input.strides[dim]);
+  ck_assert_int_eq(rows->out_step, problem.output.strides[dim]);
 }
 
 static void dense(int64_t *strides, const int64_t *shape, int rank) {
@@ -108,10 +108,12 @@ START_TEST(dense_tensors_join) {
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
     rs_rows rows;
     rowscan_spec spec;
-    compare(
-        (rowscan_problem){
-            .rank = 4, .dim = table[i].dim, .shape = shape, .in = {.strides = strides}, .out = {.strides = strides}},
-        &rows, &spec);
+    compare((rowscan_problem){.rank = 4,
+                              .dim = table[i].dim,
+                              .shape = shape,
+                              .input = {.strides = strides},
+                              .output = {.strides = strides}},
+            &rows, &spec);
     ck_assert_int_eq(rows.rank, table[i].rank);
     ck_assert_int_eq(spec.row_rank, table[i].rank);
     ck_assert_int_eq(spec.layout, table[i].layout);
@@ -125,14 +127,15 @@ START_TEST(null_strides_are_dense) {
   rs_rows given, none;
   rowscan_spec spec;
   compare(
-      (rowscan_problem){.rank = 3, .dim = 1, .shape = shape, .in = {.strides = strides}, .out = {.strides = strides}},
+      (rowscan_problem){
+          .rank = 3, .dim = 1, .shape = shape, .input = {.strides = strides}, .output = {.strides = strides}},
       &given, &spec);
   rowscan_problem problem = {.size = sizeof problem,
                              .rank = 3,
                              .dim = 1,
                              .shape = shape,
-                             .in = {memory, ROWSCAN_F32, NULL},
-                             .out = {memory, ROWSCAN_F32, NULL}};
+                             .input = {memory, ROWSCAN_F32, NULL},
+                             .output = {memory, ROWSCAN_F32, NULL}};
   ck_assert_int_eq(rs_rows_from_problem(&none, &spec, &problem), ROWSCAN_OK);
   ck_assert_int_eq(none.rank, given.rank);
   ck_assert(!memcmp(none.in_stride, given.in_stride, (size_t)given.rank * sizeof(int64_t)));
@@ -168,8 +171,8 @@ START_TEST(random_strides) {
     compare((rowscan_problem){.rank = rank,
                               .dim = rand() % rank - (rand() % 2 ? rank : 0),
                               .shape = shape,
-                              .in = {.strides = in},
-                              .out = {.strides = out},
+                              .input = {.strides = in},
+                              .output = {.strides = out},
                               .mask = {.strides = mask},
                               .mask_mode = rand() % 2 ? ROWSCAN_MASK_SELECT : ROWSCAN_MASK_NONE},
             &rows, &spec);
@@ -191,13 +194,19 @@ START_TEST(refusals) {
       {{.rank = 2}, "'shape'", "NULL"},
       {{.rank = 2, .shape = negative}, "'shape'", "-3"},
       {{.rank = 2, .shape = huge}, "'shape'", "2^63"},
-      {{.rank = 2, .shape = shape}, "'in'", "NULL"},
-      {{.rank = 2, .shape = shape, .in = {.data = memory}}, "'out'", "NULL"},
-      {{.rank = 2, .shape = shape, .in = {.data = (char *)memory + 1}, .out = {.data = memory}}, "'in'", "aligned"},
-      {{.rank = 2, .shape = shape, .in = {.data = memory}, .out = {.data = memory}, .mask_mode = ROWSCAN_MASK_SELECT},
+      {{.rank = 2, .shape = shape}, "'input'", "NULL"},
+      {{.rank = 2, .shape = shape, .input = {.data = memory}}, "'output'", "NULL"},
+      {{.rank = 2, .shape = shape, .input = {.data = (char *)memory + 1}, .output = {.data = memory}},
+       "'input'",
+       "aligned"},
+      {{.rank = 2,
+        .shape = shape,
+        .input = {.data = memory},
+        .output = {.data = memory},
+        .mask_mode = ROWSCAN_MASK_SELECT},
        "'mask'",
        "NULL"},
-      {{.rank = 2, .shape = shape, .in = {.data = memory}, .out = {.data = memory}, .totals = (char *)memory + 2},
+      {{.rank = 2, .shape = shape, .input = {.data = memory}, .output = {.data = memory}, .totals = (char *)memory + 2},
        "'totals'",
        "aligned"},
   };
@@ -218,7 +227,8 @@ START_TEST(args) {
   rowscan_spec spec = {.size = sizeof spec, .length = 7, .row_rank = 2};
   ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
   int64_t shape[] = {4, 5}, strides[] = {-70, 0, 3};
-  rowscan_args given = {.size = sizeof given, .in = memory, .out = memory, .row_shape = shape, .in_strides = strides};
+  rowscan_args given = {
+      .size = sizeof given, .input = memory, .output = memory, .row_shape = shape, .input_strides = strides};
   rs_rows rows;
   ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &given), ROWSCAN_OK);
   ck_assert_int_eq(rows.count, 20);
@@ -248,12 +258,12 @@ START_TEST(args) {
   bad.row_shape = none;
   ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &bad), ROWSCAN_BAD_ARGUMENT);
   bad.row_shape = most;
-  bad.in_strides = NULL;
+  bad.input_strides = NULL;
   ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &bad), ROWSCAN_OK);
   ck_assert_int_eq(rows.count, 0);
   rowscan_spec one = {.size = sizeof one, .length = INT64_C(1) << 40};
   ck_assert_int_eq(rowscan_spec_complete(&one), ROWSCAN_OK);
-  bad = (rowscan_args){.size = sizeof bad, .in = memory, .out = memory, .rows = INT64_C(1) << 40};
+  bad = (rowscan_args){.size = sizeof bad, .input = memory, .output = memory, .rows = INT64_C(1) << 40};
   ck_assert_int_eq(rs_rows_from_args(&rows, &one, &bad), ROWSCAN_BAD_ARGUMENT);
   ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "'rows': the product with the length, 1099511627776, is over"));
 
@@ -261,14 +271,14 @@ START_TEST(args) {
   int64_t ones[] = {1, 2}, far[] = {INT64_MAX, 7, INT64_MIN};
   rowscan_spec short_one = {.size = sizeof short_one, .length = 1, .row_rank = 2};
   ck_assert_int_eq(rowscan_spec_complete(&short_one), ROWSCAN_OK);
-  bad = (rowscan_args){.size = sizeof bad, .in = memory, .out = memory, .row_shape = ones};
-  bad.in_strides = bad.out_strides = far;
+  bad = (rowscan_args){.size = sizeof bad, .input = memory, .output = memory, .row_shape = ones};
+  bad.input_strides = bad.output_strides = far;
   ck_assert_int_eq(rs_rows_from_args(&rows, &short_one, &bad), ROWSCAN_OK);
   ck_assert(rows.in_stride[0] == 0 && rows.in_stride[1] == 7 && rows.in_step == 0);
   ck_assert(rows.out_stride[0] == 0 && rows.out_stride[1] == 7 && rows.out_step == 0);
 
   spec.layout = ROWSCAN_LAYOUT_COLUMNS;
-  given.in_strides = NULL;
+  given.input_strides = NULL;
   ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &given), ROWSCAN_OK);
   ck_assert_int_eq(rows.in_stride[0], 35);
   ck_assert_int_eq(rows.in_stride[1], 1);

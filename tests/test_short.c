@@ -91,9 +91,9 @@ static void emit(rs_text *source) {
     const rowscan_spec *s = &kernels[k].spec;
     const rs_slab_shape *h = &kernels[k].shape;
     rs_text_add(source, "struct P%d {\n  using Acc = %s; using Op = %s<Acc>; using In = %s; using Out = %s;\n", k,
-                register_type(s->acc), rs_op_kernel(s->op), element_type(s->in), element_type(s->out));
-    rs_text_add(source, "  using Mask = %s; using Kept = %s;\n", element_type(s->mask_mode ? s->mask_type : s->in),
-                element_type(s->acc));
+                register_type(s->acc_type), rs_op_kernel(s->op), element_type(s->in_type), element_type(s->out_type));
+    rs_text_add(source, "  using Mask = %s; using Kept = %s;\n", element_type(s->mask_mode ? s->mask_type : s->in_type),
+                element_type(s->acc_type));
     rs_text_add(source,
                 "  static constexpr MaskMode mask = %s;\n  static constexpr bool reverse = %d, exclusive = %d;\n",
                 masks[s->mask_mode], (s->flags & ROWSCAN_REVERSE) != 0, (s->flags & ROWSCAN_EXCLUSIVE) != 0);
@@ -207,8 +207,8 @@ static void run(const shape_kernel *k, variant v) {
   int64_t length = spec->length;
   size_t elements = (size_t)(v.count * length);
   data_kind kind = (data_kind)random_below(&source_of_data, DATA_KINDS);
-  array in = array_of(elements, spec->in, v.in), out = {0}, mask = {0}, init = {0}, totals = {0};
-  data_elements(in.host + in.lead, spec->in, spec->op, kind, (int64_t)elements, length, &source_of_data);
+  array in = array_of(elements, spec->in_type, v.in), out = {0}, mask = {0}, init = {0}, totals = {0};
+  data_elements(in.host + in.lead, spec->in_type, spec->op, kind, (int64_t)elements, length, &source_of_data);
   send(&in);
   rs_rows rows = {
       .in = in.host + in.lead, .count = v.count, .in_step = 1, .out_step = 1, .mask_step = 1, .rank = spec->row_rank};
@@ -221,7 +221,7 @@ static void run(const shape_kernel *k, variant v) {
     rows.out = in.host + in.lead;
     args.out = args.in;
   } else {
-    out = array_of(elements, spec->out, v.out);
+    out = array_of(elements, spec->out_type, v.out);
     send(&out);
     rows.out = out.host + out.lead;
     args.out = out.device + out.lead;
@@ -237,14 +237,14 @@ static void run(const shape_kernel *k, variant v) {
   int64_t inner = spec->row_rank == 2 ? 3 : 1, outer = v.count / inner;
   size_t kept = (size_t)(2 * v.count);
   if (v.init) {
-    init = array_of(kept, spec->acc, 0);
-    data_elements(init.host + init.lead, spec->acc, spec->op, kind, (int64_t)kept, length, &source_of_data);
+    init = array_of(kept, spec->acc_type, 0);
+    data_elements(init.host + init.lead, spec->acc_type, spec->op, kind, (int64_t)kept, length, &source_of_data);
     send(&init);
     rows.init = init.host + init.lead;
     args.init = init.device + init.lead;
   }
   if (v.totals) {
-    totals = array_of(kept, spec->acc, 0);
+    totals = array_of(kept, spec->acc_type, 0);
     send(&totals);
     rows.totals = totals.host + totals.lead;
     args.totals = totals.device + totals.lead;
@@ -263,9 +263,9 @@ static void run(const shape_kernel *k, variant v) {
 
   launch(k, &args, 0, v.parts ? v.count / 2 : 0);
   launch(k, &args, v.parts ? v.count / 2 : 0, v.count);
-  compare(v.in_place ? &in : &out, spec->out, "out", k);
+  compare(v.in_place ? &in : &out, spec->out_type, "out", k);
   if (v.totals)
-    compare(&totals, spec->acc, "totals", k);
+    compare(&totals, spec->acc_type, "totals", k);
   drop(&in), drop(&out), drop(&mask), drop(&init), drop(&totals);
   free(copy);
 }
@@ -282,13 +282,13 @@ static void run_all(int runs) {
     for (int j = 0; j < runs; j++) {
       int64_t most = j % 2 ? 2 * k->shape.rows + 1 : k->shape.rows;
       variant v = {.count = 1 + random_below(&source_of_data, most),
-                   .in = offset(k, k->spec.in),
-                   .out = offset(k, k->spec.out),
+                   .in = offset(k, k->spec.in_type),
+                   .out = offset(k, k->spec.out_type),
                    .mask = k->spec.mask_mode ? offset(k, k->spec.mask_type) : 0,
                    .init = random_one_in(&source_of_data, 3),
                    .totals = random_one_in(&source_of_data, 3),
                    .parts = random_one_in(&source_of_data, 4),
-                   .in_place = k->spec.in == k->spec.out && random_one_in(&source_of_data, 4)};
+                   .in_place = k->spec.in_type == k->spec.out_type && random_one_in(&source_of_data, 4)};
       if (j == 0)
         v = (variant){.count = k->shape.rows};
       if (k->spec.row_rank == 2)
@@ -317,16 +317,17 @@ static void add_length(int64_t length, int arch) {
   enum { TYPES = sizeof types / sizeof *types, MASKS = sizeof masks / sizeof *masks };
   random_source any = random_for(1, (uint64_t)arch, (uint64_t)length);
   const rowscan_type *type = types[random_below(&any, TYPES)];
-  rowscan_spec spec = {.size = sizeof spec, .length = length, .in = type[0], .out = type[1], .acc = type[2]};
+  rowscan_spec spec = {
+      .size = sizeof spec, .length = length, .in_type = type[0], .out_type = type[1], .acc_type = type[2]};
   spec.op = random_one_in(&any, 4) ? ROWSCAN_PROD : ROWSCAN_SUM;
   spec.flags = (unsigned)random_below(&any, 4);
   spec.mask_mode = (rowscan_mask_mode)random_below(&any, 3);
   if (spec.mask_mode)
-    spec.mask_type = rs_type_kind(spec.acc) == RS_FLOAT ? masks[random_below(&any, MASKS)] : ROWSCAN_BOOL;
+    spec.mask_type = rs_type_kind(spec.acc_type) == RS_FLOAT ? masks[random_below(&any, MASKS)] : ROWSCAN_BOOL;
   spec.row_rank = random_one_in(&any, 3) ? 2 : 1;
   if (!rs_slab_serves(&spec)) { /* there are longer rows of small elements */
-    spec.in = spec.out = ROWSCAN_U8;
-    spec.acc = ROWSCAN_U32;
+    spec.in_type = spec.out_type = ROWSCAN_U8;
+    spec.acc_type = ROWSCAN_U32;
     spec.mask_mode = ROWSCAN_MASK_NONE;
     spec.mask_type = ROWSCAN_TYPE_DEFAULT;
   }
@@ -350,8 +351,8 @@ START_TEST(shapes) {
   int length = 1 + _i * 37 % 4096;
   for (int i = 0; i < 4 * 4 * 5 * 6 * 2; i++) {
     int mask = i / 16 % 5, arch = archs[i / 80 % 6];
-    rowscan_spec spec = {.size = sizeof spec, .length = length, .in = types[i % 4], .out = types[i / 4 % 4]};
-    spec.acc = rowscan_type_bytes(spec.in) == 8 ? ROWSCAN_F64 : ROWSCAN_F32;
+    rowscan_spec spec = {.size = sizeof spec, .length = length, .in_type = types[i % 4], .out_type = types[i / 4 % 4]};
+    spec.acc_type = rowscan_type_bytes(spec.in_type) == 8 ? ROWSCAN_F64 : ROWSCAN_F32;
     spec.mask_mode = mask ? ROWSCAN_MASK_SELECT : ROWSCAN_MASK_NONE;
     spec.mask_type = mask ? types[mask - 1] : ROWSCAN_TYPE_DEFAULT;
     rs_slab_shape s;

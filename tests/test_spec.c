@@ -43,21 +43,21 @@ START_TEST(default_types) {
       {ROWSCAN_U64, ROWSCAN_U64, ROWSCAN_U64},          {ROWSCAN_BOOL, ROWSCAN_I64, ROWSCAN_I64},
   };
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-    rowscan_spec spec = complete((rowscan_spec){.in = table[i].in});
-    ck_assert_int_eq(spec.out, table[i].out);
-    ck_assert_int_eq(spec.acc, table[i].acc);
+    rowscan_spec spec = complete((rowscan_spec){.in_type = table[i].in});
+    ck_assert_int_eq(spec.out_type, table[i].out);
+    ck_assert_int_eq(spec.acc_type, table[i].acc);
   }
 }
 END_TEST
 
 START_TEST(accumulators) {
-  ck_assert_int_eq(complete((rowscan_spec){.in = ROWSCAN_I8, .out = ROWSCAN_F32}).acc, ROWSCAN_F32);
-  ck_assert_int_eq(complete((rowscan_spec){.in = ROWSCAN_BOOL, .out = ROWSCAN_F16}).acc, ROWSCAN_F32);
-  ck_assert_int_eq(complete((rowscan_spec){.in = ROWSCAN_I32, .out = ROWSCAN_F32}).acc, ROWSCAN_F64);
-  ck_assert_int_eq(complete((rowscan_spec){.in = ROWSCAN_F32, .out = ROWSCAN_F64}).acc, ROWSCAN_F64);
-  ck_assert_int_eq(complete((rowscan_spec){.in = ROWSCAN_F64, .out = ROWSCAN_F16}).acc, ROWSCAN_F64);
-  ck_assert_int_eq(complete((rowscan_spec){.in = ROWSCAN_BF16, .acc = ROWSCAN_F64}).acc, ROWSCAN_F64);
-  ck_assert_int_eq(complete((rowscan_spec){.in = ROWSCAN_I64, .out = ROWSCAN_I8}).acc, ROWSCAN_I8);
+  ck_assert_int_eq(complete((rowscan_spec){.in_type = ROWSCAN_I8, .out_type = ROWSCAN_F32}).acc_type, ROWSCAN_F32);
+  ck_assert_int_eq(complete((rowscan_spec){.in_type = ROWSCAN_BOOL, .out_type = ROWSCAN_F16}).acc_type, ROWSCAN_F32);
+  ck_assert_int_eq(complete((rowscan_spec){.in_type = ROWSCAN_I32, .out_type = ROWSCAN_F32}).acc_type, ROWSCAN_F64);
+  ck_assert_int_eq(complete((rowscan_spec){.in_type = ROWSCAN_F32, .out_type = ROWSCAN_F64}).acc_type, ROWSCAN_F64);
+  ck_assert_int_eq(complete((rowscan_spec){.in_type = ROWSCAN_F64, .out_type = ROWSCAN_F16}).acc_type, ROWSCAN_F64);
+  ck_assert_int_eq(complete((rowscan_spec){.in_type = ROWSCAN_BF16, .acc_type = ROWSCAN_F64}).acc_type, ROWSCAN_F64);
+  ck_assert_int_eq(complete((rowscan_spec){.in_type = ROWSCAN_I64, .out_type = ROWSCAN_I8}).acc_type, ROWSCAN_I8);
 }
 END_TEST
 
@@ -74,13 +74,13 @@ END_TEST
 START_TEST(refusals) {
   refuse((rowscan_spec){.size = 8}, ROWSCAN_BAD_ARGUMENT, "'size'", "8");
   refuse((rowscan_spec){.op = 77}, ROWSCAN_BAD_ARGUMENT, "'op'", "77");
-  refuse((rowscan_spec){.in = 99}, ROWSCAN_BAD_ARGUMENT, "'in'", "99");
-  refuse((rowscan_spec){.out = 99}, ROWSCAN_BAD_ARGUMENT, "'out'", "99");
-  refuse((rowscan_spec){.out = ROWSCAN_BOOL, .in = ROWSCAN_I8}, ROWSCAN_UNSUPPORTED, "'out'", "bool");
-  refuse((rowscan_spec){.in = ROWSCAN_F16, .out = ROWSCAN_I32}, ROWSCAN_UNSUPPORTED, "'out'", "i32");
-  refuse((rowscan_spec){.acc = ROWSCAN_F16}, ROWSCAN_UNSUPPORTED, "'acc'", "f16");
-  refuse((rowscan_spec){.in = ROWSCAN_F64, .acc = ROWSCAN_F32}, ROWSCAN_UNSUPPORTED, "'acc'", "f32");
-  refuse((rowscan_spec){.in = ROWSCAN_I8, .acc = ROWSCAN_F64}, ROWSCAN_UNSUPPORTED, "'acc'", "f64");
+  refuse((rowscan_spec){.in_type = 99}, ROWSCAN_BAD_ARGUMENT, "'in'", "99");
+  refuse((rowscan_spec){.out_type = 99}, ROWSCAN_BAD_ARGUMENT, "'out'", "99");
+  refuse((rowscan_spec){.out_type = ROWSCAN_BOOL, .in_type = ROWSCAN_I8}, ROWSCAN_UNSUPPORTED, "'out'", "bool");
+  refuse((rowscan_spec){.in_type = ROWSCAN_F16, .out_type = ROWSCAN_I32}, ROWSCAN_UNSUPPORTED, "'out'", "i32");
+  refuse((rowscan_spec){.acc_type = ROWSCAN_F16}, ROWSCAN_UNSUPPORTED, "'acc'", "f16");
+  refuse((rowscan_spec){.in_type = ROWSCAN_F64, .acc_type = ROWSCAN_F32}, ROWSCAN_UNSUPPORTED, "'acc'", "f32");
+  refuse((rowscan_spec){.in_type = ROWSCAN_I8, .acc_type = ROWSCAN_F64}, ROWSCAN_UNSUPPORTED, "'acc'", "f64");
   refuse((rowscan_spec){.mask_mode = 3}, ROWSCAN_BAD_ARGUMENT, "'mask_mode'", "3");
   refuse((rowscan_spec){.mask_mode = ROWSCAN_MASK_SELECT, .mask_type = ROWSCAN_I16}, ROWSCAN_UNSUPPORTED, "'mask_type'",
          "i16");
@@ -99,11 +99,11 @@ END_TEST
 /* A struct as it was before the last field came: no more of it is read or written, and it stays that small. */
 START_TEST(smaller_structs_stay_small) {
   enum { SMALL = offsetof(rowscan_spec, regime) };
-  rowscan_spec spec, before, whole = complete((rowscan_spec){.length = 12, .in = ROWSCAN_I8});
+  rowscan_spec spec, before, whole = complete((rowscan_spec){.length = 12, .in_type = ROWSCAN_I8});
   memset(&before, 0x5a, sizeof before);
   for (int parsed = 0; parsed < 2; parsed++) {
     spec = before;
-    memcpy(&spec, &(rowscan_spec){.size = SMALL, .length = 12, .in = ROWSCAN_I8}, SMALL);
+    memcpy(&spec, &(rowscan_spec){.size = SMALL, .length = 12, .in_type = ROWSCAN_I8}, SMALL);
     ck_assert_int_eq(parsed ? rowscan_spec_parse(&spec, "in=i8 length=12") : rowscan_spec_complete(&spec), ROWSCAN_OK);
     ck_assert_uint_eq(spec.size, SMALL);
     ck_assert_mem_eq((char *)&spec + sizeof spec.size, (char *)&whole + sizeof spec.size, SMALL - sizeof spec.size);
@@ -121,7 +121,7 @@ END_TEST
 
 START_TEST(key_text) {
   rowscan_spec spec = complete((rowscan_spec){.op = ROWSCAN_PROD,
-                                              .in = ROWSCAN_I16,
+                                              .in_type = ROWSCAN_I16,
                                               .mask_mode = ROWSCAN_MASK_MULTIPLY,
                                               .mask_type = ROWSCAN_U8,
                                               .flags = ROWSCAN_REVERSE,
@@ -138,9 +138,10 @@ END_TEST
 
 /* Between fields there is padding. */
 static bool same(const rowscan_spec *a, const rowscan_spec *b) {
-  return a->size == b->size && a->op == b->op && a->in == b->in && a->out == b->out && a->acc == b->acc &&
-         a->mask_type == b->mask_type && a->mask_mode == b->mask_mode && a->flags == b->flags &&
-         a->length == b->length && a->layout == b->layout && a->row_rank == b->row_rank && a->regime == b->regime;
+  return a->size == b->size && a->op == b->op && a->in_type == b->in_type && a->out_type == b->out_type &&
+         a->acc_type == b->acc_type && a->mask_type == b->mask_type && a->mask_mode == b->mask_mode &&
+         a->flags == b->flags && a->length == b->length && a->layout == b->layout && a->row_rank == b->row_rank &&
+         a->regime == b->regime;
 }
 
 /* Lines, and one line, become the very spec again. */
@@ -171,9 +172,9 @@ START_TEST(text_is_read_back) {
         for (unsigned i = 0; i < 64; i++) {
           rowscan_spec spec = {.size = sizeof spec,
                                .op = (rowscan_op)(i & 1),
-                               .in = (rowscan_type)in,
-                               .out = (rowscan_type)out,
-                               .acc = acc ? ROWSCAN_F64 : ROWSCAN_TYPE_DEFAULT,
+                               .in_type = (rowscan_type)in,
+                               .out_type = (rowscan_type)out,
+                               .acc_type = acc ? ROWSCAN_F64 : ROWSCAN_TYPE_DEFAULT,
                                .mask_mode = (rowscan_mask_mode)(i % 3),
                                .mask_type = i % 5 == 1   ? ROWSCAN_U8
                                             : i % 5 == 2 ? (rowscan_type)in
@@ -196,7 +197,7 @@ START_TEST(what_is_left_out_is_default) {
   rowscan_spec read = {.size = sizeof read}, spec = complete((rowscan_spec){.length = 12});
   ck_assert_int_eq(rowscan_spec_parse(&read, "length=12"), ROWSCAN_OK);
   ck_assert(same(&read, &spec));
-  spec = complete((rowscan_spec){.length = 12, .in = ROWSCAN_F16, .mask_mode = ROWSCAN_MASK_MULTIPLY, .flags = 1});
+  spec = complete((rowscan_spec){.length = 12, .in_type = ROWSCAN_F16, .mask_mode = ROWSCAN_MASK_MULTIPLY, .flags = 1});
   ck_assert_int_eq(rowscan_spec_parse(&read, "\t mask=multiply\r\nlength=12  exclusive=1\nin=f16 regime=auto "),
                    ROWSCAN_OK);
   ck_assert(same(&read, &spec));

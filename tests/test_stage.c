@@ -221,16 +221,16 @@ static const rowscan_type floats[] = {ROWSCAN_F16, ROWSCAN_BF16, ROWSCAN_F32, RO
 static rowscan_spec any_spec(uint64_t *random) {
   rowscan_spec spec = {0};
   spec.op = stage_below(random, 4) ? ROWSCAN_SUM : ROWSCAN_PROD;
-  spec.in = (rowscan_type)(ROWSCAN_F16 + stage_below(random, ROWSCAN_BOOL));
-  bool floating = spec.in <= ROWSCAN_F64 || stage_below(random, 3) == 0;
-  spec.out = floating ? floats[stage_below(random, 4)]
-                      : (rowscan_type)(ROWSCAN_I8 + stage_below(random, ROWSCAN_BOOL - ROWSCAN_I8));
+  spec.in_type = (rowscan_type)(ROWSCAN_F16 + stage_below(random, ROWSCAN_BOOL));
+  bool floating = spec.in_type <= ROWSCAN_F64 || stage_below(random, 3) == 0;
+  spec.out_type = floating ? floats[stage_below(random, 4)]
+                           : (rowscan_type)(ROWSCAN_I8 + stage_below(random, ROWSCAN_BOOL - ROWSCAN_I8));
   if (floating && stage_below(random, 4) == 0)
-    spec.acc = ROWSCAN_F64;
+    spec.acc_type = ROWSCAN_F64;
   spec.flags = (unsigned)stage_below(random, 4);
   spec.mask_mode = (rowscan_mask_mode)stage_below(random, 3);
   if (spec.mask_mode)
-    spec.mask_type = (const rowscan_type[]){ROWSCAN_BOOL, ROWSCAN_U8, spec.in}[stage_below(random, 3)];
+    spec.mask_type = (const rowscan_type[]){ROWSCAN_BOOL, ROWSCAN_U8, spec.in_type}[stage_below(random, 3)];
   return spec;
 }
 
@@ -281,7 +281,7 @@ START_TEST(every_number_of_blocks) {
     for (unsigned flags = 0; flags < 4; flags++) {
       stage_case c;
       stage_form form = stage_any_form(&random, length, 2);
-      rowscan_spec spec = {.in = types[_i], .out = types[_i], .flags = flags};
+      rowscan_spec spec = {.in_type = types[_i], .out_type = types[_i], .flags = flags};
       stage_case_make(&c, &random, &spec, &form);
       check(&c, &gpu, "gpu");
       stage_case_free(&c);
@@ -298,7 +298,7 @@ START_TEST(large_pieces) {
   static const rowscan_type types[] = {ROWSCAN_U8, ROWSCAN_F16, ROWSCAN_F32, ROWSCAN_F64};
   uint64_t random = seed + 2000 + (uint64_t)_i;
   for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-    rowscan_spec spec = {.in = types[_i], .flags = (unsigned)stage_below(&random, 4)};
+    rowscan_spec spec = {.in_type = types[_i], .flags = (unsigned)stage_below(&random, 4)};
     spec.mask_mode = i % 2 ? ROWSCAN_MASK_SELECT : ROWSCAN_MASK_NONE;
     stage_case c;
     stage_case_make(&c, &random, &spec, &forms[i]);
@@ -323,7 +323,7 @@ START_TEST(memory_is_bounded) {
   uint64_t random = seed + 3000;
   for (int i = 0; i < 6; i++) {
     stage_case c;
-    rowscan_spec spec = {.in = ROWSCAN_F32, .mask_mode = ROWSCAN_MASK_SELECT};
+    rowscan_spec spec = {.in_type = ROWSCAN_F32, .mask_mode = ROWSCAN_MASK_SELECT};
     stage_case_make(&c, &random, &spec, &forms[i % 3]);
     device_free = i < 3 ? 1000000 : DEVICE_MEMORY;
     gpu.staging_bytes = i < 3 ? 0 : 200000;
@@ -338,7 +338,7 @@ END_TEST
 
 START_TEST(memory_that_is_not_there) {
   stage_form form = {2, 1, {100, 300}, true};
-  rowscan_spec spec = {.in = ROWSCAN_F32};
+  rowscan_spec spec = {.in_type = ROWSCAN_F32};
   uint64_t random = seed;
   stage_case c;
   stage_result is;
@@ -363,7 +363,7 @@ START_TEST(every_call_fails) {
   uint64_t random = seed + 4000;
   stage_case c;
   stage_result is, should;
-  rowscan_spec spec = {.in = ROWSCAN_F32, .mask_mode = ROWSCAN_MASK_SELECT};
+  rowscan_spec spec = {.in_type = ROWSCAN_F32, .mask_mode = ROWSCAN_MASK_SELECT};
   stage_case_make(&c, &random, &spec, &forms[_i / 2]);
   gpu.staging_bytes = 1;
   fail_with = errors[_i % 2];
@@ -425,7 +425,7 @@ START_TEST(progress_of_the_gpu) {
   static const stage_form forms[] = {{2, 1, {100, 30}, true}, {1, 0, {3000}, true}};
   uint64_t random = seed + 5000;
   for (int i = 0; i < 2; i++) {
-    rowscan_spec spec = {.in = ROWSCAN_F32, .mask_mode = ROWSCAN_MASK_SELECT};
+    rowscan_spec spec = {.in_type = ROWSCAN_F32, .mask_mode = ROWSCAN_MASK_SELECT};
     stage_case c;
     stage_case_make(&c, &random, &spec, &forms[i]);
     gpu.staging_bytes = 6000;
@@ -442,7 +442,7 @@ START_TEST(progress_of_the_host) {
   static const stage_form forms[] = {
       {2, 1, {7001, 15001}, true}, {2, 0, {9001, 11001}, true}, {3, 1, {31, 1501, 2003}, true}};
   uint64_t random = seed + 6000;
-  rowscan_spec spec = {.in = ROWSCAN_U8, .out = ROWSCAN_U8};
+  rowscan_spec spec = {.in_type = ROWSCAN_U8, .out_type = ROWSCAN_U8};
   stage_case c;
   stage_case_make(&c, &random, &spec, &forms[_i]);
   told t = told_by(&host, &c);
@@ -458,15 +458,15 @@ START_TEST(boxes) {
   uint64_t random = seed + 7000;
   for (int i = 0; i < 3000; i++) {
     stage_form form = stage_any_form(&random, 1 + stage_below(&random, 3), 1 + stage_below(&random, 200));
-    rowscan_spec spec = {.in = ROWSCAN_I32, .out = ROWSCAN_I32}, complete;
+    rowscan_spec spec = {.in_type = ROWSCAN_I32, .out_type = ROWSCAN_I32}, complete;
     stage_case c;
     stage_case_make(&c, &random, &spec, &form);
     rowscan_problem problem = {.size = sizeof problem,
                                .rank = form.rank,
                                .dim = form.dim,
                                .shape = form.shape,
-                               .in = {c.out.memory + c.out.origin, ROWSCAN_I32, c.out.strides},
-                               .out = {c.out.memory + c.out.origin, ROWSCAN_I32, c.out.strides}};
+                               .input = {c.out.memory + c.out.origin, ROWSCAN_I32, c.out.strides},
+                               .output = {c.out.memory + c.out.origin, ROWSCAN_I32, c.out.strides}};
     rs_rows rows;
     ck_assert(!rs_rows_from_problem(&rows, &complete, &problem));
     char *should = malloc(c.out.bytes);

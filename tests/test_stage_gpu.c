@@ -24,11 +24,11 @@
 static uint64_t seed = 1;
 
 static const rowscan_spec specs[] = {
-    {.in = ROWSCAN_F32},
-    {.in = ROWSCAN_F32, .flags = ROWSCAN_EXCLUSIVE | ROWSCAN_REVERSE, .mask_mode = ROWSCAN_MASK_SELECT},
-    {.in = ROWSCAN_F16, .flags = ROWSCAN_REVERSE},
-    {.in = ROWSCAN_I32, .flags = ROWSCAN_EXCLUSIVE},
-    {.op = ROWSCAN_PROD, .in = ROWSCAN_F64, .mask_mode = ROWSCAN_MASK_MULTIPLY, .mask_type = ROWSCAN_U8},
+    {.in_type = ROWSCAN_F32},
+    {.in_type = ROWSCAN_F32, .flags = ROWSCAN_EXCLUSIVE | ROWSCAN_REVERSE, .mask_mode = ROWSCAN_MASK_SELECT},
+    {.in_type = ROWSCAN_F16, .flags = ROWSCAN_REVERSE},
+    {.in_type = ROWSCAN_I32, .flags = ROWSCAN_EXCLUSIVE},
+    {.op = ROWSCAN_PROD, .in_type = ROWSCAN_F64, .mask_mode = ROWSCAN_MASK_MULTIPLY, .mask_type = ROWSCAN_U8},
 };
 enum { SPECS = sizeof specs / sizeof *specs };
 

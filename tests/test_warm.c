@@ -97,7 +97,7 @@ END_TEST
 /* _i: by the option, or by the environment. */
 START_TEST(what_is_missing_is_told) {
   char *dir = fresh();
-  const rowscan_spec *spec = ROWSCAN_SPEC(.length = 33000, .in = ROWSCAN_BF16, .flags = ROWSCAN_REVERSE);
+  const rowscan_spec *spec = ROWSCAN_SPEC(.length = 33000, .in_type = ROWSCAN_BF16, .flags = ROWSCAN_REVERSE);
   if (_i)
     setenv("ROWSCAN_CACHE", "only", 1);
   rowscan_context *context = open_context(dir, !_i);
@@ -133,8 +133,9 @@ START_TEST(the_host_compiles_nothing) {
   float x[3] = {1, 2, 3};
   int64_t shape[] = {3};
   rowscan_tensor tensor = {.data = x, .type = ROWSCAN_F32};
-  ck_assert_int_eq(rowscan_scan(context, ROWSCAN_PROBLEM(.rank = 1, .shape = shape, .in = tensor, .out = tensor), NULL),
-                   ROWSCAN_OK);
+  ck_assert_int_eq(
+      rowscan_scan(context, ROWSCAN_PROBLEM(.rank = 1, .shape = shape, .input = tensor, .output = tensor), NULL),
+      ROWSCAN_OK);
   ck_assert(x[2] == 6);
   rowscan_close(context);
 }
@@ -145,7 +146,7 @@ END_TEST
 enum { SPECS = 3, PAIRS = 64 };
 
 static const rowscan_spec list[SPECS] = {{.size = sizeof *list, .length = 100},
-                                         {.size = sizeof *list, .length = 33000, .in = ROWSCAN_F16},
+                                         {.size = sizeof *list, .length = 33000, .in_type = ROWSCAN_F16},
                                          {.size = sizeof *list, .length = 50, .layout = ROWSCAN_LAYOUT_COLUMNS}};
 static const char *const three[] = {"sm_75", "sm_80", "sm_90"}, *const known[] = {"sm_75", "sm_80", "sm_90", "sm_120"};
 
@@ -474,7 +475,7 @@ static explained ask(rowscan_context *context, const rowscan_spec *spec, const c
 START_TEST(misses_are_explained) {
   char *dir = fresh();
   rowscan_context *context = open_context(dir, false);
-  const rowscan_spec *reverse = ROWSCAN_SPEC(.length = 33001, .in = ROWSCAN_F16, .flags = ROWSCAN_REVERSE);
+  const rowscan_spec *reverse = ROWSCAN_SPEC(.length = 33001, .in_type = ROWSCAN_F16, .flags = ROWSCAN_REVERSE);
   explained told_of = ask(context, &list[1], "sm_90");
   ck_assert_int_eq(told_of.count, kernels_of(&list[1], "sm_90"));
   for (int i = 0; i < told_of.count; i++)
@@ -497,11 +498,11 @@ START_TEST(misses_are_explained) {
   /* the kernels of one regime are those of both */
   int compiles = told->compiles;
   ck_assert_int_eq(
-      compile(context, ROWSCAN_SPEC(.length = 33000, .in = ROWSCAN_F16, .regime = ROWSCAN_REGIME_ROW), "sm_90"),
+      compile(context, ROWSCAN_SPEC(.length = 33000, .in_type = ROWSCAN_F16, .regime = ROWSCAN_REGIME_ROW), "sm_90"),
       ROWSCAN_OK);
   ck_assert_int_eq(told->compiles, compiles);
   /* a nearer one comes */
-  ck_assert_int_eq(compile(context, ROWSCAN_SPEC(.length = 33001, .in = ROWSCAN_F16), "sm_90"), ROWSCAN_OK);
+  ck_assert_int_eq(compile(context, ROWSCAN_SPEC(.length = 33001, .in_type = ROWSCAN_F16), "sm_90"), ROWSCAN_OK);
   other = ask(context, reverse, "sm_90");
   ck_assert_str_eq(other.text[0], "reverse: 1 -> 0; ");
   other = ask(context, &list[1], "sm_120");
@@ -509,8 +510,9 @@ START_TEST(misses_are_explained) {
   /* asking is not using */
   rowscan_cache_info info = ROWSCAN_INFO(info);
   ck_assert_int_eq(rowscan_cache_info_get(context, &info), ROWSCAN_OK);
-  ck_assert_int_eq(info.counts.hits,
-                   kernels_of(ROWSCAN_SPEC(.length = 33000, .in = ROWSCAN_F16, .regime = ROWSCAN_REGIME_ROW), "sm_90"));
+  ck_assert_int_eq(
+      info.counts.hits,
+      kernels_of(ROWSCAN_SPEC(.length = 33000, .in_type = ROWSCAN_F16, .regime = ROWSCAN_REGIME_ROW), "sm_90"));
   ck_assert(info.counts.misses == told->compiles && info.counts.compiles == told->compiles);
   explained first = {.stop_after = 1};
   ck_assert_int_eq(rowscan_cache_why(context, &list[1], "sm_90", explain, &first), ROWSCAN_OK);

@@ -172,9 +172,9 @@ rowscan_spec cell_spec(const bench_cell *cell, unsigned variant) {
   bool columns = cell->columns || cell->view == CELL_TRANSPOSED;
   return (rowscan_spec){
       .size = sizeof(rowscan_spec),
-      .in = cell->in,
-      .out = cell->out,
-      .acc = cell->acc,
+      .in_type = cell->in,
+      .out_type = cell->out,
+      .acc_type = cell->acc,
       .mask_mode = variant == CELL_MASKED ? ROWSCAN_MASK_SELECT : ROWSCAN_MASK_NONE,
       .flags = variant == CELL_EXCLUSIVE ? ROWSCAN_EXCLUSIVE
                : variant == CELL_REVERSE ? ROWSCAN_REVERSE
@@ -196,8 +196,8 @@ void cell_rows_of(cell_rows *rows, const bench_cell *cell) {
                       .args = {.size = sizeof(rowscan_args)}};
   rows->args.row_shape = rows->shape; /* without inner where there is none: the spec's row_rank is 1 */
   if (cell->view != CELL_DENSE) {
-    rows->args.in_strides = rows->in_strides;
-    rows->args.out_strides = rows->out_strides;
+    rows->args.input_strides = rows->in_strides;
+    rows->args.output_strides = rows->out_strides;
   }
 }
 

@@ -39,10 +39,10 @@ static int read_options(compile_job *job, const char *name, const char *about, i
   const cli_option options[] = {
       ARCHS_OPTION(job->arch_list),
       {"op", 0, &kind_op, &job->spec.op, "what joins the elements (sum)"},
-      {"type", 0, &kind_type, &job->spec.in, "of the input (f32)"},
+      {"type", 0, &kind_type, &job->spec.in_type, "of the input (f32)"},
       {"length", 0, &kind_length, &job->spec.length, "elements along the scanned dimension"},
-      {"out-type", 0, &kind_type, &job->spec.out, "of the output (the input's; integers: i64 or u64)"},
-      {"acc", 0, &kind_type, &job->spec.acc, "type to add up in (f32; f64 for f64; integers: the output's)"},
+      {"out-type", 0, &kind_type, &job->spec.out_type, "of the output (the input's; integers: i64 or u64)"},
+      {"acc", 0, &kind_type, &job->spec.acc_type, "type to add up in (f32; f64 for f64; integers: the output's)"},
       {"reverse", 0, &kind_switch, &job->reverse, "from the last element to the first"},
       {"exclusive", 0, &kind_switch, &job->exclusive, "an output element leaves out its own input element"},
       {"mask-type", 0, &kind_type, &job->spec.mask_type, "there is a mask, of this type (bool)"},
@@ -104,20 +104,20 @@ static int file_stem(char *stem, size_t room, const char *directory, const rowsc
                      const rowscan_module_info *info) {
   char out[32] = "", acc[32] = "", mask[48] = "", rank[32] = "";
   bool columns = spec->layout == ROWSCAN_LAYOUT_COLUMNS;
-  if (spec->out != spec->in)
-    snprintf(out, sizeof out, "-to-%s", rowscan_type_name(spec->out));
-  if (spec->acc != spec->out)
-    snprintf(acc, sizeof acc, "-in-%s", rowscan_type_name(spec->acc));
+  if (spec->out_type != spec->in_type)
+    snprintf(out, sizeof out, "-to-%s", rowscan_type_name(spec->out_type));
+  if (spec->acc_type != spec->out_type)
+    snprintf(acc, sizeof acc, "-in-%s", rowscan_type_name(spec->acc_type));
   if (spec->mask_mode)
     snprintf(mask, sizeof mask, "-%s-%s", spec->mask_mode == ROWSCAN_MASK_SELECT ? "select" : "multiply",
              rowscan_type_name(spec->mask_type));
   if (spec->row_rank != (columns ? 2 : 1))
     snprintf(rank, sizeof rank, "-rank-%d", spec->row_rank);
-  int length =
-      snprintf(stem, room, "%s/%s-%s-%s-%s-%s-%lld%s%s%s%s%s%s%s", directory, info->arch,
-               rowscan_regime_name(info->regime), info->kernel, rowscan_op_name(spec->op), rowscan_type_name(spec->in),
-               (long long)spec->length, out, acc, spec->flags & ROWSCAN_EXCLUSIVE ? "-exclusive" : "",
-               spec->flags & ROWSCAN_REVERSE ? "-reverse" : "", mask, columns ? "-columns" : "", rank);
+  int length = snprintf(stem, room, "%s/%s-%s-%s-%s-%s-%lld%s%s%s%s%s%s%s", directory, info->arch,
+                        rowscan_regime_name(info->regime), info->kernel, rowscan_op_name(spec->op),
+                        rowscan_type_name(spec->in_type), (long long)spec->length, out, acc,
+                        spec->flags & ROWSCAN_EXCLUSIVE ? "-exclusive" : "",
+                        spec->flags & ROWSCAN_REVERSE ? "-reverse" : "", mask, columns ? "-columns" : "", rank);
   return (size_t)length < room ? EXIT_OK : say_failed("%s: the name is too long", directory);
 }
 

@@ -123,9 +123,9 @@ static int complete_types(scan_job *job) {
   rowscan_spec spec = {
       .size = sizeof spec,
       .op = job->op,
-      .in = job->in.header.type,
-      .out = job->out_type,
-      .acc = job->acc,
+      .in_type = job->in.header.type,
+      .out_type = job->out_type,
+      .acc_type = job->acc,
       .mask_mode = job->mask_mode,
       .mask_type = job->mask_name ? job->mask.header.type : ROWSCAN_TYPE_DEFAULT,
       .flags = flags_of(job),
@@ -134,8 +134,8 @@ static int complete_types(scan_job *job) {
   rowscan_status status = rowscan_spec_complete(&spec);
   if (status != ROWSCAN_OK)
     return say_library(job->in_name, status);
-  job->out_type = spec.out;
-  job->acc = spec.acc;
+  job->out_type = spec.out_type;
+  job->acc = spec.acc_type;
   return EXIT_OK;
 }
 
@@ -166,10 +166,10 @@ static int scan(scan_job *job, rowscan_context *context) {
       .rank = header->rank,
       .dim = job->dim,
       .shape = header->shape,
-      .in = {(void *)job->in.data, header->type, job->in.strides},
-      .out = {(char *)job->out.map + job->out_start, job->out_type, strides},
+      .input = {(void *)job->in.data, header->type, job->in.strides},
+      .output = {(char *)job->out.map + job->out_start, job->out_type, strides},
       .mask_mode = job->mask_mode,
-      .acc = job->acc,
+      .acc_type = job->acc,
   };
   if (job->mask_name)
     problem.mask = (rowscan_tensor){(void *)job->mask.data, job->mask.header.type, job->mask.strides};

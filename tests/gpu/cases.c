@@ -16,12 +16,13 @@ static bool floating(rowscan_type type) {
 
 void case_random_types(rowscan_spec *spec, random_source *random) {
   static const rowscan_type floats[] = {ROWSCAN_F16, ROWSCAN_BF16, ROWSCAN_F32, ROWSCAN_F64};
-  spec->out = spec->acc = ROWSCAN_TYPE_DEFAULT;
+  spec->out_type = spec->acc_type = ROWSCAN_TYPE_DEFAULT;
   if (random_one_in(random, 2))
-    spec->out = floating(spec->in) ? floats[random_below(random, 4)] : (rowscan_type)(1 + random_below(random, 12));
-  if (random_one_in(random, 4) && (spec->out ? floating(spec->out) : floating(spec->in)))
-    spec->acc = ROWSCAN_F64;
-  const rowscan_type masks[] = {ROWSCAN_BOOL, ROWSCAN_BOOL, ROWSCAN_U8, spec->in};
+    spec->out_type =
+        floating(spec->in_type) ? floats[random_below(random, 4)] : (rowscan_type)(1 + random_below(random, 12));
+  if (random_one_in(random, 4) && (spec->out_type ? floating(spec->out_type) : floating(spec->in_type)))
+    spec->acc_type = ROWSCAN_F64;
+  const rowscan_type masks[] = {ROWSCAN_BOOL, ROWSCAN_BOOL, ROWSCAN_U8, spec->in_type};
   if (spec->mask_mode)
     spec->mask_type = masks[random_below(random, 4)];
 }
@@ -31,7 +32,7 @@ void case_random_spec(rowscan_spec *spec, random_source *random, int64_t longest
                                             ROWSCAN_MASK_MULTIPLY};
   *spec = (rowscan_spec){.size = sizeof *spec};
   spec->op = random_one_in(random, 4) ? ROWSCAN_PROD : ROWSCAN_SUM;
-  spec->in = (rowscan_type)(1 + random_below(random, 13));
+  spec->in_type = (rowscan_type)(1 + random_below(random, 13));
   spec->mask_mode = masks[random_below(random, 4)];
   case_random_types(spec, random);
   spec->flags = (unsigned)random_below(random, 4);
@@ -185,7 +186,7 @@ void case_random(test_case *test, const rowscan_spec *spec, random_source *rando
   random_array(test, &test->out, false, random);
   random_array(test, &test->in, true, random);
   random_array(test, &test->mask, true, random);
-  test->in_place = rowscan_type_bytes(spec->in) == rowscan_type_bytes(spec->out) && random_one_in(random, 3);
+  test->in_place = rowscan_type_bytes(spec->in_type) == rowscan_type_bytes(spec->out_type) && random_one_in(random, 3);
   if (test->in_place)
     test->in = test->out;
   test->init = random_one_in(random, 3);
@@ -234,8 +235,8 @@ void case_text(const test_case *test, char text[CASE_TEXT]) {
   static const char *const modes[] = {"none", "select", "multiply"};
   const rowscan_spec *spec = &test->spec;
   snprintf(text, CASE_TEXT, "%s %s->%s acc=%s length=%lld%s%s mask=%s:%s layout=%s regime=%s",
-           rowscan_op_name(spec->op), rowscan_type_name(spec->in), rowscan_type_name(spec->out),
-           rowscan_type_name(spec->acc), (long long)spec->length, spec->flags & ROWSCAN_REVERSE ? " reverse" : "",
+           rowscan_op_name(spec->op), rowscan_type_name(spec->in_type), rowscan_type_name(spec->out_type),
+           rowscan_type_name(spec->acc_type), (long long)spec->length, spec->flags & ROWSCAN_REVERSE ? " reverse" : "",
            spec->flags & ROWSCAN_EXCLUSIVE ? " exclusive" : "", modes[spec->mask_mode],
            spec->mask_mode ? rowscan_type_name(spec->mask_type) : "-",
            spec->layout == ROWSCAN_LAYOUT_COLUMNS ? "columns" : "rows", rowscan_regime_name(spec->regime));

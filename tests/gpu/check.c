@@ -15,8 +15,8 @@ static const char *const image_names[CHECK_IMAGES] = {"in", "mask", "init", "out
 /* ---- arrays ------------------------------------------------------------------------------------------------------ */
 
 static rowscan_type type_of(const test_case *test, int which) {
-  const rowscan_type types[CHECK_IMAGES] = {test->spec.in, test->spec.mask_type, test->spec.acc, test->spec.out,
-                                            test->spec.acc};
+  const rowscan_type types[CHECK_IMAGES] = {test->spec.in_type, test->spec.mask_type, test->spec.acc_type,
+                                            test->spec.out_type, test->spec.acc_type};
   return types[which];
 }
 
@@ -63,11 +63,12 @@ static void fill_image(const test_case *test, int which, void *to, int64_t count
   random_source random = random_for(test->seed, (uint64_t)which, 0);
   const rowscan_spec *spec = &test->spec;
   if (which == CHECK_IN)
-    data_elements(to, spec->in, spec->op, test->data, count, spec->length, &random);
+    data_elements(to, spec->in_type, spec->op, test->data, count, spec->length, &random);
   else if (which == CHECK_MASK)
     data_mask(to, spec->mask_type, count, &random);
   else if (which == CHECK_INIT)
-    data_elements(to, spec->acc, spec->op, test->data == DATA_SPECIAL ? DATA_EXACT : test->data, count, count, &random);
+    data_elements(to, spec->acc_type, spec->op, test->data == DATA_SPECIAL ? DATA_EXACT : test->data, count, count,
+                  &random);
 }
 
 static void make_image(check_run *run, int which) {
@@ -94,13 +95,14 @@ void check_args(const check_run *run, rowscan_args *args, bool host) {
     at[which] = base ? base + image->origin : NULL;
   }
   *args = (rowscan_args){.size = sizeof *args, .rows = test->rows, .row_shape = test->shape};
-  args->in = host && test->in_place ? (char *)run->image[CHECK_IN].before + run->image[CHECK_IN].origin : at[CHECK_IN];
-  args->out = at[CHECK_OUT];
+  args->input =
+      host && test->in_place ? (char *)run->image[CHECK_IN].before + run->image[CHECK_IN].origin : at[CHECK_IN];
+  args->output = at[CHECK_OUT];
   args->mask = at[CHECK_MASK];
   args->init = at[CHECK_INIT];
   args->totals = at[CHECK_TOTALS];
-  args->in_strides = test->in.unsaid ? NULL : test->in.strides;
-  args->out_strides = test->out.unsaid ? NULL : test->out.strides;
+  args->input_strides = test->in.unsaid ? NULL : test->in.strides;
+  args->output_strides = test->out.unsaid ? NULL : test->out.strides;
   args->mask_strides = test->mask.unsaid ? NULL : test->mask.strides;
 }
 

@@ -61,16 +61,16 @@ static void compare(const big_arrays *arrays, const char *what) {
 static void check_big(big_arrays *arrays, const rowscan_spec *spec, const int64_t *shape, const int64_t *strides,
                       const char *what) {
   suite_plans plans;
-  rowscan_args args = {.size = sizeof args, .row_shape = shape, .in_strides = strides, .out_strides = strides};
+  rowscan_args args = {.size = sizeof args, .row_shape = shape, .input_strides = strides, .output_strides = strides};
   rowscan_args host = args;
   device_doing(what);
   if (suite_plan(&plans, spec)) {
     memset(arrays->expected, 0xc7, (size_t)ROOM);
     device_fill(arrays->device_out, 0xc7, (size_t)ROOM, arrays->stream);
-    host.in = arrays->in;
-    host.out = arrays->expected;
-    args.in = arrays->device_in;
-    args.out = arrays->device_out;
+    host.input = arrays->in;
+    host.output = arrays->expected;
+    args.input = arrays->device_in;
+    args.output = arrays->device_out;
     if (suite_ok(rowscan_plan_run(plans.gpu, &args, arrays->stream), what) &&
         suite_ok(rowscan_plan_run(plans.host, &host, NULL), what)) {
       device_download(arrays->now, arrays->device_out, (size_t)ROOM, arrays->stream);
@@ -84,8 +84,8 @@ static void check_big(big_arrays *arrays, const rowscan_spec *spec, const int64_
 
 static rowscan_spec bytes_of(int64_t length, rowscan_layout layout, unsigned flags) {
   return (rowscan_spec){.size = sizeof(rowscan_spec),
-                        .in = ROWSCAN_I8,
-                        .out = ROWSCAN_I8,
+                        .in_type = ROWSCAN_I8,
+                        .out_type = ROWSCAN_I8,
                         .length = length,
                         .layout = layout,
                         .flags = flags};

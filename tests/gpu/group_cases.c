@@ -94,13 +94,13 @@ static bool floating(rowscan_type type) {
 }
 
 static bool is_default(rowscan_type in, rowscan_type out, rowscan_type acc) {
-  rowscan_spec spec = {.size = sizeof spec, .in = in, .out = out};
-  return rowscan_spec_complete(&spec) == ROWSCAN_OK && spec.acc == acc;
+  rowscan_spec spec = {.size = sizeof spec, .in_type = in, .out_type = out};
+  return rowscan_spec_complete(&spec) == ROWSCAN_OK && spec.acc_type == acc;
 }
 
 static void add_types(rowscan_type in, rowscan_type out, rowscan_type acc, uint64_t number) {
   random_source random = random_for(suite.seed, 1, number);
-  rowscan_spec spec = {.size = sizeof spec, .in = in, .out = out, .acc = acc};
+  rowscan_spec spec = {.size = sizeof spec, .in_type = in, .out_type = out, .acc_type = acc};
   spec.op = random_one_in(&random, 3) ? ROWSCAN_PROD : ROWSCAN_SUM;
   spec.regime = (rowscan_regime)random_below(&random, 5);
   spec.flags = (unsigned)random_below(&random, 4);
@@ -118,7 +118,8 @@ static void add_bytes(void) {
   for (unsigned number = 0; number < 12; number++)
     for (unsigned turn = 0; turn < (unsigned)few(1, 4); turn++) {
       random_source random = random_for(suite.seed, 22, number << 2 | turn);
-      rowscan_spec spec = {.size = sizeof spec, .in = ins[number % 3], .out = number % 3 ? ROWSCAN_U8 : ROWSCAN_I8};
+      rowscan_spec spec = {
+          .size = sizeof spec, .in_type = ins[number % 3], .out_type = number % 3 ? ROWSCAN_U8 : ROWSCAN_I8};
       spec.flags = number / 3;
       spec.regime = (rowscan_regime)(ROWSCAN_REGIME_ROW + (number % 3 + number / 3 + turn) % 4);
       spec.mask_mode = (rowscan_mask_mode)random_below(&random, 3);
@@ -153,7 +154,7 @@ static void add_regime(rowscan_regime regime, unsigned flags, rowscan_mask_mode 
   uint64_t number = (uint64_t)regime << 8 | (uint64_t)op << 6 | (uint64_t)mask << 4 | flags;
   random_source random = random_for(suite.seed, 2, number);
   rowscan_spec spec = {.size = sizeof spec, .op = op, .regime = regime, .flags = flags, .mask_mode = mask};
-  spec.in = (rowscan_type)(1 + random_below(&random, 13));
+  spec.in_type = (rowscan_type)(1 + random_below(&random, 13));
   case_random_types(&spec, &random);
   spec.length = case_length((int)random_below(&random, case_lengths(few(1025, 100000))));
   spec.layout =
@@ -187,7 +188,7 @@ static void add_tuned(int number) {
   random_source random = random_for(suite.seed, 18, (uint64_t)number);
   int64_t length = few(kinds[number % KINDS].length / 10 + 6, kinds[number % KINDS].length);
   rowscan_spec spec = {.size = sizeof spec, .regime = kinds[number % KINDS].regime};
-  spec.in = number < KINDS ? ROWSCAN_F32 : (rowscan_type)(1 + random_below(&random, 13));
+  spec.in_type = number < KINDS ? ROWSCAN_F32 : (rowscan_type)(1 + random_below(&random, 13));
   spec.flags = (unsigned)random_below(&random, 4);
   spec.mask_mode = (rowscan_mask_mode)(random_one_in(&random, 2) ? 0 : random_below(&random, 3));
   spec.length = length / 2 + random_below(&random, length);
@@ -199,7 +200,7 @@ static void add_tuned(int number) {
 
 /* Of long rows, which are cut in one way without bulk copies, and with them by the shared memory that there is. */
 static bool geometry_of(rowscan_context *context, char text[256]) {
-  rowscan_spec spec = {.size = sizeof spec, .in = ROWSCAN_F32, .length = 200000, .regime = ROWSCAN_REGIME_LONG};
+  rowscan_spec spec = {.size = sizeof spec, .in_type = ROWSCAN_F32, .length = 200000, .regime = ROWSCAN_REGIME_LONG};
   rowscan_module_info module = ROWSCAN_INFO(rowscan_module_info);
   rowscan_plan *plan = NULL;
   bool known = suite_ok(rowscan_plan_create(&plan, context, &spec), "rowscan_plan_create") &&
@@ -286,8 +287,8 @@ static void runs_of_widths(suite_plans *plans, random_source *random) {
 
 static rowscan_spec spec_of_columns(rowscan_type type, int64_t length, bool masked, random_source *random) {
   return (rowscan_spec){.size = sizeof(rowscan_spec),
-                        .in = type,
-                        .out = type,
+                        .in_type = type,
+                        .out_type = type,
                         .length = length,
                         .layout = ROWSCAN_LAYOUT_COLUMNS,
                         .row_rank = 2,
@@ -357,7 +358,7 @@ static void views_of(const rowscan_spec *spec, random_source random) {
 static void check_far(rowscan_type in, int64_t length, rowscan_regime regime, unsigned flags, rowscan_mask_mode mask) {
   random_source random = random_for(suite.seed, 9, (uint64_t)length << 8 | (uint64_t)regime << 4 | flags);
   rowscan_spec spec = {
-      .size = sizeof spec, .in = in, .length = length, .regime = regime, .flags = flags, .mask_mode = mask};
+      .size = sizeof spec, .in_type = in, .length = length, .regime = regime, .flags = flags, .mask_mode = mask};
   suite_plans plans;
   if (suite_plan(&plans, &spec)) {
     test_case test;
@@ -381,7 +382,7 @@ void group_views(void) {
     int64_t length;
   } gathered[] = {{ROWSCAN_F32, ROWSCAN_F32, 4100}, {ROWSCAN_F64, ROWSCAN_F64, 2048}, {ROWSCAN_I32, ROWSCAN_I64, 1027}};
   for (unsigned regime = 0; regime < 5; regime++) {
-    rowscan_spec spec = {.size = sizeof spec, .in = types[regime], .length = few(100, 1100) + 4 * (int64_t)regime};
+    rowscan_spec spec = {.size = sizeof spec, .in_type = types[regime], .length = few(100, 1100) + 4 * (int64_t)regime};
     spec.regime = (rowscan_regime)regime;
     spec.flags = regime & 3;
     spec.row_rank = 2;
@@ -391,8 +392,8 @@ void group_views(void) {
   }
   for (unsigned i = 0; i < sizeof gathered / sizeof *gathered; i++) {
     rowscan_spec spec = {.size = sizeof spec,
-                         .in = gathered[i].in,
-                         .out = gathered[i].out,
+                         .in_type = gathered[i].in,
+                         .out_type = gathered[i].out,
                          .length = gathered[i].length,
                          .regime = ROWSCAN_REGIME_ROW,
                          .row_rank = 2,
@@ -416,7 +417,7 @@ void group_views(void) {
 
 static void check_end(rowscan_type in, int64_t length, unsigned flags, rowscan_mask_mode mask) {
   random_source random = random_for(suite.seed, 6, (uint64_t)length << 8 | (uint64_t)mask << 4 | flags);
-  rowscan_spec spec = {.size = sizeof spec, .in = in, .length = length, .flags = flags, .mask_mode = mask};
+  rowscan_spec spec = {.size = sizeof spec, .in_type = in, .length = length, .flags = flags, .mask_mode = mask};
   suite_plans plans;
   spec.regime = ROWSCAN_REGIME_ROW;
   if (suite_plan(&plans, &spec)) {
@@ -467,7 +468,7 @@ static void check_few_rows(suite_plans *plans, int64_t rows, int64_t columns, bo
   test_case test;
   case_dense(&test, &plans->spec, rows, columns, random);
   test.data = DATA_WIDE;
-  test.in_place = in_place && rowscan_type_bytes(plans->spec.in) == rowscan_type_bytes(plans->spec.out);
+  test.in_place = in_place && rowscan_type_bytes(plans->spec.in_type) == rowscan_type_bytes(plans->spec.out_type);
   test.init = rows & 1;
   test.totals = true;
   for (int i = 0; i < 2; i++) /* the second finds what the first left in the workspace */
@@ -476,7 +477,7 @@ static void check_few_rows(suite_plans *plans, int64_t rows, int64_t columns, bo
 
 static void check_few(rowscan_type in, int64_t length, rowscan_regime regime, uint64_t number) {
   random_source random = random_for(suite.seed, 16, number);
-  rowscan_spec spec = {.size = sizeof spec, .in = in, .length = length, .regime = regime};
+  rowscan_spec spec = {.size = sizeof spec, .in_type = in, .length = length, .regime = regime};
   spec.op = number % 5 == 0 ? ROWSCAN_PROD : ROWSCAN_SUM;
   spec.flags = number & 3;
   spec.mask_mode = (rowscan_mask_mode)(number / 4 % 3);
@@ -490,7 +491,7 @@ static void check_few(rowscan_type in, int64_t length, rowscan_regime regime, ui
 /* Two columns, in pairs. */
 static void check_pairs(rowscan_type in, rowscan_type out, int64_t length, uint64_t number) {
   random_source random = random_for(suite.seed, 20, number);
-  rowscan_spec spec = {.size = sizeof spec, .in = in, .out = out, .length = length};
+  rowscan_spec spec = {.size = sizeof spec, .in_type = in, .out_type = out, .length = length};
   spec.layout = ROWSCAN_LAYOUT_COLUMNS;
   spec.op = number % 5 == 0 ? ROWSCAN_PROD : ROWSCAN_SUM;
   spec.flags = number & 3;
@@ -517,7 +518,7 @@ static void check_all_pairs(void) {
 static void check_columns_at_once(rowscan_type in, rowscan_type out, int64_t length, uint64_t number) {
   static const int64_t columns[] = {2, 3, 4, 7, 8, 12, 16, 17, 24, 40, 96};
   random_source random = random_for(suite.seed, 21, number);
-  rowscan_spec spec = {.size = sizeof spec, .in = in, .out = out, .length = length};
+  rowscan_spec spec = {.size = sizeof spec, .in_type = in, .out_type = out, .length = length};
   spec.layout = ROWSCAN_LAYOUT_COLUMNS;
   spec.op = number % 5 == 0 ? ROWSCAN_PROD : ROWSCAN_SUM;
   spec.flags = number & 3;
@@ -572,7 +573,8 @@ static void check_offset(suite_plans *plans, int64_t rows, random_source *random
   test.mask.lead = random_below(random, 16);
   test.out.lead = random_below(random, 16);
   test.data = DATA_WIDE;
-  test.in_place = rowscan_type_bytes(plans->spec.in) == rowscan_type_bytes(plans->spec.out) && random_one_in(random, 3);
+  test.in_place =
+      rowscan_type_bytes(plans->spec.in_type) == rowscan_type_bytes(plans->spec.out_type) && random_one_in(random, 3);
   if (test.in_place)
     test.in = test.out;
   test.init = random_one_in(random, 2);
@@ -583,7 +585,8 @@ static void check_offset(suite_plans *plans, int64_t rows, random_source *random
 
 static void check_offsets(rowscan_type in, rowscan_type out, int64_t length, uint64_t number) {
   random_source random = random_for(suite.seed, 17, number);
-  rowscan_spec spec = {.size = sizeof spec, .in = in, .out = out, .length = length, .regime = ROWSCAN_REGIME_LONG};
+  rowscan_spec spec = {
+      .size = sizeof spec, .in_type = in, .out_type = out, .length = length, .regime = ROWSCAN_REGIME_LONG};
   const rowscan_type masks[] = {ROWSCAN_BOOL, ROWSCAN_U8, in};
   spec.op = random_one_in(&random, 5) ? ROWSCAN_PROD : ROWSCAN_SUM;
   spec.flags = number & 3;

@@ -44,7 +44,7 @@ static size_t bytes_of(const chain *c) {
 
 static rowscan_spec spec_of(const chain *c, const link *l) {
   rowscan_spec spec = {
-      .size = sizeof spec, .in = ROWSCAN_U32, .out = ROWSCAN_U32, .flags = l->flags, .regime = l->regime};
+      .size = sizeof spec, .in_type = ROWSCAN_U32, .out_type = ROWSCAN_U32, .flags = l->flags, .regime = l->regime};
   spec.layout = l->columns ? ROWSCAN_LAYOUT_COLUMNS : ROWSCAN_LAYOUT_ROWS;
   spec.length = l->columns ? c->count / l->columns : l->length ? l->length : c->count;
   return spec;
@@ -60,8 +60,8 @@ static bool run_step(const chain *c, int step, bool gpu, device_stream stream) {
   rowscan_args args = {.size = sizeof args, .rows = c->count / plans->spec.length};
   if (links[which].columns)
     args.row_shape = shape;
-  args.in = gpu ? c->device[from] : c->host[from];
-  args.out = gpu ? c->device[to] : c->host[to];
+  args.input = gpu ? c->device[from] : c->host[from];
+  args.output = gpu ? c->device[to] : c->host[to];
   if (gpu && step % 8 == 5)
     device_fill(c->other, 0, OTHER_BYTES, stream);
   return suite_ok(rowscan_plan_run(gpu ? plans->gpu : plans->host, &args, stream), "a step of a chain");

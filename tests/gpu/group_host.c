@@ -36,10 +36,10 @@ static void make_problem(host_problem *made, const check_run *run, int dim, unsi
       .rank = rank,
       .dim = dim,
       .shape = made->shape,
-      .in = {in + images[CHECK_IN].origin, test->spec.in, made->strides[0]},
-      .out = {out + images[test->in_place ? CHECK_IN : CHECK_OUT].origin, test->spec.out, made->strides[1]},
+      .input = {in + images[CHECK_IN].origin, test->spec.in_type, made->strides[0]},
+      .output = {out + images[test->in_place ? CHECK_IN : CHECK_OUT].origin, test->spec.out_type, made->strides[1]},
       .mask_mode = test->spec.mask_mode,
-      .acc = test->spec.acc,
+      .acc_type = test->spec.acc_type,
   };
   if (test->spec.mask_mode)
     made->problem.mask =

@@ -66,11 +66,11 @@ static void check_batches(rowscan_spec *spec, int64_t rows, uint64_t number) {
 /* A row has the same bits in a batch of any size, at any place in it, in any regime and wherever it lies. */
 void group_batch(void) {
   rowscan_spec specs[] = {
-      {.in = ROWSCAN_F32, .length = 1000, .flags = ROWSCAN_REVERSE, .mask_mode = ROWSCAN_MASK_SELECT},
-      {.in = ROWSCAN_F64, .length = 37, .flags = ROWSCAN_EXCLUSIVE},
-      {.in = ROWSCAN_F16, .length = 5000, .mask_mode = ROWSCAN_MASK_MULTIPLY, .mask_type = ROWSCAN_F16},
-      {.in = ROWSCAN_F32, .length = 40000, .op = ROWSCAN_PROD},
-      {.in = ROWSCAN_BF16, .length = 33001, .acc = ROWSCAN_F64, .flags = ROWSCAN_REVERSE | ROWSCAN_EXCLUSIVE},
+      {.in_type = ROWSCAN_F32, .length = 1000, .flags = ROWSCAN_REVERSE, .mask_mode = ROWSCAN_MASK_SELECT},
+      {.in_type = ROWSCAN_F64, .length = 37, .flags = ROWSCAN_EXCLUSIVE},
+      {.in_type = ROWSCAN_F16, .length = 5000, .mask_mode = ROWSCAN_MASK_MULTIPLY, .mask_type = ROWSCAN_F16},
+      {.in_type = ROWSCAN_F32, .length = 40000, .op = ROWSCAN_PROD},
+      {.in_type = ROWSCAN_BF16, .length = 33001, .acc_type = ROWSCAN_F64, .flags = ROWSCAN_REVERSE | ROWSCAN_EXCLUSIVE},
   };
   int count = suite.quick ? 1 : (int)(sizeof specs / sizeof *specs);
   for (int i = 0; i < count; i++)

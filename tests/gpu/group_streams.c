@@ -102,13 +102,13 @@ static void check_first_call(int64_t rows, int64_t columns, int dim) {
     bool ready = check_prepare(&run, &test, plans.host);
     check_args(&run, &args, false);
     device_capture(stream);
-    ready =
-        ready && suite_ok(rowscan_scan(suite.gpu,
-                                       ROWSCAN_PROBLEM(.rank = 2, .dim = dim, .shape = shape,
-                                                       .in = {(void *)args.in, plans.spec.in, NULL},
-                                                       .out = {args.out, plans.spec.out, NULL}, .totals = args.totals),
-                                       stream),
-                          "rowscan_scan under capture");
+    ready = ready && suite_ok(rowscan_scan(suite.gpu,
+                                           ROWSCAN_PROBLEM(.rank = 2, .dim = dim, .shape = shape,
+                                                           .input = {(void *)args.input, plans.spec.in_type, NULL},
+                                                           .output = {args.output, plans.spec.out_type, NULL},
+                                                           .totals = args.totals),
+                                           stream),
+                              "rowscan_scan under capture");
     device_graph *graph = device_captured(stream);
     for (int i = 0; i < REPLAYS && ready; i++) {
       check_reset(&run, stream);
@@ -136,9 +136,9 @@ static void *come_and_go(void *argument) {
   suite_ok(rowscan_plan_prepare(plans->gpu, NULL), "rowscan_plan_prepare while others capture");
   rowscan_plan_destroy(plans->gpu);
   plans->gpu = NULL;
-  suite_ok(in && out
-               ? rowscan_scan_host(suite.gpu, ROWSCAN_PROBLEM(.rank = 1, .shape = shape, .in = {in}, .out = {out}))
-               : ROWSCAN_OUT_OF_MEMORY,
+  suite_ok(in && out ? rowscan_scan_host(suite.gpu,
+                                         ROWSCAN_PROBLEM(.rank = 1, .shape = shape, .input = {in}, .output = {out}))
+                     : ROWSCAN_OUT_OF_MEMORY,
            "rowscan_scan_host while others capture");
   suite_ok(rowscan_measure(suite.gpu, &rows, &args, 1, &timing), "rowscan_measure while others capture");
   free(in);
