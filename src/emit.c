@@ -4,6 +4,7 @@
  */
 #include "emit.h"
 
+#include "developer.h"
 #include "types.h"
 
 /* `bool` is a word of the language. */

@@ -8,7 +8,6 @@
 
 #include "digest.h"
 #include "kernels.h"
-#include "version.h"
 
 /* Changes with the meaning of a line, or of what an entry holds (build.c). */
 enum { FORMAT = 3 };
@@ -34,7 +33,7 @@ void rs_key_print(const rs_key *key, rs_text *text) {
   if (length && key->canonical[length - 1] != '\n')
     rs_text_append(text, "\n", 1);
   rs_digest(digest, key->source, strlen(key->source));
-  rs_text_add(text, "format=%d\nversion=%s\nkernels=%s\nsource=%s\n", FORMAT, ROWSCAN_VERSION, rs_kernels_digest,
+  rs_text_add(text, "format=%d\nversion=%s\nkernels=%s\nsource=%s\n", FORMAT, ROWSCAN_VERSION_STRING, rs_kernels_digest,
               digest);
   rs_text_add(text, "arch=sm_%d\n", key->arch);
   for (const char *const *option = key->options; *option; option++)

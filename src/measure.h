@@ -6,6 +6,7 @@
 #define RS_MEASURE_H
 
 #include "context.h"
+#include "developer.h"
 
 /* rowscan_measure, its arguments checked but for args, and the spec complete. */
 rowscan_status rs_measure(rowscan_context *context, const rowscan_spec *spec, const rowscan_args *args, int repeat,

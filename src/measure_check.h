@@ -6,6 +6,7 @@
 #define RS_MEASURE_CHECK_H
 
 #include "copier.h"
+#include "developer.h"
 #include "host.h"
 #include "measure_sets.h"
 

@@ -84,7 +84,7 @@ static rowscan_status make_rows(rs_sets *sets, const rowscan_args *args) {
   without.input = without.mask = without.output = some;
   without.init = without.totals = without.workspace = NULL;
   rs_rows *rows = &sets->rows;
-  if (args->size == sizeof *args && !may_fit(sets->spec, args))
+  if (!may_fit(sets->spec, args))
     return too_large(sets);
   rowscan_status status = rs_rows_from_args(rows, sets->spec, &without);
   if (status)

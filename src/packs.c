@@ -10,6 +10,7 @@
 
 #include "arch.h"
 #include "key.h"
+#include "sized.h"
 #include "spec_parse.h"
 #include "status.h"
 
@@ -56,10 +57,6 @@ static bool is_wanted(void *user, const char *key) {
 }
 
 static rowscan_status check_filter(const rowscan_cache_filter *filter) {
-  if (filter->size != sizeof *filter)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT,
-                   "filter: field 'size': %zu; use ROWSCAN_CACHE_FILTER or set sizeof(rowscan_cache_filter), %zu",
-                   filter->size, sizeof *filter);
   if (filter->arch_count < 0 || (filter->arch_count && !filter->archs))
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "filter: field 'arch_count': %d%s", filter->arch_count,
                    filter->archs ? " is negative" : ", but 'archs' is NULL");
@@ -87,15 +84,13 @@ static rowscan_status need_directory(const rs_store *store) {
 rowscan_status rs_packs_export(rs_store *store, const rowscan_cache_filter *filter, void **pack, size_t *bytes,
                                rowscan_cache_exported *exported) {
   rowscan_cache_filter all = {.size = sizeof all};
-  if (exported->size != sizeof *exported)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "exported: field 'size': %zu, not %zu", exported->size, sizeof *exported);
-  if (filter) {
-    rowscan_status status = check_filter(filter);
-    if (status)
-      return status;
-    all = *filter;
-  }
-  rowscan_status status = need_directory(store);
+  rowscan_status status = rs_sized_check(exported, "exported", "ROWSCAN_INFO");
+  if (!status && filter)
+    status = rs_sized_read(&all, sizeof all, filter, "filter", "ROWSCAN_CACHE_FILTER");
+  if (!status && filter)
+    status = check_filter(&all);
+  if (!status)
+    status = need_directory(store);
   if (status)
     return status;
   rs_store_exported sum;
@@ -106,8 +101,8 @@ rowscan_status rs_packs_export(rs_store *store, const rowscan_cache_filter *filt
     return rs_fail(ROWSCAN_CACHE_FAILED, "the cache directory %s can't be exported: %s", rs_store_path(store), wrong);
   *pack = made;
   *bytes = count;
-  *exported = (rowscan_cache_exported){
-      .size = sizeof *exported, .entries = sum.entries, .damaged = sum.damaged, .bytes = (int64_t)count};
+  rowscan_cache_exported told = {.entries = sum.entries, .damaged = sum.damaged, .bytes = (int64_t)count};
+  rs_sized_write(exported, &told, sizeof told);
   return ROWSCAN_OK;
 }
 
@@ -115,12 +110,14 @@ rowscan_status rs_packs_export_file(rs_store *store, const rowscan_cache_filter 
                                     rowscan_cache_exported *exported) {
   void *pack;
   size_t bytes;
-  rowscan_cache_exported told = *exported;
-  rowscan_status status = rs_packs_export(store, filter, &pack, &bytes, &told);
+  rowscan_cache_exported told = {.size = sizeof told};
+  rowscan_status status = rs_sized_check(exported, "exported", "ROWSCAN_INFO");
+  if (!status)
+    status = rs_packs_export(store, filter, &pack, &bytes, &told);
   if (status)
     return status;
   if (rs_store_write_pack(file, pack, bytes))
-    *exported = told;
+    rs_sized_write(exported, &told, sizeof told);
   else
     status = rs_fail(ROWSCAN_CACHE_FAILED, "the pack %s can't be written: %m", file);
   free(pack);
@@ -131,20 +128,17 @@ rowscan_status rs_packs_export_file(rs_store *store, const rowscan_cache_filter 
 
 rowscan_status rs_packs_import(rs_store *store, const char *file, const void *pack, size_t bytes,
                                rowscan_cache_imported *imported) {
-  if (imported->size != sizeof *imported)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "imported: field 'size': %zu, not %zu", imported->size, sizeof *imported);
-  rowscan_status status = need_directory(store);
+  rowscan_status status = rs_sized_check(imported, "imported", "ROWSCAN_INFO");
+  if (!status)
+    status = need_directory(store);
   if (status)
     return status;
   rs_store_imported sum;
   const char *wrong = file ? rs_store_import_file(store, file, &sum) : rs_store_import(store, pack, bytes, &sum);
   if (wrong)
     return rs_fail(ROWSCAN_CACHE_FAILED, "the pack %s is not used: %s", file ? file : "in memory", wrong);
-  *imported = (rowscan_cache_imported){.size = sizeof *imported,
-                                       .entries = sum.entries,
-                                       .added = sum.added,
-                                       .present = sum.present,
-                                       .damaged = sum.damaged,
-                                       .failed = sum.failed};
+  rowscan_cache_imported told = {
+      .entries = sum.entries, .added = sum.added, .present = sum.present, .damaged = sum.damaged, .failed = sum.failed};
+  rs_sized_write(imported, &told, sizeof told);
   return ROWSCAN_OK;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sized.h"
 #include "status.h"
 #include "types.h"
 
@@ -26,11 +27,11 @@ static rowscan_status check_pointers(const rs_rows *rows, const rowscan_spec *sp
   rowscan_status status = ROWSCAN_OK;
   if (rows->count > 0 && spec->length > 0) {
     status = need("input", rows->in);
-    if (!status)
-      status = need("output", rows->out);
     if (!status && spec->mask_mode)
       status = need("mask", rows->mask);
   }
+  if (!status && rows->count > 0 && (spec->length > 0 || rows->initial))
+    status = need("output", rows->out);
   if (!status)
     status = aligned("input", rows->in, spec->in_type);
   if (!status)
@@ -58,7 +59,7 @@ static void tame_strides(rs_rows *rows, int64_t length) {
     tame(&rows->mask_stride[d], rows->shape[d]);
   }
   tame(&rows->in_step, length);
-  tame(&rows->out_step, length);
+  tame(&rows->out_step, rows->initial ? length + 1 : length);
   tame(&rows->mask_step, length);
 }
 
@@ -112,13 +113,30 @@ static rowscan_status set_shape(rs_rows *rows, const rowscan_spec *spec, const r
   return ROWSCAN_OK;
 }
 
+/* Kernels have one array of strides for the initial values and the totals of rows. */
+static rowscan_status set_row_strides(rs_rows *rows, const rowscan_args *args) {
+  const int64_t *init = rows->init ? args->init_strides : NULL, *totals = rows->totals ? args->totals_strides : NULL;
+  const int64_t *given = totals ? totals : init;
+  int64_t number = 1;
+  for (int d = rows->rank - 1; d >= 0; d--) {
+    int64_t dense = number;
+    rows->row_stride[d] = given ? given[d] : dense;
+    number *= rows->shape[d];
+    if (!rows->init || !rows->totals || rows->shape[d] <= 1)
+      continue;
+    int64_t of_init = init ? init[d] : dense, of_totals = totals ? totals[d] : dense;
+    if (of_init != of_totals)
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "args: field 'totals_strides': element %d, %lld, is not that of init, %lld",
+                     d, (long long)of_totals, (long long)of_init);
+  }
+  return ROWSCAN_OK;
+}
+
 rowscan_status rs_rows_from_args(rs_rows *rows, const rowscan_spec *spec, const rowscan_args *args) {
-  if (args->size != sizeof *args)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "args: field 'size': %zu; use ROWSCAN_ARGS or set sizeof(rowscan_args), %zu",
-                   args->size, sizeof *args);
   rowscan_status status = set_shape(rows, spec, args);
   if (status)
     return status;
+  rows->initial = false;
   rows->in = args->input;
   rows->out = args->output;
   rows->mask = spec->mask_mode ? args->mask : NULL;
@@ -135,11 +153,8 @@ rowscan_status rs_rows_from_args(rs_rows *rows, const rowscan_spec *spec, const 
     memset(rows->mask_stride, 0, (size_t)rows->rank * sizeof *rows->mask_stride);
     rows->mask_step = 0;
   }
-  int64_t number = 1;
-  for (int d = rows->rank - 1; d >= 0; d--) {
-    rows->row_stride[d] = number;
-    number *= rows->shape[d];
-  }
+  if ((status = set_row_strides(rows, args)))
+    return status;
   tame_strides(rows, spec->length);
   return check_pointers(rows, spec);
 }
@@ -151,11 +166,15 @@ typedef struct dimension {
   int64_t size, in, out, mask, row;
 } dimension;
 
+static bool includes_initial(const rowscan_problem *problem) {
+  return problem->flags & ROWSCAN_INCLUDE_INITIAL;
+}
+
+static int scanned(const rowscan_problem *problem) {
+  return problem->dim < 0 ? problem->dim + problem->rank : problem->dim;
+}
+
 static rowscan_status check_problem(const rowscan_problem *problem) {
-  if (problem->size != sizeof *problem)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT,
-                   "problem: field 'size': %zu; use ROWSCAN_PROBLEM or set sizeof(rowscan_problem), %zu", problem->size,
-                   sizeof *problem);
   if (problem->rank < 1 || problem->rank > RS_MAX_ROW_RANK + 1)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "problem: field 'rank': %d is not in 1 .. %d", problem->rank,
                    RS_MAX_ROW_RANK + 1);
@@ -166,21 +185,75 @@ static rowscan_status check_problem(const rowscan_problem *problem) {
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "problem: field 'shape': NULL");
   int64_t elements = 1;
   for (int d = 0; d < problem->rank; d++) {
-    if (problem->shape[d] < 0)
-      return rs_fail(ROWSCAN_BAD_ARGUMENT, "problem: field 'shape': element %d, %lld, is negative", d,
-                     (long long)problem->shape[d]);
-    if (problem->shape[d] && __builtin_mul_overflow(elements, problem->shape[d], &elements))
+    int64_t size = problem->shape[d];
+    if (size < 0)
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "problem: field 'shape': element %d, %lld, is negative", d, (long long)size);
+    size += includes_initial(problem) && d == scanned(problem) && size < INT64_MAX;
+    if (size && __builtin_mul_overflow(elements, size, &elements))
       return rs_fail(ROWSCAN_BAD_ARGUMENT, "problem: field 'shape': the product is over 2^63");
   }
+  if (includes_initial(problem) && problem->flags & ROWSCAN_EXCLUSIVE)
+    return rs_fail(
+        ROWSCAN_BAD_ARGUMENT,
+        "problem: field 'flags': 0x%x has ROWSCAN_INCLUDE_INITIAL and ROWSCAN_EXCLUSIVE, which contradict one "
+        "another",
+        problem->flags);
   return ROWSCAN_OK;
 }
 
-static void problem_strides(int64_t *strides, const rowscan_tensor *tensor, const rowscan_problem *problem) {
+void rs_problem_strides(int64_t *strides, const int64_t *given, const rowscan_problem *problem, int64_t length) {
   int64_t step = 1;
   for (int d = problem->rank - 1; d >= 0; d--) {
-    strides[d] = tensor->strides ? tensor->strides[d] : step;
-    step *= problem->shape[d];
+    strides[d] = given ? given[d] : step;
+    step *= d == scanned(problem) ? length : problem->shape[d];
   }
+}
+
+/* Later versions of these arrays may have more to say. */
+static rowscan_status check_array(const char *field, const void *const reserved[2]) {
+  if (!reserved[0] && !reserved[1])
+    return ROWSCAN_OK;
+  return rs_fail(ROWSCAN_BAD_ARGUMENT, "problem: field '%s.reserved': not NULL, which rowscan %s knows nothing of",
+                 field, ROWSCAN_VERSION_STRING);
+}
+
+static rowscan_status check_arrays(const rowscan_problem *problem) {
+  rowscan_status status = check_array("input", problem->input.reserved);
+  if (!status)
+    status = check_array("output", problem->output.reserved);
+  if (!status)
+    status = check_array("mask", problem->mask.reserved);
+  if (!status)
+    status = check_array("init", problem->init.reserved);
+  return status ? status : check_array("totals", problem->totals.reserved);
+}
+
+static rowscan_status check_end_type(const char *field, const void *data, rowscan_type type, rowscan_type acc) {
+  if (!data || !type || type == acc)
+    return ROWSCAN_OK;
+  return rs_fail(ROWSCAN_BAD_ARGUMENT, "problem: field '%s.type': %s is not the accumulator's type, %s", field,
+                 rs_type_kind(type) == RS_NO_KIND ? "no element type" : rowscan_type_name(type),
+                 rowscan_type_name(acc));
+}
+
+/* Where the initial values and the totals of rows lie: kernels have one array of strides for both. */
+static rowscan_status fill_row_strides(int64_t *strides, const rowscan_problem *problem, const rowscan_spec *spec) {
+  const rowscan_input *init = &problem->init;
+  const rowscan_output *totals = &problem->totals;
+  rowscan_status status = check_end_type("init", init->data, init->type, spec->acc_type);
+  if (!status)
+    status = check_end_type("totals", totals->data, totals->type, spec->acc_type);
+  rs_problem_strides(strides, totals->data ? totals->strides : init->strides, problem, 1);
+  if (status || !init->data || !totals->data)
+    return status;
+  int64_t other[RS_MAX_ROW_RANK + 1];
+  rs_problem_strides(other, init->strides, problem, 1);
+  for (int d = 0; d < problem->rank; d++)
+    if (d != scanned(problem) && problem->shape[d] > 1 && strides[d] != other[d])
+      return rs_fail(ROWSCAN_BAD_ARGUMENT,
+                     "problem: field 'totals.strides': element %d, %lld, is not that of init, %lld", d,
+                     (long long)strides[d], (long long)other[d]);
+  return ROWSCAN_OK;
 }
 
 static int64_t distance(int64_t stride) {
@@ -231,11 +304,17 @@ static rowscan_layout layout_of(const rs_rows *rows, int64_t length) {
   return strides < steps ? ROWSCAN_LAYOUT_COLUMNS : ROWSCAN_LAYOUT_ROWS;
 }
 
-rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const rowscan_problem *problem) {
-  rowscan_status status = check_problem(problem);
-  if (status)
-    return status;
-  int dim = problem->dim < 0 ? problem->dim + problem->rank : problem->dim;
+/* The output's element P(1): in a reverse scan P(0) stands behind the others. */
+static void *after_initial(const rowscan_problem *problem, const rowscan_spec *spec, int64_t step) {
+  bool shifts = includes_initial(problem) && !(spec->flags & ROWSCAN_REVERSE) && problem->output.data;
+  return (char *)problem->output.data + (shifts ? step * (int64_t)rowscan_type_bytes(spec->out_type) : 0);
+}
+
+rowscan_status rs_problem_read(rowscan_problem *to, const rowscan_problem *given) {
+  return rs_sized_read(to, sizeof *to, given, "problem", "ROWSCAN_PROBLEM");
+}
+
+static rowscan_status rs_problem_spec(rowscan_spec *spec, const rowscan_problem *problem) {
   rowscan_spec wanted = {.size = sizeof wanted,
                          .op = problem->op,
                          .in_type = problem->input.type,
@@ -243,25 +322,50 @@ rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const row
                          .acc_type = problem->acc_type,
                          .mask_type = problem->mask_mode ? problem->mask.type : ROWSCAN_TYPE_DEFAULT,
                          .mask_mode = problem->mask_mode,
-                         .flags = problem->flags,
-                         .length = problem->shape[dim]};
-  if ((status = rs_spec_read(spec, &wanted)))
+                         .flags = problem->flags & ~ROWSCAN_INCLUDE_INITIAL,
+                         .length = problem->shape[scanned(problem)]};
+  return rs_spec_read(spec, &wanted);
+}
+
+rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const rowscan_problem *given) {
+  rowscan_problem read;
+  const rowscan_problem *problem = given;
+  rowscan_status status = ROWSCAN_OK;
+  if (given->size != sizeof *given) { /* else it need not be copied */
+    status = rs_problem_read(&read, given);
+    problem = &read;
+  }
+  if (!status)
+    status = check_problem(problem);
+  if (!status)
+    status = check_arrays(problem);
+  if (!status)
+    status = rs_problem_spec(spec, problem);
+  if (status)
     return status;
 
   /* These arrays are large, and each call would wait for them to be cleared. */
   int64_t in[RS_MAX_ROW_RANK + 1], out[RS_MAX_ROW_RANK + 1], mask[RS_MAX_ROW_RANK + 1];
-  problem_strides(in, &problem->input, problem);
-  problem_strides(out, &problem->output, problem);
+  int64_t row[RS_MAX_ROW_RANK + 1];
+  int dim = scanned(problem);
+  int64_t length = spec->length;
+  rs_problem_strides(in, problem->input.strides, problem, length);
+  rs_problem_strides(out, problem->output.strides, problem, length + (includes_initial(problem) ? 1 : 0));
+  if (!length) /* of the output there is P(0) at most */
+    out[dim] = 0;
   if (spec->mask_mode)
-    problem_strides(mask, &problem->mask, problem);
+    rs_problem_strides(mask, problem->mask.strides, problem, length);
   else
     memset(mask, 0, (size_t)problem->rank * sizeof *mask);
+  if ((status = fill_row_strides(row, problem, spec)))
+    return status;
 
+  rows->initial = includes_initial(problem);
   rows->in = problem->input.data;
-  rows->out = problem->output.data;
+  rows->out = after_initial(problem, spec, out[dim]);
   rows->mask = spec->mask_mode ? problem->mask.data : NULL;
-  rows->init = problem->init;
-  rows->totals = problem->totals;
+  rows->init = problem->init.data;
+  rows->totals = problem->totals.data;
   rows->count = 1;
   rows->in_step = in[dim];
   rows->out_step = out[dim];
@@ -272,7 +376,7 @@ rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const row
     if (d == dim)
       continue;
     if (problem->shape[d] != 1)
-      dims[count++] = (dimension){problem->shape[d], in[d], out[d], mask[d], rows->count};
+      dims[count++] = (dimension){problem->shape[d], in[d], out[d], mask[d], row[d]};
     rows->count *= problem->shape[d];
   }
   if (count > 1)
@@ -292,6 +396,29 @@ rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const row
   spec->layout = layout_of(rows, spec->length);
   spec->row_rank = rows->rank;
   return check_pointers(rows, spec);
+}
+
+void rs_initial_rows(rs_rows *to, rowscan_spec *to_spec, const rs_rows *rows, const rowscan_spec *spec) {
+  bool reverse = spec->flags & ROWSCAN_REVERSE;
+  int64_t at = reverse ? spec->length * rows->out_step : -rows->out_step;
+  *to_spec = (rowscan_spec){.size = sizeof *to_spec,
+                            .op = spec->op,
+                            .in_type = spec->out_type,
+                            .out_type = spec->out_type,
+                            .acc_type = spec->acc_type,
+                            .flags = ROWSCAN_EXCLUSIVE,
+                            .length = 1,
+                            .layout = ROWSCAN_LAYOUT_ROWS,
+                            .row_rank = spec->row_rank};
+  *to = *rows;
+  to->initial = false;
+  to->out = (char *)rows->out + at * (int64_t)rowscan_type_bytes(spec->out_type);
+  to->in = to->out;
+  to->mask = NULL;
+  to->totals = NULL;
+  to->in_step = to->out_step = to->mask_step = 0;
+  memcpy(to->in_stride, rows->out_stride, sizeof to->in_stride);
+  memset(to->mask_stride, 0, sizeof to->mask_stride);
 }
 
 static bool is_one_run(const rs_rows *rows, int64_t length, int64_t step, const int64_t *stride) {

@@ -8,30 +8,42 @@
 #include <stdlib.h>
 
 #include "arch.h"
+#include "carry.h"
 #include "emit.h"
 #include "launch.h"
 #include "measure.h"
 #include "packs.h"
+#include "scan.h"
+#include "sized.h"
 #include "spec_parse.h"
-#include "stage.h"
-#include "version.h"
 #include "warm.h"
 #include "why.h"
 
 const char *rowscan_version(void) {
+  return ROWSCAN_VERSION_STRING;
+}
+
+int rowscan_version_number(void) {
   return ROWSCAN_VERSION;
+}
+
+/* Fills a caller's info struct, if its size is one. */
+static rowscan_status give_info(void *info, const void *found, size_t known) {
+  rowscan_status status = rs_sized_check(info, "info", "ROWSCAN_INFO");
+  if (!status)
+    rs_sized_write(info, found, known);
+  return status;
 }
 
 /* ---- contexts ---------------------------------------------------------------------------------------------------- */
 
 rowscan_status rowscan_open(rowscan_context **context, const rowscan_options *options) {
-  static const rowscan_options defaults = {.size = sizeof defaults};
-  if (!options)
-    options = &defaults;
-  if (options->size != sizeof *options)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT,
-                   "options: field 'size': %zu; use ROWSCAN_OPTIONS or set sizeof(rowscan_options), %zu", options->size,
-                   sizeof *options);
+  rowscan_options complete = {.size = sizeof complete};
+  rowscan_status status =
+      options ? rs_sized_read(&complete, sizeof complete, options, "options", "ROWSCAN_OPTIONS") : ROWSCAN_OK;
+  if (status)
+    return status;
+  options = &complete;
   if ((unsigned)options->engine > ROWSCAN_ENGINE_HOST)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "options: field 'engine': %d is no engine", (int)options->engine);
   if (options->device < 0)
@@ -102,9 +114,21 @@ static rowscan_status check_runnable(const rowscan_plan *plan) {
              : rs_fail(ROWSCAN_UNSUPPORTED, "a plan of rowscan_plan_compile, for sm_%d, can't be run", plan->arch);
 }
 
+/* Those of another size are copied, since a run must not wait for that. */
+static rowscan_status read_args(const rowscan_args **args, rowscan_args *copy) {
+  if ((*args)->size == sizeof **args)
+    return ROWSCAN_OK;
+  rowscan_status status = rs_sized_read(copy, sizeof *copy, *args, "args", "ROWSCAN_ARGS");
+  *args = copy;
+  return status;
+}
+
 rowscan_status rowscan_plan_prepare(rowscan_plan *plan, const rowscan_args *args) {
   rs_rows rows;
+  rowscan_args given;
   rowscan_status status = check_runnable(plan);
+  if (!status && args)
+    status = read_args(&args, &given);
   if (!status && args)
     status = rs_rows_from_args(&rows, &plan->spec, args);
   return status ? status : rs_plan_prepare(plan, args ? &rows : NULL);
@@ -114,19 +138,20 @@ void rowscan_plan_destroy(rowscan_plan *plan) {
   rs_plan_destroy(plan);
 }
 
+rowscan_status rowscan_plan_spec(const rowscan_plan *plan, rowscan_spec *spec) {
+  return rs_spec_write(spec, &plan->spec);
+}
+
 rowscan_status rowscan_plan_info_get(const rowscan_plan *plan, rowscan_plan_info *info) {
-  if (info->size != sizeof *info)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "info: field 'size': %zu, not %zu", info->size, sizeof *info);
-  *info = (rowscan_plan_info){.size = sizeof *info,
-                              .spec = plan->spec,
-                              .modules = plan->arch ? rs_geometry_kernels(&plan->modules.geometry) : 0,
-                              .workspace_bytes = rs_launch_workspace(plan)};
-  return ROWSCAN_OK;
+  rowscan_plan_info found = {.modules = plan->arch ? rs_geometry_kernels(&plan->modules.geometry) : 0,
+                             .workspace_bytes = rs_launch_workspace(plan)};
+  return give_info(info, &found, sizeof found);
 }
 
 rowscan_status rowscan_plan_module(const rowscan_plan *plan, int index, rowscan_module_info *info) {
-  if (info->size != sizeof *info)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "info: field 'size': %zu, not %zu", info->size, sizeof *info);
+  rowscan_status status = rs_sized_check(info, "info", "ROWSCAN_INFO");
+  if (status)
+    return status;
   const rs_geometry *geometry = &plan->modules.geometry;
   int count = plan->arch ? rs_geometry_kernels(geometry) : 0;
   if (index < 0 || index >= count)
@@ -134,32 +159,35 @@ rowscan_status rowscan_plan_module(const rowscan_plan *plan, int index, rowscan_
   rs_kernel kernel = rs_geometry_kernel(geometry, index);
   const rs_module *module = &plan->modules.of[kernel];
   const rs_binary *binary;
-  rowscan_status status = rs_plan_binary((rowscan_plan *)plan, kernel, &binary); /* which keeps it */
+  status = rs_plan_binary((rowscan_plan *)plan, kernel, &binary); /* which keeps it */
   if (status)
     return status;
-  *info = (rowscan_module_info){.size = sizeof *info,
-                                .kernel = rs_kernel_name(kernel),
-                                .regime = rs_kernel_regime(geometry, kernel),
-                                .threads = geometry->shape[kernel].threads,
-                                .registers = binary->registers,
-                                .shared_bytes = binary->shared_bytes,
-                                .local_bytes = binary->local_bytes,
-                                .spill_bytes = binary->spill_bytes,
-                                .ptx_bytes = binary->ptx_bytes,
-                                .cubin_bytes = binary->cubin_bytes,
-                                .build_ms = module->binary.milliseconds,
-                                .cached = module->binary.cached,
-                                .geometry = module->words.data,
-                                .source = module->source.data,
-                                .ptx = binary->ptx,
-                                .cubin = binary->cubin};
-  snprintf(info->arch, sizeof info->arch, "sm_%d", plan->arch);
+  rowscan_module_info found = {.kernel = rs_kernel_name(kernel),
+                               .regime = rs_kernel_regime(geometry, kernel),
+                               .threads = geometry->shape[kernel].threads,
+                               .registers = binary->registers,
+                               .shared_bytes = binary->shared_bytes,
+                               .local_bytes = binary->local_bytes,
+                               .spill_bytes = binary->spill_bytes,
+                               .ptx_bytes = binary->ptx_bytes,
+                               .cubin_bytes = binary->cubin_bytes,
+                               .build_ms = module->binary.milliseconds,
+                               .cached = module->binary.cached,
+                               .geometry = module->words.data,
+                               .source = module->source.data,
+                               .ptx = binary->ptx,
+                               .cubin = binary->cubin};
+  snprintf(found.arch, sizeof found.arch, "sm_%d", plan->arch);
+  rs_sized_write(info, &found, sizeof found);
   return ROWSCAN_OK;
 }
 
 rowscan_status rowscan_plan_run(rowscan_plan *plan, const rowscan_args *args, struct CUstream_st *stream) {
   rs_rows rows;
+  rowscan_args given;
   rowscan_status status = check_runnable(plan);
+  if (!status)
+    status = read_args(&args, &given);
   if (!status)
     status = rs_rows_from_args(&rows, &plan->spec, args);
   return status ? status : rs_plan_run(plan, &rows, args->workspace, args->workspace_bytes, stream);
@@ -193,20 +221,38 @@ void rowscan_free(void *memory) {
 /* ---- one call ---------------------------------------------------------------------------------------------------- */
 
 rowscan_status rowscan_scan(rowscan_context *context, const rowscan_problem *problem, struct CUstream_st *stream) {
-  rs_rows rows;
-  rowscan_spec spec;
-  rowscan_plan *plan;
-  rowscan_status status = rs_rows_from_problem(&rows, &spec, problem);
-  if (!status)
-    status = rs_table_plan(&context->plans, context, &spec, &rows, &plan);
-  return status ? status : rs_plan_run(plan, &rows, NULL, 0, stream);
+  return rs_scan(context, problem, stream);
 }
 
 rowscan_status rowscan_scan_host(rowscan_context *context, const rowscan_problem *problem) {
+  return rs_scan_host(context, problem);
+}
+
+rowscan_status rowscan_prepare(rowscan_context *context, const rowscan_problem *problem) {
+  return rs_scan_prepare(context, problem);
+}
+
+rowscan_status rowscan_carry_create(rowscan_carry **carry, rowscan_context *context) {
+  return rs_carry_create(carry, context);
+}
+
+rowscan_status rowscan_carry_scan(rowscan_carry *carry, const rowscan_problem *chunk, struct CUstream_st *stream) {
+  return rs_carry_scan(carry, chunk, stream);
+}
+
+void rowscan_carry_reset(rowscan_carry *carry) {
+  rs_carry_reset(carry);
+}
+
+void rowscan_carry_destroy(rowscan_carry *carry) {
+  rs_carry_destroy(carry);
+}
+
+rowscan_status rowscan_problem_spec(const rowscan_problem *problem, rowscan_spec *spec) {
   rs_rows rows;
-  rowscan_spec spec;
-  rowscan_status status = rs_rows_from_problem(&rows, &spec, problem);
-  return status ? status : rs_stage(context, &spec, &rows);
+  rowscan_spec found;
+  rowscan_status status = rs_rows_from_problem(&rows, &found, problem);
+  return status ? status : rs_spec_write(spec, &found);
 }
 
 /* ---- devices and measuring --------------------------------------------------------------------------------------- */
@@ -220,29 +266,37 @@ rowscan_status rowscan_device_count(int *count) {
 }
 
 rowscan_status rowscan_device_get(int device, rowscan_device_info *info) {
-  if (info->size != sizeof *info)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "info: field 'size': %zu, not %zu", info->size, sizeof *info);
-  return rs_device_info(device, info);
+  rowscan_device_info found;
+  rowscan_status status = rs_device_info(device, &found);
+  return status ? status : give_info(info, &found, sizeof found);
 }
 
 rowscan_status rowscan_measure(rowscan_context *context, const rowscan_spec *spec, const rowscan_args *args, int repeat,
                                rowscan_timing *timing) {
-  if (timing->size != sizeof *timing)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "timing: field 'size': %zu, not %zu", timing->size, sizeof *timing);
   if (repeat < 0)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'repeat': %d is negative", repeat);
   rowscan_spec complete;
-  rowscan_status status = rs_spec_read(&complete, spec);
-  return status ? status : rs_measure(context, &complete, args, repeat, timing);
+  rowscan_args given;
+  rowscan_timing found = {.size = sizeof found};
+  rowscan_status status = rs_sized_check(timing, "timing", "ROWSCAN_INFO");
+  if (!status)
+    status = rs_spec_read(&complete, spec);
+  if (!status)
+    status = rs_sized_read(&given, sizeof given, args, "args", "ROWSCAN_ARGS");
+  if (!status)
+    status = rs_measure(context, &complete, &given, repeat, &found);
+  if (!status)
+    rs_sized_write(timing, &found, sizeof found);
+  return status;
 }
 
 /* ---- ahead of need ----------------------------------------------------------------------------------------------- */
 
-rowscan_status rowscan_warm(rowscan_context *context, const rowscan_warming *list) {
-  if (list->size != sizeof *list)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT,
-                   "warming: field 'size': %zu; use ROWSCAN_WARMING or set sizeof(rowscan_warming), %zu", list->size,
-                   sizeof *list);
+rowscan_status rowscan_warm(rowscan_context *context, const rowscan_warming *given) {
+  rowscan_warming read, *list = &read;
+  rowscan_status status = rs_sized_read(list, sizeof *list, given, "warming", "ROWSCAN_WARMING");
+  if (status)
+    return status;
   if (list->spec_count < 0 || (list->spec_count && !list->specs))
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "warming: field 'spec_count': %lld%s", (long long)list->spec_count,
                    list->specs ? " is negative" : ", but 'specs' is NULL");
@@ -267,8 +321,9 @@ static rowscan_cache_counts tell_counts(const rs_store_counts *counts) {
 }
 
 rowscan_status rowscan_cache_info_get(rowscan_context *context, rowscan_cache_info *info) {
-  if (info->size != sizeof *info)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "info: field 'size': %zu, not %zu", info->size, sizeof *info);
+  rowscan_status status = rs_sized_check(info, "info", "ROWSCAN_INFO");
+  if (status)
+    return status;
   rs_store *store = rs_builder_store(context->builder);
   rs_store_counts mine, all;
   rs_store_counted(store, &mine, &all);
@@ -281,7 +336,7 @@ rowscan_status rowscan_cache_info_get(rowscan_context *context, rowscan_cache_in
                               .all = tell_counts(&all)};
   rs_store_packs(store, &found.pack_entries);
   rs_store_count(store, &found.entries, &found.bytes); /* those that can be read: the log tells of others */
-  *info = found;
+  rs_sized_write(info, &found, sizeof found);
   return ROWSCAN_OK;
 }
 
@@ -329,20 +384,21 @@ rowscan_status rowscan_cache_why(rowscan_context *context, const rowscan_spec *s
 }
 
 rowscan_status rowscan_cache_prune(rowscan_context *context, rowscan_cache_pruned *pruned) {
-  if (pruned->size != sizeof *pruned)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "pruned: field 'size': %zu, not %zu", pruned->size, sizeof *pruned);
+  rowscan_status status = rs_sized_check(pruned, "pruned", "ROWSCAN_INFO");
+  if (status)
+    return status;
   rs_store *store = rs_builder_store(context->builder);
   rs_store_pruned sum;
   if (!rs_store_prune(store, &sum))
     return rs_fail(ROWSCAN_CACHE_FAILED, "not all of the cache directory %s can be read and pruned",
                    rs_store_path(store));
-  *pruned = (rowscan_cache_pruned){.size = sizeof *pruned,
-                                   .removed = sum.removed,
-                                   .removed_bytes = sum.removed_bytes,
-                                   .swept = sum.swept,
-                                   .swept_bytes = sum.swept_bytes,
-                                   .left = sum.left,
-                                   .left_bytes = sum.left_bytes};
+  rowscan_cache_pruned found = {.removed = sum.removed,
+                                .removed_bytes = sum.removed_bytes,
+                                .swept = sum.swept,
+                                .swept_bytes = sum.swept_bytes,
+                                .left = sum.left,
+                                .left_bytes = sum.left_bytes};
+  rs_sized_write(pruned, &found, sizeof found);
   return ROWSCAN_OK;
 }
 

@@ -17,8 +17,13 @@
  * P(0) without an initial value is the identity of the operator: +0 for a sum, 1 for a product. A NaN may differ from
  * another NaN in sign and payload; everything else is equal bit for bit.
  *
- * Structs that a caller fills start with `.size`; a field left zero takes its default. The macros ROWSCAN_OPTIONS,
- * ROWSCAN_SPEC, ROWSCAN_ARGS and ROWSCAN_PROBLEM make such a struct and set `.size`. (C only; in C++ set the fields.)
+ * Structs that a caller fills, or has filled, start with `.size`, the sizeof that the caller's header has for them: it
+ * is their version. A field left zero takes its default, and so does one that an older, shorter struct lacks; a newer,
+ * longer one is taken if all that this library does not know is zero. A struct to be filled is filled as far as it
+ * goes. The macros ROWSCAN_OPTIONS, ROWSCAN_SPEC, ROWSCAN_ARGS, ROWSCAN_PROBLEM, ROWSCAN_WARMING and
+ * ROWSCAN_CACHE_FILTER make such a struct, which lives as long as the block (in C++ as the expression) that it stands
+ * in, and set `.size`; so does ROWSCAN_INFO for one to be filled. In C++ they want C++20 and fields in their order
+ * (g++ -Wextra remarks on those left out).
  *
  * Threads. Different contexts share nothing. All calls on one context or plan may be made from many threads at once,
  * but a context or plan must not be used while it is closed or destroyed. Any of them, but for opening and closing
@@ -41,8 +46,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The version of this header, and as one number that grows: 10000 * major + 100 * minor + patch. */
+#define ROWSCAN_VERSION_MAJOR 0
+#define ROWSCAN_VERSION_MINOR 2
+#define ROWSCAN_VERSION_PATCH 0
+#define ROWSCAN_VERSION (ROWSCAN_VERSION_MAJOR * 10000 + ROWSCAN_VERSION_MINOR * 100 + ROWSCAN_VERSION_PATCH)
+#define ROWSCAN_VERSION_TEXT2(a, b, c) #a "." #b "." #c
+#define ROWSCAN_VERSION_TEXT(a, b, c) ROWSCAN_VERSION_TEXT2(a, b, c)
+#define ROWSCAN_VERSION_STRING ROWSCAN_VERSION_TEXT(ROWSCAN_VERSION_MAJOR, ROWSCAN_VERSION_MINOR, ROWSCAN_VERSION_PATCH)
+
+/* ROWSCAN_STRUCT(type, .field = value, ...): the address of such a struct, with its .size set. */
 #ifdef __cplusplus
+template <class Struct> inline const Struct *rowscan_address_of(const Struct &temporary) {
+  return &temporary;
+}
+#define ROWSCAN_STRUCT(type, ...) (rowscan_address_of(type{.size = sizeof(type), __VA_ARGS__}))
 extern "C" {
+#else
+#define ROWSCAN_STRUCT(type, ...) (&(type){.size = sizeof(type), __VA_ARGS__})
 #endif
 
 #if defined(__GNUC__)
@@ -58,6 +79,7 @@ extern "C" {
 struct CUstream_st; /* the driver's CUstream is a pointer to this */
 typedef struct rowscan_context rowscan_context;
 typedef struct rowscan_plan rowscan_plan;
+typedef struct rowscan_carry rowscan_carry;
 
 /* ---- enumerations ------------------------------------------------------------------------------------------------ */
 
@@ -123,12 +145,14 @@ typedef enum rowscan_regime {
 /* Flags of a spec, or-ed. */
 #define ROWSCAN_EXCLUSIVE 1u /* element i of the output leaves out element i of the input */
 #define ROWSCAN_REVERSE 2u   /* from the last element to the first */
-#define ROWSCAN_DELAYS 4u    /* for tests: blocks of the GPU that hand one another values pause at random places */
+/* 4u is for the library's own tests. Of a problem alone: */
+#define ROWSCAN_INCLUDE_INITIAL 8u /* the output has length + 1 elements, P(0) to P(length) */
 
 /* ---- library ----------------------------------------------------------------------------------------------------- */
 
-/* "major.minor.patch" of the library. */
+/* ROWSCAN_VERSION_STRING and ROWSCAN_VERSION of the library, which need not be those of the header. */
 ROWSCAN_API const char *rowscan_version(void);
+ROWSCAN_API int rowscan_version_number(void);
 
 /* "ROWSCAN_OK", ...; never NULL. */
 ROWSCAN_API const char *rowscan_status_name(rowscan_status status);
@@ -176,7 +200,7 @@ typedef struct rowscan_options {
   void (*progress)(void *user, int64_t done_bytes, int64_t total_bytes); /* of rowscan_scan_host; default none */
 } rowscan_options;
 
-#define ROWSCAN_OPTIONS(...) (&(rowscan_options){.size = sizeof(rowscan_options), __VA_ARGS__})
+#define ROWSCAN_OPTIONS(...) ROWSCAN_STRUCT(rowscan_options, __VA_ARGS__)
 
 /*
  * Opens a context. On a GPU it retains the device's primary context, the one that the CUDA runtime and frameworks use,
@@ -210,7 +234,7 @@ typedef struct rowscan_spec {
   rowscan_regime regime; /* force one; default: chosen from the spec and, run by run, from the number of rows */
 } rowscan_spec;
 
-#define ROWSCAN_SPEC(...) (&(rowscan_spec){.size = sizeof(rowscan_spec), __VA_ARGS__})
+#define ROWSCAN_SPEC(...) ROWSCAN_STRUCT(rowscan_spec, __VA_ARGS__)
 
 /*
  * Checks a spec and replaces each default by what it stands for; its .size stays.
@@ -262,26 +286,28 @@ ROWSCAN_API void rowscan_plan_destroy(rowscan_plan *plan);
  * Strides are in elements, in the order [row dimensions..., scanned dimension]; any sign, 0 in inputs and masks repeats
  * an element. NULL strides: dense in C order, with the scanned dimension last (LAYOUT_ROWS) or last but one (COLUMNS).
  * `output` may be the same as `input`, with the same strides and element size; else it must not overlap any other
- * array, nor itself. init and totals are dense, one element of the accumulator type a row, rows in C order; they do not
- * overlap.
+ * array, nor itself. init and totals have one element a row and do not overlap; where both have strides these are the
+ * same.
  */
 typedef struct rowscan_args {
   size_t size;
   const void *input;
   void *output;
   const void *mask;              /* needed if the spec has a mask mode */
-  const void *init;              /* initial value of each row; default none */
-  void *totals;                  /* total of each row, unrounded; default not written */
+  const void *init;              /* initial value of each row, of the accumulator type; default none */
+  void *totals;                  /* total of each row, of the accumulator type, unrounded; default not written */
   int64_t rows;                  /* number of rows; with row_shape: 0 or its product */
   const int64_t *row_shape;      /* [row_rank]; may be NULL if row_rank is 1 */
   const int64_t *input_strides;  /* [row_rank + 1] */
   const int64_t *output_strides; /* [row_rank + 1] */
   const int64_t *mask_strides;   /* [row_rank + 1] */
+  const int64_t *init_strides;   /* [row_rank]; default dense, rows in C order */
+  const int64_t *totals_strides; /* [row_rank], the same as init_strides if there are both; default dense */
   void *workspace; /* device memory of this run's own, a multiple of 8; default one of the plan's, see below */
   size_t workspace_bytes;
 } rowscan_args;
 
-#define ROWSCAN_ARGS(...) (&(rowscan_args){.size = sizeof(rowscan_args), __VA_ARGS__})
+#define ROWSCAN_ARGS(...) ROWSCAN_STRUCT(rowscan_args, __VA_ARGS__)
 
 /*
  * Makes ready what runs with such args need, the kernel and scratch memory, and queues nothing. No element is read or
@@ -327,7 +353,6 @@ ROWSCAN_API rowscan_status rowscan_plan_run(rowscan_plan *plan, const rowscan_ar
 /* What a plan is made of: on a GPU modules of one kernel each, first the one that plan_create makes ready. */
 typedef struct rowscan_plan_info {
   size_t size;
-  rowscan_spec spec;      /* completed */
   int modules;            /* 0 on the host */
   size_t workspace_bytes; /* see rowscan_plan_run */
 } rowscan_plan_info;
@@ -360,6 +385,8 @@ typedef struct rowscan_module_info {
  * those of plan_prepare, for it makes that kernel ready; a plan that can be run leaves PTX in the cache, and has it
  * from there, or anew, when asked.
  */
+ROWSCAN_API rowscan_status rowscan_plan_spec(const rowscan_plan *plan, rowscan_spec *spec) ROWSCAN_CHECKED
+    ROWSCAN_NONNULL(1, 2); /* completed */
 ROWSCAN_API rowscan_status rowscan_plan_info_get(const rowscan_plan *plan, rowscan_plan_info *info) ROWSCAN_CHECKED
     ROWSCAN_NONNULL(1, 2);
 ROWSCAN_API rowscan_status rowscan_plan_module(const rowscan_plan *plan, int module,
@@ -383,11 +410,20 @@ ROWSCAN_API void rowscan_free(void *memory);
 
 /* ---- one call ---------------------------------------------------------------------------------------------------- */
 
-typedef struct rowscan_tensor {
-  void *data;             /* element [0, ..., 0]; inputs and masks are not written */
-  rowscan_type type;      /* defaults as those of rowscan_spec's in_type, out_type and mask_type */
-  const int64_t *strides; /* [rank], in elements; NULL: dense, C order */
-} rowscan_tensor;
+/* An array that is read, and one that is written: data is element [0, ..., 0]. */
+typedef struct rowscan_input {
+  const void *data;
+  rowscan_type type;       /* defaults as those of rowscan_spec's in_type, out_type and mask_type */
+  const int64_t *strides;  /* [rank], in elements; NULL: dense, C order */
+  const void *reserved[2]; /* NULL */
+} rowscan_input;
+
+typedef struct rowscan_output {
+  void *data;
+  rowscan_type type;
+  const int64_t *strides;
+  const void *reserved[2];
+} rowscan_output;
 
 /* A scan along one dimension of tensors of any rank and any strides; nothing is copied to straighten them. */
 typedef struct rowscan_problem {
@@ -397,16 +433,18 @@ typedef struct rowscan_problem {
   int rank;             /* 1 to 64 */
   int dim;              /* scanned dimension, -rank to rank - 1 */
   const int64_t *shape; /* [rank], of all tensors; each >= 0 */
-  rowscan_tensor input;
-  rowscan_tensor output;
-  rowscan_tensor mask; /* needed if mask_mode is set */
+  rowscan_input input;
+  rowscan_output output; /* with ROWSCAN_INCLUDE_INITIAL one element longer than shape in dimension `dim` */
+  rowscan_input mask;    /* needed if mask_mode is set */
   rowscan_mask_mode mask_mode;
   rowscan_type acc_type;
-  const void *init; /* accumulator type, dense over `shape` without `dim`, C order; default none */
-  void *totals;     /* likewise */
+  rowscan_input init;    /* initial value of each row, of the accumulator type: shape without `dim`, which a stride is
+                            given for and not used; default none */
+  rowscan_output totals; /* total of each row, unrounded, likewise; its strides are those of init if there are both;
+                            default not written */
 } rowscan_problem;
 
-#define ROWSCAN_PROBLEM(...) (&(rowscan_problem){.size = sizeof(rowscan_problem), __VA_ARGS__})
+#define ROWSCAN_PROBLEM(...) ROWSCAN_STRUCT(rowscan_problem, __VA_ARGS__)
 
 /*
  * Scans tensors that the context's engine can reach: device memory on a GPU, queued on `stream`; host memory on the
@@ -423,6 +461,52 @@ ROWSCAN_API rowscan_status rowscan_scan(rowscan_context *context, const rowscan_
  */
 ROWSCAN_API rowscan_status rowscan_scan_host(rowscan_context *context, const rowscan_problem *problem) ROWSCAN_CHECKED
     ROWSCAN_NONNULL(1, 2);
+
+/*
+ * Makes ready what rowscan_scan needs for such a problem, plan, kernel and scratch memory, and queues nothing: so that
+ * the first scan takes no longer than others. Pointers may be any that begin as those of the scans will (how far from a
+ * multiple of 32 bytes), as no element is read or written. On the host there is nothing to do. Errors: those of
+ * rowscan_scan.
+ */
+ROWSCAN_API rowscan_status rowscan_prepare(rowscan_context *context, const rowscan_problem *problem) ROWSCAN_CHECKED
+    ROWSCAN_NONNULL(1, 2);
+
+/*
+ * The spec of a problem, complete: what rowscan_scan makes a plan of. So that what ran can be listed
+ * (rowscan_spec_text) and made ready elsewhere (rowscan_warm, `rowscan warm`). Pointers are used as by rowscan_prepare.
+ * Of ROWSCAN_INCLUDE_INITIAL it says nothing. Errors: BAD_ARGUMENT, UNSUPPORTED.
+ */
+ROWSCAN_API rowscan_status rowscan_problem_spec(const rowscan_problem *problem, rowscan_spec *spec) ROWSCAN_CHECKED
+    ROWSCAN_NONNULL(1, 2);
+
+/* ---- chunk by chunk ---------------------------------------------------------------------------------------------- */
+
+/*
+ * One scan whose elements come in chunks: the results are, bit for bit, those of a single call with all of them.
+ * (Handing the totals of a call to the next one as its initial values gives the same sums in another grouping: the same
+ * bits for integers, and for others only up to the third chunk of 2^n elements.)
+ *
+ * rowscan_carry_scan scans the next chunk of each row, as rowscan_scan does: in memory that the engine can reach, on a
+ * GPU queued on `stream`; in place if wanted. All chunks have the same op, flags, types, mask mode, rank, dim and shape
+ * but for shape[dim], which may be 0. Those of a reverse scan begin with the last elements. Initial values are those of
+ * the first chunk; totals are those of all elements so far. ROWSCAN_INCLUDE_INITIAL is the prefix before this chunk.
+ *
+ * A carry keeps up to two values of the accumulator type a row for each power of two of the elements, in the engine's
+ * memory, and in place as much again as a chunk. A chunk is read twice. It is scanned in pieces of powers of two,
+ * aligned in the row: one if all chunks have the same power of two, else up to 2 log2(length), each with a few
+ * launches. Calls with a carry are made by one thread at a time, and on one stream, or on streams that wait for one
+ * another. They can't be captured. A call that fails leaves a carry that can only be reset or destroyed.
+ *
+ * rowscan_carry_reset begins another scan, of any form. rowscan_carry_destroy, before the context is closed, waits for
+ * what is queued; NULL is nothing. Errors: those of rowscan_scan; BAD_ARGUMENT (a chunk of another form); UNSUPPORTED
+ * (under capture).
+ */
+ROWSCAN_API rowscan_status rowscan_carry_create(rowscan_carry **carry, rowscan_context *context) ROWSCAN_CHECKED
+    ROWSCAN_NONNULL(1, 2);
+ROWSCAN_API rowscan_status rowscan_carry_scan(rowscan_carry *carry, const rowscan_problem *chunk,
+                                              struct CUstream_st *stream) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 2);
+ROWSCAN_API void rowscan_carry_reset(rowscan_carry *carry) ROWSCAN_NONNULL(1);
+ROWSCAN_API void rowscan_carry_destroy(rowscan_carry *carry);
 
 /* ---- devices ----------------------------------------------------------------------------------------------------- */
 
@@ -442,34 +526,6 @@ ROWSCAN_API rowscan_status rowscan_device_count(int *count) ROWSCAN_CHECKED ROWS
 
 /* Fills info, whose .size is set. Errors: BAD_ARGUMENT, NO_DRIVER, NO_DEVICE (of that ordinal), CUDA_FAILED. */
 ROWSCAN_API rowscan_status rowscan_device_get(int device, rowscan_device_info *info) ROWSCAN_CHECKED ROWSCAN_NONNULL(2);
-
-/* ---- measuring --------------------------------------------------------------------------------------------------- */
-
-typedef struct rowscan_timing {
-  size_t size;
-  double scan_ms;   /* this and the next two: of one scan or copy, medians over interleaved repetitions */
-  double copy_ms;   /* the engine's own copy (cuMemcpyDtoDAsync, memcpy) of as many bytes as the scan reads and writes,
-                       half each */
-  double kernel_ms; /* a plain copy kernel of the same access: from the input's strides to the output's; of dense
-                       arrays, of as many bytes as copy_ms. 0 where there is none: on the host, and where strides come
-                       with a mask, or with elements of two sizes */
-  int64_t bytes;    /* that the scan must read and write */
-  int64_t wrong;    /* elements whose bits differ from the host engine's; checked on a sample of rows */
-  int64_t checked;  /* elements compared */
-  int replayed;     /* not 0: scans were replayed from a CUDA graph, so that no launch of the host is in their time */
-  rowscan_regime regime;
-  char geometry[160];
-} rowscan_timing;
-
-/*
- * Times a spec on random numbers in memory of its own, against copies of the same bytes, and checks what it timed.
- * args says how many rows there are and how they lie, as for rowscan_plan_run (rows, row_shape and strides); its
- * pointers are not used. Buffers rotate when they would fit in the GPU's L2 cache. repeat: repetitions, 0 for a
- * sensible number. Errors: those of plan_create and plan_run; BAD_ARGUMENT without rows.
- */
-ROWSCAN_API rowscan_status rowscan_measure(rowscan_context *context, const rowscan_spec *spec, const rowscan_args *args,
-                                           int repeat, rowscan_timing *timing) ROWSCAN_CHECKED
-    ROWSCAN_NONNULL(1, 2, 3, 5);
 
 /* ---- ahead of need ----------------------------------------------------------------------------------------------- */
 
@@ -501,7 +557,7 @@ typedef struct rowscan_warming {
   void *user;
 } rowscan_warming;
 
-#define ROWSCAN_WARMING(...) (&(rowscan_warming){.size = sizeof(rowscan_warming), __VA_ARGS__})
+#define ROWSCAN_WARMING(...) ROWSCAN_STRUCT(rowscan_warming, __VA_ARGS__)
 
 /*
  * Fills the cache: compiles what it lacks of each spec for each architecture, on all cores. Needs no GPU and no driver.
@@ -526,6 +582,7 @@ typedef struct rowscan_cache_counts {
   int64_t rejected;  /* entries that the driver did not load, and that were compiled again; if it does not load that
                         either, plans that need it fail with what the driver said, and the context compiles it no more
                         (and counts nothing) */
+  int64_t reserved[9];
 } rowscan_cache_counts;
 
 typedef struct rowscan_cache_info {
@@ -572,7 +629,8 @@ ROWSCAN_API rowscan_status rowscan_cache_visit_packs(rowscan_context *context,
                                                      int (*visit)(void *user, const rowscan_cache_entry *entry),
                                                      void *user) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 2);
 
-/* A field in which the key that is asked for differs from an entry's; NULL where one of them lacks it. */
+/* A field in which the key that is asked for differs from an entry's; NULL where one of them lacks it. Stays as it is.
+ */
 typedef struct rowscan_cache_difference {
   const char *field;
   const char *asked;
@@ -635,7 +693,7 @@ typedef struct rowscan_cache_filter {
                        other fields of keys, too: "kernel=aligned"; default: any */
 } rowscan_cache_filter;
 
-#define ROWSCAN_CACHE_FILTER(...) (&(rowscan_cache_filter){.size = sizeof(rowscan_cache_filter), __VA_ARGS__})
+#define ROWSCAN_CACHE_FILTER(...) ROWSCAN_STRUCT(rowscan_cache_filter, __VA_ARGS__)
 
 typedef struct rowscan_cache_exported {
   size_t size;

@@ -4,8 +4,8 @@
  */
 #include "spec.h"
 
-#include <string.h>
-
+#include "developer.h"
+#include "sized.h"
 #include "status.h"
 #include "types.h"
 
@@ -48,8 +48,7 @@ static rowscan_status complete_types(rowscan_spec *spec) {
     return rs_fail(ROWSCAN_UNSUPPORTED,
                    "spec: field 'out': bool can't hold a scan; choose an integer or floating type");
   if (rs_type_kind(spec->in_type) == RS_FLOAT && rs_type_kind(spec->out_type) != RS_FLOAT)
-    return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'out': a scan of %s can't be %s; choose a floating type", in,
-                   out);
+    return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'out': a scan of %s can't be %s; choose a floating type", in, out);
 
   rowscan_type fitting = default_acc(spec->in_type, spec->out_type);
   if (!spec->acc_type)
@@ -57,8 +56,8 @@ static rowscan_status complete_types(rowscan_spec *spec) {
   if ((status = check_type("acc", spec->acc_type)))
     return status;
   if (spec->acc_type != fitting && !(spec->acc_type == ROWSCAN_F64 && rs_type_kind(spec->out_type) == RS_FLOAT))
-    return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'acc': a scan from %s to %s accumulates in %s%s, not in %s",
-                   in, out, rowscan_type_name(fitting), fitting == ROWSCAN_F32 ? " or f64" : "",
+    return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'acc': a scan from %s to %s accumulates in %s%s, not in %s", in,
+                   out, rowscan_type_name(fitting), fitting == ROWSCAN_F32 ? " or f64" : "",
                    rowscan_type_name(spec->acc_type));
   return ROWSCAN_OK;
 }
@@ -97,21 +96,10 @@ static rowscan_status complete_layout(rowscan_spec *spec) {
   return ROWSCAN_OK;
 }
 
-/* Programs that were built when specs had no regime may use the library. */
-static rowscan_status check_size(size_t size) {
-  if (size >= offsetof(rowscan_spec, regime) && size <= sizeof(rowscan_spec))
-    return ROWSCAN_OK;
-  return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'size': %zu; use ROWSCAN_SPEC or set sizeof(rowscan_spec), %zu",
-                 size, sizeof(rowscan_spec));
-}
-
 rowscan_status rs_spec_read(rowscan_spec *spec, const rowscan_spec *from) {
-  rowscan_status status = check_size(from->size);
+  rowscan_status status = rs_sized_read(spec, sizeof *spec, from, "spec", "ROWSCAN_SPEC");
   if (status)
     return status;
-  *spec = (rowscan_spec){0};
-  memcpy(spec, from, from->size);
-  spec->size = sizeof *spec;
   if (!rs_op_valid(spec->op))
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'op': %d is no operator", (int)spec->op);
   if (spec->flags & ~(ROWSCAN_EXCLUSIVE | ROWSCAN_REVERSE | ROWSCAN_DELAYS))
@@ -129,16 +117,13 @@ rowscan_status rs_spec_read(rowscan_spec *spec, const rowscan_spec *from) {
 }
 
 rowscan_status rs_spec_write(rowscan_spec *to, const rowscan_spec *spec) {
-  size_t size = to->size;
-  rowscan_status status = check_size(size);
-  if (status)
-    return status;
-  if (size < sizeof *spec && spec->regime)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'size': %zu, which has no room for a regime, %s", size,
-                   rowscan_regime_name(spec->regime));
-  memcpy(to, spec, size);
-  to->size = size;
-  return ROWSCAN_OK;
+  rowscan_status status = rs_sized_check(to, "spec", "ROWSCAN_SPEC");
+  if (!status && !rs_sized_holds(to->size, spec, sizeof *spec))
+    status = rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'size': %zu, which has no room for all that is not a default",
+                     to->size);
+  if (!status)
+    rs_sized_write(to, spec, sizeof *spec);
+  return status;
 }
 
 rowscan_status rowscan_spec_complete(rowscan_spec *spec) {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "developer.h"
 #include "status.h"
 #include "types.h"
 

@@ -266,8 +266,8 @@ static void measure_hot(job *it) {
   static double times[2][BURSTS];
   int64_t dense[2] = {it->columns ? it->spec->length : it->shape[0], it->shape[1]};
   it->problem = (rowscan_problem){.size = sizeof it->problem, .rank = 2, .dim = it->columns ? 0 : 1, .shape = dense};
-  it->problem.input = (rowscan_tensor){(void *)(uintptr_t)it->in, it->spec->in_type, NULL};
-  it->problem.output = (rowscan_tensor){(void *)(uintptr_t)it->out, it->spec->out_type, NULL};
+  it->problem.input = (rowscan_input){.data = (void *)(uintptr_t)it->in, .type = it->spec->in_type};
+  it->problem.output = (rowscan_output){.data = (void *)(uintptr_t)it->out, .type = it->spec->out_type};
   time_burst(it, false);
   time_burst(it, true);
   for (int i = 0; i < BURSTS; i++) {

@@ -155,8 +155,8 @@ static void make_job(job *it, const shape *of) {
     it->args.row_shape = it->rows_shape;
   it->problem = (rowscan_problem){.size = sizeof it->problem, .rank = 2, .dim = columns ? 0 : 1};
   it->problem.shape = it->tensor_shape;
-  it->problem.input = (rowscan_tensor){in, ROWSCAN_F32, NULL};
-  it->problem.output = (rowscan_tensor){out, ROWSCAN_F32, NULL};
+  it->problem.input = (rowscan_input){.data = in, .type = ROWSCAN_F32};
+  it->problem.output = (rowscan_output){.data = out, .type = ROWSCAN_F32};
   must(rowscan_plan_create(&it->plan, bench.context, &spec), "rowscan_plan_create");
 }
 

@@ -2,7 +2,7 @@
  * header.cc - the public header by itself, in C++
  * SPDX-License-Identifier: MIT
  *
- * As header.c; in C++ a caller sets the fields of a struct one by one.
+ * As header.c; before C++20 a caller sets the fields of a struct one by one.
  */
 #include "rowscan.h"
 /* Twice does no harm. */
@@ -27,7 +27,8 @@ int main() {
   problem.rank = 2;
   problem.dim = 0;
   problem.shape = shape;
-  problem.input.data = problem.output.data = x;
+  problem.input.data = x;
+  problem.output.data = x;
   problem.input.type = problem.output.type = ROWSCAN_F32;
   rowscan_status status = rowscan_scan(context, &problem, nullptr);
   if (status != ROWSCAN_OK)

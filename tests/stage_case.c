@@ -153,22 +153,24 @@ static rowscan_problem problem_of(const stage_case *c, stage_result *result) {
   memcpy(result->out, c->out.memory, c->out.bytes);
   if (result->totals)
     memset(result->totals, 0x5a, totals);
-  rowscan_problem problem = {.size = sizeof problem,
-                             .op = s->op,
-                             .flags = s->flags,
-                             .rank = c->form.rank,
-                             .dim = c->form.dim,
-                             .shape = c->form.shape,
-                             .input = {c->in.memory + c->in.origin, s->in_type, c->in.strides},
-                             .output = {result->out + c->out.origin, s->out_type, c->out.strides},
-                             .mask_mode = s->mask_mode,
-                             .acc_type = s->acc_type,
-                             .init = c->init,
-                             .totals = result->totals};
+  rowscan_problem problem = {
+      .size = sizeof problem,
+      .op = s->op,
+      .flags = s->flags,
+      .rank = c->form.rank,
+      .dim = c->form.dim,
+      .shape = c->form.shape,
+      .input = {.data = c->in.memory + c->in.origin, .type = s->in_type, .strides = c->in.strides},
+      .output = {.data = result->out + c->out.origin, .type = s->out_type, .strides = c->out.strides},
+      .mask_mode = s->mask_mode,
+      .acc_type = s->acc_type,
+      .init.data = c->init,
+      .totals.data = result->totals};
   if (c->in_place)
-    problem.input = (rowscan_tensor){problem.output.data, s->in_type, c->out.strides};
+    problem.input = (rowscan_input){.data = problem.output.data, .type = s->in_type, .strides = c->out.strides};
   if (s->mask_mode)
-    problem.mask = (rowscan_tensor){c->mask.memory + c->mask.origin, s->mask_type, c->mask.strides};
+    problem.mask =
+        (rowscan_input){.data = c->mask.memory + c->mask.origin, .type = s->mask_type, .strides = c->mask.strides};
   return problem;
 }
 

@@ -22,7 +22,7 @@ only_in() {
   comm -23 "$1" "$2" | tr '\n' ' '
 }
 
-${CC:-cc} -E -P "$srcdir/src/rowscan.h" | tr '\n' ' ' | tr ';' '\n' |
+${CC:-cc} -E -P "$srcdir/src/developer.h" | tr '\n' ' ' | tr ';' '\n' |
   sed -n 's/.*__attribute__((visibility("default")))[^(]*[ *]\(rowscan_[a-z0-9_]*\) *(.*/\1/p' | sort >"$work/declared"
 [ -s "$work/declared" ] || fail "found no calls in rowscan.h"
 
@@ -36,7 +36,7 @@ if [ -e "$shared" ]; then
 
   "${READELF:-readelf}" -d "$shared" >"$work/dynamic"
   soname=$(sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p' "$work/dynamic")
-  [ "$soname" = librowscan.so.0 ] || fail "the soname is $soname"
+  [ "$soname" = librowscan.so.1 ] || fail "the soname is $soname"
   sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' "$work/dynamic" >"$work/needed"
   echo "$soname needs $(tr '\n' ' ' <"$work/needed")"
   grep -vE '^(lib(c|m|dl|pthread|asan|ubsan|tsan)\.so|ld-linux)' "$work/needed" >"$work/foreign" &&

@@ -14,7 +14,6 @@
 #include "fake_nvrtc.h"
 #include "key.h"
 #include "key_diff.h"
-#include "version.h"
 
 /* ---- what the tests share ---------------------------------------------------------------------------------------- */
 
@@ -159,7 +158,7 @@ START_TEST(a_key_is_golden) {
                                                      "option=--std=c++17\n"
                                                      "option=--fmad=false\n"
                                                      "nvrtc=0123456789abcdef\n",
-                                                     ROWSCAN_VERSION, rs_kernels_digest));
+                                                     ROWSCAN_VERSION_STRING, rs_kernels_digest));
 }
 END_TEST
 

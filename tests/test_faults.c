@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "developer.h"
 #include "rowscan.h"
 #include "simt/simt.h"
 

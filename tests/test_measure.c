@@ -12,6 +12,7 @@
 
 #include "box.h"
 #include "cli/cells.h"
+#include "developer.h"
 #include "measure_sets.h"
 #include "rows.h"
 #include "run_tests.h"
@@ -252,7 +253,7 @@ START_TEST(what_cannot_be_measured) {
   refused((rowscan_args){.rows = 3, .input_strides = far}, 0, ROWSCAN_OUT_OF_MEMORY, "rows");
   refused((rowscan_args){.row_shape = (int64_t[]){INT64_MAX}}, 0, ROWSCAN_OUT_OF_MEMORY, "rows");
   refused((rowscan_args){.rows = 99, .input_strides = huge}, 0, ROWSCAN_OUT_OF_MEMORY, "memory");
-  rowscan_timing small = {.size = 8};
+  rowscan_timing small = {.size = 4};
   ck_assert_int_eq(rowscan_measure(context, ROWSCAN_SPEC(.length = 1), ROWSCAN_ARGS(.rows = 1), 0, &small),
                    ROWSCAN_BAD_ARGUMENT);
 }
@@ -329,8 +330,8 @@ static void check_view(const char *shape, const int64_t sizes[2], const int64_t 
   cell_rows_of(&rows, cell);
   int number;
   rowscan_problem problem = {.size = sizeof problem, .rank = 2, .dim = 1, .shape = sizes};
-  problem.input = (rowscan_tensor){&number, ROWSCAN_F32, strides};
-  problem.output = (rowscan_tensor){&number, ROWSCAN_F32, NULL};
+  problem.input = (rowscan_input){.data = &number, .type = ROWSCAN_F32, .strides = strides};
+  problem.output = (rowscan_output){.data = &number, .type = ROWSCAN_F32};
   ck_assert_int_eq(rs_rows_from_problem(&wanted, &chosen, &problem), ROWSCAN_OK);
   ck_assert_int_eq(spec.layout, chosen.layout);
   ck_assert_int_eq(spec.row_rank, chosen.row_rank);

@@ -206,7 +206,11 @@ START_TEST(refusals) {
         .mask_mode = ROWSCAN_MASK_SELECT},
        "'mask'",
        "NULL"},
-      {{.rank = 2, .shape = shape, .input = {.data = memory}, .output = {.data = memory}, .totals = (char *)memory + 2},
+      {{.rank = 2,
+        .shape = shape,
+        .input = {.data = memory},
+        .output = {.data = memory},
+        .totals = {.data = (char *)memory + 2}},
        "'totals'",
        "aligned"},
   };

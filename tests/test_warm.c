@@ -132,9 +132,8 @@ START_TEST(the_host_compiles_nothing) {
   rowscan_context *context = open_context(fresh(), true);
   float x[3] = {1, 2, 3};
   int64_t shape[] = {3};
-  rowscan_tensor tensor = {.data = x, .type = ROWSCAN_F32};
   ck_assert_int_eq(
-      rowscan_scan(context, ROWSCAN_PROBLEM(.rank = 1, .shape = shape, .input = tensor, .output = tensor), NULL),
+      rowscan_scan(context, ROWSCAN_PROBLEM(.rank = 1, .shape = shape, .input.data = x, .output.data = x), NULL),
       ROWSCAN_OK);
   ck_assert(x[2] == 6);
   rowscan_close(context);
@@ -396,7 +395,7 @@ START_TEST(bad_lists_are_refused) {
   rowscan_context *context = open_context(fresh(), false);
   rowscan_spec specs[2] = {list[0], list[1]};
   rowscan_warming asked = {.specs = specs, .spec_count = 2, .archs = three, .arch_count = 3};
-  refuse(context, (rowscan_warming){.size = 8}, "warming: field 'size': 8");
+  refuse(context, (rowscan_warming){.size = 4}, "warming: field 'size': 4");
   refuse(context, (rowscan_warming){.spec_count = 1}, "'spec_count': 1, but 'specs' is NULL");
   refuse(context, (rowscan_warming){.specs = specs, .spec_count = -1}, "'spec_count': -1 is negative");
   refuse(context, (rowscan_warming){.arch_count = 1}, "'arch_count': 1, but 'archs' is NULL");

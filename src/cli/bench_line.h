@@ -6,6 +6,7 @@
 #define BENCH_LINE_H
 
 #include "cells.h"
+#include "developer.h"
 
 enum { BENCH_CSV_MAX = 1024 };
 

@@ -149,13 +149,16 @@ static int make_directory(const char *name) {
 
 static int show_plan(compile_job *job, const rowscan_plan *plan, const char *arch) {
   rowscan_plan_info info = ROWSCAN_INFO(info);
-  rowscan_status status = rowscan_plan_info_get(plan, &info);
+  rowscan_spec spec = ROWSCAN_INFO(spec);
+  rowscan_status status = rowscan_plan_spec(plan, &spec);
+  if (status == ROWSCAN_OK)
+    status = rowscan_plan_info_get(plan, &info);
   int result = EXIT_OK;
   for (int i = 0; status == ROWSCAN_OK && i < info.modules && result == EXIT_OK; i++) {
     rowscan_module_info module = ROWSCAN_INFO(module);
     status = rowscan_plan_module(plan, i, &module);
     if (status == ROWSCAN_OK && job->directory)
-      result = write_files(job->directory, &info.spec, &module);
+      result = write_files(job->directory, &spec, &module);
     if (status == ROWSCAN_OK)
       print_row(job, &module);
   }

@@ -166,13 +166,13 @@ static int scan(scan_job *job, rowscan_context *context) {
       .rank = header->rank,
       .dim = job->dim,
       .shape = header->shape,
-      .input = {(void *)job->in.data, header->type, job->in.strides},
-      .output = {(char *)job->out.map + job->out_start, job->out_type, strides},
+      .input = {.data = job->in.data, .type = header->type, .strides = job->in.strides},
+      .output = {.data = (char *)job->out.map + job->out_start, .type = job->out_type, .strides = strides},
       .mask_mode = job->mask_mode,
       .acc_type = job->acc,
   };
   if (job->mask_name)
-    problem.mask = (rowscan_tensor){(void *)job->mask.data, job->mask.header.type, job->mask.strides};
+    problem.mask = (rowscan_input){.data = job->mask.data, .type = job->mask.header.type, .strides = job->mask.strides};
   double start = progress_seconds();
   rowscan_status status = rowscan_scan_host(context, &problem);
   job->seconds = progress_seconds() - start;

@@ -36,18 +36,21 @@ static void make_problem(host_problem *made, const check_run *run, int dim, unsi
       .rank = rank,
       .dim = dim,
       .shape = made->shape,
-      .input = {in + images[CHECK_IN].origin, test->spec.in_type, made->strides[0]},
-      .output = {out + images[test->in_place ? CHECK_IN : CHECK_OUT].origin, test->spec.out_type, made->strides[1]},
+      .input = {.data = in + images[CHECK_IN].origin, .type = test->spec.in_type, .strides = made->strides[0]},
+      .output = {.data = out + images[test->in_place ? CHECK_IN : CHECK_OUT].origin,
+                 .type = test->spec.out_type,
+                 .strides = made->strides[1]},
       .mask_mode = test->spec.mask_mode,
       .acc_type = test->spec.acc_type,
   };
   if (test->spec.mask_mode)
-    made->problem.mask =
-        (rowscan_tensor){images[CHECK_MASK].before + images[CHECK_MASK].origin, test->spec.mask_type, made->strides[2]};
+    made->problem.mask = (rowscan_input){.data = images[CHECK_MASK].before + images[CHECK_MASK].origin,
+                                         .type = test->spec.mask_type,
+                                         .strides = made->strides[2]};
   if (test->init)
-    made->problem.init = images[CHECK_INIT].before + images[CHECK_INIT].origin;
+    made->problem.init.data = images[CHECK_INIT].before + images[CHECK_INIT].origin;
   if (totals)
-    made->problem.totals = totals + images[CHECK_TOTALS].origin;
+    made->problem.totals.data = totals + images[CHECK_TOTALS].origin;
 }
 
 static unsigned char *copy_of(const check_image *image) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "check.h"
+#include "developer.h"
 
 static rowscan_spec spec_of(rowscan_regime regime, int64_t length) {
   rowscan_spec spec = {.size = sizeof spec, .regime = regime, .length = length};
@@ -106,7 +107,7 @@ static void check_first_call(int64_t rows, int64_t columns, int dim) {
                                            ROWSCAN_PROBLEM(.rank = 2, .dim = dim, .shape = shape,
                                                            .input = {(void *)args.input, plans.spec.in_type, NULL},
                                                            .output = {args.output, plans.spec.out_type, NULL},
-                                                           .totals = args.totals),
+                                                           .totals = {.data = args.totals}),
                                            stream),
                               "rowscan_scan under capture");
     device_graph *graph = device_captured(stream);

@@ -30,6 +30,7 @@ class Args(c.Structure):
                 ("init", c.c_void_p), ("totals", c.c_void_p), ("rows", c.c_int64),
                 ("row_shape", c.POINTER(c.c_int64)), ("in_strides", c.POINTER(c.c_int64)),
                 ("out_strides", c.POINTER(c.c_int64)), ("mask_strides", c.POINTER(c.c_int64)),
+                ("init_strides", c.POINTER(c.c_int64)), ("totals_strides", c.POINTER(c.c_int64)),
                 ("workspace", c.c_void_p), ("workspace_bytes", c.c_size_t)]
 
 
