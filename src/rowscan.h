@@ -17,6 +17,16 @@
  * P(0) without an initial value is the identity of the operator: +0 for a sum, 1 for a product. A NaN may differ from
  * another NaN in sign and payload; everything else is equal bit for bit.
  *
+ * What a fixed tree of roundings means, where a loop that adds one by one would differ:
+ *   - Sums of numbers >= 0 may step down by an ulp or two from one element to the next, as neighbours are rounded along
+ *     other branches (222 of 10^6 random numbers in f32). If order matters, as for the search in a cumulative
+ *     distribution, ask for acc_type f64 (no step down was seen with it), or take the maximum with the one before.
+ *   - A product is a tree too: a block that overflows before it meets a zero gives inf * 0, NaN, where one by one gives
+ *     0; blocks that underflow give 0. Sums likewise: -3e38, 0, 3e38, 3e38 in f32 ends in inf, one by one in 3e38. For
+ *     f32 and narrower acc_type f64 is the way out, else scale the input.
+ *   - Handing a call's totals to the next call as its initial values is one more fold: rowscan_carry has the bits of one
+ *     scan.
+ *
  * Structs that a caller fills, or has filled, start with `.size`, the sizeof that the caller's header has for them: it
  * is their version. A field left zero takes its default, and so does one that an older, shorter struct lacks; a newer,
  * longer one is taken if all that this library does not know is zero. A struct to be filled is filled as far as it

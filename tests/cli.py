@@ -286,6 +286,20 @@ class SameBits(Case):
         super().setUp()
         self.x = self.random.standard_normal((9, 300)).astype("f4")
 
+    def test_include_initial(self):
+        x = self.x[:, :100]
+        for dim in range(x.ndim):
+            for reverse in [], ["--reverse"]:
+                which = [*reverse, "--dim", str(dim)]
+                inclusive = self.scan(x, *which)
+                zeros = np.zeros_like(np.take(inclusive, [0] if x.shape[dim] else [], axis=dim))
+                parts = [inclusive, zeros] if reverse else [zeros, inclusive]
+                same = self.scan(x, "--include-initial", *which)
+                np.testing.assert_array_equal(same, np.concatenate(parts, axis=dim))
+        self.assertEqual(self.scan(np.ones((2, 0), "f4"), "--op", "prod", "--include-initial").tolist(), [[1], [1]])
+        self.save("in.npy", x)
+        self.fails(2, ["--include-initial", "--exclusive"], "scan", "in.npy", "out.npy", "--include-initial", "--exclusive")
+
     def test_exclusive_is_inclusive_shifted(self):
         for flip in ([], ["--reverse"]):
             inclusive, exclusive = self.scan(self.x, *flip), self.scan(self.x, "--exclusive", *flip)

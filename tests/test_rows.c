@@ -187,6 +187,10 @@ START_TEST(refusals) {
     const char *field, *value;
   } table[] = {
       {{.size = 1}, "'size'", "1"},
+      {{.rank = 1, .shape = shape, .flags = ROWSCAN_INCLUDE_INITIAL | ROWSCAN_EXCLUSIVE}, "'flags'", "contradict"},
+      {{.rank = 1, .shape = shape, .mask = {.reserved = {memory}}}, "'mask.reserved'", "not NULL"},
+      {{.rank = 1, .shape = shape, .init = {.data = memory, .type = ROWSCAN_F64}}, "'init.type'", "f64"},
+      {{.rank = 1, .shape = shape, .totals = {.data = memory, .type = ROWSCAN_I8}}, "'totals.type'", "i8"},
       {{.rank = 0, .shape = shape}, "'rank'", "0"},
       {{.rank = 65, .shape = shape}, "'rank'", "65"},
       {{.rank = 2, .dim = 2, .shape = shape}, "'dim'", "2"},
@@ -280,6 +284,22 @@ START_TEST(args) {
   ck_assert_int_eq(rs_rows_from_args(&rows, &short_one, &bad), ROWSCAN_OK);
   ck_assert(rows.in_stride[0] == 0 && rows.in_stride[1] == 7 && rows.in_step == 0);
   ck_assert(rows.out_stride[0] == 0 && rows.out_stride[1] == 7 && rows.out_step == 0);
+
+  /* One array of strides is for initial values and totals. */
+  int64_t apart[] = {50, 10}, other[] = {50, 11};
+  bad = given;
+  bad.totals = memory;
+  bad.totals_strides = apart;
+  bad.init_strides = other; /* of no array */
+  ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &bad), ROWSCAN_OK);
+  ck_assert(rows.row_stride[0] == 50 && rows.row_stride[1] == 10);
+  bad.init = memory;
+  ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &bad), ROWSCAN_BAD_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "'totals_strides': element 1, 10, is not that of init, 11"));
+  bad.init_strides = apart;
+  ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &bad), ROWSCAN_OK);
+  bad.init_strides = NULL; /* dense */
+  ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &bad), ROWSCAN_BAD_ARGUMENT);
 
   spec.layout = ROWSCAN_LAYOUT_COLUMNS;
   given.input_strides = NULL;

@@ -21,12 +21,13 @@ typedef struct scan_job {
   rowscan_type type, out_type, acc;
   rowscan_mask_mode mask_mode;
   int dim;
-  bool reverse, exclusive, quiet, verbose, json;
+  bool reverse, exclusive, include_initial, quiet, verbose, json;
   cli_session session;
   /* as found */
   cli_array in, mask;
   cli_output out;
   char out_header[NPY_HEADER_MAX];
+  int64_t out_shape[NPY_RANK_MAX], out_bytes;
   size_t out_start; /* of the data in the output */
   const char *engine;
   double seconds, total_seconds;
@@ -38,6 +39,8 @@ static int read_options(scan_job *job, int argc, char **argv) {
       {"dim", 0, &kind_int, &job->dim, "dimension to scan along; negative ones count from the last (-1)"},
       {"reverse", 0, &kind_switch, &job->reverse, "from the last element to the first"},
       {"exclusive", 0, &kind_switch, &job->exclusive, "an output element leaves out its own input element"},
+      {"include-initial", 0, &kind_switch, &job->include_initial,
+       "one element more: 0 (a product: 1) before the others"},
       {"mask", 0, &kind_file, &job->mask_name, "an .npy file of the same shape; bool, u8 or the input's type"},
       {"mask-mode", 0, &kind_mask_mode, &job->mask_mode, "leave out what it rules out (select), or multiply"},
       {"type", 0, &kind_type, &job->type, "what IN holds: says that 2 raw bytes are bf16, else a check"},
@@ -65,6 +68,8 @@ static int read_options(scan_job *job, int argc, char **argv) {
   for (int i = 0; i < 2; i++)
     if (!kind_file.read(operands[i], i ? &job->out_name : &job->in_name))
       return say_usage("%s: '%s' is not %s", i ? "OUT.npy" : "IN.npy", operands[i], kind_file.expected);
+  if (job->exclusive && job->include_initial)
+    return say_usage("--include-initial: --exclusive has the initial element too, and leaves out the total");
   if (job->mask_mode && !job->mask_name)
     return say_usage("--mask-mode: there is no --mask");
   if (job->mask_name && !job->mask_mode)
@@ -139,15 +144,27 @@ static int complete_types(scan_job *job) {
   return EXIT_OK;
 }
 
-static int64_t out_bytes(const scan_job *job) {
-  return job->in.header.count * (int64_t)rowscan_type_bytes(job->out_type);
+static int shape_out(scan_job *job) {
+  char text[NPY_SHAPE_TEXT_MAX];
+  const npy_header *in = &job->in.header;
+  job->out_bytes = (int64_t)rowscan_type_bytes(job->out_type);
+  bool fits = true;
+  for (int d = 0; d < in->rank; d++) {
+    job->out_shape[d] = in->shape[d] + (job->include_initial && d == job->dim);
+    fits = fits && !__builtin_mul_overflow(job->out_bytes, job->out_shape[d], &job->out_bytes);
+  }
+  return fits ? EXIT_OK
+              : say_failed("%s: an array of shape %s is too large", job->out_name,
+                           npy_shape_text(text, in->rank, job->out_shape));
 }
 
 static int open_out(scan_job *job) {
-  job->out_start = npy_format(job->out_header, job->out_type, job->in.header.rank, job->in.header.shape);
+  if (shape_out(job) != EXIT_OK)
+    return EXIT_FAILED;
+  job->out_start = npy_format(job->out_header, job->out_type, job->in.header.rank, job->out_shape);
   int status = output_open(&job->out, job->out_name);
   if (status == EXIT_OK)
-    status = output_map(&job->out, job->out_start + (size_t)out_bytes(job));
+    status = output_map(&job->out, job->out_start + (size_t)job->out_bytes);
   if (status == EXIT_OK)
     memcpy(job->out.map, job->out_header, job->out_start);
   return status;
@@ -158,11 +175,11 @@ static int open_out(scan_job *job) {
 static int scan(scan_job *job, rowscan_context *context) {
   int64_t strides[NPY_RANK_MAX];
   const npy_header *header = &job->in.header;
-  npy_strides(strides, header->rank, header->shape, false);
+  npy_strides(strides, header->rank, job->out_shape, false);
   rowscan_problem problem = {
       .size = sizeof problem,
       .op = job->op,
-      .flags = flags_of(job),
+      .flags = flags_of(job) | (job->include_initial ? ROWSCAN_INCLUDE_INITIAL : 0),
       .rank = header->rank,
       .dim = job->dim,
       .shape = header->shape,
@@ -222,7 +239,7 @@ static int run(scan_job *job) {
 
 /* Bytes read and written in a second of the scan alone. */
 static double gbs(const scan_job *job) {
-  double bytes = (double)job->in.header.bytes + (double)job->mask.header.bytes + (double)out_bytes(job);
+  double bytes = (double)job->in.header.bytes + (double)job->mask.header.bytes + (double)job->out_bytes;
   return job->seconds > 0 ? 1e-9 * bytes / job->seconds : 0;
 }
 
@@ -240,6 +257,7 @@ static void print_json(const scan_job *job) {
   json_text(&json, "op", rowscan_op_name(job->op));
   json_bool(&json, "reverse", job->reverse);
   json_bool(&json, "exclusive", job->exclusive);
+  json_bool(&json, "include_initial", job->include_initial);
   json_text(&json, "type", rowscan_type_name(job->in.header.type));
   json_text(&json, "out_type", rowscan_type_name(job->out_type));
   json_text(&json, "acc", rowscan_type_name(job->acc));
