@@ -6,7 +6,11 @@
 
 #define RS_DEVICE static __device__ __forceinline__
 #define RS_METHOD __device__ __forceinline__
-#define RS_KERNEL(threads, blocks) extern "C" __global__ void __launch_bounds__(threads, blocks)
+// A kernel that spills is compiled again with launch bounds of so many fewer blocks (src/compile.c).
+#ifndef RS_FEWER_BLOCKS
+#define RS_FEWER_BLOCKS 0
+#endif
+#define RS_KERNEL(threads, blocks) extern "C" __global__ void __launch_bounds__(threads, (blocks)-RS_FEWER_BLOCKS)
 #define RS_PARAMETER(type, name) const __grid_constant__ type name
 #define RS_SHARED __shared__
 

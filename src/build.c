@@ -71,6 +71,7 @@ static bool read_entry(rs_binary *binary, const rs_entry *entry) {
                         .shared_bytes = facts.shared_bytes,
                         .local_bytes = facts.local_bytes,
                         .spill_bytes = facts.spill_bytes,
+                        .fewer_blocks = facts.fewer_blocks,
                         .compile_us = facts.compile_us};
   return true;
 }

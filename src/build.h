@@ -59,6 +59,7 @@ typedef struct rs_binary {
   const void *cubin;
   size_t ptx_bytes, cubin_bytes;
   int registers, shared_bytes, local_bytes, spill_bytes; /* the most of the source's kernels */
+  int fewer_blocks;                                      /* than its source's launch bounds say: see compile.h */
   int compile_us;                                        /* what compiling it took, now or then */
   double milliseconds;
   bool cached;              /* not compiled by this call; after a call with `fresh`: never */

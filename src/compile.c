@@ -3,6 +3,11 @@
  * SPDX-License-Identifier: MIT
  *
  * A compile for a real architecture (sm_90) gives PTX as well as CUBIN, with every NVRTC from 11.8 on.
+ *
+ * How many registers a kernel needs is known once it is compiled. One that spills is compiled again with launch bounds
+ * of fewer blocks a multiprocessor, and one on which the assembler fails with less of its optimization. Neither changes
+ * what the kernel computes, or how it is launched. Which of these compiles is taken depends on the source, the
+ * architecture and the compiler alone, so that the key, which has all three, need not say it; the facts do.
  */
 #include "compile.h"
 
@@ -11,6 +16,7 @@
 #include <string.h>
 
 #include "arch.h"
+#include "bounds.h"
 #include "clock.h"
 #include "handlers.h"
 #include "kernels.h"
@@ -27,9 +33,18 @@ enum { MOST_LOG = 8000 };
 /* NVRTC keeps compiles of its own in the driver's cache since then, and says nothing of registers when it finds one. */
 enum { FIRST_WITH_CACHE = 12090 };
 
+/* How a compile differs from the first one of its source. */
+typedef struct attempt {
+  int fewer_blocks;   /* RS_FEWER_BLOCKS of kernels/device.cuh */
+  bool cautious;      /* the assembler optimizes less */
+  bool without_facts; /* and tells its errors */
+} attempt;
+
 typedef struct compiler {
   rs_nvrtc *nvrtc;
   const rs_nvrtc_calls *calls;
+  const char *source;
+  int arch;
   nvrtcProgram program;
 } compiler;
 
@@ -39,7 +54,8 @@ static rowscan_status check(const compiler *c, nvrtcResult result, const char *c
   return result == NVRTC_SUCCESS ? ROWSCAN_OK : rs_nvrtc_failed(c->nvrtc, c->calls, result, call);
 }
 
-static rowscan_status check_arch(const compiler *c, int arch) {
+static rowscan_status check_arch(const compiler *c) {
+  int arch = c->arch;
   if (arch < RS_OLDEST_ARCH)
     return rs_fail(ROWSCAN_UNSUPPORTED, "sm_%d is older than sm_%d, the oldest that kernels are made for", arch,
                    RS_OLDEST_ARCH);
@@ -62,17 +78,26 @@ static rowscan_status check_arch(const compiler *c, int arch) {
   return status;
 }
 
-static rowscan_status create(compiler *c, const char *source) {
+static void destroy(compiler *c) {
+  if (c->program)
+    c->calls->nvrtcDestroyProgram(&c->program);
+  c->program = NULL;
+}
+
+/* In place of the program that there is. */
+static rowscan_status create(compiler *c) {
   size_t count = (size_t)rs_kernel_count;
   const char **texts = malloc(2 * (count + 1) * sizeof *texts);
   if (!texts)
     return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for the names of headers");
   const char **names = texts + count;
+  destroy(c);
   for (size_t i = 0; i < count; i++) {
     texts[i] = rs_kernel_files[i].text;
     names[i] = rs_kernel_files[i].name;
   }
-  rowscan_status status = CALL(c, nvrtcCreateProgram, &c->program, source, "rowscan.cu", rs_kernel_count, texts, names);
+  rowscan_status status =
+      CALL(c, nvrtcCreateProgram, &c->program, c->source, "rowscan.cu", rs_kernel_count, texts, names);
   free(texts);
   return status;
 }
@@ -110,30 +135,35 @@ static char *fetch_log(const compiler *c) {
   return status == ROWSCAN_OK ? log : NULL;
 }
 
-static rowscan_status rejected(const compiler *c, nvrtcResult result, const char *source, int arch, const char *log) {
+static rowscan_status rejected(const compiler *c, nvrtcResult result, const char *log) {
   char text[512];
   rs_text numbered = {0};
-  rs_text_numbered(&numbered, source);
+  rs_text_numbered(&numbered, c->source);
   const char *error = c->calls->nvrtcGetErrorString(result);
   rowscan_status status = result == NVRTC_ERROR_OUT_OF_MEMORY               ? ROWSCAN_OUT_OF_MEMORY
                           : result == NVRTC_ERROR_BUILTIN_OPERATION_FAILURE ? ROWSCAN_NO_COMPILER
                                                                             : ROWSCAN_COMPILE_FAILED;
   rs_fail(status, "%s does not compile for sm_%d: %s (%d)\n%.*s\n%s", rs_nvrtc_describe(c->nvrtc, text, sizeof text),
-          arch, error ? error : "unknown error", result, MOST_LOG, log, numbered.failed ? source : numbered.data);
+          c->arch, error ? error : "unknown error", result, MOST_LOG, log, numbered.failed ? c->source : numbered.data);
   rs_text_free(&numbered);
   return status;
 }
 
 /* A log that can't be had is not worth failing for: facts are then not known. */
-static nvrtcResult run(const compiler *c, int arch, bool with_facts, rs_compiled *compiled) {
+static nvrtcResult run(const compiler *c, const attempt *as, rs_compiled *compiled) {
   const char *options[MOST_OPTIONS];
-  char arch_option[64];
+  char arch_option[64], blocks_option[64];
   int count = 0;
-  snprintf(arch_option, sizeof arch_option, "--gpu-architecture=sm_%d", arch);
+  snprintf(arch_option, sizeof arch_option, "--gpu-architecture=sm_%d", c->arch);
   options[count++] = arch_option;
   for (const char *const *option = rs_compile_options; *option; option++)
     options[count++] = *option;
-  if (with_facts)
+  snprintf(blocks_option, sizeof blocks_option, "-DRS_FEWER_BLOCKS=%d", as->fewer_blocks);
+  if (as->fewer_blocks)
+    options[count++] = blocks_option;
+  if (as->cautious)
+    options[count++] = "--ptxas-options=-O1";
+  if (!as->without_facts)
     options[count++] = "--ptxas-options=-v";
   if (c->calls->version >= FIRST_WITH_CACHE)
     options[count++] = "--no-cache";
@@ -141,29 +171,55 @@ static nvrtcResult run(const compiler *c, int arch, bool with_facts, rs_compiled
   nvrtcResult result = c->calls->nvrtcCompileProgram(c->program, count, options);
   rs_handlers_restore();
   char *log = fetch_log(c);
+  rs_text_free(&compiled->warnings);
   compiled->facts = rs_facts_from_log(log ? log : "", &compiled->warnings);
+  compiled->facts.fewer_blocks = as->fewer_blocks;
   free(log);
   return result;
 }
 
-static void destroy(compiler *c) {
-  if (c->program)
-    c->calls->nvrtcDestroyProgram(&c->program);
-  c->program = NULL;
+/* NVRTC (11.8 to 13.5) loses most of the assembler's errors when it is to tell facts. */
+static bool says_nothing(const rs_compiled *compiled) {
+  return !compiled->warnings.length;
 }
 
-/* NVRTC (11.8 to 13.5) loses the assembler's errors when it is to tell facts: they are had by a compile without them.
+static bool assembler_failed(nvrtcResult result, const rs_compiled *compiled) {
+  return result == NVRTC_ERROR_COMPILATION &&
+         (says_nothing(compiled) || strstr(compiled->warnings.data, "ptxas fatal") != NULL);
+}
+
+/* The other one takes its place if it is better, and the worse one is freed. */
+static bool replace(rs_compiled *compiled, rs_compiled *other, bool better) {
+  rs_compiled worse = better ? *compiled : *other;
+  if (better)
+    *compiled = *other;
+  rs_compiled_free(&worse);
+  return better;
+}
+
+/*
+ * The assembler of NVRTC 13.0 finds no registers for some columns of 64-bit products on sm_90 (error C7600, "register
+ * count of '7'"), and finds them when it optimizes less.
  */
-static rowscan_status run_and_explain(compiler *c, const char *source, int arch, rs_compiled *compiled) {
-  nvrtcResult result = run(c, arch, true, compiled);
-  if (result == NVRTC_SUCCESS)
+static bool run_cautiously(compiler *c, int fewer_blocks, rs_compiled *compiled) {
+  rs_compiled other = {0};
+  const attempt as = {.fewer_blocks = fewer_blocks, .cautious = true};
+  return replace(compiled, &other, create(c) == ROWSCAN_OK && run(c, &as, &other) == NVRTC_SUCCESS);
+}
+
+/* What is told is what was said of the first compile. */
+static rowscan_status run_and_explain(compiler *c, int fewer_blocks, rs_compiled *compiled) {
+  attempt as = {.fewer_blocks = fewer_blocks};
+  rowscan_status status = create(c);
+  if (status != ROWSCAN_OK)
+    return status;
+  nvrtcResult result = run(c, &as, compiled);
+  if (result == NVRTC_SUCCESS || (assembler_failed(result, compiled) && run_cautiously(c, fewer_blocks, compiled)))
     return ROWSCAN_OK;
-  if (result == NVRTC_ERROR_COMPILATION && !compiled->warnings.length) {
-    destroy(c);
-    if (create(c, source) == ROWSCAN_OK)
-      run(c, arch, false, compiled);
-  }
-  return rejected(c, result, source, arch, compiled->warnings.data ? compiled->warnings.data : "");
+  as.without_facts = true;
+  if (result == NVRTC_ERROR_COMPILATION && says_nothing(compiled) && create(c) == ROWSCAN_OK)
+    run(c, &as, compiled);
+  return rejected(c, result, compiled->warnings.data ? compiled->warnings.data : "");
 }
 
 static rowscan_status take(const compiler *c, rs_compiled *compiled) {
@@ -180,19 +236,33 @@ static rowscan_status take(const compiler *c, rs_compiled *compiled) {
   return status;
 }
 
+static rowscan_status compile(compiler *c, int fewer_blocks, rs_compiled *compiled) {
+  rowscan_status status = run_and_explain(c, fewer_blocks, compiled);
+  return status == ROWSCAN_OK ? take(c, compiled) : status;
+}
+
+/* Of the compiles with fewer and fewer blocks that with the fewest spills, and of those with as few the first. */
+static void mend_spills(compiler *c, rs_compiled *compiled) {
+  rs_bounds bounds = rs_bounds_read(compiled->ptx);
+  int fewer = 0;
+  while (compiled->facts.spill_bytes && (fewer = rs_bounds_lower(&bounds, fewer))) {
+    rs_compiled other = {0};
+    bool better = compile(c, fewer, &other) == ROWSCAN_OK && other.facts.spill_bytes < compiled->facts.spill_bytes;
+    replace(compiled, &other, better);
+  }
+}
+
 rowscan_status rs_compile(rs_nvrtc *nvrtc, const char *source, int arch, rs_compiled *compiled) {
   *compiled = (rs_compiled){0};
-  compiler c = {.nvrtc = nvrtc};
+  compiler c = {.nvrtc = nvrtc, .source = source, .arch = arch};
   rowscan_status status = rs_nvrtc_load(nvrtc, &c.calls);
   if (status == ROWSCAN_OK)
-    status = check_arch(&c, arch);
+    status = check_arch(&c);
   double start = rs_now_ms();
   if (status == ROWSCAN_OK)
-    status = create(&c, source);
+    status = compile(&c, 0, compiled);
   if (status == ROWSCAN_OK)
-    status = run_and_explain(&c, source, arch, compiled);
-  if (status == ROWSCAN_OK)
-    status = take(&c, compiled);
+    mend_spills(&c, compiled);
   compiled->facts.compile_us = (int)(1e3 * (rs_now_ms() - start));
   destroy(&c);
   return status;

@@ -19,9 +19,10 @@ typedef struct rs_compiled {
 } rs_compiled;
 
 /*
- * Compiles a source that includes headers of kernels/. Free what comes out with rs_compiled_free, after a failure too.
- * Errors: NO_COMPILER, which a missing architecture is too; COMPILE_FAILED, with log and numbered source;
- * OUT_OF_MEMORY.
+ * Compiles a source that includes headers of kernels/. If it spills, then with fewer blocks a multiprocessor in its
+ * launch bounds (facts.fewer_blocks), by which no launch is wrong: no kernel needs its blocks to run at a time. Free
+ * what comes out with rs_compiled_free, after a failure too. Errors: NO_COMPILER, which a missing architecture is too;
+ * COMPILE_FAILED, with log and numbered source; OUT_OF_MEMORY.
  */
 rowscan_status rs_compile(rs_nvrtc *nvrtc, const char *source, int arch, rs_compiled *compiled);
 void rs_compiled_free(rs_compiled *compiled);

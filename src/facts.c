@@ -62,11 +62,9 @@ rs_facts rs_facts_from_log(const char *log, rs_text *rest) {
 static const struct {
   const char *name;
   size_t offset;
-} fields[] = {{"registers", offsetof(rs_facts, registers)},
-              {"shared_bytes", offsetof(rs_facts, shared_bytes)},
-              {"local_bytes", offsetof(rs_facts, local_bytes)},
-              {"spill_bytes", offsetof(rs_facts, spill_bytes)},
-              {"compile_us", offsetof(rs_facts, compile_us)}};
+} fields[] = {{"registers", offsetof(rs_facts, registers)},       {"shared_bytes", offsetof(rs_facts, shared_bytes)},
+              {"local_bytes", offsetof(rs_facts, local_bytes)},   {"spill_bytes", offsetof(rs_facts, spill_bytes)},
+              {"fewer_blocks", offsetof(rs_facts, fewer_blocks)}, {"compile_us", offsetof(rs_facts, compile_us)}};
 enum { FIELDS = sizeof fields / sizeof *fields };
 
 void rs_facts_print(const rs_facts *facts, rs_text *text) {

@@ -12,7 +12,8 @@
 /* The most of a source's kernels; registers are 0 if it was not told. */
 typedef struct rs_facts {
   int registers, shared_bytes, local_bytes, spill_bytes; /* as in rowscan_module_info */
-  int compile_us;                                        /* of NVRTC, once it was loaded; not in its log */
+  int fewer_blocks; /* a multiprocessor than its source's launch bounds say (compile.h); not in the log */
+  int compile_us;   /* of NVRTC, once it was loaded; not in its log */
 } rs_facts;
 
 /*

@@ -10,7 +10,7 @@
 #include "kernels.h"
 
 /* Changes with the meaning of a line, or of what an entry holds (build.c). */
-enum { FORMAT = 3 };
+enum { FORMAT = 4 };
 
 void rs_key_canonical(const rowscan_spec *spec, const rs_geometry *geometry, rs_kernel kernel, rs_text *text) {
   rs_spec_text(spec, text);

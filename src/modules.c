@@ -42,19 +42,37 @@ static rowscan_status write_texts(const rs_modules *all, rs_kernel kernel, rs_mo
   return out_of_memory();
 }
 
+static void unbuild(rs_module *module) {
+  rs_binary_free(&module->binary);
+  module->built = false;
+}
+
+/* The words of a kernel are those of its shape as it was compiled. */
+static rowscan_status tell_blocks(const rs_modules *all, rs_kernel kernel, rs_module *module) {
+  rs_shape made = all->geometry.shape[kernel];
+  made.min_blocks -= module->binary.fewer_blocks;
+  rs_text words = {0};
+  rs_shape_text(&made, &words);
+  if (words.failed) {
+    rs_text_free(&words);
+    unbuild(module);
+    return out_of_memory();
+  }
+  rs_text_free(&module->words);
+  module->words = words;
+  return ROWSCAN_OK;
+}
+
 static rowscan_status build(rs_modules *all, rs_kernel kernel, rs_module *module, bool fresh) {
   rs_builder *builder = all->context->builder;
   const char *canonical = module->canonical.data, *source = module->source.data;
   rowscan_status status = all->to_load && !fresh
                               ? rs_build_to_load(builder, &module->binary, canonical, source, all->arch)
                               : rs_build(builder, &module->binary, canonical, source, all->arch, fresh);
+  if (status == ROWSCAN_OK)
+    status = tell_blocks(all, kernel, module);
   module->built = status == ROWSCAN_OK;
   return status == ROWSCAN_NOT_CACHED ? tell_missing(all, kernel) : status;
-}
-
-static void unbuild(rs_module *module) {
-  rs_binary_free(&module->binary);
-  module->built = false;
 }
 
 static bool read_whole(const rs_modules *all, const rs_module *module, rs_binary *binary) {

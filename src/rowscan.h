@@ -381,7 +381,7 @@ typedef struct rowscan_module_info {
   size_t cubin_bytes;
   double build_ms;      /* reading the cache, or compiling */
   int cached;           /* not 0: came from the cache */
-  const char *geometry; /* "threads=1024 vector=4 chunks=4": the tile, in words; lives as long as the plan */
+  const char *geometry; /* "threads=1024 vector=4 chunks=4": the tile as it is, in words; lives as long as the plan */
   const char *source;   /* generated CUDA source */
   const char *ptx;      /* NUL-terminated; ptx_bytes counts without it; it and cubin live as long as the plan */
   const void *cubin;

@@ -32,7 +32,7 @@ typedef enum rs_template {
 typedef struct rs_shape {
   rs_template made_of;
   int threads;      /* of a block */
-  int min_blocks;   /* that a multiprocessor must hold: caps the registers */
+  int min_blocks;   /* that a multiprocessor must hold: caps the registers; fewer if it would spill, see compile.h */
   int shared_bytes; /* dynamic shared memory of a block */
   int warps;        /* of a stream of columns, or of a group; the tile is warps * chunks * lanes * vector elements */
   int chunks;

@@ -291,6 +291,11 @@ static bool fit_stages(const rowscan_spec *spec, rs_shape *s, int shared, int bu
   return s->stages >= (most < 2 ? most : 2);
 }
 
+/* The next number of blocks that is tried: half of them, and of three two. */
+static int next_blocks(int blocks) {
+  return blocks == 3 ? 2 : blocks / 2;
+}
+
 static bool ring_shape_for(const rowscan_spec *spec, int arch, rs_shape *s) {
   *s = (rs_shape){.made_of = RS_TEMPLATE_RING, .lanes = 32, .vector = vector_of(spec)};
   int i = 0;
@@ -302,7 +307,7 @@ static bool ring_shape_for(const rowscan_spec *spec, int arch, rs_shape *s) {
     s->warps = shape.warps;
     s->chunks = shape.chunks;
     s->threads = 32 * s->warps;
-    for (s->min_blocks = shape.blocks; s->min_blocks > 0; s->min_blocks /= 2)
+    for (s->min_blocks = shape.blocks; s->min_blocks > 0; s->min_blocks = next_blocks(s->min_blocks))
       if (fit_stages(spec, s, shared_bytes_of(arch), BUFFERS))
         return true;
   }

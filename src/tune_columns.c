@@ -64,12 +64,14 @@ static int bytes_of(rowscan_type type) {
  * tile_bytes: 4096 x 64 x 64 x 16 along 64, 24 KB 0.927; half of it where a multiprocessor has 64 KB for all blocks.
  */
 void rs_tune_columns(const rowscan_spec *spec, int arch, rs_column_shape *shape) {
+  enum { GROUP = 32 }; /* tiles, and groups of them, that are one level */
   int acc = rs_spec_register_bytes(spec);
   /* registers that none spills: ptxas takes more of them for other architectures than sm_90 */
   bool roomy = acc == 8 || bytes_of(spec->in_type) != 4 || spec->in_type != spec->out_type || spec->mask_mode ||
                spec->flags & ROWSCAN_REVERSE || arch / 10 != 9;
-  /* likewise: 43664 steps spill 8 to 24 bytes with four or five blocks */
-  bool long_or_odd = spec->length >= 1 << 20 || (spec->length > 1 << 14 && spec->length % 32);
+  /* likewise: totals of groups of groups of tiles (a third level of kernels/abreast.cuh) spill 8 to 52 bytes with four
+     or five blocks, of any length that has them; 32768 steps, which have two levels, spill none with five */
+  bool deep = spec->length > RS_COLUMN_STEPS * GROUP * GROUP;
   /* i16 in reverse: 8 to 100 bytes with three on sm_80, from 2^30 steps on 20 on sm_90 */
   bool old = arch < 90, reverse = spec->flags & ROWSCAN_REVERSE;
   bool longer = (old || reverse) && spec->length >= (old && reverse ? LONGER_LENGTH : LONGEST_LENGTH);
@@ -83,7 +85,7 @@ void rs_tune_columns(const rowscan_spec *spec, int arch, rs_column_shape *shape)
                              .steps = steps,
                              .lanes = 4,
                              .min_blocks = longer || (acc == 8 && spec->length >= LONGER_LENGTH) ? 2
-                                           : roomy || long_or_odd                                ? 3
+                                           : roomy || deep                                       ? 3
                                                                                                  : 5,
                              .tile_bytes = arch < 80 ? 12 * 1024 : 24 * 1024,
                              .strip_bytes = 128,

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <sys/wait.h>
 
+#include "bounds.h"
 #include "build.h"
 #include "compile.h"
 #include "digest.h"
@@ -103,10 +104,10 @@ START_TEST(facts_are_read_from_logs) {
 END_TEST
 
 static const char good_facts[] =
-    "registers=255\nshared_bytes=232448\nlocal_bytes=0\nspill_bytes=2147483647\ncompile_us=34567\n";
+    "registers=255\nshared_bytes=232448\nlocal_bytes=0\nspill_bytes=2147483647\nfewer_blocks=2\ncompile_us=34567\n";
 
 START_TEST(facts_are_text) {
-  rs_facts facts = {255, 232448, 0, 2147483647, 34567}, read = {0};
+  rs_facts facts = {255, 232448, 0, 2147483647, 2, 34567}, read = {0};
   rs_text text = {0};
   rs_facts_print(&facts, &text);
   ck_assert_str_eq(text.data, good_facts);
@@ -119,18 +120,19 @@ END_TEST
 START_TEST(no_other_text_is_facts) {
   static const char *const bad[] = {
       "",
+      "registers=1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\ncompile_us=1\n",
       "registers=1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\n",
-      "registers=1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\ncompile_us=1",
-      "registers=1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\ncompile_us=1\n\n",
-      "registers=1\nshared_bytes=1\nspill_bytes=1\nlocal_bytes=1\ncompile_us=1\n",
-      "registers=01\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\ncompile_us=1\n",
-      "registers= 1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\ncompile_us=1\n",
-      "registers=+1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\ncompile_us=1\n",
-      "registers=-1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\ncompile_us=1\n",
-      "registers=\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\ncompile_us=1\n",
-      "registers=1\nshared_bytes=2147483648\nlocal_bytes=1\nspill_bytes=1\ncompile_us=1\n",
-      "registers=1\nshared_bytes=1\nlocal_bytes=99999999999999999999\nspill_bytes=1\ncompile_us=1\n"};
-  rs_facts facts = {1, 2, 3, 4, 5};
+      "registers=1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\nfewer_blocks=0\ncompile_us=1",
+      "registers=1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\nfewer_blocks=0\ncompile_us=1\n\n",
+      "registers=1\nshared_bytes=1\nspill_bytes=1\nlocal_bytes=1\nfewer_blocks=0\ncompile_us=1\n",
+      "registers=01\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\nfewer_blocks=0\ncompile_us=1\n",
+      "registers= 1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\nfewer_blocks=0\ncompile_us=1\n",
+      "registers=+1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\nfewer_blocks=0\ncompile_us=1\n",
+      "registers=-1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\nfewer_blocks=0\ncompile_us=1\n",
+      "registers=\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\nfewer_blocks=0\ncompile_us=1\n",
+      "registers=1\nshared_bytes=2147483648\nlocal_bytes=1\nspill_bytes=1\nfewer_blocks=0\ncompile_us=1\n",
+      "registers=1\nshared_bytes=1\nlocal_bytes=99999999999999999999\nspill_bytes=1\nfewer_blocks=0\ncompile_us=1\n"};
+  rs_facts facts = {1, 2, 3, 4, 5, 6};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
     ck_assert_msg(!rs_facts_parse(&facts, bad[i]), "%s", bad[i]);
   ck_assert_int_eq(facts.registers, 1);
@@ -150,7 +152,7 @@ END_TEST
 START_TEST(a_key_is_golden) {
   ck_assert_str_eq(key_text("int x;\n", 90), path_of("op=sum\n"
                                                      "length=7\n"
-                                                     "format=3\n"
+                                                     "format=4\n"
                                                      "version=%s\n"
                                                      "kernels=%s\n"
                                                      "source=32bba88a794f0032b574aa6a6b7d6a5b\n"
@@ -466,6 +468,103 @@ START_TEST(each_decision_is_told) {
   expect_decisions(&book, (const char *[]){"not found in the cache", "compiled", "not kept on disk", NULL});
   build_text(builder, source, 90, false);
   expect_decisions(&book, (const char *[]){"not found in the cache", "had from another thread", NULL});
+  rs_builder_close(builder);
+}
+END_TEST
+
+/* ---- kernels that the assembler is in trouble with --------------------------------------------------------------- */
+
+START_TEST(launch_bounds_are_read) {
+  static const char five[] = ".visible .entry rowscan_any(\n)\n.maxntid 128, 1, 1\n.minnctapersm 5\n{\n";
+  rs_bounds bounds = rs_bounds_read(five);
+  ck_assert_int_eq(bounds.threads, 128);
+  ck_assert_int_eq(bounds.blocks, 5);
+  static const char *const none[] = {"", ".maxntid 128\n", ".minnctapersm 5\n", ".maxntid 0\n.minnctapersm 5\n"};
+  for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+    bounds = rs_bounds_read(none[i]);
+    ck_assert_int_eq(rs_bounds_lower(&bounds, 0), 0);
+  }
+}
+END_TEST
+
+/* A number of blocks that leaves a thread no more registers is left out. */
+START_TEST(fewer_blocks_leave_more_registers) {
+  static const struct {
+    int threads, blocks, lower[8];
+  } given[] = {
+      {128, 5, {1, 2, 3, 0}},              /* 96, 128, 168, 255 registers, and with one block no more */
+      {64, 16, {2, 4, 5, 6, 7, 8, 9, 10}}, /* 64; with 15 blocks 64, with 14 and 13 72, with 12 80 */
+      {256, 3, {1, 2, 0}},
+      {512, 2, {1, 0}},
+      {1024, 1, {0}},
+      {32, 1, {0}},
+  };
+  for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+    rs_bounds bounds = {given[i].threads, given[i].blocks};
+    int fewer = 0;
+    for (int k = 0; k < 8 && (k == 0 || fewer); k++) {
+      fewer = rs_bounds_lower(&bounds, fewer);
+      ck_assert_msg(fewer == given[i].lower[k], "%d threads, %d blocks: %d, not %d, as number %d", given[i].threads,
+                    given[i].blocks, fewer, given[i].lower[k], k);
+    }
+  }
+}
+END_TEST
+
+/* The entry is under the key of the source, and says with how many blocks it was compiled. */
+START_TEST(what_spills_is_compiled_with_fewer_blocks) {
+  static const char five[] = "RS_KERNEL(128, 5) k() {}\n";
+  char *dir = fresh();
+  told->roomy = 3;
+  for (int i = 0; i < 2; i++) {
+    rs_builder *builder = open_builder(dir);
+    rs_binary binary;
+    ck_assert_int_eq(rs_build(builder, &binary, canonical, five, 90, false), ROWSCAN_OK);
+    ck_assert_int_eq(binary.cached, i);
+    ck_assert_int_eq(binary.fewer_blocks, 2);
+    ck_assert_int_eq(binary.spill_bytes, 0);
+    ck_assert_ptr_nonnull(strstr(binary.ptx, " -DRS_FEWER_BLOCKS=2 "));
+    ck_assert_int_eq(told->compiles, 3); /* with five, four, three */
+    ck_assert_int_eq(told->programs, 0);
+    rs_store_counts counts;
+    rs_store_counted(rs_builder_store(builder), &counts, NULL);
+    ck_assert_int_eq(counts.of[RS_COUNT_compiles], 1 - i);
+    char name[RS_STORE_NAME];
+    rs_store_name(key_text(five, 90), name);
+    ck_assert(rs_store_has(rs_builder_store(builder), name));
+    ck_assert_int_eq(entries_in(rs_builder_store(builder)), 1);
+    rs_binary_free(&binary);
+    rs_builder_close(builder);
+  }
+}
+END_TEST
+
+/* No fewer blocks than the source asks for, if they do not help. */
+START_TEST(what_spills_in_any_case_has_its_blocks) {
+  rs_builder *builder = open_builder(NULL);
+  rs_binary binary;
+  told->roomy = -1;
+  ck_assert_int_eq(rs_build(builder, &binary, canonical, "RS_KERNEL(128, 5) k() {}\n", 90, false), ROWSCAN_OK);
+  ck_assert_int_eq(told->compiles, 4); /* one block leaves no more registers than two */
+  ck_assert_int_eq(binary.fewer_blocks, 0);
+  ck_assert_int_eq(binary.spill_bytes, 36);
+  ck_assert_ptr_null(strstr(binary.ptx, "RS_FEWER_BLOCKS"));
+  rs_binary_free(&binary);
+  rs_builder_close(builder);
+}
+END_TEST
+
+START_TEST(what_the_assembler_fails_on_is_optimized_less) {
+  static const char text[] = "late mistake, overoptimized: RS_KERNEL(128, 1) k() {}\n";
+  rs_builder *builder = open_builder(NULL);
+  rs_binary binary;
+  told->roomy = 1;
+  ck_assert_int_eq(rs_build(builder, &binary, canonical, text, 90, false), ROWSCAN_OK);
+  ck_assert_int_eq(told->compiles, 2);
+  ck_assert_int_eq(told->programs, 0);
+  ck_assert_ptr_nonnull(strstr(binary.ptx, " --ptxas-options=-O1 --ptxas-options=-v"));
+  ck_assert_int_eq(binary.registers, 24);
+  rs_binary_free(&binary);
   rs_builder_close(builder);
 }
 END_TEST
@@ -915,6 +1014,13 @@ int main(void) {
   tcase_add_test(cases, what_may_not_be_compiled_is_told);
   tcase_add_test(cases, what_entries_did_is_counted);
   tcase_add_test(cases, each_decision_is_told);
+  cases = add_case(suite, "trouble");
+  tcase_add_checked_fixture(cases, fresh_tally, NULL);
+  tcase_add_test(cases, launch_bounds_are_read);
+  tcase_add_test(cases, fewer_blocks_leave_more_registers);
+  tcase_add_test(cases, what_spills_is_compiled_with_fewer_blocks);
+  tcase_add_test(cases, what_spills_in_any_case_has_its_blocks);
+  tcase_add_test(cases, what_the_assembler_fails_on_is_optimized_less);
   cases = add_case(suite, "many at once");
   tcase_add_checked_fixture(cases, fresh_tally, NULL);
   tcase_add_loop_test(cases, one_thread_compiles_for_all, 0, 2);

@@ -259,6 +259,39 @@ START_TEST(forced_regimes) {
 }
 END_TEST
 
+/* Of rows whose ring has up to three blocks of 8 warps, two where three don't fit and two do. */
+START_TEST(two_blocks_are_tried_after_three) {
+  static const int archs[] = {90, 100, 110, 120, 121};
+  const int system = 1024 + 512;
+  int seen[4] = {0};
+  for (size_t arch = 0; arch < sizeof archs / sizeof *archs; arch++)
+    for (int in = ROWSCAN_F16; in < ROWSCAN_BOOL; in++)
+      for (int mask = 0; mask < 2; mask++)
+        for (int64_t length = 1024; length <= 16384; length += 1024) {
+          rowscan_spec spec = {.size = sizeof spec,
+                               .in_type = (rowscan_type)in,
+                               .out_type = (rowscan_type)in,
+                               .mask_mode = mask ? ROWSCAN_MASK_SELECT : ROWSCAN_MASK_NONE,
+                               .mask_type = (rowscan_type)(mask ? in : ROWSCAN_TYPE_DEFAULT),
+                               .length = length};
+          ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
+          const rs_shape s = rs_tune(&spec, archs[arch]).shape[RS_KERNEL_ALIGNED];
+          if (s.made_of != RS_TEMPLATE_RING || s.warps != 8 || s.chunks != 4 || rs_spec_register_bytes(&spec) == 8 ||
+              rowscan_type_bytes(spec.in_type) == 1)
+            continue;
+          int64_t tile = rs_tile(&s) * (int64_t)rowscan_type_bytes(spec.in_type), stages = length > rs_tile(&s) ? 2 : 1;
+          int64_t least = system + tile * (stages * (1 + mask) + s.buffers);
+          if (2 * least <= (archs[arch] >= 120 ? 99 : 227) * 1024)
+            ck_assert_int_ge(s.min_blocks, 2);
+          seen[s.min_blocks]++;
+        }
+  ck_assert(seen[1] && seen[2] && seen[3]);
+  rowscan_spec spec = {.size = sizeof spec, .length = 4096};
+  ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
+  ck_assert_int_eq(rs_tune(&spec, 120).shape[RS_KERNEL_ALIGNED].min_blocks, 2);
+}
+END_TEST
+
 /* An H100, an H200, and a device that does not tell. */
 START_TEST(slow_memory) {
   static const struct {
@@ -314,6 +347,7 @@ int main(void) {
   tcase_add_loop_test(all, golden_sources, 0, sizeof golden / sizeof *golden);
   tcase_add_test(all, every_geometry_is_sound);
   tcase_add_test(all, forced_regimes);
+  tcase_add_test(all, two_blocks_are_tried_after_three);
   tcase_add_loop_test(all, slow_memory, 0, 10);
   suite_add_tcase(suite, all);
   return run_tests(suite);

@@ -185,7 +185,8 @@ static rowscan_status load_once(rowscan_context *context) {
 
 /* The facts must be those of an entry: the parts are of build.c. */
 static int change(void *user, const rs_store_item *item) {
-  static const char facts[] = "registers=1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\ncompile_us=1\n";
+  static const char facts[] =
+      "registers=1\nshared_bytes=1\nlocal_bytes=1\nspill_bytes=1\nfewer_blocks=0\ncompile_us=1\n";
   ck_assert(rs_store_put(user, item->key,
                          (rs_part[RS_STORE_PARTS]){{"other ptx", 9}, {"other cubin", 11}, {facts, sizeof facts - 1}}));
   return 1;

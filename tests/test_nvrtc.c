@@ -13,7 +13,9 @@
 
 #include "build.h"
 #include "compile.h"
+#include "emit.h"
 #include "nvrtc.h"
+#include "tune.h"
 
 static const char canonical[] = "op=none\n";
 
@@ -100,6 +102,49 @@ START_TEST(facts_are_those_of_the_kernels) {
   ck_assert_ptr_nonnull(strstr(binary.ptx, "mul.rn.f32")); /* and no fma */
   ck_assert_ptr_null(strstr(binary.ptx, "fma"));
   rs_binary_free(&binary);
+  rs_builder_close(builder);
+}
+END_TEST
+
+/* As many registers as it has with one block, and no more. */
+START_TEST(a_kernel_that_spills_has_fewer_blocks) {
+  static const char text[] = "#include \"device.cuh\"\n"
+                             "RS_KERNEL(512, 4) many(const float *in, float *out) {\n"
+                             "  float v[80];\n"
+                             "  for (int i = 0; i < 80; i++) v[i] = in[i * 1024 + threadIdx.x];\n"
+                             "  __syncthreads();\n"
+                             "  for (int i = 79; i >= 0; i--) out[(i * 1024 + threadIdx.x) * 2] = v[i];\n"
+                             "}\n";
+  rs_builder *builder = open_builder(NULL);
+  rs_binary binary;
+  ck_assert_msg(rs_build(builder, &binary, canonical, text, 90, false) == ROWSCAN_OK, "%s", rowscan_last_error());
+  check_binary(&binary, 90);
+  ck_assert_int_eq(binary.fewer_blocks, 3);
+  ck_assert_int_eq(binary.spill_bytes + binary.local_bytes, 0);
+  ck_assert(binary.registers > 64 && binary.registers <= 128);
+  rs_binary_free(&binary);
+  rs_builder_close(builder);
+}
+END_TEST
+
+/* One of which the assembler of NVRTC 13.0 says that it finds no registers. */
+START_TEST(long_columns_of_products_compile) {
+  rowscan_spec spec = {.size = sizeof spec,
+                       .op = ROWSCAN_PROD,
+                       .in_type = ROWSCAN_I64,
+                       .layout = ROWSCAN_LAYOUT_COLUMNS,
+                       .length = INT64_C(1) << 35};
+  ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
+  rs_geometry geometry = rs_tune(&spec, 90);
+  rs_builder *builder = open_builder(NULL);
+  rs_binary binary;
+  rs_text text = {0};
+  rs_emit(&spec, &geometry, RS_KERNEL_ALIGNED, &text);
+  ck_assert_msg(rs_build(builder, &binary, canonical, text.data, 90, false) == ROWSCAN_OK, "%s", rowscan_last_error());
+  check_binary(&binary, 90);
+  ck_assert_int_eq(binary.spill_bytes + binary.local_bytes, 0);
+  rs_binary_free(&binary);
+  rs_text_free(&text);
   rs_builder_close(builder);
 }
 END_TEST
@@ -313,6 +358,8 @@ int main(int count, char **arguments) {
   TCase *cases = add_case(suite, "real");
   tcase_add_test(cases, architectures_are_told);
   tcase_add_test(cases, facts_are_those_of_the_kernels);
+  tcase_add_test(cases, a_kernel_that_spills_has_fewer_blocks);
+  tcase_add_test(cases, long_columns_of_products_compile);
   tcase_add_test(cases, a_rejected_source_is_shown);
   tcase_add_test(cases, files_on_disk_are_no_headers);
   tcase_add_test(cases, a_broken_library_is_passed_over);

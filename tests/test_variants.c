@@ -6,16 +6,20 @@
  * the geometries that need most registers; each for all architectures, on as many threads as there are processors.
  * Those for which another stands compile every eighth variant, unless RS_ALL_VARIANTS=1. RS_QUICK=1: so do all but
  * sm_90, which has the most kernels. RS_NO_VARIANTS=1: skips, for runs that have nothing to add to one that does not.
+ *
+ * Besides the list, specs that are drawn, each for an architecture that is drawn too: holes between tuned lengths are
+ * where no list looks. They come of RS_SEED, else of the time, which is told; RS_DRAWN=n: so many of them.
  */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "quick.h"
-#include "rowscan.h"
+#include "spec.h"
 
 #define LENGTH(n, ...)                                                                                                 \
   { .size = sizeof(rowscan_spec), .length = n, __VA_ARGS__ }
@@ -104,12 +108,71 @@ static const rowscan_spec specs[] = {
     LENGTH(4857, .in_type = ROWSCAN_F64, .layout = ROWSCAN_LAYOUT_COLUMNS, .flags = ROWSCAN_REVERSE, .row_rank = 5),
     LENGTH(4, .in_type = ROWSCAN_F16, .out_type = ROWSCAN_F32, .layout = ROWSCAN_LAYOUT_COLUMNS, .flags = BOTH,
            .mask_mode = ROWSCAN_MASK_SELECT, .mask_type = ROWSCAN_F16, .row_rank = RANKS),
+    LENGTH(262144, .in_type = ROWSCAN_F32, .layout = ROWSCAN_LAYOUT_COLUMNS),
+    LENGTH(INT64_C(1) << 35, .in_type = ROWSCAN_I64, .op = ROWSCAN_PROD, .layout = ROWSCAN_LAYOUT_COLUMNS),
+    LENGTH(INT64_C(1) << 56, .in_type = ROWSCAN_I64, .op = ROWSCAN_PROD, .layout = ROWSCAN_LAYOUT_COLUMNS),
 };
 enum { SPECS = sizeof specs / sizeof *specs };
 
 static rowscan_context *context;
-static int archs[64], count = 64;
+static int archs[64], count = 64, drawn;
+static unsigned long long seed;
 static atomic_int turn, passed, failed;
+
+/* ---- drawn specs ------------------------------------------------------------------------------------------------- */
+
+/* Of one spec, whoever draws which: splitmix64. */
+static int below(uint64_t *state, int n) {
+  uint64_t z = *state += 0x9e3779b97f4a7c15;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+  z = (z ^ z >> 27) * 0x94d049bb133111eb;
+  return (int)((z ^ z >> 31) % (uint64_t)n);
+}
+
+/* One in so many times, else 0, which is the default. */
+static int seldom(uint64_t *state, int times, int n) {
+  return below(state, times) == 0 ? below(state, n) : 0;
+}
+
+/* Up to 2^27 in half of all cases, else to 2^57, and no more than there may be; a power of two, a multiple of one, or
+ * neither. */
+static int64_t draw_length(uint64_t *state) {
+  int64_t power = INT64_C(1) << below(state, below(state, 2) ? 27 : 57), length = power;
+  for (int64_t bit = power / 2; bit > 0; bit /= 2)
+    length += bit * below(state, 2);
+  static const int64_t units[] = {1, 1, 16, 32, 256, 4096};
+  int64_t unit = units[below(state, 6)];
+  length = below(state, 4) == 0 ? power : length > unit ? length / unit * unit : length;
+  return length < RS_MAX_LENGTH ? length : RS_MAX_LENGTH;
+}
+
+static rowscan_spec draw_any(uint64_t *state) {
+  rowscan_spec spec = {.size = sizeof spec, .in_type = (rowscan_type)(1 + below(state, ROWSCAN_BOOL))};
+  spec.op = below(state, 3) ? ROWSCAN_SUM : ROWSCAN_PROD;
+  spec.out_type = (rowscan_type)seldom(state, 3, ROWSCAN_BOOL + 1);
+  spec.acc_type = below(state, 4) ? ROWSCAN_TYPE_DEFAULT : ROWSCAN_F64;
+  spec.flags = (unsigned)below(state, 4);
+  spec.mask_mode = (rowscan_mask_mode)seldom(state, 2, RS_MASK_MODES);
+  if (spec.mask_mode)
+    spec.mask_type = (rowscan_type)seldom(state, 2, ROWSCAN_BOOL + 1);
+  spec.layout = (rowscan_layout)below(state, RS_LAYOUTS);
+  spec.row_rank = seldom(state, 2, 8);
+  spec.length = draw_length(state);
+  return spec;
+}
+
+/* Those that are no specs are drawn again. */
+static rowscan_spec draw(int number, int *arch) {
+  uint64_t state = seed + ((uint64_t)number << 32);
+  rowscan_spec spec;
+  do
+    spec = draw_any(&state);
+  while (rowscan_spec_complete(&spec));
+  *arch = archs[below(&state, count)];
+  return spec;
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------------------- */
 
 /* All their kernels have the registers of those for sm_87, sm_86 and sm_120: 256, 256 and 304, with NVRTC 13.0. */
 static bool another_stands_for(int arch) {
@@ -121,22 +184,33 @@ static bool is_compiled(int spec, int i) {
   return !is_part || spec % 8 == i % 8;
 }
 
-static void check_module(const rowscan_plan *plan, int index, int spec, const char *arch) {
+static void tell(const rowscan_spec *spec, const char *arch, const char *more) {
+  rowscan_spec complete = *spec;
+  rs_text line = {0};
+  if (rowscan_spec_complete(&complete) == ROWSCAN_OK)
+    rs_spec_line(&complete, &line);
+  printf("%s, %s: %s\n", line.data ? line.data : "?", arch, more);
+  rs_text_free(&line);
+}
+
+static void check_module(const rowscan_plan *plan, int index, const rowscan_spec *spec, const char *arch) {
   rowscan_module_info info = ROWSCAN_INFO(rowscan_module_info);
   bool ok = rowscan_plan_module(plan, index, &info) == ROWSCAN_OK && !info.spill_bytes && !info.local_bytes &&
             info.registers > 0 && info.ptx_bytes && info.cubin_bytes;
+  char more[256];
+  snprintf(more, sizeof more, "%s, %d registers, %d local bytes, %d spilled; %s", rowscan_regime_name(info.regime),
+           info.registers, info.local_bytes, info.spill_bytes, info.geometry);
   if (!ok)
-    printf("spec %d, %s, %s: %d registers, %d local bytes, %d spilled; %s\n", spec, arch,
-           rowscan_regime_name(info.regime), info.registers, info.local_bytes, info.spill_bytes, info.geometry);
+    tell(spec, arch, more);
   ok ? passed++ : failed++;
 }
 
-static void check_variant(int spec, int number) {
+static void check_variant(const rowscan_spec *spec, int number) {
   char arch[16];
   snprintf(arch, sizeof arch, "sm_%d", number);
   rowscan_plan *plan;
-  if (rowscan_plan_compile(&plan, context, &specs[spec], arch)) {
-    printf("spec %d, %s: %s\n", spec, arch, rowscan_last_error());
+  if (rowscan_plan_compile(&plan, context, spec, arch)) {
+    tell(spec, arch, rowscan_last_error());
     failed++;
     return;
   }
@@ -148,12 +222,31 @@ static void check_variant(int spec, int number) {
   rowscan_plan_destroy(plan);
 }
 
+static void check_drawn(int number) {
+  int arch;
+  rowscan_spec spec = draw(number, &arch);
+  check_variant(&spec, arch);
+}
+
+/* The drawn ones first: each takes long, and so the last ones do not wait for one another. */
 static void *work(void *unused) {
   (void)unused;
-  for (int i; (i = turn++) < SPECS * count;)
-    if (is_compiled(i % SPECS, i / SPECS))
-      check_variant(i % SPECS, archs[i / SPECS]);
+  for (int i; (i = turn++) < drawn + SPECS * count;) {
+    int listed = i - drawn;
+    if (i < drawn)
+      check_drawn(i);
+    else if (is_compiled(listed % SPECS, listed / SPECS))
+      check_variant(&specs[listed % SPECS], archs[listed / SPECS]);
+  }
   return NULL;
+}
+
+static void choose_drawn(void) {
+  enum { DRAWN = 64, QUICK_DRAWN = 8 };
+  const char *asked = getenv("RS_SEED"), *number = getenv("RS_DRAWN");
+  seed = asked ? strtoull(asked, NULL, 10) : (unsigned long long)time(NULL);
+  drawn = number ? atoi(number) : is_quick() ? QUICK_DRAWN : DRAWN;
+  printf("RS_SEED=%llu: %d specs drawn\n", seed, drawn);
 }
 
 int main(void) {
@@ -171,6 +264,7 @@ int main(void) {
     rowscan_close(context);
     return 77;
   }
+  choose_drawn();
   pthread_t threads[16];
   long most = sysconf(_SC_NPROCESSORS_ONLN);
   int workers = 0;

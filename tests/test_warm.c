@@ -128,6 +128,40 @@ START_TEST(what_is_missing_is_told) {
 }
 END_TEST
 
+static void check_blocks(const rowscan_plan *plan, int most) {
+  rowscan_plan_info all = ROWSCAN_INFO(rowscan_plan_info);
+  ck_assert_int_eq(rowscan_plan_info_get(plan, &all), ROWSCAN_OK);
+  for (int i = 0; i < all.modules; i++) {
+    rowscan_module_info info = ROWSCAN_INFO(rowscan_module_info);
+    ck_assert_int_eq(rowscan_plan_module(plan, i, &info), ROWSCAN_OK);
+    const char *blocks = strstr(info.geometry, " min_blocks=");
+    ck_assert_ptr_nonnull(blocks);
+    ck_assert_msg(atoi(blocks + strlen(" min_blocks=")) <= most, "%s", info.geometry);
+    ck_assert_int_eq(info.spill_bytes, 0);
+  }
+}
+
+/* Each by itself, under the key of what was to be made, whoever asks: and then told with the blocks that it has. */
+START_TEST(what_spilled_is_found_with_its_blocks) {
+  char *dir = fresh();
+  const rowscan_spec *spec = ROWSCAN_SPEC(.length = 4096);
+  told->roomy = 2;
+  int compiles = 0;
+  for (int i = 0; i < 3; i++) { /* made; found; found where it must be */
+    rowscan_context *context = open_context(dir, i == 2);
+    rowscan_plan *plan;
+    ck_assert_msg(rowscan_plan_compile(&plan, context, spec, "sm_90") == ROWSCAN_OK, "%s", rowscan_last_error());
+    check_blocks(plan, told->roomy);
+    rowscan_plan_destroy(plan);
+    ck_assert_int_eq(entries_in(rs_builder_store(context->builder)), kernels_of(spec, "sm_90"));
+    rowscan_close(context);
+    ck_assert(i == 0 || told->compiles == compiles);
+    compiles = told->compiles;
+  }
+  ck_assert_int_gt(compiles, kernels_of(spec, "sm_90"));
+}
+END_TEST
+
 START_TEST(the_host_compiles_nothing) {
   rowscan_context *context = open_context(fresh(), true);
   float x[3] = {1, 2, 3};
@@ -1029,6 +1063,7 @@ int main(void) {
   tcase_add_loop_test(cases, whoever_filled_it, 0, sizeof fillings / sizeof *fillings);
   tcase_add_checked_fixture(cases, fresh_tally, NULL);
   tcase_add_loop_test(cases, what_is_missing_is_told, 0, 2);
+  tcase_add_test(cases, what_spilled_is_found_with_its_blocks);
   tcase_add_test(cases, the_host_compiles_nothing);
   cases = add_case(suite, "filling the cache");
   tcase_add_checked_fixture(cases, fresh_tally, NULL);
