@@ -11,6 +11,7 @@
 #include "emit.h"
 #include "launch.h"
 #include "measure.h"
+#include "overlap.h"
 #include "packs.h"
 #include "spec_parse.h"
 #include "stage.h"
@@ -162,6 +163,8 @@ rowscan_status rowscan_plan_run(rowscan_plan *plan, const rowscan_args *args, st
   rowscan_status status = check_runnable(plan);
   if (!status)
     status = rs_rows_from_args(&rows, &plan->spec, args);
+  if (!status)
+    status = rs_overlap_check(&rows, &plan->spec, plan->arch ? args->workspace : NULL, args->workspace_bytes);
   return status ? status : rs_plan_run(plan, &rows, args->workspace, args->workspace_bytes, stream);
 }
 
@@ -198,6 +201,8 @@ rowscan_status rowscan_scan(rowscan_context *context, const rowscan_problem *pro
   rowscan_plan *plan;
   rowscan_status status = rs_rows_from_problem(&rows, &spec, problem);
   if (!status)
+    status = rs_overlap_check(&rows, &spec, NULL, 0);
+  if (!status)
     status = rs_table_plan(&context->plans, context, &spec, &rows, &plan);
   return status ? status : rs_plan_run(plan, &rows, NULL, 0, stream);
 }
@@ -206,6 +211,8 @@ rowscan_status rowscan_scan_host(rowscan_context *context, const rowscan_problem
   rs_rows rows;
   rowscan_spec spec;
   rowscan_status status = rs_rows_from_problem(&rows, &spec, problem);
+  if (!status)
+    status = rs_overlap_check(&rows, &spec, NULL, 0);
   return status ? status : rs_stage(context, &spec, &rows);
 }
 

@@ -261,9 +261,14 @@ ROWSCAN_API void rowscan_plan_destroy(rowscan_plan *plan);
  * What a run works on. Pointers are device pointers on a GPU, host pointers on the host, aligned to their element.
  * Strides are in elements, in the order [row dimensions..., scanned dimension]; any sign, 0 in inputs and masks repeats
  * an element. NULL strides: dense in C order, with the scanned dimension last (LAYOUT_ROWS) or last but one (COLUMNS).
- * `output` may be the same as `input`, with the same strides and element size; else it must not overlap any other
- * array, nor itself. init and totals are dense, one element of the accumulator type a row, rows in C order; they do not
- * overlap.
+ * init and totals are dense, one element of the accumulator type a row, rows in C order.
+ *
+ * Overlaps. `output` may be the same as `input`, with the same strides and element size. Else no element of output,
+ * totals or workspace may share a byte with another array or with another element of its own: a run is then
+ * BAD_ARGUMENT, names both arrays, and writes nothing. Strides decide, and not ranges: arrays that interleave in one
+ * allocation (even and odd elements, halves of each line) are served. The search is exact, and bounded: where unrelated
+ * strides of many dimensions leave it open after 2000 steps (0.2 ms), the run is served, and what overlaps then has
+ * wrong elements. That no two runs at once write what the other reads or writes is the caller's part.
  */
 typedef struct rowscan_args {
   size_t size;
@@ -389,7 +394,10 @@ typedef struct rowscan_tensor {
   const int64_t *strides; /* [rank], in elements; NULL: dense, C order */
 } rowscan_tensor;
 
-/* A scan along one dimension of tensors of any rank and any strides; nothing is copied to straighten them. */
+/*
+ * A scan along one dimension of tensors of any rank and any strides; nothing is copied to straighten them. They may
+ * overlap as arrays of rowscan_args may, and are told likewise.
+ */
 typedef struct rowscan_problem {
   size_t size;
   rowscan_op op;
