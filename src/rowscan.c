@@ -198,13 +198,15 @@ void rowscan_free(void *memory) {
 rowscan_status rowscan_scan(rowscan_context *context, const rowscan_problem *problem, struct CUstream_st *stream) {
   rs_rows rows;
   rowscan_spec spec;
-  rowscan_plan *plan;
   rowscan_status status = rs_rows_from_problem(&rows, &spec, problem);
   if (!status)
     status = rs_overlap_check(&rows, &spec, NULL, 0);
-  if (!status)
-    status = rs_table_plan(&context->plans, context, &spec, &rows, &plan);
-  return status ? status : rs_plan_run(plan, &rows, NULL, 0, stream);
+  if (status)
+    return status;
+  if (context->engine == ROWSCAN_ENGINE_CUDA)
+    return rs_table_run(&context->plans, context, &spec, &rows, stream);
+  rs_host_run(context->host, &spec, &rows);
+  return ROWSCAN_OK;
 }
 
 rowscan_status rowscan_scan_host(rowscan_context *context, const rowscan_problem *problem) {

@@ -48,8 +48,7 @@ static rowscan_status complete_types(rowscan_spec *spec) {
     return rs_fail(ROWSCAN_UNSUPPORTED,
                    "spec: field 'out': bool can't hold a scan; choose an integer or floating type");
   if (rs_type_kind(spec->in_type) == RS_FLOAT && rs_type_kind(spec->out_type) != RS_FLOAT)
-    return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'out': a scan of %s can't be %s; choose a floating type", in,
-                   out);
+    return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'out': a scan of %s can't be %s; choose a floating type", in, out);
 
   rowscan_type fitting = default_acc(spec->in_type, spec->out_type);
   if (!spec->acc_type)
@@ -57,8 +56,8 @@ static rowscan_status complete_types(rowscan_spec *spec) {
   if ((status = check_type("acc", spec->acc_type)))
     return status;
   if (spec->acc_type != fitting && !(spec->acc_type == ROWSCAN_F64 && rs_type_kind(spec->out_type) == RS_FLOAT))
-    return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'acc': a scan from %s to %s accumulates in %s%s, not in %s",
-                   in, out, rowscan_type_name(fitting), fitting == ROWSCAN_F32 ? " or f64" : "",
+    return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'acc': a scan from %s to %s accumulates in %s%s, not in %s", in,
+                   out, rowscan_type_name(fitting), fitting == ROWSCAN_F32 ? " or f64" : "",
                    rowscan_type_name(spec->acc_type));
   return ROWSCAN_OK;
 }
@@ -145,6 +144,12 @@ rowscan_status rowscan_spec_complete(rowscan_spec *spec) {
   rowscan_spec complete;
   rowscan_status status = rs_spec_read(&complete, spec);
   return status ? status : rs_spec_write(spec, &complete);
+}
+
+bool rs_spec_equal(const rowscan_spec *a, const rowscan_spec *b) {
+  return a->length == b->length && a->op == b->op && a->in_type == b->in_type && a->out_type == b->out_type &&
+         a->acc_type == b->acc_type && a->mask_type == b->mask_type && a->mask_mode == b->mask_mode &&
+         a->flags == b->flags && a->layout == b->layout && a->row_rank == b->row_rank && a->regime == b->regime;
 }
 
 const char *const rs_mask_modes[RS_MASK_MODES] = {"none", "select", "multiply"};
