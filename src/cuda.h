@@ -109,6 +109,7 @@ typedef struct CUlaunchConfig {
   X(cuEventCreate, (CUevent * event, unsigned flags))                                                                  \
   X(cuEventDestroy_v2, (CUevent event))                                                                                \
   X(cuEventRecord, (CUevent event, CUstream stream))                                                                   \
+  X(cuEventQuery, (CUevent event))                                                                                     \
   X(cuEventSynchronize, (CUevent event))                                                                               \
   X(cuEventElapsedTime, (float *milliseconds, CUevent start, CUevent end))                                             \
   X(cuModuleLoadData, (CUmodule * module, const void *image))                                                          \

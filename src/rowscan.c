@@ -12,6 +12,7 @@
 #include "emit.h"
 #include "launch.h"
 #include "measure.h"
+#include "overlap.h"
 #include "packs.h"
 #include "scan.h"
 #include "sized.h"
@@ -190,6 +191,8 @@ rowscan_status rowscan_plan_run(rowscan_plan *plan, const rowscan_args *args, st
     status = read_args(&args, &given);
   if (!status)
     status = rs_rows_from_args(&rows, &plan->spec, args);
+  if (!status)
+    status = rs_overlap_check(&rows, &plan->spec, plan->arch ? args->workspace : NULL, args->workspace_bytes);
   return status ? status : rs_plan_run(plan, &rows, args->workspace, args->workspace_bytes, stream);
 }
 

@@ -295,9 +295,14 @@ ROWSCAN_API void rowscan_plan_destroy(rowscan_plan *plan);
  * What a run works on. Pointers are device pointers on a GPU, host pointers on the host, aligned to their element.
  * Strides are in elements, in the order [row dimensions..., scanned dimension]; any sign, 0 in inputs and masks repeats
  * an element. NULL strides: dense in C order, with the scanned dimension last (LAYOUT_ROWS) or last but one (COLUMNS).
- * `output` may be the same as `input`, with the same strides and element size; else it must not overlap any other
- * array, nor itself. init and totals have one element a row and do not overlap; where both have strides these are the
- * same.
+ * init and totals have one element of the accumulator type a row; where both have strides these are the same.
+ *
+ * Overlaps. `output` may be the same as `input`, with the same strides and element size. Else no element of output,
+ * totals or workspace may share a byte with another array or with another element of its own: a run is then
+ * BAD_ARGUMENT, names both arrays, and writes nothing. Strides decide, and not ranges: arrays that interleave in one
+ * allocation (even and odd elements, halves of each line) are served. The search is exact, and bounded: where unrelated
+ * strides of many dimensions leave it open after 2000 steps (0.2 ms), the run is served, and what overlaps then has
+ * wrong elements. That no two runs at once write what the other reads or writes is the caller's part.
  */
 typedef struct rowscan_args {
   size_t size;
@@ -435,7 +440,10 @@ typedef struct rowscan_output {
   const void *reserved[2];
 } rowscan_output;
 
-/* A scan along one dimension of tensors of any rank and any strides; nothing is copied to straighten them. */
+/*
+ * A scan along one dimension of tensors of any rank and any strides; nothing is copied to straighten them. They may
+ * overlap as arrays of rowscan_args may, and are told likewise.
+ */
 typedef struct rowscan_problem {
   size_t size;
   rowscan_op op;
@@ -458,8 +466,13 @@ typedef struct rowscan_problem {
 
 /*
  * Scans tensors that the context's engine can reach: device memory on a GPU, queued on `stream`; host memory on the
- * host. The plan is made by the first call of its kind and kept in the context; of its kernels those that are needed.
- * Errors: those of plan_create and plan_run.
+ * host, where there is nothing to make or keep. On a GPU the plan is made by the first call of its kind and kept in the
+ * context; of its kernels those that are needed. A context keeps 256 plans: one that has run 16 times stays (192 at
+ * most), of the others the least recently used goes when a new one is made, which then may wait for kernels that run;
+ * its kernels are in the cache, if there is one. One whose runs aren't done does not go, nor does one that ran under
+ * capture, for a graph may run it at any time: these may be more than 256. Until a plan stays an event is recorded after
+ * each of its runs, and of streams that run it the fifth and later ones wait for others after their run. Who needs more
+ * lengths at hand keeps plans of his own. Errors: those of plan_create and plan_run.
  */
 ROWSCAN_API rowscan_status rowscan_scan(rowscan_context *context, const rowscan_problem *problem,
                                         struct CUstream_st *stream) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 2);

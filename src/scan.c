@@ -4,51 +4,72 @@
  */
 #include "scan.h"
 
+#include "overlap.h"
 #include "plan.h"
 #include "stage.h"
 
-/* Rows, and the plan that the context keeps for them. */
+/* Rows that are to be scanned. */
 typedef struct task {
   rowscan_spec spec;
   rs_rows rows;
-  rowscan_plan *plan;
 } task;
 
-static rowscan_status find_plan(rowscan_context *context, task *one) {
-  return rs_table_plan(&context->plans, context, &one->spec, &one->rows, &one->plan);
+static rowscan_status read_task(task *scan, const rowscan_problem *problem) {
+  rowscan_status status = rs_rows_from_problem(&scan->rows, &scan->spec, problem);
+  return status ? status : rs_overlap_check(&scan->rows, &scan->spec, NULL, 0);
 }
 
-static rowscan_status run(const task *one, struct CUstream_st *stream) {
-  return rs_plan_run(one->plan, &one->rows, NULL, 0, stream);
+static rowscan_status run(rowscan_context *context, const task *one, struct CUstream_st *stream) {
+  if (context->engine == ROWSCAN_ENGINE_CUDA)
+    return rs_table_run(&context->plans, context, &one->spec, &one->rows, stream);
+  rs_host_run(context->host, &one->spec, &one->rows);
+  return ROWSCAN_OK;
 }
 
-/* Both plans are made before anything is queued: a failure leaves the output as it was. */
-static rowscan_status run_with_initial(rowscan_context *context, task *scan, struct CUstream_st *stream) {
+static rowscan_status prepare_plan(rowscan_context *context, const task *one) {
+  rs_table_node *taken;
+  rowscan_status status = rs_table_take(&context->plans, context, &one->spec, &one->rows, &taken);
+  if (status)
+    return status;
+  status = rs_plan_prepare(rs_table_plan(taken), &one->rows);
+  rs_table_give(&context->plans, taken);
+  return status;
+}
+
+static rowscan_status prepare(rowscan_context *context, const task *one) {
+  bool pushed;
+  if (context->engine != ROWSCAN_ENGINE_CUDA)
+    return ROWSCAN_OK;
+  rowscan_status status = rs_device_enter(&context->device, &pushed);
+  if (status)
+    return status;
+  status = prepare_plan(context, one);
+  rs_device_leave(&context->device, pushed);
+  return status;
+}
+
+/* What the scan needs is made before P(0) is queued: a failure leaves the output as it was. */
+static rowscan_status run_with_initial(rowscan_context *context, const task *scan, struct CUstream_st *stream) {
   task initial;
   rs_initial_rows(&initial.rows, &initial.spec, &scan->rows, &scan->spec);
-  rowscan_status status = find_plan(context, &initial);
+  rowscan_status status = prepare(context, scan);
   if (!status)
-    status = find_plan(context, scan);
-  if (!status)
-    status = run(&initial, stream);
-  return status ? status : run(scan, stream);
+    status = run(context, &initial, stream);
+  return status ? status : run(context, scan, stream);
 }
 
 rowscan_status rs_scan(rowscan_context *context, const rowscan_problem *problem, struct CUstream_st *stream) {
   task scan;
-  rowscan_status status = rs_rows_from_problem(&scan.rows, &scan.spec, problem);
+  rowscan_status status = read_task(&scan, problem);
   if (status)
     return status;
-  if (scan.rows.initial)
-    return run_with_initial(context, &scan, stream);
-  status = find_plan(context, &scan);
-  return status ? status : run(&scan, stream);
+  return scan.rows.initial ? run_with_initial(context, &scan, stream) : run(context, &scan, stream);
 }
 
 /* P(0) is written where the output is, on the host. */
 rowscan_status rs_scan_host(rowscan_context *context, const rowscan_problem *problem) {
   task scan, initial;
-  rowscan_status status = rs_rows_from_problem(&scan.rows, &scan.spec, problem);
+  rowscan_status status = read_task(&scan, problem);
   if (!status)
     status = rs_stage(context, &scan.spec, &scan.rows);
   if (status || !scan.rows.initial)
@@ -56,11 +77,6 @@ rowscan_status rs_scan_host(rowscan_context *context, const rowscan_problem *pro
   rs_initial_rows(&initial.rows, &initial.spec, &scan.rows, &scan.spec);
   rs_host_run(context->host, &initial.spec, &initial.rows);
   return ROWSCAN_OK;
-}
-
-static rowscan_status prepare(rowscan_context *context, task *one) {
-  rowscan_status status = find_plan(context, one);
-  return status ? status : rs_plan_prepare(one->plan, &one->rows);
 }
 
 rowscan_status rs_scan_prepare(rowscan_context *context, const rowscan_problem *problem) {

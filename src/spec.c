@@ -132,6 +132,12 @@ rowscan_status rowscan_spec_complete(rowscan_spec *spec) {
   return status ? status : rs_spec_write(spec, &complete);
 }
 
+bool rs_spec_equal(const rowscan_spec *a, const rowscan_spec *b) {
+  return a->length == b->length && a->op == b->op && a->in_type == b->in_type && a->out_type == b->out_type &&
+         a->acc_type == b->acc_type && a->mask_type == b->mask_type && a->mask_mode == b->mask_mode &&
+         a->flags == b->flags && a->layout == b->layout && a->row_rank == b->row_rank && a->regime == b->regime;
+}
+
 const char *const rs_mask_modes[RS_MASK_MODES] = {"none", "select", "multiply"};
 const char *const rs_layouts[RS_LAYOUTS] = {"rows", "columns"};
 

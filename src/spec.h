@@ -24,6 +24,9 @@ rowscan_status rs_spec_read(rowscan_spec *spec, const rowscan_spec *from);
 /* Into a caller's struct, no more than its own .size. Errors: BAD_ARGUMENT. */
 rowscan_status rs_spec_write(rowscan_spec *to, const rowscan_spec *spec);
 
+/* Whether two complete specs are the same in every field, so that one plan serves both. */
+bool rs_spec_equal(const rowscan_spec *a, const rowscan_spec *b);
+
 /* Adds the spec as canonical text, one field=value a line, in a fixed order. */
 void rs_spec_text(const rowscan_spec *spec, rs_text *text);
 

@@ -74,7 +74,7 @@ typedef struct ring {
   int64_t blocks; /* of a row */
   int64_t rows_a_piece;
   int64_t pieces;
-  rowscan_plan *plan[2]; /* of whole blocks, and of the last, shorter one */
+  rs_table_node *plan[2]; /* of whole blocks, and of the last, shorter one; NULL: there are none of these */
 
   rs_pool *pool;
   rs_blocks counter; /* of the row whose blocks are scanned */
@@ -182,7 +182,7 @@ static rs_rows rows_of(const ring *r, const piece *p, CUdeviceptr device, bool i
                    .row_stride = {1}};
 }
 
-static rowscan_plan **plan_of(ring *r, const piece *p) {
+static rs_table_node **plan_of(ring *r, const piece *p) {
   return &r->plan[p->part.elements != r->block];
 }
 
@@ -191,10 +191,10 @@ static rowscan_plan **plan_of(ring *r, const piece *p) {
 static rowscan_status make_plan(ring *r, int64_t number) {
   piece p = piece_at(r, number);
   rs_rows rows = rows_of(r, &p, ALIGN, r->has_init, r->has_totals);
-  rowscan_plan **plan = plan_of(r, &p);
+  rs_table_node **plan = plan_of(r, &p);
   r->spec.length = p.part.elements;
-  rowscan_status status = rs_table_plan(&r->context->plans, r->context, &r->spec, &rows, plan);
-  return status ? status : rs_plan_prepare(*plan, &rows);
+  rowscan_status status = *plan ? ROWSCAN_OK : rs_table_take(&r->context->plans, r->context, &r->spec, &rows, plan);
+  return status ? status : rs_plan_prepare(rs_table_plan(*plan), &rows);
 }
 
 /* All pieces are like the first, but for the last, or the last of a row. */
@@ -263,6 +263,9 @@ static void close_ring(ring *r) {
       r->cuda->cuStreamDestroy_v2(s->stream);
   }
   rs_pool_close(r->pool);
+  for (int i = 0; i < 2; i++)
+    if (r->plan[i])
+      rs_table_give(&r->context->plans, r->plan[i]);
 }
 
 static rowscan_status to_device(const ring *r, const slot *s, int64_t offset, int64_t bytes) {
@@ -291,7 +294,7 @@ static bool whole_block(const ring *r, const slot *s) {
 
 static rowscan_status scan(ring *r, const slot *s, bool init, bool totals) {
   rs_rows rows = rows_of(r, &s->piece, s->device, init, totals);
-  return rs_plan_run(*plan_of(r, &s->piece), &rows, NULL, 0, s->stream);
+  return rs_plan_run(rs_table_plan(*plan_of(r, &s->piece)), &rows, NULL, 0, s->stream);
 }
 
 /* Packs a piece and sends it off; of a whole block, asks for the total. */

@@ -140,15 +140,14 @@ static unsigned long long handle_of(CUstream stream) {
   return own;
 }
 
-/* Never 0. Not to be asked while the stream is captured: that is an error, which would spoil the capture. */
-static unsigned long long name_of(const rs_cuda *cuda, CUstream stream) {
+unsigned long long rs_stream_name(const rs_cuda *cuda, CUstream stream) {
   unsigned long long id;
   if (cuda->cuStreamGetId && !cuda->cuStreamGetId(stream, &id) && id < GUESS)
     return id + 1;
   return GUESS | handle_of(stream);
 }
 
-static bool guessed(unsigned long long name) {
+bool rs_stream_guessed(unsigned long long name) {
   return name & GUESS;
 }
 
@@ -164,7 +163,7 @@ static rs_home *home_of(rs_workspaces *all, unsigned long long name) {
 
 /* Whether a stream stays from now on; it takes what it shared along. */
 static bool settles(rs_workspaces *all, rs_workspace *slot) {
-  bool stays = slot->runs >= RS_SETTLED_RUNS && !guessed(slot->stream);
+  bool stays = slot->runs >= RS_SETTLED_RUNS && !rs_stream_guessed(slot->stream);
   rs_home *home = stays ? home_of(all, 0) : NULL;
   if (!home)
     return false;
@@ -236,7 +235,7 @@ static rowscan_status furnish_slot(const rs_workspaces *all, rs_workspace *slot,
 /* Who is only guessed to have had it waits as well: for its own run that is nothing. */
 static rowscan_status enter(const rs_workspaces *all, rs_workspace *slot, CUstream stream, unsigned long long name) {
   bool same = slot->stream == name;
-  if (slot->turn && (!same || guessed(name))) {
+  if (slot->turn && (!same || rs_stream_guessed(name))) {
     CUresult result = all->cuda->cuStreamWaitEvent(stream, slot->done, 0);
     if (result)
       return rs_cuda_failed(all->cuda, result, "waiting for a plan's workspace");
@@ -341,7 +340,7 @@ rowscan_status rs_workspace_take(rs_workspaces *all, CUstream stream, size_t byt
     return rs_cuda_failed(all->cuda, result, "cuStreamGetCaptureInfo");
   if (status == CU_STREAM_CAPTURE_STATUS_ACTIVE)
     return take_captured(all, handle_of(stream), capture, bytes, taken);
-  unsigned long long name = name_of(all->cuda, stream);
+  unsigned long long name = rs_stream_name(all->cuda, stream);
   rs_home *home = home_of(all, name);
   return home ? take_home(all, home, bytes, taken) : take_shared(all, stream, name, bytes, taken);
 }

@@ -89,4 +89,11 @@ rowscan_status rs_workspaces_prepare_all(rs_workspaces *all);
 rowscan_status rs_workspace_take(rs_workspaces *all, CUstream stream, size_t bytes, rs_scratch *taken);
 rowscan_status rs_workspace_give(rs_workspaces *all, const rs_scratch *taken, CUstream stream);
 
+/*
+ * The driver's number of a stream, which no other ever has; of a driver that tells none a guess, which another may have
+ * later. Never 0. Not to be asked while the stream is captured: that is an error, which would spoil the capture.
+ */
+unsigned long long rs_stream_name(const rs_cuda *cuda, CUstream stream);
+bool rs_stream_guessed(unsigned long long name);
+
 #endif

@@ -3,13 +3,16 @@
  * SPDX-License-Identifier: MIT
  *
  * Judged by enumeration: every row of the problem, found by counting through its shape, must be found again among the
- * rows, at the same addresses, with the same number for initial values and totals.
+ * rows, at the same addresses, with the same number for initial values and totals. Overlaps are judged likewise: by
+ * marking every byte of every array.
  */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
+#include "overlap.h"
 #include "rows.h"
 #include "run_tests.h"
 
@@ -310,6 +313,700 @@ START_TEST(args) {
 }
 END_TEST
 
+/* ---- overlaps ---------------------------------------------------------------------------------------------------- */
+
+enum { ROOM = 4096, MIDDLE = 1536 };
+static _Alignas(16) char place_of_all[ROOM];
+
+/* What is marked, byte by byte; out: with the elements' numbers, from 1. */
+typedef struct marks {
+  int element[ROOM];
+  bool itself;
+} marks;
+
+static void mark_element(marks *m, const char *at, int64_t bytes, int number) {
+  for (int64_t i = at - place_of_all; i < at - place_of_all + bytes; i++) {
+    if (i < 0 || i >= ROOM)
+      abort();
+    m->itself = m->itself || m->element[i];
+    m->element[i] = number;
+  }
+}
+
+static void mark(marks *m, const void *data, int64_t bytes, const rs_rows *rows, int64_t length, const int64_t *stride,
+                 int64_t step) {
+  int64_t index[64] = {0};
+  int number = 1;
+  memset(m, 0, sizeof *m);
+  do {
+    int64_t row = dot(index, stride, rows->rank);
+    for (int64_t e = 0; e < length; e++)
+      mark_element(m, (const char *)data + (row + e * step) * bytes, bytes, number++);
+  } while (next(index, rows->shape, rows->rank, -1));
+}
+
+static bool meet(const marks *a, const marks *b) {
+  bool any = false;
+  for (int i = 0; i < ROOM; i++)
+    any = any || (a->element[i] && b->element[i]);
+  return any;
+}
+
+/* Each byte belongs to the same element. */
+static bool equal(const marks *a, const marks *b) {
+  return !memcmp(a->element, b->element, sizeof a->element);
+}
+
+static int64_t bytes_of(rowscan_type type) {
+  return (int64_t)rowscan_type_bytes(type);
+}
+
+/* The names that a message must have; NULL: there is nothing to tell. */
+static const char *judged(const rs_rows *rows, const rowscan_spec *spec, const char **other) {
+  static marks out, in, mask, init, totals;
+  int64_t before = rows->initial && !(spec->flags & ROWSCAN_REVERSE) ? rows->out_step * bytes_of(spec->out_type) : 0;
+  mark(&out, (const char *)rows->out - before, bytes_of(spec->out_type), rows, spec->length + rows->initial,
+       rows->out_stride, rows->out_step);
+  mark(&in, rows->in, bytes_of(spec->in_type), rows, spec->length, rows->in_stride, rows->in_step);
+  memset(&mask, 0, sizeof mask);
+  memset(&init, 0, sizeof init);
+  memset(&totals, 0, sizeof totals);
+  if (rows->mask)
+    mark(&mask, rows->mask, bytes_of(spec->mask_type), rows, spec->length, rows->mask_stride, rows->mask_step);
+  if (rows->init)
+    mark(&init, rows->init, bytes_of(spec->acc_type), rows, 1, rows->row_stride, 0);
+  if (rows->totals)
+    mark(&totals, rows->totals, bytes_of(spec->acc_type), rows, 1, rows->row_stride, 0);
+  bool in_place = !rows->initial && rows->in == rows->out && spec->in_type == spec->out_type && equal(&out, &in);
+  const struct {
+    const marks *a, *b;
+    const char *name, *other;
+  } pairs[] = {{&out, &totals, "'output'", "'totals'"}, {&out, &in, "'output'", "'input'"},
+               {&out, &mask, "'output'", "'mask'"},     {&out, &init, "'output'", "'init'"},
+               {&totals, NULL, "'totals'", "itself"},   {&totals, &in, "'totals'", "'input'"},
+               {&totals, &mask, "'totals'", "'mask'"},  {&totals, &init, "'totals'", "'init'"}};
+  *other = "itself";
+  if (out.itself)
+    return "'output'";
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+    if (!pairs[i].b ? pairs[i].a->itself
+                    : meet(pairs[i].a, pairs[i].b) && !(pairs[i].b == &in && pairs[i].a == &out && in_place)) {
+      *other = pairs[i].other;
+      return pairs[i].name;
+    }
+  return NULL;
+}
+
+static void *somewhere(int64_t bytes) {
+  return place_of_all + MIDDLE + rand() % 64 / bytes * bytes;
+}
+
+static void any_strides(int64_t *stride, int64_t *step, int rank) {
+  for (int d = 0; d < rank; d++)
+    stride[d] = rand() % 5 ? rand() % 13 - 6 : rand() % 31 - 15;
+  *step = rand() % 13 - 6;
+}
+
+/* Arrays of up to 4 dimensions in little room, so that half of them meet. */
+static void any_rows(rs_rows *rows, rowscan_spec *spec) {
+  static const rowscan_type types[] = {ROWSCAN_I8, ROWSCAN_I16, ROWSCAN_I32, ROWSCAN_I64};
+  *spec = (rowscan_spec){.size = sizeof *spec, .length = 1 + rand() % 4};
+  spec->in_type = types[rand() % 4];
+  spec->out_type = rand() % 2 ? spec->in_type : types[rand() % 4];
+  spec->mask_mode = rand() % 3 ? ROWSCAN_MASK_NONE : ROWSCAN_MASK_SELECT;
+  if (spec->mask_mode)
+    spec->mask_type = rand() % 2 ? ROWSCAN_BOOL : spec->in_type;
+  spec->row_rank = 1 + rand() % 3;
+  ck_assert_int_eq(rowscan_spec_complete(spec), ROWSCAN_OK);
+  rows->rank = spec->row_rank;
+  rows->count = 1;
+  for (int d = 0; d < rows->rank; d++)
+    rows->count *= rows->shape[d] = 1 + rand() % 4;
+  any_strides(rows->in_stride, &rows->in_step, rows->rank);
+  any_strides(rows->out_stride, &rows->out_step, rows->rank);
+  any_strides(rows->mask_stride, &rows->mask_step, rows->rank);
+  for (int d = 0, step = 1; d < rows->rank; step *= (int)rows->shape[d++])
+    rows->row_stride[d] = rand() % 4 ? step : rand() % 7 - 3;
+  rows->initial = rand() % 4 == 0;
+  spec->flags = rand() % 2 ? ROWSCAN_REVERSE : 0;
+  rows->in = somewhere(bytes_of(spec->in_type));
+  rows->out = somewhere(bytes_of(spec->out_type));
+  rows->mask = spec->mask_mode ? somewhere(bytes_of(spec->mask_type)) : NULL;
+  rows->init = rand() % 4 ? NULL : somewhere(bytes_of(spec->acc_type));
+  rows->totals = rand() % 4 ? NULL : somewhere(bytes_of(spec->acc_type));
+  if (rand() % 4 == 0) { /* in place, or nearly so */
+    rows->in = rows->out = place_of_all + MIDDLE;
+    memcpy(rows->in_stride, rows->out_stride, sizeof rows->in_stride);
+    rows->in_step = rand() % 4 ? rows->out_step : rows->in_step;
+  }
+}
+
+START_TEST(overlaps_at_random) {
+  int told = 0, itself = 0, rounds = 20000;
+  srand(1);
+  for (int round = 0; round < rounds; round++) {
+    rs_rows rows;
+    rowscan_spec spec;
+    any_rows(&rows, &spec);
+    const char *other, *name = judged(&rows, &spec, &other);
+    rowscan_status status = rs_overlap_check(&rows, &spec, NULL, 0);
+    ck_assert_msg(status == (name ? ROWSCAN_BAD_ARGUMENT : ROWSCAN_OK), "round %d: %s, but %s and %s", round,
+                  status ? rowscan_last_error() : "OK", name ? name : "nothing", other);
+    ck_assert_msg(!name || (strstr(rowscan_last_error(), name) && strstr(rowscan_last_error(), other)),
+                  "round %d: %s, not %s and %s", round, rowscan_last_error(), name, other);
+    told += name != NULL;
+    itself += name && !strcmp(other, "itself");
+  }
+  ck_assert(told > rounds / 4 && told - itself > rounds / 10 && told < rounds * 9 / 10);
+}
+END_TEST
+
+/* Offsets are in bytes from one allocation; strides in elements. */
+static const struct {
+  const char *what;
+  int64_t shape[2];
+  int64_t in, out, in_strides[2], out_strides[2];
+  rowscan_type in_type, out_type;
+  int64_t mask, mask_strides[2]; /* of bool; 0: none */
+  int64_t init, totals;          /* 0: none */
+  const char *first, *second;    /* that must be told; NULL: it is served */
+} overlaps[] = {
+    {"in place", {8, 16}, 0, 0, {16, 1}, {16, 1}, ROWSCAN_F32, ROWSCAN_F32, 0, {0, 0}, 0, 0, NULL, NULL},
+    {"in place, backwards",
+     {8, 16},
+     512,
+     512,
+     {-16, -1},
+     {-16, -1},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     0,
+     0,
+     NULL,
+     NULL},
+    {"in place, other types of one size",
+     {8, 16},
+     0,
+     0,
+     {16, 1},
+     {16, 1},
+     ROWSCAN_I32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     0,
+     0,
+     NULL,
+     NULL},
+    {"one row, whose stride is no matter",
+     {1, 16},
+     0,
+     0,
+     {99, 1},
+     {16, 1},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     0,
+     0,
+     NULL,
+     NULL},
+    {"even and odd elements", {8, 16}, 0, 4, {32, 2}, {32, 2}, ROWSCAN_F32, ROWSCAN_F32, 0, {0}, 0, 0, NULL, NULL},
+    {"even and odd elements, of two sizes",
+     {1, 16},
+     0,
+     8,
+     {64, 4},
+     {32, 2},
+     ROWSCAN_I32,
+     ROWSCAN_I64,
+     0,
+     {0},
+     0,
+     0,
+     NULL,
+     NULL},
+    {"halves of each line", {8, 16}, 0, 64, {32, 1}, {32, 1}, ROWSCAN_F32, ROWSCAN_F32, 0, {0}, 0, 0, NULL, NULL},
+    {"halves of each line, one reversed",
+     {8, 16},
+     0,
+     124,
+     {32, 1},
+     {32, -1},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     0,
+     0,
+     NULL,
+     NULL},
+    {"every other line, transposed",
+     {8, 16},
+     0,
+     32,
+     {1, 16},
+     {1, 16},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     0,
+     0,
+     NULL,
+     NULL},
+    {"an input that repeats beside the output",
+     {8, 16},
+     0,
+     64,
+     {0, 1},
+     {16, 1},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     0,
+     0,
+     NULL,
+     NULL},
+    {"input and mask in one place",
+     {8, 16},
+     0,
+     1024,
+     {16, 1},
+     {16, 1},
+     ROWSCAN_U8,
+     ROWSCAN_I32,
+     16,
+     {0, 1},
+     0,
+     0,
+     NULL,
+     NULL},
+    {"initial values among the input",
+     {8, 16},
+     0,
+     1024,
+     {16, 1},
+     {16, 1},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     64,
+     0,
+     NULL,
+     NULL},
+    {"larger elements in place",
+     {8, 16},
+     0,
+     0,
+     {16, 1},
+     {16, 1},
+     ROWSCAN_I32,
+     ROWSCAN_I64,
+     0,
+     {0},
+     0,
+     0,
+     "'output'",
+     "in place both need elements of one size"},
+    {"smaller elements in place",
+     {8, 16},
+     0,
+     0,
+     {16, 1},
+     {16, 1},
+     ROWSCAN_F32,
+     ROWSCAN_F16,
+     0,
+     {0},
+     0,
+     0,
+     "'output'",
+     "'input'"},
+    {"transposed in place",
+     {16, 16},
+     0,
+     0,
+     {1, 16},
+     {16, 1},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     0,
+     0,
+     "'output'",
+     "in place both need the same strides"},
+    {"reversed in place",
+     {1, 16},
+     0,
+     60,
+     {16, 1},
+     {16, -1},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     0,
+     0,
+     "'output'",
+     "'input'"},
+    {"shifted by one", {1, 16}, 0, 4, {16, 1}, {16, 1}, ROWSCAN_F32, ROWSCAN_F32, 0, {0}, 0, 0, "'output'", "'input'"},
+    {"shifted by a line",
+     {8, 16},
+     0,
+     64,
+     {16, 1},
+     {16, 1},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     0,
+     0,
+     "'output'",
+     "'input'"},
+    {"the last element alone",
+     {8, 16},
+     0,
+     508,
+     {16, 1},
+     {16, 1},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     0,
+     0,
+     "'output'",
+     "'input'"},
+    {"an output that repeats rows",
+     {8, 16},
+     0,
+     1024,
+     {16, 1},
+     {0, 1},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     0,
+     0,
+     "'output'",
+     "itself"},
+    {"an output that repeats elements",
+     {8, 16},
+     0,
+     1024,
+     {16, 1},
+     {16, 0},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     0,
+     0,
+     "'output'",
+     "itself"},
+    {"a window over the output",
+     {8, 16},
+     0,
+     1024,
+     {16, 1},
+     {1, 1},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     0,
+     0,
+     "'output'",
+     "itself"},
+    {"lines of the output that reach into the next",
+     {8, 16},
+     0,
+     1024,
+     {16, 1},
+     {15, 1},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     0,
+     0,
+     "'output'",
+     "itself"},
+    {"an output woven of coprime strides",
+     {3, 2},
+     0,
+     1024,
+     {2, 1},
+     {2, 3},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     0,
+     0,
+     NULL,
+     NULL},
+    {"the same, one more",
+     {4, 3},
+     0,
+     1024,
+     {3, 1},
+     {2, 3},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     0,
+     0,
+     "'output'",
+     "itself"},
+    {"an output over the mask",
+     {8, 16},
+     1024,
+     0,
+     {16, 1},
+     {16, 1},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     16,
+     {16, 1},
+     0,
+     0,
+     "'output'",
+     "'mask'"},
+    {"an output on its mask",
+     {1, 16},
+     1024,
+     16,
+     {16, 1},
+     {16, 1},
+     ROWSCAN_U8,
+     ROWSCAN_I8,
+     16,
+     {16, 1},
+     0,
+     0,
+     "'output'",
+     "'mask'"},
+    {"initial values in the output",
+     {8, 16},
+     0,
+     1024,
+     {16, 1},
+     {16, 1},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     1028,
+     0,
+     "'output'",
+     "'init'"},
+    {"totals in the output",
+     {8, 16},
+     0,
+     1024,
+     {16, 1},
+     {16, 1},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     0,
+     1532,
+     "'output'",
+     "'totals'"},
+    {"totals in the input",
+     {8, 16},
+     0,
+     1024,
+     {16, 1},
+     {16, 1},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     0,
+     508,
+     "'totals'",
+     "'input'"},
+    {"totals in the mask",
+     {8, 16},
+     1024,
+     2048,
+     {16, 1},
+     {16, 1},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     16,
+     {16, 1},
+     0,
+     140,
+     "'totals'",
+     "'mask'"},
+    {"totals on initial values",
+     {8, 16},
+     0,
+     1024,
+     {16, 1},
+     {16, 1},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     2048,
+     2048,
+     "'totals'",
+     "'init'"},
+    {"totals of no elements on initial values",
+     {8, 0},
+     0,
+     0,
+     {1, 1},
+     {1, 1},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     2048,
+     2048,
+     "'totals'",
+     "'init'"},
+    {"no elements", {8, 0}, 0, 0, {1, 1}, {0, 0}, ROWSCAN_F32, ROWSCAN_F64, 0, {0}, 0, 0, NULL, NULL},
+    {"no rows", {0, 8}, 0, 0, {1, 1}, {0, 0}, ROWSCAN_F32, ROWSCAN_F64, 0, {0}, 0, 0, NULL, NULL},
+};
+enum { OVERLAPS = sizeof overlaps / sizeof *overlaps };
+
+/* Both ways in, on the host: what is served has right sums, and what is not is told before anything is written. */
+START_TEST(overlaps_are_told) {
+  rowscan_context *context;
+  rowscan_plan *plan;
+  static _Alignas(16) char before[ROOM];
+  char *base = place_of_all;
+  bool with_mask = overlaps[_i].mask != 0;
+  rowscan_input in = {.data = base + overlaps[_i].in, .type = overlaps[_i].in_type, .strides = overlaps[_i].in_strides};
+  rowscan_output out = {
+      .data = base + overlaps[_i].out, .type = overlaps[_i].out_type, .strides = overlaps[_i].out_strides};
+  rowscan_input mask = {.data = with_mask ? base + overlaps[_i].mask : NULL,
+                        .strides = with_mask ? overlaps[_i].mask_strides : NULL};
+  void *init = overlaps[_i].init ? base + overlaps[_i].init : NULL;
+  void *totals = overlaps[_i].totals ? base + overlaps[_i].totals : NULL;
+  rowscan_mask_mode mode = with_mask ? ROWSCAN_MASK_SELECT : ROWSCAN_MASK_NONE;
+  rowscan_problem problem = {.size = sizeof problem, .rank = 2, .dim = 1, .shape = overlaps[_i].shape};
+  problem.input = in;
+  problem.output = out;
+  problem.mask = mask;
+  problem.mask_mode = mode;
+  problem.init.data = init;
+  problem.totals.data = totals;
+  rowscan_args args = {.size = sizeof args, .input = in.data, .output = out.data, .rows = overlaps[_i].shape[0]};
+  args.input_strides = in.strides;
+  args.output_strides = out.strides;
+  args.mask = mask.data;
+  args.mask_strides = mask.strides;
+  args.init = init;
+  args.totals = totals;
+  ck_assert(!rowscan_open(&context, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_HOST, .threads = 1, .cache_off = 1)));
+  ck_assert(!rowscan_plan_create(
+      &plan, context,
+      ROWSCAN_SPEC(.in_type = in.type, .out_type = out.type, .mask_mode = mode, .length = overlaps[_i].shape[1])));
+  for (int way = 0; way < 3; way++) {
+    memset(base, 0, ROOM);
+    memcpy(before, base, ROOM);
+    rowscan_status status = way == 0   ? rowscan_scan_host(context, &problem)
+                            : way == 1 ? rowscan_scan(context, &problem, NULL)
+                                       : rowscan_plan_run(plan, &args, NULL);
+    const char *first = overlaps[_i].first, *second = overlaps[_i].second;
+    ck_assert_msg(status == (first ? ROWSCAN_BAD_ARGUMENT : ROWSCAN_OK), "%s, way %d: %s", overlaps[_i].what, way,
+                  status ? rowscan_last_error() : "OK");
+    ck_assert_msg(!first || (strstr(rowscan_last_error(), first) && strstr(rowscan_last_error(), second)), "%s: %s",
+                  overlaps[_i].what, rowscan_last_error());
+    ck_assert(!first || !memcmp(before, base, ROOM));
+  }
+  rowscan_plan_destroy(plan);
+  rowscan_close(context);
+}
+END_TEST
+
+/* Pointers of a preparation stand for those of any run. */
+START_TEST(what_is_prepared_may_overlap) {
+  rowscan_context *context;
+  rowscan_plan *plan;
+  ck_assert(!rowscan_open(&context, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_HOST, .threads = 1, .cache_off = 1)));
+  ck_assert(!rowscan_plan_create(&plan, context, ROWSCAN_SPEC(.in_type = ROWSCAN_I32, .length = 100)));
+  ck_assert(!rowscan_plan_prepare(plan, ROWSCAN_ARGS(.input = memory, .output = (void *)(uintptr_t)256, .rows = 3,
+                                                     .totals = (void *)(uintptr_t)256)));
+  rowscan_plan_destroy(plan);
+  rowscan_close(context);
+}
+END_TEST
+
+/* The clock has a bound, not the answer: large arrays of hardly related strides, decided or let pass at once. */
+START_TEST(hard_overlaps_take_no_time) {
+  srand(1);
+  for (int round = 0; round < 2000; round++) {
+    rs_rows rows = {.rank = 1 + rand() % 5, .count = 1};
+    rowscan_spec spec = {.size = sizeof spec, .in_type = ROWSCAN_F32, .length = 1 + rand() % 100};
+    spec.row_rank = rows.rank;
+    ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
+    for (int d = 0; d < rows.rank; d++) {
+      rows.count *= rows.shape[d] = 1 + rand() % 100;
+      rows.in_stride[d] = 1 + rand();
+      rows.out_stride[d] = 1 + rand();
+    }
+    rows.in_step = 1 + rand();
+    rows.out_step = 1 + rand();
+    rows.in = (void *)((uintptr_t)1 << 40);
+    rows.out = (void *)(((uintptr_t)1 << 40) + 4 * (uintptr_t)rand());
+    double start = rs_now_ms();
+    rowscan_status status = rs_overlap_check(&rows, &spec, NULL, 0);
+    ck_assert(status == ROWSCAN_OK || status == ROWSCAN_BAD_ARGUMENT);
+    ck_assert_double_lt(rs_now_ms() - start, 500); /* some 0.2 ms; machines are shared */
+  }
+}
+END_TEST
+
+/* Beyond what offsets can be counted in, which no memory has: nothing is told, and nothing overflows. */
+START_TEST(wild_strides_pass) {
+  static const int64_t wild[] = {INT64_MIN, INT64_MIN / 2, INT64_MAX, INT64_MAX / 2, INT64_C(1) << 60, -INT64_MAX, 1};
+  enum { WILD = sizeof wild / sizeof *wild };
+  for (int i = 0; i < WILD * WILD * WILD; i++) {
+    rs_rows rows = {.in = memory, .out = memory + 1, .rank = 1, .shape = {1 + i % 3}, .count = 1 + i % 3};
+    rowscan_spec spec = {.size = sizeof spec, .in_type = ROWSCAN_F32, .length = 1 + i / 3 % 3};
+    ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
+    rows.in_stride[0] = wild[i % WILD];
+    rows.out_stride[0] = rows.in_step = wild[i / WILD % WILD];
+    rows.out_step = wild[i / WILD / WILD];
+    rowscan_status status = rs_overlap_check(&rows, &spec, NULL, 0);
+    ck_assert(status == ROWSCAN_OK || status == ROWSCAN_BAD_ARGUMENT);
+  }
+}
+END_TEST
+
+START_TEST(a_workspace_is_nobody_elses) {
+  rs_rows rows = {.in = place_of_all, .out = place_of_all + 1024, .rank = 1, .shape = {8}, .count = 8};
+  rowscan_spec spec = {.size = sizeof spec, .in_type = ROWSCAN_F32, .length = 16};
+  ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
+  rows.in_stride[0] = rows.out_stride[0] = 16;
+  rows.in_step = rows.out_step = 1;
+  ck_assert_int_eq(rs_overlap_check(&rows, &spec, place_of_all + 512, 512), ROWSCAN_OK);
+  ck_assert_int_eq(rs_overlap_check(&rows, &spec, place_of_all + 512, 0), ROWSCAN_OK);
+  ck_assert_int_eq(rs_overlap_check(&rows, &spec, place_of_all + 512, 520), ROWSCAN_BAD_ARGUMENT);
+  ck_assert(strstr(rowscan_last_error(), "'workspace'") && strstr(rowscan_last_error(), "'output'"));
+  ck_assert_int_eq(rs_overlap_check(&rows, &spec, place_of_all + 504, 64), ROWSCAN_BAD_ARGUMENT);
+  ck_assert(strstr(rowscan_last_error(), "'workspace'") && strstr(rowscan_last_error(), "'input'"));
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("rows");
   TCase *all = tcase_create("all");
@@ -319,6 +1016,12 @@ int main(void) {
   tcase_add_test(all, random_strides);
   tcase_add_test(all, refusals);
   tcase_add_test(all, args);
+  tcase_add_test(all, overlaps_at_random);
+  tcase_add_loop_test(all, overlaps_are_told, 0, OVERLAPS);
+  tcase_add_test(all, what_is_prepared_may_overlap);
+  tcase_add_test(all, hard_overlaps_take_no_time);
+  tcase_add_test(all, wild_strides_pass);
+  tcase_add_test(all, a_workspace_is_nobody_elses);
   suite_add_tcase(suite, all);
   return run_tests(suite);
 }

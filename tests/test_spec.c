@@ -285,6 +285,23 @@ START_TEST(changed_bytes_do_no_harm) {
 }
 END_TEST
 
+/* Each bit of each field, whether it has a meaning yet or not; a field that is new must be compared, too. */
+START_TEST(equal_in_every_field) {
+  rowscan_spec a = complete((rowscan_spec){.length = 1000}), b = a;
+  unsigned char *bytes = (unsigned char *)&b;
+  ck_assert(rs_spec_equal(&a, &b));
+  for (size_t i = sizeof b.size; i < sizeof b; i++) {
+    bool gap = (i >= offsetof(rowscan_spec, flags) + sizeof b.flags && i < offsetof(rowscan_spec, length)) ||
+               i >= offsetof(rowscan_spec, regime) + sizeof b.regime;
+    for (int bit = 0; bit < 8; bit++) {
+      bytes[i] ^= (unsigned char)(1 << bit);
+      ck_assert_msg(rs_spec_equal(&a, &b) == gap, "byte %zu, bit %d", i, bit);
+      bytes[i] ^= (unsigned char)(1 << bit);
+    }
+  }
+}
+END_TEST
+
 START_TEST(names) {
   for (int type = ROWSCAN_F16; type <= ROWSCAN_BOOL; type++)
     ck_assert_int_eq(rowscan_type_by_name(rowscan_type_name((rowscan_type)type)), type);
@@ -312,6 +329,7 @@ int main(void) {
   tcase_add_test(all, what_is_left_out_is_default);
   tcase_add_loop_test(all, bad_text_is_told, 0, sizeof bad_texts / sizeof *bad_texts);
   tcase_add_test(all, changed_bytes_do_no_harm);
+  tcase_add_test(all, equal_in_every_field);
   tcase_add_test(all, names);
   suite_add_tcase(suite, all);
   return run_tests(suite);
