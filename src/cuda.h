@@ -23,6 +23,13 @@ typedef struct CUstream_st *CUstream;
 typedef struct CUgraph_st *CUgraph;
 typedef struct CUuserObject_st *CUuserObject;
 typedef void (*CUhostFn)(void *user);
+/* Of type CU_DEV_RESOURCE_TYPE_SM; larger than any driver's, which writes it. */
+typedef struct CUdevResource {
+  int type;
+  unsigned char padding[92];
+  unsigned smCount;
+  unsigned char rest[412];
+} CUdevResource;
 
 enum {
   CUDA_SUCCESS = 0,
@@ -62,6 +69,7 @@ enum { CU_STREAM_NON_BLOCKING = 1, CU_EVENT_DEFAULT = 0, CU_EVENT_DISABLE_TIMING
 #define CU_STREAM_PER_THREAD ((CUstream)0x2)
 enum { CU_STREAM_CAPTURE_STATUS_NONE = 0, CU_STREAM_CAPTURE_STATUS_ACTIVE = 1 };
 enum { CU_STREAM_CAPTURE_MODE_RELAXED = 2 };
+enum { CU_DEV_RESOURCE_TYPE_SM = 1 };
 enum { CU_USER_OBJECT_NO_DESTRUCTOR_SYNC = 1, CU_GRAPH_USER_OBJECT_MOVE = 1 };
 
 enum { CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6 };
@@ -128,10 +136,12 @@ typedef struct CUlaunchConfig {
     (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,       \
      unsigned block_z, unsigned shared_bytes, CUstream stream, void **parameters, void **extra))
 
-/* Calls that a driver may be too old for; NULL in the table then: from CUDA 12.0, 11.8 and, the last four, 11.3 on. */
+/* Calls that a driver may be too old for; NULL in the table then: from CUDA 12.0, 11.8 and 12.4, and the last four
+ * from 11.3 on. */
 #define RS_CUDA_LATER_CALLS(X)                                                                                         \
   X(cuStreamGetId, (CUstream stream, unsigned long long *id))                                                          \
   X(cuLaunchKernelEx, (const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra))            \
+  X(cuCtxGetDevResource, (CUcontext context, CUdevResource * resource, int type))                                      \
   X(cuStreamGetCaptureInfo_v2, (CUstream stream, int *status, unsigned long long *id, CUgraph *graph,                  \
                                 const void **dependencies, size_t *dependency_count))                                  \
   X(cuUserObjectCreate, (CUuserObject * object, void *user, CUhostFn destroy, unsigned references, unsigned flags))    \

@@ -41,6 +41,9 @@ rowscan_status rowscan_open(rowscan_context **context, const rowscan_options *op
   if (options->cache_limit < 0)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "options: field 'cache_limit': %lld is negative",
                    (long long)options->cache_limit);
+  if (!options->allocate != !options->release)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "options: field '%s': NULL, but '%s' is not",
+                   options->allocate ? "release" : "allocate", options->allocate ? "allocate" : "release");
   return rs_context_open(context, options, NULL);
 }
 
@@ -199,7 +202,14 @@ rowscan_status rowscan_scan(rowscan_context *context, const rowscan_problem *pro
   rowscan_status status = rs_rows_from_problem(&rows, &spec, problem);
   if (!status)
     status = rs_table_plan(&context->plans, context, &spec, &rows, &plan);
-  return status ? status : rs_plan_run(plan, &rows, NULL, 0, stream);
+  return status ? status : rs_plan_run(plan, &rows, problem->workspace, problem->workspace_bytes, stream);
+}
+
+rowscan_status rowscan_workspace_bytes(rowscan_context *context, const rowscan_problem *problem, size_t *bytes) {
+  rs_rows rows;
+  rowscan_spec spec;
+  rowscan_status status = rs_rows_from_problem(&rows, &spec, problem);
+  return status ? status : rs_plan_scratch(context, &spec, &rows, bytes);
 }
 
 rowscan_status rowscan_scan_host(rowscan_context *context, const rowscan_problem *problem) {
@@ -223,6 +233,10 @@ rowscan_status rowscan_device_get(int device, rowscan_device_info *info) {
   if (info->size != sizeof *info)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "info: field 'size': %zu, not %zu", info->size, sizeof *info);
   return rs_device_info(device, info);
+}
+
+rowscan_status rowscan_device_of(const void *pointer, int *device) {
+  return rs_device_of(pointer, device);
 }
 
 rowscan_status rowscan_measure(rowscan_context *context, const rowscan_spec *spec, const rowscan_args *args, int repeat,

@@ -54,6 +54,7 @@ typedef struct piece {
 typedef struct slot {
   CUstream stream;
   CUdeviceptr device;
+  size_t device_bytes;
   char *pinned;
   piece piece;
   rs_value after; /* of a whole block: the prefix through it */
@@ -130,6 +131,8 @@ static piece piece_at(const ring *r, int64_t number) {
 
 static rowscan_status memory_allowed(const ring *r, int64_t *bytes) {
   size_t allowed = r->context->staging_bytes;
+  if (!allowed && r->context->device.memory.allocate)
+    allowed = SLOTS * (size_t)MOST_SLOT; /* what a pool has left, the driver can't tell */
   if (!allowed) {
     size_t all;
     CUresult result = r->cuda->cuMemGetInfo_v2(&allowed, &all);
@@ -218,15 +221,12 @@ static rowscan_status open_slot(ring *r, slot *s) {
     s->stream = NULL;
     return rs_cuda_failed(r->cuda, result, "cuStreamCreate");
   }
-  result = r->cuda->cuMemAlloc_v2(&s->device, (size_t)(at.up + at.down));
-  if (result) {
-    s->device = 0;
-    return no_memory(r, result, "cuMemAlloc_v2", at.up + at.down);
-  }
-  /* with the results comes what lies between them */
-  result = r->cuda->cuMemsetD8Async(s->device, 0, (size_t)(at.up + at.down), s->stream);
-  if (result)
-    return no_memory(r, result, "cuMemsetD8Async", at.up + at.down);
+  /* It is clear: with the results comes what lies between them. */
+  s->device_bytes = (size_t)(at.up + at.down);
+  rowscan_status status =
+      rs_device_memory_take(&r->context->device.memory, s->device_bytes, "a piece of an array", &s->device);
+  if (status)
+    return rs_fail_more(status, ": %zu bytes", s->device_bytes);
   void *pinned;
   int64_t bytes = larger(at.up, at.down);
   result = r->cuda->cuMemHostAlloc(&pinned, (size_t)bytes, 0);
@@ -258,7 +258,7 @@ static void close_ring(ring *r) {
     if (s->pinned)
       r->cuda->cuMemFreeHost(s->pinned);
     if (s->device)
-      r->cuda->cuMemFree_v2(s->device);
+      rs_device_memory_give(&r->context->device.memory, s->device, s->device_bytes);
     if (s->stream)
       r->cuda->cuStreamDestroy_v2(s->stream);
   }

@@ -348,6 +348,17 @@ CUresult cuCtxGetDevice(CUdevice *device) {
   return CUDA_SUCCESS;
 }
 
+CUresult cuCtxGetDevResource(CUcontext context, CUdevResource *resource, int type) {
+  BEGIN(SIMT_INIT);
+  if (entered || type != CU_DEV_RESOURCE_TYPE_SM || !context_known(context))
+    return entered ? entered : SIMT_ERROR_INVALID_VALUE;
+  long long all = simt_setting("SIMT_SMS", 4);
+  bool own = context >= contexts + MAX_DEVICES;
+  *resource = (CUdevResource){.type = type};
+  resource->smCount = (unsigned)(own ? simt_setting("SIMT_CONTEXT_SMS", all) : all);
+  return CUDA_SUCCESS;
+}
+
 CUresult cuCtxSynchronize(void) {
   BEGIN(SIMT_CONTEXT);
   if (entered)
