@@ -133,12 +133,14 @@ static rowscan_status bind_device(rs_device *device, int ordinal) {
   return open_stream(device);
 }
 
-static void release_device(const rs_device *device) {
+static void release_device(const rs_device *device, rs_slots_kept *slots) {
   bool pushed;
   if (!device->context)
     return;
-  if (device->clearing && !rs_device_enter(device, &pushed)) {
-    device->cuda->cuStreamDestroy_v2(device->clearing);
+  if (!rs_device_enter(device, &pushed)) {
+    rs_slots_close(slots, device->cuda);
+    if (device->clearing)
+      device->cuda->cuStreamDestroy_v2(device->clearing);
     rs_device_leave(device, pushed);
   }
   device->cuda->cuDevicePrimaryCtxRelease_v2(device->handle);
@@ -256,6 +258,7 @@ rowscan_status rs_context_open(rowscan_context **out, const rowscan_options *opt
   context->user = options->user;
   context->progress = options->progress;
   context->staging_bytes = options->staging_bytes;
+  rs_slots_init(&context->slots);
   rs_table_init(&context->plans);
   rs_verdicts_init(&context->verdicts);
   rowscan_status status = bind_engine(context, options);
@@ -285,6 +288,6 @@ void rs_context_close(rowscan_context *context) {
     rs_builder_close(context->builder);
   if (context->host)
     rs_host_close(context->host);
-  release_device(&context->device);
+  release_device(&context->device, &context->slots);
   free(context);
 }
