@@ -122,8 +122,10 @@ static rowscan_status adopt_context(rs_device *device, CUcontext context) {
   bool pushed;
   device->context = context;
   rowscan_status status = rs_device_enter(device, &pushed);
-  if (status)
+  if (status) {
+    device->context = NULL; /* nobody is to try again */
     return rs_fail_more(status, ": options: field 'cuda_context': %p", (void *)context);
+  }
   CUresult result = device->cuda->cuCtxGetDevice(&device->handle);
   rs_device_leave(device, pushed);
   return result ? rs_cuda_failed(device->cuda, result, "options: field 'cuda_context': cuCtxGetDevice") : ROWSCAN_OK;
@@ -199,13 +201,15 @@ static rowscan_status bind_device(rs_device *device, const rowscan_options *opti
   return status;
 }
 
-static void release_device(const rs_device *device) {
+static void release_device(const rs_device *device, rs_slots_kept *slots) {
   bool pushed;
   if (!device->context)
     return;
   int mode = rs_cuda_relax(device->cuda);
-  if (device->memory.stream && !rs_device_enter(device, &pushed)) {
-    device->cuda->cuStreamDestroy_v2(device->memory.stream);
+  if (!rs_device_enter(device, &pushed)) {
+    rs_slots_close(slots, &device->memory);
+    if (device->memory.stream)
+      device->cuda->cuStreamDestroy_v2(device->memory.stream);
     rs_device_leave(device, pushed);
   }
   if (device->retained)
@@ -325,6 +329,7 @@ rowscan_status rs_context_open(rowscan_context **out, const rowscan_options *opt
   context->user = options->user;
   context->progress = options->progress;
   context->staging_bytes = options->staging_bytes;
+  rs_slots_init(&context->slots);
   rs_table_init(&context->plans);
   rs_verdicts_init(&context->verdicts);
   rowscan_status status = bind_engine(context, options);
@@ -354,6 +359,6 @@ void rs_context_close(rowscan_context *context) {
     rs_builder_close(context->builder);
   if (context->host)
     rs_host_close(context->host);
-  release_device(&context->device);
+  release_device(&context->device, &context->slots);
   free(context);
 }

@@ -10,6 +10,7 @@
 #include "build.h"
 #include "device_memory.h"
 #include "host.h"
+#include "stage_slots.h"
 #include "table.h"
 #include "verdicts.h"
 
@@ -33,7 +34,8 @@ struct rowscan_context {
   void (*progress)(void *user, int64_t done_bytes, int64_t total_bytes);
   size_t staging_bytes;
   rs_host *host;
-  rs_device device; /* engine cuda */
+  rs_device device;    /* engine cuda */
+  rs_slots_kept slots; /* of rowscan_scan_host on it */
   rs_builder *builder;
   rs_verdicts verdicts; /* of the device's driver, which no other context's need share */
   rs_table plans;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "arch.h"
+#include "cancel.h"
 #include "emit.h"
 #include "launch.h"
 #include "measure.h"
@@ -25,6 +26,7 @@ const char *rowscan_version(void) {
 /* ---- contexts ---------------------------------------------------------------------------------------------------- */
 
 rowscan_status rowscan_open(rowscan_context **context, const rowscan_options *options) {
+  RS_UNCANCELLED;
   static const rowscan_options defaults = {.size = sizeof defaults};
   if (!options)
     options = &defaults;
@@ -48,6 +50,7 @@ rowscan_status rowscan_open(rowscan_context **context, const rowscan_options *op
 }
 
 void rowscan_close(rowscan_context *context) {
+  RS_UNCANCELLED;
   rs_context_close(context);
 }
 
@@ -84,6 +87,7 @@ rowscan_status rowscan_spec_parse(rowscan_spec *spec, const char *text) {
 }
 
 rowscan_status rowscan_plan_create(rowscan_plan **plan, rowscan_context *context, const rowscan_spec *spec) {
+  RS_UNCANCELLED;
   rowscan_spec complete;
   rowscan_status status = rs_spec_read(&complete, spec);
   return status ? status : rs_plan_create(plan, context, &complete, NULL);
@@ -91,6 +95,7 @@ rowscan_status rowscan_plan_create(rowscan_plan **plan, rowscan_context *context
 
 rowscan_status rowscan_plan_compile(rowscan_plan **plan, rowscan_context *context, const rowscan_spec *spec,
                                     const char *arch) {
+  RS_UNCANCELLED;
   rowscan_spec complete;
   int number;
   rowscan_status status = rs_spec_read(&complete, spec);
@@ -106,6 +111,7 @@ static rowscan_status check_runnable(const rowscan_plan *plan) {
 }
 
 rowscan_status rowscan_plan_prepare(rowscan_plan *plan, const rowscan_args *args) {
+  RS_UNCANCELLED;
   rs_rows rows;
   rowscan_status status = check_runnable(plan);
   if (!status && args)
@@ -114,6 +120,7 @@ rowscan_status rowscan_plan_prepare(rowscan_plan *plan, const rowscan_args *args
 }
 
 void rowscan_plan_destroy(rowscan_plan *plan) {
+  RS_UNCANCELLED;
   rs_plan_destroy(plan);
 }
 
@@ -128,6 +135,7 @@ rowscan_status rowscan_plan_info_get(const rowscan_plan *plan, rowscan_plan_info
 }
 
 rowscan_status rowscan_plan_module(const rowscan_plan *plan, int index, rowscan_module_info *info) {
+  RS_UNCANCELLED;
   if (info->size != sizeof *info)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "info: field 'size': %zu, not %zu", info->size, sizeof *info);
   const rs_geometry *geometry = &plan->modules.geometry;
@@ -161,6 +169,7 @@ rowscan_status rowscan_plan_module(const rowscan_plan *plan, int index, rowscan_
 }
 
 rowscan_status rowscan_plan_run(rowscan_plan *plan, const rowscan_args *args, struct CUstream_st *stream) {
+  RS_UNCANCELLED;
   rs_rows rows;
   rowscan_status status = check_runnable(plan);
   if (!status)
@@ -169,6 +178,7 @@ rowscan_status rowscan_plan_run(rowscan_plan *plan, const rowscan_args *args, st
 }
 
 rowscan_status rowscan_archs(rowscan_context *context, int *archs, int *count) {
+  RS_UNCANCELLED;
   return rs_builder_archs(context->builder, archs, count);
 }
 
@@ -196,6 +206,7 @@ void rowscan_free(void *memory) {
 /* ---- one call ---------------------------------------------------------------------------------------------------- */
 
 rowscan_status rowscan_scan(rowscan_context *context, const rowscan_problem *problem, struct CUstream_st *stream) {
+  RS_UNCANCELLED;
   rs_rows rows;
   rowscan_spec spec;
   rowscan_plan *plan;
@@ -213,6 +224,7 @@ rowscan_status rowscan_workspace_bytes(rowscan_context *context, const rowscan_p
 }
 
 rowscan_status rowscan_scan_host(rowscan_context *context, const rowscan_problem *problem) {
+  RS_UNCANCELLED;
   rs_rows rows;
   rowscan_spec spec;
   rowscan_status status = rs_rows_from_problem(&rows, &spec, problem);
@@ -222,6 +234,7 @@ rowscan_status rowscan_scan_host(rowscan_context *context, const rowscan_problem
 /* ---- devices and measuring --------------------------------------------------------------------------------------- */
 
 rowscan_status rowscan_device_count(int *count) {
+  RS_UNCANCELLED;
   int found = 0;
   rowscan_status status = rs_device_count(&found);
   if (!status || status == ROWSCAN_NO_DRIVER)
@@ -230,6 +243,7 @@ rowscan_status rowscan_device_count(int *count) {
 }
 
 rowscan_status rowscan_device_get(int device, rowscan_device_info *info) {
+  RS_UNCANCELLED;
   if (info->size != sizeof *info)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "info: field 'size': %zu, not %zu", info->size, sizeof *info);
   return rs_device_info(device, info);
@@ -241,6 +255,7 @@ rowscan_status rowscan_device_of(const void *pointer, int *device) {
 
 rowscan_status rowscan_measure(rowscan_context *context, const rowscan_spec *spec, const rowscan_args *args, int repeat,
                                rowscan_timing *timing) {
+  RS_UNCANCELLED;
   if (timing->size != sizeof *timing)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "timing: field 'size': %zu, not %zu", timing->size, sizeof *timing);
   if (repeat < 0)
@@ -253,6 +268,7 @@ rowscan_status rowscan_measure(rowscan_context *context, const rowscan_spec *spe
 /* ---- ahead of need ----------------------------------------------------------------------------------------------- */
 
 rowscan_status rowscan_warm(rowscan_context *context, const rowscan_warming *list) {
+  RS_UNCANCELLED;
   if (list->size != sizeof *list)
     return rs_fail(ROWSCAN_BAD_ARGUMENT,
                    "warming: field 'size': %zu; use ROWSCAN_WARMING or set sizeof(rowscan_warming), %zu", list->size,
@@ -281,6 +297,7 @@ static rowscan_cache_counts tell_counts(const rs_store_counts *counts) {
 }
 
 rowscan_status rowscan_cache_info_get(rowscan_context *context, rowscan_cache_info *info) {
+  RS_UNCANCELLED;
   if (info->size != sizeof *info)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "info: field 'size': %zu, not %zu", info->size, sizeof *info);
   rs_store *store = rs_builder_store(context->builder);
@@ -318,6 +335,7 @@ static int visit_item(void *user, const rs_store_item *item) {
 
 rowscan_status rowscan_cache_visit(rowscan_context *context, int (*visit)(void *user, const rowscan_cache_entry *entry),
                                    void *user) {
+  RS_UNCANCELLED;
   rs_store *store = rs_builder_store(context->builder);
   visitor to = {visit, user};
   if (!rs_store_visit(store, visit_item, &to))
@@ -327,6 +345,7 @@ rowscan_status rowscan_cache_visit(rowscan_context *context, int (*visit)(void *
 
 rowscan_status rowscan_cache_visit_packs(rowscan_context *context,
                                          int (*visit)(void *user, const rowscan_cache_entry *entry), void *user) {
+  RS_UNCANCELLED;
   visitor to = {visit, user};
   rs_store_visit_packs(rs_builder_store(context->builder), visit_item, &to);
   return ROWSCAN_OK;
@@ -334,6 +353,7 @@ rowscan_status rowscan_cache_visit_packs(rowscan_context *context,
 
 rowscan_status rowscan_cache_why(rowscan_context *context, const rowscan_spec *spec, const char *arch,
                                  int (*visit)(void *user, const rowscan_cache_reason *reason), void *user) {
+  RS_UNCANCELLED;
   rowscan_spec complete;
   int number;
   rowscan_status status = rs_spec_read(&complete, spec);
@@ -343,6 +363,7 @@ rowscan_status rowscan_cache_why(rowscan_context *context, const rowscan_spec *s
 }
 
 rowscan_status rowscan_cache_prune(rowscan_context *context, rowscan_cache_pruned *pruned) {
+  RS_UNCANCELLED;
   if (pruned->size != sizeof *pruned)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "pruned: field 'size': %zu, not %zu", pruned->size, sizeof *pruned);
   rs_store *store = rs_builder_store(context->builder);
@@ -361,6 +382,7 @@ rowscan_status rowscan_cache_prune(rowscan_context *context, rowscan_cache_prune
 }
 
 rowscan_status rowscan_cache_clear(rowscan_context *context, int64_t *removed, int64_t *bytes) {
+  RS_UNCANCELLED;
   rs_store *store = rs_builder_store(context->builder);
   int64_t gone = 0, gone_bytes = 0;
   bool cleared = rs_store_clear(store, &gone, &gone_bytes);
@@ -379,22 +401,26 @@ static rowscan_status check_file(const char *file) {
 
 rowscan_status rowscan_cache_export(rowscan_context *context, const char *file, const rowscan_cache_filter *filter,
                                     rowscan_cache_exported *exported) {
+  RS_UNCANCELLED;
   rowscan_status status = check_file(file);
   return status ? status : rs_packs_export_file(rs_builder_store(context->builder), filter, file, exported);
 }
 
 rowscan_status rowscan_cache_export_memory(rowscan_context *context, const rowscan_cache_filter *filter, void **pack,
                                            size_t *bytes, rowscan_cache_exported *exported) {
+  RS_UNCANCELLED;
   return rs_packs_export(rs_builder_store(context->builder), filter, pack, bytes, exported);
 }
 
 rowscan_status rowscan_cache_import(rowscan_context *context, const char *file, rowscan_cache_imported *imported) {
+  RS_UNCANCELLED;
   rowscan_status status = check_file(file);
   return status ? status : rs_packs_import(rs_builder_store(context->builder), file, NULL, 0, imported);
 }
 
 rowscan_status rowscan_cache_import_memory(rowscan_context *context, const void *pack, size_t bytes,
                                            rowscan_cache_imported *imported) {
+  RS_UNCANCELLED;
   if (!pack && bytes)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "pack: NULL, but bytes: %zu", bytes);
   return rs_packs_import(rs_builder_store(context->builder), NULL, pack, bytes, imported);

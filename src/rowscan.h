@@ -21,11 +21,13 @@
  * ROWSCAN_SPEC, ROWSCAN_ARGS and ROWSCAN_PROBLEM make such a struct and set `.size`. (C only; in C++ set the fields.)
  *
  * Threads. Different contexts share nothing. All calls on one context or plan may be made from many threads at once,
- * but a context or plan must not be used while it is closed or destroyed. Any of them, but for closing contexts, may be
- * made while this thread or another captures a stream, in whatever mode: but for runs on that stream it leaves the
- * capture as it is. (Runs on the legacy default stream are no part of this: they wait for all other
- * streams, and the driver refuses that while one is captured.) Callbacks may run in threads of the library, but for
- * progress, which the caller's thread tells. They may make no call with the same context or its plans.
+ * but a context or plan must not be used while it is closed or destroyed. A scan on the host works in the thread that
+ * calls, at once, and in the context's other threads as they become idle. A call is no cancellation point: a thread
+ * that is cancelled in one ends it first. Any of them, but for closing contexts, may be made while this thread or
+ * another captures a stream, in whatever mode: but for runs on that stream it leaves the capture as it is. (Runs on the
+ * legacy default stream are no part of this: they wait for all other streams, and the driver refuses that while one is
+ * captured.) Callbacks may run in threads of the library, but for progress, which the caller's thread tells. They may
+ * make no call with the same context or its plans.
  *
  * Processes. After fork() a child may neither use nor tidy up what its parent opened: closing and destroying that do
  * nothing there. It opens a context of its own, on a GPU only if the parent has not used CUDA, which is the driver's
@@ -159,7 +161,9 @@ typedef struct rowscan_options {
   size_t size;
   rowscan_engine engine;
   int device;              /* ordinal of the GPU; default 0 */
-  int threads;             /* of the host engine; default: one for each processor this process may use */
+  int threads;             /* of a scan on the host, the caller's included; the others start with the first scan that
+                              has work for them; default: one for each processor this process may use, and no more than
+                              the quotas of its control groups are worth */
   const char *nvrtc;       /* file name of the NVRTC library; default: $ROWSCAN_NVRTC, else the places in README.md */
   const char *cache_dir;   /* default: $ROWSCAN_CACHE_DIR, else $XDG_CACHE_HOME/rowscan, else ~/.cache/rowscan */
   int cache_off;           /* not 0: keep nothing on disk; $ROWSCAN_CACHE=off does the same */
@@ -450,7 +454,8 @@ ROWSCAN_API rowscan_status rowscan_workspace_bytes(rowscan_context *context, con
 /*
  * Scans tensors in host memory with either engine, and returns when done. On a GPU they travel in pieces through pinned
  * memory, copies and kernels overlapped, and may be larger than the GPU's memory, single rows too; the bits are the
- * same. Errors: those of plan_create and plan_run.
+ * same. The streams, the pinned memory and the GPU's (staging_bytes) are kept for the next such scans, those of four at
+ * a time, until the context is closed. Errors: those of plan_create and plan_run.
  */
 ROWSCAN_API rowscan_status rowscan_scan_host(rowscan_context *context, const rowscan_problem *problem) ROWSCAN_CHECKED
     ROWSCAN_NONNULL(1, 2);
