@@ -315,7 +315,10 @@ static rowscan_status bind_engine(rowscan_context *context, const rowscan_option
       rs_log_write(&context->log, ROWSCAN_LOG_INFO, "engine auto: host, because: %s", rowscan_last_error());
     }
   }
-  return rs_host_open(&context->host, options->threads);
+  rowscan_status status = rs_host_open(&context->host, options->threads);
+  if (!status && options->parallel_for)
+    rs_pool_lend(rs_host_pool(context->host), options->parallel_for, options->user);
+  return status;
 }
 
 rowscan_status rs_context_open(rowscan_context **out, const rowscan_options *options, rs_nvrtc *nvrtc) {

@@ -279,6 +279,10 @@ int rs_host_threads(const rs_host *host) {
   return rs_pool_threads(host->pool);
 }
 
+void rs_host_set_threads(rs_host *host, int threads) {
+  rs_pool_set_threads(host->pool, threads > 0 ? threads : rs_processors());
+}
+
 rs_pool *rs_host_pool(const rs_host *host) {
   return host->pool;
 }

@@ -17,6 +17,7 @@ typedef struct rs_host rs_host; /* a pool of threads */
 rowscan_status rs_host_open(rs_host **host, int threads);
 void rs_host_close(rs_host *host);
 int rs_host_threads(const rs_host *host);
+void rs_host_set_threads(rs_host *host, int threads); /* as for rs_host_open */
 
 /* For other work; threads that scan take their turns with it. */
 rs_pool *rs_host_pool(const rs_host *host);

@@ -45,12 +45,14 @@ typedef struct helper {
   pthread_t thread;
   rs_pool *pool;
   void *seat;
+  bool ended; /* there are fewer now: to be joined, or to be started again */
+  struct helper *next;
 } helper;
 
 struct rs_pool {
   shelf shelf[SHELVES];
   size_t seat_bytes;
-  atomic_int most_helpers; /* to be started: fewer, once the system has given none */
+  atomic_int most_helpers; /* that may be at work: fewer than asked for, once the system has given none */
   atomic_int waiting;      /* callers that found no memory for a seat */
   pthread_mutex_t lock;    /* of all that follows */
   pthread_cond_t wanted;   /* a job was queued, or the pool closes: for helpers */
@@ -59,8 +61,10 @@ struct rs_pool {
   spare *spares;
   job queue; /* the head of a ring */
   bool closing;
-  int helpers, busy; /* that were started, and of these that are in a job */
-  helper helper[];
+  int helpers, busy;             /* that were started and have not ended, and of these that are in a job */
+  helper *first;                 /* of those that were ever started */
+  rs_parallel_for *parallel_for; /* threads of the program's, instead of helpers; NULL: none */
+  void *user;
 };
 
 /* ---- seats ------------------------------------------------------------------------------------------------------- */
@@ -99,9 +103,8 @@ static void *wait_for_seat(rs_pool *pool) {
   return seat;
 }
 
-void *rs_pool_enter(rs_pool *pool) {
-  if (!pool->seat_bytes)
-    return NULL;
+/* Waits for one where there is no memory; or there is none then. */
+static void *take_seat(rs_pool *pool, bool waits) {
   void *seat = atomic_exchange(&own_shelf(pool)->seat, NULL);
   if (seat)
     return seat;
@@ -111,10 +114,14 @@ void *rs_pool_enter(rs_pool *pool) {
     seat = take_from_shelves(pool);
   if (!seat)
     seat = make_seat(pool);
-  if (!seat)
+  if (!seat && waits)
     seat = wait_for_seat(pool);
   pthread_mutex_unlock(&pool->lock);
   return seat;
+}
+
+void *rs_pool_enter(rs_pool *pool) {
+  return pool->seat_bytes ? take_seat(pool, true) : NULL;
 }
 
 static void add_spare(rs_pool *pool, void *seat) {
@@ -144,8 +151,12 @@ static void free_seats(rs_pool *pool) {
   void *seat;
   while ((seat = take_spare(pool)) || (seat = take_from_shelves(pool)))
     free(seat);
-  for (int i = 0; i < pool->helpers; i++)
-    free(pool->helper[i].seat);
+  helper *next;
+  for (helper *h = pool->first; h; h = next) {
+    next = h->next;
+    free(h->seat);
+    free(h);
+  }
 }
 
 /* ---- jobs -------------------------------------------------------------------------------------------------------- */
@@ -167,6 +178,8 @@ static void drop(job *j) {
 
 /* The first that may have one more; it becomes the last, so that helpers spread over the jobs. NULL: none. */
 static job *next_job(rs_pool *pool) {
+  if (pool->busy >= pool->most_helpers)
+    return NULL;
   job *j = pool->queue.after;
   while (j != &pool->queue && j->helpers >= j->most)
     j = j->after;
@@ -201,17 +214,19 @@ static void help_with(rs_pool *pool, job *j, void *seat) {
 }
 
 static void *help(void *argument) {
-  const helper *self = argument;
+  helper *self = argument;
   rs_pool *pool = self->pool;
   fesetenv(FE_DFL_ENV); /* a thread inherits the rounding of the one that made it */
   pthread_mutex_lock(&pool->lock);
-  while (!pool->closing) {
+  while (!pool->closing && pool->helpers <= pool->most_helpers) {
     job *j = next_job(pool);
     if (j)
       help_with(pool, j, self->seat);
     else
       pthread_cond_wait(&pool->wanted, &pool->lock);
   }
+  self->ended = true;
+  pool->helpers--;
   pthread_mutex_unlock(&pool->lock);
   return NULL;
 }
@@ -229,15 +244,50 @@ static void block_signals(sigset_t *old) {
   pthread_sigmask(SIG_SETMASK, &blocked, old);
 }
 
-static bool start_helper(rs_pool *pool, const pthread_attr_t *attributes) {
-  helper *h = &pool->helper[pool->helpers];
-  *h = (helper){.pool = pool, .seat = make_seat(pool)};
-  if (pool->seat_bytes && !h->seat)
-    return false;
-  if (!pthread_create(&h->thread, attributes, help, h))
-    return true;
+static void free_helper(helper *h) {
   free(h->seat);
-  return false;
+  free(h);
+}
+
+/* What the first one that has ended was, which needs nothing any more but to return; NULL: none has. */
+static helper *ended_helper(rs_pool *pool) {
+  for (helper **at = &pool->first; *at; at = &(*at)->next) {
+    helper *h = *at;
+    if (h->ended) {
+      *at = h->next;
+      pthread_join(h->thread, NULL);
+      return h;
+    }
+  }
+  return NULL;
+}
+
+static helper *new_helper(rs_pool *pool) {
+  helper *h = calloc(1, sizeof *h);
+  if (!h)
+    return NULL;
+  h->pool = pool;
+  h->seat = make_seat(pool);
+  if (!pool->seat_bytes || h->seat)
+    return h;
+  free(h);
+  return NULL;
+}
+
+static bool start_helper(rs_pool *pool, const pthread_attr_t *attributes) {
+  helper *h = ended_helper(pool);
+  if (!h)
+    h = new_helper(pool);
+  if (!h)
+    return false;
+  h->ended = false;
+  if (pthread_create(&h->thread, attributes, help, h)) {
+    free_helper(h);
+    return false;
+  }
+  h->next = pool->first;
+  pool->first = h;
+  return true;
 }
 
 /* Until there are so many. Called with the lock, for which they wait. */
@@ -281,10 +331,47 @@ static void dismiss_helpers(rs_pool *pool, job *j) {
   pthread_mutex_unlock(&pool->lock);
 }
 
+/* A job in threads of the program's. */
+typedef struct outside {
+  rs_pool *pool;
+  job *job;
+  void *seat; /* the caller's, who does nothing meanwhile: the first part's; NULL: none is needed */
+  atomic_bool seated;
+} outside;
+
+/*
+ * Whichever parts are run, and in whatever order, the first takes the first chunk, and each takes the next when it has
+ * done one. So a part waits only for chunks that others have begun. It does not wait for a seat: others go on.
+ */
+static void take_part(void *data, int64_t index) {
+  outside *o = data;
+  fenv_t environment;
+  (void)index;
+  bool first = !atomic_exchange(&o->seated, true);
+  bool own = o->seat && !first;
+  if (atomic_load(&o->job->next) >= o->job->chunks)
+    return;
+  void *seat = own ? take_seat(o->pool, false) : o->seat;
+  if (own && !seat)
+    return;
+  fegetenv(&environment); /* which is the program's; the bits must not depend on it */
+  fesetenv(FE_DFL_ENV);
+  work_through(o->job, seat);
+  fesetenv(&environment);
+  if (own)
+    rs_pool_leave(o->pool, seat);
+}
+
 static void run(rs_pool *pool, void *seat, int helpers, job *j) {
   j->most = smaller(helpers, j->chunks - 1);
   if (j->most <= 0) {
     work_through(j, seat);
+    return;
+  }
+  if (pool->parallel_for) {
+    outside o = {.pool = pool, .job = j, .seat = seat};
+    pool->parallel_for(pool->user, 1 + (int64_t)j->most, take_part, &o);
+    work_through(j, seat); /* what nobody took: not all parts were run */
     return;
   }
   call_helpers(pool, j);
@@ -328,8 +415,7 @@ static void free_pool(rs_pool *pool) {
 }
 
 rs_pool *rs_pool_open(int threads, size_t seat_bytes) {
-  size_t bytes = rounded_up(sizeof(rs_pool) + (size_t)(threads - 1) * sizeof(helper), LINE_BYTES);
-  rs_pool *pool = aligned_alloc(LINE_BYTES, bytes);
+  rs_pool *pool = aligned_alloc(LINE_BYTES, rounded_up(sizeof(rs_pool), LINE_BYTES));
   if (!pool)
     return NULL;
   memset(pool, 0, sizeof *pool);
@@ -356,9 +442,21 @@ void rs_pool_close(rs_pool *pool) {
   pool->closing = true;
   pthread_cond_broadcast(&pool->wanted);
   pthread_mutex_unlock(&pool->lock);
-  for (int i = 0; i < pool->helpers; i++)
-    pthread_join(pool->helper[i].thread, NULL);
+  for (const helper *h = pool->first; h; h = h->next)
+    pthread_join(h->thread, NULL);
   free_pool(pool);
+}
+
+void rs_pool_set_threads(rs_pool *pool, int threads) {
+  pthread_mutex_lock(&pool->lock);
+  pool->most_helpers = threads - 1;
+  pthread_cond_broadcast(&pool->wanted); /* those that are too many end */
+  pthread_mutex_unlock(&pool->lock);
+}
+
+void rs_pool_lend(rs_pool *pool, rs_parallel_for *parallel_for, void *user) {
+  pool->parallel_for = parallel_for;
+  pool->user = user;
 }
 
 int rs_pool_threads(const rs_pool *pool) {

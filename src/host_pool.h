@@ -20,6 +20,16 @@ rs_pool *rs_pool_open(int threads, size_t seat_bytes);
 void rs_pool_close(rs_pool *pool);
 int rs_pool_threads(const rs_pool *pool);
 
+/* So many from now on; runs that are under way keep those that they have. */
+void rs_pool_set_threads(rs_pool *pool, int threads);
+
+/*
+ * Has all runs do their work in threads of the program's, by its parallel_for (see rowscan_options), in as many parts
+ * as there would be threads. To be called before the first run.
+ */
+typedef void rs_parallel_for(void *user, int64_t count, void (*body)(void *data, int64_t index), void *data);
+void rs_pool_lend(rs_pool *pool, rs_parallel_for *parallel_for, void *user);
+
 /*
  * Takes a seat, and gives it back. As many seats are made as there are callers at a time; where there is no memory for
  * one more, a caller waits for one of them.

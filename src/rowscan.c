@@ -54,6 +54,14 @@ void rowscan_close(rowscan_context *context) {
   rs_context_close(context);
 }
 
+rowscan_status rowscan_set_threads(rowscan_context *context, int threads) {
+  RS_UNCANCELLED;
+  if (threads < 0)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'threads': %d is negative", threads);
+  rs_host_set_threads(context->host, threads);
+  return ROWSCAN_OK;
+}
+
 rowscan_engine rowscan_context_engine(const rowscan_context *context) {
   return context->engine;
 }
@@ -217,6 +225,7 @@ rowscan_status rowscan_scan(rowscan_context *context, const rowscan_problem *pro
 }
 
 rowscan_status rowscan_workspace_bytes(rowscan_context *context, const rowscan_problem *problem, size_t *bytes) {
+  RS_UNCANCELLED;
   rs_rows rows;
   rowscan_spec spec;
   rowscan_status status = rs_rows_from_problem(&rows, &spec, problem);
@@ -250,6 +259,7 @@ rowscan_status rowscan_device_get(int device, rowscan_device_info *info) {
 }
 
 rowscan_status rowscan_device_of(const void *pointer, int *device) {
+  RS_UNCANCELLED;
   return rs_device_of(pointer, device);
 }
 

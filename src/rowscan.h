@@ -184,6 +184,9 @@ typedef struct rowscan_options {
   void *(*allocate)(void *user, size_t bytes, struct CUstream_st *stream); /* scratch memory on the GPU, and its return;
                             both or neither; see rowscan_open. Default: cuMemAlloc and cuMemFree */
   void (*release)(void *user, void *memory, size_t bytes, struct CUstream_st *stream);
+  void (*parallel_for)(void *user, int64_t count, void (*body)(void *data, int64_t index), void *data); /* calls
+                            body(data, 0) to body(data, count - 1), each once, in any order and in any threads, and
+                            returns when all have returned; see rowscan_open. Default: threads of the context's own */
 } rowscan_options;
 
 #define ROWSCAN_OPTIONS(...) (&(rowscan_options){.size = sizeof(rowscan_options), __VA_ARGS__})
@@ -204,6 +207,10 @@ typedef struct rowscan_options {
  * used on other streams. `release` is told the same bytes and the same stream, when no work is left that uses the
  * memory. So pools that are ordered by streams (PyTorch's, RMM's, cuMemAllocAsync) serve as well as others.
  *
+ * `parallel_for` is what the host engine and the copies of rowscan_scan_host run in, count at most `threads`; compiling
+ * has threads of its own. Parts may run one after another. Those that run at a time wait for one another now and then,
+ * each for one that has begun before it: no part may be suspended in the middle for others to end first.
+ *
  * options may be NULL. Errors: BAD_ARGUMENT, NO_DRIVER and NO_DEVICE (with ENGINE_AUTO only where there are GPUs, and
  * none of that ordinal), OUT_OF_MEMORY, CUDA_FAILED.
  */
@@ -212,6 +219,13 @@ ROWSCAN_API rowscan_status rowscan_open(rowscan_context **context, const rowscan
 
 /* Closes a context; NULL is nothing. Plans must be destroyed before. Does not wait for runs on the GPU. */
 ROWSCAN_API void rowscan_close(rowscan_context *context);
+
+/*
+ * Changes the option `threads`, 0 for its default; calls that are under way keep what they have. Threads that are too
+ * many end when they are idle. Errors: BAD_ARGUMENT.
+ */
+ROWSCAN_API rowscan_status rowscan_set_threads(rowscan_context *context, int threads) ROWSCAN_CHECKED
+    ROWSCAN_NONNULL(1);
 
 /* The engine that the context ended up with: CUDA or HOST. */
 ROWSCAN_API rowscan_engine rowscan_context_engine(const rowscan_context *context) ROWSCAN_NONNULL(1);
