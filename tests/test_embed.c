@@ -464,6 +464,48 @@ START_TEST(an_allocator_is_two_functions) {
 }
 END_TEST
 
+/* ---- threads ----------------------------------------------------------------------------------------------------- */
+
+static int lent, lent_parts;
+
+static void count_parts(void *user, int64_t count, void (*body)(void *data, int64_t index), void *data) {
+  ck_assert_ptr_eq(user, &lent);
+  lent++;
+  lent_parts = count > lent_parts ? (int)count : lent_parts;
+  for (int64_t i = count - 1; i >= 0; i--)
+    body(data, i);
+}
+
+/* On the host, and where pieces are copied to and from a GPU: as many parts as there may be threads. _i: the engine. */
+START_TEST(the_program_has_the_threads) {
+  enum { WIDE = 300000, COPIES = 5 };
+  const int64_t wide[] = {COPIES, WIDE};
+  rowscan_context *context;
+  float *from = calloc(COPIES * WIDE, sizeof *from), *to = calloc(COPIES * WIDE, sizeof *to);
+  ck_assert(from && to);
+  for (int i = 0; i < COPIES * WIDE; i++)
+    from[i] = 1;
+  OK(rowscan_open(&context, ROWSCAN_OPTIONS(.engine = _i ? ROWSCAN_ENGINE_CUDA : ROWSCAN_ENGINE_HOST, .threads = 3,
+                                            .user = &lent, .parallel_for = count_parts)));
+  for (int threads = 3; threads > 0; threads--) {
+    OK(rowscan_set_threads(context, threads));
+    lent = lent_parts = 0;
+    memset(to, 0xff, COPIES * WIDE * sizeof *to);
+    OK(rowscan_scan_host(context, ROWSCAN_PROBLEM(.rank = 2, .dim = 1, .shape = wide, .input = {from, ROWSCAN_F32},
+                                                  .output = {to, ROWSCAN_F32})));
+    ck_assert(lent_parts == (threads > 1 ? _i && threads > 2 ? 2 : threads : 0)); /* 12 MB are worth two that copy */
+    for (int i = 0; i < COPIES * WIDE; i++)
+      ck_assert(to[i] == (float)(i % WIDE + 1));
+  }
+  ck_assert_int_eq(rowscan_set_threads(context, -1), ROWSCAN_BAD_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "'threads'"));
+  rowscan_close(context);
+  free(from);
+  free(to);
+  is_clean();
+}
+END_TEST
+
 /* ---- whose a pointer is ------------------------------------------------------------------------------------------ */
 
 START_TEST(memory_is_a_devices_or_the_hosts) {
@@ -554,6 +596,7 @@ int main(void) {
   tcase_add_test(cases, scratch_is_the_allocators);
   tcase_add_test(cases, an_allocator_may_have_none);
   tcase_add_test(cases, an_allocator_is_two_functions);
+  tcase_add_loop_test(cases, the_program_has_the_threads, 0, 2);
   tcase_add_test(cases, memory_is_a_devices_or_the_hosts);
   tcase_add_test(cases, without_a_device_memory_is_the_hosts);
   tcase_add_loop_test(cases, a_context_opens_while_a_stream_is_captured, 0, 6);
