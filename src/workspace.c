@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "clock.h"
 
@@ -293,7 +294,7 @@ static bool has_room(const rs_workspaces *all, size_t bytes) {
   return bytes <= all->captured_left && all->captured_count < RS_MOST_CAPTURED;
 }
 
-/* Gives back what graphs have left, which is not enough for anybody, until there is room for so much. */
+/* Gives back what graphs have left, of which nothing is enough, until there is room for so much. */
 static bool make_room(rs_workspaces *all, size_t bytes) {
   rs_captured **at = &all->captured;
   while (*at && !has_room(all, bytes)) {
@@ -311,9 +312,32 @@ static bool make_room(rs_workspaces *all, size_t bytes) {
   return has_room(all, bytes);
 }
 
+/* Whether the driver will tell of some graph that it is gone. */
+static bool any_counted(const rs_workspaces *all) {
+  for (const rs_captured *piece = all->captured; piece; piece = piece->next)
+    if (piece->counted && atomic_load(&piece->state) == HELD)
+      return true;
+  return false;
+}
+
+/*
+ * What a graph has left, or else room for as much. The driver's thread may be a moment late with a graph that is gone,
+ * so it is waited for before a run fails for want of room; for how long is a guess, on the long side.
+ */
+static void find_room(rs_workspaces *all, size_t bytes, rs_captured **found) {
+  enum { LOOKS = 100 };
+  const struct timespec pause = {.tv_nsec = 1000000};
+  for (int looks = 0;; looks++) {
+    *found = left_by_graph(all, bytes);
+    if (*found || make_room(all, align(bytes)) || looks == LOOKS || !any_counted(all))
+      return;
+    nanosleep(&pause, NULL);
+  }
+}
+
 static rowscan_status new_captured(rs_workspaces *all, size_t bytes, rs_captured **made) {
   size_t room = align(bytes);
-  if (!make_room(all, room))
+  if (!has_room(all, room))
     return rs_fail(ROWSCAN_OUT_OF_MEMORY,
                    "args: field 'workspace': NULL, and of what the plan has for captured graphs %zu bytes are left, "
                    "for at most %d of their streams at a time; this run needs %zu",
@@ -363,7 +387,8 @@ static bool can_tie(const rs_cuda *cuda) {
 
 static rowscan_status hand_over(rs_workspaces *all, CUstream stream, unsigned long long capture, size_t bytes,
                                 rs_captured **piece) {
-  rs_captured *found = left_by_graph(all, bytes);
+  rs_captured *found;
+  find_room(all, bytes, &found);
   rowscan_status status = found ? ROWSCAN_OK : new_captured(all, bytes, &found);
   if (status)
     return status;

@@ -10,6 +10,7 @@
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "run_tests.h"
 #include "workspace.h"
@@ -617,6 +618,26 @@ START_TEST(what_is_left_makes_room) {
 }
 END_TEST
 
+static void *destroy_late(void *object) {
+  usleep(20000);
+  destroy_object(object);
+  return NULL;
+}
+
+/* The driver's thread may be late: who would fail for want of room waits for it a little. */
+START_TEST(a_graph_that_is_gone_is_waited_for) {
+  open_all();
+  CUdeviceptr first = captured_run(1, 1, WANTED);
+  for (unsigned long long graph = 2; graph <= RS_CAPTURE_WORKSPACES; graph++)
+    captured_run(graph, 1, WANTED);
+  pthread_t driver;
+  ck_assert_int_eq(pthread_create(&driver, NULL, destroy_late, &objects[0]), 0);
+  ck_assert_uint_eq(captured_run(100, 1, WANTED), first);
+  ck_assert_int_eq(pthread_join(driver, NULL), 0);
+  close_all();
+}
+END_TEST
+
 START_TEST(a_graph_may_outlive_the_plan) {
   open_all();
   for (unsigned long long graph = 1; graph <= 5; graph++)
@@ -986,6 +1007,7 @@ int main(void) {
   tcase_add_test(cases, an_older_driver_leaves_nothing);
   tcase_add_test(cases, what_a_graph_has_is_nobody_elses);
   tcase_add_test(cases, what_is_left_makes_room);
+  tcase_add_test(cases, a_graph_that_is_gone_is_waited_for);
   tcase_add_test(cases, a_graph_may_outlive_the_plan);
   tcase_add_test(cases, a_failed_tie_changes_nothing);
   tcase_add_test(cases, graphs_go_in_a_thread_of_the_drivers);
