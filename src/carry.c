@@ -38,53 +38,48 @@ struct rowscan_carry {
   bool has_init;
   block init, fresh, scratch;          /* `fresh`: the total of the piece at hand */
   block total[LEVELS], prefix[LEVELS]; /* by the bits of count */
+  CUevent done;                        /* recorded after the last chunk; NULL: none yet */
 };
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-static rowscan_status allocate(const rs_device *device, block *at, size_t bytes) {
-  CUdeviceptr memory = 0;
-  bool pushed;
-  rowscan_status status = rs_device_enter(device, &pushed);
-  if (status)
-    return status;
-  int mode = rs_cuda_relax(device->cuda);
-  CUresult result = device->cuda->cuMemAlloc_v2(&memory, bytes);
-  rs_cuda_restore(device->cuda, mode);
-  rs_device_leave(device, pushed);
-  if (result)
-    return rs_cuda_failed(device->cuda, result, "cuMemAlloc of a carry");
-  *at = (block){(void *)(uintptr_t)memory, bytes};
-  return ROWSCAN_OK;
+/* So that memory is not given back under what is queued. */
+static void wait(const rowscan_carry *carry) {
+  if (carry->done)
+    carry->context->device.cuda->cuEventSynchronize(carry->done);
 }
 
-/* Waits for what is queued, as freeing does. */
-static void let_go(const rowscan_carry *carry, block *at) {
-  const rs_device *device = &carry->context->device;
-  bool pushed;
+/* These two: with the device's context current, if there is a device. */
+static rowscan_status take(const rowscan_carry *carry, block *at, size_t bytes) {
+  CUdeviceptr memory = 0;
+  rowscan_status status = ROWSCAN_OK;
+  if (carry->context->engine != ROWSCAN_ENGINE_HOST)
+    status = rs_device_memory_take(&carry->context->device.memory, bytes, "a carry", &memory);
+  else
+    memory = (uintptr_t)malloc(bytes);
+  if (!status && !memory)
+    status = rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for a carry: %zu bytes", bytes);
+  if (!status)
+    *at = (block){(void *)(uintptr_t)memory, bytes};
+  return status;
+}
+
+static void give(const rowscan_carry *carry, block *at) {
   if (carry->context->engine == ROWSCAN_ENGINE_HOST) {
     free(at->memory);
-  } else if (at->memory && !rs_device_enter(device, &pushed)) {
-    int mode = rs_cuda_relax(device->cuda);
-    device->cuda->cuMemFree_v2((CUdeviceptr)(uintptr_t)at->memory);
-    rs_cuda_restore(device->cuda, mode);
-    rs_device_leave(device, pushed);
+  } else if (at->memory) {
+    wait(carry);
+    rs_device_memory_give(&carry->context->device.memory, (CUdeviceptr)(uintptr_t)at->memory, at->bytes);
   }
   *at = (block){0};
 }
 
 /* So that the block has so many bytes at least; what it held is lost if it has not. */
-static rowscan_status hold(rowscan_carry *carry, block *at, size_t bytes) {
+static rowscan_status hold(const rowscan_carry *carry, block *at, size_t bytes) {
   if (at->bytes >= bytes)
     return ROWSCAN_OK;
-  let_go(carry, at);
-  if (carry->context->engine != ROWSCAN_ENGINE_HOST)
-    return allocate(&carry->context->device, at, bytes);
-  at->memory = malloc(bytes);
-  if (!at->memory)
-    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for a carry: %zu bytes", bytes);
-  at->bytes = bytes;
-  return ROWSCAN_OK;
+  give(carry, at);
+  return take(carry, at, bytes);
 }
 
 /* ---- values of all rows ------------------------------------------------------------------------------------------ */
@@ -323,6 +318,38 @@ static rowscan_status scan_chunk(rowscan_carry *carry, const chunk *all) {
   return status;
 }
 
+static rowscan_status work(rowscan_carry *carry, const chunk *all, const rowscan_spec *spec, int64_t rows) {
+  rowscan_status status = carry->begun ? ROWSCAN_OK : begin(carry, all, spec, rows);
+  if (!status && rows)
+    status = scan_chunk(carry, all);
+  carry->broken = status != ROWSCAN_OK;
+  return status;
+}
+
+static rowscan_status record(rowscan_carry *carry, struct CUstream_st *stream) {
+  const rs_cuda *cuda = carry->context->device.cuda;
+  CUresult result = carry->done ? CUDA_SUCCESS : cuda->cuEventCreate(&carry->done, CU_EVENT_DISABLE_TIMING);
+  if (!result)
+    result = cuda->cuEventRecord(carry->done, stream);
+  return result ? rs_cuda_failed(cuda, result, "an event after a chunk") : ROWSCAN_OK;
+}
+
+static rowscan_status on_device(rowscan_carry *carry, const chunk *all, const rowscan_spec *spec, int64_t rows) {
+  const rs_device *device = &carry->context->device;
+  bool pushed;
+  if (carry->context->engine == ROWSCAN_ENGINE_HOST)
+    return work(carry, all, spec, rows);
+  rowscan_status status = rs_device_enter(device, &pushed);
+  if (status)
+    return status;
+  int mode = rs_cuda_relax(device->cuda);
+  status = work(carry, all, spec, rows);
+  rowscan_status recorded = record(carry, all->stream);
+  rs_cuda_restore(device->cuda, mode);
+  rs_device_leave(device, pushed);
+  return status ? status : recorded;
+}
+
 static rowscan_status check_capture(const rowscan_carry *carry, struct CUstream_st *stream) {
   const rs_cuda *cuda = carry->context->device.cuda;
   int captured = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -371,12 +398,7 @@ rowscan_status rs_carry_scan(rowscan_carry *carry, const rowscan_problem *given,
   problem->input.strides = all.in;
   problem->output.strides = all.out;
   problem->mask.strides = all.mask;
-  if (!carry->begun)
-    status = begin(carry, &all, &spec, rows.count);
-  if (!status && rows.count)
-    status = scan_chunk(carry, &all);
-  carry->broken = status != ROWSCAN_OK;
-  return status;
+  return on_device(carry, &all, &spec, rows.count);
 }
 
 /* ---- open and close ---------------------------------------------------------------------------------------------- */
@@ -395,15 +417,35 @@ void rs_carry_reset(rowscan_carry *carry) {
   carry->begun = carry->broken = false;
 }
 
+static void give_all(rowscan_carry *carry) {
+  give(carry, &carry->init);
+  give(carry, &carry->fresh);
+  give(carry, &carry->scratch);
+  for (int level = 0; level < LEVELS; level++) {
+    give(carry, &carry->total[level]);
+    give(carry, &carry->prefix[level]);
+  }
+}
+
+static void give_device(rowscan_carry *carry) {
+  const rs_device *device = &carry->context->device;
+  bool pushed;
+  if (rs_device_enter(device, &pushed))
+    return;
+  int mode = rs_cuda_relax(device->cuda);
+  give_all(carry);
+  if (carry->done)
+    device->cuda->cuEventDestroy_v2(carry->done);
+  rs_cuda_restore(device->cuda, mode);
+  rs_device_leave(device, pushed);
+}
+
 void rs_carry_destroy(rowscan_carry *carry) {
   if (!carry || rs_context_inherited(carry->context))
     return;
-  let_go(carry, &carry->init);
-  let_go(carry, &carry->fresh);
-  let_go(carry, &carry->scratch);
-  for (int level = 0; level < LEVELS; level++) {
-    let_go(carry, &carry->total[level]);
-    let_go(carry, &carry->prefix[level]);
-  }
+  if (carry->context->engine == ROWSCAN_ENGINE_HOST)
+    give_all(carry);
+  else
+    give_device(carry);
   free(carry);
 }

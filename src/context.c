@@ -100,48 +100,121 @@ rowscan_status rs_device_info(int ordinal, rowscan_device_info *info) {
   return ROWSCAN_OK;
 }
 
-static rowscan_status open_stream(rs_device *device) {
-  bool pushed;
-  rowscan_status status = rs_device_enter(device, &pushed);
-  if (status)
-    return status;
-  CUresult result = device->cuda->cuStreamCreate(&device->clearing, CU_STREAM_NON_BLOCKING);
-  if (result)
-    device->clearing = NULL;
-  rs_device_leave(device, pushed);
-  return result ? rs_cuda_failed(device->cuda, result, "cuStreamCreate of a context") : ROWSCAN_OK;
+/* A pointer that the driver knows nothing of is the host's; so are all where there is no driver that starts, or no GPU.
+ */
+rowscan_status rs_device_of(const void *pointer, int *ordinal) {
+  const rs_cuda *cuda;
+  CUdeviceptr at = (CUdeviceptr)(uintptr_t)pointer;
+  unsigned type = CU_MEMORYTYPE_HOST;
+  int found = -1;
+  CUresult result = rs_cuda_open(&cuda) ? CUDA_ERROR_INVALID_VALUE
+                                        : cuda->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at);
+  if (!result && type != CU_MEMORYTYPE_HOST)
+    result = cuda->cuPointerGetAttribute(&found, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at);
+  if (result && result != CUDA_ERROR_INVALID_VALUE)
+    return rs_cuda_failed(cuda, result, "cuPointerGetAttribute");
+  *ordinal = result ? -1 : found;
+  return ROWSCAN_OK;
 }
 
-static rowscan_status bind_device(rs_device *device, int ordinal) {
-  rowscan_status status = device_handle(&device->cuda, ordinal, &device->handle);
-  if (status)
-    return status;
+/* The device of a context of the caller's. */
+static rowscan_status adopt_context(rs_device *device, CUcontext context) {
+  bool pushed;
+  device->context = context;
+  rowscan_status status = rs_device_enter(device, &pushed);
+  if (status) {
+    device->context = NULL; /* nobody is to try again */
+    return rs_fail_more(status, ": options: field 'cuda_context': %p", (void *)context);
+  }
+  CUresult result = device->cuda->cuCtxGetDevice(&device->handle);
+  rs_device_leave(device, pushed);
+  return result ? rs_cuda_failed(device->cuda, result, "options: field 'cuda_context': cuCtxGetDevice") : ROWSCAN_OK;
+}
+
+static rowscan_status retain_context(rs_device *device) {
+  CUresult result = device->cuda->cuDevicePrimaryCtxRetain(&device->context, device->handle);
+  if (result) {
+    device->context = NULL;
+    return rs_cuda_failed(device->cuda, result, "cuDevicePrimaryCtxRetain");
+  }
+  device->retained = true;
+  return ROWSCAN_OK;
+}
+
+static rowscan_status describe_device(rs_device *device) {
   const rs_cuda *cuda = device->cuda;
   device->arch = arch_of(cuda, device->handle);
   device->multiprocessors = attribute(cuda, device->handle, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   device->l2_bytes = attribute(cuda, device->handle, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
   device->peak_gbs = peak_gbs(cuda, device->handle);
-  if (device->arch < 10 || device->multiprocessors < 1)
-    return rs_fail(ROWSCAN_CUDA_FAILED,
-                   "cuDeviceGetAttribute: GPU %d says compute capability %d.%d, %d multiprocessors", ordinal,
-                   device->arch / 10, device->arch % 10, device->multiprocessors);
-  CUresult result = cuda->cuDevicePrimaryCtxRetain(&device->context, device->handle);
-  if (result) {
-    device->context = NULL;
-    return rs_cuda_failed(cuda, result, "cuDevicePrimaryCtxRetain");
-  }
-  return open_stream(device);
+  if (device->arch >= 10 && device->multiprocessors >= 1)
+    return ROWSCAN_OK;
+  return rs_fail(ROWSCAN_CUDA_FAILED, "cuDeviceGetAttribute: GPU %d says compute capability %d.%d, %d multiprocessors",
+                 device->handle, device->arch / 10, device->arch % 10, device->multiprocessors);
 }
 
-static void release_device(const rs_device *device) {
+/* A green context has some of the device's. */
+static void count_multiprocessors(rs_device *device) {
+  CUdevResource resource = {0};
+  if (!device->cuda->cuCtxGetDevResource ||
+      device->cuda->cuCtxGetDevResource(device->context, &resource, CU_DEV_RESOURCE_TYPE_SM))
+    return;
+  if (resource.smCount > 0 && resource.smCount < (unsigned)device->multiprocessors)
+    device->multiprocessors = (int)resource.smCount;
+}
+
+static rowscan_status open_stream(rs_device *device) {
+  bool pushed;
+  rowscan_status status = rs_device_enter(device, &pushed);
+  if (status)
+    return status;
+  CUresult result = device->cuda->cuStreamCreate(&device->memory.stream, CU_STREAM_NON_BLOCKING);
+  if (result)
+    device->memory.stream = NULL;
+  rs_device_leave(device, pushed);
+  return result ? rs_cuda_failed(device->cuda, result, "cuStreamCreate of a context") : ROWSCAN_OK;
+}
+
+static rowscan_status bind_context(rs_device *device, const rowscan_options *options) {
+  CUcontext given = options->cuda_context;
+  rowscan_status status =
+      given ? adopt_context(device, given) : device_handle(&device->cuda, options->device, &device->handle);
+  if (!status)
+    status = describe_device(device);
+  if (!status && given)
+    count_multiprocessors(device);
+  if (!status && !given)
+    status = retain_context(device);
+  return status ? status : open_stream(device);
+}
+
+/* Also while streams are captured: the driver counts making a context among what that forbids. */
+static rowscan_status bind_device(rs_device *device, const rowscan_options *options) {
+  rowscan_status status = rs_cuda_open(&device->cuda);
+  if (status)
+    return status;
+  device->memory = (rs_device_memory){
+      .cuda = device->cuda, .user = options->user, .allocate = options->allocate, .release = options->release};
+  int mode = rs_cuda_relax(device->cuda);
+  status = bind_context(device, options);
+  rs_cuda_restore(device->cuda, mode);
+  return status;
+}
+
+static void release_device(const rs_device *device, rs_slots_kept *slots) {
   bool pushed;
   if (!device->context)
     return;
-  if (device->clearing && !rs_device_enter(device, &pushed)) {
-    device->cuda->cuStreamDestroy_v2(device->clearing);
+  int mode = rs_cuda_relax(device->cuda);
+  if (!rs_device_enter(device, &pushed)) {
+    rs_slots_close(slots, &device->memory);
+    if (device->memory.stream)
+      device->cuda->cuStreamDestroy_v2(device->memory.stream);
     rs_device_leave(device, pushed);
   }
-  device->cuda->cuDevicePrimaryCtxRelease_v2(device->handle);
+  if (device->retained)
+    device->cuda->cuDevicePrimaryCtxRelease_v2(device->handle);
+  rs_cuda_restore(device->cuda, mode);
 }
 
 /* ---- contexts ---------------------------------------------------------------------------------------------------- */
@@ -232,7 +305,7 @@ static bool is_absent(rowscan_status status) {
 static rowscan_status bind_engine(rowscan_context *context, const rowscan_options *options) {
   context->engine = ROWSCAN_ENGINE_HOST;
   if (options->engine != ROWSCAN_ENGINE_HOST) {
-    rowscan_status status = bind_device(&context->device, options->device);
+    rowscan_status status = bind_device(&context->device, options);
     if (status && !(options->engine == ROWSCAN_ENGINE_AUTO && is_absent(status)))
       return status;
     if (!status) {
@@ -242,7 +315,10 @@ static rowscan_status bind_engine(rowscan_context *context, const rowscan_option
       rs_log_write(&context->log, ROWSCAN_LOG_INFO, "engine auto: host, because: %s", rowscan_last_error());
     }
   }
-  return rs_host_open(&context->host, options->threads);
+  rowscan_status status = rs_host_open(&context->host, options->threads);
+  if (!status && options->parallel_for)
+    rs_pool_lend(rs_host_pool(context->host), options->parallel_for, options->user);
+  return status;
 }
 
 rowscan_status rs_context_open(rowscan_context **out, const rowscan_options *options, rs_nvrtc *nvrtc) {
@@ -256,6 +332,7 @@ rowscan_status rs_context_open(rowscan_context **out, const rowscan_options *opt
   context->user = options->user;
   context->progress = options->progress;
   context->staging_bytes = options->staging_bytes;
+  rs_slots_init(&context->slots);
   rs_table_init(&context->plans);
   rs_verdicts_init(&context->verdicts);
   rowscan_status status = bind_engine(context, options);
@@ -285,6 +362,6 @@ void rs_context_close(rowscan_context *context) {
     rs_builder_close(context->builder);
   if (context->host)
     rs_host_close(context->host);
-  release_device(&context->device);
+  release_device(&context->device, &context->slots);
   free(context);
 }

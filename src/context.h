@@ -8,18 +8,20 @@
 #include <sys/types.h>
 
 #include "build.h"
-#include "cuda.h"
+#include "device_memory.h"
 #include "host.h"
+#include "stage_slots.h"
 #include "table.h"
 #include "verdicts.h"
 
 typedef struct rs_device {
   const rs_cuda *cuda;
   CUdevice handle;
-  CUcontext context; /* the primary one, retained */
-  CUstream clearing; /* its own, for what plans clear while they are made; waits for nobody's work */
-  int arch;          /* 90 for sm_90 */
-  bool overlaps;     /* programmatic dependent launches */
+  CUcontext context;       /* the caller's, or the primary one */
+  bool retained;           /* and is to be released */
+  rs_device_memory memory; /* scratch, and the stream of its own for that */
+  int arch;                /* 90 for sm_90 */
+  bool overlaps;           /* programmatic dependent launches */
   int multiprocessors;
   double peak_gbs; /* of its memory; 0: not told */
   int64_t l2_bytes;
@@ -32,7 +34,8 @@ struct rowscan_context {
   void (*progress)(void *user, int64_t done_bytes, int64_t total_bytes);
   size_t staging_bytes;
   rs_host *host;
-  rs_device device; /* engine cuda */
+  rs_device device;    /* engine cuda */
+  rs_slots_kept slots; /* of rowscan_scan_host on it */
   rs_builder *builder;
   rs_verdicts verdicts; /* of the device's driver, which no other context's need share */
   rs_table plans;
@@ -51,6 +54,7 @@ rowscan_status rs_device_enter(const rs_device *device, bool *pushed);
 void rs_device_leave(const rs_device *device, bool pushed);
 
 rowscan_status rs_device_count(int *count);
+rowscan_status rs_device_of(const void *pointer, int *ordinal); /* -1: the host's */
 rowscan_status rs_device_info(int ordinal, rowscan_device_info *info);
 
 #endif

@@ -20,9 +20,20 @@ typedef struct CUmod_st *CUmodule;
 typedef struct CUfunc_st *CUfunction;
 typedef struct CUevent_st *CUevent;
 typedef struct CUstream_st *CUstream;
+typedef struct CUgraph_st *CUgraph;
+typedef struct CUuserObject_st *CUuserObject;
+typedef void (*CUhostFn)(void *user);
+/* Of type CU_DEV_RESOURCE_TYPE_SM; larger than any driver's, which writes it. */
+typedef struct CUdevResource {
+  int type;
+  unsigned char padding[92];
+  unsigned smCount;
+  unsigned char rest[412];
+} CUdevResource;
 
 enum {
   CUDA_SUCCESS = 0,
+  CUDA_ERROR_INVALID_VALUE = 1,
   CUDA_ERROR_OUT_OF_MEMORY = 2,
   CUDA_ERROR_NO_DEVICE = 100,
   CUDA_ERROR_INVALID_DEVICE = 101,
@@ -51,12 +62,15 @@ enum {
   CU_FUNC_ATTRIBUTE_NUM_REGS = 4,
   CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
 };
+enum { CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9, CU_MEMORYTYPE_HOST = 1 };
 enum { CU_STREAM_NON_BLOCKING = 1, CU_EVENT_DEFAULT = 0, CU_EVENT_DISABLE_TIMING = 2, CU_MEMHOSTALLOC_PORTABLE = 1 };
 /* Handles that name a stream without being one: the legacy default stream, as 0 does; the calling thread's own. */
 #define CU_STREAM_LEGACY ((CUstream)0x1)
 #define CU_STREAM_PER_THREAD ((CUstream)0x2)
 enum { CU_STREAM_CAPTURE_STATUS_NONE = 0, CU_STREAM_CAPTURE_STATUS_ACTIVE = 1 };
 enum { CU_STREAM_CAPTURE_MODE_RELAXED = 2 };
+enum { CU_DEV_RESOURCE_TYPE_SM = 1 };
+enum { CU_USER_OBJECT_NO_DESTRUCTOR_SYNC = 1, CU_GRAPH_USER_OBJECT_MOVE = 1 };
 
 enum { CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6 };
 typedef union CUlaunchAttributeValue {
@@ -88,9 +102,11 @@ typedef struct CUlaunchConfig {
   X(cuDeviceTotalMem_v2, (size_t * bytes, CUdevice device))                                                            \
   X(cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device))                                                  \
   X(cuDevicePrimaryCtxRelease_v2, (CUdevice device))                                                                   \
+  X(cuCtxGetDevice, (CUdevice * device))                                                                               \
   X(cuCtxGetCurrent, (CUcontext * context))                                                                            \
   X(cuCtxPushCurrent_v2, (CUcontext context))                                                                          \
   X(cuCtxPopCurrent_v2, (CUcontext * context))                                                                         \
+  X(cuPointerGetAttribute, (void *value, int attribute, CUdeviceptr pointer))                                          \
   X(cuMemGetInfo_v2, (size_t * free_bytes, size_t * total_bytes))                                                      \
   X(cuMemAlloc_v2, (CUdeviceptr * pointer, size_t bytes))                                                              \
   X(cuMemFree_v2, (CUdeviceptr pointer))                                                                               \
@@ -121,10 +137,17 @@ typedef struct CUlaunchConfig {
     (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,       \
      unsigned block_z, unsigned shared_bytes, CUstream stream, void **parameters, void **extra))
 
-/* Calls that a driver may be too old for; NULL in the table then: from CUDA 12.0 and 11.8 on. */
+/* Calls that a driver may be too old for; NULL in the table then: from CUDA 12.0, 11.8 and 12.4, and the last four
+ * from 11.3 on. */
 #define RS_CUDA_LATER_CALLS(X)                                                                                         \
   X(cuStreamGetId, (CUstream stream, unsigned long long *id))                                                          \
-  X(cuLaunchKernelEx, (const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra))
+  X(cuLaunchKernelEx, (const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra))            \
+  X(cuCtxGetDevResource, (CUcontext context, CUdevResource * resource, int type))                                      \
+  X(cuStreamGetCaptureInfo_v2, (CUstream stream, int *status, unsigned long long *id, CUgraph *graph,                  \
+                                const void **dependencies, size_t *dependency_count))                                  \
+  X(cuUserObjectCreate, (CUuserObject * object, void *user, CUhostFn destroy, unsigned references, unsigned flags))    \
+  X(cuUserObjectRelease, (CUuserObject object, unsigned count))                                                        \
+  X(cuGraphRetainUserObject, (CUgraph graph, CUuserObject object, unsigned count, unsigned flags))
 
 typedef struct rs_cuda {
 #define X(symbol, parameters) CUresult(*symbol) parameters;

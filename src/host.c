@@ -2,19 +2,17 @@
  * host.c - the host engine: the same scans on the CPU, on all cores, with the same bits
  * SPDX-License-Identifier: MIT
  */
-#define _GNU_SOURCE
 #include "host.h"
 
 #include <fenv.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "host_ops.h"
-#include "host_pool.h"
 #include "host_test.h"
 #include "host_work.h"
+#include "last_cache.h"
+#include "processors.h"
 #include "status.h"
 
 enum {
@@ -252,25 +250,9 @@ void rs_host_combine(const rowscan_spec *spec, void *out, const void *a, const v
 
 /* ---- open and close ---------------------------------------------------------------------------------------------- */
 
-static int processors(void) {
-  cpu_set_t set;
-  if (!sched_getaffinity(0, sizeof set, &set))
-    return CPU_COUNT(&set);
-  long online = sysconf(_SC_NPROCESSORS_ONLN);
-  return online > 0 ? (int)online : 1;
-}
-
-static int64_t last_cache(void) {
-  long bytes = 0;
-#ifdef _SC_LEVEL3_CACHE_SIZE
-  bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
-#endif
-  return bytes > 0 ? bytes : LAST_CACHE;
-}
-
 rowscan_status rs_host_open(rs_host **host, int threads) {
   if (threads <= 0)
-    threads = processors();
+    threads = rs_processors();
   rs_host *h = malloc(sizeof *h);
   rs_pool *pool = rs_pool_open(threads, sizeof(rs_seat));
   if (!h || !pool) {
@@ -278,7 +260,8 @@ rowscan_status rs_host_open(rs_host **host, int threads) {
     rs_pool_close(pool);
     return rs_fail(ROWSCAN_OUT_OF_MEMORY, "options: field 'threads': no memory for %d", threads);
   }
-  *h = (rs_host){.pool = pool, .cache_bytes = last_cache()};
+  int64_t cache = rs_last_cache_bytes();
+  *h = (rs_host){.pool = pool, .cache_bytes = cache ? cache : LAST_CACHE};
   for (int level = 0; rs_isa_at(level); level++)
     h->isa = rs_isa_at(level);
   *host = h;
@@ -294,6 +277,14 @@ void rs_host_close(rs_host *host) {
 
 int rs_host_threads(const rs_host *host) {
   return rs_pool_threads(host->pool);
+}
+
+void rs_host_set_threads(rs_host *host, int threads) {
+  rs_pool_set_threads(host->pool, threads > 0 ? threads : rs_processors());
+}
+
+rs_pool *rs_host_pool(const rs_host *host) {
+  return host->pool;
 }
 
 void rs_host_force(rs_host *host, const rs_isa *isa, int64_t cache_bytes) {

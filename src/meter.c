@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
+#include "last_cache.h"
 #include "status.h"
 
 static const rs_cuda *cuda_of(const rs_meter *meter) {
@@ -66,10 +66,10 @@ void rs_meter_close(rs_meter *meter) {
 }
 
 int64_t rs_meter_cache_bytes(const rs_meter *meter) {
-  const int64_t usual = INT64_C(32) << 20; /* where the C library does not know */
+  const int64_t usual = INT64_C(32) << 20; /* where nobody knows */
   if (meter->device)
     return meter->device->l2_bytes;
-  int64_t bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  int64_t bytes = rs_last_cache_bytes();
   return bytes > 0 && bytes < 4 * usual ? bytes : usual;
 }
 

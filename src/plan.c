@@ -63,15 +63,17 @@ rowscan_status rs_plan_binary(rowscan_plan *plan, rs_kernel kernel, const rs_bin
   return status ? status : rs_modules_binary(&plan->modules, kernel, binary);
 }
 
-/* The kernel that most runs need, or all that these rows do. */
+/* The kernel that most runs need, or the one that these rows do. */
 static rowscan_status make_ready(rowscan_plan *plan, const rs_rows *rows) {
   const rs_device *device = &plan->context->device;
   bool pushed;
   rowscan_status status = rs_device_enter(device, &pushed);
   if (status)
     return status;
-  status =
-      rows ? make_for(plan, rows) : rs_modules_make(&plan->modules, rs_geometry_kernel(&plan->modules.geometry, 0));
+  if (!rows)
+    status = rs_modules_make(&plan->modules, rs_geometry_kernel(&plan->modules.geometry, 0));
+  else if (rs_rows_any(rows, plan->spec.length))
+    status = rs_modules_make(&plan->modules, rs_launch_kernel(plan, rows));
   rs_device_leave(device, pushed);
   return status;
 }
@@ -94,7 +96,7 @@ static rowscan_plan *open_plan(rowscan_context *context, const rowscan_spec *spe
     plan->scratch = rs_launch_workspace(plan);
   }
   if (runnable)
-    rs_workspaces_open(&plan->workspaces, context->device.cuda, plan->scratch, context->device.clearing, &context->log);
+    rs_workspaces_open(&plan->workspaces, &context->device.memory, plan->scratch, &context->log);
   return plan;
 }
 
@@ -121,6 +123,15 @@ rowscan_status rs_plan_look(rowscan_plan **out, rowscan_context *context, const 
   if (!plan)
     return ROWSCAN_OUT_OF_MEMORY;
   return give(plan, rs_modules_make_all(&plan->modules, threads), out);
+}
+
+rowscan_status rs_plan_scratch(rowscan_context *context, const rowscan_spec *spec, const rs_rows *rows, size_t *bytes) {
+  rowscan_plan *plan = open_plan(context, spec, context->device.arch, true);
+  if (!plan)
+    return ROWSCAN_OUT_OF_MEMORY;
+  *bytes = plan->scratch && rs_rows_any(rows, spec->length) ? rs_launch_scratch(plan, rows) : 0;
+  rs_plan_destroy(plan);
+  return ROWSCAN_OK;
 }
 
 static void unload(rowscan_plan *plan) {

@@ -34,6 +34,9 @@ rowscan_status rs_plan_look(rowscan_plan **plan, rowscan_context *context, const
                             int threads);
 void rs_plan_destroy(rowscan_plan *plan);
 
+/* Bytes of scratch memory that a run of these rows needs; 0: it takes none. Makes nothing ready. */
+rowscan_status rs_plan_scratch(rowscan_context *context, const rowscan_spec *spec, const rs_rows *rows, size_t *bytes);
+
 /* Makes ready what a run of these rows needs, kernel and scratch memory; NULL: what any do. */
 rowscan_status rs_plan_prepare(rowscan_plan *plan, const rs_rows *rows);
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "arch.h"
+#include "cancel.h"
 #include "carry.h"
 #include "emit.h"
 #include "launch.h"
@@ -39,6 +40,7 @@ static rowscan_status give_info(void *info, const void *found, size_t known) {
 /* ---- contexts ---------------------------------------------------------------------------------------------------- */
 
 rowscan_status rowscan_open(rowscan_context **context, const rowscan_options *options) {
+  RS_UNCANCELLED;
   rowscan_options complete = {.size = sizeof complete};
   rowscan_status status =
       options ? rs_sized_read(&complete, sizeof complete, options, "options", "ROWSCAN_OPTIONS") : ROWSCAN_OK;
@@ -54,11 +56,23 @@ rowscan_status rowscan_open(rowscan_context **context, const rowscan_options *op
   if (options->cache_limit < 0)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "options: field 'cache_limit': %lld is negative",
                    (long long)options->cache_limit);
+  if (!options->allocate != !options->release)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "options: field '%s': NULL, but '%s' is not",
+                   options->allocate ? "release" : "allocate", options->allocate ? "allocate" : "release");
   return rs_context_open(context, options, NULL);
 }
 
 void rowscan_close(rowscan_context *context) {
+  RS_UNCANCELLED;
   rs_context_close(context);
+}
+
+rowscan_status rowscan_set_threads(rowscan_context *context, int threads) {
+  RS_UNCANCELLED;
+  if (threads < 0)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'threads': %d is negative", threads);
+  rs_host_set_threads(context->host, threads);
+  return ROWSCAN_OK;
 }
 
 rowscan_engine rowscan_context_engine(const rowscan_context *context) {
@@ -94,6 +108,7 @@ rowscan_status rowscan_spec_parse(rowscan_spec *spec, const char *text) {
 }
 
 rowscan_status rowscan_plan_create(rowscan_plan **plan, rowscan_context *context, const rowscan_spec *spec) {
+  RS_UNCANCELLED;
   rowscan_spec complete;
   rowscan_status status = rs_spec_read(&complete, spec);
   return status ? status : rs_plan_create(plan, context, &complete, NULL);
@@ -101,6 +116,7 @@ rowscan_status rowscan_plan_create(rowscan_plan **plan, rowscan_context *context
 
 rowscan_status rowscan_plan_compile(rowscan_plan **plan, rowscan_context *context, const rowscan_spec *spec,
                                     const char *arch) {
+  RS_UNCANCELLED;
   rowscan_spec complete;
   int number;
   rowscan_status status = rs_spec_read(&complete, spec);
@@ -125,6 +141,7 @@ static rowscan_status read_args(const rowscan_args **args, rowscan_args *copy) {
 }
 
 rowscan_status rowscan_plan_prepare(rowscan_plan *plan, const rowscan_args *args) {
+  RS_UNCANCELLED;
   rs_rows rows;
   rowscan_args given;
   rowscan_status status = check_runnable(plan);
@@ -136,6 +153,7 @@ rowscan_status rowscan_plan_prepare(rowscan_plan *plan, const rowscan_args *args
 }
 
 void rowscan_plan_destroy(rowscan_plan *plan) {
+  RS_UNCANCELLED;
   rs_plan_destroy(plan);
 }
 
@@ -150,6 +168,7 @@ rowscan_status rowscan_plan_info_get(const rowscan_plan *plan, rowscan_plan_info
 }
 
 rowscan_status rowscan_plan_module(const rowscan_plan *plan, int index, rowscan_module_info *info) {
+  RS_UNCANCELLED;
   rowscan_status status = rs_sized_check(info, "info", "ROWSCAN_INFO");
   if (status)
     return status;
@@ -184,6 +203,7 @@ rowscan_status rowscan_plan_module(const rowscan_plan *plan, int index, rowscan_
 }
 
 rowscan_status rowscan_plan_run(rowscan_plan *plan, const rowscan_args *args, struct CUstream_st *stream) {
+  RS_UNCANCELLED;
   rs_rows rows;
   rowscan_args given;
   rowscan_status status = check_runnable(plan);
@@ -197,6 +217,7 @@ rowscan_status rowscan_plan_run(rowscan_plan *plan, const rowscan_args *args, st
 }
 
 rowscan_status rowscan_archs(rowscan_context *context, int *archs, int *count) {
+  RS_UNCANCELLED;
   return rs_builder_archs(context->builder, archs, count);
 }
 
@@ -228,26 +249,40 @@ rowscan_status rowscan_scan(rowscan_context *context, const rowscan_problem *pro
 }
 
 rowscan_status rowscan_scan_host(rowscan_context *context, const rowscan_problem *problem) {
+  RS_UNCANCELLED;
   return rs_scan_host(context, problem);
 }
 
 rowscan_status rowscan_prepare(rowscan_context *context, const rowscan_problem *problem) {
+  RS_UNCANCELLED;
   return rs_scan_prepare(context, problem);
 }
 
+rowscan_status rowscan_workspace_bytes(rowscan_context *context, const rowscan_problem *problem, size_t *bytes) {
+  RS_UNCANCELLED;
+  rs_rows rows;
+  rowscan_spec spec;
+  rowscan_status status = rs_rows_from_problem(&rows, &spec, problem);
+  return status ? status : rs_plan_scratch(context, &spec, &rows, bytes);
+}
+
 rowscan_status rowscan_carry_create(rowscan_carry **carry, rowscan_context *context) {
+  RS_UNCANCELLED;
   return rs_carry_create(carry, context);
 }
 
 rowscan_status rowscan_carry_scan(rowscan_carry *carry, const rowscan_problem *chunk, struct CUstream_st *stream) {
+  RS_UNCANCELLED;
   return rs_carry_scan(carry, chunk, stream);
 }
 
 void rowscan_carry_reset(rowscan_carry *carry) {
+  RS_UNCANCELLED;
   rs_carry_reset(carry);
 }
 
 void rowscan_carry_destroy(rowscan_carry *carry) {
+  RS_UNCANCELLED;
   rs_carry_destroy(carry);
 }
 
@@ -261,6 +296,7 @@ rowscan_status rowscan_problem_spec(const rowscan_problem *problem, rowscan_spec
 /* ---- devices and measuring --------------------------------------------------------------------------------------- */
 
 rowscan_status rowscan_device_count(int *count) {
+  RS_UNCANCELLED;
   int found = 0;
   rowscan_status status = rs_device_count(&found);
   if (!status || status == ROWSCAN_NO_DRIVER)
@@ -269,13 +305,20 @@ rowscan_status rowscan_device_count(int *count) {
 }
 
 rowscan_status rowscan_device_get(int device, rowscan_device_info *info) {
+  RS_UNCANCELLED;
   rowscan_device_info found;
   rowscan_status status = rs_device_info(device, &found);
   return status ? status : give_info(info, &found, sizeof found);
 }
 
+rowscan_status rowscan_device_of(const void *pointer, int *device) {
+  RS_UNCANCELLED;
+  return rs_device_of(pointer, device);
+}
+
 rowscan_status rowscan_measure(rowscan_context *context, const rowscan_spec *spec, const rowscan_args *args, int repeat,
                                rowscan_timing *timing) {
+  RS_UNCANCELLED;
   if (repeat < 0)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'repeat': %d is negative", repeat);
   rowscan_spec complete;
@@ -296,6 +339,7 @@ rowscan_status rowscan_measure(rowscan_context *context, const rowscan_spec *spe
 /* ---- ahead of need ----------------------------------------------------------------------------------------------- */
 
 rowscan_status rowscan_warm(rowscan_context *context, const rowscan_warming *given) {
+  RS_UNCANCELLED;
   rowscan_warming read, *list = &read;
   rowscan_status status = rs_sized_read(list, sizeof *list, given, "warming", "ROWSCAN_WARMING");
   if (status)
@@ -324,6 +368,7 @@ static rowscan_cache_counts tell_counts(const rs_store_counts *counts) {
 }
 
 rowscan_status rowscan_cache_info_get(rowscan_context *context, rowscan_cache_info *info) {
+  RS_UNCANCELLED;
   rowscan_status status = rs_sized_check(info, "info", "ROWSCAN_INFO");
   if (status)
     return status;
@@ -362,6 +407,7 @@ static int visit_item(void *user, const rs_store_item *item) {
 
 rowscan_status rowscan_cache_visit(rowscan_context *context, int (*visit)(void *user, const rowscan_cache_entry *entry),
                                    void *user) {
+  RS_UNCANCELLED;
   rs_store *store = rs_builder_store(context->builder);
   visitor to = {visit, user};
   if (!rs_store_visit(store, visit_item, &to))
@@ -371,6 +417,7 @@ rowscan_status rowscan_cache_visit(rowscan_context *context, int (*visit)(void *
 
 rowscan_status rowscan_cache_visit_packs(rowscan_context *context,
                                          int (*visit)(void *user, const rowscan_cache_entry *entry), void *user) {
+  RS_UNCANCELLED;
   visitor to = {visit, user};
   rs_store_visit_packs(rs_builder_store(context->builder), visit_item, &to);
   return ROWSCAN_OK;
@@ -378,6 +425,7 @@ rowscan_status rowscan_cache_visit_packs(rowscan_context *context,
 
 rowscan_status rowscan_cache_why(rowscan_context *context, const rowscan_spec *spec, const char *arch,
                                  int (*visit)(void *user, const rowscan_cache_reason *reason), void *user) {
+  RS_UNCANCELLED;
   rowscan_spec complete;
   int number;
   rowscan_status status = rs_spec_read(&complete, spec);
@@ -387,6 +435,7 @@ rowscan_status rowscan_cache_why(rowscan_context *context, const rowscan_spec *s
 }
 
 rowscan_status rowscan_cache_prune(rowscan_context *context, rowscan_cache_pruned *pruned) {
+  RS_UNCANCELLED;
   rowscan_status status = rs_sized_check(pruned, "pruned", "ROWSCAN_INFO");
   if (status)
     return status;
@@ -406,6 +455,7 @@ rowscan_status rowscan_cache_prune(rowscan_context *context, rowscan_cache_prune
 }
 
 rowscan_status rowscan_cache_clear(rowscan_context *context, int64_t *removed, int64_t *bytes) {
+  RS_UNCANCELLED;
   rs_store *store = rs_builder_store(context->builder);
   int64_t gone = 0, gone_bytes = 0;
   bool cleared = rs_store_clear(store, &gone, &gone_bytes);
@@ -424,22 +474,26 @@ static rowscan_status check_file(const char *file) {
 
 rowscan_status rowscan_cache_export(rowscan_context *context, const char *file, const rowscan_cache_filter *filter,
                                     rowscan_cache_exported *exported) {
+  RS_UNCANCELLED;
   rowscan_status status = check_file(file);
   return status ? status : rs_packs_export_file(rs_builder_store(context->builder), filter, file, exported);
 }
 
 rowscan_status rowscan_cache_export_memory(rowscan_context *context, const rowscan_cache_filter *filter, void **pack,
                                            size_t *bytes, rowscan_cache_exported *exported) {
+  RS_UNCANCELLED;
   return rs_packs_export(rs_builder_store(context->builder), filter, pack, bytes, exported);
 }
 
 rowscan_status rowscan_cache_import(rowscan_context *context, const char *file, rowscan_cache_imported *imported) {
+  RS_UNCANCELLED;
   rowscan_status status = check_file(file);
   return status ? status : rs_packs_import(rs_builder_store(context->builder), file, NULL, 0, imported);
 }
 
 rowscan_status rowscan_cache_import_memory(rowscan_context *context, const void *pack, size_t bytes,
                                            rowscan_cache_imported *imported) {
+  RS_UNCANCELLED;
   if (!pack && bytes)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "pack: NULL, but bytes: %zu", bytes);
   return rs_packs_import(rs_builder_store(context->builder), NULL, pack, bytes, imported);

@@ -24,8 +24,8 @@
  *   - A product is a tree too: a block that overflows before it meets a zero gives inf * 0, NaN, where one by one gives
  *     0; blocks that underflow give 0. Sums likewise: -3e38, 0, 3e38, 3e38 in f32 ends in inf, one by one in 3e38. For
  *     f32 and narrower acc_type f64 is the way out, else scale the input.
- *   - Handing a call's totals to the next call as its initial values is one more fold: rowscan_carry has the bits of one
- *     scan.
+ *   - Handing a call's totals to the next call as its initial values is one more fold: rowscan_carry has the bits of
+ * one scan.
  *
  * Structs that a caller fills, or has filled, start with `.size`, the sizeof that the caller's header has for them: it
  * is their version. A field left zero takes its default, and so does one that an older, shorter struct lacks; a newer,
@@ -36,11 +36,13 @@
  * (g++ -Wextra remarks on those left out).
  *
  * Threads. Different contexts share nothing. All calls on one context or plan may be made from many threads at once,
- * but a context or plan must not be used while it is closed or destroyed. Any of them, but for opening and closing
- * contexts, may be made while this thread or another captures a stream, in whatever mode: but for runs on that stream
- * it leaves the capture as it is. (Runs on the legacy default stream are no part of this: they wait for all other
- * streams, and the driver refuses that while one is captured.) Callbacks may run in threads of the library, but for
- * progress, which the caller's thread tells. They may make no call with the same context or its plans.
+ * but a context or plan must not be used while it is closed or destroyed. A scan on the host works in the thread that
+ * calls, at once, and in the context's other threads as they become idle. A call is no cancellation point: a thread
+ * that is cancelled in one ends it first. Any of them, but for closing contexts, may be made while this thread or
+ * another captures a stream, in whatever mode: but for runs on that stream it leaves the capture as it is. (Runs on the
+ * legacy default stream are no part of this: they wait for all other streams, and the driver refuses that while one is
+ * captured.) Callbacks may run in threads of the library, but for progress, which the caller's thread tells. They may
+ * make no call with the same context or its plans.
  *
  * Processes. After fork() a child may neither use nor tidy up what its parent opened: closing and destroying that do
  * nothing there. It opens a context of its own, on a GPU only if the parent has not used CUDA, which is the driver's
@@ -86,7 +88,8 @@ extern "C" {
 #define ROWSCAN_NONNULL(...)
 #endif
 
-struct CUstream_st; /* the driver's CUstream is a pointer to this */
+struct CUstream_st; /* the driver's CUstream is a pointer to this, */
+struct CUctx_st;    /* and its CUcontext to this */
 typedef struct rowscan_context rowscan_context;
 typedef struct rowscan_plan rowscan_plan;
 typedef struct rowscan_carry rowscan_carry;
@@ -192,7 +195,9 @@ typedef struct rowscan_options {
   size_t size;
   rowscan_engine engine;
   int device;              /* ordinal of the GPU; default 0 */
-  int threads;             /* of the host engine; default: one for each processor this process may use */
+  int threads;             /* of a scan on the host, the caller's included; the others start with the first scan that
+                              has work for them; default: one for each processor this process may use, and no more than
+                              the quotas of its control groups are worth */
   const char *nvrtc;       /* file name of the NVRTC library; default: $ROWSCAN_NVRTC, else the places in README.md */
   const char *cache_dir;   /* default: $ROWSCAN_CACHE_DIR, else $XDG_CACHE_HOME/rowscan, else ~/.cache/rowscan */
   int cache_off;           /* not 0: keep nothing on disk; $ROWSCAN_CACHE=off does the same */
@@ -201,13 +206,21 @@ typedef struct rowscan_options {
                               $ROWSCAN_CACHE_PACKS. Then those installed in $(pkgdatadir); "off": none at all */
   int64_t cache_limit;     /* bytes the cache may hold on disk; default 256 MB */
   size_t staging_bytes;    /* of rowscan_scan_host on a GPU: memory for pieces on the GPU; default a quarter of what is
-                              free */
+                              free, or with `allocate` 96 MB */
   void *user;              /* handed to the callbacks */
   void (*log)(void *user, rowscan_log_level level, const char *message); /* may be called by any thread; default: what
                             $ROWSCAN_LOG asks for (warning, info or debug; what else it says is told, and means warning)
                             goes to standard error, else nothing. debug tells each decision about a kernel, with the
                             time that it took */
   void (*progress)(void *user, int64_t done_bytes, int64_t total_bytes); /* of rowscan_scan_host; default none */
+  struct CUctx_st *cuda_context; /* the CUDA context to work in, and its GPU, instead of `device` and its primary
+                                    context; must outlive this one. Default: that */
+  void *(*allocate)(void *user, size_t bytes, struct CUstream_st *stream); /* scratch memory on the GPU, and its return;
+                            both or neither; see rowscan_open. Default: cuMemAlloc and cuMemFree */
+  void (*release)(void *user, void *memory, size_t bytes, struct CUstream_st *stream);
+  void (*parallel_for)(void *user, int64_t count, void (*body)(void *data, int64_t index), void *data); /* calls
+                            body(data, 0) to body(data, count - 1), each once, in any order and in any threads, and
+                            returns when all have returned; see rowscan_open. Default: threads of the context's own */
 } rowscan_options;
 
 #define ROWSCAN_OPTIONS(...) ROWSCAN_STRUCT(rowscan_options, __VA_ARGS__)
@@ -215,6 +228,23 @@ typedef struct rowscan_options {
 /*
  * Opens a context. On a GPU it retains the device's primary context, the one that the CUDA runtime and frameworks use,
  * and looks for NVRTC, which it does not load; that none is found is told when one is needed.
+ *
+ * A `cuda_context` is neither retained nor released. It may be one that cuCtxCreate made, or of a green context
+ * (cuCtxFromGreenCtx), whose multiprocessors are then those that rows are cut for; the driver has it that no two
+ * threads use a green context at a time. Memory and streams of all runs must belong to that context, as the driver
+ * demands.
+ *
+ * `allocate` gives memory on a multiple of 256 bytes, or NULL for OUT_OF_MEMORY. It is called with the context current,
+ * by any thread that prepares or runs, also while streams are captured: those it must leave alone, and the calling
+ * thread's capture mode is relaxed. `stream` is always one of the context's own, which no capture has: the memory need
+ * be free only for what is queued there from then on. rowscan clears it there and waits for that, and only then has it
+ * used on other streams. `release` is told the same bytes and the same stream, when no work is left that uses the
+ * memory. So pools that are ordered by streams (PyTorch's, RMM's, cuMemAllocAsync) serve as well as others.
+ *
+ * `parallel_for` is what the host engine and the copies of rowscan_scan_host run in, count at most `threads`; compiling
+ * has threads of its own. Parts may run one after another. Those that run at a time wait for one another now and then,
+ * each for one that has begun before it: no part may be suspended in the middle for others to end first.
+ *
  * options may be NULL. Errors: BAD_ARGUMENT, NO_DRIVER and NO_DEVICE (with ENGINE_AUTO only where there are GPUs, and
  * none of that ordinal), OUT_OF_MEMORY, CUDA_FAILED.
  */
@@ -223,6 +253,13 @@ ROWSCAN_API rowscan_status rowscan_open(rowscan_context **context, const rowscan
 
 /* Closes a context; NULL is nothing. Plans must be destroyed before. Does not wait for runs on the GPU. */
 ROWSCAN_API void rowscan_close(rowscan_context *context);
+
+/*
+ * Changes the option `threads`, 0 for its default; calls that are under way keep what they have. Threads that are too
+ * many end when they are idle. Errors: BAD_ARGUMENT.
+ */
+ROWSCAN_API rowscan_status rowscan_set_threads(rowscan_context *context, int threads) ROWSCAN_CHECKED
+    ROWSCAN_NONNULL(1);
 
 /* The engine that the context ended up with: CUDA or HOST. */
 ROWSCAN_API rowscan_engine rowscan_context_engine(const rowscan_context *context) ROWSCAN_NONNULL(1);
@@ -351,13 +388,15 @@ ROWSCAN_API rowscan_status rowscan_plan_prepare(rowscan_plan *plan, const rowsca
  * before allocates that besides; and each leaves it ready for the next, so that a run is one launch (more where rows
  * that are neighbours exceed 2 GB, or rows side by side need more than that bound). The
  * first two streams to run the plan many times keep theirs for as long as it lives; all other streams have four, and
- * where they are more they wait for one another on the GPU. A run under capture allocates what it needs, for as long
- * as the plan lives, and shares it with later runs on the same stream in the same capture; so do at most 512 streams
- * of graphs, in all with as much as eight times workspace_bytes. It is part of the graph: two executables made of one
- * must not run at the same time. Streams may be destroyed while runs are pending, but not before a capture that they
- * are part of ends. A driver older than CUDA 12.0 can't tell a new stream from a destroyed one: with it no stream keeps
- * one, and all share the four. A run with a workspace of its own (args), workspace_bytes that may hold anything, needs
- * none of that, but queues a clearing of it before each launch.
+ * where they are more they wait for one another on the GPU. A run under capture takes what it needs, and shares it with
+ * later runs on the same stream in the same capture. It is part of the graph: two executables made of one must not run
+ * at the same time. When the graph, all that was made of it and their launches are gone, later captures have it (before
+ * CUDA 11.3 the graph keeps it as long as the plan lives). At most 512 streams of graphs have some at a time, in all
+ * as much as eight times workspace_bytes. A graph may outlive the plan, but not be launched then. Streams may be
+ * destroyed while runs are pending, but not before a capture that they are part of ends. A driver older than CUDA 12.0
+ * can't tell a new stream from a destroyed one: with it no stream keeps one, and all share the four. A run with a
+ * workspace of its own (args), workspace_bytes that may hold anything, needs none of that, but queues a clearing of it
+ * before each launch.
  *
  * Errors: BAD_ARGUMENT; UNSUPPORTED (a plan of rowscan_plan_compile); OUT_OF_MEMORY (captured graphs have all that
  * there is for them); CUDA_FAILED; those of plan_prepare, after which nothing is queued, and the next run tries again.
@@ -460,6 +499,8 @@ typedef struct rowscan_problem {
                             given for and not used; default none */
   rowscan_output totals; /* total of each row, unrounded, likewise; its strides are those of init if there are both;
                             default not written */
+  void *workspace;       /* of this scan's own, as in rowscan_args; how much it takes says rowscan_workspace_bytes */
+  size_t workspace_bytes;
 } rowscan_problem;
 
 #define ROWSCAN_PROBLEM(...) ROWSCAN_STRUCT(rowscan_problem, __VA_ARGS__)
@@ -470,17 +511,26 @@ typedef struct rowscan_problem {
  * context; of its kernels those that are needed. A context keeps 256 plans: one that has run 16 times stays (192 at
  * most), of the others the least recently used goes when a new one is made, which then may wait for kernels that run;
  * its kernels are in the cache, if there is one. One whose runs aren't done does not go, nor does one that ran under
- * capture, for a graph may run it at any time: these may be more than 256. Until a plan stays an event is recorded after
- * each of its runs, and of streams that run it the fifth and later ones wait for others after their run. Who needs more
- * lengths at hand keeps plans of his own. Errors: those of plan_create and plan_run.
+ * capture, for a graph may run it at any time: these may be more than 256. Until a plan stays an event is recorded
+ * after each of its runs, and of streams that run it the fifth and later ones wait for others after their run. Who
+ * needs more lengths at hand keeps plans of his own. Errors: those of plan_create and plan_run.
  */
 ROWSCAN_API rowscan_status rowscan_scan(rowscan_context *context, const rowscan_problem *problem,
                                         struct CUstream_st *stream) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 2);
 
 /*
+ * Bytes of workspace that rowscan_scan needs for such a problem, which is all that is asked: no element is read or
+ * written, and nothing is compiled. Pointers are as for rowscan_plan_prepare. 0: the scan takes none. Errors: those of
+ * rowscan_scan for what the problem says; OUT_OF_MEMORY.
+ */
+ROWSCAN_API rowscan_status rowscan_workspace_bytes(rowscan_context *context, const rowscan_problem *problem,
+                                                   size_t *bytes) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 2, 3);
+
+/*
  * Scans tensors in host memory with either engine, and returns when done. On a GPU they travel in pieces through pinned
  * memory, copies and kernels overlapped, and may be larger than the GPU's memory, single rows too; the bits are the
- * same. Errors: those of plan_create and plan_run.
+ * same. The streams, the pinned memory and the GPU's (staging_bytes) are kept for the next such scans, those of four at
+ * a time, until the context is closed. Errors: those of plan_create and plan_run.
  */
 ROWSCAN_API rowscan_status rowscan_scan_host(rowscan_context *context, const rowscan_problem *problem) ROWSCAN_CHECKED
     ROWSCAN_NONNULL(1, 2);
@@ -549,6 +599,12 @@ ROWSCAN_API rowscan_status rowscan_device_count(int *count) ROWSCAN_CHECKED ROWS
 
 /* Fills info, whose .size is set. Errors: BAD_ARGUMENT, NO_DRIVER, NO_DEVICE (of that ordinal), CUDA_FAILED. */
 ROWSCAN_API rowscan_status rowscan_device_get(int device, rowscan_device_info *info) ROWSCAN_CHECKED ROWSCAN_NONNULL(2);
+
+/*
+ * The ordinal of the GPU whose memory a pointer points to, managed memory too; -1 for memory of the host, pinned or
+ * not, for anything else that no GPU's is, and where there is no driver or no GPU. Errors: CUDA_FAILED.
+ */
+ROWSCAN_API rowscan_status rowscan_device_of(const void *pointer, int *device) ROWSCAN_CHECKED ROWSCAN_NONNULL(2);
 
 /* ---- ahead of need ----------------------------------------------------------------------------------------------- */
 

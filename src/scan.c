@@ -12,16 +12,28 @@
 typedef struct task {
   rowscan_spec spec;
   rs_rows rows;
+  void *workspace; /* the caller's; NULL: none, as on the host */
+  size_t workspace_bytes;
 } task;
 
-static rowscan_status read_task(task *scan, const rowscan_problem *problem) {
+static void take_workspace(task *scan, const rowscan_context *context, const rowscan_problem *problem) {
+  bool has_fields = problem->size >= offsetof(rowscan_problem, workspace_bytes) + sizeof problem->workspace_bytes;
+  bool takes = has_fields && context->engine == ROWSCAN_ENGINE_CUDA;
+  scan->workspace = takes ? problem->workspace : NULL;
+  scan->workspace_bytes = takes ? problem->workspace_bytes : 0;
+}
+
+static rowscan_status read_task(task *scan, const rowscan_context *context, const rowscan_problem *problem) {
   rowscan_status status = rs_rows_from_problem(&scan->rows, &scan->spec, problem);
-  return status ? status : rs_overlap_check(&scan->rows, &scan->spec, NULL, 0);
+  if (status)
+    return status;
+  take_workspace(scan, context, problem);
+  return rs_overlap_check(&scan->rows, &scan->spec, scan->workspace, scan->workspace_bytes);
 }
 
 static rowscan_status run(rowscan_context *context, const task *one, struct CUstream_st *stream) {
   if (context->engine == ROWSCAN_ENGINE_CUDA)
-    return rs_table_run(&context->plans, context, &one->spec, &one->rows, stream);
+    return rs_table_run(&context->plans, context, &one->spec, &one->rows, one->workspace, one->workspace_bytes, stream);
   rs_host_run(context->host, &one->spec, &one->rows);
   return ROWSCAN_OK;
 }
@@ -50,7 +62,7 @@ static rowscan_status prepare(rowscan_context *context, const task *one) {
 
 /* What the scan needs is made before P(0) is queued: a failure leaves the output as it was. */
 static rowscan_status run_with_initial(rowscan_context *context, const task *scan, struct CUstream_st *stream) {
-  task initial;
+  task initial = {.workspace = NULL};
   rs_initial_rows(&initial.rows, &initial.spec, &scan->rows, &scan->spec);
   rowscan_status status = prepare(context, scan);
   if (!status)
@@ -60,7 +72,7 @@ static rowscan_status run_with_initial(rowscan_context *context, const task *sca
 
 rowscan_status rs_scan(rowscan_context *context, const rowscan_problem *problem, struct CUstream_st *stream) {
   task scan;
-  rowscan_status status = read_task(&scan, problem);
+  rowscan_status status = read_task(&scan, context, problem);
   if (status)
     return status;
   return scan.rows.initial ? run_with_initial(context, &scan, stream) : run(context, &scan, stream);
@@ -69,7 +81,7 @@ rowscan_status rs_scan(rowscan_context *context, const rowscan_problem *problem,
 /* P(0) is written where the output is, on the host. */
 rowscan_status rs_scan_host(rowscan_context *context, const rowscan_problem *problem) {
   task scan, initial;
-  rowscan_status status = read_task(&scan, problem);
+  rowscan_status status = read_task(&scan, context, problem);
   if (!status)
     status = rs_stage(context, &scan.spec, &scan.rows);
   if (status || !scan.rows.initial)

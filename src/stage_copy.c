@@ -245,7 +245,7 @@ static void cut(copy *c) {
   c->across = ceiling(c->part.elements, c->chunk_elements);
 }
 
-static void run(rs_pool *pool, copy *c) {
+static void run(rs_pool *pool, int threads, copy *c) {
   if (c->part.rows == 0 || c->part.elements == 0)
     return;
   static const int64_t one = 1, zero = 0;
@@ -259,15 +259,13 @@ static void run(rs_pool *pool, copy *c) {
     c->part = (rs_section){0, 1, 0, c->part.rows * c->part.elements};
   }
   cut(c);
-  void *seat = rs_pool_enter(pool);
-  rs_pool_run(pool, seat, ceiling(c->part.rows, c->chunk_rows) * c->across, copy_chunk, c);
-  rs_pool_leave(pool, seat);
+  rs_pool_run_in(pool, threads, ceiling(c->part.rows, c->chunk_rows) * c->across, copy_chunk, c);
 }
 
-void rs_gather_rows(rs_pool *pool, void *packed, const rs_strided *from, const rs_section *part) {
-  run(pool, &(copy){.array = from, .packed = packed, .part = *part});
+void rs_gather_rows(rs_pool *pool, int threads, void *packed, const rs_strided *from, const rs_section *part) {
+  run(pool, threads, &(copy){.array = from, .packed = packed, .part = *part});
 }
 
-void rs_scatter_rows(rs_pool *pool, const rs_strided *to, const void *packed, const rs_section *part) {
-  run(pool, &(copy){.array = to, .packed = (char *)packed, .part = *part, .scatter = true});
+void rs_scatter_rows(rs_pool *pool, int threads, const rs_strided *to, const void *packed, const rs_section *part) {
+  run(pool, threads, &(copy){.array = to, .packed = (char *)packed, .part = *part, .scatter = true});
 }

@@ -33,8 +33,11 @@ typedef struct rs_section {
   int64_t element, elements; /* likewise, of each row */
 } rs_section;
 
-/* To and from `packed`, which has part->rows rows of part->elements. Both use the pool, and return when done. */
-void rs_gather_rows(rs_pool *pool, void *packed, const rs_strided *from, const rs_section *part);
-void rs_scatter_rows(rs_pool *pool, const rs_strided *to, const void *packed, const rs_section *part);
+/*
+ * To and from `packed`, which has part->rows rows of part->elements. Both work in so many threads of the pool, this one
+ * included, and return when done.
+ */
+void rs_gather_rows(rs_pool *pool, int threads, void *packed, const rs_strided *from, const rs_section *part);
+void rs_scatter_rows(rs_pool *pool, int threads, const rs_strided *to, const void *packed, const rs_section *part);
 
 #endif

@@ -15,12 +15,12 @@
  */
 #include "stage_gpu.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "plan.h"
 #include "stage_blocks.h"
 #include "stage_copy.h"
+#include "stage_slots.h"
 
 /*
  * Not measured: 16 MB each way take some 300 us on the fastest PCIe so far, launches and waits some 10. Larger ones
@@ -28,13 +28,13 @@
  * overlap.
  */
 enum {
-  SLOTS = 3,
+  SLOTS = RS_SLOTS,
   MOST_SLOT = 32 << 20, /* bytes of a slot on the GPU */
   LEAST_SLOT = 1 << 20,
   PIECES = 8,
   LEAST_BLOCK = 16,       /* elements, however little memory the caller allows */
   MOST_THREADS = 8,       /* that copy: more do not copy faster */
-  THREAD_BYTES = 4 << 20, /* of a job, for each of them: less is not worth starting one */
+  THREAD_BYTES = 4 << 20, /* of a job, for each of them: less is not worth waking one */
   ALIGN = 256,            /* of arrays in a slot */
 };
 
@@ -52,9 +52,7 @@ typedef struct piece {
 
 /* In pinned memory what comes back takes the place of what went out, which by then has arrived. */
 typedef struct slot {
-  CUstream stream;
-  CUdeviceptr device;
-  char *pinned;
+  rs_slot own; /* of the set that the ring has taken */
   piece piece;
   rs_value after; /* of a whole block: the prefix through it */
 } slot;
@@ -76,7 +74,9 @@ typedef struct ring {
   int64_t pieces;
   rs_table_node *plan[2]; /* of whole blocks, and of the last, shorter one; NULL: there are none of these */
 
-  rs_pool *pool;
+  rs_pool *pool; /* of the context: */
+  int threads;   /* so many of them copy */
+  rs_slots *slots;
   rs_blocks counter; /* of the row whose blocks are scanned */
   slot slot[SLOTS];
 } ring;
@@ -130,12 +130,14 @@ static piece piece_at(const ring *r, int64_t number) {
 
 static rowscan_status memory_allowed(const ring *r, int64_t *bytes) {
   size_t allowed = r->context->staging_bytes;
+  if (!allowed && r->context->device.memory.allocate)
+    allowed = SLOTS * (size_t)MOST_SLOT; /* what a pool has left, the driver can't tell */
   if (!allowed) {
     size_t all;
     CUresult result = r->cuda->cuMemGetInfo_v2(&allowed, &all);
     if (result)
       return rs_cuda_failed(r->cuda, result, "cuMemGetInfo_v2");
-    allowed /= 4;
+    allowed = (allowed + (size_t)rs_slots_bytes(r->slots)) / 4;
   }
   *bytes = allowed < SLOTS * (size_t)MOST_SLOT ? (int64_t)allowed : SLOTS * (int64_t)MOST_SLOT;
   return ROWSCAN_OK;
@@ -203,85 +205,43 @@ static rowscan_status make_plans(ring *r) {
   return status ? status : make_plan(r, r->pieces - 1);
 }
 
-/* ---- memory and streams ------------------------------------------------------------------------------------------ */
-
-static rowscan_status no_memory(const ring *r, CUresult result, const char *call, int64_t bytes) {
-  char words[96];
-  snprintf(words, sizeof words, "%s of %lld bytes for a piece of an array", call, (long long)bytes);
-  return rs_cuda_failed(r->cuda, result, words);
-}
-
-static rowscan_status open_slot(ring *r, slot *s) {
-  const places at = piece_at(r, 0).at; /* no later piece is larger */
-  CUresult result = r->cuda->cuStreamCreate(&s->stream, CU_STREAM_NON_BLOCKING);
-  if (result) {
-    s->stream = NULL;
-    return rs_cuda_failed(r->cuda, result, "cuStreamCreate");
-  }
-  result = r->cuda->cuMemAlloc_v2(&s->device, (size_t)(at.up + at.down));
-  if (result) {
-    s->device = 0;
-    return no_memory(r, result, "cuMemAlloc_v2", at.up + at.down);
-  }
-  /* with the results comes what lies between them */
-  result = r->cuda->cuMemsetD8Async(s->device, 0, (size_t)(at.up + at.down), s->stream);
-  if (result)
-    return no_memory(r, result, "cuMemsetD8Async", at.up + at.down);
-  void *pinned;
-  int64_t bytes = larger(at.up, at.down);
-  result = r->cuda->cuMemHostAlloc(&pinned, (size_t)bytes, 0);
-  if (result)
-    return no_memory(r, result, "cuMemHostAlloc", bytes);
-  s->pinned = pinned;
-  return ROWSCAN_OK;
-}
-
-static rowscan_status open_ring(ring *r) {
-  int64_t bytes = r->pieces * (piece_at(r, 0).at.up + piece_at(r, 0).at.down);
-  int64_t threads = smaller(smaller(rs_host_threads(r->context->host), MOST_THREADS), bytes / THREAD_BYTES);
-  r->pool = rs_pool_open((int)larger(threads, 1), 0);
-  if (!r->pool)
-    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for %d threads that copy", (int)threads);
-  rowscan_status status = ROWSCAN_OK;
-  for (int i = 0; i < smaller(SLOTS, r->pieces) && !status; i++)
-    status = open_slot(r, &r->slot[i]);
-  return status;
-}
-
-/* Waits first: after a failure copies may be under way. */
-static void close_ring(ring *r) {
-  for (int i = 0; i < SLOTS; i++)
-    if (r->slot[i].stream)
-      r->cuda->cuStreamSynchronize(r->slot[i].stream);
-  for (int i = 0; i < SLOTS; i++) {
-    slot *s = &r->slot[i];
-    if (s->pinned)
-      r->cuda->cuMemFreeHost(s->pinned);
-    if (s->device)
-      r->cuda->cuMemFree_v2(s->device);
-    if (s->stream)
-      r->cuda->cuStreamDestroy_v2(s->stream);
-  }
-  rs_pool_close(r->pool);
+/* After all that they queued is done. */
+static void give_plans(ring *r) {
   for (int i = 0; i < 2; i++)
     if (r->plan[i])
       rs_table_give(&r->context->plans, r->plan[i]);
 }
 
+/* ---- memory and streams ------------------------------------------------------------------------------------------ */
+
+static rowscan_status open_ring(ring *r, int64_t allowed) {
+  const places at = piece_at(r, 0).at; /* no later piece is larger */
+  int64_t bytes = r->pieces * (at.up + at.down);
+  r->pool = rs_host_pool(r->context->host);
+  r->threads = (int)larger(smaller(MOST_THREADS, bytes / THREAD_BYTES), 1);
+  rowscan_status status = ROWSCAN_OK;
+  for (int i = 0; i < smaller(SLOTS, r->pieces) && !status; i++) {
+    status = rs_slot_ready(&r->context->slots, &r->context->device.memory, &r->slots->slot[i], at.up + at.down,
+                           larger(at.up, at.down), allowed / SLOTS);
+    r->slot[i].own = r->slots->slot[i];
+  }
+  return status;
+}
+
 static rowscan_status to_device(const ring *r, const slot *s, int64_t offset, int64_t bytes) {
-  CUresult result =
-      r->cuda->cuMemcpyHtoDAsync_v2(s->device + (CUdeviceptr)offset, s->pinned + offset, (size_t)bytes, s->stream);
+  CUresult result = r->cuda->cuMemcpyHtoDAsync_v2(s->own.device + (CUdeviceptr)offset, s->own.pinned + offset,
+                                                  (size_t)bytes, s->own.stream);
   return result ? rs_cuda_failed(r->cuda, result, "cuMemcpyHtoDAsync_v2") : ROWSCAN_OK;
 }
 
 static rowscan_status from_device(const ring *r, const slot *s, int64_t offset, int64_t bytes) {
   CUresult result = r->cuda->cuMemcpyDtoHAsync_v2(
-      s->pinned + offset, s->device + (CUdeviceptr)(s->piece.at.up + offset), (size_t)bytes, s->stream);
+      s->own.pinned + offset, s->own.device + (CUdeviceptr)(s->piece.at.up + offset), (size_t)bytes, s->own.stream);
   return result ? rs_cuda_failed(r->cuda, result, "cuMemcpyDtoHAsync_v2") : ROWSCAN_OK;
 }
 
 static rowscan_status await(const ring *r, const slot *s) {
-  CUresult result = r->cuda->cuStreamSynchronize(s->stream);
+  CUresult result = r->cuda->cuStreamSynchronize(s->own.stream);
   return result ? rs_cuda_failed(r->cuda, result, "cuStreamSynchronize") : ROWSCAN_OK;
 }
 
@@ -293,19 +253,20 @@ static bool whole_block(const ring *r, const slot *s) {
 }
 
 static rowscan_status scan(ring *r, const slot *s, bool init, bool totals) {
-  rs_rows rows = rows_of(r, &s->piece, s->device, init, totals);
-  return rs_plan_run(rs_table_plan(*plan_of(r, &s->piece)), &rows, NULL, 0, s->stream);
+  rs_rows rows = rows_of(r, &s->piece, s->own.device, init, totals);
+  return rs_plan_run(rs_table_plan(*plan_of(r, &s->piece)), &rows, NULL, 0, s->own.stream);
 }
 
 /* Packs a piece and sends it off; of a whole block, asks for the total. */
 static rowscan_status begin(ring *r, slot *s, int64_t number) {
   s->piece = piece_at(r, number);
   const piece *p = &s->piece;
-  rs_gather_rows(r->pool, s->pinned + p->at.in, &r->in, &p->part);
+  rs_gather_rows(r->pool, r->threads, s->own.pinned + p->at.in, &r->in, &p->part);
   if (r->has_mask)
-    rs_gather_rows(r->pool, s->pinned + p->at.mask, &r->mask, &p->part);
+    rs_gather_rows(r->pool, r->threads, s->own.pinned + p->at.mask, &r->mask, &p->part);
   if (r->has_init && !r->cut)
-    rs_gather_rows(r->pool, s->pinned + p->at.init, &r->init, &(rs_section){p->part.row, p->part.rows, 0, 1});
+    rs_gather_rows(r->pool, r->threads, s->own.pinned + p->at.init, &r->init,
+                   &(rs_section){p->part.row, p->part.rows, 0, 1});
   int64_t skipped = r->cut ? p->at.in : 0; /* the prefix comes later */
   rowscan_status status = to_device(r, s, skipped, p->at.up - skipped);
   if (status || !whole_block(r, s))
@@ -317,7 +278,7 @@ static rowscan_status begin(ring *r, slot *s, int64_t number) {
 static void start_row(ring *r, const slot *s) {
   rs_value init;
   if (r->rows->init)
-    rs_gather_rows(r->pool, &init, &r->init, &(rs_section){s->piece.part.row, 1, 0, 1});
+    rs_gather_rows(r->pool, r->threads, &init, &r->init, &(rs_section){s->piece.part.row, 1, 0, 1});
   rs_blocks_start(&r->counter, &r->spec, r->rows->init ? &init : NULL);
 }
 
@@ -326,7 +287,7 @@ static rowscan_status count_block(ring *r, slot *s) {
   rowscan_status status = await(r, s);
   if (status)
     return status;
-  rs_blocks_push(&r->counter, s->pinned + s->piece.at.totals);
+  rs_blocks_push(&r->counter, s->own.pinned + s->piece.at.totals);
   rs_blocks_prefix(&r->counter, &s->after);
   return ROWSCAN_OK;
 }
@@ -340,7 +301,7 @@ static rowscan_status send_prefix(ring *r, slot *s, bool *some) {
   rowscan_status status = whole_block(r, s) ? count_block(r, s) : ROWSCAN_OK;
   if (status || !*some)
     return status;
-  memcpy(s->pinned + s->piece.at.init, &before, (size_t)r->acc_bytes);
+  memcpy(s->own.pinned + s->piece.at.init, &before, (size_t)r->acc_bytes);
   return to_device(r, s, s->piece.at.init, r->acc_bytes);
 }
 
@@ -375,8 +336,8 @@ static void show_prefix(const ring *r, const rs_value *prefix, void *out) {
 static void put_prefix(const ring *r, const slot *s) {
   int64_t last = r->spec.flags & ROWSCAN_REVERSE ? 0 : s->piece.part.elements - 1;
   if (!(r->spec.flags & ROWSCAN_EXCLUSIVE))
-    show_prefix(r, &s->after, s->pinned + s->piece.at.out + last * r->out_bytes);
-  memcpy(s->pinned + s->piece.at.totals, &s->after, (size_t)r->acc_bytes);
+    show_prefix(r, &s->after, s->own.pinned + s->piece.at.out + last * r->out_bytes);
+  memcpy(s->own.pinned + s->piece.at.totals, &s->after, (size_t)r->acc_bytes);
 }
 
 /* Spreads the results of a piece. */
@@ -387,9 +348,10 @@ static rowscan_status end(const ring *r, const slot *s, rs_progress *progress) {
     return status;
   if (whole_block(r, s))
     put_prefix(r, s);
-  rs_scatter_rows(r->pool, &r->out, s->pinned + p->at.out, &p->part);
+  rs_scatter_rows(r->pool, r->threads, &r->out, s->own.pinned + p->at.out, &p->part);
   if (r->rows->totals && p->last)
-    rs_scatter_rows(r->pool, &r->totals, s->pinned + p->at.totals, &(rs_section){p->part.row, p->part.rows, 0, 1});
+    rs_scatter_rows(r->pool, r->threads, &r->totals, s->own.pinned + p->at.totals,
+                    &(rs_section){p->part.row, p->part.rows, 0, 1});
   rs_progress_add(progress, p->part.rows * p->part.elements);
   return ROWSCAN_OK;
 }
@@ -429,7 +391,7 @@ static void describe(ring *r, rowscan_context *context, const rowscan_spec *spec
   r->has_totals = rows->totals;
 }
 
-static rowscan_status run(ring *r, rs_progress *progress) {
+static rowscan_status run_in_slots(ring *r, rs_progress *progress) {
   int64_t allowed = 0;
   rowscan_status status = memory_allowed(r, &allowed);
   if (status)
@@ -437,10 +399,18 @@ static rowscan_status run(ring *r, rs_progress *progress) {
   choose_pieces(r, allowed);
   status = make_plans(r);
   if (!status)
-    status = open_ring(r);
-  if (!status)
-    status = go_round(r, progress);
-  close_ring(r);
+    status = open_ring(r, allowed);
+  return status ? status : go_round(r, progress);
+}
+
+static rowscan_status run(ring *r, rs_progress *progress) {
+  r->slots = rs_slots_take(&r->context->slots);
+  if (!r->slots)
+    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for the streams of a scan of host memory");
+  rowscan_status status = run_in_slots(r, progress);
+  rs_slots_give(&r->context->slots, &r->context->device.memory, r->slots,
+                !status); /* after a failure copies may be under way */
+  give_plans(r);
   return status;
 }
 

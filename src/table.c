@@ -282,7 +282,8 @@ static rowscan_status record(rs_table *table, const rs_cuda *cuda, rs_table_node
   return rs_cuda_failed(cuda, result, "an event after a run");
 }
 
-static rowscan_status run_guest(rs_table *table, rs_table_node *node, const rs_rows *rows, CUstream stream) {
+static rowscan_status run_guest(rs_table *table, rs_table_node *node, const rs_rows *rows, void *workspace,
+                                size_t bytes, CUstream stream) {
   const rs_cuda *cuda = node->plan->context->device.cuda;
   int capturing;
   unsigned long long capture;
@@ -295,7 +296,7 @@ static rowscan_status run_guest(rs_table *table, rs_table_node *node, const rs_r
     pthread_mutex_unlock(&table->mutex);
   }
   if (!status)
-    status = rs_plan_run(node->plan, rows, NULL, 0, stream);
+    status = rs_plan_run(node->plan, rows, workspace, bytes, stream);
   pthread_mutex_lock(&table->mutex);
   if (!result)
     recorded = record(table, cuda, node, stream);
@@ -305,7 +306,7 @@ static rowscan_status run_guest(rs_table *table, rs_table_node *node, const rs_r
 }
 
 static rowscan_status run_with_guest(rs_table *table, rowscan_context *context, uint64_t hash, const rowscan_spec *spec,
-                                     const rs_rows *rows, CUstream stream) {
+                                     const rs_rows *rows, void *workspace, size_t bytes, CUstream stream) {
   bool pushed;
   rs_table_node *node;
   rowscan_status status = rs_device_enter(&context->device, &pushed);
@@ -313,17 +314,17 @@ static rowscan_status run_with_guest(rs_table *table, rowscan_context *context, 
     return status;
   status = take(table, context, hash, spec, rows, &node);
   if (!status)
-    status = run_guest(table, node, rows, stream);
+    status = run_guest(table, node, rows, workspace, bytes, stream);
   rs_device_leave(&context->device, pushed);
   return status;
 }
 
 rowscan_status rs_table_run(rs_table *table, rowscan_context *context, const rowscan_spec *spec, const rs_rows *rows,
-                            CUstream stream) {
+                            void *workspace, size_t workspace_bytes, CUstream stream) {
   uint64_t hash = hash_of(spec);
   rs_table_node *node = find_staying(table, hash, spec);
-  return node ? rs_plan_run(node->plan, rows, NULL, 0, stream)
-              : run_with_guest(table, context, hash, spec, rows, stream);
+  return node ? rs_plan_run(node->plan, rows, workspace, workspace_bytes, stream)
+              : run_with_guest(table, context, hash, spec, rows, workspace, workspace_bytes, stream);
 }
 
 /* ---- opening and closing ----------------------------------------------------------------------------------------- */

@@ -40,9 +40,12 @@ typedef struct rs_table {
 void rs_table_init(rs_table *table);
 void rs_table_free(rs_table *table); /* destroys the plans */
 
-/* Runs rows on a stream with the plan of their spec, made by the first who asks. */
+/*
+ * Runs rows on a stream with the plan of their spec, made by the first who asks. workspace: may be NULL, as of
+ * rs_plan_run.
+ */
 rowscan_status rs_table_run(rs_table *table, rowscan_context *context, const rowscan_spec *spec, const rs_rows *rows,
-                            CUstream stream);
+                            void *workspace, size_t workspace_bytes, CUstream stream);
 
 /*
  * The plan of a spec, ready for these rows if it is new, for many runs: it does not go before it is given back, when

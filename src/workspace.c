@@ -4,7 +4,9 @@
  */
 #include "workspace.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "clock.h"
 
@@ -12,74 +14,39 @@ static size_t align(size_t bytes) {
   return (bytes + 255) / 256 * 256;
 }
 
-void rs_workspaces_open(rs_workspaces *all, const rs_cuda *cuda, size_t bytes, CUstream clearing, const rs_log *log) {
+void rs_workspaces_open(rs_workspaces *all, const rs_device_memory *source, size_t bytes, const rs_log *log) {
   if (!bytes)
     return;
   all->bytes = align(bytes);
   all->captured_left = RS_CAPTURE_WORKSPACES * all->bytes;
-  all->clearing = clearing;
+  all->source = source;
   all->log = log;
-  all->cuda = cuda;
+  all->cuda = source->cuda;
   pthread_mutex_init(&all->mutex, NULL); /* which cannot fail with no attributes */
-}
-
-static void release(const rs_cuda *cuda, rs_memory *memory) {
-  for (int i = 0; i < RS_MEMORY_PIECES; i++)
-    if (memory->piece[i])
-      cuda->cuMemFree_v2(memory->piece[i]);
-}
-
-void rs_workspaces_close(rs_workspaces *all) {
-  const rs_cuda *cuda = all->cuda;
-  if (!cuda)
-    return;
-  for (int i = 0; i < RS_HOME_WORKSPACES; i++)
-    release(cuda, &all->home[i].memory);
-  for (int i = 0; i < RS_RUN_WORKSPACES; i++) {
-    release(cuda, &all->slot[i].memory);
-    if (all->slot[i].done)
-      cuda->cuEventDestroy_v2(all->slot[i].done);
-  }
-  for (int i = 0; i < all->captured_count; i++)
-    cuda->cuMemFree_v2(all->captured[i].memory);
-  pthread_mutex_destroy(&all->mutex);
-  memset(all, 0, sizeof *all);
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-/* Nobody frees it before it is cleared, whatever fails. */
-static rowscan_status clear(const rs_workspaces *all, CUdeviceptr memory, size_t bytes) {
-  CUresult result = all->cuda->cuMemsetD8Async(memory, 0, bytes, all->clearing);
-  CUresult waited = all->cuda->cuStreamSynchronize(all->clearing);
-  result = result ? result : waited;
-  return result ? rs_cuda_failed(all->cuda, result, "clearing a plan's workspace") : ROWSCAN_OK;
-}
-
-static rowscan_status allocate(const rs_workspaces *all, size_t bytes, CUdeviceptr *memory) {
-  CUresult result = all->cuda->cuMemAlloc_v2(memory, bytes);
-  if (result) {
-    *memory = 0;
-    return rs_cuda_failed(all->cuda, result, "cuMemAlloc of a plan's workspace");
-  }
-  rowscan_status status = clear(all, *memory, bytes);
-  if (status) {
-    all->cuda->cuMemFree_v2(*memory);
-    *memory = 0;
-  }
-  return status;
-}
-
 /* Memory that is 0. */
 static rowscan_status furnish(const rs_workspaces *all, size_t bytes, CUdeviceptr *memory) {
   double start = rs_now_ms();
-  int mode = rs_cuda_relax(all->cuda);
-  rowscan_status status = allocate(all, bytes, memory);
-  rs_cuda_restore(all->cuda, mode);
+  rowscan_status status = rs_device_memory_take(all->source, bytes, "a plan's workspace", memory);
   if (!status)
     rs_log_write(all->log, ROWSCAN_LOG_DEBUG, "scratch memory made ready in %.2f ms: %zu bytes", rs_now_ms() - start,
                  bytes);
   return status;
+}
+
+/* Bytes of piece i. */
+static size_t piece_bytes(const rs_workspaces *all, int i) {
+  size_t size = (size_t)RS_LEAST_MEMORY << i;
+  return size < all->bytes && i < RS_MEMORY_PIECES - 1 ? size : all->bytes;
+}
+
+static void release(const rs_workspaces *all, rs_memory *memory) {
+  for (int i = 0; i < RS_MEMORY_PIECES; i++)
+    if (memory->piece[i])
+      rs_device_memory_give(all->source, memory->piece[i], piece_bytes(all, i));
 }
 
 /* The smallest piece of so many bytes. */
@@ -103,9 +70,8 @@ static rowscan_status enlarge(const rs_workspaces *all, rs_memory *memory, size_
   if (memory_of(memory, bytes))
     return ROWSCAN_OK;
   int i = piece_of(bytes);
-  size_t size = (size_t)RS_LEAST_MEMORY << i;
   CUdeviceptr made;
-  rowscan_status status = furnish(all, size < all->bytes && i < RS_MEMORY_PIECES - 1 ? size : all->bytes, &made);
+  rowscan_status status = furnish(all, piece_bytes(all, i), &made);
   if (!status)
     atomic_store_explicit(&memory->piece[i], made, memory_order_release);
   return status;
@@ -285,7 +251,22 @@ rowscan_status rs_workspaces_prepare_all(rs_workspaces *all) {
   return status;
 }
 
-/* ---- captures ---------------------------------------------------------------------------------------------------- */
+/* ---- captures ------------------------------------------------------------------------------------------------------
+ *
+ * A graph holds what its runs have by a user object of the driver's, whose destructor is called when the graph, all
+ * that was made of it and all launches are gone. It may call nothing of the driver, comes in a thread of the driver's
+ * own, and may come after the plan is gone. So it does no more than change the state of a piece, and whoever of the two
+ * comes last, it or the plan, frees what the host knows of that; memory of the GPU goes with the plan, after which no
+ * graph may be launched, or where room for others is wanted.
+ */
+
+enum { HELD, LEFT /* by its graph */, ORPHANED /* by the plan */ };
+
+static void leave(void *captured) {
+  rs_captured *piece = captured;
+  if (atomic_exchange(&piece->state, LEFT) == ORPHANED)
+    free(piece);
+}
 
 /*
  * What this stream had in this capture, if it is enough, else NULL. No two captures have the same number; within one,
@@ -293,41 +274,153 @@ rowscan_status rs_workspaces_prepare_all(rs_workspaces *all) {
  */
 static const rs_captured *had_in_capture(const rs_workspaces *all, unsigned long long handle,
                                          unsigned long long capture, size_t bytes) {
-  for (int i = all->captured_count - 1; i >= 0; i--) {
-    const rs_captured *piece = &all->captured[i];
+  for (const rs_captured *piece = all->captured; piece; piece = piece->next)
     if (piece->capture == capture && piece->stream == handle && piece->bytes >= bytes)
       return piece;
-  }
   return NULL;
 }
 
-/* What no other graph has; this one keeps it. */
-static rowscan_status new_captured(rs_workspaces *all, unsigned long long handle, unsigned long long capture,
-                                   size_t bytes, const rs_captured **piece) {
-  rs_captured next = {.bytes = align(bytes), .capture = capture, .stream = handle};
-  if (next.bytes > all->captured_left || all->captured_count == RS_MOST_CAPTURED)
+/* The smallest that a graph has left and that is enough, else NULL. */
+static rs_captured *left_by_graph(const rs_workspaces *all, size_t bytes) {
+  rs_captured *best = NULL;
+  for (rs_captured *piece = all->captured; piece; piece = piece->next)
+    if (piece->bytes >= bytes && (!best || piece->bytes < best->bytes) && atomic_load(&piece->state) == LEFT)
+      best = piece;
+  return best;
+}
+
+static bool has_room(const rs_workspaces *all, size_t bytes) {
+  return bytes <= all->captured_left && all->captured_count < RS_MOST_CAPTURED;
+}
+
+/* Gives back what graphs have left, of which nothing is enough, until there is room for so much. */
+static bool make_room(rs_workspaces *all, size_t bytes) {
+  rs_captured **at = &all->captured;
+  while (*at && !has_room(all, bytes)) {
+    rs_captured *piece = *at;
+    if (atomic_load(&piece->state) != LEFT) {
+      at = &piece->next;
+      continue;
+    }
+    *at = piece->next;
+    rs_device_memory_give(all->source, piece->memory, piece->bytes);
+    all->captured_left += piece->bytes;
+    all->captured_count--;
+    free(piece);
+  }
+  return has_room(all, bytes);
+}
+
+/* Whether the driver will tell of some graph that it is gone. */
+static bool any_counted(const rs_workspaces *all) {
+  for (const rs_captured *piece = all->captured; piece; piece = piece->next)
+    if (piece->counted && atomic_load(&piece->state) == HELD)
+      return true;
+  return false;
+}
+
+/*
+ * What a graph has left, or else room for as much. The driver's thread may be a moment late with a graph that is gone,
+ * so it is waited for before a run fails for want of room; for how long is a guess, on the long side.
+ */
+static void find_room(rs_workspaces *all, size_t bytes, rs_captured **found) {
+  enum { LOOKS = 100 };
+  const struct timespec pause = {.tv_nsec = 1000000};
+  for (int looks = 0;; looks++) {
+    *found = left_by_graph(all, bytes);
+    if (*found || make_room(all, align(bytes)) || looks == LOOKS || !any_counted(all))
+      return;
+    nanosleep(&pause, NULL);
+  }
+}
+
+static rowscan_status new_captured(rs_workspaces *all, size_t bytes, rs_captured **made) {
+  size_t room = align(bytes);
+  if (!has_room(all, room))
     return rs_fail(ROWSCAN_OUT_OF_MEMORY,
                    "args: field 'workspace': NULL, and of what the plan has for captured graphs %zu bytes are left, "
-                   "for at most %d of their streams; this run needs %zu",
+                   "for at most %d of their streams at a time; this run needs %zu",
                    all->captured_left, RS_MOST_CAPTURED, bytes);
-  rowscan_status status = furnish(all, next.bytes, &next.memory);
-  if (status)
+  rs_captured *piece = calloc(1, sizeof *piece);
+  if (!piece)
+    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for the workspace of a captured graph");
+  rowscan_status status = furnish(all, room, &piece->memory);
+  if (status) {
+    free(piece);
     return status;
-  all->captured_left -= next.bytes;
-  *piece = &all->captured[all->captured_count++];
-  all->captured[all->captured_count - 1] = next;
+  }
+  piece->bytes = room;
+  piece->next = all->captured;
+  all->captured = piece;
+  all->captured_left -= room;
+  all->captured_count++;
+  *made = piece;
   return ROWSCAN_OK;
 }
 
-static rowscan_status take_captured(rs_workspaces *all, unsigned long long handle, unsigned long long capture,
-                                    size_t bytes, rs_scratch *taken) {
+/* The graph that is captured on the stream holds the piece from now on. */
+static rowscan_status tie(const rs_cuda *cuda, CUstream stream, rs_captured *piece) {
+  int status;
+  CUgraph graph = NULL;
+  CUuserObject object;
+  CUresult result = cuda->cuStreamGetCaptureInfo_v2(stream, &status, NULL, &graph, NULL, NULL);
+  if (!result)
+    result = cuda->cuUserObjectCreate(&object, piece, leave, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
+  if (result) {
+    atomic_store(&piece->state, LEFT);
+    return rs_cuda_failed(cuda, result, "tying its workspace to a captured graph");
+  }
+  result = cuda->cuGraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE);
+  if (!result)
+    return ROWSCAN_OK;
+  rowscan_status failed = rs_cuda_failed(cuda, result, "tying its workspace to a captured graph");
+  cuda->cuUserObjectRelease(object, 1); /* whose destructor leaves the piece */
+  return failed;
+}
+
+/* From CUDA 11.3 on; before, what a graph has is its own for as long as the plan lives. */
+static bool can_tie(const rs_cuda *cuda) {
+  return cuda->cuStreamGetCaptureInfo_v2 && cuda->cuUserObjectCreate && cuda->cuUserObjectRelease &&
+         cuda->cuGraphRetainUserObject;
+}
+
+static rowscan_status hand_over(rs_workspaces *all, CUstream stream, unsigned long long capture, size_t bytes,
+                                rs_captured **piece) {
+  rs_captured *found;
+  find_room(all, bytes, &found);
+  rowscan_status status = found ? ROWSCAN_OK : new_captured(all, bytes, &found);
+  if (status)
+    return status;
+  atomic_store(&found->state, HELD);
+  found->counted = can_tie(all->cuda);
+  if (found->counted)
+    status = tie(all->cuda, stream, found);
+  found->capture = status ? 0 : capture;
+  found->stream = handle_of(stream);
+  *piece = found;
+  return status;
+}
+
+static rowscan_status take_captured(rs_workspaces *all, CUstream stream, unsigned long long capture, size_t bytes,
+                                    rs_scratch *taken) {
   pthread_mutex_lock(&all->mutex);
-  const rs_captured *piece = had_in_capture(all, handle, capture, bytes);
-  rowscan_status status = piece ? ROWSCAN_OK : new_captured(all, handle, capture, bytes, &piece);
+  const rs_captured *had = had_in_capture(all, handle_of(stream), capture, bytes);
+  rs_captured *piece = NULL;
+  rowscan_status status = had ? ROWSCAN_OK : hand_over(all, stream, capture, bytes, &piece);
   if (!status)
-    *taken = (rs_scratch){piece->memory, NULL};
+    *taken = (rs_scratch){(had ? had : piece)->memory, NULL};
   pthread_mutex_unlock(&all->mutex);
   return status;
+}
+
+static void close_captured(rs_workspaces *all) {
+  rs_captured *next;
+  for (rs_captured *piece = all->captured; piece; piece = next) {
+    next = piece->next;
+    rs_device_memory_give(all->source, piece->memory, piece->bytes);
+    if (atomic_exchange(&piece->state, ORPHANED) == LEFT || !piece->counted)
+      free(piece);
+  }
 }
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */
@@ -339,7 +432,7 @@ rowscan_status rs_workspace_take(rs_workspaces *all, CUstream stream, size_t byt
   if (result)
     return rs_cuda_failed(all->cuda, result, "cuStreamGetCaptureInfo");
   if (status == CU_STREAM_CAPTURE_STATUS_ACTIVE)
-    return take_captured(all, handle_of(stream), capture, bytes, taken);
+    return take_captured(all, stream, capture, bytes, taken);
   unsigned long long name = rs_stream_name(all->cuda, stream);
   rs_home *home = home_of(all, name);
   return home ? take_home(all, home, bytes, taken) : take_shared(all, stream, name, bytes, taken);
@@ -351,4 +444,20 @@ rowscan_status rs_workspace_give(rs_workspaces *all, const rs_scratch *taken, CU
   CUresult result = all->cuda->cuEventRecord(taken->shared->done, stream);
   pthread_mutex_unlock(&all->mutex);
   return result ? rs_cuda_failed(all->cuda, result, "cuEventRecord") : ROWSCAN_OK;
+}
+
+void rs_workspaces_close(rs_workspaces *all) {
+  const rs_cuda *cuda = all->cuda;
+  if (!cuda)
+    return;
+  for (int i = 0; i < RS_HOME_WORKSPACES; i++)
+    release(all, &all->home[i].memory);
+  for (int i = 0; i < RS_RUN_WORKSPACES; i++) {
+    release(all, &all->slot[i].memory);
+    if (all->slot[i].done)
+      cuda->cuEventDestroy_v2(all->slot[i].done);
+  }
+  close_captured(all);
+  pthread_mutex_destroy(&all->mutex);
+  memset(all, 0, sizeof *all);
 }

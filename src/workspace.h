@@ -9,14 +9,14 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "cuda.h"
+#include "device_memory.h"
 #include "status.h"
 
 enum {
   RS_HOME_WORKSPACES = 2,     /* one for a stream that stays */
   RS_RUN_WORKSPACES = 4,      /* which all other streams share */
   RS_CAPTURE_WORKSPACES = 8,  /* as much memory at most for captured graphs, of which each has what it needs */
-  RS_MOST_CAPTURED = 512,     /* streams of captured graphs */
+  RS_MOST_CAPTURED = 512,     /* streams of captured graphs, at a time */
   RS_SETTLED_RUNS = 16,       /* in a row, after which a stream is one that stays */
   RS_LEAST_MEMORY = 64 << 10, /* bytes of a piece of memory, unless no run ever needs so much */
   RS_MEMORY_PIECES = 16
@@ -41,12 +41,15 @@ typedef struct rs_workspace {
   int runs;                  /* of that stream, in a row */
 } rs_workspace;
 
-/* Of a graph, which may be launched at any time: for as long as the plan lives. */
+/* Of a graph, which may be launched at any time; see workspace.c for who frees it. */
 typedef struct rs_captured {
+  struct rs_captured *next;
   CUdeviceptr memory;
   size_t bytes;
   unsigned long long capture;
   unsigned long long stream; /* in that capture: its handle */
+  bool counted;              /* the driver tells when the graph is gone */
+  atomic_int state;
 } rs_captured;
 
 /* What a run has. */
@@ -57,23 +60,23 @@ typedef struct rs_scratch {
 
 typedef struct rs_workspaces {
   const rs_cuda *cuda; /* NULL: none are needed */
-  CUstream clearing;
+  const rs_device_memory *source;
   const rs_log *log;
   size_t bytes; /* of one, at most */
   pthread_mutex_t mutex;
   unsigned long long turn;
   rs_home home[RS_HOME_WORKSPACES];
   rs_workspace slot[RS_RUN_WORKSPACES];
-  rs_captured captured[RS_MOST_CAPTURED];
+  rs_captured *captured; /* what graphs have, and what those that are gone have left to the next */
   int captured_count;
-  size_t captured_left; /* bytes that graphs may have besides */
+  size_t captured_left; /* bytes that there may be besides */
 } rs_workspaces;
 
 /*
- * Of at most so many bytes each; 0: none are needed. `clearing` is a stream that waits for nobody's work: it clears
- * memory, which is allocated when somebody first needs it. That takes some 0.1 ms, and is told to the log.
+ * Of at most so many bytes each; 0: none are needed. Memory is taken from the source when somebody first needs it. That
+ * takes some 0.1 ms, and is told to the log.
  */
-void rs_workspaces_open(rs_workspaces *all, const rs_cuda *cuda, size_t bytes, CUstream clearing, const rs_log *log);
+void rs_workspaces_open(rs_workspaces *all, const rs_device_memory *source, size_t bytes, const rs_log *log);
 void rs_workspaces_close(rs_workspaces *all); /* with the device's context current, as in all that follow */
 
 /* So that the next stream to take so many bytes allocates nothing; or no stream ever does, unless it is captured. */

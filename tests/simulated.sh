@@ -9,7 +9,8 @@ set -eu
 . "$(dirname "$0")/on_simulated.sh"
 
 status=0
-for suite in tests/gpu/test_gpu tests/test_stage_gpu tests/test_one_call tests/test_faults tests/test_short tests/test_columns; do
+for suite in tests/gpu/test_gpu tests/test_stage_gpu tests/test_one_call tests/test_embed tests/test_faults tests/test_short \
+  tests/test_columns; do
   echo "== $suite"
   "$suite" || status=1
 done

@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: MIT
 #
 # The shared library exports the calls of rowscan.h, each of them and nothing else, and needs the C library alone, as
-# CUDA's libraries are found at run time. In the static library, whatever is global begins with rowscan_ or rs_, so that
-# it meets no name of an application.
+# CUDA's libraries are found at run time. It has next to no thread-local memory, which is taken from every thread's
+# stack. In the static library, whatever is global begins with rowscan_ or rs_, so that it meets no name of an
+# application.
 set -eu
 : "${srcdir:=.}"
 LC_ALL=C
@@ -33,6 +34,9 @@ if [ -e "$shared" ]; then
   lacking=$(only_in "$work/declared" "$work/exported")
   [ -z "$extra" ] || fail "$shared exports what rowscan.h does not declare: $extra"
   [ -z "$lacking" ] || fail "$shared lacks calls of rowscan.h: $lacking"
+
+  "${READELF:-readelf}" -lW "$shared" | awk '$1 == "TLS" { print $6 }' >"$work/tls"
+  [ $(($(cat "$work/tls" || true) + 0)) -le 100 ] || fail "$shared has $(cat "$work/tls") bytes of thread-local memory"
 
   "${READELF:-readelf}" -d "$shared" >"$work/dynamic"
   soname=$(sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p' "$work/dynamic")

@@ -12,12 +12,15 @@
 #include "host.h"
 
 #include <check.h>
+#include <dirent.h>
 #include <fenv.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #if defined(__SSE2__)
 #include <xmmintrin.h>
 #endif
@@ -463,6 +466,150 @@ START_TEST(long_rows) {
 }
 END_TEST
 
+/* ---- threads of the program's, and as many as it says -------------------------------------------------------------
+ *
+ * How a program may run parts: one after another, the first or the last first; each in a thread of its own, which
+ * rounds otherwise; all but the first late, when the first has ended; all in other threads than the caller's; none.
+ */
+
+static int tasks(void) {
+  int count = 0;
+  DIR *list = opendir("/proc/self/task");
+  ck_assert_ptr_nonnull(list);
+  for (const struct dirent *at; (at = readdir(list)) != NULL;)
+    count += *at->d_name != '.';
+  closedir(list);
+  return count;
+}
+
+/* Whether there are so many at most, now or soon: a thread that has ended is seen a bit longer. */
+static bool tasks_fall_to(int most) {
+  for (int looks = 0; looks < 5000 && tasks() > most; looks++)
+    usleep(1000);
+  return tasks() <= most;
+}
+
+typedef enum programs_way { FORWARDS, BACKWARDS, AT_ONCE, ONE_FIRST, ELSEWHERE, NONE, WAYS } programs_way;
+
+static const programs_way ways[WAYS] = {FORWARDS, BACKWARDS, AT_ONCE, ONE_FIRST, ELSEWHERE, NONE};
+static atomic_int lent_runs, lent_most; /* and the most parts that there were */
+
+typedef struct lent_part {
+  void (*body)(void *data, int64_t index);
+  void *data;
+  int64_t first, end;
+  pthread_t thread;
+} lent_part;
+
+static void *run_part(void *argument) {
+  const lent_part *part = argument;
+  fesetround(FE_UPWARD);
+  for (int64_t i = part->first; i < part->end; i++)
+    part->body(part->data, i);
+  ck_assert_int_eq(fegetround(), FE_UPWARD);
+  return NULL;
+}
+
+/* In threads, `at_once` of which begin before any is waited for. */
+static void run_in_threads(lent_part *parts, int count, bool at_once) {
+  for (int i = 0; i < count; i++) {
+    ck_assert(!pthread_create(&parts[i].thread, NULL, run_part, &parts[i]));
+    if (!at_once)
+      pthread_join(parts[i].thread, NULL);
+  }
+  for (int i = 0; at_once && i < count; i++)
+    pthread_join(parts[i].thread, NULL);
+}
+
+static void programs_own(void *user, int64_t count, void (*body)(void *data, int64_t index), void *data) {
+  programs_way way = *(const programs_way *)user;
+  lent_part parts[16];
+  ck_assert_int_le(count, 16);
+  lent_runs++;
+  lent_most = count > lent_most ? (int)count : lent_most;
+  for (int i = 0; i < (int)count; i++)
+    parts[i] = (lent_part){body, data, i, i + 1, 0};
+  switch (way) {
+  case FORWARDS:
+    for (int64_t i = 0; i < count; i++)
+      body(data, i);
+    break;
+  case BACKWARDS:
+    for (int64_t i = count - 1; i >= 0; i--)
+      body(data, i);
+    break;
+  case AT_ONCE:
+    run_in_threads(parts + 1, (int)count - 1, true);
+    body(data, 0);
+    break;
+  case ONE_FIRST:
+    run_in_threads(parts, 1, false);
+    run_in_threads(parts + 1, (int)count - 1, true);
+    break;
+  case ELSEWHERE:
+    run_in_threads(parts, (int)count, true);
+    break;
+  default:
+    break;
+  }
+}
+
+static void lend_all(int way) {
+  for (int i = 0; i < POOLS; i++)
+    rs_pool_lend(rs_host_pool(hosts[i]), programs_own, (void *)&ways[way]);
+}
+
+static void few_long_rows(uint64_t *r) {
+  static const int64_t shapes[][3] = {{1, 1200007, 1}, {3, 262144, 1}, {1, 9000, 100}, {7, 1000, 60}, {100, 30, 1}};
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+    int64_t rows = shapes[i][0], length = shapes[i][1], inner = shapes[i][2], sizes[] = {rows, inner, length};
+    int64_t strides[] = {length * inner, 1, inner};
+    rowscan_spec spec = {.in_type = ROWSCAN_F32, .out_type = ROWSCAN_F32, .acc_type = ROWSCAN_F32};
+    problem p = any_problem(r, random_mask_and_flags(r, spec), sizes, 3, true);
+    memcpy(p.in.stride, strides, sizeof strides);
+    memcpy(p.out.stride, strides, sizeof strides);
+    memcpy(p.mask.stride, strides, sizeof strides);
+    set_rows(&p, sizes, 3, c_order);
+    check_problem(r, &p, true);
+    free_problem(&p);
+  }
+}
+
+START_TEST(threads_of_the_programs) {
+  uint64_t r = seed + 800 + (uint64_t)_i;
+  int before = tasks();
+  lent_runs = lent_most = 0;
+  lend_all(_i);
+  few_long_rows(&r);
+  ck_assert_int_gt(lent_runs, 0);
+  ck_assert_int_eq(lent_most, pool_sizes[POOLS - 1]);
+  ck_assert(tasks_fall_to(before));
+}
+END_TEST
+
+/* Threads that are too many end; as many as are wanted then come back. */
+START_TEST(threads_may_be_more_or_fewer) {
+  static const int counts[] = {5, 1, 3, 2, 16, 1};
+  uint64_t r = seed + 900;
+  int before = tasks(); /* a sanitizer may have some */
+  close_hosts();
+  memset(hosts, 0, sizeof hosts);
+  ck_assert(!rs_host_open(&hosts[0], 2));
+  for (int i = 1; i < POOLS; i++)
+    ck_assert(!rs_host_open(&hosts[i], 1));
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+    rs_host_set_threads(hosts[0], counts[i]);
+    ck_assert_int_eq(rs_host_threads(hosts[0]), counts[i]);
+    ck_assert(tasks_fall_to(before + counts[i] - 1));
+    few_long_rows(&r);
+    ck_assert_int_le(tasks(), before + counts[i] - 1);
+    ck_assert(counts[i] == 1 || tasks() > before);
+  }
+  rs_host_set_threads(hosts[0], 0);
+  ck_assert_int_gt(rs_host_threads(hosts[0]), 0);
+}
+END_TEST
+
 /* Runs from several threads at once, on one pool; long and short ones, whole and in pieces. */
 typedef struct crowd {
   problem *problem;
@@ -486,13 +633,25 @@ static void *one_of_a_crowd(void *argument) {
   return NULL;
 }
 
+static atomic_bool crowd_gone;
+
+static void *change_threads(void *unused) {
+  uint64_t r = seed;
+  while (!crowd_gone)
+    rs_host_set_threads(hosts[2], 1 + (int)below(&r, 6));
+  return unused;
+}
+
+/* _i: with threads of their own, while those become more and fewer, or of the program's. */
 START_TEST(many_callers) {
   enum { CALLERS = 6 };
   static const int64_t shapes[CALLERS][2] = {{1, 300000}, {100, 1000}, {1, 150000}, {2, 131072}, {5000, 7}, {1, 10}};
   uint64_t r = seed + 400;
   problem p[CALLERS];
   crowd crowds[CALLERS];
-  pthread_t threads[CALLERS];
+  pthread_t threads[CALLERS], changer;
+  if (_i > 1)
+    lend_all(_i - 2);
   for (int i = 0; i < CALLERS; i++) {
     rowscan_spec spec = {.in_type = ROWSCAN_F32, .out_type = ROWSCAN_F64, .acc_type = ROWSCAN_F64};
     p[i] = any_problem(&r, spec, shapes[i], 2, true);
@@ -505,12 +664,17 @@ START_TEST(many_callers) {
   }
   for (int i = 0; i < CALLERS; i++)
     ck_assert(!pthread_create(&threads[i], NULL, one_of_a_crowd, &crowds[i]));
+  if (_i == 1)
+    ck_assert(!pthread_create(&changer, NULL, change_threads, NULL));
   for (int i = 0; i < CALLERS; i++) {
     pthread_join(threads[i], NULL);
     ck_assert_int_eq(crowds[i].wrong, 0);
     free(crowds[i].should);
     free_problem(&p[i]);
   }
+  crowd_gone = true;
+  if (_i == 1)
+    pthread_join(changer, NULL);
 }
 END_TEST
 
@@ -782,7 +946,9 @@ int main(void) {
   tcase_add_loop_test(cases, every_length, 0, sizeof plain_types / sizeof *plain_types);
   tcase_add_loop_test(cases, columns, 0, sizeof plain_types / sizeof *plain_types);
   tcase_add_loop_test(cases, long_rows, 0, sizeof plain_types / sizeof *plain_types);
-  tcase_add_test(cases, many_callers);
+  tcase_add_loop_test(cases, many_callers, 0, 2 + WAYS);
+  tcase_add_loop_test(cases, threads_of_the_programs, 0, WAYS);
+  tcase_add_test(cases, threads_may_be_more_or_fewer);
   tcase_add_test(cases, the_environment_is_the_callers);
   tcase_add_test(cases, no_rows);
   tcase_add_test(cases, beyond_two_billion);

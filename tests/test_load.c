@@ -168,8 +168,9 @@ static rowscan_context *open_gpu(const char *dir, const char *packs, bool only, 
                       .cache_only = only, .nvrtc = id ? NULL : "/no/such/libnvrtc.so");
   ck_assert_int_eq(rs_context_open(&context, options, id ? make_compiler_of(13000, id) : NULL), ROWSCAN_OK);
   context->engine = ROWSCAN_ENGINE_CUDA;
-  context->device = (rs_device){.cuda = &cuda, .context = (CUcontext)&driver, .arch = 90, .multiprocessors = 4};
-  context->device.clearing = (CUstream)(void *)&clearing;
+  context->device =
+      (rs_device){.cuda = &cuda, .context = (CUcontext)&driver, .retained = true, .arch = 90, .multiprocessors = 4};
+  context->device.memory = (rs_device_memory){.cuda = &cuda, .stream = (CUstream)(void *)&clearing};
   return context;
 }
 

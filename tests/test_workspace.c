@@ -4,11 +4,13 @@
  *
  * The driver is a table of the test's own that writes down what it is asked, and knows which work of which stream
  * comes before which: for each stream, how much of every other's it has waited for. Streams are destroyed with work
- * left, and new ones get their handles. Memory is not given twice, and not used before it was cleared.
+ * left, and new ones get their handles. Memory is not given twice, and not used before it was cleared. Graphs hold
+ * objects, whose destructors are called when the test destroys them, before the plan's memory is closed or after.
  */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "run_tests.h"
 #include "workspace.h"
@@ -159,6 +161,71 @@ static CUresult capture_info(CUstream stream, int *status, unsigned long long *i
   return CUDA_SUCCESS;
 }
 
+/* ---- graphs ------------------------------------------------------------------------------------------------------ */
+
+enum { OBJECTS = 4096 };
+
+/* Of what a graph, which is named by its capture, holds; 0: the program. */
+static struct object {
+  CUhostFn destroy;
+  void *user;
+  unsigned long long graph;
+} objects[OBJECTS];
+static int object_count;
+static int ties, tie_fails; /* calls so far that tie memory to a graph; which of them fails */
+
+static CUresult tie_call(void) {
+  ck_assert_uint_ne(capturing, 0);
+  return ++ties == tie_fails ? 999 : CUDA_SUCCESS;
+}
+static CUresult capture_graph(CUstream stream, int *status, unsigned long long *id, CUgraph *graph,
+                              const void **dependencies, size_t *dependency_count) {
+  ck_assert(!id && !dependencies && !dependency_count);
+  capture_info(stream, status, &(unsigned long long){0});
+  *graph = (CUgraph)(void *)((char *)NULL + capturing);
+  return tie_call();
+}
+static CUresult create_object(CUuserObject *object, void *user, CUhostFn destroy, unsigned references, unsigned flags) {
+  ck_assert(references == 1 && flags == CU_USER_OBJECT_NO_DESTRUCTOR_SYNC && object_count < OBJECTS);
+  CUresult result = tie_call();
+  if (result)
+    return result;
+  objects[object_count] = (struct object){destroy, user, 0};
+  *object = (CUuserObject)(void *)&objects[object_count++];
+  return CUDA_SUCCESS;
+}
+/* Work of a graph that is gone is done. */
+static void destroy_object(struct object *object) {
+  const rs_captured *piece = object->user;
+  pthread_mutex_lock(&gpu.mutex);
+  gpu.when[(piece->memory - MEMORY) / UNIT] = 0;
+  pthread_mutex_unlock(&gpu.mutex);
+  object->destroy(object->user);
+  object->destroy = NULL;
+}
+static CUresult release_object(CUuserObject handle, unsigned count) {
+  struct object *object = (struct object *)(void *)handle;
+  ck_assert(count == 1 && object->destroy && !object->graph);
+  destroy_object(object);
+  return CUDA_SUCCESS;
+}
+static CUresult retain_object(CUgraph graph, CUuserObject handle, unsigned count, unsigned flags) {
+  struct object *object = (struct object *)(void *)handle;
+  ck_assert(count == 1 && flags == CU_GRAPH_USER_OBJECT_MOVE && object->destroy && !object->graph);
+  CUresult result = tie_call();
+  if (!result)
+    object->graph = (unsigned long long)((char *)(void *)graph - (char *)NULL);
+  return result;
+}
+/* Destroys a graph, or all if it is 0. */
+static void destroy_graph(unsigned long long graph) {
+  for (int i = 0; i < object_count; i++)
+    if (objects[i].destroy && (!graph || objects[i].graph == graph))
+      destroy_object(&objects[i]);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
 static CUresult clear(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream) {
   ck_assert(to == MEMORY + used - bytes && bytes == unclear && value == 0);
   ck_assert_ptr_eq(stream, (CUstream)(void *)&clearing);
@@ -191,14 +258,20 @@ static const rs_cuda cuda = {.cuThreadExchangeStreamCaptureMode = exchange_mode,
                              .cuGetErrorName = error_name,
                              .cuGetErrorString = error_name,
                              .cuStreamGetCaptureInfo = capture_info,
-                             .cuStreamGetId = get_id};
+                             .cuStreamGetId = get_id,
+                             .cuStreamGetCaptureInfo_v2 = capture_graph,
+                             .cuUserObjectCreate = create_object,
+                             .cuUserObjectRelease = release_object,
+                             .cuGraphRetainUserObject = retain_object};
 /* What the driver says of who a stream is: one of CUDA 12.0; an older one; others that nobody has seen. */
 static CUresult (*const tellers[])(CUstream stream, unsigned long long *id) = {get_id, NULL, no_id, id_now_and_then};
 enum { TELLS, LACKS, FAILS, TELLERS = sizeof tellers / sizeof *tellers };
 static rs_workspaces all;
 
+static rs_cuda table;
+static rs_device_memory source = {.cuda = &table, .stream = (CUstream)(void *)&clearing};
+
 static void open_bytes(int teller, size_t bytes) {
-  static rs_cuda table;
   table = cuda;
   table.cuStreamGetId = tellers[teller];
   for (int i = 0; i < HANDLES; i++)
@@ -212,7 +285,10 @@ static void open_bytes(int teller, size_t bytes) {
   waits = records = allocated = freed = gpu.overlaps = 0;
   used = unclear = 0;
   capturing = 0;
-  rs_workspaces_open(&all, &table, bytes, (CUstream)(void *)&clearing, NULL);
+  object_count = ties = tie_fails = 0;
+  if (teller == LACKS) /* one before CUDA 11.3, then */
+    table.cuUserObjectCreate = NULL;
+  rs_workspaces_open(&all, &source, bytes, NULL);
   ck_assert_int_eq(allocated, 0);
 }
 static void open_with(int teller) {
@@ -226,6 +302,7 @@ static void close_all(void) {
   ck_assert_int_eq(gpu.overlaps, 0);
   rs_workspaces_close(&all);
   ck_assert_int_eq(freed, allocated);
+  destroy_graph(0); /* what is left of them */
 }
 
 /* A run; where its scratch memory lies, or 0. */
@@ -469,6 +546,147 @@ START_TEST(as_many_graphs_as_are_counted) {
   ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "'workspace'"));
   ck_assert_uint_ne(captured_run(RS_MOST_CAPTURED, 1, 8), 0);
   close_all();
+}
+END_TEST
+
+/* ---- graphs that go ---------------------------------------------------------------------------------------------- */
+
+/* More captures than a plan can have graphs, and of more memory. */
+START_TEST(a_graph_that_is_gone_leaves_what_it_had) {
+  open_all();
+  CUdeviceptr first = 0;
+  for (unsigned long long graph = 1; graph <= 3 * RS_MOST_CAPTURED; graph++) {
+    CUdeviceptr memory = captured_run(graph, 1 + (int)graph % 7, WANTED - (size_t)graph % 500);
+    ck_assert_uint_ne(memory, 0);
+    ck_assert_uint_eq(memory, first ? first : memory);
+    first = memory;
+    ck_assert_uint_eq(captured_run(graph, 1 + (int)graph % 7, 8), memory);
+    destroy_graph(graph);
+  }
+  ck_assert_int_eq(allocated, 1);
+  ck_assert_int_eq(object_count, 3 * RS_MOST_CAPTURED);
+  close_all();
+}
+END_TEST
+
+/* What a driver that can't tell keeps for good. */
+START_TEST(an_older_driver_leaves_nothing) {
+  open_with(LACKS);
+  for (unsigned long long graph = 1; graph <= RS_CAPTURE_WORKSPACES; graph++) {
+    ck_assert_uint_ne(captured_run(graph, 1, WANTED), 0);
+    destroy_graph(graph);
+  }
+  ck_assert_uint_eq(captured_run(100, 1, WANTED), 0);
+  ck_assert_int_eq(ties, 0);
+  close_all();
+}
+END_TEST
+
+START_TEST(what_a_graph_has_is_nobody_elses) {
+  open_all();
+  CUdeviceptr kept = captured_run(1, 1, 300), gone = captured_run(2, 1, 600), other = captured_run(3, 1, 100);
+  destroy_graph(2);
+  destroy_graph(3);
+  ck_assert_uint_eq(captured_run(4, 1, 600), gone);
+  ck_assert_uint_eq(captured_run(5, 1, 257), MEMORY + used - 512); /* nothing of that size was left */
+  ck_assert_uint_eq(captured_run(6, 1, 1), other);                 /* the smallest that is enough */
+  ck_assert_uint_eq(captured_run(1, 1, 300), kept);
+  destroy_graph(4);
+  ck_assert_uint_eq(captured_run(7, 1, 2), gone);
+  close_all();
+}
+END_TEST
+
+/* Small pieces that are left, of which none is enough, make room for a large one. */
+START_TEST(what_is_left_makes_room) {
+  enum { ROOM = 256, GRAPHS = RS_CAPTURE_WORKSPACES * GIVEN / ROOM };
+  open_all();
+  for (unsigned long long graph = 1; graph <= GRAPHS; graph++)
+    ck_assert_uint_ne(captured_run(graph, 1, 1), 0);
+  ck_assert_uint_eq(captured_run(100, 1, WANTED), 0);
+  for (unsigned long long graph = 1; graph < GIVEN / ROOM; graph++)
+    destroy_graph(graph);
+  ck_assert_uint_eq(captured_run(101, 1, WANTED), 0); /* one too few */
+  destroy_graph(GRAPHS);
+  ck_assert_uint_ne(captured_run(102, 1, WANTED), 0);
+  ck_assert_int_eq(freed, GIVEN / ROOM);
+  ck_assert_uint_eq(captured_run(103, 1, 1), 0);
+  for (unsigned long long graph = GIVEN / ROOM; graph < GRAPHS; graph++)
+    ck_assert_uint_ne(captured_run(graph, 1, 1), 0); /* who has some goes on */
+  ck_assert_int_eq(allocated, GRAPHS + 1);
+  close_all();
+}
+END_TEST
+
+static void *destroy_late(void *object) {
+  usleep(20000);
+  destroy_object(object);
+  return NULL;
+}
+
+/* The driver's thread may be late: who would fail for want of room waits for it a little. */
+START_TEST(a_graph_that_is_gone_is_waited_for) {
+  open_all();
+  CUdeviceptr first = captured_run(1, 1, WANTED);
+  for (unsigned long long graph = 2; graph <= RS_CAPTURE_WORKSPACES; graph++)
+    captured_run(graph, 1, WANTED);
+  pthread_t driver;
+  ck_assert_int_eq(pthread_create(&driver, NULL, destroy_late, &objects[0]), 0);
+  ck_assert_uint_eq(captured_run(100, 1, WANTED), first);
+  ck_assert_int_eq(pthread_join(driver, NULL), 0);
+  close_all();
+}
+END_TEST
+
+START_TEST(a_graph_may_outlive_the_plan) {
+  open_all();
+  for (unsigned long long graph = 1; graph <= 5; graph++)
+    captured_run(graph, 1, 100);
+  destroy_graph(2);
+  destroy_graph(5);
+  close_all();
+  open_all();
+  close_all();
+}
+END_TEST
+
+/* Of the three calls each in turn: told, and the memory is the next capture's. */
+START_TEST(a_failed_tie_changes_nothing) {
+  open_all();
+  for (int fails = 1; fails <= 3; fails++) {
+    ties = 0;
+    tie_fails = fails;
+    ck_assert_uint_eq(captured_run((unsigned long long)fails, 1, WANTED), 0);
+    ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "to a captured graph failed"));
+    ck_assert_int_eq(allocated, 1);
+    ck_assert_uint_eq(captured_run((unsigned long long)fails, 1, WANTED), MEMORY);
+    destroy_graph((unsigned long long)fails);
+  }
+  ck_assert_uint_eq(all.captured_left, (RS_CAPTURE_WORKSPACES - 1) * GIVEN);
+  close_all();
+}
+END_TEST
+
+static void *destroy_many(void *count) {
+  for (unsigned long long graph = 1; graph <= (unsigned long long)((char *)count - (char *)NULL); graph++)
+    destroy_graph(graph);
+  return NULL;
+}
+
+/* The driver's thread, while captures go on and then the plan goes. */
+START_TEST(graphs_go_in_a_thread_of_the_drivers) {
+  enum { GRAPHS = 30 };
+  for (int i = 0; i < 100; i++) {
+    pthread_t driver;
+    open_bytes(TELLS, 100 * GIVEN);
+    for (unsigned long long graph = 1; graph <= GRAPHS; graph++)
+      captured_run(graph, 1, 100);
+    ck_assert_int_eq(pthread_create(&driver, NULL, destroy_many, (char *)NULL + GRAPHS), 0);
+    ck_assert_int_eq(rs_workspaces_prepare(&all, WANTED), ROWSCAN_OK);
+    rs_workspaces_close(&all);
+    ck_assert_int_eq(pthread_join(driver, NULL), 0);
+    ck_assert_int_eq(freed, allocated);
+  }
 }
 END_TEST
 
@@ -785,6 +1003,14 @@ int main(void) {
   tcase_add_loop_test(cases, a_graph_keeps_its_own_for_good, TELLS, FAILS + 1);
   tcase_add_test(cases, graphs_have_what_they_need);
   tcase_add_test(cases, as_many_graphs_as_are_counted);
+  tcase_add_test(cases, a_graph_that_is_gone_leaves_what_it_had);
+  tcase_add_test(cases, an_older_driver_leaves_nothing);
+  tcase_add_test(cases, what_a_graph_has_is_nobody_elses);
+  tcase_add_test(cases, what_is_left_makes_room);
+  tcase_add_test(cases, a_graph_that_is_gone_is_waited_for);
+  tcase_add_test(cases, a_graph_may_outlive_the_plan);
+  tcase_add_test(cases, a_failed_tie_changes_nothing);
+  tcase_add_test(cases, graphs_go_in_a_thread_of_the_drivers);
   tcase_add_test(cases, a_captured_stream_that_needs_more_gets_more);
   tcase_add_test(cases, a_settled_stream_is_captured_like_others);
   tcase_add_test(cases, the_default_stream_is_one_by_both_names);

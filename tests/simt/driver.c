@@ -24,23 +24,25 @@ RS_CUDA_LATER_CALLS(X)
 
 /* Calls of tests and other users. */
 SIMT_EXPORT CUresult cuCtxSetCurrent(CUcontext context);
-SIMT_EXPORT CUresult cuCtxGetDevice(CUdevice *device);
+SIMT_EXPORT CUresult cuCtxCreate_v2(CUcontext *context, unsigned flags, CUdevice device);
+SIMT_EXPORT CUresult cuCtxDestroy_v2(CUcontext context);
 SIMT_EXPORT CUresult cuCtxSynchronize(void);
 SIMT_EXPORT CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes);
 SIMT_EXPORT CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes);
 SIMT_EXPORT CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes);
 SIMT_EXPORT CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t bytes);
 
-enum { MAX_DEVICES = 8, MAX_PUSHED = 64 };
+enum { MAX_DEVICES = 8, MAX_CONTEXTS = 4 * MAX_DEVICES, MAX_PUSHED = 64 };
 
 struct CUctx_st {
   long retained;
+  CUdevice device;
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static simt_counts counts = {.variable = "SIMT_FAIL"};
 static bool initialised;
-static struct CUctx_st contexts[MAX_DEVICES];
+static struct CUctx_st contexts[MAX_CONTEXTS]; /* the devices' primary ones, then those that the program creates */
 static __thread CUcontext pushed[MAX_PUSHED];
 static __thread int depth;
 static int modules_alive;
@@ -49,7 +51,7 @@ static int modules_alive;
  */
 
 static bool context_known(CUcontext context) {
-  return context >= contexts && context < contexts + MAX_DEVICES && context->retained > 0;
+  return context >= contexts && context < contexts + MAX_CONTEXTS && context->retained > 0;
 }
 
 static int check_need(const char *symbol, simt_need need) {
@@ -65,7 +67,10 @@ static int check_need(const char *symbol, simt_need need) {
 }
 
 int simt_driver_enter(const char *symbol, simt_need need) {
+  if (simt_objects_destroying())
+    simt_die("%s in the destructor of a user object", symbol);
   pthread_mutex_lock(&mutex);
+  simt_objects_destroy();
   int error = simt_counts_enter(&counts, symbol);
   int wrong = check_need(symbol, need);
   return wrong ? wrong : error;
@@ -247,7 +252,11 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
   BEGIN(SIMT_INIT);
   if (entered || !device_known(device))
     return entered ? entered : CUDA_ERROR_INVALID_DEVICE;
+  int forbidden = simt_capture_forbids();
+  if (forbidden)
+    return forbidden;
   contexts[device].retained++;
+  contexts[device].device = device;
   *context = &contexts[device];
   return CUDA_SUCCESS;
 }
@@ -259,6 +268,32 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
   if (!contexts[device].retained)
     return simt_misuse(SIMT_ERROR_INVALID_CONTEXT, "cuDevicePrimaryCtxRelease_v2 once more than it was retained");
   contexts[device].retained--;
+  return entered;
+}
+
+/* As the driver does, makes it current as well. */
+CUresult cuCtxCreate_v2(CUcontext *context, unsigned flags, CUdevice device) {
+  BEGIN(SIMT_INIT);
+  if (entered || flags || !device_known(device))
+    return entered ? entered : SIMT_ERROR_INVALID_VALUE;
+  int number = MAX_DEVICES;
+  while (number < MAX_CONTEXTS && contexts[number].retained)
+    number++;
+  if (number == MAX_CONTEXTS || depth == MAX_PUSHED)
+    simt_die("more than %d contexts created, or %d pushed", MAX_CONTEXTS - MAX_DEVICES, MAX_PUSHED);
+  contexts[number] = (struct CUctx_st){.retained = 1, .device = device};
+  *context = pushed[depth++] = &contexts[number];
+  return CUDA_SUCCESS;
+}
+
+/* As the driver does, pops it if it is current. */
+CUresult cuCtxDestroy_v2(CUcontext context) {
+  BEGIN(SIMT_INIT);
+  if (!context_known(context) || context < contexts + MAX_DEVICES)
+    return simt_misuse(SIMT_ERROR_INVALID_CONTEXT, "cuCtxDestroy_v2 of %p, which was not created", (void *)context);
+  context->retained = 0;
+  if (depth && pushed[depth - 1] == context)
+    depth--;
   return entered;
 }
 
@@ -309,7 +344,18 @@ CUresult cuCtxGetDevice(CUdevice *device) {
   BEGIN(SIMT_CONTEXT);
   if (entered)
     return entered;
-  *device = (CUdevice)(pushed[depth - 1] - contexts);
+  *device = pushed[depth - 1]->device;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetDevResource(CUcontext context, CUdevResource *resource, int type) {
+  BEGIN(SIMT_INIT);
+  if (entered || type != CU_DEV_RESOURCE_TYPE_SM || !context_known(context))
+    return entered ? entered : SIMT_ERROR_INVALID_VALUE;
+  long long all = simt_setting("SIMT_SMS", 4);
+  bool own = context >= contexts + MAX_DEVICES;
+  *resource = (CUdevResource){.type = type};
+  resource->smCount = (unsigned)(own ? simt_setting("SIMT_CONTEXT_SMS", all) : all);
   return CUDA_SUCCESS;
 }
 
@@ -346,6 +392,7 @@ static int take_memory(size_t bytes, bool host, unsigned char **at) {
   simt_memory *memory = simt_memory_take(bytes, host);
   if (!memory)
     return CUDA_ERROR_OUT_OF_MEMORY;
+  memory->device = pushed[depth - 1]->device;
   *at = memory->at;
   return CUDA_SUCCESS;
 }
@@ -399,6 +446,24 @@ CUresult cuMemFreeHost(void *at) {
     return simt_misuse(SIMT_ERROR_INVALID_VALUE, "cuMemFreeHost of %p while a copy of it is queued", at);
   simt_memory_give(memory);
   return entered;
+}
+
+/* What kind of memory it is, and whose; of any other that is the host's the driver knows nothing. */
+CUresult cuPointerGetAttribute(void *value, int which, CUdeviceptr at) {
+  BEGIN(SIMT_INIT);
+  const simt_memory *memory = simt_memory_around(pointer(at), 1);
+  if (entered || !memory)
+    return entered ? entered : SIMT_ERROR_INVALID_VALUE;
+  switch (which) {
+  case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+    *(unsigned *)value = memory->host ? CU_MEMORYTYPE_HOST : SIMT_MEMORYTYPE_DEVICE;
+    return CUDA_SUCCESS;
+  case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+    *(int *)value = memory->device;
+    return CUDA_SUCCESS;
+  default:
+    return simt_misuse(SIMT_ERROR_INVALID_VALUE, "cuPointerGetAttribute: attribute %d is not simulated", which);
+  }
 }
 
 /* ---- copies --------------------------------------------------------------------------------------------------------
@@ -513,6 +578,7 @@ CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t bytes) {
 
 struct CUmod_st {
   simt_module *module;
+  CUcontext context; /* it was loaded in */
   CUmodule next;
 };
 static CUmodule modules;
@@ -524,11 +590,15 @@ static bool module_known(CUmodule module) {
   return false;
 }
 
-static simt_kernel *kernel_of(CUfunction function) {
+/* context: where the module was loaded; NULL: not wanted. */
+static simt_kernel *kernel_of(CUfunction function, CUcontext *context) {
+  CUcontext unused;
   for (CUmodule module = modules; module; module = module->next)
     for (simt_kernel *kernel = module->module->kernels; kernel; kernel = kernel->next)
-      if (kernel == (simt_kernel *)function)
+      if (kernel == (simt_kernel *)function) {
+        *(context ? context : &unused) = module->context;
         return kernel;
+      }
   return NULL;
 }
 
@@ -545,6 +615,7 @@ CUresult cuModuleLoadData(CUmodule *module, const void *image) {
     free(made);
     return result;
   }
+  made->context = pushed[depth - 1];
   made->next = modules;
   *module = modules = made;
   modules_alive++;
@@ -584,7 +655,7 @@ CUresult cuFuncGetAttribute(int *value, int which, CUfunction function) {
   BEGIN(SIMT_CONTEXT);
   if (entered)
     return entered;
-  const simt_kernel *kernel = kernel_of(function);
+  const simt_kernel *kernel = kernel_of(function, NULL);
   if (!kernel)
     return simt_misuse(SIMT_ERROR_INVALID_HANDLE, "cuFuncGetAttribute of %p, which is not loaded", (void *)function);
   switch (which) {
@@ -612,7 +683,7 @@ CUresult cuFuncSetAttribute(CUfunction function, int which, int value) {
   BEGIN(SIMT_CONTEXT);
   if (entered)
     return entered;
-  simt_kernel *kernel = kernel_of(function);
+  simt_kernel *kernel = kernel_of(function, NULL);
   if (!kernel)
     return simt_misuse(SIMT_ERROR_INVALID_HANDLE, "cuFuncSetAttribute of %p, which is not loaded", (void *)function);
   /* a GPU takes the kernel's own static variables off it; here it is not known which of the module's they are */
@@ -652,9 +723,12 @@ static int launch(const CUlaunchConfig *config, CUfunction function, void **para
   int result = simt_driver_stream(config->hStream, &stream, symbol);
   if (result)
     return result;
-  simt_kernel *kernel = kernel_of(function);
+  CUcontext loaded;
+  simt_kernel *kernel = kernel_of(function, &loaded);
   if (!kernel)
     return simt_misuse(SIMT_ERROR_INVALID_HANDLE, "%s of %p, which is not loaded", symbol, (void *)function);
+  if (loaded != pushed[depth - 1])
+    return simt_misuse(SIMT_ERROR_INVALID_HANDLE, "%s of %s, which another context loaded", symbol, kernel->name);
   const unsigned grid[] = {config->gridDimX, config->gridDimY, config->gridDimZ};
   const unsigned block[] = {config->blockDimX, config->blockDimY, config->blockDimZ};
   result = check_launch(kernel, grid, block, config->sharedMemBytes, parameters, extra);
@@ -719,7 +793,7 @@ long simt_calls(const char *symbol) {
 
 static long retained(void) {
   long count = 0;
-  for (int i = 0; i < MAX_DEVICES; i++)
+  for (int i = 0; i < MAX_CONTEXTS; i++)
     count += contexts[i].retained;
   return count;
 }
@@ -728,13 +802,16 @@ static char leaks[256];
 
 long simt_leaks(void) {
   pthread_mutex_lock(&mutex);
+  simt_objects_destroy();
   simt_memory_check("found when leaks were counted");
   long memory = simt_memory_alive(false), host = simt_memory_alive(true), streams = simt_streams_alive(),
-       events = simt_events_alive(), graphs = simt_graphs_alive(), contexts_alive = retained();
+       events = simt_events_alive(), graphs = simt_graphs_alive(), objects = simt_objects_alive(),
+       contexts_alive = retained();
   snprintf(leaks, sizeof leaks,
-           "memory %ld, pinned memory %ld, streams %ld, events %ld, modules %d, graphs %ld, contexts %ld, pushed %d",
-           memory, host, streams, events, modules_alive, graphs, contexts_alive, depth);
-  long sum = memory + host + streams + events + modules_alive + graphs + contexts_alive + depth;
+           "memory %ld, pinned memory %ld, streams %ld, events %ld, modules %d, graphs %ld, objects %ld, contexts %ld, "
+           "pushed %d",
+           memory, host, streams, events, modules_alive, graphs, objects, contexts_alive, depth);
+  long sum = memory + host + streams + events + modules_alive + graphs + objects + contexts_alive + depth;
   pthread_mutex_unlock(&mutex);
   return sum;
 }

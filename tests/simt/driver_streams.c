@@ -3,9 +3,11 @@
  * SPDX-License-Identifier: MIT
  */
 #include "driver.h"
+
+#include <limits.h>
+
 #include "graph.h"
 
-typedef simt_graph *CUgraph;
 typedef simt_graph *CUgraphExec;
 
 #define X(symbol, parameters) SIMT_EXPORT CUresult symbol parameters;
@@ -39,6 +41,9 @@ CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
   BEGIN(SIMT_CONTEXT);
   if (entered || flags > CU_STREAM_NON_BLOCKING)
     return entered ? entered : SIMT_ERROR_INVALID_VALUE;
+  int forbidden = simt_capture_forbids();
+  if (forbidden)
+    return forbidden;
   CUstream made = simt_stream_make(flags);
   if (!made)
     return CUDA_ERROR_OUT_OF_MEMORY;
@@ -211,6 +216,24 @@ CUresult cuStreamGetCaptureInfo(CUstream handle, int *status, unsigned long long
   return CUDA_SUCCESS;
 }
 
+/* Which nodes come last, nobody asks. */
+CUresult cuStreamGetCaptureInfo_v2(CUstream handle, int *status, unsigned long long *id, CUgraph *graph,
+                                   const void **dependencies, size_t *dependency_count) {
+  BEGIN(SIMT_CONTEXT);
+  CUstream stream;
+  int result = entered ? entered : simt_driver_stream(handle, &stream, __func__);
+  if (!result && (dependencies || dependency_count))
+    result = SIMT_ERROR_INVALID_VALUE;
+  if (result)
+    return result;
+  *status = capture_status(stream);
+  if (id && stream->capture)
+    *id = stream->capture->id;
+  if (graph)
+    *graph = stream->capture ? stream->capture->graph : NULL;
+  return CUDA_SUCCESS;
+}
+
 CUresult cuStreamIsCapturing(CUstream handle, int *status) {
   BEGIN(SIMT_CONTEXT);
   CUstream stream;
@@ -316,5 +339,48 @@ CUresult cuGraphGetNodes(CUgraph graph, void **nodes, size_t *count) {
     return SIMT_ERROR_INVALID_VALUE;
   if (!result)
     *count = (size_t)simt_graph_nodes(graph);
+  return result;
+}
+
+/* ---- objects that graphs keep alive --------------------------------------------------------------------------------
+ */
+
+CUresult cuUserObjectCreate(CUuserObject *object, void *user, CUhostFn destroy, unsigned references, unsigned flags) {
+  BEGIN(SIMT_INIT);
+  if (entered || !destroy || !references || references > INT_MAX || flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC)
+    return entered ? entered : SIMT_ERROR_INVALID_VALUE;
+  CUuserObject made = simt_object_make(user, destroy, references);
+  if (!made)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  *object = made;
+  return CUDA_SUCCESS;
+}
+
+static int check_object(CUuserObject object, unsigned count, const char *symbol) {
+  return count && simt_object_known(object, count)
+             ? CUDA_SUCCESS
+             : simt_misuse(SIMT_ERROR_INVALID_VALUE, "%s of %u references to %p, which the program has not", symbol,
+                           count, (void *)object);
+}
+
+CUresult cuUserObjectRelease(CUuserObject object, unsigned count) {
+  BEGIN(SIMT_INIT);
+  int wrong = check_object(object, count, __func__);
+  if (!wrong)
+    simt_object_release(object, count);
+  return wrong ? wrong : entered;
+}
+
+/* The graph may be one that is being captured. */
+CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned count, unsigned flags) {
+  BEGIN(SIMT_INIT);
+  bool move = flags & CU_GRAPH_USER_OBJECT_MOVE;
+  int result = entered ? entered : check_object(object, move || !count ? count : 1, __func__);
+  if (!result && (flags & ~(unsigned)CU_GRAPH_USER_OBJECT_MOVE))
+    result = SIMT_ERROR_INVALID_VALUE;
+  if (!result && !simt_graph_captured(graph))
+    result = check_graph(graph, 'g', __func__);
+  if (!result)
+    simt_graph_retain(graph, object, count, move);
   return result;
 }

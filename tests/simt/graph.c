@@ -29,14 +29,25 @@ typedef struct node {
   simt_frontier after;
 } node;
 
-struct simt_graph {
+struct CUgraph_st {
   node *node;
   int count;
+  CUuserObject *object; /* a reference each */
+  int objects;
   char kind; /* what was handed out, or 0 */
   simt_graph *next;
 };
 
+struct CUuserObject_st {
+  void *user;
+  CUhostFn destroy;
+  long references, own; /* own: of these, the program's */
+  CUuserObject next;
+};
+
 static simt_graph *handed_out;
+static CUuserObject objects, dead; /* dead: whose destructor is still to be called */
+static _Thread_local bool destroying;
 static unsigned long long captures;
 
 /* ---- frontiers -----------------------------------------------------------------------------------------------------
@@ -67,6 +78,65 @@ static void frontier_clear(simt_frontier *frontier) {
   *frontier = (simt_frontier){0};
 }
 
+/* ---- objects of the program's --------------------------------------------------------------------------------------
+ */
+
+CUuserObject simt_object_make(void *user, CUhostFn destroy, long references) {
+  CUuserObject object = malloc(sizeof *object);
+  if (!object)
+    return NULL;
+  *object = (struct CUuserObject_st){user, destroy, references, references, objects};
+  return objects = object;
+}
+
+bool simt_object_known(CUuserObject object, long own) {
+  for (CUuserObject one = objects; one; one = one->next)
+    if (one == object)
+      return one->own >= own;
+  return false;
+}
+
+int simt_objects_alive(void) {
+  int count = 0;
+  for (CUuserObject one = objects; one; one = one->next)
+    count++;
+  return count;
+}
+
+static void let_go(CUuserObject object, long references) {
+  object->references -= references;
+  if (object->references)
+    return;
+  CUuserObject *at = &objects;
+  while (*at != object)
+    at = &(*at)->next;
+  *at = object->next;
+  object->next = dead;
+  dead = object;
+  if (!simt_setting("SIMT_ASYNC", 0))
+    simt_objects_destroy();
+}
+
+void simt_object_release(CUuserObject object, long references) {
+  object->own -= references;
+  let_go(object, references);
+}
+
+void simt_objects_destroy(void) {
+  while (dead) {
+    CUuserObject object = dead;
+    dead = object->next;
+    destroying = true;
+    object->destroy(object->user);
+    destroying = false;
+    free(object);
+  }
+}
+
+bool simt_objects_destroying(void) {
+  return destroying;
+}
+
 /* ---- graphs --------------------------------------------------------------------------------------------------------
  */
 
@@ -82,10 +152,26 @@ static node *add_node(simt_graph *graph, simt_work work, const simt_frontier *af
   return made;
 }
 
+static void add_reference(simt_graph *graph, CUuserObject object) {
+  graph->object = grown(graph->object, graph->objects + 1, sizeof *graph->object);
+  graph->object[graph->objects++] = object;
+}
+
+void simt_graph_retain(simt_graph *graph, CUuserObject object, long references, bool move) {
+  if (move)
+    object->own -= references;
+  else
+    object->references += references;
+  for (long i = 0; i < references; i++)
+    add_reference(graph, object);
+}
+
 simt_graph *simt_graph_copy(const simt_graph *graph) {
   simt_graph *copy = simt_graph_make();
   for (int i = 0; copy && i < graph->count; i++)
     add_node(copy, simt_work_copy(&graph->node[i].work), &graph->node[i].after);
+  for (int i = 0; copy && i < graph->objects; i++)
+    simt_graph_retain(copy, graph->object[i], 1, false);
   return copy;
 }
 
@@ -99,6 +185,9 @@ void simt_graph_free(simt_graph *graph) {
     simt_work_free(&graph->node[i].work);
     frontier_clear(&graph->node[i].after);
   }
+  for (int i = 0; i < graph->objects; i++)
+    let_go(graph->object[i], 1);
+  free(graph->object);
   free(graph->node);
   free(graph);
 }
@@ -124,6 +213,13 @@ bool simt_graph_known(const simt_graph *graph, char kind) {
   for (const simt_graph *one = handed_out; one; one = one->next)
     if (one == graph)
       return one->kind == kind;
+  return false;
+}
+
+bool simt_graph_captured(const simt_graph *graph) {
+  for (CUstream stream = NULL; (stream = simt_stream_capturing(stream, NULL));)
+    if (stream->capture->graph == graph)
+      return true;
   return false;
 }
 

@@ -30,7 +30,21 @@ bool simt_graph_uses(const simt_graph *graph, const simt_module *module);
 /* Those that the caller of the driver holds. kind: 'g' for a graph, 'x' for an executable one. */
 void simt_graph_hand_out(simt_graph *graph, char kind);
 bool simt_graph_known(const simt_graph *graph, char kind);
+bool simt_graph_captured(const simt_graph *graph); /* or what is being captured */
 int simt_graphs_alive(void);
+
+/*
+ * Objects of the program's, which live as long as it, or a graph, or a copy of that, has a reference. Then their
+ * destructor is called, which may call nothing of the driver: at once, or with SIMT_ASYNC=1 in the next call of the
+ * driver, whose thread is the driver's own for that time. NULL: no memory. known: and the program has so many.
+ */
+CUuserObject simt_object_make(void *user, CUhostFn destroy, long references);
+bool simt_object_known(CUuserObject object, long own);
+void simt_object_release(CUuserObject object, long references);
+int simt_objects_alive(void);
+void simt_objects_destroy(void);
+bool simt_objects_destroying(void); /* in this thread */
+void simt_graph_retain(simt_graph *graph, CUuserObject object, long references, bool move);
 
 /* Does the nodes in some order that their dependencies allow: in that of the capture unless shuffled. */
 void simt_graph_run(const simt_graph *graph, bool shuffled);

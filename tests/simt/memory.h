@@ -18,6 +18,7 @@ typedef struct simt_memory {
   unsigned char *at;
   size_t bytes;
   bool host;
+  int device; /* ordinal of the one that was current */
   struct simt_memory *next;
 } simt_memory;
 

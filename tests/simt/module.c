@@ -117,12 +117,12 @@ static void release(simt_module *module) {
     free(kernel->name);
     free(kernel);
   }
+  dlclose(module->handle); /* launches that are left have their parameters' sizes from it */
   free(module->shared);
   free(module);
 }
 
 void simt_module_unload(simt_module *module) {
-  dlclose(module->handle);
   module->gone = true;
   release(module);
 }

@@ -14,7 +14,7 @@
 #include "work.h"
 
 typedef struct simt_capture simt_capture;
-typedef struct simt_graph simt_graph;
+typedef struct CUgraph_st simt_graph;
 
 /* Nodes of a graph that come last: whatever is next depends on them. */
 typedef struct simt_frontier {

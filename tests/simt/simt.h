@@ -22,8 +22,8 @@ SIMT_EXPORT const char *simt_fired(void);
 SIMT_EXPORT long simt_calls(const char *symbol);
 
 /*
- * Objects that nobody has freed: memory, pinned memory, streams, events, modules, graphs, retained contexts, contexts
- * that this thread has pushed. simt_leaks_text says which, until the next call.
+ * Objects that nobody has freed: memory, pinned memory, streams, events, modules, graphs, user objects, retained
+ * contexts, contexts that this thread has pushed. simt_leaks_text says which, until the next call.
  */
 SIMT_EXPORT long simt_leaks(void);
 SIMT_EXPORT const char *simt_leaks_text(void);

@@ -45,7 +45,7 @@ static char *read_kernels(void) {
 /* ---- the simulated libraries ---------------------------------------------------------------------------------------
  */
 
-typedef struct graph *graph;
+typedef CUgraph graph;
 static rs_cuda cuda;
 static rs_nvrtc_calls nvrtc;
 static struct {
@@ -63,6 +63,8 @@ static struct {
   CUresult (*destroy_graph)(graph);
   CUresult (*stream_query)(CUstream);
   CUresult (*synchronize)(void);
+  CUresult (*create_context)(CUcontext *, unsigned, CUdevice);
+  CUresult (*destroy_context)(CUcontext);
   long (*nvrtc_leaks)(void);
   long (*nvrtc_compiles)(void);
   void (*nvrtc_fail)(const char *, long, int);
@@ -107,6 +109,8 @@ static void load(void) {
   get(driver, "cuGraphDestroy", &simt.destroy_graph);
   get(driver, "cuStreamQuery", &simt.stream_query);
   get(driver, "cuCtxSynchronize", &simt.synchronize);
+  get(driver, "cuCtxCreate_v2", &simt.create_context);
+  get(driver, "cuCtxDestroy_v2", &simt.destroy_context);
   get(compiler, "simt_nvrtc_leaks", &simt.nvrtc_leaks);
   get(compiler, "simt_nvrtc_compiles", &simt.nvrtc_compiles);
   get(compiler, "simt_nvrtc_fail", &simt.nvrtc_fail);
@@ -532,6 +536,29 @@ static void one_release_more(const char *unused) {
   cuda.cuDevicePrimaryCtxRelease_v2(0);
 }
 
+static void another_context(const char *unused) {
+  (void)unused;
+  CUcontext other;
+  OK(simt.create_context(&other, 0, 0));
+  launch("add_one", 1, 32, (arguments){in, out, 32}, NULL);
+}
+static void call_the_driver(void *unused) {
+  (void)unused;
+  cuda.cuMemFree_v2(in);
+}
+static void destructor_that_calls(const char *unused) {
+  (void)unused;
+  CUuserObject object;
+  OK(cuda.cuUserObjectCreate(&object, NULL, call_the_driver, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
+  OK(cuda.cuUserObjectRelease(object, 1));
+}
+static void reference_of_another(const char *unused) {
+  (void)unused;
+  CUuserObject object;
+  OK(cuda.cuUserObjectCreate(&object, NULL, call_the_driver, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
+  cuda.cuUserObjectRelease(object, 2);
+}
+
 static const struct {
   const char *name, *words;
   void (*act)(const char *);
@@ -544,6 +571,9 @@ static const struct {
     {"a stream that is gone", "does not exist", gone_stream},
     {"an event that is gone", "does not exist", gone_event},
     {"one release more", "once more", one_release_more},
+    {"another context", "another context loaded", another_context},
+    {"a destructor that calls", "in the destructor", destructor_that_calls},
+    {"one reference more", "the program has not", reference_of_another},
     {"dependent, hasty", "before it awaits", dependent_and_hasty},
     {"dependent, idle", "never awaited", dependent_and_idle},
     {"dependent, sm_80", "no programmatic dependent", dependent_too_early},
@@ -583,6 +613,47 @@ START_TEST(memory_is_bounded) {
   ck_assert_int_eq(cuda.cuMemAlloc_v2(&most, available + 1), CUDA_ERROR_OUT_OF_MEMORY);
   OK(cuda.cuMemAlloc_v2(&most, available));
   OK(cuda.cuMemFree_v2(most));
+}
+END_TEST
+
+/* ---- contexts, and whose memory it is ------------------------------------------------------------------------------
+ */
+
+static int place_of(const void *at, int *device) {
+  unsigned type = 0;
+  CUresult result = cuda.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)(uintptr_t)at);
+  if (result)
+    return -result;
+  OK(cuda.cuPointerGetAttribute(device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, (CUdeviceptr)(uintptr_t)at));
+  return (int)type;
+}
+
+START_TEST(memory_has_a_device) {
+  setenv("SIMT_DEVICES", "2", 1);
+  CUcontext other, popped;
+  CUdevice device;
+  CUdeviceptr memory;
+  void *pinned;
+  int whose = -1;
+  OK(simt.create_context(&other, 0, 1));
+  OK(cuda.cuCtxGetDevice(&device));
+  ck_assert_int_eq(device, 1);
+  OK(cuda.cuMemAlloc_v2(&memory, 100));
+  OK(cuda.cuMemHostAlloc(&pinned, 100, 0));
+  ck_assert_int_eq(place_of((void *)(uintptr_t)(memory + 99), &whose), 2);
+  ck_assert_int_eq(whose, 1);
+  ck_assert_int_eq(place_of(pinned, &whose), CU_MEMORYTYPE_HOST);
+  ck_assert_int_eq(place_of((void *)(uintptr_t)in, &whose), 2);
+  ck_assert_int_eq(whose, 0);
+  ck_assert_int_eq(place_of(&whose, &whose), -INVALID_VALUE);
+  ck_assert_int_eq(place_of(NULL, &whose), -INVALID_VALUE);
+  OK(cuda.cuMemFree_v2(memory));
+  OK(cuda.cuMemFreeHost(pinned));
+  OK(cuda.cuCtxPopCurrent_v2(&popped));
+  ck_assert_ptr_eq(popped, other);
+  OK(cuda.cuCtxGetDevice(&device));
+  ck_assert_int_eq(device, 0);
+  OK(simt.destroy_context(other));
 }
 END_TEST
 
@@ -818,6 +889,14 @@ START_TEST(captures_have_rules) {
     ck_assert_int_eq(waits ? cuda.cuEventSynchronize(event) : cuda.cuStreamSynchronize(side), CAPTURE_UNSUPPORTED);
     ck_assert_int_ne(simt.end_capture(stream, &captured), 0);
   }
+  for (int streams = 0; streams < 2; streams++) { /* opening a context */
+    CUcontext more;
+    CUstream new;
+    OK(simt.begin_capture(stream, 0));
+    ck_assert_int_eq(streams ? cuda.cuStreamCreate(&new, 0) : cuda.cuDevicePrimaryCtxRetain(&more, 0),
+                     CAPTURE_UNSUPPORTED);
+    ck_assert_int_ne(simt.end_capture(stream, &captured), 0);
+  }
   unsigned long long id;
   OK(simt.begin_capture(stream, 1));
   ck_assert_int_eq(cuda.cuStreamGetId(stream, &id), CAPTURE_UNSUPPORTED);
@@ -834,6 +913,49 @@ START_TEST(captures_have_rules) {
   OK(cuda.cuEventDestroy_v2(event));
   OK(cuda.cuStreamDestroy_v2(stream));
   OK(cuda.cuStreamDestroy_v2(side));
+}
+END_TEST
+
+static void count(void *user) {
+  ++*(int *)user;
+}
+
+/* Whoever goes last calls the destructor, late if things are late: a graph, an executable copy, or a launch of that. */
+START_TEST(graphs_keep_objects) {
+  if (_i)
+    setenv("SIMT_ASYNC", "1", 1);
+  CUstream stream;
+  CUuserObject object;
+  graph captured, exec;
+  int status, gone = 0;
+  unsigned long long id = 0;
+  OK(cuda.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  for (int drops = 0; drops < 2; drops++) {
+    OK(simt.begin_capture(stream, 0));
+    OK(cuda.cuStreamGetCaptureInfo_v2(stream, &status, &id, &captured, NULL, NULL));
+    ck_assert_int_eq(status, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    OK(cuda.cuMemsetD8Async(in, 0, 4, stream));
+    OK(cuda.cuUserObjectCreate(&object, &gone, count, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
+    OK(cuda.cuGraphRetainUserObject(captured, object, 1, CU_GRAPH_USER_OBJECT_MOVE));
+    if (!drops)
+      ck_assert_int_eq(cuda.cuStreamSynchronize(stream), CAPTURE_UNSUPPORTED);
+    if (!drops) { /* and with the capture its graph is gone */
+      ck_assert_int_ne(simt.end_capture(stream, &captured), 0);
+      OK(cuda.cuInit(0));
+      ck_assert_int_eq(gone, 1);
+    }
+  }
+  OK(simt.end_capture(stream, &captured));
+  OK(simt.instantiate(&exec, captured, 0));
+  OK(simt.destroy_graph(captured));
+  ck_assert_int_eq(gone, 1);
+  OK(simt.launch_graph(exec, stream));
+  OK(simt.destroy_exec(exec));
+  OK(cuda.cuStreamSynchronize(stream));
+  if (!_i)
+    ck_assert_int_eq(gone, 2);
+  OK(cuda.cuStreamDestroy_v2(stream));
+  ck_assert_int_eq(gone, 2);
 }
 END_TEST
 
@@ -934,6 +1056,7 @@ static void add_mistakes(Suite *suite) {
   tcase_add_test(cases, dependent_launches_await);
   tcase_add_test(cases, copies_stay_in_bounds);
   tcase_add_test(cases, memory_is_bounded);
+  tcase_add_test(cases, memory_has_a_device);
   tcase_add_test(cases, calls_fail_when_asked);
   tcase_add_test(cases, leaks_are_counted);
 }
@@ -956,6 +1079,7 @@ static void add_streams(Suite *suite) {
   tcase_add_test(cases, times_go_forward);
   tcase_add_loop_test(cases, captures_replay, 0, 2);
   tcase_add_test(cases, captures_have_rules);
+  tcase_add_loop_test(cases, graphs_keep_objects, 0, 2);
 }
 
 static void add_modules(Suite *suite) {
