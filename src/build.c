@@ -305,7 +305,7 @@ static void publish(rs_builder *builder, const request *asked, build *one) {
   rs_text_free(&key);
 }
 
-static rowscan_status compile(rs_builder *builder, const request *asked, build *one) {
+static rowscan_status compile(rs_builder *builder, const request *asked, build *one, bool *again) {
   rs_compiled compiled;
   rs_text facts = {0};
   double start = rs_now_ms();
@@ -326,6 +326,7 @@ static rowscan_status compile(rs_builder *builder, const request *asked, build *
     if (compiled.warnings.data)
       rs_log_write(&builder->log, ROWSCAN_LOG_DEBUG, "NVRTC says:\n%s", compiled.warnings.data);
   }
+  *again = compiled.try_again;
   rs_text_free(&facts);
   rs_compiled_free(&compiled);
   return status;
@@ -341,6 +342,22 @@ static bool from_another_that_loads(rs_builder *builder, const request *asked, b
   return found;
 }
 
+/* By the first NVRTC that can. */
+static void make_new(rs_builder *builder, const request *asked, build *one) {
+  double start = rs_now_ms();
+  bool again;
+  do {
+    if (!asked->fresh && from_another_that_loads(builder, asked, one)) {
+      one->status = ROWSCAN_OK;
+      tell(builder, asked, start, "read from the cache, of the NVRTC that loads");
+      return;
+    }
+    one->status = compile(builder, asked, one, &again);
+  } while (again);
+  if (one->status == ROWSCAN_OK)
+    publish(builder, asked, one);
+}
+
 /* Called without the builder's lock. */
 static void make(rs_builder *builder, const request *asked, build *one) {
   rs_store_lock lock = {-1};
@@ -350,13 +367,8 @@ static void make(rs_builder *builder, const request *asked, build *one) {
   if (!asked->fresh && made_meanwhile(builder, one->key, &one->binary)) {
     one->status = ROWSCAN_OK;
     tell(builder, asked, start, "had from another process that made it meanwhile");
-  } else if (!asked->fresh && from_another_that_loads(builder, asked, one)) {
-    one->status = ROWSCAN_OK;
-    tell(builder, asked, start, "read from the cache, of the NVRTC that loads");
   } else {
-    one->status = compile(builder, asked, one);
-    if (one->status == ROWSCAN_OK)
-      publish(builder, asked, one);
+    make_new(builder, asked, one);
   }
   rs_store_release(lock);
   if (one->status != ROWSCAN_OK)

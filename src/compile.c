@@ -163,7 +163,9 @@ static rowscan_status run_and_explain(compiler *c, const char *source, int arch,
     if (create(c, source) == ROWSCAN_OK)
       run(c, arch, false, compiled);
   }
-  return rejected(c, result, source, arch, compiled->warnings.data ? compiled->warnings.data : "");
+  rowscan_status status = rejected(c, result, source, arch, compiled->warnings.data ? compiled->warnings.data : "");
+  compiled->try_again = result == NVRTC_ERROR_BUILTIN_OPERATION_FAILURE && rs_nvrtc_next(c->nvrtc, c->calls);
+  return status;
 }
 
 static rowscan_status take(const compiler *c, rs_compiled *compiled) {

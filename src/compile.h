@@ -16,6 +16,7 @@ typedef struct rs_compiled {
   size_t ptx_bytes, cubin_bytes; /* without the NUL byte that follows each */
   rs_facts facts;
   rs_text warnings; /* what else the compiler had to say */
+  bool try_again;   /* NO_COMPILER: that library of NVRTC is of no use, and now there is another */
 } rs_compiled;
 
 /*
