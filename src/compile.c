@@ -2,7 +2,8 @@
  * compile.c - one source through NVRTC
  * SPDX-License-Identifier: MIT
  *
- * A compile for a real architecture (sm_90) gives PTX as well as CUBIN, with every NVRTC from 11.8 on.
+ * A compile for a real architecture (sm_90) gives PTX as well as CUBIN, with every NVRTC from 11.8 on; one for a
+ * virtual architecture (compute_90) gives PTX, which drivers compile for it and all that came after it.
  */
 #include "compile.h"
 
@@ -31,6 +32,8 @@ typedef struct compiler {
   rs_nvrtc *nvrtc;
   const rs_nvrtc_calls *calls;
   nvrtcProgram program;
+  int arch;     /* that it compiles for */
+  bool virtual; /* PTX alone */
 } compiler;
 
 #define CALL(compiler, call, ...) check(compiler, (compiler)->calls->call(__VA_ARGS__), #call)
@@ -39,27 +42,35 @@ static rowscan_status check(const compiler *c, nvrtcResult result, const char *c
   return result == NVRTC_SUCCESS ? ROWSCAN_OK : rs_nvrtc_failed(c->nvrtc, c->calls, result, call);
 }
 
-static rowscan_status check_arch(const compiler *c, int arch) {
+static rowscan_status tell_known(const compiler *c, int arch, const int *known, int count) {
+  char text[512];
+  rs_text list = {0};
+  for (int i = 0; i < count; i++)
+    rs_text_add(&list, " sm_%d", known[i]);
+  rowscan_status status =
+      rs_fail(ROWSCAN_NO_COMPILER, "%s does not know sm_%d; it knows%s", rs_nvrtc_describe(c->nvrtc, text, sizeof text),
+              arch, list.data ? list.data : " none");
+  rs_text_free(&list);
+  return status;
+}
+
+/* What to compile for, which as_ptx may be an older one. *way_out: whether it may be. */
+static rowscan_status choose_arch(compiler *c, int arch, bool as_ptx, rs_way_out *way_out) {
   if (arch < RS_OLDEST_ARCH)
     return rs_fail(ROWSCAN_UNSUPPORTED, "sm_%d is older than sm_%d, the oldest that kernels are made for", arch,
                    RS_OLDEST_ARCH);
-  int known[RS_MOST_ARCHS], count = RS_MOST_ARCHS;
+  int known[RS_MOST_ARCHS], count = RS_MOST_ARCHS, upto = 0;
   rowscan_status status = rs_nvrtc_archs(c->nvrtc, known, &count);
   if (status != ROWSCAN_OK)
     return status;
-  rs_text list = {0};
-  for (int i = 0; i < count; i++) {
-    if (known[i] == arch) {
-      rs_text_free(&list);
-      return ROWSCAN_OK;
-    }
-    rs_text_add(&list, " sm_%d", known[i]);
-  }
-  char text[512];
-  status = rs_fail(ROWSCAN_NO_COMPILER, "%s does not know sm_%d; it knows%s",
-                   rs_nvrtc_describe(c->nvrtc, text, sizeof text), arch, list.data ? list.data : " none");
-  rs_text_free(&list);
-  return status;
+  while (upto < count && known[upto] <= arch)
+    upto++;
+  c->arch = upto ? known[upto - 1] : 0;
+  c->virtual = c->arch != arch;
+  if (!c->virtual || (as_ptx && c->arch))
+    return ROWSCAN_OK;
+  *way_out = c->arch ? RS_WAY_PTX : RS_WAY_NONE;
+  return tell_known(c, arch, known, count);
 }
 
 static rowscan_status create(compiler *c, const char *source) {
@@ -110,7 +121,7 @@ static char *fetch_log(const compiler *c) {
   return status == ROWSCAN_OK ? log : NULL;
 }
 
-static rowscan_status rejected(const compiler *c, nvrtcResult result, const char *source, int arch, const char *log) {
+static rowscan_status rejected(const compiler *c, nvrtcResult result, const char *source, const char *log) {
   char text[512];
   rs_text numbered = {0};
   rs_text_numbered(&numbered, source);
@@ -118,22 +129,23 @@ static rowscan_status rejected(const compiler *c, nvrtcResult result, const char
   rowscan_status status = result == NVRTC_ERROR_OUT_OF_MEMORY               ? ROWSCAN_OUT_OF_MEMORY
                           : result == NVRTC_ERROR_BUILTIN_OPERATION_FAILURE ? ROWSCAN_NO_COMPILER
                                                                             : ROWSCAN_COMPILE_FAILED;
-  rs_fail(status, "%s does not compile for sm_%d: %s (%d)\n%.*s\n%s", rs_nvrtc_describe(c->nvrtc, text, sizeof text),
-          arch, error ? error : "unknown error", result, MOST_LOG, log, numbered.failed ? source : numbered.data);
+  rs_fail(status, "%s does not compile for %s_%d: %s (%d)\n%.*s\n%s", rs_nvrtc_describe(c->nvrtc, text, sizeof text),
+          c->virtual ? "compute" : "sm", c->arch, error ? error : "unknown error", result, MOST_LOG, log,
+          numbered.failed ? source : numbered.data);
   rs_text_free(&numbered);
   return status;
 }
 
 /* A log that can't be had is not worth failing for: facts are then not known. */
-static nvrtcResult run(const compiler *c, int arch, bool with_facts, rs_compiled *compiled) {
+static nvrtcResult run(const compiler *c, bool with_facts, rs_compiled *compiled) {
   const char *options[MOST_OPTIONS];
   char arch_option[64];
   int count = 0;
-  snprintf(arch_option, sizeof arch_option, "--gpu-architecture=sm_%d", arch);
+  snprintf(arch_option, sizeof arch_option, "--gpu-architecture=%s_%d", c->virtual ? "compute" : "sm", c->arch);
   options[count++] = arch_option;
   for (const char *const *option = rs_compile_options; *option; option++)
     options[count++] = *option;
-  if (with_facts)
+  if (with_facts && !c->virtual)
     options[count++] = "--ptxas-options=-v";
   if (c->calls->version >= FIRST_WITH_CACHE)
     options[count++] = "--no-cache";
@@ -154,17 +166,18 @@ static void destroy(compiler *c) {
 
 /* NVRTC (11.8 to 13.5) loses the assembler's errors when it is to tell facts: they are had by a compile without them.
  */
-static rowscan_status run_and_explain(compiler *c, const char *source, int arch, rs_compiled *compiled) {
-  nvrtcResult result = run(c, arch, true, compiled);
+static rowscan_status run_and_explain(compiler *c, const char *source, rs_compiled *compiled) {
+  nvrtcResult result = run(c, true, compiled);
   if (result == NVRTC_SUCCESS)
     return ROWSCAN_OK;
   if (result == NVRTC_ERROR_COMPILATION && !compiled->warnings.length) {
     destroy(c);
     if (create(c, source) == ROWSCAN_OK)
-      run(c, arch, false, compiled);
+      run(c, false, compiled);
   }
-  rowscan_status status = rejected(c, result, source, arch, compiled->warnings.data ? compiled->warnings.data : "");
-  compiled->try_again = result == NVRTC_ERROR_BUILTIN_OPERATION_FAILURE && rs_nvrtc_next(c->nvrtc, c->calls);
+  rowscan_status status = rejected(c, result, source, compiled->warnings.data ? compiled->warnings.data : "");
+  if (result == NVRTC_ERROR_BUILTIN_OPERATION_FAILURE && rs_nvrtc_next(c->nvrtc, c->calls))
+    compiled->way_out = RS_WAY_NEXT;
   return status;
 }
 
@@ -175,29 +188,38 @@ static rowscan_status take(const compiler *c, rs_compiled *compiled) {
   if (status != ROWSCAN_OK)
     return status;
   compiled->ptx_bytes = strlen(compiled->ptx);
-  status = fetch(c, calls->nvrtcGetCUBINSize, calls->nvrtcGetCUBIN, "nvrtcGetCUBIN", &compiled->cubin,
-                 &compiled->cubin_bytes);
-  if (status == ROWSCAN_OK && (!compiled->ptx_bytes || !compiled->cubin_bytes))
+  if (!c->virtual)
+    status = fetch(c, calls->nvrtcGetCUBINSize, calls->nvrtcGetCUBIN, "nvrtcGetCUBIN", &compiled->cubin,
+                   &compiled->cubin_bytes);
+  if (status == ROWSCAN_OK && (!compiled->ptx_bytes || (!c->virtual && !compiled->cubin_bytes)))
     status = rs_fail(ROWSCAN_COMPILE_FAILED, "NVRTC gave no %s", compiled->ptx_bytes ? "CUBIN" : "PTX");
   return status;
 }
 
-rowscan_status rs_compile(rs_nvrtc *nvrtc, const char *source, int arch, rs_compiled *compiled) {
+static rowscan_status compile(rs_nvrtc *nvrtc, const char *source, int arch, bool as_ptx, rs_compiled *compiled) {
   *compiled = (rs_compiled){0};
   compiler c = {.nvrtc = nvrtc};
   rowscan_status status = rs_nvrtc_load(nvrtc, &c.calls);
   if (status == ROWSCAN_OK)
-    status = check_arch(&c, arch);
+    status = choose_arch(&c, arch, as_ptx, &compiled->way_out);
   double start = rs_now_ms();
   if (status == ROWSCAN_OK)
     status = create(&c, source);
   if (status == ROWSCAN_OK)
-    status = run_and_explain(&c, source, arch, compiled);
+    status = run_and_explain(&c, source, compiled);
   if (status == ROWSCAN_OK)
     status = take(&c, compiled);
   compiled->facts.compile_us = (int)(1e3 * (rs_now_ms() - start));
   destroy(&c);
   return status;
+}
+
+rowscan_status rs_compile(rs_nvrtc *nvrtc, const char *source, int arch, rs_compiled *compiled) {
+  return compile(nvrtc, source, arch, false, compiled);
+}
+
+rowscan_status rs_compile_ptx(rs_nvrtc *nvrtc, const char *source, int arch, rs_compiled *compiled) {
+  return compile(nvrtc, source, arch, true, compiled);
 }
 
 void rs_compiled_free(rs_compiled *compiled) {
