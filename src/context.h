@@ -15,6 +15,7 @@
 
 typedef struct rs_device {
   const rs_cuda *cuda;
+  int ordinal;
   CUdevice handle;
   CUcontext context; /* the primary one, retained */
   CUstream clearing; /* its own, for what plans clear while they are made; waits for nobody's work */
@@ -27,6 +28,7 @@ typedef struct rs_device {
 
 struct rowscan_context {
   rowscan_engine engine;
+  char *why; /* AUTO ended up with the host; NULL: it did not */
   rs_log log;
   void *user;
   void (*progress)(void *user, int64_t done_bytes, int64_t total_bytes);

@@ -213,6 +213,7 @@ static int dispensable(const char *call) {
                                       "cuModuleUnload",
                                       "cuDevicePrimaryCtxRelease_v2",
                                       "cuCtxGetCurrent",
+                                      "cuCtxSynchronize",
                                       "cuDeviceGetAttribute",
                                       "cuDriverGetVersion",
                                       "cuModuleGetFunction",

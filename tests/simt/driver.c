@@ -25,7 +25,6 @@ RS_CUDA_LATER_CALLS(X)
 /* Calls of tests and other users. */
 SIMT_EXPORT CUresult cuCtxSetCurrent(CUcontext context);
 SIMT_EXPORT CUresult cuCtxGetDevice(CUdevice *device);
-SIMT_EXPORT CUresult cuCtxSynchronize(void);
 SIMT_EXPORT CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes);
 SIMT_EXPORT CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes);
 SIMT_EXPORT CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes);
