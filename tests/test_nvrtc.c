@@ -85,6 +85,24 @@ START_TEST(architectures_are_told) {
 }
 END_TEST
 
+/* PTX of the newest that is known, for the GPU at hand alone. */
+START_TEST(a_newer_gpu_has_ptx_of_the_newest) {
+  enum { FUTURE = 990 };
+  rs_builder *builder = open_builder(NULL);
+  int archs[128], count = 128;
+  rs_binary binary;
+  ck_assert_int_eq(rs_builder_archs(builder, archs, &count), ROWSCAN_OK);
+  ck_assert_int_eq(rs_build(builder, &binary, canonical, small, FUTURE, false), ROWSCAN_NO_COMPILER);
+  rs_builder_serve(builder, FUTURE);
+  ck_assert_msg(rs_build(builder, &binary, canonical, small, FUTURE, false) == ROWSCAN_OK, "%s", rowscan_last_error());
+  ck_assert_ptr_nonnull(strstr(binary.ptx, path_of(".target sm_%d", archs[count - 1])));
+  ck_assert(!binary.cubin && !binary.cubin_bytes);
+  rs_binary_free(&binary);
+  ck_assert_int_eq(rs_build(builder, &binary, canonical, small, FUTURE + 1, false), ROWSCAN_NO_COMPILER);
+  rs_builder_close(builder);
+}
+END_TEST
+
 START_TEST(facts_are_those_of_the_kernels) {
   rs_builder *builder = open_builder(NULL);
   rs_binary binary;
@@ -401,6 +419,7 @@ int main(int count, char **arguments) {
   Suite *suite = suite_create("nvrtc");
   TCase *cases = add_case(suite, "real");
   tcase_add_test(cases, architectures_are_told);
+  tcase_add_test(cases, a_newer_gpu_has_ptx_of_the_newest);
   tcase_add_test(cases, facts_are_those_of_the_kernels);
   tcase_add_test(cases, a_rejected_source_is_shown);
   tcase_add_test(cases, files_on_disk_are_no_headers);
