@@ -9,7 +9,7 @@
 
 enum {
   RS_MOST_ARCHS = 128, /* more than a compiler knows */
-  RS_OLDEST_ARCH = 75  /* that the kernels are made for */
+  RS_OLDEST_ARCH = ROWSCAN_OLDEST_ARCH
 };
 
 /* "sm_90" to 90. BAD_ARGUMENT: it is nothing of the kind. */

@@ -49,6 +49,7 @@ struct rs_builder {
   rs_log log;
   const char *forbidden_by; /* NULL: compiling is allowed */
   int tuned_for;            /* 0: for whichever it builds */
+  int served;               /* for which PTX will do; 0: none */
   pthread_mutex_t lock;     /* of all that follows */
   pthread_cond_t done;
   build *builds; /* newest first */
@@ -57,14 +58,15 @@ struct rs_builder {
 /* ---- binaries ---------------------------------------------------------------------------------------------------- */
 
 /* False: it is not an entry of ours, whatever its checksum says. */
-static bool read_entry(rs_binary *binary, const rs_entry *entry) {
+static bool read_entry(rs_binary *binary, const rs_entry *entry, bool ptx_will_do) {
   rs_facts facts;
   const rs_part *part = entry->part;
-  if (!part[PTX].bytes || !part[CUBIN].bytes || !part[FACTS].bytes || !rs_facts_parse(&facts, part[FACTS].data))
+  if (!part[PTX].bytes || (!part[CUBIN].bytes && !ptx_will_do) || !part[FACTS].bytes ||
+      !rs_facts_parse(&facts, part[FACTS].data))
     return false;
   *binary = (rs_binary){.entry = *entry,
                         .ptx = part[PTX].data,
-                        .cubin = part[CUBIN].data,
+                        .cubin = part[CUBIN].bytes ? part[CUBIN].data : NULL,
                         .ptx_bytes = part[PTX].bytes,
                         .cubin_bytes = part[CUBIN].bytes,
                         .registers = facts.registers,
@@ -91,7 +93,7 @@ static bool copy_binary(rs_binary *copy, const rs_part parts[RS_STORE_PARTS]) {
       memcpy(to, parts[i].data, parts[i].bytes);
     to += (parts[i].bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT;
   }
-  if (read_entry(copy, &entry))
+  if (read_entry(copy, &entry, true))
     return true;
   rs_entry_free(&entry);
   return false;
@@ -124,6 +126,10 @@ rs_builder *rs_builder_open(rs_store *store, rs_nvrtc *nvrtc, const rs_log *log)
 
 void rs_builder_forbid(rs_builder *builder, const char *by) {
   builder->forbidden_by = by;
+}
+
+void rs_builder_serve(rs_builder *builder, int arch) {
+  builder->served = arch;
 }
 
 void rs_builder_tune_for(rs_builder *builder, int arch) {
@@ -174,7 +180,9 @@ rs_makes rs_builder_makes(rs_builder *builder, int arch) {
   int major = rs_nvrtc_major(builder->nvrtc); /* 0: not known */
   if (!major || major >= 12)
     return RS_MAKES_ALL;
-  return arch > 90 ? RS_MAKES_NOTHING : RS_MAKES_NO_BULK_COPIES;
+  if (arch <= 90)
+    return RS_MAKES_NO_BULK_COPIES;
+  return arch == builder->served ? RS_MAKES_OLD_PTX : RS_MAKES_NOTHING;
 }
 
 static void count(const rs_builder *builder, rs_store_event event) {
@@ -245,8 +253,8 @@ char *rs_builder_served(rs_builder *builder, const char *stem, int arch) {
 }
 
 /* The entry, of a key that may be NULL, is the binary's now, or freed. */
-static bool take_entry(rs_binary *binary, rs_entry *entry, const char *key) {
-  if (!read_entry(binary, entry)) {
+static bool take_entry(const rs_builder *builder, rs_binary *binary, rs_entry *entry, const char *key, int arch) {
+  if (!read_entry(binary, entry, arch == builder->served)) {
     rs_entry_free(entry);
     return false;
   }
@@ -265,7 +273,7 @@ static bool from_any_compiler(rs_builder *builder, const request *asked, const c
   rs_text_free(&stem);
   if (!found)
     return false;
-  if (take_entry(binary, &entry, NULL))
+  if (take_entry(builder, binary, &entry, NULL, asked->arch))
     return true;
   count(builder, RS_COUNT_damaged);
   return false;
@@ -275,11 +283,11 @@ static rowscan_status make_key(rs_builder *builder, const request *asked, rs_tex
   return rs_builder_key(builder, asked->canonical, asked->source, asked->arch, text);
 }
 
-static bool from_store(rs_builder *builder, const char *key, bool to_load, rs_binary *binary) {
+static bool from_store(rs_builder *builder, const char *key, int arch, bool to_load, rs_binary *binary) {
   rs_entry entry;
   if (!rs_store_get_without(builder->store, key, to_load ? PTX : PARTS, &entry))
     return false;
-  if (take_entry(binary, &entry, key))
+  if (take_entry(builder, binary, &entry, key, arch))
     return true;
   count(builder, RS_COUNT_damaged);
   rs_log_write(&builder->log, ROWSCAN_LOG_WARNING, "an entry of the cache holds something else, and is made anew");
@@ -287,9 +295,9 @@ static bool from_store(rs_builder *builder, const char *key, bool to_load, rs_bi
 }
 
 /* After from_store had none. What it found damaged is not told again. */
-static bool made_meanwhile(rs_builder *builder, const char *key, rs_binary *binary) {
+static bool made_meanwhile(rs_builder *builder, const char *key, int arch, rs_binary *binary) {
   rs_entry entry;
-  return rs_store_get_again(builder->store, key, &entry) && take_entry(binary, &entry, key);
+  return rs_store_get_again(builder->store, key, &entry) && take_entry(builder, binary, &entry, key, arch);
 }
 
 /* The key is made again: NVRTC is another one now if the one that was found did not load. */
@@ -306,17 +314,23 @@ static void publish(rs_builder *builder, const request *asked, build *one) {
   rs_text_free(&key);
 }
 
-static rowscan_status compile(rs_builder *builder, const request *asked, build *one) {
+/* way: how; and which other way there is, if it fails. */
+static rowscan_status compile(rs_builder *builder, const request *asked, build *one, rs_way_out *way) {
   rs_compiled compiled;
   rs_text facts = {0};
   double start = rs_now_ms();
-  rowscan_status status = rs_compile(builder->nvrtc, asked->source, asked->arch, &compiled);
+  bool as_ptx = *way == RS_WAY_PTX;
+  rowscan_status status = as_ptx ? rs_compile_ptx(builder->nvrtc, asked->source, asked->arch, &compiled)
+                                 : rs_compile(builder->nvrtc, asked->source, asked->arch, &compiled);
   if (status != ROWSCAN_NO_COMPILER) { /* else an entry of another compiler may serve: rs_build counts */
     if (!asked->fresh)
       count(builder, RS_COUNT_misses);
     count(builder, RS_COUNT_compiles);
   }
-  tell(builder, asked, start, status == ROWSCAN_OK ? "compiled" : "not compiled, which failed");
+  tell(builder, asked, start,
+       status   ? "not compiled, which failed"
+       : as_ptx ? "compiled as PTX of an older architecture"
+                : "compiled");
   if (status == ROWSCAN_OK) {
     rs_facts_print(&compiled.facts, &facts);
     const rs_part parts[RS_STORE_PARTS] = {[PTX] = {compiled.ptx, compiled.ptx_bytes},
@@ -327,6 +341,7 @@ static rowscan_status compile(rs_builder *builder, const request *asked, build *
     if (compiled.warnings.data)
       rs_log_write(&builder->log, ROWSCAN_LOG_DEBUG, "NVRTC says:\n%s", compiled.warnings.data);
   }
+  *way = compiled.way_out;
   rs_text_free(&facts);
   rs_compiled_free(&compiled);
   return status;
@@ -337,9 +352,38 @@ static bool from_another_that_loads(rs_builder *builder, const request *asked, b
   const rs_nvrtc_calls *calls;
   rs_text key = {0};
   bool found = rs_nvrtc_load(builder->nvrtc, &calls) == ROWSCAN_OK && make_key(builder, asked, &key) == ROWSCAN_OK &&
-               strcmp(key.data, one->key) != 0 && from_store(builder, key.data, false, &one->binary);
+               strcmp(key.data, one->key) != 0 && from_store(builder, key.data, asked->arch, false, &one->binary);
   rs_text_free(&key);
   return found;
+}
+
+/* What saves a compile after all, or a better one. */
+static bool from_others(rs_builder *builder, const request *asked, rs_way_out way, build *one) {
+  double start = rs_now_ms();
+  const char *decision = NULL;
+  if (asked->fresh)
+    return false;
+  if (from_another_that_loads(builder, asked, one))
+    decision = "read from the cache, of the NVRTC that loads";
+  else if (way == RS_WAY_PTX && from_any_compiler(builder, asked, NULL, &one->binary))
+    decision = "read from the cache, of an NVRTC that knows the architecture";
+  if (decision)
+    tell(builder, asked, start, decision);
+  return decision != NULL;
+}
+
+/* By the first NVRTC that can. */
+static void make_new(rs_builder *builder, const request *asked, build *one) {
+  rs_way_out way = RS_WAY_NONE;
+  do {
+    if (from_others(builder, asked, way, one)) {
+      one->status = ROWSCAN_OK;
+      return;
+    }
+    one->status = compile(builder, asked, one, &way);
+  } while (way == RS_WAY_NEXT || (way == RS_WAY_PTX && asked->arch == builder->served));
+  if (one->status == ROWSCAN_OK)
+    publish(builder, asked, one);
 }
 
 /* Called without the builder's lock. */
@@ -348,16 +392,11 @@ static void make(rs_builder *builder, const request *asked, build *one) {
   double start = rs_now_ms();
   if (!asked->fresh)
     lock = rs_store_acquire(builder->store, one->key, WAIT_MILLISECONDS);
-  if (!asked->fresh && made_meanwhile(builder, one->key, &one->binary)) {
+  if (!asked->fresh && made_meanwhile(builder, one->key, asked->arch, &one->binary)) {
     one->status = ROWSCAN_OK;
     tell(builder, asked, start, "had from another process that made it meanwhile");
-  } else if (!asked->fresh && from_another_that_loads(builder, asked, one)) {
-    one->status = ROWSCAN_OK;
-    tell(builder, asked, start, "read from the cache, of the NVRTC that loads");
   } else {
-    one->status = compile(builder, asked, one);
-    if (one->status == ROWSCAN_OK)
-      publish(builder, asked, one);
+    make_new(builder, asked, one);
   }
   rs_store_release(lock);
   if (one->status != ROWSCAN_OK)
@@ -482,8 +521,8 @@ static rowscan_status answer(rs_builder *builder, const request *asked, rs_binar
   if (asked->fresh)
     count(builder, RS_COUNT_rejected);
   if (status == ROWSCAN_OK) {
-    bool hit =
-        !asked->fresh && !has_replacement(builder, key.data) && from_store(builder, key.data, asked->to_load, &built);
+    bool hit = !asked->fresh && !has_replacement(builder, key.data) &&
+               from_store(builder, key.data, asked->arch, asked->to_load, &built);
     if (!hit && !asked->fresh && builder->forbidden_by)
       hit = from_any_compiler(builder, asked, key.data, &built);
     if (!asked->fresh)
@@ -526,7 +565,7 @@ rowscan_status rs_build_to_load(rs_builder *builder, rs_binary *binary, const ch
 bool rs_builder_whole(rs_builder *builder, rs_binary *binary, const char *canonical, const char *source, int arch) {
   rs_text key = {0};
   bool found = rs_builder_key(builder, canonical, source, arch, &key) == ROWSCAN_OK &&
-               from_store(builder, key.data, false, binary);
+               from_store(builder, key.data, arch, false, binary);
   rs_text_free(&key);
   return found;
 }

@@ -19,6 +19,12 @@ void rs_builder_close(rs_builder *builder);
 /* From now on what the store lacks is not compiled, but NOT_CACHED. `by`: whose wish that is, a constant string. */
 void rs_builder_forbid(rs_builder *builder, const char *by);
 
+/*
+ * From now on what is built for an architecture, that of the GPU at hand, need not be a CUBIN: where NVRTC does not
+ * know it, and the store has nothing of another NVRTC that does, it is PTX of an older one, which the driver compiles.
+ */
+void rs_builder_serve(rs_builder *builder, int arch);
+
 /* From now on plans have the geometries of another architecture, where theirs can hold them; see rs_tuned_arch. */
 void rs_builder_tune_for(rs_builder *builder, int arch);
 int rs_builder_tuned_for(const rs_builder *builder); /* 0: none was named */
@@ -32,9 +38,10 @@ rowscan_status rs_builder_archs(rs_builder *builder, int *archs, int *count);
 
 /*
  * What can be compiled for an architecture, as far as the name of the NVRTC at hand tells, without loading it: nothing
- * if it is forbidden or there is none. Before CUDA 12 NVRTC knows sm_90, but no bulk copies, and nothing newer.
+ * if it is forbidden or there is none. Before CUDA 12 NVRTC knows sm_90, but no bulk copies, and nothing newer, for
+ * which it makes PTX if the store has nothing better (rs_builder_serve).
  */
-typedef enum rs_makes { RS_MAKES_NOTHING, RS_MAKES_NO_BULK_COPIES, RS_MAKES_ALL } rs_makes;
+typedef enum rs_makes { RS_MAKES_NOTHING, RS_MAKES_OLD_PTX, RS_MAKES_NO_BULK_COPIES, RS_MAKES_ALL } rs_makes;
 rs_makes rs_builder_makes(rs_builder *builder, int arch);
 
 /* The key under which rs_build looks for a source. Errors: those of rs_nvrtc_id; OUT_OF_MEMORY. */
@@ -55,8 +62,8 @@ char *rs_builder_served(rs_builder *builder, const char *stem, int arch);
 /* A built source. ptx and cubin point into `entry`; both are followed by a NUL byte and start on 16 bytes. */
 typedef struct rs_binary {
   rs_entry entry;
-  const char *ptx; /* NULL: rs_build_to_load left it on disk */
-  const void *cubin;
+  const char *ptx;   /* NULL: rs_build_to_load left it on disk */
+  const void *cubin; /* NULL: there is PTX alone (rs_builder_serve) */
   size_t ptx_bytes, cubin_bytes;
   int registers, shared_bytes, local_bytes, spill_bytes; /* the most of the source's kernels */
   int fewer_blocks;                                      /* than its source's launch bounds say: see compile.h */

@@ -2,7 +2,8 @@
  * compile.c - one source through NVRTC
  * SPDX-License-Identifier: MIT
  *
- * A compile for a real architecture (sm_90) gives PTX as well as CUBIN, with every NVRTC from 11.8 on.
+ * A compile for a real architecture (sm_90) gives PTX as well as CUBIN, with every NVRTC from 11.8 on; one for a
+ * virtual architecture (compute_90) gives PTX, which drivers compile for it and all that came after it.
  *
  * How many registers a kernel needs is known once it is compiled. One that spills is compiled again with launch bounds
  * of fewer blocks a multiprocessor, and one on which the assembler fails with less of its optimization. Neither changes
@@ -44,8 +45,9 @@ typedef struct compiler {
   rs_nvrtc *nvrtc;
   const rs_nvrtc_calls *calls;
   const char *source;
-  int arch;
   nvrtcProgram program;
+  int arch;     /* that it compiles for */
+  bool virtual; /* PTX alone */
 } compiler;
 
 #define CALL(compiler, call, ...) check(compiler, (compiler)->calls->call(__VA_ARGS__), #call)
@@ -54,28 +56,35 @@ static rowscan_status check(const compiler *c, nvrtcResult result, const char *c
   return result == NVRTC_SUCCESS ? ROWSCAN_OK : rs_nvrtc_failed(c->nvrtc, c->calls, result, call);
 }
 
-static rowscan_status check_arch(const compiler *c) {
-  int arch = c->arch;
+static rowscan_status tell_known(const compiler *c, int arch, const int *known, int count) {
+  char text[512];
+  rs_text list = {0};
+  for (int i = 0; i < count; i++)
+    rs_text_add(&list, " sm_%d", known[i]);
+  rowscan_status status =
+      rs_fail(ROWSCAN_NO_COMPILER, "%s does not know sm_%d; it knows%s", rs_nvrtc_describe(c->nvrtc, text, sizeof text),
+              arch, list.data ? list.data : " none");
+  rs_text_free(&list);
+  return status;
+}
+
+/* What to compile for, which as_ptx may be an older one. *way_out: whether it may be. */
+static rowscan_status choose_arch(compiler *c, int arch, bool as_ptx, rs_way_out *way_out) {
   if (arch < RS_OLDEST_ARCH)
     return rs_fail(ROWSCAN_UNSUPPORTED, "sm_%d is older than sm_%d, the oldest that kernels are made for", arch,
                    RS_OLDEST_ARCH);
-  int known[RS_MOST_ARCHS], count = RS_MOST_ARCHS;
+  int known[RS_MOST_ARCHS], count = RS_MOST_ARCHS, upto = 0;
   rowscan_status status = rs_nvrtc_archs(c->nvrtc, known, &count);
   if (status != ROWSCAN_OK)
     return status;
-  rs_text list = {0};
-  for (int i = 0; i < count; i++) {
-    if (known[i] == arch) {
-      rs_text_free(&list);
-      return ROWSCAN_OK;
-    }
-    rs_text_add(&list, " sm_%d", known[i]);
-  }
-  char text[512];
-  status = rs_fail(ROWSCAN_NO_COMPILER, "%s does not know sm_%d; it knows%s",
-                   rs_nvrtc_describe(c->nvrtc, text, sizeof text), arch, list.data ? list.data : " none");
-  rs_text_free(&list);
-  return status;
+  while (upto < count && known[upto] <= arch)
+    upto++;
+  c->arch = upto ? known[upto - 1] : 0;
+  c->virtual = c->arch != arch;
+  if (!c->virtual || (as_ptx && c->arch))
+    return ROWSCAN_OK;
+  *way_out = c->arch ? RS_WAY_PTX : RS_WAY_NONE;
+  return tell_known(c, arch, known, count);
 }
 
 static void destroy(compiler *c) {
@@ -143,8 +152,9 @@ static rowscan_status rejected(const compiler *c, nvrtcResult result, const char
   rowscan_status status = result == NVRTC_ERROR_OUT_OF_MEMORY               ? ROWSCAN_OUT_OF_MEMORY
                           : result == NVRTC_ERROR_BUILTIN_OPERATION_FAILURE ? ROWSCAN_NO_COMPILER
                                                                             : ROWSCAN_COMPILE_FAILED;
-  rs_fail(status, "%s does not compile for sm_%d: %s (%d)\n%.*s\n%s", rs_nvrtc_describe(c->nvrtc, text, sizeof text),
-          c->arch, error ? error : "unknown error", result, MOST_LOG, log, numbered.failed ? c->source : numbered.data);
+  rs_fail(status, "%s does not compile for %s_%d: %s (%d)\n%.*s\n%s", rs_nvrtc_describe(c->nvrtc, text, sizeof text),
+          c->virtual ? "compute" : "sm", c->arch, error ? error : "unknown error", result, MOST_LOG, log,
+          numbered.failed ? c->source : numbered.data);
   rs_text_free(&numbered);
   return status;
 }
@@ -154,7 +164,7 @@ static nvrtcResult run(const compiler *c, const attempt *as, rs_compiled *compil
   const char *options[MOST_OPTIONS];
   char arch_option[64], blocks_option[64];
   int count = 0;
-  snprintf(arch_option, sizeof arch_option, "--gpu-architecture=sm_%d", c->arch);
+  snprintf(arch_option, sizeof arch_option, "--gpu-architecture=%s_%d", c->virtual ? "compute" : "sm", c->arch);
   options[count++] = arch_option;
   for (const char *const *option = rs_compile_options; *option; option++)
     options[count++] = *option;
@@ -163,7 +173,7 @@ static nvrtcResult run(const compiler *c, const attempt *as, rs_compiled *compil
     options[count++] = blocks_option;
   if (as->cautious)
     options[count++] = "--ptxas-options=-O1";
-  if (!as->without_facts)
+  if (!as->without_facts && !c->virtual)
     options[count++] = "--ptxas-options=-v";
   if (c->calls->version >= FIRST_WITH_CACHE)
     options[count++] = "--no-cache";
@@ -219,7 +229,10 @@ static rowscan_status run_and_explain(compiler *c, int fewer_blocks, rs_compiled
   as.without_facts = true;
   if (result == NVRTC_ERROR_COMPILATION && says_nothing(compiled) && create(c) == ROWSCAN_OK)
     run(c, &as, compiled);
-  return rejected(c, result, compiled->warnings.data ? compiled->warnings.data : "");
+  status = rejected(c, result, compiled->warnings.data ? compiled->warnings.data : "");
+  if (result == NVRTC_ERROR_BUILTIN_OPERATION_FAILURE && rs_nvrtc_next(c->nvrtc, c->calls))
+    compiled->way_out = RS_WAY_NEXT;
+  return status;
 }
 
 static rowscan_status take(const compiler *c, rs_compiled *compiled) {
@@ -229,14 +242,15 @@ static rowscan_status take(const compiler *c, rs_compiled *compiled) {
   if (status != ROWSCAN_OK)
     return status;
   compiled->ptx_bytes = strlen(compiled->ptx);
-  status = fetch(c, calls->nvrtcGetCUBINSize, calls->nvrtcGetCUBIN, "nvrtcGetCUBIN", &compiled->cubin,
-                 &compiled->cubin_bytes);
-  if (status == ROWSCAN_OK && (!compiled->ptx_bytes || !compiled->cubin_bytes))
+  if (!c->virtual)
+    status = fetch(c, calls->nvrtcGetCUBINSize, calls->nvrtcGetCUBIN, "nvrtcGetCUBIN", &compiled->cubin,
+                   &compiled->cubin_bytes);
+  if (status == ROWSCAN_OK && (!compiled->ptx_bytes || (!c->virtual && !compiled->cubin_bytes)))
     status = rs_fail(ROWSCAN_COMPILE_FAILED, "NVRTC gave no %s", compiled->ptx_bytes ? "CUBIN" : "PTX");
   return status;
 }
 
-static rowscan_status compile(compiler *c, int fewer_blocks, rs_compiled *compiled) {
+static rowscan_status compile_with(compiler *c, int fewer_blocks, rs_compiled *compiled) {
   rowscan_status status = run_and_explain(c, fewer_blocks, compiled);
   return status == ROWSCAN_OK ? take(c, compiled) : status;
 }
@@ -247,25 +261,33 @@ static void mend_spills(compiler *c, rs_compiled *compiled) {
   int fewer = 0;
   while (compiled->facts.spill_bytes && (fewer = rs_bounds_lower(&bounds, fewer))) {
     rs_compiled other = {0};
-    bool better = compile(c, fewer, &other) == ROWSCAN_OK && other.facts.spill_bytes < compiled->facts.spill_bytes;
+    bool better = compile_with(c, fewer, &other) == ROWSCAN_OK && other.facts.spill_bytes < compiled->facts.spill_bytes;
     replace(compiled, &other, better);
   }
 }
 
-rowscan_status rs_compile(rs_nvrtc *nvrtc, const char *source, int arch, rs_compiled *compiled) {
+static rowscan_status compile(rs_nvrtc *nvrtc, const char *source, int arch, bool as_ptx, rs_compiled *compiled) {
   *compiled = (rs_compiled){0};
-  compiler c = {.nvrtc = nvrtc, .source = source, .arch = arch};
+  compiler c = {.nvrtc = nvrtc, .source = source};
   rowscan_status status = rs_nvrtc_load(nvrtc, &c.calls);
   if (status == ROWSCAN_OK)
-    status = check_arch(&c);
+    status = choose_arch(&c, arch, as_ptx, &compiled->way_out);
   double start = rs_now_ms();
   if (status == ROWSCAN_OK)
-    status = compile(&c, 0, compiled);
+    status = compile_with(&c, 0, compiled);
   if (status == ROWSCAN_OK)
     mend_spills(&c, compiled);
   compiled->facts.compile_us = (int)(1e3 * (rs_now_ms() - start));
   destroy(&c);
   return status;
+}
+
+rowscan_status rs_compile(rs_nvrtc *nvrtc, const char *source, int arch, rs_compiled *compiled) {
+  return compile(nvrtc, source, arch, false, compiled);
+}
+
+rowscan_status rs_compile_ptx(rs_nvrtc *nvrtc, const char *source, int arch, rs_compiled *compiled) {
+  return compile(nvrtc, source, arch, true, compiled);
 }
 
 void rs_compiled_free(rs_compiled *compiled) {

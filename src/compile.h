@@ -11,11 +11,19 @@
 /* Options that shape what comes out, in order, besides that of the architecture; NULL at the end. */
 extern const char *const rs_compile_options[];
 
+/* After NO_COMPILER: what may do nevertheless. */
+typedef enum rs_way_out {
+  RS_WAY_NONE,
+  RS_WAY_NEXT, /* that library of NVRTC turned out to be of no use, and now there is another */
+  RS_WAY_PTX   /* the architecture is newer than those it knows: rs_compile_ptx */
+} rs_way_out;
+
 typedef struct rs_compiled {
   char *ptx, *cubin;
   size_t ptx_bytes, cubin_bytes; /* without the NUL byte that follows each */
   rs_facts facts;
   rs_text warnings; /* what else the compiler had to say */
+  rs_way_out way_out;
 } rs_compiled;
 
 /*
@@ -25,6 +33,12 @@ typedef struct rs_compiled {
  * COMPILE_FAILED, with log and numbered source; OUT_OF_MEMORY.
  */
 rowscan_status rs_compile(rs_nvrtc *nvrtc, const char *source, int arch, rs_compiled *compiled);
+
+/*
+ * The same for an architecture that NVRTC does not know: PTX of the newest one before it that it does know, which the
+ * driver compiles. There is no CUBIN, and facts are not known.
+ */
+rowscan_status rs_compile_ptx(rs_nvrtc *nvrtc, const char *source, int arch, rs_compiled *compiled);
 void rs_compiled_free(rs_compiled *compiled);
 
 #endif

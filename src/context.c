@@ -143,14 +143,19 @@ static rowscan_status retain_context(rs_device *device) {
 
 static rowscan_status describe_device(rs_device *device) {
   const rs_cuda *cuda = device->cuda;
+  device->ordinal = device->handle; /* the driver numbers them so */
   device->arch = arch_of(cuda, device->handle);
   device->multiprocessors = attribute(cuda, device->handle, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   device->l2_bytes = attribute(cuda, device->handle, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
   device->peak_gbs = peak_gbs(cuda, device->handle);
-  if (device->arch >= 10 && device->multiprocessors >= 1)
-    return ROWSCAN_OK;
-  return rs_fail(ROWSCAN_CUDA_FAILED, "cuDeviceGetAttribute: GPU %d says compute capability %d.%d, %d multiprocessors",
-                 device->handle, device->arch / 10, device->arch % 10, device->multiprocessors);
+  if (device->arch < 10 || device->multiprocessors < 1)
+    return rs_fail(ROWSCAN_CUDA_FAILED,
+                   "cuDeviceGetAttribute: GPU %d says compute capability %d.%d, %d multiprocessors", device->ordinal,
+                   device->arch / 10, device->arch % 10, device->multiprocessors);
+  if (device->arch < RS_OLDEST_ARCH)
+    return rs_fail(ROWSCAN_UNSUPPORTED, "GPU %d is sm_%d, older than sm_%d, the oldest that kernels are made for",
+                   device->ordinal, device->arch, RS_OLDEST_ARCH);
+  return ROWSCAN_OK;
 }
 
 /* A green context has some of the device's. */
@@ -199,6 +204,17 @@ static rowscan_status bind_device(rs_device *device, const rowscan_options *opti
   status = bind_context(device, options);
   rs_cuda_restore(device->cuda, mode);
   return status;
+}
+
+/* Launches may be queued whose kernels are to be unloaded. An error is of those, and was or will be told elsewhere. */
+static void finish_device(const rs_device *device) {
+  bool pushed;
+  if (!device->context || rs_device_enter(device, &pushed))
+    return;
+  int mode = rs_cuda_relax(device->cuda);
+  device->cuda->cuCtxSynchronize();
+  rs_cuda_restore(device->cuda, mode);
+  rs_device_leave(device, pushed);
 }
 
 static void release_device(const rs_device *device, rs_slots_kept *slots) {
@@ -280,6 +296,7 @@ static rowscan_status open_builder(rowscan_context *context, const rowscan_optio
     return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for the builder");
   rs_builder_forbid(context->builder, who_forbids(context, options));
   rs_builder_tune_for(context->builder, tuned_for(context));
+  rs_builder_serve(context->builder, context->device.arch);
   if (context->engine == ROWSCAN_ENGINE_CUDA)
     rs_nvrtc_path(nvrtc); /* finds it: plans will need its id, and opening a GPU takes long anyway */
   return ROWSCAN_OK;
@@ -296,29 +313,80 @@ static bool may_overlap(const rowscan_context *context) {
   return !off && device->arch >= 90 && device->cuda->version >= OVERLAPS_FROM && device->cuda->cuLaunchKernelEx;
 }
 
-/* It was for want of a driver or of any GPU that none was bound. */
-static bool is_absent(rowscan_status status) {
+/* With AUTO, instead of the GPU, for the reason that is the last error. */
+static rowscan_status fall_to_host(rowscan_context *context, rowscan_log_level level) {
+  context->why = strdup(rowscan_last_error());
+  if (!context->why)
+    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for why the host serves");
+  release_device(&context->device, &context->slots);
+  context->device = (rs_device){0};
+  context->engine = ROWSCAN_ENGINE_HOST;
+  rs_log_write(&context->log, level, "engine auto: the host serves, because: %s", context->why);
+  return ROWSCAN_OK;
+}
+
+/* There are GPUs, and none of the ordinal that was asked for. */
+static bool is_misnamed(rowscan_status status) {
   int count;
-  return status == ROWSCAN_NO_DRIVER || (status == ROWSCAN_NO_DEVICE && !rs_device_count(&count) && !count);
+  return status == ROWSCAN_NO_DEVICE && !rs_device_count(&count) && count > 0;
+}
+
+/* Where there is no driver, or no GPU, nobody expects one. */
+static bool is_absent(rowscan_status status) {
+  return status == ROWSCAN_NO_DEVICE || (status == ROWSCAN_NO_DRIVER && !rs_cuda_is_there());
+}
+
+static rowscan_status bind_gpu(rowscan_context *context, const rowscan_options *options) {
+  rowscan_status status = bind_device(&context->device, options);
+  if (!status) {
+    context->engine = ROWSCAN_ENGINE_CUDA;
+    context->device.overlaps = may_overlap(context);
+    return ROWSCAN_OK;
+  }
+  if (options->engine != ROWSCAN_ENGINE_AUTO || options->cuda_context || is_misnamed(status))
+    return status;
+  return fall_to_host(context, is_absent(status) ? ROWSCAN_LOG_INFO : ROWSCAN_LOG_WARNING);
 }
 
 static rowscan_status bind_engine(rowscan_context *context, const rowscan_options *options) {
   context->engine = ROWSCAN_ENGINE_HOST;
-  if (options->engine != ROWSCAN_ENGINE_HOST) {
-    rowscan_status status = bind_device(&context->device, options);
-    if (status && !(options->engine == ROWSCAN_ENGINE_AUTO && is_absent(status)))
-      return status;
-    if (!status) {
-      context->engine = ROWSCAN_ENGINE_CUDA;
-      context->device.overlaps = may_overlap(context);
-    } else {
-      rs_log_write(&context->log, ROWSCAN_LOG_INFO, "engine auto: host, because: %s", rowscan_last_error());
-    }
-  }
-  rowscan_status status = rs_host_open(&context->host, options->threads);
+  rowscan_status status = options->engine == ROWSCAN_ENGINE_HOST ? ROWSCAN_OK : bind_gpu(context, options);
+  if (!status)
+    status = rs_host_open(&context->host, options->threads);
   if (!status && options->parallel_for)
     rs_pool_lend(rs_host_pool(context->host), options->parallel_for, options->user);
   return status;
+}
+
+/* Empties the line that it looks for in keys when one has it. */
+static int look_for(void *user, const rs_store_item *item) {
+  char *line = user;
+  if (item->key && strstr(item->key, line))
+    *line = 0;
+  return !*line;
+}
+
+/* Reads entries until there is one, which mostly is the first. */
+static bool has_kernels(rs_store *store, int arch) {
+  char line[32];
+  snprintf(line, sizeof line, "\narch=sm_%d\n", arch);
+  rs_store_visit(store, look_for, line);
+  if (*line)
+    rs_store_visit_packs(store, look_for, line);
+  return !*line;
+}
+
+/* A GPU for which nothing can be compiled, and nothing is there that was. */
+static rowscan_status check_kernels(rowscan_context *context) {
+  rs_builder *builder = context->builder;
+  rs_store *store = rs_builder_store(builder);
+  int arch = context->device.arch;
+  if (*rs_nvrtc_path(rs_builder_nvrtc(builder)) || has_kernels(store, arch))
+    return ROWSCAN_OK;
+  return rs_fail(
+      ROWSCAN_NO_COMPILER,
+      "GPU %d is sm_%d, there is no NVRTC to compile its kernels, and neither the cache (%s) nor a pack has any",
+      context->device.ordinal, arch, *rs_store_path(store) ? rs_store_path(store) : rs_store_why(store));
 }
 
 rowscan_status rs_context_open(rowscan_context **out, const rowscan_options *options, rs_nvrtc *nvrtc) {
@@ -340,6 +408,9 @@ rowscan_status rs_context_open(rowscan_context **out, const rowscan_options *opt
     rs_nvrtc_close(nvrtc);
   else
     status = open_builder(context, options, nvrtc);
+  if (!status && options->engine == ROWSCAN_ENGINE_AUTO && !options->cuda_context &&
+      context->engine == ROWSCAN_ENGINE_CUDA && check_kernels(context))
+    status = fall_to_host(context, ROWSCAN_LOG_WARNING);
   if (status) {
     rs_context_close(context);
     return status;
@@ -356,6 +427,7 @@ bool rs_context_inherited(const rowscan_context *context) {
 void rs_context_close(rowscan_context *context) {
   if (!context || rs_context_inherited(context))
     return;
+  finish_device(&context->device);
   rs_table_free(&context->plans);
   rs_verdicts_free(&context->verdicts);
   if (context->builder)
@@ -363,5 +435,6 @@ void rs_context_close(rowscan_context *context) {
   if (context->host)
     rs_host_close(context->host);
   release_device(&context->device, &context->slots);
+  free(context->why);
   free(context);
 }

@@ -16,6 +16,7 @@
 
 typedef struct rs_device {
   const rs_cuda *cuda;
+  int ordinal;
   CUdevice handle;
   CUcontext context;       /* the caller's, or the primary one */
   bool retained;           /* and is to be released */
@@ -29,6 +30,7 @@ typedef struct rs_device {
 
 struct rowscan_context {
   rowscan_engine engine;
+  char *why; /* AUTO ended up with the host; NULL: it did not */
   rs_log log;
   void *user;
   void (*progress)(void *user, int64_t done_bytes, int64_t total_bytes);

@@ -54,7 +54,9 @@ static rowscan_status build(rs_copier *copier, const rowscan_context *context, i
 /* As a plan's: the PTX is the way out if the driver will not have the CUBIN. */
 static CUresult load(rs_copier *copier) {
   const rs_cuda *cuda = copier->device->cuda;
-  CUresult result = cuda->cuModuleLoadData(&copier->module, copier->binary.cubin);
+  CUresult result = CUDA_ERROR_NO_BINARY_FOR_GPU;
+  if (copier->binary.cubin)
+    result = cuda->cuModuleLoadData(&copier->module, copier->binary.cubin);
   if (rs_cuda_rejects(result))
     result = cuda->cuModuleLoadData(&copier->module, copier->binary.ptx);
   if (result)

@@ -66,6 +66,10 @@ rowscan_status rs_cuda_open(const rs_cuda **cuda) {
   return status;
 }
 
+bool rs_cuda_is_there(void) {
+  return rs_library_is_loaded(name);
+}
+
 rowscan_status rs_cuda_failed(const rs_cuda *cuda, CUresult result, const char *call) {
   const char *error = NULL, *text = NULL;
   rowscan_status status = result == CUDA_ERROR_OUT_OF_MEMORY ? ROWSCAN_OUT_OF_MEMORY : ROWSCAN_CUDA_FAILED;

@@ -106,6 +106,7 @@ typedef struct CUlaunchConfig {
   X(cuCtxGetCurrent, (CUcontext * context))                                                                            \
   X(cuCtxPushCurrent_v2, (CUcontext context))                                                                          \
   X(cuCtxPopCurrent_v2, (CUcontext * context))                                                                         \
+  X(cuCtxSynchronize, (void))                                                                                          \
   X(cuPointerGetAttribute, (void *value, int attribute, CUdeviceptr pointer))                                          \
   X(cuMemGetInfo_v2, (size_t * free_bytes, size_t * total_bytes))                                                      \
   X(cuMemAlloc_v2, (CUdeviceptr * pointer, size_t bytes))                                                              \
@@ -162,6 +163,9 @@ typedef struct rs_cuda {
  * NO_DEVICE (there is a driver, and it sees no GPU).
  */
 rowscan_status rs_cuda_open(const rs_cuda **cuda);
+
+/* After rs_cuda_open failed: whether there is a driver nevertheless, which does not start or is too old. */
+bool rs_cuda_is_there(void);
 
 /*
  * Turns a failed call into a status and a story: "cuMemAlloc_v2(...) failed: CUDA_ERROR_OUT_OF_MEMORY (out of memory)".

@@ -5,6 +5,7 @@
 #ifndef RS_LIBRARY_H
 #define RS_LIBRARY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "text.h"
@@ -27,5 +28,14 @@ void rs_library_ask(void *library, const rs_symbol *symbols, size_t count, void 
 
 /* The file that a loaded library came from; NULL: not known. Lives as long as the library. */
 const char *rs_library_path(void *library);
+
+/* The file that this code itself came from: the library, or a program that it was linked into. False: not known. */
+bool rs_library_own_path(char *path, size_t room);
+
+/* Whether the process has loaded a library of this name, one that failed to fill its table too. */
+bool rs_library_is_loaded(const char *name);
+
+/* The file of the first library that the process has loaded and `wants` says true for, to be freed; NULL: none. */
+char *rs_library_loaded(bool (*wants)(void *user, const char *path), void *user);
 
 #endif

@@ -123,12 +123,14 @@ static refusal load_image(const rs_cuda *cuda, rs_kernel kernel, rs_module *modu
 
 /*
  * The CUBIN first: it needs no compiler in the driver, and loads where the PTX is newer than the driver. The PTX is the
- * way out for a GPU that the CUBIN is not for.
+ * way out for a GPU that the CUBIN is not for, or that NVRTC makes none for.
  */
 static refusal load_binary(const rs_modules *all, rs_kernel kernel, rs_module *module, CUfunction *function) {
   const rs_cuda *cuda = all->context->device.cuda;
-  refusal said = load_image(cuda, kernel, module, module->binary.cubin, function);
+  refusal said = {CUDA_ERROR_NO_BINARY_FOR_GPU, "cuModuleLoadData of a compiled kernel", true};
   rs_binary whole;
+  if (module->binary.cubin)
+    said = load_image(cuda, kernel, module, module->binary.cubin, function);
   if (!rs_cuda_rejects(said.result))
     return said;
   if (!module->binary.ptx) {

@@ -2,14 +2,17 @@
  * nvrtc.c - the compiler: where it is, and its table
  * SPDX-License-Identifier: MIT
  *
- * Candidates are the files of the right names in all places, best first, and at the end the bare names, which only the
- * dynamic linker can resolve and which therefore are loaded to be looked at. The search stops at one that can be used,
- * and goes on from there if that one is of no use after all.
+ * Candidates are the files of the right names in all places, best first; then the bare names, which only the dynamic
+ * linker can resolve and which therefore are loaded to be looked at; then what the process has loaded under any name.
+ * The search stops at one that can be used, and goes on from there if that one is of no use after all. NVRTC needs a
+ * library of builtins, which it loads when it compiles: a candidate without one beside it is taken only where there is
+ * no other.
  */
 #include "nvrtc.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,12 +26,16 @@
 #include "digest.h"
 #include "library.h"
 #include "places.h"
+#include "trust.h"
 
 typedef struct candidate {
   struct candidate *next; /* the one before it */
   char *name;             /* a path, or a bare name for the dynamic linker */
   const char *path;
   int major; /* as the name tells; 0: it does not */
+  bool lone; /* put off until there is no other, for its builtins are not beside it */
+  bool loaded;
+  rs_nvrtc_calls calls; /* once it is; who has them may use them whatever is found after this */
   char id[RS_BUILDID_ROOM];
 } candidate;
 
@@ -44,15 +51,14 @@ struct rs_nvrtc {
   const char *names[SONAMES];
   int name_count;
   rs_log log;
-  pthread_mutex_t lock; /* of all that follows; the table doesn't change once `loaded` is set */
+  bool alone;           /* there is one candidate: the file that was named, or a table */
+  pthread_mutex_t lock; /* of all that follows */
   rs_places places;
   int name, place;            /* what is looked for next, and where */
   bool bare;                  /* nowhere: the name itself is the next candidate */
   bool starved;               /* the last search ran out of memory */
-  bool loaded;                /* `at` is */
   candidate *tried_last, *at; /* all that there were; the one that is found, NULL: none yet */
   rs_text tried;
-  rs_nvrtc_calls calls;
 };
 
 static const rs_symbol symbols[] = {
@@ -74,7 +80,7 @@ static rs_nvrtc *create(void) {
 
 static void begin_search(rs_nvrtc *nvrtc) {
   nvrtc->name = nvrtc->place = 0;
-  nvrtc->bare = nvrtc->asked && strchr(nvrtc->asked, '/');
+  nvrtc->bare = nvrtc->alone;
 }
 
 /* Newest first, but those that the driver may be too old for last. */
@@ -107,6 +113,7 @@ rs_nvrtc *rs_nvrtc_open(const char *name, const rs_log *log) {
     return NULL;
   }
   nvrtc->names[nvrtc->name_count++] = nvrtc->asked;
+  nvrtc->alone = strchr(nvrtc->asked, '/') != NULL;
   begin_search(nvrtc);
   return nvrtc;
 }
@@ -128,8 +135,9 @@ rs_nvrtc *rs_nvrtc_from_table(const rs_nvrtc_calls *calls, const char *id) {
   snprintf(one->id, sizeof one->id, "%s", id);
   one->path = "(a table)";
   nvrtc->tried_last = nvrtc->at = one;
-  nvrtc->calls = *calls;
-  nvrtc->loaded = true;
+  nvrtc->alone = true;
+  one->calls = *calls;
+  one->loaded = true;
   return nvrtc;
 }
 
@@ -151,19 +159,28 @@ void rs_nvrtc_close(rs_nvrtc *nvrtc) {
 
 /* ---- candidates -------------------------------------------------------------------------------------------------- */
 
+static bool may_be_opened(rs_nvrtc *nvrtc, const rs_place *place, const char *path) {
+  rs_text why = {0};
+  bool good = place->named || rs_trusts(path, &why);
+  if (!good)
+    rs_text_add(&nvrtc->tried, "  %s: not opened, for %s\n", path, why.data ? why.data : "of lack of memory");
+  rs_text_free(&why);
+  return good;
+}
+
 /* The file of the name in the next place that has one, to be freed; *path is NULL if there is none left. False: out of
  * memory, and the search can go on from there; so in what follows. */
 static bool next_file(rs_nvrtc *nvrtc, char **path) {
-  const char *dir;
+  const rs_place *place;
   *path = NULL;
-  for (; rs_places_get(&nvrtc->places, nvrtc->place, &dir); nvrtc->place++) {
-    if (!dir)
+  for (; rs_places_get(&nvrtc->places, nvrtc->place, &place); nvrtc->place++) {
+    if (!place)
       return true;
     rs_text text = {0};
-    rs_text_add(&text, "%s/%s", dir, nvrtc->names[nvrtc->name]);
+    rs_text_add(&text, "%s/%s", place->dir, nvrtc->names[nvrtc->name]);
     if (text.failed)
       return false;
-    if (access(text.data, F_OK) == 0) {
+    if (access(text.data, F_OK) == 0 && may_be_opened(nvrtc, place, text.data)) {
       nvrtc->place++;
       *path = text.data;
       return true;
@@ -179,6 +196,18 @@ static char *bare_name(const char *name) {
   return path ? path : strdup(name);
 }
 
+/* Under whatever name its owner has it, and not tried yet. */
+static bool is_another(void *user, const char *path) {
+  const rs_nvrtc *nvrtc = user;
+  const char *name = strrchr(path, '/') + 1;
+  if (strncmp(name, "libnvrtc", 8) != 0 || !strncmp(name, "libnvrtc-builtins", 17) || !strstr(name, ".so"))
+    return false;
+  for (const candidate *one = nvrtc->tried_last; one; one = one->next)
+    if ((one->path && !strcmp(one->path, path)) || !strcmp(one->name, path))
+      return false;
+  return true;
+}
+
 /* The name of the next candidate, to be freed; *name is NULL if there are no more. */
 static bool next_name(rs_nvrtc *nvrtc, char **name) {
   while (!nvrtc->bare) {
@@ -192,9 +221,10 @@ static bool next_name(rs_nvrtc *nvrtc, char **name) {
       nvrtc->name = 0;
     }
   }
-  *name = NULL;
-  if (nvrtc->name == nvrtc->name_count)
+  if (nvrtc->name == nvrtc->name_count) {
+    *name = nvrtc->asked || nvrtc->alone ? NULL : rs_library_loaded(is_another, nvrtc);
     return true;
+  }
   *name = bare_name(nvrtc->names[nvrtc->name]);
   nvrtc->name += *name != NULL;
   return *name != NULL;
@@ -229,18 +259,18 @@ static bool identify(rs_nvrtc *nvrtc, candidate *one) {
 }
 
 static bool load_one(rs_nvrtc *nvrtc, candidate *one) {
-  void *library = rs_library_load(one->name, symbols, sizeof symbols / sizeof *symbols, &nvrtc->calls, &nvrtc->tried);
+  void *library = rs_library_load(one->name, symbols, sizeof symbols / sizeof *symbols, &one->calls, &nvrtc->tried);
   if (!library)
     return false;
   int major = 0, minor = 0;
-  if (nvrtc->calls.nvrtcVersion(&major, &minor) != NVRTC_SUCCESS) {
+  if (one->calls.nvrtcVersion(&major, &minor) != NVRTC_SUCCESS) {
     rs_text_add(&nvrtc->tried, "  %s: does not tell its version\n", one->name);
     return false;
   }
-  nvrtc->calls.version = 1000 * major + 10 * minor;
+  one->calls.version = 1000 * major + 10 * minor;
   if (!one->path)
     one->path = rs_library_path(library);
-  return nvrtc->loaded = true;
+  return one->loaded = true;
 }
 
 static int major_in(const char *path) {
@@ -265,10 +295,39 @@ static bool examine(rs_nvrtc *nvrtc, candidate *one) {
   else if (!load_one(nvrtc, one))
     return false;
   bool good = one->path && identify(nvrtc, one);
-  nvrtc->loaded = nvrtc->loaded && good;
   if (good)
     one->major = major_of(one->path);
   return good;
+}
+
+/* Whether a directory has libnvrtc-builtins.so.13.0, or another of a major version (0: any that is served). */
+static bool has_builtins(const char *dir, int major) {
+  enum { MINORS = 16 };
+  for (int i = 0; i < SONAMES; i++)
+    for (int minor = 0; minor < MINORS && (!major || major == sonames[i].major); minor++) {
+      char path[PATH_MAX];
+      snprintf(path, sizeof path, "%s/libnvrtc-builtins.so.%d.%d", dir, sonames[i].major, minor);
+      if (access(path, F_OK) == 0)
+        return true;
+    }
+  return false;
+}
+
+/* Beside its name, or beside the file that links lead to. */
+static bool is_whole(const candidate *one) {
+  char *real = realpath(one->path, NULL), *named = strdup(one->path);
+  char *const paths[] = {named, real};
+  bool whole = false;
+  for (int i = 0; i < 2; i++) {
+    char *slash = paths[i] ? strrchr(paths[i], '/') : NULL;
+    if (slash) {
+      *slash = 0;
+      whole = whole || has_builtins(paths[i], one->major);
+    }
+  }
+  free(real);
+  free(named);
+  return whole;
 }
 
 static rowscan_status tell(const rs_nvrtc *nvrtc) {
@@ -296,6 +355,17 @@ static bool end_search(rs_nvrtc *nvrtc) {
   return false;
 }
 
+/* The first of those that were put off; NULL: there are none. */
+static candidate *take_lone(rs_nvrtc *nvrtc) {
+  candidate *first = NULL;
+  for (candidate *one = nvrtc->tried_last; one; one = one->next)
+    if (one->lone)
+      first = one;
+  if (first)
+    first->lone = false;
+  return first;
+}
+
 /* What follows is called with the lock held. Leaves the last error alone if it can. */
 static bool find(rs_nvrtc *nvrtc) {
   nvrtc->starved = false;
@@ -304,21 +374,31 @@ static bool find(rs_nvrtc *nvrtc) {
     nvrtc->starved = !one || !next_name(nvrtc, &one->name);
     if (nvrtc->starved || !one->name) {
       free(one);
-      return end_search(nvrtc);
+      nvrtc->at = nvrtc->starved ? NULL : take_lone(nvrtc);
+      return nvrtc->at || end_search(nvrtc);
     }
     one->next = nvrtc->tried_last;
     nvrtc->tried_last = one;
-    if (examine(nvrtc, one))
+    if (!examine(nvrtc, one))
+      continue;
+    one->lone = !is_whole(one);
+    if (!one->lone)
       nvrtc->at = one;
   }
   return true;
 }
 
 static bool load(rs_nvrtc *nvrtc) {
-  while (!nvrtc->loaded && find(nvrtc))
-    if (!nvrtc->loaded && !load_one(nvrtc, nvrtc->at))
-      nvrtc->at = NULL;
-  return nvrtc->loaded;
+  while (find(nvrtc)) {
+    if (nvrtc->at->loaded || load_one(nvrtc, nvrtc->at))
+      return true;
+    nvrtc->at = NULL;
+  }
+  return false;
+}
+
+static int version_of(const candidate *one) {
+  return one && one->loaded ? one->calls.version : 0;
 }
 
 static rowscan_status why_not(const rs_nvrtc *nvrtc) {
@@ -354,18 +434,31 @@ rowscan_status rs_nvrtc_load(rs_nvrtc *nvrtc, const rs_nvrtc_calls **calls) {
   pthread_mutex_lock(&nvrtc->lock);
   rowscan_status status = ROWSCAN_OK;
   double start = rs_now_ms();
-  bool before = nvrtc->loaded;
+  bool before = nvrtc->at && nvrtc->at->loaded;
   if (load(nvrtc))
-    *calls = &nvrtc->calls;
+    *calls = &nvrtc->at->calls;
   else
     status = why_not(nvrtc);
-  bool now = nvrtc->loaded && !before;
+  bool now = !status && !before;
   pthread_mutex_unlock(&nvrtc->lock);
   char text[512];
   if (now)
     rs_log_write(&nvrtc->log, ROWSCAN_LOG_INFO, "loaded %s in %.2f ms", rs_nvrtc_describe(nvrtc, text, sizeof text),
                  rs_now_ms() - start);
   return status;
+}
+
+bool rs_nvrtc_next(rs_nvrtc *nvrtc, const rs_nvrtc_calls *calls) {
+  if (nvrtc->alone)
+    return false;
+  pthread_mutex_lock(&nvrtc->lock);
+  if (nvrtc->at && &nvrtc->at->calls == calls) { /* else another thread was here before */
+    rs_text_add(&nvrtc->tried, "  %s: its libnvrtc-builtins is missing\n", nvrtc->at->path);
+    nvrtc->at = NULL;
+  }
+  bool another = load(nvrtc);
+  pthread_mutex_unlock(&nvrtc->lock);
+  return another;
 }
 
 const char *rs_nvrtc_path(rs_nvrtc *nvrtc) {
@@ -376,7 +469,7 @@ const char *rs_nvrtc_path(rs_nvrtc *nvrtc) {
 int rs_nvrtc_major(rs_nvrtc *nvrtc) {
   const candidate *one = found(nvrtc, NULL);
   pthread_mutex_lock(&nvrtc->lock);
-  int version = nvrtc->loaded ? nvrtc->calls.version : 0;
+  int version = version_of(nvrtc->at);
   pthread_mutex_unlock(&nvrtc->lock);
   return version ? version / 1000 : one ? one->major : 0;
 }
@@ -384,7 +477,7 @@ int rs_nvrtc_major(rs_nvrtc *nvrtc) {
 const char *rs_nvrtc_describe(rs_nvrtc *nvrtc, char *text, size_t room) {
   const char *path = rs_nvrtc_path(nvrtc);
   pthread_mutex_lock(&nvrtc->lock);
-  int version = nvrtc->loaded ? nvrtc->calls.version : 0;
+  int version = version_of(nvrtc->at);
   pthread_mutex_unlock(&nvrtc->lock);
   if (version)
     snprintf(text, room, "NVRTC %d.%d (%s)", version / 1000, version % 1000 / 10, path);

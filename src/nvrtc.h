@@ -8,6 +8,8 @@
 #ifndef RS_NVRTC_H
 #define RS_NVRTC_H
 
+#include <stdbool.h>
+
 #include "rowscan.h"
 #include "status.h"
 
@@ -63,12 +65,19 @@ void rs_nvrtc_close(rs_nvrtc *nvrtc); /* the library itself stays loaded */
 
 /*
  * Hexadecimal build-id of the library's file (else a digest of the file), found without loading it; lives as long as
- * nvrtc. It changes if that library turns out not to load, and another one does. NO_COMPILER, OUT_OF_MEMORY.
+ * nvrtc. It changes if that library turns out not to load or to be of no use, and another one does. NO_COMPILER,
+ * OUT_OF_MEMORY.
  */
 rowscan_status rs_nvrtc_id(rs_nvrtc *nvrtc, const char **id);
 
 /* Loads the library, once, and gives its table. Errors: NO_COMPILER (says what was tried), OUT_OF_MEMORY. */
 rowscan_status rs_nvrtc_load(rs_nvrtc *nvrtc, const rs_nvrtc_calls **calls);
+
+/*
+ * The library of a table turned out to be of no use, for a companion that it needs is missing: takes the next one, and
+ * loads it. False: there is none, or no other was to be tried. The table stays as it is.
+ */
+bool rs_nvrtc_next(rs_nvrtc *nvrtc, const rs_nvrtc_calls *calls);
 
 /*
  * Architectures it knows (90 for sm_90) and rowscan serves, ascending. *count: room in, number out. Errors: those of

@@ -15,11 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
+#include "prefixes.h"
 #include "text.h"
 
 #ifndef ROWSCAN_CUDA_DIR
@@ -30,6 +30,7 @@
 #define WHEELS(packages) packages "/nvidia/cu13/lib", packages "/nvidia/cuda_nvrtc/lib"
 static const char *const below_python[] = {WHEELS("/lib/python3*/site-packages"), NULL};
 static const char *const below_conda[] = {"/lib", WHEELS("/lib/python3*/site-packages"), NULL};
+static const char *const below_packages[] = {WHEELS(""), NULL};
 static const char *const below_home[] = {WHEELS("/.local/lib/python3*/site-packages"), NULL};
 static const char *const below_toolkit[] = {"/lib64", "/targets/*/lib", "/lib", NULL};
 static const char *const below_root[] = {
@@ -45,44 +46,53 @@ static const char *const below_system[] = {"/usr/local/lib64",
                                            "/usr/lib",
                                            NULL};
 
-/* What can be a prefix, in order. Relative ones, which mean another directory after a chdir, are passed over. */
-typedef enum kind {
-  LIST,     /* no prefix, but directories: what a variable lists */
-  VARIABLE, /* what a variable says */
-  PROGRAM,  /* that of the program that runs, which may be a Python interpreter with wheels of its own */
-  CONSTANT
-} kind;
+static const char *const below_library[] = {"", NULL};
 
+/*
+ * What can be a prefix, in order. Relative ones, which mean another directory after a chdir, are passed over. Who sets
+ * a variable that is for this has said whom to trust; HOME is another user's under sudo.
+ */
 static const struct {
-  kind kind;
-  const char *text;
-  const char *const *below; /* patterns */
+  const char *variable; /* NULL: none */
+  rs_prefix *find;      /* without a variable; NULL: `constant` is it */
+  const char *constant;
+  const char *const *below; /* patterns; NULL: the variable lists directories */
+  bool named;
 } sources[] = {
-    {LIST, "LD_LIBRARY_PATH", NULL},
-    {VARIABLE, "VIRTUAL_ENV", below_python},
-    {VARIABLE, "CONDA_PREFIX", below_conda},
-    {PROGRAM, NULL, below_python},
-    {VARIABLE, "HOME", below_home},
-    {CONSTANT, "", below_root},
-    {VARIABLE, "CUDA_HOME", below_toolkit},
-    {VARIABLE, "CUDA_PATH", below_toolkit},
-    {CONSTANT, ROWSCAN_CUDA_DIR, below_toolkit},
-    {CONSTANT, "", below_system},
+    {"LD_LIBRARY_PATH", NULL, NULL, NULL, true},
+    {"VIRTUAL_ENV", NULL, NULL, below_python, true},
+    {"CONDA_PREFIX", NULL, NULL, below_conda, true},
+    {NULL, rs_prefix_packages, NULL, below_packages, false},
+    {NULL, rs_prefix_environment, NULL, below_python, false},
+    {NULL, rs_prefix_called, NULL, below_python, false},
+    {NULL, rs_prefix_conda, NULL, below_conda, false},
+    {NULL, rs_prefix_program, NULL, below_python, false},
+    {NULL, rs_prefix_base, NULL, below_python, false},
+    {"HOME", NULL, NULL, below_home, false},
+    {NULL, NULL, "", below_root, false},
+    {"CUDA_HOME", NULL, NULL, below_toolkit, true},
+    {"CUDA_PATH", NULL, NULL, below_toolkit, true},
+    {NULL, rs_prefix_library, NULL, below_library, false},
+    {NULL, NULL, ROWSCAN_CUDA_DIR, below_toolkit, false},
+    {NULL, NULL, "", below_system, false},
 };
 enum { SOURCES = sizeof sources / sizeof *sources };
 
 /* ---- directories ------------------------------------------------------------------------------------------------- */
 
-static bool is_known(const rs_places *places, const struct stat *status) {
+/* One that is named after all counts again. */
+static bool is_known(const rs_places *places, const struct stat *status, bool named) {
   for (int i = 0; i < places->count; i++)
-    if (places->place[i].device == status->st_dev && places->place[i].file == status->st_ino)
+    if (places->place[i].device == status->st_dev && places->place[i].file == status->st_ino &&
+        (places->place[i].named || !named))
       return true;
   return false;
 }
 
 static bool add(rs_places *places, const char *dir) {
   struct stat status;
-  if (stat(dir, &status) != 0 || !S_ISDIR(status.st_mode) || is_known(places, &status))
+  bool named = sources[places->source].named;
+  if (stat(dir, &status) != 0 || !S_ISDIR(status.st_mode) || is_known(places, &status, named))
     return true;
   rs_place *more = realloc(places->place, (size_t)(places->count + 1) * sizeof *more);
   if (!more)
@@ -92,6 +102,7 @@ static bool add(rs_places *places, const char *dir) {
   place->dir = strdup(dir);
   if (!place->dir)
     return false;
+  place->named = named;
   place->device = status.st_dev;
   place->file = status.st_ino;
   places->count++;
@@ -178,28 +189,13 @@ static bool add_list(rs_places *places, const char *list) {
 
 /* ---- where they are ---------------------------------------------------------------------------------------------- */
 
-/* PREFIX/bin/python3 */
-static bool program_prefix(char *prefix, size_t room) {
-  ssize_t length = readlink("/proc/self/exe", prefix, room - 1);
-  if (length <= 0)
-    return false;
-  prefix[length] = 0;
-  for (int up = 0; up < 2; up++) {
-    char *slash = strrchr(prefix, '/');
-    if (!slash)
-      return false;
-    *slash = 0;
-  }
-  return *prefix != 0;
-}
-
 /* False: there is none of this kind, or none that is a path. */
 static bool find_prefix(int source, char *prefix, size_t room) {
-  const char *text = sources[source].text;
-  if (sources[source].kind == PROGRAM)
-    return program_prefix(prefix, room);
-  if (sources[source].kind == VARIABLE) {
-    text = secure_getenv(text);
+  const char *text = sources[source].constant;
+  if (sources[source].find)
+    return sources[source].find(prefix, room);
+  if (sources[source].variable) {
+    text = secure_getenv(sources[source].variable);
     if (!text || !*text)
       return false;
   }
@@ -210,7 +206,7 @@ static bool find_prefix(int source, char *prefix, size_t room) {
 static bool look_further(rs_places *places) {
   const char *const *below = sources[places->source].below;
   if (!below) {
-    if (!add_list(places, secure_getenv(sources[places->source].text)))
+    if (!add_list(places, secure_getenv(sources[places->source].variable)))
       return false;
   } else if (places->below || find_prefix(places->source, places->prefix, sizeof places->prefix)) {
     if (!add_pattern(places, places->prefix, below[places->below]))
@@ -223,13 +219,13 @@ static bool look_further(rs_places *places) {
   return true;
 }
 
-bool rs_places_get(rs_places *places, int index, const char **dir) {
-  *dir = NULL;
+bool rs_places_get(rs_places *places, int index, const rs_place **place) {
+  *place = NULL;
   while (index >= places->count && places->source < SOURCES)
     if (!look_further(places))
       return false;
   if (index < places->count)
-    *dir = places->place[index].dir;
+    *place = &places->place[index];
   return true;
 }
 

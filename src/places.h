@@ -10,6 +10,7 @@
 
 typedef struct rs_place {
   char *dir;
+  bool named;   /* by a variable that is for this; what is elsewhere is to be trusted (trust.h) before it is opened */
   dev_t device; /* this and the next: which directory it is, whatever its name */
   ino_t file;
 } rs_place;
@@ -31,10 +32,10 @@ typedef struct rs_places {
 } rs_places;
 
 /*
- * The directory at an index, looking no further than it takes; *dir is NULL if there are not as many. False: out of
- * memory.
+ * The place at an index, looking no further than it takes; *place is NULL if there are not as many, and lives until the
+ * next call. False: out of memory.
  */
-bool rs_places_get(rs_places *places, int index, const char **dir);
+bool rs_places_get(rs_places *places, int index, const rs_place **place);
 void rs_places_free(rs_places *places);
 
 #endif

@@ -110,8 +110,11 @@ typedef enum rowscan_status {
   ROWSCAN_NOT_CACHED      /* a kernel is not in the cache, and compiling is forbidden (cache_only) */
 } rowscan_status;
 
+/* The oldest architecture that kernels are made for: sm_75. */
+#define ROWSCAN_OLDEST_ARCH 75
+
 typedef enum rowscan_engine {
-  ROWSCAN_ENGINE_AUTO = 0, /* cuda where there is a GPU, else host */
+  ROWSCAN_ENGINE_AUTO = 0, /* cuda where there is a GPU that can serve, else host: see rowscan_open */
   ROWSCAN_ENGINE_CUDA,
   ROWSCAN_ENGINE_HOST
 } rowscan_engine;
@@ -229,6 +232,14 @@ typedef struct rowscan_options {
  * Opens a context. On a GPU it retains the device's primary context, the one that the CUDA runtime and frameworks use,
  * and looks for NVRTC, which it does not load; that none is found is told when one is needed.
  *
+ * ENGINE_AUTO means what can serve, unless a `cuda_context` says where. Where there is no driver or no GPU, it is the host, and the log tells that as
+ * information. Where there is one that cannot serve, it is the host as well, and the log has one warning with the
+ * reason, which rowscan_context_info_get tells too: a GPU older than sm_75; one in exclusive use of another process, or
+ * that gives no context for another reason; one with no NVRTC, and no kernel for it in the cache or in packs; a driver
+ * that does not start or is too old. ENGINE_CUDA has the error instead, the one of a missing NVRTC when it is needed.
+ * A GPU that is newer than NVRTC at hand is served by either: with what the cache or a pack has of a newer NVRTC, else
+ * with PTX of the newest architecture that NVRTC knows, which the driver compiles when it loads it.
+ *
  * A `cuda_context` is neither retained nor released. It may be one that cuCtxCreate made, or of a green context
  * (cuCtxFromGreenCtx), whose multiprocessors are then those that rows are cut for; the driver has it that no two
  * threads use a green context at a time. Memory and streams of all runs must belong to that context, as the driver
@@ -245,13 +256,19 @@ typedef struct rowscan_options {
  * has threads of its own. Parts may run one after another. Those that run at a time wait for one another now and then,
  * each for one that has begun before it: no part may be suspended in the middle for others to end first.
  *
- * options may be NULL. Errors: BAD_ARGUMENT, NO_DRIVER and NO_DEVICE (with ENGINE_AUTO only where there are GPUs, and
- * none of that ordinal), OUT_OF_MEMORY, CUDA_FAILED.
+ * options may be NULL. Errors: BAD_ARGUMENT; NO_DEVICE (there is none of that ordinal; with ENGINE_AUTO only where
+ * there are others); OUT_OF_MEMORY; with ENGINE_CUDA NO_DRIVER, CUDA_FAILED and UNSUPPORTED (a GPU older than sm_75).
  */
 ROWSCAN_API rowscan_status rowscan_open(rowscan_context **context, const rowscan_options *options) ROWSCAN_CHECKED
     ROWSCAN_NONNULL(1);
 
-/* Closes a context; NULL is nothing. Plans must be destroyed before. Does not wait for runs on the GPU. */
+/*
+ * Closes a context; NULL is nothing. Plans must be destroyed before. On a GPU it waits for all that is queued in the
+ * device's primary context, as scans may be, whose kernels it unloads.
+ *
+ * The shared library is never unloaded (it is linked with -z nodelete), for threads of its own may be running in it:
+ * after dlclose contexts are what they were, and dlopen gives the same library again.
+ */
 ROWSCAN_API void rowscan_close(rowscan_context *context);
 
 /*
@@ -263,6 +280,20 @@ ROWSCAN_API rowscan_status rowscan_set_threads(rowscan_context *context, int thr
 
 /* The engine that the context ended up with: CUDA or HOST. */
 ROWSCAN_API rowscan_engine rowscan_context_engine(const rowscan_context *context) ROWSCAN_NONNULL(1);
+
+/* What a context works with. */
+typedef struct rowscan_context_info {
+  size_t size;
+  rowscan_engine engine; /* CUDA or HOST */
+  int device;            /* ordinal of the GPU; -1 on the host */
+  char arch[16];         /* of the GPU, "sm_90"; "" on the host */
+  int threads;           /* of the host engine, which checks and moves arrays for a GPU too */
+  const char *why;       /* why ENGINE_AUTO is the host; else ""; lives as long as the context */
+} rowscan_context_info;
+
+/* Fills info, whose .size is set. Errors: BAD_ARGUMENT. */
+ROWSCAN_API rowscan_status rowscan_context_info_get(const rowscan_context *context,
+                                                    rowscan_context_info *info) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 2);
 
 /* ---- specs and plans --------------------------------------------------------------------------------------------- */
 
@@ -325,7 +356,7 @@ ROWSCAN_API rowscan_status rowscan_plan_create(rowscan_plan **plan, rowscan_cont
 ROWSCAN_API rowscan_status rowscan_plan_compile(rowscan_plan **plan, rowscan_context *context, const rowscan_spec *spec,
                                                 const char *arch) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 2, 3, 4);
 
-/* NULL is nothing. Runs of the plan on the GPU must have finished. */
+/* NULL is nothing. Runs of the plan on the GPU must have finished: it unloads their kernels. */
 ROWSCAN_API void rowscan_plan_destroy(rowscan_plan *plan);
 
 /*
@@ -428,7 +459,7 @@ typedef struct rowscan_module_info {
   const char *geometry; /* "threads=1024 vector=4 chunks=4": the tile as it is, in words; lives as long as the plan */
   const char *source;   /* generated CUDA source */
   const char *ptx;      /* NUL-terminated; ptx_bytes counts without it; it and cubin live as long as the plan */
-  const void *cubin;
+  const void *cubin;    /* NULL: NVRTC does not know the architecture, and the driver compiles the PTX */
 } rowscan_module_info;
 
 #define ROWSCAN_INFO(type)                                                                                             \

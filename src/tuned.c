@@ -16,7 +16,7 @@
 #include "emit.h"
 #include "key.h"
 
-enum { BULK_COPIES = 90, BEFORE_THEM = 80 };
+enum { BULK_COPIES = 90, BEFORE_THEM = 80, SMALL_BEFORE_THEM = 86 };
 
 /* The key of one of its kernels without the last line; empty: there is none. False: out of memory. */
 static bool write_stem(const rowscan_spec *spec, const rs_geometry *geometry, int i, int arch, rs_text *stem) {
@@ -54,12 +54,12 @@ static kept_by kept(rs_builder *builder, const rowscan_spec *spec, const rs_geom
 }
 
 /* Not the first alone: a pack may have been made of some. */
-static bool older_kept(rs_builder *builder, const rowscan_spec *spec, int own, int arch) {
-  const rs_geometry geometry[2] = {rs_tune(spec, own), rs_tune(spec, BEFORE_THEM)};
+static kept_by any_kept(rs_builder *builder, const rowscan_spec *spec, int own, int older, int arch) {
+  const rs_geometry geometry[2] = {rs_tune(spec, own), rs_tune(spec, older)};
   kept_by whose = NOBODY;
   for (int i = 0; i < RS_KERNELS && whose == NOBODY; i++)
     whose = kept(builder, spec, geometry, i, arch);
-  return whose == OLDER;
+  return whose;
 }
 
 /* Whether an architecture's multiprocessors have room for the blocks of another's geometries, and its copies. */
@@ -71,12 +71,15 @@ int rs_tuned_arch(rs_builder *builder, const rowscan_spec *spec, int arch) {
   int named = rs_builder_tuned_for(builder), own = named && holds(arch, named) ? named : arch;
   if (own < BULK_COPIES)
     return own;
+  int older = holds(arch, BEFORE_THEM) ? BEFORE_THEM : SMALL_BEFORE_THEM;
   switch (rs_builder_makes(builder, arch)) {
   case RS_MAKES_ALL:
     return own;
   case RS_MAKES_NO_BULK_COPIES:
-    return BEFORE_THEM;
+    return older;
+  case RS_MAKES_OLD_PTX:
+    return any_kept(builder, spec, own, older, arch) == OWN ? own : older;
   default:
-    return older_kept(builder, spec, own, arch) ? BEFORE_THEM : own;
+    return any_kept(builder, spec, own, older, arch) == OLDER ? older : own;
   }
 }

@@ -1534,7 +1534,23 @@ class Devices(Case):
         for number, device in enumerate(devices):
             self.assertEqual(device["device"], number)
             self.assertRegex(device["arch"], r"^sm_\d+")
+            self.assertEqual(device["served"], int(device["arch"][3:]) >= 75)
         self.assertEqual(len(self.rowscan("devices")[0].splitlines()), len(devices) + 1 if devices else 0)
+
+    def test_an_old_gpu(self):
+        simt = os.environ.get("RS_SIMT", "")
+        if not os.path.exists(os.path.join(simt, "libcuda.so.1")):
+            self.skipTest("there is no simulated GPU (RS_SIMT)")
+        self.search_first(simt)
+        self.env["SIMT_ARCH"] = "70"
+        out, err = self.rowscan("devices")
+        self.assertIn(" sm_70 ", out)
+        self.assertIn("GPU 0 is sm_70, older than sm_75: the host engine serves instead", err)
+        self.assertIs(json.loads(self.rowscan("devices", "--json")[0])[0]["served"], False)
+        np.save(self.path("in.npy"), np.ones(5, "f4"))
+        args = ["scan", self.path("in.npy"), self.path("out.npy")]
+        self.assertIn("GPU 0 is sm_70, older than sm_75", self.rowscan(*args)[1])
+        self.assertIn("GPU 0 is sm_70, older than sm_75", self.rowscan(*args, "--engine=cuda", status=1)[1])
 
 
 class Bench(Case):

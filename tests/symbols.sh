@@ -41,6 +41,7 @@ if [ -e "$shared" ]; then
   "${READELF:-readelf}" -d "$shared" >"$work/dynamic"
   soname=$(sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p' "$work/dynamic")
   [ "$soname" = librowscan.so.1 ] || fail "the soname is $soname"
+  grep -q 'FLAGS.*NODELETE' "$work/dynamic" || fail "$shared may be unloaded while its threads run"
   sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' "$work/dynamic" >"$work/needed"
   echo "$soname needs $(tr '\n' ' ' <"$work/needed")"
   grep -vE '^(lib(c|m|dl|pthread|asan|ubsan|tsan)\.so|ld-linux)' "$work/needed" >"$work/foreign" &&

@@ -214,6 +214,7 @@ static int dispensable(const char *call) {
                                       "cuModuleUnload",
                                       "cuDevicePrimaryCtxRelease_v2",
                                       "cuCtxGetCurrent",
+                                      "cuCtxSynchronize",
                                       "cuDeviceGetAttribute",
                                       "cuDriverGetVersion",
                                       "cuModuleGetFunction",

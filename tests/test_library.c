@@ -3,12 +3,15 @@
  * SPDX-License-Identifier: MIT
  *
  * Libraries that are looked at without being loaded are made here, byte by byte: a header, one program header, one
- * note. Damaged ones must be told from sound ones and never read past.
+ * note. Damaged ones must be told from sound ones and never read past. `test_library where` prints which NVRTC is
+ * found: tests run copies of this program by names that Python may have.
  */
 #include "cache_help.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <math.h>
+#include <sys/wait.h>
 
 #include "buildid.h"
 #include "cuda.h"
@@ -16,6 +19,7 @@
 #include "library.h"
 #include "nvrtc.h"
 #include "places.h"
+#include "trust.h"
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */
 
@@ -343,10 +347,18 @@ static char *file_in(const char *dir, const char *below) {
   return path;
 }
 
-static char *plant(const char *dir, const char *below, int seed) {
+static char *plant_lone(const char *dir, const char *below, int seed) {
   char *path = file_in(dir, below);
   image made = sound_image(seed);
   spill(path, &made, sizeof made);
+  return path;
+}
+
+/* With its builtins beside it. */
+static char *plant(const char *dir, const char *below, int seed) {
+  char *path = plant_lone(dir, below, seed);
+  const char *digits = strstr(path, ".so.");
+  spill(path_of("%s/libnvrtc-builtins.so.%d.0", parent_of(path), digits ? atoi(digits + 4) : 12), "", 0);
   return path;
 }
 
@@ -478,19 +490,19 @@ END_TEST
 START_TEST(a_search_stops_where_it_may) {
   char *dir = fresh();
   rs_places places = {0};
-  const char *first, *second, *none;
+  const rs_place *place;
   plant(dir, "libs/libnvrtc.so.13", 1);
   plant(dir, "venv/lib/python3.9/site-packages/nvidia/cu13/lib/libnvrtc.so.13", 2);
   setenv("LD_LIBRARY_PATH", path_of("%s/libs", dir), 1);
   setenv("VIRTUAL_ENV", path_of("%s/venv", dir), 1);
-  ck_assert(rs_places_get(&places, 0, &first));
-  ck_assert_str_eq(first, path_of("%s/libs", dir));
+  ck_assert(rs_places_get(&places, 0, &place));
+  ck_assert_str_eq(place->dir, path_of("%s/libs", dir));
   ck_assert_int_eq(places.count, 1);
-  ck_assert(rs_places_get(&places, 1, &second));
-  ck_assert_str_eq(second, path_of("%s/venv/lib/python3.9/site-packages/nvidia/cu13/lib", dir));
+  ck_assert(rs_places_get(&places, 1, &place));
+  ck_assert_str_eq(place->dir, path_of("%s/venv/lib/python3.9/site-packages/nvidia/cu13/lib", dir));
   ck_assert_int_eq(places.count, 2);
-  ck_assert(rs_places_get(&places, 9999, &none));
-  ck_assert_ptr_null(none);
+  ck_assert(rs_places_get(&places, 9999, &place));
+  ck_assert_ptr_null(place);
   ck_assert_int_gt(places.count, 2); /* the system's */
   rs_places_free(&places);
 }
@@ -588,6 +600,306 @@ START_TEST(a_story_lists_what_was_tried) {
 }
 END_TEST
 
+/* ---- whom to trust ----------------------------------------------------------------------------------------------- */
+
+enum { NOBODY = 65534 };
+
+/* Where NVRTC is found; "" for nowhere. */
+static char *where(void) {
+  rs_nvrtc *nvrtc = rs_nvrtc_open(NULL, NULL);
+  ck_assert_ptr_nonnull(nvrtc);
+  char *path = path_of("%s", rs_nvrtc_path(nvrtc));
+  rs_nvrtc_close(nvrtc);
+  return path;
+}
+
+#define WHEEL "lib/python3.11/site-packages/nvidia/cu13/lib"
+
+/* What of a path is changed, and how, and whether what it leads to is opened after that. */
+typedef struct change {
+  const char *of;
+  int mode;
+  uid_t user;
+  gid_t group;
+  bool opened;
+} change;
+
+static const change changes[] = {
+    {".local", 0755, 0, 0, true},
+    {".local", 01777, 0, 0, true}, /* nobody can replace what is in it */
+    {".local", 0777, 0, 0, false},
+    {".local", 0775, 0, 0, true},
+    {".local", 0775, 0, NOBODY, false},
+    {".local", 0755, NOBODY, 0, false},
+    {".local/lib/python3.11", 0757, 0, 0, false},
+    {".local/" WHEEL, 01777, 0, 0, false}, /* a companion of the library can be put beside it */
+    {".local/" WHEEL, 0755, NOBODY, 0, false},
+    {".local/" WHEEL "/libnvrtc.so.13", 0646, 0, 0, false},
+    {".local/" WHEEL "/libnvrtc.so.13", 0664, 0, NOBODY, false},
+    {".local/" WHEEL "/libnvrtc.so.13", 0644, NOBODY, 0, false},
+};
+
+/* HOME is what sudo may keep of another user. */
+START_TEST(what_others_can_change_is_not_opened) {
+  const change *of = &changes[_i];
+  char *dir = parent_of(fresh()), *path = plant(dir, ".local/" WHEEL "/libnvrtc.so.13", 1),
+       *changed = path_of("%s/%s", dir, of->of);
+  bool root = geteuid() == 0;
+  if ((of->user || of->group) && !root)
+    return;
+  setenv("HOME", dir, 1);
+  ck_assert_str_eq(where(), path);
+  ck_assert(!root || !chown(changed, of->user, of->group));
+  ck_assert_int_eq(chmod(changed, (mode_t)of->mode), 0);
+  if (!root && (of->mode & 0020)) /* whether others are members of this user's group is not known here */
+    return;
+  ck_assert_msg(!strcmp(where(), path) == of->opened, "%s, mode %o, %u:%u: found %s", of->of, of->mode, of->user,
+                of->group, where());
+  setenv("VIRTUAL_ENV", path_of("%s/.local", dir), 1); /* whoever named it may have it */
+  ck_assert_str_eq(where(), path);
+}
+END_TEST
+
+/* What a path leads to counts, and each link on the way. */
+START_TEST(links_are_looked_at_as_what_they_lead_to) {
+  char *dir = parent_of(fresh()), *path = plant(dir, "real/lib/libnvrtc.so.13", 1), *link = path_of("%s/link", dir),
+       *through = path_of("%s/link/../lib/./libnvrtc.so.13", dir), *loop = path_of("%s/loop", dir);
+  rs_text why = {0};
+  ck_assert_int_eq(symlink("real/lib", link), 0);
+  ck_assert(rs_trusts(path, &why));
+  ck_assert(rs_trusts(through, &why));
+  ck_assert(rs_trusts(path_of("%s//link///libnvrtc.so.13", dir), &why));
+  ck_assert_ptr_null(why.data);
+  ck_assert_int_eq(chmod(path_of("%s/real", dir), 0757), 0);
+  ck_assert(!rs_trusts(through, &why));
+  ck_assert_str_eq(why.data, path_of("%s/real is writable by everybody", dir));
+  rs_text_free(&why);
+  ck_assert_int_eq(chmod(path_of("%s/real", dir), 0755), 0);
+  ck_assert_int_eq(symlink("loop", loop), 0);
+  ck_assert(!rs_trusts(loop, &why));
+  ck_assert_str_eq(why.data, path_of("%s cannot be followed", loop));
+  rs_text_free(&why);
+  ck_assert(!rs_trusts("libnvrtc.so.13", &why));
+  ck_assert(!rs_trusts(path_of("%s/none", dir), &why));
+  rs_text_free(&why);
+  if (geteuid() != 0)
+    return;
+  ck_assert_int_eq(lchown(link, NOBODY, NOBODY), 0);
+  ck_assert(!rs_trusts(through, &why));
+  ck_assert_str_eq(why.data, path_of("%s belongs to user 65534", link));
+  rs_text_free(&why);
+}
+END_TEST
+
+/* With umask 002 and a group for each user all that a user makes is writable by that group. */
+START_TEST(a_group_without_other_members_does_no_harm) {
+  char *dir = parent_of(fresh()), *path = plant(dir, "lib/libnvrtc.so.13", 1), line[256];
+  unsigned user, group, free_user = 0;
+  rs_text why = {0};
+  if (geteuid() != 0)
+    return;
+  FILE *users = fopen("/etc/passwd", "r");
+  while (users && fgets(line, sizeof line, users))
+    if (sscanf(line, "%*[^:]:%*[^:]:%u:%u", &user, &group) == 2 && user == group && user > 0 && user < 1000)
+      free_user = user;
+  if (users)
+    fclose(users);
+  if (!free_user) /* with a group of its own, as system users have one */
+    return;
+  ck_assert_int_eq(chown(dir, free_user, free_user), 0);
+  ck_assert_int_eq(chmod(dir, 0775), 0);
+  ck_assert(!rs_trusts(path, &why));
+  rs_text_free(&why);
+  pid_t child = fork();
+  if (child == 0) {
+    bool good = !seteuid(free_user) && rs_trusts(path, &why) && !seteuid(0) && !chown(dir, free_user, NOBODY) &&
+                !seteuid(free_user) && !rs_trusts(path, &why);
+    _exit(good ? 0 : 1);
+  }
+  int status;
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  ck_assert_int_eq(status, 0);
+}
+END_TEST
+
+START_TEST(a_story_says_what_was_not_opened) {
+  char *dir = parent_of(fresh()), *path = plant(dir, ".local/" WHEEL "/libmy_nvrtc.so", 1);
+  const char *id;
+  setenv("HOME", dir, 1);
+  ck_assert_int_eq(chmod(path_of("%s/.local", dir), 0777), 0);
+  rs_nvrtc *nvrtc = rs_nvrtc_open("libmy_nvrtc.so", NULL);
+  ck_assert_int_eq(rs_nvrtc_id(nvrtc, &id), ROWSCAN_NO_COMPILER);
+  ck_assert_ptr_nonnull(
+      strstr(rowscan_last_error(), path_of("  %s: not opened, for %s/.local is writable by everybody\n", path, dir)));
+  rs_nvrtc_close(nvrtc);
+}
+END_TEST
+
+/* ---- environments ------------------------------------------------------------------------------------------------ */
+
+/* A copy of this program, which may run by any name. */
+static char *copy_self(const char *dir, const char *below) {
+  char *to = file_in(dir, below), *command = path_of("cp /proc/%d/exe '%s'", (int)getpid(), to);
+  ck_assert_int_eq(system(command), 0);
+  return to;
+}
+
+/* What a program finds that is called so. */
+static char *where_of(const char *program, const char *name) {
+  char path[PATH_MAX] = "";
+  int ends[2];
+  ck_assert_int_eq(pipe(ends), 0);
+  pid_t child = fork();
+  if (child == 0) {
+    dup2(ends[1], 1);
+    execl(program, name, "where", (char *)NULL);
+    _exit(127);
+  }
+  close(ends[1]);
+  size_t length = 0;
+  for (ssize_t count; (count = read(ends[0], path + length, sizeof path - 1 - length)) > 0;)
+    length += (size_t)count;
+  close(ends[0]);
+  int status;
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  ck_assert_int_eq(status, 0);
+  return path_of("%s", path);
+}
+
+/* The directory above a program's is a prefix only if it is bin's and the program a Python. */
+START_TEST(only_a_python_has_a_prefix) {
+  char *dir = parent_of(fresh()), *path = plant(dir, WHEEL "/libnvrtc.so.13", 1);
+  setenv("HOME", "/no/such/home", 1);
+  static const char *const others[] = {"user/prog", "bin/prog", "user/python3"};
+  for (int i = 0; i < 3; i++) {
+    char *program = copy_self(dir, others[i]);
+    ck_assert_str_ne(where_of(program, program), path);
+  }
+  char *python = copy_self(dir, "bin/python3.11");
+  ck_assert_str_eq(where_of(python, python), path);
+  ck_assert_str_eq(where_of(python, "another name"), path);
+  ck_assert_int_eq(chmod(path_of("%s/lib/python3.11", dir), 0777), 0);
+  ck_assert_str_ne(where_of(python, python), path);
+}
+END_TEST
+
+/* As containers, services and cron run them: no variable names them. */
+START_TEST(an_environment_need_not_be_activated) {
+  char *dir = parent_of(fresh()), *base = copy_self(dir, "base/bin/python3.11"),
+       *of_base = plant(dir, "base/" WHEEL "/libnvrtc.so.13", 1),
+       *path = plant(dir, "venv/" WHEEL "/libnvrtc.so.13", 2), *python = file_in(dir, "venv/bin/python"),
+       *config = path_of("%s/venv/pyvenv.cfg", dir);
+  setenv("HOME", "/no/such/home", 1);
+  ck_assert_int_eq(symlink(base, python), 0);
+  ck_assert_str_eq(where_of(base, base), of_base);
+  ck_assert_str_eq(where_of(python, python), of_base); /* a link is no environment */
+  char *text = path_of("home = %s/base/bin\nversion = 3.11.2\n", dir);
+  spill(config, text, strlen(text));
+  ck_assert_str_eq(where_of(python, python), path);
+  ck_assert_str_eq(where_of(python, "python"), path); /* found by PATH */
+  ck_assert_int_eq(chdir(path_of("%s/venv", dir)), 0);
+  ck_assert_str_eq(where_of("bin/python", "bin/python"), path);
+  ck_assert_int_eq(chdir(path_of("%s/venv/bin", dir)), 0);
+  ck_assert_str_eq(where_of("./python", "./python"), path);
+  ck_assert_str_eq(where_of(base, python), path); /* it does not matter how the system found it */
+  char *prog = copy_self(dir, "other/bin/python3");
+  ck_assert_str_ne(where_of(prog, python), path); /* another program */
+
+  /* One that has a copy of its Python, and what it needs where that came from. */
+  char *copy = copy_self(dir, "copied/bin/python");
+  ck_assert_str_ne(where_of(copy, copy), of_base);
+  spill(path_of("%s/copied/pyvenv.cfg", dir), text, strlen(text));
+  ck_assert_str_eq(where_of(copy, copy), of_base);
+  text = path_of("version = 3.11\nhome=%s/base/bin\r\n", dir);
+  spill(path_of("%s/copied/pyvenv.cfg", dir), text, strlen(text));
+  ck_assert_str_eq(where_of(copy, copy), of_base);
+}
+END_TEST
+
+/* One of conda has libraries of its own, besides wheels. */
+START_TEST(an_environment_of_conda_is_told_by_its_list) {
+  char *dir = parent_of(fresh()), *python = copy_self(dir, "bin/python3.11"),
+       *path = plant(dir, "lib/libnvrtc.so.13", 1);
+  setenv("HOME", "/no/such/home", 1);
+  ck_assert_str_ne(where_of(python, python), path);
+  ck_assert_int_eq(mkdir(path_of("%s/conda-meta", dir), 0755), 0);
+  ck_assert_str_eq(where_of(python, python), path);
+}
+END_TEST
+
+/* The shared library, elsewhere than it was built; NULL: it was not built. */
+static char *copy_library(const char *dir, const char *below) {
+  const char *command = getenv("ROWSCAN");
+  char *built = path_of("%s/.libs/librowscan.so", command ? parent_of(command) : ".");
+  if (access(built, F_OK) != 0)
+    return NULL;
+  char *to = file_in(dir, below);
+  ck_assert_int_eq(system(path_of("cp -L '%s' '%s'", built, to)), 0);
+  return to;
+}
+
+static char story[PATH_MAX];
+
+static void keep_what_was_found(void *user, rowscan_log_level level, const char *message) {
+  (void)user, (void)level;
+  if (!strncmp(message, "found ", 6))
+    snprintf(story, sizeof story, "%s", message);
+}
+
+/* Of the Python that imports it, of an application that embeds one, or beside what an application ships. */
+START_TEST(what_is_beside_the_library_is_found) {
+  static const char *const cases[][2] = {
+      {"any/site-packages/rowscan/lib/librowscan.so", "any/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.13"},
+      {"lib/python3/dist-packages/librowscan.so", "lib/python3/dist-packages/nvidia/cu13/lib/libnvrtc.so.13"},
+      {"venv/lib/librowscan.so", "venv/" WHEEL "/libnvrtc.so.13"},
+      {"app/librowscan.so", "app/libnvrtc.so.13"},
+  };
+  char *dir = parent_of(fresh()), *library = copy_library(dir, cases[_i][0]), *path = plant(dir, cases[_i][1], 1);
+  rowscan_context *context;
+  rowscan_plan *plan;
+  if (!library)
+    return;
+  setenv("HOME", "/no/such/home", 1);
+  file_in(dir, "venv/x");
+  spill(path_of("%s/venv/pyvenv.cfg", dir), "home = /no/such/python/bin\n", 27);
+  void *loaded = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  ck_assert_msg(loaded != NULL, "%s", dlerror());
+  __typeof__(&rowscan_open) open_it;
+  __typeof__(&rowscan_close) close_it;
+  __typeof__(&rowscan_plan_compile) compile;
+  *(void **)&open_it = dlsym(loaded, "rowscan_open");
+  *(void **)&close_it = dlsym(loaded, "rowscan_close");
+  *(void **)&compile = dlsym(loaded, "rowscan_plan_compile");
+  ck_assert_int_eq(open_it(&context, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_HOST, .cache_off = 1, .cache_only = 1,
+                                                     .log = keep_what_was_found)),
+                   ROWSCAN_OK);
+  ck_assert_int_eq(compile(&plan, context, ROWSCAN_SPEC(.length = 5), "sm_90"), ROWSCAN_NOT_CACHED);
+  close_it(context);
+  ck_assert_msg(strstr(story, path_of("found %s in", path)) != NULL, "%s", story);
+}
+END_TEST
+
+/* One whose builtins are not beside it is taken where there is no other. */
+START_TEST(one_without_builtins_comes_last) {
+  char *dir = fresh();
+  plant_lone(dir, "a/libmy_nvrtc.so.12", 1);
+  plant_lone(dir, "b/libmy_nvrtc.so.12", 2);
+  setenv("LD_LIBRARY_PATH", path_of("%s/a:%s/b:%s/c", dir, dir, dir), 1);
+  ck_assert_int_eq(found("libmy_nvrtc.so.12", 0), 1);
+  plant(dir, "c/libmy_nvrtc.so.12", 3);
+  ck_assert_int_eq(found("libmy_nvrtc.so.12", 0), 3);
+  ck_assert_int_eq(found(path_of("%s/a/libmy_nvrtc.so.12", dir), 0), 1);
+  spill(path_of("%s/b/libnvrtc-builtins.so.13.0", dir), "", 0); /* another version's */
+  ck_assert_int_eq(found("libmy_nvrtc.so.12", 0), 3);
+  spill(path_of("%s/b/libnvrtc-builtins.so.12.9", dir), "", 0);
+  ck_assert_int_eq(found("libmy_nvrtc.so.12", 0), 2);
+  mkdir(path_of("%s/links", dir), 0755); /* beside what a link leads to */
+  ck_assert_int_eq(symlink("../c/libmy_nvrtc.so.12", path_of("%s/links/libmy_nvrtc.so.12", dir)), 0);
+  setenv("LD_LIBRARY_PATH", path_of("%s/links:%s/b", dir, dir), 1);
+  ck_assert_int_eq(found("libmy_nvrtc.so.12", 0), 3);
+}
+END_TEST
+
 /* ---- the driver -------------------------------------------------------------------------------------------------- */
 
 START_TEST(a_missing_driver_is_told) {
@@ -633,7 +945,13 @@ static void no_places(void) {
     unsetenv(variables[i]);
 }
 
-int main(void) {
+int main(int count, char **arguments) {
+  if (count == 2 && !strcmp(arguments[1], "where")) {
+    rs_nvrtc *nvrtc = rs_nvrtc_open(NULL, NULL);
+    fputs(rs_nvrtc_path(nvrtc), stdout);
+    rs_nvrtc_close(nvrtc);
+    return 0;
+  }
   Suite *suite = suite_create("library");
   TCase *cases = add_case(suite, "loading");
   tcase_add_test(cases, a_library_fills_its_table);
@@ -665,6 +983,15 @@ int main(void) {
   tcase_add_test(cases, what_is_no_file_is_told);
   tcase_add_test(cases, without_a_buildid_a_digest_serves);
   tcase_add_test(cases, a_story_lists_what_was_tried);
+  tcase_add_loop_test(cases, what_others_can_change_is_not_opened, 0, sizeof changes / sizeof *changes);
+  tcase_add_test(cases, links_are_looked_at_as_what_they_lead_to);
+  tcase_add_test(cases, a_group_without_other_members_does_no_harm);
+  tcase_add_test(cases, a_story_says_what_was_not_opened);
+  tcase_add_test(cases, only_a_python_has_a_prefix);
+  tcase_add_test(cases, an_environment_need_not_be_activated);
+  tcase_add_test(cases, an_environment_of_conda_is_told_by_its_list);
+  tcase_add_loop_test(cases, what_is_beside_the_library_is_found, 0, 4);
+  tcase_add_test(cases, one_without_builtins_comes_last);
   cases = add_case(suite, "driver");
   tcase_add_test(cases, a_missing_driver_is_told);
   tcase_add_test(cases, a_failed_call_is_told);

@@ -7,6 +7,7 @@
  */
 #include "cache_help.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <pthread.h>
 #include <sys/wait.h>
@@ -14,6 +15,7 @@
 #include "build.h"
 #include "compile.h"
 #include "emit.h"
+#include "library.h"
 #include "nvrtc.h"
 #include "tune.h"
 
@@ -81,6 +83,24 @@ START_TEST(architectures_are_told) {
   rs_binary binary;
   ck_assert_int_eq(rs_build(builder, &binary, canonical, small, 77, false), ROWSCAN_NO_COMPILER);
   ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "does not know sm_77; it knows sm_"));
+  rs_builder_close(builder);
+}
+END_TEST
+
+/* PTX of the newest that is known, for the GPU at hand alone. */
+START_TEST(a_newer_gpu_has_ptx_of_the_newest) {
+  enum { FUTURE = 990 };
+  rs_builder *builder = open_builder(NULL);
+  int archs[128], count = 128;
+  rs_binary binary;
+  ck_assert_int_eq(rs_builder_archs(builder, archs, &count), ROWSCAN_OK);
+  ck_assert_int_eq(rs_build(builder, &binary, canonical, small, FUTURE, false), ROWSCAN_NO_COMPILER);
+  rs_builder_serve(builder, FUTURE);
+  ck_assert_msg(rs_build(builder, &binary, canonical, small, FUTURE, false) == ROWSCAN_OK, "%s", rowscan_last_error());
+  ck_assert_ptr_nonnull(strstr(binary.ptx, path_of(".target sm_%d", archs[count - 1])));
+  ck_assert(!binary.cubin && !binary.cubin_bytes);
+  rs_binary_free(&binary);
+  ck_assert_int_eq(rs_build(builder, &binary, canonical, small, FUTURE + 1, false), ROWSCAN_NO_COMPILER);
   rs_builder_close(builder);
 }
 END_TEST
@@ -202,6 +222,7 @@ START_TEST(a_broken_library_is_passed_over) {
     id[sizeof note] ^= 1;
   char *broken = path_of("%s/libnvrtc.so.13", dir);
   spill(broken, head, sizeof head);
+  spill(path_of("%s/libnvrtc-builtins.so.13.0", dir), "", 0);
   setenv("LD_LIBRARY_PATH", path_of("%s:%s", dir, parent_of(real)), 1);
   unsetenv("ROWSCAN_NVRTC");
   char *cache = fresh();
@@ -215,6 +236,92 @@ START_TEST(a_broken_library_is_passed_over) {
     rs_binary_free(&binary);
     rs_builder_close(builder);
   }
+}
+END_TEST
+
+static const char portable[] = "#include \"device.cuh\"\n"
+                               "struct To { float *at; };\n"
+                               "RS_KERNEL(32, 1) two(RS_PARAMETER(To, to)) { to.at[0] = 1.0f; }\n";
+
+/* The simulated NVRTC, with a build-id of its own, and with what stands for its builtins. */
+static char *copy_simulated(const char *from, int flip) {
+  char *dir = parent_of(fresh()), *to = path_of("%s/libnvrtc.so.13", dir);
+  struct stat status;
+  ck_assert_int_eq(stat(from, &status), 0);
+  char *bytes = malloc((size_t)status.st_size);
+  FILE *file = fopen(from, "rb");
+  ck_assert_ptr_nonnull(file);
+  ck_assert_uint_eq(fread(bytes, 1, (size_t)status.st_size, file), (size_t)status.st_size);
+  fclose(file);
+  static const char note[] = {NT_GNU_BUILD_ID, 0, 0, 0, 'G', 'N', 'U', 0};
+  char *id = memmem(bytes, (size_t)status.st_size, note, sizeof note);
+  ck_assert_ptr_nonnull(id);
+  id[sizeof note] ^= (char)flip;
+  spill(to, bytes, (size_t)status.st_size);
+  free(bytes);
+  spill(path_of("%s/libnvrtc-builtins.so.13.0", dir), "", 0);
+  return to;
+}
+
+/* The first is found, loads, and has builtins of another version beside it: who compiles sees it. */
+START_TEST(one_that_can_not_compile_gives_way_to_the_next) {
+  const char *simt = getenv("RS_SIMT");
+  char *made = path_of("%s/libnvrtc.so.13", simt ? simt : "");
+  if (!simt || access(made, F_OK))
+    return;
+  char *useless = copy_simulated(made, 1), *good = copy_simulated(made, 2), *cache = fresh();
+  setenv("LD_LIBRARY_PATH", path_of("%s:%s", parent_of(useless), parent_of(good)), 1);
+  unsetenv("ROWSCAN_NVRTC");
+  void *library = dlopen(useless, RTLD_NOW | RTLD_LOCAL);
+  void (*fail_call)(const char *, long, int);
+  *(void **)&fail_call = library ? dlsym(library, "simt_nvrtc_fail") : NULL;
+  ck_assert(library && fail_call);
+  for (int again = 0; again < 2; again++) {
+    rs_builder *builder = open_builder(cache);
+    rs_binary binary;
+    ck_assert_str_eq(rs_nvrtc_path(rs_builder_nvrtc(builder)), useless);
+    fail_call("nvrtcCompileProgram", 1, NVRTC_ERROR_BUILTIN_OPERATION_FAILURE);
+    ck_assert_msg(rs_build(builder, &binary, canonical, portable, 90, false) == ROWSCAN_OK, "%s", rowscan_last_error());
+    ck_assert_str_eq(rs_nvrtc_path(rs_builder_nvrtc(builder)), good);
+    ck_assert_int_eq(binary.cached, again);
+    rs_store_counts counts;
+    rs_store_counted(rs_builder_store(builder), &counts, NULL);
+    ck_assert_int_eq(counts.of[RS_COUNT_compiles], !again);
+    rs_binary_free(&binary);
+    rs_builder_close(builder);
+  }
+}
+END_TEST
+
+static bool is_one(void *user, const char *path) {
+  return !strcmp(path, user);
+}
+
+/* What the process has loaded serves where nothing else does, under whatever name its owner ships it. */
+START_TEST(what_the_process_has_loaded_is_found) {
+  const char *simt = getenv("RS_SIMT");
+  char *made = path_of("%s/libnvrtc.so.13", simt ? simt : "");
+  if (!simt || access(made, F_OK))
+    return;
+  char *copy = copy_simulated(made, 3), *shipped = path_of("%s/libnvrtc-672ee683.so.13", parent_of(copy));
+  ck_assert_int_eq(rename(copy, shipped), 0);
+  unsetenv("ROWSCAN_NVRTC");
+  rs_nvrtc *nvrtc = rs_nvrtc_open(NULL, NULL);
+  const rs_nvrtc_calls *calls;
+  rowscan_status status;
+  while (!(status = rs_nvrtc_load(nvrtc, &calls)) && rs_nvrtc_next(nvrtc, calls)) /* all others are of no use */
+    ;
+  ck_assert_str_eq(rs_nvrtc_path(nvrtc), "");
+  void *library = dlopen(shipped, RTLD_NOW | RTLD_LOCAL);
+  ck_assert_ptr_nonnull(library);
+  char *loaded = rs_library_loaded(is_one, shipped);
+  ck_assert_ptr_nonnull(loaded);
+  free(loaded);
+  ck_assert_str_eq(rs_nvrtc_path(nvrtc), shipped);
+  ck_assert_int_eq(rs_nvrtc_load(nvrtc, &calls), ROWSCAN_OK);
+  ck_assert_int_eq(calls->version, 13000);
+  ck_assert(!rs_nvrtc_next(nvrtc, calls));
+  rs_nvrtc_close(nvrtc);
 }
 END_TEST
 
@@ -357,12 +464,15 @@ int main(int count, char **arguments) {
   Suite *suite = suite_create("nvrtc");
   TCase *cases = add_case(suite, "real");
   tcase_add_test(cases, architectures_are_told);
+  tcase_add_test(cases, a_newer_gpu_has_ptx_of_the_newest);
   tcase_add_test(cases, facts_are_those_of_the_kernels);
   tcase_add_test(cases, a_kernel_that_spills_has_fewer_blocks);
   tcase_add_test(cases, long_columns_of_products_compile);
   tcase_add_test(cases, a_rejected_source_is_shown);
   tcase_add_test(cases, files_on_disk_are_no_headers);
   tcase_add_test(cases, a_broken_library_is_passed_over);
+  tcase_add_test(cases, one_that_can_not_compile_gives_way_to_the_next);
+  tcase_add_test(cases, what_the_process_has_loaded_is_found);
   tcase_add_test(cases, a_filled_cache_needs_no_compiler);
   tcase_add_test(cases, processes_share_their_work);
   tcase_add_test(cases, threads_share_their_work);

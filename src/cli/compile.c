@@ -135,7 +135,8 @@ static int write_files(const char *directory, const rowscan_spec *spec, const ro
   int status = file_stem(stem, sizeof stem, directory, spec, info);
   for (int i = 0; i < COUNT_OF(files) && status == EXIT_OK; i++) {
     snprintf(name, sizeof name, "%s%s", stem, files[i].ending);
-    status = output_file(name, files[i].bytes, files[i].length);
+    if (files[i].bytes)
+      status = output_file(name, files[i].bytes, files[i].length);
   }
   return status;
 }

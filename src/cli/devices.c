@@ -2,10 +2,17 @@
  * devices.c - rowscan devices: the GPUs
  * SPDX-License-Identifier: MIT
  */
+#include <stdlib.h>
+#include <string.h>
+
 #include "commands.h"
 #include "json.h"
 #include "options.h"
 #include "say.h"
+
+static bool is_served(const rowscan_device_info *info) {
+  return atoi(info->arch + strlen("sm_")) >= ROWSCAN_OLDEST_ARCH;
+}
 
 static void print_json(json_writer *json, int device, const rowscan_device_info *info) {
   json_object(json, NULL);
@@ -20,6 +27,7 @@ static void print_json(json_writer *json, int device, const rowscan_device_info 
     json_number(json, "peak_gbs", info->peak_gbs);
   else
     json_text(json, "peak_gbs", NULL);
+  json_bool(json, "served", is_served(info));
   json_end(json);
 }
 
@@ -48,6 +56,8 @@ static int list(int count, bool as_json) {
       print_json(&json, i, &info);
     else
       print_row(i, &info);
+    if (status == ROWSCAN_OK && !is_served(&info))
+      say_note("GPU %d is %s, older than sm_%d: the host engine serves instead", i, info.arch, ROWSCAN_OLDEST_ARCH);
   }
   if (as_json)
     json_end(&json);

@@ -27,6 +27,7 @@ SIMT_EXPORT CUresult cuCtxSetCurrent(CUcontext context);
 SIMT_EXPORT CUresult cuCtxCreate_v2(CUcontext *context, unsigned flags, CUdevice device);
 SIMT_EXPORT CUresult cuCtxDestroy_v2(CUcontext context);
 SIMT_EXPORT CUresult cuCtxSynchronize(void);
+SIMT_EXPORT CUresult cuCtxGetDevice(CUdevice *device);
 SIMT_EXPORT CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes);
 SIMT_EXPORT CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes);
 SIMT_EXPORT CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes);

@@ -55,6 +55,21 @@ uint64_t simt_twin_sum(void) {
   return simt_races_wanted() ? simt_sum(sum, "races", 5) : sum;
 }
 
+static int digit(char c) {
+  return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+char *simt_image_of_ptx(const char *ptx) {
+  char *image = malloc(strlen(ptx) / 2 + 1), *end = image;
+  for (const char *line = ptx; image && (line = strstr(line, SIMT_PTX_IMAGE)) != NULL;)
+    for (line += strlen(SIMT_PTX_IMAGE); digit(line[0]) >= 0 && digit(line[1]) >= 0; line += 2)
+      *end++ = (char)(16 * digit(line[0]) + digit(line[1]));
+  if (image && end > image)
+    return image;
+  free(image);
+  return NULL;
+}
+
 /* ---- shared objects ------------------------------------------------------------------------------------------------
  */
 

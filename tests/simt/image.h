@@ -27,6 +27,10 @@ uint64_t simt_header_sum(const simt_image *image);
 /* Over device.cuh, runtime.h, SIMT_CXX and SIMT_CXXFLAGS: what a compile depends on besides the source. */
 uint64_t simt_twin_sum(void);
 
+/* What begins the lines of PTX that have an image, and that image, to be freed; NULL: the text has none. */
+#define SIMT_PTX_IMAGE "// image "
+char *simt_image_of_ptx(const char *ptx);
+
 /* Where device.cuh and runtime.h are: SIMT_DIR, else as it was built. */
 const char *simt_dir(void);
 

@@ -22,16 +22,16 @@
 enum { SHARED_BYTES = 48 * 1024 }; /* that a kernel may have without asking */
 
 /* Bytes of the object, which follows the header; an image may lie at any address. */
-static int check_image(const char *image, int arch, size_t *bytes) {
+static int check_image(const char *image, int arch, bool of_ptx, size_t *bytes) {
   simt_image head;
-  if (strncmp(image, SIMT_IMAGE_MAGIC, sizeof head.magic) != 0) /* PTX, too, which this driver can't compile */
+  if (strncmp(image, SIMT_IMAGE_MAGIC, sizeof head.magic) != 0) /* PTX of a real architecture, too: it has no image */
     return CUDA_ERROR_INVALID_IMAGE;
   memcpy(&head, image, sizeof head);
   if (head.header_sum != simt_header_sum(&head) || head.sum != simt_sum(SIMT_SUM, image + sizeof head, head.bytes) ||
       head.twin != simt_twin_sum())
     return CUDA_ERROR_INVALID_IMAGE;
-  int made_for = (int)head.arch; /* serves the same major architecture, from its own minor on */
-  if (made_for / 10 != arch / 10 || made_for > arch)
+  int made_for = (int)head.arch; /* serves the same major architecture, from its own minor on; as PTX all newer ones */
+  if ((made_for / 10 != arch / 10 && !of_ptx) || made_for > arch)
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
   *bytes = head.bytes;
   return CUDA_SUCCESS;
@@ -87,16 +87,16 @@ static void find_shared(simt_module *module, const char *object) {
 /* ---- modules -------------------------------------------------------------------------------------------------------
  */
 
-int simt_module_load(simt_module **module, const void *image, int arch) {
+static int load_image(simt_module **module, const char *image, int arch, bool of_ptx) {
   size_t bytes;
-  int error = check_image(image, arch, &bytes);
+  int error = check_image(image, arch, of_ptx, &bytes);
   if (error)
     return error;
   simt_module *made = calloc(1, sizeof *made);
   char *object = malloc(bytes);
   if (!made || !object)
     simt_die("no memory");
-  memcpy(object, (const char *)image + sizeof(simt_image), bytes);
+  memcpy(object, image + sizeof(simt_image), bytes);
   made->handle = open_object(object, bytes);
   simt_state **state = made->handle ? (simt_state **)dlsym(made->handle, "simt") : NULL;
   if (!state)
@@ -106,6 +106,13 @@ int simt_module_load(simt_module **module, const void *image, int arch) {
   free(object);
   *module = made;
   return CUDA_SUCCESS;
+}
+
+int simt_module_load(simt_module **module, const void *image, int arch) {
+  char *of_ptx = strncmp(image, "//", 2) == 0 ? simt_image_of_ptx(image) : NULL;
+  int error = load_image(module, of_ptx ? of_ptx : image, arch, of_ptx != NULL);
+  free(of_ptx);
+  return error;
 }
 
 static void release(simt_module *module) {

@@ -2,8 +2,9 @@
  * nvrtc.c - a simulated libnvrtc.so: what it makes runs on the simulated driver
  * SPDX-License-Identifier: MIT
  *
- * A CUBIN is an image (image.h), and PTX a text that names the kernels and shows the source. SIMT_NVRTC_VERSION (13000)
- * is the version it says it has.
+ * A CUBIN is an image (image.h), and PTX a text that names the kernels and shows the source; that of a virtual
+ * architecture has the image in it, for the driver to "compile". SIMT_NVRTC_VERSION (13000) is the version it says it
+ * has, SIMT_NVRTC_NEWEST (121) the newest architecture that it knows.
  */
 #include "nvrtc.h"
 
@@ -27,6 +28,13 @@ enum { INVALID_INPUT = 3, INVALID_PROGRAM = 4, INVALID_OPTION = 5, MAX_ENTRIES =
 
 static const int archs[] = {75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121};
 enum { ARCHS = sizeof archs / sizeof *archs };
+
+static int known_archs(void) {
+  int count = 0;
+  while (count < ARCHS && archs[count] <= simt_setting("SIMT_NVRTC_NEWEST", archs[ARCHS - 1]))
+    count++;
+  return count;
+}
 
 struct _nvrtcProgram {
   simt_source source;
@@ -63,14 +71,14 @@ nvrtcResult nvrtcVersion(int *major, int *minor) {
 nvrtcResult nvrtcGetNumSupportedArchs(int *count) {
   nvrtcResult error = enter(__func__);
   if (!error)
-    *count = ARCHS;
+    *count = known_archs();
   return error;
 }
 
 nvrtcResult nvrtcGetSupportedArchs(int *to) {
   nvrtcResult error = enter(__func__);
   if (!error)
-    memcpy(to, archs, sizeof archs);
+    memcpy(to, archs, (size_t)known_archs() * sizeof *archs);
   return error;
 }
 
@@ -209,7 +217,7 @@ static bool set_arch(nvrtcProgram program, const char *value) {
   if (!program->real && sscanf(value, "compute_%d%n", &arch, &used) != 1)
     return false;
   program->source.arch = arch;
-  for (int i = 0; i < ARCHS; i++)
+  for (int i = 0; i < known_archs(); i++)
     if (archs[i] == arch)
       return strcmp(value + used, "") == 0 || strcmp(value + used, "a") == 0;
   return false;
@@ -293,14 +301,26 @@ static void make_image(nvrtcProgram program, const simt_bytes *object) {
   simt_bytes_add(&program->image, object->data, object->count);
 }
 
+/* The image moves into the PTX, in lines of 32 bytes. */
+static void print_image(nvrtcProgram program) {
+  const simt_bytes *image = &program->image;
+  for (size_t start = 0; start < image->count; start += 32) {
+    simt_bytes_print(&program->ptx, SIMT_PTX_IMAGE);
+    for (size_t i = start; i < start + 32 && i < image->count; i++)
+      simt_bytes_print(&program->ptx, "%02x", (unsigned char)image->data[i]);
+    simt_bytes_print(&program->ptx, "\n");
+  }
+  simt_bytes_free(&program->image);
+}
+
 static void make_outputs(nvrtcProgram program, const simt_bytes *object) {
   simt_entry entries[MAX_ENTRIES];
   int count = simt_find_entries(program->source.text, entries, MAX_ENTRIES);
   print_ptx(program, entries, count);
-  if (!program->real)
-    return;
   make_image(program, object);
-  if (program->told)
+  if (!program->real) {
+    print_image(program);
+  } else if (program->told)
     print_facts(program, entries, count, object);
 }
 
