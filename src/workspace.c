@@ -418,7 +418,8 @@ static void close_captured(rs_workspaces *all) {
   for (rs_captured *piece = all->captured; piece; piece = next) {
     next = piece->next;
     rs_device_memory_give(all->source, piece->memory, piece->bytes);
-    if (atomic_exchange(&piece->state, ORPHANED) == LEFT || !piece->counted)
+    bool counted = piece->counted; /* an orphan may be gone at once */
+    if (atomic_exchange(&piece->state, ORPHANED) == LEFT || !counted)
       free(piece);
   }
 }
