@@ -28,6 +28,11 @@ void rs_store_say(const rs_store *store, int level, const char *format, ...) {
   store->options.log(store->options.user, level, line);
 }
 
+void rs_tell_unread(const rs_store *store, const char *name, const rs_loaded *loaded) {
+  errno = loaded->error;
+  rs_store_say(store, RS_WARNING, "%s/%s can't be read: %m", store->path, name);
+}
+
 static bool is_off(const rs_store_options *options) {
   const char *value = secure_getenv("ROWSCAN_CACHE");
   return options->off || (value && strcmp(value, "off") == 0);
@@ -85,10 +90,42 @@ int64_t rs_store_limit(const rs_store *store) {
   return store->options.limit_bytes;
 }
 
-static void touch(const rs_store *store, int fan, const char *file, const struct stat *status) {
+int64_t rs_store_largest(const rs_store *store) {
+  return store->options.limit_bytes > default_limit ? store->options.limit_bytes : default_limit;
+}
+
+/* ---- use --------------------------------------------------------------------------------------------------------- */
+
+/*
+ * Whether this process has set an entry's time within the last minute and since the same survey: by a clock that only
+ * goes forward, so that no other clock, this machine's or a file server's, has each hit write. A table by hash: two
+ * entries that share a place in it, in want of it at the same time, write more often.
+ */
+static bool touched_lately(rs_store *store, uint64_t which) {
+  _Atomic uint64_t *place = &store->touched[which % RS_TOUCHED];
+  uint64_t last = atomic_load_explicit(place, memory_order_relaxed);
+  uint32_t tag = (uint32_t)(which >> 32), now = (uint32_t)(rs_store_ms() / 1e3) + 1;
+  if (last && last >> 32 == tag && now - (uint32_t)last < RS_TOUCH_SECONDS)
+    return true;
+  atomic_store_explicit(place, (uint64_t)tag << 32 | now, memory_order_relaxed);
+  return false;
+}
+
+/* In the same tick of the clock counts as after the survey. */
+static bool is_before(const struct timespec *time, const struct timespec *survey) {
+  return time->tv_sec < survey->tv_sec || (time->tv_sec == survey->tv_sec && time->tv_nsec <= survey->tv_nsec);
+}
+
+static void touch(rs_store *store, int fan, const char *file, const char *key, const struct stat *status) {
+  bool ahead;
   int64_t age = rs_file_age(status);
-  if (age > RS_TOUCH_SECONDS || age < -RS_AHEAD_SECONDS || rs_surveyed_since(store, &status->st_mtim))
-    utimensat(fan, file, NULL, AT_SYMLINK_NOFOLLOW);
+  struct timespec survey = rs_surveyed(store, &ahead);
+  bool since = !ahead && is_before(&status->st_mtim, &survey);
+  if (age <= RS_TOUCH_SECONDS && age >= -RS_AHEAD_SECONDS && !since)
+    return;
+  uint64_t which = rs_entry_hash(key) ^ ((uint64_t)survey.tv_sec * 1000000000 + (uint64_t)survey.tv_nsec);
+  if (!touched_lately(store, which * UINT64_C(0x9e3779b97f4a7c15)))
+    rs_file_touch(fan, file);
 }
 
 static void hand_out(const rs_loaded *loaded, rs_entry *entry) {
@@ -110,9 +147,11 @@ bool rs_load_key(rs_store *store, const char *key, bool use, int without, rs_loa
     sound = false;
   }
   if (sound && use)
-    touch(store, fan, file, &loaded->status);
+    touch(store, fan, file, key, &loaded->status);
   close(fan);
-  if (damage && use) {
+  if (!sound && loaded->error && use)
+    rs_tell_unread(store, name, loaded);
+  else if (damage && use) {
     rs_store_add(store, RS_COUNT_damaged, 1);
     rs_store_say(store, RS_WARNING, "entry %s/%s is not used: %s", store->path, name, damage);
   }
@@ -229,22 +268,21 @@ static bool publish(const rs_store *store, const char *name, const void *bytes, 
 bool rs_store_put(rs_store *store, const char *key, const rs_part parts[RS_STORE_PARTS]) {
   if (store->dir < 0)
     return false;
+  char name[RS_ENTRY_NAME];
+  rs_entry_name(key, name);
+  uint64_t size = rs_entry_bytes(key, parts);
+  if (!size || size > (uint64_t)rs_store_target(store)) {
+    rs_store_say(store, RS_WARNING, "entry %s/%s is not kept: %llu bytes are too many for a cache of at most %lld",
+                 store->path, name, (unsigned long long)size, (long long)store->options.limit_bytes);
+    return false;
+  }
   size_t bytes;
   unsigned char *file = rs_entry_encode(key, parts, &bytes);
   if (!file)
     return false;
-  char name[RS_ENTRY_NAME];
-  rs_entry_name(key, name);
-  bool kept = false, noted = false;
-  if ((uint64_t)bytes > (uint64_t)rs_store_target(store)) {
-    rs_store_say(store, RS_WARNING, "entry %s/%s is not kept: %zu bytes are too many for a cache of at most %lld",
-                 store->path, name, bytes, (long long)store->options.limit_bytes);
-  } else {
-    noted = rs_evict_before_put(store, (int64_t)bytes);
-    kept = publish(store, name, file, bytes);
-    if (!kept)
-      rs_store_say(store, RS_WARNING, "entry %s/%s is not kept: %m", store->path, name);
-  }
+  bool noted = rs_evict_before_put(store, (int64_t)bytes), kept = publish(store, name, file, bytes);
+  if (!kept)
+    rs_store_say(store, RS_WARNING, "entry %s/%s is not kept: %m", store->path, name);
   free(file);
   if (kept)
     rs_endings_note(store, key);

@@ -131,8 +131,11 @@ typedef struct rs_store_counts {
 } rs_store_counts;
 void rs_store_add(rs_store *store, rs_store_event event, int64_t number);
 
-/* mine and all may be NULL. Without a directory, or if it can't be written, all are those of this process. */
-void rs_store_counted(rs_store *store, rs_store_counts *mine, rs_store_counts *all);
+/*
+ * mine and all may be NULL. Without a directory, or if it can't be written, all are those of this process. false: those
+ * of the others can't be read, and errno says why; all are those of this process.
+ */
+bool rs_store_counted(rs_store *store, rs_store_counts *mine, rs_store_counts *all);
 
 typedef struct rs_store_item {
   const char *name; /* below the store's path, or that it would have there */
@@ -146,16 +149,22 @@ typedef struct rs_store_item {
 
 /*
  * Reads and verifies every entry, in no order; a visit that returns not 0 ends it. The strings live until visit
- * returns. false: a directory of the store can't be read or is not to be trusted; the others were visited. An empty
- * store, or one without a directory, has no entries to visit: true; nor has a file or a link where a directory would
- * be.
+ * returns. false: a directory of the store can't be read or is not to be trusted, or an entry can't be read, for want
+ * of memory or descriptors, or because the disk failed: that is no damage; all others were visited. An empty store, or
+ * one without a directory, has no entries to visit: true; nor has a file or a link where a directory would be.
  */
 bool rs_store_visit(rs_store *store, int (*visit)(void *user, const rs_store_item *item), void *user);
 
-/* The same for the entries of the packs that are used, in the order in which these are asked. Nothing is logged. */
-void rs_store_visit_packs(const rs_store *store, int (*visit)(void *user, const rs_store_item *item), void *user);
+/*
+ * The same for the entries of the packs that are used, in the order in which these are asked. Nothing is logged; false:
+ * errno says what kept an entry from being read.
+ */
+bool rs_store_visit_packs(const rs_store *store, int (*visit)(void *user, const rs_store_item *item), void *user);
 
-/* Entries that a visit of the directory would find, and their bytes, without reading them. false: as there. */
+/*
+ * Entries that a visit of the directory would find, and their bytes, without reading them. false: as there, and errno
+ * says why: EACCES if nothing failed but that directories are not to be trusted.
+ */
 bool rs_store_count(rs_store *store, int64_t *entries, int64_t *bytes);
 
 /* Removes every entry and temporary and says how many entries and bytes that were. false: something could not be. */
@@ -175,7 +184,8 @@ bool rs_store_prune(rs_store *store, rs_store_pruned *pruned); /* pruned may be 
 
 /*
  * A pack, many entries in one: of all entries of the store's directory that are sound and that `take` says true for
- * (NULL: all). The pack is to be freed; while it grows it has room for twice its bytes at most. NULL: *wrong says why.
+ * (NULL: all). The pack is to be freed; while it grows it has room for twice its bytes at most. NULL: *wrong says why;
+ * so it is if an entry can't be read that may be sound.
  */
 typedef struct rs_store_exported {
   int64_t entries; /* in the pack */
@@ -196,7 +206,7 @@ typedef struct rs_store_imported {
   int64_t added;
   int64_t present;
   int64_t damaged;
-  int64_t failed; /* not kept, or evicted again */
+  int64_t failed; /* not kept, or evicted again, or can't be read though it may be sound */
 } rs_store_imported;
 const char *rs_store_import(rs_store *store, const void *bytes, size_t count, rs_store_imported *sum);
 const char *rs_store_import_file(rs_store *store, const char *path, rs_store_imported *sum);

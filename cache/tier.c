@@ -51,6 +51,7 @@ static void open_file(rs_store *store, int dir, const char *name, const char *pa
   }
   char *copy = strdup(path);
   uint32_t entries = pack.count;
+  pack.most = (uint64_t)rs_store_largest(store);
   if (!copy || !keep(store->tier, &pack, copy)) {
     rs_store_say(store, RS_WARNING, "pack %s is not used: out of memory", path);
     rs_pack_close(&pack);
@@ -134,6 +135,11 @@ void rs_tier_close(rs_tier *tier) {
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
+static void tell_unread(const rs_store *store, const tier_pack *one, const rs_loaded *loaded) {
+  errno = loaded->error;
+  rs_store_say(store, RS_WARNING, "an entry of pack %s can't be read: %m", one->path);
+}
+
 bool rs_tier_get(rs_store *store, const char *key, bool is_stem, rs_loaded *loaded, const char **path, int *damaged) {
   const rs_tier *tier = store->tier;
   for (int i = 0; tier && i < tier->count; i++) {
@@ -146,14 +152,19 @@ bool rs_tier_get(rs_store *store, const char *key, bool is_stem, rs_loaded *load
       return true;
     if (!damage)
       continue;
+    if (loaded->error) {
+      tell_unread(store, one, loaded);
+      continue;
+    }
     ++*damaged;
     rs_store_say(store, RS_WARNING, "an entry of pack %s is not used: %s", one->path, damage);
   }
   return false;
 }
 
+/* *error: what kept an entry from being read; it stays as it is if nothing did. */
 static int visit_place(const tier_pack *one, uint32_t place, int (*visit)(void *user, const rs_store_item *item),
-                       void *user) {
+                       void *user, int *error) {
   rs_loaded loaded;
   rs_store_item item = {.pack = one->path};
   char name[RS_ENTRY_NAME], stem[RS_ENTRY_NAME];
@@ -161,7 +172,11 @@ static int visit_place(const tier_pack *one, uint32_t place, int (*visit)(void *
   item.name = name;
   item.stem = stem;
   bool sound = rs_pack_load(&one->pack, place, &loaded, &item.damage);
-  item.bytes = loaded.status.st_size;
+  item.bytes = rs_countable((uint64_t)loaded.status.st_size);
+  if (loaded.error) {
+    *error = loaded.error;
+    return 0;
+  }
   if (!sound)
     return visit(user, &item);
   item.key = loaded.texts.key;
@@ -170,12 +185,14 @@ static int visit_place(const tier_pack *one, uint32_t place, int (*visit)(void *
   return end;
 }
 
-void rs_store_visit_packs(const rs_store *store, int (*visit)(void *user, const rs_store_item *item), void *user) {
+bool rs_store_visit_packs(const rs_store *store, int (*visit)(void *user, const rs_store_item *item), void *user) {
   const rs_tier *tier = store->tier;
-  int end = 0;
+  int end = 0, error = 0;
   for (int i = 0; tier && i < tier->count && !end; i++)
     for (uint32_t place = 0; place < tier->packs[i].pack.count && !end; place++)
-      end = visit_place(&tier->packs[i], place, visit, user);
+      end = visit_place(&tier->packs[i], place, visit, user, &error);
+  errno = error;
+  return !error;
 }
 
 int rs_store_packs(const rs_store *store, int64_t *entries) {

@@ -552,13 +552,17 @@ typedef struct rowscan_cache_entry {
   const char *pack;   /* the file of the pack that has it; NULL: it is on disk by itself */
 } rowscan_cache_entry;
 
-/* Fills info, whose .size is set. Errors: BAD_ARGUMENT. That there is no cache on disk is none. */
+/*
+ * Fills info, whose .size is set. Errors: BAD_ARGUMENT; CACHE_FAILED (its counts or its directories can't be read, for
+ * want of memory or descriptors, or because the disk fails). That there is no cache on disk is none.
+ */
 ROWSCAN_API rowscan_status rowscan_cache_info_get(rowscan_context *context, rowscan_cache_info *info) ROWSCAN_CHECKED
     ROWSCAN_NONNULL(1, 2);
 
 /*
  * Calls visit for each entry on disk, read and verified, but for those of packs; stops early if it returns not 0.
- * Strings live until visit returns. Errors: CACHE_FAILED (not all of the directory can be read, or out of memory).
+ * Strings live until visit returns. Errors: CACHE_FAILED (not all of the directory and its entries can be read, be it
+ * for want of memory or descriptors: that is no damage, and visit is called for the others).
  */
 ROWSCAN_API rowscan_status rowscan_cache_visit(rowscan_context *context,
                                                int (*visit)(void *user, const rowscan_cache_entry *entry),
@@ -566,7 +570,7 @@ ROWSCAN_API rowscan_status rowscan_cache_visit(rowscan_context *context,
 
 /*
  * The same for each entry of the packs that are read besides. One that is no pack, or is not to be trusted, has none:
- * the log has told it when the context was opened. Errors: none.
+ * the log has told it when the cache was opened. Errors: CACHE_FAILED, likewise.
  */
 ROWSCAN_API rowscan_status rowscan_cache_visit_packs(rowscan_context *context,
                                                      int (*visit)(void *user, const rowscan_cache_entry *entry),
@@ -648,7 +652,8 @@ typedef struct rowscan_cache_exported {
  * A pack has many entries of the cache in one file, which other machines can use: cache/README.md has its format.
  * Writes one: of the entries on disk that filter asks for, NULL: all. There may be none. The file appears as a whole
  * or not at all, and replaces one that is there. Fills exported, whose .size is set. Errors: BAD_ARGUMENT, CACHE_FAILED
- * (there is no cache on disk, or it can't be read, or the file can't be written), and then nothing is left behind.
+ * (there is no cache on disk, or it or an entry can't be read, or the file can't be written), and then nothing is left
+ * behind.
  */
 ROWSCAN_API rowscan_status rowscan_cache_export(rowscan_context *context, const char *file,
                                                 const rowscan_cache_filter *filter,
@@ -670,7 +675,8 @@ typedef struct rowscan_cache_imported {
   int64_t added;
   int64_t present; /* in the cache before */
   int64_t damaged;
-  int64_t failed; /* not kept: the disk is full or can't be written, or the cache's limit is too small for them */
+  int64_t failed; /* not kept: the disk is full or can't be written, the cache's limit is too small for them, or they
+                     can't be read, for want of memory or because the disk fails */
 } rowscan_cache_imported;
 
 /*

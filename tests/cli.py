@@ -12,6 +12,7 @@ import glob
 import json
 import os
 import re
+import resource
 import select
 import shutil
 import signal
@@ -1125,6 +1126,26 @@ class Cache(Case):
         self.assertEqual(self.rowscan("cache", "path")[0], os.path.join(home, ".cache/rowscan") + "\n")
         self.assertIn(f"path       {home}/.cache/rowscan\n", self.rowscan("cache", "info")[0])
         self.rowscan("cache", "why", "--arch=sm_80", "length=7")
+
+    def test_want_of_descriptors_is_no_damage(self):
+        self.fill()
+        entries = len(self.entries())
+        self.env["ROWSCAN_CACHE_DIR"] = self.path("cache")
+        self.rowscan("cache", "export", "x.pack")
+        told = set()
+        for number in range(3, 24):
+            limit = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (number, number))
+            for command in "export y.pack", "verify":
+                done = subprocess.run([ROWSCAN, "cache", "--json", *command.split()], cwd=self.dir, env=self.env,
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=limit)
+                told.add(done.returncode)
+                if command == "verify" and done.stdout and done.returncode in (0, 1):
+                    self.assertEqual(json.loads(done.stdout)["damaged"], [])
+                if done.returncode == 0:
+                    self.assertEqual(json.loads(done.stdout)["entries"], entries)
+        self.assertLessEqual({0, 1}, told)
+        with open(self.path("x.pack"), "rb") as one, open(self.path("y.pack"), "rb") as other:
+            self.assertEqual(one.read(), other.read())
 
     def test_path(self):
         self.assertEqual(self.rowscan("cache", "path")[0], self.path("cache") + "\n")
