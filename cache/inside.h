@@ -5,6 +5,7 @@
 #ifndef RS_STORE_INSIDE_H
 #define RS_STORE_INSIDE_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -19,14 +20,26 @@ enum { RS_TEMPORARY_NAME = 64 };
 
 typedef struct rs_tier rs_tier;
 
+/* place.c: where a store may be: paths, to be tried in this order, and what is wrong with others. */
+enum { RS_PLACES = 2, RS_WHY = 1024 };
+typedef struct rs_place {
+  char *paths[RS_PLACES];
+  int count;
+  char why[RS_WHY];
+} rs_place;
+
 enum { RS_TOUCHED = 64 };
 
-/* Nothing in it changes while it is open, but for the counts and the times of use. */
+/* Nothing in it changes once what is needed is open, but for the counts and the times of use. */
 struct rs_store {
   rs_store_options options; /* completed; its texts are not kept */
-  int dir;                  /* descriptor of the directory, -1 if there is none */
-  char *path;               /* NULL if there is none */
-  char why[1024];
+  rs_place place;
+  const char *off_by; /* NULL: it is on */
+  pthread_mutex_t lock;
+  atomic_bool needed; /* rs_store_need has done its work, which is this: */
+  int dir;            /* descriptor of the directory, -1 if there is none */
+  const char *path;   /* NULL if there is none */
+  char why[RS_WHY];
   rs_tier *tier;                                       /* packs; NULL: none */
   _Atomic int64_t counts[RS_COUNTS], saved[RS_COUNTS]; /* since it was opened; of these, in the file */
   _Atomic uint64_t touched[RS_TOUCHED];                /* what this process set the times of, and when; see store.c */
@@ -51,11 +64,20 @@ static inline double rs_store_ms(void) {
 /* store.c */
 void rs_store_say(const rs_store *store, int level, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* place.c: opens the directory, made if need be; *path is to be freed. -1: none, *path is NULL, `why` says why. */
-int rs_place_open(const char *dir, char **path, char *why, size_t room);
+/*
+ * place.c: what `dir` or else the environment says now. False: out of memory. later: to be opened later, so that a
+ * relative path becomes an absolute one. Opening makes the directory if need be; *path is the place's. -1: none, *path
+ * is NULL. `why` says why, or what is wrong with the places that were passed over.
+ */
+bool rs_place_choose(rs_place *place, const char *dir, bool later);
+int rs_place_open(const rs_place *place, const char **path, char why[RS_WHY]);
+void rs_place_free(rs_place *place);
 
 /* place.c: the same place for all processes: an absolute path without "..". */
 bool rs_place_is_plain(const char *path);
+
+/* place.c: a path that stays the same when this process goes elsewhere, to be freed; NULL, and errno says why. */
+char *rs_place_here(const char *path);
 
 /* walk.c: the directories of a store, "00" to "ff". */
 enum { RS_FANS = 256 };
@@ -122,9 +144,11 @@ char *rs_endings_next(const char **at, const char *stem);
 int64_t rs_store_largest(const rs_store *store);
 
 /*
- * tier.c: the packs of a store, which has its options. The entry of a key, or of a key's stem, from the first pack that
+ * tier.c: the packs of a store, first by the names that its options or the environment have now (false: out of
+ * memory), then opened. The entry of a key, or of a key's stem, from the first pack that
  * has a sound one; *path is that pack's. *damaged grows by each that is not sound, which is told.
  */
+bool rs_tier_choose(rs_store *store);
 void rs_tier_open(rs_store *store);
 void rs_tier_close(rs_tier *tier);
 bool rs_tier_get(rs_store *store, const char *key, bool is_stem, rs_loaded *loaded, const char **path, int *damaged);

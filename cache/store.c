@@ -14,6 +14,7 @@
 
 #include "file.h"
 #include "inside.h"
+#include "word.h"
 
 static const int64_t default_limit = (int64_t)256 << 20;
 
@@ -33,37 +34,61 @@ void rs_tell_unread(const rs_store *store, const char *name, const rs_loaded *lo
   rs_store_say(store, RS_WARNING, "%s/%s can't be read: %m", store->path, name);
 }
 
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
+
 static bool is_off(const rs_store_options *options) {
   const char *value = secure_getenv("ROWSCAN_CACHE");
-  return options->off || (value && strcmp(value, "off") == 0);
+  return options->off || (value && rs_is_word(value, "off"));
 }
 
-static void open_place(rs_store *store, const char *dir) {
-  store->dir = rs_place_open(dir, &store->path, store->why, sizeof store->why);
-  if (!*store->why)
-    return;
-  if (store->dir < 0) {
+static void open_place(rs_store *store) {
+  double start = rs_store_ms();
+  store->dir = rs_place_open(&store->place, &store->path, store->why);
+  if (store->dir < 0)
     rs_store_say(store, RS_WARNING, "nothing is kept on disk: %s", store->why);
+  else if (*store->why)
+    rs_store_say(store, RS_WARNING, "the cache is in %s: %s", store->path, store->why);
+  if (store->dir < 0)
     return;
-  }
-  rs_store_say(store, RS_WARNING, "the cache is in %s: %s", store->path, store->why);
   *store->why = 0;
+  rs_store_say(store, RS_DEBUG, "the cache is %s, of at most %lld bytes; opened in %.2f ms", store->path,
+               (long long)store->options.limit_bytes, rs_store_ms() - start);
+}
+
+void rs_store_need(rs_store *store) {
+  if (atomic_load_explicit(&store->needed, memory_order_acquire))
+    return;
+  pthread_mutex_lock(&store->lock);
+  if (!store->needed && store->off_by)
+    rs_store_say(store, RS_DEBUG, "there is no cache on disk: %s", store->why);
+  else if (!store->needed) {
+    open_place(store);
+    rs_tier_open(store);
+  }
+  atomic_store_explicit(&store->needed, true, memory_order_release);
+  pthread_mutex_unlock(&store->lock);
 }
 
 rs_store *rs_store_open(const rs_store_options *options) {
   rs_store *store = calloc(1, sizeof *store);
-  if (!store)
+  if (!store || pthread_mutex_init(&store->lock, NULL) != 0) {
+    free(store);
     return NULL;
+  }
   store->options = *options;
   if (store->options.limit_bytes <= 0)
     store->options.limit_bytes = default_limit;
   store->dir = -1;
-  if (!is_off(options)) {
-    open_place(store, options->dir);
-    rs_tier_open(store);
-  } else
-    snprintf(store->why, sizeof store->why, "turned off by %s", options->off ? "the program" : "ROWSCAN_CACHE=off");
+  if (is_off(options)) {
+    store->off_by = options->off ? "the program" : "ROWSCAN_CACHE=off";
+    snprintf(store->why, sizeof store->why, "turned off by %s", store->off_by);
+  } else if (!rs_place_choose(&store->place, options->dir, options->later) || !rs_tier_choose(store)) {
+    rs_store_close(store);
+    return NULL;
+  }
   store->options.dir = store->options.packs = store->options.installed_packs = NULL;
+  if (!options->later)
+    rs_store_need(store);
   return store;
 }
 
@@ -74,7 +99,8 @@ void rs_store_close(rs_store *store) {
   if (store->dir >= 0)
     close(store->dir);
   rs_tier_close(store->tier);
-  free(store->path);
+  rs_place_free(&store->place);
+  pthread_mutex_destroy(&store->lock);
   free(store);
 }
 

@@ -33,9 +33,10 @@ typedef struct rs_entry {
 } rs_entry;
 
 typedef struct rs_store_options {
-  const char *dir;     /* this one or none; NULL or "": $ROWSCAN_CACHE_DIR, else $XDG_CACHE_HOME/rowscan, else
-                          ~/.cache/rowscan, the first that can be used */
+  const char *dir;     /* this one or none; NULL or "": $ROWSCAN_CACHE_DIR, that one or none, else
+                          $XDG_CACHE_HOME/rowscan, else ~/.cache/rowscan, the first that can be used */
   bool off;            /* as if no directory were usable, nor a pack; ROWSCAN_CACHE=off does the same */
+  bool later;          /* nothing is made, opened or told before rs_store_need */
   int64_t limit_bytes; /* <= 0: 256 MB */
   const char *packs;   /* files of packs, and directories of *.pack, between colons; NULL: $ROWSCAN_CACHE_PACKS; "off":
                           none, not even the following */
@@ -50,6 +51,12 @@ typedef struct rs_store_options {
  */
 rs_store *rs_store_open(const rs_store_options *options);
 void rs_store_close(rs_store *store);
+
+/*
+ * Opens what `later` has put off, once, at the place that options, environment and working directory told when the
+ * store was opened. Until then it stands empty; it comes before all calls but rs_store_add, rs_store_limit and closing.
+ */
+void rs_store_need(rs_store *store);
 
 /* The directory, or "" if there is none, with the reason in rs_store_why (else ""). They live as long as the store. */
 const char *rs_store_path(const rs_store *store);

@@ -29,11 +29,14 @@
  *
  * Processes. After fork() a child may neither use nor tidy up what its parent opened: closing and destroying that do
  * nothing there. It opens a context of its own, on a GPU only if the parent has not used CUDA, which is the driver's
- * rule.
+ * rule. A child that was forked while another thread of its parent compiled may hang in NVRTC, whose locks that thread
+ * held, when it compiles itself: fork before anything is compiled, or start another program (exec), or have all kernels
+ * in the cache beforehand and open the child's context with cache_only, which never calls NVRTC.
  *
  * Errors. A call that fails returns a status other than ROWSCAN_OK and leaves its outputs as they were; what went
  * wrong, with the name of the field and its value, is in rowscan_last_error(). The library never aborts, and prints
- * nothing, unless $ROWSCAN_LOG asks a program for its log that has no callback for it.
+ * nothing, unless $ROWSCAN_LOG asks a program for its log that has no callback for it, or such a program's user has
+ * misspelt a word in one of the variables ROWSCAN_*, which is told on standard error. Known words may be in capitals.
  */
 #ifndef ROWSCAN_H
 #define ROWSCAN_H
@@ -160,7 +163,10 @@ typedef struct rowscan_options {
   int device;              /* ordinal of the GPU; default 0 */
   int threads;             /* of the host engine; default: one for each processor this process may use */
   const char *nvrtc;       /* file name of the NVRTC library; default: $ROWSCAN_NVRTC, else the places in README.md */
-  const char *cache_dir;   /* default: $ROWSCAN_CACHE_DIR, else $XDG_CACHE_HOME/rowscan, else ~/.cache/rowscan */
+  const char *cache_dir;   /* default: $ROWSCAN_CACHE_DIR, else $XDG_CACHE_HOME/rowscan, else ~/.cache/rowscan. If
+                              what this or that variable names can't be used nothing is kept on disk, and the log and
+                              rowscan_cache_info_get say why. The host engine opens, or makes, it when it is first asked
+                              for kernels or for the cache, and tells no sooner */
   int cache_off;           /* not 0: keep nothing on disk; $ROWSCAN_CACHE=off does the same */
   int cache_only;          /* not 0: never compile, so that a miss is NOT_CACHED; $ROWSCAN_CACHE=only does the same */
   const char *cache_packs; /* packs to read besides: files, and directories of *.pack, between colons; default:
