@@ -6,6 +6,7 @@
  * when it is closed: a hit must not cost a write. The file is written over in place, under a lock where locks work; its
  * digest tells when a crash has torn it, and counting then begins anew.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +48,8 @@ static void parse(const char *text, rs_store_counts *counts) {
   *counts = read;
 }
 
-static void read_file(const rs_store *store, rs_store_counts *counts) {
+/* False: it can't be read, which says nothing of it, and errno says why. */
+static bool read_file(const rs_store *store, rs_store_counts *counts) {
   const char *damage = NULL;
   rs_loaded loaded;
   *counts = (rs_store_counts){{0}};
@@ -55,8 +57,13 @@ static void read_file(const rs_store *store, rs_store_counts *counts) {
     if (strcmp(loaded.texts.key, file_key) == 0)
       parse(loaded.texts.part[0].data, counts);
     free(loaded.memory);
+  } else if (loaded.error) {
+    rs_tell_unread(store, file_name, &loaded);
+    errno = loaded.error;
+    return false;
   } else if (damage)
     rs_store_say(store, RS_DEBUG, "%s/%s is not used: %s", store->path, file_name, damage);
+  return true;
 }
 
 /* Numbers have a fixed width, so that the file keeps its size, and needs no more of a full disk. */
@@ -92,25 +99,28 @@ void rs_counts_save(rs_store *store) {
     return;
   rs_store_lock lock = rs_store_acquire(store, file_key, LOCK_MILLISECONDS);
   rs_store_counts all;
-  read_file(store, &all);
-  for (int i = 0; i < RS_COUNTS; i++) { /* each is saved once, whichever thread is first */
+  bool known = read_file(store, &all);           /* else what it has is not to be lost */
+  for (int i = 0; known && i < RS_COUNTS; i++) { /* each is saved once, whichever thread is first */
     int64_t now = atomic_load(&store->counts[i]);
     more[i] = now - atomic_exchange(&store->saved[i], now);
     all.of[i] += more[i];
   }
-  if (!write_file(store, &all))
+  if (known && !write_file(store, &all))
     for (int i = 0; i < RS_COUNTS; i++)
       atomic_fetch_sub(&store->saved[i], more[i]);
   rs_store_release(lock);
 }
 
-void rs_store_counted(rs_store *store, rs_store_counts *mine, rs_store_counts *all) {
+bool rs_store_counted(rs_store *store, rs_store_counts *mine, rs_store_counts *all) {
   rs_store_counts file = {{0}};
+  bool known = true;
   bool any = all && store->dir >= 0 && faccessat(store->dir, file_name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
   if (any) { /* else a lock would be all that there is: looking leaves a directory as it is */
     rs_store_lock lock = rs_store_acquire(store, file_key, LOCK_MILLISECONDS);
-    read_file(store, &file);
+    known = read_file(store, &file);
+    int error = errno;
     rs_store_release(lock);
+    errno = error;
   }
   for (int i = 0; i < RS_COUNTS; i++) {
     int64_t now = atomic_load(&store->counts[i]);
@@ -119,4 +129,5 @@ void rs_store_counted(rs_store *store, rs_store_counts *mine, rs_store_counts *a
     if (all)
       all->of[i] = file.of[i] + now - atomic_load(&store->saved[i]);
   }
+  return known;
 }

@@ -61,7 +61,7 @@ static void append(const rs_store *store, const char *line, size_t length, bool 
   int fd = rs_file_open(store->dir, file_name, O_WRONLY | O_APPEND | O_CREAT, &status, &wrong);
   if (fd < 0)
     return;
-  anew = anew || status.st_size + (off_t)length > MOST_BYTES;
+  anew = anew || status.st_size > MOST_BYTES - (off_t)length;
   if (!anew || rs_file_resize(fd, 0))
     rs_file_write(fd, line, length);
   close(fd);

@@ -76,17 +76,21 @@ static unsigned char *append(unsigned char *to, const void *text, size_t bytes) 
   return to + room(bytes);
 }
 
-unsigned char *rs_entry_encode(const char *key, const rs_part parts[RS_STORE_PARTS], size_t *bytes) {
+uint64_t rs_entry_bytes(const char *key, const rs_part parts[RS_STORE_PARTS]) {
   size_t key_bytes = strlen(key);
-  if (key_bytes > UINT32_MAX)
-    return NULL;
   uint64_t total = RS_ENTRY_HEADER + room(key_bytes) + RS_ENTRY_DIGEST;
+  bool fits = key_bytes <= UINT32_MAX;
   for (int i = 0; i < RS_STORE_PARTS; i++) {
-    if (parts[i].bytes > UINT32_MAX)
-      return NULL;
+    fits = fits && parts[i].bytes <= UINT32_MAX;
     total += room(parts[i].bytes);
   }
-  unsigned char *file = total > SIZE_MAX ? NULL : calloc(1, (size_t)total);
+  return fits ? total : 0;
+}
+
+unsigned char *rs_entry_encode(const char *key, const rs_part parts[RS_STORE_PARTS], size_t *bytes) {
+  size_t key_bytes = strlen(key);
+  uint64_t total = rs_entry_bytes(key, parts);
+  unsigned char *file = !total || total > SIZE_MAX ? NULL : calloc(1, (size_t)total);
   if (!file)
     return NULL;
   memcpy(file, magic, sizeof magic);
@@ -123,6 +127,7 @@ static bool is_padded(const unsigned char *text, size_t bytes) {
 }
 
 static const char digest_differs[] = "its digest differs", not_padded[] = "a part is not followed by zeros";
+static const char unread[] = "can't be read", too_large[] = "too large for the memory left";
 
 /* Of a file with a right digest, but for the part `without`, which is not there. */
 static const char *find_texts(const unsigned char *file, int without, rs_decoded *decoded) {
@@ -185,7 +190,7 @@ static const char *pass(const cut *file, rs_entry_reader *read, void *user, unsi
   for (size_t left = file->passed; left > 0; left -= bytes) {
     bytes = left < most ? left : most;
     if (!read(user, through, bytes))
-      return "can't be read";
+      return unread;
     XXH3_128bits_update(state, through, bytes);
   }
   for (size_t i = 1; i <= file->padding; i++) /* the last bytes: these are as many at least */
@@ -198,14 +203,14 @@ static const char *read_all(const cut *file, rs_entry_reader *read, void *user, 
   XXH3_state_t state;
   unsigned char expected[RS_ENTRY_DIGEST], *after = to + file->before;
   if (!read(user, to + RS_ENTRY_HEADER, file->before - RS_ENTRY_HEADER))
-    return "can't be read";
+    return unread;
   XXH3_128bits_reset(&state);
   XXH3_128bits_update(&state, to, file->before);
   const char *damage = pass(file, read, user, after, &state);
   if (damage && damage != not_padded)
     return damage;
   if (!read(user, after, file->after))
-    return "can't be read";
+    return unread;
   XXH3_128bits_update(&state, after, file->after - RS_ENTRY_DIGEST);
   put_digest(XXH3_128bits_digest(&state), expected);
   return memcmp(after + file->after - RS_ENTRY_DIGEST, expected, sizeof expected) != 0 ? digest_differs : damage;
@@ -215,8 +220,10 @@ const char *rs_entry_read(const unsigned char header[RS_ENTRY_HEADER], int witho
                           void **memory, rs_decoded *decoded) {
   cut file;
   unsigned char *to = cut_file(header, without, &file) ? malloc(file.before + file.after) : NULL;
-  if (!to)
-    return "too large for the memory left";
+  if (!to) {
+    errno = ENOMEM;
+    return too_large;
+  }
   memcpy(to, header, RS_ENTRY_HEADER);
   const char *damage = read_all(&file, read, user, to);
   if (!damage)
@@ -226,6 +233,38 @@ const char *rs_entry_read(const unsigned char header[RS_ENTRY_HEADER], int witho
     free(to);
   else
     *memory = to;
-  errno = error;
+  errno = damage == unread || damage == too_large ? error : 0;
+  return damage;
+}
+
+static const char *digest_rest(uint64_t bytes, rs_entry_reader *read, void *user, unsigned char *piece,
+                               XXH3_state_t *state) {
+  unsigned char expected[RS_ENTRY_DIGEST], digest[RS_ENTRY_DIGEST];
+  for (size_t more = 0; bytes > 0; bytes -= more) {
+    more = bytes < PASSING ? (size_t)bytes : PASSING;
+    if (!read(user, piece, more))
+      return unread;
+    XXH3_128bits_update(state, piece, more);
+  }
+  if (!read(user, expected, sizeof expected))
+    return unread;
+  put_digest(XXH3_128bits_digest(state), digest);
+  return memcmp(digest, expected, sizeof digest) != 0 ? digest_differs : NULL;
+}
+
+const char *rs_entry_check_digest(const unsigned char header[RS_ENTRY_HEADER], uint64_t file_bytes,
+                                  rs_entry_reader *read, void *user) {
+  XXH3_state_t state;
+  unsigned char *piece = malloc(PASSING);
+  if (!piece) {
+    errno = ENOMEM;
+    return too_large;
+  }
+  XXH3_128bits_reset(&state);
+  XXH3_128bits_update(&state, header, RS_ENTRY_HEADER);
+  const char *damage = digest_rest(file_bytes - RS_ENTRY_HEADER - RS_ENTRY_DIGEST, read, user, piece, &state);
+  int error = errno; /* of `read` */
+  free(piece);
+  errno = damage == unread || damage == too_large ? error : 0;
   return damage;
 }

@@ -15,7 +15,8 @@ enum {
   RS_ENTRY_ALIGN = 16,
   RS_ENTRY_DIGEST = 16,
   RS_ENTRY_ID = 16,
-  RS_ENTRY_NAME = 2 + 1 + 30 + 1 /* "ab/cdef..." and its NUL */
+  RS_ENTRY_NAME = 2 + 1 + 30 + 1, /* "ab/cdef..." and its NUL */
+  RS_ENTRY_AT_ONCE = 1 << 20      /* bytes: what is larger is checked in pieces before there is room for it */
 };
 
 /* Where an entry's texts lie in the bytes that were decoded. */
@@ -38,6 +39,9 @@ void rs_entry_id_name(const unsigned char id[RS_ENTRY_ID], char name[RS_ENTRY_NA
 void rs_entry_id(const char *text, size_t bytes, unsigned char id[RS_ENTRY_ID]);
 void rs_entry_digest(const void *bytes, size_t count, unsigned char to[RS_ENTRY_DIGEST]);
 
+/* The size of the file; 0: a text has 4 GB or more. */
+uint64_t rs_entry_bytes(const char *key, const rs_part parts[RS_STORE_PARTS]);
+
 /* The whole file, to be freed; NULL: out of memory, or a text of 4 GB or more. */
 unsigned char *rs_entry_encode(const char *key, const rs_part parts[RS_STORE_PARTS], size_t *bytes);
 
@@ -50,10 +54,17 @@ const char *rs_entry_decode(const unsigned char *file, size_t bytes, rs_decoded 
 /*
  * The same for a file that `read` brings piece by piece after its header, which was checked. The part `without` is
  * verified and not kept: {NULL, its bytes}; RS_STORE_PARTS: all are kept. *memory, to be freed, is what the texts point
- * into. False of `read`: the file can't be read.
+ * into. False of `read`: the file can't be read, and errno says why; of all other damage it is 0, but for ENOMEM.
  */
 typedef bool rs_entry_reader(void *user, void *to, size_t bytes);
 const char *rs_entry_read(const unsigned char header[RS_ENTRY_HEADER], int without, rs_entry_reader *read, void *user,
                           void **memory, rs_decoded *decoded);
+
+/*
+ * What is wrong with the digest of such a file; NULL: nothing. Keeps none of it: a file whose size is nothing but holes
+ * takes no memory.
+ */
+const char *rs_entry_check_digest(const unsigned char header[RS_ENTRY_HEADER], uint64_t file_bytes,
+                                  rs_entry_reader *read, void *user);
 
 #endif

@@ -78,7 +78,7 @@ static int survey_one(void *user, const rs_found *found) {
     bool stale = age > STALE_SECONDS || age < -STALE_SECONDS;
     bool gone, swept = stale && removes(all, found->name, &gone);
     all->sum.swept += swept;
-    all->sum.swept_bytes += swept ? found->status.st_size : 0;
+    all->sum.swept_bytes += swept ? found->bytes : 0;
     return 0;
   }
   if (!grow(all)) {
@@ -88,7 +88,7 @@ static int survey_one(void *user, const rs_found *found) {
   candidate *next = &all->list[all->count++];
   next->ahead = rs_file_age(&found->status) < -RS_AHEAD_SECONDS;
   next->used = found->status.st_mtim;
-  next->bytes = found->status.st_size;
+  next->bytes = found->bytes;
   memcpy(next->name, found->name, sizeof next->name);
   all->sum.left++;
   all->sum.left_bytes += next->bytes;
@@ -133,20 +133,20 @@ static const char surveyed[] = "surveyed";
 static void mark_survey(const rs_store *store) {
   struct stat status;
   const char *wrong;
-  if (store->dir < 0 || utimensat(store->dir, surveyed, NULL, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT)
+  if (store->dir < 0 || rs_file_touch(store->dir, surveyed) || errno != ENOENT)
     return;
   int fd = rs_file_open(store->dir, surveyed, O_WRONLY | O_CREAT, &status, &wrong);
-  if (fd >= 0)
-    close(fd);
+  if (fd < 0)
+    return;
+  close(fd);
+  rs_file_touch(store->dir, surveyed);
 }
 
-/* In the same tick of that clock counts as after it. */
-bool rs_surveyed_since(const rs_store *store, const struct timespec *time) {
+struct timespec rs_surveyed(const rs_store *store, bool *ahead) {
   struct stat status;
-  if (fstatat(store->dir, surveyed, &status, AT_SYMLINK_NOFOLLOW) != 0)
-    return false;
-  const struct timespec *survey = &status.st_mtim;
-  return survey->tv_sec > time->tv_sec || (survey->tv_sec == time->tv_sec && survey->tv_nsec >= time->tv_nsec);
+  bool known = fstatat(store->dir, surveyed, &status, AT_SYMLINK_NOFOLLOW) == 0;
+  *ahead = known && rs_file_age(&status) < 0;
+  return known ? status.st_mtim : (struct timespec){0};
 }
 
 /* What can't be looked at or removed is not asked for again by each put. */

@@ -47,15 +47,19 @@ typedef struct export {
   bool (*take)(void *user, const char *key);
   void *user;
   rs_store_exported *sum;
+  bool failed; /* an entry can't be read, which may be sound */
 }
 export;
 
-static void export_one(export *job, int fan, const char *name) {
+static void export_file(rs_store *store, export *job, int fan, const char *name) {
   const char *damage;
   char right_name[RS_ENTRY_NAME];
   rs_loaded loaded;
   if (!rs_load(fan, name + 3, RS_STORE_PARTS, &loaded, &damage)) {
-    job->sum->damaged += damage != NULL;
+    if (loaded.error)
+      rs_tell_unread(store, name, &loaded);
+    job->failed = loaded.error != 0;
+    job->sum->damaged += damage && !loaded.error;
     return;
   }
   rs_entry_name(loaded.texts.key, right_name);
@@ -66,6 +70,23 @@ static void export_one(export *job, int fan, const char *name) {
     job->sum->entries++;
   }
   free(loaded.memory);
+}
+
+static void export_one(rs_store *store, export *job, const char *name) {
+  int fan = rs_fan_open(store, name);
+  if (fan >= 0) {
+    export_file(store, job, fan, name);
+    close(fan);
+  } else if (!rs_file_is_at_fault(errno)) /* which was told */
+    job->failed = true;
+  else if (errno != ENOENT) /* else it vanished */
+    job->sum->damaged++;
+}
+
+static const char *export_names(rs_store *store, export *job, const names *all) {
+  for (size_t i = 0; i < all->count && !job->failed; i++)
+    export_one(store, job, all->list[i]);
+  return job->failed ? "an entry of it can't be read" : NULL;
 }
 
 /* The names first, so that entries are read one at a time and in their order. */
@@ -83,17 +104,11 @@ void *rs_store_export(rs_store *store, bool (*take)(void *user, const char *key)
   if (all.count)
     qsort(all.list, all.count, sizeof *all.list, by_name);
   export job = {.take = take, .user = user, .sum = sum};
-  for (size_t i = 0; i < all.count; i++) {
-    int fan = rs_fan_open(store, all.list[i]);
-    if (fan >= 0) {
-      export_one(&job, fan, all.list[i]);
-      close(fan);
-    } else if (errno != ENOENT) /* else it vanished */
-      sum->damaged++;
-  }
+  *wrong = export_names(store, &job, &all);
   free(all.list);
+  job.writer.failed = job.writer.failed || *wrong;
   void *pack = rs_pack_finish(&job.writer, bytes);
-  if (!pack)
+  if (!pack && !*wrong)
     *wrong = "out of memory";
   return pack;
 }
@@ -153,27 +168,45 @@ static void recount(rs_store *store, const kept *all, uint32_t count, rs_store_i
                  (unsigned long)count, (long long)rs_store_limit(store));
 }
 
+static void tell_left_out(rs_store *store, const rs_pack *pack, uint32_t place, const char *why) {
+  rs_store_say(store, RS_WARNING, "entry %lu of the %lu of the pack is not imported: %s", (unsigned long)place + 1,
+               (unsigned long)pack->count, why);
+}
+
+/* What the store would not keep is not read. */
+static bool is_too_large(rs_store *store, const rs_pack *pack, uint32_t place) {
+  const char *damage;
+  return rs_pack_look(pack, place, &damage) > (uint64_t)rs_store_target(store) && !damage;
+}
+
+static void import_one(rs_store *store, const rs_pack *pack, uint32_t place, kept *one, rs_store_imported *sum) {
+  const char *damage;
+  rs_loaded loaded;
+  if (is_too_large(store, pack, place)) {
+    tell_left_out(store, pack, place, "it is too large for the cache's limit");
+    sum->failed++;
+    return;
+  }
+  if (!rs_pack_load(pack, place, &loaded, &damage)) {
+    tell_left_out(store, pack, place, loaded.error ? strerror(loaded.error) : damage);
+    ++*(loaded.error ? &sum->failed : &sum->damaged);
+    return;
+  }
+  bool present = is_there(store, loaded.texts.key);
+  one->added = !present && rs_store_put(store, loaded.texts.key, loaded.texts.part);
+  if (present || one->added)
+    rs_store_name(loaded.texts.key, one->name);
+  ++*(present ? &sum->present : one->added ? &sum->added : &sum->failed);
+  free(loaded.memory);
+}
+
 static const char *import(rs_store *store, const rs_pack *pack, rs_store_imported *sum) {
   *sum = (rs_store_imported){.entries = pack->count};
   kept *all = calloc(pack->count ? pack->count : 1, sizeof *all);
   if (!all)
     return "out of memory";
-  for (uint32_t i = 0; i < pack->count; i++) {
-    const char *damage;
-    rs_loaded loaded;
-    if (!rs_pack_load(pack, i, &loaded, &damage)) {
-      sum->damaged++;
-      rs_store_say(store, RS_WARNING, "entry %lu of the %lu of the pack is not imported: %s", (unsigned long)i + 1,
-                   (unsigned long)pack->count, damage);
-      continue;
-    }
-    bool present = is_there(store, loaded.texts.key);
-    all[i].added = !present && rs_store_put(store, loaded.texts.key, loaded.texts.part);
-    if (present || all[i].added)
-      rs_store_name(loaded.texts.key, all[i].name);
-    ++*(present ? &sum->present : all[i].added ? &sum->added : &sum->failed);
-    free(loaded.memory);
-  }
+  for (uint32_t i = 0; i < pack->count; i++)
+    import_one(store, pack, i, &all[i], sum);
   recount(store, all, pack->count, sum);
   free(all);
   return NULL;

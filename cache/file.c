@@ -80,6 +80,8 @@ bool rs_file_read(int fd, void *to, size_t bytes) {
     ssize_t got = read(fd, at, bytes);
     if (got < 0 && errno == EINTR)
       continue;
+    if (got == 0)
+      errno = 0;
     if (got <= 0)
       return false;
     at += got;
@@ -94,6 +96,8 @@ bool rs_file_read_at(int fd, void *to, size_t bytes, uint64_t offset) {
     ssize_t got = pread(fd, at, bytes, (off_t)offset);
     if (got < 0 && errno == EINTR)
       continue;
+    if (got == 0)
+      errno = 0;
     if (got <= 0)
       return false;
     at += got;
@@ -163,8 +167,40 @@ bool rs_file_resize(int fd, uint64_t bytes) {
   return done;
 }
 
+bool rs_file_is_at_fault(int error) {
+  switch (error) {
+  case 0:
+  case EACCES:
+  case EISDIR:
+  case ELOOP:
+  case ENODEV:
+  case ENOENT:
+  case ENOTDIR:
+  case ENXIO:
+  case EPERM:
+    return true;
+  default:
+    return false;
+  }
+}
+
+/* ---- times ------------------------------------------------------------------------------------------------------- */
+
+/* By the clock that files on a local disk have their times of: who compares two of them finds no finer ticks in one. */
+static struct timespec now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_REALTIME_COARSE, &time);
+  return time;
+}
+
 int64_t rs_file_age(const struct stat *status) {
-  struct timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  return (int64_t)now.tv_sec - (int64_t)status->st_mtim.tv_sec;
+  int64_t age, time = now().tv_sec, then = status->st_mtim.tv_sec;
+  if (!__builtin_sub_overflow(time, then, &age))
+    return age;
+  return then < 0 ? INT64_MAX : INT64_MIN;
+}
+
+bool rs_file_touch(int dir, const char *name) {
+  const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, now()};
+  return utimensat(dir, name, times, AT_SYMLINK_NOFOLLOW) == 0;
 }

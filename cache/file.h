@@ -26,7 +26,7 @@ int rs_file_open(int dir, const char *name, int flags, struct stat *status, cons
 int rs_shared_dir_open(const char *name, const char **wrong);
 int rs_shared_file_open(int dir, const char *name, struct stat *status, const char **wrong);
 
-/* All bytes or false; signals and short transfers are gone over. */
+/* All bytes or false; signals and short transfers are gone over. errno: 0 if the file ends before. */
 bool rs_file_read(int fd, void *to, size_t bytes);
 bool rs_file_read_at(int fd, void *to, size_t bytes, uint64_t offset);
 
@@ -34,7 +34,16 @@ bool rs_file_read_at(int fd, void *to, size_t bytes, uint64_t offset);
 bool rs_file_write(int fd, const void *from, size_t bytes);
 bool rs_file_resize(int fd, uint64_t bytes);
 
-/* Seconds since the file was last written or touched; negative if that lies in the future. */
+/*
+ * Whether an error is one of the file itself (whose it is, what it is, that it ends) and will be so the next time. Else
+ * the machine was short of something, or its disk or network failed, which says nothing of the file.
+ */
+bool rs_file_is_at_fault(int error);
+
+/* Seconds since the file was last written or touched; negative if that lies in the future. Any time that files have. */
 int64_t rs_file_age(const struct stat *status);
+
+/* Its time becomes this machine's, which rs_file_age knows: a file server has a clock of its own. */
+bool rs_file_touch(int dir, const char *name);
 
 #endif

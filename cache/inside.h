@@ -5,6 +5,7 @@
 #ifndef RS_STORE_INSIDE_H
 #define RS_STORE_INSIDE_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -19,14 +20,29 @@ enum { RS_TEMPORARY_NAME = 64 };
 
 typedef struct rs_tier rs_tier;
 
-/* Nothing in it changes while it is open, but for the counts. */
+/* place.c: where a store may be: paths, to be tried in this order, and what is wrong with others. */
+enum { RS_PLACES = 2, RS_WHY = 1024 };
+typedef struct rs_place {
+  char *paths[RS_PLACES];
+  int count;
+  char why[RS_WHY];
+} rs_place;
+
+enum { RS_TOUCHED = 64 };
+
+/* Nothing in it changes once what is needed is open, but for the counts and the times of use. */
 struct rs_store {
   rs_store_options options; /* completed; its texts are not kept */
-  int dir;                  /* descriptor of the directory, -1 if there is none */
-  char *path;               /* NULL if there is none */
-  char why[1024];
+  rs_place place;
+  const char *off_by; /* NULL: it is on */
+  pthread_mutex_t lock;
+  atomic_bool needed; /* rs_store_need has done its work, which is this: */
+  int dir;            /* descriptor of the directory, -1 if there is none */
+  const char *path;   /* NULL if there is none */
+  char why[RS_WHY];
   rs_tier *tier;                                       /* packs; NULL: none */
   _Atomic int64_t counts[RS_COUNTS], saved[RS_COUNTS]; /* since it was opened; of these, in the file */
+  _Atomic uint64_t touched[RS_TOUCHED];                /* what this process set the times of, and when; see store.c */
 };
 
 enum {
@@ -48,11 +64,20 @@ static inline double rs_store_ms(void) {
 /* store.c */
 void rs_store_say(const rs_store *store, int level, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* place.c: opens the directory, made if need be; *path is to be freed. -1: none, *path is NULL, `why` says why. */
-int rs_place_open(const char *dir, char **path, char *why, size_t room);
+/*
+ * place.c: what `dir` or else the environment says now. False: out of memory. later: to be opened later, so that a
+ * relative path becomes an absolute one. Opening makes the directory if need be; *path is the place's. -1: none, *path
+ * is NULL. `why` says why, or what is wrong with the places that were passed over.
+ */
+bool rs_place_choose(rs_place *place, const char *dir, bool later);
+int rs_place_open(const rs_place *place, const char **path, char why[RS_WHY]);
+void rs_place_free(rs_place *place);
 
 /* place.c: the same place for all processes: an absolute path without "..". */
 bool rs_place_is_plain(const char *path);
+
+/* place.c: a path that stays the same when this process goes elsewhere, to be freed; NULL, and errno says why. */
+char *rs_place_here(const char *path);
 
 /* walk.c: the directories of a store, "00" to "ff". */
 enum { RS_FANS = 256 };
@@ -61,30 +86,45 @@ void rs_fan_name(int fan, char name[3]);
 /* walk.c: the directory of the entries whose names begin as `name` does; -1 with errno: none that may be used. */
 int rs_fan_open(const rs_store *store, const char *name);
 
-/* walk.c: calls `each` for every entry and temporary until it returns not 0. False: a directory can't be read. */
+/*
+ * walk.c: calls `each` for every entry and temporary until it returns not 0. False: a directory can't be read; errno is
+ * EACCES if that was its own fault each time, see rs_file_is_at_fault.
+ */
 typedef struct rs_found {
   char name[3 + RS_TEMPORARY_NAME]; /* below the store's directory */
   const char *file;                 /* below `fan` */
   int fan;
   bool temporary;
   struct stat status; /* of the link, if it is a symbolic link */
+  int64_t bytes;      /* of the file; of one that is too large to be an entry no more than RS_MOST_BYTES */
 } rs_found;
 bool rs_walk(const rs_store *store, int (*each)(void *user, const rs_found *found), void *user);
 
 /* walk.c: removes an entry or temporary; tells the warning log if it can't. */
+/* More than an entry can have, and so few that the bytes of all files of a store can be added up. */
+#define RS_MOST_BYTES ((int64_t)1 << 36)
+static inline int64_t rs_countable(uint64_t bytes) {
+  return bytes < (uint64_t)RS_MOST_BYTES ? (int64_t)bytes : RS_MOST_BYTES;
+}
+
 typedef enum rs_removal { RS_REMOVED, RS_GONE /* before */, RS_STAYS } rs_removal;
 rs_removal rs_remove(const rs_store *store, const char *name, bool tell);
 
 /*
  * load.c: reads an entry and verifies all but its key. False: *damage says what is wrong; NULL: there is no entry.
+ * loaded->error is not 0 where that is no damage: an errno that kept the file from being read, which may be sound.
  * without: a part that is not kept; RS_STORE_PARTS: none.
  */
 typedef struct rs_loaded {
   rs_decoded texts; /* these point into `memory`, which is to be freed */
   void *memory;
   struct stat status;
+  int error;
 } rs_loaded;
 bool rs_load(int fan, const char *file, int without, rs_loaded *loaded, const char **damage);
+
+/* store.c: a warning of what rs_load could not read, by its name below the store's path. */
+void rs_tell_unread(const rs_store *store, const char *name, const rs_loaded *loaded);
 
 /*
  * store.c: reads and verifies the entry of a key in the store's directory. `use`: so that it counts as used, or as
@@ -100,10 +140,15 @@ void rs_endings_note(const rs_store *store, const char *key);
 char *rs_endings_read(const rs_store *store);
 char *rs_endings_next(const char **at, const char *stem);
 
+/* store.c: bytes of the largest entry that any store of this limit, or of the default one, would have kept. */
+int64_t rs_store_largest(const rs_store *store);
+
 /*
- * tier.c: the packs of a store, which has its options. The entry of a key, or of a key's stem, from the first pack that
+ * tier.c: the packs of a store, first by the names that its options or the environment have now (false: out of
+ * memory), then opened. The entry of a key, or of a key's stem, from the first pack that
  * has a sound one; *path is that pack's. *damaged grows by each that is not sound, which is told.
  */
+bool rs_tier_choose(rs_store *store);
 void rs_tier_open(rs_store *store);
 void rs_tier_close(rs_tier *tier);
 bool rs_tier_get(rs_store *store, const char *key, bool is_stem, rs_loaded *loaded, const char **path, int *damaged);
@@ -115,8 +160,11 @@ bool rs_tier_get(rs_store *store, const char *key, bool is_stem, rs_loaded *load
 bool rs_publish(int fan, const char *file, const void *bytes, size_t count);
 bool rs_publish_beside(int dir, const char *file, const void *bytes, size_t count);
 
-/* evict.c: whether a survey began after this. */
-bool rs_surveyed_since(const rs_store *store, const struct timespec *time);
+/*
+ * evict.c: when the last survey began; 1970: none is known of. *ahead: that time has yet to come, for the clock was set
+ * back: it tells nothing until the next survey.
+ */
+struct timespec rs_surveyed(const rs_store *store, bool *ahead);
 
 /*
  * ledger.c: notes bytes that are to be put, and tells how many there are with them. *noted: the survey since which this

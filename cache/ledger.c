@@ -48,8 +48,9 @@ static bool write_head(int fd, head what) {
   return lseek(fd, 0, SEEK_SET) == 0 && rs_file_write(fd, bytes, sizeof bytes);
 }
 
+/* A size that would be more than any store holds is that of another file. */
 static int64_t since(off_t end) {
-  return end > HEAD ? (int64_t)(end - HEAD) * UNIT : 0;
+  return end <= HEAD ? 0 : end - HEAD < RS_LEDGER_UNKNOWN / UNIT ? (int64_t)(end - HEAD) * UNIT : RS_LEDGER_UNKNOWN;
 }
 
 /* ---- a put ------------------------------------------------------------------------------------------------------- */
@@ -108,7 +109,8 @@ static bool begin(int fd, uint64_t survey) {
   bool is_known = read_head(fd, &before) && before.bytes != RS_LEDGER_UNKNOWN;
   if (!write_head(fd, (head){RS_LEDGER_UNKNOWN, survey}) || fstat(fd, &status) != 0 || !rs_file_resize(fd, HEAD))
     return false;
-  return !is_known || write_head(fd, (head){before.bytes + since(status.st_size), survey});
+  int64_t sum = is_known ? before.bytes + since(status.st_size) : RS_LEDGER_UNKNOWN;
+  return sum >= RS_LEDGER_UNKNOWN || write_head(fd, (head){sum, survey});
 }
 
 rs_ledger_survey rs_ledger_begin(const rs_store *store, bool make) {

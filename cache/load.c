@@ -15,14 +15,20 @@ static bool read_on(void *user, void *to, size_t bytes) {
   return rs_file_read(*(const int *)user, to, bytes);
 }
 
-/* The header first: no memory is taken for a file whose size contradicts it. */
+/* The header first, and of what is large the digest: no memory is taken for a file that has nothing but a size. */
 static const char *read_file(int fd, const struct stat *status, int without, rs_loaded *loaded) {
   unsigned char header[RS_ENTRY_HEADER];
   if (status->st_size < RS_ENTRY_HEADER)
     return "truncated";
   if (!rs_file_read(fd, header, sizeof header))
     return "can't be read";
+  errno = 0; /* of a signal */
   const char *damage = rs_entry_check_header(header, (uint64_t)status->st_size);
+  if (!damage && status->st_size > RS_ENTRY_AT_ONCE) {
+    damage = rs_entry_check_digest(header, (uint64_t)status->st_size, read_on, &fd);
+    if (!damage && lseek(fd, sizeof header, SEEK_SET) < 0)
+      damage = "can't be read";
+  }
   if (damage)
     return damage;
   return rs_entry_read(header, without, read_on, &fd, &loaded->memory, &loaded->texts);
@@ -47,6 +53,8 @@ static bool load_once(int fan, const char *file, int without, rs_loaded *loaded,
 /* A file of a network file system is stale once another machine has replaced it: the new one is there. */
 bool rs_load(int fan, const char *file, int without, rs_loaded *loaded, const char **damage) {
   int error = 0;
-  return load_once(fan, file, without, loaded, damage, &error) ||
-         (error == ESTALE && load_once(fan, file, without, loaded, damage, &error));
+  bool sound = load_once(fan, file, without, loaded, damage, &error) ||
+               (error == ESTALE && load_once(fan, file, without, loaded, damage, &error));
+  loaded->error = sound || rs_file_is_at_fault(error) ? 0 : error;
+  return sound;
 }

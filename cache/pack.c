@@ -36,28 +36,61 @@ static bool read_at(const rs_pack *pack, void *to, uint64_t offset, size_t bytes
   return true;
 }
 
-/* In order, each entry within the file, and all together as long as the file has room for. */
-static const char *check_index(const rs_pack *pack, uint64_t end) {
-  uint64_t sum = RS_PACK_HEADER;
-  for (uint32_t i = 0; i < pack->count; i++) {
-    const unsigned char *item = item_at(pack, i);
+static const char unread[] = "can't be read", too_large[] = "too large for the memory left";
+
+/* What the items so far say. */
+typedef struct index_check {
+  uint64_t end, sum; /* where entries end; their bytes, with the header's */
+  unsigned char last[RS_ENTRY_ID];
+  bool any;
+} index_check;
+
+/* In order, each entry within the file, and all together no longer than the file has room for. */
+static const char *check_items(index_check *all, const unsigned char *item, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++, item += RS_PACK_ITEM) {
     uint64_t offset = rs_get_number(item + AT_OFFSET, 8), bytes = rs_get_number(item + AT_BYTES, 8);
-    if (i > 0 && memcmp(item_at(pack, i - 1) + AT_ID, item + AT_ID, RS_ENTRY_ID) >= 0)
+    if (all->any && memcmp(all->last, item + AT_ID, RS_ENTRY_ID) >= 0)
       return "its index is not in order";
-    if (offset < RS_PACK_HEADER || offset > end || bytes > end - offset || bytes > end - sum)
+    if (offset < RS_PACK_HEADER || offset > all->end || bytes > all->end - offset || bytes > all->end - all->sum)
       return "its index leads out of it";
-    sum += bytes;
+    all->sum += bytes;
+    all->any = true;
+    memcpy(all->last, item + AT_ID, RS_ENTRY_ID);
   }
-  return sum == end ? NULL : "its index leaves some of it out";
+  return NULL;
 }
 
-/* The header first: no memory is taken for an index that the file has no room for. */
+static const char *check_index(const rs_pack *pack, uint64_t end) {
+  index_check all = {.end = end, .sum = RS_PACK_HEADER};
+  const char *damage = check_items(&all, pack->head + RS_PACK_HEADER, pack->count);
+  return damage ? damage : all.sum == end ? NULL : "its index leaves some of it out";
+}
+
+/* The same for one that is not in memory. One of nothing but holes, whose file has a size and no blocks, ends here. */
+static const char *check_pieces(const rs_pack *pack, uint64_t end) {
+  enum { PIECE = 1024 };
+  index_check all = {.end = end, .sum = RS_PACK_HEADER};
+  const char *damage = NULL;
+  unsigned char *items = malloc((size_t)PIECE * RS_PACK_ITEM);
+  if (!items)
+    return too_large;
+  for (uint32_t done = 0, more; done < pack->count && !damage; done += more) {
+    more = pack->count - done < PIECE ? pack->count - done : PIECE;
+    damage = read_at(pack, items, end + (uint64_t)done * RS_PACK_ITEM, (size_t)more * RS_PACK_ITEM)
+                 ? check_items(&all, items, more)
+                 : unread;
+  }
+  free(items);
+  return damage;
+}
+
+/* The header first, and of a large index all: no memory is taken for one that the file has no more than a size for. */
 static const char *read_head(rs_pack *pack) {
   unsigned char header[RS_PACK_HEADER], expected[RS_ENTRY_DIGEST], digest[RS_ENTRY_DIGEST];
   if (pack->bytes < RS_PACK_HEADER + RS_ENTRY_DIGEST)
     return "truncated";
   if (!read_at(pack, header, 0, sizeof header))
-    return "can't be read";
+    return unread;
   if (memcmp(header, magic, sizeof magic) != 0)
     return "not a pack of rowscan";
   if (rs_get_number(header + AT_VERSION, 4) != RS_PACK_VERSION)
@@ -67,12 +100,15 @@ static const char *read_head(rs_pack *pack) {
   if (index_bytes > end - RS_PACK_HEADER)
     return "truncated";
   end -= index_bytes;
+  const char *damage = index_bytes > RS_ENTRY_AT_ONCE ? check_pieces(pack, end) : NULL;
+  if (damage)
+    return damage;
   if (index_bytes > SIZE_MAX - RS_PACK_HEADER || !(pack->head = malloc(RS_PACK_HEADER + (size_t)index_bytes)))
-    return "too large for the memory left";
+    return too_large;
   memcpy(pack->head, header, sizeof header);
   if (!read_at(pack, pack->head + RS_PACK_HEADER, end, (size_t)index_bytes) ||
       !read_at(pack, expected, end + index_bytes, sizeof expected))
-    return "can't be read";
+    return unread;
   rs_entry_digest(pack->head, RS_PACK_HEADER + (size_t)index_bytes, digest);
   if (memcmp(digest, expected, sizeof digest) != 0)
     return "its digest differs, or it is truncated";
@@ -113,18 +149,73 @@ void rs_pack_close(rs_pack *pack) {
   *pack = (rs_pack){.fd = -1};
 }
 
+/* Where an entry lies, and what goes on from there. */
+typedef struct cursor {
+  const rs_pack *pack;
+  uint64_t at;
+} cursor;
+
+static bool read_on(void *user, void *to, size_t bytes) {
+  cursor *from = user;
+  bool read = read_at(from->pack, to, from->at, bytes);
+  from->at += bytes;
+  return read;
+}
+
+static const char *read_header(cursor *from, uint64_t bytes, unsigned char header[RS_ENTRY_HEADER]) {
+  errno = 0;
+  if (bytes < RS_ENTRY_HEADER)
+    return "truncated";
+  if (!read_on(from, header, RS_ENTRY_HEADER))
+    return unread;
+  errno = 0; /* of a signal */
+  return rs_entry_check_header(header, bytes);
+}
+
+uint64_t rs_pack_look(const rs_pack *pack, uint32_t place, const char **damage) {
+  const unsigned char *item = item_at(pack, place);
+  unsigned char header[RS_ENTRY_HEADER];
+  cursor from = {pack, rs_get_number(item + AT_OFFSET, 8)};
+  uint64_t bytes = rs_get_number(item + AT_BYTES, 8);
+  *damage = read_header(&from, bytes, header);
+  return bytes;
+}
+
+/* Of what is large the header, the size and the digest, before there is room for it. */
+static const char *check_large(const rs_pack *pack, uint64_t offset, uint64_t bytes) {
+  unsigned char header[RS_ENTRY_HEADER];
+  cursor from = {pack, offset};
+  const char *damage = read_header(&from, bytes, header);
+  if (!damage && pack->most && bytes > pack->most)
+    return "larger than any that the cache would keep";
+  return damage ? damage : rs_entry_check_digest(header, bytes, read_on, &from);
+}
+
+/* errno: what kept it from being read, else 0. The entry is in memory if there is no damage. */
+static const char *read_entry(const rs_pack *pack, uint64_t offset, uint64_t bytes, unsigned char **entry,
+                              rs_decoded *texts) {
+  errno = 0;
+  const char *damage = bytes > RS_ENTRY_AT_ONCE ? check_large(pack, offset, bytes) : NULL;
+  if (damage)
+    return damage;
+  *entry = bytes <= SIZE_MAX ? malloc(bytes ? (size_t)bytes : 1) : NULL;
+  if (!*entry) {
+    errno = ENOMEM;
+    return too_large;
+  }
+  if (!read_at(pack, *entry, offset, (size_t)bytes))
+    return unread;
+  errno = 0; /* of a signal */
+  return rs_entry_decode(*entry, (size_t)bytes, texts);
+}
+
 bool rs_pack_load(const rs_pack *pack, uint32_t place, rs_loaded *loaded, const char **damage) {
   const unsigned char *item = item_at(pack, place);
   uint64_t bytes = rs_get_number(item + AT_BYTES, 8);
-  *damage = NULL;
+  unsigned char *entry = NULL;
   *loaded = (rs_loaded){.status = {.st_size = (off_t)bytes}};
-  unsigned char *entry = bytes <= SIZE_MAX ? malloc(bytes ? (size_t)bytes : 1) : NULL;
-  if (!entry)
-    *damage = "too large for the memory left";
-  else if (!read_at(pack, entry, rs_get_number(item + AT_OFFSET, 8), (size_t)bytes))
-    *damage = "can't be read";
-  else
-    *damage = rs_entry_decode(entry, (size_t)bytes, &loaded->texts);
+  *damage = read_entry(pack, rs_get_number(item + AT_OFFSET, 8), bytes, &entry, &loaded->texts);
+  loaded->error = *damage && !rs_file_is_at_fault(errno) ? errno : 0;
   if (!*damage) {
     unsigned char id[RS_ENTRY_ID];
     rs_entry_id(loaded->texts.key, strlen(loaded->texts.key), id);
@@ -155,6 +246,7 @@ bool rs_pack_get(const rs_pack *pack, const char *key, rs_loaded *loaded, const 
       high = middle;
   }
   *damage = NULL;
+  loaded->error = 0;
   if (low == pack->count || memcmp(item_at(pack, low) + AT_ID, id, sizeof id) != 0)
     return false;
   if (!rs_pack_load(pack, low, loaded, damage))
@@ -171,6 +263,7 @@ bool rs_pack_get_stem(const rs_pack *pack, const char *stem, rs_loaded *loaded, 
   unsigned char id[RS_ENTRY_ID];
   size_t length = strlen(stem);
   *damage = NULL;
+  loaded->error = 0;
   rs_entry_id(stem, length, id);
   for (uint32_t i = 0; i < pack->count; i++) {
     if (memcmp(item_at(pack, i) + AT_STEM, id, sizeof id) != 0 || !rs_pack_load(pack, i, loaded, damage))

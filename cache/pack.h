@@ -23,6 +23,7 @@ typedef struct rs_pack {
   uint64_t bytes;
   unsigned char *head; /* header and index */
   uint32_t count;
+  uint64_t most; /* bytes that an entry may have; 0, as it is opened: any number */
 } rs_pack;
 
 /* What is wrong with it, and nothing stays open; NULL: nothing. The file is the pack's from then on, either way. */
@@ -35,7 +36,14 @@ const char *rs_pack_open_path(rs_pack *pack, int dir, const char *name);
 const char *rs_pack_view(rs_pack *pack, const void *memory, size_t bytes);
 void rs_pack_close(rs_pack *pack);
 
-/* Reads an entry by its place in the index, 0 to count - 1. False: *damage says what is wrong; its size is told. */
+/* The size of an entry, by its place in the index, 0 to count - 1. *damage: what is wrong with its head; NULL: nothing.
+ */
+uint64_t rs_pack_look(const rs_pack *pack, uint32_t place, const char **damage);
+
+/*
+ * Reads an entry by its place. False: *damage says what is wrong, or loaded->error what kept it from being read, as of
+ * rs_load; its size is told. The same for the next two.
+ */
 bool rs_pack_load(const rs_pack *pack, uint32_t place, rs_loaded *loaded, const char **damage);
 
 /* The names that the index has for it: of its key and of its key's stem. They tell nothing of the entry itself. */

@@ -123,24 +123,7 @@ static int open_directory(char *path, reasons *why) {
   return dir;
 }
 
-static int try_path(const char *base, const char *below, char **path, reasons *why) {
-  size_t length = strlen(base) + strlen(below);
-  *path = malloc(length + 1);
-  if (!*path) {
-    add_reason(why, "out of memory");
-    return -1;
-  }
-  snprintf(*path, length + 1, "%s%s", base, below);
-  /* A link with a slash behind it would be followed, whoever's it is. */
-  while (length > 1 && (*path)[length - 1] == '/')
-    (*path)[--length] = 0;
-  int dir = open_directory(*path, why);
-  if (dir < 0) {
-    free(*path);
-    *path = NULL;
-  }
-  return dir;
-}
+/* ---- which ------------------------------------------------------------------------------------------------------- */
 
 /* A variable is read by processes in many directories, and must name the same place in all of them. */
 bool rs_place_is_plain(const char *path) {
@@ -152,33 +135,88 @@ bool rs_place_is_plain(const char *path) {
   return true;
 }
 
-static int try_variable(const char *name, const char *below, char **path, reasons *why, bool *any) {
-  const char *value = secure_getenv(name);
-  if (!value || !*value)
-    return -1;
-  *any = true;
-  if (rs_place_is_plain(value))
-    return try_path(value, below, path, why);
-  add_reason(why, "%s=%s: not an absolute path without \"..\"", name, value);
-  return -1;
+static char *join(const char *base, const char *below) {
+  size_t length = strlen(base) + strlen(below);
+  char *path = malloc(length + 1);
+  if (path)
+    snprintf(path, length + 1, "%s%s", base, below);
+  return path;
 }
 
-int rs_place_open(const char *dir, char **path, char *why_text, size_t room) {
-  reasons why = {why_text, room};
-  *path = NULL;
-  *why_text = 0;
-  if (dir && *dir)
-    return try_path(dir, "", path, &why);
-  static const char *const places[][2] = {
-      {"ROWSCAN_CACHE_DIR", ""},
-      {"XDG_CACHE_HOME", "/rowscan"},
-      {"HOME", "/.cache/rowscan"},
-  };
+char *rs_place_here(const char *path) {
+  if (*path == '/')
+    return strdup(path);
+  char *here = getcwd(NULL, 0), *with_slash = here ? join(here, "/") : NULL;
+  char *whole = with_slash ? join(with_slash, path) : NULL;
+  int error = errno;
+  free(with_slash);
+  free(here);
+  errno = error;
+  return whole;
+}
+
+/* False: out of memory. */
+static bool add_path(rs_place *place, char *path) {
+  size_t length = path ? strlen(path) : 0;
+  if (!path)
+    return false;
+  /* A link with a slash behind it would be followed, whoever's it is. */
+  while (length > 1 && path[length - 1] == '/')
+    path[--length] = 0;
+  place->paths[place->count++] = path;
+  return true;
+}
+
+static bool add_given(rs_place *place, const char *dir, bool later) {
+  char *path = later ? rs_place_here(dir) : strdup(dir);
+  if (path || errno == ENOMEM)
+    return add_path(place, path);
+  add_reason(&(reasons){place->why, sizeof place->why}, "%s: the working directory is not known: %m", dir);
+  return true;
+}
+
+/* *any: it is set. */
+static bool add_variable(rs_place *place, const char *name, const char *below, bool *any) {
+  const char *value = secure_getenv(name);
+  if (!value || !*value)
+    return true;
+  *any = true;
+  if (rs_place_is_plain(value))
+    return add_path(place, join(value, below));
+  add_reason(&(reasons){place->why, sizeof place->why}, "%s=%s: not an absolute path without \"..\"", name, value);
+  return true;
+}
+
+/* Who names a directory for this cache means that one, and not one of a home that may be small or slow. */
+bool rs_place_choose(rs_place *place, const char *dir, bool later) {
   bool any = false;
-  int fd = -1;
-  for (size_t i = 0; fd < 0 && i < sizeof places / sizeof *places; i++)
-    fd = try_variable(places[i][0], places[i][1], path, &why, &any);
+  *place = (rs_place){.count = 0};
+  if (dir && *dir)
+    return add_given(place, dir, later);
+  bool added = add_variable(place, "ROWSCAN_CACHE_DIR", "", &any);
+  if (any)
+    return added;
+  added =
+      add_variable(place, "XDG_CACHE_HOME", "/rowscan", &any) && add_variable(place, "HOME", "/.cache/rowscan", &any);
   if (!any)
-    add_reason(&why, "none of ROWSCAN_CACHE_DIR, XDG_CACHE_HOME and HOME is set");
+    add_reason(&(reasons){place->why, sizeof place->why}, "none of ROWSCAN_CACHE_DIR, XDG_CACHE_HOME and HOME is set");
+  return added;
+}
+
+void rs_place_free(rs_place *place) {
+  for (int i = 0; i < place->count; i++)
+    free(place->paths[i]);
+  place->count = 0;
+}
+
+int rs_place_open(const rs_place *place, const char **path, char why[RS_WHY]) {
+  reasons all = {why, RS_WHY};
+  int fd = -1;
+  *path = NULL;
+  snprintf(why, RS_WHY, "%s", place->why);
+  for (int i = 0; i < place->count && fd < 0; i++) {
+    fd = open_directory(place->paths[i], &all);
+    *path = fd < 0 ? NULL : place->paths[i];
+  }
   return fd;
 }

@@ -14,6 +14,7 @@
 
 #include "file.h"
 #include "inside.h"
+#include "word.h"
 
 static const int64_t default_limit = (int64_t)256 << 20;
 
@@ -28,37 +29,66 @@ void rs_store_say(const rs_store *store, int level, const char *format, ...) {
   store->options.log(store->options.user, level, line);
 }
 
-static bool is_off(const rs_store_options *options) {
-  const char *value = secure_getenv("ROWSCAN_CACHE");
-  return options->off || (value && strcmp(value, "off") == 0);
+void rs_tell_unread(const rs_store *store, const char *name, const rs_loaded *loaded) {
+  errno = loaded->error;
+  rs_store_say(store, RS_WARNING, "%s/%s can't be read: %m", store->path, name);
 }
 
-static void open_place(rs_store *store, const char *dir) {
-  store->dir = rs_place_open(dir, &store->path, store->why, sizeof store->why);
-  if (!*store->why)
-    return;
-  if (store->dir < 0) {
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
+
+static bool is_off(const rs_store_options *options) {
+  const char *value = secure_getenv("ROWSCAN_CACHE");
+  return options->off || (value && rs_is_word(value, "off"));
+}
+
+static void open_place(rs_store *store) {
+  double start = rs_store_ms();
+  store->dir = rs_place_open(&store->place, &store->path, store->why);
+  if (store->dir < 0)
     rs_store_say(store, RS_WARNING, "nothing is kept on disk: %s", store->why);
+  else if (*store->why)
+    rs_store_say(store, RS_WARNING, "the cache is in %s: %s", store->path, store->why);
+  if (store->dir < 0)
     return;
-  }
-  rs_store_say(store, RS_WARNING, "the cache is in %s: %s", store->path, store->why);
   *store->why = 0;
+  rs_store_say(store, RS_DEBUG, "the cache is %s, of at most %lld bytes; opened in %.2f ms", store->path,
+               (long long)store->options.limit_bytes, rs_store_ms() - start);
+}
+
+void rs_store_need(rs_store *store) {
+  if (atomic_load_explicit(&store->needed, memory_order_acquire))
+    return;
+  pthread_mutex_lock(&store->lock);
+  if (!store->needed && store->off_by)
+    rs_store_say(store, RS_DEBUG, "there is no cache on disk: %s", store->why);
+  else if (!store->needed) {
+    open_place(store);
+    rs_tier_open(store);
+  }
+  atomic_store_explicit(&store->needed, true, memory_order_release);
+  pthread_mutex_unlock(&store->lock);
 }
 
 rs_store *rs_store_open(const rs_store_options *options) {
   rs_store *store = calloc(1, sizeof *store);
-  if (!store)
+  if (!store || pthread_mutex_init(&store->lock, NULL) != 0) {
+    free(store);
     return NULL;
+  }
   store->options = *options;
   if (store->options.limit_bytes <= 0)
     store->options.limit_bytes = default_limit;
   store->dir = -1;
-  if (!is_off(options)) {
-    open_place(store, options->dir);
-    rs_tier_open(store);
-  } else
-    snprintf(store->why, sizeof store->why, "turned off by %s", options->off ? "the program" : "ROWSCAN_CACHE=off");
+  if (is_off(options)) {
+    store->off_by = options->off ? "the program" : "ROWSCAN_CACHE=off";
+    snprintf(store->why, sizeof store->why, "turned off by %s", store->off_by);
+  } else if (!rs_place_choose(&store->place, options->dir, options->later) || !rs_tier_choose(store)) {
+    rs_store_close(store);
+    return NULL;
+  }
   store->options.dir = store->options.packs = store->options.installed_packs = NULL;
+  if (!options->later)
+    rs_store_need(store);
   return store;
 }
 
@@ -69,7 +99,8 @@ void rs_store_close(rs_store *store) {
   if (store->dir >= 0)
     close(store->dir);
   rs_tier_close(store->tier);
-  free(store->path);
+  rs_place_free(&store->place);
+  pthread_mutex_destroy(&store->lock);
   free(store);
 }
 
@@ -85,10 +116,42 @@ int64_t rs_store_limit(const rs_store *store) {
   return store->options.limit_bytes;
 }
 
-static void touch(const rs_store *store, int fan, const char *file, const struct stat *status) {
+int64_t rs_store_largest(const rs_store *store) {
+  return store->options.limit_bytes > default_limit ? store->options.limit_bytes : default_limit;
+}
+
+/* ---- use --------------------------------------------------------------------------------------------------------- */
+
+/*
+ * Whether this process has set an entry's time within the last minute and since the same survey: by a clock that only
+ * goes forward, so that no other clock, this machine's or a file server's, has each hit write. A table by hash: two
+ * entries that share a place in it, in want of it at the same time, write more often.
+ */
+static bool touched_lately(rs_store *store, uint64_t which) {
+  _Atomic uint64_t *place = &store->touched[which % RS_TOUCHED];
+  uint64_t last = atomic_load_explicit(place, memory_order_relaxed);
+  uint32_t tag = (uint32_t)(which >> 32), now = (uint32_t)(rs_store_ms() / 1e3) + 1;
+  if (last && last >> 32 == tag && now - (uint32_t)last < RS_TOUCH_SECONDS)
+    return true;
+  atomic_store_explicit(place, (uint64_t)tag << 32 | now, memory_order_relaxed);
+  return false;
+}
+
+/* In the same tick of the clock counts as after the survey. */
+static bool is_before(const struct timespec *time, const struct timespec *survey) {
+  return time->tv_sec < survey->tv_sec || (time->tv_sec == survey->tv_sec && time->tv_nsec <= survey->tv_nsec);
+}
+
+static void touch(rs_store *store, int fan, const char *file, const char *key, const struct stat *status) {
+  bool ahead;
   int64_t age = rs_file_age(status);
-  if (age > RS_TOUCH_SECONDS || age < -RS_AHEAD_SECONDS || rs_surveyed_since(store, &status->st_mtim))
-    utimensat(fan, file, NULL, AT_SYMLINK_NOFOLLOW);
+  struct timespec survey = rs_surveyed(store, &ahead);
+  bool since = !ahead && is_before(&status->st_mtim, &survey);
+  if (age <= RS_TOUCH_SECONDS && age >= -RS_AHEAD_SECONDS && !since)
+    return;
+  uint64_t which = rs_entry_hash(key) ^ ((uint64_t)survey.tv_sec * 1000000000 + (uint64_t)survey.tv_nsec);
+  if (!touched_lately(store, which * UINT64_C(0x9e3779b97f4a7c15)))
+    rs_file_touch(fan, file);
 }
 
 static void hand_out(const rs_loaded *loaded, rs_entry *entry) {
@@ -110,9 +173,11 @@ bool rs_load_key(rs_store *store, const char *key, bool use, int without, rs_loa
     sound = false;
   }
   if (sound && use)
-    touch(store, fan, file, &loaded->status);
+    touch(store, fan, file, key, &loaded->status);
   close(fan);
-  if (damage && use) {
+  if (!sound && loaded->error && use)
+    rs_tell_unread(store, name, loaded);
+  else if (damage && use) {
     rs_store_add(store, RS_COUNT_damaged, 1);
     rs_store_say(store, RS_WARNING, "entry %s/%s is not used: %s", store->path, name, damage);
   }
@@ -229,22 +294,21 @@ static bool publish(const rs_store *store, const char *name, const void *bytes, 
 bool rs_store_put(rs_store *store, const char *key, const rs_part parts[RS_STORE_PARTS]) {
   if (store->dir < 0)
     return false;
+  char name[RS_ENTRY_NAME];
+  rs_entry_name(key, name);
+  uint64_t size = rs_entry_bytes(key, parts);
+  if (!size || size > (uint64_t)rs_store_target(store)) {
+    rs_store_say(store, RS_WARNING, "entry %s/%s is not kept: %llu bytes are too many for a cache of at most %lld",
+                 store->path, name, (unsigned long long)size, (long long)store->options.limit_bytes);
+    return false;
+  }
   size_t bytes;
   unsigned char *file = rs_entry_encode(key, parts, &bytes);
   if (!file)
     return false;
-  char name[RS_ENTRY_NAME];
-  rs_entry_name(key, name);
-  bool kept = false, noted = false;
-  if ((uint64_t)bytes > (uint64_t)rs_store_target(store)) {
-    rs_store_say(store, RS_WARNING, "entry %s/%s is not kept: %zu bytes are too many for a cache of at most %lld",
-                 store->path, name, bytes, (long long)store->options.limit_bytes);
-  } else {
-    noted = rs_evict_before_put(store, (int64_t)bytes);
-    kept = publish(store, name, file, bytes);
-    if (!kept)
-      rs_store_say(store, RS_WARNING, "entry %s/%s is not kept: %m", store->path, name);
-  }
+  bool noted = rs_evict_before_put(store, (int64_t)bytes), kept = publish(store, name, file, bytes);
+  if (!kept)
+    rs_store_say(store, RS_WARNING, "entry %s/%s is not kept: %m", store->path, name);
   free(file);
   if (kept)
     rs_endings_note(store, key);

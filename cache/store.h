@@ -33,9 +33,10 @@ typedef struct rs_entry {
 } rs_entry;
 
 typedef struct rs_store_options {
-  const char *dir;     /* this one or none; NULL or "": $ROWSCAN_CACHE_DIR, else $XDG_CACHE_HOME/rowscan, else
-                          ~/.cache/rowscan, the first that can be used */
+  const char *dir;     /* this one or none; NULL or "": $ROWSCAN_CACHE_DIR, that one or none, else
+                          $XDG_CACHE_HOME/rowscan, else ~/.cache/rowscan, the first that can be used */
   bool off;            /* as if no directory were usable, nor a pack; ROWSCAN_CACHE=off does the same */
+  bool later;          /* nothing is made, opened or told before rs_store_need */
   int64_t limit_bytes; /* <= 0: 256 MB */
   const char *packs;   /* files of packs, and directories of *.pack, between colons; NULL: $ROWSCAN_CACHE_PACKS; "off":
                           none, not even the following */
@@ -50,6 +51,12 @@ typedef struct rs_store_options {
  */
 rs_store *rs_store_open(const rs_store_options *options);
 void rs_store_close(rs_store *store);
+
+/*
+ * Opens what `later` has put off, once, at the place that options, environment and working directory told when the
+ * store was opened. Until then it stands empty; it comes before all calls but rs_store_add, rs_store_limit and closing.
+ */
+void rs_store_need(rs_store *store);
 
 /* The directory, or "" if there is none, with the reason in rs_store_why (else ""). They live as long as the store. */
 const char *rs_store_path(const rs_store *store);
@@ -131,8 +138,11 @@ typedef struct rs_store_counts {
 } rs_store_counts;
 void rs_store_add(rs_store *store, rs_store_event event, int64_t number);
 
-/* mine and all may be NULL. Without a directory, or if it can't be written, all are those of this process. */
-void rs_store_counted(rs_store *store, rs_store_counts *mine, rs_store_counts *all);
+/*
+ * mine and all may be NULL. Without a directory, or if it can't be written, all are those of this process. false: those
+ * of the others can't be read, and errno says why; all are those of this process.
+ */
+bool rs_store_counted(rs_store *store, rs_store_counts *mine, rs_store_counts *all);
 
 typedef struct rs_store_item {
   const char *name; /* below the store's path, or that it would have there */
@@ -146,16 +156,22 @@ typedef struct rs_store_item {
 
 /*
  * Reads and verifies every entry, in no order; a visit that returns not 0 ends it. The strings live until visit
- * returns. false: a directory of the store can't be read or is not to be trusted; the others were visited. An empty
- * store, or one without a directory, has no entries to visit: true; nor has a file or a link where a directory would
- * be.
+ * returns. false: a directory of the store can't be read or is not to be trusted, or an entry can't be read, for want
+ * of memory or descriptors, or because the disk failed: that is no damage; all others were visited. An empty store, or
+ * one without a directory, has no entries to visit: true; nor has a file or a link where a directory would be.
  */
 bool rs_store_visit(rs_store *store, int (*visit)(void *user, const rs_store_item *item), void *user);
 
-/* The same for the entries of the packs that are used, in the order in which these are asked. Nothing is logged. */
-void rs_store_visit_packs(const rs_store *store, int (*visit)(void *user, const rs_store_item *item), void *user);
+/*
+ * The same for the entries of the packs that are used, in the order in which these are asked. Nothing is logged; false:
+ * errno says what kept an entry from being read.
+ */
+bool rs_store_visit_packs(const rs_store *store, int (*visit)(void *user, const rs_store_item *item), void *user);
 
-/* Entries that a visit of the directory would find, and their bytes, without reading them. false: as there. */
+/*
+ * Entries that a visit of the directory would find, and their bytes, without reading them. false: as there, and errno
+ * says why: EACCES if nothing failed but that directories are not to be trusted.
+ */
 bool rs_store_count(rs_store *store, int64_t *entries, int64_t *bytes);
 
 /* Removes every entry and temporary and says how many entries and bytes that were. false: something could not be. */
@@ -175,7 +191,8 @@ bool rs_store_prune(rs_store *store, rs_store_pruned *pruned); /* pruned may be 
 
 /*
  * A pack, many entries in one: of all entries of the store's directory that are sound and that `take` says true for
- * (NULL: all). The pack is to be freed; while it grows it has room for twice its bytes at most. NULL: *wrong says why.
+ * (NULL: all). The pack is to be freed; while it grows it has room for twice its bytes at most. NULL: *wrong says why;
+ * so it is if an entry can't be read that may be sound.
  */
 typedef struct rs_store_exported {
   int64_t entries; /* in the pack */
@@ -196,7 +213,7 @@ typedef struct rs_store_imported {
   int64_t added;
   int64_t present;
   int64_t damaged;
-  int64_t failed; /* not kept, or evicted again */
+  int64_t failed; /* not kept, or evicted again, or can't be read though it may be sound */
 } rs_store_imported;
 const char *rs_store_import(rs_store *store, const void *bytes, size_t count, rs_store_imported *sum);
 const char *rs_store_import_file(rs_store *store, const char *path, rs_store_imported *sum);

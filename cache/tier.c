@@ -2,7 +2,8 @@
  * tier.c - packs that a store reads besides its directory, and never writes
  * SPDX-License-Identifier: MIT
  *
- * They are opened with the store. One that can't be used is told, and is as if it were not there.
+ * They are named when the store is opened, and opened when it is first needed. One that can't be used is told, and is
+ * as if it were not there.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -15,16 +16,76 @@
 #include "file.h"
 #include "inside.h"
 #include "pack.h"
+#include "word.h"
 
 typedef struct tier_pack {
   rs_pack pack;
   char *path;
 } tier_pack;
 
+/* A pack, or a directory of packs. */
+typedef struct named {
+  char *path;
+  bool refused;   /* a variable says it, and it is not the same place for all processes */
+  bool installed; /* and need not be there */
+} named;
+
 struct rs_tier {
+  named *names;
+  int name_count, name_room;
   tier_pack *packs;
   int count, room;
 };
+
+/* ---- names ------------------------------------------------------------------------------------------------------- */
+
+/* False: out of memory. */
+static bool add_name(rs_tier *tier, char *path, bool refused, bool installed) {
+  if (path && tier->name_count == tier->name_room) {
+    int room = tier->name_room ? 2 * tier->name_room : 4;
+    named *names = realloc(tier->names, (size_t)room * sizeof *names);
+    if (names) {
+      tier->names = names;
+      tier->name_room = room;
+    }
+  }
+  if (!path || tier->name_count == tier->name_room) {
+    free(path);
+    return false;
+  }
+  tier->names[tier->name_count++] = (named){path, refused, installed};
+  return true;
+}
+
+/* What a program names is what it means; a variable must name the same place to all processes. */
+static bool add_list(rs_tier *tier, const char *list, bool variable, bool later) {
+  bool enough = true;
+  while (*list && enough) {
+    size_t length = strcspn(list, ":");
+    char *path = length ? strndup(list, length) : NULL;
+    bool refused = path && variable && !rs_place_is_plain(path);
+    if (path && !refused && later) { /* where nobody knows where this is, it is not there either */
+      char *here = rs_place_here(path);
+      if (here)
+        free(path);
+      path = here ? here : path;
+    }
+    enough = !length || add_name(tier, path, refused, false);
+    list += length + (list[length] == ':');
+  }
+  return enough;
+}
+
+bool rs_tier_choose(rs_store *store) {
+  const rs_store_options *options = &store->options;
+  const char *list = options->packs ? options->packs : secure_getenv("ROWSCAN_CACHE_PACKS");
+  if (list && rs_is_word(list, "off"))
+    return true;
+  store->tier = calloc(1, sizeof *store->tier);
+  if (!store->tier || (list && !add_list(store->tier, list, !options->packs, options->later)))
+    return false;
+  return !options->installed_packs || add_name(store->tier, strdup(options->installed_packs), false, true);
+}
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
@@ -51,6 +112,7 @@ static void open_file(rs_store *store, int dir, const char *name, const char *pa
   }
   char *copy = strdup(path);
   uint32_t entries = pack.count;
+  pack.most = (uint64_t)rs_store_largest(store);
   if (!copy || !keep(store->tier, &pack, copy)) {
     rs_store_say(store, RS_WARNING, "pack %s is not used: out of memory", path);
     rs_pack_close(&pack);
@@ -92,34 +154,14 @@ static void open_path(rs_store *store, const char *path) {
     open_file(store, AT_FDCWD, path, path);
 }
 
-/* What a program names is what it means; a variable must name the same place to all processes. */
-static void open_list(rs_store *store, const char *list, bool variable) {
-  while (*list) {
-    size_t length = strcspn(list, ":");
-    char *path = length ? strndup(list, length) : NULL;
-    if (path && variable && !rs_place_is_plain(path))
-      rs_store_say(store, RS_WARNING, "ROWSCAN_CACHE_PACKS: %s: not an absolute path without \"..\"", path);
-    else if (path)
-      open_path(store, path);
-    free(path);
-    list += length + (list[length] == ':');
-  }
-}
-
 void rs_tier_open(rs_store *store) {
-  const char *list = store->options.packs, *installed = store->options.installed_packs;
-  bool variable = !list;
-  if (variable)
-    list = secure_getenv("ROWSCAN_CACHE_PACKS");
-  if (list && strcmp(list, "off") == 0)
-    return;
-  store->tier = calloc(1, sizeof *store->tier);
-  if (!store->tier)
-    return;
-  if (list)
-    open_list(store, list, variable);
-  if (installed && (access(installed, F_OK) == 0 || errno != ENOENT))
-    open_path(store, installed);
+  for (int i = 0; store->tier && i < store->tier->name_count; i++) {
+    const named *one = &store->tier->names[i];
+    if (one->refused)
+      rs_store_say(store, RS_WARNING, "ROWSCAN_CACHE_PACKS: %s: not an absolute path without \"..\"", one->path);
+    else if (!one->installed || access(one->path, F_OK) == 0 || errno != ENOENT)
+      open_path(store, one->path);
+  }
 }
 
 void rs_tier_close(rs_tier *tier) {
@@ -127,12 +169,21 @@ void rs_tier_close(rs_tier *tier) {
     rs_pack_close(&tier->packs[i].pack);
     free(tier->packs[i].path);
   }
-  if (tier)
+  for (int i = 0; tier && i < tier->name_count; i++)
+    free(tier->names[i].path);
+  if (tier) {
+    free(tier->names);
     free(tier->packs);
+  }
   free(tier);
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+static void tell_unread(const rs_store *store, const tier_pack *one, const rs_loaded *loaded) {
+  errno = loaded->error;
+  rs_store_say(store, RS_WARNING, "an entry of pack %s can't be read: %m", one->path);
+}
 
 bool rs_tier_get(rs_store *store, const char *key, bool is_stem, rs_loaded *loaded, const char **path, int *damaged) {
   const rs_tier *tier = store->tier;
@@ -146,14 +197,19 @@ bool rs_tier_get(rs_store *store, const char *key, bool is_stem, rs_loaded *load
       return true;
     if (!damage)
       continue;
+    if (loaded->error) {
+      tell_unread(store, one, loaded);
+      continue;
+    }
     ++*damaged;
     rs_store_say(store, RS_WARNING, "an entry of pack %s is not used: %s", one->path, damage);
   }
   return false;
 }
 
+/* *error: what kept an entry from being read; it stays as it is if nothing did. */
 static int visit_place(const tier_pack *one, uint32_t place, int (*visit)(void *user, const rs_store_item *item),
-                       void *user) {
+                       void *user, int *error) {
   rs_loaded loaded;
   rs_store_item item = {.pack = one->path};
   char name[RS_ENTRY_NAME], stem[RS_ENTRY_NAME];
@@ -161,7 +217,11 @@ static int visit_place(const tier_pack *one, uint32_t place, int (*visit)(void *
   item.name = name;
   item.stem = stem;
   bool sound = rs_pack_load(&one->pack, place, &loaded, &item.damage);
-  item.bytes = loaded.status.st_size;
+  item.bytes = rs_countable((uint64_t)loaded.status.st_size);
+  if (loaded.error) {
+    *error = loaded.error;
+    return 0;
+  }
   if (!sound)
     return visit(user, &item);
   item.key = loaded.texts.key;
@@ -170,12 +230,14 @@ static int visit_place(const tier_pack *one, uint32_t place, int (*visit)(void *
   return end;
 }
 
-void rs_store_visit_packs(const rs_store *store, int (*visit)(void *user, const rs_store_item *item), void *user) {
+bool rs_store_visit_packs(const rs_store *store, int (*visit)(void *user, const rs_store_item *item), void *user) {
   const rs_tier *tier = store->tier;
-  int end = 0;
+  int end = 0, error = 0;
   for (int i = 0; tier && i < tier->count && !end; i++)
     for (uint32_t place = 0; place < tier->packs[i].pack.count && !end; place++)
-      end = visit_place(&tier->packs[i], place, visit, user);
+      end = visit_place(&tier->packs[i], place, visit, user, &error);
+  errno = error;
+  return !error;
 }
 
 int rs_store_packs(const rs_store *store, int64_t *entries) {

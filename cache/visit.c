@@ -2,6 +2,7 @@
  * visit.c - what looks at all entries, or removes them
  * SPDX-License-Identifier: MIT
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,18 +11,25 @@
 #include "inside.h"
 
 typedef struct visit_call {
+  const rs_store *store;
   int (*visit)(void *user, const rs_store_item *item);
   void *user;
+  int error; /* that kept an entry from being read; 0: none */
 } visit_call;
 
 static int visit_entry(void *user, const rs_found *found) {
-  const visit_call *call = user;
+  visit_call *call = user;
   rs_loaded loaded;
-  rs_store_item item = {.name = found->name, .bytes = found->status.st_size, .used = found->status.st_mtim.tv_sec};
+  rs_store_item item = {.name = found->name, .bytes = found->bytes, .used = found->status.st_mtim.tv_sec};
   if (found->temporary)
     return 0;
-  if (!rs_load(found->fan, found->file, RS_STORE_PARTS, &loaded, &item.damage))
-    return item.damage ? call->visit(call->user, &item) : 0;
+  if (!rs_load(found->fan, found->file, RS_STORE_PARTS, &loaded, &item.damage)) {
+    if (!loaded.error)
+      return item.damage ? call->visit(call->user, &item) : 0;
+    rs_tell_unread(call->store, found->name, &loaded);
+    call->error = loaded.error;
+    return 0;
+  }
   char name[RS_ENTRY_NAME];
   rs_entry_name(loaded.texts.key, name);
   if (strcmp(name, found->name) == 0)
@@ -34,7 +42,11 @@ static int visit_entry(void *user, const rs_found *found) {
 }
 
 bool rs_store_visit(rs_store *store, int (*visit)(void *user, const rs_store_item *item), void *user) {
-  return rs_walk(store, visit_entry, &(visit_call){visit, user});
+  visit_call call = {store, visit, user, 0};
+  bool complete = rs_walk(store, visit_entry, &call);
+  if (call.error)
+    errno = call.error;
+  return complete && !call.error;
 }
 
 typedef struct tally {
@@ -54,7 +66,7 @@ static void give(const tally *sum, int64_t *entries, int64_t *bytes) {
 static int count_entry(void *user, const rs_found *found) {
   tally *sum = user;
   sum->entries += !found->temporary;
-  sum->bytes += found->temporary ? 0 : found->status.st_size;
+  sum->bytes += found->temporary ? 0 : found->bytes;
   return 0;
 }
 

@@ -163,6 +163,7 @@ void rs_builder_close(rs_builder *builder) {
 }
 
 rs_store *rs_builder_store(rs_builder *builder) {
+  rs_store_need(builder->store);
   return builder->store;
 }
 
@@ -249,7 +250,7 @@ bool rs_builder_serves_any(rs_builder *builder, int arch) {
 }
 
 char *rs_builder_served(rs_builder *builder, const char *stem, int arch) {
-  return rs_builder_serves_any(builder, arch) ? rs_store_key_of_stem(builder->store, stem) : NULL;
+  return rs_builder_serves_any(builder, arch) ? rs_store_key_of_stem(rs_builder_store(builder), stem) : NULL;
 }
 
 /* The entry, of a key that may be NULL, is the binary's now, or freed. */
@@ -269,7 +270,7 @@ static bool from_any_compiler(rs_builder *builder, const request *asked, const c
   rs_text stem = {0};
   rs_entry entry;
   bool found = rs_builder_stem(asked->canonical, asked->source, asked->arch, &stem) == ROWSCAN_OK &&
-               rs_store_get_stem(builder->store, stem.data, missed, &entry);
+               rs_store_get_stem(rs_builder_store(builder), stem.data, missed, &entry);
   rs_text_free(&stem);
   if (!found)
     return false;
@@ -285,7 +286,7 @@ static rowscan_status make_key(rs_builder *builder, const request *asked, rs_tex
 
 static bool from_store(rs_builder *builder, const char *key, int arch, bool to_load, rs_binary *binary) {
   rs_entry entry;
-  if (!rs_store_get_without(builder->store, key, to_load ? PTX : PARTS, &entry))
+  if (!rs_store_get_without(rs_builder_store(builder), key, to_load ? PTX : PARTS, &entry))
     return false;
   if (take_entry(builder, binary, &entry, key, arch))
     return true;
@@ -297,7 +298,7 @@ static bool from_store(rs_builder *builder, const char *key, int arch, bool to_l
 /* After from_store had none. What it found damaged is not told again. */
 static bool made_meanwhile(rs_builder *builder, const char *key, int arch, rs_binary *binary) {
   rs_entry entry;
-  return rs_store_get_again(builder->store, key, &entry) && take_entry(builder, binary, &entry, key, arch);
+  return rs_store_get_again(rs_builder_store(builder), key, &entry) && take_entry(builder, binary, &entry, key, arch);
 }
 
 /* The key is made again: NVRTC is another one now if the one that was found did not load. */
@@ -305,12 +306,12 @@ static void publish(rs_builder *builder, const request *asked, build *one) {
   rs_text key = {0};
   double start = rs_now_ms();
   bool named = make_key(builder, asked, &key) == ROWSCAN_OK;
-  one->kept = !named || !rs_store_put(builder->store, key.data, one->binary.entry.part);
+  one->kept = !named || !rs_store_put(rs_builder_store(builder), key.data, one->binary.entry.part);
   if (!one->kept)
     rs_store_name(key.data, one->binary.name);
   tell(builder, asked, start, one->kept ? "not kept on disk" : "kept on disk");
   if (one->kept && asked->fresh && named)
-    rs_store_remove(builder->store, key.data); /* the one that was rejected */
+    rs_store_remove(rs_builder_store(builder), key.data); /* the one that was rejected */
   rs_text_free(&key);
 }
 
@@ -391,7 +392,7 @@ static void make(rs_builder *builder, const request *asked, build *one) {
   rs_store_lock lock = {-1};
   double start = rs_now_ms();
   if (!asked->fresh)
-    lock = rs_store_acquire(builder->store, one->key, WAIT_MILLISECONDS);
+    lock = rs_store_acquire(rs_builder_store(builder), one->key, WAIT_MILLISECONDS);
   if (!asked->fresh && made_meanwhile(builder, one->key, asked->arch, &one->binary)) {
     one->status = ROWSCAN_OK;
     tell(builder, asked, start, "had from another process that made it meanwhile");
@@ -490,18 +491,18 @@ static rowscan_status share(rs_builder *builder, const char *key, const request 
 /* ---- the call ---------------------------------------------------------------------------------------------------- */
 
 static rowscan_status refuse(rs_builder *builder, const request *asked) {
-  const char *path = rs_store_path(builder->store);
+  const char *path = rs_store_path(rs_builder_store(builder));
   if (asked->fresh)
     return rs_fail(ROWSCAN_NOT_CACHED,
                    "the driver rejected an entry of the cache (%s), and %s forbids compiling: sm_%d",
                    *path ? path : "a pack", builder->forbidden_by, asked->arch);
   count(builder, RS_COUNT_misses);
   char packs[48] = "";
-  int number = rs_store_packs(builder->store, NULL);
+  int number = rs_store_packs(rs_builder_store(builder), NULL);
   if (number)
     snprintf(packs, sizeof packs, " nor in %d pack%s", number, number == 1 ? "" : "s");
   return rs_fail(ROWSCAN_NOT_CACHED, "not in the cache (%s)%s, and %s forbids compiling: sm_%d",
-                 *path ? path : rs_store_why(builder->store), packs, builder->forbidden_by, asked->arch);
+                 *path ? path : rs_store_why(rs_builder_store(builder)), packs, builder->forbidden_by, asked->arch);
 }
 
 /* What replaces an entry that was rejected, and could not be kept: it goes before the entry, which a pack still has. */

@@ -29,6 +29,7 @@ void rs_builder_serve(rs_builder *builder, int arch);
 void rs_builder_tune_for(rs_builder *builder, int arch);
 int rs_builder_tuned_for(const rs_builder *builder); /* 0: none was named */
 
+/* The store, which is opened now if that was put off. */
 rs_store *rs_builder_store(rs_builder *builder);
 rs_nvrtc *rs_builder_nvrtc(rs_builder *builder);
 

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "arch.h"
-#include "clock.h"
 #include "log.h"
 
 /* ---- devices ----------------------------------------------------------------------------------------------------- */
@@ -241,15 +240,10 @@ static void store_log(void *user, int level, const char *message) {
 
 /* $ROWSCAN_CACHE: `off` is the store's. */
 static const char *who_forbids(const rowscan_context *context, const rowscan_options *options) {
-  const char *value = secure_getenv("ROWSCAN_CACHE");
-  if (options->cache_only)
-    return "the program (cache_only)";
-  if (!value || !*value || !strcmp(value, "on") || !strcmp(value, "off"))
-    return NULL;
-  if (!strcmp(value, "only"))
-    return "ROWSCAN_CACHE=only";
-  rs_log_write(&context->log, ROWSCAN_LOG_WARNING, "ROWSCAN_CACHE: '%s' is not one of on, off, only", value);
-  return NULL;
+  static const char *const words[] = {"on", "off", "only", NULL};
+  enum { ONLY = 2 };
+  int word = rs_log_word(&context->log, "ROWSCAN_CACHE", words);
+  return options->cache_only ? "the program (cache_only)" : word == ONLY ? "ROWSCAN_CACHE=only" : NULL;
 }
 
 /* $ROWSCAN_TUNE; 0: it names none. */
@@ -260,30 +254,25 @@ static int tuned_for(const rowscan_context *context) {
     return 0;
   if (!rs_arch_read(value, &arch) && arch >= RS_OLDEST_ARCH)
     return arch;
-  rs_log_write(&context->log, ROWSCAN_LOG_WARNING, "ROWSCAN_TUNE: '%s' is no architecture from sm_%d on", value,
-               RS_OLDEST_ARCH);
+  rs_log_tell(&context->log, "ROWSCAN_TUNE: '%s' is no architecture from sm_%d on", value, RS_OLDEST_ARCH);
   return 0;
 }
 
+/* The host engine compiles nothing: what it may be asked of the cache later opens it then. */
 static rowscan_status open_builder(rowscan_context *context, const rowscan_options *options, rs_nvrtc *nvrtc) {
   rs_store_options place = {.dir = options->cache_dir,
                             .off = options->cache_off != 0,
+                            .later = context->engine == ROWSCAN_ENGINE_HOST,
                             .limit_bytes = options->cache_limit,
                             .packs = options->cache_packs,
                             .installed_packs = ROWSCAN_PACKS,
                             .user = &context->log,
                             .log = store_log};
-  double start = rs_now_ms();
   rs_store *store = rs_store_open(&place);
   if (!store) {
     rs_nvrtc_close(nvrtc);
     return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for the cache");
   }
-  if (*rs_store_path(store))
-    rs_log_write(&context->log, ROWSCAN_LOG_DEBUG, "the cache is %s, of at most %lld bytes; opened in %.2f ms",
-                 rs_store_path(store), (long long)rs_store_limit(store), rs_now_ms() - start);
-  else
-    rs_log_write(&context->log, ROWSCAN_LOG_DEBUG, "there is no cache on disk: %s", rs_store_why(store));
   if (!nvrtc)
     nvrtc = rs_nvrtc_open(options->nvrtc, &context->log);
   if (nvrtc && context->device.cuda)
@@ -306,10 +295,8 @@ static rowscan_status open_builder(rowscan_context *context, const rowscan_optio
 static bool may_overlap(const rowscan_context *context) {
   enum { OVERLAPS_FROM = 12030 };
   const rs_device *device = &context->device;
-  const char *value = secure_getenv("ROWSCAN_PDL");
-  bool off = value && !strcmp(value, "off");
-  if (value && *value && !off && strcmp(value, "on") != 0)
-    rs_log_write(&context->log, ROWSCAN_LOG_WARNING, "ROWSCAN_PDL: '%s' is not one of on, off", value);
+  static const char *const words[] = {"on", "off", NULL};
+  bool off = rs_log_word(&context->log, "ROWSCAN_PDL", words) == 1;
   return !off && device->arch >= 90 && device->cuda->version >= OVERLAPS_FROM && device->cuda->cuLaunchKernelEx;
 }
 

@@ -4,28 +4,54 @@
  */
 #include "log.h"
 
+#include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "../cache/word.h"
 
 static const char *const names[] = {
-    [ROWSCAN_LOG_WARNING] = "warning", [ROWSCAN_LOG_INFO] = "info", [ROWSCAN_LOG_DEBUG] = "debug"};
-enum { LEVELS = sizeof names / sizeof *names };
+    [ROWSCAN_LOG_WARNING] = "warning", [ROWSCAN_LOG_INFO] = "info", [ROWSCAN_LOG_DEBUG] = "debug", NULL};
 
 /* user: points to the name of the last level that is wanted. One call, so that lines of threads don't mix. */
 static void print(void *user, rowscan_log_level level, const char *message) {
   const char *const *wanted = user;
-  if (level <= wanted - names)
+  if (level <= wanted - names && fcntl(STDERR_FILENO, F_GETFD) >= 0)
     fprintf(stderr, "rowscan: %s: %s\n", names[level], message);
 }
 
 rs_log rs_log_open(void (*call)(void *user, rowscan_log_level level, const char *message), void *user) {
-  const char *wanted = call ? NULL : secure_getenv("ROWSCAN_LOG");
-  if (!wanted || !*wanted)
-    return (rs_log){call, user};
-  for (int level = 0; level < LEVELS; level++)
-    if (!strcmp(wanted, names[level]))
-      return (rs_log){print, (void *)&names[level]};
-  fprintf(stderr, "rowscan: ROWSCAN_LOG: '%s' is not one of warning, info, debug\n", wanted);
-  return (rs_log){print, (void *)&names[ROWSCAN_LOG_WARNING]};
+  rs_log none = {call, user};
+  int level = call ? RS_WORD_UNSET : rs_log_word(&none, "ROWSCAN_LOG", names);
+  if (level == RS_WORD_UNSET)
+    return none;
+  return (rs_log){print, (void *)&names[level == RS_WORD_UNKNOWN ? ROWSCAN_LOG_WARNING : level]};
+}
+
+void rs_log_tell(const rs_log *log, const char *format, ...) {
+  rs_log to = log->call ? *log : (rs_log){print, (void *)&names[ROWSCAN_LOG_WARNING]};
+  char message[1024];
+  va_list list;
+  va_start(list, format);
+  vsnprintf(message, sizeof message, format, list);
+  va_end(list);
+  rs_log_write(&to, ROWSCAN_LOG_WARNING, "%s", message);
+}
+
+int rs_log_word(const rs_log *log, const char *variable, const char *const *words) {
+  const char *value = secure_getenv(variable);
+  char list[128] = "";
+  if (!value || !*value)
+    return RS_WORD_UNSET;
+  for (int i = 0; words[i]; i++) {
+    if (rs_is_word(value, words[i]))
+      return i;
+    size_t length = strlen(list);
+    snprintf(list + length, sizeof list - length, "%s%s", i ? ", " : "", words[i]);
+  }
+  rs_log_tell(log, "%s: '%s' is not one of %s", variable, value, list);
+  return RS_WORD_UNKNOWN;
 }

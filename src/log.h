@@ -13,4 +13,14 @@
  */
 rs_log rs_log_open(void (*call)(void *user, rowscan_log_level level, const char *message), void *user);
 
+/* A warning of what a user has written wrong: without a log it goes to standard error. */
+void rs_log_tell(const rs_log *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/*
+ * The place of a variable's word, in whichever case, in a list that ends with NULL. UNSET: it is not set, or empty;
+ * UNKNOWN: it is none of these, which is told.
+ */
+enum { RS_WORD_UNSET = -1, RS_WORD_UNKNOWN = -2 };
+int rs_log_word(const rs_log *log, const char *variable, const char *const *words);
+
 #endif

@@ -4,6 +4,7 @@
  */
 #include "rowscan.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -388,7 +389,9 @@ rowscan_status rowscan_cache_info_get(rowscan_context *context, rowscan_cache_in
     return status;
   rs_store *store = rs_builder_store(context->builder);
   rs_store_counts mine, all;
-  rs_store_counted(store, &mine, &all);
+  if (!rs_store_counted(store, &mine, &all))
+    return rs_fail(ROWSCAN_CACHE_FAILED, "the counts of the cache directory %s can't be read: %m",
+                   rs_store_path(store));
   rowscan_cache_info found = {.size = sizeof found,
                               .path = rs_store_path(store),
                               .why = rs_store_why(store),
@@ -397,7 +400,8 @@ rowscan_status rowscan_cache_info_get(rowscan_context *context, rowscan_cache_in
                               .counts = tell_counts(&mine),
                               .all = tell_counts(&all)};
   rs_store_packs(store, &found.pack_entries);
-  rs_store_count(store, &found.entries, &found.bytes); /* those that can be read: the log tells of others */
+  if (!rs_store_count(store, &found.entries, &found.bytes) && errno != EACCES) /* of those the log tells */
+    return rs_fail(ROWSCAN_CACHE_FAILED, "not all of the cache directory %s can be read: %m", rs_store_path(store));
   rs_sized_write(info, &found, sizeof found);
   return ROWSCAN_OK;
 }
@@ -433,8 +437,9 @@ rowscan_status rowscan_cache_visit_packs(rowscan_context *context,
                                          int (*visit)(void *user, const rowscan_cache_entry *entry), void *user) {
   RS_UNCANCELLED;
   visitor to = {visit, user};
-  rs_store_visit_packs(rs_builder_store(context->builder), visit_item, &to);
-  return ROWSCAN_OK;
+  return rs_store_visit_packs(rs_builder_store(context->builder), visit_item, &to)
+             ? ROWSCAN_OK
+             : rs_fail(ROWSCAN_CACHE_FAILED, "not all entries of the packs can be read: %m");
 }
 
 rowscan_status rowscan_cache_why(rowscan_context *context, const rowscan_spec *spec, const char *arch,

@@ -46,11 +46,14 @@
  *
  * Processes. After fork() a child may neither use nor tidy up what its parent opened: closing and destroying that do
  * nothing there. It opens a context of its own, on a GPU only if the parent has not used CUDA, which is the driver's
- * rule.
+ * rule. A child that was forked while another thread of its parent compiled may hang in NVRTC, whose locks that thread
+ * held, when it compiles itself: fork before anything is compiled, or start another program (exec), or have all kernels
+ * in the cache beforehand and open the child's context with cache_only, which never calls NVRTC.
  *
  * Errors. A call that fails returns a status other than ROWSCAN_OK and leaves its outputs as they were; what went
  * wrong, with the name of the field and its value, is in rowscan_last_error(). The library never aborts, and prints
- * nothing, unless $ROWSCAN_LOG asks a program for its log that has no callback for it.
+ * nothing, unless $ROWSCAN_LOG asks a program for its log that has no callback for it, or such a program's user has
+ * misspelt a word in one of the variables ROWSCAN_*, which is told on standard error. Known words may be in capitals.
  */
 #ifndef ROWSCAN_H
 #define ROWSCAN_H
@@ -202,7 +205,10 @@ typedef struct rowscan_options {
                               has work for them; default: one for each processor this process may use, and no more than
                               the quotas of its control groups are worth */
   const char *nvrtc;       /* file name of the NVRTC library; default: $ROWSCAN_NVRTC, else the places in README.md */
-  const char *cache_dir;   /* default: $ROWSCAN_CACHE_DIR, else $XDG_CACHE_HOME/rowscan, else ~/.cache/rowscan */
+  const char *cache_dir;   /* default: $ROWSCAN_CACHE_DIR, else $XDG_CACHE_HOME/rowscan, else ~/.cache/rowscan. If
+                              what this or that variable names can't be used nothing is kept on disk, and the log and
+                              rowscan_cache_info_get say why. The host engine opens, or makes, it when it is first asked
+                              for kernels or for the cache, and tells no sooner */
   int cache_off;           /* not 0: keep nothing on disk; $ROWSCAN_CACHE=off does the same */
   int cache_only;          /* not 0: never compile, so that a miss is NOT_CACHED; $ROWSCAN_CACHE=only does the same */
   const char *cache_packs; /* packs to read besides: files, and directories of *.pack, between colons; default:
@@ -232,13 +238,14 @@ typedef struct rowscan_options {
  * Opens a context. On a GPU it retains the device's primary context, the one that the CUDA runtime and frameworks use,
  * and looks for NVRTC, which it does not load; that none is found is told when one is needed.
  *
- * ENGINE_AUTO means what can serve, unless a `cuda_context` says where. Where there is no driver or no GPU, it is the host, and the log tells that as
- * information. Where there is one that cannot serve, it is the host as well, and the log has one warning with the
- * reason, which rowscan_context_info_get tells too: a GPU older than sm_75; one in exclusive use of another process, or
- * that gives no context for another reason; one with no NVRTC, and no kernel for it in the cache or in packs; a driver
- * that does not start or is too old. ENGINE_CUDA has the error instead, the one of a missing NVRTC when it is needed.
- * A GPU that is newer than NVRTC at hand is served by either: with what the cache or a pack has of a newer NVRTC, else
- * with PTX of the newest architecture that NVRTC knows, which the driver compiles when it loads it.
+ * ENGINE_AUTO means what can serve, unless a `cuda_context` says where. Where there is no driver or no GPU, it is the
+ * host, and the log tells that as information. Where there is one that cannot serve, it is the host as well, and the
+ * log has one warning with the reason, which rowscan_context_info_get tells too: a GPU older than sm_75; one in
+ * exclusive use of another process, or that gives no context for another reason; one with no NVRTC, and no kernel for
+ * it in the cache or in packs; a driver that does not start or is too old. ENGINE_CUDA has the error instead, the one
+ * of a missing NVRTC when it is needed. A GPU that is newer than NVRTC at hand is served by either: with what the cache
+ * or a pack has of a newer NVRTC, else with PTX of the newest architecture that NVRTC knows, which the driver compiles
+ * when it loads it.
  *
  * A `cuda_context` is neither retained nor released. It may be one that cuCtxCreate made, or of a green context
  * (cuCtxFromGreenCtx), whose multiprocessors are then those that rows are cut for; the driver has it that no two
@@ -719,13 +726,17 @@ typedef struct rowscan_cache_entry {
   const char *pack;   /* the file of the pack that has it; NULL: it is on disk by itself */
 } rowscan_cache_entry;
 
-/* Fills info, whose .size is set. Errors: BAD_ARGUMENT. That there is no cache on disk is none. */
+/*
+ * Fills info, whose .size is set. Errors: BAD_ARGUMENT; CACHE_FAILED (its counts or its directories can't be read, for
+ * want of memory or descriptors, or because the disk fails). That there is no cache on disk is none.
+ */
 ROWSCAN_API rowscan_status rowscan_cache_info_get(rowscan_context *context, rowscan_cache_info *info) ROWSCAN_CHECKED
     ROWSCAN_NONNULL(1, 2);
 
 /*
  * Calls visit for each entry on disk, read and verified, but for those of packs; stops early if it returns not 0.
- * Strings live until visit returns. Errors: CACHE_FAILED (not all of the directory can be read, or out of memory).
+ * Strings live until visit returns. Errors: CACHE_FAILED (not all of the directory and its entries can be read, be it
+ * for want of memory or descriptors: that is no damage, and visit is called for the others).
  */
 ROWSCAN_API rowscan_status rowscan_cache_visit(rowscan_context *context,
                                                int (*visit)(void *user, const rowscan_cache_entry *entry),
@@ -733,7 +744,7 @@ ROWSCAN_API rowscan_status rowscan_cache_visit(rowscan_context *context,
 
 /*
  * The same for each entry of the packs that are read besides. One that is no pack, or is not to be trusted, has none:
- * the log has told it when the context was opened. Errors: none.
+ * the log has told it when the cache was opened. Errors: CACHE_FAILED, likewise.
  */
 ROWSCAN_API rowscan_status rowscan_cache_visit_packs(rowscan_context *context,
                                                      int (*visit)(void *user, const rowscan_cache_entry *entry),
@@ -816,7 +827,8 @@ typedef struct rowscan_cache_exported {
  * A pack has many entries of the cache in one file, which other machines can use: cache/README.md has its format.
  * Writes one: of the entries on disk that filter asks for, NULL: all. There may be none. The file appears as a whole
  * or not at all, and replaces one that is there. Fills exported, whose .size is set. Errors: BAD_ARGUMENT, CACHE_FAILED
- * (there is no cache on disk, or it can't be read, or the file can't be written), and then nothing is left behind.
+ * (there is no cache on disk, or it or an entry can't be read, or the file can't be written), and then nothing is left
+ * behind.
  */
 ROWSCAN_API rowscan_status rowscan_cache_export(rowscan_context *context, const char *file,
                                                 const rowscan_cache_filter *filter,
@@ -838,7 +850,8 @@ typedef struct rowscan_cache_imported {
   int64_t added;
   int64_t present; /* in the cache before */
   int64_t damaged;
-  int64_t failed; /* not kept: the disk is full or can't be written, or the cache's limit is too small for them */
+  int64_t failed; /* not kept: the disk is full or can't be written, the cache's limit is too small for them, or they
+                     can't be read, for want of memory or because the disk fails */
 } rowscan_cache_imported;
 
 /*

@@ -216,8 +216,8 @@ rowscan_status rs_why(rowscan_context *context, const rowscan_spec *spec, int ar
   rowscan_status status = want_all(all, context->builder, spec, arch);
   if (!status && !rs_store_visit(store, look, all))
     status = rs_fail(ROWSCAN_CACHE_FAILED, "not all of the cache directory %s can be read", rs_store_path(store));
-  if (!status)
-    rs_store_visit_packs(store, look, all);
+  if (!status && !rs_store_visit_packs(store, look, all))
+    status = rs_fail(ROWSCAN_CACHE_FAILED, "not all entries of the packs can be read: %m");
   if (!status && all->failed)
     status = out_of_memory();
   for (int i = 0; i < all->count && !status; i++)

@@ -12,6 +12,7 @@ import glob
 import json
 import os
 import re
+import resource
 import select
 import shutil
 import signal
@@ -1122,8 +1123,8 @@ class Cache(Case):
     def entries(self):
         return json.loads(self.rowscan("cache", "list", "--json")[0])
 
-    def test_another_cache_is_not_taken_for_it(self):
-        """Where $ROWSCAN_CACHE_DIR can't be used, what can is another cache: that the library uses it may be told."""
+    def test_no_other_cache_is_taken_for_it(self):
+        """Where $ROWSCAN_CACHE_DIR can't be used, there is none: that of the home is another one."""
         home = self.path("home")
         os.mkdir(home)
         self.env["HOME"] = home
@@ -1135,10 +1136,50 @@ class Cache(Case):
         for command in (("cache", "clear"), ("cache", "prune"), ("cache", "import", "no.pack"), ("cache", "list"),
                         ("cache", "verify"), ("cache", "export", "x.pack"), ("warm", "--arch=sm_80", "list.txt")):
             _, err = self.rowscan(*command, status=1)
-            self.assertIn(f"ROWSCAN_CACHE_DIR={self.path('cache')} cannot be used", err)
-        self.assertEqual(self.rowscan("cache", "path")[0], os.path.join(home, ".cache/rowscan") + "\n")
-        self.assertIn(f"path       {home}/.cache/rowscan\n", self.rowscan("cache", "info")[0])
-        self.rowscan("cache", "why", "--arch=sm_80", "length=7")
+            self.assertRegex(err, f"there is no cache on disk.*: {self.path('cache')}: Not a directory")
+        self.rowscan("cache", "path", status=1)
+        out, err = self.rowscan("cache", "info")
+        self.assertIn(f"There is no cache on disk: {self.path('cache')}: Not a directory\n", out)
+        self.assertIn(f"nothing is kept on disk: {self.path('cache')}: Not a directory\n", err)
+        self.assertEqual(os.listdir(home), [])
+
+    def test_the_host_needs_none(self):
+        """What compiles nothing makes no directory, and warns of none that can't be made."""
+        self.save("in.npy", np.ones(3))
+        for place in "cache", "in.npy/below":
+            self.env["ROWSCAN_CACHE_DIR"] = self.path(place)
+            for command in (("scan", "--engine=host", "in.npy", "out.npy"), ("source", "--length=5"),
+                            ("bench", "--engine=host", "--shapes", "2 x 3 f32", "--repeat=1")):
+                self.assertNotIn("disk", self.rowscan(*command)[1])
+        self.assertEqual(sorted(os.listdir(self.dir)), ["in.npy", "out.npy"])
+
+    def test_words_have_any_case(self):
+        for word in "OFF", "Off":
+            self.env["ROWSCAN_CACHE"] = word
+            self.assertIn("turned off by ROWSCAN_CACHE=off", self.rowscan("cache", "info")[0])
+        self.env["ROWSCAN_CACHE"] = "ON"
+        self.env["ROWSCAN_CACHE_PACKS"] = "OFF"
+        self.assertEqual(self.rowscan("cache", "info")[1], "")
+
+    def test_want_of_descriptors_is_no_damage(self):
+        self.fill()
+        entries = len(self.entries())
+        self.env["ROWSCAN_CACHE_DIR"] = self.path("cache")
+        self.rowscan("cache", "export", "x.pack")
+        told = set()
+        for number in range(3, 24):
+            limit = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (number, number))
+            for command in "export y.pack", "verify":
+                done = subprocess.run([ROWSCAN, "cache", "--json", *command.split()], cwd=self.dir, env=self.env,
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=limit)
+                told.add(done.returncode)
+                if command == "verify" and done.stdout and done.returncode in (0, 1):
+                    self.assertEqual(json.loads(done.stdout)["damaged"], [])
+                if done.returncode == 0:
+                    self.assertEqual(json.loads(done.stdout)["entries"], entries)
+        self.assertLessEqual({0, 1}, told)
+        with open(self.path("x.pack"), "rb") as one, open(self.path("y.pack"), "rb") as other:
+            self.assertEqual(one.read(), other.read())
 
     def test_path(self):
         self.assertEqual(self.rowscan("cache", "path")[0], self.path("cache") + "\n")
@@ -1159,11 +1200,14 @@ class Cache(Case):
         self.env["ROWSCAN_LOG"] = "warning"
         self.assertEqual(self.rowscan("cache", "info")[1], "rowscan: warning: " + words)
         self.env["ROWSCAN_LOG"] = "DEBUG"
+        self.assertIn("rowscan: warning: " + words + "rowscan: debug: ", self.rowscan("cache", "info")[1])
+        self.env["ROWSCAN_LOG"] = "loud"
         self.assertEqual(self.rowscan("cache", "info")[1],
-                         "rowscan: ROWSCAN_LOG: 'DEBUG' is not one of warning, info, debug\nrowscan: warning: " + words)
+                         "rowscan: warning: ROWSCAN_LOG: 'loud' is not one of warning, info, debug\n"
+                         "rowscan: warning: " + words)
         self.env["ROWSCAN_LOG"] = ""
         self.save("in.npy", np.ones(3))
-        self.assertEqual(self.rowscan("scan", "--engine=host", "in.npy", "out.npy")[1], "")
+        self.assertEqual(self.rowscan("scan", "--engine=host", "in.npy", "out.npy")[1], "rowscan: scan: " + words)
         self.env["ROWSCAN_CACHE_PACKS"] = self.path("in.npy")
         self.assertIn("in.npy is not used: ", self.rowscan("cache", "info")[1])
 

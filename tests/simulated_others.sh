@@ -35,7 +35,7 @@ for version in 13000 11080; do
 done
 # Launches that do not overlap.
 echo "== tests/gpu/test_gpu chain, plain launches"
-ROWSCAN_PDL=off tests/gpu/test_gpu chain || status=1
+ROWSCAN_PDL=OFF tests/gpu/test_gpu chain || status=1
 echo "== tests/gpu/test_gpu repeat, sm_86"
 SIMT_ARCH=86 tests/gpu/test_gpu repeat || status=1
 exit $status

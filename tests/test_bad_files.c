@@ -4,6 +4,7 @@
  *
  * Each call on files that a store's life makes fails in turn, once or for good, with each error that file systems know.
  * What the store then says must be true, nothing may leak, stay open or be left behind, and who wants a kernel has it.
+ * What could not be read is no damage, be it for want of memory, of which each allocation fails in turn as well.
  * RS_QUICK=1 takes fewer errors, and 20,000 entries in place of 100,000.
  */
 #include "file_faults.h"
@@ -65,6 +66,13 @@ typedef struct life {
   bool kept, written;      /* what the store said of its put, and of the pack */
 } life;
 
+/* Of a store in which nothing is damaged: neither is what can't be read now. */
+static void expect_no_damage(rs_store *store) {
+  rs_store_counts mine;
+  rs_store_counted(store, &mine, NULL);
+  ck_assert_int_eq(mine.of[RS_COUNT_damaged], 0);
+}
+
 static void expect(life *one, bool done) {
   one->expected++;
   one->done += done;
@@ -113,12 +121,23 @@ static void live(life *one) {
   bool imports = !rs_store_import_file(store, one->pack, &imported) && imported.added == 1;
   expect(one, imports);
   void *pack = rs_store_export(store, NULL, NULL, &bytes, &exported, &wrong);
-  if (pack && *rs_store_path(store)) /* then nothing was left out unsaid */
-    ck_assert_int_eq(exported.entries + exported.damaged, entries_there(one->dir));
+  ck_assert_int_eq(exported.damaged, 0);
+  if (pack && *rs_store_path(store)) /* then nothing was left out */
+    ck_assert_int_eq(exported.entries, entries_there(one->dir));
   expect(one, pack && exported.entries == OLD + 2);
   one->written = pack && rs_store_write_pack(one->made, pack, bytes);
   expect(one, one->written);
   free(pack);
+  visit_book visits = {0};
+  bool visited = rs_store_visit(store, keep_visit, &visits);
+  ck_assert_int_eq(visits.damaged, 0);
+  ck_assert(!visited || !*rs_store_path(store) || visits.entries == entries_there(one->dir));
+  expect(one, visited);
+  visits = (visit_book){0};
+  visited = rs_store_visit_packs(store, keep_visit, &visits);
+  ck_assert_int_eq(visits.damaged, 0);
+  expect(one, visited);
+  expect_no_damage(store);
   rs_store_close(store);
 }
 
@@ -177,6 +196,7 @@ static const struct {
   bool forever, quick; /* from then on; with RS_QUICK too */
 } errors[] = {{EINTR, "EINTR", false, true},
               {EIO, "EIO", false, false},
+              {EMFILE, "EMFILE for good", true, false},
               {ENOSPC, "ENOSPC for good", true, true},
               {EROFS, "EROFS for good", true, false}};
 enum { ERRORS = sizeof errors / sizeof *errors };
@@ -260,9 +280,119 @@ START_TEST(a_stale_handle_is_looked_for_once_more) {
     disarm();
     ck_assert_int_eq(hit, nth < 3);
     rs_store_counted(store, &mine, NULL);
-    ck_assert_int_eq(mine.of[RS_COUNT_damaged], nth == 3);
+    ck_assert_int_eq(mine.of[RS_COUNT_damaged], 0); /* nobody knows what is in it */
   }
   ck_assert_int_eq(fault.calls, 2); /* twice and no more */
+  rs_store_close(store);
+}
+END_TEST
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+static long allocations, failing; /* that one and no other fails; 0: none */
+
+static bool memory_fails(void) {
+  allocations += failing > 0;
+  return failing > 0 && allocations == failing;
+}
+
+extern void *__real_malloc(size_t bytes);
+extern void *__real_calloc(size_t count, size_t bytes);
+extern void *__real_realloc(void *memory, size_t bytes);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_realloc(void *memory, size_t bytes);
+
+void *__wrap_malloc(size_t bytes) {
+  return memory_fails() ? NULL : __real_malloc(bytes);
+}
+
+void *__wrap_calloc(size_t count, size_t bytes) {
+  return memory_fails() ? NULL : __real_calloc(count, bytes);
+}
+
+void *__wrap_realloc(void *memory, size_t bytes) {
+  return memory_fails() ? NULL : __real_realloc(memory, bytes);
+}
+
+/* With no assertion, which takes memory. */
+static int tally_visit(void *user, const rs_store_item *item) {
+  visit_book *book = user;
+  book->entries++;
+  book->damaged += item->damage != NULL;
+  return 0;
+}
+
+/* What it says of all entries is the truth, or that it can't say it. Returns whether it said it. */
+static bool tells_all(const life *one, bool *counts_known) {
+  rs_store_exported exported;
+  rs_store_counts mine, all;
+  const char *wrong = NULL;
+  size_t bytes;
+  visit_book visits = {0}, packed = {0};
+  rs_store *store = rs_store_open(&(rs_store_options){.dir = one->dir, .packs = one->pack});
+  if (!store)
+    return false;
+  void *pack = rs_store_export(store, NULL, NULL, &bytes, &exported, &wrong);
+  rs_entry entry;
+  bool visited = rs_store_visit(store, tally_visit, &visits);
+  bool packs = rs_store_visit_packs(store, tally_visit, &packed) && rs_store_packs(store, NULL) == 1;
+  bool hit = rs_store_get(store, old_keys[0], &entry);
+  *counts_known = rs_store_counted(store, &mine, &all);
+  bool told = pack && visited && packs && hit && *counts_known;
+  failing = 0;
+  rs_entry_free(&entry);
+  ck_assert(!pack == !!wrong && !exported.damaged && (!pack || exported.entries == OLD));
+  ck_assert(!visits.damaged && (!visited || visits.entries == OLD));
+  ck_assert(!packed.damaged && (!packs || packed.entries == 1));
+  ck_assert(!mine.of[RS_COUNT_damaged] && (!*counts_known || all.of[RS_COUNT_hits] >= 1));
+  free(pack);
+  rs_store_close(store);
+  return told;
+}
+
+START_TEST(memory_may_run_out_anywhere) {
+  life one = begin_life();
+  rs_store *store = open_at(one.dir);
+  rs_store_counts all;
+  bool known = true;
+  long untold = 0, unknown = 0, nth = 1;
+  rs_store_add(store, RS_COUNT_hits, 1);
+  rs_store_close(store);
+  for (;; nth++) {
+    allocations = 0;
+    failing = nth;
+    untold += !tells_all(&one, &known);
+    unknown += !known;
+    if (allocations < nth)
+      break;
+  }
+  ck_assert(known && untold > 0 && unknown > 0);
+  store = open_at(one.dir);
+  ck_assert(rs_store_counted(store, NULL, &all) && all.of[RS_COUNT_hits] == 1 && !all.of[RS_COUNT_damaged]);
+  rs_store_close(store);
+  printf("each of %ld allocations failed: %ld times not all could be told, and nothing was called damaged\n", nth - 1,
+         untold);
+}
+END_TEST
+
+/* What is counted while the file can't be read is added later, and what it has is not lost. */
+START_TEST(counts_outlive_want_of_memory) {
+  char *dir = fresh();
+  rs_store_counts all;
+  for (int i = 0; i < 3; i++) {
+    rs_store *store = open_at(dir);
+    rs_store_add(store, RS_COUNT_hits, 10);
+    ck_assert(put(store, "key", "text"));
+    rs_store_add(store, RS_COUNT_hits, 1);
+    allocations = 0;
+    failing = i == 1; /* the first is for what is in the file */
+    rs_store_close(store);
+    failing = 0;
+  }
+  rs_store *store = open_at(dir);
+  ck_assert(rs_store_counted(store, NULL, &all));
+  ck_assert_int_eq(all.of[RS_COUNT_hits], 3 * 10 + 2);
   rs_store_close(store);
 }
 END_TEST
@@ -397,6 +527,45 @@ START_TEST(a_full_store_of_the_future_does_not_push_out_the_present) {
 }
 END_TEST
 
+static bool clock_is_mad;
+
+extern int __real_clock_gettime(clockid_t clock, struct timespec *time);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
+
+/* Some days before or after, never the same twice. */
+int __wrap_clock_gettime(clockid_t clock, struct timespec *time) {
+  static unsigned seed = 1;
+  int result = __real_clock_gettime(clock, time);
+  if (clock_is_mad && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE))
+    time->tv_sec += (int)(rand_r(&seed) % 1000000) - 500000;
+  return result;
+}
+
+static int times_set(file_call call, int dir, const char *name, int flags) {
+  (void)dir, (void)name, (void)flags;
+  fault.calls += call == CALL_utimensat;
+  return 0;
+}
+
+/* A clock of this machine, or of a file server, that jumps as it likes. */
+START_TEST(hits_write_once_a_minute_whatever_the_clock_does) {
+  enum { HITS = 500 };
+  char *dir = fresh();
+  rs_store *store = open_at(dir);
+  ck_assert(put(store, "key", "text") && put(store, "other", "text"));
+  fault = (__typeof__(fault)){.only = -1};
+  file_hook = times_set;
+  clock_is_mad = true;
+  for (int i = 0; i < HITS; i++)
+    ck_assert(hits(store, "key") && hits(store, "other"));
+  clock_is_mad = false;
+  disarm();
+  ck_assert_int_ge(fault.calls, 1);
+  ck_assert_int_le(fault.calls, 2);
+  rs_store_close(store);
+}
+END_TEST
+
 START_TEST(temporaries_of_the_future_are_swept) {
   static const int64_t ages[] = {2 * HOUR, -2 * HOUR, HOUR / 2, -HOUR / 2};
   char *dir = fresh(), *path[4];
@@ -520,6 +689,8 @@ int main(void) {
   tcase_add_loop_test(faults, each_call_on_files_may_fail, 0, ERRORS);
   tcase_add_test(faults, a_storm_of_signals_costs_nothing);
   tcase_add_test(faults, a_stale_handle_is_looked_for_once_more);
+  tcase_add_test(faults, memory_may_run_out_anywhere);
+  tcase_add_test(faults, counts_outlive_want_of_memory);
 
   TCase *builds = add_case(suite, "builds");
   tcase_add_checked_fixture(builds, fresh_tally, NULL);
@@ -530,6 +701,7 @@ int main(void) {
   tcase_add_test(clocks, entries_of_the_future_go_first);
   tcase_add_test(clocks, a_full_store_of_the_future_does_not_push_out_the_present);
   tcase_add_test(clocks, temporaries_of_the_future_are_swept);
+  tcase_add_test(clocks, hits_write_once_a_minute_whatever_the_clock_does);
 
   TCase *many = add_case(suite, "very many");
   tcase_add_test(many, very_many_entries);

@@ -8,6 +8,7 @@
  */
 #include "cache_help.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/auxv.h>
@@ -122,22 +123,41 @@ START_TEST(an_unusable_place_gives_way_to_the_next) {
   spill(file, "", 0);
   setenv("HOME", home, 1);
   char *path = path_of("%s/.cache/rowscan", home);
-  setenv("ROWSCAN_CACHE_DIR", "relative/to/what", 1);
+  setenv("XDG_CACHE_HOME", file, 1);
   expect_path(path);
-  setenv("ROWSCAN_CACHE_DIR", path_of("%s/..", home), 1);
-  expect_path(path);
-  setenv("ROWSCAN_CACHE_DIR", path_of("%s/../store", home), 1);
-  expect_path(path);
-  setenv("ROWSCAN_CACHE_DIR", path_of("%s/..a/b..", home), 1);
-  expect_path(path_of("%s/..a/b..", home));
   setenv("XDG_CACHE_HOME", "relative", 1);
-  setenv("ROWSCAN_CACHE_DIR", file, 1);
   expect_path(path);
   log_book book = {0};
-  rs_store_close(open_logged(NULL, 0, &book));
+  rs_store *store = rs_store_open(&(rs_store_options){.user = &book, .log = note});
   ck_assert_int_eq(book.messages[0], 1);
-  ck_assert_ptr_nonnull(strstr(book.last, file));
-  ck_assert_ptr_nonnull(strstr(book.last, "XDG_CACHE_HOME=relative: not an absolute path"));
+  ck_assert_ptr_nonnull(strstr(rs_store_path(store), path));
+  rs_store_close(store);
+}
+END_TEST
+
+/* A place that is named for this cache means that one: a home may be small, or a network away. */
+START_TEST(a_named_place_gives_way_to_none) {
+  no_environment();
+  char *home = fresh(), *file = fresh();
+  spill(file, "", 0);
+  setenv("HOME", home, 1);
+  setenv("XDG_CACHE_HOME", path_of("%s/xdg", home), 1);
+  const char *const bad[] = {"relative/to/what", path_of("%s/..", home), path_of("%s/../store", home), file,
+                             path_of("%s/below", file)};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    setenv("ROWSCAN_CACHE_DIR", bad[i], 1);
+    expect_none(&(rs_store_options){0}, bad[i]);
+    ck_assert(!exists(home));
+    log_book book = {0};
+    rs_store_close(rs_store_open(&(rs_store_options){.user = &book, .log = note}));
+    ck_assert_int_eq(book.messages[0], 1);
+    ck_assert_ptr_nonnull(strstr(book.last, "nothing is kept on disk: "));
+    ck_assert_ptr_nonnull(strstr(book.last, bad[i]));
+  }
+  setenv("ROWSCAN_CACHE_DIR", path_of("%s/..a/b..", home), 1);
+  expect_path(path_of("%s/..a/b..", home));
+  setenv("ROWSCAN_CACHE_DIR", "", 1);
+  expect_path(path_of("%s/xdg/rowscan", home));
 }
 END_TEST
 
@@ -173,8 +193,10 @@ START_TEST(it_can_be_turned_off) {
   no_environment();
   char *dir = fresh();
   expect_none(&(rs_store_options){.dir = dir, .off = true}, "turned off by the program");
-  setenv("ROWSCAN_CACHE", "off", 1);
-  expect_none(&(rs_store_options){.dir = dir}, "turned off by ROWSCAN_CACHE=off");
+  for (int i = 0; i < 3; i++) {
+    setenv("ROWSCAN_CACHE", (const char *[]){"off", "OFF", "Off"}[i], 1);
+    expect_none(&(rs_store_options){.dir = dir}, "turned off by ROWSCAN_CACHE=off");
+  }
   ck_assert(!exists(dir));
   setenv("ROWSCAN_CACHE", "on", 1);
   setenv("ROWSCAN_CACHE_DIR", dir, 1);
@@ -191,6 +213,77 @@ START_TEST(a_relative_place_may_be_given) {
   ck_assert(put(store, "key", "text") && has(store, "key", "text"));
   rs_store_close(store);
   ck_assert(exists(entry_path(path_of("%s/below", dir), "key")));
+}
+END_TEST
+
+/* Nothing is made, opened or told before it is needed; and then what was said when the store was opened counts. */
+START_TEST(a_store_may_be_opened_later) {
+  no_environment();
+  char *dir = fresh(), *other = fresh(), *file = fresh();
+  int before = descriptors();
+  log_book book = {0};
+  rs_store_options options = {.later = true, .user = &book, .log = note};
+  spill(file, "", 0);
+  ck_assert_int_eq(chdir(parent_of(dir)), 0);
+  for (int given = 0; given < 2; given++) {
+    options.dir = given ? "store" : NULL;
+    options.packs = given ? "pack" : NULL;
+    setenv("ROWSCAN_CACHE_DIR", given ? other : dir, 1);
+    setenv("ROWSCAN_CACHE_PACKS", "relative", 1);
+    rs_store *store = rs_store_open(&options);
+    rs_store_add(store, RS_COUNT_hits, 1);
+    ck_assert_int_eq(rs_store_limit(store), 256 << 20);
+    ck_assert_int_eq(descriptors(), before);
+    ck_assert(!exists(dir) && !exists(other) && !book.messages[0] && !book.messages[1] && !book.messages[2]);
+    setenv("ROWSCAN_CACHE_DIR", other, 1);
+    setenv("ROWSCAN_CACHE_PACKS", "off", 1);
+    ck_assert_int_eq(chdir("/"), 0);
+    rs_store_need(store);
+    rs_store_need(store);
+    ck_assert_str_eq(rs_store_path(store), dir);
+    ck_assert(exists(dir) && !exists(other));
+    ck_assert_int_eq(book.messages[0], 1); /* of the packs */
+    ck_assert_ptr_nonnull(strstr(book.last, given ? path_of("%s/pack", parent_of(dir)) : "relative"));
+    ck_assert(put(store, "key", "text") && has(store, "key", "text"));
+    rs_store_close(store);
+    remove_tree(dir);
+    book = (log_book){0};
+    ck_assert_int_eq(chdir(parent_of(dir)), 0);
+  }
+  for (int i = 0; i < 2; i++) { /* one that can't be used, and none */
+    options = (rs_store_options){.dir = file, .off = i, .later = true, .user = &book, .log = note};
+    book = (log_book){0};
+    rs_store_close(rs_store_open(&options));
+    ck_assert(!book.messages[0] && !book.messages[2]);
+    rs_store *store = rs_store_open(&options);
+    rs_store_need(store);
+    ck_assert_int_eq(book.messages[0], !i);
+    ck_assert_ptr_nonnull(strstr(rs_store_why(store), i ? "turned off" : "Not a directory"));
+    rs_store_close(store);
+  }
+}
+END_TEST
+
+static void *needs(void *store) {
+  rs_store_need(store);
+  return (void *)(uintptr_t)(*rs_store_path(store) && put(store, "key", "text") && has(store, "key", "text"));
+}
+
+START_TEST(threads_may_need_it_together) {
+  enum { THREADS = 8 };
+  log_book book = {0};
+  char *dir = fresh();
+  rs_store *store = rs_store_open(&(rs_store_options){.dir = dir, .later = true, .user = &book, .log = note});
+  pthread_t threads[THREADS];
+  for (int i = 0; i < THREADS; i++)
+    ck_assert_int_eq(pthread_create(&threads[i], NULL, needs, store), 0);
+  for (int i = 0; i < THREADS; i++) {
+    void *worked;
+    pthread_join(threads[i], &worked);
+    ck_assert_ptr_nonnull(worked);
+  }
+  ck_assert_int_eq(book.messages[0], 0);
+  rs_store_close(store);
 }
 END_TEST
 
@@ -783,10 +876,13 @@ int main(int argc, char **argv) {
   tcase_add_test(places, the_places_in_their_order);
   tcase_add_test(places, directories_are_made_for_their_user_alone);
   tcase_add_test(places, an_unusable_place_gives_way_to_the_next);
+  tcase_add_test(places, a_named_place_gives_way_to_none);
   tcase_add_test(places, no_place_is_no_failure);
   tcase_add_test(places, a_given_place_is_the_only_one);
   tcase_add_test(places, it_can_be_turned_off);
   tcase_add_test(places, a_relative_place_may_be_given);
+  tcase_add_test(places, a_store_may_be_opened_later);
+  tcase_add_test(places, threads_may_need_it_together);
   tcase_add_test(places, the_limit_has_a_default);
   tcase_add_test(places, a_directory_of_its_own_is_tagged);
 

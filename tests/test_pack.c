@@ -9,6 +9,7 @@
 
 #include <malloc.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "beside.h"
@@ -535,6 +536,229 @@ START_TEST(an_import_keeps_the_limit) {
 }
 END_TEST
 
+/* ---- holes ------------------------------------------------------------------------------------------------------- */
+
+/* A file that has a size, and no more blocks than its ends take. */
+typedef struct holes {
+  uint64_t entry_bytes; /* of the only one; 0: `count` items of nothing */
+  uint32_t count;
+  bool header, digest;   /* the entry's, which are right */
+  const char *pack_says; /* of all of it */
+  const char *says;      /* of the entry; NULL: nothing, for it is sound */
+  bool large;            /* more than the cache keeps, which is no damage to an import */
+} holes;
+
+static const uint64_t huge = UINT64_C(6) << 30;
+static const holes hollow[] = {
+    {0, UINT32_C(1) << 27, false, false, "its index leads out of it", NULL, false},
+    {huge, 1, false, false, NULL, "not an entry of rowscan", false},
+    {huge, 1, true, false, NULL, "larger than any that the cache would keep", true},
+    {UINT64_C(200) << 20, 1, true, false, NULL, "its digest differs", false},
+    {UINT64_C(300) << 20, 1, true, true, NULL, "larger than any that the cache would keep", true},
+    {UINT64_C(1200) << 10, 1, true, true, NULL, NULL, false},
+};
+enum { HOLLOW = sizeof hollow / sizeof *hollow };
+
+static const char hollow_key[] = "op=sum\nby=holes\n";
+
+static void put_at(int fd, const void *bytes, size_t count, uint64_t at) {
+  ck_assert_int_eq(pwrite(fd, bytes, count, (off_t)at), (ssize_t)count);
+}
+
+/* The digest of an entry that is in the file, all of it. */
+static void add_digest(int fd, uint64_t bytes) {
+  unsigned char *entry = malloc(bytes), digest[RS_ENTRY_DIGEST];
+  ck_assert_int_eq(pread(fd, entry, bytes, RS_PACK_HEADER), (ssize_t)bytes);
+  rs_entry_digest(entry, bytes - sizeof digest, digest);
+  put_at(fd, digest, sizeof digest, RS_PACK_HEADER + bytes - sizeof digest);
+  free(entry);
+}
+
+/* As the smallest entry of the key has it, but with parts that make it so large. */
+static void add_header(int fd, uint64_t bytes) {
+  size_t least;
+  unsigned char *entry = rs_entry_encode(hollow_key, (rs_part[RS_STORE_PARTS]){{NULL, 0}}, &least);
+  uint64_t more = bytes - least, half = more / 32 * 16;
+  rs_put_number(entry + 16, half, 4);
+  rs_put_number(entry + 20, more - half, 4);
+  put_at(fd, entry, least - RS_ENTRY_DIGEST, RS_PACK_HEADER);
+  free(entry);
+}
+
+/* False: the file system has no files of that size. */
+static bool make_hollow(const char *path, const holes *what) {
+  unsigned char head[RS_PACK_HEADER + RS_PACK_ITEM], digest[RS_ENTRY_DIGEST];
+  size_t bytes;
+  unsigned char *empty = make_pack(0, &bytes);
+  uint64_t index = RS_PACK_HEADER + what->entry_bytes, end = index + (uint64_t)what->count * RS_PACK_ITEM;
+  int fd = open(path, O_RDWR | O_CREAT, 0600);
+  bool made = ftruncate(fd, (off_t)(end + sizeof digest)) == 0;
+  memset(head, 0, sizeof head);
+  memcpy(head, empty, RS_PACK_HEADER);
+  rs_put_number(head + 12, what->count, 4);
+  if (what->entry_bytes) {
+    unsigned char *item = head + RS_PACK_HEADER;
+    rs_entry_id(hollow_key, strlen(hollow_key), item);
+    rs_entry_id(hollow_key, rs_entry_stem(hollow_key), item + RS_ENTRY_ID);
+    rs_put_number(item + 2 * RS_ENTRY_ID, RS_PACK_HEADER, 8);
+    rs_put_number(item + 2 * RS_ENTRY_ID + 8, what->entry_bytes, 8);
+    rs_entry_digest(head, sizeof head, digest);
+  }
+  if (made) {
+    put_at(fd, head, RS_PACK_HEADER, 0);
+    if (what->entry_bytes) {
+      put_at(fd, head + RS_PACK_HEADER, RS_PACK_ITEM, index);
+      put_at(fd, digest, sizeof digest, end);
+    }
+    if (what->header)
+      add_header(fd, what->entry_bytes);
+    if (what->digest)
+      add_digest(fd, what->entry_bytes);
+  }
+  free(empty);
+  close(fd);
+  return made;
+}
+
+static rs_store *open_with(const char *packs, const char *installed, log_book *book);
+
+/* What a child does with a file; it ends with 0 if all was as expected. */
+static int nothing(const char *path, const holes *what) {
+  (void)path, (void)what;
+  return 0;
+}
+
+static int import_hollow(const char *path, const holes *what) {
+  rs_store *store = open_at(fresh());
+  rs_store_imported sum;
+  const char *wrong = rs_store_import_file(store, path, &sum);
+  rs_store_close(store);
+  if (what->pack_says)
+    return !wrong || strcmp(wrong, what->pack_says) != 0;
+  return wrong || sum.damaged != (what->says && !what->large) || sum.failed != what->large || sum.added != !what->says;
+}
+
+static int import_mapped(const char *path, const holes *what) {
+  int fd = open(path, O_RDONLY);
+  struct stat status;
+  rs_store *store = open_at(fresh());
+  rs_store_imported sum = {0};
+  if (fstat(fd, &status) != 0)
+    return 1;
+  void *pack = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+  if (pack == MAP_FAILED)
+    return 0;
+  const char *wrong = rs_store_import(store, pack, (size_t)status.st_size, &sum);
+  rs_store_close(store);
+  return what->pack_says ? !wrong || strcmp(wrong, what->pack_says) != 0 : wrong || sum.added != !what->says;
+}
+
+static int visit_hollow(const char *path, const holes *what) {
+  rs_store *store = open_with(path, NULL, NULL);
+  visit_book book = {0};
+  rs_entry entry;
+  bool hit = rs_store_get(store, hollow_key, &entry), visited = rs_store_visit_packs(store, keep_visit, &book);
+  rs_entry_free(&entry);
+  rs_store_close(store);
+  if (!visited || hit != (!what->says && !what->pack_says) || book.entries != !what->pack_says)
+    return 1;
+  return strcmp(book.damage, what->says ? what->says : "") != 0;
+}
+
+/* The most memory that it took, in bytes. */
+static int64_t memory_of(int (*work)(const char *path, const holes *what), const char *path, const holes *what) {
+  struct rusage usage;
+  int status;
+  pid_t child = fork();
+  if (!child)
+    _exit(work(path, what));
+  ck_assert_int_eq(wait4(child, &status, 0, &usage), child);
+  ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "pack %d: status %d", (int)(what - hollow), status);
+  return (int64_t)usage.ru_maxrss << 10;
+}
+
+/* _i: which. What a file's head says is no reason to take memory: it has to be there. */
+START_TEST(a_pack_of_holes_takes_no_memory) {
+  enum { SLACK = 24 << 20 };
+  static int (*const works[])(const char *path, const holes *what) = {import_hollow, import_mapped, visit_hollow};
+  const holes *what = &hollow[_i];
+  char *path = fresh();
+  if (!make_hollow(path, what))
+    return;
+  double start = monotonic_ms();
+  int64_t most[3], before = memory_of(nothing, path, what);
+  for (int i = 0; i < 3; i++) {
+    most[i] = memory_of(works[i], path, what) - before;
+    if (i != 1) /* of what is mapped the file's pages count */
+      ck_assert_msg(most[i] < SLACK, "pack %d, work %d: %lld bytes", _i, i, (long long)most[i]);
+  }
+  printf("a pack of %.0f MB of holes: %.1f MB to import, %.1f to read, %.0f ms\n",
+         1e-6 * (double)(what->entry_bytes + (uint64_t)what->count * RS_PACK_ITEM), 1e-6 * (double)most[0],
+         1e-6 * (double)most[2], monotonic_ms() - start);
+}
+END_TEST
+
+/* The same for an entry in the directory. */
+START_TEST(an_entry_of_holes_takes_no_memory) {
+  char *dir = fresh(), *path = entry_path(dir, hollow_key);
+  rs_store *store = open_at(dir);
+  ck_assert(put(store, hollow_key, "text"));
+  int fd = open(path, O_RDWR);
+  uint64_t bytes = UINT64_C(512) << 20;
+  size_t least;
+  unsigned char *entry = rs_entry_encode(hollow_key, (rs_part[RS_STORE_PARTS]){{NULL, 0}}, &least);
+  rs_put_number(entry + 16, bytes - least, 4);
+  bool made = ftruncate(fd, 0) == 0 && ftruncate(fd, (off_t)bytes) == 0;
+  ck_assert_int_eq(pwrite(fd, entry, least - RS_ENTRY_DIGEST, 0), (ssize_t)(least - RS_ENTRY_DIGEST));
+  free(entry);
+  close(fd);
+  if (made) {
+    struct rusage before, after;
+    getrusage(RUSAGE_SELF, &before);
+    ck_assert(!hits(store, hollow_key));
+    ck_assert_str_eq(damage_of_only(store), "its digest differs");
+    getrusage(RUSAGE_SELF, &after);
+    ck_assert_int_lt(after.ru_maxrss - before.ru_maxrss, 24 << 10);
+  }
+  rs_store_close(store);
+}
+END_TEST
+
+/* An index of more than is read at once. */
+START_TEST(a_large_index_is_checked_in_pieces) {
+  enum { MANY = RS_ENTRY_AT_ONCE / RS_PACK_ITEM + 1500 };
+  size_t bytes, text = 0;
+  unsigned char *entry = encode("key", "text", &text);
+  rs_pack pack;
+  uint64_t index = RS_PACK_HEADER + (uint64_t)MANY * text;
+  unsigned char *made = make_pack(0, &bytes);
+  bytes = index + (size_t)MANY * RS_PACK_ITEM + RS_ENTRY_DIGEST;
+  made = realloc(made, bytes);
+  memset(made + RS_PACK_HEADER, 0, bytes - RS_PACK_HEADER);
+  rs_put_number(made + 12, MANY, 4);
+  for (uint32_t i = 0; i < MANY; i++) {
+    unsigned char *item = made + index + (size_t)i * RS_PACK_ITEM;
+    for (int k = 0; k < 4; k++)
+      item[k] = (unsigned char)(i >> (24 - 8 * k));
+    rs_put_number(item + 32, RS_PACK_HEADER + i * text, 8);
+    rs_put_number(item + 40, text, 8);
+  }
+  free(entry);
+  ck_assert_ptr_null(lie(made, bytes, MANY, &pack));
+  ck_assert_uint_eq(pack.count, MANY);
+  rs_pack_close(&pack);
+  made[bytes - 1] ^= 1;
+  ck_assert_str_eq(rs_pack_view(&pack, made, bytes), "its digest differs, or it is truncated");
+  for (uint32_t i = 1; i < MANY; i += 997) {
+    unsigned char *item = made + index + (size_t)i * RS_PACK_ITEM;
+    item[0] ^= 0x80;
+    ck_assert_str_eq(lie(made, bytes, MANY, &pack), "its index is not in order");
+    item[0] ^= 0x80;
+  }
+  free(made);
+}
+END_TEST
+
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
 START_TEST(a_file_of_a_pack_appears_as_a_whole) {
@@ -983,6 +1207,11 @@ int main(void) {
   tcase_add_test(moves, of_a_damaged_pack_the_sound_entries_are_imported);
   tcase_add_test(moves, without_a_directory_nothing_is_kept);
   tcase_add_test(moves, an_import_keeps_the_limit);
+
+  TCase *sparse = add_case(suite, "holes");
+  tcase_add_loop_test(sparse, a_pack_of_holes_takes_no_memory, 0, HOLLOW);
+  tcase_add_test(sparse, an_entry_of_holes_takes_no_memory);
+  tcase_add_test(sparse, a_large_index_is_checked_in_pieces);
 
   TCase *files = add_case(suite, "files");
   tcase_add_test(files, a_file_of_a_pack_appears_as_a_whole);

@@ -11,6 +11,7 @@
 
 #include "context.h"
 #include "fake_nvrtc.h"
+#include "log.h"
 #include "tune.h"
 
 /* dir: of the cache; NULL: the environment's. */
@@ -99,7 +100,7 @@ START_TEST(what_is_missing_is_told) {
   char *dir = fresh();
   const rowscan_spec *spec = ROWSCAN_SPEC(.length = 33000, .in_type = ROWSCAN_BF16, .flags = ROWSCAN_REVERSE);
   if (_i)
-    setenv("ROWSCAN_CACHE", "only", 1);
+    setenv("ROWSCAN_CACHE", "ONLY", 1);
   rowscan_context *context = open_context(dir, !_i);
   static const char missing[] =
       "forbids compiling: sm_90, kernel aligned: op=sum in=bf16 out=bf16 acc=f32 mask=none reverse=1 "
@@ -989,7 +990,7 @@ static void count_message(void *user, rowscan_log_level level, const char *messa
 
 /* What opening a context, compiling with it and closing it write to standard error. */
 static const char *written(const char *level, int *messages) {
-  static char text[16384];
+  static char text[65536];
   char *path = path_of("%s/stderr", parent_of(fresh()));
   if (level)
     setenv("ROWSCAN_LOG", level, 1);
@@ -1022,13 +1023,86 @@ START_TEST(the_environment_asks_for_a_log) {
   const char *text = written("debug", NULL);
   ck_assert_int_eq(strncmp(text, "rowscan: debug: the cache is /", 30), 0);
   ck_assert_ptr_nonnull(strstr(text, "\nrowscan: debug: sm_90: compiled in "));
-  ck_assert_str_eq(written("loud", NULL), "rowscan: ROWSCAN_LOG: 'loud' is not one of warning, info, debug\n");
-  setenv("ROWSCAN_CACHE", "onyl", 1);
-  ck_assert_str_eq(written("DEBUG", NULL), "rowscan: ROWSCAN_LOG: 'DEBUG' is not one of warning, info, debug\n"
-                                           "rowscan: warning: ROWSCAN_CACHE: 'onyl' is not one of on, off, only\n");
-  unsetenv("ROWSCAN_CACHE");
+  ck_assert_int_eq(strncmp(written("DebUG", NULL), "rowscan: debug: the cache is /", 30), 0);
+  ck_assert_str_eq(written("loud", NULL), "rowscan: warning: ROWSCAN_LOG: 'loud' is not one of warning, info, debug\n");
   ck_assert_str_eq(written("debug", &messages), "");
   ck_assert_int_ge(messages, 4);
+}
+END_TEST
+
+/* With a log there, without one on standard error; and what it says means that. */
+START_TEST(unknown_words_are_told) {
+  static const char told_of[] = "rowscan: warning: ROWSCAN_CACHE: 'onyl' is not one of on, off, only\n";
+  int messages = 0;
+  setenv("ROWSCAN_CACHE", "onyl", 1);
+  ck_assert_str_eq(written(NULL, NULL), told_of);
+  ck_assert_str_eq(written("WARNING", NULL), told_of);
+  ck_assert_str_eq(written("loud", NULL),
+                   path_of("rowscan: warning: ROWSCAN_LOG: 'loud' is not one of warning, info, debug\n%s", told_of));
+  ck_assert_str_eq(written(NULL, &messages), "");
+  ck_assert_int_ge(messages, 1);
+  setenv("ROWSCAN_CACHE", "On", 1);
+  setenv("ROWSCAN_TUNE", "hopper", 1);
+  ck_assert_str_eq(written(NULL, NULL), "rowscan: warning: ROWSCAN_TUNE: 'hopper' is no architecture from sm_75 on\n");
+  unsetenv("ROWSCAN_TUNE");
+  ck_assert_str_eq(written(NULL, NULL), "");
+}
+END_TEST
+
+START_TEST(words_have_any_case) {
+  static const char *const words[] = {"on", "off", "only", NULL};
+  static const struct {
+    const char *value;
+    int place;
+  } cases[] = {{"", RS_WORD_UNSET}, {"on", 0},   {"ON", 0},   {"off", 1},    {"oFF", 1},         {"ONLY", 2},
+               {"Only", 2},         {"only", 2}, {"onl", -2}, {"only ", -2}, {"\303\226nly", -2}};
+  rs_log log = rs_log_open(count_message, &(int){0});
+  unsetenv("ROWSCAN_SOMETHING");
+  ck_assert_int_eq(rs_log_word(&log, "ROWSCAN_SOMETHING", words), RS_WORD_UNSET);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    setenv("ROWSCAN_SOMETHING", cases[i].value, 1);
+    ck_assert_msg(rs_log_word(&log, "ROWSCAN_SOMETHING", words) == cases[i].place, "%s", cases[i].value);
+  }
+}
+END_TEST
+
+/* ---- the host ---------------------------------------------------------------------------------------------------- */
+
+/* It compiles nothing, and so it has no use for a cache until someone asks for kernels. */
+START_TEST(a_scan_on_the_host_makes_no_directory) {
+  float numbers[5] = {1, 2, 3, 4, 5};
+  int64_t shape[1] = {5};
+  char *dir = fresh(), *file = fresh();
+  spill(file, "", 0);
+  for (int i = 0; i < 2; i++) {
+    int messages = 0;
+    rowscan_context *context;
+    rowscan_options options = {
+        .size = sizeof options, .engine = ROWSCAN_ENGINE_HOST, .threads = 1, .user = &messages, .log = count_message};
+    options.cache_dir = i ? file : dir;
+    ck_assert_int_eq(rowscan_open(&context, &options), ROWSCAN_OK);
+    ck_assert_int_eq(rowscan_scan(context,
+                                  ROWSCAN_PROBLEM(.rank = 1, .dim = 0, .shape = shape, .input = {.data = numbers},
+                                                  .output = {.data = numbers}),
+                                  NULL),
+                     ROWSCAN_OK);
+    rowscan_plan *plan = NULL;
+    ck_assert_int_eq(rowscan_plan_create(&plan, context, ROWSCAN_SPEC(.length = 100)), ROWSCAN_OK);
+    ck_assert_int_eq(rowscan_plan_prepare(plan, NULL), ROWSCAN_OK);
+    rowscan_plan_destroy(plan);
+    rowscan_close(context);
+    ck_assert(!exists(dir));
+    ck_assert_int_eq(messages, 0);
+    ck_assert_int_eq(rowscan_open(&context, &options), ROWSCAN_OK);
+    rowscan_cache_info info = ROWSCAN_INFO(info);
+    ck_assert_int_eq(rowscan_cache_info_get(context, &info), ROWSCAN_OK);
+    ck_assert_str_eq(info.path, i ? "" : dir);
+    ck_assert_int_eq(strstr(info.why, file) != NULL, i);
+    ck_assert_int_ge(messages, 1); /* where it is, or why there is none */
+    rowscan_close(context);
+    ck_assert_int_eq(exists(dir), !i);
+    remove_tree(dir);
+  }
 }
 END_TEST
 
@@ -1100,6 +1174,12 @@ int main(void) {
   cases = add_case(suite, "the log");
   tcase_add_checked_fixture(cases, fresh_tally, NULL);
   tcase_add_test(cases, the_environment_asks_for_a_log);
+  tcase_add_test(cases, unknown_words_are_told);
+  tcase_add_test(cases, words_have_any_case);
+
+  cases = add_case(suite, "the host");
+  tcase_add_test(cases, a_scan_on_the_host_makes_no_directory);
+
   cases = add_case(suite, "a child");
   tcase_add_checked_fixture(cases, fresh_tally, NULL);
   tcase_add_test(cases, a_child_leaves_alone_what_its_parent_opened);

@@ -391,36 +391,28 @@ typedef struct action {
   bool limit, archs, needs_archs, fields;
   bool needs; /* the directory of the cache */
   bool packs; /* do as well */
-  bool named; /* the directory must be the one that $ROWSCAN_CACHE_DIR names; others tell what the library does */
 } action;
 
 static const action actions[] = {
     {.name = "path", .run = print_path, .needs = true},
     {.name = "info", .run = print_info},
-    {.name = "list", .run = list, .needs = true, .named = true},
-    {.name = "verify", .run = verify, .needs = true, .packs = true, .named = true},
+    {.name = "list", .run = list, .needs = true},
+    {.name = "verify", .run = verify, .needs = true, .packs = true},
     {.name = "why",
      .run = why,
      .operand = "why needs a scan, such as 'in=f32 length=1000'",
      .archs = true,
      .needs_archs = true},
-    {.name = "prune", .run = prune, .limit = true, .needs = true, .named = true},
-    {.name = "clear", .run = clear, .needs = true, .named = true},
+    {.name = "prune", .run = prune, .limit = true, .needs = true},
+    {.name = "clear", .run = clear, .needs = true},
     {.name = "export",
      .run = export,
      .operand = "export needs a FILE",
      .file = true,
      .archs = true,
      .fields = true,
-     .needs = true,
-     .named = true},
-    {.name = "import",
-     .run = import,
-     .operand = "import needs a FILE",
-     .file = true,
-     .limit = true,
-     .needs = true,
-     .named = true},
+     .needs = true},
+    {.name = "import", .run = import, .operand = "import needs a FILE", .file = true, .limit = true, .needs = true},
 };
 
 static bool has_needed(const cache_job *job, const action *to) {
@@ -434,10 +426,9 @@ static int run(cache_job *job, const action *to) {
   if (result != EXIT_OK)
     return result;
   rowscan_status status = rowscan_cache_info_get(job->context, &job->info);
-  result = status != ROWSCAN_OK           ? say_library(NULL, status)
-           : !has_needed(job, to)         ? say_failed("there is no cache on disk: %s", job->info.why)
-           : to->named && *job->info.path ? session_check_cache(job->info.path)
-                                          : EXIT_OK;
+  result = status != ROWSCAN_OK   ? say_library(NULL, status)
+           : !has_needed(job, to) ? say_failed("there is no cache on disk: %s", job->info.why)
+                                  : EXIT_OK;
   if (result == EXIT_OK)
     result = to->run(job);
   rowscan_close(job->context);

@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "progress.h"
 #include "say.h"
@@ -22,10 +21,10 @@ static void warn(void *user, rowscan_log_level level, const char *message) {
   funlockfile(stderr);
 }
 
-/* Who asks for the log has these in it; on the host no kernels are needed, nor their cache, unless to look at them. */
-static bool wants_warnings(const cli_session *session) {
+/* Who asks for the log has them there. */
+static bool has_log(void) {
   const char *log = getenv("ROWSCAN_LOG");
-  return (!log || !*log) && (session->kernels || session->engine != ROWSCAN_ENGINE_HOST);
+  return log && *log;
 }
 
 int session_open(rowscan_context **context, const cli_session *session) {
@@ -36,7 +35,7 @@ int session_open(rowscan_context **context, const cli_session *session) {
       .threads = session->threads,
       .cache_limit = session->cache_limit,
       .progress = session->progress,
-      .log = wants_warnings(session) ? warn : NULL,
+      .log = has_log() ? NULL : warn,
   };
   if (session->device >= 0 && session->engine == ROWSCAN_ENGINE_HOST)
     return say_usage("--device: %d is the number of a GPU, but --engine is host", session->device);
@@ -44,16 +43,6 @@ int session_open(rowscan_context **context, const cli_session *session) {
     options.engine = ROWSCAN_ENGINE_CUDA;
   rowscan_status status = rowscan_open(context, &options);
   return status == ROWSCAN_OK ? EXIT_OK : say_library(NULL, status);
-}
-
-int session_check_cache(const char *path) {
-  const char *asked = getenv("ROWSCAN_CACHE_DIR");
-  struct stat there, here;
-  if (!asked || !*asked || !*path)
-    return EXIT_OK;
-  if (!stat(asked, &there) && !stat(path, &here) && there.st_dev == here.st_dev && there.st_ino == here.st_ino)
-    return EXIT_OK;
-  return say_failed("ROWSCAN_CACHE_DIR=%s cannot be used, and the cache in %s is another", asked, path);
 }
 
 const char *session_engine_name(const rowscan_context *context) {

@@ -5,8 +5,6 @@
 #ifndef SESSION_H
 #define SESSION_H
 
-#include <stdbool.h>
-
 #include "rowscan.h"
 
 typedef struct cli_session {
@@ -14,14 +12,13 @@ typedef struct cli_session {
   int device;          /* -1: any; a number asks for the cuda engine */
   int threads;         /* 0: all */
   int64_t cache_limit; /* 0: the default */
-  bool kernels;        /* are what it is about, whatever the engine */
   void (*progress)(void *user, int64_t done, int64_t total);
 } cli_session;
 
 #define SESSION_DEFAULT                                                                                                \
   { .device = -1 }
 #define SESSION_KERNELS                                                                                                \
-  { .engine = ROWSCAN_ENGINE_HOST, .device = -1, .kernels = true }
+  { .engine = ROWSCAN_ENGINE_HOST, .device = -1 }
 
 /* The options of a subcommand that works on an engine, for its table. */
 #define SESSION_OPTIONS(session)                                                                                       \
@@ -32,9 +29,6 @@ typedef struct cli_session {
 
 /* Opens a context, whose warnings are said. Returns EXIT_OK, or EXIT_FAILED or EXIT_USAGE having said why. */
 int session_open(rowscan_context **context, const cli_session *session);
-
-/* Whether a cache is the one meant: where $ROWSCAN_CACHE_DIR says, if it says anything. Else EXIT_FAILED, said. */
-int session_check_cache(const char *path);
 
 const char *session_engine_name(const rowscan_context *context);
 

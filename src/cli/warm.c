@@ -179,9 +179,6 @@ static int warm(warm_job *job, rowscan_context *context) {
     return say_library(NULL, status);
   if (!*info.path)
     return say_failed("there is no cache on disk to fill: %s", info.why);
-  result = session_check_cache(info.path);
-  if (result != EXIT_OK)
-    return result;
   print_head(job);
   double start = progress_seconds();
   if (!job->quiet && progress_possible())

@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "check.h"
 
@@ -176,7 +177,7 @@ static void check_graph(const chain *c, device_stream first, device_stream secon
 /* Where launches can overlap and may, all do; else none. Told by the simulated driver alone. */
 static void check_launches(const chain *c, device_stream stream) {
   const char *arch = getenv("SIMT_ARCH"), *version = getenv("SIMT_DRIVER_VERSION"), *pdl = getenv("ROWSCAN_PDL");
-  bool can = (!arch || atoi(arch) >= 90) && (!version || atoi(version) >= 12030) && (!pdl || strcmp(pdl, "off"));
+  bool can = (!arch || atoi(arch) >= 90) && (!version || atoi(version) >= 12030) && (!pdl || strcasecmp(pdl, "off"));
   long plain = device_calls("cuLaunchKernel"), overlapped = device_calls("cuLaunchKernelEx");
   if (!device_simulated() || !run_steps(c, true, stream))
     return;
