@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/plain.h"
 #include "file.h"
 #include "inside.h"
 
@@ -25,6 +26,7 @@ void rs_store_say(const rs_store *store, int level, const char *format, ...) {
   va_start(list, format);
   vsnprintf(line, sizeof line, format, list);
   va_end(list);
+  rs_plain_in_place(line, sizeof line, false);
   store->options.log(store->options.user, level, line);
 }
 
@@ -35,6 +37,7 @@ static bool is_off(const rs_store_options *options) {
 
 static void open_place(rs_store *store, const char *dir) {
   store->dir = rs_place_open(dir, &store->path, store->why, sizeof store->why);
+  rs_plain_in_place(store->why, sizeof store->why, false);
   if (!*store->why)
     return;
   if (store->dir < 0) {

@@ -259,7 +259,7 @@ static void print_summary(const scan_job *job) {
 }
 
 int command_scan(int argc, char **argv) {
-  scan_job job = {.dim = -1, .session = SESSION_DEFAULT, .out = {.file = -1}};
+  scan_job job = {.dim = -1, .session = SESSION_DEFAULT, .out = OUTPUT_NONE};
   int status = read_options(&job, argc, argv);
   if (status != OPTIONS_READ)
     return status;
