@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/plain.h"
+
 static _Thread_local char story[16384];
 
 /* A story that ends with a list has no empty line after it. */
@@ -23,6 +25,17 @@ rowscan_status rs_fail(rowscan_status status, const char *format, ...) {
   vsnprintf(story, sizeof story, format, list);
   va_end(list);
   end_story();
+  rs_plain_in_place(story, sizeof story, false);
+  return status;
+}
+
+rowscan_status rs_fail_lines(rowscan_status status, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  vsnprintf(story, sizeof story, format, list);
+  va_end(list);
+  end_story();
+  rs_plain_in_place(story, sizeof story, true);
   return status;
 }
 
@@ -32,6 +45,7 @@ rowscan_status rs_fail_more(rowscan_status status, const char *format, ...) {
   va_start(list, format);
   vsnprintf(story + length, sizeof story - length, format, list);
   va_end(list);
+  rs_plain_in_place(story + length, sizeof story - length, false);
   return status;
 }
 
@@ -64,5 +78,6 @@ void rs_log_write(const rs_log *log, rowscan_log_level level, const char *format
   va_start(list, format);
   vsnprintf(line, sizeof line, format, list);
   va_end(list);
+  rs_plain_in_place(line, sizeof line, true);
   log->call(log->user, level, line);
 }
