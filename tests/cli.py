@@ -370,9 +370,9 @@ class Files(Case):
     def test_names_of_types(self):
         """All that NumPy reads and rowscan scans; where the two NumPys differ, this one's."""
         letters = "?bBhHiIlLqQpPefd"
-        names = ["bool", "bool_", "byte", "ubyte", "short", "ushort", "intc", "uintc", "int", "uint", "int_", "intp", "uintp",
-                 "long", "ulong", "longlong", "ulonglong", "half", "single", "double", "float", "float16", "float32",
-                 "float64", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
+        names = ["bool", "bool_", "byte", "ubyte", "short", "ushort", "intc", "uintc", "int", "uint", "int_", "intp",
+                 "uintp", "long", "ulong", "longlong", "ulonglong", "half", "single", "double", "float", "float16",
+                 "float32", "float64", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
         for name in [*letters, *("<" + letter for letter in letters), *names]:
             dtype = np.dtype(name)
             with self.subTest(name=name):
@@ -602,9 +602,9 @@ class Pipes(Case):
 
     def test_failures_write_nothing(self):
         whole = self.bytes_of(np.ones((10, 10), "f4"))
-        for data, args, words in [(b"", [], "it is empty"), (whole[:-1], [], "truncated data"), (b"hello", [], "not an .npy"),
-                                  (whole, ["--dim=2"], "--dim"), (whole, ["--dtype=i8"], "i8"),
-                                  (whole, ["--mask=no.npy"], "no.npy")]:
+        for data, args, words in [(b"", [], "it is empty"), (whole[:-1], [], "truncated data"),
+                                  (b"hello", [], "not an .npy"), (whole, ["--dim=2"], "--dim"),
+                                  (whole, ["--dtype=i8"], "i8"), (whole, ["--mask=no.npy"], "no.npy")]:
             out, err = self.pipe(data, *args, "-", "-", status=1)
             self.assertEqual(out, b"")
             self.assertIn(words, err)
@@ -640,7 +640,8 @@ class Pipes(Case):
         for ignored in [False, True]:
             how = lambda: signal.signal(signal.SIGPIPE, signal.SIG_IGN if ignored else signal.SIG_DFL)
             process = subprocess.Popen([ROWSCAN, "scan", "-", "-"], env=self.env, stdin=subprocess.PIPE,
-                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=how, restore_signals=False)
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=how,
+                                       restore_signals=False)
             process.stdout.close()
             process.stdin.write(self.bytes_of(np.ones(1 << 20)))
             process.stdin.close()
@@ -1057,8 +1058,9 @@ class CommandLine(Case):
         """Names of files may have any bytes; in messages they are one line of text."""
         self.save("in.npy", np.ones(3))
         name, shown = "\x1b[31m\n\x7f\u0085\u00fc.npy", r"\x1b[31m\x0a\x7f\xc2\x85" + "\u00fc.npy"
-        for args in [["scan", name, "out.npy"], ["scan", "in.npy", name + "/x"], ["scan", "--mask", name, "in.npy", "o"],
-                     ["cache", "import", name], ["cache", "export", name], ["warm", "--arch", "sm_90", name]]:
+        for args in [["scan", name, "out.npy"], ["scan", "in.npy", name + "/x"],
+                     ["scan", "--mask", name, "in.npy", "o"], ["cache", "import", name],
+                     ["cache", "export", name], ["warm", "--arch", "sm_90", name]]:
             err = self.fails(1, [shown], *args)
             self.assertEqual(err.count("\n"), 1)
         for args in [["frobnicate" + name], ["scan", "--" + name], ["scan", "in.npy", "out.npy", name],
