@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/whole.h"
 #include "file.h"
 #include "inside.h"
 #include "pack.h"
@@ -113,28 +114,18 @@ void *rs_store_export(rs_store *store, bool (*take)(void *user, const char *key)
   return pack;
 }
 
-/* The directory may be anyone's: the caller's wish. For all to read, as far as the process makes files so. */
-bool rs_store_write_pack(const char *path, const void *pack, size_t bytes) {
-  const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
-  if (!*file) {
-    errno = EISDIR;
-    return false;
+bool rs_store_write_pack(const char *path, const void *pack, size_t bytes, const char **wrong) {
+  rs_whole file;
+  bool done = rs_whole_find(&file, path) && rs_whole_create(&file, 0644) && rs_whole_private(&file);
+  if (done && !rs_file_write(file.file, pack, bytes)) {
+    rs_whole_abandon(&file);
+    file.wrong = "cannot be written";
+    done = false;
   }
-  char *directory = slash ? strndup(path, (size_t)(file - path)) : strdup(".");
-  int dir = -1;
-  do
-    dir = directory ? open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-  while (dir < 0 && directory && errno == EINTR);
-  free(directory);
-  if (dir < 0)
-    return false;
-  bool written = rs_publish_beside(dir, file, pack, bytes);
-  int error = errno;
-  if (written)
-    fsync(dir);
-  close(dir);
-  errno = error;
-  return written;
+  done = done && rs_whole_commit(&file, bytes);
+  if (wrong)
+    *wrong = done ? NULL : file.wrong;
+  return done;
 }
 
 /* ---- import ------------------------------------------------------------------------------------------------------ */

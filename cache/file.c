@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
+
 /* Whose files are trusted. */
 typedef enum owner { OWN, OWN_OR_ROOT } owner;
 
@@ -33,11 +35,8 @@ static const char *refused_link(int at, const char *name, int flags, int error) 
 
 static int open_trusted(int at, const char *name, int flags, mode_t type, owner whose, struct stat *status,
                         const char **wrong) {
-  int fd;
   *wrong = NULL;
-  do /* network file systems wait, and may be interrupted */
-    fd = openat(at, name, flags | O_CLOEXEC, 0600);
-  while (fd < 0 && errno == EINTR);
+  int fd = rs_openat(at, name, flags, 0600);
   if (fd < 0) {
     int error = errno;
     *wrong = refused_link(at, name, flags, error);

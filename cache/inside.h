@@ -153,12 +153,8 @@ void rs_tier_open(rs_store *store);
 void rs_tier_close(rs_tier *tier);
 bool rs_tier_get(rs_store *store, const char *key, bool is_stem, rs_loaded *loaded, const char **path, int *damaged);
 
-/*
- * publish.c: makes a file appear as a whole or not at all. False: not kept, and errno says why. The second one is for
- * directories that are not the store's, and files for all to read: it removes what others left there, see beside.h.
- */
+/* publish.c: makes a file of the store appear as a whole or not at all. False: not kept, and errno says why. */
 bool rs_publish(int fan, const char *file, const void *bytes, size_t count);
-bool rs_publish_beside(int dir, const char *file, const void *bytes, size_t count);
 
 /*
  * evict.c: when the last survey began; 1970: none is known of. *ahead: that time has yet to come, for the clock was set

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "file.h"
 #include "inside.h"
 
@@ -101,7 +102,7 @@ static void tag(int dir) {
                              "# For information about cache directory tags see https://bford.info/cachedir/\n";
   if (!is_empty(dir))
     return;
-  int fd = openat(dir, "CACHEDIR.TAG", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  int fd = rs_openat(dir, "CACHEDIR.TAG", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
   if (fd < 0)
     return;
   if (!rs_file_write(fd, text, sizeof text - 1))

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/plain.h"
 #include "file.h"
 #include "inside.h"
 #include "word.h"
@@ -26,6 +27,7 @@ void rs_store_say(const rs_store *store, int level, const char *format, ...) {
   va_start(list, format);
   vsnprintf(line, sizeof line, format, list);
   va_end(list);
+  rs_plain_in_place(line, sizeof line, false);
   store->options.log(store->options.user, level, line);
 }
 
@@ -44,6 +46,7 @@ static bool is_off(const rs_store_options *options) {
 static void open_place(rs_store *store) {
   double start = rs_store_ms();
   store->dir = rs_place_open(&store->place, &store->path, store->why);
+  rs_plain_in_place(store->why, sizeof store->why, false);
   if (store->dir < 0)
     rs_store_say(store, RS_WARNING, "nothing is kept on disk: %s", store->why);
   else if (*store->why)

@@ -201,8 +201,12 @@ typedef struct rs_store_exported {
 void *rs_store_export(rs_store *store, bool (*take)(void *user, const char *key), void *user, size_t *bytes,
                       rs_store_exported *sum, const char **wrong);
 
-/* Makes the file of a pack appear as a whole, or not at all: false, and errno says why. */
-bool rs_store_write_pack(const char *path, const void *pack, size_t bytes);
+/*
+ * Makes the file of a pack appear as a whole, or not at all: false, *wrong (may be NULL) says why, and errno, if it is
+ * not 0, tells more. The file is for all to read and nobody else to write, as far as the process makes files so; it
+ * takes the place of another as base/whole.h says.
+ */
+bool rs_store_write_pack(const char *path, const void *pack, size_t bytes, const char **wrong);
 
 /*
  * Puts the entries of a pack into the store, but for those that it has. What is wrong with the pack as a whole; NULL:

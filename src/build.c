@@ -445,7 +445,7 @@ static void sweep(rs_builder *builder) {
 
 static rowscan_status take(const build *one, rs_binary *binary) {
   if (one->status != ROWSCAN_OK)
-    return one->story ? rs_fail(one->status, "%s", one->story) : out_of_memory();
+    return one->story ? rs_fail_lines(one->status, "%s", one->story) : out_of_memory();
   if (!copy_binary(binary, one->binary.entry.part))
     return out_of_memory();
   binary->cached = one->binary.cached;

@@ -152,9 +152,9 @@ static rowscan_status rejected(const compiler *c, nvrtcResult result, const char
   rowscan_status status = result == NVRTC_ERROR_OUT_OF_MEMORY               ? ROWSCAN_OUT_OF_MEMORY
                           : result == NVRTC_ERROR_BUILTIN_OPERATION_FAILURE ? ROWSCAN_NO_COMPILER
                                                                             : ROWSCAN_COMPILE_FAILED;
-  rs_fail(status, "%s does not compile for %s_%d: %s (%d)\n%.*s\n%s", rs_nvrtc_describe(c->nvrtc, text, sizeof text),
-          c->virtual ? "compute" : "sm", c->arch, error ? error : "unknown error", result, MOST_LOG, log,
-          numbered.failed ? c->source : numbered.data);
+  rs_fail_lines(status, "%s does not compile for %s_%d: %s (%d)\n%.*s\n%s",
+                rs_nvrtc_describe(c->nvrtc, text, sizeof text), c->virtual ? "compute" : "sm", c->arch,
+                error ? error : "unknown error", result, MOST_LOG, log, numbered.failed ? c->source : numbered.data);
   rs_text_free(&numbered);
   return status;
 }

@@ -45,8 +45,8 @@ static rowscan_status load(rs_cuda *cuda) {
     rs_library_ask(library, later_symbols, sizeof later_symbols / sizeof *later_symbols, cuda);
     status = initialise(cuda);
   } else
-    status =
-        rs_fail(ROWSCAN_NO_DRIVER, "no CUDA driver; tried:\n%s", tried.failed ? "  (out of memory)\n" : tried.data);
+    status = rs_fail_lines(ROWSCAN_NO_DRIVER, "no CUDA driver; tried:\n%s",
+                           tried.failed ? "  (out of memory)\n" : tried.data);
   rs_text_free(&tried);
   return status;
 }

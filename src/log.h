@@ -9,7 +9,8 @@
 
 /*
  * The program's callback; without one, what $ROWSCAN_LOG (warning, info or debug) asks for goes to standard error. Any
- * other text in it is told there, and asks for warnings.
+ * other text in it is told there, and asks for warnings. Where number 2 was closed when the library was loaded, or is
+ * closed, or is a file that exec would close, there is no standard error, and nothing is written.
  */
 rs_log rs_log_open(void (*call)(void *user, rowscan_log_level level, const char *message), void *user);
 

@@ -296,7 +296,7 @@ static rowscan_status build_all(rs_modules *all, int count, int threads) {
   if (!worked)
     return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for threads that compile");
   if (job.status)
-    rs_fail(job.status, "%s", job.story ? job.story : rowscan_status_name(job.status));
+    rs_fail_lines(job.status, "%s", job.story ? job.story : rowscan_status_name(job.status));
   free(job.story);
   return job.status;
 }

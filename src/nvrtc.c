@@ -340,7 +340,7 @@ static rowscan_status tell(const rs_nvrtc *nvrtc) {
   rs_text_add(&story, "; tried:\n%s", nvrtc->tried.data ? nvrtc->tried.data : "");
   for (int i = 0; i < nvrtc->places.count; i++)
     rs_text_add(&story, "%s  %s\n", i ? "" : "after looking for the file in:\n", nvrtc->places.place[i].dir);
-  rowscan_status status = rs_fail(ROWSCAN_NO_COMPILER, "%s", story.failed ? "no NVRTC" : story.data);
+  rowscan_status status = rs_fail_lines(ROWSCAN_NO_COMPILER, "%s", story.failed ? "no NVRTC" : story.data);
   rs_text_free(&story);
   return status;
 }

@@ -4,6 +4,7 @@
  */
 #include "packs.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,10 +117,12 @@ rowscan_status rs_packs_export_file(rs_store *store, const rowscan_cache_filter 
     status = rs_packs_export(store, filter, &pack, &bytes, &told);
   if (status)
     return status;
-  if (rs_store_write_pack(file, pack, bytes))
+  const char *wrong;
+  if (rs_store_write_pack(file, pack, bytes, &wrong))
     rs_sized_write(exported, &told, sizeof told);
   else
-    status = rs_fail(ROWSCAN_CACHE_FAILED, "the pack %s can't be written: %m", file);
+    status = errno ? rs_fail(ROWSCAN_CACHE_FAILED, "the pack %s can't be written: %m", file)
+                   : rs_fail(ROWSCAN_CACHE_FAILED, "the pack %s can't be written: it %s", file, wrong);
   free(pack);
   return status;
 }

@@ -51,9 +51,11 @@
  * in the cache beforehand and open the child's context with cache_only, which never calls NVRTC.
  *
  * Errors. A call that fails returns a status other than ROWSCAN_OK and leaves its outputs as they were; what went
- * wrong, with the name of the field and its value, is in rowscan_last_error(). The library never aborts, and prints
- * nothing, unless $ROWSCAN_LOG asks a program for its log that has no callback for it, or such a program's user has
- * misspelt a word in one of the variables ROWSCAN_*, which is told on standard error. Known words may be in capitals.
+ * wrong, with the name of the field and its value, is in rowscan_last_error(), as text that does not control a
+ * terminal. The library never aborts, and prints nothing, unless $ROWSCAN_LOG asks a program for its log that has no
+ * callback for it, or such a program's user has misspelt a word in one of the variables ROWSCAN_* (known words may be
+ * in capitals); nothing even then if number 2 was closed when the library was loaded, is closed, or is a file that exec
+ * would close. No file that it opens for writing has one of the numbers 0, 1 and 2.
  */
 #ifndef ROWSCAN_H
 #define ROWSCAN_H
@@ -826,9 +828,11 @@ typedef struct rowscan_cache_exported {
 /*
  * A pack has many entries of the cache in one file, which other machines can use: cache/README.md has its format.
  * Writes one: of the entries on disk that filter asks for, NULL: all. There may be none. The file appears as a whole
- * or not at all, and replaces one that is there. Fills exported, whose .size is set. Errors: BAD_ARGUMENT, CACHE_FAILED
- * (there is no cache on disk, or it or an entry can't be read, or the file can't be written), and then nothing is left
- * behind.
+ * or not at all, and replaces one that is there, whose permissions, access control list and, where the process may give
+ * files away, owner it keeps; what is there and no regular file, such as /dev/null, is left alone, and so is what lies
+ * behind another user's symbolic link in a directory like /tmp. Fills exported, whose .size is set. Errors:
+ * BAD_ARGUMENT, CACHE_FAILED (there is no cache on disk, or it or an entry can't be read, or the file can't be
+ * written), and then nothing is left behind.
  */
 ROWSCAN_API rowscan_status rowscan_cache_export(rowscan_context *context, const char *file,
                                                 const rowscan_cache_filter *filter,

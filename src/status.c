@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/plain.h"
+
 /*
  * A thread's story is made when it has its first one and freed when the thread ends. As thread-local memory it would be
  * part of the stack of every thread of every program that links the library.
@@ -63,15 +65,28 @@ static void end_story(char *story) {
     story[--length] = 0;
 }
 
-rowscan_status rs_fail(rowscan_status status, const char *format, ...) {
+__attribute__((format(printf, 1, 0))) static void tell(const char *format, va_list list, bool lines) {
   char *story = make_story();
   if (!story)
-    return status;
+    return;
+  vsnprintf(story, STORY_BYTES, format, list);
+  end_story(story);
+  rs_plain_in_place(story, STORY_BYTES, lines);
+}
+
+rowscan_status rs_fail(rowscan_status status, const char *format, ...) {
   va_list list;
   va_start(list, format);
-  vsnprintf(story, STORY_BYTES, format, list);
+  tell(format, list, false);
   va_end(list);
-  end_story(story);
+  return status;
+}
+
+rowscan_status rs_fail_lines(rowscan_status status, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  tell(format, list, true);
+  va_end(list);
   return status;
 }
 
@@ -84,6 +99,7 @@ rowscan_status rs_fail_more(rowscan_status status, const char *format, ...) {
   va_start(list, format);
   vsnprintf(story + length, STORY_BYTES - length, format, list);
   va_end(list);
+  rs_plain_in_place(story + length, STORY_BYTES - length, false);
   return status;
 }
 
@@ -117,5 +133,6 @@ void rs_log_write(const rs_log *log, rowscan_log_level level, const char *format
   va_start(list, format);
   vsnprintf(line, sizeof line, format, list);
   va_end(list);
+  rs_plain_in_place(line, sizeof line, true);
   log->call(log->user, level, line);
 }

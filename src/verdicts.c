@@ -83,7 +83,7 @@ bool rs_verdicts_any(rs_verdicts *all) {
 rowscan_status rs_verdicts_ask(rs_verdicts *all, const char *key) {
   pthread_mutex_lock(&all->lock);
   const verdict *one = find(all, key);
-  rowscan_status status = one ? rs_fail(one->status, "%s", one->story) : ROWSCAN_OK;
+  rowscan_status status = one ? rs_fail_lines(one->status, "%s", one->story) : ROWSCAN_OK;
   pthread_mutex_unlock(&all->lock);
   return status;
 }

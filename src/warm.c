@@ -188,8 +188,8 @@ static rowscan_status run(warming *all) {
     return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for threads that compile");
   if (!all->failed)
     return check_entries(all);
-  return rs_fail(all->status, "%lld of %lld could not be made ready; the first: %s", (long long)all->failed,
-                 (long long)all->total, all->story.data ? all->story.data : rowscan_status_name(all->status));
+  return rs_fail_lines(all->status, "%lld of %lld could not be made ready; the first: %s", (long long)all->failed,
+                       (long long)all->total, all->story.data ? all->story.data : rowscan_status_name(all->status));
 }
 
 rowscan_status rs_warm(rowscan_context *context, const rowscan_warming *list) {

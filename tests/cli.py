@@ -9,6 +9,7 @@ NumPy.
 """
 import csv
 import glob
+import io
 import json
 import os
 import re
@@ -381,6 +382,19 @@ class Files(Case):
             self.check_raw(header, want, x.tobytes())
             self.check_raw(header, want, x.tobytes(), newline=False)
 
+    def test_names_of_types(self):
+        """All that NumPy reads and rowscan scans; where the two NumPys differ, this one's."""
+        letters = "?bBhHiIlLqQpPefd"
+        names = ["bool", "bool_", "byte", "ubyte", "short", "ushort", "intc", "uintc", "int", "uint", "int_", "intp",
+                 "uintp", "long", "ulong", "longlong", "ulonglong", "half", "single", "double", "float", "float16",
+                 "float32", "float64", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
+        for name in [*letters, *("<" + letter for letter in letters), *names]:
+            dtype = np.dtype(name)
+            with self.subTest(name=name):
+                x = np.ones(3, dtype)
+                self.check_raw(f"{{'descr': '{name}', 'fortran_order': False, 'shape': (3,)}}",
+                               np.arange(1, 4, dtype=default_out(dtype.str[1:])), x.tobytes())
+
     def test_bytes_after_the_data(self):
         self.check_raw("{'descr': '<i8', 'fortran_order': False, 'shape': (2,)}", np.array([1, 3]),
                        np.array([1, 2, 99]).tobytes())
@@ -543,6 +557,133 @@ class BadFiles(Case):
             self.fails_on("in.npy", args[1], args=args)
 
 
+# ---- pipes -----------------------------------------------------------------------------------------------------------
+
+
+class Pipes(Case):
+    """Standard input and output as IN.npy and OUT.npy, both named -."""
+
+    def pipe(self, data, *args, status=0, **kwargs):
+        """What the command makes of these bytes, and what it says."""
+        done = subprocess.run([ROWSCAN, "scan", *args], cwd=self.dir, env=self.env, input=data, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=300, **kwargs)
+        self.assertEqual(done.returncode, status, done.stderr.decode())
+        return done.stdout, done.stderr.decode()
+
+    def bytes_of(self, array, **kwargs):
+        file = io.BytesIO()
+        np.lib.format.write_array(file, array, **kwargs)
+        return file.getvalue()
+
+    def test_both(self):
+        for x in [np.arange(12, dtype="f4").reshape(3, 4), np.zeros((0, 5)), np.ones(3000000, "f4"),
+                  np.asfortranarray(np.arange(60, dtype="i8").reshape(3, 4, 5))]:
+            for args in [[], ["--dim=0", "--reverse"]]:
+                self.save("in.npy", x)
+                self.rowscan("scan", *args, "in.npy", "out.npy")
+                with open(self.path("out.npy"), "rb") as file:
+                    want = file.read()
+                self.assertEqual(self.pipe(self.bytes_of(x), *args, "-", "-"), (want, ""))
+                self.assertEqual(self.pipe(b"", *args, "in.npy", "-"), (want, ""))
+                self.assertEqual(self.pipe(self.bytes_of(x), *args, "-", "piped.npy"), (b"", ""))
+                with open(self.path("piped.npy"), "rb") as file:
+                    self.assertEqual(file.read(), want)
+        self.assertEqual(sorted(self.listing()), ["in.npy", "out.npy", "piped.npy"])
+
+    def test_header_of_any_length(self):
+        """Data that is aligned to nothing."""
+        self.raw("in.npy", "{'descr': '<f8', 'fortran_order': False, 'shape': (3,)}", np.ones(3).tobytes())
+        with open(self.path("in.npy"), "rb") as file:
+            out, _ = self.pipe(file.read(), "-", "-")
+        np.testing.assert_array_equal(np.load(io.BytesIO(out)), [1, 2, 3])
+
+    def test_files_as_streams(self):
+        """Standard input may be a file, at its beginning or behind something else; standard output may be one too."""
+        x = np.ones(5)
+        self.save("in.npy", x)
+        with open(self.path("two"), "wb") as file:
+            file.write(b"something" + self.bytes_of(x))
+        for name, skipped in [("in.npy", 0), ("two", 9)]:
+            with open(self.path(name), "rb") as source, open(self.path("out.npy"), "wb") as target:
+                os.lseek(source.fileno(), skipped, os.SEEK_SET)
+                done = subprocess.run([ROWSCAN, "scan", "-", "-"], env=self.env, stdin=source, stdout=target)
+                self.assertEqual(done.returncode, 0)
+            np.testing.assert_array_equal(np.load(self.path("out.npy")), np.cumsum(x))
+
+    def test_verbose_goes_elsewhere(self):
+        out, err = self.pipe(self.bytes_of(np.ones(3)), "-v", "-", "-")
+        np.testing.assert_array_equal(np.load(io.BytesIO(out)), [1, 2, 3])
+        self.assertTrue(err.startswith("rowscan: scan: standard output: sum of f64"), err)
+
+    def test_failures_write_nothing(self):
+        whole = self.bytes_of(np.ones((10, 10), "f4"))
+        for data, args, words in [(b"", [], "it is empty"), (whole[:-1], [], "truncated data"),
+                                  (b"hello", [], "not an .npy"), (whole, ["--dim=2"], "--dim"),
+                                  (whole, ["--dtype=i8"], "i8"), (whole, ["--mask=no.npy"], "no.npy")]:
+            out, err = self.pipe(data, *args, "-", "-", status=1)
+            self.assertEqual(out, b"")
+            self.assertIn(words, err)
+            if not args:
+                self.assertTrue(err.startswith("rowscan: scan: standard input: "), err)
+
+    def test_streams_that_cannot_be(self):
+        import pty
+        self.save("in.npy", np.ones(3))
+        mine, theirs = pty.openpty()
+        run = lambda *args, **kwargs: subprocess.run([ROWSCAN, "scan", *args], cwd=self.dir, env=self.env, timeout=300,
+                                                     stderr=subprocess.PIPE, **kwargs)
+        done = run("-", "out.npy", stdin=theirs)
+        self.assertEqual((done.returncode, b"standard input: is a terminal" in done.stderr), (1, True))
+        done = run("in.npy", "-", stdout=theirs)
+        self.assertEqual((done.returncode, b"standard output: is a terminal" in done.stderr), (1, True))
+        os.close(mine)
+        os.close(theirs)
+        done = run("-", "out.npy", preexec_fn=lambda: os.close(0))
+        self.assertEqual((done.returncode, b"standard input: cannot be read: Bad" in done.stderr), (1, True))
+        done = run("in.npy", "-", preexec_fn=lambda: os.close(1))
+        self.assertEqual((done.returncode, b"standard output: cannot be written: Bad" in done.stderr), (1, True))
+        with open("/dev/full", "wb") as full:
+            done = run("in.npy", "-", stdout=full)
+        self.assertEqual((done.returncode, b"standard output: cannot be written: No space" in done.stderr), (1, True))
+        with open("/dev/null", "rb") as null:
+            done = run("-", "out.npy", stdin=null)
+        self.assertEqual((done.returncode, b"standard input: not an .npy file: it is empty" in done.stderr), (1, True))
+        self.assertEqual(list(self.listing()), ["in.npy"])
+
+    def test_reader_that_goes(self):
+        """As `| head -c 1`: the command dies of SIGPIPE or, where that is ignored, says so."""
+        for ignored in [False, True]:
+            how = lambda: signal.signal(signal.SIGPIPE, signal.SIG_IGN if ignored else signal.SIG_DFL)
+            process = subprocess.Popen([ROWSCAN, "scan", "-", "-"], env=self.env, stdin=subprocess.PIPE,
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=how,
+                                       restore_signals=False)
+            process.stdout.close()
+            process.stdin.write(self.bytes_of(np.ones(1 << 20)))
+            process.stdin.close()
+            err = process.stderr.read()
+            process.stderr.close()
+            self.assertEqual(process.wait(), 1 if ignored else -signal.SIGPIPE)
+            self.assertEqual(b"standard output: cannot be written: Broken pipe" in err, ignored)
+
+    def test_streams_that_do_not_block(self):
+        """Another process may have made them so; slow ones are waited for."""
+        data = self.bytes_of(np.ones(1 << 18))
+        to, ours = os.pipe(), os.pipe()
+        for end in (to[0], ours[1]):
+            os.set_blocking(end, False)
+        process = subprocess.Popen([ROWSCAN, "scan", "-", "-"], env=self.env, stdin=to[0], stdout=ours[1])
+        os.close(to[0])
+        os.close(ours[1])
+        time.sleep(0.2)
+        with open(to[1], "wb") as file:
+            file.write(data)
+        time.sleep(0.2)
+        with open(ours[0], "rb") as file:
+            got = file.read()
+        self.assertEqual(process.wait(), 0)
+        self.assertEqual(np.load(io.BytesIO(got))[-1], 1 << 18)
+
+
 # ---- where the output goes -------------------------------------------------------------------------------------------
 
 
@@ -615,6 +756,76 @@ class Output(Case):
         self.fails(1, ["in.npy"], "scan", "--dim", "7", "in.npy", "out.npy")
         self.fails(1, ["in.npy"], "scan", "--dtype", "i8", "in.npy", "out.npy")
         np.testing.assert_array_equal(np.load(self.path("out.npy")), [0, 1, 2])
+
+    def test_closed_streams(self):
+        """Whatever of 0, 1 and 2 is closed, nothing of what is printed goes into a file."""
+        self.save("want.npy", np.cumsum(np.ones((100, 1000), "f4"), 1))
+        with open(self.path("want.npy"), "rb") as file:
+            want = file.read()
+        self.env["ROWSCAN_CACHE"] = "nonsense"
+        for log in ["", "debug", "loud"]:
+            self.env["ROWSCAN_LOG"] = log
+            for closed in range(8):
+                for name in ["in.npy", "out.npy", "new.npy"]:
+                    self.save("in.npy", np.ones((100, 1000), "f4"))
+                    self.assertEqual(self.with_closed(closed, "scan", "in.npy", name), 0)
+                    with open(self.path(name), "rb") as file:
+                        self.assertEqual(file.read(), want, (closed, name))
+                os.remove(self.path("new.npy"))
+
+    def with_closed(self, closed, *args):
+        """The exit status of the command, without those of its standard streams whose bits are set."""
+        def close():
+            for number in range(3):
+                if closed >> number & 1:
+                    os.close(number)
+        return subprocess.run([ROWSCAN, *args], cwd=self.dir, env=self.env, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300,
+                              preexec_fn=close).returncode
+
+    def test_closed_streams_of_other_commands(self):
+        """What can't be printed, or read, is a failure, and no file has it instead."""
+        self.rowscan("cache", "info")
+        with open(self.path("list.txt"), "w") as file:
+            file.write("length=1000\n")
+        self.env["ROWSCAN_CACHE"] = "only"
+        for closed in range(8):
+            prints = 1 if closed & 2 else 0
+            self.assertEqual(self.with_closed(closed, "--help"), prints)
+            self.assertEqual(self.with_closed(closed, "cache", "info", "--json"), prints)
+            self.assertEqual(self.with_closed(closed, "devices", "--json"), prints)
+            self.assertEqual(self.with_closed(closed, "source", "--length", "5"), prints)
+            self.assertEqual(self.with_closed(closed, "warm", "--arch", "sm_90", "list.txt"), 1)
+            self.assertEqual(self.with_closed(closed, "warm", "--arch", "sm_90", "-"), 1)
+            self.assertEqual(self.with_closed(closed, "frobnicate"), 2)
+            self.assertEqual(self.with_closed(closed, "bench", "--engine", "host", "--shapes", "2 x 3", "--repeat", "1",
+                                              "--csv", "out.csv"), prints)
+            with open(self.path("out.csv")) as file:
+                self.assertEqual(len(list(csv.DictReader(file))), 1 + 3)
+        self.assertEqual(sorted(self.listing()), ["in.npy", "list.txt", "out.csv"])
+
+    def test_owner_and_group_stay(self):
+        self.save("out.npy", np.ones(1))
+        if os.geteuid() != 0:
+            self.skipTest("root alone gives files away")
+        os.chown(self.path("out.npy"), 12345, 23456)
+        self.rowscan("scan", "in.npy", "out.npy")
+        facts = os.stat(self.path("out.npy"))
+        self.assertEqual((facts.st_uid, facts.st_gid), (12345, 23456))
+
+    def test_links_of_others(self):
+        """As under protected_symlinks: not in a directory that all may write, and that has the sticky bit."""
+        if os.geteuid() != 0:
+            self.skipTest("root alone makes what others own")
+        self.save("victim.npy", np.ones(1))
+        os.mkdir(self.path("open"))
+        os.chmod(self.path("open"), 0o1777)
+        os.symlink("../victim.npy", self.path("open/out.npy"))
+        os.lchown(self.path("open/out.npy"), 12345, 12345)
+        self.fails(1, ["open/out.npy: is a symbolic link of another user"], "scan", "in.npy", "open/out.npy")
+        os.chmod(self.path("open"), 0o777)
+        self.rowscan("scan", "in.npy", "open/out.npy")
+        self.assertEqual(np.load(self.path("victim.npy")).shape, (100, 1000))
 
     def test_no_gpu(self):
         """No driver and no device: the cuda engine fails and leaves nothing."""
@@ -733,6 +944,30 @@ class Interrupted(Case):
                 self.assertIn("rowscan: scan: in.npy: cannot be read to its end", err)
                 self.assertEqual(list(self.listing()), ["in.npy"])
 
+    def test_output_becomes_another(self):
+        """Longer, for a file that is cut may end the scan itself."""
+        self.save("out.npy", np.arange(3))
+
+        def grow(process):
+            whole = os.path.getsize(self.path("in.npy"))
+            while process.poll() is None:
+                for name in self.temporaries():
+                    if os.path.getsize(self.path(name)) == whole:
+                        os.truncate(self.path(name), whole + 1)
+                        return
+
+        for gigabytes in (0.25, 1, 4):
+            process = self.start(gigabytes)
+            grow(process)
+            _, err = process.communicate(timeout=300)
+            if process.returncode != 0:
+                self.assertEqual(process.returncode, 1)
+                self.assertIn(b"out.npy: has another size than was written", err)
+                self.assertEqual(list(self.listing()), ["in.npy", "out.npy"])
+                np.testing.assert_array_equal(np.load(self.path("out.npy")), [0, 1, 2])
+                return
+        self.skipTest("the command is too fast to be meddled with")
+
     def test_progress_line(self):
         """On a terminal, and after a second: the command is made to sleep that long."""
         import pty
@@ -780,8 +1015,13 @@ class CommandLine(Case):
                               ("mask", "")]:
             self.usage(*scan, f"--{option}={value}", words=[f"--{option}", f"'{value}'"])
             self.usage(*scan, f"--{option}", value, words=[f"--{option}", f"'{value}'"])
-        self.usage("scan", "-", "out.npy", words=["'-'"])
-        self.usage("scan", "in.npy", "-", words=["'-'"])
+        for name, instead in [("float", "write f64 or f32"), ("int", "write i64 or i32"), ("uint", "write u64 or u32"),
+                              ("long", "write i64 or i32"), ("byte", "write i8 or u8"), ("f4", "write f32"),
+                              ("<f8", "write f64"), ("<i8", "write i64"), ("=u8", "write u64"), ("b1", "write bool")]:
+            for option in ["dtype", "acc", "type"]:
+                self.usage(*scan, f"--{option}={name}", words=[f"--{option}: '{name}'", instead])
+        self.usage("compile", "--arch", "sm_90", "--length", "5", "--out-type", "float", words=["write f64 or f32"])
+        self.usage("scan", "--json", "in.npy", "-", words=["--json", "'-'"])
         self.usage("scan", "in.npy", "", words=["OUT.npy"])
         self.usage(*scan, "--mask-mode", "select", words=["--mask"])
         self.usage(*scan, "--engine=host", "--device=0", words=["--device"])
@@ -828,6 +1068,40 @@ class CommandLine(Case):
         self.usage("warm", "--arch", "sm_90", "--jobs", "-1", "in.npy", words=["--jobs", "-1"])
         self.usage("source", "--arch", "all", "--length", "5", words=["--arch"])
         self.usage("source", "--json", "--length", "5", words=["--json"])
+
+    def test_names_do_not_control_the_terminal(self):
+        """Names of files may have any bytes; in messages they are one line of text."""
+        self.save("in.npy", np.ones(3))
+        name, shown = "\x1b[31m\n\x7f\u0085\u00fc.npy", r"\x1b[31m\x0a\x7f\xc2\x85" + "\u00fc.npy"
+        for args in [["scan", name, "out.npy"], ["scan", "in.npy", name + "/x"],
+                     ["scan", "--mask", name, "in.npy", "o"], ["cache", "import", name],
+                     ["cache", "export", name], ["warm", "--arch", "sm_90", name]]:
+            err = self.fails(1, [shown], *args)
+            self.assertEqual(err.count("\n"), 1)
+        for args in [["frobnicate" + name], ["scan", "--" + name], ["scan", "in.npy", "out.npy", name],
+                     ["scan", "in.npy", "out.npy", "--dtype", name], ["cache", name],
+                     ["bench", "--list", "--shapes", name[:8]]]:
+            self.assertEqual(self.fails(2, [shown[:14]], *args).count("\n"), 2)
+        np.save(self.path("odd"), np.ones(3))
+        os.rename(self.path("odd.npy"), self.path(name))
+        _, err = self.rowscan("scan", "-v", name, name)
+        self.assertIn(shown, err)
+        self.assertEqual(err.count("\n"), 1)
+        self.env["ROWSCAN_CACHE_DIR"] = self.path(name)
+        self.assertIn(shown, "".join(self.rowscan("cache", "info")))
+        self.env["ROWSCAN_CACHE_DIR"] = self.path("dir" + name)
+        out, err = self.rowscan("cache", "info")
+        self.assertIn("dir" + shown, out)
+        self.assertEqual(self.rowscan("cache", "path")[0], self.path("dir" + name) + "\n")
+        self.env["ROWSCAN_LOG"] = name
+        self.assertIn(shown, self.rowscan("cache", "info")[1])
+
+    def test_axis_is_another_name_of_dim(self):
+        self.save("in.npy", np.ones((2, 3), "f4"))
+        for args in [["--axis", "0"], ["--axis=-2"], ["--dim=1", "--axis=0"]]:
+            self.rowscan("scan", *args, "in.npy", "out.npy")
+            np.testing.assert_array_equal(np.load(self.path("out.npy")), np.cumsum(np.ones((2, 3), "f4"), 0))
+        self.usage("scan", "in.npy", "out.npy", "--axis", "x", words=["--axis", "'x'"])
 
     def test_last_option_counts(self):
         self.save("in.npy", np.ones((2, 3), "f4"))
@@ -979,7 +1253,7 @@ class Warm(Case):
     """Compiles take NVRTC long: there are few."""
 
     def list(self, text):
-        with open(self.path("list.txt"), "w") as file:
+        with open(self.path("list.txt"), "w", encoding="utf-8") as file:
             file.write(text)
         return "list.txt"
 
@@ -989,7 +1263,7 @@ class Warm(Case):
 
     def test_fills_the_cache(self):
         self.needs_compiler()
-        text = "# scans\n\n  length=7 in=i32 # short\r\nop=prod in=i32 length=7\n#length=8\nlength=7 in=i32"
+        text = "\ufeff# scans\n\n  length=7 in=i32 # short\r\nop=prod in=i32 length=7\n#length=8\nlength=7 in=i32"
         told, err = self.warm(text)
         self.assertEqual(err, "")
         seconds = told.pop("seconds")
@@ -1064,6 +1338,7 @@ class Warm(Case):
                             ("in=f32", [":1: ", "'length'", "missing"]),
                             ("length=5\nlength=5 size=5", [":2: ", "'size'"]),
                             ("length=5 in=f16 out=i32", [":1: ", "'out'", "i32"]),
+                            ("\ufefflength=5\n\ufefflength=6", [":2: "]), ("\ufeff", ["no spec"]),
                             ("length=5\0", [":1: ", "no text"]),
                             ("length=5\n" + 5000 * " ", [":2: ", "more than 4096 bytes"]),
                             ("# nothing\n\n", ["no spec"]), ("", ["no spec"])]:

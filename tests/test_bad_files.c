@@ -125,7 +125,7 @@ static void live(life *one) {
   if (pack && *rs_store_path(store)) /* then nothing was left out */
     ck_assert_int_eq(exported.entries, entries_there(one->dir));
   expect(one, pack && exported.entries == OLD + 2);
-  one->written = pack && rs_store_write_pack(one->made, pack, bytes);
+  one->written = pack && rs_store_write_pack(one->made, pack, bytes, NULL);
   expect(one, one->written);
   free(pack);
   visit_book visits = {0};
@@ -155,7 +155,7 @@ static life begin_life(void) {
   ck_assert(put(other, "packed=1\nby=z\n", "packed=1\nby=z\n"));
   void *pack = rs_store_export(other, NULL, NULL, &bytes, &exported, &wrong);
   one.pack = fresh();
-  ck_assert(rs_store_write_pack(one.pack, pack, bytes));
+  ck_assert(rs_store_write_pack(one.pack, pack, bytes, NULL));
   free(pack);
   rs_store_close(store);
   rs_store_close(other);

@@ -281,7 +281,7 @@ START_TEST(what_replaces_an_entry_of_a_pack_is_made_once) {
   rs_builder *builder = open_builder(fresh());
   build_text(builder, source, 90, false);
   void *pack = rs_store_export(rs_builder_store(builder), NULL, NULL, &bytes, &sum, &wrong);
-  ck_assert(rs_store_write_pack(file, pack, bytes));
+  ck_assert(rs_store_write_pack(file, pack, bytes, NULL));
   free(pack);
   rs_builder_close(builder);
   setenv("ROWSCAN_CACHE_PACKS", file, 1);

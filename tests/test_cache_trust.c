@@ -571,7 +571,7 @@ START_TEST(a_setuid_program_ignores_its_environment) {
   rs_pack_writer writer = {0};
   size_t bytes;
   void *empty = rs_pack_finish(&writer, &bytes);
-  ck_assert(empty && rs_store_write_pack(pack, empty, bytes));
+  ck_assert(empty && rs_store_write_pack(pack, empty, bytes, NULL));
   free(empty);
   const char *variables[] = {path_of("ROWSCAN_CACHE_DIR=%s", dir), path_of("ROWSCAN_CACHE_PACKS=%s", pack),
                              path_of("ROWSCAN_NVRTC=%s/hostile.so", dir), path_of("XDG_CACHE_HOME=%s", dir),
@@ -620,7 +620,7 @@ static int live_within(const char *dir, rlim_t bytes) {
   rs_store_add(store, RS_COUNT_hits, 1);
   int kept = put(store, "key=1\nby=me\n", "text");
   rs_store_close(store);
-  kept += rs_store_write_pack(pack, data, sizeof data / 2);
+  kept += rs_store_write_pack(pack, data, sizeof data / 2, NULL);
   limit_files(RLIM_INFINITY);
   return temporaries_in(path) + names_in(dir, RS_TEMPORARY) ? -1 : kept;
 }

@@ -108,7 +108,7 @@ static packed make_pack(void) {
   for (int i = 0; i < SPECS; i++)
     ck_assert(compiles(builder, i, PACKED_SOURCE));
   void *pack = rs_store_export(rs_builder_store(builder), NULL, NULL, &all.bytes, &sum, &wrong);
-  ck_assert(rs_store_write_pack(all.file, pack, all.bytes));
+  ck_assert(rs_store_write_pack(all.file, pack, all.bytes, NULL));
   free(pack);
   rs_builder_close(builder);
   spill(all.nowhere, "", 0);

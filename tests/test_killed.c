@@ -14,7 +14,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "beside.h"
+#include "base/beside.h"
 #include "fake_nvrtc.h"
 #include "pack.h"
 
@@ -138,7 +138,7 @@ static void export_all(rs_store *store, const char *file) {
   size_t bytes;
   void *pack = rs_store_export(store, NULL, NULL, &bytes, &sum, &wrong);
   if (pack)
-    rs_store_write_pack(file, pack, bytes);
+    rs_store_write_pack(file, pack, bytes, NULL);
   free(pack);
 }
 

@@ -95,6 +95,20 @@ START_TEST(good_header) {
 }
 END_TEST
 
+/* The names that NumPy reads besides; what they mean is NumPy's to say, see tests/cli.py. */
+START_TEST(other_names) {
+  static const char *const names[] = {"float32", "f", "<f", "=f", "single", NULL};
+  for (int i = 0; names[i]; i++) {
+    char header[100];
+    snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': (3,)}", names[i]);
+    parsed result = parse_header(header, 12);
+    ck_assert_msg(result.good, "%s: %s", names[i], result.why);
+    ck_assert_int_eq(result.header.type, ROWSCAN_F32);
+    ck_assert_str_eq(result.header.descr, names[i]);
+  }
+}
+END_TEST
+
 START_TEST(versions) {
   static const char header[] = "{'descr': '<f4', 'fortran_order': False, 'shape': (3,)}";
   for (int major = 0; major <= 4; major++) {
@@ -196,9 +210,16 @@ static const struct {
     {DESCR("'|V8'"), "'descr'~'|V8'~raw bytes"},
     {DESCR("'<M8[ns]'"), "'descr'~'<M8[ns]'~dates"},
     {DESCR("'<m8[s]'"), "'descr'~'<m8[s]'~time spans"},
-    {DESCR("'<f16'"), "'descr'~'<f16'"},
+    {DESCR("'<f16'"), "'descr'~'<f16'~long doubles~.astype"},
+    {DESCR("'longdouble'"), "'descr'~'longdouble'~long doubles"},
     {DESCR("'<f3'"), "'descr'~'<f3'"},
-    {DESCR("'<f'"), "'descr'~'<f'"},
+    {DESCR("'|f'"), "'descr'~'|f'~byte order"},
+    {DESCR("'>d'"), "'descr'~'>d'~big-endian"},
+    {DESCR("'<float32'"), "'descr'~'<float32'~no type"},
+    {DESCR("'Float32'"), "'descr'~'Float32'~no type"},
+    {DESCR("'d8'"), "'descr'~'d8'~no type"},
+    {DESCR("'1f4'"), "'descr'~'1f4'~no type"},
+    {DESCR("'complex64'"), "'descr'~'complex64'~complex"},
     {DESCR("''"), "'descr'~''"},
     {DESCR("'<'"), "'descr'~'<'"},
     {DESCR("'<<f4'"), "'descr'~'<<f4'"},
@@ -351,6 +372,7 @@ static TCase *reading(void) {
   TCase *cases = tcase_create("reading");
   tcase_add_loop_test(cases, good_header, 0, sizeof good / sizeof *good);
   tcase_add_loop_test(cases, bad_header, 0, sizeof bad / sizeof *bad);
+  tcase_add_test(cases, other_names);
   tcase_add_test(cases, versions);
   tcase_add_test(cases, bf16_only_if_asked_for);
   tcase_add_test(cases, more_data_than_said);

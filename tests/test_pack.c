@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "beside.h"
+#include "base/beside.h"
 #include "file.h"
 #include "number.h"
 #include "pack.h"
@@ -766,21 +766,21 @@ START_TEST(a_file_of_a_pack_appears_as_a_whole) {
   unsigned char *pack = make_pack(3, &bytes);
   char *path = fresh(), *dir = parent_of(path);
   umask(0);
-  ck_assert(rs_store_write_pack(path, pack, bytes));
+  ck_assert(rs_store_write_pack(path, pack, bytes, NULL));
   ck_assert_int_eq(mode_of(path), 0644);
   int before = descriptors();
-  ck_assert(rs_store_write_pack(path, pack, bytes));
+  ck_assert(rs_store_write_pack(path, pack, bytes, NULL));
   unsigned char *read_back = slurp(path, &found);
   ck_assert(found == bytes && memcmp(pack, read_back, bytes) == 0);
   free(read_back);
   ck_assert_int_eq(mkdir(path_of("%s/directory", dir), 0700), 0);
-  ck_assert(!rs_store_write_pack(path_of("%s/directory", dir), pack, bytes) && errno == EISDIR);
-  ck_assert(!rs_store_write_pack(path_of("%s/", dir), pack, bytes) && errno == EISDIR);
-  ck_assert(!rs_store_write_pack(path_of("%s/none/pack", dir), pack, bytes) && errno == ENOENT);
+  ck_assert(!rs_store_write_pack(path_of("%s/directory", dir), pack, bytes, NULL) && errno == EISDIR);
+  ck_assert(!rs_store_write_pack(path_of("%s/", dir), pack, bytes, NULL) && errno == EISDIR);
+  ck_assert(!rs_store_write_pack(path_of("%s/none/pack", dir), pack, bytes, NULL) && errno == ENOENT);
   ck_assert_int_eq(chdir(dir), 0);
-  ck_assert(rs_store_write_pack("relative", pack, bytes) && exists(path_of("%s/relative", dir)));
+  ck_assert(rs_store_write_pack("relative", pack, bytes, NULL) && exists(path_of("%s/relative", dir)));
   limit_files(100);
-  bool too_large = !rs_store_write_pack(path, pack, bytes) && errno == EFBIG;
+  bool too_large = !rs_store_write_pack(path, pack, bytes, NULL) && errno == EFBIG;
   limit_files(RLIM_INFINITY);
   ck_assert(too_large);
   read_back = slurp(path, &found);
@@ -823,7 +823,7 @@ START_TEST(what_is_left_beside_a_pack_is_swept) {
   ck_assert(rs_beside_hold(fd));
   char *foreign = geteuid() == 0 ? leave(dir, ".rowscan-1-2-9.tmp") : NULL;
   ck_assert(!foreign || chown(foreign, 65534, 65534) == 0);
-  ck_assert(rs_store_write_pack(path, "pack", 4));
+  ck_assert(rs_store_write_pack(path, "pack", 4, NULL));
   for (int i = 0; i < 2; i++)
     ck_assert_msg(!exists(left[i]), "%s", left[i]);
   for (int i = 0; i < count; i++)
@@ -831,7 +831,7 @@ START_TEST(what_is_left_beside_a_pack_is_swept) {
   ck_assert(exists(target) && exists(link) && exists(first) && exists(second) && exists(held));
   ck_assert(!foreign || exists(foreign));
   close(fd);
-  ck_assert(rs_store_write_pack(path, "pack", 4));
+  ck_assert(rs_store_write_pack(path, "pack", 4, NULL));
   ck_assert(!exists(held));
   ck_assert_int_eq(descriptors(), before);
 }
@@ -857,7 +857,7 @@ START_TEST(what_is_not_to_be_trusted_is_not_imported) {
   unsigned char *pack = make_pack(3, &bytes);
   char *path = fresh(), *link = fresh(), *fifo = fresh();
   rs_store_imported sum;
-  ck_assert(rs_store_write_pack(path, pack, bytes));
+  ck_assert(rs_store_write_pack(path, pack, bytes, NULL));
   rs_store *store = open_at(fresh());
   ck_assert_ptr_null(rs_store_import_file(store, path, &sum));
   ck_assert_int_eq(sum.added, 3);
@@ -896,7 +896,7 @@ static char *pack_file(const char *path, int first, int end) {
   for (int i = first; i < end; i++)
     ck_assert(put(store, key_of(i), path_of("of %s", key_of(i))));
   void *pack = export_all(store, end - first, &bytes);
-  ck_assert(rs_store_write_pack(path, pack, bytes));
+  ck_assert(rs_store_write_pack(path, pack, bytes, NULL));
   free(pack);
   rs_store_close(store);
   return path_of("%s", path);

@@ -967,8 +967,27 @@ START_TEST(what_makes_no_pack_is_told) {
   ck_assert(!exists(file));
   ck_assert_int_eq(rowscan_cache_export(context, path_of("%s/below", file), NULL, &exported), ROWSCAN_CACHE_FAILED);
   ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "/below can't be written: No such file"));
+  ck_assert_int_eq(mkfifo(path_of("%s-fifo", file), 0600), 0);
+  const char *no_files[] = {"/dev/null", path_of("%s-fifo", file)};
+  for (int i = 0; i < 2; i++) {
+    struct stat before, after;
+    ck_assert_int_eq(lstat(no_files[i], &before), 0);
+    ck_assert_int_eq(rowscan_cache_export(context, no_files[i], NULL, &exported), ROWSCAN_CACHE_FAILED);
+    ck_assert_ptr_nonnull(strstr(rowscan_last_error(), " can't be written: it is not a regular file"));
+    ck_assert_int_eq(lstat(no_files[i], &after), 0);
+    ck_assert(after.st_mode == before.st_mode && after.st_ino == before.st_ino);
+  }
+  char *target = path_of("%s-target", file), *link = path_of("%s-link", file);
+  spill(target, "", 0);
+  ck_assert_int_eq(symlink(target, link), 0);
+  ck_assert_int_eq(rowscan_cache_export(context, link, NULL, &exported), ROWSCAN_OK);
+  size_t bytes;
+  free(slurp(target, &bytes));
+  ck_assert_int_eq(bytes, exported.bytes);
   ck_assert_int_eq(rowscan_cache_import(context, file, &imported), ROWSCAN_CACHE_FAILED);
   ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "is not used: there is no such file"));
+  ck_assert_int_eq(rowscan_cache_import(context, path_of("%s\x1b[m\n", file), &imported), ROWSCAN_CACHE_FAILED);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "\\x1b[m\\x0a is not used: there is no such file"));
   ck_assert_int_eq(rowscan_cache_import_memory(context, NULL, 0, &imported), ROWSCAN_CACHE_FAILED);
   ck_assert_str_eq(rowscan_last_error(), "the pack in memory is not used: truncated");
   rowscan_close(context);

@@ -1,6 +1,8 @@
 /*
  * array.h - an .npy file as an array in memory, mapped, so that it may be larger than memory
  * SPDX-License-Identifier: MIT
+ *
+ * "-" is standard input: what comes through a pipe is read to its end, into memory.
  */
 #ifndef ARRAY_H
 #define ARRAY_H
@@ -9,7 +11,7 @@
 
 /* Starts as {0}. */
 typedef struct cli_array {
-  const char *name;
+  const char *name; /* as messages have it */
   npy_header header;
   int64_t strides[NPY_RANK_MAX]; /* in elements */
   const void *data;              /* aligned to its type */

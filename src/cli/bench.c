@@ -209,7 +209,7 @@ static int run_with_csv(bench_job *job) {
   if (result != EXIT_OK)
     return result;
   result = run_suite(job);
-  return job->csv.file >= 0 && output_commit(&job->csv) != EXIT_OK ? EXIT_FAILED : result;
+  return job->csv.whole.file >= 0 && output_commit(&job->csv) != EXIT_OK ? EXIT_FAILED : result;
 }
 
 static int run(bench_job *job) {
@@ -229,7 +229,7 @@ static int run(bench_job *job) {
 }
 
 int command_bench(int argc, char **argv) {
-  bench_job job = {.session = SESSION_DEFAULT, .csv = {.file = -1}, .device = ROWSCAN_INFO(rowscan_device_info)};
+  bench_job job = {.session = SESSION_DEFAULT, .csv = OUTPUT_NONE, .device = ROWSCAN_INFO(rowscan_device_info)};
   int status = read_options(&job, argc, argv);
   if (status == OPTIONS_READ && job.list)
     return run_suite(&job);

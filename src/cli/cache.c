@@ -73,8 +73,10 @@ static int print_info(cache_job *job) {
     print_counts_json(&job->json, &info->all);
     json_end(&job->json);
   } else if (*info->path) {
-    printf("path       %s\nentries    %lld\nbytes      %lld\nlimit      %lld\n", info->path, (long long)info->entries,
-           (long long)info->bytes, (long long)info->limit_bytes);
+    printf("path       ");
+    say_plain(stdout, info->path);
+    printf("\nentries    %lld\nbytes      %lld\nlimit      %lld\n", (long long)info->entries, (long long)info->bytes,
+           (long long)info->limit_bytes);
     print_counts(&info->all);
   } else
     printf("There is no cache on disk: %s\n", info->why);
@@ -85,7 +87,9 @@ static int print_info(cache_job *job) {
 
 /* An entry, with the pack that has it, between two texts. */
 static void print_found(const char *before, const char *name, const char *pack, const char *after) {
-  printf("%s%s%s%s%s", before, name, pack ? " in pack " : "", pack ? pack : "", after);
+  printf("%s%s%s", before, name, pack ? " in pack " : "");
+  say_plain(stdout, pack ? pack : "");
+  printf("%s", after);
 }
 
 /* ---- list -------------------------------------------------------------------------------------------------------- */
@@ -331,9 +335,11 @@ static void print_exported(cache_job *job, const rowscan_cache_exported *exporte
     json_integer(&job->json, "bytes", exported->bytes);
     json_integer(&job->json, "damaged", exported->damaged);
     json_end(&job->json);
-  } else
-    printf("%s: %lld entries, %lld bytes; %lld damaged ones left out\n", job->operand, (long long)exported->entries,
+  } else {
+    say_plain(stdout, job->operand);
+    printf(": %lld entries, %lld bytes; %lld damaged ones left out\n", (long long)exported->entries,
            (long long)exported->bytes, (long long)exported->damaged);
+  }
 }
 
 /* By memory, so that the file is written as all others are: an interrupt leaves nothing behind. */
@@ -374,10 +380,12 @@ static int import(cache_job *job) {
     json_integer(&job->json, "damaged", imported.damaged);
     json_integer(&job->json, "failed", imported.failed);
     json_end(&job->json);
-  } else
-    printf("%s: %lld entries: %lld added, %lld in the cache before, %lld damaged, %lld not kept\n", job->operand,
+  } else {
+    say_plain(stdout, job->operand);
+    printf(": %lld entries: %lld added, %lld in the cache before, %lld damaged, %lld not kept\n",
            (long long)imported.entries, (long long)imported.added, (long long)imported.present,
            (long long)imported.damaged, (long long)imported.failed);
+  }
   return imported.damaged || imported.failed ? EXIT_FAILED : EXIT_OK;
 }
 

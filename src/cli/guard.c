@@ -8,12 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/plain.h"
 #include "say.h"
 
 static const int endings[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU, SIGALRM};
 enum { ENDINGS = sizeof endings / sizeof *endings, MAPS_MAX = 4 };
 
 static const char *volatile temporary;
+static volatile sig_atomic_t directory; /* of it */
 
 static struct {
   uintptr_t start, end;
@@ -23,14 +25,22 @@ static volatile sig_atomic_t map_count;
 
 /* In a handler: only what is safe there. */
 static void remove_temporary(void) {
-  const char *path = temporary;
-  if (path)
-    unlink(path);
+  const char *name = temporary;
+  if (name)
+    unlinkat(directory, name, 0);
 }
 
 static void write_text(const char *text) {
   ssize_t written = write(STDERR_FILENO, text, strlen(text));
   (void)written;
+}
+
+static void write_plain(const char *text) {
+  while (*text) {
+    char next[RS_PLAIN_BYTES];
+    ssize_t written = write(STDERR_FILENO, next, rs_plain_next(next, &text, false));
+    (void)written;
+  }
 }
 
 /* Sent again, the signal ends the process. */
@@ -54,7 +64,7 @@ static void on_bus(int number, siginfo_t *info, void *machine) {
   for (int i = 0; i < map_count; i++)
     if (at >= maps[i].start && at < maps[i].end) {
       write_text(say_prefix());
-      write_text(maps[i].name);
+      write_plain(maps[i].name);
       write_text(": ");
       write_text(maps[i].trouble);
       write_text("\n");
@@ -85,8 +95,10 @@ void guard_release(const sigset_t *before) {
   sigprocmask(SIG_SETMASK, before, NULL);
 }
 
-void guard_file(const char *path) {
-  temporary = path;
+void guard_file(int dir, const char *name) {
+  temporary = NULL;
+  directory = dir;
+  temporary = name;
 }
 
 void guard_map(const void *start, size_t bytes, const char *name, const char *trouble) {

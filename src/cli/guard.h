@@ -18,8 +18,8 @@ void guard_install(void);
 void guard_hold(sigset_t *before);
 void guard_release(const sigset_t *before);
 
-/* The file to remove; the path must stay valid. NULL: none. */
-void guard_file(const char *path);
+/* The file to remove, by its name in an open directory; the name must stay valid. NULL: none. */
+void guard_file(int dir, const char *name);
 
 /* A mapped file; `trouble` is what to say of it. NULL start: forget all. The strings must stay valid. */
 void guard_map(const void *start, size_t bytes, const char *name, const char *trouble);

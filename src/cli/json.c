@@ -8,29 +8,18 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* Bytes of the UTF-8 character at `at`; 0 if there is none. */
-static int character(const unsigned char *at) {
-  if (*at < 0x80)
-    return 1;
-  int length = *at >= 0xc2 && *at < 0xe0 ? 2 : *at >= 0xe0 && *at < 0xf0 ? 3 : *at >= 0xf0 && *at < 0xf5 ? 4 : 0;
-  for (int i = 1; i < length; i++)
-    if ((at[i] & 0xc0) != 0x80)
-      return 0;
-  bool overlong = (*at == 0xe0 && at[1] < 0xa0) || (*at == 0xf0 && at[1] < 0x90);
-  bool outside = (*at == 0xed && at[1] > 0x9f) || (*at == 0xf4 && at[1] > 0x8f);
-  return overlong || outside ? 0 : length;
-}
+#include "base/plain.h"
 
 static void quote(FILE *file, const char *text) {
   fputc('"', file);
-  for (const unsigned char *at = (const unsigned char *)text; *at;) {
-    int length = character(at);
+  for (const char *at = text; *at;) {
+    int length = rs_utf8_bytes(at);
     if (!length)
       fputs("\\ufffd", file);
-    else if (*at < ' ')
+    else if (length == 1 && *at < ' ')
       fprintf(file, "\\u%04x", *at);
     else
-      fprintf(file, "%s%.*s", *at == '"' || *at == '\\' ? "\\" : "", length, (const char *)at);
+      fprintf(file, "%s%.*s", *at == '"' || *at == '\\' ? "\\" : "", length, at);
     at += length ? length : 1;
   }
   fputc('"', file);

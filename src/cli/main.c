@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/descriptor.h"
 #include "commands.h"
 #include "guard.h"
 #include "options.h"
@@ -75,6 +76,8 @@ static int dispatch(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+  if (!rs_fill_standard())
+    return EXIT_FAILED;
   guard_install();
   int status = dispatch(argc, argv);
   bool failed = ferror(stdout); /* some time ago: errno is another call's since */

@@ -34,6 +34,65 @@ static const dtype *dtype_of(rowscan_type type) {
   return &dtypes[i];
 }
 
+/* C's long and pointers are as wide as each other where rowscan is built. */
+enum { LONG = sizeof(long) == 8 ? ROWSCAN_I64 : ROWSCAN_I32, ULONG = sizeof(long) == 8 ? ROWSCAN_U64 : ROWSCAN_U32 };
+
+/* Other names that NumPy reads. Those of one letter may have a byte order before them. */
+static const struct {
+  const char *name;
+  int type;
+} aliases[] = {
+    {"?", ROWSCAN_BOOL},
+    {"bool", ROWSCAN_BOOL},
+    {"bool_", ROWSCAN_BOOL},
+    {"e", ROWSCAN_F16},
+    {"half", ROWSCAN_F16},
+    {"float16", ROWSCAN_F16},
+    {"f", ROWSCAN_F32},
+    {"single", ROWSCAN_F32},
+    {"float32", ROWSCAN_F32},
+    {"d", ROWSCAN_F64},
+    {"double", ROWSCAN_F64},
+    {"float", ROWSCAN_F64},
+    {"float64", ROWSCAN_F64},
+    {"b", ROWSCAN_I8},
+    {"byte", ROWSCAN_I8},
+    {"int8", ROWSCAN_I8},
+    {"B", ROWSCAN_U8},
+    {"ubyte", ROWSCAN_U8},
+    {"uint8", ROWSCAN_U8},
+    {"h", ROWSCAN_I16},
+    {"short", ROWSCAN_I16},
+    {"int16", ROWSCAN_I16},
+    {"H", ROWSCAN_U16},
+    {"ushort", ROWSCAN_U16},
+    {"uint16", ROWSCAN_U16},
+    {"i", ROWSCAN_I32},
+    {"intc", ROWSCAN_I32},
+    {"int32", ROWSCAN_I32},
+    {"I", ROWSCAN_U32},
+    {"uintc", ROWSCAN_U32},
+    {"uint32", ROWSCAN_U32},
+    {"q", ROWSCAN_I64},
+    {"longlong", ROWSCAN_I64},
+    {"int64", ROWSCAN_I64},
+    {"Q", ROWSCAN_U64},
+    {"ulonglong", ROWSCAN_U64},
+    {"uint64", ROWSCAN_U64},
+    {"l", LONG},
+    {"p", LONG},
+    {"long", LONG},
+    {"int", LONG},
+    {"int_", LONG},
+    {"intp", LONG},
+    {"L", ULONG},
+    {"P", ULONG},
+    {"ulong", ULONG},
+    {"uint", ULONG},
+    {"uintp", ULONG},
+};
+enum { ALIASES = sizeof aliases / sizeof *aliases };
+
 /* What NumPy can store and rowscan cannot scan, by the letter of its code. */
 static const struct {
   char letter;
@@ -173,7 +232,32 @@ static bool read_order(reader *in, npy_header *header) {
   return header->fortran || take_word(in, "False") || fail_here(in, "field 'fortran_order'", "True or False");
 }
 
-static bool fail_dtype(char *why, const char *name, char letter) {
+static bool is(slice string, const char *word) {
+  return string.length == strlen(word) && !memcmp(string.at, word, string.length);
+}
+
+/* By its code; else, without a byte order, by any name, with one by a letter. NULL: there is none. */
+static const dtype *dtype_named(slice name, bool ordered) {
+  for (int i = 0; i < DTYPES; i++)
+    if (is(name, dtypes[i].code))
+      return &dtypes[i];
+  for (int i = 0; i < ALIASES && (!ordered || name.length == 1); i++)
+    if (is(name, aliases[i].name))
+      return dtype_of((rowscan_type)aliases[i].type);
+  return NULL;
+}
+
+/* NumPy's long double has the bytes that C's has on the machine: 16, 12 or 8. */
+static bool is_long_double(slice code) {
+  return is(code, "f16") || is(code, "f12") || is(code, "g") || is(code, "longdouble") || is(code, "float128") ||
+         is(code, "float96");
+}
+
+static bool fail_dtype(char *why, const char *name, slice code) {
+  char letter = code.length ? *code.at : '?';
+  if (is_long_double(code))
+    return fail(why, "field 'descr': '%s': long doubles cannot be scanned; convert them in NumPy, with .astype('f8')",
+                name);
   for (int i = 0; i < STRANGERS; i++)
     if (strangers[i].letter == letter)
       return fail(why, "field 'descr': '%s': %s cannot be scanned", name, strangers[i].what);
@@ -186,11 +270,9 @@ static bool find_dtype(npy_header *header, slice descr, bool allow_bf16, char *w
   bool ordered = descr.length && strchr("<>=|", *descr.at) && *descr.at;
   char order = ordered ? *descr.at : '=';
   slice code = {descr.at + ordered, descr.length - ordered};
-  const dtype *found = dtypes;
-  while (found < dtypes + DTYPES && (code.length != 2 || memcmp(code.at, found->code, 2)))
-    found++;
-  if (found == dtypes + DTYPES)
-    return fail_dtype(why, name, code.length ? *code.at : '?');
+  const dtype *found = dtype_named(code, ordered);
+  if (!found)
+    return fail_dtype(why, name, code);
   bool bf16 = found->type == ROWSCAN_BF16;
   if (bf16 && !allow_bf16)
     return fail(why, "field 'descr': '%s': 2 raw bytes; if they are bfloat16, say so with --type bf16", name);
@@ -209,10 +291,6 @@ static bool read_dtype(reader *in, npy_header *header, bool allow_bf16) {
   if (in->at < in->end && *in->at == '[')
     return fail(in->why, "field 'descr': %s: structured types cannot be scanned", excerpt(text, in->at, in->end));
   return read_string(in, "field 'descr'", &descr) && find_dtype(header, descr, allow_bf16, in->why);
-}
-
-static bool is(slice string, const char *word) {
-  return string.length == strlen(word) && !memcmp(string.at, word, string.length);
 }
 
 enum { HAS_DESCR = 1, HAS_ORDER = 2, HAS_SHAPE = 4, HAS_ALL = 7 };

@@ -40,6 +40,10 @@ static bool read_text(const char *text, void *target) {
   return true;
 }
 
+static bool read_stream(const char *text, void *target) {
+  return *text && read_text(text, target);
+}
+
 static bool read_file(const char *text, void *target) {
   return *text && strcmp(text, "-") && read_text(text, target);
 }
@@ -71,7 +75,7 @@ static bool read_length(const char *text, void *target) {
 static bool read_type(const char *text, void *target) {
   static const word aliases[] = {
       {"float16", ROWSCAN_F16}, {"half", ROWSCAN_F16},    {"bfloat16", ROWSCAN_BF16}, {"float32", ROWSCAN_F32},
-      {"float", ROWSCAN_F32},   {"float64", ROWSCAN_F64}, {"double", ROWSCAN_F64},    {"int8", ROWSCAN_I8},
+      {"single", ROWSCAN_F32},  {"float64", ROWSCAN_F64}, {"double", ROWSCAN_F64},    {"int8", ROWSCAN_I8},
       {"uint8", ROWSCAN_U8},    {"int16", ROWSCAN_I16},   {"uint16", ROWSCAN_U16},    {"int32", ROWSCAN_I32},
       {"uint32", ROWSCAN_U32},  {"int64", ROWSCAN_I64},   {"uint64", ROWSCAN_U64},
   };
@@ -80,6 +84,32 @@ static bool read_type(const char *text, void *target) {
     return false;
   *(rowscan_type *)target = (rowscan_type)type;
   return true;
+}
+
+/* What to write for a name that says one width here and another one there; NULL: it is no such name. */
+static const char *type_instead(const char *text) {
+  static const char *const names[][2] = {
+      {"float", "is 64 bits wide in NumPy and 32 in C and PyTorch: write f64 or f32"},
+      {"int", "is 64 bits wide in NumPy and 32 in C and PyTorch: write i64 or i32"},
+      {"uint", "is 64 bits wide in NumPy and 32 in C: write u64 or u32"},
+      {"long", "is as wide as C has it on the machine: write i64 or i32"},
+      {"byte", "has a sign in NumPy and none in PyTorch: write i8 or u8"},
+  };
+  static const char *const codes[][2] = {
+      {"f2", "f16"}, {"f4", "f32"}, {"f8", "f64"}, {"b1", "bool"}, {"i1", "i8"},  {"i2", "i16"},
+      {"i4", "i32"}, {"i8", "i64"}, {"u1", "u8"},  {"u2", "u16"},  {"u4", "u32"}, {"u8", "u64"},
+  };
+  static char counts_bytes[80];
+  for (int i = 0; i < COUNT_OF(names); i++)
+    if (!strcmp(text, names[i][0]))
+      return names[i][1];
+  text += *text && strchr("<=|", *text);
+  for (int i = 0; i < COUNT_OF(codes); i++)
+    if (!strcmp(text, codes[i][0])) {
+      snprintf(counts_bytes, sizeof counts_bytes, "counts bytes, and names here count bits: write %s", codes[i][1]);
+      return counts_bytes;
+    }
+  return NULL;
 }
 
 static bool read_op(const char *text, void *target) {
@@ -135,6 +165,7 @@ const cli_kind kind_switch = {NULL, NULL, NULL};
 const cli_kind kind_text = {"TEXT", "text", read_text};
 const cli_kind kind_list = {"LIST", "a list", read_text};
 const cli_kind kind_file = {"FILE", "the name of a file; standard input and output cannot be used", read_file};
+const cli_kind kind_stream = {"FILE", "the name of a file", read_stream};
 const cli_kind kind_directory = {"DIR", "the name of a directory", read_file};
 const cli_kind kind_int = {"N", "a whole number, -2^31 to 2^31 - 1", read_int};
 const cli_kind kind_natural = {"N", "a whole number, 0 to 2^31 - 1", read_natural};
@@ -201,9 +232,11 @@ static int read_option(const cli_syntax *syntax, int argc, char **argv, int *at)
     return say_usage("--%s: needs a value, %s", option->name, option->kind->expected);
   if (!value)
     value = argv[++*at];
-  if (!option->kind->read(value, option->target))
-    return say_usage("--%s: '%s' is not %s", option->name, value, option->kind->expected);
-  return OPTIONS_READ;
+  if (option->kind->read(value, option->target))
+    return OPTIONS_READ;
+  const char *instead = option->kind == &kind_type ? type_instead(value) : NULL;
+  return instead ? say_usage("--%s: '%s' %s", option->name, value, instead)
+                 : say_usage("--%s: '%s' is not %s", option->name, value, option->kind->expected);
 }
 
 static int check_operands(const cli_syntax *syntax, int count, const char *last) {

@@ -22,6 +22,7 @@ extern const cli_kind kind_switch;    /* bool */
 extern const cli_kind kind_text;      /* const char * */
 extern const cli_kind kind_list;      /* likewise */
 extern const cli_kind kind_file;      /* const char *, not "-" */
+extern const cli_kind kind_stream;    /* const char *, "-" for a standard stream */
 extern const cli_kind kind_directory; /* likewise */
 extern const cli_kind kind_int;       /* int */
 extern const cli_kind kind_natural;   /* int, at least 0 */

@@ -2,25 +2,28 @@
  * output.h - a file that appears whole or not at all
  * SPDX-License-Identifier: MIT
  *
- * It is written under another name in the directory of its target, and renamed when all of it is on the disk. A target
- * that was there keeps its permissions; one that is a symbolic link stays one, and the file it names is replaced. What
- * a command that was killed left in that directory more than an hour ago is removed.
+ * What base/whole.h makes, with messages, and gone if a signal ends the command. "-" is standard output, to which
+ * nothing is written before all of it is there.
  */
 #ifndef OUTPUT_H
 #define OUTPUT_H
 
-#include <limits.h>
-#include <stddef.h>
+#include "base/whole.h"
 
 /* One at a time. */
 typedef struct cli_output {
-  const char *name; /* as the user gave it */
-  char target[PATH_MAX];
-  char temporary[PATH_MAX + 80];
-  int file; /* -1: not open */
+  const char *name; /* as messages have it */
+  bool standard;    /* output: the bytes are in memory until then */
+  rs_whole whole;
+  uint64_t bytes; /* that it has when it is complete */
   void *map;
   size_t map_bytes;
 } cli_output;
+
+#define OUTPUT_NONE                                                                                                    \
+  {                                                                                                                    \
+    .whole = {.dir = -1, .file = -1 }                                                                                  \
+  }
 
 /* Each returns EXIT_OK, or EXIT_FAILED having said why and removed the file. */
 int output_open(cli_output *output, const char *name);

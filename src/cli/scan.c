@@ -37,6 +37,7 @@ static int read_options(scan_job *job, int argc, char **argv) {
   const cli_option options[] = {
       {"op", 0, &kind_op, &job->op, "what joins the elements (sum)"},
       {"dim", 0, &kind_int, &job->dim, "dimension to scan along; negative ones count from the last (-1)"},
+      {"axis", 0, &kind_int, &job->dim, "the same as --dim, as NumPy has it"},
       {"reverse", 0, &kind_switch, &job->reverse, "from the last element to the first"},
       {"exclusive", 0, &kind_switch, &job->exclusive, "an output element leaves out its own input element"},
       {"include-initial", 0, &kind_switch, &job->include_initial,
@@ -56,8 +57,9 @@ static int read_options(scan_job *job, int argc, char **argv) {
       .operands = "IN.npy OUT.npy",
       .operand_count = 2,
       .about = "Scans the array in IN.npy along one dimension and writes the result to OUT.npy, in C order.\n"
-               "OUT appears whole or not at all; it may be the same file as IN. Types: f16, bf16, f32, f64,\n"
-               "i8, u8, i16, u16, i32, u32, i64, u64, bool, or NumPy's names for them.",
+               "OUT appears whole or not at all; it may be the same file as IN. IN and OUT may be -, standard input\n"
+               "and output, such as pipes: both are then held in memory. Types: f16, bf16, f32, f64, i8, u8, i16,\n"
+               "u16, i32, u32, i64, u64, bool, or NumPy's names that tell their width (float32, not float).",
       .options = options,
       .option_count = COUNT_OF(options),
   };
@@ -66,8 +68,10 @@ static int read_options(scan_job *job, int argc, char **argv) {
   if (status != OPTIONS_READ)
     return status;
   for (int i = 0; i < 2; i++)
-    if (!kind_file.read(operands[i], i ? &job->out_name : &job->in_name))
-      return say_usage("%s: '%s' is not %s", i ? "OUT.npy" : "IN.npy", operands[i], kind_file.expected);
+    if (!kind_stream.read(operands[i], i ? &job->out_name : &job->in_name))
+      return say_usage("%s: '%s' is not %s", i ? "OUT.npy" : "IN.npy", operands[i], kind_stream.expected);
+  if (job->json && !strcmp(job->out_name, "-"))
+    return say_usage("--json: standard output is taken by OUT.npy, '-'");
   if (job->exclusive && job->include_initial)
     return say_usage("--include-initial: --exclusive has the initial element too, and leaves out the total");
   if (job->mask_mode && !job->mask_name)
@@ -86,12 +90,12 @@ static int open_in(scan_job *job) {
     return status;
   const npy_header *header = &job->in.header;
   if (job->type && job->type != header->type)
-    return say_failed("%s: field 'descr': '%s' is %s, but --type is %s", job->in_name, header->descr,
+    return say_failed("%s: field 'descr': '%s' is %s, but --type is %s", job->in.name, header->descr,
                       rowscan_type_name(header->type), rowscan_type_name(job->type));
   if (!header->rank)
-    return say_failed("%s: field 'shape': () has no dimension to scan along", job->in_name);
+    return say_failed("%s: field 'shape': () has no dimension to scan along", job->in.name);
   if (job->dim < -header->rank || job->dim >= header->rank)
-    return say_failed("%s: --dim: %d is not in %d to %d, field 'shape' is %s", job->in_name, job->dim, -header->rank,
+    return say_failed("%s: --dim: %d is not in %d to %d, field 'shape' is %s", job->in.name, job->dim, -header->rank,
                       header->rank - 1, npy_shape_text(text, header->rank, header->shape));
   job->dim += job->dim < 0 ? header->rank : 0;
   return EXIT_OK;
@@ -102,7 +106,7 @@ static int check_mask(const scan_job *job) {
   const npy_header *in = &job->in.header, *mask = &job->mask.header;
   if (mask->rank != in->rank || memcmp(mask->shape, in->shape, (size_t)in->rank * sizeof *in->shape))
     return say_failed("%s: field 'shape': %s, but that of %s is %s", job->mask_name,
-                      npy_shape_text(text, mask->rank, mask->shape), job->in_name,
+                      npy_shape_text(text, mask->rank, mask->shape), job->in.name,
                       npy_shape_text(wanted, in->rank, in->shape));
   if (mask->type != ROWSCAN_BOOL && mask->type != ROWSCAN_U8 && mask->type != in->type)
     return say_failed("%s: field 'descr': '%s' is %s; a mask is bool, u8 or of the input's type, %s", job->mask_name,
@@ -138,7 +142,7 @@ static int complete_types(scan_job *job) {
   };
   rowscan_status status = rowscan_spec_complete(&spec);
   if (status != ROWSCAN_OK)
-    return say_library(job->in_name, status);
+    return say_library(job->in.name, status);
   job->out_type = spec.out_type;
   job->acc = spec.acc_type;
   return EXIT_OK;
@@ -194,7 +198,7 @@ static int scan(scan_job *job, rowscan_context *context) {
   rowscan_status status = rowscan_scan_host(context, &problem);
   job->seconds = progress_seconds() - start;
   progress_end();
-  return status == ROWSCAN_OK ? EXIT_OK : say_library(job->in_name, status);
+  return status == ROWSCAN_OK ? EXIT_OK : say_library(job->in.name, status);
 }
 
 static int scan_in_context(scan_job *job) {
@@ -271,13 +275,13 @@ static void print_json(const scan_job *job) {
 static void print_summary(const scan_job *job) {
   char text[NPY_SHAPE_TEXT_MAX];
   say_note("%s: %s of %s %s along dimension %d, %s out, on the %s engine: %.3f s, %.2f GB/s; %.3f s with the files",
-           job->out_name, rowscan_op_name(job->op), rowscan_type_name(job->in.header.type),
+           job->out.name, rowscan_op_name(job->op), rowscan_type_name(job->in.header.type),
            npy_shape_text(text, job->in.header.rank, job->in.header.shape), job->dim, rowscan_type_name(job->out_type),
            job->engine, job->seconds, gbs(job), job->total_seconds);
 }
 
 int command_scan(int argc, char **argv) {
-  scan_job job = {.dim = -1, .session = SESSION_DEFAULT, .out = {.file = -1}};
+  scan_job job = {.dim = -1, .session = SESSION_DEFAULT, .out = OUTPUT_NONE};
   int status = read_options(&job, argc, argv);
   if (status != OPTIONS_READ)
     return status;

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,6 +78,12 @@ static int read_line(const warm_job *job, FILE *file, char line[LINE_MAX_BYTES +
   return EXIT_OK;
 }
 
+/* Editors of other systems begin UTF-8 with a byte order mark. */
+static char *after_mark(char *line, int64_t number) {
+  static const char mark[] = "\xef\xbb\xbf";
+  return line + (number == 1 && !strncmp(line, mark, strlen(mark)) ? strlen(mark) : 0);
+}
+
 static int read_lines(warm_job *job, FILE *file) {
   char line[LINE_MAX_BYTES + 1];
   int result = EXIT_OK;
@@ -84,7 +91,7 @@ static int read_lines(warm_job *job, FILE *file) {
   for (int64_t number = 1; result == EXIT_OK && more; number++) {
     result = read_line(job, file, line, number, &more);
     if (result == EXIT_OK && more)
-      result = read_spec(job, line, number);
+      result = read_spec(job, after_mark(line, number), number);
   }
   if (result == EXIT_OK && !feof(file))
     result = say_failed("%s: cannot be read: %s", job->file, strerror(errno));
@@ -123,7 +130,9 @@ static void tell_failure(warm_job *job, const rowscan_warmed *one) {
   if (job->failed > MOST_TOLD)
     return;
   progress_end();
-  say_failed("%s:%lld: %s: %s", job->file, line, one->arch, one->story);
+  char what[PATH_MAX + 64];
+  snprintf(what, sizeof what, "%s:%lld: %s", job->file, line, one->arch);
+  say_story(what, one->story);
 }
 
 static int note(void *user, const rowscan_warmed *one) {
@@ -189,7 +198,7 @@ static int warm(warm_job *job, rowscan_context *context) {
   progress_end();
   const char *error = status != ROWSCAN_OK && !job->failed ? rowscan_last_error() : NULL;
   if (error)
-    say_failed("%s", error);
+    say_story(NULL, error);
   print_end(job, progress_seconds() - start, error);
   return status == ROWSCAN_OK ? EXIT_OK : EXIT_FAILED;
 }

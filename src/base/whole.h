@@ -1,0 +1,55 @@
+/*
+ * whole.h - a file that appears whole or not at all in the place that a user named
+ * SPDX-License-Identifier: MIT
+ *
+ * It is written under another name in the directory of its target, and renamed when all of it is on the disk. A target
+ * that is there must be a regular file that the process may write. The new file has its permissions and its access
+ * control list, and its owner and group where the process may give files away; a group that can't be kept may do no
+ * more than all others may. A target that is a symbolic link stays one, and the file that it leads to is replaced; but
+ * a link that another user made in a directory with the sticky bit that everybody may write is not followed, as under
+ * the kernel's protected_symlinks. What writers who died left in the directory is removed, see beside.h.
+ */
+#ifndef RS_WHOLE_H
+#define RS_WHOLE_H
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "beside.h"
+
+typedef struct rs_whole {
+  int dir; /* of the target; -1: nothing is open */
+  int file;
+  char name[NAME_MAX + 1]; /* of the target, in dir */
+  char temporary[RS_BESIDE_NAME];
+  bool replaces;
+  struct stat old; /* of the target, if it is to be replaced */
+  void *acl;       /* its list, as the kernel has it; NULL: none */
+  size_t acl_bytes;
+  const char *wrong; /* what a call that failed says is wrong; errno, if it is not 0, tells more */
+} rs_whole;
+
+#define RS_WHOLE_NONE ((rs_whole){.dir = -1, .file = -1})
+
+/*
+ * These return false if they fail, and then all is closed and nothing is left: finds the target; creates the temporary
+ * (0666 or 0644 for a new file, less the umask), open for reading and writing.
+ */
+bool rs_whole_find(rs_whole *whole, const char *path);
+bool rs_whole_create(rs_whole *whole, mode_t mode);
+
+/* Takes from the group and from others what they might write with. */
+bool rs_whole_private(rs_whole *whole);
+
+/*
+ * Puts the file, which has so many bytes, in its place, and closes all. One that has another size was changed by
+ * somebody else, and is removed.
+ */
+bool rs_whole_commit(rs_whole *whole, uint64_t bytes);
+
+/* Removes the temporary and closes all; RS_WHOLE_NONE is nothing. errno stays as it is. */
+void rs_whole_abandon(rs_whole *whole);
+
+#endif
