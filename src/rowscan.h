@@ -422,9 +422,9 @@ typedef struct rowscan_problem {
  * context; of its kernels those that are needed. A context keeps 256 plans: one that has run 16 times stays (192 at
  * most), of the others the least recently used goes when a new one is made, which then may wait for kernels that run;
  * its kernels are in the cache, if there is one. One whose runs aren't done does not go, nor does one that ran under
- * capture, for a graph may run it at any time: these may be more than 256. Until a plan stays an event is recorded after
- * each of its runs, and of streams that run it the fifth and later ones wait for others after their run. Who needs more
- * lengths at hand keeps plans of his own. Errors: those of plan_create and plan_run.
+ * capture, for a graph may run it at any time: these may be more than 256. Until a plan stays an event is recorded
+ * after each of its runs, and of streams that run it the fifth and later ones wait for others after their run. Who
+ * needs more lengths at hand keeps plans of his own. Errors: those of plan_create and plan_run.
  */
 ROWSCAN_API rowscan_status rowscan_scan(rowscan_context *context, const rowscan_problem *problem,
                                         struct CUstream_st *stream) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 2);
