@@ -162,6 +162,21 @@ static void scan_hosts(rowscan_context *context) {
     complain("a scan said OK and was wrong");
 }
 
+/* Device memory is the host's. */
+static void scan_device(rowscan_context *context) {
+  float *memory = (float *)(size_t)buffer;
+  for (int i = 0; i < 6; i++)
+    memory[i] = (float)(i + 1);
+  int ok =
+      CALL(rowscan_scan(context,
+                        ROWSCAN_PROBLEM(.rank = 2, .dim = 1, .shape = ((int64_t[]){2, 3}),
+                                        .input = {memory, ROWSCAN_F32, NULL}, .output = {memory, ROWSCAN_F32, NULL}),
+                        NULL));
+  static const float expected[6] = {1, 3, 6, 4, 9, 15};
+  if (ok && memcmp(memory, expected, sizeof expected))
+    complain("a one-call scan said OK and was wrong");
+}
+
 static void scenario(void) {
   rowscan_context *context = NULL;
   rowscan_plan *plan = NULL;
@@ -176,6 +191,7 @@ static void scenario(void) {
     rowscan_plan_destroy(plan);
   }
   scan_hosts(context);
+  scan_device(context);
   rowscan_timing timing = ROWSCAN_INFO(rowscan_timing);
   if (CALL(rowscan_measure(context, ROWSCAN_SPEC(.length = 3), ROWSCAN_ARGS(.rows = 4), 2, &timing)) && timing.wrong)
     complain("a measurement said OK and was wrong");

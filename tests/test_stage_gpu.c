@@ -15,8 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "context.h"
 #include "quick.h"
-#include "rowscan.h"
+#include "replay.h"
 #include "run_tests.h"
 #include "simt/simt.h"
 #include "stage_case.h"
@@ -231,6 +232,100 @@ START_TEST(many_callers) {
 }
 END_TEST
 
+/* ---- plans of rowscan_scan -----------------------------------------------------------------------------------------
+ */
+
+enum { LENGTHS = 7, SHORTEST = 30, ROOM = 64 }; /* elements of a length's output */
+
+static CUdeviceptr ones, outputs;
+static rs_meter streams[2];
+
+static void must(CUresult result) {
+  ck_assert_int_eq(result, CUDA_SUCCESS);
+}
+
+static rowscan_status scan_ones(int64_t length, int64_t place, CUstream stream) {
+  rowscan_problem problem = {.size = sizeof problem, .rank = 1, .shape = &length};
+  problem.input = (rowscan_tensor){(void *)(uintptr_t)ones, ROWSCAN_F32, NULL};
+  problem.output = (rowscan_tensor){(float *)(uintptr_t)outputs + place * ROOM, ROWSCAN_F32, NULL};
+  return rowscan_scan(gpu, &problem, stream);
+}
+
+static rowscan_status scan_captured(void *user, int64_t number) {
+  (void)user;
+  return scan_ones(SHORTEST + LENGTHS, LENGTHS + number, streams[0].stream);
+}
+
+static void open_arrays(void) {
+  const rs_cuda *cuda = gpu->device.cuda;
+  float numbers[ROOM];
+  for (int i = 0; i < ROOM; i++)
+    numbers[i] = 1;
+  for (int i = 0; i < 2; i++) {
+    streams[i] = (rs_meter){.device = &gpu->device};
+    must(cuda->cuStreamCreate(&streams[i].stream, CU_STREAM_NON_BLOCKING));
+  }
+  must(cuda->cuMemAlloc_v2(&ones, sizeof numbers));
+  must(cuda->cuMemAlloc_v2(&outputs, (LENGTHS + 1) * sizeof numbers));
+  must(cuda->cuMemcpyHtoDAsync_v2(ones, numbers, sizeof numbers, streams[0].stream));
+  must(cuda->cuStreamSynchronize(streams[0].stream));
+}
+
+static void close_arrays(void) {
+  for (int i = 0; i < 2; i++)
+    must(gpu->device.cuda->cuStreamDestroy_v2(streams[i].stream));
+  must(gpu->device.cuda->cuMemFree_v2(ones));
+  must(gpu->device.cuda->cuMemFree_v2(outputs));
+}
+
+/* Waits for all, and clears what was right. */
+static void expect_counts(int places) {
+  const rs_cuda *cuda = gpu->device.cuda;
+  float back[(LENGTHS + 1) * ROOM];
+  for (int i = 0; i < 2; i++)
+    must(cuda->cuStreamSynchronize(streams[i].stream));
+  must(cuda->cuMemcpyDtoHAsync_v2(back, outputs, sizeof back, streams[0].stream));
+  must(cuda->cuMemsetD8Async(outputs, 0, sizeof back, streams[0].stream));
+  must(cuda->cuStreamSynchronize(streams[0].stream));
+  for (int place = 0; place < places; place++)
+    for (int i = 0; i < SHORTEST + place; i++)
+      ck_assert_float_eq(back[place * ROOM + i], (float)(i + 1));
+}
+
+/* More lengths than plans that are kept, on two streams that work late: those that are queued stay until they ran, and
+ * that of a graph for good. */
+START_TEST(plans_go_when_they_are_done) {
+  bool pushed;
+  rs_replay replay;
+  setenv("SIMT_ASYNC", "1", 1);
+  open_contexts(0);
+  gpu->plans.most = 4;
+  gpu->plans.most_staying = 1;
+  ck_assert(!rs_device_enter(&gpu->device, &pushed));
+  open_arrays();
+  ck_assert_msg(!rs_replay_record(&replay, &streams[0], scan_captured, NULL, 1), "%s", rowscan_last_error());
+  for (int round = 0; round < 4; round++) {
+    for (int i = 0; i < LENGTHS; i++)
+      ck_assert_msg(!scan_ones(SHORTEST + i, i, streams[(i + round) % 2].stream), "%s", rowscan_last_error());
+    expect_counts(LENGTHS);
+    ck_assert_int_le(gpu->plans.guests, LENGTHS);
+  }
+  ck_assert(!scan_ones(SHORTEST + LENGTHS - 1, LENGTHS - 1, streams[0].stream));
+  ck_assert(!scan_ones(SHORTEST, 0, streams[0].stream));
+  ck_assert_int_eq(gpu->plans.guests, 3);
+  ck_assert_int_eq(gpu->plans.stayed, 1);
+  for (int i = 1; i < LENGTHS; i++)
+    ck_assert(!scan_ones(SHORTEST + i, i, streams[1].stream));
+  if (replay.graph)
+    ck_assert(!rs_replay_run(&replay, &streams[0]));
+  expect_counts(replay.graph ? LENGTHS + 1 : LENGTHS);
+  rs_replay_free(&replay);
+  close_arrays();
+  rs_device_leave(&gpu->device, pushed);
+  close_contexts();
+}
+END_TEST
+
 /* ---- main -------------------------------------------------------------------------------------------------------- */
 
 /* Whether there is a GPU is asked in a child: a driver that was started does not survive the forks of the tests. */
@@ -261,6 +356,7 @@ int main(void) {
   tcase_add_test(cases, long_blocks);
   tcase_add_test(cases, progress);
   tcase_add_test(cases, many_callers);
+  tcase_add_test(cases, plans_go_when_they_are_done);
   if (simt.leaks) {
     tcase_add_loop_test(cases, as_late_as_may_be, 0, 2 * SPECS);
     tcase_add_loop_test(cases, larger_than_memory, 0, 3);
