@@ -45,6 +45,11 @@ static int vector_of(const rowscan_spec *spec) {
   return (int)power_of_two(spec->length, 1, most);
 }
 
+/* Whether places in a row are numbers of 64 bits: Index in kernels/rows.cuh. They take registers. */
+static bool is_far(const rowscan_spec *spec) {
+  return spec->length >= 1 << 30;
+}
+
 /* ---- groups of threads that load their tiles themselves ---------------------------------------------------------- */
 
 /* No more than 512 threads a block: 1024 have 64 registers each, and spill (f16 rows of 32768 on sm_75: 88 bytes). */
@@ -64,7 +69,7 @@ static int chunk_registers(const rowscan_spec *spec, int vector) {
 static int chunks_of(const rowscan_spec *spec, int vector) {
   int registers = chunk_registers(spec, vector);
   bool counts = wide(spec) && spec->length >= 1 << 15; /* tiles in its own registers */
-  if (spec->length >= 1 << 30)                         /* elements in 64 bits */
+  if (is_far(spec))
     return 1;
   return registers <= 16 && vector < 8 && !counts ? 4 : registers <= 24 && vector < 16 ? 2 : 1;
 }
@@ -607,7 +612,9 @@ static bool stream_shape(const rowscan_spec *spec, int arch, bool off, rs_shape 
   int registers = s->warps == 4 ? 190 : 128, most = 64 / s->warps;
   /* others spill: 1 x 2^28 bf16 in f64 on an H200 0.446 of memcpy so, 0.449 with 652 bytes */
   int in = (int)rowscan_type_bytes(spec->in_type);
-  if (spec->acc_type == ROWSCAN_F64 ? in < 4 : wide(spec) && in < 8 && arch / 10 != 9)
+  bool narrow = spec->acc_type == ROWSCAN_F64 ? in < 4 : wide(spec) && in < 8 && arch / 10 != 9;
+  bool back = is_far(spec) && spec->flags & ROWSCAN_REVERSE; /* of 8 bytes in or out: 8 to 96 bytes. Not measured */
+  if (narrow || (back && wide(spec) && s->vector < 4))
     registers /= 2;
   s->chunks = most;
   while (s->chunks > 1 && s->chunks * chunk_registers(spec, s->vector) > registers)
