@@ -613,8 +613,9 @@ static bool stream_shape(const rowscan_spec *spec, int arch, bool off, rs_shape 
   /* others spill: 1 x 2^28 bf16 in f64 on an H200 0.446 of memcpy so, 0.449 with 652 bytes */
   int in = (int)rowscan_type_bytes(spec->in_type);
   bool narrow = spec->acc_type == ROWSCAN_F64 ? in < 4 : wide(spec) && in < 8 && arch / 10 != 9;
-  bool back = is_far(spec) && spec->flags & ROWSCAN_REVERSE; /* of 8 bytes in or out: 8 to 96 bytes. Not measured */
-  if (narrow || (back && wide(spec) && s->vector < 4))
+  /* of 8 bytes in or out, 8 to 96 bytes: all but inclusive ones, forwards, on 16 bytes, which fit. Not measured */
+  bool far = is_far(spec) && (off || spec->flags & (ROWSCAN_REVERSE | ROWSCAN_EXCLUSIVE));
+  if (narrow || (far && wide(spec) && s->vector < 4))
     registers /= 2;
   s->chunks = most;
   while (s->chunks > 1 && s->chunks * chunk_registers(spec, s->vector) > registers)
