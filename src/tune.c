@@ -583,13 +583,14 @@ static bool fit_stream(rs_shape *s, int64_t stage, int64_t buffer, int arch) {
  *   bf16 off 16 bytes, 3 x 50000001 0.962, 0.976, 0.973; 264 x 98305 0.854, 0.961, 0.956
  *   i8 to i8, 3 x 50000000, vectors of 8, 8 warps of 8 chunks 0.834, 0.939; masked 0.845, 1.000; vectors of 16, 8 of 4
  *   0.949 (4) and 0.951 (6), masked 1.007 and 1.004; off 16 bytes 0.604, 0.823; 0.844 and 0.848, masked 0.835 and 0.796
- * Those left out spill with four, which leave 128 registers (masked bf16 0.818, 0.860), and so do some elsewhere.
+ * Those left out spill with four, which leave 128 registers (masked bf16 0.818, 0.860), and so do some elsewhere, and
+ * halves in f64 from 2^30 on (16 bytes).
  */
 static bool reduces_long(const rowscan_spec *spec, bool off, int vector) {
   if (bytes_alone(spec))
     return off || spec->length % vector == 0;
   bool plain = !spec->mask_mode && spec->row_rank == 1 && rs_type_kind(spec->in_type) == RS_FLOAT;
-  return off && vector > 4 && plain;
+  return off && vector > 4 && plain && !(is_far(spec) && wide(spec));
 }
 
 /*

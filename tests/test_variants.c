@@ -109,6 +109,7 @@ static const rowscan_spec specs[] = {
     LENGTH(4, .in_type = ROWSCAN_F16, .out_type = ROWSCAN_F32, .layout = ROWSCAN_LAYOUT_COLUMNS, .flags = BOTH,
            .mask_mode = ROWSCAN_MASK_SELECT, .mask_type = ROWSCAN_F16, .row_rank = RANKS),
     LENGTH(1 << 30, .in_type = ROWSCAN_F64, .flags = BOTH, .mask_mode = ROWSCAN_MASK_MULTIPLY),
+    LENGTH(INT64_C(6608859136), .in_type = ROWSCAN_F16, .acc_type = ROWSCAN_F64, .op = ROWSCAN_PROD, .flags = BOTH),
     LENGTH(262144, .in_type = ROWSCAN_F32, .layout = ROWSCAN_LAYOUT_COLUMNS),
     LENGTH(INT64_C(1) << 35, .in_type = ROWSCAN_I64, .op = ROWSCAN_PROD, .layout = ROWSCAN_LAYOUT_COLUMNS),
     LENGTH(INT64_C(1) << 56, .in_type = ROWSCAN_I64, .op = ROWSCAN_PROD, .layout = ROWSCAN_LAYOUT_COLUMNS),
