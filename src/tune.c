@@ -45,6 +45,11 @@ static int vector_of(const rowscan_spec *spec) {
   return (int)power_of_two(spec->length, 1, most);
 }
 
+/* Whether places in a row are numbers of 64 bits: Index in kernels/rows.cuh. They take registers. */
+static bool is_far(const rowscan_spec *spec) {
+  return spec->length >= 1 << 30;
+}
+
 /* ---- groups of threads that load their tiles themselves ---------------------------------------------------------- */
 
 /* No more than 512 threads a block: 1024 have 64 registers each, and spill (f16 rows of 32768 on sm_75: 88 bytes). */
@@ -64,7 +69,7 @@ static int chunk_registers(const rowscan_spec *spec, int vector) {
 static int chunks_of(const rowscan_spec *spec, int vector) {
   int registers = chunk_registers(spec, vector);
   bool counts = wide(spec) && spec->length >= 1 << 15; /* tiles in its own registers */
-  if (spec->length >= 1 << 30)                         /* elements in 64 bits */
+  if (is_far(spec))
     return 1;
   return registers <= 16 && vector < 8 && !counts ? 4 : registers <= 24 && vector < 16 ? 2 : 1;
 }
@@ -578,13 +583,14 @@ static bool fit_stream(rs_shape *s, int64_t stage, int64_t buffer, int arch) {
  *   bf16 off 16 bytes, 3 x 50000001 0.962, 0.976, 0.973; 264 x 98305 0.854, 0.961, 0.956
  *   i8 to i8, 3 x 50000000, vectors of 8, 8 warps of 8 chunks 0.834, 0.939; masked 0.845, 1.000; vectors of 16, 8 of 4
  *   0.949 (4) and 0.951 (6), masked 1.007 and 1.004; off 16 bytes 0.604, 0.823; 0.844 and 0.848, masked 0.835 and 0.796
- * Those left out spill with four, which leave 128 registers (masked bf16 0.818, 0.860), and so do some elsewhere.
+ * Those left out spill with four, which leave 128 registers (masked bf16 0.818, 0.860), and so do some elsewhere, and
+ * halves in f64 from 2^30 on (16 bytes).
  */
 static bool reduces_long(const rowscan_spec *spec, bool off, int vector) {
   if (bytes_alone(spec))
     return off || spec->length % vector == 0;
   bool plain = !spec->mask_mode && spec->row_rank == 1 && rs_type_kind(spec->in_type) == RS_FLOAT;
-  return off && vector > 4 && plain;
+  return off && vector > 4 && plain && !(is_far(spec) && wide(spec));
 }
 
 /*
@@ -607,7 +613,10 @@ static bool stream_shape(const rowscan_spec *spec, int arch, bool off, rs_shape 
   int registers = s->warps == 4 ? 190 : 128, most = 64 / s->warps;
   /* others spill: 1 x 2^28 bf16 in f64 on an H200 0.446 of memcpy so, 0.449 with 652 bytes */
   int in = (int)rowscan_type_bytes(spec->in_type);
-  if (spec->acc_type == ROWSCAN_F64 ? in < 4 : wide(spec) && in < 8 && arch / 10 != 9)
+  bool narrow = spec->acc_type == ROWSCAN_F64 ? in < 4 : wide(spec) && in < 8 && arch / 10 != 9;
+  /* of 8 bytes in or out, 8 to 96 bytes: all but inclusive ones, forwards, on 16 bytes, which fit. Not measured */
+  bool far = is_far(spec) && (off || spec->flags & (ROWSCAN_REVERSE | ROWSCAN_EXCLUSIVE));
+  if (narrow || (far && wide(spec) && s->vector < 4))
     registers /= 2;
   s->chunks = most;
   while (s->chunks > 1 && s->chunks * chunk_registers(spec, s->vector) > registers)
