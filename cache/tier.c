@@ -123,22 +123,51 @@ static void open_file(rs_store *store, int dir, const char *name, const char *pa
                rs_store_ms() - start);
 }
 
-static int is_pack(const struct dirent *at) {
-  size_t length = strlen(at->d_name);
-  return *at->d_name != '.' && length > 5 && strcmp(at->d_name + length - 5, ".pack") == 0;
+static bool is_pack(const char *name) {
+  size_t length = strlen(name);
+  return *name != '.' && length > 5 && strcmp(name + length - 5, ".pack") == 0;
 }
 
-/* In the order of their names, so that all processes see the same. */
-static void open_directory(rs_store *store, int dir, const char *path) {
-  struct dirent **list = NULL;
-  int count = scandirat(dir, ".", &list, is_pack, alphasort);
-  for (int i = 0; i < count; i++) {
-    char full[4096];
-    snprintf(full, sizeof full, "%s/%s", path, list[i]->d_name);
-    open_file(store, dir, list[i]->d_name, full);
-    free(list[i]);
+typedef struct file_names {
+  char **of;
+  size_t count, room;
+} file_names;
+
+static bool add_file(file_names *to, const char *name) {
+  if (to->count == to->room) {
+    size_t room = to->room ? 2 * to->room : 16;
+    char **of = realloc(to->of, room * sizeof *of);
+    if (!of)
+      return false;
+    to->of = of;
+    to->room = room;
   }
-  free(list);
+  to->of[to->count] = strdup(name);
+  return to->of[to->count] && ++to->count;
+}
+
+static int by_bytes(const void *a, const void *b) {
+  return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* In the order of their names, so that all processes see the same. The names are read by hand: musl has no scandirat.
+ */
+static void open_directory(rs_store *store, DIR *list, const char *path) {
+  file_names packs = {0};
+  bool all = true;
+  for (const struct dirent *at; all && (errno = 0, at = readdir(list)) != NULL;)
+    all = !is_pack(at->d_name) || add_file(&packs, at->d_name);
+  if (!all || errno)
+    rs_store_say(store, RS_WARNING, "packs in %s are not all used: %m", path);
+  if (packs.count)
+    qsort(packs.of, packs.count, sizeof *packs.of, by_bytes);
+  for (size_t i = 0; i < packs.count; i++) {
+    char full[4096];
+    snprintf(full, sizeof full, "%s/%s", path, packs.of[i]);
+    open_file(store, dirfd(list), packs.of[i], full);
+    free(packs.of[i]);
+  }
+  free(packs.of);
 }
 
 /* A pack, or a directory of packs. */
@@ -146,8 +175,14 @@ static void open_path(rs_store *store, const char *path) {
   const char *wrong;
   int dir = rs_shared_dir_open(path, &wrong);
   if (dir >= 0) {
-    open_directory(store, dir, path);
-    close(dir);
+    DIR *list = fdopendir(dir);
+    if (list) {
+      open_directory(store, list, path);
+      closedir(list);
+    } else {
+      rs_store_say(store, RS_WARNING, "packs in %s are not used: %m", path);
+      close(dir);
+    }
   } else if (wrong)
     rs_store_say(store, RS_WARNING, "packs in %s are not used: %s", path, wrong);
   else

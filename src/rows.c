@@ -45,22 +45,51 @@ static rowscan_status check_pointers(const rs_rows *rows, const rowscan_spec *sp
   return status;
 }
 
-/* A stride that leads nowhere may be any number: none that offsets are counted past 2^63 with. */
-static void tame(int64_t *stride, int64_t size) {
+/* Strides along which nothing is found may be any number: offsets are not counted with them. */
+static void tame(int64_t *stride, bool unused) {
   const int64_t far = INT64_C(1) << 56;
-  if (size <= 1 && (*stride > far || *stride < -far))
+  if (unused && (*stride > far || *stride < -far))
     *stride = 0;
 }
 
 static void tame_strides(rs_rows *rows, int64_t length) {
+  bool empty = rows->count == 0 || length == 0;
   for (int d = 0; d < rows->rank; d++) {
-    tame(&rows->in_stride[d], rows->shape[d]);
-    tame(&rows->out_stride[d], rows->shape[d]);
-    tame(&rows->mask_stride[d], rows->shape[d]);
+    if (empty)
+      rows->in_stride[d] = rows->out_stride[d] = rows->mask_stride[d] = 0;
+    tame(&rows->in_stride[d], rows->shape[d] <= 1);
+    tame(&rows->out_stride[d], rows->shape[d] <= 1);
+    tame(&rows->mask_stride[d], rows->shape[d] <= 1);
   }
-  tame(&rows->in_step, length);
-  tame(&rows->out_step, rows->initial ? length + 1 : length);
-  tame(&rows->mask_step, length);
+  tame(&rows->in_step, empty || length == 1);
+  tame(&rows->out_step, empty || (length == 1 && !rows->initial));
+  tame(&rows->mask_step, empty || length == 1);
+}
+
+/* Adds the bytes that a dimension spans. False: they pass 2^62, beyond which no array can be, and sums of two wrap. */
+static bool reach(int64_t *bytes, int64_t stride, int64_t size, int64_t element) {
+  const int64_t most = INT64_C(1) << 62;
+  int64_t far;
+  if (size <= 1)
+    return true;
+  if (__builtin_mul_overflow(stride, size - 1, &far) || __builtin_mul_overflow(far, element, &far) || far < -most ||
+      far > most)
+    return false;
+  *bytes += far < 0 ? -far : far;
+  return *bytes <= most;
+}
+
+/* Strides of an array that has elements, as the caller gave them; NULL: he gave none. */
+static rowscan_status check_strides(const char *field, const int64_t *strides, const int64_t *shape, int rank,
+                                    rowscan_type type) {
+  int64_t bytes = 0;
+  for (int d = 0; strides && d < rank; d++)
+    if (!reach(&bytes, strides[d], shape[d], (int64_t)rowscan_type_bytes(type)))
+      return rs_fail(ROWSCAN_BAD_ARGUMENT,
+                     "field '%s': element %d, %lld: with %lld elements along it the array passes "
+                     "2^62 bytes",
+                     field, d, (long long)strides[d], (long long)shape[d]);
+  return ROWSCAN_OK;
 }
 
 /* Elements of a row and steps between them, where the caller gave none: dense, C order. */
@@ -132,8 +161,23 @@ static rowscan_status set_row_strides(rs_rows *rows, const rowscan_args *args) {
   return ROWSCAN_OK;
 }
 
+static rowscan_status check_args_strides(const rs_rows *rows, const rowscan_spec *spec, const rowscan_args *args) {
+  int64_t shape[RS_MAX_ROW_RANK + 1];
+  int rank = rows->rank;
+  memcpy(shape, rows->shape, (size_t)rank * sizeof *shape);
+  shape[rank++] = spec->length;
+  rowscan_status status = check_strides("input_strides", args->input_strides, shape, rank, spec->in_type);
+  if (!status)
+    status = check_strides("output_strides", args->output_strides, shape, rank, spec->out_type);
+  if (!status && spec->mask_mode)
+    status = check_strides("mask_strides", args->mask_strides, shape, rank, spec->mask_type);
+  return status;
+}
+
 rowscan_status rs_rows_from_args(rs_rows *rows, const rowscan_spec *spec, const rowscan_args *args) {
   rowscan_status status = set_shape(rows, spec, args);
+  if (!status && rows->count && spec->length)
+    status = check_args_strides(rows, spec, args);
   if (status)
     return status;
   rows->initial = false;
@@ -256,6 +300,23 @@ static rowscan_status fill_row_strides(int64_t *strides, const rowscan_problem *
   return ROWSCAN_OK;
 }
 
+static rowscan_status check_problem_strides(const rowscan_problem *problem, const rowscan_spec *spec) {
+  rowscan_status status =
+      check_strides("input.strides", problem->input.strides, problem->shape, problem->rank, spec->in_type);
+  if (!status)
+    status = check_strides("output.strides", problem->output.strides, problem->shape, problem->rank, spec->out_type);
+  if (!status && spec->mask_mode)
+    status = check_strides("mask.strides", problem->mask.strides, problem->shape, problem->rank, spec->mask_type);
+  return status;
+}
+
+static bool is_empty(const rowscan_problem *problem) {
+  for (int d = 0; d < problem->rank; d++)
+    if (problem->shape[d] == 0)
+      return true;
+  return false;
+}
+
 static int64_t distance(int64_t stride) {
   return stride < 0 ? -stride : stride;
 }
@@ -341,6 +402,9 @@ rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const row
     status = check_arrays(problem);
   if (!status)
     status = rs_problem_spec(spec, problem);
+  bool empty = !status && is_empty(problem);
+  if (!status && !empty)
+    status = check_problem_strides(problem, spec);
   if (status)
     return status;
 
@@ -376,7 +440,8 @@ rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const row
     if (d == dim)
       continue;
     if (problem->shape[d] != 1)
-      dims[count++] = (dimension){problem->shape[d], in[d], out[d], mask[d], row[d]};
+      dims[count++] = empty && !rows->initial ? (dimension){.size = problem->shape[d], .row = row[d]}
+                                              : (dimension){problem->shape[d], in[d], out[d], mask[d], row[d]};
     rows->count *= problem->shape[d];
   }
   if (count > 1)

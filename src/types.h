@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "machine.h"
 #include "rowscan.h"
 
 /* X(enumerator, name, bytes, kind). The name is also the type's name in kernels/types.cuh. */

@@ -93,7 +93,7 @@ static void lay_out(uint64_t *random, const stage_form *form, stage_array *a, ro
   int64_t size = (int64_t)rowscan_type_bytes(type), before = dense ? 0 : stage_below(random, 9);
   a->bytes = (size_t)((before + step + 3) * size);
   a->origin = (before + first) * size;
-  a->memory = malloc(a->bytes);
+  a->memory = calloc(1, a->bytes); /* the last bytes may be less than an element of the input */
   ck_assert_ptr_nonnull(a->memory);
 }
 

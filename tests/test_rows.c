@@ -1007,6 +1007,136 @@ START_TEST(a_workspace_is_nobody_elses) {
 }
 END_TEST
 
+/* ---- strides that can't be --------------------------------------------------------------------------------------- */
+
+static const int64_t wild[] = {INT64_MIN,     INT64_MIN + 1, INT64_MIN / 2,          INT64_MAX,
+                               INT64_MAX - 1, INT64_MAX / 2, (INT64_C(1) << 60) + 1, -(INT64_C(1) << 61)};
+enum { WILD = sizeof wild / sizeof *wild };
+
+static int64_t any_wild(void) {
+  return wild[rand() % WILD];
+}
+
+/*
+ * Where there are no elements, or one alone, strides may be any numbers: nothing is counted with them, and totals and
+ * the one element come out. UndefinedBehaviorSanitizer is the judge.
+ */
+START_TEST(wild_strides_that_lead_nowhere) {
+  enum { ROOM = 600 };
+  static float data[1] = {5}, out[1], totals[ROOM];
+  static bool mask[1] = {true};
+  rowscan_context *context;
+  ck_assert(!rowscan_open(&context, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_HOST, .threads = 2, .cache_off = 1)));
+  srand(2);
+  for (int round = 0; round < 4000; round++) {
+    int rank = 1 + rand() % 4, empty = rand() % 3;
+    int64_t shape[4], in[4], output[4], of_mask[4], rows = 1;
+    for (int d = 0; d < rank; d++) {
+      shape[d] = empty && rand() % 2 ? 1 + rand() % 8 : 1;
+      in[d] = any_wild();
+      output[d] = any_wild();
+      of_mask[d] = any_wild();
+    }
+    int dim = rand() % rank;
+    if (empty)
+      shape[empty == 1 ? dim : rand() % rank] = 0;
+    for (int d = 0; d < rank; d++)
+      rows *= d == dim ? 1 : shape[d];
+    ck_assert_int_le(rows, ROOM);
+    for (int i = 0; i < ROOM; i++)
+      totals[i] = -1;
+    out[0] = -1;
+    rowscan_status status = rowscan_scan(
+        context,
+        ROWSCAN_PROBLEM(.rank = rank, .dim = dim, .shape = shape, .flags = (unsigned)rand() % 4,
+                        .input = {.data = data, .type = ROWSCAN_F32, .strides = in},
+                        .output = {.data = out, .type = ROWSCAN_F32, .strides = output},
+                        .mask = {.data = mask, .type = ROWSCAN_BOOL, .strides = of_mask},
+                        .mask_mode = rand() % 2 ? ROWSCAN_MASK_SELECT : ROWSCAN_MASK_NONE, .totals = {.data = totals}),
+        NULL);
+    ck_assert_msg(status == ROWSCAN_OK, "%s", rowscan_last_error());
+    for (int64_t i = 0; i < rows; i++)
+      ck_assert_float_eq(totals[i], empty ? 0 : 5);
+    ck_assert_float_eq(totals[rows], -1);
+    ck_assert(empty ? out[0] == -1 : out[0] == 5 || out[0] == 0);
+  }
+  rowscan_close(context);
+}
+END_TEST
+
+/* The same through a plan, whose rows keep their dimensions. */
+START_TEST(wild_strides_of_a_plan) {
+  static float data[1] = {5}, out[1], totals[64];
+  rowscan_context *context;
+  ck_assert(!rowscan_open(&context, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_HOST, .threads = 2, .cache_off = 1)));
+  srand(3);
+  for (int round = 0; round < 4000; round++) {
+    int64_t shape[3], in[4], output[4];
+    int empty = rand() % 3; /* 1: rows of no elements, 2: no rows */
+    for (int d = 0; d < 3; d++)
+      shape[d] = empty ? 1 + rand() % 4 : 1;
+    if (empty == 2)
+      shape[rand() % 3] = 0;
+    for (int d = 0; d < 4; d++) {
+      in[d] = any_wild();
+      output[d] = any_wild();
+    }
+    rowscan_plan *plan;
+    rowscan_spec *spec = ROWSCAN_SPEC(.row_rank = 3,
+                                      .length = empty == 1 ? 0
+                                                : empty    ? 9
+                                                           : 1,
+                                      .layout = rand() % 2 ? ROWSCAN_LAYOUT_COLUMNS : ROWSCAN_LAYOUT_ROWS,
+                                      .flags = (unsigned)rand() % 4);
+    ck_assert(!rowscan_plan_create(&plan, context, spec));
+    totals[0] = -1;
+    rowscan_status status =
+        rowscan_plan_run(plan,
+                         ROWSCAN_ARGS(.input = data, .output = out, .row_shape = shape, .input_strides = in,
+                                      .output_strides = output, .totals = totals),
+                         NULL);
+    ck_assert_msg(status == ROWSCAN_OK, "%s", rowscan_last_error());
+    ck_assert_float_eq(totals[0], empty == 2 ? -1 : empty ? 0 : 5);
+    rowscan_plan_destroy(plan);
+  }
+  rowscan_close(context);
+}
+END_TEST
+
+/* Where they lead somewhere, that is nowhere in memory. */
+START_TEST(wild_strides_that_lead_somewhere) {
+  static const int64_t too_far[] = {INT64_MIN,     INT64_MIN + 1,          INT64_MAX,
+                                    INT64_MAX - 1, (INT64_C(1) << 62) + 1, -(INT64_C(1) << 62) - 1};
+  static const char *const fields[] = {"'input.strides'", "'output.strides'", "'mask.strides'"};
+  int64_t shape[2] = {2, 3}, strides[2] = {3, 1};
+  rs_rows rows;
+  rowscan_spec made, spec = {.size = sizeof spec, .length = 3, .in_type = ROWSCAN_U8, .out_type = ROWSCAN_U8};
+  ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
+  for (int i = 0; i < 12; i++) {
+    int64_t bad[2] = {i % 2 ? 3 : too_far[i / 2], i % 2 ? too_far[i / 2] : 1};
+    char value[32];
+    snprintf(value, sizeof value, "%d, %lld:", i % 2, (long long)too_far[i / 2]);
+    for (int which = 0; which < 3; which++) {
+      rowscan_problem problem = {.size = sizeof problem,
+                                 .rank = 2,
+                                 .dim = rand() % 2,
+                                 .shape = shape,
+                                 .input = {.data = memory, .type = ROWSCAN_U8, .strides = which == 0 ? bad : strides},
+                                 .output = {.data = memory, .type = ROWSCAN_U8, .strides = which == 1 ? bad : strides},
+                                 .mask = {.data = memory, .type = ROWSCAN_U8, .strides = which == 2 ? bad : strides},
+                                 .mask_mode = ROWSCAN_MASK_SELECT};
+      ck_assert_int_eq(rs_rows_from_problem(&rows, &made, &problem), ROWSCAN_BAD_ARGUMENT);
+      ck_assert_ptr_nonnull(strstr(rowscan_last_error(), fields[which]));
+      ck_assert_ptr_nonnull(strstr(rowscan_last_error(), value));
+    }
+    rowscan_args args = {.size = sizeof args, .rows = 2, .input = memory, .output = memory, .input_strides = bad};
+    ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &args), ROWSCAN_BAD_ARGUMENT);
+    ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "'input_strides'"));
+    ck_assert_ptr_nonnull(strstr(rowscan_last_error(), value));
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("rows");
   TCase *all = tcase_create("all");
@@ -1022,6 +1152,9 @@ int main(void) {
   tcase_add_test(all, hard_overlaps_take_no_time);
   tcase_add_test(all, wild_strides_pass);
   tcase_add_test(all, a_workspace_is_nobody_elses);
+  tcase_add_test(all, wild_strides_that_lead_nowhere);
+  tcase_add_test(all, wild_strides_of_a_plan);
+  tcase_add_test(all, wild_strides_that_lead_somewhere);
   suite_add_tcase(suite, all);
   return run_tests(suite);
 }
