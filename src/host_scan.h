@@ -2,93 +2,26 @@
  * host_scan.h - the scan itself, for one accumulator type; included once for each by host_loops.h
  * SPDX-License-Identifier: MIT
  *
- * Wants RS_W, the type; RS_INDEX, a signed integer of its size; RS_TAG, its name; RS_LANES, how many of them make a
- * vector; and RS_LIST(F, d), which lists F(0, d) to F(RS_LANES - 1, d). Everything is inlined into functions where `op`
- * is a constant.
+ * Wants what host_vector.h wants, but RS_BYTES. Everything is inlined into functions where `op` is a constant. Counters
+ * of sums of integers count nothing, and hold the prefix alone.
  */
-#define RS_PASTE2(a, b) a##_##b
-#define RS_PASTE(a, b) RS_PASTE2(a, b)
-#define RS_FN(name) RS_PASTE(name, RS_TAG)
-
-typedef RS_W RS_FN(vec) __attribute__((vector_size(RS_VECTOR_BYTES)));
-typedef RS_W RS_FN(unaligned) __attribute__((vector_size(RS_VECTOR_BYTES), aligned(sizeof(RS_W)), may_alias));
-#define RS_V RS_FN(vec)
-typedef RS_INDEX RS_FN(lanes) __attribute__((vector_size(RS_VECTOR_BYTES), unused));
+#if RS_VECTOR_BYTES > 16
+#define RS_BYTES 16
+#include "host_vector.h"
+#undef RS_BYTES
+#endif
+#if RS_VECTOR_BYTES > 32
+#define RS_BYTES 32
+#include "host_vector.h"
+#undef RS_BYTES
+#endif
+#define RS_BYTES RS_VECTOR_BYTES
+#include "host_vector.h"
 
 enum {
   RS_FN(QUAD) = 4 * RS_LANES,     /* elements scanned in registers at a time */
   RS_FN(GROUP) = 4 * RS_FN(QUAD), /* elements between two steps of the counter */
 };
-
-RS_INLINE RS_V RS_FN(load)(const RS_W *x) {
-  return *(const RS_FN(unaligned) *)x;
-}
-
-RS_INLINE void RS_FN(store)(RS_W *x, RS_V v) {
-  *(RS_FN(unaligned) *)x = v;
-}
-
-RS_INLINE RS_V RS_FN(all)(RS_W x) {
-  return x - (RS_V){0}; /* not +, which would make +0.0 of -0.0 */
-}
-
-RS_INLINE RS_W RS_FN(combine1)(rowscan_op op, RS_W a, RS_W b) {
-#define X(enumerator, name, kernel) op == enumerator ? (RS_W)rs_combine_##name(a, b):
-  return RS_OPS(X) a;
-#undef X
-}
-
-RS_INLINE RS_V RS_FN(combine)(rowscan_op op, RS_V a, RS_V b) {
-#define X(enumerator, name, kernel) op == enumerator ? rs_combine_##name(a, b):
-  return RS_OPS(X) a;
-#undef X
-}
-
-/* ---- in registers ------------------------------------------------------------------------------------------------ */
-
-/*
- * A butterfly: after the level of d = 2^i every lane holds the total of its aligned block of 2d lanes, and other[i] the
- * total of the neighbouring block of d lanes. (Lanes whose bit d is set combine in the wrong order, which does not
- * matter while operators commute.) Returns the total of the vector, in every lane.
- */
-RS_INLINE RS_V RS_FN(up)(rowscan_op op, RS_V v, RS_V other[4]) {
-#define RS_LEVEL(i)                                                                                                    \
-  if (1 << i < RS_LANES) {                                                                                             \
-    other[i] = RS_SHUFFLE(RS_FN(lanes), v, v, RS_LIST(RS_XOR, (1 << i & (RS_LANES - 1))));                             \
-    v = RS_FN(combine)(op, v, other[i]);                                                                               \
-  }
-  RS_LEVEL(0)
-  RS_LEVEL(1)
-  RS_LEVEL(2)
-  RS_LEVEL(3)
-#undef RS_LEVEL
-  return v;
-}
-
-/* From the prefix before the vector, in every lane, to the prefix before each lane: largest blocks first. */
-RS_INLINE RS_V RS_FN(down)(rowscan_op op, RS_V c, const RS_V other[4]) {
-#define RS_LEVEL(i)                                                                                                    \
-  if (1 << i < RS_LANES) {                                                                                             \
-    RS_V more = RS_FN(combine)(op, c, other[i]);                                                                       \
-    c = RS_SHUFFLE(RS_FN(lanes), c, more, RS_LIST(RS_BLEND, (1 << i & (RS_LANES - 1))));                               \
-  }
-  RS_LEVEL(3)
-  RS_LEVEL(2)
-  RS_LEVEL(1)
-  RS_LEVEL(0)
-#undef RS_LEVEL
-  return c;
-}
-
-/* Four neighbouring blocks with totals t, after the prefix c: e[j] is the prefix before block j. Returns the total. */
-RS_INLINE RS_V RS_FN(fold)(rowscan_op op, RS_V c, const RS_V t[4], RS_V e[4]) {
-  RS_V t01 = RS_FN(combine)(op, t[0], t[1]);
-  e[0] = c;
-  e[1] = RS_FN(combine)(op, c, t[0]);
-  e[2] = RS_FN(combine)(op, c, t01);
-  e[3] = RS_FN(combine)(op, e[2], t[2]);
-  return RS_FN(combine)(op, t01, RS_FN(combine)(op, t[2], t[3]));
-}
 
 /* ---- the counter ------------------------------------------------------------------------------------------------- */
 
@@ -140,53 +73,167 @@ RS_INLINE RS_V RS_FN(quad)(rowscan_op op, RS_V c, const RS_W *x, RS_W *e) {
   return total;
 }
 
-/*
- * Four quads after the prefix before them; returns their total. Or fewer, followed by the prefix after them. The quads
- * from `whole` on are read from the pad.
- */
-RS_INLINE RS_W RS_FN(group)(rowscan_op op, RS_W before, const RS_W *x, RS_W *e, int quads, int whole, const RS_W *pad) {
-#define RS_QUAD(j, c) RS_FN(quad)(op, c, j < whole ? x + j * RS_FN(QUAD) : pad, e ? e + j * RS_FN(QUAD) : NULL)
-  RS_V c = RS_FN(all)(before), t0 = RS_QUAD(0, c), t1 = c, t2 = c, t3 = c, after = RS_FN(combine)(op, c, t0);
-  if (quads > 1) {
-    t1 = RS_QUAD(1, after);
-    t0 = RS_FN(combine)(op, t0, t1);
-    after = c = RS_FN(combine)(op, c, t0);
-  }
-  if (quads > 2) {
-    t2 = RS_QUAD(2, c);
-    after = RS_FN(combine)(op, c, t2);
-  }
-  if (quads > 3)
-    t3 = RS_QUAD(3, after);
-  else
-    e[quads * RS_FN(QUAD)] = after[0];
+/* Four quads after the prefix before them. Returns their total. */
+RS_INLINE RS_W RS_FN(group)(rowscan_op op, RS_W before, const RS_W *x, RS_W *e) {
+#define RS_QUAD(j, c) RS_FN(quad)(op, c, x + j * RS_FN(QUAD), e ? e + j * RS_FN(QUAD) : NULL)
+  RS_V c = RS_FN(all)(before), t0 = RS_QUAD(0, c), t1 = RS_QUAD(1, RS_FN(combine)(op, c, t0));
+  t0 = RS_FN(combine)(op, t0, t1);
+  c = RS_FN(combine)(op, c, t0);
+  RS_V t2 = RS_QUAD(2, c), t3 = RS_QUAD(3, RS_FN(combine)(op, c, t2));
   return RS_FN(combine)(op, t0, RS_FN(combine)(op, t2, t3))[0];
 #undef RS_QUAD
 }
 
-/* The last n < GROUP elements, and the prefix after them; what they are padded with reaches no prefix before it. */
-RS_INLINE void RS_FN(tail)(rowscan_op op, RS_W c, const RS_W *x, RS_W *e, int64_t n) {
-  RS_W pad[RS_FN(QUAD)];
-  int whole = (int)(n / RS_FN(QUAD)), rest = (int)(n % RS_FN(QUAD));
-  if (rest) {
-    for (int j = 0; j < 4; j++)
-      RS_FN(store)(pad + j * RS_LANES, (RS_V){0});
-    for (int i = 0; i < rest; i++)
-      pad[i] = x[whole * RS_FN(QUAD) + i];
+/* m vectors after the prefix c: e[i] = P(i), of integers from e[1] on, which leaves e[0] alone. */
+RS_INLINE RS_V RS_FN(vectors)(rowscan_op op, RS_V c, const RS_W *x, RS_W *e, int m) {
+  return RS_FN(any_order)(op) ? RS_FN(run)(c, x, e + 1, m) : RS_FN(part)(op, c, x, e, m, false);
+}
+
+/* The last n < QUAD elements of a row: e[i] = P(i) for i = 0 .. n. May read a whole number of vectors if `beyond`. */
+RS_INLINE void RS_FN(last)(rowscan_op op, RS_V c, const RS_W *x, RS_W *e, int64_t n, bool beyond) {
+  RS_W pad[RS_FN(QUAD) + RS_LANES];
+  if (n % RS_LANES && !beyond)
+    x = RS_FN(padded)(pad, x, n);
+  if (n > 3 * RS_LANES)
+    c = RS_FN(vectors)(op, c, x, e, 4);
+  else if (n > 2 * RS_LANES)
+    c = RS_FN(vectors)(op, c, x, e, 3);
+  else if (n > RS_LANES)
+    c = RS_FN(vectors)(op, c, x, e, 2);
+  else if (n > 0)
+    c = RS_FN(vectors)(op, c, x, e, 1);
+  if (n % RS_LANES == 0)
+    e[n] = c[0];
+}
+
+/* The last n < GROUP elements of a row. */
+RS_INLINE void RS_FN(tail)(rowscan_op op, RS_W before, const RS_W *x, RS_W *e, int64_t n, bool beyond) {
+  RS_V c = RS_FN(all)(before), after = c, total = c;
+  int quads = (int)(n / RS_FN(QUAD));
+  for (int q = 0; q < quads; q++, x += RS_FN(QUAD), e += RS_FN(QUAD)) {
+    RS_V t = RS_FN(quad)(op, after, x, e);
+    total = q == 0 ? t : RS_FN(combine)(op, total, t);
+    after = RS_FN(combine)(op, q == 2 ? after : c, q == 2 ? t : total);
   }
-  RS_FN(group)(op, c, x, e, whole + (rest > 0), whole, pad);
+  RS_FN(last)(op, after, x, e, n % RS_FN(QUAD), beyond);
+}
+
+/* Integers: e[0] is left alone. Returns the prefix after them. */
+RS_INLINE RS_W RS_FN(row_run)(rowscan_op op, RS_W c, const RS_W *x, RS_W *e, int64_t n, bool beyond) {
+  int64_t m = n / RS_LANES, done = m * RS_LANES;
+  RS_V after = RS_FN(run)(RS_FN(all)(c), x, e + 1, m);
+  if (done < n)
+    RS_FN(last)(op, after, x + done, e + done, n - done, beyond);
+  return n ? e[n] : c;
+}
+
+RS_INLINE void RS_FN(row_counted)(rowscan_op op, rs_counter *counter, const RS_W *x, RS_W *e, int64_t n, bool beyond) {
+  RS_W c = ((const RS_W *)counter->prefix)[rs_level(counter->count)];
+  for (; n >= RS_FN(GROUP); n -= RS_FN(GROUP), x += RS_FN(GROUP)) {
+    c = RS_FN(push1)(op, counter, RS_FN(group)(op, c, x, e));
+    e = e ? e + RS_FN(GROUP) : NULL;
+  }
+  if (e)
+    RS_FN(tail)(op, c, x, e, n, beyond);
+}
+
+RS_INLINE RS_W RS_FN(total)(const RS_W *x, int64_t n) {
+  RS_W sum = 0;
+  for (int64_t i = 0; i < n; i++)
+    sum += x[i];
+  return sum;
 }
 
 RS_INLINE void RS_FN(row)(rowscan_op op, rs_counter *counter, const RS_W *x, RS_W *e, int64_t n) {
-  RS_W c = ((const RS_W *)counter->prefix)[rs_level(counter->count)];
-  for (; n >= RS_FN(GROUP); n -= RS_FN(GROUP), x += RS_FN(GROUP)) {
-    c = RS_FN(push1)(op, counter, RS_FN(group)(op, c, x, e, 4, 4, NULL));
-    e = e ? e + RS_FN(GROUP) : NULL;
+  RS_W *c = (RS_W *)counter->prefix + RS_LEVELS;
+  if (!RS_FN(any_order)(op)) {
+    RS_FN(row_counted)(op, counter, x, e, n, false);
+  } else if (!e) {
+    *c += RS_FN(total)(x, n);
+  } else {
+    *e = *c;
+    *c = RS_FN(row_run)(op, *c, x, e, n, false);
   }
-  if (e && n > 0)
-    RS_FN(tail)(op, c, x, e, n);
-  else if (e)
-    *e = c;
+}
+
+/* ---- whole rows, one after another ------------------------------------------------------------------------------- */
+
+/* Rows of two or three elements, which a vector would be more work for. */
+RS_INLINE void RS_FN(tiny_rows)(rowscan_op op, const RS_W *x, RS_W *e, int64_t n, int64_t rows, const RS_W *start,
+                                RS_W *total, bool exclusive) {
+  for (int64_t r = 0; r < rows; r++, x += n, e += n) {
+    RS_W c = start ? start[r] : RS_FN(neutral)(op);
+    RS_W p1 = RS_FN(combine1)(op, c, x[0]), p2 = RS_FN(combine1)(op, c, RS_FN(combine1)(op, x[0], x[1])), p3 = p2;
+    if (n == 3)
+      p3 = RS_FN(combine1)(op, p2, x[2]);
+    e[0] = exclusive ? c : p1;
+    e[1] = exclusive ? p1 : p2;
+    if (n == 3)
+      e[2] = exclusive ? p2 : p3;
+    if (total)
+      total[r] = p3;
+  }
+}
+
+/* One row: e[i] = P(i) for i = 1 .. n, and for 0 unless any_order. */
+RS_INLINE void RS_FN(whole)(rowscan_op op, RS_W start, const RS_W *x, RS_W *e, int64_t n, bool beyond) {
+  RS_W total[RS_LEVELS], prefix[RS_LEVELS + 1];
+  prefix[RS_LEVELS] = start;
+  if (RS_FN(any_order)(op))
+    RS_FN(row_run)(op, start, x, e, n, beyond);
+  else if (n < RS_FN(GROUP))
+    RS_FN(tail)(op, start, x, e, n, beyond);
+  else
+    RS_FN(row_counted)(op, &(rs_counter){0, total, prefix}, x, e, n, beyond);
+}
+
+/* Without `exclusive` a row's P(0) falls on the last element of the row before, which is written again. */
+RS_INLINE void RS_FN(long_rows)(rowscan_op op, const RS_W *x, RS_W *e, int64_t n, int64_t rows, const RS_W *start,
+                                RS_W *total, bool exclusive) {
+  RS_W last = 0;
+  int64_t readable = RS_FN(readable)(n, rows);
+  e -= !exclusive;
+  for (int64_t r = 0; r < rows; r++, x += n, e += n) {
+    RS_W c = start ? start[r] : RS_FN(neutral)(op);
+    RS_FN(whole)(op, c, x, e, n, r < readable);
+    if (exclusive && RS_FN(any_order)(op))
+      e[0] = c;
+    if (!exclusive && r > 0 && !RS_FN(any_order)(op))
+      e[0] = last;
+    last = e[n];
+    if (total)
+      total[r] = last;
+  }
+}
+
+/* Without initial values, folds from the neutral element cost nothing. */
+#define RS_SHORT(bytes, m)                                                                                             \
+  (start ? RS_PASTE(short_rows, RS_TAG, bytes)(op, x, e, n, rows, start, total, exclusive, m)                          \
+         : RS_PASTE(short_rows, RS_TAG, bytes)(op, x, e, n, rows, NULL, total, exclusive, m))
+
+RS_INLINE void RS_FN(rows)(rowscan_op op, const RS_W *x, RS_W *e, int64_t n, int64_t rows, const RS_W *start,
+                           RS_W *total, bool exclusive) {
+  if (n < 4)
+    start ? RS_FN(tiny_rows)(op, x, e, n, rows, start, total, exclusive)
+          : RS_FN(tiny_rows)(op, x, e, n, rows, NULL, total, exclusive);
+#if RS_VECTOR_BYTES > 16
+  else if (n * RS_SIZE <= 16)
+    RS_SHORT(16, 1);
+#endif
+#if RS_VECTOR_BYTES > 32
+  else if (n * RS_SIZE <= 32)
+    RS_SHORT(32, 1);
+#endif
+  else if (n <= RS_LANES)
+    RS_SHORT(RS_VECTOR_BYTES, 1);
+  else if (n <= 2 * RS_LANES)
+    RS_SHORT(RS_VECTOR_BYTES, 2);
+  else if (n <= 3 * RS_LANES)
+    RS_SHORT(RS_VECTOR_BYTES, 3);
+  else if (n <= 4 * RS_LANES)
+    RS_SHORT(RS_VECTOR_BYTES, 4);
+  else
+    RS_FN(long_rows)(op, x, e, n, rows, start, total, exclusive);
 }
 
 /* ---- rows side by side ------------------------------------------------------------------------------------------- */
@@ -212,8 +259,35 @@ RS_INLINE void RS_FN(steps)(rowscan_op op, rs_counter *counter, const RS_W *x, i
     RS_FN(push)(op, counter, total, width);
 }
 
+/* The same for integers, after the prefixes c, which go on. */
+RS_INLINE void RS_FN(steps_run)(RS_W *c, const RS_W *x, int64_t x_line, RS_W *e, int n, int64_t width) {
+  for (int64_t i = 0; i < width; i += RS_LANES) {
+    RS_V v = RS_FN(load)(c + i);
+    for (int j = 0; j < n; j++) {
+      if (e)
+        RS_FN(store)(e + j * width + i, v);
+      v += RS_FN(load)(x + j * x_line + i);
+    }
+    RS_FN(store)(c + i, v);
+  }
+}
+
+RS_INLINE void RS_FN(columns_run)(RS_W *c, const RS_W *x, int64_t x_line, RS_W *e, int64_t n, int64_t width) {
+  for (; n >= 8; n -= 8, x += 8 * x_line) {
+    RS_FN(steps_run)(c, x, x_line, e, 8, width);
+    e = e ? e + 8 * width : NULL;
+  }
+  RS_FN(steps_run)(c, x, x_line, e, (int)n, width);
+  if (e)
+    memcpy(e + n * width, c, (size_t)width * sizeof *e);
+}
+
 RS_INLINE void RS_FN(columns)(rowscan_op op, rs_counter *counter, const RS_W *x, int64_t x_line, RS_W *e, int64_t n,
                               int64_t width) {
+  if (RS_FN(any_order)(op)) {
+    RS_FN(columns_run)((RS_W *)counter->prefix + RS_LEVELS * width, x, x_line, e, n, width);
+    return;
+  }
   for (; n >= 8; n -= 8, x += 8 * x_line) {
     RS_FN(steps)(op, counter, x, x_line, e, 8, width);
     e = e ? e + 8 * width : NULL;
@@ -224,26 +298,34 @@ RS_INLINE void RS_FN(columns)(rowscan_op op, rs_counter *counter, const RS_W *x,
     memcpy(e, (const RS_W *)counter->prefix + rs_level(counter->count) * width, (size_t)width * sizeof *e);
 }
 
+#define RS_ENTRY2(name, tag) name##_##tag
+#define RS_ENTRY1(name, tag) RS_ENTRY2(name, tag)
+#define RS_ENTRY(name) RS_ENTRY1(name, RS_TAG)
+
 #define X(enumerator, name, kernel)                                                                                    \
-  static void RS_FN(row_##name)(rs_counter * counter, const void *x, int64_t x_line, void *e, int64_t n,               \
-                                int64_t width) {                                                                       \
+  static void RS_ENTRY(row_##name)(rs_counter * counter, const void *x, int64_t x_line, void *e, int64_t n,            \
+                                   int64_t width) {                                                                    \
     (void)x_line, (void)width;                                                                                         \
     RS_FN(row)(enumerator, counter, x, e, n);                                                                          \
   }                                                                                                                    \
-  static void RS_FN(columns_##name)(rs_counter * counter, const void *x, int64_t x_line, void *e, int64_t n,           \
-                                    int64_t width) {                                                                   \
+  static void RS_ENTRY(columns_##name)(rs_counter * counter, const void *x, int64_t x_line, void *e, int64_t n,        \
+                                       int64_t width) {                                                                \
     RS_FN(columns)(enumerator, counter, x, x_line, e, n, width);                                                       \
   }                                                                                                                    \
-  static void RS_FN(push_##name)(rs_counter * counter, const void *total, int64_t width) {                             \
+  static void RS_ENTRY(lines_##name)(const void *x, void *e, int64_t n, int64_t rows, const void *start, void *total,  \
+                                     bool exclusive) {                                                                 \
+    RS_FN(rows)(enumerator, x, e, n, rows, start, total, exclusive);                                                   \
+  }                                                                                                                    \
+  static void RS_ENTRY(push_##name)(rs_counter * counter, const void *total, int64_t width) {                          \
     RS_FN(push)(enumerator, counter, total, width);                                                                    \
   }                                                                                                                    \
-  static void RS_FN(combine_##name)(void *to, const void *a, const void *b) {                                          \
+  static void RS_ENTRY(combine_##name)(void *to, const void *a, const void *b) {                                       \
     *(RS_W *)to = RS_FN(combine1)(enumerator, *(const RS_W *)a, *(const RS_W *)b);                                     \
   }
 RS_OPS(X)
 #undef X
 
-static void RS_FN(multiply)(void *to, const void *from, const void *mask, rs_grid g) {
+static void RS_ENTRY(multiply)(void *to, const void *from, const void *mask, rs_grid g) {
   for (int64_t l = 0; l < g.lines; l++) {
     RS_W *t = (RS_W *)to + l * g.to;
     const RS_W *f = (const RS_W *)from + l * g.from, *m = (const RS_W *)mask + l * g.mask;
@@ -252,7 +334,8 @@ static void RS_FN(multiply)(void *to, const void *from, const void *mask, rs_gri
   }
 }
 
-#undef RS_V
-#undef RS_FN
-#undef RS_PASTE
-#undef RS_PASTE2
+#undef RS_ENTRY
+#undef RS_ENTRY1
+#undef RS_ENTRY2
+#undef RS_SHORT
+#undef RS_BYTES

@@ -5,26 +5,18 @@
 #include "host_work.h"
 
 #include <sched.h>
-#include <string.h>
 
 /* ---- accumulators ------------------------------------------------------------------------------------------------ */
 
-/* One accumulator; sizes that the compiler knows spare a call. */
-static inline void move(void *to, const void *from, int64_t size) {
-  memcpy(to, from, 4);
-  if (size == 8)
-    memcpy((char *)to + 4, (const char *)from + 4, 4);
-}
-
 static void fill(void *to, uint64_t value, int64_t size, int64_t n) {
   for (int64_t i = 0; i < n; i++)
-    move((char *)to + i * size, &value, size);
+    rs_move((char *)to + i * size, &value, size);
 }
 
 void rs_load_acc(const rs_run *s, void *wide, const void *acc) {
   rs_convert *load = s->isa->load[s->spec->acc_type][s->wide];
   if (s->acc_bytes == s->size)
-    move(wide, acc, s->size);
+    rs_move(wide, acc, s->size);
   else
     load(wide, acc, (rs_grid){.lines = 1, .n = 1});
 }
@@ -32,7 +24,7 @@ void rs_load_acc(const rs_run *s, void *wide, const void *acc) {
 void rs_save_acc(const rs_run *s, void *acc, const void *wide) {
   rs_convert *save = s->isa->save[s->wide][s->spec->acc_type];
   if (s->acc_bytes == s->size)
-    move(acc, wide, s->size);
+    rs_move(acc, wide, s->size);
   else
     save(acc, wide, (rs_grid){.lines = 1, .n = 1});
 }
@@ -46,24 +38,21 @@ typedef struct block {
 } block;
 
 /*
- * Where the elements of a block lie in one of the arrays: lines of neighbours, or `step` apart, or scattered (at). Or
- * whole short rows one after another (dense): then they are read and written in that order, and transposed in a panel.
+ * Where the elements of a block lie in one of the arrays: lines of neighbours, or `step` apart, or scattered (at).
  */
 typedef struct view {
   char *data;
   int64_t lines, n, line, step; /* strides in elements */
   const int64_t *at;
-  bool dense;
 } view;
 
 /* These are inline to keep structs in registers: it makes short rows half as fast again. */
 static inline view view_of(const rs_run *s, const rs_tile *t, const block *b, rs_part p) {
   const rs_array *a = &s->part[p];
-  bool dense = s->columns && t->dense[p] && !t->unit[p] && b->steps == s->spec->length;
-  bool scattered = s->columns && !t->unit[p] && !dense;
+  bool scattered = s->columns && !t->unit[p];
   char *data = a->data + (b->begin * a->step + (scattered ? 0 : t->at[p][b->row])) * a->bytes;
-  return s->columns ? (view){data, b->steps, b->rows, a->step, 1, scattered ? t->at[p] + b->row : NULL, dense}
-                    : (view){data, 1, b->steps, 0, a->step, NULL, false};
+  return s->columns ? (view){data, b->steps, b->rows, a->step, 1, scattered ? t->at[p] + b->row : NULL}
+                    : (view){data, 1, b->steps, 0, a->step, NULL};
 }
 
 /* Lines of neighbours, in memory or in a panel. */
@@ -78,10 +67,10 @@ static inline void prefetch(const char *data, int64_t bytes) {
     __builtin_prefetch(data + i);
 }
 
-static inline lines gather(const rs_run *s, const rs_array *a, view v, void *raw) {
-  if (v.dense) {
-    s->isa->transpose[a->log2](raw, v.data, (rs_grid){v.n, v.lines, v.n, v.lines, 0});
-    prefetch(v.data + v.n * v.lines * a->bytes, v.n * v.lines * a->bytes);
+static inline lines gather(const rs_run *s, rs_seat *k, const rs_array *a, view v, void *raw) {
+  if (v.at && v.line == 1) {
+    s->isa->fetch_at(k->turned, v.data, (rs_grid){v.n, v.lines * a->bytes, v.lines * a->bytes, 0, 0}, v.at, a->bytes);
+    s->isa->transpose[a->log2](raw, k->turned, (rs_grid){v.n, v.lines, v.n, v.lines, 0});
   } else if (v.at)
     s->isa->gather_at[a->log2](raw, v.data, (rs_grid){v.lines, v.n, v.n, v.line, 0}, v.at);
   else if (v.step != 1)
@@ -103,10 +92,10 @@ static inline lines widen(const rs_run *s, const rs_array *a, view v, lines x, v
 static inline lines read_block(const rs_run *s, rs_seat *k, const block *b) {
   const rs_array *a = &s->part[RS_IN], *m = &s->part[RS_MASK];
   view v = view_of(s, &k->tile, b, RS_IN);
-  lines x = widen(s, a, v, gather(s, a, v, k->raw), k->x, s->width);
+  lines x = widen(s, a, v, gather(s, k, a, v, k->raw), k->x, s->width);
   if (s->spec->mask_mode == ROWSCAN_MASK_NONE)
     return x;
-  lines y = gather(s, m, view_of(s, &k->tile, b, RS_MASK), k->raw_mask);
+  lines y = gather(s, k, m, view_of(s, &k->tile, b, RS_MASK), k->raw_mask);
   if (s->spec->mask_mode == ROWSCAN_MASK_SELECT) {
     rs_grid g = {v.lines, v.n, s->width, x.line, y.line};
     s->isa->select[m->log2][s->size == 8](k->x, x.data, y.data, s->mask_bits, &s->identity, g);
@@ -117,32 +106,53 @@ static inline lines read_block(const rs_run *s, rs_seat *k, const block *b) {
   return (lines){k->x, s->width};
 }
 
+/* What is read next: further steps of a row, the next strip of columns, or the first one again, some steps or a tile
+ * on. */
+static inline const void *read_next(const rs_run *s, const rs_seat *k, const block *b, int64_t *line) {
+  enum { NEAR = 8 }; /* elements of a cache line that are wanted, at least one in so many */
+  const rs_array *a = &s->part[RS_IN];
+  const int64_t *at = k->tile.at[RS_IN];
+  int64_t after = b->begin + b->steps, next = b->row + b->rows;
+  *line = a->step * a->bytes;
+  if (!s->columns)
+    return a->step < 1 || a->step > NEAR ? NULL : a->data + (after * a->step + at[b->row]) * a->bytes;
+  if (!k->tile.unit[RS_IN])
+    return NULL;
+  if (next < k->tile.rows)
+    return a->data + (b->begin * a->step + at[next]) * a->bytes;
+  return a->data + (after < s->spec->length ? after * a->step + at[0] : at[0] + next) * a->bytes;
+}
+
 static inline void write_block(const rs_run *s, rs_seat *k, const block *b, lines w) {
   const rs_array *a = &s->part[RS_OUT];
   view v = view_of(s, &k->tile, b, RS_OUT);
   if (!a->wide) {
-    bool last = !v.dense && !v.at && v.step == 1 && !s->stream;
+    bool last = !v.at && v.step == 1 && !s->stream;
     rs_grid g = {v.lines, v.n, last ? v.line : v.n, w.line, 0};
     s->isa->save[s->wide][a->type](last ? v.data : k->raw, w.data, g);
     if (last)
       return;
     w = (lines){k->raw, v.n};
   }
-  if (v.dense) {
-    s->isa->transpose[a->log2](k->raw_mask, w.data, (rs_grid){v.lines, v.n, v.lines, w.line, 0});
-    w = (lines){k->raw_mask, 0};
+  if (v.line == v.n && w.line == v.n && v.step == 1 && !v.at) { /* lines without gaps are one */
     v.n *= v.lines;
     v.lines = 1;
   }
   rs_grid bytes = {v.lines, v.n * a->bytes, v.line * a->bytes, w.line * a->bytes, 0};
-  if (v.at)
+  const void *ahead = read_next(s, k, b, &bytes.mask);
+  bool joins = s->columns && k->tile.unit[RS_OUT] && v.lines <= RS_PANEL_BYTES / RS_LINE_BYTES;
+  if (v.at && v.line == 1) {
+    s->isa->transpose[a->log2](k->turned, w.data, (rs_grid){v.lines, v.n, v.lines, w.line, 0});
+    s->isa->spread_at(v.data, k->turned, (rs_grid){v.n, v.lines * a->bytes, 0, v.lines * a->bytes, 0}, v.at, a->bytes);
+  } else if (v.at)
     s->isa->scatter_at[a->log2](v.data, w.data, (rs_grid){v.lines, v.n, v.line, w.line, 0}, v.at);
   else if (v.step != 1)
     s->isa->scatter[a->log2](v.data, w.data, v.n, v.step);
   else if (s->stream)
-    s->isa->stream(v.data, w.data, bytes);
+    s->isa->stream(v.data, w.data, bytes, ahead, joins ? k->joint : NULL, b->row == 0,
+                   b->row + b->rows == k->tile.rows);
   else
-    s->isa->copy(v.data, w.data, bytes);
+    s->isa->copy(v.data, w.data, bytes, ahead);
 }
 
 static void save_total(const rs_run *s, const rs_tile *t, int64_t row, const void *w) {
@@ -162,13 +172,27 @@ static inline void ends(const rs_run *s, rs_seat *k, const block *b) {
       save_total(s, &k->tile, b->row + r, last + r * s->size);
 }
 
+/* The lines that a block of columns is written to, which are too short to be foreseen: asked for while it is scanned.
+ */
+static void expect_output(const rs_run *s, const rs_seat *k, const block *b) {
+  const rs_array *a = &s->part[RS_OUT];
+  view v = view_of(s, &k->tile, b, RS_OUT);
+  int64_t lines = v.at ? v.n : v.lines, n = v.at ? v.lines : v.n;
+  if (v.at && v.line != 1)
+    return;
+  for (int64_t l = 0; l < lines; l++)
+    prefetch(v.data + (v.at ? v.at[l] : l * v.line) * a->bytes, n * a->bytes);
+}
+
 /* Scans a block after what its counter holds. Only the counter is wanted if not `show`. */
 static void scan_block(const rs_run *s, rs_seat *k, const block *b, rs_counter *counter, bool show) {
   rs_scan *loop = (s->columns ? s->isa->columns : s->isa->row)[s->spec->op][s->wide];
   int64_t size = s->size, first = s->spec->flags & ROWSCAN_EXCLUSIVE ? 0 : s->width * size;
+  if (show && s->columns && !s->stream)
+    expect_output(s, k, b);
   lines x = read_block(s, k, b);
   if (x.data != k->x && b->rows < s->width) { /* loops read whole vectors */
-    s->isa->copy(k->x, x.data, (rs_grid){b->steps, b->rows * size, s->width * size, x.line * size, 0});
+    s->isa->copy(k->x, x.data, (rs_grid){b->steps, b->rows * size, s->width * size, x.line * size, 0}, NULL);
     x = (lines){k->x, s->width};
   }
   loop(counter, x.data, x.line, show ? k->e : NULL, b->steps, s->width);
@@ -192,7 +216,7 @@ static void start_bank(const rs_run *s, const rs_tile *t, rs_bank *bank, const c
     if (s->columns)
       memcpy(prefix + RS_LEVELS * bytes, start + i * bytes, (size_t)bytes);
     else
-      move(prefix + RS_LEVELS * bytes, start + i * bytes, bytes);
+      rs_move(prefix + RS_LEVELS * bytes, start + i * bytes, bytes);
   }
 }
 
@@ -234,7 +258,6 @@ static void place_tile(const rs_run *s, int64_t number, rs_tile *t) {
   t->rows = left < s->tile_rows ? left : s->tile_rows;
   for (rs_part p = RS_IN; p < RS_PARTS; p++) {
     t->unit[p] = s->stride[p] == 1 && t->rows <= run;
-    t->dense[p] = s->stride[p] == s->spec->length && t->rows <= run && p < RS_OWN && s->part[p].step == 1;
   }
   for (int64_t i = 0; i < t->rows; i += run, run = last) {
     int64_t end = t->rows - i < run ? t->rows : i + run;

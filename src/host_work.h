@@ -13,6 +13,7 @@
 #define RS_HOST_WORK_H
 
 #include <stdatomic.h>
+#include <string.h>
 
 #include "host_isa.h"
 #include "rows.h"
@@ -21,6 +22,7 @@ enum {
   RS_TILE_BYTES = 4096,                      /* of accumulators: the most columns of a tile */
   RS_TILE_ROWS = RS_TILE_BYTES / 4,          /* the most rows of a tile, */
   RS_STRIPS = RS_TILE_BYTES / RS_LINE_BYTES, /* and strips, be they columns or rows */
+  RS_SMALL_BYTES = 1024,                     /* of widest elements: a problem that is scanned without a seat */
 };
 
 typedef enum rs_part { RS_IN, RS_OUT, RS_MASK, RS_OWN, RS_PARTS } rs_part; /* OWN: initial values and totals */
@@ -44,8 +46,7 @@ typedef struct rs_bank {
 typedef struct rs_tile {
   int64_t rows;
   int64_t at[RS_PARTS][RS_TILE_ROWS]; /* where its rows start */
-  bool unit[RS_PARTS];                /* they are known to be neighbours, */
-  bool dense[RS_PARTS];               /* or to start where the one before ends */
+  bool unit[RS_PARTS];                /* they are known to be neighbours */
 } rs_tile;
 
 /* Memory that a thread works with: large, but most of it is never touched. */
@@ -55,10 +56,12 @@ typedef struct rs_seat {
   char factor[RS_PANEL_BYTES] __attribute__((aligned(64)));
   char raw[RS_PANEL_BYTES] __attribute__((aligned(64)));
   char raw_mask[RS_PANEL_BYTES] __attribute__((aligned(64)));
-  char start[RS_TILE_BYTES] __attribute__((aligned(64))); /* prefixes of a piece's strips: before it, */
-  char after[RS_TILE_BYTES] __attribute__((aligned(64))); /* after it, if after_step says where that is, */
-  char total[RS_TILE_BYTES] __attribute__((aligned(64))); /* and of it alone */
-  int64_t after_step;                                     /* or -1 */
+  char turned[RS_PANEL_BYTES] __attribute__((aligned(64)));    /* rows on their way to columns or back */
+  char start[RS_TILE_BYTES] __attribute__((aligned(64)));      /* prefixes of a piece's strips: before it, */
+  char after[RS_TILE_BYTES] __attribute__((aligned(64)));      /* after it, if after_step says where that is, */
+  char total[RS_TILE_BYTES] __attribute__((aligned(64)));      /* and of it alone */
+  char joint[RS_PANEL_BYTES / RS_LINE_BYTES * RS_JOINT_BYTES]; /* ends of a strip's lines, for the next strip */
+  int64_t after_step;                                          /* or -1 */
   rs_tile tile;
   rs_bank bank;
   rs_bank chain; /* of the run that this seat's thread has called, over its pieces */
@@ -72,9 +75,11 @@ typedef struct rs_run {
   int64_t stride[RS_PARTS]; /* from row to row in the last dimension */
   rs_wide wide;
   int64_t size;               /* bytes of an accumulator */
+  int64_t widest;             /* bytes of the widest elements of all arrays, accumulators included */
   int64_t acc_bytes;          /* the same in init and totals */
   uint64_t neutral, identity; /* accumulators, in the first bytes */
   uint64_t mask_bits;         /* those that make a mask true */
+  bool batch;                 /* whole rows, many at a time (host_batch.h); else */
   bool columns;               /* strips are columns, not single rows */
   bool stream;                /* outputs are written past the caches */
   int64_t strip_rows, width;  /* rows of a strip, and the same in a panel: whole vectors of columns */
@@ -92,7 +97,14 @@ typedef struct rs_run {
 void rs_run_tiles(void *run, int64_t chunk, void *seat);
 void rs_run_piece(void *run, int64_t chunk, void *seat);
 
-/* One accumulator, from and to the type of init and totals. */
+/* One accumulator; sizes that the compiler knows spare a call. */
+static inline void rs_move(void *to, const void *from, int64_t size) {
+  memcpy(to, from, 4);
+  if (size == 8)
+    memcpy((char *)to + 4, (const char *)from + 4, 4);
+}
+
+/* The same from and to the type of init and totals. */
 void rs_load_acc(const rs_run *run, void *wide, const void *acc);
 void rs_save_acc(const rs_run *run, void *acc, const void *wide);
 

@@ -2,7 +2,9 @@
  * last_cache.c - how large the last cache of a processor is
  * SPDX-License-Identifier: MIT
  *
- * glibc tells it on x86; on other processors it says 0, and other C libraries have no such question: Linux is asked.
+ * Linux tells what the cores of one cluster share. sysconf() of glibc counts the caches of all clusters of a socket
+ * (256 MB where eight cores share 32), says 0 on other processors than x86, and other C libraries have no such
+ * question.
  */
 #include "last_cache.h"
 
@@ -38,9 +40,10 @@ int64_t rs_last_cache_told(const char *root) {
 }
 
 int64_t rs_last_cache_bytes(void) {
-  long bytes = 0;
+  int64_t bytes = rs_last_cache_told("");
 #ifdef _SC_LEVEL3_CACHE_SIZE
-  bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  if (!bytes)
+    bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
 #endif
-  return bytes > 0 ? bytes : rs_last_cache_told("");
+  return bytes > 0 ? bytes : 0;
 }

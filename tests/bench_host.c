@@ -5,12 +5,16 @@
  * bench_host [threads [level [case [elements]]]]: all threads (0), the best instruction set (-1) and all cases (-1) by
  * default; `elements` makes the cases smaller, to see what the loops could do if memory were faster. Each time is the
  * least of several, scan and copy in turn. What is timed is checked: the total of each row of ones.
+ *
+ * bench_host --cells | --offsets | --threads [--csv] [--only CELL] [--seconds S]: beside a plain loop, over outputs at
+ * 16 places of a page, and two threads beside one (bench_cells.c). Any of the three, in this order.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "bench_cells.h"
 #include "host_test.h"
 
 typedef struct shape {
@@ -158,7 +162,34 @@ static shape shrunk(shape p, int64_t elements) {
   return p;
 }
 
+/* The tables of bench_cells.c that arguments ask for. */
+static int beside_others(int argc, char **argv) {
+  bench_options options = {.only = -1, .seconds = 0.5};
+  bool cells = false, offsets = false, threads = false;
+  for (int i = 1; i < argc; i++) {
+    bool more = i + 1 < argc;
+    if (!strcmp(argv[i], "--cells"))
+      cells = true;
+    else if (!strcmp(argv[i], "--offsets"))
+      offsets = true;
+    else if (!strcmp(argv[i], "--threads"))
+      threads = true;
+    else if (!strcmp(argv[i], "--csv"))
+      options.csv = true;
+    else if (!strcmp(argv[i], "--only") && more)
+      options.only = atoi(argv[++i]);
+    else if (!strcmp(argv[i], "--seconds") && more)
+      options.seconds = atof(argv[++i]);
+    else
+      return fprintf(stderr, "bench_host: %s is not understood\n", argv[i]), 2;
+  }
+  return (cells ? bench_cells(&options) : 0) | (offsets ? bench_offsets(&options) : 0) |
+         (threads ? bench_threads(&options) : 0);
+}
+
 int main(int argc, char **argv) {
+  if (argc > 1 && !strncmp(argv[1], "--", 2))
+    return beside_others(argc, argv);
   enum { SHAPES = sizeof shapes / sizeof *shapes };
   int64_t number[5] = {0, 0, -1, -1, INT64_MAX};
   for (int i = 1; i < argc && i < 5; i++)

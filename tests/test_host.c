@@ -442,6 +442,82 @@ START_TEST(columns) {
 }
 END_TEST
 
+/* Puts the output `elements` further on, between bytes that must stay; a problem in place stays where it is. */
+static void shift_output(problem *p, int64_t elements) {
+  if (p->in_place)
+    return;
+  int64_t bytes = (int64_t)rowscan_type_bytes(p->spec.out_type);
+  free(p->out.memory);
+  p->out.start += elements;
+  p->out.bytes += (size_t)(elements * bytes + 64);
+  p->out.memory = malloc(p->out.bytes + 1);
+  memset(p->out.memory, 0xa5, p->out.bytes);
+  p->rows.out = field_start(&p->out, p->spec.out_type);
+}
+
+/* Rows and columns of all sizes that loops tell apart, at every place of a cache line, on both sides of the caches. */
+START_TEST(every_offset) {
+  static const struct {
+    rowscan_type in, out;
+  } types[] = {{ROWSCAN_F32, ROWSCAN_F32}, {ROWSCAN_F64, ROWSCAN_F64},  {ROWSCAN_I32, ROWSCAN_I32},
+               {ROWSCAN_I64, ROWSCAN_I64}, {ROWSCAN_BF16, ROWSCAN_F16}, {ROWSCAN_BOOL, ROWSCAN_I8}};
+  static const struct {
+    int64_t outer, length, inner;
+  } shapes[] = {{1, 16, 1},   {1, 1000, 1}, {1, 4200, 1}, {7, 3, 1},    {300, 2, 1},
+                {100, 7, 1},  {40, 31, 1},  {20, 64, 1},  {11, 100, 1}, {3, 700, 1},
+                {1, 20, 300}, {1, 9, 1100}, {2, 33, 129}, {1, 40, 16},  {1, 7, 4096}};
+  enum { SHAPES = sizeof shapes / sizeof *shapes, LINE = 64 };
+  rowscan_type in = types[_i].in, out = types[_i].out;
+  int64_t bytes = (int64_t)rowscan_type_bytes(out);
+  uint64_t r = seed + 700 + (uint64_t)_i;
+  for (int64_t offset = 0; offset < LINE / bytes; offset++)
+    for (int i = (int)(offset % 2); i < SHAPES; i += is_quick() ? 5 : 2) {
+      int64_t outer = shapes[i].outer, length = shapes[i].length, inner = shapes[i].inner;
+      int64_t shape[] = {outer, inner, length}, strides[] = {length * inner, 1, inner};
+      rowscan_spec spec = {.in_type = in, .out_type = out, .acc_type = floating(out) && bytes < 8 ? ROWSCAN_F32 : out};
+      problem p = any_problem(&r, random_mask_and_flags(&r, spec), shape, 3, true);
+      memcpy(p.in.stride, strides, sizeof strides);
+      memcpy(p.out.stride, strides, sizeof strides);
+      memcpy(p.mask.stride, strides, sizeof strides);
+      set_rows(&p, shape, 3, c_order);
+      shift_output(&p, offset);
+      check_problem(&r, &p, outer * length * inner < 1200);
+      free_problem(&p);
+    }
+}
+END_TEST
+
+/* Short rows with gaps of any size between them, in some of the arrays, forwards and backwards. */
+START_TEST(short_rows_with_gaps) {
+  rowscan_type type = plain_types[_i];
+  uint64_t r = seed + 800 + (uint64_t)_i;
+  for (int i = 0; i < (is_quick() ? 40 : 200); i++) {
+    rowscan_spec spec = {.in_type = type, .out_type = type, .acc_type = type == ROWSCAN_F16 ? ROWSCAN_F32 : type};
+    spec = random_mask_and_flags(&r, spec);
+    int64_t length = 1 + below(&r, 130), step = 1 + below(&r, 3), rows = 1 + below(&r, 6000 / (length * step));
+    int64_t pitch = length * step + below(&r, 3) * below(&r, 20);
+    problem p = any_problem(&r, spec, (int64_t[]){rows, pitch}, 2, true);
+    p.spec.length = length;
+    for (int array = 0; array < 3; array++) {
+      field *f = array == 0 ? &p.in : array == 1 ? &p.out : &p.mask;
+      int64_t apart = below(&r, 2) || (p.in_place && array == 1) ? 1 : step;
+      if (p.in_place && array == 1) {
+        memcpy(p.out.stride, p.in.stride, sizeof p.in.stride);
+        p.out.start = p.in.start;
+        continue;
+      }
+      bool back = below(&r, 4) == 0, dense = apart == 1 && below(&r, 2);
+      f->stride[0] = dense ? length : pitch;
+      f->stride[1] = back ? -apart : apart;
+      f->start = back ? (length - 1) * apart : 0;
+    }
+    set_rows(&p, (int64_t[]){rows}, 2, c_order);
+    check_problem(&r, &p, i % 8 == 0);
+    free_problem(&p);
+  }
+}
+END_TEST
+
 /* Few rows, long enough to be cut into pieces that go to several threads. */
 START_TEST(long_rows) {
   static const struct {
@@ -843,7 +919,8 @@ START_TEST(the_environment_is_the_callers) {
                          .in_type = ROWSCAN_F16,
                          .out_type = i % 4 < 2 ? ROWSCAN_F16 : ROWSCAN_F32,
                          .acc_type = ROWSCAN_F32};
-    problem p = any_problem(&r, spec, (int64_t[]){3, 60000}, 2, true), q = p;
+    int64_t length = i % 3 ? 60000 : 20; /* short ones go another way */
+    problem p = any_problem(&r, spec, (int64_t[]){3, length}, 2, true), q = p;
     char *should = malloc(p.out.bytes + 1);
     q.rows.out = should;
     if (!p.in_place) {
@@ -945,6 +1022,8 @@ int main(void) {
   tcase_add_loop_test(cases, everything_at_random, 0, ROWSCAN_BOOL);
   tcase_add_loop_test(cases, every_length, 0, sizeof plain_types / sizeof *plain_types);
   tcase_add_loop_test(cases, columns, 0, sizeof plain_types / sizeof *plain_types);
+  tcase_add_loop_test(cases, every_offset, 0, 6);
+  tcase_add_loop_test(cases, short_rows_with_gaps, 0, sizeof plain_types / sizeof *plain_types);
   tcase_add_loop_test(cases, long_rows, 0, sizeof plain_types / sizeof *plain_types);
   tcase_add_loop_test(cases, many_callers, 0, 2 + WAYS);
   tcase_add_loop_test(cases, threads_of_the_programs, 0, WAYS);
