@@ -246,8 +246,8 @@ static void must(CUresult result) {
 
 static rowscan_status scan_ones(int64_t length, int64_t place, CUstream stream) {
   rowscan_problem problem = {.size = sizeof problem, .rank = 1, .shape = &length};
-  problem.input = (rowscan_tensor){(void *)(uintptr_t)ones, ROWSCAN_F32, NULL};
-  problem.output = (rowscan_tensor){(float *)(uintptr_t)outputs + place * ROOM, ROWSCAN_F32, NULL};
+  problem.input = (rowscan_input){.data = (void *)(uintptr_t)ones, .type = ROWSCAN_F32};
+  problem.output = (rowscan_output){.data = (float *)(uintptr_t)outputs + place * ROOM, .type = ROWSCAN_F32};
   return rowscan_scan(gpu, &problem, stream);
 }
 
