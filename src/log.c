@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "../cache/word.h"
+#include "base/plain.h"
 
 static const char *const names[] = {
     [ROWSCAN_LOG_WARNING] = "warning", [ROWSCAN_LOG_INFO] = "info", [ROWSCAN_LOG_DEBUG] = "debug", NULL};
@@ -52,6 +53,7 @@ void rs_log_tell(const rs_log *log, const char *format, ...) {
   va_start(list, format);
   vsnprintf(message, sizeof message, format, list);
   va_end(list);
+  rs_plain_in_place(message, sizeof message, false);
   rs_log_write(&to, ROWSCAN_LOG_WARNING, "%s", message);
 }
 

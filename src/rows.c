@@ -56,7 +56,9 @@ static void tame_strides(rs_rows *rows, int64_t length) {
   bool empty = rows->count == 0 || length == 0;
   for (int d = 0; d < rows->rank; d++) {
     if (empty)
-      rows->in_stride[d] = rows->out_stride[d] = rows->mask_stride[d] = 0;
+      rows->in_stride[d] = rows->mask_stride[d] = 0;
+    if (empty && !rows->initial)
+      rows->out_stride[d] = 0;
     tame(&rows->in_stride[d], rows->shape[d] <= 1);
     tame(&rows->out_stride[d], rows->shape[d] <= 1);
     tame(&rows->mask_stride[d], rows->shape[d] <= 1);
@@ -171,6 +173,10 @@ static rowscan_status check_args_strides(const rs_rows *rows, const rowscan_spec
     status = check_strides("output_strides", args->output_strides, shape, rank, spec->out_type);
   if (!status && spec->mask_mode)
     status = check_strides("mask_strides", args->mask_strides, shape, rank, spec->mask_type);
+  if (!status)
+    status = check_strides("init_strides", args->init_strides, shape, rank - 1, spec->acc_type);
+  if (!status)
+    status = check_strides("totals_strides", args->totals_strides, shape, rank - 1, spec->acc_type);
   return status;
 }
 
@@ -310,9 +316,25 @@ static rowscan_status check_problem_strides(const rowscan_problem *problem, cons
   return status;
 }
 
+/* Rows of no elements have these, too. */
+static rowscan_status check_end_strides(const rowscan_problem *problem, const rowscan_spec *spec) {
+  int64_t shape[RS_MAX_ROW_RANK + 1];
+  if (!problem->init.strides && !problem->totals.strides)
+    return ROWSCAN_OK;
+  for (int d = 0; d < problem->rank; d++) {
+    shape[d] = d == scanned(problem) ? 1 : problem->shape[d];
+    if (!shape[d])
+      return ROWSCAN_OK;
+  }
+  rowscan_status status = check_strides("init.strides", problem->init.strides, shape, problem->rank, spec->acc_type);
+  return status ? status
+                : check_strides("totals.strides", problem->totals.strides, shape, problem->rank, spec->acc_type);
+}
+
+/* Of P(0) there is an element a row, also where the rows have none. */
 static bool is_empty(const rowscan_problem *problem) {
   for (int d = 0; d < problem->rank; d++)
-    if (problem->shape[d] == 0)
+    if (problem->shape[d] == 0 && !(includes_initial(problem) && d == scanned(problem)))
       return true;
   return false;
 }
@@ -405,6 +427,8 @@ rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const row
   bool empty = !status && is_empty(problem);
   if (!status && !empty)
     status = check_problem_strides(problem, spec);
+  if (!status)
+    status = check_end_strides(problem, spec);
   if (status)
     return status;
 
@@ -440,8 +464,8 @@ rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const row
     if (d == dim)
       continue;
     if (problem->shape[d] != 1)
-      dims[count++] = empty && !rows->initial ? (dimension){.size = problem->shape[d], .row = row[d]}
-                                              : (dimension){problem->shape[d], in[d], out[d], mask[d], row[d]};
+      dims[count++] = empty ? (dimension){.size = problem->shape[d], .row = row[d]}
+                            : (dimension){problem->shape[d], in[d], out[d], mask[d], row[d]};
     rows->count *= problem->shape[d];
   }
   if (count > 1)
