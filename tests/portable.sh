@@ -4,16 +4,17 @@
 #
 # usage: portable.sh BUILD: a build of rowscan. Builds each in a folder below it, runs the suites that need neither C++
 # nor a GPU, and compares digests of random problems with the build's own: the bits are the same everywhere. Parts whose
-# tools are missing say SKIP. JOBS: parallel jobs.
+# tools are missing say SKIP. JOBS: parallel jobs. RS_QUICK=0: all suites under QEMU too, where the longest take minutes.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=$(cd "$1" && pwd)
 work=$build/portable
 jobs=${JOBS:-2}
-problems=1500
-suites='tests/header tests/test_host tests/test_npy tests/test_rows tests/test_spec tests/test_stage tests/test_threads'
+problems=2000
+short='tests/header tests/test_npy tests/test_rows tests/test_spec tests/test_threads'
+long='tests/test_host tests/test_stage'
 status=0
-RS_QUICK=1
+RS_QUICK=${RS_QUICK:-1}
 CK_DEFAULT_TIMEOUT=300
 ROWSCAN_CACHE=off
 export RS_QUICK CK_DEFAULT_TIMEOUT ROWSCAN_CACHE
@@ -37,44 +38,65 @@ build() {
   "$root/configure" -q --enable-werror CXX=no CPPFLAGS="-I$work/include" CFLAGS=-O1 PYTHON="${PYTHON:-python3}" \
     CHECK_CFLAGS="-I$root/tests/portable" CHECK_LIBS=-pthread "$@"
   # shellcheck disable=SC2086
-  make -s -j "$jobs" $suites tests/digests rowscan
+  make -s -j $(((jobs + 1) / 2)) $short $long tests/digests rowscan
 }
 
-# try NAME RUNNER...: the suites, and the digests beside those of this machine.
+# try SUITES RUNNER...: these, and the digests beside those of this machine.
 try() {
-  name=$1
+  suites=$1
   shift
   for suite in $suites; do
-    echo "== $name: $suite"
-    "$@" "./$suite" || failed "$name: $suite"
+    "$@" "./$suite" || failed "$suite"
   done
-  "$@" ./tests/digests $problems >digests.txt || failed "$name: tests/digests"
+  "$@" ./tests/digests "$problems" >digests.txt || failed tests/digests
   if cmp "$work/digests.txt" digests.txt; then
-    echo "$name: $(wc -l <digests.txt) problems, the same bits"
+    echo "$(wc -l <digests.txt) problems, the same bits"
   else
     diff "$work/digests.txt" digests.txt | head -n 10
-    failed "$name: other bits"
+    failed "other bits"
   fi
 }
 
-make -s -C "$build" -j "$jobs" tests/digests
-"$build/tests/digests" $problems >"$work/digests.txt"
-
-if command -v musl-gcc >/dev/null; then
+musl() {
+  if ! command -v musl-gcc >/dev/null; then
+    echo "SKIP: there is no musl-gcc (Debian: musl-tools)"
+    return 0
+  fi
   build musl --disable-static CC=musl-gcc
-  try musl env
-  echo "== musl: tests/cli.py"
+  try "$short $long" env
   ROWSCAN=$work/musl/rowscan "${PYTHON:-python3}" "$root/tests/cli.py" Values SameBits Files BadFiles ||
-    [ $? = 77 ] || failed "musl: tests/cli.py"
-else
-  echo "SKIP musl: there is no musl-gcc (Debian: musl-tools)"
-fi
+    [ $? = 77 ] || failed tests/cli.py
+}
 
-if command -v aarch64-linux-gnu-gcc >/dev/null && command -v qemu-aarch64 >/dev/null; then
+aarch64() {
+  if ! command -v aarch64-linux-gnu-gcc >/dev/null || ! command -v qemu-aarch64 >/dev/null; then
+    echo "SKIP: there is no cross compiler or no qemu-aarch64" \
+      "(Debian: gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user)"
+    return 0
+  fi
   build aarch64 --disable-shared --host=aarch64-linux-gnu
-  try aarch64 qemu-aarch64 -L /usr/aarch64-linux-gnu
-else
-  echo "SKIP aarch64: there is no cross compiler or no qemu-aarch64" \
-    "(Debian: gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user)"
-fi
+  suites=$short
+  [ "$RS_QUICK" = 1 ] || suites="$short $long"
+  try "$suites" qemu-aarch64 -L /usr/aarch64-linux-gnu
+}
+
+make -s -C "$build" -j "$jobs" tests/digests
+"$build/tests/digests" "$problems" >"$work/digests.txt"
+# Beside one another, for each has parts that keep one processor busy.
+(
+  musl
+  exit $status
+) >"$work/musl.log" 2>&1 &
+first=$!
+(
+  aarch64
+  exit $status
+) >"$work/aarch64.log" 2>&1 &
+second=$!
+wait $first || failed musl
+wait $second || failed aarch64
+for part in musl aarch64; do
+  echo "== $part"
+  grep -v '^  \(CC\|CCLD\|GEN\) ' "$work/$part.log"
+done
 exit $status

@@ -273,7 +273,7 @@ static void *scan_many(void *argument) {
   caller *c = argument;
   float *out = malloc(sizeof in);
   ck_assert_ptr_nonnull(out);
-  for (int i = 0; i < (is_quick() ? 50 : 300); i++) {
+  for (int i = 0; i < (is_quick() ? 16 : 300); i++) {
     c->random = c->random * 6364136223846793005u + 1442695040888963407u;
     int64_t n = (int64_t)(c->random >> 33) % (i % 4 ? 3000 : N) + 1;
     ck_assert(!scan(c->context, out, n));
