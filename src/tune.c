@@ -583,14 +583,13 @@ static bool fit_stream(rs_shape *s, int64_t stage, int64_t buffer, int arch) {
  *   bf16 off 16 bytes, 3 x 50000001 0.962, 0.976, 0.973; 264 x 98305 0.854, 0.961, 0.956
  *   i8 to i8, 3 x 50000000, vectors of 8, 8 warps of 8 chunks 0.834, 0.939; masked 0.845, 1.000; vectors of 16, 8 of 4
  *   0.949 (4) and 0.951 (6), masked 1.007 and 1.004; off 16 bytes 0.604, 0.823; 0.844 and 0.848, masked 0.835 and 0.796
- * Those left out spill with four, which leave 128 registers (masked bf16 0.818, 0.860), and so do some elsewhere, and
- * halves in f64 from 2^30 on (16 bytes).
+ * Those left out spill with four, which leave 128 registers (masked bf16 0.818, 0.860), and so do some elsewhere.
  */
 static bool reduces_long(const rowscan_spec *spec, bool off, int vector) {
   if (bytes_alone(spec))
     return off || spec->length % vector == 0;
   bool plain = !spec->mask_mode && spec->row_rank == 1 && rs_type_kind(spec->in_type) == RS_FLOAT;
-  return off && vector > 4 && plain && !(is_far(spec) && wide(spec));
+  return off && vector > 4 && plain;
 }
 
 /*
@@ -611,12 +610,13 @@ static bool stream_shape(const rowscan_spec *spec, int arch, bool off, rs_shape 
   s->warps = s->vector == 4 && !wide(spec) ? 4 : 8;
   s->threads = 32 * (s->warps + s->reducers + 2);
   int registers = s->warps == 4 ? 190 : 128, most = 64 / s->warps;
-  /* others spill: 1 x 2^28 bf16 in f64 on an H200 0.446 of memcpy so, 0.449 with 652 bytes */
+  /*
+   * Others spill: 1 x 2^28 bf16 in f64 on an H200 0.446 of memcpy so, 0.449 with 652 bytes. From 2^30 elements on those
+   * of 8 bytes spill 8 to 96 bytes, and keep their chunks: 1 x 2^30 f64 on an H100 6.59 ms exclusive with half of them,
+   * 5.68 with all; reverse 6.92, 5.71.
+   */
   int in = (int)rowscan_type_bytes(spec->in_type);
-  bool narrow = spec->acc_type == ROWSCAN_F64 ? in < 4 : wide(spec) && in < 8 && arch / 10 != 9;
-  /* of 8 bytes in or out, 8 to 96 bytes: all but inclusive ones, forwards, on 16 bytes, which fit. Not measured */
-  bool far = is_far(spec) && (off || spec->flags & (ROWSCAN_REVERSE | ROWSCAN_EXCLUSIVE));
-  if (narrow || (far && wide(spec) && s->vector < 4))
+  if (spec->acc_type == ROWSCAN_F64 ? in < 4 : wide(spec) && in < 8 && arch / 10 != 9)
     registers /= 2;
   s->chunks = most;
   while (s->chunks > 1 && s->chunks * chunk_registers(spec, s->vector) > registers)

@@ -134,7 +134,12 @@ static CUresult error_name(CUresult error, const char **name) {
   return CUDA_SUCCESS;
 }
 
+static CUresult synchronize_context(void) {
+  return CUDA_SUCCESS;
+}
+
 static const rs_cuda cuda = {.cuCtxGetCurrent = get_current,
+                             .cuCtxSynchronize = synchronize_context,
                              .cuDevicePrimaryCtxRelease_v2 = release_context,
                              .cuThreadExchangeStreamCaptureMode = exchange_mode,
                              .cuModuleLoadData = load_data,

@@ -245,11 +245,12 @@ static void refused(rowscan_args args, int repeat, rowscan_status status, const 
 }
 
 START_TEST(what_cannot_be_measured) {
-  int64_t far[] = {INT64_MAX / 4, 1}, huge[] = {INT64_C(1) << 40, 1};
+  int64_t beyond[] = {INT64_MAX / 4, 1}, far[] = {INT64_C(1) << 58, 1}, huge[] = {INT64_C(1) << 40, 1};
   refused((rowscan_args){.rows = 0}, 0, ROWSCAN_BAD_ARGUMENT, "'rows'");
   refused((rowscan_args){.rows = -1}, 0, ROWSCAN_BAD_ARGUMENT, "'rows'");
   refused((rowscan_args){.rows = 1}, -1, ROWSCAN_BAD_ARGUMENT, "'repeat'");
   refused((rowscan_args){.rows = INT64_MAX / 2}, 0, ROWSCAN_OUT_OF_MEMORY, "rows");
+  refused((rowscan_args){.rows = 3, .input_strides = beyond}, 0, ROWSCAN_BAD_ARGUMENT, "'input_strides'");
   refused((rowscan_args){.rows = 3, .input_strides = far}, 0, ROWSCAN_OUT_OF_MEMORY, "rows");
   refused((rowscan_args){.row_shape = (int64_t[]){INT64_MAX}}, 0, ROWSCAN_OUT_OF_MEMORY, "rows");
   refused((rowscan_args){.rows = 99, .input_strides = huge}, 0, ROWSCAN_OUT_OF_MEMORY, "memory");

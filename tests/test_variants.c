@@ -195,11 +195,9 @@ static void tell(const rowscan_spec *spec, const char *arch, const char *more) {
   rs_text_free(&line);
 }
 
-/* Rows that no GPU has memory for compile, and may spill: their totals have more levels than there are registers for.
- */
+/* Rows of 2^30 elements and more: places in them are numbers of 64 bits, and totals have more levels. A few bytes. */
 static bool may_spill(const rowscan_spec *spec) {
-  enum { MOST_LOG = 38 };
-  return spec->length > (INT64_C(1) << MOST_LOG) / (int64_t)rowscan_type_bytes(spec->in_type);
+  return spec->length >= 1 << 30;
 }
 
 static void check_module(const rowscan_plan *plan, int index, const rowscan_spec *spec, const char *arch) {
