@@ -81,17 +81,14 @@ rowscan_engine rowscan_context_engine(const rowscan_context *context) {
 }
 
 rowscan_status rowscan_context_info_get(const rowscan_context *context, rowscan_context_info *info) {
-  if (info->size != sizeof *info)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "info: field 'size': %zu, not %zu", info->size, sizeof *info);
   bool gpu = context->engine == ROWSCAN_ENGINE_CUDA;
-  *info = (rowscan_context_info){.size = sizeof *info,
-                                 .engine = context->engine,
-                                 .device = gpu ? context->device.ordinal : -1,
-                                 .threads = rs_host_threads(context->host),
-                                 .why = context->why ? context->why : ""};
+  rowscan_context_info found = {.engine = context->engine,
+                                .device = gpu ? context->device.ordinal : -1,
+                                .threads = rs_host_threads(context->host),
+                                .why = context->why ? context->why : ""};
   if (gpu)
-    snprintf(info->arch, sizeof info->arch, "sm_%d", context->device.arch);
-  return ROWSCAN_OK;
+    snprintf(found.arch, sizeof found.arch, "sm_%d", context->device.arch);
+  return give_info(info, &found, sizeof found);
 }
 
 /* Hands a text over to the caller. */

@@ -137,6 +137,10 @@ int main(void) {
   rowscan_context *context;
   rowscan_options options = {.size = sizeof options, .engine = ROWSCAN_ENGINE_HOST, .threads = 1};
   MUST(rowscan_open(&context, &options) == ROWSCAN_OK);
+  GUARDED(rowscan_context_info, info);
+  MUST(rowscan_context_info_get(context, &info.info) == ROWSCAN_OK);
+  MUST(info.info.engine == ROWSCAN_ENGINE_HOST);
+  IS_WHOLE(info);
   scan(context);
   plan(context);
   cache(context);
