@@ -31,7 +31,7 @@ sources_of() {
   entry) echo "cache/entry.c" ;;
   pack) echo "cache/entry.c cache/file.c cache/pack.c src/base/descriptor.c" ;;
   npy) echo "src/cli/npy.c src/types.c" ;;
-  spec) echo "src/base/plain.c src/spec.c src/spec_parse.c src/status.c src/text.c src/types.c" ;;
+  spec) echo "src/base/plain.c src/sized.c src/spec.c src/spec_parse.c src/status.c src/text.c src/types.c" ;;
   *)
     echo "fuzz.sh: there is no target $1; there are entry, pack, npy, spec" >&2
     return 2
