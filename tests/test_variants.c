@@ -10,6 +10,7 @@
  * Besides the list, specs that are drawn, each for an architecture that is drawn too: holes between tuned lengths are
  * where no list looks. They come of RS_SEED, else of the time, which is told; RS_DRAWN=n: so many of them.
  */
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -202,15 +203,27 @@ static void tell(const rowscan_spec *spec, const char *arch, const char *more) {
   rs_text_free(&line);
 }
 
-/* Rows of 2^30 elements and more: places in them are numbers of 64 bits, and totals have more levels. A few bytes. */
-static bool may_spill(const rowscan_spec *spec) {
-  return spec->length >= 1 << 30;
+/*
+ * Bytes that a kernel may spill: none, but for rows cut over blocks of 2^30 elements and more with accumulators of 64
+ * bits, which are faster so (src/tune.c), and for rows that no GPU has memory for, which need but compile.
+ */
+static int most_spilled(const rowscan_plan *plan, const rowscan_module_info *info) {
+  enum { MOST_LOG = 38, OF_STREAMS = 96 };
+  rowscan_spec spec = ROWSCAN_INFO(spec);
+  if (rowscan_plan_spec(plan, &spec) != ROWSCAN_OK)
+    return 0;
+  if (spec.length > (INT64_C(1) << MOST_LOG) / (int64_t)rowscan_type_bytes(spec.in_type))
+    return INT_MAX;
+  bool far = spec.length >= 1 << 30 && info->regime == ROWSCAN_REGIME_LONG;
+  return far && rowscan_type_bytes(spec.acc_type) == 8 ? OF_STREAMS : 0;
 }
 
 static void check_module(const rowscan_plan *plan, int index, const rowscan_spec *spec, const char *arch) {
   rowscan_module_info info = ROWSCAN_INFO(rowscan_module_info);
-  bool ok = rowscan_plan_module(plan, index, &info) == ROWSCAN_OK && info.registers > 0 && info.ptx_bytes &&
-            info.cubin_bytes && (may_spill(spec) || (!info.spill_bytes && !info.local_bytes));
+  bool ok =
+      rowscan_plan_module(plan, index, &info) == ROWSCAN_OK && info.registers > 0 && info.ptx_bytes && info.cubin_bytes;
+  int most = ok ? most_spilled(plan, &info) : 0;
+  ok = ok && info.spill_bytes <= most && info.local_bytes <= most;
   char more[256];
   snprintf(more, sizeof more, "%s, %d registers, %d local bytes, %d spilled; %s", rowscan_regime_name(info.regime),
            info.registers, info.local_bytes, info.spill_bytes, info.geometry);
