@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "call.h"
+#include "command.h"
 #include "contexts.h"
 #include "errors.h"
 #include "library.h"
@@ -34,6 +35,7 @@ static PyMethodDef methods[] = {{"cumsum", FAST_WITH_NAMES(rp_cumsum), rp_cumsum
                                 {"cache_clear", rp_cache_clear, METH_NOARGS, NULL},
                                 {"cache_export", rp_cache_export, METH_VARARGS, NULL},
                                 {"cache_import", rp_cache_import, METH_VARARGS, NULL},
+                                {"command", rp_command, METH_O, NULL},
                                 {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef definition = {
