@@ -36,6 +36,8 @@ cumprod = _core.cumprod
 devices = _core.devices
 archs = _core.archs
 set_threads = _core.set_threads
+for _function in (cumsum, cumprod, devices, archs, set_threads):
+    _function.__module__ = __name__  # where users, help() and pickle find it
 
 
 def _cumulative(op, x, axis, dtype, include_initial):
