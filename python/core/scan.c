@@ -53,7 +53,7 @@ static rp_looked look_at_out(rp_view *view, PyObject *out, const rp_kind *kind, 
     return looked;
   give_dimension(view);
   if (view->rank != x->rank || view->read_only || (call->out_type && view->type != call->out_type) ||
-      (is_floating(x->type) && !is_floating(view->type)))
+      is_floating(view->type) != is_floating(view->type | x->type))
     return RP_DECLINED;
   for (int d = 0; d < x->rank; d++)
     if (view->shape[d] != x->shape[d] + (d == call->dim && call->flags & ROWSCAN_INCLUDE_INITIAL))

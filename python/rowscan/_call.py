@@ -202,12 +202,7 @@ class Library:
         sums = None
         if s.totals is not None and wanted == SCAN:
             shape = tuple(s.x.shape)
-            rows = shape[:s.dim] + (1,) + shape[s.dim + 1:]
-            sums = self.empty(rows, s.totals, s.x)
-            if s.init is not None:  # it needs the strides of the totals
-                init = self.empty(rows, s.totals, s.x)
-                init[...] = s.init
-                s.init = init
+            sums = self.empty(shape[:s.dim] + (1,) + shape[s.dim + 1:], s.totals, s.x)
         y = _core.scan(s.x, s.dim, s.op, s.flags, s.number, s.acc, s.mask_mode, s.mask, s.init, sums, out, wanted)
         if y is NotImplemented:
             raise TypeError(self.refusal(s))
