@@ -54,16 +54,18 @@
       "Errors\n"                                                                                                       \
       "    TypeError      x is no array, or arrays are of a type that is not served or contradict dtype.\n"            \
       "    IndexError     There is no such dimension.\n"                                                               \
-      "    ValueError     Shapes do not fit, arrays are on different devices or overlap, a word is unknown.\n"         \
+      "    ValueError     Shapes do not fit, arrays are on different devices, a word is unknown. Where x's library\n"  \
+      "                   has an error of its own, it is that: a RuntimeError for shapes in torch, say.\n"             \
       "    rowscan.Error  What the library refuses or fails at. Each of its subclasses is also Python's own kind:\n"   \
-      "                   BadArgument a ValueError, Unsupported a NotImplementedError, OutOfMemory a MemoryError.\n"   \
+      "                   BadArgument (arrays overlap, say) a ValueError, Unsupported a NotImplementedError,\n"        \
+      "                   OutOfMemory a MemoryError, NoDriver and NoCompiler an OSError.\n"                            \
       "\n"                                                                                                             \
       "Bits\n"                                                                                                         \
       "    " combine " in an order that depends on the index alone. A row has the same result in any batch, on\n"      \
       "    any device, in each library and with any number of threads, bit for bit, but for the sign and payload\n"    \
       "    of NaN; exclusive is inclusive shifted by one. The order is a tree, so that results differ from those\n"    \
       "    of a loop by rounding errors, and results of float elements that should rise may step down by one or\n"     \
-      "    two units in the last place; with acc='f64' none was seen to.\n"                                            \
+      "    two units in the last place; sums in a float64 accumulator (acc='f64') were not seen to.\n"                 \
       "\n"                                                                                                             \
       "Threads and streams\n"                                                                                          \
       "    Any thread may call; the GIL is released. On the CPU the calling thread and the library's own (see\n"       \
@@ -75,7 +77,7 @@
 
 const char rp_cumsum_doc[] =
     MANUAL("cumsum", "Cumulative sums", "+", "0", "Elements are added",
-           "    Of x, and of init, totals and, with mask_mode='multiply', a floating mask. None with out.\n",
+           "    Of x and init, of a floating mask with mask_mode='multiply', and through totals. None with out.\n",
            "array([[ 1.,  3.,  6.],\n"
            "       [ 4.,  9., 15.]])\n",
            "array([[ 4.,  3.,  3.],\n"
@@ -84,16 +86,17 @@ const char rp_cumsum_doc[] =
            "       [10., 14., 19.]])\n",
            "array([16., 25.])\n");
 
-const char rp_cumprod_doc[] =
-    MANUAL("cumprod", "Cumulative products", "*", "1", "Elements are multiplied",
-           "    Of x, where neither reverse, exclusive, mask, init nor totals is given. None with out.\n",
-           "array([[  1.,   2.,   6.],\n"
-           "       [  4.,  20., 120.]])\n",
-           "array([[  3.,   3.,   3.],\n"
-           "       [120.,  30.,   6.]])\n",
-           "array([[ 10.,  10.,  20.],\n"
-           "       [ 10.,  40., 200.]])\n",
-           "array([  60., 1200.])\n");
+const char rp_cumprod_doc[] = MANUAL(
+    "cumprod", "Cumulative products", "*", "1", "Elements are multiplied",
+    "    JAX: of x and init, of a floating mask with mask_mode='multiply', and through totals. torch: of x, where\n"
+    "    neither reverse, exclusive, mask, init nor totals is given; else Unsupported is raised. None with out.\n",
+    "array([[  1.,   2.,   6.],\n"
+    "       [  4.,  20., 120.]])\n",
+    "array([[  3.,   3.,   3.],\n"
+    "       [120.,  30.,   6.]])\n",
+    "array([[ 10.,  10.,  20.],\n"
+    "       [ 10.,  40., 200.]])\n",
+    "array([  60., 1200.])\n");
 
 const char rp_devices_doc[] =
     "devices()\n--\n\n"
@@ -119,8 +122,9 @@ const char rp_set_threads_doc[] =
     "set_threads(count, /)\n--\n\n"
     "Sets how many threads a scan on the CPU uses at most, the calling one included.\n"
     "\n"
-    "0 is the default: one for each processor that the process may use. Results do not depend on it. The setting\n"
-    "is the process's; NumPy's, torch's and OpenMP's settings have no part in it.\n"
+    "count    0 is the default: one for each processor that the process may use\n"
+    "\n"
+    "Results do not depend on it. The setting is the process's, and apart from those of NumPy, torch and OpenMP.\n"
     "\n"
     ">>> rowscan.set_threads(1)\n"
     ">>> rowscan.set_threads(0)\n";

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import cache as cache
+from . import torch as torch
 
 __all__ = ["cumsum", "cumprod", "cumulative_sum", "cumulative_prod", "prepare", "spec", "warm", "devices", "archs",
            "set_threads", "cache", "Error", "BadArgument", "CacheFailed", "CompileFailed", "CudaFailed", "NoCompiler",

@@ -15,3 +15,6 @@ assert_type(rowscan.cumsum(x, 1, mask=x > 0, init=torch.zeros(3, 1), reverse=Tru
 assert_type(rowscan.cumsum(x, 1, totals=True), tuple[torch.Tensor, torch.Tensor])
 assert_type(rowscan.cumulative_sum(x, axis=1, include_initial=True), torch.Tensor)
 assert_type(rowscan.cumsum(torch.nn.Parameter(x), 1).grad, torch.Tensor | None)
+with rowscan.torch.patched("CUDA", "CPU") as nothing:
+    assert_type(nothing, None)
+rowscan.torch.install()

@@ -29,3 +29,4 @@ rowscan.warm(rowscan.spec(x, 1), "sm_90", 1)  # wrong
 rowscan.devices()[0]["cores"]  # wrong
 rowscan.cache.info()["size"]  # wrong
 rowscan.cummedian(x, 1)  # wrong
+rowscan.torch.patched("cuda:0")  # wrong
