@@ -23,6 +23,4 @@ PyObject *rp_set_python(PyObject *self, PyObject *function);
  */
 PyObject *rp_scan_settled(PyObject *self, PyObject *const *args, Py_ssize_t count);
 
-extern const char rp_cumsum_doc[], rp_cumprod_doc[];
-
 #endif

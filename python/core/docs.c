@@ -1,11 +1,130 @@
 /*
- * docs.c - the manual of cumsum() and cumprod(), for help() and inspect.signature()
+ * docs.c - the manual of what Python users call in C, for help() and inspect.signature()
  * SPDX-License-Identifier: MIT
  */
-#include "call.h"
+#include "docs.h"
 
-#define SIGNATURE                                                                                                      \
-  "(x, dim=None, *, axis=None, reverse=False, exclusive=False, mask=None, mask_mode='select', init=None, "             \
-  "totals=False, dtype=None, acc=None, out=None)\n--\n\n"
-const char rp_cumsum_doc[] = "cumsum" SIGNATURE;
-const char rp_cumprod_doc[] = "cumprod" SIGNATURE;
+/*
+ * The manual of one operator: its name, what it makes, its sign, the identity, what it does with two elements, which
+ * gradients there are, and the results of the examples.
+ */
+#define MANUAL(name, Results, sign, identity, combine, gradient, inclusive, reverse, exclusive, totals)                \
+  name                                                                                                                 \
+      "(x, dim=None, *, axis=None, reverse=False, exclusive=False, mask=None, mask_mode='select', init=None, "         \
+      "totals=False, dtype=None, acc=None, out=None)\n--\n\n" Results " along one dimension: y[i] = x[0] " sign        \
+      " x[1] " sign " ... " sign " x[i] in each row.\n"                                                                \
+      "\n"                                                                                                             \
+      "A row is the elements of x along that dimension, at one position of all the others.\n"                          \
+      "\n"                                                                                                             \
+      ">>> import numpy as np, rowscan\n"                                                                              \
+      ">>> x = np.array([[1., 2., 3.], [4., 5., 6.]])\n"                                                               \
+      ">>> rowscan." name "(x, 1)\n" inclusive ">>> rowscan." name "(x, 1, reverse=True, mask=x != 2)\n" reverse       \
+      ">>> y, totals = rowscan." name "(x, 1, exclusive=True, init=10, totals=True)\n"                                 \
+      ">>> y\n" exclusive ">>> totals\n" totals "\n"                                                                   \
+      "Arguments\n"                                                                                                    \
+      "    x          The array to scan, of any shape and strides, read where it lies: a torch tensor, an array of\n"  \
+      "               NumPy, CuPy or JAX, or an object with __dlpack__ or __cuda_array_interface__. Its elements\n"    \
+      "               are float16, bfloat16, float32, float64, bool, or integers of 8 to 64 bits.\n"                   \
+      "    dim, axis  Two names of one integer, the dimension; negative ones count from the last. Without it, torch\n" \
+      "               tensors must have one dimension, and other arrays are scanned in C order as one row.\n"          \
+      "    reverse    True: scan from the last element to the first, y[i] = x[i] " sign " ... " sign " x[N-1].\n"      \
+      "    exclusive  True: leave each element out of its own result, y[i] = x[0] " sign " ... " sign                  \
+      " x[i-1], y[0] = " identity ".\n"                                                                                \
+      "    mask       An array that broadcasts to x's shape, on x's device; what it does is for mask_mode to say.\n"   \
+      "    mask_mode  'select': count elements where mask is 0 or False as " identity ", whatever they are, NaN\n"     \
+      "               included. 'multiply': scan x * mask, in which NaN * 0 is NaN.\n"                                 \
+      "    init       What each row begins with, y[0] = init " sign " x[0]: a number, or an array that broadcasts\n"   \
+      "               to x's shape with size 1 in the scanned dimension. It is converted to the accumulator's\n"       \
+      "               type.\n"                                                                                         \
+      "    totals     True: return a pair, of which the second is each row's init " sign " x[0] " sign " ... " sign    \
+      " x[N-1],\n"                                                                                                     \
+      "               in x's shape without the scanned dimension and in the accumulator's type.\n"                     \
+      "    dtype      The type of the result. Elements are not converted to it first, except floating ones to an\n"    \
+      "               integer type. Default: x's own type if that is floating, else int64 in torch, uint64 or\n"       \
+      "               int64, by sign, in NumPy and CuPy, and what its own " name " gives in JAX.\n"                    \
+      "    acc        The type of the accumulator; 'f64' may be asked for where results are floating. Default:\n"      \
+      "               float32 for elements and results of 32 bits and less; float64 for float64 and for integers\n"    \
+      "               of 32 and 64 bits with a floating result; the result's type if that is an integer, where\n"      \
+      "               overflow wraps. Results are rounded once, from the accumulator.\n"                               \
+      "    out        An array for the result, of x's shape and on its device; x itself is allowed. JAX has none.\n"   \
+      "\n"                                                                                                             \
+      "Returns the result, or the pair with totals: out if it was given, else a new array of x's library, shape\n"     \
+      "and device, in C order.\n"                                                                                      \
+      "\n"                                                                                                             \
+      "Errors\n"                                                                                                       \
+      "    TypeError      x is no array, or arrays are of a type that is not served or contradict dtype.\n"            \
+      "    IndexError     There is no such dimension.\n"                                                               \
+      "    ValueError     Shapes do not fit, arrays are on different devices, a word is unknown. Where x's library\n"  \
+      "                   has an error of its own, it is that: a RuntimeError for shapes in torch, say.\n"             \
+      "    rowscan.Error  What the library refuses or fails at. Each of its subclasses is also Python's own kind:\n"   \
+      "                   BadArgument (arrays overlap, say) a ValueError, Unsupported a NotImplementedError,\n"        \
+      "                   OutOfMemory a MemoryError, NoDriver and NoCompiler an OSError.\n"                            \
+      "\n"                                                                                                             \
+      "Bits\n"                                                                                                         \
+      "    " combine " in an order that depends on the index alone. A row has the same result in any batch, on\n"      \
+      "    any device, in each library and with any number of threads, bit for bit, but for the sign and payload\n"    \
+      "    of NaN; exclusive is inclusive shifted by one. The order is a tree, so that results differ from those\n"    \
+      "    of a loop by rounding errors, and results of float elements that should rise may step down by one or\n"     \
+      "    two units in the last place; sums in a float64 accumulator (acc='f64') were not seen to.\n"                 \
+      "\n"                                                                                                             \
+      "Threads and streams\n"                                                                                          \
+      "    Any thread may call; the GIL is released. On the CPU the calling thread and the library's own (see\n"       \
+      "    set_threads) work until the result is there. On a GPU the scan is queued on the current stream of x's\n"    \
+      "    library, and the call returns; it may be captured in a CUDA graph. A kernel is compiled when first\n"       \
+      "    needed, and kept on disk: see prepare and warm.\n"                                                          \
+      "\n"                                                                                                             \
+      "Gradients, in torch and JAX\n" gradient
+
+const char rp_cumsum_doc[] =
+    MANUAL("cumsum", "Cumulative sums", "+", "0", "Elements are added",
+           "    Of x and init, of a floating mask with mask_mode='multiply', and through totals. None with out.\n",
+           "array([[ 1.,  3.,  6.],\n"
+           "       [ 4.,  9., 15.]])\n",
+           "array([[ 4.,  3.,  3.],\n"
+           "       [15., 11.,  6.]])\n",
+           "array([[10., 11., 13.],\n"
+           "       [10., 14., 19.]])\n",
+           "array([16., 25.])\n");
+
+const char rp_cumprod_doc[] = MANUAL(
+    "cumprod", "Cumulative products", "*", "1", "Elements are multiplied",
+    "    JAX: of x and init, of a floating mask with mask_mode='multiply', and through totals. torch: of x, where\n"
+    "    neither reverse, exclusive, mask, init nor totals is given; else Unsupported is raised. None with out.\n",
+    "array([[  1.,   2.,   6.],\n"
+    "       [  4.,  20., 120.]])\n",
+    "array([[  3.,   3.,   3.],\n"
+    "       [120.,  30.,   6.]])\n",
+    "array([[ 10.,  10.,  20.],\n"
+    "       [ 10.,  40., 200.]])\n",
+    "array([  60., 1200.])\n");
+
+const char rp_devices_doc[] =
+    "devices()\n--\n\n"
+    "The GPUs: a list of dicts, empty where there is no GPU or no driver.\n"
+    "\n"
+    "device           ordinal, as in torch's \"cuda:0\"\n"
+    "name             NVIDIA's\n"
+    "arch             \"sm_90\"; those older than \"sm_75\" are not served\n"
+    "multiprocessors\n"
+    "memory_bytes, l2_bytes\n"
+    "peak_gbs         what its memory moves at most, in 10^9 bytes a second; 0 if the driver does not say\n"
+    "\n"
+    ">>> [gpu[\"arch\"] for gpu in rowscan.devices() if gpu[\"memory_bytes\"] < 0]\n"
+    "[]\n";
+
+const char rp_archs_doc[] =
+    "archs()\n--\n\n"
+    "The architectures that NVRTC, NVIDIA's compiler, can make kernels for: [\"sm_75\", ...]. Needs no GPU.\n"
+    "\n"
+    "Raises NoCompiler where there is no NVRTC.\n";
+
+const char rp_set_threads_doc[] =
+    "set_threads(count, /)\n--\n\n"
+    "Sets how many threads a scan on the CPU uses at most, the calling one included.\n"
+    "\n"
+    "count    0 is the default: one for each processor that the process may use\n"
+    "\n"
+    "Results do not depend on it. The setting is the process's, and apart from those of NumPy, torch and OpenMP.\n"
+    "\n"
+    ">>> rowscan.set_threads(1)\n"
+    ">>> rowscan.set_threads(0)\n";

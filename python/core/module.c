@@ -3,7 +3,9 @@
  * SPDX-License-Identifier: MIT
  */
 #include "call.h"
+#include "command.h"
 #include "contexts.h"
+#include "docs.h"
 #include "errors.h"
 #include "library.h"
 #include "torch.h"
@@ -18,7 +20,7 @@ static PyMethodDef methods[] = {{"cumsum", FAST_WITH_NAMES(rp_cumsum), rp_cumsum
                                 {"add_kind", rp_add_kind, METH_VARARGS, NULL},
                                 {"set_python", rp_set_python, METH_O, NULL},
                                 {"set_errors", rp_set_errors, METH_O, NULL},
-                                {"set_threads", rp_set_threads, METH_O, NULL},
+                                {"set_threads", rp_set_threads, METH_O, rp_set_threads_doc},
                                 {"forget", rp_forget, METH_NOARGS, NULL},
                                 {"set_torch", rp_set_torch, METH_O, NULL},
                                 {"torch_forward", FAST(rp_torch_forward), NULL},
@@ -26,14 +28,15 @@ static PyMethodDef methods[] = {{"cumsum", FAST_WITH_NAMES(rp_cumsum), rp_cumsum
                                 {"xla_handler", rp_xla_handler, METH_O, NULL},
                                 {"complete", rp_complete, METH_VARARGS, NULL},
                                 {"warm", rp_warm, METH_VARARGS, NULL},
-                                {"devices", rp_devices, METH_NOARGS, NULL},
-                                {"archs", rp_archs, METH_NOARGS, NULL},
+                                {"devices", rp_devices, METH_NOARGS, rp_devices_doc},
+                                {"archs", rp_archs, METH_NOARGS, rp_archs_doc},
                                 {"cache_info", rp_cache_info, METH_NOARGS, NULL},
                                 {"cache_entries", rp_cache_entries, METH_NOARGS, NULL},
                                 {"cache_prune", rp_cache_prune, METH_NOARGS, NULL},
                                 {"cache_clear", rp_cache_clear, METH_NOARGS, NULL},
                                 {"cache_export", rp_cache_export, METH_VARARGS, NULL},
                                 {"cache_import", rp_cache_import, METH_VARARGS, NULL},
+                                {"command", rp_command, METH_O, NULL},
                                 {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef definition = {

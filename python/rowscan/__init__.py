@@ -116,3 +116,8 @@ def warm(specs, archs=None, *, threads=0):
     Returns the number of modules (kernels) that the specs have, and how many of them were compiled now.
     """
     return _core.warm(specs, archs, threads)
+
+
+for _public in map(globals().get, __all__):
+    if hasattr(_public, "__module__"):
+        _public.__module__ = __name__  # where users, help() and pickle find it

@@ -1,10 +1,17 @@
 /*
- * commands.h - the subcommands: each takes the arguments after its name and returns the exit status
+ * commands.h - the command and its subcommands: they return the exit status
  * SPDX-License-Identifier: MIT
  */
 #ifndef COMMANDS_H
 #define COMMANDS_H
 
+/*
+ * All that main() does, with its arguments: the process is the command's from here on. It fills closed standard
+ * streams, takes the signals that end a process, and writes to stdout and stderr.
+ */
+int command_main(int argc, char **argv);
+
+/* Each takes the arguments after its name. */
 int command_scan(int argc, char **argv);
 int command_compile(int argc, char **argv);
 int command_warm(int argc, char **argv);

@@ -1,0 +1,112 @@
+# __init__.pyi - the types of rowscan's functions, for type checkers and editors
+# SPDX-License-Identifier: MIT
+#
+# NumPy is the one library that is imported here: its arrays carry the type of their elements, which integer sums
+# change. Arrays of all others give arrays of their own type. Where NumPy is missing, results are Any.
+from collections.abc import Sequence
+from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias, TypedDict, TypeVar, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import cache as cache
+from . import torch as torch
+
+__all__ = ["cumsum", "cumprod", "cumulative_sum", "cumulative_prod", "prepare", "spec", "warm", "devices", "archs",
+           "set_threads", "cache", "Error", "BadArgument", "CacheFailed", "CompileFailed", "CudaFailed", "NoCompiler",
+           "NoDevice", "NoDriver", "NotCached", "OutOfMemory", "Unsupported"]
+
+__version__: str
+library_version: str
+
+class Error(Exception): ...
+class BadArgument(Error, ValueError): ...
+class Unsupported(Error, NotImplementedError): ...
+class OutOfMemory(Error, MemoryError): ...
+class NoDriver(Error, OSError): ...
+class NoDevice(Error, OSError): ...
+class NoCompiler(Error, OSError): ...
+class CompileFailed(Error, RuntimeError): ...
+class CudaFailed(Error, RuntimeError): ...
+class CacheFailed(Error, OSError): ...
+class NotCached(Error, RuntimeError): ...
+
+class _WithDLPack(Protocol):
+    def __dlpack__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+class _OnCuda(Protocol):
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]: ...
+
+class _Device(TypedDict):
+    device: int
+    name: str
+    arch: str
+    multiprocessors: int
+    memory_bytes: int
+    l2_bytes: int
+    peak_gbs: float
+
+_Array = TypeVar("_Array", bound=_WithDLPack | _OnCuda)
+_Floating = TypeVar("_Floating", bound=np.floating[Any])
+_Values: TypeAlias = _WithDLPack | _OnCuda | float | Sequence[float]  # a bool is an int, and that a float
+_Dim: TypeAlias = SupportsIndex | None
+_Mode: TypeAlias = Literal["select", "multiply"]
+_DType: TypeAlias = Any  # of x's library
+
+@overload
+def cumsum(x: NDArray[_Floating], dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False,
+           exclusive: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+           init: _Values | None = None, totals: Literal[False] = False, dtype: None = None, acc: _DType = None,
+           out: None = None) -> NDArray[_Floating]: ...
+@overload
+def cumsum(x: NDArray[Any], dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
+           mask: _Values | None = None, mask_mode: _Mode = "select", init: _Values | None = None,
+           totals: Literal[False] = False, dtype: _DType = None, acc: _DType = None,
+           out: NDArray[Any] | None = None) -> NDArray[Any]: ...
+@overload
+def cumsum(x: NDArray[Any], dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
+           mask: _Values | None = None, mask_mode: _Mode = "select", init: _Values | None = None,
+           totals: Literal[True], dtype: _DType = None, acc: _DType = None,
+           out: NDArray[Any] | None = None) -> tuple[NDArray[Any], NDArray[Any]]: ...
+@overload
+def cumsum(x: _Array, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
+           mask: _Values | None = None, mask_mode: _Mode = "select", init: _Values | None = None,
+           totals: Literal[False] = False, dtype: _DType = None, acc: _DType = None,
+           out: _Array | None = None) -> _Array: ...
+@overload
+def cumsum(x: _Array, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
+           mask: _Values | None = None, mask_mode: _Mode = "select", init: _Values | None = None,
+           totals: Literal[True], dtype: _DType = None, acc: _DType = None,
+           out: _Array | None = None) -> tuple[_Array, _Array]: ...
+@overload
+def cumsum(x: _Array, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
+           mask: _Values | None = None, mask_mode: _Mode = "select", init: _Values | None = None, totals: bool,
+           dtype: _DType = None, acc: _DType = None, out: _Array | None = None) -> Any: ...
+
+cumprod = cumsum
+
+@overload
+def cumulative_sum(x: NDArray[_Floating], /, *, axis: _Dim = None, dtype: None = None,
+                   include_initial: bool = False) -> NDArray[_Floating]: ...
+@overload
+def cumulative_sum(x: NDArray[Any], /, *, axis: _Dim = None, dtype: _DType = None,
+                   include_initial: bool = False) -> NDArray[Any]: ...
+@overload
+def cumulative_sum(x: _Array, /, *, axis: _Dim = None, dtype: _DType = None,
+                   include_initial: bool = False) -> _Array: ...
+
+cumulative_prod = cumulative_sum
+
+def prepare(x: _WithDLPack | _OnCuda, dim: _Dim = None, *, op: Literal["sum", "prod"] = "sum", axis: _Dim = None,
+            reverse: bool = False, exclusive: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+            init: _Values | None = None, totals: bool = False, dtype: _DType = None, acc: _DType = None,
+            out: _WithDLPack | _OnCuda | None = None) -> None: ...
+def spec(x: _WithDLPack | _OnCuda, dim: _Dim = None, *, op: Literal["sum", "prod"] = "sum", axis: _Dim = None,
+         reverse: bool = False, exclusive: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+         init: _Values | None = None, totals: bool = False, dtype: _DType = None, acc: _DType = None,
+         out: _WithDLPack | _OnCuda | None = None) -> str: ...
+def warm(specs: Sequence[str], archs: Sequence[str] | None = None, *, threads: int = 0) -> tuple[int, int]: ...
+def devices() -> list[_Device]: ...
+def archs() -> list[str]: ...
+def set_threads(count: int, /) -> None: ...

@@ -1,0 +1,107 @@
+"""test_docs.py - what help() shows: examples that run, and a word on every argument
+
+SPDX-License-Identifier: MIT
+"""
+import doctest
+import importlib
+import inspect
+import pickle
+import pkgutil
+import pydoc
+import re
+
+import pytest
+
+import rowscan
+
+PUBLIC = [getattr(rowscan, name) for name in rowscan.__all__]
+FUNCTIONS = [public for public in PUBLIC if inspect.isroutine(public)]
+CACHE = [public for name, public in vars(rowscan.cache).items() if inspect.isfunction(public) and name[0] != "_"]
+by_name = {"ids": lambda function: function.__name__}
+
+
+def modules():
+    for found in pkgutil.iter_modules(rowscan.__path__, "rowscan."):
+        if found.name not in ("rowscan.__main__", "rowscan._core"):
+            yield found.name
+
+
+def names_of(test):
+    """What a doctest is run with: rowscan, NumPy and, where its examples name it, torch."""
+    names = {"rowscan": rowscan, "np": pytest.importorskip("numpy")}
+    if any(re.search(r"\btorch\b", example.source) for example in test.examples):
+        names["torch"] = pytest.importorskip("torch")
+    return names
+
+
+@pytest.mark.parametrize("name", ["rowscan", *modules()])
+def test_examples(name):
+    """Those of a module and all that it defines."""
+    try:
+        module = importlib.import_module(name)
+    except ImportError as error:
+        if (error.name or "rowscan").startswith("rowscan"):
+            raise
+        pytest.skip(f"no {error.name}")
+    for test in doctest.DocTestFinder().find(module):
+        if test.examples:
+            told = []
+            test.globs = names_of(test)
+            doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=told.append)
+            assert not told, "".join(told)
+
+
+def test_examples_of_c_functions_are_among_them():
+    names = {test.name for test in doctest.DocTestFinder().find(rowscan) if test.examples}
+    assert {"rowscan", "rowscan.cumsum", "rowscan.cumprod", "rowscan.prepare", "rowscan.cumulative_sum"} <= names
+
+
+@pytest.mark.parametrize("function", FUNCTIONS + CACHE, **by_name)
+def test_every_argument_is_explained(function):
+    text = inspect.getdoc(function)
+    assert re.match(r"[A-Z].*[.:]", text), "begins with a sentence"
+    for name in inspect.signature(function).parameters:
+        shared = function in (rowscan.prepare, rowscan.spec) and name in inspect.signature(rowscan.cumsum).parameters
+        if not shared and function is not rowscan.cumulative_prod:  # which send the reader to others
+            assert re.search(rf"\b{name}\b", text), name
+
+
+@pytest.mark.parametrize("public", [public for public in PUBLIC if hasattr(public, "__module__")], **by_name)
+def test_public_names_are_of_rowscan(public):
+    assert public.__module__ == "rowscan"
+    assert pickle.loads(pickle.dumps(public)) is public
+
+
+def test_signatures_agree():
+    """The two operators have the same arguments; prepare() and spec() those, and op."""
+    scan = inspect.signature(rowscan.cumsum).parameters
+    assert list(scan) == ["x", "dim", "axis", "reverse", "exclusive", "mask", "mask_mode", "init", "totals", "dtype",
+                          "acc", "out"]
+    assert inspect.signature(rowscan.cumprod).parameters == scan
+    for function in (rowscan.prepare, rowscan.spec):
+        others = dict(inspect.signature(function).parameters)
+        assert others.pop("op").default == "sum"
+        assert others == scan
+
+
+def test_signature_is_what_is_taken():
+    """Each argument of the signature is one by name, and x and dim alone by position."""
+    np = pytest.importorskip("numpy")
+    x = np.ones(3)
+    defaults = {name: p.default for name, p in inspect.signature(rowscan.cumsum).parameters.items()
+                if p.default is not p.empty}
+    assert rowscan.cumsum(x=x, **defaults).tolist() == [1, 2, 3]
+    with pytest.raises(TypeError, match="by position"):
+        rowscan.cumsum(x, 0, None)
+    with pytest.raises(TypeError, match="keepdim"):
+        rowscan.cumsum(x, 0, keepdim=True)
+
+
+@pytest.mark.parametrize("function", [rowscan.cumsum, rowscan.cumprod], **by_name)
+def test_manual(function):
+    """All parts of it, in lines that a terminal has room for."""
+    text = pydoc.plain(pydoc.render_doc(function))
+    assert "in module rowscan" in text.splitlines()[0]
+    for title in ("Arguments", "Errors", "Bits", "Threads and streams", "Gradients, in torch and JAX"):
+        assert f"\n    {title}\n" in text
+    assert max(map(len, function.__doc__.splitlines())) <= 116

@@ -1,0 +1,60 @@
+"""right_numpy.py - calls with NumPy's arrays that type checkers accept, and the types that they find
+
+SPDX-License-Identifier: MIT
+"""
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import assert_type
+
+import rowscan
+
+x = np.ones((3, 4), np.float32)
+i = np.ones((3, 4), np.int32)
+flag = bool(x.size)
+
+assert_type(rowscan.cumsum(x, 1), NDArray[np.float32])
+assert_type(rowscan.cumprod(x, axis=-1, reverse=True, exclusive=True), NDArray[np.float32])
+assert_type(rowscan.cumsum(x, 1, mask=i, mask_mode="multiply", init=2, acc="f64"), NDArray[np.float32])
+assert_type(rowscan.cumsum(x, 1, mask=[True, False, True, True], init=np.zeros((3, 1))), NDArray[np.float32])
+assert_type(rowscan.cumsum(i, 1), NDArray[Any])
+assert_type(rowscan.cumsum(x, 1, dtype=np.float64), NDArray[Any])
+assert_type(rowscan.cumsum(x, 1, out=x), NDArray[Any])
+assert_type(rowscan.cumsum(x), NDArray[np.float32])
+assert_type(rowscan.cumsum(x, np.int64(1), totals=False), NDArray[np.float32])
+assert_type(rowscan.cumprod(x, 1, totals=True), tuple[NDArray[Any], NDArray[Any]])
+assert_type(rowscan.cumsum(x, 1, totals=flag), Any)
+assert_type(rowscan.cumulative_sum(x, axis=1, include_initial=True), NDArray[np.float32])
+assert_type(rowscan.cumulative_prod(i, axis=1), NDArray[Any])
+rowscan.prepare(x, 1, op="prod", out=x)
+assert_type(rowscan.warm([rowscan.spec(x, 1, totals=flag)], ["sm_90"], threads=1), tuple[int, int])
+assert_type(rowscan.devices()[0]["arch"], str)
+assert_type(rowscan.archs(), list[str])
+assert_type(rowscan.cache.info()["counts"]["hits"], int)
+assert_type(rowscan.cache.export("a.pack", archs=["sm_90"])["entries"], int)
+rowscan.set_threads(2)
+try:
+    rowscan.cumsum(x, 2)
+except (rowscan.BadArgument, rowscan.Error) as error:
+    assert_type(error, rowscan.BadArgument | rowscan.Error)
+
+
+class Foreign:
+    """An array of a library that rowscan was never told of."""
+
+    def __dlpack__(self, *, stream: int | None = None) -> object:
+        return x.__dlpack__()
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+
+class OnCuda:
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return {}
+
+
+assert_type(rowscan.cumsum(Foreign(), 0), Foreign)
+assert_type(rowscan.cumsum(OnCuda(), 0, totals=True), tuple[OnCuda, OnCuda])

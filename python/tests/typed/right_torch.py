@@ -1,0 +1,20 @@
+"""right_torch.py - calls with torch's tensors that type checkers accept, and the types that they find
+
+SPDX-License-Identifier: MIT
+"""
+import torch
+from typing_extensions import assert_type
+
+import rowscan
+
+x = torch.ones(3, 4)
+
+assert_type(rowscan.cumsum(x, 1), torch.Tensor)
+assert_type(rowscan.cumprod(x, dim=1, dtype=torch.float64, acc=torch.float64), torch.Tensor)
+assert_type(rowscan.cumsum(x, 1, mask=x > 0, init=torch.zeros(3, 1), reverse=True, out=x), torch.Tensor)
+assert_type(rowscan.cumsum(x, 1, totals=True), tuple[torch.Tensor, torch.Tensor])
+assert_type(rowscan.cumulative_sum(x, axis=1, include_initial=True), torch.Tensor)
+assert_type(rowscan.cumsum(torch.nn.Parameter(x), 1).grad, torch.Tensor | None)
+with rowscan.torch.patched("CUDA", "CPU") as nothing:
+    assert_type(nothing, None)
+rowscan.torch.install()

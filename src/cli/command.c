@@ -1,0 +1,89 @@
+/*
+ * command.c - the rowscan command: a table of subcommands
+ * SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/descriptor.h"
+#include "commands.h"
+#include "guard.h"
+#include "options.h"
+#include "say.h"
+
+typedef struct command {
+  const char *name;
+  int (*run)(int argc, char **argv);
+  const char *summary;
+} command;
+
+static const command commands[] = {
+    {"scan", command_scan, "scan an array in an .npy file along one dimension"},
+    {"compile", command_compile, "compile the kernels of a scan for architectures that need not be present"},
+    {"warm", command_warm, "fill the cache with the kernels of a list of scans, before they are needed"},
+    {"source", command_source, "print the CUDA source that would be compiled"},
+    {"bench", command_bench, "time scans against a copy of the same bytes, and check them"},
+    {"devices", command_devices, "list the GPUs"},
+    {"cache", command_cache, "look at the kernels kept on disk, check them, remove them"},
+};
+
+static int print_help(void) {
+  printf("Usage: rowscan COMMAND [OPTION]... [OPERAND]...\n\n"
+         "Prefix scans along one dimension of an array, on NVIDIA GPUs and on the CPU, with the same bits on each.\n\n"
+         "Commands:\n");
+  for (int i = 0; i < COUNT_OF(commands); i++)
+    printf("  %-10s %s\n", commands[i].name, commands[i].summary);
+  printf("\n'rowscan COMMAND --help' or 'rowscan help COMMAND' tells more; 'rowscan --version' prints the version.\n"
+         "Exit status: 0; 1 if it failed, and no file is left half-written; 2 if the command line makes no sense.\n");
+  return EXIT_OK;
+}
+
+static const command *find(const char *name) {
+  for (int i = 0; i < COUNT_OF(commands); i++)
+    if (!strcmp(commands[i].name, name))
+      return &commands[i];
+  return NULL;
+}
+
+static int run(const char *name, int argc, char **argv) {
+  const command *found = find(name);
+  if (!found)
+    return say_usage("unknown command '%s'", name);
+  say_command(found->name);
+  return found->run(argc, argv);
+}
+
+static int help(int argc, char **argv) {
+  char option[] = "--help", *arguments[] = {option, NULL};
+  return argc ? run(argv[0], 1, arguments) : print_help();
+}
+
+static int dispatch(int argc, char **argv) {
+  if (argc < 2)
+    return say_usage("missing command");
+  if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+    return print_help();
+  if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+    printf("rowscan %s\n", rowscan_version());
+    return EXIT_OK;
+  }
+  if (!strcmp(argv[1], "help"))
+    return help(argc - 2, argv + 2);
+  if (*argv[1] == '-')
+    return say_usage("unknown option '%s'", argv[1]);
+  return run(argv[1], argc - 2, argv + 2);
+}
+
+int command_main(int argc, char **argv) {
+  if (!rs_fill_standard())
+    return EXIT_FAILED;
+  guard_install();
+  int status = dispatch(argc, argv);
+  bool failed = ferror(stdout); /* some time ago: errno is another call's since */
+  if (!fflush(stdout) && !failed)
+    return status;
+  const char *why = failed ? "" : strerror(errno);
+  int told = say_failed("standard output cannot be written%s%s", *why ? ": " : "", why);
+  return status == EXIT_OK ? told : status;
+}
