@@ -38,7 +38,7 @@ static rp_looked look_at(rp_view *view, PyObject *array, const rp_kind *kind, co
   return rp_view_broadcast(view, x->rank, shape) ? RP_SEEN : RP_DECLINED;
 }
 
-/* A mask of a type that the library takes. Where uint8 as a factor of bool decides the type of y, Python has its say. */
+/* A mask of a type that the library takes. Where uint8 as a factor of bool decides y's type, Python has its say. */
 static bool mask_fits(const rp_call *call, const views *v, bool decides) {
   return call->mask == Py_None || v->mask.type == v->x.type || v->mask.type == ROWSCAN_BOOL ||
          (v->mask.type == ROWSCAN_U8 &&

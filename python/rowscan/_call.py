@@ -88,6 +88,10 @@ class Library:
             return kind
         return self.unsigned_sum if NAMES[kind].startswith("u") else NUMBERS["i64"]
 
+    def converts_first(self, kind, wanted):
+        """Whether elements are converted to the type wanted before they are scanned."""
+        return is_floating(kind) and not is_floating(wanted)
+
     def device(self, x):
         """Equal for arrays on the same device."""
         return None
@@ -132,7 +136,7 @@ class Library:
             mask = self.beside(self.mask(mask, x, kind), "mask", x)
             if mask_mode == MULTIPLY:
                 x, kind = self.promoted(x, kind, mask)
-        if wanted and is_floating(kind) and not is_floating(wanted):  # then elements are converted first
+        if wanted and self.converts_first(kind, wanted):
             x, kind = self.cast(x, wanted), wanted
         s.x = x
         s.out = self.checked_out(x, s, out, wanted)
