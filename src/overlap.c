@@ -403,7 +403,7 @@ rowscan_status rs_overlap_check(const rs_rows *rows, const rowscan_spec *spec, c
                                 size_t workspace_bytes) {
   arrays all;
   rowscan_status status = ROWSCAN_OK;
-  if (!rs_rows_any(rows, spec->length) && !rows->initial)
+  if (!rs_rows_any(rows, rows->initial ? 1 : spec->length)) /* P(0) is written of rows without elements too */
     return status;
   bool two = rows->rank == 1 && spec->length > 0 && !rows->initial && !rows->mask && !rows->init && !rows->totals &&
              !workspace;

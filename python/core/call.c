@@ -132,10 +132,9 @@ static PyObject *entry(rowscan_op op, const char *function, PyObject *const *arg
   bool quick = !totals && call.init == Py_None && (!given[ACC] || given[ACC] == Py_None) && PyLong_Check(dim) &&
                take_dtype(&call, given[DTYPE]);
   if (quick) {
-    call.dim = PyLong_AsLong(dim);
-    PyErr_Clear(); /* -1 then, if the number is too large: */
-    PyObject *y =
-        call.dim < -RP_MOST_RANK || call.dim >= RP_MOST_RANK ? rp_new_ref(Py_NotImplemented) : rp_call_quick(&call);
+    int overflow;
+    call.dim = PyLong_AsLongAndOverflow(dim, &overflow);
+    PyObject *y = overflow ? rp_new_ref(Py_NotImplemented) : rp_call_quick(&call);
     if (y != Py_NotImplemented)
       return y;
     Py_DECREF(y);

@@ -28,7 +28,7 @@ rp_looked rp_look(rp_view *view, const rp_kind *kind, PyObject *array) {
   case RP_BY_TORCH:
     return rp_view_torch(view, array, kind->types);
   case RP_BY_NUMPY:
-    return rp_view_numpy(view, array);
+    return rp_view_numpy(view, array, kind->types);
   case RP_BY_CUDA:
     return rp_view_cuda(view, array);
   default:
@@ -36,9 +36,14 @@ rp_looked rp_look(rp_view *view, const rp_kind *kind, PyObject *array) {
   }
 }
 
+/* By the protocols that any library may have, which arrays of one call may mix. */
+static bool is_borrowed(const rp_kind *kind) {
+  return kind->how == RP_BY_CUDA || kind->how == RP_BY_CAPSULE;
+}
+
 rp_looked rp_look_beside(rp_view *view, PyObject *array, const rp_kind *kind, const rp_view *x) {
-  const rp_kind *its = rp_kind_of(array, true);
-  if (!its || its->how != kind->how || its->exchange != kind->exchange)
+  const rp_kind *its = rp_kind_of(array, kind->torch); /* others' subclasses may mean more than their elements say */
+  if (!its || its->exchange != kind->exchange || (its->how != kind->how && !(is_borrowed(its) && is_borrowed(kind))))
     return RP_DECLINED;
   rp_looked looked = rp_look(view, its, array);
   return looked == RP_SEEN && view->device != x->device ? RP_DECLINED : looked;
@@ -129,7 +134,10 @@ PyObject *rp_add_kind(PyObject *self, PyObject *args) {
     PyErr_SetString(PyExc_TypeError, "add_kind takes a type, a way to look, and two dicts");
     return NULL;
   }
-  if (kind_count == MOST_KINDS) {
+  int at = 0; /* a type that is known gets another description */
+  while (at < kind_count && kinds[at].type != (PyTypeObject *)type)
+    at++;
+  if (at == MOST_KINDS) {
     PyErr_SetString(PyExc_RuntimeError, "there are too many kinds of arrays");
     return NULL;
   }
@@ -146,6 +154,7 @@ PyObject *rp_add_kind(PyObject *self, PyObject *args) {
   Py_INCREF(like);
   Py_INCREF(types);
   Py_XINCREF(kind.stream);
-  kinds[kind_count++] = kind;
+  kinds[at] = kind;
+  kind_count += at == kind_count;
   Py_RETURN_NONE;
 }

@@ -38,10 +38,18 @@ static rp_looked look_at(rp_view *view, PyObject *array, const rp_kind *kind, co
   return rp_view_broadcast(view, x->rank, shape) ? RP_SEEN : RP_DECLINED;
 }
 
+/* A mask of a type that the library takes. Where uint8 as a factor of bool decides y's type, Python has its say. */
+static bool mask_fits(const rp_call *call, const views *v, bool decides) {
+  return call->mask == Py_None || v->mask.type == v->x.type || v->mask.type == ROWSCAN_BOOL ||
+         (v->mask.type == ROWSCAN_U8 &&
+          (call->mask_mode == ROWSCAN_MASK_SELECT || !decides || v->x.type != ROWSCAN_BOOL));
+}
+
 /* Totals are written: they have the shape of the rows, and none is repeated. */
 static rp_looked look_at_totals(rp_view *view, PyObject *array, const rp_kind *kind, const rp_view *x, long dim) {
   rp_looked looked = look_at(view, array, kind, x, dim, true);
-  for (int d = 0; array != Py_None && looked == RP_SEEN && d < x->rank; d++)
+  bool written = array != Py_None && looked == RP_SEEN && !rp_view_is_empty(view);
+  for (int d = 0; written && d < x->rank; d++)
     if (view->shape[d] > 1 && view->strides[d] == 0)
       return RP_DECLINED;
   return looked;
@@ -53,7 +61,7 @@ static rp_looked look_at_out(rp_view *view, PyObject *out, const rp_kind *kind, 
     return looked;
   give_dimension(view);
   if (view->rank != x->rank || view->read_only || (call->out_type && view->type != call->out_type) ||
-      is_floating(view->type) != is_floating(view->type | x->type))
+      (is_floating(x->type) && !is_floating(view->type)))
     return RP_DECLINED;
   for (int d = 0; d < x->rank; d++)
     if (view->shape[d] != x->shape[d] + (d == call->dim && call->flags & ROWSCAN_INCLUDE_INITIAL))
@@ -93,18 +101,30 @@ static rp_looked look_at_all(views *v, rp_call *call, const rp_kind *kind) {
   rp_looked looked = rp_look(&v->x, kind, call->x);
   if (looked != RP_SEEN)
     return looked;
+  if (!v->x.rank && !kind->torch) /* torch's results have no dimension then either, others' have one */
+    return RP_DECLINED;
   give_dimension(&v->x);
   if (call->dim < -v->x.rank || call->dim >= v->x.rank)
     return RP_DECLINED;
   call->dim += call->dim < 0 ? v->x.rank : 0;
-  if (!call->out_type && call->out == Py_None)
+  bool decides = !call->out_type && call->out == Py_None;
+  if (decides)
     call->out_type = rp_default_out(kind, v->x.type);
   if (call->out_type && is_floating(v->x.type) && !is_floating(call->out_type)) /* elements are converted first */
     return RP_DECLINED;
   if ((looked = look_at(&v->mask, call->mask, kind, &v->x, call->dim, false)) != RP_SEEN ||
       (looked = look_at(&v->init, call->init, kind, &v->x, call->dim, true)) != RP_SEEN)
     return looked;
-  return look_at_totals(&v->totals, call->totals, kind, &v->x, call->dim);
+  if (!mask_fits(call, v, decides))
+    return RP_DECLINED;
+  if ((looked = look_at_totals(&v->totals, call->totals, kind, &v->x, call->dim)) != RP_SEEN)
+    return looked;
+  if (call->init == Py_None || call->totals == Py_None)
+    return RP_SEEN;
+  if (!rp_view_is_dense(&v->init) || !rp_view_is_dense(&v->totals)) /* the library wants them to lie alike */
+    return RP_DECLINED;
+  v->init.strides = v->totals.strides = NULL;
+  return RP_SEEN;
 }
 
 /* A stand-in for the output of what is not run: in C order, in memory that begins as an allocation does. */

@@ -116,11 +116,20 @@ static bool torch_device(rp_view *view, PyObject *array) {
   return known;
 }
 
+/* The type that an array's dtype stands for. */
+static rowscan_type type_of_dtype(PyObject *array, PyObject *types) {
+  static PyObject *s_dtype;
+  if (!s_dtype)
+    s_dtype = PyUnicode_InternFromString("dtype");
+  PyObject *dtype = PyObject_GetAttr(array, s_dtype), *number = dtype ? PyDict_GetItemWithError(types, dtype) : NULL;
+  Py_XDECREF(dtype);
+  return number ? (rowscan_type)PyLong_AsLong(number) : ROWSCAN_TYPE_DEFAULT;
+}
+
 rp_looked rp_view_torch(rp_view *view, PyObject *array, PyObject *types) {
-  static PyObject *s_data_ptr, *s_dtype, *s_shape, *s_stride;
+  static PyObject *s_data_ptr, *s_shape, *s_stride;
   if (!s_data_ptr) {
     s_data_ptr = PyUnicode_InternFromString("data_ptr");
-    s_dtype = PyUnicode_InternFromString("dtype");
     s_shape = PyUnicode_InternFromString("shape");
     s_stride = PyUnicode_InternFromString("stride");
   }
@@ -129,9 +138,7 @@ rp_looked rp_view_torch(rp_view *view, PyObject *array, PyObject *types) {
     return decline(NULL, NULL);
   view->data = PyLong_AsVoidPtr(data);
   Py_DECREF(data);
-  PyObject *dtype = PyObject_GetAttr(array, s_dtype), *number = dtype ? PyDict_GetItemWithError(types, dtype) : NULL;
-  view->type = number ? (rowscan_type)PyLong_AsLong(number) : ROWSCAN_TYPE_DEFAULT;
-  Py_XDECREF(dtype);
+  view->type = type_of_dtype(array, types);
   PyObject *shape = PyObject_GetAttr(array, s_shape); /* torch.Size is a tuple */
   PyObject *strides = shape ? PyObject_CallMethodObjArgs(array, s_stride, NULL) : NULL;
   view->rank = strides ? numbers(shape, view->own) : -1;
@@ -157,7 +164,7 @@ typedef struct array_interface {
 } array_interface;
 enum { NATIVE_ORDER = 0x200, WRITEABLE = 0x400 };
 
-rp_looked rp_view_numpy(rp_view *view, PyObject *array) {
+rp_looked rp_view_numpy(rp_view *view, PyObject *array, PyObject *types) {
   static PyObject *s_struct;
   if (!s_struct)
     s_struct = PyUnicode_InternFromString("__array_struct__");
@@ -166,7 +173,7 @@ rp_looked rp_view_numpy(rp_view *view, PyObject *array) {
   if (!a || a->two != 2 || a->rank > RP_MOST_RANK || !(a->flags & NATIVE_ORDER))
     return decline(capsule, NULL);
   view->data = a->data;
-  view->type = type_of_letter(a->letter, a->bytes);
+  view->type = a->letter == 'V' ? type_of_dtype(array, types) : type_of_letter(a->letter, a->bytes);
   view->rank = a->rank;
   view->device = RP_HOST;
   view->read_only = !(a->flags & WRITEABLE);
@@ -178,7 +185,7 @@ rp_looked rp_view_numpy(rp_view *view, PyObject *array) {
     strides[d] = a->strides[d];
   bool seen = view->type && take_byte_strides(view, strides);
   Py_DECREF(capsule);
-  return seen ? RP_SEEN : RP_DECLINED;
+  return seen ? RP_SEEN : decline(NULL, NULL);
 }
 
 /* What a __cuda_array_interface__ says: https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html */
@@ -246,8 +253,17 @@ rp_looked rp_view_capsule(rp_view *view, PyObject *capsule) {
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
+bool rp_view_is_empty(const rp_view *view) {
+  for (int d = 0; d < view->rank; d++)
+    if (!view->shape[d])
+      return true;
+  return false;
+}
+
 bool rp_view_is_dense(const rp_view *view) {
   int64_t step = 1;
+  if (rp_view_is_empty(view))
+    return true;
   for (int d = view->rank - 1; view->strides && d >= 0; step *= view->shape[d--])
     if (view->shape[d] != 1 && view->strides[d] != step)
       return false;

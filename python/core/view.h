@@ -37,11 +37,15 @@ rp_looked rp_view_exchange(rp_view *view, PyObject *array, const dl_exchange *ex
 /* By torch's attributes; `types` is a dict from its dtypes to the library's types, as numbers. */
 rp_looked rp_view_torch(rp_view *view, PyObject *array, PyObject *types);
 
-/* By NumPy's __array_struct__, by __cuda_array_interface__, and by a capsule of __dlpack__(). */
-rp_looked rp_view_numpy(rp_view *view, PyObject *array);
+/* By NumPy's __array_struct__; where that does not tell the type, `types` has it by the array's dtype. */
+rp_looked rp_view_numpy(rp_view *view, PyObject *array, PyObject *types);
+
+/* By __cuda_array_interface__, and by a capsule of __dlpack__(). */
 rp_looked rp_view_cuda(rp_view *view, PyObject *array);
 rp_looked rp_view_capsule(rp_view *view, PyObject *capsule);
 
+/* Without elements; and with each where it is in C order, whatever strides lead nowhere. */
+bool rp_view_is_empty(const rp_view *view);
 bool rp_view_is_dense(const rp_view *view);
 bool rp_view_same_shape(const rp_view *a, const rp_view *b);
 

@@ -156,26 +156,50 @@ static rowscan_input input_of(const xla_buffer *buffer) {
   return (rowscan_input){.data = buffer->data, .type = type_of(buffer->type)};
 }
 
-/* Arguments: x, a mask, initial values; results: y, totals. All dense; attributes as rowscan/_jax.py gives them. */
-static void fill(rowscan_problem *problem, const xla_frame *frame) {
-  static const int64_t one = 1;
+/* Strides of a dense array as seen in x's shape, which its own broadcasts to from the end. */
+static const int64_t *strides_beside(const xla_buffer *x, const xla_buffer *array, int64_t *strides) {
+  int64_t step = 1;
+  for (int64_t d = x->rank - 1; d >= 0; d--) {
+    int64_t own = d - (x->rank - array->rank), extent = own < 0 ? 1 : array->shape[own];
+    strides[d] = extent == 1 ? 0 : step;
+    step *= extent;
+  }
+  return strides;
+}
+
+typedef struct call {
+  rowscan_problem problem;
+  int64_t mask_strides[RP_MOST_RANK], init_strides[RP_MOST_RANK];
+} call;
+
+/*
+ * Arguments: x, a mask, initial values, which broadcast to x's shape; results: y, totals, beside which there are
+ * initial values of all rows. All are dense. Attributes are as rowscan/_jax.py gives them.
+ */
+static void fill(call *c, const xla_frame *frame) {
+  rowscan_problem *problem = &c->problem;
   const xla_buffer *x = frame->args.at[0], *y = frame->results.at[0];
   int64_t has = number(frame, "has"), next = 1;
   *problem = (rowscan_problem){.size = sizeof *problem,
                                .op = (rowscan_op)number(frame, "op"),
                                .flags = (unsigned)number(frame, "flags"),
                                .acc_type = (rowscan_type)number(frame, "acc_type"),
-                               .rank = x->rank ? (int)x->rank : 1,
+                               .rank = (int)x->rank,
                                .dim = (int)number(frame, "dim"),
-                               .shape = x->rank ? x->shape : &one,
+                               .shape = x->shape,
                                .input = input_of(x),
                                .output = {.data = y->data, .type = type_of(y->type)}};
   if (has & HAS_MASK) {
-    problem->mask = input_of(frame->args.at[next++]);
+    const xla_buffer *mask = frame->args.at[next++];
+    problem->mask = input_of(mask);
+    problem->mask.strides = strides_beside(x, mask, c->mask_strides);
     problem->mask_mode = (rowscan_mask_mode)number(frame, "mask_mode");
   }
-  if (has & HAS_INIT)
+  if (has & HAS_INIT) {
     problem->init = input_of(frame->args.at[next]);
+    if (!(has & HAS_TOTALS))
+      problem->init.strides = strides_beside(x, frame->args.at[next], c->init_strides);
+  }
   if (has & HAS_TOTALS)
     problem->totals = (rowscan_output){.data = frame->results.at[1]->data, .type = type_of(frame->results.at[1]->type)};
 }
@@ -191,21 +215,21 @@ static bool find_device(const xla_frame *frame, const void *data, int *device) {
 }
 
 static void *execute(const xla_frame *frame, bool gpu) {
-  rowscan_problem problem;
-  fill(&problem, frame);
+  call c;
+  fill(&c, frame);
   xla_stream_args stream = {.size = sizeof stream, .execution = frame->execution};
   int device = RP_HOST;
   if (gpu) {
     void *error = frame->api->get_stream(&stream);
     if (error)
       return error;
-    if (!find_device(frame, problem.input.data, &device))
+    if (!find_device(frame, c.problem.input.data, &device))
       return make_error(frame, INTERNAL, "XLA does not tell the GPU of this call");
   }
   rowscan_context *context;
   rowscan_status status = rp_context_of(device, &context);
   if (!status)
-    status = rowscan_scan(context, &problem, stream.stream);
+    status = rowscan_scan(context, &c.problem, stream.stream);
   return status ? fail(frame, status) : NULL;
 }
 

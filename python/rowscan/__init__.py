@@ -22,7 +22,7 @@ from . import _core
 from ._errors import (BadArgument, CacheFailed, CompileFailed, CudaFailed, Error, NoCompiler, NoDevice, NoDriver,
                       NotCached, OutOfMemory, Unsupported)
 from ._call import call as _call, library_of as _library_of
-from ._types import EXCLUSIVE, INCLUDE_INITIAL, MULTIPLY, PREPARE, PROD, REVERSE, SELECT, SPEC, SUM
+from ._types import EXCLUSIVE, MULTIPLY, PREPARE, PROD, REVERSE, SELECT, SPEC, SUM
 from . import cache
 
 __version__ = library_version = _core.library_version
@@ -38,14 +38,6 @@ archs = _core.archs
 set_threads = _core.set_threads
 
 
-def _cumulative(op, x, axis, dtype, include_initial):
-    if axis is None:
-        if x.ndim != 1:
-            raise ValueError(f"axis is needed: x has {x.ndim} dimensions")
-        axis = 0
-    return _call(op, x, axis, INCLUDE_INITIAL if include_initial else 0, None, SELECT, None, False, dtype, None, None)
-
-
 def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
     """Cumulative sums, as the Python array API standard has them.
 
@@ -57,7 +49,7 @@ def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
     >>> rowscan.cumulative_sum(np.array([1, 2, 3]), include_initial=True)
     array([0, 1, 3, 6])
     """
-    return _cumulative(SUM, x, axis, dtype, include_initial)
+    return _library_of(x).cumulative(SUM, x, axis, dtype, include_initial)
 
 
 def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False):
@@ -66,7 +58,7 @@ def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False):
     >>> rowscan.cumulative_prod(np.array([1, 2, 3]), include_initial=True)
     array([1, 1, 2, 6])
     """
-    return _cumulative(PROD, x, axis, dtype, include_initial)
+    return _library_of(x).cumulative(PROD, x, axis, dtype, include_initial)
 
 
 _OPS = {"sum": SUM, "prod": PROD}

@@ -10,7 +10,7 @@ import importlib
 import math
 
 from . import _core
-from ._types import (DEFAULT, INCLUDE_INITIAL, MULTIPLY, NAMES, NUMBERS, PROD, SCAN, SELECT, accumulator, is_floating)
+from ._types import (DEFAULT, FACTORS, INCLUDE_INITIAL, MULTIPLY, NAMES, NUMBERS, SCAN, SELECT, accumulator, is_floating)
 
 # By the package that defines an array's type. None of these is imported before one of its arrays is seen.
 MODULES = {"numpy": "_numpy", "torch": "_torch", "cupy": "_cupy", "jax": "_jax", "jaxlib": "_jax"}
@@ -71,7 +71,10 @@ class Library:
         return x, self.normalised(dim, x.ndim)
 
     def normalised(self, dim, rank):
-        dim = dim.__index__()
+        try:
+            dim = dim.__index__()
+        except AttributeError:
+            raise TypeError(f"dim is {dim!r}, not an integer") from None
         if not -rank <= dim < rank:
             raise self.dim_error(dim, rank)
         return dim % rank
@@ -84,6 +87,10 @@ class Library:
         if is_floating(kind):
             return kind
         return self.unsigned_sum if NAMES[kind].startswith("u") else NUMBERS["i64"]
+
+    def converts_first(self, kind, wanted):
+        """Whether elements are converted to the type wanted before they are scanned."""
+        return is_floating(kind) and not is_floating(wanted)
 
     def device(self, x):
         """Equal for arrays on the same device."""
@@ -100,6 +107,9 @@ class Library:
 
     def expand(self, x, shape):
         return self.xp.broadcast_to(x, shape)
+
+    def contiguous(self, x):
+        return self.xp.ascontiguousarray(x)
 
     def empty(self, shape, number, like):
         return self.xp.empty(shape, self.dtypes[number])
@@ -122,9 +132,11 @@ class Library:
         kind = self.number(x.dtype, "x.dtype")
         wanted = self.number(self.dtype(dtype), "dtype") if dtype is not None else DEFAULT
         s.acc = self.accumulator_number(acc)
-        if mask is not None and mask_mode == MULTIPLY:
-            x, kind = self.promoted(x, kind, mask)
-        if wanted and is_floating(kind) and not is_floating(wanted):  # then elements are converted first
+        if mask is not None:
+            mask = self.beside(self.mask(mask, x, kind), "mask", x)
+            if mask_mode == MULTIPLY:
+                x, kind = self.promoted(x, kind, mask)
+        if wanted and self.converts_first(kind, wanted):
             x, kind = self.cast(x, wanted), wanted
         s.x = x
         s.out = self.checked_out(x, s, out, wanted)
@@ -134,8 +146,10 @@ class Library:
         rows = shape[:s.dim] + (1,) + shape[s.dim + 1:]
         s.mask_mode = mask_mode if mask is not None else SELECT
         s.mask = self.settled_mask(x, kind, mask, mask_mode, shape) if mask is not None else None
-        s.init = self.expand(self.beside(self.of(init, wide, x), "init", x), rows) if init is not None else None
+        s.init = self.settled_init(x, wide, init, rows) if init is not None else None
         s.totals = wide if totals else None
+        if totals and init is not None:  # the library has them lie alike
+            s.init = self.contiguous(s.init)
         return s
 
     def accumulator_number(self, acc):
@@ -152,27 +166,43 @@ class Library:
             raise ValueError(f"{what} is on {self.device(array)}, x on {self.device(x)}")
         return array
 
+    def mask(self, mask, x, kind):
+        """A mask as an array; a number adapts to x's type."""
+        adapts = isinstance(mask, (int, float)) and (is_floating(kind) or not isinstance(mask, float))
+        return self.of(mask, kind if adapts else None, x)
+
     def promoted(self, x, kind, mask):
         """x as x * mask has it: an integer x with a floating mask is scanned as floating."""
-        mask = self.of(mask, None, x)
-        if not self.is_floating_dtype(mask.dtype) or is_floating(kind):
-            return x, kind
-        both = self.numbers[self.promote(x.dtype, mask.dtype)]
+        number = self.number(mask.dtype, "mask.dtype")
+        both = self.number(self.promote(x.dtype, mask.dtype), "the type of x * mask")
+        if both == kind or (number in FACTORS and self.default(both) == self.default(kind)):
+            return x, kind  # the library multiplies in the accumulator's type, which holds such products
         return self.cast(x, both), both
 
     def promote(self, a, b):
         return self.xp.promote_types(a, b)
 
-    def is_floating_dtype(self, dtype):
-        return is_floating(self.number(dtype, "mask.dtype"))
-
     def settled_mask(self, x, kind, mask, mode, shape):
-        """The mask in x's shape, of a type that the library takes: bool, uint8 or x's own."""
-        mask = self.beside(self.of(mask, None, x), "mask", x)
+        """The mask, which broadcasts to x's shape, of a type that the library takes: bool, uint8 or x's own."""
         number = self.number(mask.dtype, "mask.dtype")
-        if number not in (NUMBERS["bool"], NUMBERS["u8"], kind):
+        if number not in FACTORS and number != kind:
             mask = self.cast(mask, kind) if mode == MULTIPLY else mask != 0
-        return self.expand(mask, shape)
+        return self.broadcast(mask, "mask", shape)
+
+    def settled_init(self, x, wide, init, rows):
+        """Initial values, which broadcast to the rows, of the accumulator's type."""
+        dtype = getattr(init, "dtype", None)
+        floating = isinstance(init, float) if dtype is None else is_floating(self.number(dtype, "init.dtype"))
+        if floating and not is_floating(wide):
+            raise TypeError(f"init is floating ({init if dtype is None else dtype}), and the scan accumulates in "
+                            f"{NAMES[wide]}")
+        return self.broadcast(self.beside(self.of(init, wide, x), "init", x), "init", rows)
+
+    def broadcast(self, array, what, shape):
+        own = tuple(array.shape)
+        if len(own) > len(shape) or any(a not in (1, b) for a, b in zip(reversed(own), reversed(shape))):
+            raise ValueError(f"{what} has shape {own}, which does not broadcast to {shape}")
+        return self.expand(array, shape)
 
     def checked_out(self, x, s, out, wanted):
         if out is None:
@@ -207,6 +237,15 @@ class Library:
         if y is NotImplemented:
             raise TypeError(self.refusal(s))
         return (y, self.drop(sums, s.dim)) if sums is not None else y
+
+    def cumulative(self, op, x, axis, dtype, include_initial):
+        """cumulative_sum() and cumulative_prod() of the array API standard."""
+        if axis is None:
+            if x.ndim != 1:
+                raise ValueError(f"axis is needed: x has {x.ndim} dimensions")
+            axis = 0
+        flags = INCLUDE_INITIAL if include_initial else 0
+        return self.scan(op, x, axis, flags, None, SELECT, None, False, dtype, None, None)
 
     def refusal(self, s):
         """Why the arrays of a settled call can't be scanned as they lie."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from . import _core
 from ._call import Library
-from ._types import NUMBERS
+from ._types import NUMBERS, SCAN
 
 _DTYPES = {"f16": "f2", "f32": "f4", "f64": "f8", "i8": "i1", "u8": "u1", "i16": "i2", "u16": "u2", "i32": "i4",
            "u32": "u4", "i64": "i8", "u64": "u8", "bool": "?"}
@@ -15,30 +15,76 @@ AxisError = getattr(np, "exceptions", np).AxisError
 
 class _NumPy(Library):
 
-    def array(self, x):
-        if isinstance(x, np.ma.MaskedArray):
-            raise TypeError("x is a masked array: give x.data, and mask=~x.mask")
-        if isinstance(x, np.generic):
-            x = np.asarray(x)
+    def array(self, x, what="x"):
+        if type(x) is not np.ndarray:
+            x = self.plain(x, what)
         if not x.dtype.isnative:
-            raise TypeError(f"x.dtype is {x.dtype.str}, of another byte order: x.astype({x.dtype.newbyteorder('=')!r}) "
-                            "copies it")
+            raise TypeError(f"{what}.dtype is {x.dtype.str}, of another byte order: "
+                            f"{what}.astype({x.dtype.newbyteorder('=').str!r}) copies it")
         return x
 
+    def plain(self, x, what):
+        """The elements of a scalar, or of a subclass that is no more than its elements."""
+        kind = type(x)
+        if isinstance(x, np.ma.MaskedArray):
+            raise TypeError(f"{what} is a masked array: give its data, and the inverse of its mask as mask")
+        if isinstance(x, np.matrix):
+            raise TypeError(f"{what} is a matrix, whose rows have two dimensions: give numpy.asarray({what})")
+        if isinstance(x, np.ndarray):
+            if (kind.__array_ufunc__ is not np.ndarray.__array_ufunc__
+                    or kind.__array_function__ is not np.ndarray.__array_function__):
+                raise TypeError(f"{what} is a {kind.__module__}.{kind.__qualname__}, which has NumPy's functions of its "
+                                f"own: give {what}.view(numpy.ndarray) if its elements are all that matters")
+            return x.view(np.ndarray)
+        return np.asarray(x)
+
+    def number(self, dtype, what):
+        if dtype not in self.numbers and getattr(dtype, "name", None) == "bfloat16":
+            self.add_bfloat16(dtype)
+        return super().number(dtype, what)
+
+    def add_bfloat16(self, dtype):
+        """NumPy's own types have none; ml_dtypes, which comes with JAX, adds it."""
+        self.dtypes[NUMBERS["bf16"]] = dtype
+        self.numbers[dtype] = NUMBERS["bf16"]
+        self.make_known()
+
+    def make_known(self):
+        _core.add_kind(np.ndarray, "numpy", False, np.empty_like,
+                       {number: {"dtype": dtype, "order": "C"} for number, dtype in self.dtypes.items()},
+                       {**self.numbers, **{dtype.type: number for dtype, number in self.numbers.items()}}, None,
+                       self.unsigned_sum)
+
+    def of(self, value, number, like):
+        return super().of(value if type(value) is np.ndarray or not isinstance(value, (np.ndarray, np.generic))
+                          else self.plain(value, "mask or init"), number, like)
+
     def dim_error(self, dim, rank):
-        return AxisError(dim, rank)
+        return AxisError(f"axis {dim} is out of bounds for array of dimension {rank}")
 
     def beside(self, array, what, x):
-        if what == "out" and not array.flags.writeable:
+        if what != "out":
+            return array
+        if not array.flags.writeable:
             raise ValueError("out is read-only")
-        return array
+        return self.array(array, "out")
+
+    def scan(self, op, x, *rest, wanted=SCAN):
+        result = super().scan(op, x, *rest, wanted=wanted)
+        out = rest[-1]
+        if wanted != SCAN or (type(x) is np.ndarray and (out is None or type(out) is np.ndarray)):
+            return result
+        y, totals = result if isinstance(result, tuple) else (result, None)
+        y = out if out is not None else self.wrapped(y, x)
+        return (y, self.wrapped(totals, x)) if totals is not None else y
+
+    def wrapped(self, y, x):
+        """A result in the type that NumPy's own functions give it, for x of a subclass."""
+        return x.__array_wrap__(y) if isinstance(x, np.ndarray) and type(x) is not np.ndarray else y
 
     def refusal(self, s):
         return f"x can't be scanned as it lies in memory: strides {s.x.strides} are no multiples of {s.x.itemsize} bytes"
 
 
 library = _NumPy(np, {NUMBERS[name]: np.dtype(dtype) for name, dtype in _DTYPES.items()}, "u64")
-_core.add_kind(np.ndarray, "numpy", False, np.empty_like,
-               {number: {"dtype": dtype, "order": "C"} for number, dtype in library.dtypes.items()},
-               {**library.numbers, **{dtype.type: number for dtype, number in library.numbers.items()}}, None,
-               library.unsigned_sum)
+library.make_known()

@@ -13,6 +13,7 @@ SCAN, PREPARE, SPEC = 0, 1, 2  # what a call of _core.scan is wanted for
 NAMES = (None, "f16", "bf16", "f32", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "bool")
 NUMBERS = {name: number for number, name in enumerate(NAMES) if name}
 LAST_FLOATING = NUMBERS["f64"]
+FACTORS = (NUMBERS["bool"], NUMBERS["u8"])  # types of masks besides x's own
 DEFAULT = 0
 
 
@@ -45,7 +46,8 @@ def accumulator(kind, number, acc):
     if _table is None:
         _table = _accumulators()
     try:
-        return _table[kind, number, acc]
+        usual = _table[kind, number, DEFAULT]
+        return usual if acc == usual else _table[kind, number, acc]
     except KeyError:
         raise Unsupported(f"no scan goes from {NAMES[kind]} to {NAMES[number]}"
                           + (f" in {NAMES[acc]}" if acc else "")) from None

@@ -1,0 +1,310 @@
+"""_jax.py - JAX's arrays: an operator of XLA, which works in jit, grad, vmap and what else transforms functions
+
+SPDX-License-Identifier: MIT
+
+A scan is one primitive. Sums are linear, and their derivatives are scans again: forward mode, reverse mode and any
+order of both. Derivatives of products are those of jax.lax.cumprod. Results' types are those of jax.numpy.cumsum.
+"""
+import functools
+
+import jax
+import jax.extend
+import jax.ffi
+import jax.numpy as jnp
+import numpy as np
+from jax.interpreters import ad, batching, mlir
+
+from . import _core
+from ._call import Library
+from ._types import (DEFAULT, EXCLUSIVE, INCLUDE_INITIAL, MULTIPLY, NAMES, NUMBERS, PREPARE, PROD, REVERSE, SCAN, SPEC,
+                     SUM, accumulator, is_floating)
+
+_DTYPES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i8": "int8", "u8": "uint8",
+           "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64",
+           "bool": "bool"}
+_TARGET = "rowscan"
+_MASK, _INIT, _TOTALS = 1, 2, 4  # the attribute "has" of a call: see xla.c
+
+_scan_p = jax.extend.core.Primitive(_TARGET)
+_scan_p.multiple_results = True
+
+
+def _bind(x, mask, init, *, op, flags, dim, mask_mode, number, acc, totals):
+    """[y], or [y, totals]. dim is counted from the end, so that a batch in front changes nothing."""
+    given = [a for a in (x, mask, init) if a is not None]
+    has = (_MASK if mask is not None else 0) | (_INIT if init is not None else 0) | (_TOTALS if totals else 0)
+    return _scan_p.bind(*given, op=op, flags=flags, dim=dim, mask_mode=mask_mode if mask is not None else 0,
+                        number=number, acc=acc, totals=totals, has=has)
+
+
+def _operands(given, has):
+    """(x, mask, init) of what is given: None for what is not."""
+    rest = list(given[1:])
+    return given[0], rest.pop(0) if has & _MASK else None, rest.pop(0) if has & _INIT else None
+
+
+def _rows(shape, dim):
+    """The shape with a scanned dimension of 1, and without it."""
+    at = len(shape) + dim
+    return shape[:at] + (1,) + shape[at + 1:], shape[:at] + shape[at + 1:]
+
+
+# ---- the primitive ---------------------------------------------------------------------------------------------------
+
+def _abstract(x, *rest, flags, dim, number, totals, **_):
+    shape = list(x.shape)
+    shape[dim] += 1 if flags & INCLUDE_INITIAL else 0
+    y = x.update(shape=tuple(shape), dtype=library.dtypes[number], weak_type=False)
+    if not totals:
+        return [y]
+    return [y, jax.core.ShapedArray(_rows(x.shape, dim)[1], library.dtypes[totals],
+                                    **({"vma": x.vma} if getattr(x, "vma", None) else {}))]
+
+
+@functools.lru_cache(maxsize=4096)
+def _compiled(params):
+    return jax.jit(lambda *given: _scan_p.bind(*given, **dict(params)))
+
+
+def _eager(*given, **params):
+    return _compiled(tuple(params.items()))(*given)
+
+
+def _batch_dimensions(avals, dim, has):
+    """How many dimensions in front all arrays share and none scans: XLA may split those between devices."""
+    count = avals[0].ndim + dim
+    for other in avals[1:]:
+        same = 0
+        while other.ndim == avals[0].ndim and same < count and other.shape[same] == avals[0].shape[same]:
+            same += 1
+        count = same
+    return count
+
+
+def _lower(context, *operands, op, flags, dim, mask_mode, number, acc, totals, has):
+    attributes = {"op": op, "flags": flags, "dim": dim, "mask_mode": mask_mode, "acc_type": acc, "has": has}
+    batch = mlir.ir.StringAttr.get(str(_batch_dimensions(context.avals_in, dim, has)))
+    split = {"mhlo.frontend_attributes": mlir.ir.DictAttr.get({"num_batch_dims": batch})}
+    return jax.ffi.ffi_lowering(_TARGET, extra_attributes=split)(
+        context, *operands, **{name: np.int64(value) for name, value in attributes.items()})
+
+
+def _batch(given, at, **params):
+    has, dim = params["has"], params["dim"]
+    x, mask, init = _operands(given, has)
+    x_at, mask_at, init_at = _operands(at, has)
+    size = next(a.shape[i] for a, i in zip(given, at) if i is not None)
+    x = jnp.broadcast_to(x, (size,) + x.shape) if x_at is None else jnp.moveaxis(x, x_at, 0)
+
+    def beside(array, its):  # it broadcasts to x from the end
+        if array is None or its is None:
+            return array
+        array = jnp.moveaxis(array, its, 0)
+        return array.reshape(array.shape[:1] + (1,) * (x.ndim - array.ndim) + array.shape[1:])
+
+    mask, init = beside(mask, mask_at), beside(init, init_at)
+    if init is not None and params["totals"]:  # the library has them lie alike
+        init = jnp.broadcast_to(init, _rows(x.shape, dim)[0])
+    results = _scan_p.bind(*(a for a in (x, mask, init) if a is not None), **params)
+    return results, [0] * len(results)
+
+
+# ---- derivatives -----------------------------------------------------------------------------------------------------
+
+def _is_zero(tangent):
+    return tangent is None or type(tangent) is ad.Zero
+
+
+def _jvp(primals, tangents, **params):
+    results = _scan_p.bind(*primals, **params)
+    if all(map(_is_zero, tangents)) or not is_floating(params["number"]):
+        changes = [None] * len(results)
+    elif params["op"] == PROD:
+        changes = _product_changes(primals, tangents, **params)
+    else:
+        changes = _sum_changes(results, primals, tangents, **params)
+    return results, [ad.Zero.from_primal_value(a) if b is None else b for a, b in zip(results, changes)]
+
+
+def _sum_changes(results, primals, tangents, *, has, **params):
+    x, mask, _ = _operands(primals, has)
+    dx, dmask, dinit = _operands(tangents, has)
+    terms = []
+    if not _is_zero(dx):
+        terms.append(_bind(dx, mask, None, **params))
+    if not _is_zero(dmask) and params["mask_mode"] == MULTIPLY:
+        terms.append(_bind(x * dmask, None, None, **params))
+    if not _is_zero(dinit):
+        rows, dropped = _rows(x.shape, params["dim"])
+        dinit = jnp.broadcast_to(dinit, rows)
+        terms.append([jnp.broadcast_to(dinit, results[0].shape).astype(results[0].dtype), dinit.reshape(dropped)])
+    return [functools.reduce(jnp.add, parts) for parts in zip(*terms)] if terms else [None] * len(results)
+
+
+def _transpose(changes, *given, has, dim, flags, mask_mode, number, acc, **_):
+    """Of a sum in x: backwards a scan from the other end, under the same mask."""
+    x, mask, init = _operands(given, has)
+    assert ad.is_undefined_primal(x) and not ad.is_undefined_primal(mask) and init is None
+    dy, dtotals = changes if has & _TOTALS else (changes[0], None)
+    aval, d = x.aval, None
+    if not _is_zero(dy):
+        if flags & INCLUDE_INITIAL:  # P(0) depends on nothing
+            length = aval.shape[dim]
+            start = 0 if flags & REVERSE else 1
+            dy = jax.lax.slice_in_dim(dy, start, start + length, axis=dy.ndim + dim)
+        d = _bind(dy, None, None, op=SUM, flags=(flags ^ REVERSE) & (REVERSE | EXCLUSIVE), dim=dim, mask_mode=0,
+                  number=number, acc=acc, totals=0)[0]
+    if not _is_zero(dtotals):
+        dtotals = jnp.broadcast_to(jnp.expand_dims(dtotals, aval.ndim + dim), aval.shape)
+        d = dtotals if d is None else d + dtotals
+    if d is None:
+        return [ad.Zero(aval)] + [None] * (len(given) - 1)
+    if mask is not None:
+        d = d * mask.astype(d.dtype) if mask_mode == MULTIPLY else jnp.where(mask != 0, d, jnp.zeros((), d.dtype))
+    return [d.astype(aval.dtype)] + [None] * (len(given) - 1)
+
+
+def _product_changes(primals, tangents, *, has, **params):
+    """Of what jax.lax computes, which is right at zeros too."""
+    moving = [i for i, tangent in enumerate(tangents) if not _is_zero(tangent)]
+
+    def product(*moved):
+        given = list(primals)
+        for i, value in zip(moving, moved):
+            given[i] = value
+        return _product(*_operands(given, has), **params)
+
+    return jax.jvp(product, [primals[i] for i in moving], [tangents[i] for i in moving])[1]
+
+
+def _product(x, mask, init, *, flags, dim, mask_mode, number, acc, totals, **_):
+    wide = library.dtypes[accumulator(library.numbers[x.dtype], number, acc)]
+    x = x.astype(wide if library.has(wide) else library.dtypes[number])
+    if mask is not None:
+        x = x * mask.astype(x.dtype) if mask_mode == MULTIPLY else jnp.where(mask != 0, x, jnp.ones((), x.dtype))
+    axis, reverse, length = x.ndim + dim, bool(flags & REVERSE), x.shape[dim]
+    first = jnp.ones(_rows(x.shape, dim)[0], x.dtype)
+    y = jax.lax.cumprod(x, axis, reverse=reverse)
+    y = jnp.concatenate([y, first] if reverse else [first, y], axis)  # P(0) to P(length)
+    last = jax.lax.index_in_dim(y, 0 if reverse else length, axis)
+    if not flags & INCLUDE_INITIAL:
+        start = int(reverse == bool(flags & EXCLUSIVE))
+        y = jax.lax.slice_in_dim(y, start, start + length, axis=axis)
+    if init is not None:
+        y, last = y * init.astype(x.dtype), last * init.astype(x.dtype)
+    y = y.astype(library.dtypes[number])
+    return [y, jnp.squeeze(last, axis).astype(library.dtypes[totals])] if totals else [y]
+
+
+# ---- conventions -----------------------------------------------------------------------------------------------------
+
+@functools.lru_cache(maxsize=None)
+def _standard(op, dtype, wanted, wide):
+    """The type of jnp.cumulative_sum's result; `wide` is part of what it depends on."""
+    function = jnp.cumulative_prod if op == PROD else jnp.cumulative_sum
+    return jax.eval_shape(lambda x: function(x, dtype=wanted), jax.ShapeDtypeStruct((1,), dtype)).dtype
+
+
+@functools.lru_cache(maxsize=None)
+def _canonical(dtype, wide):
+    return jax.eval_shape(lambda: jnp.zeros((), dtype)).dtype
+
+
+class _Jax(Library):
+
+    def array(self, x):
+        if not isinstance(x, jax.Array):
+            raise TypeError(f"x is a {type(x).__module__}.{type(x).__qualname__}, not an array of JAX")
+        return x
+
+    def wide(self):
+        return jnp.result_type(int) == np.int64
+
+    def has(self, dtype):
+        """Whether there are arrays of a type: those of 64 bits are an option of JAX."""
+        return dtype.itemsize < 8 or self.wide()
+
+    def dtype(self, dtype):
+        return _canonical(dtype, self.wide())
+
+    def rows(self, x, dim):
+        return (x.reshape(-1), 0) if dim is None else (x, self.normalised(dim, x.ndim))
+
+    def dim_error(self, dim, rank):
+        return ValueError(f"axis {dim} is out of bounds for array of dimension {rank}")
+
+    def default(self, kind):
+        return self.numbers[jnp.result_type(int)] if kind == NUMBERS["bool"] else kind
+
+    def converts_first(self, kind, wanted):
+        """Also without 64 bits, where no totals could have the type that wide integers are summed up in as floating."""
+        return super().converts_first(kind, wanted) or (is_floating(wanted) and not is_floating(kind)
+                                                        and not self.wide())
+
+    def promote(self, a, b):
+        return jnp.promote_types(a, b)
+
+    def of(self, value, number, like):
+        if number is not None and not self.has(self.dtypes[number]):
+            raise ValueError(f"init is of the accumulator's type, {NAMES[number]}, which JAX has with jax_enable_x64 "
+                             "only")
+        return super().of(value, number, like)
+
+    def expand(self, x, shape):
+        return x  # the library repeats elements where they lie
+
+    def contiguous(self, x):
+        return x
+
+    def checked_out(self, x, s, out, wanted):
+        if out is not None:
+            raise TypeError("out is given, and JAX's arrays are never written")
+
+    def cumulative(self, op, x, axis, dtype, include_initial):
+        dtype = _standard(op, self.array(x).dtype, dtype, self.wide())
+        return super().cumulative(op, x, axis, dtype, include_initial)
+
+    def scan(self, *arguments, wanted=SCAN):
+        s = self.settle(*arguments)
+        if wanted == SPEC:
+            return self.spec(s)
+        if wanted == PREPARE:
+            return self.prepare(s)
+        if s.totals and not self.has(self.dtypes[s.totals]):
+            raise ValueError(f"totals are of the accumulator's type, {NAMES[s.totals]}, which JAX has with "
+                             "jax_enable_x64 only")
+        dim = s.dim - s.x.ndim
+        if s.totals and s.init is not None:  # the library has them lie alike
+            s.init = jnp.broadcast_to(s.init, _rows(s.x.shape, dim)[0])
+        results = _bind(s.x, s.mask, s.init, op=s.op, flags=s.flags, dim=dim, mask_mode=s.mask_mode, number=s.number,
+                        acc=s.acc, totals=s.totals or 0)
+        return tuple(results) if s.totals else results[0]
+
+    def spec(self, s):
+        """Of arrays that lie as XLA's do; traced ones have a spec, too."""
+        from ._numpy import library as numpy
+
+        def stand_in(array):
+            numpy.number(array.dtype, "x.dtype")
+            return np.empty(array.shape, array.dtype)
+        mask, init = (None if a is None else stand_in(a) for a in (s.mask, s.init))
+        return _core.scan(stand_in(s.x), s.dim, s.op, s.flags, s.number, s.acc, s.mask_mode, mask, init, None, None, SPEC)
+
+    def prepare(self, s):
+        """Kernels of a GPU. There is nothing to do for a CPU, and for arrays that are being traced."""
+        if isinstance(s.x, jax.core.Tracer) or all(device.platform == "cpu" for device in s.x.devices()):
+            return None
+        from ._dlpack import library as others
+        return others.prepare(s)
+
+
+library = _Jax(jnp, {NUMBERS[name]: jnp.dtype(dtype) for name, dtype in _DTYPES.items()}, "u64")
+_scan_p.def_impl(_eager)
+_scan_p.def_abstract_eval(_abstract)
+batching.primitive_batchers[_scan_p] = _batch
+ad.primitive_jvps[_scan_p] = _jvp
+ad.primitive_transposes[_scan_p] = _transpose
+for _platform, _gpu in (("cpu", False), ("cuda", True)):
+    jax.ffi.register_ffi_target(_TARGET, _core.xla_handler(_gpu), platform={"cuda": "CUDA"}.get(_platform, _platform))
+    mlir.register_lowering(_scan_p, _lower, platform=_platform)
+jax.ffi.register_ffi_target_as_batch_partitionable(_TARGET)
