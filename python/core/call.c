@@ -1,0 +1,190 @@
+/*
+ * call.c - cumsum() and cumprod(): arguments as users write them, the quick way, and what is left to Python
+ * SPDX-License-Identifier: MIT
+ */
+#include "call.h"
+
+#include "torch.h"
+
+static PyObject *python; /* (op, x, dim, flags, mask, mask_mode, init, totals, dtype, acc, out) */
+
+/* ---- the quick way ----------------------------------------------------------------------------------------------- */
+
+PyObject *rp_call_quick(const rp_call *call) {
+  const rp_kind *kind = rp_kind_of(call->x, false);
+  if (!kind)
+    Py_RETURN_NOTIMPLEMENTED;
+  rp_guard guard = kind->torch ? rp_torch_guard(call, kind) : RP_GUARD_PLAIN;
+  if (guard == RP_GUARD_FAILED)
+    return NULL;
+  if (guard == RP_GUARD_OTHER)
+    Py_RETURN_NOTIMPLEMENTED;
+  PyObject *y = rp_scan(call, kind);
+  if (!y || y == Py_NotImplemented || !kind->torch)
+    return y;
+  if (guard == RP_GUARD_GRADIENT)
+    return rp_torch_record(call, kind, y);
+  if (call->out != Py_None && !rp_torch_written(y)) {
+    Py_DECREF(y);
+    return NULL;
+  }
+  return y;
+}
+
+/* ---- arguments --------------------------------------------------------------------------------------------------- */
+
+enum { X, DIM, AXIS, REVERSE, EXCLUSIVE, MASK, MASK_MODE, INIT, TOTALS, DTYPE, ACC, OUT, ARGUMENTS };
+static const char *const argument_names[ARGUMENTS] = {"x",         "dim",  "axis",   "reverse", "exclusive", "mask",
+                                                      "mask_mode", "init", "totals", "dtype",   "acc",       "out"};
+static PyObject *interned[ARGUMENTS];
+
+static int argument_of(PyObject *name) {
+  for (int i = 0; i < ARGUMENTS; i++)
+    if (name == interned[i])
+      return i;
+  for (int i = 0; i < ARGUMENTS; i++)
+    if (!PyUnicode_CompareWithASCIIString(name, argument_names[i]))
+      return i;
+  return -1;
+}
+
+/* All of them, borrowed; NULL where one is not given. */
+static bool take_arguments(PyObject **to, const char *function, PyObject *const *args, Py_ssize_t count,
+                           PyObject *names) {
+  if (count > 2) {
+    PyErr_Format(PyExc_TypeError, "%s() takes x and dim by position, and was given %zd", function, count);
+    return false;
+  }
+  for (Py_ssize_t i = 0; i < count; i++)
+    to[i] = args[i];
+  for (Py_ssize_t i = 0; names && i < PyTuple_Size(names); i++) {
+    PyObject *name = PyTuple_GetItem(names, i);
+    int at = argument_of(name);
+    if (at < 0 || to[at]) {
+      PyErr_Format(PyExc_TypeError, at < 0 ? "%s() has no argument %R" : "%s() got two values for %R", function, name);
+      return false;
+    }
+    to[at] = args[count + i];
+  }
+  if (!to[X])
+    PyErr_Format(PyExc_TypeError, "%s() needs x, an array", function);
+  else if (to[DIM] && to[AXIS] && to[DIM] != Py_None && to[AXIS] != Py_None)
+    PyErr_Format(PyExc_TypeError, "%s() got dim and axis, which are two names of one argument", function);
+  return !PyErr_Occurred();
+}
+
+static bool take_mask_mode(rp_call *call, PyObject *text) {
+  call->mask_mode = ROWSCAN_MASK_SELECT;
+  if (!text)
+    return true;
+  if (PyUnicode_Check(text) && !PyUnicode_CompareWithASCIIString(text, "multiply"))
+    call->mask_mode = ROWSCAN_MASK_MULTIPLY;
+  else if (!PyUnicode_Check(text) || PyUnicode_CompareWithASCIIString(text, "select"))
+    PyErr_Format(PyExc_ValueError, "mask_mode is %R, not 'select' or 'multiply'", text);
+  return !PyErr_Occurred();
+}
+
+/* True: on. -1 with an exception. */
+static int flag(PyObject *given) {
+  return !given || given == Py_False ? 0 : given == Py_True ? 1 : PyObject_IsTrue(given);
+}
+
+/* A dtype as the library's type; false: Python finds out. */
+static bool take_dtype(rp_call *call, PyObject *dtype) {
+  if (!dtype || dtype == Py_None)
+    return true;
+  const rp_kind *kind = rp_kind_of(call->x, false);
+  PyObject *number = kind ? PyDict_GetItemWithError(kind->types, dtype) : NULL;
+  PyErr_Clear(); /* it can't be hashed */
+  call->out_type = number ? (rowscan_type)PyLong_AsLong(number) : ROWSCAN_TYPE_DEFAULT;
+  return number != NULL;
+}
+
+static PyObject *none_if_missing(PyObject *given) {
+  return given ? given : Py_None;
+}
+
+static PyObject *call_python(const rp_call *call, PyObject *const *given, PyObject *dim) {
+  if (!python) {
+    PyErr_SetString(PyExc_RuntimeError, "rowscan._core was imported without rowscan");
+    return NULL;
+  }
+  return PyObject_CallFunction(python, "iOOiOiOOOOO", (int)call->op, call->x, dim, (int)call->flags, call->mask,
+                               (int)call->mask_mode, call->init, none_if_missing(given[TOTALS]),
+                               none_if_missing(given[DTYPE]), none_if_missing(given[ACC]), call->out);
+}
+
+static PyObject *entry(rowscan_op op, const char *function, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+  PyObject *given[ARGUMENTS] = {NULL};
+  if (!take_arguments(given, function, args, count, names))
+    return NULL;
+  rp_call call = {.x = given[X],
+                  .mask = none_if_missing(given[MASK]),
+                  .init = none_if_missing(given[INIT]),
+                  .totals = Py_None,
+                  .out = none_if_missing(given[OUT]),
+                  .op = op};
+  int exclusive = flag(given[EXCLUSIVE]), reverse = flag(given[REVERSE]), totals = flag(given[TOTALS]);
+  if (exclusive < 0 || reverse < 0 || totals < 0 || !take_mask_mode(&call, given[MASK_MODE]))
+    return NULL;
+  call.flags = (exclusive ? ROWSCAN_EXCLUSIVE : 0) | (reverse ? ROWSCAN_REVERSE : 0);
+  PyObject *dim = none_if_missing(given[DIM] && given[DIM] != Py_None ? given[DIM] : given[AXIS]);
+  bool quick = !totals && call.init == Py_None && (!given[ACC] || given[ACC] == Py_None) && PyLong_Check(dim) &&
+               take_dtype(&call, given[DTYPE]);
+  if (quick) {
+    call.dim = PyLong_AsLong(dim);
+    PyErr_Clear(); /* -1 then, if the number is too large: */
+    PyObject *y =
+        call.dim < -RP_MOST_RANK || call.dim >= RP_MOST_RANK ? rp_new_ref(Py_NotImplemented) : rp_call_quick(&call);
+    if (y != Py_NotImplemented)
+      return y;
+    Py_DECREF(y);
+  }
+  return call_python(&call, given, dim);
+}
+
+PyObject *rp_cumsum(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+  (void)self;
+  return entry(ROWSCAN_SUM, "cumsum", args, count, names);
+}
+
+PyObject *rp_cumprod(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+  (void)self;
+  return entry(ROWSCAN_PROD, "cumprod", args, count, names);
+}
+
+PyObject *rp_set_python(PyObject *self, PyObject *function) {
+  (void)self;
+  for (int i = 0; i < ARGUMENTS; i++)
+    if (!interned[i] && !(interned[i] = PyUnicode_InternFromString(argument_names[i])))
+      return NULL;
+  Py_XDECREF(python);
+  python = rp_new_ref(function);
+  Py_RETURN_NONE;
+}
+
+/* ---- the scan itself --------------------------------------------------------------------------------------------- */
+
+PyObject *rp_scan_settled(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+  (void)self;
+  if (count != 12) {
+    PyErr_Format(PyExc_TypeError, "scan takes 12 arguments, not %zd", count);
+    return NULL;
+  }
+  rp_call call = {.x = args[0],
+                  .dim = PyLong_AsLong(args[1]),
+                  .op = (rowscan_op)PyLong_AsLong(args[2]),
+                  .flags = (unsigned)PyLong_AsLong(args[3]),
+                  .out_type = (rowscan_type)PyLong_AsLong(args[4]),
+                  .acc_type = (rowscan_type)PyLong_AsLong(args[5]),
+                  .mask_mode = (rowscan_mask_mode)PyLong_AsLong(args[6]),
+                  .mask = args[7],
+                  .init = args[8],
+                  .totals = args[9],
+                  .out = args[10],
+                  .wanted = (int)PyLong_AsLong(args[11])};
+  if (PyErr_Occurred())
+    return NULL;
+  const rp_kind *kind = rp_kind_of(call.x, true);
+  return kind ? rp_scan(&call, kind) : rp_new_ref(Py_NotImplemented);
+}

@@ -1,0 +1,28 @@
+/*
+ * call.h - cumsum() and cumprod(): arguments as users write them, the quick way, and what is left to Python
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef RP_CALL_H
+#define RP_CALL_H
+
+#include "scan.h"
+
+/* A call whose arrays may be what their library likes. NotImplemented: Python has to serve it. */
+PyObject *rp_call_quick(const rp_call *call);
+
+/* cumsum(x, dim, *, axis, ...) and cumprod(). */
+PyObject *rp_cumsum(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
+PyObject *rp_cumprod(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
+
+/* set_python(function): what serves calls that the quick way does not. */
+PyObject *rp_set_python(PyObject *self, PyObject *function);
+
+/*
+ * scan(x, dim, op, flags, out_type, acc_type, mask_mode, mask, init, totals, out, wanted): rp_scan(), for Python that
+ * has settled all conventions. Types and modes are the library's numbers; wanted is 0 (scan), 1 (prepare) or 2 (spec).
+ */
+PyObject *rp_scan_settled(PyObject *self, PyObject *const *args, Py_ssize_t count);
+
+extern const char rp_cumsum_doc[], rp_cumprod_doc[];
+
+#endif

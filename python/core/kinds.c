@@ -1,0 +1,151 @@
+/*
+ * kinds.c - the types of arrays that are known, each looked at in the cheapest way that it has
+ * SPDX-License-Identifier: MIT
+ */
+#include "kinds.h"
+
+#include <string.h>
+
+enum { MOST_KINDS = 32 };
+static rp_kind kinds[MOST_KINDS];
+static int kind_count;
+
+const rp_kind *rp_kind_of(PyObject *array, bool subclasses) {
+  PyTypeObject *type = Py_TYPE(array);
+  for (int i = 0; i < kind_count; i++)
+    if (kinds[i].type == type)
+      return &kinds[i];
+  for (int i = 0; i < kind_count && subclasses; i++)
+    if (PyType_IsSubtype(type, kinds[i].type))
+      return &kinds[i];
+  return NULL;
+}
+
+rp_looked rp_look(rp_view *view, const rp_kind *kind, PyObject *array) {
+  switch (kind->how) {
+  case RP_BY_EXCHANGE:
+    return rp_view_exchange(view, array, kind->exchange);
+  case RP_BY_TORCH:
+    return rp_view_torch(view, array, kind->types);
+  case RP_BY_NUMPY:
+    return rp_view_numpy(view, array);
+  case RP_BY_CUDA:
+    return rp_view_cuda(view, array);
+  default:
+    return rp_view_capsule(view, array);
+  }
+}
+
+rp_looked rp_look_beside(rp_view *view, PyObject *array, const rp_kind *kind, const rp_view *x) {
+  const rp_kind *its = rp_kind_of(array, true);
+  if (!its || its->how != kind->how || its->exchange != kind->exchange)
+    return RP_DECLINED;
+  rp_looked looked = rp_look(view, its, array);
+  return looked == RP_SEEN && view->device != x->device ? RP_DECLINED : looked;
+}
+
+bool rp_stream_of(const rp_kind *kind, const rp_view *x, void **stream) {
+  *stream = NULL;
+  if (x->device == RP_HOST)
+    return true;
+  if (kind->stream) {
+    PyObject *device = PyLong_FromLong(x->device);
+    PyObject *number = device ? PyObject_CallFunctionObjArgs(kind->stream, device, NULL) : NULL;
+    *stream = number ? PyLong_AsVoidPtr(number) : NULL;
+    Py_XDECREF(device);
+    Py_XDECREF(number);
+    return !PyErr_Occurred();
+  }
+  return !kind->exchange || !kind->exchange->stream(DL_CUDA, x->device, stream);
+}
+
+rowscan_type rp_default_out(const rp_kind *kind, rowscan_type in) {
+  switch (in) {
+  case ROWSCAN_F16:
+  case ROWSCAN_BF16:
+  case ROWSCAN_F32:
+  case ROWSCAN_F64:
+    return in;
+  case ROWSCAN_U8:
+  case ROWSCAN_U16:
+  case ROWSCAN_U32:
+  case ROWSCAN_U64:
+    return kind->unsigned_sum;
+  default:
+    return ROWSCAN_I64;
+  }
+}
+
+PyObject *rp_new_like(const rp_kind *kind, PyObject *x, const rp_view *seen, rowscan_type type) {
+  if (type == seen->type && rp_view_is_dense(seen))
+    return PyObject_CallFunctionObjArgs(kind->empty_like, x, NULL);
+  if (!kind->keywords[type]) {
+    PyErr_Format(PyExc_TypeError, "dtype is %s, of which this library has no arrays", rowscan_type_name(type));
+    return NULL;
+  }
+  PyObject *tuple = PyTuple_Pack(1, x),
+           *made = tuple ? PyObject_Call(kind->empty_like, tuple, kind->keywords[type]) : NULL;
+  Py_XDECREF(tuple);
+  return made;
+}
+
+/* ---- what Python tells ------------------------------------------------------------------------------------------- */
+
+static bool take_exchange(rp_kind *kind) {
+  PyObject *capsule = PyObject_GetAttrString((PyObject *)kind->type, "__dlpack_c_exchange_api__");
+  kind->exchange = capsule ? PyCapsule_GetPointer(capsule, "dlpack_exchange_api") : NULL;
+  Py_XDECREF(capsule);
+  if (kind->exchange && kind->exchange->header.version.major != 1) {
+    PyErr_Format(PyExc_RuntimeError, "DLPack's exchange API has version %u, not 1",
+                 kind->exchange->header.version.major);
+    return false;
+  }
+  return kind->exchange != NULL;
+}
+
+static bool take_keywords(rp_kind *kind, PyObject *keywords) {
+  for (long i = 1; i < RP_TYPES; i++) {
+    PyObject *number = PyLong_FromLong(i);
+    if (!number)
+      return false;
+    kind->keywords[i] = PyDict_GetItemWithError(keywords, number);
+    Py_XINCREF(kind->keywords[i]);
+    Py_DECREF(number);
+  }
+  return !PyErr_Occurred();
+}
+
+PyObject *rp_add_kind(PyObject *self, PyObject *args) {
+  static const char *const hows[] = {"exchange", "torch", "numpy", "cuda", "capsule"};
+  (void)self;
+  PyObject *type, *like, *keywords, *types, *stream;
+  const char *name;
+  int torch, unsigned_sum, how = 0;
+  if (!PyArg_ParseTuple(args, "OspOOOOi", &type, &name, &torch, &like, &keywords, &types, &stream, &unsigned_sum))
+    return NULL;
+  while (how <= RP_BY_CAPSULE && strcmp(hows[how], name))
+    how++;
+  if (how > RP_BY_CAPSULE || !PyType_Check(type) || !PyDict_Check(keywords) || !PyDict_Check(types)) {
+    PyErr_SetString(PyExc_TypeError, "add_kind takes a type, a way to look, and two dicts");
+    return NULL;
+  }
+  if (kind_count == MOST_KINDS) {
+    PyErr_SetString(PyExc_RuntimeError, "there are too many kinds of arrays");
+    return NULL;
+  }
+  rp_kind kind = {.type = (PyTypeObject *)type,
+                  .how = (rp_how)how,
+                  .torch = torch != 0,
+                  .empty_like = like,
+                  .types = types,
+                  .stream = stream == Py_None ? NULL : stream,
+                  .unsigned_sum = (rowscan_type)unsigned_sum};
+  if ((how == RP_BY_EXCHANGE && !take_exchange(&kind)) || !take_keywords(&kind, keywords))
+    return NULL;
+  Py_INCREF(type);
+  Py_INCREF(like);
+  Py_INCREF(types);
+  Py_XINCREF(kind.stream);
+  kinds[kind_count++] = kind;
+  Py_RETURN_NONE;
+}

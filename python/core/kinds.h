@@ -1,0 +1,45 @@
+/*
+ * kinds.h - the types of arrays that are known, each looked at in the cheapest way that it has
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef RP_KINDS_H
+#define RP_KINDS_H
+
+#include "view.h"
+
+typedef enum rp_how { RP_BY_EXCHANGE, RP_BY_TORCH, RP_BY_NUMPY, RP_BY_CUDA, RP_BY_CAPSULE } rp_how;
+
+/* A type of arrays, as rowscan/_numpy.py and its like have made it known. */
+typedef struct rp_kind {
+  PyTypeObject *type;
+  rp_how how;
+  const dl_exchange *exchange;  /* of RP_BY_EXCHANGE */
+  bool torch;                   /* autograd, modes and transforms are asked for first: see torch.h */
+  PyObject *empty_like;         /* (x): an array of its shape, type and device, in C order where it is dense */
+  PyObject *keywords[RP_TYPES]; /* and of another type, in C order: dicts, NULL where the library has no such type */
+  PyObject *types;              /* dict from the library's dtypes to numbers */
+  PyObject *stream;             /* (device): the current stream, as a number; NULL: of the exchange, else the default */
+  rowscan_type unsigned_sum;    /* what unsigned integers are summed up in */
+} rp_kind;
+
+/* The kind of exactly this type; with `subclasses` of one that it derives from, too. NULL: none. */
+const rp_kind *rp_kind_of(PyObject *array, bool subclasses);
+
+rp_looked rp_look(rp_view *view, const rp_kind *kind, PyObject *array);
+
+/* Another array of the same call: of the same library and on the same device as x, or it is declined. */
+rp_looked rp_look_beside(rp_view *view, PyObject *array, const rp_kind *kind, const rp_view *x);
+
+/* The stream that work on an array's device is queued on. False: an exception is set. */
+bool rp_stream_of(const rp_kind *kind, const rp_view *x, void **stream);
+
+/* The type of a result, by the conventions of the array's library. */
+rowscan_type rp_default_out(const rp_kind *kind, rowscan_type in);
+
+/* A new array of x's shape on its device, in C order. NULL: an exception is set. */
+PyObject *rp_new_like(const rp_kind *kind, PyObject *x, const rp_view *seen, rowscan_type type);
+
+/* add_kind(type, how, torch, empty_like, keywords, types, stream or None, unsigned_sum) */
+PyObject *rp_add_kind(PyObject *self, PyObject *args);
+
+#endif

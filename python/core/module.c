@@ -1,0 +1,49 @@
+/*
+ * module.c - rowscan._core: all that Python has of the library, in one binary for all Pythons from 3.10 on
+ * SPDX-License-Identifier: MIT
+ */
+#include "call.h"
+#include "contexts.h"
+#include "errors.h"
+#include "library.h"
+#include "torch.h"
+#include "xla.h"
+
+#define FAST(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL
+#define FAST_WITH_NAMES(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL | METH_KEYWORDS
+
+static PyMethodDef methods[] = {{"cumsum", FAST_WITH_NAMES(rp_cumsum), rp_cumsum_doc},
+                                {"cumprod", FAST_WITH_NAMES(rp_cumprod), rp_cumprod_doc},
+                                {"scan", FAST(rp_scan_settled), NULL},
+                                {"add_kind", rp_add_kind, METH_VARARGS, NULL},
+                                {"set_python", rp_set_python, METH_O, NULL},
+                                {"set_errors", rp_set_errors, METH_O, NULL},
+                                {"set_threads", rp_set_threads, METH_O, NULL},
+                                {"forget", rp_forget, METH_NOARGS, NULL},
+                                {"set_torch", rp_set_torch, METH_O, NULL},
+                                {"torch_forward", FAST(rp_torch_forward), NULL},
+                                {"torch_backward", FAST(rp_torch_backward), NULL},
+                                {"xla_handler", rp_xla_handler, METH_O, NULL},
+                                {"complete", rp_complete, METH_VARARGS, NULL},
+                                {"warm", rp_warm, METH_VARARGS, NULL},
+                                {"devices", rp_devices, METH_NOARGS, NULL},
+                                {"archs", rp_archs, METH_NOARGS, NULL},
+                                {"cache_info", rp_cache_info, METH_NOARGS, NULL},
+                                {"cache_entries", rp_cache_entries, METH_NOARGS, NULL},
+                                {"cache_prune", rp_cache_prune, METH_NOARGS, NULL},
+                                {"cache_clear", rp_cache_clear, METH_NOARGS, NULL},
+                                {"cache_export", rp_cache_export, METH_VARARGS, NULL},
+                                {"cache_import", rp_cache_import, METH_VARARGS, NULL},
+                                {NULL, NULL, 0, NULL}};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "rowscan._core", NULL, -1, methods, NULL, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__core(void) {
+  PyObject *module = PyModule_Create(&definition);
+  if (module && PyModule_AddStringConstant(module, "library_version", rowscan_version())) {
+    Py_DECREF(module);
+    return NULL;
+  }
+  return module;
+}

@@ -1,0 +1,28 @@
+/*
+ * scan.h - one scan of arrays, once all of their library's conventions are settled
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef RP_SCAN_H
+#define RP_SCAN_H
+
+#include "kinds.h"
+
+/* What is asked for. Arrays that are not given are None. */
+typedef struct rp_call {
+  PyObject *x, *mask, *init, *totals, *out;
+  long dim;
+  rowscan_op op;
+  unsigned flags;
+  rowscan_type out_type, acc_type; /* ROWSCAN_TYPE_DEFAULT: the library's convention */
+  rowscan_mask_mode mask_mode;     /* of a mask, if there is one */
+  enum { RP_SCAN, RP_PREPARE, RP_SPEC } wanted;
+} rp_call;
+
+/*
+ * RP_SCAN: the result, which is out if that is given. RP_PREPARE: None, when all that the scan needs is ready. RP_SPEC:
+ * the text of its spec. NotImplemented, with nothing done, where the arrays are not what the library takes as they are;
+ * NULL with an exception.
+ */
+PyObject *rp_scan(const rp_call *call, const rp_kind *kind);
+
+#endif

@@ -1,0 +1,176 @@
+/*
+ * torch.c - what torch must see for itself, and the gradient of a sum
+ * SPDX-License-Identifier: MIT
+ *
+ * The node is an autograd.Function whose forward and backward are the builtins below, called without the Python half of
+ * Function.apply: that half serves torch.func's transforms, which the guard leaves to rowscan/_torch.py.
+ */
+#include "torch.h"
+
+#include "call.h"
+
+/* Of torch: functions, and the module of forward-mode differentiation, whose level is -1 where it is off. */
+static struct {
+  PyObject *grad_enabled; /* torch.is_grad_enabled() */
+  PyObject *modes;        /* torch._C._len_torch_dispatch_stack() */
+  PyObject *transform;    /* torch._C._functorch.peek_interpreter_stack() */
+  PyObject *is_neg;       /* torch.Tensor.is_neg(x) */
+  PyObject *written;      /* (tensors): counts a version up */
+  PyObject *forward_ad;   /* torch.autograd.forward_ad */
+  PyObject *apply;        /* the node's, of torch._C._FunctionBase */
+  PyObject *backward;     /* (context, gradient): what backward() below leaves to Python */
+} torch;
+
+static PyObject *s_requires_grad, *s_level, *s_kept, *s_save;
+
+/* ---- guards ------------------------------------------------------------------------------------------------------ */
+
+/* A tensor with the negative bit, x.conj().imag, shows its elements with the wrong sign to all but torch. */
+static rp_guard guard_tensor(PyObject *tensor, bool *gradient) {
+  int is = rp_truth(PyObject_GetAttr(tensor, s_requires_grad));
+  *gradient = is == 1;
+  if (is >= 0)
+    is = rp_truth(PyObject_CallFunctionObjArgs(torch.is_neg, tensor, NULL));
+  return is < 0 ? RP_GUARD_FAILED : is ? RP_GUARD_OTHER : RP_GUARD_PLAIN;
+}
+
+static rp_guard guard_thread(void) {
+  int modes = rp_truth(PyObject_CallObject(torch.modes, NULL));
+  if (modes)
+    return modes < 0 ? RP_GUARD_FAILED : RP_GUARD_OTHER;
+  PyObject *level = PyObject_GetAttr(torch.forward_ad, s_level);
+  long number = level ? PyLong_AsLong(level) : -1;
+  Py_XDECREF(level);
+  return PyErr_Occurred() ? RP_GUARD_FAILED : number >= 0 ? RP_GUARD_OTHER : RP_GUARD_PLAIN;
+}
+
+static rp_guard guard_gradient(const rp_call *call, bool of_others) {
+  int is = rp_truth(PyObject_CallObject(torch.grad_enabled, NULL));
+  if (is <= 0)
+    return is < 0 ? RP_GUARD_FAILED : RP_GUARD_PLAIN;
+  if (of_others || call->op != ROWSCAN_SUM || call->out != Py_None || call->init != Py_None ||
+      call->totals != Py_None || call->acc_type)
+    return RP_GUARD_OTHER;
+  PyObject *transform = PyObject_CallObject(torch.transform, NULL);
+  Py_XDECREF(transform);
+  return !transform ? RP_GUARD_FAILED : transform != Py_None ? RP_GUARD_OTHER : RP_GUARD_GRADIENT;
+}
+
+rp_guard rp_torch_guard(const rp_call *call, const rp_kind *kind) {
+  bool gradient, of_others = false;
+  rp_guard guard = guard_thread();
+  if (guard == RP_GUARD_PLAIN)
+    guard = guard_tensor(call->x, &gradient);
+  PyObject *others[] = {call->mask, call->init, call->out};
+  for (int i = 0; i < 3 && guard == RP_GUARD_PLAIN; i++)
+    if (others[i] != Py_None) {
+      bool its;
+      guard = Py_TYPE(others[i]) != kind->type && !rp_kind_of(others[i], false) ? RP_GUARD_OTHER
+                                                                                : guard_tensor(others[i], &its);
+      of_others |= its;
+    }
+  if (guard != RP_GUARD_PLAIN || !(gradient || of_others))
+    return guard;
+  return guard_gradient(call, of_others);
+}
+
+bool rp_torch_written(PyObject *array) {
+  PyObject *tuple = PyTuple_Pack(1, array),
+           *none = tuple ? PyObject_CallFunctionObjArgs(torch.written, tuple, NULL) : NULL;
+  Py_XDECREF(tuple);
+  Py_XDECREF(none);
+  return none != NULL;
+}
+
+/* ---- the node ---------------------------------------------------------------------------------------------------- */
+
+PyObject *rp_torch_record(const rp_call *call, const rp_kind *kind, PyObject *y) {
+  rp_view x;
+  if (rp_look(&x, kind, call->x) != RP_SEEN) {
+    Py_DECREF(y);
+    return NULL;
+  }
+  PyObject *kept = Py_BuildValue("liii", call->dim, (int)call->flags, (int)x.type, (int)call->mask_mode);
+  PyObject *held = PyTuple_Pack(1, y); /* y by itself would be an input of the node */
+  PyObject *recorded =
+      kept && held ? PyObject_CallFunctionObjArgs(torch.apply, call->x, held, kept, call->mask, NULL) : NULL;
+  Py_XDECREF(kept);
+  Py_XDECREF(held);
+  Py_DECREF(y);
+  return recorded;
+}
+
+PyObject *rp_torch_forward(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+  (void)self;
+  if (count != 5 || !PyTuple_Check(args[2])) {
+    PyErr_SetString(PyExc_TypeError, "forward takes a context, x, (y,), what is kept, and a mask");
+    return NULL;
+  }
+  if (PyObject_SetAttr(args[0], s_kept, args[3]))
+    return NULL;
+  if (args[4] != Py_None) {
+    PyObject *none = PyObject_CallMethodObjArgs(args[0], s_save, args[4], NULL);
+    Py_XDECREF(none);
+    if (!none)
+      return NULL;
+  }
+  return rp_new_ref(PyTuple_GetItem(args[2], 0));
+}
+
+/* The gradient of a sum is the same scan from the other end. */
+PyObject *rp_torch_backward(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+  (void)self;
+  if (count != 2) {
+    PyErr_SetString(PyExc_TypeError, "backward takes a context and a gradient");
+    return NULL;
+  }
+  PyObject *kept = PyObject_GetAttr(args[0], s_kept);
+  int flags, type, mask_mode;
+  rp_call call = {.x = args[1], .mask = Py_None, .init = Py_None, .totals = Py_None, .out = Py_None};
+  bool known = kept && PyArg_ParseTuple(kept, "liii", &call.dim, &flags, &type, &mask_mode);
+  Py_XDECREF(kept);
+  if (!known)
+    return NULL;
+  call.flags = (unsigned)flags ^ ROWSCAN_REVERSE;
+  call.out_type = (rowscan_type)type;
+  PyObject *dx = mask_mode ? rp_new_ref(Py_NotImplemented) : rp_call_quick(&call);
+  if (dx != Py_NotImplemented)
+    return dx ? Py_BuildValue("NOOO", dx, Py_None, Py_None, Py_None) : NULL;
+  Py_DECREF(dx);
+  return PyObject_CallFunctionObjArgs(torch.backward, args[0], args[1], NULL);
+}
+
+/* ---- what Python tells ------------------------------------------------------------------------------------------- */
+
+PyObject *rp_set_torch(PyObject *self, PyObject *dict) {
+  (void)self;
+  const struct {
+    const char *name;
+    PyObject **to;
+  } table[] = {{"grad_enabled", &torch.grad_enabled},
+               {"modes", &torch.modes},
+               {"transform", &torch.transform},
+               {"is_neg", &torch.is_neg},
+               {"written", &torch.written},
+               {"forward_ad", &torch.forward_ad},
+               {"apply", &torch.apply},
+               {"backward", &torch.backward}};
+  if (!PyDict_Check(dict)) {
+    PyErr_SetString(PyExc_TypeError, "set_torch takes a dict");
+    return NULL;
+  }
+  s_requires_grad = PyUnicode_InternFromString("requires_grad");
+  s_level = PyUnicode_InternFromString("_current_level");
+  s_kept = PyUnicode_InternFromString("rowscan");
+  s_save = PyUnicode_InternFromString("save_for_backward");
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+    PyObject *value = PyDict_GetItemString(dict, table[i].name);
+    if (!value) {
+      PyErr_Format(PyExc_KeyError, "set_torch lacks %s", table[i].name);
+      return NULL;
+    }
+    Py_XDECREF(*table[i].to);
+    *table[i].to = rp_new_ref(value);
+  }
+  Py_RETURN_NONE;
+}

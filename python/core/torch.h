@@ -1,0 +1,33 @@
+/*
+ * torch.h - what torch must see for itself, and the gradient of a sum
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef RP_TORCH_H
+#define RP_TORCH_H
+
+#include "scan.h"
+
+typedef enum rp_guard {
+  RP_GUARD_FAILED = -1, /* an exception is set */
+  RP_GUARD_PLAIN,       /* nothing but the numbers matters */
+  RP_GUARD_GRADIENT,    /* the gradient of x is wanted, and of nothing else */
+  RP_GUARD_OTHER        /* a mode, a transform, a wrapper, or another gradient has a say */
+} rp_guard;
+
+rp_guard rp_torch_guard(const rp_call *call, const rp_kind *kind);
+
+/* The result y of a call as the output of a node of autograd's graph. Takes the reference; NULL: an exception is set.
+ */
+PyObject *rp_torch_record(const rp_call *call, const rp_kind *kind, PyObject *y);
+
+/* Tells autograd that an array was written. False: an exception is set. */
+bool rp_torch_written(PyObject *array);
+
+/* set_torch(dict of what torch has: see torch.c) */
+PyObject *rp_set_torch(PyObject *self, PyObject *dict);
+
+/* forward(context, x, (y,), kept, mask) and backward(context, gradient) of the node. */
+PyObject *rp_torch_forward(PyObject *self, PyObject *const *args, Py_ssize_t count);
+PyObject *rp_torch_backward(PyObject *self, PyObject *const *args, Py_ssize_t count);
+
+#endif

@@ -1,0 +1,234 @@
+/*
+ * xla.c - scans as calls of XLA, for jax.ffi
+ * SPDX-License-Identifier: MIT
+ *
+ * The structs of XLA's C interface are declared here as far as they are used: they only grow at their ends, and say
+ * their size. XLA loads a handler whose version of the interface is not newer than its own; this one uses what all of
+ * version 0 has, and so answers with the caller's. Source: xla/ffi/api/c_api.h of OpenXLA.
+ */
+#include "xla.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "contexts.h"
+#include "view.h"
+
+typedef struct xla_extension {
+  size_t size;
+  int type;
+  struct xla_extension *next;
+} xla_extension;
+
+typedef struct xla_version {
+  size_t size;
+  xla_extension *extensions;
+  int major, minor;
+} xla_version;
+
+typedef struct xla_buffer {
+  size_t size;
+  xla_extension *extensions;
+  int type;
+  void *data;
+  int64_t rank;
+  int64_t *shape;
+} xla_buffer;
+
+typedef struct xla_buffers {
+  size_t size;
+  xla_extension *extensions;
+  int64_t count;
+  int *types;
+  xla_buffer **at;
+} xla_buffers;
+
+typedef struct xla_span {
+  const char *text;
+  size_t length;
+} xla_span;
+
+typedef struct xla_scalar {
+  int type;
+  void *value;
+} xla_scalar;
+
+typedef struct xla_attributes {
+  size_t size;
+  xla_extension *extensions;
+  int64_t count;
+  int *types;
+  xla_span **names;
+  xla_scalar **at;
+} xla_attributes;
+
+typedef struct xla_error_args {
+  size_t size;
+  xla_extension *extensions;
+  const char *message;
+  int code;
+} xla_error_args;
+
+typedef struct xla_stream_args {
+  size_t size;
+  xla_extension *extensions;
+  void *execution;
+  void *stream;
+} xla_stream_args;
+
+typedef struct xla_device_args {
+  size_t size;
+  xla_extension *extensions;
+  void *execution;
+  int32_t device;
+} xla_device_args;
+
+typedef struct xla_api {
+  size_t size;
+  xla_extension *extensions;
+  xla_version version;
+  const void *internal;
+  void *(*make_error)(xla_error_args *);
+  void *unused[3];
+  void *(*get_stream)(xla_stream_args *);
+  void *unused_too[12];
+  void *(*get_device)(xla_device_args *);
+} xla_api;
+
+typedef struct xla_metadata {
+  size_t size;
+  xla_version version;
+  uint32_t traits;
+} xla_metadata;
+
+typedef struct xla_metadata_extension {
+  xla_extension base;
+  xla_metadata *metadata;
+} xla_metadata_extension;
+
+typedef struct xla_frame {
+  size_t size;
+  xla_extension *extensions;
+  const xla_api *api;
+  void *execution;
+  int stage;
+  xla_buffers args, results;
+  xla_attributes attributes;
+} xla_frame;
+
+enum { EXTENSION_METADATA = 1, STAGE_EXECUTE = 3, TRAIT_CAPTURABLE = 1 };
+enum { INVALID_ARGUMENT = 3, UNIMPLEMENTED = 12, INTERNAL = 13 };
+
+/* The attribute "has": which arrays there are besides x and y. */
+enum { HAS_MASK = 1, HAS_INIT = 2, HAS_TOTALS = 4 };
+
+static void *make_error(const xla_frame *frame, int code, const char *message) {
+  xla_error_args args = {.size = sizeof args, .message = message, .code = code};
+  return frame->api->make_error(&args);
+}
+
+static void *fail(const xla_frame *frame, rowscan_status status) {
+  int code = status == ROWSCAN_BAD_ARGUMENT  ? INVALID_ARGUMENT
+             : status == ROWSCAN_UNSUPPORTED ? UNIMPLEMENTED
+                                             : INTERNAL;
+  return make_error(frame, code, rowscan_last_error());
+}
+
+static rowscan_type type_of(int type) {
+  static const rowscan_type types[] = {
+      [1] = ROWSCAN_BOOL, [2] = ROWSCAN_I8,   [3] = ROWSCAN_I16,  [4] = ROWSCAN_I32, [5] = ROWSCAN_I64,
+      [6] = ROWSCAN_U8,   [7] = ROWSCAN_U16,  [8] = ROWSCAN_U32,  [9] = ROWSCAN_U64, [10] = ROWSCAN_F16,
+      [11] = ROWSCAN_F32, [12] = ROWSCAN_F64, [16] = ROWSCAN_BF16};
+  return type >= 0 && (size_t)type < sizeof types / sizeof *types ? types[type] : ROWSCAN_TYPE_DEFAULT;
+}
+
+/* An int64 attribute; 0 where there is none. */
+static int64_t number(const xla_frame *frame, const char *name) {
+  const xla_attributes *attributes = &frame->attributes;
+  for (int64_t i = 0; i < attributes->count; i++)
+    if (attributes->names[i]->length == strlen(name) && !memcmp(attributes->names[i]->text, name, strlen(name)))
+      return *(const int64_t *)attributes->at[i]->value;
+  return 0;
+}
+
+static rowscan_input input_of(const xla_buffer *buffer) {
+  return (rowscan_input){.data = buffer->data, .type = type_of(buffer->type)};
+}
+
+/* Arguments: x, a mask, initial values; results: y, totals. All dense; attributes as rowscan/_jax.py gives them. */
+static void fill(rowscan_problem *problem, const xla_frame *frame) {
+  static const int64_t one = 1;
+  const xla_buffer *x = frame->args.at[0], *y = frame->results.at[0];
+  int64_t has = number(frame, "has"), next = 1;
+  *problem = (rowscan_problem){.size = sizeof *problem,
+                               .op = (rowscan_op)number(frame, "op"),
+                               .flags = (unsigned)number(frame, "flags"),
+                               .acc_type = (rowscan_type)number(frame, "acc_type"),
+                               .rank = x->rank ? (int)x->rank : 1,
+                               .dim = (int)number(frame, "dim"),
+                               .shape = x->rank ? x->shape : &one,
+                               .input = input_of(x),
+                               .output = {.data = y->data, .type = type_of(y->type)}};
+  if (has & HAS_MASK) {
+    problem->mask = input_of(frame->args.at[next++]);
+    problem->mask_mode = (rowscan_mask_mode)number(frame, "mask_mode");
+  }
+  if (has & HAS_INIT)
+    problem->init = input_of(frame->args.at[next]);
+  if (has & HAS_TOTALS)
+    problem->totals = (rowscan_output){.data = frame->results.at[1]->data, .type = type_of(frame->results.at[1]->type)};
+}
+
+/* The GPU of a call: XLA tells from version 0.1 on; before, where its memory lies does. */
+static bool find_device(const xla_frame *frame, const void *data, int *device) {
+  xla_device_args args = {.size = sizeof args, .execution = frame->execution};
+  if (frame->api->size > offsetof(xla_api, get_device) && !frame->api->get_device(&args)) {
+    *device = args.device;
+    return true;
+  }
+  return !rowscan_device_of(data, device) && *device >= 0;
+}
+
+static void *execute(const xla_frame *frame, bool gpu) {
+  rowscan_problem problem;
+  fill(&problem, frame);
+  xla_stream_args stream = {.size = sizeof stream, .execution = frame->execution};
+  int device = RP_HOST;
+  if (gpu) {
+    void *error = frame->api->get_stream(&stream);
+    if (error)
+      return error;
+    if (!find_device(frame, problem.input.data, &device))
+      return make_error(frame, INTERNAL, "XLA does not tell the GPU of this call");
+  }
+  rowscan_context *context;
+  rowscan_status status = rp_context_of(device, &context);
+  if (!status)
+    status = rowscan_scan(context, &problem, stream.stream);
+  return status ? fail(frame, status) : NULL;
+}
+
+static void *handle(const xla_frame *frame, bool gpu) {
+  if (frame->extensions && frame->extensions->type == EXTENSION_METADATA) {
+    xla_metadata *metadata = ((xla_metadata_extension *)frame->extensions)->metadata;
+    metadata->version = (xla_version){.size = sizeof(xla_version), .minor = frame->api ? frame->api->version.minor : 1};
+    metadata->traits = TRAIT_CAPTURABLE;
+    return NULL;
+  }
+  return frame->stage == STAGE_EXECUTE ? execute(frame, gpu) : NULL;
+}
+
+static void *handle_host(xla_frame *frame) {
+  return handle(frame, false);
+}
+
+static void *handle_gpu(xla_frame *frame) {
+  return handle(frame, true);
+}
+
+PyObject *rp_xla_handler(PyObject *self, PyObject *gpu) {
+  (void)self;
+  int is = PyObject_IsTrue(gpu);
+  return is < 0 ? NULL : PyCapsule_New(is ? (void *)handle_gpu : (void *)handle_host, NULL, NULL);
+}

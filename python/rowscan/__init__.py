@@ -1,0 +1,118 @@
+"""Prefix scans along one dimension of an array: cumulative sums and products, for torch, NumPy, CuPy and JAX.
+
+SPDX-License-Identifier: MIT
+
+>>> import numpy as np, rowscan
+>>> rowscan.cumsum(np.arange(6.0).reshape(2, 3), dim=1, reverse=True)
+array([[ 3.,  3.,  2.],
+       [12.,  9.,  5.]])
+
+Results depend on the row alone, bit for bit: not on the batch, the device, the library, or the run.
+"""
+import sys as _sys
+import sysconfig as _sysconfig
+
+if _sysconfig.get_config_var("Py_GIL_DISABLED"):
+    raise ImportError("rowscan needs a Python with the GIL: its extension is built for the stable ABI, which "
+                      "free-threaded Pythons don't have yet")
+
+import os as _os
+
+from . import _core
+from ._errors import (BadArgument, CacheFailed, CompileFailed, CudaFailed, Error, NoCompiler, NoDevice, NoDriver,
+                      NotCached, OutOfMemory, Unsupported)
+from ._call import call as _call, library_of as _library_of
+from ._types import EXCLUSIVE, INCLUDE_INITIAL, MULTIPLY, PREPARE, PROD, REVERSE, SELECT, SPEC, SUM
+from . import cache
+
+__version__ = library_version = _core.library_version
+__all__ = ["cumsum", "cumprod", "cumulative_sum", "cumulative_prod", "prepare", "spec", "warm", "devices", "archs",
+           "set_threads", "cache", "Error", "BadArgument", "CacheFailed", "CompileFailed", "CudaFailed", "NoCompiler",
+           "NoDevice", "NoDriver", "NotCached", "OutOfMemory", "Unsupported"]
+_os.register_at_fork(after_in_child=_core.forget)
+
+cumsum = _core.cumsum
+cumprod = _core.cumprod
+devices = _core.devices
+archs = _core.archs
+set_threads = _core.set_threads
+
+
+def _cumulative(op, x, axis, dtype, include_initial):
+    if axis is None:
+        if x.ndim != 1:
+            raise ValueError(f"axis is needed: x has {x.ndim} dimensions")
+        axis = 0
+    return _call(op, x, axis, INCLUDE_INITIAL if include_initial else 0, None, SELECT, None, False, dtype, None, None)
+
+
+def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
+    """Cumulative sums, as the Python array API standard has them.
+
+    x                array of any shape
+    axis             dimension to sum along; may be left out if there is one alone
+    dtype            of the result; default: x's if floating, else the library's widest integer
+    include_initial  the result begins with 0 and is one longer along axis
+
+    >>> rowscan.cumulative_sum(np.array([1, 2, 3]), include_initial=True)
+    array([0, 1, 3, 6])
+    """
+    return _cumulative(SUM, x, axis, dtype, include_initial)
+
+
+def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False):
+    """Cumulative products, as the Python array API standard has them: see cumulative_sum.
+
+    >>> rowscan.cumulative_prod(np.array([1, 2, 3]), include_initial=True)
+    array([1, 1, 2, 6])
+    """
+    return _cumulative(PROD, x, axis, dtype, include_initial)
+
+
+_OPS = {"sum": SUM, "prod": PROD}
+
+
+def _wanted(wanted, x, dim, op, axis, reverse, exclusive, mask, mask_mode, init, totals, dtype, acc, out):
+    if op not in _OPS:
+        raise ValueError(f"op is {op!r}, not one of {', '.join(map(repr, _OPS))}")
+    modes = {"select": SELECT, "multiply": MULTIPLY}
+    if mask_mode not in modes:
+        raise ValueError(f"mask_mode is {mask_mode!r}, not 'select' or 'multiply'")
+    flags = (EXCLUSIVE if exclusive else 0) | (REVERSE if reverse else 0)
+    return _call(_OPS[op], x, axis if dim is None else dim, flags, mask, modes[mask_mode], init, totals, dtype, acc, out,
+                 wanted=wanted)
+
+
+def prepare(x, dim=None, *, op="sum", axis=None, reverse=False, exclusive=False, mask=None, mask_mode="select",
+            init=None, totals=False, dtype=None, acc=None, out=None):
+    """Makes ready what cumsum() or cumprod() need for such arrays, and scans nothing.
+
+    The call itself then compiles, loads and allocates nothing but its result. On a CPU there is nothing to do.
+
+    op    "sum" or "prod"; all else as in cumsum(). Elements are not read.
+
+    >>> rowscan.prepare(np.zeros((4, 1000)), 1, reverse=True)
+    """
+    _wanted(PREPARE, x, dim, op, axis, reverse, exclusive, mask, mask_mode, init, totals, dtype, acc, out)
+
+
+def spec(x, dim=None, *, op="sum", axis=None, reverse=False, exclusive=False, mask=None, mask_mode="select", init=None,
+         totals=False, dtype=None, acc=None, out=None):
+    """The spec of such a scan, as text: what its kernels are made for, and what warm() takes.
+
+    >>> rowscan.spec(np.zeros((4, 1000), np.float32), 1, reverse=True)
+    'op=sum in=f32 out=f32 acc=f32 mask=none reverse=1 exclusive=0 length=1000 layout=rows row_rank=1'
+    """
+    return _wanted(SPEC, x, dim, op, axis, reverse, exclusive, mask, mask_mode, init, totals, dtype, acc, out)
+
+
+def warm(specs, archs=None, *, threads=0):
+    """Fills the cache on disk with the kernels of specs, so that no call waits for the compiler. Needs no GPU.
+
+    specs    list of texts as spec() gives them; all but length may be left out: "in=f32 length=4096"
+    archs    list of architectures, ["sm_90"]; default: all that NVRTC knows
+    threads  that compile at a time; default: one a processor
+
+    Returns the number of modules (kernels) that the specs have, and how many of them were compiled now.
+    """
+    return _core.warm(specs, archs, threads)

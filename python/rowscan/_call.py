@@ -1,0 +1,221 @@
+"""_call.py - a call as its user wrote it, settled by the conventions of the array's library
+
+SPDX-License-Identifier: MIT
+
+The quick way in C takes plain arrays. What it declines comes here: which library the array is of, what its dimension,
+types, mask and initial values mean there. Each library has a module of its own with a class Library that derives from
+the one below, and its instance `library`.
+"""
+import importlib
+import math
+
+from . import _core
+from ._types import (DEFAULT, INCLUDE_INITIAL, MULTIPLY, NAMES, NUMBERS, PROD, SCAN, SELECT, accumulator, is_floating)
+
+# By the package that defines an array's type. None of these is imported before one of its arrays is seen.
+MODULES = {"numpy": "_numpy", "torch": "_torch", "cupy": "_cupy", "jax": "_jax", "jaxlib": "_jax"}
+_library_of_type = {}
+
+
+def library_of(x):
+    """The Library that serves x."""
+    found = _library_of_type.get(type(x))
+    if found is None:
+        found = _library_of_type[type(x)] = _find(x)
+    return found
+
+
+def _find(x):
+    for base in type(x).__mro__:
+        module = MODULES.get((base.__module__ or "").partition(".")[0])
+        if module and base.__name__ not in ("generic",):
+            return importlib.import_module("." + module, __package__).library
+    if hasattr(x, "__cuda_array_interface__") or hasattr(x, "__dlpack__"):
+        return importlib.import_module("._dlpack", __package__).library
+    raise TypeError(f"x is a {type(x).__module__}.{type(x).__qualname__}, not an array: rowscan takes those of NumPy, "
+                    "torch, CuPy and JAX, and what has __dlpack__ or __cuda_array_interface__")
+
+
+class Settled:
+    """A scan of which nothing is left to a convention. Types are the library's numbers."""
+    __slots__ = ("x", "dim", "op", "flags", "mask_mode", "number", "acc", "mask", "init", "totals", "out")
+
+
+class Library:
+    """The conventions of a library of arrays; those of NumPy, where a method is not overridden.
+
+    xp           its module, with NumPy's names
+    dtypes       its dtype of each of rowscan's types, by number
+    """
+
+    def __init__(self, xp, dtypes, unsigned_sum):
+        self.xp, self.dtypes, self.unsigned_sum = xp, dtypes, NUMBERS[unsigned_sum]
+        self.numbers = {dtype: number for number, dtype in dtypes.items()}
+
+    # ---- conventions ------------------------------------------------------------------------------------------------
+
+    def array(self, x):
+        """x itself, or a TypeError that says why it is not served."""
+        return x
+
+    def dtype(self, dtype):
+        """What a user gave as dtype, in the form that x.dtype has."""
+        return self.xp.dtype(dtype)
+
+    def rows(self, x, dim):
+        """x and dim as they are scanned; without a dimension NumPy scans all elements as one row."""
+        if dim is None:
+            return x.reshape(-1), 0
+        if not x.ndim:
+            x = x.reshape(1)
+        return x, self.normalised(dim, x.ndim)
+
+    def normalised(self, dim, rank):
+        dim = dim.__index__()
+        if not -rank <= dim < rank:
+            raise self.dim_error(dim, rank)
+        return dim % rank
+
+    def dim_error(self, dim, rank):
+        return IndexError(f"dim is {dim}, not in {-rank} to {rank - 1}")
+
+    def default(self, kind):
+        """The type of a result."""
+        if is_floating(kind):
+            return kind
+        return self.unsigned_sum if NAMES[kind].startswith("u") else NUMBERS["i64"]
+
+    def device(self, x):
+        """Equal for arrays on the same device."""
+        return None
+
+    # ---- arrays ------------------------------------------------------------------------------------------------------
+
+    def cast(self, x, number):
+        return x.astype(self.dtypes[number])
+
+    def of(self, value, number, like):
+        """value, a number or an array, as an array of a type on the device of another; number None: of its own type."""
+        return self.xp.asarray(value, self.dtypes[number] if number is not None else None)
+
+    def expand(self, x, shape):
+        return self.xp.broadcast_to(x, shape)
+
+    def empty(self, shape, number, like):
+        return self.xp.empty(shape, self.dtypes[number])
+
+    def drop(self, x, dim):
+        return self.xp.squeeze(x, dim)
+
+    # ---- the scan ----------------------------------------------------------------------------------------------------
+
+    def number(self, dtype, what):
+        try:
+            return self.numbers[dtype]
+        except (KeyError, TypeError):
+            raise TypeError(f"{what} is {dtype}, which rowscan has no type for") from None
+
+    def settle(self, op, x, dim, flags, mask, mask_mode, init, totals, dtype, acc, out):
+        s = Settled()
+        s.op, s.flags = op, flags
+        x, s.dim = self.rows(self.array(x), dim)
+        kind = self.number(x.dtype, "x.dtype")
+        wanted = self.number(self.dtype(dtype), "dtype") if dtype is not None else DEFAULT
+        s.acc = self.accumulator_number(acc)
+        if mask is not None and mask_mode == MULTIPLY:
+            x, kind = self.promoted(x, kind, mask)
+        if wanted and is_floating(kind) and not is_floating(wanted):  # then elements are converted first
+            x, kind = self.cast(x, wanted), wanted
+        s.x = x
+        s.out = self.checked_out(x, s, out, wanted)
+        s.number = wanted or (self.numbers[out.dtype] if out is not None else self.default(kind))
+        wide = accumulator(kind, s.number, s.acc)
+        shape = tuple(x.shape)
+        rows = shape[:s.dim] + (1,) + shape[s.dim + 1:]
+        s.mask_mode = mask_mode if mask is not None else SELECT
+        s.mask = self.settled_mask(x, kind, mask, mask_mode, shape) if mask is not None else None
+        s.init = self.expand(self.beside(self.of(init, wide, x), "init", x), rows) if init is not None else None
+        s.totals = wide if totals else None
+        return s
+
+    def accumulator_number(self, acc):
+        if acc is None:
+            return DEFAULT
+        name = acc if isinstance(acc, str) else NAMES[self.number(self.dtype(acc), "acc")]
+        name = {"float64": "f64", "double": "f64"}.get(name, name)
+        if name not in NUMBERS:
+            raise ValueError(f"acc is {acc!r}, not one of {', '.join(NUMBERS)}")
+        return NUMBERS[name]
+
+    def beside(self, array, what, x):
+        if self.device(array) != self.device(x):
+            raise ValueError(f"{what} is on {self.device(array)}, x on {self.device(x)}")
+        return array
+
+    def promoted(self, x, kind, mask):
+        """x as x * mask has it: an integer x with a floating mask is scanned as floating."""
+        mask = self.of(mask, None, x)
+        if not self.is_floating_dtype(mask.dtype) or is_floating(kind):
+            return x, kind
+        both = self.numbers[self.promote(x.dtype, mask.dtype)]
+        return self.cast(x, both), both
+
+    def promote(self, a, b):
+        return self.xp.promote_types(a, b)
+
+    def is_floating_dtype(self, dtype):
+        return is_floating(self.number(dtype, "mask.dtype"))
+
+    def settled_mask(self, x, kind, mask, mode, shape):
+        """The mask in x's shape, of a type that the library takes: bool, uint8 or x's own."""
+        mask = self.beside(self.of(mask, None, x), "mask", x)
+        number = self.number(mask.dtype, "mask.dtype")
+        if number not in (NUMBERS["bool"], NUMBERS["u8"], kind):
+            mask = self.cast(mask, kind) if mode == MULTIPLY else mask != 0
+        return self.expand(mask, shape)
+
+    def checked_out(self, x, s, out, wanted):
+        if out is None:
+            return None
+        if type(out) is not type(x) and library_of(out) is not self:
+            raise TypeError(f"out is a {type(out).__qualname__}, x a {type(x).__qualname__}")
+        number = self.number(out.dtype, "out.dtype")
+        shape = self.out_shape(x, s)
+        if tuple(out.shape) != shape:
+            raise ValueError(f"out has shape {tuple(out.shape)}, not {shape}")
+        if wanted and number != wanted:
+            raise TypeError(f"out.dtype is {out.dtype}, dtype is {self.dtypes[wanted]}")
+        if is_floating(self.numbers[x.dtype]) and not is_floating(number):
+            raise TypeError(f"out.dtype is {out.dtype}, which results of {x.dtype} can't be cast to")
+        return self.beside(out, "out", x)
+
+    def out_shape(self, x, s):
+        shape = list(x.shape)
+        shape[s.dim] += 1 if s.flags & INCLUDE_INITIAL else 0
+        return tuple(shape)
+
+    def scan(self, *arguments, wanted=SCAN):
+        s = self.settle(*arguments)
+        out = s.out
+        if out is None and s.flags & INCLUDE_INITIAL:
+            out = self.empty(self.out_shape(s.x, s), s.number, s.x)
+        sums = None
+        if s.totals is not None and wanted == SCAN:
+            shape = tuple(s.x.shape)
+            sums = self.empty(shape[:s.dim] + (1,) + shape[s.dim + 1:], s.totals, s.x)
+        y = _core.scan(s.x, s.dim, s.op, s.flags, s.number, s.acc, s.mask_mode, s.mask, s.init, sums, out, wanted)
+        if y is NotImplemented:
+            raise TypeError(self.refusal(s))
+        return (y, self.drop(sums, s.dim)) if sums is not None else y
+
+    def refusal(self, s):
+        """Why the arrays of a settled call can't be scanned as they lie."""
+        return f"x can't be scanned as it lies in memory: {type(s.x).__qualname__} of {s.x.dtype}"
+
+
+def call(op, x, dim, flags, mask, mask_mode, init, totals, dtype, acc, out, wanted=SCAN):
+    """What cumsum() and cumprod() of _core call where the quick way does not serve."""
+    return library_of(x).scan(op, x, dim, flags, mask, mask_mode, init, bool(totals), dtype, acc, out, wanted=wanted)
+
+
+_core.set_python(call)

@@ -1,0 +1,51 @@
+"""_types.py - the library's numbers for operators, types, flags and modes, and what it accumulates in
+
+SPDX-License-Identifier: MIT
+"""
+from . import _core
+from ._errors import BadArgument, Unsupported
+
+SUM, PROD = 0, 1
+EXCLUSIVE, REVERSE, INCLUDE_INITIAL = 1, 2, 8
+SELECT, MULTIPLY = 1, 2
+SCAN, PREPARE, SPEC = 0, 1, 2  # what a call of _core.scan is wanted for
+
+NAMES = (None, "f16", "bf16", "f32", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "bool")
+NUMBERS = {name: number for number, name in enumerate(NAMES) if name}
+LAST_FLOATING = NUMBERS["f64"]
+DEFAULT = 0
+
+
+def is_floating(number):
+    return 0 < number <= LAST_FLOATING
+
+
+def _accumulators():
+    table = {}
+    for kind in NUMBERS.values():
+        for number in NUMBERS.values():
+            for acc in (DEFAULT, NUMBERS["f64"]):
+                text = f"in={NAMES[kind]} out={NAMES[number]} length=1" + (" acc=f64" if acc else "")
+                try:
+                    table[kind, number, acc] = _core.complete(text)[2]
+                except (BadArgument, Unsupported):
+                    pass  # there is no such scan, and the library will say so
+    return table
+
+
+_table = None
+
+
+def accumulator(kind, number, acc):
+    """What scans from type `kind` to `number` accumulate in, if `acc` is asked for: a type's number.
+
+    A table, for torch.compile can't trace a call of the library.
+    """
+    global _table
+    if _table is None:
+        _table = _accumulators()
+    try:
+        return _table[kind, number, acc]
+    except KeyError:
+        raise Unsupported(f"no scan goes from {NAMES[kind]} to {NAMES[number]}"
+                          + (f" in {NAMES[acc]}" if acc else "")) from None
