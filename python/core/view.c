@@ -248,9 +248,11 @@ rp_looked rp_view_capsule(rp_view *view, PyObject *capsule) {
 
 bool rp_view_is_dense(const rp_view *view) {
   int64_t step = 1;
-  for (int d = view->rank - 1; view->strides && d >= 0; step *= view->shape[d--])
-    if (view->shape[d] != 1 && view->strides[d] != step)
+  for (int d = view->rank - 1; view->strides && d >= 0; d--) {
+    if (view->strides[d] != step)
       return false;
+    step *= view->shape[d] ? view->shape[d] : 1;
+  }
   return true;
 }
 
@@ -265,7 +267,7 @@ bool rp_view_broadcast(rp_view *view, int rank, const int64_t *shape) {
   for (int d = rank - 1; d >= 0; d--) {
     int own = d - (rank - view->rank);
     int64_t extent = own < 0 ? 1 : view->shape[own];
-    strides[d] = own < 0 || (extent == 1 && shape[d] != 1) ? 0 : view->strides ? view->strides[own] : step;
+    strides[d] = extent == 1 ? 0 : view->strides ? view->strides[own] : step;
     if (extent != 1 && extent != shape[d])
       return false;
     step *= extent;
