@@ -64,7 +64,7 @@ bool rp_stream_of(const rp_kind *kind, const rp_view *x, void **stream) {
   return !kind->exchange || !kind->exchange->stream(DL_CUDA, x->device, stream);
 }
 
-rowscan_type rp_default_out(const rp_kind *kind, rowscan_type in) {
+rowscan_type rp_default_out(rowscan_type unsigned_sum, rowscan_type in) {
   switch (in) {
   case ROWSCAN_F16:
   case ROWSCAN_BF16:
@@ -75,7 +75,7 @@ rowscan_type rp_default_out(const rp_kind *kind, rowscan_type in) {
   case ROWSCAN_U16:
   case ROWSCAN_U32:
   case ROWSCAN_U64:
-    return kind->unsigned_sum;
+    return unsigned_sum;
   default:
     return ROWSCAN_I64;
   }

@@ -33,8 +33,8 @@ rp_looked rp_look_beside(rp_view *view, PyObject *array, const rp_kind *kind, co
 /* The stream that work on an array's device is queued on. False: an exception is set. */
 bool rp_stream_of(const rp_kind *kind, const rp_view *x, void **stream);
 
-/* The type of a result, by the conventions of the array's library. */
-rowscan_type rp_default_out(const rp_kind *kind, rowscan_type in);
+/* The type of a result, where unsigned integers are summed up in unsigned_sum. */
+rowscan_type rp_default_out(rowscan_type unsigned_sum, rowscan_type in);
 
 /* A new array of x's shape on its device, in C order. NULL: an exception is set. */
 PyObject *rp_new_like(const rp_kind *kind, PyObject *x, const rp_view *seen, rowscan_type type);

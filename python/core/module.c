@@ -2,6 +2,7 @@
  * module.c - rowscan._core: all that Python has of the library, in one binary for all Pythons from 3.10 on
  * SPDX-License-Identifier: MIT
  */
+#include "boxed.h"
 #include "call.h"
 #include "command.h"
 #include "contexts.h"
@@ -25,6 +26,8 @@ static PyMethodDef methods[] = {{"cumsum", FAST_WITH_NAMES(rp_cumsum), rp_cumsum
                                 {"set_torch", rp_set_torch, METH_O, NULL},
                                 {"torch_forward", FAST(rp_torch_forward), NULL},
                                 {"torch_backward", FAST(rp_torch_backward), NULL},
+                                {"box", rp_box, METH_VARARGS, NULL},
+                                {"unbox", rp_unbox, METH_O, NULL},
                                 {"xla_handler", rp_xla_handler, METH_O, NULL},
                                 {"complete", rp_complete, METH_VARARGS, NULL},
                                 {"warm", rp_warm, METH_VARARGS, NULL},

@@ -7,10 +7,6 @@
 #include "contexts.h"
 #include "errors.h"
 
-typedef struct views {
-  rp_view x, out, mask, init, totals;
-} views;
-
 static const int64_t one = 1;
 
 /* An array without dimensions is a row of one element. */
@@ -25,51 +21,60 @@ static bool is_floating(rowscan_type type) {
   return type >= ROWSCAN_F16 && type <= ROWSCAN_F64;
 }
 
-/* An array that may be left out, seen in x's shape; with `rows`, in that with a scanned dimension of 1. */
-static rp_looked look_at(rp_view *view, PyObject *array, const rp_kind *kind, const rp_view *x, long dim, bool rows) {
-  if (array == Py_None)
-    return RP_SEEN;
-  rp_looked looked = rp_look_beside(view, array, kind, x);
-  if (looked != RP_SEEN)
-    return looked;
+/* In x's shape; with `rows`, in that with a scanned dimension of 1. */
+static bool fit(rp_view *view, const rp_view *x, long dim, bool rows) {
   int64_t shape[RP_MOST_RANK];
+  if (!view->type)
+    return true;
   for (int d = 0; d < x->rank; d++)
     shape[d] = rows && d == dim ? 1 : x->shape[d];
-  return rp_view_broadcast(view, x->rank, shape) ? RP_SEEN : RP_DECLINED;
+  return rp_view_broadcast(view, x->rank, shape);
 }
 
 /* A mask of a type that the library takes. Where uint8 as a factor of bool decides y's type, Python has its say. */
-static bool mask_fits(const rp_call *call, const views *v, bool decides) {
-  return call->mask == Py_None || v->mask.type == v->x.type || v->mask.type == ROWSCAN_BOOL ||
+static bool mask_fits(const rp_call *call, const rp_views *v, bool decides) {
+  return !v->mask.type || v->mask.type == v->x.type || v->mask.type == ROWSCAN_BOOL ||
          (v->mask.type == ROWSCAN_U8 &&
           (call->mask_mode == ROWSCAN_MASK_SELECT || !decides || v->x.type != ROWSCAN_BOOL));
 }
 
-/* Totals are written: they have the shape of the rows, and none is repeated. */
-static rp_looked look_at_totals(rp_view *view, PyObject *array, const rp_kind *kind, const rp_view *x, long dim) {
-  rp_looked looked = look_at(view, array, kind, x, dim, true);
-  bool written = array != Py_None && looked == RP_SEEN && !rp_view_is_empty(view);
-  for (int d = 0; written && d < x->rank; d++)
-    if (view->shape[d] > 1 && view->strides[d] == 0)
-      return RP_DECLINED;
-  return looked;
+/* Totals are written: none is repeated. Beside initial values they have the same strides. */
+static bool totals_fit(rp_views *v, long dim) {
+  for (int d = 0; v->totals.type && !rp_view_is_empty(&v->totals) && d < v->x.rank; d++)
+    if (v->totals.shape[d] > 1 &&
+        (!v->totals.strides[d] || (v->init.type && d != dim && v->init.strides[d] != v->totals.strides[d])))
+      return false;
+  if (v->totals.type && v->init.type)
+    v->init.strides = v->totals.strides;
+  return true;
 }
 
-static rp_looked look_at_out(rp_view *view, PyObject *out, const rp_kind *kind, const rp_call *call, const rp_view *x) {
-  rp_looked looked = rp_look_beside(view, out, kind, x);
-  if (looked != RP_SEEN)
-    return looked;
-  give_dimension(view);
-  if (view->rank != x->rank || view->read_only || (call->out_type && view->type != call->out_type) ||
-      (is_floating(x->type) && !is_floating(view->type)))
-    return RP_DECLINED;
-  for (int d = 0; d < x->rank; d++)
-    if (view->shape[d] != x->shape[d] + (d == call->dim && call->flags & ROWSCAN_INCLUDE_INITIAL))
-      return RP_DECLINED;
-  return RP_SEEN;
+bool rp_fit(rp_views *v, rp_call *call, rowscan_type unsigned_sum) {
+  give_dimension(&v->x);
+  if (call->dim < -v->x.rank || call->dim >= v->x.rank)
+    return false;
+  call->dim += call->dim < 0 ? v->x.rank : 0;
+  bool decides = !call->out_type && !v->out.type;
+  if (decides)
+    call->out_type = rp_default_out(unsigned_sum, v->x.type);
+  if (call->out_type && is_floating(v->x.type) && !is_floating(call->out_type)) /* elements are converted first */
+    return false;
+  return fit(&v->mask, &v->x, call->dim, false) && fit(&v->init, &v->x, call->dim, true) &&
+         fit(&v->totals, &v->x, call->dim, true) && mask_fits(call, v, decides) && totals_fit(v, call->dim);
 }
 
-static rowscan_status run(const rp_call *call, const views *v, void *stream, rowscan_spec *spec) {
+bool rp_fit_out(rp_views *v, const rp_call *call) {
+  give_dimension(&v->out);
+  if (v->out.rank != v->x.rank || v->out.read_only || (call->out_type && v->out.type != call->out_type) ||
+      (is_floating(v->x.type) && !is_floating(v->out.type)))
+    return false;
+  for (int d = 0; d < v->x.rank; d++)
+    if (v->out.shape[d] != v->x.shape[d] + (d == call->dim && call->flags & ROWSCAN_INCLUDE_INITIAL))
+      return false;
+  return true;
+}
+
+rowscan_status rp_run(const rp_call *call, const rp_views *v, void *stream, rowscan_spec *spec) {
   rowscan_problem problem = {.size = sizeof problem,
                              .op = call->op,
                              .flags = call->flags,
@@ -79,13 +84,13 @@ static rowscan_status run(const rp_call *call, const views *v, void *stream, row
                              .input = {.data = v->x.data, .type = v->x.type, .strides = v->x.strides},
                              .output = {.data = v->out.data, .type = v->out.type, .strides = v->out.strides},
                              .acc_type = call->acc_type};
-  if (call->mask != Py_None) {
+  if (v->mask.type) {
     problem.mask = (rowscan_input){.data = v->mask.data, .type = v->mask.type, .strides = v->mask.strides};
     problem.mask_mode = call->mask_mode;
   }
-  if (call->init != Py_None)
+  if (v->init.type)
     problem.init = (rowscan_input){.data = v->init.data, .type = v->init.type, .strides = v->init.strides};
-  if (call->totals != Py_None)
+  if (v->totals.type)
     problem.totals = (rowscan_output){.data = v->totals.data, .type = v->totals.type, .strides = v->totals.strides};
   if (call->wanted == RP_SPEC)
     return rowscan_problem_spec(&problem, spec);
@@ -96,35 +101,22 @@ static rowscan_status run(const rp_call *call, const views *v, void *stream, row
   return call->wanted == RP_PREPARE ? rowscan_prepare(context, &problem) : rowscan_scan(context, &problem, stream);
 }
 
-/* Looks at all arrays, and settles the type of the output in `call`. */
-static rp_looked look_at_all(views *v, rp_call *call, const rp_kind *kind) {
+static rp_looked look_beside(rp_view *view, PyObject *array, const rp_kind *kind, const rp_view *x) {
+  view->type = ROWSCAN_TYPE_DEFAULT;
+  return array == Py_None ? RP_SEEN : rp_look_beside(view, array, kind, x);
+}
+
+/* Looks at all arrays but an output that is still to be made, and settles its type in `call`. */
+static rp_looked look_at_all(rp_views *v, rp_call *call, const rp_kind *kind) {
   rp_looked looked = rp_look(&v->x, kind, call->x);
-  if (looked != RP_SEEN)
+  if (looked != RP_SEEN || (looked = look_beside(&v->mask, call->mask, kind, &v->x)) != RP_SEEN ||
+      (looked = look_beside(&v->init, call->init, kind, &v->x)) != RP_SEEN ||
+      (looked = look_beside(&v->totals, call->totals, kind, &v->x)) != RP_SEEN ||
+      (looked = look_beside(&v->out, call->out, kind, &v->x)) != RP_SEEN)
     return looked;
   if (!v->x.rank && !kind->torch) /* torch's results have no dimension then either, others' have one */
     return RP_DECLINED;
-  give_dimension(&v->x);
-  if (call->dim < -v->x.rank || call->dim >= v->x.rank)
-    return RP_DECLINED;
-  call->dim += call->dim < 0 ? v->x.rank : 0;
-  bool decides = !call->out_type && call->out == Py_None;
-  if (decides)
-    call->out_type = rp_default_out(kind, v->x.type);
-  if (call->out_type && is_floating(v->x.type) && !is_floating(call->out_type)) /* elements are converted first */
-    return RP_DECLINED;
-  if ((looked = look_at(&v->mask, call->mask, kind, &v->x, call->dim, false)) != RP_SEEN ||
-      (looked = look_at(&v->init, call->init, kind, &v->x, call->dim, true)) != RP_SEEN)
-    return looked;
-  if (!mask_fits(call, v, decides))
-    return RP_DECLINED;
-  if ((looked = look_at_totals(&v->totals, call->totals, kind, &v->x, call->dim)) != RP_SEEN)
-    return looked;
-  if (call->init == Py_None || call->totals == Py_None)
-    return RP_SEEN;
-  if (!rp_view_is_dense(&v->init) || !rp_view_is_dense(&v->totals)) /* the library wants them to lie alike */
-    return RP_DECLINED;
-  v->init.strides = v->totals.strides = NULL;
-  return RP_SEEN;
+  return rp_fit(v, call, kind->unsigned_sum) ? RP_SEEN : RP_DECLINED;
 }
 
 /* A stand-in for the output of what is not run: in C order, in memory that begins as an allocation does. */
@@ -145,7 +137,7 @@ static PyObject *spec_text(const rowscan_spec *spec) {
 
 PyObject *rp_scan(const rp_call *given, const rp_kind *kind) {
   rp_call call = *given;
-  views v;
+  rp_views v;
   rp_looked looked = look_at_all(&v, &call, kind);
   if (looked == RP_DECLINED)
     Py_RETURN_NOTIMPLEMENTED;
@@ -158,7 +150,9 @@ PyObject *rp_scan(const rp_call *given, const rp_kind *kind) {
   } else {
     /* x's own view may be that of a row of one element; a new array is made like the array itself. */
     out = call.out != Py_None ? rp_new_ref(call.out) : rp_new_like(kind, call.x, &v.x, call.out_type);
-    looked = out ? look_at_out(&v.out, out, kind, &call, &v.x) : RP_FAILED;
+    looked = !out ? RP_FAILED : call.out != Py_None ? RP_SEEN : rp_look_beside(&v.out, out, kind, &v.x);
+    if (looked == RP_SEEN && !rp_fit_out(&v, &call))
+      looked = RP_DECLINED;
   }
   void *stream;
   if (looked == RP_SEEN && !rp_stream_of(kind, &v.x, &stream))
@@ -169,7 +163,7 @@ PyObject *rp_scan(const rp_call *given, const rp_kind *kind) {
   }
   rowscan_spec spec = {.size = sizeof spec};
   PyThreadState *state = PyEval_SaveThread();
-  rowscan_status status = run(&call, &v, stream, &spec);
+  rowscan_status status = rp_run(&call, &v, stream, &spec);
   PyEval_RestoreThread(state);
   if (!status && call.wanted == RP_SCAN)
     return out;

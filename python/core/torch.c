@@ -90,7 +90,8 @@ PyObject *rp_torch_record(const rp_call *call, const rp_kind *kind, PyObject *y)
     Py_DECREF(y);
     return NULL;
   }
-  PyObject *kept = Py_BuildValue("liii", call->dim, (int)call->flags, (int)x.type, (int)call->mask_mode);
+  int mask_mode = call->mask == Py_None ? ROWSCAN_MASK_NONE : (int)call->mask_mode;
+  PyObject *kept = Py_BuildValue("liii", call->dim, (int)call->flags, (int)x.type, mask_mode);
   PyObject *held = PyTuple_Pack(1, y); /* y by itself would be an input of the node */
   PyObject *recorded =
       kept && held ? PyObject_CallFunctionObjArgs(torch.apply, call->x, held, kept, call->mask, NULL) : NULL;

@@ -44,8 +44,9 @@ rp_looked rp_view_numpy(rp_view *view, PyObject *array, PyObject *types);
 rp_looked rp_view_cuda(rp_view *view, PyObject *array);
 rp_looked rp_view_capsule(rp_view *view, PyObject *capsule);
 
-/* Without elements; and with each where it is in C order, whatever strides lead nowhere. */
 bool rp_view_is_empty(const rp_view *view);
+
+/* In C order, with the strides of a new array also where there are one or no elements. */
 bool rp_view_is_dense(const rp_view *view);
 bool rp_view_same_shape(const rp_view *a, const rp_view *b);
 

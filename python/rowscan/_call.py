@@ -117,6 +117,9 @@ class Library:
     def drop(self, x, dim):
         return self.xp.squeeze(x, dim)
 
+    def is_array(self, x):
+        return library_of(x) is self
+
     # ---- the scan ----------------------------------------------------------------------------------------------------
 
     def number(self, dtype, what):
@@ -141,12 +144,10 @@ class Library:
         s.x = x
         s.out = self.checked_out(x, s, out, wanted)
         s.number = wanted or (self.numbers[out.dtype] if out is not None else self.default(kind))
-        wide = accumulator(kind, s.number, s.acc)
-        shape = tuple(x.shape)
-        rows = shape[:s.dim] + (1,) + shape[s.dim + 1:]
+        wide = accumulator(kind, s.number, s.acc) if init is not None or totals else None
         s.mask_mode = mask_mode if mask is not None else SELECT
-        s.mask = self.settled_mask(x, kind, mask, mask_mode, shape) if mask is not None else None
-        s.init = self.settled_init(x, wide, init, rows) if init is not None else None
+        s.mask = self.settled_mask(x, kind, mask, mask_mode) if mask is not None else None
+        s.init = self.settled_init(x, wide, init, self.rows_shape(x, s.dim)) if init is not None else None
         s.totals = wide if totals else None
         if totals and init is not None:  # the library has them lie alike
             s.init = self.contiguous(s.init)
@@ -182,12 +183,12 @@ class Library:
     def promote(self, a, b):
         return self.xp.promote_types(a, b)
 
-    def settled_mask(self, x, kind, mask, mode, shape):
-        """The mask, which broadcasts to x's shape, of a type that the library takes: bool, uint8 or x's own."""
+    def settled_mask(self, x, kind, mask, mode):
+        """The mask in x's shape, of a type that the library takes: bool, uint8 or x's own."""
         number = self.number(mask.dtype, "mask.dtype")
         if number not in FACTORS and number != kind:
             mask = self.cast(mask, kind) if mode == MULTIPLY else mask != 0
-        return self.broadcast(mask, "mask", shape)
+        return self.broadcast(mask, "mask", tuple(x.shape))
 
     def settled_init(self, x, wide, init, rows):
         """Initial values, which broadcast to the rows, of the accumulator's type."""
@@ -207,7 +208,7 @@ class Library:
     def checked_out(self, x, s, out, wanted):
         if out is None:
             return None
-        if type(out) is not type(x) and library_of(out) is not self:
+        if not self.is_array(out):
             raise TypeError(f"out is a {type(out).__qualname__}, x a {type(x).__qualname__}")
         number = self.number(out.dtype, "out.dtype")
         shape = self.out_shape(x, s)
@@ -219,20 +220,25 @@ class Library:
             raise TypeError(f"out.dtype is {out.dtype}, which results of {x.dtype} can't be cast to")
         return self.beside(out, "out", x)
 
+    def rows_shape(self, x, dim):
+        """One value a row."""
+        return tuple(1 if d == dim else extent for d, extent in enumerate(x.shape))
+
     def out_shape(self, x, s):
         shape = list(x.shape)
         shape[s.dim] += 1 if s.flags & INCLUDE_INITIAL else 0
         return tuple(shape)
 
     def scan(self, *arguments, wanted=SCAN):
-        s = self.settle(*arguments)
+        return self.run(self.settle(*arguments), wanted)
+
+    def run(self, s, wanted):
         out = s.out
         if out is None and s.flags & INCLUDE_INITIAL:
             out = self.empty(self.out_shape(s.x, s), s.number, s.x)
         sums = None
         if s.totals is not None and wanted == SCAN:
-            shape = tuple(s.x.shape)
-            sums = self.empty(shape[:s.dim] + (1,) + shape[s.dim + 1:], s.totals, s.x)
+            sums = self.empty(self.rows_shape(s.x, s.dim), s.totals, s.x)
         y = _core.scan(s.x, s.dim, s.op, s.flags, s.number, s.acc, s.mask_mode, s.mask, s.init, sums, out, wanted)
         if y is NotImplemented:
             raise TypeError(self.refusal(s))
