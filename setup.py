@@ -22,7 +22,10 @@ CORE = "python/core"
 DEBIAN = ("Debian: apt-get install build-essential libxxhash-dev libpython3-dev, and for a checkout of the repository "
           "autoconf automake libtool pkg-config")
 
-# What autoreconf and `make librowscan.la` read.
+# The command, which `python -m rowscan` is, and what it and the extension are linked with.
+LIBRARIES = ("librowscan_cli", "librowscan")
+
+# What autoreconf and `make` read for them.
 LIBRARY_SOURCES = ("Makefile.am", "configure.ac", "cache", "kernels", "src")
 
 
@@ -60,18 +63,20 @@ class Build(build_ext):
             raise ExecError(f"rowscan: the build needs Python.h, Python's headers, and {sysconfig.get_path('include')} "
                             f"has none ({DEBIAN})")
         if given := os.environ.get("ROWSCAN_BUILD"):
-            library = Path(given).resolve() / ".libs/librowscan.a"
+            build = Path(given).resolve()
+        else:
+            build = self.make_libraries(Path(self.build_temp).resolve() / "library")
+        libraries = [build / ".libs" / f"{name}.a" for name in LIBRARIES]
+        for library in libraries:
             if not library.exists():
                 raise ExecError(f"rowscan: ROWSCAN_BUILD is {given}, and there is no {library}: it names the folder in "
                                 "which rowscan was configured (without --disable-static) and made")
-        else:
-            library = self.make_library(Path(self.build_temp).resolve() / "library")
         for extension in self.extensions:
-            extension.extra_objects.append(str(library))
-            extension.depends.append(str(library))
+            extension.extra_objects += map(str, libraries)
+            extension.depends += map(str, libraries)
         super().run()
 
-    def make_library(self, folder):
+    def make_libraries(self, folder):
         source = ROOT
         if not (ROOT / "configure").exists():
             # A checkout, which is left as it is.
@@ -88,8 +93,8 @@ class Build(build_ext):
             # C++ and pkg-config's Check are for the tests of the library.
             run(build, source / "configure", "--quiet", "--disable-shared", "--with-pic", "CXX=no", "PKG_CONFIG=false")
         jobs = self.parallel or len(os.sched_getaffinity(0))
-        run(build, os.environ.get("MAKE", "make"), "-s", f"-j{jobs}", "librowscan.la")
-        return build / ".libs/librowscan.a"
+        run(build, os.environ.get("MAKE", "make"), "-s", f"-j{jobs}", *(f"{name}.la" for name in LIBRARIES))
+        return build
 
     def build_extension(self, extension):
         try:
@@ -106,7 +111,7 @@ core = Extension(
     depends=sorted(os.path.relpath(path, ROOT) for path in [*(ROOT / CORE).glob("*.h"), ROOT / "src/rowscan.h"]),
     include_dirs=["src", CORE],
     define_macros=[("Py_LIMITED_API", "0x030A0000")],
-    extra_compile_args=["-std=gnu11", "-fvisibility=hidden", "-pthread"],
+    extra_compile_args=["-std=gnu11", "-fvisibility=hidden", "-fexceptions", "-pthread"],
     # The names of the library are the extension's alone, and threads of the library outlive a module: never unloaded.
     extra_link_args=[f"-Wl,--version-script={CORE}/exports.map", "-Wl,-z,nodelete", "-Wl,--strip-debug", "-pthread"],
     libraries=["dl", "m"],
