@@ -22,7 +22,7 @@ devices = pytest.mark.parametrize("device", DEVICES)
 
 
 def exact(problem, x):
-    """Elements of which all sums and products are exact in float32: the order in which they are combined is no matter."""
+    """Elements of which all sums and products are exact in float32, in whatever order they are combined."""
     if problem.model is kernelbench.Products:
         return torch.where(x < 0.5, -1.0, 1.0)
     return (x * 16).floor()

@@ -69,7 +69,8 @@ def run_shell(block):
     for line in block.splitlines():
         words = shlex.split(line, comments=True)
         if words[:3] == ["python", "-m", "rowscan"]:
-            done = subprocess.run([sys.executable, *words[1:]], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            done = subprocess.run([sys.executable, *words[1:]], text=True, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT)
             assert done.returncode == 0, done.stdout
 
 
