@@ -146,6 +146,8 @@ static handle make_out(frame *f, int rank) {
   int64_t shape[RP_MOST_RANK];
   if (f->error)
     return NULL;
+  if (f->call.flags & ROWSCAN_INCLUDE_INITIAL)
+    rank = f->views.x.rank;
   for (int d = 0; d < rank; d++)
     shape[d] = f->views.x.shape[d] + (d == f->call.dim && f->call.flags & ROWSCAN_INCLUDE_INITIAL);
   return make(f, &f->views.out, f->call.out_type, rank, shape);

@@ -40,6 +40,8 @@ bool rp_fit(rp_views *v, rp_call *call, rowscan_type unsigned_sum) {
     call->out_type = rp_default_out(unsigned_sum, v->x.type);
   if (call->out_type && is_floating(v->x.type) && !is_floating(call->out_type)) /* elements are converted first */
     return false;
+  if (v->mask.type && v->mask.type != ROWSCAN_BOOL && v->mask.type != ROWSCAN_U8 && v->mask.type != v->x.type)
+    return false;
   if (!fit(&v->mask, &v->x, call->dim, false) || !fit(&v->init, &v->x, call->dim, true) ||
       !fit(&v->totals, &v->x, call->dim, true))
     return false;

@@ -7,7 +7,7 @@ types, mask and initial values mean there. Each library has a module of its own 
 the one below, and its instance `library`.
 """
 import importlib
-import math
+import operator
 
 from . import _core
 from ._types import (DEFAULT, INCLUDE_INITIAL, MULTIPLY, NAMES, NUMBERS, PROD, SCAN, SELECT, accumulator, is_floating)
@@ -71,7 +71,8 @@ class Library:
         return x, self.normalised(dim, x.ndim)
 
     def normalised(self, dim, rank):
-        dim = dim.__index__()
+        if not isinstance(dim, int):
+            dim = operator.index(dim)
         if not -rank <= dim < rank:
             raise self.dim_error(dim, rank)
         return dim % rank

@@ -21,6 +21,7 @@ import warnings
 import torch
 
 from . import _core
+from ._after import after_import
 from ._call import Library
 from ._errors import Unsupported
 from ._types import (DEFAULT, INCLUDE_INITIAL, MULTIPLY, NUMBERS, PROD, REVERSE, SCAN, SELECT, SUM, EXCLUSIVE,
@@ -128,12 +129,10 @@ _library.impl("_scan", torch.library.fallthrough_kernel, "Autograd")
 _library.impl("_scan_totals", torch.library.fallthrough_kernel, "Autograd")
 
 
-@torch.library.register_fake("rowscan::_scan", lib=_library)
 def _fake_scan(x, dim, op=SUM, flags=0, out_type=DEFAULT, acc=DEFAULT, mask_mode=0, mask=None, init=None):
     return _new(x, dim % max(x.dim(), 1), flags, out_type)
 
 
-@torch.library.register_fake("rowscan::_scan_totals", lib=_library)
 def _fake_totals(x, dim, op=SUM, flags=0, out_type=DEFAULT, acc=DEFAULT, mask_mode=0, mask=None, init=None,
                  totals_type=0):
     dim %= max(x.dim(), 1)
@@ -141,10 +140,14 @@ def _fake_totals(x, dim, op=SUM, flags=0, out_type=DEFAULT, acc=DEFAULT, mask_mo
             torch.empty(_rows_shape(x, dim), dtype=_DTYPES[totals_type], device=x.device))
 
 
-@torch.library.register_fake("rowscan::scan_out", lib=_library)
 def _fake_out(x, dim, op=SUM, flags=0, out_type=DEFAULT, acc=DEFAULT, mask_mode=0, mask=None, init=None, *, out,
               totals=None):
     pass
+
+
+# torch.library.register_fake would read source files for several milliseconds.
+for _name, _kernel in (("_scan", _fake_scan), ("_scan_totals", _fake_totals), ("scan_out", _fake_out)):
+    _library.impl(_name, _kernel, "Meta")
 
 
 def _counted_out(keyset, *args, out, totals=None):
@@ -154,7 +157,17 @@ def _counted_out(keyset, *args, out, totals=None):
         return _op_out.redispatch(keyset & torch._C._after_ADInplaceOrView_keyset, *args, out=out, totals=totals)
 
 
+def _plain_out(*args, out, totals=None):
+    """Torch's own fallback for the negative bit wants operators that return what they write."""
+    plain, plain_totals = out.resolve_neg(), totals.resolve_neg() if totals is not None else None
+    _op_out(*(a.resolve_neg() if isinstance(a, torch.Tensor) else a for a in args), out=plain, totals=plain_totals)
+    for written, own in ((plain, out), (plain_totals, totals)):
+        if written is not own:
+            own.copy_(written)
+
+
 _library.impl("scan_out", _counted_out, "ADInplaceOrView", with_keyset=True)
+_library.impl("scan_out", _plain_out, "Negative")
 
 
 # ---- gradients -------------------------------------------------------------------------------------------------------
@@ -165,7 +178,11 @@ _X, _MASK, _INIT, _COUNT = 0, 7, 8, 10
 
 
 def _alone(*args):
-    return _op_totals_alone(*args) if args[-1] else _op_scan_alone(*args[:-1])
+    if not args[-1]:
+        return _op_scan_alone(*args[:-1])
+    if args[_INIT] is not None:  # the library wants the strides of initial values and totals to be equal
+        args = (*args[:_INIT], args[_INIT].contiguous(), args[-1])
+    return _op_totals_alone(*args)
 
 
 def _sum(x, dim, flags, out_type, acc, mask_mode=0, mask=None, init=None, totals_type=0):
@@ -177,7 +194,7 @@ def _gradients(ctx, g, g_totals=None):
     dim, op, flags, acc, mask_mode, kind = ctx.rowscan
     x, mask, init, y = ctx.saved_tensors
     if op == PROD:
-        return torch.ops.aten.cumprod_backward(g.to(x.dtype), x, dim, y), None, None
+        return torch.ops.aten.cumprod_backward(g, x.to(y.dtype), dim, y).to(x.dtype), None, None
     of_x, of_mask, of_init = (ctx.needs_input_grad[i] for i in (_X, _MASK, _INIT))
     first = None
     if flags & INCLUDE_INITIAL:
@@ -453,9 +470,13 @@ def _traceable(op):
     return function
 
 
-torch.compiler.substitute_in_graph(_core.cumsum)(_traceable(SUM))
-torch.compiler.substitute_in_graph(_core.cumprod)(_traceable(PROD))
-accumulator(NUMBERS["f32"], NUMBERS["f32"], DEFAULT)  # makes its table, for a call of the library can't be traced
+def _substitute():
+    for function, op in ((_core.cumsum, SUM), (_core.cumprod, PROD)):
+        torch.compiler.substitute_in_graph(function)(_traceable(op))
+    accumulator(NUMBERS["f32"], NUMBERS["f32"], DEFAULT)  # makes its table, for a call of the library can't be traced
+
+
+after_import("torch._dynamo", _substitute)  # which takes torch seconds
 
 
 # ---- in the place of torch's own -------------------------------------------------------------------------------------
