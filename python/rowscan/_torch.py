@@ -19,6 +19,7 @@ import threading
 import warnings
 
 import torch
+from torch._functorch.utils import enable_single_level_autograd_function
 
 from . import _core
 from ._after import after_import
@@ -66,7 +67,7 @@ def _rows_shape(x, dim):
 def _out_shape(x, dim, flags):
     if not flags & INCLUDE_INITIAL:
         return tuple(x.shape)
-    return tuple(extent + (d == dim) for d, extent in enumerate(x.shape)) or (2,)
+    return tuple(extent + 1 if d == dim else extent for d, extent in enumerate(x.shape)) or (2,)
 
 
 def _out_type(x, out_type):
@@ -308,9 +309,27 @@ def _wants_gradient(*tensors):
     return torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors)
 
 
+class _Below(_Scan):
+    """At one level of torch.func's transforms, whose next one sees the operator again, with its gradient."""
+
+    @staticmethod
+    def forward(*args):
+        with (torch.enable_grad(), _forward_ad._set_fwd_grad_enabled(True),  # of the next level
+              torch._C._AutoDispatchBelowAutograd()):
+            return _op_totals(*args) if args[-1] else _op_scan(*args[:-1])
+
+
+_FRONT = torch._C.DispatchKey.FuncTorchDynamicLayerFrontMode
+_apply_below = super(torch.autograd.Function, _Below).apply
+
+
 def _differentiable(*args):
-    if (_transform() is not None or _forward_ad._current_level >= 0 or
-            _wants_gradient(args[_X], args[_MASK], args[_INIT])):
+    if _transform() is not None:
+        if not torch._C._dispatch_tls_is_dispatch_key_excluded(_FRONT):
+            return _Scan.apply(*args)
+        with enable_single_level_autograd_function():  # the dispatcher has called an operator for one level of them
+            return _apply_below(*args)
+    if _forward_ad._current_level >= 0 or _wants_gradient(args[_X], args[_MASK], args[_INIT]):
         return _Scan.apply(*args)
     return _alone(*args)
 

@@ -198,6 +198,16 @@ def test_operators_have_the_gradient_too():
     assert totals.shape == (3, 1) and y.requires_grad and totals.requires_grad
 
 
+def test_operators_under_transforms():
+    f = lambda x: torch.ops.rowscan.scan(x, 0, 0, 2)
+    g = lambda x: rowscan.cumsum(x, 0, reverse=True)
+    x = leaf(4).detach()
+    for change in (torch.func.jacrev, torch.func.jacfwd, torch.func.hessian,
+                   lambda f: torch.func.grad(lambda x: (torch.func.grad(lambda x: (f(x) ** 3).sum())(x) ** 2).sum()),
+                   lambda f: torch.vmap(torch.func.grad(lambda r: (f(r[None]) ** 2).sum()))):
+        assert torch.allclose(change(f)(x), change(g)(x))
+
+
 def test_many_threads_go_backward():
     import threading
     bad = []
