@@ -44,7 +44,8 @@ static struct PyModuleDef definition = {
 
 PyMODINIT_FUNC PyInit__core(void) {
   PyObject *module = PyModule_Create(&definition);
-  if (module && PyModule_AddStringConstant(module, "library_version", rowscan_version())) {
+  if (module && (PyModule_AddStringConstant(module, "library_version", rowscan_version()) ||
+                 rp_add_torch_context(module))) {
     Py_DECREF(module);
     return NULL;
   }

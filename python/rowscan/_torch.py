@@ -442,10 +442,21 @@ library = _Torch(torch, _DTYPES, "i64")
 
 # ---- the quick way ---------------------------------------------------------------------------------------------------
 
-class _Node(torch.autograd.Function):
-    """The gradient of a sum that is made by the quick way: see core/torch.c."""
-    forward = _core.torch_forward
-    backward = _core.torch_backward
+def _make_node(kept):
+    """A class of nodes of autograd's graph, for the gradient of a sum that the quick way makes: see core/torch.c.
+
+    The functions are builtins, and stand in the class itself, for torch looks them up anew in each call.
+    """
+    base = torch.autograd.Function
+    node = type(base)("RowscanCumsum", (base,), {
+        "forward": _core.torch_forward, "backward": _core.torch_backward, "setup_context": base.setup_context,
+        "vjp": base.vjp, "__module__": __name__})
+    for name in ("clear_saved_tensors_on_access", "boxed_grads_call"):
+        if hasattr(base, name):
+            setattr(node, name, getattr(base, name))
+    node._backward_cls = type("RowscanCumsumBackward", (_core.TorchContext, node._backward_cls),
+                              {"rowscan": kept, "__module__": __name__})
+    return super(base, node).apply
 
 
 def _node_backward(ctx, g):
@@ -456,7 +467,7 @@ def _node_backward(ctx, g):
     if mask_mode:
         mask, = ctx.saved_tensors
         d = d * mask if mask_mode == MULTIPLY else torch.where(mask != 0, d, 0)
-    return d, None, None, None
+    return d
 
 
 def _make_known():
@@ -466,9 +477,10 @@ def _make_known():
         _core.add_kind(kind, "exchange" if exchange else "torch", True, torch.empty_like,
                        {number: {"dtype": dtype, "memory_format": torch.contiguous_format}
                         for number, dtype in _DTYPES.items()}, _NUMBERS, stream, library.unsigned_sum)
-    _core.set_torch({"grad_enabled": torch.is_grad_enabled, "modes": _modes, "transform": _transform,
-                     "is_neg": torch.Tensor.is_neg, "written": torch._C._increment_version, "forward_ad": _forward_ad,
-                     "apply": super(torch.autograd.Function, _Node).apply, "backward": _node_backward})
+    _core.set_torch({"grad_enabled": torch.is_grad_enabled, "modes": _modes,
+                     "transforms": torch._C._are_functorch_transforms_active, "is_neg": torch.Tensor.is_neg,
+                     "written": torch._C._increment_version, "forward_ad": _forward_ad, "node": _make_node,
+                     "backward": _node_backward})
 
 
 _make_known()
