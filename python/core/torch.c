@@ -9,7 +9,8 @@
 
 #include "call.h"
 
-/* Of torch and rowscan/_torch.py: functions, and the module of forward-mode differentiation, whose level is -1 where it is off. */
+/* Of torch and rowscan/_torch.py: functions, and the module of forward-mode differentiation, whose level is -1 where it
+ * is off. */
 static struct {
   PyObject *grad_enabled; /* torch.is_grad_enabled() */
   PyObject *modes;        /* torch._C._len_torch_dispatch_stack() */
@@ -98,8 +99,8 @@ static PyObject *apply_of(const node *wanted) {
     if (nodes[i].dim == wanted->dim && nodes[i].flags == wanted->flags && nodes[i].type == wanted->type &&
         nodes[i].mask_mode == wanted->mask_mode)
       return rp_new_ref(nodes[i].apply);
-  PyObject *apply = PyObject_CallFunction(torch.node, "((liii))", wanted->dim, wanted->flags, wanted->type,
-                                          wanted->mask_mode);
+  PyObject *apply =
+      PyObject_CallFunction(torch.node, "((liii))", wanted->dim, wanted->flags, wanted->type, wanted->mask_mode);
   if (apply && count < MOST) {
     nodes[count] = *wanted;
     nodes[count++].apply = rp_new_ref(apply);
