@@ -70,6 +70,11 @@ def _out_shape(x, dim, flags):
     return tuple(extent + 1 if d == dim else extent for d, extent in enumerate(x.shape)) or (2,)
 
 
+def _front(x, dim):
+    """dim, counted from the front; one that is out of range stays so."""
+    return dim + max(x.dim(), 1) if dim < 0 else dim
+
+
 def _out_type(x, out_type):
     kind = _NUMBERS[x.dtype]
     return out_type or (kind if is_floating(kind) else _I64)
@@ -88,14 +93,16 @@ def _new(x, dim, flags, out_type):
 
 
 def _kernel_scan(x, dim, op=SUM, flags=0, out_type=DEFAULT, acc=DEFAULT, mask_mode=0, mask=None, init=None):
-    out = _new(x, dim, flags, out_type) if flags & INCLUDE_INITIAL else None
+    out = _new(x, _front(x, dim), flags, out_type) if flags & INCLUDE_INITIAL else None
     return _run(x, dim, op, flags, out_type, acc, mask_mode, mask, init, None, out)
 
 
 def _kernel_totals(x, dim, op=SUM, flags=0, out_type=DEFAULT, acc=DEFAULT, mask_mode=0, mask=None, init=None,
                    totals_type=0):
-    out = _new(x, dim, flags, out_type) if flags & INCLUDE_INITIAL else None
-    totals = torch.empty(_rows_shape(x, dim), dtype=_DTYPES[totals_type], device=x.device)
+    out = _new(x, _front(x, dim), flags, out_type) if flags & INCLUDE_INITIAL else None
+    if totals_type not in _DTYPES:
+        raise ValueError(f"totals_type is {totals_type}, the number of no type")
+    totals = torch.empty(_rows_shape(x, _front(x, dim)), dtype=_DTYPES[totals_type], device=x.device)
     return _run(x, dim, op, flags, out_type, acc, mask_mode, mask, init, totals, out), totals
 
 
@@ -131,12 +138,12 @@ _library.impl("_scan_totals", torch.library.fallthrough_kernel, "Autograd")
 
 
 def _fake_scan(x, dim, op=SUM, flags=0, out_type=DEFAULT, acc=DEFAULT, mask_mode=0, mask=None, init=None):
-    return _new(x, dim % max(x.dim(), 1), flags, out_type)
+    return _new(x, _front(x, dim), flags, out_type)
 
 
 def _fake_totals(x, dim, op=SUM, flags=0, out_type=DEFAULT, acc=DEFAULT, mask_mode=0, mask=None, init=None,
                  totals_type=0):
-    dim %= max(x.dim(), 1)
+    dim = _front(x, dim)
     return (_new(x, dim, flags, out_type),
             torch.empty(_rows_shape(x, dim), dtype=_DTYPES[totals_type], device=x.device))
 
@@ -309,8 +316,10 @@ def _wants_gradient(*tensors):
     return torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors)
 
 
-class _Below(_Scan):
+class _Below(torch.autograd.function._SingleLevelFunction):
     """At one level of torch.func's transforms, whose next one sees the operator again, with its gradient."""
+
+    setup_context, backward, jvp = (staticmethod(getattr(_Scan, name)) for name in ("setup_context", "backward", "jvp"))
 
     @staticmethod
     def forward(*args):
@@ -320,7 +329,6 @@ class _Below(_Scan):
 
 
 _FRONT = torch._C.DispatchKey.FuncTorchDynamicLayerFrontMode
-_apply_below = super(torch.autograd.Function, _Below).apply
 
 
 def _differentiable(*args):
@@ -328,19 +336,19 @@ def _differentiable(*args):
         if not torch._C._dispatch_tls_is_dispatch_key_excluded(_FRONT):
             return _Scan.apply(*args)
         with enable_single_level_autograd_function():  # the dispatcher has called an operator for one level of them
-            return _apply_below(*args)
+            return _Below.apply(*args)
     if _forward_ad._current_level >= 0 or _wants_gradient(args[_X], args[_MASK], args[_INIT]):
         return _Scan.apply(*args)
     return _alone(*args)
 
 
 def _composite_scan(x, dim, op=SUM, flags=0, out_type=DEFAULT, acc=DEFAULT, mask_mode=0, mask=None, init=None):
-    return _differentiable(x, dim % max(x.dim(), 1), op, flags, out_type, acc, mask_mode, mask, init, 0)
+    return _differentiable(x, _front(x, dim), op, flags, out_type, acc, mask_mode, mask, init, 0)
 
 
 def _composite_totals(x, dim, op=SUM, flags=0, out_type=DEFAULT, acc=DEFAULT, mask_mode=0, mask=None, init=None,
                       totals_type=0):
-    return _differentiable(x, dim % max(x.dim(), 1), op, flags, out_type, acc, mask_mode, mask, init,
+    return _differentiable(x, _front(x, dim), op, flags, out_type, acc, mask_mode, mask, init,
                            totals_type or accumulator(_NUMBERS[x.dtype], _out_type(x, out_type), acc))
 
 
