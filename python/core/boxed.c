@@ -3,9 +3,9 @@
  * SPDX-License-Identifier: MIT
  *
  * The functions are those of torch/csrc/inductor/aoti_torch/c/shim.h, which promises that they stay; they register
- * kernels from torch 2.8 on. A kernel gets its arguments as 64-bit words: a tensor is a handle that it owns, a number is
- * itself, and what may be None is NULL or the address of a word from operator new. It is called without the GIL, from
- * C++, and tells errors as C++ code does: by throwing. It has nothing then that would have to be tidied up.
+ * kernels from torch 2.8 on. A kernel gets its arguments as 64-bit words: a tensor is a handle that it owns, a number
+ * is itself, and what may be None is NULL or the address of a word from operator new. It is called without the GIL,
+ * from C++, and tells errors as C++ code does: by throwing. It has nothing then that would have to be tidied up.
  */
 #include "boxed.h"
 
@@ -146,6 +146,8 @@ static handle make_out(frame *f, int rank) {
   int64_t shape[RP_MOST_RANK];
   if (f->error)
     return NULL;
+  if (f->call.flags & ROWSCAN_INCLUDE_INITIAL)
+    rank = f->views.x.rank;
   for (int d = 0; d < rank; d++)
     shape[d] = f->views.x.shape[d] + (d == f->call.dim && f->call.flags & ROWSCAN_INCLUDE_INITIAL);
   return make(f, &f->views.out, f->call.out_type, rank, shape);
@@ -317,7 +319,7 @@ static kernel *kernel_of(PyObject *name) {
 }
 
 static bool put(handle library, PyObject *kernels) {
-  PyObject *operator, *name;
+  PyObject *operator, * name;
   for (Py_ssize_t at = 0; PyDict_Next(kernels, &at, &operator, & name);) {
     kernel *its = kernel_of(name);
     PyObject *text = its ? PyUnicode_AsASCIIString(operator) : NULL;

@@ -81,7 +81,52 @@ rowscan_type rp_default_out(rowscan_type unsigned_sum, rowscan_type in) {
   }
 }
 
+static PyObject *tuple_of(const int64_t *numbers, int count) {
+  PyObject *tuple = PyTuple_New(count);
+  for (int i = 0; tuple && i < count; i++) {
+    PyObject *number = PyLong_FromLongLong(numbers[i]);
+    if (!number || PyTuple_SetItem(tuple, i, number)) {
+      Py_DECREF(tuple);
+      return NULL;
+    }
+  }
+  return tuple;
+}
+
+/* What makes new arrays on x's device; NULL where nothing does, or with an exception. */
+static PyObject *fresh_on(const rp_kind *kind, const rp_view *x) {
+  if (x->device == RP_HOST || !kind->fresh[1])
+    return x->device == RP_HOST ? kind->fresh[0] : NULL;
+  PyObject *current = PyObject_CallNoArgs(kind->current);
+  long device = current ? PyLong_AsLong(current) : -1;
+  Py_XDECREF(current);
+  return device == x->device ? kind->fresh[1] : NULL;
+}
+
+static PyObject *new_fresh(PyObject *fresh, const rp_view *x, PyObject *dtype) {
+  int64_t strides[RP_MOST_RANK], step = 1;
+  for (int d = x->rank - 1; d >= 0; d--) {
+    strides[d] = step;
+    step *= x->shape[d] ? x->shape[d] : 1;
+  }
+  PyObject *shape = tuple_of(x->shape, x->rank), *steps = tuple_of(strides, x->rank);
+  PyObject *made = shape && steps ? PyObject_CallFunctionObjArgs(fresh, shape, steps, dtype, NULL) : NULL;
+  Py_XDECREF(shape);
+  Py_XDECREF(steps);
+  return made;
+}
+
 PyObject *rp_new_like(const rp_kind *kind, PyObject *x, const rp_view *seen, rowscan_type type) {
+  static PyObject *s_dtype;
+  if (!s_dtype)
+    s_dtype = PyUnicode_InternFromString("dtype");
+  if (kind->keywords[type] && seen->shape != seen->strides) { /* they are equal in a view of no dimensions */
+    PyObject *fresh = fresh_on(kind, seen);
+    if (fresh)
+      return new_fresh(fresh, seen, PyDict_GetItemWithError(kind->keywords[type], s_dtype));
+    if (PyErr_Occurred())
+      return NULL;
+  }
   if (type == seen->type && rp_view_is_dense(seen))
     return PyObject_CallFunctionObjArgs(kind->empty_like, x, NULL);
   if (!kind->keywords[type]) {
@@ -118,6 +163,21 @@ static bool take_keywords(rp_kind *kind, PyObject *keywords) {
     Py_DECREF(number);
   }
   return !PyErr_Occurred();
+}
+
+PyObject *rp_set_fresh(PyObject *self, PyObject *args) {
+  (void)self;
+  PyObject *type, *host, *gpu, *current;
+  if (!PyArg_ParseTuple(args, "OOOO", &type, &host, &gpu, &current))
+    return NULL;
+  for (int i = 0; i < kind_count; i++)
+    if ((PyObject *)kinds[i].type == type) {
+      kinds[i].fresh[0] = rp_new_ref(host);
+      kinds[i].fresh[1] = gpu == Py_None ? NULL : rp_new_ref(gpu);
+      kinds[i].current = rp_new_ref(current);
+      Py_RETURN_NONE;
+    }
+  return PyErr_Format(PyExc_KeyError, "%R is no kind of arrays", type);
 }
 
 PyObject *rp_add_kind(PyObject *self, PyObject *args) {

@@ -19,6 +19,7 @@ static PyMethodDef methods[] = {{"cumsum", FAST_WITH_NAMES(rp_cumsum), rp_cumsum
                                 {"cumprod", FAST_WITH_NAMES(rp_cumprod), rp_cumprod_doc},
                                 {"scan", FAST(rp_scan_settled), NULL},
                                 {"add_kind", rp_add_kind, METH_VARARGS, NULL},
+                                {"set_fresh", rp_set_fresh, METH_VARARGS, NULL},
                                 {"set_python", rp_set_python, METH_O, NULL},
                                 {"set_errors", rp_set_errors, METH_O, NULL},
                                 {"set_threads", rp_set_threads, METH_O, rp_set_threads_doc},
@@ -47,7 +48,8 @@ static struct PyModuleDef definition = {
 
 PyMODINIT_FUNC PyInit__core(void) {
   PyObject *module = PyModule_Create(&definition);
-  if (module && PyModule_AddStringConstant(module, "library_version", rowscan_version())) {
+  if (module &&
+      (PyModule_AddStringConstant(module, "library_version", rowscan_version()) || rp_add_torch_context(module))) {
     Py_DECREF(module);
     return NULL;
   }

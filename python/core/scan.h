@@ -18,15 +18,16 @@ typedef struct rp_call {
   enum { RP_SCAN, RP_PREPARE, RP_SPEC } wanted;
 } rp_call;
 
-/* The arrays of a call. One that is not given has the type ROWSCAN_TYPE_DEFAULT, and nothing else of it is looked at. */
+/* The arrays of a call. One that is not given has the type ROWSCAN_TYPE_DEFAULT, and nothing else of it is looked at.
+ */
 typedef struct rp_views {
   rp_view x, out, mask, init, totals;
 } rp_views;
 
 /*
- * Sees the inputs and the totals in x's shape, makes dim count from the front, and settles the type of the output. False:
- * they are not what the library takes. rp_fit_out() then asks the same of the output. Neither these two nor rp_run(),
- * which does what is wanted, needs the GIL.
+ * Sees the inputs and the totals in x's shape, makes dim count from the front, and settles the type of the output.
+ * False: they are not what the library takes. rp_fit_out() then asks the same of the output. Neither these two nor
+ * rp_run(), which does what is wanted, needs the GIL.
  */
 bool rp_fit(rp_views *v, rp_call *call, rowscan_type unsigned_sum);
 bool rp_fit_out(rp_views *v, const rp_call *call);

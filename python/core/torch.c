@@ -9,15 +9,16 @@
 
 #include "call.h"
 
-/* Of torch: functions, and the module of forward-mode differentiation, whose level is -1 where it is off. */
+/* Of torch and rowscan/_torch.py: functions, and the module of forward-mode differentiation, whose level is -1 where it
+ * is off. */
 static struct {
   PyObject *grad_enabled; /* torch.is_grad_enabled() */
   PyObject *modes;        /* torch._C._len_torch_dispatch_stack() */
-  PyObject *transform;    /* torch._C._functorch.peek_interpreter_stack() */
+  PyObject *transforms;   /* torch._C._are_functorch_transforms_active() */
   PyObject *is_neg;       /* torch.Tensor.is_neg(x) */
   PyObject *written;      /* (tensors): counts a version up */
   PyObject *forward_ad;   /* torch.autograd.forward_ad */
-  PyObject *apply;        /* the node's, of torch._C._FunctionBase */
+  PyObject *node;         /* (what is kept): apply() of a new class of nodes, of torch._C._FunctionBase */
   PyObject *backward;     /* (context, gradient): what backward() below leaves to Python */
 } torch;
 
@@ -35,7 +36,7 @@ static rp_guard guard_tensor(PyObject *tensor, bool *gradient) {
 }
 
 static rp_guard guard_thread(void) {
-  int modes = rp_truth(PyObject_CallObject(torch.modes, NULL));
+  int modes = rp_truth(PyObject_CallNoArgs(torch.modes));
   if (modes)
     return modes < 0 ? RP_GUARD_FAILED : RP_GUARD_OTHER;
   PyObject *level = PyObject_GetAttr(torch.forward_ad, s_level);
@@ -45,15 +46,14 @@ static rp_guard guard_thread(void) {
 }
 
 static rp_guard guard_gradient(const rp_call *call, bool of_others) {
-  int is = rp_truth(PyObject_CallObject(torch.grad_enabled, NULL));
+  int is = rp_truth(PyObject_CallNoArgs(torch.grad_enabled));
   if (is <= 0)
     return is < 0 ? RP_GUARD_FAILED : RP_GUARD_PLAIN;
   if (of_others || call->op != ROWSCAN_SUM || call->out != Py_None || call->init != Py_None ||
       call->totals != Py_None || call->acc_type)
     return RP_GUARD_OTHER;
-  PyObject *transform = PyObject_CallObject(torch.transform, NULL);
-  Py_XDECREF(transform);
-  return !transform ? RP_GUARD_FAILED : transform != Py_None ? RP_GUARD_OTHER : RP_GUARD_GRADIENT;
+  int active = rp_truth(PyObject_CallNoArgs(torch.transforms));
+  return active < 0 ? RP_GUARD_FAILED : active ? RP_GUARD_OTHER : RP_GUARD_GRADIENT;
 }
 
 rp_guard rp_torch_guard(const rp_call *call, const rp_kind *kind) {
@@ -84,18 +84,41 @@ bool rp_torch_written(PyObject *array) {
 
 /* ---- the node ---------------------------------------------------------------------------------------------------- */
 
+/* What the gradient depends on besides tensors is kept by the class, of which there is one for each. */
+typedef struct node {
+  long dim;
+  int flags, type, mask_mode;
+  PyObject *apply;
+} node;
+
+static PyObject *apply_of(const node *wanted) {
+  enum { MOST = 64 };
+  static node nodes[MOST];
+  static int count;
+  for (int i = 0; i < count; i++)
+    if (nodes[i].dim == wanted->dim && nodes[i].flags == wanted->flags && nodes[i].type == wanted->type &&
+        nodes[i].mask_mode == wanted->mask_mode)
+      return rp_new_ref(nodes[i].apply);
+  PyObject *apply =
+      PyObject_CallFunction(torch.node, "((liii))", wanted->dim, wanted->flags, wanted->type, wanted->mask_mode);
+  if (apply && count < MOST) {
+    nodes[count] = *wanted;
+    nodes[count++].apply = rp_new_ref(apply);
+  }
+  return apply;
+}
+
 PyObject *rp_torch_record(const rp_call *call, const rp_kind *kind, PyObject *y) {
   rp_view x;
-  if (rp_look(&x, kind, call->x) != RP_SEEN) {
-    Py_DECREF(y);
-    return NULL;
-  }
-  int mask_mode = call->mask == Py_None ? ROWSCAN_MASK_NONE : (int)call->mask_mode;
-  PyObject *kept = Py_BuildValue("liii", call->dim, (int)call->flags, (int)x.type, mask_mode);
-  PyObject *held = PyTuple_Pack(1, y); /* y by itself would be an input of the node */
-  PyObject *recorded =
-      kept && held ? PyObject_CallFunctionObjArgs(torch.apply, call->x, held, kept, call->mask, NULL) : NULL;
-  Py_XDECREF(kept);
+  node wanted = {.dim = call->dim, .flags = (int)call->flags};
+  PyObject *mask = call->mask == Py_None ? NULL : call->mask;
+  wanted.mask_mode = mask ? (int)call->mask_mode : ROWSCAN_MASK_NONE;
+  if (rp_look(&x, kind, call->x) == RP_SEEN)
+    wanted.type = (int)x.type;
+  PyObject *apply = wanted.type ? apply_of(&wanted) : NULL;
+  PyObject *held = apply ? PyTuple_Pack(1, y) : NULL; /* y by itself would be an input of the node */
+  PyObject *recorded = held ? PyObject_CallFunctionObjArgs(apply, call->x, held, mask, NULL) : NULL;
+  Py_XDECREF(apply);
   Py_XDECREF(held);
   Py_DECREF(y);
   return recorded;
@@ -103,14 +126,12 @@ PyObject *rp_torch_record(const rp_call *call, const rp_kind *kind, PyObject *y)
 
 PyObject *rp_torch_forward(PyObject *self, PyObject *const *args, Py_ssize_t count) {
   (void)self;
-  if (count != 5 || !PyTuple_Check(args[2])) {
-    PyErr_SetString(PyExc_TypeError, "forward takes a context, x, (y,), what is kept, and a mask");
+  if (count < 3 || !PyTuple_Check(args[2])) {
+    PyErr_SetString(PyExc_TypeError, "forward takes a context, x, (y,), and perhaps a mask");
     return NULL;
   }
-  if (PyObject_SetAttr(args[0], s_kept, args[3]))
-    return NULL;
-  if (args[4] != Py_None) {
-    PyObject *none = PyObject_CallMethodObjArgs(args[0], s_save, args[4], NULL);
+  if (count > 3) {
+    PyObject *none = PyObject_CallMethodObjArgs(args[0], s_save, args[3], NULL);
     Py_XDECREF(none);
     if (!none)
       return NULL;
@@ -119,15 +140,10 @@ PyObject *rp_torch_forward(PyObject *self, PyObject *const *args, Py_ssize_t cou
 }
 
 /* The gradient of a sum is the same scan from the other end. */
-PyObject *rp_torch_backward(PyObject *self, PyObject *const *args, Py_ssize_t count) {
-  (void)self;
-  if (count != 2) {
-    PyErr_SetString(PyExc_TypeError, "backward takes a context and a gradient");
-    return NULL;
-  }
-  PyObject *kept = PyObject_GetAttr(args[0], s_kept);
+static PyObject *backward(PyObject *context, PyObject *gradient) {
+  PyObject *kept = PyObject_GetAttr(context, s_kept);
   int flags, type, mask_mode;
-  rp_call call = {.x = args[1], .mask = Py_None, .init = Py_None, .totals = Py_None, .out = Py_None};
+  rp_call call = {.x = gradient, .mask = Py_None, .init = Py_None, .totals = Py_None, .out = Py_None};
   bool known = kept && PyArg_ParseTuple(kept, "liii", &call.dim, &flags, &type, &mask_mode);
   Py_XDECREF(kept);
   if (!known)
@@ -135,10 +151,40 @@ PyObject *rp_torch_backward(PyObject *self, PyObject *const *args, Py_ssize_t co
   call.flags = (unsigned)flags ^ ROWSCAN_REVERSE;
   call.out_type = (rowscan_type)type;
   PyObject *dx = mask_mode ? rp_new_ref(Py_NotImplemented) : rp_call_quick(&call);
-  if (dx != Py_NotImplemented)
-    return dx ? Py_BuildValue("NOOO", dx, Py_None, Py_None, Py_None) : NULL;
-  Py_DECREF(dx);
-  return PyObject_CallFunctionObjArgs(torch.backward, args[0], args[1], NULL);
+  if (dx == Py_NotImplemented) {
+    Py_DECREF(dx);
+    dx = PyObject_CallFunctionObjArgs(torch.backward, context, gradient, NULL);
+  }
+  if (!dx)
+    return NULL;
+  return mask_mode ? Py_BuildValue("NOO", dx, Py_None, Py_None) : Py_BuildValue("NO", dx, Py_None);
+}
+
+PyObject *rp_torch_backward(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+  (void)self;
+  if (count == 2)
+    return backward(args[0], args[1]);
+  return PyErr_Format(PyExc_TypeError, "backward takes a context and a gradient, not %zd arguments", count);
+}
+
+/* A base of the node's context, whose apply() is what torch's engine calls. */
+static PyObject *context_apply(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+  if (count == 1)
+    return backward(self, args[0]);
+  return PyErr_Format(PyExc_TypeError, "apply takes a gradient, not %zd arguments", count);
+}
+
+int rp_add_torch_context(PyObject *module) {
+  static PyMethodDef methods[] = {
+      {"apply", (PyCFunction)(void (*)(void))context_apply, METH_FASTCALL, "apply(gradient) -> gradients"},
+      {NULL, NULL, 0, NULL}};
+  static PyType_Slot slots[] = {{Py_tp_methods, methods}, {0, NULL}};
+  static PyType_Spec spec = {
+      .name = "rowscan._core.TorchContext", .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, .slots = slots};
+  PyObject *type = PyType_FromSpec(&spec);
+  int failed = type ? PyModule_AddObjectRef(module, "TorchContext", type) : -1;
+  Py_XDECREF(type);
+  return failed;
 }
 
 /* ---- what Python tells ------------------------------------------------------------------------------------------- */
@@ -150,11 +196,11 @@ PyObject *rp_set_torch(PyObject *self, PyObject *dict) {
     PyObject **to;
   } table[] = {{"grad_enabled", &torch.grad_enabled},
                {"modes", &torch.modes},
-               {"transform", &torch.transform},
+               {"transforms", &torch.transforms},
                {"is_neg", &torch.is_neg},
                {"written", &torch.written},
                {"forward_ad", &torch.forward_ad},
-               {"apply", &torch.apply},
+               {"node", &torch.node},
                {"backward", &torch.backward}};
   if (!PyDict_Check(dict)) {
     PyErr_SetString(PyExc_TypeError, "set_torch takes a dict");

@@ -10,22 +10,22 @@ array([[ 3.,  3.,  2.],
 Results depend on the row alone, bit for bit: not on the batch, the device, the library, or the run.
 """
 import importlib as _importlib
-import importlib.util as _util
 import sys as _sys
-import sysconfig as _sysconfig
 
-if _sysconfig.get_config_var("Py_GIL_DISABLED"):
+if "t" in _sys.abiflags:
     raise ImportError("rowscan needs a Python with the GIL: its extension is built for the stable ABI, which "
                       "free-threaded Pythons don't have yet")
 
 import os as _os
 
 from . import _core
+from ._after import after_import as _after_import
 from ._errors import (BadArgument, CacheFailed, CompileFailed, CudaFailed, Error, NoCompiler, NoDevice, NoDriver,
                       NotCached, OutOfMemory, Unsupported)
 from ._call import call as _call, library_of as _library_of
 from ._types import EXCLUSIVE, MULTIPLY, PREPARE, PROD, REVERSE, SELECT, SPEC, SUM
 from . import cache
+
 
 def __getattr__(name):
     if name == "torch":
@@ -38,33 +38,7 @@ __all__ = ["cumsum", "cumprod", "cumulative_sum", "cumulative_prod", "prepare", 
            "set_threads", "cache", "Error", "BadArgument", "CacheFailed", "CompileFailed", "CudaFailed", "NoCompiler",
            "NoDevice", "NoDriver", "NotCached", "OutOfMemory", "Unsupported"]
 _os.register_at_fork(after_in_child=_core.forget)
-
-
-class _AfterTorch:
-    """A finder that finds nothing: it has rowscan's adapter loaded as soon as torch is, for torch.compile can't import it.
-
-    An import of rowscan before that of torch is then as good as one after it.
-    """
-
-    def find_spec(self, name, path=None, target=None):
-        if name != "torch" or self not in _sys.meta_path:
-            return None
-        _sys.meta_path.remove(self)
-        spec = _util.find_spec("torch")
-        if spec and spec.loader:
-            execute = spec.loader.exec_module
-
-            def exec_module(module):
-                execute(module)
-                _importlib.import_module("._torch", __name__)
-            spec.loader.exec_module = exec_module
-        return spec
-
-
-if "torch" in _sys.modules:
-    from . import _torch
-else:
-    _sys.meta_path.insert(0, _AfterTorch())
+_after_import("torch", lambda: _importlib.import_module("._torch", __name__))
 
 cumsum = _core.cumsum
 cumprod = _core.cumprod

@@ -7,7 +7,7 @@ types, mask and initial values mean there. Each library has a module of its own 
 the one below, and its instance `library`.
 """
 import importlib
-import math
+import operator
 
 from . import _core
 from ._types import (DEFAULT, FACTORS, INCLUDE_INITIAL, MULTIPLY, NAMES, NUMBERS, SCAN, SELECT, accumulator, is_floating)
@@ -71,10 +71,11 @@ class Library:
         return x, self.normalised(dim, x.ndim)
 
     def normalised(self, dim, rank):
-        try:
-            dim = dim.__index__()
-        except AttributeError:
-            raise TypeError(f"dim is {dim!r}, not an integer") from None
+        if not isinstance(dim, int):  # torch.compile traces no index() of numbers that are its own
+            try:
+                dim = operator.index(dim)
+            except TypeError:
+                raise TypeError(f"dim is {dim!r}, not an integer") from None
         if not -rank <= dim < rank:
             raise self.dim_error(dim, rank)
         return dim % rank

@@ -19,8 +19,10 @@ import threading
 import warnings
 
 import torch
+from torch._functorch.utils import enable_single_level_autograd_function
 
 from . import _core
+from ._after import after_import
 from ._call import Library
 from ._errors import Unsupported
 from ._types import (DEFAULT, INCLUDE_INITIAL, MULTIPLY, NUMBERS, PROD, REVERSE, SCAN, SELECT, SUM, EXCLUSIVE,
@@ -65,7 +67,12 @@ def _rows_shape(x, dim):
 def _out_shape(x, dim, flags):
     if not flags & INCLUDE_INITIAL:
         return tuple(x.shape)
-    return tuple(extent + (d == dim) for d, extent in enumerate(x.shape)) or (2,)
+    return tuple(extent + 1 if d == dim else extent for d, extent in enumerate(x.shape)) or (2,)
+
+
+def _front(x, dim):
+    """dim, counted from the front; one that is out of range stays so."""
+    return dim + max(x.dim(), 1) if dim < 0 else dim
 
 
 def _out_type(x, out_type):
@@ -86,14 +93,16 @@ def _new(x, dim, flags, out_type):
 
 
 def _kernel_scan(x, dim, op=SUM, flags=0, out_type=DEFAULT, acc=DEFAULT, mask_mode=0, mask=None, init=None):
-    out = _new(x, dim, flags, out_type) if flags & INCLUDE_INITIAL else None
+    out = _new(x, _front(x, dim), flags, out_type) if flags & INCLUDE_INITIAL else None
     return _run(x, dim, op, flags, out_type, acc, mask_mode, mask, init, None, out)
 
 
 def _kernel_totals(x, dim, op=SUM, flags=0, out_type=DEFAULT, acc=DEFAULT, mask_mode=0, mask=None, init=None,
                    totals_type=0):
-    out = _new(x, dim, flags, out_type) if flags & INCLUDE_INITIAL else None
-    totals = torch.empty(_rows_shape(x, dim), dtype=_DTYPES[totals_type], device=x.device)
+    out = _new(x, _front(x, dim), flags, out_type) if flags & INCLUDE_INITIAL else None
+    if totals_type not in _DTYPES:
+        raise ValueError(f"totals_type is {totals_type}, the number of no type")
+    totals = torch.empty(_rows_shape(x, _front(x, dim)), dtype=_DTYPES[totals_type], device=x.device)
     return _run(x, dim, op, flags, out_type, acc, mask_mode, mask, init, totals, out), totals
 
 
@@ -128,23 +137,25 @@ _library.impl("_scan", torch.library.fallthrough_kernel, "Autograd")
 _library.impl("_scan_totals", torch.library.fallthrough_kernel, "Autograd")
 
 
-@torch.library.register_fake("rowscan::_scan", lib=_library)
 def _fake_scan(x, dim, op=SUM, flags=0, out_type=DEFAULT, acc=DEFAULT, mask_mode=0, mask=None, init=None):
-    return _new(x, dim % max(x.dim(), 1), flags, out_type)
+    return _new(x, _front(x, dim), flags, out_type)
 
 
-@torch.library.register_fake("rowscan::_scan_totals", lib=_library)
 def _fake_totals(x, dim, op=SUM, flags=0, out_type=DEFAULT, acc=DEFAULT, mask_mode=0, mask=None, init=None,
                  totals_type=0):
-    dim %= max(x.dim(), 1)
+    dim = _front(x, dim)
     return (_new(x, dim, flags, out_type),
             torch.empty(_rows_shape(x, dim), dtype=_DTYPES[totals_type], device=x.device))
 
 
-@torch.library.register_fake("rowscan::scan_out", lib=_library)
 def _fake_out(x, dim, op=SUM, flags=0, out_type=DEFAULT, acc=DEFAULT, mask_mode=0, mask=None, init=None, *, out,
               totals=None):
     pass
+
+
+# torch.library.register_fake would read source files for several milliseconds.
+for _name, _kernel in (("_scan", _fake_scan), ("_scan_totals", _fake_totals), ("scan_out", _fake_out)):
+    _library.impl(_name, _kernel, "Meta")
 
 
 def _counted_out(keyset, *args, out, totals=None):
@@ -154,7 +165,17 @@ def _counted_out(keyset, *args, out, totals=None):
         return _op_out.redispatch(keyset & torch._C._after_ADInplaceOrView_keyset, *args, out=out, totals=totals)
 
 
+def _plain_out(*args, out, totals=None):
+    """Torch's own fallback for the negative bit wants operators that return what they write."""
+    plain, plain_totals = out.resolve_neg(), totals.resolve_neg() if totals is not None else None
+    _op_out(*(a.resolve_neg() if isinstance(a, torch.Tensor) else a for a in args), out=plain, totals=plain_totals)
+    for written, own in ((plain, out), (plain_totals, totals)):
+        if written is not own:
+            own.copy_(written)
+
+
 _library.impl("scan_out", _counted_out, "ADInplaceOrView", with_keyset=True)
+_library.impl("scan_out", _plain_out, "Negative")
 
 
 # ---- gradients -------------------------------------------------------------------------------------------------------
@@ -165,7 +186,11 @@ _X, _MASK, _INIT, _COUNT = 0, 7, 8, 10
 
 
 def _alone(*args):
-    return _op_totals_alone(*args) if args[-1] else _op_scan_alone(*args[:-1])
+    if not args[-1]:
+        return _op_scan_alone(*args[:-1])
+    if args[_INIT] is not None:  # the library wants the strides of initial values and totals to be equal
+        args = (*args[:_INIT], args[_INIT].contiguous(), args[-1])
+    return _op_totals_alone(*args)
 
 
 def _sum(x, dim, flags, out_type, acc, mask_mode=0, mask=None, init=None, totals_type=0):
@@ -177,7 +202,7 @@ def _gradients(ctx, g, g_totals=None):
     dim, op, flags, acc, mask_mode, kind = ctx.rowscan
     x, mask, init, y = ctx.saved_tensors
     if op == PROD:
-        return torch.ops.aten.cumprod_backward(g.to(x.dtype), x, dim, y), None, None
+        return torch.ops.aten.cumprod_backward(g, x.to(y.dtype), dim, y).to(x.dtype), None, None
     of_x, of_mask, of_init = (ctx.needs_input_grad[i] for i in (_X, _MASK, _INIT))
     first = None
     if flags & INCLUDE_INITIAL:
@@ -291,20 +316,39 @@ def _wants_gradient(*tensors):
     return torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors)
 
 
+class _Below(torch.autograd.function._SingleLevelFunction):
+    """At one level of torch.func's transforms, whose next one sees the operator again, with its gradient."""
+
+    setup_context, backward, jvp = (staticmethod(getattr(_Scan, name)) for name in ("setup_context", "backward", "jvp"))
+
+    @staticmethod
+    def forward(*args):
+        with (torch.enable_grad(), _forward_ad._set_fwd_grad_enabled(True),  # of the next level
+              torch._C._AutoDispatchBelowAutograd()):
+            return _op_totals(*args) if args[-1] else _op_scan(*args[:-1])
+
+
+_FRONT = torch._C.DispatchKey.FuncTorchDynamicLayerFrontMode
+
+
 def _differentiable(*args):
-    if (_transform() is not None or _forward_ad._current_level >= 0 or
-            _wants_gradient(args[_X], args[_MASK], args[_INIT])):
+    if _transform() is not None:
+        if not torch._C._dispatch_tls_is_dispatch_key_excluded(_FRONT):
+            return _Scan.apply(*args)
+        with enable_single_level_autograd_function():  # the dispatcher has called an operator for one level of them
+            return _Below.apply(*args)
+    if _forward_ad._current_level >= 0 or _wants_gradient(args[_X], args[_MASK], args[_INIT]):
         return _Scan.apply(*args)
     return _alone(*args)
 
 
 def _composite_scan(x, dim, op=SUM, flags=0, out_type=DEFAULT, acc=DEFAULT, mask_mode=0, mask=None, init=None):
-    return _differentiable(x, dim % max(x.dim(), 1), op, flags, out_type, acc, mask_mode, mask, init, 0)
+    return _differentiable(x, _front(x, dim), op, flags, out_type, acc, mask_mode, mask, init, 0)
 
 
 def _composite_totals(x, dim, op=SUM, flags=0, out_type=DEFAULT, acc=DEFAULT, mask_mode=0, mask=None, init=None,
                       totals_type=0):
-    return _differentiable(x, dim % max(x.dim(), 1), op, flags, out_type, acc, mask_mode, mask, init,
+    return _differentiable(x, _front(x, dim), op, flags, out_type, acc, mask_mode, mask, init,
                            totals_type or accumulator(_NUMBERS[x.dtype], _out_type(x, out_type), acc))
 
 
@@ -406,10 +450,21 @@ library = _Torch(torch, _DTYPES, "i64")
 
 # ---- the quick way ---------------------------------------------------------------------------------------------------
 
-class _Node(torch.autograd.Function):
-    """The gradient of a sum that is made by the quick way: see core/torch.c."""
-    forward = _core.torch_forward
-    backward = _core.torch_backward
+def _make_node(kept):
+    """A class of nodes of autograd's graph, for the gradient of a sum that the quick way makes: see core/torch.c.
+
+    The functions are builtins, and stand in the class itself, for torch looks them up anew in each call.
+    """
+    base = torch.autograd.Function
+    node = type(base)("RowscanCumsum", (base,), {
+        "forward": _core.torch_forward, "backward": _core.torch_backward, "setup_context": base.setup_context,
+        "vjp": base.vjp, "__module__": __name__})
+    for name in ("clear_saved_tensors_on_access", "boxed_grads_call"):
+        if hasattr(base, name):
+            setattr(node, name, getattr(base, name))
+    node._backward_cls = type("RowscanCumsumBackward", (_core.TorchContext, node._backward_cls),
+                              {"rowscan": kept, "__module__": __name__})
+    return super(base, node).apply
 
 
 def _node_backward(ctx, g):
@@ -420,7 +475,7 @@ def _node_backward(ctx, g):
     if mask_mode:
         mask, = ctx.saved_tensors
         d = d * mask if mask_mode == MULTIPLY else torch.where(mask != 0, d, 0)
-    return d, None, None, None
+    return d
 
 
 def _make_known():
@@ -430,9 +485,15 @@ def _make_known():
         _core.add_kind(kind, "exchange" if exchange else "torch", True, torch.empty_like,
                        {number: {"dtype": dtype, "memory_format": torch.contiguous_format}
                         for number, dtype in _DTYPES.items()}, _NUMBERS, stream, library.unsigned_sum)
-    _core.set_torch({"grad_enabled": torch.is_grad_enabled, "modes": _modes, "transform": _transform,
-                     "is_neg": torch.Tensor.is_neg, "written": torch._C._increment_version, "forward_ad": _forward_ad,
-                     "apply": super(torch.autograd.Function, _Node).apply, "backward": _node_backward})
+        # What inductor makes its buffers with takes half of the time of empty_like.
+        host, gpu = (getattr(torch._C._dynamo.guards, "_empty_strided_" + d, None) for d in ("cpu", "cuda"))
+        if host is not None:
+            _core.set_fresh(kind, host, gpu if hasattr(torch._C, "_cuda_getDevice") else None,
+                            getattr(torch._C, "_cuda_getDevice", None))
+    _core.set_torch({"grad_enabled": torch.is_grad_enabled, "modes": _modes,
+                     "transforms": torch._C._are_functorch_transforms_active, "is_neg": torch.Tensor.is_neg,
+                     "written": torch._C._increment_version, "forward_ad": _forward_ad, "node": _make_node,
+                     "backward": _node_backward})
 
 
 _make_known()
@@ -453,9 +514,13 @@ def _traceable(op):
     return function
 
 
-torch.compiler.substitute_in_graph(_core.cumsum)(_traceable(SUM))
-torch.compiler.substitute_in_graph(_core.cumprod)(_traceable(PROD))
-accumulator(NUMBERS["f32"], NUMBERS["f32"], DEFAULT)  # makes its table, for a call of the library can't be traced
+def _substitute():
+    for function, op in ((_core.cumsum, SUM), (_core.cumprod, PROD)):
+        torch.compiler.substitute_in_graph(function)(_traceable(op))
+    accumulator(NUMBERS["f32"], NUMBERS["f32"], DEFAULT)  # makes its table, for a call of the library can't be traced
+
+
+after_import("torch._dynamo", _substitute)  # which takes torch seconds
 
 
 # ---- in the place of torch's own -------------------------------------------------------------------------------------

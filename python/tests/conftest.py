@@ -1,0 +1,12 @@
+"""conftest.py - what the tests of all libraries share
+
+SPDX-License-Identifier: MIT
+"""
+try:
+    from hypothesis import HealthCheck, settings
+except ImportError:  # tests that need it are skipped
+    pass
+else:
+    settings.register_profile("rowscan", deadline=None, derandomize=True, max_examples=100,
+                              suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+    settings.load_profile("rowscan")

@@ -1,0 +1,385 @@
+"""test_torch_grad.py - gradients: of all that is differentiable, twice, forward-mode, under torch.func, with masks
+
+SPDX-License-Identifier: MIT
+"""
+import itertools
+import os
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("hypothesis")
+from hypothesis import given, settings, strategies as st
+
+import rowscan
+from torch_cases import DEVICES, FLOATING, VIEWS, expected, numbers
+from torch.autograd import gradcheck, gradgradcheck
+
+FLAGS = [dict(reverse=r, exclusive=e) for r, e in itertools.product((False, True), repeat=2)]
+on_devices = pytest.mark.parametrize("device", DEVICES)
+with_flags = pytest.mark.parametrize("flags", FLAGS, ids=str)
+F64 = torch.float64
+
+
+def leaf(*shape, device="cpu", dtype=F64, seed=0):
+    return torch.randn(shape, dtype=F64, generator=torch.Generator().manual_seed(seed)).to(device, dtype).requires_grad_()
+
+
+def gradient(y, x, g):
+    return torch.autograd.grad(y, x, g)[0]
+
+
+# ---- the quick way: a sum of x alone ---------------------------------------------------------------------------------
+
+@given(shape=st.lists(st.integers(0, 5), max_size=3).map(tuple), dim=st.integers(0, 2), flags=st.sampled_from(FLAGS),
+       view=st.sampled_from(sorted(VIEWS)), g_view=st.sampled_from(["dense", "repeated", "transposed"]),
+       dtypes=st.sampled_from([(d, d) for d in FLOATING] + [(torch.float16, torch.float32), (torch.float32, F64),
+                                                            (torch.bfloat16, F64)]),
+       mask=st.sampled_from(["none", "bool", "row", "weights"]))
+@on_devices
+def test_gradient_of_a_sum(device, shape, dim, flags, view, g_view, dtypes, mask):
+    base = numbers(shape, dtypes[0], 1).to(device).requires_grad_()
+    x = VIEWS[view](base)
+    dim = min(dim, max(x.dim() - 1, 0))
+    kwargs = dict(flags)
+    if mask != "none":
+        m = numbers(x.shape[-1:] if mask == "row" else x.shape, torch.bool, 2, -1, 3).to(device)
+        kwargs.update(mask=m.to(x.dtype) * 2 if mask == "weights" else m,
+                      mask_mode="multiply" if mask == "weights" else "select")
+    y = rowscan.cumsum(x, dim, dtype=dtypes[1], **kwargs)
+    assert y.requires_grad and y.dtype is dtypes[1] and not y.is_leaf
+    g = numbers(y.shape, y.dtype, 3).to(device)
+    if g_view == "repeated":
+        g = torch.ones((), dtype=y.dtype, device=device).expand(y.shape)
+    elif g_view == "transposed" and g.dim() > 1:
+        g = g.transpose(0, -1).contiguous().transpose(0, -1)
+    wide = base.detach().double().requires_grad_()
+    want = gradient(expected("cumsum", VIEWS[view](wide), dim, **kwargs)[0], wide, g.double())
+    got = gradient(y, base, g)
+    assert got.dtype is base.dtype and torch.equal(got.double(), want)
+
+
+@on_devices
+@with_flags
+def test_gradcheck(device, flags):
+    x, m = leaf(3, 4, device=device), torch.rand(3, 4, generator=torch.Generator().manual_seed(2)).to(device) > .5
+    for dim in (0, -1):
+        for kwargs in ({}, {"mask": m}, {"mask": m, "mask_mode": "multiply"}):
+            f = lambda x: rowscan.cumsum(x, dim, **kwargs, **flags)
+            assert gradcheck(f, x, check_forward_ad=True, check_batched_grad=True)
+            assert gradgradcheck(f, x, check_fwd_over_rev=True)
+
+
+@on_devices
+@with_flags
+@pytest.mark.parametrize("totals", [False, True])
+def test_gradcheck_of_weights_initial_values_and_totals(device, flags, totals):
+    x, w, i = (leaf(*s, device=device, seed=n) for n, s in enumerate([(3, 4), (1, 4), (3, 1)]))
+    f = lambda x, w, i: rowscan.cumsum(x, 1, mask=w, mask_mode="multiply", init=i, totals=totals, **flags)
+    assert gradcheck(f, (x, w, i), check_forward_ad=True) and gradgradcheck(f, (x, w, i))
+    m = torch.tensor([True, False, True, True], device=device)
+    f = lambda x, i: rowscan.cumsum(x, 1, mask=m, init=i, totals=totals, **flags)
+    assert gradcheck(f, (x, i), check_forward_ad=True) and gradgradcheck(f, (x, i))
+    only = lambda i: rowscan.cumsum(x.detach(), 1, init=i, totals=totals, **flags)
+    assert gradcheck(only, i, check_forward_ad=True)
+    one = lambda x: rowscan.cumsum(x, 0, totals=totals, **flags)
+    assert gradcheck(one, leaf(device=device), check_forward_ad=True)
+    assert gradcheck(one, leaf(5, device=device), check_forward_ad=True)
+
+
+@on_devices
+def test_gradcheck_with_initial(device):
+    f = lambda x: rowscan.cumulative_sum(x, axis=0, include_initial=True)
+    assert gradcheck(f, leaf(3, 4, device=device), check_forward_ad=True) and gradgradcheck(f, leaf(3, 4, device=device))
+
+
+@on_devices
+def test_gradient_of_a_product(device):
+    x = leaf(3, 4, device=device)
+    with torch.no_grad():
+        x[1, 2] = 0
+    for dim in (0, -1):
+        f = lambda x: rowscan.cumprod(x, dim)
+        assert gradcheck(f, x) and gradgradcheck(f, x)
+    h = x.detach().half().requires_grad_()
+    assert gradient(rowscan.cumprod(h, 1, dtype=torch.float32), h, torch.ones(3, 4, device=device)).dtype is torch.float16
+
+
+@pytest.mark.parametrize("kwargs", [{"reverse": True}, {"exclusive": True}, {"mask": torch.ones(3, dtype=torch.bool)},
+                                    {"init": 2.}, {"totals": True}])
+def test_products_without_gradient_say_so(kwargs):
+    x = leaf(3)
+    with pytest.raises(rowscan.Unsupported, match="gradient of a product"):
+        rowscan.cumprod(x, 0, **kwargs)
+    with torch.no_grad():
+        rowscan.cumprod(x, 0, **kwargs)
+
+
+# ---- what autograd offers --------------------------------------------------------------------------------------------
+
+@with_flags
+def test_graph_can_be_kept_and_freed(flags):
+    x = leaf(4)
+    m = torch.tensor([True, False, True, True])
+    y = rowscan.cumsum(x, 0, mask=m, **flags)
+    first = torch.autograd.grad(y.sum(), x, retain_graph=True)[0]
+    assert torch.equal(torch.autograd.grad(y.sum(), x)[0], first)
+    with pytest.raises(RuntimeError, match="second time"):
+        torch.autograd.grad(y.sum(), x)
+
+
+def test_a_mask_that_changes_is_noticed():
+    x, m = leaf(4), torch.tensor([True, False, True, True])
+    y = rowscan.cumsum(x, 0, mask=m)
+    m.fill_(True)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+def test_results_may_change_in_place():
+    x = leaf(4)
+    y = rowscan.cumsum(x, 0)
+    y.mul_(2)
+    assert gradient(y, x, torch.ones(4, dtype=F64)).tolist() == [8, 6, 4, 2]
+
+
+def test_hooks():
+    x, seen = leaf(4), []
+    y = rowscan.cumsum(x, 0)
+    y.register_hook(lambda g: seen.append(g.tolist()))
+    y.grad_fn.register_hook(lambda ins, outs: seen.append(ins[0].tolist()))
+    y.grad_fn.register_prehook(lambda outs: (outs[0] * 10,))
+    y.sum().backward()
+    assert seen == [[1.] * 4, [40., 30, 20, 10]] and x.grad.tolist() == [40, 30, 20, 10]
+    assert y.grad_fn.next_functions[0][0].variable is x
+
+
+def test_saved_tensors_hooks():
+    x, m, packed = leaf(4), torch.tensor([True, False, True, True]), []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: packed.append(t) or t.clone(), lambda t: t):
+        y = rowscan.cumsum(x, 0, mask=m)
+        z = rowscan.cumsum(x, 0, mask=m.double(), mask_mode="multiply", init=leaf(1))
+    assert len(packed) >= 2
+    assert torch.equal(gradient(y + z, x, torch.ones(4, dtype=F64)), torch.tensor([8., 0, 4, 2], dtype=F64))
+
+
+@pytest.mark.parametrize("reentrant", [False, True])
+def test_checkpoint(reentrant):
+    from torch.utils.checkpoint import checkpoint
+    x = leaf(4)
+    y = checkpoint(lambda x: rowscan.cumsum(rowscan.cumsum(x * 2, 0), 0, reverse=True), x, use_reentrant=reentrant)
+    z = rowscan.cumsum(rowscan.cumsum(x * 2, 0), 0, reverse=True)
+    g = leaf(4, seed=4).detach()
+    assert torch.equal(gradient(z, x, g), (y.backward(g), x.grad)[1])
+
+
+def test_no_gradient_is_recorded_where_none_is_wanted():
+    x = leaf(4)
+    with torch.no_grad():
+        assert not rowscan.cumsum(x, 0).requires_grad
+    assert not rowscan.cumsum(x.detach(), 0).requires_grad
+    with torch.inference_mode():
+        assert not rowscan.cumsum(x, 0).requires_grad
+    assert rowscan.cumsum(torch.nn.Parameter(torch.ones(4)), 0).requires_grad
+    assert not rowscan.cumsum(torch.ones(4), 0, mask=torch.ones(4, dtype=torch.bool)).requires_grad
+
+
+def test_create_graph():
+    x = leaf(4)
+    g = torch.autograd.grad(rowscan.cumsum(x ** 2, 0).sum(), x, create_graph=True)[0]
+    assert torch.allclose(torch.autograd.grad(g.sum(), x)[0], torch.tensor([8., 6, 4, 2], dtype=F64))
+
+
+def test_operators_have_the_gradient_too():
+    x = leaf(3, 4)
+    want = gradient(rowscan.cumsum(x, 1, reverse=True), x, torch.ones(3, 4, dtype=F64))
+    assert torch.equal(gradient(torch.ops.rowscan.scan(x, 1, 0, 2), x, torch.ones(3, 4, dtype=F64)), want)
+    y, totals = torch.ops.rowscan.scan_totals(x, -1)
+    assert totals.shape == (3, 1) and y.requires_grad and totals.requires_grad
+
+
+def test_operators_under_transforms():
+    f = lambda x: torch.ops.rowscan.scan(x, 0, 0, 2)
+    g = lambda x: rowscan.cumsum(x, 0, reverse=True)
+    x = leaf(4).detach()
+    for change in (torch.func.jacrev, torch.func.jacfwd, torch.func.hessian,
+                   lambda f: torch.func.grad(lambda x: (torch.func.grad(lambda x: (f(x) ** 3).sum())(x) ** 2).sum()),
+                   lambda f: torch.vmap(torch.func.grad(lambda r: (f(r[None]) ** 2).sum()))):
+        assert torch.allclose(change(f)(x), change(g)(x))
+
+
+def test_many_threads_go_backward():
+    import threading
+    bad = []
+
+    def one():
+        for _ in range(50):
+            x = leaf(64)
+            if gradient(rowscan.cumsum(x, 0), x, torch.ones(64, dtype=F64))[0] != 64:
+                bad.append(x)
+    threads = [threading.Thread(target=one) for _ in range(8)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert not bad
+
+
+# ---- torch.func and forward mode -------------------------------------------------------------------------------------
+
+def triangle(flags, n=4):
+    t = torch.ones(n, n, dtype=F64).tril(-1 if flags["exclusive"] else 0)
+    return t.flip(0, 1) if flags["reverse"] else t
+
+
+@with_flags
+def test_jacobians(flags):
+    f = lambda x: rowscan.cumsum(x, 0, **flags)
+    x = leaf(4).detach()
+    for jacobian in (torch.func.jacrev, torch.func.jacfwd):
+        assert torch.equal(jacobian(f)(x), triangle(flags))
+    h = torch.func.hessian(lambda x: (f(x) ** 2).sum())(x)
+    assert torch.allclose(h, 2 * triangle(flags).T @ triangle(flags))
+
+
+def test_jvp_vjp_and_grad():
+    f = lambda x: rowscan.cumsum(x, 0)
+    x, t = leaf(4).detach(), leaf(4, seed=1).detach()
+    y, dy = torch.func.jvp(f, (x,), (t,))
+    assert torch.equal(y, f(x)) and torch.equal(dy, f(t))
+    y, back = torch.func.vjp(f, x)
+    assert torch.equal(back(t)[0], rowscan.cumsum(t, 0, reverse=True))
+    assert torch.func.grad(lambda x: f(x).sum())(x).tolist() == [4, 3, 2, 1]
+    assert torch.func.grad(lambda x: torch.func.grad(lambda x: (f(x) ** 3).sum())(x).sum())(x).shape == (4,)
+    with torch.autograd.forward_ad.dual_level():
+        y, dy = torch.autograd.forward_ad.unpack_dual(f(torch.autograd.forward_ad.make_dual(x, t)))
+        assert torch.equal(dy, f(t))
+        assert torch.autograd.forward_ad.unpack_dual(f(x)).tangent is None
+    with pytest.raises(rowscan.Unsupported):
+        torch.func.jvp(lambda x: rowscan.cumprod(x, 0), (x,), (t,))
+
+
+VMAPS = [{"in_dims": 0}, {"in_dims": 2, "out_dims": 2}, {"in_dims": -1, "out_dims": 1}]
+
+
+@with_flags
+@pytest.mark.parametrize("dims", VMAPS, ids=str)
+def test_vmap(flags, dims):
+    x = leaf(5, 3, 4).detach()
+    for dim in (0, 1, -1):
+        f = lambda op: lambda r: op(r, dim)
+        want = torch.vmap(f(lambda r, d: expected("cumsum", r, d, **flags)[0]), **dims)(x)
+        torch.testing.assert_close(torch.vmap(f(lambda r, d: rowscan.cumsum(r, d, **flags)), **dims)(x), want)
+        torch.testing.assert_close(torch.vmap(f(lambda r, d: torch.ops.rowscan.scan(
+            r, d, 0, 2 * flags["reverse"] + flags["exclusive"])), **dims)(x), want)
+
+
+def test_vmap_of_masks_initial_values_totals_and_scalars():
+    x, m, i = leaf(5, 3).detach(), numbers((5, 3), torch.bool, 1), leaf(5).detach()
+    f = lambda x, m, i: rowscan.cumsum(x, 0, mask=m, init=i, totals=True)
+    want = expected("cumsum", x, 1, mask=m, init=i[:, None])
+    for got in (torch.vmap(f)(x, m, i), torch.vmap(f, (1, 1, 0))(x.T, m.T, i)):
+        assert all(torch.allclose(a, b) for a, b in zip(got, want))
+    got = torch.vmap(f, (0, None, None))(x, m[0], i[0])
+    assert torch.allclose(got[0], expected("cumsum", x, 1, mask=m[0], init=i[0])[0])
+    got = torch.vmap(f, (None, 0, None))(x[0], m, i[0])
+    assert torch.allclose(got[0], expected("cumsum", x[0].expand(5, 3), 1, mask=m, init=i[0])[0])
+    assert torch.equal(torch.vmap(lambda s: rowscan.cumsum(s, 0))(i), i)
+    assert torch.equal(torch.vmap(torch.vmap(lambda r: rowscan.cumsum(r, 0)))(x[None]), rowscan.cumsum(x, 1)[None])
+    p = torch.vmap(lambda r: rowscan.cumprod(r, 0))(x)
+    assert torch.allclose(p, torch.cumprod(x, 1))
+
+
+def test_vmap_of_gradients():
+    x = leaf(5, 4).detach()
+    f = lambda r: (rowscan.cumsum(r, 0, mask=r > 0) ** 2).sum()
+    g = lambda r: (torch.cumsum(torch.where(r > 0, r, 0), 0) ** 2).sum()
+    assert torch.allclose(torch.vmap(torch.func.grad(f))(x), torch.vmap(torch.func.grad(g))(x))
+    assert torch.allclose(torch.func.jacrev(torch.vmap(f))(x), torch.func.jacrev(torch.vmap(g))(x))
+    h = torch.vmap(torch.func.grad(lambda r: rowscan.cumprod(r, 0).sum()))(x)
+    assert torch.allclose(h, torch.vmap(torch.func.grad(lambda r: torch.cumprod(r, 0).sum()))(x))
+
+
+def test_batched_gradients():
+    x = leaf(4)
+    g = torch.eye(4, dtype=F64)
+    for kwargs in ({}, {"mask": torch.tensor([True, False, True, True])}):
+        y = rowscan.cumsum(x, 0, **kwargs)
+        got = torch.autograd.grad(y, x, g, is_grads_batched=True)[0]
+        z = torch.cumsum(torch.where(kwargs["mask"], x, 0) if kwargs else x, 0)
+        assert torch.equal(got, torch.autograd.grad(z, x, g, is_grads_batched=True)[0])
+
+
+# ---- tensors that are not plain, modes ------------------------------------------------------------------------------
+
+def test_negative_bit():
+    x = torch.randn(4, 6, dtype=torch.complex64).conj().imag
+    plain = x.clone()
+    assert x.is_neg() and not plain.is_neg()
+    m = numbers((4, 6), torch.bool, 1)
+    neg_w = torch.randn(4, 6, dtype=torch.complex64).conj().imag
+    for dim in (0, 1):
+        assert torch.equal(rowscan.cumsum(x, dim), rowscan.cumsum(plain, dim))
+        assert torch.equal(rowscan.cumsum(x, dim, mask=m, init=1.), rowscan.cumsum(plain, dim, mask=m, init=1.))
+        assert torch.equal(rowscan.cumsum(plain, dim, mask=neg_w, mask_mode="multiply"),
+                           rowscan.cumsum(plain, dim, mask=neg_w.clone(), mask_mode="multiply"))
+        out = torch.zeros(4, 6, dtype=torch.complex64).conj().imag
+        rowscan.cumsum(plain, dim, out=out)
+        assert torch.equal(out.clone(), rowscan.cumsum(plain, dim))
+    y = leaf(4, dtype=torch.float32)
+    g = torch.complex(torch.zeros(4), -torch.ones(4)).conj().imag
+    assert g.is_neg() and gradient(rowscan.cumsum(y, 0), y, g).tolist() == [4, 3, 2, 1]
+
+
+def test_dispatch_modes_see_the_scan():
+    from torch.utils._python_dispatch import TorchDispatchMode
+    seen = []
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            seen.append(str(function))
+            return function(*args, **(kwargs or {}))
+    x = leaf(3)
+    with Mode():
+        y = rowscan.cumsum(x, 0)
+        y.sum().backward()
+        rowscan.cumsum(torch.ones(3), 0, out=torch.empty(3))
+    assert [s for s in seen if "rowscan" in s] == ["rowscan._scan.default"] * 2 + ["rowscan.scan_out.default"]
+    assert x.grad.tolist() == [3, 2, 1]
+
+
+def test_fake_and_meta_tensors():
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    with FakeTensorMode():
+        x = torch.zeros(3, 2, requires_grad=True)
+        y, totals = rowscan.cumsum(x.half(), 0, totals=True)
+        assert y.shape == (3, 2) and totals.shape == (2,) and totals.dtype is torch.float32 and y.requires_grad
+        assert rowscan.cumulative_sum(x, axis=1, include_initial=True).shape == (3, 3)
+    x = torch.zeros(3, 2, dtype=torch.int32, device="meta").t()
+    y = rowscan.cumsum(x, 0)
+    assert y.device.type == "meta" and y.dtype is torch.int64 and y.stride() == torch.cumsum(x, 0).stride()
+    assert rowscan.cumsum(x, 0, out=y) is y
+
+
+def test_subclasses():
+    class Plain(torch.Tensor):
+        pass
+
+    assert rowscan.cumsum(torch.ones(3).as_subclass(Plain), 0).tolist() == [1, 2, 3]
+    x = torch.ones(3).as_subclass(Plain).requires_grad_()
+    rowscan.cumsum(x, 0).sum().backward()
+    assert x.grad.tolist() == [3, 2, 1]
+    assert rowscan.cumsum(torch.ones(3), 0, mask=torch.ones(3, dtype=torch.bool).as_subclass(Plain)).tolist() == [1, 2, 3]
+    from torch.testing._internal.two_tensor import TwoTensor  # a wrapper with a __torch_dispatch__ of its own
+    y = rowscan.cumsum(TwoTensor(torch.ones(3), torch.arange(3.)), 0)
+    assert y.a.tolist() == [1, 2, 3] and y.b.tolist() == [0, 1, 3]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_fork_goes_backward():
+    x = leaf(4)
+    rowscan.cumsum(x, 0)
+    child = os.fork()
+    if not child:
+        y = leaf(4)
+        rowscan.cumsum(y.detach(), 0)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
