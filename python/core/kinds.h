@@ -39,6 +39,10 @@ rowscan_type rp_default_out(const rp_kind *kind, rowscan_type in);
 /* A new array of x's shape on its device, in C order. NULL: an exception is set. */
 PyObject *rp_new_like(const rp_kind *kind, PyObject *x, const rp_view *seen, rowscan_type type);
 
+/* look(array) -> (type, shape, device or -1 for the host, read_only), or None if the array can't be scanned as it is.
+ */
+PyObject *rp_look_for_python(PyObject *self, PyObject *array);
+
 /* add_kind(type, how, torch, empty_like, keywords, types, stream or None, unsigned_sum) */
 PyObject *rp_add_kind(PyObject *self, PyObject *args);
 

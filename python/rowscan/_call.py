@@ -140,7 +140,7 @@ class Library:
             x, kind = self.cast(x, wanted), wanted
         s.x = x
         s.out = self.checked_out(x, s, out, wanted)
-        s.number = wanted or (self.numbers[out.dtype] if out is not None else self.default(kind))
+        s.number = wanted or (self.numbers[s.out.dtype] if s.out is not None else self.default(kind))
         wide = accumulator(kind, s.number, s.acc)
         shape = tuple(x.shape)
         rows = shape[:s.dim] + (1,) + shape[s.dim + 1:]
