@@ -60,7 +60,7 @@ def test_arguments_are_named():
             (lambda: rowscan.cumulative_sum(x, axis=0, out=x), "out"),
             (lambda: rowscan.warm("in=f32 length=3"), "specs is 'in=f32 length=3', not a list"),
             (lambda: rowscan.warm(["length=3"], "sm_90"), "archs is 'sm_90', not a list"),
-            (lambda: rowscan.warm([3], ["sm_90"]), "int")):
+            (lambda: rowscan.warm([3], ["sm_90"]), "specs has 3, not a string")):
         with pytest.raises(TypeError, match=words):
             call()
     for call, words in ((lambda: rowscan.cumsum(x, 1, mask=x, mask_mode="drop"), "mask_mode is 'drop'"),
