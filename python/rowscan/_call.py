@@ -7,10 +7,10 @@ types, mask and initial values mean there. Each library has a module of its own 
 the one below, and its instance `library`.
 """
 import importlib
-import math
 
 from . import _core
-from ._types import (DEFAULT, FACTORS, INCLUDE_INITIAL, MULTIPLY, NAMES, NUMBERS, SCAN, SELECT, accumulator, is_floating)
+from ._types import (DEFAULT, FACTORS, INCLUDE_INITIAL, MULTIPLY, NAMES, NUMBERS, SCAN, SELECT, accumulator,
+                     is_floating)
 
 # By the package that defines an array's type. None of these is imported before one of its arrays is seen.
 MODULES = {"numpy": "_numpy", "torch": "_torch", "cupy": "_cupy", "jax": "_jax", "jaxlib": "_jax"}

@@ -55,7 +55,8 @@ class _CuPy(Library):
             return super().scan(op, x, *rest, wanted=wanted)
 
     def refusal(self, s):
-        return f"x can't be scanned as it lies in memory: strides {s.x.strides} are no multiples of {s.x.itemsize} bytes"
+        return (f"x can't be scanned as it lies in memory: strides {s.x.strides} are no multiples of {s.x.itemsize} "
+                "bytes")
 
 
 library = _CuPy(cp, {number: dtype for number, dtype in numpy.dtypes.items() if dtype.kind in "fiub"}, "u64")

@@ -1,14 +1,14 @@
-"""_dlpack.py - arrays of any other library, by __cuda_array_interface__ or DLPack: looked at where they lie, never copied
+"""_dlpack.py - arrays of any other library, by __cuda_array_interface__ or DLPack, where they lie and never copied
 
 SPDX-License-Identifier: MIT
 
 Elements are scanned as they are: what would have to be converted first is refused. Results are made by the array's own
 namespace (the array API standard), or are given as out.
 
-Streams. A scan runs on the stream that __cuda_array_interface__ tells, of out if that is given, else of x; without one on
-the legacy default stream, which is where numba and others work by default. Producers that have DLPack make that stream
-wait for their own; those whose interface tells another stream are waited for. As nothing tells where the result of a
-DLPack producer will be used, the call returns when it is there.
+Streams. A scan runs on the stream that __cuda_array_interface__ tells, of out if that is given, else of x; without one
+on the legacy default stream, which is where numba and others work by default. Producers that have DLPack make that
+stream wait for their own; those whose interface tells another stream are waited for. As nothing tells where the result
+of a DLPack producer will be used, the call returns when it is there.
 """
 import contextlib
 import ctypes

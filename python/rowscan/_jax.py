@@ -17,7 +17,7 @@ from jax.interpreters import ad, batching, mlir
 
 from . import _core
 from ._call import Library
-from ._types import (DEFAULT, EXCLUSIVE, INCLUDE_INITIAL, MULTIPLY, NAMES, NUMBERS, PREPARE, PROD, REVERSE, SCAN, SPEC,
+from ._types import (EXCLUSIVE, INCLUDE_INITIAL, MULTIPLY, NAMES, NUMBERS, PREPARE, PROD, REVERSE, SCAN, SPEC,
                      SUM, accumulator, is_floating)
 
 _DTYPES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i8": "int8", "u8": "uint8",
@@ -308,7 +308,8 @@ class _Jax(Library):
             numpy.number(array.dtype, "x.dtype")
             return np.empty(array.shape, array.dtype)
         mask, init = (None if a is None else stand_in(a) for a in (s.mask, s.init))
-        return _core.scan(stand_in(s.x), s.dim, s.op, s.flags, s.number, s.acc, s.mask_mode, mask, init, None, None, SPEC)
+        return _core.scan(stand_in(s.x), s.dim, s.op, s.flags, s.number, s.acc, s.mask_mode, mask, init, None, None,
+                          SPEC)
 
     def prepare(self, s):
         """Kernels of a GPU. There is nothing to do for a CPU, and for arrays that are being traced."""

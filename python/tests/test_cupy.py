@@ -1,4 +1,4 @@
-"""test_cupy.py - CuPy's arrays on a GPU, and other arrays of __cuda_array_interface__: streams, memory, bits of the host
+"""test_cupy.py - CuPy's arrays on a GPU, and others with __cuda_array_interface__: streams, memory, bits of the host
 
 SPDX-License-Identifier: MIT
 
@@ -44,7 +44,8 @@ def test_arguments():
                            ({"init": 2.5}, {"init": 2.5}), ({"dtype": "f8"}, {"dtype": "f8"}),
                            ({"init": x[:, :1], "totals": True}, {"init": y[:, :1], "totals": True}),
                            ({"mask": mask * 2.0, "mask_mode": "multiply"},
-                            {"mask": cp.asarray(mask * 2.0), "mask_mode": "multiply"}), ({"acc": "f64"}, {"acc": "f64"})):
+                            {"mask": cp.asarray(mask * 2.0), "mask_mode": "multiply"}),
+                           ({"acc": "f64"}, {"acc": "f64"})):
         want, got = rowscan.cumsum(x, 1, **options), rowscan.cumsum(y, 1, **given)
         for a, b in zip(want if isinstance(want, tuple) else [want], got if isinstance(got, tuple) else [got]):
             order.assert_bits(host(b), a)
@@ -175,6 +176,8 @@ def test_each_array_is_scanned_where_it_lies():
         y = cp.asarray(x)
     got = rowscan.cumsum(y, 1)  # device 0 is current
     assert got.device.id == 1
+    from rowscan import _cupy
+    assert _cupy._empty_like(y).device.id == 1  # which the quick way allocates by
     order.assert_bits(host(got), rowscan.cumsum(x, 1))
     order.assert_bits(host(rowscan.cumsum(y, 1, dtype="f8", totals=True)[1]), rowscan.cumsum(x, 1, dtype="f8")[:, -1])
     with pytest.raises(ValueError, match="mask is on GPU 0, x on GPU 1"):

@@ -28,7 +28,8 @@ pointer_of.argtypes = ctypes.c_void_p, ctypes.c_char_p
 
 class Tensor(ctypes.Structure):
     _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
-                ("rank", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+                ("rank", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8),
+                ("lanes", ctypes.c_uint16),
                 ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)),
                 ("byte_offset", ctypes.c_uint64)]
 
@@ -153,6 +154,14 @@ def test_offsets_and_missing_strides():
     out = np.empty((4, 5))
     rowscan.cumsum(Producer(x[4:].reshape(4, 5), offset=32, with_strides=False), 1, out=Producer(out))
     np.testing.assert_array_equal(out, np.cumsum(x[4:].reshape(4, 5), 1))
+
+
+def test_masks_without_strides():
+    x, out = np.arange(24.0).reshape(2, 3, 4), np.empty((2, 3, 4))
+    for shape in ((3, 4), (4,), (2, 1, 4), (1, 3, 1), (2, 3, 4)):
+        mask = np.arange(np.prod(shape)).reshape(shape) % 3 > 0
+        rowscan.cumsum(Producer(x), 1, out=Producer(out), mask=Producer(mask, with_strides=False))
+        np.testing.assert_array_equal(out, np.cumsum(np.where(mask, x, 0), 1))
 
 
 def test_refusals():

@@ -1,4 +1,4 @@
-"""test_errors.py - exceptions: one a status of the library, each of Python's own kind too, with a story that names names
+"""test_errors.py - exceptions: one a status of the library, each of Python's own kind too, with a story
 
 SPDX-License-Identifier: MIT
 """
@@ -21,7 +21,8 @@ KINDS = {rowscan.BadArgument: ValueError, rowscan.Unsupported: NotImplementedErr
 
 
 def in_child(code, **environment):
-    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, **environment}, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, **environment}, capture_output=True,
+                          text=True)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -129,7 +130,8 @@ for wrong in ((int, "magic", False, len, {}, {}, None, 12), (3, "numpy", False, 
         raise SystemExit(wrong)
     except TypeError:
         pass
-for call in (lambda: core.scan(1), lambda: core.set_errors(()), lambda: core.set_threads("two"), lambda: core.add_kind(1)):
+for call in (lambda: core.scan(1), lambda: core.set_errors(()), lambda: core.set_threads("two"),
+             lambda: core.add_kind(1)):
     try:
         call()
         raise SystemExit("no error")

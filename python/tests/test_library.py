@@ -39,7 +39,8 @@ def test_spec():
     assert rowscan.spec(x) == f"{head} length=4000 layout=rows row_rank=1"
     text = rowscan.spec(x.astype("i2"), -1, op="prod", reverse=True, exclusive=True, mask=x > 0, mask_mode="multiply",
                         dtype="f4", acc="f64")
-    assert text.startswith("op=prod in=i16 out=f32 acc=f64 mask=multiply mask_type=bool reverse=1 exclusive=1 length=1000")
+    assert text.startswith("op=prod in=i16 out=f32 acc=f64 mask=multiply mask_type=bool reverse=1 exclusive=1 "
+                           "length=1000")
     assert "acc=f32 mask=select mask_type=u8" in rowscan.spec(x, axis=1, mask=np.zeros(1000, "u1"), init=2, totals=True)
     assert rowscan.spec(x, 1, out=np.zeros((4, 1000))).split()[2] == "out=f64"
     with pytest.raises(IndexError):
@@ -111,8 +112,9 @@ third = rowscan.warm([spec], ["sm_90"])
 result = dict(first=first, second=second, info=info, entries=entries, exported=exported, none=none, pruned=pruned,
               cleared=cleared, empty=empty, imported=imported, again=again, third=third)
 """
-    r = in_child(code, ROWSCAN_NVRTC=f"{SIMT}/libnvrtc.so.13", LD_LIBRARY_PATH=SIMT, ROWSCAN_CACHE_DIR=str(tmp_path / "c"),
-                 ROWSCAN_CACHE_PACKS="off", SIMT_CXX=os.environ.get("SIMT_CXX", "g++"))
+    r = in_child(code, ROWSCAN_NVRTC=f"{SIMT}/libnvrtc.so.13", LD_LIBRARY_PATH=SIMT,
+                 ROWSCAN_CACHE_DIR=str(tmp_path / "c"), ROWSCAN_CACHE_PACKS="off",
+                 SIMT_CXX=os.environ.get("SIMT_CXX", "g++"))
     modules, compiled = r["first"]
     assert modules == compiled > 0
     assert r["second"] == [2 * modules, 0]
@@ -158,5 +160,6 @@ def test_import_is_light():
 import sys
 result = [name for name in ("numpy", "torch", "jax", "cupy") if name in sys.modules]
 """
-    done = subprocess.run([sys.executable, "-c", f"import rowscan\n{code}\nprint(result)"], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", f"import rowscan\n{code}\nprint(result)"], capture_output=True,
+                          text=True)
     assert done.stdout.strip() == "[]", done.stdout + done.stderr

@@ -28,8 +28,8 @@ def environment(tmp_path, **more):
 
 @pytest.mark.parametrize("more", [{"SIMT_ASYNC": "1"}, {"SIMT_DEVICES": "2"}], ids=str)
 def test_cupy(tmp_path, more):
-    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", str(HERE / "test_cupy.py")],
-                          env=environment(tmp_path, **more), capture_output=True, text=True)
+    command = [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", str(HERE / "test_cupy.py")]
+    done = subprocess.run(command, env=environment(tmp_path, **more), capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert " passed" in done.stdout and ("skipped" not in done.stdout or "SIMT_ASYNC" in more), done.stdout
 

@@ -147,7 +147,8 @@ class ndarray:
         low = sum((n - 1) * s for n, s in zip(self.shape, self.strides) if s < 0)
         high = sum((n - 1) * s for n, s in zip(self.shape, self.strides) if s > 0) + self.itemsize
         buffer = np.empty(high - low, np.uint8)
-        return self.memory.ptr + self.offset + low, buffer, np.ndarray(self.shape, self.dtype, buffer, -low, self.strides)
+        array = np.ndarray(self.shape, self.dtype, buffer, -low, self.strides)
+        return self.memory.ptr + self.offset + low, buffer, array
 
     def get(self):
         if not self.size:
