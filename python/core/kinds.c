@@ -139,6 +139,24 @@ PyObject *rp_new_like(const rp_kind *kind, PyObject *x, const rp_view *seen, row
   return made;
 }
 
+PyObject *rp_look_for_python(PyObject *self, PyObject *array) {
+  (void)self;
+  rp_view view;
+  const rp_kind *kind = rp_kind_of(array, true);
+  rp_looked looked = kind ? rp_look(&view, kind, array) : RP_DECLINED;
+  if (looked != RP_SEEN)
+    return looked == RP_DECLINED ? rp_new_ref(Py_None) : NULL;
+  PyObject *shape = PyTuple_New(view.rank);
+  for (int d = 0; shape && d < view.rank; d++) {
+    PyObject *extent = PyLong_FromLongLong(view.shape[d]);
+    if (!extent || PyTuple_SetItem(shape, d, extent)) {
+      Py_DECREF(shape);
+      return NULL;
+    }
+  }
+  return shape ? Py_BuildValue("iNii", (int)view.type, shape, view.device, (int)view.read_only) : NULL;
+}
+
 /* ---- what Python tells ------------------------------------------------------------------------------------------- */
 
 static bool take_exchange(rp_kind *kind) {

@@ -44,6 +44,10 @@ PyObject *rp_new_like(const rp_kind *kind, PyObject *x, const rp_view *seen, row
 /* set_fresh(type, host, gpu or None, current): a quicker way to new arrays than empty_like. */
 PyObject *rp_set_fresh(PyObject *self, PyObject *args);
 
+/* look(array) -> (type, shape, device or -1 for the host, read_only), or None if the array can't be scanned as it is.
+ */
+PyObject *rp_look_for_python(PyObject *self, PyObject *array);
+
 /* add_kind(type, how, torch, empty_like, keywords, types, stream or None, unsigned_sum) */
 PyObject *rp_add_kind(PyObject *self, PyObject *args);
 

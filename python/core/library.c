@@ -33,7 +33,11 @@ static PyObject *take_strings(PyObject *sequence, const char ***strings, Py_ssiz
   PyObject *list = PyList_New(0);
   *strings = PyMem_Calloc((size_t)*count + 1, sizeof **strings);
   for (Py_ssize_t i = 0; list && *strings && i < *count; i++) {
-    PyObject *item = PySequence_GetItem(sequence, i), *bytes = item ? PyUnicode_AsUTF8String(item) : NULL;
+    PyObject *item = PySequence_GetItem(sequence, i), *bytes = NULL;
+    if (item && PyUnicode_Check(item))
+      bytes = PyUnicode_AsUTF8String(item);
+    else if (item)
+      PyErr_Format(PyExc_TypeError, "%s has %R, not a string", what, item);
     if (bytes && !PyList_Append(list, bytes))
       (*strings)[i] = PyBytes_AsString(bytes);
     Py_XDECREF(item);

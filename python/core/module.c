@@ -18,6 +18,7 @@
 static PyMethodDef methods[] = {{"cumsum", FAST_WITH_NAMES(rp_cumsum), rp_cumsum_doc},
                                 {"cumprod", FAST_WITH_NAMES(rp_cumprod), rp_cumprod_doc},
                                 {"scan", FAST(rp_scan_settled), NULL},
+                                {"look", rp_look_for_python, METH_O, NULL},
                                 {"add_kind", rp_add_kind, METH_VARARGS, NULL},
                                 {"set_fresh", rp_set_fresh, METH_VARARGS, NULL},
                                 {"set_python", rp_set_python, METH_O, NULL},

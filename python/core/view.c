@@ -220,10 +220,10 @@ static bool find_device(rp_view *view, PyObject *array) {
   Py_XDECREF(device);
   Py_XDECREF(id);
   PyErr_Clear();
-  if (view->device < 0 && (!view->data || rowscan_device_of(view->data, &view->device)))
+  if (view->device < 0 && view->data && rowscan_device_of(view->data, &view->device))
     return false;
   if (view->device < 0)
-    view->device = 0; /* pinned memory, which every GPU reaches */
+    view->device = 0; /* pinned memory, which every GPU reaches; or no memory, for no elements */
   return true;
 }
 

@@ -80,8 +80,8 @@ def _wanted(wanted, x, dim, op, axis, reverse, exclusive, mask, mask_mode, init,
     if mask_mode not in modes:
         raise ValueError(f"mask_mode is {mask_mode!r}, not 'select' or 'multiply'")
     flags = (EXCLUSIVE if exclusive else 0) | (REVERSE if reverse else 0)
-    return _call(_OPS[op], x, axis if dim is None else dim, flags, mask, modes[mask_mode], init, totals, dtype, acc, out,
-                 wanted=wanted)
+    return _call(_OPS[op], x, axis if dim is None else dim, flags, mask, modes[mask_mode], init, totals, dtype, acc,
+                 out, wanted=wanted)
 
 
 def prepare(x, dim=None, *, op="sum", axis=None, reverse=False, exclusive=False, mask=None, mask_mode="select",

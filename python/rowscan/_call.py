@@ -10,7 +10,8 @@ import importlib
 import operator
 
 from . import _core
-from ._types import (DEFAULT, FACTORS, INCLUDE_INITIAL, MULTIPLY, NAMES, NUMBERS, SCAN, SELECT, accumulator, is_floating)
+from ._types import (DEFAULT, FACTORS, INCLUDE_INITIAL, MULTIPLY, NAMES, NUMBERS, SCAN, SELECT, accumulator,
+                     is_floating)
 
 # By the package that defines an array's type. None of these is imported before one of its arrays is seen.
 MODULES = {"numpy": "_numpy", "torch": "_torch", "cupy": "_cupy", "jax": "_jax", "jaxlib": "_jax"}
@@ -144,7 +145,7 @@ class Library:
             x, kind = self.cast(x, wanted), wanted
         s.x = x
         s.out = self.checked_out(x, s, out, wanted)
-        s.number = wanted or (self.numbers[out.dtype] if out is not None else self.default(kind))
+        s.number = wanted or (self.numbers[s.out.dtype] if s.out is not None else self.default(kind))
         wide = accumulator(kind, s.number, s.acc) if init is not None or totals else None
         s.mask_mode = mask_mode if mask is not None else SELECT
         s.mask = self.settled_mask(x, kind, mask, mask_mode) if mask is not None else None

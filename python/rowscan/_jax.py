@@ -6,6 +6,7 @@ A scan is one primitive. Sums are linear, and their derivatives are scans again:
 order of both. Derivatives of products are those of jax.lax.cumprod. Results' types are those of jax.numpy.cumsum.
 """
 import functools
+import itertools
 
 import jax
 import jax.extend
@@ -16,7 +17,7 @@ from jax.interpreters import ad, batching, mlir
 
 from . import _core
 from ._call import Library
-from ._types import (DEFAULT, EXCLUSIVE, INCLUDE_INITIAL, MULTIPLY, NAMES, NUMBERS, PREPARE, PROD, REVERSE, SCAN, SPEC,
+from ._types import (EXCLUSIVE, INCLUDE_INITIAL, MULTIPLY, NAMES, NUMBERS, PREPARE, PROD, REVERSE, SCAN, SPEC,
                      SUM, accumulator, is_floating)
 
 _DTYPES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i8": "int8", "u8": "uint8",
@@ -70,8 +71,8 @@ def _eager(*given, **params):
     return _compiled(tuple(params.items()))(*given)
 
 
-def _batch_dimensions(avals, dim, has):
-    """How many dimensions in front all arrays share and none scans: XLA may split those between devices."""
+def _shared_dimensions(avals, dim):
+    """How many dimensions in front all arrays have and none scans: those XLA may split between devices."""
     count = avals[0].ndim + dim
     for other in avals[1:]:
         same = 0
@@ -81,11 +82,30 @@ def _batch_dimensions(avals, dim, has):
     return count
 
 
+def _sharding_rule(avals_in, avals_out, shared):
+    """For Shardy: the shared dimensions are factors of all arrays, each other dimension is one by itself."""
+    names = (chr(ord("i") + n) if n < 18 else f"z_{n - 17}" for n in itertools.count())
+    sizes = dict(zip(itertools.islice(names, shared), avals_in[0].shape))
+    common = list(sizes)
+
+    def factors(aval):
+        own = list(itertools.islice(names, aval.ndim - shared))
+        sizes.update(zip(own, aval.shape[shared:]))
+        return f"[{', '.join(common + own)}]"
+    rule = "->".join(f"({', '.join(map(factors, avals))})" for avals in (avals_in, avals_out))
+    return f"#sdy.op_sharding_rule<{rule} {{{', '.join(f'{name}={size}' for name, size in sizes.items())}}}, custom>"
+
+
 def _lower(context, *operands, op, flags, dim, mask_mode, number, acc, totals, has):
+    extra = {}
+    if getattr(context.module_context.axis_context, "num_devices", 1) != 1:
+        ir = mlir.ir
+        shared = _shared_dimensions(context.avals_in, dim)
+        extra["mhlo.frontend_attributes"] = ir.DictAttr.get({"num_batch_dims": ir.StringAttr.get(str(shared))})
+        if getattr(jax.config, "jax_use_shardy_partitioner", False):
+            extra["sdy.sharding_rule"] = ir.Attribute.parse(_sharding_rule(context.avals_in, context.avals_out, shared))
     attributes = {"op": op, "flags": flags, "dim": dim, "mask_mode": mask_mode, "acc_type": acc, "has": has}
-    batch = mlir.ir.StringAttr.get(str(_batch_dimensions(context.avals_in, dim, has)))
-    split = {"mhlo.frontend_attributes": mlir.ir.DictAttr.get({"num_batch_dims": batch})}
-    return jax.ffi.ffi_lowering(_TARGET, extra_attributes=split)(
+    return jax.ffi.ffi_lowering(_TARGET, extra_attributes=extra)(
         context, *operands, **{name: np.int64(value) for name, value in attributes.items()})
 
 
@@ -288,7 +308,8 @@ class _Jax(Library):
             numpy.number(array.dtype, "x.dtype")
             return np.empty(array.shape, array.dtype)
         mask, init = (None if a is None else stand_in(a) for a in (s.mask, s.init))
-        return _core.scan(stand_in(s.x), s.dim, s.op, s.flags, s.number, s.acc, s.mask_mode, mask, init, None, None, SPEC)
+        return _core.scan(stand_in(s.x), s.dim, s.op, s.flags, s.number, s.acc, s.mask_mode, mask, init, None, None,
+                          SPEC)
 
     def prepare(self, s):
         """Kernels of a GPU. There is nothing to do for a CPU, and for arrays that are being traced."""

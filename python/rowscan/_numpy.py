@@ -33,8 +33,8 @@ class _NumPy(Library):
         if isinstance(x, np.ndarray):
             if (kind.__array_ufunc__ is not np.ndarray.__array_ufunc__
                     or kind.__array_function__ is not np.ndarray.__array_function__):
-                raise TypeError(f"{what} is a {kind.__module__}.{kind.__qualname__}, which has NumPy's functions of its "
-                                f"own: give {what}.view(numpy.ndarray) if its elements are all that matters")
+                raise TypeError(f"{what} is a {kind.__module__}.{kind.__qualname__}, which has NumPy's functions of "
+                                f"its own: give {what}.view(numpy.ndarray) if its elements are all that matters")
             return x.view(np.ndarray)
         return np.asarray(x)
 
@@ -83,7 +83,8 @@ class _NumPy(Library):
         return x.__array_wrap__(y) if isinstance(x, np.ndarray) and type(x) is not np.ndarray else y
 
     def refusal(self, s):
-        return f"x can't be scanned as it lies in memory: strides {s.x.strides} are no multiples of {s.x.itemsize} bytes"
+        return (f"x can't be scanned as it lies in memory: strides {s.x.strides} are no multiples of {s.x.itemsize} "
+                "bytes")
 
 
 library = _NumPy(np, {NUMBERS[name]: np.dtype(dtype) for name, dtype in _DTYPES.items()}, "u64")

@@ -72,7 +72,8 @@ def scan(x, dim, op="sum", reverse=False, exclusive=False, include_initial=False
         elements = x.astype(wide)
         if mask is not None:
             mask = np.broadcast_to(mask, x.shape)
-            elements = np.where(mask != 0, elements, identity) if mask_mode == "select" else elements * mask.astype(wide)
+            elements = (np.where(mask != 0, elements, identity) if mask_mode == "select"
+                        else elements * mask.astype(wide))
         rows = np.moveaxis(elements, dim, -1)
         length = rows.shape[-1] + (1 if include_initial else 0)
         y, totals = np.empty(rows.shape[:-1] + (length,), wide), np.empty(rows.shape[:-1], wide)

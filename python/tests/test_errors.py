@@ -1,0 +1,141 @@
+"""test_errors.py - exceptions: one a status of the library, each of Python's own kind too, with a story
+
+SPDX-License-Identifier: MIT
+"""
+import os
+import pickle
+import subprocess
+import sys
+
+import pytest
+
+np = pytest.importorskip("numpy")
+
+import rowscan  # noqa: E402
+from rowscan import _core  # noqa: E402
+
+KINDS = {rowscan.BadArgument: ValueError, rowscan.Unsupported: NotImplementedError, rowscan.OutOfMemory: MemoryError,
+         rowscan.NoDriver: OSError, rowscan.NoDevice: OSError, rowscan.NoCompiler: OSError,
+         rowscan.CompileFailed: RuntimeError, rowscan.CudaFailed: RuntimeError, rowscan.CacheFailed: OSError,
+         rowscan.NotCached: RuntimeError}
+
+
+def in_child(code, **environment):
+    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, **environment}, capture_output=True,
+                          text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("error", KINDS, ids=lambda error: error.__name__)
+def test_kinds(error):
+    assert issubclass(error, rowscan.Error) and issubclass(error, KINDS[error])
+    assert error.__doc__ and error.__module__.startswith("rowscan")
+    again = pickle.loads(pickle.dumps(error("story")))
+    assert type(again) is error and str(again) == "story"
+
+
+def test_every_error_is_public():
+    assert {e for e in vars(rowscan).values() if isinstance(e, type) and issubclass(e, rowscan.Error)} == {
+        rowscan.Error, *KINDS}
+    assert all(e.__name__ in rowscan.__all__ for e in KINDS)
+
+
+def test_stories_of_the_library():
+    for call, error, words in (
+            (lambda: rowscan.warm(["in=f12 length=3"], ["sm_90"]), rowscan.BadArgument, "f12"),
+            (lambda: rowscan.warm(["length=-3"], ["sm_90"]), rowscan.BadArgument, "-3"),
+            (lambda: _core.complete("in=f64 out=i64 length=1"), rowscan.Unsupported, "f64"),
+            (lambda: rowscan.cache.import_("/nowhere/pack"), rowscan.CacheFailed, "/nowhere/pack")):
+        with pytest.raises(error, match=words):
+            call()
+
+
+def test_arguments_are_named():
+    x = np.zeros((2, 3))
+    for call, words in (
+            (lambda: rowscan.cumsum(), r"cumsum\(\) needs x"), (lambda: rowscan.cumprod(dim=1), r"cumprod\(\) needs x"),
+            (lambda: rowscan.cumsum(x, 1, 2), "by position, and was given 3"),
+            (lambda: rowscan.cumsum(x, 1, reversed=True), "no argument 'reversed'"),
+            (lambda: rowscan.cumsum(x, 1, x=x), "two values for 'x'"),
+            (lambda: rowscan.cumsum(x, 1, axis=1), "dim and axis"),
+            (lambda: rowscan.cumulative_sum(x, axis=0, out=x), "out"),
+            (lambda: rowscan.warm("in=f32 length=3"), "specs is 'in=f32 length=3', not a list"),
+            (lambda: rowscan.warm(["length=3"], "sm_90"), "archs is 'sm_90', not a list"),
+            (lambda: rowscan.warm([3], ["sm_90"]), "specs has 3, not a string")):
+        with pytest.raises(TypeError, match=words):
+            call()
+    for call, words in ((lambda: rowscan.cumsum(x, 1, mask=x, mask_mode="drop"), "mask_mode is 'drop'"),
+                        (lambda: rowscan.cumsum(x, 1, mask=x, mask_mode=None), "mask_mode is None"),
+                        (lambda: rowscan.prepare(x, 1, mask=x, mask_mode="drop"), "mask_mode is 'drop'"),
+                        (lambda: rowscan.spec(x, 1, op="max"), "op is 'max', not one of 'sum', 'prod'"),
+                        (lambda: rowscan.set_threads(-1), "threads is -1"),
+                        (lambda: rowscan.set_threads(10**6), "threads is 1000000")):
+        with pytest.raises(ValueError, match=words):
+            call()
+
+
+def test_flags_are_truth_values():
+    x = np.arange(4.0)
+    for yes in (True, 1, "yes", np.bool_(True)):
+        np.testing.assert_array_equal(rowscan.cumsum(x, 0, reverse=yes), rowscan.cumsum(x, 0, reverse=True))
+
+    class Neither:
+        def __bool__(self):
+            raise RuntimeError("neither")
+    for name in ("reverse", "exclusive", "totals"):
+        with pytest.raises(RuntimeError, match="neither"):
+            rowscan.cumsum(x, 0, **{name: Neither()})
+
+
+def test_an_error_leaves_the_output_as_it_was():
+    x, out = np.arange(6.0).reshape(2, 3), np.full((2, 3), 7.0)
+    for options in ({"mask": np.ones(4)}, {"init": np.ones(9)}, {"acc": "f12"}):
+        with pytest.raises(ValueError):
+            rowscan.cumsum(x, 1, out=out, **options)
+    assert (out == 7).all()
+
+
+def test_free_threaded_python_is_told():
+    code = """
+import sysconfig
+real = sysconfig.get_config_var
+sysconfig.get_config_var = lambda name: 1 if name == "Py_GIL_DISABLED" else real(name)
+try:
+    import rowscan
+except ImportError as error:
+    assert "free-threaded" in str(error) and "GIL" in str(error), error
+else:
+    raise SystemExit("it was imported")
+"""
+    assert in_child(code) == (0, "", "")
+
+
+def test_the_extension_alone_is_no_crash():
+    """What needs the Python modules says so."""
+    code = """
+import importlib.util, sys, pathlib
+folder = next(p for p in map(pathlib.Path, sys.path) if (p / "rowscan").is_dir()) / "rowscan"
+path = next(folder.glob("_core*.so"))
+spec = importlib.util.spec_from_file_location("rowscan._core", path)
+core = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(core)
+try:
+    core.cumsum([1], 0)
+except RuntimeError as error:
+    assert "without rowscan" in str(error), error
+for wrong in ((int, "magic", False, len, {}, {}, None, 12), (3, "numpy", False, len, {}, {}, None, 12),
+              (int, "numpy", False, len, [], {}, None, 12)):
+    try:
+        core.add_kind(*wrong)
+        raise SystemExit(wrong)
+    except TypeError:
+        pass
+for call in (lambda: core.scan(1), lambda: core.set_errors(()), lambda: core.set_threads("two"),
+             lambda: core.add_kind(1)):
+    try:
+        call()
+        raise SystemExit("no error")
+    except (TypeError, ValueError):
+        pass
+"""
+    assert in_child(code)[0] == 0, in_child(code)
