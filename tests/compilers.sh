@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 #
 # usage: compilers.sh BUILD: a build of rowscan with its tests. Brings the wheels of NVIDIA's packages to BUILD/nvrtc.
-# RS_QUICK=1: of each all variants for sm_90, and a part for every other architecture.
+# RS_PART, RS_DRAWN, RS_SEED: which kernels, see test_variants.c.
 set -eu
 tests=$(cd "$(dirname "$0")" && pwd)
 cd "$1"

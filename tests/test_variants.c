@@ -4,11 +4,13 @@
  *
  * Needs no GPU, and skips (77) without NVRTC. A list in which every type, operator, flag, mask and regime stands, and
  * the geometries that need most registers; each for all architectures, on as many threads as there are processors.
- * Those for which another stands compile every eighth variant, unless RS_ALL_VARIANTS=1. RS_QUICK=1: so do all but
- * sm_90, which has the most kernels. RS_NO_VARIANTS=1: skips, for runs that have nothing to add to one that does not.
- *
  * Besides the list, specs that are drawn, each for an architecture that is drawn too: holes between tuned lengths are
- * where no list looks. They come of RS_SEED, else of the time, which is told; RS_DRAWN=n: so many of them.
+ * where no list looks.
+ *
+ * The list with all architectures takes a quarter of an hour on two processors, and so a run has one pair of them in
+ * RS_PART (default 8; 1: all). Which, and what is drawn, comes of RS_SEED, else of the time, which is told: run after
+ * run sees all. RS_DRAWN=n: so many drawn specs. RS_NO_VARIANTS=1: skips, for runs that have nothing to add to one that
+ * does not.
  */
 #include <limits.h>
 #include <pthread.h>
@@ -118,7 +120,7 @@ static const rowscan_spec specs[] = {
 enum { SPECS = sizeof specs / sizeof *specs };
 
 static rowscan_context *context;
-static int archs[64], count = 64, drawn;
+static int archs[64], count = 64, drawn, part;
 static unsigned long long seed;
 static atomic_int turn, passed, failed;
 
@@ -177,21 +179,14 @@ static rowscan_spec draw(int number, int *arch) {
 
 /* ---- all of them ------------------------------------------------------------------------------------------------- */
 
-/* All their kernels have the registers of those for sm_87, sm_86 and sm_120: 256, 256 and 304, with NVRTC 13.0. */
-static bool another_stands_for(int arch) {
-  return arch == 88 || arch == 89 || arch == 121;
-}
-
 /* NVRTC 11.8 ends the process with SIGSEGV; those before 12.8 know no sm_100. */
 static bool is_too_much(const rowscan_spec *spec) {
   return archs[count - 1] < 100 && spec->op == ROWSCAN_PROD && spec->length >= INT64_C(1) << 35;
 }
 
-static bool is_compiled(int spec, int i) {
-  if (is_too_much(&specs[spec]))
-    return false;
-  bool is_part = is_quick() ? archs[i] != 90 : another_stands_for(archs[i]) && !is_asked("RS_ALL_VARIANTS");
-  return !is_part || spec % 8 == i % 8;
+static bool is_compiled(int spec, int arch) {
+  uint64_t state = seed + ((uint64_t)spec << 32) + ((uint64_t)arch << 48);
+  return !is_too_much(&specs[spec]) && below(&state, part) == 0;
 }
 
 static void tell(const rowscan_spec *spec, const char *arch, const char *more) {
@@ -268,12 +263,19 @@ static void *work(void *unused) {
   return NULL;
 }
 
-static void choose_drawn(void) {
-  enum { DRAWN = 64, QUICK_DRAWN = 8 };
-  const char *asked = getenv("RS_SEED"), *number = getenv("RS_DRAWN");
+/* A number that the environment may have, from `least` on. */
+static int number_of(const char *variable, int otherwise, int least) {
+  const char *text = getenv(variable);
+  int number = text ? atoi(text) : otherwise;
+  return number < least ? least : number;
+}
+
+static void choose(void) {
+  const char *asked = getenv("RS_SEED");
   seed = asked ? strtoull(asked, NULL, 10) : (unsigned long long)time(NULL);
-  drawn = number ? atoi(number) : is_quick() ? QUICK_DRAWN : DRAWN;
-  printf("RS_SEED=%llu: %d specs drawn\n", seed, drawn);
+  part = number_of("RS_PART", 8, 1);
+  drawn = number_of("RS_DRAWN", 8, 0);
+  printf("RS_SEED=%llu RS_PART=%d RS_DRAWN=%d\n", seed, part, drawn);
 }
 
 int main(void) {
@@ -291,7 +293,7 @@ int main(void) {
     rowscan_close(context);
     return 77;
   }
-  choose_drawn();
+  choose();
   pthread_t threads[16];
   long most = sysconf(_SC_NPROCESSORS_ONLN);
   int workers = 0;
