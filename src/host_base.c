@@ -14,16 +14,21 @@
 #include "host_loops.h"
 
 #if defined(__x86_64__)
-/* How many levels there are. Slow in a virtual machine, which traps the instruction that tells. */
+/*
+ * How many levels there are: what the processor has, if the system saves the registers. Not __builtin_cpu_supports,
+ * which asks the compiler's run-time library, and Zig's says no to everything. Slow in a virtual machine, which traps
+ * the instruction that tells.
+ */
 static int known(void) {
-  unsigned a, b, c = 0, d;
-  __builtin_cpu_init();
-  if (!__builtin_cpu_supports("avx2") || !__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_F16C))
+  const unsigned f16c = bit_OSXSAVE | bit_AVX | bit_F16C,
+                 avx512 = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL, ymm = 0x6, zmm = 0xe6;
+  unsigned a, b, c, d, saved, high;
+  if (!__get_cpuid(1, &a, &b, &c, &d) || (c & f16c) != f16c)
     return 1;
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                 __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")
-             ? 3
-             : 2;
+  __asm__ volatile("xgetbv" : "=a"(saved), "=d"(high) : "c"(0));
+  if ((saved & ymm) != ymm || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b & bit_AVX2))
+    return 1;
+  return (saved & zmm) == zmm && (b & avx512) == avx512 ? 3 : 2;
 }
 
 const rs_isa *rs_isa_at(int level) {

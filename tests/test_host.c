@@ -971,6 +971,36 @@ START_TEST(no_rows) {
 }
 END_TEST
 
+#if defined(__x86_64__)
+/* Whether the system names all of these among the processor's features, each between spaces. */
+static bool has_all(const char *features, const char *const *names, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (!strstr(features, names[i]))
+      return false;
+  return true;
+}
+#endif
+
+/* No processor is given slower loops than it has instructions for, whatever compiled the library. */
+START_TEST(the_best_loops_for_this_processor) {
+  int best = 0;
+#if defined(__x86_64__)
+  static const char *const avx2[] = {" avx2 ", " f16c "}, *const avx512[] = {" avx512f ", " avx512bw ", " avx512dq ",
+                                                                             " avx512vl "};
+  char line[8192] = "";
+  FILE *file = fopen("/proc/cpuinfo", "r");
+  if (!file)
+    return;
+  while (fgets(line, sizeof line, file) && strncmp(line, "flags", 5))
+    line[0] = 0;
+  fclose(file);
+  line[strcspn(line, "\n")] = ' ';
+  best = has_all(line, avx2, 2) ? has_all(line, avx512, 4) ? 2 : 1 : 0;
+#endif
+  ck_assert_int_eq(levels - 1, best);
+}
+END_TEST
+
 /* More than 2^31 elements: as one row, as rows, as columns. */
 START_TEST(beyond_two_billion) {
   const int64_t n = ((int64_t)1 << 31) + 77;
@@ -1007,6 +1037,7 @@ static TCase *numbers(void) {
   tcase_add_loop_test(cases, halves_from_wide, 0, 2);
   tcase_add_loop_test(cases, any_bits_from_wide, 0, 2);
   tcase_add_test(cases, pieces_join);
+  tcase_add_test(cases, the_best_loops_for_this_processor);
   return cases;
 }
 

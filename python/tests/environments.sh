@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 #
 # usage: environments.sh BUILD [NAME...]: BUILD is a build of rowscan in which `make wheel` was run. Each environment is
-# a virtual environment in BUILD/python/environments, and pytest runs python/tests in it; a summary in the style of
+# a virtual environment in BUILD/package/environments, and pytest runs python/tests in it; a summary in the style of
 # automake's ends the output. NAME (default: all but own):
 #
 #   own           what PYTHON has, and nothing is fetched but pytest and hypothesis, if it has none
@@ -30,11 +30,12 @@ shift
 python=${PYTHON:-python3}
 jobs=${JOBS:-2}
 limit=${LIMIT:-900}
-work=$build/python/environments
+work=$build/package/environments
 mkdir -p "$work"
 
 # Versions are bounded, so that a release elsewhere breaks no run here; pip takes the newest that the Python has.
 pytest='pytest<=9.2.0 hypothesis<=6.170.17'
+checkers='mypy<=2.4.1'
 numpy1='numpy==1.26.4'
 numpy2='numpy>=2,<=2.5.5'
 jax='jax[cpu]<=0.12.0.1'
@@ -66,10 +67,10 @@ describe() {
   own) base=$python plain='' ;;
   bare) base=$(python_of newest) ;;
   numpy1) base=$(python_of oldest 12) plain="$pytest $numpy1" ;;
-  numpy2) base=$(python_of newest) plain="$pytest $numpy2" ;;
+  numpy2) base=$(python_of newest) plain="$pytest $numpy2 $checkers array-api-strict<=2.6.1 ml_dtypes<=0.6.0" ;;
   torch_oldest) base=$(python_of oldest 12) plain="$pytest $numpy1 $torch_imports" alone=$torch_oldest ;;
-  torch_newest) base=$(python_of newest) plain="$pytest $numpy2 $torch_imports" alone=$torch_newest ;;
-  jax) base=$(python_of newest) plain="$pytest $numpy2 $jax" ;;
+  torch_newest) base=$(python_of newest) plain="$pytest $numpy2 $checkers $torch_imports" alone=$torch_newest ;;
+  jax) base=$(python_of newest) plain="$pytest $numpy2 $checkers $jax flatbuffers" ;;
   *)
     echo "environments.sh: there is no environment $1" >&2
     exit 2
