@@ -175,10 +175,10 @@ class _Others(Library):
             raise TypeError(f"mask or init is a {type(value).__qualname__}, not an array")
         return _Number(value, number, like)
 
-    def settled_mask(self, x, kind, mask, mode, shape):
+    def settled_mask(self, x, kind, mask, mode):
         if mask.dtype not in FACTORS and mask.dtype != kind:
             raise TypeError(f"mask is {mask.dtype}, not bool, uint8 or x's {_Type(kind)}: convert it before")
-        return self.broadcast(mask, "mask", shape)
+        return self.broadcast(mask, "mask", x.shape)
 
     def expand(self, x, shape):
         """The library repeats what broadcasts where it lies; a number has to lie somewhere."""
@@ -189,6 +189,9 @@ class _Others(Library):
 
     def contiguous(self, x):
         return x
+
+    def is_array(self, x):
+        return isinstance(x, _View)
 
     def checked_out(self, x, s, out, wanted):
         if out is None:

@@ -137,7 +137,7 @@ def test_other_arrays_and_their_streams():
     y, out = cp.asarray(x), cp.empty((3, 100), "f4")
     own = cp.cuda.Stream(non_blocking=True)
     for stream in (None, 1, 2, own.ptr):
-        out.set(0)
+        out.fill(0)
         given = Interface(out, stream)
         assert rowscan.cumsum(Interface(y, stream), 1, out=given) is given
         if stream == 2:
