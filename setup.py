@@ -3,7 +3,7 @@ SPDX-License-Identifier: MIT
 
 The library is described once, for Autotools: it is configured and made in the temporary folder of the build, or taken
 from ROWSCAN_BUILD, the build folder of a tree that was configured and made already. CC, CFLAGS, CPPFLAGS and LDFLAGS
-hold for the library and the extension. The wheel serves every CPython from 3.10 on (the stable ABI), whichever makes it.
+hold for the library and the extension. Whichever CPython makes the wheel, it serves all from 3.10 on (the stable ABI).
 """
 import os
 import re
@@ -39,8 +39,8 @@ def version():
 def refuse_other_pythons():
     """Ends the build where its result could not be imported."""
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
-        sys.exit(f"rowscan: {sys.executable} is a free-threaded Python {sys.version_info[0]}.{sys.version_info[1]}, which "
-                 "does not load extensions of the stable ABI, as rowscan's is; use a Python with the GIL")
+        sys.exit(f"rowscan: {sys.executable} is a free-threaded Python 3.{sys.version_info[1]}, which does not load "
+                 "extensions of the stable ABI, as rowscan's is; use a Python with the GIL")
     if sys.implementation.name != "cpython":
         sys.exit(f"rowscan: {sys.executable} is {sys.implementation.name}, which does not load extensions of CPython's "
                  "stable ABI, as rowscan's is; use CPython 3.10 or later")
@@ -100,8 +100,8 @@ class Build(build_ext):
         try:
             super().build_extension(extension)
         except LinkError as error:
-            raise LinkError(f"rowscan: {error}; is {extension.extra_objects[-1]} position-independent (configured with a "
-                            "shared library beside it, or with --with-pic)?") from None
+            raise LinkError(f"rowscan: {error}; is {extension.extra_objects[-1]} position-independent (configured "
+                            "with a shared library beside it, or with --with-pic)?") from None
 
 
 refuse_other_pythons()

@@ -2,19 +2,18 @@
 # wheels.sh - what is uploaded of a release: wheels for every Linux with glibc 2.17, x86-64 and aarch64, and the sdist
 # SPDX-License-Identifier: MIT
 #
-# usage: wheels.sh BUILD [ARCH...]: BUILD is a configured build of rowscan; ARCH: x86_64, aarch64 (default: both). Leaves
-# a wheel of tag cp310-abi3-manylinux_2_17_ARCH for each, and rowscan-VERSION.tar.gz, in
-# BUILD/release.
+# usage: wheels.sh BUILD [ARCH...]: BUILD is a configured build of rowscan; ARCH: x86_64, aarch64 (default: both).
+# Leaves a wheel of tag cp310-abi3-manylinux_2_17_ARCH for each, and rowscan-VERSION.tar.gz, in BUILD/release.
 #
 # Zig's C compiler makes both, since it brings the headers and symbol versions of old C libraries; pip fetches it, with
-# auditwheel (no symbol is newer than the tag says) and abi3audit (no call is newer than Python 3.10). Then each wheel is
+# auditwheel (no symbol is newer than the tag says) and abi3audit (no call is newer than Python 3.10). Then each is
 # tried: on this machine by environments.sh, and for the other processor by a Python of Debian's under QEMU, which
-# apt-get fetches and nothing installs. Needs what a build needs, a Python with pip and Python.h, and besides, to try
-# aarch64: qemu-user and apt-get. Environment: ENVIRONMENTS: those of environments.sh (default: bare numpy2).
+# apt-get fetches and nothing installs. Needs what a build needs, a Python with pip and Python.h, and, to try the other
+# processor's, qemu-user and apt-get. Environment: ENVIRONMENTS: those of environments.sh (default: bare numpy2).
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 [ $# -ge 1 ] || {
-  sed -n '5,14s/^# \{0,1\}//p' "$0" >&2
+  sed -n '5,12s/^# \{0,1\}//p' "$0" >&2
   exit 2
 }
 build=$(cd "$1" && pwd)
@@ -107,12 +106,12 @@ try_under_qemu() {
     echo "SKIP: the wheel for $arch was not tried: there is no qemu-$arch (Debian: qemu-user) or no apt-get"
     return 0
   fi
-  debian=arm64
+  debian=$(echo "$arch" | sed 's/aarch64/arm64/; s/x86_64/amd64/')
   mkdir -p apt/lists/partial apt/cache/archives/partial apt/debs system packages
   (
     cd apt/debs
-    set -- -qq -o "APT::Architecture=$debian" -o "APT::Architectures=$debian" -o "Dir::State::Lists=$work/$arch/apt/lists" \
-      -o Dir::State::Status=/dev/null -o "Dir::Cache=$work/$arch/apt/cache"
+    set -- -qq -o "APT::Architecture=$debian" -o "APT::Architectures=$debian" -o Dir::State::Status=/dev/null \
+      -o "Dir::State::Lists=$work/$arch/apt/lists" -o "Dir::Cache=$work/$arch/apt/cache" -o APT::Sandbox::User=root
     apt-get "$@" update
     minor=$(apt-cache "$@" depends python3-minimal | sed -n 's/.*Depends: python3\.\([0-9]*\)-minimal.*/\1/p')
     apt-get "$@" download "python3.$minor-minimal" "libpython3.$minor-minimal" "libpython3.$minor-stdlib" libc6 \
@@ -136,7 +135,7 @@ x = np.arange(1 << 16, dtype=np.int32).reshape(64, 1024)
 assert np.array_equal(rowscan.cumsum(x, 1, reverse=True), x[:, ::-1].cumsum(1)[:, ::-1])
 h = np.ones((3, 2000), np.float16)
 assert np.array_equal(rowscan.cumsum(h, 1), np.cumsum(h, 1, dtype=np.float32).astype(np.float16))
-print(f"rowscan {rowscan.__version__} on {platform.machine()}, Python {platform.python_version()}, NumPy {np.__version__}")
+print("rowscan", rowscan.__version__, platform.machine(), "Python", platform.python_version(), "NumPy", np.__version__)
 PYTHON
 }
 

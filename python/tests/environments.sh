@@ -1,5 +1,5 @@
 #!/bin/sh
-# environments.sh - the package's tests with the wheel as users install it, beside old and new versions of other libraries
+# environments.sh - the package's tests, with the wheel as users install it, beside old and new NumPy, torch and JAX
 # SPDX-License-Identifier: MIT
 #
 # usage: environments.sh BUILD [NAME...]: BUILD is a build of rowscan in which `make wheel` was run. Each environment is
