@@ -949,6 +949,25 @@ START_TEST(what_is_prepared_may_overlap) {
 }
 END_TEST
 
+/* An output without rows has no elements, whatever its strides; one with rows has P(0) of each. */
+START_TEST(initial_elements_need_rows) {
+  static const int64_t strides[] = {0, 1}, none[] = {0, 5}, no_elements[] = {3, 0};
+  rowscan_context *context;
+  ck_assert(!rowscan_open(&context, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_HOST, .threads = 1, .cache_off = 1)));
+  rowscan_problem problem = {.size = sizeof problem,
+                             .flags = ROWSCAN_INCLUDE_INITIAL,
+                             .rank = 2,
+                             .dim = 1,
+                             .shape = none,
+                             .input = {.data = memory, .type = ROWSCAN_I64},
+                             .output = {.data = memory, .type = ROWSCAN_I64, .strides = strides}};
+  ck_assert_int_eq(rowscan_scan(context, &problem, NULL), ROWSCAN_OK);
+  problem.shape = no_elements;
+  ck_assert_int_eq(rowscan_scan(context, &problem, NULL), ROWSCAN_BAD_ARGUMENT);
+  rowscan_close(context);
+}
+END_TEST
+
 /* Large arrays of hardly related strides are decided or let pass at once (some 0.2 ms each): a search that grows with the
  * arrays would not end before the suite's limit of time. */
 START_TEST(hard_overlaps_take_no_time) {
@@ -1147,6 +1166,7 @@ int main(void) {
   tcase_add_test(all, overlaps_at_random);
   tcase_add_loop_test(all, overlaps_are_told, 0, OVERLAPS);
   tcase_add_test(all, what_is_prepared_may_overlap);
+  tcase_add_test(all, initial_elements_need_rows);
   tcase_add_test(all, hard_overlaps_take_no_time);
   tcase_add_test(all, wild_strides_pass);
   tcase_add_test(all, a_workspace_is_nobody_elses);
