@@ -9,7 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("hypothesis")
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import rowscan
 from torch_cases import DEVICES, FLOATING, VIEWS, expected, numbers
