@@ -143,8 +143,8 @@ def test_make_fx():
 def test_opcheck():
     x, m, ops = torch.randn(3, 4), torch.rand(3, 4) > .5, torch.ops.rowscan
     check = torch.library.opcheck
-    for args in ((x, 1), (x.t(), 0, 0, 2, 0, 0, 1, m.t(), torch.zeros(1, 3)), (x.half(), -1, 1, 0, 3), (torch.tensor(1), 0),
-                 (x, 1, 0, 8)):
+    for args in ((x, 1), (x.t(), 0, 0, 2, 0, 0, 1, m.t(), torch.zeros(1, 3)), (x.half(), -1, 1, 0, 3),
+                 (torch.tensor(1), 0), (x, 1, 0, 8)):
         check(ops._scan.default, args)
         check(ops._scan_totals.default, args + (0, 0, 0, 0, 0, None, None)[len(args) - 2:] + (4 if args[0].dtype is
               torch.float64 else 11 if not args[0].is_floating_point() else 3,))
