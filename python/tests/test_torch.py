@@ -100,7 +100,8 @@ def test_everything(device, op, case, flags, mask, mode, init, totals, acc):
     if rows:
         rows[dim] = 1
     if init != "none":
-        kwargs["init"] = {"number": 2, "rows": numbers(rows, x.dtype if x.is_floating_point() else torch.int32, 5, 0, 3).to(device),
+        dtype = x.dtype if x.is_floating_point() else torch.int32
+        kwargs["init"] = {"number": 2, "rows": numbers(rows, dtype, 5, 0, 3).to(device),
                           "one": torch.tensor(2, device=device)}[init]
     if not x.is_floating_point():
         acc = None
