@@ -959,8 +959,8 @@ START_TEST(initial_elements_need_rows) {
                              .rank = 2,
                              .dim = 1,
                              .shape = none,
-                             .input = {.data = memory, .type = ROWSCAN_I64},
-                             .output = {.data = memory, .type = ROWSCAN_I64, .strides = strides}};
+                             .input = {.data = memory},
+                             .output = {.data = memory, .strides = strides}};
   ck_assert_int_eq(rowscan_scan(context, &problem, NULL), ROWSCAN_OK);
   problem.shape = no_elements;
   ck_assert_int_eq(rowscan_scan(context, &problem, NULL), ROWSCAN_BAD_ARGUMENT);
@@ -968,8 +968,10 @@ START_TEST(initial_elements_need_rows) {
 }
 END_TEST
 
-/* Large arrays of hardly related strides are decided or let pass at once (some 0.2 ms each): a search that grows with the
- * arrays would not end before the suite's limit of time. */
+/*
+ * Large arrays of hardly related strides are decided or let pass at once (some 0.2 ms each): a search that grows with
+ * the arrays would not end before the suite's limit of time.
+ */
 START_TEST(hard_overlaps_take_no_time) {
   srand(1);
   for (int round = 0; round < 2000; round++) {

@@ -7,8 +7,8 @@ Else one of these is called:
 
   rowscan::scan, scan_totals    what torch.compile and export see. They are composite: made of the next two, with the
                                 gradient of _Scan
-  rowscan::_scan, _scan_totals  the scan alone, which compiled code calls: kernels in C where libtorch has what they need
-                                (2.8), else in Python
+  rowscan::_scan, _scan_totals  the scan alone, which compiled code calls: kernels in C where libtorch has what they
+                                need (2.8), else in Python
   rowscan::scan_out             the same into given arrays, without a gradient
   _Scan                         autograd.Function: gradients, forward-mode too, and torch.func's transforms
 """
@@ -44,8 +44,8 @@ _dynamo = torch.compiler.is_dynamo_compiling
 
 # ---- the scan alone --------------------------------------------------------------------------------------------------
 
-_ARGUMENTS = ("Tensor x, int dim, int op=0, int flags=0, int out_type=0, int acc=0, int mask_mode=0, Tensor? mask=None, "
-              "Tensor? init=None")
+_ARGUMENTS = ("Tensor x, int dim, int op=0, int flags=0, int out_type=0, int acc=0, int mask_mode=0, "
+              "Tensor? mask=None, Tensor? init=None")
 _SCHEMAS = {"_scan": f"({_ARGUMENTS}) -> Tensor",
             "_scan_totals": f"({_ARGUMENTS}, int totals_type=0) -> (Tensor, Tensor)",
             "scan": f"({_ARGUMENTS}) -> Tensor",
@@ -431,8 +431,8 @@ class _Torch(Library):
 
     def run_into(self, s, arguments):
         if _wants_gradient(s.x, s.mask, s.init, s.out):
-            raise RuntimeError("functions with out=... arguments don't support automatic differentiation, but one of the "
-                               "arguments requires grad.")
+            raise RuntimeError("functions with out=... arguments don't support automatic differentiation, but one of "
+                               "the arguments requires grad.")
         totals = self.empty(_rows_shape(s.x, s.dim), s.totals, s.x) if s.totals else None
         _op_out(*arguments, out=s.out, totals=totals)
         return (s.out, totals.squeeze(s.dim)) if s.totals else s.out
@@ -606,8 +606,8 @@ def _aten_kernel_(op):
         if not _served(x, dtype):
             return _patches[x.device.type.upper()].other(name, x, dim, dtype=dtype)
         if dtype is not None and dtype != x.dtype:
-            raise RuntimeError(f"Bad in-place call: input tensor dtype {x.dtype} and output tensor dtype {dtype} should "
-                               "match")
+            raise RuntimeError(f"Bad in-place call: input tensor dtype {x.dtype} and output tensor dtype {dtype} "
+                               "should match")
         return _into_of(op, x, dim, x)
     return kernel
 
@@ -652,11 +652,11 @@ def patched(*devices):
 
     devices    "CUDA" (the default), "CPU", or both
 
-    Methods, in-place and out= forms and callers in C++ are served too, with torch's own gradients. Not served: code that
-    inductor makes of them, and dtypes that rowscan has no type for, such as complex ones, which stay torch's (where
-    torch.library.get_kernel is not there yet, they are refused). A dim out of range may be a RuntimeError in place of an
-    IndexError. The dispatcher is the process's: other threads see the change too. It may be nested; the last to leave
-    brings torch's own kernels back, after an exception too.
+    Methods, in-place and out= forms and callers in C++ are served too, with torch's own gradients. Not served: code
+    that inductor makes of them, and dtypes that rowscan has no type for, such as complex ones, which stay torch's
+    (where torch.library.get_kernel is not there yet, they are refused). A dim out of range may be a RuntimeError in
+    place of an IndexError. The dispatcher is the process's: other threads see the change too. It may be nested; the
+    last to leave brings torch's own kernels back, after an exception too.
 
     >>> with rowscan.torch.patched("CPU"):
     ...     torch.cumsum(torch.ones(3), 0)

@@ -4,9 +4,9 @@ SPDX-License-Identifier: MIT
 
 usage: python bench_calls.py [--csv FILE] [--commit NAME] [--seconds N] [--device cpu|cuda]
 
-Each figure is the least of many bursts of calls, with the time of an empty function taken off; on a GPU that of queuing,
-with the GPU idle before each burst. Bursts of all calls of a case alternate, so that a machine that is busy is so for
-all of them.
+Each figure is the least of many bursts of calls, with the time of an empty function taken off; on a GPU that of
+queuing, with the GPU idle before each burst. Bursts of all calls of a case alternate, so that a machine that is busy is
+so for all of them.
 """
 import argparse
 import csv
@@ -48,7 +48,8 @@ def pairs(x, dim):
     yield "mask", lambda: torch.cumsum(x * m, dim), lambda: rowscan.cumsum(x, dim, mask=m), .35
     yield "gradient, forward", lambda: torch.cumsum(leaf, dim), lambda: rowscan.cumsum(leaf, dim), 1
     yield "forward and backward", there_and_back(torch.cumsum), there_and_back(rowscan.cumsum), 1
-    yield ("operator", lambda: torch.ops.aten.cumsum.default(x, dim), lambda: torch.ops.rowscan._scan.default(x, dim), 1.3)
+    theirs, ours = torch.ops.aten.cumsum.default, torch.ops.rowscan._scan.default
+    yield "operator", lambda: theirs(x, dim), lambda: ours(x, dim), 1.3
     for what, wrap in (("compiled", lambda f: f), ("compiled, reverse", None)):
         torch._dynamo.reset()
         if wrap:
@@ -114,10 +115,10 @@ def main():
                 own[name] = times["torch"]
             times.setdefault("torch", own[name])
             ratio = times["rowscan"] / times["torch"]
-            print(f"{name:>12} {dim:>3} {what:22} {times['torch']:10.0f} {times['rowscan']:10.0f} {ratio:6.2f} {most:7.2f}"
-                  f"{' *' if ratio > most else ''}", flush=True)
-            rows.append([machine, torch.__version__, platform.python_version(), rowscan.__version__, options.commit, name,
-                         dim, what, round(times["torch"]), round(times["rowscan"]), round(ratio, 3), most])
+            print(f"{name:>12} {dim:>3} {what:22} {times['torch']:10.0f} {times['rowscan']:10.0f} {ratio:6.2f} "
+                  f"{most:7.2f}{' *' if ratio > most else ''}", flush=True)
+            rows.append([machine, torch.__version__, platform.python_version(), rowscan.__version__, options.commit,
+                         name, dim, what, round(times["torch"]), round(times["rowscan"]), round(ratio, 3), most])
     if options.csv:
         with open(options.csv, "a", newline="") as file:
             writer = csv.writer(file)

@@ -227,7 +227,7 @@ def test_acc():
     np.testing.assert_array_equal(rowscan.cumsum(x, 0, acc="f32"), rowscan.cumsum(x, 0))
     with pytest.raises(ValueError, match="acc is 'f12'"):
         rowscan.cumsum(x, 0, acc="f12")
-    with pytest.raises(rowscan.Unsupported, match="f64 to f64 in f32"):
+    with pytest.raises(rowscan.Unsupported, match="f64 to f64 accumulates in f64, not in f32"):
         rowscan.cumsum(x.astype("f8"), 0, acc="f32")
 
 

@@ -80,7 +80,8 @@ MASKS = ["none", "bool", "uint8", "own", "int32", "row", "column", "number"]
 
 @given(op=OPS, case=with_dim(FLOATING + INTEGERS, low=-2, high=3), flags=st.sampled_from(FLAGS),
        mask=st.sampled_from(MASKS), mode=st.sampled_from(["select", "multiply"]),
-       init=st.sampled_from(["none", "number", "rows", "one"]), totals=st.booleans(), acc=st.sampled_from([None, "f64"]))
+       init=st.sampled_from(["none", "number", "rows", "one"]), totals=st.booleans(),
+       acc=st.sampled_from([None, "f64"]))
 @on_devices
 def test_everything(device, op, case, flags, mask, mode, init, totals, acc):
     x, dim = case[0].to(device), case[1]
@@ -99,7 +100,8 @@ def test_everything(device, op, case, flags, mask, mode, init, totals, acc):
     if rows:
         rows[dim] = 1
     if init != "none":
-        kwargs["init"] = {"number": 2, "rows": numbers(rows, x.dtype if x.is_floating_point() else torch.int32, 5, 0, 3).to(device),
+        dtype = x.dtype if x.is_floating_point() else torch.int32
+        kwargs["init"] = {"number": 2, "rows": numbers(rows, dtype, 5, 0, 3).to(device),
                           "one": torch.tensor(2, device=device)}[init]
     if not x.is_floating_point():
         acc = None
@@ -158,8 +160,8 @@ def test_bits_are_the_hosts(device, shape, dim):
     for kwargs in FLAGS + [{"mask": m}, {"dtype": torch.float64}]:
         there = {k: v.to(device) if isinstance(v, torch.Tensor) else v for k, v in kwargs.items()}
         assert same_bits(rowscan.cumsum(x.to(device), dim, **there), rowscan.cumsum(x, dim, **kwargs))
-    torch.testing.assert_close(rowscan.cumsum(x.to(device), dim).cpu().double(), torch.cumsum(x.double(), dim), rtol=1e-4,
-                               atol=1e-3)
+    y = rowscan.cumsum(x.to(device), dim).cpu().double()
+    torch.testing.assert_close(y, torch.cumsum(x.double(), dim), rtol=1e-4, atol=1e-3)
 
 
 # ---- outputs ---------------------------------------------------------------------------------------------------------
@@ -319,8 +321,8 @@ def python(code):
 
 
 def test_either_import_may_come_first():
-    code = ("import sys, rowscan; assert 'torch' not in sys.modules\nimport torch\nassert 'rowscan._torch' in sys.modules"
-            "\nassert 'torch._dynamo' not in sys.modules, 'it takes seconds'\n"
+    code = ("import sys, rowscan; assert 'torch' not in sys.modules\nimport torch\n"
+            "assert 'rowscan._torch' in sys.modules\nassert 'torch._dynamo' not in sys.modules, 'it takes seconds'\n"
             "f = torch.compile(lambda x: rowscan.cumsum(x, 0), fullgraph=True, backend='eager')\n"
             "assert f(torch.ones(3)).tolist() == [1, 2, 3]; rowscan.torch.patched")
     done = python(code)

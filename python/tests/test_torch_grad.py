@@ -9,7 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("hypothesis")
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import rowscan
 from torch_cases import DEVICES, FLOATING, VIEWS, expected, numbers
@@ -22,7 +22,8 @@ F64 = torch.float64
 
 
 def leaf(*shape, device="cpu", dtype=F64, seed=0):
-    return torch.randn(shape, dtype=F64, generator=torch.Generator().manual_seed(seed)).to(device, dtype).requires_grad_()
+    x = torch.randn(shape, dtype=F64, generator=torch.Generator().manual_seed(seed))
+    return x.to(device, dtype).requires_grad_()
 
 
 def gradient(y, x, g):
@@ -90,7 +91,8 @@ def test_gradcheck_of_weights_initial_values_and_totals(device, flags, totals):
 @on_devices
 def test_gradcheck_with_initial(device):
     f = lambda x: rowscan.cumulative_sum(x, axis=0, include_initial=True)
-    assert gradcheck(f, leaf(3, 4, device=device), check_forward_ad=True) and gradgradcheck(f, leaf(3, 4, device=device))
+    x = leaf(3, 4, device=device)
+    assert gradcheck(f, x, check_forward_ad=True) and gradgradcheck(f, x)
 
 
 @on_devices
@@ -102,7 +104,8 @@ def test_gradient_of_a_product(device):
         f = lambda x: rowscan.cumprod(x, dim)
         assert gradcheck(f, x) and gradgradcheck(f, x)
     h = x.detach().half().requires_grad_()
-    assert gradient(rowscan.cumprod(h, 1, dtype=torch.float32), h, torch.ones(3, 4, device=device)).dtype is torch.float16
+    g = torch.ones(3, 4, device=device)
+    assert gradient(rowscan.cumprod(h, 1, dtype=torch.float32), h, g).dtype is torch.float16
 
 
 @pytest.mark.parametrize("kwargs", [{"reverse": True}, {"exclusive": True}, {"mask": torch.ones(3, dtype=torch.bool)},
@@ -367,7 +370,8 @@ def test_subclasses():
     x = torch.ones(3).as_subclass(Plain).requires_grad_()
     rowscan.cumsum(x, 0).sum().backward()
     assert x.grad.tolist() == [3, 2, 1]
-    assert rowscan.cumsum(torch.ones(3), 0, mask=torch.ones(3, dtype=torch.bool).as_subclass(Plain)).tolist() == [1, 2, 3]
+    m = torch.ones(3, dtype=torch.bool).as_subclass(Plain)
+    assert rowscan.cumsum(torch.ones(3), 0, mask=m).tolist() == [1, 2, 3]
     from torch.testing._internal.two_tensor import TwoTensor  # a wrapper with a __torch_dispatch__ of its own
     y = rowscan.cumsum(TwoTensor(torch.ones(3), torch.arange(3.)), 0)
     assert y.a.tolist() == [1, 2, 3] and y.b.tolist() == [0, 1, 3]

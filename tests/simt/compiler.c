@@ -29,8 +29,18 @@ enum { MAX_ENTRIES = 64, MAX_WORDS = 96, PATH_ROOM = 4096 };
 /* ---- bytes ---------------------------------------------------------------------------------------------------------
  */
 
+/* What is allocated for so many bytes and the 0 behind them: a power of two, so that adding piece by piece is linear.
+ */
+static size_t room_for(size_t count) {
+  size_t room = 64;
+  while (room <= count)
+    room *= 2;
+  return room;
+}
+
 void simt_bytes_add(simt_bytes *bytes, const void *data, size_t count) {
-  char *more = realloc(bytes->data, bytes->count + count + 1);
+  bool fits = bytes->data && room_for(bytes->count) == room_for(bytes->count + count);
+  char *more = fits ? bytes->data : realloc(bytes->data, room_for(bytes->count + count));
   if (!more)
     simt_die("no memory");
   if (count)
