@@ -91,6 +91,11 @@ pip_install() {
   return 1
 }
 
+# Prints where the environment has its packages.
+packages() {
+  "$here/venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
+}
+
 # Makes the environment, unless it is there as it is described.
 make_environment() {
   description="$("$base" -c 'import sys; print(sys.version, sys.executable)') $plain $alone"
@@ -98,18 +103,21 @@ make_environment() {
     rm -rf "$here"
     mkdir -p "$here"
     "$base" -m venv --without-pip "$here/venv"
-    packages=$("$here/venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
     # shellcheck disable=SC2086
     [ -z "$plain" ] || pip_install $plain
     [ -z "$alone" ] || pip_install --no-deps "$alone"
-    [ -z "$alone" ] || "$here/venv/bin/python" "$tests/stand_ins.py" "$packages" "$here/stand_ins" >/dev/null
     if [ "$name" = own ]; then
       "$base" -c 'import site; print(*site.getsitepackages(), site.getusersitepackages(), sep="\n")' \
-        >"$packages/own.pth"
+        >"$(packages)/own.pth"
       # shellcheck disable=SC2086
       "$here/venv/bin/python" -c 'import hypothesis, pytest' 2>/dev/null || pip_install $pytest
     fi
     echo "$description" >"$here/description"
+  fi
+  if [ -n "$alone" ] && ! cmp -s "$tests/stand_ins.py" "$here/stand_ins/made_by.py"; then
+    rm -rf "$here/stand_ins"
+    "$here/venv/bin/python" "$tests/stand_ins.py" "$(packages)" "$here/stand_ins" >/dev/null
+    cp "$tests/stand_ins.py" "$here/stand_ins/made_by.py"
   fi
   pip_install --force-reinstall --no-deps "$build"/dist/rowscan-*.whl
 }

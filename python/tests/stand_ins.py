@@ -7,8 +7,10 @@ SPDX-License-Identifier: MIT
 
 What PyPI calls torch is a build for CUDA, which links to a dozen of NVIDIA's libraries, of several GB in all. A test on
 the CPU calls none of them, but the dynamic loader wants each name, with all of the symbols and symbol versions that
-torch refers to: one C function and one line of a version script a symbol, compiled by CC (default: gcc). A count of the
-GPUs ends with cudaErrorNoDevice; all others do nothing and return 0. Prints nothing where torch needs none.
+torch refers to: one C function and one line of a version script a symbol, compiled by CC (default: gcc). The stand-in
+for the driver has the calls that rowscan asks a driver for, too. Both take this for a machine with a driver and no GPU:
+what starts CUDA or counts the GPUs returns NO_DEVICE, and all others do nothing and return 0. Prints the libraries,
+none where torch needs none.
 """
 import os
 import re
@@ -19,7 +21,9 @@ from pathlib import Path
 
 NVIDIA = re.compile(r"lib(cu|nccl|nv)\w*\.so")
 NO_DEVICE = 100
-FAILING = ("cudaGetDeviceCount", "cuInit", "cuDeviceGetCount", "nvmlInit_v2")
+FAILING = ("cudaGetDeviceCount", "cuInit")
+DRIVER = "libcuda.so.1"
+CALLS = Path(__file__).resolve().parents[2] / "src/cuda.h"
 
 
 def readelf(option, library):
@@ -82,6 +86,7 @@ def main():
     needed, versioned, bare = references(libraries)
     names = sorted(name for name in needed - {library.name for library in libraries} if NVIDIA.match(name))
     shares = share_out(bare, [name for name in names if name not in versioned])
+    shares[DRIVER].update(re.findall(r"\bX\((cu[A-Z]\w+),", CALLS.read_text()))
     out.mkdir(parents=True, exist_ok=True)
     for name in names:
         compile_one(out / name, shares[name], versioned[name])
