@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+pytest.importorskip("numpy")
+
 SIMT = os.environ.get("RS_SIMT", "")
 HERE = pathlib.Path(__file__).resolve().parent
 pytestmark = pytest.mark.skipif(not os.path.exists(os.path.join(SIMT, "libcuda.so.1")),

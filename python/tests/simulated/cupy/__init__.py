@@ -170,6 +170,8 @@ class ndarray:
                 array[...] = values
                 _call("cuMemcpyHtoD_v2", ctypes.c_void_p(address), *data)
 
+    fill = set
+
     def _viewed(self, change):
         """A view, by what NumPy makes of an array that lies alike."""
         base = np.lib.stride_tricks.as_strided(np.empty(1, self.dtype), self.shape, self.strides)
