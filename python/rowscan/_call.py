@@ -26,6 +26,11 @@ def library_of(x):
     return found
 
 
+def serve(types, library):
+    """Arrays of exactly these types need no search, which torch.compile could not trace."""
+    _library_of_type.update(dict.fromkeys(types, library))
+
+
 def _find(x):
     for base in type(x).__mro__:
         module = MODULES.get((base.__module__ or "").partition(".")[0])

@@ -23,7 +23,7 @@ from torch._functorch.utils import enable_single_level_autograd_function
 
 from . import _core
 from ._after import after_import
-from ._call import Library
+from ._call import Library, serve
 from ._errors import Unsupported
 from ._types import (DEFAULT, INCLUDE_INITIAL, MULTIPLY, NUMBERS, PROD, REVERSE, SCAN, SELECT, SUM, EXCLUSIVE,
                      accumulator, is_floating)
@@ -494,6 +494,7 @@ def _make_known():
                      "transforms": torch._C._are_functorch_transforms_active, "is_neg": torch.Tensor.is_neg,
                      "written": torch._C._increment_version, "forward_ad": _forward_ad, "node": _make_node,
                      "backward": _node_backward})
+    serve(_PLAIN, library)
 
 
 _make_known()
