@@ -10,7 +10,7 @@ static PyObject *python; /* (op, x, dim, flags, mask, mask_mode, init, totals, d
 
 /* ---- the quick way ----------------------------------------------------------------------------------------------- */
 
-PyObject *rp_call_quick(const rp_call *call) {
+PyObject *rp_call_quick(rp_call *call) {
   const rp_kind *kind = rp_kind_of(call->x, false);
   if (!kind)
     Py_RETURN_NOTIMPLEMENTED;
@@ -23,7 +23,7 @@ PyObject *rp_call_quick(const rp_call *call) {
   if (!y || y == Py_NotImplemented || !kind->torch)
     return y;
   if (guard == RP_GUARD_GRADIENT)
-    return rp_torch_record(call, kind, y);
+    return rp_torch_record(call, y);
   if (call->out != Py_None && !rp_torch_written(y)) {
     Py_DECREF(y);
     return NULL;

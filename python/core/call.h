@@ -8,7 +8,7 @@
 #include "scan.h"
 
 /* A call whose arrays may be what their library likes. NotImplemented: Python has to serve it. */
-PyObject *rp_call_quick(const rp_call *call);
+PyObject *rp_call_quick(rp_call *call);
 
 /* cumsum(x, dim, *, axis, ...) and cumprod(). */
 PyObject *rp_cumsum(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);

@@ -146,14 +146,7 @@ PyObject *rp_look_for_python(PyObject *self, PyObject *array) {
   rp_looked looked = kind ? rp_look(&view, kind, array) : RP_DECLINED;
   if (looked != RP_SEEN)
     return looked == RP_DECLINED ? rp_new_ref(Py_None) : NULL;
-  PyObject *shape = PyTuple_New(view.rank);
-  for (int d = 0; shape && d < view.rank; d++) {
-    PyObject *extent = PyLong_FromLongLong(view.shape[d]);
-    if (!extent || PyTuple_SetItem(shape, d, extent)) {
-      Py_DECREF(shape);
-      return NULL;
-    }
-  }
+  PyObject *shape = tuple_of(view.shape, view.rank);
   return shape ? Py_BuildValue("iNii", (int)view.type, shape, view.device, (int)view.read_only) : NULL;
 }
 

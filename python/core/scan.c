@@ -116,6 +116,7 @@ static rp_looked look_at_all(rp_views *v, rp_call *call, const rp_kind *kind) {
     return looked;
   if (!v->x.rank && !kind->torch) /* torch's results have no dimension then either, others' have one */
     return RP_DECLINED;
+  call->in_type = v->x.type;
   return rp_fit(v, call, kind->unsigned_sum) ? RP_SEEN : RP_DECLINED;
 }
 
@@ -135,23 +136,22 @@ static PyObject *spec_text(const rowscan_spec *spec) {
   return made;
 }
 
-PyObject *rp_scan(const rp_call *given, const rp_kind *kind) {
-  rp_call call = *given;
+PyObject *rp_scan(rp_call *call, const rp_kind *kind) {
   rp_views v;
-  rp_looked looked = look_at_all(&v, &call, kind);
+  rp_looked looked = look_at_all(&v, call, kind);
   if (looked == RP_DECLINED)
     Py_RETURN_NOTIMPLEMENTED;
   if (looked == RP_FAILED)
     return NULL;
   PyObject *out = NULL;
-  if (call.out == Py_None && call.wanted) {
-    suppose_out(&v.out, &v.x, call.out_type);
+  if (call->out == Py_None && call->wanted) {
+    suppose_out(&v.out, &v.x, call->out_type);
     out = rp_new_ref(Py_None);
   } else {
     /* x's own view may be that of a row of one element; a new array is made like the array itself. */
-    out = call.out != Py_None ? rp_new_ref(call.out) : rp_new_like(kind, call.x, &v.x, call.out_type);
-    looked = !out ? RP_FAILED : call.out != Py_None ? RP_SEEN : rp_look_beside(&v.out, out, kind, &v.x);
-    if (looked == RP_SEEN && !rp_fit_out(&v, &call))
+    out = call->out != Py_None ? rp_new_ref(call->out) : rp_new_like(kind, call->x, &v.x, call->out_type);
+    looked = !out ? RP_FAILED : call->out != Py_None ? RP_SEEN : rp_look_beside(&v.out, out, kind, &v.x);
+    if (looked == RP_SEEN && !rp_fit_out(&v, call))
       looked = RP_DECLINED;
   }
   void *stream;
@@ -163,10 +163,10 @@ PyObject *rp_scan(const rp_call *given, const rp_kind *kind) {
   }
   rowscan_spec spec = {.size = sizeof spec};
   PyThreadState *state = PyEval_SaveThread();
-  rowscan_status status = rp_run(&call, &v, stream, &spec);
+  rowscan_status status = rp_run(call, &v, stream, &spec);
   PyEval_RestoreThread(state);
-  if (!status && call.wanted == RP_SCAN)
+  if (!status && call->wanted == RP_SCAN)
     return out;
   Py_DECREF(out);
-  return status ? rp_fail(status) : call.wanted == RP_SPEC ? spec_text(&spec) : rp_new_ref(Py_None);
+  return status ? rp_fail(status) : call->wanted == RP_SPEC ? spec_text(&spec) : rp_new_ref(Py_None);
 }

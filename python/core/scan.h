@@ -13,6 +13,7 @@ typedef struct rp_call {
   long dim;
   rowscan_op op;
   unsigned flags;
+  rowscan_type in_type;            /* of x, as it was seen */
   rowscan_type out_type, acc_type; /* ROWSCAN_TYPE_DEFAULT: the library's convention */
   rowscan_mask_mode mask_mode;     /* of a mask, if there is one */
   enum { RP_SCAN, RP_PREPARE, RP_SPEC } wanted;
@@ -34,10 +35,11 @@ bool rp_fit_out(rp_views *v, const rp_call *call);
 rowscan_status rp_run(const rp_call *call, const rp_views *v, void *stream, rowscan_spec *spec);
 
 /*
- * RP_SCAN: the result, which is out if that is given. RP_PREPARE: None, when all that the scan needs is ready. RP_SPEC:
- * the text of its spec. NotImplemented, with nothing done, where the arrays are not what the library takes as they are;
- * NULL with an exception.
+ * Settles what a call leaves open, in it: dim is counted from the front, and types are known. Then RP_SCAN: the result,
+ * which is out if that is given. RP_PREPARE: None, when all that the scan needs is ready. RP_SPEC: the text of its
+ * spec. NotImplemented, with nothing done, where the arrays are not what the library takes as they are; NULL with an
+ * exception.
  */
-PyObject *rp_scan(const rp_call *call, const rp_kind *kind);
+PyObject *rp_scan(rp_call *call, const rp_kind *kind);
 
 #endif

@@ -84,38 +84,29 @@ bool rp_torch_written(PyObject *array) {
 
 /* ---- the node ---------------------------------------------------------------------------------------------------- */
 
-/* What the gradient depends on besides tensors is kept by the class, of which there is one for each. */
-typedef struct node {
-  long dim;
-  int flags, type, mask_mode;
-  PyObject *apply;
-} node;
-
-static PyObject *apply_of(const node *wanted) {
-  enum { MOST = 64 };
-  static node nodes[MOST];
-  static int count;
-  for (int i = 0; i < count; i++)
-    if (nodes[i].dim == wanted->dim && nodes[i].flags == wanted->flags && nodes[i].type == wanted->type &&
-        nodes[i].mask_mode == wanted->mask_mode)
-      return rp_new_ref(nodes[i].apply);
-  PyObject *apply =
-      PyObject_CallFunction(torch.node, "((liii))", wanted->dim, wanted->flags, wanted->type, wanted->mask_mode);
-  if (apply && count < MOST) {
-    nodes[count] = *wanted;
-    nodes[count++].apply = rp_new_ref(apply);
+/* What the gradient depends on besides tensors is kept by the node's class: apply() of the one for this. */
+static PyObject *apply_of(const rp_call *call, int mask_mode) {
+  static PyObject *classes; /* by what they keep */
+  if (!classes && !(classes = PyDict_New()))
+    return NULL;
+  PyObject *kept = Py_BuildValue("(lIii)", call->dim, call->flags, (int)call->in_type, mask_mode);
+  PyObject *apply = kept ? PyDict_GetItemWithError(classes, kept) : NULL;
+  if (apply) {
+    Py_INCREF(apply);
+  } else if (kept && !PyErr_Occurred()) {
+    apply = PyObject_CallFunctionObjArgs(torch.node, kept, NULL);
+    if (apply && PyDict_SetItem(classes, kept, apply)) {
+      Py_DECREF(apply);
+      apply = NULL;
+    }
   }
+  Py_XDECREF(kept);
   return apply;
 }
 
-PyObject *rp_torch_record(const rp_call *call, const rp_kind *kind, PyObject *y) {
-  rp_view x;
-  node wanted = {.dim = call->dim, .flags = (int)call->flags};
+PyObject *rp_torch_record(const rp_call *call, PyObject *y) {
   PyObject *mask = call->mask == Py_None ? NULL : call->mask;
-  wanted.mask_mode = mask ? (int)call->mask_mode : ROWSCAN_MASK_NONE;
-  if (rp_look(&x, kind, call->x) == RP_SEEN)
-    wanted.type = (int)x.type;
-  PyObject *apply = wanted.type ? apply_of(&wanted) : NULL;
+  PyObject *apply = apply_of(call, mask ? (int)call->mask_mode : ROWSCAN_MASK_NONE);
   PyObject *held = apply ? PyTuple_Pack(1, y) : NULL; /* y by itself would be an input of the node */
   PyObject *recorded = held ? PyObject_CallFunctionObjArgs(apply, call->x, held, mask, NULL) : NULL;
   Py_XDECREF(apply);

@@ -18,7 +18,7 @@ rp_guard rp_torch_guard(const rp_call *call, const rp_kind *kind);
 
 /* The result y of a call as the output of a node of autograd's graph. Takes the reference; NULL: an exception is set.
  */
-PyObject *rp_torch_record(const rp_call *call, const rp_kind *kind, PyObject *y);
+PyObject *rp_torch_record(const rp_call *call, PyObject *y);
 
 /* Tells autograd that an array was written. False: an exception is set. */
 bool rp_torch_written(PyObject *array);
