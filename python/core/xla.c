@@ -125,7 +125,7 @@ enum { HAS_MASK = 1, HAS_INIT = 2, HAS_TOTALS = 4 };
 
 static void *make_error(const xla_frame *frame, int code, const char *message) {
   xla_error_args args = {.size = sizeof args, .message = message, .code = code};
-  return frame->api->make_error(&args);
+  return frame->api->make_error(&args); /* cppcheck-suppress returnDanglingLifetime ; it copies them */
 }
 
 static void *fail(const xla_frame *frame, rowscan_status status) {
@@ -222,7 +222,7 @@ static void *execute(const xla_frame *frame, bool gpu) {
   if (gpu) {
     void *error = frame->api->get_stream(&stream);
     if (error)
-      return error;
+      return error; /* cppcheck-suppress returnDanglingLifetime ; XLA's own */
     if (!find_device(frame, c.problem.input.data, &device))
       return make_error(frame, INTERNAL, "XLA does not tell the GPU of this call");
   }
