@@ -22,8 +22,8 @@ from . import _core
 from ._after import after_import as _after_import
 from ._errors import (BadArgument, CacheFailed, CompileFailed, CudaFailed, Error, NoCompiler, NoDevice, NoDriver,
                       NotCached, OutOfMemory, Unsupported)
-from ._call import call as _call, library_of as _library_of
-from ._types import EXCLUSIVE, MULTIPLY, PREPARE, PROD, REVERSE, SELECT, SPEC, SUM
+from ._call import library_of as _library_of
+from ._types import PREPARE, PROD, SPEC, SUM
 from . import cache
 
 
@@ -76,12 +76,8 @@ _OPS = {"sum": SUM, "prod": PROD}
 def _wanted(wanted, x, dim, op, axis, reverse, exclusive, mask, mask_mode, init, totals, dtype, acc, out):
     if op not in _OPS:
         raise ValueError(f"op is {op!r}, not one of {', '.join(map(repr, _OPS))}")
-    modes = {"select": SELECT, "multiply": MULTIPLY}
-    if mask_mode not in modes:
-        raise ValueError(f"mask_mode is {mask_mode!r}, not 'select' or 'multiply'")
-    flags = (EXCLUSIVE if exclusive else 0) | (REVERSE if reverse else 0)
-    return _call(_OPS[op], x, axis if dim is None else dim, flags, mask, modes[mask_mode], init, totals, dtype, acc,
-                 out, wanted=wanted)
+    return _library_of(x).asked(_OPS[op], x, dim, axis, reverse, exclusive, mask, mask_mode, init, totals, dtype, acc,
+                                out, wanted=wanted)
 
 
 def prepare(x, dim=None, *, op="sum", axis=None, reverse=False, exclusive=False, mask=None, mask_mode="select",

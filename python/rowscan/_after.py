@@ -4,6 +4,7 @@ SPDX-License-Identifier: MIT
 """
 import importlib.util
 import sys
+import warnings
 
 
 class _Finder:
@@ -22,9 +23,17 @@ class _Finder:
 
             def exec_module(module):
                 execute(module)
-                do()
+                _attempt(name, do)
             spec.loader.exec_module = exec_module
         return spec
+
+
+def _attempt(name, do):
+    """No import of another module fails because of rowscan, which says so again when it is given that one's arrays."""
+    try:
+        do()
+    except Exception as error:
+        warnings.warn(f"rowscan does not serve this {name}: {error}", RuntimeWarning, stacklevel=3)
 
 
 _finder = _Finder()
@@ -34,7 +43,7 @@ def after_import(name, do):
     """Calls do() now if a module is there, else when it is."""
     module = sys.modules.get(name)
     if module is not None and not getattr(module.__spec__, "_initializing", False):
-        do()
+        _attempt(name, do)
         return
     _finder.wanted[name] = do
     if _finder not in sys.meta_path:

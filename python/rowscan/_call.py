@@ -10,8 +10,8 @@ import importlib
 import operator
 
 from . import _core
-from ._types import (DEFAULT, FACTORS, INCLUDE_INITIAL, MULTIPLY, NAMES, NUMBERS, SCAN, SELECT, accumulator,
-                     is_floating)
+from ._types import (DEFAULT, EXCLUSIVE, FACTORS, INCLUDE_INITIAL, MASK_MODES, MULTIPLY, NAMES, NUMBERS, REVERSE, SCAN,
+                     SELECT, accumulator, is_floating)
 
 # By the package that defines an array's type. None of these is imported before one of its arrays is seen.
 MODULES = {"numpy": "_numpy", "torch": "_torch", "cupy": "_cupy", "jax": "_jax", "jaxlib": "_jax"}
@@ -235,6 +235,16 @@ class Library:
         shape = list(x.shape)
         shape[s.dim] += 1 if s.flags & INCLUDE_INITIAL else 0
         return tuple(shape)
+
+    def asked(self, op, x, dim, axis, reverse, exclusive, mask, mask_mode, init, totals, dtype, acc, out, wanted=SCAN):
+        """A scan by the arguments of cumsum(), which C has checked where the call comes from there."""
+        if dim is not None and axis is not None:
+            raise TypeError("dim and axis are given, which are two names of one argument")
+        if mask_mode not in MASK_MODES:
+            raise ValueError(f"mask_mode is {mask_mode!r}, not 'select' or 'multiply'")
+        flags = (EXCLUSIVE if exclusive else 0) | (REVERSE if reverse else 0)
+        return self.scan(op, x, axis if dim is None else dim, flags, mask, MASK_MODES[mask_mode], init, bool(totals),
+                         dtype, acc, out, wanted=wanted)
 
     def scan(self, *arguments, wanted=SCAN):
         return self.run(self.settle(*arguments), wanted)

@@ -8,6 +8,7 @@ from ._errors import BadArgument, Unsupported
 SUM, PROD = 0, 1
 EXCLUSIVE, REVERSE, INCLUDE_INITIAL = 1, 2, 8
 SELECT, MULTIPLY = 1, 2
+MASK_MODES = {"select": SELECT, "multiply": MULTIPLY}
 SCAN, PREPARE, SPEC = 0, 1, 2  # what a call of _core.scan is wanted for
 
 NAMES = (None, "f16", "bf16", "f32", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "bool")

@@ -2,6 +2,177 @@
 
 SPDX-License-Identifier: MIT
 """
-from ._torch import install, patched
+import contextlib
+import threading
+import warnings
+
+import torch
+
+from . import _core, _torch_operators as operators
+from ._errors import Unsupported
+from ._torch import library
+from ._torch_operators import TYPES
+from ._types import DEFAULT, PROD, SELECT, SUM
 
 __all__ = ["install", "patched"]
+
+_OWN = ("cumsum", SUM), ("cumprod", PROD)
+
+
+class _Patch:
+    """Kernels of aten's for one dispatch key. They stay while somebody wants them."""
+
+    def __init__(self, key):
+        self.key, self.wanted, self.own, self.library, self.boxed = key, 0, {}, None, None
+        self.keys = torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, key))
+
+    def enter(self):
+        self.wanted += 1
+        if self.wanted > 1:
+            return
+        if not self.own and hasattr(torch.library, "get_kernel"):
+            for name, _ in _OWN:
+                for form in (name, name + ".out", name + "_"):
+                    self.own[form] = torch.library.get_kernel("aten::" + form, self.key)
+        self.library = torch.library.Library("aten", "IMPL")
+        with warnings.catch_warnings():  # torch warns once in a process that a kernel is overridden
+            warnings.simplefilter("ignore")
+            for name, op in _OWN:
+                self.library.impl(name + "_", _aten_kernel_(op), self.key)
+                self.library.impl(name + ".out", _aten_kernel_out(op), self.key)
+            self.boxed = _core.box(*operators.libraries(), "aten", self.key, {name: name for name, _ in _OWN})
+            for name, op in _OWN if self.boxed is None else ():
+                self.library.impl(name, _aten_kernel(op), self.key)
+
+    def leave(self):
+        self.wanted -= 1
+        if self.wanted:
+            return
+        if self.boxed is not None:
+            _core.unbox(self.boxed)
+        self.library._destroy()
+        self.library = self.boxed = None
+
+    def other(self, name, *args, **kwargs):
+        """What torch itself does, for dtypes that rowscan has no type for."""
+        if name not in self.own:
+            raise Unsupported(f"torch.{name} of {args[0].dtype} is not there while rowscan is in its place")
+        return self.own[name].call_boxed(self.keys, *args, **kwargs)
+
+
+_patches = {}
+_patch_lock = threading.Lock()
+
+
+def _torchs(name, x, *args, **kwargs):
+    return _patches[x.device.type.upper()].other(name, x, *args, **kwargs)
+
+
+def _served(x, dtype):
+    return x.dtype in TYPES and (dtype is None or dtype in TYPES)
+
+
+def _aten_kernel(op):
+    name = _OWN[op][0]
+
+    def kernel(x, dim, *, dtype=None):
+        if not _served(x, dtype):
+            return _torchs(name, x, dim, dtype=dtype)
+        return _alone_of(op, x, dim, dtype)
+    return kernel
+
+
+def _alone_of(op, x, dim, dtype):
+    s = library.settle(op, x, dim, 0, None, SELECT, None, False, dtype, None, None)
+    return operators.op_scan_alone(s.x, s.dim, op, 0, s.number)
+
+
+def _into_of(op, x, dim, out):
+    s = library.settle(op, x, dim, 0, None, SELECT, None, False, out.dtype, None, out)
+    operators.run(s.x, s.dim, op, 0, s.number, DEFAULT, 0, None, None, None, out)
+    return out
+
+
+def _aten_kernel_(op):
+    name = _OWN[op][0] + "_"
+
+    def kernel(x, dim, *, dtype=None):
+        if not _served(x, dtype):
+            return _torchs(name, x, dim, dtype=dtype)
+        if dtype is not None and dtype != x.dtype:
+            raise RuntimeError(f"Bad in-place call: input tensor dtype {x.dtype} and output tensor dtype {dtype} "
+                               "should match")
+        return _into_of(op, x, dim, x)
+    return kernel
+
+
+def _aten_kernel_out(op):
+    name = _OWN[op][0] + ".out"
+
+    def kernel(x, dim, *, dtype=None, out):
+        if not _served(x, dtype) or not _served(out, None):
+            return _torchs(name, x, dim, dtype=dtype, out=out)
+        if dtype is not None and dtype != out.dtype:
+            raise RuntimeError(f"Expected out tensor to have dtype {dtype}, but got {out.dtype} instead")
+        if out.shape != x.shape:
+            out.resize_(x.shape)
+        return _into_of(op, x, dim, out)
+    return kernel
+
+
+def _other(op):
+    def function(x, dim, dtype):
+        if _served(x, dtype):  # floating elements to integers: these are converted first
+            return _alone_of(op, x, dim, dtype)
+        return _torchs(_OWN[op][0], x, dim, dtype=dtype)
+    return function
+
+
+# What kernels in C leave to Python: see core/boxed.c.
+_library = torch.library.Library("rowscan", "FRAGMENT")
+for _name, _op in _OWN:
+    _library.define(f"other_{_name}(Tensor x, int dim, ScalarType? dtype) -> Tensor")
+    for _key in ("CPU", "CUDA"):
+        _library.impl("other_" + _name, _other(_op), _key)
+
+
+def _patches_of(devices):
+    for device in devices:
+        if device not in ("CPU", "CUDA"):
+            raise ValueError(f"device is {device!r}, not 'CPU' or 'CUDA'")
+    return [_patches.get(device) or _patches.setdefault(device, _Patch(device)) for device in devices]
+
+
+@contextlib.contextmanager
+def patched(*devices):
+    """torch.cumsum and torch.cumprod of all callers are rowscan's while this lasts.
+
+    devices    "CUDA" (the default), "CPU", or both
+
+    Methods, in-place and out= forms and callers in C++ are served too, with torch's own gradients. Not served: code
+    that inductor makes of them, and dtypes that rowscan has no type for, such as complex ones, which stay torch's
+    (where torch.library.get_kernel is not there yet, they are refused). A dim out of range may be a RuntimeError in
+    place of an IndexError. The dispatcher is the process's: other threads see the change too. It may be nested; the
+    last to leave brings torch's own kernels back, after an exception too.
+
+    >>> with rowscan.torch.patched("CPU"):
+    ...     torch.cumsum(torch.ones(3), 0)
+    tensor([1., 2., 3.])
+    """
+    with _patch_lock:
+        patches = _patches_of(devices or ("CUDA",))
+        for patch in patches:
+            patch.enter()
+    try:
+        yield
+    finally:
+        with _patch_lock:
+            for patch in patches:
+                patch.leave()
+
+
+def install(*devices):
+    """torch.cumsum and torch.cumprod are rowscan's from now on: patched() for good."""
+    with _patch_lock:
+        for patch in _patches_of(devices or ("CUDA",)):
+            patch.enter()

@@ -58,6 +58,8 @@ def test_arguments_are_named():
             (lambda: rowscan.cumsum(x, 1, reversed=True), "no argument 'reversed'"),
             (lambda: rowscan.cumsum(x, 1, x=x), "two values for 'x'"),
             (lambda: rowscan.cumsum(x, 1, axis=1), "dim and axis"),
+            (lambda: rowscan.prepare(x, 1, axis=1), "dim and axis"),
+            (lambda: rowscan.spec(x, 1, axis=1), "dim and axis"),
             (lambda: rowscan.cumulative_sum(x, axis=0, out=x), "out"),
             (lambda: rowscan.warm("in=f32 length=3"), "specs is 'in=f32 length=3', not a list"),
             (lambda: rowscan.warm(["length=3"], "sm_90"), "archs is 'sm_90', not a list"),
@@ -93,6 +95,26 @@ def test_an_error_leaves_the_output_as_it_was():
         with pytest.raises(ValueError):
             rowscan.cumsum(x, 1, out=out, **options)
     assert (out == 7).all()
+
+
+@pytest.mark.parametrize("imports", ["import rowscan, torch", "import torch, rowscan"])
+@pytest.mark.parametrize("version, told", [("2.5.1", "torch is 2.5.1: rowscan serves its tensors from 2.6 on"),
+                                           ("99.0", "'torch' is not a package")])
+def test_another_torch_can_be_imported(tmp_path, imports, version, told):
+    """One that is too old, or too new to be known: that is told at once and when a tensor comes, and all else works."""
+    (tmp_path / "torch.py").write_text(f"__version__ = {version!r}\nclass Tensor: pass\n")
+    code = f"""
+{imports}
+import numpy
+assert rowscan.cumsum(numpy.ones(2), 0).tolist() == [1, 2]
+try:
+    rowscan.cumsum(torch.Tensor(), 0)
+except ImportError as error:
+    print(error)
+"""
+    status, out, err = in_child(code, PYTHONPATH=os.pathsep.join([str(tmp_path), *filter(None, sys.path)]))
+    assert status == 0 and "RuntimeWarning: rowscan does not serve this torch" in err and told in err, err
+    assert told in out
 
 
 def test_free_threaded_python_is_told():

@@ -323,8 +323,8 @@ def python(code):
 def test_either_import_may_come_first():
     code = ("import sys, rowscan; assert 'torch' not in sys.modules\nimport torch\n"
             "assert 'rowscan._torch' in sys.modules\nassert 'torch._dynamo' not in sys.modules, 'it takes seconds'\n"
-            "f = torch.compile(lambda x: rowscan.cumsum(rowscan.cumulative_sum(x, axis=0), 0, init=0.), fullgraph=True, "
-            "backend='eager')\n"
+            "f = torch.compile(lambda x: rowscan.cumsum(rowscan.cumulative_sum(x, axis=0), 0, init=0.), "
+            "fullgraph=True, backend='eager')\n"
             "assert f(torch.ones(3)).tolist() == [1, 3, 6]; rowscan.torch.patched")
     done = python(code)
     assert done.returncode == 0, done.stderr

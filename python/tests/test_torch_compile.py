@@ -156,15 +156,15 @@ def test_opcheck():
 
 @pytest.mark.skipif(not COMPILED_IN_C, reason="libtorch registers C kernels from 2.8 on")
 def test_kernels_are_in_c_where_they_can_be():
-    import rowscan._torch as adapter
+    import rowscan._torch_operators as operators
     calls = []
-    original, adapter._run = adapter._run, lambda *args: calls.append(args)
+    original, operators.run = operators.run, lambda *args: calls.append(args)
     try:
         torch.ops.rowscan._scan(torch.ones(3), 0)
         torch.ops.rowscan._scan_totals(torch.ones(3), 0, 0, 0, 0, 0, 0, None, None, 3)
         torch.ops.rowscan.scan_out(torch.ones(3), 0, out=torch.empty(3))
     finally:
-        adapter._run = original
+        operators.run = original
     assert not calls
 
 

@@ -1,0 +1,354 @@
+"""_torch_operators.py - torch's operators of rowscan, and their gradients
+
+SPDX-License-Identifier: MIT
+
+  rowscan::scan, scan_totals    what torch.compile and export see. They are composite: made of the next two, with the
+                                gradient of _Scan
+  rowscan::_scan, _scan_totals  the scan alone, which compiled code calls: kernels in C where libtorch has what they
+                                need (2.8), else in Python
+  rowscan::scan_out             the same into given arrays, without a gradient
+  _Scan                         autograd.Function: gradients, forward-mode too, and torch.func's transforms
+
+Types, flags and modes are the library's numbers; a dim is counted from the front, but for the operators'.
+"""
+import glob
+import os
+
+import torch
+from torch._functorch.utils import enable_single_level_autograd_function
+
+from . import _core
+from ._errors import Unsupported
+from ._types import DEFAULT, INCLUDE_INITIAL, MULTIPLY, NUMBERS, PROD, REVERSE, SCAN, SUM, accumulator, is_floating
+
+_NAMES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i8": "int8", "u8": "uint8",
+          "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64",
+          "bool": "bool"}
+DTYPES = {NUMBERS[name]: getattr(torch, dtype) for name, dtype in _NAMES.items()}
+TYPES = {dtype: number for number, dtype in DTYPES.items()}
+
+transform = torch._C._functorch.peek_interpreter_stack
+_forward_ad = torch.autograd.forward_ad
+
+
+# ---- the scan alone --------------------------------------------------------------------------------------------------
+
+_ARGUMENTS = ("Tensor x, int dim, int op=0, int flags=0, int out_type=0, int acc=0, int mask_mode=0, "
+              "Tensor? mask=None, Tensor? init=None")
+_SCHEMAS = {"_scan": f"({_ARGUMENTS}) -> Tensor",
+            "_scan_totals": f"({_ARGUMENTS}, int totals_type=0) -> (Tensor, Tensor)",
+            "scan": f"({_ARGUMENTS}) -> Tensor",
+            "scan_totals": f"({_ARGUMENTS}, int totals_type=0) -> (Tensor, Tensor)",
+            "scan_out": f"({_ARGUMENTS}, *, Tensor(a!) out, Tensor(b!)? totals=None) -> ()"}
+_library = torch.library.Library("rowscan", "DEF")
+for _name, _schema in _SCHEMAS.items():
+    _library.define(_name + _schema, tags=(torch.Tag.pt2_compliant_tag, torch.Tag.flexible_layout))
+op_scan, op_totals, op_scan_alone, op_totals_alone, op_out = (
+    getattr(torch.ops.rowscan, name).default for name in ("scan", "scan_totals", "_scan", "_scan_totals", "scan_out"))
+
+
+def rows_shape(x, dim):
+    return tuple(1 if d == dim else extent for d, extent in enumerate(x.shape))
+
+
+def out_shape(x, dim, flags):
+    if not flags & INCLUDE_INITIAL:
+        return tuple(x.shape)
+    return tuple(extent + 1 if d == dim else extent for d, extent in enumerate(x.shape)) or (2,)
+
+
+def _front(x, dim):
+    """dim, counted from the front; one that is out of range stays so."""
+    return dim + max(x.dim(), 1) if dim < 0 else dim
+
+
+def _out_type(x, out_type):
+    kind = TYPES[x.dtype]
+    return out_type or (kind if is_floating(kind) else NUMBERS["i64"])
+
+
+def run(x, dim, op, flags, out_type, acc, mask_mode, mask, init, totals, out):
+    y = _core.scan(x, dim, op, flags, out_type, acc, mask_mode, mask, init, totals, out, SCAN)
+    if y is NotImplemented:
+        raise TypeError(f"rowscan can't scan along dim {dim} a {x.dtype} tensor of shape {tuple(x.shape)} and layout "
+                        f"{x.layout} on {x.device} with these arguments")
+    return y
+
+
+def _new(x, dim, flags, out_type):
+    return torch.empty(out_shape(x, dim, flags), dtype=DTYPES[_out_type(x, out_type)], device=x.device)
+
+
+def _kernel_scan(x, dim, op=SUM, flags=0, out_type=DEFAULT, acc=DEFAULT, mask_mode=0, mask=None, init=None):
+    out = _new(x, _front(x, dim), flags, out_type) if flags & INCLUDE_INITIAL else None
+    return run(x, dim, op, flags, out_type, acc, mask_mode, mask, init, None, out)
+
+
+def _kernel_totals(x, dim, op=SUM, flags=0, out_type=DEFAULT, acc=DEFAULT, mask_mode=0, mask=None, init=None,
+                   totals_type=0):
+    out = _new(x, _front(x, dim), flags, out_type) if flags & INCLUDE_INITIAL else None
+    if totals_type not in DTYPES:
+        raise ValueError(f"totals_type is {totals_type}, the number of no type")
+    totals = torch.empty(rows_shape(x, _front(x, dim)), dtype=DTYPES[totals_type], device=x.device)
+    return run(x, dim, op, flags, out_type, acc, mask_mode, mask, init, totals, out), totals
+
+
+def _kernel_out(x, dim, op=SUM, flags=0, out_type=DEFAULT, acc=DEFAULT, mask_mode=0, mask=None, init=None, *, out,
+                totals=None):
+    run(x, dim, op, flags, out_type, acc, mask_mode, mask, init, totals, out)
+
+
+def libraries():
+    """File names of libtorch as it is loaded, and of its CUDA part where torch has one."""
+    folder = os.path.join(os.path.dirname(torch.__file__), "lib")
+    cuda = glob.glob(os.path.join(folder, "libtorch_cuda.so")) if torch.version.cuda else []
+    return os.path.join(folder, "libtorch_cpu.so"), cuda[0] if cuda else None
+
+
+_KERNELS = {"_scan": ("scan", _kernel_scan), "_scan_totals": ("scan_totals", _kernel_totals),
+            "scan_out": ("scan_out", _kernel_out)}
+
+
+def _give_kernels():
+    cpu, cuda = libraries()
+    boxed = {name: kernel for name, (kernel, _) in _KERNELS.items()}
+    for key in ("CPU", "CUDA"):
+        if _core.box(cpu, cuda, "rowscan", key, boxed) is None:
+            for name, (_, kernel) in _KERNELS.items():
+                _library.impl(name, kernel, key)
+
+
+_give_kernels()
+# The gradient is _Scan's. Without a word of their own these would warn that they have none.
+_library.impl("_scan", torch.library.fallthrough_kernel, "Autograd")
+_library.impl("_scan_totals", torch.library.fallthrough_kernel, "Autograd")
+
+
+def _fake_scan(x, dim, op=SUM, flags=0, out_type=DEFAULT, acc=DEFAULT, mask_mode=0, mask=None, init=None):
+    return _new(x, _front(x, dim), flags, out_type)
+
+
+def _fake_totals(x, dim, op=SUM, flags=0, out_type=DEFAULT, acc=DEFAULT, mask_mode=0, mask=None, init=None,
+                 totals_type=0):
+    dim = _front(x, dim)
+    return (_new(x, dim, flags, out_type),
+            torch.empty(rows_shape(x, dim), dtype=DTYPES[totals_type], device=x.device))
+
+
+def _fake_out(x, dim, op=SUM, flags=0, out_type=DEFAULT, acc=DEFAULT, mask_mode=0, mask=None, init=None, *, out,
+              totals=None):
+    pass
+
+
+# torch.library.register_fake would read source files for several milliseconds.
+for _name, _kernel in (("_scan", _fake_scan), ("_scan_totals", _fake_totals), ("scan_out", _fake_out)):
+    _library.impl(_name, _kernel, "Meta")
+
+
+def _counted_out(keyset, *args, out, totals=None):
+    """Tells autograd what was written, which operators of a library have to do themselves."""
+    torch.autograd.graph.increment_version([out] if totals is None else [out, totals])
+    with torch._C._AutoDispatchBelowADInplaceOrView():
+        return op_out.redispatch(keyset & torch._C._after_ADInplaceOrView_keyset, *args, out=out, totals=totals)
+
+
+def _plain_out(*args, out, totals=None):
+    """Torch's own fallback for the negative bit wants operators that return what they write."""
+    plain, plain_totals = out.resolve_neg(), totals.resolve_neg() if totals is not None else None
+    op_out(*(a.resolve_neg() if isinstance(a, torch.Tensor) else a for a in args), out=plain, totals=plain_totals)
+    for written, own in ((plain, out), (plain_totals, totals)):
+        if written is not own:
+            own.copy_(written)
+
+
+_library.impl("scan_out", _counted_out, "ADInplaceOrView", with_keyset=True)
+_library.impl("scan_out", _plain_out, "Negative")
+
+
+# ---- gradients -------------------------------------------------------------------------------------------------------
+
+# What a differentiable scan is asked for: x, dim (from the front), op, flags, out_type, acc, mask_mode, mask, init, and
+# totals_type, 0 for none. mask has x's shape; init has that of the rows.
+X, MASK, INIT = 0, 7, 8
+
+
+def _alone(*args):
+    if not args[-1]:
+        return op_scan_alone(*args[:-1])
+    if args[INIT] is not None:  # the library wants the strides of initial values and totals to be equal
+        args = (*args[:INIT], args[INIT].contiguous(), args[-1])
+    return op_totals_alone(*args)
+
+
+def _sum(x, dim, flags, out_type, acc, mask_mode=0, mask=None, init=None, totals_type=0):
+    return differentiable(x, dim, SUM, flags, out_type, acc, mask_mode, mask, init, totals_type)
+
+
+def _gradients(ctx, g, g_totals=None):
+    """Of x, mask and init. The gradient of a sum is the same scan from the other end, which begins with the totals'."""
+    dim, op, flags, acc, mask_mode, kind = ctx.rowscan
+    x, mask, init, y = ctx.saved_tensors
+    if op == PROD:
+        return torch.ops.aten.cumprod_backward(g, x.to(y.dtype), dim, y).to(x.dtype), None, None
+    of_x, of_mask, of_init = (ctx.needs_input_grad[i] for i in (X, MASK, INIT))
+    first = None
+    if flags & INCLUDE_INITIAL:
+        length = g.shape[dim] - 1
+        first = g.narrow(dim, length if flags & REVERSE else 0, 1)
+        g = g.narrow(dim, 0 if flags & REVERSE else 1, length)
+    if g_totals is not None:
+        g_totals = g_totals.to(DTYPES[accumulator(TYPES[g.dtype], kind, acc)])
+    d = d_mask = d_init = None
+    if of_x or of_mask:
+        wide = accumulator(TYPES[g.dtype], kind, acc) if of_init else 0
+        d = _sum(g, dim, (flags ^ REVERSE) & ~INCLUDE_INITIAL, kind, acc, init=g_totals, totals_type=wide)
+        if of_init:
+            d, d_init = d
+    elif of_init:
+        d_init = g.sum(dim, keepdim=True)
+        if g_totals is not None:
+            d_init = d_init + g_totals
+    if of_mask:
+        d_mask = d * x
+    if mask is not None and d is not None:
+        d = d * mask if mask_mode == MULTIPLY else torch.where(mask != 0, d, 0)
+    if d_init is not None:
+        d_init = (d_init if first is None else d_init + first).reshape(init.shape).to(init.dtype)
+    return d if of_x else None, d_mask, d_init
+
+
+def _tangents(ctx, t_x, t_mask, t_init):
+    """A sum is linear in x and init, and in a mask that multiplies."""
+    dim, op, flags, acc, mask_mode, _ = ctx.rowscan
+    out_type, totals_type, shape = ctx.rowscan_out
+    x, mask, _, _ = ctx.saved_tensors
+    if op == PROD:
+        raise Unsupported("products have no forward-mode gradient here: torch.cumprod has one")
+    terms = []
+    if t_x is not None:
+        terms.append(_sum(t_x, dim, flags, out_type, acc, mask_mode, mask, t_init, totals_type))
+    elif t_init is not None:
+        y = t_init.to(DTYPES[out_type]).expand(shape)
+        terms.append((y, t_init) if totals_type else y)
+    if t_mask is not None:
+        terms.append(_sum(x * t_mask, dim, flags, out_type, acc, totals_type=totals_type))
+    if not terms:
+        return (None, None) if totals_type else None
+    if len(terms) == 1:
+        return terms[0]
+    return tuple(a + b for a, b in zip(*terms)) if totals_type else terms[0] + terms[1]
+
+
+class _Scan(torch.autograd.Function):
+    """A differentiable scan, also under torch.func's transforms."""
+
+    @staticmethod
+    def forward(*args):
+        return _alone(*args)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        x, dim, op, flags, out_type, acc, mask_mode, mask, init, totals_type = inputs
+        if op == PROD and (flags or mask is not None or init is not None or totals_type):
+            raise Unsupported("the gradient of a product is there for plain ones alone: from the first element on, "
+                              "inclusive, without mask, init and totals")
+        y = output[0] if totals_type else output
+        ctx.rowscan = dim, op, flags, acc, mask_mode, TYPES[x.dtype]
+        ctx.rowscan_out = TYPES[y.dtype], totals_type, y.shape
+        weighed = mask_mode == MULTIPLY and mask is not None and mask.is_floating_point()
+        saved = (x if op == PROD or weighed else None, mask, init, y if op == PROD else None)
+        ctx.save_for_backward(*saved)
+        ctx.save_for_forward(*saved)
+
+    @staticmethod
+    def backward(ctx, g, g_totals=None):
+        d, d_mask, d_init = _gradients(ctx, g, g_totals)
+        return d, None, None, None, None, None, None, d_mask, d_init, None
+
+    @staticmethod
+    def jvp(ctx, *tangents):
+        return _tangents(ctx, tangents[X], tangents[MASK], tangents[INIT])
+
+    @staticmethod
+    def vmap(info, in_dims, *args):
+        return _batched(differentiable, info.batch_size, in_dims, *args)
+
+
+def _to_front(tensor, dim, size):
+    if tensor is None:
+        return None
+    return tensor.unsqueeze(0).expand(size, *tensor.shape) if dim is None else tensor.movedim(dim, 0)
+
+
+def _batched(scan, size, in_dims, x, dim, *rest):
+    """A scan of tensors with one more dimension, the batch's, which goes to the front."""
+    rank = x.dim() - (in_dims[X] is not None)
+    rest = list(rest)
+    x = _to_front(x, in_dims[X], size)
+    for i in (MASK, INIT):
+        rest[i - 2] = _to_front(rest[i - 2], in_dims[i], size)
+    dim %= max(rank, 1)
+    if not rank:  # a row of one element
+        x, dim = x.unsqueeze(1), 0
+        for i in (MASK, INIT):
+            rest[i - 2] = rest[i - 2].unsqueeze(1) if rest[i - 2] is not None else None
+    result = scan(x, dim + 1, *rest)
+    results = list(result) if isinstance(result, tuple) else [result]
+    if not rank:
+        results = [y.squeeze(1) if y.shape[1] == 1 else y for y in results]
+    return (tuple(results), (0,) * len(results)) if isinstance(result, tuple) else (results[0], 0)
+
+
+def wants_gradient(*tensors):
+    return torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors)
+
+
+class _Below(torch.autograd.function._SingleLevelFunction):
+    """At one level of torch.func's transforms, whose next one sees the operator again, with its gradient."""
+
+    setup_context, backward, jvp = (staticmethod(getattr(_Scan, name)) for name in ("setup_context", "backward", "jvp"))
+
+    @staticmethod
+    def forward(*args):
+        with (torch.enable_grad(), _forward_ad._set_fwd_grad_enabled(True),  # of the next level
+              torch._C._AutoDispatchBelowAutograd()):
+            return op_totals(*args) if args[-1] else op_scan(*args[:-1])
+
+
+_FRONT = torch._C.DispatchKey.FuncTorchDynamicLayerFrontMode
+
+
+def differentiable(*args):
+    if transform() is not None:
+        if not torch._C._dispatch_tls_is_dispatch_key_excluded(_FRONT):
+            return _Scan.apply(*args)
+        with enable_single_level_autograd_function():  # the dispatcher has called an operator for one level of them
+            return _Below.apply(*args)
+    if _forward_ad._current_level >= 0 or wants_gradient(args[X], args[MASK], args[INIT]):
+        return _Scan.apply(*args)
+    return _alone(*args)
+
+
+def _composite_scan(x, dim, op=SUM, flags=0, out_type=DEFAULT, acc=DEFAULT, mask_mode=0, mask=None, init=None):
+    return differentiable(x, _front(x, dim), op, flags, out_type, acc, mask_mode, mask, init, 0)
+
+
+def _composite_totals(x, dim, op=SUM, flags=0, out_type=DEFAULT, acc=DEFAULT, mask_mode=0, mask=None, init=None,
+                      totals_type=0):
+    return differentiable(x, _front(x, dim), op, flags, out_type, acc, mask_mode, mask, init,
+                           totals_type or accumulator(TYPES[x.dtype], _out_type(x, out_type), acc))
+
+
+_library.impl("scan", _composite_scan, "CompositeImplicitAutograd")
+_library.impl("scan_totals", _composite_totals, "CompositeImplicitAutograd")
+
+
+@torch.library.register_vmap("rowscan::_scan", lib=_library)
+def _vmap_scan(info, in_dims, *args):
+    args, in_dims = args + (None,) * (9 - len(args)), in_dims + (None,) * (9 - len(in_dims))
+    return _batched(op_scan_alone, info.batch_size, in_dims, *args)
+
+
+@torch.library.register_vmap("rowscan::_scan_totals", lib=_library)
+def _vmap_totals(info, in_dims, *args):
+    return _batched(op_totals_alone, info.batch_size, in_dims, *args)
