@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "base/plain.h"
+#include "base/word.h"
 #include "file.h"
 #include "inside.h"
-#include "word.h"
 
 static const int64_t default_limit = (int64_t)256 << 20;
 

@@ -13,10 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/word.h"
 #include "file.h"
 #include "inside.h"
 #include "pack.h"
-#include "word.h"
 
 typedef struct tier_pack {
   rs_pack pack;

@@ -1,5 +1,5 @@
 #!/bin/sh
-# embed.sh - writes the C source (declared in src/kernels.h) that holds the files given as arguments
+# embed.sh - writes the C source (declared in src/compile/kernels.h) that holds the files given as arguments
 # SPDX-License-Identifier: MIT
 set -eu
 LC_ALL=C
@@ -17,7 +17,7 @@ digest() {
 list=$(for file; do printf '%s %s %s\n' "${file##*/}" "$(digest <"$file")" "$file"; done | sort)
 
 echo '/* The files of kernels/, written by kernels/embed.sh. */'
-echo '#include "kernels.h"'
+echo '#include "compile/kernels.h"'
 echo
 echo '#include <stddef.h>'
 count=0

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "host_half.h"
+#include "host/half.h"
 #include "rowscan.h"
 
 enum { PAGE = 4096, AS_MALLOC = 16, MOST_CELLS = 128 };

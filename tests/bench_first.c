@@ -17,15 +17,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arch.h"
-#include "clock.h"
-#include "compile.h"
-#include "emit.h"
-#include "kernels.h"
-#include "launch.h"
-#include "plan.h"
-#include "spec_parse.h"
-#include "tuned.h"
+#include "base/clock.h"
+#include "compile/compile.h"
+#include "compile/kernels.h"
+#include "family/emit.h"
+#include "gpu/launch.h"
+#include "gpu/tuned.h"
+#include "run/plan.h"
+#include "spec/arch.h"
+#include "spec/spec_parse.h"
 
 enum { BURSTS = 200, CALLS = 100, CHECKED = 100 };
 

@@ -15,7 +15,7 @@
 #include <time.h>
 
 #include "bench_cells.h"
-#include "host_test.h"
+#include "host/test.h"
 
 typedef struct shape {
   const char *what;

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "plan.h"
+#include "run/plan.h"
 
 enum { BURSTS = 300, MOST_BURSTS = 10000, CALLS = 100, MOST_CALLS = 500 }; /* a GPU's queue holds about 1000 launches */
 

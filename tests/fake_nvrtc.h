@@ -17,10 +17,10 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "build.h"
-#include "kernels.h"
-#include "nvrtc.h"
-#include "text.h"
+#include "base/text.h"
+#include "compile/build.h"
+#include "compile/kernels.h"
+#include "compile/nvrtc.h"
 
 typedef struct tally {
   atomic_int calls, compiles, programs;

@@ -30,8 +30,8 @@ sources_of() {
   case $1 in
   entry) echo "cache/entry.c" ;;
   pack) echo "cache/entry.c cache/file.c cache/pack.c src/base/descriptor.c" ;;
-  npy) echo "src/cli/npy.c src/types.c" ;;
-  spec) echo "src/base/plain.c src/sized.c src/spec.c src/spec_parse.c src/status.c src/text.c src/types.c" ;;
+  npy) echo "src/cli/npy.c src/spec/types.c" ;;
+  spec) echo "src/base/plain.c src/base/sized.c src/spec/spec.c src/spec/spec_parse.c src/base/status.c src/base/text.c src/spec/types.c" ;;
   *)
     echo "fuzz.sh: there is no target $1; there are entry, pack, npy, spec" >&2
     return 2
@@ -47,7 +47,7 @@ compile() {
   done
   # shellcheck disable=SC2086
   "$clang" -std=gnu11 -D_GNU_SOURCE= -g -O1 -fno-omit-frame-pointer -fsanitize=fuzzer,address,undefined \
-    -fno-sanitize-recover=all -Wall -Wextra -Werror -I"$top/src" -I"$top/cache" $files -o "fuzz_$1"
+    -fno-sanitize-recover=all -Wall -Wextra -Werror -I"$top/src" -I"$top" -I"$top/cache" $files -o "fuzz_$1"
 }
 
 echo 'int LLVMFuzzerTestOneInput(const unsigned char *d, unsigned long n) { return !d && n; }' >probe.c

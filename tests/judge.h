@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "rows.h"
+#include "spec/rows.h"
 
 /* Does what rs_host_run does. */
 void judge_scan(const rowscan_spec *spec, const rs_rows *rows);

@@ -25,7 +25,7 @@ refuses() {
   shift
   if ! compiles "$work/empty.c" "$@"; then
     echo "SKIP: the compiler has no $*"
-  elif compiles "$srcdir/src/machine.h" "$@" || ! grep -q "rowscan needs.*$words" "$work/said"; then
+  elif compiles "$srcdir/src/base/machine.h" "$@" || ! grep -q "rowscan needs.*$words" "$work/said"; then
     echo "machine: $*: not refused for want of $words" >&2
     cat "$work/said" >&2
     failed=1
@@ -34,7 +34,7 @@ refuses() {
   fi
 }
 
-compiles "$srcdir/src/machine.h" || {
+compiles "$srcdir/src/base/machine.h" || {
   cat "$work/said"
   failed=1
 }
@@ -48,8 +48,8 @@ refuses 'exact floating-point' -Ofast
 refuses 'exact floating-point' -ffinite-math-only
 
 # The library's sources include the header.
-if compiles "$srcdir/src/types.c" -ffast-math; then
-  echo "machine: src/types.c compiles with -ffast-math" >&2
+if compiles "$srcdir/src/spec/types.c" -ffast-math; then
+  echo "machine: src/spec/types.c compiles with -ffast-math" >&2
   failed=1
 fi
 exit $failed

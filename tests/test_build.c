@@ -7,14 +7,14 @@
 #include <pthread.h>
 #include <sys/wait.h>
 
-#include "bounds.h"
-#include "build.h"
-#include "compile.h"
-#include "digest.h"
-#include "facts.h"
+#include "compile/bounds.h"
+#include "compile/build.h"
+#include "compile/compile.h"
+#include "compile/digest.h"
+#include "compile/facts.h"
+#include "compile/key.h"
+#include "compile/key_diff.h"
 #include "fake_nvrtc.h"
-#include "key.h"
-#include "key_diff.h"
 
 /* ---- what the tests share ---------------------------------------------------------------------------------------- */
 

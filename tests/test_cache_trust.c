@@ -15,8 +15,8 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include "compile/nvrtc.h"
 #include "inside.h"
-#include "nvrtc.h"
 #include "pack.h"
 
 enum { NOBODY = 65534 };

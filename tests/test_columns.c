@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "columns_parts.h"
-#include "compile.h"
-#include "cuda.h"
+#include "compile/compile.h"
+#include "family/columns_parts.h"
+#include "gpu/cuda.h"
 #include "judge.h"
 #include "quick.h"
-#include "types.h"
+#include "spec/types.h"
 
 enum { GUARD = 64, POISON = 0xa5, MOST_RANK = 5, WORKSPACE = 1 << 22 };
 

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "columns_memo.h"
+#include "family/columns_memo.h"
+#include "family/tune.h"
 #include "run_tests.h"
-#include "tune.h"
 
 enum { RANK = RS_MEMO_RANK + 2 };
 

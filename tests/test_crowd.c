@@ -13,7 +13,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "build.h"
+#include "compile/build.h"
 #include "fake_nvrtc.h"
 
 enum { SPECS = 50, MOST_PROCESSES = 1024, MOST_THREADS = 64 };

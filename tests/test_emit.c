@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emit.h"
+#include "family/emit.h"
 #include "quick.h"
 #include "run_tests.h"
 

@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "developer.h"
 #include "rowscan.h"
 #include "simt/simt.h"
+#include "spec/developer.h"
 
 /* ---- the allocator ------------------------------------------------------------------------------------------------
  * The nth allocation of this process fails. A sanitizer has an allocator of its own, which stays. */

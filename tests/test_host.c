@@ -9,7 +9,7 @@
  * GB of memory). RS_QUICK=1: an eighth of the random problems, half of the long rows. CK_EXCLUDE_TAGS=alone leaves out
  * what starts no threads.
  */
-#include "host.h"
+#include "host/host.h"
 
 #include <check.h>
 #include <dirent.h>
@@ -25,7 +25,7 @@
 #include <xmmintrin.h>
 #endif
 
-#include "host_test.h"
+#include "host/test.h"
 #include "judge.h"
 #include "quick.h"
 #include "run_tests.h"

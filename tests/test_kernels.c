@@ -5,7 +5,7 @@
  * What NVRTC compiles is the copy in the library. It must be the text that people read, and the digest over it, which
  * stands in every cache key, must be there.
  */
-#include "kernels.h"
+#include "compile/kernels.h"
 #include "run_tests.h"
 
 #include <check.h>

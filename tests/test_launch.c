@@ -7,7 +7,7 @@
 #include <check.h>
 #include <stdlib.h>
 
-#include "launch.h"
+#include "gpu/launch.h"
 #include "run_tests.h"
 
 static rowscan_context context = {.device = {.multiprocessors = 132}};

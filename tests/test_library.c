@@ -13,13 +13,13 @@
 #include <math.h>
 #include <sys/wait.h>
 
-#include "buildid.h"
-#include "cuda.h"
-#include "digest.h"
-#include "library.h"
-#include "nvrtc.h"
-#include "places.h"
-#include "trust.h"
+#include "base/library.h"
+#include "compile/buildid.h"
+#include "compile/digest.h"
+#include "compile/nvrtc.h"
+#include "compile/places.h"
+#include "compile/trust.h"
+#include "gpu/cuda.h"
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */
 

@@ -7,10 +7,10 @@
  */
 #include "cache_help.h"
 
-#include "context.h"
-#include "copier.h"
 #include "fake_nvrtc.h"
-#include "plan.h"
+#include "run/context.h"
+#include "run/plan.h"
+#include "tools/copier.h"
 
 /* ---- the driver -------------------------------------------------------------------------------------------------- */
 

@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "box.h"
 #include "cli/cells.h"
-#include "developer.h"
-#include "measure_sets.h"
-#include "rows.h"
 #include "run_tests.h"
+#include "spec/developer.h"
+#include "spec/rows.h"
+#include "tools/box.h"
+#include "tools/measure_sets.h"
 
 /* ---- boxes ------------------------------------------------------------------------------------------------------- */
 

@@ -12,13 +12,13 @@
 #include <pthread.h>
 #include <sys/wait.h>
 
-#include "arch.h"
-#include "build.h"
-#include "compile.h"
-#include "emit.h"
-#include "library.h"
-#include "nvrtc.h"
-#include "tune.h"
+#include "base/library.h"
+#include "compile/build.h"
+#include "compile/compile.h"
+#include "compile/nvrtc.h"
+#include "family/emit.h"
+#include "family/tune.h"
+#include "spec/arch.h"
 
 static const char canonical[] = "op=none\n";
 

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "overlap.h"
-#include "rows.h"
 #include "run_tests.h"
+#include "spec/overlap.h"
+#include "spec/rows.h"
 
 /* A row, by where it starts in each array and its number. */
 typedef struct place {

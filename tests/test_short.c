@@ -14,15 +14,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "compile.h"
-#include "cuda.h"
+#include "base/text.h"
+#include "compile/compile.h"
+#include "family/tune_short.h"
+#include "gpu/cuda.h"
 #include "gpu/data.h"
 #include "judge.h"
 #include "quick.h"
 #include "run_tests.h"
-#include "text.h"
-#include "tune_short.h"
-#include "types.h"
+#include "spec/types.h"
 
 /* ---- the device -------------------------------------------------------------------------------------------------- */
 

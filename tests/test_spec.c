@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "run_tests.h"
-#include "spec.h"
-#include "spec_parse.h"
+#include "spec/spec.h"
+#include "spec/spec_parse.h"
 
 static rowscan_spec complete(rowscan_spec spec) {
   spec.size = sizeof spec;

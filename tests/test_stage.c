@@ -15,11 +15,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "context.h"
 #include "judge.h"
 #include "quick.h"
+#include "run/context.h"
+#include "run/stage_boxes.h"
 #include "run_tests.h"
-#include "stage_boxes.h"
 #include "stage_case.h"
 
 static uint64_t seed = 1;

@@ -15,12 +15,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "context.h"
 #include "quick.h"
-#include "replay.h"
+#include "run/context.h"
 #include "run_tests.h"
 #include "simt/simt.h"
 #include "stage_case.h"
+#include "tools/replay.h"
 
 static uint64_t seed = 1;
 

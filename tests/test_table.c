@@ -10,10 +10,10 @@
 
 #include <pthread.h>
 
-#include "context.h"
 #include "fake_nvrtc.h"
-#include "plan.h"
-#include "table.h"
+#include "gpu/table.h"
+#include "run/context.h"
+#include "run/plan.h"
 
 /* ---- the driver -------------------------------------------------------------------------------------------------- */
 

@@ -18,13 +18,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "host.h"
-#include "last_cache.h"
-#include "processors.h"
+#include "base/status.h"
+#include "host/host.h"
+#include "host/last_cache.h"
+#include "host/processors.h"
 #include "quick.h"
 #include "rowscan.h"
 #include "run_tests.h"
-#include "status.h"
 
 enum { N = 1 << 20 };
 

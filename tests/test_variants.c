@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "quick.h"
-#include "spec.h"
+#include "spec/spec.h"
 
 #define LENGTH(n, ...)                                                                                                 \
   { .size = sizeof(rowscan_spec), .length = n, __VA_ARGS__ }

@@ -9,10 +9,10 @@
 
 #include "cache_help.h"
 
-#include "context.h"
+#include "base/log.h"
 #include "fake_nvrtc.h"
-#include "log.h"
-#include "tune.h"
+#include "family/tune.h"
+#include "run/context.h"
 
 /* dir: of the cache; NULL: the environment's. */
 static rowscan_context *open_threads(const char *dir, bool only, int threads) {

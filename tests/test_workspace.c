@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "gpu/workspace.h"
 #include "run_tests.h"
-#include "workspace.h"
 
 enum { MEMORY = 4096, UNIT = 256, UNITS = 8192 }; /* address of all memory, and what it comes in */
 enum { WANTED = 1000, GIVEN = 1024 };             /* bytes asked for, and rounded up */

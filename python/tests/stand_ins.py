@@ -23,7 +23,7 @@ NVIDIA = re.compile(r"lib(cu|nccl|nv)\w*\.so")
 NO_DEVICE = 100
 FAILING = ("cudaGetDeviceCount", "cuInit")
 DRIVER = "libcuda.so.1"
-CALLS = Path(__file__).resolve().parents[2] / "src/cuda.h"
+CALLS = Path(__file__).resolve().parents[2] / "src/gpu/cuda.h"
 
 
 def readelf(option, library):

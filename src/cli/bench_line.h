@@ -6,7 +6,7 @@
 #define BENCH_LINE_H
 
 #include "cells.h"
-#include "developer.h"
+#include "spec/developer.h"
 
 enum { BENCH_CSV_MAX = 1024 };
 

@@ -5,9 +5,9 @@
  * A spec that is read is complete; printed and read again it is the same, and it says what the text said, field by
  * field. A refusal has a story, and leaves the spec alone.
  */
-#include "spec.h"
+#include "spec/spec.h"
 #include "fuzz.h"
-#include "spec_parse.h"
+#include "spec/spec_parse.h"
 
 static const char blanks[] = " \t\r\n";
 

@@ -4,7 +4,7 @@
  */
 #include "check.h"
 #include "cli/cells.h"
-#include "developer.h"
+#include "spec/developer.h"
 
 /* ---- smaller ----------------------------------------------------------------------------------------------------- */
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "check.h"
-#include "developer.h"
+#include "spec/developer.h"
 
 static rowscan_spec spec_of(rowscan_regime regime, int64_t length) {
   rowscan_spec spec = {.size = sizeof spec, .regime = regime, .length = length};

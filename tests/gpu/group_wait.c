@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "check.h"
-#include "developer.h"
+#include "spec/developer.h"
 
 typedef enum place { AT_16_BYTES, OFF_16_BYTES, APART } place;
 

@@ -6,7 +6,7 @@
 #define SIMT_DRIVER_H
 
 #include "calls.h"
-#include "cuda.h"
+#include "gpu/cuda.h"
 #include "queue.h"
 #include "report.h"
 #include "simt.h"

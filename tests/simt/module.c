@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cuda.h"
+#include "gpu/cuda.h"
 #include "image.h"
 #include "report.h"
 

@@ -6,7 +6,7 @@
  * architecture has the image in it, for the driver to "compile". SIMT_NVRTC_VERSION (13000) is the version it says it
  * has, SIMT_NVRTC_NEWEST (121) the newest architecture that it knows.
  */
-#include "nvrtc.h"
+#include "compile/nvrtc.h"
 
 #include <pthread.h>
 #include <stdio.h>

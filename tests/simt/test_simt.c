@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "../run_tests.h"
-#include "cuda.h"
-#include "nvrtc.h"
+#include "compile/nvrtc.h"
+#include "gpu/cuda.h"
 
 enum { INVALID_VALUE = 1, NOT_FOUND = 500, CAPTURE_UNSUPPORTED = 900, CAPTURE_UNJOINED = 904, CAPTURE_ISOLATION = 905 };
 

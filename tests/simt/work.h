@@ -5,7 +5,7 @@
 #ifndef SIMT_WORK_H
 #define SIMT_WORK_H
 
-#include "cuda.h"
+#include "gpu/cuda.h"
 #include "module.h"
 
 typedef enum simt_work_kind { SIMT_COPY, SIMT_FILL, SIMT_LAUNCH } simt_work_kind;

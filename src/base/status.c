@@ -1,0 +1,138 @@
+/*
+ * status.c - how a failure is told
+ * SPDX-License-Identifier: MIT
+ */
+#include "status.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plain.h"
+
+/*
+ * A thread's story is made when it has its first one and freed when the thread ends. As thread-local memory it would be
+ * part of the stack of every thread of every program that links the library.
+ */
+enum { STORY_BYTES = 16384 };
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t key;
+static atomic_bool usable; /* the key is there */
+static atomic_bool lost;   /* some thread could not keep its story */
+
+static void make_key(void) {
+  usable = !pthread_key_create(&key, free);
+  lost = !usable;
+}
+
+/* A plugin that has the library in it may be unloaded before the threads that used it end. */
+static __attribute__((destructor)) void delete_key(void) {
+  if (atomic_exchange(&usable, false))
+    pthread_key_delete(key);
+}
+
+/* NULL: there is none. */
+static char *story_of_thread(void) {
+  return usable ? pthread_getspecific(key) : NULL;
+}
+
+static char *make_story(void) {
+  pthread_once(&once, make_key);
+  char *story = story_of_thread();
+  if (story || !usable)
+    return story;
+  story = malloc(STORY_BYTES);
+  if (story && pthread_setspecific(key, story)) {
+    free(story);
+    story = NULL;
+  }
+  if (!story)
+    lost = true;
+  else
+    *story = 0;
+  return story;
+}
+
+/* A story that ends with a list has no empty line after it. */
+static void end_story(char *story) {
+  size_t length = strlen(story);
+  while (length && story[length - 1] == '\n')
+    story[--length] = 0;
+}
+
+__attribute__((format(printf, 1, 0))) static void tell(const char *format, va_list list, bool lines) {
+  char *story = make_story();
+  if (!story)
+    return;
+  vsnprintf(story, STORY_BYTES, format, list);
+  end_story(story);
+  rs_plain_in_place(story, STORY_BYTES, lines);
+}
+
+rowscan_status rs_fail(rowscan_status status, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  tell(format, list, false);
+  va_end(list);
+  return status;
+}
+
+rowscan_status rs_fail_lines(rowscan_status status, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  tell(format, list, true);
+  va_end(list);
+  return status;
+}
+
+rowscan_status rs_fail_more(rowscan_status status, const char *format, ...) {
+  char *story = make_story();
+  if (!story)
+    return status;
+  size_t length = strlen(story);
+  va_list list;
+  va_start(list, format);
+  vsnprintf(story + length, STORY_BYTES - length, format, list);
+  va_end(list);
+  rs_plain_in_place(story + length, STORY_BYTES - length, false);
+  return status;
+}
+
+const char *rowscan_last_error(void) {
+  const char *story = story_of_thread();
+  return story ? story : lost ? "out of memory, even for what went wrong" : "";
+}
+
+const char *rowscan_status_name(rowscan_status status) {
+  static const char *const names[] = {
+      [ROWSCAN_OK] = "ROWSCAN_OK",
+      [ROWSCAN_BAD_ARGUMENT] = "ROWSCAN_BAD_ARGUMENT",
+      [ROWSCAN_UNSUPPORTED] = "ROWSCAN_UNSUPPORTED",
+      [ROWSCAN_OUT_OF_MEMORY] = "ROWSCAN_OUT_OF_MEMORY",
+      [ROWSCAN_NO_DRIVER] = "ROWSCAN_NO_DRIVER",
+      [ROWSCAN_NO_DEVICE] = "ROWSCAN_NO_DEVICE",
+      [ROWSCAN_NO_COMPILER] = "ROWSCAN_NO_COMPILER",
+      [ROWSCAN_COMPILE_FAILED] = "ROWSCAN_COMPILE_FAILED",
+      [ROWSCAN_CUDA_FAILED] = "ROWSCAN_CUDA_FAILED",
+      [ROWSCAN_CACHE_FAILED] = "ROWSCAN_CACHE_FAILED",
+      [ROWSCAN_NOT_CACHED] = "ROWSCAN_NOT_CACHED",
+  };
+  return (unsigned)status < sizeof names / sizeof *names ? names[status] : "unknown status";
+}
+
+void rs_log_write(const rs_log *log, rowscan_log_level level, const char *format, ...) {
+  if (!log || !log->call)
+    return;
+  char line[1024];
+  va_list list;
+  va_start(list, format);
+  vsnprintf(line, sizeof line, format, list);
+  va_end(list);
+  rs_plain_in_place(line, sizeof line, true);
+  log->call(log->user, level, line);
+}

@@ -1,0 +1,66 @@
+/*
+ * tune.h - (spec, architecture) to kernels and their shapes: a pure function, with its measurements beside it
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef RS_TUNE_H
+#define RS_TUNE_H
+
+#include "columns_parts.h"
+#include "shape.h"
+#include "spec/spec.h"
+
+/* The kernels of a plan, by the rows that they take; it has those it needs, and always the first of row, or of long. */
+typedef enum rs_kernel {
+  RS_KERNEL_ANY,        /* any strides */
+  RS_KERNEL_NEIGHBOURS, /* columns: neighbours, wherever they begin */
+  RS_KERNEL_DENSE,      /* elements of a row are neighbours, and short rows neighbours too; columns: few, all one run */
+  RS_KERNEL_ALIGNED,    /* the same, on multiples of 16 bytes; columns: in words */
+  RS_KERNEL_ALIGNED_SLOW, /* the same, beside memory that is slow for its multiprocessors: see rs_tune_device */
+  RS_KERNEL_FEW,          /* the same, and so few that registers hold all of the run at once; columns: two */
+  RS_KERNEL_AT_ONCE,      /* columns: so few steps that all tiles are in work at once */
+  RS_KERNEL_LONG_ANY,     /* from here on regime long, with the same meanings */
+  RS_KERNEL_LONG_DENSE,
+  RS_KERNEL_LONG_ALIGNED,
+  RS_KERNEL_LONG_FEW,
+  RS_KERNELS
+} rs_kernel;
+
+/* All kernels of a plan. */
+typedef struct rs_geometry {
+  rowscan_regime regime; /* AUTO: row and long, and rs_tune_long says which a run has */
+  rs_shape shape[RS_KERNELS];
+} rs_geometry;
+
+/* Those that runs of any number of rows may need. */
+rs_geometry rs_tune(const rowscan_spec *spec, int arch);
+
+/* What is left to choose when the device is known, and changes no kernel. peak_gbs: of its memory; 0: not known. */
+void rs_tune_device(rs_geometry *geometry, const rowscan_spec *spec, int arch, double peak_gbs);
+
+rowscan_regime rs_kernel_regime(const rs_geometry *geometry, rs_kernel kernel);
+
+/* What cuts the rows of regime column for its two kernels. */
+void rs_tune_column_cuts(const rowscan_spec *spec, int arch, rs_columns *columns);
+
+/* Kernels of a plan, and the i-th of them: first the one for many rows that begin where allocations do. */
+int rs_geometry_kernels(const rs_geometry *geometry);
+rs_kernel rs_geometry_kernel(const rs_geometry *geometry, int i);
+
+/* "aligned": for people and keys; "rowscan_aligned": in the module. */
+const char *rs_kernel_name(rs_kernel kernel);
+const char *rs_kernel_symbol(rs_kernel kernel);
+
+/* Whether regime long serves a run, where a plan has it and row. kernel: the one that it has for these rows. */
+bool rs_tune_long(const rowscan_spec *spec, const rs_geometry *geometry, rs_kernel kernel, int64_t rows,
+                  int multiprocessors);
+
+/* Blocks that a kernel for few rows serves. */
+int64_t rs_tune_few_blocks(const rs_shape *shape, int multiprocessors);
+
+/* "ring threads=512 warps=16 ...": for people. */
+void rs_shape_text(const rs_shape *shape, rs_text *text);
+
+/* Which kernel it is, and its shape: for the key. */
+void rs_kernel_text(const rs_geometry *geometry, rs_kernel kernel, rs_text *text);
+
+#endif

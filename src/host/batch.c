@@ -1,0 +1,161 @@
+/*
+ * batch.c - whole rows of up to a panel's elements, many at a time
+ * SPDX-License-Identifier: MIT
+ */
+#include "batch.h"
+
+#include <string.h>
+
+/* Memory to work with. */
+typedef struct panels {
+  char *x, *e, *factor, *raw, *raw_mask, *start, *total;
+} panels;
+
+/* Rows of a tile: where they start, in elements of each array, and how many there are. */
+typedef struct batch {
+  int64_t at[RS_PARTS], rows;
+} batch;
+
+bool rs_small_serves(const rs_run *s) {
+  int64_t most = RS_SMALL_BYTES / s->widest;
+  return s->rows.rank == 1 && s->spec->length > 1 && s->spec->length <= most && s->rows.count <= most &&
+         s->rows.count * s->spec->length <= most;
+}
+
+bool rs_batch_serves(const rs_run *s) {
+  int64_t n = s->spec->length, neighbours = s->rows.shape[s->rows.rank - 1];
+  enum { FEW = 8 }; /* neighbours in a tile where rows have more dimensions than one */
+  return n > 1 && n * s->widest <= RS_PANEL_BYTES && (s->rows.rank == 1 || neighbours >= FEW);
+}
+
+/* Whether the rows of an array follow one another without a gap. */
+static inline bool dense(const rs_run *s, const batch *b, rs_part p) {
+  return s->part[p].step == 1 && (b->rows == 1 || s->stride[p] == s->spec->length);
+}
+
+static inline char *data_of(const rs_run *s, const batch *b, rs_part p) {
+  return s->part[p].data + b->at[p] * s->part[p].bytes;
+}
+
+/* The elements of a batch one after another: where they are, or in raw. */
+static const void *gather(const rs_run *s, const batch *b, rs_part p, void *raw) {
+  const rs_array *a = &s->part[p];
+  const char *data = data_of(s, b, p);
+  int64_t n = s->spec->length, line = n * a->bytes, stride = s->stride[p] * a->bytes;
+  if (dense(s, b, p))
+    return data;
+  if (a->step == 1)
+    s->isa->copy(raw, data, (rs_grid){b->rows, line, line, stride, 0}, NULL);
+  else
+    for (int64_t r = 0; r < b->rows; r++)
+      s->isa->gather[a->log2]((char *)raw + r * line, data + r * stride, n, a->step);
+  return raw;
+}
+
+static const void *widen(const rs_run *s, const rs_array *a, const void *data, int64_t n, void *wide) {
+  if (a->wide)
+    return data;
+  s->isa->load[a->type][s->wide](wide, data, (rs_grid){.lines = 1, .n = n});
+  return wide;
+}
+
+static const void *read_batch(const rs_run *s, const panels *k, const batch *b) {
+  const rs_array *m = &s->part[RS_MASK];
+  rs_grid all = {.lines = 1, .n = b->rows * s->spec->length};
+  const void *x = widen(s, &s->part[RS_IN], gather(s, b, RS_IN, k->raw), all.n, k->x);
+  if (s->spec->mask_mode == ROWSCAN_MASK_NONE)
+    return x;
+  const void *mask = gather(s, b, RS_MASK, k->raw_mask);
+  if (s->spec->mask_mode == ROWSCAN_MASK_SELECT)
+    s->isa->select[m->log2][s->size == 8](k->x, x, mask, s->mask_bits, &s->identity, all);
+  else
+    s->isa->multiply[s->wide](k->x, x, widen(s, m, mask, all.n, k->factor), all);
+  return k->x;
+}
+
+/* The address that is read next, most likely. */
+static const void *ahead(const rs_run *s, const batch *b) {
+  const rs_array *a = &s->part[RS_IN];
+  return dense(s, b, RS_IN) ? data_of(s, b, RS_IN) + b->rows * s->spec->length * a->bytes : NULL;
+}
+
+static void write_batch(const rs_run *s, const panels *k, const batch *b) {
+  const rs_array *a = &s->part[RS_OUT];
+  const char *e = k->e;
+  char *data = data_of(s, b, RS_OUT);
+  bool one_line = dense(s, b, RS_OUT);
+  int64_t n = s->spec->length, all = b->rows * n, stride = s->stride[RS_OUT] * a->bytes;
+  if (!a->wide) {
+    bool last = one_line && !s->stream;
+    s->isa->save[s->wide][a->type](last ? data : k->raw, e, (rs_grid){.lines = 1, .n = all});
+    if (last)
+      return;
+    e = k->raw;
+  }
+  rs_grid bytes = {b->rows, n * a->bytes, stride, n * a->bytes, 0};
+  if (one_line)
+    bytes = (rs_grid){.lines = 1, .n = all * a->bytes};
+  if (a->step == 1 && s->stream)
+    s->isa->stream(data, e, bytes, one_line ? ahead(s, b) : NULL, NULL, true, true);
+  else if (a->step == 1)
+    s->isa->copy(data, e, bytes, one_line ? ahead(s, b) : NULL);
+  else
+    for (int64_t r = 0; r < b->rows; r++)
+      s->isa->scatter[a->log2](data + r * stride, e + r * n * a->bytes, n, a->step);
+}
+
+static inline const char *own(const rs_run *s, const batch *b, const void *data, int64_t row) {
+  return (const char *)data + (b->at[RS_OWN] + row * s->stride[RS_OWN]) * s->acc_bytes;
+}
+
+static void scan_batch(const rs_run *s, const panels *k, const batch *b) {
+  bool exclusive = s->spec->flags & ROWSCAN_EXCLUSIVE;
+  int64_t n = s->spec->length;
+  for (int64_t r = 0; s->rows.init && r < b->rows; r++)
+    rs_load_acc(s, k->start + r * s->size, own(s, b, s->rows.init, r));
+  s->isa->lines[s->spec->op][s->wide](read_batch(s, k, b), k->e, n, b->rows, s->rows.init ? k->start : NULL,
+                                      s->rows.totals ? k->total : NULL, exclusive);
+  for (int64_t r = 0; exclusive && !s->rows.init && r < b->rows; r++)
+    rs_move(k->e + r * n * s->size, &s->identity, s->size);
+  for (int64_t r = 0; s->rows.totals && r < b->rows; r++)
+    rs_save_acc(s, (char *)own(s, b, s->rows.totals, r), k->total + r * s->size);
+  write_batch(s, k, b);
+}
+
+static void place(const rs_run *s, int64_t number, batch *b) {
+  int64_t segment = s->segment_tiles == s->tiles ? 0 : number / s->segment_tiles;
+  int64_t first = (number - segment * s->segment_tiles) * s->tile_rows, left = s->segment - first;
+  b->rows = left < s->tile_rows ? left : s->tile_rows;
+  for (rs_part p = RS_IN; p < RS_PARTS; p++)
+    b->at[p] = first * s->stride[p];
+  for (int d = s->rows.rank - 2; d >= 0; d--) {
+    int64_t index = segment % s->rows.shape[d];
+    segment /= s->rows.shape[d];
+    b->at[RS_IN] += index * s->rows.in_stride[d];
+    b->at[RS_OUT] += index * s->rows.out_stride[d];
+    b->at[RS_MASK] += index * s->rows.mask_stride[d];
+    b->at[RS_OWN] += index * s->rows.row_stride[d];
+  }
+}
+
+void rs_run_batch(void *run, int64_t chunk, void *seat) {
+  const rs_run *s = run;
+  rs_seat *k = seat;
+  panels p = {k->x, k->e + RS_SLACK_BYTES, k->factor, k->raw, k->raw_mask, k->start, k->total};
+  int64_t end = (chunk + 1) * s->chunk_tiles;
+  for (int64_t i = chunk * s->chunk_tiles; i < end && i < s->tiles; i++) {
+    batch b;
+    place(s, i, &b);
+    scan_batch(s, &p, &b);
+  }
+  if (s->stream)
+    s->isa->fence();
+}
+
+void rs_run_small(const rs_run *s) {
+  enum { EACH = RS_SMALL_BYTES };
+  char memory[6 * EACH + RS_SLACK_BYTES + EACH + RS_SLACK_BYTES] __attribute__((aligned(64)));
+  char *e = memory + 6 * EACH + RS_SLACK_BYTES;
+  panels p = {memory, e, memory + EACH, memory + 2 * EACH, memory + 3 * EACH, memory + 4 * EACH, memory + 5 * EACH};
+  scan_batch(s, &p, &(batch){.rows = s->rows.count});
+}

@@ -1,0 +1,365 @@
+/*
+ * host.c - the host engine: the same scans on the CPU, on all cores, with the same bits
+ * SPDX-License-Identifier: MIT
+ */
+#include "host.h"
+
+#include <fenv.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+#include "base/status.h"
+#include "batch.h"
+#include "last_cache.h"
+#include "ops.h"
+#include "processors.h"
+#include "test.h"
+#include "work.h"
+
+enum {
+  SEGMENT = 32,        /* from so many neighbours on, a tile of columns leaves off where they end */
+  NARROW_BYTES = 1024, /* tiles of columns are not made narrower than this to have one for every thread */
+  ROWS_BYTES = 4096,   /* of a panel of rows: what is read next arrives while one is written; 8192: 1.1 times slower */
+  SHORT_ROW = 64,      /* rows up to this length are scanned side by side even if they don't lie so */
+  PIECE = 1 << 16,     /* elements of a piece, and of a chunk of whole tiles: at home in an L2 cache */
+  STREAM_BYTES = 256,  /* lines of the output shorter than this are not written past the caches */
+  LAST_CACHE = 32 << 20, /* bytes, where the system does not tell */
+  CACHE_SHARE = 4,       /* other cores use it too; 1000 x 1000 f64, 16 of 32 MB: columns 2.0 ms, 0.8 ms past it */
+};
+
+struct rs_host {
+  rs_pool *pool;
+  const rs_isa *isa;
+  int64_t cache_bytes; /* of the last level */
+};
+
+/* ---- what is scanned --------------------------------------------------------------------------------------------- */
+
+/* What each run asks of a type, without a call. */
+static const struct {
+  unsigned char bytes, log2;
+  bool floating;
+} facts[RS_TYPE_COUNT] = {
+#define X(enumerator, name, bytes, kind)                                                                               \
+  [enumerator] = {bytes, (bytes) == 8 ? 3 : (bytes) == 4 ? 2 : (bytes) == 2 ? 1 : 0, (kind) == RS_FLOAT},
+    RS_TYPES(X)
+#undef X
+};
+
+static rs_wide wide_of(rowscan_type acc) {
+  if (facts[acc].floating)
+    return acc == ROWSCAN_F64 ? RS_WIDE_f64 : RS_WIDE_f32;
+  return facts[acc].bytes == 8 ? RS_WIDE_u64 : RS_WIDE_u32;
+}
+
+static int64_t wide_bytes(rs_wide wide) {
+  return wide == RS_WIDE_f64 || wide == RS_WIDE_u64 ? 8 : 4;
+}
+
+static uint64_t constant(rs_wide wide, double value) {
+  uint64_t bits = 0;
+  switch (wide) {
+#define X(name, c)                                                                                                     \
+  case RS_WIDE_##name:                                                                                                 \
+    memcpy(&bits, &(c){(c)value}, sizeof(c));                                                                          \
+    break;
+    RS_WIDES(X)
+#undef X
+  default:
+    break;
+  }
+  return bits;
+}
+
+static void drop_dimension(rs_rows *r, int d) {
+  r->rank--;
+  for (; d < r->rank; d++) {
+    r->shape[d] = r->shape[d + 1];
+    r->in_stride[d] = r->in_stride[d + 1];
+    r->out_stride[d] = r->out_stride[d + 1];
+    r->mask_stride[d] = r->mask_stride[d + 1];
+    r->row_stride[d] = r->row_stride[d + 1];
+  }
+}
+
+/* Whether dimension d only continues the next one. */
+static bool continues(const rs_rows *r, int d) {
+  int64_t n = r->shape[d + 1];
+  return r->in_stride[d] == n * r->in_stride[d + 1] && r->out_stride[d] == n * r->out_stride[d + 1] &&
+         r->mask_stride[d] == n * r->mask_stride[d + 1] && r->row_stride[d] == n * r->row_stride[d + 1];
+}
+
+/* The arrays of a rs_rows are large, and few of their elements are set. */
+static void copy_rows(rs_rows *to, const rs_rows *from, bool mask) {
+  memcpy(to, from, offsetof(rs_rows, shape));
+  for (int d = 0; d < from->rank; d++) {
+    to->shape[d] = from->shape[d];
+    to->in_stride[d] = from->in_stride[d];
+    to->out_stride[d] = from->out_stride[d];
+    to->mask_stride[d] = mask ? from->mask_stride[d] : 0;
+    to->row_stride[d] = from->row_stride[d];
+  }
+}
+
+static void join_dimensions(rs_rows *r) {
+  for (int d = r->rank - 1; d >= 0 && r->rank > 1; d--) {
+    if (r->shape[d] == 1) {
+      drop_dimension(r, d);
+    } else if (d + 1 < r->rank && continues(r, d)) {
+      r->shape[d + 1] *= r->shape[d];
+      drop_dimension(r, d);
+    }
+  }
+}
+
+static void set_array(rs_run *s, rs_part p, const void *data, rowscan_type type, int64_t step) {
+  rs_array *a = &s->part[p];
+  int64_t bytes = facts[type].bytes, last = s->spec->length - 1;
+  bool floating = s->wide == RS_WIDE_f32 || s->wide == RS_WIDE_f64;
+  *a = (rs_array){(char *)data,
+                  type,
+                  bytes,
+                  step,
+                  facts[type].log2, /* accumulators as they are: */
+                  facts[type].floating == floating && bytes == s->size};
+  if (data && s->spec->flags & ROWSCAN_REVERSE && last > 0) {
+    a->data += last * step * bytes;
+    a->step = -step;
+  }
+  if (bytes > s->widest)
+    s->widest = bytes;
+}
+
+static void describe(rs_run *s, const rs_isa *isa, const rowscan_spec *spec, const rs_rows *rows) {
+  static const struct {
+    double neutral, identity;
+  } ops[] = {
+#define X(enumerator, name, kernel) [enumerator] = {rs_neutral_##name, rs_identity_##name},
+      RS_OPS(X)
+#undef X
+  };
+  s->isa = isa;
+  s->spec = spec;
+  s->wide = wide_of(spec->acc_type);
+  s->size = wide_bytes(s->wide);
+  s->acc_bytes = facts[spec->acc_type].bytes;
+  s->neutral = constant(s->wide, ops[spec->op].neutral);
+  s->identity = constant(s->wide, ops[spec->op].identity);
+  copy_rows(&s->rows, rows, spec->mask_mode != ROWSCAN_MASK_NONE);
+  join_dimensions(&s->rows);
+  int last = s->rows.rank - 1;
+  s->stride[RS_IN] = s->rows.in_stride[last];
+  s->stride[RS_OUT] = s->rows.out_stride[last];
+  s->stride[RS_MASK] = s->rows.mask_stride[last];
+  s->stride[RS_OWN] = s->rows.row_stride[last];
+  s->widest = s->size;
+  set_array(s, RS_IN, rows->in, spec->in_type, rows->in_step);
+  set_array(s, RS_OUT, rows->out, spec->out_type, rows->out_step);
+  s->part[RS_MASK] = (rs_array){0};
+  if (spec->mask_mode) {
+    set_array(s, RS_MASK, rows->mask, spec->mask_type, rows->mask_step);
+    s->mask_bits = facts[spec->mask_type].floating ? (1ull << (8 * s->part[RS_MASK].bytes - 1)) - 1 : ~0ull;
+  }
+}
+
+/* ---- how it is cut ----------------------------------------------------------------------------------------------- */
+
+static int64_t magnitude(int64_t x) {
+  return x < 0 ? -x : x;
+}
+
+static int64_t least(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+static int64_t ceil_div(int64_t a, int64_t b) {
+  return a / b + (a % b != 0);
+}
+
+/* Whether rows lie within one another's steps. */
+static bool woven(int64_t stride, int64_t step) {
+  return stride && magnitude(stride) < magnitude(step);
+}
+
+/* Which rows make a strip, and which make a tile. */
+static void choose_tiles(rs_run *s, int threads) {
+  const rs_rows *r = &s->rows;
+  int64_t neighbours = r->shape[r->rank - 1], lanes = s->isa->vector_bytes / s->size, widest = s->widest;
+  bool apart = neighbours == 1 || !(woven(s->stride[RS_IN], r->in_step) || woven(s->stride[RS_OUT], r->out_step));
+  s->columns = r->count >= 8 && (apart ? s->spec->length <= SHORT_ROW : neighbours >= 8);
+  s->segment = s->columns && !apart && neighbours >= SEGMENT ? neighbours : r->count;
+  s->batch = apart && rs_batch_serves(s);
+  if (s->batch) {
+    s->columns = false;
+    s->segment = r->rank == 1 ? r->count : neighbours;
+    s->tile_rows = least(ceil_div(ROWS_BYTES, s->spec->length * widest), s->segment);
+    while (s->tile_rows * s->spec->length * widest > RS_PANEL_BYTES)
+      s->tile_rows--;
+    s->strip_rows = s->width = 1;
+  } else if (s->columns) {
+    int64_t rows = (apart ? RS_LINE_BYTES : RS_TILE_BYTES) / s->size;
+    while (apart && rows > lanes && rows * s->spec->length * widest > RS_PANEL_BYTES)
+      rows /= 2; /* a panel holds whole rows */
+    while (rows * s->size > NARROW_BYTES && r->count / rows < threads)
+      rows /= 2;
+    s->tile_rows = least(rows, s->segment);
+    s->strip_rows = least(RS_LINE_BYTES / s->size, s->tile_rows);
+    s->width = ceil_div(s->strip_rows, lanes) * lanes;
+  } else {
+    s->tile_rows = apart ? 1 : least(neighbours, RS_STRIPS);
+    s->strip_rows = s->width = 1;
+  }
+  s->segment_tiles = ceil_div(s->segment, s->tile_rows);
+  s->tiles = s->segment_tiles * (r->count / s->segment);
+  s->panel = (s->columns ? RS_PANEL_BYTES : ROWS_BYTES) / widest;
+  while (s->panel * s->width * widest > RS_PANEL_BYTES)
+    s->panel /= 2;
+}
+
+/* Whether tiles are cut, and how many make a chunk of work. */
+static void choose_chunks(rs_run *s, int threads) {
+  int64_t length = s->spec->length > 0 ? s->spec->length : 1;
+  s->chunk_tiles = length < PIECE / s->tile_rows ? ceil_div(PIECE, length * s->tile_rows) : 1;
+  s->piece = PIECE;
+  while (s->piece > s->panel && s->piece * s->tile_rows > PIECE)
+    s->piece /= 2;
+  int64_t rounds = ceil_div(s->tiles, threads);
+  bool idle = !s->batch && 4 * rounds * threads > 5 * s->tiles; /* a fifth of the threads' time */
+  s->pieces = idle ? ceil_div(length, s->piece) : 1;
+}
+
+/* Writing past the caches pays for long lines that would not stay in them and were not read just now. */
+static void choose_stream(rs_run *s, int64_t cache_bytes) {
+  const rs_array *in = &s->part[RS_IN], *out = &s->part[RS_OUT];
+  double bytes = (double)s->rows.count * (double)s->spec->length * (double)(in->bytes + out->bytes);
+  int64_t length = s->spec->length, line = s->columns ? s->strip_rows : length;
+  if (s->batch && s->stride[RS_OUT] == length)
+    line *= s->tile_rows;
+  if (s->columns && s->stride[RS_OUT] == 1 && out->step == s->strip_rows)
+    line *= length; /* few columns, all of them in a strip */
+  s->stream = bytes > (double)cache_bytes && in->data != out->data && line * out->bytes >= STREAM_BYTES;
+}
+
+/* ---- a run ------------------------------------------------------------------------------------------------------- */
+
+/* The caller may round otherwise, or flush subnormals; the bits must not depend on it. */
+#if defined(__x86_64__)
+typedef unsigned environment; /* all arithmetic is SSE's, whose state alone is fast to read and to write */
+
+enum { DEFAULT_MXCSR = 0x1f80, MXCSR_FLAGS = 0x3f };
+
+static void enter(environment *saved) {
+  *saved = _mm_getcsr();
+  if ((*saved & ~(unsigned)MXCSR_FLAGS) != DEFAULT_MXCSR)
+    _mm_setcsr(DEFAULT_MXCSR);
+}
+
+static void leave(const environment *saved) {
+  if (_mm_getcsr() != *saved)
+    _mm_setcsr(*saved);
+}
+#else
+typedef fenv_t environment;
+
+static void enter(environment *saved) {
+  fegetenv(saved);
+  fesetenv(FE_DFL_ENV);
+}
+
+static void leave(const environment *saved) {
+  fesetenv(saved);
+}
+#endif
+
+void rs_host_run(rs_host *host, const rowscan_spec *spec, const rs_rows *rows) {
+  int threads = rs_pool_threads(host->pool);
+  rs_run s; /* large, and not cleared: describe and choose_ set what is used */
+  environment saved;
+  if (!rs_rows_any(rows, spec->length))
+    return;
+  describe(&s, host->isa, spec, rows);
+  if (rs_small_serves(&s)) {
+    s.stream = false;
+    enter(&saved);
+    rs_run_small(&s);
+    leave(&saved);
+    return;
+  }
+  choose_tiles(&s, threads);
+  choose_chunks(&s, threads);
+  choose_stream(&s, host->cache_bytes);
+  atomic_init(&s.turn, 0);
+  enter(&saved);
+  rs_seat *seat = rs_pool_enter(host->pool);
+  s.chain = &seat->chain;
+  if (s.batch)
+    rs_pool_run(host->pool, seat, ceil_div(s.tiles, s.chunk_tiles), rs_run_batch, &s);
+  else if (s.pieces == 1)
+    rs_pool_run(host->pool, seat, ceil_div(s.tiles, s.chunk_tiles), rs_run_tiles, &s);
+  else
+    rs_pool_run(host->pool, seat, s.tiles * s.pieces, rs_run_piece, &s);
+  rs_pool_leave(host->pool, seat);
+  leave(&saved);
+}
+
+void rs_host_combine(const rowscan_spec *spec, void *out, const void *a, const void *b) {
+  rs_run s = {.isa = rs_isa_at(0), .spec = spec, .wide = wide_of(spec->acc_type)};
+  uint64_t x, y;
+  environment saved;
+  s.size = wide_bytes(s.wide);
+  s.acc_bytes = facts[spec->acc_type].bytes;
+  rs_load_acc(&s, &x, a);
+  rs_load_acc(&s, &y, b);
+  enter(&saved);
+  s.isa->combine[spec->op][s.wide](&x, &x, &y);
+  leave(&saved);
+  rs_save_acc(&s, out, &x);
+}
+
+/* ---- open and close ---------------------------------------------------------------------------------------------- */
+
+rowscan_status rs_host_open(rs_host **host, int threads) {
+  if (threads <= 0)
+    threads = rs_processors();
+  rs_host *h = malloc(sizeof *h);
+  rs_pool *pool = rs_pool_open(threads, sizeof(rs_seat));
+  if (!h || !pool) {
+    free(h);
+    rs_pool_close(pool);
+    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "options: field 'threads': no memory for %d", threads);
+  }
+  int64_t cache = rs_last_cache_bytes();
+  *h = (rs_host){.pool = pool, .cache_bytes = (cache ? cache : LAST_CACHE) / CACHE_SHARE};
+  for (int level = 0; rs_isa_at(level); level++)
+    h->isa = rs_isa_at(level);
+  *host = h;
+  return ROWSCAN_OK;
+}
+
+void rs_host_close(rs_host *host) {
+  if (!host)
+    return;
+  rs_pool_close(host->pool);
+  free(host);
+}
+
+int rs_host_threads(const rs_host *host) {
+  return rs_pool_threads(host->pool);
+}
+
+void rs_host_set_threads(rs_host *host, int threads) {
+  rs_pool_set_threads(host->pool, threads > 0 ? threads : rs_processors());
+}
+
+rs_pool *rs_host_pool(const rs_host *host) {
+  return host->pool;
+}
+
+void rs_host_force(rs_host *host, const rs_isa *isa, int64_t cache_bytes) {
+  host->isa = isa;
+  host->cache_bytes = cache_bytes;
+}

@@ -1,0 +1,34 @@
+/*
+ * host.h - the host engine: the same scans on the CPU, on all cores, with the same bits
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef RS_HOST_H
+#define RS_HOST_H
+
+#include "base/pool.h"
+#include "spec/rows.h"
+
+typedef struct rs_host rs_host; /* a pool of threads */
+
+/*
+ * threads: at least 1, the caller of a run included; 0 for one for each processor this process may use. The others are
+ * started by the first run that has work for them.
+ */
+rowscan_status rs_host_open(rs_host **host, int threads);
+void rs_host_close(rs_host *host);
+int rs_host_threads(const rs_host *host);
+void rs_host_set_threads(rs_host *host, int threads); /* as for rs_host_open */
+
+/* For other work; threads that scan take their turns with it. */
+rs_pool *rs_host_pool(const rs_host *host);
+
+/*
+ * Scans the rows; returns when done. Many threads may call it at once: each works itself, and they share the pool's
+ * other threads. Cannot fail. The spec is complete; pointers are host memory, aligned to their elements.
+ */
+void rs_host_run(rs_host *host, const rowscan_spec *spec, const rs_rows *rows);
+
+/* out = a o b for one element of the spec's accumulator type: for joining pieces of a row. May be in place. */
+void rs_host_combine(const rowscan_spec *spec, void *out, const void *a, const void *b);
+
+#endif

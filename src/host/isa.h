@@ -1,0 +1,123 @@
+/*
+ * isa.h - the inner loops of the host engine, as one table of functions for each instruction set
+ * SPDX-License-Identifier: MIT
+ *
+ * A scan is a pipeline of loops over a panel, a buffer that stays in the L1 cache: gather, convert to the accumulator,
+ * mask, scan, round to the output type, scatter. Each loop does one thing, so that any combination of types, flags,
+ * masks and strides is made of a few dozen functions, and loops that have nothing to do are left out. Short rows go
+ * many at a time (rs_lines), long ones one after another or side by side (rs_scan).
+ */
+#ifndef RS_HOST_ISA_H
+#define RS_HOST_ISA_H
+
+#include "spec/types.h"
+
+/* The types that are computed in. Integers are unsigned, since those wrap; narrow ones are held in 32 bits. */
+#define RS_WIDES(X) X(f32, float) X(f64, double) X(u32, uint32_t) X(u64, uint64_t)
+
+typedef enum rs_wide {
+#define X(name, c) RS_WIDE_##name,
+  RS_WIDES(X)
+#undef X
+      RS_WIDE_COUNT
+} rs_wide;
+
+enum {
+  RS_TYPE_COUNT = ROWSCAN_BOOL + 1,
+  RS_OP_COUNT = ROWSCAN_PROD + 1,
+  RS_PANEL_BYTES = 8192, /* of its widest elements: two or three panels are in use at once, in an L1 cache of 32 KB */
+  RS_LINE_BYTES = 512,   /* of accumulators: the most rows side by side in a panel */
+  RS_SLACK_BYTES = 64,   /* after a panel: a vector */
+  RS_JOINT_BYTES = 64,   /* a cache line */
+  RS_LEVELS = 56 /* of a counter: it counts blocks of 8 elements or more, so no address space holds 2^56 of them */
+};
+
+/*
+ * A binary counter of the totals of blocks, for `width` rows side by side: total[b] belongs to the latest block of 2^b,
+ * prefix[b] to P(the latest number of blocks whose lowest set bit is b), and prefix[RS_LEVELS] is where the fold
+ * starts.
+ */
+typedef struct rs_counter {
+  int64_t count;
+  void *total;  /* [RS_LEVELS][width] */
+  void *prefix; /* [RS_LEVELS + 1][width] */
+} rs_counter;
+
+static inline int rs_level(int64_t count) {
+  return count ? __builtin_ctzll((unsigned long long)count) : RS_LEVELS;
+}
+
+/* What a loop works on: `lines` of `n` elements; where the next line starts, in elements of each array. */
+typedef struct rs_grid {
+  int64_t lines, n, to, from, mask;
+} rs_grid;
+
+typedef void rs_convert(void *to, const void *from, rs_grid g);
+typedef void rs_gather(void *to, const void *from, int64_t n, int64_t step);         /* to[i] = from[i * step] */
+typedef void rs_gather_at(void *to, const void *from, rs_grid g, const int64_t *at); /* to[i] = from[at[i]] */
+typedef void rs_transpose(void *to, const void *from, rs_grid g); /* element i of line l to element l of line i */
+typedef void rs_multiply(void *to, const void *from, const void *mask, rs_grid g);
+typedef void rs_combine(void *to, const void *a, const void *b);
+
+/* to[i] = mask[i] & bits ? from[i] : other; `bits` leaves out the sign of a floating-point mask. */
+typedef void rs_select(void *to, const void *from, const void *mask, uint64_t bits, const void *other, rs_grid g);
+
+/*
+ * Goes on with a scan of `width` rows side by side: e[i] = P(all before + i) for i = 0 .. n, where the counter holds
+ * all before. The next step lies x_line elements on in x, and `width` in e. Only the last call of a scan may have an n
+ * that is not a multiple of 1024 / width. Without e it only counts. x is not read beyond n steps, but e needs
+ * RS_LINE_BYTES more room than n steps, rounded up to 1024 / width, take.
+ */
+typedef void rs_scan(rs_counter *counter, const void *x, int64_t x_line, void *e, int64_t n, int64_t width);
+typedef void rs_push(rs_counter *counter, const void *total, int64_t width);
+
+/*
+ * Scans `rows` whole rows of n elements that lie one after another in x, into e likewise: P(1) .. P(n) of each, or P(0)
+ * .. P(n - 1) if exclusive. start[r] is where the fold of row r starts; NULL: the neutral element. total[r] becomes
+ * P(n), unless NULL. x is not read beyond the rows, but e needs room: an element before it, RS_SLACK_BYTES after.
+ */
+typedef void rs_lines(const void *x, void *e, int64_t n, int64_t rows, const void *start, void *total, bool exclusive);
+
+/* Copies lines of bytes, and asks the caches for as many from `ahead` on meanwhile, unless NULL: g.mask bytes apart. */
+typedef void rs_copy(void *to, const void *from, rs_grid g, const void *ahead);
+
+/*
+ * The same past the caches, of lines of at least 128 bytes. A cache line that a neighbour on either side writes the
+ * rest of goes at once: `joint`, unless NULL, holds the last bytes of each line's left neighbour, if not `first`, and
+ * takes those of these lines for the right one, if not `last`: RS_JOINT_BYTES each.
+ */
+typedef void rs_stream(void *to, const void *from, rs_grid g, const void *ahead, char *joint, bool first, bool last);
+
+/* Lines of g.n bytes: those that are not dense start `bytes` * at[l] from the beginning. */
+typedef void rs_copy_at(void *to, const void *from, rs_grid g, const int64_t *at, int64_t bytes);
+
+typedef struct rs_isa {
+  const char *name;
+  int vector_bytes;
+  rs_convert *load[RS_TYPE_COUNT][RS_WIDE_COUNT]; /* element to accumulator */
+  rs_convert *save[RS_WIDE_COUNT][RS_TYPE_COUNT]; /* and back, rounded once */
+  rs_gather *gather[4], *scatter[4];              /* by log2 of the element's bytes; scatter: to[i * step] = from[i] */
+  rs_gather_at *gather_at[4], *scatter_at[4];
+  rs_transpose *transpose[4];
+  rs_copy_at *fetch_at, *spread_at; /* lines of bytes, from and to places of a type of so many bytes */
+  rs_select *select[4][2];          /* by log2 of the mask's bytes; the accumulator's bytes are 4, 8 */
+  rs_copy *copy;                    /* of bytes */
+  rs_stream *stream;
+  void (*fence)(void); /* after streams, before another thread may look */
+  rs_multiply *multiply[RS_WIDE_COUNT];
+  rs_combine *combine[RS_OP_COUNT][RS_WIDE_COUNT];
+  rs_push *push[RS_OP_COUNT][RS_WIDE_COUNT];
+  rs_scan *row[RS_OP_COUNT][RS_WIDE_COUNT];     /* one row, width 1 */
+  rs_scan *columns[RS_OP_COUNT][RS_WIDE_COUNT]; /* `width` rows, a multiple of the vector */
+  rs_lines *lines[RS_OP_COUNT][RS_WIDE_COUNT];
+} rs_isa;
+
+extern const rs_isa rs_isa_base;
+#if defined(__x86_64__)
+extern const rs_isa rs_isa_avx2, rs_isa_avx512;
+#endif
+
+/* Level 0, 1, ... of what this processor knows, better with each; NULL beyond. */
+const rs_isa *rs_isa_at(int level);
+
+#endif

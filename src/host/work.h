@@ -1,0 +1,111 @@
+/*
+ * work.h - one run of the host engine: what is scanned, how it is cut, and what a thread needs to do its part
+ * SPDX-License-Identifier: MIT
+ *
+ * Rows are taken in tiles. A tile is made of strips, which are scanned side by side, panel by panel (host_isa.h): a
+ * strip is one row, or as many columns as make a line of a panel; a tile is one row, a few rows that lie between one
+ * another, or so many columns that whole stretches of memory are read at a time. Where tiles are too few for the
+ * threads, they are cut into pieces of a power of two steps. A piece is read twice, the second time from the L2 cache:
+ * first for its total, which is handed on through a binary counter in the order of the pieces, then to be scanned from
+ * the prefix before it. All of these are blocks of the order in rowscan.h, so no way of cutting changes a bit.
+ */
+#ifndef RS_HOST_WORK_H
+#define RS_HOST_WORK_H
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "isa.h"
+#include "spec/rows.h"
+
+enum {
+  RS_TILE_BYTES = 4096,                      /* of accumulators: the most columns of a tile */
+  RS_TILE_ROWS = RS_TILE_BYTES / 4,          /* the most rows of a tile, */
+  RS_STRIPS = RS_TILE_BYTES / RS_LINE_BYTES, /* and strips, be they columns or rows */
+  RS_SMALL_BYTES = 1024,                     /* of widest elements: a problem that is scanned without a seat */
+};
+
+typedef enum rs_part { RS_IN, RS_OUT, RS_MASK, RS_OWN, RS_PARTS } rs_part; /* OWN: initial values and totals */
+
+/* One of the three arrays: element e of the row at offset `at` is element at + e * step. */
+typedef struct rs_array {
+  char *data;
+  rowscan_type type;
+  int64_t bytes, step; /* of an element; from one to the next */
+  int log2;            /* of bytes */
+  bool wide;           /* elements are accumulators */
+} rs_array;
+
+/* The counters of the strips of a tile, and their memory. */
+typedef struct rs_bank {
+  rs_counter counter[RS_STRIPS];
+  char total[RS_LEVELS * RS_TILE_BYTES] __attribute__((aligned(64)));
+  char prefix[(RS_LEVELS + 1) * RS_TILE_BYTES] __attribute__((aligned(64)));
+} rs_bank;
+
+typedef struct rs_tile {
+  int64_t rows;
+  int64_t at[RS_PARTS][RS_TILE_ROWS]; /* where its rows start */
+  bool unit[RS_PARTS];                /* they are known to be neighbours */
+} rs_tile;
+
+/* Memory that a thread works with: large, but most of it is never touched. */
+typedef struct rs_seat {
+  char x[RS_PANEL_BYTES] __attribute__((aligned(64)));
+  char e[RS_PANEL_BYTES + RS_LINE_BYTES] __attribute__((aligned(64)));
+  char factor[RS_PANEL_BYTES] __attribute__((aligned(64)));
+  char raw[RS_PANEL_BYTES] __attribute__((aligned(64)));
+  char raw_mask[RS_PANEL_BYTES] __attribute__((aligned(64)));
+  char turned[RS_PANEL_BYTES] __attribute__((aligned(64)));    /* rows on their way to columns or back */
+  char start[RS_TILE_BYTES] __attribute__((aligned(64)));      /* prefixes of a piece's strips: before it, */
+  char after[RS_TILE_BYTES] __attribute__((aligned(64)));      /* after it, if after_step says where that is, */
+  char total[RS_TILE_BYTES] __attribute__((aligned(64)));      /* and of it alone */
+  char joint[RS_PANEL_BYTES / RS_LINE_BYTES * RS_JOINT_BYTES]; /* ends of a strip's lines, for the next strip */
+  int64_t after_step;                                          /* or -1 */
+  rs_tile tile;
+  rs_bank bank;
+  rs_bank chain; /* of the run that this seat's thread has called, over its pieces */
+} rs_seat;
+
+typedef struct rs_run {
+  const rs_isa *isa;
+  const rowscan_spec *spec;
+  rs_rows rows; /* neighbouring dimensions joined */
+  rs_array part[RS_OWN];
+  int64_t stride[RS_PARTS]; /* from row to row in the last dimension */
+  rs_wide wide;
+  int64_t size;               /* bytes of an accumulator */
+  int64_t widest;             /* bytes of the widest elements of all arrays, accumulators included */
+  int64_t acc_bytes;          /* the same in init and totals */
+  uint64_t neutral, identity; /* accumulators, in the first bytes */
+  uint64_t mask_bits;         /* those that make a mask true */
+  bool batch;                 /* whole rows, many at a time (host_batch.h); else */
+  bool columns;               /* strips are columns, not single rows */
+  bool stream;                /* outputs are written past the caches */
+  int64_t strip_rows, width;  /* rows of a strip, and the same in a panel: whole vectors of columns */
+  int64_t panel;              /* steps of a panel */
+  int64_t tile_rows;          /* rows of a tile, */
+  int64_t segment;            /* which stays within a segment of so many rows, */
+  int64_t segment_tiles;      /* or of so many tiles */
+  int64_t tiles, chunk_tiles; /* of all, of a chunk of work */
+  int64_t pieces, piece;      /* of a tile, and the steps of one; 1 if tiles are not cut */
+  rs_bank *chain;             /* the prefixes between pieces */
+  atomic_int_least64_t turn;  /* the piece that may use it */
+} rs_run;
+
+/* Chunk number `chunk` of the run: of `chunk_tiles` whole tiles, or of one piece of a tile. */
+void rs_run_tiles(void *run, int64_t chunk, void *seat);
+void rs_run_piece(void *run, int64_t chunk, void *seat);
+
+/* One accumulator; sizes that the compiler knows spare a call. */
+static inline void rs_move(void *to, const void *from, int64_t size) {
+  memcpy(to, from, 4);
+  if (size == 8)
+    memcpy((char *)to + 4, (const char *)from + 4, 4);
+}
+
+/* The same from and to the type of init and totals. */
+void rs_load_acc(const rs_run *run, void *wide, const void *acc);
+void rs_save_acc(const rs_run *run, void *acc, const void *wide);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * spec.h - a normalised problem: every field filled, checked, and its canonical text
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef RS_SPEC_H
+#define RS_SPEC_H
+
+#include <stdbool.h>
+
+#include "base/text.h"
+#include "rowscan.h"
+
+/* Of a row, 2^56: more than memory has, and few enough that its bytes can be counted with room to spare. */
+#define RS_MAX_LENGTH (INT64_C(1) << 56)
+
+enum { RS_MAX_ROW_RANK = 63, RS_MASK_MODES = 3, RS_LAYOUTS = 2 };
+
+/* By their enumerators: "none", "select", "multiply"; "rows", "columns". */
+extern const char *const rs_mask_modes[RS_MASK_MODES], *const rs_layouts[RS_LAYOUTS];
+
+/* Copies the caller's struct (of its own .size) and completes it. */
+rowscan_status rs_spec_read(rowscan_spec *spec, const rowscan_spec *from);
+
+/* Into a caller's struct, no more than its own .size. Errors: BAD_ARGUMENT. */
+rowscan_status rs_spec_write(rowscan_spec *to, const rowscan_spec *spec);
+
+/* Whether two complete specs are the same in every field, so that one plan serves both. */
+bool rs_spec_equal(const rowscan_spec *a, const rowscan_spec *b);
+
+/* Adds the spec as canonical text, one field=value a line, in a fixed order. */
+void rs_spec_text(const rowscan_spec *spec, rs_text *text);
+
+/* The same on one line, fields separated by blanks, and with the regime at the end if one is forced. */
+void rs_spec_line(const rowscan_spec *spec, rs_text *text);
+
+/* Bytes of a masked element's mask; 0: there is no mask. */
+int rs_spec_mask_bytes(const rowscan_spec *spec);
+
+/* Bytes of an accumulator in registers, 4 or 8: integers take no fewer than 32 bits. */
+int rs_spec_register_bytes(const rowscan_spec *spec);
+
+/*
+ * Whether kernels have the dimensions of the rows' index in a loop, one at a time, which takes no more registers for
+ * many than for few: unrolled, u64 rows of 2^28 spill 216 bytes with nine dimensions on sm_90. Three and fewer are
+ * common, were measured unrolled, and stay so.
+ */
+bool rs_spec_loops(const rowscan_spec *spec);
+
+/* "inclusive sum of f32 along rows of 32768, f32 out": for messages and the first line of generated sources. */
+void rs_spec_describe(const rowscan_spec *spec, rs_text *text);
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * types.h - the table of element types and the table of operators; a further one is one more row
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef RS_TYPES_H
+#define RS_TYPES_H
+
+#include <stdbool.h>
+
+#include "base/machine.h"
+#include "rowscan.h"
+
+/* X(enumerator, name, bytes, kind). The name is also the type's name in kernels/types.cuh. */
+#define RS_TYPES(X)                                                                                                    \
+  X(ROWSCAN_F16, f16, 2, RS_FLOAT)                                                                                     \
+  X(ROWSCAN_BF16, bf16, 2, RS_FLOAT)                                                                                   \
+  X(ROWSCAN_F32, f32, 4, RS_FLOAT)                                                                                     \
+  X(ROWSCAN_F64, f64, 8, RS_FLOAT)                                                                                     \
+  X(ROWSCAN_I8, i8, 1, RS_SIGNED)                                                                                      \
+  X(ROWSCAN_U8, u8, 1, RS_UNSIGNED)                                                                                    \
+  X(ROWSCAN_I16, i16, 2, RS_SIGNED)                                                                                    \
+  X(ROWSCAN_U16, u16, 2, RS_UNSIGNED)                                                                                  \
+  X(ROWSCAN_I32, i32, 4, RS_SIGNED)                                                                                    \
+  X(ROWSCAN_U32, u32, 4, RS_UNSIGNED)                                                                                  \
+  X(ROWSCAN_I64, i64, 8, RS_SIGNED)                                                                                    \
+  X(ROWSCAN_U64, u64, 8, RS_UNSIGNED)                                                                                  \
+  X(ROWSCAN_BOOL, bool, 1, RS_BOOL)
+
+/* X(enumerator, name, kernel): `kernel` is the operator's name in kernels/ops.cuh. */
+#define RS_OPS(X)                                                                                                      \
+  X(ROWSCAN_SUM, sum, Sum)                                                                                             \
+  X(ROWSCAN_PROD, prod, Prod)
+
+typedef enum rs_kind { RS_NO_KIND = 0, RS_FLOAT, RS_SIGNED, RS_UNSIGNED, RS_BOOL } rs_kind;
+
+rs_kind rs_type_kind(rowscan_type type); /* RS_NO_KIND for a value that is no type */
+bool rs_op_valid(rowscan_op op);
+const char *rs_op_kernel(rowscan_op op);
+
+#endif

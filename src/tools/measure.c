@@ -1,0 +1,290 @@
+/*
+ * measure.c - times a spec against copies of the same bytes, and checks what it times
+ * SPDX-License-Identifier: MIT
+ */
+#include "measure.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/status.h"
+#include "gpu/launch.h"
+#include "measure_check.h"
+#include "replay.h"
+
+enum {
+  BATCH_US = 200,         /* between two readings of the clock at least: far more than it resolves */
+  MOST_BATCH = 1000,      /* runs */
+  REPLAY_US = 50,         /* what takes less is replayed from a graph: else the host's launches would be timed */
+  REPLAY_BATCH_US = 1000, /* of a graph: its own start takes a few */
+  MOST_REPLAYED = 200,    /* runs of a graph, unless there are more sets */
+  LEAD_US = 2000,         /* batches that are shorter are led in, see lead_in() */
+  BUDGET_MS = 500,        /* for all repetitions, if the caller leaves their number to us */
+  LEAST_REPEAT = 7,
+  MOST_REPEAT = 51
+};
+
+/* Things that are timed, in turn. */
+enum { SCAN, COPY, KERNEL, TASKS };
+
+typedef struct measuring measuring;
+
+typedef struct task {
+  measuring *job;
+  rowscan_status (*queue)(void *task, int64_t number); /* one run, on the set with that number, going round */
+  int64_t turn;                                        /* runs so far */
+  int64_t batch;                                       /* runs for one reading of the clock */
+  double batch_ms;                                     /* about */
+  rs_replay replay;
+  double *times; /* milliseconds of one run */
+} task;
+
+struct measuring {
+  rowscan_context *context;
+  rs_meter meter;
+  rs_sets sets;
+  rowscan_plan *plan;
+  bool kernel; /* there is a copy kernel */
+  rs_copier copier;
+  rs_rows rows; /* of the set in turn */
+  task task[TASKS];
+};
+
+/* ---- what is timed ----------------------------------------------------------------------------------------------- */
+
+static rowscan_status queue_scan(void *user, int64_t number) {
+  measuring *job = ((task *)user)->job;
+  rs_sets_rows(&job->sets, number % job->sets.count, &job->rows);
+  return rs_plan_run(job->plan, &job->rows, NULL, 0, job->meter.stream);
+}
+
+static rowscan_status queue_copy(void *user, int64_t number) {
+  measuring *job = ((task *)user)->job;
+  int64_t set = number % job->sets.count;
+  return rs_meter_copy(&job->meter, rs_sets_target(&job->sets, set), rs_sets_source(&job->sets, set), job->sets.half);
+}
+
+static rowscan_status queue_kernel(void *user, int64_t number) {
+  measuring *job = ((task *)user)->job;
+  rs_copy_sides sides = rs_sets_sides(&job->sets, number % job->sets.count);
+  return rs_copier_run(&job->copier, sides.to, sides.from, job->meter.stream);
+}
+
+static bool is_timed(const measuring *job, int which) {
+  return which != KERNEL || job->kernel;
+}
+
+/* ---- time -------------------------------------------------------------------------------------------------------- */
+
+static rowscan_status queue_runs(task *it, int64_t count) {
+  rowscan_status status = ROWSCAN_OK;
+  for (int64_t i = 0; i < count && !status; i++)
+    status = it->queue(it, it->turn++);
+  return status;
+}
+
+static rowscan_status queue_batch(task *it) {
+  return it->replay.graph ? rs_replay_run(&it->replay, &it->job->meter) : queue_runs(it, it->batch);
+}
+
+/*
+ * Keeps the GPU busy until the host has queued what is timed: else the time from the first reading of the clock to the
+ * arrival of the first launch, some microseconds, would be in it.
+ */
+static rowscan_status lead_in(task *it) {
+  if (!it->job->meter.device || it->batch_ms > 1e-3 * LEAD_US)
+    return ROWSCAN_OK;
+  return it->replay.graph ? queue_batch(it) : queue_runs(it, 1);
+}
+
+/* Milliseconds of one run in a batch. */
+static rowscan_status time_batch(task *it, double *milliseconds) {
+  rs_meter *meter = &it->job->meter;
+  rowscan_status status = lead_in(it);
+  if (!status)
+    status = rs_meter_start(meter);
+  if (!status)
+    status = queue_batch(it);
+  if (!status)
+    status = rs_meter_stop(meter, milliseconds);
+  *milliseconds /= (double)it->batch;
+  return status;
+}
+
+/* Runs for one reading of the clock. Of a graph a multiple of the sets, so that its next replay finds none in a cache.
+ */
+static int64_t choose_batch(const task *it, double milliseconds, bool replayed) {
+  int64_t most = replayed ? MOST_REPLAYED : MOST_BATCH, sets = it->job->sets.count;
+  double wanted = milliseconds > 0 ? 1e-3 * (replayed ? REPLAY_BATCH_US : BATCH_US) / milliseconds : (double)most;
+  int64_t batch = wanted > (double)most ? most : (int64_t)wanted + 1;
+  return replayed ? (batch + sets - 1) / sets * sets : batch;
+}
+
+/*
+ * Replays have no launches of the host in them. But a graph's copies of memory may be slower than a stream's (40 x
+ * 152000 f32 on an H200: 0.0197 ms, 0.0167 ms), and each task is timed in the way in which it is the faster.
+ */
+static rowscan_status try_replay(task *it, double launched) {
+  int64_t batch = it->batch;
+  double replayed = 0;
+  it->batch = choose_batch(it, launched, true);
+  rowscan_status status = rs_replay_record(&it->replay, &it->job->meter, it->queue, it, it->batch);
+  for (int i = 0; i < 2 && !status && it->replay.graph; i++)
+    status = time_batch(it, &replayed);
+  if (status)
+    return status;
+  if (!it->replay.graph || replayed >= launched) {
+    rs_replay_free(&it->replay);
+    it->batch = batch;
+    replayed = launched;
+  }
+  it->batch_ms = replayed * (double)it->batch;
+  return ROWSCAN_OK;
+}
+
+static rowscan_status warm_up(task *it) {
+  double milliseconds = 0;
+  rowscan_status status = ROWSCAN_OK;
+  it->batch = 1;
+  for (int i = 0; i < 2 && !status && milliseconds < BUDGET_MS; i++)
+    status = time_batch(it, &milliseconds);
+  bool short_run = it->job->meter.device && milliseconds < 1e-3 * REPLAY_US;
+  it->batch = choose_batch(it, milliseconds, false);
+  if (!status && it->batch > 1)
+    status = time_batch(it, &milliseconds);
+  it->batch_ms = milliseconds * (double)it->batch;
+  return status || !short_run ? status : try_replay(it, milliseconds);
+}
+
+static int choose_repeat(double milliseconds) {
+  double repeat = milliseconds > 0 ? BUDGET_MS / milliseconds : MOST_REPEAT;
+  if (repeat < 1) /* nothing that a benchmark is for */
+    return 1;
+  return repeat < LEAST_REPEAT ? LEAST_REPEAT : repeat > MOST_REPEAT ? MOST_REPEAT : (int)repeat;
+}
+
+static int ascending(const void *left, const void *right) {
+  double a = *(const double *)left, b = *(const double *)right;
+  return (a > b) - (a < b);
+}
+
+static double median(double *values, int count) {
+  qsort(values, (size_t)count, sizeof *values, ascending);
+  return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
+static rowscan_status warm_all_up(measuring *job, double *milliseconds) {
+  rowscan_status status = ROWSCAN_OK;
+  for (int i = 0; i < TASKS && !status; i++)
+    if (is_timed(job, i)) {
+      status = warm_up(&job->task[i]);
+      *milliseconds += job->task[i].batch_ms;
+    }
+  return status;
+}
+
+/* One after the other, again and again, so that whatever drifts does so for all of them. */
+static rowscan_status interleave(measuring *job, int repeat) {
+  rowscan_status status = ROWSCAN_OK;
+  for (int i = 0; i < repeat; i++)
+    for (int k = 0; k < TASKS && !status; k++)
+      if (is_timed(job, k))
+        status = time_batch(&job->task[k], &job->task[k].times[i]);
+  return status;
+}
+
+static rowscan_status time_all(measuring *job, int repeat, rowscan_timing *timing) {
+  double milliseconds = 0;
+  rowscan_status status = warm_all_up(job, &milliseconds);
+  if (status)
+    return status;
+  if (!repeat)
+    repeat = choose_repeat(milliseconds);
+  double *times = calloc(TASKS * (size_t)repeat, sizeof *times);
+  if (!times)
+    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "field 'repeat': %d: out of memory for their times", repeat);
+  for (int i = 0; i < TASKS; i++)
+    job->task[i].times = times + (size_t)i * (size_t)repeat;
+  status = interleave(job, repeat);
+  timing->scan_ms = median(job->task[SCAN].times, repeat);
+  timing->copy_ms = median(job->task[COPY].times, repeat);
+  timing->kernel_ms = median(job->task[KERNEL].times, repeat); /* 0 if there is none */
+  free(times);
+  return status;
+}
+
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
+
+static rowscan_status check(const measuring *job, rowscan_timing *timing) {
+  const task *scan = &job->task[SCAN];
+  bool all = scan->replay.graph || scan->turn >= job->sets.count;
+  rowscan_status status = rs_check_scan(&job->sets, all ? job->sets.count : scan->turn, job->context->host, timing);
+  return !status && job->kernel ? rs_check_copy(&job->sets, &job->copier) : status;
+}
+
+static void describe(const measuring *job, rowscan_timing *timing) {
+  timing->bytes = (int64_t)job->sets.bytes;
+  timing->replayed = job->task[SCAN].replay.graph != NULL;
+  if (!job->meter.device) {
+    snprintf(timing->geometry, sizeof timing->geometry, "threads=%d", rs_host_threads(job->context->host));
+    return;
+  }
+  const rs_geometry *geometry = &job->plan->modules.geometry;
+  rs_kernel kernel = rs_launch_kernel(job->plan, &job->rows);
+  rs_text words = {0};
+  rs_shape_text(&geometry->shape[kernel], &words);
+  timing->regime = rs_kernel_regime(geometry, kernel);
+  snprintf(timing->geometry, sizeof timing->geometry, "%s", words.failed ? "" : words.data);
+  rs_text_free(&words);
+}
+
+static rowscan_status prepare_kernel(measuring *job) {
+  rs_box box;
+  job->kernel = job->meter.device && rs_sets_box(&job->sets, &box);
+  return job->kernel ? rs_copier_open(&job->copier, job->context, &box) : ROWSCAN_OK;
+}
+
+static rowscan_status prepare(measuring *job, const rowscan_spec *spec, const rowscan_args *args) {
+  rowscan_status status = rs_meter_open(&job->meter, job->context);
+  if (!status)
+    status = rs_sets_open(&job->sets, &job->meter, spec, args);
+  if (!status) {
+    job->rows = job->sets.rows;
+    rs_sets_rows(&job->sets, 0, &job->rows);
+    status = rs_plan_create(&job->plan, job->context, spec, &job->rows);
+  }
+  if (!status)
+    status = prepare_kernel(job);
+  return status ? status : rs_sets_fill(&job->sets);
+}
+
+static void clean_up(measuring *job) {
+  if (job->meter.device && job->meter.stream)
+    (void)rs_meter_wait(&job->meter);
+  for (int i = 0; i < TASKS; i++)
+    rs_replay_free(&job->task[i].replay);
+  rs_copier_close(&job->copier);
+  rs_plan_destroy(job->plan);
+  rs_sets_close(&job->sets);
+  rs_meter_close(&job->meter);
+}
+
+rowscan_status rs_measure(rowscan_context *context, const rowscan_spec *spec, const rowscan_args *args, int repeat,
+                          rowscan_timing *timing) {
+  measuring job = {.context = context};
+  rowscan_timing found = {.size = sizeof found};
+  job.task[SCAN] = (task){.job = &job, .queue = queue_scan};
+  job.task[COPY] = (task){.job = &job, .queue = queue_copy};
+  job.task[KERNEL] = (task){.job = &job, .queue = queue_kernel};
+  rowscan_status status = prepare(&job, spec, args);
+  if (!status)
+    status = time_all(&job, repeat, &found);
+  if (!status)
+    status = check(&job, &found);
+  if (!status) {
+    describe(&job, &found);
+    *timing = found;
+  }
+  clean_up(&job);
+  return status;
+}

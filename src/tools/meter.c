@@ -1,0 +1,171 @@
+/*
+ * meter.c - what measuring asks of an engine
+ * SPDX-License-Identifier: MIT
+ */
+#include "meter.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/status.h"
+#include "host/last_cache.h"
+
+static const rs_cuda *cuda_of(const rs_meter *meter) {
+  return meter->device->cuda;
+}
+
+static CUdeviceptr address(const void *pointer) {
+  return (CUdeviceptr)(uintptr_t)pointer;
+}
+
+static rowscan_status check(const rs_meter *meter, CUresult result, const char *call) {
+  return result ? rs_cuda_failed(cuda_of(meter), result, call) : ROWSCAN_OK;
+}
+
+static rowscan_status make_event(rs_meter *meter, CUevent *event) {
+  CUresult result = cuda_of(meter)->cuEventCreate(event, CU_EVENT_DEFAULT);
+  if (result)
+    *event = NULL;
+  return check(meter, result, "cuEventCreate");
+}
+
+rowscan_status rs_meter_open(rs_meter *meter, const rowscan_context *context) {
+  *meter = (rs_meter){0};
+  if (context->engine == ROWSCAN_ENGINE_HOST)
+    return ROWSCAN_OK;
+  rowscan_status status = rs_device_enter(&context->device, &meter->pushed);
+  if (status)
+    return status;
+  meter->device = &context->device;
+  meter->mode = rs_cuda_relax(cuda_of(meter));
+  CUresult result = cuda_of(meter)->cuStreamCreate(&meter->stream, CU_STREAM_NON_BLOCKING);
+  if (result)
+    meter->stream = NULL;
+  status = check(meter, result, "cuStreamCreate");
+  if (!status)
+    status = make_event(meter, &meter->begin);
+  return status ? status : make_event(meter, &meter->end);
+}
+
+void rs_meter_close(rs_meter *meter) {
+  if (!meter->device)
+    return;
+  const rs_cuda *cuda = cuda_of(meter);
+  if (meter->begin)
+    cuda->cuEventDestroy_v2(meter->begin);
+  if (meter->end)
+    cuda->cuEventDestroy_v2(meter->end);
+  if (meter->stream) {
+    cuda->cuStreamSynchronize(meter->stream);
+    cuda->cuStreamDestroy_v2(meter->stream);
+  }
+  rs_cuda_restore(cuda, meter->mode);
+  rs_device_leave(meter->device, meter->pushed);
+  *meter = (rs_meter){0};
+}
+
+int64_t rs_meter_cache_bytes(const rs_meter *meter) {
+  const int64_t usual = INT64_C(32) << 20; /* where nobody knows */
+  if (meter->device)
+    return meter->device->l2_bytes;
+  int64_t bytes = rs_last_cache_bytes();
+  return bytes > 0 && bytes < 4 * usual ? bytes : usual;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+/* In huge pages where the system has them to give, as NumPy's large arrays are. */
+static rowscan_status alloc_on_host(void **memory, size_t bytes) {
+  enum { HUGE_PAGE = 2 << 20, LINE = 256 };
+  if (posix_memalign(memory, bytes < HUGE_PAGE ? LINE : HUGE_PAGE, bytes))
+    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for %zu bytes to measure on", bytes);
+  if (bytes >= HUGE_PAGE)
+    madvise(*memory, bytes, MADV_HUGEPAGE); /* advice: what it returns tells nothing that could be done */
+  return ROWSCAN_OK;
+}
+
+rowscan_status rs_meter_alloc(rs_meter *meter, void **memory, size_t bytes) {
+  if (!meter->device)
+    return alloc_on_host(memory, bytes);
+  CUdeviceptr pointer;
+  CUresult result = cuda_of(meter)->cuMemAlloc_v2(&pointer, bytes);
+  if (!result)
+    *memory = (void *)(uintptr_t)pointer;
+  return check(meter, result, "cuMemAlloc of memory to measure on");
+}
+
+void rs_meter_free(rs_meter *meter, void *memory) {
+  if (!meter->device)
+    free(memory);
+  else if (memory)
+    cuda_of(meter)->cuMemFree_v2(address(memory));
+}
+
+rowscan_status rs_meter_write(rs_meter *meter, void *to, const void *from, size_t bytes) {
+  if (!meter->device)
+    return rs_meter_copy(meter, to, from, bytes);
+  CUresult result = cuda_of(meter)->cuMemcpyHtoDAsync_v2(address(to), from, bytes, meter->stream);
+  return result ? check(meter, result, "cuMemcpyHtoDAsync") : rs_meter_wait(meter);
+}
+
+rowscan_status rs_meter_read(rs_meter *meter, void *to, const void *from, size_t bytes) {
+  if (!meter->device)
+    return rs_meter_copy(meter, to, from, bytes);
+  CUresult result = cuda_of(meter)->cuMemcpyDtoHAsync_v2(to, address(from), bytes, meter->stream);
+  return result ? check(meter, result, "cuMemcpyDtoHAsync") : rs_meter_wait(meter);
+}
+
+rowscan_status rs_meter_copy(rs_meter *meter, void *to, const void *from, size_t bytes) {
+  if (!bytes)
+    return ROWSCAN_OK;
+  if (meter->device)
+    return check(meter, cuda_of(meter)->cuMemcpyDtoDAsync_v2(address(to), address(from), bytes, meter->stream),
+                 "cuMemcpyDtoDAsync");
+  memcpy(to, from, bytes);
+  return ROWSCAN_OK;
+}
+
+rowscan_status rs_meter_fill(rs_meter *meter, void *to, unsigned char value, size_t bytes) {
+  if (meter->device)
+    return check(meter, cuda_of(meter)->cuMemsetD8Async(address(to), value, bytes, meter->stream), "cuMemsetD8Async");
+  memset(to, value, bytes);
+  return ROWSCAN_OK;
+}
+
+/* ---- the clock --------------------------------------------------------------------------------------------------- */
+
+rowscan_status rs_meter_wait(rs_meter *meter) {
+  if (!meter->device)
+    return ROWSCAN_OK;
+  return check(meter, cuda_of(meter)->cuStreamSynchronize(meter->stream), "cuStreamSynchronize while measuring");
+}
+
+rowscan_status rs_meter_start(rs_meter *meter) {
+  if (meter->device)
+    return check(meter, cuda_of(meter)->cuEventRecord(meter->begin, meter->stream), "cuEventRecord");
+  clock_gettime(CLOCK_MONOTONIC, &meter->started);
+  return ROWSCAN_OK;
+}
+
+static rowscan_status stop_device(rs_meter *meter, double *milliseconds) {
+  const rs_cuda *cuda = cuda_of(meter);
+  float elapsed = 0;
+  CUresult result = cuda->cuEventRecord(meter->end, meter->stream);
+  if (!result)
+    result = cuda->cuEventSynchronize(meter->end);
+  if (!result)
+    result = cuda->cuEventElapsedTime(&elapsed, meter->begin, meter->end);
+  *milliseconds = (double)elapsed;
+  return check(meter, result, "timing with events");
+}
+
+rowscan_status rs_meter_stop(rs_meter *meter, double *milliseconds) {
+  if (meter->device)
+    return stop_device(meter, milliseconds);
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  *milliseconds =
+      1e3 * (double)(now.tv_sec - meter->started.tv_sec) + 1e-6 * (double)(now.tv_nsec - meter->started.tv_nsec);
+  return ROWSCAN_OK;
+}

@@ -1,0 +1,89 @@
+/*
+ * sample.c - random elements to scan, and the comparison of results
+ * SPDX-License-Identifier: MIT
+ */
+#include "sample.h"
+
+#include <string.h>
+
+#include "host/half.h"
+#include "spec/types.h"
+
+/* SplitMix64: any seed will do. */
+static uint64_t next(uint64_t *state) {
+  uint64_t z = *state += 0x9e3779b97f4a7c15u;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+  return z ^ z >> 31;
+}
+
+static void put_float(void *to, rowscan_type type, double x) {
+  float narrow = (float)x;
+  uint16_t half = type == ROWSCAN_F16 ? rs_to_f16(narrow) : rs_to_bf16(narrow);
+  if (type == ROWSCAN_F64)
+    memcpy(to, &x, sizeof x);
+  else if (type == ROWSCAN_F32)
+    memcpy(to, &narrow, sizeof narrow);
+  else
+    memcpy(to, &half, sizeof half);
+}
+
+/* Integers are little-endian, as the GPU's are. */
+static void put_integer(void *to, rowscan_type type, uint64_t x) {
+  memcpy(to, &x, rowscan_type_bytes(type));
+}
+
+void rs_sample_elements(void *data, rowscan_type type, rowscan_op op, int64_t count, uint64_t seed) {
+  size_t bytes = rowscan_type_bytes(type);
+  rs_kind kind = rs_type_kind(type);
+  for (int64_t i = 0; i < count; i++) {
+    char *to = (char *)data + (size_t)i * bytes;
+    uint64_t bits = next(&seed);
+    double unit = (double)(bits >> 11) * 0x1p-53;
+    if (kind == RS_FLOAT)
+      put_float(to, type, op == ROWSCAN_PROD ? 0.75 + 0.52 * unit : unit - 0.25); /* mean of the logarithm: 0 */
+    else
+      put_integer(to, type, op == ROWSCAN_PROD ? bits | 1 : kind == RS_BOOL ? bits & 1 : bits);
+  }
+}
+
+void rs_sample_mask(void *data, rowscan_type type, int64_t count, uint64_t seed) {
+  size_t bytes = rowscan_type_bytes(type);
+  for (int64_t i = 0; i < count; i++) {
+    char *to = (char *)data + (size_t)i * bytes;
+    uint64_t bit = next(&seed) & 1;
+    if (rs_type_kind(type) == RS_FLOAT)
+      put_float(to, type, (double)bit);
+    else
+      put_integer(to, type, bit);
+  }
+}
+
+static bool is_nan(rowscan_type type, const void *at) {
+  uint64_t bits = 0;
+  memcpy(&bits, at, rowscan_type_bytes(type));
+  switch (type) {
+  case ROWSCAN_F16:
+    return (bits & 0x7fff) > 0x7c00;
+  case ROWSCAN_BF16:
+    return (bits & 0x7fff) > 0x7f80;
+  case ROWSCAN_F32:
+    return (bits & 0x7fffffff) > 0x7f800000;
+  case ROWSCAN_F64:
+    return (bits & INT64_MAX) > 0x7ff0000000000000;
+  default:
+    return false;
+  }
+}
+
+int64_t rs_sample_differ(rowscan_type type, const void *a, const void *b, int64_t count) {
+  size_t bytes = rowscan_type_bytes(type);
+  if (!memcmp(a, b, (size_t)count * bytes))
+    return 0;
+  int64_t different = 0;
+  for (int64_t i = 0; i < count; i++) {
+    const char *x = (const char *)a + (size_t)i * bytes, *y = (const char *)b + (size_t)i * bytes;
+    different += memcmp(x, y, bytes) && !(is_nan(type, x) && is_nan(type, y));
+  }
+  return different;
+}

@@ -1,0 +1,210 @@
+/*
+ * warm.c - kernels compiled before they are needed
+ * SPDX-License-Identifier: MIT
+ *
+ * Each pair of a spec and an architecture is a plan to look at, made and thrown away: what is left is in the cache.
+ */
+#include "warm.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/pool.h"
+#include "run/plan.h"
+#include "spec/arch.h"
+
+typedef struct warming {
+  rowscan_context *context;
+  const rowscan_warming *list;
+  rowscan_spec *specs; /* complete */
+  int archs[RS_MOST_ARCHS], arch_count;
+  int threads; /* that compile the kernels of a pair */
+  atomic_bool stopped;
+  pthread_mutex_t lock; /* of all that follows, and held while visit is called */
+  int64_t done, total, failed;
+  rowscan_status status; /* of the first that failed */
+  rs_text story;
+  char (*entries)[RS_STORE_NAME]; /* that the cache's directory has, or had */
+  size_t entry_count, entry_room;
+} warming;
+
+/* ---- one pair ---------------------------------------------------------------------------------------------------- */
+
+/* What was compiled and is not in the cache now was compiled in vain. */
+static rowscan_status count_kept(const rowscan_plan *plan, rowscan_warmed *one) {
+  const rs_geometry *geometry = &plan->modules.geometry;
+  rowscan_status status = ROWSCAN_OK;
+  one->modules = rs_geometry_kernels(geometry);
+  for (int i = 0; i < one->modules; i++) {
+    rs_kernel kernel = rs_geometry_kernel(geometry, i);
+    const rs_binary *binary = &plan->modules.of[kernel].binary;
+    one->compiled += !binary->cached;
+    if (!binary->stored && !status)
+      status = rs_fail(ROWSCAN_CACHE_FAILED, "kernel %s: compiled, but the cache (%s) did not keep it",
+                       rs_kernel_name(kernel), rs_store_path(rs_builder_store(plan->context->builder)));
+  }
+  return status;
+}
+
+static bool grow(warming *all) {
+  if (all->entry_count < all->entry_room)
+    return true;
+  size_t room = all->entry_room ? 2 * all->entry_room : 256;
+  void *list = realloc(all->entries, room * sizeof *all->entries);
+  if (!list)
+    return false;
+  all->entries = list;
+  all->entry_room = room;
+  return true;
+}
+
+/* What came from a pack is in no danger. */
+static rowscan_status note_entries(warming *all, const rowscan_plan *plan) {
+  const rs_geometry *geometry = &plan->modules.geometry;
+  rs_store *store = rs_builder_store(plan->context->builder);
+  bool enough = true;
+  pthread_mutex_lock(&all->lock);
+  for (int i = 0; i < rs_geometry_kernels(geometry) && enough; i++) {
+    const rs_binary *binary = &plan->modules.of[rs_geometry_kernel(geometry, i)].binary;
+    if (*binary->name && (!binary->cached || rs_store_has(store, binary->name))) {
+      enough = grow(all);
+      if (enough)
+        memcpy(all->entries[all->entry_count++], binary->name, sizeof *all->entries);
+    }
+  }
+  pthread_mutex_unlock(&all->lock);
+  return enough ? ROWSCAN_OK : rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for a list of entries");
+}
+
+static void make(warming *all, int64_t spec, int arch, rowscan_warmed *one) {
+  double start = rs_now_ms();
+  rowscan_plan *plan;
+  one->status = rs_plan_look(&plan, all->context, &all->specs[spec], arch, all->threads);
+  if (one->status == ROWSCAN_OK) {
+    one->status = count_kept(plan, one);
+    if (one->status == ROWSCAN_OK)
+      one->status = note_entries(all, plan);
+    rs_plan_destroy(plan);
+  }
+  one->story = one->status ? rowscan_last_error() : "";
+  one->ms = rs_now_ms() - start;
+}
+
+static void tell(warming *all, rowscan_warmed *one) {
+  const rowscan_warming *list = all->list;
+  pthread_mutex_lock(&all->lock);
+  one->done = ++all->done;
+  one->total = all->total;
+  if (one->status && !all->failed++) {
+    all->status = one->status;
+    rs_text_add(&all->story, "%s: %s", one->arch, one->story);
+  }
+  if (list->visit && !all->stopped && list->visit(list->user, one))
+    all->stopped = true;
+  pthread_mutex_unlock(&all->lock);
+}
+
+static void work(void *what, int64_t pair, void *seat) {
+  (void)seat;
+  warming *all = what;
+  if (all->stopped)
+    return;
+  char arch[32];
+  int number = all->archs[pair % all->arch_count];
+  snprintf(arch, sizeof arch, "sm_%d", number);
+  rowscan_warmed one = {.size = sizeof one, .spec = pair / all->arch_count, .arch = arch};
+  make(all, one.spec, number, &one);
+  tell(all, &one);
+}
+
+/* ---- the lists --------------------------------------------------------------------------------------------------- */
+
+static rowscan_status read_archs(warming *all) {
+  const rowscan_warming *list = all->list;
+  all->arch_count = list->archs ? list->arch_count : RS_MOST_ARCHS;
+  if (!list->archs)
+    return rs_builder_archs(all->context->builder, all->archs, &all->arch_count);
+  if (list->arch_count > RS_MOST_ARCHS)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "warming: field 'arch_count': %d is more than %d", list->arch_count,
+                   RS_MOST_ARCHS);
+  rowscan_status status = ROWSCAN_OK;
+  for (int i = 0; i < list->arch_count && !status; i++)
+    status = rs_arch_read(list->archs[i], &all->archs[i]);
+  return status;
+}
+
+/* The caller's specs may be of another size than the library's. */
+static rowscan_status read_specs(warming *all) {
+  const rowscan_warming *list = all->list;
+  all->specs = calloc((size_t)list->spec_count + 1, sizeof *all->specs);
+  if (!all->specs)
+    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for %lld specs", (long long)list->spec_count);
+  for (int64_t i = 0; i < list->spec_count; i++) {
+    const rowscan_spec *from = (const rowscan_spec *)((const char *)list->specs + (size_t)i * list->specs->size);
+    if (from->size != list->specs->size)
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "warming: specs[%lld]: field 'size': %zu, not %zu as the first",
+                     (long long)i, from->size, list->specs->size);
+    rowscan_status status = rs_spec_read(&all->specs[i], from);
+    if (status)
+      return rs_fail_more(status, " (warming: specs[%lld])", (long long)i);
+  }
+  return ROWSCAN_OK;
+}
+
+/* ---- the call ---------------------------------------------------------------------------------------------------- */
+
+static int by_name(const void *left, const void *right) {
+  return memcmp(left, right, RS_STORE_NAME);
+}
+
+/* Making the last ones may have evicted the first. */
+static rowscan_status check_entries(const warming *all) {
+  rs_store *store = rs_builder_store(all->context->builder);
+  size_t count = 0, gone = 0;
+  if (all->entry_count)
+    qsort(all->entries, all->entry_count, sizeof *all->entries, by_name);
+  for (size_t i = 0; i < all->entry_count; i++)
+    if (!i || memcmp(all->entries[i], all->entries[i - 1], sizeof *all->entries) != 0) {
+      count++;
+      gone += !rs_store_has(store, all->entries[i]);
+    }
+  if (!gone)
+    return ROWSCAN_OK;
+  return rs_fail(ROWSCAN_CACHE_FAILED, "%zu of %zu entries are gone again: the cache (%s) keeps at most %lld bytes",
+                 gone, count, rs_store_path(store), (long long)rs_store_limit(store));
+}
+
+static rowscan_status run(warming *all) {
+  int threads = all->list->threads ? all->list->threads : rs_host_threads(all->context->host);
+  all->threads = all->total > 0 && all->total < threads ? (int)((threads + all->total - 1) / all->total) : 1;
+  pthread_mutex_init(&all->lock, NULL); /* which cannot fail with no attributes */
+  bool worked = rs_pool_once(threads, all->total, work, all);
+  pthread_mutex_destroy(&all->lock);
+  if (!worked)
+    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for threads that compile");
+  if (!all->failed)
+    return check_entries(all);
+  return rs_fail_lines(all->status, "%lld of %lld could not be made ready; the first: %s", (long long)all->failed,
+                       (long long)all->total, all->story.data ? all->story.data : rowscan_status_name(all->status));
+}
+
+rowscan_status rs_warm(rowscan_context *context, const rowscan_warming *list) {
+  rs_store *store = rs_builder_store(context->builder);
+  if (!*rs_store_path(store))
+    return rs_fail(ROWSCAN_CACHE_FAILED, "there is no cache on disk to fill: %s", rs_store_why(store));
+  warming all = {.context = context, .list = list};
+  rowscan_status status = read_specs(&all);
+  if (!status)
+    status = read_archs(&all);
+  all.total = list->spec_count * all.arch_count;
+  if (!status)
+    status = run(&all);
+  free(all.specs);
+  rs_text_free(&all.story);
+  free(all.entries);
+  return status;
+}

@@ -1,0 +1,230 @@
+/*
+ * why.c - why a spec's kernels are, or are not, in the cache
+ * SPDX-License-Identifier: MIT
+ *
+ * The key of each of a spec's kernels is compared with those of all entries, those of packs included. The nearest one
+ * is that which differs in the fewest fields, of several the one that was used last, and that of a pack, whose use is
+ * not known, after those of the directory; one of the same kernel before any other. Where nothing can be compiled, an
+ * entry serves whichever compiler made it, and what else there is is compared as well as can be: no compiler is no
+ * value of the field.
+ */
+#include "why.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compile/key.h"
+#include "compile/key_diff.h"
+#include "family/emit.h"
+#include "gpu/tuned.h"
+
+/* The entry that is looked for. */
+typedef struct wanted {
+  rs_kernel kernel;
+  rowscan_regime regime;
+  rs_key_fields key;
+  char name[RS_STORE_NAME];
+  char stem[RS_STORE_NAME]; /* of the key; "": it matters which compiler made the entry */
+  bool hit;
+  const char *pack;
+  char *damage;
+  char damaged_name[RS_STORE_NAME];
+  const char *damaged_pack;
+  rs_key_fields other; /* what serves though its last line differs, for nothing can be compiled */
+  char other_name[RS_STORE_NAME];
+  const char *other_pack;
+  rs_key_fields nearest;
+  char nearest_name[RS_STORE_NAME];
+  const char *nearest_pack;
+  int distance;
+  int64_t used;
+} wanted;
+
+typedef struct search {
+  wanted entry[RS_KERNELS];
+  int count;
+  bool failed; /* out of memory */
+} search;
+
+static rowscan_status out_of_memory(void) {
+  return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for a comparison of keys");
+}
+
+/* ---- what is wanted ---------------------------------------------------------------------------------------------- */
+
+/* Without a compiler a key has no last line, and no entry is quite what is asked for. */
+static rowscan_status want_key(wanted *entry, rs_builder *builder, const char *canonical, const char *source, int arch,
+                               const char *stem) {
+  rs_text key = {0};
+  rowscan_status status = rs_builder_key(builder, canonical, source, arch, &key);
+  if (!status) {
+    rs_store_name(key.data, entry->name);
+    entry->pack = rs_store_pack_of(rs_builder_store(builder), key.data);
+    entry->hit = entry->pack != NULL;
+  }
+  if (!status || status == ROWSCAN_NO_COMPILER)
+    status = rs_key_cut(&entry->key, status ? stem : key.data) ? ROWSCAN_OK : out_of_memory();
+  rs_text_free(&key);
+  return status;
+}
+
+static rowscan_status want_any(wanted *entry, rs_builder *builder, const char *stem, int arch) {
+  if (rs_builder_serves_any(builder, arch))
+    rs_store_name(stem, entry->stem);
+  char *other = rs_builder_served(builder, stem, arch);
+  if (!other)
+    return ROWSCAN_OK;
+  rs_store_name(other, entry->other_name);
+  entry->other_pack = rs_store_pack_of(rs_builder_store(builder), other);
+  bool cut = rs_key_cut(&entry->other, other);
+  free(other);
+  return cut ? ROWSCAN_OK : out_of_memory();
+}
+
+static rowscan_status want(wanted *entry, rs_builder *builder, const rowscan_spec *spec, const rs_geometry *geometry,
+                           int arch) {
+  rs_text canonical = {0}, source = {0}, stem = {0};
+  entry->regime = rs_kernel_regime(geometry, entry->kernel);
+  rs_key_canonical(spec, geometry, entry->kernel, &canonical);
+  rs_emit(spec, geometry, entry->kernel, &source);
+  rowscan_status status =
+      canonical.failed || source.failed ? out_of_memory() : rs_builder_stem(canonical.data, source.data, arch, &stem);
+  if (!status)
+    status = want_key(entry, builder, canonical.data, source.data, arch, stem.data);
+  if (!status)
+    status = want_any(entry, builder, stem.data, arch);
+  rs_text_free(&canonical);
+  rs_text_free(&source);
+  rs_text_free(&stem);
+  return status;
+}
+
+static rowscan_status want_all(search *all, rs_builder *builder, const rowscan_spec *spec, int arch) {
+  rs_geometry geometry = rs_tune(spec, rs_tuned_arch(builder, spec, arch));
+  rowscan_status status = ROWSCAN_OK;
+  all->count = rs_geometry_kernels(&geometry);
+  for (int i = 0; i < all->count && !status; i++) {
+    all->entry[i].kernel = rs_geometry_kernel(&geometry, i);
+    status = want(&all->entry[i], builder, spec, &geometry, arch);
+  }
+  return status;
+}
+
+/* ---- what is there ----------------------------------------------------------------------------------------------- */
+
+static int distance_of(const rs_key_fields *asked, const rs_key_fields *found) {
+  const char *kernel = rs_key_value(found, "kernel");
+  bool same = kernel && !strcmp(kernel, rs_key_value(asked, "kernel"));
+  return rs_key_differences(asked, found, NULL) + (same ? 0 : 2 * RS_KEY_FIELDS);
+}
+
+static void compare(wanted *entry, const rs_store_item *item, rs_key_fields *key) {
+  int distance = distance_of(&entry->key, key);
+  if (entry->nearest.text && (distance > entry->distance || (distance == entry->distance && item->used <= entry->used)))
+    return;
+  rs_key_fields_free(&entry->nearest);
+  entry->nearest = *key;
+  *key = (rs_key_fields){0}; /* it is the entry's now */
+  entry->distance = distance;
+  entry->used = item->used;
+  snprintf(entry->nearest_name, sizeof entry->nearest_name, "%s", item->name);
+  entry->nearest_pack = item->pack;
+}
+
+/* The first that is damaged is told. Whether there was memory for it. */
+static bool note_damage(wanted *entry, const rs_store_item *item) {
+  if (entry->damage)
+    return true;
+  entry->damage = strdup(item->damage);
+  snprintf(entry->damaged_name, sizeof entry->damaged_name, "%s", item->name);
+  entry->damaged_pack = item->pack;
+  return entry->damage;
+}
+
+/* What is damaged has no key, but the index of a pack has its stem. */
+static bool is_wanted(const wanted *entry, const rs_store_item *item) {
+  return !strcmp(item->name, entry->name) || (item->damage && item->stem && !strcmp(item->stem, entry->stem));
+}
+
+/* Whether there was memory for it. */
+static bool look_for(wanted *entry, const rs_store_item *item) {
+  rs_key_fields key = {0};
+  bool enough = true;
+  if (is_wanted(entry, item)) {
+    entry->hit = entry->hit || !item->damage;
+    enough = !item->damage || note_damage(entry, item);
+  } else if (item->key) {
+    enough = rs_key_cut(&key, item->key);
+    if (enough)
+      compare(entry, item, &key);
+  }
+  rs_key_fields_free(&key);
+  return enough;
+}
+
+static int look(void *user, const rs_store_item *item) {
+  search *all = user;
+  for (int i = 0; i < all->count && !all->failed; i++)
+    all->failed = !look_for(&all->entry[i], item);
+  return all->failed;
+}
+
+/* ---- what is told ------------------------------------------------------------------------------------------------ */
+
+static int tell(const wanted *entry, int (*visit)(void *user, const rowscan_cache_reason *reason), void *user) {
+  rowscan_cache_difference differences[2 * RS_KEY_FIELDS];
+  rowscan_cache_reason reason = {.size = sizeof reason,
+                                 .kernel = rs_kernel_name(entry->kernel),
+                                 .regime = entry->regime,
+                                 .name = entry->name,
+                                 .hit = entry->hit,
+                                 .differences = differences,
+                                 .pack = entry->pack};
+  if (!entry->hit && entry->other.text) {
+    reason.hit = 1;
+    reason.name = entry->other_name;
+    reason.pack = entry->other_pack;
+    reason.difference_count = rs_key_differences(&entry->key, &entry->other, differences);
+  } else if (!entry->hit && entry->damage) {
+    reason.damage = entry->damage;
+    reason.name = entry->damaged_name;
+    reason.pack = entry->damaged_pack;
+  } else if (!entry->hit && entry->nearest.text) {
+    reason.nearest = entry->nearest_name;
+    reason.pack = entry->nearest_pack;
+    reason.difference_count = rs_key_differences(&entry->key, &entry->nearest, differences);
+  }
+  return visit(user, &reason);
+}
+
+static void free_wanted(wanted *entry) {
+  rs_key_fields_free(&entry->key);
+  rs_key_fields_free(&entry->nearest);
+  rs_key_fields_free(&entry->other);
+  free(entry->damage);
+}
+
+rowscan_status rs_why(rowscan_context *context, const rowscan_spec *spec, int arch,
+                      int (*visit)(void *user, const rowscan_cache_reason *reason), void *user) {
+  rs_store *store = rs_builder_store(context->builder);
+  if (!*rs_store_path(store) && !rs_store_packs(store, NULL))
+    return rs_fail(ROWSCAN_CACHE_FAILED, "there is no cache on disk: %s", rs_store_why(store));
+  search *all = calloc(1, sizeof *all);
+  if (!all)
+    return out_of_memory();
+  rowscan_status status = want_all(all, context->builder, spec, arch);
+  if (!status && !rs_store_visit(store, look, all))
+    status = rs_fail(ROWSCAN_CACHE_FAILED, "not all of the cache directory %s can be read", rs_store_path(store));
+  if (!status && !rs_store_visit_packs(store, look, all))
+    status = rs_fail(ROWSCAN_CACHE_FAILED, "not all entries of the packs can be read: %m");
+  if (!status && all->failed)
+    status = out_of_memory();
+  for (int i = 0; i < all->count && !status; i++)
+    if (tell(&all->entry[i], visit, user))
+      break;
+  for (int i = 0; i < all->count; i++)
+    free_wanted(&all->entry[i]);
+  free(all);
+  return status;
+}
