@@ -42,7 +42,7 @@ struct rs_store {
   char why[RS_WHY];
   rs_tier *tier;                                       /* packs; NULL: none */
   _Atomic int64_t counts[RS_COUNTS], saved[RS_COUNTS]; /* since it was opened; of these, in the file */
-  _Atomic uint64_t touched[RS_TOUCHED];                /* what this process set the times of, and when; see store.c */
+  _Atomic uint64_t touched[RS_TOUCHED];                /* what this process set the times of, and when; see get.c */
 };
 
 enum {
@@ -61,7 +61,7 @@ static inline double rs_store_ms(void) {
   return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
 }
 
-/* store.c */
+/* say.c */
 void rs_store_say(const rs_store *store, int level, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /*
@@ -123,11 +123,11 @@ typedef struct rs_loaded {
 } rs_loaded;
 bool rs_load(int fan, const char *file, int without, rs_loaded *loaded, const char **damage);
 
-/* store.c: a warning of what rs_load could not read, by its name below the store's path. */
+/* say.c: a warning of what rs_load could not read, by its name below the store's path. */
 void rs_tell_unread(const rs_store *store, const char *name, const rs_loaded *loaded);
 
 /*
- * store.c: reads and verifies the entry of a key in the store's directory. `use`: so that it counts as used, or as
+ * get.c: reads and verifies the entry of a key in the store's directory. `use`: so that it counts as used, or as
  * damaged. without: as in rs_load.
  */
 bool rs_load_key(rs_store *store, const char *key, bool use, int without, rs_loaded *loaded);
@@ -140,7 +140,7 @@ void rs_endings_note(const rs_store *store, const char *key);
 char *rs_endings_read(const rs_store *store);
 char *rs_endings_next(const char **at, const char *stem);
 
-/* store.c: bytes of the largest entry that any store of this limit, or of the default one, would have kept. */
+/* open.c: bytes of the largest entry that any store of this limit, or of the default one, would have kept. */
 int64_t rs_store_largest(const rs_store *store);
 
 /*

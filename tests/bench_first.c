@@ -86,11 +86,11 @@ static bool is_mapped(const char *name) {
 static void tell_plan(const rowscan_plan *plan, double ms) {
   int made = 0, compiled = 0;
   for (int kernel = 0; kernel < RS_KERNELS; kernel++) {
-    made += plan->modules.of[kernel].built;
-    compiled += plan->modules.of[kernel].built && !plan->modules.of[kernel].binary.cached;
+    made += plan->program.modules.of[kernel].built;
+    compiled += plan->program.modules.of[kernel].built && !plan->program.modules.of[kernel].binary.cached;
   }
-  printf("plan %.4f\nkernels %d\nmade %d\ncompiled %d\nloads %d\n", ms, rs_geometry_kernels(&plan->modules.geometry),
-         made, compiled, phases[LOAD].times);
+  printf("plan %.4f\nkernels %d\nmade %d\ncompiled %d\nloads %d\n", ms,
+         rs_geometry_kernels(&plan->program.modules.geometry), made, compiled, phases[LOAD].times);
   printf("mapped %d\n", is_mapped("libnvrtc"));
   for (int i = 0; i < PHASES; i++)
     printf("%s %.4f\n", phases[i].name, phases[i].ms);
@@ -123,10 +123,10 @@ static double compile_alone(const rs_nvrtc_calls *calls, const char *source, int
 
 static void alone(const rowscan_spec *spec, int arch, int only) {
   rowscan_context *context = open_context(arch ? ROWSCAN_ENGINE_HOST : ROWSCAN_ENGINE_CUDA);
-  rs_builder *builder = context->builder;
+  rs_builder *builder = context->gpu.builder;
   const rs_nvrtc_calls *calls;
   if (!arch)
-    arch = context->device.arch;
+    arch = context->gpu.device.arch;
   rs_geometry geometry = rs_tune(spec, rs_tuned_arch(builder, spec, arch));
   double start = rs_now_ms(), ms = 0;
   must(rs_nvrtc_load(rs_builder_nvrtc(builder), &calls), "NVRTC");
@@ -204,7 +204,7 @@ static void make_arrays(job *it, int64_t rows) {
   must(!it->host, "memory");
   for (int64_t i = 0; i < it->elements; i++)
     set_one((char *)it->host + (size_t)i * size, spec->in_type);
-  CUDA(it, cuCtxPushCurrent_v2, it->context->device.context);
+  CUDA(it, cuCtxPushCurrent_v2, it->context->gpu.device.context);
   CUDA(it, cuStreamCreate, &it->stream, CU_STREAM_NON_BLOCKING);
   CUDA(it, cuMemAlloc_v2, &it->in, bytes);
   CUDA(it, cuMemAlloc_v2, &it->out, bytes);
@@ -237,7 +237,7 @@ static int is_loaded(const rowscan_plan *plan) {
     *(void **)&ask = dlsym(driver, "cuFuncIsLoaded"); /* since CUDA 12.4 */
   int all = ask ? 1 : -1;
   for (int kernel = 0; ask && kernel < RS_KERNELS; kernel++) {
-    CUfunction function = plan->modules.of[kernel].function;
+    CUfunction function = plan->program.modules.of[kernel].function;
     int loaded = 0;
     if (function && (ask(&loaded, function) || !loaded))
       all = 0;
@@ -282,7 +282,7 @@ static void measure_hot(job *it) {
 
 static void run(const rowscan_spec *spec, int64_t rows, bool hot) {
   job it = {.context = open_context(ROWSCAN_ENGINE_CUDA), .spec = spec};
-  it.cuda = it.context->device.cuda;
+  it.cuda = it.context->gpu.device.cuda;
   make_arrays(&it, rows);
   int looked = phases[FIND].times;
   rs_rows as_run;
@@ -298,7 +298,7 @@ static void run(const rowscan_spec *spec, int64_t rows, bool hot) {
   printf("first %.4f\nlaunch %.4f\nloaded %d\n", made - start + launched - told, launched - told, loaded);
   printf("opened %d\nlooked %d\n", looked, phases[FIND].times - looked);
   tell_plan(it.plan, made - start);
-  printf("kernel %d\n", (int)rs_launch_kernel(it.plan, &as_run));
+  printf("kernel %d\n", (int)rs_launch_kernel(&it.plan->program, &as_run));
   check(&it);
   if (hot)
     measure_hot(&it);

@@ -15,7 +15,8 @@
 #include <time.h>
 
 #include "bench_cells.h"
-#include "host/test.h"
+#include "host/host.h"
+#include "host/isa.h"
 
 typedef struct shape {
   const char *what;

@@ -217,12 +217,12 @@ static bool open_bench(void) {
     printf("SKIP: %s\n", rowscan_last_error());
     return false;
   }
-  bench.driver = bench.context->device.cuda;
+  bench.driver = bench.context->gpu.device.cuda;
   bench.table = *bench.driver;
   bench.table.cuLaunchKernel = launch;
   bench.table.cuLaunchKernelEx = launch_overlapped;
-  bench.context->device.cuda = &bench.table;
-  CUDA(cuCtxPushCurrent_v2, bench.context->device.context);
+  bench.context->gpu.device.cuda = &bench.table;
+  CUDA(cuCtxPushCurrent_v2, bench.context->gpu.device.context);
   CUDA(cuStreamCreate, &bench.stream, CU_STREAM_NON_BLOCKING);
   CUDA(cuEventCreate, &bench.event, CU_EVENT_DISABLE_TIMING);
   return true;

@@ -25,7 +25,7 @@
 #include <xmmintrin.h>
 #endif
 
-#include "host/test.h"
+#include "host/isa.h"
 #include "judge.h"
 #include "quick.h"
 #include "run_tests.h"

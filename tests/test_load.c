@@ -173,9 +173,9 @@ static rowscan_context *open_gpu(const char *dir, const char *packs, bool only, 
                       .cache_only = only, .nvrtc = id ? NULL : "/no/such/libnvrtc.so");
   ck_assert_int_eq(rs_context_open(&context, options, id ? make_compiler_of(13000, id) : NULL), ROWSCAN_OK);
   context->engine = ROWSCAN_ENGINE_CUDA;
-  context->device =
+  context->gpu.device =
       (rs_device){.cuda = &cuda, .context = (CUcontext)&driver, .retained = true, .arch = 90, .multiprocessors = 4};
-  context->device.memory = (rs_device_memory){.cuda = &cuda, .stream = (CUstream)(void *)&clearing};
+  context->gpu.device.memory = (rs_device_memory){.cuda = &cuda, .stream = (CUstream)(void *)&clearing};
   return context;
 }
 
@@ -204,7 +204,7 @@ static char *fill(bool sound) {
   rowscan_context *context = open_gpu(dir, "off", false, compiler_id);
   driver = (__typeof__(driver)){0};
   ck_assert_int_eq(load_once(context), ROWSCAN_OK);
-  rs_store *store = rs_builder_store(context->builder);
+  rs_store *store = rs_builder_store(context->gpu.builder);
   ck_assert(sound || rs_store_visit(store, change, store));
   ck_assert_int_eq(entries_in(store), 1);
   rowscan_close(context);
@@ -318,7 +318,7 @@ END_TEST
 /* The copy kernel that a measurement compares with is loaded as a plan's kernels are. */
 START_TEST(a_copy_kernel_is_compiled_once_more) {
   rowscan_context *context = open_gpu(fresh(), "off", false, compiler_id);
-  rs_store *store = rs_builder_store(context->builder);
+  rs_store *store = rs_builder_store(context->gpu.builder);
   rs_box box = rs_box_of_bytes(4096);
   rs_copier copier;
   driver = (__typeof__(driver)){.mode = CU_STREAM_CAPTURE_MODE_RELAXED}; /* nothing is captured beside it */
@@ -437,7 +437,7 @@ static void expect_made(rowscan_context *context, int kernels) {
   ck_assert_int_eq(driver.functions, kernels);
   ck_assert_int_eq(driver.alive, kernels);
   ck_assert_int_eq(driver.ptxs, 0);
-  ck_assert_int_eq(entries_in(rs_builder_store(context->builder)), kernels);
+  ck_assert_int_eq(entries_in(rs_builder_store(context->gpu.builder)), kernels);
 }
 
 /* A plan has one kernel when it is made, and each other one when it is asked for, once. */
@@ -589,7 +589,7 @@ END_TEST
 
 static char *only_entry(rowscan_context *context) {
   visit_book all = {0};
-  rs_store *store = rs_builder_store(context->builder);
+  rs_store *store = rs_builder_store(context->gpu.builder);
   ck_assert(rs_store_visit(store, keep_visit, &all));
   ck_assert_int_eq(all.entries, 1);
   return path_of("%s/%s", rs_store_path(store), all.name);
@@ -597,7 +597,7 @@ static char *only_entry(rowscan_context *context) {
 
 /* Of the kernel that plan_create makes ready. */
 static const rs_binary *main_binary(const rowscan_plan *plan) {
-  return &plan->modules.of[rs_geometry_kernel(&plan->modules.geometry, 0)].binary;
+  return &plan->program.modules.of[rs_geometry_kernel(&plan->program.modules.geometry, 0)].binary;
 }
 
 static rowscan_plan *plan_from_disk(rowscan_context *context) {

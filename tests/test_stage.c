@@ -4,7 +4,7 @@
  *
  * What travels through pinned memory must give the bits of the definition, however small the pieces are and however the
  * arrays lie. The driver is a table of functions, so here it is one of this file, whose device memory is malloc's; and
- * a context without an architecture has plans of the host engine, which scans "device" memory as well as any. So every
+ * programs run on the host engine, which scans "device" memory as well as any. So every
  * type, flag and stride is seen in seconds. tests/test_stage_gpu.c has the real calls, in their real order.
  */
 #include <check.h>
@@ -206,24 +206,58 @@ static void is_clean(void) {
 
 static rowscan_context gpu, host;
 
+/* Programs run on the host, in place of those of gpu/program.h and gpu/launch.h: what is tested needs no kernel. */
+void __wrap_rs_program_open(rs_program *program, rs_gpu *on, const rowscan_spec *spec, int arch, bool runnable);
+void __wrap_rs_program_close(rs_program *program);
+rowscan_status __wrap_rs_program_ready(rs_program *program, const rs_rows *rows);
+rowscan_status __wrap_rs_program_prepare(rs_program *program, const rs_rows *rows, int threads);
+rowscan_status __wrap_rs_launch(rs_program *program, const rs_rows *rows, void *workspace, size_t bytes,
+                                CUstream stream);
+
+void __wrap_rs_program_open(rs_program *program, rs_gpu *on, const rowscan_spec *spec, int arch, bool runnable) {
+  *program = (rs_program){.gpu = on, .spec = *spec, .arch = arch, .runnable = runnable};
+}
+
+rowscan_status __wrap_rs_program_ready(rs_program *program, const rs_rows *rows) {
+  (void)program, (void)rows;
+  return ROWSCAN_OK;
+}
+
+rowscan_status __wrap_rs_program_prepare(rs_program *program, const rs_rows *rows, int threads) {
+  (void)program, (void)rows, (void)threads;
+  return ROWSCAN_OK;
+}
+
+void __wrap_rs_program_close(rs_program *program) {
+  (void)program;
+}
+
+rowscan_status __wrap_rs_launch(rs_program *program, const rs_rows *rows, void *workspace, size_t bytes,
+                                CUstream stream) {
+  (void)workspace, (void)bytes, (void)stream;
+  rs_host_run(gpu.host, &program->spec, rows);
+  return ROWSCAN_OK;
+}
+
 static void open_contexts(void) {
-  gpu = (rowscan_context){
-      .engine = ROWSCAN_ENGINE_CUDA, .device = {.cuda = &cuda, .context = (CUcontext)&streams}, .process = getpid()};
-  gpu.device.memory = (rs_device_memory){.cuda = &cuda, .stream = (CUstream)(void *)&used};
+  gpu = (rowscan_context){.engine = ROWSCAN_ENGINE_CUDA,
+                          .gpu.device = {.cuda = &cuda, .context = (CUcontext)&streams},
+                          .process = getpid()};
+  gpu.gpu.device.memory = (rs_device_memory){.cuda = &cuda, .stream = (CUstream)(void *)&used};
   host = (rowscan_context){.engine = ROWSCAN_ENGINE_HOST, .process = getpid()};
   rs_slots_init(&gpu.slots);
-  rs_table_init(&gpu.plans);
-  rs_table_init(&host.plans);
+  rs_table_init(&gpu.programs);
+  rs_table_init(&host.programs);
   ck_assert(!rs_host_open(&gpu.host, 3));
   ck_assert(!rs_host_open(&host.host, 2));
 }
 
 static void close_contexts(void) {
-  rs_table_free(&gpu.plans);
-  rs_table_free(&host.plans);
+  rs_table_free(&gpu.programs);
+  rs_table_free(&host.programs);
   rs_host_close(gpu.host);
   rs_host_close(host.host);
-  rs_slots_close(&gpu.slots, &gpu.device.memory);
+  rs_slots_close(&gpu.slots, &gpu.gpu.device.memory);
   is_clean();
 }
 
@@ -589,10 +623,10 @@ START_TEST(idle_memory_is_given_up) {
   stage_case c;
   gpu.staging_bytes = 300000;
   rs_slots *one = rs_slots_take(&gpu.slots), *other = rs_slots_take(&gpu.slots);
-  ck_assert(!rs_slot_ready(&gpu.slots, &gpu.device.memory, &one->slot[0], 100000, 1, 100000));
-  ck_assert(!rs_slot_ready(&gpu.slots, &gpu.device.memory, &other->slot[0], 1, 1, 1));
-  rs_slots_give(&gpu.slots, &gpu.device.memory, one, true);
-  rs_slots_give(&gpu.slots, &gpu.device.memory, other, true);
+  ck_assert(!rs_slot_ready(&gpu.slots, &gpu.gpu.device.memory, &one->slot[0], 100000, 1, 100000));
+  ck_assert(!rs_slot_ready(&gpu.slots, &gpu.gpu.device.memory, &other->slot[0], 1, 1, 1));
+  rs_slots_give(&gpu.slots, &gpu.gpu.device.memory, one, true);
+  rs_slots_give(&gpu.slots, &gpu.gpu.device.memory, other, true);
   device_free = 320000;
   stage_case_make(&c, &random, &spec, &form);
   check(&c, &gpu, "beside an idle set");

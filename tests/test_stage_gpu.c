@@ -257,12 +257,12 @@ static rowscan_status scan_captured(void *user, int64_t number) {
 }
 
 static void open_arrays(void) {
-  const rs_cuda *cuda = gpu->device.cuda;
+  const rs_cuda *cuda = gpu->gpu.device.cuda;
   float numbers[ROOM];
   for (int i = 0; i < ROOM; i++)
     numbers[i] = 1;
   for (int i = 0; i < 2; i++) {
-    streams[i] = (rs_meter){.device = &gpu->device};
+    streams[i] = (rs_meter){.device = &gpu->gpu.device};
     must(cuda->cuStreamCreate(&streams[i].stream, CU_STREAM_NON_BLOCKING));
   }
   must(cuda->cuMemAlloc_v2(&ones, sizeof numbers));
@@ -273,14 +273,14 @@ static void open_arrays(void) {
 
 static void close_arrays(void) {
   for (int i = 0; i < 2; i++)
-    must(gpu->device.cuda->cuStreamDestroy_v2(streams[i].stream));
-  must(gpu->device.cuda->cuMemFree_v2(ones));
-  must(gpu->device.cuda->cuMemFree_v2(outputs));
+    must(gpu->gpu.device.cuda->cuStreamDestroy_v2(streams[i].stream));
+  must(gpu->gpu.device.cuda->cuMemFree_v2(ones));
+  must(gpu->gpu.device.cuda->cuMemFree_v2(outputs));
 }
 
 /* Waits for all, and clears what was right. */
 static void expect_counts(int places) {
-  const rs_cuda *cuda = gpu->device.cuda;
+  const rs_cuda *cuda = gpu->gpu.device.cuda;
   float back[(LENGTHS + 1) * ROOM];
   for (int i = 0; i < 2; i++)
     must(cuda->cuStreamSynchronize(streams[i].stream));
@@ -299,21 +299,21 @@ START_TEST(plans_go_when_they_are_done) {
   rs_replay replay;
   setenv("SIMT_ASYNC", "1", 1);
   open_contexts(0);
-  gpu->plans.most = 4;
-  gpu->plans.most_staying = 1;
-  ck_assert(!rs_device_enter(&gpu->device, &pushed));
+  gpu->programs.most = 4;
+  gpu->programs.most_staying = 1;
+  ck_assert(!rs_device_enter(&gpu->gpu.device, &pushed));
   open_arrays();
   ck_assert_msg(!rs_replay_record(&replay, &streams[0], scan_captured, NULL, 1), "%s", rowscan_last_error());
   for (int round = 0; round < 4; round++) {
     for (int i = 0; i < LENGTHS; i++)
       ck_assert_msg(!scan_ones(SHORTEST + i, i, streams[(i + round) % 2].stream), "%s", rowscan_last_error());
     expect_counts(LENGTHS);
-    ck_assert_int_le(gpu->plans.guests, LENGTHS);
+    ck_assert_int_le(gpu->programs.guests, LENGTHS);
   }
   ck_assert(!scan_ones(SHORTEST + LENGTHS - 1, LENGTHS - 1, streams[0].stream));
   ck_assert(!scan_ones(SHORTEST, 0, streams[0].stream));
-  ck_assert_int_eq(gpu->plans.guests, 3);
-  ck_assert_int_eq(gpu->plans.stayed, 1);
+  ck_assert_int_eq(gpu->programs.guests, 3);
+  ck_assert_int_eq(gpu->programs.stayed, 1);
   for (int i = 1; i < LENGTHS; i++)
     ck_assert(!scan_ones(SHORTEST + i, i, streams[1].stream));
   if (replay.graph)
@@ -321,7 +321,7 @@ START_TEST(plans_go_when_they_are_done) {
   expect_counts(replay.graph ? LENGTHS + 1 : LENGTHS);
   rs_replay_free(&replay);
   close_arrays();
-  rs_device_leave(&gpu->device, pushed);
+  rs_device_leave(&gpu->gpu.device, pushed);
   close_contexts();
 }
 END_TEST

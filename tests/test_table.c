@@ -265,9 +265,10 @@ static void open_gpu(int most, int most_staying) {
       ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_HOST, .threads = 1, .cache_off = 1, .cache_packs = "off");
   ck_assert_int_eq(rs_context_open(&context, options, make_compiler(13000)), ROWSCAN_OK);
   context->engine = ROWSCAN_ENGINE_CUDA;
-  context->device = (rs_device){.cuda = &cuda, .context = (CUcontext)(void *)&some, .arch = 90, .multiprocessors = 4};
-  context->plans.most = most;
-  context->plans.most_staying = most_staying;
+  context->gpu.device =
+      (rs_device){.cuda = &cuda, .context = (CUcontext)(void *)&some, .arch = 90, .multiprocessors = 4};
+  context->programs.most = most;
+  context->programs.most_staying = most_staying;
   for (int h = 0; h < HANDLES; h++)
     renew(h);
 }
@@ -438,7 +439,7 @@ START_TEST(what_is_taken_stays_until_given_back) {
   ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
   rs_rows rows = {.in = &some, .out = &some, .in_step = 1, .out_step = 1, .rank = 1, .shape = {1}, .count = 1};
   rs_table_node *taken;
-  ck_assert_int_eq(rs_table_take(&context->plans, context, &spec, &rows, &taken), ROWSCAN_OK);
+  ck_assert_int_eq(rs_table_take(&context->programs, &context->gpu, &spec, &rows, &taken), ROWSCAN_OK);
   int first = gpu.modules - 1;
   for (int length = 1; length <= 20; length++) {
     scans(length, 0);
@@ -446,7 +447,7 @@ START_TEST(what_is_taken_stays_until_given_back) {
   }
   ck_assert(!gpu.gone[first]);
   ck_assert_int_eq(gpu.alive, 4);
-  rs_table_give(&context->plans, taken);
+  rs_table_give(&context->programs, taken);
   scans(21, 0);
   ck_assert(gpu.gone[first]);
   close_gpu();

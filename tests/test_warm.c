@@ -154,7 +154,7 @@ START_TEST(what_spilled_is_found_with_its_blocks) {
     ck_assert_msg(rowscan_plan_compile(&plan, context, spec, "sm_90") == ROWSCAN_OK, "%s", rowscan_last_error());
     check_blocks(plan, told->roomy);
     rowscan_plan_destroy(plan);
-    ck_assert_int_eq(entries_in(rs_builder_store(context->builder)), kernels_of(spec, "sm_90"));
+    ck_assert_int_eq(entries_in(rs_builder_store(context->gpu.builder)), kernels_of(spec, "sm_90"));
     rowscan_close(context);
     ck_assert(i == 0 || told->compiles == compiles);
     compiles = told->compiles;

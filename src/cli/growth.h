@@ -5,7 +5,7 @@
 #ifndef GROWTH_H
 #define GROWTH_H
 
-#include "cells.h"
+#include "cell.h"
 
 /*
  * First 2^26 elements of f32 in rows of every length from 1 to 2^26, in steps of x2 and at an odd length between each

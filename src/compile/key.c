@@ -12,11 +12,6 @@
 /* Changes with the meaning of a line, or of what an entry holds (build.c). */
 enum { FORMAT = 4 };
 
-void rs_key_canonical(const rowscan_spec *spec, const rs_geometry *geometry, rs_kernel kernel, rs_text *text) {
-  rs_spec_text(spec, text);
-  rs_kernel_text(geometry, kernel, text);
-}
-
 bool rs_key_has_field(const char *name, size_t length) {
   static const char *const names[] = {"regime",  "kernel", "shape", "format", "version",
                                       "kernels", "source", "arch",  "option", "nvrtc"};

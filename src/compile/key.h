@@ -5,7 +5,8 @@
 #ifndef RS_KEY_H
 #define RS_KEY_H
 
-#include "family/tune.h"
+#include "base/text.h"
+#include "rowscan.h"
 
 /*
  * One field=value a line: the canonical lines of the spec first, then all else that the compiler's output depends on.
@@ -18,9 +19,6 @@ typedef struct rs_key {
   const char *const *options; /* the compiler's, in order, NULL at the end */
   const char *nvrtc;          /* build-id; NULL: the key without its last line */
 } rs_key;
-
-/* Adds the canonical lines of a kernel of a spec. */
-void rs_key_canonical(const rowscan_spec *spec, const rs_geometry *geometry, rs_kernel kernel, rs_text *text);
 
 void rs_key_print(const rs_key *key, rs_text *text);
 

@@ -167,3 +167,8 @@ void rs_emit(const rowscan_spec *spec, const rs_geometry *geometry, rs_kernel ke
   emit_call(shape, kernel, source);
   rs_text_add(source, "(rows%s);\n}\n", cut ? ", cut" : "");
 }
+
+void rs_kernel_canonical(const rowscan_spec *spec, const rs_geometry *geometry, rs_kernel kernel, rs_text *text) {
+  rs_spec_text(spec, text);
+  rs_kernel_text(geometry, kernel, text);
+}

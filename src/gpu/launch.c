@@ -109,8 +109,8 @@ static int64_t ceiling(int64_t a, int64_t b) {
   return a / b + (a % b != 0);
 }
 
-static int64_t tiles_of_row(const rowscan_plan *plan, const rs_shape *shape) {
-  return ceiling(plan->spec.length, rs_tile(shape));
+static int64_t tiles_of_row(const rs_program *program, const rs_shape *shape) {
+  return ceiling(program->spec.length, rs_tile(shape));
 }
 
 /* Blocks that take rows in groups of threads. */
@@ -118,10 +118,10 @@ static int64_t groups_blocks(const rs_shape *shape, int64_t rows) {
   return ceiling(rows, shape->threads / (shape->warps * shape->lanes));
 }
 
-static bool few(const rowscan_plan *plan, const rs_shape *shape, int64_t rows) {
-  int64_t most = rs_tune_few_blocks(shape, plan->context->device.multiprocessors);
+static bool few(const rs_program *program, const rs_shape *shape, int64_t rows) {
+  int64_t most = rs_tune_few_blocks(shape, program->gpu->device.multiprocessors);
   return shape->made_of == RS_TEMPLATE_ROWS ? groups_blocks(shape, rows) <= most
-                                            : rows <= most / tiles_of_row(plan, shape);
+                                            : rows <= most / tiles_of_row(program, shape);
 }
 
 static rs_kernel column_kernel(rs_columns_kernel kernel) {
@@ -133,37 +133,107 @@ static rs_kernel column_kernel(rs_columns_kernel kernel) {
 }
 
 /* Of one regime: the last that takes these rows, from `few_rows` down to `any`, which takes all. */
-static rs_kernel best(const rowscan_plan *plan, const rs_rows *rows, rs_kernel any, rs_kernel few_rows) {
+static rs_kernel best(const rs_program *program, const rs_rows *rows, rs_kernel any, rs_kernel few_rows) {
   for (rs_kernel kernel = few_rows; kernel > any; kernel--) {
-    const rs_shape *shape = &plan->modules.geometry.shape[kernel];
-    if (shape->made_of && (kernel != few_rows || few(plan, shape, rows->count)) && takes(shape, rows, &plan->spec))
+    const rs_shape *shape = &program->modules.geometry.shape[kernel];
+    if (shape->made_of && (kernel != few_rows || few(program, shape, rows->count)) &&
+        takes(shape, rows, &program->spec))
       return kernel;
   }
   return any;
 }
 
-rs_kernel rs_launch_kernel(const rowscan_plan *plan, const rs_rows *rows) {
-  rowscan_regime regime = plan->modules.geometry.regime;
+rs_kernel rs_launch_kernel(const rs_program *program, const rs_rows *rows) {
+  rowscan_regime regime = program->modules.geometry.regime;
   if (regime == ROWSCAN_REGIME_COLUMN)
-    return column_kernel(rs_columns_chosen(&plan->columns, rows));
+    return column_kernel(rs_columns_chosen(&program->columns, rows));
   if (regime == ROWSCAN_REGIME_LONG || regime == ROWSCAN_REGIME_AUTO) {
-    rs_kernel kernel = best(plan, rows, RS_KERNEL_LONG_ANY, RS_KERNEL_LONG_FEW);
-    if (regime == ROWSCAN_REGIME_LONG ||
-        rs_tune_long(&plan->spec, &plan->modules.geometry, kernel, rows->count, plan->context->device.multiprocessors))
+    rs_kernel kernel = best(program, rows, RS_KERNEL_LONG_ANY, RS_KERNEL_LONG_FEW);
+    if (regime == ROWSCAN_REGIME_LONG || rs_tune_long(&program->spec, &program->modules.geometry, kernel, rows->count,
+                                                      program->gpu->device.multiprocessors))
       return kernel;
   }
-  return best(plan, rows, RS_KERNEL_ANY, RS_KERNEL_FEW);
+  return best(program, rows, RS_KERNEL_ANY, RS_KERNEL_FEW);
 }
-
-/* ---- queueing ---------------------------------------------------------------------------------------------------- */
 
 static int64_t lesser(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
+/*
+ * Tiles that a launch takes, unless one row has more: 64 K of them are 2 GB of f32, and their nodes half a megabyte in
+ * each of a plan's workspaces.
+ */
+static const int64_t MOST_TILES = 65536;
+
+/* Blocks that stay, one a multiprocessor. */
+static bool stays(const rs_shape *shape) {
+  return shape->made_of == RS_TEMPLATE_STREAM || shape->made_of == RS_TEMPLATE_STREAM_ANY;
+}
+
+static bool cut_over_blocks(const rs_shape *shape) {
+  return stays(shape) || shape->made_of == RS_TEMPLATE_TILES || shape->made_of == RS_TEMPLATE_AT_ONCE;
+}
+
+static int64_t rows_at_once(const rs_program *program, const rs_shape *shape) {
+  int64_t rows = MOST_TILES / tiles_of_row(program, shape);
+  return rows > 1 ? rows : 1;
+}
+
+/* Words from the state of the turns to the nodes. */
+static int64_t state_words(const rs_shape *shape) {
+  return shape->made_of == RS_TEMPLATE_AT_ONCE ? RS_AT_ONCE_STATE : 1;
+}
+
+/* As kernels/ahead.cuh lays it out: the state of the turns; nodes, each a word for 4 bytes of an accumulator. */
+static int64_t ahead_bytes(const rs_program *program, const rs_shape *shape, int64_t rows) {
+  int64_t words = rs_spec_register_bytes(&program->spec) / 4, nodes = 0;
+  for (int64_t count = tiles_of_row(program, shape);; count = ceiling(count, 32)) {
+    nodes += count;
+    if (count <= 32)
+      break;
+  }
+  return (state_words(shape) + rows * nodes * words) * 8;
+}
+
+size_t rs_launch_needs(const rs_program *program, rs_kernel kernel, int64_t rows) {
+  const rs_shape *shape = &program->modules.geometry.shape[kernel];
+  return (size_t)ahead_bytes(program, shape, lesser(rows, rows_at_once(program, shape)));
+}
+
+size_t rs_launch_workspace(const rs_program *program) {
+  size_t most = 0;
+  if (program->modules.geometry.regime == ROWSCAN_REGIME_COLUMN)
+    return rs_columns_bound(&program->columns);
+  for (int kernel = 0; kernel < RS_KERNELS; kernel++) {
+    if (cut_over_blocks(&program->modules.geometry.shape[kernel])) {
+      size_t bytes = rs_launch_needs(program, (rs_kernel)kernel, INT64_MAX);
+      most = bytes > most ? bytes : most;
+    }
+  }
+  return most;
+}
+
+/* whole: a run of regime column in one launch; NULL: in several, one after another in the same workspace. */
+static size_t column_bytes(const rs_program *program, const rs_columns_launch *whole) {
+  return whole ? whole->need.workspace : program->scratch;
+}
+
+size_t rs_launch_scratch(const rs_program *program, const rs_rows *rows) {
+  if (program->modules.geometry.regime != ROWSCAN_REGIME_COLUMN) {
+    rs_kernel kernel = rs_launch_kernel(program, rows);
+    return cut_over_blocks(&program->modules.geometry.shape[kernel]) ? rs_launch_needs(program, kernel, rows->count)
+                                                                     : 0;
+  }
+  rs_columns_launch launch = {.rows = rows, .kernel = rs_columns_best(&program->columns, rows)};
+  return column_bytes(program, rs_columns_whole(&launch, &program->columns) ? &launch : NULL);
+}
+
+/* ---- queueing ---------------------------------------------------------------------------------------------------- */
+
 /* A run of one kernel. */
 typedef struct launching {
-  rowscan_plan *plan;
+  rs_program *program;
   rs_kernel kernel;
   const rs_shape *shape;
   CUfunction function;
@@ -175,9 +245,9 @@ typedef struct launching {
 /* Which is made ready if this is the first run that needs it. */
 static rowscan_status choose(launching *run, rs_kernel kernel) {
   run->kernel = kernel;
-  run->shape = &run->plan->modules.geometry.shape[kernel];
+  run->shape = &run->program->modules.geometry.shape[kernel];
   run->name = rs_kernel_symbol(kernel);
-  return rs_modules_function(&run->plan->modules, kernel, &run->function);
+  return rs_modules_function(&run->program->modules, kernel, &run->function);
 }
 
 /*
@@ -189,12 +259,12 @@ static CUresult launch_overlapped(const launching *run, unsigned blocks, unsigne
   CUlaunchAttribute overlap = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION};
   overlap.value.programmaticStreamSerializationAllowed = 1;
   CUlaunchConfig config = {blocks, 1, 1, (unsigned)run->shape->threads, 1, 1, shared_bytes, run->stream, &overlap, 1};
-  return run->plan->context->device.cuda->cuLaunchKernelEx(&config, run->function, parameters, NULL);
+  return run->program->gpu->device.cuda->cuLaunchKernelEx(&config, run->function, parameters, NULL);
 }
 
 /* more: a second parameter, if the kernel has one. */
 static rowscan_status queue_with(launching *run, int64_t blocks, int64_t shared_bytes, void *more) {
-  const rs_device *device = &run->plan->context->device;
+  const rs_device *device = &run->program->gpu->device;
   void *parameters[] = {&run->arguments, more};
   CUresult result =
       device->overlaps
@@ -229,77 +299,9 @@ static rowscan_status launch_once(launching *run, int64_t rows_of_block) {
 
 /* ---- rows cut over blocks ---------------------------------------------------------------------------------------- */
 
-/*
- * Tiles that a launch takes, unless one row has more: 64 K of them are 2 GB of f32, and their nodes half a megabyte in
- * each of a plan's workspaces.
- */
-static const int64_t MOST_TILES = 65536;
-
-/* Blocks that stay, one a multiprocessor. */
-static bool stays(const rs_shape *shape) {
-  return shape->made_of == RS_TEMPLATE_STREAM || shape->made_of == RS_TEMPLATE_STREAM_ANY;
-}
-
-static bool cut_over_blocks(const rs_shape *shape) {
-  return stays(shape) || shape->made_of == RS_TEMPLATE_TILES || shape->made_of == RS_TEMPLATE_AT_ONCE;
-}
-
-static int64_t rows_at_once(const rowscan_plan *plan, const rs_shape *shape) {
-  int64_t rows = MOST_TILES / tiles_of_row(plan, shape);
-  return rows > 1 ? rows : 1;
-}
-
-/* Words from the state of the turns to the nodes. */
-static int64_t state_words(const rs_shape *shape) {
-  return shape->made_of == RS_TEMPLATE_AT_ONCE ? RS_AT_ONCE_STATE : 1;
-}
-
-/* As kernels/ahead.cuh lays it out: the state of the turns; nodes, each a word for 4 bytes of an accumulator. */
-static int64_t ahead_bytes(const rowscan_plan *plan, const rs_shape *shape, int64_t rows) {
-  int64_t words = rs_spec_register_bytes(&plan->spec) / 4, nodes = 0;
-  for (int64_t count = tiles_of_row(plan, shape);; count = ceiling(count, 32)) {
-    nodes += count;
-    if (count <= 32)
-      break;
-  }
-  return (state_words(shape) + rows * nodes * words) * 8;
-}
-
-size_t rs_launch_needs(const rowscan_plan *plan, rs_kernel kernel, int64_t rows) {
-  const rs_shape *shape = &plan->modules.geometry.shape[kernel];
-  return (size_t)ahead_bytes(plan, shape, lesser(rows, rows_at_once(plan, shape)));
-}
-
-size_t rs_launch_workspace(const rowscan_plan *plan) {
-  size_t most = 0;
-  if (plan->modules.geometry.regime == ROWSCAN_REGIME_COLUMN)
-    return rs_columns_bound(&plan->columns);
-  for (int kernel = 0; kernel < RS_KERNELS; kernel++) {
-    if (cut_over_blocks(&plan->modules.geometry.shape[kernel])) {
-      size_t bytes = rs_launch_needs(plan, (rs_kernel)kernel, INT64_MAX);
-      most = bytes > most ? bytes : most;
-    }
-  }
-  return most;
-}
-
-/* whole: a run of regime column in one launch; NULL: in several, one after another in the same workspace. */
-static size_t column_bytes(const rowscan_plan *plan, const rs_columns_launch *whole) {
-  return whole ? whole->need.workspace : plan->scratch;
-}
-
-size_t rs_launch_scratch(const rowscan_plan *plan, const rs_rows *rows) {
-  if (plan->modules.geometry.regime != ROWSCAN_REGIME_COLUMN) {
-    rs_kernel kernel = rs_launch_kernel(plan, rows);
-    return cut_over_blocks(&plan->modules.geometry.shape[kernel]) ? rs_launch_needs(plan, kernel, rows->count) : 0;
-  }
-  rs_columns_launch launch = {.rows = rows, .kernel = rs_columns_best(&plan->columns, rows)};
-  return column_bytes(plan, rs_columns_whole(&launch, &plan->columns) ? &launch : NULL);
-}
-
 /* A workspace that holds anything must be cleared before each launch; a plan's own each leaves as the next needs it. */
 static rowscan_status clear(launching *run, bool fresh, int64_t bytes) {
-  const rs_cuda *cuda = run->plan->context->device.cuda;
+  const rs_cuda *cuda = run->program->gpu->device.cuda;
   if (!fresh || !bytes)
     return ROWSCAN_OK;
   CUresult result =
@@ -308,16 +310,16 @@ static rowscan_status clear(launching *run, bool fresh, int64_t bytes) {
 }
 
 static rowscan_status launch_ahead(launching *run, bool fresh) {
-  int64_t all = run->arguments.count, at_once = rows_at_once(run->plan, run->shape);
-  int64_t row_tiles = tiles_of_row(run->plan, run->shape);
+  int64_t all = run->arguments.count, at_once = rows_at_once(run->program, run->shape);
+  int64_t row_tiles = tiles_of_row(run->program, run->shape);
   rowscan_status status = ROWSCAN_OK;
   for (int64_t first = 0; first < all && !status; first += at_once) {
     int64_t rows = lesser(all - first, at_once), blocks = rows * row_tiles;
     run->arguments.first = first;
     run->arguments.count = rows;
     if (stays(run->shape))
-      blocks = lesser(blocks, run->plan->context->device.multiprocessors);
-    status = clear(run, fresh, ahead_bytes(run->plan, run->shape, rows));
+      blocks = lesser(blocks, run->program->gpu->device.multiprocessors);
+    status = clear(run, fresh, ahead_bytes(run->program, run->shape, rows));
     if (!status)
       status = queue(run, blocks);
   }
@@ -338,7 +340,7 @@ static rowscan_status launch_part(launching *run, rs_columns_launch *part, bool 
 static rowscan_status launch_parts(launching *run, const rs_rows *rows, bool fresh) {
   rs_columns_parts parts;
   rs_columns_launch part;
-  rs_columns_begin(&parts, &run->plan->columns, rows);
+  rs_columns_begin(&parts, &run->program->columns, rows);
   rowscan_status status = ROWSCAN_OK;
   while (!status && rs_columns_next(&parts, &part))
     status = launch_part(run, &part, fresh);
@@ -349,16 +351,16 @@ static rowscan_status launch_parts(launching *run, const rs_rows *rows, bool fre
 
 /* whole: regime column in one launch; NULL: in several, or another regime. */
 static rowscan_status launch_with(launching *run, const rs_rows *rows, rs_columns_launch *whole, bool fresh) {
-  if (run->plan->modules.geometry.regime != ROWSCAN_REGIME_COLUMN)
+  if (run->program->modules.geometry.regime != ROWSCAN_REGIME_COLUMN)
     return launch_ahead(run, fresh);
   return whole ? launch_part(run, whole, fresh) : launch_parts(run, rows, fresh);
 }
 
 static size_t bytes_needed(const launching *run, const rs_columns_launch *whole) {
-  const rowscan_plan *plan = run->plan;
-  return plan->modules.geometry.regime == ROWSCAN_REGIME_COLUMN
-             ? column_bytes(plan, whole)
-             : rs_launch_needs(plan, run->kernel, run->arguments.count);
+  const rs_program *program = run->program;
+  return program->modules.geometry.regime == ROWSCAN_REGIME_COLUMN
+             ? column_bytes(program, whole)
+             : rs_launch_needs(program, run->kernel, run->arguments.count);
 }
 
 static rowscan_status with_workspace(launching *run, const rs_rows *rows, rs_columns_launch *whole, void *workspace,
@@ -375,26 +377,26 @@ static rowscan_status with_workspace(launching *run, const rs_rows *rows, rs_col
   if (!needed)
     return launch_with(run, rows, whole, false);
   rs_scratch own;
-  rowscan_status status = rs_workspace_take(&run->plan->workspaces, run->stream, needed, &own);
+  rowscan_status status = rs_workspace_take(&run->program->workspaces, run->stream, needed, &own);
   if (status)
     return status;
   run->arguments.workspace = (void *)(uintptr_t)own.memory;
   status = launch_with(run, rows, whole, false);
-  rowscan_status given = rs_workspace_give(&run->plan->workspaces, &own, run->stream);
+  rowscan_status given = rs_workspace_give(&run->program->workspaces, &own, run->stream);
   return status ? status : given;
 }
 
-static rowscan_status launch(rowscan_plan *plan, const rs_rows *rows, void *workspace, size_t bytes, CUstream stream) {
+static rowscan_status launch(rs_program *program, const rs_rows *rows, void *workspace, size_t bytes, CUstream stream) {
   launching run; /* large: not to be cleared first */
-  run.plan = plan;
+  run.program = program;
   run.stream = stream;
   run.arguments.workspace = NULL;
-  if (plan->modules.geometry.regime == ROWSCAN_REGIME_COLUMN) {
+  if (program->modules.geometry.regime == ROWSCAN_REGIME_COLUMN) {
     rs_columns_launch whole;
-    bool one = rs_columns_recall(&plan->cuts, &whole, &plan->columns, rows);
+    bool one = rs_columns_recall(&program->cuts, &whole, &program->columns, rows);
     return with_workspace(&run, rows, one ? &whole : NULL, workspace, bytes);
   }
-  rowscan_status status = choose(&run, rs_launch_kernel(plan, rows));
+  rowscan_status status = choose(&run, rs_launch_kernel(program, rows));
   if (status)
     return status;
   pack(&run.arguments, rows);
@@ -415,15 +417,15 @@ static rowscan_status launch(rowscan_plan *plan, const rs_rows *rows, void *work
   }
 }
 
-rowscan_status rs_launch(rowscan_plan *plan, const rs_rows *rows, void *workspace, size_t workspace_bytes,
+rowscan_status rs_launch(rs_program *program, const rs_rows *rows, void *workspace, size_t workspace_bytes,
                          CUstream stream) {
-  if (!rs_rows_any(rows, plan->spec.length))
+  if (!rs_rows_any(rows, program->spec.length))
     return ROWSCAN_OK;
   bool pushed;
-  rowscan_status status = rs_device_enter(&plan->context->device, &pushed);
+  rowscan_status status = rs_device_enter(&program->gpu->device, &pushed);
   if (status)
     return status;
-  status = launch(plan, rows, workspace, workspace_bytes, stream);
-  rs_device_leave(&plan->context->device, pushed);
+  status = launch(program, rows, workspace, workspace_bytes, stream);
+  rs_device_leave(&program->gpu->device, pushed);
   return status;
 }

@@ -31,7 +31,7 @@ static rowscan_status tell_missing(const rs_modules *all, rs_kernel kernel) {
 static rowscan_status write_texts(const rs_modules *all, rs_kernel kernel, rs_module *module) {
   if (module->source.data)
     return ROWSCAN_OK;
-  rs_key_canonical(all->spec, &all->geometry, kernel, &module->canonical);
+  rs_kernel_canonical(all->spec, &all->geometry, kernel, &module->canonical);
   rs_emit(all->spec, &all->geometry, kernel, &module->source);
   rs_shape_text(&all->geometry.shape[kernel], &module->words);
   if (!module->canonical.failed && !module->source.failed && !module->words.failed)
@@ -64,7 +64,7 @@ static rowscan_status tell_blocks(const rs_modules *all, rs_kernel kernel, rs_mo
 }
 
 static rowscan_status build(rs_modules *all, rs_kernel kernel, rs_module *module, bool fresh) {
-  rs_builder *builder = all->context->builder;
+  rs_builder *builder = all->gpu->builder;
   const char *canonical = module->canonical.data, *source = module->source.data;
   rowscan_status status = all->to_load && !fresh
                               ? rs_build_to_load(builder, &module->binary, canonical, source, all->arch)
@@ -76,7 +76,7 @@ static rowscan_status build(rs_modules *all, rs_kernel kernel, rs_module *module
 }
 
 static bool read_whole(const rs_modules *all, const rs_module *module, rs_binary *binary) {
-  return rs_builder_whole(all->context->builder, binary, module->canonical.data, module->source.data, all->arch);
+  return rs_builder_whole(all->gpu->builder, binary, module->canonical.data, module->source.data, all->arch);
 }
 
 /* ---- loaded ------------------------------------------------------------------------------------------------------ */
@@ -126,7 +126,7 @@ static refusal load_image(const rs_cuda *cuda, rs_kernel kernel, rs_module *modu
  * way out for a GPU that the CUBIN is not for, or that NVRTC makes none for.
  */
 static refusal load_binary(const rs_modules *all, rs_kernel kernel, rs_module *module, CUfunction *function) {
-  const rs_cuda *cuda = all->context->device.cuda;
+  const rs_cuda *cuda = all->gpu->device.cuda;
   refusal said = {CUDA_ERROR_NO_BINARY_FOR_GPU, "cuModuleLoadData of a compiled kernel", true};
   rs_binary whole;
   if (module->binary.cubin)
@@ -146,16 +146,15 @@ static refusal load_binary(const rs_modules *all, rs_kernel kernel, rs_module *m
 }
 
 static bool key_of(const rs_modules *all, const rs_module *module, rs_text *key) {
-  return rs_builder_key(all->context->builder, module->canonical.data, module->source.data, all->arch, key) ==
-         ROWSCAN_OK;
+  return rs_builder_key(all->gpu->builder, module->canonical.data, module->source.data, all->arch, key) == ROWSCAN_OK;
 }
 
 /* The driver rejected what was compiled a moment before: `status`, and why is the last error. */
 static rowscan_status remember(const rs_modules *all, const rs_module *module, rowscan_status status) {
   rs_text key = {0};
   if (key_of(all, module, &key)) {
-    rs_verdicts_add(&all->context->verdicts, key.data, status);
-    rs_log_write(&all->context->log, ROWSCAN_LOG_WARNING,
+    rs_verdicts_add(&all->gpu->verdicts, key.data, status);
+    rs_log_write(all->gpu->log, ROWSCAN_LOG_WARNING,
                  "sm_%d: the driver rejects a kernel that was compiled just now, which is not tried again: %s: %s",
                  all->arch, module->words.data, rowscan_last_error());
   }
@@ -167,11 +166,11 @@ static rowscan_status remember(const rs_modules *all, const rs_module *module, r
 static rowscan_status recall(const rs_modules *all, const rs_module *module) {
   rs_text key = {0};
   rowscan_status status = ROWSCAN_OK;
-  if (rs_verdicts_any(&all->context->verdicts) && key_of(all, module, &key))
-    status = rs_verdicts_ask(&all->context->verdicts, key.data);
+  if (rs_verdicts_any(&all->gpu->verdicts) && key_of(all, module, &key))
+    status = rs_verdicts_ask(&all->gpu->verdicts, key.data);
   rs_text_free(&key);
   if (status)
-    rs_log_write(&all->context->log, ROWSCAN_LOG_DEBUG,
+    rs_log_write(all->gpu->log, ROWSCAN_LOG_DEBUG,
                  "sm_%d: not tried again, for the driver rejected it though it was compiled anew: %s", all->arch,
                  module->words.data);
   return status;
@@ -179,11 +178,11 @@ static rowscan_status recall(const rs_modules *all, const rs_module *module) {
 
 /* An entry that the driver rejects is compiled once more. */
 static rowscan_status load_or_rebuild(rs_modules *all, rs_kernel kernel, rs_module *module, CUfunction *function) {
-  const rs_cuda *cuda = all->context->device.cuda;
+  const rs_cuda *cuda = all->gpu->device.cuda;
   refusal said = load_binary(all, kernel, module, function);
   if (rs_cuda_rejects(said.result) && module->binary.cached) {
     CUresult before = said.result;
-    rs_log_write(&all->context->log, ROWSCAN_LOG_WARNING,
+    rs_log_write(all->gpu->log, ROWSCAN_LOG_WARNING,
                  "the driver rejected an entry of the cache (CUDA error %d); compiling again", before);
     unbuild(module);
     rowscan_status status = build(all, kernel, module, true);
@@ -200,12 +199,12 @@ static rowscan_status load_or_rebuild(rs_modules *all, rs_kernel kernel, rs_modu
 static void unload(const rs_modules *all, rs_module *module) {
   atomic_store(&module->function, NULL);
   if (module->module)
-    all->context->device.cuda->cuModuleUnload(module->module);
+    all->gpu->device.cuda->cuModuleUnload(module->module);
   module->module = NULL;
 }
 
 static rowscan_status load(rs_modules *all, rs_kernel kernel, rs_module *module) {
-  const rs_device *device = &all->context->device;
+  const rs_device *device = &all->gpu->device;
   int shared = all->geometry.shape[kernel].shared_bytes;
   double start = rs_now_ms();
   CUfunction function = NULL;
@@ -223,7 +222,7 @@ static rowscan_status load(rs_modules *all, rs_kernel kernel, rs_module *module)
   if (status)
     return status;
   atomic_store_explicit(&module->function, function, memory_order_release);
-  rs_log_write(&all->context->log, ROWSCAN_LOG_DEBUG, "sm_%d: loaded into the driver in %.2f ms: %s, %s", all->arch,
+  rs_log_write(all->gpu->log, ROWSCAN_LOG_DEBUG, "sm_%d: loaded into the driver in %.2f ms: %s, %s", all->arch,
                rs_now_ms() - start, rs_kernel_name(kernel), module->words.data);
   return ROWSCAN_OK;
 }
@@ -320,7 +319,7 @@ rowscan_status rs_modules_binary(rs_modules *all, rs_kernel kernel, const rs_bin
     return out_of_memory();
   rowscan_status status = ROWSCAN_OK;
   if (!read_whole(all, module, whole))
-    status = rs_build(all->context->builder, whole, module->canonical.data, module->source.data, all->arch, false);
+    status = rs_build(all->gpu->builder, whole, module->canonical.data, module->source.data, all->arch, false);
   if (status) {
     free(whole);
     return status == ROWSCAN_NOT_CACHED ? tell_missing(all, kernel) : status;
@@ -336,12 +335,12 @@ rowscan_status rs_modules_binary(rs_modules *all, rs_kernel kernel, const rs_bin
 
 /* ---- opening and closing ----------------------------------------------------------------------------------------- */
 
-void rs_modules_open(rs_modules *all, rowscan_context *context, const rowscan_spec *spec, int arch, bool to_load) {
-  *all = (rs_modules){.context = context, .spec = spec, .arch = arch, .to_load = to_load};
-  all->tuned = rs_tuned_arch(context->builder, spec, arch);
+void rs_modules_open(rs_modules *all, rs_gpu *gpu, const rowscan_spec *spec, int arch, bool to_load) {
+  *all = (rs_modules){.gpu = gpu, .spec = spec, .arch = arch, .to_load = to_load};
+  all->tuned = rs_tuned_arch(gpu->builder, spec, arch);
   all->geometry = rs_tune(spec, all->tuned);
   if (to_load)
-    rs_tune_device(&all->geometry, spec, all->tuned, context->device.peak_gbs);
+    rs_tune_device(&all->geometry, spec, all->tuned, gpu->device.peak_gbs);
   for (int kernel = 0; kernel < RS_KERNELS; kernel++)
     pthread_mutex_init(&all->of[kernel].lock, NULL); /* which cannot fail with no attributes */
 }

@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 
 #include "family/tune.h"
-#include "run/context.h"
+#include "gpu.h"
 
 typedef struct rs_module {
   pthread_mutex_t lock; /* of all but `function` and `whole`; held while it is made */
@@ -28,7 +28,7 @@ typedef struct rs_module {
 
 /* Serves many threads at once. */
 typedef struct rs_modules {
-  rowscan_context *context;
+  rs_gpu *gpu;
   const rowscan_spec *spec;
   int arch, tuned; /* whose code, and whose geometries */
   bool to_load;    /* into the context's device; else they are only looked at */
@@ -37,7 +37,7 @@ typedef struct rs_modules {
 } rs_modules;
 
 /* Chooses the geometry; makes nothing yet. The spec is complete, and stays where it is. */
-void rs_modules_open(rs_modules *all, rowscan_context *context, const rowscan_spec *spec, int arch, bool to_load);
+void rs_modules_open(rs_modules *all, rs_gpu *gpu, const rowscan_spec *spec, int arch, bool to_load);
 
 /* Before it is closed, with the device's context current, what was loaded is unloaded. */
 void rs_modules_unload(rs_modules *all);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/status.h"
-#include "run/plan.h"
+#include "launch.h"
 
 /* Recorded after the last run on a stream, and after those on streams that it waited for. */
 typedef struct last_run {
@@ -19,7 +19,7 @@ struct rs_table_node {
   rs_table_node *next; /* in its bucket */
   uint64_t hash;
   rowscan_spec spec;
-  rowscan_plan *plan;
+  rs_program program;
   bool stays;                   /* this and what follows: under the mutex */
   rs_table_node *older, *newer; /* guests, by use */
   int users;                    /* threads that are inside */
@@ -167,33 +167,34 @@ static void destroy_events(const rs_device *device, const rs_table_node *node) {
 static void destroy_list(rs_table_node *node) {
   for (rs_table_node *next; node; node = next) {
     next = node->next;
-    destroy_events(&node->plan->context->device, node);
-    rs_plan_destroy(node->plan);
+    destroy_events(&node->program.gpu->device, node);
+    rs_program_close(&node->program);
     free(node);
   }
 }
 
 /* ---- made -------------------------------------------------------------------------------------------------------- */
 
-static rowscan_status make(rs_table_node **made, rowscan_context *context, uint64_t hash, const rowscan_spec *spec,
+static rowscan_status make(rs_table_node **made, rs_gpu *gpu, uint64_t hash, const rowscan_spec *spec,
                            const rs_rows *rows) {
-  rowscan_plan *plan;
-  rowscan_status status = rs_plan_create(&plan, context, spec, rows);
-  if (status)
-    return status;
   rs_table_node *node = malloc(sizeof *node);
-  if (!node) {
-    rs_plan_destroy(plan);
-    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for the table of plans");
+  if (!node)
+    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for the table of programs");
+  *node = (rs_table_node){.hash = hash, .spec = *spec};
+  rs_program_open(&node->program, gpu, spec, gpu->device.arch, true);
+  rowscan_status status = rs_program_ready(&node->program, rows);
+  if (status) {
+    rs_program_close(&node->program);
+    free(node);
+    return status;
   }
-  *node = (rs_table_node){.hash = hash, .spec = *spec, .plan = plan};
   *made = node;
   return ROWSCAN_OK;
 }
 
 /* The first who has made it adds it, and enters it as all others do; what there is no more room for goes. */
 static rs_table_node *add(rs_table *table, rs_table_node *made) {
-  const rs_cuda *cuda = made->plan->context->device.cuda;
+  const rs_cuda *cuda = made->program.gpu->device.cuda;
   int mode = rs_cuda_relax(cuda);
   pthread_mutex_lock(&table->mutex);
   rs_table_node *node = enter(table, made->hash, &made->spec), *gone = NULL;
@@ -211,13 +212,13 @@ static rs_table_node *add(rs_table *table, rs_table_node *made) {
   return node;
 }
 
-static rowscan_status take(rs_table *table, rowscan_context *context, uint64_t hash, const rowscan_spec *spec,
-                           const rs_rows *rows, rs_table_node **taken) {
+static rowscan_status take(rs_table *table, rs_gpu *gpu, uint64_t hash, const rowscan_spec *spec, const rs_rows *rows,
+                           rs_table_node **taken) {
   pthread_mutex_lock(&table->mutex);
   rs_table_node *node = enter(table, hash, spec), *made = NULL;
   pthread_mutex_unlock(&table->mutex);
   if (!node) {
-    rowscan_status status = make(&made, context, hash, spec, rows);
+    rowscan_status status = make(&made, gpu, hash, spec, rows);
     if (status)
       return status;
     node = add(table, made);
@@ -226,13 +227,13 @@ static rowscan_status take(rs_table *table, rowscan_context *context, uint64_t h
   return ROWSCAN_OK;
 }
 
-rowscan_status rs_table_take(rs_table *table, rowscan_context *context, const rowscan_spec *spec, const rs_rows *rows,
+rowscan_status rs_table_take(rs_table *table, rs_gpu *gpu, const rowscan_spec *spec, const rs_rows *rows,
                              rs_table_node **taken) {
-  return take(table, context, hash_of(spec), spec, rows, taken);
+  return take(table, gpu, hash_of(spec), spec, rows, taken);
 }
 
-rowscan_plan *rs_table_plan(const rs_table_node *taken) {
-  return taken->plan;
+rs_program *rs_table_program(rs_table_node *taken) {
+  return &taken->program;
 }
 
 void rs_table_give(rs_table *table, rs_table_node *taken) {
@@ -284,7 +285,7 @@ static rowscan_status record(rs_table *table, const rs_cuda *cuda, rs_table_node
 
 static rowscan_status run_guest(rs_table *table, rs_table_node *node, const rs_rows *rows, void *workspace,
                                 size_t bytes, CUstream stream) {
-  const rs_cuda *cuda = node->plan->context->device.cuda;
+  const rs_cuda *cuda = node->program.gpu->device.cuda;
   int capturing;
   unsigned long long capture;
   CUresult result = cuda->cuStreamGetCaptureInfo(stream, &capturing, &capture);
@@ -296,7 +297,7 @@ static rowscan_status run_guest(rs_table *table, rs_table_node *node, const rs_r
     pthread_mutex_unlock(&table->mutex);
   }
   if (!status)
-    status = rs_plan_run(node->plan, rows, workspace, bytes, stream);
+    status = rs_launch(&node->program, rows, workspace, bytes, stream);
   pthread_mutex_lock(&table->mutex);
   if (!result)
     recorded = record(table, cuda, node, stream);
@@ -305,26 +306,26 @@ static rowscan_status run_guest(rs_table *table, rs_table_node *node, const rs_r
   return status ? status : recorded;
 }
 
-static rowscan_status run_with_guest(rs_table *table, rowscan_context *context, uint64_t hash, const rowscan_spec *spec,
+static rowscan_status run_with_guest(rs_table *table, rs_gpu *gpu, uint64_t hash, const rowscan_spec *spec,
                                      const rs_rows *rows, void *workspace, size_t bytes, CUstream stream) {
   bool pushed;
   rs_table_node *node;
-  rowscan_status status = rs_device_enter(&context->device, &pushed);
+  rowscan_status status = rs_device_enter(&gpu->device, &pushed);
   if (status)
     return status;
-  status = take(table, context, hash, spec, rows, &node);
+  status = take(table, gpu, hash, spec, rows, &node);
   if (!status)
     status = run_guest(table, node, rows, workspace, bytes, stream);
-  rs_device_leave(&context->device, pushed);
+  rs_device_leave(&gpu->device, pushed);
   return status;
 }
 
-rowscan_status rs_table_run(rs_table *table, rowscan_context *context, const rowscan_spec *spec, const rs_rows *rows,
+rowscan_status rs_table_run(rs_table *table, rs_gpu *gpu, const rowscan_spec *spec, const rs_rows *rows,
                             void *workspace, size_t workspace_bytes, CUstream stream) {
   uint64_t hash = hash_of(spec);
   rs_table_node *node = find_staying(table, hash, spec);
-  return node ? rs_plan_run(node->plan, rows, workspace, workspace_bytes, stream)
-              : run_with_guest(table, context, hash, spec, rows, workspace, workspace_bytes, stream);
+  return node ? rs_launch(&node->program, rows, workspace, workspace_bytes, stream)
+              : run_with_guest(table, gpu, hash, spec, rows, workspace, workspace_bytes, stream);
 }
 
 /* ---- opening and closing ----------------------------------------------------------------------------------------- */

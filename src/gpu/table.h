@@ -1,12 +1,12 @@
 /*
- * table.h - the plans that one-call scans have made on a GPU, by spec: a bounded number of them
+ * table.h - the programs that one-call scans have made on a GPU, by spec: a bounded number of them
  * SPDX-License-Identifier: MIT
  *
- * A plan may be destroyed when no thread is inside it and all that it queued is done. To know the latter an event is
+ * A program may be closed when no thread is inside it and all that it queued is done. To know the latter an event is
  * recorded after each of its runs, which costs more than all else that is done here, and keeps apart launches that
- * would overlap. So plans that run often stay for good, found without a lock and run without an event; so does one that
- * was captured, for its graph may run at any time. All others are guests: the least recently used goes when a new one
- * comes.
+ * would overlap. So programs that run often stay for good, found without a lock and run without an event; so does one
+ * that was captured, for its graph may run at any time. All others are guests: the least recently used goes when a new
+ * one comes.
  */
 #ifndef RS_TABLE_H
 #define RS_TABLE_H
@@ -14,9 +14,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "cuda.h"
-#include "spec/rows.h"
-#include "spec/spec.h"
+#include "program.h"
 
 enum {
   RS_TABLE_PLANS = 256,       /* of a context, but for those that were captured, and guests whose runs aren't done */
@@ -38,22 +36,22 @@ typedef struct rs_table {
 } rs_table;
 
 void rs_table_init(rs_table *table);
-void rs_table_free(rs_table *table); /* destroys the plans */
+void rs_table_free(rs_table *table); /* closes the programs */
 
 /*
- * Runs rows on a stream with the plan of their spec, made by the first who asks. workspace: may be NULL, as of
- * rs_plan_run.
+ * Runs rows on a stream with the program of their spec, made by the first who asks. workspace: may be NULL, as of
+ * rs_launch.
  */
-rowscan_status rs_table_run(rs_table *table, rowscan_context *context, const rowscan_spec *spec, const rs_rows *rows,
+rowscan_status rs_table_run(rs_table *table, rs_gpu *gpu, const rowscan_spec *spec, const rs_rows *rows,
                             void *workspace, size_t workspace_bytes, CUstream stream);
 
 /*
- * The plan of a spec, ready for these rows if it is new, for many runs: it does not go before it is given back, when
+ * The program of a spec, ready for these rows if it is new, for many runs: it does not go before it is given back, when
  * all of them are done. With the device's context current.
  */
-rowscan_status rs_table_take(rs_table *table, rowscan_context *context, const rowscan_spec *spec, const rs_rows *rows,
+rowscan_status rs_table_take(rs_table *table, rs_gpu *gpu, const rowscan_spec *spec, const rs_rows *rows,
                              rs_table_node **taken);
-rowscan_plan *rs_table_plan(const rs_table_node *taken);
+rs_program *rs_table_program(rs_table_node *taken);
 void rs_table_give(rs_table *table, rs_table_node *taken);
 
 #endif

@@ -24,7 +24,7 @@ static bool write_stem(const rowscan_spec *spec, const rs_geometry *geometry, in
   if (i >= rs_geometry_kernels(geometry))
     return true;
   rs_kernel kernel = rs_geometry_kernel(geometry, i);
-  rs_key_canonical(spec, geometry, kernel, &canonical);
+  rs_kernel_canonical(spec, geometry, kernel, &canonical);
   rs_emit(spec, geometry, kernel, &source);
   bool enough =
       !canonical.failed && !source.failed && rs_builder_stem(canonical.data, source.data, arch, stem) == ROWSCAN_OK;

@@ -17,7 +17,6 @@
 #include "last_cache.h"
 #include "ops.h"
 #include "processors.h"
-#include "test.h"
 #include "work.h"
 
 enum {

@@ -31,4 +31,12 @@ void rs_host_run(rs_host *host, const rowscan_spec *spec, const rs_rows *rows);
 /* out = a o b for one element of the spec's accumulator type: for joining pieces of a row. May be in place. */
 void rs_host_combine(const rowscan_spec *spec, void *out, const void *a, const void *b);
 
+struct rs_isa;
+
+/*
+ * For tests and measurements: makes the host engine use one instruction set's loops, and believe in a last-level cache
+ * of so many bytes: problems larger than that are written past it.
+ */
+void rs_host_force(rs_host *host, const struct rs_isa *isa, int64_t cache_bytes);
+
 #endif

@@ -46,7 +46,7 @@ struct rowscan_carry {
 /* So that memory is not given back under what is queued. */
 static void wait(const rowscan_carry *carry) {
   if (carry->done)
-    carry->context->device.cuda->cuEventSynchronize(carry->done);
+    carry->context->gpu.device.cuda->cuEventSynchronize(carry->done);
 }
 
 /* These two: with the device's context current, if there is a device. */
@@ -54,7 +54,7 @@ static rowscan_status take(const rowscan_carry *carry, block *at, size_t bytes) 
   CUdeviceptr memory = 0;
   rowscan_status status = ROWSCAN_OK;
   if (carry->context->engine != ROWSCAN_ENGINE_HOST)
-    status = rs_device_memory_take(&carry->context->device.memory, bytes, "a carry", &memory);
+    status = rs_device_memory_take(&carry->context->gpu.device.memory, bytes, "a carry", &memory);
   else
     memory = (uintptr_t)malloc(bytes);
   if (!status && !memory)
@@ -69,7 +69,7 @@ static void give(const rowscan_carry *carry, block *at) {
     free(at->memory);
   } else if (at->memory) {
     wait(carry);
-    rs_device_memory_give(&carry->context->device.memory, (CUdeviceptr)(uintptr_t)at->memory, at->bytes);
+    rs_device_memory_give(&carry->context->gpu.device.memory, (CUdeviceptr)(uintptr_t)at->memory, at->bytes);
   }
   *at = (block){0};
 }
@@ -327,7 +327,7 @@ static rowscan_status work(rowscan_carry *carry, const chunk *all, const rowscan
 }
 
 static rowscan_status record(rowscan_carry *carry, struct CUstream_st *stream) {
-  const rs_cuda *cuda = carry->context->device.cuda;
+  const rs_cuda *cuda = carry->context->gpu.device.cuda;
   CUresult result = carry->done ? CUDA_SUCCESS : cuda->cuEventCreate(&carry->done, CU_EVENT_DISABLE_TIMING);
   if (!result)
     result = cuda->cuEventRecord(carry->done, stream);
@@ -335,7 +335,7 @@ static rowscan_status record(rowscan_carry *carry, struct CUstream_st *stream) {
 }
 
 static rowscan_status on_device(rowscan_carry *carry, const chunk *all, const rowscan_spec *spec, int64_t rows) {
-  const rs_device *device = &carry->context->device;
+  const rs_device *device = &carry->context->gpu.device;
   bool pushed;
   if (carry->context->engine == ROWSCAN_ENGINE_HOST)
     return work(carry, all, spec, rows);
@@ -351,7 +351,7 @@ static rowscan_status on_device(rowscan_carry *carry, const chunk *all, const ro
 }
 
 static rowscan_status check_capture(const rowscan_carry *carry, struct CUstream_st *stream) {
-  const rs_cuda *cuda = carry->context->device.cuda;
+  const rs_cuda *cuda = carry->context->gpu.device.cuda;
   int captured = CU_STREAM_CAPTURE_STATUS_NONE;
   unsigned long long id;
   if (carry->context->engine == ROWSCAN_ENGINE_HOST)
@@ -428,7 +428,7 @@ static void give_all(rowscan_carry *carry) {
 }
 
 static void give_device(rowscan_carry *carry) {
-  const rs_device *device = &carry->context->device;
+  const rs_device *device = &carry->context->gpu.device;
   bool pushed;
   if (rs_device_enter(device, &pushed))
     return;

@@ -1,31 +1,20 @@
 /*
- * plan.h - a plan: spec -> tune -> emit -> build -> load, each kernel when it is first needed
+ * plan.h - a plan: a spec made ready on the engine of its context
  * SPDX-License-Identifier: MIT
  */
 #ifndef RS_PLAN_H
 #define RS_PLAN_H
 
 #include "context.h"
-#include "family/columns_memo.h"
-#include "gpu/modules.h"
-#include "gpu/workspace.h"
+#include "gpu/program.h"
 
 struct rowscan_plan {
   rowscan_context *context;
   rowscan_spec spec;
-  int arch;           /* 90 for sm_90; 0: host engine */
-  bool runnable;      /* made for this context's device or host, not to look at */
-  rs_modules modules; /* not opened on the host */
-  size_t scratch;     /* rs_launch_workspace */
-  rs_workspaces workspaces;
-  rs_columns columns;   /* regime column */
-  rs_columns_memo cuts; /* the same */
+  rs_program program; /* of a GPU, or of an architecture to look at; arch 0: the host engine, and it is not opened */
 };
 
-/*
- * One to run. The spec is complete. The kernel for `rows` is made ready, or if that is NULL the first of
- * rs_geometry_kernel.
- */
+/* One to run. The spec is complete. Made ready is the kernel that these rows need; NULL: that most do. */
 rowscan_status rs_plan_create(rowscan_plan **plan, rowscan_context *context, const rowscan_spec *spec,
                               const rs_rows *rows);
 
@@ -34,16 +23,15 @@ rowscan_status rs_plan_look(rowscan_plan **plan, rowscan_context *context, const
                             int threads);
 void rs_plan_destroy(rowscan_plan *plan);
 
-/* Bytes of scratch memory that a run of these rows needs; 0: it takes none. Makes nothing ready. */
-rowscan_status rs_plan_scratch(rowscan_context *context, const rowscan_spec *spec, const rs_rows *rows, size_t *bytes);
+/* Not made to look at. */
+static inline bool rs_plan_runs(const rowscan_plan *plan) {
+  return !plan->program.arch || plan->program.runnable;
+}
 
 /* Makes ready what a run of these rows needs, kernel and scratch memory; NULL: what any do. */
 rowscan_status rs_plan_prepare(rowscan_plan *plan, const rs_rows *rows);
 
-/* A kernel, made ready, with its binary as a whole. The plan is not the host's. */
-rowscan_status rs_plan_binary(rowscan_plan *plan, rs_kernel kernel, const rs_binary **binary);
-
-/* Runs a runnable plan with the engine of its context. workspace: may be NULL, see launch.h. */
+/* Runs a plan with the engine of its context. workspace: may be NULL, see launch.h. */
 rowscan_status rs_plan_run(rowscan_plan *plan, const rs_rows *rows, void *workspace, size_t workspace_bytes,
                            CUstream stream);
 

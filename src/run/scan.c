@@ -33,18 +33,19 @@ static rowscan_status read_task(task *scan, const rowscan_context *context, cons
 
 static rowscan_status run(rowscan_context *context, const task *one, struct CUstream_st *stream) {
   if (context->engine == ROWSCAN_ENGINE_CUDA)
-    return rs_table_run(&context->plans, context, &one->spec, &one->rows, one->workspace, one->workspace_bytes, stream);
+    return rs_table_run(&context->programs, &context->gpu, &one->spec, &one->rows, one->workspace, one->workspace_bytes,
+                        stream);
   rs_host_run(context->host, &one->spec, &one->rows);
   return ROWSCAN_OK;
 }
 
 static rowscan_status prepare_plan(rowscan_context *context, const task *one) {
   rs_table_node *taken;
-  rowscan_status status = rs_table_take(&context->plans, context, &one->spec, &one->rows, &taken);
+  rowscan_status status = rs_table_take(&context->programs, &context->gpu, &one->spec, &one->rows, &taken);
   if (status)
     return status;
-  status = rs_plan_prepare(rs_table_plan(taken), &one->rows);
-  rs_table_give(&context->plans, taken);
+  status = rs_program_prepare(rs_table_program(taken), &one->rows, 1);
+  rs_table_give(&context->programs, taken);
   return status;
 }
 
@@ -52,11 +53,11 @@ static rowscan_status prepare(rowscan_context *context, const task *one) {
   bool pushed;
   if (context->engine != ROWSCAN_ENGINE_CUDA)
     return ROWSCAN_OK;
-  rowscan_status status = rs_device_enter(&context->device, &pushed);
+  rowscan_status status = rs_device_enter(&context->gpu.device, &pushed);
   if (status)
     return status;
   status = prepare_plan(context, one);
-  rs_device_leave(&context->device, pushed);
+  rs_device_leave(&context->gpu.device, pushed);
   return status;
 }
 

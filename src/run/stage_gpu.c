@@ -17,7 +17,7 @@
 
 #include <string.h>
 
-#include "plan.h"
+#include "gpu/launch.h"
 #include "stage_blocks.h"
 #include "stage_copy.h"
 #include "stage_slots.h"
@@ -130,7 +130,7 @@ static piece piece_at(const ring *r, int64_t number) {
 
 static rowscan_status memory_allowed(const ring *r, int64_t *bytes) {
   size_t allowed = r->context->staging_bytes;
-  if (!allowed && r->context->device.memory.allocate)
+  if (!allowed && r->context->gpu.device.memory.allocate)
     allowed = SLOTS * (size_t)MOST_SLOT; /* what a pool has left, the driver can't tell */
   if (!allowed) {
     size_t all;
@@ -195,8 +195,9 @@ static rowscan_status make_plan(ring *r, int64_t number) {
   rs_rows rows = rows_of(r, &p, ALIGN, r->has_init, r->has_totals);
   rs_table_node **plan = plan_of(r, &p);
   r->spec.length = p.part.elements;
-  rowscan_status status = *plan ? ROWSCAN_OK : rs_table_take(&r->context->plans, r->context, &r->spec, &rows, plan);
-  return status ? status : rs_plan_prepare(rs_table_plan(*plan), &rows);
+  rowscan_status status =
+      *plan ? ROWSCAN_OK : rs_table_take(&r->context->programs, &r->context->gpu, &r->spec, &rows, plan);
+  return status ? status : rs_program_prepare(rs_table_program(*plan), &rows, 1);
 }
 
 /* All pieces are like the first, but for the last, or the last of a row. */
@@ -209,7 +210,7 @@ static rowscan_status make_plans(ring *r) {
 static void give_plans(ring *r) {
   for (int i = 0; i < 2; i++)
     if (r->plan[i])
-      rs_table_give(&r->context->plans, r->plan[i]);
+      rs_table_give(&r->context->programs, r->plan[i]);
 }
 
 /* ---- memory and streams ------------------------------------------------------------------------------------------ */
@@ -221,7 +222,7 @@ static rowscan_status open_ring(ring *r, int64_t allowed) {
   r->threads = (int)larger(smaller(MOST_THREADS, bytes / THREAD_BYTES), 1);
   rowscan_status status = ROWSCAN_OK;
   for (int i = 0; i < smaller(SLOTS, r->pieces) && !status; i++) {
-    status = rs_slot_ready(&r->context->slots, &r->context->device.memory, &r->slots->slot[i], at.up + at.down,
+    status = rs_slot_ready(&r->context->slots, &r->context->gpu.device.memory, &r->slots->slot[i], at.up + at.down,
                            larger(at.up, at.down), allowed / SLOTS);
     r->slot[i].own = r->slots->slot[i];
   }
@@ -254,7 +255,7 @@ static bool whole_block(const ring *r, const slot *s) {
 
 static rowscan_status scan(ring *r, const slot *s, bool init, bool totals) {
   rs_rows rows = rows_of(r, &s->piece, s->own.device, init, totals);
-  return rs_plan_run(rs_table_plan(*plan_of(r, &s->piece)), &rows, NULL, 0, s->own.stream);
+  return rs_launch(rs_table_program(*plan_of(r, &s->piece)), &rows, NULL, 0, s->own.stream);
 }
 
 /* Packs a piece and sends it off; of a whole block, asks for the total. */
@@ -374,7 +375,8 @@ static rowscan_status go_round(ring *r, rs_progress *progress) {
 }
 
 static void describe(ring *r, rowscan_context *context, const rowscan_spec *spec, const rs_rows *rows) {
-  *r = (ring){.context = context, .cuda = context->device.cuda, .spec = *spec, .rows = rows, .length = spec->length};
+  *r =
+      (ring){.context = context, .cuda = context->gpu.device.cuda, .spec = *spec, .rows = rows, .length = spec->length};
   r->spec.layout = ROWSCAN_LAYOUT_ROWS;
   r->spec.row_rank = 1;
   r->in = rs_strided_in(rows, spec);
@@ -408,7 +410,7 @@ static rowscan_status run(ring *r, rs_progress *progress) {
   if (!r->slots)
     return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for the streams of a scan of host memory");
   rowscan_status status = run_in_slots(r, progress);
-  rs_slots_give(&r->context->slots, &r->context->device.memory, r->slots,
+  rs_slots_give(&r->context->slots, &r->context->gpu.device.memory, r->slots,
                 !status); /* after a failure copies may be under way */
   give_plans(r);
   return status;
@@ -419,12 +421,12 @@ rowscan_status rs_stage_gpu(rowscan_context *context, const rowscan_spec *spec, 
   ring r;
   bool pushed;
   describe(&r, context, spec, rows);
-  rowscan_status status = rs_device_enter(&context->device, &pushed);
+  rowscan_status status = rs_device_enter(&context->gpu.device, &pushed);
   if (status)
     return status;
   int mode = rs_cuda_relax(r.cuda);
   status = run(&r, progress);
   rs_cuda_restore(r.cuda, mode);
-  rs_device_leave(&context->device, pushed);
+  rs_device_leave(&context->gpu.device, pushed);
   return status;
 }

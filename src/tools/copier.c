@@ -42,10 +42,10 @@ static rowscan_status build(rs_copier *copier, const rowscan_context *context, i
   rs_text_add(&source, "// rowscan: a copy in words of %d bytes\n#include \"copy.cuh\"\n", copier->box.bytes);
   rs_text_add(&source, "RS_KERNEL(%d, 1) %s(RS_PARAMETER(Box, box)) {\n  %s<%d, %d, %d>(box);\n}\n", THREADS, name,
               template, copier->box.bytes, THREADS, last);
-  rowscan_status status =
-      canonical.failed || source.failed
-          ? rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for a copy kernel")
-          : rs_build(context->builder, &copier->binary, canonical.data, source.data, context->device.arch, fresh);
+  rowscan_status status = canonical.failed || source.failed
+                              ? rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for a copy kernel")
+                              : rs_build(context->gpu.builder, &copier->binary, canonical.data, source.data,
+                                         context->gpu.device.arch, fresh);
   rs_text_free(&canonical);
   rs_text_free(&source);
   return status == ROWSCAN_NOT_CACHED ? rs_fail_more(status, ": %s of %d bytes", template, copier->box.bytes) : status;
@@ -85,7 +85,7 @@ static rowscan_status build_and_load(rs_copier *copier, const rowscan_context *c
 }
 
 rowscan_status rs_copier_open(rs_copier *copier, const rowscan_context *context, const rs_box *box) {
-  *copier = (rs_copier){.device = &context->device, .box = *box};
+  *copier = (rs_copier){.device = &context->gpu.device, .box = *box};
   int items = items_of(box, copier->device);
   int64_t blocks = blocks_of(box, items);
   copier->blocks = blocks < INT32_MAX ? (unsigned)blocks : INT32_MAX; /* they go round for the rest */

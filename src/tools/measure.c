@@ -11,6 +11,7 @@
 #include "gpu/launch.h"
 #include "measure_check.h"
 #include "replay.h"
+#include "run/plan.h"
 
 enum {
   BATCH_US = 200,         /* between two readings of the clock at least: far more than it resolves */
@@ -229,8 +230,8 @@ static void describe(const measuring *job, rowscan_timing *timing) {
     snprintf(timing->geometry, sizeof timing->geometry, "threads=%d", rs_host_threads(job->context->host));
     return;
   }
-  const rs_geometry *geometry = &job->plan->modules.geometry;
-  rs_kernel kernel = rs_launch_kernel(job->plan, &job->rows);
+  const rs_geometry *geometry = &job->plan->program.modules.geometry;
+  rs_kernel kernel = rs_launch_kernel(&job->plan->program, &job->rows);
   rs_text words = {0};
   rs_shape_text(&geometry->shape[kernel], &words);
   timing->regime = rs_kernel_regime(geometry, kernel);

@@ -34,10 +34,10 @@ rowscan_status rs_meter_open(rs_meter *meter, const rowscan_context *context) {
   *meter = (rs_meter){0};
   if (context->engine == ROWSCAN_ENGINE_HOST)
     return ROWSCAN_OK;
-  rowscan_status status = rs_device_enter(&context->device, &meter->pushed);
+  rowscan_status status = rs_device_enter(&context->gpu.device, &meter->pushed);
   if (status)
     return status;
-  meter->device = &context->device;
+  meter->device = &context->gpu.device;
   meter->mode = rs_cuda_relax(cuda_of(meter));
   CUresult result = cuda_of(meter)->cuStreamCreate(&meter->stream, CU_STREAM_NON_BLOCKING);
   if (result)

@@ -36,16 +36,16 @@ typedef struct warming {
 
 /* What was compiled and is not in the cache now was compiled in vain. */
 static rowscan_status count_kept(const rowscan_plan *plan, rowscan_warmed *one) {
-  const rs_geometry *geometry = &plan->modules.geometry;
+  const rs_geometry *geometry = &plan->program.modules.geometry;
   rowscan_status status = ROWSCAN_OK;
   one->modules = rs_geometry_kernels(geometry);
   for (int i = 0; i < one->modules; i++) {
     rs_kernel kernel = rs_geometry_kernel(geometry, i);
-    const rs_binary *binary = &plan->modules.of[kernel].binary;
+    const rs_binary *binary = &plan->program.modules.of[kernel].binary;
     one->compiled += !binary->cached;
     if (!binary->stored && !status)
       status = rs_fail(ROWSCAN_CACHE_FAILED, "kernel %s: compiled, but the cache (%s) did not keep it",
-                       rs_kernel_name(kernel), rs_store_path(rs_builder_store(plan->context->builder)));
+                       rs_kernel_name(kernel), rs_store_path(rs_builder_store(plan->context->gpu.builder)));
   }
   return status;
 }
@@ -64,12 +64,12 @@ static bool grow(warming *all) {
 
 /* What came from a pack is in no danger. */
 static rowscan_status note_entries(warming *all, const rowscan_plan *plan) {
-  const rs_geometry *geometry = &plan->modules.geometry;
-  rs_store *store = rs_builder_store(plan->context->builder);
+  const rs_geometry *geometry = &plan->program.modules.geometry;
+  rs_store *store = rs_builder_store(plan->context->gpu.builder);
   bool enough = true;
   pthread_mutex_lock(&all->lock);
   for (int i = 0; i < rs_geometry_kernels(geometry) && enough; i++) {
-    const rs_binary *binary = &plan->modules.of[rs_geometry_kernel(geometry, i)].binary;
+    const rs_binary *binary = &plan->program.modules.of[rs_geometry_kernel(geometry, i)].binary;
     if (*binary->name && (!binary->cached || rs_store_has(store, binary->name))) {
       enough = grow(all);
       if (enough)
@@ -127,7 +127,7 @@ static rowscan_status read_archs(warming *all) {
   const rowscan_warming *list = all->list;
   all->arch_count = list->archs ? list->arch_count : RS_MOST_ARCHS;
   if (!list->archs)
-    return rs_builder_archs(all->context->builder, all->archs, &all->arch_count);
+    return rs_builder_archs(all->context->gpu.builder, all->archs, &all->arch_count);
   if (list->arch_count > RS_MOST_ARCHS)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "warming: field 'arch_count': %d is more than %d", list->arch_count,
                    RS_MOST_ARCHS);
@@ -163,7 +163,7 @@ static int by_name(const void *left, const void *right) {
 
 /* Making the last ones may have evicted the first. */
 static rowscan_status check_entries(const warming *all) {
-  rs_store *store = rs_builder_store(all->context->builder);
+  rs_store *store = rs_builder_store(all->context->gpu.builder);
   size_t count = 0, gone = 0;
   if (all->entry_count)
     qsort(all->entries, all->entry_count, sizeof *all->entries, by_name);
@@ -193,7 +193,7 @@ static rowscan_status run(warming *all) {
 }
 
 rowscan_status rs_warm(rowscan_context *context, const rowscan_warming *list) {
-  rs_store *store = rs_builder_store(context->builder);
+  rs_store *store = rs_builder_store(context->gpu.builder);
   if (!*rs_store_path(store))
     return rs_fail(ROWSCAN_CACHE_FAILED, "there is no cache on disk to fill: %s", rs_store_why(store));
   warming all = {.context = context, .list = list};

@@ -86,7 +86,7 @@ static rowscan_status want(wanted *entry, rs_builder *builder, const rowscan_spe
                            int arch) {
   rs_text canonical = {0}, source = {0}, stem = {0};
   entry->regime = rs_kernel_regime(geometry, entry->kernel);
-  rs_key_canonical(spec, geometry, entry->kernel, &canonical);
+  rs_kernel_canonical(spec, geometry, entry->kernel, &canonical);
   rs_emit(spec, geometry, entry->kernel, &source);
   rowscan_status status =
       canonical.failed || source.failed ? out_of_memory() : rs_builder_stem(canonical.data, source.data, arch, &stem);
@@ -207,13 +207,13 @@ static void free_wanted(wanted *entry) {
 
 rowscan_status rs_why(rowscan_context *context, const rowscan_spec *spec, int arch,
                       int (*visit)(void *user, const rowscan_cache_reason *reason), void *user) {
-  rs_store *store = rs_builder_store(context->builder);
+  rs_store *store = rs_builder_store(context->gpu.builder);
   if (!*rs_store_path(store) && !rs_store_packs(store, NULL))
     return rs_fail(ROWSCAN_CACHE_FAILED, "there is no cache on disk: %s", rs_store_why(store));
   search *all = calloc(1, sizeof *all);
   if (!all)
     return out_of_memory();
-  rowscan_status status = want_all(all, context->builder, spec, arch);
+  rowscan_status status = want_all(all, context->gpu.builder, spec, arch);
   if (!status && !rs_store_visit(store, look, all))
     status = rs_fail(ROWSCAN_CACHE_FAILED, "not all of the cache directory %s can be read", rs_store_path(store));
   if (!status && !rs_store_visit_packs(store, look, all))

@@ -1,0 +1,75 @@
+/*
+ * put.c - an entry into the directory, and out of it
+ * SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "inside.h"
+
+static bool publish(const rs_store *store, const char *name, const void *bytes, size_t count) {
+  char fan_name[3] = {name[0], name[1], 0};
+  if (mkdirat(store->dir, fan_name, 0700) != 0 && errno != EEXIST)
+    return false;
+  int fan = rs_fan_open(store, name);
+  if (fan < 0)
+    return false;
+  bool kept = rs_publish(fan, name + 3, bytes, count);
+  int error = errno;
+  close(fan);
+  errno = error;
+  return kept;
+}
+
+bool rs_store_put(rs_store *store, const char *key, const rs_part parts[RS_STORE_PARTS]) {
+  if (store->dir < 0)
+    return false;
+  char name[RS_ENTRY_NAME];
+  rs_entry_name(key, name);
+  uint64_t size = rs_entry_bytes(key, parts);
+  if (!size || size > (uint64_t)rs_store_target(store)) {
+    rs_store_say(store, RS_WARNING, "entry %s/%s is not kept: %llu bytes are too many for a cache of at most %lld",
+                 store->path, name, (unsigned long long)size, (long long)store->options.limit_bytes);
+    return false;
+  }
+  size_t bytes;
+  unsigned char *file = rs_entry_encode(key, parts, &bytes);
+  if (!file)
+    return false;
+  bool noted = rs_evict_before_put(store, (int64_t)bytes), kept = publish(store, name, file, bytes);
+  if (!kept)
+    rs_store_say(store, RS_WARNING, "entry %s/%s is not kept: %m", store->path, name);
+  free(file);
+  if (kept)
+    rs_endings_note(store, key);
+  if (kept && !noted)
+    rs_evict_after_put(store);
+  rs_counts_save(store);
+  return kept;
+}
+
+_Static_assert((int)RS_STORE_NAME == (int)RS_ENTRY_NAME, "store.h tells the room that names take");
+void rs_store_name(const char *key, char name[RS_STORE_NAME]) {
+  rs_entry_name(key, name);
+}
+
+bool rs_store_has(rs_store *store, const char name[RS_STORE_NAME]) {
+  int fan = rs_fan_open(store, name);
+  bool has = fan >= 0 && faccessat(fan, name + 3, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+  if (fan >= 0)
+    close(fan);
+  return has;
+}
+
+void rs_store_remove(rs_store *store, const char *key) {
+  char name[RS_ENTRY_NAME];
+  rs_entry_name(key, name);
+  int fan = rs_fan_open(store, name);
+  if (fan < 0)
+    return;
+  unlinkat(fan, name + 3, 0);
+  close(fan);
+}

@@ -1,0 +1,108 @@
+/*
+ * program.c - the kernels of a spec on one GPU: spec -> tune -> emit -> build -> load, each when it is first needed
+ * SPDX-License-Identifier: MIT
+ */
+#include "program.h"
+
+#include "launch.h"
+
+/* ---- made ready -------------------------------------------------------------------------------------------------- */
+
+static rowscan_status make_all(rs_program *program, int threads) {
+  rowscan_status status = rs_modules_make_all(&program->modules, threads);
+  return status || !program->scratch ? status : rs_workspaces_prepare_all(&program->workspaces);
+}
+
+static rowscan_status make_for(rs_program *program, const rs_rows *rows) {
+  if (!rs_rows_any(rows, program->spec.length))
+    return ROWSCAN_OK;
+  rowscan_status status = rs_modules_make(&program->modules, rs_launch_kernel(program, rows));
+  size_t bytes = status || !program->scratch ? 0 : rs_launch_scratch(program, rows);
+  return bytes ? rs_workspaces_prepare(&program->workspaces, bytes) : status;
+}
+
+rowscan_status rs_program_prepare(rs_program *program, const rs_rows *rows, int threads) {
+  const rs_device *device = &program->gpu->device;
+  bool pushed;
+  rowscan_status status = rs_device_enter(device, &pushed);
+  if (status)
+    return status;
+  status = rows ? make_for(program, rows) : make_all(program, threads);
+  rs_device_leave(device, pushed);
+  return status;
+}
+
+rowscan_status rs_program_ready(rs_program *program, const rs_rows *rows) {
+  const rs_device *device = &program->gpu->device;
+  bool pushed;
+  rowscan_status status = rs_device_enter(device, &pushed);
+  if (status)
+    return status;
+  if (!rows)
+    status = rs_modules_make(&program->modules, rs_geometry_kernel(&program->modules.geometry, 0));
+  else if (rs_rows_any(rows, program->spec.length))
+    status = rs_modules_make(&program->modules, rs_launch_kernel(program, rows));
+  rs_device_leave(device, pushed);
+  return status;
+}
+
+rowscan_status rs_program_binary(rs_program *program, rs_kernel kernel, const rs_binary **binary) {
+  const rs_device *device = &program->gpu->device;
+  bool pushed = false;
+  rowscan_status status = program->runnable ? rs_device_enter(device, &pushed) : ROWSCAN_OK;
+  if (status)
+    return status;
+  status = rs_modules_make(&program->modules, kernel);
+  if (program->runnable)
+    rs_device_leave(device, pushed);
+  return status ? status : rs_modules_binary(&program->modules, kernel, binary);
+}
+
+/* ---- opening and closing ----------------------------------------------------------------------------------------- */
+
+static void open_columns(rs_program *program) {
+  int multiprocessors = program->gpu->device.multiprocessors;
+  rs_columns *columns = &program->columns;
+  rs_tune_column_cuts(&program->spec, program->modules.tuned, columns);
+  columns->any.multiprocessors = multiprocessors;
+  columns->stream.multiprocessors = multiprocessors;
+  columns->brief.multiprocessors = multiprocessors;
+  columns->at_once.multiprocessors = multiprocessors;
+  columns->pairs.multiprocessors = multiprocessors;
+}
+
+void rs_program_open(rs_program *program, rs_gpu *gpu, const rowscan_spec *spec, int arch, bool runnable) {
+  *program = (rs_program){.gpu = gpu, .spec = *spec, .arch = arch, .runnable = runnable};
+  rs_modules_open(&program->modules, gpu, &program->spec, arch, runnable);
+  if (program->modules.geometry.regime == ROWSCAN_REGIME_COLUMN)
+    open_columns(program);
+  program->scratch = rs_launch_workspace(program);
+  if (runnable)
+    rs_workspaces_open(&program->workspaces, &gpu->device.memory, program->scratch, gpu->log);
+}
+
+static void unload(rs_program *program) {
+  const rs_device *device = &program->gpu->device;
+  bool pushed;
+  if (rs_device_enter(device, &pushed))
+    return;
+  int mode = rs_cuda_relax(device->cuda);
+  rs_workspaces_close(&program->workspaces);
+  rs_modules_unload(&program->modules);
+  rs_cuda_restore(device->cuda, mode);
+  rs_device_leave(device, pushed);
+}
+
+void rs_program_close(rs_program *program) {
+  if (program->runnable)
+    unload(program);
+  rs_modules_close(&program->modules);
+}
+
+size_t rs_program_scratch(rs_gpu *gpu, const rowscan_spec *spec, const rs_rows *rows) {
+  rs_program program;
+  rs_program_open(&program, gpu, spec, gpu->device.arch, true);
+  size_t bytes = program.scratch && rs_rows_any(rows, spec->length) ? rs_launch_scratch(&program, rows) : 0;
+  rs_program_close(&program);
+  return bytes;
+}

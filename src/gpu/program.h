@@ -1,0 +1,44 @@
+/*
+ * program.h - the kernels of a spec on one GPU, each built and loaded when it is first needed, and what their runs need
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef RS_PROGRAM_H
+#define RS_PROGRAM_H
+
+#include "family/columns_memo.h"
+#include "modules.h"
+#include "workspace.h"
+
+/* Serves many threads at once. */
+typedef struct rs_program {
+  rs_gpu *gpu;
+  rowscan_spec spec;
+  int arch;      /* 90 for sm_90 */
+  bool runnable; /* made for the GPU's device, not to look at */
+  rs_modules modules;
+  size_t scratch; /* rs_launch_workspace */
+  rs_workspaces workspaces;
+  rs_columns columns;   /* regime column */
+  rs_columns_memo cuts; /* the same */
+} rs_program;
+
+/* Chooses the kernels; makes nothing yet. The spec is complete; the program stays where it is. */
+void rs_program_open(rs_program *program, rs_gpu *gpu, const rowscan_spec *spec, int arch, bool runnable);
+void rs_program_close(rs_program *program);
+
+/* Makes ready the kernel that these rows need; NULL: the first of rs_geometry_kernel. */
+rowscan_status rs_program_ready(rs_program *program, const rs_rows *rows);
+
+/*
+ * Makes ready what a run of these rows needs, kernel and scratch memory; NULL: what any do, in so many threads. The
+ * program is runnable.
+ */
+rowscan_status rs_program_prepare(rs_program *program, const rs_rows *rows, int threads);
+
+/* Bytes of scratch memory that a run of these rows needs; 0: it takes none. Makes nothing ready. */
+size_t rs_program_scratch(rs_gpu *gpu, const rowscan_spec *spec, const rs_rows *rows);
+
+/* A kernel, made ready, with its binary as a whole. */
+rowscan_status rs_program_binary(rs_program *program, rs_kernel kernel, const rs_binary **binary);
+
+#endif
