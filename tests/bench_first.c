@@ -90,7 +90,7 @@ static void tell_plan(const rowscan_plan *plan, double ms) {
     compiled += plan->program.modules.of[kernel].built && !plan->program.modules.of[kernel].binary.cached;
   }
   printf("plan %.4f\nkernels %d\nmade %d\ncompiled %d\nloads %d\n", ms,
-         rs_geometry_kernels(&plan->program.modules.geometry), made, compiled, phases[LOAD].times);
+         rs_geometry_kernels(&plan->program.kernels.geometry), made, compiled, phases[LOAD].times);
   printf("mapped %d\n", is_mapped("libnvrtc"));
   for (int i = 0; i < PHASES; i++)
     printf("%s %.4f\n", phases[i].name, phases[i].ms);
@@ -298,7 +298,7 @@ static void run(const rowscan_spec *spec, int64_t rows, bool hot) {
   printf("first %.4f\nlaunch %.4f\nloaded %d\n", made - start + launched - told, launched - told, loaded);
   printf("opened %d\nlooked %d\n", looked, phases[FIND].times - looked);
   tell_plan(it.plan, made - start);
-  printf("kernel %d\n", (int)rs_launch_kernel(&it.plan->program, &as_run));
+  printf("kernel %d\n", (int)rs_kernels_choose(&it.plan->program.kernels, &as_run));
   check(&it);
   if (hot)
     measure_hot(&it);

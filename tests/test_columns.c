@@ -509,21 +509,21 @@ static void run(kernel *k, int64_t inner, bool plain) {
   area_up(&totals);
   while (rs_columns_next(&parts, &part)) {
     assert(part.need.workspace <= rs_columns_bound(&columns) && rs_columns_bound(&columns) <= WORKSPACE);
-    assert(part.need.shared <= (part.kernel == RS_COLUMNS_ANY       ? rs_columns_shared(&k->shape)
-                                : part.kernel == RS_COLUMNS_STREAM  ? 200 << 10
-                                : part.kernel == RS_COLUMNS_SHORT   ? rs_short_shared(&k->brief)
-                                : part.kernel == RS_COLUMNS_PAIRS   ? rs_pairs_shared(&k->pairs)
-                                : part.kernel == RS_COLUMNS_AT_ONCE ? k->at_once.shared
-                                                                    : 128 << 10));
-    rs_columns_kernel here = at_once          ? RS_COLUMNS_AT_ONCE
-                             : pairs          ? RS_COLUMNS_PAIRS
-                             : brief          ? RS_COLUMNS_SHORT
-                             : streams        ? RS_COLUMNS_STREAM
-                             : k->wide.askew  ? RS_COLUMNS_ASKEW
-                             : k->wide.vector ? RS_COLUMNS_WIDE
-                                              : RS_COLUMNS_ANY;
-    skipped += part.kernel != here;
-    if (part.kernel != here) { /* another kernel's, which is not here */
+    assert(part.need.shared <= (part.made_of == RS_TEMPLATE_COLUMNS           ? rs_columns_shared(&k->shape)
+                                : part.made_of == RS_TEMPLATE_STREAM_COLUMNS  ? 200 << 10
+                                : part.made_of == RS_TEMPLATE_SHORT_COLUMNS   ? rs_short_shared(&k->brief)
+                                : part.made_of == RS_TEMPLATE_PAIRS           ? rs_pairs_shared(&k->pairs)
+                                : part.made_of == RS_TEMPLATE_COLUMNS_AT_ONCE ? k->at_once.shared
+                                                                              : 128 << 10));
+    rs_template here = at_once          ? RS_TEMPLATE_COLUMNS_AT_ONCE
+                       : pairs          ? RS_TEMPLATE_PAIRS
+                       : brief          ? RS_TEMPLATE_SHORT_COLUMNS
+                       : streams        ? RS_TEMPLATE_STREAM_COLUMNS
+                       : k->wide.askew  ? RS_TEMPLATE_ASKEW
+                       : k->wide.vector ? RS_TEMPLATE_WIDE
+                                        : RS_TEMPLATE_COLUMNS;
+    skipped += part.made_of != here;
+    if (part.made_of != here) { /* another kernel's, which is not here */
       free(got);
       free(got_totals);
       goto out;

@@ -72,19 +72,19 @@ static rs_rows random_rows(uint64_t *state, int64_t length, bool masked, bool hu
 }
 
 static bool same_launch(const rs_columns_launch *a, const rs_columns_launch *b) {
-  static const size_t bytes[] = {[RS_COLUMNS_ANY] = sizeof a->cut.any,
-                                 [RS_COLUMNS_STREAM] = sizeof a->cut.stream,
-                                 [RS_COLUMNS_WIDE] = sizeof a->cut.wide,
-                                 [RS_COLUMNS_ASKEW] = sizeof a->cut.wide,
-                                 [RS_COLUMNS_SHORT] = sizeof a->cut.brief,
-                                 [RS_COLUMNS_AT_ONCE] = sizeof a->cut.at_once,
-                                 [RS_COLUMNS_PAIRS] = 0};
-  return a->kernel == b->kernel && a->need.blocks == b->need.blocks && a->need.workspace == b->need.workspace &&
-         a->need.shared == b->need.shared && !memcmp(&a->cut, &b->cut, bytes[a->kernel]);
+  static const size_t bytes[] = {[RS_TEMPLATE_COLUMNS] = sizeof a->cut.any,
+                                 [RS_TEMPLATE_STREAM_COLUMNS] = sizeof a->cut.stream,
+                                 [RS_TEMPLATE_WIDE] = sizeof a->cut.wide,
+                                 [RS_TEMPLATE_ASKEW] = sizeof a->cut.wide,
+                                 [RS_TEMPLATE_SHORT_COLUMNS] = sizeof a->cut.brief,
+                                 [RS_TEMPLATE_COLUMNS_AT_ONCE] = sizeof a->cut.at_once,
+                                 [RS_TEMPLATE_PAIRS] = 0};
+  return a->made_of == b->made_of && a->need.blocks == b->need.blocks && a->need.workspace == b->need.workspace &&
+         a->need.shared == b->need.shared && !memcmp(&a->cut, &b->cut, bytes[a->made_of]);
 }
 
 static bool agrees_on(rs_columns_memo *memo, const rs_columns *columns, const rs_rows *rows) {
-  rs_columns_launch fresh = {.rows = rows, .kernel = rs_columns_best(columns, rows)}, told;
+  rs_columns_launch fresh = {.rows = rows, .made_of = rs_columns_best(columns, rows)}, told;
   bool whole = rs_columns_whole(&fresh, columns);
   if (rs_columns_recall(memo, &told, columns, rows) != whole)
     return false;
@@ -180,8 +180,8 @@ END_TEST
 START_TEST(what_is_too_long_for_a_stream_is_wide) {
   static const struct {
     size_t scratch;
-    rs_columns_kernel kernel;
-  } cases[] = {{1 << 20, RS_COLUMNS_STREAM}, {40000, RS_COLUMNS_WIDE}};
+    rs_template kernel;
+  } cases[] = {{1 << 20, RS_TEMPLATE_STREAM_COLUMNS}, {40000, RS_TEMPLATE_WIDE}};
   rs_columns columns = columns_of(1000000, false);
   rs_rows rows;
   memset(&rows, 0, sizeof rows);
@@ -194,7 +194,7 @@ START_TEST(what_is_too_long_for_a_stream_is_wide) {
   rs_columns_launch part;
   rs_columns_begin(&parts, &columns, &rows);
   ck_assert(rs_columns_next(&parts, &part));
-  ck_assert_int_eq(part.kernel, cases[_i].kernel);
+  ck_assert_int_eq(part.made_of, cases[_i].kernel);
   ck_assert_int_eq(part.rows->count, 8);
   ck_assert(!rs_columns_next(&parts, &part));
 }
@@ -267,7 +267,7 @@ START_TEST(a_whole_run_is_the_only_part) {
     if (i % 2)
       columns.scratch = 4096;
     rs_rows rows = random_rows(&state, length, masked, true);
-    rs_columns_launch whole = {.rows = &rows, .kernel = rs_columns_best(&columns, &rows)}, part;
+    rs_columns_launch whole = {.rows = &rows, .made_of = rs_columns_best(&columns, &rows)}, part;
     rs_columns_parts parts;
     rs_columns_begin(&parts, &columns, &rows);
     if (!rs_columns_whole(&whole, &columns)) {
@@ -378,20 +378,20 @@ static void *ask(void *number) {
 START_TEST(short_columns_have_tiles_of_whole_outers) {
   static const struct {
     int64_t outers, length, inner;
-    rs_columns_kernel kernel;
+    rs_template kernel;
     int mode;      /* of columns.cuh */
     bool one_tile; /* along the length */
   } given[] = {
-      {100000, 64, 4, RS_COLUMNS_ANY, RS_BY_SEGMENTS, true},   /* whole segments */
-      {100000, 200, 4, RS_COLUMNS_ANY, RS_BY_SEGMENTS, true},  /* a last segment that lacks steps */
-      {100000, 2048, 4, RS_COLUMNS_ANY, RS_BY_SEGMENTS, true}, /* outers of 32 KB */
-      {100000, 4000, 4, RS_COLUMNS_ANY, RS_BY_SEGMENTS, true}, /* of 64 KB */
-      {100, 4000, 4, RS_COLUMNS_ANY, RS_BY_SEGMENTS, false},   /* fewer than multiprocessors */
-      {100, 2048, 4, RS_COLUMNS_AT_ONCE, 0, true},             /* and small */
-      {1, 2048, 4, RS_COLUMNS_AT_ONCE, 0, false},              /* smaller */
-      {1000, 3000, 8, RS_COLUMNS_ANY, RS_BY_SEGMENTS, false},  /* of 96 KB */
-      {100000, 100, 10, RS_COLUMNS_SHORT, 0, true},            /* lanes do not meet */
-      {100000, 55, 7, RS_COLUMNS_SHORT, 0, true},              /* five do, but outers are no words */
+      {100000, 64, 4, RS_TEMPLATE_COLUMNS, RS_BY_SEGMENTS, true},   /* whole segments */
+      {100000, 200, 4, RS_TEMPLATE_COLUMNS, RS_BY_SEGMENTS, true},  /* a last segment that lacks steps */
+      {100000, 2048, 4, RS_TEMPLATE_COLUMNS, RS_BY_SEGMENTS, true}, /* outers of 32 KB */
+      {100000, 4000, 4, RS_TEMPLATE_COLUMNS, RS_BY_SEGMENTS, true}, /* of 64 KB */
+      {100, 4000, 4, RS_TEMPLATE_COLUMNS, RS_BY_SEGMENTS, false},   /* fewer than multiprocessors */
+      {100, 2048, 4, RS_TEMPLATE_COLUMNS_AT_ONCE, 0, true},         /* and small */
+      {1, 2048, 4, RS_TEMPLATE_COLUMNS_AT_ONCE, 0, false},          /* smaller */
+      {1000, 3000, 8, RS_TEMPLATE_COLUMNS, RS_BY_SEGMENTS, false},  /* of 96 KB */
+      {100000, 100, 10, RS_TEMPLATE_SHORT_COLUMNS, 0, true},        /* lanes do not meet */
+      {100000, 55, 7, RS_TEMPLATE_SHORT_COLUMNS, 0, true},          /* five do, but outers are no words */
   };
   rs_columns columns = columns_of(given[_i].length, false);
   int64_t outer = given[_i].length * given[_i].inner;
@@ -405,11 +405,11 @@ START_TEST(short_columns_have_tiles_of_whole_outers) {
                   .out_step = given[_i].inner,
                   .in = (char *)NULL + 4096,
                   .out = (char *)NULL + 8192};
-  rs_columns_launch launch = {.rows = &rows, .kernel = rs_columns_best(&columns, &rows)};
-  ck_assert_int_eq(launch.kernel, given[_i].kernel);
+  rs_columns_launch launch = {.rows = &rows, .made_of = rs_columns_best(&columns, &rows)};
+  ck_assert_int_eq(launch.made_of, given[_i].kernel);
   ck_assert(rs_columns_whole(&launch, &columns));
   ck_assert_int_eq(launch.need.workspace == 0, given[_i].one_tile);
-  if (launch.kernel != RS_COLUMNS_ANY)
+  if (launch.made_of != RS_TEMPLATE_COLUMNS)
     return;
   const rs_column_cut *cut = &launch.cut.any;
   ck_assert_int_eq(cut->in_mode, given[_i].mode);
@@ -457,44 +457,44 @@ static rs_rows dense(int64_t outers, int64_t length, int64_t inner) {
 START_TEST(a_run_has_the_kernel_chosen_for_it) {
   static const struct {
     int64_t outers, length, inner;
-    rs_columns_kernel kernel;
-  } runs[] = {{8, 1048576, 7, RS_COLUMNS_STREAM},
-              {1, 1048576, 2, RS_COLUMNS_STREAM},
-              {1, 5162224, 13, RS_COLUMNS_STREAM},
-              {1, 322640, 13, RS_COLUMNS_STREAM},
-              {1, 262144, 16, RS_COLUMNS_STREAM},
-              {1, 1048576, 32, RS_COLUMNS_STREAM},
-              {1, 131072, 32, RS_COLUMNS_WIDE},
-              {1, 1369568, 49, RS_COLUMNS_STREAM},
-              {1, 1048576, 64, RS_COLUMNS_STREAM},
-              {1, 65536, 64, RS_COLUMNS_WIDE},
-              {1, 43240, 97, RS_COLUMNS_STREAM},
-              {1, 691848, 97, RS_COLUMNS_STREAM},
-              {1, 1383696, 97, RS_COLUMNS_STREAM},
-              {1, 50331648, 97, RS_COLUMNS_ASKEW}, /* too many tiles */
-              {1, 524288, 128, RS_COLUMNS_WIDE},
-              {1, 32768, 129, RS_COLUMNS_ASKEW},
-              {16384, 4096, 16, RS_COLUMNS_STREAM},
-              {1, 16384, 4096, RS_COLUMNS_WIDE},
-              {64, 4096, 32, RS_COLUMNS_WIDE},
-              {262144, 64, 16, RS_COLUMNS_SHORT},
-              {16131, 64, 65, RS_COLUMNS_SHORT},
-              {9586, 1000, 7, RS_COLUMNS_SHORT},
-              {8192, 512, 16, RS_COLUMNS_SHORT},
-              {4793490, 2, 7, RS_COLUMNS_SHORT},
-              {22369, 3, 1000, RS_COLUMNS_SHORT},
-              {2048, 2048, 16, RS_COLUMNS_WIDE}, /* an outer is too large */
-              {22369, 3, 4000, RS_COLUMNS_WIDE},
-              {131072, 64, 8, RS_COLUMNS_ANY}, /* too many lanes in a bank */
-              {149796, 64, 7, RS_COLUMNS_ANY},
-              {16384, 1024, 4, RS_COLUMNS_ANY},
-              {1, 16384, 4097, RS_COLUMNS_ASKEW},
-              {1, 65536, 1028, RS_COLUMNS_ASKEW}, /* strips of words would share sectors */
-              {1, 65536, 1032, RS_COLUMNS_WIDE},
-              {4096, 16, 1020, RS_COLUMNS_ASKEW},
-              {64, 4096, 36, RS_COLUMNS_STREAM},
-              {1, (int64_t)1 << 34, 1, RS_COLUMNS_ANY}, /* too many tiles */
-              {1, ((int64_t)1 << 45) + 16384, 1, RS_COLUMNS_ANY}};
+    rs_template kernel;
+  } runs[] = {{8, 1048576, 7, RS_TEMPLATE_STREAM_COLUMNS},
+              {1, 1048576, 2, RS_TEMPLATE_STREAM_COLUMNS},
+              {1, 5162224, 13, RS_TEMPLATE_STREAM_COLUMNS},
+              {1, 322640, 13, RS_TEMPLATE_STREAM_COLUMNS},
+              {1, 262144, 16, RS_TEMPLATE_STREAM_COLUMNS},
+              {1, 1048576, 32, RS_TEMPLATE_STREAM_COLUMNS},
+              {1, 131072, 32, RS_TEMPLATE_WIDE},
+              {1, 1369568, 49, RS_TEMPLATE_STREAM_COLUMNS},
+              {1, 1048576, 64, RS_TEMPLATE_STREAM_COLUMNS},
+              {1, 65536, 64, RS_TEMPLATE_WIDE},
+              {1, 43240, 97, RS_TEMPLATE_STREAM_COLUMNS},
+              {1, 691848, 97, RS_TEMPLATE_STREAM_COLUMNS},
+              {1, 1383696, 97, RS_TEMPLATE_STREAM_COLUMNS},
+              {1, 50331648, 97, RS_TEMPLATE_ASKEW}, /* too many tiles */
+              {1, 524288, 128, RS_TEMPLATE_WIDE},
+              {1, 32768, 129, RS_TEMPLATE_ASKEW},
+              {16384, 4096, 16, RS_TEMPLATE_STREAM_COLUMNS},
+              {1, 16384, 4096, RS_TEMPLATE_WIDE},
+              {64, 4096, 32, RS_TEMPLATE_WIDE},
+              {262144, 64, 16, RS_TEMPLATE_SHORT_COLUMNS},
+              {16131, 64, 65, RS_TEMPLATE_SHORT_COLUMNS},
+              {9586, 1000, 7, RS_TEMPLATE_SHORT_COLUMNS},
+              {8192, 512, 16, RS_TEMPLATE_SHORT_COLUMNS},
+              {4793490, 2, 7, RS_TEMPLATE_SHORT_COLUMNS},
+              {22369, 3, 1000, RS_TEMPLATE_SHORT_COLUMNS},
+              {2048, 2048, 16, RS_TEMPLATE_WIDE}, /* an outer is too large */
+              {22369, 3, 4000, RS_TEMPLATE_WIDE},
+              {131072, 64, 8, RS_TEMPLATE_COLUMNS}, /* too many lanes in a bank */
+              {149796, 64, 7, RS_TEMPLATE_COLUMNS},
+              {16384, 1024, 4, RS_TEMPLATE_COLUMNS},
+              {1, 16384, 4097, RS_TEMPLATE_ASKEW},
+              {1, 65536, 1028, RS_TEMPLATE_ASKEW}, /* strips of words would share sectors */
+              {1, 65536, 1032, RS_TEMPLATE_WIDE},
+              {4096, 16, 1020, RS_TEMPLATE_ASKEW},
+              {64, 4096, 36, RS_TEMPLATE_STREAM_COLUMNS},
+              {1, (int64_t)1 << 34, 1, RS_TEMPLATE_COLUMNS}, /* too many tiles */
+              {1, ((int64_t)1 << 45) + 16384, 1, RS_TEMPLATE_COLUMNS}};
   for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
     rs_columns columns = columns_of(runs[i].length, false);
     rs_rows rows = dense(runs[i].outers, runs[i].length, runs[i].inner);
@@ -516,8 +516,8 @@ START_TEST(tiles_ask_for_others_elements_where_it_is_faster) {
   for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
     rs_columns columns = columns_of(runs[i].length, false);
     rs_rows rows = dense(runs[i].outers, runs[i].length, runs[i].inner);
-    rs_columns_launch launch = {.rows = &rows, .kernel = rs_columns_best(&columns, &rows)};
-    ck_assert_int_eq(launch.kernel, RS_COLUMNS_ASKEW);
+    rs_columns_launch launch = {.rows = &rows, .made_of = rs_columns_best(&columns, &rows)};
+    ck_assert_int_eq(launch.made_of, RS_TEMPLATE_ASKEW);
     ck_assert(rs_columns_whole(&launch, &columns));
     ck_assert_msg((launch.cut.wide.ahead > 0) == runs[i].asks, "%lld x %lld x %lld: %d tiles ahead",
                   (long long)runs[i].outers, (long long)runs[i].length, (long long)runs[i].inner,
@@ -532,18 +532,18 @@ START_TEST(where_results_begin_matters) {
   rs_columns columns = columns_of(4096, false);
   rs_columns_memo memo = {0};
   rs_rows rows = dense(64, 4096, 32);
-  static const rs_columns_kernel kernels[] = {RS_COLUMNS_WIDE, RS_COLUMNS_STREAM, RS_COLUMNS_WIDE};
+  static const rs_template kernels[] = {RS_TEMPLATE_WIDE, RS_TEMPLATE_STREAM_COLUMNS, RS_TEMPLATE_WIDE};
   for (int i = 0; i < 3; i++) {
     rs_columns_launch launch;
     rows.in = rows.out = (char *)NULL + 4096 + i % 2 * 16;
     rs_columns_recall(&memo, &launch, &columns, &rows);
-    ck_assert_int_eq(launch.kernel, kernels[i]);
+    ck_assert_int_eq(launch.made_of, kernels[i]);
     ck_assert_int_eq(rs_columns_best(&columns, &rows), kernels[i]);
   }
   columns.wide.out = 2;
-  ck_assert_int_eq(rs_columns_best(&columns, &rows), RS_COLUMNS_WIDE);
+  ck_assert_int_eq(rs_columns_best(&columns, &rows), RS_TEMPLATE_WIDE);
   rows.in = rows.out = (char *)NULL + 4096 + 16;
-  ck_assert_int_eq(rs_columns_best(&columns, &rows), RS_COLUMNS_WIDE);
+  ck_assert_int_eq(rs_columns_best(&columns, &rows), RS_TEMPLATE_WIDE);
 }
 END_TEST
 
@@ -584,8 +584,8 @@ START_TEST(few_columns_are_in_work_at_once) {
     for (int again = 0; again < 2; again++) {
       rs_columns_launch launch;
       ck_assert(rs_columns_recall(&memo, &launch, &columns, &rows));
-      ck_assert_msg((launch.kernel == RS_COLUMNS_AT_ONCE) == (given[i].steps != 0), "%d", i);
-      ck_assert_int_eq(launch.kernel, rs_columns_chosen(&columns, &rows));
+      ck_assert_msg((launch.made_of == RS_TEMPLATE_COLUMNS_AT_ONCE) == (given[i].steps != 0), "%d", i);
+      ck_assert_int_eq(launch.made_of, rs_columns_chosen(&columns, &rows));
       if (!given[i].steps)
         continue;
       int64_t tiles = (spec.length + given[i].steps - 1) / given[i].steps, strips = (given[i].inner + 15) / 16;
@@ -647,8 +647,8 @@ START_TEST(two_columns_go_in_pairs) {
     for (int again = 0; again < 2; again++) {
       rs_columns_launch launch;
       ck_assert(rs_columns_recall(&memo, &launch, &columns, &rows));
-      ck_assert_msg((launch.kernel == RS_COLUMNS_PAIRS) == given[i].pairs, "%d", i);
-      ck_assert_int_eq(launch.kernel, rs_columns_chosen(&columns, &rows));
+      ck_assert_msg((launch.made_of == RS_TEMPLATE_PAIRS) == given[i].pairs, "%d", i);
+      ck_assert_int_eq(launch.made_of, rs_columns_chosen(&columns, &rows));
       if (given[i].pairs)
         ck_assert(launch.need.blocks == given[i].outers * 25 && launch.need.shared == 32 << 10 &&
                   launch.need.workspace == (size_t)(32 + given[i].outers * 25 * 2) * 8);

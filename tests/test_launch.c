@@ -1,16 +1,17 @@
 /*
- * test_launch.c - which kernel of a program serves which rows
+ * test_launch.c - which of a spec's kernels serves which rows
  * SPDX-License-Identifier: MIT
  *
  * A wrong choice that is slow and right shows in no result. Nothing is compiled or run here.
  */
 #include <check.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "gpu/launch.h"
+#include "family/choose.h"
 #include "run_tests.h"
 
-static rs_gpu gpu = {.device = {.multiprocessors = 132}};
+static int multiprocessors = 132;
 
 typedef struct given {
   int64_t length, rows;
@@ -19,21 +20,21 @@ typedef struct given {
   rs_template wanted;
 } given;
 
-static rs_program program_of(rowscan_spec spec, int arch) {
-  rs_program program = {.gpu = &gpu, .spec = spec};
-  program.spec.size = sizeof program.spec;
-  ck_assert_int_eq(rowscan_spec_complete(&program.spec), ROWSCAN_OK);
-  program.modules.geometry = rs_tune(&program.spec, arch);
-  return program;
+/* Completes the spec. peak_gbs: of the device; 0: not known. */
+static void open_kernels(rs_kernels *kernels, rowscan_spec *spec, int arch, double peak_gbs) {
+  spec->size = sizeof *spec;
+  ck_assert_int_eq(rowscan_spec_complete(spec), ROWSCAN_OK);
+  memset(kernels, 0, sizeof *kernels);
+  rs_kernels_open(kernels, spec, arch, multiprocessors, peak_gbs);
 }
 
 /* gap: elements between rows. */
-static rs_kernel chosen(const rs_program *program, const given *g, int64_t gap) {
+static rs_kernel chosen(const rs_kernels *kernels, const given *g, int64_t gap) {
   int64_t strides[] = {g->length * g->step + gap, g->step};
-  bool masked = program->spec.mask_mode != ROWSCAN_MASK_NONE;
-  int64_t in = (int64_t)rowscan_type_bytes(program->spec.in_type),
-          out = (int64_t)rowscan_type_bytes(program->spec.out_type);
-  int64_t mask = masked ? (int64_t)rowscan_type_bytes(program->spec.mask_type) : 0;
+  bool masked = kernels->spec->mask_mode != ROWSCAN_MASK_NONE;
+  int64_t in = (int64_t)rowscan_type_bytes(kernels->spec->in_type),
+          out = (int64_t)rowscan_type_bytes(kernels->spec->out_type);
+  int64_t mask = masked ? (int64_t)rowscan_type_bytes(kernels->spec->mask_type) : 0;
   rowscan_args args = {.size = sizeof args, .rows = g->rows};
   args.input = (void *)(intptr_t)(4096 + in * g->in_lead);
   args.mask = masked ? (void *)(intptr_t)(4096 + mask * g->mask_lead) : NULL;
@@ -41,8 +42,8 @@ static rs_kernel chosen(const rs_program *program, const given *g, int64_t gap) 
   args.input_strides = args.output_strides = strides;
   args.mask_strides = masked ? strides : NULL;
   rs_rows rows;
-  ck_assert_msg(rs_rows_from_args(&rows, &program->spec, &args) == ROWSCAN_OK, "%s", rowscan_last_error());
-  return rs_launch_kernel(program, &rows);
+  ck_assert_msg(rs_rows_from_args(&rows, kernels->spec, &args) == ROWSCAN_OK, "%s", rowscan_last_error());
+  return rs_kernels_choose(kernels, &rows);
 }
 
 static const given all[] = {
@@ -144,13 +145,14 @@ static const struct {
 static void check_choice(const given *g, rowscan_type in, rowscan_type out, rowscan_regime regime) {
   rowscan_spec spec = {.length = g->length, .in_type = in, .out_type = out, .flags = g->flags, .regime = regime};
   spec.mask_mode = ROWSCAN_MASK_SELECT;
-  rs_program program = program_of(spec, 90);
-  rs_kernel kernel = chosen(&program, g, 0);
-  rs_template made_of = program.modules.geometry.shape[kernel].made_of;
+  rs_kernels kernels;
+  open_kernels(&kernels, &spec, 90, 0);
+  rs_kernel kernel = chosen(&kernels, g, 0);
+  rs_template made_of = kernels.geometry.shape[kernel].made_of;
   bool cut = made_of == RS_TEMPLATE_STREAM || made_of == RS_TEMPLATE_STREAM_ANY || made_of == RS_TEMPLATE_TILES ||
              made_of == RS_TEMPLATE_AT_ONCE;
   ck_assert_int_eq(made_of, g->wanted);
-  ck_assert_int_eq(rs_kernel_regime(&program.modules.geometry, kernel), cut ? ROWSCAN_REGIME_LONG : ROWSCAN_REGIME_ROW);
+  ck_assert_int_eq(rs_kernel_regime(&kernels.geometry, kernel), cut ? ROWSCAN_REGIME_LONG : ROWSCAN_REGIME_ROW);
 }
 
 START_TEST(choices) {
@@ -169,29 +171,29 @@ END_TEST
  */
 static void check_kernels(rowscan_spec spec, int arch, double peak_gbs) {
   static const int64_t rows[] = {1, 100, 307, 409, 410, 818, 820, 1024, 4 * 1024, 5 * 1024, 1 << 20};
-  rs_program program = program_of(spec, arch);
-  rs_tune_device(&program.modules.geometry, &program.spec, arch, peak_gbs);
-  const rs_shape *shape = program.modules.geometry.shape;
+  rs_kernels kernels;
+  open_kernels(&kernels, &spec, arch, peak_gbs);
+  const rs_shape *shape = kernels.geometry.shape;
   bool asked[RS_KERNELS] = {false};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     for (int lead = 0; lead < 2; lead++)
       for (int step = 1; step < 3; step++) {
         given g = {.length = spec.length, .rows = rows[i], .in_lead = lead, .mask_lead = lead, .step = step};
-        asked[chosen(&program, &g, 16 - spec.length % 16)] = true;
+        asked[chosen(&kernels, &g, 16 - spec.length % 16)] = true;
       }
   for (int kernel = 0; kernel < RS_KERNELS; kernel++)
     ck_assert_msg(asked[kernel] == (shape[kernel].made_of != RS_TEMPLATE_NONE) ||
                       (kernel == RS_KERNEL_LONG_ALIGNED && !asked[kernel] && asked[RS_KERNEL_LONG_FEW]),
                   "kernel %d is %s: sm_%d, length %lld, %s to %s, mask mode %d", kernel,
                   asked[kernel] ? "missing" : "for no run", arch, (long long)spec.length,
-                  rowscan_type_name(spec.in_type), rowscan_type_name(program.spec.out_type), (int)spec.mask_mode);
+                  rowscan_type_name(spec.in_type), rowscan_type_name(spec.out_type), (int)spec.mask_mode);
 }
 
 START_TEST(no_kernel_is_missing_or_idle) {
   static const int64_t lengths[] = {16384, 20001, 32767, 32768, 33000,   65532,
                                     65535, 65536, 65537, 65540, 1 << 20, 3000000000};
   static const int archs[] = {75, 80, 86, 90, 100, 120};
-  gpu.device.multiprocessors = 1024; /* so that one row of any length that has such a kernel is few rows */
+  multiprocessors = 1024; /* so that one row of any length that has such a kernel is few rows */
   for (int in = ROWSCAN_F16; in <= ROWSCAN_BOOL; in++)
     for (int out = ROWSCAN_F16; out < ROWSCAN_BOOL; out++)
       for (int mask = 0; mask < 3; mask++)
@@ -226,11 +228,13 @@ START_TEST(a_run_needs_what_its_rows_do) {
               {ROWSCAN_F32, 65536, 3, RS_KERNEL_LONG_FEW, 32 + 3 * 16},
               {ROWSCAN_F64, 65536, 3, RS_KERNEL_LONG_ALIGNED, 1 + 2 * 3 * 16}};
   for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
-    rs_program program = program_of((rowscan_spec){.in_type = runs[i].type, .length = runs[i].length}, 90);
-    size_t needs = rs_launch_needs(&program, runs[i].kernel, runs[i].rows);
+    rowscan_spec spec = {.in_type = runs[i].type, .length = runs[i].length};
+    rs_kernels kernels;
+    open_kernels(&kernels, &spec, 90, 0);
+    size_t needs = rs_kernels_launch(&kernels, runs[i].kernel, runs[i].rows).workspace;
     ck_assert_msg(needs == 8 * (size_t)runs[i].words, "run %zu needs %zu, not %zu", i, needs,
                   8 * (size_t)runs[i].words);
-    ck_assert_uint_le(needs, rs_launch_workspace(&program));
+    ck_assert_uint_le(needs, kernels.scratch);
   }
 }
 END_TEST

@@ -597,7 +597,7 @@ static char *only_entry(rowscan_context *context) {
 
 /* Of the kernel that plan_create makes ready. */
 static const rs_binary *main_binary(const rowscan_plan *plan) {
-  return &plan->program.modules.of[rs_geometry_kernel(&plan->program.modules.geometry, 0)].binary;
+  return &plan->program.modules.of[rs_geometry_kernel(&plan->program.kernels.geometry, 0)].binary;
 }
 
 static rowscan_plan *plan_from_disk(rowscan_context *context) {

@@ -89,8 +89,8 @@ bool rs_columns_recall(rs_columns_memo *memo, rs_columns_launch *launch, const r
       rows->shape[rows->rank - 1] <= rs_stream_columns(&columns->stream) || rs_at_once_small(&columns->at_once, rows);
   bool kept = rows->rank <= RS_MEMO_RANK;
   if (!few || !kept) {
-    launch->kernel = rs_columns_best(columns, rows);
-    if (!kept || (launch->kernel != RS_COLUMNS_ANY && launch->kernel != RS_COLUMNS_STREAM))
+    launch->made_of = rs_columns_best(columns, rows);
+    if (!kept || (launch->made_of != RS_TEMPLATE_COLUMNS && launch->made_of != RS_TEMPLATE_STREAM_COLUMNS))
       return rs_columns_whole(launch, columns);
   }
   int64_t key[RS_MEMO_WORDS];
@@ -98,7 +98,7 @@ bool rs_columns_recall(rs_columns_memo *memo, rs_columns_launch *launch, const r
   key_of(key, rows);
   rs_remembered *place = place_of(memo, key);
   if (!look(place, key, launch, &whole)) {
-    launch->kernel = rs_columns_best(columns, rows);
+    launch->made_of = rs_columns_best(columns, rows);
     whole = rs_columns_whole(launch, columns);
     keep(place, key, launch, whole);
   }

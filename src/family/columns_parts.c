@@ -93,64 +93,98 @@ static bool waits_for_nobody(const rs_columns *columns, const rs_rows *rows) {
   return cut.tiles == 1 && need.blocks >= LEAST_BLOCKS;
 }
 
-static bool fits(const rs_columns *columns, rs_columns_kernel kernel, const rs_rows *rows) {
-  switch (kernel) {
-  case RS_COLUMNS_PAIRS:
-    return rs_pairs_fits(&columns->pairs, rows);
-  case RS_COLUMNS_AT_ONCE:
-    return rs_at_once_steps(&columns->at_once, rows) && !waits_for_nobody(columns, rows);
-  case RS_COLUMNS_SHORT:
-    return rs_short_fits(&columns->brief, rows);
-  case RS_COLUMNS_STREAM:
-    return rs_stream_fits(&columns->stream, rows) && !(takes_words(columns, rows) && better_in_words(columns, rows));
-  case RS_COLUMNS_WIDE:
-    return takes_words(columns, rows) && !better_as_a_run(columns, rows);
-  case RS_COLUMNS_ASKEW:
-    return takes_askew(columns, rows);
-  case RS_COLUMNS_ANY:
-    break;
-  }
+/* ---- the kernels ------------------------------------------------------------------------------------------------- */
+
+static bool takes_all(const rs_columns *columns, const rs_rows *rows) {
+  (void)columns, (void)rows;
   return true;
 }
 
-/* The next one that takes these rows, from `kernel` downwards. */
-static rs_columns_kernel next_best(const rs_columns *columns, int kernel, const rs_rows *rows) {
-  while (!fits(columns, (rs_columns_kernel)kernel, rows))
-    kernel--;
-  return (rs_columns_kernel)kernel;
+static bool in_words(const rs_columns *columns, const rs_rows *rows) {
+  return rs_wide_fits(&columns->wide, rows);
+}
+static bool best_in_words(const rs_columns *columns, const rs_rows *rows) {
+  return !(shares_sectors(&columns->wide, rows) && takes_askew(columns, rows)) && !better_as_a_run(columns, rows);
 }
 
-rs_columns_kernel rs_columns_best(const rs_columns *columns, const rs_rows *rows) {
-  return next_best(columns, RS_COLUMNS_PAIRS, rows);
+static bool askew(const rs_columns *columns, const rs_rows *rows) {
+  return rs_wide_fits(&columns->askew, rows);
+}
+static bool best_askew(const rs_columns *columns, const rs_rows *rows) {
+  (void)columns;
+  return rows->shape[rows->rank - 1] >= LEAST_ASKEW_COLUMNS;
 }
 
-static const rs_wide_shape *wide_shape(const rs_columns *columns, rs_columns_kernel kernel) {
-  return kernel == RS_COLUMNS_WIDE ? &columns->wide : &columns->askew;
+static bool in_a_stream(const rs_columns *columns, const rs_rows *rows) {
+  return rs_stream_fits(&columns->stream, rows);
+}
+static bool best_in_a_stream(const rs_columns *columns, const rs_rows *rows) {
+  return !(takes_words(columns, rows) && better_in_words(columns, rows));
 }
 
-static void cut(rs_columns_launch *launch, const rs_columns *columns) {
-  switch (launch->kernel) {
-  case RS_COLUMNS_ANY:
-    rs_columns_cut(&launch->cut.any, &launch->need, &columns->any, launch->rows);
-    break;
-  case RS_COLUMNS_STREAM:
-    rs_stream_cut_rows(&launch->cut.stream, &launch->need, &columns->stream, launch->rows);
-    break;
-  case RS_COLUMNS_WIDE:
-  case RS_COLUMNS_ASKEW:
-    rs_wide_cut_rows(&launch->cut.wide, &launch->need, wide_shape(columns, launch->kernel), launch->rows);
-    break;
-  case RS_COLUMNS_SHORT:
-    rs_short_cut_rows(&launch->cut.brief, &launch->need, &columns->brief, launch->rows);
-    break;
-  case RS_COLUMNS_AT_ONCE:
-    rs_at_once_cut_rows(&launch->cut.at_once, &launch->need, &columns->at_once, launch->rows);
-    break;
-  case RS_COLUMNS_PAIRS:
-    rs_pairs_cut_rows(&launch->need, &columns->pairs, launch->rows);
-    break;
-  }
+static bool in_slabs(const rs_columns *columns, const rs_rows *rows) {
+  return rs_short_fits(&columns->brief, rows);
 }
+
+static bool at_once(const rs_columns *columns, const rs_rows *rows) {
+  return rs_at_once_steps(&columns->at_once, rows) != 0;
+}
+static bool best_at_once(const rs_columns *columns, const rs_rows *rows) {
+  return !waits_for_nobody(columns, rows);
+}
+
+static bool in_pairs(const rs_columns *columns, const rs_rows *rows) {
+  return rs_pairs_fits(&columns->pairs, rows);
+}
+
+static void cut_any(rs_columns_launch *launch, const rs_columns *columns) {
+  rs_columns_cut(&launch->cut.any, &launch->need, &columns->any, launch->rows);
+}
+static void cut_wide(rs_columns_launch *launch, const rs_columns *columns) {
+  rs_wide_cut_rows(&launch->cut.wide, &launch->need, &columns->wide, launch->rows);
+}
+static void cut_askew(rs_columns_launch *launch, const rs_columns *columns) {
+  rs_wide_cut_rows(&launch->cut.wide, &launch->need, &columns->askew, launch->rows);
+}
+static void cut_stream(rs_columns_launch *launch, const rs_columns *columns) {
+  rs_stream_cut_rows(&launch->cut.stream, &launch->need, &columns->stream, launch->rows);
+}
+static void cut_slabs(rs_columns_launch *launch, const rs_columns *columns) {
+  rs_short_cut_rows(&launch->cut.brief, &launch->need, &columns->brief, launch->rows);
+}
+static void cut_at_once(rs_columns_launch *launch, const rs_columns *columns) {
+  rs_at_once_cut_rows(&launch->cut.at_once, &launch->need, &columns->at_once, launch->rows);
+}
+static void cut_pairs(rs_columns_launch *launch, const rs_columns *columns) {
+  rs_pairs_cut_rows(&launch->need, &columns->pairs, launch->rows);
+}
+
+/* Which rows a template takes; for which of these it is faster than those before it, NULL: all; and how it cuts them.
+ */
+static const struct {
+  bool (*takes)(const rs_columns *columns, const rs_rows *rows);
+  bool (*best)(const rs_columns *columns, const rs_rows *rows);
+  void (*cut)(rs_columns_launch *launch, const rs_columns *columns);
+} kernels[RS_TEMPLATES] = {[RS_TEMPLATE_COLUMNS] = {takes_all, NULL, cut_any},
+                           [RS_TEMPLATE_ASKEW] = {askew, best_askew, cut_askew},
+                           [RS_TEMPLATE_WIDE] = {in_words, best_in_words, cut_wide},
+                           [RS_TEMPLATE_STREAM_COLUMNS] = {in_a_stream, best_in_a_stream, cut_stream},
+                           [RS_TEMPLATE_SHORT_COLUMNS] = {in_slabs, NULL, cut_slabs},
+                           [RS_TEMPLATE_COLUMNS_AT_ONCE] = {at_once, best_at_once, cut_at_once},
+                           [RS_TEMPLATE_PAIRS] = {in_pairs, NULL, cut_pairs}};
+
+/* The next one that takes these rows, from `made_of` downwards. */
+static rs_template next_best(const rs_columns *columns, int made_of, const rs_rows *rows) {
+  while (!kernels[made_of].takes(columns, rows) || (kernels[made_of].best && !kernels[made_of].best(columns, rows)))
+    made_of--;
+  return (rs_template)made_of;
+}
+
+rs_template rs_columns_best(const rs_columns *columns, const rs_rows *rows) {
+  return next_best(columns, RS_TEMPLATE_PAIRS, rows);
+}
+
+/* ---- parts ------------------------------------------------------------------------------------------------------- */
 
 static void shrink(rs_rows *rows, int dim, int64_t size) {
   for (int d = 0; d < dim; d++)
@@ -165,19 +199,16 @@ bool rs_columns_whole(rs_columns_launch *launch, const rs_columns *columns) {
   for (int d = 0; d < launch->rows->rank; d++)
     if (launch->rows->shape[d] > MOST_COLUMNS)
       return false;
-  cut(launch, columns);
+  kernels[launch->made_of].cut(launch, columns);
   return launch->need.blocks <= MOST_BLOCKS &&
          (launch->need.workspace <= columns->scratch || launch->need.workspace <= limit(columns));
 }
 
 static bool part_fits(rs_columns_parts *parts, int dim, int64_t size) {
-  rs_columns_launch launch = {.rows = &parts->part, .kernel = parts->kernel};
+  rs_columns_launch launch = {.rows = &parts->part, .made_of = parts->made_of};
   parts->part = *parts->rows;
   shrink(&parts->part, dim, size);
-  return (parts->kernel != RS_COLUMNS_STREAM || rs_stream_fits(&parts->columns->stream, &parts->part)) &&
-         (parts->kernel != RS_COLUMNS_AT_ONCE || rs_at_once_steps(&parts->columns->at_once, &parts->part)) &&
-         (parts->kernel != RS_COLUMNS_PAIRS || rs_pairs_fits(&parts->columns->pairs, &parts->part)) &&
-         rs_columns_whole(&launch, parts->columns);
+  return kernels[parts->made_of].takes(parts->columns, &parts->part) && rs_columns_whole(&launch, parts->columns);
 }
 
 /*
@@ -185,7 +216,7 @@ static bool part_fits(rs_columns_parts *parts, int dim, int64_t size) {
  * part too: small tensors are cut into smaller tiles, so that it may take more of the workspace.
  */
 static bool parts_of(rs_columns_parts *parts, int dim) {
-  int64_t unit = dim < parts->rows->rank - 1 ? 1 : parts->kernel == RS_COLUMNS_WIDE ? parts->columns->wide.vector : 1;
+  int64_t unit = dim < parts->rows->rank - 1 ? 1 : parts->made_of == RS_TEMPLATE_WIDE ? parts->columns->wide.vector : 1;
   for (parts->most = parts->rows->shape[dim];; parts->most = (parts->most / 2 + unit - 1) / unit * unit) {
     int64_t last = parts->rows->shape[dim] % parts->most;
     if (part_fits(parts, dim, parts->most) && (last == 0 || part_fits(parts, dim, last))) {
@@ -205,20 +236,20 @@ static bool choose(rs_columns_parts *parts) {
 }
 
 void rs_columns_begin(rs_columns_parts *parts, const rs_columns *columns, const rs_rows *rows) {
-  *parts = (rs_columns_parts){.columns = columns, .rows = rows, .kernel = rs_columns_best(columns, rows), .outers = 1};
-  while (!choose(parts) && parts->kernel > RS_COLUMNS_ANY) /* another has fewer tiles, or takes a few columns */
-    parts->kernel = next_best(columns, parts->kernel - 1, rows);
+  *parts = (rs_columns_parts){.columns = columns, .rows = rows, .made_of = rs_columns_best(columns, rows), .outers = 1};
+  while (!choose(parts) && parts->made_of > RS_TEMPLATE_COLUMNS) /* another has fewer tiles, or takes a few columns */
+    parts->made_of = next_best(columns, parts->made_of - 1, rows);
   for (int d = 0; d < parts->dim; d++)
     parts->outers *= rows->shape[d];
 }
 
-rs_columns_kernel rs_columns_chosen(const rs_columns *columns, const rs_rows *rows) {
-  rs_columns_launch launch = {.rows = rows, .kernel = rs_columns_best(columns, rows)};
+rs_template rs_columns_chosen(const rs_columns *columns, const rs_rows *rows) {
+  rs_columns_launch launch = {.rows = rows, .made_of = rs_columns_best(columns, rows)};
   if (rs_columns_whole(&launch, columns))
-    return launch.kernel;
+    return launch.made_of;
   rs_columns_parts parts;
   rs_columns_begin(&parts, columns, rows);
-  return parts.kernel;
+  return parts.made_of;
 }
 
 static const void *moved(const void *at, int64_t elements, int bytes) {
@@ -253,8 +284,8 @@ bool rs_columns_next(rs_columns_parts *parts, rs_columns_launch *launch) {
   part->init = moved(rows->init, row, parts->columns->kept);
   part->totals = (void *)moved(rows->totals, row, parts->columns->kept);
   launch->rows = part;
-  launch->kernel = parts->kernel;
-  cut(launch, parts->columns);
+  launch->made_of = parts->made_of;
+  kernels[launch->made_of].cut(launch, parts->columns);
   parts->at += size;
   if (parts->at == rows->shape[parts->dim]) {
     parts->at = 0;

@@ -7,20 +7,12 @@
 
 #include "at_once_cut.h"
 #include "pairs_cut.h"
+#include "shape.h"
 #include "short_cut.h"
 #include "stream_cut.h"
 #include "wide_cut.h"
 
-/* The kernels of a plan; see tune_columns.h. */
-typedef enum rs_columns_kernel {
-  RS_COLUMNS_ANY,
-  RS_COLUMNS_ASKEW,
-  RS_COLUMNS_WIDE,
-  RS_COLUMNS_STREAM,
-  RS_COLUMNS_SHORT,
-  RS_COLUMNS_AT_ONCE,
-  RS_COLUMNS_PAIRS
-} rs_columns_kernel;
+/* What the kernels of a spec know before the rows are; see tune_columns.h. */
 typedef struct rs_columns {
   rs_column_shape any;
   rs_stream_shape stream;   /* steps 0: there is none */
@@ -45,7 +37,7 @@ size_t rs_columns_scratch(int64_t length);
 
 typedef struct rs_columns_launch {
   const rs_rows *rows; /* of this launch */
-  rs_columns_kernel kernel;
+  rs_template made_of; /* the template of the kernel */
   union {
     rs_column_cut any;
     rs_stream_cut stream;
@@ -60,11 +52,12 @@ typedef struct rs_columns_launch {
 size_t rs_columns_bound(const rs_columns *columns);
 
 /* The fastest kernel that takes these rows. */
-rs_columns_kernel rs_columns_best(const rs_columns *columns, const rs_rows *rows);
+rs_template rs_columns_best(const rs_columns *columns, const rs_rows *rows);
 
 /*
  * The run as one launch, which it nearly always is; false: it takes several. rows->count > 0, length > 0;
- * launch->kernel is rs_columns_best or RS_COLUMNS_ANY, launch->rows the rows, which are large and stay where they are.
+ * launch->made_of is rs_columns_best or RS_TEMPLATE_COLUMNS, launch->rows the rows, which are large and stay where they
+ * are.
  */
 bool rs_columns_whole(rs_columns_launch *launch, const rs_columns *columns);
 
@@ -72,7 +65,7 @@ bool rs_columns_whole(rs_columns_launch *launch, const rs_columns *columns);
 typedef struct rs_columns_parts {
   const rs_columns *columns;
   const rs_rows *rows;
-  rs_columns_kernel kernel;
+  rs_template made_of;
   int dim;               /* the dimension that is cut */
   int64_t most;          /* of it, in a part */
   int64_t at;            /* the next part's first there */
@@ -84,7 +77,7 @@ typedef struct rs_columns_parts {
 void rs_columns_begin(rs_columns_parts *parts, const rs_columns *columns, const rs_rows *rows);
 
 /* The kernel of all launches of a run. */
-rs_columns_kernel rs_columns_chosen(const rs_columns *columns, const rs_rows *rows);
+rs_template rs_columns_chosen(const rs_columns *columns, const rs_rows *rows);
 
 /* The next launch, until the one after it; false: there is none. */
 bool rs_columns_next(rs_columns_parts *parts, rs_columns_launch *launch);

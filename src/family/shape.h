@@ -19,13 +19,14 @@ typedef enum rs_template {
   RS_TEMPLATE_RING_ANY,
   RS_TEMPLATE_GATHER,
   RS_TEMPLATE_AT_ONCE,
-  RS_TEMPLATE_COLUMNS,
-  RS_TEMPLATE_STREAM_COLUMNS,
-  RS_TEMPLATE_WIDE,
+  RS_TEMPLATE_COLUMNS, /* this and what follows: layout COLUMNS, the one that is preferred last */
   RS_TEMPLATE_ASKEW,
+  RS_TEMPLATE_WIDE,
+  RS_TEMPLATE_STREAM_COLUMNS,
   RS_TEMPLATE_SHORT_COLUMNS,
+  RS_TEMPLATE_COLUMNS_AT_ONCE,
   RS_TEMPLATE_PAIRS,
-  RS_TEMPLATE_COLUMNS_AT_ONCE
+  RS_TEMPLATES
 } rs_template;
 
 /* How a kernel cuts rows. Powers of two, but for bytes, stages and min_blocks; what a template does not use is 0. */

@@ -4,6 +4,7 @@
  */
 #include "tune.h"
 
+#include "family.h"
 #include <string.h>
 
 #include "spec/arch.h"
@@ -877,38 +878,6 @@ const char *rs_kernel_symbol(rs_kernel kernel) {
 
 const char *rs_kernel_name(rs_kernel kernel) {
   return rs_kernel_symbol(kernel) + sizeof "rowscan_" - 1;
-}
-
-void rs_shape_text(const rs_shape *s, rs_text *text) {
-  static const char *const names[] = {[RS_TEMPLATE_NONE] = "none",
-                                      [RS_TEMPLATE_ROWS] = "rows",
-                                      [RS_TEMPLATE_RING] = "ring",
-                                      [RS_TEMPLATE_TILES] = "tiles",
-                                      [RS_TEMPLATE_STREAM] = "stream",
-                                      [RS_TEMPLATE_COLUMNS] = "columns",
-                                      [RS_TEMPLATE_STREAM_COLUMNS] = "stream_columns",
-                                      [RS_TEMPLATE_SLAB] = "slab",
-                                      [RS_TEMPLATE_WIDE] = "wide",
-                                      [RS_TEMPLATE_ASKEW] = "askew",
-                                      [RS_TEMPLATE_RING_ANY] = "ring_any",
-                                      [RS_TEMPLATE_GATHER] = "gather",
-                                      [RS_TEMPLATE_AT_ONCE] = "at_once",
-                                      [RS_TEMPLATE_STREAM_ANY] = "stream_any",
-                                      [RS_TEMPLATE_SHORT_COLUMNS] = "short_columns",
-                                      [RS_TEMPLATE_PAIRS] = "pairs",
-                                      [RS_TEMPLATE_COLUMNS_AT_ONCE] = "columns_at_once"};
-  const struct {
-    const char *name;
-    int value;
-  } fields[] = {{"threads", s->threads},   {"min_blocks", s->min_blocks}, {"warps", s->warps},
-                {"chunks", s->chunks},     {"lanes", s->lanes},           {"vector", s->vector},
-                {"reducers", s->reducers}, {"stages", s->stages},         {"buffers", s->buffers},
-                {"steps", s->steps},       {"width", s->width},           {"rows", s->rows},
-                {"word", s->word},         {"prefetch", s->prefetch}};
-  rs_text_add(text, "%s", names[s->made_of]);
-  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-    if (fields[i].value)
-      rs_text_add(text, " %s=%d", fields[i].name, fields[i].value);
 }
 
 void rs_kernel_text(const rs_geometry *geometry, rs_kernel kernel, rs_text *text) {

@@ -57,9 +57,6 @@ bool rs_tune_long(const rowscan_spec *spec, const rs_geometry *geometry, rs_kern
 /* Blocks that a kernel for few rows serves. */
 int64_t rs_tune_few_blocks(const rs_shape *shape, int multiprocessors);
 
-/* "ring threads=512 warps=16 ...": for people. */
-void rs_shape_text(const rs_shape *shape, rs_text *text);
-
 /* Which kernel it is, and its shape: for the key. */
 void rs_kernel_text(const rs_geometry *geometry, rs_kernel kernel, rs_text *text);
 

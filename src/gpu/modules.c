@@ -11,7 +11,7 @@
 #include "base/pool.h"
 #include "compile/key.h"
 #include "family/emit.h"
-#include "tuned.h"
+#include "family/family.h"
 
 static rowscan_status out_of_memory(void) {
   return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for a kernel");
@@ -31,9 +31,9 @@ static rowscan_status tell_missing(const rs_modules *all, rs_kernel kernel) {
 static rowscan_status write_texts(const rs_modules *all, rs_kernel kernel, rs_module *module) {
   if (module->source.data)
     return ROWSCAN_OK;
-  rs_kernel_canonical(all->spec, &all->geometry, kernel, &module->canonical);
-  rs_emit(all->spec, &all->geometry, kernel, &module->source);
-  rs_shape_text(&all->geometry.shape[kernel], &module->words);
+  rs_kernel_canonical(all->spec, all->geometry, kernel, &module->canonical);
+  rs_emit(all->spec, all->geometry, kernel, &module->source);
+  rs_shape_text(&all->geometry->shape[kernel], &module->words);
   if (!module->canonical.failed && !module->source.failed && !module->words.failed)
     return ROWSCAN_OK;
   rs_text_free(&module->canonical);
@@ -49,7 +49,7 @@ static void unbuild(rs_module *module) {
 
 /* The words of a kernel are those of its shape as it was compiled. */
 static rowscan_status tell_blocks(const rs_modules *all, rs_kernel kernel, rs_module *module) {
-  rs_shape made = all->geometry.shape[kernel];
+  rs_shape made = all->geometry->shape[kernel];
   made.min_blocks -= module->binary.fewer_blocks;
   rs_text words = {0};
   rs_shape_text(&made, &words);
@@ -205,7 +205,7 @@ static void unload(const rs_modules *all, rs_module *module) {
 
 static rowscan_status load(rs_modules *all, rs_kernel kernel, rs_module *module) {
   const rs_device *device = &all->gpu->device;
-  int shared = all->geometry.shape[kernel].shared_bytes;
+  int shared = all->geometry->shape[kernel].shared_bytes;
   double start = rs_now_ms();
   CUfunction function = NULL;
   int mode = rs_cuda_relax(device->cuda);
@@ -274,7 +274,7 @@ typedef struct batch {
 static void build_one(void *what, int64_t i, void *seat) {
   (void)seat;
   batch *job = what;
-  rowscan_status status = make(job->all, rs_geometry_kernel(&job->all->geometry, (int)i), false);
+  rowscan_status status = make(job->all, rs_geometry_kernel(job->all->geometry, (int)i), false);
   if (!status)
     return;
   pthread_mutex_lock(&job->lock);
@@ -301,10 +301,10 @@ static rowscan_status build_all(rs_modules *all, int count, int threads) {
 }
 
 rowscan_status rs_modules_make_all(rs_modules *all, int threads) {
-  int count = rs_geometry_kernels(&all->geometry);
+  int count = rs_geometry_kernels(all->geometry);
   rowscan_status status = threads > 1 ? build_all(all, count, threads) : ROWSCAN_OK;
   for (int i = 0; i < count && !status; i++)
-    status = rs_modules_make(all, rs_geometry_kernel(&all->geometry, i));
+    status = rs_modules_make(all, rs_geometry_kernel(all->geometry, i));
   return status;
 }
 
@@ -335,12 +335,9 @@ rowscan_status rs_modules_binary(rs_modules *all, rs_kernel kernel, const rs_bin
 
 /* ---- opening and closing ----------------------------------------------------------------------------------------- */
 
-void rs_modules_open(rs_modules *all, rs_gpu *gpu, const rowscan_spec *spec, int arch, bool to_load) {
-  *all = (rs_modules){.gpu = gpu, .spec = spec, .arch = arch, .to_load = to_load};
-  all->tuned = rs_tuned_arch(gpu->builder, spec, arch);
-  all->geometry = rs_tune(spec, all->tuned);
-  if (to_load)
-    rs_tune_device(&all->geometry, spec, all->tuned, gpu->device.peak_gbs);
+void rs_modules_open(rs_modules *all, rs_gpu *gpu, const rowscan_spec *spec, const rs_geometry *geometry, int arch,
+                     bool to_load) {
+  *all = (rs_modules){.gpu = gpu, .spec = spec, .geometry = geometry, .arch = arch, .to_load = to_load};
   for (int kernel = 0; kernel < RS_KERNELS; kernel++)
     pthread_mutex_init(&all->of[kernel].lock, NULL); /* which cannot fail with no attributes */
 }

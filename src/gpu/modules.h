@@ -30,14 +30,15 @@ typedef struct rs_module {
 typedef struct rs_modules {
   rs_gpu *gpu;
   const rowscan_spec *spec;
-  int arch, tuned; /* whose code, and whose geometries */
-  bool to_load;    /* into the context's device; else they are only looked at */
-  rs_geometry geometry;
+  const rs_geometry *geometry;
+  int arch;
+  bool to_load; /* into the context's device; else they are only looked at */
   rs_module of[RS_KERNELS];
 } rs_modules;
 
-/* Chooses the geometry; makes nothing yet. The spec is complete, and stays where it is. */
-void rs_modules_open(rs_modules *all, rs_gpu *gpu, const rowscan_spec *spec, int arch, bool to_load);
+/* Makes nothing yet. The spec is complete; it and the geometry stay where they are. */
+void rs_modules_open(rs_modules *all, rs_gpu *gpu, const rowscan_spec *spec, const rs_geometry *geometry, int arch,
+                     bool to_load);
 
 /* Before it is closed, with the device's context current, what was loaded is unloaded. */
 void rs_modules_unload(rs_modules *all);

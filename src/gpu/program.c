@@ -4,20 +4,20 @@
  */
 #include "program.h"
 
-#include "launch.h"
+#include "tuned.h"
 
 /* ---- made ready -------------------------------------------------------------------------------------------------- */
 
 static rowscan_status make_all(rs_program *program, int threads) {
   rowscan_status status = rs_modules_make_all(&program->modules, threads);
-  return status || !program->scratch ? status : rs_workspaces_prepare_all(&program->workspaces);
+  return status || !program->kernels.scratch ? status : rs_workspaces_prepare_all(&program->workspaces);
 }
 
 static rowscan_status make_for(rs_program *program, const rs_rows *rows) {
   if (!rs_rows_any(rows, program->spec.length))
     return ROWSCAN_OK;
-  rowscan_status status = rs_modules_make(&program->modules, rs_launch_kernel(program, rows));
-  size_t bytes = status || !program->scratch ? 0 : rs_launch_scratch(program, rows);
+  rowscan_status status = rs_modules_make(&program->modules, rs_kernels_choose(&program->kernels, rows));
+  size_t bytes = status || !program->kernels.scratch ? 0 : rs_kernels_scratch(&program->kernels, rows);
   return bytes ? rs_workspaces_prepare(&program->workspaces, bytes) : status;
 }
 
@@ -39,9 +39,9 @@ rowscan_status rs_program_ready(rs_program *program, const rs_rows *rows) {
   if (status)
     return status;
   if (!rows)
-    status = rs_modules_make(&program->modules, rs_geometry_kernel(&program->modules.geometry, 0));
+    status = rs_modules_make(&program->modules, rs_geometry_kernel(&program->kernels.geometry, 0));
   else if (rs_rows_any(rows, program->spec.length))
-    status = rs_modules_make(&program->modules, rs_launch_kernel(program, rows));
+    status = rs_modules_make(&program->modules, rs_kernels_choose(&program->kernels, rows));
   rs_device_leave(device, pushed);
   return status;
 }
@@ -60,25 +60,14 @@ rowscan_status rs_program_binary(rs_program *program, rs_kernel kernel, const rs
 
 /* ---- opening and closing ----------------------------------------------------------------------------------------- */
 
-static void open_columns(rs_program *program) {
-  int multiprocessors = program->gpu->device.multiprocessors;
-  rs_columns *columns = &program->columns;
-  rs_tune_column_cuts(&program->spec, program->modules.tuned, columns);
-  columns->any.multiprocessors = multiprocessors;
-  columns->stream.multiprocessors = multiprocessors;
-  columns->brief.multiprocessors = multiprocessors;
-  columns->at_once.multiprocessors = multiprocessors;
-  columns->pairs.multiprocessors = multiprocessors;
-}
-
 void rs_program_open(rs_program *program, rs_gpu *gpu, const rowscan_spec *spec, int arch, bool runnable) {
+  const rs_device *device = &gpu->device;
   *program = (rs_program){.gpu = gpu, .spec = *spec, .arch = arch, .runnable = runnable};
-  rs_modules_open(&program->modules, gpu, &program->spec, arch, runnable);
-  if (program->modules.geometry.regime == ROWSCAN_REGIME_COLUMN)
-    open_columns(program);
-  program->scratch = rs_launch_workspace(program);
+  rs_kernels_open(&program->kernels, &program->spec, rs_tuned_arch(gpu->builder, spec, arch),
+                  runnable ? device->multiprocessors : 0, device->peak_gbs);
+  rs_modules_open(&program->modules, gpu, &program->spec, &program->kernels.geometry, arch, runnable);
   if (runnable)
-    rs_workspaces_open(&program->workspaces, &gpu->device.memory, program->scratch, gpu->log);
+    rs_workspaces_open(&program->workspaces, &device->memory, program->kernels.scratch, gpu->log);
 }
 
 static void unload(rs_program *program) {
@@ -102,7 +91,8 @@ void rs_program_close(rs_program *program) {
 size_t rs_program_scratch(rs_gpu *gpu, const rowscan_spec *spec, const rs_rows *rows) {
   rs_program program;
   rs_program_open(&program, gpu, spec, gpu->device.arch, true);
-  size_t bytes = program.scratch && rs_rows_any(rows, spec->length) ? rs_launch_scratch(&program, rows) : 0;
+  size_t bytes =
+      program.kernels.scratch && rs_rows_any(rows, spec->length) ? rs_kernels_scratch(&program.kernels, rows) : 0;
   rs_program_close(&program);
   return bytes;
 }

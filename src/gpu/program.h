@@ -5,7 +5,7 @@
 #ifndef RS_PROGRAM_H
 #define RS_PROGRAM_H
 
-#include "family/columns_memo.h"
+#include "family/choose.h"
 #include "modules.h"
 #include "workspace.h"
 
@@ -15,11 +15,9 @@ typedef struct rs_program {
   rowscan_spec spec;
   int arch;      /* 90 for sm_90 */
   bool runnable; /* made for the GPU's device, not to look at */
+  rs_kernels kernels;
   rs_modules modules;
-  size_t scratch; /* rs_launch_workspace */
   rs_workspaces workspaces;
-  rs_columns columns;   /* regime column */
-  rs_columns_memo cuts; /* the same */
 } rs_program;
 
 /* Chooses the kernels; makes nothing yet. The spec is complete; the program stays where it is. */

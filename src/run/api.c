@@ -169,8 +169,8 @@ rowscan_status rowscan_plan_spec(const rowscan_plan *plan, rowscan_spec *spec) {
 }
 
 rowscan_status rowscan_plan_info_get(const rowscan_plan *plan, rowscan_plan_info *info) {
-  rowscan_plan_info found = {.modules = plan->program.arch ? rs_geometry_kernels(&plan->program.modules.geometry) : 0,
-                             .workspace_bytes = plan->program.scratch};
+  rowscan_plan_info found = {.modules = plan->program.arch ? rs_geometry_kernels(&plan->program.kernels.geometry) : 0,
+                             .workspace_bytes = plan->program.kernels.scratch};
   return give_info(info, &found, sizeof found);
 }
 
@@ -179,7 +179,7 @@ rowscan_status rowscan_plan_module(const rowscan_plan *plan, int index, rowscan_
   rowscan_status status = rs_sized_check(info, "info", "ROWSCAN_INFO");
   if (status)
     return status;
-  const rs_geometry *geometry = &plan->program.modules.geometry;
+  const rs_geometry *geometry = &plan->program.kernels.geometry;
   int count = plan->program.arch ? rs_geometry_kernels(geometry) : 0;
   if (index < 0 || index >= count)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'module': %d; the plan has %d", index, count);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/status.h"
-#include "gpu/launch.h"
+#include "family/family.h"
 #include "measure_check.h"
 #include "replay.h"
 #include "run/plan.h"
@@ -230,8 +230,8 @@ static void describe(const measuring *job, rowscan_timing *timing) {
     snprintf(timing->geometry, sizeof timing->geometry, "threads=%d", rs_host_threads(job->context->host));
     return;
   }
-  const rs_geometry *geometry = &job->plan->program.modules.geometry;
-  rs_kernel kernel = rs_launch_kernel(&job->plan->program, &job->rows);
+  const rs_geometry *geometry = &job->plan->program.kernels.geometry;
+  rs_kernel kernel = rs_kernels_choose(&job->plan->program.kernels, &job->rows);
   rs_text words = {0};
   rs_shape_text(&geometry->shape[kernel], &words);
   timing->regime = rs_kernel_regime(geometry, kernel);

@@ -36,7 +36,7 @@ typedef struct warming {
 
 /* What was compiled and is not in the cache now was compiled in vain. */
 static rowscan_status count_kept(const rowscan_plan *plan, rowscan_warmed *one) {
-  const rs_geometry *geometry = &plan->program.modules.geometry;
+  const rs_geometry *geometry = &plan->program.kernels.geometry;
   rowscan_status status = ROWSCAN_OK;
   one->modules = rs_geometry_kernels(geometry);
   for (int i = 0; i < one->modules; i++) {
@@ -64,7 +64,7 @@ static bool grow(warming *all) {
 
 /* What came from a pack is in no danger. */
 static rowscan_status note_entries(warming *all, const rowscan_plan *plan) {
-  const rs_geometry *geometry = &plan->program.modules.geometry;
+  const rs_geometry *geometry = &plan->program.kernels.geometry;
   rs_store *store = rs_builder_store(plan->context->gpu.builder);
   bool enough = true;
   pthread_mutex_lock(&all->lock);

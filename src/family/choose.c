@@ -1,0 +1,172 @@
+/*
+ * choose.c - which of a spec's kernels serves which rows, and what its launches need
+ * SPDX-License-Identifier: MIT
+ */
+#include "choose.h"
+
+#include "family.h"
+#include "spec/types.h"
+
+static int64_t ceiling(int64_t a, int64_t b) {
+  return a / b + (a % b != 0);
+}
+
+static int64_t lesser(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+static rs_sharing sharing_of(const rs_shape *shape) {
+  return rs_family_of(shape->made_of)->sharing;
+}
+
+static bool cut_over_blocks(const rs_shape *shape) {
+  return sharing_of(shape) == RS_BY_TILES || sharing_of(shape) == RS_PERSISTENT;
+}
+
+static int64_t tiles_of_row(const rs_kernels *all, const rs_shape *shape) {
+  return ceiling(all->spec->length, rs_tile(shape));
+}
+
+static int64_t groups_blocks(const rs_shape *shape, int64_t rows) {
+  return ceiling(rows, shape->threads / (shape->warps * shape->lanes));
+}
+
+/* ---- which kernel ------------------------------------------------------------------------------------------------ */
+
+enum { MOST_ARRAYS = 3 };
+
+static int arrays_of(const rs_rows *rows, const rowscan_spec *spec, rs_array arrays[MOST_ARRAYS]) {
+  arrays[0] = (rs_array){rows->in, rows->in_step, rows->in_stride, (int64_t)rowscan_type_bytes(spec->in_type)};
+  arrays[1] = (rs_array){rows->out, rows->out_step, rows->out_stride, (int64_t)rowscan_type_bytes(spec->out_type)};
+  if (!rows->mask)
+    return 2;
+  arrays[2] = (rs_array){rows->mask, rows->mask_step, rows->mask_stride, (int64_t)rowscan_type_bytes(spec->mask_type)};
+  return 3;
+}
+
+/* Whether a kernel that is not for any strides takes these rows. */
+static bool takes(const rs_shape *shape, const rs_rows *rows, const rowscan_spec *spec) {
+  const rs_family *family = rs_family_of(shape->made_of);
+  rs_array arrays[MOST_ARRAYS];
+  int count = arrays_of(rows, spec, arrays);
+  for (int i = 0; i < count; i++)
+    if (!family->takes(shape, &arrays[i], rows, spec))
+      return false;
+  return true;
+}
+
+static bool few(const rs_kernels *all, const rs_shape *shape, int64_t rows) {
+  int64_t most = rs_tune_few_blocks(shape, all->multiprocessors);
+  return sharing_of(shape) == RS_BY_GROUPS ? groups_blocks(shape, rows) <= most
+                                           : rows <= most / tiles_of_row(all, shape);
+}
+
+/* Of one regime: the last that takes these rows, from `few_rows` down to `any`, which takes all. */
+static rs_kernel best(const rs_kernels *all, const rs_rows *rows, rs_kernel any, rs_kernel few_rows) {
+  for (rs_kernel kernel = few_rows; kernel > any; kernel--) {
+    const rs_shape *shape = &all->geometry.shape[kernel];
+    if (shape->made_of && (kernel != few_rows || few(all, shape, rows->count)) && takes(shape, rows, all->spec))
+      return kernel;
+  }
+  return any;
+}
+
+rs_kernel rs_kernels_choose(const rs_kernels *all, const rs_rows *rows) {
+  rowscan_regime regime = all->geometry.regime;
+  if (regime == ROWSCAN_REGIME_COLUMN)
+    return all->column[rs_columns_chosen(&all->columns, rows)];
+  if (regime == ROWSCAN_REGIME_LONG || regime == ROWSCAN_REGIME_AUTO) {
+    rs_kernel kernel = best(all, rows, RS_KERNEL_LONG_ANY, RS_KERNEL_LONG_FEW);
+    if (regime == ROWSCAN_REGIME_LONG ||
+        rs_tune_long(all->spec, &all->geometry, kernel, rows->count, all->multiprocessors))
+      return kernel;
+  }
+  return best(all, rows, RS_KERNEL_ANY, RS_KERNEL_FEW);
+}
+
+/* ---- launches of rows -------------------------------------------------------------------------------------------- */
+
+/* Blocks that one launch may have. A kernel that goes round for the rows that are left needs no more. */
+enum { MOST_BLOCKS = INT32_MAX };
+
+/*
+ * Tiles that a launch takes, unless one row has more: 64 K of them are 2 GB of f32, and their nodes half a megabyte in
+ * each of a program's workspaces.
+ */
+static const int64_t MOST_TILES = 65536;
+
+/* As kernels/ahead.cuh lays it out: the state of the turns; nodes, each a word for 4 bytes of an accumulator. */
+static size_t nodes_bytes(const rs_kernels *all, const rs_shape *shape, int64_t rows) {
+  int64_t state = shape->made_of == RS_TEMPLATE_AT_ONCE ? RS_AT_ONCE_STATE : 1;
+  int64_t words = rs_spec_register_bytes(all->spec) / 4, nodes = 0;
+  for (int64_t count = tiles_of_row(all, shape);; count = ceiling(count, 32)) {
+    nodes += count;
+    if (count <= 32)
+      break;
+  }
+  return (size_t)(state + rows * nodes * words) * 8;
+}
+
+static rs_rows_launch launch_tiles(const rs_kernels *all, const rs_shape *shape, int64_t left) {
+  int64_t tiles = tiles_of_row(all, shape), most = MOST_TILES / tiles, rows = lesser(left, most > 1 ? most : 1);
+  int64_t blocks = rows * tiles;
+  if (sharing_of(shape) == RS_PERSISTENT)
+    blocks = lesser(blocks, all->multiprocessors);
+  return (rs_rows_launch){rows, blocks, nodes_bytes(all, shape, rows)};
+}
+
+rs_rows_launch rs_kernels_launch(const rs_kernels *all, rs_kernel kernel, int64_t left) {
+  const rs_shape *shape = &all->geometry.shape[kernel];
+  if (cut_over_blocks(shape))
+    return launch_tiles(all, shape, left);
+  if (sharing_of(shape) == RS_BY_GROUPS)
+    return (rs_rows_launch){left, lesser(groups_blocks(shape, left), MOST_BLOCKS), 0};
+  int64_t of_block = shape->rows ? shape->rows : 1, rows = lesser(left, MOST_BLOCKS * of_block);
+  return (rs_rows_launch){rows, ceiling(rows, of_block), 0};
+}
+
+/* ---- scratch memory ---------------------------------------------------------------------------------------------- */
+
+/* The first launch of a run is the largest. */
+static size_t most_scratch(const rs_kernels *all) {
+  size_t most = 0;
+  if (all->geometry.regime == ROWSCAN_REGIME_COLUMN)
+    return rs_columns_bound(&all->columns);
+  for (int kernel = 0; kernel < RS_KERNELS; kernel++)
+    if (cut_over_blocks(&all->geometry.shape[kernel])) {
+      size_t bytes = rs_kernels_launch(all, (rs_kernel)kernel, INT64_MAX).workspace;
+      most = bytes > most ? bytes : most;
+    }
+  return most;
+}
+
+size_t rs_kernels_scratch(const rs_kernels *all, const rs_rows *rows) {
+  if (all->geometry.regime != ROWSCAN_REGIME_COLUMN)
+    return rs_kernels_launch(all, rs_kernels_choose(all, rows), rows->count).workspace;
+  rs_columns_launch launch = {.rows = rows, .made_of = rs_columns_best(&all->columns, rows)};
+  return rs_columns_whole(&launch, &all->columns) ? launch.need.workspace : all->scratch;
+}
+
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
+
+static void open_columns(rs_kernels *all, int tuned) {
+  rs_columns *columns = &all->columns;
+  rs_tune_column_cuts(all->spec, tuned, columns);
+  columns->any.multiprocessors = all->multiprocessors;
+  columns->stream.multiprocessors = all->multiprocessors;
+  columns->brief.multiprocessors = all->multiprocessors;
+  columns->at_once.multiprocessors = all->multiprocessors;
+  columns->pairs.multiprocessors = all->multiprocessors;
+  for (int kernel = 0; kernel < RS_KERNELS; kernel++)
+    all->column[all->geometry.shape[kernel].made_of] = (rs_kernel)kernel;
+}
+
+void rs_kernels_open(rs_kernels *all, const rowscan_spec *spec, int tuned, int multiprocessors, double peak_gbs) {
+  all->spec = spec;
+  all->multiprocessors = multiprocessors;
+  all->geometry = rs_tune(spec, tuned);
+  rs_tune_device(&all->geometry, spec, tuned, peak_gbs);
+  if (all->geometry.regime == ROWSCAN_REGIME_COLUMN)
+    open_columns(all, tuned);
+  all->scratch = most_scratch(all);
+}

@@ -1,0 +1,126 @@
+/*
+ * family.c - kernel families: one row for each template of kernels/ that emitted source instantiates
+ * SPDX-License-Identifier: MIT
+ */
+#include "family.h"
+
+#include <string.h>
+
+/* ---- which arrays ------------------------------------------------------------------------------------------------ */
+
+/* Rows are neighbours element by element and begin on multiples of 16 bytes. */
+static bool aligned_rows(const rs_shape *shape, const rs_array *a, const rs_rows *rows, const rowscan_spec *spec) {
+  (void)shape;
+  int64_t all = (int64_t)(uintptr_t)a->data;
+  if (spec->flags & ROWSCAN_REVERSE) /* tiles count from the end of the row */
+    all += spec->length * a->bytes;
+  for (int d = 0; d < rows->rank; d++)
+    if (rows->shape[d] > 1)
+      all |= a->stride[d] * a->bytes;
+  return a->step == 1 && all % 16 == 0;
+}
+
+static bool unaligned_rows(const rs_shape *shape, const rs_array *a, const rs_rows *rows, const rowscan_spec *spec) {
+  (void)shape, (void)rows, (void)spec;
+  return a->step == 1;
+}
+
+/* Elements of a row are neighbours, and so are rows; words of shared memory begin on 16 bytes. */
+static bool dense_rows(const rs_shape *shape, const rs_array *a, const rs_rows *rows, const rowscan_spec *spec) {
+  int64_t next = spec->length;
+  for (int d = rows->rank - 1; d >= 0; next *= rows->shape[d--])
+    if (rows->shape[d] > 1 && a->stride[d] != next)
+      return false;
+  return a->step == 1 && (shape->word == 1 || (uintptr_t)a->data % 16 == 0);
+}
+
+/* ---- the families ------------------------------------------------------------------------------------------------ */
+
+#define TILE "Shape<{warps}, {chunks}, {lanes}, {vector}>"
+
+static const rs_family families[] = {
+    [RS_TEMPLATE_NONE] = {"none", NULL, NULL, NULL, RS_BY_GROUPS, NULL},
+    [RS_TEMPLATE_ROWS] = {"rows", "row.cuh", "scan_rows<P, " TILE ", {threads}, {aligned}>", NULL, RS_BY_GROUPS,
+                          aligned_rows},
+    [RS_TEMPLATE_SLAB] = {"slab", "short.cuh", "scan_slab<P, SlabShape<{rows}, {threads}, {lanes}, {vector}, {word}>>",
+                          NULL, RS_BY_BLOCKS, dense_rows},
+    [RS_TEMPLATE_RING] = {"ring", "ring.cuh", "scan_ring<P, " TILE ", {stages}, {buffers}>", NULL, RS_BY_BLOCKS,
+                          aligned_rows},
+    [RS_TEMPLATE_RING_ANY] = {"ring_any", "ring_any.cuh", "scan_ring_any<P, " TILE ", {stages}, {buffers}>", NULL,
+                              RS_BY_BLOCKS, unaligned_rows},
+    [RS_TEMPLATE_GATHER] = {"gather", "gather.cuh", "scan_gather<P, " TILE ">", NULL, RS_BY_BLOCKS, aligned_rows},
+    [RS_TEMPLATE_TILES] = {"tiles", "tiles.cuh", "scan_tiles<P, TileShape<{warps}, {chunks}, {vector}>, {aligned}>",
+                           NULL, RS_BY_TILES, aligned_rows},
+    [RS_TEMPLATE_AT_ONCE] = {"at_once", "at_once.cuh", "scan_at_once<P, " TILE ">", NULL, RS_BY_TILES, aligned_rows},
+    [RS_TEMPLATE_STREAM] = {"stream", "stream.cuh", "scan_stream<P, " TILE ", {reducers}, {stages}>", NULL,
+                            RS_PERSISTENT, aligned_rows},
+    [RS_TEMPLATE_STREAM_ANY] = {"stream_any", "stream_any.cuh", "scan_stream_any<P, " TILE ", {reducers}, {stages}>",
+                                NULL, RS_PERSISTENT, unaligned_rows},
+    [RS_TEMPLATE_COLUMNS] = {"columns", "columns.cuh", "scan_column_tiles<P, {threads}, {steps}, {lanes}>", "ColumnCut",
+                             RS_BY_CUT, NULL},
+    [RS_TEMPLATE_STREAM_COLUMNS] = {"stream_columns", "stream_columns.cuh", "scan_stream_columns<P, {steps}>",
+                                    "StreamCut", RS_BY_CUT, NULL},
+    [RS_TEMPLATE_SHORT_COLUMNS] = {"short_columns", "short_columns.cuh", "scan_short_columns<P, {threads}, {steps}>",
+                                   "ShortCut", RS_BY_CUT, NULL},
+    [RS_TEMPLATE_WIDE] = {"wide", "wide.cuh", "scan_wide_tiles<P, {threads}, {vector}, {steps}, {width}, {lanes}>",
+                          "WideCut", RS_BY_CUT, NULL},
+    [RS_TEMPLATE_ASKEW] = {"askew", "askew.cuh", "scan_askew_tiles<P, {threads}, {vector}, {steps}, {lanes}>",
+                           "WideCut", RS_BY_CUT, NULL},
+    [RS_TEMPLATE_COLUMNS_AT_ONCE] = {"columns_at_once", "columns_at_once.cuh",
+                                     "scan_columns_at_once<P, {threads}, {steps}, {rows}>", "AtOnceCut", RS_BY_CUT,
+                                     NULL},
+    [RS_TEMPLATE_PAIRS] = {"pairs", "pairs.cuh", "scan_pairs<P, " TILE ">", NULL, RS_BY_CUT, NULL},
+};
+
+const rs_family *rs_family_of(rs_template made_of) {
+  return &families[made_of];
+}
+
+/* ---- shapes as text ---------------------------------------------------------------------------------------------- */
+
+/* Those that a key has, in its order. */
+static const struct {
+  const char *name;
+  size_t at;
+} fields[] = {{"threads", offsetof(rs_shape, threads)},   {"min_blocks", offsetof(rs_shape, min_blocks)},
+              {"warps", offsetof(rs_shape, warps)},       {"chunks", offsetof(rs_shape, chunks)},
+              {"lanes", offsetof(rs_shape, lanes)},       {"vector", offsetof(rs_shape, vector)},
+              {"reducers", offsetof(rs_shape, reducers)}, {"stages", offsetof(rs_shape, stages)},
+              {"buffers", offsetof(rs_shape, buffers)},   {"steps", offsetof(rs_shape, steps)},
+              {"width", offsetof(rs_shape, width)},       {"rows", offsetof(rs_shape, rows)},
+              {"word", offsetof(rs_shape, word)},         {"prefetch", offsetof(rs_shape, prefetch)}};
+enum { FIELDS = sizeof fields / sizeof *fields };
+
+static int value_of(const rs_shape *shape, size_t field) {
+  return *(const int *)((const char *)shape + fields[field].at);
+}
+
+void rs_shape_text(const rs_shape *shape, rs_text *text) {
+  rs_text_add(text, "%s", families[shape->made_of].name);
+  for (size_t i = 0; i < FIELDS; i++)
+    if (value_of(shape, i))
+      rs_text_add(text, " %s=%d", fields[i].name, value_of(shape, i));
+}
+
+/* A name between braces. */
+static void add_value(const rs_shape *shape, bool aligned, const char *name, size_t length, rs_text *source) {
+  for (size_t i = 0; i < FIELDS; i++)
+    if (strlen(fields[i].name) == length && !memcmp(fields[i].name, name, length)) {
+      rs_text_add(source, "%d", value_of(shape, i));
+      return;
+    }
+  rs_text_add(source, "%s", aligned ? "true" : "false");
+}
+
+void rs_family_call(const rs_shape *shape, bool aligned, rs_text *source) {
+  for (const char *at = families[shape->made_of].call; *at;) {
+    size_t plain = strcspn(at, "{");
+    rs_text_append(source, at, plain);
+    at += plain;
+    if (!*at)
+      break;
+    size_t name = strcspn(++at, "}");
+    add_value(shape, aligned, at, name, source);
+    at += name + 1;
+  }
+}
