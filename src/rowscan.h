@@ -232,8 +232,8 @@ typedef struct rowscan_options {
                             warning) go to standard error; nothing without that variable. debug reports each decision
                             about a kernel with the time that it took */
   void (*progress)(void *user, int64_t done_bytes, int64_t total_bytes); /* of rowscan_scan_host; default none */
-  struct CUctx_st *cuda_context; /* CUDA context to work in, which also determines the GPU; it must outlive this one.
-                                    Default: the primary context of `device` */
+  struct CUctx_st *cuda_context; /* CUDA context to work in, which also determines the GPU; it must outlive the rowscan
+                                    context. Default: the primary context of `device` */
   void *(*allocate)(void *user, size_t bytes, struct CUstream_st *stream); /* allocates scratch memory on the GPU, and
                             `release` frees it; set both or neither; see rowscan_open. Default: cuMemAlloc, cuMemFree */
   void (*release)(void *user, void *memory, size_t bytes, struct CUstream_st *stream);
@@ -316,11 +316,10 @@ ROWSCAN_API rowscan_status rowscan_context_info_get(const rowscan_context *conte
 typedef struct rowscan_spec {
   size_t size;
   rowscan_op op;
-  rowscan_type in_type; /* default f32 */
-  rowscan_type
-      out_type; /* default: the input's if it is floating, u64 for unsigned integers, i64 for signed ones and bool */
-  rowscan_type acc_type;       /* accumulator; default: see rowscan_spec_complete */
-  rowscan_type mask_type;      /* bool, u8 or the input's type; default bool */
+  rowscan_type in_type;   /* default f32 */
+  rowscan_type out_type;  /* default: the input's if floating, u64 for unsigned, i64 for signed integers and bool */
+  rowscan_type acc_type;  /* accumulator; default: see rowscan_spec_complete */
+  rowscan_type mask_type; /* bool, u8 or the input's type; default bool */
   rowscan_mask_mode mask_mode; /* default: no mask */
   unsigned flags;              /* ROWSCAN_EXCLUSIVE, ROWSCAN_REVERSE, ... */
   int64_t length;              /* elements of a row, 0 to 2^56 */
@@ -333,11 +332,13 @@ typedef struct rowscan_spec {
 
 /*
  * Checks a spec and replaces each default by its value; `.size` stays as it is.
- *   Accumulator of a floating output: f32 for f16, bf16, f32, bool and integers of 8 and 16 bits; f64 for f64 and
- *   integers of 32 and 64 bits (which is exact for every element but those of i64 and u64). f64 may be asked for
- * instead of f32. The accumulator of an integer output is the output type, and wraps. Results are rounded once, from
- * the accumulator to the output type. Output: a floating input has a floating output, and no output is bool. Errors:
- * BAD_ARGUMENT, UNSUPPORTED.
+ *
+ * The accumulator of a floating output is f32 for f16, bf16, f32, bool and integers of 8 and 16 bits, and f64 for f64
+ * and integers of 32 and 64 bits (where every element but those of i64 and u64 is exact); f64 may be asked for instead
+ * of f32. The accumulator of an integer output is the output type, and wraps. Results are rounded once, from the
+ * accumulator to the output type. A floating input has a floating output, and no output is bool.
+ *
+ * Errors: BAD_ARGUMENT, UNSUPPORTED.
  */
 ROWSCAN_API rowscan_status rowscan_spec_complete(rowscan_spec *spec) ROWSCAN_CHECKED ROWSCAN_NONNULL(1);
 
@@ -361,8 +362,9 @@ ROWSCAN_API rowscan_status rowscan_spec_parse(rowscan_spec *spec, const char *te
  * rows or columns whose elements are adjacent and aligned, which most runs need. With cache_only nothing is compiled: a
  * missing kernel is NOT_CACHED, and the message names the spec and the architecture. (The build-id of the NVRTC that is
  * found is part of a kernel's key, in the cache and in packs. Where there is no NVRTC, or it must not be used, a kernel
- * serves whichever NVRTC made it.) Errors: BAD_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY, NO_COMPILER, COMPILE_FAILED,
- * NOT_CACHED, CUDA_FAILED.
+ * serves whichever NVRTC made it.)
+ *
+ * Errors: BAD_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY, NO_COMPILER, COMPILE_FAILED, NOT_CACHED, CUDA_FAILED.
  */
 ROWSCAN_API rowscan_status rowscan_plan_create(rowscan_plan **plan, rowscan_context *context,
                                                const rowscan_spec *spec) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 2, 3);
@@ -439,14 +441,20 @@ ROWSCAN_API rowscan_status rowscan_plan_prepare(rowscan_plan *plan, const rowsca
  * before allocates more besides. Each run leaves it ready for the next one, so that a run is one launch (more launches
  * where adjacent rows exceed 2 GB, or columns need more scratch memory than that bound). The first two streams that run
  * the plan many times keep their scratch memory as long as the plan lives; all other streams share four, and wait for
- * one another on the GPU if they are more. A run under capture takes scratch memory for its graph, and shares it with
+ * one another on the GPU if they are more.
+ *
+ * A run under capture takes scratch memory for its graph, and shares it with
  * later runs on the same stream in the same capture: two executables made from one graph must not run at the same time.
  * It is used again when the graph, all that was made from it and their launches are gone (before CUDA 11.3: when the
  * plan is destroyed). At most 512 streams of graphs have some at a time, up to eight times workspace_bytes together. A
- * graph may outlive the plan, but must not be launched then. A stream may be destroyed while runs are pending, but not
+ * graph may outlive the plan, but must not be launched then.
+ *
+ * A stream may be destroyed while runs are pending, but not
  * before a capture that it takes part in ends. A driver older than CUDA 12.0 cannot tell a new stream from a destroyed
- * one: there all streams share the four. A run with a workspace of its own (args), of workspace_bytes with any content,
- * needs none of that, but queues a clearing of it before each launch.
+ * one: there all streams share the four.
+ *
+ * A run with a workspace of its own (args), of workspace_bytes with any content, needs none of that, but queues a
+ * clearing of it before each launch.
  *
  * Errors: BAD_ARGUMENT; UNSUPPORTED (a plan of rowscan_plan_compile); OUT_OF_MEMORY (captured graphs hold all scratch
  * memory that they may have); CUDA_FAILED; those of rowscan_plan_prepare. After these nothing is queued, and the next
