@@ -264,7 +264,7 @@ def workload_table():
     sources = [("the H100's", latest("cells", "h100")), ("the H200's", latest("cells", "h200")),
                ("the picture's", latest("peers", "h100"))]
     names = [f"{whose} at [{d.commit}](tests/results/{d.path.name})" for whose, d in sources]
-    return table(["scan", ">H100, ms", ">of memcpy", ">H200, ms", ">of memcpy"], rows) + [
+    return table(["scan", ">H100, ms", ">ratio", ">H200, ms", ">ratio"], rows) + [
         "", f"These figures: {names[0]},", f"{names[1]},", f"{names[2]}."]
 
 
