@@ -33,10 +33,10 @@ def arguments():
 
 
 def read(name):
-    """{group: [point, ...]}, sorted by length and rows; columns as they come."""
+    """{group: [point, ...]}, sorted by length and rows; columns as they come. Lines that begin with # are comments."""
     groups = {"length": [], "bytes": [], "columns": []}
     with open(name, newline="") as file:
-        for row in csv.DictReader(file):
+        for row in csv.DictReader(line for line in file if not line.startswith("#")):
             if row["group"] in groups:
                 numbers = [float(row[key] or 0) for key in ("scan_ms", "copy_ms", "kernel_ms")]
                 sizes = [int(row.get(key) or 1) for key in ("outer", "length", "inner")]

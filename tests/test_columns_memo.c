@@ -453,7 +453,7 @@ static rs_rows dense(int64_t outers, int64_t length, int64_t inner) {
   return rows;
 }
 
-/* As columns_parts.c and short_cut.c say, and as tests/RESULTS.md has them where they were measured. */
+/* As columns_parts.c and short_cut.c say; tests/results/ has those that were measured. */
 START_TEST(a_run_has_the_kernel_chosen_for_it) {
   static const struct {
     int64_t outers, length, inner;

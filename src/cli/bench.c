@@ -72,7 +72,7 @@ static const bench_cell *cells_of_job(const bench_job *job, int *count) {
 static int read_options(bench_job *job, int argc, char **argv) {
   const cli_option options[] = {
       {"suite", 0, &kind_text, &job->suite, "quick, full or growth (quick)"},
-      {"shapes", 0, &kind_text, &job->shapes, "not a suite, but these: \"N x M x K dim 1 f32\", several A|B|C"},
+      {"shapes", 0, &kind_text, &job->shapes, "these cells, not a suite's: \"N x M x K dim 1 f32\", several A|B|C"},
       {"filter", 0, &kind_text, &job->filter,
        "only cells with TEXT (or one of A|B|C) in \"group: shape variant type\""},
       {"regime", 0, &kind_regime, &job->regime, "force row, short, long or column (auto: chosen from each shape)"},
@@ -85,7 +85,7 @@ static int read_options(bench_job *job, int argc, char **argv) {
   const cli_syntax syntax = {
       .name = "bench",
       .about = "Times scans of random numbers against copies of as many bytes, interleaved in one run, and checks the\n"
-               "results against the host engine; the cell that is furthest below its target is told last. Exit status\n"
+               "results against the host engine; the cell that is furthest below its target comes last. Exit status\n"
                "1 if a bit is wrong.",
       .options = options,
       .option_count = COUNT_OF(options),

@@ -479,13 +479,13 @@ int command_cache(int argc, char **argv) {
       .about =
           "The cache of compiled kernels.\n"
           "  path     where it is ($ROWSCAN_CACHE_DIR, $XDG_CACHE_HOME/rowscan, ~/.cache/rowscan)\n"
-          "  info     how much is in it, and how often it served, counted by all processes\n"
+          "  info     entries, bytes, and hits and misses as counted by all processes\n"
           "  list     every entry: last use, bytes, name\n"
-          "  verify   read and check every entry, those of packs too; exit status 1 if one is damaged\n"
+          "  verify   read and check every entry, those of packs included; exit status 1 if one is damaged\n"
           "  why      explain why the kernels of a scan, such as 'in=f32 length=1000', are there or not: in which\n"
-          "           fields of its key the nearest entry, of packs too, differs\n"
-          "  prune    remove what processes that died left behind and, if the cache is close to its limit, what\n"
-          "           was not used for longest\n"
+          "           fields of its key the nearest entry, in the cache or a pack, differs\n"
+          "  prune    remove temporary files that dead processes left and, if the cache is close to its limit, the\n"
+          "           least recently used entries\n"
           "  clear    remove all entries\n"
           "  export   write entries into one file, a pack\n"
           "  import   put the entries of a pack into the cache; exit status 1 if one is damaged",

@@ -25,7 +25,7 @@ static const command commands[] = {
     {"source", command_source, "print the CUDA source that would be compiled"},
     {"bench", command_bench, "time scans against a copy of the same bytes, and check them"},
     {"devices", command_devices, "list the GPUs"},
-    {"cache", command_cache, "look at the kernels kept on disk, check them, remove them"},
+    {"cache", command_cache, "list, check, explain and remove the kernels kept on disk"},
 };
 
 static int print_help(void) {
@@ -35,7 +35,7 @@ static int print_help(void) {
   for (int i = 0; i < COUNT_OF(commands); i++)
     printf("  %-10s %s\n", commands[i].name, commands[i].summary);
   printf("\n'rowscan COMMAND --help' or 'rowscan help COMMAND' tells more; 'rowscan --version' prints the version.\n"
-         "Exit status: 0; 1 if it failed, and no file is left half-written; 2 if the command line makes no sense.\n");
+         "Exit status: 0; 1 if it failed, and no file is left half-written; 2 if the command line is wrong.\n");
   return EXIT_OK;
 }
 

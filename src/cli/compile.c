@@ -38,18 +38,18 @@ static int check(compile_job *job) {
 static int read_options(compile_job *job, const char *name, const char *about, int argc, char **argv) {
   const cli_option options[] = {
       ARCHS_OPTION(job->arch_list),
-      {"op", 0, &kind_op, &job->spec.op, "what joins the elements (sum)"},
-      {"type", 0, &kind_type, &job->spec.in_type, "of the input (f32)"},
+      {"op", 0, &kind_op, &job->spec.op, "the operator (sum)"},
+      {"type", 0, &kind_type, &job->spec.in_type, "type of the input (f32)"},
       {"length", 0, &kind_length, &job->spec.length, "elements along the scanned dimension"},
-      {"out-type", 0, &kind_type, &job->spec.out_type, "of the output (the input's; integers: i64 or u64)"},
-      {"acc", 0, &kind_type, &job->spec.acc_type, "type to add up in (f32; f64 for f64; integers: the output's)"},
-      {"reverse", 0, &kind_switch, &job->reverse, "from the last element to the first"},
-      {"exclusive", 0, &kind_switch, &job->exclusive, "an output element leaves out its own input element"},
-      {"mask-type", 0, &kind_type, &job->spec.mask_type, "there is a mask, of this type (bool)"},
-      {"mask-mode", 0, &kind_mask_mode, &job->spec.mask_mode, "there is a mask, and this is what it does (select)"},
-      {"layout", 0, &kind_layout, &job->spec.layout, "are the elements of a row neighbours, or the rows? (rows)"},
-      {"row-rank", 0, &kind_natural, &job->spec.row_rank, "dimensions that number the rows (1; columns: 2)"},
-      {"regime", 0, &kind_regime, &job->spec.regime, "row, short, long or column: only these kernels (auto: all)"},
+      {"out-type", 0, &kind_type, &job->spec.out_type, "type of the output (the input's; integers: i64 or u64)"},
+      {"acc", 0, &kind_type, &job->spec.acc_type, "accumulator type (f32; f64 for f64; integers: the output's)"},
+      {"reverse", 0, &kind_switch, &job->reverse, "scan from the last element to the first"},
+      {"exclusive", 0, &kind_switch, &job->exclusive, "each output element leaves out its own input element"},
+      {"mask-type", 0, &kind_type, &job->spec.mask_type, "add a mask, of this type (bool)"},
+      {"mask-mode", 0, &kind_mask_mode, &job->spec.mask_mode, "add a mask, of this mode (select)"},
+      {"layout", 0, &kind_layout, &job->spec.layout, "rows: a row's elements are adjacent; columns: rows are (rows)"},
+      {"row-rank", 0, &kind_natural, &job->spec.row_rank, "number of row dimensions (1; columns: 2)"},
+      {"regime", 0, &kind_regime, &job->spec.regime, "only kernels of row, short, long or column (auto: all)"},
       {"output", 'o', &kind_directory, &job->directory, "write a .cu, .ptx and .cubin for each row of the table"},
       {"json", 0, &kind_switch, &job->as_json, "print the table as a JSON array of objects"},
   };
@@ -203,8 +203,8 @@ int command_compile(int argc, char **argv) {
   start(&job);
   int status =
       read_options(&job, "compile",
-                   "Compiles the kernels of a scan, or finds them in the cache, and shows what they need, a line\n"
-                   "for each: a run uses one of them, chosen by how its rows lie and how many there are. Needs\n"
+                   "Compiles the kernels of a scan, or finds them in the cache, and prints a line for each with its\n"
+                   "registers and memory. A run uses one of them, chosen by its rows' layout and number. Needs\n"
                    "NVRTC, but no GPU and no driver.",
                    argc, argv);
   if (status == OPTIONS_READ)
@@ -225,8 +225,8 @@ int command_source(int argc, char **argv) {
   start(&job);
   job.arch_list = "sm_90";
   int result = read_options(&job, "source",
-                            "Prints the CUDA sources generated for a scan, one for each of its kernels. --arch: the\n"
-                            "first one counts (sm_90). Needs neither a compiler nor a GPU.",
+                            "Prints the generated CUDA sources of a scan, one for each of its kernels, for one\n"
+                            "architecture (sm_90). Needs neither a compiler nor a GPU.",
                             argc, argv);
   if (result != OPTIONS_READ)
     return result;

@@ -208,8 +208,8 @@ int command_warm(int argc, char **argv) {
   const cli_option options[] = {
       ARCHS_OPTION(job.arch_list),
       {"limit", 0, &kind_length, &job.limit, "bytes that the cache may take (268435456)"},
-      {"jobs", 'j', &kind_natural, &job.jobs, "compiles at a time (0: one for each processor)"},
-      {"json", 0, &kind_switch, &job.as_json, "print what was done as a JSON object"},
+      {"jobs", 'j', &kind_natural, &job.jobs, "how many compiles at a time (0: one for each processor)"},
+      {"json", 0, &kind_switch, &job.as_json, "print a summary as a JSON object"},
       {"quiet", 'q', &kind_switch, &job.quiet, "no progress bar"},
   };
   const cli_syntax syntax = {
@@ -220,7 +220,7 @@ int command_warm(int argc, char **argv) {
                "all cores. FILE (-: standard input) has a scan a line, as fields: 'in=f32 length=32768 reverse=1';\n"
                "# begins a comment. The fields are op, in, out, acc, mask, mask_type, reverse, exclusive, length,\n"
                "layout, row_rank and regime; all but length have defaults. Needs NVRTC, but no GPU and no driver.\n"
-               "With ROWSCAN_CACHE=only nothing is compiled: what is missing is told.",
+               "With ROWSCAN_CACHE=only nothing is compiled, and missing kernels are reported.",
       .options = options,
       .option_count = COUNT_OF(options),
   };

@@ -359,7 +359,7 @@ void rs_tune_askew(const rowscan_spec *spec, int arch, rs_wide_shape *shape) {
 
 /*
  * Two columns at once: 8 pairs of a lane, or 4 of 64-bit accumulators; of f32 two blocks a multiprocessor. Measured on
- * an H100, 2^20 x 2 f32, us: warps, pairs of a lane 16, 8 8.68; 16, 16 and 32, 4 more (see tests/RESULTS.md).
+ * an H100, 2^20 x 2 f32, us: warps, pairs of a lane 16, 8 8.68; 16, 16 and 32, 4 more (see kernels/NOTES.md).
  */
 void rs_tune_pairs(const rowscan_spec *spec, int arch, rs_pairs_shape *shape) {
   enum {

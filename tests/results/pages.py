@@ -1,0 +1,407 @@
+#!/usr/bin/env python3
+# pages.py - the tables of README.md and tests/RESULTS.md and the picture of README.md, from the CSV files beside it
+# SPDX-License-Identifier: MIT
+"""Writes what is between <!-- pages.py NAME --> and <!-- end --> in README.md and tests/RESULTS.md, and the picture
+peers.svg. With --check it writes nothing, names each page that differs from what the CSV files make, and exits with 1
+if there is one.
+
+A CSV file is named GPU_COMMIT_WHAT.csv and begins with lines "# key: value": machine, driver, cuda, commit, date,
+command, note. Where two files have a figure of the same scan on the same GPU, the later one counts.
+"""
+import argparse
+import csv
+import math
+import re
+import sys
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+HERE = Path(__file__).resolve().parent
+TREE = HERE.parents[1]
+GPUS = {"h100": "H100", "h200": "H200"}
+PEERS = ("torch", "torch.compile", "Triton", "CUB")
+COLUMNS = ("machine", "commit", "command")  # that each file must tell
+
+
+# ---- files -----------------------------------------------------------------------------------------------------------
+
+
+class Data:
+    """One CSV file: what its comments tell, and its lines as dicts."""
+
+    def __init__(self, path):
+        self.path = path
+        self.gpu, _, self.what = path.stem.split("_", 2)
+        lines = path.read_text(encoding="utf-8").splitlines()
+        told = [re.match(r"# (\w+): (.*)", line) for line in lines if line.startswith("#")]
+        self.head = {match[1]: match[2] for match in told if match}
+        for key in COLUMNS:
+            if not self.head.get(key):
+                sys.exit(f"{path}: no line '# {key}: ...'")
+        self.rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+
+    def __getattr__(self, key):
+        return self.head.get(key, "")
+
+
+def files(what="", gpu=""):
+    """Of that kind and machine, in the order of their dates."""
+    every = [Data(path) for path in sorted(HERE.glob("*.csv"))]
+    return sorted((d for d in every if what in ("", d.what) and gpu in ("", d.gpu)), key=lambda d: d.date)
+
+
+def latest(what, gpu):
+    return files(what, gpu)[-1]
+
+
+def quantile(values, part):
+    """Linear between the two nearest; part 0 is the least."""
+    values = sorted(values)
+    at = part * (len(values) - 1)
+    low = math.floor(at)
+    return values[low] + (at - low) * (values[min(low + 1, len(values) - 1)] - values[low])
+
+
+def table(head, rows):
+    """Markdown; columns whose head begins with > are aligned to the right."""
+    lines = ["| " + " | ".join(name.lstrip(">") for name in head) + " |",
+             "| " + " | ".join("---:" if name.startswith(">") else "---" for name in head) + " |"]
+    return lines + ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
+
+
+def link(data):
+    return f"[{data.path.name}](results/{data.path.name})"
+
+
+# ---- figures ---------------------------------------------------------------------------------------------------------
+
+
+def cells(gpu):
+    """{(shape, variant, type): figures} of rowscan bench --suite full, each figure of the latest run that has it."""
+    found = {}
+    for data in files("cells", gpu):
+        for row in data.rows:
+            cell = found.setdefault((row["shape"], row["variant"], row["type"]), {})
+            cell.update({key: value for key, value in row.items() if value})
+    return found
+
+
+def reached(cell):
+    return cell["met"] == "yes"
+
+
+def peers(gpu):
+    """{(cell, variant, type): {peer: line}} of the latest run of tests/peers."""
+    found = {}
+    for row in latest("peers", gpu).rows:
+        found.setdefault((row["cell"], row["variant"], row["type"]), {})[row["peer"]] = row
+    return found
+
+
+def shapes(gpu):
+    """{(shape, type, variant): (ratio to memcpy, file)} of cells that are in no suite."""
+    found = {}
+    for data in files(gpu=gpu):
+        if data.rows and "of_memcpy" in data.rows[0] and "us" in data.rows[0]:
+            for row in data.rows:
+                found[row["shape"], row["type"], row["variant"]] = (float(row["of_memcpy"]), data)
+    return found
+
+
+# ---- tables ----------------------------------------------------------------------------------------------------------
+
+
+def suite_table():
+    """Targets reached and ratios to memcpy, by group."""
+    every = {gpu: cells(gpu) for gpu in GPUS}
+    groups = list(dict.fromkeys(cell["group"] for cell in every["h100"].values()))
+    rows = []
+    for group in groups + ["all"]:
+        row = [group]
+        for gpu in GPUS:
+            chosen = [c for c in every[gpu].values() if group in ("all", c["group"])]
+            ratios = [float(c["of_memcpy"]) for c in chosen]
+            row += [f"{sum(map(reached, chosen))} of {len(chosen)}", *(f"{quantile(ratios, q):.2f}"
+                                                                     for q in (0, 0.25, 0.5))]
+        rows.append(row)
+    head = ["group"]
+    for name in GPUS.values():
+        head += [f">{name}: targets", ">least", ">25%", ">median"]
+    return table(head, rows)
+
+
+def missed_table():
+    rows = []
+    for key, cell in cells("h200").items():
+        other = cells("h100")[key]
+        if not (reached(cell) and reached(other)):
+            rows.append([key[0], key[1], key[2], cell["target"]] + [
+                text for c in (other, cell) for text in (c["of_memcpy"] if reached(c) else f"**{c['of_memcpy']}**",
+                                                         c["of_kernel"])])
+    return table(["shape", "variant", "type", ">target", ">H100, of memcpy", ">of a copy kernel", ">H200, of memcpy",
+                  ">of a copy kernel"], rows)
+
+
+def peers_table():
+    """Ratios to memcpy by contender, and how often each is the fastest."""
+    rows = []
+    for gpu, name in GPUS.items():
+        every = peers(gpu)
+        fastest = [min(lines, key=lambda peer: float(lines[peer]["ms"])) for lines in every.values()]
+        for peer in ("rowscan",) + PEERS:
+            ratios = [float(lines[peer]["ratio"]) for lines in every.values() if peer in lines]
+            rows.append([name, peer, f"{fastest.count(peer)} of {len(ratios)}",
+                         *(f"{quantile(ratios, q):.2f}" for q in (0, 0.25, 0.5, 0.75))])
+    return table(["GPU", "", ">fastest in", ">least", ">25%", ">median", ">75%"], rows)
+
+
+def shapes_table():
+    """By file; a figure that a later file has is not counted twice."""
+    rows = []
+    for gpu, name in GPUS.items():
+        by_file = {}
+        for ratio, data in shapes(gpu).values():
+            by_file.setdefault(data.path, (data, []))[1].append(ratio)
+        for data, ratios in by_file.values():
+            rows.append([data.note.split(";")[0], name, f"[{data.commit}](results/{data.path.name})", len(ratios),
+                         *(f"{quantile(ratios, q):.2f}" for q in (0, 0.25, 0.5, 0.75))])
+    rows.sort(key=lambda row: row[0])
+    return table(["what", "GPU", "commit", ">shapes", ">least", ">25%", ">median", ">75%"], rows)
+
+
+def growth_table():
+    rows = []
+    for group, what in (("length", "rows of 1 to 2^26 elements, 2^26 in all"),
+                        ("bytes", "1 and more rows of 1000, 4096, 32768 and 2^20 elements"),
+                        ("columns", "1 to 4096 columns, 2^26 and 2^22 elements in all")):
+        row = [what]
+        for gpu in GPUS:
+            ratios = [float(r["copy_ms"]) / float(r["scan_ms"]) for r in latest("growth", gpu).rows
+                      if r["group"] == group]
+            row += [len(ratios), *(f"{quantile(ratios, q):.2f}" for q in (0, 0.25, 0.5))]
+        rows.append(row)
+    head = [""]
+    for name in GPUS.values():
+        head += [f">{name}: cells", ">least", ">25%", ">median"]
+    return table(head, rows)
+
+
+def first_table():
+    data = latest("first", "h100")
+    return table(["spec", ">NVRTC alone, ms", ">cold, ms", ">from disk, ms", ">of these the driver's load, ms"],
+                 [[r["spec"], r["nvrtc_alone"], r["cold"], r["disk"], r["load"]] for r in data.rows])
+
+
+def launch_table():
+    """Medians over the runs of both machines, in nanoseconds."""
+    every = [row for data in files("launch") for row in data.rows]
+    rows = []
+    for regime in dict.fromkeys(row["regime"] for row in every):
+        chosen = [row for row in every if row["regime"] == regime]
+        rows.append([regime] + [f"{quantile([int(r[key]) - int(r[base]) for r in chosen], 0.5):+.0f}" for key, base in
+                                (("overlapped", "bare"), ("plan_run", "bare"), ("one_call", "plan_run"))])
+    return table(["regime", ">a launch that overlaps, beside a plain one", ">`rowscan_plan_run`, beside a plain launch",
+                  ">`rowscan_scan`, beside `rowscan_plan_run`"], rows)
+
+
+def host_table():
+    rows = []
+    for data in files("host_cells"):
+        ratios = [float(row["of_plain"]) for row in data.rows]
+        rows.append([data.machine, f"[{data.commit}](results/{data.path.name})", len(ratios),
+                     *(f"{quantile(ratios, q):.2f}" for q in (0, 0.25, 0.5, 0.75))])
+    return table(["machine", "commit", ">cells", ">least", ">25%", ">median", ">75%"], rows)
+
+
+def python_tables():
+    rows = []
+    data = latest("kernelbench", "h100")
+    for problem in dict.fromkeys(row["problem"] for row in data.rows):
+        ms = {row["way"]: row["median_ms"] for row in data.rows if row["problem"] == problem}
+        rows.append([problem.partition("_")[2], ms["rowscan"], ms["eager"], ms["compiled"]])
+    lines = table(["KernelBench problem", ">rowscan, ms", ">torch, ms", ">torch.compile, ms"], rows) + [""]
+    calls = latest("python_calls", "h100").rows
+    rows = []
+    for call in dict.fromkeys(row["call"] for row in calls):
+        ratios = [float(row["ratio"]) for row in calls if row["call"] == call]
+        wanted = next(row["at_most"] for row in calls if row["call"] == call)
+        rows.append([call, *(f"{quantile(ratios, q):.2f}" for q in (0, 0.5, 1)), wanted,
+                     f"{sum(r <= float(wanted) for r in ratios)} of {len(ratios)}"])
+    return lines + table(["host time of a call, beside torch's", ">least", ">median", ">most", ">wanted", ">reached"],
+                         rows)
+
+
+def file_table():
+    return table(["file", "date", "command", "what"],
+                 [[link(d), d.date, f"`{d.command}`".replace("|", "\\|"), d.note.replace("|", "\\|")]
+                  for d in files()])
+
+
+# What README shows: shape, variant and type of a cell of the suite, and what to call it.
+WORKLOADS = (
+    ("32768 x 32768", "inclusive", "f32", "32768 × 32768", ""),
+    ("32768 x 32768", "reverse", "f32", "32768 × 32768", "reverse"),
+    ("32768 x 32768", "masked", "f32", "32768 × 32768", "masked"),
+    ("32768 x 32768", "inclusive", "bf16", "32768 × 32768", "bf16"),
+    ("1024 x 128256", "inclusive", "f32", "1024 × 128256", "logits"),
+    ("8192 x 50257", "inclusive", "f32", "8192 × 50257", "unaligned rows"),
+    ("1048576 x 64", "inclusive", "f32", "1048576 × 64", "short rows"),
+    ("1 x 268435456", "inclusive", "f32", "1 × 2^28", "one long row"),
+    ("64 x 4096 x 1024 dim 1", "inclusive", "f32", "64 × 4096 × 1024", "along the 4096"),
+    ("32768 x 129 dim 0", "inclusive", "f32", "32768 × 129", "along the 32768"),
+)
+
+
+def workload_table():
+    rows = []
+    for *key, name, words in WORKLOADS:
+        row = [f"{name} {words}".strip()]
+        for gpu in GPUS:
+            cell = cells(gpu)[tuple(key)]
+            ms = float(cell["ms"])
+            row += [f"{ms:.{2 if ms >= 1 else 3}f}", f"{float(cell['of_memcpy']):.2f}"]
+        rows.append(row)
+    sources = [("the H100's", latest("cells", "h100")), ("the H200's", latest("cells", "h200")),
+               ("the picture's", latest("peers", "h100"))]
+    names = [f"{whose} at [{d.commit}](tests/results/{d.path.name})" for whose, d in sources]
+    return table(["scan", ">H100, ms", ">ratio", ">H200, ms", ">ratio"], rows) + [
+        "", f"These figures: {names[0]},", f"{names[1]},", f"{names[2]}."]
+
+
+BLOCKS = {
+    "workloads": workload_table,
+    "suite": suite_table,
+    "missed": missed_table,
+    "peers": peers_table,
+    "shapes": shapes_table,
+    "growth": growth_table,
+    "first": first_table,
+    "launch": launch_table,
+    "host": host_table,
+    "python": python_tables,
+    "files": file_table,
+}
+
+
+def page(path):
+    """The page as the CSV files make it."""
+    def made(match):
+        if match[1] not in BLOCKS:
+            sys.exit(f"{path}: '{match[1]}' is not one of {', '.join(BLOCKS)}")
+        return "\n".join([f"<!-- pages.py {match[1]} -->", "", *BLOCKS[match[1]](), "", "<!-- end -->"])
+
+    return re.sub(r"<!-- pages\.py (\w+) -->.*?<!-- end -->", made, path.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+# ---- the picture -----------------------------------------------------------------------------------------------------
+
+WIDTH, LEFT, RIGHT, TOP, LANE = 400, 14, 44, 96, 40
+MARKS = {"torch": "torch.cumsum", "torch.compile": "torch.compile", "Triton": "Triton, tuned", "CUB": "CUB"}
+STYLE = """
+  text { font: 12px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; fill: #1f2328; }
+  .title { font-size: 15px; font-weight: 600; }
+  .name { font-weight: 600; }
+  .faint { fill: #59636e; }
+  .paper { fill: #ffffff; stroke: #d1d9e0; }
+  .track { fill: #eaeef2; }
+  .rowscan { fill: #0072b2; }
+  .memcpy { stroke: #1f2328; stroke-width: 1.5; }
+  .mark { stroke: #ffffff; stroke-width: 1.5; }
+  .torch { fill: #e69f00; }
+  .compile { fill: #cc79a7; }
+  .triton { fill: #009e73; }
+  .cub { fill: #d55e00; }
+  @media (prefers-color-scheme: dark) {
+    text { fill: #f0f6fc; }
+    .faint { fill: #9198a1; }
+    .paper { fill: #0d1117; stroke: #3d444d; }
+    .track { fill: #262c36; }
+    .rowscan { fill: #4aa8e0; }
+    .memcpy { stroke: #f0f6fc; }
+    .mark { stroke: #0d1117; }
+  }
+"""
+
+
+def mark(peer, x, y):
+    """Each contender has a form of its own, so that colours need not be told apart."""
+    kind = f'class="mark {peer.rpartition(".")[2].lower()}"'
+    if peer == "torch":
+        return f'<circle {kind} cx="{x:.1f}" cy="{y:.1f}" r="5.5"/>'
+    if peer == "torch.compile":
+        return f'<rect {kind} x="{x - 5:.1f}" y="{y - 5:.1f}" width="10" height="10"/>'
+    if peer == "Triton":
+        return f'<path {kind} d="M{x:.1f} {y - 7:.1f}l7 7l-7 7l-7 -7z"/>'
+    return f'<path {kind} d="M{x:.1f} {y - 6.5:.1f}l7 12h-14z"/>'
+
+
+def text(x, y, words, kind="", anchor="start"):
+    kind = f' class="{kind}"' if kind else ""
+    return f'<text x="{x:g}" y="{y}"{kind} text-anchor="{anchor}">{escape(words)}</text>'
+
+
+def legend():
+    parts = [f'<rect class="rowscan" x="{LEFT}" y="37" width="16" height="10"/>', text(LEFT + 21, 46, "rowscan")]
+    for peer, (x, y) in zip(PEERS, ((LEFT + 110, 46), (LEFT + 235, 46), (LEFT, 68), (LEFT + 110, 68))):
+        parts += [mark(peer, x + 8, y - 4), text(x + 21, y, MARKS[peer])]
+    return parts
+
+
+def lane(y, name, words, lines, scale):
+    """A workload: its name, rowscan as a bar, and a mark for each other; of two that would touch one is higher."""
+    ratio = float(lines["rowscan"]["ratio"])
+    bar = [f'<text x="{LEFT}" y="{y + 11}"><tspan class="name">{escape(name)}</tspan> {escape(words)}</text>',
+           f'<rect class="track" x="{LEFT}" y="{y + 17}" width="{scale:.1f}" height="12"/>',
+           f'<rect class="rowscan" x="{LEFT}" y="{y + 17}" width="{scale * ratio:.1f}" height="12"/>',
+           text(WIDTH - 8, y + 27, f"{ratio:.2f}", "name", "end")]
+    marks, before, high = [], -1e9, False
+    for at, peer in sorted((LEFT + scale * float(lines[peer]["ratio"]), peer) for peer in PEERS if peer in lines):
+        near = at - before < 13
+        high, before = near and not high, at
+        marks.append(mark(peer, at, y + (18 if high else 25 if near else 23)))
+    return bar, marks
+
+
+def picture():
+    data, every = latest("peers", "h100"), peers("h100")
+    below = TOP + LANE * len(WORKLOADS)
+    scale = (WIDTH - LEFT - RIGHT) / 1.03
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {below + 44}" width="{WIDTH}" '
+             f'height="{below + 44}" role="img">',
+             f"<title>Scans on an H100 relative to memcpy: rowscan, {', '.join(MARKS.values())}</title>",
+             f"<style>{STYLE}</style>",
+             f'<rect class="paper" x="0.5" y="0.5" width="{WIDTH - 1}" height="{below + 43}" rx="6"/>',
+             text(LEFT, 24, "Speed relative to memcpy on an H100", "title"), *legend(),
+             text(LEFT + scale, TOP - 10, "memcpy = 1", "faint", "end")]
+    over = [f'<line class="memcpy" x1="{LEFT + scale:.1f}" y1="{TOP - 4}" x2="{LEFT + scale:.1f}" y2="{below - 6}"/>']
+    for number, (*key, name, words) in enumerate(WORKLOADS):
+        bar, marks = lane(TOP + LANE * number, name, words, every[tuple(key)], scale)
+        parts += bar
+        over += marks
+    parts += [*over, text(LEFT, below + 14, "Sums of f32 unless said. Further right is faster.", "faint"),
+              text(LEFT, below + 30, f"No triangle: CUB has no such call. At {data.commit}, {data.date}.", "faint"),
+              "</svg>"]
+    return "\n".join(parts) + "\n"
+
+
+# ---- all of it -------------------------------------------------------------------------------------------------------
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a page is not as made")
+    check = parser.parse_args().check
+    made = {path: page(path) for path in (TREE / "README.md", TREE / "tests" / "RESULTS.md")}
+    made[HERE / "peers.svg"] = picture()
+    old = [path for path, words in made.items() if not path.exists() or path.read_text(encoding="utf-8") != words]
+    for path in old:
+        if check:
+            print(f"{path.relative_to(TREE)}: not what the CSV files make; run tests/results/pages.py")
+        else:
+            path.write_text(made[path], encoding="utf-8")
+            print(f"wrote {path.relative_to(TREE)}")
+    return 1 if check and old else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
