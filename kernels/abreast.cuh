@@ -8,11 +8,12 @@
 // f32 on an H200 was at 0.69 of memcpy so, at 0.65 to 0.70 now.)
 #pragma once
 #include "ahead.cuh"
+#include "cuts.h"
 
 // AHEAD: levels that are asked for before the first answer, which takes registers. EARLY: long before, so that tiles of
 // the same group have told nothing yet.
 template <class Op, int LANES, i64 MOST, class A, int AHEAD, bool EARLY> struct ColumnsAhead {
-  static constexpr int EACH = 8, GROUP = LANES * EACH, DIGITS = log2_floor(GROUP);
+  static constexpr int EACH = RS_COLUMN_EACH, GROUP = LANES * EACH, DIGITS = log2_floor(GROUP);
   RS_METHOD static constexpr int levels_of(i64 count) {
     return count <= GROUP ? 1 : 1 + levels_of((count + GROUP - 1) / GROUP);
   }

@@ -8,6 +8,7 @@
 // waits for long works out the totals that it misses, which are the same whoever does so, and tells them.
 #pragma once
 #include "ahead.cuh"
+#include "cuts.h"
 #include "tile.cuh"
 
 // The total of a whole tile that another block has, by one warp, PART elements of a lane at a time.
@@ -37,9 +38,6 @@ RS_DEVICE typename P::Acc total_of_tile(const Row<P> &row, i64 first) {
   return all.digit[all.LEVELS - 1];
 }
 
-// The nodes keep off the word that all blocks count themselves in: as src/launch.c has it.
-constexpr int AT_ONCE_STATE = 32;
-
 // The first warp looks for totals, the second tells, so that neither waits for the other.
 template <class P, class S> RS_DEVICE void scan_at_once(const Rows<P::rank> &rows) {
   using T = Tile<P, S, true>;
@@ -66,7 +64,7 @@ template <class P, class S> RS_DEVICE void scan_at_once(const Rows<P::rank> &row
   Acc mine = tile.up(between);
 
   u64 asked = 0; // a turn, only to count blocks: the last one ends the run, and none waits for it
-  Ahead ahead{reinterpret_cast<Node<Acc> *>(state + AT_ONCE_STATE) + number * (u32)T::COUNT, run};
+  Ahead ahead{reinterpret_cast<Node<Acc> *>(state + RS_AT_ONCE_STATE) + number * (u32)T::COUNT, run};
   if (thread_index() == 32) {
     ahead.nodes[t].tell(mine, run);
     asked = ask_turn(state);

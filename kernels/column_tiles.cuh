@@ -6,21 +6,8 @@
 // keep out of each other's banks. Whole words of 16 bytes travel by bulk copies, elements in no whole word one by one.
 // Results take the place of elements.
 #pragma once
+#include "cuts.h"
 #include "rows.cuh"
-
-// The second parameter of the kernel; rs_stream_cut of src/stream_cut.h.
-struct StreamCut {
-  i32 columns, bands;                          // bands: of 32 columns
-  i32 steps, tiles;                            // of a tile, and tiles along the length
-  i32 pieces_log, parts_log;                   // log2 of the pieces of a tile, and of the parts of a piece
-  i32 lanes;                                   // columns of all pieces
-  u32 by_lanes, by_columns;                    // for divide()
-  i32 in_pitch, mask_pitch;                    // elements between pieces, in the copies
-  i32 mask_at, parts_at, ends_at, stage_bytes; // bytes, of a stage; the copy of the input lies at 0
-  i32 stages;
-  i32 ahead;              // turns from a tile to the one that it has brought to L2
-  i32 scanners, reducers; // warps; besides MOVERS, and two for each band that walk
-};
 
 template <class P> struct ColumnTiles {
   using In = typename P::In;

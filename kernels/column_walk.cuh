@@ -7,13 +7,14 @@
 // either asks for all it needs at once and has one answer to wait for.
 #pragma once
 #include "ahead.cuh"
+#include "cuts.h"
 
 // Nodes of tiles, by outer, tile, column; then those of groups, by outer, group, column.
 template <class A> struct ColumnNodes {
-  static constexpr int EACH = 64 / (int)sizeof(A); // tiles that a lane reads; RS_STREAM_EACH_BYTES of src/stream_cut.h
+  static constexpr int EACH = RS_STREAM_EACH_BYTES / (int)sizeof(A); // tiles that a lane reads
   // Of a column's lanes so many read. More of them ask for more than the answer is worth: H200, f32, 2^26 elements x 7
   // with one 0.865 of memcpy, with 4 0.882; x 3 with 8 0.819 (0.805); x 1 with 32 0.527 (0.734).
-  static constexpr int MOST_SLOTS_LOG = 2;
+  static constexpr int MOST_SLOTS_LOG = RS_STREAM_SLOTS_LOG;
   static constexpr int EACH_LOG = log2_floor(EACH), MOST_LOG = EACH_LOG + MOST_SLOTS_LOG;
   Node<A> *nodes;
   u32 run, outers, tiles, columns; // tiles: of a row

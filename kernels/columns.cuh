@@ -3,8 +3,8 @@
 //
 // Rows that lie side by side are columns: [outer, length, column]. A tile is a few neighbouring columns (a strip) by a
 // power of two of steps along the length, or by all of it; then it may have several outers that follow one another in
-// memory. src/columns_cut.c cuts the tensor so, for the number of columns of this run. Tiles of one strip hand one
-// another the totals of their columns.
+// memory. src/family/columns_cut.c cuts the tensor so, for the number of columns of this run. Tiles of one strip hand
+// one another the totals of their columns.
 //
 // In shared memory STEPS steps make a segment, in the order of memory; where columns are few, words of 16 bytes lie
 // between segments, which keeps lanes out of each other's banks. A thread takes one column of a segment at a time. The
@@ -12,33 +12,10 @@
 // no result.
 #pragma once
 #include "abreast.cuh"
+#include "cuts.h"
 #include "divide.cuh"
 #include "rows.cuh"
 #include "slab.cuh"
-
-// How an array's part of a tile travels.
-enum ColumnMode {
-  ONE_BY_ONE,  // any strides
-  BY_STEPS,    // in words of 16 bytes: each step is a run of them
-  BY_SEGMENTS, // in words of 16 bytes: all of the tile is one run, and so is each segment of the copy; the last one
-               // of an outer may have fewer words
-  AS_A_RUN     // all of the tile is one run of neighbours, wherever it begins, and so is the copy
-};
-
-// The second parameter of the kernel; rs_column_cut of src/columns_cut.h.
-struct ColumnCut {
-  i32 columns, strips;     // of a strip (the last may have fewer), and how many there are
-  i32 steps, tiles;        // of a tile, and tiles along the length
-  i32 outers, groups;      // of a tile, and how many tiles the last outer dimension takes
-  i32 segments, lanes_log; // of a tile along the length; log2 of the lanes that add them up
-  i32 padded;              // words of 16 bytes between segments
-  i32 in_mode, mask_mode, out_mode;
-  i32 in_pitch, mask_pitch, out_pitch;          // elements between steps, in the copies
-  i32 mask_at, out_at, totals_at, carries_at;   // bytes; the copy of the input lies at 0
-  u32 by_columns, by_segments;                  // for divide()
-  u32 by_in, by_mask, by_out;                   // the same: by the words of a step or segment
-  u32 by_in_outer, by_mask_outer, by_out_outer; // by the words of an outer, where a tile has several
-};
 
 // One array's part of a tile: where it lies, and its copy. Both are told for step 0 of the first segment, which may be
 // before the tile: in reverse the segment that comes first in memory may have fewer steps.
@@ -392,7 +369,7 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
       return carry;
     }
   };
-  static constexpr int EACH = 4, MOST_CHUNKS = 4; // of a group's segments; src/columns_cut.c keeps to it
+  static constexpr int EACH = RS_COLUMN_LANE_SEGMENTS, MOST_CHUNKS = RS_COLUMN_CHUNKS; // of a group's segments
   using Chunks = Counter<Op, MOST_CHUNKS, Acc>;
 
   // f(outer, column, whether there is one, group) for each column; all lanes of a warp call it.
@@ -480,9 +457,6 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
   }
 };
 
-// Steps of a tile, at least, if there are several tiles.
-constexpr int COLUMN_STEPS = 32;
-
 template <class P, int THREADS, int STEPS, int LANES>
 RS_DEVICE void scan_column_tiles(const Rows<P::rank> &rows, const ColumnCut &cut) {
   using T = ColumnTile<P, THREADS, STEPS, LANES>;
@@ -492,7 +466,7 @@ RS_DEVICE void scan_column_tiles(const Rows<P::rank> &rows, const ColumnCut &cut
   RS_SHARED Turn turn;
 
   u32 number = block_index();
-  bool cuts = P::length > COLUMN_STEPS && cut.tiles > 1;
+  bool cuts = P::length > RS_COLUMN_STEPS && cut.tiles > 1;
   if (cuts) {
     if (thread_index() == 0)
       turn = take_turn(static_cast<TurnState *>(rows.workspace), block_count());
@@ -506,9 +480,9 @@ RS_DEVICE void scan_column_tiles(const Rows<P::rank> &rows, const ColumnCut &cut
     tile.up();
     block_barrier();
   }
-  if constexpr (P::length > COLUMN_STEPS) {
+  if constexpr (P::length > RS_COLUMN_STEPS) {
     if (cuts) {
-      using A = ColumnsAhead<typename P::Op, LANES, (P::length + COLUMN_STEPS - 1) / COLUMN_STEPS, Acc,
+      using A = ColumnsAhead<typename P::Op, LANES, (P::length + RS_COLUMN_STEPS - 1) / RS_COLUMN_STEPS, Acc,
                              sizeof(Acc) == 8 ? 1 : 2, false>;
       u32 columns = (u32)rows.shape[T::LAST], column = (u32)place.strip * (u32)cut.columns;
       A ahead{reinterpret_cast<Node<Acc> *>(static_cast<TurnState *>(rows.workspace) + 1),

@@ -5,28 +5,11 @@
 // each of its columns is one hop from the tiles after it. A tile is a strip of neighbouring columns, of all where these
 // are few, by a power of two of steps. In shared memory STEPS steps make a segment; between segments lie words that
 // keep lanes out of each other's banks. A thread takes a column of a segment at a time, then a warp a column of the
-// tile. src/at_once_cut.c cuts the tensor so, for the number of columns of this run.
+// tile. src/family/at_once_cut.c cuts the tensor so, for the number of columns of this run.
 #pragma once
 #include "at_once.cuh"
+#include "cuts.h"
 #include "divide.cuh"
-
-// How an array's part of a tile travels: in words of 16 bytes, where all of it is one run, or each step is; or one by
-// one.
-struct AtOnceSheet {
-  i32 at;                  // bytes: where its copy lies
-  i32 pad;                 // elements between segments there
-  i32 one_by_one;          // or not
-  u32 by_step, by_segment; // for divide(), by the words of each; by_step only where steps are apart
-};
-
-// The second parameter of the kernel; rs_at_once_cut of src/at_once_cut.h.
-struct AtOnceCut {
-  i32 columns, strips;  // of a strip (the last may have fewer), and how many there are
-  i32 segments, tiles;  // of a tile, a power of two; and tiles along the length
-  i32 pitch, totals_at; // of the segments' totals: elements from one segment's to the next one's, and bytes
-  u32 by_columns, by_strips, by_tiles; // for divide()
-  AtOnceSheet in, mask, out;
-};
 
 template <class P, int THREADS, int STEPS, int TILES> struct AtOnceTile {
   using In = typename P::In;
@@ -40,7 +23,7 @@ template <class P, int THREADS, int STEPS, int TILES> struct AtOnceTile {
   static constexpr bool MASKED = P::mask != NO_MASK;
   static constexpr bool IN_PLACE = sizeof(In) == sizeof(Out); // results take the place of elements
   static constexpr int LAST = P::rank - 1, WARPS = THREADS / 32;
-  static constexpr int EACH = 8; // segments of a lane, at most; src/at_once_cut.h keeps to it
+  static constexpr int EACH = RS_AT_ONCE_EACH; // segments of a lane
 
   const Rows<P::rank> &rows;
   const AtOnceCut &cut;
@@ -224,7 +207,7 @@ template <class P, int THREADS, int STEPS, int TILES> struct AtOnceTile {
   // The prefixes before the tile (carry) and through it (end), for a warp, given the tile's total.
   RS_METHOD void meet(int column, u32 run, Acc mine, Acc &carry, Acc &end) const {
     TurnState *state = static_cast<TurnState *>(rows.workspace);
-    Ahead ahead{reinterpret_cast<Node<Acc> *>(state + AT_ONCE_STATE) + (number + column) * cut.tiles, run};
+    Ahead ahead{reinterpret_cast<Node<Acc> *>(state + RS_AT_ONCE_STATE) + (number + column) * cut.tiles, run};
     if (lane_index() == 0 && (int)tile < cut.tiles - 1) {
       ahead.nodes[tile].tell(mine, run);
       if (rows.in == rows.out)

@@ -6,7 +6,7 @@
 
 #define RS_DEVICE static __device__ __forceinline__
 #define RS_METHOD __device__ __forceinline__
-// A kernel that spills is compiled again with launch bounds of so many fewer blocks (src/compile.c).
+// A kernel that spills is compiled again with launch bounds of so many fewer blocks (src/compile/compile.c).
 #ifndef RS_FEWER_BLOCKS
 #define RS_FEWER_BLOCKS 0
 #endif

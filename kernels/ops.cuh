@@ -1,4 +1,4 @@
-// ops.cuh - the operators; a further one is one more struct here and one more row in src/types.h
+// ops.cuh - the operators; a further one is one more struct here and one more row in src/spec/types.h
 // SPDX-License-Identifier: MIT
 #pragma once
 #include "device.cuh"

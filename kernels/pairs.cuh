@@ -154,7 +154,7 @@ template <class P, class S> RS_DEVICE void scan_rows_of_pairs(const Rows<P::rank
   Acc mine = tile.up(between);
 
   u64 asked = 0; // a turn, only to count blocks
-  Ahead ahead{reinterpret_cast<Node<Acc> *>(state + AT_ONCE_STATE) + number * (u32)T::COUNT, run};
+  Ahead ahead{reinterpret_cast<Node<Acc> *>(state + RS_AT_ONCE_STATE) + number * (u32)T::COUNT, run};
   u32 warp = thread_index() / 32;
   if (thread_index() == TELLS) {
     ahead.nodes[t].tell(mine, run);

@@ -13,7 +13,7 @@
 
 enum MaskMode { NO_MASK, SELECT, MULTIPLY };
 
-// Packed by src/launch.c as a header and five arrays of `rank` numbers.
+// Packed by src/gpu/launch.c as a header and five arrays of `rank` numbers.
 template <int RANK> struct Rows {
   const void *in;
   void *out;
@@ -28,7 +28,7 @@ template <int RANK> struct Rows {
 };
 
 // Stands before each loop over the dimensions of the rows' index. Unrolled, they take registers each; where a source
-// defines RS_LOOP_DIMENSIONS (rs_spec_loops in src/spec.h), there is one at a time.
+// defines RS_LOOP_DIMENSIONS (rs_spec_loops in src/spec/spec.h), there is one at a time.
 #ifdef RS_LOOP_DIMENSIONS
 #define RS_EACH_DIMENSION _Pragma("unroll 1")
 #else

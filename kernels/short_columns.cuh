@@ -4,16 +4,11 @@
 // Steps follow one another without a gap, and so do outers, in input, output and mask: whatever the number of columns,
 // a slab is one run, which bulk copies bring to shared memory and take away. A thread has a segment of a column, STEPS
 // consecutive steps of it. Threads stand side by side along a step, then from outer to outer, then along the length;
-// the segments of a column join their totals in shared memory. src/short_cut.c says how many outers make a slab.
+// the segments of a column join their totals in shared memory. src/family/short_cut.c says how many outers make a slab.
 #pragma once
+#include "cuts.h"
 #include "order.cuh"
 #include "piece.cuh"
-
-// The second parameter of the kernel; rs_short_cut of src/short_cut.h.
-struct ShortCut {
-  i32 columns; // of an outer
-  i32 outers;  // of a slab
-};
 
 template <class P, int THREADS, int STEPS> struct ShortColumns {
   using R = Row<P>;

@@ -21,14 +21,15 @@ template <class P, int STEPS> struct ColumnStream {
   using R = Row<P>;
   static constexpr bool MASKED = P::mask != NO_MASK;
   static constexpr int LAST = P::rank - 1;
-  static constexpr int MOST_STAGES = 16, PARTS_LOG = 4, MOST_PARTS = 1 << PARTS_LOG; // src/stream_cut.c keeps to them
+  static constexpr int MOST_STAGES = RS_STREAM_STAGES, PARTS_LOG = RS_STREAM_PARTS_LOG, MOST_PARTS = 1 << PARTS_LOG;
   // Measured on an H200, ratio to memcpy, without and so: bf16 4067203 x 33 0.452, 0.660; 7895160 x 17 0.494, 0.525;
   // 2064888 x 65 0.536, 0.560; 1613184 x 83 0.688, 0.624; 262144 x 53 0.486, 0.519, x 113 0.448, 0.431; masked 262144 x
   // 33 0.255, 0.420, x 83 0.334, 0.447; f32 masked 262144 x 41 0.497, 0.603, x 83 0.541, 0.625, x 97 0.523, 0.612; but
   // f32 806592 x 83 0.788, 0.749, 262144 x 97 0.671, 0.558; f64 262144 x 33 0.482, 0.474.
   static constexpr bool PACKS = sizeof(Acc) == 4 && (MASKED || sizeof(In) < 4);
-  static constexpr i64 TILES = (P::length + STEPS - 1) / STEPS, MOST_TILES = TILES < 1 << 18 ? TILES : 1 << 18;
-  static constexpr int MOVERS = 2; // less than the stages: so each knows which tile its stage had
+  static constexpr i64 TILES = (P::length + STEPS - 1) / STEPS,
+                       MOST_TILES = TILES < RS_STREAM_TILES ? TILES : RS_STREAM_TILES;
+  static constexpr int MOVERS = RS_STREAM_MOVERS; // less than the stages: so each knows which tile its stage had
   static constexpr u32 NONE = ~0u;
   using Tiles = ColumnTiles<P>;
   using Tile = typename Tiles::Tile;

@@ -3,26 +3,13 @@
 //
 // A tile is a strip of neighbouring columns by some steps along the length, or by all of it; then it may have several
 // outers. A thread has a segment: STEPS consecutive steps of VECTOR columns, each NEXT columns after the one before.
-// Threads stand side by side along a step, then along the length. src/wide_cut.c cuts the tensor so, for the number of
-// columns of this run. Tiles of one strip hand one another the totals of their columns.
+// Threads stand side by side along a step, then along the length. src/family/wide_cut.c cuts the tensor so, for the
+// number of columns of this run. Tiles of one strip hand one another the totals of their columns.
 #pragma once
 #include "abreast.cuh"
+#include "cuts.h"
 #include "prefetch.cuh"
 #include "rows.cuh"
-
-// The second parameter of the kernel; rs_wide_cut of src/wide_cut.h.
-struct WideCut {
-  i32 width, segments; // log2 of the threads side by side, and of those along the length, of one outer
-  i32 columns, strips; // there are
-  i32 apart, most;     // columns from a strip to the next one, and of a strip at most: askew they may overlap
-  i32 tiles;           // along the length
-  i32 outers, groups;  // of a tile, and how many tiles the last outer dimension takes
-  i32 ahead, share;    // where all is one run: a tile asks L2 for so many elements, so many tiles further on
-  // Askew: elements from a step to the next one in shared memory; bytes that a warp has there, and from its first to
-  // its mask's and its results' first.
-  i32 in_pitch, mask_pitch, out_pitch;
-  i32 room, mask_at, out_at;
-};
 
 // Self, a kernel's own tile, says how elements come and go:
 //   Brought, Brought brought()      where a thread finds what there is of its segment in shared memory

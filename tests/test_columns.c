@@ -305,8 +305,8 @@ static void launch(const kernel *k, const rs_rows *rows, const void *cut, const 
 }
 
 static void differ(const kernel *k, const rs_rows *rows, const rs_columns_launch *part, const char *what, int64_t at) {
-  const rs_column_cut *cut = &part->cut.any;
-  const rs_wide_cut *wide = &part->cut.wide;
+  const ColumnCut *cut = &part->cut.any;
+  const WideCut *wide = &part->cut.wide;
   if (failures++ > 20)
     exit(1);
   printf("FAIL %s\n  %s at byte %lld; shape", k->name, what, (long long)at);
@@ -316,7 +316,7 @@ static void differ(const kernel *k, const rs_rows *rows, const rs_columns_launch
   printf(" steps in %lld out %lld mask %lld; init %d totals %d\n", (long long)rows->in_step, (long long)rows->out_step,
          (long long)rows->mask_step, rows->init != NULL, rows->totals != NULL);
   if (k->stream.steps) {
-    const rs_stream_cut *stream = &part->cut.stream;
+    const StreamCut *stream = &part->cut.stream;
     printf("  place %d columns %d steps %d tiles %d pieces %d parts %d pitches %d %d stages %d of %d blocks %d\n",
            (int)((uintptr_t)part->rows->in % 16), stream->columns, stream->steps, stream->tiles,
            1 << stream->pieces_log, 1 << stream->parts_log, stream->in_pitch, stream->mask_pitch, stream->stages,
@@ -324,7 +324,7 @@ static void differ(const kernel *k, const rs_rows *rows, const rs_columns_launch
     return;
   }
   if (k->at_once.steps) {
-    const rs_at_once_cut *once = &part->cut.at_once;
+    const AtOnceCut *once = &part->cut.at_once;
     printf("  columns %d strips %d segments %d tiles %d pads %d %d %d blocks %d\n", once->columns, once->strips,
            once->segments, once->tiles, once->in.pad, once->mask.pad, once->out.pad, (int)part->need.blocks);
     return;
@@ -334,7 +334,7 @@ static void differ(const kernel *k, const rs_rows *rows, const rs_columns_launch
     return;
   }
   if (k->brief.steps) {
-    const rs_short_cut *brief = &part->cut.brief;
+    const ShortCut *brief = &part->cut.brief;
     printf("  place %d columns %d outers %d shared %d blocks %d\n", (int)((uintptr_t)part->rows->in % 16),
            brief->columns, brief->outers, part->need.shared, (int)part->need.blocks);
     return;

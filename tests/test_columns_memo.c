@@ -248,7 +248,7 @@ START_TEST(a_tile_has_room) {
         rows.in_stride[1] = rows.out_stride[1] = rows.mask_stride[1] = 1;
         rows.in = rows.out = (char *)NULL + 4096;
         rows.mask = masked ? rows.in : NULL;
-        rs_column_cut cut;
+        ColumnCut cut;
         rs_column_need need;
         rs_columns_cut(&cut, &need, &columns.any, &rows);
         ck_assert_int_le(need.shared, rs_columns_shared(&columns.any));
@@ -382,16 +382,16 @@ START_TEST(short_columns_have_tiles_of_whole_outers) {
     int mode;      /* of columns.cuh */
     bool one_tile; /* along the length */
   } given[] = {
-      {100000, 64, 4, RS_TEMPLATE_COLUMNS, RS_BY_SEGMENTS, true},   /* whole segments */
-      {100000, 200, 4, RS_TEMPLATE_COLUMNS, RS_BY_SEGMENTS, true},  /* a last segment that lacks steps */
-      {100000, 2048, 4, RS_TEMPLATE_COLUMNS, RS_BY_SEGMENTS, true}, /* outers of 32 KB */
-      {100000, 4000, 4, RS_TEMPLATE_COLUMNS, RS_BY_SEGMENTS, true}, /* of 64 KB */
-      {100, 4000, 4, RS_TEMPLATE_COLUMNS, RS_BY_SEGMENTS, false},   /* fewer than multiprocessors */
-      {100, 2048, 4, RS_TEMPLATE_COLUMNS_AT_ONCE, 0, true},         /* and small */
-      {1, 2048, 4, RS_TEMPLATE_COLUMNS_AT_ONCE, 0, false},          /* smaller */
-      {1000, 3000, 8, RS_TEMPLATE_COLUMNS, RS_BY_SEGMENTS, false},  /* of 96 KB */
-      {100000, 100, 10, RS_TEMPLATE_SHORT_COLUMNS, 0, true},        /* lanes do not meet */
-      {100000, 55, 7, RS_TEMPLATE_SHORT_COLUMNS, 0, true},          /* five do, but outers are no words */
+      {100000, 64, 4, RS_TEMPLATE_COLUMNS, BY_SEGMENTS, true},   /* whole segments */
+      {100000, 200, 4, RS_TEMPLATE_COLUMNS, BY_SEGMENTS, true},  /* a last segment that lacks steps */
+      {100000, 2048, 4, RS_TEMPLATE_COLUMNS, BY_SEGMENTS, true}, /* outers of 32 KB */
+      {100000, 4000, 4, RS_TEMPLATE_COLUMNS, BY_SEGMENTS, true}, /* of 64 KB */
+      {100, 4000, 4, RS_TEMPLATE_COLUMNS, BY_SEGMENTS, false},   /* fewer than multiprocessors */
+      {100, 2048, 4, RS_TEMPLATE_COLUMNS_AT_ONCE, 0, true},      /* and small */
+      {1, 2048, 4, RS_TEMPLATE_COLUMNS_AT_ONCE, 0, false},       /* smaller */
+      {1000, 3000, 8, RS_TEMPLATE_COLUMNS, BY_SEGMENTS, false},  /* of 96 KB */
+      {100000, 100, 10, RS_TEMPLATE_SHORT_COLUMNS, 0, true},     /* lanes do not meet */
+      {100000, 55, 7, RS_TEMPLATE_SHORT_COLUMNS, 0, true},       /* five do, but outers are no words */
   };
   rs_columns columns = columns_of(given[_i].length, false);
   int64_t outer = given[_i].length * given[_i].inner;
@@ -411,7 +411,7 @@ START_TEST(short_columns_have_tiles_of_whole_outers) {
   ck_assert_int_eq(launch.need.workspace == 0, given[_i].one_tile);
   if (launch.made_of != RS_TEMPLATE_COLUMNS)
     return;
-  const rs_column_cut *cut = &launch.cut.any;
+  const ColumnCut *cut = &launch.cut.any;
   ck_assert_int_eq(cut->in_mode, given[_i].mode);
   ck_assert_int_eq(cut->out_mode, given[_i].mode);
   ck_assert_int_eq(cut->padded * 4, cut->columns); /* words of 4 elements */

@@ -71,7 +71,7 @@ static int32_t pad_of(const rs_at_once_shape *shape, int bytes, int64_t strip) {
   return (int32_t)(up(pad, WORD / 4) * 4 / bytes);
 }
 
-static int64_t place(rs_at_once_sheet *sheet, const rs_at_once_shape *shape, const array *a, const rs_rows *rows,
+static int64_t place(AtOnceSheet *sheet, const rs_at_once_shape *shape, const array *a, const rs_rows *rows,
                      int64_t strip, int64_t segments, int64_t at) {
   sheet->at = (int32_t)at;
   sheet->pad = pad_of(shape, a->bytes, strip);
@@ -82,7 +82,7 @@ static int64_t place(rs_at_once_sheet *sheet, const rs_at_once_shape *shape, con
 }
 
 /* Of tiles of so many steps; returns the bytes of shared memory. */
-static int64_t cut_steps(rs_at_once_cut *cut, const rs_at_once_shape *shape, const rs_rows *rows, int64_t steps) {
+static int64_t cut_steps(AtOnceCut *cut, const rs_at_once_shape *shape, const rs_rows *rows, int64_t steps) {
   const array in = {rows->in, shape->in, rows->in_step, rows->in_stride};
   const array out = {rows->out, shape->out, rows->out_step, rows->out_stride};
   const array mask = {rows->mask, shape->mask, rows->mask_step, rows->mask_stride};
@@ -130,13 +130,12 @@ int64_t rs_at_once_steps(const rs_at_once_shape *shape, const rs_rows *rows) {
   while (steps * strip < LEAST_ELEMENTS || parts(shape->length, steps) > shape->tiles ||
          parts(shape->length, steps) * of_step > blocks)
     steps *= 2;
-  rs_at_once_cut cut;
+  AtOnceCut cut;
   bool fits = steps <= (int64_t)RS_AT_ONCE_SEGMENTS * shape->steps && steps * strip * shape->in <= shape->tile_bytes;
   return fits && cut_steps(&cut, shape, rows, steps) <= shape->shared ? steps : 0;
 }
 
-void rs_at_once_cut_rows(rs_at_once_cut *cut, rs_column_need *need, const rs_at_once_shape *shape,
-                         const rs_rows *rows) {
+void rs_at_once_cut_rows(AtOnceCut *cut, rs_column_need *need, const rs_at_once_shape *shape, const rs_rows *rows) {
   need->shared = (int)cut_steps(cut, shape, rows, rs_at_once_steps(shape, rows));
   need->blocks = rows->count / columns_of(rows) * cut->strips * cut->tiles;
   need->workspace = 0;

@@ -9,19 +9,6 @@
 
 #include "columns_cut.h"
 
-/* AtOnceSheet and AtOnceCut in kernels/columns_at_once.cuh, which says what the fields mean. */
-typedef struct rs_at_once_sheet {
-  int32_t at, pad, one_by_one;
-  uint32_t by_step, by_segment;
-} rs_at_once_sheet;
-typedef struct rs_at_once_cut {
-  int32_t columns, strips;
-  int32_t segments, tiles;
-  int32_t pitch, totals_at;
-  uint32_t by_columns, by_strips, by_tiles;
-  rs_at_once_sheet in, mask, out;
-} rs_at_once_cut;
-
 /* What is known before the rows are. */
 typedef struct rs_at_once_shape {
   int64_t length;
@@ -35,8 +22,8 @@ typedef struct rs_at_once_shape {
   int multiprocessors;    /* of the device */
 } rs_at_once_shape;
 
-/* Segments of a tile, at most: EACH of a lane in kernels/columns_at_once.cuh. */
-enum { RS_AT_ONCE_SEGMENTS = 256 };
+/* Segments of a tile, at most: those of a warp's lanes. */
+enum { RS_AT_ONCE_SEGMENTS = 32 * RS_AT_ONCE_EACH };
 
 /* Steps of a tile, at least: a warp adds up another block's tile, a step a lane. */
 enum { RS_AT_ONCE_STEPS = 32 };
@@ -48,6 +35,6 @@ bool rs_at_once_small(const rs_at_once_shape *shape, const rs_rows *rows);
 int64_t rs_at_once_steps(const rs_at_once_shape *shape, const rs_rows *rows);
 
 /* rs_at_once_steps is not 0. */
-void rs_at_once_cut_rows(rs_at_once_cut *cut, rs_column_need *need, const rs_at_once_shape *shape, const rs_rows *rows);
+void rs_at_once_cut_rows(AtOnceCut *cut, rs_column_need *need, const rs_at_once_shape *shape, const rs_rows *rows);
 
 #endif

@@ -116,7 +116,7 @@ static int64_t outers_of(const rs_rows *rows) {
   return outers;
 }
 
-static void cut_size(rs_column_cut *cut, const rs_column_shape *shape, const rs_rows *rows, bool many) {
+static void cut_size(ColumnCut *cut, const rs_column_shape *shape, const rs_rows *rows, bool many) {
   int64_t inner = rows->shape[rows->rank - 1], length = shape->length;
   int64_t elements = whole_elements(shape);
   int64_t columns = inner, strip = shape->strip_bytes / shape->in;
@@ -160,26 +160,26 @@ static bool in_words(const array *a, const rs_rows *rows, int64_t elements) {
   return whole;
 }
 
-static bool outer_in_words(const rs_column_cut *cut, const rs_column_shape *shape, int bytes) {
+static bool outer_in_words(const ColumnCut *cut, const rs_column_shape *shape, int bytes) {
   return shape->length * cut->columns * bytes % 16 == 0;
 }
 
 /* Whether the kernel has outers without a gap between them in shared memory: a last segment has room for all steps. */
-static bool follow(const rs_column_cut *cut, const rs_column_shape *shape) {
+static bool follow(const ColumnCut *cut, const rs_column_shape *shape) {
   return cut->outers == 1 || shape->length <= shape->steps || shape->length % shape->steps == 0;
 }
 
-static int mode_of(const rs_column_cut *cut, const rs_column_shape *shape, const rs_rows *rows, const array *a) {
+static int mode_of(const ColumnCut *cut, const rs_column_shape *shape, const rs_rows *rows, const array *a) {
   int64_t unit = 16 / a->bytes;
   if (cut->outers > 1 ? stacked(a, rows, shape->length) : cut->strips == 1 && one_run(a, rows, shape->length)) {
     if (!cut->padded)
-      return follow(cut, shape) ? RS_AS_A_RUN : RS_ONE_BY_ONE;
+      return follow(cut, shape) ? AS_A_RUN : ONE_BY_ONE;
     bool words = cut->outers == 1 || outer_in_words(cut, shape, a->bytes);
-    return words && in_words(a, rows, (int64_t)shape->steps * cut->columns) ? RS_BY_SEGMENTS : RS_ONE_BY_ONE;
+    return words && in_words(a, rows, (int64_t)shape->steps * cut->columns) ? BY_SEGMENTS : ONE_BY_ONE;
   }
   bool words = neighbours(a, rows) && cut->outers == 1 && in_words(a, rows, cut->columns) && a->step % unit == 0 &&
                rows->shape[rows->rank - 1] % unit == 0;
-  return words ? RS_BY_STEPS : RS_ONE_BY_ONE;
+  return words ? BY_STEPS : ONE_BY_ONE;
 }
 
 uint32_t rs_divisor(int64_t d) {
@@ -187,9 +187,9 @@ uint32_t rs_divisor(int64_t d) {
 }
 
 /* Elements between steps. Where 8 lanes take 8 steps of a column, these must not meet in few banks. */
-static int pitch_of(const rs_column_cut *cut, const array *a, int mode, bool steps_side_by_side) {
+static int pitch_of(const ColumnCut *cut, const array *a, int mode, bool steps_side_by_side) {
   int64_t unit = 16 / a->bytes, pitch = cut->columns;
-  if (steps_side_by_side && mode < RS_BY_SEGMENTS) {
+  if (steps_side_by_side && mode < BY_SEGMENTS) {
     pitch = up(pitch, unit);
     if (pitch / unit % 2 == 0)
       pitch += unit;
@@ -198,17 +198,17 @@ static int pitch_of(const rs_column_cut *cut, const array *a, int mode, bool ste
 }
 
 /* For the words of a step or segment. */
-static uint32_t word_divisor(const rs_column_cut *cut, const rs_column_shape *shape, const array *a, int mode) {
-  int words = (mode == RS_BY_STEPS ? cut->columns : shape->steps * cut->columns) * a->bytes / 16;
-  return mode == RS_BY_STEPS || mode == RS_BY_SEGMENTS ? rs_divisor(words) : 0;
+static uint32_t word_divisor(const ColumnCut *cut, const rs_column_shape *shape, const array *a, int mode) {
+  int words = (mode == BY_STEPS ? cut->columns : shape->steps * cut->columns) * a->bytes / 16;
+  return mode == BY_STEPS || mode == BY_SEGMENTS ? rs_divisor(words) : 0;
 }
 
-static uint32_t outer_divisor(const rs_column_cut *cut, const rs_column_shape *shape, const array *a, int mode) {
-  return mode == RS_BY_SEGMENTS && cut->outers > 1 ? rs_divisor((int32_t)(shape->length * cut->columns * a->bytes / 16))
-                                                   : 0;
+static uint32_t outer_divisor(const ColumnCut *cut, const rs_column_shape *shape, const array *a, int mode) {
+  return mode == BY_SEGMENTS && cut->outers > 1 ? rs_divisor((int32_t)(shape->length * cut->columns * a->bytes / 16))
+                                                : 0;
 }
 
-static int room_of(const rs_column_cut *cut, const rs_column_shape *shape, const array *a, int pitch) {
+static int room_of(const ColumnCut *cut, const rs_column_shape *shape, const array *a, int pitch) {
   int64_t room = (int64_t)cut->segments * shape->steps, next = cut->segments > 1 ? room : shape->length;
   int64_t elements = ((cut->outers - 1) * next + room) * pitch; /* in reverse a single segment lies at its room's end */
   int64_t pads = (int64_t)cut->outers * cut->segments * cut->padded;
@@ -222,7 +222,7 @@ size_t rs_columns_nodes(int64_t tiles, int lanes, int64_t count, int acc) {
   return nodes ? 8 + (size_t)(nodes * count) * 2 * (size_t)acc : 0;
 }
 
-static void cut_rows(rs_column_cut *cut, rs_column_need *need, const rs_column_shape *shape, const rs_rows *rows) {
+static void cut_rows(ColumnCut *cut, rs_column_need *need, const rs_column_shape *shape, const rs_rows *rows) {
   const array in = {rows->in, shape->in, rows->in_step, rows->in_stride};
   const array out = {rows->out, shape->out, rows->out_step, rows->out_stride};
   const array mask = {rows->mask, shape->mask, rows->mask_step, rows->mask_stride};
@@ -291,7 +291,7 @@ static void cut_rows(rs_column_cut *cut, rs_column_need *need, const rs_column_s
 }
 
 /* What lies between steps and segments, and steps that a last one lacks, comes on top of a tile's elements. */
-void rs_columns_cut(rs_column_cut *cut, rs_column_need *need, const rs_column_shape *shape, const rs_rows *rows) {
+void rs_columns_cut(ColumnCut *cut, rs_column_need *need, const rs_column_shape *shape, const rs_rows *rows) {
   rs_column_shape smaller = *shape;
   cut_rows(cut, need, &smaller, rows);
   while (need->shared > rs_columns_shared(shape) && smaller.tile_bytes > 1024) {

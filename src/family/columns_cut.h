@@ -1,5 +1,5 @@
 /*
- * columns_cut.h - how a run of regime column is cut into tiles; what kernels/columns.cuh is given beside the rows
+ * columns_cut.h - how a run of regime column is cut into tiles for kernels/columns.cuh
  * SPDX-License-Identifier: MIT
  */
 #ifndef RS_COLUMNS_CUT_H
@@ -8,37 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/cuts.h"
 #include "spec/rows.h"
-
-/* Words from the state of the turns to the nodes, where all tiles are in work at once; AT_ONCE_STATE in at_once.cuh. */
-enum { RS_AT_ONCE_STATE = 32 };
-
-/* Steps of a tile, at least, if a column has several; COLUMN_STEPS in columns.cuh. */
-enum { RS_COLUMN_STEPS = 32 };
-
-/* Tiles that a lane looks for; ColumnsAhead::EACH in abreast.cuh. */
-enum { RS_COLUMN_EACH = 8 };
-
-/* Segments of a lane, and chunks of 32 lanes in a tile at most; EACH and MOST_CHUNKS in columns.cuh. */
-enum { RS_COLUMN_LANE_SEGMENTS = 4, RS_COLUMN_CHUNKS = 4 };
-
-/* ColumnMode in columns.cuh. */
-enum { RS_ONE_BY_ONE, RS_BY_STEPS, RS_BY_SEGMENTS, RS_AS_A_RUN };
-
-/* ColumnCut in columns.cuh, which says what the fields mean. */
-typedef struct rs_column_cut {
-  int32_t columns, strips;
-  int32_t steps, tiles;
-  int32_t outers, groups;
-  int32_t segments, lanes_log;
-  int32_t padded;
-  int32_t in_mode, mask_mode, out_mode;
-  int32_t in_pitch, mask_pitch, out_pitch;
-  int32_t mask_at, out_at, totals_at, carries_at;
-  uint32_t by_columns, by_segments;
-  uint32_t by_in, by_mask, by_out;
-  uint32_t by_in_outer, by_mask_outer, by_out_outer;
-} rs_column_cut;
 
 /* What is known before the rows are. */
 typedef struct rs_column_shape {
@@ -66,7 +37,7 @@ size_t rs_columns_nodes(int64_t tiles, int lanes, int64_t count, int acc);
 uint32_t rs_divisor(int64_t d);
 
 /* rows->count > 0, shape->length > 0. */
-void rs_columns_cut(rs_column_cut *cut, rs_column_need *need, const rs_column_shape *shape, const rs_rows *rows);
+void rs_columns_cut(ColumnCut *cut, rs_column_need *need, const rs_column_shape *shape, const rs_rows *rows);
 
 /* The most that `need->shared` can be: two blocks share a multiprocessor. */
 int rs_columns_shared(const rs_column_shape *shape);

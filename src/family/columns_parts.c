@@ -85,7 +85,7 @@ static bool takes_words(const rs_columns *columns, const rs_rows *rows) {
  */
 static bool waits_for_nobody(const rs_columns *columns, const rs_rows *rows) {
   enum { LEAST_BLOCKS = 32 };
-  rs_wide_cut cut;
+  WideCut cut;
   rs_column_need need;
   if (!takes_words(columns, rows) || better_as_a_run(columns, rows))
     return false;

@@ -39,11 +39,11 @@ typedef struct rs_columns_launch {
   const rs_rows *rows; /* of this launch */
   rs_template made_of; /* the template of the kernel */
   union {
-    rs_column_cut any;
-    rs_stream_cut stream;
-    rs_wide_cut wide; /* of both */
-    rs_short_cut brief;
-    rs_at_once_cut at_once;
+    ColumnCut any;
+    StreamCut stream;
+    WideCut wide; /* of both */
+    ShortCut brief;
+    AtOnceCut at_once;
   } cut; /* its second parameter */
   rs_column_need need;
 } rs_columns_launch;

@@ -68,7 +68,7 @@ static int shared_of(const rs_short_shape *shape, int columns) {
          (segments > 1 ? segments * columns * shape->acc : 0);
 }
 
-void rs_short_cut_rows(rs_short_cut *cut, rs_column_need *need, const rs_short_shape *shape, const rs_rows *rows) {
+void rs_short_cut_rows(ShortCut *cut, rs_column_need *need, const rs_short_shape *shape, const rs_rows *rows) {
   int64_t inner = rows->shape[rows->rank - 1], all = 1, outers = shape->slab_bytes / outer_bytes(shape, inner);
   for (int d = 0; d < rows->rank - 1; d++)
     all *= rows->shape[d];

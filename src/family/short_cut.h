@@ -11,11 +11,6 @@
 
 #include "columns_cut.h"
 
-/* ShortCut in short_columns.cuh, which says what the fields mean. */
-typedef struct rs_short_cut {
-  int32_t columns, outers;
-} rs_short_cut;
-
 /* What is known before the rows are. */
 typedef struct rs_short_shape {
   int64_t length;
@@ -31,7 +26,7 @@ typedef struct rs_short_shape {
 bool rs_short_fits(const rs_short_shape *shape, const rs_rows *rows);
 
 /* rows->count > 0, shape->length > 0, and they fit. */
-void rs_short_cut_rows(rs_short_cut *cut, rs_column_need *need, const rs_short_shape *shape, const rs_rows *rows);
+void rs_short_cut_rows(ShortCut *cut, rs_column_need *need, const rs_short_shape *shape, const rs_rows *rows);
 
 /* The most that `need->shared` can be. */
 int rs_short_shared(const rs_short_shape *shape);

@@ -33,13 +33,13 @@ static bool in_place(const rs_stream_shape *shape, const rs_rows *rows) {
 /* ---- how large --------------------------------------------------------------------------------------------------- */
 
 /* Pieces: as many as a warp has lanes for. Each begins as many banks after the one before as there are columns. */
-static int64_t pitch(const rs_stream_cut *cut, int64_t piece_steps, int bytes) {
+static int64_t pitch(const StreamCut *cut, int64_t piece_steps, int bytes) {
   int64_t pad = cut->pieces_log ? up((int64_t)cut->columns * bytes, 16) : 0;
   return (piece_steps * cut->columns * bytes + pad) / bytes;
 }
 
 /* log2 of the tiles of which one tells the total: as many as the lanes of a column read. */
-static int group_log(const rs_stream_cut *cut, const rs_stream_shape *shape) {
+static int group_log(const StreamCut *cut, const rs_stream_shape *shape) {
   int slots_log = cut->pieces_log < RS_STREAM_SLOTS_LOG ? cut->pieces_log : RS_STREAM_SLOTS_LOG, each_log = 0;
   while (shape->acc << (each_log + 1) <= RS_STREAM_EACH_BYTES)
     each_log++;
@@ -47,7 +47,7 @@ static int group_log(const rs_stream_cut *cut, const rs_stream_shape *shape) {
 }
 
 /* A tile with so many parts in each of its pieces. */
-static void cut_stage(rs_stream_cut *cut, const rs_stream_shape *shape, int parts_log) {
+static void cut_stage(StreamCut *cut, const rs_stream_shape *shape, int parts_log) {
   int64_t piece_steps = (int64_t)shape->steps << parts_log, pieces = (int64_t)1 << cut->pieces_log;
   cut->parts_log = parts_log;
   cut->steps = (int32_t)(piece_steps * pieces);
@@ -69,14 +69,14 @@ static void cut_stage(rs_stream_cut *cut, const rs_stream_shape *shape, int part
     cut->stages = RS_STREAM_STAGES;
 }
 
-/* MOVERS: warps of ColumnStream in stream_columns.cuh that move tiles; LEAST_WORKERS: those that scan and reduce. */
-enum { LEAST_STAGES = 3, MOVERS = 2, LEAST_WORKERS = 6 };
+/* LEAST_WORKERS: warps that scan and reduce. */
+enum { LEAST_STAGES = 3, LEAST_WORKERS = 6 };
 
-static int most_bytes(const rs_stream_cut *cut, const rs_stream_shape *shape) {
+static int most_bytes(const StreamCut *cut, const rs_stream_shape *shape) {
   return cut->bands > 1 ? shape->tile_bytes : cut->pieces_log ? shape->pieced_bytes : shape->band_bytes;
 }
 
-static void cut_size(rs_stream_cut *cut, const rs_stream_shape *shape, int64_t columns, int64_t outers) {
+static void cut_size(StreamCut *cut, const rs_stream_shape *shape, int64_t columns, int64_t outers) {
   memset(cut, 0, sizeof *cut);
   cut->columns = (int32_t)columns;
   cut->bands = (int32_t)parts(columns, RS_STREAM_BAND);
@@ -87,7 +87,7 @@ static void cut_size(rs_stream_cut *cut, const rs_stream_shape *shape, int64_t c
   cut->by_columns = rs_divisor(cut->columns);
   cut_stage(cut, shape, 0);
   for (int log = 1; log <= RS_STREAM_PARTS_LOG; log++) {
-    rs_stream_cut larger = *cut;
+    StreamCut larger = *cut;
     cut_stage(&larger, shape, log);
     int64_t tiles = outers * parts(shape->length, larger.steps);
     if (larger.stage_bytes > most_bytes(cut, shape) || larger.stages < LEAST_STAGES ||
@@ -97,7 +97,7 @@ static void cut_size(rs_stream_cut *cut, const rs_stream_shape *shape, int64_t c
   }
   cut->tiles = (int32_t)parts(shape->length, cut->steps);
   cut->ahead = shape->multiprocessors; /* measured: 2097152 x 32 f32 0.847 without, 0.855 so, 0.851 twice as far */
-  int left = shape->warps - MOVERS - 2 * cut->bands;
+  int left = shape->warps - RS_STREAM_MOVERS - 2 * cut->bands;
   cut->reducers = left / 3;
   cut->scanners = left - cut->reducers;
 }
@@ -107,7 +107,7 @@ static int64_t outers_of(const rs_rows *rows) {
 }
 
 int64_t rs_stream_columns(const rs_stream_shape *shape) {
-  return shape->steps ? (int64_t)(shape->warps - MOVERS - LEAST_WORKERS) / 2 * RS_STREAM_BAND : 0;
+  return shape->steps ? (int64_t)(shape->warps - RS_STREAM_MOVERS - LEAST_WORKERS) / 2 * RS_STREAM_BAND : 0;
 }
 
 bool rs_stream_fits(const rs_stream_shape *shape, const rs_rows *rows) {
@@ -116,12 +116,12 @@ bool rs_stream_fits(const rs_stream_shape *shape, const rs_rows *rows) {
       !one_run(rows, rows->out_step, rows->out_stride) ||
       (shape->mask && !one_run(rows, rows->mask_step, rows->mask_stride)))
     return false;
-  rs_stream_cut cut;
+  StreamCut cut;
   cut_size(&cut, shape, columns, outers_of(rows));
   return cut.stages >= LEAST_STAGES && cut.tiles > 1 && parts(shape->length, cut.steps) <= RS_STREAM_TILES;
 }
 
-void rs_stream_cut_rows(rs_stream_cut *cut, rs_column_need *need, const rs_stream_shape *shape, const rs_rows *rows) {
+void rs_stream_cut_rows(StreamCut *cut, rs_column_need *need, const rs_stream_shape *shape, const rs_rows *rows) {
   int64_t columns = rows->shape[rows->rank - 1], outers = outers_of(rows);
   cut_size(cut, shape, columns, outers);
   int64_t tiles = outers * cut->tiles;

@@ -9,27 +9,6 @@
 
 #include "columns_cut.h"
 
-/* MOST_STAGES, MOST_PARTS and MOST_TILES, of a row, in stream_columns.cuh. */
-enum { RS_STREAM_STAGES = 16, RS_STREAM_PARTS_LOG = 4, RS_STREAM_TILES = 1 << 18 };
-
-/* Columns that the lanes of a warp have; MOST_SLOTS_LOG and EACH, in bytes of totals, of ColumnNodes in
- * column_walk.cuh. */
-enum { RS_STREAM_BAND = 32, RS_STREAM_SLOTS_LOG = 2, RS_STREAM_EACH_BYTES = 64 };
-
-/* StreamCut in column_tiles.cuh, which says what the fields mean. */
-typedef struct rs_stream_cut {
-  int32_t columns, bands;
-  int32_t steps, tiles;
-  int32_t pieces_log, parts_log;
-  int32_t lanes;
-  uint32_t by_lanes, by_columns;
-  int32_t in_pitch, mask_pitch;
-  int32_t mask_at, parts_at, ends_at, stage_bytes;
-  int32_t stages;
-  int32_t ahead;
-  int32_t scanners, reducers;
-} rs_stream_cut;
-
 /* What is known before the rows are. */
 typedef struct rs_stream_shape {
   int64_t length;
@@ -51,6 +30,6 @@ int64_t rs_stream_columns(const rs_stream_shape *shape);
 bool rs_stream_fits(const rs_stream_shape *shape, const rs_rows *rows);
 
 /* rows->count > 0, shape->length > 0, and they fit. */
-void rs_stream_cut_rows(rs_stream_cut *cut, rs_column_need *need, const rs_stream_shape *shape, const rs_rows *rows);
+void rs_stream_cut_rows(StreamCut *cut, rs_column_need *need, const rs_stream_shape *shape, const rs_rows *rows);
 
 #endif

@@ -74,7 +74,7 @@ static int copy_bytes(int steps, int pitch, int bytes) {
 }
 
 /* Where a warp has what, of the pitches in the cut. */
-static void place(rs_wide_cut *cut, const rs_wide_shape *shape) {
+static void place(WideCut *cut, const rs_wide_shape *shape) {
   cut->mask_at = copy_bytes(shape->steps, cut->in_pitch, shape->in);
   cut->out_at = cut->mask_at + (shape->mask ? copy_bytes(shape->steps, cut->mask_pitch, shape->mask) : 0);
   cut->room = cut->out_at + (in_place(shape) ? 0 : copy_bytes(batch_of(shape), cut->out_pitch, shape->out));
@@ -92,7 +92,7 @@ static int more_pitch(const rs_wide_shape *shape) {
   return (2 * unit_of(shape->in) - 2 + batch - 1) / batch;
 }
 
-static void cut_askew(rs_wide_cut *cut, const rs_wide_shape *shape, const rs_rows *rows) {
+static void cut_askew(WideCut *cut, const rs_wide_shape *shape, const rs_rows *rows) {
   int columns = strip_columns(shape), sign = shape->reverse ? -1 : 1;
   cut->in_pitch = pitch_of(columns + unit_of(shape->in) - 1, shape->in, sign * rows->in_step);
   cut->out_pitch = pitch_of(columns + unit_of(shape->out) - 1, shape->out, sign * rows->out_step);
@@ -112,7 +112,7 @@ static void cut_askew(rs_wide_cut *cut, const rs_wide_shape *shape, const rs_row
 
 /* Of a block with these pitches. */
 static int askew_bytes(const rs_wide_shape *shape, int in_pitch, int mask_pitch, int out_pitch) {
-  rs_wide_cut cut = {.in_pitch = in_pitch, .mask_pitch = mask_pitch, .out_pitch = out_pitch};
+  WideCut cut = {.in_pitch = in_pitch, .mask_pitch = mask_pitch, .out_pitch = out_pitch};
   place(&cut, shape);
   return shape->threads / 32 * cut.room;
 }
@@ -157,12 +157,12 @@ static int width_in_words(const rs_wide_shape *shape, int64_t vectors, int threa
 }
 
 /* Whether each strip has far more tiles than are in work at a time: 21736 x 193 f32, with 340 in all, loses 1%. */
-static bool deep(const rs_wide_cut *cut, int64_t blocks, const rs_wide_shape *shape, const rs_rows *rows) {
+static bool deep(const WideCut *cut, int64_t blocks, const rs_wide_shape *shape, const rs_rows *rows) {
   enum { LEAST_ROUNDS = 8 }; /* of as many tiles as lie between one and what it asks for */
   return rows->count == cut->columns && cut->strips <= shape->ahead_strips && blocks >= LEAST_ROUNDS * shape->ahead;
 }
 
-static void look_ahead(rs_wide_cut *cut, int64_t blocks, const rs_wide_shape *shape, const rs_rows *rows) {
+static void look_ahead(WideCut *cut, int64_t blocks, const rs_wide_shape *shape, const rs_rows *rows) {
   if (!shape->ahead || !rs_rows_one_run(rows, shape->length, shape->mask != 0) ||
       (shape->ahead_strips && !deep(cut, blocks, shape, rows)))
     return;
@@ -170,7 +170,7 @@ static void look_ahead(rs_wide_cut *cut, int64_t blocks, const rs_wide_shape *sh
   cut->share = (int32_t)parts(rows->count * shape->length, blocks);
 }
 
-void rs_wide_cut_rows(rs_wide_cut *cut, rs_column_need *need, const rs_wide_shape *shape, const rs_rows *rows) {
+void rs_wide_cut_rows(WideCut *cut, rs_column_need *need, const rs_wide_shape *shape, const rs_rows *rows) {
   int threads = log2_up(shape->threads), last = rows->rank - 1;
   int64_t vectors = rows->shape[last] / shape->vector, segments = parts(shape->length, shape->steps);
   int width = shape->askew ? log2_up(shape->width) : width_in_words(shape, vectors, threads);

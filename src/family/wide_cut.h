@@ -10,18 +10,6 @@
 
 #include "columns_cut.h"
 
-/* WideCut in wide_tile.cuh, which says what the fields mean. */
-typedef struct rs_wide_cut {
-  int32_t width, segments;
-  int32_t columns, strips;
-  int32_t apart, most;
-  int32_t tiles;
-  int32_t outers, groups;
-  int32_t ahead, share;
-  int32_t in_pitch, mask_pitch, out_pitch;
-  int32_t room, mask_at, out_at;
-} rs_wide_cut;
-
 /* What is known before the rows are. */
 typedef struct rs_wide_shape {
   int64_t length;
@@ -41,7 +29,7 @@ int rs_wide_shared(const rs_wide_shape *shape);
 int rs_wide_most_shared(const rs_wide_shape *shape);
 
 /* rows->count > 0, shape->length > 0, and they fit. */
-void rs_wide_cut_rows(rs_wide_cut *cut, rs_column_need *need, const rs_wide_shape *shape, const rs_rows *rows);
+void rs_wide_cut_rows(WideCut *cut, rs_column_need *need, const rs_wide_shape *shape, const rs_rows *rows);
 
 /* The most that `need->workspace` can be for rows->count == count. */
 size_t rs_wide_workspace(const rs_wide_shape *shape, int64_t count);
