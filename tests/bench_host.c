@@ -104,10 +104,11 @@ static bool right_total(rowscan_type acc, const void *totals, int64_t row, int64
 
 static rs_rows rows_of(const shape *p) {
   rs_rows rows = {.count = p->outer * p->inner, .rank = 2, .shape = {p->outer, p->inner}};
-  rows.in_step = rows.out_step = rows.mask_step = p->inner;
-  rows.in_stride[0] = rows.out_stride[0] = rows.mask_stride[0] = p->length * p->inner;
-  rows.in_stride[1] = rows.out_stride[1] = rows.mask_stride[1] = rows.row_stride[1] = 1;
-  rows.row_stride[0] = p->inner;
+  rows.array[RS_IN].step = rows.array[RS_OUT].step = rows.array[RS_MASK].step = p->inner;
+  rows.array[RS_IN].stride[0] = rows.array[RS_OUT].stride[0] = rows.array[RS_MASK].stride[0] = p->length * p->inner;
+  rows.array[RS_IN].stride[1] = rows.array[RS_OUT].stride[1] = rows.array[RS_MASK].stride[1] =
+      rows.array[RS_INIT].stride[1] = rows.array[RS_TOTALS].stride[1] = 1;
+  rows.array[RS_INIT].stride[0] = rows.array[RS_TOTALS].stride[0] = p->inner;
   return rows;
 }
 
@@ -125,14 +126,14 @@ static void measure(rs_host *host, const shape *p) {
   fill_ones(p->in, in, n);
   if (p->mask)
     memset(mask = malloc((size_t)n), 1, (size_t)n);
-  rows.in = in;
-  rows.out = out;
-  rows.mask = mask;
-  rows.totals = totals;
+  rows.array[RS_IN].data = in;
+  rows.array[RS_OUT].data = out;
+  rows.array[RS_MASK].data = mask;
+  rows.array[RS_TOTALS].data = totals;
   rs_host_run(host, &spec, &rows);
   for (int64_t i = 0; i < count; i++)
     wrong += !right_total(acc, totals, i, p->length);
-  rows.totals = NULL;
+  rows.array[RS_TOTALS].data = NULL;
 
   double scan = 1e9, copy = 1e9, start = now();
   for (int i = 0; i < 5 || (i < 1000 && now() - start < 0.5); i++) {

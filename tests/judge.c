@@ -214,10 +214,11 @@ static const char *at(const void *base, rowscan_type type, int64_t index) {
 }
 
 static number element(const rowscan_spec *spec, const rs_rows *rows, int64_t in, int64_t mask) {
-  number x = convert(spec->acc_type, spec->in_type, read_number(spec->in_type, at(rows->in, spec->in_type, in)));
+  number x = convert(spec->acc_type, spec->in_type,
+                     read_number(spec->in_type, at(rows->array[RS_IN].data, spec->in_type, in)));
   if (spec->mask_mode == ROWSCAN_MASK_NONE)
     return x;
-  number m = read_number(spec->mask_type, at(rows->mask, spec->mask_type, mask));
+  number m = read_number(spec->mask_type, at(rows->array[RS_MASK].data, spec->mask_type, mask));
   if (spec->mask_mode == ROWSCAN_MASK_SELECT)
     return (floating(spec->mask_type) ? m.real != 0 : m.whole != 0) ? x : identity(spec);
   m = convert(spec->acc_type, spec->mask_type, m);
@@ -227,28 +228,30 @@ static number element(const rowscan_spec *spec, const rs_rows *rows, int64_t in,
 static void scan_row(const rowscan_spec *spec, const rs_rows *rows, number *totals[], int64_t row) {
   int64_t in = 0, out = 0, mask = 0, own = 0, n = spec->length;
   for (int d = rows->rank - 1; d >= 0; row /= rows->shape[d--]) {
-    in += row % rows->shape[d] * rows->in_stride[d];
-    out += row % rows->shape[d] * rows->out_stride[d];
-    mask += row % rows->shape[d] * rows->mask_stride[d];
-    own += row % rows->shape[d] * rows->row_stride[d];
+    in += row % rows->shape[d] * rows->array[RS_IN].stride[d];
+    out += row % rows->shape[d] * rows->array[RS_OUT].stride[d];
+    mask += row % rows->shape[d] * rows->array[RS_MASK].stride[d];
+    own += row % rows->shape[d] * rows->array[RS_INIT].stride[d];
   }
   number init;
-  if (rows->init)
-    init = fit(spec->acc_type, read_number(spec->acc_type, at(rows->init, spec->acc_type, own)));
-  const number *start = rows->init ? &init : NULL;
+  if (rows->array[RS_INIT].data)
+    init = fit(spec->acc_type, read_number(spec->acc_type, at(rows->array[RS_INIT].data, spec->acc_type, own)));
+  const number *start = rows->array[RS_INIT].data ? &init : NULL;
   bool reverse = spec->flags & ROWSCAN_REVERSE, exclusive = spec->flags & ROWSCAN_EXCLUSIVE;
   for (int64_t i = 0; i < n; i++) {
     int64_t e = reverse ? n - 1 - i : i;
-    totals[0][i] = element(spec, rows, in + e * rows->in_step, mask + e * rows->mask_step);
+    totals[0][i] = element(spec, rows, in + e * rows->array[RS_IN].step, mask + e * rows->array[RS_MASK].step);
   }
   block_totals(spec, totals, n);
   for (int64_t i = 0; i < n; i++) {
     int64_t e = reverse ? n - 1 - i : i;
     number p = prefix(spec, totals, exclusive ? i : i + 1, start);
-    write_number(spec->out_type, (char *)at(rows->out, spec->out_type, out + e * rows->out_step), p);
+    write_number(spec->out_type,
+                 (char *)at(rows->array[RS_OUT].data, spec->out_type, out + e * rows->array[RS_OUT].step), p);
   }
-  if (rows->totals)
-    write_number(spec->acc_type, (char *)at(rows->totals, spec->acc_type, own), prefix(spec, totals, n, start));
+  if (rows->array[RS_TOTALS].data)
+    write_number(spec->acc_type, (char *)at(rows->array[RS_TOTALS].data, spec->acc_type, own),
+                 prefix(spec, totals, n, start));
 }
 
 void judge_scan(const rowscan_spec *spec, const rs_rows *rows) {

@@ -13,6 +13,7 @@
 
 #include "compile/compile.h"
 #include "family/columns_parts.h"
+#include "family/packed.h"
 #include "gpu/cuda.h"
 #include "judge.h"
 #include "quick.h"
@@ -274,12 +275,6 @@ static void two_columns(const rs_rows *rows, int64_t length, int64_t *stride, in
   }
 }
 
-typedef struct packed {
-  const void *in, *out, *mask, *init, *totals, *workspace;
-  int64_t first, count, in_step, out_step, mask_step;
-  int64_t dims[5 * MOST_RANK];
-} packed;
-
 /* Half of the runs have a workspace of their own, with no byte more than they need; the others one after another. */
 static void launch(const kernel *k, const rs_rows *rows, const void *cut, const rs_column_need *need) {
   CUdeviceptr workspace = k->workspace, own = 0;
@@ -288,11 +283,9 @@ static void launch(const kernel *k, const rs_rows *rows, const void *cut, const 
     MUST(cuMemsetD8Async, own, 0, need->workspace, stream);
     workspace = own;
   }
-  packed p = {rows->in, rows->out,   rows->mask,    rows->init,     rows->totals,    (void *)(uintptr_t)workspace,
-              0,        rows->count, rows->in_step, rows->out_step, rows->mask_step, {0}};
-  const int64_t *const arrays[] = {rows->shape, rows->in_stride, rows->out_stride, rows->mask_stride, rows->row_stride};
-  for (int i = 0; i < 5; i++)
-    memcpy(p.dims + i * rows->rank, arrays[i], (size_t)rows->rank * sizeof *p.dims);
+  rs_packed p;
+  rs_pack(&p, rows);
+  p.workspace = (void *)(uintptr_t)workspace;
   void *parameters[] = {&p, (void *)(uintptr_t)cut};
   if (need->shared > 48 << 10)
     MUST(cuFuncSetAttribute, k->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, need->shared);
@@ -311,14 +304,15 @@ static void differ(const kernel *k, const rs_rows *rows, const rs_columns_launch
     exit(1);
   printf("FAIL %s\n  %s at byte %lld; shape", k->name, what, (long long)at);
   for (int d = 0; d < rows->rank; d++)
-    printf(" %lld(in %lld out %lld mask %lld)", (long long)rows->shape[d], (long long)rows->in_stride[d],
-           (long long)rows->out_stride[d], (long long)rows->mask_stride[d]);
-  printf(" steps in %lld out %lld mask %lld; init %d totals %d\n", (long long)rows->in_step, (long long)rows->out_step,
-         (long long)rows->mask_step, rows->init != NULL, rows->totals != NULL);
+    printf(" %lld(in %lld out %lld mask %lld)", (long long)rows->shape[d], (long long)rows->array[RS_IN].stride[d],
+           (long long)rows->array[RS_OUT].stride[d], (long long)rows->array[RS_MASK].stride[d]);
+  printf(" steps in %lld out %lld mask %lld; init %d totals %d\n", (long long)rows->array[RS_IN].step,
+         (long long)rows->array[RS_OUT].step, (long long)rows->array[RS_MASK].step, rows->array[RS_INIT].data != NULL,
+         rows->array[RS_TOTALS].data != NULL);
   if (k->stream.steps) {
     const StreamCut *stream = &part->cut.stream;
     printf("  place %d columns %d steps %d tiles %d pieces %d parts %d pitches %d %d stages %d of %d blocks %d\n",
-           (int)((uintptr_t)part->rows->in % 16), stream->columns, stream->steps, stream->tiles,
+           (int)((uintptr_t)part->rows->array[RS_IN].data % 16), stream->columns, stream->steps, stream->tiles,
            1 << stream->pieces_log, 1 << stream->parts_log, stream->in_pitch, stream->mask_pitch, stream->stages,
            stream->stage_bytes, (int)part->need.blocks);
     return;
@@ -335,8 +329,9 @@ static void differ(const kernel *k, const rs_rows *rows, const rs_columns_launch
   }
   if (k->brief.steps) {
     const ShortCut *brief = &part->cut.brief;
-    printf("  place %d columns %d outers %d shared %d blocks %d\n", (int)((uintptr_t)part->rows->in % 16),
-           brief->columns, brief->outers, part->need.shared, (int)part->need.blocks);
+    printf("  place %d columns %d outers %d shared %d blocks %d\n",
+           (int)((uintptr_t)part->rows->array[RS_IN].data % 16), brief->columns, brief->outers, part->need.shared,
+           (int)part->need.blocks);
     return;
   }
   if (k->wide.vector) {
@@ -371,8 +366,9 @@ static bool same(rowscan_type type, const unsigned char *got, const unsigned cha
 
 /* Whether each result may take its element's place. */
 static bool same_places(const rs_rows *rows) {
-  return rows->in_step == rows->out_step &&
-         !memcmp(rows->in_stride, rows->out_stride, (size_t)rows->rank * sizeof *rows->in_stride);
+  return rows->array[RS_IN].step == rows->array[RS_OUT].step &&
+         !memcmp(rows->array[RS_IN].stride, rows->array[RS_OUT].stride,
+                 (size_t)rows->rank * sizeof *rows->array[RS_IN].stride);
 }
 
 static void run(kernel *k, int64_t inner, bool plain) {
@@ -389,6 +385,7 @@ static void run(kernel *k, int64_t inner, bool plain) {
   if (streams)
     inner = 1 + inner % rs_stream_columns(&k->stream);
   rs_rows host = {.rank = s->row_rank, .count = 1}, device;
+  rs_rows_set_bytes(&host, s);
   int64_t left = 60000 / (s->length * inner) + 1;
   for (int d = 0; d < host.rank; d++) {
     host.shape[d] = d == host.rank - 1 ? inner : 1 + any((uint32_t)(left < 40 ? left : 40));
@@ -396,50 +393,51 @@ static void run(kernel *k, int64_t inner, bool plain) {
       left = left / host.shape[d] + 1;
     host.count *= host.shape[d];
   }
-  random_strides(&host, s->length, host.in_stride, &host.in_step, true, plain, unit);
-  random_strides(&host, s->length, host.out_stride, &host.out_step, false, plain, unit);
+  random_strides(&host, s->length, host.array[RS_IN].stride, &host.array[RS_IN].step, true, plain, unit);
+  random_strides(&host, s->length, host.array[RS_OUT].stride, &host.array[RS_OUT].step, false, plain, unit);
   if (plain || once_in(2)) {
-    memcpy(host.out_stride, host.in_stride, sizeof host.in_stride);
-    host.out_step = host.in_step;
+    memcpy(host.array[RS_OUT].stride, host.array[RS_IN].stride, sizeof host.array[RS_IN].stride);
+    host.array[RS_OUT].step = host.array[RS_IN].step;
     for (int d = 0; d < host.rank; d++)
-      if (host.out_stride[d] == 0)
-        random_strides(&host, s->length, host.out_stride, &host.out_step, false, true, unit);
+      if (host.array[RS_OUT].stride[d] == 0)
+        random_strides(&host, s->length, host.array[RS_OUT].stride, &host.array[RS_OUT].step, false, true, unit);
   }
   bool masked = s->mask_mode != ROWSCAN_MASK_NONE;
   if (masked)
-    random_strides(&host, s->length, host.mask_stride, &host.mask_step, true, plain, unit);
+    random_strides(&host, s->length, host.array[RS_MASK].stride, &host.array[RS_MASK].step, true, plain, unit);
   if (streams) {
-    one_run(&host, s->length, host.in_stride, &host.in_step);
-    one_run(&host, s->length, host.mask_stride, &host.mask_step);
-    host.out_step = host.in_step;
+    one_run(&host, s->length, host.array[RS_IN].stride, &host.array[RS_IN].step);
+    one_run(&host, s->length, host.array[RS_MASK].stride, &host.array[RS_MASK].step);
+    host.array[RS_OUT].step = host.array[RS_IN].step;
     for (int d = 0, apart = 16 * (int)any(2); d < host.rank; d++) /* outers as far from a word */
-      host.out_stride[d] = host.in_stride[d] + (d < host.rank - 1 ? apart : 0);
+      host.array[RS_OUT].stride[d] = host.array[RS_IN].stride[d] + (d < host.rank - 1 ? apart : 0);
     for (int d = host.rank - 3; d >= 0; d--)
-      host.out_stride[d] += (host.out_stride[d + 1] - host.in_stride[d + 1]) * host.shape[d + 1];
+      host.array[RS_OUT].stride[d] +=
+          (host.array[RS_OUT].stride[d + 1] - host.array[RS_IN].stride[d + 1]) * host.shape[d + 1];
   }
   if (pairs) {
-    two_columns(&host, s->length, host.in_stride, &host.in_step);
-    two_columns(&host, s->length, host.out_stride, &host.out_step);
+    two_columns(&host, s->length, host.array[RS_IN].stride, &host.array[RS_IN].step);
+    two_columns(&host, s->length, host.array[RS_OUT].stride, &host.array[RS_OUT].step);
   }
   if (brief || (k->wide.ahead && once_in(2))) { /* tiles ask for others' elements where all is one run */
     int64_t next = inner * s->length;
-    host.in_stride[host.rank - 1] = 1;
+    host.array[RS_IN].stride[host.rank - 1] = 1;
     for (int d = host.rank - 2; d >= 0; next *= host.shape[d--])
-      host.in_stride[d] = next;
-    host.in_step = host.out_step = host.mask_step = inner;
-    memcpy(host.out_stride, host.in_stride, sizeof host.in_stride);
-    memcpy(host.mask_stride, host.in_stride, sizeof host.in_stride);
+      host.array[RS_IN].stride[d] = next;
+    host.array[RS_IN].step = host.array[RS_OUT].step = host.array[RS_MASK].step = inner;
+    memcpy(host.array[RS_OUT].stride, host.array[RS_IN].stride, sizeof host.array[RS_IN].stride);
+    memcpy(host.array[RS_MASK].stride, host.array[RS_IN].stride, sizeof host.array[RS_IN].stride);
   }
   int64_t number = 1;
   for (int d = host.rank - 1; d >= 0; d--) {
-    host.row_stride[d] = number;
+    host.array[RS_INIT].stride[d] = host.array[RS_TOTALS].stride[d] = number;
     number *= host.shape[d];
   }
   area in, out, mask, init, totals;
   int place = unit > 1 || once_in(2) || ((pairs || at_once) && !once_in(8)) ? 0 : ANYWHERE,
       row_place = pairs ? 0 : ANYWHERE;
-  area_make(&in, &host, host.in_stride, host.in_step, s->length, (int)rowscan_type_bytes(s->in_type), place,
-            once_in(2));
+  area_make(&in, &host, host.array[RS_IN].stride, host.array[RS_IN].step, s->length,
+            (int)rowscan_type_bytes(s->in_type), place, once_in(2));
   if (streams) /* which takes no others */
     place = once_in(6) ? ANYWHERE : (int)(in.first % 16);
   area_random(&in, s->in_type, false);
@@ -447,33 +445,33 @@ static void run(kernel *k, int64_t inner, bool plain) {
   if (over)
     area_copy(&out, &in);
   else
-    area_make(&out, &host, host.out_stride, host.out_step, s->length, (int)rowscan_type_bytes(s->out_type), place,
-              true);
+    area_make(&out, &host, host.array[RS_OUT].stride, host.array[RS_OUT].step, s->length,
+              (int)rowscan_type_bytes(s->out_type), place, true);
   if (masked) {
-    area_make(&mask, &host, host.mask_stride, host.mask_step, s->length, (int)rowscan_type_bytes(s->mask_type),
-              unit > 1 || at_once ? 0 : ANYWHERE, once_in(2));
+    area_make(&mask, &host, host.array[RS_MASK].stride, host.array[RS_MASK].step, s->length,
+              (int)rowscan_type_bytes(s->mask_type), unit > 1 || at_once ? 0 : ANYWHERE, once_in(2));
     area_random(&mask, s->mask_type, true);
     area_up(&mask);
   }
   bool inits = once_in(3), keeps = once_in(3);
   int acc = (int)rowscan_type_bytes(s->acc_type);
-  area_make(&init, &host, host.row_stride, 0, 1, acc, once_in(8) ? ANYWHERE : row_place, false);
-  area_make(&totals, &host, host.row_stride, 0, 1, acc, once_in(8) ? ANYWHERE : row_place, true);
+  area_make(&init, &host, host.array[RS_INIT].stride, 0, 1, acc, once_in(8) ? ANYWHERE : row_place, false);
+  area_make(&totals, &host, host.array[RS_TOTALS].stride, 0, 1, acc, once_in(8) ? ANYWHERE : row_place, true);
   area_random(&init, s->acc_type, false);
   area_up(&in);
   area_up(&init);
 
   device = host;
-  host.in = in.host + in.first;
-  host.out = out.host + out.first;
-  host.mask = masked ? mask.host + mask.first : NULL;
-  host.init = inits ? init.host + init.first : NULL;
-  host.totals = keeps ? totals.host + totals.first : NULL;
-  device.in = (void *)(uintptr_t)((over ? out.device : in.device) + (size_t)in.first);
-  device.out = (void *)(uintptr_t)(out.device + (size_t)out.first);
-  device.mask = masked ? (void *)(uintptr_t)(mask.device + (size_t)mask.first) : NULL;
-  device.init = inits ? (void *)(uintptr_t)(init.device + (size_t)init.first) : NULL;
-  device.totals = keeps ? (void *)(uintptr_t)(totals.device + (size_t)totals.first) : NULL;
+  host.array[RS_IN].data = in.host + in.first;
+  host.array[RS_OUT].data = out.host + out.first;
+  host.array[RS_MASK].data = masked ? mask.host + mask.first : NULL;
+  host.array[RS_INIT].data = inits ? init.host + init.first : NULL;
+  host.array[RS_TOTALS].data = keeps ? totals.host + totals.first : NULL;
+  device.array[RS_IN].data = (void *)(uintptr_t)((over ? out.device : in.device) + (size_t)in.first);
+  device.array[RS_OUT].data = (void *)(uintptr_t)(out.device + (size_t)out.first);
+  device.array[RS_MASK].data = masked ? (void *)(uintptr_t)(mask.device + (size_t)mask.first) : NULL;
+  device.array[RS_INIT].data = inits ? (void *)(uintptr_t)(init.device + (size_t)init.first) : NULL;
+  device.array[RS_TOTALS].data = keeps ? (void *)(uintptr_t)(totals.device + (size_t)totals.first) : NULL;
 
   static const int tiles[] = {2048, 4096, 8192, 32768};
   static const int strips[] = {32, 64, 128, 256};

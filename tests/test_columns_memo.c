@@ -38,7 +38,7 @@ static int64_t gap(uint64_t *state) {
 }
 
 /* Arrays of one layout each: dense, with gaps between steps or outers, or turned; and beginning anywhere. */
-static void random_array(uint64_t *state, const rs_rows *rows, int64_t length, int bytes, const void **at,
+static void random_array(uint64_t *state, const rs_rows *rows, int64_t length, int bytes, void **at,
                          int64_t *step, int64_t *stride) {
   int64_t inner = rows->shape[rows->rank - 1], next = inner * length;
   bool turned = any(state, 4) == 0;
@@ -61,13 +61,16 @@ static rs_rows random_rows(uint64_t *state, int64_t length, bool masked, bool hu
       rows.shape[d] = large[any(state, 4)];
     rows.count *= rows.shape[d];
   }
-  random_array(state, &rows, length, 4, &rows.in, &rows.in_step, rows.in_stride);
-  random_array(state, &rows, length, 4, (const void **)&rows.out, &rows.out_step, rows.out_stride);
+  for (int a = 0; a < RS_ARRAYS; a++)
+    rows.array[a].bytes = a == RS_MASK ? 1 : 4;
+  random_array(state, &rows, length, 4, &rows.array[RS_IN].data, &rows.array[RS_IN].step, rows.array[RS_IN].stride);
+  random_array(state, &rows, length, 4, &rows.array[RS_OUT].data, &rows.array[RS_OUT].step, rows.array[RS_OUT].stride);
   if (masked)
-    random_array(state, &rows, length, 1, &rows.mask, &rows.mask_step, rows.mask_stride);
+    random_array(state, &rows, length, 1, &rows.array[RS_MASK].data, &rows.array[RS_MASK].step,
+                 rows.array[RS_MASK].stride);
   int64_t number = 1;
   for (int d = rows.rank - 1; d >= 0; number *= rows.shape[d--])
-    rows.row_stride[d] = number;
+    rows.array[RS_INIT].stride[d] = rows.array[RS_TOTALS].stride[d] = number;
   return rows;
 }
 
@@ -97,9 +100,9 @@ static bool agrees_on(rs_columns_memo *memo, const rs_columns *columns, const rs
  */
 static bool agrees(rs_columns_memo *memo, const rs_columns *columns, const rs_rows *rows) {
   rs_rows others = *rows, in_place = *rows, apart = *rows;
-  others.totals = &others;
-  in_place.out = (void *)rows->in;
-  apart.out = (char *)in_place.out + 4096;
+  others.array[RS_TOTALS].data = &others;
+  in_place.array[RS_OUT].data = rows->array[RS_IN].data;
+  apart.array[RS_OUT].data = (char *)in_place.array[RS_OUT].data + 4096;
   return agrees_on(memo, columns, rows) && agrees_on(memo, columns, &others) && agrees_on(memo, columns, &in_place) &&
          agrees_on(memo, columns, &apart) && agrees_on(memo, columns, &in_place);
 }
@@ -117,18 +120,19 @@ static void vary(const rs_columns *columns, rs_rows *rows, int64_t *field, int64
 }
 
 static void vary_all(const rs_columns *columns, rs_rows *rows) {
-  int64_t *const arrays[] = {rows->shape, rows->in_stride, rows->out_stride, rows->mask_stride};
-  const void **const addresses[] = {&rows->in, (const void **)&rows->out, &rows->mask};
-  for (int i = 0; i < (rows->mask ? 3 : 2); i++) {
-    const void *was = *addresses[i];
-    *addresses[i] = (const char *)was + 4;
+  int64_t *const arrays[] = {rows->shape, rows->array[RS_IN].stride, rows->array[RS_OUT].stride,
+                             rows->array[RS_MASK].stride};
+  void **const addresses[] = {&rows->array[RS_IN].data, &rows->array[RS_OUT].data, &rows->array[RS_MASK].data};
+  for (int i = 0; i < (rows->array[RS_MASK].data ? 3 : 2); i++) {
+    void *was = *addresses[i];
+    *addresses[i] = (char *)was + 4;
     ck_assert(agrees(&memo, columns, rows));
     *addresses[i] = was;
     ck_assert(agrees(&memo, columns, rows));
   }
-  vary(columns, rows, &rows->in_step, rows->in_step + 1);
-  vary(columns, rows, &rows->out_step, rows->out_step + 1);
-  vary(columns, rows, &rows->mask_step, rows->mask_step + 1);
+  vary(columns, rows, &rows->array[RS_IN].step, rows->array[RS_IN].step + 1);
+  vary(columns, rows, &rows->array[RS_OUT].step, rows->array[RS_OUT].step + 1);
+  vary(columns, rows, &rows->array[RS_MASK].step, rows->array[RS_MASK].step + 1);
   for (int i = 0; i < 4; i++)
     for (int d = 0; d < rows->rank; d++)
       vary(columns, rows, &arrays[i][d], arrays[i][d] + 1);
@@ -158,7 +162,7 @@ START_TEST(what_was_asked_before_is_remembered) {
   rs_rows rows = random_rows(&state, 300, false, false);
   rows.rank = 1;
   rows.shape[0] = rows.count = 7;
-  rows.init = (char *)NULL + 4096;
+  rows.array[RS_INIT].data = (char *)NULL + 4096;
   memset(&memo, 0, sizeof memo);
   ck_assert(rs_columns_recall(&memo, &told, &columns, &rows));
   int known = 0;
@@ -167,7 +171,7 @@ START_TEST(what_was_asked_before_is_remembered) {
     memo.cut[i].launch.need.blocks = 12345;
   }
   ck_assert_int_eq(known, 1);
-  rows.init = (char *)NULL + 8192; /* which tells nothing new */
+  rows.array[RS_INIT].data = (char *)NULL + 8192; /* which tells nothing new */
   ck_assert(rs_columns_recall(&memo, &told, &columns, &rows));
   ck_assert_int_eq(told.need.blocks, 12345);
   for (int i = 0; i < RS_MEMO_CUTS; i++)
@@ -186,9 +190,10 @@ START_TEST(what_is_too_long_for_a_stream_is_wide) {
   rs_rows rows;
   memset(&rows, 0, sizeof rows);
   rows.rank = 1;
-  rows.shape[0] = rows.count = rows.in_step = rows.out_step = 8;
-  rows.in_stride[0] = rows.out_stride[0] = rows.row_stride[0] = 1;
-  rows.in = rows.out = (char *)NULL + 4096;
+  rows.shape[0] = rows.count = rows.array[RS_IN].step = rows.array[RS_OUT].step = 8;
+  rows.array[RS_IN].stride[0] = rows.array[RS_OUT].stride[0] = rows.array[RS_INIT].stride[0] =
+      rows.array[RS_TOTALS].stride[0] = 1;
+  rows.array[RS_IN].data = rows.array[RS_OUT].data = (char *)NULL + 4096;
   columns.scratch = cases[_i].scratch;
   rs_columns_parts parts;
   rs_columns_launch part;
@@ -208,11 +213,15 @@ START_TEST(large_tensors_are_one_launch) {
               {1 << 23, 128},  {1 << 24, 97},  {1 << 24, 33},  {1 << 25, 64},  {1 << 26, 17}};
   for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
     rs_columns columns = columns_of(runs[i].length, false);
-    rs_rows rows = {.rank = 1, .count = runs[i].columns, .in_step = runs[i].columns, .out_step = runs[i].columns};
+    rs_rows rows = {.rank = 1,
+                    .count = runs[i].columns,
+                    .array[RS_IN].step = runs[i].columns,
+                    .array[RS_OUT].step = runs[i].columns};
     rows.shape[0] = rows.count;
-    rows.in_stride[0] = rows.out_stride[0] = rows.row_stride[0] = 1;
-    rows.in = (char *)NULL + 4096;
-    rows.out = (char *)NULL + 8192;
+    rows.array[RS_IN].stride[0] = rows.array[RS_OUT].stride[0] = rows.array[RS_INIT].stride[0] =
+        rows.array[RS_TOTALS].stride[0] = 1;
+    rows.array[RS_IN].data = (char *)NULL + 4096;
+    rows.array[RS_OUT].data = (char *)NULL + 8192;
     rs_columns_parts parts;
     rs_columns_launch launch;
     rs_columns_begin(&parts, &columns, &rows);
@@ -242,12 +251,12 @@ START_TEST(a_tile_has_room) {
         rs_columns columns;
         rs_tune_column_cuts(&spec, archs[_i % 5], &columns);
         int64_t all = inner * lengths[i];
-        rs_rows rows = {.rank = 2, .shape = {100000, inner}, .count = 100000 * inner, .in_step = inner};
-        rows.out_step = rows.mask_step = inner;
-        rows.in_stride[0] = rows.out_stride[0] = rows.mask_stride[0] = all;
-        rows.in_stride[1] = rows.out_stride[1] = rows.mask_stride[1] = 1;
-        rows.in = rows.out = (char *)NULL + 4096;
-        rows.mask = masked ? rows.in : NULL;
+        rs_rows rows = {.rank = 2, .shape = {100000, inner}, .count = 100000 * inner, .array[RS_IN].step = inner};
+        rows.array[RS_OUT].step = rows.array[RS_MASK].step = inner;
+        rows.array[RS_IN].stride[0] = rows.array[RS_OUT].stride[0] = rows.array[RS_MASK].stride[0] = all;
+        rows.array[RS_IN].stride[1] = rows.array[RS_OUT].stride[1] = rows.array[RS_MASK].stride[1] = 1;
+        rows.array[RS_IN].data = rows.array[RS_OUT].data = (char *)NULL + 4096;
+        rows.array[RS_MASK].data = masked ? rows.array[RS_IN].data : NULL;
         ColumnCut cut;
         rs_column_need need;
         rs_columns_cut(&cut, &need, &columns.any, &rows);
@@ -280,7 +289,7 @@ START_TEST(a_whole_run_is_the_only_part) {
     ck_assert_uint_le(whole.need.workspace, rs_columns_bound(&columns));
     ck_assert(rs_columns_next(&parts, &part));
     ck_assert(same_launch(&whole, &part));
-    ck_assert(part.rows->in == rows.in && part.rows->count == rows.count);
+    ck_assert(part.rows->array[RS_IN].data == rows.array[RS_IN].data && part.rows->count == rows.count);
     ck_assert(!memcmp(part.rows->shape, rows.shape, (size_t)rows.rank * sizeof *rows.shape));
     ck_assert(!rs_columns_next(&parts, &part));
   }
@@ -347,9 +356,12 @@ START_TEST(wide_takes_what_lies_in_words) {
     rs_columns columns = columns_of(length, masked);
     const rs_wide_shape *wide = &columns.wide;
     rs_rows rows = random_rows(&state, length, masked, false);
-    bool expected = looks_wide(wide, &rows, rows.in, wide->in, rows.in_step, rows.in_stride) &&
-                    looks_wide(wide, &rows, rows.out, wide->out, rows.out_step, rows.out_stride) &&
-                    (!masked || looks_wide(wide, &rows, rows.mask, wide->mask, rows.mask_step, rows.mask_stride));
+    bool expected =
+        looks_wide(wide, &rows, rows.array[RS_IN].data, wide->in, rows.array[RS_IN].step, rows.array[RS_IN].stride) &&
+        looks_wide(wide, &rows, rows.array[RS_OUT].data, wide->out, rows.array[RS_OUT].step,
+                   rows.array[RS_OUT].stride) &&
+        (!masked || looks_wide(wide, &rows, rows.array[RS_MASK].data, wide->mask, rows.array[RS_MASK].step,
+                               rows.array[RS_MASK].stride));
     ck_assert_int_eq(rs_wide_fits(wide, &rows), expected);
     taken += expected;
   }
@@ -398,13 +410,14 @@ START_TEST(short_columns_have_tiles_of_whole_outers) {
   rs_rows rows = {.rank = 2,
                   .count = given[_i].outers * given[_i].inner,
                   .shape = {given[_i].outers, given[_i].inner},
-                  .in_stride = {outer, 1},
-                  .out_stride = {outer, 1},
-                  .row_stride = {given[_i].inner, 1},
-                  .in_step = given[_i].inner,
-                  .out_step = given[_i].inner,
-                  .in = (char *)NULL + 4096,
-                  .out = (char *)NULL + 8192};
+                  .array[RS_IN].stride = {outer, 1},
+                  .array[RS_OUT].stride = {outer, 1},
+                  .array[RS_INIT].stride = {given[_i].inner, 1},
+                  .array[RS_TOTALS].stride = {given[_i].inner, 1},
+                  .array[RS_IN].step = given[_i].inner,
+                  .array[RS_OUT].step = given[_i].inner,
+                  .array[RS_IN].data = (char *)NULL + 4096,
+                  .array[RS_OUT].data = (char *)NULL + 8192};
   rs_columns_launch launch = {.rows = &rows, .made_of = rs_columns_best(&columns, &rows)};
   ck_assert_int_eq(launch.made_of, given[_i].kernel);
   ck_assert(rs_columns_whole(&launch, &columns));
@@ -445,11 +458,12 @@ static rs_rows dense(int64_t outers, int64_t length, int64_t inner) {
   rows.count = outers * inner;
   rows.shape[0] = outers;
   rows.shape[1] = inner;
-  rows.in = rows.out = (char *)NULL + 4096;
-  rows.in_step = rows.out_step = inner;
-  rows.in_stride[0] = rows.out_stride[0] = length * inner;
-  rows.in_stride[1] = rows.out_stride[1] = rows.row_stride[1] = 1;
-  rows.row_stride[0] = inner;
+  rows.array[RS_IN].data = rows.array[RS_OUT].data = (char *)NULL + 4096;
+  rows.array[RS_IN].step = rows.array[RS_OUT].step = inner;
+  rows.array[RS_IN].stride[0] = rows.array[RS_OUT].stride[0] = length * inner;
+  rows.array[RS_IN].stride[1] = rows.array[RS_OUT].stride[1] = rows.array[RS_INIT].stride[1] =
+      rows.array[RS_TOTALS].stride[1] = 1;
+  rows.array[RS_INIT].stride[0] = rows.array[RS_TOTALS].stride[0] = inner;
   return rows;
 }
 
@@ -535,14 +549,14 @@ START_TEST(where_results_begin_matters) {
   static const rs_template kernels[] = {RS_TEMPLATE_WIDE, RS_TEMPLATE_STREAM_COLUMNS, RS_TEMPLATE_WIDE};
   for (int i = 0; i < 3; i++) {
     rs_columns_launch launch;
-    rows.in = rows.out = (char *)NULL + 4096 + i % 2 * 16;
+    rows.array[RS_IN].data = rows.array[RS_OUT].data = (char *)NULL + 4096 + i % 2 * 16;
     rs_columns_recall(&memo, &launch, &columns, &rows);
     ck_assert_int_eq(launch.made_of, kernels[i]);
     ck_assert_int_eq(rs_columns_best(&columns, &rows), kernels[i]);
   }
   columns.wide.out = 2;
   ck_assert_int_eq(rs_columns_best(&columns, &rows), RS_TEMPLATE_WIDE);
-  rows.in = rows.out = (char *)NULL + 4096 + 16;
+  rows.array[RS_IN].data = rows.array[RS_OUT].data = (char *)NULL + 4096 + 16;
   ck_assert_int_eq(rs_columns_best(&columns, &rows), RS_TEMPLATE_WIDE);
 }
 END_TEST
@@ -576,9 +590,9 @@ START_TEST(few_columns_are_in_work_at_once) {
     rs_tune_column_cuts(&spec, 90, &columns);
     columns.any.multiprocessors = columns.stream.multiprocessors = columns.at_once.multiprocessors = 132;
     rs_rows rows = dense(given[i].outers, spec.length, given[i].inner);
-    rows.in_stride[0] += given[i].apart;
-    rows.in = memory + given[i].in;
-    rows.out = memory + given[i].out;
+    rows.array[RS_IN].stride[0] += given[i].apart;
+    rows.array[RS_IN].data = memory + given[i].in;
+    rows.array[RS_OUT].data = memory + given[i].out;
     if (given[i].reverse || given[i].odd)
       memo = (rs_columns_memo){0}; /* of another plan */
     for (int again = 0; again < 2; again++) {
@@ -633,15 +647,15 @@ START_TEST(two_columns_go_in_pairs) {
                                      .min_blocks = 2,
                                      .multiprocessors = 132};
     rs_rows rows = dense(given[i].outers, LENGTH + given[i].odd, given[i].inner);
-    rows.in_stride[0] += given[i].apart;
+    rows.array[RS_IN].stride[0] += given[i].apart;
     if (given[i].row) {
-      rows.row_stride[0] = 1;
-      rows.row_stride[1] = given[i].row;
+      rows.array[RS_INIT].stride[0] = rows.array[RS_TOTALS].stride[0] = 1;
+      rows.array[RS_INIT].stride[1] = rows.array[RS_TOTALS].stride[1] = given[i].row;
     }
-    rows.in = memory + given[i].in;
-    rows.out = memory + given[i].out;
-    rows.init = given[i].init == NO ? NULL : memory + given[i].init;
-    rows.totals = given[i].totals == NO ? NULL : memory + given[i].totals;
+    rows.array[RS_IN].data = memory + given[i].in;
+    rows.array[RS_OUT].data = memory + given[i].out;
+    rows.array[RS_INIT].data = given[i].init == NO ? NULL : memory + given[i].init;
+    rows.array[RS_TOTALS].data = given[i].totals == NO ? NULL : memory + given[i].totals;
     if (given[i].reverse || given[i].odd)
       memo = (rs_columns_memo){0}; /* of another plan */
     for (int again = 0; again < 2; again++) {

@@ -183,23 +183,23 @@ static void set_rows(problem *p, const int64_t *shape, int dims, const int *orde
   rs_rows *rows = &p->rows;
   *rows = (rs_rows){.count = 1, .rank = dims - 1};
   for (int i = dims - 2; i >= 0; i--) {
-    rows->row_stride[order[i]] = rows->count;
+    rows->array[RS_INIT].stride[order[i]] = rows->array[RS_TOTALS].stride[order[i]] = rows->count;
     rows->count *= shape[order[i]];
   }
   for (int d = 0; d < dims - 1; d++) {
     rows->shape[d] = shape[d];
-    rows->in_stride[d] = p->in.stride[d];
-    rows->out_stride[d] = p->out.stride[d];
-    rows->mask_stride[d] = p->mask.stride[d];
+    rows->array[RS_IN].stride[d] = p->in.stride[d];
+    rows->array[RS_OUT].stride[d] = p->out.stride[d];
+    rows->array[RS_MASK].stride[d] = p->mask.stride[d];
   }
-  rows->in_step = p->in.stride[dims - 1];
-  rows->out_step = p->out.stride[dims - 1];
-  rows->mask_step = p->mask.stride[dims - 1];
-  rows->in = field_start(&p->in, p->spec.in_type);
-  rows->out = field_start(&p->out, p->spec.out_type);
-  rows->mask = p->spec.mask_mode ? field_start(&p->mask, p->spec.mask_type) : NULL;
-  rows->init = p->init;
-  rows->totals = p->totals;
+  rows->array[RS_IN].step = p->in.stride[dims - 1];
+  rows->array[RS_OUT].step = p->out.stride[dims - 1];
+  rows->array[RS_MASK].step = p->mask.stride[dims - 1];
+  rows->array[RS_IN].data = field_start(&p->in, p->spec.in_type);
+  rows->array[RS_OUT].data = field_start(&p->out, p->spec.out_type);
+  rows->array[RS_MASK].data = p->spec.mask_mode ? field_start(&p->mask, p->spec.mask_type) : NULL;
+  rows->array[RS_INIT].data = p->init;
+  rows->array[RS_TOTALS].data = p->totals;
 }
 
 /* Fills everything but types and operator at random. plain: dense arrays, rows one after another. */
@@ -256,9 +256,9 @@ static void describe(const problem *p, char *text, size_t room) {
                (long long)s->length, p->init != NULL, p->totals != NULL, p->in_place);
   for (int d = 0; d < p->rows.rank; d++)
     length += snprintf(text + length, room - (size_t)length, " %lld(%lld,%lld)", (long long)p->rows.shape[d],
-                       (long long)p->rows.in_stride[d], (long long)p->rows.out_stride[d]);
-  snprintf(text + length, room - (size_t)length, " step %lld,%lld", (long long)p->rows.in_step,
-           (long long)p->rows.out_step);
+                       (long long)p->rows.array[RS_IN].stride[d], (long long)p->rows.array[RS_OUT].stride[d]);
+  snprintf(text + length, room - (size_t)length, " step %lld,%lld", (long long)p->rows.array[RS_IN].step,
+           (long long)p->rows.array[RS_OUT].step);
 }
 
 static void compare(const problem *p, rowscan_type type, const char *what, const void *is, const void *should,
@@ -306,20 +306,20 @@ static void run_one(problem *p, int pool, int level, int64_t cache, const void *
   size_t bytes = (size_t)p->rows.count * rowscan_type_bytes(p->spec.acc_type);
   q.out.memory = malloc(p->out.bytes + 1);
   memcpy(q.out.memory, p->out.memory, p->out.bytes);
-  q.rows.out = field_start(&q.out, p->spec.out_type);
+  q.rows.array[RS_OUT].data = field_start(&q.out, p->spec.out_type);
   if (p->in_place)
-    q.rows.in = q.rows.out;
+    q.rows.array[RS_IN].data = q.rows.array[RS_OUT].data;
   if (p->totals) {
-    q.rows.totals = malloc(bytes + 1);
-    memcpy(q.rows.totals, p->totals, bytes);
+    q.rows.array[RS_TOTALS].data = malloc(bytes + 1);
+    memcpy(q.rows.array[RS_TOTALS].data, p->totals, bytes);
   }
   snprintf(where, sizeof where, "%d threads, %s, cache of %lld", pool_sizes[pool], isas[level]->name, (long long)cache);
   rs_host_force(hosts[pool], isas[level], cache);
   rs_host_run(hosts[pool], &q.spec, &q.rows);
   compare(p, p->spec.out_type, "output", q.out.memory, should, p->out.bytes, where);
   if (p->totals) {
-    compare(p, p->spec.acc_type, "total", q.rows.totals, totals, bytes, where);
-    free(q.rows.totals);
+    compare(p, p->spec.acc_type, "total", q.rows.array[RS_TOTALS].data, totals, bytes, where);
+    free(q.rows.array[RS_TOTALS].data);
   }
   free(q.out.memory);
 }
@@ -331,21 +331,22 @@ static void check_problem(uint64_t *r, problem *p, bool all) {
   field should = p->out;
   should.memory = malloc(p->out.bytes + 1);
   memcpy(should.memory, p->out.memory, p->out.bytes);
-  rows.out = field_start(&should, p->spec.out_type);
+  rows.array[RS_OUT].data = field_start(&should, p->spec.out_type);
   if (p->totals) {
-    rows.totals = malloc(bytes + 1);
-    memcpy(rows.totals, p->totals, bytes);
+    rows.array[RS_TOTALS].data = malloc(bytes + 1);
+    memcpy(rows.array[RS_TOTALS].data, p->totals, bytes);
   }
   judge_scan(&p->spec, &rows);
   for (int pool = 0; pool < POOLS; pool++)
     for (int level = 0; level < levels; level++)
       if (all || (below(r, POOLS * levels) == 0))
-        run_one(p, pool, level, below(r, 2) ? 0 : INT64_MAX, should.memory, rows.totals);
+        run_one(p, pool, level, below(r, 2) ? 0 : INT64_MAX, should.memory, rows.array[RS_TOTALS].data);
   if (!all)
-    run_one(p, (int)below(r, POOLS), (int)below(r, levels), below(r, 2) ? 0 : INT64_MAX, should.memory, rows.totals);
+    run_one(p, (int)below(r, POOLS), (int)below(r, levels), below(r, 2) ? 0 : INT64_MAX, should.memory,
+            rows.array[RS_TOTALS].data);
   free(should.memory);
   if (p->totals)
-    free(rows.totals);
+    free(rows.array[RS_TOTALS].data);
 }
 
 static int64_t any_length(uint64_t *r) {
@@ -452,7 +453,7 @@ static void shift_output(problem *p, int64_t elements) {
   p->out.bytes += (size_t)(elements * bytes + 64);
   p->out.memory = malloc(p->out.bytes + 1);
   memset(p->out.memory, 0xa5, p->out.bytes);
-  p->rows.out = field_start(&p->out, p->spec.out_type);
+  p->rows.array[RS_OUT].data = field_start(&p->out, p->spec.out_type);
 }
 
 /* Rows and columns of all sizes that loops tell apart, at every place of a cache line, on both sides of the caches. */
@@ -716,7 +717,7 @@ static void *one_of_a_crowd(void *argument) {
   for (int i = 0; i < 8; i++) {
     q.out.memory = malloc(q.out.bytes + 1);
     memcpy(q.out.memory, c->problem->out.memory, q.out.bytes);
-    q.rows.out = field_start(&q.out, q.spec.out_type);
+    q.rows.array[RS_OUT].data = field_start(&q.out, q.spec.out_type);
     rs_host_run(hosts[2], &q.spec, &q.rows);
     for (size_t e = 0; e < q.out.bytes / rowscan_type_bytes(q.spec.out_type); e++)
       c->wrong += !judge_equal(q.spec.out_type, q.out.memory + e * rowscan_type_bytes(q.spec.out_type),
@@ -749,10 +750,10 @@ START_TEST(many_callers) {
     rowscan_spec spec = {.in_type = ROWSCAN_F32, .out_type = ROWSCAN_F64, .acc_type = ROWSCAN_F64};
     p[i] = any_problem(&r, spec, shapes[i], 2, true);
     free(p[i].totals);
-    p[i].totals = p[i].rows.totals = NULL;
+    p[i].totals = p[i].rows.array[RS_TOTALS].data = NULL;
     rs_rows rows = p[i].rows;
     crowds[i] = (crowd){.problem = &p[i], .should = malloc(p[i].out.bytes + 1)};
-    rows.out = crowds[i].should;
+    rows.array[RS_OUT].data = crowds[i].should;
     judge_scan(&p[i].spec, &rows);
   }
   for (int i = 0; i < CALLERS; i++)
@@ -774,15 +775,15 @@ END_TEST
 /* What stands in rowscan.h about zeros and empty rows, without the judge. */
 static void scan_f32(rowscan_spec spec, const float *in, const bool *mask, const float *init, float *out,
                      float *total) {
-  rs_rows rows = {.in = in,
-                  .out = out,
-                  .mask = mask,
-                  .init = init,
-                  .totals = total,
+  rs_rows rows = {.array[RS_IN].data = (void *)in,
+                  .array[RS_OUT].data = out,
+                  .array[RS_MASK].data = (void *)mask,
+                  .array[RS_INIT].data = (void *)init,
+                  .array[RS_TOTALS].data = total,
                   .count = 1,
-                  .in_step = 1,
-                  .out_step = 1,
-                  .mask_step = 1,
+                  .array[RS_IN].step = 1,
+                  .array[RS_OUT].step = 1,
+                  .array[RS_MASK].step = 1,
                   .rank = 1,
                   .shape = {1}};
   spec.in_type = spec.out_type = spec.acc_type = ROWSCAN_F32;
@@ -939,7 +940,7 @@ START_TEST(the_environment_is_the_callers) {
     int64_t length = i % 3 ? 60000 : 20; /* short ones go another way */
     problem p = any_problem(&r, spec, (int64_t[]){3, length}, 2, true), q = p;
     char *should = malloc(p.out.bytes + 1);
-    q.rows.out = should;
+    q.rows.array[RS_OUT].data = should;
     if (!p.in_place) {
       rs_host_run(hosts[i % POOLS], &q.spec, &q.rows);
       fesetround(FE_UPWARD);
@@ -1028,11 +1029,17 @@ START_TEST(beyond_two_billion) {
   rowscan_spec spec = {.in_type = ROWSCAN_U8, .out_type = ROWSCAN_U8, .acc_type = ROWSCAN_U8, .length = n};
   for (int i = 0; i < 3; i++) {
     memset(out, 0, (size_t)n);
-    rs_rows rows = {.in = &one, .out = out, .count = 1, .out_step = 1, .rank = 1, .shape = {1}};
+    rs_rows rows = {.array[RS_IN].data = &one,
+                    .array[RS_OUT].data = out,
+                    .count = 1,
+                    .array[RS_OUT].step = 1,
+                    .rank = 1,
+                    .shape = {1}};
     if (i == 1)
-      spec.length = 1, rows.count = rows.shape[0] = n, rows.out_stride[0] = 1;
+      spec.length = 1, rows.count = rows.shape[0] = n, rows.array[RS_OUT].stride[0] = 1;
     if (i == 2)
-      spec.length = n / 7, rows.count = rows.shape[0] = 7, rows.out_stride[0] = 1, rows.out_step = 7;
+      spec.length = n / 7, rows.count = rows.shape[0] = 7, rows.array[RS_OUT].stride[0] = 1,
+      rows.array[RS_OUT].step = 7;
     rs_host_run(hosts[i % 2], &spec, &rows);
     for (int64_t e = 0; e < (i == 2 ? n / 7 * 7 : n); e++)
       if (out[e] != (uint8_t)(i == 0 ? e + 1 : i == 1 ? 1 : e / 7 + 1))

@@ -120,7 +120,7 @@ START_TEST(spans_and_bytes) {
   check_room(&sets);
   rs_rows rows = sets.rows;
   rs_sets_rows(&sets, 0, &rows);
-  ck_assert_ptr_eq((const float *)rows.in + sets.in.low, sets.memory);
+  ck_assert_ptr_eq((const float *)rows.array[RS_IN].data + sets.in.low, sets.memory);
   rs_sets_close(&sets);
 }
 END_TEST
@@ -338,10 +338,10 @@ static void check_view(const char *shape, const int64_t sizes[2], const int64_t 
   ck_assert_int_eq(spec.row_rank, chosen.row_rank);
   ck_assert_int_eq(spec.length, chosen.length);
   ck_assert_int_eq(rows.shape[0], wanted.shape[0]);
-  ck_assert_int_eq(rows.in_strides[0], wanted.in_stride[0]);
-  ck_assert_int_eq(rows.in_strides[1], wanted.in_step);
-  ck_assert_int_eq(rows.out_strides[0], wanted.out_stride[0]);
-  ck_assert_int_eq(rows.out_strides[1], wanted.out_step);
+  ck_assert_int_eq(rows.in_strides[0], wanted.array[RS_IN].stride[0]);
+  ck_assert_int_eq(rows.in_strides[1], wanted.array[RS_IN].step);
+  ck_assert_int_eq(rows.out_strides[0], wanted.array[RS_OUT].stride[0]);
+  ck_assert_int_eq(rows.out_strides[1], wanted.array[RS_OUT].step);
 }
 #define CHECK_VIEW(shape, rows, length, ...)                                                                           \
   check_view(shape, (const int64_t[]){rows, length}, (const int64_t[]){__VA_ARGS__})

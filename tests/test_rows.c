@@ -60,8 +60,9 @@ static int found(place *places, const rs_rows *rows) {
   int64_t index[64] = {0};
   int count = 0;
   do {
-    places[count++] = (place){dot(index, rows->in_stride, rows->rank), dot(index, rows->out_stride, rows->rank),
-                              dot(index, rows->mask_stride, rows->rank), dot(index, rows->row_stride, rows->rank)};
+    places[count++] = (place){
+        dot(index, rows->array[RS_IN].stride, rows->rank), dot(index, rows->array[RS_OUT].stride, rows->rank),
+        dot(index, rows->array[RS_MASK].stride, rows->rank), dot(index, rows->array[RS_INIT].stride, rows->rank)};
   } while (next(index, rows->shape, rows->rank, -1));
   qsort(places, (size_t)count, sizeof *places, by_row);
   return count;
@@ -73,6 +74,7 @@ static void compare(rowscan_problem problem, rs_rows *rows, rowscan_spec *spec) 
   static place want[4096], have[4096];
   problem.size = sizeof problem;
   problem.input.data = problem.output.data = memory;
+  problem.init.data = memory; /* so that rows are told apart by their numbers */
   problem.input.type = ROWSCAN_F32;
   problem.mask.type = ROWSCAN_F32;
   if (problem.mask_mode)
@@ -84,8 +86,8 @@ static void compare(rowscan_problem problem, rs_rows *rows, rowscan_spec *spec) 
   ck_assert_int_eq(found(have, rows), count);
   ck_assert(!memcmp(want, have, (size_t)count * sizeof *want));
   ck_assert_int_eq(spec->length, problem.shape[dim]);
-  ck_assert_int_eq(rows->in_step, problem.input.strides[dim]);
-  ck_assert_int_eq(rows->out_step, problem.output.strides[dim]);
+  ck_assert_int_eq(rows->array[RS_IN].step, problem.input.strides[dim]);
+  ck_assert_int_eq(rows->array[RS_OUT].step, problem.output.strides[dim]);
 }
 
 static void dense(int64_t *strides, const int64_t *shape, int rank) {
@@ -140,7 +142,7 @@ START_TEST(null_strides_are_dense) {
                              .output = {memory, ROWSCAN_F32, NULL}};
   ck_assert_int_eq(rs_rows_from_problem(&none, &spec, &problem), ROWSCAN_OK);
   ck_assert_int_eq(none.rank, given.rank);
-  ck_assert(!memcmp(none.in_stride, given.in_stride, (size_t)given.rank * sizeof(int64_t)));
+  ck_assert(!memcmp(none.array[RS_IN].stride, given.array[RS_IN].stride, (size_t)given.rank * sizeof(int64_t)));
 }
 END_TEST
 
@@ -237,19 +239,23 @@ START_TEST(args) {
   rowscan_spec spec = {.size = sizeof spec, .length = 7, .row_rank = 2};
   ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
   int64_t shape[] = {4, 5}, strides[] = {-70, 0, 3};
-  rowscan_args given = {
-      .size = sizeof given, .input = memory, .output = memory, .row_shape = shape, .input_strides = strides};
+  rowscan_args given = {.size = sizeof given,
+                        .input = memory,
+                        .output = memory,
+                        .init = memory,
+                        .row_shape = shape,
+                        .input_strides = strides};
   rs_rows rows;
   ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &given), ROWSCAN_OK);
   ck_assert_int_eq(rows.count, 20);
-  ck_assert_int_eq(rows.in_stride[0], -70);
-  ck_assert_int_eq(rows.in_stride[1], 0);
-  ck_assert_int_eq(rows.in_step, 3);
-  ck_assert_int_eq(rows.out_stride[0], 35);
-  ck_assert_int_eq(rows.out_stride[1], 7);
-  ck_assert_int_eq(rows.out_step, 1);
-  ck_assert_int_eq(rows.row_stride[0], 5);
-  ck_assert_int_eq(rows.row_stride[1], 1);
+  ck_assert_int_eq(rows.array[RS_IN].stride[0], -70);
+  ck_assert_int_eq(rows.array[RS_IN].stride[1], 0);
+  ck_assert_int_eq(rows.array[RS_IN].step, 3);
+  ck_assert_int_eq(rows.array[RS_OUT].stride[0], 35);
+  ck_assert_int_eq(rows.array[RS_OUT].stride[1], 7);
+  ck_assert_int_eq(rows.array[RS_OUT].step, 1);
+  ck_assert_int_eq(rows.array[RS_INIT].stride[0], 5);
+  ck_assert_int_eq(rows.array[RS_INIT].stride[1], 1);
 
   rowscan_args bad = given;
   bad.rows = 19;
@@ -284,17 +290,18 @@ START_TEST(args) {
   bad = (rowscan_args){.size = sizeof bad, .input = memory, .output = memory, .row_shape = ones};
   bad.input_strides = bad.output_strides = far;
   ck_assert_int_eq(rs_rows_from_args(&rows, &short_one, &bad), ROWSCAN_OK);
-  ck_assert(rows.in_stride[0] == 0 && rows.in_stride[1] == 7 && rows.in_step == 0);
-  ck_assert(rows.out_stride[0] == 0 && rows.out_stride[1] == 7 && rows.out_step == 0);
+  ck_assert(rows.array[RS_IN].stride[0] == 0 && rows.array[RS_IN].stride[1] == 7 && rows.array[RS_IN].step == 0);
+  ck_assert(rows.array[RS_OUT].stride[0] == 0 && rows.array[RS_OUT].stride[1] == 7 && rows.array[RS_OUT].step == 0);
 
   /* One array of strides is for initial values and totals. */
   int64_t apart[] = {50, 10}, other[] = {50, 11};
   bad = given;
+  bad.init = NULL;
   bad.totals = memory;
   bad.totals_strides = apart;
   bad.init_strides = other; /* of no array */
   ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &bad), ROWSCAN_OK);
-  ck_assert(rows.row_stride[0] == 50 && rows.row_stride[1] == 10);
+  ck_assert(rows.array[RS_INIT].stride[0] == 50 && rows.array[RS_INIT].stride[1] == 10);
   bad.init = memory;
   ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &bad), ROWSCAN_BAD_ARGUMENT);
   ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "'totals_strides': element 1, 10, is not that of init, 11"));
@@ -306,9 +313,9 @@ START_TEST(args) {
   spec.layout = ROWSCAN_LAYOUT_COLUMNS;
   given.input_strides = NULL;
   ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &given), ROWSCAN_OK);
-  ck_assert_int_eq(rows.in_stride[0], 35);
-  ck_assert_int_eq(rows.in_stride[1], 1);
-  ck_assert_int_eq(rows.in_step, 5);
+  ck_assert_int_eq(rows.array[RS_IN].stride[0], 35);
+  ck_assert_int_eq(rows.array[RS_IN].stride[1], 1);
+  ck_assert_int_eq(rows.array[RS_IN].step, 5);
 }
 END_TEST
 
@@ -363,20 +370,24 @@ static int64_t bytes_of(rowscan_type type) {
 /* The names that a message must have; NULL: there is nothing to tell. */
 static const char *judged(const rs_rows *rows, const rowscan_spec *spec, const char **other) {
   static marks out, in, mask, init, totals;
-  int64_t before = rows->initial && !(spec->flags & ROWSCAN_REVERSE) ? rows->out_step * bytes_of(spec->out_type) : 0;
-  mark(&out, (const char *)rows->out - before, bytes_of(spec->out_type), rows, spec->length + rows->initial,
-       rows->out_stride, rows->out_step);
-  mark(&in, rows->in, bytes_of(spec->in_type), rows, spec->length, rows->in_stride, rows->in_step);
+  int64_t before =
+      rows->initial && !(spec->flags & ROWSCAN_REVERSE) ? rows->array[RS_OUT].step * bytes_of(spec->out_type) : 0;
+  mark(&out, (const char *)rows->array[RS_OUT].data - before, bytes_of(spec->out_type), rows,
+       spec->length + rows->initial, rows->array[RS_OUT].stride, rows->array[RS_OUT].step);
+  mark(&in, rows->array[RS_IN].data, bytes_of(spec->in_type), rows, spec->length, rows->array[RS_IN].stride,
+       rows->array[RS_IN].step);
   memset(&mask, 0, sizeof mask);
   memset(&init, 0, sizeof init);
   memset(&totals, 0, sizeof totals);
-  if (rows->mask)
-    mark(&mask, rows->mask, bytes_of(spec->mask_type), rows, spec->length, rows->mask_stride, rows->mask_step);
-  if (rows->init)
-    mark(&init, rows->init, bytes_of(spec->acc_type), rows, 1, rows->row_stride, 0);
-  if (rows->totals)
-    mark(&totals, rows->totals, bytes_of(spec->acc_type), rows, 1, rows->row_stride, 0);
-  bool in_place = !rows->initial && rows->in == rows->out && spec->in_type == spec->out_type && equal(&out, &in);
+  if (rows->array[RS_MASK].data)
+    mark(&mask, rows->array[RS_MASK].data, bytes_of(spec->mask_type), rows, spec->length, rows->array[RS_MASK].stride,
+         rows->array[RS_MASK].step);
+  if (rows->array[RS_INIT].data)
+    mark(&init, rows->array[RS_INIT].data, bytes_of(spec->acc_type), rows, 1, rows->array[RS_INIT].stride, 0);
+  if (rows->array[RS_TOTALS].data)
+    mark(&totals, rows->array[RS_TOTALS].data, bytes_of(spec->acc_type), rows, 1, rows->array[RS_TOTALS].stride, 0);
+  bool in_place = !rows->initial && rows->array[RS_IN].data == rows->array[RS_OUT].data &&
+                  spec->in_type == spec->out_type && equal(&out, &in);
   const struct {
     const marks *a, *b;
     const char *name, *other;
@@ -421,22 +432,23 @@ static void any_rows(rs_rows *rows, rowscan_spec *spec) {
   rows->count = 1;
   for (int d = 0; d < rows->rank; d++)
     rows->count *= rows->shape[d] = 1 + rand() % 4;
-  any_strides(rows->in_stride, &rows->in_step, rows->rank);
-  any_strides(rows->out_stride, &rows->out_step, rows->rank);
-  any_strides(rows->mask_stride, &rows->mask_step, rows->rank);
+  any_strides(rows->array[RS_IN].stride, &rows->array[RS_IN].step, rows->rank);
+  any_strides(rows->array[RS_OUT].stride, &rows->array[RS_OUT].step, rows->rank);
+  any_strides(rows->array[RS_MASK].stride, &rows->array[RS_MASK].step, rows->rank);
   for (int d = 0, step = 1; d < rows->rank; step *= (int)rows->shape[d++])
-    rows->row_stride[d] = rand() % 4 ? step : rand() % 7 - 3;
+    rows->array[RS_INIT].stride[d] = rows->array[RS_TOTALS].stride[d] = rand() % 4 ? step : rand() % 7 - 3;
+  rs_rows_set_bytes(rows, spec);
   rows->initial = rand() % 4 == 0;
   spec->flags = rand() % 2 ? ROWSCAN_REVERSE : 0;
-  rows->in = somewhere(bytes_of(spec->in_type));
-  rows->out = somewhere(bytes_of(spec->out_type));
-  rows->mask = spec->mask_mode ? somewhere(bytes_of(spec->mask_type)) : NULL;
-  rows->init = rand() % 4 ? NULL : somewhere(bytes_of(spec->acc_type));
-  rows->totals = rand() % 4 ? NULL : somewhere(bytes_of(spec->acc_type));
+  rows->array[RS_IN].data = somewhere(bytes_of(spec->in_type));
+  rows->array[RS_OUT].data = somewhere(bytes_of(spec->out_type));
+  rows->array[RS_MASK].data = spec->mask_mode ? somewhere(bytes_of(spec->mask_type)) : NULL;
+  rows->array[RS_INIT].data = rand() % 4 ? NULL : somewhere(bytes_of(spec->acc_type));
+  rows->array[RS_TOTALS].data = rand() % 4 ? NULL : somewhere(bytes_of(spec->acc_type));
   if (rand() % 4 == 0) { /* in place, or nearly so */
-    rows->in = rows->out = place_of_all + MIDDLE;
-    memcpy(rows->in_stride, rows->out_stride, sizeof rows->in_stride);
-    rows->in_step = rand() % 4 ? rows->out_step : rows->in_step;
+    rows->array[RS_IN].data = rows->array[RS_OUT].data = place_of_all + MIDDLE;
+    memcpy(rows->array[RS_IN].stride, rows->array[RS_OUT].stride, sizeof rows->array[RS_IN].stride);
+    rows->array[RS_IN].step = rand() % 4 ? rows->array[RS_OUT].step : rows->array[RS_IN].step;
   }
 }
 
@@ -981,13 +993,13 @@ START_TEST(hard_overlaps_take_no_time) {
     ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
     for (int d = 0; d < rows.rank; d++) {
       rows.count *= rows.shape[d] = 1 + rand() % 100;
-      rows.in_stride[d] = 1 + rand();
-      rows.out_stride[d] = 1 + rand();
+      rows.array[RS_IN].stride[d] = 1 + rand();
+      rows.array[RS_OUT].stride[d] = 1 + rand();
     }
-    rows.in_step = 1 + rand();
-    rows.out_step = 1 + rand();
-    rows.in = (void *)((uintptr_t)1 << 40);
-    rows.out = (void *)(((uintptr_t)1 << 40) + 4 * (uintptr_t)rand());
+    rows.array[RS_IN].step = 1 + rand();
+    rows.array[RS_OUT].step = 1 + rand();
+    rows.array[RS_IN].data = (void *)((uintptr_t)1 << 40);
+    rows.array[RS_OUT].data = (void *)(((uintptr_t)1 << 40) + 4 * (uintptr_t)rand());
     rowscan_status status = rs_overlap_check(&rows, &spec, NULL, 0);
     ck_assert(status == ROWSCAN_OK || status == ROWSCAN_BAD_ARGUMENT);
   }
@@ -999,12 +1011,15 @@ START_TEST(wild_strides_pass) {
   static const int64_t wild[] = {INT64_MIN, INT64_MIN / 2, INT64_MAX, INT64_MAX / 2, INT64_C(1) << 60, -INT64_MAX, 1};
   enum { WILD = sizeof wild / sizeof *wild };
   for (int i = 0; i < WILD * WILD * WILD; i++) {
-    rs_rows rows = {.in = memory, .out = memory + 1, .rank = 1, .shape = {1 + i % 3}, .count = 1 + i % 3};
+    rs_rows rows = {.array = {[RS_IN] = {.data = memory, .bytes = 4}, [RS_OUT] = {.data = memory + 1, .bytes = 4}},
+                    .rank = 1,
+                    .shape = {1 + i % 3},
+                    .count = 1 + i % 3};
     rowscan_spec spec = {.size = sizeof spec, .in_type = ROWSCAN_F32, .length = 1 + i / 3 % 3};
     ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
-    rows.in_stride[0] = wild[i % WILD];
-    rows.out_stride[0] = rows.in_step = wild[i / WILD % WILD];
-    rows.out_step = wild[i / WILD / WILD];
+    rows.array[RS_IN].stride[0] = wild[i % WILD];
+    rows.array[RS_OUT].stride[0] = rows.array[RS_IN].step = wild[i / WILD % WILD];
+    rows.array[RS_OUT].step = wild[i / WILD / WILD];
     rowscan_status status = rs_overlap_check(&rows, &spec, NULL, 0);
     ck_assert(status == ROWSCAN_OK || status == ROWSCAN_BAD_ARGUMENT);
   }
@@ -1012,11 +1027,15 @@ START_TEST(wild_strides_pass) {
 END_TEST
 
 START_TEST(a_workspace_is_nobody_elses) {
-  rs_rows rows = {.in = place_of_all, .out = place_of_all + 1024, .rank = 1, .shape = {8}, .count = 8};
+  rs_rows rows = {
+      .array = {[RS_IN] = {.data = place_of_all, .bytes = 4}, [RS_OUT] = {.data = place_of_all + 1024, .bytes = 4}},
+      .rank = 1,
+      .shape = {8},
+      .count = 8};
   rowscan_spec spec = {.size = sizeof spec, .in_type = ROWSCAN_F32, .length = 16};
   ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
-  rows.in_stride[0] = rows.out_stride[0] = 16;
-  rows.in_step = rows.out_step = 1;
+  rows.array[RS_IN].stride[0] = rows.array[RS_OUT].stride[0] = 16;
+  rows.array[RS_IN].step = rows.array[RS_OUT].step = 1;
   ck_assert_int_eq(rs_overlap_check(&rows, &spec, place_of_all + 512, 512), ROWSCAN_OK);
   ck_assert_int_eq(rs_overlap_check(&rows, &spec, place_of_all + 512, 0), ROWSCAN_OK);
   ck_assert_int_eq(rs_overlap_check(&rows, &spec, place_of_all + 512, 520), ROWSCAN_BAD_ARGUMENT);

@@ -16,6 +16,7 @@
 
 #include "base/text.h"
 #include "compile/compile.h"
+#include "family/packed.h"
 #include "family/tune_short.h"
 #include "gpu/cuda.h"
 #include "gpu/data.h"
@@ -131,12 +132,6 @@ static void unload(void) {
 
 /* ---- a run, compared --------------------------------------------------------------------------------------------- */
 
-/* As src/launch.c packs them. */
-typedef struct packed {
-  CUdeviceptr in, out, mask, init, totals, workspace;
-  int64_t first, count, in_step, out_step, mask_step, dims[5 * 2];
-} packed;
-
 enum { GUARD = 64 };
 static const unsigned char POISON = 0xC3;
 
@@ -190,7 +185,7 @@ typedef struct variant {
 static random_source source_of_data;
 
 /* Rows from `first` to `end`. */
-static void launch(const shape_kernel *k, packed *args, int64_t first, int64_t end) {
+static void launch(const shape_kernel *k, rs_packed *args, int64_t first, int64_t end) {
   void *parameters[] = {args};
   int shared = k->shape.shared_bytes;
   args->first = first;
@@ -202,6 +197,11 @@ static void launch(const shape_kernel *k, packed *args, int64_t first, int64_t e
                             parameters, NULL));
 }
 
+/* NULL: there is none. */
+static void *on_device(const array *a) {
+  return a->host ? (void *)(uintptr_t)(a->device + a->lead) : NULL;
+}
+
 static void run(const shape_kernel *k, variant v) {
   const rowscan_spec *spec = &k->spec;
   int64_t length = spec->length;
@@ -210,28 +210,26 @@ static void run(const shape_kernel *k, variant v) {
   array in = array_of(elements, spec->in_type, v.in), out = {0}, mask = {0}, init = {0}, totals = {0};
   data_elements(in.host + in.lead, spec->in_type, spec->op, kind, (int64_t)elements, length, &source_of_data);
   send(&in);
-  rs_rows rows = {
-      .in = in.host + in.lead, .count = v.count, .in_step = 1, .out_step = 1, .mask_step = 1, .rank = spec->row_rank};
-  packed args = {.in = in.device + in.lead, .count = v.count, .in_step = 1, .out_step = 1, .mask_step = 1};
+  rs_rows rows = {.count = v.count, .rank = spec->row_rank};
+  rows.array[RS_IN].data = in.host + in.lead;
+  for (int a = 0; a < RS_INIT; a++)
+    rows.array[a].step = 1;
   unsigned char *copy = NULL;
   if (v.in_place) {
     copy = malloc(in.bytes);
     memcpy(copy, in.host, in.bytes);
-    rows.in = copy + in.lead;
-    rows.out = in.host + in.lead;
-    args.out = args.in;
+    rows.array[RS_IN].data = copy + in.lead;
+    rows.array[RS_OUT].data = in.host + in.lead;
   } else {
     out = array_of(elements, spec->out_type, v.out);
     send(&out);
-    rows.out = out.host + out.lead;
-    args.out = out.device + out.lead;
+    rows.array[RS_OUT].data = out.host + out.lead;
   }
   if (spec->mask_mode) {
     mask = array_of(elements, spec->mask_type, v.mask);
     data_mask(mask.host + mask.lead, spec->mask_type, (int64_t)elements, &source_of_data);
     send(&mask);
-    rows.mask = mask.host + mask.lead;
-    args.mask = mask.device + mask.lead;
+    rows.array[RS_MASK].data = mask.host + mask.lead;
   }
   /* per-row values lie two apart, last dimension first */
   int64_t inner = spec->row_rank == 2 ? 3 : 1, outer = v.count / inner;
@@ -240,25 +238,28 @@ static void run(const shape_kernel *k, variant v) {
     init = array_of(kept, spec->acc_type, 0);
     data_elements(init.host + init.lead, spec->acc_type, spec->op, kind, (int64_t)kept, length, &source_of_data);
     send(&init);
-    rows.init = init.host + init.lead;
-    args.init = init.device + init.lead;
+    rows.array[RS_INIT].data = init.host + init.lead;
   }
   if (v.totals) {
     totals = array_of(kept, spec->acc_type, 0);
     send(&totals);
-    rows.totals = totals.host + totals.lead;
-    args.totals = totals.device + totals.lead;
+    rows.array[RS_TOTALS].data = totals.host + totals.lead;
   }
   for (int d = 0; d < rows.rank; d++) {
     bool last = d == rows.rank - 1;
     rows.shape[d] = last && rows.rank == 2 ? inner : outer;
-    rows.in_stride[d] = rows.out_stride[d] = rows.mask_stride[d] = last ? length : inner * length;
-    rows.row_stride[d] = last && rows.rank == 2 ? 2 * outer : 2;
-    const int64_t dims[] = {rows.shape[d], rows.in_stride[d], rows.out_stride[d], rows.mask_stride[d],
-                            rows.row_stride[d]};
-    for (int i = 0; i < 5; i++)
-      args.dims[i * rows.rank + d] = dims[i];
+    rows.array[RS_IN].stride[d] = rows.array[RS_OUT].stride[d] = rows.array[RS_MASK].stride[d] =
+        last ? length : inner * length;
+    rows.array[RS_INIT].stride[d] = rows.array[RS_TOTALS].stride[d] = last && rows.rank == 2 ? 2 * outer : 2;
   }
+  rs_packed args;
+  rs_pack(&args, &rows);
+  args.workspace = NULL;
+  args.in = on_device(&in);
+  args.out = v.in_place ? on_device(&in) : on_device(&out);
+  args.mask = on_device(&mask);
+  args.init = on_device(&init);
+  args.totals = on_device(&totals);
   judge_scan(spec, &rows);
 
   launch(k, &args, 0, v.parts ? v.count / 2 : 0);

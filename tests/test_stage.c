@@ -526,12 +526,12 @@ START_TEST(boxes) {
     char *should = malloc(c.out.bytes);
     memcpy(should, c.out.memory, c.out.bytes);
     rs_rows whole = rows;
-    whole.in = whole.out = should + c.out.origin;
+    whole.array[RS_IN].data = whole.array[RS_OUT].data = should + c.out.origin;
     judge_scan(&complete, &whole);
     int64_t first = 0;
     while (first < rows.count) {
       int64_t most = 1 + stage_below(&random, stage_below(&random, 2) ? 8 : rows.count);
-      rs_rows box = rs_next_box(&rows, &complete, first, most);
+      rs_rows box = rs_next_box(&rows, first, most);
       ck_assert_int_ge(box.count, 1);
       ck_assert_int_le(box.count, most);
       judge_scan(&complete, &box);

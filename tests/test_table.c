@@ -437,7 +437,13 @@ START_TEST(what_is_taken_stays_until_given_back) {
   open_gpu(4, 1);
   rowscan_spec spec = {.size = sizeof spec, .in_type = ROWSCAN_F32, .length = 1000};
   ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
-  rs_rows rows = {.in = &some, .out = &some, .in_step = 1, .out_step = 1, .rank = 1, .shape = {1}, .count = 1};
+  rs_rows rows = {.array[RS_IN].data = &some,
+                  .array[RS_OUT].data = &some,
+                  .array[RS_IN].step = 1,
+                  .array[RS_OUT].step = 1,
+                  .rank = 1,
+                  .shape = {1},
+                  .count = 1};
   rs_table_node *taken;
   ck_assert_int_eq(rs_table_take(&context->programs, &context->gpu, &spec, &rows, &taken), ROWSCAN_OK);
   int first = gpu.modules - 1;

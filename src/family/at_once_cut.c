@@ -83,9 +83,9 @@ static int64_t place(AtOnceSheet *sheet, const rs_at_once_shape *shape, const ar
 
 /* Of tiles of so many steps; returns the bytes of shared memory. */
 static int64_t cut_steps(AtOnceCut *cut, const rs_at_once_shape *shape, const rs_rows *rows, int64_t steps) {
-  const array in = {rows->in, shape->in, rows->in_step, rows->in_stride};
-  const array out = {rows->out, shape->out, rows->out_step, rows->out_stride};
-  const array mask = {rows->mask, shape->mask, rows->mask_step, rows->mask_stride};
+  const array in = {rows->array[RS_IN].data, shape->in, rows->array[RS_IN].step, rows->array[RS_IN].stride};
+  const array out = {rows->array[RS_OUT].data, shape->out, rows->array[RS_OUT].step, rows->array[RS_OUT].stride};
+  const array mask = {rows->array[RS_MASK].data, shape->mask, rows->array[RS_MASK].step, rows->array[RS_MASK].stride};
   int64_t strip = strip_columns(shape, rows), segments = steps / shape->steps, at = 0;
   memset(cut, 0, sizeof *cut);
   cut->columns = (int32_t)strip;
@@ -120,9 +120,9 @@ int64_t rs_at_once_steps(const rs_at_once_shape *shape, const rs_rows *rows) {
   int64_t blocks = shape->multiprocessors, columns = columns_of(rows), steps = RS_AT_ONCE_STEPS;
   if (columns < 2 || !rs_at_once_small(shape, rows))
     return 0;
-  const array in = {rows->in, shape->in, rows->in_step, rows->in_stride};
-  const array out = {rows->out, shape->out, rows->out_step, rows->out_stride};
-  const array mask = {rows->mask, shape->mask, rows->mask_step, rows->mask_stride};
+  const array in = {rows->array[RS_IN].data, shape->in, rows->array[RS_IN].step, rows->array[RS_IN].stride};
+  const array out = {rows->array[RS_OUT].data, shape->out, rows->array[RS_OUT].step, rows->array[RS_OUT].stride};
+  const array mask = {rows->array[RS_MASK].data, shape->mask, rows->array[RS_MASK].step, rows->array[RS_MASK].stride};
   int64_t strip = strip_columns(shape, rows), of_step = rows->count / columns * parts(columns, strip);
   if (of_step > blocks || !neighbours(&in, rows) || !neighbours(&out, rows) ||
       (shape->mask && !neighbours(&mask, rows)))

@@ -33,26 +33,13 @@ static int64_t groups_blocks(const rs_shape *shape, int64_t rows) {
 
 /* ---- which kernel ------------------------------------------------------------------------------------------------ */
 
-enum { MOST_ARRAYS = 3 };
-
-static int arrays_of(const rs_rows *rows, const rowscan_spec *spec, rs_array arrays[MOST_ARRAYS]) {
-  arrays[0] = (rs_array){rows->in, rows->in_step, rows->in_stride, (int64_t)rowscan_type_bytes(spec->in_type)};
-  arrays[1] = (rs_array){rows->out, rows->out_step, rows->out_stride, (int64_t)rowscan_type_bytes(spec->out_type)};
-  if (!rows->mask)
-    return 2;
-  arrays[2] = (rs_array){rows->mask, rows->mask_step, rows->mask_stride, (int64_t)rowscan_type_bytes(spec->mask_type)};
-  return 3;
-}
-
 /* Whether a kernel that is not for any strides takes these rows. */
 static bool takes(const rs_shape *shape, const rs_rows *rows, const rowscan_spec *spec) {
   const rs_family *family = rs_family_of(shape->made_of);
-  rs_array arrays[MOST_ARRAYS];
-  int count = arrays_of(rows, spec, arrays);
-  for (int i = 0; i < count; i++)
-    if (!family->takes(shape, &arrays[i], rows, spec))
-      return false;
-  return true;
+  bool all = true;
+  for (int a = 0; a < RS_INIT && all; a++)
+    all = !rows->array[a].data || family->takes(shape, &rows->array[a], rows, spec);
+  return all;
 }
 
 static bool few(const rs_kernels *all, const rs_shape *shape, int64_t rows) {

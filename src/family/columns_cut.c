@@ -223,9 +223,9 @@ size_t rs_columns_nodes(int64_t tiles, int lanes, int64_t count, int acc) {
 }
 
 static void cut_rows(ColumnCut *cut, rs_column_need *need, const rs_column_shape *shape, const rs_rows *rows) {
-  const array in = {rows->in, shape->in, rows->in_step, rows->in_stride};
-  const array out = {rows->out, shape->out, rows->out_step, rows->out_stride};
-  const array mask = {rows->mask, shape->mask, rows->mask_step, rows->mask_stride};
+  const array in = {rows->array[RS_IN].data, shape->in, rows->array[RS_IN].step, rows->array[RS_IN].stride};
+  const array out = {rows->array[RS_OUT].data, shape->out, rows->array[RS_OUT].step, rows->array[RS_OUT].stride};
+  const array mask = {rows->array[RS_MASK].data, shape->mask, rows->array[RS_MASK].step, rows->array[RS_MASK].stride};
   bool in_place = shape->in == shape->out, in_turned = along_steps(&in, rows), out_turned = along_steps(&out, rows);
   memset(cut, 0, sizeof *cut);
   /* few are better cut into tiles for all multiprocessors; large tiles were measured of neighbours only */

@@ -18,8 +18,8 @@ static int64_t begins(const void *array) {
 static int64_t odd_rows(const rs_rows *rows) {
   int64_t odd = 0;
   for (int d = 0; d < rows->rank - 1; d++)
-    odd |= (rows->row_stride[d] & 1) << d;
-  return rows->row_stride[rows->rank - 1] == 1 ? odd : (1 << RS_MEMO_RANK) - 1;
+    odd |= (rows->array[RS_INIT].stride[d] & 1) << d;
+  return rows->array[RS_INIT].stride[rows->rank - 1] == 1 ? odd : (1 << RS_MEMO_RANK) - 1;
 }
 
 /*
@@ -28,16 +28,18 @@ static int64_t odd_rows(const rs_rows *rows) {
  * pairs. Ranks differ in the zeros.
  */
 static void key_of(int64_t key[RS_MEMO_WORDS], const rs_rows *rows) {
-  const int64_t *const arrays[] = {rows->shape, rows->in_stride, rows->out_stride, rows->mask_stride};
+  const int64_t *const arrays[] = {rows->shape, rows->array[RS_IN].stride, rows->array[RS_OUT].stride,
+                                   rows->array[RS_MASK].stride};
   memset(key, 0, RS_MEMO_WORDS * sizeof *key);
-  key[0] = (int64_t)((uintptr_t)rows->in % 16 | (uintptr_t)rows->out % 32 << 4 | (uintptr_t)rows->mask % 16 << 9) |
-           begins(rows->init) << 13 | begins(rows->totals) << 18 |
-           (int64_t)(rows->in == rows->out) << (23 + RS_MEMO_RANK);
-  if (rows->init || rows->totals)
+  key[0] = (int64_t)((uintptr_t)rows->array[RS_IN].data % 16 | (uintptr_t)rows->array[RS_OUT].data % 32 << 4 |
+                     (uintptr_t)rows->array[RS_MASK].data % 16 << 9) |
+           begins(rows->array[RS_INIT].data) << 13 | begins(rows->array[RS_TOTALS].data) << 18 |
+           (int64_t)(rows->array[RS_IN].data == rows->array[RS_OUT].data) << (23 + RS_MEMO_RANK);
+  if (rows->array[RS_INIT].data || rows->array[RS_TOTALS].data)
     key[0] |= odd_rows(rows) << 23;
-  key[1] = rows->in_step;
-  key[2] = rows->out_step;
-  key[3] = rows->mask_step;
+  key[1] = rows->array[RS_IN].step;
+  key[2] = rows->array[RS_OUT].step;
+  key[3] = rows->array[RS_MASK].step;
   for (int i = 0; i < 4; i++)
     memcpy(key + 4 + i * RS_MEMO_RANK, arrays[i], (size_t)rows->rank * sizeof *key);
 }

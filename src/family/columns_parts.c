@@ -67,7 +67,8 @@ static bool better_as_a_run(const rs_columns *columns, const rs_rows *rows) {
  * 0.780; 64 x 16384 x 36 0.662, in a stream 0.846; but bf16 16384 x 4104 0.741, 0.643.
  */
 static bool shares_sectors(const rs_wide_shape *shape, const rs_rows *rows) {
-  return shape->out >= 4 && (rows->out_step * shape->out % 32 != 0 || (uintptr_t)rows->out % 32 != 0);
+  return shape->out >= 4 &&
+         (rows->array[RS_OUT].step * shape->out % 32 != 0 || (uintptr_t)rows->array[RS_OUT].data % 32 != 0);
 }
 
 static bool takes_askew(const rs_columns *columns, const rs_rows *rows) {
@@ -252,37 +253,19 @@ rs_template rs_columns_chosen(const rs_columns *columns, const rs_rows *rows) {
   return parts.made_of;
 }
 
-static const void *moved(const void *at, int64_t elements, int bytes) {
-  return at ? (const char *)at + elements * bytes : NULL;
-}
-
 bool rs_columns_next(rs_columns_parts *parts, rs_columns_launch *launch) {
   const rs_rows *rows = parts->rows;
-  const rs_column_shape *shape = &parts->columns->any;
   if (parts->outer == parts->outers)
     return false;
-  int64_t in = 0, out = 0, mask = 0, row = 0, left = parts->outer;
-  for (int d = parts->dim; d >= 0; d--) {
-    int64_t i = d == parts->dim ? parts->at : left % rows->shape[d];
-    if (d < parts->dim)
-      left /= rows->shape[d];
-    in += i * rows->in_stride[d];
-    out += i * rows->out_stride[d];
-    if (rows->mask)
-      mask += i * rows->mask_stride[d];
-    row += i * rows->row_stride[d];
-  }
-  int64_t size = rows->shape[parts->dim] - parts->at;
+  int64_t size = rows->shape[parts->dim] - parts->at, left = parts->outer;
   if (size > parts->most)
     size = parts->most;
   rs_rows *part = &parts->part;
   *part = *rows;
   shrink(part, parts->dim, size);
-  part->in = moved(rows->in, in, shape->in);
-  part->out = (void *)moved(rows->out, out, shape->out);
-  part->mask = moved(rows->mask, mask, shape->mask);
-  part->init = moved(rows->init, row, parts->columns->kept);
-  part->totals = (void *)moved(rows->totals, row, parts->columns->kept);
+  rs_rows_move(part, parts->dim, parts->at);
+  for (int d = parts->dim - 1; d >= 0; left /= rows->shape[d--])
+    rs_rows_move(part, d, left % rows->shape[d]);
   launch->rows = part;
   launch->made_of = parts->made_of;
   kernels[launch->made_of].cut(launch, parts->columns);

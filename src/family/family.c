@@ -9,24 +9,21 @@
 /* ---- which arrays ------------------------------------------------------------------------------------------------ */
 
 /* Rows are neighbours element by element and begin on multiples of 16 bytes. */
-static bool aligned_rows(const rs_shape *shape, const rs_array *a, const rs_rows *rows, const rowscan_spec *spec) {
+static bool aligned_rows(const rs_shape *shape, const rs_operand *a, const rs_rows *rows, const rowscan_spec *spec) {
   (void)shape;
   int64_t all = (int64_t)(uintptr_t)a->data;
   if (spec->flags & ROWSCAN_REVERSE) /* tiles count from the end of the row */
     all += spec->length * a->bytes;
-  for (int d = 0; d < rows->rank; d++)
-    if (rows->shape[d] > 1)
-      all |= a->stride[d] * a->bytes;
-  return a->step == 1 && all % 16 == 0;
+  return a->step == 1 && (all | rs_stride_bits(a, rows, 0, rows->rank)) % 16 == 0;
 }
 
-static bool unaligned_rows(const rs_shape *shape, const rs_array *a, const rs_rows *rows, const rowscan_spec *spec) {
+static bool unaligned_rows(const rs_shape *shape, const rs_operand *a, const rs_rows *rows, const rowscan_spec *spec) {
   (void)shape, (void)rows, (void)spec;
   return a->step == 1;
 }
 
 /* Elements of a row are neighbours, and so are rows; words of shared memory begin on 16 bytes. */
-static bool dense_rows(const rs_shape *shape, const rs_array *a, const rs_rows *rows, const rowscan_spec *spec) {
+static bool dense_rows(const rs_shape *shape, const rs_operand *a, const rs_rows *rows, const rowscan_spec *spec) {
   int64_t next = spec->length;
   for (int d = rows->rank - 1; d >= 0; next *= rows->shape[d--])
     if (rows->shape[d] > 1 && a->stride[d] != next)

@@ -17,14 +17,6 @@ typedef enum rs_sharing {
   RS_BY_CUT      /* a cut of its own, which is the kernel's second parameter: layout COLUMNS */
 } rs_sharing;
 
-/* One array of a run. */
-typedef struct rs_array {
-  const void *data;
-  int64_t step;
-  const int64_t *stride;
-  int64_t bytes; /* of an element */
-} rs_array;
-
 typedef struct rs_family {
   const char *name;   /* for people and keys */
   const char *header; /* of kernels/ */
@@ -32,7 +24,7 @@ typedef struct rs_family {
   const char *cut;    /* type of the kernel's second parameter; NULL: it has none */
   rs_sharing sharing;
   /* Whether it takes an array of these rows; NULL: any. Of RS_BY_CUT the cut says so. */
-  bool (*takes)(const rs_shape *shape, const rs_array *array, const rs_rows *rows, const rowscan_spec *spec);
+  bool (*takes)(const rs_shape *shape, const rs_operand *array, const rs_rows *rows, const rowscan_spec *spec);
 } rs_family;
 
 /* The row of a template. */

@@ -36,17 +36,19 @@ static bool has_pairs(const rs_pairs_shape *shape, const rs_rows *rows, const vo
   int last = rows->rank - 1;
   bool even = true;
   for (int d = 0; d < last; d++)
-    even = even && (rows->shape[d] == 1 || rows->row_stride[d] % 2 == 0);
-  return !array || (even && rows->row_stride[last] == 1 && (uintptr_t)array % (2 * (size_t)shape->acc) == 0);
+    even = even && (rows->shape[d] == 1 || rows->array[RS_INIT].stride[d] % 2 == 0);
+  return !array || (even && rows->array[RS_INIT].stride[last] == 1 && (uintptr_t)array % (2 * (size_t)shape->acc) == 0);
 }
 
 bool rs_pairs_fits(const rs_pairs_shape *shape, const rs_rows *rows) {
   if (!shape->vector || rows->shape[rows->rank - 1] != 2)
     return false;
   return rows->count / 2 <= shape->min_blocks * (int64_t)shape->multiprocessors / rs_pairs_tiles(shape) &&
-         in_words(shape, rows, rows->in, rows->in_step, rows->in_stride, shape->in) &&
-         in_words(shape, rows, rows->out, rows->out_step, rows->out_stride, shape->out) &&
-         has_pairs(shape, rows, rows->init) && has_pairs(shape, rows, rows->totals);
+         in_words(shape, rows, rows->array[RS_IN].data, rows->array[RS_IN].step, rows->array[RS_IN].stride,
+                  shape->in) &&
+         in_words(shape, rows, rows->array[RS_OUT].data, rows->array[RS_OUT].step, rows->array[RS_OUT].stride,
+                  shape->out) &&
+         has_pairs(shape, rows, rows->array[RS_INIT].data) && has_pairs(shape, rows, rows->array[RS_TOTALS].data);
 }
 
 void rs_pairs_cut_rows(rs_column_need *need, const rs_pairs_shape *shape, const rs_rows *rows) {

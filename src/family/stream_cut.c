@@ -24,9 +24,10 @@ static bool one_run(const rs_rows *rows, int64_t step, const int64_t *stride) {
 
 /* Whether results lie as far from a word of 16 bytes as elements, whose place they take. */
 static bool in_place(const rs_stream_shape *shape, const rs_rows *rows) {
-  bool same = (((uintptr_t)rows->in ^ (uintptr_t)rows->out) & 15) == 0;
+  bool same = (((uintptr_t)rows->array[RS_IN].data ^ (uintptr_t)rows->array[RS_OUT].data) & 15) == 0;
   for (int d = 0; d < rows->rank - 1; d++)
-    same = same && (((rows->in_stride[d] - rows->out_stride[d]) * shape->in & 15) == 0 || rows->shape[d] == 1);
+    same = same && (((rows->array[RS_IN].stride[d] - rows->array[RS_OUT].stride[d]) * shape->in & 15) == 0 ||
+                    rows->shape[d] == 1);
   return same;
 }
 
@@ -112,9 +113,10 @@ int64_t rs_stream_columns(const rs_stream_shape *shape) {
 
 bool rs_stream_fits(const rs_stream_shape *shape, const rs_rows *rows) {
   int64_t columns = rows->shape[rows->rank - 1];
-  if (columns > rs_stream_columns(shape) || !in_place(shape, rows) || !one_run(rows, rows->in_step, rows->in_stride) ||
-      !one_run(rows, rows->out_step, rows->out_stride) ||
-      (shape->mask && !one_run(rows, rows->mask_step, rows->mask_stride)))
+  if (columns > rs_stream_columns(shape) || !in_place(shape, rows) ||
+      !one_run(rows, rows->array[RS_IN].step, rows->array[RS_IN].stride) ||
+      !one_run(rows, rows->array[RS_OUT].step, rows->array[RS_OUT].stride) ||
+      (shape->mask && !one_run(rows, rows->array[RS_MASK].step, rows->array[RS_MASK].stride)))
     return false;
   StreamCut cut;
   cut_size(&cut, shape, columns, outers_of(rows));

@@ -32,9 +32,12 @@ static bool in_words(const rs_wide_shape *shape, const rs_rows *rows, const void
 
 bool rs_wide_fits(const rs_wide_shape *shape, const rs_rows *rows) {
   return shape->vector && (shape->askew || (rows->shape[rows->rank - 1] & (shape->vector - 1)) == 0) &&
-         in_words(shape, rows, rows->in, shape->in, rows->in_step, rows->in_stride) &&
-         in_words(shape, rows, rows->out, shape->out, rows->out_step, rows->out_stride) &&
-         (!shape->mask || in_words(shape, rows, rows->mask, shape->mask, rows->mask_step, rows->mask_stride));
+         in_words(shape, rows, rows->array[RS_IN].data, shape->in, rows->array[RS_IN].step,
+                  rows->array[RS_IN].stride) &&
+         in_words(shape, rows, rows->array[RS_OUT].data, shape->out, rows->array[RS_OUT].step,
+                  rows->array[RS_OUT].stride) &&
+         (!shape->mask || in_words(shape, rows, rows->array[RS_MASK].data, shape->mask, rows->array[RS_MASK].step,
+                                   rows->array[RS_MASK].stride));
 }
 
 /* ---- askew ------------------------------------------------------------------------------------------------------- */
@@ -94,18 +97,19 @@ static int more_pitch(const rs_wide_shape *shape) {
 
 static void cut_askew(WideCut *cut, const rs_wide_shape *shape, const rs_rows *rows) {
   int columns = strip_columns(shape), sign = shape->reverse ? -1 : 1;
-  cut->in_pitch = pitch_of(columns + unit_of(shape->in) - 1, shape->in, sign * rows->in_step);
-  cut->out_pitch = pitch_of(columns + unit_of(shape->out) - 1, shape->out, sign * rows->out_step);
+  cut->in_pitch = pitch_of(columns + unit_of(shape->in) - 1, shape->in, sign * rows->array[RS_IN].step);
+  cut->out_pitch = pitch_of(columns + unit_of(shape->out) - 1, shape->out, sign * rows->array[RS_OUT].step);
   if (in_place(shape) && cut->in_pitch != cut->out_pitch)
-    cut->in_pitch = pitch_of(cut->out_pitch + more_pitch(shape), shape->in, sign * rows->in_step);
-  cut->mask_pitch = shape->mask ? pitch_of(columns + unit_of(shape->mask) - 1, shape->mask, sign * rows->mask_step) : 0;
+    cut->in_pitch = pitch_of(cut->out_pitch + more_pitch(shape), shape->in, sign * rows->array[RS_IN].step);
+  cut->mask_pitch =
+      shape->mask ? pitch_of(columns + unit_of(shape->mask) - 1, shape->mask, sign * rows->array[RS_MASK].step) : 0;
   place(cut, shape);
 
   /* results of a step are as many words as lanes have, for the last strip too, wherever it begins */
   int last = columns - unit_of(shape->out) + 1;
   cut->apart = columns - sector_of(shape->out);
   cut->most = columns - 1;
-  if (rows->in == rows->out) /* nobody may read what another strip has written */
+  if (rows->array[RS_IN].data == rows->array[RS_OUT].data) /* nobody may read what another strip has written */
     cut->most = last = cut->apart;
   cut->strips = cut->columns <= last ? 1 : 1 + (int32_t)parts(cut->columns - last, cut->apart);
 }

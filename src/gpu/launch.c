@@ -4,36 +4,7 @@
  */
 #include "launch.h"
 
-#include <string.h>
-
-/* The header of Rows<RANK> in kernels/rows.cuh, and its five arrays of RANK numbers. */
-typedef struct packed {
-  const void *in;
-  void *out;
-  const void *mask;
-  const void *init;
-  void *totals;
-  void *workspace;
-  int64_t first, count;
-  int64_t in_step, out_step, mask_step;
-  int64_t dims[5 * RS_MAX_ROW_RANK];
-} packed;
-
-static void pack(packed *to, const rs_rows *rows) {
-  to->in = rows->in;
-  to->out = rows->out;
-  to->mask = rows->mask;
-  to->init = rows->init;
-  to->totals = rows->totals;
-  to->first = 0;
-  to->count = rows->count;
-  to->in_step = rows->in_step;
-  to->out_step = rows->out_step;
-  to->mask_step = rows->mask_step;
-  const int64_t *const arrays[] = {rows->shape, rows->in_stride, rows->out_stride, rows->mask_stride, rows->row_stride};
-  for (int i = 0; i < 5; i++)
-    memcpy(to->dims + i * rows->rank, arrays[i], (size_t)rows->rank * sizeof *to->dims);
-}
+#include "family/packed.h"
 
 /* ---- queueing ---------------------------------------------------------------------------------------------------- */
 
@@ -45,7 +16,7 @@ typedef struct launching {
   CUfunction function;
   const char *name;
   CUstream stream;
-  packed arguments;
+  rs_packed arguments;
 } launching;
 
 /* Which is made ready if this is the first run that needs it. */
@@ -109,7 +80,7 @@ static rowscan_status launch_part(launching *run, rs_columns_launch *part, bool 
   rowscan_status status = choose(run, run->program->kernels.column[part->made_of]);
   if (status)
     return status;
-  pack(&run->arguments, part->rows);
+  rs_pack(&run->arguments, part->rows);
   status = clear(run, fresh, (int64_t)part->need.workspace);
   return status ? status : queue(run, part->need.blocks, part->need.shared, &part->cut);
 }
@@ -180,7 +151,7 @@ static rowscan_status launch(rs_program *program, const rs_rows *rows, void *wor
     rowscan_status status = choose(&run, rs_kernels_choose(kernels, rows));
     if (status)
       return status;
-    pack(&run.arguments, rows);
+    rs_pack(&run.arguments, rows);
     all.needed = rs_kernels_launch(kernels, run.kernel, rows->count).workspace;
   }
   return all.needed || (workspace && all.columns) ? launch_with(&run, &all, workspace, bytes)

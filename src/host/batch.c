@@ -29,17 +29,17 @@ bool rs_batch_serves(const rs_run *s) {
 }
 
 /* Whether the rows of an array follow one another without a gap. */
-static inline bool dense(const rs_run *s, const batch *b, rs_part p) {
+static inline bool dense(const rs_run *s, const batch *b, rs_which p) {
   return s->part[p].step == 1 && (b->rows == 1 || s->stride[p] == s->spec->length);
 }
 
-static inline char *data_of(const rs_run *s, const batch *b, rs_part p) {
+static inline char *data_of(const rs_run *s, const batch *b, rs_which p) {
   return s->part[p].data + b->at[p] * s->part[p].bytes;
 }
 
 /* The elements of a batch one after another: where they are, or in raw. */
-static const void *gather(const rs_run *s, const batch *b, rs_part p, void *raw) {
-  const rs_array *a = &s->part[p];
+static const void *gather(const rs_run *s, const batch *b, rs_which p, void *raw) {
+  const rs_view *a = &s->part[p];
   const char *data = data_of(s, b, p);
   int64_t n = s->spec->length, line = n * a->bytes, stride = s->stride[p] * a->bytes;
   if (dense(s, b, p))
@@ -52,7 +52,7 @@ static const void *gather(const rs_run *s, const batch *b, rs_part p, void *raw)
   return raw;
 }
 
-static const void *widen(const rs_run *s, const rs_array *a, const void *data, int64_t n, void *wide) {
+static const void *widen(const rs_run *s, const rs_view *a, const void *data, int64_t n, void *wide) {
   if (a->wide)
     return data;
   s->isa->load[a->type][s->wide](wide, data, (rs_grid){.lines = 1, .n = n});
@@ -60,7 +60,7 @@ static const void *widen(const rs_run *s, const rs_array *a, const void *data, i
 }
 
 static const void *read_batch(const rs_run *s, const panels *k, const batch *b) {
-  const rs_array *m = &s->part[RS_MASK];
+  const rs_view *m = &s->part[RS_MASK];
   rs_grid all = {.lines = 1, .n = b->rows * s->spec->length};
   const void *x = widen(s, &s->part[RS_IN], gather(s, b, RS_IN, k->raw), all.n, k->x);
   if (s->spec->mask_mode == ROWSCAN_MASK_NONE)
@@ -75,12 +75,12 @@ static const void *read_batch(const rs_run *s, const panels *k, const batch *b) 
 
 /* The address that is read next, most likely. */
 static const void *ahead(const rs_run *s, const batch *b) {
-  const rs_array *a = &s->part[RS_IN];
+  const rs_view *a = &s->part[RS_IN];
   return dense(s, b, RS_IN) ? data_of(s, b, RS_IN) + b->rows * s->spec->length * a->bytes : NULL;
 }
 
 static void write_batch(const rs_run *s, const panels *k, const batch *b) {
-  const rs_array *a = &s->part[RS_OUT];
+  const rs_view *a = &s->part[RS_OUT];
   const char *e = k->e;
   char *data = data_of(s, b, RS_OUT);
   bool one_line = dense(s, b, RS_OUT);
@@ -111,14 +111,15 @@ static inline const char *own(const rs_run *s, const batch *b, const void *data,
 static void scan_batch(const rs_run *s, const panels *k, const batch *b) {
   bool exclusive = s->spec->flags & ROWSCAN_EXCLUSIVE;
   int64_t n = s->spec->length;
-  for (int64_t r = 0; s->rows.init && r < b->rows; r++)
-    rs_load_acc(s, k->start + r * s->size, own(s, b, s->rows.init, r));
-  s->isa->lines[s->spec->op][s->wide](read_batch(s, k, b), k->e, n, b->rows, s->rows.init ? k->start : NULL,
-                                      s->rows.totals ? k->total : NULL, exclusive);
-  for (int64_t r = 0; exclusive && !s->rows.init && r < b->rows; r++)
+  for (int64_t r = 0; s->rows.array[RS_INIT].data && r < b->rows; r++)
+    rs_load_acc(s, k->start + r * s->size, own(s, b, s->rows.array[RS_INIT].data, r));
+  s->isa->lines[s->spec->op][s->wide](read_batch(s, k, b), k->e, n, b->rows,
+                                      s->rows.array[RS_INIT].data ? k->start : NULL,
+                                      s->rows.array[RS_TOTALS].data ? k->total : NULL, exclusive);
+  for (int64_t r = 0; exclusive && !s->rows.array[RS_INIT].data && r < b->rows; r++)
     rs_move(k->e + r * n * s->size, &s->identity, s->size);
-  for (int64_t r = 0; s->rows.totals && r < b->rows; r++)
-    rs_save_acc(s, (char *)own(s, b, s->rows.totals, r), k->total + r * s->size);
+  for (int64_t r = 0; s->rows.array[RS_TOTALS].data && r < b->rows; r++)
+    rs_save_acc(s, (char *)own(s, b, s->rows.array[RS_TOTALS].data, r), k->total + r * s->size);
   write_batch(s, k, b);
 }
 
@@ -126,15 +127,13 @@ static void place(const rs_run *s, int64_t number, batch *b) {
   int64_t segment = s->segment_tiles == s->tiles ? 0 : number / s->segment_tiles;
   int64_t first = (number - segment * s->segment_tiles) * s->tile_rows, left = s->segment - first;
   b->rows = left < s->tile_rows ? left : s->tile_rows;
-  for (rs_part p = RS_IN; p < RS_PARTS; p++)
+  for (int p = RS_IN; p < RS_PARTS; p++)
     b->at[p] = first * s->stride[p];
   for (int d = s->rows.rank - 2; d >= 0; d--) {
     int64_t index = segment % s->rows.shape[d];
     segment /= s->rows.shape[d];
-    b->at[RS_IN] += index * s->rows.in_stride[d];
-    b->at[RS_OUT] += index * s->rows.out_stride[d];
-    b->at[RS_MASK] += index * s->rows.mask_stride[d];
-    b->at[RS_OWN] += index * s->rows.row_stride[d];
+    for (int p = 0; p < RS_PARTS; p++)
+      b->at[p] += index * s->rows.array[p].stride[d];
   }
 }
 

@@ -78,29 +78,31 @@ static void drop_dimension(rs_rows *r, int d) {
   r->rank--;
   for (; d < r->rank; d++) {
     r->shape[d] = r->shape[d + 1];
-    r->in_stride[d] = r->in_stride[d + 1];
-    r->out_stride[d] = r->out_stride[d + 1];
-    r->mask_stride[d] = r->mask_stride[d + 1];
-    r->row_stride[d] = r->row_stride[d + 1];
+    for (int p = 0; p < RS_PARTS; p++)
+      r->array[p].stride[d] = r->array[p].stride[d + 1];
   }
 }
 
 /* Whether dimension d only continues the next one. */
 static bool continues(const rs_rows *r, int d) {
   int64_t n = r->shape[d + 1];
-  return r->in_stride[d] == n * r->in_stride[d + 1] && r->out_stride[d] == n * r->out_stride[d + 1] &&
-         r->mask_stride[d] == n * r->mask_stride[d + 1] && r->row_stride[d] == n * r->row_stride[d + 1];
+  bool all = true;
+  for (int p = 0; p < RS_PARTS; p++)
+    all = all && r->array[p].stride[d] == n * r->array[p].stride[d + 1];
+  return all;
 }
 
 /* The arrays of a rs_rows are large, and few of their elements are set. */
 static void copy_rows(rs_rows *to, const rs_rows *from, bool mask) {
-  memcpy(to, from, offsetof(rs_rows, shape));
+  to->rank = from->rank;
+  to->count = from->count;
+  to->initial = from->initial;
+  for (int a = 0; a < RS_ARRAYS; a++)
+    memcpy(&to->array[a], &from->array[a], offsetof(rs_operand, stride));
   for (int d = 0; d < from->rank; d++) {
     to->shape[d] = from->shape[d];
-    to->in_stride[d] = from->in_stride[d];
-    to->out_stride[d] = from->out_stride[d];
-    to->mask_stride[d] = mask ? from->mask_stride[d] : 0;
-    to->row_stride[d] = from->row_stride[d];
+    for (int p = 0; p < RS_PARTS; p++)
+      to->array[p].stride[d] = p != RS_MASK || mask ? from->array[p].stride[d] : 0;
   }
 }
 
@@ -115,19 +117,19 @@ static void join_dimensions(rs_rows *r) {
   }
 }
 
-static void set_array(rs_run *s, rs_part p, const void *data, rowscan_type type, int64_t step) {
-  rs_array *a = &s->part[p];
+static void set_array(rs_run *s, rs_which p, const rs_operand *from, rowscan_type type) {
+  rs_view *a = &s->part[p];
   int64_t bytes = facts[type].bytes, last = s->spec->length - 1;
   bool floating = s->wide == RS_WIDE_f32 || s->wide == RS_WIDE_f64;
-  *a = (rs_array){(char *)data,
-                  type,
-                  bytes,
-                  step,
-                  facts[type].log2, /* accumulators as they are: */
-                  facts[type].floating == floating && bytes == s->size};
-  if (data && s->spec->flags & ROWSCAN_REVERSE && last > 0) {
-    a->data += last * step * bytes;
-    a->step = -step;
+  *a = (rs_view){from->data,
+                 type,
+                 bytes,
+                 from->step,
+                 facts[type].log2, /* accumulators as they are: */
+                 facts[type].floating == floating && bytes == s->size};
+  if (from->data && s->spec->flags & ROWSCAN_REVERSE && last > 0) {
+    a->data += last * from->step * bytes;
+    a->step = -from->step;
   }
   if (bytes > s->widest)
     s->widest = bytes;
@@ -151,16 +153,14 @@ static void describe(rs_run *s, const rs_isa *isa, const rowscan_spec *spec, con
   copy_rows(&s->rows, rows, spec->mask_mode != ROWSCAN_MASK_NONE);
   join_dimensions(&s->rows);
   int last = s->rows.rank - 1;
-  s->stride[RS_IN] = s->rows.in_stride[last];
-  s->stride[RS_OUT] = s->rows.out_stride[last];
-  s->stride[RS_MASK] = s->rows.mask_stride[last];
-  s->stride[RS_OWN] = s->rows.row_stride[last];
+  for (int p = 0; p < RS_PARTS; p++)
+    s->stride[p] = s->rows.array[p].stride[last];
   s->widest = s->size;
-  set_array(s, RS_IN, rows->in, spec->in_type, rows->in_step);
-  set_array(s, RS_OUT, rows->out, spec->out_type, rows->out_step);
-  s->part[RS_MASK] = (rs_array){0};
+  set_array(s, RS_IN, &rows->array[RS_IN], spec->in_type);
+  set_array(s, RS_OUT, &rows->array[RS_OUT], spec->out_type);
+  s->part[RS_MASK] = (rs_view){0};
   if (spec->mask_mode) {
-    set_array(s, RS_MASK, rows->mask, spec->mask_type, rows->mask_step);
+    set_array(s, RS_MASK, &rows->array[RS_MASK], spec->mask_type);
     s->mask_bits = facts[spec->mask_type].floating ? (1ull << (8 * s->part[RS_MASK].bytes - 1)) - 1 : ~0ull;
   }
 }
@@ -188,7 +188,8 @@ static bool woven(int64_t stride, int64_t step) {
 static void choose_tiles(rs_run *s, int threads) {
   const rs_rows *r = &s->rows;
   int64_t neighbours = r->shape[r->rank - 1], lanes = s->isa->vector_bytes / s->size, widest = s->widest;
-  bool apart = neighbours == 1 || !(woven(s->stride[RS_IN], r->in_step) || woven(s->stride[RS_OUT], r->out_step));
+  bool apart = neighbours == 1 ||
+               !(woven(s->stride[RS_IN], r->array[RS_IN].step) || woven(s->stride[RS_OUT], r->array[RS_OUT].step));
   s->columns = r->count >= 8 && (apart ? s->spec->length <= SHORT_ROW : neighbours >= 8);
   s->segment = s->columns && !apart && neighbours >= SEGMENT ? neighbours : r->count;
   s->batch = apart && rs_batch_serves(s);
@@ -233,7 +234,7 @@ static void choose_chunks(rs_run *s, int threads) {
 
 /* Writing past the caches pays for long lines that would not stay in them and were not read just now. */
 static void choose_stream(rs_run *s, int64_t cache_bytes) {
-  const rs_array *in = &s->part[RS_IN], *out = &s->part[RS_OUT];
+  const rs_view *in = &s->part[RS_IN], *out = &s->part[RS_OUT];
   double bytes = (double)s->rows.count * (double)s->spec->length * (double)(in->bytes + out->bytes);
   int64_t length = s->spec->length, line = s->columns ? s->strip_rows : length;
   if (s->batch && s->stride[RS_OUT] == length)

@@ -47,8 +47,8 @@ typedef struct view {
 } view;
 
 /* These are inline to keep structs in registers: it makes short rows half as fast again. */
-static inline view view_of(const rs_run *s, const rs_tile *t, const block *b, rs_part p) {
-  const rs_array *a = &s->part[p];
+static inline view view_of(const rs_run *s, const rs_tile *t, const block *b, rs_which p) {
+  const rs_view *a = &s->part[p];
   bool scattered = s->columns && !t->unit[p];
   char *data = a->data + (b->begin * a->step + (scattered ? 0 : t->at[p][b->row])) * a->bytes;
   return s->columns ? (view){data, b->steps, b->rows, a->step, 1, scattered ? t->at[p] + b->row : NULL}
@@ -67,7 +67,7 @@ static inline void prefetch(const char *data, int64_t bytes) {
     __builtin_prefetch(data + i);
 }
 
-static inline lines gather(const rs_run *s, rs_seat *k, const rs_array *a, view v, void *raw) {
+static inline lines gather(const rs_run *s, rs_seat *k, const rs_view *a, view v, void *raw) {
   if (v.at && v.line == 1) {
     s->isa->fetch_at(k->turned, v.data, (rs_grid){v.n, v.lines * a->bytes, v.lines * a->bytes, 0, 0}, v.at, a->bytes);
     s->isa->transpose[a->log2](raw, k->turned, (rs_grid){v.n, v.lines, v.n, v.lines, 0});
@@ -81,7 +81,7 @@ static inline lines gather(const rs_run *s, rs_seat *k, const rs_array *a, view 
 }
 
 /* The same as accumulators: where they are, or in w, whose lines are w_line apart. */
-static inline lines widen(const rs_run *s, const rs_array *a, view v, lines x, void *w, int64_t w_line) {
+static inline lines widen(const rs_run *s, const rs_view *a, view v, lines x, void *w, int64_t w_line) {
   if (a->wide)
     return x;
   s->isa->load[a->type][s->wide](w, x.data, (rs_grid){v.lines, v.n, w_line, x.line, 0});
@@ -90,7 +90,7 @@ static inline lines widen(const rs_run *s, const rs_array *a, view v, lines x, v
 
 /* A block of the input with the mask applied: where it is, or in k->x. */
 static inline lines read_block(const rs_run *s, rs_seat *k, const block *b) {
-  const rs_array *a = &s->part[RS_IN], *m = &s->part[RS_MASK];
+  const rs_view *a = &s->part[RS_IN], *m = &s->part[RS_MASK];
   view v = view_of(s, &k->tile, b, RS_IN);
   lines x = widen(s, a, v, gather(s, k, a, v, k->raw), k->x, s->width);
   if (s->spec->mask_mode == ROWSCAN_MASK_NONE)
@@ -110,7 +110,7 @@ static inline lines read_block(const rs_run *s, rs_seat *k, const block *b) {
  * on. */
 static inline const void *read_next(const rs_run *s, const rs_seat *k, const block *b, int64_t *line) {
   enum { NEAR = 8 }; /* elements of a cache line that are wanted, at least one in so many */
-  const rs_array *a = &s->part[RS_IN];
+  const rs_view *a = &s->part[RS_IN];
   const int64_t *at = k->tile.at[RS_IN];
   int64_t after = b->begin + b->steps, next = b->row + b->rows;
   *line = a->step * a->bytes;
@@ -124,7 +124,7 @@ static inline const void *read_next(const rs_run *s, const rs_seat *k, const blo
 }
 
 static inline void write_block(const rs_run *s, rs_seat *k, const block *b, lines w) {
-  const rs_array *a = &s->part[RS_OUT];
+  const rs_view *a = &s->part[RS_OUT];
   view v = view_of(s, &k->tile, b, RS_OUT);
   if (!a->wide) {
     bool last = !v.at && v.step == 1 && !s->stream;
@@ -156,18 +156,18 @@ static inline void write_block(const rs_run *s, rs_seat *k, const block *b, line
 }
 
 static void save_total(const rs_run *s, const rs_tile *t, int64_t row, const void *w) {
-  rs_save_acc(s, (char *)s->rows.totals + t->at[RS_OWN][row] * s->acc_bytes, w);
+  rs_save_acc(s, (char *)s->rows.array[RS_TOTALS].data + t->at[RS_OWN][row] * s->acc_bytes, w);
 }
 
 /* What is special before the first step of a row, and after the last. */
 static inline void ends(const rs_run *s, rs_seat *k, const block *b) {
   int64_t after = b->begin + b->steps;
   char *last = k->e + b->steps * s->width * s->size;
-  if (b->begin == 0 && !s->rows.init)
+  if (b->begin == 0 && !s->rows.array[RS_INIT].data)
     fill(k->e, s->identity, s->size, b->rows);
   if (after == k->after_step)
     memcpy(last, k->after + b->row * s->size, (size_t)(b->rows * s->size));
-  if (after == s->spec->length && s->rows.totals)
+  if (after == s->spec->length && s->rows.array[RS_TOTALS].data)
     for (int64_t r = 0; r < b->rows; r++)
       save_total(s, &k->tile, b->row + r, last + r * s->size);
 }
@@ -175,7 +175,7 @@ static inline void ends(const rs_run *s, rs_seat *k, const block *b) {
 /* The lines that a block of columns is written to, which are too short to be foreseen: asked for while it is scanned.
  */
 static void expect_output(const rs_run *s, const rs_seat *k, const block *b) {
-  const rs_array *a = &s->part[RS_OUT];
+  const rs_view *a = &s->part[RS_OUT];
   view v = view_of(s, &k->tile, b, RS_OUT);
   int64_t lines = v.at ? v.n : v.lines, n = v.at ? v.lines : v.n;
   if (v.at && v.line != 1)
@@ -237,15 +237,13 @@ static void push_bank(const rs_run *s, const rs_tile *t, rs_bank *bank, const ch
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */
 
 static void place_row(const rs_rows *r, int64_t row, rs_tile *t, int64_t i) {
-  for (rs_part p = RS_IN; p < RS_PARTS; p++)
+  for (int p = RS_IN; p < RS_PARTS; p++)
     t->at[p][i] = 0;
   for (int d = r->rank - 1; d >= 0; d--) {
     int64_t index = d ? row % r->shape[d] : row;
     row = d ? row / r->shape[d] : 0;
-    t->at[RS_IN][i] += index * r->in_stride[d];
-    t->at[RS_OUT][i] += index * r->out_stride[d];
-    t->at[RS_MASK][i] += index * r->mask_stride[d];
-    t->at[RS_OWN][i] += index * r->row_stride[d];
+    for (int p = 0; p < RS_PARTS; p++)
+      t->at[p][i] += index * r->array[p].stride[d];
   }
 }
 
@@ -256,13 +254,13 @@ static void place_tile(const rs_run *s, int64_t number, rs_tile *t) {
   int64_t row = segment * s->segment + first, last = s->rows.shape[s->rows.rank - 1];
   int64_t run = s->rows.rank == 1 ? last : last - row % last;
   t->rows = left < s->tile_rows ? left : s->tile_rows;
-  for (rs_part p = RS_IN; p < RS_PARTS; p++) {
+  for (int p = RS_IN; p < RS_PARTS; p++) {
     t->unit[p] = s->stride[p] == 1 && t->rows <= run;
   }
   for (int64_t i = 0; i < t->rows; i += run, run = last) {
     int64_t end = t->rows - i < run ? t->rows : i + run;
     place_row(&s->rows, row + i, t, i);
-    for (rs_part p = RS_IN; p < RS_PARTS; p++)
+    for (int p = RS_IN; p < RS_PARTS; p++)
       for (int64_t j = i + 1; j < end; j++)
         t->at[p][j] = t->at[p][i] + (j - i) * s->stride[p];
   }
@@ -271,9 +269,9 @@ static void place_tile(const rs_run *s, int64_t number, rs_tile *t) {
 /* Where the rows of a tile start: their initial values, or neutral elements. */
 static void start_values(const rs_run *s, const rs_tile *t, char *start) {
   fill(start, s->neutral, s->size, strips(s, t) * s->width);
-  if (s->rows.init)
+  if (s->rows.array[RS_INIT].data)
     for (int64_t i = 0; i < t->rows; i++)
-      rs_load_acc(s, start + i * s->size, (const char *)s->rows.init + t->at[RS_OWN][i] * s->acc_bytes);
+      rs_load_acc(s, start + i * s->size, (const char *)s->rows.array[RS_INIT].data + t->at[RS_OWN][i] * s->acc_bytes);
 }
 
 /* Scans the steps from `begin` to `end` of the tile in k, from k->start on. Only the bank is wanted if not `show`. */
@@ -296,9 +294,9 @@ static void sit_down(const rs_run *s, rs_seat *k) {
 }
 
 static void empty_rows(const rs_run *s, rs_seat *k) {
-  if (!s->rows.init)
+  if (!s->rows.array[RS_INIT].data)
     fill(k->start, s->identity, s->size, k->tile.rows);
-  if (s->rows.totals)
+  if (s->rows.array[RS_TOTALS].data)
     for (int64_t i = 0; i < k->tile.rows; i++)
       save_total(s, &k->tile, i, k->start + i * s->size);
 }

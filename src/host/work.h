@@ -25,16 +25,17 @@ enum {
   RS_SMALL_BYTES = 1024,                     /* of widest elements: a problem that is scanned without a seat */
 };
 
-typedef enum rs_part { RS_IN, RS_OUT, RS_MASK, RS_OWN, RS_PARTS } rs_part; /* OWN: initial values and totals */
+/* Where rows begin in the arrays; OWN: initial values and totals, which have the same strides. */
+enum { RS_OWN = RS_INIT, RS_PARTS };
 
-/* One of the three arrays: element e of the row at offset `at` is element at + e * step. */
-typedef struct rs_array {
+/* One of the first three arrays: element e of the row at offset `at` is element at + e * step. */
+typedef struct rs_view {
   char *data;
   rowscan_type type;
   int64_t bytes, step; /* of an element; from one to the next */
   int log2;            /* of bytes */
   bool wide;           /* elements are accumulators */
-} rs_array;
+} rs_view;
 
 /* The counters of the strips of a tile, and their memory. */
 typedef struct rs_bank {
@@ -71,7 +72,7 @@ typedef struct rs_run {
   const rs_isa *isa;
   const rowscan_spec *spec;
   rs_rows rows; /* neighbouring dimensions joined */
-  rs_array part[RS_OWN];
+  rs_view part[RS_OWN];
   int64_t stride[RS_PARTS]; /* from row to row in the last dimension */
   rs_wide wide;
   int64_t size;               /* bytes of an accumulator */

@@ -48,7 +48,7 @@ static void run_boxes(rowscan_context *context, const rowscan_spec *spec, const 
   int64_t most = FIRST_BOX_BYTES * threads / row_bytes;
   for (int64_t first = 0; first < rows->count;) {
     most = rounded(most, least, threads);
-    rs_rows box = rs_next_box(rows, spec, first, most);
+    rs_rows box = rs_next_box(rows, first, most);
     double start = rs_now_ms();
     rs_host_run(context->host, spec, &box);
     most = next_size(most, box.count, 1e-3 * (rs_now_ms() - start));

@@ -32,37 +32,17 @@ static bool is_packed(const rs_strided *array) {
   return true;
 }
 
-static rs_strided strided(const rs_rows *rows, const void *data, rowscan_type type, int64_t length, int64_t step,
-                          const int64_t *stride) {
-  rs_strided array = {.data = (char *)data,
-                      .bytes = (int64_t)rowscan_type_bytes(type),
-                      .length = length,
-                      .step = length == 1 ? 1 : step,
+rs_strided rs_strided_of(const rs_rows *rows, rs_which which, int64_t length) {
+  const rs_operand *from = &rows->array[which];
+  rs_strided array = {.data = from->data,
+                      .bytes = from->bytes,
+                      .length = which >= RS_INIT ? 1 : length,
                       .rank = rows->rank,
                       .shape = rows->shape,
-                      .stride = stride};
+                      .stride = from->stride};
+  array.step = array.length == 1 ? 1 : from->step;
   array.packed = is_packed(&array);
   return array;
-}
-
-rs_strided rs_strided_in(const rs_rows *rows, const rowscan_spec *spec) {
-  return strided(rows, rows->in, spec->in_type, spec->length, rows->in_step, rows->in_stride);
-}
-
-rs_strided rs_strided_out(const rs_rows *rows, const rowscan_spec *spec) {
-  return strided(rows, rows->out, spec->out_type, spec->length, rows->out_step, rows->out_stride);
-}
-
-rs_strided rs_strided_mask(const rs_rows *rows, const rowscan_spec *spec) {
-  return strided(rows, rows->mask, spec->mask_type, spec->length, rows->mask_step, rows->mask_stride);
-}
-
-rs_strided rs_strided_init(const rs_rows *rows, const rowscan_spec *spec) {
-  return strided(rows, rows->init, spec->acc_type, 1, 1, rows->row_stride);
-}
-
-rs_strided rs_strided_totals(const rs_rows *rows, const rowscan_spec *spec) {
-  return strided(rows, rows->totals, spec->acc_type, 1, 1, rows->row_stride);
 }
 
 /* ---- the elements of a few rows ---------------------------------------------------------------------------------- */

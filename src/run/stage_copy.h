@@ -21,11 +21,8 @@ typedef struct rs_strided {
   bool packed; /* all of it is dense already, in the order of the rows */
 } rs_strided;
 
-rs_strided rs_strided_in(const rs_rows *rows, const rowscan_spec *spec);
-rs_strided rs_strided_out(const rs_rows *rows, const rowscan_spec *spec);
-rs_strided rs_strided_mask(const rs_rows *rows, const rowscan_spec *spec);
-rs_strided rs_strided_init(const rs_rows *rows, const rowscan_spec *spec); /* rows of one element */
-rs_strided rs_strided_totals(const rs_rows *rows, const rowscan_spec *spec);
+/* length: of a row; initial values and totals are rows of one element. */
+rs_strided rs_strided_of(const rs_rows *rows, rs_which which, int64_t length);
 
 /* The same elements of some rows. */
 typedef struct rs_section {

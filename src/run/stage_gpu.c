@@ -167,21 +167,18 @@ static rs_rows rows_of(const ring *r, const piece *p, CUdeviceptr device, bool i
   const places *at = &p->at;
   const rs_section *part = &p->part;
   char *up = (char *)(uintptr_t)device, *down = up + at->up;
-  return (rs_rows){.in = up + at->in,
-                   .out = down + at->out,
-                   .mask = r->has_mask ? up + at->mask : NULL,
-                   .init = init ? up + at->init : NULL,
-                   .totals = totals ? down + at->totals : NULL,
+  const int64_t elements = part->elements;
+  return (rs_rows){.array = {[RS_IN] = {up + at->in, r->in_bytes, 1, {elements}},
+                             [RS_OUT] = {down + at->out, r->out_bytes, 1, {elements}},
+                             [RS_MASK] = {r->has_mask ? up + at->mask : NULL,
+                                          r->mask_bytes,
+                                          r->has_mask,
+                                          {r->has_mask ? elements : 0}},
+                             [RS_INIT] = {init ? up + at->init : NULL, r->acc_bytes, 0, {1}},
+                             [RS_TOTALS] = {totals ? down + at->totals : NULL, r->acc_bytes, 0, {1}}},
                    .count = part->rows,
-                   .in_step = 1,
-                   .out_step = 1,
-                   .mask_step = r->has_mask,
                    .rank = 1,
-                   .shape = {part->rows},
-                   .in_stride = {part->elements},
-                   .out_stride = {part->elements},
-                   .mask_stride = {r->has_mask ? part->elements : 0},
-                   .row_stride = {1}};
+                   .shape = {part->rows}};
 }
 
 static rs_table_node **plan_of(ring *r, const piece *p) {
@@ -278,9 +275,9 @@ static rowscan_status begin(ring *r, slot *s, int64_t number) {
 
 static void start_row(ring *r, const slot *s) {
   rs_value init;
-  if (r->rows->init)
+  if (r->rows->array[RS_INIT].data)
     rs_gather_rows(r->pool, r->threads, &init, &r->init, &(rs_section){s->piece.part.row, 1, 0, 1});
-  rs_blocks_start(&r->counter, &r->spec, r->rows->init ? &init : NULL);
+  rs_blocks_start(&r->counter, &r->spec, r->rows->array[RS_INIT].data ? &init : NULL);
 }
 
 /* Takes the total of a whole block. */
@@ -322,14 +319,18 @@ static rowscan_status go_on(ring *r, slot *s) {
 
 /* Rounds a prefix to the output type: it is what an exclusive scan of one element shows. */
 static void show_prefix(const ring *r, const rs_value *prefix, void *out) {
-  const rs_value unused = {.aligned = 0};
+  rs_value unused = {.aligned = 0};
   rowscan_spec spec = r->spec;
   spec.length = 1;
   spec.flags = ROWSCAN_EXCLUSIVE;
   spec.mask_mode = ROWSCAN_MASK_NONE;
   spec.mask_type = ROWSCAN_TYPE_DEFAULT;
-  rs_rows rows = {.in = &unused, .out = out, .init = prefix, .count = 1, .in_step = 1, .out_step = 1, .rank = 1};
-  rows.shape[0] = 1;
+  rs_rows rows = {.array = {[RS_IN] = {&unused, r->out_bytes, 1, {0}},
+                            [RS_OUT] = {out, r->out_bytes, 1, {0}},
+                            [RS_INIT] = {(void *)prefix, r->acc_bytes, 0, {0}}},
+                  .count = 1,
+                  .rank = 1,
+                  .shape = {1}};
   rs_host_run(r->context->host, &spec, &rows);
 }
 
@@ -350,7 +351,7 @@ static rowscan_status end(const ring *r, const slot *s, rs_progress *progress) {
   if (whole_block(r, s))
     put_prefix(r, s);
   rs_scatter_rows(r->pool, r->threads, &r->out, s->own.pinned + p->at.out, &p->part);
-  if (r->rows->totals && p->last)
+  if (r->rows->array[RS_TOTALS].data && p->last)
     rs_scatter_rows(r->pool, r->threads, &r->totals, s->own.pinned + p->at.totals,
                     &(rs_section){p->part.row, p->part.rows, 0, 1});
   rs_progress_add(progress, p->part.rows * p->part.elements);
@@ -379,18 +380,18 @@ static void describe(ring *r, rowscan_context *context, const rowscan_spec *spec
       (ring){.context = context, .cuda = context->gpu.device.cuda, .spec = *spec, .rows = rows, .length = spec->length};
   r->spec.layout = ROWSCAN_LAYOUT_ROWS;
   r->spec.row_rank = 1;
-  r->in = rs_strided_in(rows, spec);
-  r->out = rs_strided_out(rows, spec);
-  r->mask = rs_strided_mask(rows, spec);
-  r->init = rs_strided_init(rows, spec);
-  r->totals = rs_strided_totals(rows, spec);
+  r->in = rs_strided_of(rows, RS_IN, spec->length);
+  r->out = rs_strided_of(rows, RS_OUT, spec->length);
+  r->mask = rs_strided_of(rows, RS_MASK, spec->length);
+  r->init = rs_strided_of(rows, RS_INIT, spec->length);
+  r->totals = rs_strided_of(rows, RS_TOTALS, spec->length);
   r->in_bytes = r->in.bytes;
   r->out_bytes = r->out.bytes;
   r->mask_bytes = r->mask.bytes;
-  r->acc_bytes = r->init.bytes;
+  r->acc_bytes = (int64_t)rowscan_type_bytes(spec->acc_type);
   r->has_mask = spec->mask_mode != ROWSCAN_MASK_NONE;
-  r->has_init = rows->init;
-  r->has_totals = rows->totals;
+  r->has_init = rows->array[RS_INIT].data;
+  r->has_totals = rows->array[RS_TOTALS].data;
 }
 
 static rowscan_status run_in_slots(ring *r, rs_progress *progress) {

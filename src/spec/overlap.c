@@ -319,18 +319,18 @@ static void keep(arrays *all, bool written) {
 static const char INPUT[] = "input", OUTPUT[] = "output";
 
 /* Filled field by field, in place: a copy of the struct would wait for each. */
-static void add_strided(arrays *all, const char *field, const void *data, rowscan_type type, const rs_rows *rows,
-                        int64_t length, const int64_t *stride, int64_t step, bool written) {
+static void add_array(arrays *all, const char *field, const rs_rows *rows, rs_which which, int64_t length) {
+  const rs_operand *from = &rows->array[which];
   array *a = &all->of[all->count];
   a->field = field;
-  a->data = data;
-  a->bytes = (int64_t)rowscan_type_bytes(type);
+  a->data = from->data;
+  a->bytes = from->bytes;
   a->rank = rows->rank;
   a->shape = rows->shape;
-  a->stride = stride;
+  a->stride = from->stride;
   a->length = length;
-  a->step = step;
-  keep(all, written);
+  a->step = from->step;
+  keep(all, which == RS_OUT || which == RS_TOTALS);
 }
 
 static void add_workspace(arrays *all, const void *data, size_t bytes) {
@@ -348,11 +348,15 @@ static void add_workspace(arrays *all, const void *data, size_t bytes) {
 
 /* Its element P(0) is before the first of a forward scan, and after the last of a reverse one. */
 static void add_output(arrays *all, const rs_rows *rows, const rowscan_spec *spec) {
-  int64_t before = rows->initial && !(spec->flags & ROWSCAN_REVERSE) ? rows->out_step : 0;
+  const rs_operand *out = &rows->array[RS_OUT];
   int64_t length = spec->length + (rows->initial ? 1 : 0);
-  const char *data = (const char *)rows->out - before * (int64_t)rowscan_type_bytes(spec->out_type);
-  if (length > 0)
-    add_strided(all, OUTPUT, data, spec->out_type, rows, length, rows->out_stride, rows->out_step, true);
+  array *a = &all->of[all->count];
+  if (length <= 0)
+    return;
+  *a = (array){OUTPUT, out->data, out->bytes, rows->rank, rows->shape, out->stride, length, out->step, {0, 0}};
+  if (rows->initial && !(spec->flags & ROWSCAN_REVERSE))
+    a->data = (const char *)out->data - out->step * out->bytes;
+  keep(all, true);
 }
 
 static void collect(arrays *all, const rs_rows *rows, const rowscan_spec *spec, const void *workspace, size_t bytes) {
@@ -360,12 +364,12 @@ static void collect(arrays *all, const rs_rows *rows, const rowscan_spec *spec, 
   all->count = all->written = 0;
   add_workspace(all, workspace, bytes);
   add_output(all, rows, spec);
-  add_strided(all, "totals", rows->totals, spec->acc_type, rows, 1, rows->row_stride, 0, true);
+  add_array(all, "totals", rows, RS_TOTALS, 1);
   if (length > 0)
-    add_strided(all, INPUT, rows->in, spec->in_type, rows, length, rows->in_stride, rows->in_step, false);
+    add_array(all, INPUT, rows, RS_IN, length);
   if (length > 0 && spec->mask_mode)
-    add_strided(all, "mask", rows->mask, spec->mask_type, rows, length, rows->mask_stride, rows->mask_step, false);
-  add_strided(all, "init", rows->init, spec->acc_type, rows, 1, rows->row_stride, 0, false);
+    add_array(all, "mask", rows, RS_MASK, length);
+  add_array(all, "init", rows, RS_INIT, 1);
 }
 
 static rowscan_status check_pair(const array *a, const array *b) {
@@ -384,19 +388,19 @@ static inline bool nest(int64_t outer_size, uint64_t outer, int64_t inner_size, 
  * Whether it is plain that nothing overlaps, as in most calls: input and output are apart, or one. Of rows in one
  * dimension, with as little as can be loaded and stored: 20 ns where what follows takes 50.
  */
-static bool plain(const rs_rows *rows, const rowscan_spec *spec) {
-  int64_t size = rows->shape[0], length = spec->length, step = rows->out_step, stride = rows->out_stride[0];
-  int64_t in_bytes = (int64_t)rowscan_type_bytes(spec->in_type), bytes = (int64_t)rowscan_type_bytes(spec->out_type);
+static bool plain(const rs_rows *rows, int64_t length) {
+  const rs_operand *i = &rows->array[RS_IN], *o = &rows->array[RS_OUT];
+  int64_t size = rows->shape[0], step = o->step, stride = o->stride[0];
   range in, out;
-  if (!range_of(&out, rows->out, bytes, 1, &size, &stride, length, step))
+  if (!range_of(&out, o->data, o->bytes, 1, &size, &stride, length, step))
     return false;
   uint64_t steps = step < 0 ? 0 - (uint64_t)step : (uint64_t)step;
   uint64_t strides = stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;
   if (!nest(size, strides, length, steps) && !nest(length, steps, size, strides))
     return false;
-  if (rows->in == rows->out && in_bytes == bytes && rows->in_step == step && rows->in_stride[0] == stride)
+  if (i->data == o->data && i->bytes == o->bytes && i->step == step && i->stride[0] == stride)
     return true;
-  return range_of(&in, rows->in, in_bytes, 1, &size, rows->in_stride, length, rows->in_step) && !ranges_meet(&in, &out);
+  return range_of(&in, i->data, i->bytes, 1, &size, i->stride, length, i->step) && !ranges_meet(&in, &out);
 }
 
 rowscan_status rs_overlap_check(const rs_rows *rows, const rowscan_spec *spec, const void *workspace,
@@ -405,9 +409,9 @@ rowscan_status rs_overlap_check(const rs_rows *rows, const rowscan_spec *spec, c
   rowscan_status status = ROWSCAN_OK;
   if (!rs_rows_any(rows, rows->initial ? 1 : spec->length)) /* P(0) is written of rows without elements too */
     return status;
-  bool two = rows->rank == 1 && spec->length > 0 && !rows->initial && !rows->mask && !rows->init && !rows->totals &&
-             !workspace;
-  if (two && plain(rows, spec))
+  bool two = rows->rank == 1 && spec->length > 0 && !rows->initial && !rows->array[RS_MASK].data &&
+             !rows->array[RS_INIT].data && !rows->array[RS_TOTALS].data && !workspace;
+  if (two && plain(rows, spec->length))
     return status;
   collect(&all, rows, spec, workspace, workspace_bytes);
   for (int i = 0; i < all.written && !status; i++) {

@@ -11,38 +11,76 @@
 #include "base/status.h"
 #include "types.h"
 
-static rowscan_status need(const char *field, const void *pointer) {
-  return pointer ? ROWSCAN_OK : rs_fail(ROWSCAN_BAD_ARGUMENT, "field '%s': NULL, but there are elements", field);
+/* ---- every array ------------------------------------------------------------------------------------------------- */
+
+/* What messages call them. */
+static const char *const names[RS_ARRAYS] = {
+    [RS_IN] = "input", [RS_OUT] = "output", [RS_MASK] = "mask", [RS_INIT] = "init", [RS_TOTALS] = "totals"};
+
+static rowscan_type type_of(const rowscan_spec *spec, int which) {
+  return which == RS_IN     ? spec->in_type
+         : which == RS_OUT  ? spec->out_type
+         : which == RS_MASK ? (spec->mask_mode ? spec->mask_type : spec->in_type)
+                            : spec->acc_type;
+}
+
+void rs_rows_set_bytes(rs_rows *rows, const rowscan_spec *spec) {
+  for (int a = 0; a < RS_ARRAYS; a++)
+    rows->array[a].bytes = a == RS_MASK && !spec->mask_mode ? 0 : (int64_t)rowscan_type_bytes(type_of(spec, a));
+}
+
+/*
+ * The arrays that a run has come first, mostly two: each call waits for what is done with each of them. ends: initial
+ * values or totals, whose strides the others have too.
+ */
+static int arrays_of(const rowscan_spec *spec, bool ends) {
+  return ends ? RS_ARRAYS : spec->mask_mode ? RS_MASK + 1 : RS_OUT + 1;
+}
+
+/* Of rows whose rank is known. */
+static void clear(rs_rows *rows, rs_which which) {
+  rs_operand *array = &rows->array[which];
+  array->data = NULL;
+  array->bytes = array->step = 0;
+  for (int d = 0; d < rows->rank; d++)
+    array->stride[d] = 0;
+}
+
+static void clear_absent(rs_rows *rows, const rowscan_spec *spec, bool ends) {
+  if (!spec->mask_mode)
+    clear(rows, RS_MASK);
+  if (!ends) {
+    clear(rows, RS_INIT);
+    clear(rows, RS_TOTALS);
+  }
+}
+
+/* Casts away that inputs are not to be written, which nobody does. */
+static void set_data(rs_rows *rows, const rowscan_spec *spec, int all, const void *const data[RS_ARRAYS]) {
+  for (int a = 0; a < all; a++) {
+    rows->array[a].data = (void *)data[a];
+    rows->array[a].bytes = (int64_t)rowscan_type_bytes(type_of(spec, a));
+  }
+}
+
+/* Initial values and totals, one of each a row. */
+static bool is_end(int which) {
+  return which >= RS_INIT;
 }
 
 /* An address must be a multiple of its element's size; kernels and the host engine rely on it. */
-static rowscan_status aligned(const char *field, const void *pointer, rowscan_type type) {
-  if (((uintptr_t)pointer & (rowscan_type_bytes(type) - 1)) == 0) /* a power of two: no division, for each run asks */
-    return ROWSCAN_OK;
-  return rs_fail(ROWSCAN_BAD_ARGUMENT, "field '%s': %p is not aligned to an element of %s", field, pointer,
-                 rowscan_type_name(type));
-}
-
-static rowscan_status check_pointers(const rs_rows *rows, const rowscan_spec *spec) {
-  rowscan_status status = ROWSCAN_OK;
-  if (rows->count > 0 && spec->length > 0) {
-    status = need("input", rows->in);
-    if (!status && spec->mask_mode)
-      status = need("mask", rows->mask);
+static rowscan_status check_pointers(const rs_rows *rows, const rowscan_spec *spec, int all) {
+  bool elements = rows->count > 0 && spec->length > 0, written = elements || (rows->count > 0 && rows->initial);
+  for (int a = 0; a < all; a++) {
+    const rs_operand *array = &rows->array[a];
+    bool needed = a == RS_OUT ? written : elements && (a == RS_IN || (a == RS_MASK && spec->mask_mode));
+    if (!array->data && needed)
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "field '%s': NULL, but there are elements", names[a]);
+    if ((uintptr_t)array->data & (uintptr_t)(array->bytes - 1)) /* a power of two: no division, for each run asks */
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "field '%s': %p is not aligned to an element of %s", names[a], array->data,
+                     rowscan_type_name(type_of(spec, a)));
   }
-  if (!status && rows->count > 0 && (spec->length > 0 || rows->initial))
-    status = need("output", rows->out);
-  if (!status)
-    status = aligned("input", rows->in, spec->in_type);
-  if (!status)
-    status = aligned("output", rows->out, spec->out_type);
-  if (!status && spec->mask_mode)
-    status = aligned("mask", rows->mask, spec->mask_type);
-  if (!status)
-    status = aligned("init", rows->init, spec->acc_type);
-  if (!status)
-    status = aligned("totals", rows->totals, spec->acc_type);
-  return status;
+  return ROWSCAN_OK;
 }
 
 /* Strides along which nothing is found may be any number: offsets are not counted with them. */
@@ -52,20 +90,20 @@ static void tame(int64_t *stride, bool unused) {
     *stride = 0;
 }
 
-static void tame_strides(rs_rows *rows, int64_t length) {
-  bool empty = rows->count == 0 || length == 0;
-  for (int d = 0; d < rows->rank; d++) {
-    if (empty)
-      rows->in_stride[d] = rows->mask_stride[d] = 0;
-    if (empty && !rows->initial)
-      rows->out_stride[d] = 0;
-    tame(&rows->in_stride[d], rows->shape[d] <= 1);
-    tame(&rows->out_stride[d], rows->shape[d] <= 1);
-    tame(&rows->mask_stride[d], rows->shape[d] <= 1);
+static void tame_strides(rs_rows *rows, int64_t length, int all) {
+  bool empty = rows->count == 0 || length == 0, unused = empty || length == 1;
+  for (int d = 0; d < rows->rank; d++)
+    unused = unused || rows->shape[d] <= 1;
+  for (int a = 0; a < all && unused; a++) {
+    rs_operand *array = &rows->array[a];
+    bool initial = a == RS_OUT && rows->initial;
+    for (int d = 0; d < rows->rank && !is_end(a); d++) {
+      if (empty && !initial)
+        array->stride[d] = 0;
+      tame(&array->stride[d], rows->shape[d] <= 1);
+    }
+    tame(&array->step, empty || (length == 1 && !initial));
   }
-  tame(&rows->in_step, empty || length == 1);
-  tame(&rows->out_step, empty || (length == 1 && !rows->initial));
-  tame(&rows->mask_step, empty || length == 1);
 }
 
 /* Adds the bytes that a dimension spans. False: they pass 2^62, beyond which no array can be, and sums of two wrap. */
@@ -81,18 +119,20 @@ static bool reach(int64_t *bytes, int64_t stride, int64_t size, int64_t element)
   return *bytes <= most;
 }
 
-/* Strides of an array that has elements, as the caller gave them; NULL: he gave none. */
-static rowscan_status check_strides(const char *field, const int64_t *strides, const int64_t *shape, int rank,
-                                    rowscan_type type) {
+/* Strides that the caller gave; NULL: none. `separator` stands before the name of that field. */
+static inline rowscan_status check_strides(int which, char separator, const int64_t *strides, const int64_t *shape,
+                                           int rank, const rowscan_spec *spec) {
   int64_t bytes = 0;
   for (int d = 0; strides && d < rank; d++)
-    if (!reach(&bytes, strides[d], shape[d], (int64_t)rowscan_type_bytes(type)))
+    if (!reach(&bytes, strides[d], shape[d], (int64_t)rowscan_type_bytes(type_of(spec, which))))
       return rs_fail(ROWSCAN_BAD_ARGUMENT,
-                     "field '%s': element %d, %lld: with %lld elements along it the array passes "
+                     "field '%s%cstrides': element %d, %lld: with %lld elements along it the array passes "
                      "2^62 bytes",
-                     field, d, (long long)strides[d], (long long)shape[d]);
+                     names[which], separator, d, (long long)strides[d], (long long)shape[d]);
   return ROWSCAN_OK;
 }
+
+/* ---- plans' arguments -------------------------------------------------------------------------------------------- */
 
 /* Elements of a row and steps between them, where the caller gave none: dense, C order. */
 static void dense_strides(int64_t *strides, const rowscan_spec *spec, const int64_t *shape) {
@@ -112,12 +152,6 @@ static void dense_strides(int64_t *strides, const rowscan_spec *spec, const int6
     strides[d] = step;
     step *= shape[d];
   }
-}
-
-static void set_strides(int64_t *stride, int64_t *step, const int64_t *given, const int64_t *dense, int rank) {
-  const int64_t *from = given ? given : dense;
-  memcpy(stride, from, (size_t)rank * sizeof *stride);
-  *step = from[rank];
 }
 
 static rowscan_status set_shape(rs_rows *rows, const rowscan_spec *spec, const rowscan_args *args) {
@@ -144,77 +178,84 @@ static rowscan_status set_shape(rs_rows *rows, const rowscan_spec *spec, const r
   return ROWSCAN_OK;
 }
 
-/* Kernels have one array of strides for the initial values and the totals of rows. */
-static rowscan_status set_row_strides(rs_rows *rows, const rowscan_args *args) {
-  const int64_t *init = rows->init ? args->init_strides : NULL, *totals = rows->totals ? args->totals_strides : NULL;
-  const int64_t *given = totals ? totals : init;
-  int64_t number = 1;
-  for (int d = rows->rank - 1; d >= 0; d--) {
-    int64_t dense = number;
-    rows->row_stride[d] = given ? given[d] : dense;
-    number *= rows->shape[d];
-    if (!rows->init || !rows->totals || rows->shape[d] <= 1)
-      continue;
-    int64_t of_init = init ? init[d] : dense, of_totals = totals ? totals[d] : dense;
-    if (of_init != of_totals)
+static rowscan_status check_ends(const rs_rows *rows) {
+  const rs_operand *init = &rows->array[RS_INIT], *totals = &rows->array[RS_TOTALS];
+  for (int d = rows->rank - 1; d >= 0 && init->data && totals->data; d--)
+    if (rows->shape[d] > 1 && totals->stride[d] != init->stride[d])
       return rs_fail(ROWSCAN_BAD_ARGUMENT, "args: field 'totals_strides': element %d, %lld, is not that of init, %lld",
-                     d, (long long)of_totals, (long long)of_init);
-  }
+                     d, (long long)totals->stride[d], (long long)init->stride[d]);
   return ROWSCAN_OK;
 }
 
-static rowscan_status check_args_strides(const rs_rows *rows, const rowscan_spec *spec, const rowscan_args *args) {
+/* Those of totals, if there are any; else of initial values. */
+static void share_ends(rs_rows *rows) {
+  rs_operand *init = &rows->array[RS_INIT], *totals = &rows->array[RS_TOTALS];
+  if (totals->data)
+    memcpy(init->stride, totals->stride, (size_t)rows->rank * sizeof *init->stride);
+  else
+    memcpy(totals->stride, init->stride, (size_t)rows->rank * sizeof *init->stride);
+}
+
+static void dense_ends(int64_t *strides, const rs_rows *rows) {
+  int64_t number = 1;
+  for (int d = rows->rank - 1; d >= 0; number *= rows->shape[d--])
+    strides[d] = number;
+}
+
+static void set_strides(rs_rows *rows, const rowscan_spec *spec, int all, const int64_t *const given[RS_ARRAYS]) {
+  int64_t elements[RS_MAX_ROW_RANK + 1], ends[RS_MAX_ROW_RANK];
+  int rank = rows->rank;
+  if (!given[RS_IN] || !given[RS_OUT] || (all > RS_MASK && !given[RS_MASK]))
+    dense_strides(elements, spec, rows->shape);
+  if (all == RS_ARRAYS)
+    dense_ends(ends, rows);
+  for (int a = 0; a < all; a++) {
+    rs_operand *array = &rows->array[a];
+    const int64_t *from = is_end(a) ? (array->data && given[a] ? given[a] : ends) : given[a] ? given[a] : elements;
+    array->step = is_end(a) ? 0 : from[rank];
+    for (int d = 0; d < rank; d++)
+      array->stride[d] = from[d];
+  }
+}
+
+static rowscan_status check_args_strides(const rs_rows *rows, const rowscan_spec *spec,
+                                         const int64_t *const given[RS_ARRAYS]) {
   int64_t shape[RS_MAX_ROW_RANK + 1];
   int rank = rows->rank;
-  memcpy(shape, rows->shape, (size_t)rank * sizeof *shape);
-  shape[rank++] = spec->length;
-  rowscan_status status = check_strides("input_strides", args->input_strides, shape, rank, spec->in_type);
-  if (!status)
-    status = check_strides("output_strides", args->output_strides, shape, rank, spec->out_type);
-  if (!status && spec->mask_mode)
-    status = check_strides("mask_strides", args->mask_strides, shape, rank, spec->mask_type);
-  if (!status)
-    status = check_strides("init_strides", args->init_strides, shape, rank - 1, spec->acc_type);
-  if (!status)
-    status = check_strides("totals_strides", args->totals_strides, shape, rank - 1, spec->acc_type);
+  rowscan_status status = ROWSCAN_OK;
+  for (int d = 0; d < rank; d++)
+    shape[d] = rows->shape[d];
+  shape[rank] = spec->length;
+  for (int a = 0; a < RS_ARRAYS && !status; a++)
+    if (given[a] && (a != RS_MASK || spec->mask_mode))
+      status = check_strides(a, '_', given[a], shape, is_end(a) ? rank : rank + 1, spec);
   return status;
 }
 
 rowscan_status rs_rows_from_args(rs_rows *rows, const rowscan_spec *spec, const rowscan_args *args) {
+  const int64_t *const given[RS_ARRAYS] = {args->input_strides, args->output_strides, args->mask_strides,
+                                           args->init_strides, args->totals_strides};
+  const void *const data[RS_ARRAYS] = {args->input, args->output, args->mask, args->init, args->totals};
   rowscan_status status = set_shape(rows, spec, args);
   if (!status && rows->count && spec->length)
-    status = check_args_strides(rows, spec, args);
+    status = check_args_strides(rows, spec, given);
   if (status)
     return status;
+  bool ends = args->init || args->totals;
+  int all = arrays_of(spec, ends);
   rows->initial = false;
-  rows->in = args->input;
-  rows->out = args->output;
-  rows->mask = spec->mask_mode ? args->mask : NULL;
-  rows->init = args->init;
-  rows->totals = args->totals;
-  int64_t dense[RS_MAX_ROW_RANK + 1];
-  if (!args->input_strides || !args->output_strides || (rows->mask && !args->mask_strides))
-    dense_strides(dense, spec, rows->shape);
-  set_strides(rows->in_stride, &rows->in_step, args->input_strides, dense, rows->rank);
-  set_strides(rows->out_stride, &rows->out_step, args->output_strides, dense, rows->rank);
-  if (rows->mask) {
-    set_strides(rows->mask_stride, &rows->mask_step, args->mask_strides, dense, rows->rank);
-  } else {
-    memset(rows->mask_stride, 0, (size_t)rows->rank * sizeof *rows->mask_stride);
-    rows->mask_step = 0;
-  }
-  if ((status = set_row_strides(rows, args)))
+  set_data(rows, spec, all, data);
+  set_strides(rows, spec, all, given);
+  clear_absent(rows, spec, ends);
+  if (ends && (status = check_ends(rows)))
     return status;
-  tame_strides(rows, spec->length);
-  return check_pointers(rows, spec);
+  if (ends)
+    share_ends(rows);
+  tame_strides(rows, spec->length, all);
+  return check_pointers(rows, spec, all);
 }
 
 /* ---- problems ---------------------------------------------------------------------------------------------------- */
-
-/* One dimension of the rows, with its stride in every array. */
-typedef struct dimension {
-  int64_t size, in, out, mask, row;
-} dimension;
 
 static bool includes_initial(const rowscan_problem *problem) {
   return problem->flags & ROWSCAN_INCLUDE_INITIAL;
@@ -260,75 +301,21 @@ void rs_problem_strides(int64_t *strides, const int64_t *given, const rowscan_pr
 }
 
 /* Later versions of these arrays may have more to say. */
-static rowscan_status check_array(const char *field, const void *const reserved[2]) {
-  if (!reserved[0] && !reserved[1])
-    return ROWSCAN_OK;
-  return rs_fail(ROWSCAN_BAD_ARGUMENT, "problem: field '%s.reserved': not NULL, which rowscan %s knows nothing of",
-                 field, ROWSCAN_VERSION_STRING);
+static bool is_reserved(const void *const reserved[2]) {
+  return reserved[0] || reserved[1];
 }
 
 static rowscan_status check_arrays(const rowscan_problem *problem) {
-  rowscan_status status = check_array("input", problem->input.reserved);
-  if (!status)
-    status = check_array("output", problem->output.reserved);
-  if (!status)
-    status = check_array("mask", problem->mask.reserved);
-  if (!status)
-    status = check_array("init", problem->init.reserved);
-  return status ? status : check_array("totals", problem->totals.reserved);
-}
-
-static rowscan_status check_end_type(const char *field, const void *data, rowscan_type type, rowscan_type acc) {
-  if (!data || !type || type == acc)
+  int which = is_reserved(problem->input.reserved)    ? RS_IN
+              : is_reserved(problem->output.reserved) ? RS_OUT
+              : is_reserved(problem->mask.reserved)   ? RS_MASK
+              : is_reserved(problem->init.reserved)   ? RS_INIT
+              : is_reserved(problem->totals.reserved) ? RS_TOTALS
+                                                      : RS_ARRAYS;
+  if (which == RS_ARRAYS)
     return ROWSCAN_OK;
-  return rs_fail(ROWSCAN_BAD_ARGUMENT, "problem: field '%s.type': %s is not the accumulator's type, %s", field,
-                 rs_type_kind(type) == RS_NO_KIND ? "no element type" : rowscan_type_name(type),
-                 rowscan_type_name(acc));
-}
-
-/* Where the initial values and the totals of rows lie: kernels have one array of strides for both. */
-static rowscan_status fill_row_strides(int64_t *strides, const rowscan_problem *problem, const rowscan_spec *spec) {
-  const rowscan_input *init = &problem->init;
-  const rowscan_output *totals = &problem->totals;
-  rowscan_status status = check_end_type("init", init->data, init->type, spec->acc_type);
-  if (!status)
-    status = check_end_type("totals", totals->data, totals->type, spec->acc_type);
-  rs_problem_strides(strides, totals->data ? totals->strides : init->strides, problem, 1);
-  if (status || !init->data || !totals->data)
-    return status;
-  int64_t other[RS_MAX_ROW_RANK + 1];
-  rs_problem_strides(other, init->strides, problem, 1);
-  for (int d = 0; d < problem->rank; d++)
-    if (d != scanned(problem) && problem->shape[d] > 1 && strides[d] != other[d])
-      return rs_fail(ROWSCAN_BAD_ARGUMENT,
-                     "problem: field 'totals.strides': element %d, %lld, is not that of init, %lld", d,
-                     (long long)strides[d], (long long)other[d]);
-  return ROWSCAN_OK;
-}
-
-static rowscan_status check_problem_strides(const rowscan_problem *problem, const rowscan_spec *spec) {
-  rowscan_status status =
-      check_strides("input.strides", problem->input.strides, problem->shape, problem->rank, spec->in_type);
-  if (!status)
-    status = check_strides("output.strides", problem->output.strides, problem->shape, problem->rank, spec->out_type);
-  if (!status && spec->mask_mode)
-    status = check_strides("mask.strides", problem->mask.strides, problem->shape, problem->rank, spec->mask_type);
-  return status;
-}
-
-/* Rows of no elements have these, too. */
-static rowscan_status check_end_strides(const rowscan_problem *problem, const rowscan_spec *spec) {
-  int64_t shape[RS_MAX_ROW_RANK + 1];
-  if (!problem->init.strides && !problem->totals.strides)
-    return ROWSCAN_OK;
-  for (int d = 0; d < problem->rank; d++) {
-    shape[d] = d == scanned(problem) ? 1 : problem->shape[d];
-    if (!shape[d])
-      return ROWSCAN_OK;
-  }
-  rowscan_status status = check_strides("init.strides", problem->init.strides, shape, problem->rank, spec->acc_type);
-  return status ? status
-                : check_strides("totals.strides", problem->totals.strides, shape, problem->rank, spec->acc_type);
+  return rs_fail(ROWSCAN_BAD_ARGUMENT, "problem: field '%s.reserved': not NULL, which rowscan %s knows nothing of",
+                 names[which], ROWSCAN_VERSION_STRING);
 }
 
 /* Of P(0) there is an element a row, also where the rows have none. */
@@ -339,6 +326,63 @@ static bool is_empty(const rowscan_problem *problem) {
   return false;
 }
 
+/* Rows of no elements have initial values and totals, too. */
+static rowscan_status check_given_strides(const int64_t *const given[RS_ARRAYS], const rowscan_problem *problem,
+                                          const rowscan_spec *spec, bool empty) {
+  int64_t shape[RS_MAX_ROW_RANK + 1];
+  bool ends = given[RS_INIT] || given[RS_TOTALS];
+  rowscan_status status = ROWSCAN_OK;
+  for (int a = 0; a < RS_INIT && !status && !empty; a++)
+    if (given[a] && (a != RS_MASK || spec->mask_mode))
+      status = check_strides(a, '.', given[a], problem->shape, problem->rank, spec);
+  for (int d = 0; d < problem->rank && ends; d++) {
+    shape[d] = d == scanned(problem) ? 1 : problem->shape[d];
+    ends = shape[d] > 0;
+  }
+  for (int a = RS_INIT; a < RS_ARRAYS && !status && ends; a++)
+    status = check_strides(a, '.', given[a], shape, problem->rank, spec);
+  return status;
+}
+
+static rowscan_status check_end_type(rs_which which, const void *data, rowscan_type type, rowscan_type acc) {
+  if (!data || !type || type == acc)
+    return ROWSCAN_OK;
+  return rs_fail(ROWSCAN_BAD_ARGUMENT, "problem: field '%s.type': %s is not the accumulator's type, %s", names[which],
+                 rs_type_kind(type) == RS_NO_KIND ? "no element type" : rowscan_type_name(type),
+                 rowscan_type_name(acc));
+}
+
+/* Strides of all arrays over the problem's dimensions. */
+typedef struct all_strides {
+  int64_t of[RS_ARRAYS][RS_MAX_ROW_RANK + 1];
+} all_strides;
+
+static rowscan_status fill_strides(all_strides *strides, int all, const int64_t *const given[RS_ARRAYS],
+                                   const void *const data[RS_ARRAYS], const rowscan_problem *problem, int64_t length) {
+  int dim = scanned(problem);
+  for (int a = 0; a < all; a++) {
+    bool other = is_end(a) && !data[a];
+    rs_problem_strides(strides->of[a], given[other ? RS_INIT + RS_TOTALS - a : a], problem,
+                       is_end(a) ? 1 : length + (a == RS_OUT && includes_initial(problem) ? 1 : 0));
+  }
+  if (!length) /* of the output there is P(0) at most */
+    strides->of[RS_OUT][dim] = 0;
+  const int64_t *init = strides->of[RS_INIT], *totals = strides->of[RS_TOTALS];
+  for (int d = 0; d < problem->rank && data[RS_INIT] && data[RS_TOTALS]; d++)
+    if (d != dim && problem->shape[d] > 1 && totals[d] != init[d])
+      return rs_fail(ROWSCAN_BAD_ARGUMENT,
+                     "problem: field 'totals.strides': element %d, %lld, is not that of init, %lld", d,
+                     (long long)totals[d], (long long)init[d]);
+  return ROWSCAN_OK;
+}
+
+/* ---- dimensions of the rows -------------------------------------------------------------------------------------- */
+
+/* One of them, with its stride in every array. */
+typedef struct dimension {
+  int64_t size, stride[RS_ARRAYS];
+} dimension;
+
 static int64_t distance(int64_t stride) {
   return stride < 0 ? -stride : stride;
 }
@@ -346,27 +390,29 @@ static int64_t distance(int64_t stride) {
 /* Rows that are neighbours in the output come together; among equals those that are neighbours in the input. */
 static int by_stride(const void *left, const void *right) {
   const dimension *a = left, *b = right;
-  int64_t x = distance(a->out), y = distance(b->out);
+  int64_t x = distance(a->stride[RS_OUT]), y = distance(b->stride[RS_OUT]);
   if (x == y) {
-    x = distance(a->in);
-    y = distance(b->in);
+    x = distance(a->stride[RS_IN]);
+    y = distance(b->stride[RS_IN]);
   }
   if (x == y) {
-    x = a->row;
-    y = b->row;
+    x = a->stride[RS_INIT];
+    y = b->stride[RS_INIT];
   }
   return x < y ? 1 : x > y ? -1 : 0;
 }
 
-static bool joins(const dimension *outer, const dimension *inner) {
-  return outer->in == inner->in * inner->size && outer->out == inner->out * inner->size &&
-         outer->mask == inner->mask * inner->size && outer->row == inner->row * inner->size;
+static bool joins(const dimension *outer, const dimension *inner, int all) {
+  bool same = true;
+  for (int a = 0; a < all; a++)
+    same = same && outer->stride[a] == inner->stride[a] * inner->size;
+  return same;
 }
 
-static int join(dimension *dims, int count) {
+static int join(dimension *dims, int count, int all) {
   int kept = 0;
   for (int d = 0; d < count; d++) {
-    if (kept && joins(&dims[kept - 1], &dims[d])) {
+    if (kept && joins(&dims[kept - 1], &dims[d], all)) {
       int64_t size = dims[kept - 1].size * dims[d].size;
       dims[kept - 1] = dims[d];
       dims[kept - 1].size = size;
@@ -377,13 +423,47 @@ static int join(dimension *dims, int count) {
   return kept;
 }
 
+/* empty: there are initial values and totals alone. */
+static int collect(dimension dims[RS_MAX_ROW_RANK + 1], const all_strides *strides, int all,
+                   const rowscan_problem *problem, bool empty) {
+  int count = 0;
+  for (int d = problem->rank - 1; d >= 0; d--) {
+    if (d == scanned(problem) || problem->shape[d] == 1)
+      continue;
+    dimension *one = &dims[count++];
+    one->size = problem->shape[d];
+    one->stride[RS_INIT] = 0;
+    for (int a = 0; a < all; a++)
+      one->stride[a] = empty && !is_end(a) ? 0 : strides->of[a][d];
+  }
+  if (count > 1) {
+    qsort(dims, (size_t)count, sizeof *dims, by_stride);
+    count = join(dims, count, all);
+  }
+  if (count == 0)
+    dims[count++] = (dimension){.size = 1};
+  return count;
+}
+
+static void set_dimensions(rs_rows *rows, int all, const dimension *dims, int count) {
+  rows->rank = count;
+  rows->count = 1;
+  for (int d = 0; d < count; d++) {
+    rows->shape[d] = dims[d].size;
+    rows->count *= dims[d].size;
+    for (int a = 0; a < all; a++)
+      rows->array[a].stride[d] = dims[d].stride[a];
+  }
+}
+
 /* Whether the rows lie side by side, closer to one another than the elements of one row. */
 static rowscan_layout layout_of(const rs_rows *rows, int64_t length) {
+  const rs_operand *in = &rows->array[RS_IN], *out = &rows->array[RS_OUT];
   int last = rows->rank - 1;
   if (rows->count <= 1 || length <= 1)
     return ROWSCAN_LAYOUT_ROWS;
-  int64_t steps = distance(rows->in_step) + distance(rows->out_step);
-  int64_t strides = distance(rows->in_stride[last]) + distance(rows->out_stride[last]);
+  int64_t steps = distance(in->step) + distance(out->step);
+  int64_t strides = distance(in->stride[last]) + distance(out->stride[last]);
   return strides < steps ? ROWSCAN_LAYOUT_COLUMNS : ROWSCAN_LAYOUT_ROWS;
 }
 
@@ -410,86 +490,57 @@ static rowscan_status rs_problem_spec(rowscan_spec *spec, const rowscan_problem 
   return rs_spec_read(spec, &wanted);
 }
 
-rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const rowscan_problem *given) {
-  rowscan_problem read;
-  const rowscan_problem *problem = given;
+rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const rowscan_problem *given_problem) {
+  rowscan_problem copy;
+  const rowscan_problem *problem = given_problem;
   rowscan_status status = ROWSCAN_OK;
-  if (given->size != sizeof *given) { /* else it need not be copied */
-    status = rs_problem_read(&read, given);
-    problem = &read;
+  if (given_problem->size != sizeof *given_problem) { /* else it need not be copied */
+    status = rs_problem_read(&copy, given_problem);
+    problem = &copy;
   }
-  if (!status)
-    status = check_problem(problem);
+  if (status)
+    return status;
+  const int64_t *const given[RS_ARRAYS] = {problem->input.strides, problem->output.strides, problem->mask.strides,
+                                           problem->init.strides, problem->totals.strides};
+  const void *data[RS_ARRAYS] = {problem->input.data, NULL, problem->mask.data, problem->init.data,
+                                 problem->totals.data};
+  all_strides strides; /* these are large, and each call would wait for them to be cleared */
+  dimension dims[RS_MAX_ROW_RANK + 1];
+  bool ends = data[RS_INIT] || data[RS_TOTALS];
+  status = check_problem(problem);
   if (!status)
     status = check_arrays(problem);
   if (!status)
     status = rs_problem_spec(spec, problem);
-  bool empty = !status && is_empty(problem);
-  if (!status && !empty)
-    status = check_problem_strides(problem, spec);
+  if (status)
+    return status;
+  bool empty = is_empty(problem);
+  int all = arrays_of(spec, ends), dim = scanned(problem);
+  status = check_given_strides(given, problem, spec, empty);
+  if (!status && ends)
+    status = check_end_type(RS_INIT, data[RS_INIT], problem->init.type, spec->acc_type);
+  if (!status && ends)
+    status = check_end_type(RS_TOTALS, data[RS_TOTALS], problem->totals.type, spec->acc_type);
   if (!status)
-    status = check_end_strides(problem, spec);
+    status = fill_strides(&strides, all, given, data, problem, spec->length);
   if (status)
     return status;
 
-  /* These arrays are large, and each call would wait for them to be cleared. */
-  int64_t in[RS_MAX_ROW_RANK + 1], out[RS_MAX_ROW_RANK + 1], mask[RS_MAX_ROW_RANK + 1];
-  int64_t row[RS_MAX_ROW_RANK + 1];
-  int dim = scanned(problem);
-  int64_t length = spec->length;
-  rs_problem_strides(in, problem->input.strides, problem, length);
-  rs_problem_strides(out, problem->output.strides, problem, length + (includes_initial(problem) ? 1 : 0));
-  if (!length) /* of the output there is P(0) at most */
-    out[dim] = 0;
-  if (spec->mask_mode)
-    rs_problem_strides(mask, problem->mask.strides, problem, length);
-  else
-    memset(mask, 0, (size_t)problem->rank * sizeof *mask);
-  if ((status = fill_row_strides(row, problem, spec)))
-    return status;
-
+  data[RS_OUT] = after_initial(problem, spec, strides.of[RS_OUT][dim]);
   rows->initial = includes_initial(problem);
-  rows->in = problem->input.data;
-  rows->out = after_initial(problem, spec, out[dim]);
-  rows->mask = spec->mask_mode ? problem->mask.data : NULL;
-  rows->init = problem->init.data;
-  rows->totals = problem->totals.data;
-  rows->count = 1;
-  rows->in_step = in[dim];
-  rows->out_step = out[dim];
-  rows->mask_step = mask[dim];
-  dimension dims[RS_MAX_ROW_RANK + 1];
-  int count = 0;
-  for (int d = problem->rank - 1; d >= 0; d--) {
-    if (d == dim)
-      continue;
-    if (problem->shape[d] != 1)
-      dims[count++] = empty ? (dimension){.size = problem->shape[d], .row = row[d]}
-                            : (dimension){problem->shape[d], in[d], out[d], mask[d], row[d]};
-    rows->count *= problem->shape[d];
-  }
-  if (count > 1)
-    qsort(dims, (size_t)count, sizeof *dims, by_stride);
-  count = join(dims, count);
-  if (count == 0)
-    dims[count++] = (dimension){.size = 1};
-  rows->rank = count;
-  for (int d = 0; d < count; d++) {
-    rows->shape[d] = dims[d].size;
-    rows->in_stride[d] = dims[d].in;
-    rows->out_stride[d] = dims[d].out;
-    rows->mask_stride[d] = dims[d].mask;
-    rows->row_stride[d] = dims[d].row;
-  }
-  tame_strides(rows, spec->length);
+  set_data(rows, spec, all, data);
+  for (int a = 0; a < all; a++)
+    rows->array[a].step = is_end(a) ? 0 : strides.of[a][dim];
+  set_dimensions(rows, all, dims, collect(dims, &strides, all, problem, empty));
+  clear_absent(rows, spec, ends);
+  tame_strides(rows, spec->length, all);
   spec->layout = layout_of(rows, spec->length);
   spec->row_rank = rows->rank;
-  return check_pointers(rows, spec);
+  return check_pointers(rows, spec, all);
 }
 
 void rs_initial_rows(rs_rows *to, rowscan_spec *to_spec, const rs_rows *rows, const rowscan_spec *spec) {
   bool reverse = spec->flags & ROWSCAN_REVERSE;
-  int64_t at = reverse ? spec->length * rows->out_step : -rows->out_step;
   *to_spec = (rowscan_spec){.size = sizeof *to_spec,
                             .op = spec->op,
                             .in_type = spec->out_type,
@@ -501,26 +552,26 @@ void rs_initial_rows(rs_rows *to, rowscan_spec *to_spec, const rs_rows *rows, co
                             .row_rank = spec->row_rank};
   *to = *rows;
   to->initial = false;
-  to->out = (char *)rows->out + at * (int64_t)rowscan_type_bytes(spec->out_type);
-  to->in = to->out;
-  to->mask = NULL;
-  to->totals = NULL;
-  to->in_step = to->out_step = to->mask_step = 0;
-  memcpy(to->in_stride, rows->out_stride, sizeof to->in_stride);
-  memset(to->mask_stride, 0, sizeof to->mask_stride);
+  rs_operand *out = &to->array[RS_OUT], *mask = &to->array[RS_MASK];
+  out->data = (char *)out->data + (reverse ? spec->length * out->step : -out->step) * out->bytes;
+  out->step = 0;
+  to->array[RS_IN] = *out;
+  to->array[RS_TOTALS].data = NULL;
+  mask->data = NULL;
+  mask->step = 0;
+  memset(mask->stride, 0, sizeof mask->stride);
 }
 
-static bool is_one_run(const rs_rows *rows, int64_t length, int64_t step, const int64_t *stride) {
+static bool is_one_run(const rs_operand *a, const rs_rows *rows, int64_t length) {
   int last = rows->rank - 1;
-  int64_t inner = rows->shape[last], next = inner * length;
-  bool run = (stride[last] == 1 || inner == 1) && (step == inner || length == 1);
+  int64_t next = rows->shape[last] * length;
+  bool run = rs_steps_in_a_run(a, rows, length);
   for (int d = last - 1; d >= 0; next *= rows->shape[d--])
-    run = run && (stride[d] == next || rows->shape[d] == 1);
+    run = run && (a->stride[d] == next || rows->shape[d] == 1);
   return run;
 }
 
 bool rs_rows_one_run(const rs_rows *rows, int64_t length, bool mask) {
-  return is_one_run(rows, length, rows->in_step, rows->in_stride) &&
-         is_one_run(rows, length, rows->out_step, rows->out_stride) &&
-         (!mask || is_one_run(rows, length, rows->mask_step, rows->mask_stride));
+  return is_one_run(&rows->array[RS_IN], rows, length) && is_one_run(&rows->array[RS_OUT], rows, length) &&
+         (!mask || is_one_run(&rows->array[RS_MASK], rows, length));
 }

@@ -7,32 +7,36 @@
 
 #include "spec.h"
 
+/* The arrays of a run. Initial values and totals: one a row, of the accumulator's type. */
+typedef enum rs_which { RS_IN, RS_OUT, RS_MASK, RS_INIT, RS_TOTALS, RS_ARRAYS } rs_which;
+
+/* Element e of the row of index (i0, i1, ...) lies at data + (sum(i * stride) + e * step) * bytes. */
+typedef struct rs_operand {
+  void *data;    /* NULL: there is none. Only outputs and totals are written */
+  int64_t bytes; /* of an element */
+  int64_t step;
+  int64_t stride[RS_MAX_ROW_RANK];
+} rs_operand;
+
 /*
- * Row number r has the C-order index (i0, i1, ...) over shape[0 .. rank). Element e of it lies at in + sum(i *
- * in_stride) + e * in_step, in elements; likewise out and mask. Its initial value and total are element sum(i *
- * row_stride). Only the first `rank` elements of the arrays are set.
+ * Row number r has the C-order index (i0, i1, ...) over shape[0 .. rank). Only the first `rank` numbers of each array
+ * are set. Initial values and totals have the same strides: kernels have them once.
  */
 typedef struct rs_rows {
-  const void *in;
-  void *out;
-  const void *mask; /* NULL without a mask mode */
-  const void *init; /* NULL: none */
-  void *totals;     /* NULL: not wanted */
-  bool initial;     /* P(0) is wanted too, in the element of the output before the first of the scan */
-  int64_t count;    /* product of shape */
-  int64_t in_step, out_step, mask_step;
-  int rank; /* 1 to RS_MAX_ROW_RANK */
+  rs_operand array[RS_ARRAYS];
+  bool initial;  /* P(0) is wanted too, in the element of the output before the first of the scan */
+  int64_t count; /* product of shape */
+  int rank;      /* 1 to RS_MAX_ROW_RANK */
   int64_t shape[RS_MAX_ROW_RANK];
-  int64_t in_stride[RS_MAX_ROW_RANK];
-  int64_t out_stride[RS_MAX_ROW_RANK];
-  int64_t mask_stride[RS_MAX_ROW_RANK];
-  int64_t row_stride[RS_MAX_ROW_RANK];
 } rs_rows;
 
 /* Whether there is anything to write: rows of no elements have their totals alone. */
 static inline bool rs_rows_any(const rs_rows *rows, int64_t length) {
-  return rows->count > 0 && (length > 0 || rows->totals);
+  return rows->count > 0 && (length > 0 || rows->array[RS_TOTALS].data);
 }
+
+/* Bytes of the elements of all arrays. */
+void rs_rows_set_bytes(rs_rows *rows, const rowscan_spec *spec);
 
 /* The rows that the arguments of a run describe, checked. args is of this library's size. */
 rowscan_status rs_rows_from_args(rs_rows *rows, const rowscan_spec *spec, const rowscan_args *args);
@@ -55,6 +59,34 @@ void rs_problem_strides(int64_t *strides, const int64_t *given, const rowscan_pr
  * output, which takes no part in the result.
  */
 void rs_initial_rows(rs_rows *to, rowscan_spec *to_spec, const rs_rows *rows, const rowscan_spec *spec);
+
+/* Moves all arrays on by an index of a dimension, or by several of several. */
+static inline void rs_rows_move(rs_rows *rows, int d, int64_t index) {
+  for (int a = 0; a < RS_ARRAYS; a++)
+    if (rows->array[a].data)
+      rows->array[a].data = (char *)rows->array[a].data + index * rows->array[a].stride[d] * rows->array[a].bytes;
+}
+
+/* ---- how an array lies ------------------------------------------------------------------------------------------- */
+
+/* Columns are neighbours. */
+static inline bool rs_neighbours(const rs_operand *a, const rs_rows *rows) {
+  return a->stride[rows->rank - 1] == 1 || rows->shape[rows->rank - 1] == 1;
+}
+
+/* All columns of all steps are one run, for each outer. */
+static inline bool rs_steps_in_a_run(const rs_operand *a, const rs_rows *rows, int64_t length) {
+  return rs_neighbours(a, rows) && (a->step == rows->shape[rows->rank - 1] || length == 1);
+}
+
+/* Bits of all distances between rows, in bytes: a multiple of a power of two is one of all of them. */
+static inline int64_t rs_stride_bits(const rs_operand *a, const rs_rows *rows, int first, int last) {
+  int64_t bits = 0;
+  for (int d = first; d < last; d++)
+    if (rows->shape[d] > 1)
+      bits |= a->stride[d] * a->bytes;
+  return bits;
+}
 
 /* Whether steps, outers and columns of all arrays (mask: of that too) follow one another without a gap. */
 bool rs_rows_one_run(const rs_rows *rows, int64_t length, bool mask);

@@ -85,10 +85,11 @@ static rowscan_status make_excerpt(const rs_sets *sets, excerpt *piece) {
   piece->rows = *rows;
   piece->rows.shape[0] = piece->slices;
   piece->rows.count = piece->slices * inner;
-  if (make_image(piece, IN, spec->in_type, rows->in_stride, rows->in_step) &&
-      make_image(piece, OUT, spec->out_type, rows->out_stride, rows->out_step) &&
-      make_image(piece, EXPECTED, spec->out_type, rows->out_stride, rows->out_step) &&
-      (!spec->mask_mode || make_image(piece, MASK, spec->mask_type, rows->mask_stride, rows->mask_step)))
+  if (make_image(piece, IN, spec->in_type, rows->array[RS_IN].stride, rows->array[RS_IN].step) &&
+      make_image(piece, OUT, spec->out_type, rows->array[RS_OUT].stride, rows->array[RS_OUT].step) &&
+      make_image(piece, EXPECTED, spec->out_type, rows->array[RS_OUT].stride, rows->array[RS_OUT].step) &&
+      (!spec->mask_mode ||
+       make_image(piece, MASK, spec->mask_type, rows->array[RS_MASK].stride, rows->array[RS_MASK].step)))
     return ROWSCAN_OK;
   return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory to check %lld elements", (long long)piece->elements);
 }
@@ -120,10 +121,10 @@ static void *pointer(const image *array) {
 static rowscan_status read_excerpt(const rs_sets *sets, const excerpt *piece, int64_t set, int64_t first) {
   rs_rows rows = sets->rows;
   rs_sets_rows(sets, set, &rows);
-  rowscan_status status = read_image(sets, piece, IN, rows.in, first);
-  if (!status && rows.mask)
-    status = read_image(sets, piece, MASK, rows.mask, first);
-  return status ? status : read_image(sets, piece, OUT, rows.out, first);
+  rowscan_status status = read_image(sets, piece, IN, rows.array[RS_IN].data, first);
+  if (!status && rows.array[RS_MASK].data)
+    status = read_image(sets, piece, MASK, rows.array[RS_MASK].data, first);
+  return status ? status : read_image(sets, piece, OUT, rows.array[RS_OUT].data, first);
 }
 
 /* What the host engine leaves alone is as the GPU has it, and does not differ. */
@@ -132,10 +133,10 @@ static void compare(const rs_sets *sets, excerpt *piece, rs_host *host, rowscan_
   rowscan_spec spec = *sets->spec;
   spec.length = piece->part;
   memcpy(expected->data, out->data, (size_t)(out->span.count * out->element));
-  piece->rows.in = pointer(&piece->image[IN]);
-  piece->rows.out = pointer(expected);
+  piece->rows.array[RS_IN].data = pointer(&piece->image[IN]);
+  piece->rows.array[RS_OUT].data = pointer(expected);
   if (spec.mask_mode)
-    piece->rows.mask = pointer(&piece->image[MASK]);
+    piece->rows.array[RS_MASK].data = pointer(&piece->image[MASK]);
   rs_host_run(host, &spec, &piece->rows);
   timing->wrong += rs_sample_differ(spec.out_type, out->data, expected->data, out->span.count);
   timing->checked += piece->elements;

@@ -50,16 +50,16 @@ bool rs_span_of(rs_span *span, const rs_rows *rows, const int64_t *stride, int64
 
 static bool same_strides(const rs_sets *sets, const int64_t *stride, int64_t step) {
   const rs_rows *rows = &sets->rows;
-  bool same = sets->spec->length == 1 || step == rows->out_step;
+  bool same = sets->spec->length == 1 || step == rows->array[RS_OUT].step;
   for (int d = 0; d < rows->rank; d++)
-    same = same && (rows->shape[d] == 1 || stride[d] == rows->out_stride[d]);
+    same = same && (rows->shape[d] == 1 || stride[d] == rows->array[RS_OUT].stride[d]);
   return same;
 }
 
 static bool is_dense(const rs_sets *sets) {
   const rs_rows *rows = &sets->rows;
-  return sets->out.count == sets->elements && same_strides(sets, rows->in_stride, rows->in_step) &&
-         (!sets->spec->mask_mode || same_strides(sets, rows->mask_stride, rows->mask_step));
+  return sets->out.count == sets->elements && same_strides(sets, rows->array[RS_IN].stride, rows->array[RS_IN].step) &&
+         (!sets->spec->mask_mode || same_strides(sets, rows->array[RS_MASK].stride, rows->array[RS_MASK].step));
 }
 
 /* Whether there may be memory for so many elements; what else may be wrong with args, rs_rows_from_args says. */
@@ -92,9 +92,9 @@ static rowscan_status make_rows(rs_sets *sets, const rowscan_args *args) {
   if (!rows->count)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "args: field 'rows': 0; there is nothing to measure");
   int64_t length = sets->spec->length;
-  if (!rs_span_of(&sets->in, rows, rows->in_stride, rows->in_step, length) ||
-      !rs_span_of(&sets->out, rows, rows->out_stride, rows->out_step, length) ||
-      !rs_span_of(&sets->mask, rows, rows->mask_stride, rows->mask_step, length))
+  if (!rs_span_of(&sets->in, rows, rows->array[RS_IN].stride, rows->array[RS_IN].step, length) ||
+      !rs_span_of(&sets->out, rows, rows->array[RS_OUT].stride, rows->array[RS_OUT].step, length) ||
+      !rs_span_of(&sets->mask, rows, rows->array[RS_MASK].stride, rows->array[RS_MASK].step, length))
     return too_large(sets);
   sets->elements = rows->count * length;
   sets->dense = is_dense(sets);
@@ -125,10 +125,10 @@ static void lay_out(rs_sets *sets) {
 void rs_sets_rows(const rs_sets *sets, int64_t set, rs_rows *rows) {
   const rowscan_spec *spec = sets->spec;
   char *at = rs_sets_source(sets, set);
-  rows->in = at - sets->in.low * (int64_t)rowscan_type_bytes(spec->in_type);
-  rows->out = at + sets->out_at - sets->out.low * (int64_t)rowscan_type_bytes(spec->out_type);
+  rows->array[RS_IN].data = at - sets->in.low * (int64_t)rowscan_type_bytes(spec->in_type);
+  rows->array[RS_OUT].data = at + sets->out_at - sets->out.low * (int64_t)rowscan_type_bytes(spec->out_type);
   if (spec->mask_mode)
-    rows->mask = at + sets->mask_at - sets->mask.low * (int64_t)mask_element(spec);
+    rows->array[RS_MASK].data = at + sets->mask_at - sets->mask.low * (int64_t)mask_element(spec);
 }
 
 rowscan_status rs_sets_open(rs_sets *sets, rs_meter *meter, const rowscan_spec *spec, const rowscan_args *args) {
@@ -173,8 +173,8 @@ bool rs_sets_box(const rs_sets *sets, rs_box *box) {
   if (spec->mask_mode || rowscan_type_bytes(spec->out_type) != (size_t)element)
     return false;
   for (int d = 0; d < rows->rank; d++)
-    axes[d] = (rs_axis){rows->shape[d], rows->in_stride[d], rows->out_stride[d]};
-  axes[rows->rank] = (rs_axis){spec->length, rows->in_step, rows->out_step};
+    axes[d] = (rs_axis){rows->shape[d], rows->array[RS_IN].stride[d], rows->array[RS_OUT].stride[d]};
+  axes[rows->rank] = (rs_axis){spec->length, rows->array[RS_IN].step, rows->array[RS_OUT].step};
   return rs_box_make(box, axes, rows->rank + 1, (int)element, -sets->in.low * element, out_offset(sets));
 }
 
