@@ -101,15 +101,22 @@ rowscan_status rowscan_spec_complete(rowscan_spec *spec) {
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */
 
+/* A complete spec's, and 0 of what has no word for it. */
+static void add_value(const rs_field *field, int64_t value, rs_text *text) {
+  if (field->values->words)
+    rs_text_add(text, "%s", value || field->values->words[0] ? field->values->words[value] : "none");
+  else
+    rs_text_add(text, "%lld", (long long)value);
+}
+
 static void add_fields(const rowscan_spec *spec, rs_text *text, unsigned without) {
   for (const rs_field *field = rs_fields; field < rs_fields + RS_FIELDS; field++) {
     int64_t value = rs_field_get(field, spec);
     if (field->when & without || (field->when & RS_IF_SET && !value))
       continue;
-    if (field->values->words)
-      rs_text_add(text, "%s=%s\n", field->name, field->values->words[value]);
-    else
-      rs_text_add(text, "%s=%lld\n", field->name, (long long)value);
+    rs_text_add(text, "%s=", field->name);
+    add_value(field, value, text);
+    rs_text_add(text, "\n");
   }
 }
 
@@ -121,6 +128,23 @@ void rs_spec_line(const rowscan_spec *spec, rs_text *text) {
   size_t start = text->length;
   add_fields(spec, text, 0);
   rs_text_join(text, start);
+}
+
+rowscan_status rs_spec_same(const rowscan_spec *spec, const rowscan_spec *as, const char *what, const char *whose) {
+  for (const rs_field *field = rs_fields; field < rs_fields + RS_FIELDS; field++) {
+    int64_t is = rs_field_get(field, spec), was = rs_field_get(field, as);
+    if (is == was)
+      continue;
+    rs_text story = {0};
+    rs_text_add(&story, "%s: field '%s': ", what, field->name);
+    add_value(field, is, &story);
+    rs_text_add(&story, ", but %s is ", whose);
+    add_value(field, was, &story);
+    rs_fail(ROWSCAN_BAD_ARGUMENT, "%s", story.failed ? what : story.data);
+    rs_text_free(&story);
+    return ROWSCAN_BAD_ARGUMENT;
+  }
+  return ROWSCAN_OK;
 }
 
 void rs_spec_describe(const rowscan_spec *spec, rs_text *text) {

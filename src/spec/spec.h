@@ -20,6 +20,9 @@ rowscan_status rs_spec_of_problem(rowscan_spec *spec, const rowscan_problem *pro
 /* Into a caller's struct, no more than its own .size. Errors: BAD_ARGUMENT. */
 rowscan_status rs_spec_write(rowscan_spec *to, const rowscan_spec *spec);
 
+/* Whether two complete specs are the same. Errors: BAD_ARGUMENT: "what: field 'op': prod, but whose is sum". */
+rowscan_status rs_spec_same(const rowscan_spec *spec, const rowscan_spec *as, const char *what, const char *whose);
+
 /* Adds the spec as canonical text, one field=value a line, in a fixed order. */
 void rs_spec_text(const rowscan_spec *spec, rs_text *text);
 
