@@ -490,11 +490,12 @@ START_TEST(chunks_of_another_form) {
   const struct {
     const char *field;
     rowscan_problem problem;
-  } bad[] = {{"'op'", (p = good, p.op = ROWSCAN_PROD, p)},
-             {"'flags'", (p = good, p.flags = ROWSCAN_REVERSE, p)},
+  } bad[] = {{"'op': prod, but the first chunk's is sum", (p = good, p.op = ROWSCAN_PROD, p)},
+             {"'reverse': 1, but the first chunk's is 0", (p = good, p.flags = ROWSCAN_REVERSE, p)},
+             {"'mask': select, but", (p = good, p.mask_mode = ROWSCAN_MASK_SELECT, p.mask.data = reach(&in), p)},
              {"'dim'", (p = good, p.dim = 0, p)},
              {"'shape'", (p = good, p.shape = other, p)},
-             {"types", (p = good, p.acc_type = ROWSCAN_F64, p)},
+             {"'acc': f64, but the first chunk's is f32", (p = good, p.acc_type = ROWSCAN_F64, p)},
              {"'init'", (p = good, p.init.data = reach(&in), p)}};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     ck_assert_int_eq(rowscan_carry_scan(carry, &bad[i].problem, NULL), ROWSCAN_BAD_ARGUMENT);

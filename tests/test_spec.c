@@ -6,6 +6,7 @@
  * every cache entry's name, so that a change of it by accident would make every cache cold. What it says is read back.
  */
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,7 +74,7 @@ END_TEST
 
 START_TEST(refusals) {
   refuse((rowscan_spec){.size = 4}, ROWSCAN_BAD_ARGUMENT, "'size'", "4");
-  refuse((rowscan_spec){.op = 77}, ROWSCAN_BAD_ARGUMENT, "'op'", "77");
+  refuse((rowscan_spec){.op = 77}, ROWSCAN_BAD_ARGUMENT, "'op'", "77 is not one of sum, prod");
   refuse((rowscan_spec){.in_type = 99}, ROWSCAN_BAD_ARGUMENT, "'in'", "99");
   refuse((rowscan_spec){.out_type = 99}, ROWSCAN_BAD_ARGUMENT, "'out'", "99");
   refuse((rowscan_spec){.out_type = ROWSCAN_BOOL, .in_type = ROWSCAN_I8}, ROWSCAN_UNSUPPORTED, "'out'", "bool");
@@ -81,34 +82,40 @@ START_TEST(refusals) {
   refuse((rowscan_spec){.acc_type = ROWSCAN_F16}, ROWSCAN_UNSUPPORTED, "'acc'", "f16");
   refuse((rowscan_spec){.in_type = ROWSCAN_F64, .acc_type = ROWSCAN_F32}, ROWSCAN_UNSUPPORTED, "'acc'", "f32");
   refuse((rowscan_spec){.in_type = ROWSCAN_I8, .acc_type = ROWSCAN_F64}, ROWSCAN_UNSUPPORTED, "'acc'", "f64");
-  refuse((rowscan_spec){.mask_mode = 3}, ROWSCAN_BAD_ARGUMENT, "'mask_mode'", "3");
+  refuse((rowscan_spec){.mask_mode = 3}, ROWSCAN_BAD_ARGUMENT, "'mask'", "3 is not one of none, select, multiply");
   refuse((rowscan_spec){.mask_mode = ROWSCAN_MASK_SELECT, .mask_type = ROWSCAN_I16}, ROWSCAN_UNSUPPORTED, "'mask_type'",
          "i16");
-  refuse((rowscan_spec){.mask_type = ROWSCAN_U8}, ROWSCAN_BAD_ARGUMENT, "'mask_type'", "u8, but mask_mode is none");
-  refuse((rowscan_spec){.mask_type = 99}, ROWSCAN_BAD_ARGUMENT, "'mask_type'", "no element type");
-  refuse((rowscan_spec){.flags = 8}, ROWSCAN_BAD_ARGUMENT, "'flags'", "0x8");
+  refuse((rowscan_spec){.mask_type = ROWSCAN_U8}, ROWSCAN_BAD_ARGUMENT, "'mask_type'", "u8, but there is no mask");
+  refuse((rowscan_spec){.mask_type = 99}, ROWSCAN_BAD_ARGUMENT, "'mask_type'", "99 is not one of f16,");
+  refuse((rowscan_spec){.flags = 9}, ROWSCAN_BAD_ARGUMENT, "'flags'", "0x9 has unknown bits");
   refuse((rowscan_spec){.length = -1}, ROWSCAN_BAD_ARGUMENT, "'length'", "-1");
-  refuse((rowscan_spec){.length = (INT64_C(1) << 56) + 1}, ROWSCAN_BAD_ARGUMENT, "'length'", "over 2^56");
+  refuse((rowscan_spec){.length = (INT64_C(1) << 56) + 1}, ROWSCAN_BAD_ARGUMENT, "'length'",
+         "72057594037927937 is not a whole number, 0 to 2^56");
   refuse((rowscan_spec){.layout = 2}, ROWSCAN_BAD_ARGUMENT, "'layout'", "2");
   refuse((rowscan_spec){.regime = 5}, ROWSCAN_BAD_ARGUMENT, "'regime'", "5");
   refuse((rowscan_spec){.row_rank = 64}, ROWSCAN_BAD_ARGUMENT, "'row_rank'", "64");
-  refuse((rowscan_spec){.row_rank = -1}, ROWSCAN_BAD_ARGUMENT, "'row_rank'", "-1");
+  refuse((rowscan_spec){.row_rank = -1}, ROWSCAN_BAD_ARGUMENT, "'row_rank'", "-1 is not a whole number, 1 to 63");
 }
 END_TEST
 
-/* A struct as it was before the last field came: no more of it is read or written, and it stays that small. */
+/* A struct as it was before one of the last fields came: no more of it is read or written, and it stays that small. */
 START_TEST(smaller_structs_stay_small) {
-  enum { SMALL = offsetof(rowscan_spec, regime) };
+#define START(member, ...) offsetof(rowscan_spec, member),
+  static const size_t starts[] = {RS_SPEC_FIELDS(START, START, RS_NO_ROW)};
   rowscan_spec spec, before, whole = complete((rowscan_spec){.length = 12, .in_type = ROWSCAN_I8});
   memset(&before, 0x5a, sizeof before);
-  for (int parsed = 0; parsed < 2; parsed++) {
+  for (size_t i = 0; i < 2 * sizeof starts / sizeof *starts; i++) {
+    size_t small = starts[i / 2];
+    if (small <= offsetof(rowscan_spec, row_rank)) /* which every complete spec has */
+      continue;
     spec = before;
-    memcpy(&spec, &(rowscan_spec){.size = SMALL, .length = 12, .in_type = ROWSCAN_I8}, SMALL);
-    ck_assert_int_eq(parsed ? rowscan_spec_parse(&spec, "in=i8 length=12") : rowscan_spec_complete(&spec), ROWSCAN_OK);
-    ck_assert_uint_eq(spec.size, SMALL);
-    ck_assert_mem_eq((char *)&spec + sizeof spec.size, (char *)&whole + sizeof spec.size, SMALL - sizeof spec.size);
-    ck_assert_mem_eq((char *)&spec + SMALL, (char *)&before + SMALL, sizeof spec - SMALL);
+    memcpy(&spec, &(rowscan_spec){.size = small, .length = 12, .in_type = ROWSCAN_I8}, small);
+    ck_assert_int_eq(i % 2 ? rowscan_spec_parse(&spec, "in=i8 length=12") : rowscan_spec_complete(&spec), ROWSCAN_OK);
+    ck_assert_uint_eq(spec.size, small);
+    ck_assert_mem_eq((char *)&spec + sizeof spec.size, (char *)&whole + sizeof spec.size, small - sizeof spec.size);
+    ck_assert_mem_eq((char *)&spec + small, (char *)&before + small, sizeof spec - small);
   }
+  spec.size = offsetof(rowscan_spec, regime);
   before = spec;
   ck_assert_int_eq(rowscan_spec_parse(&spec, "length=5 regime=long"), ROWSCAN_BAD_ARGUMENT);
   ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "no room for all that is not a default"));
@@ -136,14 +143,6 @@ END_TEST
 
 /* ---- text, and back ---------------------------------------------------------------------------------------------- */
 
-/* Between fields there is padding. */
-static bool same(const rowscan_spec *a, const rowscan_spec *b) {
-  return a->size == b->size && a->op == b->op && a->in_type == b->in_type && a->out_type == b->out_type &&
-         a->acc_type == b->acc_type && a->mask_type == b->mask_type && a->mask_mode == b->mask_mode &&
-         a->flags == b->flags && a->length == b->length && a->layout == b->layout && a->row_rank == b->row_rank &&
-         a->regime == b->regime;
-}
-
 /* Lines, and one line, become the very spec again. */
 static void round_trip(const rowscan_spec *spec) {
   rs_text lines = {0};
@@ -152,14 +151,14 @@ static void round_trip(const rowscan_spec *spec) {
   if (spec->regime)
     rs_text_add(&lines, "regime=%s", rowscan_regime_name(spec->regime));
   ck_assert_msg(rs_spec_parse(&read, lines.data) == ROWSCAN_OK, "%s: %s", lines.data, rowscan_last_error());
-  ck_assert_msg(same(&read, spec), "%s", lines.data);
+  ck_assert_msg(rs_spec_equal(&read, spec), "%s", lines.data);
   rs_text_free(&lines);
   char *line;
   ck_assert_int_eq(rowscan_spec_text(spec, &line), ROWSCAN_OK);
   ck_assert_ptr_null(strchr(line, '\n'));
   read = (rowscan_spec){.size = sizeof read};
   ck_assert_msg(rowscan_spec_parse(&read, line) == ROWSCAN_OK, "%s: %s", line, rowscan_last_error());
-  ck_assert_msg(same(&read, spec), "%s", line);
+  ck_assert_msg(rs_spec_equal(&read, spec), "%s", line);
   rowscan_free(line);
 }
 
@@ -196,11 +195,11 @@ END_TEST
 START_TEST(what_is_left_out_is_default) {
   rowscan_spec read = {.size = sizeof read}, spec = complete((rowscan_spec){.length = 12});
   ck_assert_int_eq(rowscan_spec_parse(&read, "length=12"), ROWSCAN_OK);
-  ck_assert(same(&read, &spec));
+  ck_assert(rs_spec_equal(&read, &spec));
   spec = complete((rowscan_spec){.length = 12, .in_type = ROWSCAN_F16, .mask_mode = ROWSCAN_MASK_MULTIPLY, .flags = 1});
   ck_assert_int_eq(rowscan_spec_parse(&read, "\t mask=multiply\r\nlength=12  exclusive=1\nin=f16 regime=auto "),
                    ROWSCAN_OK);
-  ck_assert(same(&read, &spec));
+  ck_assert(rs_spec_equal(&read, &spec));
 }
 END_TEST
 
@@ -285,20 +284,156 @@ START_TEST(changed_bytes_do_no_harm) {
 }
 END_TEST
 
-/* Each bit of each field, whether it has a meaning yet or not; a field that is new must be compared, too. */
-START_TEST(equal_in_every_field) {
+/* ---- the list of fields ------------------------------------------------------------------------------------------ */
+
+/* Each bit of each member, whether it has a meaning yet or not, and none between members. */
+START_TEST(equal_in_every_bit) {
+#define MEMBER(member, ...) {offsetof(rowscan_spec, member), sizeof((rowscan_spec *)NULL)->member},
+  static const struct {
+    size_t offset, bytes;
+  } members[] = {{0, sizeof(size_t)}, RS_SPEC_FIELDS(MEMBER, MEMBER, RS_NO_ROW)};
   rowscan_spec a = complete((rowscan_spec){.length = 1000}), b = a;
-  unsigned char *bytes = (unsigned char *)&b;
+  unsigned char *bytes = (unsigned char *)&b, counts[sizeof b] = {0};
+  for (size_t i = 1; i < sizeof members / sizeof *members; i++)
+    memset(&counts[members[i].offset], 1, members[i].bytes);
   ck_assert(rs_spec_equal(&a, &b));
-  for (size_t i = sizeof b.size; i < sizeof b; i++) {
-    bool gap = (i >= offsetof(rowscan_spec, flags) + sizeof b.flags && i < offsetof(rowscan_spec, length)) ||
-               i >= offsetof(rowscan_spec, regime) + sizeof b.regime;
+  for (size_t i = 0; i < sizeof b; i++)
     for (int bit = 0; bit < 8; bit++) {
       bytes[i] ^= (unsigned char)(1 << bit);
-      ck_assert_msg(rs_spec_equal(&a, &b) == gap, "byte %zu, bit %d", i, bit);
+      ck_assert_msg(rs_spec_equal(&a, &b) == !counts[i], "byte %zu, bit %d", i, bit);
+      ck_assert_msg((rs_spec_hash(&a) == rs_spec_hash(&b)) == !counts[i], "byte %zu, bit %d", i, bit);
       bytes[i] ^= (unsigned char)(1 << bit);
     }
+}
+END_TEST
+
+/* Not complete, so that each field may have another value: a mask has a type, and f16 may be added up in two. */
+static const rowscan_spec open_to_all = {
+    .size = sizeof open_to_all, .in_type = ROWSCAN_F16, .mask_mode = ROWSCAN_MASK_SELECT, .length = 1000};
+
+static char *line_of(const rowscan_spec *spec) {
+  rs_text line = {0};
+  rs_spec_line(spec, &line);
+  ck_assert(!line.failed);
+  return line.data;
+}
+
+/*
+ * _i: which field. With another value of it a spec is another one, has another hash and another text; and where the
+ * other fields allow that value, the text says it, alone too, and is read back.
+ */
+START_TEST(every_field_counts) {
+  const rs_field *field = &rs_fields[_i];
+  const rowscan_spec first = complete(open_to_all);
+  char *first_line = line_of(&first);
+  int allowed = 0;
+  int64_t was = rs_field_get(field, &first), last = was;
+  int64_t most = field->values->most < 70 ? field->values->most : 70;
+  for (int64_t value = field->values->least; value <= most; value++) {
+    if (value == was || (field->values->words && !field->values->words[value]))
+      continue;
+    rowscan_spec other = first, done;
+    rs_field_set(field, &other, value);
+    ck_assert_int_eq(rs_field_get(field, &other), value);
+    ck_assert(!rs_spec_equal(&first, &other));
+    ck_assert_uint_ne(rs_spec_hash(&first), rs_spec_hash(&other));
+    char *line = line_of(&other), pair[64];
+    ck_assert_str_ne(line, first_line);
+    other = open_to_all;
+    rs_field_set(field, &other, value);
+    if (rs_spec_read(&done, &other) == ROWSCAN_OK && rs_field_get(field, &done) == value) {
+      round_trip(&done);
+      if (field->values->words)
+        snprintf(pair, sizeof pair, "%s=%s", field->name, field->values->words[value]);
+      else
+        snprintf(pair, sizeof pair, "%s=%lld", field->name, (long long)value);
+      free(line);
+      line = line_of(&done);
+      ck_assert_msg(strstr(line, pair) || (!value && field->when & RS_IF_SET), "%s lacks %s", line, pair);
+      ck_assert_int_eq(rs_spec_check_pair(pair, strlen(pair)), ROWSCAN_OK);
+      allowed++;
+    }
+    free(line);
+    last = value;
   }
+  ck_assert_msg(last != was && allowed, "%s", field->name);
+  free(first_line);
+}
+END_TEST
+
+/* _i: which field. What is beyond its values is refused in a struct, and in a text. */
+START_TEST(no_field_takes_more_than_its_values) {
+  const rs_field *field = &rs_fields[_i];
+  static const int64_t beyond[] = {1, 2, 3, 100, INT32_MAX - 1};
+  for (size_t i = 0; i < sizeof beyond / sizeof *beyond && !field->bit; i++)
+    for (int below = 0; below < 2; below++) {
+      int64_t value = below ? -beyond[i] : field->values->most + beyond[i];
+      if (field->bytes == sizeof(int32_t) && value > INT32_MAX)
+        continue;
+      rowscan_spec spec = open_to_all, read;
+      rs_field_set(field, &spec, value);
+      ck_assert_msg(rs_spec_read(&read, &spec) == ROWSCAN_BAD_ARGUMENT, "%s: %lld", field->name, (long long)value);
+      char pair[64], said[64];
+      snprintf(said, sizeof said, "field '%s': %lld is not ", field->name, (long long)value);
+      ck_assert_msg(strstr(rowscan_last_error(), said), "%s", rowscan_last_error());
+      snprintf(pair, sizeof pair, "%s=%lld", field->name, (long long)value);
+      ck_assert_int_eq(rs_spec_check_pair(pair, strlen(pair)), ROWSCAN_BAD_ARGUMENT);
+    }
+}
+END_TEST
+
+/* What a problem says of the fields is what its spec has. */
+START_TEST(problems_say_it_too) {
+  static const int64_t shape[] = {7, 1000};
+  rowscan_problem problem = {.size = sizeof problem,
+                             .op = ROWSCAN_PROD,
+                             .flags = ROWSCAN_REVERSE | ROWSCAN_EXCLUSIVE,
+                             .rank = 2,
+                             .dim = 1,
+                             .shape = shape,
+                             .input = {.type = ROWSCAN_U8},
+                             .output = {.type = ROWSCAN_F32},
+                             .mask = {.type = ROWSCAN_U8},
+                             .mask_mode = ROWSCAN_MASK_MULTIPLY,
+                             .acc_type = ROWSCAN_F64};
+  rowscan_spec spec, wanted;
+  ck_assert_int_eq(rs_spec_of_problem(&spec, &problem, shape[1]), ROWSCAN_OK);
+  ck_assert_int_eq(rs_spec_parse(&wanted, "op=prod in=u8 out=f32 acc=f64 mask=multiply mask_type=u8 reverse=1 "
+                                          "exclusive=1 length=1000"),
+                   ROWSCAN_OK);
+  ck_assert(rs_spec_equal(&spec, &wanted));
+}
+END_TEST
+
+static int by_number(const void *a, const void *b) {
+  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return x < y ? -1 : x > y;
+}
+
+/* Of specs that are alike no two have the same hash, and its first 8 bits spread them evenly (gpu/table.h). */
+START_TEST(hashes_spread) {
+  enum { MOST = 40000, BUCKETS = 256 };
+  static uint64_t hashes[MOST];
+  int count = 0, buckets[BUCKETS] = {0};
+  for (int in = ROWSCAN_F16; in <= ROWSCAN_BOOL; in++)
+    for (int mask = ROWSCAN_MASK_NONE; mask <= ROWSCAN_MASK_MULTIPLY; mask++)
+      for (unsigned i = 0; i < 1024 && count < MOST; i++) {
+        rowscan_spec spec = complete((rowscan_spec){.op = (rowscan_op)(i & 1),
+                                                    .in_type = (rowscan_type)in,
+                                                    .mask_mode = (rowscan_mask_mode)mask,
+                                                    .flags = i >> 1 & 3,
+                                                    .length = 1000 + (i >> 3 & 31),
+                                                    .layout = (rowscan_layout)(i >> 8 & 1),
+                                                    .regime = (rowscan_regime)(i >> 9 & 1)});
+        hashes[count++] = rs_spec_hash(&spec);
+      }
+  qsort(hashes, (size_t)count, sizeof *hashes, by_number);
+  for (int i = 0; i < count; i++) {
+    buckets[hashes[i] >> 56]++;
+    ck_assert(!i || hashes[i] != hashes[i - 1]);
+  }
+  for (int i = 0; i < BUCKETS; i++)
+    ck_assert_msg(2 * buckets[i] > count / BUCKETS && buckets[i] < 2 * count / BUCKETS, "bucket %d: %d", i, buckets[i]);
 }
 END_TEST
 
@@ -329,7 +464,11 @@ int main(void) {
   tcase_add_test(all, what_is_left_out_is_default);
   tcase_add_loop_test(all, bad_text_is_told, 0, sizeof bad_texts / sizeof *bad_texts);
   tcase_add_test(all, changed_bytes_do_no_harm);
-  tcase_add_test(all, equal_in_every_field);
+  tcase_add_test(all, equal_in_every_bit);
+  tcase_add_loop_test(all, every_field_counts, 0, RS_FIELDS);
+  tcase_add_loop_test(all, no_field_takes_more_than_its_values, 0, RS_FIELDS);
+  tcase_add_test(all, problems_say_it_too);
+  tcase_add_test(all, hashes_spread);
   tcase_add_test(all, names);
   suite_add_tcase(suite, all);
   return run_tests(suite);

@@ -157,10 +157,10 @@ static rowscan_spec draw_any(uint64_t *state) {
   spec.out_type = (rowscan_type)seldom(state, 3, ROWSCAN_BOOL + 1);
   spec.acc_type = below(state, 4) ? ROWSCAN_TYPE_DEFAULT : ROWSCAN_F64;
   spec.flags = (unsigned)below(state, 4);
-  spec.mask_mode = (rowscan_mask_mode)seldom(state, 2, RS_MASK_MODES);
+  spec.mask_mode = (rowscan_mask_mode)seldom(state, 2, (int)rs_mask_mode_values.most + 1);
   if (spec.mask_mode)
     spec.mask_type = (rowscan_type)seldom(state, 2, ROWSCAN_BOOL + 1);
-  spec.layout = (rowscan_layout)below(state, RS_LAYOUTS);
+  spec.layout = (rowscan_layout)below(state, (int)rs_layout_values.most + 1);
   spec.row_rank = seldom(state, 2, 8);
   spec.length = draw_length(state);
   return spec;

@@ -439,7 +439,7 @@ START_TEST(bad_lists_are_refused) {
   refuse(context, (rowscan_warming){.archs = bad_arch, .arch_count = 2}, "'arch': \"90\"");
   refuse(context, (rowscan_warming){.threads = -1}, "'threads': -1 is negative");
   specs[1].length = -7;
-  refuse(context, asked, "spec: field 'length': -7 is negative (warming: specs[1])");
+  refuse(context, asked, "spec: field 'length': -7 is not a whole number, 0 to 2^56 (warming: specs[1])");
   specs[1].size = 16;
   refuse(context, asked, "specs[1]: field 'size': 16, not ");
   rowscan_close(context);
@@ -749,6 +749,28 @@ START_TEST(filters_choose_by_arch_and_field) {
   ck_assert_int_eq(
       count_exported(context, ROWSCAN_CACHE_FILTER(.spec = "length=33000", .archs = newer, .arch_count = 1)),
       kernels_of(&list[1], "sm_90"));
+  rowscan_close(context);
+}
+END_TEST
+
+/* Each line of the first entry's key; that of a kernel's shape has blanks, which pairs of a filter have not. */
+static int find_by_each_field(void *user, const rowscan_cache_entry *entry) {
+  rowscan_context *context = user;
+  for (const char *line = entry->key; *line; line += strcspn(line, "\n") + 1) {
+    int length = (int)strcspn(line, "\n");
+    char *pair = path_of("%.*s", length, line);
+    if (!strncmp(pair, "shape=", 6))
+      *strchrnul(pair, ' ') = 0;
+    else
+      ck_assert_msg(count_exported(context, ROWSCAN_CACHE_FILTER(.spec = pair)) > 0, "%s", pair);
+    ck_assert_int_ge(count_exported(context, ROWSCAN_CACHE_FILTER(.spec = pair)), 0);
+  }
+  return 1;
+}
+
+START_TEST(filters_know_each_field_of_a_key) {
+  rowscan_context *context = warmed();
+  ck_assert_int_eq(rowscan_cache_visit(context, find_by_each_field, context), ROWSCAN_OK);
   rowscan_close(context);
 }
 END_TEST
@@ -1183,6 +1205,7 @@ int main(void) {
   tcase_add_test(cases, a_pack_makes_another_cache_complete);
   tcase_add_test(cases, a_pack_too_large_for_the_limit_is_told);
   tcase_add_test(cases, filters_choose_by_arch_and_field);
+  tcase_add_test(cases, filters_know_each_field_of_a_key);
   tcase_add_loop_test(cases, entries_serve_without_the_compiler_that_made_them, 0, 6);
   tcase_add_test(cases, what_a_pack_has_is_not_compiled);
   tcase_add_test(cases, the_nearest_may_be_in_a_pack);

@@ -78,7 +78,7 @@ static int read_options(bench_job *job, int argc, char **argv) {
       {"regime", 0, &kind_regime, &job->regime, "force row, short, long or column (auto: chosen from each shape)"},
       {"csv", 0, &kind_file, &job->csv_name, "also write all figures to FILE"},
       {"repeat", 0, &kind_natural, &job->repeat, "repetitions of each cell (0: as many as are sensible)"},
-      {"elements", 0, &kind_length, &job->elements, "make cells smaller, to at most N elements (0: as they are)"},
+      {"elements", 0, &kind_count, &job->elements, "make cells smaller, to at most N elements (0: as they are)"},
       {"list", 0, &kind_switch, &job->list, "only print \"group: shape variant type\" of the cells"},
       SESSION_OPTIONS(job->session),
   };

@@ -459,7 +459,7 @@ static int check(cache_job *job, const action *to) {
     return say_usage("--spec: only 'cache export' takes it");
   if (to->operand && (!job->operand || !*job->operand))
     return say_usage("missing operand: %s", to->operand);
-  if (to->file && !kind_file.read(job->operand, &job->operand))
+  if (to->file && !kind_file.read(&kind_file, job->operand, &job->operand))
     return say_usage("FILE: '%s' is not %s", job->operand, kind_file.expected);
   return job->arch_list || to->needs_archs ? archs_read(&job->archs, job->arch_list) : OPTIONS_READ;
 }
@@ -468,7 +468,7 @@ int command_cache(int argc, char **argv) {
   cache_job job = {.info = ROWSCAN_INFO(job.info), .limit = -1, .json = {.file = stdout}};
   const cli_option options[] = {
       {"json", 0, &kind_switch, &job.as_json, "print JSON"},
-      {"limit", 0, &kind_length, &job.limit, "prune, import: bytes that the cache keeps (268435456)"},
+      {"limit", 0, &kind_count, &job.limit, "prune, import: bytes that the cache keeps (268435456)"},
       {"arch", 0, &kind_list, &job.arch_list, "why, export: sm_75,sm_90,... or all"},
       {"spec", 0, &kind_text, &job.fields, "export: only scans with these fields: 'in=f32 reverse=1'"}};
   const cli_syntax syntax = {

@@ -18,7 +18,10 @@
 typedef struct compile_job {
   rowscan_spec spec;
   const char *arch_list, *directory;
-  bool reverse, exclusive, as_json;
+#define FLAG(bit, name, ...) bool name;
+  RS_SPEC_FIELDS(RS_NO_ROW, RS_NO_ROW, FLAG) /* reverse, exclusive, ... */
+#undef FLAG
+  bool as_json;
   cli_archs archs;
   json_writer json;
 } compile_job;
@@ -27,7 +30,9 @@ typedef struct compile_job {
 
 static int check(compile_job *job) {
   rowscan_spec *spec = &job->spec;
-  spec->flags = (job->reverse ? ROWSCAN_REVERSE : 0) | (job->exclusive ? ROWSCAN_EXCLUSIVE : 0);
+#define FLAG(bit, name, ...) spec->flags |= job->name ? (bit) : 0;
+  RS_SPEC_FIELDS(RS_NO_ROW, RS_NO_ROW, FLAG)
+#undef FLAG
   if (spec->mask_type && !spec->mask_mode)
     spec->mask_mode = ROWSCAN_MASK_SELECT;
   if (spec->length < 0)
@@ -35,21 +40,18 @@ static int check(compile_job *job) {
   return archs_read(&job->archs, job->arch_list);
 }
 
+/* What follows --arch: an option for each field of a spec. */
+#define OPTION(...)                                                                                                    \
+  , {                                                                                                                  \
+    __VA_ARGS__                                                                                                        \
+  }
+#define MEMBER(member, name, values, when, given, option, help)                                                        \
+  OPTION(option, 0, &kind_##values, &job->spec.member, help)
+#define FLAG(bit, name, when, option, help) OPTION(option, 0, &kind_switch, &job->name, help)
+
 static int read_options(compile_job *job, const char *name, const char *about, int argc, char **argv) {
   const cli_option options[] = {
-      ARCHS_OPTION(job->arch_list),
-      {"op", 0, &kind_op, &job->spec.op, "the operator (sum)"},
-      {"type", 0, &kind_type, &job->spec.in_type, "type of the input (f32)"},
-      {"length", 0, &kind_length, &job->spec.length, "elements along the scanned dimension"},
-      {"out-type", 0, &kind_type, &job->spec.out_type, "type of the output (the input's; integers: i64 or u64)"},
-      {"acc", 0, &kind_type, &job->spec.acc_type, "accumulator type (f32; f64 for f64; integers: the output's)"},
-      {"reverse", 0, &kind_switch, &job->reverse, "scan from the last element to the first"},
-      {"exclusive", 0, &kind_switch, &job->exclusive, "each output element leaves out its own input element"},
-      {"mask-type", 0, &kind_type, &job->spec.mask_type, "add a mask, of this type (bool)"},
-      {"mask-mode", 0, &kind_mask_mode, &job->spec.mask_mode, "add a mask, of this mode (select)"},
-      {"layout", 0, &kind_layout, &job->spec.layout, "rows: a row's elements are adjacent; columns: rows are (rows)"},
-      {"row-rank", 0, &kind_natural, &job->spec.row_rank, "number of row dimensions (1; columns: 2)"},
-      {"regime", 0, &kind_regime, &job->spec.regime, "only kernels of row, short, long or column (auto: all)"},
+      ARCHS_OPTION(job->arch_list) RS_SPEC_FIELDS(MEMBER, RS_NO_ROW, FLAG),
       {"output", 'o', &kind_directory, &job->directory, "write a .cu, .ptx and .cubin for each row of the table"},
       {"json", 0, &kind_switch, &job->as_json, "print the table as a JSON array of objects"},
   };

@@ -45,7 +45,7 @@ static bool read_type(const char **at, rowscan_type *type) {
     return false;
   memcpy(name, from, length);
   *at = from + length;
-  return kind_type.read(name, type);
+  return kind_type.read(&kind_type, name, type);
 }
 
 /* Sizes, with a x between each two; returns how many, 0 if one is none or there are too many. */

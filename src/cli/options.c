@@ -14,12 +14,9 @@
 
 /* ---- kinds of values --------------------------------------------------------------------------------------------- */
 
-typedef struct word {
-  const char *name;
-  int number;
-} word;
+#define WORD(enumerator, name, ...) {#name, enumerator},
 
-static bool read_word(const char *text, int *number, const word *words, int count) {
+static bool find_word(const char *text, int *number, const cli_word *words, int count) {
   for (int i = 0; i < count; i++)
     if (!strcmp(text, words[i].name)) {
       *number = words[i].number;
@@ -28,62 +25,46 @@ static bool read_word(const char *text, int *number, const word *words, int coun
   return false;
 }
 
-static bool read_number(const char *text, long long *number) {
-  char *end;
-  errno = 0;
-  *number = strtoll(text, &end, 10);
-  return !errno && end != text && !*end && (*text == '-' || (*text >= '0' && *text <= '9'));
+/* Other names of types that say their width, as NumPy has them. */
+static const cli_word type_aliases[] = {
+    {"float16", ROWSCAN_F16}, {"half", ROWSCAN_F16},    {"bfloat16", ROWSCAN_BF16}, {"float32", ROWSCAN_F32},
+    {"single", ROWSCAN_F32},  {"float64", ROWSCAN_F64}, {"double", ROWSCAN_F64},    {"int8", ROWSCAN_I8},
+    {"uint8", ROWSCAN_U8},    {"int16", ROWSCAN_I16},   {"uint16", ROWSCAN_U16},    {"int32", ROWSCAN_I32},
+    {"uint32", ROWSCAN_U32},  {"int64", ROWSCAN_I64},   {"uint64", ROWSCAN_U64},
+};
+
+static bool read_word(const cli_kind *kind, const char *text, void *target) {
+  int number;
+  if (!find_word(text, &number, kind->words, kind->count) &&
+      !(kind == &kind_type && find_word(text, &number, type_aliases, COUNT_OF(type_aliases))))
+    return false;
+  memcpy(target, &number, sizeof number);
+  return true;
 }
 
-static bool read_text(const char *text, void *target) {
+static bool read_number(const cli_kind *kind, const char *text, void *target) {
+  char *end;
+  errno = 0;
+  int64_t number = strtoll(text, &end, 10);
+  if (errno || end == text || *end || (*text != '-' && (*text < '0' || *text > '9')) || number < kind->least ||
+      number > kind->most)
+    return false;
+  memcpy(target, &number, kind->bytes); /* the low bytes, which are the first: see base/machine.h */
+  return true;
+}
+
+static bool read_text(const cli_kind *kind, const char *text, void *target) {
+  (void)kind;
   *(const char **)target = text;
   return true;
 }
 
-static bool read_stream(const char *text, void *target) {
-  return *text && read_text(text, target);
+static bool read_stream(const cli_kind *kind, const char *text, void *target) {
+  return *text && read_text(kind, text, target);
 }
 
-static bool read_file(const char *text, void *target) {
-  return *text && strcmp(text, "-") && read_text(text, target);
-}
-
-static bool read_int(const char *text, void *target) {
-  long long number;
-  if (!read_number(text, &number) || number < INT_MIN || number > INT_MAX)
-    return false;
-  *(int *)target = (int)number;
-  return true;
-}
-
-static bool read_natural(const char *text, void *target) {
-  int number;
-  if (!read_int(text, &number) || number < 0)
-    return false;
-  *(int *)target = number;
-  return true;
-}
-
-static bool read_length(const char *text, void *target) {
-  long long number;
-  if (!read_number(text, &number) || number < 0)
-    return false;
-  *(int64_t *)target = number;
-  return true;
-}
-
-static bool read_type(const char *text, void *target) {
-  static const word aliases[] = {
-      {"float16", ROWSCAN_F16}, {"half", ROWSCAN_F16},    {"bfloat16", ROWSCAN_BF16}, {"float32", ROWSCAN_F32},
-      {"single", ROWSCAN_F32},  {"float64", ROWSCAN_F64}, {"double", ROWSCAN_F64},    {"int8", ROWSCAN_I8},
-      {"uint8", ROWSCAN_U8},    {"int16", ROWSCAN_I16},   {"uint16", ROWSCAN_U16},    {"int32", ROWSCAN_I32},
-      {"uint32", ROWSCAN_U32},  {"int64", ROWSCAN_I64},   {"uint64", ROWSCAN_U64},
-  };
-  int type = (int)rowscan_type_by_name(text);
-  if (type == ROWSCAN_TYPE_DEFAULT && !read_word(text, &type, aliases, COUNT_OF(aliases)))
-    return false;
-  *(rowscan_type *)target = (rowscan_type)type;
-  return true;
+static bool read_file(const cli_kind *kind, const char *text, void *target) {
+  return *text && strcmp(text, "-") && read_text(kind, text, target);
 }
 
 /* What to write for a name that says one width here and another one there; NULL: it is no such name. */
@@ -112,70 +93,30 @@ static const char *type_instead(const char *text) {
   return NULL;
 }
 
-static bool read_op(const char *text, void *target) {
-  int op = rowscan_op_by_name(text);
-  if (op < 0)
-    return false;
-  *(rowscan_op *)target = (rowscan_op)op;
-  return true;
-}
+const cli_kind kind_switch = {0};
+const cli_kind kind_text = {.value = "TEXT", .expected = "text", .read = read_text};
+const cli_kind kind_list = {.value = "LIST", .expected = "a list", .read = read_text};
+const cli_kind kind_file = {
+    .value = "FILE", .expected = "the name of a file; standard input and output cannot be used", .read = read_file};
+const cli_kind kind_stream = {.value = "FILE", .expected = "the name of a file", .read = read_stream};
+const cli_kind kind_directory = {.value = "DIR", .expected = "the name of a directory", .read = read_file};
 
-static bool read_engine(const char *text, void *target) {
-  static const word words[] = {
-      {"auto", ROWSCAN_ENGINE_AUTO}, {"host", ROWSCAN_ENGINE_HOST}, {"cuda", ROWSCAN_ENGINE_CUDA}};
-  int number;
-  if (!read_word(text, &number, words, COUNT_OF(words)))
-    return false;
-  *(rowscan_engine *)target = (rowscan_engine)number;
-  return true;
-}
-
-static bool read_mask_mode(const char *text, void *target) {
-  static const word words[] = {{"select", ROWSCAN_MASK_SELECT}, {"multiply", ROWSCAN_MASK_MULTIPLY}};
-  int number;
-  if (!read_word(text, &number, words, COUNT_OF(words)))
-    return false;
-  *(rowscan_mask_mode *)target = (rowscan_mask_mode)number;
-  return true;
-}
-
-static bool read_layout(const char *text, void *target) {
-  static const word words[] = {{"rows", ROWSCAN_LAYOUT_ROWS}, {"columns", ROWSCAN_LAYOUT_COLUMNS}};
-  int number;
-  if (!read_word(text, &number, words, COUNT_OF(words)))
-    return false;
-  *(rowscan_layout *)target = (rowscan_layout)number;
-  return true;
-}
-
-static bool read_regime(const char *text, void *target) {
-  static const word words[] = {{"auto", ROWSCAN_REGIME_AUTO},
-                               {"row", ROWSCAN_REGIME_ROW},
-                               {"short", ROWSCAN_REGIME_SHORT},
-                               {"long", ROWSCAN_REGIME_LONG},
-                               {"column", ROWSCAN_REGIME_COLUMN}};
-  int number;
-  if (!read_word(text, &number, words, COUNT_OF(words)))
-    return false;
-  *(rowscan_regime *)target = (rowscan_regime)number;
-  return true;
-}
-
-const cli_kind kind_switch = {NULL, NULL, NULL};
-const cli_kind kind_text = {"TEXT", "text", read_text};
-const cli_kind kind_list = {"LIST", "a list", read_text};
-const cli_kind kind_file = {"FILE", "the name of a file; standard input and output cannot be used", read_file};
-const cli_kind kind_stream = {"FILE", "the name of a file", read_stream};
-const cli_kind kind_directory = {"DIR", "the name of a directory", read_file};
-const cli_kind kind_int = {"N", "a whole number, -2^31 to 2^31 - 1", read_int};
-const cli_kind kind_natural = {"N", "a whole number, 0 to 2^31 - 1", read_natural};
-const cli_kind kind_length = {"N", "a whole number, 0 to 2^63 - 1", read_length};
-const cli_kind kind_type = {"T", "one of f16, bf16, f32, f64, i8, u8, i16, u16, i32, u32, i64, u64, bool", read_type};
-const cli_kind kind_op = {"sum|prod", "one of sum, prod", read_op};
-const cli_kind kind_engine = {"auto|host|cuda", "one of auto, host, cuda", read_engine};
-const cli_kind kind_mask_mode = {"select|multiply", "one of select, multiply", read_mask_mode};
-const cli_kind kind_layout = {"rows|columns", "one of rows, columns", read_layout};
-const cli_kind kind_regime = {"R", "one of auto, row, short, long, column", read_regime};
+#define ENGINES(X) X(ROWSCAN_ENGINE_AUTO, auto) X(ROWSCAN_ENGINE_HOST, host) X(ROWSCAN_ENGINE_CUDA, cuda)
+#define WORDS(values, table, usage)                                                                                    \
+  static const cli_word values##_words[] = {table(WORD)};                                                              \
+  const cli_kind kind_##values = {.value = usage,                                                                      \
+                                  .expected = RS_LISTED(table),                                                        \
+                                  .read = read_word,                                                                   \
+                                  .words = values##_words,                                                             \
+                                  .count = COUNT_OF(values##_words)};
+#define NUMBERS(values, type, from, to, range)                                                                         \
+  const cli_kind kind_##values = {                                                                                     \
+      .value = "N", .expected = range, .read = read_number, .least = from, .most = to, .bytes = sizeof(type)};
+WORDS(engine, ENGINES, RS_BARRED(ENGINES))
+NUMBERS(int, int, INT_MIN, INT_MAX, "a whole number, -2^31 to 2^31 - 1")
+NUMBERS(natural, int, 0, INT_MAX, "a whole number, 0 to 2^31 - 1")
+NUMBERS(count, int64_t, 0, INT64_MAX, "a whole number, 0 to 2^63 - 1")
+RS_SPEC_VALUES(WORDS, WORDS, NUMBERS)
 
 /* ---- help -------------------------------------------------------------------------------------------------------- */
 
@@ -192,7 +133,8 @@ static void print_help(const cli_syntax *syntax) {
          syntax->operands ? " " : "", syntax->operands ? syntax->operands : "", syntax->about);
   printf("\nOptions:\n");
   for (int i = 0; i < syntax->option_count; i++)
-    print_option(&syntax->options[i]);
+    if (syntax->options[i].name)
+      print_option(&syntax->options[i]);
   printf("  %-32s %s\n", "-h, --help", "this text");
 }
 
@@ -203,6 +145,8 @@ static const cli_option *find(const cli_syntax *syntax, const char *argument, co
   size_t length = strcspn(argument, "=");
   for (int i = 0; i < syntax->option_count; i++) {
     const cli_option *option = &syntax->options[i];
+    if (!option->name)
+      continue;
     if (option->letter && argument[1] == option->letter) {
       *value = argument[2] ? argument + 2 : NULL;
       return option;
@@ -228,15 +172,16 @@ static int read_option(const cli_syntax *syntax, int argc, char **argv, int *at)
     *(bool *)option->target = true;
     return OPTIONS_READ;
   }
+  const char *one_of = option->kind->words ? "one of " : "";
   if (!value && *at + 1 == argc)
-    return say_usage("--%s: needs a value, %s", option->name, option->kind->expected);
+    return say_usage("--%s: needs a value, %s%s", option->name, one_of, option->kind->expected);
   if (!value)
     value = argv[++*at];
-  if (option->kind->read(value, option->target))
+  if (option->kind->read(option->kind, value, option->target))
     return OPTIONS_READ;
   const char *instead = option->kind == &kind_type ? type_instead(value) : NULL;
   return instead ? say_usage("--%s: '%s' %s", option->name, value, instead)
-                 : say_usage("--%s: '%s' is not %s", option->name, value, option->kind->expected);
+                 : say_usage("--%s: '%s' is not %s%s", option->name, value, one_of, option->kind->expected);
 }
 
 static int check_operands(const cli_syntax *syntax, int count, const char *last) {

@@ -9,13 +9,25 @@
 #include <stdint.h>
 
 #include "rowscan.h"
+#include "spec/spec_fields.h"
 
-/* A kind of value: what help calls it, what a message says was expected, and how it is read; read is NULL for a switch.
+typedef struct cli_word {
+  const char *name;
+  int number;
+} cli_word;
+
+/*
+ * A kind of value: what help calls it, what a message says was expected, and how it is read; read is NULL for a switch.
+ * One of words is stored as an int, a number as its type, of so many bytes.
  */
 typedef struct cli_kind {
   const char *value;
-  const char *expected;
-  bool (*read)(const char *text, void *target);
+  const char *expected; /* of words: "sum, prod" */
+  bool (*read)(const struct cli_kind *kind, const char *text, void *target);
+  const cli_word *words;
+  int count;
+  int64_t least, most;
+  size_t bytes;
 } cli_kind;
 
 extern const cli_kind kind_switch;    /* bool */
@@ -26,16 +38,16 @@ extern const cli_kind kind_stream;    /* const char *, "-" for a standard stream
 extern const cli_kind kind_directory; /* likewise */
 extern const cli_kind kind_int;       /* int */
 extern const cli_kind kind_natural;   /* int, at least 0 */
-extern const cli_kind kind_length;    /* int64_t, at least 0 */
-extern const cli_kind kind_type;      /* rowscan_type */
-extern const cli_kind kind_op;        /* rowscan_op */
+extern const cli_kind kind_count;     /* int64_t, at least 0 */
 extern const cli_kind kind_engine;    /* rowscan_engine */
-extern const cli_kind kind_mask_mode; /* rowscan_mask_mode */
-extern const cli_kind kind_layout;    /* rowscan_layout */
-extern const cli_kind kind_regime;    /* rowscan_regime */
+
+/* Values of a spec's fields: kind_op, kind_type, ... */
+#define DECLARED(values, ...) extern const cli_kind kind_##values;
+RS_SPEC_VALUES(DECLARED, DECLARED, DECLARED)
+#undef DECLARED
 
 typedef struct cli_option {
-  const char *name; /* "dim" is given as --dim N or --dim=N */
+  const char *name; /* "dim" is given as --dim N or --dim=N; NULL: there is no such option */
   char letter;      /* 'o' is given as -o FILE; 0: no short form */
   const cli_kind *kind;
   void *target; /* left alone if the option is not given; the last one counts */

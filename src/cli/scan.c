@@ -68,7 +68,7 @@ static int read_options(scan_job *job, int argc, char **argv) {
   if (status != OPTIONS_READ)
     return status;
   for (int i = 0; i < 2; i++)
-    if (!kind_stream.read(operands[i], i ? &job->out_name : &job->in_name))
+    if (!kind_stream.read(&kind_stream, operands[i], i ? &job->out_name : &job->in_name))
       return say_usage("%s: '%s' is not %s", i ? "OUT.npy" : "IN.npy", operands[i], kind_stream.expected);
   if (job->json && !strcmp(job->out_name, "-"))
     return say_usage("--json: standard output is taken by OUT.npy, '-'");

@@ -207,7 +207,7 @@ int command_warm(int argc, char **argv) {
   warm_job job = {.limit = -1, .json = {.file = stdout}};
   const cli_option options[] = {
       ARCHS_OPTION(job.arch_list),
-      {"limit", 0, &kind_length, &job.limit, "bytes that the cache may take (268435456)"},
+      {"limit", 0, &kind_count, &job.limit, "bytes that the cache may take (268435456)"},
       {"jobs", 'j', &kind_natural, &job.jobs, "how many compiles at a time (0: one for each processor)"},
       {"json", 0, &kind_switch, &job.as_json, "print a summary as a JSON object"},
       {"quiet", 'q', &kind_switch, &job.quiet, "no progress bar"},

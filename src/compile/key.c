@@ -12,15 +12,6 @@
 /* Changes with the meaning of a line, or of what an entry holds (build.c). */
 enum { FORMAT = 4 };
 
-bool rs_key_has_field(const char *name, size_t length) {
-  static const char *const names[] = {"regime",  "kernel", "shape", "format", "version",
-                                      "kernels", "source", "arch",  "option", "nvrtc"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (strlen(names[i]) == length && memcmp(names[i], name, length) == 0)
-      return true;
-  return false;
-}
-
 void rs_key_print(const rs_key *key, rs_text *text) {
   char digest[RS_DIGEST_ROOM];
   size_t length = strlen(key->canonical);
@@ -35,4 +26,17 @@ void rs_key_print(const rs_key *key, rs_text *text) {
     rs_text_add(text, "option=%s\n", *option);
   if (key->nvrtc)
     rs_text_add(text, "nvrtc=%s\n", key->nvrtc);
+}
+
+/* Of the key of anything, whose spec has no field: that one has all others. */
+bool rs_key_has_field(const char *name, size_t length) {
+  static const char *const options[] = {"", NULL};
+  static const rs_key any = {.canonical = "\nregime=\nkernel=\nshape=", .source = "", .options = options, .nvrtc = ""};
+  rs_text text = {0}, line = {0};
+  rs_key_print(&any, &text);
+  rs_text_add(&line, "\n%.*s=", (int)length, name);
+  bool found = !text.failed && !line.failed && strstr(text.data, line.data);
+  rs_text_free(&text);
+  rs_text_free(&line);
+  return found;
 }

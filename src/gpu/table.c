@@ -31,21 +31,6 @@ struct rs_table_node {
 
 /* ---- found ------------------------------------------------------------------------------------------------------- */
 
-/* Specs that share it are told apart by rs_spec_equal. */
-static uint64_t hash_of(const rowscan_spec *spec) {
-  uint64_t fields = (uint64_t)spec->op;
-  fields = fields << 5 ^ (uint64_t)spec->in_type;
-  fields = fields << 5 ^ (uint64_t)spec->out_type;
-  fields = fields << 5 ^ (uint64_t)spec->acc_type;
-  fields = fields << 5 ^ (uint64_t)spec->mask_type;
-  fields = fields << 5 ^ (uint64_t)spec->mask_mode;
-  fields = fields << 5 ^ (uint64_t)spec->flags;
-  fields = fields << 5 ^ (uint64_t)spec->layout;
-  fields = fields << 5 ^ (uint64_t)spec->regime;
-  fields = fields << 5 ^ (uint64_t)spec->row_rank;
-  return (fields ^ (uint64_t)spec->length * 0x9e3779b97f4a7c15u) * 0xff51afd7ed558ccdu;
-}
-
 static size_t bucket_of(uint64_t hash) {
   return hash >> 56;
 }
@@ -229,7 +214,7 @@ static rowscan_status take(rs_table *table, rs_gpu *gpu, uint64_t hash, const ro
 
 rowscan_status rs_table_take(rs_table *table, rs_gpu *gpu, const rowscan_spec *spec, const rs_rows *rows,
                              rs_table_node **taken) {
-  return take(table, gpu, hash_of(spec), spec, rows, taken);
+  return take(table, gpu, rs_spec_hash(spec), spec, rows, taken);
 }
 
 rs_program *rs_table_program(rs_table_node *taken) {
@@ -322,7 +307,7 @@ static rowscan_status run_with_guest(rs_table *table, rs_gpu *gpu, uint64_t hash
 
 rowscan_status rs_table_run(rs_table *table, rs_gpu *gpu, const rowscan_spec *spec, const rs_rows *rows,
                             void *workspace, size_t workspace_bytes, CUstream stream) {
-  uint64_t hash = hash_of(spec);
+  uint64_t hash = rs_spec_hash(spec);
   rs_table_node *node = find_staying(table, hash, spec);
   return node ? rs_launch(&node->program, rows, workspace, workspace_bytes, stream)
               : run_with_guest(table, gpu, hash, spec, rows, workspace, workspace_bytes, stream);

@@ -33,8 +33,8 @@ struct rowscan_carry {
   bool begun;    /* a chunk has said what is scanned, which is what follows */
   rowscan_problem form;
   int64_t shape[MOST_RANK]; /* of one element a row */
-  rowscan_type in_type, out_type, acc_type;
-  size_t state_bytes; /* of a block of the state */
+  rowscan_spec spec;        /* but for its length, and how rows lie */
+  size_t state_bytes;       /* of a block of the state */
   bool has_init;
   block init, fresh, scratch;          /* `fresh`: the total of the piece at hand */
   block total[LEVELS], prefix[LEVELS]; /* by the bits of count */
@@ -88,20 +88,20 @@ static rowscan_status hold(const rowscan_carry *carry, block *at, size_t bytes) 
 static rowscan_status combine(const rowscan_carry *carry, void *to, rowscan_type type, const int64_t *strides,
                               const void *a, const void *b, struct CUstream_st *stream) {
   rowscan_problem one = {.size = sizeof one,
-                         .op = carry->form.op,
+                         .op = carry->spec.op,
                          .rank = carry->form.rank,
                          .dim = carry->form.dim,
                          .shape = carry->shape,
-                         .input = {.data = b, .type = carry->acc_type},
+                         .input = {.data = b, .type = carry->spec.acc_type},
                          .output = {.data = to, .type = type, .strides = strides},
-                         .acc_type = carry->acc_type,
+                         .acc_type = carry->spec.acc_type,
                          .init = {.data = a}};
   return rs_scan(carry->context, &one, stream);
 }
 
 static rowscan_status combine_state(const rowscan_carry *carry, void *to, const void *a, const void *b,
                                     struct CUstream_st *stream) {
-  return combine(carry, to, carry->acc_type, NULL, a, b, stream);
+  return combine(carry, to, carry->spec.acc_type, NULL, a, b, stream);
 }
 
 /* P(count); NULL: nothing was counted, and there is no initial value. */
@@ -153,8 +153,8 @@ static rowscan_problem part_of(const rowscan_carry *carry, const chunk *all, int
   int64_t shift = reverse ? 0 : all->outputs - all->length;
   part.shape = shape;
   part.flags &= ~ROWSCAN_INCLUDE_INITIAL;
-  part.input.data = (const char *)part.input.data + bytes_of(all->in, dim, index, carry->in_type);
-  part.output.data = (char *)part.output.data + bytes_of(all->out, dim, index + shift, carry->out_type);
+  part.input.data = (const char *)part.input.data + bytes_of(all->in, dim, index, carry->spec.in_type);
+  part.output.data = (char *)part.output.data + bytes_of(all->out, dim, index + shift, carry->spec.out_type);
   if (part.mask_mode)
     part.mask.data =
         (const char *)part.mask.data + bytes_of(all->mask, dim, index, part.mask.type ? part.mask.type : ROWSCAN_BOOL);
@@ -168,13 +168,13 @@ static rowscan_problem part_of(const rowscan_carry *carry, const chunk *all, int
 static rowscan_status sum_up(rowscan_carry *carry, const chunk *all, rowscan_problem part) {
   part.totals.data = carry->fresh.memory;
   if (part.output.data == part.input.data) {
-    size_t bytes = rowscan_type_bytes(carry->out_type);
+    size_t bytes = rowscan_type_bytes(carry->spec.out_type);
     for (int d = 0; d < part.rank; d++)
       bytes *= (size_t)part.shape[d];
     rowscan_status status = hold(carry, &carry->scratch, bytes);
     if (status)
       return status;
-    part.output = (rowscan_output){.data = carry->scratch.memory, .type = carry->out_type};
+    part.output = (rowscan_output){.data = carry->scratch.memory, .type = carry->spec.out_type};
   }
   return rs_scan(carry->context, &part, all->stream);
 }
@@ -184,7 +184,8 @@ static rowscan_status put_last(const rowscan_carry *carry, const chunk *all, int
   int64_t shape[MOST_RANK];
   memcpy(shape, carry->shape, sizeof shape);
   rowscan_problem last = part_of(carry, all, begin + length - 1, shape);
-  return combine(carry, last.output.data, carry->out_type, all->out, NULL, prefix_of(carry, carry->count), all->stream);
+  return combine(carry, last.output.data, carry->spec.out_type, all->out, NULL, prefix_of(carry, carry->count),
+                 all->stream);
 }
 
 static rowscan_status scan_piece(rowscan_carry *carry, const chunk *all, int64_t begin, int level) {
@@ -215,16 +216,16 @@ static int level_of(int64_t count, int64_t left) {
 static rowscan_status put_initial(const rowscan_carry *carry, const chunk *all) {
   bool reverse = all->problem.flags & ROWSCAN_REVERSE;
   char *at = (char *)all->problem.output.data +
-             bytes_of(all->out, all->problem.dim, reverse ? all->length : 0, carry->out_type);
+             bytes_of(all->out, all->problem.dim, reverse ? all->length : 0, carry->spec.out_type);
   rowscan_problem one = {.size = sizeof one,
-                         .op = carry->form.op,
+                         .op = carry->spec.op,
                          .flags = ROWSCAN_EXCLUSIVE,
                          .rank = carry->form.rank,
                          .dim = carry->form.dim,
                          .shape = carry->shape,
-                         .input = {.data = at, .type = carry->out_type, .strides = all->out},
-                         .output = {.data = at, .type = carry->out_type, .strides = all->out},
-                         .acc_type = carry->acc_type,
+                         .input = {.data = at, .type = carry->spec.out_type, .strides = all->out},
+                         .output = {.data = at, .type = carry->spec.out_type, .strides = all->out},
+                         .acc_type = carry->spec.acc_type,
                          .init = {.data = prefix_of(carry, carry->count)}};
   return rs_scan(carry->context, &one, all->stream);
 }
@@ -234,7 +235,7 @@ static rowscan_status put_totals(const rowscan_carry *carry, const chunk *all) {
   const rowscan_output *totals = &all->problem.totals;
   const void *prefix = prefix_of(carry, carry->count);
   if (prefix)
-    return combine(carry, totals->data, carry->acc_type, totals->strides, NULL, prefix, all->stream);
+    return combine(carry, totals->data, carry->spec.acc_type, totals->strides, NULL, prefix, all->stream);
   int64_t shape[MOST_RANK];
   memcpy(shape, carry->shape, sizeof shape);
   shape[all->problem.dim] = 0;
@@ -250,12 +251,21 @@ static rowscan_status differs(const char *field, long long is, long long was) {
   return rs_fail(ROWSCAN_BAD_ARGUMENT, "chunk: field '%s': %lld, but the first chunk's is %lld", field, is, was);
 }
 
+/* What chunks have in common: of a spec all but the length, and how the rows lie. */
+static rowscan_spec shared(const rowscan_spec *spec) {
+  rowscan_spec form = *spec;
+  form.length = 0;
+  form.layout = ROWSCAN_LAYOUT_ROWS;
+  form.row_rank = 0;
+  return form;
+}
+
 static rowscan_status check_same(const rowscan_carry *carry, const rowscan_problem *problem, const rowscan_spec *spec) {
   const rowscan_problem *form = &carry->form;
-  if (problem->op != form->op)
-    return differs("op", problem->op, form->op);
-  if (((problem->flags ^ form->flags) & ~ROWSCAN_INCLUDE_INITIAL) != 0)
-    return differs("flags", problem->flags, form->flags);
+  const rowscan_spec is = shared(spec);
+  rowscan_status status = rs_spec_same(&is, &carry->spec, "chunk", "the first chunk's");
+  if (status)
+    return status;
   if (problem->rank != form->rank)
     return differs("rank", problem->rank, form->rank);
   if (problem->dim != form->dim)
@@ -264,11 +274,6 @@ static rowscan_status check_same(const rowscan_carry *carry, const rowscan_probl
     if (d != form->dim && problem->shape[d] != carry->shape[d])
       return rs_fail(ROWSCAN_BAD_ARGUMENT, "chunk: field 'shape': element %d, %lld, but the first chunk's is %lld", d,
                      (long long)problem->shape[d], (long long)carry->shape[d]);
-  if (spec->in_type != carry->in_type || spec->out_type != carry->out_type || spec->acc_type != carry->acc_type)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "chunk: types %s, %s, %s, but the first chunk's are %s, %s, %s",
-                   rowscan_type_name(spec->in_type), rowscan_type_name(spec->out_type),
-                   rowscan_type_name(spec->acc_type), rowscan_type_name(carry->in_type),
-                   rowscan_type_name(carry->out_type), rowscan_type_name(carry->acc_type));
   if (problem->init.data && problem->init.data != form->init.data)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "chunk: field 'init': %p; only the first chunk has initial values",
                    problem->init.data);
@@ -280,9 +285,7 @@ static rowscan_status begin(rowscan_carry *carry, const chunk *all, const rowsca
   carry->form = all->problem;
   memcpy(carry->shape, all->problem.shape, (size_t)all->problem.rank * sizeof *carry->shape);
   carry->shape[all->problem.dim] = 1;
-  carry->in_type = spec->in_type;
-  carry->out_type = spec->out_type;
-  carry->acc_type = spec->acc_type;
+  carry->spec = shared(spec);
   carry->state_bytes = (size_t)(rows > 0 ? rows : 1) * rowscan_type_bytes(spec->acc_type);
   rowscan_status status = hold(carry, &carry->fresh, carry->state_bytes);
   carry->has_init = all->problem.init.data != NULL;
@@ -290,13 +293,13 @@ static rowscan_status begin(rowscan_carry *carry, const chunk *all, const rowsca
     status = hold(carry, &carry->init, carry->state_bytes);
     rowscan_problem copy = {
         .size = sizeof copy,
-        .op = carry->form.op,
+        .op = carry->spec.op,
         .rank = carry->form.rank,
         .dim = carry->form.dim,
         .shape = carry->shape,
-        .input = {.data = carry->form.init.data, .type = carry->acc_type, .strides = carry->form.init.strides},
-        .output = {.data = carry->init.memory, .type = carry->acc_type},
-        .acc_type = carry->acc_type};
+        .input = {.data = carry->form.init.data, .type = carry->spec.acc_type, .strides = carry->form.init.strides},
+        .output = {.data = carry->init.memory, .type = carry->spec.acc_type},
+        .acc_type = carry->spec.acc_type};
     if (!status)
       status = rs_scan(carry->context, &copy, all->stream);
   }

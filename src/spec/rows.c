@@ -477,19 +477,6 @@ rowscan_status rs_problem_read(rowscan_problem *to, const rowscan_problem *given
   return rs_sized_read(to, sizeof *to, given, "problem", "ROWSCAN_PROBLEM");
 }
 
-static rowscan_status rs_problem_spec(rowscan_spec *spec, const rowscan_problem *problem) {
-  rowscan_spec wanted = {.size = sizeof wanted,
-                         .op = problem->op,
-                         .in_type = problem->input.type,
-                         .out_type = problem->output.type,
-                         .acc_type = problem->acc_type,
-                         .mask_type = problem->mask_mode ? problem->mask.type : ROWSCAN_TYPE_DEFAULT,
-                         .mask_mode = problem->mask_mode,
-                         .flags = problem->flags & ~ROWSCAN_INCLUDE_INITIAL,
-                         .length = problem->shape[scanned(problem)]};
-  return rs_spec_read(spec, &wanted);
-}
-
 rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const rowscan_problem *given_problem) {
   rowscan_problem copy;
   const rowscan_problem *problem = given_problem;
@@ -511,7 +498,7 @@ rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const row
   if (!status)
     status = check_arrays(problem);
   if (!status)
-    status = rs_problem_spec(spec, problem);
+    status = rs_spec_of_problem(spec, problem, problem->shape[scanned(problem)]);
   if (status)
     return status;
   bool empty = is_empty(problem);

@@ -6,7 +6,6 @@
 
 #include "base/sized.h"
 #include "base/status.h"
-#include "developer.h"
 #include "types.h"
 
 static rowscan_type default_out(rowscan_type in) {
@@ -27,22 +26,11 @@ static rowscan_type default_acc(rowscan_type in, rowscan_type out) {
   return wide || out == ROWSCAN_F64 ? ROWSCAN_F64 : ROWSCAN_F32;
 }
 
-static rowscan_status check_type(const char *field, rowscan_type type) {
-  if (rs_type_kind(type) == RS_NO_KIND)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field '%s': %d is no element type", field, (int)type);
-  return ROWSCAN_OK;
-}
-
 static rowscan_status complete_types(rowscan_spec *spec) {
   if (!spec->in_type)
     spec->in_type = ROWSCAN_F32;
-  rowscan_status status = check_type("in", spec->in_type);
-  if (status)
-    return status;
   if (!spec->out_type)
     spec->out_type = default_out(spec->in_type);
-  if ((status = check_type("out", spec->out_type)))
-    return status;
   const char *in = rowscan_type_name(spec->in_type), *out = rowscan_type_name(spec->out_type);
   if (spec->out_type == ROWSCAN_BOOL)
     return rs_fail(ROWSCAN_UNSUPPORTED,
@@ -53,8 +41,6 @@ static rowscan_status complete_types(rowscan_spec *spec) {
   rowscan_type fitting = default_acc(spec->in_type, spec->out_type);
   if (!spec->acc_type)
     spec->acc_type = fitting;
-  if ((status = check_type("acc", spec->acc_type)))
-    return status;
   if (spec->acc_type != fitting && !(spec->acc_type == ROWSCAN_F64 && rs_type_kind(spec->out_type) == RS_FLOAT))
     return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'acc': a scan from %s to %s accumulates in %s%s, not in %s", in,
                    out, rowscan_type_name(fitting), fitting == ROWSCAN_F32 ? " or f64" : "",
@@ -63,57 +49,38 @@ static rowscan_status complete_types(rowscan_spec *spec) {
 }
 
 static rowscan_status complete_mask(rowscan_spec *spec) {
-  if ((unsigned)spec->mask_mode > ROWSCAN_MASK_MULTIPLY)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'mask_mode': %d is no mask mode", (int)spec->mask_mode);
   if (spec->mask_mode == ROWSCAN_MASK_NONE) {
     if (spec->mask_type)
-      return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'mask_type': %s, but mask_mode is none",
-                     rs_type_kind(spec->mask_type) == RS_NO_KIND ? "no element type"
-                                                                 : rowscan_type_name(spec->mask_type));
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'mask_type': %s, but there is no mask: its mode is none",
+                     rowscan_type_name(spec->mask_type));
     return ROWSCAN_OK;
   }
   if (!spec->mask_type)
     spec->mask_type = ROWSCAN_BOOL;
-  rowscan_status status = check_type("mask_type", spec->mask_type);
-  if (status)
-    return status;
   if (spec->mask_type != ROWSCAN_BOOL && spec->mask_type != ROWSCAN_U8 && spec->mask_type != spec->in_type)
     return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'mask_type': %s is none of bool, u8 and the input's type, %s",
                    rowscan_type_name(spec->mask_type), rowscan_type_name(spec->in_type));
   return ROWSCAN_OK;
 }
 
-static rowscan_status complete_layout(rowscan_spec *spec) {
-  if ((unsigned)spec->layout > ROWSCAN_LAYOUT_COLUMNS)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'layout': %d is no layout", (int)spec->layout);
-  if ((unsigned)spec->regime > ROWSCAN_REGIME_COLUMN)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'regime': %d is no regime", (int)spec->regime);
-  if (!spec->row_rank)
-    spec->row_rank = spec->layout == ROWSCAN_LAYOUT_COLUMNS ? 2 : 1;
-  if (spec->row_rank < 1 || spec->row_rank > RS_MAX_ROW_RANK)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'row_rank': %d is not in 1 .. %d", spec->row_rank,
-                   RS_MAX_ROW_RANK);
-  return ROWSCAN_OK;
-}
-
 rowscan_status rs_spec_read(rowscan_spec *spec, const rowscan_spec *from) {
   rowscan_status status = rs_sized_read(spec, sizeof *spec, from, "spec", "ROWSCAN_SPEC");
-  if (status)
-    return status;
-  if (!rs_op_valid(spec->op))
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'op': %d is no operator", (int)spec->op);
-  if (spec->flags & ~(ROWSCAN_EXCLUSIVE | ROWSCAN_REVERSE | ROWSCAN_DELAYS))
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'flags': 0x%x has unknown bits", spec->flags);
-  if (spec->length < 0)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'length': %lld is negative", (long long)spec->length);
-  if (spec->length > RS_MAX_LENGTH)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'length': %lld is over 2^56", (long long)spec->length);
-  status = complete_types(spec);
+  if (!status)
+    status = rs_fields_check(spec);
+  if (!status)
+    status = complete_types(spec);
   if (!status)
     status = complete_mask(spec);
-  if (!status)
-    status = complete_layout(spec);
+  if (!status && !spec->row_rank)
+    spec->row_rank = spec->layout == ROWSCAN_LAYOUT_COLUMNS ? 2 : 1;
   return status;
+}
+
+rowscan_status rs_spec_of_problem(rowscan_spec *spec, const rowscan_problem *problem, int64_t length) {
+#define MEMBER(member, name, values, when, given, ...) .member = given,
+#define BITS(member, given) .member = given,
+  rowscan_spec wanted = {.size = sizeof wanted, RS_SPEC_FIELDS(MEMBER, BITS, RS_NO_ROW)};
+  return rs_spec_read(spec, &wanted);
 }
 
 rowscan_status rs_spec_write(rowscan_spec *to, const rowscan_spec *spec) {
@@ -132,39 +99,67 @@ rowscan_status rowscan_spec_complete(rowscan_spec *spec) {
   return status ? status : rs_spec_write(spec, &complete);
 }
 
-bool rs_spec_equal(const rowscan_spec *a, const rowscan_spec *b) {
-  return a->length == b->length && a->op == b->op && a->in_type == b->in_type && a->out_type == b->out_type &&
-         a->acc_type == b->acc_type && a->mask_type == b->mask_type && a->mask_mode == b->mask_mode &&
-         a->flags == b->flags && a->layout == b->layout && a->row_rank == b->row_rank && a->regime == b->regime;
+/* ---- text -------------------------------------------------------------------------------------------------------- */
+
+/* A complete spec's, and 0 of what has no word for it. */
+static void add_value(const rs_field *field, int64_t value, rs_text *text) {
+  if (field->values->words)
+    rs_text_add(text, "%s", value || field->values->words[0] ? field->values->words[value] : "none");
+  else
+    rs_text_add(text, "%lld", (long long)value);
 }
 
-const char *const rs_mask_modes[RS_MASK_MODES] = {"none", "select", "multiply"};
-const char *const rs_layouts[RS_LAYOUTS] = {"rows", "columns"};
+static void add_fields(const rowscan_spec *spec, rs_text *text, unsigned without) {
+  for (const rs_field *field = rs_fields; field < rs_fields + RS_FIELDS; field++) {
+    int64_t value = rs_field_get(field, spec);
+    if (field->when & without || (field->when & RS_IF_SET && !value))
+      continue;
+    rs_text_add(text, "%s=", field->name);
+    add_value(field, value, text);
+    rs_text_add(text, "\n");
+  }
+}
 
 void rs_spec_text(const rowscan_spec *spec, rs_text *text) {
-  rs_text_add(text, "op=%s\n", rowscan_op_name(spec->op));
-  rs_text_add(text, "in=%s\n", rowscan_type_name(spec->in_type));
-  rs_text_add(text, "out=%s\n", rowscan_type_name(spec->out_type));
-  rs_text_add(text, "acc=%s\n", rowscan_type_name(spec->acc_type));
-  rs_text_add(text, "mask=%s\n", rs_mask_modes[spec->mask_mode]);
-  if (spec->mask_mode)
-    rs_text_add(text, "mask_type=%s\n", rowscan_type_name(spec->mask_type));
-  rs_text_add(text, "reverse=%d\n", (spec->flags & ROWSCAN_REVERSE) != 0);
-  rs_text_add(text, "exclusive=%d\n", (spec->flags & ROWSCAN_EXCLUSIVE) != 0);
-  if (spec->flags & ROWSCAN_DELAYS)
-    rs_text_add(text, "delays=1\n");
-  rs_text_add(text, "length=%lld\n", (long long)spec->length);
-  rs_text_add(text, "layout=%s\n", rs_layouts[spec->layout]);
-  rs_text_add(text, "row_rank=%d\n", spec->row_rank);
+  add_fields(spec, text, RS_NOT_IN_KEYS);
 }
 
 void rs_spec_line(const rowscan_spec *spec, rs_text *text) {
   size_t start = text->length;
-  rs_spec_text(spec, text);
-  if (spec->regime)
-    rs_text_add(text, "regime=%s\n", rowscan_regime_name(spec->regime));
+  add_fields(spec, text, 0);
   rs_text_join(text, start);
 }
+
+rowscan_status rs_spec_same(const rowscan_spec *spec, const rowscan_spec *as, const char *what, const char *whose) {
+  for (const rs_field *field = rs_fields; field < rs_fields + RS_FIELDS; field++) {
+    int64_t is = rs_field_get(field, spec), was = rs_field_get(field, as);
+    if (is == was)
+      continue;
+    rs_text story = {0};
+    rs_text_add(&story, "%s: field '%s': ", what, field->name);
+    add_value(field, is, &story);
+    rs_text_add(&story, ", but %s is ", whose);
+    add_value(field, was, &story);
+    rs_fail(ROWSCAN_BAD_ARGUMENT, "%s", story.failed ? what : story.data);
+    rs_text_free(&story);
+    return ROWSCAN_BAD_ARGUMENT;
+  }
+  return ROWSCAN_OK;
+}
+
+void rs_spec_describe(const rowscan_spec *spec, rs_text *text) {
+  rs_text_add(text, "%s%s %s of %s along %s of %lld", spec->flags & ROWSCAN_REVERSE ? "reverse " : "",
+              spec->flags & ROWSCAN_EXCLUSIVE ? "exclusive" : "inclusive", rowscan_op_name(spec->op),
+              rowscan_type_name(spec->in_type), rs_layout_values.words[spec->layout], (long long)spec->length);
+  if (spec->mask_mode)
+    rs_text_add(text, ", masked (%s) by %s", rs_mask_mode_values.words[spec->mask_mode],
+                rowscan_type_name(spec->mask_type));
+  rs_text_add(text, ", %s out", rowscan_type_name(spec->out_type));
+  if (spec->acc_type != spec->out_type)
+    rs_text_add(text, " from %s", rowscan_type_name(spec->acc_type));
+}
+
+/* ---- what follows from it ---------------------------------------------------------------------------------------- */
 
 int rs_spec_mask_bytes(const rowscan_spec *spec) {
   return spec->mask_mode ? (int)rowscan_type_bytes(spec->mask_type) : 0;
@@ -176,15 +171,4 @@ int rs_spec_register_bytes(const rowscan_spec *spec) {
 
 bool rs_spec_loops(const rowscan_spec *spec) {
   return spec->row_rank > 3;
-}
-
-void rs_spec_describe(const rowscan_spec *spec, rs_text *text) {
-  rs_text_add(text, "%s%s %s of %s along %s of %lld", spec->flags & ROWSCAN_REVERSE ? "reverse " : "",
-              spec->flags & ROWSCAN_EXCLUSIVE ? "exclusive" : "inclusive", rowscan_op_name(spec->op),
-              rowscan_type_name(spec->in_type), rs_layouts[spec->layout], (long long)spec->length);
-  if (spec->mask_mode)
-    rs_text_add(text, ", masked (%s) by %s", rs_mask_modes[spec->mask_mode], rowscan_type_name(spec->mask_type));
-  rs_text_add(text, ", %s out", rowscan_type_name(spec->out_type));
-  if (spec->acc_type != spec->out_type)
-    rs_text_add(text, " from %s", rowscan_type_name(spec->acc_type));
 }

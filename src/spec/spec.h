@@ -9,23 +9,19 @@
 
 #include "base/text.h"
 #include "rowscan.h"
-
-/* Of a row, 2^56: more than memory has, and few enough that its bytes can be counted with room to spare. */
-#define RS_MAX_LENGTH (INT64_C(1) << 56)
-
-enum { RS_MAX_ROW_RANK = 63, RS_MASK_MODES = 3, RS_LAYOUTS = 2 };
-
-/* By their enumerators: "none", "select", "multiply"; "rows", "columns". */
-extern const char *const rs_mask_modes[RS_MASK_MODES], *const rs_layouts[RS_LAYOUTS];
+#include "spec_fields.h"
 
 /* Copies the caller's struct (of its own .size) and completes it. */
 rowscan_status rs_spec_read(rowscan_spec *spec, const rowscan_spec *from);
 
+/* The spec of a problem whose scanned dimension has so many elements, but for its layout and its rows' rank. */
+rowscan_status rs_spec_of_problem(rowscan_spec *spec, const rowscan_problem *problem, int64_t length);
+
 /* Into a caller's struct, no more than its own .size. Errors: BAD_ARGUMENT. */
 rowscan_status rs_spec_write(rowscan_spec *to, const rowscan_spec *spec);
 
-/* Whether two complete specs are the same in every field, so that one plan serves both. */
-bool rs_spec_equal(const rowscan_spec *a, const rowscan_spec *b);
+/* Whether two complete specs are the same. Errors: BAD_ARGUMENT: "what: field 'op': prod, but whose is sum". */
+rowscan_status rs_spec_same(const rowscan_spec *spec, const rowscan_spec *as, const char *what, const char *whose);
 
 /* Adds the spec as canonical text, one field=value a line, in a fixed order. */
 void rs_spec_text(const rowscan_spec *spec, rs_text *text);

@@ -1,5 +1,5 @@
 /*
- * types.c - the table of element types and the table of operators
+ * types.c - the tables of element types and of operators, and what their rows are called
  * SPDX-License-Identifier: MIT
  */
 #include "types.h"
@@ -45,16 +45,12 @@ rowscan_type rowscan_type_by_name(const char *name) {
   return ROWSCAN_TYPE_DEFAULT;
 }
 
-bool rs_op_valid(rowscan_op op) {
-  return (unsigned)op < OPS;
-}
-
 const char *rs_op_kernel(rowscan_op op) {
   return ops[op].kernel;
 }
 
 const char *rowscan_op_name(rowscan_op op) {
-  return rs_op_valid(op) ? ops[op].name : "unknown";
+  return (unsigned)op < OPS ? ops[op].name : "unknown";
 }
 
 int rowscan_op_by_name(const char *name) {
@@ -65,6 +61,6 @@ int rowscan_op_by_name(const char *name) {
 }
 
 const char *rowscan_regime_name(rowscan_regime regime) {
-  static const char *const names[] = {"auto", "row", "short", "long", "column"};
+  static const char *const names[] = RS_NAMES(RS_REGIMES);
   return (unsigned)regime < sizeof names / sizeof *names ? names[regime] : "unknown";
 }

@@ -1,5 +1,5 @@
 /*
- * types.h - the table of element types and the table of operators; a further one is one more row
+ * types.h - the tables of element types, of operators and of other words; a further one is one more row
  * SPDX-License-Identifier: MIT
  */
 #ifndef RS_TYPES_H
@@ -31,10 +31,34 @@
   X(ROWSCAN_SUM, sum, Sum)                                                                                             \
   X(ROWSCAN_PROD, prod, Prod)
 
+/* X(enumerator, name). Mask modes but for "none", which is 0; layouts; regimes. */
+#define RS_MASK_MODES(X)                                                                                               \
+  X(ROWSCAN_MASK_SELECT, select)                                                                                       \
+  X(ROWSCAN_MASK_MULTIPLY, multiply)
+
+#define RS_LAYOUTS(X)                                                                                                  \
+  X(ROWSCAN_LAYOUT_ROWS, rows)                                                                                         \
+  X(ROWSCAN_LAYOUT_COLUMNS, columns)
+
+#define RS_REGIMES(X)                                                                                                  \
+  X(ROWSCAN_REGIME_AUTO, auto)                                                                                         \
+  X(ROWSCAN_REGIME_ROW, row)                                                                                           \
+  X(ROWSCAN_REGIME_SHORT, short)                                                                                       \
+  X(ROWSCAN_REGIME_LONG, long)                                                                                         \
+  X(ROWSCAN_REGIME_COLUMN, column)
+
+/* The names of such a table by enumerator, as the initialiser of an array; and as text: "sum, prod", "sum|prod". */
+#define RS_NAMED(enumerator, name, ...) [enumerator] = #name,
+#define RS_NAMES(table)                                                                                                \
+  { table(RS_NAMED) }
+#define RS_AFTER_COMMA(enumerator, name, ...) ", " #name
+#define RS_LISTED(table) (&(table(RS_AFTER_COMMA))[2])
+#define RS_AFTER_BAR(enumerator, name, ...) "|" #name
+#define RS_BARRED(table) (&(table(RS_AFTER_BAR))[1])
+
 typedef enum rs_kind { RS_NO_KIND = 0, RS_FLOAT, RS_SIGNED, RS_UNSIGNED, RS_BOOL } rs_kind;
 
 rs_kind rs_type_kind(rowscan_type type); /* RS_NO_KIND for a value that is no type */
-bool rs_op_valid(rowscan_op op);
 const char *rs_op_kernel(rowscan_op op);
 
 #endif

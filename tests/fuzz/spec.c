@@ -14,10 +14,7 @@ static const char blanks[] = " \t\r\n";
 static void check_same(const rowscan_spec *spec, const char *text) {
   rowscan_spec again;
   MUST(rs_spec_parse(&again, text) == ROWSCAN_OK);
-  MUST(again.op == spec->op && again.in_type == spec->in_type && again.out_type == spec->out_type &&
-       again.acc_type == spec->acc_type && again.mask_mode == spec->mask_mode && again.mask_type == spec->mask_type &&
-       again.flags == spec->flags && again.length == spec->length && again.layout == spec->layout &&
-       again.row_rank == spec->row_rank && again.regime == spec->regime);
+  MUST(rs_spec_equal(&again, spec));
 }
 
 /* What a line leaves out, because it is meant without being said. */
