@@ -29,7 +29,7 @@ RS_DEVICE typename P::Acc total_of_tile(const Row<P> &row, i64 first) {
                                                  k * PART);
 #pragma unroll
       for (int j = 0; j < PART; j++)
-        x[j] = widen<Acc>(held[j]);
+        x[j] = Row<P>::value(held[j]);
       vector.add(k, total<Op, PART>(x));
     }
     Lanes<Op, 32, Acc> lanes;

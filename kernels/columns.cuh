@@ -320,7 +320,7 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
     for (int j = 0; j < STEPS; j++) {
       x[j] = Op::neutral();
       if (j < TAKEN)
-        x[j] = widen<Acc>(R::hold(at[j * next], MASKED ? mask_at[j * mask_next] : Mask{}));
+        x[j] = R::value(R::hold(at[j * next], MASKED ? mask_at[j * mask_next] : Mask{}));
     }
   }
   RS_METHOD void write(const Item &item, const Acc *x) const {
@@ -329,14 +329,14 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
 #pragma unroll
     for (int j = 0; j < STEPS; j++)
       if (j < TAKEN)
-        at[j * next] = Narrow<Out>::from(x[j]);
+        at[j * next] = R::narrow_one(x[j]);
   }
 
   RS_METHOD i64 row_of(int outer, int column) const {
     return row_at + (P::rank > 1 ? outer * rows.row_stride[OUTER] : 0) + column * rows.row_stride[LAST];
   }
   RS_METHOD Acc start(int outer, int column) const {
-    return rows.init ? widen<Acc>(static_cast<const Kept *>(rows.init)[row_of(outer, column)]) : Op::neutral();
+    return rows.init ? R::begin(static_cast<const Kept *>(rows.init)[row_of(outer, column)]) : Op::neutral();
   }
 
   // Leaves the totals of segments.
@@ -449,7 +449,7 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
       constexpr i64 TAIL = (P::length - 1) / STEPS * STEPS;
       i64 i = first + item.at;
       if (rows.totals && i == TAIL)
-        static_cast<Kept *>(rows.totals)[row_of(item.outer, item.column)] = (Kept)prefix[P::length - TAIL];
+        static_cast<Kept *>(rows.totals)[row_of(item.outer, item.column)] = R::kept(prefix[P::length - TAIL]);
       if (P::exclusive && i == 0)
         prefix[0] = rows.init ? start(item.outer, item.column) : Op::identity();
       write(item, P::exclusive ? prefix : prefix + 1);
@@ -483,7 +483,7 @@ RS_DEVICE void scan_column_tiles(const Rows<P::rank> &rows, const ColumnCut &cut
   if constexpr (P::length > RS_COLUMN_STEPS) {
     if (cuts) {
       using A = ColumnsAhead<typename P::Op, LANES, (P::length + RS_COLUMN_STEPS - 1) / RS_COLUMN_STEPS, Acc,
-                             sizeof(Acc) == 8 ? 1 : 2, false>;
+                             sizeof(Acc) == 4 ? 2 : 1, false>;
       u32 columns = (u32)rows.shape[T::LAST], column = (u32)place.strip * (u32)cut.columns;
       A ahead{reinterpret_cast<Node<Acc> *>(static_cast<TurnState *>(rows.workspace) + 1),
               turn.run,

@@ -139,7 +139,7 @@ template <class P, int THREADS, int STEPS, int TILES> struct AtOnceTile {
   RS_METHOD void read(const Item &item, Acc *x) const {
 #pragma unroll
     for (int j = 0; j < STEPS; j++)
-      x[j] = widen<Acc>(R::hold(*place_of<In>(cut.in, item, j), MASKED ? *place_of<Mask>(cut.mask, item, j) : Mask{}));
+      x[j] = R::value(R::hold(*place_of<In>(cut.in, item, j), MASKED ? *place_of<Mask>(cut.mask, item, j) : Mask{}));
   }
   // Where the total of a segment is, or the prefix before it.
   RS_METHOD Acc *total_of(int segment, int column) const {
@@ -158,7 +158,7 @@ template <class P, int THREADS, int STEPS, int TILES> struct AtOnceTile {
     return row_at + column * rows.row_stride[LAST];
   }
   RS_METHOD Acc start(int column) const {
-    return rows.init ? widen<Acc>(static_cast<const Kept *>(rows.init)[row_of(column)]) : Op::neutral();
+    return rows.init ? R::begin(static_cast<const Kept *>(rows.init)[row_of(column)]) : Op::neutral();
   }
   // A warp adds up the totals of a column's segments, some of each lane; in the end there are neutral ones.
   struct Upwards {
@@ -194,7 +194,7 @@ template <class P, int THREADS, int STEPS, int TILES> struct AtOnceTile {
       if constexpr (MASKED)
         m = load_element(static_cast<const Mask *>(rows.mask) + m_at);
       Lanes<Op, 32, Acc> lanes;
-      mine.add(k, lanes.up(widen<Acc>(R::hold(load_element(in), m)), lane_index()));
+      mine.add(k, lanes.up(R::value(R::hold(load_element(in), m)), lane_index()));
       in += (P::reverse ? -32 : 32) * rows.in_step;
       m_at += (P::reverse ? -32 : 32) * rows.mask_step;
     }
@@ -257,12 +257,12 @@ template <class P, int THREADS, int STEPS, int TILES> struct AtOnceTile {
       constexpr i64 TAIL = (P::length - 1) / STEPS * STEPS;
       i64 i = first + item.segment * STEPS;
       if (rows.totals && i == TAIL)
-        static_cast<Kept *>(rows.totals)[row_of(item.column)] = (Kept)prefix[P::length - TAIL];
+        static_cast<Kept *>(rows.totals)[row_of(item.column)] = R::kept(prefix[P::length - TAIL]);
       if (P::exclusive && i == 0)
         prefix[0] = rows.init ? start(item.column) : Op::identity();
 #pragma unroll
       for (int j = 0; j < STEPS; j++)
-        *place_of<Out>(cut.out, item, j) = Narrow<Out>::from(prefix[P::exclusive ? j : j + 1]);
+        *place_of<Out>(cut.out, item, j) = R::narrow_one(prefix[P::exclusive ? j : j + 1]);
     });
   }
 };

@@ -50,15 +50,43 @@ RS_DEVICE void await_dependencies() {
 #endif
 }
 
-// Exchanges inside a warp, which all 32 lanes must reach. T: f32, f64, u32 or u64.
+// Exchanges inside a warp, which all 32 lanes must reach. T: a number, or plain data of whole words of 4 bytes, which
+// go one by one.
+template <class T> constexpr bool is_number = false;
+template <> constexpr bool is_number<f32> = true;
+template <> constexpr bool is_number<f64> = true;
+template <> constexpr bool is_number<i32> = true;
+template <> constexpr bool is_number<u32> = true;
+template <> constexpr bool is_number<i64> = true;
+template <> constexpr bool is_number<u64> = true;
+template <class T, class F> RS_DEVICE T each_word_of(T value, const F &exchange) {
+  union Words {
+    T value;
+    u32 word[sizeof(T) / 4];
+  } words;
+  words.value = value;
+#pragma unroll
+  for (int i = 0; i < (int)sizeof(T) / 4; i++)
+    words.word[i] = exchange(words.word[i]);
+  return words.value;
+}
 template <class T> RS_DEVICE T shuffle_xor(T value, int mask) {
-  return __shfl_xor_sync(~0u, value, mask);
+  if constexpr (is_number<T>)
+    return __shfl_xor_sync(~0u, value, mask);
+  else
+    return each_word_of(value, [&](u32 word) { return __shfl_xor_sync(~0u, word, mask); });
 }
 template <class T> RS_DEVICE T shuffle_down(T value) { // from the next lane; lane 31 keeps its own
-  return __shfl_down_sync(~0u, value, 1);
+  if constexpr (is_number<T>)
+    return __shfl_down_sync(~0u, value, 1);
+  else
+    return each_word_of(value, [&](u32 word) { return __shfl_down_sync(~0u, word, 1); });
 }
 template <class T> RS_DEVICE T shuffle_from(T value, int lane) {
-  return __shfl_sync(~0u, value, lane);
+  if constexpr (is_number<T>)
+    return __shfl_sync(~0u, value, lane);
+  else
+    return each_word_of(value, [&](u32 word) { return __shfl_sync(~0u, word, lane); });
 }
 
 // Waits for the other lanes of the warp; orders their accesses to shared memory.

@@ -3,12 +3,7 @@
 #pragma once
 #include "rows.cuh"
 
-template <class T> struct alignas(2 * sizeof(T)) Pair {
-  T a, b;
-  template <class U> RS_METHOD explicit operator Pair<U>() const {
-    return {(U)a, (U)b};
-  }
-};
+template <class T> struct alignas(2 * sizeof(T)) Pair { T a, b; };
 template <class A, class T> RS_DEVICE A widen(Pair<T> x) {
   return {widen<decltype(A::a)>(x.a), widen<decltype(A::b)>(x.b)};
 }
@@ -27,15 +22,26 @@ template <class T> RS_DEVICE Pair<T> shuffle_from(Pair<T> x, int lane) {
   return {shuffle_from(x.a, lane), shuffle_from(x.b, lane)};
 }
 
-template <class Op, class A> struct PairOp {
-  static constexpr bool commutative = Op::commutative;
-  RS_METHOD static Pair<A> combine(Pair<A> left, Pair<A> right) {
+template <class Op> struct PairOp {
+  using Number = Pair<typename Op::Number>;
+  using Total = Pair<typename Op::Total>;
+  static constexpr bool commutative = Op::commutative, PLAIN = Op::PLAIN;
+  RS_METHOD static Total load(Number x) {
+    return {Op::load(x.a), Op::load(x.b)};
+  }
+  RS_METHOD static Total begin(Number y) {
+    return {Op::begin(y.a), Op::begin(y.b)};
+  }
+  RS_METHOD static Number store(Total t) {
+    return {Op::store(t.a), Op::store(t.b)};
+  }
+  RS_METHOD static Total combine(Total left, Total right) {
     return {Op::combine(left.a, right.a), Op::combine(left.b, right.b)};
   }
-  RS_METHOD static Pair<A> neutral() {
+  RS_METHOD static Total neutral() {
     return {Op::neutral(), Op::neutral()};
   }
-  RS_METHOD static Pair<A> identity() {
+  RS_METHOD static Total identity() {
     return {Op::identity(), Op::identity()};
   }
 };
@@ -43,7 +49,7 @@ template <class Op, class A> struct PairOp {
 // The problem of rows of pairs. The columns' own dimension, the last one, is gone.
 template <class P> struct Pairs {
   using Acc = Pair<typename P::Acc>;
-  using Op = PairOp<typename P::Op, typename P::Acc>;
+  using Op = PairOp<typename P::Op>;
   using In = Pair<typename P::In>;
   using Out = Pair<typename P::Out>;
   using Mask = In;

@@ -65,7 +65,7 @@ template <class P, bool ALIGNED, bool IN_PLACE> struct Piece {
     R::template load_copied<N>(held, in.shared, mask.shared, low);
 #pragma unroll
     for (int j = 0; j < N; j++)
-      x[j] = widen<Acc>(held[j]);
+      x[j] = R::value(held[j]);
   }
   template <int N> RS_METHOD void write(int low, const Acc *value) const {
     share_vector<Out, N>(out.shared + low, R::template narrow<N>(value));

@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: MIT
 //
 // A kernel is instantiated for a struct that emit.c writes, the Problem P:
-//   Op                       operator on Acc                    In, Out, Mask   element types (Mask: In if there is
-//   none) Acc                      f32, f64, u32 or u64               Kept            type of initial values and totals
-//   mask                     NO_MASK, SELECT or MULTIPLY        length, rank    of a row, of the rows' index
-//   reverse, exclusive       flags
+//   Op, Acc               operator (ops.cuh), its Total         In, Out, Mask   element types (Mask: In if there is
+//   none) mask                  NO_MASK, SELECT or MULTIPLY           Kept            type of initial values and totals
+//   reverse, exclusive    flags                                 length, rank    of a row, of the rows' index
 #pragma once
 #include "index.cuh"
 #include "ops.cuh"
@@ -46,6 +45,7 @@ template <class P> struct Row {
   using Acc = typename P::Acc;
   using Kept = typename P::Kept;
   using Op = typename P::Op;
+  using Number = typename Op::Number;
   using Index = typename IndexFor<(P::length < (1 << 30))>::type;
 
   const In *in;
@@ -83,35 +83,59 @@ template <class P> struct Row {
     total = keeps ? static_cast<Kept *>(rows.totals) + row_at : nullptr;
   }
 
+  // The fold from an initial value, and what is kept of a row's total.
+  RS_METHOD static Acc begin(Kept value) {
+    return Op::begin(widen<Number>(value));
+  }
+  RS_METHOD static Kept kept(Acc value) {
+    return Narrow<Kept>::from(Op::store(value));
+  }
   // What the fold starts from.
   RS_METHOD Acc start() const {
-    return init ? widen<Acc>(load_element(init)) : Op::neutral();
+    return init ? begin(load_element(init)) : Op::neutral();
   }
   // The prefix of no elements, as users see it.
   RS_METHOD Acc empty() const {
-    return init ? widen<Acc>(load_element(init)) : Op::identity();
+    return init ? begin(load_element(init)) : Op::identity();
   }
   RS_METHOD void keep_total(Acc value) const {
     if (keeps)
-      *total = (Kept)value;
+      *total = kept(value);
   }
 
   // What a thread holds of an element until it is combined: as read where that does, since it takes fewer registers.
-  // Bytes do so with 64-bit accumulators (bool to i64, 2 x 2^25 on an H100: 0.843 of memcpy, 0.825 whole).
-  template <int ACC, class> struct ElementFor { using type = AsRead<In>; };
+  // Bytes do so with 64-bit numbers (bool to i64, 2 x 2^25 on an H100: 0.843 of memcpy, 0.825 whole). Masked elements
+  // are held as totals where no element stands for them.
+  template <int NUMBER, class> struct ElementFor { using type = AsRead<In>; };
   template <class Unused> struct ElementFor<4, Unused> { using type = Whole<In>; };
-  using Element = typename ElementFor<(int)sizeof(Acc), void>::type;
-  template <MaskMode, class> struct HeldFor { using type = typename Element::type; };
-  template <class Unused> struct HeldFor<MULTIPLY, Unused> { using type = Acc; };
-  using Held = typename HeldFor<P::mask, void>::type;
+  using Element = typename ElementFor<(int)sizeof(Number), void>::type;
+  static constexpr bool AS_TOTALS = P::mask == MULTIPLY || (P::mask == SELECT && !Op::PLAIN);
+  template <bool, class> struct HeldFor { using type = typename Element::type; };
+  template <class Unused> struct HeldFor<true, Unused> { using type = Acc; };
+  using Held = typename HeldFor<AS_TOTALS, void>::type;
 
+  RS_METHOD static Acc load(typename Element::type x) {
+    if constexpr (Op::PLAIN)
+      return widen<Acc>(x);
+    else
+      return Op::load(widen<Number>(x));
+  }
   RS_METHOD static Held hold_element(typename Element::type x, Mask m) {
-    if constexpr (P::mask == SELECT)
+    if constexpr (P::mask == MULTIPLY)
+      return Op::load(widen<Number>(x) * widen<Number>(m));
+    else if constexpr (AS_TOTALS)
+      return is_true(m) ? load(x) : Op::identity();
+    else if constexpr (P::mask == SELECT)
       return is_true(m) ? x : Element::from(Narrow<In>::from(Op::identity()));
-    else if constexpr (P::mask == MULTIPLY)
-      return widen<Acc>(x) * widen<Acc>(m);
     else
       return x;
+  }
+  // The total of what is held.
+  RS_METHOD static Acc value(Held held) {
+    if constexpr (AS_TOTALS)
+      return held;
+    else
+      return load(held);
   }
   RS_METHOD static Held hold(In x, Mask m) {
     return hold_element(Element::from(x), m);
@@ -154,18 +178,35 @@ template <class P> struct Row {
   }
   // VECTOR values as they lie in memory: from i on, or of neighbouring rows.
   template <int VECTOR, bool REVERSE = P::reverse> RS_METHOD static Vector<Out, VECTOR> narrow(const Acc *value) {
-    if constexpr (VECTOR % 2 == 0 && same_type<Acc, f32> && (same_type<Out, f16> || same_type<Out, bf16>))
+    if constexpr (Op::PLAIN) {
+      return narrow_numbers<VECTOR, REVERSE>(value);
+    } else {
+      Number number[VECTOR];
+#pragma unroll
+      for (int j = 0; j < VECTOR; j++)
+        number[j] = Op::store(value[j]);
+      return narrow_numbers<VECTOR, REVERSE>(number);
+    }
+  }
+  template <int VECTOR, bool REVERSE> RS_METHOD static Vector<Out, VECTOR> narrow_numbers(const Number *value) {
+    if constexpr (VECTOR % 2 == 0 && same_type<Number, f32> && (same_type<Out, f16> || same_type<Out, bf16>))
       return narrow_halves<Out, VECTOR, REVERSE>(value);
-    else if constexpr (VECTOR % 4 == 0 && same_type<Acc, u32> && (same_type<Out, i8> || same_type<Out, u8>))
+    else if constexpr (VECTOR % 4 == 0 && same_type<Number, u32> && (same_type<Out, i8> || same_type<Out, u8>))
       return narrow_bytes<Out, VECTOR, REVERSE>(value);
     else
       return narrow_vector<Out, VECTOR, REVERSE>(value);
+  }
+  RS_METHOD static Out narrow_one(Acc value) {
+    if constexpr (Op::PLAIN)
+      return Narrow<Out>::from(value);
+    else
+      return Narrow<Out>::from(Op::store(value));
   }
   template <int VECTOR> RS_METHOD void store_vectored(Index i, const Acc *value) const {
     store_vector<Out, VECTOR>(P::reverse ? out - i - (VECTOR - 1) : out + i, narrow<VECTOR>(value));
   }
   RS_METHOD void store_one(Index i, Acc value) const {
-    store_element(out + i * out_step, Narrow<Out>::from(value));
+    store_element(out + i * out_step, narrow_one(value));
   }
 };
 

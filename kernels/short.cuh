@@ -91,7 +91,7 @@ template <class P, class S> struct SharedRows {
 
       constexpr int LAST = (LENGTH - 1) / S::VECTOR * S::VECTOR;
       if (extras.total && i == LAST)
-        *extras.total = (typename P::Kept)prefix[LENGTH - LAST];
+        *extras.total = R::kept(prefix[LENGTH - LAST]);
       if (P::exclusive && i == 0)
         prefix[0] = all.init ? start : Op::identity();
       const Acc *result = P::exclusive ? prefix : prefix + 1;

@@ -115,7 +115,7 @@ template <class P, int THREADS, int STEPS> struct ShortColumns {
       carries<Op, STEPS>(before, x, prefix);
       prefix[STEPS] = SEGMENTS > 1 ? after : Op::combine(before, total<Op, STEPS>(x));
       if (all.totals && segment == SEGMENTS - 1)
-        *extras.total = (typename P::Kept)prefix[TAIL];
+        *extras.total = R::kept(prefix[TAIL]);
       if (P::exclusive && segment == 0)
         prefix[0] = all.init ? extras.start : Op::identity();
       const Acc *result = P::exclusive ? prefix : prefix + 1;

@@ -200,7 +200,7 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
       copy_of<false>(held, stage, places, part * WARP + (u * 32 + (int)lane_index()) * S::VECTOR);
 #pragma unroll
       for (int j = 0; j < S::VECTOR; j++)
-        x[j] = widen<Acc>(held[j]);
+        x[j] = R::value(held[j]);
       chunk[u] = total<typename P::Op, S::VECTOR>(x);
     }
     return total_of_blocks<typename P::Op, S::CHUNKS>(chunk);
@@ -292,8 +292,9 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
 // Of f64 that come from narrower elements, registers have no room for what lanes tell one another. Integers spill none:
 // 1 x 2^28 i32 to i64 on an H200 0.877 of memcpy so, 0.800 if lanes tell it again.
 template <class P, class S>
-using StreamShape = Shape<S::WARPS, S::CHUNKS, S::LANES, S::VECTOR,
-                          sizeof(typename P::Acc) == 4 || sizeof(typename P::In) == 8 || (typename P::Acc)0.5 == 0>;
+using StreamShape =
+    Shape<S::WARPS, S::CHUNKS, S::LANES, S::VECTOR,
+          sizeof(typename P::Acc) == 4 || sizeof(typename P::In) == 8 || (typename P::Op::Number)0.5 == 0>;
 
 template <class P, class S, class Way, int REDUCERS, int STAGES> RS_DEVICE void run_stream(const Rows<P::rank> &rows) {
   using M = Stream<P, S, Way, REDUCERS, STAGES>;

@@ -97,7 +97,7 @@ template <class P, int STEPS> struct ColumnStream {
     if (!rows.init)
       return Op::neutral();
     i64 at = tiles.at_outer(rows.row_stride, outer) + column * rows.row_stride[LAST];
-    return widen<Acc>(static_cast<const Kept *>(rows.init)[at]);
+    return R::begin(static_cast<const Kept *>(rows.init)[at]);
   }
   RS_METHOD Nodes nodes() const {
     Node<Acc> *first = reinterpret_cast<Node<Acc> *>(static_cast<TurnState *>(rows.workspace) + 1);
@@ -153,7 +153,7 @@ template <class P, int STEPS> struct ColumnStream {
     int next = next_step();
 #pragma unroll
     for (int j = 0; j < STEPS; j++)
-      x[j] = widen<Acc>(R::hold(at[j * next], MASKED ? mask_at[j * next] : Mask{}));
+      x[j] = R::value(R::hold(at[j * next], MASKED ? mask_at[j * next] : Mask{}));
   }
 
   // The value of another piece of a lane's column.
@@ -350,7 +350,7 @@ template <class P, int STEPS> struct ColumnStream {
         if (lane.there)
 #pragma unroll
           for (int j = 0; j < STEPS; j++)
-            to[j * step] = Narrow<Out>::from(result[j]);
+            to[j * step] = R::narrow_one(result[j]);
       });
       bulk_publish();
       arrival_signal(shared.scanned + at.stage);
@@ -358,7 +358,7 @@ template <class P, int STEPS> struct ColumnStream {
   }
   RS_METHOD void keep_total(u32 outer, int column, Acc total) const {
     i64 at = tiles.at_outer(rows.row_stride, outer) + column * rows.row_stride[LAST];
-    static_cast<Kept *>(rows.totals)[at] = (Kept)total;
+    static_cast<Kept *>(rows.totals)[at] = R::kept(total);
   }
 
   // One of MOVERS warps that by turns take away a tile's results and bring another tile in their place. They ask for

@@ -45,7 +45,7 @@ template <class P, class S, bool VECTORED> struct Tile {
   RS_METHOD void widen_vector(int u, Acc *x) const {
 #pragma unroll
     for (int j = 0; j < S::VECTOR; j++)
-      x[j] = widen<Acc>(held[u][j]);
+      x[j] = R::value(held[u][j]);
   }
 
   // Loads the tile that starts at element `first`. What lies past the row is never part of a prefix that is stored.
@@ -119,7 +119,7 @@ template <class P, class S, bool VECTORED> struct Tile {
         forget(copy.word[i]);
 #pragma unroll
       for (int j = 0; j < S::VECTOR; j++)
-        x[j] = widen<Acc>(copy.elements.at[j]);
+        x[j] = R::value(copy.elements.at[j]);
     } else {
       widen_vector(u, x);
     }

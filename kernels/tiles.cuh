@@ -106,7 +106,7 @@ template <class P, class S, bool VECTORED> struct SharedTile {
     if constexpr (S::WARPS > 1) {
       int warp = (int)thread_index() / 32;
       Lanes<Op, S::WARPS, Acc> told = warps;
-      if constexpr (sizeof(Acc) == 8) // again, since two registers each are too many
+      if constexpr (sizeof(Acc) > 4) // again, since two registers each are too many
         told.up(between[lane_index() % S::WARPS], lane_index());
       Acc before = told.down(carry, lane_index());
       Acc next = shuffle_from(before, (warp + 1) % 32);

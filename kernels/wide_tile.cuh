@@ -187,7 +187,7 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES, int
     Values x;
 #pragma unroll
     for (int v = 0; v < VECTOR; v++)
-      x.at[v] = widen<Acc>(R::hold_element(from[v], m.at[v]));
+      x.at[v] = R::value(R::hold_element(from[v], m.at[v]));
     return x;
   }
   // f(k, steps of batch k), for one batch after another.
@@ -270,7 +270,7 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES, int
     return shared.place.row + (P::rank > 1 ? outer * rows.row_stride[OUTER] : 0) + column * rows.row_stride[LAST];
   }
   RS_METHOD Acc start(int outer, int column) const {
-    return rows.init ? widen<Acc>(static_cast<const Kept *>(rows.init)[row_of(outer, column)]) : Op::neutral();
+    return rows.init ? R::begin(static_cast<const Kept *>(rows.init)[row_of(outer, column)]) : Op::neutral();
   }
 
   RS_METHOD Values starts() const {
@@ -394,7 +394,7 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES, int
 #pragma unroll
     for (int v = 0; v < VECTOR; v++)
       if (NEXT == 1 || column + v * NEXT < own_columns())
-        static_cast<Kept *>(rows.totals)[row_of(outer, column + v * NEXT)] = (Kept)value.at[v];
+        static_cast<Kept *>(rows.totals)[row_of(outer, column + v * NEXT)] = R::kept(value.at[v]);
   }
   // The prefixes of no elements, as users see them.
   RS_METHOD Values empty() const {

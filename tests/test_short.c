@@ -92,7 +92,8 @@ static void emit(rs_text *source) {
     const rowscan_spec *s = &kernels[k].spec;
     const rs_slab_shape *h = &kernels[k].shape;
     rs_text_add(source, "struct P%d {\n  using Acc = %s; using Op = %s<Acc>; using In = %s; using Out = %s;\n", k,
-                register_type(s->acc_type), rs_op_kernel(s->op), element_type(s->in_type), element_type(s->out_type));
+                register_type(s->acc_type), rs_op_of(s->op)->kernel, element_type(s->in_type),
+                element_type(s->out_type));
     rs_text_add(source, "  using Mask = %s; using Kept = %s;\n", element_type(s->mask_mode ? s->mask_type : s->in_type),
                 element_type(s->acc_type));
     rs_text_add(source,

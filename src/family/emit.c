@@ -22,9 +22,13 @@ static const char *register_type(rowscan_type acc) {
 
 static void emit_problem(const rowscan_spec *spec, rs_text *source) {
   static const char *const masks[] = {"NO_MASK", "SELECT", "MULTIPLY"};
+  const rs_op *op = rs_op_of(spec->op);
+  if (op->source)
+    rs_text_add(source, "%s", op->source);
   rs_text_add(source, "struct P {\n");
-  rs_text_add(source, "  using Acc = %s;\n", register_type(spec->acc_type));
-  rs_text_add(source, "  using Op = %s<Acc>;\n", rs_op_kernel(spec->op));
+  rs_text_add(source, "  using Op = %s<%s, %s>;\n", op->kernel, register_type(spec->acc_type),
+              element_type(spec->acc_type));
+  rs_text_add(source, "  using Acc = Op::Total;\n");
   rs_text_add(source, "  using In = %s;\n", element_type(spec->in_type));
   rs_text_add(source, "  using Out = %s;\n", element_type(spec->out_type));
   rs_text_add(source, "  using Mask = %s;\n", element_type(spec->mask_mode ? spec->mask_type : spec->in_type));

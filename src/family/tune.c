@@ -30,7 +30,7 @@ static int shared_bytes_of(int arch) {
 }
 
 static bool wide(const rowscan_spec *spec) {
-  return rs_spec_register_bytes(spec) == 8;
+  return rs_spec_register_bytes(spec) > 4;
 }
 
 /*

@@ -67,7 +67,7 @@ void rs_tune_columns(const rowscan_spec *spec, int arch, rs_column_shape *shape)
   enum { GROUP = 32 }; /* tiles, and groups of them, that are one level */
   int acc = rs_spec_register_bytes(spec);
   /* registers that none spills: ptxas takes more of them for other architectures than sm_90 */
-  bool roomy = acc == 8 || bytes_of(spec->in_type) != 4 || spec->in_type != spec->out_type || spec->mask_mode ||
+  bool roomy = acc > 4 || bytes_of(spec->in_type) != 4 || spec->in_type != spec->out_type || spec->mask_mode ||
                spec->flags & ROWSCAN_REVERSE || arch / 10 != 9;
   /* likewise: totals of groups of groups of tiles (a third level of kernels/abreast.cuh) spill 8 to 52 bytes with four
      or five blocks, of any length that has them; 32768 steps, which have two levels, spill none with five */
@@ -75,7 +75,7 @@ void rs_tune_columns(const rowscan_spec *spec, int arch, rs_column_shape *shape)
   /* i16 in reverse: 8 to 100 bytes with three on sm_80, from 2^30 steps on 20 on sm_90 */
   bool old = arch < 90, reverse = spec->flags & ROWSCAN_REVERSE;
   bool longer = (old || reverse) && spec->length >= (old && reverse ? LONGER_LENGTH : LONGEST_LENGTH);
-  int steps = segment_steps(spec->length, acc == 8 ? 8 : 32);
+  int steps = segment_steps(spec->length, acc > 4 ? 8 : 32);
   *shape = (rs_column_shape){.length = spec->length,
                              .in = bytes_of(spec->in_type),
                              .out = bytes_of(spec->out_type),
@@ -84,9 +84,9 @@ void rs_tune_columns(const rowscan_spec *spec, int arch, rs_column_shape *shape)
                              .threads = 128,
                              .steps = steps,
                              .lanes = 4,
-                             .min_blocks = longer || (acc == 8 && spec->length >= LONGER_LENGTH) ? 2
-                                           : roomy || deep                                       ? 3
-                                                                                                 : 5,
+                             .min_blocks = longer || (acc > 4 && spec->length >= LONGER_LENGTH) ? 2
+                                           : roomy || deep                                      ? 3
+                                                                                                : 5,
                              .tile_bytes = arch < 80 ? 12 * 1024 : 24 * 1024,
                              .strip_bytes = 128,
                              .shared = rs_arch_shared_bytes(arch)};
@@ -122,12 +122,12 @@ void rs_tune_stream_columns(const rowscan_spec *spec, int arch, rs_stream_shape 
   shape->mask = rs_spec_mask_bytes(spec);
   shape->acc = acc;
   bool crowded = shape->mask && arch >= 120; /* with 32 steps f32 spills 340 bytes, NVRTC 12.9 */
-  shape->steps = acc == 8 || crowded ? 16 : 32;
+  shape->steps = acc > 4 || crowded ? 16 : 32;
   shape->warps = 16;                                      /* of 128 registers: none spills */
   shape->shared = rs_arch_shared_bytes(arch) - 10 * 1024; /* less what it has besides, and the system */
-  shape->tile_bytes = (acc == 8 || shape->mask ? 72 : 52) * 1024;
-  shape->band_bytes = (acc == 8 ? 72 : 52) * 1024;
-  shape->pieced_bytes = (acc == 8 ? 72 : 38) * 1024;
+  shape->tile_bytes = (acc > 4 || shape->mask ? 72 : 52) * 1024;
+  shape->band_bytes = (acc > 4 ? 72 : 52) * 1024;
+  shape->pieced_bytes = (acc > 4 ? 72 : 38) * 1024;
   shape->least_tiles = 1;
 }
 
@@ -152,7 +152,7 @@ void rs_tune_stream_columns(const rowscan_spec *spec, int arch, rs_stream_shape 
 void rs_tune_short_columns(const rowscan_spec *spec, int arch, rs_short_shape *shape) {
   int acc = rs_spec_register_bytes(spec), room = rs_arch_shared_bytes(arch);
   bool lacks_one = spec->length > 256 && spec->length % 16 == 15; /* the last segment, of its steps */
-  bool five_spill = acc == 8 || spec->mask_mode || arch < 80 || (spec->flags & ROWSCAN_REVERSE && lacks_one) ||
+  bool five_spill = acc > 4 || spec->mask_mode || arch < 80 || (spec->flags & ROWSCAN_REVERSE && lacks_one) ||
                     (spec->row_rank > 2 && arch >= 120); /* f16 in reverse: 16 bytes with NVRTC 12.9 */
   *shape = (rs_short_shape){.length = spec->length,
                             .in = bytes_of(spec->in_type),
@@ -165,7 +165,7 @@ void rs_tune_short_columns(const rowscan_spec *spec, int arch, rs_short_shape *s
                             .most_bytes = room / 11 * 2};
   bool two = spec->length * 2 * shape->in <= shape->most_bytes; /* columns at least */
   if (two && spec->length < LEAST_STREAM_LENGTH)
-    shape->steps = up_to(spec->length, acc == 8 ? 8 : 16);
+    shape->steps = up_to(spec->length, acc > 4 ? 8 : 16);
 }
 
 /* Of a block, what WideTile has besides included, and the system's share. */
@@ -202,7 +202,7 @@ static void share_out(rs_wide_shape *shape, int shared, int threads) {
  * all that are masked, f32 too, the same within 0.5%.
  */
 static void many_threads(const rowscan_spec *spec, int arch, int most_steps, rs_wide_shape *shape) {
-  bool more = spec->mask_mode || arch / 10 != 9 || (shape->acc == 8 && least(shape->in, shape->out) < 8);
+  bool more = spec->mask_mode || arch / 10 != 9 || (shape->acc > 4 && least(shape->in, shape->out) < 8);
   bool brief = shape->length <= 2 && !(spec->flags & ROWSCAN_EXCLUSIVE);
   bool crowded = more || (shape->vector == 8 && !brief);
   shape->threads = 256;
@@ -285,8 +285,8 @@ void rs_tune_wide(const rowscan_spec *spec, int arch, rs_wide_shape *shape) {
   else
     take_first_that_fits(shape, small ? sizes : sizes + 1, small ? 5 : 4, room);
   /* registers that none spills: 85 a thread, or 128, or 168; ptxas takes more of them for other architectures */
-  bool roomy = acc == 8 || shape->vector == 8 || widens || arch / 10 != 9;
-  bool longest = acc == 8 && spec->length >= LONGEST_LENGTH;
+  bool roomy = acc > 4 || shape->vector == 8 || widens || arch / 10 != 9;
+  bool longest = acc > 4 && spec->length >= LONGEST_LENGTH;
   /* u8 to u8, masked: 32 bytes with 512 threads, where a segment lacks steps; products by numbers on sm_90 24 */
   bool times = spec->op == ROWSCAN_PROD && spec->mask_mode == ROWSCAN_MASK_MULTIPLY;
   bool rest = shape->length % shape->steps && (times || arch / 10 == 10 || arch / 10 == 11);
@@ -334,7 +334,7 @@ void rs_tune_askew(const rowscan_spec *spec, int arch, rs_wide_shape *shape) {
   static const wide_size byte_sizes[] = {{256, 64}, {256, 32}, {256, 16}, {128, 16}}; /* of 64-bit accumulators */
   static const wide_size double_sizes[] = {{128, 64}, {128, 32}, {128, 16}, {128, 8}};
   int shared = rs_arch_shared_bytes(arch), in = bytes_of(spec->in_type), out = bytes_of(spec->out_type);
-  bool wide = rs_spec_register_bytes(spec) == 8;
+  bool wide = rs_spec_register_bytes(spec) > 4;
   int columns = !wide ? (in == 2 && out == 2 ? 4 : 2) : in == 4 || in == 1 ? 2 : 1;
   *shape = wide_of(spec, columns, 32);
   shape->askew = true;
@@ -375,7 +375,7 @@ void rs_tune_pairs(const rowscan_spec *spec, int arch, rs_pairs_shape *shape) {
                             .acc = acc,
                             .reverse = (spec->flags & ROWSCAN_REVERSE) != 0,
                             .warps = WARPS,
-                            .vector = acc == 8 ? 4 : 8};
+                            .vector = acc > 4 ? 4 : 8};
   bool room = 2 * (rs_pairs_shared(shape) + OTHER_BYTES) <= rs_arch_shared_bytes(arch);
   bool few = spec->acc_type == ROWSCAN_F32 && arch >= 90 && arch < 120; /* others spill in 64 registers */
   shape->min_blocks = room && few ? 2 : 1;

@@ -18,14 +18,14 @@ typedef struct batch {
 
 bool rs_small_serves(const rs_run *s) {
   int64_t most = RS_SMALL_BYTES / s->widest;
-  return s->rows.rank == 1 && s->spec->length > 1 && s->spec->length <= most && s->rows.count <= most &&
+  return s->loops && s->rows.rank == 1 && s->spec->length > 1 && s->spec->length <= most && s->rows.count <= most &&
          s->rows.count * s->spec->length <= most;
 }
 
 bool rs_batch_serves(const rs_run *s) {
   int64_t n = s->spec->length, neighbours = s->rows.shape[s->rows.rank - 1];
   enum { FEW = 8 }; /* neighbours in a tile where rows have more dimensions than one */
-  return n > 1 && n * s->widest <= RS_PANEL_BYTES && (s->rows.rank == 1 || neighbours >= FEW);
+  return s->loops && n > 1 && n * s->widest <= RS_PANEL_BYTES && (s->rows.rank == 1 || neighbours >= FEW);
 }
 
 /* Whether the rows of an array follow one another without a gap. */
@@ -59,9 +59,9 @@ static const void *widen(const rs_run *s, const rs_view *a, const void *data, in
   return wide;
 }
 
-static const void *read_batch(const rs_run *s, const panels *k, const batch *b) {
+/* The same as numbers, with the mask applied. */
+static const void *read_numbers(const rs_run *s, const panels *k, const batch *b, rs_grid all) {
   const rs_view *m = &s->part[RS_MASK];
-  rs_grid all = {.lines = 1, .n = b->rows * s->spec->length};
   const void *x = widen(s, &s->part[RS_IN], gather(s, b, RS_IN, k->raw), all.n, k->x);
   if (s->spec->mask_mode == ROWSCAN_MASK_NONE)
     return x;
@@ -70,6 +70,15 @@ static const void *read_batch(const rs_run *s, const panels *k, const batch *b) 
     s->isa->select[m->log2][s->size == 8](k->x, x, mask, s->mask_bits, &s->identity, all);
   else
     s->isa->multiply[s->wide](k->x, x, widen(s, m, mask, all.n, k->factor), all);
+  return k->x;
+}
+
+/* And as totals. */
+static const void *read_batch(const rs_run *s, const panels *k, const batch *b, rs_grid all) {
+  const void *x = read_numbers(s, k, b, all);
+  if (!s->key)
+    return x;
+  s->key(k->x, x, all);
   return k->x;
 }
 
@@ -111,15 +120,17 @@ static inline const char *own(const rs_run *s, const batch *b, const void *data,
 static void scan_batch(const rs_run *s, const panels *k, const batch *b) {
   bool exclusive = s->spec->flags & ROWSCAN_EXCLUSIVE;
   int64_t n = s->spec->length;
+  rs_grid all = {.lines = 1, .n = b->rows * n};
   for (int64_t r = 0; s->rows.array[RS_INIT].data && r < b->rows; r++)
-    rs_load_acc(s, k->start + r * s->size, own(s, b, s->rows.array[RS_INIT].data, r));
-  s->isa->lines[s->spec->op][s->wide](read_batch(s, k, b), k->e, n, b->rows,
-                                      s->rows.array[RS_INIT].data ? k->start : NULL,
-                                      s->rows.array[RS_TOTALS].data ? k->total : NULL, exclusive);
+    rs_load_init(s, k->start + r * s->size, own(s, b, s->rows.array[RS_INIT].data, r));
+  s->loops->lines(read_batch(s, k, b, all), k->e, n, b->rows, s->rows.array[RS_INIT].data ? k->start : NULL,
+                  s->rows.array[RS_TOTALS].data ? k->total : NULL, exclusive);
+  if (s->value)
+    rs_show(s, k->e, k->e, all.n);
   for (int64_t r = 0; exclusive && !s->rows.array[RS_INIT].data && r < b->rows; r++)
     rs_move(k->e + r * n * s->size, &s->identity, s->size);
   for (int64_t r = 0; s->rows.array[RS_TOTALS].data && r < b->rows; r++)
-    rs_save_acc(s, (char *)own(s, b, s->rows.array[RS_TOTALS].data, r), k->total + r * s->size);
+    rs_save_total(s, (char *)own(s, b, s->rows.array[RS_TOTALS].data, r), k->total + r * s->size);
   write_batch(s, k, b);
 }
 

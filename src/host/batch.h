@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT
  *
  * Rows that lie at even distances are read as they are, one after another, into a panel of rows, where no element is
- * moved to another place than its own: converted, masked, scanned by isa->lines, rounded, and written. Where there is
+ * moved to another place than its own: converted, masked, scanned by loops->lines, rounded, and written. Where there is
  * nothing to convert, gather or mask, the scan reads the input itself.
  */
 #ifndef RS_HOST_BATCH_H

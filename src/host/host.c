@@ -5,6 +5,7 @@
 #include "host.h"
 
 #include <fenv.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,21 +136,66 @@ static void set_array(rs_run *s, rs_which p, const rs_operand *from, rowscan_typ
     s->widest = bytes;
 }
 
-static void describe(rs_run *s, const rs_isa *isa, const rowscan_spec *spec, const rs_rows *rows) {
+/* The lowest value of a type as a number, -inf if there is one; else the highest. */
+static uint64_t extreme(rs_wide wide, rowscan_type type, bool lowest) {
+  int unused = 64 - 8 * facts[type].bytes;
+  if (facts[type].floating)
+    return constant(wide, lowest ? -(double)INFINITY : (double)INFINITY);
+  if (rs_type_kind(type) == RS_SIGNED)
+    return (uint64_t)((lowest ? INT64_MIN : INT64_MAX) >> unused);
+  return lowest ? 0 : type == ROWSCAN_BOOL ? 1 : UINT64_MAX >> unused;
+}
+
+/* What the operator is to the loops. */
+static void describe_op(rs_run *s, const rs_isa *isa, const rowscan_spec *spec) {
   static const struct {
     double neutral, identity;
-  } ops[] = {
+  } arithmetic[RS_OP_COUNT] = {
 #define X(enumerator, name, kernel) [enumerator] = {rs_neutral_##name, rs_identity_##name},
-      RS_OPS(X)
+      RS_ARITHMETIC_OPS(X)
 #undef X
   };
+  static const struct {
+    uint64_t neutral;
+    bool lowest;
+  } order[RS_OP_COUNT] = {
+#define X(enumerator, name, kernel) [enumerator] = {rs_neutral_##name, rs_lowest_##name},
+      RS_ORDER_OPS(X)
+#undef X
+  };
+  const rs_op *op = rs_op_of(spec->op);
+  bool ordered = op->ordered, floating = facts[spec->acc_type].floating;
   s->isa = isa;
   s->spec = spec;
   s->wide = wide_of(spec->acc_type);
-  s->size = wide_bytes(s->wide);
+  s->size = s->state = wide_bytes(s->wide);
   s->acc_bytes = facts[spec->acc_type].bytes;
-  s->neutral = constant(s->wide, ops[spec->op].neutral);
-  s->identity = constant(s->wide, ops[spec->op].identity);
+  s->key = s->value = NULL;
+  s->totals = NULL;
+  if (op->totals) {
+    s->loops = NULL;
+    s->totals = &op->totals[s->wide];
+    s->state = s->totals->bytes;
+    char identity[RS_MOST_TOTAL] __attribute__((aligned(16)));
+    s->totals->neutral(s->neutral);
+    s->totals->identity(identity);
+    s->totals->store(&s->identity, identity);
+  } else if (ordered) {
+    bool sign = rs_type_kind(spec->acc_type) == RS_SIGNED;
+    s->loops = &isa->loops[spec->op][s->size == 8 ? RS_WIDE_u64 : RS_WIDE_u32];
+    s->key = floating ? isa->key[spec->op][s->wide] : sign ? isa->flip[s->wide] : NULL;
+    s->value = floating ? isa->value[s->wide] : s->key;
+    memcpy(s->neutral, &order[spec->op].neutral, sizeof order->neutral);
+    s->identity = extreme(s->wide, spec->acc_type, order[spec->op].lowest);
+  } else {
+    s->loops = &isa->loops[spec->op][s->wide];
+    memcpy(s->neutral, &(uint64_t){constant(s->wide, arithmetic[spec->op].neutral)}, sizeof(uint64_t));
+    s->identity = constant(s->wide, arithmetic[spec->op].identity);
+  }
+}
+
+static void describe(rs_run *s, const rs_isa *isa, const rowscan_spec *spec, const rs_rows *rows) {
+  describe_op(s, isa, spec);
   copy_rows(&s->rows, rows, spec->mask_mode != ROWSCAN_MASK_NONE);
   join_dimensions(&s->rows);
   int last = s->rows.rank - 1;
@@ -190,7 +236,7 @@ static void choose_tiles(rs_run *s, int threads) {
   int64_t neighbours = r->shape[r->rank - 1], lanes = s->isa->vector_bytes / s->size, widest = s->widest;
   bool apart = neighbours == 1 ||
                !(woven(s->stride[RS_IN], r->array[RS_IN].step) || woven(s->stride[RS_OUT], r->array[RS_OUT].step));
-  s->columns = r->count >= 8 && (apart ? s->spec->length <= SHORT_ROW : neighbours >= 8);
+  s->columns = s->loops && r->count >= 8 && (apart ? s->spec->length <= SHORT_ROW : neighbours >= 8);
   s->segment = s->columns && !apart && neighbours >= SEGMENT ? neighbours : r->count;
   s->batch = apart && rs_batch_serves(s);
   if (s->batch) {
@@ -307,17 +353,16 @@ void rs_host_run(rs_host *host, const rowscan_spec *spec, const rs_rows *rows) {
 }
 
 void rs_host_combine(const rowscan_spec *spec, void *out, const void *a, const void *b) {
-  rs_run s = {.isa = rs_isa_at(0), .spec = spec, .wide = wide_of(spec->acc_type)};
+  rs_run s;
   uint64_t x, y;
   environment saved;
-  s.size = wide_bytes(s.wide);
-  s.acc_bytes = facts[spec->acc_type].bytes;
-  rs_load_acc(&s, &x, a);
-  rs_load_acc(&s, &y, b);
   enter(&saved);
-  s.isa->combine[spec->op][s.wide](&x, &x, &y);
+  describe_op(&s, rs_isa_at(0), spec);
+  rs_load_init(&s, &x, a);
+  rs_load_init(&s, &y, b);
+  s.loops->combine(&x, &x, &y);
+  rs_save_total(&s, out, &x);
   leave(&saved);
-  rs_save_acc(&s, out, &x);
 }
 
 /* ---- open and close ---------------------------------------------------------------------------------------------- */

@@ -24,7 +24,9 @@ typedef enum rs_wide {
 
 enum {
   RS_TYPE_COUNT = ROWSCAN_BOOL + 1,
-  RS_OP_COUNT = ROWSCAN_PROD + 1,
+#define X(enumerator, name, kernel) +1
+  RS_OP_COUNT = RS_OPS(X), /* with loops */
+#undef X
   RS_PANEL_BYTES = 8192, /* of its widest elements: two or three panels are in use at once, in an L1 cache of 32 KB */
   RS_LINE_BYTES = 512,   /* of accumulators: the most rows side by side in a panel */
   RS_SLACK_BYTES = 64,   /* after a panel: a vector */
@@ -59,6 +61,16 @@ typedef void rs_transpose(void *to, const void *from, rs_grid g); /* element i o
 typedef void rs_multiply(void *to, const void *from, const void *mask, rs_grid g);
 typedef void rs_combine(void *to, const void *a, const void *b);
 
+/* An operator without loops of its own, on numbers of one wide type. */
+typedef struct rs_totals {
+  int64_t bytes;                                                  /* of a total */
+  void (*load)(void *total, const void *number);                  /* of one element */
+  void (*begin)(void *total, const void *number);                 /* where a fold from an initial value starts */
+  void (*neutral)(void *total), (*identity)(void *total);         /* as in kernels/ops.cuh */
+  void (*combine)(void *to, const void *left, const void *right); /* to may be either of them */
+  void (*store)(void *number, const void *total);
+} rs_totals;
+
 /* to[i] = mask[i] & bits ? from[i] : other; `bits` leaves out the sign of a floating-point mask. */
 typedef void rs_select(void *to, const void *from, const void *mask, uint64_t bits, const void *other, rs_grid g);
 
@@ -91,6 +103,15 @@ typedef void rs_stream(void *to, const void *from, rs_grid g, const void *ahead,
 /* Lines of g.n bytes: those that are not dense start `bytes` * at[l] from the beginning. */
 typedef void rs_copy_at(void *to, const void *from, rs_grid g, const int64_t *at, int64_t bytes);
 
+/* What scans totals of one type. */
+typedef struct rs_loops {
+  rs_combine *combine;
+  rs_push *push;
+  rs_scan *row;     /* one row, width 1 */
+  rs_scan *columns; /* `width` rows, a multiple of the vector */
+  rs_lines *lines;
+} rs_loops;
+
 typedef struct rs_isa {
   const char *name;
   int vector_bytes;
@@ -105,11 +126,10 @@ typedef struct rs_isa {
   rs_stream *stream;
   void (*fence)(void); /* after streams, before another thread may look */
   rs_multiply *multiply[RS_WIDE_COUNT];
-  rs_combine *combine[RS_OP_COUNT][RS_WIDE_COUNT];
-  rs_push *push[RS_OP_COUNT][RS_WIDE_COUNT];
-  rs_scan *row[RS_OP_COUNT][RS_WIDE_COUNT];     /* one row, width 1 */
-  rs_scan *columns[RS_OP_COUNT][RS_WIDE_COUNT]; /* `width` rows, a multiple of the vector */
-  rs_lines *lines[RS_OP_COUNT][RS_WIDE_COUNT];
+  rs_convert *key[RS_OP_COUNT][RS_WIDE_COUNT]; /* floats to the keys of an operator of an order (ops.h), */
+  rs_convert *value[RS_WIDE_COUNT];            /* and back */
+  rs_convert *flip[RS_WIDE_COUNT]; /* integers with a sign to keys, and back; `to` may be `from` in all these */
+  rs_loops loops[RS_OP_COUNT][RS_WIDE_COUNT]; /* by the type of totals */
 } rs_isa;
 
 extern const rs_isa rs_isa_base;

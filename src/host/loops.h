@@ -37,48 +37,56 @@
 #define RS_INDEX int32_t
 #define RS_TAG f32
 #define RS_WHOLE 0
+#define RS_LOOP_OPS RS_ARITHMETIC_OPS
 #include "scan.h"
 #undef RS_W
 #undef RS_SIZE
 #undef RS_INDEX
 #undef RS_TAG
 #undef RS_WHOLE
+#undef RS_LOOP_OPS
 
 #define RS_W uint32_t
 #define RS_SIZE 4
 #define RS_INDEX int32_t
 #define RS_TAG u32
 #define RS_WHOLE 1
+#define RS_LOOP_OPS RS_OPS
 #include "scan.h"
 #undef RS_W
 #undef RS_SIZE
 #undef RS_INDEX
 #undef RS_TAG
 #undef RS_WHOLE
+#undef RS_LOOP_OPS
 
 #define RS_W double
 #define RS_SIZE 8
 #define RS_INDEX int64_t
 #define RS_TAG f64
 #define RS_WHOLE 0
+#define RS_LOOP_OPS RS_ARITHMETIC_OPS
 #include "scan.h"
 #undef RS_W
 #undef RS_SIZE
 #undef RS_INDEX
 #undef RS_TAG
 #undef RS_WHOLE
+#undef RS_LOOP_OPS
 
 #define RS_W uint64_t
 #define RS_SIZE 8
 #define RS_INDEX int64_t
 #define RS_TAG u64
 #define RS_WHOLE 1
+#define RS_LOOP_OPS RS_OPS
 #include "scan.h"
 #undef RS_W
 #undef RS_SIZE
 #undef RS_INDEX
 #undef RS_TAG
 #undef RS_WHOLE
+#undef RS_LOOP_OPS
 
 /* ---- lines of bytes ---------------------------------------------------------------------------------------------- */
 
@@ -306,6 +314,44 @@ static void f16c_save(void *to, const void *from, rs_grid g) {
 #define save_f32_f16 f16c_save
 #endif
 
+/* ---- numbers to the keys of an order and back -------------------------------------------------------------------- */
+
+/* Of integers with a sign the highest bit is flipped, of negative floats all bits, of others the highest. */
+#define KEYS(wide, bits)                                                                                               \
+  RS_INLINE uint##bits##_t to_key_##wide(c_##wide x, uint##bits##_t nan) {                                             \
+    const uint##bits##_t top = (uint##bits##_t)1 << (bits - 1);                                                        \
+    uint##bits##_t b;                                                                                                  \
+    memcpy(&b, &x, sizeof b);                                                                                          \
+    return x != x ? nan : b ^ ((uint##bits##_t)((int##bits##_t)b >> (bits - 1)) | top);                                \
+  }                                                                                                                    \
+  RS_INLINE c_##wide from_key_##wide(uint##bits##_t key) {                                                             \
+    const uint##bits##_t top = (uint##bits##_t)1 << (bits - 1);                                                        \
+    uint##bits##_t b = key ^ (~(uint##bits##_t)((int##bits##_t)key >> (bits - 1)) | top);                              \
+    c_##wide x;                                                                                                        \
+    memcpy(&x, &b, sizeof x);                                                                                          \
+    return x;                                                                                                          \
+  }                                                                                                                    \
+  MAP(value_##wide, uint##bits##_t, c_##wide, from_key_##wide(f[i]))                                                   \
+  MAP(flip_u##bits, uint##bits##_t, uint##bits##_t, f[i] ^ (uint##bits##_t)1 << (bits - 1))
+
+/* `to` may be `from`. */
+#define MAP(name, c_from, c_to, expression)                                                                            \
+  static void name(void *to, const void *from, rs_grid g) {                                                            \
+    for (int64_t l = 0; l < g.lines; l++) {                                                                            \
+      c_to *t = (c_to *)to + l * g.to;                                                                                 \
+      const c_from *f = (const c_from *)from + l * g.from;                                                             \
+      for (int64_t i = 0; i < g.n; i++)                                                                                \
+        t[i] = expression;                                                                                             \
+    }                                                                                                                  \
+  }
+KEYS(f32, 32)
+KEYS(f64, 64)
+#define X(enumerator, name, kernel)                                                                                    \
+  MAP(key_##name##_f32, float, uint32_t, to_key_f32(f[i], (uint32_t)rs_nan_##name))                                    \
+  MAP(key_##name##_f64, double, uint64_t, to_key_f64(f[i], rs_nan_##name))
+RS_ORDER_OPS(X)
+#undef X
+
 /* ---- moving elements about --------------------------------------------------------------------------------------- */
 
 #define MOVES(bits)                                                                                                    \
@@ -458,6 +504,10 @@ SELECT(64, u64)
 #define WIDES(what)                                                                                                    \
   { WIDE(f32, what), WIDE(f64, what), WIDE(u32, what), WIDE(u64, what) }
 
+#define LOOPS(name, wide)                                                                                              \
+  [RS_WIDE_##wide] = {combine_##name##_##wide, push_##name##_##wide, row_##name##_##wide, columns_##name##_##wide,     \
+                      lines_##name##_##wide}
+
 const rs_isa RS_ISA = {
     .name = STRING(RS_ISA),
     .vector_bytes = RS_VECTOR_BYTES,
@@ -482,19 +532,16 @@ const rs_isa RS_ISA = {
     .stream = stream,
     .fence = fence,
     .multiply = WIDES(multiply),
-#define X(enumerator, name, kernel) [enumerator] = WIDES(combine_##name),
-    .combine = {RS_OPS(X)},
+#define X(enumerator, name, kernel)                                                                                    \
+  [enumerator] = {LOOPS(name, f32), LOOPS(name, f64), LOOPS(name, u32), LOOPS(name, u64)},
+    .loops = {RS_ARITHMETIC_OPS(X)
 #undef X
-#define X(enumerator, name, kernel) [enumerator] = WIDES(push_##name),
-    .push = {RS_OPS(X)},
+#define X(enumerator, name, kernel) [enumerator] = {LOOPS(name, u32), LOOPS(name, u64)},
+                  RS_ORDER_OPS(X)},
 #undef X
-#define X(enumerator, name, kernel) [enumerator] = WIDES(row_##name),
-    .row = {RS_OPS(X)},
+#define X(enumerator, name, kernel) [enumerator] = {WIDE(f32, key_##name), WIDE(f64, key_##name)},
+    .key = {RS_ORDER_OPS(X)},
 #undef X
-#define X(enumerator, name, kernel) [enumerator] = WIDES(columns_##name),
-    .columns = {RS_OPS(X)},
-#undef X
-#define X(enumerator, name, kernel) [enumerator] = WIDES(lines_##name),
-    .lines = {RS_OPS(X)},
-#undef X
+    .value = {WIDE(f32, value), WIDE(f64, value)},
+    .flip = {WIDE(u32, flip), WIDE(u64, flip)},
 };

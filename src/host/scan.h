@@ -86,7 +86,7 @@ RS_INLINE RS_W RS_FN(group)(rowscan_op op, RS_W before, const RS_W *x, RS_W *e) 
 
 /* m vectors after the prefix c: e[i] = P(i), of integers from e[1] on, which leaves e[0] alone. */
 RS_INLINE RS_V RS_FN(vectors)(rowscan_op op, RS_V c, const RS_W *x, RS_W *e, int m) {
-  return RS_FN(any_order)(op) ? RS_FN(run)(c, x, e + 1, m) : RS_FN(part)(op, c, x, e, m, false);
+  return RS_FN(any_order)(op) ? RS_FN(run)(op, c, x, e + 1, m) : RS_FN(part)(op, c, x, e, m, false);
 }
 
 /* The last n < QUAD elements of a row: e[i] = P(i) for i = 0 .. n. May read a whole number of vectors if `beyond`. */
@@ -121,7 +121,7 @@ RS_INLINE void RS_FN(tail)(rowscan_op op, RS_W before, const RS_W *x, RS_W *e, i
 /* Integers: e[0] is left alone. Returns the prefix after them. */
 RS_INLINE RS_W RS_FN(row_run)(rowscan_op op, RS_W c, const RS_W *x, RS_W *e, int64_t n, bool beyond) {
   int64_t m = n / RS_LANES, done = m * RS_LANES;
-  RS_V after = RS_FN(run)(RS_FN(all)(c), x, e + 1, m);
+  RS_V after = RS_FN(run)(op, RS_FN(all)(c), x, e + 1, m);
   if (done < n)
     RS_FN(last)(op, after, x + done, e + done, n - done, beyond);
   return n ? e[n] : c;
@@ -137,11 +137,11 @@ RS_INLINE void RS_FN(row_counted)(rowscan_op op, rs_counter *counter, const RS_W
     RS_FN(tail)(op, c, x, e, n, beyond);
 }
 
-RS_INLINE RS_W RS_FN(total)(const RS_W *x, int64_t n) {
-  RS_W sum = 0;
+/* The prefix after n integers, after c. */
+RS_INLINE RS_W RS_FN(total)(rowscan_op op, RS_W c, const RS_W *x, int64_t n) {
   for (int64_t i = 0; i < n; i++)
-    sum += x[i];
-  return sum;
+    c = RS_FN(combine1)(op, c, x[i]);
+  return c;
 }
 
 RS_INLINE void RS_FN(row)(rowscan_op op, rs_counter *counter, const RS_W *x, RS_W *e, int64_t n) {
@@ -149,7 +149,7 @@ RS_INLINE void RS_FN(row)(rowscan_op op, rs_counter *counter, const RS_W *x, RS_
   if (!RS_FN(any_order)(op)) {
     RS_FN(row_counted)(op, counter, x, e, n, false);
   } else if (!e) {
-    *c += RS_FN(total)(x, n);
+    *c = RS_FN(total)(op, *c, x, n);
   } else {
     *e = *c;
     *c = RS_FN(row_run)(op, *c, x, e, n, false);
@@ -260,24 +260,25 @@ RS_INLINE void RS_FN(steps)(rowscan_op op, rs_counter *counter, const RS_W *x, i
 }
 
 /* The same for integers, after the prefixes c, which go on. */
-RS_INLINE void RS_FN(steps_run)(RS_W *c, const RS_W *x, int64_t x_line, RS_W *e, int n, int64_t width) {
+RS_INLINE void RS_FN(steps_run)(rowscan_op op, RS_W *c, const RS_W *x, int64_t x_line, RS_W *e, int n, int64_t width) {
   for (int64_t i = 0; i < width; i += RS_LANES) {
     RS_V v = RS_FN(load)(c + i);
     for (int j = 0; j < n; j++) {
       if (e)
         RS_FN(store)(e + j * width + i, v);
-      v += RS_FN(load)(x + j * x_line + i);
+      v = RS_FN(combine)(op, v, RS_FN(load)(x + j * x_line + i));
     }
     RS_FN(store)(c + i, v);
   }
 }
 
-RS_INLINE void RS_FN(columns_run)(RS_W *c, const RS_W *x, int64_t x_line, RS_W *e, int64_t n, int64_t width) {
+RS_INLINE void RS_FN(columns_run)(rowscan_op op, RS_W *c, const RS_W *x, int64_t x_line, RS_W *e, int64_t n,
+                                  int64_t width) {
   for (; n >= 8; n -= 8, x += 8 * x_line) {
-    RS_FN(steps_run)(c, x, x_line, e, 8, width);
+    RS_FN(steps_run)(op, c, x, x_line, e, 8, width);
     e = e ? e + 8 * width : NULL;
   }
-  RS_FN(steps_run)(c, x, x_line, e, (int)n, width);
+  RS_FN(steps_run)(op, c, x, x_line, e, (int)n, width);
   if (e)
     memcpy(e + n * width, c, (size_t)width * sizeof *e);
 }
@@ -285,7 +286,7 @@ RS_INLINE void RS_FN(columns_run)(RS_W *c, const RS_W *x, int64_t x_line, RS_W *
 RS_INLINE void RS_FN(columns)(rowscan_op op, rs_counter *counter, const RS_W *x, int64_t x_line, RS_W *e, int64_t n,
                               int64_t width) {
   if (RS_FN(any_order)(op)) {
-    RS_FN(columns_run)((RS_W *)counter->prefix + RS_LEVELS * width, x, x_line, e, n, width);
+    RS_FN(columns_run)(op, (RS_W *)counter->prefix + RS_LEVELS * width, x, x_line, e, n, width);
     return;
   }
   for (; n >= 8; n -= 8, x += 8 * x_line) {
@@ -322,7 +323,7 @@ RS_INLINE void RS_FN(columns)(rowscan_op op, rs_counter *counter, const RS_W *x,
   static void RS_ENTRY(combine_##name)(void *to, const void *a, const void *b) {                                       \
     *(RS_W *)to = RS_FN(combine1)(enumerator, *(const RS_W *)a, *(const RS_W *)b);                                     \
   }
-RS_OPS(X)
+RS_LOOP_OPS(X)
 #undef X
 
 static void RS_ENTRY(multiply)(void *to, const void *from, const void *mask, rs_grid g) {

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: MIT
  *
  * Wants RS_W, the type; RS_SIZE, its bytes; RS_INDEX, a signed integer of its size; RS_TAG, its name; RS_WHOLE, whether
- * it is an integer; and RS_BYTES, those of a vector. Everything is inlined into functions where `op` is a constant.
- * Sums of integers are associative, so that they are computed in the cheapest order.
+ * it is an integer; RS_LOOP_OPS, the operators that work on it; and RS_BYTES, those of a vector. Everything is inlined
+ * into functions where `op` is a constant. What has the same bits in any order is computed in the cheapest.
  */
 #undef RS_PASTE3
 #undef RS_PASTE
@@ -48,15 +48,19 @@ RS_INLINE RS_V RS_FN(all)(RS_W x) {
 }
 
 RS_INLINE RS_W RS_FN(combine1)(rowscan_op op, RS_W a, RS_W b) {
+#define RS_PICK(condition, yes, no) ((condition) ? (yes) : (no))
 #define X(enumerator, name, kernel) op == enumerator ? (RS_W)rs_combine_##name(a, b):
-  return RS_OPS(X) a;
+  return RS_LOOP_OPS(X) a;
 #undef X
+#undef RS_PICK
 }
 
 RS_INLINE RS_V RS_FN(combine)(rowscan_op op, RS_V a, RS_V b) {
+#define RS_PICK(condition, yes, no) (((yes) & (RS_V)(condition)) | ((no) & ~(RS_V)(condition)))
 #define X(enumerator, name, kernel) op == enumerator ? rs_combine_##name(a, b):
-  return RS_OPS(X) a;
+  return RS_LOOP_OPS(X) a;
 #undef X
+#undef RS_PICK
 }
 
 /* ---- in registers ------------------------------------------------------------------------------------------------ */
@@ -105,17 +109,25 @@ RS_INLINE RS_V RS_FN(fold)(rowscan_op op, RS_V c, const RS_V t[4], RS_V e[4]) {
   return RS_FN(combine)(op, t01, RS_FN(combine)(op, t[2], t[3]));
 }
 
-/* Whether any order gives the same bits, and running sums serve. */
-RS_INLINE bool RS_FN(any_order)(rowscan_op op) {
-  return RS_WHOLE && op == ROWSCAN_SUM;
+RS_INLINE RS_W RS_FN(neutral)(rowscan_op op) {
+#define X(enumerator, name, kernel) op == enumerator ? (RS_W)rs_neutral_##name:
+  return RS_LOOP_OPS(X) 0;
+#undef X
 }
 
-/* Prefix sums of integers within a vector: in its parts of 16 bytes, then over these. */
-RS_INLINE RS_V RS_FN(along)(RS_V v) {
+/* Whether any order gives the same bits, and running prefixes serve. */
+RS_INLINE bool RS_FN(any_order)(rowscan_op op) {
+#define X(enumerator, name, kernel) || (op == enumerator && rs_any_order_##name)
+  return RS_WHOLE && (false RS_LOOP_OPS(X));
+#undef X
+}
+
+/* Prefixes of integers within a vector, in any order: in its parts of 16 bytes, then over these. */
+RS_INLINE RS_V RS_FN(along)(rowscan_op op, RS_V v) {
+  RS_V none = RS_FN(all)(RS_FN(neutral)(op));
 #define RS_NEAR(i, d) ((i) - (d) + ((i) % (16 / RS_SIZE) < (d) ? RS_LANES + 16 / RS_SIZE : 0))
 #define RS_FAR(i, d) ((i) & (d) ? ((i) & ~(2 * (d)-1)) + (d)-1 : RS_LANES)
-#define RS_LEVEL(F, d)                                                                                                 \
-  v = RS_FN(combine)(ROWSCAN_SUM, v, RS_SHUFFLE(RS_FN(lanes), v, (RS_V){0}, RS_LIST(F, (d) & (RS_LANES - 1))))
+#define RS_LEVEL(F, d) v = RS_FN(combine)(op, v, RS_SHUFFLE(RS_FN(lanes), v, none, RS_LIST(F, (d) & (RS_LANES - 1))))
   RS_LEVEL(RS_NEAR, 1);
   if (RS_SIZE == 4)
     RS_LEVEL(RS_NEAR, 2);
@@ -130,12 +142,12 @@ RS_INLINE RS_V RS_FN(along)(RS_V v) {
 }
 
 /* m vectors of integers after the prefix c, in every lane: e[i] = P(i + 1). Returns the prefix after them. */
-RS_INLINE RS_V RS_FN(run)(RS_V c, const RS_W *x, RS_W *e, int64_t m) {
+RS_INLINE RS_V RS_FN(run)(rowscan_op op, RS_V c, const RS_W *x, RS_W *e, int64_t m) {
 #define RS_LAST(i, d) RS_LANES - 1
   for (int64_t j = 0; j < m; j++) {
-    RS_V v = RS_FN(along)(RS_FN(load)(x + j * RS_LANES));
-    RS_FN(store)(e + j * RS_LANES, c + v);
-    c += RS_SHUFFLE(RS_FN(lanes), v, v, RS_LIST(RS_LAST, 0));
+    RS_V v = RS_FN(along)(op, RS_FN(load)(x + j * RS_LANES));
+    RS_FN(store)(e + j * RS_LANES, RS_FN(combine)(op, c, v));
+    c = RS_FN(combine)(op, c, RS_SHUFFLE(RS_FN(lanes), v, v, RS_LIST(RS_LAST, 0)));
   }
 #undef RS_LAST
   return c;
@@ -173,12 +185,6 @@ RS_INLINE const RS_W *RS_FN(padded)(RS_W *pad, const RS_W *x, int64_t n) {
 
 /* ---- short rows, one after another ------------------------------------------------------------------------------- */
 
-RS_INLINE RS_W RS_FN(neutral)(rowscan_op op) {
-#define X(enumerator, name, kernel) op == enumerator ? (RS_W)rs_neutral_##name:
-  return RS_OPS(X) 0;
-#undef X
-}
-
 /* Rows from number r on may be read a whole number of vectors each, up to the number returned. */
 RS_INLINE int64_t RS_FN(readable)(int64_t n, int64_t rows) {
   int64_t vectors = (n + RS_LANES - 1) / RS_LANES * RS_LANES;
@@ -198,7 +204,7 @@ RS_INLINE void RS_FN(short_rows)(rowscan_op op, const RS_W *x, RS_W *e, int64_t 
     const RS_W *from = r < readable ? x : RS_FN(padded)(pad, x, n);
     RS_V after;
     if (RS_FN(any_order)(op)) {
-      after = RS_FN(run)(RS_FN(all)(c), from, e + exclusive, m);
+      after = RS_FN(run)(op, RS_FN(all)(c), from, e + exclusive, m);
       if (exclusive)
         e[0] = c;
     } else {

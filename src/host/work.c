@@ -6,27 +6,50 @@
 
 #include <sched.h>
 
-/* ---- accumulators ------------------------------------------------------------------------------------------------ */
+/* ---- numbers and totals ------------------------------------------------------------------------------------------ */
 
-static void fill(void *to, uint64_t value, int64_t size, int64_t n) {
+static void fill(const rs_run *s, char *totals, int64_t n) {
   for (int64_t i = 0; i < n; i++)
-    rs_move((char *)to + i * size, &value, size);
+    rs_move_total(s, totals + i * s->state, s->neutral);
 }
 
-void rs_load_acc(const rs_run *s, void *wide, const void *acc) {
+void rs_load_init(const rs_run *s, void *total, const void *init) {
   rs_convert *load = s->isa->load[s->spec->acc_type][s->wide];
+  uint64_t number;
   if (s->acc_bytes == s->size)
-    rs_move(wide, acc, s->size);
+    rs_move(&number, init, s->size);
   else
-    load(wide, acc, (rs_grid){.lines = 1, .n = 1});
+    load(&number, init, (rs_grid){.lines = 1, .n = 1});
+  if (s->totals)
+    s->totals->begin(total, &number);
+  else if (s->key)
+    s->key(total, &number, (rs_grid){.lines = 1, .n = 1});
+  else
+    rs_move(total, &number, s->size);
 }
 
-void rs_save_acc(const rs_run *s, void *acc, const void *wide) {
+void rs_save_number(const rs_run *s, void *kept, const void *number) {
   rs_convert *save = s->isa->save[s->wide][s->spec->acc_type];
   if (s->acc_bytes == s->size)
-    rs_move(acc, wide, s->size);
+    rs_move(kept, number, s->size);
   else
-    save(acc, wide, (rs_grid){.lines = 1, .n = 1});
+    save(kept, number, (rs_grid){.lines = 1, .n = 1});
+}
+
+void rs_show(const rs_run *s, void *numbers, const void *totals, int64_t count) {
+  if (s->totals)
+    for (int64_t i = 0; i < count; i++)
+      s->totals->store((char *)numbers + i * s->size, (const char *)totals + i * s->state);
+  else if (s->value)
+    s->value(numbers, totals, (rs_grid){.lines = 1, .n = count});
+  else if (numbers != totals)
+    memcpy(numbers, totals, (size_t)(count * s->size));
+}
+
+void rs_save_total(const rs_run *s, void *kept, const void *total) {
+  uint64_t number;
+  rs_show(s, &number, total, 1);
+  rs_save_number(s, kept, &number);
 }
 
 /* ---- blocks: what is read and written at a time ------------------------------------------------------------------ */
@@ -88,22 +111,28 @@ static inline lines widen(const rs_run *s, const rs_view *a, view v, lines x, vo
   return (lines){w, w_line};
 }
 
-/* A block of the input with the mask applied: where it is, or in k->x. */
+/* A block of the input as totals, with the mask applied: where it is, or in k->x. */
 static inline lines read_block(const rs_run *s, rs_seat *k, const block *b) {
   const rs_view *a = &s->part[RS_IN], *m = &s->part[RS_MASK];
   view v = view_of(s, &k->tile, b, RS_IN);
-  lines x = widen(s, a, v, gather(s, k, a, v, k->raw), k->x, s->width);
-  if (s->spec->mask_mode == ROWSCAN_MASK_NONE)
-    return x;
-  lines y = gather(s, k, m, view_of(s, &k->tile, b, RS_MASK), k->raw_mask);
-  if (s->spec->mask_mode == ROWSCAN_MASK_SELECT) {
+  lines x = widen(s, a, v, gather(s, k, a, v, k->raw), k->x, s->width), own = {k->x, s->width};
+  if (s->spec->mask_mode != ROWSCAN_MASK_NONE) {
+    lines y = gather(s, k, m, view_of(s, &k->tile, b, RS_MASK), k->raw_mask);
     rs_grid g = {v.lines, v.n, s->width, x.line, y.line};
-    s->isa->select[m->log2][s->size == 8](k->x, x.data, y.data, s->mask_bits, &s->identity, g);
-  } else {
-    y = widen(s, m, v, y, k->factor, v.n);
-    s->isa->multiply[s->wide](k->x, x.data, y.data, (rs_grid){v.lines, v.n, s->width, x.line, y.line});
+    if (s->spec->mask_mode == ROWSCAN_MASK_SELECT) {
+      s->isa->select[m->log2][s->size == 8](k->x, x.data, y.data, s->mask_bits, &s->identity, g);
+    } else {
+      y = widen(s, m, v, y, k->factor, v.n);
+      g.mask = y.line;
+      s->isa->multiply[s->wide](k->x, x.data, y.data, g);
+    }
+    x = own;
   }
-  return (lines){k->x, s->width};
+  if (s->key) {
+    s->key(k->x, x.data, (rs_grid){v.lines, v.n, s->width, x.line, 0});
+    x = own;
+  }
+  return x;
 }
 
 /* What is read next: further steps of a row, the next strip of columns, or the first one again, some steps or a tile
@@ -155,8 +184,8 @@ static inline void write_block(const rs_run *s, rs_seat *k, const block *b, line
     s->isa->copy(v.data, w.data, bytes, ahead);
 }
 
-static void save_total(const rs_run *s, const rs_tile *t, int64_t row, const void *w) {
-  rs_save_acc(s, (char *)s->rows.array[RS_TOTALS].data + t->at[RS_OWN][row] * s->acc_bytes, w);
+static void save_total(const rs_run *s, const rs_tile *t, int64_t row, const void *number) {
+  rs_save_number(s, (char *)s->rows.array[RS_TOTALS].data + t->at[RS_OWN][row] * s->acc_bytes, number);
 }
 
 /* What is special before the first step of a row, and after the last. */
@@ -164,9 +193,10 @@ static inline void ends(const rs_run *s, rs_seat *k, const block *b) {
   int64_t after = b->begin + b->steps;
   char *last = k->e + b->steps * s->width * s->size;
   if (b->begin == 0 && !s->rows.array[RS_INIT].data)
-    fill(k->e, s->identity, s->size, b->rows);
+    for (int64_t r = 0; r < b->rows; r++)
+      rs_move(k->e + r * s->size, &s->identity, s->size);
   if (after == k->after_step)
-    memcpy(last, k->after + b->row * s->size, (size_t)(b->rows * s->size));
+    rs_show(s, last, k->after + b->row * s->state, b->rows);
   if (after == s->spec->length && s->rows.array[RS_TOTALS].data)
     for (int64_t r = 0; r < b->rows; r++)
       save_total(s, &k->tile, b->row + r, last + r * s->size);
@@ -184,18 +214,63 @@ static void expect_output(const rs_run *s, const rs_seat *k, const block *b) {
     prefetch(v.data + (v.at ? v.at[l] : l * v.line) * a->bytes, n * a->bytes);
 }
 
+/* As rs_scan and rs_push do for one row, of an operator without loops: the counter counts elements. */
+static void push_total(const rs_run *s, rs_counter *counter, const void *total) {
+  char t[RS_MOST_TOTAL] __attribute__((aligned(16)));
+  char *totals = counter->total, *prefixes = counter->prefix;
+  int64_t before = counter->count++, bytes = s->state;
+  memcpy(t, total, (size_t)bytes);
+  for (int64_t b = 0; before >> b & 1; b++)
+    s->totals->combine(t, totals + b * bytes, t);
+  memcpy(totals + rs_level(before + 1) * bytes, t, (size_t)bytes);
+  s->totals->combine(prefixes + rs_level(before + 1) * bytes, prefixes + rs_level(before & (before + 1)) * bytes, t);
+}
+
+static bool is_masked(const rs_run *s, const void *mask, int64_t i) {
+  uint64_t bits = 0;
+  int64_t bytes = s->part[RS_MASK].bytes;
+  memcpy(&bits, (const char *)mask + i * bytes, (size_t)bytes);
+  return !(bits & s->mask_bits);
+}
+
+static void scan_one_by_one(const rs_run *s, rs_seat *k, const block *b, rs_counter *counter, bool show) {
+  bool selects = s->spec->mask_mode == ROWSCAN_MASK_SELECT;
+  char t[RS_MOST_TOTAL] __attribute__((aligned(16)));
+  const char *x = read_block(s, k, b).data, *prefixes = counter->prefix;
+  const void *mask = NULL;
+  if (selects)
+    mask = gather(s, k, &s->part[RS_MASK], view_of(s, &k->tile, b, RS_MASK), k->raw_mask).data;
+  for (int64_t i = 0; i <= b->steps; i++) {
+    if (show)
+      s->totals->store(k->e + i * s->size, prefixes + rs_level(counter->count) * s->state);
+    if (i == b->steps)
+      break;
+    if (selects && is_masked(s, mask, i))
+      s->totals->identity(t);
+    else
+      s->totals->load(t, x + i * s->size);
+    push_total(s, counter, t);
+  }
+}
+
 /* Scans a block after what its counter holds. Only the counter is wanted if not `show`. */
 static void scan_block(const rs_run *s, rs_seat *k, const block *b, rs_counter *counter, bool show) {
-  rs_scan *loop = (s->columns ? s->isa->columns : s->isa->row)[s->spec->op][s->wide];
   int64_t size = s->size, first = s->spec->flags & ROWSCAN_EXCLUSIVE ? 0 : s->width * size;
   if (show && s->columns && !s->stream)
     expect_output(s, k, b);
-  lines x = read_block(s, k, b);
-  if (x.data != k->x && b->rows < s->width) { /* loops read whole vectors */
-    s->isa->copy(k->x, x.data, (rs_grid){b->steps, b->rows * size, s->width * size, x.line * size, 0}, NULL);
-    x = (lines){k->x, s->width};
+  if (s->totals) {
+    scan_one_by_one(s, k, b, counter, show);
+  } else {
+    lines x = read_block(s, k, b);
+    if (x.data != k->x && b->rows < s->width) { /* loops read whole vectors */
+      s->isa->copy(k->x, x.data, (rs_grid){b->steps, b->rows * size, s->width * size, x.line * size, 0}, NULL);
+      x = (lines){k->x, s->width};
+    }
+    rs_scan *loop = s->columns ? s->loops->columns : s->loops->row;
+    loop(counter, x.data, x.line, show ? k->e : NULL, b->steps, s->width);
+    if (show && s->value)
+      rs_show(s, k->e, k->e, (b->steps + 1) * s->width);
   }
-  loop(counter, x.data, x.line, show ? k->e : NULL, b->steps, s->width);
   if (show) {
     ends(s, k, b);
     write_block(s, k, b, (lines){k->e + first, s->width});
@@ -209,29 +284,45 @@ static int64_t strips(const rs_run *s, const rs_tile *t) {
 }
 
 static void start_bank(const rs_run *s, const rs_tile *t, rs_bank *bank, const char *start) {
-  int64_t bytes = s->width * s->size;
+  int64_t bytes = s->width * s->state;
   for (int64_t i = 0; i < strips(s, t); i++) {
     char *total = bank->total + i * RS_LEVELS * bytes, *prefix = bank->prefix + i * (RS_LEVELS + 1) * bytes;
     bank->counter[i] = (rs_counter){0, total, prefix};
     if (s->columns)
       memcpy(prefix + RS_LEVELS * bytes, start + i * bytes, (size_t)bytes);
     else
-      rs_move(prefix + RS_LEVELS * bytes, start + i * bytes, bytes);
+      rs_move_total(s, prefix + RS_LEVELS * bytes, start + i * bytes);
   }
 }
 
 /* The prefixes after all that was counted. */
 static void read_bank(const rs_run *s, const rs_tile *t, const rs_bank *bank, char *to) {
-  int64_t bytes = s->width * s->size;
+  int64_t bytes = s->width * s->state;
   for (int64_t i = 0; i < strips(s, t); i++) {
     const rs_counter *c = &bank->counter[i];
     memcpy(to + i * bytes, (const char *)c->prefix + rs_level(c->count) * bytes, (size_t)bytes);
   }
 }
 
+/* The totals of all that was counted, a power of two of steps: what follows the neutral element, unless that is said of
+ * the first element alone. */
+static void read_totals(const rs_run *s, const rs_tile *t, const rs_bank *bank, char *to) {
+  if (!s->totals) {
+    read_bank(s, t, bank, to);
+    return;
+  }
+  for (int64_t i = 0; i < strips(s, t); i++) {
+    const rs_counter *c = &bank->counter[i];
+    rs_move_total(s, to + i * s->state, (const char *)c->total + rs_level(c->count) * s->state);
+  }
+}
+
 static void push_bank(const rs_run *s, const rs_tile *t, rs_bank *bank, const char *total) {
   for (int64_t i = 0; i < strips(s, t); i++)
-    s->isa->push[s->spec->op][s->wide](&bank->counter[i], total + i * s->width * s->size, s->width);
+    if (s->totals)
+      push_total(s, &bank->counter[i], total + i * s->state);
+    else
+      s->loops->push(&bank->counter[i], total + i * s->width * s->state, s->width);
 }
 
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */
@@ -268,10 +359,11 @@ static void place_tile(const rs_run *s, int64_t number, rs_tile *t) {
 
 /* Where the rows of a tile start: their initial values, or neutral elements. */
 static void start_values(const rs_run *s, const rs_tile *t, char *start) {
-  fill(start, s->neutral, s->size, strips(s, t) * s->width);
+  fill(s, start, strips(s, t) * s->width);
   if (s->rows.array[RS_INIT].data)
     for (int64_t i = 0; i < t->rows; i++)
-      rs_load_acc(s, start + i * s->size, (const char *)s->rows.array[RS_INIT].data + t->at[RS_OWN][i] * s->acc_bytes);
+      rs_load_init(s, start + i * s->state,
+                   (const char *)s->rows.array[RS_INIT].data + t->at[RS_OWN][i] * s->acc_bytes);
 }
 
 /* Scans the steps from `begin` to `end` of the tile in k, from k->start on. Only the bank is wanted if not `show`. */
@@ -294,11 +386,12 @@ static void sit_down(const rs_run *s, rs_seat *k) {
 }
 
 static void empty_rows(const rs_run *s, rs_seat *k) {
-  if (!s->rows.array[RS_INIT].data)
-    fill(k->start, s->identity, s->size, k->tile.rows);
-  if (s->rows.array[RS_TOTALS].data)
-    for (int64_t i = 0; i < k->tile.rows; i++)
-      save_total(s, &k->tile, i, k->start + i * s->size);
+  for (int64_t i = 0; s->rows.array[RS_TOTALS].data && i < k->tile.rows; i++) {
+    uint64_t number = s->identity;
+    if (s->rows.array[RS_INIT].data)
+      rs_show(s, &number, k->start + i * s->state, 1);
+    save_total(s, &k->tile, i, &number);
+  }
 }
 
 void rs_run_tiles(void *run, int64_t chunk, void *seat) {
@@ -358,9 +451,9 @@ void rs_run_piece(void *run, int64_t number, void *seat) {
   sit_down(s, k);
   place_tile(s, number / s->pieces, t);
   if (whole) {
-    fill(k->start, s->neutral, s->size, strips(s, t) * s->width);
+    fill(s, k->start, strips(s, t) * s->width);
     scan_steps(s, k, begin, end, false);
-    read_bank(s, t, &k->bank, k->total);
+    read_totals(s, t, &k->bank, k->total);
   }
   await(s, number);
   if (begin == 0) {

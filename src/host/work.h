@@ -23,6 +23,7 @@ enum {
   RS_TILE_ROWS = RS_TILE_BYTES / 4,          /* the most rows of a tile, */
   RS_STRIPS = RS_TILE_BYTES / RS_LINE_BYTES, /* and strips, be they columns or rows */
   RS_SMALL_BYTES = 1024,                     /* of widest elements: a problem that is scanned without a seat */
+  RS_MOST_TOTAL = 64,                        /* bytes of a total, at most */
 };
 
 /* Where rows begin in the arrays; OWN: initial values and totals, which have the same strides. */
@@ -74,11 +75,16 @@ typedef struct rs_run {
   rs_rows rows; /* neighbouring dimensions joined */
   rs_view part[RS_OWN];
   int64_t stride[RS_PARTS]; /* from row to row in the last dimension */
-  rs_wide wide;
-  int64_t size;               /* bytes of an accumulator */
-  int64_t widest;             /* bytes of the widest elements of all arrays, accumulators included */
-  int64_t acc_bytes;          /* the same in init and totals */
-  uint64_t neutral, identity; /* accumulators, in the first bytes */
+  rs_wide wide;             /* of numbers, which elements are converted to and from */
+  int64_t size;             /* bytes of a number */
+  int64_t widest;           /* bytes of the widest elements of all arrays, numbers included */
+  int64_t acc_bytes;        /* of a number in init and totals */
+  const rs_loops *loops;    /* scan totals, which are numbers or, */
+  rs_convert *key, *value;  /* unless NULL, keys of the same size; */
+  const rs_totals *totals;  /* or else make and combine them one by one */
+  int64_t state;            /* bytes of a total */
+  char neutral[RS_MOST_TOTAL] __attribute__((aligned(16)));
+  uint64_t identity;          /* a number, in the first bytes */
   uint64_t mask_bits;         /* those that make a mask true */
   bool batch;                 /* whole rows, many at a time (host_batch.h); else */
   bool columns;               /* strips are columns, not single rows */
@@ -98,15 +104,27 @@ typedef struct rs_run {
 void rs_run_tiles(void *run, int64_t chunk, void *seat);
 void rs_run_piece(void *run, int64_t chunk, void *seat);
 
-/* One accumulator; sizes that the compiler knows spare a call. */
+/* One number; sizes that the compiler knows spare a call. */
 static inline void rs_move(void *to, const void *from, int64_t size) {
   memcpy(to, from, 4);
   if (size == 8)
     memcpy((char *)to + 4, (const char *)from + 4, 4);
 }
 
-/* The same from and to the type of init and totals. */
-void rs_load_acc(const rs_run *run, void *wide, const void *acc);
-void rs_save_acc(const rs_run *run, void *acc, const void *wide);
+/* One total. */
+static inline void rs_move_total(const rs_run *run, void *to, const void *from) {
+  if (run->loops)
+    rs_move(to, from, run->size);
+  else
+    memcpy(to, from, (size_t)run->state);
+}
+
+/* The total that a fold from an initial value starts with, and what is kept of a row's total. */
+void rs_load_init(const rs_run *run, void *total, const void *init);
+void rs_save_total(const rs_run *run, void *kept, const void *total);
+void rs_save_number(const rs_run *run, void *kept, const void *number);
+
+/* Of `count` totals, as numbers. */
+void rs_show(const rs_run *run, void *numbers, const void *totals, int64_t count);
 
 #endif

@@ -17,6 +17,7 @@
 #include "base/status.h"
 #include "scan.h"
 #include "spec/rows.h"
+#include "spec/types.h"
 
 enum { LEVELS = 57, MOST_RANK = RS_MAX_ROW_RANK + 1 };
 
@@ -282,6 +283,8 @@ static rowscan_status check_same(const rowscan_carry *carry, const rowscan_probl
 
 /* What the first chunk fixes, its initial values included. */
 static rowscan_status begin(rowscan_carry *carry, const chunk *all, const rowscan_spec *spec, int64_t rows) {
+  if (rs_op_of(spec->op)->numbers > 1) /* totals are kept as one */
+    return rs_fail(ROWSCAN_UNSUPPORTED, "chunk: field 'op': a carry has no %s", rowscan_op_name(spec->op));
   carry->form = all->problem;
   memcpy(carry->shape, all->problem.shape, (size_t)all->problem.rank * sizeof *carry->shape);
   carry->shape[all->problem.dim] = 1;

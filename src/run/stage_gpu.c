@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "gpu/launch.h"
+#include "spec/types.h"
 #include "stage_blocks.h"
 #include "stage_copy.h"
 #include "stage_slots.h"
@@ -400,6 +401,9 @@ static rowscan_status run_in_slots(ring *r, rs_progress *progress) {
   if (status)
     return status;
   choose_pieces(r, allowed);
+  if (r->cut && rs_op_of(r->spec.op)->numbers > 1) /* blocks' totals would have to come down whole */
+    return rs_fail(ROWSCAN_UNSUPPORTED, "problem: rows of %lld elements in host memory are too long for %s on a GPU",
+                   (long long)r->length, rowscan_op_name(r->spec.op));
   status = make_plans(r);
   if (!status)
     status = open_ring(r, allowed);

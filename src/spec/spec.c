@@ -8,7 +8,9 @@
 #include "base/status.h"
 #include "types.h"
 
-static rowscan_type default_out(rowscan_type in) {
+static rowscan_type default_out(const rs_op *op, rowscan_type in) {
+  if (op->ordered)
+    return in;
   switch (rs_type_kind(in)) {
   case RS_FLOAT:
     return in;
@@ -26,13 +28,39 @@ static rowscan_type default_acc(rowscan_type in, rowscan_type out) {
   return wide || out == ROWSCAN_F64 ? ROWSCAN_F64 : ROWSCAN_F32;
 }
 
+/* Bits of the integers that a type has all of, without a sign's. */
+static int whole_bits(rowscan_type type) {
+  static const int of_floats[] = {[ROWSCAN_F16] = 11, [ROWSCAN_BF16] = 8, [ROWSCAN_F32] = 24, [ROWSCAN_F64] = 53};
+  int bits = 8 * (int)rowscan_type_bytes(type);
+  switch (rs_type_kind(type)) {
+  case RS_FLOAT:
+    return of_floats[type];
+  case RS_SIGNED:
+    return bits - 1;
+  default:
+    return type == ROWSCAN_BOOL ? 1 : bits;
+  }
+}
+
+/* Whether a selected element can be written as `out`: it has every integer of `in`; floats may be rounded, which keeps
+ * their order. */
+static bool holds(rowscan_type out, rowscan_type in) {
+  if (rs_type_kind(in) == RS_FLOAT)
+    return rs_type_kind(out) == RS_FLOAT;
+  bool sign = rs_type_kind(out) == RS_FLOAT || rs_type_kind(out) == RS_SIGNED || rs_type_kind(in) != RS_SIGNED;
+  return sign && whole_bits(out) >= whole_bits(in);
+}
+
 static rowscan_status complete_types(rowscan_spec *spec) {
+  const rs_op *op = rs_op_of(spec->op);
   if (!spec->in_type)
     spec->in_type = ROWSCAN_F32;
   if (!spec->out_type)
-    spec->out_type = default_out(spec->in_type);
+    spec->out_type = default_out(op, spec->in_type);
   const char *in = rowscan_type_name(spec->in_type), *out = rowscan_type_name(spec->out_type);
-  if (spec->out_type == ROWSCAN_BOOL)
+  if (op->ordered && !holds(spec->out_type, spec->in_type))
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'out': %s of %s can't be written as %s", op->name, in, out);
+  if (spec->out_type == ROWSCAN_BOOL && !op->ordered)
     return rs_fail(ROWSCAN_UNSUPPORTED,
                    "spec: field 'out': bool can't hold a scan; choose an integer or floating type");
   if (rs_type_kind(spec->in_type) == RS_FLOAT && rs_type_kind(spec->out_type) != RS_FLOAT)
@@ -49,6 +77,9 @@ static rowscan_status complete_types(rowscan_spec *spec) {
 }
 
 static rowscan_status complete_mask(rowscan_spec *spec) {
+  if (spec->mask_mode == ROWSCAN_MASK_MULTIPLY && rs_op_of(spec->op)->ordered)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'mask_mode': multiply has no meaning for %s; select has",
+                   rowscan_op_name(spec->op));
   if (spec->mask_mode == ROWSCAN_MASK_NONE) {
     if (spec->mask_type)
       return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'mask_type': %s, but there is no mask: its mode is none",
@@ -166,7 +197,7 @@ int rs_spec_mask_bytes(const rowscan_spec *spec) {
 }
 
 int rs_spec_register_bytes(const rowscan_spec *spec) {
-  return rowscan_type_bytes(spec->acc_type) == 8 ? 8 : 4;
+  return rs_op_of(spec->op)->numbers * (rowscan_type_bytes(spec->acc_type) == 8 ? 8 : 4);
 }
 
 bool rs_spec_loops(const rowscan_spec *spec) {

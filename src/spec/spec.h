@@ -32,7 +32,7 @@ void rs_spec_line(const rowscan_spec *spec, rs_text *text);
 /* Bytes of a masked element's mask; 0: there is no mask. */
 int rs_spec_mask_bytes(const rowscan_spec *spec);
 
-/* Bytes of an accumulator in registers, 4 or 8: integers take no fewer than 32 bits. */
+/* Bytes of a total in registers: numbers of 4 or 8 bytes each, integers of no fewer than 32 bits. */
 int rs_spec_register_bytes(const rowscan_spec *spec);
 
 /*

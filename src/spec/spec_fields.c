@@ -65,11 +65,20 @@ void rs_field_set(const rs_field *field, rowscan_spec *spec, int64_t value) {
 }
 
 /* For each call, so without a branch: what is negative is large here. */
+#define OR_BIT(bit, ...) | (bit)
+static const unsigned known_flags = 0u RS_SPEC_FIELDS(RS_NO_ROW, RS_NO_ROW, OR_BIT);
+#undef OR_BIT
+
 static bool are_in_range(const rowscan_spec *spec) {
 #define IN_RANGE(member, name, values, ...) &((uint64_t)spec->member <= (uint64_t)rs_##values##_values.most)
-#define OR_BIT(bit, ...) | (bit)
-  return 1 RS_SPEC_FIELDS(IN_RANGE, RS_NO_ROW, RS_NO_ROW) &
-         ((spec->flags & ~(0u RS_SPEC_FIELDS(RS_NO_ROW, RS_NO_ROW, OR_BIT))) == 0);
+  return 1 RS_SPEC_FIELDS(IN_RANGE, RS_NO_ROW, RS_NO_ROW) & ((spec->flags & ~known_flags) == 0);
+#undef IN_RANGE
+}
+
+/* Tests have operators beyond the table's. */
+static bool is_value(const rs_field *field, int64_t value) {
+  return (uint64_t)value <= (uint64_t)field->values->most ||
+         (field->values == &rs_op_values && rs_op_of((rowscan_op)value));
 }
 
 rowscan_status rs_fields_check(const rowscan_spec *spec) {
@@ -78,9 +87,11 @@ rowscan_status rs_fields_check(const rowscan_spec *spec) {
   for (int i = 0; i < RS_FIELDS; i++) {
     const rs_field *field = &rs_fields[i];
     int64_t value = rs_field_get(field, spec);
-    if ((uint64_t)value > (uint64_t)field->values->most)
+    if (!is_value(field, value))
       return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field '%s': %lld is not %s%s", field->name, (long long)value,
                      field->values->words ? "one of " : "", field->values->expected);
   }
-  return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'flags': 0x%x has unknown bits", spec->flags);
+  if (spec->flags & ~known_flags)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'flags': 0x%x has unknown bits", spec->flags);
+  return ROWSCAN_OK;
 }

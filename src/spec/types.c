@@ -16,11 +16,12 @@ static const struct {
 #undef X
 };
 
-static const struct {
-  const char *name, *kernel;
-} ops[] = {
-#define X(enumerator, name, kernel) [enumerator] = {#name, #kernel},
-    RS_OPS(X)
+static const rs_op ops[] = {
+#define X(enumerator, name, kernel) [enumerator] = {#name, #kernel, false, 1, NULL, NULL},
+    RS_ARITHMETIC_OPS(X)
+#undef X
+#define X(enumerator, name, kernel) [enumerator] = {#name, #kernel, true, 1, NULL, NULL},
+        RS_ORDER_OPS(X)
 #undef X
 };
 
@@ -45,17 +46,20 @@ rowscan_type rowscan_type_by_name(const char *name) {
   return ROWSCAN_TYPE_DEFAULT;
 }
 
-const char *rs_op_kernel(rowscan_op op) {
-  return ops[op].kernel;
+const rs_op *rs_op_of(rowscan_op op) {
+  if ((unsigned)op < OPS)
+    return &ops[op];
+  return (unsigned)op - OPS < (unsigned)rs_more_op_count ? &rs_more_ops[(unsigned)op - OPS] : NULL;
 }
 
 const char *rowscan_op_name(rowscan_op op) {
-  return (unsigned)op < OPS ? ops[op].name : "unknown";
+  const rs_op *row = rs_op_of(op);
+  return row ? row->name : "unknown";
 }
 
 int rowscan_op_by_name(const char *name) {
-  for (int op = 0; op < OPS; op++)
-    if (!strcmp(ops[op].name, name))
+  for (int op = 0; rs_op_of((rowscan_op)op); op++)
+    if (!strcmp(rs_op_of((rowscan_op)op)->name, name))
       return op;
   return -1;
 }

@@ -6,6 +6,7 @@
 #define RS_TYPES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/machine.h"
 #include "rowscan.h"
@@ -26,10 +27,16 @@
   X(ROWSCAN_U64, u64, 8, RS_UNSIGNED)                                                                                  \
   X(ROWSCAN_BOOL, bool, 1, RS_BOOL)
 
-/* X(enumerator, name, kernel): `kernel` is the operator's name in kernels/ops.cuh. */
-#define RS_OPS(X)                                                                                                      \
+/*
+ * X(enumerator, name, kernel): `kernel` is the operator's struct in kernels/ops.cuh; src/host/ops.h has its twin.
+ * Arithmetic wraps, and results of integers are wider unless told otherwise. Operators of an order select one of their
+ * elements: results have the elements' type or one with all of its values, and masks can't multiply.
+ */
+#define RS_ARITHMETIC_OPS(X)                                                                                           \
   X(ROWSCAN_SUM, sum, Sum)                                                                                             \
   X(ROWSCAN_PROD, prod, Prod)
+#define RS_ORDER_OPS(X)
+#define RS_OPS(X) RS_ARITHMETIC_OPS(X) RS_ORDER_OPS(X)
 
 /* X(enumerator, name). Mask modes but for "none", which is 0; layouts; regimes. */
 #define RS_MASK_MODES(X)                                                                                               \
@@ -58,7 +65,21 @@
 
 typedef enum rs_kind { RS_NO_KIND = 0, RS_FLOAT, RS_SIGNED, RS_UNSIGNED, RS_BOOL } rs_kind;
 
+/* An operator; `source` and `totals` are of those that have neither a struct in kernels/ops.cuh nor loops of their own.
+ */
+typedef struct rs_op {
+  const char *name, *kernel;
+  bool ordered;                   /* else it is arithmetic */
+  int numbers;                    /* that a total takes */
+  const char *source;             /* of the kernel's struct */
+  const struct rs_totals *totals; /* by rs_wide: src/host/isa.h */
+} rs_op;
+
+/* Operators beyond the library's own, numbered after them. There are none; a test's program links its own in place. */
+extern const rs_op *const rs_more_ops;
+extern const int rs_more_op_count;
+
 rs_kind rs_type_kind(rowscan_type type); /* RS_NO_KIND for a value that is no type */
-const char *rs_op_kernel(rowscan_op op);
+const rs_op *rs_op_of(rowscan_op op);    /* NULL for a value that is no operator */
 
 #endif

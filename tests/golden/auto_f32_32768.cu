@@ -2,8 +2,8 @@
 #include "ring.cuh"
 #include "prefetch.cuh"
 struct P {
-  using Acc = f32;
-  using Op = Sum<Acc>;
+  using Op = Sum<f32, f32>;
+  using Acc = Op::Total;
   using In = f32;
   using Out = f32;
   using Mask = f32;
@@ -22,8 +22,8 @@ RS_KERNEL(512, 1) rowscan_aligned(RS_PARAMETER(Rows<1>, rows)) {
 // rowscan, any, regime row: inclusive sum of f32 along rows of 32768, f32 out
 #include "gather.cuh"
 struct P {
-  using Acc = f32;
-  using Op = Sum<Acc>;
+  using Op = Sum<f32, f32>;
+  using Acc = Op::Total;
   using In = f32;
   using Out = f32;
   using Mask = f32;
@@ -42,8 +42,8 @@ RS_KERNEL(512, 2) rowscan_any(RS_PARAMETER(Rows<1>, rows)) {
 #include "ring_any.cuh"
 #include "prefetch.cuh"
 struct P {
-  using Acc = f32;
-  using Op = Sum<Acc>;
+  using Op = Sum<f32, f32>;
+  using Acc = Op::Total;
   using In = f32;
   using Out = f32;
   using Mask = f32;
@@ -62,8 +62,8 @@ RS_KERNEL(256, 1) rowscan_dense(RS_PARAMETER(Rows<1>, rows)) {
 // rowscan, long_any, regime long: inclusive sum of f32 along rows of 32768, f32 out
 #include "tiles.cuh"
 struct P {
-  using Acc = f32;
-  using Op = Sum<Acc>;
+  using Op = Sum<f32, f32>;
+  using Acc = Op::Total;
   using In = f32;
   using Out = f32;
   using Mask = f32;
@@ -82,8 +82,8 @@ RS_KERNEL(256, 4) rowscan_long_any(RS_PARAMETER(Rows<1>, rows)) {
 #include "stream_any.cuh"
 #include "prefetch.cuh"
 struct P {
-  using Acc = f32;
-  using Op = Sum<Acc>;
+  using Op = Sum<f32, f32>;
+  using Acc = Op::Total;
   using In = f32;
   using Out = f32;
   using Mask = f32;
@@ -103,8 +103,8 @@ RS_KERNEL(256, 1) rowscan_long_dense(RS_PARAMETER(Rows<1>, rows)) {
 #include "stream.cuh"
 #include "prefetch.cuh"
 struct P {
-  using Acc = f32;
-  using Op = Sum<Acc>;
+  using Op = Sum<f32, f32>;
+  using Acc = Op::Total;
   using In = f32;
   using Out = f32;
   using Mask = f32;
@@ -124,8 +124,8 @@ RS_KERNEL(256, 1) rowscan_long_aligned(RS_PARAMETER(Rows<1>, rows)) {
 #include "at_once.cuh"
 #include "prefetch.cuh"
 struct P {
-  using Acc = f32;
-  using Op = Sum<Acc>;
+  using Op = Sum<f32, f32>;
+  using Acc = Op::Total;
   using In = f32;
   using Out = f32;
   using Mask = f32;

@@ -1,8 +1,8 @@
 // rowscan, aligned, regime row: inclusive sum of f32 along rows of 32768, f32 out
 #include "row.cuh"
 struct P {
-  using Acc = f32;
-  using Op = Sum<Acc>;
+  using Op = Sum<f32, f32>;
+  using Acc = Op::Total;
   using In = f32;
   using Out = f32;
   using Mask = f32;
@@ -20,8 +20,8 @@ RS_KERNEL(512, 1) rowscan_aligned(RS_PARAMETER(Rows<1>, rows)) {
 // rowscan, any, regime row: inclusive sum of f32 along rows of 32768, f32 out
 #include "row.cuh"
 struct P {
-  using Acc = f32;
-  using Op = Sum<Acc>;
+  using Op = Sum<f32, f32>;
+  using Acc = Op::Total;
   using In = f32;
   using Out = f32;
   using Mask = f32;
@@ -39,8 +39,8 @@ RS_KERNEL(512, 1) rowscan_any(RS_PARAMETER(Rows<1>, rows)) {
 // rowscan, long_any, regime long: inclusive sum of f32 along rows of 32768, f32 out
 #include "tiles.cuh"
 struct P {
-  using Acc = f32;
-  using Op = Sum<Acc>;
+  using Op = Sum<f32, f32>;
+  using Acc = Op::Total;
   using In = f32;
   using Out = f32;
   using Mask = f32;
@@ -58,8 +58,8 @@ RS_KERNEL(256, 4) rowscan_long_any(RS_PARAMETER(Rows<1>, rows)) {
 // rowscan, long_aligned, regime long: inclusive sum of f32 along rows of 32768, f32 out
 #include "tiles.cuh"
 struct P {
-  using Acc = f32;
-  using Op = Sum<Acc>;
+  using Op = Sum<f32, f32>;
+  using Acc = Op::Total;
   using In = f32;
   using Out = f32;
   using Mask = f32;
@@ -77,8 +77,8 @@ RS_KERNEL(256, 4) rowscan_long_aligned(RS_PARAMETER(Rows<1>, rows)) {
 // rowscan, long_few, regime long: inclusive sum of f32 along rows of 32768, f32 out
 #include "at_once.cuh"
 struct P {
-  using Acc = f32;
-  using Op = Sum<Acc>;
+  using Op = Sum<f32, f32>;
+  using Acc = Op::Total;
   using In = f32;
   using Out = f32;
   using Mask = f32;

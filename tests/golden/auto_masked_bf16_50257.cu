@@ -2,8 +2,8 @@
 #include "ring.cuh"
 #include "prefetch.cuh"
 struct P {
-  using Acc = f32;
-  using Op = Sum<Acc>;
+  using Op = Sum<f32, f32>;
+  using Acc = Op::Total;
   using In = bf16;
   using Out = bf16;
   using Mask = boolean;
@@ -22,8 +22,8 @@ RS_KERNEL(512, 1) rowscan_aligned(RS_PARAMETER(Rows<1>, rows)) {
 // rowscan, any, regime row: reverse exclusive sum of bf16 along rows of 50257, masked (select) by bool, bf16 out from f32
 #include "row.cuh"
 struct P {
-  using Acc = f32;
-  using Op = Sum<Acc>;
+  using Op = Sum<f32, f32>;
+  using Acc = Op::Total;
   using In = bf16;
   using Out = bf16;
   using Mask = boolean;
@@ -42,8 +42,8 @@ RS_KERNEL(256, 2) rowscan_any(RS_PARAMETER(Rows<1>, rows)) {
 #include "ring_any.cuh"
 #include "prefetch.cuh"
 struct P {
-  using Acc = f32;
-  using Op = Sum<Acc>;
+  using Op = Sum<f32, f32>;
+  using Acc = Op::Total;
   using In = bf16;
   using Out = bf16;
   using Mask = boolean;
@@ -62,8 +62,8 @@ RS_KERNEL(128, 4) rowscan_dense(RS_PARAMETER(Rows<1>, rows)) {
 // rowscan, long_any, regime long: reverse exclusive sum of bf16 along rows of 50257, masked (select) by bool, bf16 out from f32
 #include "tiles.cuh"
 struct P {
-  using Acc = f32;
-  using Op = Sum<Acc>;
+  using Op = Sum<f32, f32>;
+  using Acc = Op::Total;
   using In = bf16;
   using Out = bf16;
   using Mask = boolean;
@@ -82,8 +82,8 @@ RS_KERNEL(256, 4) rowscan_long_any(RS_PARAMETER(Rows<1>, rows)) {
 #include "stream_any.cuh"
 #include "prefetch.cuh"
 struct P {
-  using Acc = f32;
-  using Op = Sum<Acc>;
+  using Op = Sum<f32, f32>;
+  using Acc = Op::Total;
   using In = bf16;
   using Out = bf16;
   using Mask = boolean;
@@ -103,8 +103,8 @@ RS_KERNEL(384, 1) rowscan_long_dense(RS_PARAMETER(Rows<1>, rows)) {
 #include "stream.cuh"
 #include "prefetch.cuh"
 struct P {
-  using Acc = f32;
-  using Op = Sum<Acc>;
+  using Op = Sum<f32, f32>;
+  using Acc = Op::Total;
   using In = bf16;
   using Out = bf16;
   using Mask = boolean;
@@ -124,8 +124,8 @@ RS_KERNEL(384, 1) rowscan_long_aligned(RS_PARAMETER(Rows<1>, rows)) {
 #include "at_once.cuh"
 #include "prefetch.cuh"
 struct P {
-  using Acc = f32;
-  using Op = Sum<Acc>;
+  using Op = Sum<f32, f32>;
+  using Acc = Op::Total;
   using In = bf16;
   using Out = bf16;
   using Mask = boolean;

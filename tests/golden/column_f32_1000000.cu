@@ -2,8 +2,8 @@
 #include "wide.cuh"
 #include "prefetch.cuh"
 struct P {
-  using Acc = f32;
-  using Op = Sum<Acc>;
+  using Op = Sum<f32, f32>;
+  using Acc = Op::Total;
   using In = f32;
   using Out = f32;
   using Mask = f32;
@@ -23,8 +23,8 @@ RS_KERNEL(128, 3) rowscan_aligned(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(Wide
 #include "columns.cuh"
 #include "prefetch.cuh"
 struct P {
-  using Acc = f32;
-  using Op = Sum<Acc>;
+  using Op = Sum<f32, f32>;
+  using Acc = Op::Total;
   using In = f32;
   using Out = f32;
   using Mask = f32;
@@ -44,8 +44,8 @@ RS_KERNEL(128, 3) rowscan_any(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(ColumnCu
 #include "askew.cuh"
 #include "prefetch.cuh"
 struct P {
-  using Acc = f32;
-  using Op = Sum<Acc>;
+  using Op = Sum<f32, f32>;
+  using Acc = Op::Total;
   using In = f32;
   using Out = f32;
   using Mask = f32;
@@ -65,8 +65,8 @@ RS_KERNEL(256, 3) rowscan_neighbours(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(W
 #include "stream_columns.cuh"
 #include "prefetch.cuh"
 struct P {
-  using Acc = f32;
-  using Op = Sum<Acc>;
+  using Op = Sum<f32, f32>;
+  using Acc = Op::Total;
   using In = f32;
   using Out = f32;
   using Mask = f32;
@@ -86,8 +86,8 @@ RS_KERNEL(512, 1) rowscan_dense(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(Stream
 #include "pairs.cuh"
 #include "prefetch.cuh"
 struct P {
-  using Acc = f32;
-  using Op = Sum<Acc>;
+  using Op = Sum<f32, f32>;
+  using Acc = Op::Total;
   using In = f32;
   using Out = f32;
   using Mask = f32;

@@ -2,8 +2,8 @@
 #include "wide.cuh"
 #include "prefetch.cuh"
 struct P {
-  using Acc = f64;
-  using Op = Prod<Acc>;
+  using Op = Prod<f64, f64>;
+  using Acc = Op::Total;
   using In = f64;
   using Out = f64;
   using Mask = f64;
@@ -23,8 +23,8 @@ RS_KERNEL(256, 2) rowscan_aligned(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(Wide
 #include "columns.cuh"
 #include "prefetch.cuh"
 struct P {
-  using Acc = f64;
-  using Op = Prod<Acc>;
+  using Op = Prod<f64, f64>;
+  using Acc = Op::Total;
   using In = f64;
   using Out = f64;
   using Mask = f64;
@@ -44,8 +44,8 @@ RS_KERNEL(128, 3) rowscan_any(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(ColumnCu
 #include "askew.cuh"
 #include "prefetch.cuh"
 struct P {
-  using Acc = f64;
-  using Op = Prod<Acc>;
+  using Op = Prod<f64, f64>;
+  using Acc = Op::Total;
   using In = f64;
   using Out = f64;
   using Mask = f64;
@@ -65,8 +65,8 @@ RS_KERNEL(128, 4) rowscan_neighbours(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(W
 #include "short_columns.cuh"
 #include "prefetch.cuh"
 struct P {
-  using Acc = f64;
-  using Op = Prod<Acc>;
+  using Op = Prod<f64, f64>;
+  using Acc = Op::Total;
   using In = f64;
   using Out = f64;
   using Mask = f64;
@@ -86,8 +86,8 @@ RS_KERNEL(256, 4) rowscan_dense(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(ShortC
 #include "columns_at_once.cuh"
 #include "prefetch.cuh"
 struct P {
-  using Acc = f64;
-  using Op = Prod<Acc>;
+  using Op = Prod<f64, f64>;
+  using Acc = Op::Total;
   using In = f64;
   using Out = f64;
   using Mask = f64;

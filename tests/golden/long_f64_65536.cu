@@ -2,8 +2,8 @@
 #include "stream.cuh"
 #include "prefetch.cuh"
 struct P {
-  using Acc = f64;
-  using Op = Sum<Acc>;
+  using Op = Sum<f64, f64>;
+  using Acc = Op::Total;
   using In = f64;
   using Out = f64;
   using Mask = f64;
@@ -22,8 +22,8 @@ RS_KERNEL(384, 1) rowscan_long_aligned(RS_PARAMETER(Rows<1>, rows)) {
 // rowscan, long_any, regime long: inclusive sum of f64 along rows of 65536, f64 out
 #include "tiles.cuh"
 struct P {
-  using Acc = f64;
-  using Op = Sum<Acc>;
+  using Op = Sum<f64, f64>;
+  using Acc = Op::Total;
   using In = f64;
   using Out = f64;
   using Mask = f64;
@@ -42,8 +42,8 @@ RS_KERNEL(256, 4) rowscan_long_any(RS_PARAMETER(Rows<1>, rows)) {
 #include "stream_any.cuh"
 #include "prefetch.cuh"
 struct P {
-  using Acc = f64;
-  using Op = Sum<Acc>;
+  using Op = Sum<f64, f64>;
+  using Acc = Op::Total;
   using In = f64;
   using Out = f64;
   using Mask = f64;
@@ -63,8 +63,8 @@ RS_KERNEL(384, 1) rowscan_long_dense(RS_PARAMETER(Rows<1>, rows)) {
 #include "at_once.cuh"
 #include "prefetch.cuh"
 struct P {
-  using Acc = f64;
-  using Op = Sum<Acc>;
+  using Op = Sum<f64, f64>;
+  using Acc = Op::Total;
   using In = f64;
   using Out = f64;
   using Mask = f64;

@@ -2,8 +2,8 @@
 #include "ring.cuh"
 #include "prefetch.cuh"
 struct P {
-  using Acc = u64;
-  using Op = Sum<Acc>;
+  using Op = Sum<u64, i64>;
+  using Acc = Op::Total;
   using In = boolean;
   using Out = i64;
   using Mask = boolean;
@@ -22,8 +22,8 @@ RS_KERNEL(256, 2) rowscan_aligned(RS_PARAMETER(Rows<1>, rows)) {
 // rowscan, any, regime row: inclusive sum of bool along rows of 4096, i64 out
 #include "row.cuh"
 struct P {
-  using Acc = u64;
-  using Op = Sum<Acc>;
+  using Op = Sum<u64, i64>;
+  using Acc = Op::Total;
   using In = boolean;
   using Out = i64;
   using Mask = boolean;
@@ -42,8 +42,8 @@ RS_KERNEL(256, 2) rowscan_any(RS_PARAMETER(Rows<1>, rows)) {
 #include "ring_any.cuh"
 #include "prefetch.cuh"
 struct P {
-  using Acc = u64;
-  using Op = Sum<Acc>;
+  using Op = Sum<u64, i64>;
+  using Acc = Op::Total;
   using In = boolean;
   using Out = i64;
   using Mask = boolean;
@@ -63,8 +63,8 @@ RS_KERNEL(128, 2) rowscan_dense(RS_PARAMETER(Rows<1>, rows)) {
 #include "row.cuh"
 #include "prefetch.cuh"
 struct P {
-  using Acc = u64;
-  using Op = Sum<Acc>;
+  using Op = Sum<u64, i64>;
+  using Acc = Op::Total;
   using In = boolean;
   using Out = i64;
   using Mask = boolean;

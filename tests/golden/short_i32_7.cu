@@ -2,8 +2,8 @@
 #include "short.cuh"
 #include "prefetch.cuh"
 struct P {
-  using Acc = u32;
-  using Op = Sum<Acc>;
+  using Op = Sum<u32, i32>;
+  using Acc = Op::Total;
   using In = i32;
   using Out = i32;
   using Mask = i32;
@@ -22,8 +22,8 @@ RS_KERNEL(256, 4) rowscan_dense(RS_PARAMETER(Rows<1>, rows)) {
 // rowscan, any, regime short: inclusive sum of i32 along rows of 7, i32 out
 #include "row.cuh"
 struct P {
-  using Acc = u32;
-  using Op = Sum<Acc>;
+  using Op = Sum<u32, i32>;
+  using Acc = Op::Total;
   using In = i32;
   using Out = i32;
   using Mask = i32;

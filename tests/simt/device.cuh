@@ -64,11 +64,14 @@ RS_DEVICE void await_dependencies() {
 
 // Exchanges inside a warp.
 template <class T> RS_DEVICE T simt_meet(int kind, T value, int argument) {
-  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "shuffles move 4 or 8 bytes");
-  u64 bits = 0;
-  __builtin_memcpy(&bits, &value, sizeof(T));
-  bits = simt->meet(kind, bits, sizeof(T), argument);
-  __builtin_memcpy(&value, &bits, sizeof(T));
+  static_assert(sizeof(T) % 8 == 0 || sizeof(T) == 4, "shuffles move whole words");
+  constexpr int AT_ONCE = sizeof(T) < 8 ? sizeof(T) : 8;
+  for (int i = 0; i < (int)sizeof(T); i += AT_ONCE) {
+    u64 bits = 0;
+    __builtin_memcpy(&bits, reinterpret_cast<char *>(&value) + i, AT_ONCE);
+    bits = simt->meet(kind, bits, AT_ONCE, argument);
+    __builtin_memcpy(reinterpret_cast<char *>(&value) + i, &bits, AT_ONCE);
+  }
   return value;
 }
 template <class T> RS_DEVICE T shuffle_xor(T value, int mask) {
