@@ -7,10 +7,14 @@
  * Besides the list, specs that are drawn, each for an architecture that is drawn too: holes between tuned lengths are
  * where no list looks.
  *
- * The list with all architectures takes a quarter of an hour on two processors, and so a run has one pair of them in
- * RS_PART (default 8; 1: all). Which, and what is drawn, comes of RS_SEED, else of the time, which is told: run after
- * run sees all. RS_DRAWN=n: so many drawn specs. RS_NO_VARIANTS=1: skips, for runs that have nothing to add to one that
- * does not.
+ * tests/golden/kernels.txt, the manifest, says which kernels of the list were compiled, from which text, and how many
+ * registers each took. A run emits all, and compiles those whose text has changed since, and one pair of a spec and an
+ * architecture in RS_PART (default 16; 1: all), whose registers must be what the manifest says. It fails if the
+ * manifest is out of date: RS_MANIFEST_UPDATE=1 (`make manifest`) writes it anew. A manifest serves one NVRTC; with
+ * another, a run compiles one pair in RS_PART, for RS_ARCHS architectures (default: all) that are drawn.
+ *
+ * What is drawn comes of RS_SEED, else of the time, which is told: run after run sees all. RS_DRAWN=n: so many drawn
+ * specs. RS_NO_VARIANTS=1: skips, for runs that have nothing to add to one that does not.
  */
 #include <limits.h>
 #include <pthread.h>
@@ -18,9 +22,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "compile/nvrtc.h"
+#include "manifest.h"
 #include "quick.h"
 #include "spec/spec.h"
 
@@ -120,9 +127,15 @@ static const rowscan_spec specs[] = {
 enum { SPECS = sizeof specs / sizeof *specs };
 
 static rowscan_context *context;
-static int archs[64], count = 64, drawn, part;
+static int archs[MANIFEST_ARCHS], count = MANIFEST_ARCHS, drawn, part, newest;
 static unsigned long long seed;
-static atomic_int turn, passed, failed;
+static atomic_int turn, passed, failed, changed;
+
+/* What the manifest says, and what it would say now. */
+static manifest before, now;
+static char *lines[SPECS]; /* each spec's text in the manifest */
+static manifest_spec *made[SPECS];
+static bool has_manifest;
 
 /* ---- drawn specs ------------------------------------------------------------------------------------------------- */
 
@@ -177,16 +190,16 @@ static rowscan_spec draw(int number, int *arch) {
   return spec;
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------- */
+/* ---- one of them ------------------------------------------------------------------------------------------------- */
 
 /* NVRTC 11.8 ends the process with SIGSEGV; those before 12.8 know no sm_100. */
 static bool is_too_much(const rowscan_spec *spec) {
-  return archs[count - 1] < 100 && spec->op == ROWSCAN_PROD && spec->length >= INT64_C(1) << 35;
+  return newest < 100 && spec->op == ROWSCAN_PROD && spec->length >= INT64_C(1) << 35;
 }
 
-static bool is_compiled(int spec, int arch) {
+static bool is_sampled(int spec, int arch) {
   uint64_t state = seed + ((uint64_t)spec << 32) + ((uint64_t)arch << 48);
-  return !is_too_much(&specs[spec]) && below(&state, part) == 0;
+  return below(&state, part) == 0;
 }
 
 static void tell(const rowscan_spec *spec, const char *arch, const char *more) {
@@ -213,36 +226,172 @@ static int most_spilled(const rowscan_plan *plan, const rowscan_module_info *inf
   return far && rowscan_type_bytes(spec.acc_type) == 8 ? OF_STREAMS : 0;
 }
 
-static void check_module(const rowscan_plan *plan, int index, const rowscan_spec *spec, const char *arch) {
-  rowscan_module_info info = ROWSCAN_INFO(rowscan_module_info);
-  bool ok =
-      rowscan_plan_module(plan, index, &info) == ROWSCAN_OK && info.registers > 0 && info.ptx_bytes && info.cubin_bytes;
-  int most = ok ? most_spilled(plan, &info) : 0;
-  ok = ok && info.spill_bytes <= most && info.local_bytes <= most;
+/* Compiles a module of a plan. False: it can't be, or it spills, which is told. */
+static bool check_module(const rowscan_plan *plan, int index, const rowscan_spec *spec, const char *arch,
+                         rowscan_module_info *info) {
+  *info = (rowscan_module_info)ROWSCAN_INFO(rowscan_module_info);
+  bool ok = rowscan_plan_module(plan, index, info) == ROWSCAN_OK && info->registers > 0 && info->ptx_bytes &&
+            info->cubin_bytes;
+  int most = ok ? most_spilled(plan, info) : 0;
+  ok = ok && info->spill_bytes <= most && info->local_bytes <= most;
   char more[256];
-  snprintf(more, sizeof more, "%s, %d registers, %d local bytes, %d spilled; %s", rowscan_regime_name(info.regime),
-           info.registers, info.local_bytes, info.spill_bytes, info.geometry);
+  snprintf(more, sizeof more, "%s, %d registers, %d local bytes, %d spilled; %s", rowscan_regime_name(info->regime),
+           info->registers, info->local_bytes, info->spill_bytes, info->geometry);
   if (!ok)
     tell(spec, arch, more);
   ok ? passed++ : failed++;
+  return ok;
+}
+
+/* A plan for an architecture; NULL if it can't be compiled, which is told. */
+static rowscan_plan *compile_plan(const rowscan_spec *spec, const char *arch, int *modules) {
+  rowscan_plan *plan;
+  rowscan_plan_info info = ROWSCAN_INFO(rowscan_plan_info);
+  if (rowscan_plan_compile(&plan, context, spec, arch)) {
+    tell(spec, arch, rowscan_last_error());
+    failed++;
+    return NULL;
+  }
+  if (rowscan_plan_info_get(plan, &info) || info.modules < 1)
+    failed++;
+  *modules = info.modules;
+  return plan;
+}
+
+static void name_arch(char name[16], int arch) {
+  snprintf(name, 16, "sm_%d", arch);
 }
 
 static void check_variant(const rowscan_spec *spec, int number) {
   char arch[16];
-  snprintf(arch, sizeof arch, "sm_%d", number);
-  rowscan_plan *plan;
-  if (rowscan_plan_compile(&plan, context, spec, arch)) {
-    tell(spec, arch, rowscan_last_error());
-    failed++;
-    return;
-  }
-  rowscan_plan_info info = ROWSCAN_INFO(rowscan_plan_info);
-  if (rowscan_plan_info_get(plan, &info) || info.modules < 1)
-    failed++;
-  for (int i = 0; i < info.modules; i++)
-    check_module(plan, i, spec, arch);
+  int modules;
+  rowscan_module_info info;
+  name_arch(arch, number);
+  rowscan_plan *plan = compile_plan(spec, arch, &modules);
+  for (int i = 0; plan && i < modules; i++)
+    check_module(plan, i, spec, arch, &info);
   rowscan_plan_destroy(plan);
 }
+
+/* ---- against the manifest ---------------------------------------------------------------------------------------- */
+
+/* Compiles one of a variant's kernels, compares it with what the manifest has of it, and keeps what came out. */
+static void check_kernel(const rowscan_plan *plan, int module, const rowscan_spec *spec, const char *arch,
+                         const char *source, const manifest_kernel *old, manifest_kernel *kernel) {
+  rowscan_module_info info;
+  char more[128];
+  if (!check_module(plan, module, spec, arch, &info))
+    return;
+  kernel->registers = info.registers;
+  kernel->spilled = info.spill_bytes;
+  manifest_digest(kernel->digest, source);
+  if (strcmp(info.source, source) != 0) {
+    tell(spec, arch, "the plan has another source than rowscan_source");
+    failed++;
+  }
+  if (old && (old->registers != info.registers || old->spilled != info.spill_bytes)) {
+    snprintf(more, sizeof more, "module %d: %d registers and %d bytes spilled; the manifest has %d and %d", module,
+             info.registers, info.spill_bytes, old->registers, old->spilled);
+    tell(spec, arch, more);
+    failed++;
+  }
+}
+
+/* Of a spec of the list and an architecture: compiles what was never compiled as it is, or all of it where the lot fell
+ * on it. */
+static void check_listed(int number, int index) {
+  const rowscan_spec *spec = &specs[number];
+  manifest_kernel *old[MANIFEST_KERNELS];
+  char arch[16], *source[MANIFEST_KERNELS];
+  int kernels = 0, lacking = 0, modules = 0;
+  name_arch(arch, archs[index]);
+  while (kernels < MANIFEST_KERNELS && rowscan_source(spec, arch, kernels, &source[kernels]) == ROWSCAN_OK) {
+    old[kernels] = manifest_find(&before, lines[number], kernels, archs[index], source[kernels]);
+    lacking += !old[kernels++];
+  }
+  changed += lacking;
+  bool sampled = is_sampled(number, index);
+  rowscan_plan *plan = sampled || lacking ? compile_plan(spec, arch, &modules) : NULL;
+  if (plan && modules != kernels) {
+    tell(spec, arch, "the plan has more or fewer kernels than rowscan_source");
+    failed++;
+  }
+  for (int i = 0; i < kernels; i++) {
+    manifest_kernel *kernel = &made[number]->kernel[i][index];
+    if (plan && i < modules && (sampled || !old[i]))
+      check_kernel(plan, i, spec, arch, source[i], old[i], kernel);
+    else if (old[i])
+      *kernel = *old[i];
+    kernel->seen = false;
+    rowscan_free(source[i]);
+  }
+  rowscan_plan_destroy(plan);
+}
+
+static void manifest_path(char *path, size_t room) {
+  const char *top = getenv("srcdir");
+  snprintf(path, room, "%s/tests/golden/kernels.txt", top ? top : ".");
+}
+
+/* Tables for the NVRTC at hand, whose build-id is told. */
+static bool open_manifests(rs_nvrtc *nvrtc) {
+  const rs_nvrtc_calls *calls;
+  const char *id;
+  char path[4096];
+  if (!nvrtc || rs_nvrtc_load(nvrtc, &calls) || rs_nvrtc_id(nvrtc, &id))
+    return false;
+  before = manifest_new(id, archs, count);
+  now = manifest_new(id, archs, count);
+  manifest_path(path, sizeof path);
+  FILE *file = fopen(path, "r");
+  has_manifest = manifest_read(&before, file);
+  if (file)
+    fclose(file);
+  if (is_asked("RS_MANIFEST_UPDATE") && !has_manifest) {
+    manifest_free(&before);
+    before = manifest_new(id, archs, count);
+    has_manifest = true;
+  }
+  for (int i = 0; i < SPECS; i++) {
+    rowscan_spec complete = specs[i];
+    if (rowscan_spec_complete(&complete) || rowscan_spec_text(&complete, &lines[i]))
+      return false;
+    for (char *at = lines[i]; *at; at++)
+      if (*at == '\n')
+        *at = at[1] ? ' ' : 0;
+    manifest_add(&now, lines[i]);
+  }
+  for (int i = 0; i < SPECS; i++)
+    made[i] = manifest_add(&now, lines[i]);
+  printf("NVRTC %s: %s\n", id, has_manifest ? "the manifest has its kernels" : "there is no manifest of it");
+  return true;
+}
+
+/* Writes the manifest anew, or says that it must be. */
+static void close_manifests(void) {
+  char path[4096];
+  manifest_path(path, sizeof path);
+  int unseen = manifest_unseen(&before);
+  if (has_manifest && is_asked("RS_MANIFEST_UPDATE") && !failed) {
+    FILE *file = fopen(path, "w");
+    if (file)
+      manifest_write(&now, file);
+    bool good = file && fclose(file) == 0;
+    failed += !good;
+    printf("%s %s: %d kernels are new or changed, %d are gone\n", path, good ? "is written" : "can't be written",
+           changed, unseen);
+  } else if (has_manifest && changed + unseen) {
+    printf("%s is out of date: %d kernels are new or changed, %d are gone; `make manifest` writes it anew\n", path,
+           changed, unseen);
+    failed++;
+  }
+  manifest_free(&before);
+  manifest_free(&now);
+  for (int i = 0; i < SPECS; i++)
+    rowscan_free(lines[i]);
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------------------- */
 
 static void check_drawn(int number) {
   int arch;
@@ -257,7 +406,9 @@ static void *work(void *unused) {
     int listed = i - drawn;
     if (i < drawn)
       check_drawn(i);
-    else if (is_compiled(listed % SPECS, listed / SPECS))
+    else if (has_manifest)
+      check_listed(listed % SPECS, listed / SPECS);
+    else if (is_sampled(listed % SPECS, listed / SPECS) && !is_too_much(&specs[listed % SPECS]))
       check_variant(&specs[listed % SPECS], archs[listed / SPECS]);
   }
   return NULL;
@@ -273,9 +424,25 @@ static int number_of(const char *variable, int otherwise, int least) {
 static void choose(void) {
   const char *asked = getenv("RS_SEED");
   seed = asked ? strtoull(asked, NULL, 10) : (unsigned long long)time(NULL);
-  part = number_of("RS_PART", 8, 1);
+  part = number_of("RS_PART", 16, 1);
   drawn = number_of("RS_DRAWN", 8, 0);
   printf("RS_SEED=%llu RS_PART=%d RS_DRAWN=%d\n", seed, part, drawn);
+}
+
+/* Leaves so many of the architectures, ascending. */
+static void draw_archs(int most) {
+  uint64_t state = seed;
+  for (; count > most; count--) {
+    int without = below(&state, count);
+    memmove(&archs[without], &archs[without + 1], (size_t)(count - 1 - without) * sizeof *archs);
+  }
+}
+
+static void tell_archs(void) {
+  printf("%d architectures:", count);
+  for (int i = 0; i < count; i++)
+    printf(" sm_%d", archs[i]);
+  printf("\n");
 }
 
 int main(void) {
@@ -294,6 +461,15 @@ int main(void) {
     return 77;
   }
   choose();
+  newest = archs[count - 1];
+  rs_nvrtc *nvrtc = rs_nvrtc_open(NULL, NULL);
+  if (!open_manifests(nvrtc)) {
+    printf("%s\n", rowscan_last_error());
+    return 1;
+  }
+  if (!has_manifest)
+    draw_archs(number_of("RS_ARCHS", count, 1));
+  tell_archs();
   pthread_t threads[16];
   long most = sysconf(_SC_NPROCESSORS_ONLN);
   int workers = 0;
@@ -302,7 +478,9 @@ int main(void) {
   work(NULL);
   while (workers > 0)
     pthread_join(threads[--workers], NULL);
+  close_manifests();
+  rs_nvrtc_close(nvrtc);
   rowscan_close(context);
-  printf("%d architectures, sm_%d to sm_%d\n%d passed, %d failed\n", count, archs[0], archs[count - 1], passed, failed);
+  printf("%d passed, %d failed\n", passed, failed);
   return failed ? 1 : 0;
 }
