@@ -2,7 +2,7 @@
 
 SPDX-License-Identifier: MIT
 
-The command's own suite, tests/cli.py of the tree, runs those of its tests that Python in the process could break.
+The command's own suite, tests/system/cli.py of the tree, runs those of its tests that Python in the process could break.
 """
 import os
 import re
@@ -15,7 +15,7 @@ import pytest
 
 import rowscan
 
-SUITE = Path(__file__).parents[2] / "tests" / "cli.py"
+SUITE = Path(__file__).parents[2] / "tests" / "system" / "cli.py"
 
 # One that is started with SIGPIPE ignored can't know it: Python ignores that signal before anything of ours runs.
 TRIED = ["SameBits.test_mask_of_ones", "Files.test_odd_names", "Pipes.test_both", "Pipes.test_streams_that_cannot_be",

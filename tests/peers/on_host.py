@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # on_host.py - scans of small cells through rowscan.py's structs, by the host engine, compared with NumPy's
 # SPDX-License-Identifier: MIT
-"""tests/cli.py runs it: a member that rowscan.h has and rowscan.py lacks would be found on no machine without a GPU."""
+"""tests/system/cli.py runs it: a member that rowscan.h has and rowscan.py lacks is found without a GPU."""
 
 import numpy as np
 

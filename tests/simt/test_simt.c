@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../run_tests.h"
+#include "../support/run_tests.h"
 #include "compile/nvrtc.h"
 #include "gpu/cuda.h"
 

@@ -1,0 +1,733 @@
+/*
+ * test_columns.c - regime column on the simulated GPU: cuts and kernels together, on random shapes, against the judge
+ * SPDX-License-Identifier: MIT
+ *
+ * The kernel text is compiled for one spec and launched for many shapes, strides and cuts, since the number of columns
+ * is known at run time only. Arrays lie between guards; results begin poisoned.
+ */
+#include <assert.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../support/judge.h"
+#include "../support/quick.h"
+#include "compile/compile.h"
+#include "family/columns_parts.h"
+#include "family/packed.h"
+#include "gpu/cuda.h"
+#include "spec/types.h"
+
+enum { GUARD = 64, POISON = 0xa5, MOST_RANK = 5, WORKSPACE = 1 << 22 };
+
+static uint64_t state;
+static uint32_t any(uint32_t below) {
+  state = state * 6364136223846793005u + 1442695040888963407u;
+  return (uint32_t)((state >> 33) % below);
+}
+static bool once_in(uint32_t n) {
+  return any(n) == 0;
+}
+
+static const rs_cuda *cuda;
+static rs_nvrtc *nvrtc;
+static CUstream stream;
+static int failures, skipped;
+
+static void must(int result, const char *what) {
+  if (!result)
+    return;
+  printf("FAIL %s: %d\n%s\n", what, result, rowscan_last_error());
+  exit(1);
+}
+#define MUST(call, ...) must((int)cuda->call(__VA_ARGS__), #call)
+
+/* ---- a kernel ---------------------------------------------------------------------------------------------------- */
+
+typedef struct kernel {
+  rowscan_spec spec;
+  rs_column_shape shape;
+  rs_wide_shape wide;       /* vector 0: not */
+  rs_stream_shape stream;   /* steps 0: not */
+  rs_short_shape brief;     /* steps 0: not */
+  rs_pairs_shape pairs;     /* vector 0: not */
+  rs_at_once_shape at_once; /* steps 0: not */
+  int threads;
+  CUmodule module;
+  CUfunction function;
+  CUdeviceptr workspace;
+  char name[256];
+} kernel;
+
+static const char *element_type(rowscan_type type) {
+  return type == ROWSCAN_BOOL ? "boolean" : rowscan_type_name(type);
+}
+
+static void kernel_make(kernel *k, int arch) {
+  const rowscan_spec *s = &k->spec;
+  bool wide = rowscan_type_bytes(s->acc_type) == 8;
+  const char *acc = s->acc_type == ROWSCAN_F32 ? "f32" : s->acc_type == ROWSCAN_F64 ? "f64" : wide ? "u64" : "u32";
+  static const char *const masks[] = {"NO_MASK", "SELECT", "MULTIPLY"};
+  char source[4096], call[100];
+  const char *header = k->at_once.steps  ? "columns_at_once"
+                       : k->pairs.vector ? "pairs"
+                       : k->brief.steps  ? "short_columns"
+                       : k->stream.steps ? "stream_columns"
+                       : k->wide.askew   ? "askew"
+                       : k->wide.vector  ? "wide"
+                                         : "columns";
+  const char *cut = k->at_once.steps  ? ", RS_PARAMETER(AtOnceCut, cut)"
+                    : k->pairs.vector ? ""
+                    : k->brief.steps  ? ", RS_PARAMETER(ShortCut, cut)"
+                    : k->stream.steps ? ", RS_PARAMETER(StreamCut, cut)"
+                    : k->wide.vector  ? ", RS_PARAMETER(WideCut, cut)"
+                                      : ", RS_PARAMETER(ColumnCut, cut)";
+  if (k->at_once.steps)
+    snprintf(call, sizeof call, "scan_columns_at_once<P, %d, %d, %d", k->threads, k->at_once.steps, k->at_once.tiles);
+  else if (k->pairs.vector)
+    snprintf(call, sizeof call, "scan_pairs<P, Shape<%d, 1, 32, %d>", k->pairs.warps, k->pairs.vector);
+  else if (k->brief.steps)
+    snprintf(call, sizeof call, "scan_short_columns<P, %d, %d", k->threads, k->brief.steps);
+  else if (k->stream.steps)
+    snprintf(call, sizeof call, "scan_stream_columns<P, %d", k->stream.steps);
+  else if (k->wide.askew)
+    snprintf(call, sizeof call, "scan_askew_tiles<P, %d, %d, %d, %d", k->threads, k->wide.vector, k->wide.steps,
+             k->wide.lanes);
+  else if (k->wide.vector)
+    snprintf(call, sizeof call, "scan_wide_tiles<P, %d, %d, %d, %d, %d", k->threads, k->wide.vector, k->wide.steps,
+             k->wide.width, k->wide.lanes);
+  else
+    snprintf(call, sizeof call, "scan_column_tiles<P, %d, %d, %d", k->threads, k->shape.steps, k->shape.lanes);
+  snprintf(source, sizeof source,
+           "%s#include \"%s.cuh\"\n"
+           "struct P {\n"
+           "  using Acc = %s; using Op = %s<Acc>; using In = %s; using Out = %s; using Mask = %s; using Kept = %s;\n"
+           "  static constexpr MaskMode mask = %s;\n"
+           "  static constexpr bool reverse = %d, exclusive = %d;\n"
+           "  static constexpr i64 length = %lld;\n"
+           "  static constexpr int rank = %d;\n"
+           "};\n"
+           "RS_KERNEL(%d, 1) rowscan_any(RS_PARAMETER(Rows<%d>, rows)%s) {\n"
+           "  %s>(rows%s);\n"
+           "}\n",
+           rs_spec_loops(s) ? "#define RS_LOOP_DIMENSIONS\n" : "", header, acc, s->op == ROWSCAN_SUM ? "Sum" : "Prod",
+           element_type(s->in_type), element_type(s->out_type), element_type(s->mask_mode ? s->mask_type : s->in_type),
+           element_type(s->acc_type), masks[s->mask_mode], !!(s->flags & ROWSCAN_REVERSE),
+           !!(s->flags & ROWSCAN_EXCLUSIVE), (long long)s->length, s->row_rank, k->threads, s->row_rank, cut, call,
+           *cut ? ", cut" : "");
+  rs_compiled compiled;
+  must(rs_compile(nvrtc, source, arch, &compiled), source);
+  MUST(cuModuleLoadData, &k->module, compiled.cubin);
+  rs_compiled_free(&compiled);
+  MUST(cuModuleGetFunction, &k->function, k->module, "rowscan_any");
+  MUST(cuMemAlloc_v2, &k->workspace, WORKSPACE);
+  MUST(cuMemsetD8Async, k->workspace, 0, WORKSPACE, stream);
+  snprintf(k->name, sizeof k->name, "%s %s->%s acc %s mask %d %s flags %d length %lld rank %d, %s",
+           s->op == ROWSCAN_SUM ? "sum" : "prod", rowscan_type_name(s->in_type), rowscan_type_name(s->out_type), acc,
+           s->mask_mode, s->mask_mode ? rowscan_type_name(s->mask_type) : "-", s->flags, (long long)s->length,
+           s->row_rank, call);
+}
+
+static void kernel_free(kernel *k) {
+  MUST(cuModuleUnload, k->module);
+  MUST(cuMemFree_v2, k->workspace);
+}
+
+/* ---- an array, here and there -------------------------------------------------------------------------------------
+ */
+
+typedef struct area {
+  unsigned char *host;
+  CUdeviceptr device, block;
+  size_t bytes;  /* guards included */
+  int64_t first; /* bytes from the start of the area to the element that strides count from */
+} area;
+
+static int64_t extent(const rs_rows *rows, const int64_t *stride, int64_t step, int64_t length, int64_t *lowest) {
+  int64_t low = 0, high = 0;
+  for (int d = 0; d <= rows->rank; d++) {
+    int64_t reach = d < rows->rank ? (rows->shape[d] - 1) * stride[d] : (length - 1) * step;
+    if (reach < 0)
+      low += reach;
+    else
+      high += reach;
+  }
+  *lowest = low;
+  return high - low + 1;
+}
+
+enum { ANYWHERE = -1 };
+
+/* place: bytes from a word of 16 bytes to the element that strides count from. past: there is memory past the last. */
+static void area_make(area *a, const rs_rows *rows, const int64_t *stride, int64_t step, int64_t length, int bytes,
+                      int place, bool past) {
+  int64_t low, elements = extent(rows, stride, step, length, &low);
+  int64_t offset = any(16 / (uint32_t)bytes + (bytes == 16)) * bytes;
+  if (place != ANYWHERE)
+    offset = ((low * bytes + place) % 16 + 16) % 16;
+  a->bytes = (size_t)(elements * bytes + offset + (past ? 2 : 1) * GUARD);
+  a->first = GUARD + offset - low * bytes;
+  a->host = malloc(a->bytes);
+  memset(a->host, POISON, a->bytes);
+  MUST(cuMemAlloc_v2, &a->block, a->bytes);
+  a->device = a->block;
+}
+/* As it is, and elsewhere on the device. */
+static void area_copy(area *to, const area *from) {
+  *to = *from;
+  to->host = malloc(to->bytes);
+  memcpy(to->host, from->host, to->bytes);
+  MUST(cuMemAlloc_v2, &to->block, to->bytes);
+  to->device = to->block;
+}
+static void area_free(area *a) {
+  free(a->host);
+  MUST(cuMemFree_v2, a->block);
+}
+static void area_up(const area *a) {
+  MUST(cuMemcpyHtoDAsync_v2, a->device, a->host, a->bytes, stream);
+}
+
+static void random_element(rowscan_type type, void *to, bool mask) {
+  uint32_t r = any(1000);
+  float value = mask ? (float)(r % 3) : (float)((int)r - 500) / (once_in(8) ? 3.0f : 16.0f);
+  double wide = value;
+  uint16_t half = judge_round(type == ROWSCAN_F16 ? ROWSCAN_F16 : ROWSCAN_BF16, value);
+  uint64_t whole = mask ? r % 2 : (uint64_t)r * 0x123456789abcdefu;
+  switch (type) {
+  case ROWSCAN_F32:
+    memcpy(to, &value, 4);
+    break;
+  case ROWSCAN_F64:
+    memcpy(to, &wide, 8);
+    break;
+  case ROWSCAN_F16:
+  case ROWSCAN_BF16:
+    memcpy(to, &half, 2);
+    break;
+  case ROWSCAN_BOOL:
+    *(unsigned char *)to = (unsigned char)(whole & 1);
+    break;
+  default:
+    memcpy(to, &whole, rowscan_type_bytes(type));
+  }
+}
+static void area_random(area *a, rowscan_type type, bool mask) {
+  size_t bytes = rowscan_type_bytes(type);
+  for (size_t i = GUARD % bytes + (size_t)a->first % bytes; i + bytes <= a->bytes; i += bytes)
+    random_element(type, a->host + i, mask);
+}
+
+/* ---- a run ------------------------------------------------------------------------------------------------------- */
+
+/* Strides of an array over [outer.., length, inner]. */
+static void random_strides(const rs_rows *rows, int64_t length, int64_t *stride, int64_t *step, bool repeats,
+                           bool plain, int unit) {
+  int last = rows->rank - 1;
+  int64_t next = 1;
+  bool dense = plain || !once_in(3);
+  stride[last] = dense || unit > 1 ? 1 : 1 + any(3);
+  next = rows->shape[last] * stride[last] + (dense && !once_in(4) ? 0 : any(9)) * unit;
+  *step = next = (next + unit - 1) / unit * unit;
+  if (unit == 1 && !plain && once_in(5)) { /* steps are neighbours, columns are not: a transposed array */
+    *step = 1;
+    stride[last] = length + any(5);
+    next = stride[last] * rows->shape[last];
+  } else {
+    next = next * length;
+  }
+  next += (dense && !once_in(4) ? 0 : any(9)) * unit;
+  for (int d = last - 1; d >= 0; d--) {
+    stride[d] = next;
+    next = next * rows->shape[d] + (dense ? 0 : any(5)) * unit;
+  }
+  if (!dense && once_in(3)) {
+    *step = -*step;
+  }
+  if (!dense && once_in(3) && unit == 1)
+    stride[last] = -stride[last];
+  if (!dense && repeats && once_in(4) && (unit == 1 || last > 0))
+    stride[any((uint32_t)(unit == 1 ? rows->rank : last))] = 0;
+}
+
+/* All steps of all columns one after another; outers may be apart. */
+static void one_run(const rs_rows *rows, int64_t length, int64_t *stride, int64_t *step) {
+  int last = rows->rank - 1;
+  stride[last] = 1;
+  *step = rows->shape[last];
+  int64_t next = *step * length;
+  for (int d = last - 1; d >= 0; d--) {
+    stride[d] = next += once_in(3) ? 16 : once_in(2) ? any(9) : 0;
+    next *= rows->shape[d];
+  }
+}
+
+/* Two columns, one run; outers may be apart, by whole words. */
+static void two_columns(const rs_rows *rows, int64_t length, int64_t *stride, int64_t *step) {
+  int last = rows->rank - 1;
+  stride[last] = 1;
+  *step = 2;
+  int64_t next = 2 * length;
+  for (int d = last - 1; d >= 0; d--) {
+    stride[d] = next = (next + 15) / 16 * 16 + 16 * any(2);
+    next *= rows->shape[d];
+  }
+}
+
+/* Half of the runs have a workspace of their own, with no byte more than they need; the others one after another. */
+static void launch(const kernel *k, const rs_rows *rows, const void *cut, const rs_column_need *need) {
+  CUdeviceptr workspace = k->workspace, own = 0;
+  if (need->workspace && once_in(2)) {
+    MUST(cuMemAlloc_v2, &own, need->workspace);
+    MUST(cuMemsetD8Async, own, 0, need->workspace, stream);
+    workspace = own;
+  }
+  rs_packed p;
+  rs_pack(&p, rows);
+  p.workspace = (void *)(uintptr_t)workspace;
+  void *parameters[] = {&p, (void *)(uintptr_t)cut};
+  if (need->shared > 48 << 10)
+    MUST(cuFuncSetAttribute, k->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, need->shared);
+  MUST(cuLaunchKernel, k->function, (unsigned)need->blocks, 1, 1, (unsigned)k->threads, 1, 1, (unsigned)need->shared,
+       stream, parameters, NULL);
+  if (own) {
+    MUST(cuStreamSynchronize, stream);
+    MUST(cuMemFree_v2, own);
+  }
+}
+
+static void differ(const kernel *k, const rs_rows *rows, const rs_columns_launch *part, const char *what, int64_t at) {
+  const ColumnCut *cut = &part->cut.any;
+  const WideCut *wide = &part->cut.wide;
+  if (failures++ > 20)
+    exit(1);
+  printf("FAIL %s\n  %s at byte %lld; shape", k->name, what, (long long)at);
+  for (int d = 0; d < rows->rank; d++)
+    printf(" %lld(in %lld out %lld mask %lld)", (long long)rows->shape[d], (long long)rows->array[RS_IN].stride[d],
+           (long long)rows->array[RS_OUT].stride[d], (long long)rows->array[RS_MASK].stride[d]);
+  printf(" steps in %lld out %lld mask %lld; init %d totals %d\n", (long long)rows->array[RS_IN].step,
+         (long long)rows->array[RS_OUT].step, (long long)rows->array[RS_MASK].step, rows->array[RS_INIT].data != NULL,
+         rows->array[RS_TOTALS].data != NULL);
+  if (k->stream.steps) {
+    const StreamCut *stream = &part->cut.stream;
+    printf("  place %d columns %d steps %d tiles %d pieces %d parts %d pitches %d %d stages %d of %d blocks %d\n",
+           (int)((uintptr_t)part->rows->array[RS_IN].data % 16), stream->columns, stream->steps, stream->tiles,
+           1 << stream->pieces_log, 1 << stream->parts_log, stream->in_pitch, stream->mask_pitch, stream->stages,
+           stream->stage_bytes, (int)part->need.blocks);
+    return;
+  }
+  if (k->at_once.steps) {
+    const AtOnceCut *once = &part->cut.at_once;
+    printf("  columns %d strips %d segments %d tiles %d pads %d %d %d blocks %d\n", once->columns, once->strips,
+           once->segments, once->tiles, once->in.pad, once->mask.pad, once->out.pad, (int)part->need.blocks);
+    return;
+  }
+  if (k->pairs.vector) {
+    printf("  tiles %d blocks %d\n", (int)rs_pairs_tiles(&k->pairs), (int)part->need.blocks);
+    return;
+  }
+  if (k->brief.steps) {
+    const ShortCut *brief = &part->cut.brief;
+    printf("  place %d columns %d outers %d shared %d blocks %d\n",
+           (int)((uintptr_t)part->rows->array[RS_IN].data % 16), brief->columns, brief->outers, part->need.shared,
+           (int)part->need.blocks);
+    return;
+  }
+  if (k->wide.vector) {
+    printf("  width %d segments %d columns %d strips %d apart %d most %d tiles %d outers %d groups %d pitches %d %d %d "
+           "room %d mask %d out %d\n",
+           wide->width, wide->segments, wide->columns, wide->strips, wide->apart, wide->most, wide->tiles, wide->outers,
+           wide->groups, wide->in_pitch, wide->mask_pitch, wide->out_pitch, wide->room, wide->mask_at, wide->out_at);
+    return;
+  }
+  printf(
+      "  columns %d strips %d steps %d tiles %d outers %d groups %d segments %d modes %d %d %d pitches %d %d %d padded "
+      "%d shared %d\n",
+      cut->columns, cut->strips, cut->steps, cut->tiles, cut->outers, cut->groups, cut->segments, cut->in_mode,
+      cut->mask_mode, cut->out_mode, cut->in_pitch, cut->mask_pitch, cut->out_pitch, cut->padded, part->need.shared);
+}
+
+static bool same(rowscan_type type, const unsigned char *got, const unsigned char *want, size_t bytes, int64_t first,
+                 int64_t *at) {
+  size_t unit = rowscan_type_bytes(type), i = (size_t)first % unit;
+  for (size_t j = 0; j < i; j++)
+    if (got[j] != want[j]) {
+      *at = (int64_t)j;
+      return false;
+    }
+  for (; i + unit <= bytes; i += unit)
+    if (!judge_equal(type, got + i, want + i)) {
+      *at = (int64_t)i - first;
+      return false;
+    }
+  return true;
+}
+
+/* Whether each result may take its element's place. */
+static bool same_places(const rs_rows *rows) {
+  return rows->array[RS_IN].step == rows->array[RS_OUT].step &&
+         !memcmp(rows->array[RS_IN].stride, rows->array[RS_OUT].stride,
+                 (size_t)rows->rank * sizeof *rows->array[RS_IN].stride);
+}
+
+static void run(kernel *k, int64_t inner, bool plain) {
+  const rowscan_spec *s = &k->spec;
+  bool at_once = k->at_once.steps != 0;
+  int unit = k->wide.vector && !k->wide.askew ? k->wide.vector : at_once && once_in(2) ? 16 : 1;
+  plain = plain || (at_once && unit == 1 && !once_in(8)); /* words, or a run */
+  inner = (inner + unit - 1) / unit * unit;
+  bool streams = k->stream.steps != 0, brief = k->brief.steps != 0, pairs = k->pairs.vector != 0;
+  if (pairs)
+    inner = 2;
+  if (brief)
+    inner = 1 + inner % (k->brief.most_bytes / (s->length * 16));
+  if (streams)
+    inner = 1 + inner % rs_stream_columns(&k->stream);
+  rs_rows host = {.rank = s->row_rank, .count = 1}, device;
+  rs_rows_set_bytes(&host, s);
+  int64_t left = 60000 / (s->length * inner) + 1;
+  for (int d = 0; d < host.rank; d++) {
+    host.shape[d] = d == host.rank - 1 ? inner : 1 + any((uint32_t)(left < 40 ? left : 40));
+    if (d < host.rank - 1)
+      left = left / host.shape[d] + 1;
+    host.count *= host.shape[d];
+  }
+  random_strides(&host, s->length, host.array[RS_IN].stride, &host.array[RS_IN].step, true, plain, unit);
+  random_strides(&host, s->length, host.array[RS_OUT].stride, &host.array[RS_OUT].step, false, plain, unit);
+  if (plain || once_in(2)) {
+    memcpy(host.array[RS_OUT].stride, host.array[RS_IN].stride, sizeof host.array[RS_IN].stride);
+    host.array[RS_OUT].step = host.array[RS_IN].step;
+    for (int d = 0; d < host.rank; d++)
+      if (host.array[RS_OUT].stride[d] == 0)
+        random_strides(&host, s->length, host.array[RS_OUT].stride, &host.array[RS_OUT].step, false, true, unit);
+  }
+  bool masked = s->mask_mode != ROWSCAN_MASK_NONE;
+  if (masked)
+    random_strides(&host, s->length, host.array[RS_MASK].stride, &host.array[RS_MASK].step, true, plain, unit);
+  if (streams) {
+    one_run(&host, s->length, host.array[RS_IN].stride, &host.array[RS_IN].step);
+    one_run(&host, s->length, host.array[RS_MASK].stride, &host.array[RS_MASK].step);
+    host.array[RS_OUT].step = host.array[RS_IN].step;
+    for (int d = 0, apart = 16 * (int)any(2); d < host.rank; d++) /* outers as far from a word */
+      host.array[RS_OUT].stride[d] = host.array[RS_IN].stride[d] + (d < host.rank - 1 ? apart : 0);
+    for (int d = host.rank - 3; d >= 0; d--)
+      host.array[RS_OUT].stride[d] +=
+          (host.array[RS_OUT].stride[d + 1] - host.array[RS_IN].stride[d + 1]) * host.shape[d + 1];
+  }
+  if (pairs) {
+    two_columns(&host, s->length, host.array[RS_IN].stride, &host.array[RS_IN].step);
+    two_columns(&host, s->length, host.array[RS_OUT].stride, &host.array[RS_OUT].step);
+  }
+  if (brief || (k->wide.ahead && once_in(2))) { /* tiles ask for others' elements where all is one run */
+    int64_t next = inner * s->length;
+    host.array[RS_IN].stride[host.rank - 1] = 1;
+    for (int d = host.rank - 2; d >= 0; next *= host.shape[d--])
+      host.array[RS_IN].stride[d] = next;
+    host.array[RS_IN].step = host.array[RS_OUT].step = host.array[RS_MASK].step = inner;
+    memcpy(host.array[RS_OUT].stride, host.array[RS_IN].stride, sizeof host.array[RS_IN].stride);
+    memcpy(host.array[RS_MASK].stride, host.array[RS_IN].stride, sizeof host.array[RS_IN].stride);
+  }
+  int64_t number = 1;
+  for (int d = host.rank - 1; d >= 0; d--) {
+    host.array[RS_INIT].stride[d] = host.array[RS_TOTALS].stride[d] = number;
+    number *= host.shape[d];
+  }
+  area in, out, mask, init, totals;
+  int place = unit > 1 || once_in(2) || ((pairs || at_once) && !once_in(8)) ? 0 : ANYWHERE,
+      row_place = pairs ? 0 : ANYWHERE;
+  area_make(&in, &host, host.array[RS_IN].stride, host.array[RS_IN].step, s->length,
+            (int)rowscan_type_bytes(s->in_type), place, once_in(2));
+  if (streams) /* which takes no others */
+    place = once_in(6) ? ANYWHERE : (int)(in.first % 16);
+  area_random(&in, s->in_type, false);
+  bool over = once_in(3) && same_places(&host) && rowscan_type_bytes(s->in_type) == rowscan_type_bytes(s->out_type);
+  if (over)
+    area_copy(&out, &in);
+  else
+    area_make(&out, &host, host.array[RS_OUT].stride, host.array[RS_OUT].step, s->length,
+              (int)rowscan_type_bytes(s->out_type), place, true);
+  if (masked) {
+    area_make(&mask, &host, host.array[RS_MASK].stride, host.array[RS_MASK].step, s->length,
+              (int)rowscan_type_bytes(s->mask_type), unit > 1 || at_once ? 0 : ANYWHERE, once_in(2));
+    area_random(&mask, s->mask_type, true);
+    area_up(&mask);
+  }
+  bool inits = once_in(3), keeps = once_in(3);
+  int acc = (int)rowscan_type_bytes(s->acc_type);
+  area_make(&init, &host, host.array[RS_INIT].stride, 0, 1, acc, once_in(8) ? ANYWHERE : row_place, false);
+  area_make(&totals, &host, host.array[RS_TOTALS].stride, 0, 1, acc, once_in(8) ? ANYWHERE : row_place, true);
+  area_random(&init, s->acc_type, false);
+  area_up(&in);
+  area_up(&init);
+
+  device = host;
+  host.array[RS_IN].data = in.host + in.first;
+  host.array[RS_OUT].data = out.host + out.first;
+  host.array[RS_MASK].data = masked ? mask.host + mask.first : NULL;
+  host.array[RS_INIT].data = inits ? init.host + init.first : NULL;
+  host.array[RS_TOTALS].data = keeps ? totals.host + totals.first : NULL;
+  device.array[RS_IN].data = (void *)(uintptr_t)((over ? out.device : in.device) + (size_t)in.first);
+  device.array[RS_OUT].data = (void *)(uintptr_t)(out.device + (size_t)out.first);
+  device.array[RS_MASK].data = masked ? (void *)(uintptr_t)(mask.device + (size_t)mask.first) : NULL;
+  device.array[RS_INIT].data = inits ? (void *)(uintptr_t)(init.device + (size_t)init.first) : NULL;
+  device.array[RS_TOTALS].data = keeps ? (void *)(uintptr_t)(totals.device + (size_t)totals.first) : NULL;
+
+  static const int tiles[] = {2048, 4096, 8192, 32768};
+  static const int strips[] = {32, 64, 128, 256};
+  k->shape.tile_bytes = tiles[any(4)];
+  k->shape.strip_bytes = strips[any(4)];
+  k->shape.shared = (32 << 10) + (4 + 2 * (int)any(4)) * k->shape.tile_bytes;
+  k->shape.multiprocessors = once_in(3) ? 4 : 0;
+  k->stream.tile_bytes = 4 * tiles[any(4)];
+  k->stream.band_bytes = 4 * tiles[any(4)];
+  k->stream.pieced_bytes = 4 * tiles[any(4)];
+  k->stream.shared = 6 * tiles[3];
+  k->stream.least_tiles = (int)any(5);
+  k->stream.multiprocessors = 1 + (int)any(6);
+  rs_columns columns = {.any = k->shape,
+                        .stream = k->stream,
+                        .brief = k->brief,
+                        .kept = rowscan_type_bytes(k->spec.acc_type),
+                        .scratch = WORKSPACE};
+  columns.pairs = k->pairs;
+  columns.at_once = k->at_once;
+  if (k->wide.askew)
+    columns.askew = k->wide;
+  else
+    columns.wide = k->wide;
+  if (once_in(2))
+    columns.scratch = (size_t)1 << (8 + any(10));
+  rs_columns_parts parts;
+  static rs_columns_launch part;
+  rs_columns_begin(&parts, &columns, &device);
+
+  unsigned char *got = malloc(out.bytes), *got_totals = malloc(totals.bytes);
+  area_up(&out);
+  area_up(&totals);
+  while (rs_columns_next(&parts, &part)) {
+    assert(part.need.workspace <= rs_columns_bound(&columns) && rs_columns_bound(&columns) <= WORKSPACE);
+    assert(part.need.shared <= (part.made_of == RS_TEMPLATE_COLUMNS           ? rs_columns_shared(&k->shape)
+                                : part.made_of == RS_TEMPLATE_STREAM_COLUMNS  ? 200 << 10
+                                : part.made_of == RS_TEMPLATE_SHORT_COLUMNS   ? rs_short_shared(&k->brief)
+                                : part.made_of == RS_TEMPLATE_PAIRS           ? rs_pairs_shared(&k->pairs)
+                                : part.made_of == RS_TEMPLATE_COLUMNS_AT_ONCE ? k->at_once.shared
+                                                                              : 128 << 10));
+    rs_template here = at_once          ? RS_TEMPLATE_COLUMNS_AT_ONCE
+                       : pairs          ? RS_TEMPLATE_PAIRS
+                       : brief          ? RS_TEMPLATE_SHORT_COLUMNS
+                       : streams        ? RS_TEMPLATE_STREAM_COLUMNS
+                       : k->wide.askew  ? RS_TEMPLATE_ASKEW
+                       : k->wide.vector ? RS_TEMPLATE_WIDE
+                                        : RS_TEMPLATE_COLUMNS;
+    skipped += part.made_of != here;
+    if (part.made_of != here) { /* another kernel's, which is not here */
+      free(got);
+      free(got_totals);
+      goto out;
+    }
+    launch(k, part.rows, &part.cut, &part.need);
+  }
+  MUST(cuMemcpyDtoHAsync_v2, got, out.device, out.bytes, stream);
+  MUST(cuMemcpyDtoHAsync_v2, got_totals, totals.device, totals.bytes, stream);
+  MUST(cuStreamSynchronize, stream);
+  judge_scan(s, &host);
+  int64_t at = 0;
+  if (!same(s->out_type, got, out.host, out.bytes, out.first, &at))
+    differ(k, &device, &part, "out", at);
+  if (!same(s->acc_type, got_totals, totals.host, totals.bytes, totals.first, &at))
+    differ(k, &device, &part, "totals", at);
+  free(got);
+  free(got_totals);
+out:
+  area_free(&in);
+  area_free(&out);
+  area_free(&init);
+  area_free(&totals);
+  if (masked)
+    area_free(&mask);
+}
+
+/* ---- all of it ----------------------------------------------------------------------------------------------------
+ */
+
+static void random_spec(rowscan_spec *s) {
+  static const rowscan_type types[][3] = {
+      {ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_F32}, {ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_F32},
+      {ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_F64}, {ROWSCAN_BF16, ROWSCAN_BF16, ROWSCAN_F32},
+      {ROWSCAN_F16, ROWSCAN_F16, ROWSCAN_F32}, {ROWSCAN_BF16, ROWSCAN_F32, ROWSCAN_F32},
+      {ROWSCAN_F32, ROWSCAN_F16, ROWSCAN_F32}, {ROWSCAN_F64, ROWSCAN_F64, ROWSCAN_F64},
+      {ROWSCAN_I8, ROWSCAN_I32, ROWSCAN_I32},  {ROWSCAN_BOOL, ROWSCAN_I64, ROWSCAN_I64},
+      {ROWSCAN_I32, ROWSCAN_I32, ROWSCAN_I32}, {ROWSCAN_U8, ROWSCAN_U8, ROWSCAN_U8},
+      {ROWSCAN_I64, ROWSCAN_I64, ROWSCAN_I64}, {ROWSCAN_I16, ROWSCAN_I16, ROWSCAN_I16},
+  };
+  static const rowscan_type masks[] = {ROWSCAN_BOOL, ROWSCAN_F32, ROWSCAN_U8, ROWSCAN_BF16};
+  static const int64_t lengths[] = {1,  2,   3,   7,   8,   9,   15,  16,  17,  31,   32,   33,   40,   63,  64,
+                                    65, 100, 127, 128, 129, 255, 256, 300, 511, 1000, 1024, 2048, 5000, 9000};
+  const rowscan_type *type = types[any(sizeof types / sizeof *types)];
+  *s = (rowscan_spec){.size = sizeof *s,
+                      .op = once_in(5) ? ROWSCAN_PROD : ROWSCAN_SUM,
+                      .in_type = type[0],
+                      .out_type = type[1],
+                      .acc_type = type[2],
+                      .length = lengths[any(sizeof lengths / sizeof *lengths)],
+                      .row_rank = 1 + (int)any(MOST_RANK),
+                      .layout = ROWSCAN_LAYOUT_COLUMNS,
+                      .flags = (once_in(3) ? ROWSCAN_REVERSE : 0) | (once_in(3) ? ROWSCAN_EXCLUSIVE : 0)};
+  if (once_in(3)) {
+    s->mask_type = masks[any(4)];
+    s->mask_mode = rs_type_kind(s->mask_type) == RS_FLOAT && rs_type_kind(s->acc_type) != RS_FLOAT ? ROWSCAN_MASK_SELECT
+                   : once_in(2)                                                                    ? ROWSCAN_MASK_SELECT
+                                : ROWSCAN_MASK_MULTIPLY;
+  }
+}
+
+static bool askew_fits(const rs_wide_shape *s) {
+  int most = 16 / (s->in > s->out ? s->in : s->out); /* words of a step, one a lane */
+  int batch = 128 / (s->vector * s->acc);            /* steps of a batch, whose place its results take */
+  return s->vector <= most && (!s->mask || s->vector <= 16 / s->mask) &&
+         (s->in != s->out || batch >= s->steps || batch * s->in >= 16);
+}
+
+static void make_askew(kernel *k) {
+  k->wide.askew = true;
+  k->wide.width = 32;
+  k->wide.reverse = (k->spec.flags & ROWSCAN_REVERSE) != 0;
+  k->wide.vector = 4;
+  while (!askew_fits(&k->wide) || (k->wide.vector > 1 && once_in(3)))
+    k->wide.vector /= 2;
+}
+
+int main(int argc, char **argv) {
+  bool quick = is_quick();
+  int kernels = argc > 1 ? atoi(argv[1]) : quick ? 6 : 20, runs = argc > 2 ? atoi(argv[2]) : quick ? 6 : 12;
+  state = argc > 3 ? strtoull(argv[3], NULL, 0) : 1;
+  int only = argc > 4 ? atoi(argv[4]) : -1; /* kernels: 0 columns.cuh, 1 wide.cuh, 2 stream_columns.cuh,
+                                                  3 short_columns.cuh, 4 pairs.cuh, 5 columns_at_once.cuh */
+  int devices, major, minor;
+  if (rs_cuda_open(&cuda) || cuda->cuInit(0) || cuda->cuDeviceGetCount(&devices) || !devices) {
+    printf("skipped: needs a GPU, or the simulated one\n");
+    return 77;
+  }
+  MUST(cuDeviceGetAttribute, &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0);
+  MUST(cuDeviceGetAttribute, &minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0);
+  int arch = 10 * major + minor;
+  CUcontext context;
+  MUST(cuDevicePrimaryCtxRetain, &context, 0);
+  MUST(cuCtxPushCurrent_v2, context);
+  MUST(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
+  rs_log log = {0};
+  nvrtc = rs_nvrtc_open(NULL, &log);
+  for (int i = 0; i < kernels; i++) {
+    kernel k = {.stream = {.steps = 0}};
+    enum { PLAIN, WIDE, STREAM, SHORT, PAIRS, AT_ONCE } kind = only >= 0 ? only : (int)any(6);
+    do
+      random_spec(&k.spec);
+    while ((kind == STREAM && rowscan_type_bytes(k.spec.in_type) != rowscan_type_bytes(k.spec.out_type)) ||
+           (kind == PAIRS && (k.spec.mask_mode || k.spec.in_type == ROWSCAN_BOOL || rs_spec_loops(&k.spec))));
+    if (kind == STREAM) { /* which takes no columns of a single tile */
+      static const int64_t lengths[] = {600, 1000, 1024, 2048, 2500, 4099, 5000, 9000, 20000, 40000};
+      k.spec.length = lengths[any(sizeof lengths / sizeof *lengths)];
+    }
+    if (kind == SHORT)
+      k.spec.length = once_in(2) ? 1 + any(40) : 1 + any(400);
+    if (kind == PAIRS)
+      k.spec.length = once_in(2) ? 1 + any(9000) : 16 * (1 + any(1000));
+    if (kind == AT_ONCE)
+      k.spec.length = once_in(2) ? 64 + any(400) : 64 + any(5000);
+    bool several = kind == WIDE && once_in(4); /* outers to a tile, off a word */
+    if (several)
+      k.spec.length = 1 + any(32);
+    static const int lanes[] = {4, 4, 1, 2};
+    k.threads = 64 << any(2);
+    int steps = once_in(2) ? 8 : 16;
+    while (steps / 2 >= k.spec.length) /* no more than there are */
+      steps /= 2;
+    k.shape = (rs_column_shape){.length = k.spec.length,
+                                .in = (int)rowscan_type_bytes(k.spec.in_type),
+                                .out = (int)rowscan_type_bytes(k.spec.out_type),
+                                .mask = k.spec.mask_mode ? (int)rowscan_type_bytes(k.spec.mask_type) : 0,
+                                .acc = rowscan_type_bytes(k.spec.acc_type) == 8 ? 8 : 4,
+                                .steps = steps,
+                                .min_blocks = 1 + (int)any(6),
+                                .lanes = lanes[any(4)]};
+    k.wide = (rs_wide_shape){.length = k.spec.length,
+                             .in = k.shape.in,
+                             .out = k.shape.out,
+                             .mask = k.shape.mask,
+                             .acc = k.shape.acc,
+                             .threads = k.threads,
+                             .steps = k.shape.steps,
+                             .width = k.threads >> any(4),
+                             .lanes = k.shape.lanes};
+    if (kind == PAIRS) {
+      k.pairs = (rs_pairs_shape){.length = k.spec.length,
+                                 .in = k.shape.in,
+                                 .out = k.shape.out,
+                                 .acc = k.shape.acc,
+                                 .reverse = (k.spec.flags & ROWSCAN_REVERSE) != 0,
+                                 .warps = 2 << any(4),
+                                 .vector = k.shape.acc == 8 ? 4 : 8,
+                                 .min_blocks = 2,
+                                 .multiprocessors = 200};
+      while (rs_pairs_tiles(&k.pairs) > 32 * (k.pairs.warps - 1))
+        k.pairs.warps *= 2;
+      k.threads = 32 * k.pairs.warps;
+    } else if (kind == AT_ONCE) {
+      k.at_once = (rs_at_once_shape){.length = k.spec.length,
+                                     .in = k.shape.in,
+                                     .out = k.shape.out,
+                                     .mask = k.shape.mask,
+                                     .acc = k.shape.acc,
+                                     .reverse = (k.spec.flags & ROWSCAN_REVERSE) != 0,
+                                     .threads = k.threads,
+                                     .steps = 4 << any(2),
+                                     .tiles = 16 << any(4),
+                                     .tile_bytes = 32 << 10,
+                                     .min_blocks = 1,
+                                     .shared = 100 << 10,
+                                     .multiprocessors = 10 << any(5)};
+    } else if (kind == SHORT) {
+      k.brief = (rs_short_shape){.length = k.spec.length,
+                                 .in = k.shape.in,
+                                 .out = k.shape.out,
+                                 .mask = k.shape.mask,
+                                 .acc = k.shape.acc,
+                                 .threads = k.threads,
+                                 .steps = k.shape.steps,
+                                 .slab_bytes = 2048 << any(4),
+                                 .most_bytes = 32 << 10,
+                                 .multiprocessors = once_in(2) ? 4 : 0};
+    } else if (kind == STREAM) {
+      k.stream = (rs_stream_shape){
+          .length = k.spec.length, .in = k.shape.in, .mask = k.shape.mask, .acc = k.shape.acc, .steps = 16 << any(2)};
+      k.stream.warps = 10 + (int)any(15);
+      k.threads = 32 * k.stream.warps;
+    } else if (kind == WIDE) {
+      int most = 16 / k.shape.in < 32 / k.shape.acc ? 16 / k.shape.in : 32 / k.shape.acc;
+      k.wide.vector = most > 2 && once_in(3) ? most / 2 : most;
+      if (k.wide.steps == 16 && once_in(2))
+        k.wide.steps = once_in(2) ? 4 : 64;
+      while (k.wide.width > k.threads / 2 || k.threads / k.wide.width > 32 * k.wide.vector)
+        k.wide.width = k.threads / 8;
+      if (several || once_in(3))
+        make_askew(&k);
+      k.wide.ahead = (int)any(4); /* few, so that there are enough tiles */
+      k.wide.ahead_strips = (int)any(4);
+      while (rs_wide_most_shared(&k.wide) > 128 << 10)
+        k.wide.steps /= 2;
+    }
+    kernel_make(&k, arch);
+    for (int j = 0; j < runs; j++)
+      run(&k,
+          several      ? 33 + any(32)
+          : once_in(2) ? 1 + any(40)
+          : once_in(2) ? 1 + any(600)
+                       : (int64_t)16 << any(6),
+          once_in(3));
+    kernel_free(&k);
+  }
+  printf("%d kernels, %d runs each, %d of them for other kernels, %d failures\n", kernels, runs, skipped, failures);
+  rs_nvrtc_close(nvrtc);
+  return failures != 0;
+}

@@ -1,0 +1,2235 @@
+#!/usr/bin/env python3
+"""cli.py - the rowscan command from outside: files made by NumPy in, values, messages and exit statuses out
+SPDX-License-Identifier: MIT
+
+ROWSCAN names the command; RS_QUICK=1 leaves out what takes long. Values are compared with NumPy's own sums: to the bit
+for integers, within rounding for floats. (The order to the bit is tested elsewhere; here only what must be equal to
+itself: exclusive to inclusive, reverse to a flipped array, Fortran order to C order.) Exits with 77 where there is no
+NumPy.
+"""
+import csv
+import glob
+import io
+import json
+import os
+import re
+import resource
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from xml.etree import ElementTree
+
+try:
+    import numpy as np
+except ImportError:
+    print("SKIP: no NumPy")
+    sys.exit(77)
+
+
+
+def what_libtool_starts(command):
+    """The program that libtool's script starts and where its library is; the script takes three times as long as it."""
+    libraries = os.path.join(os.path.dirname(os.path.abspath(command)), ".libs")
+    program = os.path.join(libraries, os.path.basename(command))
+    return (program, libraries) if os.access(program, os.X_OK) else (command, "")
+
+
+ROWSCAN, LIBRARIES = what_libtool_starts(os.environ.get("ROWSCAN", "rowscan"))
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+QUICK = os.environ.get("RS_QUICK", "") not in ("", "0")
+
+INTEGERS = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"]
+FLOATS = ["f2", "f4", "f8"]
+SHORT = {"f2": "f16", "f4": "f32", "f8": "f64", "b1": "bool", "i1": "i8", "u1": "u8", "i2": "i16", "u2": "u16",
+         "i4": "i32", "u4": "u32", "i8": "i64", "u8": "u64"}
+FLAGS = [[], ["--exclusive"], ["--reverse"], ["--reverse", "--exclusive"]]
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT]
+
+
+class Case(unittest.TestCase):
+    """A directory of its own, and a cache in it."""
+
+    def setUp(self):
+        self.dir = tempfile.mkdtemp(prefix="rowscan-cli-")
+        self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
+        self.env = {k: v for k, v in os.environ.items() if k not in ("ROWSCAN_LOG", "ROWSCAN_CACHE")}
+        self.env["ROWSCAN_CACHE_DIR"] = self.path("cache")
+        self.env["ROWSCAN_CACHE_PACKS"] = "off"
+        self.env["LC_ALL"] = "C"
+        if LIBRARIES:
+            self.search_first(LIBRARIES)
+        # A mapped file that became shorter is for the command to tell, not for a sanitizer.
+        self.env["ASAN_OPTIONS"] = self.env.get("ASAN_OPTIONS", "") + ":handle_sigbus=0"
+        self.random = np.random.default_rng(1)
+
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+    def search_first(self, directory):
+        """The command looks for libraries there first."""
+        known = self.env.get("LD_LIBRARY_PATH", "")
+        self.env["LD_LIBRARY_PATH"] = ":".join(path for path in (directory, known) if path)
+
+    def rowscan(self, *args, status=0, **kwargs):
+        """Runs the command in the directory; returns (stdout, stderr)."""
+        done = subprocess.run([ROWSCAN, *map(str, args)], cwd=self.dir, env=self.env, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300, **kwargs)
+        out, err = done.stdout.decode(), done.stderr.decode()
+        self.assertEqual(done.returncode, status, f"rowscan {' '.join(map(str, args))}\n{out}{err}")
+        return out, err
+
+    def hold_up(self, process):
+        """Stops a process for longer than a progress bar waits, then lets it end well."""
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(1.1)
+        process.send_signal(signal.SIGCONT)
+        process.communicate(timeout=300)
+        self.assertEqual(process.returncode, 0)
+
+    def save(self, name, array):
+        np.save(self.path(name), array)
+        return name
+
+    def scan(self, array, *args):
+        """Scans an array, on the host engine: what it computes is the same everywhere."""
+        self.save("in.npy", array)
+        self.rowscan("scan", "--engine", "host", *args, "in.npy", "out.npy")
+        return np.load(self.path("out.npy"))
+
+    def raw(self, name, header, data=b"", version=1, newline=True):
+        """A file with this header; nothing is padded."""
+        if isinstance(header, str):
+            header = header.encode("utf-8" if version == 3 else "latin1")
+        header += b"\n" if newline else b""
+        length = len(header).to_bytes(2 if version == 1 else 4, "little")
+        with open(self.path(name), "wb") as file:
+            file.write(b"\x93NUMPY" + bytes([version, 0]) + length + header + data)
+        return name
+
+    def fails(self, status, words, *args, **kwargs):
+        """The command fails, says all of the words, and leaves the directory as it was."""
+        before = self.listing()
+        out, err = self.rowscan(*args, status=status, **kwargs)
+        for word in words:
+            self.assertIn(word, err)
+        self.assertTrue(err.startswith("rowscan: "), err)
+        self.assertEqual(out, "")
+        self.assertEqual(self.listing(), before)
+        return err
+
+    def listing(self):
+        """Names, sizes and times of all files, and what the small ones hold; not the cache."""
+        found = {}
+        for name in sorted(os.listdir(self.dir)):
+            if name == "cache":
+                continue
+            facts = os.lstat(self.path(name))
+            found[name] = (facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_mode)
+        return found
+
+    def needs_compiler(self):
+        """Only "all" asks NVRTC what it knows. The scan is an impossible one, so that nothing is compiled."""
+        _, err = self.rowscan("compile", "--arch", "all", "--length", "1", "--out-type", "i32", status=1)
+        if err.startswith("rowscan: compile: --arch all: "):
+            self.skipTest(err.splitlines()[0])
+
+    def same_bits(self, a, b):
+        self.assertEqual(a.dtype, b.dtype)
+        self.assertEqual(a.shape, b.shape)
+        self.assertEqual(np.ascontiguousarray(a).tobytes(), np.ascontiguousarray(b).tobytes())
+
+
+# ---- what it computes ------------------------------------------------------------------------------------------------
+
+
+def default_out(dtype):
+    kind = np.dtype(dtype).kind
+    return np.dtype({"b": "i8", "i": "i8", "u": "u8"}.get(kind, dtype))
+
+
+def reference(x, op="sum", dim=-1, flags=(), out=None, mask=None):
+    """NumPy's answer, floats in f64."""
+    out = np.dtype(out or default_out(x.dtype))
+    wide = np.dtype("f8") if out.kind == "f" else out
+    identity = 0 if op == "sum" else 1
+    x = x.astype(wide)
+    if mask is not None:
+        x = np.where(mask, x, np.array(identity, wide))
+    if "--reverse" in flags:
+        x = np.flip(x, dim)
+    with np.errstate(all="ignore"):
+        y = (np.cumsum if op == "sum" else np.cumprod)(x, axis=dim, dtype=wide)
+    if "--exclusive" in flags and x.shape[dim]:
+        first = np.full_like(np.take(y, [0], dim), identity)
+        y = np.concatenate([first, np.take(y, range(x.shape[dim] - 1), dim)], dim)
+    if "--reverse" in flags:
+        y = np.flip(y, dim)
+    return y if wide.kind == "f" else y.astype(out)
+
+
+class Values(Case):
+    def sample(self, dtype, shape):
+        kind = np.dtype(dtype).kind
+        if kind == "f":
+            return self.random.standard_normal(shape).astype(dtype)
+        if kind == "b":
+            return self.random.integers(0, 2, shape).astype(dtype)
+        info = np.iinfo(dtype)
+        return self.random.integers(info.min, info.max, shape, dtype=dtype, endpoint=True)
+
+    def check(self, x, got, out=None, **how):
+        want = reference(x, out=out, **how)
+        self.assertEqual(got.dtype, np.dtype(out or default_out(x.dtype)))
+        self.assertEqual(got.shape, x.shape)
+        if got.dtype.kind != "f":
+            np.testing.assert_array_equal(got, want)
+            return
+        # Rounding of the output, and of the accumulator along the row.
+        with np.errstate(over="ignore"):
+            size = max(1, np.abs(x).astype("f8").sum(axis=how.get("dim", -1)).max(initial=0))
+        accumulator = np.finfo("f8" if got.dtype == "f8" else "f4").eps
+        bound = np.finfo(got.dtype).eps * np.abs(want) + 64 * accumulator * size
+        over = np.abs(got.astype("f8") - want) - bound
+        self.assertLessEqual(over.max(initial=0), 0)
+
+    def test_types_and_flags(self):
+        for dtype in FLOATS + INTEGERS + ["b1"]:
+            for flags in FLAGS:
+                with self.subTest(dtype=dtype, flags=flags):
+                    x = self.sample(dtype, (5, 67))
+                    self.check(x, self.scan(x, *flags), flags=flags)
+
+    def test_product(self):
+        x = np.exp(0.1 * self.random.standard_normal((4, 50)))
+        for dtype in ["f4", "f8"]:
+            for flags in FLAGS:
+                with self.subTest(dtype=dtype, flags=flags):
+                    got = self.scan(x.astype(dtype), "--op", "prod", *flags)
+                    np.testing.assert_allclose(got, reference(x.astype(dtype), "prod", flags=flags), rtol=1e-5)
+        x = self.sample("i4", (3, 40))
+        np.testing.assert_array_equal(self.scan(x, "--op=prod"), reference(x, "prod"))
+
+    def test_shapes_and_dimensions(self):
+        shapes = [(1,), (7,), (0,), (3, 0), (0, 3), (1, 1), (4, 1), (1, 129), (3, 5, 7), (2, 3, 1, 4), (2,) * 7,
+                  (1,) * 31 + (5,), (1000, 3), (3, 1000)]
+        for shape in shapes:
+            for dim in sorted({0, len(shape) // 2, len(shape) - 1, -1, -len(shape)}):
+                with self.subTest(shape=shape, dim=dim):
+                    x = self.sample("f4", shape)
+                    self.check(x, self.scan(x, "--dim", dim), dim=dim)
+
+    def test_long_row(self):
+        x = self.sample("f4", (1, 1 << 16 if QUICK else 1 << 20))
+        self.check(x, self.scan(x))
+        self.check(x, self.scan(x.T, "--dim=0").T)
+
+    def test_out_types(self):
+        for dtype, out in [("f4", "f8"), ("f2", "f4"), ("i1", "i4"), ("u1", "u1"), ("b1", "i4"), ("i4", "f4"),
+                           ("i4", "i4"), ("u2", "f8")]:
+            with self.subTest(dtype=dtype, out=out):
+                x = self.sample(dtype, (3, 31))
+                if out[0] == "f" and dtype[0] in "iu":
+                    x = (x % 1000).astype(dtype)
+                self.check(x, self.scan(x, "--dtype", SHORT[out]), out=out)
+                self.check(x, self.scan(x, "--dtype", np.dtype(out).name), out=out)
+
+    def test_wide_accumulator(self):
+        x = np.array([[1e8] + [1.0] * 63] * 2, "f4")
+        got = self.scan(x, "--acc", "f64")
+        np.testing.assert_array_equal(got, np.cumsum(x, 1, "f8").astype("f4"))
+
+    def test_mask(self):
+        x = self.sample("f4", (6, 40))
+        mask = self.random.random(x.shape) < 0.5
+        for name, m in [("b1", mask), ("u1", mask * 7), ("f4", mask * 0.5)]:
+            for order in "CF":
+                with self.subTest(mask=name, order=order):
+                    self.save("m.npy", np.asarray(m, name, order=order))
+                    self.check(x, self.scan(x, "--mask", "m.npy"), mask=mask)
+                    self.check(x, self.scan(x, "--mask", "m.npy", "--dim=0", "--reverse"), mask=mask, dim=0,
+                               flags=["--reverse"])
+        self.save("m.npy", np.asarray(mask * 0.5, "f4"))
+        self.check(x * (mask * np.float32(0.5)), self.scan(x, "--mask", "m.npy", "--mask-mode", "multiply"))
+
+    def test_mask_and_nan(self):
+        x = np.array([[1, np.nan, 2, 3]], "f4")
+        self.save("m.npy", np.array([[1, 0, 1, 1]], bool))
+        np.testing.assert_array_equal(self.scan(x, "--mask", "m.npy"), [[1, 1, 3, 6]])
+        got = self.scan(x, "--mask", "m.npy", "--mask-mode=multiply")
+        np.testing.assert_array_equal(got, [[1, np.nan, np.nan, np.nan]])
+
+    def test_bf16(self):
+        x = self.random.standard_normal((3, 50)).astype("f4")
+        bits = (x.view("u4") >> 16).astype("u2")
+        x = (bits.astype("u4") << 16).view("f4")
+        for descr in ["<V2", "|V2"]:
+            self.raw("in.npy", f"{{'descr': '{descr}', 'fortran_order': False, 'shape': (3, 50)}}", bits.tobytes())
+            for name in ["bf16", "bfloat16"]:
+                self.rowscan("scan", "--type", name, "in.npy", "out.npy")
+                out = np.load(self.path("out.npy"))
+                self.assertEqual(out.dtype, np.dtype("V2"))
+                with open(self.path("out.npy"), "rb") as file:
+                    self.assertIn(b"'descr': '<V2'", file.read(128))
+                got = (out.view("u2").astype("u4") << 16).view("f4")
+                np.testing.assert_allclose(got, np.cumsum(x, 1, "f8"), rtol=2**-8, atol=1e-4)
+        self.rowscan("scan", "--type", "bf16", "--dtype", "f32", "in.npy", "out.npy")
+        np.testing.assert_allclose(np.load(self.path("out.npy")), np.cumsum(x, 1, "f8"), rtol=1e-5, atol=1e-5)
+        self.save("f.npy", x)
+        self.rowscan("scan", "--dtype", "bf16", "f.npy", "out.npy", status=0)
+        self.assertEqual(np.load(self.path("out.npy")).dtype, np.dtype("V2"))
+
+
+class SameBits(Case):
+    def setUp(self):
+        super().setUp()
+        self.x = self.random.standard_normal((9, 300)).astype("f4")
+
+    def test_include_initial(self):
+        x = self.x[:, :100]
+        for dim in range(x.ndim):
+            for reverse in [], ["--reverse"]:
+                which = [*reverse, "--dim", str(dim)]
+                inclusive = self.scan(x, *which)
+                zeros = np.zeros_like(np.take(inclusive, [0] if x.shape[dim] else [], axis=dim))
+                parts = [inclusive, zeros] if reverse else [zeros, inclusive]
+                same = self.scan(x, "--include-initial", *which)
+                np.testing.assert_array_equal(same, np.concatenate(parts, axis=dim))
+        self.assertEqual(self.scan(np.ones((2, 0), "f4"), "--op", "prod", "--include-initial").tolist(), [[1], [1]])
+        self.save("in.npy", x)
+        self.fails(2, ["--include-initial", "--exclusive"], "scan", "in.npy", "out.npy", "--include-initial", "--exclusive")
+
+    def test_exclusive_is_inclusive_shifted(self):
+        for flip in ([], ["--reverse"]):
+            inclusive, exclusive = self.scan(self.x, *flip), self.scan(self.x, "--exclusive", *flip)
+            if flip:
+                self.same_bits(exclusive[:, :-1], inclusive[:, 1:])
+                self.same_bits(exclusive[:, -1], np.zeros(9, "f4"))
+            else:
+                self.same_bits(exclusive[:, 1:], inclusive[:, :-1])
+                self.same_bits(exclusive[:, 0], np.zeros(9, "f4"))
+
+    def test_reverse_is_flipped(self):
+        self.same_bits(self.scan(self.x, "--reverse"), self.scan(self.x[:, ::-1])[:, ::-1])
+
+    def test_fortran_order(self):
+        x = self.random.standard_normal((7, 11, 13)).astype("f4")
+        for dim in range(3):
+            for flags in FLAGS:
+                c = self.scan(x, "--dim", dim, *flags)
+                f = self.scan(np.asfortranarray(x), "--dim", dim, *flags)
+                self.same_bits(c, f)
+                self.assertTrue(f.flags.c_contiguous)
+
+    def test_dimension_is_transpose(self):
+        self.same_bits(self.scan(self.x, "--dim", "0"), self.scan(np.ascontiguousarray(self.x.T)).T)
+
+    def test_batch_and_threads(self):
+        all_rows = self.scan(self.x)
+        self.same_bits(all_rows[3:4], self.scan(self.x[3:4]))
+        self.same_bits(all_rows, self.scan(self.x, "--threads", "1"))
+        self.same_bits(all_rows, self.scan(self.x, "--threads", "3"))
+
+    def test_mask_of_ones(self):
+        self.save("m.npy", np.ones(self.x.shape, bool))
+        self.same_bits(self.scan(self.x), self.scan(self.x, "--mask", "m.npy"))
+        self.same_bits(self.scan(self.x), self.scan(self.x, "--mask", "m.npy", "--mask-mode", "multiply"))
+
+    def test_engines(self):
+        """--engine auto is the GPU where there is one."""
+        host = self.scan(self.x)
+        self.rowscan("scan", "in.npy", "auto.npy")
+        self.same_bits(host, np.load(self.path("auto.npy")))
+
+
+# ---- files that are odd, and right -----------------------------------------------------------------------------------
+
+
+class Files(Case):
+    def check_raw(self, header, want, data, **kwargs):
+        self.raw("in.npy", header, data, **kwargs)
+        self.rowscan("scan", "in.npy", "out.npy")
+        self.same_bits(np.load(self.path("out.npy")), want)
+
+    def test_versions(self):
+        x = np.arange(12, dtype="f4").reshape(3, 4)
+        for version in [(1, 0), (2, 0), (3, 0)]:
+            with open(self.path("in.npy"), "wb") as file:
+                np.lib.format.write_array(file, x, version)
+            self.rowscan("scan", "in.npy", "out.npy")
+            self.same_bits(np.load(self.path("out.npy")), np.cumsum(x, 1, "f4"))
+
+    def test_any_alignment(self):
+        """NumPy pads headers; others need not."""
+        for dtype in ["f4", "f8", "i2", "b1"]:
+            x = np.ones(9, dtype)
+            want = np.arange(1, 10, dtype=default_out(dtype))
+            for pad in range(9):
+                header = f"{{'descr': '{x.dtype.str}', 'fortran_order': False, 'shape': (9,)}}" + " " * pad
+                self.check_raw(header, want, x.tobytes(), version=1 + pad % 3)
+        self.raw("in.npy", "{'descr': '<f8', 'fortran_order': False, 'shape': (0, 3)}")
+        self.rowscan("scan", "in.npy", "out.npy")
+
+    def test_headers_as_others_write_them(self):
+        x = np.arange(6, dtype="f4").reshape(2, 3)
+        want = np.cumsum(x, 1, "f4")
+        for header in ["{'descr':'<f4','fortran_order':False,'shape':(2,3)}",
+                       '{"shape": (2, 3), "fortran_order": False, "descr": "<f4"}',
+                       "{ 'descr' : '=f4' , 'fortran_order' : False , 'shape' : ( 2L , 3L , ) , }   "]:
+            self.check_raw(header, want, x.tobytes())
+            self.check_raw(header, want, x.tobytes(), newline=False)
+
+    def test_names_of_types(self):
+        """All that NumPy reads and rowscan scans; where the two NumPys differ, this one's."""
+        letters = "?bBhHiIlLqQpPefd"
+        names = ["bool", "bool_", "byte", "ubyte", "short", "ushort", "intc", "uintc", "int", "uint", "int_", "intp",
+                 "uintp", "long", "ulong", "longlong", "ulonglong", "half", "single", "double", "float", "float16",
+                 "float32", "float64", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
+        for name in [*letters, *("<" + letter for letter in letters), *names]:
+            dtype = np.dtype(name)
+            with self.subTest(name=name):
+                x = np.ones(3, dtype)
+                self.check_raw(f"{{'descr': '{name}', 'fortran_order': False, 'shape': (3,)}}",
+                               np.arange(1, 4, dtype=default_out(dtype.str[1:])), x.tobytes())
+
+    def test_bytes_after_the_data(self):
+        self.check_raw("{'descr': '<i8', 'fortran_order': False, 'shape': (2,)}", np.array([1, 3]),
+                       np.array([1, 2, 99]).tobytes())
+
+    def test_output_is_as_numpy_writes(self):
+        self.scan(np.ones((3, 4), "f4"))
+        with open(self.path("out.npy"), "rb") as file:
+            self.assertEqual(np.lib.format.read_magic(file), (1, 0))
+            self.assertEqual(np.lib.format.read_array_header_1_0(file), ((3, 4), False, np.dtype("<f4")))
+            self.assertEqual(file.tell() % 64, 0)
+        self.assertEqual(os.path.getsize(self.path("out.npy")), 128 + 48)
+        mapped = np.load(self.path("out.npy"), mmap_mode="r")
+        self.assertEqual(mapped[2, 3], 4)
+
+    def test_same_file(self):
+        x = np.arange(5000, dtype="i8").reshape(5, 1000)
+        self.save("x.npy", x)
+        self.rowscan("scan", "x.npy", "x.npy")
+        np.testing.assert_array_equal(np.load(self.path("x.npy")), np.cumsum(x, 1))
+        os.symlink("x.npy", self.path("link.npy"))
+        self.rowscan("scan", "--dtype=f64", "link.npy", "x.npy")
+        np.testing.assert_array_equal(np.load(self.path("x.npy")), np.cumsum(np.cumsum(x, 1), 1))
+        self.save("m.npy", np.ones((3, 3), "u1"))
+        self.save("y.npy", np.ones((3, 3), "f4"))
+        self.rowscan("scan", "--mask", "m.npy", "y.npy", "m.npy")
+        self.assertEqual(np.load(self.path("m.npy"))[2, 2], 3)
+        self.assertEqual(sorted(self.listing()), ["link.npy", "m.npy", "x.npy", "y.npy"])
+
+    def test_permissions(self):
+        self.save("in.npy", np.ones(3))
+        for mask in (0o022, 0o077):
+            self.rowscan("scan", "in.npy", "new.npy", preexec_fn=lambda: os.umask(mask))
+            self.assertEqual(os.stat(self.path("new.npy")).st_mode & 0o777, 0o666 & ~mask)
+            os.remove(self.path("new.npy"))
+        self.save("old.npy", np.ones(1))
+        os.chmod(self.path("old.npy"), 0o640)
+        self.rowscan("scan", "in.npy", "old.npy")
+        self.assertEqual(os.stat(self.path("old.npy")).st_mode & 0o777, 0o640)
+
+    def test_link_as_output(self):
+        os.mkdir(self.path("there"))
+        self.save("there/y.npy", np.zeros(1))
+        os.symlink("there/y.npy", self.path("link.npy"))
+        self.save("in.npy", np.ones(3))
+        self.rowscan("scan", "in.npy", "link.npy")
+        self.assertTrue(os.path.islink(self.path("link.npy")))
+        np.testing.assert_array_equal(np.load(self.path("there/y.npy")), [1, 2, 3])
+        self.assertEqual(os.listdir(self.path("there")), ["y.npy"])
+
+    def test_odd_names(self):
+        for name in ["with space.npy", "-dash.npy", "no-ending", "\u00fc.npy", "n" * 255]:
+            self.save("in.npy", np.ones(3))
+            os.rename(self.path("in.npy"), self.path(name))
+            self.rowscan("scan", "--", name, name)
+            with open(self.path(name), "rb") as file:
+                np.testing.assert_array_equal(np.load(file), [1, 2, 3])
+
+    def test_summaries(self):
+        x = self.save("in.npy", np.ones((3, 4), "f4"))
+        out, err = self.rowscan("scan", "--dim", "-2", "--json", x, "out.npy")
+        summary = json.loads(out)
+        self.assertEqual(err, "")
+        for key, value in {"in": "in.npy", "out": "out.npy", "shape": [3, 4], "dim": 0, "type": "f32",
+                           "out_type": "f32"}.items():
+            self.assertEqual(summary[key], value)
+        self.assertIn(summary["engine"], ["host", "cuda"])
+        self.assertGreaterEqual(summary["seconds"], 0)
+        self.assertIsNotNone(summary["gbs"])
+        self.assertEqual(self.rowscan("scan", x, "out.npy"), ("", ""))
+        self.assertEqual(self.rowscan("scan", "-q", x, "out.npy"), ("", ""))
+        out, err = self.rowscan("scan", "-v", x, "out.npy")
+        self.assertEqual(out, "")
+        self.assertRegex(err, r"out.npy: sum of f32 \(3, 4\) along dimension 1, .*GB/s")
+
+
+# ---- files that are wrong --------------------------------------------------------------------------------------------
+
+
+class BadFiles(Case):
+    def fails_on(self, name, *words, args=()):
+        return self.fails(1, [f"rowscan: scan: {name}: ", *words], "scan", *args, name, "out.npy")
+
+    def bad_header(self, header, *words, **kwargs):
+        self.fails_on(self.raw("in.npy", header, b"\0" * 64, **kwargs), *words)
+
+    def test_no_npy(self):
+        for data in [b"", b"\x93", b"\x93NUMPY", b"hello, world\n", b"PK\3\4", b"\x93NUMPY\1\0",
+                     b"\x93NUMPY\1\0\xff\xff{"]:
+            with open(self.path("in.npy"), "wb") as file:
+                file.write(data)
+            self.fails_on("in.npy")
+        self.fails_on("missing.npy", "No such file")
+        os.mkdir(self.path("directory"))
+        self.fails_on("directory", "is a directory")
+        os.mkfifo(self.path("pipe"))
+        self.fails_on("pipe", "not a regular file")
+        np.savez(self.path("in.npz"), np.ones(3))
+        self.fails_on("in.npz", ".npz")
+
+    def test_truncated(self):
+        self.save("whole.npy", np.ones((10, 10), "f4"))
+        with open(self.path("whole.npy"), "rb") as file:
+            whole = file.read()
+        for size in [5, 9, 12, 60, 127, 128, 129, 527]:
+            with open(self.path("in.npy"), "wb") as file:
+                file.write(whole[:size])
+            if size < 128:
+                self.fails_on("in.npy")
+            else:
+                self.fails_on("in.npy", "truncated data", f"{size - 128} bytes", "(10, 10)", "400")
+
+    def test_dtypes(self):
+        arrays = {"|O": np.array([None]), ">f4": np.arange(3, dtype=">f4"), ">i8": np.arange(3, dtype=">i8"),
+                  "<c8": np.zeros(2, "c8"), "<U1": np.array(["a"]), "|S1": np.array([b"a"]), "|V8": np.zeros(2, "V8"),
+                  "<M8[s]": np.zeros(2, "M8[s]"), "('a', '<f4')": np.zeros(2, [("a", "<f4")]), "V2": np.zeros(2, "V2")}
+        for name, array in arrays.items():
+            with self.subTest(dtype=name):
+                np.save(self.path("in.npy"), array, allow_pickle=True)
+                self.fails_on("in.npy", "field 'descr'", name)
+
+    def test_headers(self):
+        head = "{'descr': '<f4', 'fortran_order': False, 'shape': "
+        self.bad_header(head + "(5)}", "field 'shape'", "(5)")
+        self.bad_header(head + "(-1,)}", "field 'shape'", "-1")
+        self.bad_header(head + "(17,)}", "field 'shape'", "(17,)", "64 bytes", "68")
+        self.bad_header(head + "(4294967296, 4294967296)}", "field 'shape'", "(4294967296, 4294967296)", "overflows")
+        self.bad_header(head + "(9223372036854775808,)}", "field 'shape'", "9223372036854775808")
+        self.bad_header(head + "(2,)", "header")
+        self.bad_header(head + "(2,), 'x': 1}", "'x'")
+        self.bad_header("{'descr': '<f4', 'shape': (2,)}", "'fortran_order'", "missing")
+        self.bad_header("{'descr': '<f4', 'fortran_order': 1, 'shape': (2,)}", "field 'fortran_order'", "1")
+        self.bad_header(b"\xff\xfe\0\0", "header")
+        self.bad_header(head + "(2,)}", "version", version=4)
+
+    def test_no_dimension(self):
+        self.save("in.npy", np.float32(3))
+        self.fails_on("in.npy", "field 'shape'", "()")
+
+    def test_dimension_out_of_range(self):
+        self.save("in.npy", np.ones((3, 4)))
+        for dim in ["2", "-3", "2147483647", "-2147483648"]:
+            self.fails_on("in.npy", "--dim", dim, "(3, 4)", args=["--dim", dim])
+
+    def test_masks(self):
+        self.save("in.npy", np.ones((3, 4), "f4"))
+        for shape in [(4, 3), (3,), (12,), (3, 4, 1), ()]:
+            self.save("m.npy", np.ones(shape, bool))
+            self.fails(1, ["m.npy: field 'shape'", str(shape), "(3, 4)"],
+                       "scan", "--mask", "m.npy", "in.npy", "out.npy")
+        for dtype in ["i1", "f8", "i4"]:
+            self.save("m.npy", np.ones((3, 4), dtype))
+            self.fails(1, ["m.npy: field 'descr'", SHORT[dtype]], "scan", "--mask", "m.npy", "in.npy", "out.npy")
+        self.fails(1, ["nosuch.npy"], "scan", "--mask", "nosuch.npy", "in.npy", "out.npy")
+        self.raw("m.npy", "{'descr': '>f4', 'fortran_order': False, 'shape': (3, 4)}", b"\0" * 48)
+        self.fails(1, ["m.npy: field 'descr'", ">f4"], "scan", "--mask", "m.npy", "in.npy", "out.npy")
+
+    def test_impossible_types(self):
+        self.save("in.npy", np.ones(4, "f4"))
+        for args in [["--dtype", "i32"], ["--dtype", "bool"], ["--acc", "f16"], ["--acc", "i32"], ["--type", "f64"]]:
+            self.fails_on("in.npy", args[1], args=args)
+
+
+# ---- pipes -----------------------------------------------------------------------------------------------------------
+
+
+class Pipes(Case):
+    """Standard input and output as IN.npy and OUT.npy, both named -."""
+
+    def pipe(self, data, *args, status=0, **kwargs):
+        """What the command makes of these bytes, and what it says."""
+        done = subprocess.run([ROWSCAN, "scan", *args], cwd=self.dir, env=self.env, input=data, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=300, **kwargs)
+        self.assertEqual(done.returncode, status, done.stderr.decode())
+        return done.stdout, done.stderr.decode()
+
+    def bytes_of(self, array, **kwargs):
+        file = io.BytesIO()
+        np.lib.format.write_array(file, array, **kwargs)
+        return file.getvalue()
+
+    def test_both(self):
+        for x in [np.arange(12, dtype="f4").reshape(3, 4), np.zeros((0, 5)), np.ones(3000000, "f4"),
+                  np.asfortranarray(np.arange(60, dtype="i8").reshape(3, 4, 5))]:
+            for args in [[], ["--dim=0", "--reverse"]]:
+                self.save("in.npy", x)
+                self.rowscan("scan", *args, "in.npy", "out.npy")
+                with open(self.path("out.npy"), "rb") as file:
+                    want = file.read()
+                self.assertEqual(self.pipe(self.bytes_of(x), *args, "-", "-"), (want, ""))
+                self.assertEqual(self.pipe(b"", *args, "in.npy", "-"), (want, ""))
+                self.assertEqual(self.pipe(self.bytes_of(x), *args, "-", "piped.npy"), (b"", ""))
+                with open(self.path("piped.npy"), "rb") as file:
+                    self.assertEqual(file.read(), want)
+        self.assertEqual(sorted(self.listing()), ["in.npy", "out.npy", "piped.npy"])
+
+    def test_header_of_any_length(self):
+        """Data that is aligned to nothing."""
+        self.raw("in.npy", "{'descr': '<f8', 'fortran_order': False, 'shape': (3,)}", np.ones(3).tobytes())
+        with open(self.path("in.npy"), "rb") as file:
+            out, _ = self.pipe(file.read(), "-", "-")
+        np.testing.assert_array_equal(np.load(io.BytesIO(out)), [1, 2, 3])
+
+    def test_files_as_streams(self):
+        """Standard input may be a file, at its beginning or behind something else; standard output may be one too."""
+        x = np.ones(5)
+        self.save("in.npy", x)
+        with open(self.path("two"), "wb") as file:
+            file.write(b"something" + self.bytes_of(x))
+        for name, skipped in [("in.npy", 0), ("two", 9)]:
+            with open(self.path(name), "rb") as source, open(self.path("out.npy"), "wb") as target:
+                os.lseek(source.fileno(), skipped, os.SEEK_SET)
+                done = subprocess.run([ROWSCAN, "scan", "-", "-"], env=self.env, stdin=source, stdout=target)
+                self.assertEqual(done.returncode, 0)
+            np.testing.assert_array_equal(np.load(self.path("out.npy")), np.cumsum(x))
+
+    def test_verbose_goes_elsewhere(self):
+        out, err = self.pipe(self.bytes_of(np.ones(3)), "-v", "-", "-")
+        np.testing.assert_array_equal(np.load(io.BytesIO(out)), [1, 2, 3])
+        self.assertTrue(err.startswith("rowscan: scan: standard output: sum of f64"), err)
+
+    def test_failures_write_nothing(self):
+        whole = self.bytes_of(np.ones((10, 10), "f4"))
+        for data, args, words in [(b"", [], "it is empty"), (whole[:-1], [], "truncated data"),
+                                  (b"hello", [], "not an .npy"), (whole, ["--dim=2"], "--dim"),
+                                  (whole, ["--dtype=i8"], "i8"), (whole, ["--mask=no.npy"], "no.npy")]:
+            out, err = self.pipe(data, *args, "-", "-", status=1)
+            self.assertEqual(out, b"")
+            self.assertIn(words, err)
+            if not args:
+                self.assertTrue(err.startswith("rowscan: scan: standard input: "), err)
+
+    def test_streams_that_cannot_be(self):
+        import pty
+        self.save("in.npy", np.ones(3))
+        mine, theirs = pty.openpty()
+        run = lambda *args, **kwargs: subprocess.run([ROWSCAN, "scan", *args], cwd=self.dir, env=self.env, timeout=300,
+                                                     stderr=subprocess.PIPE, **kwargs)
+        done = run("-", "out.npy", stdin=theirs)
+        self.assertEqual((done.returncode, b"standard input: is a terminal" in done.stderr), (1, True))
+        done = run("in.npy", "-", stdout=theirs)
+        self.assertEqual((done.returncode, b"standard output: is a terminal" in done.stderr), (1, True))
+        os.close(mine)
+        os.close(theirs)
+        done = run("-", "out.npy", preexec_fn=lambda: os.close(0))
+        self.assertEqual((done.returncode, b"standard input: cannot be read: Bad" in done.stderr), (1, True))
+        done = run("in.npy", "-", preexec_fn=lambda: os.close(1))
+        self.assertEqual((done.returncode, b"standard output: cannot be written: Bad" in done.stderr), (1, True))
+        with open("/dev/full", "wb") as full:
+            done = run("in.npy", "-", stdout=full)
+        self.assertEqual((done.returncode, b"standard output: cannot be written: No space" in done.stderr), (1, True))
+        with open("/dev/null", "rb") as null:
+            done = run("-", "out.npy", stdin=null)
+        self.assertEqual((done.returncode, b"standard input: not an .npy file: it is empty" in done.stderr), (1, True))
+        self.assertEqual(list(self.listing()), ["in.npy"])
+
+    def test_reader_that_goes(self):
+        """As `| head -c 1`: the command dies of SIGPIPE or, where that is ignored, says so."""
+        for ignored in [False, True]:
+            how = lambda: signal.signal(signal.SIGPIPE, signal.SIG_IGN if ignored else signal.SIG_DFL)
+            process = subprocess.Popen([ROWSCAN, "scan", "-", "-"], env=self.env, stdin=subprocess.PIPE,
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=how,
+                                       restore_signals=False)
+            process.stdout.close()
+            process.stdin.write(self.bytes_of(np.ones(1 << 20)))
+            process.stdin.close()
+            err = process.stderr.read()
+            process.stderr.close()
+            self.assertEqual(process.wait(), 1 if ignored else -signal.SIGPIPE)
+            self.assertEqual(b"standard output: cannot be written: Broken pipe" in err, ignored)
+
+    def test_streams_that_do_not_block(self):
+        """Another process may have made them so; slow ones are waited for."""
+        data = self.bytes_of(np.ones(1 << 18))
+        to, ours = os.pipe(), os.pipe()
+        for end in (to[0], ours[1]):
+            os.set_blocking(end, False)
+        process = subprocess.Popen([ROWSCAN, "scan", "-", "-"], env=self.env, stdin=to[0], stdout=ours[1])
+        os.close(to[0])
+        os.close(ours[1])
+        time.sleep(0.2)
+        with open(to[1], "wb") as file:
+            file.write(data)
+        time.sleep(0.2)
+        with open(ours[0], "rb") as file:
+            got = file.read()
+        self.assertEqual(process.wait(), 0)
+        self.assertEqual(np.load(io.BytesIO(got))[-1], 1 << 18)
+
+
+# ---- where the output goes -------------------------------------------------------------------------------------------
+
+
+class Output(Case):
+    def setUp(self):
+        super().setUp()
+        self.save("in.npy", np.ones((100, 1000), "f4"))
+
+    def test_places_that_cannot_be(self):
+        os.mkdir(self.path("directory"))
+        os.mkfifo(self.path("pipe"))
+        os.symlink("nowhere", self.path("dangling"))
+        for name in ["directory", "directory/", "nosuch/out.npy", "in.npy/out.npy", "pipe", "/dev/null", "dangling",
+                     "n" * 300, "n/" * 3000]:
+            with self.subTest(name=name[:20]):
+                self.fails(1, [f"rowscan: scan: {name[:20]}"], "scan", "in.npy", name)
+        self.assertEqual(os.listdir(self.path("directory")), [])
+
+    def as_nobody(self):
+        os.setgid(65534)
+        os.setuid(65534)
+
+    def test_no_permission(self):
+        how = {}
+        if os.geteuid() == 0:
+            probe = subprocess.run([ROWSCAN, "--version"], preexec_fn=self.as_nobody, env=self.env, cwd="/",
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) if os.access(ROWSCAN, os.X_OK) else None
+            if probe is None or probe.returncode:
+                self.skipTest("another user cannot run the command")
+            how = {"preexec_fn": self.as_nobody}
+        os.chmod(self.dir, 0o755)
+        os.mkdir(self.path("closed"), 0o555)
+        self.fails(1, ["closed/out.npy", "ermission"], "scan", "in.npy", "closed/out.npy", **how)
+        self.assertEqual(os.listdir(self.path("closed")), [])
+        os.mkdir(self.path("open"))
+        os.chmod(self.path("open"), 0o777)
+        self.save("open/out.npy", np.ones(1))
+        os.chmod(self.path("open/out.npy"), 0o444)
+        self.fails(1, ["open/out.npy", "ermission"], "scan", "in.npy", "open/out.npy", **how)
+        self.assertEqual(os.listdir(self.path("open")), ["out.npy"])
+        os.chmod(self.path("in.npy"), 0o000)
+        self.fails(1, ["in.npy", "ermission"], "scan", "in.npy", "open/new.npy", **how)
+
+    def test_file_too_large(self):
+        """A limit on the size of files fails where a full disk does."""
+        import resource
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
+        self.save("old.npy", np.ones(3))
+        for name in ["new.npy", "old.npy"]:
+            self.fails(1, [f"scan: {name}: ", "400128 bytes", "File too large"], "scan", "in.npy", name,
+                       preexec_fn=limit)
+
+    def test_full_disk(self):
+        os.mkdir(self.path("small"))
+        mount = "mount -t tmpfs -o size=128k none small 2>/dev/null || exit 99; "
+        script = mount + '"$ROWSCAN" scan in.npy small/out.npy; status=$?; ls -A small; exit $status'
+        try:
+            done = subprocess.run(["unshare", "-m", "sh", "-c", script], cwd=self.dir,
+                                  env={**self.env, "ROWSCAN": os.path.abspath(shutil.which(ROWSCAN))},
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
+        except FileNotFoundError:
+            self.skipTest("no unshare")
+        if done.returncode == 99 or b"unshare" in done.stderr:
+            self.skipTest("a small file system cannot be mounted here")
+        self.assertEqual((done.returncode, done.stdout), (1, b""), done.stderr)
+        self.assertIn(b"small/out.npy: no room for 400128 bytes: No space left", done.stderr)
+
+    def test_failure_keeps_what_was_there(self):
+        self.save("out.npy", np.arange(3))
+        self.fails(1, ["in.npy"], "scan", "--dim", "7", "in.npy", "out.npy")
+        self.fails(1, ["in.npy"], "scan", "--dtype", "i8", "in.npy", "out.npy")
+        np.testing.assert_array_equal(np.load(self.path("out.npy")), [0, 1, 2])
+
+    def test_closed_streams(self):
+        """Whatever of 0, 1 and 2 is closed, nothing of what is printed goes into a file."""
+        self.save("want.npy", np.cumsum(np.ones((100, 1000), "f4"), 1))
+        with open(self.path("want.npy"), "rb") as file:
+            want = file.read()
+        self.env["ROWSCAN_CACHE"] = "nonsense"
+        for log in ["", "debug", "loud"]:
+            self.env["ROWSCAN_LOG"] = log
+            for closed in range(8):
+                for name in ["in.npy", "out.npy", "new.npy"]:
+                    self.save("in.npy", np.ones((100, 1000), "f4"))
+                    self.assertEqual(self.with_closed(closed, "scan", "in.npy", name), 0)
+                    with open(self.path(name), "rb") as file:
+                        self.assertEqual(file.read(), want, (closed, name))
+                os.remove(self.path("new.npy"))
+
+    def with_closed(self, closed, *args):
+        """The exit status of the command, without those of its standard streams whose bits are set."""
+        def close():
+            for number in range(3):
+                if closed >> number & 1:
+                    os.close(number)
+        return subprocess.run([ROWSCAN, *args], cwd=self.dir, env=self.env, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300,
+                              preexec_fn=close).returncode
+
+    def test_closed_streams_of_other_commands(self):
+        """What can't be printed, or read, is a failure, and no file has it instead."""
+        self.rowscan("cache", "info")
+        with open(self.path("list.txt"), "w") as file:
+            file.write("length=1000\n")
+        self.env["ROWSCAN_CACHE"] = "only"
+        for closed in range(8):
+            prints = 1 if closed & 2 else 0
+            self.assertEqual(self.with_closed(closed, "--help"), prints)
+            self.assertEqual(self.with_closed(closed, "cache", "info", "--json"), prints)
+            self.assertEqual(self.with_closed(closed, "devices", "--json"), prints)
+            self.assertEqual(self.with_closed(closed, "source", "--length", "5"), prints)
+            self.assertEqual(self.with_closed(closed, "warm", "--arch", "sm_90", "list.txt"), 1)
+            self.assertEqual(self.with_closed(closed, "warm", "--arch", "sm_90", "-"), 1)
+            self.assertEqual(self.with_closed(closed, "frobnicate"), 2)
+            self.assertEqual(self.with_closed(closed, "bench", "--engine", "host", "--shapes", "2 x 3", "--repeat", "1",
+                                              "--csv", "out.csv"), prints)
+            with open(self.path("out.csv")) as file:
+                self.assertEqual(len(list(csv.DictReader(file))), 1 + 3)
+        self.assertEqual(sorted(self.listing()), ["in.npy", "list.txt", "out.csv"])
+
+    def test_owner_and_group_stay(self):
+        self.save("out.npy", np.ones(1))
+        if os.geteuid() != 0:
+            self.skipTest("root alone gives files away")
+        os.chown(self.path("out.npy"), 12345, 23456)
+        self.rowscan("scan", "in.npy", "out.npy")
+        facts = os.stat(self.path("out.npy"))
+        self.assertEqual((facts.st_uid, facts.st_gid), (12345, 23456))
+
+    def test_links_of_others(self):
+        """As under protected_symlinks: not in a directory that all may write, and that has the sticky bit."""
+        if os.geteuid() != 0:
+            self.skipTest("root alone makes what others own")
+        self.save("victim.npy", np.ones(1))
+        os.mkdir(self.path("open"))
+        os.chmod(self.path("open"), 0o1777)
+        os.symlink("../victim.npy", self.path("open/out.npy"))
+        os.lchown(self.path("open/out.npy"), 12345, 12345)
+        self.fails(1, ["open/out.npy: is a symbolic link of another user"], "scan", "in.npy", "open/out.npy")
+        os.chmod(self.path("open"), 0o777)
+        self.rowscan("scan", "in.npy", "open/out.npy")
+        self.assertEqual(np.load(self.path("victim.npy")).shape, (100, 1000))
+
+    def test_no_gpu(self):
+        """No driver and no device: the cuda engine fails and leaves nothing."""
+        self.env["CUDA_VISIBLE_DEVICES"] = ""
+        self.fails(1, ["rowscan: scan: "], "scan", "--engine", "cuda", "in.npy", "out.npy")
+        self.fails(1, ["rowscan: scan: "], "scan", "--device", "0", "in.npy", "out.npy")
+        out, _ = self.rowscan("scan", "--json", "in.npy", "out.npy")
+        self.assertEqual(json.loads(out)["engine"], "host")
+
+
+def read_all(terminal):
+    """What was written to a terminal."""
+    told = b""
+    while select.select([terminal], [], [], 0.1)[0]:
+        try:
+            told += os.read(terminal, 65536)
+        except OSError:  # nobody has its other end
+            break
+    return told
+
+
+def heed_signals():
+    """Whoever runs the tests may ignore some: a shell's background job SIGINT, nohup SIGHUP."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_DFL)
+
+
+class Interrupted(Case):
+    """A large, empty array keeps the command busy; its file takes no space."""
+
+    def start(self, gigabytes, stderr=subprocess.PIPE, preexec_fn=heed_signals, threads=1):
+        count = int(gigabytes * 2**30) // 4
+        self.raw("in.npy", f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({count // 1024}, 1024)}}".ljust(117))
+        os.truncate(self.path("in.npy"), 128 + 4 * count)
+        process = subprocess.Popen([ROWSCAN, "scan", "--engine=host", f"--threads={threads}", "in.npy", "out.npy"],
+                                   cwd=self.dir, env=self.env, stdout=subprocess.PIPE, stderr=stderr,
+                                   preexec_fn=preexec_fn)
+        while process.poll() is None and not self.temporaries():
+            time.sleep(0.001)
+        return process
+
+    def temporaries(self):
+        return [name for name in os.listdir(self.dir) if name.startswith(".rowscan-")]
+
+    def meddle(self, what, threads=1):
+        """Starts ever larger jobs until one still runs when what() was done; returns it, ended, and its stderr."""
+        for gigabytes in (0.25, 1, 4):
+            process = self.start(gigabytes, threads=threads)
+            what(process)
+            _, err = process.communicate(timeout=300)
+            if process.returncode != 0:
+                return process, err.decode()
+            np.load(self.path("out.npy"), mmap_mode="r")
+            os.remove(self.path("out.npy"))
+        self.skipTest("the command is too fast to be interrupted")
+
+    def test_signals(self):
+        for number in SIGNALS:
+            with self.subTest(signal=number):
+                process, err = self.meddle(lambda process: process.send_signal(number))
+                self.assertEqual(process.returncode, -number, err)
+                self.assertEqual(list(self.listing()), ["in.npy"])
+
+    def test_signals_while_compiling(self):
+        """NVRTC takes SIGINT and SIGTERM for as long as it compiles, and gives up by itself with 4 now and then."""
+        self.needs_compiler()
+        with open(self.path("list.txt"), "w") as file:
+            file.write("".join(f"length={n}\n" for n in range(1000, 1100)))
+        for number in SIGNALS[:3]:
+            with self.subTest(signal=number):
+                process = subprocess.Popen([ROWSCAN, "warm", "-q", "-j", "2", "--arch", "sm_80", "list.txt"],
+                                           cwd=self.dir, env=self.env, stdin=subprocess.DEVNULL,
+                                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=heed_signals)
+                while len(glob.glob(self.path("cache/*/*"))) < 2 and process.poll() is None:
+                    time.sleep(0.02)
+                process.send_signal(number)
+                _, err = process.communicate(timeout=60)
+                self.assertIn(process.returncode, [-number, 4], err.decode())
+                shutil.rmtree(self.path("cache"))
+
+    def test_what_the_killed_leave(self):
+        process, _ = self.meddle(lambda process: process.send_signal(signal.SIGKILL))
+        self.assertEqual(process.returncode, -signal.SIGKILL)
+        (left,) = self.temporaries()
+        mine = ["notes.tmp", ".rowscan-1-2-3.temporary", ".rowscan-1-2.tmp"]
+        for name in mine + [".rowscan-1-2-3.tmp"]:
+            with open(self.path(name), "wb"):
+                pass
+        for name in mine + [left]:
+            os.utime(self.path(name), (10**9, 10**9))
+        self.scan(np.arange(3))
+        self.assertEqual(list(self.listing()), sorted(mine + ["in.npy", "out.npy", ".rowscan-1-2-3.tmp"]))
+
+    def test_old_output_stays(self):
+        self.save("out.npy", np.arange(3))
+        process = self.start(1)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=300)
+        if process.returncode:
+            np.testing.assert_array_equal(np.load(self.path("out.npy")), [0, 1, 2])
+        self.assertEqual(self.temporaries(), [])
+
+    def test_ignored_signal(self):
+        """As under nohup."""
+        process = self.start(0.25, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        process.send_signal(signal.SIGHUP)
+        process.communicate(timeout=300)
+        self.assertEqual(process.returncode, 0)
+        self.assertEqual(list(self.listing()), ["in.npy", "out.npy"])
+
+    def test_input_becomes_shorter(self):
+        for threads in (1, 4):
+            with self.subTest(threads=threads):
+                process, err = self.meddle(lambda process: os.truncate(self.path("in.npy"), 4096), threads)
+                self.assertEqual(process.returncode, 1)
+                self.assertIn("rowscan: scan: in.npy: cannot be read to its end", err)
+                self.assertEqual(list(self.listing()), ["in.npy"])
+
+    def test_output_becomes_another(self):
+        """Longer, for a file that is cut may end the scan itself."""
+        self.save("out.npy", np.arange(3))
+
+        def grow(process):
+            whole = os.path.getsize(self.path("in.npy"))
+            while process.poll() is None:
+                for name in self.temporaries():
+                    if os.path.getsize(self.path(name)) == whole:
+                        os.truncate(self.path(name), whole + 1)
+                        return
+
+        for gigabytes in (0.25, 1, 4):
+            process = self.start(gigabytes)
+            grow(process)
+            _, err = process.communicate(timeout=300)
+            if process.returncode != 0:
+                self.assertEqual(process.returncode, 1)
+                self.assertIn(b"out.npy: has another size than was written", err)
+                self.assertEqual(list(self.listing()), ["in.npy", "out.npy"])
+                np.testing.assert_array_equal(np.load(self.path("out.npy")), [0, 1, 2])
+                return
+        self.skipTest("the command is too fast to be meddled with")
+
+    def test_progress_line(self):
+        """On a terminal, and after a second: the command is made to sleep that long."""
+        import pty
+        for delay in (0.02, 0.05, 0.1):
+            mine, theirs = pty.openpty()
+            process = self.start(0.25, stderr=theirs)
+            time.sleep(delay)
+            self.hold_up(process)
+            os.close(theirs)
+            told = read_all(mine)
+            os.close(mine)
+            if told:
+                self.assertRegex(told, rb"^\r( *\d+% of|writing)")
+                self.assertTrue(told.endswith(b"\r\x1b[K"), told)
+                return
+        self.skipTest("never caught in the right moment")
+
+
+# ---- the command line ------------------------------------------------------------------------------------------------
+
+
+class CommandLine(Case):
+    def usage(self, *args, words=()):
+        err = self.fails(2, [*words, "--help"], *args)
+        self.assertLessEqual(err.count("\n"), 2)
+
+    def test_usage_errors(self):
+        self.save("in.npy", np.ones(3))
+        self.usage()
+        self.usage("frobnicate", words=["frobnicate"])
+        self.usage("--frobnicate", words=["--frobnicate"])
+        self.usage("help", "frobnicate", words=["frobnicate"])
+        scan = ["scan", "in.npy", "out.npy"]
+        self.usage("scan", words=["IN.npy OUT.npy"])
+        self.usage("scan", "in.npy")
+        self.usage(*scan, "more", words=["more"])
+        self.usage(*scan, "--frobnicate", words=["--frobnicate"])
+        self.usage(*scan, "-x", words=["-x"])
+        self.usage(*scan, "--dim", words=["--dim"])
+        self.usage(*scan, "--reverse=yes", words=["--reverse", "yes"])
+        for option, value in [("dim", "x"), ("dim", "1.5"), ("dim", ""), ("dim", "99999999999"), ("dim", "0x1"),
+                              ("dim", " 1"), ("op", "max"), ("dtype", "complex64"), ("acc", "q"), ("type", "<f4"),
+                              ("engine", "gpu"), ("device", "-1"), ("mask-mode", "xor"), ("threads", "many"),
+                              ("mask", "-"),
+                              ("mask", "")]:
+            self.usage(*scan, f"--{option}={value}", words=[f"--{option}", f"'{value}'"])
+            self.usage(*scan, f"--{option}", value, words=[f"--{option}", f"'{value}'"])
+        for name, instead in [("float", "write f64 or f32"), ("int", "write i64 or i32"), ("uint", "write u64 or u32"),
+                              ("long", "write i64 or i32"), ("byte", "write i8 or u8"), ("f4", "write f32"),
+                              ("<f8", "write f64"), ("<i8", "write i64"), ("=u8", "write u64"), ("b1", "write bool")]:
+            for option in ["dtype", "acc", "type"]:
+                self.usage(*scan, f"--{option}={name}", words=[f"--{option}: '{name}'", instead])
+        self.usage("compile", "--arch", "sm_90", "--length", "5", "--out-type", "float", words=["write f64 or f32"])
+        self.usage("scan", "--json", "in.npy", "-", words=["--json", "'-'"])
+        self.usage("scan", "in.npy", "", words=["OUT.npy"])
+        self.usage(*scan, "--mask-mode", "select", words=["--mask"])
+        self.usage(*scan, "--engine=host", "--device=0", words=["--device"])
+        self.usage("cache", words=["path|info"])
+        self.usage("cache", "purge", words=["unknown cache command 'purge'"])
+        self.usage("cache", "list", "--limit", "5", words=["--limit"])
+        self.usage("cache", "list", "--arch", "sm_90", words=["--arch"])
+        self.usage("cache", "why", "--arch", "sm_90", words=["why needs a scan"])
+        self.usage("cache", "why", "length=5", words=["--arch"])
+        self.usage("cache", "why", "--arch", "sm_90", "length=5", "more", words=["more"])
+        self.usage("cache", "prune", "--limit", "0", words=["--limit", "clear"])
+        self.usage("cache", "import", "x.pack", "--limit", "0", words=["--limit", "clear"])
+        self.usage("cache", "prune", "--limit", "-1", words=["--limit", "-1"])
+        self.usage("cache", "list", "more", words=["more"])
+        self.usage("cache", "export", words=["export needs a FILE"])
+        self.usage("cache", "export", "", words=["export needs a FILE"])
+        self.usage("cache", "import", words=["import needs a FILE"])
+        self.usage("cache", "import", "--arch", "sm_90", "x.pack", words=["--arch"])
+        self.usage("cache", "list", "--spec", "in=f32", words=["--spec"])
+        self.usage("cache", "export", "-", words=["FILE: '-' is not the name of a file"])
+        self.usage("cache", "import", "-", words=["FILE: '-' is not the name of a file"])
+        self.usage("devices", "more", words=["more"])
+        self.usage("bench", "--suite", "slow", words=["slow"])
+        for shapes in ["12 y 3", "12 in", "0 x 5", "3 x 4 dim 2", "3 x 4 f33", "3 x 4 f32 ->", "3 x 4 f32 more",
+                       "3 x 4 of every", "3 x 4 paddedf32", "3 x 4 padded transposed", "3 x 4 x 5 padded",
+                       "3 x 4 dim 0 padded", "3 x -4", "1 x 2 x 3 x 4 x 5 x 6 x 7 x 8 x 9", "9000000000 x 9000000000",
+                       "99999999999999999999 x 1", "3 x 4 " + 80 * "9"]:
+            self.usage("bench", "--list", "--shapes", shapes, words=["--shapes", shapes[:20]])
+        self.usage("bench", "--list", "--shapes", "3 x 4||3 x 5", words=["--shapes", "''"])
+        self.usage("bench", "--shapes", "3 x 4 f16 in f64 ->", words=["--shapes", "f16 in f64 ->"])
+        self.usage("bench", "--shapes", "3 x 4 bool -> bool", words=["--shapes", "3 x 4 bool -> bool", "out"])
+        self.usage("bench", "--shapes", "", words=["--shapes"])
+        self.usage("bench", "--regime", "rows", words=["--regime", "rows", "short"])
+        self.usage("bench", "--shapes", "3 x 4", "--suite", "full", words=["--shapes", "full"])
+        self.usage("bench", "--shapes", "|".join(65 * ["3 x 4"]), words=["--shapes", "64"])
+        self.usage("compile", "--length", "5", words=["--arch"])
+        self.usage("compile", "--arch", "sm_90", words=["--length"])
+        self.usage("compile", "--arch", "sm_90", "--length", "-5", words=["--length", "-5"])
+        for arch in ["", "90", "sm_", "sm_9x0", "sm_90,", ",sm_90", "sm_90x", "sm_90 ", "sm_090", "sm_" + "9" * 40]:
+            self.usage("compile", "--arch", arch, "--length", "5", words=["--arch"])
+        self.usage("warm", "--arch", "sm_90", words=["FILE"])
+        self.usage("warm", "in.npy", words=["--arch"])
+        self.usage("warm", "--arch", "90", "in.npy", words=["--arch"])
+        self.usage("warm", "--arch", "sm_90", "--jobs", "-1", "in.npy", words=["--jobs", "-1"])
+        self.usage("source", "--arch", "all", "--length", "5", words=["--arch"])
+        self.usage("source", "--json", "--length", "5", words=["--json"])
+
+    def test_names_do_not_control_the_terminal(self):
+        """Names of files may have any bytes; in messages they are one line of text."""
+        self.save("in.npy", np.ones(3))
+        name, shown = "\x1b[31m\n\x7f\u0085\u00fc.npy", r"\x1b[31m\x0a\x7f\xc2\x85" + "\u00fc.npy"
+        for args in [["scan", name, "out.npy"], ["scan", "in.npy", name + "/x"],
+                     ["scan", "--mask", name, "in.npy", "o"], ["cache", "import", name],
+                     ["cache", "export", name], ["warm", "--arch", "sm_90", name]]:
+            err = self.fails(1, [shown], *args)
+            self.assertEqual(err.count("\n"), 1)
+        for args in [["frobnicate" + name], ["scan", "--" + name], ["scan", "in.npy", "out.npy", name],
+                     ["scan", "in.npy", "out.npy", "--dtype", name], ["cache", name],
+                     ["bench", "--list", "--shapes", name[:8]]]:
+            self.assertEqual(self.fails(2, [shown[:14]], *args).count("\n"), 2)
+        np.save(self.path("odd"), np.ones(3))
+        os.rename(self.path("odd.npy"), self.path(name))
+        _, err = self.rowscan("scan", "-v", name, name)
+        self.assertIn(shown, err)
+        self.assertEqual(err.count("\n"), 1)
+        self.env["ROWSCAN_CACHE_DIR"] = self.path(name)
+        self.assertIn(shown, "".join(self.rowscan("cache", "info")))
+        self.env["ROWSCAN_CACHE_DIR"] = self.path("dir" + name)
+        out, err = self.rowscan("cache", "info")
+        self.assertIn("dir" + shown, out)
+        self.assertEqual(self.rowscan("cache", "path")[0], self.path("dir" + name) + "\n")
+        self.env["ROWSCAN_LOG"] = name
+        self.assertIn(shown, self.rowscan("cache", "info")[1])
+
+    def test_axis_is_another_name_of_dim(self):
+        self.save("in.npy", np.ones((2, 3), "f4"))
+        for args in [["--axis", "0"], ["--axis=-2"], ["--dim=1", "--axis=0"]]:
+            self.rowscan("scan", *args, "in.npy", "out.npy")
+            np.testing.assert_array_equal(np.load(self.path("out.npy")), np.cumsum(np.ones((2, 3), "f4"), 0))
+        self.usage("scan", "in.npy", "out.npy", "--axis", "x", words=["--axis", "'x'"])
+
+    def test_last_option_counts(self):
+        self.save("in.npy", np.ones((2, 3), "f4"))
+        self.rowscan("scan", "--dim=0", "in.npy", "--dim", "1", "out.npy", "--dtype=f64", "--dtype", "f32")
+        np.testing.assert_array_equal(np.load(self.path("out.npy")), np.cumsum(np.ones((2, 3), "f4"), 1))
+
+    def test_help(self):
+        overview, err = self.rowscan("--help")
+        self.assertEqual((overview, err), self.rowscan("help"))
+        self.assertEqual(err, "")
+        for command in ["scan", "compile", "warm", "source", "bench", "devices", "cache"]:
+            self.assertIn(f"\n  {command} ", overview)
+            text, err = self.rowscan(command, "--help")
+            self.assertEqual(err, "")
+            self.assertTrue(text.startswith(f"Usage: rowscan {command}"))
+            self.assertEqual((text, err), self.rowscan("help", command))
+            self.assertEqual((text, err), self.rowscan(command, "-h"))
+            self.assertLessEqual(max(map(len, text.splitlines())), 110)
+
+    def test_version(self):
+        out, _ = self.rowscan("--version")
+        self.assertRegex(out, r"^rowscan \d+\.\d+\.\d+")
+
+    def test_man_page_has_all_options(self):
+        page = os.path.join(TESTS, "..", "src", "cli", "rowscan.1")
+        with open(page) as file:
+            manual = file.read().replace("\\-", "-")
+        for command in ["scan", "compile", "warm", "bench", "devices", "cache"]:
+            for word in self.rowscan(command, "--help")[0].split():
+                if word.startswith("--"):
+                    self.assertIn(word.rstrip(",:;."), manual, command)
+
+    def test_standard_output_full(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full")
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([ROWSCAN, "--help"], stdout=full, stderr=subprocess.PIPE, env=self.env)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"standard output", done.stderr)
+
+    def test_log(self):
+        self.save("in.npy", np.ones(3))
+        for level in ["warning", "info", "debug", ""]:
+            self.env["ROWSCAN_LOG"] = level
+            self.rowscan("scan", "in.npy", "out.npy")
+        self.env["ROWSCAN_LOG"] = "loud"
+        self.assertIn("ROWSCAN_LOG: 'loud'", self.rowscan("scan", "in.npy", "out.npy")[1])
+        self.env["ROWSCAN_LOG"] = "debug"
+        self.assertIn(f"rowscan: debug: the cache is {self.path('cache')}, ", self.rowscan("cache", "path")[1])
+
+
+# ---- the other subcommands -------------------------------------------------------------------------------------------
+
+COLUMNS = ["arch", "regime", "kernel", "registers", "shared_bytes", "local_bytes", "spill_bytes", "ptx_bytes",
+           "cubin_bytes", "ms", "cache"]
+
+
+class Compile(Case):
+    def setUp(self):
+        super().setUp()
+        self.needs_compiler()
+
+    def compile(self, *args):
+        out, err = self.rowscan("compile", *args)
+        self.assertEqual(err, "")
+        return out
+
+    def test_table(self):
+        lines = self.compile("--arch", "sm_90", "--length", "1000").splitlines()
+        self.assertGreaterEqual(len(lines), 2)
+        self.assertEqual(lines[0].split()[:3], ["arch", "regime", "kernel"])
+        for line in lines[1:]:
+            self.assertRegex(line, r"^sm_90 +(row|short|long|column) +[a-z_]+ .* (hit|miss)$")
+
+    def test_json_and_cache(self):
+        args = ["--arch", "sm_80,sm_90", "--length", "4096", "--json"]
+        first, second = json.loads(self.compile(*args)), json.loads(self.compile(*args))
+        self.assertEqual({row["arch"] for row in first}, {"sm_80", "sm_90"})
+        for row in first + second:
+            self.assertEqual(list(row), COLUMNS)
+            self.assertEqual(row["spill_bytes"], 0)
+            self.assertGreater(row["registers"], 0)
+        self.assertEqual({row["cache"] for row in first}, {"miss"})
+        self.assertEqual({row["cache"] for row in second}, {"hit"})
+        strip = lambda rows: [{k: v for k, v in row.items() if k not in ("ms", "cache")} for row in rows]
+        self.assertEqual(strip(first), strip(second))
+
+    def test_tuned_for_another(self):
+        """Other kernels, where the architecture holds the other's; what names none is told."""
+        def tuned(name, arch):
+            self.env["ROWSCAN_TUNE"] = name
+            out, err = self.rowscan("compile", "--arch", arch, "--regime", "long", "--length", "100000", "--json")
+            return {row["cache"] for row in json.loads(out)}, err
+        self.assertEqual(tuned("", "sm_80"), ({"miss"}, ""))
+        for name in ("sm_80", "sm_90", "sm_120"):
+            self.assertEqual(tuned(name, "sm_80"), ({"hit"}, ""), name)
+        self.assertIn("miss", tuned("sm_75", "sm_80")[0])
+        for name in ("sm_70", "86"):
+            cached, err = tuned(name, "sm_80")
+            self.assertEqual((cached, err), ({"hit"}, "rowscan: compile: ROWSCAN_TUNE: '%s' is no architecture from "
+                                             "sm_75 on\n" % name))
+
+    def test_files(self):
+        rows = json.loads(self.compile("--arch", "sm_80,sm_90", "--length", "777", "--type", "i8", "--out-type", "i32",
+                                       "--reverse", "--mask-type", "u8", "--json", "-o", "made"))
+        names = sorted(os.listdir(self.path("made")))
+        self.assertEqual(len(names), 3 * len(rows))
+        for row in rows:
+            stem = f"made/{row['arch']}-{row['regime']}-{row['kernel']}-sum-i8-777-to-i32-reverse-select-u8"
+            self.assertEqual(os.path.getsize(self.path(stem + ".ptx")), row["ptx_bytes"])
+            self.assertEqual(os.path.getsize(self.path(stem + ".cubin")), row["cubin_bytes"])
+            with open(self.path(stem + ".cubin"), "rb") as file:
+                self.assertEqual(file.read(4), b"\x7fELF")
+            with open(self.path(stem + ".ptx")) as file:
+                self.assertIn(f".target {row['arch']}", file.read())
+            with open(self.path(stem + ".cu")) as file:
+                self.assertIn(f" rowscan_{row['kernel']}(", file.read())
+
+    def test_names_of_files(self):
+        """What differs in one field has files of its own."""
+        for n, more in enumerate([[], ["--row-rank=3"], ["--layout=columns"], ["--op=prod"], ["--acc=f64"]], 1):
+            rows = json.loads(self.compile("--arch", "sm_80", "--length", "3", "--regime=" +
+                                           ("column" if "columns" in "".join(more) else "short"), "--json",
+                                           "-o", f"made{n}", *more))
+            for name in os.listdir(self.path(f"made{n}")):
+                self.assertFalse(os.path.exists(self.path("all/" + name)), name)
+            shutil.copytree(self.path(f"made{n}"), self.path("all"), dirs_exist_ok=True)
+            self.assertEqual(len(os.listdir(self.path(f"made{n}"))), 3 * len(rows))
+
+    def test_directory_that_cannot_be(self):
+        self.save("file.npy", np.ones(1))
+        self.rowscan("compile", "--arch", "sm_90", "--length", "10", "-o", "file.npy", status=1)
+        self.rowscan("compile", "--arch", "sm_90", "--length", "10", "-o", "no/such", status=1)
+
+    @unittest.skipIf(QUICK, "RS_QUICK")
+    def test_all(self):
+        rows = json.loads(self.compile("--arch", "all", "--length", "100", "--json"))
+        self.assertGreater(len({row["arch"] for row in rows}), 3)
+
+    def test_errors(self):
+        out, err = self.rowscan("compile", "--arch", "sm_90", "--length", "10", "--out-type", "i32", status=1)
+        self.assertIn("i32", err)
+        out, err = self.rowscan("compile", "--arch", "sm_99,sm_90", "--length", "10", "--json", status=1)
+        self.assertIn("rowscan: compile: sm_99: ", err)
+        self.assertEqual({row["arch"] for row in json.loads(out)}, {"sm_90"})
+
+
+class Warm(Case):
+    """Compiles take NVRTC long: there are few."""
+
+    def list(self, text):
+        with open(self.path("list.txt"), "w", encoding="utf-8") as file:
+            file.write(text)
+        return "list.txt"
+
+    def warm(self, text, *args, status=0):
+        out, err = self.rowscan("warm", "--json", "--arch", "sm_80", *args, self.list(text), status=status)
+        return json.loads(out), err
+
+    def test_fills_the_cache(self):
+        self.needs_compiler()
+        text = "\ufeff# scans\n\n  length=7 in=i32 # short\r\nop=prod in=i32 length=7\n#length=8\nlength=7 in=i32"
+        told, err = self.warm(text)
+        self.assertEqual(err, "")
+        seconds = told.pop("seconds")
+        self.assertGreater(seconds, 0)
+        kernels = told["kernels"]
+        self.assertGreaterEqual(kernels, 3)
+        self.assertEqual(told, {"specs": 3, "archs": ["sm_80"], "failures": [], "kernels": kernels,
+                                "compiled": kernels * 2 // 3, "failed": 0, "error": None})
+        self.env["ROWSCAN_CACHE"] = "only"
+        out, _ = self.rowscan("compile", "--arch", "sm_80", "--length", "7", "--type", "i32", "--op", "prod")
+        self.assertIn(" hit", out)
+        out, _ = self.rowscan("warm", "--arch=sm_80", "list.txt")
+        self.assertRegex(out, rf"^specs 3, architectures 1, kernels {kernels}: 0 compiled, {kernels} found in the "
+                              r"cache; 0 failed; \d\.\d s\n$")
+
+    def test_names_given_twice(self):
+        self.env["ROWSCAN_CACHE"] = "only"
+        out, _ = self.rowscan("warm", "--json", "--arch=sm_80,sm_75,sm_80", self.list("length=7"), status=1)
+        self.assertEqual(json.loads(out)["archs"], ["sm_80", "sm_75"])
+        self.fails(2, ["FILE: the name is empty"], "warm", "--arch=sm_80", "")
+
+    def test_standard_input(self):
+        self.env["ROWSCAN_CACHE"] = "only"
+        with open(self.path(self.list("length=7\nlenght=8"))) as file:
+            done = subprocess.run([ROWSCAN, "warm", "--arch=sm_80", "-"], cwd=self.dir, env=self.env, stdin=file,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"standard input:2: spec: field 'lenght'", done.stderr)
+
+    def test_limit(self):
+        """For programs that give their cache more, or less."""
+        self.needs_compiler()
+        text = "".join(f"length={n} in=i32\n" for n in range(7, 10))
+        self.rowscan("warm", "--limit=0", "--arch=sm_80", self.list(text), status=2)
+        told, err = self.warm(text, "--limit=150000", status=1)
+        self.assertRegex(err, r"^rowscan: warm: \d of \d+ entries are gone again: "
+                              r"the cache \(.*\) keeps at most 150000 ")
+        self.assertEqual((told["failed"], told["failures"]), (0, []))
+        self.assertEqual(err, f"rowscan: warm: {told['error']}\n")
+        told, err = self.warm("length=7", "--limit=1000", status=1)
+        self.assertRegex(err, r"is not kept: \d+ bytes are too many for a cache of at most 1000\n")
+        self.assertRegex(told["failures"][0]["error"], r"^kernel [a-z_]+: compiled, but the cache \(.*\) did not ")
+        told, err = self.warm(text, "--limit=1500000")
+        self.assertEqual(err, "")
+        self.assertGreater(told["compiled"], 0)
+
+    def test_what_is_missing(self):
+        """No compile: every failure has its line, and standard error has the first of many."""
+        self.needs_compiler()
+        self.env["ROWSCAN_CACHE"] = "only"
+        told, err = self.warm("".join(f"length={n}\n" for n in range(30)), "-j", "3", status=1)
+        self.assertEqual((told["failed"], told["kernels"], told["compiled"]), (30, 0, 0))
+        self.assertEqual(sorted(one["line"] for one in told["failures"]), list(range(1, 31)))
+        for one in told["failures"]:
+            self.assertEqual(one["arch"], "sm_80")
+            self.assertIn(f" length={one['line'] - 1} ", one["error"])
+        self.assertEqual(len(err.splitlines()), 21)
+        self.assertRegex(err, r"^rowscan: warm: list.txt:\d+: sm_80: not in the cache ")
+        self.assertTrue(err.endswith("rowscan: warm: and 10 more failed\n"), err)
+        # What the message shows of the spec is a line for the list.
+        line = re.split(r"forbids compiling: sm_80, kernel [a-z_]+: ", err.splitlines()[0])[1]
+        self.assertEqual(self.warm(line, status=1)[0]["failures"][0]["line"], 1)
+
+    def test_more_jobs_than_there_is_work(self):
+        self.env["ROWSCAN_CACHE"] = "only"
+        for jobs in 100000, 2**31 - 1:
+            told, err = self.warm("length=7\nlength=8", f"--jobs={jobs}", status=1)
+            self.assertEqual(told["failed"], 2, err)
+
+    def test_bad_lists(self):
+        for text, words in [("length=5\n# ok\nlength=5 in=f99\n", [":3: ", "'in'", "'f99'"]),
+                            ("in=f32", [":1: ", "'length'", "missing"]),
+                            ("length=5\nlength=5 size=5", [":2: ", "'size'"]),
+                            ("length=5 in=f16 out=i32", [":1: ", "'out'", "i32"]),
+                            ("\ufefflength=5\n\ufefflength=6", [":2: "]), ("\ufeff", ["no spec"]),
+                            ("length=5\0", [":1: ", "no text"]),
+                            ("length=5\n" + 5000 * " ", [":2: ", "more than 4096 bytes"]),
+                            ("# nothing\n\n", ["no spec"]), ("", ["no spec"])]:
+            with self.subTest(text=text):
+                self.list(text)
+                self.fails(1, ["rowscan: warm: list.txt:", *words], "warm", "--arch", "sm_80", "list.txt")
+        self.fails(1, ["no.txt: cannot be opened"], "warm", "--arch", "sm_80", "no.txt")
+        self.fails(1, [".: cannot be read"], "warm", "--arch", "sm_80", ".")
+
+    def test_no_cache(self):
+        self.needs_compiler()
+        self.env["ROWSCAN_CACHE"] = "off"
+        self.list("length=5")
+        self.fails(1, ["no cache on disk to fill"], "warm", "--arch", "sm_80", "list.txt")
+
+    def test_progress_bar(self):
+        """On a terminal, and after a second: the command is made to sleep that long after its first compile."""
+        import pty
+        self.needs_compiler()
+        self.list("".join(f"length={n}\n" for n in range(1, 4)))
+        mine, theirs = pty.openpty()
+        process = subprocess.Popen([ROWSCAN, "warm", "--arch=sm_80", "-j1", "list.txt"], cwd=self.dir, env=self.env,
+                                   stdout=subprocess.PIPE, stderr=theirs)
+        while process.poll() is None and not glob.glob(self.path("cache/??/*")):
+            time.sleep(0.001)
+        self.hold_up(process)
+        os.close(theirs)
+        told = read_all(mine)
+        os.close(mine)
+        if not told:
+            self.skipTest("was not caught in the right moment")
+        self.assertRegex(told, rb"^\r\[=+>? *\] [123] of 3, \d+ s left \x1b\[K")
+        self.assertTrue(told.endswith(b"\r\x1b[K"), told)
+
+
+class Source(Case):
+    def test_source(self):
+        out, err = self.rowscan("source", "--length", "1000", "--exclusive")
+        self.assertEqual(err, "")
+        self.assertEqual(out, self.rowscan("source", "--length", "1000", "--exclusive", "--arch=sm_90,sm_80")[0])
+        self.assertIn("sum", out)
+        kernels = re.findall(r"^// rowscan, ([a-z_]+), regime short: ", out, re.M)
+        self.assertEqual(kernels, re.findall(r" rowscan_([a-z_]+)\(", out))
+        self.assertEqual(len(kernels), len(set(kernels)))
+        self.assertGreater(len(kernels), 1)
+        self.assertNotEqual(out, self.rowscan("source", "--length", "1000", "--op", "prod", "--exclusive")[0])
+
+    def test_errors(self):
+        self.fails(1, ["rowscan: source: ", "i32"], "source", "--length", "10", "--out-type", "i32")
+
+
+class Cache(Case):
+    def fill(self):
+        self.needs_compiler()
+        self.rowscan("compile", "--arch", "sm_90", "--length", "100")
+
+    def entries(self):
+        return json.loads(self.rowscan("cache", "list", "--json")[0])
+
+    def test_no_other_cache_is_taken_for_it(self):
+        """Where $ROWSCAN_CACHE_DIR can't be used, there is none: that of the home is another one."""
+        home = self.path("home")
+        os.mkdir(home)
+        self.env["HOME"] = home
+        self.env.pop("XDG_CACHE_HOME", None)
+        with open(self.path("cache"), "w") as file:
+            file.write("no directory")
+        with open(self.path("list.txt"), "w") as file:
+            file.write("length=7\n")
+        for command in (("cache", "clear"), ("cache", "prune"), ("cache", "import", "no.pack"), ("cache", "list"),
+                        ("cache", "verify"), ("cache", "export", "x.pack"), ("warm", "--arch=sm_80", "list.txt")):
+            _, err = self.rowscan(*command, status=1)
+            self.assertRegex(err, f"there is no cache on disk.*: {self.path('cache')}: Not a directory")
+        self.rowscan("cache", "path", status=1)
+        out, err = self.rowscan("cache", "info")
+        self.assertIn(f"There is no cache on disk: {self.path('cache')}: Not a directory\n", out)
+        self.assertIn(f"nothing is kept on disk: {self.path('cache')}: Not a directory\n", err)
+        self.assertEqual(os.listdir(home), [])
+
+    def test_the_host_needs_none(self):
+        """What compiles nothing makes no directory, and warns of none that can't be made."""
+        self.save("in.npy", np.ones(3))
+        for place in "cache", "in.npy/below":
+            self.env["ROWSCAN_CACHE_DIR"] = self.path(place)
+            for command in (("scan", "--engine=host", "in.npy", "out.npy"), ("source", "--length=5"),
+                            ("bench", "--engine=host", "--shapes", "2 x 3 f32", "--repeat=1")):
+                self.assertNotIn("disk", self.rowscan(*command)[1])
+        self.assertEqual(sorted(os.listdir(self.dir)), ["in.npy", "out.npy"])
+
+    def test_words_have_any_case(self):
+        for word in "OFF", "Off":
+            self.env["ROWSCAN_CACHE"] = word
+            self.assertIn("turned off by ROWSCAN_CACHE=off", self.rowscan("cache", "info")[0])
+        self.env["ROWSCAN_CACHE"] = "ON"
+        self.env["ROWSCAN_CACHE_PACKS"] = "OFF"
+        self.assertEqual(self.rowscan("cache", "info")[1], "")
+
+    def test_want_of_descriptors_is_no_damage(self):
+        self.fill()
+        entries = len(self.entries())
+        self.env["ROWSCAN_CACHE_DIR"] = self.path("cache")
+        self.rowscan("cache", "export", "x.pack")
+        told = set()
+        for number in range(3, 24):
+            limit = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (number, number))
+            for command in "export y.pack", "verify":
+                done = subprocess.run([ROWSCAN, "cache", "--json", *command.split()], cwd=self.dir, env=self.env,
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=limit)
+                told.add(done.returncode)
+                if command == "verify" and done.stdout and done.returncode in (0, 1):
+                    self.assertEqual(json.loads(done.stdout)["damaged"], [])
+                if done.returncode == 0:
+                    self.assertEqual(json.loads(done.stdout)["entries"], entries)
+        self.assertLessEqual({0, 1}, told)
+        with open(self.path("x.pack"), "rb") as one, open(self.path("y.pack"), "rb") as other:
+            self.assertEqual(one.read(), other.read())
+
+    def test_path(self):
+        self.assertEqual(self.rowscan("cache", "path")[0], self.path("cache") + "\n")
+        self.assertEqual(json.loads(self.rowscan("cache", "path", "--json")[0]), {"path": self.path("cache")})
+
+    def test_off(self):
+        self.env["ROWSCAN_CACHE"] = "off"
+        for command in ("path", "list", "verify", "prune", "clear", "export x.pack", "import x.pack"):
+            self.fails(1, ["rowscan: cache: there is no cache on disk: turned off by ROWSCAN_CACHE=off"],
+                       "cache", *command.split())
+        self.assertIsNone(json.loads(self.rowscan("cache", "info", "--json")[0])["path"])
+
+    def test_warnings(self):
+        """What a library only logs; who asks for the log has it there, and once."""
+        self.env["ROWSCAN_CACHE"] = "onyl"
+        words = "ROWSCAN_CACHE: 'onyl' is not one of on, off, only\n"
+        self.assertEqual(self.rowscan("cache", "info")[1], "rowscan: cache: " + words)
+        self.env["ROWSCAN_LOG"] = "warning"
+        self.assertEqual(self.rowscan("cache", "info")[1], "rowscan: warning: " + words)
+        self.env["ROWSCAN_LOG"] = "DEBUG"
+        self.assertIn("rowscan: warning: " + words + "rowscan: debug: ", self.rowscan("cache", "info")[1])
+        self.env["ROWSCAN_LOG"] = "loud"
+        self.assertEqual(self.rowscan("cache", "info")[1],
+                         "rowscan: warning: ROWSCAN_LOG: 'loud' is not one of warning, info, debug\n"
+                         "rowscan: warning: " + words)
+        self.env["ROWSCAN_LOG"] = ""
+        self.save("in.npy", np.ones(3))
+        self.assertEqual(self.rowscan("scan", "--engine=host", "in.npy", "out.npy")[1], "rowscan: scan: " + words)
+        self.env["ROWSCAN_CACHE_PACKS"] = self.path("in.npy")
+        self.assertIn("in.npy is not used: ", self.rowscan("cache", "info")[1])
+
+    def test_looking_leaves_a_directory_as_it_is(self):
+        os.mkdir(self.path("cache"), 0o700)
+        self.save("cache/other.npy", np.ones(1))
+        for command in "path", "info", "list", "verify":
+            self.rowscan("cache", command)
+        self.rowscan("cache", "why", "--arch=sm_80", "length=7")
+        self.assertEqual(os.listdir(self.path("cache")), ["other.npy"])
+
+    def test_empty(self):
+        self.assertEqual(self.entries(), [])
+        self.assertEqual(self.rowscan("cache", "list")[0], "")
+        self.assertEqual(json.loads(self.rowscan("cache", "info", "--json")[0])["entries"], 0)
+        self.assertEqual(self.rowscan("cache", "verify")[0], "0 entries (0 bytes), 0 damaged (0 bytes)\n")
+        self.assertEqual(json.loads(self.rowscan("cache", "clear", "--json")[0]), {"removed": 0, "bytes": 0})
+
+    def test_filled(self):
+        self.fill()
+        entries = self.entries()
+        self.assertGreater(len(entries), 0)
+        for entry in entries:
+            self.assertIsNone(entry["damage"])
+            self.assertIn("=", entry["key"])
+        info = json.loads(self.rowscan("cache", "info", "--json")[0])
+        self.assertEqual(info["entries"], len(entries))
+        self.assertEqual(info["bytes"], sum(entry["bytes"] for entry in entries))
+        self.assertIn(entries[0]["name"], self.rowscan("cache", "list")[0])
+        self.assertIn(str(info["bytes"]), self.rowscan("cache", "info")[0])
+        self.rowscan("cache", "verify")
+        cleared = json.loads(self.rowscan("cache", "clear", "--json")[0])
+        self.assertEqual(cleared, {"removed": info["entries"], "bytes": info["bytes"]})
+        self.assertEqual(self.entries(), [])
+
+    def test_damage(self):
+        self.fill()
+        name = self.entries()[0]["name"]
+        path = os.path.join(self.path("cache"), name)
+        os.chmod(path, 0o600)
+        with open(path, "r+b") as file:
+            file.seek(os.path.getsize(path) // 2)
+            byte = file.read(1)
+            file.seek(-1, 1)
+            file.write(bytes([byte[0] ^ 1]))
+        out, _ = self.rowscan("cache", "verify", status=1)
+        self.assertIn(name, out)
+        found = json.loads(self.rowscan("cache", "verify", "--json", status=1)[0])
+        self.assertEqual([entry["name"] for entry in found["damaged"]], [name])
+        self.assertEqual(found["damaged_bytes"], os.path.getsize(path))
+        entries = self.entries()
+        sizes = [os.path.getsize(os.path.join(self.path("cache"), entry["name"])) for entry in entries]
+        self.assertEqual((found["entries"], found["bytes"]), (len(entries), sum(sizes)))
+        self.assertEqual(out.splitlines()[-1], f"{len(entries)} entries ({sum(sizes)} bytes), 1 damaged "
+                                               f"({os.path.getsize(path)} bytes)")
+
+    def test_counts(self):
+        """Of all processes, though each command is one of its own."""
+        counts = {"hits": 0, "misses": 0, "compiles": 0, "saved_ms": 0, "evictions": 0, "damaged": 0, "rejected": 0}
+        info = lambda: {k: v for k, v in json.loads(self.rowscan("cache", "info", "--json")[0]).items() if k in counts}
+        self.assertEqual(info(), counts)
+        self.fill()
+        made = len(self.entries())
+        self.assertGreater(made, 1)
+        self.assertEqual(info(), {**counts, "misses": made, "compiles": made})
+        self.fill()
+        self.fill()
+        told = info()
+        self.assertGreater(told.pop("saved_ms"), 1)
+        self.assertEqual(told.pop("hits"), 2 * made)
+        out, _ = self.rowscan("cache", "info")
+        self.assertRegex(out, rf"\nhits       {2 * made}, which saved \d+\.\d s\nmisses     {made}\n"
+                              rf"compiles   {made}\nevictions  0\n")
+
+    def test_why(self):
+        self.fill()
+        why = lambda *args: json.loads(self.rowscan("cache", "why", "--json", *args)[0])
+        told = why("--arch", "sm_90", "length=100")
+        names = {one["kernel"]: one["name"] for one in told}
+        self.assertEqual([(one["arch"], one["cache"], one["differences"]) for one in told],
+                         [("sm_90", "hit", [])] * len(names))
+        self.assertEqual(sorted(names.values()), sorted(entry["name"] for entry in self.entries()))
+        self.assertIn("sm_90 short, aligned: hit: ", self.rowscan("cache", "why", "--arch=sm_90", "length=100")[0])
+        told = why("--arch", "sm_90,sm_80", "length=101 exclusive=1")
+        for one in told:
+            self.assertEqual((one["cache"], one["nearest"]), ("miss", names[one["kernel"]]))
+        told = [next(one for one in told if (one["arch"], one["kernel"]) == (arch, "any"))
+                for arch in ("sm_90", "sm_80")]
+        differences = [{one["field"]: (one["asked"], one["found"]) for one in each["differences"]} for each in told]
+        self.assertEqual(differences[0]["length"], ("101", "100"))
+        self.assertEqual(differences[0]["exclusive"], ("1", "0"))
+        self.assertNotIn("arch", differences[0])
+        self.assertEqual(differences[1]["arch"], ("sm_80", "sm_90"))
+        out, _ = self.rowscan("cache", "why", "--arch=sm_90", "length=101 exclusive=1")
+        self.assertRegex(out, r"^sm_90 short, [a-z]+: miss: the nearest entry, [0-9a-f/]+, has another\n"
+                              r"  exclusive  0, not 1\n  length     100, not 101\n")
+        self.fails(1, ["'in'", "'f99'"], "cache", "why", "--arch", "sm_90", "in=f99 length=5")
+        # Without NVRTC: that is what differs, and what is there serves all the same, in every mode.
+        told = why("--arch", "sm_90", "length=100 exclusive=1")
+        self.env["ROWSCAN_NVRTC"] = "/no/such/libnvrtc.so"
+        build_id = next(line[6:] for line in self.entries()[0]["key"].splitlines() if line.startswith("nvrtc="))
+        without = {"field": "nvrtc", "asked": None, "found": build_id}
+        self.assertEqual(why("--arch", "sm_90", "length=100 exclusive=1"),
+                         [{**one, "name": None, "differences": one["differences"] + [without]} for one in told])
+        for mode in "on", "only":
+            self.env["ROWSCAN_CACHE"] = mode
+            self.assertEqual(self.rowscan("cache", "why", "--arch=sm_90", "length=100")[0],
+                             "".join(f"sm_90 short, {kernel}: hit: {name}\n  nvrtc      {build_id}, not (none)\n"
+                                     for kernel, name in names.items()))
+            self.assertIn(" hit", self.rowscan("compile", "--arch", "sm_90", "--length", "100")[0])
+        self.env["ROWSCAN_CACHE"] = "on"
+        self.rowscan("cache", "clear")
+        self.assertEqual(self.rowscan("cache", "why", "--arch=sm_90", "length=100")[0],
+                         "".join(f"sm_90 short, {kernel}: miss: the cache is empty\n" for kernel in names))
+
+    def test_numbers_that_do_not_fit(self):
+        for option, most in ("--limit", "2^63 - 1"), ("--jobs", "2^31 - 1"):
+            self.fails(2, [f"{option}: '99999999999999999999' is not a whole number, 0 to {most}"],
+                       "warm", "--arch=sm_80", option, "9" * 20, "list.txt")
+
+    def test_strays(self):
+        """What others put among its directories is told, and hides nothing else."""
+        self.rowscan("cache", "path")
+        os.mkdir(self.path("cache/ab"), 0o700)
+        with open(self.path("cache/00"), "w") as file:
+            file.write("a file")
+        os.symlink("ab", self.path("cache/01"))
+        for number, command in enumerate(("info", "list", "verify", "prune", "clear")):
+            with open(self.path(f"cache/ab/{number:030x}"), "wb"):
+                pass
+            out, err = self.rowscan("cache", command, status=1 if command == "verify" else 0)
+            self.assertIn(f"{self.path('cache/00')} is not used: Not a directory\n", err)
+            self.assertIn(f"{self.path('cache/01')} is not used: a symbolic link\n", err)
+            self.assertRegex(out, "entries +1|damaged|removed [05] entries")
+        os.mkdir(self.path("cache/02"), 0o770)
+        os.chmod(self.path("cache/02"), 0o770)
+        self.assertIn("entries    0\n", self.rowscan("cache", "info")[0])
+        for command in "list", "verify", "prune", "clear":
+            _, err = self.rowscan("cache", command, status=1)
+            self.assertIn(f"{self.path('cache/02')} is not used: writable by others\n", err)
+            self.assertIn(f"not all of the cache directory {self.path('cache')} can be ", err)
+
+    def test_prune(self):
+        """The oldest go, and what was left behind; none of it needs a compiler."""
+        self.rowscan("cache", "path")
+        sizes = {"left": 0, "left_bytes": 0, "removed": 0, "removed_bytes": 0, "swept": 0, "swept_bytes": 0}
+        self.assertEqual(json.loads(self.rowscan("cache", "prune", "--json")[0]), sizes)
+        os.mkdir(self.path("cache/ab"), 0o700)
+        for number in range(8):
+            name = self.path(f"cache/ab/{number:030x}")
+            with open(name, "wb") as file:
+                file.write(bytes(100))
+            os.chmod(name, 0o600)
+            os.utime(name, (10**9 + number, 10**9 + number))
+        for name, when in ("tmp-1-1-1", 10**9), ("tmp-2-2-2", None):
+            with open(self.path("cache/ab/" + name), "wb") as file:
+                file.write(bytes(7))
+            if when:
+                os.utime(self.path("cache/ab/" + name), (when, when))
+        told = json.loads(self.rowscan("cache", "prune", "--json")[0])
+        self.assertEqual(told, {**sizes, "left": 8, "left_bytes": 800, "swept": 1, "swept_bytes": 7})
+        out, _ = self.rowscan("cache", "prune", "--limit", "500")
+        self.assertEqual(out, "removed 4 entries (400 bytes) and 0 stale temporaries (0 bytes); "
+                              "left 4 entries (400 bytes)\n")
+        self.assertEqual(sorted(os.listdir(self.path("cache/ab"))), [f"{n:030x}" for n in range(4, 8)] + ["tmp-2-2-2"])
+        self.assertIn("damaged", self.rowscan("cache", "list")[0])
+
+
+    def test_packs(self):
+        """From one cache to another, of two specs for two architectures what is asked for."""
+        self.needs_compiler()
+        for length in "100", "101":
+            self.rowscan("compile", "--arch", "sm_90,sm_80", "--length", length, "--type", "i32")
+        keys = sorted(entry["key"] for entry in self.entries())
+        count_of = lambda *lines: sum(all(line in key.splitlines() for line in lines) for key in keys)
+        one = count_of("arch=sm_90", "length=100")
+        self.assertGreater(one, 1)
+        for args, count, name in [([], len(keys), "all"), (["--arch", "all"], len(keys), "2"),
+                                  (["--arch", "sm_80"], count_of("arch=sm_80"), "3"),
+                                  (["--spec", "length=101"], count_of("length=101"), "4"),
+                                  (["--arch", "sm_90,sm_75", "--spec", " length=100\tin=i32 "], one, "one")]:
+            told = json.loads(self.rowscan("cache", "export", "--json", *args, f"{name}.pack")[0])
+            size = os.path.getsize(self.path(told["file"]))
+            self.assertEqual((told["entries"], told["bytes"], told["damaged"]), (count, size, 0))
+        self.assertEqual(os.listdir(self.dir).count("all.pack"), 1)
+        self.env["ROWSCAN_CACHE_DIR"] = self.path("other")
+        sizes = {"entries": one, "added": one, "present": 0, "damaged": 0, "failed": 0}
+        told = json.loads(self.rowscan("cache", "import", "--json", "one.pack")[0])
+        self.assertEqual(told, {"file": "one.pack", **sizes})
+        self.assertEqual(self.rowscan("cache", "import", "all.pack")[0],
+                         f"all.pack: {len(keys)} entries: {len(keys) - one} added, {one} in the cache before, "
+                         "0 damaged, 0 not kept\n")
+        self.assertEqual(sorted(entry["key"] for entry in self.entries()), keys)
+        self.env["ROWSCAN_CACHE"] = "only"
+        self.assertEqual(self.rowscan("compile", "--arch", "sm_90,sm_80", "--length", "101", "--type", "i32")[0]
+                         .count(" hit"), count_of("length=101"))
+
+    def test_lines_of_keys_filter(self):
+        """Every one that a key has, so that a field that is added to keys is known to filters."""
+        self.fill()
+        keys = [entry["key"] for entry in self.entries()]
+        for line in {line for key in keys for line in key.splitlines() if " " not in line}:
+            told = json.loads(self.rowscan("cache", "export", "--json", "--spec", line, "x.pack")[0])
+            self.assertEqual(told["entries"], sum(line in key.splitlines() for key in keys), line)
+
+    def test_packs_in_place(self):
+        """With no compiler, and nothing in the cache but what a pack has."""
+        self.fill()
+        made = len(self.entries())
+        self.rowscan("cache", "export", "x.pack")
+        self.env.update(ROWSCAN_CACHE_PACKS=self.path("x.pack"), ROWSCAN_CACHE_DIR=self.path("other"))
+        hit = json.loads(self.rowscan("cache", "why", "--arch=sm_90", "length=100", "--json")[0])[0]
+        self.assertEqual((hit["cache"], hit["pack"]), ("hit", self.path("x.pack")))
+        self.assertIn(f" in pack {self.path('x.pack')}\n",
+                      self.rowscan("cache", "why", "--arch=sm_90", "length=100")[0])
+        self.env["ROWSCAN_NVRTC"] = "/no/such/libnvrtc.so"
+        compile_it = ["compile", "--arch", "sm_90", "--length"]
+        self.assertIn(" hit", self.rowscan(*compile_it, "100")[0])
+        self.assertIn("/no/such/libnvrtc.so", self.rowscan(*compile_it, "101", status=1)[1])
+        info = json.loads(self.rowscan("cache", "info", "--json")[0])
+        self.assertEqual((info["packs"], info["pack_entries"], info["entries"]), (1, made, 0))
+        self.assertIn(f"packs      1 with {made} entries\n", self.rowscan("cache", "info")[0])
+        os.chmod(self.path("x.pack"), 0o666)
+        self.env["ROWSCAN_LOG"] = "warning"
+        self.assertIn("x.pack is not used: writable by others", self.rowscan(*compile_it, "100", status=1)[1])
+
+    def test_bad_packs(self):
+        self.rowscan("cache", "path")
+        for args, words in [(["export", "x.pack"], ["x.pack: not written", "no entry"]),
+                            (["import", "none.pack"], ["none.pack", "no such file"])]:
+            self.fails(1, words, "cache", *args)
+        for fields, words in [("length", ["'length' is no field=value"]),
+                              ("lenght=5", ["'lenght'", " length,"])]:
+            self.fails(2, ["cache: --spec: spec: ", *words], "cache", "export", "--spec", fields, "x.pack")
+        for name, data, words in [("empty", b"", "truncated"), ("text", b"n" * 100, "not a pack of rowscan")]:
+            with open(self.path(name), "wb") as file:
+                file.write(data)
+            os.chmod(self.path(name), 0o600)
+            self.fails(1, [name, words], "cache", "import", name)
+        os.chmod(self.path("text"), 0o666)
+        self.fails(1, ["text", "writable by others"], "cache", "import", "text")
+        self.env["ROWSCAN_CACHE"] = "off"
+        self.fails(1, ["no cache on disk"], "cache", "import", "text")
+        self.fails(1, ["no cache on disk"], "cache", "export", "text")
+
+    def flip(self, name):
+        """A bit of the first entry of a pack."""
+        with open(self.path(name), "r+b") as file:
+            file.seek(100)
+            byte = file.read(1)
+            file.seek(100)
+            file.write(bytes([byte[0] ^ 4]))
+
+    def test_damaged_pack(self):
+        """The sound entries are used, whatever the umask was when it was written."""
+        self.fill()
+        self.rowscan("compile", "--arch", "sm_90", "--length", "101")
+        made = len(self.entries())
+        self.rowscan("cache", "export", "x.pack", preexec_fn=lambda: os.umask(0))
+        self.assertEqual(os.stat(self.path("x.pack")).st_mode & 0o777, 0o644)
+        self.flip("x.pack")
+        self.rowscan("cache", "clear")
+        self.assertEqual(self.rowscan("cache", "import", "x.pack", status=1)[0],
+                         f"x.pack: {made} entries: {made - 1} added, 0 in the cache before, 1 damaged, 0 not kept\n")
+        self.rowscan("cache", "verify")
+
+    def packed(self):
+        """An empty cache, and a pack of two lengths in use, with a damaged entry: all that there were, and that one."""
+        self.fill()
+        self.rowscan("compile", "--arch", "sm_90", "--length", "101")
+        entries = self.entries()
+        self.rowscan("cache", "export", "x.pack")
+        self.env.update(ROWSCAN_CACHE_PACKS=self.path("x.pack"), ROWSCAN_CACHE_DIR=self.path("other"))
+        self.assertEqual(self.entries(), [])
+        sums = [0, 0, 0, 1, len(entries), sum(entry["bytes"] for entry in entries)]
+        self.assertEqual(self.verified(), ([], sums + [0]))
+        self.flip("x.pack")
+        first = min(entries, key=lambda entry: entry["name"])
+        self.assertEqual(self.verified(1)[1], sums + [first["bytes"]])
+        return entries, first
+
+    def verified(self, status=0):
+        told = json.loads(self.rowscan("cache", "verify", "--json", status=status)[0])
+        return told["damaged"], [told[key] for key in ("entries", "bytes", "damaged_bytes", "packs", "pack_entries",
+                                                       "pack_bytes", "pack_damaged_bytes")]
+
+    def test_verify_packs(self):
+        entries, bad = self.packed()
+        size = sum(entry["bytes"] for entry in entries)
+        packs = (f"{bad['name']} in pack {self.path('x.pack')}: its digest differs\n"
+                 "{}" f"1 pack with {len(entries)} entries ({size} bytes), 1 damaged ({bad['bytes']} bytes)\n")
+        self.assertEqual(self.rowscan("cache", "verify", status=1)[0],
+                         packs.format("0 entries (0 bytes), 0 damaged (0 bytes)\n"))
+        damaged = {"name": bad["name"], "bytes": bad["bytes"], "used": 0, "key": None,
+                   "damage": "its digest differs", "pack": self.path("x.pack")}
+        self.assertEqual(self.verified(1)[0], [damaged])
+        self.env["ROWSCAN_CACHE_DIR"] = self.path("cache")
+        self.assertEqual(self.rowscan("cache", "verify", status=1)[0],
+                         packs.format(f"{len(entries)} entries ({size} bytes), 0 damaged (0 bytes)\n"))
+        # Packs are checked where there is no directory. One that is refused as a whole is told, and has no entries.
+        with open(self.path("file"), "w"):
+            pass
+        self.env.update(ROWSCAN_CACHE_DIR=self.path("file"), XDG_CACHE_HOME="", HOME="")
+        self.assertEqual(self.verified(1)[0], [damaged])
+        os.chmod(self.path("x.pack"), 0o666)
+        self.fails(1, ["x.pack is not used: writable by others", "no cache on disk"], "cache", "verify")
+        self.env["ROWSCAN_CACHE_DIR"] = self.path("other")
+        out, err = self.rowscan("cache", "verify")
+        self.assertEqual(out, "0 entries (0 bytes), 0 damaged (0 bytes)\n")
+        self.assertIn("x.pack is not used: writable by others", err)
+
+    def test_why_packs(self):
+        """Their entries are the nearest, or damaged, as others are."""
+        entries, bad = self.packed()
+        pack = self.path("x.pack")
+        length = next(line for line in bad["key"].splitlines() if line.startswith("length="))
+        why = lambda *args: json.loads(self.rowscan("cache", "why", "--arch=sm_90", "--json", *args)[0])
+        for mode in {}, {"ROWSCAN_CACHE": "only"}, {"ROWSCAN_CACHE": "on", "ROWSCAN_NVRTC": "/no/such/libnvrtc.so"}:
+            self.env.update(mode)
+            told = why(length)
+            self.assertEqual([(one["cache"], one["pack"]) for one in told if one["name"] != bad["name"]],
+                             [("hit", pack)] * (len(told) - 1))
+            one = next(one for one in told if one["name"] == bad["name"])
+            self.assertEqual((one["cache"], one["damage"], one["pack"], one["nearest"], one["differences"]),
+                             ("damaged", "its digest differs", pack, None, []))
+            self.assertIn(f"damaged: {bad['name']} in pack {pack}: its digest differs\n",
+                          self.rowscan("cache", "why", "--arch=sm_90", length)[0])
+            told = why("length=102")
+            names = {entry["name"] for entry in entries if entry is not bad}
+            for one in told:
+                self.assertEqual((one["cache"], one["pack"]), ("miss", pack))
+                self.assertIn(one["nearest"], names)
+            self.assertRegex(self.rowscan("cache", "why", "--arch=sm_90", "length=102")[0],
+                             rf"^sm_90 short, [a-z]+: miss: the nearest entry, [0-9a-f/]+ in pack {pack}, has another\n"
+                             r"  length     10[01], not 102\n")
+        # None is near where the only one is damaged.
+        self.env["ROWSCAN_CACHE_DIR"] = self.path("cache")
+        kernel = next(line for line in bad["key"].splitlines() if line.startswith("kernel="))
+        self.rowscan("cache", "export", "--spec", f"{length} {kernel}", "y.pack")
+        self.flip("y.pack")
+        self.env.update(ROWSCAN_CACHE_PACKS=self.path("y.pack"), ROWSCAN_CACHE_DIR=self.path("other"))
+        self.assertIn(": miss: the cache is empty, and no pack has a sound entry\n",
+                      self.rowscan("cache", "why", "--arch=sm_90", "length=102")[0])
+
+    def test_only(self):
+        """Nothing is compiled, and what is missing is told as rowscan warm would read it."""
+        self.needs_compiler()
+        self.env["ROWSCAN_CACHE"] = "only"
+        args = ["compile", "--arch", "sm_90", "--length", "100"]
+        _, err = self.rowscan(*args, status=1)
+        for words in ("sm_90, kernel aligned: op=sum in=f32 out=f32 ", " length=100 ", " row_rank=1\n",
+                      "ROWSCAN_CACHE=only forbids", self.path("cache")):
+            self.assertIn(words, err)
+        self.assertEqual(self.entries(), [])
+        self.env["ROWSCAN_CACHE"] = "on"
+        self.rowscan(*args)
+        self.env["ROWSCAN_CACHE"] = "only"
+        self.assertIn(" hit", self.rowscan(*args)[0])
+        self.env.update(ROWSCAN_CACHE="never", ROWSCAN_LOG="warning")
+        self.assertIn("ROWSCAN_CACHE: 'never' is not one of on, off, only", self.rowscan(*args)[1])
+
+
+class Devices(Case):
+    def test_devices(self):
+        out, err = self.rowscan("devices", "--json")
+        devices = json.loads(out)
+        self.assertEqual(bool(devices), not err, err)
+        for number, device in enumerate(devices):
+            self.assertEqual(device["device"], number)
+            self.assertRegex(device["arch"], r"^sm_\d+")
+            self.assertEqual(device["served"], int(device["arch"][3:]) >= 75)
+        self.assertEqual(len(self.rowscan("devices")[0].splitlines()), len(devices) + 1 if devices else 0)
+
+    def test_an_old_gpu(self):
+        simt = os.environ.get("RS_SIMT", "")
+        if not os.path.exists(os.path.join(simt, "libcuda.so.1")):
+            self.skipTest("there is no simulated GPU (RS_SIMT)")
+        self.search_first(simt)
+        self.env["SIMT_ARCH"] = "70"
+        out, err = self.rowscan("devices")
+        self.assertIn(" sm_70 ", out)
+        self.assertIn("GPU 0 is sm_70, older than sm_75: the host engine serves instead", err)
+        self.assertIs(json.loads(self.rowscan("devices", "--json")[0])[0]["served"], False)
+        np.save(self.path("in.npy"), np.ones(5, "f4"))
+        args = ["scan", self.path("in.npy"), self.path("out.npy")]
+        self.assertIn("GPU 0 is sm_70, older than sm_75", self.rowscan(*args)[1])
+        self.assertIn("GPU 0 is sm_70, older than sm_75", self.rowscan(*args, "--engine=cuda", status=1)[1])
+
+
+class Bench(Case):
+    def bench(self, *args, status=0):
+        return self.rowscan("bench", "--engine=host", "--repeat=1", *args, status=status)
+
+    def table(self, *args):
+        """Lines of the table, and of the CSV as dictionaries."""
+        out, _ = self.bench("--csv", "table.csv", *args)
+        with open(self.path("table.csv"), newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertGreater(len(rows), 0)
+        return out.splitlines(), rows
+
+    def test_one_cell(self):
+        lines, rows = self.table("--filter", "x 512")
+        self.assertEqual(len(lines), 3)
+        self.assertEqual(lines[0].split()[:4], ["shape", "variant", "type", "regime"])
+        self.assertEqual(lines[0].split()[-6:], ["memcpy", "kernel", "target", "met", "wrong", "geometry"])
+        self.assertIn("inclusive f32", lines[1])
+        self.assertTrue(lines[2].startswith("worst: "))
+        row = rows[0]
+        self.assertEqual((row["length"], row["type"], row["wrong"]), ("512", "f32", "0"))
+        self.assertEqual((row["suite"], row["group"], row["view"]), ("quick", "short", "dense"))
+        self.assertEqual((row["target"], row["kernel_ms"]), ("", ""), "targets are for GPUs, as copy kernels are")
+        self.assertGreater(float(row["ratio"]), 0)
+
+    def test_elements(self):
+        self.assertIn("smaller, to at most 16777216", self.bench("--filter", "x 512")[1])
+        _, rows = self.table("--suite=full", "--filter=f32", "--elements=1000")
+        self.assertEqual(len(rows), 67)
+        for row in rows:
+            self.assertLessEqual(int(row["outer"]) * int(row["length"]) * int(row["inner"]), 1000, row)
+            self.assertGreater(int(row["checked"]), 0, row)
+
+    def test_shapes(self):
+        lines, rows = self.table("--shapes", "7 x 100|2 x 3 x 40 x 5 dim 2 bf16|30 x 70 transposed f64")
+        self.assertEqual([(row["suite"], row["group"], row["variant"], row["wrong"]) for row in rows],
+                         [("shapes", "given", variant, "0")
+                          for variant in 3 * ["inclusive", "exclusive", "reverse", "masked"]])
+        self.assertEqual([int(rows[4][name]) for name in ("length", "inner")], [40, 5])
+        self.assertEqual([row["view"] for row in rows[7:9]], ["dense", "transposed"])
+        self.assertTrue(lines[-1].startswith("worst: "))
+
+    def test_regime(self):
+        for regime in "row", "short", "long", "column":
+            _, rows = self.table("--shapes", "3 x 40000", "--filter=inclusive", "--regime", regime)
+            self.assertEqual([(row["regime"], row["wrong"]) for row in rows], [(self.regime_shown(regime), "0")])
+
+    def regime_shown(self, regime):
+        return ""  # the host engine has none
+
+    def test_filters(self):
+        self.bench("--filter", "no such cell", status=1)
+        self.bench("--suite", "full", "--filter", "1 x 1024 inc")
+        self.bench("--filter", "x 512", "--csv", "no/such.csv", status=1)
+        self.assertEqual(self.listing(), {})
+
+    def test_groups_and_alternatives(self):
+        _, rows = self.table("--suite=full", "--filter=small:|strided: 32768", "--elements=1000")
+        self.assertEqual([row["group"] for row in rows], ["strided"] + 6 * ["small"])
+        _, rows = self.table("--suite=full", "--filter=no such|1 x 1024 inc|", "--elements=1000")
+        self.assertEqual(len(rows), 1)
+
+    def test_growth(self):
+        lines, rows = self.table("--suite=growth", "--elements=100")
+        self.assertTrue(lines[-1].startswith("worst: "))
+        self.assertEqual({row["group"] for row in rows}, {"length", "bytes", "columns"})
+        self.assertEqual({row["wrong"] for row in rows}, {"0"})
+        self.assertEqual(len(rows), 52 + 59 + 2 * 24)
+
+
+class Cells(Case):
+    def test_peers_have_the_same(self):
+        """tests/peers, which needs PyTorch and runs nowhere but on a GPU, times what rowscan bench does."""
+        folder = os.path.join(TESTS, "peers")
+        code = "import cells; print(*(c.label(v) for c in cells.FULL for v in c.variants), sep='\\n')"
+        theirs = subprocess.run([sys.executable, "-B", "-c", code], cwd=folder, stdout=subprocess.PIPE, text=True)
+        ours, _ = self.rowscan("bench", "--suite=full", "--list")
+        self.assertEqual(theirs.stdout.splitlines(), ours.splitlines())
+        self.assertEqual(len(ours.splitlines()), 83)
+
+    def test_peers_have_its_structs(self):
+        """tests/peers/rowscan.py has the structs of rowscan.h once more."""
+        library = os.path.join(LIBRARIES, "librowscan.so")
+        if not os.path.exists(library):
+            self.skipTest("the library is not a shared one")
+        with open(library, "rb") as file:
+            if b"__asan_init" in file.read():
+                self.skipTest("only a program that has the sanitizer too can load the library")
+        script = os.path.join(TESTS, "peers", "on_host.py")
+        done = subprocess.run([sys.executable, "-B", script], env=self.env | {"ROWSCAN_LIB": library},
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertGreater(int(done.stdout), 70)
+
+    def test_list(self):
+        out, _ = self.rowscan("bench", "--list", "--filter=short:")
+        self.assertEqual(out.splitlines()[0], "short: 65536 x 512 inclusive f32")
+        self.rowscan("bench", "--list", "--filter=nothing of the kind", status=1)
+
+    def test_shapes(self):
+        shapes = "7 x 100|2 x 3 x 40 x 5 dim 2 bf16|64 x 9 dim 0 i8 -> i32|5x6 f32 in f64|17|3 x 4 x 5 x 6 dim 1"
+        out, _ = self.rowscan("bench", "--list", "--filter=inclusive", "--shapes", shapes)
+        self.assertEqual(out.splitlines(), ["given: 7 x 100 inclusive f32", "given: 6 x 40 x 5 dim 1 inclusive bf16",
+                                            "given: 64 x 9 dim 0 inclusive i8 -> i32",
+                                            "given: 5 x 6 inclusive f32 in f64", "given: 1 x 17 inclusive f32",
+                                            "given: 3 x 4 x 30 dim 1 inclusive f32"])
+
+    def test_shapes_are_those_that_are_printed(self):
+        printed, _ = self.rowscan("bench", "--list", "--suite=full", "--filter=inclusive")
+        shapes = [line.split(": ")[1].replace(" inclusive", "") for line in printed.splitlines()]
+        self.assertIn("8192 x 8192 of every 2nd f32", shapes)
+        given, _ = self.rowscan("bench", "--list", "--filter=inclusive", "--shapes", "|".join(shapes))
+        self.assertEqual(given.splitlines(), [f"given: {line.split(': ')[1]}" for line in printed.splitlines()])
+
+
+class BenchSimulated(Bench):
+    """The same on the simulated GPU, with its copy kernels, graphs and targets."""
+
+    def setUp(self):
+        super().setUp()
+        simt = os.environ.get("RS_SIMT", "")
+        if not os.path.exists(os.path.join(simt, "libcuda.so.1")):
+            self.skipTest("there is no simulated GPU (RS_SIMT)")
+        self.search_first(simt)
+        self.env.update(ROWSCAN_NVRTC=os.path.join(simt, "libnvrtc.so.13"), SIMT_L2="16k")
+        self.env.setdefault("SIMT_CACHE_DIR", self.path("simt-cache"))
+
+    def listing(self):
+        return {name: facts for name, facts in super().listing().items() if not name.startswith("simt-cache")}
+
+    def bench(self, *args, status=0):
+        small = [] if any(arg.startswith("--elements") for arg in args) else ["--elements=500"]
+        return self.rowscan("bench", "--engine=cuda", "--repeat=1", *small, *args, status=status)
+
+    def test_one_cell(self):
+        lines, rows = self.table("--suite=full", "--filter=small: 8192")
+        self.assertIn("simulated GPU, sm_90, 16 GB/s", lines[0])
+        self.assertEqual(lines[-2], f"targets reached: {'yes' in lines[2].split():d} of 1")
+        self.assertIn(" of copy kernel, target 0.80", lines[-1])
+        row = rows[0]
+        self.assertEqual((row["target"], row["yardstick"], row["wrong"]), ("0.80", "copy kernel", "0"))
+        self.assertAlmostEqual(float(row["kernel_ratio"]), float(row["kernel_ms"]) / float(row["scan_ms"]), 4)
+        self.assertGreater(float(row["peak_percent"]), 0)
+
+    def test_elements(self):
+        """All cells but for those that differ in their number of rows alone."""
+        chosen = "strided:|small:|i8 ->|bool ->|in f64|4194304 x 7|16 dim 1|x 2 dim 0"
+        lines, rows = self.table("--suite=full", "--elements=600", "--filter", chosen)
+        scores = {}
+        for row in rows:
+            self.assertEqual((row["wrong"], row["reached"] in ("yes", "NO")), ("0", True), row)
+            self.assertGreater(int(row["checked"]), 0)
+            of_kernel = row["group"] in ("strided", "small")
+            self.assertEqual(row["yardstick"], "copy kernel" if of_kernel else "memcpy", row)
+            ratio = float(row["kernel_ratio" if of_kernel else "ratio"])
+            self.assertEqual(row["reached"] == "yes", ratio >= float(row["target"]), row)
+            scores[f"{row['shape']} {row['variant']} {row['type']}"] = ratio / float(row["target"])
+        self.assertEqual({row["view"] for row in rows}, {"dense", "second", "transposed", "padded"})
+        self.assertEqual(len(rows), 3 + 6 + 3 + 4 + 2)
+        self.assertIn(f"worst: {min(scores, key=scores.get)}, ", lines[-1])
+
+    def regime_shown(self, regime):
+        return regime
+
+    def test_copies_of_views(self):
+        """Large enough for copies by several blocks."""
+        _, rows = self.table("--suite=full", "--elements=17000", "--filter=strided:")
+        self.assertEqual([row["view"] for row in rows], ["second", "transposed", "padded"])
+        for row in rows:
+            self.assertGreater(min(int(row["outer"]), int(row["length"])), 64)
+            self.assertGreater(float(row["kernel_ms"]), 0)
+
+    def test_growth(self):
+        """Some of it: kernels have to be compiled."""
+        _, rows = self.table("--suite=growth", "--filter=length: 67108864 |length: 22369622 |x 1000 ", "--elements=50")
+        self.assertEqual([row["length"] for row in rows][:2], ["1", "3"])
+        self.assertEqual(len(rows), 2 + 19)
+
+    def test_graphs(self):
+        """What takes little time is replayed, and a graph that can't be made is no reason to crash."""
+        self.table("--suite=full", "--filter=x 2 dim 0", "--elements=32")
+        for call in ("cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags", "cuGraphLaunch"):
+            self.env["SIMT_FAIL"] = f"{call}:1:999"
+            _, err = self.bench("--suite=full", "--filter=x 2 dim 0", "--elements=32", status=1)
+            self.assertIn("column: 16 x 2 dim 0 inclusive f32: ", err)
+
+
+    def plant(self, bytes):
+        """Kernels that store a wrong bit with every word of so many bytes."""
+        with open(self.path("planted.h"), "w") as file:
+            file.write('''#include "device.cuh"
+template <class T> static inline void planted_store(T *at, typename simt_same<T>::type value) {
+  if (sizeof(T) == %d)
+    *reinterpret_cast<char *>(&value) ^= 1;
+  store_word(at, value);
+}
+#define store_word planted_store
+''' % bytes)
+        flags = f" -include {self.path('planted.h')} -I{os.environ.get('SIMT_DIR', '')}"
+        self.env["SIMT_CXXFLAGS"] = os.environ.get("SIMT_CXXFLAGS", "") + flags
+        self.env["SIMT_CACHE_DIR"] = self.path(f"simt-cache-{bytes}")  # which is not by flags
+
+    def test_wrong_scans_are_found(self):
+        """Copies are of 16 bytes here; rows of an odd number of bf16 have words of 2."""
+        self.plant(2)
+        _, err = self.bench("--suite=full", "--filter=1048576 x 65 ", status=1)
+        self.assertRegex(err, r"short: 4 x 65 inclusive bf16: [1-9]\d* of 260 elements are wrong")
+
+    def test_wrong_copies_are_found(self):
+        for bytes, cell in (16, "1 x 1024"), (4, "every 2nd"), (4, "transposed"):
+            with self.subTest(cell=cell):
+                self.plant(bytes)
+                _, err = self.bench("--suite=full", f"--filter={cell} inc", status=1)
+                self.assertIn("the copy kernel that scans are measured against is wrong", err)
+
+
+# ---- how a scan grows ------------------------------------------------------------------------------------------------
+
+
+class Growth(Case):
+    """growth.py, on figures that are made up."""
+
+    COLUMNS = ("suite", "group", "outer", "length", "inner", "regime", "geometry", "scan_ms", "copy_ms", "kernel_ms",
+               "bytes")
+
+    def figures(self, change=lambda **cell: (1, 1), sizes=(20, 16), without=()):
+        """A CSV in which change() multiplies the times of scan and copy. sizes: of columns, logarithms."""
+        cells = [("length", -(-2**20 // length), length, 1) for k in range(20) for length in (2**k, 3 << k | 1)]
+        cells += [("bytes", 2**k, 1000, 1) for k in range(16)]
+        widths = sorted({2**k for k in range(8)} | {3 << k | 1 for k in range(7)})
+        cells += [("columns", 1, 2**size // width, width) for size in sizes for width in widths]
+        names = [name for name in self.COLUMNS if name not in without]
+        with open(self.path("made.csv"), "w") as file:
+            made = csv.DictWriter(file, names, extrasaction="ignore")
+            made.writeheader()
+            for group, rows, length, width in cells:
+                moved = 8 * rows * length * width
+                regime, geometry = ("column", "abreast threads=640") if group == "columns" else ("row", "ring warps=8")
+                scan, copy = (factor * (2e-3 + moved / 4e9)
+                              for factor in change(group=group, rows=rows, length=length, width=width))
+                made.writerow(dict(suite="growth", group=group, outer=rows, length=length, inner=width, regime=regime,
+                                   geometry=geometry, scan_ms=1.05 * scan, copy_ms=copy, bytes=moved))
+
+    def growth(self, *args, status=0):
+        script = os.path.join(TESTS, "bench", "growth.py")
+        done = subprocess.run([sys.executable, script, "made.csv", "grown", *args], cwd=self.dir, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return [line for line in done.stdout.splitlines() if line.startswith("cliff: ")]
+
+    def test_smooth(self):
+        self.figures()
+        self.assertEqual(self.growth("--check", "--machine", "a <machine>"), [])
+        with open(self.path("grown.md"), encoding="utf-8") as file:
+            text = file.read()
+        self.assertIn("(grown.svg)", text)
+        self.assertEqual(text.count("\nNone.\n"), 3)
+        self.assertEqual(text.count("| row |"), 40 + 16)
+        self.assertEqual(text.count("| abreast |"), 2 * 15)
+        self.assertIn("\n| 1 | 1048576 | abreast | 0.0043 | 1950 | 0.952 |  |\n| 2 | 524288 | abreast |", text)
+        self.assertIn("\n| 1 | 65536 | abreast | 0.0022 | 234 | 0.952 |  |\n", text)
+        words = self.words()
+        for word in ("memcpy", "rowscan", "rows of 1000", "256 K", "1 MB", "rowscan, 8.39 MB", "memcpy, 0.524 MB"):
+            self.assertIn(word, words)
+        self.assertIn("a <machine>", "".join(words))
+
+    def words(self):
+        picture = ElementTree.parse(self.path("grown.svg")).getroot()
+        return [element.text for element in picture.iter() if element.tag.endswith("text")]
+
+    def test_no_columns(self):
+        """As of a bench that had none, whose CSV says less."""
+        self.figures(lambda length, **_: (1.4 if length == 97 else 1, 1), sizes=(), without=("inner", "geometry"))
+        self.assertEqual(len(self.growth("--check", status=1)), 2)
+        with open(self.path("grown.md"), encoding="utf-8") as file:
+            text = file.read()
+        self.assertEqual(text.count("\n## "), 3)
+        self.assertNotIn("width", text)
+        self.assertEqual([word for word in self.words() if "memcpy" in word], 2 * ["memcpy"])
+
+    def test_cliffs_between_lengths(self):
+        self.figures(lambda length, **_: (1.4 if length == 97 else 1, 1))
+        found = self.growth("--check", status=1)
+        self.assertEqual([" ".join(line.split()[1:5]) for line in found], ["length 64 to 97:", "length 97 to 128:"])
+        self.figures(lambda length, **_: (1.25 if length == 97 else 1, 1))
+        self.assertEqual(self.growth("--check"), [])
+        self.figures(lambda length, **_: 2 * (1.4 if length == 97 else 1,))
+        self.assertEqual(self.growth("--check"), [], "memcpy has the same")
+        self.figures(lambda length, **_: (1.4, 1 / 1.4) if length == 97 else (1, 1))
+        self.assertEqual(len(self.growth()), 2, "memcpy has the opposite")
+
+    def test_cliffs_between_widths(self):
+        def odd(scan, copy, above=2**18):
+            return lambda length, width, **_: (scan, copy) if width == 97 and length * width > above else (1, 1)
+
+        self.figures(odd(1.4, 1))
+        found = self.growth("--check", status=1)
+        self.assertEqual([line.partition("cliff: columns, 8.39 MB, ")[2].partition(" x ")[0] for line in found],
+                         ["width 64 to 97: 1.40", "width 97 to 128: 0.71"])
+        self.assertTrue(found[0].endswith(" kernel abreast to abreast"), found[0])
+        with open(self.path("grown.md"), encoding="utf-8") as file:
+            text = file.read()
+        listed = text.partition("## Cliffs between neighbouring widths")[2].partition("## ")[0]
+        self.assertEqual(listed.count("\n- columns, 8.39 MB, width "), 2)
+        self.assertEqual(text.count("| **1.40** |") + text.count("| **0.71** |"), 2)
+        self.assertEqual(text.count("\nNone.\n"), 2, "lengths and rows have no cliff")
+        with open(self.path("grown.svg"), encoding="utf-8") as file:
+            self.assertEqual(file.read().count('r="7"'), 2)
+        self.figures(odd(1.4, 1, above=0))
+        self.assertEqual(len(self.growth("--check", status=1)), 4)
+        self.figures(odd(1.25, 1))
+        self.assertEqual(self.growth("--check"), [])
+        self.figures(odd(1.4, 1.4))
+        self.assertEqual(self.growth("--check"), [], "memcpy has the same")
+
+    def test_sizes_of_columns(self):
+        """No step leads from one size to the next, be they the same."""
+        for sizes in (20, 20), (16, 20), (22, 20, 18):
+            with self.subTest(sizes=sizes):
+                self.figures(sizes=sizes)
+                self.assertEqual(self.growth("--check"), [])
+                with open(self.path("grown.md"), encoding="utf-8") as file:
+                    self.assertEqual(file.read().count("\n| width | "), len(sizes))
+        self.figures(lambda length, width, **_: (3 if length * width < 2**18 else 1, 1))
+        with open(self.path("made.csv")) as file:
+            lines = [line for line in file if ",columns," not in line or ",1,column," in line]
+        with open(self.path("made.csv"), "w") as file:
+            file.writelines(lines)
+        self.growth()
+        with open(self.path("grown.md"), encoding="utf-8") as file:
+            self.assertEqual(file.read().count("\n| width | "), 2, "one width of each")
+
+    def test_cliffs_between_rows(self):
+        self.figures(lambda group, rows, **_: (10 if group == "bytes" and rows == 4096 else 1, 1))
+        found = self.growth("--check", status=1)
+        self.assertEqual(len(found), 2)
+        self.assertIn("rows of 1000, rows 2048 to 4096: ", found[0])
+        self.assertIn("rows of 1000, rows 4096 to 8192: ", found[1])
+
+    def test_no_growth(self):
+        with open(self.path("made.csv"), "w") as file:
+            print(",".join(self.COLUMNS), file=file)
+        self.growth(status=1)
+        self.assertEqual(list(self.listing()), ["made.csv"])
+
+    @unittest.skipIf(QUICK, "RS_QUICK")
+    def test_what_bench_writes(self):
+        self.rowscan("bench", "--engine=host", "--repeat=1", "--suite=growth", "--elements=10000", "--csv=made.csv",
+                     "--filter=length: |x 4096|columns: ")
+        self.growth()
+        ElementTree.parse(self.path("grown.svg"))
+        with open(self.path("grown.md"), encoding="utf-8") as file:
+            columns = file.read().split("\n## Columns ")[1:]
+        self.assertEqual([text.count("\n| 4096 | 2 |  | ") for text in columns], [1, 1])
+
+
+if __name__ == "__main__":
+    if not shutil.which(ROWSCAN):
+        sys.exit(f"ROWSCAN: {ROWSCAN} is not a command")
+    unittest.main(verbosity=2)

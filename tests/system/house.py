@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+# house.py - whether the folders of src/ and cache/ include from one another as src/ARCHITECTURE.md says
+# SPDX-License-Identifier: MIT
+#
+# And whether any two files of them, a .c and its .h counted as one, include one another in a circle.
+import os
+import re
+import sys
+from pathlib import Path
+
+root = Path(os.environ.get("srcdir", Path(__file__).resolve().parents[2]))
+wrong = []
+
+allowed = {}
+for line in (root / "src/ARCHITECTURE.md").read_text().splitlines():
+    row = re.match(r"\| `(?:src/)?(\w+)/` \|.*\| ([\w ]*)\|$", line)
+    if row:
+        allowed[row[1]] = set(row[2].split())
+
+files = [p for top in ("src", "cache") for p in sorted((root / top).rglob("*.[ch]")) if p.name != "kernels_embedded.c"]
+arrows, includes = 0, {}
+for path in files:
+    name = path.relative_to(root)
+    folder = name.parts[1] if name.parts[0] == "src" else "cache"
+    if name.parts[0] == "src" and len(name.parts) == 2:
+        continue
+    if folder not in allowed:
+        wrong.append(f"{name}: {folder}/ is not in the table of src/ARCHITECTURE.md")
+        continue
+    unit = includes.setdefault(str(name.with_suffix("")), set())
+    for included in re.findall(r'^#include "([^"]+)"', path.read_text(), re.MULTILINE):
+        there = root / "src" / included if "/" in included else path.parent / included
+        if not there.exists():
+            there = root / included
+        if not there.exists():
+            continue
+        to = there.resolve().relative_to(root.resolve())
+        unit.add(str(to.with_suffix("")))
+        other = to.parts[1] if to.parts[0] == "src" and len(to.parts) > 2 else to.parts[0]
+        if other not in (folder, "src"):
+            arrows += 1
+            if other not in allowed[folder]:
+                wrong.append(f"{name} includes {to}, and {folder}/ may include {sorted(allowed[folder])} alone")
+
+# A template that is included many times may include itself; all else that leads back is a circle.
+done, stack = set(), []
+
+
+def walk(unit):
+    if unit in stack:
+        circle = stack[stack.index(unit):]
+        if len(circle) > 1:
+            wrong.append("a circle: " + " -> ".join([*circle, unit]))
+        return
+    if unit in done:
+        return
+    stack.append(unit)
+    for to in sorted(includes.get(unit, ())):
+        walk(to)
+    done.add(stack.pop())
+
+
+for unit in sorted(includes):
+    walk(unit)
+
+# Every folder has arrows down only: none of those that it may include may include it.
+for folder, below in allowed.items():
+    wrong += [f"{folder}/ and {other}/ may include one another" for other in below if folder in allowed.get(other, ())]
+
+print("\n".join(wrong) or f"{len(files)} files, {len(allowed)} folders, {arrows} arrows between them, all down")
+sys.exit(bool(wrong) or not arrows)

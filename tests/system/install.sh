@@ -1,0 +1,106 @@
+#!/bin/sh
+# install.sh - rowscan as it is installed: found by pkg-config, used without a CUDA header, and gone when uninstalled
+# SPDX-License-Identifier: MIT
+set -eu
+: "${srcdir:=.}"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+dest=$work/dest
+fail() {
+  echo "install: $*" >&2
+  exit 1
+}
+# The harness's make, and its options, are another make's business.
+unset MAKEFLAGS MFLAGS MAKELEVEL || true
+
+"${MAKE:-make}" install "DESTDIR=$dest" >"$work/log" 2>&1 || { cat "$work/log"; fail "make install failed"; }
+find "$dest" ! -type d | sed "s|^$dest||" | sort >"$work/installed"
+cat "$work/installed"
+
+# Prints the path below $dest of the installed file whose path ends in $1.
+installed() {
+  path=$(grep "/$1\$" "$work/installed" | head -n 1)
+  [ -n "$path" ] || fail "no $1 was installed"
+  echo "$dest$path"
+}
+installed include/rowscan.h >/dev/null
+installed man1/rowscan.1 >/dev/null
+command=$(installed bin/rowscan)
+pc=$(installed pkgconfig/rowscan.pc)
+libdir=$(dirname "$(dirname "$pc")")
+
+# What was installed lies elsewhere than where it was to be, and rowscan.pc finds it there.
+PKG_CONFIG_LIBDIR=$(dirname "$pc")
+PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1
+PKG_CONFIG_ALLOW_SYSTEM_LIBS=1
+LD_LIBRARY_PATH=$libdir${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+unset PKG_CONFIG_SYSROOT_DIR || true
+export PKG_CONFIG_LIBDIR PKG_CONFIG_ALLOW_SYSTEM_CFLAGS PKG_CONFIG_ALLOW_SYSTEM_LIBS LD_LIBRARY_PATH
+[ "$("${PKG_CONFIG:-pkg-config}" --modversion rowscan)" = "$VERSION" ] || fail "rowscan.pc has another version"
+
+# The installed command.
+"$command" --version >"$work/version" || fail "$command --version failed"
+grep -qF "$VERSION" "$work/version" || fail "rowscan --version says $(cat "$work/version")"
+
+# Builds and runs the program $1 by pkg-config and what follows $1.
+try() {
+  source=$1
+  shift
+  case $source in
+  *.cc) compiler="${CXX:-c++} -std=c++11" ;;
+  *) compiler="${CC:-cc} -std=c11" ;;
+  esac
+  # Words, all of these.
+  # shellcheck disable=SC2046,SC2086
+  $compiler $RS_SANITIZE -o "$work/program" "$source" $("${PKG_CONFIG:-pkg-config}" --cflags rowscan) "$@"
+  "$work/program"
+}
+# shellcheck disable=SC2046
+if [ -e "$libdir/librowscan.so" ]; then
+  for source in "$srcdir"/tests/system/header.c "$srcdir"/tests/system/header.cc; do
+    case $source in *.cc) command -v "${CXX%% *}" >/dev/null || continue ;; esac
+    try "$source" $("${PKG_CONFIG:-pkg-config}" --libs rowscan)
+  done
+
+  # The program of the README, as it stands there.
+  # shellcheck disable=SC2016,SC2046
+  sed -n '/^```c$/,/^```$/p' "$srcdir/README.md" | sed '/^```/d' >"$work/readme.c"
+  [ "$(try "$work/readme.c" $("${PKG_CONFIG:-pkg-config}" --libs rowscan))" = "15 14 12 9 5" ] ||
+    fail "the program of the README prints something else"
+
+  # The same by the README's lines for CMake.
+  if command -v cmake >/dev/null; then
+    mkdir "$work/cmake"
+    cp "$work/readme.c" "$work/cmake/program.c"
+    # shellcheck disable=SC2016
+    {
+      echo 'cmake_minimum_required(VERSION 3.13)'
+      echo 'project(program C)'
+      echo 'add_executable(program program.c)'
+      sed -n '/^```cmake$/,/^```$/p' "$srcdir/README.md" | sed '/^```/d'
+    } >"$work/cmake/CMakeLists.txt"
+    {
+      cmake -S "$work/cmake" -B "$work/cmake/build" -DCMAKE_C_FLAGS="$RS_SANITIZE"
+      cmake --build "$work/cmake/build"
+    } >"$work/log" 2>&1 || {
+      cat "$work/log"
+      fail "the lines for CMake in the README don't work"
+    }
+    [ "$("$work/cmake/build/program")" = "15 14 12 9 5" ] || fail "the program that CMake built prints something else"
+  fi
+fi
+if [ -e "$libdir/librowscan.a" ]; then
+  mkdir "$work/static"
+  cp "$libdir/librowscan.a" "$work/static"
+  # shellcheck disable=SC2046
+  try "$srcdir/tests/system/header.c" "-L$work/static" $("${PKG_CONFIG:-pkg-config}" --static --libs rowscan |
+    sed 's|-L[^ ]*/lib[^ ]*||')
+  if [ -e "$libdir/librowscan.so" ] && "${READELF:-readelf}" -d "$work/program" | grep -q librowscan; then
+    fail "the program meant for the static library took the shared one"
+  fi
+fi
+
+"${MAKE:-make}" uninstall "DESTDIR=$dest" >"$work/log" 2>&1 || { cat "$work/log"; fail "make uninstall failed"; }
+left=$(find "$dest" ! -type d | tr '\n' ' ')
+[ -z "$left" ] || fail "make uninstall left $left"

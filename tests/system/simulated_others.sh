@@ -1,0 +1,41 @@
+#!/bin/sh
+# simulated_others.sh - as simulated.sh, on other GPUs and drivers: larger, older, late, and one that finds races
+# SPDX-License-Identifier: MIT
+set -eu
+# shellcheck source=tests/system/on_simulated.sh
+. "$(dirname "$0")/on_simulated.sh"
+
+status=0
+# Few rows are those that a GPU holds at once: on one of some size. They and long rows off 16 bytes with blocks that
+# wait for others which have not started; for sanitizers, which look at memory, in one order on a small one, for which
+# simulated.sh has the same kernels. One run looks for shared memory that nothing keeps apart, whatever came of it; a
+# smaller GPU finds the same there, in two thirds of the time.
+sizes='80 1 0 80 3 0 16 12 1'
+[ -z "${RS_SANITIZE:-}" ] || sizes='4 3 0'
+# shellcheck disable=SC2086
+set -- $sizes
+while [ $# -gt 0 ]; do
+  echo "== tests/gpu/test_gpu few offsets, $1 multiprocessors, $2 blocks at a time, races $3"
+  SIMT_SMS=$1 SIMT_RESIDENT=$2 SIMT_RACES=$3 tests/gpu/test_gpu few offsets || status=1
+  shift 3
+done
+# So do these, of other kernels; random columns are of more kinds than the GPU suite's.
+if [ -z "${RS_SANITIZE:-}" ]; then
+  echo "== tests/gpu/test_gpu widths regimes delays, tests/gpu/test_columns, races"
+  SIMT_RACES=1 tests/gpu/test_gpu widths regimes delays || status=1
+  SIMT_RACES=1 tests/gpu/test_columns 6 3 || status=1
+  SIMT_RACES=1 tests/gpu/test_columns 8 4 11 1 || status=1
+  echo "== tests/gpu/test_gpu widths regimes delays geometries, 1 block at a time"
+  SIMT_RESIDENT=1 tests/gpu/test_gpu widths regimes delays geometries || status=1
+fi
+# Streams that do their work late; and a driver that can't tell a new one from another whose handle it got.
+for version in 13000 11080; do
+  echo "== tests/gpu/test_gpu chain capture outlive threads, driver $version, late"
+  SIMT_ASYNC=1 SIMT_DRIVER_VERSION=$version tests/gpu/test_gpu chain capture outlive threads || status=1
+done
+# Launches that do not overlap.
+echo "== tests/gpu/test_gpu chain, plain launches"
+ROWSCAN_PDL=OFF tests/gpu/test_gpu chain || status=1
+echo "== tests/gpu/test_gpu repeat, sm_86"
+SIMT_ARCH=86 tests/gpu/test_gpu repeat || status=1
+exit $status

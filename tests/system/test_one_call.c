@@ -1,0 +1,546 @@
+/*
+ * test_one_call.c - problems in one call, and chunk by chunk: P(0) included, strided totals, made ready ahead, carried
+ * SPDX-License-Identifier: MIT
+ *
+ * With the engine that there is: a GPU, the simulated one under tests/system/simulated.sh, else the host. What is right
+ * is put together from plain calls of the host engine, which tests/unit/test_host.c compares with the judge.
+ */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../gpu/device.h"
+#include "../support/judge.h"
+#include "../support/quick.h"
+#include "../support/run_tests.h"
+
+enum { RANK = 3 };
+
+static uint64_t seed = 1;
+static bool on_gpu;
+static rowscan_context *context, *host;
+
+static void open_contexts(void) {
+  if (on_gpu)
+    ck_assert_msg(!device_open(), "no GPU in this process");
+  ck_assert_msg(!rowscan_open(&context, ROWSCAN_OPTIONS(.engine = on_gpu ? ROWSCAN_ENGINE_CUDA : ROWSCAN_ENGINE_HOST)),
+                "%s", rowscan_last_error());
+  ck_assert(!rowscan_open(&host, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_HOST, .threads = 1)));
+}
+
+static void close_contexts(void) {
+  rowscan_close(context);
+  rowscan_close(host);
+  if (on_gpu)
+    device_close();
+}
+
+static int64_t below(uint64_t *random, int64_t n) {
+  *random = *random * 6364136223846793005u + 1442695040888963407u;
+  return (int64_t)((*random >> 33) % (uint64_t)n);
+}
+
+/* ---- arrays ------------------------------------------------------------------------------------------------------ */
+
+/* In host memory and, on a GPU, in the device's as well. */
+typedef struct array {
+  rowscan_type type;
+  int64_t count, strides[RANK];
+  char *memory, *device;
+} array;
+
+static size_t bytes_of(const array *a) {
+  return (size_t)a->count * rowscan_type_bytes(a->type) + 1;
+}
+
+static void write_random(array *a, uint64_t *random) {
+  for (int64_t i = 0; i < a->count; i++) {
+    double x = (double)(below(random, 2001) - 1000) / 512;
+    char *at = a->memory + i * (int64_t)rowscan_type_bytes(a->type);
+    if (a->type == ROWSCAN_F32)
+      *(float *)(void *)at = (float)x;
+    else if (a->type == ROWSCAN_F64)
+      *(double *)(void *)at = x / 3;
+    else if (a->type == ROWSCAN_F16 || a->type == ROWSCAN_BF16)
+      *(uint16_t *)(void *)at = judge_round(a->type, x);
+    else
+      judge_write(a->type, at, a->type == ROWSCAN_BOOL ? (uint64_t)below(random, 2) : (uint64_t)below(random, 1 << 20));
+  }
+}
+
+/* Of a shape in C order, or with every second element of it alone. */
+static array make_array(rowscan_type type, int rank, const int64_t *shape, int64_t spread, uint64_t *random) {
+  array a = {.type = type, .count = spread};
+  for (int d = rank - 1; d >= 0; d--) {
+    a.strides[d] = a.count;
+    a.count *= shape[d];
+  }
+  ck_assert_ptr_nonnull(a.memory = malloc(bytes_of(&a)));
+  write_random(&a, random);
+  if (on_gpu) {
+    a.device = device_alloc(bytes_of(&a));
+    device_upload(a.device, a.memory, bytes_of(&a), NULL);
+    device_wait(NULL);
+  }
+  return a;
+}
+
+static void free_array(array *a) {
+  free(a->memory);
+  if (a->device)
+    device_free(a->device);
+}
+
+static char *reach(const array *a) {
+  return a->device ? a->device : a->memory;
+}
+
+static void fetch(array *a) {
+  if (!a->device)
+    return;
+  device_download(a->memory, a->device, bytes_of(a), NULL);
+  device_wait(NULL);
+}
+
+/* ---- problems ---------------------------------------------------------------------------------------------------- */
+
+typedef struct kind {
+  rowscan_op op;
+  rowscan_type in, out, acc;
+  unsigned flags;
+  rowscan_mask_mode mask;
+} kind;
+
+static const kind kinds[] = {
+    {ROWSCAN_SUM, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_F32, 0, 0},
+    {ROWSCAN_SUM, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_F64, ROWSCAN_REVERSE, ROWSCAN_MASK_SELECT},
+    {ROWSCAN_PROD, ROWSCAN_F64, ROWSCAN_F64, ROWSCAN_F64, 0, 0},
+    {ROWSCAN_SUM, ROWSCAN_F16, ROWSCAN_F16, ROWSCAN_F32, ROWSCAN_REVERSE, 0},
+    {ROWSCAN_SUM, ROWSCAN_BF16, ROWSCAN_F32, ROWSCAN_F32, 0, ROWSCAN_MASK_MULTIPLY},
+    {ROWSCAN_SUM, ROWSCAN_U8, ROWSCAN_U64, ROWSCAN_U64, 0, 0},
+    {ROWSCAN_SUM, ROWSCAN_I32, ROWSCAN_F32, ROWSCAN_F64, ROWSCAN_REVERSE, 0},
+    {ROWSCAN_SUM, ROWSCAN_I16, ROWSCAN_I16, ROWSCAN_I16, 0, 0},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static rowscan_problem problem_of(const kind *k, int rank, int dim, const int64_t *shape) {
+  return (rowscan_problem){.size = sizeof(rowscan_problem),
+                           .op = k->op,
+                           .flags = k->flags,
+                           .rank = rank,
+                           .dim = dim,
+                           .shape = shape,
+                           .mask_mode = k->mask,
+                           .acc_type = k->acc};
+}
+
+static rowscan_input input_of(const array *a, bool in_host) {
+  return (rowscan_input){.data = in_host ? a->memory : reach(a), .type = a->type, .strides = a->strides};
+}
+
+static rowscan_output output_of(const array *a, bool in_host) {
+  return (rowscan_output){.data = in_host ? a->memory : reach(a), .type = a->type, .strides = a->strides};
+}
+
+static void must(rowscan_status status) {
+  ck_assert_msg(status == ROWSCAN_OK, "%s: %s", rowscan_status_name(status), rowscan_last_error());
+}
+
+/* Element `index` of the scanned dimension, of row (outer, inner) of a [outer, n, inner] tensor. */
+static const char *element(const array *a, int64_t outer, int64_t index, int64_t inner) {
+  int64_t at = outer * a->strides[0] + index * a->strides[1] + inner * a->strides[2];
+  return a->memory + at * (int64_t)rowscan_type_bytes(a->type);
+}
+
+static void same(const array *is, int64_t is_index, const array *should, int64_t index, int64_t outer, int64_t inner) {
+  ck_assert_msg(judge_equal(is->type, element(is, outer, is_index, inner), element(should, outer, index, inner)),
+                "row (%lld, %lld): element %lld is not element %lld of what is right", (long long)outer,
+                (long long)inner, (long long)is_index, (long long)index);
+}
+
+/* ---- P(0) included ----------------------------------------------------------------------------------------------- */
+
+/* P(0) .. P(n): an exclusive scan, and the last of an inclusive one. */
+static void check_initial(const kind *k, int64_t n, uint64_t *random) {
+  int64_t shape[RANK] = {1 + below(random, 4), n, 1 + below(random, 5)}, longer[RANK], ends[RANK];
+  memcpy(longer, shape, sizeof longer);
+  memcpy(ends, shape, sizeof ends);
+  longer[1] = n + 1;
+  ends[1] = 1;
+  int64_t spread = 1 + below(random, 2);
+  array in = make_array(k->in, RANK, shape, spread, random), mask = make_array(ROWSCAN_BOOL, RANK, shape, 1, random);
+  array init = make_array(k->acc, RANK, ends, spread, random);
+  array out = make_array(k->out, RANK, longer, 1 + below(random, 2), random);
+  array exclusive = make_array(k->out, RANK, longer, 1, random),
+        inclusive = make_array(k->out, RANK, longer, 1, random);
+  rowscan_problem p = problem_of(k, RANK, 1, shape);
+  p.input = input_of(&in, true);
+  p.mask = input_of(&mask, true);
+  if (below(random, 2))
+    p.init = input_of(&init, true);
+  p.output = output_of(&inclusive, true);
+  must(rowscan_scan_host(host, &p));
+  p.flags |= ROWSCAN_EXCLUSIVE;
+  p.output = output_of(&exclusive, true);
+  must(rowscan_scan_host(host, &p));
+
+  p.flags = k->flags | ROWSCAN_INCLUDE_INITIAL;
+  for (int in_host = 0; in_host < 2; in_host++) {
+    write_random(&out, random);
+    p.input = input_of(&in, in_host);
+    p.mask = input_of(&mask, in_host);
+    p.init.data = !p.init.data ? NULL : in_host ? init.memory : reach(&init);
+    p.output = output_of(&out, in_host);
+    must(in_host ? rowscan_scan_host(context, &p) : rowscan_scan(context, &p, NULL));
+    if (!in_host)
+      fetch(&out);
+    for (int64_t i = 0; i < shape[0]; i++)
+      for (int64_t j = 0; j < shape[2]; j++) {
+        for (int64_t e = 0; e < n; e++)
+          same(&out, e, k->flags & ROWSCAN_REVERSE ? &inclusive : &exclusive, e, i, j);
+        if (n > 0)
+          same(&out, n, k->flags & ROWSCAN_REVERSE ? &exclusive : &inclusive, n - 1, i, j);
+      }
+  }
+  free_array(&in);
+  free_array(&mask);
+  free_array(&init);
+  free_array(&out);
+  free_array(&exclusive);
+  free_array(&inclusive);
+}
+
+START_TEST(initial_included) {
+  static const int64_t lengths[] = {1, 2, 31, 300, 5000};
+  uint64_t random = seed + (uint64_t)_i;
+  open_contexts();
+  for (int i = 0; i < (is_quick() ? 3 : 5); i++)
+    for (int turn = 0; turn < 2; turn++)
+      check_initial(&kinds[_i], lengths[i], &random);
+  close_contexts();
+}
+END_TEST
+
+/* A row of no elements has P(0) all the same. */
+START_TEST(initial_of_nothing) {
+  uint64_t random = seed;
+  int64_t shape[] = {3, 0}, longer[] = {3, 1};
+  open_contexts();
+  for (int reverse = 0; reverse < 2; reverse++)
+    for (int with_init = 0; with_init < 2; with_init++) {
+      array out = make_array(ROWSCAN_F32, 2, longer, 1, &random), init = make_array(ROWSCAN_F32, 2, longer, 1, &random);
+      rowscan_problem p = problem_of(&kinds[0], 2, 1, shape);
+      p.op = ROWSCAN_PROD;
+      p.flags = ROWSCAN_INCLUDE_INITIAL | (reverse ? ROWSCAN_REVERSE : 0);
+      p.output = output_of(&out, false);
+      if (with_init)
+        p.init = input_of(&init, false);
+      must(rowscan_scan(context, &p, NULL));
+      fetch(&out);
+      for (int i = 0; i < 3; i++) {
+        float is = ((float *)(void *)out.memory)[i], should = with_init ? ((float *)(void *)init.memory)[i] : 1;
+        ck_assert(is == should);
+      }
+      free_array(&out);
+      free_array(&init);
+    }
+  close_contexts();
+}
+END_TEST
+
+/* ---- strides of initial values and totals ------------------------------------------------------------------------ */
+
+START_TEST(totals_have_strides) {
+  uint64_t random = seed + 50 + (uint64_t)_i;
+  const kind *k = &kinds[_i];
+  open_contexts();
+  for (int turn = 0; turn < (is_quick() ? 3 : 10); turn++) {
+    int64_t shape[RANK] = {1 + below(&random, 4), 1 + below(&random, 2) * 77, 1 + below(&random, 5)};
+    int64_t ends[RANK] = {shape[0], 1, shape[2]};
+    array in = make_array(k->in, RANK, shape, 1, &random), mask = make_array(ROWSCAN_BOOL, RANK, shape, 1, &random);
+    array out = make_array(k->out, RANK, shape, 1, &random), init = make_array(k->acc, RANK, ends, 3, &random);
+    array totals = make_array(k->acc, RANK, ends, 3, &random), right = make_array(k->acc, RANK, ends, 3, &random);
+    rowscan_problem p = problem_of(k, RANK, 1, shape);
+    p.input = input_of(&in, false);
+    p.output = output_of(&out, false);
+    p.mask = input_of(&mask, false);
+    p.init = input_of(&init, false);
+    p.totals = output_of(&totals, false);
+    must(rowscan_scan(context, &p, NULL));
+    fetch(&totals);
+    p.input = input_of(&in, true);
+    p.output = output_of(&out, true);
+    p.mask = input_of(&mask, true);
+    p.init = input_of(&init, true);
+    p.totals = output_of(&right, true);
+    must(rowscan_scan_host(host, &p));
+    for (int64_t i = 0; i < shape[0]; i++)
+      for (int64_t j = 0; j < shape[2]; j++)
+        same(&totals, 0, &right, 0, i, j);
+    free_array(&in);
+    free_array(&mask);
+    free_array(&out);
+    free_array(&init);
+    free_array(&totals);
+    free_array(&right);
+  }
+  close_contexts();
+}
+END_TEST
+
+/* Rows of no elements have totals, too. */
+START_TEST(totals_of_nothing_have_strides) {
+  uint64_t random = seed;
+  int64_t shape[] = {3, 0}, ends[] = {3, 1};
+  open_contexts();
+  array totals = make_array(ROWSCAN_F32, 2, ends, 2, &random);
+  rowscan_problem p = problem_of(&kinds[0], 2, 1, shape);
+  p.totals = output_of(&totals, false);
+  float before = ((float *)(void *)totals.memory)[1];
+  must(rowscan_scan(context, &p, NULL));
+  fetch(&totals);
+  const float *is = (const float *)(const void *)totals.memory;
+  ck_assert(is[0] == 0 && is[1] == before && is[2] == 0 && is[4] == 0);
+  int64_t wild[] = {INT64_MAX / 2, 1};
+  p.totals.strides = wild;
+  ck_assert_int_eq(rowscan_scan(context, &p, NULL), ROWSCAN_BAD_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "'totals.strides'"));
+  free_array(&totals);
+  close_contexts();
+}
+END_TEST
+
+/* ---- made ready ahead -------------------------------------------------------------------------------------------- */
+
+/* Kernels that were compiled, or found in the cache. */
+static int64_t kernels(void) {
+  rowscan_cache_info info = ROWSCAN_INFO(info);
+  must(rowscan_cache_info_get(context, &info));
+  return info.counts.compiles + info.counts.hits;
+}
+
+START_TEST(prepared) {
+  uint64_t random = seed + 70;
+  int64_t shape[] = {5, 200}, longer[] = {5, 201};
+  open_contexts();
+  array in = make_array(ROWSCAN_F32, 2, shape, 1, &random), out = make_array(ROWSCAN_F32, 2, longer, 1, &random);
+  memset(out.memory, 0x5a, bytes_of(&out));
+  rowscan_problem p = problem_of(&kinds[0], 2, 1, shape);
+  p.flags = ROWSCAN_INCLUDE_INITIAL;
+  p.input = input_of(&in, false);
+  p.output = output_of(&out, false);
+  if (out.device)
+    device_upload(out.device, out.memory, bytes_of(&out), NULL);
+  must(rowscan_prepare(context, &p));
+  fetch(&out);
+  for (size_t i = 0; i < bytes_of(&out); i++)
+    ck_assert_int_eq(out.memory[i], 0x5a);
+  int64_t before = kernels();
+  must(rowscan_scan(context, &p, NULL));
+  ck_assert_int_eq(kernels(), before);
+  ck_assert(before > 0 || !on_gpu);
+
+  rowscan_spec spec = ROWSCAN_INFO(spec);
+  char *text;
+  must(rowscan_problem_spec(&p, &spec));
+  must(rowscan_spec_text(&spec, &text));
+  ck_assert_str_eq(text,
+                   "op=sum in=f32 out=f32 acc=f32 mask=none reverse=0 exclusive=0 length=200 layout=rows row_rank=1");
+  rowscan_free(text);
+  p.output.type = 99;
+  ck_assert_int_eq(rowscan_prepare(context, &p), ROWSCAN_BAD_ARGUMENT);
+  ck_assert_int_eq(rowscan_problem_spec(&p, &spec), ROWSCAN_BAD_ARGUMENT);
+  free_array(&in);
+  free_array(&out);
+  close_contexts();
+}
+END_TEST
+
+/* ---- chunk by chunk ---------------------------------------------------------------------------------------------- */
+
+typedef struct way {
+  unsigned flags; /* besides the kind's */
+  int64_t power;  /* of two: chunks of 2^power elements; -1: of any length */
+  bool in_place, init;
+} way;
+
+static char *at_index(const array *a, int64_t index) {
+  return reach(a) + index * a->strides[1] * (int64_t)rowscan_type_bytes(a->type);
+}
+
+static void carry_through(rowscan_carry *carry, const kind *k, int64_t n, const way *w, uint64_t *random) {
+  int64_t shape[RANK] = {1 + below(random, 3), n, 1 + below(random, 3)}, ends[RANK] = {shape[0], 1, shape[2]};
+  unsigned flags = k->flags | w->flags;
+  bool in_place = w->in_place && k->in == k->out, reverse = flags & ROWSCAN_REVERSE;
+  array in = make_array(k->in, RANK, shape, 1, random), mask = make_array(ROWSCAN_BOOL, RANK, shape, 1, random);
+  array out = make_array(k->out, RANK, shape, 1, random), right = make_array(k->out, RANK, shape, 1, random);
+  array init = make_array(k->acc, RANK, ends, 1, random), totals = make_array(k->acc, RANK, ends, 2, random);
+  array right_totals = make_array(k->acc, RANK, ends, 1, random);
+  rowscan_problem p = problem_of(k, RANK, 1, shape);
+  p.flags = flags;
+  p.input = input_of(&in, true);
+  p.mask = input_of(&mask, true);
+  if (w->init)
+    p.init = input_of(&init, true);
+  p.output = output_of(&right, true);
+  p.totals = output_of(&right_totals, true);
+  must(rowscan_scan_host(host, &p));
+
+  array *to = in_place ? &in : &out;
+  for (int64_t done = 0; done < n;) {
+    int64_t part = w->power >= 0 ? INT64_C(1) << w->power : below(random, n / 3 + 2);
+    part = part < n - done ? part : n - done;
+    int64_t first = reverse ? n - done - part : done, some[RANK] = {shape[0], part, shape[2]};
+    p = problem_of(k, RANK, 1, some);
+    p.flags = flags;
+    p.input = input_of(&in, false);
+    p.input.data = at_index(&in, first);
+    p.output = output_of(to, false);
+    p.output.data = at_index(to, first);
+    p.mask = input_of(&mask, false);
+    p.mask.data = at_index(&mask, first);
+    if (w->init && !done)
+      p.init = input_of(&init, false);
+    p.totals = output_of(&totals, false);
+    must(rowscan_carry_scan(carry, &p, NULL));
+    done += part;
+  }
+  fetch(to);
+  fetch(&totals);
+  for (int64_t i = 0; i < shape[0]; i++)
+    for (int64_t j = 0; j < shape[2]; j++) {
+      for (int64_t e = 0; e < n; e++)
+        same(to, e, &right, e, i, j);
+      same(&totals, 0, &right_totals, 0, i, j);
+    }
+  free_array(&in);
+  free_array(&mask);
+  free_array(&out);
+  free_array(&right);
+  free_array(&init);
+  free_array(&totals);
+  free_array(&right_totals);
+}
+
+START_TEST(chunks_are_one_scan) {
+  uint64_t random = seed + 100 + (uint64_t)_i;
+  rowscan_carry *carry;
+  open_contexts();
+  must(rowscan_carry_create(&carry, context));
+  for (int turn = 0; turn < (is_quick() ? 4 : 16); turn++) {
+    way w = {.flags = turn & 1 ? ROWSCAN_EXCLUSIVE : 0,
+             .power = turn & 2 ? -1 : 4 + below(&random, 3),
+             .in_place = below(&random, 2),
+             .init = below(&random, 2)};
+    carry_through(carry, &kinds[_i], 1 + below(&random, 1000), &w, &random);
+    rowscan_carry_reset(carry);
+  }
+  rowscan_carry_destroy(carry);
+  close_contexts();
+}
+END_TEST
+
+/* Each chunk with the prefix before it: the first one's is P(0). */
+START_TEST(chunks_with_the_prefix_before) {
+  uint64_t random = seed + 200;
+  int64_t shape[] = {100}, longer[] = {101};
+  rowscan_carry *carry;
+  open_contexts();
+  must(rowscan_carry_create(&carry, context));
+  array in = make_array(ROWSCAN_F32, 1, shape, 1, &random), right = make_array(ROWSCAN_F32, 1, longer, 1, &random);
+  rowscan_problem p = problem_of(&kinds[0], 1, 0, shape);
+  p.flags = ROWSCAN_INCLUDE_INITIAL;
+  p.input = input_of(&in, true);
+  p.output = output_of(&right, true);
+  must(rowscan_scan_host(host, &p));
+  for (int64_t done = 0, part = 25; done < 100; done += part) {
+    int64_t some[] = {part}, more[] = {part + 1};
+    array out = make_array(ROWSCAN_F32, 1, more, 1, &random);
+    p.shape = some;
+    p.input.data = reach(&in) + 4 * done;
+    p.output = output_of(&out, false);
+    must(rowscan_carry_scan(carry, &p, NULL));
+    fetch(&out);
+    ck_assert_mem_eq(out.memory, right.memory + 4 * done, 4 * (size_t)(part + 1));
+    free_array(&out);
+  }
+  rowscan_carry_destroy(carry);
+  rowscan_carry_destroy(NULL);
+  free_array(&in);
+  free_array(&right);
+  close_contexts();
+}
+END_TEST
+
+START_TEST(chunks_of_another_form) {
+  uint64_t random = seed + 300;
+  int64_t shape[] = {4, 10}, other[] = {5, 10}, nothing[] = {4, 0};
+  rowscan_carry *carry;
+  open_contexts();
+  must(rowscan_carry_create(&carry, context));
+  array in = make_array(ROWSCAN_F32, 2, other, 1, &random), out = make_array(ROWSCAN_F32, 2, other, 1, &random);
+  rowscan_problem p = problem_of(&kinds[0], 2, 1, shape), good;
+  p.input = input_of(&in, false);
+  p.output = output_of(&out, false);
+  must(rowscan_carry_scan(carry, &p, NULL));
+  good = p;
+  const struct {
+    const char *field;
+    rowscan_problem problem;
+  } bad[] = {{"'op': prod, but the first chunk's is sum", (p = good, p.op = ROWSCAN_PROD, p)},
+             {"'reverse': 1, but the first chunk's is 0", (p = good, p.flags = ROWSCAN_REVERSE, p)},
+             {"'mask': select, but", (p = good, p.mask_mode = ROWSCAN_MASK_SELECT, p.mask.data = reach(&in), p)},
+             {"'dim'", (p = good, p.dim = 0, p)},
+             {"'shape'", (p = good, p.shape = other, p)},
+             {"'acc': f64, but the first chunk's is f32", (p = good, p.acc_type = ROWSCAN_F64, p)},
+             {"'init'", (p = good, p.init.data = reach(&in), p)}};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    ck_assert_int_eq(rowscan_carry_scan(carry, &bad[i].problem, NULL), ROWSCAN_BAD_ARGUMENT);
+    ck_assert_msg(strstr(rowscan_last_error(), bad[i].field), "%s", rowscan_last_error());
+  }
+  must(rowscan_carry_scan(carry, &good, NULL)); /* what was refused has changed nothing */
+  good.shape = nothing;
+  must(rowscan_carry_scan(carry, &good, NULL));
+  rowscan_carry_reset(carry);
+  good.shape = other;
+  must(rowscan_carry_scan(carry, &good, NULL));
+  rowscan_carry_destroy(carry);
+  free_array(&in);
+  free_array(&out);
+  close_contexts();
+}
+END_TEST
+
+/* ---- main -------------------------------------------------------------------------------------------------------- */
+
+/* Asked in a child: a driver that was started does not survive the forks of the tests. */
+static bool there_is_a_gpu(void) {
+  int told = 0;
+  pid_t child = fork();
+  if (child == 0)
+    _exit(device_open() ? 1 : 0);
+  return child > 0 && waitpid(child, &told, 0) == child && WIFEXITED(told) && !WEXITSTATUS(told);
+}
+
+int main(void) {
+  if (getenv("ROWSCAN_TEST_SEED"))
+    seed = strtoull(getenv("ROWSCAN_TEST_SEED"), NULL, 0);
+  on_gpu = there_is_a_gpu();
+  printf("on %s\n", on_gpu ? "a GPU" : "the host");
+  Suite *suite = suite_create("one call");
+  TCase *cases = tcase_create("one call");
+  tcase_set_timeout(cases, 1200);
+  tcase_add_loop_test(cases, initial_included, 0, KINDS);
+  tcase_add_test(cases, initial_of_nothing);
+  tcase_add_loop_test(cases, totals_have_strides, 0, KINDS);
+  tcase_add_test(cases, totals_of_nothing_have_strides);
+  tcase_add_test(cases, prepared);
+  tcase_add_loop_test(cases, chunks_are_one_scan, 0, KINDS);
+  tcase_add_test(cases, chunks_with_the_prefix_before);
+  tcase_add_test(cases, chunks_of_another_form);
+  suite_add_tcase(suite, cases);
+  return run_tests(suite);
+}

@@ -1,0 +1,1092 @@
+/*
+ * test_host.c - the host engine against the judge, bit for bit
+ * SPDX-License-Identifier: MIT
+ *
+ * The host engine is what kernels are compared with, so it must be right by something simpler: the judge, which
+ * computes each element from the definition. Problems are random in everything that a caller may choose, with outputs
+ * compared byte by byte, the gaps between rows included. They run with every set of inner loops that this processor
+ * knows, and with pools of several sizes. ROWSCAN_TEST_SEED repeats a run; ROWSCAN_TEST_BIG=1 adds rows beyond 2^31 (2
+ * GB of memory). RS_QUICK=1: an eighth of the random problems, half of the long rows. CK_EXCLUDE_TAGS=alone leaves out
+ * what starts no threads.
+ */
+#include "host/host.h"
+
+#include <check.h>
+#include <dirent.h>
+#include <fenv.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
+
+#include "../support/judge.h"
+#include "../support/quick.h"
+#include "../support/run_tests.h"
+#include "host/isa.h"
+
+/* ---- random choices ---------------------------------------------------------------------------------------------- */
+
+static uint64_t seed = 1;
+
+static uint64_t next(uint64_t *state) {
+  uint64_t z = *state += 0x9e3779b97f4a7c15;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+  z = (z ^ z >> 27) * 0x94d049bb133111eb;
+  return z ^ z >> 31;
+}
+
+static int64_t below(uint64_t *state, int64_t n) {
+  return (int64_t)(next(state) % (uint64_t)n);
+}
+
+static double unit(uint64_t *state) {
+  return (double)(next(state) >> 11) * 0x1p-53;
+}
+
+static bool floating(rowscan_type type) {
+  return rs_type_kind(type) == RS_FLOAT;
+}
+
+/* ---- problems ---------------------------------------------------------------------------------------------------- */
+
+enum { MAX_DIMS = 5 };
+
+/* What elements are made of. */
+typedef enum flavour { PLAIN, SMALL, SPECIAL, ZEROS, FLAVOURS } flavour;
+
+/* An array, its strides in the order [rows..., step], and the element that they start at. */
+typedef struct field {
+  char *memory;
+  size_t bytes;
+  int64_t stride[MAX_DIMS], start;
+} field;
+
+typedef struct problem {
+  rowscan_spec spec;
+  rs_rows rows;
+  field in, out, mask;
+  void *init, *totals;
+  bool in_place;
+} problem;
+
+static void put(rowscan_type type, void *p, double x) {
+  uint16_t half;
+  float single = (float)x;
+  switch (type) {
+  case ROWSCAN_F16:
+  case ROWSCAN_BF16:
+    half = judge_round(type, x);
+    memcpy(p, &half, 2);
+    break;
+  case ROWSCAN_F32:
+    memcpy(p, &single, 4);
+    break;
+  default:
+    memcpy(p, &x, 8);
+  }
+}
+
+static double smallest(rowscan_type type) {
+  return type == ROWSCAN_F16 ? 0x1p-24 : type == ROWSCAN_BF16 ? 0x1p-133 : type == ROWSCAN_F32 ? 0x1p-149 : 0x1p-1074;
+}
+
+static double any_real(uint64_t *r, const rowscan_spec *spec, rowscan_type type, flavour f) {
+  double sign = below(r, 2) ? 1 : -1;
+  int64_t dice = below(r, 64);
+  if (f == ZEROS)
+    return sign * 0.0;
+  if (f == SPECIAL && dice < 3)
+    return dice == 0 ? (double)NAN : sign * (double)INFINITY;
+  if (f != PLAIN && dice < 24)
+    return dice < 6 ? sign * 0.0 : sign * (double)below(r, 2000) * smallest(type);
+  if (spec->op == ROWSCAN_PROD)
+    return sign * (0.9 + 0.2 * unit(r));
+  return sign * ldexp(unit(r), (int)below(r, 13) - 6);
+}
+
+static void fill(uint64_t *r, const rowscan_spec *spec, rowscan_type type, flavour f, void *memory, int64_t n) {
+  int64_t bytes = (int64_t)rowscan_type_bytes(type);
+  for (int64_t i = 0; i < n; i++) {
+    uint64_t bits = next(r);
+    if (floating(type))
+      put(type, (char *)memory + i * bytes, any_real(r, spec, type, f));
+    else
+      judge_write(type, (char *)memory + i * bytes, bits);
+  }
+}
+
+/* Masks: about one in three is 0; some differ from it as little as can be. */
+static void fill_mask(uint64_t *r, const rowscan_spec *spec, void *memory, int64_t n) {
+  rowscan_type type = spec->mask_type;
+  int64_t bytes = (int64_t)rowscan_type_bytes(type);
+  fill(r, spec, type, below(r, 2) ? PLAIN : SPECIAL, memory, n);
+  for (int64_t i = 0; i < n; i++) {
+    char *p = (char *)memory + i * bytes;
+    int64_t dice = below(r, 9);
+    if (dice < 4)
+      memset(p, 0, (size_t)bytes);
+    if (dice == 2)
+      p[0] = 1;
+    if (dice == 3)
+      p[bytes - 1] = (char)0x80; /* -0.0, or the lowest integer */
+  }
+}
+
+static const int c_order[MAX_DIMS] = {0, 1, 2, 3, 4};
+
+static void random_order(uint64_t *r, int *order, int n) {
+  for (int d = 0; d < n; d++) {
+    int other = (int)below(r, d + 1);
+    order[d] = order[other];
+    order[other] = d;
+  }
+}
+
+/* Lays dimensions out in a random order, with gaps, some backwards, and for inputs some repeated. */
+static void lay_out(uint64_t *r, field *f, rowscan_type type, const int64_t *shape, int dims, bool input, bool plain) {
+  int64_t span = 1;
+  int order[MAX_DIMS];
+  f->start = 0;
+  random_order(r, order, dims);
+  for (int d = 0; plain && d < dims; d++)
+    order[d] = dims - 1 - d;
+  for (int i = 0; i < dims; i++) {
+    int d = order[i];
+    f->stride[d] = span;
+    if (!plain && input && below(r, 12) == 0) {
+      f->stride[d] = 0;
+      continue;
+    }
+    span *= shape[d] + (!plain && below(r, 3) == 0 ? below(r, 3) : 0);
+    if (!plain && below(r, 4) == 0 && shape[d] > 0) {
+      f->start += f->stride[d] * (shape[d] - 1);
+      f->stride[d] = -f->stride[d];
+    }
+  }
+  f->bytes = (size_t)span * rowscan_type_bytes(type);
+  f->memory = malloc(f->bytes + 1);
+  ck_assert_ptr_nonnull(f->memory);
+}
+
+static void *field_start(const field *f, rowscan_type type) {
+  return f->memory + f->start * (int64_t)rowscan_type_bytes(type);
+}
+
+/* Initial values and totals are dense, with the row dimensions in `order`. */
+static void set_rows(problem *p, const int64_t *shape, int dims, const int *order) {
+  rs_rows *rows = &p->rows;
+  *rows = (rs_rows){.count = 1, .rank = dims - 1};
+  for (int i = dims - 2; i >= 0; i--) {
+    rows->array[RS_INIT].stride[order[i]] = rows->array[RS_TOTALS].stride[order[i]] = rows->count;
+    rows->count *= shape[order[i]];
+  }
+  for (int d = 0; d < dims - 1; d++) {
+    rows->shape[d] = shape[d];
+    rows->array[RS_IN].stride[d] = p->in.stride[d];
+    rows->array[RS_OUT].stride[d] = p->out.stride[d];
+    rows->array[RS_MASK].stride[d] = p->mask.stride[d];
+  }
+  rows->array[RS_IN].step = p->in.stride[dims - 1];
+  rows->array[RS_OUT].step = p->out.stride[dims - 1];
+  rows->array[RS_MASK].step = p->mask.stride[dims - 1];
+  rows->array[RS_IN].data = field_start(&p->in, p->spec.in_type);
+  rows->array[RS_OUT].data = field_start(&p->out, p->spec.out_type);
+  rows->array[RS_MASK].data = p->spec.mask_mode ? field_start(&p->mask, p->spec.mask_type) : NULL;
+  rows->array[RS_INIT].data = p->init;
+  rows->array[RS_TOTALS].data = p->totals;
+}
+
+/* Fills everything but types and operator at random. plain: dense arrays, rows one after another. */
+static problem any_problem(uint64_t *r, rowscan_spec spec, const int64_t *shape, int dims, bool plain) {
+  problem p = {.spec = spec};
+  p.spec.length = shape[dims - 1];
+  flavour f = (flavour)below(r, FLAVOURS);
+  int64_t count = 1;
+  for (int d = 0; d < dims - 1; d++)
+    count *= shape[d];
+  p.in_place = rowscan_type_bytes(spec.in_type) == rowscan_type_bytes(spec.out_type) && below(r, 5) == 0;
+  lay_out(r, &p.in, spec.in_type, shape, dims, !p.in_place, plain);
+  fill(r, &p.spec, spec.in_type, f, p.in.memory, (int64_t)(p.in.bytes / rowscan_type_bytes(spec.in_type)));
+  if (p.in_place) {
+    p.out = p.in;
+  } else {
+    lay_out(r, &p.out, spec.out_type, shape, dims, false, plain);
+    memset(p.out.memory, 0xa5, p.out.bytes);
+  }
+  if (spec.mask_mode) {
+    lay_out(r, &p.mask, spec.mask_type, shape, dims, true, plain);
+    fill_mask(r, &p.spec, p.mask.memory, (int64_t)(p.mask.bytes / rowscan_type_bytes(spec.mask_type)));
+  }
+  size_t acc = rowscan_type_bytes(spec.acc_type);
+  if (below(r, 3) == 0) {
+    p.init = malloc((size_t)count * acc + 1);
+    fill(r, &p.spec, spec.acc_type, f, p.init, count);
+  }
+  if (below(r, 2)) {
+    p.totals = malloc((size_t)count * acc + 1);
+    memset(p.totals, 0xa5, (size_t)count * acc);
+  }
+  int order[MAX_DIMS];
+  random_order(r, order, dims - 1);
+  set_rows(&p, shape, dims, plain ? c_order : order);
+  return p;
+}
+
+static void free_problem(problem *p) {
+  if (!p->in_place)
+    free(p->out.memory);
+  free(p->in.memory);
+  free(p->mask.memory);
+  free(p->init);
+  free(p->totals);
+}
+
+static void describe(const problem *p, char *text, size_t room) {
+  const rowscan_spec *s = &p->spec;
+  int length =
+      snprintf(text, room, "%s %s->%s acc %s mask %d %s flags %u length %lld init %d totals %d in_place %d rows",
+               rowscan_op_name(s->op), rowscan_type_name(s->in_type), rowscan_type_name(s->out_type),
+               rowscan_type_name(s->acc_type), s->mask_mode, rowscan_type_name(s->mask_type), s->flags,
+               (long long)s->length, p->init != NULL, p->totals != NULL, p->in_place);
+  for (int d = 0; d < p->rows.rank; d++)
+    length += snprintf(text + length, room - (size_t)length, " %lld(%lld,%lld)", (long long)p->rows.shape[d],
+                       (long long)p->rows.array[RS_IN].stride[d], (long long)p->rows.array[RS_OUT].stride[d]);
+  snprintf(text + length, room - (size_t)length, " step %lld,%lld", (long long)p->rows.array[RS_IN].step,
+           (long long)p->rows.array[RS_OUT].step);
+}
+
+static void compare(const problem *p, rowscan_type type, const char *what, const void *is, const void *should,
+                    size_t bytes, const char *where) {
+  size_t size = rowscan_type_bytes(type);
+  if (!memcmp(is, should, bytes))
+    return;
+  for (size_t i = 0; i < bytes / size; i++)
+    if (!judge_equal(type, (const char *)is + i * size, (const char *)should + i * size)) {
+      char text[1024];
+      uint64_t a = 0, b = 0;
+      memcpy(&a, (const char *)is + i * size, size);
+      memcpy(&b, (const char *)should + i * size, size);
+      describe(p, text, sizeof text);
+      ck_abort_msg("%s, %s: %s element %zu is %llx, not %llx", text, where, what, i, (unsigned long long)a,
+                   (unsigned long long)b);
+    }
+}
+
+/* ---- hosts ------------------------------------------------------------------------------------------------------- */
+
+static const int pool_sizes[] = {1, 2, 3, 8};
+enum { POOLS = sizeof pool_sizes / sizeof *pool_sizes };
+
+static rs_host *hosts[POOLS];
+static const rs_isa *isas[8];
+static int levels;
+
+static void open_hosts(void) {
+  for (int i = 0; i < POOLS; i++)
+    ck_assert_int_eq(rs_host_open(&hosts[i], pool_sizes[i]), ROWSCAN_OK);
+  for (levels = 0; rs_isa_at(levels); levels++)
+    isas[levels] = rs_isa_at(levels);
+}
+
+static void close_hosts(void) {
+  for (int i = 0; i < POOLS; i++)
+    rs_host_close(hosts[i]);
+}
+
+/* Runs the problem on copies of what it writes, and compares. `should` and `totals` are the judge's. */
+static void run_one(problem *p, int pool, int level, int64_t cache, const void *should, const void *totals) {
+  problem q = *p;
+  char where[64];
+  size_t bytes = (size_t)p->rows.count * rowscan_type_bytes(p->spec.acc_type);
+  q.out.memory = malloc(p->out.bytes + 1);
+  memcpy(q.out.memory, p->out.memory, p->out.bytes);
+  q.rows.array[RS_OUT].data = field_start(&q.out, p->spec.out_type);
+  if (p->in_place)
+    q.rows.array[RS_IN].data = q.rows.array[RS_OUT].data;
+  if (p->totals) {
+    q.rows.array[RS_TOTALS].data = malloc(bytes + 1);
+    memcpy(q.rows.array[RS_TOTALS].data, p->totals, bytes);
+  }
+  snprintf(where, sizeof where, "%d threads, %s, cache of %lld", pool_sizes[pool], isas[level]->name, (long long)cache);
+  rs_host_force(hosts[pool], isas[level], cache);
+  rs_host_run(hosts[pool], &q.spec, &q.rows);
+  compare(p, p->spec.out_type, "output", q.out.memory, should, p->out.bytes, where);
+  if (p->totals) {
+    compare(p, p->spec.acc_type, "total", q.rows.array[RS_TOTALS].data, totals, bytes, where);
+    free(q.rows.array[RS_TOTALS].data);
+  }
+  free(q.out.memory);
+}
+
+/* Judges the problem and runs it: all pools and levels, or one of them. */
+static void check_problem(uint64_t *r, problem *p, bool all) {
+  rs_rows rows = p->rows;
+  size_t bytes = (size_t)p->rows.count * rowscan_type_bytes(p->spec.acc_type);
+  field should = p->out;
+  should.memory = malloc(p->out.bytes + 1);
+  memcpy(should.memory, p->out.memory, p->out.bytes);
+  rows.array[RS_OUT].data = field_start(&should, p->spec.out_type);
+  if (p->totals) {
+    rows.array[RS_TOTALS].data = malloc(bytes + 1);
+    memcpy(rows.array[RS_TOTALS].data, p->totals, bytes);
+  }
+  judge_scan(&p->spec, &rows);
+  for (int pool = 0; pool < POOLS; pool++)
+    for (int level = 0; level < levels; level++)
+      if (all || (below(r, POOLS * levels) == 0))
+        run_one(p, pool, level, below(r, 2) ? 0 : INT64_MAX, should.memory, rows.array[RS_TOTALS].data);
+  if (!all)
+    run_one(p, (int)below(r, POOLS), (int)below(r, levels), below(r, 2) ? 0 : INT64_MAX, should.memory,
+            rows.array[RS_TOTALS].data);
+  free(should.memory);
+  if (p->totals)
+    free(rows.array[RS_TOTALS].data);
+}
+
+static int64_t any_length(uint64_t *r) {
+  static const int64_t edges[] = {64, 128, 256, 512, 1024, 2048, 4096};
+  if (below(r, 3) == 0)
+    return edges[below(r, 7)] + below(r, 4) - 1;
+  return below(r, 72);
+}
+
+static void random_shape(uint64_t *r, int64_t *shape, int *dims) {
+  int64_t count = 1;
+  *dims = 2 + (int)below(r, MAX_DIMS - 1);
+  shape[*dims - 1] = any_length(r);
+  for (int d = 0; d < *dims - 1; d++) {
+    int64_t most = 12000 / (count * (shape[*dims - 1] + 1));
+    int64_t limit = below(r, 3) == 0 ? 300 : 12;
+    shape[d] = 1 + below(r, most < 1 ? 1 : most < limit ? most : limit);
+    count *= shape[d];
+  }
+}
+
+static rowscan_spec random_mask_and_flags(uint64_t *r, rowscan_spec spec) {
+  rowscan_type types[] = {ROWSCAN_BOOL, ROWSCAN_U8, spec.in_type};
+  spec.flags = (unsigned)below(r, 4);
+  spec.mask_mode = (rowscan_mask_mode)below(r, 3);
+  spec.mask_type = spec.mask_mode ? types[below(r, 3)] : ROWSCAN_TYPE_DEFAULT;
+  return spec;
+}
+
+static bool valid(rowscan_type in, rowscan_type out, rowscan_type acc) {
+  if (out == ROWSCAN_BOOL || (floating(in) && !floating(out)))
+    return false;
+  return floating(out) ? acc == ROWSCAN_F32 || acc == ROWSCAN_F64 : acc == out;
+}
+
+/* ---- tests ------------------------------------------------------------------------------------------------------- */
+
+static int random_cases = 48; /* for each combination of types */
+
+START_TEST(everything_at_random) {
+  rowscan_type in = (rowscan_type)(_i + 1);
+  uint64_t r = seed + (uint64_t)_i;
+  for (rowscan_type out = ROWSCAN_F16; out <= ROWSCAN_BOOL; out++)
+    for (rowscan_type acc = ROWSCAN_F16; acc <= ROWSCAN_BOOL; acc++)
+      for (int i = 0; valid(in, out, acc) && i < random_cases; i++) {
+        int64_t shape[MAX_DIMS];
+        int dims;
+        random_shape(&r, shape, &dims);
+        rowscan_spec spec = {.op = i % 2 ? ROWSCAN_PROD : ROWSCAN_SUM, .in_type = in, .out_type = out, .acc_type = acc};
+        problem p = any_problem(&r, random_mask_and_flags(&r, spec), shape, dims, i % 4 == 0);
+        check_problem(&r, &p, false);
+        free_problem(&p);
+      }
+}
+END_TEST
+
+static const rowscan_type plain_types[] = {ROWSCAN_F32, ROWSCAN_F64, ROWSCAN_I32, ROWSCAN_I64, ROWSCAN_F16, ROWSCAN_U8};
+
+/* Every length around the sizes of vectors, groups, panels and tiles, dense, as rows and as columns. */
+START_TEST(every_length) {
+  rowscan_type type = plain_types[_i];
+  uint64_t r = seed + 100 + (uint64_t)_i;
+  rowscan_spec spec = {.in_type = type, .out_type = type, .acc_type = type == ROWSCAN_F16 ? ROWSCAN_F32 : type};
+  static const int64_t edges[] = {128, 256, 512, 1024, 2048, 4096};
+  for (int64_t i = 0; i <= 76 + 6 * 3; i++) {
+    int64_t length = i <= 76 ? i : edges[(i - 77) / 3] + (i - 77) % 3 - 1;
+    for (int64_t rows = 1; rows <= 200; rows = 3 * rows + below(&r, 3)) {
+      spec.flags = (unsigned)below(&r, 4);
+      problem p = any_problem(&r, spec, (int64_t[]){rows, length}, 2, true);
+      check_problem(&r, &p, length * rows < 2000);
+      free_problem(&p);
+    }
+  }
+}
+END_TEST
+
+/* [length, inner], as integral images and state-space models have it. */
+START_TEST(columns) {
+  rowscan_type type = plain_types[_i];
+  uint64_t r = seed + 200 + (uint64_t)_i;
+  for (int i = 0; i < 150; i++) {
+    rowscan_spec spec = {.in_type = type, .out_type = type, .acc_type = type == ROWSCAN_F16 ? ROWSCAN_F32 : type};
+    spec = random_mask_and_flags(&r, spec);
+    int64_t inner = 1 + below(&r, 300), outer = 1 + below(&r, 3), length = below(&r, 20000 / (inner * outer) + 2);
+    problem p = any_problem(&r, spec, (int64_t[]){outer, inner, length}, 3, true);
+    int64_t strides[] = {length * inner, 1, inner};
+    memcpy(p.in.stride, strides, sizeof strides);
+    memcpy(p.out.stride, strides, sizeof strides);
+    memcpy(p.mask.stride, strides, sizeof strides);
+    set_rows(&p, (int64_t[]){outer, inner, length}, 3, c_order);
+    check_problem(&r, &p, false);
+    free_problem(&p);
+  }
+}
+END_TEST
+
+/* Puts the output `elements` further on, between bytes that must stay; a problem in place stays where it is. */
+static void shift_output(problem *p, int64_t elements) {
+  if (p->in_place)
+    return;
+  int64_t bytes = (int64_t)rowscan_type_bytes(p->spec.out_type);
+  free(p->out.memory);
+  p->out.start += elements;
+  p->out.bytes += (size_t)(elements * bytes + 64);
+  p->out.memory = malloc(p->out.bytes + 1);
+  memset(p->out.memory, 0xa5, p->out.bytes);
+  p->rows.array[RS_OUT].data = field_start(&p->out, p->spec.out_type);
+}
+
+/* Rows and columns of all sizes that loops tell apart, at every place of a cache line, on both sides of the caches. */
+START_TEST(every_offset) {
+  static const struct {
+    rowscan_type in, out;
+  } types[] = {{ROWSCAN_F32, ROWSCAN_F32}, {ROWSCAN_F64, ROWSCAN_F64},  {ROWSCAN_I32, ROWSCAN_I32},
+               {ROWSCAN_I64, ROWSCAN_I64}, {ROWSCAN_BF16, ROWSCAN_F16}, {ROWSCAN_BOOL, ROWSCAN_I8}};
+  static const struct {
+    int64_t outer, length, inner;
+  } shapes[] = {{1, 16, 1},   {1, 1000, 1}, {1, 4200, 1}, {7, 3, 1},    {300, 2, 1},
+                {100, 7, 1},  {40, 31, 1},  {20, 64, 1},  {11, 100, 1}, {3, 700, 1},
+                {1, 20, 300}, {1, 9, 1100}, {2, 33, 129}, {1, 40, 16},  {1, 7, 4096}};
+  enum { SHAPES = sizeof shapes / sizeof *shapes, LINE = 64 };
+  rowscan_type in = types[_i].in, out = types[_i].out;
+  int64_t bytes = (int64_t)rowscan_type_bytes(out);
+  uint64_t r = seed + 700 + (uint64_t)_i;
+  for (int64_t offset = 0; offset < LINE / bytes; offset++)
+    for (int i = (int)(offset % 2); i < SHAPES; i += is_quick() ? 5 : 2) {
+      int64_t outer = shapes[i].outer, length = shapes[i].length, inner = shapes[i].inner;
+      int64_t shape[] = {outer, inner, length}, strides[] = {length * inner, 1, inner};
+      rowscan_spec spec = {.in_type = in, .out_type = out, .acc_type = floating(out) && bytes < 8 ? ROWSCAN_F32 : out};
+      problem p = any_problem(&r, random_mask_and_flags(&r, spec), shape, 3, true);
+      memcpy(p.in.stride, strides, sizeof strides);
+      memcpy(p.out.stride, strides, sizeof strides);
+      memcpy(p.mask.stride, strides, sizeof strides);
+      set_rows(&p, shape, 3, c_order);
+      shift_output(&p, offset);
+      check_problem(&r, &p, outer * length * inner < 1200);
+      free_problem(&p);
+    }
+}
+END_TEST
+
+/* Short rows with gaps of any size between them, in some of the arrays, forwards and backwards. */
+START_TEST(short_rows_with_gaps) {
+  rowscan_type type = plain_types[_i];
+  uint64_t r = seed + 800 + (uint64_t)_i;
+  for (int i = 0; i < (is_quick() ? 40 : 200); i++) {
+    rowscan_spec spec = {.in_type = type, .out_type = type, .acc_type = type == ROWSCAN_F16 ? ROWSCAN_F32 : type};
+    spec = random_mask_and_flags(&r, spec);
+    int64_t length = 1 + below(&r, 130), step = 1 + below(&r, 3), rows = 1 + below(&r, 6000 / (length * step));
+    int64_t pitch = length * step + below(&r, 3) * below(&r, 20);
+    problem p = any_problem(&r, spec, (int64_t[]){rows, pitch}, 2, true);
+    p.spec.length = length;
+    for (int array = 0; array < 3; array++) {
+      field *f = array == 0 ? &p.in : array == 1 ? &p.out : &p.mask;
+      int64_t apart = below(&r, 2) || (p.in_place && array == 1) ? 1 : step;
+      if (p.in_place && array == 1) {
+        memcpy(p.out.stride, p.in.stride, sizeof p.in.stride);
+        p.out.start = p.in.start;
+        continue;
+      }
+      bool back = below(&r, 4) == 0, dense = apart == 1 && below(&r, 2);
+      f->stride[0] = dense ? length : pitch;
+      f->stride[1] = back ? -apart : apart;
+      f->start = back ? (length - 1) * apart : 0;
+    }
+    set_rows(&p, (int64_t[]){rows}, 2, c_order);
+    check_problem(&r, &p, i % 8 == 0);
+    free_problem(&p);
+  }
+}
+END_TEST
+
+/* Few rows, long enough to be cut into pieces that go to several threads. */
+START_TEST(long_rows) {
+  static const struct {
+    int64_t rows, length, inner;
+  } shapes[] = {{1, 65537, 1}, {1, 131071, 1}, {1, 131073, 1},  {1, 1200007, 1}, {3, 262144, 1}, {2, 196608, 1},
+                {1, 50000, 3}, {1, 30011, 7},  {1, 20000, 9},   {1, 10007, 31},  {1, 9000, 100}, {1, 8193, 64},
+                {2, 8192, 40}, {5, 65536, 2},  {1, 3 << 15, 8}, {1, 1 << 16, 1}};
+  uint64_t r = seed + 300 + (uint64_t)_i;
+  for (size_t i = is_quick() ? (size_t)_i % 2 : 0; i < sizeof shapes / sizeof *shapes; i += is_quick() ? 2 : 1) {
+    rowscan_type type = plain_types[_i];
+    int64_t rows = shapes[i].rows, inner = shapes[i].inner, length = shapes[i].length;
+    int64_t strides[] = {length * inner, 1, inner};
+    rowscan_spec spec = {.in_type = type, .out_type = type, .acc_type = type == ROWSCAN_F16 ? ROWSCAN_F32 : type};
+    problem p = any_problem(&r, random_mask_and_flags(&r, spec), (int64_t[]){rows, inner, length}, 3, true);
+    memcpy(p.in.stride, strides, sizeof strides);
+    memcpy(p.out.stride, strides, sizeof strides);
+    memcpy(p.mask.stride, strides, sizeof strides);
+    set_rows(&p, (int64_t[]){rows, inner, length}, 3, c_order);
+    check_problem(&r, &p, i < 4);
+    free_problem(&p);
+  }
+}
+END_TEST
+
+/* ---- threads of the program's, and as many as it says -------------------------------------------------------------
+ *
+ * How a program may run parts: one after another, the first or the last first; each in a thread of its own, which
+ * rounds otherwise; all but the first late, when the first has ended; all in other threads than the caller's; none.
+ */
+
+static int tasks(void) {
+  int count = 0;
+  DIR *list = opendir("/proc/self/task");
+  ck_assert_ptr_nonnull(list);
+  for (const struct dirent *at; (at = readdir(list)) != NULL;)
+    count += *at->d_name != '.';
+  closedir(list);
+  return count;
+}
+
+/* Whether there are so many at most, now or soon: a thread that has ended is seen a bit longer. */
+static bool tasks_fall_to(int most) {
+  for (int looks = 0; looks < 5000 && tasks() > most; looks++)
+    usleep(1000);
+  return tasks() <= most;
+}
+
+static void *no_work(void *unused) {
+  return unused;
+}
+
+/* The threads that there are before a test starts any: a sanitizer starts one of its own beside the first. */
+static int tasks_before(void) {
+  pthread_t first;
+  ck_assert(!pthread_create(&first, NULL, no_work, NULL));
+  pthread_join(first, NULL);
+  int count;
+  do {
+    count = tasks();
+    usleep(10000);
+  } while (tasks() != count);
+  return count;
+}
+
+typedef enum programs_way { FORWARDS, BACKWARDS, AT_ONCE, ONE_FIRST, ELSEWHERE, NONE, WAYS } programs_way;
+
+static const programs_way ways[WAYS] = {FORWARDS, BACKWARDS, AT_ONCE, ONE_FIRST, ELSEWHERE, NONE};
+static atomic_int lent_runs, lent_most; /* and the most parts that there were */
+
+typedef struct lent_part {
+  void (*body)(void *data, int64_t index);
+  void *data;
+  int64_t first, end;
+  pthread_t thread;
+} lent_part;
+
+static void *run_part(void *argument) {
+  const lent_part *part = argument;
+  fesetround(FE_UPWARD);
+  for (int64_t i = part->first; i < part->end; i++)
+    part->body(part->data, i);
+  ck_assert_int_eq(fegetround(), FE_UPWARD);
+  return NULL;
+}
+
+/* In threads, `at_once` of which begin before any is waited for. */
+static void run_in_threads(lent_part *parts, int count, bool at_once) {
+  for (int i = 0; i < count; i++) {
+    ck_assert(!pthread_create(&parts[i].thread, NULL, run_part, &parts[i]));
+    if (!at_once)
+      pthread_join(parts[i].thread, NULL);
+  }
+  for (int i = 0; at_once && i < count; i++)
+    pthread_join(parts[i].thread, NULL);
+}
+
+static void programs_own(void *user, int64_t count, void (*body)(void *data, int64_t index), void *data) {
+  programs_way way = *(const programs_way *)user;
+  lent_part parts[16];
+  ck_assert_int_le(count, 16);
+  lent_runs++;
+  lent_most = count > lent_most ? (int)count : lent_most;
+  for (int i = 0; i < (int)count; i++)
+    parts[i] = (lent_part){body, data, i, i + 1, 0};
+  switch (way) {
+  case FORWARDS:
+    for (int64_t i = 0; i < count; i++)
+      body(data, i);
+    break;
+  case BACKWARDS:
+    for (int64_t i = count - 1; i >= 0; i--)
+      body(data, i);
+    break;
+  case AT_ONCE:
+    run_in_threads(parts + 1, (int)count - 1, true);
+    body(data, 0);
+    break;
+  case ONE_FIRST:
+    run_in_threads(parts, 1, false);
+    run_in_threads(parts + 1, (int)count - 1, true);
+    break;
+  case ELSEWHERE:
+    run_in_threads(parts, (int)count, true);
+    break;
+  default:
+    break;
+  }
+}
+
+static void lend_all(int way) {
+  for (int i = 0; i < POOLS; i++)
+    rs_pool_lend(rs_host_pool(hosts[i]), programs_own, (void *)&ways[way]);
+}
+
+static void few_long_rows(uint64_t *r) {
+  static const int64_t shapes[][3] = {{1, 1200007, 1}, {3, 262144, 1}, {1, 9000, 100}, {7, 1000, 60}, {100, 30, 1}};
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+    int64_t rows = shapes[i][0], length = shapes[i][1], inner = shapes[i][2], sizes[] = {rows, inner, length};
+    int64_t strides[] = {length * inner, 1, inner};
+    rowscan_spec spec = {.in_type = ROWSCAN_F32, .out_type = ROWSCAN_F32, .acc_type = ROWSCAN_F32};
+    problem p = any_problem(r, random_mask_and_flags(r, spec), sizes, 3, true);
+    memcpy(p.in.stride, strides, sizeof strides);
+    memcpy(p.out.stride, strides, sizeof strides);
+    memcpy(p.mask.stride, strides, sizeof strides);
+    set_rows(&p, sizes, 3, c_order);
+    check_problem(r, &p, true);
+    free_problem(&p);
+  }
+}
+
+START_TEST(threads_of_the_programs) {
+  uint64_t r = seed + 800 + (uint64_t)_i;
+  int before = tasks_before();
+  lent_runs = lent_most = 0;
+  lend_all(_i);
+  few_long_rows(&r);
+  ck_assert_int_gt(lent_runs, 0);
+  ck_assert_int_eq(lent_most, pool_sizes[POOLS - 1]);
+  ck_assert(tasks_fall_to(before));
+}
+END_TEST
+
+/* Threads that are too many end; as many as are wanted then come back. */
+START_TEST(threads_may_be_more_or_fewer) {
+  static const int counts[] = {5, 1, 3, 2, 16, 1};
+  uint64_t r = seed + 900;
+  int before = tasks_before();
+  close_hosts();
+  memset(hosts, 0, sizeof hosts);
+  ck_assert(!rs_host_open(&hosts[0], 2));
+  for (int i = 1; i < POOLS; i++)
+    ck_assert(!rs_host_open(&hosts[i], 1));
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+    rs_host_set_threads(hosts[0], counts[i]);
+    ck_assert_int_eq(rs_host_threads(hosts[0]), counts[i]);
+    ck_assert(tasks_fall_to(before + counts[i] - 1));
+    few_long_rows(&r);
+    ck_assert_int_le(tasks(), before + counts[i] - 1);
+    ck_assert(counts[i] == 1 || tasks() > before);
+  }
+  rs_host_set_threads(hosts[0], 0);
+  ck_assert_int_gt(rs_host_threads(hosts[0]), 0);
+}
+END_TEST
+
+/* Runs from several threads at once, on one pool; long and short ones, whole and in pieces. */
+typedef struct crowd {
+  problem *problem;
+  char *should;
+  int wrong;
+} crowd;
+
+static void *one_of_a_crowd(void *argument) {
+  crowd *c = argument;
+  problem q = *c->problem;
+  for (int i = 0; i < 8; i++) {
+    q.out.memory = malloc(q.out.bytes + 1);
+    memcpy(q.out.memory, c->problem->out.memory, q.out.bytes);
+    q.rows.array[RS_OUT].data = field_start(&q.out, q.spec.out_type);
+    rs_host_run(hosts[2], &q.spec, &q.rows);
+    for (size_t e = 0; e < q.out.bytes / rowscan_type_bytes(q.spec.out_type); e++)
+      c->wrong += !judge_equal(q.spec.out_type, q.out.memory + e * rowscan_type_bytes(q.spec.out_type),
+                               c->should + e * rowscan_type_bytes(q.spec.out_type));
+    free(q.out.memory);
+  }
+  return NULL;
+}
+
+static atomic_bool crowd_gone;
+
+static void *change_threads(void *unused) {
+  uint64_t r = seed;
+  while (!crowd_gone)
+    rs_host_set_threads(hosts[2], 1 + (int)below(&r, 6));
+  return unused;
+}
+
+/* _i: with threads of their own, while those become more and fewer, or of the program's. */
+START_TEST(many_callers) {
+  enum { CALLERS = 6 };
+  static const int64_t shapes[CALLERS][2] = {{1, 300000}, {100, 1000}, {1, 150000}, {2, 131072}, {5000, 7}, {1, 10}};
+  uint64_t r = seed + 400;
+  problem p[CALLERS];
+  crowd crowds[CALLERS];
+  pthread_t threads[CALLERS], changer;
+  if (_i > 1)
+    lend_all(_i - 2);
+  for (int i = 0; i < CALLERS; i++) {
+    rowscan_spec spec = {.in_type = ROWSCAN_F32, .out_type = ROWSCAN_F64, .acc_type = ROWSCAN_F64};
+    p[i] = any_problem(&r, spec, shapes[i], 2, true);
+    free(p[i].totals);
+    p[i].totals = p[i].rows.array[RS_TOTALS].data = NULL;
+    rs_rows rows = p[i].rows;
+    crowds[i] = (crowd){.problem = &p[i], .should = malloc(p[i].out.bytes + 1)};
+    rows.array[RS_OUT].data = crowds[i].should;
+    judge_scan(&p[i].spec, &rows);
+  }
+  for (int i = 0; i < CALLERS; i++)
+    ck_assert(!pthread_create(&threads[i], NULL, one_of_a_crowd, &crowds[i]));
+  if (_i == 1)
+    ck_assert(!pthread_create(&changer, NULL, change_threads, NULL));
+  for (int i = 0; i < CALLERS; i++) {
+    pthread_join(threads[i], NULL);
+    ck_assert_int_eq(crowds[i].wrong, 0);
+    free(crowds[i].should);
+    free_problem(&p[i]);
+  }
+  crowd_gone = true;
+  if (_i == 1)
+    pthread_join(changer, NULL);
+}
+END_TEST
+
+/* What stands in rowscan.h about zeros and empty rows, without the judge. */
+static void scan_f32(rowscan_spec spec, const float *in, const bool *mask, const float *init, float *out,
+                     float *total) {
+  rs_rows rows = {.array[RS_IN].data = (void *)in,
+                  .array[RS_OUT].data = out,
+                  .array[RS_MASK].data = (void *)mask,
+                  .array[RS_INIT].data = (void *)init,
+                  .array[RS_TOTALS].data = total,
+                  .count = 1,
+                  .array[RS_IN].step = 1,
+                  .array[RS_OUT].step = 1,
+                  .array[RS_MASK].step = 1,
+                  .rank = 1,
+                  .shape = {1}};
+  spec.in_type = spec.out_type = spec.acc_type = ROWSCAN_F32;
+  spec.mask_type = ROWSCAN_BOOL;
+  rs_host_run(hosts[0], &spec, &rows);
+}
+
+static void is_float(float is, float should) {
+  ck_assert_msg(judge_equal(ROWSCAN_F32, &is, &should), "%a is not %a", (double)is, (double)should);
+}
+
+START_TEST(zeros_and_empty_rows) {
+  const float minus[] = {-0.0f, -0.0f, -0.0f}, init = -0.0f;
+  const bool none[] = {false, false, false};
+  float out[3] = {7, 7, 7}, total = 7;
+  scan_f32((rowscan_spec){.length = 3}, minus, NULL, NULL, out, &total);
+  is_float(out[0], -0.0f);
+  is_float(out[2], -0.0f);
+  is_float(total, -0.0f);
+  scan_f32((rowscan_spec){.length = 3, .flags = ROWSCAN_EXCLUSIVE}, minus, NULL, NULL, out, &total);
+  is_float(out[0], 0.0f);
+  is_float(out[1], -0.0f);
+  scan_f32((rowscan_spec){.length = 3, .flags = ROWSCAN_EXCLUSIVE}, minus, NULL, &init, out, &total);
+  is_float(out[0], -0.0f);
+  scan_f32((rowscan_spec){.length = 3, .mask_mode = ROWSCAN_MASK_SELECT}, minus, none, NULL, out, &total);
+  is_float(out[0], 0.0f);
+  is_float(total, 0.0f);
+  scan_f32((rowscan_spec){.length = 0}, NULL, NULL, NULL, NULL, &total);
+  is_float(total, 0.0f);
+  scan_f32((rowscan_spec){.length = 0}, NULL, NULL, &init, NULL, &total);
+  is_float(total, -0.0f);
+  scan_f32((rowscan_spec){.length = 0, .op = ROWSCAN_PROD}, NULL, NULL, NULL, NULL, &total);
+  is_float(total, 1.0f);
+}
+END_TEST
+
+/* Summed one by one, these ones would all be lost. */
+START_TEST(the_order_by_hand) {
+  const float big = 0x1p24f, in[] = {big, 1, 1, 1, 1, 1, 1};
+  const float should[] = {big, big, big, big + 2, big + 4, big + 4, big + 4};
+  float out[7];
+  scan_f32((rowscan_spec){.length = 7}, in, NULL, NULL, out, NULL);
+  for (int i = 0; i < 7; i++)
+    is_float(out[i], should[i]);
+}
+END_TEST
+
+/* ---- conversions ------------------------------------------------------------------------------------------------- */
+
+/* Check notes each assertion in a file, which is too slow for millions of them. */
+static void same_bits(rowscan_type type, double x, const void *is, const void *should) {
+  if (!judge_equal(type, is, should)) {
+    uint64_t a = 0, b = 0;
+    memcpy(&a, is, rowscan_type_bytes(type));
+    memcpy(&b, should, rowscan_type_bytes(type));
+    ck_abort_msg("%a: %s %llx, not %llx", x, rowscan_type_name(type), (unsigned long long)a, (unsigned long long)b);
+  }
+}
+
+/* Rounds x, and x as a float, by each instruction set; as a whole vector and more, since loops have ends. */
+static void check_rounding(rowscan_type type, double x) {
+  enum { N = 19 };
+  uint16_t is[N], from_double = judge_round(type, x), from_single = judge_round(type, (double)(float)x);
+  for (int level = 0; level < levels; level++) {
+    double twice[N];
+    float single[N];
+    for (int i = 0; i < N; i++) {
+      twice[i] = x;
+      single[i] = (float)x;
+    }
+    isas[level]->save[RS_WIDE_f64][type](is, twice, (rs_grid){.lines = 1, .n = N});
+    for (int i = 0; i < N; i++)
+      same_bits(type, x, &is[i], &from_double);
+    isas[level]->save[RS_WIDE_f32][type](is, single, (rs_grid){.lines = 1, .n = N});
+    for (int i = 0; i < N; i++)
+      same_bits(type, (double)(float)x, &is[i], &from_single);
+  }
+}
+
+START_TEST(halves_to_wide_and_back) {
+  rowscan_type type = _i ? ROWSCAN_BF16 : ROWSCAN_F16;
+  static uint16_t all[65536], back[65536];
+  static float single[65536];
+  static double twice[65536];
+  const rs_grid everything = {.lines = 1, .n = 65536};
+  for (int i = 0; i < 65536; i++)
+    all[i] = (uint16_t)i;
+  for (int level = 0; level < levels; level++) {
+    isas[level]->load[type][RS_WIDE_f32](single, all, everything);
+    isas[level]->load[type][RS_WIDE_f64](twice, all, everything);
+    for (int i = 0; i < 65536; i++) {
+      double value = judge_value(type, (uint16_t)i), widened = (double)single[i];
+      same_bits(ROWSCAN_F64, value, &twice[i], &value);
+      same_bits(ROWSCAN_F64, value, &widened, &value);
+    }
+    for (int wide = 0; wide < 2; wide++) {
+      isas[level]->save[wide ? RS_WIDE_f64 : RS_WIDE_f32][type](back, wide ? (void *)twice : single, everything);
+      for (int i = 0; i < 65536; i++)
+        same_bits(type, twice[i], &back[i], &all[i]);
+    }
+  }
+}
+END_TEST
+
+/* Every half, the point between it and the next, and both sides of that, from close by and from afar. */
+START_TEST(halves_from_wide) {
+  rowscan_type type = _i ? ROWSCAN_BF16 : ROWSCAN_F16;
+  uint16_t last = type == ROWSCAN_F16 ? 0x7bff : 0x7f7f;
+  for (uint16_t i = 0; i <= last; i++) {
+    double low = judge_value(type, i), high = i == last ? 2 * low - judge_value(type, i - 1) : judge_value(type, i + 1);
+    double tie = (low + high) / 2;
+    double near[] = {low,
+                     tie,
+                     high,
+                     nextafter(tie, 0),
+                     nextafter(tie, HUGE_VAL),
+                     (double)nextafterf((float)tie, 0),
+                     (double)nextafterf((float)tie, HUGE_VALF),
+                     tie * (1 + 0x1p-30),
+                     tie * (1 - 0x1p-30)};
+    for (size_t k = 0; k < sizeof near / sizeof *near; k++) {
+      check_rounding(type, near[k]);
+      check_rounding(type, -near[k]);
+    }
+  }
+}
+END_TEST
+
+START_TEST(any_bits_from_wide) {
+  rowscan_type type = _i ? ROWSCAN_BF16 : ROWSCAN_F16;
+  uint64_t r = seed + 500;
+  for (int i = 0; i < 200000; i++) {
+    uint64_t bits = next(&r);
+    float single;
+    double x;
+    memcpy(&x, &bits, 8);
+    memcpy(&single, &bits, 4);
+    check_rounding(type, i % 2 ? x : (double)single);
+    check_rounding(type, ldexp(unit(&r), (int)below(&r, 60) - 40));
+  }
+}
+END_TEST
+
+/* ---- and the rest ------------------------------------------------------------------------------------------------ */
+
+/* The caller's rounding mode and flushing of subnormals change no bit, and are left as they were. */
+START_TEST(the_environment_is_the_callers) {
+  uint64_t r = seed + 600;
+  for (int i = 0; i < 40; i++) {
+    rowscan_spec spec = {.op = i % 2 ? ROWSCAN_PROD : ROWSCAN_SUM,
+                         .in_type = ROWSCAN_F16,
+                         .out_type = i % 4 < 2 ? ROWSCAN_F16 : ROWSCAN_F32,
+                         .acc_type = ROWSCAN_F32};
+    int64_t length = i % 3 ? 60000 : 20; /* short ones go another way */
+    problem p = any_problem(&r, spec, (int64_t[]){3, length}, 2, true), q = p;
+    char *should = malloc(p.out.bytes + 1);
+    q.rows.array[RS_OUT].data = should;
+    if (!p.in_place) {
+      rs_host_run(hosts[i % POOLS], &q.spec, &q.rows);
+      fesetround(FE_UPWARD);
+#if defined(__SSE2__)
+      _mm_setcsr(_mm_getcsr() | 0x8040);
+#endif
+      rs_host_run(hosts[i % POOLS], &p.spec, &p.rows);
+      ck_assert_int_eq(fegetround(), FE_UPWARD);
+#if defined(__SSE2__)
+      ck_assert_uint_eq(_mm_getcsr() & 0x8040, 0x8040);
+#endif
+      fesetenv(FE_DFL_ENV);
+      compare(&p, spec.out_type, "output", p.out.memory, should, p.out.bytes, "another environment");
+    }
+    free(should);
+    free_problem(&p);
+  }
+}
+END_TEST
+
+START_TEST(pieces_join) {
+  rowscan_spec spec = {.acc_type = ROWSCAN_F32};
+  float a = 0x1p24f, b = 1, c;
+  rs_host_combine(&spec, &c, &b, &b);
+  rs_host_combine(&spec, &a, &a, &c);
+  is_float(a, 0x1p24f + 2);
+  int8_t x = 100, y = 100;
+  spec.acc_type = ROWSCAN_I8;
+  rs_host_combine(&spec, &x, &x, &y);
+  ck_assert_int_eq(x, -56);
+  uint64_t big = 1ull << 63, three = 3;
+  spec = (rowscan_spec){.acc_type = ROWSCAN_U64, .op = ROWSCAN_PROD};
+  rs_host_combine(&spec, &big, &big, &three);
+  ck_assert(big == 1ull << 63);
+}
+END_TEST
+
+START_TEST(no_rows) {
+  rs_rows rows = {.rank = 2, .shape = {0, 5}};
+  rowscan_spec spec = {.in_type = ROWSCAN_F32, .out_type = ROWSCAN_F32, .acc_type = ROWSCAN_F32, .length = 1000};
+  rs_host_run(hosts[1], &spec, &rows);
+  rows = (rs_rows){.rank = 1, .shape = {(int64_t)1 << 24}, .count = (int64_t)1 << 24};
+  spec.length = 0;
+  rs_host_run(hosts[1], &spec, &rows);
+  ck_assert_int_eq(rs_host_threads(hosts[1]), 2);
+}
+END_TEST
+
+#if defined(__x86_64__)
+/* Whether the system names all of these among the processor's features, each between spaces. */
+static bool has_all(const char *features, const char *const *names, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (!strstr(features, names[i]))
+      return false;
+  return true;
+}
+#endif
+
+/* No processor is given slower loops than it has instructions for, whatever compiled the library. */
+START_TEST(the_best_loops_for_this_processor) {
+  int best = 0;
+#if defined(__x86_64__)
+  static const char *const avx2[] = {" avx2 ", " f16c "}, *const avx512[] = {" avx512f ", " avx512bw ", " avx512dq ",
+                                                                             " avx512vl "};
+  char line[8192] = "";
+  FILE *file = fopen("/proc/cpuinfo", "r");
+  if (!file)
+    return;
+  while (fgets(line, sizeof line, file) && strncmp(line, "flags", 5))
+    line[0] = 0;
+  fclose(file);
+  line[strcspn(line, "\n")] = ' ';
+  best = has_all(line, avx2, 2) ? has_all(line, avx512, 4) ? 2 : 1 : 0;
+#endif
+  ck_assert_int_eq(levels - 1, best);
+}
+END_TEST
+
+/* More than 2^31 elements: as one row, as rows, as columns. */
+START_TEST(beyond_two_billion) {
+  const int64_t n = ((int64_t)1 << 31) + 77;
+  if (!getenv("ROWSCAN_TEST_BIG"))
+    return;
+  uint8_t one = 1, *out = malloc((size_t)n);
+  ck_assert_ptr_nonnull(out);
+  rowscan_spec spec = {.in_type = ROWSCAN_U8, .out_type = ROWSCAN_U8, .acc_type = ROWSCAN_U8, .length = n};
+  for (int i = 0; i < 3; i++) {
+    memset(out, 0, (size_t)n);
+    rs_rows rows = {.array[RS_IN].data = &one,
+                    .array[RS_OUT].data = out,
+                    .count = 1,
+                    .array[RS_OUT].step = 1,
+                    .rank = 1,
+                    .shape = {1}};
+    if (i == 1)
+      spec.length = 1, rows.count = rows.shape[0] = n, rows.array[RS_OUT].stride[0] = 1;
+    if (i == 2)
+      spec.length = n / 7, rows.count = rows.shape[0] = 7, rows.array[RS_OUT].stride[0] = 1,
+      rows.array[RS_OUT].step = 7;
+    rs_host_run(hosts[i % 2], &spec, &rows);
+    for (int64_t e = 0; e < (i == 2 ? n / 7 * 7 : n); e++)
+      if (out[e] != (uint8_t)(i == 0 ? e + 1 : i == 1 ? 1 : e / 7 + 1))
+        ck_abort_msg("element %lld of kind %d", (long long)e, i);
+  }
+  free(out);
+}
+END_TEST
+
+/* What one thread computes. */
+static TCase *numbers(void) {
+  TCase *cases = tcase_create("numbers");
+  tcase_set_tags(cases, "alone");
+  tcase_add_checked_fixture(cases, open_hosts, close_hosts);
+  tcase_set_timeout(cases, 600);
+  tcase_add_test(cases, zeros_and_empty_rows);
+  tcase_add_test(cases, the_order_by_hand);
+  tcase_add_loop_test(cases, halves_to_wide_and_back, 0, 2);
+  tcase_add_loop_test(cases, halves_from_wide, 0, 2);
+  tcase_add_loop_test(cases, any_bits_from_wide, 0, 2);
+  tcase_add_test(cases, pieces_join);
+  tcase_add_test(cases, the_best_loops_for_this_processor);
+  return cases;
+}
+
+int main(void) {
+  if (getenv("ROWSCAN_TEST_SEED"))
+    seed = strtoull(getenv("ROWSCAN_TEST_SEED"), NULL, 0);
+  if (is_quick())
+    random_cases /= 8;
+  Suite *suite = suite_create("host");
+  TCase *cases = tcase_create("host");
+  tcase_add_checked_fixture(cases, open_hosts, close_hosts);
+  tcase_set_timeout(cases, 600);
+  tcase_add_loop_test(cases, everything_at_random, 0, ROWSCAN_BOOL);
+  tcase_add_loop_test(cases, every_length, 0, sizeof plain_types / sizeof *plain_types);
+  tcase_add_loop_test(cases, columns, 0, sizeof plain_types / sizeof *plain_types);
+  tcase_add_loop_test(cases, every_offset, 0, 6);
+  tcase_add_loop_test(cases, short_rows_with_gaps, 0, sizeof plain_types / sizeof *plain_types);
+  tcase_add_loop_test(cases, long_rows, 0, sizeof plain_types / sizeof *plain_types);
+  tcase_add_loop_test(cases, many_callers, 0, 2 + WAYS);
+  tcase_add_loop_test(cases, threads_of_the_programs, 0, WAYS);
+  tcase_add_test(cases, threads_may_be_more_or_fewer);
+  tcase_add_test(cases, the_environment_is_the_callers);
+  tcase_add_test(cases, no_rows);
+  tcase_add_test(cases, beyond_two_billion);
+  suite_add_tcase(suite, cases);
+  suite_add_tcase(suite, numbers());
+  return run_tests(suite);
+}

@@ -1,0 +1,1199 @@
+/*
+ * test_rows.c - tensors of any rank and strides become the rows that they are
+ * SPDX-License-Identifier: MIT
+ *
+ * Judged by enumeration: every row of the problem, found by counting through its shape, must be found again among the
+ * rows, at the same addresses, with the same number for initial values and totals. Overlaps are judged likewise: by
+ * marking every byte of every array.
+ */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../support/run_tests.h"
+#include "spec/overlap.h"
+#include "spec/rows.h"
+
+/* A row, by where it starts in each array and its number. */
+typedef struct place {
+  int64_t in, out, mask, row;
+} place;
+
+static int by_row(const void *a, const void *b) {
+  const place *x = a, *y = b;
+  return x->row < y->row ? -1 : x->row > y->row;
+}
+
+/* Counts one up; false after the last. */
+static bool next(int64_t *index, const int64_t *shape, int rank, int skip) {
+  for (int d = rank - 1; d >= 0; d--) {
+    if (d == skip)
+      continue;
+    if (++index[d] < shape[d])
+      return true;
+    index[d] = 0;
+  }
+  return false;
+}
+
+static int64_t dot(const int64_t *index, const int64_t *stride, int rank) {
+  int64_t sum = 0;
+  for (int d = 0; d < rank; d++)
+    sum += index[d] * stride[d];
+  return sum;
+}
+
+static int expected(place *places, const rowscan_problem *problem, int dim) {
+  int64_t index[64] = {0};
+  int count = 0;
+  do {
+    places[count] =
+        (place){dot(index, problem->input.strides, problem->rank), dot(index, problem->output.strides, problem->rank),
+                problem->mask_mode ? dot(index, problem->mask.strides, problem->rank) : 0, count};
+    count++;
+  } while (next(index, problem->shape, problem->rank, dim));
+  return count;
+}
+
+static int found(place *places, const rs_rows *rows) {
+  int64_t index[64] = {0};
+  int count = 0;
+  do {
+    places[count++] = (place){
+        dot(index, rows->array[RS_IN].stride, rows->rank), dot(index, rows->array[RS_OUT].stride, rows->rank),
+        dot(index, rows->array[RS_MASK].stride, rows->rank), dot(index, rows->array[RS_INIT].stride, rows->rank)};
+  } while (next(index, rows->shape, rows->rank, -1));
+  qsort(places, (size_t)count, sizeof *places, by_row);
+  return count;
+}
+
+static float memory[1];
+
+static void compare(rowscan_problem problem, rs_rows *rows, rowscan_spec *spec) {
+  static place want[4096], have[4096];
+  problem.size = sizeof problem;
+  problem.input.data = problem.output.data = memory;
+  problem.init.data = memory; /* so that rows are told apart by their numbers */
+  problem.input.type = ROWSCAN_F32;
+  problem.mask.type = ROWSCAN_F32;
+  if (problem.mask_mode)
+    problem.mask.data = memory;
+  ck_assert_msg(rs_rows_from_problem(rows, spec, &problem) == ROWSCAN_OK, "%s", rowscan_last_error());
+  int dim = problem.dim < 0 ? problem.dim + problem.rank : problem.dim;
+  int count = expected(want, &problem, dim);
+  ck_assert_int_eq(rows->count, count);
+  ck_assert_int_eq(found(have, rows), count);
+  ck_assert(!memcmp(want, have, (size_t)count * sizeof *want));
+  ck_assert_int_eq(spec->length, problem.shape[dim]);
+  ck_assert_int_eq(rows->array[RS_IN].step, problem.input.strides[dim]);
+  ck_assert_int_eq(rows->array[RS_OUT].step, problem.output.strides[dim]);
+}
+
+static void dense(int64_t *strides, const int64_t *shape, int rank) {
+  int64_t step = 1;
+  for (int d = rank - 1; d >= 0; d--) {
+    strides[d] = step;
+    step *= shape[d];
+  }
+}
+
+START_TEST(dense_tensors_join) {
+  int64_t shape[] = {3, 4, 5, 6}, strides[4];
+  dense(strides, shape, 4);
+  static const struct {
+    int dim, rank;
+    rowscan_layout layout;
+  } table[] = {{-1, 1, ROWSCAN_LAYOUT_ROWS},
+               {3, 1, ROWSCAN_LAYOUT_ROWS},
+               {2, 2, ROWSCAN_LAYOUT_COLUMNS},
+               {1, 2, ROWSCAN_LAYOUT_COLUMNS},
+               {0, 1, ROWSCAN_LAYOUT_COLUMNS}};
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+    rs_rows rows;
+    rowscan_spec spec;
+    compare((rowscan_problem){.rank = 4,
+                              .dim = table[i].dim,
+                              .shape = shape,
+                              .input = {.strides = strides},
+                              .output = {.strides = strides}},
+            &rows, &spec);
+    ck_assert_int_eq(rows.rank, table[i].rank);
+    ck_assert_int_eq(spec.row_rank, table[i].rank);
+    ck_assert_int_eq(spec.layout, table[i].layout);
+  }
+}
+END_TEST
+
+START_TEST(null_strides_are_dense) {
+  int64_t shape[] = {3, 4, 5}, strides[3];
+  dense(strides, shape, 3);
+  rs_rows given, none;
+  rowscan_spec spec;
+  compare(
+      (rowscan_problem){
+          .rank = 3, .dim = 1, .shape = shape, .input = {.strides = strides}, .output = {.strides = strides}},
+      &given, &spec);
+  rowscan_problem problem = {.size = sizeof problem,
+                             .rank = 3,
+                             .dim = 1,
+                             .shape = shape,
+                             .input = {memory, ROWSCAN_F32, NULL},
+                             .output = {memory, ROWSCAN_F32, NULL}};
+  ck_assert_int_eq(rs_rows_from_problem(&none, &spec, &problem), ROWSCAN_OK);
+  ck_assert_int_eq(none.rank, given.rank);
+  ck_assert(!memcmp(none.array[RS_IN].stride, given.array[RS_IN].stride, (size_t)given.rank * sizeof(int64_t)));
+}
+END_TEST
+
+/* Any permutation of dimensions, signs, zeros in the inputs and gaps. */
+START_TEST(random_strides) {
+  srand(1);
+  for (int round = 0; round < 2000; round++) {
+    int rank = 1 + rand() % 6;
+    int64_t shape[6], in[6], out[6], mask[6], step = 1;
+    int order[6];
+    for (int d = 0; d < rank; d++) {
+      shape[d] = 1 + rand() % 4;
+      order[d] = d;
+    }
+    for (int d = rank - 1; d > 0; d--) {
+      int other = rand() % (d + 1), keep = order[d];
+      order[d] = order[other];
+      order[other] = keep;
+    }
+    for (int d = 0; d < rank; d++) {
+      out[order[d]] = step;
+      step *= shape[order[d]] + rand() % 2;
+    }
+    for (int d = 0; d < rank; d++) {
+      in[d] = rand() % 3 ? out[d] * (rand() % 2 ? 1 : -1) : rand() % 2 * 7;
+      mask[d] = rand() % 3 ? out[d] : 0;
+    }
+    rs_rows rows;
+    rowscan_spec spec;
+    compare((rowscan_problem){.rank = rank,
+                              .dim = rand() % rank - (rand() % 2 ? rank : 0),
+                              .shape = shape,
+                              .input = {.strides = in},
+                              .output = {.strides = out},
+                              .mask = {.strides = mask},
+                              .mask_mode = rand() % 2 ? ROWSCAN_MASK_SELECT : ROWSCAN_MASK_NONE},
+            &rows, &spec);
+  }
+}
+END_TEST
+
+START_TEST(refusals) {
+  int64_t shape[] = {2, 3}, negative[] = {2, -3}, huge[] = {INT64_MAX, 3};
+  const struct {
+    rowscan_problem problem;
+    const char *field, *value;
+  } table[] = {
+      {{.size = 1}, "'size'", "1"},
+      {{.rank = 1, .shape = shape, .flags = ROWSCAN_INCLUDE_INITIAL | ROWSCAN_EXCLUSIVE}, "'flags'", "contradict"},
+      {{.rank = 1, .shape = shape, .mask = {.reserved = {memory}}}, "'mask.reserved'", "not NULL"},
+      {{.rank = 1, .shape = shape, .init = {.data = memory, .type = ROWSCAN_F64}}, "'init.type'", "f64"},
+      {{.rank = 1, .shape = shape, .totals = {.data = memory, .type = ROWSCAN_I8}}, "'totals.type'", "i8"},
+      {{.rank = 0, .shape = shape}, "'rank'", "0"},
+      {{.rank = 65, .shape = shape}, "'rank'", "65"},
+      {{.rank = 2, .dim = 2, .shape = shape}, "'dim'", "2"},
+      {{.rank = 2, .dim = -3, .shape = shape}, "'dim'", "-3"},
+      {{.rank = 2}, "'shape'", "NULL"},
+      {{.rank = 2, .shape = negative}, "'shape'", "-3"},
+      {{.rank = 2, .shape = huge}, "'shape'", "2^63"},
+      {{.rank = 2, .shape = shape}, "'input'", "NULL"},
+      {{.rank = 2, .shape = shape, .input = {.data = memory}}, "'output'", "NULL"},
+      {{.rank = 2, .shape = shape, .input = {.data = (char *)memory + 1}, .output = {.data = memory}},
+       "'input'",
+       "aligned"},
+      {{.rank = 2,
+        .shape = shape,
+        .input = {.data = memory},
+        .output = {.data = memory},
+        .mask_mode = ROWSCAN_MASK_SELECT},
+       "'mask'",
+       "NULL"},
+      {{.rank = 2,
+        .shape = shape,
+        .input = {.data = memory},
+        .output = {.data = memory},
+        .totals = {.data = (char *)memory + 2}},
+       "'totals'",
+       "aligned"},
+  };
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+    rowscan_problem problem = table[i].problem;
+    if (!problem.size)
+      problem.size = sizeof problem;
+    rs_rows rows;
+    rowscan_spec spec;
+    ck_assert_int_eq(rs_rows_from_problem(&rows, &spec, &problem), ROWSCAN_BAD_ARGUMENT);
+    ck_assert_msg(strstr(rowscan_last_error(), table[i].field) && strstr(rowscan_last_error(), table[i].value),
+                  "case %zu: %s", i, rowscan_last_error());
+  }
+}
+END_TEST
+
+START_TEST(args) {
+  rowscan_spec spec = {.size = sizeof spec, .length = 7, .row_rank = 2};
+  ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
+  int64_t shape[] = {4, 5}, strides[] = {-70, 0, 3};
+  rowscan_args given = {.size = sizeof given,
+                        .input = memory,
+                        .output = memory,
+                        .init = memory,
+                        .row_shape = shape,
+                        .input_strides = strides};
+  rs_rows rows;
+  ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &given), ROWSCAN_OK);
+  ck_assert_int_eq(rows.count, 20);
+  ck_assert_int_eq(rows.array[RS_IN].stride[0], -70);
+  ck_assert_int_eq(rows.array[RS_IN].stride[1], 0);
+  ck_assert_int_eq(rows.array[RS_IN].step, 3);
+  ck_assert_int_eq(rows.array[RS_OUT].stride[0], 35);
+  ck_assert_int_eq(rows.array[RS_OUT].stride[1], 7);
+  ck_assert_int_eq(rows.array[RS_OUT].step, 1);
+  ck_assert_int_eq(rows.array[RS_INIT].stride[0], 5);
+  ck_assert_int_eq(rows.array[RS_INIT].stride[1], 1);
+
+  rowscan_args bad = given;
+  bad.rows = 19;
+  ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &bad), ROWSCAN_BAD_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "19"));
+  bad = given;
+  bad.row_shape = NULL;
+  ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &bad), ROWSCAN_BAD_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "'row_shape'"));
+
+  /* As many elements as have no number, also where a dimension of 0 leaves none. */
+  int64_t huge[] = {INT64_C(1) << 40, INT64_C(1) << 40}, none[] = {0, INT64_MAX / 7 + 1}, most[] = {0, INT64_MAX / 7};
+  bad.row_shape = huge;
+  ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &bad), ROWSCAN_BAD_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "'row_shape': the product with the length, 7, is over 2^63"));
+  bad.row_shape = none;
+  ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &bad), ROWSCAN_BAD_ARGUMENT);
+  bad.row_shape = most;
+  bad.input_strides = NULL;
+  ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &bad), ROWSCAN_OK);
+  ck_assert_int_eq(rows.count, 0);
+  rowscan_spec one = {.size = sizeof one, .length = INT64_C(1) << 40};
+  ck_assert_int_eq(rowscan_spec_complete(&one), ROWSCAN_OK);
+  bad = (rowscan_args){.size = sizeof bad, .input = memory, .output = memory, .rows = INT64_C(1) << 40};
+  ck_assert_int_eq(rs_rows_from_args(&rows, &one, &bad), ROWSCAN_BAD_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "'rows': the product with the length, 1099511627776, is over"));
+
+  /* Strides that lead nowhere are not counted with. */
+  int64_t ones[] = {1, 2}, far[] = {INT64_MAX, 7, INT64_MIN};
+  rowscan_spec short_one = {.size = sizeof short_one, .length = 1, .row_rank = 2};
+  ck_assert_int_eq(rowscan_spec_complete(&short_one), ROWSCAN_OK);
+  bad = (rowscan_args){.size = sizeof bad, .input = memory, .output = memory, .row_shape = ones};
+  bad.input_strides = bad.output_strides = far;
+  ck_assert_int_eq(rs_rows_from_args(&rows, &short_one, &bad), ROWSCAN_OK);
+  ck_assert(rows.array[RS_IN].stride[0] == 0 && rows.array[RS_IN].stride[1] == 7 && rows.array[RS_IN].step == 0);
+  ck_assert(rows.array[RS_OUT].stride[0] == 0 && rows.array[RS_OUT].stride[1] == 7 && rows.array[RS_OUT].step == 0);
+
+  /* One array of strides is for initial values and totals. */
+  int64_t apart[] = {50, 10}, other[] = {50, 11};
+  bad = given;
+  bad.init = NULL;
+  bad.totals = memory;
+  bad.totals_strides = apart;
+  bad.init_strides = other; /* of no array */
+  ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &bad), ROWSCAN_OK);
+  ck_assert(rows.array[RS_INIT].stride[0] == 50 && rows.array[RS_INIT].stride[1] == 10);
+  bad.init = memory;
+  ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &bad), ROWSCAN_BAD_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "'totals_strides': element 1, 10, is not that of init, 11"));
+  bad.init_strides = apart;
+  ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &bad), ROWSCAN_OK);
+  bad.init_strides = NULL; /* dense */
+  ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &bad), ROWSCAN_BAD_ARGUMENT);
+
+  spec.layout = ROWSCAN_LAYOUT_COLUMNS;
+  given.input_strides = NULL;
+  ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &given), ROWSCAN_OK);
+  ck_assert_int_eq(rows.array[RS_IN].stride[0], 35);
+  ck_assert_int_eq(rows.array[RS_IN].stride[1], 1);
+  ck_assert_int_eq(rows.array[RS_IN].step, 5);
+}
+END_TEST
+
+/* ---- overlaps ---------------------------------------------------------------------------------------------------- */
+
+enum { ROOM = 4096, MIDDLE = 1536 };
+static _Alignas(16) char place_of_all[ROOM];
+
+/* What is marked, byte by byte; out: with the elements' numbers, from 1. */
+typedef struct marks {
+  int element[ROOM];
+  bool itself;
+} marks;
+
+static void mark_element(marks *m, const char *at, int64_t bytes, int number) {
+  for (int64_t i = at - place_of_all; i < at - place_of_all + bytes; i++) {
+    if (i < 0 || i >= ROOM)
+      abort();
+    m->itself = m->itself || m->element[i];
+    m->element[i] = number;
+  }
+}
+
+static void mark(marks *m, const void *data, int64_t bytes, const rs_rows *rows, int64_t length, const int64_t *stride,
+                 int64_t step) {
+  int64_t index[64] = {0};
+  int number = 1;
+  memset(m, 0, sizeof *m);
+  do {
+    int64_t row = dot(index, stride, rows->rank);
+    for (int64_t e = 0; e < length; e++)
+      mark_element(m, (const char *)data + (row + e * step) * bytes, bytes, number++);
+  } while (next(index, rows->shape, rows->rank, -1));
+}
+
+static bool meet(const marks *a, const marks *b) {
+  bool any = false;
+  for (int i = 0; i < ROOM; i++)
+    any = any || (a->element[i] && b->element[i]);
+  return any;
+}
+
+/* Each byte belongs to the same element. */
+static bool equal(const marks *a, const marks *b) {
+  return !memcmp(a->element, b->element, sizeof a->element);
+}
+
+static int64_t bytes_of(rowscan_type type) {
+  return (int64_t)rowscan_type_bytes(type);
+}
+
+/* The names that a message must have; NULL: there is nothing to tell. */
+static const char *judged(const rs_rows *rows, const rowscan_spec *spec, const char **other) {
+  static marks out, in, mask, init, totals;
+  int64_t before =
+      rows->initial && !(spec->flags & ROWSCAN_REVERSE) ? rows->array[RS_OUT].step * bytes_of(spec->out_type) : 0;
+  mark(&out, (const char *)rows->array[RS_OUT].data - before, bytes_of(spec->out_type), rows,
+       spec->length + rows->initial, rows->array[RS_OUT].stride, rows->array[RS_OUT].step);
+  mark(&in, rows->array[RS_IN].data, bytes_of(spec->in_type), rows, spec->length, rows->array[RS_IN].stride,
+       rows->array[RS_IN].step);
+  memset(&mask, 0, sizeof mask);
+  memset(&init, 0, sizeof init);
+  memset(&totals, 0, sizeof totals);
+  if (rows->array[RS_MASK].data)
+    mark(&mask, rows->array[RS_MASK].data, bytes_of(spec->mask_type), rows, spec->length, rows->array[RS_MASK].stride,
+         rows->array[RS_MASK].step);
+  if (rows->array[RS_INIT].data)
+    mark(&init, rows->array[RS_INIT].data, bytes_of(spec->acc_type), rows, 1, rows->array[RS_INIT].stride, 0);
+  if (rows->array[RS_TOTALS].data)
+    mark(&totals, rows->array[RS_TOTALS].data, bytes_of(spec->acc_type), rows, 1, rows->array[RS_TOTALS].stride, 0);
+  bool in_place = !rows->initial && rows->array[RS_IN].data == rows->array[RS_OUT].data &&
+                  spec->in_type == spec->out_type && equal(&out, &in);
+  const struct {
+    const marks *a, *b;
+    const char *name, *other;
+  } pairs[] = {{&out, &totals, "'output'", "'totals'"}, {&out, &in, "'output'", "'input'"},
+               {&out, &mask, "'output'", "'mask'"},     {&out, &init, "'output'", "'init'"},
+               {&totals, NULL, "'totals'", "itself"},   {&totals, &in, "'totals'", "'input'"},
+               {&totals, &mask, "'totals'", "'mask'"},  {&totals, &init, "'totals'", "'init'"}};
+  *other = "itself";
+  if (out.itself)
+    return "'output'";
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+    if (!pairs[i].b ? pairs[i].a->itself
+                    : meet(pairs[i].a, pairs[i].b) && !(pairs[i].b == &in && pairs[i].a == &out && in_place)) {
+      *other = pairs[i].other;
+      return pairs[i].name;
+    }
+  return NULL;
+}
+
+static void *somewhere(int64_t bytes) {
+  return place_of_all + MIDDLE + rand() % 64 / bytes * bytes;
+}
+
+static void any_strides(int64_t *stride, int64_t *step, int rank) {
+  for (int d = 0; d < rank; d++)
+    stride[d] = rand() % 5 ? rand() % 13 - 6 : rand() % 31 - 15;
+  *step = rand() % 13 - 6;
+}
+
+/* Arrays of up to 4 dimensions in little room, so that half of them meet. */
+static void any_rows(rs_rows *rows, rowscan_spec *spec) {
+  static const rowscan_type types[] = {ROWSCAN_I8, ROWSCAN_I16, ROWSCAN_I32, ROWSCAN_I64};
+  *spec = (rowscan_spec){.size = sizeof *spec, .length = 1 + rand() % 4};
+  spec->in_type = types[rand() % 4];
+  spec->out_type = rand() % 2 ? spec->in_type : types[rand() % 4];
+  spec->mask_mode = rand() % 3 ? ROWSCAN_MASK_NONE : ROWSCAN_MASK_SELECT;
+  if (spec->mask_mode)
+    spec->mask_type = rand() % 2 ? ROWSCAN_BOOL : spec->in_type;
+  spec->row_rank = 1 + rand() % 3;
+  ck_assert_int_eq(rowscan_spec_complete(spec), ROWSCAN_OK);
+  rows->rank = spec->row_rank;
+  rows->count = 1;
+  for (int d = 0; d < rows->rank; d++)
+    rows->count *= rows->shape[d] = 1 + rand() % 4;
+  any_strides(rows->array[RS_IN].stride, &rows->array[RS_IN].step, rows->rank);
+  any_strides(rows->array[RS_OUT].stride, &rows->array[RS_OUT].step, rows->rank);
+  any_strides(rows->array[RS_MASK].stride, &rows->array[RS_MASK].step, rows->rank);
+  for (int d = 0, step = 1; d < rows->rank; step *= (int)rows->shape[d++])
+    rows->array[RS_INIT].stride[d] = rows->array[RS_TOTALS].stride[d] = rand() % 4 ? step : rand() % 7 - 3;
+  rs_rows_set_bytes(rows, spec);
+  rows->initial = rand() % 4 == 0;
+  spec->flags = rand() % 2 ? ROWSCAN_REVERSE : 0;
+  rows->array[RS_IN].data = somewhere(bytes_of(spec->in_type));
+  rows->array[RS_OUT].data = somewhere(bytes_of(spec->out_type));
+  rows->array[RS_MASK].data = spec->mask_mode ? somewhere(bytes_of(spec->mask_type)) : NULL;
+  rows->array[RS_INIT].data = rand() % 4 ? NULL : somewhere(bytes_of(spec->acc_type));
+  rows->array[RS_TOTALS].data = rand() % 4 ? NULL : somewhere(bytes_of(spec->acc_type));
+  if (rand() % 4 == 0) { /* in place, or nearly so */
+    rows->array[RS_IN].data = rows->array[RS_OUT].data = place_of_all + MIDDLE;
+    memcpy(rows->array[RS_IN].stride, rows->array[RS_OUT].stride, sizeof rows->array[RS_IN].stride);
+    rows->array[RS_IN].step = rand() % 4 ? rows->array[RS_OUT].step : rows->array[RS_IN].step;
+  }
+}
+
+START_TEST(overlaps_at_random) {
+  int told = 0, itself = 0, rounds = 20000;
+  srand(1);
+  for (int round = 0; round < rounds; round++) {
+    rs_rows rows;
+    rowscan_spec spec;
+    any_rows(&rows, &spec);
+    const char *other, *name = judged(&rows, &spec, &other);
+    rowscan_status status = rs_overlap_check(&rows, &spec, NULL, 0);
+    ck_assert_msg(status == (name ? ROWSCAN_BAD_ARGUMENT : ROWSCAN_OK), "round %d: %s, but %s and %s", round,
+                  status ? rowscan_last_error() : "OK", name ? name : "nothing", other);
+    ck_assert_msg(!name || (strstr(rowscan_last_error(), name) && strstr(rowscan_last_error(), other)),
+                  "round %d: %s, not %s and %s", round, rowscan_last_error(), name, other);
+    told += name != NULL;
+    itself += name && !strcmp(other, "itself");
+  }
+  ck_assert(told > rounds / 4 && told - itself > rounds / 10 && told < rounds * 9 / 10);
+}
+END_TEST
+
+/* Offsets are in bytes from one allocation; strides in elements. */
+static const struct {
+  const char *what;
+  int64_t shape[2];
+  int64_t in, out, in_strides[2], out_strides[2];
+  rowscan_type in_type, out_type;
+  int64_t mask, mask_strides[2]; /* of bool; 0: none */
+  int64_t init, totals;          /* 0: none */
+  const char *first, *second;    /* that must be told; NULL: it is served */
+} overlaps[] = {
+    {"in place", {8, 16}, 0, 0, {16, 1}, {16, 1}, ROWSCAN_F32, ROWSCAN_F32, 0, {0, 0}, 0, 0, NULL, NULL},
+    {"in place, backwards",
+     {8, 16},
+     512,
+     512,
+     {-16, -1},
+     {-16, -1},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     0,
+     0,
+     NULL,
+     NULL},
+    {"in place, other types of one size",
+     {8, 16},
+     0,
+     0,
+     {16, 1},
+     {16, 1},
+     ROWSCAN_I32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     0,
+     0,
+     NULL,
+     NULL},
+    {"one row, whose stride is no matter",
+     {1, 16},
+     0,
+     0,
+     {99, 1},
+     {16, 1},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     0,
+     0,
+     NULL,
+     NULL},
+    {"even and odd elements", {8, 16}, 0, 4, {32, 2}, {32, 2}, ROWSCAN_F32, ROWSCAN_F32, 0, {0}, 0, 0, NULL, NULL},
+    {"even and odd elements, of two sizes",
+     {1, 16},
+     0,
+     8,
+     {64, 4},
+     {32, 2},
+     ROWSCAN_I32,
+     ROWSCAN_I64,
+     0,
+     {0},
+     0,
+     0,
+     NULL,
+     NULL},
+    {"halves of each line", {8, 16}, 0, 64, {32, 1}, {32, 1}, ROWSCAN_F32, ROWSCAN_F32, 0, {0}, 0, 0, NULL, NULL},
+    {"halves of each line, one reversed",
+     {8, 16},
+     0,
+     124,
+     {32, 1},
+     {32, -1},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     0,
+     0,
+     NULL,
+     NULL},
+    {"every other line, transposed",
+     {8, 16},
+     0,
+     32,
+     {1, 16},
+     {1, 16},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     0,
+     0,
+     NULL,
+     NULL},
+    {"an input that repeats beside the output",
+     {8, 16},
+     0,
+     64,
+     {0, 1},
+     {16, 1},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     0,
+     0,
+     NULL,
+     NULL},
+    {"input and mask in one place",
+     {8, 16},
+     0,
+     1024,
+     {16, 1},
+     {16, 1},
+     ROWSCAN_U8,
+     ROWSCAN_I32,
+     16,
+     {0, 1},
+     0,
+     0,
+     NULL,
+     NULL},
+    {"initial values among the input",
+     {8, 16},
+     0,
+     1024,
+     {16, 1},
+     {16, 1},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     64,
+     0,
+     NULL,
+     NULL},
+    {"larger elements in place",
+     {8, 16},
+     0,
+     0,
+     {16, 1},
+     {16, 1},
+     ROWSCAN_I32,
+     ROWSCAN_I64,
+     0,
+     {0},
+     0,
+     0,
+     "'output'",
+     "in place both need elements of one size"},
+    {"smaller elements in place",
+     {8, 16},
+     0,
+     0,
+     {16, 1},
+     {16, 1},
+     ROWSCAN_F32,
+     ROWSCAN_F16,
+     0,
+     {0},
+     0,
+     0,
+     "'output'",
+     "'input'"},
+    {"transposed in place",
+     {16, 16},
+     0,
+     0,
+     {1, 16},
+     {16, 1},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     0,
+     0,
+     "'output'",
+     "in place both need the same strides"},
+    {"reversed in place",
+     {1, 16},
+     0,
+     60,
+     {16, 1},
+     {16, -1},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     0,
+     0,
+     "'output'",
+     "'input'"},
+    {"shifted by one", {1, 16}, 0, 4, {16, 1}, {16, 1}, ROWSCAN_F32, ROWSCAN_F32, 0, {0}, 0, 0, "'output'", "'input'"},
+    {"shifted by a line",
+     {8, 16},
+     0,
+     64,
+     {16, 1},
+     {16, 1},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     0,
+     0,
+     "'output'",
+     "'input'"},
+    {"the last element alone",
+     {8, 16},
+     0,
+     508,
+     {16, 1},
+     {16, 1},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     0,
+     0,
+     "'output'",
+     "'input'"},
+    {"an output that repeats rows",
+     {8, 16},
+     0,
+     1024,
+     {16, 1},
+     {0, 1},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     0,
+     0,
+     "'output'",
+     "itself"},
+    {"an output that repeats elements",
+     {8, 16},
+     0,
+     1024,
+     {16, 1},
+     {16, 0},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     0,
+     0,
+     "'output'",
+     "itself"},
+    {"a window over the output",
+     {8, 16},
+     0,
+     1024,
+     {16, 1},
+     {1, 1},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     0,
+     0,
+     "'output'",
+     "itself"},
+    {"lines of the output that reach into the next",
+     {8, 16},
+     0,
+     1024,
+     {16, 1},
+     {15, 1},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     0,
+     0,
+     "'output'",
+     "itself"},
+    {"an output woven of coprime strides",
+     {3, 2},
+     0,
+     1024,
+     {2, 1},
+     {2, 3},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     0,
+     0,
+     NULL,
+     NULL},
+    {"the same, one more",
+     {4, 3},
+     0,
+     1024,
+     {3, 1},
+     {2, 3},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     0,
+     0,
+     "'output'",
+     "itself"},
+    {"an output over the mask",
+     {8, 16},
+     1024,
+     0,
+     {16, 1},
+     {16, 1},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     16,
+     {16, 1},
+     0,
+     0,
+     "'output'",
+     "'mask'"},
+    {"an output on its mask",
+     {1, 16},
+     1024,
+     16,
+     {16, 1},
+     {16, 1},
+     ROWSCAN_U8,
+     ROWSCAN_I8,
+     16,
+     {16, 1},
+     0,
+     0,
+     "'output'",
+     "'mask'"},
+    {"initial values in the output",
+     {8, 16},
+     0,
+     1024,
+     {16, 1},
+     {16, 1},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     1028,
+     0,
+     "'output'",
+     "'init'"},
+    {"totals in the output",
+     {8, 16},
+     0,
+     1024,
+     {16, 1},
+     {16, 1},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     0,
+     1532,
+     "'output'",
+     "'totals'"},
+    {"totals in the input",
+     {8, 16},
+     0,
+     1024,
+     {16, 1},
+     {16, 1},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     0,
+     508,
+     "'totals'",
+     "'input'"},
+    {"totals in the mask",
+     {8, 16},
+     1024,
+     2048,
+     {16, 1},
+     {16, 1},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     16,
+     {16, 1},
+     0,
+     140,
+     "'totals'",
+     "'mask'"},
+    {"totals on initial values",
+     {8, 16},
+     0,
+     1024,
+     {16, 1},
+     {16, 1},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     2048,
+     2048,
+     "'totals'",
+     "'init'"},
+    {"totals of no elements on initial values",
+     {8, 0},
+     0,
+     0,
+     {1, 1},
+     {1, 1},
+     ROWSCAN_F32,
+     ROWSCAN_F32,
+     0,
+     {0},
+     2048,
+     2048,
+     "'totals'",
+     "'init'"},
+    {"no elements", {8, 0}, 0, 0, {1, 1}, {0, 0}, ROWSCAN_F32, ROWSCAN_F64, 0, {0}, 0, 0, NULL, NULL},
+    {"no rows", {0, 8}, 0, 0, {1, 1}, {0, 0}, ROWSCAN_F32, ROWSCAN_F64, 0, {0}, 0, 0, NULL, NULL},
+};
+enum { OVERLAPS = sizeof overlaps / sizeof *overlaps };
+
+/* Both ways in, on the host: what is served has right sums, and what is not is told before anything is written. */
+START_TEST(overlaps_are_told) {
+  rowscan_context *context;
+  rowscan_plan *plan;
+  static _Alignas(16) char before[ROOM];
+  char *base = place_of_all;
+  bool with_mask = overlaps[_i].mask != 0;
+  rowscan_input in = {.data = base + overlaps[_i].in, .type = overlaps[_i].in_type, .strides = overlaps[_i].in_strides};
+  rowscan_output out = {
+      .data = base + overlaps[_i].out, .type = overlaps[_i].out_type, .strides = overlaps[_i].out_strides};
+  rowscan_input mask = {.data = with_mask ? base + overlaps[_i].mask : NULL,
+                        .strides = with_mask ? overlaps[_i].mask_strides : NULL};
+  void *init = overlaps[_i].init ? base + overlaps[_i].init : NULL;
+  void *totals = overlaps[_i].totals ? base + overlaps[_i].totals : NULL;
+  rowscan_mask_mode mode = with_mask ? ROWSCAN_MASK_SELECT : ROWSCAN_MASK_NONE;
+  rowscan_problem problem = {.size = sizeof problem, .rank = 2, .dim = 1, .shape = overlaps[_i].shape};
+  problem.input = in;
+  problem.output = out;
+  problem.mask = mask;
+  problem.mask_mode = mode;
+  problem.init.data = init;
+  problem.totals.data = totals;
+  rowscan_args args = {.size = sizeof args, .input = in.data, .output = out.data, .rows = overlaps[_i].shape[0]};
+  args.input_strides = in.strides;
+  args.output_strides = out.strides;
+  args.mask = mask.data;
+  args.mask_strides = mask.strides;
+  args.init = init;
+  args.totals = totals;
+  ck_assert(!rowscan_open(&context, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_HOST, .threads = 1, .cache_off = 1)));
+  ck_assert(!rowscan_plan_create(
+      &plan, context,
+      ROWSCAN_SPEC(.in_type = in.type, .out_type = out.type, .mask_mode = mode, .length = overlaps[_i].shape[1])));
+  for (int way = 0; way < 3; way++) {
+    memset(base, 0, ROOM);
+    memcpy(before, base, ROOM);
+    rowscan_status status = way == 0   ? rowscan_scan_host(context, &problem)
+                            : way == 1 ? rowscan_scan(context, &problem, NULL)
+                                       : rowscan_plan_run(plan, &args, NULL);
+    const char *first = overlaps[_i].first, *second = overlaps[_i].second;
+    ck_assert_msg(status == (first ? ROWSCAN_BAD_ARGUMENT : ROWSCAN_OK), "%s, way %d: %s", overlaps[_i].what, way,
+                  status ? rowscan_last_error() : "OK");
+    ck_assert_msg(!first || (strstr(rowscan_last_error(), first) && strstr(rowscan_last_error(), second)), "%s: %s",
+                  overlaps[_i].what, rowscan_last_error());
+    ck_assert(!first || !memcmp(before, base, ROOM));
+  }
+  rowscan_plan_destroy(plan);
+  rowscan_close(context);
+}
+END_TEST
+
+/* Pointers of a preparation stand for those of any run. */
+START_TEST(what_is_prepared_may_overlap) {
+  rowscan_context *context;
+  rowscan_plan *plan;
+  ck_assert(!rowscan_open(&context, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_HOST, .threads = 1, .cache_off = 1)));
+  ck_assert(!rowscan_plan_create(&plan, context, ROWSCAN_SPEC(.in_type = ROWSCAN_I32, .length = 100)));
+  ck_assert(!rowscan_plan_prepare(plan, ROWSCAN_ARGS(.input = memory, .output = (void *)(uintptr_t)256, .rows = 3,
+                                                     .totals = (void *)(uintptr_t)256)));
+  rowscan_plan_destroy(plan);
+  rowscan_close(context);
+}
+END_TEST
+
+/* An output without rows has no elements, whatever its strides; one with rows has P(0) of each. */
+START_TEST(initial_elements_need_rows) {
+  static const int64_t strides[] = {0, 1}, none[] = {0, 5}, no_elements[] = {3, 0};
+  rowscan_context *context;
+  ck_assert(!rowscan_open(&context, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_HOST, .threads = 1, .cache_off = 1)));
+  rowscan_problem problem = {.size = sizeof problem,
+                             .flags = ROWSCAN_INCLUDE_INITIAL,
+                             .rank = 2,
+                             .dim = 1,
+                             .shape = none,
+                             .input = {.data = memory},
+                             .output = {.data = memory, .strides = strides}};
+  ck_assert_int_eq(rowscan_scan(context, &problem, NULL), ROWSCAN_OK);
+  problem.shape = no_elements;
+  ck_assert_int_eq(rowscan_scan(context, &problem, NULL), ROWSCAN_BAD_ARGUMENT);
+  rowscan_close(context);
+}
+END_TEST
+
+/*
+ * Large arrays of hardly related strides are decided or let pass at once (some 0.2 ms each): a search that grows with
+ * the arrays would not end before the suite's limit of time.
+ */
+START_TEST(hard_overlaps_take_no_time) {
+  srand(1);
+  for (int round = 0; round < 2000; round++) {
+    rs_rows rows = {.rank = 1 + rand() % 5, .count = 1};
+    rowscan_spec spec = {.size = sizeof spec, .in_type = ROWSCAN_F32, .length = 1 + rand() % 100};
+    spec.row_rank = rows.rank;
+    ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
+    for (int d = 0; d < rows.rank; d++) {
+      rows.count *= rows.shape[d] = 1 + rand() % 100;
+      rows.array[RS_IN].stride[d] = 1 + rand();
+      rows.array[RS_OUT].stride[d] = 1 + rand();
+    }
+    rows.array[RS_IN].step = 1 + rand();
+    rows.array[RS_OUT].step = 1 + rand();
+    rows.array[RS_IN].data = (void *)((uintptr_t)1 << 40);
+    rows.array[RS_OUT].data = (void *)(((uintptr_t)1 << 40) + 4 * (uintptr_t)rand());
+    rowscan_status status = rs_overlap_check(&rows, &spec, NULL, 0);
+    ck_assert(status == ROWSCAN_OK || status == ROWSCAN_BAD_ARGUMENT);
+  }
+}
+END_TEST
+
+/* Beyond what offsets can be counted in, which no memory has: nothing is told, and nothing overflows. */
+START_TEST(wild_strides_pass) {
+  static const int64_t wild[] = {INT64_MIN, INT64_MIN / 2, INT64_MAX, INT64_MAX / 2, INT64_C(1) << 60, -INT64_MAX, 1};
+  enum { WILD = sizeof wild / sizeof *wild };
+  for (int i = 0; i < WILD * WILD * WILD; i++) {
+    rs_rows rows = {.array = {[RS_IN] = {.data = memory, .bytes = 4}, [RS_OUT] = {.data = memory + 1, .bytes = 4}},
+                    .rank = 1,
+                    .shape = {1 + i % 3},
+                    .count = 1 + i % 3};
+    rowscan_spec spec = {.size = sizeof spec, .in_type = ROWSCAN_F32, .length = 1 + i / 3 % 3};
+    ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
+    rows.array[RS_IN].stride[0] = wild[i % WILD];
+    rows.array[RS_OUT].stride[0] = rows.array[RS_IN].step = wild[i / WILD % WILD];
+    rows.array[RS_OUT].step = wild[i / WILD / WILD];
+    rowscan_status status = rs_overlap_check(&rows, &spec, NULL, 0);
+    ck_assert(status == ROWSCAN_OK || status == ROWSCAN_BAD_ARGUMENT);
+  }
+}
+END_TEST
+
+START_TEST(a_workspace_is_nobody_elses) {
+  rs_rows rows = {
+      .array = {[RS_IN] = {.data = place_of_all, .bytes = 4}, [RS_OUT] = {.data = place_of_all + 1024, .bytes = 4}},
+      .rank = 1,
+      .shape = {8},
+      .count = 8};
+  rowscan_spec spec = {.size = sizeof spec, .in_type = ROWSCAN_F32, .length = 16};
+  ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
+  rows.array[RS_IN].stride[0] = rows.array[RS_OUT].stride[0] = 16;
+  rows.array[RS_IN].step = rows.array[RS_OUT].step = 1;
+  ck_assert_int_eq(rs_overlap_check(&rows, &spec, place_of_all + 512, 512), ROWSCAN_OK);
+  ck_assert_int_eq(rs_overlap_check(&rows, &spec, place_of_all + 512, 0), ROWSCAN_OK);
+  ck_assert_int_eq(rs_overlap_check(&rows, &spec, place_of_all + 512, 520), ROWSCAN_BAD_ARGUMENT);
+  ck_assert(strstr(rowscan_last_error(), "'workspace'") && strstr(rowscan_last_error(), "'output'"));
+  ck_assert_int_eq(rs_overlap_check(&rows, &spec, place_of_all + 504, 64), ROWSCAN_BAD_ARGUMENT);
+  ck_assert(strstr(rowscan_last_error(), "'workspace'") && strstr(rowscan_last_error(), "'input'"));
+}
+END_TEST
+
+/* ---- strides that can't be --------------------------------------------------------------------------------------- */
+
+static const int64_t wild[] = {INT64_MIN,     INT64_MIN + 1, INT64_MIN / 2,          INT64_MAX,
+                               INT64_MAX - 1, INT64_MAX / 2, (INT64_C(1) << 60) + 1, -(INT64_C(1) << 61)};
+enum { WILD = sizeof wild / sizeof *wild };
+
+static int64_t any_wild(void) {
+  return wild[rand() % WILD];
+}
+
+/*
+ * Where there are no elements, or one alone, strides may be any numbers: nothing is counted with them, and totals and
+ * the one element come out. UndefinedBehaviorSanitizer is the judge.
+ */
+START_TEST(wild_strides_that_lead_nowhere) {
+  enum { ROOM = 600 };
+  static float data[1] = {5}, out[1], totals[ROOM];
+  static bool mask[1] = {true};
+  rowscan_context *context;
+  ck_assert(!rowscan_open(&context, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_HOST, .threads = 2, .cache_off = 1)));
+  srand(2);
+  for (int round = 0; round < 4000; round++) {
+    int rank = 1 + rand() % 4, empty = rand() % 3;
+    int64_t shape[4], in[4], output[4], of_mask[4], rows = 1;
+    for (int d = 0; d < rank; d++) {
+      shape[d] = empty && rand() % 2 ? 1 + rand() % 8 : 1;
+      in[d] = any_wild();
+      output[d] = any_wild();
+      of_mask[d] = any_wild();
+    }
+    int dim = rand() % rank;
+    if (empty)
+      shape[empty == 1 ? dim : rand() % rank] = 0;
+    for (int d = 0; d < rank; d++)
+      rows *= d == dim ? 1 : shape[d];
+    ck_assert_int_le(rows, ROOM);
+    for (int i = 0; i < ROOM; i++)
+      totals[i] = -1;
+    out[0] = -1;
+    rowscan_status status = rowscan_scan(
+        context,
+        ROWSCAN_PROBLEM(.rank = rank, .dim = dim, .shape = shape, .flags = (unsigned)rand() % 4,
+                        .input = {.data = data, .type = ROWSCAN_F32, .strides = in},
+                        .output = {.data = out, .type = ROWSCAN_F32, .strides = output},
+                        .mask = {.data = mask, .type = ROWSCAN_BOOL, .strides = of_mask},
+                        .mask_mode = rand() % 2 ? ROWSCAN_MASK_SELECT : ROWSCAN_MASK_NONE, .totals = {.data = totals}),
+        NULL);
+    ck_assert_msg(status == ROWSCAN_OK, "%s", rowscan_last_error());
+    for (int64_t i = 0; i < rows; i++)
+      ck_assert_float_eq(totals[i], empty ? 0 : 5);
+    ck_assert_float_eq(totals[rows], -1);
+    ck_assert(empty ? out[0] == -1 : out[0] == 5 || out[0] == 0);
+  }
+  rowscan_close(context);
+}
+END_TEST
+
+/* The same through a plan, whose rows keep their dimensions. */
+START_TEST(wild_strides_of_a_plan) {
+  static float data[1] = {5}, out[1], totals[64];
+  rowscan_context *context;
+  ck_assert(!rowscan_open(&context, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_HOST, .threads = 2, .cache_off = 1)));
+  srand(3);
+  for (int round = 0; round < 4000; round++) {
+    int64_t shape[3], in[4], output[4];
+    int empty = rand() % 3; /* 1: rows of no elements, 2: no rows */
+    for (int d = 0; d < 3; d++)
+      shape[d] = empty ? 1 + rand() % 4 : 1;
+    if (empty == 2)
+      shape[rand() % 3] = 0;
+    for (int d = 0; d < 4; d++) {
+      in[d] = any_wild();
+      output[d] = any_wild();
+    }
+    rowscan_plan *plan;
+    rowscan_spec *spec = ROWSCAN_SPEC(.row_rank = 3,
+                                      .length = empty == 1 ? 0
+                                                : empty    ? 9
+                                                           : 1,
+                                      .layout = rand() % 2 ? ROWSCAN_LAYOUT_COLUMNS : ROWSCAN_LAYOUT_ROWS,
+                                      .flags = (unsigned)rand() % 4);
+    ck_assert(!rowscan_plan_create(&plan, context, spec));
+    totals[0] = -1;
+    rowscan_status status =
+        rowscan_plan_run(plan,
+                         ROWSCAN_ARGS(.input = data, .output = out, .row_shape = shape, .input_strides = in,
+                                      .output_strides = output, .totals = totals),
+                         NULL);
+    ck_assert_msg(status == ROWSCAN_OK, "%s", rowscan_last_error());
+    ck_assert_float_eq(totals[0], empty == 2 ? -1 : empty ? 0 : 5);
+    rowscan_plan_destroy(plan);
+  }
+  rowscan_close(context);
+}
+END_TEST
+
+/* Where they lead somewhere, that is nowhere in memory. */
+START_TEST(wild_strides_that_lead_somewhere) {
+  static const int64_t too_far[] = {INT64_MIN,     INT64_MIN + 1,          INT64_MAX,
+                                    INT64_MAX - 1, (INT64_C(1) << 62) + 1, -(INT64_C(1) << 62) - 1};
+  static const char *const fields[] = {"'input.strides'", "'output.strides'", "'mask.strides'"};
+  int64_t shape[2] = {2, 3}, strides[2] = {3, 1};
+  rs_rows rows;
+  rowscan_spec made, spec = {.size = sizeof spec, .length = 3, .in_type = ROWSCAN_U8, .out_type = ROWSCAN_U8};
+  ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
+  for (int i = 0; i < 12; i++) {
+    int64_t bad[2] = {i % 2 ? 3 : too_far[i / 2], i % 2 ? too_far[i / 2] : 1};
+    char value[32];
+    snprintf(value, sizeof value, "%d, %lld:", i % 2, (long long)too_far[i / 2]);
+    for (int which = 0; which < 3; which++) {
+      rowscan_problem problem = {.size = sizeof problem,
+                                 .rank = 2,
+                                 .dim = rand() % 2,
+                                 .shape = shape,
+                                 .input = {.data = memory, .type = ROWSCAN_U8, .strides = which == 0 ? bad : strides},
+                                 .output = {.data = memory, .type = ROWSCAN_U8, .strides = which == 1 ? bad : strides},
+                                 .mask = {.data = memory, .type = ROWSCAN_U8, .strides = which == 2 ? bad : strides},
+                                 .mask_mode = ROWSCAN_MASK_SELECT};
+      ck_assert_int_eq(rs_rows_from_problem(&rows, &made, &problem), ROWSCAN_BAD_ARGUMENT);
+      ck_assert_ptr_nonnull(strstr(rowscan_last_error(), fields[which]));
+      ck_assert_ptr_nonnull(strstr(rowscan_last_error(), value));
+    }
+    rowscan_args args = {.size = sizeof args, .rows = 2, .input = memory, .output = memory, .input_strides = bad};
+    ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &args), ROWSCAN_BAD_ARGUMENT);
+    ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "'input_strides'"));
+    ck_assert_ptr_nonnull(strstr(rowscan_last_error(), value));
+  }
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("rows");
+  TCase *all = tcase_create("all");
+  tcase_set_timeout(all, 120); /* machines are shared */
+  tcase_add_test(all, dense_tensors_join);
+  tcase_add_test(all, null_strides_are_dense);
+  tcase_add_test(all, random_strides);
+  tcase_add_test(all, refusals);
+  tcase_add_test(all, args);
+  tcase_add_test(all, overlaps_at_random);
+  tcase_add_loop_test(all, overlaps_are_told, 0, OVERLAPS);
+  tcase_add_test(all, what_is_prepared_may_overlap);
+  tcase_add_test(all, initial_elements_need_rows);
+  tcase_add_test(all, hard_overlaps_take_no_time);
+  tcase_add_test(all, wild_strides_pass);
+  tcase_add_test(all, a_workspace_is_nobody_elses);
+  tcase_add_test(all, wild_strides_that_lead_nowhere);
+  tcase_add_test(all, wild_strides_of_a_plan);
+  tcase_add_test(all, wild_strides_that_lead_somewhere);
+  suite_add_tcase(suite, all);
+  return run_tests(suite);
+}
