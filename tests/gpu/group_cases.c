@@ -50,9 +50,15 @@ static void random_runs(suite_plans *plans, random_source *random) {
   }
 }
 
+/* False, and no failure, where the lot did not fall on the spec. */
+static bool plan_drawn(suite_plans *plans, const rowscan_spec *spec) {
+  *plans = (suite_plans){0};
+  return suite_draws(spec) && suite_plan(plans, spec);
+}
+
 static void check_spec(job *what) {
   suite_plans plans;
-  if (suite_plan(&plans, &what->spec))
+  if (plan_drawn(&plans, &what->spec))
     jobs.runs(&plans, &what->random);
   suite_plan_free(&plans);
 }
@@ -349,7 +355,7 @@ static void check_views(suite_plans *plans, random_source *random) {
 
 static void views_of(const rowscan_spec *spec, random_source random) {
   suite_plans plans;
-  if (suite_plan(&plans, spec))
+  if (plan_drawn(&plans, spec))
     check_views(&plans, &random);
   suite_plan_free(&plans);
 }
@@ -360,7 +366,7 @@ static void check_far(rowscan_type in, int64_t length, rowscan_regime regime, un
   rowscan_spec spec = {
       .size = sizeof spec, .in_type = in, .length = length, .regime = regime, .flags = flags, .mask_mode = mask};
   suite_plans plans;
-  if (suite_plan(&plans, &spec)) {
+  if (plan_drawn(&plans, &spec)) {
     test_case test;
     case_dense(&test, &plans.spec, 1, 1, &random);
     case_lay(&test, &test.in, VIEW_SECOND);
@@ -420,7 +426,7 @@ static void check_end(rowscan_type in, int64_t length, unsigned flags, rowscan_m
   rowscan_spec spec = {.size = sizeof spec, .in_type = in, .length = length, .flags = flags, .mask_mode = mask};
   suite_plans plans;
   spec.regime = ROWSCAN_REGIME_ROW;
-  if (suite_plan(&plans, &spec)) {
+  if (plan_drawn(&plans, &spec)) {
     test_case test;
     case_dense(&test, &plans.spec, 1, 1, &random);
     test.init = length & 1;
@@ -482,7 +488,7 @@ static void check_few(rowscan_type in, int64_t length, rowscan_regime regime, ui
   spec.flags = number & 3;
   spec.mask_mode = (rowscan_mask_mode)(number / 4 % 3);
   suite_plans plans;
-  if (suite_plan(&plans, &spec))
+  if (plan_drawn(&plans, &spec))
     for (int64_t rows = 1; rows <= 3; rows++)
       check_few_rows(&plans, rows, 1, rows > 1, &random);
   suite_plan_free(&plans);
@@ -496,7 +502,7 @@ static void check_pairs(rowscan_type in, rowscan_type out, int64_t length, uint6
   spec.op = number % 5 == 0 ? ROWSCAN_PROD : ROWSCAN_SUM;
   spec.flags = number & 3;
   suite_plans plans;
-  if (suite_plan(&plans, &spec))
+  if (plan_drawn(&plans, &spec))
     for (int64_t rows = 1; rows <= 3; rows++)
       check_few_rows(&plans, rows, 2, rows > 1, &random);
   suite_plan_free(&plans);
@@ -524,7 +530,7 @@ static void check_columns_at_once(rowscan_type in, rowscan_type out, int64_t len
   spec.flags = number & 3;
   spec.mask_mode = (rowscan_mask_mode)(number % 3);
   suite_plans plans;
-  if (suite_plan(&plans, &spec))
+  if (plan_drawn(&plans, &spec))
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
       check_few_rows(&plans, 1 + (int64_t)i % 3, columns[i], i % 2, &random);
   suite_plan_free(&plans);
@@ -594,7 +600,7 @@ static void check_offsets(rowscan_type in, rowscan_type out, int64_t length, uin
   if (spec.mask_mode)
     spec.mask_type = masks[random_below(&random, 3)];
   suite_plans plans;
-  if (suite_plan(&plans, &spec))
+  if (plan_drawn(&plans, &spec))
     for (int64_t rows = 1; rows <= few(3, 13); rows += rows < 3 ? 1 : 5)
       check_offset(&plans, rows, &random);
   suite_plan_free(&plans);

@@ -16,6 +16,8 @@ typedef struct suite_state {
   int64_t longest;  /* length of a row in most groups */
   int64_t elements; /* of a case, about */
   bool quick;       /* a sample of everything, small: for a simulated GPU */
+  int64_t part;     /* groups of specs have one spec in so many, by lot */
+  uint64_t lot;     /* which */
   const char *group;
   atomic_int passed, failed, skipped;
 } suite_state;
@@ -36,6 +38,7 @@ typedef struct suite_plans {
   rowscan_plan *gpu, *host;
 } suite_plans;
 bool suite_plan(suite_plans *plans, const rowscan_spec *spec);
+bool suite_draws(const rowscan_spec *spec); /* whether the lot fell on it */
 void suite_plan_free(suite_plans *plans);
 
 /* The groups. */

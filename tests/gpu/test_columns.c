@@ -15,6 +15,8 @@
 #include "../support/quick.h"
 #include "compile/compile.h"
 #include "family/columns_parts.h"
+#include "family/emit.h"
+#include "family/family.h"
 #include "family/packed.h"
 #include "gpu/cuda.h"
 #include "spec/types.h"
@@ -60,73 +62,57 @@ typedef struct kernel {
   char name[256];
 } kernel;
 
-static const char *element_type(rowscan_type type) {
-  return type == ROWSCAN_BOOL ? "boolean" : rowscan_type_name(type);
+/* Its template and what the template is given. */
+static rs_shape shape_of(const kernel *k) {
+  rs_shape shape = {.threads = k->threads, .min_blocks = 1};
+  if (k->at_once.steps) {
+    shape.made_of = RS_TEMPLATE_COLUMNS_AT_ONCE;
+    shape.steps = k->at_once.steps;
+    shape.rows = k->at_once.tiles;
+  } else if (k->pairs.vector) {
+    shape.made_of = RS_TEMPLATE_PAIRS;
+    shape.warps = k->pairs.warps;
+    shape.chunks = 1;
+    shape.lanes = 32;
+    shape.vector = k->pairs.vector;
+  } else if (k->brief.steps) {
+    shape.made_of = RS_TEMPLATE_SHORT_COLUMNS;
+    shape.steps = k->brief.steps;
+  } else if (k->stream.steps) {
+    shape.made_of = RS_TEMPLATE_STREAM_COLUMNS;
+    shape.steps = k->stream.steps;
+  } else if (k->wide.vector) {
+    shape.made_of = k->wide.askew ? RS_TEMPLATE_ASKEW : RS_TEMPLATE_WIDE;
+    shape.vector = k->wide.vector;
+    shape.steps = k->wide.steps;
+    shape.width = k->wide.width;
+    shape.lanes = k->wide.lanes;
+  } else {
+    shape.made_of = RS_TEMPLATE_COLUMNS;
+    shape.steps = k->shape.steps;
+    shape.lanes = k->shape.lanes;
+  }
+  return shape;
 }
 
 static void kernel_make(kernel *k, int arch) {
-  const rowscan_spec *s = &k->spec;
-  bool wide = rowscan_type_bytes(s->acc_type) == 8;
-  const char *acc = s->acc_type == ROWSCAN_F32 ? "f32" : s->acc_type == ROWSCAN_F64 ? "f64" : wide ? "u64" : "u32";
-  static const char *const masks[] = {"NO_MASK", "SELECT", "MULTIPLY"};
-  char source[4096], call[100];
-  const char *header = k->at_once.steps  ? "columns_at_once"
-                       : k->pairs.vector ? "pairs"
-                       : k->brief.steps  ? "short_columns"
-                       : k->stream.steps ? "stream_columns"
-                       : k->wide.askew   ? "askew"
-                       : k->wide.vector  ? "wide"
-                                         : "columns";
-  const char *cut = k->at_once.steps  ? ", RS_PARAMETER(AtOnceCut, cut)"
-                    : k->pairs.vector ? ""
-                    : k->brief.steps  ? ", RS_PARAMETER(ShortCut, cut)"
-                    : k->stream.steps ? ", RS_PARAMETER(StreamCut, cut)"
-                    : k->wide.vector  ? ", RS_PARAMETER(WideCut, cut)"
-                                      : ", RS_PARAMETER(ColumnCut, cut)";
-  if (k->at_once.steps)
-    snprintf(call, sizeof call, "scan_columns_at_once<P, %d, %d, %d", k->threads, k->at_once.steps, k->at_once.tiles);
-  else if (k->pairs.vector)
-    snprintf(call, sizeof call, "scan_pairs<P, Shape<%d, 1, 32, %d>", k->pairs.warps, k->pairs.vector);
-  else if (k->brief.steps)
-    snprintf(call, sizeof call, "scan_short_columns<P, %d, %d", k->threads, k->brief.steps);
-  else if (k->stream.steps)
-    snprintf(call, sizeof call, "scan_stream_columns<P, %d", k->stream.steps);
-  else if (k->wide.askew)
-    snprintf(call, sizeof call, "scan_askew_tiles<P, %d, %d, %d, %d", k->threads, k->wide.vector, k->wide.steps,
-             k->wide.lanes);
-  else if (k->wide.vector)
-    snprintf(call, sizeof call, "scan_wide_tiles<P, %d, %d, %d, %d, %d", k->threads, k->wide.vector, k->wide.steps,
-             k->wide.width, k->wide.lanes);
-  else
-    snprintf(call, sizeof call, "scan_column_tiles<P, %d, %d, %d", k->threads, k->shape.steps, k->shape.lanes);
-  snprintf(source, sizeof source,
-           "%s#include \"%s.cuh\"\n"
-           "struct P {\n"
-           "  using Acc = %s; using Op = %s<Acc>; using In = %s; using Out = %s; using Mask = %s; using Kept = %s;\n"
-           "  static constexpr MaskMode mask = %s;\n"
-           "  static constexpr bool reverse = %d, exclusive = %d;\n"
-           "  static constexpr i64 length = %lld;\n"
-           "  static constexpr int rank = %d;\n"
-           "};\n"
-           "RS_KERNEL(%d, 1) rowscan_any(RS_PARAMETER(Rows<%d>, rows)%s) {\n"
-           "  %s>(rows%s);\n"
-           "}\n",
-           rs_spec_loops(s) ? "#define RS_LOOP_DIMENSIONS\n" : "", header, acc, s->op == ROWSCAN_SUM ? "Sum" : "Prod",
-           element_type(s->in_type), element_type(s->out_type), element_type(s->mask_mode ? s->mask_type : s->in_type),
-           element_type(s->acc_type), masks[s->mask_mode], !!(s->flags & ROWSCAN_REVERSE),
-           !!(s->flags & ROWSCAN_EXCLUSIVE), (long long)s->length, s->row_rank, k->threads, s->row_rank, cut, call,
-           *cut ? ", cut" : "");
+  rs_geometry geometry = {.regime = ROWSCAN_REGIME_COLUMN};
+  geometry.shape[RS_KERNEL_ANY] = shape_of(k);
+  rs_text source = {0}, name = {0};
+  rs_emit(&k->spec, &geometry, RS_KERNEL_ANY, &source);
   rs_compiled compiled;
-  must(rs_compile(nvrtc, source, arch, &compiled), source);
+  must(rs_compile(nvrtc, source.data, arch, &compiled), source.data);
   MUST(cuModuleLoadData, &k->module, compiled.cubin);
   rs_compiled_free(&compiled);
-  MUST(cuModuleGetFunction, &k->function, k->module, "rowscan_any");
+  rs_text_free(&source);
+  MUST(cuModuleGetFunction, &k->function, k->module, rs_kernel_symbol(RS_KERNEL_ANY));
   MUST(cuMemAlloc_v2, &k->workspace, WORKSPACE);
   MUST(cuMemsetD8Async, k->workspace, 0, WORKSPACE, stream);
-  snprintf(k->name, sizeof k->name, "%s %s->%s acc %s mask %d %s flags %d length %lld rank %d, %s",
-           s->op == ROWSCAN_SUM ? "sum" : "prod", rowscan_type_name(s->in_type), rowscan_type_name(s->out_type), acc,
-           s->mask_mode, s->mask_mode ? rowscan_type_name(s->mask_type) : "-", s->flags, (long long)s->length,
-           s->row_rank, call);
+  rs_spec_line(&k->spec, &name);
+  rs_text_add(&name, ", ");
+  rs_family_call(&geometry.shape[RS_KERNEL_ANY], false, &name);
+  snprintf(k->name, sizeof k->name, "%s", name.data);
+  rs_text_free(&name);
 }
 
 static void kernel_free(kernel *k) {

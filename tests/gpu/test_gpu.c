@@ -8,7 +8,8 @@
  * nothing but a GPU.
  *
  * usage: test_gpu [group ...]
- * environment: RS_GPU_SEED (1), RS_GPU_CASES (specs of the group random), RS_QUICK=1 (a sample of everything, small).
+ * environment: RS_GPU_SEED (1), RS_GPU_CASES (specs of the group random), RS_QUICK=1 (a sample of everything, small),
+ * RS_GPU_PART=n (one spec in n, by a lot that comes of RS_SEED, else of the time; groups that have few run whole).
  * Exit status: 0, 1 if anything failed, 77 where there is no GPU.
  */
 #include <pthread.h>
@@ -99,6 +100,12 @@ bool suite_plan(suite_plans *plans, const rowscan_spec *spec) {
          suite_ok(rowscan_plan_create(&plans->gpu, suite.gpu, &plans->spec), "rowscan_plan_create on the GPU");
 }
 
+bool suite_draws(const rowscan_spec *spec) {
+  uint64_t part = (uint64_t)spec->length << 16 ^ (uint64_t)spec->in_type << 12 ^ (uint64_t)spec->out_type << 8;
+  random_source random = random_for(suite.lot, part, spec->flags << 4 ^ (unsigned)spec->mask_mode << 2 ^ spec->op);
+  return random_one_in(&random, suite.part);
+}
+
 void suite_plan_free(suite_plans *plans) {
   rowscan_plan_destroy(plans->gpu);
   rowscan_plan_destroy(plans->host);
@@ -114,6 +121,8 @@ static int64_t number(const char *variable, int64_t otherwise) {
 static void read_environment(void) {
   suite.quick = number("RS_QUICK", 0) != 0;
   suite.seed = (uint64_t)number("RS_GPU_SEED", 1);
+  suite.part = number("RS_GPU_PART", 1);
+  suite.lot = (uint64_t)number("RS_SEED", suite.part > 1 ? time(NULL) : 0);
   suite.cases = number("RS_GPU_CASES", suite.quick ? 8 : 300);
   suite.longest = suite.quick ? 2500 : 1000003;
   suite.elements = suite.quick ? 1 << 12 : 1 << 18;
@@ -177,6 +186,8 @@ int main(int argc, char **argv) {
   printf("rowscan %s, %d multiprocessors%s, RS_GPU_SEED=%llu RS_GPU_CASES=%lld%s\n", rowscan_version(),
          device_multiprocessors(), device_simulated() ? " (simulated)" : "", (unsigned long long)suite.seed,
          (long long)suite.cases, suite.quick ? " RS_QUICK=1" : "");
+  if (suite.part > 1)
+    printf("RS_GPU_PART=%lld RS_SEED=%llu\n", (long long)suite.part, (unsigned long long)suite.lot);
   if (open_contexts())
     for (int g = 0; g < GROUPS; g++)
       if (wanted(g, argc - 1, argv + 1))

@@ -8,6 +8,7 @@
  * lengths.
  */
 #include <check.h>
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #include "base/text.h"
 #include "compile/compile.h"
 #include "data.h"
+#include "family/emit.h"
 #include "family/packed.h"
 #include "family/tune_short.h"
 #include "gpu/cuda.h"
@@ -65,16 +67,6 @@ static shape_kernel kernels[MOST_KERNELS];
 static int kernel_count;
 static CUmodule module;
 
-static const char *element_type(rowscan_type type) {
-  return type == ROWSCAN_BOOL ? "boolean" : rowscan_type_name(type);
-}
-
-static const char *register_type(rowscan_type acc) {
-  if (rs_type_kind(acc) == RS_FLOAT)
-    return rowscan_type_name(acc);
-  return rowscan_type_bytes(acc) == 8 ? "u64" : "u32";
-}
-
 /* The kernels that a spec has. */
 static void add_kernels(const rowscan_spec *spec, int arch) {
   rs_slab_shape shape;
@@ -85,29 +77,53 @@ static void add_kernels(const rowscan_spec *spec, int arch) {
     }
 }
 
-static void emit(rs_text *source) {
-  static const char *const masks[] = {"NO_MASK", "SELECT", "MULTIPLY"};
-  rs_text_add(source, "#include \"short.cuh\"\n");
-  for (int k = 0; k < kernel_count; k++) {
-    const rowscan_spec *s = &kernels[k].spec;
-    const rs_slab_shape *h = &kernels[k].shape;
-    rs_text_add(source, "struct P%d {\n  using Acc = %s; using Op = %s<Acc>; using In = %s; using Out = %s;\n", k,
-                register_type(s->acc_type), rs_op_of(s->op)->kernel, element_type(s->in_type),
-                element_type(s->out_type));
-    rs_text_add(source, "  using Mask = %s; using Kept = %s;\n", element_type(s->mask_mode ? s->mask_type : s->in_type),
-                element_type(s->acc_type));
-    rs_text_add(source,
-                "  static constexpr MaskMode mask = %s;\n  static constexpr bool reverse = %d, exclusive = %d;\n",
-                masks[s->mask_mode], (s->flags & ROWSCAN_REVERSE) != 0, (s->flags & ROWSCAN_EXCLUSIVE) != 0);
-    rs_text_add(source, "  static constexpr i64 length = %lld;\n  static constexpr int rank = %d;\n};\n",
-                (long long)s->length, s->row_rank);
-    rs_text_add(source, "using S%d = SlabShape<%d, %d, %d, %d, %d>;\n", k, h->rows, h->threads, h->lanes, h->vector,
-                h->word);
-    rs_text_add(source, "static_assert(SharedRows<P%d, S%d>::Memory::bytes(%lld) <= %d, \"memory\");\n", k, k,
-                (long long)(h->rows * s->length), h->shared_bytes);
-    rs_text_add(source, "RS_KERNEL(%d, %d) kernel%d(RS_PARAMETER(Rows<%d>, rows)) {\n  scan_slab<P%d, S%d>(rows);\n}\n",
-                h->threads, h->min_blocks, k, s->row_rank, k, k);
+static bool in_word(char c) {
+  return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Adds a text in which a word has another name. */
+static void add_renamed(rs_text *to, const char *text, const char *word, const char *name) {
+  size_t length = strlen(word);
+  for (const char *at = text; *at;) {
+    bool begins = at == text || !in_word(at[-1]);
+    if (begins && strncmp(at, word, length) == 0 && !in_word(at[length])) {
+      rs_text_add(to, "%s", name);
+      at += length;
+    } else {
+      rs_text_append(to, at++, 1);
+    }
   }
+}
+
+/* The kernel as the library emits it, with names of its own in a source that has several. */
+static void emit_kernel(const shape_kernel *kernel, int number, rs_text *source) {
+  const rs_slab_shape *h = &kernel->shape;
+  rs_geometry geometry = {.regime = ROWSCAN_REGIME_SHORT};
+  geometry.shape[RS_KERNEL_DENSE] = (rs_shape){.made_of = RS_TEMPLATE_SLAB,
+                                               .threads = h->threads,
+                                               .min_blocks = h->min_blocks,
+                                               .lanes = h->lanes,
+                                               .vector = h->vector,
+                                               .rows = h->rows,
+                                               .word = h->word};
+  rs_text emitted = {0}, named = {0};
+  char problem[32], symbol[32];
+  snprintf(problem, sizeof problem, "P%d", number);
+  snprintf(symbol, sizeof symbol, "kernel%d", number);
+  rs_emit(&kernel->spec, &geometry, RS_KERNEL_DENSE, &emitted);
+  add_renamed(&named, emitted.data, "P", problem);
+  add_renamed(source, named.data, rs_kernel_symbol(RS_KERNEL_DENSE), symbol);
+  rs_text_add(source,
+              "static_assert(SharedRows<P%d, SlabShape<%d, %d, %d, %d, %d>>::Memory::bytes(%lld) <= %d, \"\");\n",
+              number, h->rows, h->threads, h->lanes, h->vector, h->word, (long long)(h->rows * kernel->spec.length),
+              h->shared_bytes);
+  rs_text_free(&emitted);
+  rs_text_free(&named);
+}
+
+static void emit(rs_text *source) {
+  for (int k = 0; k < kernel_count; k++)
+    emit_kernel(&kernels[k], k, source);
 }
 
 static void build(int arch) {
