@@ -23,7 +23,7 @@ from ._after import after_import as _after_import
 from ._errors import (BadArgument, CacheFailed, CompileFailed, CudaFailed, Error, NoCompiler, NoDevice, NoDriver,
                       NotCached, OutOfMemory, Unsupported)
 from ._call import library_of as _library_of
-from ._types import PREPARE, PROD, SPEC, SUM
+from ._types import OPS as _OPS, PREPARE, PROD, SPEC, SUM
 from . import cache
 
 
@@ -68,9 +68,6 @@ def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False):
     array([1, 1, 2, 6])
     """
     return _library_of(x).cumulative(PROD, x, axis, dtype, include_initial)
-
-
-_OPS = {"sum": SUM, "prod": PROD}
 
 
 def _wanted(wanted, x, dim, op, axis, reverse, exclusive, mask, mask_mode, init, totals, dtype, acc, out):
