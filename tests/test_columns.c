@@ -14,9 +14,11 @@
 #include "compile/compile.h"
 #include "family/columns_parts.h"
 #include "family/packed.h"
+#include "gpu/any_op.h"
 #include "gpu/cuda.h"
 #include "judge.h"
 #include "quick.h"
+#include "spec/spec.h"
 #include "spec/types.h"
 
 enum { GUARD = 64, POISON = 0xa5, MOST_RANK = 5, WORKSPACE = 1 << 22 };
@@ -101,8 +103,10 @@ static void kernel_make(kernel *k, int arch) {
     snprintf(call, sizeof call, "scan_column_tiles<P, %d, %d, %d", k->threads, k->shape.steps, k->shape.lanes);
   snprintf(source, sizeof source,
            "%s#include \"%s.cuh\"\n"
+           "%s"
            "struct P {\n"
-           "  using Acc = %s; using Op = %s<Acc>; using In = %s; using Out = %s; using Mask = %s; using Kept = %s;\n"
+           "  using Op = %s<%s, %s>; using Acc = Op::Total;\n"
+           "  using In = %s; using Out = %s; using Mask = %s; using Kept = %s;\n"
            "  static constexpr MaskMode mask = %s;\n"
            "  static constexpr bool reverse = %d, exclusive = %d;\n"
            "  static constexpr i64 length = %lld;\n"
@@ -111,11 +115,12 @@ static void kernel_make(kernel *k, int arch) {
            "RS_KERNEL(%d, 1) rowscan_any(RS_PARAMETER(Rows<%d>, rows)%s) {\n"
            "  %s>(rows%s);\n"
            "}\n",
-           rs_spec_loops(s) ? "#define RS_LOOP_DIMENSIONS\n" : "", header, acc, s->op == ROWSCAN_SUM ? "Sum" : "Prod",
-           element_type(s->in_type), element_type(s->out_type), element_type(s->mask_mode ? s->mask_type : s->in_type),
-           element_type(s->acc_type), masks[s->mask_mode], !!(s->flags & ROWSCAN_REVERSE),
-           !!(s->flags & ROWSCAN_EXCLUSIVE), (long long)s->length, s->row_rank, k->threads, s->row_rank, cut, call,
-           *cut ? ", cut" : "");
+           rs_spec_loops(s) ? "#define RS_LOOP_DIMENSIONS\n" : "", header,
+           rs_op_of(s->op)->source ? rs_op_of(s->op)->source : "", rs_op_of(s->op)->kernel, acc,
+           element_type(s->acc_type), element_type(s->in_type), element_type(s->out_type),
+           element_type(s->mask_mode ? s->mask_type : s->in_type), element_type(s->acc_type), masks[s->mask_mode],
+           !!(s->flags & ROWSCAN_REVERSE), !!(s->flags & ROWSCAN_EXCLUSIVE), (long long)s->length, s->row_rank,
+           k->threads, s->row_rank, cut, call, *cut ? ", cut" : "");
   rs_compiled compiled;
   must(rs_compile(nvrtc, source, arch, &compiled), source);
   MUST(cuModuleLoadData, &k->module, compiled.cubin);
@@ -124,9 +129,8 @@ static void kernel_make(kernel *k, int arch) {
   MUST(cuMemAlloc_v2, &k->workspace, WORKSPACE);
   MUST(cuMemsetD8Async, k->workspace, 0, WORKSPACE, stream);
   snprintf(k->name, sizeof k->name, "%s %s->%s acc %s mask %d %s flags %d length %lld rank %d, %s",
-           s->op == ROWSCAN_SUM ? "sum" : "prod", rowscan_type_name(s->in_type), rowscan_type_name(s->out_type), acc,
-           s->mask_mode, s->mask_mode ? rowscan_type_name(s->mask_type) : "-", s->flags, (long long)s->length,
-           s->row_rank, call);
+           rowscan_op_name(s->op), rowscan_type_name(s->in_type), rowscan_type_name(s->out_type), acc, s->mask_mode,
+           s->mask_mode ? rowscan_type_name(s->mask_type) : "-", s->flags, (long long)s->length, s->row_rank, call);
 }
 
 static void kernel_free(kernel *k) {
@@ -566,7 +570,6 @@ static void random_spec(rowscan_spec *s) {
                                     65, 100, 127, 128, 129, 255, 256, 300, 511, 1000, 1024, 2048, 5000, 9000};
   const rowscan_type *type = types[any(sizeof types / sizeof *types)];
   *s = (rowscan_spec){.size = sizeof *s,
-                      .op = once_in(5) ? ROWSCAN_PROD : ROWSCAN_SUM,
                       .in_type = type[0],
                       .out_type = type[1],
                       .acc_type = type[2],
@@ -580,6 +583,7 @@ static void random_spec(rowscan_spec *s) {
                    : once_in(2)                                                                    ? ROWSCAN_MASK_SELECT
                                 : ROWSCAN_MASK_MULTIPLY;
   }
+  op_take(s, (uint64_t)any(1 << 20));
 }
 
 static bool askew_fits(const rs_wide_shape *s) {
@@ -647,7 +651,7 @@ int main(int argc, char **argv) {
                                 .in = (int)rowscan_type_bytes(k.spec.in_type),
                                 .out = (int)rowscan_type_bytes(k.spec.out_type),
                                 .mask = k.spec.mask_mode ? (int)rowscan_type_bytes(k.spec.mask_type) : 0,
-                                .acc = rowscan_type_bytes(k.spec.acc_type) == 8 ? 8 : 4,
+                                .acc = rs_spec_register_bytes(&k.spec),
                                 .steps = steps,
                                 .min_blocks = 1 + (int)any(6),
                                 .lanes = lanes[any(4)]};
@@ -667,7 +671,7 @@ int main(int argc, char **argv) {
                                  .acc = k.shape.acc,
                                  .reverse = (k.spec.flags & ROWSCAN_REVERSE) != 0,
                                  .warps = 2 << any(4),
-                                 .vector = k.shape.acc == 8 ? 4 : 8,
+                                 .vector = k.shape.acc > 4 && k.shape.in > 1 && k.shape.out > 1 ? 4 : 8,
                                  .min_blocks = 2,
                                  .multiprocessors = 200};
       while (rs_pairs_tiles(&k.pairs) > 32 * (k.pairs.warps - 1))

@@ -18,6 +18,7 @@
 #include "compile/compile.h"
 #include "family/packed.h"
 #include "family/tune_short.h"
+#include "gpu/any_op.h"
 #include "gpu/cuda.h"
 #include "gpu/data.h"
 #include "judge.h"
@@ -88,12 +89,14 @@ static void add_kernels(const rowscan_spec *spec, int arch) {
 static void emit(rs_text *source) {
   static const char *const masks[] = {"NO_MASK", "SELECT", "MULTIPLY"};
   rs_text_add(source, "#include \"short.cuh\"\n");
+  for (int op = 0; op < rs_more_op_count; op++)
+    rs_text_add(source, "%s", rs_more_ops[op].source);
   for (int k = 0; k < kernel_count; k++) {
     const rowscan_spec *s = &kernels[k].spec;
     const rs_slab_shape *h = &kernels[k].shape;
-    rs_text_add(source, "struct P%d {\n  using Acc = %s; using Op = %s<Acc>; using In = %s; using Out = %s;\n", k,
-                register_type(s->acc_type), rs_op_of(s->op)->kernel, element_type(s->in_type),
-                element_type(s->out_type));
+    rs_text_add(source, "struct P%d {\n  using Op = %s<%s, %s>; using Acc = Op::Total;\n", k, rs_op_of(s->op)->kernel,
+                register_type(s->acc_type), element_type(s->acc_type));
+    rs_text_add(source, "  using In = %s; using Out = %s;\n", element_type(s->in_type), element_type(s->out_type));
     rs_text_add(source, "  using Mask = %s; using Kept = %s;\n", element_type(s->mask_mode ? s->mask_type : s->in_type),
                 element_type(s->acc_type));
     rs_text_add(source,
@@ -321,7 +324,6 @@ static void add_length(int64_t length, int arch) {
   const rowscan_type *type = types[random_below(&any, TYPES)];
   rowscan_spec spec = {
       .size = sizeof spec, .length = length, .in_type = type[0], .out_type = type[1], .acc_type = type[2]};
-  spec.op = random_one_in(&any, 4) ? ROWSCAN_PROD : ROWSCAN_SUM;
   spec.flags = (unsigned)random_below(&any, 4);
   spec.mask_mode = (rowscan_mask_mode)random_below(&any, 3);
   if (spec.mask_mode)
@@ -333,6 +335,7 @@ static void add_length(int64_t length, int arch) {
     spec.mask_mode = ROWSCAN_MASK_NONE;
     spec.mask_type = ROWSCAN_TYPE_DEFAULT;
   }
+  op_take(&spec, random_bits(&any) >> 8);
   if (rs_slab_serves(&spec))
     add_kernels(&spec, arch);
 }
