@@ -169,6 +169,19 @@ static number convert(rowscan_type acc, rowscan_type from, number n) {
   return fit(acc, n);
 }
 
+/* a < b in the accumulator type, where -0 < +0; neither is a NaN. */
+static bool less(rowscan_type acc, number a, number b) {
+  if (floating(acc))
+    return a.real < b.real || (a.real == b.real && signbit(a.real) > signbit(b.real));
+  return with_sign(acc) ? (int64_t)a.whole < (int64_t)b.whole : a.whole < b.whole;
+}
+
+static number select_one(const rowscan_spec *spec, number a, number b) {
+  if (floating(spec->acc_type) && (isnan(a.real) || isnan(b.real)))
+    return isnan(a.real) ? a : b;
+  return less(spec->acc_type, a, b) == (spec->op == ROWSCAN_MAX) ? b : a;
+}
+
 /*
  * A double holds the sum and the product of two floats well enough to be rounded to float once more: 53 >= 2 * 24 + 2.
  */
@@ -199,8 +212,10 @@ static number combine(const rowscan_spec *spec, number a, number b) {
     return sum(acc, a, b);
   case ROWSCAN_PROD:
     return product(acc, a, b);
-  default:
+  case AFFINE:
     return affine(product(acc, factor_of(a), factor_of(b)), sum(acc, product(acc, factor_of(b), a), b));
+  default:
+    return select_one(spec, a, b);
   }
 }
 
@@ -216,8 +231,29 @@ static number begin(number y) {
   return affine((number){.real = 1, .whole = 1}, y);
 }
 
+/* The lowest value of a type, or the highest. */
+static number extreme(rowscan_type type, bool lowest) {
+  unsigned bits = 8 * (unsigned)rowscan_type_bytes(type);
+  number n = {.real = lowest ? -(double)INFINITY : (double)INFINITY};
+  if (type == ROWSCAN_BOOL)
+    n.whole = !lowest;
+  else if (with_sign(type))
+    n.whole = lowest ? -(UINT64_C(1) << (bits - 1)) : (UINT64_C(1) << (bits - 1)) - 1;
+  else
+    n.whole = lowest ? 0 : UINT64_MAX >> (64 - bits);
+  return n;
+}
+
 static number identity(const rowscan_spec *spec) {
-  return spec->op == ROWSCAN_PROD ? (number){.real = 1.0, .whole = 1} : begin((number){0});
+  switch ((int)spec->op) {
+  case ROWSCAN_SUM:
+  case AFFINE:
+    return begin((number){0});
+  case ROWSCAN_PROD:
+    return (number){.real = 1.0, .whole = 1};
+  default:
+    return extreme(spec->acc_type, spec->op == ROWSCAN_MAX);
+  }
 }
 
 bool judge_equal(rowscan_type type, const void *a, const void *b) {

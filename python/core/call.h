@@ -13,7 +13,9 @@ PyObject *rp_call_quick(rp_call *call);
 /* X(name, operator): the functions that scan, name(x, dim, *, axis, ...). docs.c has their manuals. */
 #define RP_SCANS(X)                                                                                                    \
   X(cumsum, ROWSCAN_SUM)                                                                                               \
-  X(cumprod, ROWSCAN_PROD)
+  X(cumprod, ROWSCAN_PROD)                                                                                             \
+  X(cummax, ROWSCAN_MAX)                                                                                               \
+  X(cummin, ROWSCAN_MIN)
 
 #define X(name, op) PyObject *rp_##name(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
 RP_SCANS(X)
