@@ -11,7 +11,7 @@
 //   commutative      whether combine(a, b) is combine(b, a)
 //   PLAIN            whether totals are numbers as they come and go, and identity() is one that every element type has
 #pragma once
-#include "device.cuh"
+#include "types.cuh"
 
 // Operators whose totals are numbers.
 template <class A> struct OfNumbers {
@@ -50,3 +50,74 @@ template <class A, class K = A> struct Prod : OfNumbers<A> {
     return 1;
   }
 };
+
+// Operators of an order, on keys that are in the order of the values: so that -0.0 comes before +0.0, and a NaN, which
+// wins, is the first or the last of all. The identity is what comes first of the type that values are kept in.
+template <class K> struct Values { // integers
+  static constexpr bool SIGNED = (K)-1 < (K)0;
+  static constexpr u64 HIGHEST = ~0ull >> (64 - 8 * sizeof(K) + SIGNED), LOWEST = SIGNED ? ~HIGHEST : 0;
+};
+template <> struct Values<boolean> {
+  static constexpr bool SIGNED = false;
+  static constexpr u64 HIGHEST = 1, LOWEST = 0;
+};
+template <class A, class K> struct Keys { // A: u32 or u64
+  using Key = A;
+  static constexpr A FLIP = (A)Values<K>::SIGNED << (8 * sizeof(A) - 1);
+  static constexpr A LOWEST = (A)Values<K>::LOWEST ^ FLIP, HIGHEST = (A)Values<K>::HIGHEST ^ FLIP;
+  RS_METHOD static A of(A x, A) {
+    return x ^ FLIP;
+  }
+  RS_METHOD static A value(A key) {
+    return key ^ FLIP;
+  }
+};
+template <class A, class W, class I> struct FloatKeys {
+  using Key = W;
+  static constexpr W TOP = (W)1 << (8 * sizeof(W) - 1), INFINITE = (W)(sizeof(W) == 4 ? 0xffull << 23 : 0x7ffull << 52);
+  static constexpr W LOWEST = ~(INFINITE | TOP), HIGHEST = INFINITE | TOP;
+  union Bits {
+    A value;
+    W word;
+  };
+  // Of negative values all bits are turned, of others the sign.
+  RS_METHOD static W of(A x, W nan) {
+    Bits bits;
+    bits.value = x;
+    return x != x ? nan : bits.word ^ ((W)((I)bits.word >> (8 * sizeof(W) - 1)) | TOP);
+  }
+  RS_METHOD static A value(W key) {
+    Bits bits;
+    bits.word = key ^ (~(W)((I)key >> (8 * sizeof(W) - 1)) | TOP);
+    return bits.value;
+  }
+};
+template <class K> struct Keys<f32, K> : FloatKeys<f32, u32, i32> {};
+template <class K> struct Keys<f64, K> : FloatKeys<f64, u64, i64> {};
+
+template <class A, class K, bool HIGHEST> struct Extreme {
+  using Number = A;
+  using Of = Keys<A, K>;
+  using Total = typename Of::Key;
+  static constexpr bool commutative = true, PLAIN = false;
+  RS_METHOD static Total load(A x) {
+    return Of::of(x, HIGHEST ? ~(Total)0 : (Total)0);
+  }
+  RS_METHOD static Total begin(A y) {
+    return load(y);
+  }
+  RS_METHOD static A store(Total t) {
+    return Of::value(t);
+  }
+  RS_METHOD static Total combine(Total left, Total right) {
+    return (left > right) == HIGHEST ? left : right;
+  }
+  RS_METHOD static Total neutral() {
+    return HIGHEST ? (Total)0 : ~(Total)0;
+  }
+  RS_METHOD static Total identity() {
+    return HIGHEST ? Of::LOWEST : Of::HIGHEST;
+  }
+};
+template <class A, class K> struct Max : Extreme<A, K, true> {};
+template <class A, class K> struct Min : Extreme<A, K, false> {};

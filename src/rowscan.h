@@ -14,8 +14,9 @@
  *     an initial value the fold starts from it;
  *   - inclusive(i) = P(i + 1), exclusive(i) = P(i), and the total of a row is P(N); a reverse scan is the same on the
  *     row read backwards.
- * Without an initial value P(0) is the operator's identity: +0 for a sum, 1 for a product. Two NaNs may differ in sign
- * and payload; everything else is equal bit for bit.
+ * Without an initial value P(0) is the operator's identity: +0 for a sum, 1 for a product; for a maximum -inf, or the
+ * lowest value of an integer accumulator, and for a minimum +inf, or the highest. Two NaNs may differ in sign and
+ * payload; everything else is equal bit for bit.
  *
  * Rounding. Results are a fixed tree of roundings, and differ from a loop that adds one element after another:
  *   - Sums of numbers >= 0 may step down by an ulp or two from one element to the next, since neighbours are rounded
@@ -125,7 +126,12 @@ typedef enum rowscan_engine {
   ROWSCAN_ENGINE_HOST
 } rowscan_engine;
 
-typedef enum rowscan_op { ROWSCAN_SUM = 0, ROWSCAN_PROD } rowscan_op;
+typedef enum rowscan_op {
+  ROWSCAN_SUM = 0,
+  ROWSCAN_PROD,
+  ROWSCAN_MAX, /* a NaN wins over all numbers, and -0 is less than +0 */
+  ROWSCAN_MIN  /* likewise */
+} rowscan_op;
 
 typedef enum rowscan_type {
   ROWSCAN_TYPE_DEFAULT = 0,
@@ -147,7 +153,7 @@ typedef enum rowscan_type {
 typedef enum rowscan_mask_mode {
   ROWSCAN_MASK_NONE = 0,
   ROWSCAN_MASK_SELECT,  /* where the mask is 0, the element is replaced by the identity: a NaN there is gone */
-  ROWSCAN_MASK_MULTIPLY /* the element is multiplied by the mask, in the accumulator type: a NaN stays */
+  ROWSCAN_MASK_MULTIPLY /* the element is multiplied by the mask, in the accumulator type: a NaN stays; SUM, PROD */
 } rowscan_mask_mode;
 
 /* How the rows lie in memory, which decides what kernels a plan holds. Either layout serves any strides; the wrong one
@@ -317,7 +323,7 @@ typedef struct rowscan_spec {
   size_t size;
   rowscan_op op;
   rowscan_type in_type;   /* default f32 */
-  rowscan_type out_type;  /* default: the input's if floating, u64 for unsigned, i64 for signed integers and bool */
+  rowscan_type out_type;  /* default: the input's if floating or for MAX, MIN; else u64 for unsigned, i64 for others */
   rowscan_type acc_type;  /* accumulator; default: see rowscan_spec_complete */
   rowscan_type mask_type; /* bool, u8 or the input's type; default bool */
   rowscan_mask_mode mask_mode; /* default: no mask */
@@ -336,7 +342,8 @@ typedef struct rowscan_spec {
  * The accumulator of a floating output is f32 for f16, bf16, f32, bool and integers of 8 and 16 bits, and f64 for f64
  * and integers of 32 and 64 bits (where every element but those of i64 and u64 is exact); f64 may be asked for instead
  * of f32. The accumulator of an integer output is the output type, and wraps. Results are rounded once, from the
- * accumulator to the output type. A floating input has a floating output, and no output is bool.
+ * accumulator to the output type. A floating input has a floating output, and no output is bool, but for MAX and MIN
+ * of bool; their integer outputs have every value of the input type.
  *
  * Errors: BAD_ARGUMENT, UNSUPPORTED.
  */

@@ -142,15 +142,13 @@ static PyObject *entry(rowscan_op op, const char *function, PyObject *const *arg
   return call_python(&call, given, dim);
 }
 
-PyObject *rp_cumsum(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
-  (void)self;
-  return entry(ROWSCAN_SUM, "cumsum", args, count, names);
-}
-
-PyObject *rp_cumprod(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
-  (void)self;
-  return entry(ROWSCAN_PROD, "cumprod", args, count, names);
-}
+#define X(name, op)                                                                                                    \
+  PyObject *rp_##name(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {                      \
+    (void)self;                                                                                                        \
+    return entry(op, #name, args, count, names);                                                                       \
+  }
+RP_SCANS(X)
+#undef X
 
 PyObject *rp_set_python(PyObject *self, PyObject *function) {
   (void)self;

@@ -10,9 +10,16 @@
 /* A call whose arrays may be what their library likes. NotImplemented: Python has to serve it. */
 PyObject *rp_call_quick(rp_call *call);
 
-/* cumsum(x, dim, *, axis, ...) and cumprod(). */
-PyObject *rp_cumsum(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
-PyObject *rp_cumprod(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
+/* X(name, operator): the functions that scan, name(x, dim, *, axis, ...). docs.c has their manuals. */
+#define RP_SCANS(X)                                                                                                    \
+  X(cumsum, ROWSCAN_SUM)                                                                                               \
+  X(cumprod, ROWSCAN_PROD)                                                                                             \
+  X(cummax, ROWSCAN_MAX)                                                                                               \
+  X(cummin, ROWSCAN_MIN)
+
+#define X(name, op) PyObject *rp_##name(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
+RP_SCANS(X)
+#undef X
 
 /* set_python(function): what serves calls that the quick way does not. */
 PyObject *rp_set_python(PyObject *self, PyObject *function);

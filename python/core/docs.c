@@ -98,6 +98,47 @@ const char rp_cumprod_doc[] = MANUAL(
     "       [ 10.,  40., 200.]])\n",
     "array([  60., 1200.])\n");
 
+/* Of a maximum or minimum: its name, what it makes, its function, the identity, and the results of the examples. */
+#define MANUAL_OF_ORDER(name, Results, function, identity, inclusive, exclusive, totals)                               \
+  name "(x, dim=None, *, axis=None, reverse=False, exclusive=False, mask=None, mask_mode='select', init=None, "        \
+       "totals=False, dtype=None, acc=None, out=None)\n--\n\n" Results " along one dimension: y[i] = " function        \
+       "(x[0], ..., x[i]) in each row.\n"                                                                              \
+       "\n"                                                                                                            \
+       "Values alone: torch's own returns indices besides. A NaN wins over every number, and -0.0 is less than 0.0.\n" \
+       "\n"                                                                                                            \
+       ">>> import numpy as np, rowscan\n"                                                                             \
+       ">>> x = np.array([[2., 1., 3.], [6., 4., 5.]])\n"                                                              \
+       ">>> rowscan." name "(x, 1)\n" inclusive ">>> y, totals = rowscan." name                                        \
+       "(x, 1, exclusive=True, totals=True)\n"                                                                         \
+       ">>> y\n" exclusive ">>> totals\n" totals "\n"                                                                  \
+       "Arguments\n"                                                                                                   \
+       "    x, dim, axis, reverse, mask, init, totals, acc, out\n"                                                     \
+       "               Those of cumsum.\n"                                                                             \
+       "    exclusive  True: leave each element out of its own result; y[0] = " identity " of the\n"                   \
+       "               accumulator's type, an infinity where it has one.\n"                                            \
+       "    mask_mode  'select' alone: elements where mask is 0 or False are left out.\n"                              \
+       "    dtype      The type of the result: one that has all values of x's, or any floating type of floating\n"     \
+       "               elements. Default: x's own.\n"                                                                  \
+       "\n"                                                                                                            \
+       "Returns and errors are those of cumsum. Results are exact, whatever the order, and the same everywhere.\n"     \
+       "\n"                                                                                                            \
+       "Gradients, in torch and JAX\n"                                                                                 \
+       "    None: Unsupported is raised where one is wanted.\n"
+
+const char rp_cummax_doc[] = MANUAL_OF_ORDER("cummax", "Cumulative maxima", "max", "the lowest value",
+                                             "array([[2., 2., 3.],\n"
+                                             "       [6., 6., 6.]])\n",
+                                             "array([[-inf,   2.,   2.],\n"
+                                             "       [-inf,   6.,   6.]])\n",
+                                             "array([3., 6.])\n");
+
+const char rp_cummin_doc[] = MANUAL_OF_ORDER("cummin", "Cumulative minima", "min", "the highest value",
+                                             "array([[2., 1., 1.],\n"
+                                             "       [6., 4., 4.]])\n",
+                                             "array([[inf,  2.,  1.],\n"
+                                             "       [inf,  6.,  4.]])\n",
+                                             "array([1., 4.])\n");
+
 const char rp_devices_doc[] =
     "devices()\n--\n\n"
     "The GPUs: a list of dicts, empty where there is no GPU or no driver.\n"

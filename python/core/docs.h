@@ -5,6 +5,11 @@
 #ifndef RP_DOCS_H
 #define RP_DOCS_H
 
-extern const char rp_cumsum_doc[], rp_cumprod_doc[], rp_devices_doc[], rp_archs_doc[], rp_set_threads_doc[];
+#include "call.h"
+
+#define X(name, op) extern const char rp_##name##_doc[];
+RP_SCANS(X)
+#undef X
+extern const char rp_devices_doc[], rp_archs_doc[], rp_set_threads_doc[];
 
 #endif

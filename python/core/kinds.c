@@ -64,7 +64,22 @@ bool rp_stream_of(const rp_kind *kind, const rp_view *x, void **stream) {
   return !kind->exchange || !kind->exchange->stream(DL_CUDA, x->device, stream);
 }
 
-rowscan_type rp_default_out(rowscan_type unsigned_sum, rowscan_type in) {
+/* Whether the operator's results have the elements' type by default: asked once. */
+static bool keeps_type(rowscan_op op) {
+  enum { MOST = 64, KEEPS = 1, WIDENS = 2 };
+  static signed char known[MOST];
+  if ((unsigned)op >= MOST)
+    return false;
+  if (!known[op]) {
+    rowscan_spec spec = {.size = sizeof spec, .op = op, .in_type = ROWSCAN_I8, .length = 1};
+    known[op] = !rowscan_spec_complete(&spec) && spec.out_type == spec.in_type ? KEEPS : WIDENS;
+  }
+  return known[op] == KEEPS;
+}
+
+rowscan_type rp_default_out(rowscan_op op, rowscan_type unsigned_sum, rowscan_type in) {
+  if (op != ROWSCAN_SUM && keeps_type(op))
+    return in;
   switch (in) {
   case ROWSCAN_F16:
   case ROWSCAN_BF16:

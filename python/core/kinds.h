@@ -36,7 +36,7 @@ rp_looked rp_look_beside(rp_view *view, PyObject *array, const rp_kind *kind, co
 bool rp_stream_of(const rp_kind *kind, const rp_view *x, void **stream);
 
 /* The type of a result, where unsigned integers are summed up in unsigned_sum. */
-rowscan_type rp_default_out(rowscan_type unsigned_sum, rowscan_type in);
+rowscan_type rp_default_out(rowscan_op op, rowscan_type unsigned_sum, rowscan_type in);
 
 /* A new array of x's shape on its device, in C order. NULL: an exception is set. */
 PyObject *rp_new_like(const rp_kind *kind, PyObject *x, const rp_view *seen, rowscan_type type);

@@ -65,6 +65,18 @@ PyObject *rp_complete(PyObject *self, PyObject *args) {
   return status ? rp_fail(status) : Py_BuildValue("iii", (int)spec.in_type, (int)spec.out_type, (int)spec.acc_type);
 }
 
+PyObject *rp_ops(PyObject *self, PyObject *none) {
+  (void)self, (void)none;
+  PyObject *names = PyList_New(0);
+  for (int op = 0; names && rowscan_op_by_name(rowscan_op_name((rowscan_op)op)) == op; op++) {
+    PyObject *name = PyUnicode_FromString(rowscan_op_name((rowscan_op)op));
+    if (!name || PyList_Append(names, name))
+      Py_CLEAR(names);
+    Py_XDECREF(name);
+  }
+  return names;
+}
+
 static int count_warmed(void *user, const rowscan_warmed *one) {
   long long *sums = user;
   sums[0] += one->modules;

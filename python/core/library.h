@@ -10,6 +10,9 @@
 /* complete(text) -> (input, output, accumulator): types of a spec, its defaults filled in, as numbers. */
 PyObject *rp_complete(PyObject *self, PyObject *args);
 
+/* ops(): names of the operators by their numbers. */
+PyObject *rp_ops(PyObject *self, PyObject *none);
+
 /* warm(specs, archs or None, threads) -> (modules, compiled). */
 PyObject *rp_warm(PyObject *self, PyObject *args);
 

@@ -15,9 +15,8 @@
 #define FAST(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL
 #define FAST_WITH_NAMES(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL | METH_KEYWORDS
 
-static PyMethodDef methods[] = {{"cumsum", FAST_WITH_NAMES(rp_cumsum), rp_cumsum_doc},
-                                {"cumprod", FAST_WITH_NAMES(rp_cumprod), rp_cumprod_doc},
-                                {"scan", FAST(rp_scan_settled), NULL},
+#define X(name, op) {#name, FAST_WITH_NAMES(rp_##name), rp_##name##_doc},
+static PyMethodDef methods[] = {RP_SCANS(X){"scan", FAST(rp_scan_settled), NULL},
                                 {"look", rp_look_for_python, METH_O, NULL},
                                 {"add_kind", rp_add_kind, METH_VARARGS, NULL},
                                 {"set_fresh", rp_set_fresh, METH_VARARGS, NULL},
@@ -31,6 +30,7 @@ static PyMethodDef methods[] = {{"cumsum", FAST_WITH_NAMES(rp_cumsum), rp_cumsum
                                 {"box", rp_box, METH_VARARGS, NULL},
                                 {"unbox", rp_unbox, METH_O, NULL},
                                 {"xla_handler", rp_xla_handler, METH_O, NULL},
+                                {"ops", rp_ops, METH_NOARGS, NULL},
                                 {"complete", rp_complete, METH_VARARGS, NULL},
                                 {"warm", rp_warm, METH_VARARGS, NULL},
                                 {"devices", rp_devices, METH_NOARGS, rp_devices_doc},
@@ -43,6 +43,7 @@ static PyMethodDef methods[] = {{"cumsum", FAST_WITH_NAMES(rp_cumsum), rp_cumsum
                                 {"cache_import", rp_cache_import, METH_VARARGS, NULL},
                                 {"command", rp_command, METH_O, NULL},
                                 {NULL, NULL, 0, NULL}};
+#undef X
 
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "rowscan._core", NULL, -1, methods, NULL, NULL, NULL, NULL};

@@ -56,7 +56,7 @@ bool rp_fit(rp_views *v, rp_call *call, rowscan_type unsigned_sum) {
   call->dim += call->dim < 0 ? v->x.rank : 0;
   bool decides = !call->out_type && !v->out.type;
   if (decides)
-    call->out_type = rp_default_out(unsigned_sum, v->x.type);
+    call->out_type = rp_default_out(call->op, unsigned_sum, v->x.type);
   if (call->out_type && is_floating(v->x.type) && !is_floating(call->out_type)) /* elements are converted first */
     return false;
   return fit(&v->mask, &v->x, call->dim, false) && fit(&v->init, &v->x, call->dim, true) &&

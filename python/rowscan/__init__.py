@@ -23,7 +23,7 @@ from ._after import after_import as _after_import
 from ._errors import (BadArgument, CacheFailed, CompileFailed, CudaFailed, Error, NoCompiler, NoDevice, NoDriver,
                       NotCached, OutOfMemory, Unsupported)
 from ._call import library_of as _library_of
-from ._types import PREPARE, PROD, SPEC, SUM
+from ._types import OPS as _OPS, PREPARE, PROD, SPEC, SUM
 from . import cache
 
 
@@ -34,14 +34,16 @@ def __getattr__(name):
 
 
 __version__ = library_version = _core.library_version
-__all__ = ["cumsum", "cumprod", "cumulative_sum", "cumulative_prod", "prepare", "spec", "warm", "devices", "archs",
-           "set_threads", "cache", "Error", "BadArgument", "CacheFailed", "CompileFailed", "CudaFailed", "NoCompiler",
+__all__ = ["cumsum", "cumprod", "cummax", "cummin", "cumulative_sum", "cumulative_prod", "prepare", "spec", "warm",
+           "devices", "archs", "set_threads", "cache", "Error", "BadArgument", "CacheFailed", "CompileFailed", "CudaFailed", "NoCompiler",
            "NoDevice", "NoDriver", "NotCached", "OutOfMemory", "Unsupported"]
 _os.register_at_fork(after_in_child=_core.forget)
 _after_import("torch", lambda: _importlib.import_module("._torch", __name__))
 
 cumsum = _core.cumsum
 cumprod = _core.cumprod
+cummax = _core.cummax
+cummin = _core.cummin
 devices = _core.devices
 archs = _core.archs
 set_threads = _core.set_threads
@@ -70,9 +72,6 @@ def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False):
     return _library_of(x).cumulative(PROD, x, axis, dtype, include_initial)
 
 
-_OPS = {"sum": SUM, "prod": PROD}
-
-
 def _wanted(wanted, x, dim, op, axis, reverse, exclusive, mask, mask_mode, init, totals, dtype, acc, out):
     if op not in _OPS:
         raise ValueError(f"op is {op!r}, not one of {', '.join(map(repr, _OPS))}")
@@ -82,11 +81,11 @@ def _wanted(wanted, x, dim, op, axis, reverse, exclusive, mask, mask_mode, init,
 
 def prepare(x, dim=None, *, op="sum", axis=None, reverse=False, exclusive=False, mask=None, mask_mode="select",
             init=None, totals=False, dtype=None, acc=None, out=None):
-    """Makes ready what cumsum() or cumprod() need for such arrays, and scans nothing.
+    """Makes ready what cumsum(), cumprod(), cummax() or cummin() need for such arrays, and scans nothing.
 
     The call itself then compiles, loads and allocates nothing but its result. On a CPU there is nothing to do.
 
-    op    "sum" or "prod"; all else as in cumsum(). Elements are not read.
+    op    "sum", "prod", "max" or "min"; all else as in cumsum(). Elements are not read.
 
     >>> rowscan.prepare(np.zeros((4, 1000)), 1, reverse=True)
     """

@@ -10,7 +10,7 @@ import importlib
 import operator
 
 from . import _core
-from ._types import (DEFAULT, EXCLUSIVE, FACTORS, INCLUDE_INITIAL, MASK_MODES, MULTIPLY, NAMES, NUMBERS, REVERSE, SCAN,
+from ._types import (DEFAULT, EXCLUSIVE, FACTORS, INCLUDE_INITIAL, KEEPING, MASK_MODES, MULTIPLY, NAMES, NUMBERS, REVERSE, SCAN,
                      SELECT, accumulator, is_floating)
 
 # By the package that defines an array's type. None of these is imported before one of its arrays is seen.
@@ -89,8 +89,11 @@ class Library:
     def dim_error(self, dim, rank):
         return IndexError(f"dim is {dim}, not in {-rank} to {rank - 1}")
 
+    def result_type(self, op, kind):
+        return kind if op in KEEPING else self.default(kind)
+
     def default(self, kind):
-        """The type of a result."""
+        """The type of a sum."""
         if is_floating(kind):
             return kind
         return self.unsigned_sum if NAMES[kind].startswith("u") else NUMBERS["i64"]
@@ -150,7 +153,7 @@ class Library:
             x, kind = self.cast(x, wanted), wanted
         s.x = x
         s.out = self.checked_out(x, s, out, wanted)
-        s.number = wanted or (self.numbers[s.out.dtype] if s.out is not None else self.default(kind))
+        s.number = wanted or (self.numbers[s.out.dtype] if s.out is not None else self.result_type(op, kind))
         wide = accumulator(kind, s.number, s.acc) if init is not None or totals else None
         s.mask_mode = mask_mode if mask is not None else SELECT
         s.mask = self.settled_mask(x, kind, mask, mask_mode) if mask is not None else None

@@ -17,7 +17,8 @@ from jax.interpreters import ad, batching, mlir
 
 from . import _core
 from ._call import Library
-from ._types import (EXCLUSIVE, INCLUDE_INITIAL, MULTIPLY, NAMES, NUMBERS, PREPARE, PROD, REVERSE, SCAN, SPEC,
+from ._errors import Unsupported
+from ._types import (EXCLUSIVE, INCLUDE_INITIAL, MULTIPLY, NAMES, NUMBERS, OPS, PREPARE, PROD, REVERSE, SCAN, SPEC,
                      SUM, accumulator, is_floating)
 
 _DTYPES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i8": "int8", "u8": "uint8",
@@ -139,6 +140,8 @@ def _jvp(primals, tangents, **params):
     results = _scan_p.bind(*primals, **params)
     if all(map(_is_zero, tangents)) or not is_floating(params["number"]):
         changes = [None] * len(results)
+    elif params["op"] not in (SUM, PROD):
+        raise Unsupported(f"a scan of operator {list(OPS)[params['op']]} has no derivative here")
     elif params["op"] == PROD:
         changes = _product_changes(primals, tangents, **params)
     else:

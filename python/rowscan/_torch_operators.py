@@ -19,7 +19,8 @@ from torch._functorch.utils import enable_single_level_autograd_function
 
 from . import _core
 from ._errors import Unsupported
-from ._types import DEFAULT, INCLUDE_INITIAL, MULTIPLY, NUMBERS, PROD, REVERSE, SCAN, SUM, accumulator, is_floating
+from ._types import (DEFAULT, INCLUDE_INITIAL, KEEPING, MULTIPLY, NUMBERS, OPS, PROD, REVERSE, SCAN, SUM, accumulator,
+                     is_floating)
 
 _NAMES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i8": "int8", "u8": "uint8",
           "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64",
@@ -62,9 +63,9 @@ def _front(x, dim):
     return dim + max(x.dim(), 1) if dim < 0 else dim
 
 
-def _out_type(x, out_type):
+def _out_type(x, op, out_type):
     kind = TYPES[x.dtype]
-    return out_type or (kind if is_floating(kind) else NUMBERS["i64"])
+    return out_type or (kind if is_floating(kind) or op in KEEPING else NUMBERS["i64"])
 
 
 def run(x, dim, op, flags, out_type, acc, mask_mode, mask, init, totals, out):
@@ -75,18 +76,18 @@ def run(x, dim, op, flags, out_type, acc, mask_mode, mask, init, totals, out):
     return y
 
 
-def _new(x, dim, flags, out_type):
-    return torch.empty(out_shape(x, dim, flags), dtype=DTYPES[_out_type(x, out_type)], device=x.device)
+def _new(x, dim, op, flags, out_type):
+    return torch.empty(out_shape(x, dim, flags), dtype=DTYPES[_out_type(x, op, out_type)], device=x.device)
 
 
 def _kernel_scan(x, dim, op=SUM, flags=0, out_type=DEFAULT, acc=DEFAULT, mask_mode=0, mask=None, init=None):
-    out = _new(x, _front(x, dim), flags, out_type) if flags & INCLUDE_INITIAL else None
+    out = _new(x, _front(x, dim), op, flags, out_type) if flags & INCLUDE_INITIAL else None
     return run(x, dim, op, flags, out_type, acc, mask_mode, mask, init, None, out)
 
 
 def _kernel_totals(x, dim, op=SUM, flags=0, out_type=DEFAULT, acc=DEFAULT, mask_mode=0, mask=None, init=None,
                    totals_type=0):
-    out = _new(x, _front(x, dim), flags, out_type) if flags & INCLUDE_INITIAL else None
+    out = _new(x, _front(x, dim), op, flags, out_type) if flags & INCLUDE_INITIAL else None
     if totals_type not in DTYPES:
         raise ValueError(f"totals_type is {totals_type}, the number of no type")
     totals = torch.empty(rows_shape(x, _front(x, dim)), dtype=DTYPES[totals_type], device=x.device)
@@ -125,13 +126,13 @@ _library.impl("_scan_totals", torch.library.fallthrough_kernel, "Autograd")
 
 
 def _fake_scan(x, dim, op=SUM, flags=0, out_type=DEFAULT, acc=DEFAULT, mask_mode=0, mask=None, init=None):
-    return _new(x, _front(x, dim), flags, out_type)
+    return _new(x, _front(x, dim), op, flags, out_type)
 
 
 def _fake_totals(x, dim, op=SUM, flags=0, out_type=DEFAULT, acc=DEFAULT, mask_mode=0, mask=None, init=None,
                  totals_type=0):
     dim = _front(x, dim)
-    return (_new(x, dim, flags, out_type),
+    return (_new(x, dim, op, flags, out_type),
             torch.empty(rows_shape(x, dim), dtype=DTYPES[totals_type], device=x.device))
 
 
@@ -249,6 +250,8 @@ class _Scan(torch.autograd.Function):
     @staticmethod
     def setup_context(ctx, inputs, output):
         x, dim, op, flags, out_type, acc, mask_mode, mask, init, totals_type = inputs
+        if op not in (SUM, PROD):
+            raise Unsupported(f"a scan of operator {list(OPS)[op]} has no gradient here")
         if op == PROD and (flags or mask is not None or init is not None or totals_type):
             raise Unsupported("the gradient of a product is there for plain ones alone: from the first element on, "
                               "inclusive, without mask, init and totals")
@@ -336,7 +339,7 @@ def _composite_scan(x, dim, op=SUM, flags=0, out_type=DEFAULT, acc=DEFAULT, mask
 def _composite_totals(x, dim, op=SUM, flags=0, out_type=DEFAULT, acc=DEFAULT, mask_mode=0, mask=None, init=None,
                       totals_type=0):
     return differentiable(x, _front(x, dim), op, flags, out_type, acc, mask_mode, mask, init,
-                           totals_type or accumulator(TYPES[x.dtype], _out_type(x, out_type), acc))
+                           totals_type or accumulator(TYPES[x.dtype], _out_type(x, op, out_type), acc))
 
 
 _library.impl("scan", _composite_scan, "CompositeImplicitAutograd")

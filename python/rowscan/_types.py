@@ -5,7 +5,8 @@ SPDX-License-Identifier: MIT
 from . import _core
 from ._errors import BadArgument, Unsupported
 
-SUM, PROD = 0, 1
+OPS = {name: number for number, name in enumerate(_core.ops())}
+SUM, PROD = OPS["sum"], OPS["prod"]
 EXCLUSIVE, REVERSE, INCLUDE_INITIAL = 1, 2, 8
 SELECT, MULTIPLY = 1, 2
 MASK_MODES = {"select": SELECT, "multiply": MULTIPLY}
@@ -14,6 +15,8 @@ SCAN, PREPARE, SPEC = 0, 1, 2  # what a call of _core.scan is wanted for
 NAMES = (None, "f16", "bf16", "f32", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "bool")
 NUMBERS = {name: number for number, name in enumerate(NAMES) if name}
 LAST_FLOATING = NUMBERS["f64"]
+KEEPING = [op for name, op in OPS.items()  # whose results have the elements' type by default
+           if _core.complete(f"op={name} in=i8 length=1")[1] == NUMBERS["i8"]]
 FACTORS = (NUMBERS["bool"], NUMBERS["u8"])  # types of masks besides x's own
 DEFAULT = 0
 
@@ -24,14 +27,16 @@ def is_floating(number):
 
 def _accumulators():
     table = {}
-    for kind in NUMBERS.values():
-        for number in NUMBERS.values():
-            for acc in (DEFAULT, NUMBERS["f64"]):
-                text = f"in={NAMES[kind]} out={NAMES[number]} length=1" + (" acc=f64" if acc else "")
-                try:
-                    table[kind, number, acc] = _core.complete(text)[2]
-                except (BadArgument, Unsupported):
-                    pass  # there is no such scan, and the library will say so
+    names = list(OPS)
+    for name in {names[SUM], *(names[op] for op in KEEPING[:1])}:  # what goes from a type to another has one rule
+        for kind in NUMBERS.values():
+            for number in NUMBERS.values():
+                for acc in (DEFAULT, NUMBERS["f64"]):
+                    text = f"op={name} in={NAMES[kind]} out={NAMES[number]} length=1" + (" acc=f64" if acc else "")
+                    try:
+                        table[kind, number, acc] = _core.complete(text)[2]
+                    except (BadArgument, Unsupported):
+                        pass  # there is no such scan, and the library will say so
     return table
 
 

@@ -69,7 +69,7 @@ def test_arguments_are_named():
     for call, words in ((lambda: rowscan.cumsum(x, 1, mask=x, mask_mode="drop"), "mask_mode is 'drop'"),
                         (lambda: rowscan.cumsum(x, 1, mask=x, mask_mode=None), "mask_mode is None"),
                         (lambda: rowscan.prepare(x, 1, mask=x, mask_mode="drop"), "mask_mode is 'drop'"),
-                        (lambda: rowscan.spec(x, 1, op="max"), "op is 'max', not one of 'sum', 'prod'"),
+                        (lambda: rowscan.spec(x, 1, op="maximum"), "op is 'maximum', not one of 'sum', 'prod'"),
                         (lambda: rowscan.set_threads(-1), "threads is -1"),
                         (lambda: rowscan.set_threads(10**6), "threads is 1000000")):
         with pytest.raises(ValueError, match=words):

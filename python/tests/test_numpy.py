@@ -24,6 +24,59 @@ FUNCTIONS = {"sum": (rowscan.cumsum, np.cumsum), "prod": (rowscan.cumprod, np.cu
 quick = settings(deadline=None, max_examples=150)
 
 
+# ---- maxima and minima ----------------------------------------------------------------------------------------------
+
+EXTREMES = {"max": (rowscan.cummax, np.maximum), "min": (rowscan.cummin, np.minimum)}
+
+
+@pytest.mark.parametrize("op", EXTREMES)
+@pytest.mark.parametrize("name", ALL)
+def test_extremes(op, name):
+    function, numpys = EXTREMES[op]
+    dtype = np.dtype(order.DTYPES[name])
+    random = np.random.default_rng(7)
+    x = random.integers(0, 256, (3, 1001, dtype.itemsize), np.uint8).view(dtype)[..., 0]
+    if dtype.kind == "b":
+        x = x.view(np.uint8) % 2 == (op == "min")
+    elif dtype.kind == "f":
+        x = np.nan_to_num(x, posinf=1, neginf=-1)
+    y, totals = function(x, 1, totals=True)
+    assert y.dtype == dtype
+    np.testing.assert_array_equal(y, numpys.accumulate(x, axis=1))
+    np.testing.assert_array_equal(totals.astype(dtype), numpys.reduce(x, axis=1))
+    np.testing.assert_array_equal(function(x, 1, reverse=True), numpys.accumulate(x[:, ::-1], axis=1)[:, ::-1])
+    before = function(x, 1, exclusive=True)
+    np.testing.assert_array_equal(before[:, 1:], y[:, :-1])
+    if dtype.kind == "f":
+        first = -np.inf if op == "max" else np.inf
+    elif dtype.kind == "b":
+        first = op == "min"
+    else:
+        first = np.iinfo(dtype).min if op == "max" else np.iinfo(dtype).max
+    assert (before[:, 0] == first).all()
+    mask = random.integers(0, 2, x.shape).astype(bool)
+    np.testing.assert_array_equal(function(x, 1, mask=mask),
+                                  numpys.accumulate(np.where(mask, x, np.array(first, dtype)), axis=1))
+    np.testing.assert_array_equal(function(x, 1, init=x[:, 5:6]),
+                                  numpys(numpys.accumulate(x, axis=1), x[:, 5:6]))
+
+
+@pytest.mark.parametrize("op", EXTREMES)
+def test_extremes_of_zeros_and_nans(op):
+    function, _ = EXTREMES[op]
+    zeros = function(np.array([[0.0, -0.0], [-0.0, 0.0]], np.float32), 1)
+    last = 1.0 if op == "max" else -1.0
+    assert np.copysign(1.0, zeros)[:, 1].tolist() == [last, last]
+    for nan in (np.nan, -np.nan):
+        y = function(np.array([1.0, nan, np.inf, -np.inf]), 0)
+        assert y[0] == 1 and np.isnan(y[1:]).all()
+    assert not np.isnan(function(np.array([1.0, np.nan, 2.0]), 0, mask=np.array([True, False, True]))).any()
+    with pytest.raises(rowscan.BadArgument, match="multiply has no meaning for " + op):
+        function(np.ones(3), 0, mask=np.ones(3), mask_mode="multiply")
+    with pytest.raises(rowscan.BadArgument, match="can't be written as i8"):
+        function(np.arange(3), 0, dtype=np.int8)
+
+
 # ---- what is drawn ---------------------------------------------------------------------------------------------------
 
 def elements_of(dtype):

@@ -362,6 +362,15 @@ def test_fake_and_meta_tensors():
     assert rowscan.cumsum(x, 0, out=y) is y
 
 
+@pytest.mark.parametrize("function", [rowscan.cummax, rowscan.cummin])
+def test_extremes_have_no_gradient(function):
+    x = torch.tensor([1., 3., 2.], requires_grad=True)
+    with pytest.raises(rowscan.Unsupported, match="no gradient"):
+        function(x, 0)
+    assert function(x.detach(), 0).dtype is torch.float32
+    assert function(torch.tensor([1, 3, 2], dtype=torch.int8), 0).dtype is torch.int8
+
+
 def test_subclasses():
     class Plain(torch.Tensor):
         pass

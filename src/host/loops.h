@@ -281,7 +281,7 @@ typedef uint64_t c_u64;
 #define DEFINE_RS_FLOAT FLOAT_KIND
 #define DEFINE_RS_SIGNED INTEGER_KIND
 #define DEFINE_RS_UNSIGNED INTEGER_KIND
-#define DEFINE_RS_BOOL(type) ANY_KIND(type) LOAD(type, u32) LOAD(type, u64)
+#define DEFINE_RS_BOOL INTEGER_KIND
 #define X(enumerator, name, bytes, kind) DEFINE_##kind(name)
 RS_TYPES(X)
 #undef X
@@ -495,7 +495,7 @@ SELECT(64, u64)
 #define SAVES_RS_FLOAT FLOAT_SAVES
 #define SAVES_RS_SIGNED INTEGER_SAVES
 #define SAVES_RS_UNSIGNED INTEGER_SAVES
-#define SAVES_RS_BOOL(enumerator, type)
+#define SAVES_RS_BOOL INTEGER_SAVES
 
 #define STRING2(x) #x
 #define STRING(x) STRING2(x)

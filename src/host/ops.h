@@ -26,4 +26,16 @@
 #define rs_neutral_prod 1
 #define rs_identity_prod 1
 
+#define rs_combine_max(a, b) RS_PICK((a) > (b), a, b)
+#define rs_any_order_max 1
+#define rs_neutral_max 0
+#define rs_nan_max UINT64_MAX
+#define rs_lowest_max true
+
+#define rs_combine_min(a, b) RS_PICK((a) < (b), a, b)
+#define rs_any_order_min 1
+#define rs_neutral_min UINT64_MAX
+#define rs_nan_min 0
+#define rs_lowest_min false
+
 #endif

@@ -132,10 +132,16 @@ rowscan_status rowscan_spec_complete(rowscan_spec *spec) {
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */
 
-/* A complete spec's, and 0 of what has no word for it. */
+/* A complete spec's, and 0 of what has no word for it. Tests have operators beyond the table's. */
+static const char *word_of(const rs_field *field, int64_t value) {
+  if (field->values == &rs_op_values)
+    return rowscan_op_name((rowscan_op)value);
+  return value || field->values->words[0] ? field->values->words[value] : "none";
+}
+
 static void add_value(const rs_field *field, int64_t value, rs_text *text) {
   if (field->values->words)
-    rs_text_add(text, "%s", value || field->values->words[0] ? field->values->words[value] : "none");
+    rs_text_add(text, "%s", word_of(field, value));
   else
     rs_text_add(text, "%lld", (long long)value);
 }

@@ -35,7 +35,9 @@
 #define RS_ARITHMETIC_OPS(X)                                                                                           \
   X(ROWSCAN_SUM, sum, Sum)                                                                                             \
   X(ROWSCAN_PROD, prod, Prod)
-#define RS_ORDER_OPS(X)
+#define RS_ORDER_OPS(X)                                                                                                \
+  X(ROWSCAN_MAX, max, Max)                                                                                             \
+  X(ROWSCAN_MIN, min, Min)
 #define RS_OPS(X) RS_ARITHMETIC_OPS(X) RS_ORDER_OPS(X)
 
 /* X(enumerator, name). Mask modes but for "none", which is 0; layouts; regimes. */

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "any_op.h"
+
 /* ---- specs ------------------------------------------------------------------------------------------------------- */
 
 static bool floating(rowscan_type type) {
@@ -31,10 +33,10 @@ void case_random_spec(rowscan_spec *spec, random_source *random, int64_t longest
   static const rowscan_mask_mode masks[] = {ROWSCAN_MASK_NONE, ROWSCAN_MASK_NONE, ROWSCAN_MASK_SELECT,
                                             ROWSCAN_MASK_MULTIPLY};
   *spec = (rowscan_spec){.size = sizeof *spec};
-  spec->op = random_one_in(random, 4) ? ROWSCAN_PROD : ROWSCAN_SUM;
   spec->in_type = (rowscan_type)(1 + random_below(random, 13));
   spec->mask_mode = masks[random_below(random, 4)];
   case_random_types(spec, random);
+  op_take(spec, random_bits(random) >> 8);
   spec->flags = (unsigned)random_below(random, 4);
   spec->length = random_one_in(random, 3) ? 1 + random_below(random, longest < 5000 ? longest : 5000)
                                           : case_length((int)random_below(random, case_lengths(longest)));

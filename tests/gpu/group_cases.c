@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "any_op.h"
 #include "check.h"
 
 enum { RUNS = 4, MOST_THREADS = 8 }; /* of a plan: each with other rows, strides, alignments, elements */
@@ -107,13 +108,13 @@ static bool is_default(rowscan_type in, rowscan_type out, rowscan_type acc) {
 static void add_types(rowscan_type in, rowscan_type out, rowscan_type acc, uint64_t number) {
   random_source random = random_for(suite.seed, 1, number);
   rowscan_spec spec = {.size = sizeof spec, .in_type = in, .out_type = out, .acc_type = acc};
-  spec.op = random_one_in(&random, 3) ? ROWSCAN_PROD : ROWSCAN_SUM;
   spec.regime = (rowscan_regime)random_below(&random, 5);
   spec.flags = (unsigned)random_below(&random, 4);
   spec.length = few(20, 1000) + random_below(&random, few(100, 4000));
   spec.mask_mode = (rowscan_mask_mode)random_below(&random, 3);
   if (spec.mask_mode)
     spec.mask_type = random_one_in(&random, 2) ? in : ROWSCAN_BOOL;
+  op_take(&spec, number);
   spec.layout = (rowscan_layout)random_below(&random, 2);
   add_spec(&spec, random);
 }
@@ -484,9 +485,9 @@ static void check_few_rows(suite_plans *plans, int64_t rows, int64_t columns, bo
 static void check_few(rowscan_type in, int64_t length, rowscan_regime regime, uint64_t number) {
   random_source random = random_for(suite.seed, 16, number);
   rowscan_spec spec = {.size = sizeof spec, .in_type = in, .length = length, .regime = regime};
-  spec.op = number % 5 == 0 ? ROWSCAN_PROD : ROWSCAN_SUM;
   spec.flags = number & 3;
   spec.mask_mode = (rowscan_mask_mode)(number / 4 % 3);
+  op_take(&spec, number);
   suite_plans plans;
   if (plan_drawn(&plans, &spec))
     for (int64_t rows = 1; rows <= 3; rows++)
@@ -499,8 +500,8 @@ static void check_pairs(rowscan_type in, rowscan_type out, int64_t length, uint6
   random_source random = random_for(suite.seed, 20, number);
   rowscan_spec spec = {.size = sizeof spec, .in_type = in, .out_type = out, .length = length};
   spec.layout = ROWSCAN_LAYOUT_COLUMNS;
-  spec.op = number % 5 == 0 ? ROWSCAN_PROD : ROWSCAN_SUM;
   spec.flags = number & 3;
+  op_take(&spec, number);
   suite_plans plans;
   if (plan_drawn(&plans, &spec))
     for (int64_t rows = 1; rows <= 3; rows++)
@@ -526,9 +527,9 @@ static void check_columns_at_once(rowscan_type in, rowscan_type out, int64_t len
   random_source random = random_for(suite.seed, 21, number);
   rowscan_spec spec = {.size = sizeof spec, .in_type = in, .out_type = out, .length = length};
   spec.layout = ROWSCAN_LAYOUT_COLUMNS;
-  spec.op = number % 5 == 0 ? ROWSCAN_PROD : ROWSCAN_SUM;
   spec.flags = number & 3;
   spec.mask_mode = (rowscan_mask_mode)(number % 3);
+  op_take(&spec, number);
   suite_plans plans;
   if (plan_drawn(&plans, &spec))
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
@@ -594,11 +595,11 @@ static void check_offsets(rowscan_type in, rowscan_type out, int64_t length, uin
   rowscan_spec spec = {
       .size = sizeof spec, .in_type = in, .out_type = out, .length = length, .regime = ROWSCAN_REGIME_LONG};
   const rowscan_type masks[] = {ROWSCAN_BOOL, ROWSCAN_U8, in};
-  spec.op = random_one_in(&random, 5) ? ROWSCAN_PROD : ROWSCAN_SUM;
   spec.flags = number & 3;
   spec.mask_mode = (rowscan_mask_mode)(number / 4 % 3);
   if (spec.mask_mode)
     spec.mask_type = masks[random_below(&random, 3)];
+  op_take(&spec, number);
   suite_plans plans;
   if (plan_drawn(&plans, &spec))
     for (int64_t rows = 1; rows <= few(3, 13); rows += rows < 3 ? 1 : 5)

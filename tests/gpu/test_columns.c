@@ -13,6 +13,7 @@
 
 #include "../support/judge.h"
 #include "../support/quick.h"
+#include "any_op.h"
 #include "compile/compile.h"
 #include "family/columns_parts.h"
 #include "family/emit.h"
@@ -552,7 +553,6 @@ static void random_spec(rowscan_spec *s) {
                                     65, 100, 127, 128, 129, 255, 256, 300, 511, 1000, 1024, 2048, 5000, 9000};
   const rowscan_type *type = types[any(sizeof types / sizeof *types)];
   *s = (rowscan_spec){.size = sizeof *s,
-                      .op = once_in(5) ? ROWSCAN_PROD : ROWSCAN_SUM,
                       .in_type = type[0],
                       .out_type = type[1],
                       .acc_type = type[2],
@@ -566,6 +566,7 @@ static void random_spec(rowscan_spec *s) {
                    : once_in(2)                                                                    ? ROWSCAN_MASK_SELECT
                                 : ROWSCAN_MASK_MULTIPLY;
   }
+  op_take(s, (uint64_t)any(1 << 20));
 }
 
 static bool askew_fits(const rs_wide_shape *s) {
@@ -633,7 +634,7 @@ int main(int argc, char **argv) {
                                 .in = (int)rowscan_type_bytes(k.spec.in_type),
                                 .out = (int)rowscan_type_bytes(k.spec.out_type),
                                 .mask = k.spec.mask_mode ? (int)rowscan_type_bytes(k.spec.mask_type) : 0,
-                                .acc = rowscan_type_bytes(k.spec.acc_type) == 8 ? 8 : 4,
+                                .acc = rs_spec_register_bytes(&k.spec),
                                 .steps = steps,
                                 .min_blocks = 1 + (int)any(6),
                                 .lanes = lanes[any(4)]};
@@ -653,7 +654,7 @@ int main(int argc, char **argv) {
                                  .acc = k.shape.acc,
                                  .reverse = (k.spec.flags & ROWSCAN_REVERSE) != 0,
                                  .warps = 2 << any(4),
-                                 .vector = k.shape.acc == 8 ? 4 : 8,
+                                 .vector = k.shape.acc > 4 && k.shape.in > 1 && k.shape.out > 1 ? 4 : 8,
                                  .min_blocks = 2,
                                  .multiprocessors = 200};
       while (rs_pairs_tiles(&k.pairs) > 32 * (k.pairs.warps - 1))

@@ -18,6 +18,7 @@
 #include "../support/judge.h"
 #include "../support/quick.h"
 #include "../support/run_tests.h"
+#include "any_op.h"
 #include "base/text.h"
 #include "compile/compile.h"
 #include "data.h"
@@ -337,7 +338,6 @@ static void add_length(int64_t length, int arch) {
   const rowscan_type *type = types[random_below(&any, TYPES)];
   rowscan_spec spec = {
       .size = sizeof spec, .length = length, .in_type = type[0], .out_type = type[1], .acc_type = type[2]};
-  spec.op = random_one_in(&any, 4) ? ROWSCAN_PROD : ROWSCAN_SUM;
   spec.flags = (unsigned)random_below(&any, 4);
   spec.mask_mode = (rowscan_mask_mode)random_below(&any, 3);
   if (spec.mask_mode)
@@ -349,6 +349,7 @@ static void add_length(int64_t length, int arch) {
     spec.mask_mode = ROWSCAN_MASK_NONE;
     spec.mask_type = ROWSCAN_TYPE_DEFAULT;
   }
+  op_take(&spec, random_bits(&any) >> 8);
   if (rs_slab_serves(&spec))
     add_kernels(&spec, arch);
 }

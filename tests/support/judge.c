@@ -12,12 +12,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../gpu/affine.h"
+
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
-/* An element: `real` if its type is floating, else `whole`, modulo 2^64. */
+/* An element: `real` if its type is floating, else `whole`, modulo 2^64. Of an affine map the term, and its factor. */
 typedef struct number {
   double real;
   uint64_t whole;
+  double real_factor;
+  uint64_t whole_factor;
 } number;
 
 static bool floating(rowscan_type type) {
@@ -101,7 +105,7 @@ void judge_write(rowscan_type type, void *p, uint64_t bits) {
 }
 
 static number read_number(rowscan_type type, const void *p) {
-  number n = {0, read_bytes(type, p)};
+  number n = {.whole = read_bytes(type, p)};
   uint16_t half;
   float single;
   switch (type) {
@@ -165,17 +169,91 @@ static number convert(rowscan_type acc, rowscan_type from, number n) {
   return fit(acc, n);
 }
 
+/* a < b in the accumulator type, where -0 < +0; neither is a NaN. */
+static bool less(rowscan_type acc, number a, number b) {
+  if (floating(acc))
+    return a.real < b.real || (a.real == b.real && signbit(a.real) > signbit(b.real));
+  return with_sign(acc) ? (int64_t)a.whole < (int64_t)b.whole : a.whole < b.whole;
+}
+
+static number select_one(const rowscan_spec *spec, number a, number b) {
+  if (floating(spec->acc_type) && (isnan(a.real) || isnan(b.real)))
+    return isnan(a.real) ? a : b;
+  return less(spec->acc_type, a, b) == (spec->op == ROWSCAN_MAX) ? b : a;
+}
+
 /*
  * A double holds the sum and the product of two floats well enough to be rounded to float once more: 53 >= 2 * 24 + 2.
  */
+static number sum(rowscan_type acc, number a, number b) {
+  return fit(acc, (number){.real = a.real + b.real, .whole = a.whole + b.whole});
+}
+
+static number product(rowscan_type acc, number a, number b) {
+  volatile double real = a.real * b.real; /* rounded, whatever the compiler would make of a sum that follows */
+  return fit(acc, (number){.real = real, .whole = a.whole * b.whole});
+}
+
+static number factor_of(number a) {
+  return (number){.real = a.real_factor, .whole = a.whole_factor};
+}
+
+/* y -> term + factor * y */
+static number affine(number factor, number term) {
+  term.real_factor = factor.real;
+  term.whole_factor = factor.whole;
+  return term;
+}
+
 static number combine(const rowscan_spec *spec, number a, number b) {
-  bool sum = spec->op == ROWSCAN_SUM;
-  number n = {sum ? a.real + b.real : a.real * b.real, sum ? a.whole + b.whole : a.whole * b.whole};
-  return fit(spec->acc_type, n);
+  rowscan_type acc = spec->acc_type;
+  switch ((int)spec->op) {
+  case ROWSCAN_SUM:
+    return sum(acc, a, b);
+  case ROWSCAN_PROD:
+    return product(acc, a, b);
+  case AFFINE:
+    return affine(product(acc, factor_of(a), factor_of(b)), sum(acc, product(acc, factor_of(b), a), b));
+  default:
+    return select_one(spec, a, b);
+  }
+}
+
+/* The total of one element. */
+static number load(const rowscan_spec *spec, number x) {
+  if ((int)spec->op != AFFINE)
+    return x;
+  return affine((number){.real = x.real < -1 ? -1 : x.real > 1 ? 1 : x.real, .whole = x.whole | 1}, x);
+}
+
+/* Where a fold starts. */
+static number begin(number y) {
+  return affine((number){.real = 1, .whole = 1}, y);
+}
+
+/* The lowest value of a type, or the highest. */
+static number extreme(rowscan_type type, bool lowest) {
+  unsigned bits = 8 * (unsigned)rowscan_type_bytes(type);
+  number n = {.real = lowest ? -(double)INFINITY : (double)INFINITY};
+  if (type == ROWSCAN_BOOL)
+    n.whole = !lowest;
+  else if (with_sign(type))
+    n.whole = lowest ? -(UINT64_C(1) << (bits - 1)) : (UINT64_C(1) << (bits - 1)) - 1;
+  else
+    n.whole = lowest ? 0 : UINT64_MAX >> (64 - bits);
+  return n;
 }
 
 static number identity(const rowscan_spec *spec) {
-  return spec->op == ROWSCAN_SUM ? (number){0.0, 0} : (number){1.0, 1};
+  switch ((int)spec->op) {
+  case ROWSCAN_SUM:
+  case AFFINE:
+    return begin((number){0});
+  case ROWSCAN_PROD:
+    return (number){.real = 1.0, .whole = 1};
+  default:
+    return extreme(spec->acc_type, spec->op == ROWSCAN_MAX);
+  }
 }
 
 bool judge_equal(rowscan_type type, const void *a, const void *b) {
@@ -197,6 +275,11 @@ static void block_totals(const rowscan_spec *spec, number *totals[], int64_t n) 
 static number prefix(const rowscan_spec *spec, number *const totals[], int64_t k, const number *init) {
   bool any = init;
   number p = init ? *init : identity(spec);
+  if ((int)spec->op == AFFINE && !init &&
+      k > 0) { /* a map of nothing is no result: it is made of 0, as small as can be */
+    p = begin((number){.real = -0.0});
+    any = true;
+  }
   int64_t start = 0;
   for (int b = 62; b >= 0; b--)
     if (k >> b & 1) {
@@ -217,12 +300,12 @@ static number element(const rowscan_spec *spec, const rs_rows *rows, int64_t in,
   number x = convert(spec->acc_type, spec->in_type,
                      read_number(spec->in_type, at(rows->array[RS_IN].data, spec->in_type, in)));
   if (spec->mask_mode == ROWSCAN_MASK_NONE)
-    return x;
+    return load(spec, x);
   number m = read_number(spec->mask_type, at(rows->array[RS_MASK].data, spec->mask_type, mask));
   if (spec->mask_mode == ROWSCAN_MASK_SELECT)
-    return (floating(spec->mask_type) ? m.real != 0 : m.whole != 0) ? x : identity(spec);
+    return (floating(spec->mask_type) ? m.real != 0 : m.whole != 0) ? load(spec, x) : identity(spec);
   m = convert(spec->acc_type, spec->mask_type, m);
-  return fit(spec->acc_type, (number){x.real * m.real, x.whole * m.whole});
+  return load(spec, product(spec->acc_type, x, m));
 }
 
 static void scan_row(const rowscan_spec *spec, const rs_rows *rows, number *totals[], int64_t row) {
@@ -235,7 +318,7 @@ static void scan_row(const rowscan_spec *spec, const rs_rows *rows, number *tota
   }
   number init;
   if (rows->array[RS_INIT].data)
-    init = fit(spec->acc_type, read_number(spec->acc_type, at(rows->array[RS_INIT].data, spec->acc_type, own)));
+    init = begin(fit(spec->acc_type, read_number(spec->acc_type, at(rows->array[RS_INIT].data, spec->acc_type, own))));
   const number *start = rows->array[RS_INIT].data ? &init : NULL;
   bool reverse = spec->flags & ROWSCAN_REVERSE, exclusive = spec->flags & ROWSCAN_EXCLUSIVE;
   for (int64_t i = 0; i < n; i++) {

@@ -38,7 +38,7 @@ static uint64_t any_float(uint64_t *random, int fraction_bits, int bias, bool su
 }
 
 static uint64_t any_element(uint64_t *random, rowscan_type type, rowscan_op op) {
-  bool sum = op == ROWSCAN_SUM;
+  bool sum = op != ROWSCAN_PROD;
   switch (type) {
   case ROWSCAN_F16:
     return any_float(random, 10, 15, sum);
@@ -49,7 +49,7 @@ static uint64_t any_element(uint64_t *random, rowscan_type type, rowscan_op op) 
   case ROWSCAN_F64:
     return any_float(random, 52, 1023, sum);
   default:
-    return any_bits(random) | !sum; /* odd factors: products of others are soon 0 */
+    return any_bits(random) | (op == ROWSCAN_PROD); /* odd factors: products of others are soon 0 */
   }
 }
 

@@ -1010,7 +1010,7 @@ class CommandLine(Case):
         self.usage(*scan, "--dim", words=["--dim"])
         self.usage(*scan, "--reverse=yes", words=["--reverse", "yes"])
         for option, value in [("dim", "x"), ("dim", "1.5"), ("dim", ""), ("dim", "99999999999"), ("dim", "0x1"),
-                              ("dim", " 1"), ("op", "max"), ("dtype", "complex64"), ("acc", "q"), ("type", "<f4"),
+                              ("dim", " 1"), ("op", "maximum"), ("dtype", "complex64"), ("acc", "q"), ("type", "<f4"),
                               ("engine", "gpu"), ("device", "-1"), ("mask-mode", "xor"), ("threads", "many"),
                               ("mask", "-"),
                               ("mask", "")]:

@@ -25,6 +25,7 @@
 #include <xmmintrin.h>
 #endif
 
+#include "../gpu/any_op.h"
 #include "../support/judge.h"
 #include "../support/quick.h"
 #include "../support/run_tests.h"
@@ -378,7 +379,7 @@ static rowscan_spec random_mask_and_flags(uint64_t *r, rowscan_spec spec) {
 
 static bool valid(rowscan_type in, rowscan_type out, rowscan_type acc) {
   if (out == ROWSCAN_BOOL || (floating(in) && !floating(out)))
-    return false;
+    return in == ROWSCAN_BOOL && out == in && acc == in; /* of an order */
   return floating(out) ? acc == ROWSCAN_F32 || acc == ROWSCAN_F64 : acc == out;
 }
 
@@ -395,8 +396,10 @@ START_TEST(everything_at_random) {
         int64_t shape[MAX_DIMS];
         int dims;
         random_shape(&r, shape, &dims);
-        rowscan_spec spec = {.op = i % 2 ? ROWSCAN_PROD : ROWSCAN_SUM, .in_type = in, .out_type = out, .acc_type = acc};
-        problem p = any_problem(&r, random_mask_and_flags(&r, spec), shape, dims, i % 4 == 0);
+        rowscan_spec spec = {.in_type = in, .out_type = out, .acc_type = acc};
+        spec = random_mask_and_flags(&r, spec);
+        op_take(&spec, out == ROWSCAN_BOOL ? ROWSCAN_MAX + (uint64_t)i % 2 : (uint64_t)i);
+        problem p = any_problem(&r, spec, shape, dims, i % 4 == 0);
         check_problem(&r, &p, false);
         free_problem(&p);
       }
@@ -415,6 +418,7 @@ START_TEST(every_length) {
     int64_t length = i <= 76 ? i : edges[(i - 77) / 3] + (i - 77) % 3 - 1;
     for (int64_t rows = 1; rows <= 200; rows = 3 * rows + below(&r, 3)) {
       spec.flags = (unsigned)below(&r, 4);
+      op_take(&spec, next(&r) >> 8);
       problem p = any_problem(&r, spec, (int64_t[]){rows, length}, 2, true);
       check_problem(&r, &p, length * rows < 2000);
       free_problem(&p);
@@ -430,6 +434,7 @@ START_TEST(columns) {
   for (int i = 0; i < 150; i++) {
     rowscan_spec spec = {.in_type = type, .out_type = type, .acc_type = type == ROWSCAN_F16 ? ROWSCAN_F32 : type};
     spec = random_mask_and_flags(&r, spec);
+    op_take(&spec, (uint64_t)i);
     int64_t inner = 1 + below(&r, 300), outer = 1 + below(&r, 3), length = below(&r, 20000 / (inner * outer) + 2);
     problem p = any_problem(&r, spec, (int64_t[]){outer, inner, length}, 3, true);
     int64_t strides[] = {length * inner, 1, inner};

@@ -230,7 +230,7 @@ static const struct {
     {"length=18446744073709551617", "'length'", "'18446744073709551617'", ROWSCAN_BAD_ARGUMENT},
     {"length=5=5", "'length'", "'5=5'", ROWSCAN_BAD_ARGUMENT},
     {"length=5,", "'length'", "'5,'", ROWSCAN_BAD_ARGUMENT},
-    {"length=5 op=max", "'op'", "'max' is not one of sum, prod", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 op=maximum", "'op'", "'maximum' is not one of sum, prod", ROWSCAN_BAD_ARGUMENT},
     {"length=5 in=f99", "'in'", "'f99' is not one of f16", ROWSCAN_BAD_ARGUMENT},
     {"length=5 in=default", "'in'", "'default'", ROWSCAN_BAD_ARGUMENT},
     {"length=5 out=F32", "'out'", "'F32'", ROWSCAN_BAD_ARGUMENT},
@@ -443,7 +443,9 @@ START_TEST(names) {
   ck_assert_int_eq(rowscan_type_by_name("f128"), ROWSCAN_TYPE_DEFAULT);
   ck_assert_int_eq(rowscan_op_by_name("sum"), ROWSCAN_SUM);
   ck_assert_int_eq(rowscan_op_by_name("prod"), ROWSCAN_PROD);
-  ck_assert_int_eq(rowscan_op_by_name("max"), -1);
+  ck_assert_int_eq(rowscan_op_by_name("max"), ROWSCAN_MAX);
+  ck_assert_int_eq(rowscan_op_by_name("min"), ROWSCAN_MIN);
+  ck_assert_int_eq(rowscan_op_by_name("maximum"), -1);
   ck_assert_uint_eq(rowscan_type_bytes(ROWSCAN_BF16), 2);
   ck_assert_uint_eq(rowscan_type_bytes((rowscan_type)99), 0);
   ck_assert_str_eq(rowscan_status_name(ROWSCAN_CUDA_FAILED), "ROWSCAN_CUDA_FAILED");

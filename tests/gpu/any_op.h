@@ -1,0 +1,42 @@
+/*
+ * any_op.h - any operator, for specs that tests make at random
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef ANY_OP_H
+#define ANY_OP_H
+
+#include "spec/types.h"
+
+static inline int op_count(void) {
+  int count = 0;
+  while (rs_op_of((rowscan_op)count))
+    count++;
+  return count;
+}
+
+/*
+ * Gives a spec the operator of a number, sums more often than others. Where that is one of an order, and refuses the
+ * spec's types or its mask's mode, these become some that go with it.
+ */
+static inline void op_take(rowscan_spec *spec, uint64_t number) {
+  int count = op_count(), op = (int)(number % (uint64_t)(count + 1));
+  spec->op = op < count ? (rowscan_op)op : ROWSCAN_SUM;
+  if (!rs_op_of(spec->op)->ordered)
+    return;
+  if (spec->mask_mode == ROWSCAN_MASK_MULTIPLY)
+    spec->mask_mode = ROWSCAN_MASK_SELECT;
+  rowscan_spec types = {.size = sizeof types,
+                        .op = spec->op,
+                        .in_type = spec->in_type,
+                        .out_type = spec->out_type,
+                        .acc_type = spec->acc_type};
+  if (rowscan_spec_complete(&types) == ROWSCAN_OK)
+    return;
+  types.out_type = types.acc_type = ROWSCAN_TYPE_DEFAULT;
+  if (rowscan_spec_complete(&types) == ROWSCAN_OK) {
+    spec->out_type = types.out_type;
+    spec->acc_type = types.acc_type;
+  }
+}
+
+#endif
