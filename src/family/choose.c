@@ -16,7 +16,7 @@ static int64_t lesser(int64_t a, int64_t b) {
 }
 
 static rs_sharing sharing_of(const rs_shape *shape) {
-  return rs_family_of(shape->made_of)->sharing;
+  return rs_families[shape->made_of].sharing;
 }
 
 static bool cut_over_blocks(const rs_shape *shape) {
@@ -35,7 +35,7 @@ static int64_t groups_blocks(const rs_shape *shape, int64_t rows) {
 
 /* Whether a kernel that is not for any strides takes these rows. */
 static bool takes(const rs_shape *shape, const rs_rows *rows, const rowscan_spec *spec) {
-  const rs_family *family = rs_family_of(shape->made_of);
+  const rs_family *family = &rs_families[shape->made_of];
   bool all = true;
   for (int a = 0; a < RS_INIT && all; a++)
     all = !rows->array[a].data || family->takes(shape, &rows->array[a], rows, spec);

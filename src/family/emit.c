@@ -43,7 +43,7 @@ static void emit_problem(const rowscan_spec *spec, rs_text *source) {
 
 void rs_emit(const rowscan_spec *spec, const rs_geometry *geometry, rs_kernel kernel, rs_text *source) {
   const rs_shape *shape = &geometry->shape[kernel];
-  const rs_family *family = rs_family_of(shape->made_of);
+  const rs_family *family = &rs_families[shape->made_of];
   rs_text_add(source, "// rowscan, %s, regime %s: ", rs_kernel_name(kernel),
               rowscan_regime_name(rs_kernel_regime(geometry, kernel)));
   rs_spec_describe(spec, source);

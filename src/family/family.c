@@ -35,7 +35,7 @@ static bool dense_rows(const rs_shape *shape, const rs_operand *a, const rs_rows
 
 #define TILE "Shape<{warps}, {chunks}, {lanes}, {vector}>"
 
-static const rs_family families[] = {
+const rs_family rs_families[RS_TEMPLATES] = {
     [RS_TEMPLATE_NONE] = {"none", NULL, NULL, NULL, RS_BY_GROUPS, NULL},
     [RS_TEMPLATE_ROWS] = {"rows", "row.cuh", "scan_rows<P, " TILE ", {threads}, {aligned}>", NULL, RS_BY_GROUPS,
                           aligned_rows},
@@ -69,10 +69,6 @@ static const rs_family families[] = {
     [RS_TEMPLATE_PAIRS] = {"pairs", "pairs.cuh", "scan_pairs<P, " TILE ">", NULL, RS_BY_CUT, NULL},
 };
 
-const rs_family *rs_family_of(rs_template made_of) {
-  return &families[made_of];
-}
-
 /* ---- shapes as text ---------------------------------------------------------------------------------------------- */
 
 /* Those that a key has, in its order. */
@@ -93,7 +89,7 @@ static int value_of(const rs_shape *shape, size_t field) {
 }
 
 void rs_shape_text(const rs_shape *shape, rs_text *text) {
-  rs_text_add(text, "%s", families[shape->made_of].name);
+  rs_text_add(text, "%s", rs_families[shape->made_of].name);
   for (size_t i = 0; i < FIELDS; i++)
     if (value_of(shape, i))
       rs_text_add(text, " %s=%d", fields[i].name, value_of(shape, i));
@@ -110,7 +106,7 @@ static void add_value(const rs_shape *shape, bool aligned, const char *name, siz
 }
 
 void rs_family_call(const rs_shape *shape, bool aligned, rs_text *source) {
-  for (const char *at = families[shape->made_of].call; *at;) {
+  for (const char *at = rs_families[shape->made_of].call; *at;) {
     size_t plain = strcspn(at, "{");
     rs_text_append(source, at, plain);
     at += plain;

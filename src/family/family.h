@@ -27,8 +27,8 @@ typedef struct rs_family {
   bool (*takes)(const rs_shape *shape, const rs_operand *array, const rs_rows *rows, const rowscan_spec *spec);
 } rs_family;
 
-/* The row of a template. */
-const rs_family *rs_family_of(rs_template made_of);
+/* By template. */
+extern const rs_family rs_families[RS_TEMPLATES];
 
 /* "ring threads=512 warps=16 ...": for people. */
 void rs_shape_text(const rs_shape *shape, rs_text *text);

@@ -61,19 +61,20 @@ static rowscan_status clear(launching *run, bool fresh, int64_t bytes) {
   return result ? rs_cuda_failed(cuda, result, "clearing the caller's workspace") : ROWSCAN_OK;
 }
 
-/* Layout ROWS: the rows from `first` on that a launch takes. */
-static rowscan_status launch_rows(launching *run, bool fresh) {
-  int64_t all = run->arguments.count;
-  rowscan_status status = ROWSCAN_OK;
-  for (int64_t first = 0; first < all && !status; first += run->arguments.count) {
-    rs_rows_launch part = rs_kernels_launch(&run->program->kernels, run->kernel, all - first);
-    run->arguments.first = first;
+/* Layout ROWS, from the first launch on, which mostly takes all rows. */
+static rowscan_status launch_rows(launching *run, rs_rows_launch part, bool fresh) {
+  int64_t left = run->arguments.count;
+  for (;;) {
     run->arguments.count = part.rows;
-    status = clear(run, fresh, (int64_t)part.workspace);
+    rowscan_status status = clear(run, fresh, (int64_t)part.workspace);
     if (!status)
       status = queue(run, part.blocks, run->shape->shared_bytes, NULL);
+    left -= part.rows;
+    if (status || !left)
+      return status;
+    run->arguments.first += part.rows;
+    part = rs_kernels_launch(&run->program->kernels, run->kernel, left);
   }
-  return status;
 }
 
 static rowscan_status launch_part(launching *run, rs_columns_launch *part, bool fresh) {
@@ -101,13 +102,14 @@ static rowscan_status launch_parts(launching *run, const rs_rows *rows, bool fre
 typedef struct work {
   const rs_rows *rows;
   bool columns;
+  rs_rows_launch first;     /* else */
   rs_columns_launch *whole; /* columns: in one launch; NULL: in several, one after another in the same workspace */
   size_t needed;            /* bytes of scratch memory */
 } work;
 
 static rowscan_status launch_all(launching *run, const work *all, bool fresh) {
   if (!all->columns)
-    return launch_rows(run, fresh);
+    return launch_rows(run, all->first, fresh);
   return all->whole ? launch_part(run, all->whole, fresh) : launch_parts(run, all->rows, fresh);
 }
 
@@ -152,7 +154,8 @@ static rowscan_status launch(rs_program *program, const rs_rows *rows, void *wor
     if (status)
       return status;
     rs_pack(&run.arguments, rows);
-    all.needed = rs_kernels_launch(kernels, run.kernel, rows->count).workspace;
+    all.first = rs_kernels_launch(kernels, run.kernel, rows->count);
+    all.needed = all.first.workspace;
   }
   return all.needed || (workspace && all.columns) ? launch_with(&run, &all, workspace, bytes)
                                                   : launch_all(&run, &all, false);
