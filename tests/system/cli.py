@@ -214,6 +214,16 @@ class Values(Case):
         x = self.sample("i4", (3, 40))
         np.testing.assert_array_equal(self.scan(x, "--op=prod"), reference(x, "prod"))
 
+    def test_extremes(self):
+        for op, numpys in (("max", np.maximum), ("min", np.minimum)):
+            for dtype in ("f2", "f4", "f8", "i1", "u1", "i4", "u8", "?"):
+                x = self.sample(dtype, (3, 100))
+                y = self.scan(x, "--op", op)
+                self.assertEqual(y.dtype, x.dtype)
+                np.testing.assert_array_equal(y, numpys.accumulate(x, axis=-1))
+        y = self.scan(np.array([1, np.nan, -0.0, 0.0], "f4"), "--op=max", "--exclusive", "--reverse")
+        self.assertEqual([str(v) for v in y.tolist()], ["nan", "0.0", "0.0", "-inf"])
+
     def test_shapes_and_dimensions(self):
         shapes = [(1,), (7,), (0,), (3, 0), (0, 3), (1, 1), (4, 1), (1, 129), (3, 5, 7), (2, 3, 1, 4), (2,) * 7,
                   (1,) * 31 + (5,), (1000, 3), (3, 1000)]
