@@ -189,7 +189,8 @@ static void describe_op(rs_run *s, const rs_isa *isa, const rowscan_spec *spec) 
     s->identity = extreme(s->wide, spec->acc_type, order[spec->op].lowest);
   } else {
     s->loops = &isa->loops[spec->op][s->wide];
-    memcpy(s->neutral, &(uint64_t){constant(s->wide, arithmetic[spec->op].neutral)}, sizeof(uint64_t));
+    uint64_t neutral = constant(s->wide, arithmetic[spec->op].neutral);
+    memcpy(s->neutral, &neutral, sizeof neutral);
     s->identity = constant(s->wide, arithmetic[spec->op].identity);
   }
 }

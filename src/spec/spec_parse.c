@@ -77,7 +77,7 @@ rowscan_status rs_spec_check_pair(const char *pair, size_t length) {
 }
 
 rowscan_status rs_spec_parse(rowscan_spec *spec, const char *text) {
-  rowscan_spec read = {.size = sizeof read}, complete;
+  rowscan_spec read = {.size = sizeof read}, complete = read;
   bool given[RS_FIELDS] = {false};
   rowscan_status status = ROWSCAN_OK;
   for (text += strspn(text, blanks); *text && !status; text += strspn(text, blanks)) {

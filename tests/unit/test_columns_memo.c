@@ -38,8 +38,8 @@ static int64_t gap(uint64_t *state) {
 }
 
 /* Arrays of one layout each: dense, with gaps between steps or outers, or turned; and beginning anywhere. */
-static void random_array(uint64_t *state, const rs_rows *rows, int64_t length, int bytes, void **at,
-                         int64_t *step, int64_t *stride) {
+static void random_array(uint64_t *state, const rs_rows *rows, int64_t length, int bytes, void **at, int64_t *step,
+                         int64_t *stride) {
   int64_t inner = rows->shape[rows->rank - 1], next = inner * length;
   bool turned = any(state, 4) == 0;
   *step = turned ? 1 : inner + gap(state);
