@@ -36,7 +36,7 @@ build() {
   mkdir -p "$work/$name"
   cd "$work/$name"
   "$root/configure" -q --enable-werror CXX=no CPPFLAGS="-I$work/include" CFLAGS=-O1 PYTHON="${PYTHON:-python3}" \
-    CHECK_CFLAGS="-I$root/tests/portable" CHECK_LIBS=-pthread "$@"
+    CHECK_CFLAGS="-I$root/tests/system/portable" CHECK_LIBS=-pthread "$@"
   # shellcheck disable=SC2086
   make -s -j $(((jobs + 1) / 2)) $short $long tests/system/digests rowscan
 }
