@@ -214,7 +214,7 @@ static void tell(const rowscan_spec *spec, const char *arch, const char *more) {
 
 /*
  * Bytes that a kernel may spill: none, but for rows cut over blocks of 2^30 elements and more with accumulators of 64
- * bits, which are faster so (src/tune.c), and for rows that no GPU has memory for, which need but compile.
+ * bits, which are faster so (src/family/tune.c), and for rows that no GPU has memory for, which need but compile.
  */
 static int most_spilled(const rowscan_plan *plan, const rowscan_module_info *info) {
   enum { MOST_LOG = 38, OF_STREAMS = 96 };
