@@ -55,6 +55,11 @@ static void clear_absent(rs_rows *rows, const rowscan_spec *spec, bool ends) {
   }
 }
 
+/* Its address and strides may be anything: nobody looks at them. */
+static bool is_absent(const rowscan_spec *spec, int which) {
+  return which == RS_MASK && !spec->mask_mode;
+}
+
 /* Casts away that inputs are not to be written, which nobody does. */
 static void set_data(rs_rows *rows, const rowscan_spec *spec, int all, const void *const data[RS_ARRAYS]) {
   for (int a = 0; a < all; a++) {
@@ -73,7 +78,7 @@ static rowscan_status check_pointers(const rs_rows *rows, const rowscan_spec *sp
   bool elements = rows->count > 0 && spec->length > 0, written = elements || (rows->count > 0 && rows->initial);
   for (int a = 0; a < all; a++) {
     const rs_operand *array = &rows->array[a];
-    bool needed = a == RS_OUT ? written : elements && (a == RS_IN || (a == RS_MASK && spec->mask_mode));
+    bool needed = a == RS_OUT ? written : elements && !is_end(a) && !is_absent(spec, a);
     if (!array->data && needed)
       return rs_fail(ROWSCAN_BAD_ARGUMENT, "field '%s': NULL, but there are elements", names[a]);
     if ((uintptr_t)array->data & (uintptr_t)(array->bytes - 1)) /* a power of two: no division, for each run asks */
@@ -205,11 +210,13 @@ static void dense_ends(int64_t *strides, const rs_rows *rows) {
 static void set_strides(rs_rows *rows, const rowscan_spec *spec, int all, const int64_t *const given[RS_ARRAYS]) {
   int64_t elements[RS_MAX_ROW_RANK + 1], ends[RS_MAX_ROW_RANK];
   int rank = rows->rank;
-  if (!given[RS_IN] || !given[RS_OUT] || (all > RS_MASK && !given[RS_MASK]))
+  if (!given[RS_IN] || !given[RS_OUT] || (spec->mask_mode && !given[RS_MASK]))
     dense_strides(elements, spec, rows->shape);
   if (all == RS_ARRAYS)
     dense_ends(ends, rows);
   for (int a = 0; a < all; a++) {
+    if (is_absent(spec, a))
+      continue;
     rs_operand *array = &rows->array[a];
     const int64_t *from = is_end(a) ? (array->data && given[a] ? given[a] : ends) : given[a] ? given[a] : elements;
     array->step = is_end(a) ? 0 : from[rank];
@@ -227,7 +234,7 @@ static rowscan_status check_args_strides(const rs_rows *rows, const rowscan_spec
     shape[d] = rows->shape[d];
   shape[rank] = spec->length;
   for (int a = 0; a < RS_ARRAYS && !status; a++)
-    if (given[a] && (a != RS_MASK || spec->mask_mode))
+    if (given[a] && !is_absent(spec, a))
       status = check_strides(a, '_', given[a], shape, is_end(a) ? rank : rank + 1, spec);
   return status;
 }
@@ -333,7 +340,7 @@ static rowscan_status check_given_strides(const int64_t *const given[RS_ARRAYS],
   bool ends = given[RS_INIT] || given[RS_TOTALS];
   rowscan_status status = ROWSCAN_OK;
   for (int a = 0; a < RS_INIT && !status && !empty; a++)
-    if (given[a] && (a != RS_MASK || spec->mask_mode))
+    if (given[a] && !is_absent(spec, a))
       status = check_strides(a, '.', given[a], problem->shape, problem->rank, spec);
   for (int d = 0; d < problem->rank && ends; d++) {
     shape[d] = d == scanned(problem) ? 1 : problem->shape[d];
@@ -358,12 +365,17 @@ typedef struct all_strides {
 } all_strides;
 
 static rowscan_status fill_strides(all_strides *strides, int all, const int64_t *const given[RS_ARRAYS],
-                                   const void *const data[RS_ARRAYS], const rowscan_problem *problem, int64_t length) {
+                                   const void *const data[RS_ARRAYS], const rowscan_problem *problem,
+                                   const rowscan_spec *spec) {
   int dim = scanned(problem);
+  int64_t length = spec->length;
   for (int a = 0; a < all; a++) {
     bool other = is_end(a) && !data[a];
-    rs_problem_strides(strides->of[a], given[other ? RS_INIT + RS_TOTALS - a : a], problem,
-                       is_end(a) ? 1 : length + (a == RS_OUT && includes_initial(problem) ? 1 : 0));
+    if (is_absent(spec, a))
+      memset(strides->of[a], 0, (size_t)problem->rank * sizeof *strides->of[a]);
+    else
+      rs_problem_strides(strides->of[a], given[other ? RS_INIT + RS_TOTALS - a : a], problem,
+                         is_end(a) ? 1 : length + (a == RS_OUT && includes_initial(problem) ? 1 : 0));
   }
   if (!length) /* of the output there is P(0) at most */
     strides->of[RS_OUT][dim] = 0;
@@ -509,7 +521,7 @@ rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const row
   if (!status && ends)
     status = check_end_type(RS_TOTALS, data[RS_TOTALS], problem->totals.type, spec->acc_type);
   if (!status)
-    status = fill_strides(&strides, all, given, data, problem, spec->length);
+    status = fill_strides(&strides, all, given, data, problem, spec);
   if (status)
     return status;
 

@@ -235,6 +235,34 @@ START_TEST(refusals) {
 }
 END_TEST
 
+/* Without a mask mode its address and strides are not looked at: rows join, and a pointer may lead anywhere. */
+START_TEST(a_mask_that_is_not_there) {
+  const int64_t shape[] = {2, 3, 5}, turned[] = {5, 10, 1}, ends[] = {1, 2, 0}, far[] = {INT64_MAX, 7, INT64_MIN};
+  for (int given = 0; given < 2; given++) {
+    rowscan_problem problem = {.size = sizeof problem, .rank = 3, .dim = 2, .shape = shape};
+    problem.input.data = problem.output.data = problem.totals.data = memory;
+    problem.input.strides = problem.output.strides = turned;
+    problem.totals.strides = ends;
+    problem.mask.strides = given ? far : NULL;
+    rs_rows rows;
+    rowscan_spec spec;
+    ck_assert_msg(!rs_rows_from_problem(&rows, &spec, &problem), "%s", rowscan_last_error());
+    ck_assert_int_eq(rows.rank, 1);
+    ck_assert_int_eq(rows.array[RS_TOTALS].stride[0], 1);
+    ck_assert_ptr_null(rows.array[RS_MASK].data);
+  }
+  rowscan_spec spec = {.size = sizeof spec, .length = 5};
+  ck_assert(!rowscan_spec_complete(&spec));
+  rowscan_args args = {.size = sizeof args, .rows = 6, .input = memory, .output = memory, .totals = memory};
+  args.mask = memory;
+  args.mask_strides = (const int64_t *)8;
+  rs_rows rows;
+  ck_assert_msg(!rs_rows_from_args(&rows, &spec, &args), "%s", rowscan_last_error());
+  ck_assert_ptr_null(rows.array[RS_MASK].data);
+  ck_assert_int_eq(rows.array[RS_MASK].stride[0], 0);
+}
+END_TEST
+
 START_TEST(args) {
   rowscan_spec spec = {.size = sizeof spec, .length = 7, .row_rank = 2};
   ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
@@ -1183,6 +1211,7 @@ int main(void) {
   tcase_add_test(all, null_strides_are_dense);
   tcase_add_test(all, random_strides);
   tcase_add_test(all, refusals);
+  tcase_add_test(all, a_mask_that_is_not_there);
   tcase_add_test(all, args);
   tcase_add_test(all, overlaps_at_random);
   tcase_add_loop_test(all, overlaps_are_told, 0, OVERLAPS);
