@@ -75,8 +75,12 @@ static bool takes_askew(const rs_columns *columns, const rs_rows *rows) {
   return rows->shape[rows->rank - 1] >= LEAST_ASKEW_COLUMNS && rs_wide_fits(&columns->askew, rows);
 }
 
+static bool better_askew(const rs_columns *columns, const rs_rows *rows) {
+  return shares_sectors(&columns->wide, rows) && takes_askew(columns, rows);
+}
+
 static bool takes_words(const rs_columns *columns, const rs_rows *rows) {
-  return rs_wide_fits(&columns->wide, rows) && !(shares_sectors(&columns->wide, rows) && takes_askew(columns, rows));
+  return rs_wide_fits(&columns->wide, rows) && !better_askew(columns, rows);
 }
 
 /*
@@ -105,7 +109,7 @@ static bool in_words(const rs_columns *columns, const rs_rows *rows) {
   return rs_wide_fits(&columns->wide, rows);
 }
 static bool best_in_words(const rs_columns *columns, const rs_rows *rows) {
-  return !(shares_sectors(&columns->wide, rows) && takes_askew(columns, rows)) && !better_as_a_run(columns, rows);
+  return !better_askew(columns, rows) && !better_as_a_run(columns, rows);
 }
 
 static bool askew(const rs_columns *columns, const rs_rows *rows) {

@@ -18,7 +18,6 @@ typedef struct last_run {
 struct rs_table_node {
   rs_table_node *next; /* in its bucket */
   uint64_t hash;
-  rowscan_spec spec;
   rs_program program;
   bool stays;                   /* this and what follows: under the mutex */
   rs_table_node *older, *newer; /* guests, by use */
@@ -37,7 +36,7 @@ static size_t bucket_of(uint64_t hash) {
 _Static_assert(RS_TABLE_BUCKETS == 256, "bucket_of() gives 8 bits");
 
 static rs_table_node *find(rs_table_node *node, uint64_t hash, const rowscan_spec *spec) {
-  while (node && (node->hash != hash || !rs_spec_equal(&node->spec, spec)))
+  while (node && (node->hash != hash || !rs_spec_equal(&node->program.spec, spec)))
     node = node->next;
   return node;
 }
@@ -165,7 +164,7 @@ static rowscan_status make(rs_table_node **made, rs_gpu *gpu, uint64_t hash, con
   rs_table_node *node = malloc(sizeof *node);
   if (!node)
     return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for the table of programs");
-  *node = (rs_table_node){.hash = hash, .spec = *spec};
+  *node = (rs_table_node){.hash = hash};
   rs_program_open(&node->program, gpu, spec, gpu->device.arch, true);
   rowscan_status status = rs_program_ready(&node->program, rows);
   if (status) {
@@ -182,13 +181,13 @@ static rs_table_node *add(rs_table *table, rs_table_node *made) {
   const rs_cuda *cuda = made->program.gpu->device.cuda;
   int mode = rs_cuda_relax(cuda);
   pthread_mutex_lock(&table->mutex);
-  rs_table_node *node = enter(table, made->hash, &made->spec), *gone = NULL;
+  rs_table_node *node = enter(table, made->hash, &made->program.spec), *gone = NULL;
   if (node) {
     made->next = NULL;
     gone = made;
   } else {
     add_guest(table, made);
-    node = enter(table, made->hash, &made->spec);
+    node = enter(table, made->hash, &made->program.spec);
     gone = evict(table, cuda);
   }
   pthread_mutex_unlock(&table->mutex);
