@@ -6,9 +6,6 @@ set -eu
 . "$(dirname "$0")/on_simulated.sh"
 
 status=0
-# simulated.sh has all specs; here one in so many, by lot, which run after run are all.
-RS_GPU_PART=${RS_GPU_PART:-2}
-export RS_GPU_PART
 # Few rows are those that a GPU holds at once: on one of some size. They and long rows off 16 bytes with blocks that
 # wait for others which have not started; for sanitizers, which look at memory, in one order on a small one, for which
 # simulated.sh has the same kernels. One run looks for shared memory that nothing keeps apart, whatever came of it; a

@@ -9,7 +9,7 @@
  *
  * tests/golden/kernels.txt, the manifest, says which kernels of the list were compiled, from which text, and how many
  * registers each took. A run emits all, and compiles those whose text has changed since, and one pair of a spec and an
- * architecture in RS_PART (default 16; 1: all), whose registers must be what the manifest says. It fails if the
+ * architecture in RS_PART (default 8; 1: all), whose registers must be what the manifest says. It fails if the
  * manifest is out of date: RS_MANIFEST_UPDATE=1 (`make manifest`) writes it anew. A manifest serves one NVRTC; with
  * another, a run compiles one pair in RS_PART, for RS_ARCHS architectures (default: all) that are drawn.
  *
@@ -425,7 +425,7 @@ static int number_of(const char *variable, int otherwise, int least) {
 static void choose(void) {
   const char *asked = getenv("RS_SEED");
   seed = asked ? strtoull(asked, NULL, 10) : (unsigned long long)time(NULL);
-  part = number_of("RS_PART", 16, 1);
+  part = number_of("RS_PART", 8, 1);
   drawn = number_of("RS_DRAWN", 8, 0);
   printf("RS_SEED=%llu RS_PART=%d RS_DRAWN=%d\n", seed, part, drawn);
 }
