@@ -35,8 +35,8 @@ def __getattr__(name):
 
 __version__ = library_version = _core.library_version
 __all__ = ["cumsum", "cumprod", "cummax", "cummin", "cumulative_sum", "cumulative_prod", "prepare", "spec", "warm",
-           "devices", "archs", "set_threads", "cache", "Error", "BadArgument", "CacheFailed", "CompileFailed", "CudaFailed", "NoCompiler",
-           "NoDevice", "NoDriver", "NotCached", "OutOfMemory", "Unsupported"]
+           "devices", "archs", "set_threads", "cache", "Error", "BadArgument", "CacheFailed", "CompileFailed",
+           "CudaFailed", "NoCompiler", "NoDevice", "NoDriver", "NotCached", "OutOfMemory", "Unsupported"]
 _os.register_at_fork(after_in_child=_core.forget)
 _after_import("torch", lambda: _importlib.import_module("._torch", __name__))
 

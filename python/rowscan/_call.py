@@ -10,8 +10,8 @@ import importlib
 import operator
 
 from . import _core
-from ._types import (DEFAULT, EXCLUSIVE, FACTORS, INCLUDE_INITIAL, KEEPING, MASK_MODES, MULTIPLY, NAMES, NUMBERS, REVERSE, SCAN,
-                     SELECT, accumulator, is_floating)
+from ._types import (DEFAULT, EXCLUSIVE, FACTORS, INCLUDE_INITIAL, KEEPING, MASK_MODES, MULTIPLY, NAMES, NUMBERS,
+                     REVERSE, SCAN, SELECT, accumulator, is_floating)
 
 # By the package that defines an array's type. None of these is imported before one of its arrays is seen.
 MODULES = {"numpy": "_numpy", "torch": "_torch", "cupy": "_cupy", "jax": "_jax", "jaxlib": "_jax"}

@@ -2,7 +2,8 @@
 
 SPDX-License-Identifier: MIT
 
-The command's own suite, tests/system/cli.py of the tree, runs those of its tests that Python in the process could break.
+The command's own suite, tests/system/cli.py of the tree, runs those of its tests that Python in the process could
+break.
 """
 import os
 import re

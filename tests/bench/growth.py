@@ -165,9 +165,9 @@ def markdown(groups, options):
     where = f" on {options.machine}" if options.machine else ""
     lines = [f"# How a scan grows{where}", "",
              "Inclusive sums of f32, made by `tests/bench/growth.py` from the CSV of `rowscan bench --suite growth`.",
-             "\"Of memcpy\" is the ratio to a device-to-device copy of the same bytes in the same run; \"step\" is the time",
-             f"a byte takes to that of the line before, in bold where it is a cliff: off by more than {CLIFF} x, and",
-             "memcpy's is not.", "",
+             "\"Of memcpy\" is the ratio to a device-to-device copy of the same bytes in the same run; \"step\" is the",
+             "time a byte takes to that of the line before, in bold where it is a cliff: off by more than",
+             f"{CLIFF} x, and memcpy's is not.", "",
              f"![{shown}]({os.path.basename(options.prefix)}.svg)", "",
              "## Cliffs between neighbouring lengths", "", *cliff_lines(found), "",
              f"## Time against length, {base(lengths) / 1e6:.0f} MB in all, the last row rounded up", "",
