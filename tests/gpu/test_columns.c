@@ -585,6 +585,25 @@ static void make_askew(kernel *k) {
     k->wide.vector /= 2;
 }
 
+/* The lanes of a column read so many tiles that each has several, in an order that only this operator tells. */
+static void few_columns_of_many_tiles(int arch, int runs) {
+  kernel k = {.spec = {.size = sizeof k.spec,
+                       .op = (rowscan_op)(op_count() - 1), /* that of affine.h */
+                       .in_type = ROWSCAN_F32,
+                       .length = 20000,
+                       .row_rank = 1,
+                       .layout = ROWSCAN_LAYOUT_COLUMNS}};
+  must(rowscan_spec_complete(&k.spec), "the spec of few columns");
+  k.shape = (rs_column_shape){
+      .length = k.spec.length, .in = 4, .out = 4, .acc = rs_spec_register_bytes(&k.spec), .steps = 8, .lanes = 4};
+  k.stream = (rs_stream_shape){.length = k.spec.length, .in = 4, .acc = k.shape.acc, .steps = 16, .warps = 12};
+  k.threads = 32 * k.stream.warps;
+  kernel_make(&k, arch);
+  for (int i = 0; i < runs; i++)
+    run(&k, i % 4, true);
+  kernel_free(&k);
+}
+
 int main(int argc, char **argv) {
   bool quick = is_quick();
   int kernels = argc > 1 ? atoi(argv[1]) : quick ? 6 : 20, runs = argc > 2 ? atoi(argv[2]) : quick ? 6 : 12;
@@ -714,6 +733,8 @@ int main(int argc, char **argv) {
           once_in(3));
     kernel_free(&k);
   }
+  if (only < 0 || only == 2)
+    few_columns_of_many_tiles(arch, runs);
   printf("%d kernels, %d runs each, %d of them for other kernels, %d failures\n", kernels, runs, skipped, failures);
   rs_nvrtc_close(nvrtc);
   return failures != 0;
