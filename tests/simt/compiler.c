@@ -168,6 +168,11 @@ static void write_source(const char *dir, const simt_source *source) {
   simt_bytes_free(&text);
 }
 
+static const char *setting(const char *name, const char *otherwise) {
+  const char *value = getenv(name);
+  return value && *value ? value : otherwise;
+}
+
 /* A command and its arguments, ended by NULL; owned. */
 typedef struct command {
   char *word[MAX_WORDS + 1];
@@ -216,17 +221,11 @@ static int run(const char *dir, command *c) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static const char *setting(const char *name, const char *otherwise) {
-  const char *value = getenv(name);
-  return value && *value ? value : otherwise;
-}
-
 /* g++ would make variables of equal names one in the process; clang has checks whose runtime a program in C lacks. Of
  * UBSan's checks those are left out that tell what AddressSanitizer tells too, or of what no kernel has; and calls
  * check an access, not code in its place: compiling, most of what a checked run takes, is 30% faster for both. */
-static void add_flags(command *c, const char *compiler) {
+static void add_flags(command *c, const char *compiler, const char *flags) {
   bool races = simt_races_wanted(); /* no other sanitizer goes with that */
-  const char *flags = races ? "" : setting("SIMT_CXXFLAGS", "");
   bool clang = strstr(compiler, "clang"), checks = strstr(flags, "-fsanitize");
   add_words(c, flags);
   if (!clang)
@@ -241,7 +240,7 @@ static void add_flags(command *c, const char *compiler) {
     add_words(c, "-fsanitize=thread -DSIMT_RACES -fno-exceptions -nostdlib");
 }
 
-static bool run_compiler(const char *dir, const simt_source *source) {
+static bool run_compiler(const char *dir, const simt_source *source, const char *flags) {
   const char *compiler = setting("SIMT_CXX", "g++");
   command c = {0};
   add_words(&c, compiler);
@@ -257,7 +256,7 @@ static bool run_compiler(const char *dir, const simt_source *source) {
   add(&c, "-I%s", simt_dir());
   for (int i = 0; i < source->defines; i++)
     add(&c, "%s", source->define[i]);
-  add_flags(&c, compiler);
+  add_flags(&c, compiler, flags);
   add_words(&c, "-x c++");
   add(&c, "%s/%s", dir, source->name);
   add(&c, "-o%s/object.so", dir);
@@ -301,7 +300,7 @@ static void remove_dir(const char *dir, const simt_source *source) {
   rmdir(dir);
 }
 
-static bool compile(const simt_source *source, simt_bytes *object, simt_bytes *log) {
+static bool compile(const simt_source *source, const char *flags, simt_bytes *object, simt_bytes *log) {
   char dir[PATH_ROOM], path[PATH_ROOM];
   snprintf(dir, sizeof dir, "%.4000s/simt-nvrtc-XXXXXX", setting("TMPDIR", "/tmp"));
   if (!mkdtemp(dir))
@@ -309,7 +308,7 @@ static bool compile(const simt_source *source, simt_bytes *object, simt_bytes *l
   write_headers(dir, source);
   write_source(dir, source);
   path_in(path, dir, "object.so");
-  bool good = run_compiler(dir, source);
+  bool good = run_compiler(dir, source, flags);
   read_log(dir, log);
   if (good && !simt_bytes_read(object, path))
     simt_die("%s: %s", path, strerror(errno));
@@ -325,7 +324,7 @@ static uint64_t add_text(uint64_t sum, const char *text) {
 }
 
 static uint64_t source_sum(const simt_source *source, uint64_t sum) {
-  uint64_t numbers[] = {simt_twin_sum(), (uint64_t)source->arch, source->fused};
+  uint64_t numbers[] = {(uint64_t)source->arch, source->fused};
   sum = simt_sum(sum, numbers, sizeof numbers);
   sum = add_text(add_text(sum, source->name), source->text);
   for (int i = 0; i < source->headers; i++)
@@ -335,14 +334,23 @@ static uint64_t source_sum(const simt_source *source, uint64_t sum) {
   return sum;
 }
 
-static bool kept_path(const simt_source *source, char path[PATH_ROOM]) {
+/* Of kernels one in SIMT_CHECKED has the flags, those that SIMT_CHECKED_SEED draws. */
+static const char *flags_of(const simt_source *source) {
+  unsigned long long part = (unsigned long long)simt_setting("SIMT_CHECKED", 1),
+                     state = source_sum(source, (uint64_t)simt_setting("SIMT_CHECKED_SEED", 1));
+  bool drawn = part < 2 || simt_random(&state) % part == 0;
+  return drawn && !simt_races_wanted() ? simt_flags() : "";
+}
+
+static bool kept_path(const simt_source *source, const char *flags, char path[PATH_ROOM]) {
   const char *dir = setting("SIMT_CACHE_DIR", NULL);
   char name[64];
   if (!dir)
     return false;
   mkdir(dir, 0700);
-  snprintf(name, sizeof name, "%016llx%016llx.so", (unsigned long long)source_sum(source, SIMT_SUM),
-           (unsigned long long)source_sum(source, 1));
+  uint64_t twin = simt_twin_sum(flags);
+  snprintf(name, sizeof name, "%016llx%016llx.so", (unsigned long long)source_sum(source, twin),
+           (unsigned long long)source_sum(source, ~twin));
   path_in(path, dir, name);
   return true;
 }
@@ -358,11 +366,12 @@ static void keep(const char *path, const simt_bytes *object) {
 
 bool simt_compile(const simt_source *source, simt_bytes *object, simt_bytes *log, bool *cached) {
   char path[PATH_ROOM];
-  bool keeps = kept_path(source, path);
+  const char *flags = flags_of(source);
+  bool keeps = kept_path(source, flags, path);
   *cached = keeps && simt_bytes_read(object, path);
   if (*cached)
     return true;
-  bool good = compile(source, object, log);
+  bool good = compile(source, flags, object, log);
   if (good && keeps)
     keep(path, object);
   return good;

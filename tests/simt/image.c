@@ -49,9 +49,9 @@ static uint64_t add_variable(uint64_t sum, const char *name) {
   return value ? simt_sum(sum, value, strlen(value) + 1) : simt_sum(sum, "", 1);
 }
 
-uint64_t simt_twin_sum(void) {
+uint64_t simt_twin_sum(const char *flags) {
   uint64_t sum = add_file(add_file(add_file(SIMT_SUM, "device.cuh"), "races.cuh"), "runtime.h");
-  sum = add_variable(add_variable(sum, "SIMT_CXX"), "SIMT_CXXFLAGS");
+  sum = simt_sum(add_variable(sum, "SIMT_CXX"), flags, strlen(flags) + 1);
   return simt_races_wanted() ? simt_sum(sum, "races", 5) : sum;
 }
 

@@ -24,8 +24,8 @@ typedef struct simt_image {
 uint64_t simt_sum(uint64_t sum, const void *bytes, size_t count);
 uint64_t simt_header_sum(const simt_image *image);
 
-/* Over device.cuh, runtime.h, SIMT_CXX and SIMT_CXXFLAGS: what a compile depends on besides the source. */
-uint64_t simt_twin_sum(void);
+/* Over device.cuh, runtime.h, SIMT_CXX and its flags: what a compile depends on besides the source. */
+uint64_t simt_twin_sum(const char *flags);
 
 /* What begins the lines of PTX that have an image, and that image, to be freed; NULL: the text has none. */
 #define SIMT_PTX_IMAGE "// image "

@@ -28,7 +28,7 @@ static int check_image(const char *image, int arch, bool of_ptx, size_t *bytes) 
     return CUDA_ERROR_INVALID_IMAGE;
   memcpy(&head, image, sizeof head);
   if (head.header_sum != simt_header_sum(&head) || head.sum != simt_sum(SIMT_SUM, image + sizeof head, head.bytes) ||
-      head.twin != simt_twin_sum())
+      head.twin != simt_twin_sum(simt_flags()))
     return CUDA_ERROR_INVALID_IMAGE;
   int made_for = (int)head.arch; /* serves the same major architecture, from its own minor on; as PTX all newer ones */
   if ((made_for / 10 != arch / 10 && !of_ptx) || made_for > arch)

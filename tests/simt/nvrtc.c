@@ -295,7 +295,7 @@ static void make_image(nvrtcProgram program, const simt_bytes *object) {
                      .bytes = object->count,
                      .sum = simt_sum(SIMT_SUM, object->data, object->count),
                      .arch = (uint64_t)program->source.arch,
-                     .twin = simt_twin_sum()};
+                     .twin = simt_twin_sum(simt_flags())};
   head.header_sum = simt_header_sum(&head);
   simt_bytes_add(&program->image, &head, sizeof head);
   simt_bytes_add(&program->image, object->data, object->count);

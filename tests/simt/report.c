@@ -51,6 +51,11 @@ long long simt_setting(const char *name, long long otherwise) {
   return value;
 }
 
+const char *simt_flags(void) {
+  const char *flags = getenv("SIMT_CXXFLAGS");
+  return flags ? flags : "";
+}
+
 bool simt_races_wanted(void) {
   return simt_setting("SIMT_RACES", 0) != 0;
 }

@@ -19,6 +19,9 @@ void simt_die(const char *format, ...) __attribute__((format(printf, 1, 2), nore
 /* A number from the environment. Suffixes k, m, g: times 2^10, 2^20, 2^30. */
 long long simt_setting(const char *name, long long otherwise);
 
+/* SIMT_CXXFLAGS; "" if it is not set. */
+const char *simt_flags(void);
+
 /* Whether SIMT_RACES asks to look for races, which kernels are compiled for. */
 bool simt_races_wanted(void);
 
