@@ -7,11 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "archs.h"
+#include "base/clock.h"
 #include "commands.h"
 #include "json.h"
 #include "options.h"
-#include "progress.h"
 #include "say.h"
 #include "session.h"
 
@@ -189,7 +188,7 @@ static int warm(warm_job *job, rowscan_context *context) {
   if (!*info.path)
     return say_failed("there is no cache on disk to fill: %s", info.why);
   print_head(job);
-  double start = progress_seconds();
+  double start = rs_now_seconds();
   if (!job->quiet && progress_possible())
     progress_start();
   status = rowscan_warm(context, ROWSCAN_WARMING(.specs = job->specs, .spec_count = job->count, .archs = archs,
@@ -199,7 +198,7 @@ static int warm(warm_job *job, rowscan_context *context) {
   const char *error = status != ROWSCAN_OK && !job->failed ? rowscan_last_error() : NULL;
   if (error)
     say_story(NULL, error);
-  print_end(job, progress_seconds() - start, error);
+  print_end(job, rs_now_seconds() - start, error);
   return status == ROWSCAN_OK ? EXIT_OK : EXIT_FAILED;
 }
 
