@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/plain.h"
-#include "base/word.h"
+#include "base/status.h"
 #include "inside.h"
 
 static const int64_t default_limit = (int64_t)256 << 20;

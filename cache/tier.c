@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/word.h"
+#include "base/status.h"
 #include "file.h"
 #include "inside.h"
 #include "pack.h"

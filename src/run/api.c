@@ -15,7 +15,7 @@
 #include "scan.h"
 #include "spec/arch.h"
 #include "spec/overlap.h"
-#include "spec/spec_parse.h"
+#include "spec/spec.h"
 
 const char *rowscan_version(void) {
   return ROWSCAN_VERSION_STRING;

@@ -13,7 +13,7 @@
 #include "base/status.h"
 #include "compile/key.h"
 #include "spec/arch.h"
-#include "spec/spec_parse.h"
+#include "spec/spec.h"
 
 static const char blanks[] = " \t\r\n";
 

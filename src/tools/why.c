@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "compile/key.h"
-#include "compile/key_diff.h"
 #include "family/emit.h"
 #include "gpu/tuned.h"
 

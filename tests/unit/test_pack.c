@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "base/beside.h"
+#include "base/whole.h"
 #include "file.h"
 #include "number.h"
 #include "pack.h"
