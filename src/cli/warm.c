@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/list.h"
 #include "commands.h"
 #include "json.h"
 #include "options.h"
@@ -27,7 +28,8 @@ typedef struct warm_job {
   cli_archs archs;
   rowscan_spec *specs;
   int64_t *lines; /* that the specs stand in */
-  int64_t count, room;
+  int64_t count;
+  size_t room;
   json_writer json;
   int64_t kernels, compiled, failed;
 } warm_job;
@@ -35,17 +37,12 @@ typedef struct warm_job {
 /* ---- the list ---------------------------------------------------------------------------------------------------- */
 
 static bool grow(warm_job *job) {
-  if (job->count < job->room)
-    return true;
-  int64_t room = job->room ? 2 * job->room : 64;
-  rowscan_spec *specs = realloc(job->specs, (size_t)room * sizeof *specs);
-  if (specs)
-    job->specs = specs;
-  int64_t *lines = realloc(job->lines, (size_t)room * sizeof *lines);
-  if (lines)
-    job->lines = lines;
-  job->room = specs && lines ? room : job->room;
-  return specs && lines;
+  size_t count = (size_t)job->count, room = job->room;
+  rowscan_spec *specs = rs_list_room(job->specs, count, &job->room, sizeof *specs);
+  int64_t *lines = specs ? rs_list_room(job->lines, count, &room, sizeof *lines) : NULL;
+  job->specs = specs ? specs : job->specs;
+  job->lines = lines ? lines : job->lines;
+  return lines;
 }
 
 static int read_spec(warm_job *job, char *line, int64_t number) {

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/list.h"
 #include "base/pool.h"
 #include "run/plan.h"
 #include "spec/arch.h"
@@ -50,18 +51,6 @@ static rowscan_status count_kept(const rowscan_plan *plan, rowscan_warmed *one) 
   return status;
 }
 
-static bool grow(warming *all) {
-  if (all->entry_count < all->entry_room)
-    return true;
-  size_t room = all->entry_room ? 2 * all->entry_room : 256;
-  void *list = realloc(all->entries, room * sizeof *all->entries);
-  if (!list)
-    return false;
-  all->entries = list;
-  all->entry_room = room;
-  return true;
-}
-
 /* What came from a pack is in no danger. */
 static rowscan_status note_entries(warming *all, const rowscan_plan *plan) {
   const rs_geometry *geometry = &plan->program.kernels.geometry;
@@ -71,9 +60,12 @@ static rowscan_status note_entries(warming *all, const rowscan_plan *plan) {
   for (int i = 0; i < rs_geometry_kernels(geometry) && enough; i++) {
     const rs_binary *binary = &plan->program.modules.of[rs_geometry_kernel(geometry, i)].binary;
     if (*binary->name && (!binary->cached || rs_store_has(store, binary->name))) {
-      enough = grow(all);
-      if (enough)
+      void *more = rs_list_room(all->entries, all->entry_count, &all->entry_room, sizeof *all->entries);
+      enough = more != NULL;
+      if (enough) {
+        all->entries = more;
         memcpy(all->entries[all->entry_count++], binary->name, sizeof *all->entries);
+      }
     }
   }
   pthread_mutex_unlock(&all->lock);

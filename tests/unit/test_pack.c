@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 
 #include "base/whole.h"
+#include "entry.h"
 #include "file.h"
-#include "number.h"
 #include "pack.h"
 
 /* ---- packs ------------------------------------------------------------------------------------------------------- */
