@@ -6,22 +6,19 @@
 
 #include <stdlib.h>
 
+#include "base/ints.h"
 #include "base/status.h"
 
 /* ---- boxes ------------------------------------------------------------------------------------------------------- */
 
 enum { WIDEST = 16 };
 
-static int64_t distance(int64_t stride) {
-  return stride < 0 ? -stride : stride;
-}
-
 static int by_output(const void *left, const void *right) {
   const rs_axis *a = left, *b = right;
-  int64_t x = distance(a->out), y = distance(b->out);
+  int64_t x = rs_distance(a->out), y = rs_distance(b->out);
   if (x == y) {
-    x = distance(a->in);
-    y = distance(b->in);
+    x = rs_distance(a->in);
+    y = rs_distance(b->in);
   }
   return (x < y) - (x > y);
 }
@@ -77,7 +74,7 @@ static void use_words(rs_axis *axes, int count, int elements) {
 /* Brings the axis of the input's neighbours before the last, if the last is that of the output's alone. */
 static bool cross(rs_axis *axes, int count) {
   rs_axis last = axes[count - 1];
-  if (last.out != 1 || distance(last.in) == 1)
+  if (last.out != 1 || rs_distance(last.in) == 1)
     return false;
   for (int i = 0; i < count - 1; i++)
     if (axes[i].in == 1) {
@@ -123,10 +120,6 @@ typedef struct packed {
   int64_t size[RS_BOX_RANK], in_stride[RS_BOX_RANK], out_stride[RS_BOX_RANK];
 } packed;
 
-static int64_t ceiling(int64_t a, int64_t b) {
-  return a / b + (a % b != 0);
-}
-
 /* Loads of a thread that are on their way at a time: 64 bytes of large arrays; small ones want more threads. */
 static int items_of(const rs_box *box, const rs_device *device) {
   int items = box->bytes >= 16 ? 4 : 8;
@@ -136,8 +129,8 @@ static int items_of(const rs_box *box, const rs_device *device) {
 static int64_t blocks_of(const rs_box *box, int items) {
   const rs_axis *axis = box->axis;
   if (box->crossed)
-    return axis[0].size * ceiling(axis[1].size, SIDE) * ceiling(axis[2].size, SIDE);
-  return axis[0].size * axis[1].size * ceiling(axis[2].size, THREADS * items);
+    return axis[0].size * rs_ceiling(axis[1].size, SIDE) * rs_ceiling(axis[2].size, SIDE);
+  return axis[0].size * axis[1].size * rs_ceiling(axis[2].size, THREADS * items);
 }
 
 static rowscan_status build(rs_copier *copier, const rowscan_context *context, int items, bool fresh) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cancel.h"
+#include "base/ints.h"
 #include "base/sized.h"
 #include "base/status.h"
 #include "copier.h"
@@ -235,10 +236,6 @@ static const int64_t MOST_CHECK_BYTES = INT64_C(3) << 30;
 /* All memory that is read to check; rows of a transposed array lie all over it. */
 static const int64_t MOST_READ_BYTES = INT64_C(1) << 30;
 
-static int64_t lesser(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
 static int64_t bytes_of(rowscan_type type) {
   return (int64_t)rowscan_type_bytes(type);
 }
@@ -287,11 +284,11 @@ static rowscan_status make_excerpt(const rs_sets *sets, excerpt *piece) {
   const rowscan_spec *spec = sets->spec;
   const rs_rows *rows = &sets->rows;
   int64_t inner = rows->count / rows->shape[0]; /* rows of a slice */
-  int64_t steps = lesser(MOST_CHECK_ELEMENTS, MOST_CHECK_BYTES / element_bytes(spec)) / inner;
-  piece->part = lesser(spec->length, steps > 1 ? steps : 1);
+  int64_t steps = rs_smaller(MOST_CHECK_ELEMENTS, MOST_CHECK_BYTES / element_bytes(spec)) / inner;
+  piece->part = rs_smaller(spec->length, steps > 1 ? steps : 1);
   int64_t unit = piece->part * inner;
   int64_t fitting = piece->part < spec->length ? 1 : CHECK_ELEMENTS / CHECK_RUNS / unit;
-  piece->slices = lesser(fitting > 1 ? fitting : 1, rows->shape[0]);
+  piece->slices = rs_smaller(fitting > 1 ? fitting : 1, rows->shape[0]);
   piece->elements = piece->slices * unit;
   piece->rows = *rows;
   piece->rows.shape[0] = piece->slices;
@@ -308,10 +305,10 @@ static rowscan_status make_excerpt(const rs_sets *sets, excerpt *piece) {
 static int choose_runs(const rs_sets *sets, const excerpt *piece) {
   int64_t wanted = CHECK_ELEMENTS / piece->elements, there = (sets->rows.shape[0] - 1) / piece->slices + 1, read = 1;
   if (wanted < 3) /* rows are long: three of them, unless one is enough to wait for */
-    wanted = lesser(3, MOST_CHECK_ELEMENTS / piece->elements);
+    wanted = rs_smaller(3, MOST_CHECK_ELEMENTS / piece->elements);
   for (int i = IN; i <= OUT; i++)
     read += piece->image[i].span.count * piece->image[i].element;
-  wanted = lesser(lesser(lesser(wanted, there), CHECK_RUNS), MOST_READ_BYTES / read);
+  wanted = rs_smaller(rs_smaller(rs_smaller(wanted, there), CHECK_RUNS), MOST_READ_BYTES / read);
   return wanted > 1 ? (int)wanted : 1;
 }
 
@@ -375,16 +372,12 @@ static rowscan_status check_scan(const rs_sets *sets, int64_t written, rs_host *
 
 /* ---- whether a copy is right ------------------------------------------------------------------------------------- */
 
-static int64_t distance(int64_t stride) {
-  return stride < 0 ? -stride : stride;
-}
-
 /* Words of a line's piece, such that neither side of it spans too much memory. */
 static int64_t piece_words(const rs_box *box) {
   const rs_axis *last = &box->axis[RS_BOX_RANK - 1];
-  int64_t step = distance(last->in) > distance(last->out) ? distance(last->in) : distance(last->out);
+  int64_t step = rs_distance(last->in) > rs_distance(last->out) ? rs_distance(last->in) : rs_distance(last->out);
   int64_t words = COPY_BYTES / box->bytes / (step > 1 ? step : 1);
-  return lesser(words > 1 ? words : 1, last->size);
+  return rs_smaller(words > 1 ? words : 1, last->size);
 }
 
 /* A piece of a line on one side: word i lies at data + (low + i * step) * bytes. */
@@ -395,7 +388,7 @@ typedef struct line {
 
 static rowscan_status read_line(const rs_sets *sets, line *to, const char *from, int64_t words, int64_t step,
                                 int bytes) {
-  *to = (line){.step = step, .low = step < 0 ? (words - 1) * step : 0, .count = (words - 1) * distance(step) + 1};
+  *to = (line){.step = step, .low = step < 0 ? (words - 1) * step : 0, .count = (words - 1) * rs_distance(step) + 1};
   to->data = malloc((size_t)to->count * (size_t)bytes);
   if (!to->data)
     return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory to check a copy");
