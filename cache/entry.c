@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "number.h"
-
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

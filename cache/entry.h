@@ -7,6 +7,8 @@
 #ifndef RS_ENTRY_H
 #define RS_ENTRY_H
 
+#include <stdint.h>
+
 #include "store.h"
 
 enum {
@@ -66,5 +68,19 @@ const char *rs_entry_read(const unsigned char header[RS_ENTRY_HEADER], int witho
  */
 const char *rs_entry_check_digest(const unsigned char header[RS_ENTRY_HEADER], uint64_t file_bytes,
                                   rs_entry_reader *read, void *user);
+
+/* ---- numbers in files: unsigned, little-endian ------------------------------------------------------------------- */
+
+static inline void rs_put_number(unsigned char *to, uint64_t value, int bytes) {
+  for (int i = 0; i < bytes; i++)
+    to[i] = (unsigned char)(value >> (8 * i));
+}
+
+static inline uint64_t rs_get_number(const unsigned char *from, int bytes) {
+  uint64_t value = 0;
+  for (int i = bytes; i-- > 0;)
+    value = value << 8 | from[i];
+  return value;
+}
 
 #endif

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/list.h"
 #include "file.h"
 #include "inside.h"
 
@@ -52,18 +53,6 @@ static int64_t most_left(const rs_store *store) {
   return store->options.limit_bytes - store->options.limit_bytes / 16;
 }
 
-static bool grow(survey *all) {
-  if (all->count < all->room)
-    return true;
-  size_t room = all->room ? 2 * all->room : 256;
-  candidate *list = realloc(all->list, room * sizeof *list);
-  if (!list)
-    return false;
-  all->list = list;
-  all->room = room;
-  return true;
-}
-
 static bool removes(survey *all, const char *name, bool *gone) {
   rs_removal removal = rs_remove(all->store, name, !all->stuck);
   all->stuck = all->stuck || removal == RS_STAYS;
@@ -81,11 +70,13 @@ static int survey_one(void *user, const rs_found *found) {
     all->sum.swept_bytes += swept ? found->bytes : 0;
     return 0;
   }
-  if (!grow(all)) {
+  candidate *list = rs_list_room(all->list, all->count, &all->room, sizeof *list);
+  if (!list) {
     all->failed = true;
     return 1;
   }
-  candidate *next = &all->list[all->count++];
+  all->list = list;
+  candidate *next = &list[all->count++];
   next->ahead = rs_file_age(&found->status) < -RS_AHEAD_SECONDS;
   next->used = found->status.st_mtim;
   next->bytes = found->bytes;
@@ -158,7 +149,7 @@ static int64_t to_note(const rs_store *store, const survey *all) {
 /* coming: see above; -1: no put makes this survey. pruned: may be NULL. */
 static bool survey_and_evict(rs_store *store, int64_t coming, rs_store_pruned *pruned) {
   survey all = {.store = store, .coming = coming < 0 ? 0 : coming};
-  double start = rs_store_ms();
+  double start = rs_now_ms();
   mark_survey(store);
   rs_ledger_survey ledger = rs_ledger_begin(store, coming >= 0);
   bool complete = rs_walk(store, survey_one, &all);
@@ -167,7 +158,7 @@ static bool survey_and_evict(rs_store *store, int64_t coming, rs_store_pruned *p
   rs_ledger_end(&ledger, to_note(store, &all));
   free(all.list);
   rs_store_say(store, RS_DEBUG, "%s: surveyed in %.2f ms: %lld entries (%lld bytes) of at most %lld, %lld stale files",
-               store->path ? store->path : "no cache", rs_store_ms() - start, (long long)all.sum.left,
+               store->path ? store->path : "no cache", rs_now_ms() - start, (long long)all.sum.left,
                (long long)all.sum.left_bytes, (long long)store->options.limit_bytes, (long long)all.sum.swept);
   if (pruned)
     *pruned = all.sum;
@@ -188,7 +179,7 @@ static bool survey_alone(rs_store *store, int64_t coming, bool anyway) {
 bool rs_evict_before_put(rs_store *store, int64_t bytes) {
   int64_t limit = store->options.limit_bytes;
   uint64_t noted = 0;
-  double end = rs_store_ms() + WAIT_MILLISECONDS;
+  double end = rs_now_ms() + WAIT_MILLISECONDS;
   for (double pause = 1;; pause = pause < 8 ? 2 * pause : 8) {
     rs_ledger known;
     if (!rs_ledger_note(store, bytes, &noted, &known))
@@ -196,7 +187,7 @@ bool rs_evict_before_put(rs_store *store, int64_t bytes) {
     bool full = known.bytes > limit;
     if (!full && known.since < limit / 32)
       return true;
-    if (survey_alone(store, bytes, full && rs_store_ms() > end) || !full)
+    if (survey_alone(store, bytes, full && rs_now_ms() > end) || !full)
       return true;
     rs_sleep_ms(pause);
   }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/list.h"
 #include "base/whole.h"
 #include "file.h"
 #include "inside.h"
@@ -25,16 +26,12 @@ static int keep_name(void *user, const rs_found *found) {
   names *all = user;
   if (found->temporary)
     return 0;
-  if (all->count == all->room) {
-    size_t room = all->room ? 2 * all->room : 256;
-    void *list = realloc(all->list, room * sizeof *all->list);
-    if (!list) {
-      all->failed = true;
-      return 1;
-    }
-    all->list = list;
-    all->room = room;
+  void *list = rs_list_room(all->list, all->count, &all->room, sizeof *all->list);
+  if (!list) {
+    all->failed = true;
+    return 1;
   }
+  all->list = list;
   memcpy(all->list[all->count++], found->name, sizeof *all->list);
   return 0;
 }
@@ -191,36 +188,28 @@ static void import_one(rs_store *store, const rs_pack *pack, uint32_t place, kep
   free(loaded.memory);
 }
 
-static const char *import(rs_store *store, const rs_pack *pack, rs_store_imported *sum) {
-  *sum = (rs_store_imported){.entries = pack->count};
+/* wrong: with the pack, which is not open then; NULL: nothing, and it is closed here. */
+static const char *import(rs_store *store, rs_pack *pack, const char *wrong, rs_store_imported *sum) {
+  *sum = (rs_store_imported){0};
+  if (wrong)
+    return wrong;
+  sum->entries = pack->count;
   kept *all = calloc(pack->count ? pack->count : 1, sizeof *all);
-  if (!all)
-    return "out of memory";
-  for (uint32_t i = 0; i < pack->count; i++)
+  for (uint32_t i = 0; all && i < pack->count; i++)
     import_one(store, pack, i, &all[i], sum);
-  recount(store, all, pack->count, sum);
+  if (all)
+    recount(store, all, pack->count, sum);
   free(all);
-  return NULL;
+  rs_pack_close(pack);
+  return all ? NULL : "out of memory";
 }
 
 const char *rs_store_import(rs_store *store, const void *bytes, size_t count, rs_store_imported *sum) {
   rs_pack pack;
-  *sum = (rs_store_imported){0};
-  const char *wrong = rs_pack_view(&pack, bytes, count);
-  if (wrong)
-    return wrong;
-  wrong = import(store, &pack, sum);
-  rs_pack_close(&pack);
-  return wrong;
+  return import(store, &pack, rs_pack_view(&pack, bytes, count), sum);
 }
 
 const char *rs_store_import_file(rs_store *store, const char *path, rs_store_imported *sum) {
   rs_pack pack;
-  *sum = (rs_store_imported){0};
-  const char *wrong = rs_pack_open_path(&pack, AT_FDCWD, path);
-  if (wrong)
-    return wrong;
-  wrong = import(store, &pack, sum);
-  rs_pack_close(&pack);
-  return wrong;
+  return import(store, &pack, rs_pack_open_path(&pack, AT_FDCWD, path), sum);
 }

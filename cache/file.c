@@ -73,10 +73,10 @@ int rs_shared_file_open(int dir, const char *name, struct stat *status, const ch
   return open_trusted(dir, name, flags, S_IFREG, OWN_OR_ROOT, status, wrong);
 }
 
-bool rs_file_read(int fd, void *to, size_t bytes) {
-  char *at = to;
+/* offset: of the first byte; NULL: where the file stands. */
+static bool read_all(int fd, char *at, size_t bytes, off_t *offset) {
   while (bytes > 0) {
-    ssize_t got = read(fd, at, bytes);
+    ssize_t got = offset ? pread(fd, at, bytes, *offset) : read(fd, at, bytes);
     if (got < 0 && errno == EINTR)
       continue;
     if (got == 0)
@@ -85,25 +85,18 @@ bool rs_file_read(int fd, void *to, size_t bytes) {
       return false;
     at += got;
     bytes -= (size_t)got;
+    if (offset)
+      *offset += got;
   }
   return true;
 }
 
+bool rs_file_read(int fd, void *to, size_t bytes) {
+  return read_all(fd, to, bytes, NULL);
+}
+
 bool rs_file_read_at(int fd, void *to, size_t bytes, uint64_t offset) {
-  char *at = to;
-  while (bytes > 0) {
-    ssize_t got = pread(fd, at, bytes, (off_t)offset);
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got == 0)
-      errno = 0;
-    if (got <= 0)
-      return false;
-    at += got;
-    offset += (uint64_t)got;
-    bytes -= (size_t)got;
-  }
-  return true;
+  return read_all(fd, to, bytes, &(off_t){(off_t)offset});
 }
 
 /* ---- writing -----------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "entry.h"
 
 enum { RS_WARNING = 0, RS_INFORMATION = 1, RS_DEBUG = 2 };
@@ -54,14 +55,7 @@ enum {
   RS_AHEAD_SECONDS = 3600 /* what is further in the future was set by a clock that was wrong */
 };
 
-/* Of a clock that only goes forward. */
-static inline double rs_store_ms(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
-}
-
-/* say.c */
+/* open.c: to the log that the options name. */
 void rs_store_say(const rs_store *store, int level, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /*
@@ -111,7 +105,7 @@ typedef enum rs_removal { RS_REMOVED, RS_GONE /* before */, RS_STAYS } rs_remova
 rs_removal rs_remove(const rs_store *store, const char *name, bool tell);
 
 /*
- * load.c: reads an entry and verifies all but its key. False: *damage says what is wrong; NULL: there is no entry.
+ * get.c: reads an entry and verifies all but its key. False: *damage says what is wrong; NULL: there is no entry.
  * loaded->error is not 0 where that is no damage: an errno that kept the file from being read, which may be sound.
  * without: a part that is not kept; RS_STORE_PARTS: none.
  */
@@ -123,7 +117,7 @@ typedef struct rs_loaded {
 } rs_loaded;
 bool rs_load(int fan, const char *file, int without, rs_loaded *loaded, const char **damage);
 
-/* say.c: a warning of what rs_load could not read, by its name below the store's path. */
+/* get.c: a warning of what rs_load could not read, by its name below the store's path. */
 void rs_tell_unread(const rs_store *store, const char *name, const rs_loaded *loaded);
 
 /*
@@ -152,9 +146,6 @@ bool rs_tier_choose(rs_store *store);
 void rs_tier_open(rs_store *store);
 void rs_tier_close(rs_tier *tier);
 bool rs_tier_get(rs_store *store, const char *key, bool is_stem, rs_loaded *loaded, const char **path, int *damaged);
-
-/* publish.c: makes a file of the store appear as a whole or not at all. False: not kept, and errno says why. */
-bool rs_publish(int fan, const char *file, const void *bytes, size_t count);
 
 /*
  * evict.c: when the last survey began; 1970: none is known of. *ahead: that time has yet to come, for the clock was set

@@ -13,7 +13,6 @@
 
 #include "file.h"
 #include "inside.h"
-#include "number.h"
 
 enum {
   UNIT = 4096,               /* bytes put for a byte in the ledger; this file must stay small, and a put counts */

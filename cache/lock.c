@@ -31,13 +31,13 @@ static bool set_lock(int fd, short type, uint64_t hash) {
 
 /* Asks again after 1, 2, 4, then 8 ms: a compile takes 40. */
 static bool wait_for(int fd, uint64_t hash, int milliseconds) {
-  double end = rs_store_ms() + milliseconds;
+  double end = rs_now_ms() + milliseconds;
   for (double pause = 1;; pause = pause < 8 ? 2 * pause : 8) {
     if (set_lock(fd, F_WRLCK, hash))
       return true;
     if (errno != EAGAIN && errno != EACCES)
       return false;
-    double left = end - rs_store_ms();
+    double left = end - rs_now_ms();
     if (left <= 0)
       return false;
     rs_sleep_ms(pause < left ? pause : left);

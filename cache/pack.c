@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "file.h"
-#include "number.h"
 
 /* As an entry's, but for its fourth byte. */
 static const unsigned char magic[8] = {0x89, 'r', 's', 'p', '\r', '\n', 0x1a, '\n'};

@@ -15,23 +15,16 @@
 #include "file.h"
 #include "inside.h"
 
-/* What the places that were tried are not used for, one after the other. */
-typedef struct reasons {
-  char *text;
-  size_t room;
-} reasons;
-
-static void add_reason(reasons *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void add_reason(reasons *why, const char *format, ...) {
-  size_t length = strlen(why->text);
+/* Adds to what the places that were tried are not used for, one after the other. */
+__attribute__((format(printf, 2, 3))) static void add_reason(char why[RS_WHY], const char *format, ...) {
+  size_t length = strlen(why);
   if (length > 0)
-    length += (size_t)snprintf(why->text + length, why->room - length, "; ");
-  if (length >= why->room)
+    length += (size_t)snprintf(why + length, RS_WHY - length, "; ");
+  if (length >= RS_WHY)
     return;
   va_list list;
   va_start(list, format);
-  vsnprintf(why->text + length, why->room - length, format, list);
+  vsnprintf(why + length, RS_WHY - length, format, list);
   va_end(list);
 }
 
@@ -110,17 +103,15 @@ static void tag(int dir) {
   close(fd);
 }
 
-static int open_directory(char *path, reasons *why) {
+static int open_directory(char *path, char why[RS_WHY]) {
   const char *wrong = NULL;
   int dir = -1;
   if (make_directories(path, &wrong))
     dir = rs_dir_open(AT_FDCWD, path, is_own_link(path), &wrong);
   if (dir >= 0)
     tag(dir);
-  else if (wrong)
-    add_reason(why, "%s: %s", path, wrong);
   else
-    add_reason(why, "%s: %m", path);
+    add_reason(why, "%s: %s", path, wrong ? wrong : strerror(errno));
   return dir;
 }
 
@@ -137,11 +128,8 @@ bool rs_place_is_plain(const char *path) {
 }
 
 static char *join(const char *base, const char *below) {
-  size_t length = strlen(base) + strlen(below);
-  char *path = malloc(length + 1);
-  if (path)
-    snprintf(path, length + 1, "%s%s", base, below);
-  return path;
+  char *path;
+  return asprintf(&path, "%s%s", base, below) < 0 ? NULL : path;
 }
 
 char *rs_place_here(const char *path) {
@@ -172,7 +160,7 @@ static bool add_given(rs_place *place, const char *dir, bool later) {
   char *path = later ? rs_place_here(dir) : strdup(dir);
   if (path || errno == ENOMEM)
     return add_path(place, path);
-  add_reason(&(reasons){place->why, sizeof place->why}, "%s: the working directory is not known: %m", dir);
+  add_reason(place->why, "%s: the working directory is not known: %m", dir);
   return true;
 }
 
@@ -184,7 +172,7 @@ static bool add_variable(rs_place *place, const char *name, const char *below, b
   *any = true;
   if (rs_place_is_plain(value))
     return add_path(place, join(value, below));
-  add_reason(&(reasons){place->why, sizeof place->why}, "%s=%s: not an absolute path without \"..\"", name, value);
+  add_reason(place->why, "%s=%s: not an absolute path without \"..\"", name, value);
   return true;
 }
 
@@ -200,7 +188,7 @@ bool rs_place_choose(rs_place *place, const char *dir, bool later) {
   added =
       add_variable(place, "XDG_CACHE_HOME", "/rowscan", &any) && add_variable(place, "HOME", "/.cache/rowscan", &any);
   if (!any)
-    add_reason(&(reasons){place->why, sizeof place->why}, "none of ROWSCAN_CACHE_DIR, XDG_CACHE_HOME and HOME is set");
+    add_reason(place->why, "none of ROWSCAN_CACHE_DIR, XDG_CACHE_HOME and HOME is set");
   return added;
 }
 
@@ -211,12 +199,11 @@ void rs_place_free(rs_place *place) {
 }
 
 int rs_place_open(const rs_place *place, const char **path, char why[RS_WHY]) {
-  reasons all = {why, RS_WHY};
   int fd = -1;
   *path = NULL;
   snprintf(why, RS_WHY, "%s", place->why);
   for (int i = 0; i < place->count && fd < 0; i++) {
-    fd = open_directory(place->paths[i], &all);
+    fd = open_directory(place->paths[i], why);
     *path = fd < 0 ? NULL : place->paths[i];
   }
   return fd;

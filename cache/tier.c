@@ -13,7 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/word.h"
+#include "base/list.h"
+#include "base/status.h"
 #include "file.h"
 #include "inside.h"
 #include "pack.h"
@@ -32,28 +33,24 @@ typedef struct named {
 
 struct rs_tier {
   named *names;
-  int name_count, name_room;
+  int name_count;
+  size_t name_room;
   tier_pack *packs;
-  int count, room;
+  int count;
+  size_t room;
 };
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
 /* False: out of memory. */
 static bool add_name(rs_tier *tier, char *path, bool refused, bool installed) {
-  if (path && tier->name_count == tier->name_room) {
-    int room = tier->name_room ? 2 * tier->name_room : 4;
-    named *names = realloc(tier->names, (size_t)room * sizeof *names);
-    if (names) {
-      tier->names = names;
-      tier->name_room = room;
-    }
-  }
-  if (!path || tier->name_count == tier->name_room) {
+  named *names = path ? rs_list_room(tier->names, (size_t)tier->name_count, &tier->name_room, sizeof *names) : NULL;
+  if (!names) {
     free(path);
     return false;
   }
-  tier->names[tier->name_count++] = (named){path, refused, installed};
+  tier->names = names;
+  names[tier->name_count++] = (named){path, refused, installed};
   return true;
 }
 
@@ -90,21 +87,17 @@ bool rs_tier_choose(rs_store *store) {
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 static bool keep(rs_tier *tier, const rs_pack *pack, char *path) {
-  if (tier->count == tier->room) {
-    int room = tier->room ? 2 * tier->room : 4;
-    tier_pack *packs = realloc(tier->packs, (size_t)room * sizeof *packs);
-    if (!packs)
-      return false;
-    tier->packs = packs;
-    tier->room = room;
-  }
-  tier->packs[tier->count++] = (tier_pack){*pack, path};
+  tier_pack *packs = rs_list_room(tier->packs, (size_t)tier->count, &tier->room, sizeof *packs);
+  if (!packs)
+    return false;
+  tier->packs = packs;
+  packs[tier->count++] = (tier_pack){*pack, path};
   return true;
 }
 
 static void open_file(rs_store *store, int dir, const char *name, const char *path) {
   rs_pack pack;
-  double start = rs_store_ms();
+  double start = rs_now_ms();
   const char *wrong = rs_pack_open_path(&pack, dir, name);
   if (wrong) {
     rs_store_say(store, RS_WARNING, "pack %s is not used: %s", path, wrong);
@@ -120,7 +113,7 @@ static void open_file(rs_store *store, int dir, const char *name, const char *pa
     return;
   }
   rs_store_say(store, RS_DEBUG, "pack %s has %lu entries; opened in %.2f ms", path, (unsigned long)entries,
-               rs_store_ms() - start);
+               rs_now_ms() - start);
 }
 
 static bool is_pack(const char *name) {
@@ -134,16 +127,12 @@ typedef struct file_names {
 } file_names;
 
 static bool add_file(file_names *to, const char *name) {
-  if (to->count == to->room) {
-    size_t room = to->room ? 2 * to->room : 16;
-    char **of = realloc(to->of, room * sizeof *of);
-    if (!of)
-      return false;
-    to->of = of;
-    to->room = room;
-  }
-  to->of[to->count] = strdup(name);
-  return to->of[to->count] && ++to->count;
+  char **of = rs_list_room(to->of, to->count, &to->room, sizeof *of);
+  if (!of)
+    return false;
+  to->of = of;
+  of[to->count] = strdup(name);
+  return of[to->count] && ++to->count;
 }
 
 static int by_bytes(const void *a, const void *b) {

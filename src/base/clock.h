@@ -13,4 +13,8 @@ static inline double rs_now_ms(void) {
   return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
 }
 
+static inline double rs_now_seconds(void) {
+  return 1e-3 * rs_now_ms();
+}
+
 #endif

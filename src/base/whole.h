@@ -7,17 +7,36 @@
  * control list, and its owner and group where the process may give files away; a group that can't be kept may do no
  * more than all others may. A target that is a symbolic link stays one, and the file that it leads to is replaced; but
  * a link that another user made in a directory with the sticky bit that everybody may write is not followed, as under
- * the kernel's protected_symlinks. What writers who died left in the directory is removed, see beside.h.
+ * the kernel's protected_symlinks.
+ *
+ * The directory is the user's: a temporary there has a name that nobody else gives by chance, and its writer keeps a
+ * lock on it until it gets its own. Who writes the next file there removes what is left of others: a file of just such
+ * a name, regular, this user's, older than an hour, and held by nobody.
  */
 #ifndef RS_WHOLE_H
 #define RS_WHOLE_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "beside.h"
+/* The name of a temporary is this, process, seconds and nanoseconds with "-" between them, and ".tmp". */
+#define RS_BESIDE_BEGIN ".rowscan-"
+enum { RS_BESIDE_NAME = 80 };
+
+/* O_EXCL makes it unique; process and time only make a second try rare. */
+void rs_beside_name(char name[RS_BESIDE_NAME]);
+
+/* The process in such a name; 0: it is not of this form. */
+long rs_beside_process(const char *name);
+
+/* Ends with the descriptor. errno of a failure: EAGAIN or EACCES if another has it. */
+bool rs_beside_hold(int fd);
+
+/* dir: -1: none. One that can't be read is left as it is. */
+void rs_beside_sweep(int dir);
 
 typedef struct rs_whole {
   int dir; /* of the target; -1: nothing is open */

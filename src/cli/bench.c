@@ -5,15 +5,29 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bench_line.h"
+#include "cells.h"
 #include "commands.h"
-#include "given.h"
 #include "options.h"
 #include "output.h"
 #include "say.h"
 #include "session.h"
+#include "spec/developer.h"
 
-enum { HOST_ELEMENTS = 1 << 24 };
+enum { HOST_ELEMENTS = 1 << 24, GIVEN_MOST = 64, BENCH_CSV_MAX = 1024 };
+
+typedef struct bench_line {
+  bench_cell cell;
+  char shape[CELL_TEXT_MAX], type[CELL_TEXT_MAX];
+  char label[4 * CELL_TEXT_MAX]; /* "short: 65536 x 512 inclusive f32": what --filter looks at */
+  const char *variant, *group;
+  cell_target target; /* its ratio is 0 where there is none */
+  rowscan_timing timing;
+  double gbs;
+  double peak;          /* percent of the GPU's memory; 0 if that is not known */
+  double ratio, kernel; /* the time of memcpy, and of the copy kernel (0: none), to the scan's */
+  bool of_kernel;       /* what it is judged by */
+  double score;         /* that ratio, to the target where there is one: the least is the worst */
+} bench_line;
 
 typedef struct bench_job {
   const char *suite, *shapes, *filter, *csv_name;
@@ -96,11 +110,116 @@ static int read_options(bench_job *job, int argc, char **argv) {
   return job->shapes ? read_shapes(job) : read_suite(job);
 }
 
+/* ---- the figures of a cell --------------------------------------------------------------------------------------- */
+
+/* Names. targets: those of the suite hold on this engine. */
+static void name_line(bench_line *line, const bench_cell *cell, unsigned variant, bool targets) {
+  *line = (bench_line){.cell = *cell, .variant = cell_variant(variant), .group = cell_group_name(cell->group)};
+  cell_shape(line->shape, cell);
+  cell_type(line->type, cell);
+  snprintf(line->label, sizeof line->label, "%s: %s %s %s", line->group, line->shape, line->variant, line->type);
+  if (targets)
+    line->target = cell_target_of(cell, variant);
+}
+
+/* Figures, from the timing. peak_gbs: of the GPU's memory, 0 if it is not known. */
+static void judge(bench_line *line, double peak_gbs) {
+  const rowscan_timing *timing = &line->timing;
+  bool timed = timing->scan_ms > 0;
+  line->gbs = timed ? 1e-6 * (double)timing->bytes / timing->scan_ms : 0;
+  line->peak = peak_gbs > 0 ? 100 * line->gbs / peak_gbs : 0;
+  line->ratio = timed ? timing->copy_ms / timing->scan_ms : 0;
+  line->kernel = timed ? timing->kernel_ms / timing->scan_ms : 0;
+  line->of_kernel = line->target.kernel && timing->kernel_ms > 0;
+  line->score = (line->of_kernel ? line->kernel : line->ratio) / (line->target.ratio > 0 ? line->target.ratio : 1);
+}
+
+/* Of the target; true where there is none. */
+static bool has_reached(const bench_line *line) {
+  return line->target.ratio <= 0 || line->score >= 1;
+}
+
+static const char *regime_of(const bench_line *line) {
+  return line->timing.regime ? rowscan_regime_name(line->timing.regime) : "";
+}
+
+/* What is not there is told as nothing, in tables and in CSV. */
+static void fixed(char text[16], int digits, double value) {
+  *text = 0;
+  if (value > 0)
+    snprintf(text, 16, "%.*f", digits, value);
+}
+static void exact(char text[16], double value) {
+  *text = 0;
+  if (value > 0)
+    snprintf(text, 16, "%.6g", value);
+}
+
+static const char *reached_word(const bench_line *line) {
+  return line->target.ratio <= 0 ? "" : has_reached(line) ? "yes" : "NO";
+}
+
+static const char *yardstick(const bench_line *line) {
+  return line->of_kernel ? "copy kernel" : "memcpy";
+}
+
+/* ---- a line of the table ----------------------------------------------------------------------------------------- */
+
+static void print_head(void) {
+  printf("%-29s %-9s %-11s %-6s %9s %8s %6s %7s %7s %7s %-3s %6s  %s\n", "shape", "variant", "type", "regime", "ms",
+         "GB/s", "peak%", "memcpy", "kernel", "target", "met", "wrong", "geometry");
+}
+
+static void print_line(const bench_line *line) {
+  char peak[16], kernel[16], target[16];
+  fixed(peak, 1, line->peak);
+  fixed(kernel, 3, line->kernel);
+  fixed(target, 2, line->target.ratio);
+  printf("%-29s %-9s %-11s %-6s %9.4f %8.1f %6s %7.3f %7s %1s%6s %-3s %6lld  %s\n", line->shape, line->variant,
+         line->type, regime_of(line), line->timing.scan_ms, line->gbs, peak, line->ratio, kernel,
+         line->of_kernel ? "k" : "", target, reached_word(line), (long long)line->timing.wrong, line->timing.geometry);
+  fflush(stdout);
+}
+
+static void print_worst(const bench_line *line) {
+  printf("worst: %s %s %s, %.3f of %s", line->shape, line->variant, line->type,
+         line->of_kernel ? line->kernel : line->ratio, yardstick(line));
+  if (line->target.ratio > 0)
+    printf(", target %.2f", line->target.ratio);
+  printf("\n");
+}
+
+/* ---- a line of CSV ----------------------------------------------------------------------------------------------- */
+
+/* A line of CSV; line NULL: the names of the columns. Returns its length. */
+static size_t csv_line(char text[BENCH_CSV_MAX], const char *suite, const bench_line *line) {
+  if (!line)
+    return (size_t)snprintf(
+        text, BENCH_CSV_MAX, "%s\n",
+        "suite,group,shape,view,outer,length,inner,variant,type,regime,geometry,scan_ms,copy_ms,kernel_ms,"
+        "bytes,gbs,peak_percent,ratio,kernel_ratio,target,yardstick,reached,replayed,checked,wrong");
+  const rowscan_timing *timing = &line->timing;
+  char kernel_ms[16], peak[16], kernel[16], target[16];
+  exact(kernel_ms, timing->kernel_ms);
+  exact(peak, line->peak);
+  exact(kernel, line->kernel);
+  fixed(target, 2, line->target.ratio);
+  int length =
+      snprintf(text, BENCH_CSV_MAX,
+               "%s,%s,%s,%s,%lld,%lld,%lld,%s,%s,%s,%s,%.6g,%.6g,%s,%lld,%.6g,%s,%.6g,%s,%s,%s,%s,%d,%lld,%lld\n",
+               suite, line->group, line->shape, cell_view_name(line->cell.view), (long long)line->cell.outer,
+               (long long)line->cell.length, (long long)line->cell.inner, line->variant, line->type, regime_of(line),
+               timing->geometry, timing->scan_ms, timing->copy_ms, kernel_ms, (long long)timing->bytes, line->gbs, peak,
+               line->ratio, kernel, target, yardstick(line), reached_word(line), timing->replayed,
+               (long long)timing->checked, (long long)timing->wrong);
+  return (size_t)(length < BENCH_CSV_MAX ? length : BENCH_CSV_MAX - 1);
+}
+
 /* ---- a cell ------------------------------------------------------------------------------------------------------ */
 
 static int write_csv(bench_job *job, const bench_line *line) {
   char text[BENCH_CSV_MAX];
-  return job->csv_name ? output_write(&job->csv, text, bench_line_csv(text, job->suite, line)) : EXIT_OK;
+  return job->csv_name ? output_write(&job->csv, text, csv_line(text, job->suite, line)) : EXIT_OK;
 }
 
 /* Does the label have the text, or one of several between bars? */
@@ -134,7 +253,7 @@ static void keep_worst(bench_job *job, const bench_line *line) {
   if (!job->measured++ || line->score < job->worst.score)
     job->worst = *line;
   job->targets += line->target.ratio > 0;
-  job->reached += line->target.ratio > 0 && bench_line_reached(line);
+  job->reached += line->target.ratio > 0 && has_reached(line);
 }
 
 static int measure(bench_job *job, bench_line *line, unsigned variant) {
@@ -149,9 +268,9 @@ static int measure(bench_job *job, bench_line *line, unsigned variant) {
     return skip(job, line);
   if (status != ROWSCAN_OK)
     return say_library(line->label, status);
-  bench_line_judge(line, job->host ? 0 : job->device.peak_gbs);
+  judge(line, job->host ? 0 : job->device.peak_gbs);
   keep_worst(job, line);
-  bench_line_print(line);
+  print_line(line);
   int result = write_csv(job, line);
   if (line->timing.wrong)
     result = say_failed("%s: %lld of %lld elements are wrong", line->label, (long long)line->timing.wrong,
@@ -161,7 +280,7 @@ static int measure(bench_job *job, bench_line *line, unsigned variant) {
 
 static int run_variant(bench_job *job, const bench_cell *cell, unsigned variant) {
   bench_line line;
-  bench_line_name(&line, cell, variant, !job->host);
+  name_line(&line, cell, variant, !job->host);
   if (!(cell->variants & variant) || !wanted(job, line.label))
     return EXIT_OK;
   if (job->list) {
@@ -172,7 +291,7 @@ static int run_variant(bench_job *job, const bench_cell *cell, unsigned variant)
     bench_cell smaller = *cell;
     cell_shrink(&smaller, job->elements);
     cell_target target = line.target; /* of the cell as it is */
-    bench_line_name(&line, &smaller, variant, false);
+    name_line(&line, &smaller, variant, false);
     line.target = target;
   }
   return fits(job, &line.cell, variant) ? measure(job, &line, variant) : skip(job, &line);
@@ -183,14 +302,14 @@ static int run_variant(bench_job *job, const bench_cell *cell, unsigned variant)
 static void print_summary(const bench_job *job) {
   if (job->targets)
     printf("targets reached: %d of %d\n", job->reached, job->targets);
-  bench_line_print_worst(&job->worst);
+  print_worst(&job->worst);
 }
 
 static int run_suite(bench_job *job) {
   int count, result = EXIT_OK;
   const bench_cell *cells = cells_of_job(job, &count);
   if (!job->list)
-    bench_line_head();
+    print_head();
   for (int i = 0; i < count; i++)
     for (int v = 0; v < CELL_VARIANTS; v++)
       if (run_variant(job, &cells[i], 1u << v) != EXIT_OK)

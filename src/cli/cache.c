@@ -5,7 +5,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "archs.h"
 #include "commands.h"
 #include "json.h"
 #include "options.h"
@@ -94,17 +93,15 @@ static void print_found(const char *before, const char *name, const char *pack, 
 
 /* ---- list -------------------------------------------------------------------------------------------------------- */
 
-static void print_fields_json(json_writer *json, const rowscan_cache_entry *entry) {
+static void print_entry_json(json_writer *json, const rowscan_cache_entry *entry, bool with_pack) {
+  json_object(json, NULL);
   json_text(json, "name", entry->name);
   json_integer(json, "bytes", entry->bytes);
   json_integer(json, "used", entry->used);
   json_text(json, "key", entry->key);
   json_text(json, "damage", entry->damage);
-}
-
-static void print_entry_json(json_writer *json, const rowscan_cache_entry *entry) {
-  json_object(json, NULL);
-  print_fields_json(json, entry);
+  if (with_pack)
+    json_text(json, "pack", entry->pack);
   json_end(json);
 }
 
@@ -121,7 +118,7 @@ static void print_entry(const rowscan_cache_entry *entry) {
 static int list_one(void *user, const rowscan_cache_entry *entry) {
   cache_job *job = user;
   if (job->as_json)
-    print_entry_json(&job->json, entry);
+    print_entry_json(&job->json, entry, false);
   else
     print_entry(entry);
   return 0;
@@ -138,13 +135,6 @@ static int list(cache_job *job) {
 
 /* ---- verify ------------------------------------------------------------------------------------------------------ */
 
-static void print_damaged_json(json_writer *json, const rowscan_cache_entry *entry) {
-  json_object(json, NULL);
-  print_fields_json(json, entry);
-  json_text(json, "pack", entry->pack);
-  json_end(json);
-}
-
 static void print_damaged(const rowscan_cache_entry *entry) {
   print_found("", entry->name, entry->pack, ": ");
   printf("%s\n", entry->damage);
@@ -160,7 +150,7 @@ static int verify_one(void *user, const rowscan_cache_entry *entry) {
   sum->damaged++;
   sum->damaged_bytes += entry->bytes;
   if (job->as_json)
-    print_damaged_json(&job->json, entry);
+    print_entry_json(&job->json, entry, true);
   else
     print_damaged(entry);
   return 0;

@@ -4,10 +4,12 @@
  */
 #include "cells.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "growth.h"
+#include "options.h"
 
 #define CELL(group, outer, length, inner, columns, view, in, out, acc, variants)                                       \
   { CELL_##group, outer, length, inner, columns, view, in, out, acc, variants }
@@ -92,6 +94,78 @@ static const bench_cell full[] = {
     ROWS(SMALL, 1024, 1024, ROWSCAN_F32, CELL_INCLUSIVE),
     ROWS(SMALL, 8192, 64, ROWSCAN_F32, CELL_INCLUSIVE),
 };
+
+/* ---- the suite growth -------------------------------------------------------------------------------------------- */
+
+enum { BY_LENGTH_LOG = 26, BY_BYTES_LOG = 28, SMALL_LOG = 22, MOST = 240 };
+
+static struct {
+  bench_cell cell[MOST];
+  int count;
+} growth;
+
+static void grow(cell_group group, int64_t rows, int64_t length, int64_t columns) {
+  growth.cell[growth.count++] = (bench_cell){.group = group,
+                                             .outer = rows,
+                                             .length = length,
+                                             .inner = columns,
+                                             .columns = group == CELL_BY_COLUMNS,
+                                             .in = ROWSCAN_F32,
+                                             .out = ROWSCAN_F32,
+                                             .variants = CELL_INCLUSIVE};
+}
+
+static void add_length(int64_t length) {
+  const int64_t elements = (int64_t)1 << BY_LENGTH_LOG;
+  grow(CELL_BY_LENGTH, (elements + length - 1) / length, length, 1);
+}
+
+static void add_lengths(void) {
+  for (int k = 0; k <= BY_LENGTH_LOG; k++) {
+    add_length((int64_t)1 << k);
+    if (k > 0 && k < BY_LENGTH_LOG)
+      add_length(((int64_t)3 << (k - 1)) | 1);
+  }
+}
+
+static void add_bytes(void) {
+  static const int64_t lengths[] = {1000, 4096, 32768, 1 << 20};
+  for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+    for (int64_t rows = 1; rows * lengths[i] <= (int64_t)1 << BY_BYTES_LOG; rows *= 2)
+      grow(CELL_BY_BYTES, rows, lengths[i], 1);
+}
+
+/* One array, along its first dimension. A multiple of 8 steps, so that few columns end on a word too. */
+static void add_width(int64_t columns, int elements_log) {
+  grow(CELL_BY_COLUMNS, 1, (((int64_t)1 << elements_log) / columns + 7) / 8 * 8, columns);
+}
+
+static void add_columns(int elements_log) {
+  for (int k = 0; k <= 12; k++) {
+    add_width((int64_t)1 << k, elements_log);
+    if (k > 0 && k < 12)
+      add_width(((int64_t)3 << (k - 1)) | 1, elements_log);
+  }
+}
+
+/*
+ * First 2^26 elements of f32 in rows of every length from 1 to 2^26, in steps of x2 and at an odd length between each
+ * two (the last row may make it a few more); then rows of a few lengths, from one to 2^28 elements, in steps of x2.
+ * Last arrays of about 2^26 elements, then of about 2^22, along their columns: 1 to 4096 of these, in steps as lengths.
+ * Not to be called by two threads at a time.
+ */
+static const bench_cell *growth_cells(int *count) {
+  if (!growth.count) {
+    add_lengths();
+    add_bytes();
+    add_columns(BY_LENGTH_LOG);
+    add_columns(SMALL_LOG);
+  }
+  *count = growth.count;
+  return growth.cell;
+}
+
+/* ---- suites ------------------------------------------------------------------------------------------------------ */
 
 const bench_cell *cells_of(const char *suite, int *count) {
   if (!strcmp(suite, "growth"))
@@ -207,4 +281,106 @@ void cell_shrink(bench_cell *cell, int64_t limit) {
     int64_t *smaller = rows ? &cell->outer : cell->length > 1 ? &cell->length : &cell->inner;
     *smaller = (*smaller + 1) / 2;
   }
+}
+
+/* ---- cells that the caller gives --------------------------------------------------------------------------------- */
+
+enum { MOST_DIMS = 8 };
+
+static const char *after_blanks(const char *at) {
+  return at + strspn(at, " ");
+}
+
+static bool read_number(const char **at, int64_t *number) {
+  char *end;
+  *at = after_blanks(*at);
+  if (**at < '0' || **at > '9')
+    return false;
+  errno = 0;
+  *number = strtoll(*at, &end, 10);
+  *at = end;
+  return !errno;
+}
+
+/* A word, or several with a blank between each two. */
+static bool read_word(const char **at, const char *word) {
+  const char *from = after_blanks(*at);
+  size_t length = strlen(word);
+  if (strncmp(from, word, length) != 0 || (from[length] && from[length] != ' '))
+    return false;
+  *at = from + length;
+  return true;
+}
+
+static bool read_type(const char **at, rowscan_type *type) {
+  const char *from = after_blanks(*at);
+  char name[16] = "";
+  size_t length = strcspn(from, " ");
+  if (length >= sizeof name)
+    return false;
+  memcpy(name, from, length);
+  *at = from + length;
+  return kind_type.read(&kind_type, name, type);
+}
+
+/* Sizes, with a x between each two; returns how many, 0 if one is none or there are too many. */
+static int read_sizes(const char **at, int64_t *sizes) {
+  int rank = 0;
+  do {
+    if (rank == MOST_DIMS || !read_number(at, &sizes[rank]) || sizes[rank] < 1)
+      return 0;
+    rank++;
+    *at = after_blanks(*at);
+  } while (**at == 'x' && (*at)++);
+  return rank;
+}
+
+/* Of dimensions one after another; false: more elements than bytes can be counted of. */
+static bool product(const int64_t *sizes, int count, int64_t *all) {
+  const int64_t most = INT64_C(1) << 56;
+  *all = 1;
+  for (int i = 0; i < count; i++) {
+    if (sizes[i] > most / *all)
+      return false;
+    *all *= sizes[i];
+  }
+  return true;
+}
+
+static bool read_types(const char **at, bench_cell *cell) {
+  cell->in = cell->out = ROWSCAN_F32;
+  if (!*after_blanks(*at))
+    return true;
+  if (!read_type(at, &cell->in))
+    return false;
+  cell->out = cell->in;
+  if (read_word(at, "->"))
+    return read_type(at, &cell->out);
+  return !read_word(at, "in") || read_type(at, &cell->acc);
+}
+
+/* Of a shape that has rows and their length, and none else. */
+static cell_view read_view(const char **at) {
+  for (int view = CELL_DENSE + 1; view < CELL_VIEWS; view++)
+    if (read_word(at, cell_view_text((cell_view)view)))
+      return (cell_view)view;
+  return CELL_DENSE;
+}
+
+bool given_cell(const char *text, bench_cell *cell) {
+  int64_t sizes[MOST_DIMS], all;
+  int rank = read_sizes(&text, sizes);
+  int64_t dim = rank - 1;
+  *cell = (bench_cell){.group = CELL_GIVEN, .variants = CELL_ALL};
+  if (!rank || !product(sizes, rank, &all))
+    return false;
+  if (read_word(&text, "dim") && (!read_number(&text, &dim) || dim >= rank))
+    return false;
+  if (rank == 2 && dim == 1)
+    cell->view = read_view(&text);
+  product(sizes, (int)dim, &cell->outer);
+  product(sizes + dim + 1, rank - 1 - (int)dim, &cell->inner);
+  cell->length = sizes[dim];
+  cell->columns = dim < rank - 1;
+  return read_types(&text, cell) && !*after_blanks(text);
 }

@@ -5,12 +5,59 @@
 #ifndef CELLS_H
 #define CELLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
-#include "cell.h"
+#include "rowscan.h"
+
+/* Variants of a cell, or-ed. */
+enum { CELL_INCLUSIVE = 1, CELL_EXCLUSIVE = 2, CELL_REVERSE = 4, CELL_MASKED = 8, CELL_VARIANTS = 4, CELL_ALL = 15 };
+
+/* What the cell is there for; the target goes with it. */
+typedef enum cell_group {
+  CELL_ROW,
+  CELL_OFF, /* rows that start off 16 bytes */
+  CELL_TYPES,
+  CELL_SHORT,
+  CELL_LONG,
+  CELL_COLUMN,
+  CELL_STRIDED,
+  CELL_SMALL,
+  CELL_BY_LENGTH, /* of the suite growth */
+  CELL_BY_BYTES,
+  CELL_BY_COLUMNS,
+  CELL_GIVEN /* by the caller */
+} cell_group;
+
+/* How the input lies. The output of a view is dense: what the user of a framework gets that makes outputs by itself. */
+typedef enum cell_view {
+  CELL_DENSE,
+  CELL_SECOND,     /* every second column of an array with twice as many */
+  CELL_TRANSPOSED, /* rows that are the columns of an array [length, outer] */
+  CELL_PADDED,     /* 4 elements between one row and the next */
+  CELL_VIEWS
+} cell_view;
+
+/* An array [outer, length, inner], scanned along its middle. */
+typedef struct bench_cell {
+  cell_group group;
+  int64_t outer, length, inner;
+  bool columns; /* inner is a dimension, be it of size 1 */
+  cell_view view;
+  rowscan_type in, out, acc;
+  unsigned variants;
+} bench_cell;
 
 /* The cells of a suite, "quick", "full" or "growth"; NULL for any other name. */
 const bench_cell *cells_of(const char *suite, int *count);
+
+/*
+ * Reads one shape as bench prints them, and its type: "65536 x 512", "64 x 4096 x 1024 dim 1 bf16", "8 x 100 i8 ->
+ * i32", "8 x 100 f32 in f64", "8 x 100 of every 2nd f32" (or transposed, padded). Any number of dimensions up to 8;
+ * without dim the last one is scanned, without a type it is f32. Whether the library can scan it is left to the
+ * library. False: text is no shape; *cell is then of no use.
+ */
+bool given_cell(const char *text, bench_cell *cell);
 
 enum { CELL_TEXT_MAX = 80 };
 

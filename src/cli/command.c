@@ -8,8 +8,8 @@
 
 #include "base/descriptor.h"
 #include "commands.h"
-#include "guard.h"
 #include "options.h"
+#include "output.h"
 #include "say.h"
 
 typedef struct command {

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "archs.h"
 #include "commands.h"
 #include "json.h"
 #include "options.h"

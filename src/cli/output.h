@@ -2,11 +2,17 @@
  * output.h - a file that appears whole or not at all
  * SPDX-License-Identifier: MIT
  *
- * What base/whole.h makes, with messages, and gone if a signal ends the command. "-" is standard output, to which
- * nothing is written before all of it is there.
+ * What base/whole.h makes, with messages. "-" is standard output, to which nothing is written before all of it is
+ * there.
+ *
+ * Interrupted, the command removes the file it was writing and dies of the signal. When a mapped file cannot be read or
+ * written (it was cut short, the disk is full or broken), the kernel sends SIGBUS: then the command says which file it
+ * was and exits with EXIT_FAILED.
  */
 #ifndef OUTPUT_H
 #define OUTPUT_H
+
+#include <stddef.h>
 
 #include "base/whole.h"
 
@@ -37,5 +43,13 @@ void output_abandon(cli_output *output);
 
 /* The four calls for a file whose bytes are at hand. */
 int output_file(const char *name, const void *bytes, size_t length);
+
+/* ---- signals ----------------------------------------------------------------------------------------------------- */
+
+/* For main, before any file is made: from then on the signals that end a process remove the file first. */
+void guard_install(void);
+
+/* A mapped file; `trouble` is what to say of it. NULL start: forget all. The strings must stay valid. */
+void guard_map(const void *start, size_t bytes, const char *name, const char *trouble);
 
 #endif

@@ -1,10 +1,12 @@
 /*
- * say.h - what the command tells the user when something goes wrong, and its exit statuses
+ * say.h - what the command tells on standard error: messages and progress; and its exit statuses
  * SPDX-License-Identifier: MIT
  */
 #ifndef SAY_H
 #define SAY_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "rowscan.h"
@@ -37,5 +39,14 @@ void say_plain(FILE *file, const char *text);
 
 /* "rowscan: scan: ", for a signal handler, which must not format. */
 const char *say_prefix(void);
+
+/* ---- a line on the terminal for a job that takes longer than a second -------------------------------------------- */
+
+bool progress_possible(void);                                /* is stderr a terminal? */
+void progress_start(void);                                   /* without it the others do nothing */
+void progress_show(void *user, int64_t done, int64_t total); /* in bytes; any thread */
+void progress_bar(int64_t done, int64_t total);              /* of things that take about as long as one another */
+void progress_writing(void);
+void progress_end(void); /* takes the line away, until it is due again; any thread */
 
 #endif

@@ -1,13 +1,15 @@
 /*
- * session.c - a context of the library, as the options and the environment want it
+ * session.c - what options of several subcommands ask for
  * SPDX-License-Identifier: MIT
  */
 #include "session.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "progress.h"
+#include "options.h"
 #include "say.h"
 
 /* What the library only logs its user may want to hear of: a cache that can't be used, a variable misspelt. */
@@ -47,4 +49,56 @@ int session_open(rowscan_context **context, const cli_session *session) {
 
 const char *session_engine_name(const rowscan_context *context) {
   return rowscan_context_engine(context) == ROWSCAN_ENGINE_CUDA ? "cuda" : "host";
+}
+
+/* ---- --arch ------------------------------------------------------------------------------------------------------ */
+
+/* "sm_90" */
+static bool is_arch(const char *name, size_t length) {
+  size_t digits = 0;
+  if (length < 4 || length >= ARCH_MAX || memcmp(name, "sm_", 3) || name[3] == '0')
+    return false;
+  while (3 + digits < length && isdigit((unsigned char)name[3 + digits]))
+    digits++;
+  return digits && 3 + digits == length;
+}
+
+/* Not twice: who names one again means the same. */
+static bool add(cli_archs *archs, const char *name, size_t length) {
+  for (int i = 0; i < archs->count; i++)
+    if (strlen(archs->name[i]) == length && !memcmp(archs->name[i], name, length))
+      return true;
+  if (archs->count == ARCHS_MAX)
+    return false;
+  snprintf(archs->name[archs->count++], ARCH_MAX, "%.*s", (int)length, name);
+  return true;
+}
+
+int archs_read(cli_archs *archs, const char *at) {
+  if (!at)
+    return say_usage("--arch is needed: sm_90, or sm_80,sm_90, or all");
+  archs->all = !strcmp(at, "all");
+  while (!archs->all) {
+    size_t length = strcspn(at, ",");
+    if (!is_arch(at, length))
+      return say_usage("--arch: '%.*s' is not an architecture such as sm_90", (int)length, at);
+    if (!add(archs, at, length))
+      return say_usage("--arch: more than %d architectures", ARCHS_MAX);
+    if (!at[length])
+      break;
+    at += length + 1;
+  }
+  return OPTIONS_READ;
+}
+
+int archs_find(cli_archs *archs, rowscan_context *context) {
+  int known[ARCHS_MAX], count = ARCHS_MAX;
+  if (!archs->all)
+    return EXIT_OK;
+  rowscan_status status = rowscan_archs(context, known, &count);
+  if (status != ROWSCAN_OK)
+    return say_library("--arch all", status);
+  for (int i = 0; i < count && i < ARCHS_MAX; i++)
+    snprintf(archs->name[archs->count++], ARCH_MAX, "sm_%d", known[i]);
+  return EXIT_OK;
 }

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "archs.h"
+#include "base/clock.h"
+#include "base/list.h"
 #include "commands.h"
 #include "json.h"
 #include "options.h"
-#include "progress.h"
 #include "say.h"
 #include "session.h"
 
@@ -28,7 +28,8 @@ typedef struct warm_job {
   cli_archs archs;
   rowscan_spec *specs;
   int64_t *lines; /* that the specs stand in */
-  int64_t count, room;
+  int64_t count;
+  size_t room;
   json_writer json;
   int64_t kernels, compiled, failed;
 } warm_job;
@@ -36,17 +37,12 @@ typedef struct warm_job {
 /* ---- the list ---------------------------------------------------------------------------------------------------- */
 
 static bool grow(warm_job *job) {
-  if (job->count < job->room)
-    return true;
-  int64_t room = job->room ? 2 * job->room : 64;
-  rowscan_spec *specs = realloc(job->specs, (size_t)room * sizeof *specs);
-  if (specs)
-    job->specs = specs;
-  int64_t *lines = realloc(job->lines, (size_t)room * sizeof *lines);
-  if (lines)
-    job->lines = lines;
-  job->room = specs && lines ? room : job->room;
-  return specs && lines;
+  size_t count = (size_t)job->count, room = job->room;
+  rowscan_spec *specs = rs_list_room(job->specs, count, &job->room, sizeof *specs);
+  int64_t *lines = specs ? rs_list_room(job->lines, count, &room, sizeof *lines) : NULL;
+  job->specs = specs ? specs : job->specs;
+  job->lines = lines ? lines : job->lines;
+  return lines;
 }
 
 static int read_spec(warm_job *job, char *line, int64_t number) {
@@ -189,7 +185,7 @@ static int warm(warm_job *job, rowscan_context *context) {
   if (!*info.path)
     return say_failed("there is no cache on disk to fill: %s", info.why);
   print_head(job);
-  double start = progress_seconds();
+  double start = rs_now_seconds();
   if (!job->quiet && progress_possible())
     progress_start();
   status = rowscan_warm(context, ROWSCAN_WARMING(.specs = job->specs, .spec_count = job->count, .archs = archs,
@@ -199,7 +195,7 @@ static int warm(warm_job *job, rowscan_context *context) {
   const char *error = status != ROWSCAN_OK && !job->failed ? rowscan_last_error() : NULL;
   if (error)
     say_story(NULL, error);
-  print_end(job, progress_seconds() - start, error);
+  print_end(job, rs_now_seconds() - start, error);
   return status == ROWSCAN_OK ? EXIT_OK : EXIT_FAILED;
 }
 

@@ -5,7 +5,7 @@
 #ifndef RS_GPU_H
 #define RS_GPU_H
 
-#include "base/log.h"
+#include "base/status.h"
 #include "compile/build.h"
 #include "device.h"
 #include "verdicts.h"

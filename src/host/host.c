@@ -13,6 +13,7 @@
 #include <xmmintrin.h>
 #endif
 
+#include "base/ints.h"
 #include "base/status.h"
 #include "batch.h"
 #include "last_cache.h"
@@ -214,21 +215,9 @@ static void describe(rs_run *s, const rs_isa *isa, const rowscan_spec *spec, con
 
 /* ---- how it is cut ----------------------------------------------------------------------------------------------- */
 
-static int64_t magnitude(int64_t x) {
-  return x < 0 ? -x : x;
-}
-
-static int64_t least(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
-static int64_t ceil_div(int64_t a, int64_t b) {
-  return a / b + (a % b != 0);
-}
-
 /* Whether rows lie within one another's steps. */
 static bool woven(int64_t stride, int64_t step) {
-  return stride && magnitude(stride) < magnitude(step);
+  return stride && rs_distance(stride) < rs_distance(step);
 }
 
 /* Which rows make a strip, and which make a tile. */
@@ -243,7 +232,7 @@ static void choose_tiles(rs_run *s, int threads) {
   if (s->batch) {
     s->columns = false;
     s->segment = r->rank == 1 ? r->count : neighbours;
-    s->tile_rows = least(ceil_div(ROWS_BYTES, s->spec->length * widest), s->segment);
+    s->tile_rows = rs_smaller(rs_ceiling(ROWS_BYTES, s->spec->length * widest), s->segment);
     while (s->tile_rows * s->spec->length * widest > RS_PANEL_BYTES)
       s->tile_rows--;
     s->strip_rows = s->width = 1;
@@ -253,14 +242,14 @@ static void choose_tiles(rs_run *s, int threads) {
       rows /= 2; /* a panel holds whole rows */
     while (rows * s->size > NARROW_BYTES && r->count / rows < threads)
       rows /= 2;
-    s->tile_rows = least(rows, s->segment);
-    s->strip_rows = least(RS_LINE_BYTES / s->size, s->tile_rows);
-    s->width = ceil_div(s->strip_rows, lanes) * lanes;
+    s->tile_rows = rs_smaller(rows, s->segment);
+    s->strip_rows = rs_smaller(RS_LINE_BYTES / s->size, s->tile_rows);
+    s->width = rs_ceiling(s->strip_rows, lanes) * lanes;
   } else {
-    s->tile_rows = apart ? 1 : least(neighbours, RS_STRIPS);
+    s->tile_rows = apart ? 1 : rs_smaller(neighbours, RS_STRIPS);
     s->strip_rows = s->width = 1;
   }
-  s->segment_tiles = ceil_div(s->segment, s->tile_rows);
+  s->segment_tiles = rs_ceiling(s->segment, s->tile_rows);
   s->tiles = s->segment_tiles * (r->count / s->segment);
   s->panel = (s->columns ? RS_PANEL_BYTES : ROWS_BYTES) / widest;
   while (s->panel * s->width * widest > RS_PANEL_BYTES)
@@ -270,13 +259,13 @@ static void choose_tiles(rs_run *s, int threads) {
 /* Whether tiles are cut, and how many make a chunk of work. */
 static void choose_chunks(rs_run *s, int threads) {
   int64_t length = s->spec->length > 0 ? s->spec->length : 1;
-  s->chunk_tiles = length < PIECE / s->tile_rows ? ceil_div(PIECE, length * s->tile_rows) : 1;
+  s->chunk_tiles = length < PIECE / s->tile_rows ? rs_ceiling(PIECE, length * s->tile_rows) : 1;
   s->piece = PIECE;
   while (s->piece > s->panel && s->piece * s->tile_rows > PIECE)
     s->piece /= 2;
-  int64_t rounds = ceil_div(s->tiles, threads);
+  int64_t rounds = rs_ceiling(s->tiles, threads);
   bool idle = !s->batch && 4 * rounds * threads > 5 * s->tiles; /* a fifth of the threads' time */
-  s->pieces = idle ? ceil_div(length, s->piece) : 1;
+  s->pieces = idle ? rs_ceiling(length, s->piece) : 1;
 }
 
 /* Writing past the caches pays for long lines that would not stay in them and were not read just now. */
@@ -344,9 +333,9 @@ void rs_host_run(rs_host *host, const rowscan_spec *spec, const rs_rows *rows) {
   rs_seat *seat = rs_pool_enter(host->pool);
   s.chain = &seat->chain;
   if (s.batch)
-    rs_pool_run(host->pool, seat, ceil_div(s.tiles, s.chunk_tiles), rs_run_batch, &s);
+    rs_pool_run(host->pool, seat, rs_ceiling(s.tiles, s.chunk_tiles), rs_run_batch, &s);
   else if (s.pieces == 1)
-    rs_pool_run(host->pool, seat, ceil_div(s.tiles, s.chunk_tiles), rs_run_tiles, &s);
+    rs_pool_run(host->pool, seat, rs_ceiling(s.tiles, s.chunk_tiles), rs_run_tiles, &s);
   else
     rs_pool_run(host->pool, seat, s.tiles * s.pieces, rs_run_piece, &s);
   rs_pool_leave(host->pool, seat);

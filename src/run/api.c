@@ -1,5 +1,5 @@
 /*
- * api.c - the API border of contexts, plans, scans and devices: checks arguments, nothing else
+ * api.c - the API border of contexts, plans, scans and devices: checks arguments, nothing else; carry.c has its own
  * SPDX-License-Identifier: MIT
  */
 #include "rowscan.h"
@@ -9,13 +9,12 @@
 
 #include "base/cancel.h"
 #include "base/sized.h"
-#include "carry.h"
 #include "family/emit.h"
 #include "plan.h"
 #include "scan.h"
 #include "spec/arch.h"
 #include "spec/overlap.h"
-#include "spec/spec_parse.h"
+#include "spec/spec.h"
 
 const char *rowscan_version(void) {
   return ROWSCAN_VERSION_STRING;
@@ -273,26 +272,6 @@ rowscan_status rowscan_workspace_bytes(rowscan_context *context, const rowscan_p
   if (!status)
     *bytes = context->engine == ROWSCAN_ENGINE_CUDA ? rs_program_scratch(&context->gpu, &spec, &rows) : 0;
   return status;
-}
-
-rowscan_status rowscan_carry_create(rowscan_carry **carry, rowscan_context *context) {
-  RS_UNCANCELLED;
-  return rs_carry_create(carry, context);
-}
-
-rowscan_status rowscan_carry_scan(rowscan_carry *carry, const rowscan_problem *chunk, struct CUstream_st *stream) {
-  RS_UNCANCELLED;
-  return rs_carry_scan(carry, chunk, stream);
-}
-
-void rowscan_carry_reset(rowscan_carry *carry) {
-  RS_UNCANCELLED;
-  rs_carry_reset(carry);
-}
-
-void rowscan_carry_destroy(rowscan_carry *carry) {
-  RS_UNCANCELLED;
-  rs_carry_destroy(carry);
 }
 
 rowscan_status rowscan_problem_spec(const rowscan_problem *problem, rowscan_spec *spec) {

@@ -9,11 +9,10 @@
  * its total, and its last inclusive result is taken from the counter. All of this is scans, of one element where two
  * values are combined, so that each engine does it.
  */
-#include "carry.h"
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cancel.h"
 #include "base/status.h"
 #include "scan.h"
 #include "spec/rows.h"
@@ -370,7 +369,8 @@ static rowscan_status check_capture(const rowscan_carry *carry, struct CUstream_
              : rs_fail(ROWSCAN_UNSUPPORTED, "a carry can't be captured: each of its chunks is another piece of work");
 }
 
-rowscan_status rs_carry_scan(rowscan_carry *carry, const rowscan_problem *given, struct CUstream_st *stream) {
+rowscan_status rowscan_carry_scan(rowscan_carry *carry, const rowscan_problem *given, struct CUstream_st *stream) {
+  RS_UNCANCELLED;
   chunk all = {.stream = stream};
   rowscan_spec spec;
   rs_rows rows;
@@ -409,7 +409,8 @@ rowscan_status rs_carry_scan(rowscan_carry *carry, const rowscan_problem *given,
 
 /* ---- open and close ---------------------------------------------------------------------------------------------- */
 
-rowscan_status rs_carry_create(rowscan_carry **carry, rowscan_context *context) {
+rowscan_status rowscan_carry_create(rowscan_carry **carry, rowscan_context *context) {
+  RS_UNCANCELLED;
   rowscan_carry *made = calloc(1, sizeof *made);
   if (!made)
     return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for a carry");
@@ -418,7 +419,7 @@ rowscan_status rs_carry_create(rowscan_carry **carry, rowscan_context *context) 
   return ROWSCAN_OK;
 }
 
-void rs_carry_reset(rowscan_carry *carry) {
+void rowscan_carry_reset(rowscan_carry *carry) {
   carry->count = 0;
   carry->begun = carry->broken = false;
 }
@@ -446,7 +447,8 @@ static void give_device(rowscan_carry *carry) {
   rs_device_leave(device, pushed);
 }
 
-void rs_carry_destroy(rowscan_carry *carry) {
+void rowscan_carry_destroy(rowscan_carry *carry) {
+  RS_UNCANCELLED;
   if (!carry || rs_context_inherited(carry->context))
     return;
   if (carry->context->engine == ROWSCAN_ENGINE_HOST)

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/log.h"
+#include "base/status.h"
 #include "spec/arch.h"
 
 static void release_gpu(rowscan_context *context) {

@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+#include "base/ints.h"
+
 enum {
   TILE_ROWS = 64,
   TILE_BYTES = 256,         /* of a row, in a tile, */
@@ -104,19 +106,15 @@ static inline __attribute__((always_inline)) void copy_tile(const group *g, int6
       copy_steps(packed + r * g->pitch * (int64_t)bytes, 1, tile + r * (int64_t)bytes, TILE_ROWS, n, bytes);
 }
 
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
 static int64_t tile_elements(int64_t bytes) {
-  return smaller(TILE_BYTES / bytes, TILE_ELEMENTS);
+  return rs_smaller(TILE_BYTES / bytes, TILE_ELEMENTS);
 }
 
 static inline __attribute__((always_inline)) void copy_group(const group *g, bool woven, size_t bytes) {
   int64_t width = tile_elements((int64_t)bytes);
   if (woven)
     for (int64_t e = 0; e < g->elements; e += width)
-      copy_tile(g, e, smaller(width, g->elements - e), bytes);
+      copy_tile(g, e, rs_smaller(width, g->elements - e), bytes);
   else
     for (int64_t r = 0; r < g->rows; r++)
       copy_row(g, r, bytes);
@@ -180,18 +178,18 @@ static void copy_chunk(void *what, int64_t number, void *seat) {
   (void)seat;
   const copy *c = what;
   const rs_strided *array = c->array;
-  int64_t first = number / c->across * c->chunk_rows, end = smaller(first + c->chunk_rows, c->part.rows);
+  int64_t first = number / c->across * c->chunk_rows, end = rs_smaller(first + c->chunk_rows, c->part.rows);
   int64_t element = number % c->across * c->chunk_elements;
   group g = {.pitch = c->part.elements,
              .data = array->data + (c->part.element + element) * array->step * array->bytes,
              .step = array->step,
-             .elements = smaller(c->chunk_elements, c->part.elements - element),
+             .elements = rs_smaller(c->chunk_elements, c->part.elements - element),
              .scatter = c->scatter};
   walk w;
   walk_to(&w, array, c->part.row + first);
   for (; first < end; first += g.rows) {
     g.packed = c->packed + (first * g.pitch + element) * array->bytes;
-    g.rows = smaller(TILE_ROWS, end - first);
+    g.rows = rs_smaller(TILE_ROWS, end - first);
     g.neighbours = true;
     for (int64_t r = 0; r < g.rows; r++) {
       g.at[r] = w.at;
@@ -202,27 +200,15 @@ static void copy_chunk(void *what, int64_t number, void *seat) {
   }
 }
 
-static int64_t larger(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
-static int64_t distance(int64_t stride) {
-  return stride < 0 ? -stride : stride;
-}
-
-static int64_t ceiling(int64_t a, int64_t b) {
-  return a / b + (a % b != 0);
-}
-
 static void cut(copy *c) {
   const rs_strided *array = c->array;
   int last = array->rank - 1;
   int64_t chunk = CHUNK_BYTES / array->bytes;
   c->woven = c->part.rows > 1 && c->part.elements > 1 && array->shape[last] > 1 && array->stride[last] &&
-             distance(array->stride[last]) < distance(array->step);
-  c->chunk_rows = c->woven ? TILE_ROWS : larger(1, chunk / c->part.elements);
-  c->chunk_elements = smaller(c->part.elements, chunk / (c->woven ? TILE_ROWS : 1));
-  c->across = ceiling(c->part.elements, c->chunk_elements);
+             rs_distance(array->stride[last]) < rs_distance(array->step);
+  c->chunk_rows = c->woven ? TILE_ROWS : rs_larger(1, chunk / c->part.elements);
+  c->chunk_elements = rs_smaller(c->part.elements, chunk / (c->woven ? TILE_ROWS : 1));
+  c->across = rs_ceiling(c->part.elements, c->chunk_elements);
 }
 
 static void run(rs_pool *pool, int threads, copy *c) {
@@ -239,7 +225,7 @@ static void run(rs_pool *pool, int threads, copy *c) {
     c->part = (rs_section){0, 1, 0, c->part.rows * c->part.elements};
   }
   cut(c);
-  rs_pool_run_in(pool, threads, ceiling(c->part.rows, c->chunk_rows) * c->across, copy_chunk, c);
+  rs_pool_run_in(pool, threads, rs_ceiling(c->part.rows, c->chunk_rows) * c->across, copy_chunk, c);
 }
 
 void rs_gather_rows(rs_pool *pool, int threads, void *packed, const rs_strided *from, const rs_section *part) {

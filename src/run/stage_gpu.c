@@ -13,13 +13,14 @@
  * matter: M may end a larger block. It is taken from the counter, as the block's last element and as the total of a row
  * of whole blocks.
  */
-#include "stage_gpu.h"
-
 #include <string.h>
 
+#include "base/ints.h"
+#include "base/status.h"
 #include "gpu/launch.h"
+#include "host/host.h"
 #include "spec/types.h"
-#include "stage_blocks.h"
+#include "stage.h"
 #include "stage_copy.h"
 #include "stage_slots.h"
 
@@ -39,6 +40,69 @@ enum {
   ALIGN = 256,            /* of arrays in a slot */
 };
 
+/* ---- the prefixes of a row that comes in blocks of one power of two ---------------------------------------------- */
+
+enum { BLOCK_LEVELS = 63 };
+
+/* One element of the accumulator type, in the first bytes. */
+typedef union value {
+  char bytes[8];
+  uint64_t aligned;
+} value;
+
+/* A binary counter: after k blocks, total[b] belongs to the block of 2^b blocks that bit b of k stands for. */
+typedef struct blocks {
+  const rowscan_spec *spec;
+  int64_t count;
+  bool has_init;
+  value init;
+  value total[BLOCK_LEVELS];
+} blocks;
+
+static value read_value(const rowscan_spec *spec, const void *from) {
+  value read = {.aligned = 0};
+  memcpy(read.bytes, from, rowscan_type_bytes(spec->acc_type));
+  return read;
+}
+
+/* Begins a row. init: NULL for none. */
+static void blocks_start(blocks *blocks, const rowscan_spec *spec, const void *init) {
+  blocks->spec = spec;
+  blocks->count = 0;
+  blocks->has_init = init;
+  if (init)
+    blocks->init = read_value(spec, init);
+}
+
+/* The prefix of the blocks so far. False: it is the one of no elements and of no initial value. */
+static bool blocks_prefix(const blocks *blocks, value *prefix) {
+  bool some = blocks->has_init;
+  if (some)
+    *prefix = blocks->init;
+  for (int b = BLOCK_LEVELS - 1; b >= 0; b--) {
+    if (!(blocks->count >> b & 1))
+      continue;
+    if (some)
+      rs_host_combine(blocks->spec, prefix, prefix, &blocks->total[b]);
+    else
+      *prefix = blocks->total[b];
+    some = true;
+  }
+  return some;
+}
+
+/* Adds the total of the next block. */
+static void blocks_push(blocks *blocks, const void *total) {
+  value sum = read_value(blocks->spec, total);
+  int b = 0;
+  for (; blocks->count >> b & 1; b++)
+    rs_host_combine(blocks->spec, &sum, &blocks->total[b], &sum);
+  blocks->total[b] = sum;
+  blocks->count++;
+}
+
+/* ---- pieces ------------------------------------------------------------------------------------------------------ */
+
 /* Where the arrays of a piece lie: first what goes to the GPU, `up` bytes, then what comes back, `down` bytes. */
 typedef struct places {
   int64_t init, in, mask, up;
@@ -55,7 +119,7 @@ typedef struct piece {
 typedef struct slot {
   rs_slot own; /* of the set that the ring has taken */
   piece piece;
-  rs_value after; /* of a whole block: the prefix through it */
+  value after; /* of a whole block: the prefix through it */
 } slot;
 
 typedef struct ring {
@@ -78,27 +142,15 @@ typedef struct ring {
   rs_pool *pool; /* of the context: */
   int threads;   /* so many of them copy */
   rs_slots *slots;
-  rs_blocks counter; /* of the row whose blocks are scanned */
+  blocks counter; /* of the row whose blocks are scanned */
   slot slot[SLOTS];
 } ring;
-
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
-static int64_t larger(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
-static int64_t ceiling(int64_t a, int64_t b) {
-  return a / b + (a % b != 0);
-}
 
 /* ---- how it is cut ----------------------------------------------------------------------------------------------- */
 
 static int64_t place(int64_t *end, int64_t bytes) {
   int64_t at = *end;
-  *end += ceiling(bytes, ALIGN) * ALIGN;
+  *end += rs_ceiling(bytes, ALIGN) * ALIGN;
   return at;
 }
 
@@ -116,14 +168,14 @@ static places places_of(const ring *r, const rs_section *part) {
 static piece piece_at(const ring *r, int64_t number) {
   piece p = {.first = true, .last = true};
   if (r->cut) {
-    int64_t block = number % r->blocks, begin = block * r->block, elements = smaller(r->block, r->length - begin);
+    int64_t block = number % r->blocks, begin = block * r->block, elements = rs_smaller(r->block, r->length - begin);
     bool reverse = r->spec.flags & ROWSCAN_REVERSE;
     p.part = (rs_section){number / r->blocks, 1, reverse ? r->length - begin - elements : begin, elements};
     p.first = block == 0;
     p.last = block == r->blocks - 1;
   } else {
     int64_t row = number * r->rows_a_piece;
-    p.part = (rs_section){row, smaller(r->rows_a_piece, r->rows->count - row), 0, r->length};
+    p.part = (rs_section){row, rs_smaller(r->rows_a_piece, r->rows->count - row), 0, r->length};
   }
   p.at = places_of(r, &p.part);
   return p;
@@ -148,10 +200,10 @@ static void choose_pieces(ring *r, int64_t allowed) {
   const int64_t around = 5 * ALIGN; /* lost between the arrays, at most */
   int64_t count = r->rows->count, element = r->in_bytes + r->mask_bytes + r->out_bytes;
   int64_t row = r->length * element + 2 * r->acc_bytes, slot_bytes = allowed / SLOTS - around;
-  int64_t wanted = smaller(larger(ceiling(count * row, PIECES), LEAST_SLOT), slot_bytes);
+  int64_t wanted = rs_smaller(rs_larger(rs_ceiling(count * row, PIECES), LEAST_SLOT), slot_bytes);
   r->cut = row > slot_bytes;
   r->block = r->length;
-  r->rows_a_piece = larger(smaller(wanted / row, count), 1);
+  r->rows_a_piece = rs_larger(rs_smaller(wanted / row, count), 1);
   if (r->cut) {
     r->block = LEAST_BLOCK;
     while (2 * r->block * element + 2 * r->acc_bytes <= wanted)
@@ -159,8 +211,8 @@ static void choose_pieces(ring *r, int64_t allowed) {
     r->rows_a_piece = 1;
     r->has_init = r->has_totals = true; /* where prefixes go in and totals come out */
   }
-  r->blocks = ceiling(r->length, r->block);
-  r->pieces = r->cut ? count * r->blocks : ceiling(count, r->rows_a_piece);
+  r->blocks = rs_ceiling(r->length, r->block);
+  r->pieces = r->cut ? count * r->blocks : rs_ceiling(count, r->rows_a_piece);
 }
 
 /* Those of a piece, in memory at `device`. */
@@ -217,11 +269,11 @@ static rowscan_status open_ring(ring *r, int64_t allowed) {
   const places at = piece_at(r, 0).at; /* no later piece is larger */
   int64_t bytes = r->pieces * (at.up + at.down);
   r->pool = rs_host_pool(r->context->host);
-  r->threads = (int)larger(smaller(MOST_THREADS, bytes / THREAD_BYTES), 1);
+  r->threads = (int)rs_larger(rs_smaller(MOST_THREADS, bytes / THREAD_BYTES), 1);
   rowscan_status status = ROWSCAN_OK;
-  for (int i = 0; i < smaller(SLOTS, r->pieces) && !status; i++) {
+  for (int i = 0; i < rs_smaller(SLOTS, r->pieces) && !status; i++) {
     status = rs_slot_ready(&r->context->slots, &r->context->gpu.device.memory, &r->slots->slot[i], at.up + at.down,
-                           larger(at.up, at.down), allowed / SLOTS);
+                           rs_larger(at.up, at.down), allowed / SLOTS);
     r->slot[i].own = r->slots->slot[i];
   }
   return status;
@@ -275,10 +327,10 @@ static rowscan_status begin(ring *r, slot *s, int64_t number) {
 }
 
 static void start_row(ring *r, const slot *s) {
-  rs_value init;
+  value init;
   if (r->rows->array[RS_INIT].data)
     rs_gather_rows(r->pool, r->threads, &init, &r->init, &(rs_section){s->piece.part.row, 1, 0, 1});
-  rs_blocks_start(&r->counter, &r->spec, r->rows->array[RS_INIT].data ? &init : NULL);
+  blocks_start(&r->counter, &r->spec, r->rows->array[RS_INIT].data ? &init : NULL);
 }
 
 /* Takes the total of a whole block. */
@@ -286,17 +338,17 @@ static rowscan_status count_block(ring *r, slot *s) {
   rowscan_status status = await(r, s);
   if (status)
     return status;
-  rs_blocks_push(&r->counter, s->own.pinned + s->piece.at.totals);
-  rs_blocks_prefix(&r->counter, &s->after);
+  blocks_push(&r->counter, s->own.pinned + s->piece.at.totals);
+  blocks_prefix(&r->counter, &s->after);
   return ROWSCAN_OK;
 }
 
 /* The next block of a row: sends the prefix before it, if there is one, and counts it. */
 static rowscan_status send_prefix(ring *r, slot *s, bool *some) {
-  rs_value before;
+  value before;
   if (s->piece.first)
     start_row(r, s);
-  *some = rs_blocks_prefix(&r->counter, &before);
+  *some = blocks_prefix(&r->counter, &before);
   rowscan_status status = whole_block(r, s) ? count_block(r, s) : ROWSCAN_OK;
   if (status || !*some)
     return status;
@@ -319,8 +371,8 @@ static rowscan_status go_on(ring *r, slot *s) {
 }
 
 /* Rounds a prefix to the output type: it is what an exclusive scan of one element shows. */
-static void show_prefix(const ring *r, const rs_value *prefix, void *out) {
-  rs_value unused = {.aligned = 0};
+static void show_prefix(const ring *r, const value *prefix, void *out) {
+  value unused = {.aligned = 0};
   rowscan_spec spec = r->spec;
   spec.length = 1;
   spec.flags = ROWSCAN_EXCLUSIVE;

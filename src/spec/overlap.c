@@ -12,6 +12,7 @@
 
 #include <stdlib.h>
 
+#include "base/ints.h"
 #include "base/status.h"
 #include "types.h"
 
@@ -163,10 +164,6 @@ static void prepare(equation *e) {
   }
 }
 
-static int64_t ceiling(int64_t a, int64_t b) {
-  return a / b + (a % b != 0);
-}
-
 /* Whether the terms from i on can make the target. */
 static answer solve(equation *e, int i, int64_t target) {
   if (i == e->count)
@@ -177,7 +174,7 @@ static answer solve(equation *e, int i, int64_t target) {
   if (i == e->count - 1)
     return YES;
   int64_t after = t[1].rest, m = t->modulus;
-  int64_t least = target > after ? ceiling(target - after, t->step) : 0;
+  int64_t least = target > after ? rs_ceiling(target - after, t->step) : 0;
   int64_t most = target / t->step < t->most ? target / t->step : t->most;
   int64_t fits = multiply(modulo(target / t->divisor, m), t->inverse, m);
   for (int64_t x = least + modulo(fits - least, m); x <= most; x += m) {

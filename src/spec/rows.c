@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/sized.h"
 #include "base/status.h"
 #include "types.h"
@@ -395,17 +396,13 @@ typedef struct dimension {
   int64_t size, stride[RS_ARRAYS];
 } dimension;
 
-static int64_t distance(int64_t stride) {
-  return stride < 0 ? -stride : stride;
-}
-
 /* Rows that are neighbours in the output come together; among equals those that are neighbours in the input. */
 static int by_stride(const void *left, const void *right) {
   const dimension *a = left, *b = right;
-  int64_t x = distance(a->stride[RS_OUT]), y = distance(b->stride[RS_OUT]);
+  int64_t x = rs_distance(a->stride[RS_OUT]), y = rs_distance(b->stride[RS_OUT]);
   if (x == y) {
-    x = distance(a->stride[RS_IN]);
-    y = distance(b->stride[RS_IN]);
+    x = rs_distance(a->stride[RS_IN]);
+    y = rs_distance(b->stride[RS_IN]);
   }
   if (x == y) {
     x = a->stride[RS_INIT];
@@ -474,8 +471,8 @@ static rowscan_layout layout_of(const rs_rows *rows, int64_t length) {
   int last = rows->rank - 1;
   if (rows->count <= 1 || length <= 1)
     return ROWSCAN_LAYOUT_ROWS;
-  int64_t steps = distance(in->step) + distance(out->step);
-  int64_t strides = distance(in->stride[last]) + distance(out->stride[last]);
+  int64_t steps = rs_distance(in->step) + rs_distance(out->step);
+  int64_t strides = rs_distance(in->stride[last]) + rs_distance(out->stride[last]);
   return strides < steps ? ROWSCAN_LAYOUT_COLUMNS : ROWSCAN_LAYOUT_ROWS;
 }
 

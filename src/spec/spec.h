@@ -1,5 +1,5 @@
 /*
- * spec.h - a normalised problem: every field filled, checked, and its canonical text
+ * spec.h - a normalised problem: every field filled, checked, its canonical text, and the way back
  * SPDX-License-Identifier: MIT
  */
 #ifndef RS_SPEC_H
@@ -44,5 +44,17 @@ bool rs_spec_loops(const rowscan_spec *spec);
 
 /* "inclusive sum of f32 along rows of 32768, f32 out": for messages and the first line of generated sources. */
 void rs_spec_describe(const rowscan_spec *spec, rs_text *text);
+
+/* ---- from text --------------------------------------------------------------------------------------------------- */
+
+/*
+ * Reads field=value pairs, separated by blanks or ends of lines, in any order, and completes the spec. Fields are those
+ * of rs_spec_line; each stands once, and all but `length` may be left out for their defaults. Errors: BAD_ARGUMENT and
+ * UNSUPPORTED, which name the field and the value.
+ */
+rowscan_status rs_spec_parse(rowscan_spec *spec, const char *text);
+
+/* Whether a pair of so many characters is one that could stand in such a text. Errors: BAD_ARGUMENT. */
+rowscan_status rs_spec_check_pair(const char *pair, size_t length);
 
 #endif

@@ -2,16 +2,22 @@
  * measure.c - times a spec against copies of the same bytes, and checks what it times
  * SPDX-License-Identifier: MIT
  */
-#include "measure.h"
-
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/cancel.h"
+#include "base/ints.h"
+#include "base/sized.h"
 #include "base/status.h"
+#include "copier.h"
 #include "family/family.h"
-#include "measure_check.h"
-#include "replay.h"
+#include "host/host.h"
+#include "measure_sets.h"
+#include "meter.h"
 #include "run/plan.h"
+#include "sample.h"
+#include "spec/developer.h"
 
 enum {
   BATCH_US = 200,         /* between two readings of the clock at least: far more than it resolves */
@@ -214,13 +220,228 @@ static rowscan_status time_all(measuring *job, int repeat, rowscan_timing *timin
   return status;
 }
 
+/* ---- a sample ---------------------------------------------------------------------------------------------------- */
+
+enum {
+  CHECK_ELEMENTS = 1 << 22, /* about as many are checked, unless rows are longer */
+  CHECK_RUNS = 16,          /* places they are taken from */
+  COPY_PIECES = 16,
+  COPY_BYTES = 1 << 22 /* of a piece of a copy, at most */
+};
+
+/* Rows longer than this are checked in part: the elements that the scan takes first. */
+static const int64_t MOST_CHECK_ELEMENTS = 1 << 28;
+static const int64_t MOST_CHECK_BYTES = INT64_C(3) << 30;
+
+/* All memory that is read to check; rows of a transposed array lie all over it. */
+static const int64_t MOST_READ_BYTES = INT64_C(1) << 30;
+
+static int64_t bytes_of(rowscan_type type) {
+  return (int64_t)rowscan_type_bytes(type);
+}
+
+/* The first, the last, and some between of `count` places. */
+static int64_t place(int64_t count, int run) {
+  uint64_t random = (uint64_t)(run + 1) * 0x9e3779b97f4a7c15u;
+  return run == 0 ? 0 : run == 1 ? count - 1 : (int64_t)((random >> 1) % (uint64_t)count);
+}
+
+/* ---- whether a scan is right ------------------------------------------------------------------------------------- */
+
+/* An array of an excerpt: what of it lies between the first and the last of its elements, copied to the host. */
+typedef struct image {
+  rs_span span;
+  int64_t element, stride, step; /* bytes; elements from one slice, and one element of a row, to the next */
+  char *data;
+} image;
+
+enum { IN, MASK, OUT, EXPECTED, IMAGES };
+
+/* Slices of the first dimension of the rows; only the first `part` elements of each row in the order of the scan. */
+typedef struct excerpt {
+  int64_t part, slices, elements;
+  rs_rows rows;
+  image image[IMAGES];
+} excerpt;
+
+static bool make_image(excerpt *piece, int which, rowscan_type type, const int64_t *stride, int64_t step) {
+  image *made = &piece->image[which];
+  *made = (image){.element = bytes_of(type), .stride = stride[0], .step = step};
+  return rs_span_of(&made->span, &piece->rows, stride, step, piece->part) &&
+         (made->data = malloc((size_t)(made->span.count * made->element) + 1)) != NULL;
+}
+
+static void free_images(excerpt *piece) {
+  for (int i = 0; i < IMAGES; i++)
+    free(piece->image[i].data);
+}
+
+static int64_t element_bytes(const rowscan_spec *spec) {
+  return bytes_of(spec->in_type) + (spec->mask_mode ? bytes_of(spec->mask_type) : 0) + 2 * bytes_of(spec->out_type);
+}
+
+static rowscan_status make_excerpt(const rs_sets *sets, excerpt *piece) {
+  const rowscan_spec *spec = sets->spec;
+  const rs_rows *rows = &sets->rows;
+  int64_t inner = rows->count / rows->shape[0]; /* rows of a slice */
+  int64_t steps = rs_smaller(MOST_CHECK_ELEMENTS, MOST_CHECK_BYTES / element_bytes(spec)) / inner;
+  piece->part = rs_smaller(spec->length, steps > 1 ? steps : 1);
+  int64_t unit = piece->part * inner;
+  int64_t fitting = piece->part < spec->length ? 1 : CHECK_ELEMENTS / CHECK_RUNS / unit;
+  piece->slices = rs_smaller(fitting > 1 ? fitting : 1, rows->shape[0]);
+  piece->elements = piece->slices * unit;
+  piece->rows = *rows;
+  piece->rows.shape[0] = piece->slices;
+  piece->rows.count = piece->slices * inner;
+  if (make_image(piece, IN, spec->in_type, rows->array[RS_IN].stride, rows->array[RS_IN].step) &&
+      make_image(piece, OUT, spec->out_type, rows->array[RS_OUT].stride, rows->array[RS_OUT].step) &&
+      make_image(piece, EXPECTED, spec->out_type, rows->array[RS_OUT].stride, rows->array[RS_OUT].step) &&
+      (!spec->mask_mode ||
+       make_image(piece, MASK, spec->mask_type, rows->array[RS_MASK].stride, rows->array[RS_MASK].step)))
+    return ROWSCAN_OK;
+  return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory to check %lld elements", (long long)piece->elements);
+}
+
+static int choose_runs(const rs_sets *sets, const excerpt *piece) {
+  int64_t wanted = CHECK_ELEMENTS / piece->elements, there = (sets->rows.shape[0] - 1) / piece->slices + 1, read = 1;
+  if (wanted < 3) /* rows are long: three of them, unless one is enough to wait for */
+    wanted = rs_smaller(3, MOST_CHECK_ELEMENTS / piece->elements);
+  for (int i = IN; i <= OUT; i++)
+    read += piece->image[i].span.count * piece->image[i].element;
+  wanted = rs_smaller(rs_smaller(rs_smaller(wanted, there), CHECK_RUNS), MOST_READ_BYTES / read);
+  return wanted > 1 ? (int)wanted : 1;
+}
+
+/* `array` is the pointer of the whole array; `first`, its slice that becomes the excerpt's first. */
+static rowscan_status read_image(const rs_sets *sets, const excerpt *piece, int which, const void *array,
+                                 int64_t first) {
+  const image *to = &piece->image[which];
+  bool reverse = sets->spec->flags & ROWSCAN_REVERSE;
+  int64_t at = first * to->stride + (reverse ? sets->spec->length - piece->part : 0) * to->step + to->span.low;
+  return rs_meter_read(sets->meter, to->data, (const char *)array + at * to->element,
+                       (size_t)(to->span.count * to->element));
+}
+
+static void *pointer(const image *array) {
+  return array->data - array->span.low * array->element;
+}
+
+static rowscan_status read_excerpt(const rs_sets *sets, const excerpt *piece, int64_t set, int64_t first) {
+  rs_rows rows = sets->rows;
+  rs_sets_rows(sets, set, &rows);
+  rowscan_status status = read_image(sets, piece, IN, rows.array[RS_IN].data, first);
+  if (!status && rows.array[RS_MASK].data)
+    status = read_image(sets, piece, MASK, rows.array[RS_MASK].data, first);
+  return status ? status : read_image(sets, piece, OUT, rows.array[RS_OUT].data, first);
+}
+
+/* What the host engine leaves alone is as the GPU has it, and does not differ. */
+static void compare(const rs_sets *sets, excerpt *piece, rs_host *host, rowscan_timing *timing) {
+  const image *out = &piece->image[OUT], *expected = &piece->image[EXPECTED];
+  rowscan_spec spec = *sets->spec;
+  spec.length = piece->part;
+  memcpy(expected->data, out->data, (size_t)(out->span.count * out->element));
+  piece->rows.array[RS_IN].data = pointer(&piece->image[IN]);
+  piece->rows.array[RS_OUT].data = pointer(expected);
+  if (spec.mask_mode)
+    piece->rows.array[RS_MASK].data = pointer(&piece->image[MASK]);
+  rs_host_run(host, &spec, &piece->rows);
+  timing->wrong += rs_sample_differ(spec.out_type, out->data, expected->data, out->span.count);
+  timing->checked += piece->elements;
+}
+
+/*
+ * Compares a sample of rows with the host engine's, bit for bit: the first, the last and some between, from the first
+ * `written` sets in turn; of a row that is very long, the elements that the scan takes first. Fills timing's `wrong`
+ * and `checked`.
+ */
+static rowscan_status check_scan(const rs_sets *sets, int64_t written, rs_host *host, rowscan_timing *timing) {
+  if (!sets->elements)
+    return ROWSCAN_OK;
+  excerpt piece = {0};
+  rowscan_status status = make_excerpt(sets, &piece);
+  int64_t places = sets->rows.shape[0] - piece.slices + 1;
+  for (int run = 0, runs = status ? 0 : choose_runs(sets, &piece); run < runs && !status; run++) {
+    status = read_excerpt(sets, &piece, written - 1 - run % written, place(places, run));
+    if (!status)
+      compare(sets, &piece, host, timing);
+  }
+  free_images(&piece);
+  return status;
+}
+
+/* ---- whether a copy is right ------------------------------------------------------------------------------------- */
+
+/* Words of a line's piece, such that neither side of it spans too much memory. */
+static int64_t piece_words(const rs_box *box) {
+  const rs_axis *last = &box->axis[RS_BOX_RANK - 1];
+  int64_t step = rs_distance(last->in) > rs_distance(last->out) ? rs_distance(last->in) : rs_distance(last->out);
+  int64_t words = COPY_BYTES / box->bytes / (step > 1 ? step : 1);
+  return rs_smaller(words > 1 ? words : 1, last->size);
+}
+
+/* A piece of a line on one side: word i lies at data + (low + i * step) * bytes. */
+typedef struct line {
+  int64_t step, low, count;
+  char *data;
+} line;
+
+static rowscan_status read_line(const rs_sets *sets, line *to, const char *from, int64_t words, int64_t step,
+                                int bytes) {
+  *to = (line){.step = step, .low = step < 0 ? (words - 1) * step : 0, .count = (words - 1) * rs_distance(step) + 1};
+  to->data = malloc((size_t)to->count * (size_t)bytes);
+  if (!to->data)
+    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory to check a copy");
+  return rs_meter_read(sets->meter, to->data, from + to->low * bytes, (size_t)to->count * (size_t)bytes);
+}
+
+static bool same_words(const line *in, const line *out, int64_t words, int bytes) {
+  for (int64_t i = 0; i < words; i++)
+    if (memcmp(in->data + (i * in->step - in->low) * bytes, out->data + (i * out->step - out->low) * bytes,
+               (size_t)bytes))
+      return false;
+  return true;
+}
+
+static rowscan_status check_piece(const rs_sets *sets, const rs_box *box, const char *in, const char *out, int run) {
+  const rs_axis *axis = box->axis;
+  int64_t words = piece_words(box),
+          at[] = {place(axis[0].size, run), place(axis[1].size, run), place(axis[2].size - words + 1, run)};
+  for (int i = 0; i < RS_BOX_RANK; i++) {
+    in += at[i] * axis[i].in * box->bytes;
+    out += at[i] * axis[i].out * box->bytes;
+  }
+  line from = {0}, to = {0};
+  rowscan_status status = read_line(sets, &from, in, words, axis[2].in, box->bytes);
+  if (!status)
+    status = read_line(sets, &to, out, words, axis[2].out, box->bytes);
+  if (!status && !same_words(&from, &to, words, box->bytes))
+    status = rs_fail(ROWSCAN_CUDA_FAILED, "the copy kernel that scans are measured against is wrong");
+  free(from.data);
+  free(to.data);
+  return status;
+}
+
+/* Has the kernel copy set 0 anew, and compares pieces of it. CUDA_FAILED, with a story, if it is no copy. */
+static rowscan_status check_copy(const rs_sets *sets, const rs_copier *copier) {
+  const rs_copy_sides sides = rs_sets_sides(sets, 0);
+  rowscan_status status = rs_meter_fill(sets->meter, rs_sets_target(sets, 0), 0xff, sets->copy_stride);
+  if (!status)
+    status = rs_copier_run(copier, sides.to, sides.from, sets->meter->stream);
+  if (!status)
+    status = rs_meter_wait(sets->meter);
+  for (int run = 0; run < COPY_PIECES && !status; run++)
+    status = check_piece(sets, &copier->box, sides.from, sides.to, run);
+  return status;
+}
+
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 
 static rowscan_status check(const measuring *job, rowscan_timing *timing) {
   const task *scan = &job->task[SCAN];
   bool all = scan->replay.graph || scan->turn >= job->sets.count;
-  rowscan_status status = rs_check_scan(&job->sets, all ? job->sets.count : scan->turn, job->context->host, timing);
-  return !status && job->kernel ? rs_check_copy(&job->sets, &job->copier) : status;
+  rowscan_status status = check_scan(&job->sets, all ? job->sets.count : scan->turn, job->context->host, timing);
+  return !status && job->kernel ? check_copy(&job->sets, &job->copier) : status;
 }
 
 static void describe(const measuring *job, rowscan_timing *timing) {
@@ -270,22 +491,39 @@ static void clean_up(measuring *job) {
   rs_meter_close(&job->meter);
 }
 
-rowscan_status rs_measure(rowscan_context *context, const rowscan_spec *spec, const rowscan_args *args, int repeat,
-                          rowscan_timing *timing) {
+static rowscan_status measure(rowscan_context *context, const rowscan_spec *spec, const rowscan_args *args, int repeat,
+                              rowscan_timing *timing) {
   measuring job = {.context = context};
-  rowscan_timing found = {.size = sizeof found};
   job.task[SCAN] = (task){.job = &job, .queue = queue_scan};
   job.task[COPY] = (task){.job = &job, .queue = queue_copy};
   job.task[KERNEL] = (task){.job = &job, .queue = queue_kernel};
   rowscan_status status = prepare(&job, spec, args);
   if (!status)
-    status = time_all(&job, repeat, &found);
+    status = time_all(&job, repeat, timing);
   if (!status)
-    status = check(&job, &found);
-  if (!status) {
-    describe(&job, &found);
-    *timing = found;
-  }
+    status = check(&job, timing);
+  if (!status)
+    describe(&job, timing);
   clean_up(&job);
+  return status;
+}
+
+rowscan_status rowscan_measure(rowscan_context *context, const rowscan_spec *spec, const rowscan_args *args, int repeat,
+                               rowscan_timing *timing) {
+  RS_UNCANCELLED;
+  if (repeat < 0)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'repeat': %d is negative", repeat);
+  rowscan_spec complete;
+  rowscan_args given;
+  rowscan_timing found = {.size = sizeof found};
+  rowscan_status status = rs_sized_check(timing, "timing", "ROWSCAN_INFO");
+  if (!status)
+    status = rs_spec_read(&complete, spec);
+  if (!status)
+    status = rs_sized_read(&given, sizeof given, args, "args", "ROWSCAN_ARGS");
+  if (!status)
+    status = measure(context, &complete, &given, repeat, &found);
+  if (!status)
+    rs_sized_write(timing, &found, sizeof found);
   return status;
 }

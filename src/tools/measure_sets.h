@@ -7,7 +7,7 @@
 #ifndef RS_MEASURE_SETS_H
 #define RS_MEASURE_SETS_H
 
-#include "box.h"
+#include "copier.h"
 #include "meter.h"
 #include "spec/rows.h"
 

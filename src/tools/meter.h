@@ -1,11 +1,9 @@
 /*
- * meter.h - what measuring asks of an engine, GPU or host: memory, copies and a clock
+ * meter.h - what measuring asks of an engine, GPU or host: memory, copies, a clock and replays
  * SPDX-License-Identifier: MIT
  */
 #ifndef RS_METER_H
 #define RS_METER_H
-
-#include <time.h>
 
 #include "run/context.h"
 
@@ -15,7 +13,7 @@ typedef struct rs_meter {
   int mode;        /* of captures, before */
   CUstream stream; /* NULL on the host, where all calls return when done */
   CUevent begin, end;
-  struct timespec started;
+  double started_ms;
 } rs_meter;
 
 /* Close it also if opening failed. Between the two, in one thread, the device's CUDA context is current. */
@@ -41,5 +39,29 @@ rowscan_status rs_meter_wait(rs_meter *meter);
 /* The time of all that is queued between the two. */
 rowscan_status rs_meter_start(rs_meter *meter);
 rowscan_status rs_meter_stop(rs_meter *meter, double *milliseconds);
+
+/* ---- replays ----------------------------------------------------------------------------------------------------- */
+
+/* Work is recorded once in a CUDA graph, so that a replay's time has no launches of the host in it. */
+
+typedef struct CUgraphExec_st *CUgraphExec;
+
+typedef struct rs_replay {
+  CUgraphExec graph; /* NULL: nothing is recorded */
+  CUresult (*launch)(CUgraphExec graph, CUstream stream);
+  CUresult (*destroy)(CUgraphExec graph);
+} rs_replay;
+
+/*
+ * Records `count` calls of queue(user, 0), queue(user, 1), ..., each of which queues something on the meter's stream.
+ * Where there are no graphs (on the host, or with a driver older than CUDA 11.4) it records nothing, and succeeds.
+ */
+rowscan_status rs_replay_record(rs_replay *replay, rs_meter *meter, rowscan_status (*queue)(void *user, int64_t number),
+                                void *user, int64_t count);
+
+/* Queues all of it once. */
+rowscan_status rs_replay_run(const rs_replay *replay, rs_meter *meter);
+
+void rs_replay_free(rs_replay *replay); /* wait first */
 
 #endif

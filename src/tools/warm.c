@@ -1,19 +1,21 @@
 /*
- * warm.c - kernels compiled before they are needed
+ * warm.c - kernels compiled before they are needed: a list of specs for a list of architectures, on all cores
  * SPDX-License-Identifier: MIT
  *
  * Each pair of a spec and an architecture is a plan to look at, made and thrown away: what is left is in the cache.
  */
-#include "warm.h"
-
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cancel.h"
 #include "base/clock.h"
+#include "base/list.h"
 #include "base/pool.h"
+#include "base/sized.h"
+#include "base/status.h"
 #include "run/plan.h"
 #include "spec/arch.h"
 
@@ -50,18 +52,6 @@ static rowscan_status count_kept(const rowscan_plan *plan, rowscan_warmed *one) 
   return status;
 }
 
-static bool grow(warming *all) {
-  if (all->entry_count < all->entry_room)
-    return true;
-  size_t room = all->entry_room ? 2 * all->entry_room : 256;
-  void *list = realloc(all->entries, room * sizeof *all->entries);
-  if (!list)
-    return false;
-  all->entries = list;
-  all->entry_room = room;
-  return true;
-}
-
 /* What came from a pack is in no danger. */
 static rowscan_status note_entries(warming *all, const rowscan_plan *plan) {
   const rs_geometry *geometry = &plan->program.kernels.geometry;
@@ -71,9 +61,12 @@ static rowscan_status note_entries(warming *all, const rowscan_plan *plan) {
   for (int i = 0; i < rs_geometry_kernels(geometry) && enough; i++) {
     const rs_binary *binary = &plan->program.modules.of[rs_geometry_kernel(geometry, i)].binary;
     if (*binary->name && (!binary->cached || rs_store_has(store, binary->name))) {
-      enough = grow(all);
-      if (enough)
+      void *more = rs_list_room(all->entries, all->entry_count, &all->entry_room, sizeof *all->entries);
+      enough = more != NULL;
+      if (enough) {
+        all->entries = more;
         memcpy(all->entries[all->entry_count++], binary->name, sizeof *all->entries);
+      }
     }
   }
   pthread_mutex_unlock(&all->lock);
@@ -192,7 +185,7 @@ static rowscan_status run(warming *all) {
                        (long long)all->total, all->story.data ? all->story.data : rowscan_status_name(all->status));
 }
 
-rowscan_status rs_warm(rowscan_context *context, const rowscan_warming *list) {
+static rowscan_status warm(rowscan_context *context, const rowscan_warming *list) {
   rs_store *store = rs_builder_store(context->gpu.builder);
   if (!*rs_store_path(store))
     return rs_fail(ROWSCAN_CACHE_FAILED, "there is no cache on disk to fill: %s", rs_store_why(store));
@@ -207,4 +200,21 @@ rowscan_status rs_warm(rowscan_context *context, const rowscan_warming *list) {
   rs_text_free(&all.story);
   free(all.entries);
   return status;
+}
+
+rowscan_status rowscan_warm(rowscan_context *context, const rowscan_warming *given) {
+  RS_UNCANCELLED;
+  rowscan_warming read, *list = &read;
+  rowscan_status status = rs_sized_read(list, sizeof *list, given, "warming", "ROWSCAN_WARMING");
+  if (status)
+    return status;
+  if (list->spec_count < 0 || (list->spec_count && !list->specs))
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "warming: field 'spec_count': %lld%s", (long long)list->spec_count,
+                   list->specs ? " is negative" : ", but 'specs' is NULL");
+  if (list->arch_count < 0 || (list->arch_count && !list->archs))
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "warming: field 'arch_count': %d%s", list->arch_count,
+                   list->archs ? " is negative" : ", but 'archs' is NULL");
+  if (list->threads < 0)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "warming: field 'threads': %d is negative", list->threads);
+  return warm(context, list);
 }

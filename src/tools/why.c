@@ -8,16 +8,17 @@
  * entry serves whichever compiler made it, and what else there is is compared as well as can be: no compiler is no
  * value of the field.
  */
-#include "why.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cancel.h"
+#include "base/status.h"
 #include "compile/key.h"
-#include "compile/key_diff.h"
 #include "family/emit.h"
 #include "gpu/tuned.h"
+#include "run/context.h"
+#include "spec/arch.h"
 
 /* The entry that is looked for. */
 typedef struct wanted {
@@ -205,8 +206,8 @@ static void free_wanted(wanted *entry) {
   free(entry->damage);
 }
 
-rowscan_status rs_why(rowscan_context *context, const rowscan_spec *spec, int arch,
-                      int (*visit)(void *user, const rowscan_cache_reason *reason), void *user) {
+static rowscan_status explain(rowscan_context *context, const rowscan_spec *spec, int arch,
+                              int (*visit)(void *user, const rowscan_cache_reason *reason), void *user) {
   rs_store *store = rs_builder_store(context->gpu.builder);
   if (!*rs_store_path(store) && !rs_store_packs(store, NULL))
     return rs_fail(ROWSCAN_CACHE_FAILED, "there is no cache on disk: %s", rs_store_why(store));
@@ -227,4 +228,15 @@ rowscan_status rs_why(rowscan_context *context, const rowscan_spec *spec, int ar
     free_wanted(&all->entry[i]);
   free(all);
   return status;
+}
+
+rowscan_status rowscan_cache_why(rowscan_context *context, const rowscan_spec *spec, const char *arch,
+                                 int (*visit)(void *user, const rowscan_cache_reason *reason), void *user) {
+  RS_UNCANCELLED;
+  rowscan_spec complete;
+  int number;
+  rowscan_status status = rs_spec_read(&complete, spec);
+  if (!status)
+    status = rs_arch_read(arch, &number);
+  return status ? status : explain(context, &complete, number, visit, user);
 }

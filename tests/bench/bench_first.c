@@ -25,7 +25,7 @@
 #include "gpu/tuned.h"
 #include "run/plan.h"
 #include "spec/arch.h"
-#include "spec/spec_parse.h"
+#include "spec/spec.h"
 
 enum { BURSTS = 200, CALLS = 100, CHECKED = 100 };
 

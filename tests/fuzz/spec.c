@@ -7,7 +7,6 @@
  */
 #include "spec/spec.h"
 #include "fuzz.h"
-#include "spec/spec_parse.h"
 
 static const char blanks[] = " \t\r\n";
 

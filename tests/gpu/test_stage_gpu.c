@@ -20,7 +20,7 @@
 #include "../support/run_tests.h"
 #include "../support/stage_case.h"
 #include "run/context.h"
-#include "tools/replay.h"
+#include "tools/meter.h"
 
 static uint64_t seed = 1;
 

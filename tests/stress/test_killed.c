@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 
 #include "../support/fake_nvrtc.h"
-#include "base/beside.h"
+#include "base/whole.h"
 #include "pack.h"
 
 /* Entries of some 3 KB: the store holds 40, and every put surveys. */

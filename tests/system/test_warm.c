@@ -10,7 +10,7 @@
 #include "../support/cache_help.h"
 
 #include "../support/fake_nvrtc.h"
-#include "base/log.h"
+#include "base/status.h"
 #include "family/tune.h"
 #include "run/context.h"
 

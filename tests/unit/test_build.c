@@ -14,7 +14,6 @@
 #include "compile/digest.h"
 #include "compile/facts.h"
 #include "compile/key.h"
-#include "compile/key_diff.h"
 
 /* ---- what the tests share ---------------------------------------------------------------------------------------- */
 

@@ -14,7 +14,7 @@
 #include "cli/cells.h"
 #include "spec/developer.h"
 #include "spec/rows.h"
-#include "tools/box.h"
+#include "tools/copier.h"
 #include "tools/measure_sets.h"
 
 /* ---- boxes ------------------------------------------------------------------------------------------------------- */

@@ -12,9 +12,9 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "base/beside.h"
+#include "base/whole.h"
+#include "entry.h"
 #include "file.h"
-#include "number.h"
 #include "pack.h"
 
 /* ---- packs ------------------------------------------------------------------------------------------------------- */

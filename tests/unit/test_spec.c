@@ -12,7 +12,6 @@
 
 #include "../support/run_tests.h"
 #include "spec/spec.h"
-#include "spec/spec_parse.h"
 
 static rowscan_spec complete(rowscan_spec spec) {
   spec.size = sizeof spec;

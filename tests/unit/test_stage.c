@@ -21,7 +21,7 @@
 #include "../support/run_tests.h"
 #include "../support/stage_case.h"
 #include "run/context.h"
-#include "run/stage_boxes.h"
+#include "run/stage.h"
 
 static uint64_t seed = 1;
 
