@@ -3,17 +3,19 @@
  * SPDX-License-Identifier: MIT
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cells.h"
 #include "commands.h"
 #include "options.h"
 #include "output.h"
+#include "random_cells.h"
 #include "say.h"
 #include "session.h"
 #include "spec/developer.h"
 
-enum { HOST_ELEMENTS = 1 << 24, GIVEN_MOST = 64, BENCH_CSV_MAX = 1024 };
+enum { HOST_ELEMENTS = 1 << 24, GIVEN_MOST = 64, RANDOM_MOST = 100000, BENCH_CSV_MAX = 1024, WORST = 10 };
 
 typedef struct bench_line {
   bench_cell cell;
@@ -32,7 +34,12 @@ typedef struct bench_line {
 typedef struct bench_job {
   const char *suite, *shapes, *filter, *csv_name;
   bench_cell given[GIVEN_MOST]; /* of the shapes */
-  int given_count;
+  const char *size;             /* these of the suite random; NULL, -1, 0: not given */
+  int64_t seed;
+  int random;
+  bench_cell *drawn; /* NULL: it is not that suite */
+  const bench_cell *cells;
+  int count;
   rowscan_regime regime; /* forced; AUTO: none is */
   int repeat;
   int64_t elements; /* cells are made smaller, to this; 0: they are not */
@@ -43,20 +50,22 @@ typedef struct bench_job {
   rowscan_device_info device;
   cli_output csv;
   int listed, measured, skipped, targets, reached;
-  bench_line worst;
+  double *scores;          /* of all that was measured */
+  bench_line worst[WORST]; /* of these, the worst first */
 } bench_job;
 
 static int read_shapes(bench_job *job) {
   if (job->suite)
     return say_usage("--shapes: there is no suite of given shapes, but --suite is '%s'", job->suite);
   job->suite = "shapes";
+  job->cells = job->given;
   for (const char *text = job->shapes; *text; text += *text == '|') {
     char shape[CELL_TEXT_MAX];
     int length = (int)strcspn(text, "|");
     snprintf(shape, sizeof shape, "%.*s", length, text);
-    if (job->given_count == GIVEN_MOST)
+    if (job->count == GIVEN_MOST)
       return say_usage("--shapes: more than %d of them", GIVEN_MOST);
-    bench_cell *cell = &job->given[job->given_count++];
+    bench_cell *cell = &job->given[job->count++];
     if (length >= (int)sizeof shape || !given_cell(shape, cell))
       return say_usage("--shapes: '%.*s' is no shape such as '65536 x 512' or '64 x 4096 x 1024 dim 1 bf16'", length,
                        text);
@@ -65,27 +74,44 @@ static int read_shapes(bench_job *job) {
       return say_usage("--shapes: '%s': %s", shape, rowscan_last_error());
     text += length;
   }
-  return job->given_count ? OPTIONS_READ : say_usage("--shapes: '%s' has none", job->shapes);
+  return job->count ? OPTIONS_READ : say_usage("--shapes: '%s' has none", job->shapes);
+}
+
+static int read_random(bench_job *job) {
+  random_suite drawn = {
+      .seed = job->seed < 0 ? 1 : (uint64_t)job->seed, .cells = job->random ? job->random : 64, .small = false};
+  drawn.small = job->size && !strcmp(job->size, "small");
+  if (job->size && !drawn.small && strcmp(job->size, "large") != 0)
+    return say_usage("--size: '%s' is not one of large, small", job->size);
+  if (drawn.cells > RANDOM_MOST)
+    return say_usage("--cells: %d is more than %d", drawn.cells, RANDOM_MOST);
+  job->cells = job->drawn = random_cells(&drawn);
+  job->count = drawn.cells;
+  return job->drawn ? OPTIONS_READ : say_failed("out of memory for %d cells", drawn.cells);
 }
 
 static int read_suite(bench_job *job) {
-  int count;
   if (!job->suite)
     job->suite = "quick";
-  return cells_of(job->suite, &count) ? OPTIONS_READ
-                                      : say_usage("--suite: '%s' is not one of quick, full, growth", job->suite);
+  if (!strcmp(job->suite, "random"))
+    return read_random(job);
+  job->cells = cells_of(job->suite, &job->count);
+  return job->cells ? OPTIONS_READ : say_usage("--suite: '%s' is not one of quick, full, growth, random", job->suite);
 }
 
-static const bench_cell *cells_of_job(const bench_job *job, int *count) {
-  if (!job->given_count)
-    return cells_of(job->suite, count);
-  *count = job->given_count;
-  return job->given;
+/* OPTIONS_READ: none was given that another suite, or none, has. */
+static int refuse_random(const bench_job *job) {
+  const char *given = job->seed >= 0 ? "--seed" : job->random ? "--cells" : job->size ? "--size" : NULL;
+  return !given || (job->suite && !strcmp(job->suite, "random")) ? OPTIONS_READ
+                                                                 : say_usage("%s: only suite random has it", given);
 }
 
 static int read_options(bench_job *job, int argc, char **argv) {
   const cli_option options[] = {
-      {"suite", 0, &kind_text, &job->suite, "quick, full or growth (quick)"},
+      {"suite", 0, &kind_text, &job->suite, "quick, full, growth or random (quick)"},
+      {"seed", 0, &kind_count, &job->seed, "of suite random: the same cells for the same number (1)"},
+      {"cells", 0, &kind_natural, &job->random, "of suite random: how many (64)"},
+      {"size", 0, &kind_text, &job->size, "of suite random: large, 0.5 GB each, or small, 10 KB to 20 MB (large)"},
       {"shapes", 0, &kind_text, &job->shapes, "these cells, not a suite's: \"N x M x K dim 1 f32\", several A|B|C"},
       {"filter", 0, &kind_text, &job->filter,
        "only cells with TEXT (or one of A|B|C) in \"group: shape variant type\""},
@@ -105,6 +131,8 @@ static int read_options(bench_job *job, int argc, char **argv) {
       .option_count = COUNT_OF(options),
   };
   int status = options_read(&syntax, argc, argv, NULL);
+  if (status == OPTIONS_READ)
+    status = refuse_random(job);
   if (status != OPTIONS_READ)
     return status;
   return job->shapes ? read_shapes(job) : read_suite(job);
@@ -249,9 +277,19 @@ static int skip(bench_job *job, const bench_line *line) {
   return EXIT_OK;
 }
 
-static void keep_worst(bench_job *job, const bench_line *line) {
-  if (!job->measured++ || line->score < job->worst.score)
-    job->worst = *line;
+/* Its place among the worst, if it has one. */
+static void rank(bench_job *job, const bench_line *line) {
+  int place = job->measured < WORST ? job->measured : WORST;
+  for (; place > 0 && line->score < job->worst[place - 1].score; place--)
+    if (place < WORST)
+      job->worst[place] = job->worst[place - 1];
+  if (place < WORST)
+    job->worst[place] = *line;
+}
+
+static void keep(bench_job *job, const bench_line *line) {
+  rank(job, line);
+  job->scores[job->measured++] = line->score;
   job->targets += line->target.ratio > 0;
   job->reached += line->target.ratio > 0 && has_reached(line);
 }
@@ -269,7 +307,7 @@ static int measure(bench_job *job, bench_line *line, unsigned variant) {
   if (status != ROWSCAN_OK)
     return say_library(line->label, status);
   judge(line, job->host ? 0 : job->device.peak_gbs);
-  keep_worst(job, line);
+  keep(job, line);
   print_line(line);
   int result = write_csv(job, line);
   if (line->timing.wrong)
@@ -299,20 +337,43 @@ static int run_variant(bench_job *job, const bench_cell *cell, unsigned variant)
 
 /* ---- a suite ----------------------------------------------------------------------------------------------------- */
 
+static int ascending(const void *left, const void *right) {
+  double a = *(const double *)left, b = *(const double *)right;
+  return (a > b) - (a < b);
+}
+
+static void print_quantiles(const bench_job *job) {
+  static const struct {
+    const char *name;
+    double share;
+  } quantiles[] = {{"worst", 0}, {"5%", 0.05}, {"10%", 0.1}, {"25%", 0.25}, {"median", 0.5}};
+  qsort(job->scores, (size_t)job->measured, sizeof *job->scores, ascending);
+  printf("%d cells", job->measured);
+  for (size_t i = 0; i < COUNT_OF(quantiles); i++)
+    printf("%s %s %.3f", i ? "," : ":", quantiles[i].name,
+           job->scores[(size_t)(quantiles[i].share * (job->measured - 1))]);
+  printf("\n");
+}
+
 static void print_summary(const bench_job *job) {
   if (job->targets)
     printf("targets reached: %d of %d\n", job->reached, job->targets);
-  print_worst(&job->worst);
+  if (job->drawn)
+    print_quantiles(job);
+  for (int i = 0; i < (job->drawn ? WORST : 1) && i < job->measured; i++)
+    print_worst(&job->worst[i]);
 }
 
 static int run_suite(bench_job *job) {
-  int count, result = EXIT_OK;
-  const bench_cell *cells = cells_of_job(job, &count);
+  int result = EXIT_OK;
+  job->scores = calloc((size_t)job->count * CELL_VARIANTS, sizeof *job->scores);
+  if (!job->scores)
+    return say_failed("out of memory for the figures of %d cells", job->count);
   if (!job->list)
     print_head();
-  for (int i = 0; i < count; i++)
+  for (int i = 0; i < job->count; i++)
     for (int v = 0; v < CELL_VARIANTS; v++)
-      if (run_variant(job, &cells[i], 1u << v) != EXIT_OK)
+      if (run_variant(job, &job->cells[i], 1u << v) != EXIT_OK)
         result = EXIT_FAILED;
   if (job->measured)
     print_summary(job);
@@ -347,19 +408,23 @@ static int run(bench_job *job) {
   return run_with_csv(job);
 }
 
-int command_bench(int argc, char **argv) {
-  bench_job job = {.session = SESSION_DEFAULT, .csv = OUTPUT_NONE, .device = ROWSCAN_INFO(rowscan_device_info)};
-  int status = read_options(&job, argc, argv);
-  if (status == OPTIONS_READ && job.list)
-    return run_suite(&job);
-  if (status == OPTIONS_READ)
-    status = session_open(&job.context, &job.session);
-  else
+static int run_in_session(bench_job *job) {
+  int status = session_open(&job->context, &job->session);
+  if (status != EXIT_OK)
     return status;
-  if (status == EXIT_OK) {
-    status = run(&job);
-    rowscan_close(job.context);
-  }
-  output_abandon(&job.csv);
+  status = run(job);
+  rowscan_close(job->context);
+  output_abandon(&job->csv);
+  return status;
+}
+
+int command_bench(int argc, char **argv) {
+  bench_job job = {
+      .session = SESSION_DEFAULT, .csv = OUTPUT_NONE, .device = ROWSCAN_INFO(rowscan_device_info), .seed = -1};
+  int status = read_options(&job, argc, argv);
+  if (status == OPTIONS_READ)
+    status = job.list ? run_suite(&job) : run_in_session(&job);
+  free(job.drawn);
+  free(job.scores);
   return status;
 }

@@ -223,7 +223,8 @@ static const struct {
     [CELL_LONG] = {"long", {0.93, false}},       [CELL_COLUMN] = {"column", {0.90, false}},
     [CELL_STRIDED] = {"strided", {0.90, true}},  [CELL_SMALL] = {"small", {1 / 1.25, true}},
     [CELL_BY_LENGTH] = {"length", {0, false}},   [CELL_BY_BYTES] = {"bytes", {0, false}},
-    [CELL_BY_COLUMNS] = {"columns", {0, false}}, [CELL_GIVEN] = {"given", {0, false}},
+    [CELL_BY_COLUMNS] = {"columns", {0, false}}, [CELL_RANDOM] = {"random", {0, false}},
+    [CELL_RANDOM_SMALL] = {"random", {0, true}}, [CELL_GIVEN] = {"given", {0, false}},
 };
 
 const char *cell_group_name(cell_group group) {

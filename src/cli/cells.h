@@ -26,6 +26,8 @@ typedef enum cell_group {
   CELL_BY_LENGTH, /* of the suite growth */
   CELL_BY_BYTES,
   CELL_BY_COLUMNS,
+  CELL_RANDOM, /* drawn */
+  CELL_RANDOM_SMALL,
   CELL_GIVEN /* by the caller */
 } cell_group;
 

@@ -11,6 +11,7 @@ import csv
 import glob
 import io
 import json
+import math
 import os
 import re
 import resource
@@ -1952,6 +1953,56 @@ class Bench(Case):
         self.assertEqual({row["wrong"] for row in rows}, {"0"})
         self.assertEqual(len(rows), 52 + 59 + 2 * 24)
 
+    def drawn(self, *args):
+        """Cells of suite random: sizes, length, variant, bytes that are read and written."""
+        cells = []
+        for line in self.rowscan("bench", "--suite=random", "--list", *args)[0].splitlines():
+            sizes, dim, variant, *types = re.fullmatch(
+                r"random: ([\dx ]+?)(?: dim (\d))? (\w+) (\w+)(?: -> (\w+))?(?: in f64)?", line).groups()
+            sizes = [int(size) for size in sizes.split(" x ")]
+            widths = [1 if name == "bool" else int(name.lstrip("bfiu")) // 8 for name in (types[0], types[1] or types[0])]
+            bytes = math.prod(sizes) * (sum(widths) + (variant == "masked"))
+            cells.append((sizes, sizes[int(dim or len(sizes) - 1)], variant, bytes))
+        return cells
+
+    def test_random(self):
+        lines, rows = self.table("--suite=random", "--cells=24", "--elements=500", "--seed=7")
+        self.assertEqual([(row["suite"], row["group"], row["wrong"]) for row in rows], 24 * [("random", "random", "0")])
+        ratios = sorted(float(row["ratio"]) for row in rows)
+        told = re.fullmatch(r"24 cells: worst (.*), 5% (.*), 10% (.*), 25% (.*), median (.*)", lines[-11])
+        for text, place in zip(told.groups(), (0, 1, 2, 5, 11)):
+            self.assertAlmostEqual(float(text), ratios[place], delta=0.001)
+        worst = [float(re.search(r", ([\d.]+) of memcpy$", line)[1]) for line in lines[-10:]]
+        for ratio, least in zip(worst, ratios):
+            self.assertAlmostEqual(ratio, least, delta=0.001)
+
+    def test_random_draws(self):
+        """A seed says all, and a longer suite begins as a shorter one; there is something of everything."""
+        cells = self.drawn("--cells=2000", "--seed=5")
+        self.assertEqual(cells[:50], self.drawn("--cells=50", "--seed=5"))
+        self.assertNotEqual(cells[:50], self.drawn("--cells=50", "--seed=6"))
+        self.assertEqual(self.drawn(), self.drawn("--cells=64", "--seed=1", "--size=large"))
+        variants = [cell[2] for cell in cells]
+        self.assertGreater(min(variants.count(v) for v in ("inclusive", "exclusive", "reverse", "masked")), 400)
+        lengths = [cell[1] for cell in cells]
+        for odd in 0, 1:
+            self.assertGreater(sum(length % 2 == odd for length in lengths), 700)
+        for power in range(0, 24, 4):
+            self.assertGreater(sum(2 ** power <= length < 2 ** (power + 4) for length in lengths), 100)
+        last = sum(sizes[-1] == length for sizes, length, *_ in cells)
+        self.assertTrue(800 < last < 1200, last)
+        for size, least, most in ("large", 0.25e9, 0.5e9), ("small", 3e3, 20e6):
+            for cell in self.drawn("--cells=300", f"--size={size}"):
+                self.assertTrue(least <= cell[3] <= most, cell)
+
+    def test_random_errors(self):
+        for args, told in ((["--seed=4"], "--seed: only suite random has it"),
+                           (["--suite=full", "--cells=4"], "--cells: only suite random has it"),
+                           (["--suite=random", "--size=big"], "--size: 'big' is not one of large, small"),
+                           (["--suite=random", "--cells=100001"], "--cells: 100001 is more than 100000"),
+                           (["--suite=random", "--seed=-1"], "--seed")):
+            self.assertIn(told, self.bench(*args, status=2)[1])
+
 
 class Cells(Case):
     def test_peers_have_the_same(self):
@@ -2083,6 +2134,7 @@ template <class T> static inline void planted_store(T *at, typename simt_same<T>
 ''' % bytes)
         flags = f" -include {self.path('planted.h')} -I{os.environ.get('SIMT_DIR', '')}"
         self.env["SIMT_CXXFLAGS"] = os.environ.get("SIMT_CXXFLAGS", "") + flags
+        self.env["SIMT_CHECKED"] = "1"
         self.env["SIMT_CACHE_DIR"] = self.path(f"simt-cache-{bytes}")  # which is not by flags
 
     def test_wrong_scans_are_found(self):
