@@ -69,12 +69,7 @@ static bool read_entry(rs_binary *binary, const rs_entry *entry, bool ptx_will_d
                         .cubin = part[CUBIN].bytes ? part[CUBIN].data : NULL,
                         .ptx_bytes = part[PTX].bytes,
                         .cubin_bytes = part[CUBIN].bytes,
-                        .registers = facts.registers,
-                        .shared_bytes = facts.shared_bytes,
-                        .local_bytes = facts.local_bytes,
-                        .spill_bytes = facts.spill_bytes,
-                        .fewer_blocks = facts.fewer_blocks,
-                        .compile_us = facts.compile_us};
+                        .facts = facts};
   return true;
 }
 
@@ -171,10 +166,6 @@ rs_nvrtc *rs_builder_nvrtc(rs_builder *builder) {
   return builder->nvrtc;
 }
 
-rowscan_status rs_builder_archs(rs_builder *builder, int *archs, int *count) {
-  return rs_nvrtc_archs(builder->nvrtc, archs, count);
-}
-
 rs_makes rs_builder_makes(rs_builder *builder, int arch) {
   if (builder->forbidden_by || !*rs_nvrtc_path(builder->nvrtc))
     return RS_MAKES_NOTHING;
@@ -192,7 +183,7 @@ static void count(const rs_builder *builder, rs_store_event event) {
 
 static void count_hit(const rs_builder *builder, const rs_binary *binary) {
   count(builder, RS_COUNT_hits);
-  rs_store_add(builder->store, RS_COUNT_saved_us, binary->compile_us);
+  rs_store_add(builder->store, RS_COUNT_saved_us, binary->facts.compile_us);
 }
 
 /* ---- making one -------------------------------------------------------------------------------------------------- */

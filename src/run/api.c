@@ -191,10 +191,10 @@ rowscan_status rowscan_plan_module(const rowscan_plan *plan, int index, rowscan_
   rowscan_module_info found = {.kernel = rs_kernel_name(kernel),
                                .regime = rs_kernel_regime(geometry, kernel),
                                .threads = geometry->shape[kernel].threads,
-                               .registers = binary->registers,
-                               .shared_bytes = binary->shared_bytes,
-                               .local_bytes = binary->local_bytes,
-                               .spill_bytes = binary->spill_bytes,
+                               .registers = binary->facts.registers,
+                               .shared_bytes = binary->facts.shared_bytes,
+                               .local_bytes = binary->facts.local_bytes,
+                               .spill_bytes = binary->facts.spill_bytes,
                                .ptx_bytes = binary->ptx_bytes,
                                .cubin_bytes = binary->cubin_bytes,
                                .build_ms = module->binary.milliseconds,
@@ -224,7 +224,7 @@ rowscan_status rowscan_plan_run(rowscan_plan *plan, const rowscan_args *args, st
 
 rowscan_status rowscan_archs(rowscan_context *context, int *archs, int *count) {
   RS_UNCANCELLED;
-  return rs_builder_archs(context->gpu.builder, archs, count);
+  return rs_nvrtc_archs(rs_builder_nvrtc(context->gpu.builder), archs, count);
 }
 
 rowscan_status rowscan_source(const rowscan_spec *spec, const char *arch, int module, char **source) {

@@ -120,7 +120,7 @@ static rowscan_status read_archs(warming *all) {
   const rowscan_warming *list = all->list;
   all->arch_count = list->archs ? list->arch_count : RS_MOST_ARCHS;
   if (!list->archs)
-    return rs_builder_archs(all->context->gpu.builder, all->archs, &all->arch_count);
+    return rs_nvrtc_archs(rs_builder_nvrtc(all->context->gpu.builder), all->archs, &all->arch_count);
   if (list->arch_count > RS_MOST_ARCHS)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "warming: field 'arch_count': %d is more than %d", list->arch_count,
                    RS_MOST_ARCHS);
