@@ -175,13 +175,9 @@ static bool get_packed(rs_store *store, const char *key, bool is_stem, rs_entry 
   return true;
 }
 
-bool rs_store_get(rs_store *store, const char *key, rs_entry *entry) {
-  return rs_store_get_without(store, key, RS_STORE_PARTS, entry);
-}
-
-bool rs_store_get_without(rs_store *store, const char *key, int part, rs_entry *entry) {
+bool rs_store_get(rs_store *store, const char *key, int without, rs_entry *entry) {
   *entry = (rs_entry){0};
-  return get_own(store, key, true, part, entry) || get_packed(store, key, false, entry);
+  return get_own(store, key, true, without, entry) || get_packed(store, key, false, entry);
 }
 
 bool rs_store_get_again(rs_store *store, const char *key, rs_entry *entry) {

@@ -75,7 +75,6 @@ char *rs_place_here(const char *path);
 
 /* walk.c: the directories of a store, "00" to "ff". */
 enum { RS_FANS = 256 };
-void rs_fan_name(int fan, char name[3]);
 
 /* walk.c: the directory of the entries whose names begin as `name` does; -1 with errno: none that may be used. */
 int rs_fan_open(const rs_store *store, const char *name);

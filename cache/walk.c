@@ -13,7 +13,7 @@
 #include "file.h"
 #include "inside.h"
 
-void rs_fan_name(int fan, char name[3]) {
+static void fan_name(int fan, char name[3]) {
   snprintf(name, 3, "%02x", (unsigned)fan & 0xff);
 }
 
@@ -90,7 +90,7 @@ bool rs_walk(const rs_store *store, int (*each)(void *user, const rs_found *foun
   unread all = {false, 0};
   for (int i = 0, end = 0; i < RS_FANS && !end; i++) {
     char fan[3];
-    rs_fan_name(i, fan);
+    fan_name(i, fan);
     int fd = rs_fan_open(store, fan);
     if (fd < 0) {
       if (errno != ENOENT && errno != ENOTDIR) /* a file or link of that name has no entries */
@@ -203,7 +203,7 @@ bool rs_store_clear(rs_store *store, int64_t *removed, int64_t *bytes) {
   bool complete = rs_walk(store, clear_entry, &sum);
   for (int i = 0; store->dir >= 0 && i < RS_FANS; i++) {
     char fan[3];
-    rs_fan_name(i, fan);
+    fan_name(i, fan);
     unlinkat(store->dir, fan, AT_REMOVEDIR); /* fails where something is left */
   }
   give(&sum, removed, bytes);

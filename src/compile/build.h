@@ -76,7 +76,7 @@ typedef struct rs_binary {
  * processes, one of those who ask for the same key compiles; the others wait. What the store does not keep, the builder
  * does, up to a small number of binaries. fresh: do not ask the cache, compile and publish anew (an entry that the
  * driver rejected). Errors: NO_COMPILER, COMPILE_FAILED (with log and numbered source), OUT_OF_MEMORY; NOT_CACHED,
- * whose story ends with the architecture, so that the caller can add what was to be built.
+ * whose message ends with the architecture, so that the caller can add what was to be built.
  */
 rowscan_status rs_build(rs_builder *builder, rs_binary *binary, const char *canonical, const char *source, int arch,
                         bool fresh);

@@ -350,8 +350,8 @@ typedef struct batch {
   rs_modules *all;
   pthread_mutex_t lock; /* of what follows */
   rowscan_status status;
-  int failed; /* the first of those that did, whose status and story these are */
-  char *story;
+  int failed; /* the first of those that did, whose status and message these are */
+  char *message;
 } batch;
 
 static void build_one(void *what, int64_t i, void *seat) {
@@ -362,10 +362,10 @@ static void build_one(void *what, int64_t i, void *seat) {
     return;
   pthread_mutex_lock(&job->lock);
   if (!job->status || i < job->failed) {
-    free(job->story);
+    free(job->message);
     job->status = status;
     job->failed = (int)i;
-    job->story = strdup(rowscan_last_error());
+    job->message = strdup(rowscan_last_error());
   }
   pthread_mutex_unlock(&job->lock);
 }
@@ -378,8 +378,8 @@ static rowscan_status build_all(rs_modules *all, int count, int threads) {
   if (!worked)
     return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for threads that compile");
   if (job.status)
-    rs_fail_lines(job.status, "%s", job.story ? job.story : rowscan_status_name(job.status));
-  free(job.story);
+    rs_fail_lines(job.status, "%s", job.message ? job.message : rowscan_status_name(job.status));
+  free(job.message);
   return job.status;
 }
 

@@ -15,7 +15,6 @@
 
 #include "base/ints.h"
 #include "base/status.h"
-#include "batch.h"
 #include "ops.h"
 #include "processors.h"
 #include "work.h"

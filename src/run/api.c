@@ -1,6 +1,6 @@
 /*
- * api.c - the API border of contexts, plans, scans and devices: checks arguments, nothing else; carry.c has its own
- * SPDX-License-Identifier: MIT
+ * api.c - the API border of contexts, plans, scans and devices: checks arguments, nothing else; scan.c and carry.c have
+ * their own SPDX-License-Identifier: MIT
  */
 #include "rowscan.h"
 
@@ -11,9 +11,9 @@
 #include "base/sized.h"
 #include "family/emit.h"
 #include "plan.h"
-#include "scan.h"
 #include "spec/arch.h"
 #include "spec/overlap.h"
+#include "spec/rows.h"
 #include "spec/spec.h"
 
 const char *rowscan_version(void) {
@@ -249,20 +249,6 @@ void rowscan_free(void *memory) {
 }
 
 /* ---- one call ---------------------------------------------------------------------------------------------------- */
-
-rowscan_status rowscan_scan(rowscan_context *context, const rowscan_problem *problem, struct CUstream_st *stream) {
-  return rs_scan(context, problem, stream);
-}
-
-rowscan_status rowscan_scan_host(rowscan_context *context, const rowscan_problem *problem) {
-  RS_UNCANCELLED;
-  return rs_scan_host(context, problem);
-}
-
-rowscan_status rowscan_prepare(rowscan_context *context, const rowscan_problem *problem) {
-  RS_UNCANCELLED;
-  return rs_scan_prepare(context, problem);
-}
 
 rowscan_status rowscan_workspace_bytes(rowscan_context *context, const rowscan_problem *problem, size_t *bytes) {
   RS_UNCANCELLED;
