@@ -77,10 +77,9 @@ static unsigned char *encode(const rs_store_counts *counts, size_t *bytes) {
 
 static bool write_file(const rs_store *store, const rs_store_counts *counts) {
   struct stat status;
-  const char *wrong;
   size_t count;
   unsigned char *bytes = encode(counts, &count);
-  int fd = bytes ? rs_file_open(store->dir, file_name, O_WRONLY | O_CREAT, &status, &wrong) : -1;
+  int fd = bytes ? rs_file_open(store->dir, file_name, O_WRONLY | O_CREAT, &status, NULL) : -1;
   bool written =
       fd >= 0 && rs_file_write(fd, bytes, count) && (status.st_size <= (off_t)count || rs_file_resize(fd, count));
   if (fd >= 0)

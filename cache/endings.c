@@ -23,8 +23,7 @@ static const char file_name[] = "endings";
 
 char *rs_endings_read(const rs_store *store) {
   struct stat status;
-  const char *wrong;
-  int fd = store->dir < 0 ? -1 : rs_file_open(store->dir, file_name, O_RDONLY, &status, &wrong);
+  int fd = store->dir < 0 ? -1 : rs_file_open(store->dir, file_name, O_RDONLY, &status, NULL);
   size_t bytes = fd < 0 ? 0 : status.st_size < MOST_BYTES ? (size_t)status.st_size : MOST_BYTES;
   char *text = calloc(1, bytes + 1);
   if (text && (!rs_file_read(fd, text, bytes) || memchr(text, 0, bytes)))
@@ -57,8 +56,7 @@ static bool has_line(const char *text, const char *line, size_t length) {
 
 static void append(const rs_store *store, const char *line, size_t length, bool anew) {
   struct stat status;
-  const char *wrong;
-  int fd = rs_file_open(store->dir, file_name, O_WRONLY | O_APPEND | O_CREAT, &status, &wrong);
+  int fd = rs_file_open(store->dir, file_name, O_WRONLY | O_APPEND | O_CREAT, &status, NULL);
   if (fd < 0)
     return;
   anew = anew || status.st_size > MOST_BYTES - (off_t)length;

@@ -122,11 +122,9 @@ static void evict(rs_store *store, survey *all) {
 static const char surveyed[] = "surveyed";
 
 static void mark_survey(const rs_store *store) {
-  struct stat status;
-  const char *wrong;
   if (store->dir < 0 || rs_file_touch(store->dir, surveyed) || errno != ENOENT)
     return;
-  int fd = rs_file_open(store->dir, surveyed, O_WRONLY | O_CREAT, &status, &wrong);
+  int fd = rs_file_open(store->dir, surveyed, O_WRONLY | O_CREAT, NULL, NULL);
   if (fd < 0)
     return;
   close(fd);

@@ -49,11 +49,11 @@ typedef struct export {
 }
 export;
 
-static void export_file(rs_store *store, export *job, int fan, const char *name) {
+static void export_file(rs_store *store, export *job, int shard, const char *name) {
   const char *damage;
   char right_name[RS_ENTRY_NAME];
   rs_loaded loaded;
-  if (!rs_load(fan, name + 3, RS_STORE_PARTS, &loaded, &damage)) {
+  if (!rs_load(shard, name + 3, RS_STORE_PARTS, &loaded, &damage)) {
     if (loaded.error)
       rs_tell_unread(store, name, &loaded);
     job->failed = loaded.error != 0;
@@ -71,10 +71,10 @@ static void export_file(rs_store *store, export *job, int fan, const char *name)
 }
 
 static void export_one(rs_store *store, export *job, const char *name) {
-  int fan = rs_fan_open(store, name);
-  if (fan >= 0) {
-    export_file(store, job, fan, name);
-    close(fan);
+  int shard = rs_shard_open(store, name);
+  if (shard >= 0) {
+    export_file(store, job, shard, name);
+    close(shard);
   } else if (!rs_file_is_at_fault(errno)) /* which was told */
     job->failed = true;
   else if (errno != ENOENT) /* else it vanished */

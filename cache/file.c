@@ -35,6 +35,10 @@ static const char *refused_link(int at, const char *name, int flags, int error) 
 
 static int open_trusted(int at, const char *name, int flags, mode_t type, owner whose, struct stat *status,
                         const char **wrong) {
+  struct stat unasked;
+  const char *untold;
+  status = status ? status : &unasked;
+  wrong = wrong ? wrong : &untold;
   *wrong = NULL;
   int fd = rs_openat(at, name, flags, 0600);
   if (fd < 0) {
@@ -55,8 +59,7 @@ static int open_trusted(int at, const char *name, int flags, mode_t type, owner 
 }
 
 int rs_dir_open(int at, const char *name, bool follow, const char **wrong) {
-  struct stat status;
-  return open_trusted(at, name, O_RDONLY | O_DIRECTORY | (follow ? 0 : O_NOFOLLOW), S_IFDIR, OWN, &status, wrong);
+  return open_trusted(at, name, O_RDONLY | O_DIRECTORY | (follow ? 0 : O_NOFOLLOW), S_IFDIR, OWN, NULL, wrong);
 }
 
 int rs_file_open(int dir, const char *name, int flags, struct stat *status, const char **wrong) {
@@ -64,8 +67,7 @@ int rs_file_open(int dir, const char *name, int flags, struct stat *status, cons
 }
 
 int rs_shared_dir_open(const char *name, const char **wrong) {
-  struct stat status;
-  return open_trusted(AT_FDCWD, name, O_RDONLY | O_DIRECTORY, S_IFDIR, OWN_OR_ROOT, &status, wrong);
+  return open_trusted(AT_FDCWD, name, O_RDONLY | O_DIRECTORY, S_IFDIR, OWN_OR_ROOT, NULL, wrong);
 }
 
 int rs_shared_file_open(int dir, const char *name, struct stat *status, const char **wrong) {

@@ -15,7 +15,8 @@
 
 /*
  * A descriptor, or -1 with errno set and, where errno does not tell it, *wrong saying why; else *wrong is NULL.
- * `follow`: a symbolic link as the last component is followed, else it is an error. `flags` are those of open.
+ * status, wrong: may be NULL. `follow`: a symbolic link as the last component is followed, else it is an error. `flags`
+ * are those of open.
  */
 int rs_dir_open(int at, const char *name, bool follow, const char **wrong);
 int rs_file_open(int dir, const char *name, int flags, struct stat *status, const char **wrong);

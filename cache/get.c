@@ -36,8 +36,8 @@ static const char *read_file(int fd, const struct stat *status, int without, rs_
   return rs_entry_read(header, without, read_on, &fd, &loaded->memory, &loaded->texts);
 }
 
-static bool load_once(int fan, const char *file, int without, rs_loaded *loaded, const char **damage, int *error) {
-  int fd = rs_file_open(fan, file, O_RDONLY, &loaded->status, damage);
+static bool load_once(int shard, const char *file, int without, rs_loaded *loaded, const char **damage, int *error) {
+  int fd = rs_file_open(shard, file, O_RDONLY, &loaded->status, damage);
   if (fd < 0) {
     *error = errno;
     if (!*damage && errno != ENOENT)
@@ -53,10 +53,10 @@ static bool load_once(int fan, const char *file, int without, rs_loaded *loaded,
 }
 
 /* A file of a network file system is stale once another machine has replaced it: the new one is there. */
-bool rs_load(int fan, const char *file, int without, rs_loaded *loaded, const char **damage) {
+bool rs_load(int shard, const char *file, int without, rs_loaded *loaded, const char **damage) {
   int error = 0;
-  bool sound = load_once(fan, file, without, loaded, damage, &error) ||
-               (error == ESTALE && load_once(fan, file, without, loaded, damage, &error));
+  bool sound = load_once(shard, file, without, loaded, damage, &error) ||
+               (error == ESTALE && load_once(shard, file, without, loaded, damage, &error));
   loaded->error = sound || rs_file_is_at_fault(error) ? 0 : error;
   return sound;
 }
@@ -88,7 +88,7 @@ static bool is_before(const struct timespec *time, const struct timespec *survey
   return time->tv_sec < survey->tv_sec || (time->tv_sec == survey->tv_sec && time->tv_nsec <= survey->tv_nsec);
 }
 
-static void touch(rs_store *store, int fan, const char *file, const char *key, const struct stat *status) {
+static void touch(rs_store *store, int shard, const char *file, const char *key, const struct stat *status) {
   bool ahead;
   int64_t age = rs_file_age(status);
   struct timespec survey = rs_surveyed(store, &ahead);
@@ -97,7 +97,7 @@ static void touch(rs_store *store, int fan, const char *file, const char *key, c
     return;
   uint64_t which = rs_entry_hash(key) ^ ((uint64_t)survey.tv_sec * 1000000000 + (uint64_t)survey.tv_nsec);
   if (!touched_lately(store, which * UINT64_C(0x9e3779b97f4a7c15)))
-    rs_file_touch(fan, file);
+    rs_file_touch(shard, file);
 }
 
 static void hand_out(const rs_loaded *loaded, rs_entry *entry) {
@@ -108,19 +108,19 @@ static void hand_out(const rs_loaded *loaded, rs_entry *entry) {
 bool rs_load_key(rs_store *store, const char *key, bool use, int without, rs_loaded *loaded) {
   char name[RS_ENTRY_NAME];
   rs_entry_name(key, name);
-  int fan = rs_fan_open(store, name);
-  if (fan < 0)
+  int shard = rs_shard_open(store, name);
+  if (shard < 0)
     return false;
   const char *file = name + 3, *damage = NULL;
-  bool sound = rs_load(fan, file, without, loaded, &damage);
+  bool sound = rs_load(shard, file, without, loaded, &damage);
   if (sound && strcmp(loaded->texts.key, key) != 0) {
     damage = "it is another key's";
     free(loaded->memory);
     sound = false;
   }
   if (sound && use)
-    touch(store, fan, file, key, &loaded->status);
-  close(fan);
+    touch(store, shard, file, key, &loaded->status);
+  close(shard);
   if (!sound && loaded->error && use)
     rs_tell_unread(store, name, loaded);
   else if (damage && use) {
@@ -175,13 +175,9 @@ static bool get_packed(rs_store *store, const char *key, bool is_stem, rs_entry 
   return true;
 }
 
-bool rs_store_get(rs_store *store, const char *key, rs_entry *entry) {
-  return rs_store_get_without(store, key, RS_STORE_PARTS, entry);
-}
-
-bool rs_store_get_without(rs_store *store, const char *key, int part, rs_entry *entry) {
+bool rs_store_get(rs_store *store, const char *key, int without, rs_entry *entry) {
   *entry = (rs_entry){0};
-  return get_own(store, key, true, part, entry) || get_packed(store, key, false, entry);
+  return get_own(store, key, true, without, entry) || get_packed(store, key, false, entry);
 }
 
 bool rs_store_get_again(rs_store *store, const char *key, rs_entry *entry) {

@@ -74,11 +74,10 @@ bool rs_place_is_plain(const char *path);
 char *rs_place_here(const char *path);
 
 /* walk.c: the directories of a store, "00" to "ff". */
-enum { RS_FANS = 256 };
-void rs_fan_name(int fan, char name[3]);
+enum { RS_SHARDS = 256 };
 
 /* walk.c: the directory of the entries whose names begin as `name` does; -1 with errno: none that may be used. */
-int rs_fan_open(const rs_store *store, const char *name);
+int rs_shard_open(const rs_store *store, const char *name);
 
 /*
  * walk.c: calls `each` for every entry and temporary until it returns not 0. False: a directory can't be read; errno is
@@ -86,8 +85,8 @@ int rs_fan_open(const rs_store *store, const char *name);
  */
 typedef struct rs_found {
   char name[3 + RS_TEMPORARY_NAME]; /* below the store's directory */
-  const char *file;                 /* below `fan` */
-  int fan;
+  const char *file;                 /* below `shard` */
+  int shard;
   bool temporary;
   struct stat status; /* of the link, if it is a symbolic link */
   int64_t bytes;      /* of the file; of one that is too large to be an entry no more than RS_MOST_BYTES */
@@ -115,7 +114,7 @@ typedef struct rs_loaded {
   struct stat status;
   int error;
 } rs_loaded;
-bool rs_load(int fan, const char *file, int without, rs_loaded *loaded, const char **damage);
+bool rs_load(int shard, const char *file, int without, rs_loaded *loaded, const char **damage);
 
 /* get.c: a warning of what rs_load could not read, by its name below the store's path. */
 void rs_tell_unread(const rs_store *store, const char *name, const rs_loaded *loaded);

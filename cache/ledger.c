@@ -83,8 +83,7 @@ static bool note(int fd, off_t size, int64_t bytes, uint64_t *noted, rs_ledger *
 
 bool rs_ledger_note(const rs_store *store, int64_t bytes, uint64_t *noted, rs_ledger *known) {
   struct stat status;
-  const char *wrong;
-  int fd = rs_file_open(store->dir, file_name, O_RDWR | O_APPEND | O_CREAT, &status, &wrong);
+  int fd = rs_file_open(store->dir, file_name, O_RDWR | O_APPEND | O_CREAT, &status, NULL);
   if (fd < 0)
     return false;
   bool done = note(fd, status.st_size, bytes, noted, known);
@@ -113,11 +112,9 @@ static bool begin(int fd, uint64_t survey) {
 }
 
 rs_ledger_survey rs_ledger_begin(const rs_store *store, bool make) {
-  struct stat status;
-  const char *wrong;
   rs_ledger_survey none = {-1, 0}, survey = none;
   if (store->dir >= 0)
-    survey.fd = rs_file_open(store->dir, file_name, O_RDWR | (make ? O_CREAT : 0), &status, &wrong);
+    survey.fd = rs_file_open(store->dir, file_name, O_RDWR | (make ? O_CREAT : 0), NULL, NULL);
   survey.name = name_survey();
   if (survey.fd < 0 || begin(survey.fd, survey.name))
     return survey;

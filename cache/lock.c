@@ -48,9 +48,8 @@ rs_store_lock rs_store_acquire(rs_store *store, const char *key, int millisecond
   rs_store_lock none = {-1};
   if (store->dir < 0)
     return none;
-  struct stat status;
   const char *wrong;
-  int fd = rs_file_open(store->dir, "lock", O_RDWR | O_CREAT, &status, &wrong);
+  int fd = rs_file_open(store->dir, "lock", O_RDWR | O_CREAT, NULL, &wrong);
   if (fd >= 0 && wait_for(fd, rs_entry_hash(key), milliseconds))
     return (rs_store_lock){fd};
   if (wrong)
@@ -63,9 +62,7 @@ rs_store_lock rs_store_acquire(rs_store *store, const char *key, int millisecond
 }
 
 rs_store_lock rs_lock_try(rs_store *store, const char *key, bool *busy) {
-  struct stat status;
-  const char *wrong;
-  int fd = rs_file_open(store->dir, "lock", O_RDWR | O_CREAT, &status, &wrong);
+  int fd = rs_file_open(store->dir, "lock", O_RDWR | O_CREAT, NULL, NULL);
   *busy = false;
   if (fd < 0 || set_lock(fd, F_WRLCK, rs_entry_hash(key)))
     return (rs_store_lock){fd};

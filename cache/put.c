@@ -48,15 +48,15 @@ static bool fill(int fd, const void *bytes, size_t count) {
   return full;
 }
 
-static bool publish_file(int fan, const char *file, const void *bytes, size_t count) {
+static bool publish_file(int shard, const char *file, const void *bytes, size_t count) {
   char temporary[RS_TEMPORARY_NAME];
-  int fd = create_temporary(fan, temporary);
+  int fd = create_temporary(shard, temporary);
   if (fd < 0)
     return false;
-  if (fill(fd, bytes, count) && renameat(fan, temporary, fan, file) == 0)
+  if (fill(fd, bytes, count) && renameat(shard, temporary, shard, file) == 0)
     return true;
   int error = errno;
-  unlinkat(fan, temporary, 0);
+  unlinkat(shard, temporary, 0);
   errno = error;
   return false;
 }
@@ -64,15 +64,15 @@ static bool publish_file(int fan, const char *file, const void *bytes, size_t co
 /* ---- entries ----------------------------------------------------------------------------------------------------- */
 
 static bool publish(const rs_store *store, const char *name, const void *bytes, size_t count) {
-  char fan_name[3] = {name[0], name[1], 0};
-  if (mkdirat(store->dir, fan_name, 0700) != 0 && errno != EEXIST)
+  char shard_name[3] = {name[0], name[1], 0};
+  if (mkdirat(store->dir, shard_name, 0700) != 0 && errno != EEXIST)
     return false;
-  int fan = rs_fan_open(store, name);
-  if (fan < 0)
+  int shard = rs_shard_open(store, name);
+  if (shard < 0)
     return false;
-  bool kept = publish_file(fan, name + 3, bytes, count);
+  bool kept = publish_file(shard, name + 3, bytes, count);
   int error = errno;
-  close(fan);
+  close(shard);
   errno = error;
   return kept;
 }
@@ -110,19 +110,19 @@ void rs_store_name(const char *key, char name[RS_STORE_NAME]) {
 }
 
 bool rs_store_has(rs_store *store, const char name[RS_STORE_NAME]) {
-  int fan = rs_fan_open(store, name);
-  bool has = fan >= 0 && faccessat(fan, name + 3, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-  if (fan >= 0)
-    close(fan);
+  int shard = rs_shard_open(store, name);
+  bool has = shard >= 0 && faccessat(shard, name + 3, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+  if (shard >= 0)
+    close(shard);
   return has;
 }
 
 void rs_store_remove(rs_store *store, const char *key) {
   char name[RS_ENTRY_NAME];
   rs_entry_name(key, name);
-  int fan = rs_fan_open(store, name);
-  if (fan < 0)
+  int shard = rs_shard_open(store, name);
+  if (shard < 0)
     return;
-  unlinkat(fan, name + 3, 0);
-  close(fan);
+  unlinkat(shard, name + 3, 0);
+  close(shard);
 }

@@ -64,15 +64,11 @@ const char *rs_store_why(const rs_store *store);
 int64_t rs_store_limit(const rs_store *store);
 
 /*
- * Reads the entry of a key, from the directory or else from the packs; false: a miss, and *entry is empty.
+ * Reads the entry of a key, from the directory or else from the packs; false: a miss, and *entry is empty. A part that
+ * is not needed (RS_STORE_PARTS: all are) is verified as all is, and then {NULL, its bytes}: memory is what takes most
+ * of the time of reading. An entry of a pack has it nevertheless.
  */
-bool rs_store_get(rs_store *store, const char *key, rs_entry *entry);
-
-/*
- * The same without a part that is not needed: it is verified as all is, and then {NULL, its bytes}. Memory is what
- * takes most of the time of reading. An entry of a pack has it nevertheless.
- */
-bool rs_store_get_without(rs_store *store, const char *key, int part, rs_entry *entry);
+bool rs_store_get(rs_store *store, const char *key, int without, rs_entry *entry);
 
 /* The same for a key that was missed a moment ago: what is damaged is not told again, and packs are as they were. */
 bool rs_store_get_again(rs_store *store, const char *key, rs_entry *entry);

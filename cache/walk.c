@@ -13,21 +13,21 @@
 #include "file.h"
 #include "inside.h"
 
-void rs_fan_name(int fan, char name[3]) {
-  snprintf(name, 3, "%02x", (unsigned)fan & 0xff);
+static void shard_name(int shard, char name[3]) {
+  snprintf(name, 3, "%02x", (unsigned)shard & 0xff);
 }
 
-int rs_fan_open(const rs_store *store, const char *name) {
+int rs_shard_open(const rs_store *store, const char *name) {
   errno = ENOENT;
   if (store->dir < 0)
     return -1;
-  char fan[3] = {name[0], name[1], 0};
+  char shard[3] = {name[0], name[1], 0};
   const char *wrong;
-  int fd = rs_dir_open(store->dir, fan, false, &wrong);
+  int fd = rs_dir_open(store->dir, shard, false, &wrong);
   if (fd >= 0 || errno == ENOENT)
     return fd;
   int error = errno;
-  rs_store_say(store, RS_WARNING, "%s/%s is not used: %s", store->path, fan, wrong ? wrong : strerror(error));
+  rs_store_say(store, RS_WARNING, "%s/%s is not used: %s", store->path, shard, wrong ? wrong : strerror(error));
   errno = error;
   return -1;
 }
@@ -58,24 +58,24 @@ static void tell_unread(const rs_store *store, const char *name, unread *all) {
 }
 
 /* The next name; NULL: there is none, or (which is noted) it can't be read. */
-static const struct dirent *next_name(const rs_store *store, const char *fan, DIR *list, unread *all) {
+static const struct dirent *next_name(const rs_store *store, const char *shard, DIR *list, unread *all) {
   errno = 0;
   const struct dirent *at = readdir(list);
   if (!at && errno)
-    tell_unread(store, fan, all);
+    tell_unread(store, shard, all);
   return at;
 }
 
-static int walk_fan(const rs_store *store, DIR *list, const char *fan, int (*each)(void *user, const rs_found *found),
-                    void *user, unread *all) {
-  rs_found found = {.fan = dirfd(list)};
+static int walk_shard(const rs_store *store, DIR *list, const char *shard,
+                      int (*each)(void *user, const rs_found *found), void *user, unread *all) {
+  rs_found found = {.shard = dirfd(list)};
   int end = 0;
-  for (const struct dirent *at; !end && (at = next_name(store, fan, list, all)) != NULL;) {
+  for (const struct dirent *at; !end && (at = next_name(store, shard, list, all)) != NULL;) {
     if (!is_ours(at->d_name, &found.temporary))
       continue;
-    snprintf(found.name, sizeof found.name, "%.2s/%.*s", fan, RS_TEMPORARY_NAME - 1, at->d_name);
+    snprintf(found.name, sizeof found.name, "%.2s/%.*s", shard, RS_TEMPORARY_NAME - 1, at->d_name);
     found.file = found.name + 3;
-    if (fstatat(found.fan, at->d_name, &found.status, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (fstatat(found.shard, at->d_name, &found.status, AT_SYMLINK_NOFOLLOW) != 0) {
       if (errno != ENOENT) /* it vanished */
         tell_unread(store, found.name, all);
       continue;
@@ -88,10 +88,10 @@ static int walk_fan(const rs_store *store, DIR *list, const char *fan, int (*eac
 
 bool rs_walk(const rs_store *store, int (*each)(void *user, const rs_found *found), void *user) {
   unread all = {false, 0};
-  for (int i = 0, end = 0; i < RS_FANS && !end; i++) {
-    char fan[3];
-    rs_fan_name(i, fan);
-    int fd = rs_fan_open(store, fan);
+  for (int i = 0, end = 0; i < RS_SHARDS && !end; i++) {
+    char shard[3];
+    shard_name(i, shard);
+    int fd = rs_shard_open(store, shard);
     if (fd < 0) {
       if (errno != ENOENT && errno != ENOTDIR) /* a file or link of that name has no entries */
         note_unread(&all, errno);
@@ -99,10 +99,10 @@ bool rs_walk(const rs_store *store, int (*each)(void *user, const rs_found *foun
     }
     DIR *list = fdopendir(fd);
     if (list) {
-      end = walk_fan(store, list, fan, each, user, &all);
+      end = walk_shard(store, list, shard, each, user, &all);
       closedir(list);
     } else {
-      tell_unread(store, fan, &all);
+      tell_unread(store, shard, &all);
       close(fd);
     }
   }
@@ -135,7 +135,7 @@ static int visit_entry(void *user, const rs_found *found) {
   rs_store_item item = {.name = found->name, .bytes = found->bytes, .used = found->status.st_mtim.tv_sec};
   if (found->temporary)
     return 0;
-  if (!rs_load(found->fan, found->file, RS_STORE_PARTS, &loaded, &item.damage)) {
+  if (!rs_load(found->shard, found->file, RS_STORE_PARTS, &loaded, &item.damage)) {
     if (!loaded.error)
       return item.damage ? call->visit(call->user, &item) : 0;
     rs_tell_unread(call->store, found->name, &loaded);
@@ -201,10 +201,10 @@ static int clear_entry(void *user, const rs_found *found) {
 bool rs_store_clear(rs_store *store, int64_t *removed, int64_t *bytes) {
   tally sum = {.store = store};
   bool complete = rs_walk(store, clear_entry, &sum);
-  for (int i = 0; store->dir >= 0 && i < RS_FANS; i++) {
-    char fan[3];
-    rs_fan_name(i, fan);
-    unlinkat(store->dir, fan, AT_REMOVEDIR); /* fails where something is left */
+  for (int i = 0; store->dir >= 0 && i < RS_SHARDS; i++) {
+    char shard[3];
+    shard_name(i, shard);
+    unlinkat(store->dir, shard, AT_REMOVEDIR); /* fails where something is left */
   }
   give(&sum, removed, bytes);
   return complete && !sum.failed;

@@ -147,6 +147,11 @@ void rs_pool_leave(rs_pool *pool, void *seat) {
     add_spare(pool, seat);
 }
 
+static void free_helper(helper *h) {
+  free(h->seat);
+  free(h);
+}
+
 static void free_seats(rs_pool *pool) {
   void *seat;
   while ((seat = take_spare(pool)) || (seat = take_from_shelves(pool)))
@@ -154,8 +159,7 @@ static void free_seats(rs_pool *pool) {
   helper *next;
   for (helper *h = pool->first; h; h = next) {
     next = h->next;
-    free(h->seat);
-    free(h);
+    free_helper(h);
   }
 }
 
@@ -242,11 +246,6 @@ static void block_signals(sigset_t *old) {
   for (size_t i = 0; i < sizeof own / sizeof *own; i++)
     sigdelset(&blocked, own[i]);
   pthread_sigmask(SIG_SETMASK, &blocked, old);
-}
-
-static void free_helper(helper *h) {
-  free(h->seat);
-  free(h);
 }
 
 /* What the first one that has ended was, which needs nothing any more but to return; NULL: none has. */

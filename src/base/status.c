@@ -17,15 +17,15 @@
 #include "plain.h"
 
 /*
- * A thread's story is made when it has its first one and freed when the thread ends. As thread-local memory it would be
- * part of the stack of every thread of every program that links the library.
+ * A thread's message is made when it has its first one and freed when the thread ends. As thread-local memory it would
+ * be part of the stack of every thread of every program that links the library.
  */
-enum { STORY_BYTES = 16384 };
+enum { MESSAGE_BYTES = 16384 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 static atomic_bool usable; /* the key is there */
-static atomic_bool lost;   /* some thread could not keep its story */
+static atomic_bool lost;   /* some thread could not keep its message */
 
 static void make_key(void) {
   usable = !pthread_key_create(&key, free);
@@ -39,41 +39,41 @@ static __attribute__((destructor)) void delete_key(void) {
 }
 
 /* NULL: there is none. */
-static char *story_of_thread(void) {
+static char *message_of_thread(void) {
   return usable ? pthread_getspecific(key) : NULL;
 }
 
-static char *make_story(void) {
+static char *make_message(void) {
   pthread_once(&once, make_key);
-  char *story = story_of_thread();
-  if (story || !usable)
-    return story;
-  story = malloc(STORY_BYTES);
-  if (story && pthread_setspecific(key, story)) {
-    free(story);
-    story = NULL;
+  char *message = message_of_thread();
+  if (message || !usable)
+    return message;
+  message = malloc(MESSAGE_BYTES);
+  if (message && pthread_setspecific(key, message)) {
+    free(message);
+    message = NULL;
   }
-  if (!story)
+  if (!message)
     lost = true;
   else
-    *story = 0;
-  return story;
+    *message = 0;
+  return message;
 }
 
-/* A story that ends with a list has no empty line after it. */
-static void end_story(char *story) {
-  size_t length = strlen(story);
-  while (length && story[length - 1] == '\n')
-    story[--length] = 0;
+/* A message that ends with a list has no empty line after it. */
+static void end_message(char *message) {
+  size_t length = strlen(message);
+  while (length && message[length - 1] == '\n')
+    message[--length] = 0;
 }
 
 __attribute__((format(printf, 1, 0))) static void tell(const char *format, va_list list, bool lines) {
-  char *story = make_story();
-  if (!story)
+  char *message = make_message();
+  if (!message)
     return;
-  vsnprintf(story, STORY_BYTES, format, list);
-  end_story(story);
-  rs_plain_in_place(story, STORY_BYTES, lines);
+  vsnprintf(message, MESSAGE_BYTES, format, list);
+  end_message(message);
+  rs_plain_in_place(message, MESSAGE_BYTES, lines);
 }
 
 rowscan_status rs_fail(rowscan_status status, const char *format, ...) {
@@ -93,21 +93,21 @@ rowscan_status rs_fail_lines(rowscan_status status, const char *format, ...) {
 }
 
 rowscan_status rs_fail_more(rowscan_status status, const char *format, ...) {
-  char *story = make_story();
-  if (!story)
+  char *message = make_message();
+  if (!message)
     return status;
-  size_t length = strlen(story);
+  size_t length = strlen(message);
   va_list list;
   va_start(list, format);
-  vsnprintf(story + length, STORY_BYTES - length, format, list);
+  vsnprintf(message + length, MESSAGE_BYTES - length, format, list);
   va_end(list);
-  rs_plain_in_place(story + length, STORY_BYTES - length, false);
+  rs_plain_in_place(message + length, MESSAGE_BYTES - length, false);
   return status;
 }
 
 const char *rowscan_last_error(void) {
-  const char *story = story_of_thread();
-  return story ? story : lost ? "out of memory, even for what went wrong" : "";
+  const char *message = message_of_thread();
+  return message ? message : lost ? "out of memory, even for what went wrong" : "";
 }
 
 const char *rowscan_status_name(rowscan_status status) {

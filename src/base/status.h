@@ -10,15 +10,15 @@
 #include "rowscan.h"
 
 /*
- * Records the story and returns `status`, so that a failure is one line: return rs_fail(ROWSCAN_..., "...", ...). The
- * story is one line that may be shown on a terminal, see base/plain.h.
+ * Records the message and returns `status`, so that a failure is one line: return rs_fail(ROWSCAN_..., "...", ...). The
+ * message is one line that may be shown on a terminal, see base/plain.h.
  */
 rowscan_status rs_fail(rowscan_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same for a story of several lines, such as a compiler's log, or one that is told again. */
+/* The same for a message of several lines, such as a compiler's log, or one that is told again. */
 rowscan_status rs_fail_lines(rowscan_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Adds to the story of the call that has just failed with this status, and returns it. */
+/* Adds to the message of the call that has just failed with this status, and returns it. */
 rowscan_status rs_fail_more(rowscan_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- the log ----------------------------------------------------------------------------------------------------- */

@@ -28,7 +28,8 @@ enum {
   OLD_SECONDS = 3600
 };
 
-void rs_beside_name(char name[RS_BESIDE_NAME]) {
+/* O_EXCL makes it unique; process and time only make a second try rare. */
+static void name_temporary(char name[RS_BESIDE_NAME]) {
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
   snprintf(name, RS_BESIDE_NAME, "%s%ld-%lld-%ld%s", name_begin, (long)getpid(), (long long)now.tv_sec, now.tv_nsec,
@@ -82,7 +83,8 @@ static bool is_left(int dir, const char *name) {
   return left;
 }
 
-void rs_beside_sweep(int dir) {
+/* dir: -1: none. One that can't be read is left as it is. */
+static void sweep(int dir) {
   int copy = dir < 0 ? -1 : rs_openat(dir, ".", O_RDONLY | O_DIRECTORY, 0);
   DIR *list = copy < 0 ? NULL : fdopendir(copy);
   if (!list) {
@@ -257,7 +259,7 @@ bool rs_whole_find(rs_whole *whole, const char *path) {
   *whole = RS_WHOLE_NONE;
   if (!resolve(whole, path, &status) || (status.st_mode && !look_at_old(whole, &status)))
     return false;
-  rs_beside_sweep(whole->dir);
+  sweep(whole->dir);
   return true;
 }
 
@@ -292,7 +294,7 @@ static bool keep_rights(rs_whole *whole) {
 /* One that replaces another is nobody else's to read until it has the rights of that. */
 bool rs_whole_create(rs_whole *whole, mode_t mode) {
   for (int tries = 0; tries < MOST_TRIES && whole->file < 0; tries++) {
-    rs_beside_name(whole->temporary);
+    name_temporary(whole->temporary);
     whole->file =
         rs_openat(whole->dir, whole->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, whole->replaces ? 0600 : mode);
     if (whole->file < 0 && errno != EEXIST)

@@ -26,17 +26,11 @@
 #define RS_BESIDE_BEGIN ".rowscan-"
 enum { RS_BESIDE_NAME = 80 };
 
-/* O_EXCL makes it unique; process and time only make a second try rare. */
-void rs_beside_name(char name[RS_BESIDE_NAME]);
-
 /* The process in such a name; 0: it is not of this form. */
 long rs_beside_process(const char *name);
 
 /* Ends with the descriptor. errno of a failure: EAGAIN or EACCES if another has it. */
 bool rs_beside_hold(int fd);
-
-/* dir: -1: none. One that can't be read is left as it is. */
-void rs_beside_sweep(int dir);
 
 typedef struct rs_whole {
   int dir; /* of the target; -1: nothing is open */

@@ -37,16 +37,16 @@ void say_plain(FILE *file, const char *text) {
   print(file, text, false);
 }
 
-/* lines: of the story alone. */
-static void say(const char *what, const char *story, bool lines) {
+/* lines: of the message alone. */
+static void say(const char *what, const char *message, bool lines) {
   flockfile(stderr);
   fputs(prefix, stderr);
   if (what)
     print(stderr, what, false);
-  if (what && story)
+  if (what && message)
     fputs(": ", stderr);
-  if (story)
-    print(stderr, story, lines);
+  if (message)
+    print(stderr, message, lines);
   fputc('\n', stderr);
   funlockfile(stderr);
 }
@@ -85,14 +85,14 @@ void say_note(const char *format, ...) {
   va_end(list);
 }
 
-int say_story(const char *what, const char *story) {
-  say(what, story, true);
+int say_message(const char *what, const char *message) {
+  say(what, message, true);
   return EXIT_FAILED;
 }
 
 int say_library(const char *what, rowscan_status status) {
-  const char *story = rowscan_last_error();
-  return say_story(what, *story ? story : rowscan_status_name(status));
+  const char *message = rowscan_last_error();
+  return say_message(what, *message ? message : rowscan_status_name(status));
 }
 
 /* ---- progress ---------------------------------------------------------------------------------------------------- */

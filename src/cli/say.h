@@ -29,7 +29,7 @@ int say_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void say_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The same for what the library has to tell, which may be several lines; `what` is what it is about, NULL: nothing. */
-int say_story(const char *what, const char *story);
+int say_message(const char *what, const char *message);
 
 /* Prints why the library's last call failed; `what` is what it was about: a file, an architecture. */
 int say_library(const char *what, rowscan_status status);

@@ -128,7 +128,7 @@ static void tell_failure(warm_job *job, const rowscan_warmed *one) {
   progress_end();
   char what[PATH_MAX + 64];
   snprintf(what, sizeof what, "%s:%lld: %s", job->file, line, one->arch);
-  say_story(what, one->story);
+  say_message(what, one->story);
 }
 
 static int note(void *user, const rowscan_warmed *one) {
@@ -194,7 +194,7 @@ static int warm(warm_job *job, rowscan_context *context) {
   progress_end();
   const char *error = status != ROWSCAN_OK && !job->failed ? rowscan_last_error() : NULL;
   if (error)
-    say_story(NULL, error);
+    say_message(NULL, error);
   print_end(job, rs_now_seconds() - start, error);
   return status == ROWSCAN_OK ? EXIT_OK : EXIT_FAILED;
 }

@@ -39,7 +39,7 @@ typedef struct build {
   /* The maker's alone, until `done` is set. */
   bool kept; /* here, because the store did not */
   rowscan_status status;
-  char *story; /* of a failure; NULL: out of memory for it */
+  char *message; /* of a failure; NULL: out of memory for it */
   rs_binary binary;
 } build;
 
@@ -69,12 +69,7 @@ static bool read_entry(rs_binary *binary, const rs_entry *entry, bool ptx_will_d
                         .cubin = part[CUBIN].bytes ? part[CUBIN].data : NULL,
                         .ptx_bytes = part[PTX].bytes,
                         .cubin_bytes = part[CUBIN].bytes,
-                        .registers = facts.registers,
-                        .shared_bytes = facts.shared_bytes,
-                        .local_bytes = facts.local_bytes,
-                        .spill_bytes = facts.spill_bytes,
-                        .fewer_blocks = facts.fewer_blocks,
-                        .compile_us = facts.compile_us};
+                        .facts = facts};
   return true;
 }
 
@@ -142,7 +137,7 @@ int rs_builder_tuned_for(const rs_builder *builder) {
 
 static void free_build(build *one) {
   rs_binary_free(&one->binary);
-  free(one->story);
+  free(one->message);
   free(one->key);
   free(one);
 }
@@ -171,10 +166,6 @@ rs_nvrtc *rs_builder_nvrtc(rs_builder *builder) {
   return builder->nvrtc;
 }
 
-rowscan_status rs_builder_archs(rs_builder *builder, int *archs, int *count) {
-  return rs_nvrtc_archs(builder->nvrtc, archs, count);
-}
-
 rs_makes rs_builder_makes(rs_builder *builder, int arch) {
   if (builder->forbidden_by || !*rs_nvrtc_path(builder->nvrtc))
     return RS_MAKES_NOTHING;
@@ -192,7 +183,7 @@ static void count(const rs_builder *builder, rs_store_event event) {
 
 static void count_hit(const rs_builder *builder, const rs_binary *binary) {
   count(builder, RS_COUNT_hits);
-  rs_store_add(builder->store, RS_COUNT_saved_us, binary->compile_us);
+  rs_store_add(builder->store, RS_COUNT_saved_us, binary->facts.compile_us);
 }
 
 /* ---- making one -------------------------------------------------------------------------------------------------- */
@@ -286,7 +277,7 @@ static rowscan_status make_key(rs_builder *builder, const request *asked, rs_tex
 
 static bool from_store(rs_builder *builder, const char *key, int arch, bool to_load, rs_binary *binary) {
   rs_entry entry;
-  if (!rs_store_get_without(rs_builder_store(builder), key, to_load ? PTX : PARTS, &entry))
+  if (!rs_store_get(rs_builder_store(builder), key, to_load ? PTX : PARTS, &entry))
     return false;
   if (take_entry(builder, binary, &entry, key, arch))
     return true;
@@ -401,7 +392,7 @@ static void make(rs_builder *builder, const request *asked, build *one) {
   }
   rs_store_release(lock);
   if (one->status != ROWSCAN_OK)
-    one->story = strdup(rowscan_last_error());
+    one->message = strdup(rowscan_last_error());
 }
 
 /* ---- sharing it -------------------------------------------------------------------------------------------------- */
@@ -445,7 +436,7 @@ static void sweep(rs_builder *builder) {
 
 static rowscan_status take(const build *one, rs_binary *binary) {
   if (one->status != ROWSCAN_OK)
-    return one->story ? rs_fail_lines(one->status, "%s", one->story) : out_of_memory();
+    return one->message ? rs_fail_lines(one->status, "%s", one->message) : out_of_memory();
   if (!copy_binary(binary, one->binary.entry.part))
     return out_of_memory();
   binary->cached = one->binary.cached;

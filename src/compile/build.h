@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "cache/store.h"
+#include "facts.h"
 #include "nvrtc.h"
 
 /* What makes code in one context: the compiler and the store, where it counts. Serves many threads at once. */
@@ -32,10 +33,6 @@ int rs_builder_tuned_for(const rs_builder *builder); /* 0: none was named */
 /* The store, which is opened now if that was put off. */
 rs_store *rs_builder_store(rs_builder *builder);
 rs_nvrtc *rs_builder_nvrtc(rs_builder *builder);
-
-/* Architectures that the NVRTC at hand knows, ascending; *count: room in, number out. Errors: those of rs_nvrtc_archs.
- */
-rowscan_status rs_builder_archs(rs_builder *builder, int *archs, int *count);
 
 /*
  * What can be compiled for an architecture, as far as the name of the NVRTC at hand tells, without loading it: nothing
@@ -66,9 +63,7 @@ typedef struct rs_binary {
   const char *ptx;   /* NULL: rs_build_to_load left it on disk */
   const void *cubin; /* NULL: there is PTX alone (rs_builder_serve) */
   size_t ptx_bytes, cubin_bytes;
-  int registers, shared_bytes, local_bytes, spill_bytes; /* the most of the source's kernels */
-  int fewer_blocks;                                      /* than its source's launch bounds say: see compile.h */
-  int compile_us;                                        /* what compiling it took, now or then */
+  rs_facts facts; /* its compile took compile_us of these now or then */
   double milliseconds;
   bool cached;              /* not compiled by this call; after a call with `fresh`: never */
   bool stored;              /* the store has it, or had it a moment ago */
@@ -81,7 +76,7 @@ typedef struct rs_binary {
  * processes, one of those who ask for the same key compiles; the others wait. What the store does not keep, the builder
  * does, up to a small number of binaries. fresh: do not ask the cache, compile and publish anew (an entry that the
  * driver rejected). Errors: NO_COMPILER, COMPILE_FAILED (with log and numbered source), OUT_OF_MEMORY; NOT_CACHED,
- * whose story ends with the architecture, so that the caller can add what was to be built.
+ * whose message ends with the architecture, so that the caller can add what was to be built.
  */
 rowscan_status rs_build(rs_builder *builder, rs_binary *binary, const char *canonical, const char *source, int arch,
                         bool fresh);

@@ -331,21 +331,21 @@ static bool is_whole(const candidate *one) {
 }
 
 static rowscan_status tell(const rs_nvrtc *nvrtc) {
-  rs_text story = {0};
+  rs_text message = {0};
   if (nvrtc->asked)
-    rs_text_add(&story, "no NVRTC: %s names %s", nvrtc->asked_by, nvrtc->asked);
+    rs_text_add(&message, "no NVRTC: %s names %s", nvrtc->asked_by, nvrtc->asked);
   else
-    rs_text_add(&story, "no NVRTC: it is part of the CUDA toolkit, and of the wheel nvidia-cuda-nvrtc; ROWSCAN_NVRTC "
-                        "may name its file");
-  rs_text_add(&story, "; tried:\n%s", nvrtc->tried.data ? nvrtc->tried.data : "");
+    rs_text_add(&message, "no NVRTC: it is part of the CUDA toolkit, and of the wheel nvidia-cuda-nvrtc; ROWSCAN_NVRTC "
+                          "may name its file");
+  rs_text_add(&message, "; tried:\n%s", nvrtc->tried.data ? nvrtc->tried.data : "");
   for (int i = 0; i < nvrtc->places.count; i++)
-    rs_text_add(&story, "%s  %s\n", i ? "" : "after looking for the file in:\n", nvrtc->places.place[i].dir);
-  rowscan_status status = rs_fail_lines(ROWSCAN_NO_COMPILER, "%s", story.failed ? "no NVRTC" : story.data);
-  rs_text_free(&story);
+    rs_text_add(&message, "%s  %s\n", i ? "" : "after looking for the file in:\n", nvrtc->places.place[i].dir);
+  rowscan_status status = rs_fail_lines(ROWSCAN_NO_COMPILER, "%s", message.failed ? "no NVRTC" : message.data);
+  rs_text_free(&message);
   return status;
 }
 
-/* Without success. A story that is not whole is of no use: all is looked at once more when somebody asks again. */
+/* Without success. A message that is not whole is of no use: all is looked at once more when somebody asks again. */
 static bool end_search(rs_nvrtc *nvrtc) {
   if (nvrtc->tried.failed) {
     nvrtc->starved = true;

@@ -97,7 +97,7 @@ const char *rs_nvrtc_path(rs_nvrtc *nvrtc);
 /* Of a loaded library: "NVRTC 13.0 (/usr/local/cuda/lib64/libnvrtc.so.13)". Else without the version. */
 const char *rs_nvrtc_describe(rs_nvrtc *nvrtc, char *text, size_t room);
 
-/* Turns a failed call into a status and a story; NO_COMPILER, but for OUT_OF_MEMORY. */
+/* Turns a failed call into a status and a message; NO_COMPILER, but for OUT_OF_MEMORY. */
 rowscan_status rs_nvrtc_failed(rs_nvrtc *nvrtc, const rs_nvrtc_calls *calls, nvrtcResult result, const char *call);
 
 #endif

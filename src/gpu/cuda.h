@@ -168,8 +168,8 @@ rowscan_status rs_cuda_open(const rs_cuda **cuda);
 bool rs_cuda_is_there(void);
 
 /*
- * Turns a failed call into a status and a story: "cuMemAlloc_v2(...) failed: CUDA_ERROR_OUT_OF_MEMORY (out of memory)".
- * OUT_OF_MEMORY for that error, else CUDA_FAILED. `call` names it, with what it was asked where that helps.
+ * Turns a failed call into a status and a message: "cuMemAlloc_v2(...) failed: CUDA_ERROR_OUT_OF_MEMORY (out of
+ * memory)". OUT_OF_MEMORY for that error, else CUDA_FAILED. `call` names it, with what it was asked where that helps.
  */
 rowscan_status rs_cuda_failed(const rs_cuda *cuda, CUresult result, const char *call);
 

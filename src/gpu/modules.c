@@ -17,6 +17,89 @@ static rowscan_status out_of_memory(void) {
   return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for a kernel");
 }
 
+/* ---- what the driver rejects ------------------------------------------------------------------------------------- */
+
+typedef struct rs_reject {
+  struct rs_reject *older;
+  char *key, *message;
+  rowscan_status status;
+} reject;
+
+void rs_rejects_init(rs_rejects *all) {
+  *all = (rs_rejects){.newest = NULL};
+  pthread_mutex_init(&all->lock, NULL);
+}
+
+static void free_reject(reject *one) {
+  free(one->key);
+  free(one->message);
+  free(one);
+}
+
+void rs_rejects_free(rs_rejects *all) {
+  while (all->newest) {
+    reject *one = all->newest;
+    all->newest = one->older;
+    free_reject(one);
+  }
+  pthread_mutex_destroy(&all->lock);
+}
+
+/* The next three are called with the lock held. */
+static reject *find_reject(const rs_rejects *all, const char *key) {
+  reject *one = all->newest;
+  while (one && strcmp(one->key, key) != 0)
+    one = one->older;
+  return one;
+}
+
+static void drop_oldest(rs_rejects *all) {
+  reject **at = &all->newest;
+  while ((*at)->older)
+    at = &(*at)->older;
+  free_reject(*at);
+  *at = NULL;
+  all->count--;
+}
+
+static void keep_reject(rs_rejects *all, reject *one) {
+  one->older = all->newest;
+  all->newest = one;
+  if (++all->count > RS_MOST_REJECTS)
+    drop_oldest(all);
+}
+
+void rs_rejects_add(rs_rejects *all, const char *key, rowscan_status status) {
+  reject *one = calloc(1, sizeof *one);
+  if (!one)
+    return;
+  one->status = status;
+  one->key = strdup(key);
+  one->message = strdup(rowscan_last_error());
+  pthread_mutex_lock(&all->lock);
+  bool wanted = one->key && one->message && !find_reject(all, key);
+  if (wanted)
+    keep_reject(all, one);
+  pthread_mutex_unlock(&all->lock);
+  if (!wanted)
+    free_reject(one);
+}
+
+bool rs_rejects_any(rs_rejects *all) {
+  pthread_mutex_lock(&all->lock);
+  bool any = all->newest != NULL;
+  pthread_mutex_unlock(&all->lock);
+  return any;
+}
+
+rowscan_status rs_rejects_ask(rs_rejects *all, const char *key) {
+  pthread_mutex_lock(&all->lock);
+  const reject *one = find_reject(all, key);
+  rowscan_status status = one ? rs_fail_lines(one->status, "%s", one->message) : ROWSCAN_OK;
+  pthread_mutex_unlock(&all->lock);
+  return status;
+}
+
 /* ---- built ------------------------------------------------------------------------------------------------------- */
 
 static rowscan_status tell_missing(const rs_modules *all, rs_kernel kernel) {
@@ -50,7 +133,7 @@ static void unbuild(rs_module *module) {
 /* The words of a kernel are those of its shape as it was compiled. */
 static rowscan_status tell_blocks(const rs_modules *all, rs_kernel kernel, rs_module *module) {
   rs_shape made = all->geometry->shape[kernel];
-  made.min_blocks -= module->binary.fewer_blocks;
+  made.min_blocks -= module->binary.facts.fewer_blocks;
   rs_text words = {0};
   rs_shape_text(&made, &words);
   if (words.failed) {
@@ -153,7 +236,7 @@ static bool key_of(const rs_modules *all, const rs_module *module, rs_text *key)
 static rowscan_status remember(const rs_modules *all, const rs_module *module, rowscan_status status) {
   rs_text key = {0};
   if (key_of(all, module, &key)) {
-    rs_verdicts_add(&all->gpu->verdicts, key.data, status);
+    rs_rejects_add(&all->gpu->rejects, key.data, status);
     rs_log_write(all->gpu->log, ROWSCAN_LOG_WARNING,
                  "sm_%d: the driver rejects a kernel that was compiled just now, which is not tried again: %s: %s",
                  all->arch, module->words.data, rowscan_last_error());
@@ -166,8 +249,8 @@ static rowscan_status remember(const rs_modules *all, const rs_module *module, r
 static rowscan_status recall(const rs_modules *all, const rs_module *module) {
   rs_text key = {0};
   rowscan_status status = ROWSCAN_OK;
-  if (rs_verdicts_any(&all->gpu->verdicts) && key_of(all, module, &key))
-    status = rs_verdicts_ask(&all->gpu->verdicts, key.data);
+  if (rs_rejects_any(&all->gpu->rejects) && key_of(all, module, &key))
+    status = rs_rejects_ask(&all->gpu->rejects, key.data);
   rs_text_free(&key);
   if (status)
     rs_log_write(all->gpu->log, ROWSCAN_LOG_DEBUG,
@@ -267,8 +350,8 @@ typedef struct batch {
   rs_modules *all;
   pthread_mutex_t lock; /* of what follows */
   rowscan_status status;
-  int failed; /* the first of those that did, whose status and story these are */
-  char *story;
+  int failed; /* the first of those that did, whose status and message these are */
+  char *message;
 } batch;
 
 static void build_one(void *what, int64_t i, void *seat) {
@@ -279,10 +362,10 @@ static void build_one(void *what, int64_t i, void *seat) {
     return;
   pthread_mutex_lock(&job->lock);
   if (!job->status || i < job->failed) {
-    free(job->story);
+    free(job->message);
     job->status = status;
     job->failed = (int)i;
-    job->story = strdup(rowscan_last_error());
+    job->message = strdup(rowscan_last_error());
   }
   pthread_mutex_unlock(&job->lock);
 }
@@ -295,8 +378,8 @@ static rowscan_status build_all(rs_modules *all, int count, int threads) {
   if (!worked)
     return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for threads that compile");
   if (job.status)
-    rs_fail_lines(job.status, "%s", job.story ? job.story : rowscan_status_name(job.status));
-  free(job.story);
+    rs_fail_lines(job.status, "%s", job.message ? job.message : rowscan_status_name(job.status));
+  free(job.message);
   return job.status;
 }
 

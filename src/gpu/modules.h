@@ -10,9 +10,44 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 
+#include "base/status.h"
+#include "compile/build.h"
+#include "device.h"
 #include "family/tune.h"
-#include "gpu.h"
+
+/*
+ * Kernels that the driver rejects even when they were compiled a moment before. To compile such a one again, at each
+ * plan, would take a second each time and come to the same end. Serves many threads at once; asking costs next to
+ * nothing while there are none.
+ */
+enum { RS_MOST_REJECTS = 256 }; /* the oldest go: what is forgotten is compiled once more */
+
+typedef struct rs_rejects {
+  pthread_mutex_t lock;
+  struct rs_reject *newest;
+  int count;
+} rs_rejects;
+
+void rs_rejects_init(rs_rejects *all);
+void rs_rejects_free(rs_rejects *all);
+
+/* Keeps a failure of a key (build.h) and its message, which is the last error. Out of memory: it is not kept. */
+void rs_rejects_add(rs_rejects *all, const char *key, rowscan_status status);
+
+bool rs_rejects_any(rs_rejects *all);
+
+/* What failed for this key, with its message; OK: nothing that is known. */
+rowscan_status rs_rejects_ask(rs_rejects *all, const char *key);
+
+/* What programs of a GPU share: the device, what makes their code, and what its driver rejects. */
+typedef struct rs_gpu {
+  rs_device device; /* arch 0: there is none, and programs can only be looked at */
+  rs_builder *builder;
+  rs_rejects rejects; /* of the device's driver, which no other context's need share */
+  const rs_log *log;
+} rs_gpu;
 
 typedef struct rs_module {
   pthread_mutex_t lock; /* of all but `function` and `whole`; held while it is made */

@@ -2,7 +2,7 @@
  * batch.c - whole rows of up to a panel's elements, many at a time
  * SPDX-License-Identifier: MIT
  */
-#include "batch.h"
+#include "work.h"
 
 #include <string.h>
 

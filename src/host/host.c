@@ -15,8 +15,6 @@
 
 #include "base/ints.h"
 #include "base/status.h"
-#include "batch.h"
-#include "last_cache.h"
 #include "ops.h"
 #include "processors.h"
 #include "work.h"

@@ -1,5 +1,5 @@
 /*
- * processors.c - how many processors this process may use
+ * processors.c - how many processors this process may use, and how large their last cache is
  * SPDX-License-Identifier: MIT
  *
  * A container is given a share of the machine's processors by a quota: so many microseconds of processor time in each
@@ -8,7 +8,6 @@
  * version 1 the groups of the controller `cpu` are a tree of their own, with a file for each number. Within a namespace
  * or a container /proc/self/cgroup may name a group that can't be seen; what can be is looked at all the same.
  */
-#define _GNU_SOURCE
 #include "processors.h"
 
 #include <fcntl.h>
@@ -138,4 +137,43 @@ static int processors_to_run_on(void) {
 
 int rs_processors(void) {
   return least(processors_to_run_on(), rs_processors_quota(""));
+}
+
+/* ---- their last cache -------------------------------------------------------------------------------------------- */
+
+/*
+ * Linux tells what the cores of one cluster share. sysconf() of glibc counts the caches of all clusters of a socket
+ * (256 MB where eight cores share 32), says 0 on other processors than x86, and other C libraries have no such
+ * question.
+ */
+
+/* "32768K"; 0 for what is no size. */
+static int64_t read_size(const char *path) {
+  char text[32], *unit;
+  if (!read_file(path, text, sizeof text))
+    return 0;
+  long long number = strtoll(text, &unit, 10);
+  int shift = *unit == 'K' ? 10 : *unit == 'M' ? 20 : *unit == 'G' ? 30 : 0;
+  return number > 0 && number < 1 << 30 ? (int64_t)number << shift : 0;
+}
+
+int64_t rs_last_cache_told(const char *root) {
+  enum { CACHES = 8 };
+  int64_t most = 0;
+  char path[1024];
+  for (int i = 0; i < CACHES; i++) {
+    snprintf(path, sizeof path, "%s/sys/devices/system/cpu/cpu0/cache/index%d/size", root, i);
+    int64_t bytes = read_size(path);
+    most = bytes > most ? bytes : most;
+  }
+  return most;
+}
+
+int64_t rs_last_cache_bytes(void) {
+  int64_t bytes = rs_last_cache_told("");
+#ifdef _SC_LEVEL3_CACHE_SIZE
+  if (!bytes)
+    bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+#endif
+  return bytes > 0 ? bytes : 0;
 }

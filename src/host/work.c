@@ -28,7 +28,7 @@ void rs_load_init(const rs_run *s, void *total, const void *init) {
     rs_move(total, &number, s->size);
 }
 
-void rs_save_number(const rs_run *s, void *kept, const void *number) {
+static void save_number(const rs_run *s, void *kept, const void *number) {
   rs_convert *save = s->isa->save[s->wide][s->spec->acc_type];
   if (s->acc_bytes == s->size)
     rs_move(kept, number, s->size);
@@ -49,7 +49,7 @@ void rs_show(const rs_run *s, void *numbers, const void *totals, int64_t count) 
 void rs_save_total(const rs_run *s, void *kept, const void *total) {
   uint64_t number;
   rs_show(s, &number, total, 1);
-  rs_save_number(s, kept, &number);
+  save_number(s, kept, &number);
 }
 
 /* ---- blocks: what is read and written at a time ------------------------------------------------------------------ */
@@ -185,7 +185,7 @@ static inline void write_block(const rs_run *s, rs_seat *k, const block *b, line
 }
 
 static void save_total(const rs_run *s, const rs_tile *t, int64_t row, const void *number) {
-  rs_save_number(s, (char *)s->rows.array[RS_TOTALS].data + t->at[RS_OWN][row] * s->acc_bytes, number);
+  save_number(s, (char *)s->rows.array[RS_TOTALS].data + t->at[RS_OWN][row] * s->acc_bytes, number);
 }
 
 /* What is special before the first step of a row, and after the last. */

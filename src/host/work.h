@@ -2,7 +2,7 @@
  * work.h - one run of the host engine: what is scanned, how it is cut, and what a thread needs to do its part
  * SPDX-License-Identifier: MIT
  *
- * Rows are taken in tiles. A tile is made of strips, which are scanned side by side, panel by panel (host_isa.h): a
+ * Rows are taken in tiles. A tile is made of strips, which are scanned side by side, panel by panel (isa.h): a
  * strip is one row, or as many columns as make a line of a panel; a tile is one row, a few rows that lie between one
  * another, or so many columns that whole stretches of memory are read at a time. Where tiles are too few for the
  * threads, they are cut into pieces of a power of two steps. A piece is read twice, the second time from the L2 cache:
@@ -86,7 +86,7 @@ typedef struct rs_run {
   char neutral[RS_MOST_TOTAL] __attribute__((aligned(16)));
   uint64_t identity;          /* a number, in the first bytes */
   uint64_t mask_bits;         /* those that make a mask true */
-  bool batch;                 /* whole rows, many at a time (host_batch.h); else */
+  bool batch;                 /* whole rows, many at a time (batch.c); else */
   bool columns;               /* strips are columns, not single rows */
   bool stream;                /* outputs are written past the caches */
   int64_t strip_rows, width;  /* rows of a strip, and the same in a panel: whole vectors of columns */
@@ -122,9 +122,28 @@ static inline void rs_move_total(const rs_run *run, void *to, const void *from) 
 /* The total that a fold from an initial value starts with, and what is kept of a row's total. */
 void rs_load_init(const rs_run *run, void *total, const void *init);
 void rs_save_total(const rs_run *run, void *kept, const void *total);
-void rs_save_number(const rs_run *run, void *kept, const void *number);
 
 /* Of `count` totals, as numbers. */
 void rs_show(const rs_run *run, void *numbers, const void *totals, int64_t count);
+
+/* ---- whole rows of up to a panel's elements, many at a time ------------------------------------------------------ */
+
+/*
+ * Rows that lie at even distances are read as they are, one after another, into a panel of rows, where no element is
+ * moved to another place than its own: converted, masked, scanned by loops->lines, rounded, and written. Where there is
+ * nothing to convert, gather or mask, the scan reads the input itself.
+ */
+
+/* Whether rows of this run may go so. */
+bool rs_batch_serves(const rs_run *run);
+
+/* Whether the run is small enough to go at once, without a seat, however its rows lie. */
+bool rs_small_serves(const rs_run *run);
+
+/* Chunk number `chunk` of the run, of `chunk_tiles` whole tiles. */
+void rs_run_batch(void *run, int64_t chunk, void *seat);
+
+/* All of a small run, of which nothing is known but what describe() in host.c says. */
+void rs_run_small(const rs_run *run);
 
 #endif

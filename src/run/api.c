@@ -1,6 +1,6 @@
 /*
- * api.c - the API border of contexts, plans, scans and devices: checks arguments, nothing else; carry.c has its own
- * SPDX-License-Identifier: MIT
+ * api.c - the API border of contexts, plans, scans and devices: checks arguments, nothing else; scan.c and carry.c have
+ * their own SPDX-License-Identifier: MIT
  */
 #include "rowscan.h"
 
@@ -11,9 +11,9 @@
 #include "base/sized.h"
 #include "family/emit.h"
 #include "plan.h"
-#include "scan.h"
 #include "spec/arch.h"
 #include "spec/overlap.h"
+#include "spec/rows.h"
 #include "spec/spec.h"
 
 const char *rowscan_version(void) {
@@ -191,10 +191,10 @@ rowscan_status rowscan_plan_module(const rowscan_plan *plan, int index, rowscan_
   rowscan_module_info found = {.kernel = rs_kernel_name(kernel),
                                .regime = rs_kernel_regime(geometry, kernel),
                                .threads = geometry->shape[kernel].threads,
-                               .registers = binary->registers,
-                               .shared_bytes = binary->shared_bytes,
-                               .local_bytes = binary->local_bytes,
-                               .spill_bytes = binary->spill_bytes,
+                               .registers = binary->facts.registers,
+                               .shared_bytes = binary->facts.shared_bytes,
+                               .local_bytes = binary->facts.local_bytes,
+                               .spill_bytes = binary->facts.spill_bytes,
                                .ptx_bytes = binary->ptx_bytes,
                                .cubin_bytes = binary->cubin_bytes,
                                .build_ms = module->binary.milliseconds,
@@ -224,7 +224,7 @@ rowscan_status rowscan_plan_run(rowscan_plan *plan, const rowscan_args *args, st
 
 rowscan_status rowscan_archs(rowscan_context *context, int *archs, int *count) {
   RS_UNCANCELLED;
-  return rs_builder_archs(context->gpu.builder, archs, count);
+  return rs_nvrtc_archs(rs_builder_nvrtc(context->gpu.builder), archs, count);
 }
 
 rowscan_status rowscan_source(const rowscan_spec *spec, const char *arch, int module, char **source) {
@@ -249,20 +249,6 @@ void rowscan_free(void *memory) {
 }
 
 /* ---- one call ---------------------------------------------------------------------------------------------------- */
-
-rowscan_status rowscan_scan(rowscan_context *context, const rowscan_problem *problem, struct CUstream_st *stream) {
-  return rs_scan(context, problem, stream);
-}
-
-rowscan_status rowscan_scan_host(rowscan_context *context, const rowscan_problem *problem) {
-  RS_UNCANCELLED;
-  return rs_scan_host(context, problem);
-}
-
-rowscan_status rowscan_prepare(rowscan_context *context, const rowscan_problem *problem) {
-  RS_UNCANCELLED;
-  return rs_scan_prepare(context, problem);
-}
 
 rowscan_status rowscan_workspace_bytes(rowscan_context *context, const rowscan_problem *problem, size_t *bytes) {
   RS_UNCANCELLED;

@@ -14,7 +14,7 @@
 
 #include "base/cancel.h"
 #include "base/status.h"
-#include "scan.h"
+#include "context.h"
 #include "spec/rows.h"
 #include "spec/types.h"
 
@@ -96,7 +96,7 @@ static rowscan_status combine(const rowscan_carry *carry, void *to, rowscan_type
                          .output = {.data = to, .type = type, .strides = strides},
                          .acc_type = carry->spec.acc_type,
                          .init = {.data = a}};
-  return rs_scan(carry->context, &one, stream);
+  return rowscan_scan(carry->context, &one, stream);
 }
 
 static rowscan_status combine_state(const rowscan_carry *carry, void *to, const void *a, const void *b,
@@ -176,7 +176,7 @@ static rowscan_status sum_up(rowscan_carry *carry, const chunk *all, rowscan_pro
       return status;
     part.output = (rowscan_output){.data = carry->scratch.memory, .type = carry->spec.out_type};
   }
-  return rs_scan(carry->context, &part, all->stream);
+  return rowscan_scan(carry->context, &part, all->stream);
 }
 
 /* The last result of a part that completes a larger block. */
@@ -197,7 +197,7 @@ static rowscan_status scan_piece(rowscan_carry *carry, const chunk *all, int64_t
   rowscan_status status = sum_up(carry, all, part);
   part.init.data = prefix_of(carry, carry->count);
   if (!status)
-    status = rs_scan(carry->context, &part, all->stream);
+    status = rowscan_scan(carry->context, &part, all->stream);
   if (!status)
     status = push(carry, level, all->stream);
   if (!status && completes && !(part.flags & ROWSCAN_EXCLUSIVE))
@@ -227,7 +227,7 @@ static rowscan_status put_initial(const rowscan_carry *carry, const chunk *all) 
                          .output = {.data = at, .type = carry->spec.out_type, .strides = all->out},
                          .acc_type = carry->spec.acc_type,
                          .init = {.data = prefix_of(carry, carry->count)}};
-  return rs_scan(carry->context, &one, all->stream);
+  return rowscan_scan(carry->context, &one, all->stream);
 }
 
 /* P(count) after the chunk. */
@@ -242,7 +242,7 @@ static rowscan_status put_totals(const rowscan_carry *carry, const chunk *all) {
   rowscan_problem none = all->problem;
   none.flags &= ~ROWSCAN_INCLUDE_INITIAL;
   none.shape = shape;
-  return rs_scan(carry->context, &none, all->stream);
+  return rowscan_scan(carry->context, &none, all->stream);
 }
 
 /* ---- chunks ------------------------------------------------------------------------------------------------------ */
@@ -303,7 +303,7 @@ static rowscan_status begin(rowscan_carry *carry, const chunk *all, const rowsca
         .output = {.data = carry->init.memory, .type = carry->spec.acc_type},
         .acc_type = carry->spec.acc_type};
     if (!status)
-      status = rs_scan(carry->context, &copy, all->stream);
+      status = rowscan_scan(carry->context, &copy, all->stream);
   }
   carry->begun = !status;
   return status;

@@ -182,7 +182,7 @@ rowscan_status rs_context_open(rowscan_context **out, const rowscan_options *opt
   context->staging_bytes = options->staging_bytes;
   rs_slots_init(&context->slots);
   rs_table_init(&context->programs);
-  rs_verdicts_init(&context->gpu.verdicts);
+  rs_rejects_init(&context->gpu.rejects);
   rowscan_status status = bind_engine(context, options);
   if (status)
     rs_nvrtc_close(nvrtc);
@@ -209,7 +209,7 @@ void rs_context_close(rowscan_context *context) {
     return;
   rs_device_finish(&context->gpu.device);
   rs_table_free(&context->programs);
-  rs_verdicts_free(&context->gpu.verdicts);
+  rs_rejects_free(&context->gpu.rejects);
   if (context->gpu.builder)
     rs_builder_close(context->gpu.builder);
   if (context->host)

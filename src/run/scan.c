@@ -2,8 +2,8 @@
  * scan.c - a problem in one call: its rows, its plan, and P(0) where that is wanted
  * SPDX-License-Identifier: MIT
  */
-#include "scan.h"
-
+#include "base/cancel.h"
+#include "context.h"
 #include "plan.h"
 #include "spec/overlap.h"
 #include "stage.h"
@@ -71,7 +71,7 @@ static rowscan_status run_with_initial(rowscan_context *context, const task *sca
   return status ? status : run(context, scan, stream);
 }
 
-rowscan_status rs_scan(rowscan_context *context, const rowscan_problem *problem, struct CUstream_st *stream) {
+rowscan_status rowscan_scan(rowscan_context *context, const rowscan_problem *problem, struct CUstream_st *stream) {
   task scan;
   rowscan_status status = read_task(&scan, context, problem);
   if (status)
@@ -80,7 +80,8 @@ rowscan_status rs_scan(rowscan_context *context, const rowscan_problem *problem,
 }
 
 /* P(0) is written where the output is, on the host. */
-rowscan_status rs_scan_host(rowscan_context *context, const rowscan_problem *problem) {
+rowscan_status rowscan_scan_host(rowscan_context *context, const rowscan_problem *problem) {
+  RS_UNCANCELLED;
   task scan, initial;
   rowscan_status status = read_task(&scan, context, problem);
   if (!status)
@@ -92,7 +93,8 @@ rowscan_status rs_scan_host(rowscan_context *context, const rowscan_problem *pro
   return ROWSCAN_OK;
 }
 
-rowscan_status rs_scan_prepare(rowscan_context *context, const rowscan_problem *problem) {
+rowscan_status rowscan_prepare(rowscan_context *context, const rowscan_problem *problem) {
+  RS_UNCANCELLED;
   task scan, initial;
   rowscan_status status = rs_rows_from_problem(&scan.rows, &scan.spec, problem);
   if (!status)

@@ -95,12 +95,6 @@ static int64_t generous(int64_t bytes, int64_t most) {
   return room <= most ? room : bytes > most ? bytes : most;
 }
 
-static rowscan_status no_memory(const rs_cuda *cuda, CUresult result, const char *call, int64_t bytes) {
-  char words[96];
-  snprintf(words, sizeof words, "%s of %lld bytes for a piece of an array", call, (long long)bytes);
-  return rs_cuda_failed(cuda, result, words);
-}
-
 /* It is clear: with the results comes what lies between them. */
 static rowscan_status grow_device(rs_slots_kept *kept, const rs_device_memory *memory, rs_slot *s, int64_t bytes) {
   static const char what[] = "a piece of an array";
@@ -124,8 +118,11 @@ static rowscan_status grow_pinned(const rs_cuda *cuda, rs_slot *s, int64_t bytes
   s->pinned = NULL;
   s->pinned_bytes = 0;
   CUresult result = cuda->cuMemHostAlloc(&pinned, (size_t)bytes, 0);
-  if (result)
-    return no_memory(cuda, result, "cuMemHostAlloc", bytes);
+  if (result) {
+    char call[96];
+    snprintf(call, sizeof call, "cuMemHostAlloc of %lld bytes for a piece of an array", (long long)bytes);
+    return rs_cuda_failed(cuda, result, call);
+  }
   s->pinned = pinned;
   s->pinned_bytes = bytes;
   return ROWSCAN_OK;

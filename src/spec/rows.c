@@ -25,11 +25,6 @@ static rowscan_type type_of(const rowscan_spec *spec, int which) {
                             : spec->acc_type;
 }
 
-void rs_rows_set_bytes(rs_rows *rows, const rowscan_spec *spec) {
-  for (int a = 0; a < RS_ARRAYS; a++)
-    rows->array[a].bytes = a == RS_MASK && !spec->mask_mode ? 0 : (int64_t)rowscan_type_bytes(type_of(spec, a));
-}
-
 /*
  * The arrays that a run has come first, mostly two: each call waits for what is done with each of them. ends: initial
  * values or totals, whose strides the others have too.

@@ -35,9 +35,6 @@ static inline bool rs_rows_any(const rs_rows *rows, int64_t length) {
   return rows->count > 0 && (length > 0 || rows->array[RS_TOTALS].data);
 }
 
-/* Bytes of the elements of all arrays. */
-void rs_rows_set_bytes(rs_rows *rows, const rowscan_spec *spec);
-
 /* The rows that the arguments of a run describe, checked. args is of this library's size. */
 rowscan_status rs_rows_from_args(rs_rows *rows, const rowscan_spec *spec, const rowscan_args *args);
 

@@ -175,13 +175,13 @@ rowscan_status rs_spec_same(const rowscan_spec *spec, const rowscan_spec *as, co
     int64_t is = rs_field_get(field, spec), was = rs_field_get(field, as);
     if (is == was)
       continue;
-    rs_text story = {0};
-    rs_text_add(&story, "%s: field '%s': ", what, field->name);
-    add_value(field, is, &story);
-    rs_text_add(&story, ", but %s is ", whose);
-    add_value(field, was, &story);
-    rs_fail(ROWSCAN_BAD_ARGUMENT, "%s", story.failed ? what : story.data);
-    rs_text_free(&story);
+    rs_text message = {0};
+    rs_text_add(&message, "%s: field '%s': ", what, field->name);
+    add_value(field, is, &message);
+    rs_text_add(&message, ", but %s is ", whose);
+    add_value(field, was, &message);
+    rs_fail(ROWSCAN_BAD_ARGUMENT, "%s", message.failed ? what : message.data);
+    rs_text_free(&message);
     return ROWSCAN_BAD_ARGUMENT;
   }
   return ROWSCAN_OK;

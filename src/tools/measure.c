@@ -422,7 +422,7 @@ static rowscan_status check_piece(const rs_sets *sets, const rs_box *box, const 
   return status;
 }
 
-/* Has the kernel copy set 0 anew, and compares pieces of it. CUDA_FAILED, with a story, if it is no copy. */
+/* Has the kernel copy set 0 anew, and compares pieces of it. CUDA_FAILED, with a message, if it is no copy. */
 static rowscan_status check_copy(const rs_sets *sets, const rs_copier *copier) {
   const rs_copy_sides sides = rs_sets_sides(sets, 0);
   rowscan_status status = rs_meter_fill(sets->meter, rs_sets_target(sets, 0), 0xff, sets->copy_stride);

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/library.h"
 #include "base/status.h"
-#include "host/last_cache.h"
+#include "host/processors.h"
 
 static const rs_cuda *cuda_of(const rs_meter *meter) {
   return meter->device->cuda;

@@ -29,7 +29,7 @@ typedef struct warming {
   pthread_mutex_t lock; /* of all that follows, and held while visit is called */
   int64_t done, total, failed;
   rowscan_status status; /* of the first that failed */
-  rs_text story;
+  rs_text message;
   char (*entries)[RS_STORE_NAME]; /* that the cache's directory has, or had */
   size_t entry_count, entry_room;
 } warming;
@@ -94,7 +94,7 @@ static void tell(warming *all, rowscan_warmed *one) {
   one->total = all->total;
   if (one->status && !all->failed++) {
     all->status = one->status;
-    rs_text_add(&all->story, "%s: %s", one->arch, one->story);
+    rs_text_add(&all->message, "%s: %s", one->arch, one->story);
   }
   if (list->visit && !all->stopped && list->visit(list->user, one))
     all->stopped = true;
@@ -120,7 +120,7 @@ static rowscan_status read_archs(warming *all) {
   const rowscan_warming *list = all->list;
   all->arch_count = list->archs ? list->arch_count : RS_MOST_ARCHS;
   if (!list->archs)
-    return rs_builder_archs(all->context->gpu.builder, all->archs, &all->arch_count);
+    return rs_nvrtc_archs(rs_builder_nvrtc(all->context->gpu.builder), all->archs, &all->arch_count);
   if (list->arch_count > RS_MOST_ARCHS)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "warming: field 'arch_count': %d is more than %d", list->arch_count,
                    RS_MOST_ARCHS);
@@ -182,7 +182,7 @@ static rowscan_status run(warming *all) {
   if (!all->failed)
     return check_entries(all);
   return rs_fail_lines(all->status, "%lld of %lld could not be made ready; the first: %s", (long long)all->failed,
-                       (long long)all->total, all->story.data ? all->story.data : rowscan_status_name(all->status));
+                       (long long)all->total, all->message.data ? all->message.data : rowscan_status_name(all->status));
 }
 
 static rowscan_status warm(rowscan_context *context, const rowscan_warming *list) {
@@ -197,7 +197,7 @@ static rowscan_status warm(rowscan_context *context, const rowscan_warming *list
   if (!status)
     status = run(&all);
   free(all.specs);
-  rs_text_free(&all.story);
+  rs_text_free(&all.message);
   free(all.entries);
   return status;
 }

@@ -20,25 +20,25 @@
 #include "run/context.h"
 #include "spec/arch.h"
 
+/* An entry, by its name; of one in a pack, its file. */
+typedef struct found {
+  rs_key_fields key;
+  char name[RS_STORE_NAME];
+  const char *pack;
+} found;
+
 /* The entry that is looked for. */
 typedef struct wanted {
   rs_kernel kernel;
   rowscan_regime regime;
-  rs_key_fields key;
-  char name[RS_STORE_NAME];
+  found asked;
   char stem[RS_STORE_NAME]; /* of the key; "": it matters which compiler made the entry */
   bool hit;
-  const char *pack;
   char *damage;
-  char damaged_name[RS_STORE_NAME];
-  const char *damaged_pack;
-  rs_key_fields other; /* what serves though its last line differs, for nothing can be compiled */
-  char other_name[RS_STORE_NAME];
-  const char *other_pack;
-  rs_key_fields nearest;
-  char nearest_name[RS_STORE_NAME];
-  const char *nearest_pack;
-  int distance;
+  found damaged; /* without its key */
+  found other;   /* what serves though its last line differs, for nothing can be compiled */
+  found nearest;
+  int distance; /* of that, and when it was used */
   int64_t used;
 } wanted;
 
@@ -60,12 +60,12 @@ static rowscan_status want_key(wanted *entry, rs_builder *builder, const char *c
   rs_text key = {0};
   rowscan_status status = rs_builder_key(builder, canonical, source, arch, &key);
   if (!status) {
-    rs_store_name(key.data, entry->name);
-    entry->pack = rs_store_pack_of(rs_builder_store(builder), key.data);
-    entry->hit = entry->pack != NULL;
+    rs_store_name(key.data, entry->asked.name);
+    entry->asked.pack = rs_store_pack_of(rs_builder_store(builder), key.data);
+    entry->hit = entry->asked.pack != NULL;
   }
   if (!status || status == ROWSCAN_NO_COMPILER)
-    status = rs_key_cut(&entry->key, status ? stem : key.data) ? ROWSCAN_OK : out_of_memory();
+    status = rs_key_cut(&entry->asked.key, status ? stem : key.data) ? ROWSCAN_OK : out_of_memory();
   rs_text_free(&key);
   return status;
 }
@@ -76,9 +76,9 @@ static rowscan_status want_any(wanted *entry, rs_builder *builder, const char *s
   char *other = rs_builder_served(builder, stem, arch);
   if (!other)
     return ROWSCAN_OK;
-  rs_store_name(other, entry->other_name);
-  entry->other_pack = rs_store_pack_of(rs_builder_store(builder), other);
-  bool cut = rs_key_cut(&entry->other, other);
+  rs_store_name(other, entry->other.name);
+  entry->other.pack = rs_store_pack_of(rs_builder_store(builder), other);
+  bool cut = rs_key_cut(&entry->other.key, other);
   free(other);
   return cut ? ROWSCAN_OK : out_of_memory();
 }
@@ -121,16 +121,17 @@ static int distance_of(const rs_key_fields *asked, const rs_key_fields *found) {
 }
 
 static void compare(wanted *entry, const rs_store_item *item, rs_key_fields *key) {
-  int distance = distance_of(&entry->key, key);
-  if (entry->nearest.text && (distance > entry->distance || (distance == entry->distance && item->used <= entry->used)))
+  int distance = distance_of(&entry->asked.key, key);
+  if (entry->nearest.key.text &&
+      (distance > entry->distance || (distance == entry->distance && item->used <= entry->used)))
     return;
-  rs_key_fields_free(&entry->nearest);
-  entry->nearest = *key;
+  rs_key_fields_free(&entry->nearest.key);
+  entry->nearest.key = *key;
   *key = (rs_key_fields){0}; /* it is the entry's now */
   entry->distance = distance;
   entry->used = item->used;
-  snprintf(entry->nearest_name, sizeof entry->nearest_name, "%s", item->name);
-  entry->nearest_pack = item->pack;
+  snprintf(entry->nearest.name, sizeof entry->nearest.name, "%s", item->name);
+  entry->nearest.pack = item->pack;
 }
 
 /* The first that is damaged is told. Whether there was memory for it. */
@@ -138,14 +139,14 @@ static bool note_damage(wanted *entry, const rs_store_item *item) {
   if (entry->damage)
     return true;
   entry->damage = strdup(item->damage);
-  snprintf(entry->damaged_name, sizeof entry->damaged_name, "%s", item->name);
-  entry->damaged_pack = item->pack;
+  snprintf(entry->damaged.name, sizeof entry->damaged.name, "%s", item->name);
+  entry->damaged.pack = item->pack;
   return entry->damage;
 }
 
 /* What is damaged has no key, but the index of a pack has its stem. */
 static bool is_wanted(const wanted *entry, const rs_store_item *item) {
-  return !strcmp(item->name, entry->name) || (item->damage && item->stem && !strcmp(item->stem, entry->stem));
+  return !strcmp(item->name, entry->asked.name) || (item->damage && item->stem && !strcmp(item->stem, entry->stem));
 }
 
 /* Whether there was memory for it. */
@@ -175,34 +176,30 @@ static int look(void *user, const rs_store_item *item) {
 
 static int tell(const wanted *entry, int (*visit)(void *user, const rowscan_cache_reason *reason), void *user) {
   rowscan_cache_difference differences[2 * RS_KEY_FIELDS];
+  const found *shown = entry->hit                ? &entry->asked
+                       : entry->other.key.text   ? &entry->other
+                       : entry->damage           ? &entry->damaged
+                       : entry->nearest.key.text ? &entry->nearest
+                                                 : &entry->asked;
+  bool nearest = shown == &entry->nearest, other = shown == &entry->other;
   rowscan_cache_reason reason = {.size = sizeof reason,
                                  .kernel = rs_kernel_name(entry->kernel),
                                  .regime = entry->regime,
-                                 .name = entry->name,
-                                 .hit = entry->hit,
+                                 .name = nearest ? entry->asked.name : shown->name,
+                                 .nearest = nearest ? shown->name : NULL,
+                                 .damage = shown == &entry->damaged ? entry->damage : NULL,
+                                 .hit = entry->hit || other,
                                  .differences = differences,
-                                 .pack = entry->pack};
-  if (!entry->hit && entry->other.text) {
-    reason.hit = 1;
-    reason.name = entry->other_name;
-    reason.pack = entry->other_pack;
-    reason.difference_count = rs_key_differences(&entry->key, &entry->other, differences);
-  } else if (!entry->hit && entry->damage) {
-    reason.damage = entry->damage;
-    reason.name = entry->damaged_name;
-    reason.pack = entry->damaged_pack;
-  } else if (!entry->hit && entry->nearest.text) {
-    reason.nearest = entry->nearest_name;
-    reason.pack = entry->nearest_pack;
-    reason.difference_count = rs_key_differences(&entry->key, &entry->nearest, differences);
-  }
+                                 .pack = shown->pack};
+  if (nearest || other)
+    reason.difference_count = rs_key_differences(&entry->asked.key, &shown->key, differences);
   return visit(user, &reason);
 }
 
 static void free_wanted(wanted *entry) {
-  rs_key_fields_free(&entry->key);
-  rs_key_fields_free(&entry->nearest);
-  rs_key_fields_free(&entry->other);
+  rs_key_fields_free(&entry->asked.key);
+  rs_key_fields_free(&entry->nearest.key);
+  rs_key_fields_free(&entry->other.key);
   free(entry->damage);
 }
 

@@ -13,6 +13,7 @@
 
 #include "../support/judge.h"
 #include "../support/quick.h"
+#include "../support/rows_help.h"
 #include "any_op.h"
 #include "compile/compile.h"
 #include "family/columns_parts.h"
@@ -372,7 +373,7 @@ static void run(kernel *k, int64_t inner, bool plain) {
   if (streams)
     inner = 1 + inner % rs_stream_columns(&k->stream);
   rs_rows host = {.rank = s->row_rank, .count = 1}, device;
-  rs_rows_set_bytes(&host, s);
+  set_bytes(&host, s);
   int64_t left = 60000 / (s->length * inner) + 1;
   for (int d = 0; d < host.rank; d++) {
     host.shape[d] = d == host.rank - 1 ? inner : 1 + any((uint32_t)(left < 40 ? left : 40));

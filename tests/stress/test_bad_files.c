@@ -81,7 +81,7 @@ static void expect(life *one, bool done) {
 /* Either a miss, or what was put. */
 static void expect_text(life *one, rs_store *store, const char *key) {
   rs_entry entry;
-  bool hit = rs_store_get(store, key, &entry);
+  bool hit = rs_store_get(store, key, RS_STORE_PARTS, &entry);
   ck_assert_msg(!hit || strcmp(entry.part[0].data, key) == 0, "%s was loaded for %s", (const char *)entry.part[0].data,
                 key);
   rs_entry_free(&entry);
@@ -337,7 +337,7 @@ static bool tells_all(const life *one, bool *counts_known) {
   rs_entry entry;
   bool visited = rs_store_visit(store, tally_visit, &visits);
   bool packs = rs_store_visit_packs(store, tally_visit, &packed) && rs_store_packs(store, NULL) == 1;
-  bool hit = rs_store_get(store, old_keys[0], &entry);
+  bool hit = rs_store_get(store, old_keys[0], RS_STORE_PARTS, &entry);
   *counts_known = rs_store_counted(store, &mine, &all);
   bool told = pack && visited && packs && hit && *counts_known;
   failing = 0;

@@ -173,7 +173,7 @@ static bool stir(rs_store *store, unsigned seed, int rounds, bool with_clear) {
       if (!put(store, name, text) && !with_clear)
         return false; /* losing a race is success */
     } else if (what < 56) {
-      bool hit = rs_store_get(store, name, &entry);
+      bool hit = rs_store_get(store, name, RS_STORE_PARTS, &entry);
       bool sound = !hit || is_a_version(&entry, key);
       rs_entry_free(&entry);
       if (!sound)

@@ -186,7 +186,7 @@ static void put_text(rs_store *store, const char *key) {
 static bool hits_rightly(rs_store *store, const char *key) {
   char text[BYTES];
   rs_entry entry;
-  if (!rs_store_get(store, key, &entry))
+  if (!rs_store_get(store, key, RS_STORE_PARTS, &entry))
     return false;
   make_text(text, key);
   crowd->wrong += strcmp(entry.part[0].data, text) != 0;

@@ -185,7 +185,7 @@ static inline bool put_bytes(rs_store *store, const char *key, size_t bytes) {
 
 static inline bool has(rs_store *store, const char *key, const char *text) {
   rs_entry entry;
-  if (!rs_store_get(store, key, &entry))
+  if (!rs_store_get(store, key, RS_STORE_PARTS, &entry))
     return false;
   bool same = entry.part[0].bytes == strlen(text) && strcmp(entry.part[0].data, text) == 0;
   rs_entry_free(&entry);
@@ -194,7 +194,7 @@ static inline bool has(rs_store *store, const char *key, const char *text) {
 
 static inline bool hits_without(rs_store *store, const char *key, int part) {
   rs_entry entry;
-  bool hit = rs_store_get_without(store, key, part, &entry);
+  bool hit = rs_store_get(store, key, part, &entry);
   ck_assert(hit == (entry.memory != NULL));
   rs_entry_free(&entry);
   return hit;

@@ -210,8 +210,9 @@ static inline bool is_made_from(const rs_binary *binary, const char *source, int
               source, arch);
   bool same = !ptx.failed && strcmp(binary->ptx, ptx.data) == 0 && binary->ptx_bytes == ptx.length &&
               binary->cubin_bytes == 7 + ptx.length % 5 &&
-              memcmp(binary->cubin, "\177ELF\0\1\2\3\4\5\6", binary->cubin_bytes) == 0 && binary->registers == 24 &&
-              binary->shared_bytes == 512 && binary->local_bytes == 64 && binary->spill_bytes == 36;
+              memcmp(binary->cubin, "\177ELF\0\1\2\3\4\5\6", binary->cubin_bytes) == 0 &&
+              binary->facts.registers == 24 && binary->facts.shared_bytes == 512 && binary->facts.local_bytes == 64 &&
+              binary->facts.spill_bytes == 36;
   rs_text_free(&ptx);
   return same;
 }

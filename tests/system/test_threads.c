@@ -22,7 +22,6 @@
 #include "../support/run_tests.h"
 #include "base/status.h"
 #include "host/host.h"
-#include "host/last_cache.h"
 #include "host/processors.h"
 #include "rowscan.h"
 

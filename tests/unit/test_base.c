@@ -107,7 +107,7 @@ static bool keeps_its_files_clean(int set, const char *path) {
   rs_store *store = rs_store_open(&(rs_store_options){.dir = path});
   rs_part parts[RS_STORE_PARTS] = {{"text", 4}};
   rs_entry entry;
-  bool kept = rs_store_put(store, "a=1\nb=2\n", parts) && rs_store_get(store, "a=1\nb=2\n", &entry);
+  bool kept = rs_store_put(store, "a=1\nb=2\n", parts) && rs_store_get(store, "a=1\nb=2\n", RS_STORE_PARTS, &entry);
   rs_entry_free(&entry);
   rs_store_close(store);
   return kept && are_closed(set);

@@ -345,7 +345,7 @@ START_TEST(a_fresh_build_replaces_the_entry) {
   ck_assert(rs_store_put(rs_builder_store(builder), key_text(source, 90), rejected));
   ck_assert_int_eq(rs_build(builder, &binary, canonical, source, 90, false), ROWSCAN_OK);
   ck_assert_str_eq(binary.ptx, "ptx");
-  ck_assert_int_eq(binary.registers, 255);
+  ck_assert_int_eq(binary.facts.registers, 255);
   ck_assert(binary.cached);
   rs_binary_free(&binary);
   ck_assert(!build_text(builder, source, 90, true));
@@ -362,7 +362,7 @@ START_TEST(what_may_not_be_compiled_is_told) {
   rs_builder_forbid(builder, "the boss");
   ck_assert(build_text(builder, source, 90, false));
   told->calls = 0;
-  rs_binary binary = {.registers = 77};
+  rs_binary binary = {.facts.registers = 77};
   ck_assert_int_eq(rs_build(builder, &binary, canonical, source, 80, false), ROWSCAN_NOT_CACHED);
   ck_assert_str_eq(rowscan_last_error(), path_of("not in the cache (%s), and the boss forbids compiling: sm_80", dir));
   check_counts(builder, 1, 2, 1);
@@ -371,7 +371,7 @@ START_TEST(what_may_not_be_compiled_is_told) {
                                                  "compiling: sm_90",
                                                  dir));
   check_counts(builder, 1, 2, 1);
-  ck_assert_int_eq(binary.registers, 77);
+  ck_assert_int_eq(binary.facts.registers, 77);
   ck_assert_int_eq(told->calls, 0);
   ck_assert_int_eq(entries_in(rs_builder_store(builder)), 1);
   rs_builder_close(builder);
@@ -520,8 +520,8 @@ START_TEST(what_spills_is_compiled_with_fewer_blocks) {
     rs_binary binary;
     ck_assert_int_eq(rs_build(builder, &binary, canonical, five, 90, false), ROWSCAN_OK);
     ck_assert_int_eq(binary.cached, i);
-    ck_assert_int_eq(binary.fewer_blocks, 2);
-    ck_assert_int_eq(binary.spill_bytes, 0);
+    ck_assert_int_eq(binary.facts.fewer_blocks, 2);
+    ck_assert_int_eq(binary.facts.spill_bytes, 0);
     ck_assert_ptr_nonnull(strstr(binary.ptx, " -DRS_FEWER_BLOCKS=2 "));
     ck_assert_int_eq(told->compiles, 3); /* with five, four, three */
     ck_assert_int_eq(told->programs, 0);
@@ -545,8 +545,8 @@ START_TEST(what_spills_in_any_case_has_its_blocks) {
   told->roomy = -1;
   ck_assert_int_eq(rs_build(builder, &binary, canonical, "RS_KERNEL(128, 5) k() {}\n", 90, false), ROWSCAN_OK);
   ck_assert_int_eq(told->compiles, 4); /* one block leaves no more registers than two */
-  ck_assert_int_eq(binary.fewer_blocks, 0);
-  ck_assert_int_eq(binary.spill_bytes, 36);
+  ck_assert_int_eq(binary.facts.fewer_blocks, 0);
+  ck_assert_int_eq(binary.facts.spill_bytes, 36);
   ck_assert_ptr_null(strstr(binary.ptx, "RS_FEWER_BLOCKS"));
   rs_binary_free(&binary);
   rs_builder_close(builder);
@@ -562,7 +562,7 @@ START_TEST(what_the_assembler_fails_on_is_optimized_less) {
   ck_assert_int_eq(told->compiles, 2);
   ck_assert_int_eq(told->programs, 0);
   ck_assert_ptr_nonnull(strstr(binary.ptx, " --ptxas-options=-O1 --ptxas-options=-v"));
-  ck_assert_int_eq(binary.registers, 24);
+  ck_assert_int_eq(binary.facts.registers, 24);
   rs_binary_free(&binary);
   rs_builder_close(builder);
 }
@@ -604,7 +604,7 @@ static void *build_once(void *argument) {
   }
   all->cached += binary.cached;
   ck_assert_ptr_nonnull(strstr(binary.ptx, text));
-  ck_assert_int_eq(binary.registers, 24);
+  ck_assert_int_eq(binary.facts.registers, 24);
   rs_binary_free(&binary);
   return NULL;
 }
@@ -671,7 +671,7 @@ START_TEST(one_process_compiles_for_all) {
       rs_binary binary;
       rowscan_status status = i % 2 ? rs_build_to_load(builder, &binary, canonical, source, 90)
                                     : rs_build(builder, &binary, canonical, source, 90, false);
-      bool good = status == ROWSCAN_OK && binary.registers == 24 && binary.cubin_bytes;
+      bool good = status == ROWSCAN_OK && binary.facts.registers == 24 && binary.cubin_bytes;
       good = good && (binary.ptx ? strstr(binary.ptx, source) != NULL : i % 2 == 1);
       rs_binary_free(&binary);
       rs_builder_close(builder);
@@ -691,9 +691,9 @@ END_TEST
 START_TEST(a_rejected_source_is_shown) {
   char *dir = fresh();
   rs_builder *builder = open_builder(dir);
-  rs_binary binary = {.registers = 77};
+  rs_binary binary = {.facts.registers = 77};
   ck_assert_int_eq(rs_build(builder, &binary, canonical, mistaken, 90, false), ROWSCAN_COMPILE_FAILED);
-  ck_assert_int_eq(binary.registers, 77);
+  ck_assert_int_eq(binary.facts.registers, 77);
   ck_assert_str_eq(rowscan_last_error(),
                    "NVRTC 13.0 ((a table)) does not compile for sm_90: NVRTC_ERROR_COMPILATION (6)\n"
                    "rowscan.cu(2): error: there is a mistake\n"
@@ -721,10 +721,10 @@ START_TEST(an_unknown_architecture_is_told) {
   ck_assert_int_eq(told->compiles, 0);
   check_counts(builder, 0, 1, 0);
   int archs[4], count = 3;
-  ck_assert_int_eq(rs_builder_archs(builder, archs, &count), ROWSCAN_BAD_ARGUMENT);
+  ck_assert_int_eq(rs_nvrtc_archs(rs_builder_nvrtc(builder), archs, &count), ROWSCAN_BAD_ARGUMENT);
   ck_assert_int_eq(count, 3);
   count = 4;
-  ck_assert_int_eq(rs_builder_archs(builder, archs, &count), ROWSCAN_OK);
+  ck_assert_int_eq(rs_nvrtc_archs(rs_builder_nvrtc(builder), archs, &count), ROWSCAN_OK);
   ck_assert_int_eq(count, 4);
   ck_assert_mem_eq(archs, known_archs, sizeof archs);
   rs_builder_close(builder);
@@ -807,7 +807,7 @@ START_TEST(each_call_may_fail) {
   int failed = 0;
   for (int call = 1;; call++) {
     rs_builder *builder = open_builder(NULL);
-    rs_binary binary = {.registers = 77};
+    rs_binary binary = {.facts.registers = 77};
     told->calls = 0;
     told->fail_at = call;
     told->fail_with = errors[_i];
@@ -822,7 +822,7 @@ START_TEST(each_call_may_fail) {
     } else {
       failed++;
       ck_assert_msg(is_in_story(told->failed), "%s: %s", told->failed, rowscan_last_error());
-      ck_assert_int_eq(binary.registers, 77);
+      ck_assert_int_eq(binary.facts.registers, 77);
       if (errors[_i] == NVRTC_ERROR_OUT_OF_MEMORY)
         ck_assert_int_eq(status, ROWSCAN_OUT_OF_MEMORY);
       else if (errors[_i] == INTERNAL_ERROR && strcmp(told->failed, "nvrtcCompileProgram") == 0)

@@ -389,7 +389,7 @@ START_TEST(a_driver_is_not_asked_again) {
 }
 END_TEST
 
-/* What may be the moment's fault is no verdict: the next plan tries again. */
+/* What may be the moment's fault is no reject: the next plan tries again. */
 START_TEST(a_passing_failure_is_not_remembered) {
   static const CUresult passing[] = {CUDA_ERROR_OUT_OF_MEMORY, 700 /* illegal address */, 900 /* capturing */,
                                      999 /* unknown */};
@@ -701,23 +701,23 @@ START_TEST(all_threads_have_the_same_ptx) {
 }
 END_TEST
 
-/* ---- verdicts ---------------------------------------------------------------------------------------------------- */
+/* ---- rejects ----------------------------------------------------------------------------------------------------- */
 
-/* So that a program that tries ever more kernels does not fill the memory with verdicts. */
-START_TEST(the_oldest_verdicts_are_forgotten) {
-  rs_verdicts all;
-  rs_verdicts_init(&all);
-  ck_assert(!rs_verdicts_any(&all));
-  for (int i = 0; i < RS_MOST_VERDICTS + 10; i++)
+/* So that a program that tries ever more kernels does not fill the memory with rejects. */
+START_TEST(the_oldest_rejects_are_forgotten) {
+  rs_rejects all;
+  rs_rejects_init(&all);
+  ck_assert(!rs_rejects_any(&all));
+  for (int i = 0; i < RS_MOST_REJECTS + 10; i++)
     for (int twice = 0; twice < 2; twice++)
-      rs_verdicts_add(&all, path_of("key %d", i), rs_fail(ROWSCAN_CUDA_FAILED, "story %d", i));
-  ck_assert_int_eq(all.count, RS_MOST_VERDICTS);
-  for (int i = 0; i < RS_MOST_VERDICTS + 10; i++) {
-    rowscan_status status = rs_verdicts_ask(&all, path_of("key %d", i));
+      rs_rejects_add(&all, path_of("key %d", i), rs_fail(ROWSCAN_CUDA_FAILED, "story %d", i));
+  ck_assert_int_eq(all.count, RS_MOST_REJECTS);
+  for (int i = 0; i < RS_MOST_REJECTS + 10; i++) {
+    rowscan_status status = rs_rejects_ask(&all, path_of("key %d", i));
     ck_assert_int_eq(status, i < 10 ? ROWSCAN_OK : ROWSCAN_CUDA_FAILED);
     ck_assert(!status || strcmp(rowscan_last_error(), path_of("story %d", i)) == 0);
   }
-  rs_verdicts_free(&all);
+  rs_rejects_free(&all);
 }
 END_TEST
 
@@ -741,6 +741,6 @@ int main(void) {
   tcase_add_loop_test(all, ptx_that_is_lost_is_made_anew, 0, 4);
   tcase_add_test(all, damaged_ptx_is_never_loaded);
   tcase_add_test(all, all_threads_have_the_same_ptx);
-  tcase_add_test(all, the_oldest_verdicts_are_forgotten);
+  tcase_add_test(all, the_oldest_rejects_are_forgotten);
   return run_suite(suite);
 }

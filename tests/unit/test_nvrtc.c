@@ -69,7 +69,7 @@ static void check_binary(const rs_binary *binary, int arch) {
 START_TEST(architectures_are_told) {
   rs_builder *builder = open_builder(NULL);
   int archs[128], count = 128;
-  ck_assert_int_eq(rs_builder_archs(builder, archs, &count), ROWSCAN_OK);
+  ck_assert_int_eq(rs_nvrtc_archs(rs_builder_nvrtc(builder), archs, &count), ROWSCAN_OK);
   ck_assert_int_gt(count, 3);
   for (int i = 1; i < count; i++)
     ck_assert_int_lt(archs[i - 1], archs[i]);
@@ -78,7 +78,7 @@ START_TEST(architectures_are_told) {
     ck_assert_msg(rs_build(builder, &binary, canonical, small, archs[i], false) == ROWSCAN_OK, "%s",
                   rowscan_last_error());
     check_binary(&binary, archs[i]);
-    ck_assert_int_gt(binary.registers, 0);
+    ck_assert_int_gt(binary.facts.registers, 0);
     rs_binary_free(&binary);
   }
   rs_binary binary;
@@ -94,7 +94,7 @@ START_TEST(a_newer_gpu_has_ptx_of_the_newest) {
   rs_builder *builder = open_builder(NULL);
   int archs[128], count = 128;
   rs_binary binary;
-  ck_assert_int_eq(rs_builder_archs(builder, archs, &count), ROWSCAN_OK);
+  ck_assert_int_eq(rs_nvrtc_archs(rs_builder_nvrtc(builder), archs, &count), ROWSCAN_OK);
   ck_assert_int_eq(rs_build(builder, &binary, canonical, small, FUTURE, false), ROWSCAN_NO_COMPILER);
   rs_builder_serve(builder, FUTURE);
   ck_assert_msg(rs_build(builder, &binary, canonical, small, FUTURE, false) == ROWSCAN_OK, "%s", rowscan_last_error());
@@ -112,14 +112,14 @@ START_TEST(facts_are_those_of_the_kernels) {
   ck_assert_msg(rs_build(builder, &binary, canonical, source, 90, false) == ROWSCAN_OK, "%s", rowscan_last_error());
   check_binary(&binary, 90);
   ck_assert(!binary.cached);
-  ck_assert(binary.registers > 16 && binary.registers <= 32);
-  ck_assert_int_eq(binary.shared_bytes, 1024);
-  ck_assert_int_ge(binary.local_bytes, 64);
-  ck_assert_int_ge(binary.spill_bytes, 2 * 64);
+  ck_assert(binary.facts.registers > 16 && binary.facts.registers <= 32);
+  ck_assert_int_eq(binary.facts.shared_bytes, 1024);
+  ck_assert_int_ge(binary.facts.local_bytes, 64);
+  ck_assert_int_ge(binary.facts.spill_bytes, 2 * 64);
   rs_binary_free(&binary);
   ck_assert_int_eq(rs_build(builder, &binary, canonical, small, 90, false), ROWSCAN_OK);
-  ck_assert(binary.registers > 0 && binary.registers < 32);
-  ck_assert_int_eq(binary.shared_bytes + binary.local_bytes + binary.spill_bytes, 0);
+  ck_assert(binary.facts.registers > 0 && binary.facts.registers < 32);
+  ck_assert_int_eq(binary.facts.shared_bytes + binary.facts.local_bytes + binary.facts.spill_bytes, 0);
   ck_assert_ptr_nonnull(strstr(binary.ptx, "mul.rn.f32")); /* and no fma */
   ck_assert_ptr_null(strstr(binary.ptx, "fma"));
   rs_binary_free(&binary);
@@ -140,9 +140,9 @@ START_TEST(a_kernel_that_spills_has_fewer_blocks) {
   rs_binary binary;
   ck_assert_msg(rs_build(builder, &binary, canonical, text, 90, false) == ROWSCAN_OK, "%s", rowscan_last_error());
   check_binary(&binary, 90);
-  ck_assert_int_eq(binary.fewer_blocks, 3);
-  ck_assert_int_eq(binary.spill_bytes + binary.local_bytes, 0);
-  ck_assert(binary.registers > 64 && binary.registers <= 128);
+  ck_assert_int_eq(binary.facts.fewer_blocks, 3);
+  ck_assert_int_eq(binary.facts.spill_bytes + binary.facts.local_bytes, 0);
+  ck_assert(binary.facts.registers > 64 && binary.facts.registers <= 128);
   rs_binary_free(&binary);
   rs_builder_close(builder);
 }
@@ -163,12 +163,12 @@ START_TEST(long_columns_of_products_compile) {
   rs_binary binary;
   rs_text text = {0};
   rs_emit(&spec, &geometry, RS_KERNEL_ALIGNED, &text);
-  ck_assert_int_eq(rs_builder_archs(builder, archs, &count), ROWSCAN_OK);
+  ck_assert_int_eq(rs_nvrtc_archs(rs_builder_nvrtc(builder), archs, &count), ROWSCAN_OK);
   if (archs[count - 1] >= 100) { /* those before 12.8 know none */
     ck_assert_msg(rs_build(builder, &binary, canonical, text.data, 90, false) == ROWSCAN_OK, "%s",
                   rowscan_last_error());
     check_binary(&binary, 90);
-    ck_assert_int_eq(binary.spill_bytes + binary.local_bytes, 0);
+    ck_assert_int_eq(binary.facts.spill_bytes + binary.facts.local_bytes, 0);
     rs_binary_free(&binary);
   }
   rs_text_free(&text);
@@ -339,7 +339,7 @@ static int hit(const char *dir) {
   rs_binary binary = {0};
   if (is_loaded() || rs_build(builder, &binary, canonical, source, 90, false) != ROWSCAN_OK)
     return 1;
-  if (!binary.cached || binary.shared_bytes != 1024 || memcmp(binary.cubin, "\177ELF", 4) != 0)
+  if (!binary.cached || binary.facts.shared_bytes != 1024 || memcmp(binary.cubin, "\177ELF", 4) != 0)
     return 2;
   if (is_loaded())
     return 3;

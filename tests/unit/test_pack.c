@@ -657,7 +657,8 @@ static int visit_hollow(const char *path, const holes *what) {
   rs_store *store = open_with(path, NULL, NULL);
   visit_book book = {0};
   rs_entry entry;
-  bool hit = rs_store_get(store, hollow_key, &entry), visited = rs_store_visit_packs(store, keep_visit, &book);
+  bool hit = rs_store_get(store, hollow_key, RS_STORE_PARTS, &entry),
+       visited = rs_store_visit_packs(store, keep_visit, &book);
   rs_entry_free(&entry);
   rs_store_close(store);
   if (!visited || hit != (!what->says && !what->pack_says) || book.entries != !what->pack_says)

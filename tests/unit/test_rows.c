@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../support/rows_help.h"
 #include "../support/run_tests.h"
 #include "spec/overlap.h"
 #include "spec/rows.h"
@@ -465,7 +466,7 @@ static void any_rows(rs_rows *rows, rowscan_spec *spec) {
   any_strides(rows->array[RS_MASK].stride, &rows->array[RS_MASK].step, rows->rank);
   for (int d = 0, step = 1; d < rows->rank; step *= (int)rows->shape[d++])
     rows->array[RS_INIT].stride[d] = rows->array[RS_TOTALS].stride[d] = rand() % 4 ? step : rand() % 7 - 3;
-  rs_rows_set_bytes(rows, spec);
+  set_bytes(rows, spec);
   rows->initial = rand() % 4 == 0;
   spec->flags = rand() % 2 ? ROWSCAN_REVERSE : 0;
   rows->array[RS_IN].data = somewhere(bytes_of(spec->in_type));
