@@ -3,7 +3,8 @@
  * SPDX-License-Identifier: MIT
  *
  * The first candidates of a table were measured (tests/results/geometry.csv). What is legal is arithmetic, so that a
- * type, an operator or an architecture that nobody measured has a sane geometry too.
+ * type, an operator or an architecture that nobody measured has a sane geometry too. Registers that it does not foresee
+ * compile.c finds: it compiles a kernel that spills again with fewer blocks a multiprocessor.
  */
 #ifndef RS_CANDIDATES_H
 #define RS_CANDIDATES_H
@@ -37,7 +38,7 @@ bool rs_fit_stages(rs_shape *shape, int arch, int64_t stage_bytes, int64_t other
 /* Blocks of so many threads that a multiprocessor has so many registers a thread for; one at least. */
 int rs_blocks_with(int registers, int threads);
 
-/* Whether ptxas was seen to take no more registers than the measured geometries leave: others than sm_90 were not. */
+/* Whether its geometries were measured, and their registers seen to suffice: those of sm_90 alone. */
 static inline bool rs_arch_measured(int arch) {
   return arch / 10 == 9;
 }

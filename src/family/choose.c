@@ -58,7 +58,7 @@ static rs_kernel best(const rs_kernels *all, const rs_rows *rows, rs_kernel any,
 rs_kernel rs_kernels_choose(const rs_kernels *all, const rs_rows *rows) {
   rowscan_regime regime = all->geometry.regime;
   if (regime == ROWSCAN_REGIME_COLUMN)
-    return all->column[rs_columns_chosen(&all->columns, rows)];
+    return rs_column_kernels[rs_columns_chosen(&all->columns, rows)];
   if (regime == ROWSCAN_REGIME_LONG || regime == ROWSCAN_REGIME_AUTO) {
     rs_kernel kernel = best(all, rows, RS_KERNEL_LONG_ANY, RS_KERNEL_LONG_FEW);
     if (regime == ROWSCAN_REGIME_LONG ||
@@ -138,8 +138,6 @@ static void open_columns(rs_kernels *all, int tuned) {
   rs_tune_column_cuts(all->spec, tuned, columns);
   for (int made_of = RS_TEMPLATE_COLUMNS; made_of < RS_TEMPLATES; made_of++)
     columns->of[made_of].multiprocessors = all->multiprocessors;
-  for (int kernel = 0; kernel < RS_KERNELS; kernel++)
-    all->column[all->geometry.shape[kernel].made_of] = (rs_kernel)kernel;
 }
 
 void rs_kernels_open(rs_kernels *all, const rowscan_spec *spec, int tuned, int multiprocessors, double peak_gbs) {

@@ -105,22 +105,21 @@ void rs_tune_column_cuts(const rowscan_spec *spec, int arch, rs_columns *columns
   rs_tune_columns(spec, arch, columns->of);
 }
 
-/* Where which template of layout COLUMNS stands. */
-static const rs_kernel column_kernels[RS_TEMPLATES] = {[RS_TEMPLATE_COLUMNS] = RS_KERNEL_ANY,
-                                                       [RS_TEMPLATE_ASKEW] = RS_KERNEL_NEIGHBOURS,
-                                                       [RS_TEMPLATE_WIDE] = RS_KERNEL_ALIGNED,
-                                                       [RS_TEMPLATE_STREAM_COLUMNS] = RS_KERNEL_DENSE,
-                                                       [RS_TEMPLATE_SHORT_COLUMNS] =
-                                                           RS_KERNEL_DENSE, /* no stream then */
-                                                       [RS_TEMPLATE_COLUMNS_AT_ONCE] = RS_KERNEL_AT_ONCE,
-                                                       [RS_TEMPLATE_PAIRS] = RS_KERNEL_FEW};
+/* A plan has no stream of columns beside short columns. */
+const rs_kernel rs_column_kernels[RS_TEMPLATES] = {[RS_TEMPLATE_COLUMNS] = RS_KERNEL_ANY,
+                                                   [RS_TEMPLATE_ASKEW] = RS_KERNEL_NEIGHBOURS,
+                                                   [RS_TEMPLATE_WIDE] = RS_KERNEL_ALIGNED,
+                                                   [RS_TEMPLATE_STREAM_COLUMNS] = RS_KERNEL_DENSE,
+                                                   [RS_TEMPLATE_SHORT_COLUMNS] = RS_KERNEL_DENSE,
+                                                   [RS_TEMPLATE_COLUMNS_AT_ONCE] = RS_KERNEL_AT_ONCE,
+                                                   [RS_TEMPLATE_PAIRS] = RS_KERNEL_FEW};
 
 static void tune_columns(const rowscan_spec *spec, int arch, rs_geometry *g) {
   rs_shape of[RS_TEMPLATES] = {{0}};
   rs_tune_columns(spec, arch, of);
   for (int made_of = RS_TEMPLATE_COLUMNS; made_of < RS_TEMPLATES; made_of++)
     if (of[made_of].made_of)
-      g->shape[column_kernels[made_of]] = of[made_of];
+      g->shape[rs_column_kernels[made_of]] = of[made_of];
 }
 
 /* AUTO: rows that one block of threads would hold are short. */

@@ -212,7 +212,7 @@ static bool slow_ring_shape(const rowscan_spec *spec, const rs_shape *ring, int 
 /* For rows at any offset from 16 bytes: large parts of a tile for each warp. */
 enum { ANY_RINGS = 3 };
 typedef rs_candidate any_rings[ANY_RINGS];
-static const any_rings any_rings_of_f32 = {{8, 4, 3, 100}, {4, 4, 5, 108}, {2, 4, 10, 131}},
+static const any_rings usual_any_rings = {{8, 4, 3, 100}, {4, 4, 5, 108}, {2, 4, 10, 131}},
                        long_any_rings = {{8, 8, 1, 85}, {8, 4, 3, 100}, {4, 4, 5, 108}},
                        half_any_rings = {{8, 4, 2, 100}, {4, 4, 4, 103}, {2, 4, 8, 115}},
                        byte_any_rings = {{4, 4, 4, 100}, {4, 2, 4, 135}, {2, 2, 8, 137}},
@@ -230,7 +230,7 @@ static const rs_candidate *any_rings_of(const rowscan_spec *spec, int vector) {
     return is_long ? long_bytes_any_rings : bytes_any_rings;
   if (vector > 4)
     return byte ? byte_any_rings : half_any_rings;
-  return widens(spec) ? widening_any_rings : is_long ? long_any_rings : any_rings_of_f32;
+  return widens(spec) ? widening_any_rings : is_long ? long_any_rings : usual_any_rings;
 }
 
 /* kernels/offset.cuh: bytes that copies in shared memory have more, each array of a stage and each room for results. */
@@ -335,7 +335,7 @@ void rs_tune_device(rs_geometry *geometry, const rowscan_spec *spec, int arch, d
 
 /*
  * Blocks of a multiprocessor that have registers for what other tiles told, and for the row's offsets of several
- * dimensions. Those of one in six that were seen to spill with four are here; the rest has it from compile.c.
+ * dimensions: three of those that were seen to spill with four on sm_90.
  */
 static int tiles_blocks(const rowscan_spec *spec, int vector) {
   bool wide = rs_is_wide(spec), bytes = wide && rs_bytes_of(spec->in_type) == 1;

@@ -293,6 +293,24 @@ START_TEST(two_blocks_are_tried_after_three) {
 }
 END_TEST
 
+/* Where the measured candidates have no room, a smaller one has; and a type that is in no table has one that fits. */
+START_TEST(smaller_candidates_are_found) {
+  static const rowscan_type types[] = {ROWSCAN_F32, ROWSCAN_F64, ROWSCAN_BF16, ROWSCAN_I8, ROWSCAN_BOOL};
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    for (int mask = 0; mask < 2; mask++) {
+      rowscan_spec spec = {.size = sizeof spec, .in_type = types[i], .length = 1000001};
+      spec.mask_mode = mask ? ROWSCAN_MASK_SELECT : ROWSCAN_MASK_NONE;
+      ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
+      const rs_shape large = rs_tune(&spec, 90).shape[RS_KERNEL_LONG_DENSE];
+      const rs_shape small = rs_tune(&spec, 120).shape[RS_KERNEL_LONG_DENSE];
+      ck_assert_int_eq(large.made_of, RS_TEMPLATE_STREAM_ANY);
+      ck_assert_int_eq(small.made_of, RS_TEMPLATE_STREAM_ANY);
+      ck_assert_int_le(rs_tile(&small), rs_tile(&large));
+      ck_assert_int_le(small.shared_bytes, 99 * 1024);
+    }
+}
+END_TEST
+
 /* An H100, an H200, and a device that does not tell. */
 START_TEST(slow_memory) {
   static const struct {
@@ -349,6 +367,7 @@ int main(void) {
   tcase_add_test(all, every_geometry_is_sound);
   tcase_add_test(all, forced_regimes);
   tcase_add_test(all, two_blocks_are_tried_after_three);
+  tcase_add_test(all, smaller_candidates_are_found);
   tcase_add_loop_test(all, slow_memory, 0, 10);
   suite_add_tcase(suite, all);
   return run_tests(suite);
