@@ -19,7 +19,8 @@ template <class P, bool ALIGNED, bool IN_PLACE> struct Piece {
   Slab<Mask> mask;
   Slab<Out> out;
 
-  // Of a piece of at most so many elements: where masks and results lie, and all of it, as src/family/piece.h has it.
+  // Of a piece of at most so many elements: where masks and results lie, and all of it, as rs_piece_bytes of
+  // src/family/shape.h has it.
   RS_METHOD static constexpr int mask_at(int most) {
     return Slab<In>::room(most);
   }

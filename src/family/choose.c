@@ -7,12 +7,9 @@
 #include "family.h"
 #include "spec/types.h"
 
+/* Any a, up to INT64_MAX. */
 static int64_t ceiling(int64_t a, int64_t b) {
   return a / b + (a % b != 0);
-}
-
-static int64_t lesser(int64_t a, int64_t b) {
-  return a < b ? a : b;
 }
 
 static rs_sharing sharing_of(const rs_shape *shape) {
@@ -61,7 +58,7 @@ static rs_kernel best(const rs_kernels *all, const rs_rows *rows, rs_kernel any,
 rs_kernel rs_kernels_choose(const rs_kernels *all, const rs_rows *rows) {
   rowscan_regime regime = all->geometry.regime;
   if (regime == ROWSCAN_REGIME_COLUMN)
-    return all->column[rs_columns_chosen(&all->columns, rows)];
+    return rs_column_kernels[rs_columns_chosen(&all->columns, rows)];
   if (regime == ROWSCAN_REGIME_LONG || regime == ROWSCAN_REGIME_AUTO) {
     rs_kernel kernel = best(all, rows, RS_KERNEL_LONG_ANY, RS_KERNEL_LONG_FEW);
     if (regime == ROWSCAN_REGIME_LONG ||
@@ -95,10 +92,10 @@ static size_t nodes_bytes(const rs_kernels *all, const rs_shape *shape, int64_t 
 }
 
 static rs_rows_launch launch_tiles(const rs_kernels *all, const rs_shape *shape, int64_t left) {
-  int64_t tiles = tiles_of_row(all, shape), most = MOST_TILES / tiles, rows = lesser(left, most > 1 ? most : 1);
+  int64_t tiles = tiles_of_row(all, shape), most = MOST_TILES / tiles, rows = rs_least(left, rs_most(most, 1));
   int64_t blocks = rows * tiles;
   if (sharing_of(shape) == RS_PERSISTENT)
-    blocks = lesser(blocks, all->multiprocessors);
+    blocks = rs_least(blocks, all->multiprocessors);
   return (rs_rows_launch){rows, blocks, nodes_bytes(all, shape, rows)};
 }
 
@@ -107,8 +104,8 @@ rs_rows_launch rs_kernels_launch(const rs_kernels *all, rs_kernel kernel, int64_
   if (cut_over_blocks(shape))
     return launch_tiles(all, shape, left);
   if (sharing_of(shape) == RS_BY_GROUPS)
-    return (rs_rows_launch){left, lesser(groups_blocks(shape, left), MOST_BLOCKS), 0};
-  int64_t of_block = shape->rows ? shape->rows : 1, rows = lesser(left, MOST_BLOCKS * of_block);
+    return (rs_rows_launch){left, rs_least(groups_blocks(shape, left), MOST_BLOCKS), 0};
+  int64_t of_block = shape->rows ? shape->rows : 1, rows = rs_least(left, MOST_BLOCKS * of_block);
   return (rs_rows_launch){rows, ceiling(rows, of_block), 0};
 }
 
@@ -139,13 +136,8 @@ size_t rs_kernels_scratch(const rs_kernels *all, const rs_rows *rows) {
 static void open_columns(rs_kernels *all, int tuned) {
   rs_columns *columns = &all->columns;
   rs_tune_column_cuts(all->spec, tuned, columns);
-  columns->any.multiprocessors = all->multiprocessors;
-  columns->stream.multiprocessors = all->multiprocessors;
-  columns->brief.multiprocessors = all->multiprocessors;
-  columns->at_once.multiprocessors = all->multiprocessors;
-  columns->pairs.multiprocessors = all->multiprocessors;
-  for (int kernel = 0; kernel < RS_KERNELS; kernel++)
-    all->column[all->geometry.shape[kernel].made_of] = (rs_kernel)kernel;
+  for (int made_of = RS_TEMPLATE_COLUMNS; made_of < RS_TEMPLATES; made_of++)
+    columns->of[made_of].multiprocessors = all->multiprocessors;
 }
 
 void rs_kernels_open(rs_kernels *all, const rowscan_spec *spec, int tuned, int multiprocessors, double peak_gbs) {

@@ -13,10 +13,9 @@ typedef struct rs_kernels {
   const rowscan_spec *spec; /* complete; it stays where it is */
   rs_geometry geometry;
   int multiprocessors;
-  rs_columns columns;             /* regime column */
-  rs_columns_memo cuts;           /* the same */
-  rs_kernel column[RS_TEMPLATES]; /* the same: which of its kernels is made of which template */
-  size_t scratch;                 /* bytes that a run may need at most */
+  rs_columns columns;   /* regime column */
+  rs_columns_memo cuts; /* the same */
+  size_t scratch;       /* bytes that a run may need at most */
 } rs_kernels;
 
 /* tuned: the architecture whose geometries they have. */

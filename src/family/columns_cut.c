@@ -1,88 +1,55 @@
 /*
- * columns_cut.c - how a run of regime column is cut into tiles
+ * columns_cut.c - how a run of layout COLUMNS is cut into tiles
  * SPDX-License-Identifier: MIT
  */
-#include "columns_cut.h"
+#include "column_cuts.h"
 
-#include <stdbool.h>
 #include <string.h>
 
-static int64_t up(int64_t n, int64_t unit) {
-  return (n + unit - 1) / unit * unit;
-}
-
-static int64_t parts(int64_t n, int64_t of) {
-  return (n + of - 1) / of;
-}
-
-static int64_t least(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
-/* One array, as the cut sees it. */
-typedef struct array {
-  const void *at;
-  int bytes; /* of an element; 0: there is none */
-  int64_t step;
-  const int64_t *stride;
-} array;
-
-static bool neighbours(const array *a, const rs_rows *rows) {
-  return a->stride[rows->rank - 1] == 1 || rows->shape[rows->rank - 1] == 1;
-}
-
-/* All columns of all steps are one run; and those of all outers. */
-static bool one_run(const array *a, const rs_rows *rows, int64_t length) {
-  return neighbours(a, rows) && (a->step == rows->shape[rows->rank - 1] || length == 1);
-}
-static bool stacked(const array *a, const rs_rows *rows, int64_t length) {
+/* All columns of all steps of two outers that follow one another are one run. */
+static bool stacked(const rs_operand *a, const rs_rows *rows, int64_t length) {
   int last = rows->rank - 1;
-  return one_run(a, rows, length) && (rows->rank == 1 || a->stride[last - 1] == length * rows->shape[last]);
+  return rs_steps_in_a_run(a, rows, length) && (rows->rank == 1 || a->stride[last - 1] == length * rows->shape[last]);
 }
 
 /* Steps lie nearer to one another than columns: a transposed array. */
-static bool along_steps(const array *a, const rs_rows *rows) {
+static bool along_steps(const rs_operand *a, const rs_rows *rows) {
   int64_t column = a->stride[rows->rank - 1];
-  return !neighbours(a, rows) && (a->step < 0 ? -a->step : a->step) < (column < 0 ? -column : column);
+  return !rs_neighbours(a, rows) && (a->step < 0 ? -a->step : a->step) < (column < 0 ? -column : column);
 }
 
 /* ---- how large --------------------------------------------------------------------------------------------------- */
 
-static int copies_bytes(const rs_column_shape *shape) {
+static int copies_bytes(const rs_shape *shape) {
   return shape->in + shape->mask + (shape->in == shape->out ? 0 : shape->out);
 }
 
 /* Of a tile that has all steps; a segment's total counts where it is not small beside its elements. */
-static int64_t whole_elements(const rs_column_shape *shape) {
+static int64_t whole_elements(const rs_shape *shape) {
   return shape->tile_bytes / (copies_bytes(shape) + shape->acc / shape->steps);
 }
-static int64_t most_elements(const rs_column_shape *shape) {
+static int64_t most_elements(const rs_shape *shape) {
   return whole_elements(shape) + whole_elements(shape) / 4;
 }
 
-/*
- * Of a tile of few columns that has all steps, if it can: three blocks share a multiprocessor. Measured on an H200 and
- * an H100, f32, 2^26 elements, ratio to memcpy, steps x columns, with tiles of 30 KB and so: 1024 x 8 0.808 0.936,
- * 0.977 0.995; 2048 x 4 0.734 0.888, 0.951 0.991; 3000 x 4 0.692 0.876, 0.908 0.966; 4000 x 4 0.888 0.959, 0.921 0.976.
- * Two blocks of 96 KB, 3000 x 8: 0.665, 0.658.
- */
-static int64_t few_columns_elements(const rs_column_shape *shape) {
+/* Of a tile of few columns that has all steps, if it can: three blocks share a multiprocessor. */
+static int64_t few_columns_elements(const rs_shape *shape) {
   return shape->shared / 7 * 2 / copies_bytes(shape);
 }
 
 /* Of a tile that has not all steps, about. */
-static int64_t tile_bytes(const rs_column_shape *shape, int64_t columns, int64_t steps) {
-  int64_t segments = parts(steps, shape->steps), totals = segments + 4; /* and what comes from other tiles */
+static int64_t tile_bytes(const rs_shape *shape, int64_t columns, int64_t steps) {
+  int64_t segments = rs_parts(steps, shape->steps), totals = segments + 4; /* and what comes from other tiles */
   return columns * (steps * copies_bytes(shape) + totals * shape->acc) + 32 * segments + 512;
 }
 
 /* Elements that a multiprocessor holds in tiles of so many columns and steps; 0: two have no room. */
-static int64_t held(const rs_column_shape *shape, int64_t columns, int64_t steps) {
+static int64_t held(const rs_shape *shape, int64_t columns, int64_t steps) {
   int64_t blocks = shape->shared / (tile_bytes(shape, columns, steps) + 1024 + 512);
-  return blocks < 2 ? 0 : least(blocks, shape->min_blocks) * columns * steps;
+  return blocks < 2 ? 0 : rs_least(blocks, shape->min_blocks) * columns * steps;
 }
 
-static int64_t most_steps(const rs_column_shape *shape) {
+static int64_t most_steps(const rs_shape *shape) {
   return 32 * RS_COLUMN_LANE_SEGMENTS * RS_COLUMN_CHUNKS * shape->steps;
 }
 
@@ -91,33 +58,26 @@ static int64_t most_steps(const rs_column_shape *shape) {
  * multiprocessor holds the most, since that hides the time a tile takes; of nearly equals the fewest, since more blocks
  * then share a multiprocessor. Small tensors are cut into tiles for all multiprocessors.
  */
-static int64_t tile_steps(const rs_column_shape *shape, int64_t columns, int64_t strips) {
-  int64_t best = RS_COLUMN_STEPS, most = least(shape->length - 1, most_steps(shape));
+static int64_t tile_steps(const rs_shape *shape, int64_t columns, int64_t strips) {
+  int64_t best = RS_COLUMN_STEPS, most = rs_least(shape->length - 1, most_steps(shape));
   for (int64_t steps = 2 * RS_COLUMN_STEPS; steps <= most && held(shape, columns, steps) > 0; steps *= 2)
     if (15 * held(shape, columns, steps) >= 16 * held(shape, columns, best))
       best = steps;
   int64_t blocks = (int64_t)shape->multiprocessors * shape->min_blocks;
-  while (best > RS_COLUMN_STEPS && parts(shape->length, best) * strips < blocks)
+  while (best > RS_COLUMN_STEPS && rs_parts(shape->length, best) * strips < blocks)
     best /= 2;
-  return least(best, shape->length);
+  return rs_least(best, shape->length);
 }
 
 /* many: outers, for large tiles. */
-static bool whole(const rs_column_shape *shape, int64_t columns, bool many) {
+static bool whole(const rs_shape *shape, int64_t columns, bool many) {
   enum { FEW = 32 };
   int64_t most = many && columns <= FEW ? few_columns_elements(shape) : most_elements(shape);
   return columns * shape->length <= most && shape->length <= most_steps(shape);
 }
 
-static int64_t outers_of(const rs_rows *rows) {
-  int64_t outers = 1;
-  for (int d = 0; d < rows->rank - 1; d++)
-    outers *= rows->shape[d];
-  return outers;
-}
-
-static void cut_size(ColumnCut *cut, const rs_column_shape *shape, const rs_rows *rows, bool many) {
-  int64_t inner = rows->shape[rows->rank - 1], length = shape->length;
+static void cut_size(ColumnCut *cut, const rs_shape *shape, const rs_rows *rows, bool many) {
+  int64_t inner = rs_columns_of(rows), length = shape->length;
   int64_t elements = whole_elements(shape);
   int64_t columns = inner, strip = shape->strip_bytes / shape->in;
   if (strip < 32)
@@ -127,58 +87,56 @@ static void cut_size(ColumnCut *cut, const rs_column_shape *shape, const rs_rows
   if (!whole(shape, columns, many) && columns > strip) {
     if (strip * length < elements)
       strip = elements / length;
-    columns = parts(inner, parts(inner, strip));
-    columns = least(inner, up(columns, inner % 8 ? 1 : 8));
+    columns = rs_parts(inner, rs_parts(inner, strip));
+    columns = rs_least(inner, rs_up(columns, inner % 8 ? 1 : 8));
   }
   cut->columns = (int32_t)columns;
-  cut->strips = (int32_t)parts(inner, columns);
-  int64_t steps = whole(shape, columns, many) ? length : tile_steps(shape, columns, cut->strips * outers_of(rows));
+  cut->strips = (int32_t)rs_parts(inner, columns);
+  int64_t steps = whole(shape, columns, many) ? length : tile_steps(shape, columns, cut->strips * rs_outers_of(rows));
   cut->steps = (int32_t)steps;
-  cut->tiles = (int32_t)parts(length, steps);
-  cut->segments = (int32_t)parts(steps, shape->steps);
+  cut->tiles = (int32_t)rs_parts(length, steps);
+  cut->segments = (int32_t)rs_parts(steps, shape->steps);
   cut->outers = cut->groups = 1;
   if (rows->rank > 1) {
     int64_t there = rows->shape[rows->rank - 2], outers = 1;
     if (cut->strips == 1 && cut->tiles == 1) {
-      outers = least(there, elements / (columns * up(length, shape->steps)));
+      outers = rs_least(there, elements / (columns * rs_up(length, shape->steps)));
       if (outers < 1)
         outers = 1;
     }
-    cut->outers = (int32_t)parts(there, parts(there, outers));
-    cut->groups = (int32_t)parts(there, cut->outers);
+    cut->outers = (int32_t)rs_parts(there, rs_parts(there, outers));
+    cut->groups = (int32_t)rs_parts(there, cut->outers);
   }
 }
 
 /* ---- how it travels ---------------------------------------------------------------------------------------------- */
 
 /* Whether pieces of so many elements are whole words of 16 bytes. The kernel looks at what it can't tell from here. */
-static bool in_words(const array *a, const rs_rows *rows, int64_t elements) {
-  int64_t unit = 16 / a->bytes;
-  bool whole = (uintptr_t)a->at % 16 == 0 && elements % unit == 0;
-  for (int d = 0; d < rows->rank - 1; d++)
-    whole = whole && (a->stride[d] % unit == 0 || rows->shape[d] == 1);
-  return whole;
+static bool in_words(const rs_operand *a, const rs_rows *rows, int64_t elements) {
+  int64_t all = (int64_t)(uintptr_t)a->data | elements * a->bytes | rs_stride_bits(a, rows, 0, rows->rank - 1);
+  return all % 16 == 0;
 }
 
-static bool outer_in_words(const ColumnCut *cut, const rs_column_shape *shape, int bytes) {
+static bool outer_in_words(const ColumnCut *cut, const rs_shape *shape, int bytes) {
   return shape->length * cut->columns * bytes % 16 == 0;
 }
 
 /* Whether the kernel has outers without a gap between them in shared memory: a last segment has room for all steps. */
-static bool follow(const ColumnCut *cut, const rs_column_shape *shape) {
+static bool follow(const ColumnCut *cut, const rs_shape *shape) {
   return cut->outers == 1 || shape->length <= shape->steps || shape->length % shape->steps == 0;
 }
 
-static int mode_of(const ColumnCut *cut, const rs_column_shape *shape, const rs_rows *rows, const array *a) {
+static int mode_of(const ColumnCut *cut, const rs_shape *shape, const rs_rows *rows, const rs_operand *a) {
   int64_t unit = 16 / a->bytes;
-  if (cut->outers > 1 ? stacked(a, rows, shape->length) : cut->strips == 1 && one_run(a, rows, shape->length)) {
+  if (cut->outers > 1 ? stacked(a, rows, shape->length)
+                      : cut->strips == 1 && rs_steps_in_a_run(a, rows, shape->length)) {
     if (!cut->padded)
       return follow(cut, shape) ? AS_A_RUN : ONE_BY_ONE;
     bool words = cut->outers == 1 || outer_in_words(cut, shape, a->bytes);
     return words && in_words(a, rows, (int64_t)shape->steps * cut->columns) ? BY_SEGMENTS : ONE_BY_ONE;
   }
-  bool words = neighbours(a, rows) && cut->outers == 1 && in_words(a, rows, cut->columns) && a->step % unit == 0 &&
-               rows->shape[rows->rank - 1] % unit == 0;
+  bool words = rs_neighbours(a, rows) && cut->outers == 1 && in_words(a, rows, cut->columns) && a->step % unit == 0 &&
+               rs_columns_of(rows) % unit == 0;
   return words ? BY_STEPS : ONE_BY_ONE;
 }
 
@@ -187,10 +145,10 @@ uint32_t rs_divisor(int64_t d) {
 }
 
 /* Elements between steps. Where 8 lanes take 8 steps of a column, these must not meet in few banks. */
-static int pitch_of(const ColumnCut *cut, const array *a, int mode, bool steps_side_by_side) {
+static int pitch_of(const ColumnCut *cut, const rs_operand *a, int mode, bool steps_side_by_side) {
   int64_t unit = 16 / a->bytes, pitch = cut->columns;
   if (steps_side_by_side && mode < BY_SEGMENTS) {
-    pitch = up(pitch, unit);
+    pitch = rs_up(pitch, unit);
     if (pitch / unit % 2 == 0)
       pitch += unit;
   }
@@ -198,38 +156,36 @@ static int pitch_of(const ColumnCut *cut, const array *a, int mode, bool steps_s
 }
 
 /* For the words of a step or segment. */
-static uint32_t word_divisor(const ColumnCut *cut, const rs_column_shape *shape, const array *a, int mode) {
+static uint32_t word_divisor(const ColumnCut *cut, const rs_shape *shape, const rs_operand *a, int mode) {
   int words = (mode == BY_STEPS ? cut->columns : shape->steps * cut->columns) * a->bytes / 16;
   return mode == BY_STEPS || mode == BY_SEGMENTS ? rs_divisor(words) : 0;
 }
 
-static uint32_t outer_divisor(const ColumnCut *cut, const rs_column_shape *shape, const array *a, int mode) {
+static uint32_t outer_divisor(const ColumnCut *cut, const rs_shape *shape, const rs_operand *a, int mode) {
   return mode == BY_SEGMENTS && cut->outers > 1 ? rs_divisor((int32_t)(shape->length * cut->columns * a->bytes / 16))
                                                 : 0;
 }
 
-static int room_of(const ColumnCut *cut, const rs_column_shape *shape, const array *a, int pitch) {
+static int room_of(const ColumnCut *cut, const rs_shape *shape, const rs_operand *a, int pitch) {
   int64_t room = (int64_t)cut->segments * shape->steps, next = cut->segments > 1 ? room : shape->length;
   int64_t elements = ((cut->outers - 1) * next + room) * pitch; /* in reverse a single segment lies at its room's end */
   int64_t pads = (int64_t)cut->outers * cut->segments * cut->padded;
-  return (int)up(elements * a->bytes + 16 * (pads + 1), 128);
+  return (int)rs_up(elements * a->bytes + 16 * (pads + 1), 128);
 }
 
 size_t rs_columns_nodes(int64_t tiles, int lanes, int64_t count, int acc) {
   int64_t nodes = 0, group = lanes * RS_COLUMN_EACH;
-  for (; tiles > 1; tiles = tiles <= group ? 1 : parts(tiles, group))
+  for (; tiles > 1; tiles = tiles <= group ? 1 : rs_parts(tiles, group))
     nodes += tiles;
   return nodes ? 8 + (size_t)(nodes * count) * 2 * (size_t)acc : 0;
 }
 
-static void cut_rows(ColumnCut *cut, rs_column_need *need, const rs_column_shape *shape, const rs_rows *rows) {
-  const array in = {rows->array[RS_IN].data, shape->in, rows->array[RS_IN].step, rows->array[RS_IN].stride};
-  const array out = {rows->array[RS_OUT].data, shape->out, rows->array[RS_OUT].step, rows->array[RS_OUT].stride};
-  const array mask = {rows->array[RS_MASK].data, shape->mask, rows->array[RS_MASK].step, rows->array[RS_MASK].stride};
-  bool in_place = shape->in == shape->out, in_turned = along_steps(&in, rows), out_turned = along_steps(&out, rows);
+static void cut_rows(ColumnCut *cut, rs_column_need *need, const rs_shape *shape, const rs_rows *rows) {
+  const rs_operand *in = &rows->array[RS_IN], *out = &rows->array[RS_OUT], *mask = &rows->array[RS_MASK];
+  bool in_place = shape->in == shape->out, in_turned = along_steps(in, rows), out_turned = along_steps(out, rows);
   memset(cut, 0, sizeof *cut);
   /* few are better cut into tiles for all multiprocessors; large tiles were measured of neighbours only */
-  bool many = neighbours(&in, rows) && neighbours(&out, rows) && outers_of(rows) >= shape->multiprocessors;
+  bool many = rs_neighbours(in, rows) && rs_neighbours(out, rows) && rs_outers_of(rows) >= shape->multiprocessors;
   cut_size(cut, shape, rows, many);
 
   /* lanes of a warp that have other segments would meet in the same banks; outers must be words then, and segments no
@@ -237,26 +193,26 @@ static void cut_rows(ColumnCut *cut, rs_column_need *need, const rs_column_shape
   bool words = outer_in_words(cut, shape, shape->in) && outer_in_words(cut, shape, shape->out) &&
                (!shape->mask || outer_in_words(cut, shape, shape->mask));
   if (cut->columns < 32 && cut->columns * shape->steps * shape->in >= 16 && (cut->outers == 1 || words))
-    cut->padded = (int32_t)parts((int64_t)cut->columns * shape->in, 16);
+    cut->padded = (int32_t)rs_parts((int64_t)cut->columns * shape->in, 16);
   while (cut->lanes_log < 5 && RS_COLUMN_LANE_SEGMENTS << cut->lanes_log < cut->segments)
     cut->lanes_log++;
 
-  cut->in_mode = mode_of(cut, shape, rows, &in);
-  cut->out_mode = mode_of(cut, shape, rows, &out);
-  cut->in_pitch = pitch_of(cut, &in, cut->in_mode, in_turned || (in_place && out_turned));
-  cut->out_pitch = pitch_of(cut, &out, cut->out_mode, out_turned || (in_place && in_turned));
-  int at = room_of(cut, shape, &in, cut->in_pitch);
+  cut->in_mode = mode_of(cut, shape, rows, in);
+  cut->out_mode = mode_of(cut, shape, rows, out);
+  cut->in_pitch = pitch_of(cut, in, cut->in_mode, in_turned || (in_place && out_turned));
+  cut->out_pitch = pitch_of(cut, out, cut->out_mode, out_turned || (in_place && in_turned));
+  int at = room_of(cut, shape, in, cut->in_pitch);
   if (shape->mask) {
-    cut->mask_mode = mode_of(cut, shape, rows, &mask);
-    cut->mask_pitch = pitch_of(cut, &mask, cut->mask_mode, along_steps(&mask, rows));
+    cut->mask_mode = mode_of(cut, shape, rows, mask);
+    cut->mask_pitch = pitch_of(cut, mask, cut->mask_mode, along_steps(mask, rows));
     cut->mask_at = at;
-    at += room_of(cut, shape, &mask, cut->mask_pitch);
+    at += room_of(cut, shape, mask, cut->mask_pitch);
   }
   if (!in_place) {
     cut->out_at = at;
-    at += room_of(cut, shape, &out, cut->out_pitch);
+    at += room_of(cut, shape, out, cut->out_pitch);
   } else {
-    int room = room_of(cut, shape, &out, cut->out_pitch), first = room_of(cut, shape, &in, cut->in_pitch);
+    int room = room_of(cut, shape, out, cut->out_pitch), first = room_of(cut, shape, in, cut->in_pitch);
     if (room > first) { /* whichever of the two says how the copy lies */
       at += room - first;
       if (shape->mask)
@@ -265,17 +221,17 @@ static void cut_rows(ColumnCut *cut, rs_column_need *need, const rs_column_shape
   }
   cut->totals_at = at;
   if (shape->length > shape->steps)
-    at += (int)up((int64_t)cut->outers * (cut->segments + 1) * cut->columns * shape->acc, 128);
+    at += (int)rs_up((int64_t)cut->outers * (cut->segments + 1) * cut->columns * shape->acc, 128);
   cut->carries_at = at;
   if (cut->tiles > 1)
     at += 3 * cut->columns * shape->acc;
-  cut->by_in = word_divisor(cut, shape, &in, cut->in_mode);
-  cut->by_out = word_divisor(cut, shape, &out, cut->out_mode);
-  cut->by_in_outer = outer_divisor(cut, shape, &in, cut->in_mode);
-  cut->by_out_outer = outer_divisor(cut, shape, &out, cut->out_mode);
+  cut->by_in = word_divisor(cut, shape, in, cut->in_mode);
+  cut->by_out = word_divisor(cut, shape, out, cut->out_mode);
+  cut->by_in_outer = outer_divisor(cut, shape, in, cut->in_mode);
+  cut->by_out_outer = outer_divisor(cut, shape, out, cut->out_mode);
   if (shape->mask) {
-    cut->by_mask = word_divisor(cut, shape, &mask, cut->mask_mode);
-    cut->by_mask_outer = outer_divisor(cut, shape, &mask, cut->mask_mode);
+    cut->by_mask = word_divisor(cut, shape, mask, cut->mask_mode);
+    cut->by_mask_outer = outer_divisor(cut, shape, mask, cut->mask_mode);
   }
   cut->by_columns = rs_divisor(cut->columns);
   cut->by_segments = rs_divisor(cut->segments);
@@ -287,12 +243,13 @@ static void cut_rows(ColumnCut *cut, rs_column_need *need, const rs_column_shape
   need->shared = at;
   need->workspace = 0;
   if (cut->tiles > 1)
-    need->workspace = rs_columns_nodes(cut->tiles, shape->lanes, outers * rows->shape[rows->rank - 1], shape->acc);
+    need->workspace = rs_columns_nodes(cut->tiles, shape->lanes, outers * rs_columns_of(rows), shape->acc);
 }
 
 /* What lies between steps and segments, and steps that a last one lacks, comes on top of a tile's elements. */
-void rs_columns_cut(ColumnCut *cut, rs_column_need *need, const rs_column_shape *shape, const rs_rows *rows) {
-  rs_column_shape smaller = *shape;
+void rs_columns_cut(rs_cut *to, rs_column_need *need, const rs_shape *shape, const rs_rows *rows) {
+  ColumnCut *cut = &to->any;
+  rs_shape smaller = *shape;
   cut_rows(cut, need, &smaller, rows);
   while (need->shared > rs_columns_shared(shape) && smaller.tile_bytes > 1024) {
     smaller.tile_bytes -= smaller.tile_bytes / 4;
@@ -301,15 +258,15 @@ void rs_columns_cut(ColumnCut *cut, rs_column_need *need, const rs_column_shape 
   }
 }
 
-int rs_columns_shared(const rs_column_shape *shape) {
+int rs_columns_shared(const rs_shape *shape) {
   return shape->shared / 2;
 }
 
-size_t rs_columns_workspace(const rs_column_shape *shape, int64_t count) {
-  return rs_columns_nodes(parts(shape->length, RS_COLUMN_STEPS), shape->lanes, count, shape->acc);
+size_t rs_columns_workspace(const rs_shape *shape, int64_t count) {
+  return rs_columns_nodes(rs_parts(shape->length, RS_COLUMN_STEPS), shape->lanes, count, shape->acc);
 }
 
-size_t rs_columns_workspace_of_one(const rs_column_shape *shape) {
+size_t rs_columns_workspace_of_one(const rs_shape *shape) {
   int64_t steps = whole(shape, 1, false) ? shape->length : tile_steps(shape, 1, 1);
-  return rs_columns_nodes(parts(shape->length, steps), shape->lanes, 1, shape->acc);
+  return rs_columns_nodes(rs_parts(shape->length, steps), shape->lanes, 1, shape->acc);
 }

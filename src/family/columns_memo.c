@@ -87,8 +87,8 @@ static void keep(rs_remembered *place, const int64_t key[RS_MEMO_WORDS], const r
 bool rs_columns_recall(rs_columns_memo *memo, rs_columns_launch *launch, const rs_columns *columns,
                        const rs_rows *rows) {
   launch->rows = rows;
-  bool few =
-      rows->shape[rows->rank - 1] <= rs_stream_columns(&columns->stream) || rs_at_once_small(&columns->at_once, rows);
+  bool few = rs_columns_of(rows) <= rs_stream_columns(&columns->of[RS_TEMPLATE_STREAM_COLUMNS]) ||
+             rs_at_once_small(&columns->of[RS_TEMPLATE_COLUMNS_AT_ONCE], rows);
   bool kept = rows->rank <= RS_MEMO_RANK;
   if (!few || !kept) {
     launch->made_of = rs_columns_best(columns, rows);

@@ -5,6 +5,7 @@
 #ifndef RS_SHAPE_H
 #define RS_SHAPE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The template of kernels/ that a kernel instantiates. */
@@ -34,24 +35,72 @@ typedef struct rs_shape {
   rs_template made_of;
   int threads;      /* of a block */
   int min_blocks;   /* that a multiprocessor must hold: caps the registers; fewer if it would spill, see compile.h */
-  int shared_bytes; /* dynamic shared memory of a block */
+  int shared_bytes; /* dynamic shared memory of a block; layout COLUMNS: at most */
   int warps;        /* of a stream of columns, or of a group; the tile is warps * chunks * lanes * vector elements */
   int chunks;
   int lanes;
-  int vector;
+  int vector;   /* elements that a thread moves at once; pairs: pairs of a lane */
   int stages;   /* tiles of input in flight in shared memory */
   int reducers; /* of a stream: warps that only reduce */
   int buffers;  /* tiles of output on their way */
   int steps;    /* columns: of a thread */
   int width;    /* columns: vectors side by side in a tile */
-  int rows;     /* of a slab; any number */
+  int rows;     /* of a slab; any number. Columns at once: tiles of a column, at most */
   int word;     /* of a slab: elements that are moved at once in shared memory */
   int prefetch; /* elements that a block asks L2 for before the work before it is done; 0: none */
+
+  /* Layout COLUMNS: what the cut of a run counts with. */
+  int64_t length;
+  int in, out, mask, acc; /* bytes of an element, and of a total in registers; mask 0: none */
+  bool reverse;           /* tiles count from the end of the columns */
+  int multiprocessors;    /* of the device, which small tensors should keep busy; 0: not known */
+  int shared;             /* columns: bytes of shared memory of a multiprocessor */
+  int tile_bytes;         /* of a tile, or of a slab each way: about; at once: at most; stream: most of several bands */
+  int most_bytes;         /* short columns: of a slab, at most, if one outer takes more */
+  int strip_bytes;        /* columns: of a step of a strip, about, where a tile is not as wide as the tensor */
+  int band_bytes;         /* stream: of a tile of one band of columns, at most */
+  int pieced_bytes;       /* stream: of a tile of so few columns that lanes share them in pieces, at most */
+  int least_tiles;        /* stream: for each multiprocessor, while tiles are larger than they must be */
+  int ahead;              /* wide, askew: tiles from one to the one whose elements it asks L2 for; 0: none */
+  int ahead_strips;       /* askew: ask where there are no more strips, and many tiles of one outer; 0: always */
 } rs_shape;
 
 /* Elements of a tile of a template that has tiles. */
 static inline int64_t rs_tile(const rs_shape *shape) {
   return (int64_t)shape->warps * shape->chunks * shape->lanes * shape->vector;
+}
+
+/* n / of, rounded up; and n as the next multiple. n >= 0 */
+static inline int64_t rs_parts(int64_t n, int64_t of) {
+  return (n + of - 1) / of;
+}
+static inline int64_t rs_up(int64_t n, int64_t unit) {
+  return rs_parts(n, unit) * unit;
+}
+
+static inline int64_t rs_least(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+static inline int64_t rs_most(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+/* The least power of two that is no less than n, from `least` to `most`, powers of two. */
+static inline int rs_power(int64_t n, int least, int most) {
+  int power = least;
+  while (power < n && power < most)
+    power *= 2;
+  return power;
+}
+
+/* Shared memory of `count` neighbours of `size` bytes, whatever their offset from 16 bytes: Slab::room in slab.cuh. */
+static inline int rs_slab_room(int64_t count, int size) {
+  return (int)((count * size + 15) / 128 * 128) + 128;
+}
+
+/* Of so many elements, masks (0 bytes: none) and results, which in_place take the place of elements: piece.cuh. */
+static inline int rs_piece_bytes(int64_t count, int in, int mask, int out, bool in_place) {
+  return rs_slab_room(count, in) + (mask ? rs_slab_room(count, mask) : 0) + (in_place ? 0 : rs_slab_room(count, out));
 }
 
 #endif

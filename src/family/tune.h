@@ -1,5 +1,5 @@
 /*
- * tune.h - (spec, architecture) to kernels and their shapes: a pure function, with its measurements beside it
+ * tune.h - (spec, architecture) to kernels and their shapes: a pure function of what was measured
  * SPDX-License-Identifier: MIT
  */
 #ifndef RS_TUNE_H
@@ -39,8 +39,9 @@ void rs_tune_device(rs_geometry *geometry, const rowscan_spec *spec, int arch, d
 
 rowscan_regime rs_kernel_regime(const rs_geometry *geometry, rs_kernel kernel);
 
-/* What cuts the rows of regime column for its two kernels. */
+/* What is known of the kernels of layout COLUMNS before the rows are; and which of a plan's kernels a template is. */
 void rs_tune_column_cuts(const rowscan_spec *spec, int arch, rs_columns *columns);
+extern const rs_kernel rs_column_kernels[RS_TEMPLATES];
 
 /* Kernels of a plan, and the i-th of them: first the one for many rows that begin where allocations do. */
 int rs_geometry_kernels(const rs_geometry *geometry);

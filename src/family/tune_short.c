@@ -2,29 +2,16 @@
  * tune_short.c - (spec, architecture) to the slabs of kernels/short.cuh
  * SPDX-License-Identifier: MIT
  */
-#include "tune_short.h"
-
-#include "piece.h"
-#include "spec/types.h"
-
-static int larger(int a, int b) {
-  return a > b ? a : b;
-}
-
-static int bytes_of(rowscan_type type) {
-  return (int)rowscan_type_bytes(type);
-}
+#include "candidates.h"
 
 /* Of a row, the way in or the way out, whichever is more. */
 static int64_t row_bytes(const rowscan_spec *spec) {
-  return spec->length * larger(bytes_of(spec->in_type) + rs_spec_mask_bytes(spec), bytes_of(spec->out_type));
+  return spec->length * rs_most(rs_bytes_of(spec->in_type) + rs_spec_mask_bytes(spec), rs_bytes_of(spec->out_type));
 }
 
 /*
- * Bytes of a slab, each way, about, for a block of 256 threads; MOST where one turn of the threads takes more. Measured
- * on an H200, ratio to memcpy: f32, rows of 64: 0.969, 32 KB 0.956; of 257: 0.999, 0.951; of 512: 0.977, 0.949; bf16,
- * of 512: 1.000, 0.955; f64, of 64: 0.993, 0.968; of 65: 1.002, 0.980. Half of it where a multiprocessor has 64 KB of
- * shared memory for all of its blocks.
+ * Bytes of a slab, each way, about, for a block of 256 threads; a quarter more where one turn of the threads takes it.
+ * Half of it where a multiprocessor has 64 KB of shared memory for all of its blocks.
  */
 static int slab_bytes(int arch) {
   return arch < 80 ? 8 * 1024 : 16 * 1024;
@@ -33,10 +20,7 @@ static int most_bytes(int arch) {
   return slab_bytes(arch) / 4 * 5;
 }
 
-/*
- * Longer rows than 4 KB leave a block of 16 KB too few warps. Measured on an H200, f32, ratio to memcpy: rows of 1000
- * 0.970, of 1024 0.970, of 2000 0.952.
- */
+/* Longer rows than 4 KB leave a block of 16 KB too few warps. */
 bool rs_slab_serves(const rowscan_spec *spec) {
   return spec->length > 0 && row_bytes(spec) <= 4096;
 }
@@ -44,10 +28,10 @@ bool rs_slab_serves(const rowscan_spec *spec) {
 /* ---- what a warp does -------------------------------------------------------------------------------------------- */
 
 /* Cycles in which lanes from `lane` on reach words of `bytes`, `at` bytes from each one's first element of a tile. */
-static int cycles_at_once(const rowscan_spec *spec, const rs_slab_shape *s, int size, int lane, int at, int bytes) {
+static int cycles_at_once(const rowscan_spec *spec, const rs_shape *s, int size, int lane, int at, int bytes) {
   enum { BANKS = 32 };
   int last[BANKS], words[BANKS] = {0}, cycles = 0;
-  for (int end = lane + 128 / larger(bytes, 4); lane < end; lane++) {
+  for (int end = lane + 128 / rs_most(bytes, 4); lane < end; lane++) {
     int element = lane % s->lanes * s->vector;
     if (element * size + at >= spec->length * size)
       continue;
@@ -58,19 +42,19 @@ static int cycles_at_once(const rowscan_spec *spec, const rs_slab_shape *s, int 
         continue;
       last[bank] = word;
       words[bank]++;
-      cycles = larger(cycles, words[bank]);
+      cycles = rs_most(cycles, words[bank]);
     }
   }
   return cycles;
 }
 
 /* Cycles of shared memory in which a warp reads or writes a tile of elements of `size`: a bank has 4 bytes in each. */
-static int cycles_of(const rowscan_spec *spec, const rs_slab_shape *s, int size) {
+static int cycles_of(const rowscan_spec *spec, const rs_shape *s, int size) {
   int bytes = s->word * size < 16 ? s->word * size : 16, cycles = 0;
   if (!size)
     return 0;
   for (int at = 0; at < s->vector * size; at += bytes)
-    for (int lane = 0; lane < 32; lane += 128 / larger(bytes, 4))
+    for (int lane = 0; lane < 32; lane += 128 / rs_most(bytes, 4))
       cycles += cycles_at_once(spec, s, size, lane, at, bytes);
   return cycles;
 }
@@ -83,11 +67,11 @@ static int log2_of(int64_t n) {
 }
 
 /* Quarters of a cycle for 32 rows: a multiprocessor starts one exchange or access in a cycle, and four of the rest. */
-static int64_t cost_of(const rowscan_spec *spec, const rs_slab_shape *s) {
+static int64_t cost_of(const rowscan_spec *spec, const rs_shape *s) {
   int64_t tile = s->lanes * s->vector, tiles = (spec->length + tile - 1) / tile;
   int wide = rs_spec_register_bytes(spec) / 4, levels = log2_of(s->lanes);
-  int accesses = cycles_of(spec, s, bytes_of(spec->in_type)) + cycles_of(spec, s, rs_spec_mask_bytes(spec)) +
-                 cycles_of(spec, s, bytes_of(spec->out_type));
+  int accesses = cycles_of(spec, s, rs_bytes_of(spec->in_type)) + cycles_of(spec, s, rs_spec_mask_bytes(spec)) +
+                 cycles_of(spec, s, rs_bytes_of(spec->out_type));
   int exchanges = (levels + (s->lanes > 1)) * wide;
   int rest = (6 * s->vector + 4 * levels + 4 * log2_of(tiles)) * wide + 10;
   return (4 * (accesses + exchanges) + rest) * tiles * s->lanes;
@@ -97,21 +81,21 @@ static int64_t cost_of(const rowscan_spec *spec, const rs_slab_shape *s) {
 
 /* The largest power of two that divides the length, up to 16 bytes of the wider of input and output, and 8 elements. */
 static int word_of(const rowscan_spec *spec) {
-  int most = 16 / larger(bytes_of(spec->in_type), bytes_of(spec->out_type)), word = 1;
+  int most = 16 / rs_most(rs_bytes_of(spec->in_type), rs_bytes_of(spec->out_type)), word = 1;
   while (word < most && word < 8 && spec->length % (2 * word) == 0)
     word *= 2;
   return word;
 }
 
 /* Rows that a slab has, for its threads and lanes. */
-static int rows_of(const rowscan_spec *spec, int arch, const rs_slab_shape *s) {
+static int rows_of(const rowscan_spec *spec, int arch, const rs_shape *s) {
   int64_t groups = s->threads / s->lanes, bytes = groups * row_bytes(spec);
   int64_t turns = (slab_bytes(arch) + bytes / 2) / bytes;
   return (int)(groups * (turns > 1 ? turns : 1));
 }
 
 /* The fewest lanes with which one turn of the threads takes no more than a slab. */
-static void fit(const rowscan_spec *spec, int arch, rs_slab_shape *s) {
+static void fit(const rowscan_spec *spec, int arch, rs_shape *s) {
   s->threads = 256;
   s->lanes = 1;
   while (s->lanes < 32 && s->threads / s->lanes * row_bytes(spec) > most_bytes(arch))
@@ -121,8 +105,8 @@ static void fit(const rowscan_spec *spec, int arch, rs_slab_shape *s) {
 }
 
 /* More lanes than that, and longer vectors, where a warp needs fewer cycles with them. */
-static void choose(const rowscan_spec *spec, rs_slab_shape *s) {
-  rs_slab_shape tried = *s;
+static void choose(const rowscan_spec *spec, rs_shape *s) {
+  rs_shape tried = *s;
   int64_t least = INT64_MAX;
   for (tried.lanes = s->lanes; tried.lanes <= 32; tried.lanes *= 2)
     for (tried.vector = s->word; tried.vector <= 8; tried.vector *= 2) {
@@ -135,33 +119,28 @@ static void choose(const rowscan_spec *spec, rs_slab_shape *s) {
     }
 }
 
-static int memory_bytes(const rowscan_spec *spec, const rs_slab_shape *s) {
-  int in = bytes_of(spec->in_type), out = bytes_of(spec->out_type);
-  return rs_piece_bytes(s->rows * (int)spec->length, in, rs_spec_mask_bytes(spec), out, s->word > 1 && in == out);
+static int memory_bytes(const rowscan_spec *spec, const rs_shape *s) {
+  int in = rs_bytes_of(spec->in_type), out = rs_bytes_of(spec->out_type);
+  return rs_piece_bytes(s->rows * spec->length, in, rs_spec_mask_bytes(spec), out, s->word > 1 && in == out);
 }
 
 /*
- * Memory is swept in the best order when few blocks are under way at a time. Measured on an H200, 16 KB and 256 threads
- * a block, ratio to memcpy, 7 problems: 4 blocks a multiprocessor 0.987 to 1.002, 6 blocks 0.96 to 0.98, 8 blocks 0.954
- * to 0.970; what limited the blocks was registers. Here it is shared memory that nobody uses, 46 KB of 228 a block:
- * f32, rows of 64 0.981, of 7 0.996, of 1 0.997. On an H200 and an H100 with five, four and three: f32, rows of 512
- * 0.994 1.004, 1.004 1.006, 0.948 1.008; of 64 0.983 1.003, 0.993 1.002, 0.940 1.007; of 7 1.014 1.016, 1.019 1.016,
- * 0.944 1.015; bf16, of 64 0.994 1.012, 0.985 1.003, 0.921 1.011. But small elements moved one by one need more
- * threads: bf16, of 65 0.818 with four, 0.961 with eight. Not measured on others than sm_90.
+ * Memory is swept in the best order when few blocks are under way at a time: shared memory that nobody uses, 46 KB of
+ * 228 a block, keeps them at four. But small elements moved one by one need more threads.
  */
-static int spare_bytes(const rowscan_spec *spec, int arch, const rs_slab_shape *s) {
-  bool slow = s->word == 1 && bytes_of(spec->in_type) < 4;
+static int spare_bytes(const rowscan_spec *spec, int arch, const rs_shape *s) {
+  bool slow = s->word == 1 && rs_bytes_of(spec->in_type) < 4;
   return arch == 90 && s->threads == 256 && !slow ? 46 * 1024 : 0;
 }
 
-bool rs_tune_short(const rowscan_spec *spec, int arch, bool words, rs_slab_shape *s) {
-  s->word = words ? word_of(spec) : 1;
+bool rs_tune_slab(const rowscan_spec *spec, int arch, bool words, rs_shape *s) {
+  *s = (rs_shape){.made_of = RS_TEMPLATE_SLAB, .word = words ? word_of(spec) : 1};
   if (words && s->word == 1)
     return false;
   fit(spec, arch, s);
   choose(spec, s);
   s->rows = rows_of(spec, arch, s);
-  s->min_blocks = 1024 / s->threads; /* 64 registers a thread */
-  s->shared_bytes = larger(memory_bytes(spec, s), spare_bytes(spec, arch, s));
+  s->min_blocks = rs_blocks_with(64, s->threads);
+  s->shared_bytes = (int)rs_most(memory_bytes(spec, s), spare_bytes(spec, arch, s));
   return true;
 }

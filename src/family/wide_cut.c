@@ -1,14 +1,10 @@
 /*
- * wide_cut.c - how a run of regime column is cut, where columns are neighbours, in whole words or askew
+ * wide_cut.c - how a run of layout COLUMNS is cut, where columns are neighbours, in whole words or askew
  * SPDX-License-Identifier: MIT
  */
-#include "wide_cut.h"
+#include "column_cuts.h"
 
 #include <string.h>
-
-static int64_t parts(int64_t n, int64_t of) {
-  return (n + of - 1) / of;
-}
 
 static int log2_up(int64_t n) {
   int log = 0;
@@ -17,33 +13,30 @@ static int log2_up(int64_t n) {
   return log;
 }
 
-/* Whether each vector of columns lies on a multiple of the words it travels in. */
-static bool in_words(const rs_wide_shape *shape, const rs_rows *rows, const void *at, int bytes, int64_t step,
-                     const int64_t *stride) {
-  int vector = shape->askew ? 1 : shape->vector, word = vector * bytes < 16 ? vector * bytes : 16,
-      last = rows->rank - 1;
-  int64_t rest = word - 1; /* a power of two less one: each run asks, and a division takes as long as all the others */
-  bool fits =
-      ((uintptr_t)at & (uintptr_t)rest) == 0 && stride[last] == 1 && ((step * bytes & rest) == 0 || shape->length == 1);
-  for (int d = 0; d < last; d++)
-    fits = fits && ((stride[d] * bytes & rest) == 0 || rows->shape[d] == 1);
-  return fits;
+static bool is_askew(const rs_shape *shape) {
+  return shape->made_of == RS_TEMPLATE_ASKEW;
 }
 
-bool rs_wide_fits(const rs_wide_shape *shape, const rs_rows *rows) {
-  return shape->vector && (shape->askew || (rows->shape[rows->rank - 1] & (shape->vector - 1)) == 0) &&
-         in_words(shape, rows, rows->array[RS_IN].data, shape->in, rows->array[RS_IN].step,
-                  rows->array[RS_IN].stride) &&
-         in_words(shape, rows, rows->array[RS_OUT].data, shape->out, rows->array[RS_OUT].step,
-                  rows->array[RS_OUT].stride) &&
-         (!shape->mask || in_words(shape, rows, rows->array[RS_MASK].data, shape->mask, rows->array[RS_MASK].step,
-                                   rows->array[RS_MASK].stride));
+/* Whether each vector of columns lies on a multiple of the words it travels in. */
+static bool in_words(const rs_shape *shape, const rs_rows *rows, const rs_operand *a) {
+  int last = rows->rank - 1;
+  int64_t word = rs_least((is_askew(shape) ? 1 : shape->vector) * a->bytes, 16);
+  int64_t all = (int64_t)(uintptr_t)a->data | rs_stride_bits(a, rows, 0, last);
+  if (shape->length > 1)
+    all |= a->step * a->bytes;
+  return a->stride[last] == 1 && (all & (word - 1)) == 0; /* a division would take as long as all the rest */
+}
+
+bool rs_wide_fits(const rs_shape *shape, const rs_rows *rows) {
+  return shape->made_of && (is_askew(shape) || (rs_columns_of(rows) & (shape->vector - 1)) == 0) &&
+         in_words(shape, rows, &rows->array[RS_IN]) && in_words(shape, rows, &rows->array[RS_OUT]) &&
+         (!shape->mask || in_words(shape, rows, &rows->array[RS_MASK]));
 }
 
 /* ---- askew ------------------------------------------------------------------------------------------------------- */
 
 /* Columns of a strip, with those that it shares with its neighbours. */
-static int strip_columns(const rs_wide_shape *shape) {
+static int strip_columns(const rs_shape *shape) {
   return 32 * shape->vector;
 }
 
@@ -58,26 +51,21 @@ static int sector_of(int bytes) {
 }
 
 /* Steps that a thread has in registers at a time; WideTile::BATCH. */
-static int batch_of(const rs_wide_shape *shape) {
-  int batch = 128 / (shape->vector * shape->acc);
-  return batch < shape->steps ? batch : shape->steps;
+static int batch_of(const rs_shape *shape) {
+  return (int)rs_least(128 / (shape->vector * shape->acc), shape->steps);
 }
 
-static bool in_place(const rs_wide_shape *shape) {
+static bool in_place(const rs_shape *shape) {
   return shape->in == shape->out;
-}
-
-static int up_to_word(int bytes) {
-  return (bytes + 15) / 16 * 16;
 }
 
 /* Of `steps` steps at any offset. */
 static int copy_bytes(int steps, int pitch, int bytes) {
-  return up_to_word((steps * pitch + 2 * unit_of(bytes)) * bytes);
+  return (int)rs_up((steps * pitch + 2 * unit_of(bytes)) * bytes, 16);
 }
 
 /* Where a warp has what, of the pitches in the cut. */
-static void place(WideCut *cut, const rs_wide_shape *shape) {
+static void place(WideCut *cut, const rs_shape *shape) {
   cut->mask_at = copy_bytes(shape->steps, cut->in_pitch, shape->in);
   cut->out_at = cut->mask_at + (shape->mask ? copy_bytes(shape->steps, cut->mask_pitch, shape->mask) : 0);
   cut->room = cut->out_at + (in_place(shape) ? 0 : copy_bytes(batch_of(shape), cut->out_pitch, shape->out));
@@ -90,12 +78,12 @@ static int pitch_of(int least, int bytes, int64_t step) {
 }
 
 /* More than results have where they take the elements' place at another offset: words are left over for the ends. */
-static int more_pitch(const rs_wide_shape *shape) {
+static int more_pitch(const rs_shape *shape) {
   int batch = batch_of(shape);
   return (2 * unit_of(shape->in) - 2 + batch - 1) / batch;
 }
 
-static void cut_askew(WideCut *cut, const rs_wide_shape *shape, const rs_rows *rows) {
+static void cut_askew(WideCut *cut, const rs_shape *shape, const rs_rows *rows) {
   int columns = strip_columns(shape), sign = shape->reverse ? -1 : 1;
   cut->in_pitch = pitch_of(columns + unit_of(shape->in) - 1, shape->in, sign * rows->array[RS_IN].step);
   cut->out_pitch = pitch_of(columns + unit_of(shape->out) - 1, shape->out, sign * rows->array[RS_OUT].step);
@@ -111,26 +99,26 @@ static void cut_askew(WideCut *cut, const rs_wide_shape *shape, const rs_rows *r
   cut->most = columns - 1;
   if (rows->array[RS_IN].data == rows->array[RS_OUT].data) /* nobody may read what another strip has written */
     cut->most = last = cut->apart;
-  cut->strips = cut->columns <= last ? 1 : 1 + (int32_t)parts(cut->columns - last, cut->apart);
+  cut->strips = cut->columns <= last ? 1 : 1 + (int32_t)rs_parts(cut->columns - last, cut->apart);
 }
 
 /* Of a block with these pitches. */
-static int askew_bytes(const rs_wide_shape *shape, int in_pitch, int mask_pitch, int out_pitch) {
+static int askew_bytes(const rs_shape *shape, int in_pitch, int mask_pitch, int out_pitch) {
   WideCut cut = {.in_pitch = in_pitch, .mask_pitch = mask_pitch, .out_pitch = out_pitch};
   place(&cut, shape);
   return shape->threads / 32 * cut.room;
 }
 
-int rs_wide_shared(const rs_wide_shape *shape) {
-  if (!shape->askew)
+int rs_wide_shared(const rs_shape *shape) {
+  if (!is_askew(shape))
     return shape->threads * shape->vector * shape->steps * (shape->in + shape->mask);
   int columns = strip_columns(shape);
   return askew_bytes(shape, columns + unit_of(shape->in) - 1, shape->mask ? columns + unit_of(shape->mask) - 1 : 0,
                      columns + unit_of(shape->out) - 1);
 }
 
-int rs_wide_most_shared(const rs_wide_shape *shape) {
-  if (!shape->askew)
+int rs_wide_most_shared(const rs_shape *shape) {
+  if (!is_askew(shape))
     return rs_wide_shared(shape);
   int columns = strip_columns(shape), in = unit_of(shape->in), out = unit_of(shape->out);
   return askew_bytes(shape, columns + 2 * in - 2 + (in_place(shape) ? more_pitch(shape) + in - 1 : 0),
@@ -139,20 +127,16 @@ int rs_wide_most_shared(const rs_wide_shape *shape) {
 
 /* ---- both -------------------------------------------------------------------------------------------------------- */
 
-/*
- * log2 of the vectors side by side, where there are more. Masks are a byte an element: in wide tensors, strips of 64
- * columns bring 64 of them at a time. Measured on an H200, f32 masked by bool, 8 and 16 vectors,
- * ratio to memcpy: 16384 x 4096 0.858, 0.915; 64 x 4096 x 1024 0.901, 0.865. Of elements that are narrower than their
- * results 8 would bring less than a line: 64 x 4096 x 1024 i8 to i32 0.623, 0.713; bf16 to f32 0.652, 0.759.
- */
-static int widest_strip(const rs_wide_shape *shape, int64_t vectors) {
+/* log2 of the vectors side by side, where there are more. Masks are a byte an element: in wide tensors, strips of 64
+   columns bring 64 of them at a time, but fewer would bring less than a line of narrow elements. */
+static int widest_strip(const rs_shape *shape, int64_t vectors) {
   enum { LINE = 128 };
   bool narrow = shape->mask && vectors < 1024 && shape->width / 2 * shape->vector * shape->in >= LINE;
   return log2_up(shape->width) - narrow;
 }
 
 /* Threads side by side, log2. */
-static int width_in_words(const rs_wide_shape *shape, int64_t vectors, int threads) {
+static int width_in_words(const rs_shape *shape, int64_t vectors, int threads) {
   int most = log2_up(32 * shape->vector); /* ROWS in wide_tile.cuh */
   int width = log2_up(vectors), widest = widest_strip(shape, vectors);
   if (width > widest)
@@ -160,60 +144,61 @@ static int width_in_words(const rs_wide_shape *shape, int64_t vectors, int threa
   return width < threads - most ? threads - most : width;
 }
 
-/* Whether each strip has far more tiles than are in work at a time: 21736 x 193 f32, with 340 in all, loses 1%. */
-static bool deep(const WideCut *cut, int64_t blocks, const rs_wide_shape *shape, const rs_rows *rows) {
+/* Whether each strip has far more tiles than are in work at a time. */
+static bool deep(const WideCut *cut, int64_t blocks, const rs_shape *shape, const rs_rows *rows) {
   enum { LEAST_ROUNDS = 8 }; /* of as many tiles as lie between one and what it asks for */
   return rows->count == cut->columns && cut->strips <= shape->ahead_strips && blocks >= LEAST_ROUNDS * shape->ahead;
 }
 
-static void look_ahead(WideCut *cut, int64_t blocks, const rs_wide_shape *shape, const rs_rows *rows) {
+static void look_ahead(WideCut *cut, int64_t blocks, const rs_shape *shape, const rs_rows *rows) {
   if (!shape->ahead || !rs_rows_one_run(rows, shape->length, shape->mask != 0) ||
       (shape->ahead_strips && !deep(cut, blocks, shape, rows)))
     return;
   cut->ahead = shape->ahead;
-  cut->share = (int32_t)parts(rows->count * shape->length, blocks);
+  cut->share = (int32_t)rs_parts(rows->count * shape->length, blocks);
 }
 
-void rs_wide_cut_rows(WideCut *cut, rs_column_need *need, const rs_wide_shape *shape, const rs_rows *rows) {
+void rs_wide_cut(rs_cut *to, rs_column_need *need, const rs_shape *shape, const rs_rows *rows) {
+  WideCut *cut = &to->wide;
   int threads = log2_up(shape->threads), last = rows->rank - 1;
-  int64_t vectors = rows->shape[last] / shape->vector, segments = parts(shape->length, shape->steps);
-  int width = shape->askew ? log2_up(shape->width) : width_in_words(shape, vectors, threads);
+  int64_t vectors = rows->shape[last] / shape->vector, segments = rs_parts(shape->length, shape->steps);
+  int width = is_askew(shape) ? log2_up(shape->width) : width_in_words(shape, vectors, threads);
   memset(cut, 0, sizeof *cut);
   cut->segments = log2_up(segments);
   int rest = threads - width - cut->segments; /* threads that the length leaves */
   if (rest < 0)
     cut->segments = threads - width;
-  while (rest > 0 && !shape->askew && width < log2_up(vectors)) {
+  while (rest > 0 && !is_askew(shape) && width < log2_up(vectors)) {
     width++;
     rest--;
   }
   cut->width = width;
   cut->columns = (int32_t)rows->shape[last];
-  if (shape->askew) {
+  if (is_askew(shape)) {
     cut_askew(cut, shape, rows);
   } else {
     cut->apart = cut->most = shape->vector << width;
-    cut->strips = (int32_t)parts(vectors, (int64_t)1 << width);
+    cut->strips = (int32_t)rs_parts(vectors, (int64_t)1 << width);
   }
-  cut->tiles = (int32_t)parts(segments, (int64_t)1 << cut->segments);
+  cut->tiles = (int32_t)rs_parts(segments, (int64_t)1 << cut->segments);
   cut->outers = cut->groups = 1;
   if (rows->rank > 1) {
     bool cuts =
         shape->length > (int64_t)shape->threads / shape->width * shape->steps; /* a kernel for one outer a tile */
     int64_t there = rows->shape[last - 1], outers = rest > 0 && !cuts ? (int64_t)1 << rest : 1;
     cut->outers = (int32_t)(outers < there ? outers : there);
-    cut->groups = (int32_t)parts(there, cut->outers);
+    cut->groups = (int32_t)rs_parts(there, cut->outers);
   }
   int64_t outers = cut->groups;
   for (int d = 0; d < last - 1; d++)
     outers *= rows->shape[d];
   need->blocks = outers * cut->tiles * cut->strips;
   look_ahead(cut, need->blocks, shape, rows);
-  need->shared = shape->askew ? shape->threads / 32 * cut->room : rs_wide_shared(shape);
+  need->shared = is_askew(shape) ? shape->threads / 32 * cut->room : rs_wide_shared(shape);
   need->workspace = rs_columns_nodes(cut->tiles, shape->lanes, outers * rows->shape[last], shape->acc);
 }
 
-size_t rs_wide_workspace(const rs_wide_shape *shape, int64_t count) {
-  int64_t tiles = parts(shape->length, (int64_t)shape->threads / shape->width * shape->steps);
+size_t rs_wide_workspace(const rs_shape *shape, int64_t count) {
+  int64_t tiles = rs_parts(shape->length, (int64_t)shape->threads / shape->width * shape->steps);
   return rs_columns_nodes(tiles, shape->lanes, count, shape->acc);
 }

@@ -78,7 +78,7 @@ static rowscan_status launch_rows(launching *run, rs_rows_launch part, bool fres
 }
 
 static rowscan_status launch_part(launching *run, rs_columns_launch *part, bool fresh) {
-  rowscan_status status = choose(run, run->program->kernels.column[part->made_of]);
+  rowscan_status status = choose(run, rs_column_kernels[part->made_of]);
   if (status)
     return status;
   rs_pack(&run->arguments, part->rows);

@@ -51,12 +51,8 @@ static void must(int result, const char *what) {
 
 typedef struct kernel {
   rowscan_spec spec;
-  rs_column_shape shape;
-  rs_wide_shape wide;       /* vector 0: not */
-  rs_stream_shape stream;   /* steps 0: not */
-  rs_short_shape brief;     /* steps 0: not */
-  rs_pairs_shape pairs;     /* vector 0: not */
-  rs_at_once_shape at_once; /* steps 0: not */
+  rs_shape shape; /* of columns.cuh; the others are made of nothing where it is not */
+  rs_shape wide, stream, brief, pairs, at_once;
   int threads;
   CUmodule module;
   CUfunction function;
@@ -66,34 +62,13 @@ typedef struct kernel {
 
 /* Its template and what the template is given. */
 static rs_shape shape_of(const kernel *k) {
-  rs_shape shape = {.threads = k->threads, .min_blocks = 1};
-  if (k->at_once.steps) {
-    shape.made_of = RS_TEMPLATE_COLUMNS_AT_ONCE;
-    shape.steps = k->at_once.steps;
-    shape.rows = k->at_once.tiles;
-  } else if (k->pairs.vector) {
-    shape.made_of = RS_TEMPLATE_PAIRS;
-    shape.warps = k->pairs.warps;
-    shape.chunks = 1;
-    shape.lanes = 32;
-    shape.vector = k->pairs.vector;
-  } else if (k->brief.steps) {
-    shape.made_of = RS_TEMPLATE_SHORT_COLUMNS;
-    shape.steps = k->brief.steps;
-  } else if (k->stream.steps) {
-    shape.made_of = RS_TEMPLATE_STREAM_COLUMNS;
-    shape.steps = k->stream.steps;
-  } else if (k->wide.vector) {
-    shape.made_of = k->wide.askew ? RS_TEMPLATE_ASKEW : RS_TEMPLATE_WIDE;
-    shape.vector = k->wide.vector;
-    shape.steps = k->wide.steps;
-    shape.width = k->wide.width;
-    shape.lanes = k->wide.lanes;
-  } else {
-    shape.made_of = RS_TEMPLATE_COLUMNS;
-    shape.steps = k->shape.steps;
-    shape.lanes = k->shape.lanes;
-  }
+  const rs_shape *all[] = {&k->at_once, &k->pairs, &k->brief, &k->stream, &k->wide, &k->shape};
+  int i = 0;
+  while (!all[i]->made_of)
+    i++;
+  rs_shape shape = *all[i];
+  shape.threads = k->threads;
+  shape.min_blocks = 1;
   return shape;
 }
 
@@ -297,7 +272,7 @@ static void differ(const kernel *k, const rs_rows *rows, const rs_columns_launch
   printf(" steps in %lld out %lld mask %lld; init %d totals %d\n", (long long)rows->array[RS_IN].step,
          (long long)rows->array[RS_OUT].step, (long long)rows->array[RS_MASK].step, rows->array[RS_INIT].data != NULL,
          rows->array[RS_TOTALS].data != NULL);
-  if (k->stream.steps) {
+  if (k->stream.made_of) {
     const StreamCut *stream = &part->cut.stream;
     printf("  place %d columns %d steps %d tiles %d pieces %d parts %d pitches %d %d stages %d of %d blocks %d\n",
            (int)((uintptr_t)part->rows->array[RS_IN].data % 16), stream->columns, stream->steps, stream->tiles,
@@ -305,24 +280,24 @@ static void differ(const kernel *k, const rs_rows *rows, const rs_columns_launch
            stream->stage_bytes, (int)part->need.blocks);
     return;
   }
-  if (k->at_once.steps) {
+  if (k->at_once.made_of) {
     const AtOnceCut *once = &part->cut.at_once;
     printf("  columns %d strips %d segments %d tiles %d pads %d %d %d blocks %d\n", once->columns, once->strips,
            once->segments, once->tiles, once->in.pad, once->mask.pad, once->out.pad, (int)part->need.blocks);
     return;
   }
-  if (k->pairs.vector) {
+  if (k->pairs.made_of) {
     printf("  tiles %d blocks %d\n", (int)rs_pairs_tiles(&k->pairs), (int)part->need.blocks);
     return;
   }
-  if (k->brief.steps) {
+  if (k->brief.made_of) {
     const ShortCut *brief = &part->cut.brief;
     printf("  place %d columns %d outers %d shared %d blocks %d\n",
            (int)((uintptr_t)part->rows->array[RS_IN].data % 16), brief->columns, brief->outers, part->need.shared,
            (int)part->need.blocks);
     return;
   }
-  if (k->wide.vector) {
+  if (k->wide.made_of) {
     printf("  width %d segments %d columns %d strips %d apart %d most %d tiles %d outers %d groups %d pitches %d %d %d "
            "room %d mask %d out %d\n",
            wide->width, wide->segments, wide->columns, wide->strips, wide->apart, wide->most, wide->tiles, wide->outers,
@@ -361,11 +336,11 @@ static bool same_places(const rs_rows *rows) {
 
 static void run(kernel *k, int64_t inner, bool plain) {
   const rowscan_spec *s = &k->spec;
-  bool at_once = k->at_once.steps != 0;
-  int unit = k->wide.vector && !k->wide.askew ? k->wide.vector : at_once && once_in(2) ? 16 : 1;
+  bool at_once = k->at_once.made_of != 0;
+  int unit = k->wide.made_of == RS_TEMPLATE_WIDE ? k->wide.vector : at_once && once_in(2) ? 16 : 1;
   plain = plain || (at_once && unit == 1 && !once_in(8)); /* words, or a run */
   inner = (inner + unit - 1) / unit * unit;
-  bool streams = k->stream.steps != 0, brief = k->brief.steps != 0, pairs = k->pairs.vector != 0;
+  bool streams = k->stream.made_of != 0, brief = k->brief.made_of != 0, pairs = k->pairs.made_of != 0;
   if (pairs)
     inner = 2;
   if (brief)
@@ -470,20 +445,14 @@ static void run(kernel *k, int64_t inner, bool plain) {
   k->stream.tile_bytes = 4 * tiles[any(4)];
   k->stream.band_bytes = 4 * tiles[any(4)];
   k->stream.pieced_bytes = 4 * tiles[any(4)];
-  k->stream.shared = 6 * tiles[3];
+  k->stream.shared_bytes = 6 * tiles[3];
   k->stream.least_tiles = (int)any(5);
   k->stream.multiprocessors = 1 + (int)any(6);
-  rs_columns columns = {.any = k->shape,
-                        .stream = k->stream,
-                        .brief = k->brief,
-                        .kept = rowscan_type_bytes(k->spec.acc_type),
-                        .scratch = WORKSPACE};
-  columns.pairs = k->pairs;
-  columns.at_once = k->at_once;
-  if (k->wide.askew)
-    columns.askew = k->wide;
-  else
-    columns.wide = k->wide;
+  rs_columns columns = {.scratch = WORKSPACE};
+  const rs_shape *all[] = {&k->shape, &k->wide, &k->stream, &k->brief, &k->pairs, &k->at_once};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    if (all[i]->made_of)
+      columns.of[all[i]->made_of] = *all[i];
   if (once_in(2))
     columns.scratch = (size_t)1 << (8 + any(10));
   rs_columns_parts parts;
@@ -499,15 +468,9 @@ static void run(kernel *k, int64_t inner, bool plain) {
                                 : part.made_of == RS_TEMPLATE_STREAM_COLUMNS  ? 200 << 10
                                 : part.made_of == RS_TEMPLATE_SHORT_COLUMNS   ? rs_short_shared(&k->brief)
                                 : part.made_of == RS_TEMPLATE_PAIRS           ? rs_pairs_shared(&k->pairs)
-                                : part.made_of == RS_TEMPLATE_COLUMNS_AT_ONCE ? k->at_once.shared
+                                : part.made_of == RS_TEMPLATE_COLUMNS_AT_ONCE ? k->at_once.shared_bytes
                                                                               : 128 << 10));
-    rs_template here = at_once          ? RS_TEMPLATE_COLUMNS_AT_ONCE
-                       : pairs          ? RS_TEMPLATE_PAIRS
-                       : brief          ? RS_TEMPLATE_SHORT_COLUMNS
-                       : streams        ? RS_TEMPLATE_STREAM_COLUMNS
-                       : k->wide.askew  ? RS_TEMPLATE_ASKEW
-                       : k->wide.vector ? RS_TEMPLATE_WIDE
-                                        : RS_TEMPLATE_COLUMNS;
+    rs_template here = shape_of(k).made_of;
     skipped += part.made_of != here;
     if (part.made_of != here) { /* another kernel's, which is not here */
       free(got);
@@ -570,7 +533,7 @@ static void random_spec(rowscan_spec *s) {
   op_take(s, (uint64_t)any(1 << 20));
 }
 
-static bool askew_fits(const rs_wide_shape *s) {
+static bool askew_fits(const rs_shape *s) {
   int most = 16 / (s->in > s->out ? s->in : s->out); /* words of a step, one a lane */
   int batch = 128 / (s->vector * s->acc);            /* steps of a batch, whose place its results take */
   return s->vector <= most && (!s->mask || s->vector <= 16 / s->mask) &&
@@ -578,7 +541,7 @@ static bool askew_fits(const rs_wide_shape *s) {
 }
 
 static void make_askew(kernel *k) {
-  k->wide.askew = true;
+  k->wide.made_of = RS_TEMPLATE_ASKEW;
   k->wide.width = 32;
   k->wide.reverse = (k->spec.flags & ROWSCAN_REVERSE) != 0;
   k->wide.vector = 4;
@@ -626,7 +589,7 @@ int main(int argc, char **argv) {
   rs_log log = {0};
   nvrtc = rs_nvrtc_open(NULL, &log);
   for (int i = 0; i < kernels; i++) {
-    kernel k = {.stream = {.steps = 0}};
+    kernel k = {.threads = 0};
     enum { PLAIN, WIDE, STREAM, SHORT, PAIRS, AT_ONCE } kind = only >= 0 ? only : (int)any(6);
     do
       random_spec(&k.spec);
@@ -650,68 +613,79 @@ int main(int argc, char **argv) {
     int steps = once_in(2) ? 8 : 16;
     while (steps / 2 >= k.spec.length) /* no more than there are */
       steps /= 2;
-    k.shape = (rs_column_shape){.length = k.spec.length,
-                                .in = (int)rowscan_type_bytes(k.spec.in_type),
-                                .out = (int)rowscan_type_bytes(k.spec.out_type),
-                                .mask = k.spec.mask_mode ? (int)rowscan_type_bytes(k.spec.mask_type) : 0,
-                                .acc = rs_spec_register_bytes(&k.spec),
-                                .steps = steps,
-                                .min_blocks = 1 + (int)any(6),
-                                .lanes = lanes[any(4)]};
-    k.wide = (rs_wide_shape){.length = k.spec.length,
-                             .in = k.shape.in,
-                             .out = k.shape.out,
-                             .mask = k.shape.mask,
-                             .acc = k.shape.acc,
-                             .threads = k.threads,
-                             .steps = k.shape.steps,
-                             .width = k.threads >> any(4),
-                             .lanes = k.shape.lanes};
+    k.shape = (rs_shape){.made_of = RS_TEMPLATE_COLUMNS,
+                         .length = k.spec.length,
+                         .in = (int)rowscan_type_bytes(k.spec.in_type),
+                         .out = (int)rowscan_type_bytes(k.spec.out_type),
+                         .mask = k.spec.mask_mode ? (int)rowscan_type_bytes(k.spec.mask_type) : 0,
+                         .acc = rs_spec_register_bytes(&k.spec),
+                         .steps = steps,
+                         .min_blocks = 1 + (int)any(6),
+                         .lanes = lanes[any(4)]};
+    k.wide = (rs_shape){.length = k.spec.length,
+                        .in = k.shape.in,
+                        .out = k.shape.out,
+                        .mask = k.shape.mask,
+                        .acc = k.shape.acc,
+                        .threads = k.threads,
+                        .steps = k.shape.steps,
+                        .width = k.threads >> any(4),
+                        .lanes = k.shape.lanes};
     if (kind == PAIRS) {
-      k.pairs = (rs_pairs_shape){.length = k.spec.length,
-                                 .in = k.shape.in,
-                                 .out = k.shape.out,
-                                 .acc = k.shape.acc,
-                                 .reverse = (k.spec.flags & ROWSCAN_REVERSE) != 0,
-                                 .warps = 2 << any(4),
-                                 .vector = k.shape.acc > 4 && k.shape.in > 1 && k.shape.out > 1 ? 4 : 8,
-                                 .min_blocks = 2,
-                                 .multiprocessors = 200};
+      k.pairs = (rs_shape){.made_of = RS_TEMPLATE_PAIRS,
+                           .length = k.spec.length,
+                           .in = k.shape.in,
+                           .out = k.shape.out,
+                           .acc = k.shape.acc,
+                           .reverse = (k.spec.flags & ROWSCAN_REVERSE) != 0,
+                           .warps = 2 << any(4),
+                           .chunks = 1,
+                           .lanes = 32,
+                           .vector = k.shape.acc > 4 && k.shape.in > 1 && k.shape.out > 1 ? 4 : 8,
+                           .min_blocks = 2,
+                           .multiprocessors = 200};
       while (rs_pairs_tiles(&k.pairs) > 32 * (k.pairs.warps - 1))
         k.pairs.warps *= 2;
       k.threads = 32 * k.pairs.warps;
     } else if (kind == AT_ONCE) {
-      k.at_once = (rs_at_once_shape){.length = k.spec.length,
-                                     .in = k.shape.in,
-                                     .out = k.shape.out,
-                                     .mask = k.shape.mask,
-                                     .acc = k.shape.acc,
-                                     .reverse = (k.spec.flags & ROWSCAN_REVERSE) != 0,
-                                     .threads = k.threads,
-                                     .steps = 4 << any(2),
-                                     .tiles = 16 << any(4),
-                                     .tile_bytes = 32 << 10,
-                                     .min_blocks = 1,
-                                     .shared = 100 << 10,
-                                     .multiprocessors = 10 << any(5)};
+      k.at_once = (rs_shape){.made_of = RS_TEMPLATE_COLUMNS_AT_ONCE,
+                             .length = k.spec.length,
+                             .in = k.shape.in,
+                             .out = k.shape.out,
+                             .mask = k.shape.mask,
+                             .acc = k.shape.acc,
+                             .reverse = (k.spec.flags & ROWSCAN_REVERSE) != 0,
+                             .threads = k.threads,
+                             .steps = 4 << any(2),
+                             .rows = 16 << any(4),
+                             .tile_bytes = 32 << 10,
+                             .min_blocks = 1,
+                             .shared_bytes = 100 << 10,
+                             .multiprocessors = 10 << any(5)};
     } else if (kind == SHORT) {
-      k.brief = (rs_short_shape){.length = k.spec.length,
-                                 .in = k.shape.in,
-                                 .out = k.shape.out,
-                                 .mask = k.shape.mask,
-                                 .acc = k.shape.acc,
-                                 .threads = k.threads,
-                                 .steps = k.shape.steps,
-                                 .slab_bytes = 2048 << any(4),
-                                 .most_bytes = 32 << 10,
-                                 .multiprocessors = once_in(2) ? 4 : 0};
+      k.brief = (rs_shape){.made_of = RS_TEMPLATE_SHORT_COLUMNS,
+                           .length = k.spec.length,
+                           .in = k.shape.in,
+                           .out = k.shape.out,
+                           .mask = k.shape.mask,
+                           .acc = k.shape.acc,
+                           .threads = k.threads,
+                           .steps = k.shape.steps,
+                           .tile_bytes = 2048 << any(4),
+                           .most_bytes = 32 << 10,
+                           .multiprocessors = once_in(2) ? 4 : 0};
     } else if (kind == STREAM) {
-      k.stream = (rs_stream_shape){
-          .length = k.spec.length, .in = k.shape.in, .mask = k.shape.mask, .acc = k.shape.acc, .steps = 16 << any(2)};
+      k.stream = (rs_shape){.made_of = RS_TEMPLATE_STREAM_COLUMNS,
+                            .length = k.spec.length,
+                            .in = k.shape.in,
+                            .mask = k.shape.mask,
+                            .acc = k.shape.acc,
+                            .steps = 16 << any(2)};
       k.stream.warps = 10 + (int)any(15);
       k.threads = 32 * k.stream.warps;
     } else if (kind == WIDE) {
       int most = 16 / k.shape.in < 32 / k.shape.acc ? 16 / k.shape.in : 32 / k.shape.acc;
+      k.wide.made_of = RS_TEMPLATE_WIDE;
       k.wide.vector = most > 2 && once_in(3) ? most / 2 : most;
       if (k.wide.steps == 16 && once_in(2))
         k.wide.steps = once_in(2) ? 4 : 64;

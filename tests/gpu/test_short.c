@@ -22,9 +22,9 @@
 #include "base/text.h"
 #include "compile/compile.h"
 #include "data.h"
+#include "family/candidates.h"
 #include "family/emit.h"
 #include "family/packed.h"
-#include "family/tune_short.h"
 #include "gpu/cuda.h"
 #include "spec/types.h"
 
@@ -59,7 +59,7 @@ static void close_device(void) {
 
 typedef struct shape_kernel {
   rowscan_spec spec;
-  rs_slab_shape shape;
+  rs_shape shape;
   CUfunction function;
 } shape_kernel;
 
@@ -70,9 +70,9 @@ static CUmodule module;
 
 /* The kernels that a spec has. */
 static void add_kernels(const rowscan_spec *spec, int arch) {
-  rs_slab_shape shape;
+  rs_shape shape;
   for (int words = 0; words < 2; words++)
-    if (rs_tune_short(spec, arch, words, &shape)) {
+    if (rs_tune_slab(spec, arch, words, &shape)) {
       ck_assert_int_lt(kernel_count, MOST_KERNELS);
       kernels[kernel_count++] = (shape_kernel){*spec, shape, NULL};
     }
@@ -98,15 +98,9 @@ static void add_renamed(rs_text *to, const char *text, const char *word, const c
 
 /* The kernel as the library emits it, with names of its own in a source that has several. */
 static void emit_kernel(const shape_kernel *kernel, int number, rs_text *source) {
-  const rs_slab_shape *h = &kernel->shape;
+  const rs_shape *h = &kernel->shape;
   rs_geometry geometry = {.regime = ROWSCAN_REGIME_SHORT};
-  geometry.shape[RS_KERNEL_DENSE] = (rs_shape){.made_of = RS_TEMPLATE_SLAB,
-                                               .threads = h->threads,
-                                               .min_blocks = h->min_blocks,
-                                               .lanes = h->lanes,
-                                               .vector = h->vector,
-                                               .rows = h->rows,
-                                               .word = h->word};
+  geometry.shape[RS_KERNEL_DENSE] = *h;
   rs_text emitted = {0}, named = {0};
   char problem[32], symbol[32];
   snprintf(problem, sizeof problem, "P%d", number);
@@ -374,8 +368,8 @@ START_TEST(shapes) {
     spec.acc_type = rowscan_type_bytes(spec.in_type) == 8 ? ROWSCAN_F64 : ROWSCAN_F32;
     spec.mask_mode = mask ? ROWSCAN_MASK_SELECT : ROWSCAN_MASK_NONE;
     spec.mask_type = mask ? types[mask - 1] : ROWSCAN_TYPE_DEFAULT;
-    rs_slab_shape s;
-    if (!rs_slab_serves(&spec) || !rs_tune_short(&spec, arch, i / 480, &s))
+    rs_shape s;
+    if (!rs_slab_serves(&spec) || !rs_tune_slab(&spec, arch, i / 480, &s))
       continue;
     ck_assert_int_eq(s.rows % (s.threads / s.lanes), 0);
     ck_assert_int_le(s.rows * length, 32 * 1024);

@@ -6,7 +6,8 @@ peers.svg. With --check it writes nothing, names each page that differs from wha
 if there is one.
 
 A CSV file is named GPU_COMMIT_WHAT.csv and begins with lines "# key: value": machine, driver, cuda, commit, date,
-command, note. Where two files have a figure of the same scan on the same GPU, the later one counts.
+command, note. Where two files have a figure of the same scan on the same GPU, the later one counts. geometry.csv is of
+several GPUs and commits, and in no table: from its figures src/family chooses geometries.
 """
 import argparse
 import csv
@@ -31,7 +32,8 @@ class Data:
 
     def __init__(self, path):
         self.path = path
-        self.gpu, _, self.what = path.stem.split("_", 2)
+        *of, self.what = path.stem.split("_", 2)
+        self.gpu = of[0] if of else ""
         lines = path.read_text(encoding="utf-8").splitlines()
         told = [re.match(r"# (\w+): (.*)", line) for line in lines if line.startswith("#")]
         self.head = {match[1]: match[2] for match in told if match}

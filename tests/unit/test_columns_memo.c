@@ -20,6 +20,18 @@ static uint32_t any(uint64_t *state, uint32_t below) {
   return (uint32_t)((*state >> 33) % below);
 }
 
+/* All kernels but that for pairs, which takes no rows then. */
+static void have_multiprocessors(rs_columns *columns, int count) {
+  for (int made_of = RS_TEMPLATE_COLUMNS; made_of < RS_TEMPLATE_PAIRS; made_of++)
+    columns->of[made_of].multiprocessors = count;
+}
+
+/* Of f32, and masks of a byte. */
+static void set_bytes(rs_rows *rows) {
+  for (int a = 0; a < RS_ARRAYS; a++)
+    rows->array[a].bytes = a == RS_MASK ? 1 : 4;
+}
+
 static rs_columns columns_of(int64_t length, bool masked) {
   rowscan_spec spec = {.size = sizeof spec, .length = length, .layout = ROWSCAN_LAYOUT_COLUMNS};
   rs_columns columns;
@@ -27,8 +39,7 @@ static rs_columns columns_of(int64_t length, bool masked) {
     spec.mask_mode = ROWSCAN_MASK_SELECT;
   ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
   rs_tune_column_cuts(&spec, 90, &columns);
-  columns.any.multiprocessors = columns.stream.multiprocessors = columns.brief.multiprocessors = 132;
-  columns.at_once.multiprocessors = 132;
+  have_multiprocessors(&columns, 132);
   return columns;
 }
 
@@ -61,8 +72,7 @@ static rs_rows random_rows(uint64_t *state, int64_t length, bool masked, bool hu
       rows.shape[d] = large[any(state, 4)];
     rows.count *= rows.shape[d];
   }
-  for (int a = 0; a < RS_ARRAYS; a++)
-    rows.array[a].bytes = a == RS_MASK ? 1 : 4;
+  set_bytes(&rows);
   random_array(state, &rows, length, 4, &rows.array[RS_IN].data, &rows.array[RS_IN].step, rows.array[RS_IN].stride);
   random_array(state, &rows, length, 4, &rows.array[RS_OUT].data, &rows.array[RS_OUT].step, rows.array[RS_OUT].stride);
   if (masked)
@@ -146,7 +156,8 @@ START_TEST(no_rows_are_taken_for_others) {
     bool masked = i % 4 == 3;
     rs_columns columns = columns_of(length, masked);
     if (i % 3 == 0)
-      columns.wide.vector = 0; /* or most would be wide.cuh's, which are not remembered */
+      columns.of[RS_TEMPLATE_WIDE].made_of =
+          RS_TEMPLATE_NONE; /* or most would be wide.cuh's, which are not remembered */
     memset(&memo, 0, sizeof memo);
     rs_rows rows = random_rows(&state, length, masked, i % 5 == 0);
     ck_assert(agrees(&memo, &columns, &rows));
@@ -194,6 +205,7 @@ START_TEST(what_is_too_long_for_a_stream_is_wide) {
   rows.array[RS_IN].stride[0] = rows.array[RS_OUT].stride[0] = rows.array[RS_INIT].stride[0] =
       rows.array[RS_TOTALS].stride[0] = 1;
   rows.array[RS_IN].data = rows.array[RS_OUT].data = (char *)NULL + 4096;
+  set_bytes(&rows);
   columns.scratch = cases[_i].scratch;
   rs_columns_parts parts;
   rs_columns_launch part;
@@ -217,6 +229,7 @@ START_TEST(large_tensors_are_one_launch) {
                     .count = runs[i].columns,
                     .array[RS_IN].step = runs[i].columns,
                     .array[RS_OUT].step = runs[i].columns};
+    set_bytes(&rows);
     rows.shape[0] = rows.count;
     rows.array[RS_IN].stride[0] = rows.array[RS_OUT].stride[0] = rows.array[RS_INIT].stride[0] =
         rows.array[RS_TOTALS].stride[0] = 1;
@@ -257,10 +270,12 @@ START_TEST(a_tile_has_room) {
         rows.array[RS_IN].stride[1] = rows.array[RS_OUT].stride[1] = rows.array[RS_MASK].stride[1] = 1;
         rows.array[RS_IN].data = rows.array[RS_OUT].data = (char *)NULL + 4096;
         rows.array[RS_MASK].data = masked ? rows.array[RS_IN].data : NULL;
-        ColumnCut cut;
+        rs_rows_set_bytes(&rows, &spec);
+        const rs_shape *shape = &columns.of[RS_TEMPLATE_COLUMNS];
+        rs_cut cut;
         rs_column_need need;
-        rs_columns_cut(&cut, &need, &columns.any, &rows);
-        ck_assert_int_le(need.shared, rs_columns_shared(&columns.any));
+        rs_columns_cut(&cut, &need, shape, &rows);
+        ck_assert_int_le(need.shared, rs_columns_shared(shape));
       }
 }
 END_TEST
@@ -308,8 +323,7 @@ START_TEST(no_part_takes_more_than_there_is) {
     bool masked = i % 5 == 4;
     rs_columns columns = columns_of(length, masked);
     columns.scratch = (size_t)256 << any(&state, 12);
-    columns.any.multiprocessors = columns.stream.multiprocessors = columns.brief.multiprocessors =
-        1 + (int)any(&state, 132);
+    have_multiprocessors(&columns, 1 + (int)any(&state, 132));
     rs_rows rows = random_rows(&state, length, masked, false);
     rows.count /= rows.shape[0];
     rows.shape[0] = 1 + any(&state, 60);
@@ -334,7 +348,7 @@ END_TEST
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
 /* Whether the first vectors of columns in the first two steps and outers begin whole words: by looking at each. */
-static bool looks_wide(const rs_wide_shape *shape, const rs_rows *rows, const void *at, int bytes, int64_t step,
+static bool looks_wide(const rs_shape *shape, const rs_rows *rows, const void *at, int bytes, int64_t step,
                        const int64_t *stride) {
   int last = rows->rank - 1, word = shape->vector * bytes < 16 ? shape->vector * bytes : 16;
   bool wide = stride[last] == 1 && rows->shape[last] % shape->vector == 0;
@@ -354,7 +368,7 @@ START_TEST(wide_takes_what_lies_in_words) {
     bool masked = i % 4 == 3;
     int64_t length = i % 7 ? 300 : 1;
     rs_columns columns = columns_of(length, masked);
-    const rs_wide_shape *wide = &columns.wide;
+    const rs_shape *wide = &columns.of[RS_TEMPLATE_WIDE];
     rs_rows rows = random_rows(&state, length, masked, false);
     bool expected =
         looks_wide(wide, &rows, rows.array[RS_IN].data, wide->in, rows.array[RS_IN].step, rows.array[RS_IN].stride) &&
@@ -418,6 +432,7 @@ START_TEST(short_columns_have_tiles_of_whole_outers) {
                   .array[RS_OUT].step = given[_i].inner,
                   .array[RS_IN].data = (char *)NULL + 4096,
                   .array[RS_OUT].data = (char *)NULL + 8192};
+  set_bytes(&rows);
   rs_columns_launch launch = {.rows = &rows, .made_of = rs_columns_best(&columns, &rows)};
   ck_assert_int_eq(launch.made_of, given[_i].kernel);
   ck_assert(rs_columns_whole(&launch, &columns));
@@ -436,7 +451,7 @@ END_TEST
 START_TEST(threads_share_a_memo) {
   uint64_t state = 4;
   shared.columns = columns_of(300, false);
-  shared.columns.wide.vector = 0;
+  shared.columns.of[RS_TEMPLATE_WIDE].made_of = RS_TEMPLATE_NONE;
   memset(&memo, 0, sizeof memo);
   for (int i = 0; i < SHAPES; i++)
     shared.rows[i] = random_rows(&state, 300, false, false);
@@ -456,6 +471,7 @@ static rs_rows dense(int64_t outers, int64_t length, int64_t inner) {
   memset(&rows, 0, sizeof rows);
   rows.rank = 2;
   rows.count = outers * inner;
+  set_bytes(&rows);
   rows.shape[0] = outers;
   rows.shape[1] = inner;
   rows.array[RS_IN].data = rows.array[RS_OUT].data = (char *)NULL + 4096;
@@ -554,7 +570,7 @@ START_TEST(where_results_begin_matters) {
     ck_assert_int_eq(launch.made_of, kernels[i]);
     ck_assert_int_eq(rs_columns_best(&columns, &rows), kernels[i]);
   }
-  columns.wide.out = 2;
+  columns.of[RS_TEMPLATE_WIDE].out = 2;
   ck_assert_int_eq(rs_columns_best(&columns, &rows), RS_TEMPLATE_WIDE);
   rows.array[RS_IN].data = rows.array[RS_OUT].data = (char *)NULL + 4096 + 16;
   ck_assert_int_eq(rs_columns_best(&columns, &rows), RS_TEMPLATE_WIDE);
@@ -588,7 +604,7 @@ START_TEST(few_columns_are_in_work_at_once) {
     ck_assert(!rowscan_spec_complete(&spec));
     rs_columns columns;
     rs_tune_column_cuts(&spec, 90, &columns);
-    columns.any.multiprocessors = columns.stream.multiprocessors = columns.at_once.multiprocessors = 132;
+    have_multiprocessors(&columns, 132);
     rs_rows rows = dense(given[i].outers, spec.length, given[i].inner);
     rows.array[RS_IN].stride[0] += given[i].apart;
     rows.array[RS_IN].data = memory + given[i].in;
@@ -637,15 +653,18 @@ START_TEST(two_columns_go_in_pairs) {
   rs_columns_memo memo = {0};
   for (int i = 0; i < (int)(sizeof given / sizeof *given); i++) {
     rs_columns columns = columns_of(LENGTH + given[i].odd, false);
-    columns.pairs = (rs_pairs_shape){.length = LENGTH + given[i].odd,
-                                     .in = 4,
-                                     .out = 4,
-                                     .acc = 4,
-                                     .reverse = given[i].reverse,
-                                     .warps = 16,
-                                     .vector = 8,
-                                     .min_blocks = 2,
-                                     .multiprocessors = 132};
+    columns.of[RS_TEMPLATE_PAIRS] = (rs_shape){.made_of = RS_TEMPLATE_PAIRS,
+                                               .length = LENGTH + given[i].odd,
+                                               .in = 4,
+                                               .out = 4,
+                                               .acc = 4,
+                                               .reverse = given[i].reverse,
+                                               .warps = 16,
+                                               .chunks = 1,
+                                               .lanes = 32,
+                                               .vector = 8,
+                                               .min_blocks = 2,
+                                               .multiprocessors = 132};
     rs_rows rows = dense(given[i].outers, LENGTH + given[i].odd, given[i].inner);
     rows.array[RS_IN].stride[0] += given[i].apart;
     if (given[i].row) {

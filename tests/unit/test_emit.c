@@ -179,9 +179,10 @@ static void check_columns(const rowscan_spec *spec, int arch) {
   rs_columns columns;
   rs_tune_column_cuts(spec, arch, &columns);
   int acc = rowscan_type_bytes(spec->acc_type) == 8 ? 8 : 4;
-  ck_assert_int_eq(columns.any.acc, acc);
-  ck_assert_int_eq(columns.wide.acc, acc);
-  ck_assert(!columns.stream.steps || !columns.brief.steps); /* one kernel's place */
+  ck_assert_int_eq(columns.of[RS_TEMPLATE_COLUMNS].acc, acc);
+  ck_assert_int_eq(columns.of[RS_TEMPLATE_WIDE].acc, acc);
+  ck_assert(!columns.of[RS_TEMPLATE_STREAM_COLUMNS].made_of ||
+            !columns.of[RS_TEMPLATE_SHORT_COLUMNS].made_of); /* one kernel's place */
 }
 
 /* Each of its regimes has what takes any rows, and no kernel is of another regime. (Of rows that either serves, those
@@ -292,6 +293,24 @@ START_TEST(two_blocks_are_tried_after_three) {
 }
 END_TEST
 
+/* Where the measured candidates have no room, a smaller one has; and a type that is in no table has one that fits. */
+START_TEST(smaller_candidates_are_found) {
+  static const rowscan_type types[] = {ROWSCAN_F32, ROWSCAN_F64, ROWSCAN_BF16, ROWSCAN_I8, ROWSCAN_BOOL};
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    for (int mask = 0; mask < 2; mask++) {
+      rowscan_spec spec = {.size = sizeof spec, .in_type = types[i], .length = 1000001};
+      spec.mask_mode = mask ? ROWSCAN_MASK_SELECT : ROWSCAN_MASK_NONE;
+      ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
+      const rs_shape large = rs_tune(&spec, 90).shape[RS_KERNEL_LONG_DENSE];
+      const rs_shape small = rs_tune(&spec, 120).shape[RS_KERNEL_LONG_DENSE];
+      ck_assert_int_eq(large.made_of, RS_TEMPLATE_STREAM_ANY);
+      ck_assert_int_eq(small.made_of, RS_TEMPLATE_STREAM_ANY);
+      ck_assert_int_le(rs_tile(&small), rs_tile(&large));
+      ck_assert_int_le(small.shared_bytes, 99 * 1024);
+    }
+}
+END_TEST
+
 /* An H100, an H200, and a device that does not tell. */
 START_TEST(slow_memory) {
   static const struct {
@@ -348,6 +367,7 @@ int main(void) {
   tcase_add_test(all, every_geometry_is_sound);
   tcase_add_test(all, forced_regimes);
   tcase_add_test(all, two_blocks_are_tried_after_three);
+  tcase_add_test(all, smaller_candidates_are_found);
   tcase_add_loop_test(all, slow_memory, 0, 10);
   suite_add_tcase(suite, all);
   return run_tests(suite);

@@ -1,0 +1,419 @@
+/*
+ * tune_rows.c - (spec, architecture) to the kernels of rows that have a block each, or are cut over blocks
+ * SPDX-License-Identifier: MIT
+ */
+#include "candidates.h"
+#include "spec/arch.h"
+#include "spec/types.h"
+#include "tune.h"
+
+/*
+ * Elements that a thread moves at once: 16 bytes of the wider of input and output, but 4 elements at least, since a
+ * vector's levels of the order need no shuffles.
+ */
+static int vector_of(const rowscan_spec *spec) {
+  int most = 16 / (int)rs_most(rs_bytes_of(spec->in_type), rs_bytes_of(spec->out_type));
+  return rs_power(spec->length, 1, most < 4 || rs_is_wide(spec) ? 4 : most);
+}
+
+static int pieces_of(const rowscan_spec *spec, int64_t elements, int most) {
+  return rs_power(rs_parts(spec->length, elements), 1, most);
+}
+
+/* ---- registers --------------------------------------------------------------------------------------------------- */
+
+/* Registers of a thread for a chunk: its elements (Held in kernels/rows.cuh), and accumulators for the way down. */
+static int chunk_registers(const rowscan_spec *spec, int vector) {
+  int acc = rs_is_wide(spec) ? 2 : 1, in = rs_bytes_of(spec->in_type);
+  int held = spec->mask_mode == ROWSCAN_MASK_MULTIPLY ? 4 * acc : in == 1 && acc == 1 ? 4 : in;
+  return (vector * held + 3) / 4 + 6 * acc;
+}
+
+/* Of its chunks, and of a vector on its way down. */
+static int tile_registers(const rowscan_spec *spec, int vector, int chunks) {
+  return chunks * chunk_registers(spec, vector) + 2 * vector * rs_spec_register_bytes(spec) / 4;
+}
+
+/* ---- groups of threads that load their tiles themselves ---------------------------------------------------------- */
+
+/* No more than 512 threads a block: 1024 have 64 registers each, and spill. */
+enum { MOST_WARPS = 16 };
+
+/*
+ * Chunks that a thread holds. With vectors of 8 the prefixes of one more are in registers at once; so are places in a
+ * row that are numbers of 64 bits (Index in kernels/rows.cuh), and the count of tiles.
+ */
+static int chunks_of(const rowscan_spec *spec, int vector) {
+  int registers = chunk_registers(spec, vector);
+  bool counts = rs_is_wide(spec) && spec->length >= 1 << 15, far = spec->length >= 1 << 30;
+  if (far)
+    return 1;
+  return registers <= 16 && vector < 8 && !counts ? 4 : registers <= 24 && vector < 16 ? 2 : 1;
+}
+
+static rs_shape group_shape(const rowscan_spec *spec, int most_warps) {
+  int vector = vector_of(spec);
+  rs_shape s = {.made_of = RS_TEMPLATE_ROWS, .vector = vector, .min_blocks = 1};
+  s.lanes = pieces_of(spec, vector, 32);
+  s.chunks = pieces_of(spec, (int64_t)s.lanes * vector, chunks_of(spec, vector));
+  s.warps = pieces_of(spec, (int64_t)s.lanes * vector * s.chunks, most_warps);
+  s.threads = s.warps > 1 ? 32 * s.warps : 256;
+  return s;
+}
+
+static void add_groups(rs_shape kernels[], rs_shape shape) {
+  kernels[RS_KERNEL_ANY] = shape;
+  if (shape.vector > 1)
+    kernels[RS_KERNEL_ALIGNED] = shape;
+}
+
+/*
+ * Few rows, all of them in registers at once: a tile a row, which a block loads and stores without a detour through
+ * shared memory, and few chunks a thread, so that little waits in line. Made of nothing: rows do not fit.
+ */
+static rs_shape few_rows_shape(const rowscan_spec *spec) {
+  rs_shape s = {.made_of = RS_TEMPLATE_ROWS, .vector = vector_of(spec)};
+  s.lanes = pieces_of(spec, s.vector, 32);
+  int64_t pieces = rs_parts(spec->length, (int64_t)s.lanes * s.vector);
+  s.chunks = rs_power(pieces, 1, 32 / chunk_registers(spec, s.vector) > 1 ? 2 : 1);
+  s.warps = rs_power(rs_parts(pieces, s.chunks), 1, MOST_WARPS);
+  while (s.chunks * s.warps < pieces && tile_registers(spec, s.vector, 2 * s.chunks) <= 90)
+    s.chunks *= 2;
+  s.threads = s.warps > 1 ? 32 * s.warps : 256;
+  bool two = s.chunks == 2 && spec->flags & ROWSCAN_EXCLUSIVE;
+  bool widened = spec->mask_mode && rs_bytes_of(spec->in_type) < 8;
+  bool roomy = s.chunks > 2 || s.chunks * s.vector > 16 || (rs_is_wide(spec) && (two || widened));
+  s.min_blocks = rs_blocks_with(roomy ? 128 : 64, s.threads);
+  bool follow = spec->length >= 4 && spec->length % s.vector == 0; /* rows that follow one another are on 16 bytes */
+  return follow && s.chunks * s.warps >= pieces ? s : (rs_shape){0};
+}
+
+/*
+ * Rows of so few elements that all tiles are in work at once, a tile a block. All blocks of a row read the totals of
+ * all tiles before: MOST_TOTALS bytes of them are read in one batch, beside a tile, without spilling.
+ */
+static rs_shape at_once_shape(const rowscan_spec *spec, int arch) {
+  enum { MOST_TOTALS = 1024 };
+  rs_shape s = {.made_of = RS_TEMPLATE_AT_ONCE, .warps = 16, .lanes = 32, .vector = vector_of(spec)};
+  s.chunks = tile_registers(spec, s.vector, 2) > 32 ? 1 : 2;
+  s.threads = 32 * s.warps;
+  bool much = spec->mask_mode || spec->op == ROWSCAN_PROD || spec->length > 1 << 17; /* totals of over 64 tiles */
+  bool widened = rs_is_wide(spec) && rs_bytes_of(spec->in_type) < 8 && much;
+  bool roomy = tile_registers(spec, s.vector, s.chunks) > 32 || widened || !rs_arch_measured(arch);
+  s.min_blocks = rs_blocks_with(roomy ? 128 : 64, s.threads);
+  int64_t tiles = rs_parts(spec->length, rs_tile(&s));
+  return tiles > 1 && tiles * rs_spec_register_bytes(spec) <= MOST_TOTALS ? s : (rs_shape){0};
+}
+
+int64_t rs_tune_few_blocks(const rs_shape *shape, int multiprocessors) {
+  return (int64_t)shape->min_blocks * multiprocessors;
+}
+
+/* ---- rings ------------------------------------------------------------------------------------------------------- */
+
+/*
+ * For a row of up to 2^i pieces of 32 vectors. Long rows want all of the shared memory for one block; the shorter they
+ * are, the more blocks must share it, for the memory to stay busy between the end of one row and the start of the next.
+ */
+enum { RINGS = 9 };
+static const rs_candidate narrow_rings[RINGS] = {{2, 1, 16, 0}, {2, 1, 16, 0}, {2, 2, 16, 0},
+                                                 {4, 2, 8, 0},  {8, 2, 4, 0},  {8, 4, 3, 0},
+                                                 {8, 4, 3, 0},  {16, 2, 2, 0}, {16, 4, 1, 0}};
+/* Of bytes, in and out, with vectors of 16. */
+static const rs_candidate byte_rings[RINGS] = {{2, 1, 16, 0}, {2, 1, 16, 0}, {2, 2, 16, 0}, {4, 2, 8, 0}, {4, 2, 8, 0},
+                                               {4, 2, 8, 0},  {8, 2, 4, 0},  {8, 4, 2, 0},  {8, 4, 2, 0}};
+/* 64-bit accumulators have 128 registers a thread and more. */
+static const rs_candidate wide_rings[RINGS] = {{2, 1, 8, 0}, {2, 1, 8, 0}, {2, 2, 8, 0}, {4, 2, 4, 0}, {8, 2, 2, 0},
+                                               {8, 2, 2, 0}, {8, 2, 2, 0}, {8, 4, 1, 0}, {8, 4, 1, 0}};
+
+/*
+ * A row that has far fewer bytes to bring than to take away. One block is the best for an H100, whose memory has 0.7 of
+ * the speed, and starves an H200's. So there are two, and of 64-bit accumulators rs_tune_device keeps one away where
+ * memory is slow; others have another kernel there.
+ */
+static bool widens(const rowscan_spec *spec) {
+  return 4 * rs_bytes_of(spec->in_type) <= rs_bytes_of(spec->out_type);
+}
+static const rs_candidate widening_ring = {16, 2, 2, 0}, tight_widening_ring = {16, 2, 1, 0},
+                          slow_widening_ring = {16, 4, 1, 0};
+enum { BUFFERS = 2, SLOW_BUFFERS = 4 };
+
+/* Bytes, in and out. */
+static bool bytes_alone(const rowscan_spec *spec) {
+  return rs_bytes_of(spec->in_type) == 1 && rs_bytes_of(spec->out_type) == 1;
+}
+
+static rs_candidate ring_of(const rowscan_spec *spec, int arch, int i) {
+  rs_candidate ring = rs_is_wide(spec) ? wide_rings[i] : bytes_alone(spec) ? byte_rings[i] : narrow_rings[i];
+  int in = rs_bytes_of(spec->in_type);
+  if (ring.blocks > 1 || !rs_arch_measured(arch))
+    return ring;
+  bool spills = rs_is_wide(spec) && (spec->mask_mode || spec->acc_type == ROWSCAN_F64); /* in 64 registers */
+  if (widens(spec))
+    return spills ? tight_widening_ring : widening_ring;
+  if (in < rs_bytes_of(spec->out_type) || (rs_is_wide(spec) && in < 8)) /* a row has few bytes to bring */
+    ring.blocks = 2;
+  return ring;
+}
+
+static int64_t stage_bytes(const rowscan_spec *spec, const rs_shape *s) {
+  return rs_tile(s) * (rs_bytes_of(spec->in_type) + rs_spec_mask_bytes(spec));
+}
+
+static int64_t buffer_bytes(const rowscan_spec *spec, const rs_shape *s) {
+  return rs_tile(s) * rs_bytes_of(spec->out_type);
+}
+
+enum { ARRIVALS = 1024 + 512 }; /* bytes of a block: the system's share, its arrivals and totals of warps */
+
+/* slack: bytes that each array of a stage and each buffer have more. */
+static bool fits_ring(const rowscan_spec *spec, int arch, rs_shape *s, int most, int slack) {
+  int64_t tiles = rs_parts(spec->length, rs_tile(s));
+  int64_t stage = stage_bytes(spec, s) + slack * (spec->mask_mode ? 2 : 1);
+  s->buffers = tiles > 1 ? s->buffers : 1;
+  int64_t buffers = s->buffers * (buffer_bytes(spec, s) + slack);
+  bool fits = rs_fit_stages(s, arch, stage, ARRIVALS + buffers, (int)rs_least(tiles, most));
+  s->shared_bytes += (int)buffers;
+  return fits;
+}
+
+static bool legal_ring(const rowscan_spec *spec, int arch, rs_shape *s) {
+  return fits_ring(spec, arch, s, 8, 0);
+}
+
+/* Where the ring of this length does not fit, fewer blocks share a multiprocessor; then that of shorter rows. */
+static bool ring_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
+  *s = (rs_shape){.made_of = RS_TEMPLATE_RING, .lanes = 32, .vector = vector_of(spec), .buffers = BUFFERS};
+  rs_candidate rings[RINGS];
+  int i = 0, count = 0;
+  while (i < RINGS - 1 && (int64_t)32 * s->vector << i < spec->length)
+    i++;
+  while (i >= 0)
+    rings[count++] = ring_of(spec, arch, i--);
+  return rs_search(spec, arch, rings, count, RS_HALF_THE_BLOCKS, legal_ring, s);
+}
+
+static bool is_widening_ring(const rs_shape *s) {
+  return s->made_of == RS_TEMPLATE_RING && s->warps == widening_ring.warps && s->chunks == widening_ring.chunks &&
+         s->min_blocks == widening_ring.blocks;
+}
+
+/* Where the ring is a widening_ring, and rows have tiles enough. */
+static bool slow_ring_shape(const rowscan_spec *spec, const rs_shape *ring, int arch, rs_shape *s) {
+  if (!rs_arch_measured(arch) || !widens(spec) || rs_is_wide(spec) || !is_widening_ring(ring))
+    return false;
+  *s = *ring;
+  s->buffers = SLOW_BUFFERS;
+  int64_t tile = slow_widening_ring.chunks * rs_tile(ring) / ring->chunks;
+  return spec->length / tile >= (spec->length % tile == 0 ? 4 : 5) &&
+         rs_search(spec, arch, &slow_widening_ring, 1, RS_HALF_THE_BLOCKS, legal_ring, s);
+}
+
+/* For rows at any offset from 16 bytes: large parts of a tile for each warp. */
+enum { ANY_RINGS = 3 };
+typedef rs_candidate any_rings[ANY_RINGS];
+static const any_rings usual_any_rings = {{8, 4, 3, 100}, {4, 4, 5, 108}, {2, 4, 10, 131}},
+                       long_any_rings = {{8, 8, 1, 85}, {8, 4, 3, 100}, {4, 4, 5, 108}},
+                       half_any_rings = {{8, 4, 2, 100}, {4, 4, 4, 103}, {2, 4, 8, 115}},
+                       byte_any_rings = {{4, 4, 4, 100}, {4, 2, 4, 135}, {2, 2, 8, 137}},
+                       bytes_any_rings = {{2, 4, 6, 100}, {2, 2, 8, 117}, {4, 4, 3, 125}},
+                       long_bytes_any_rings = {{4, 4, 3, 100}, {2, 4, 6, 108}, {2, 2, 8, 145}},
+                       widening_any_rings = {{8, 4, 3, 100}, {4, 4, 5, 108}, {2, 4, 10, 120}},
+                       wide_any_rings = {{4, 4, 2, 100}, {4, 2, 4, 112}, {2, 2, 8, 130}};
+
+/* With vectors of 8, fewer blocks have registers enough; where one side is of bytes, fewer chunks too. */
+static const rs_candidate *any_rings_of(const rowscan_spec *spec, int vector) {
+  bool is_long = spec->length >= 24576, byte = rs_bytes_of(spec->in_type) == 1 || rs_bytes_of(spec->out_type) == 1;
+  if (rs_is_wide(spec))
+    return wide_any_rings;
+  if (bytes_alone(spec))
+    return is_long ? long_bytes_any_rings : bytes_any_rings;
+  if (vector > 4)
+    return byte ? byte_any_rings : half_any_rings;
+  return widens(spec) ? widening_any_rings : is_long ? long_any_rings : usual_any_rings;
+}
+
+/* kernels/offset.cuh: bytes that copies in shared memory have more, each array of a stage and each room for results. */
+enum { ANY_SLACK = 128 };
+
+static bool legal_any_ring(const rowscan_spec *spec, int arch, rs_shape *s) {
+  return fits_ring(spec, arch, s, 5, ANY_SLACK);
+}
+
+static bool any_ring_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
+  *s = (rs_shape){.made_of = RS_TEMPLATE_RING_ANY, .lanes = 32, .vector = vector_of(spec), .buffers = BUFFERS};
+  return rs_search(spec, arch, any_rings_of(spec, s->vector), ANY_RINGS, RS_ONE_BLOCK_LESS, legal_any_ring, s);
+}
+
+/* ---- any strides ------------------------------------------------------------------------------------------------- */
+
+/*
+ * Beside a ring for neighbours, where elements can't be gathered. Lanes of single elements: with vectors of elements 8
+ * bytes apart each load reaches for four times the sectors that it needs.
+ */
+static rs_shape any_shape(const rowscan_spec *spec) {
+  enum { WARPS = 8 };
+  rs_shape s = {.made_of = RS_TEMPLATE_ROWS, .min_blocks = 2, .lanes = 32, .vector = 1};
+  s.chunks = pieces_of(spec, 32 * WARPS, rs_is_wide(spec) ? 4 : 8); /* with more they spill */
+  s.warps = pieces_of(spec, (int64_t)32 * s.chunks, WARPS);
+  s.threads = 32 * s.warps;
+  return s;
+}
+
+static bool legal_gather(const rowscan_spec *spec, int arch, rs_shape *s) {
+  s->shared_bytes = (int)(2 * stage_bytes(spec, s) + buffer_bytes(spec, s));
+  return s->min_blocks * (s->shared_bytes + 1024) <= rs_arch_shared_bytes(arch);
+}
+
+/* The same where they can, which memory has a word for: no masks. */
+static bool gather_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
+  enum { LEAST_LENGTH = 1024, LEAST_BYTES = 4, LONG = 1 << 16 };
+  if (spec->length < LEAST_LENGTH || spec->mask_mode || rs_bytes_of(spec->in_type) < LEAST_BYTES)
+    return false;
+  rs_shape common = {.made_of = RS_TEMPLATE_GATHER, .lanes = 32, .vector = vector_of(spec)};
+  rs_candidate tile = {MOST_WARPS, rs_is_wide(spec) ? 1 : 2, 2, 0};
+  while ((int64_t)tile.warps * tile.chunks * 32 * common.vector > spec->length) {
+    tile.warps /= 2;
+    tile.blocks *= 2;
+  }
+  if ((rs_is_wide(spec) || spec->row_rank > 1) && spec->length >= LONG) {
+    /* the same tiles, of threads that have twice the registers: none spills */
+    tile.warps /= 2;
+    tile.chunks *= 2;
+  }
+  if (!rs_search(spec, arch, &tile, 1, RS_ONE_BLOCK_LESS, legal_gather, &common))
+    return false;
+  *s = common;
+  return true;
+}
+
+void rs_tune_row(const rowscan_spec *spec, int arch, rs_shape kernels[]) {
+  rs_shape group = group_shape(spec, MOST_WARPS), ring;
+  if (group.warps == 1) /* forced */
+    group.lanes = group.threads = 32;
+  if (arch < 90 || spec->length <= 32 || !ring_shape(spec, arch, &ring)) {
+    add_groups(kernels, group);
+    return;
+  }
+  if (!gather_shape(spec, arch, &kernels[RS_KERNEL_ANY]))
+    kernels[RS_KERNEL_ANY] = any_shape(spec);
+  kernels[RS_KERNEL_ALIGNED] = ring;
+  if (slow_ring_shape(spec, &kernels[RS_KERNEL_ALIGNED], arch, &ring))
+    kernels[RS_KERNEL_ALIGNED_SLOW] = ring;
+  if (any_ring_shape(spec, arch, &ring))
+    kernels[RS_KERNEL_DENSE] = ring;
+  kernels[RS_KERNEL_FEW] = few_rows_shape(spec);
+}
+
+void rs_tune_short(const rowscan_spec *spec, int arch, rs_shape kernels[]) {
+  add_groups(kernels, group_shape(spec, 1));
+  rs_shape dense;
+  if (!rs_slab_serves(spec) || !rs_tune_slab(spec, arch, false, &dense))
+    return;
+  kernels[RS_KERNEL_DENSE] = dense;
+  kernels[RS_KERNEL_ALIGNED] = rs_tune_slab(spec, arch, true, &dense) ? dense : (rs_shape){0};
+  kernels[RS_KERNEL_FEW] = few_rows_shape(spec);
+}
+
+/*
+ * Of two kernels for the same rows one goes. And shared memory that nobody uses leaves room for one block of a
+ * widening_ring.
+ */
+void rs_tune_device(rs_geometry *geometry, const rowscan_spec *spec, int arch, double peak_gbs) {
+  enum { FAST_GBS = 4000 };
+  bool slow = peak_gbs > 0 && peak_gbs < FAST_GBS && rs_arch_measured(arch);
+  if (geometry->shape[RS_KERNEL_ALIGNED_SLOW].made_of)
+    geometry->shape[slow ? RS_KERNEL_ALIGNED : RS_KERNEL_ALIGNED_SLOW] = (rs_shape){0};
+  for (int kernel = 0; kernel < RS_KERNELS && slow && widens(spec) && rs_is_wide(spec); kernel++) {
+    rs_shape *s = &geometry->shape[kernel];
+    if (s->made_of == RS_TEMPLATE_RING && s->min_blocks == widening_ring.blocks)
+      s->shared_bytes = (int)rs_most(s->shared_bytes, rs_arch_shared_bytes(arch) / 2);
+  }
+}
+
+/* ---- rows cut over blocks ---------------------------------------------------------------------------------------- */
+
+/*
+ * Blocks of a multiprocessor that have registers for what other tiles told, and for the row's offsets of several
+ * dimensions: three of those that were seen to spill with four on sm_90.
+ */
+static int tiles_blocks(const rowscan_spec *spec, int vector) {
+  bool wide = rs_is_wide(spec), bytes = wide && rs_bytes_of(spec->in_type) == 1;
+  bool most = spec->in_type == ROWSCAN_F64 || (bytes && spec->mask_mode == ROWSCAN_MASK_MULTIPLY);
+  int64_t from = most ? 1 << 15 : vector >= 8 ? 1 << 17 : wide ? 1 << 24 : INT64_MAX;
+  int64_t several = spec->mask_mode ? 1 << 17 : spec->row_rank > 3 ? 1 << 20 : 1 << 24;
+  bool deep = wide && spec->row_rank > 2 && spec->length >= several;
+  return deep || (spec->mask_mode && spec->length >= from) ? 3 : 4;
+}
+
+static bool legal_tiles(const rowscan_spec *spec, int arch, rs_shape *s) {
+  int in = rs_bytes_of(spec->in_type), out = rs_bytes_of(spec->out_type);
+  int piece = rs_piece_bytes(rs_least(rs_tile(s), spec->length), in, rs_spec_mask_bytes(spec), out, in == out);
+  bool fits = rs_fit_stages(s, arch, piece, 1024, 1);
+  s->stages = 0; /* it has none */
+  return fits;
+}
+
+/* A block a tile: 8 warps share what shared memory lets several blocks of a multiprocessor have. */
+static rs_shape tiles_shape(const rowscan_spec *spec, int arch) {
+  rs_shape s = {.made_of = RS_TEMPLATE_TILES, .lanes = 32, .vector = (int)rs_most(vector_of(spec), 4)};
+  int blocks = tiles_blocks(spec, s.vector);
+  const rs_candidate tiles[] = {{8, 8, blocks, 0}, {8, 4, blocks, 0}, {8, 2, blocks, 0}, {8, 1, blocks, 0}};
+  rs_search(spec, arch, tiles, 4, RS_NEXT_CANDIDATE, legal_tiles, &s);
+  return s;
+}
+
+/* Whether totals are what a stream waits for, and four warps that reduce leave registers enough. */
+static bool reduces_long(const rowscan_spec *spec, bool off, int vector) {
+  if (bytes_alone(spec))
+    return off || spec->length % vector == 0;
+  bool plain = !spec->mask_mode && spec->row_rank == 1 && rs_type_kind(spec->in_type) == RS_FLOAT;
+  return off && vector > 4 && plain;
+}
+
+/*
+ * Up to 8 warps have 255 registers a thread, up to 12 168; about 60 and 40 of them are not for chunks. From 2^30
+ * elements on those of 8 bytes spill, and are faster so than with half of their chunks.
+ */
+static bool has_registers(const rowscan_spec *spec, int arch, const rs_shape *s) {
+  int registers = s->warps == 4 ? 190 : 128, in = rs_bytes_of(spec->in_type);
+  bool widened = rs_is_wide(spec) && in < 8 && !rs_arch_measured(arch);
+  if (spec->acc_type == ROWSCAN_F64 ? in < 4 : widened)
+    registers /= 2;
+  return s->chunks == 1 || s->chunks * chunk_registers(spec, s->vector) <= registers;
+}
+
+static bool legal_stream(const rowscan_spec *spec, int arch, rs_shape *s) {
+  enum { OF_TILES = 4 * 1024 }; /* a block's share of the system, and what it knows of its tiles */
+  bool any = s->made_of == RS_TEMPLATE_STREAM_ANY;
+  int64_t stage = stage_bytes(spec, s) + (any ? ANY_SLACK * (spec->mask_mode ? 2 : 1) : 0);
+  int64_t room = any ? buffer_bytes(spec, s) + ANY_SLACK * s->warps : 0; /* each warp has results at their offset */
+  s->threads = 32 * (s->warps + s->reducers + 2);
+  bool fits = has_registers(spec, arch, s) && rs_fit_stages(s, arch, stage, OF_TILES + room, 6);
+  s->shared_bytes += (int)room;
+  return fits;
+}
+
+/*
+ * A block a multiprocessor, tiles of 32 KB where registers allow: telling a total and waiting for it takes about 1.8 us
+ * a tile, and a multiprocessor of an H200 copies 32 KB in 2 us. any: for rows at any offset from 16 bytes.
+ */
+static bool stream_shape(const rowscan_spec *spec, int arch, bool any, rs_shape *s) {
+  *s = (rs_shape){.made_of = any ? RS_TEMPLATE_STREAM_ANY : RS_TEMPLATE_STREAM, .lanes = 32};
+  s->vector = 16 / (int)rs_most(rs_bytes_of(spec->in_type), rs_bytes_of(spec->out_type));
+  s->reducers = rs_arch_measured(arch) && reduces_long(spec, any, s->vector) ? 4 : 2;
+  static const rs_candidate streams[] = {{4, 16, 1, 0}, {4, 8, 1, 0}, {4, 4, 1, 0}, {4, 2, 1, 0}, {4, 1, 1, 0},
+                                         {8, 8, 1, 0},  {8, 4, 1, 0}, {8, 2, 1, 0}, {8, 1, 1, 0}};
+  bool four = s->vector == 4 && !rs_is_wide(spec);
+  return arch >= 90 &&
+         rs_search(spec, arch, streams + (four ? 0 : 5), four ? 5 : 4, RS_ONE_BLOCK_LESS, legal_stream, s);
+}
+
+void rs_tune_long_rows(const rowscan_spec *spec, int arch, rs_shape kernels[]) {
+  rs_shape tiles = tiles_shape(spec, arch), stream;
+  kernels[RS_KERNEL_LONG_ANY] = tiles;
+  kernels[RS_KERNEL_LONG_ALIGNED] = stream_shape(spec, arch, false, &stream) ? stream : tiles;
+  if (stream_shape(spec, arch, true, &stream))
+    kernels[RS_KERNEL_LONG_DENSE] = stream;
+  kernels[RS_KERNEL_LONG_FEW] = at_once_shape(spec, arch);
+}
