@@ -558,9 +558,11 @@ static void few_columns_of_many_tiles(int arch, int runs) {
                        .row_rank = 1,
                        .layout = ROWSCAN_LAYOUT_COLUMNS}};
   must(rowscan_spec_complete(&k.spec), "the spec of few columns");
-  k.shape = (rs_column_shape){
-      .length = k.spec.length, .in = 4, .out = 4, .acc = rs_spec_register_bytes(&k.spec), .steps = 8, .lanes = 4};
-  k.stream = (rs_stream_shape){.length = k.spec.length, .in = 4, .acc = k.shape.acc, .steps = 16, .warps = 12};
+  int acc = rs_spec_register_bytes(&k.spec);
+  k.shape = (rs_shape){
+      .made_of = RS_TEMPLATE_COLUMNS, .length = k.spec.length, .in = 4, .out = 4, .acc = acc, .steps = 8, .lanes = 4};
+  k.stream = (rs_shape){
+      .made_of = RS_TEMPLATE_STREAM_COLUMNS, .length = k.spec.length, .in = 4, .acc = acc, .steps = 16, .warps = 12};
   k.threads = 32 * k.stream.warps;
   kernel_make(&k, arch);
   for (int i = 0; i < runs; i++)
