@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../support/rows_help.h"
 #include "../support/run_tests.h"
 #include "family/columns_memo.h"
 #include "family/tune.h"
@@ -27,7 +28,7 @@ static void have_multiprocessors(rs_columns *columns, int count) {
 }
 
 /* Of f32, and masks of a byte. */
-static void set_bytes(rs_rows *rows) {
+static void set_four_bytes(rs_rows *rows) {
   for (int a = 0; a < RS_ARRAYS; a++)
     rows->array[a].bytes = a == RS_MASK ? 1 : 4;
 }
@@ -72,7 +73,7 @@ static rs_rows random_rows(uint64_t *state, int64_t length, bool masked, bool hu
       rows.shape[d] = large[any(state, 4)];
     rows.count *= rows.shape[d];
   }
-  set_bytes(&rows);
+  set_four_bytes(&rows);
   random_array(state, &rows, length, 4, &rows.array[RS_IN].data, &rows.array[RS_IN].step, rows.array[RS_IN].stride);
   random_array(state, &rows, length, 4, &rows.array[RS_OUT].data, &rows.array[RS_OUT].step, rows.array[RS_OUT].stride);
   if (masked)
@@ -205,7 +206,7 @@ START_TEST(what_is_too_long_for_a_stream_is_wide) {
   rows.array[RS_IN].stride[0] = rows.array[RS_OUT].stride[0] = rows.array[RS_INIT].stride[0] =
       rows.array[RS_TOTALS].stride[0] = 1;
   rows.array[RS_IN].data = rows.array[RS_OUT].data = (char *)NULL + 4096;
-  set_bytes(&rows);
+  set_four_bytes(&rows);
   columns.scratch = cases[_i].scratch;
   rs_columns_parts parts;
   rs_columns_launch part;
@@ -229,7 +230,7 @@ START_TEST(large_tensors_are_one_launch) {
                     .count = runs[i].columns,
                     .array[RS_IN].step = runs[i].columns,
                     .array[RS_OUT].step = runs[i].columns};
-    set_bytes(&rows);
+    set_four_bytes(&rows);
     rows.shape[0] = rows.count;
     rows.array[RS_IN].stride[0] = rows.array[RS_OUT].stride[0] = rows.array[RS_INIT].stride[0] =
         rows.array[RS_TOTALS].stride[0] = 1;
@@ -270,7 +271,7 @@ START_TEST(a_tile_has_room) {
         rows.array[RS_IN].stride[1] = rows.array[RS_OUT].stride[1] = rows.array[RS_MASK].stride[1] = 1;
         rows.array[RS_IN].data = rows.array[RS_OUT].data = (char *)NULL + 4096;
         rows.array[RS_MASK].data = masked ? rows.array[RS_IN].data : NULL;
-        rs_rows_set_bytes(&rows, &spec);
+        set_bytes(&rows, &spec);
         const rs_shape *shape = &columns.of[RS_TEMPLATE_COLUMNS];
         rs_cut cut;
         rs_column_need need;
@@ -432,7 +433,7 @@ START_TEST(short_columns_have_tiles_of_whole_outers) {
                   .array[RS_OUT].step = given[_i].inner,
                   .array[RS_IN].data = (char *)NULL + 4096,
                   .array[RS_OUT].data = (char *)NULL + 8192};
-  set_bytes(&rows);
+  set_four_bytes(&rows);
   rs_columns_launch launch = {.rows = &rows, .made_of = rs_columns_best(&columns, &rows)};
   ck_assert_int_eq(launch.made_of, given[_i].kernel);
   ck_assert(rs_columns_whole(&launch, &columns));
@@ -471,7 +472,7 @@ static rs_rows dense(int64_t outers, int64_t length, int64_t inner) {
   memset(&rows, 0, sizeof rows);
   rows.rank = 2;
   rows.count = outers * inner;
-  set_bytes(&rows);
+  set_four_bytes(&rows);
   rows.shape[0] = outers;
   rows.shape[1] = inner;
   rows.array[RS_IN].data = rows.array[RS_OUT].data = (char *)NULL + 4096;
