@@ -16,8 +16,8 @@ enum { WORD = 16, BANKS = 32 };
  */
 static int64_t strip_columns(const rs_shape *shape, const rs_rows *rows) {
   enum { MOST = 16, SECTOR = 32 };
-  int64_t columns = rs_columns_of(rows), strips = rs_parts(columns, MOST);
-  return strips == 1 ? columns : rs_up(rs_parts(columns, strips), SECTOR / shape->out);
+  int64_t columns = rs_columns_of(rows), strips = rs_ceiling(columns, MOST);
+  return strips == 1 ? columns : rs_up(rs_ceiling(columns, strips), SECTOR / shape->out);
 }
 
 static bool one_run(const rs_operand *a, const rs_rows *rows, int64_t strip) {
@@ -59,9 +59,9 @@ static int64_t cut_steps(AtOnceCut *cut, const rs_shape *shape, const rs_rows *r
   int64_t strip = strip_columns(shape, rows), segments = steps / shape->steps, at = 0;
   memset(cut, 0, sizeof *cut);
   cut->columns = (int32_t)strip;
-  cut->strips = (int32_t)rs_parts(rs_columns_of(rows), strip);
+  cut->strips = (int32_t)rs_ceiling(rs_columns_of(rows), strip);
   cut->segments = (int32_t)segments;
-  cut->tiles = (int32_t)rs_parts(shape->length, steps);
+  cut->tiles = (int32_t)rs_ceiling(shape->length, steps);
   cut->by_columns = rs_divisor(strip);
   cut->by_strips = rs_divisor(cut->strips);
   cut->by_tiles = rs_divisor(cut->tiles);
@@ -97,11 +97,11 @@ static int64_t tile_steps(const rs_shape *shape, const rs_rows *rows) {
   int64_t blocks = shape->multiprocessors, columns = rs_columns_of(rows), steps = RS_AT_ONCE_STEPS;
   if (columns < 2 || !rs_at_once_small(shape, rows))
     return 0;
-  int64_t strip = strip_columns(shape, rows), of_step = rs_outers_of(rows) * rs_parts(columns, strip);
+  int64_t strip = strip_columns(shape, rows), of_step = rs_outers_of(rows) * rs_ceiling(columns, strip);
   if (of_step > blocks || !neighbours(shape, rows))
     return 0;
-  while (steps * strip < LEAST_ELEMENTS || rs_parts(shape->length, steps) > shape->rows ||
-         rs_parts(shape->length, steps) * of_step > blocks)
+  while (steps * strip < LEAST_ELEMENTS || rs_ceiling(shape->length, steps) > shape->rows ||
+         rs_ceiling(shape->length, steps) * of_step > blocks)
     steps *= 2;
   AtOnceCut cut;
   bool fits = steps <= (int64_t)RS_AT_ONCE_SEGMENTS * shape->steps && steps * strip * shape->in <= shape->tile_bytes;
@@ -124,12 +124,12 @@ void rs_at_once_cut(rs_cut *to, rs_column_need *need, const rs_shape *shape, con
 /* ---- pairs.cuh --------------------------------------------------------------------------------------------------- */
 
 int64_t rs_pairs_tiles(const rs_shape *shape) {
-  return rs_parts(shape->length, rs_tile(shape));
+  return rs_ceiling(shape->length, rs_tile(shape));
 }
 
 /* TransposedTile in kernels/pairs.cuh: as much as a warp's elements take on their way in, or out. */
 int rs_pairs_shared(const rs_shape *shape) {
-  return (int)(rs_tile(shape) * 2 * rs_most(shape->in, shape->out));
+  return (int)(rs_tile(shape) * 2 * rs_larger(shape->in, shape->out));
 }
 
 /* Whether pairs are neighbours, and whole words of 16 bytes wherever a tile begins. */

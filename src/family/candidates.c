@@ -44,12 +44,12 @@ bool rs_search(const rowscan_spec *spec, int arch, const rs_candidate *candidate
 bool rs_fit_stages(rs_shape *shape, int arch, int64_t stage_bytes, int64_t other, int most) {
   enum { SYSTEM = 1024 }; /* of shared memory, for each block */
   int64_t room = (rs_arch_shared_bytes(arch) - SYSTEM) / shape->min_blocks - other;
-  shape->stages = (int)rs_least(rs_most(room, 0) / stage_bytes, most);
+  shape->stages = (int)rs_smaller(rs_larger(room, 0) / stage_bytes, most);
   shape->shared_bytes = (int)(shape->stages * stage_bytes);
-  return shape->stages >= rs_least(most, 2);
+  return shape->stages >= rs_smaller(most, 2);
 }
 
 int rs_blocks_with(int registers, int threads) {
   enum { REGISTERS = 64 * 1024 };
-  return (int)rs_most(REGISTERS / registers / threads, 1);
+  return (int)rs_larger(REGISTERS / registers / threads, 1);
 }

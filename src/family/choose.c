@@ -8,10 +8,6 @@
 #include "spec/types.h"
 
 /* Any a, up to INT64_MAX. */
-static int64_t ceiling(int64_t a, int64_t b) {
-  return a / b + (a % b != 0);
-}
-
 static rs_sharing sharing_of(const rs_shape *shape) {
   return rs_families[shape->made_of].sharing;
 }
@@ -21,11 +17,11 @@ static bool cut_over_blocks(const rs_shape *shape) {
 }
 
 static int64_t tiles_of_row(const rs_kernels *all, const rs_shape *shape) {
-  return ceiling(all->spec->length, rs_tile(shape));
+  return rs_ceiling(all->spec->length, rs_tile(shape));
 }
 
 static int64_t groups_blocks(const rs_shape *shape, int64_t rows) {
-  return ceiling(rows, shape->threads / (shape->warps * shape->lanes));
+  return rs_ceiling(rows, shape->threads / (shape->warps * shape->lanes));
 }
 
 /* ---- which kernel ------------------------------------------------------------------------------------------------ */
@@ -83,7 +79,7 @@ static const int64_t MOST_TILES = 65536;
 static size_t nodes_bytes(const rs_kernels *all, const rs_shape *shape, int64_t rows) {
   int64_t state = shape->made_of == RS_TEMPLATE_AT_ONCE ? RS_AT_ONCE_STATE : 1;
   int64_t words = rs_spec_register_bytes(all->spec) / 4, nodes = 0;
-  for (int64_t count = tiles_of_row(all, shape);; count = ceiling(count, 32)) {
+  for (int64_t count = tiles_of_row(all, shape);; count = rs_ceiling(count, 32)) {
     nodes += count;
     if (count <= 32)
       break;
@@ -92,10 +88,10 @@ static size_t nodes_bytes(const rs_kernels *all, const rs_shape *shape, int64_t 
 }
 
 static rs_rows_launch launch_tiles(const rs_kernels *all, const rs_shape *shape, int64_t left) {
-  int64_t tiles = tiles_of_row(all, shape), most = MOST_TILES / tiles, rows = rs_least(left, rs_most(most, 1));
+  int64_t tiles = tiles_of_row(all, shape), most = MOST_TILES / tiles, rows = rs_smaller(left, rs_larger(most, 1));
   int64_t blocks = rows * tiles;
   if (sharing_of(shape) == RS_PERSISTENT)
-    blocks = rs_least(blocks, all->multiprocessors);
+    blocks = rs_smaller(blocks, all->multiprocessors);
   return (rs_rows_launch){rows, blocks, nodes_bytes(all, shape, rows)};
 }
 
@@ -104,9 +100,9 @@ rs_rows_launch rs_kernels_launch(const rs_kernels *all, rs_kernel kernel, int64_
   if (cut_over_blocks(shape))
     return launch_tiles(all, shape, left);
   if (sharing_of(shape) == RS_BY_GROUPS)
-    return (rs_rows_launch){left, rs_least(groups_blocks(shape, left), MOST_BLOCKS), 0};
-  int64_t of_block = shape->rows ? shape->rows : 1, rows = rs_least(left, MOST_BLOCKS * of_block);
-  return (rs_rows_launch){rows, ceiling(rows, of_block), 0};
+    return (rs_rows_launch){left, rs_smaller(groups_blocks(shape, left), MOST_BLOCKS), 0};
+  int64_t of_block = shape->rows ? shape->rows : 1, rows = rs_smaller(left, MOST_BLOCKS * of_block);
+  return (rs_rows_launch){rows, rs_ceiling(rows, of_block), 0};
 }
 
 /* ---- scratch memory ---------------------------------------------------------------------------------------------- */

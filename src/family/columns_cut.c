@@ -39,14 +39,14 @@ static int64_t few_columns_elements(const rs_shape *shape) {
 
 /* Of a tile that has not all steps, about. */
 static int64_t tile_bytes(const rs_shape *shape, int64_t columns, int64_t steps) {
-  int64_t segments = rs_parts(steps, shape->steps), totals = segments + 4; /* and what comes from other tiles */
+  int64_t segments = rs_ceiling(steps, shape->steps), totals = segments + 4; /* and what comes from other tiles */
   return columns * (steps * copies_bytes(shape) + totals * shape->acc) + 32 * segments + 512;
 }
 
 /* Elements that a multiprocessor holds in tiles of so many columns and steps; 0: two have no room. */
 static int64_t held(const rs_shape *shape, int64_t columns, int64_t steps) {
   int64_t blocks = shape->shared / (tile_bytes(shape, columns, steps) + 1024 + 512);
-  return blocks < 2 ? 0 : rs_least(blocks, shape->min_blocks) * columns * steps;
+  return blocks < 2 ? 0 : rs_smaller(blocks, shape->min_blocks) * columns * steps;
 }
 
 static int64_t most_steps(const rs_shape *shape) {
@@ -59,14 +59,14 @@ static int64_t most_steps(const rs_shape *shape) {
  * then share a multiprocessor. Small tensors are cut into tiles for all multiprocessors.
  */
 static int64_t tile_steps(const rs_shape *shape, int64_t columns, int64_t strips) {
-  int64_t best = RS_COLUMN_STEPS, most = rs_least(shape->length - 1, most_steps(shape));
+  int64_t best = RS_COLUMN_STEPS, most = rs_smaller(shape->length - 1, most_steps(shape));
   for (int64_t steps = 2 * RS_COLUMN_STEPS; steps <= most && held(shape, columns, steps) > 0; steps *= 2)
     if (15 * held(shape, columns, steps) >= 16 * held(shape, columns, best))
       best = steps;
   int64_t blocks = (int64_t)shape->multiprocessors * shape->min_blocks;
-  while (best > RS_COLUMN_STEPS && rs_parts(shape->length, best) * strips < blocks)
+  while (best > RS_COLUMN_STEPS && rs_ceiling(shape->length, best) * strips < blocks)
     best /= 2;
-  return rs_least(best, shape->length);
+  return rs_smaller(best, shape->length);
 }
 
 /* many: outers, for large tiles. */
@@ -87,25 +87,25 @@ static void cut_size(ColumnCut *cut, const rs_shape *shape, const rs_rows *rows,
   if (!whole(shape, columns, many) && columns > strip) {
     if (strip * length < elements)
       strip = elements / length;
-    columns = rs_parts(inner, rs_parts(inner, strip));
-    columns = rs_least(inner, rs_up(columns, inner % 8 ? 1 : 8));
+    columns = rs_ceiling(inner, rs_ceiling(inner, strip));
+    columns = rs_smaller(inner, rs_up(columns, inner % 8 ? 1 : 8));
   }
   cut->columns = (int32_t)columns;
-  cut->strips = (int32_t)rs_parts(inner, columns);
+  cut->strips = (int32_t)rs_ceiling(inner, columns);
   int64_t steps = whole(shape, columns, many) ? length : tile_steps(shape, columns, cut->strips * rs_outers_of(rows));
   cut->steps = (int32_t)steps;
-  cut->tiles = (int32_t)rs_parts(length, steps);
-  cut->segments = (int32_t)rs_parts(steps, shape->steps);
+  cut->tiles = (int32_t)rs_ceiling(length, steps);
+  cut->segments = (int32_t)rs_ceiling(steps, shape->steps);
   cut->outers = cut->groups = 1;
   if (rows->rank > 1) {
     int64_t there = rows->shape[rows->rank - 2], outers = 1;
     if (cut->strips == 1 && cut->tiles == 1) {
-      outers = rs_least(there, elements / (columns * rs_up(length, shape->steps)));
+      outers = rs_smaller(there, elements / (columns * rs_up(length, shape->steps)));
       if (outers < 1)
         outers = 1;
     }
-    cut->outers = (int32_t)rs_parts(there, rs_parts(there, outers));
-    cut->groups = (int32_t)rs_parts(there, cut->outers);
+    cut->outers = (int32_t)rs_ceiling(there, rs_ceiling(there, outers));
+    cut->groups = (int32_t)rs_ceiling(there, cut->outers);
   }
 }
 
@@ -175,7 +175,7 @@ static int room_of(const ColumnCut *cut, const rs_shape *shape, const rs_operand
 
 size_t rs_columns_nodes(int64_t tiles, int lanes, int64_t count, int acc) {
   int64_t nodes = 0, group = lanes * RS_COLUMN_EACH;
-  for (; tiles > 1; tiles = tiles <= group ? 1 : rs_parts(tiles, group))
+  for (; tiles > 1; tiles = tiles <= group ? 1 : rs_ceiling(tiles, group))
     nodes += tiles;
   return nodes ? 8 + (size_t)(nodes * count) * 2 * (size_t)acc : 0;
 }
@@ -193,7 +193,7 @@ static void cut_rows(ColumnCut *cut, rs_column_need *need, const rs_shape *shape
   bool words = outer_in_words(cut, shape, shape->in) && outer_in_words(cut, shape, shape->out) &&
                (!shape->mask || outer_in_words(cut, shape, shape->mask));
   if (cut->columns < 32 && cut->columns * shape->steps * shape->in >= 16 && (cut->outers == 1 || words))
-    cut->padded = (int32_t)rs_parts((int64_t)cut->columns * shape->in, 16);
+    cut->padded = (int32_t)rs_ceiling((int64_t)cut->columns * shape->in, 16);
   while (cut->lanes_log < 5 && RS_COLUMN_LANE_SEGMENTS << cut->lanes_log < cut->segments)
     cut->lanes_log++;
 
@@ -263,10 +263,10 @@ int rs_columns_shared(const rs_shape *shape) {
 }
 
 size_t rs_columns_workspace(const rs_shape *shape, int64_t count) {
-  return rs_columns_nodes(rs_parts(shape->length, RS_COLUMN_STEPS), shape->lanes, count, shape->acc);
+  return rs_columns_nodes(rs_ceiling(shape->length, RS_COLUMN_STEPS), shape->lanes, count, shape->acc);
 }
 
 size_t rs_columns_workspace_of_one(const rs_shape *shape) {
   int64_t steps = whole(shape, 1, false) ? shape->length : tile_steps(shape, 1, 1);
-  return rs_columns_nodes(rs_parts(shape->length, steps), shape->lanes, 1, shape->acc);
+  return rs_columns_nodes(rs_ceiling(shape->length, steps), shape->lanes, 1, shape->acc);
 }

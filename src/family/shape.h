@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/ints.h"
+
 /* The template of kernels/ that a kernel instantiates. */
 typedef enum rs_template {
   RS_TEMPLATE_NONE, /* the plan has no such kernel */
@@ -70,19 +72,9 @@ static inline int64_t rs_tile(const rs_shape *shape) {
   return (int64_t)shape->warps * shape->chunks * shape->lanes * shape->vector;
 }
 
-/* n / of, rounded up; and n as the next multiple. n >= 0 */
-static inline int64_t rs_parts(int64_t n, int64_t of) {
-  return (n + of - 1) / of;
-}
+/* n as a multiple of a unit, rounded up; n >= 0. */
 static inline int64_t rs_up(int64_t n, int64_t unit) {
-  return rs_parts(n, unit) * unit;
-}
-
-static inline int64_t rs_least(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-static inline int64_t rs_most(int64_t a, int64_t b) {
-  return a > b ? a : b;
+  return rs_ceiling(n, unit) * unit;
 }
 
 /* The least power of two that is no less than n, from `least` to `most`, powers of two. */

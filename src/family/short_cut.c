@@ -6,7 +6,7 @@
 
 /* Of an outer, the way in or the way out, whichever is more. */
 static int64_t outer_bytes(const rs_shape *shape, int64_t inner) {
-  return shape->length * inner * rs_most(shape->in + shape->mask, shape->out);
+  return shape->length * inner * rs_larger(shape->in + shape->mask, shape->out);
 }
 
 /*
@@ -47,7 +47,7 @@ bool rs_short_fits(const rs_shape *shape, const rs_rows *rows) {
 
 /* Of so many columns of a slab: their elements, and the totals of their segments. */
 static int shared_of(const rs_shape *shape, int columns) {
-  int segments = (int)rs_parts(shape->length, shape->steps), count = columns * (int)shape->length;
+  int segments = (int)rs_ceiling(shape->length, shape->steps), count = columns * (int)shape->length;
   return rs_piece_bytes(count, shape->in, shape->mask, shape->out, shape->in == shape->out) +
          (segments > 1 ? segments * columns * shape->acc : 0);
 }
@@ -55,14 +55,14 @@ static int shared_of(const rs_shape *shape, int columns) {
 void rs_short_cut(rs_cut *to, rs_column_need *need, const rs_shape *shape, const rs_rows *rows) {
   ShortCut *cut = &to->brief;
   int64_t inner = rs_columns_of(rows), all = rs_outers_of(rows), outers = shape->tile_bytes / outer_bytes(shape, inner);
-  outers = rs_most(1, rs_least(outers, rs_parts(all, rs_most(shape->multiprocessors, 1))));
+  outers = rs_larger(1, rs_smaller(outers, rs_ceiling(all, rs_larger(shape->multiprocessors, 1))));
   cut->columns = (int32_t)inner;
   cut->outers = (int32_t)outers;
-  need->blocks = rs_parts(all, outers);
+  need->blocks = rs_ceiling(all, outers);
   need->shared = shared_of(shape, (int)(outers * inner));
   need->workspace = 0;
 }
 
 int rs_short_shared(const rs_shape *shape) {
-  return shared_of(shape, (int)(rs_most(shape->tile_bytes, shape->most_bytes) / outer_bytes(shape, 1)));
+  return shared_of(shape, (int)(rs_larger(shape->tile_bytes, shape->most_bytes) / outer_bytes(shape, 1)));
 }

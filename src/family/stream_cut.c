@@ -66,7 +66,7 @@ static int most_bytes(const StreamCut *cut, const rs_shape *shape) {
 static void cut_size(StreamCut *cut, const rs_shape *shape, int64_t columns, int64_t outers) {
   memset(cut, 0, sizeof *cut);
   cut->columns = (int32_t)columns;
-  cut->bands = (int32_t)rs_parts(columns, RS_STREAM_BAND);
+  cut->bands = (int32_t)rs_ceiling(columns, RS_STREAM_BAND);
   while (columns << (cut->pieces_log + 1) <= RS_STREAM_BAND)
     cut->pieces_log++;
   cut->lanes = cut->columns << cut->pieces_log;
@@ -76,13 +76,13 @@ static void cut_size(StreamCut *cut, const rs_shape *shape, int64_t columns, int
   for (int log = 1; log <= RS_STREAM_PARTS_LOG; log++) {
     StreamCut larger = *cut;
     cut_stage(&larger, shape, log);
-    int64_t tiles = outers * rs_parts(shape->length, larger.steps);
+    int64_t tiles = outers * rs_ceiling(shape->length, larger.steps);
     if (larger.stage_bytes > most_bytes(cut, shape) || larger.stages < LEAST_STAGES ||
         tiles < shape->least_tiles * (int64_t)shape->multiprocessors)
       break;
     *cut = larger;
   }
-  cut->tiles = (int32_t)rs_parts(shape->length, cut->steps);
+  cut->tiles = (int32_t)rs_ceiling(shape->length, cut->steps);
   cut->ahead = shape->multiprocessors;
   int left = shape->warps - RS_STREAM_MOVERS - 2 * cut->bands;
   cut->reducers = left / 3;
@@ -102,7 +102,7 @@ bool rs_stream_fits(const rs_shape *shape, const rs_rows *rows) {
       return false;
   StreamCut cut;
   cut_size(&cut, shape, columns, rs_outers_of(rows));
-  return cut.stages >= LEAST_STAGES && cut.tiles > 1 && rs_parts(shape->length, cut.steps) <= RS_STREAM_TILES;
+  return cut.stages >= LEAST_STAGES && cut.tiles > 1 && rs_ceiling(shape->length, cut.steps) <= RS_STREAM_TILES;
 }
 
 void rs_stream_cut(rs_cut *to, rs_column_need *need, const rs_shape *shape, const rs_rows *rows) {
@@ -112,6 +112,6 @@ void rs_stream_cut(rs_cut *to, rs_column_need *need, const rs_shape *shape, cons
   int64_t tiles = outers * cut->tiles;
   need->blocks = tiles < shape->multiprocessors ? tiles : shape->multiprocessors;
   need->shared = cut->stages * cut->stage_bytes;
-  int64_t groups = rs_parts(cut->tiles, (int64_t)1 << group_log(cut, shape));
+  int64_t groups = rs_ceiling(cut->tiles, (int64_t)1 << group_log(cut, shape));
   need->workspace = 8 + (size_t)(rows->count * (cut->tiles + groups)) * 2 * (size_t)shape->acc;
 }

@@ -45,7 +45,7 @@ static whole_rows whole_rows_of(const rowscan_spec *spec, const rs_shape *cut, c
   enum { KB = 1024, LONG_NARROW = 65536, LONG_STRIDED = 1 << 18 };
   int in = rs_bytes_of(spec->in_type), out = rs_bytes_of(spec->out_type);
   bool narrow = in < 4 || out < 4, is_off = cut->made_of == RS_TEMPLATE_STREAM_ANY;
-  int64_t width = narrow ? 2 : rs_most(in, out), bytes = spec->length * width;
+  int64_t width = narrow ? 2 : rs_larger(in, out), bytes = spec->length * width;
   if (cut->made_of == RS_TEMPLATE_TILES)
     return (whole_rows){spec->length >= LONG_STRIDED ? 10 : narrow ? 6 : 3, 0};
   if (narrow && in != out && spec->length > LONG_NARROW)

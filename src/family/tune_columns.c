@@ -22,7 +22,7 @@ static int segment_steps(int64_t length, int most) {
   if (length <= steps)
     return steps;
   for (int tried = steps; tried >= 4; tried /= 2) {
-    int64_t cost = rs_parts(length, tried) * (2 * tried + 3);
+    int64_t cost = rs_ceiling(length, tried) * (2 * tried + 3);
     if (cost < cheapest) {
       cheapest = cost;
       steps = tried;
@@ -130,7 +130,7 @@ static void take_size(const rowscan_spec *spec, int arch, const rs_candidate *si
 }
 
 static void share_out(rs_shape *s, int arch, int registers) {
-  s->min_blocks = (int)rs_least(rs_arch_shared_bytes(arch) / block_bytes(s), rs_blocks_with(registers, s->threads));
+  s->min_blocks = (int)rs_smaller(rs_arch_shared_bytes(arch) / block_bytes(s), rs_blocks_with(registers, s->threads));
   s->shared_bytes = rs_wide_most_shared(s);
 }
 
@@ -139,7 +139,7 @@ static void share_out(rs_shape *s, int arch, int registers) {
  * registers an element.
  */
 static void many_threads(const rowscan_spec *spec, int arch, int most_steps, rs_shape *s) {
-  bool more = spec->mask_mode || (s->acc > 4 && rs_least(s->in, s->out) < 8);
+  bool more = spec->mask_mode || (s->acc > 4 && rs_smaller(s->in, s->out) < 8);
   bool brief = s->length <= 2 && !(spec->flags & ROWSCAN_EXCLUSIVE);
   bool crowded = more || (s->vector == 8 && !brief);
   int steps = rs_power(s->length, 1, most_steps);
@@ -161,7 +161,7 @@ static rs_shape wide_shape(const rowscan_spec *spec, int arch) {
   static const rs_candidate widening[] = {{8, 64, 0, 0}, {8, 32, 0, 0}, {8, 16, 0, 0}, {4, 16, 0, 0}, {4, 8, 0, 0}};
   rs_shape s = shape_of(spec, RS_TEMPLATE_WIDE);
   bool widens = s.out > s.in;
-  s.vector = (int)rs_least(16 / (widens ? s.out : s.in), 32 / s.acc);
+  s.vector = (int)rs_smaller(16 / (widens ? s.out : s.in), 32 / s.acc);
   s.width = spec->mask_mode || widens ? 16 : 8;
   s.lanes = 4;
   s.ahead = arch >= 90 && s.in == 2 ? AHEAD : 0;

@@ -12,12 +12,12 @@
  * vector's levels of the order need no shuffles.
  */
 static int vector_of(const rowscan_spec *spec) {
-  int most = 16 / (int)rs_most(rs_bytes_of(spec->in_type), rs_bytes_of(spec->out_type));
+  int most = 16 / (int)rs_larger(rs_bytes_of(spec->in_type), rs_bytes_of(spec->out_type));
   return rs_power(spec->length, 1, most < 4 || rs_is_wide(spec) ? 4 : most);
 }
 
 static int pieces_of(const rowscan_spec *spec, int64_t elements, int most) {
-  return rs_power(rs_parts(spec->length, elements), 1, most);
+  return rs_power(rs_ceiling(spec->length, elements), 1, most);
 }
 
 /* ---- registers --------------------------------------------------------------------------------------------------- */
@@ -74,9 +74,9 @@ static void add_groups(rs_shape kernels[], rs_shape shape) {
 static rs_shape few_rows_shape(const rowscan_spec *spec) {
   rs_shape s = {.made_of = RS_TEMPLATE_ROWS, .vector = vector_of(spec)};
   s.lanes = pieces_of(spec, s.vector, 32);
-  int64_t pieces = rs_parts(spec->length, (int64_t)s.lanes * s.vector);
+  int64_t pieces = rs_ceiling(spec->length, (int64_t)s.lanes * s.vector);
   s.chunks = rs_power(pieces, 1, 32 / chunk_registers(spec, s.vector) > 1 ? 2 : 1);
-  s.warps = rs_power(rs_parts(pieces, s.chunks), 1, MOST_WARPS);
+  s.warps = rs_power(rs_ceiling(pieces, s.chunks), 1, MOST_WARPS);
   while (s.chunks * s.warps < pieces && tile_registers(spec, s.vector, 2 * s.chunks) <= 90)
     s.chunks *= 2;
   s.threads = s.warps > 1 ? 32 * s.warps : 256;
@@ -101,7 +101,7 @@ static rs_shape at_once_shape(const rowscan_spec *spec, int arch) {
   bool widened = rs_is_wide(spec) && rs_bytes_of(spec->in_type) < 8 && much;
   bool roomy = tile_registers(spec, s.vector, s.chunks) > 32 || widened || !rs_arch_measured(arch);
   s.min_blocks = rs_blocks_with(roomy ? 128 : 64, s.threads);
-  int64_t tiles = rs_parts(spec->length, rs_tile(&s));
+  int64_t tiles = rs_ceiling(spec->length, rs_tile(&s));
   return tiles > 1 && tiles * rs_spec_register_bytes(spec) <= MOST_TOTALS ? s : (rs_shape){0};
 }
 
@@ -168,11 +168,11 @@ enum { ARRIVALS = 1024 + 512 }; /* bytes of a block: the system's share, its arr
 
 /* slack: bytes that each array of a stage and each buffer have more. */
 static bool fits_ring(const rowscan_spec *spec, int arch, rs_shape *s, int most, int slack) {
-  int64_t tiles = rs_parts(spec->length, rs_tile(s));
+  int64_t tiles = rs_ceiling(spec->length, rs_tile(s));
   int64_t stage = stage_bytes(spec, s) + slack * (spec->mask_mode ? 2 : 1);
   s->buffers = tiles > 1 ? s->buffers : 1;
   int64_t buffers = s->buffers * (buffer_bytes(spec, s) + slack);
-  bool fits = rs_fit_stages(s, arch, stage, ARRIVALS + buffers, (int)rs_least(tiles, most));
+  bool fits = rs_fit_stages(s, arch, stage, ARRIVALS + buffers, (int)rs_smaller(tiles, most));
   s->shared_bytes += (int)buffers;
   return fits;
 }
@@ -327,7 +327,7 @@ void rs_tune_device(rs_geometry *geometry, const rowscan_spec *spec, int arch, d
   for (int kernel = 0; kernel < RS_KERNELS && slow && widens(spec) && rs_is_wide(spec); kernel++) {
     rs_shape *s = &geometry->shape[kernel];
     if (s->made_of == RS_TEMPLATE_RING && s->min_blocks == widening_ring.blocks)
-      s->shared_bytes = (int)rs_most(s->shared_bytes, rs_arch_shared_bytes(arch) / 2);
+      s->shared_bytes = (int)rs_larger(s->shared_bytes, rs_arch_shared_bytes(arch) / 2);
   }
 }
 
@@ -348,7 +348,7 @@ static int tiles_blocks(const rowscan_spec *spec, int vector) {
 
 static bool legal_tiles(const rowscan_spec *spec, int arch, rs_shape *s) {
   int in = rs_bytes_of(spec->in_type), out = rs_bytes_of(spec->out_type);
-  int piece = rs_piece_bytes(rs_least(rs_tile(s), spec->length), in, rs_spec_mask_bytes(spec), out, in == out);
+  int piece = rs_piece_bytes(rs_smaller(rs_tile(s), spec->length), in, rs_spec_mask_bytes(spec), out, in == out);
   bool fits = rs_fit_stages(s, arch, piece, 1024, 1);
   s->stages = 0; /* it has none */
   return fits;
@@ -356,7 +356,7 @@ static bool legal_tiles(const rowscan_spec *spec, int arch, rs_shape *s) {
 
 /* A block a tile: 8 warps share what shared memory lets several blocks of a multiprocessor have. */
 static rs_shape tiles_shape(const rowscan_spec *spec, int arch) {
-  rs_shape s = {.made_of = RS_TEMPLATE_TILES, .lanes = 32, .vector = (int)rs_most(vector_of(spec), 4)};
+  rs_shape s = {.made_of = RS_TEMPLATE_TILES, .lanes = 32, .vector = (int)rs_larger(vector_of(spec), 4)};
   int blocks = tiles_blocks(spec, s.vector);
   const rs_candidate tiles[] = {{8, 8, blocks, 0}, {8, 4, blocks, 0}, {8, 2, blocks, 0}, {8, 1, blocks, 0}};
   rs_search(spec, arch, tiles, 4, RS_NEXT_CANDIDATE, legal_tiles, &s);
@@ -400,7 +400,7 @@ static bool legal_stream(const rowscan_spec *spec, int arch, rs_shape *s) {
  */
 static bool stream_shape(const rowscan_spec *spec, int arch, bool any, rs_shape *s) {
   *s = (rs_shape){.made_of = any ? RS_TEMPLATE_STREAM_ANY : RS_TEMPLATE_STREAM, .lanes = 32};
-  s->vector = 16 / (int)rs_most(rs_bytes_of(spec->in_type), rs_bytes_of(spec->out_type));
+  s->vector = 16 / (int)rs_larger(rs_bytes_of(spec->in_type), rs_bytes_of(spec->out_type));
   s->reducers = rs_arch_measured(arch) && reduces_long(spec, any, s->vector) ? 4 : 2;
   static const rs_candidate streams[] = {{4, 16, 1, 0}, {4, 8, 1, 0}, {4, 4, 1, 0}, {4, 2, 1, 0}, {4, 1, 1, 0},
                                          {8, 8, 1, 0},  {8, 4, 1, 0}, {8, 2, 1, 0}, {8, 1, 1, 0}};

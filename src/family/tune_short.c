@@ -6,7 +6,7 @@
 
 /* Of a row, the way in or the way out, whichever is more. */
 static int64_t row_bytes(const rowscan_spec *spec) {
-  return spec->length * rs_most(rs_bytes_of(spec->in_type) + rs_spec_mask_bytes(spec), rs_bytes_of(spec->out_type));
+  return spec->length * rs_larger(rs_bytes_of(spec->in_type) + rs_spec_mask_bytes(spec), rs_bytes_of(spec->out_type));
 }
 
 /*
@@ -31,7 +31,7 @@ bool rs_slab_serves(const rowscan_spec *spec) {
 static int cycles_at_once(const rowscan_spec *spec, const rs_shape *s, int size, int lane, int at, int bytes) {
   enum { BANKS = 32 };
   int last[BANKS], words[BANKS] = {0}, cycles = 0;
-  for (int end = lane + 128 / rs_most(bytes, 4); lane < end; lane++) {
+  for (int end = lane + 128 / rs_larger(bytes, 4); lane < end; lane++) {
     int element = lane % s->lanes * s->vector;
     if (element * size + at >= spec->length * size)
       continue;
@@ -42,7 +42,7 @@ static int cycles_at_once(const rowscan_spec *spec, const rs_shape *s, int size,
         continue;
       last[bank] = word;
       words[bank]++;
-      cycles = rs_most(cycles, words[bank]);
+      cycles = rs_larger(cycles, words[bank]);
     }
   }
   return cycles;
@@ -54,7 +54,7 @@ static int cycles_of(const rowscan_spec *spec, const rs_shape *s, int size) {
   if (!size)
     return 0;
   for (int at = 0; at < s->vector * size; at += bytes)
-    for (int lane = 0; lane < 32; lane += 128 / rs_most(bytes, 4))
+    for (int lane = 0; lane < 32; lane += 128 / rs_larger(bytes, 4))
       cycles += cycles_at_once(spec, s, size, lane, at, bytes);
   return cycles;
 }
@@ -81,7 +81,7 @@ static int64_t cost_of(const rowscan_spec *spec, const rs_shape *s) {
 
 /* The largest power of two that divides the length, up to 16 bytes of the wider of input and output, and 8 elements. */
 static int word_of(const rowscan_spec *spec) {
-  int most = 16 / rs_most(rs_bytes_of(spec->in_type), rs_bytes_of(spec->out_type)), word = 1;
+  int most = 16 / rs_larger(rs_bytes_of(spec->in_type), rs_bytes_of(spec->out_type)), word = 1;
   while (word < most && word < 8 && spec->length % (2 * word) == 0)
     word *= 2;
   return word;
@@ -141,6 +141,6 @@ bool rs_tune_slab(const rowscan_spec *spec, int arch, bool words, rs_shape *s) {
   choose(spec, s);
   s->rows = rows_of(spec, arch, s);
   s->min_blocks = rs_blocks_with(64, s->threads);
-  s->shared_bytes = (int)rs_most(memory_bytes(spec, s), spare_bytes(spec, arch, s));
+  s->shared_bytes = (int)rs_larger(memory_bytes(spec, s), spare_bytes(spec, arch, s));
   return true;
 }

@@ -20,7 +20,7 @@ static bool is_askew(const rs_shape *shape) {
 /* Whether each vector of columns lies on a multiple of the words it travels in. */
 static bool in_words(const rs_shape *shape, const rs_rows *rows, const rs_operand *a) {
   int last = rows->rank - 1;
-  int64_t word = rs_least((is_askew(shape) ? 1 : shape->vector) * a->bytes, 16);
+  int64_t word = rs_smaller((is_askew(shape) ? 1 : shape->vector) * a->bytes, 16);
   int64_t all = (int64_t)(uintptr_t)a->data | rs_stride_bits(a, rows, 0, last);
   if (shape->length > 1)
     all |= a->step * a->bytes;
@@ -52,7 +52,7 @@ static int sector_of(int bytes) {
 
 /* Steps that a thread has in registers at a time; WideTile::BATCH. */
 static int batch_of(const rs_shape *shape) {
-  return (int)rs_least(128 / (shape->vector * shape->acc), shape->steps);
+  return (int)rs_smaller(128 / (shape->vector * shape->acc), shape->steps);
 }
 
 static bool in_place(const rs_shape *shape) {
@@ -99,7 +99,7 @@ static void cut_askew(WideCut *cut, const rs_shape *shape, const rs_rows *rows) 
   cut->most = columns - 1;
   if (rows->array[RS_IN].data == rows->array[RS_OUT].data) /* nobody may read what another strip has written */
     cut->most = last = cut->apart;
-  cut->strips = cut->columns <= last ? 1 : 1 + (int32_t)rs_parts(cut->columns - last, cut->apart);
+  cut->strips = cut->columns <= last ? 1 : 1 + (int32_t)rs_ceiling(cut->columns - last, cut->apart);
 }
 
 /* Of a block with these pitches. */
@@ -150,18 +150,19 @@ static bool deep(const WideCut *cut, int64_t blocks, const rs_shape *shape, cons
   return rows->count == cut->columns && cut->strips <= shape->ahead_strips && blocks >= LEAST_ROUNDS * shape->ahead;
 }
 
+/* blocks: less than 1 where no int counts the tiles, of rows that no GPU has memory for. */
 static void look_ahead(WideCut *cut, int64_t blocks, const rs_shape *shape, const rs_rows *rows) {
-  if (!shape->ahead || !rs_rows_one_run(rows, shape->length, shape->mask != 0) ||
+  if (!shape->ahead || blocks < 1 || !rs_rows_one_run(rows, shape->length, shape->mask != 0) ||
       (shape->ahead_strips && !deep(cut, blocks, shape, rows)))
     return;
   cut->ahead = shape->ahead;
-  cut->share = (int32_t)rs_parts(rows->count * shape->length, blocks);
+  cut->share = (int32_t)rs_ceiling(rows->count * shape->length, blocks);
 }
 
 void rs_wide_cut(rs_cut *to, rs_column_need *need, const rs_shape *shape, const rs_rows *rows) {
   WideCut *cut = &to->wide;
   int threads = log2_up(shape->threads), last = rows->rank - 1;
-  int64_t vectors = rows->shape[last] / shape->vector, segments = rs_parts(shape->length, shape->steps);
+  int64_t vectors = rows->shape[last] / shape->vector, segments = rs_ceiling(shape->length, shape->steps);
   int width = is_askew(shape) ? log2_up(shape->width) : width_in_words(shape, vectors, threads);
   memset(cut, 0, sizeof *cut);
   cut->segments = log2_up(segments);
@@ -178,16 +179,16 @@ void rs_wide_cut(rs_cut *to, rs_column_need *need, const rs_shape *shape, const 
     cut_askew(cut, shape, rows);
   } else {
     cut->apart = cut->most = shape->vector << width;
-    cut->strips = (int32_t)rs_parts(vectors, (int64_t)1 << width);
+    cut->strips = (int32_t)rs_ceiling(vectors, (int64_t)1 << width);
   }
-  cut->tiles = (int32_t)rs_parts(segments, (int64_t)1 << cut->segments);
+  cut->tiles = (int32_t)rs_ceiling(segments, (int64_t)1 << cut->segments);
   cut->outers = cut->groups = 1;
   if (rows->rank > 1) {
     bool cuts =
         shape->length > (int64_t)shape->threads / shape->width * shape->steps; /* a kernel for one outer a tile */
     int64_t there = rows->shape[last - 1], outers = rest > 0 && !cuts ? (int64_t)1 << rest : 1;
     cut->outers = (int32_t)(outers < there ? outers : there);
-    cut->groups = (int32_t)rs_parts(there, cut->outers);
+    cut->groups = (int32_t)rs_ceiling(there, cut->outers);
   }
   int64_t outers = cut->groups;
   for (int d = 0; d < last - 1; d++)
@@ -199,6 +200,6 @@ void rs_wide_cut(rs_cut *to, rs_column_need *need, const rs_shape *shape, const 
 }
 
 size_t rs_wide_workspace(const rs_shape *shape, int64_t count) {
-  int64_t tiles = rs_parts(shape->length, (int64_t)shape->threads / shape->width * shape->steps);
+  int64_t tiles = rs_ceiling(shape->length, (int64_t)shape->threads / shape->width * shape->steps);
   return rs_columns_nodes(tiles, shape->lanes, count, shape->acc);
 }

@@ -281,6 +281,32 @@ START_TEST(a_tile_has_room) {
 }
 END_TEST
 
+/* No GPU has memory for these: launches fail, and until then nothing does. */
+START_TEST(more_tiles_than_an_int_counts) {
+  for (int log = 30; log <= 56; log++) {
+    int64_t length = (INT64_C(1) << log) - 3, columns[] = {64, 65};
+    rs_columns cuts = columns_of(length, false);
+    for (int i = 0; i < 2; i++) {
+      rs_rows rows = {.rank = 1, .shape = {columns[i]}, .count = columns[i]};
+      set_four_bytes(&rows);
+      for (int a = RS_IN; a <= RS_OUT; a++)
+        rows.array[a] = (rs_operand){.data = (char *)NULL + 4096, .bytes = 4, .step = columns[i], .stride = {1}};
+      for (int made_of = RS_TEMPLATE_ASKEW; made_of <= RS_TEMPLATE_WIDE; made_of++) {
+        rs_shape *shape = &cuts.of[made_of];
+        rs_cut cut;
+        rs_column_need need;
+        ck_assert(shape->made_of);
+        shape->ahead = 8;
+        if (rs_wide_fits(shape, &rows))
+          rs_wide_cut(&cut, &need, shape, &rows);
+        else
+          ck_assert(made_of == RS_TEMPLATE_WIDE && i == 1);
+      }
+    }
+  }
+}
+END_TEST
+
 START_TEST(a_whole_run_is_the_only_part) {
   static const int64_t lengths[] = {64, 300, 16384};
   uint64_t state = 3;
@@ -702,6 +728,7 @@ int main(void) {
   tcase_add_test(cases, two_columns_go_in_pairs);
   tcase_add_test(cases, large_tensors_are_one_launch);
   tcase_add_loop_test(cases, a_tile_has_room, 0, 6 * 5);
+  tcase_add_test(cases, more_tiles_than_an_int_counts);
   tcase_add_test(cases, a_whole_run_is_the_only_part);
   tcase_add_test(cases, no_part_takes_more_than_there_is);
   tcase_add_test(cases, wide_takes_what_lies_in_words);
