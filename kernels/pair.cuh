@@ -61,25 +61,19 @@ template <class P> struct Pairs {
   static_assert(P::mask == NO_MASK, "no masks");
 
   RS_METHOD static Rows<rank> rows(const Rows<P::rank> &columns) {
-    Rows<rank> pairs{columns.in,
-                     columns.out,
-                     nullptr,
-                     columns.init,
-                     columns.totals,
-                     columns.workspace,
-                     columns.first,
-                     columns.count / 2,
-                     1,
-                     1,
-                     1};
+    Rows<rank> pairs;
+    pairs.workspace = columns.workspace;
+    pairs.first = columns.first;
+    pairs.count = columns.count / 2;
 #pragma unroll
-    for (int d = 0; d < rank; d++) {
-      bool there = P::rank > 1;
-      pairs.shape[d] = there ? columns.shape[d] : 1;
-      pairs.in_stride[d] = there ? columns.in_stride[d] / 2 : 0;
-      pairs.out_stride[d] = there ? columns.out_stride[d] / 2 : 0;
-      pairs.mask_stride[d] = 0;
-      pairs.row_stride[d] = there ? columns.row_stride[d] / 2 : 0;
+    for (int d = 0; d < rank; d++)
+      pairs.shape[d] = P::rank > 1 ? columns.shape[d] : 1;
+#pragma unroll
+    for (int a = 0; a < RS_ARRAYS; a++) {
+      pairs.array[a] = {columns.array[a].data, 1};
+#pragma unroll
+      for (int d = 0; d < rank; d++)
+        pairs.stride[a][d] = P::rank > 1 ? columns.stride[a][d] / 2 : 0;
     }
     return pairs;
   }
