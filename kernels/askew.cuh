@@ -65,7 +65,7 @@ struct AskewTile : WideTile<P, THREADS, VECTOR, STEPS, 32, LANES, 32, AskewTile<
       if (last && k == (TAIL - 1) / BATCH)
         this->keep(TAIL % BATCH ? prefix[TAIL % BATCH] : after);
       if (P::exclusive && k == 0 && is_first)
-        prefix[0] = this->empty();
+        prefix[0] = this->starts(Op::identity());
       Copy<Out> results(IN_PLACE ? word_of(from.memory + k * BATCH * this->cut.in_pitch) : room() + this->cut.out_at,
                         this->cut.out_pitch, at, step);
       warp_barrier(); // nobody reads what was there

@@ -134,23 +134,6 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
   Acc *totals;   // by outer, segment, column: of segments, then the prefixes before them, and one more
   Acc *carries;  // prefixes before and through the tile, and its total, by column, if there are several tiles
 
-  // A tile's place among the others: strips fastest, so that memory is swept in order, then tiles along the length.
-  // In reverse memory is swept from its end.
-  struct Place {
-    i64 outer; // number of the tile's outers
-    i32 tile, strip;
-    RS_METHOD Place(const ColumnCut &cut, u32 number) {
-      u32 q = number / (u32)cut.strips, o = q / (u32)cut.tiles;
-      strip = (i32)(number - q * (u32)cut.strips);
-      tile = (i32)(q - o * (u32)cut.tiles);
-      outer = o;
-      if (P::reverse) {
-        strip = cut.strips - 1 - strip;
-        outer = block_count() / ((u32)cut.tiles * (u32)cut.strips) - 1 - o;
-      }
-    }
-  };
-
   template <class T> RS_METHOD Sheet<T, STEPS> sheet(int which, int mode, int pitch, unsigned char *memory) const {
     Sheet<T, STEPS> s;
     s.lead = P::reverse ? segments * STEPS - count : 0;
@@ -169,7 +152,7 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
     return s;
   }
 
-  RS_METHOD ColumnTile(const Rows<P::rank> &rows, const ColumnCut &cut, const Place &place, unsigned char *memory)
+  RS_METHOD ColumnTile(const Rows<P::rank> &rows, const ColumnCut &cut, const ColumnPlace &place, unsigned char *memory)
       : rows(rows), cut(cut) {
     first = (i64)place.tile * cut.steps;
     count = P::length - first < cut.steps ? (int)(P::length - first) : cut.steps;
@@ -179,7 +162,7 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
     width = rows.shape[LAST] - column < cut.columns ? (int)(rows.shape[LAST] - column) : cut.columns;
     at = Offsets<P>::of_step(rows, lowest);
     at.move(rows, LAST, column);
-    outers = at.move_to_outers(rows, (u32)place.outer, cut.outers, cut.groups);
+    outers = at.move_to_outers(rows, place.outer, cut.outers, cut.groups);
     in = sheet<In>(RS_IN, cut.in_mode, cut.in_pitch, memory);
     if constexpr (MASKED)
       mask = sheet<Mask>(RS_MASK, cut.mask_mode, cut.mask_pitch, memory + cut.mask_at);
@@ -217,12 +200,6 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
     fetch_wait();
     loads.wait();
   }
-  struct Bring {
-    template <class T> RS_METHOD void operator()(T *global, T *shared) const {
-      using W = typename Word<sizeof(T)>::type;
-      fetch(reinterpret_cast<W *>(shared), reinterpret_cast<const W *>(global));
-    }
-  };
   template <class T>
   RS_METHOD void load_sheet(const SlabLoads<THREADS> &loads, const Sheet<T, STEPS> &sheet, u32 by, u32 by_outer) const {
     Bring bring;
@@ -432,7 +409,7 @@ RS_DEVICE void scan_column_tiles(const Rows<P::rank> &rows, const ColumnCut &cut
     block_barrier();
     number = turn.number;
   }
-  typename T::Place place(cut, number);
+  auto place = ColumnPlace::of<P::reverse, (P::length > RS_COLUMN_STEPS)>(cut, number);
   T tile(rows, cut, place, memory);
   tile.load(&arrival);
   if constexpr (!T::SINGLE) {
@@ -447,7 +424,7 @@ RS_DEVICE void scan_column_tiles(const Rows<P::rank> &rows, const ColumnCut &cut
       A ahead{reinterpret_cast<Node<Acc> *>(static_cast<TurnState *>(rows.workspace) + 1),
               turn.run,
               block_count() / ((u32)cut.tiles * (u32)cut.strips),
-              (u32)place.outer,
+              place.outer,
               columns,
               (u32)cut.tiles};
       bool last = place.tile == cut.tiles - 1; // nobody asks for its total

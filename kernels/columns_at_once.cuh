@@ -24,24 +24,24 @@ template <class P, int THREADS, int STEPS, int TILES> struct AtOnceTile {
   i64 first;                // step of the scan
   int count, width, column; // steps and columns that there are; the first column
   int lead;                 // in reverse the segment that comes first in memory may have fewer steps
-  Offsets<P> at;            // the first column's lowest step
-  i64 number;
+  int outer;
+  Offsets<P> at; // the first column's lowest step
   unsigned char *memory;
 
   RS_METHOD AtOnceTile(const Rows<P::rank> &rows, const AtOnceCut &cut, unsigned char *memory)
       : rows(rows), cut(cut), memory(memory) {
-    int block = (int)block_index(), q = divide(block, cut.by_strips), outer = divide(q, cut.by_tiles);
+    int block = (int)block_index(), q = divide(block, cut.by_strips);
+    outer = divide(q, cut.by_tiles);
     tile = (u32)(q - outer * cut.tiles);
     column = (block - q * cut.strips) * cut.columns;
     width = rows.shape[LAST] - column < cut.columns ? (int)(rows.shape[LAST] - column) : cut.columns;
     first = (i64)tile * steps();
     count = P::length - first < steps() ? (int)(P::length - first) : steps();
     lead = P::reverse ? (STEPS - count % STEPS) % STEPS : 0;
-    number = (i64)outer * rows.shape[LAST] + column;
     i64 lowest = P::reverse ? P::length - first - count : first;
     at = Offsets<P>::of_step(rows, lowest);
     at.move_beside(rows, column);
-    at.move_to(rows, LAST - 1, (i64)outer);
+    at.move_to(rows, LAST - 1, (u32)outer);
   }
   RS_METHOD int steps() const { // of a tile that has all
     return cut.segments * STEPS;
@@ -79,12 +79,6 @@ template <class P, int THREADS, int STEPS, int TILES> struct AtOnceTile {
     if (i < left) // the last segment's
       element(global + words * UNIT + i, copy + ((before + words) * UNIT + i + (segments() - 1) * sheet.pad));
   }
-  struct Bring {
-    template <class T> RS_METHOD void operator()(T *global, T *copy) const {
-      using W = typename Word<sizeof(T)>::type;
-      fetch(reinterpret_cast<W *>(copy), reinterpret_cast<const W *>(global));
-    }
-  };
   template <class T> RS_METHOD T *first_of(int which) const {
     return rows.template data<T>(which) + at.of[which];
   }
@@ -140,8 +134,10 @@ template <class P, int THREADS, int STEPS, int TILES> struct AtOnceTile {
     });
   }
 
-  RS_METHOD Ends<P> ends(int column) const {
-    return ends_of(rows, at, 0, column);
+  RS_METHOD Ends<P> ends(int beside) const {
+    Offsets<P> row{}; // anew: few ask, and registers are few
+    row.move_to(rows, LAST - 1, (u32)outer);
+    return ends_of(rows, row, 0, column + beside);
   }
   // A warp adds up the totals of a column's segments, some of each lane; in the end there are neutral ones.
   struct Upwards {
@@ -191,7 +187,9 @@ template <class P, int THREADS, int STEPS, int TILES> struct AtOnceTile {
   // The prefixes before the tile (carry) and through it (end), for a warp, given the tile's total.
   RS_METHOD void meet(int column, u32 run, Acc mine, Acc &carry, Acc &end) const {
     TurnState *state = static_cast<TurnState *>(rows.workspace);
-    Ahead ahead{reinterpret_cast<Node<Acc> *>(state + RS_AT_ONCE_STATE) + (number + column) * cut.tiles, run};
+    Ahead ahead{reinterpret_cast<Node<Acc> *>(state + RS_AT_ONCE_STATE) +
+                    (outer * rows.shape[LAST] + this->column + column) * cut.tiles,
+                run};
     if (lane_index() == 0 && (int)tile < cut.tiles - 1) {
       ahead.nodes[tile].tell(mine, run);
       if (rows.array[RS_IN].data == rows.array[RS_OUT].data)

@@ -12,15 +12,6 @@ template <class T> struct Narrow<Pair<T>> {
     return {Narrow<T>::from(x.a), Narrow<T>::from(x.b)};
   }
 };
-template <class T> RS_DEVICE Pair<T> shuffle_xor(Pair<T> x, int mask) {
-  return {shuffle_xor(x.a, mask), shuffle_xor(x.b, mask)};
-}
-template <class T> RS_DEVICE Pair<T> shuffle_down(Pair<T> x) {
-  return {shuffle_down(x.a), shuffle_down(x.b)};
-}
-template <class T> RS_DEVICE Pair<T> shuffle_from(Pair<T> x, int lane) {
-  return {shuffle_from(x.a, lane), shuffle_from(x.b, lane)};
-}
 
 template <class Op> struct PairOp {
   using Number = Pair<typename Op::Number>;

@@ -47,7 +47,7 @@ template <class A, class B> constexpr bool same_type = false;
 template <class A> constexpr bool same_type<A, A> = true;
 
 // f(array) for each array. No loop: compilers unroll one so late that they keep what it fills in memory until then, and
-// miss what they would have found in registers (columns_at_once.cuh: 83 registers instead of 68).
+// miss what they would have found in registers (NOTES.md).
 template <class F> RS_DEVICE void each_array(const F &f) {
   f(RS_IN), f(RS_OUT), f(RS_MASK), f(RS_INIT), f(RS_TOTALS);
 }

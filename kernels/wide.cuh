@@ -61,7 +61,7 @@ struct WordsTile
       if (TAIL < STEPS && k == TAIL / BATCH && last)
         this->keep(prefix[TAIL % BATCH]);
       if (P::exclusive && k == 0 && is_first)
-        prefix[0] = this->empty();
+        prefix[0] = this->starts(Op::identity());
 #pragma unroll
       for (int j = 0; j < BATCH; j++) {
         if (j >= BEHIND ? Base::WHOLE || j - BEHIND < rest : k > 0 && (Base::WHOLE || rest >= 0))

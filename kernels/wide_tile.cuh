@@ -36,11 +36,9 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES, int
   using Values = Vector<Acc, VECTOR>;
 
   // Where a tile lies. at: its first step and column.
-  struct Place {
+  struct Place : ColumnPlace {
     u32 number, run; // of the turn
-    i32 strip, tile;
-    u32 outer;  // number of the tile's outers
-    i32 outers; // there are
+    i32 outers;      // there are
     Offsets<P> at;
   };
   struct Shared {
@@ -65,27 +63,16 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES, int
     segment = row & ((1 << cut.segments) - 1);
   }
 
-  // One thread finds the tile's place among the others: strips fastest, so that memory is swept in order, then tiles
-  // along the length. In reverse memory is swept from its end.
+  // One thread finds the tile's place.
   RS_METHOD void find(u32 number, u32 run) const {
-    Place &place = shared.place;
-    u32 q = number / (u32)cut.strips, left = CUTS ? q / (u32)cut.tiles : q;
-    place.number = number;
-    place.run = run;
-    place.strip = (i32)(number - q * (u32)cut.strips);
-    place.tile = CUTS ? (i32)(q - left * (u32)cut.tiles) : 0;
-    if (P::reverse) {
-      place.strip = cut.strips - 1 - place.strip;
-      left = block_count() / (u32)(CUTS ? cut.tiles * cut.strips : cut.strips) - 1 - left;
-    }
-    place.outer = left;
+    ColumnPlace place = ColumnPlace::of<P::reverse, CUTS>(cut, number);
     i64 column = (i64)place.strip * cut.apart, first = ((i64)place.tile << cut.segments) * STEPS;
     if (P::reverse)
       first = P::length - 1 - first;
     Offsets<P> at = Offsets<P>::of_step(rows, first);
     at.move_beside(rows, column);
-    place.outers = at.move_to_outers(rows, left, cut.outers, cut.groups);
-    place.at = at;
+    i32 outers = at.move_to_outers(rows, place.outer, cut.outers, cut.groups);
+    shared.place = {place, number, run, outers, at};
   }
 
   // Slow memory would make a tile late, and all after it. What it asks for is not its own share of the run, but as
@@ -243,13 +230,13 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES, int
     return ends_of(rows, shared.place.at, outer, column);
   }
 
-  RS_METHOD Values starts() const {
-    Values value = Each::neutral();
-    if (rows.has(RS_INIT))
+  // What the folds of the thread's columns start from; without: where there is no initial value.
+  RS_METHOD Values starts(Acc without = Op::neutral()) const {
+    Values value;
 #pragma unroll
-      for (int v = 0; v < VECTOR; v++)
-        if (NEXT == 1 || column + v * NEXT < columns())
-          value.at[v] = ends(outer, column + v * NEXT).start();
+    for (int v = 0; v < VECTOR; v++)
+      value.at[v] =
+          NEXT == 1 || column + v * NEXT < columns() ? ends(outer, column + v * NEXT).started(without) : without;
     return value;
   }
 
@@ -365,15 +352,6 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES, int
     for (int v = 0; v < VECTOR; v++)
       if (NEXT == 1 || column + v * NEXT < own_columns())
         ends(outer, column + v * NEXT).keep(value.at[v]);
-  }
-  // The prefixes of no elements, as users see them.
-  RS_METHOD Values empty() const {
-    Values value = starts();
-    if (!rows.has(RS_INIT))
-#pragma unroll
-      for (int v = 0; v < VECTOR; v++)
-        value.at[v] = Op::identity();
-    return value;
   }
 };
 
