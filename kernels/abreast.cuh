@@ -10,6 +10,21 @@
 #include "ahead.cuh"
 #include "cuts.h"
 
+// A tile's place among the others: strips fastest, so that memory is swept in order, then tiles along the length. In
+// reverse memory is swept from its end. CUTS: there may be several tiles along the length.
+struct ColumnPlace {
+  i32 strip, tile;
+  u32 outer; // number of the tile's outers
+
+  template <bool REVERSE, bool CUTS, class C> RS_METHOD static ColumnPlace of(const C &cut, u32 number) {
+    u32 strips = (u32)cut.strips, tiles = CUTS ? (u32)cut.tiles : 1, q = number / strips, outer = q / tiles;
+    i32 strip = (i32)(number - q * strips), tile = (i32)(q - outer * tiles);
+    if (REVERSE)
+      return {cut.strips - 1 - strip, tile, block_count() / (tiles * strips) - 1 - outer};
+    return {strip, tile, outer};
+  }
+};
+
 // AHEAD: levels that are asked for before the first answer, which takes registers. EARLY: long before, so that tiles of
 // the same group have told nothing yet.
 template <class Op, int LANES, i64 MOST, class A, int AHEAD, bool EARLY> struct ColumnsAhead {

@@ -15,10 +15,7 @@ template <class P, int THREADS, int VECTOR, int STEPS, int LANES>
 struct AskewTile : WideTile<P, THREADS, VECTOR, STEPS, 32, LANES, 32, AskewTile<P, THREADS, VECTOR, STEPS, LANES>> {
   using Base = WideTile<P, THREADS, VECTOR, STEPS, 32, LANES, 32, AskewTile>;
   using Base::Base;
-  using In = typename P::In;
-  using Out = typename P::Out;
-  using Mask = typename P::Mask;
-  using R = Row<P>;
+  RS_TYPES_OF(P);
   using Each = typename Base::Each;
   using Values = typename Base::Values;
   static constexpr int BATCH = Base::BATCH, BATCHES = Base::BATCHES, TAIL = Base::TAIL;
@@ -33,14 +30,11 @@ struct AskewTile : WideTile<P, THREADS, VECTOR, STEPS, 32, LANES, 32, AskewTile<
   RS_METHOD unsigned char *room() const { // the warp's
     return this->memory + (int)thread_index() / 32 * this->cut.room;
   }
+  template <class E> RS_METHOD Copy<E> copy(int which, int at, int pitch) const {
+    return Copy<E>(room() + at, pitch, this->template first<E>(which), this->step(which));
+  }
   RS_METHOD Brought brought() const {
-    i64 step = this->directed(this->rows.in_step), mask_step = this->directed(this->rows.mask_step);
-    const In *in = static_cast<const In *>(this->rows.in) + this->shared.place.in;
-    const Mask *mask = static_cast<const Mask *>(this->rows.mask) + this->shared.place.mask;
-    in += this->offset(step, this->rows.in_stride);
-    mask += this->offset(mask_step, this->rows.mask_stride);
-    return {Copy<In>(room(), this->cut.in_pitch, in, step),
-            Copy<Mask>(room() + (Base::MASKED ? this->cut.mask_at : 0), this->cut.mask_pitch, mask, mask_step)};
+    return {copy<In>(RS_IN, 0, this->cut.in_pitch), copy<Mask>(RS_MASK, this->cut.mask_at, this->cut.mask_pitch)};
   }
   RS_METHOD void bring() const {
     if (!this->there())
@@ -49,14 +43,14 @@ struct AskewTile : WideTile<P, THREADS, VECTOR, STEPS, 32, LANES, 32, AskewTile<
     int count = this->steps(), columns = this->columns(), before = this->shared.place.strip * this->cut.apart;
     int right = this->cut.columns - before;
     to.in.template bring<STEPS>(count, columns, before > 0, right);
-    if constexpr (Base::MASKED)
+    if constexpr (MASKED)
       to.mask.template bring<STEPS>(count, columns, before > 0, right);
   }
 
   // Batch by batch in shared memory.
   RS_METHOD void give(const Values &before, const Values &end) const {
-    i64 step = this->directed(this->rows.out_step);
-    Out *at = static_cast<Out *>(this->rows.out) + (this->shared.place.out + this->offset(step, this->rows.out_stride));
+    i64 step = this->step(RS_OUT);
+    Out *at = this->template first<Out>(RS_OUT);
     int count = this->steps(), strip = this->shared.place.strip;
     bool is_first = this->is_first(), last = this->keeps(), overlap = this->cut.apart < this->cut.most;
     typename Copy<Out>::Part part{strip < this->cut.strips - 1 ? this->cut.apart : this->cut.most, this->columns(),
@@ -71,7 +65,7 @@ struct AskewTile : WideTile<P, THREADS, VECTOR, STEPS, 32, LANES, 32, AskewTile<
       if (last && k == (TAIL - 1) / BATCH)
         this->keep(TAIL % BATCH ? prefix[TAIL % BATCH] : after);
       if (P::exclusive && k == 0 && is_first)
-        prefix[0] = this->empty();
+        prefix[0] = this->starts(Op::identity());
       Copy<Out> results(IN_PLACE ? word_of(from.memory + k * BATCH * this->cut.in_pitch) : room() + this->cut.out_at,
                         this->cut.out_pitch, at, step);
       warp_barrier(); // nobody reads what was there

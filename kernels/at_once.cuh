@@ -27,9 +27,7 @@ RS_DEVICE typename P::Acc total_of_tile(const Row<P> &row, i64 first) {
       Acc x[PART];
       row.template load_vectored<PART>(held, (typename Row<P>::Index)first + (u * 32 + (int)lane_index()) * S::VECTOR +
                                                  k * PART);
-#pragma unroll
-      for (int j = 0; j < PART; j++)
-        x[j] = Row<P>::value(held[j]);
+      Row<P>::template values<PART>(held, x);
       vector.add(k, total<Op, PART>(x));
     }
     Lanes<Op, 32, Acc> lanes;
@@ -68,7 +66,7 @@ template <class P, class S> RS_DEVICE void scan_at_once(const Rows<P::rank> &row
   if (thread_index() == 32) {
     ahead.nodes[t].tell(mine, run);
     asked = ask_turn(state);
-    if (rows.in == rows.out)
+    if (rows.array[RS_IN].data == rows.array[RS_OUT].data)
       word_fence(); // whoever finds results instead of elements finds the total too
   } else if (thread_index() < 32) {
     typename Ahead::Totals before = ahead.look(t, [&](u32 late) {

@@ -10,11 +10,7 @@
 #include "rows.cuh"
 
 template <class P> struct ColumnTiles {
-  using In = typename P::In;
-  using Out = typename P::Out;
-  using Mask = typename P::Mask;
-  static constexpr bool MASKED = P::mask != NO_MASK;
-  static constexpr int LAST = P::rank - 1;
+  RS_TYPES_OF(P);
   static_assert(sizeof(In) == sizeof(Out), "results take the place of elements");
 
   const Rows<P::rank> &rows;
@@ -39,15 +35,14 @@ template <class P> struct ColumnTiles {
     tile.count = P::length - tile.first < cut.steps ? (int)(P::length - tile.first) : cut.steps;
     return tile;
   }
-  RS_METHOD i64 at_outer(const i64 *stride, u32 outer) const {
-    i64 at = 0;
-    RS_EACH_DIMENSION
-    for (int d = LAST - 1; d >= 0; d--) {
-      u32 size = (u32)rows.shape[d], i = d == 0 ? outer : outer % size;
-      outer /= size;
-      at += i * stride[d];
-    }
+  RS_METHOD Offsets<P> at_outer(u32 outer) const {
+    Offsets<P> at{};
+    at.move_to(rows, at.LAST - 1, outer);
     return at;
+  }
+  // The run of an outer.
+  template <class E> RS_METHOD E *run_of(int which, u32 outer) const {
+    return rows.template data<E>(which) + at_outer(outer).of[which];
   }
 
   RS_METHOD int piece_steps() const {
@@ -84,9 +79,9 @@ template <class P> struct ColumnTiles {
     i64 head, end;   // the first element in a whole word, and the one after the last
     int rest, shift; // elements in no whole word; none: each tile is whole words
   };
-  template <class E> RS_METHOD Source<E> source(const void *from, const i64 *stride, u32 outer) const {
+  template <class E> RS_METHOD Source<E> source(int which, u32 outer) const {
     constexpr int UNIT = Source<E>::UNIT;
-    const E *run = static_cast<const E *>(from) + at_outer(stride, outer);
+    const E *run = run_of<E>(which, outer);
     i64 all = P::length * cut.columns, head = (i64)((0 - reinterpret_cast<u64>(run)) % 16 / sizeof(E));
     head = head < all ? head : all;
     i64 body = (all - head) / UNIT * UNIT;
@@ -143,9 +138,9 @@ template <class P> struct ColumnTiles {
     Tile tile = tile_of(turn);
     if (tile.outer != from.outer) {
       from.outer = tile.outer;
-      from.in = source<In>(rows.in, rows.in_stride, tile.outer);
+      from.in = source<In>(RS_IN, tile.outer);
       if constexpr (MASKED)
-        from.mask = source<Mask>(rows.mask, rows.mask_stride, tile.outer);
+        from.mask = source<Mask>(RS_MASK, tile.outer);
     }
     Piece in_words = words_of(from.in, tile, cut.in_pitch), mask_words{0, 0, 0};
     if constexpr (MASKED)
@@ -206,7 +201,7 @@ template <class P> struct ColumnTiles {
   // A warp calls it: starts to take away the results of a tile, which other warps have published.
   RS_METHOD void store(int stage, u32 turn, int shift) const {
     Tile tile = tile_of(turn);
-    Out *to = static_cast<Out *>(rows.out) + at_outer(rows.out_stride, tile.outer);
+    Out *to = run_of<Out>(RS_OUT, tile.outer);
     const Out *from = reinterpret_cast<const Out *>(in(stage));
     Piece piece = piece_of(tile, (int)lane_index(), cut.in_pitch, shift);
     constexpr int UNIT = 16 / (int)sizeof(Out);

@@ -114,20 +114,13 @@ template <class T, int STEPS> struct Sheet {
 };
 
 template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
-  using In = typename P::In;
-  using Out = typename P::Out;
-  using Mask = typename P::Mask;
-  using Acc = typename P::Acc;
-  using Kept = typename P::Kept;
-  using Op = typename P::Op;
-  using R = Row<P>;
-  static constexpr bool MASKED = P::mask != NO_MASK;
+  RS_TYPES_OF(P);
   static constexpr bool IN_PLACE = sizeof(In) == sizeof(Out);    // results take the place of elements
   static constexpr bool SINGLE = P::length <= STEPS;             // a thread has a whole row
   static constexpr bool WHOLE = P::length % STEPS == 0;          // every segment has all its steps
   static constexpr bool APART = !WHOLE && P::length < 32 * 1024; // of longer ones a tile has no more than one outer
   static constexpr int TAKEN = SINGLE ? (int)P::length : STEPS;  // steps of a segment that have room
-  static constexpr int LAST = P::rank - 1, OUTER = P::rank > 1 ? P::rank - 2 : 0;
+  static constexpr int LAST = Offsets<P>::LAST, OUTER = Offsets<P>::OUTER;
 
   const Rows<P::rank> &rows;
   const ColumnCut &cut;
@@ -137,38 +130,19 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
   Sheet<In, STEPS> in;
   Sheet<Mask, STEPS> mask;
   Sheet<Out, STEPS> out;
-  i64 row_at;
-  Acc *totals;  // by outer, segment, column: of segments, then the prefixes before them, and one more
-  Acc *carries; // prefixes before and through the tile, and its total, by column, if there are several tiles
+  Offsets<P> at; // its first row's lowest step
+  Acc *totals;   // by outer, segment, column: of segments, then the prefixes before them, and one more
+  Acc *carries;  // prefixes before and through the tile, and its total, by column, if there are several tiles
 
-  // A tile's place among the others: strips fastest, so that memory is swept in order, then tiles along the length.
-  // In reverse memory is swept from its end.
-  struct Place {
-    i64 outer; // number of the tile's outers
-    i32 tile, strip;
-    RS_METHOD Place(const ColumnCut &cut, u32 number) {
-      u32 q = number / (u32)cut.strips, o = q / (u32)cut.tiles;
-      strip = (i32)(number - q * (u32)cut.strips);
-      tile = (i32)(q - o * (u32)cut.tiles);
-      outer = o;
-      if (P::reverse) {
-        strip = cut.strips - 1 - strip;
-        outer = block_count() / ((u32)cut.tiles * (u32)cut.strips) - 1 - o;
-      }
-    }
-  };
-
-  template <class T>
-  RS_METHOD Sheet<T, STEPS> sheet(const void *data, i64 at, i64 step, const i64 *stride, int mode, int pitch,
-                                  unsigned char *memory) const {
+  template <class T> RS_METHOD Sheet<T, STEPS> sheet(int which, int mode, int pitch, unsigned char *memory) const {
     Sheet<T, STEPS> s;
     s.lead = P::reverse ? segments * STEPS - count : 0;
-    s.step = mode >= BY_SEGMENTS ? cut.columns : step; // the stride of a single step may be anything
-    s.global = static_cast<T *>(const_cast<void *>(data)) + at - s.lead * s.step;
+    s.step = mode >= BY_SEGMENTS ? cut.columns : rows.array[which].step; // the stride of a single step may be anything
+    s.global = rows.template data<T>(which) + at.of[which] - s.lead * s.step;
     s.mode = mode == AS_A_RUN || s.offset_of(s.global) == 0 ? mode : ONE_BY_ONE;
     s.shared = reinterpret_cast<T *>(memory) + (mode == AS_A_RUN ? s.offset_of(s.global) : 0);
-    s.outer = P::rank > 1 ? stride[OUTER] : 0;
-    s.column = stride[LAST];
+    s.outer = P::rank > 1 ? rows.stride[which][OUTER] : 0;
+    s.column = rows.stride[which][LAST];
     s.pitch = pitch;
     s.pad = cut.padded * s.UNIT;
     s.outer_pitch = (int)((P::length + TAKEN - 1) / TAKEN) * (TAKEN * pitch + s.pad);
@@ -178,7 +152,7 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
     return s;
   }
 
-  RS_METHOD ColumnTile(const Rows<P::rank> &rows, const ColumnCut &cut, const Place &place, unsigned char *memory)
+  RS_METHOD ColumnTile(const Rows<P::rank> &rows, const ColumnCut &cut, const ColumnPlace &place, unsigned char *memory)
       : rows(rows), cut(cut) {
     first = (i64)place.tile * cut.steps;
     count = P::length - first < cut.steps ? (int)(P::length - first) : cut.steps;
@@ -186,36 +160,13 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
     i64 lowest = P::reverse ? P::length - first - count : first;
     i64 column = (i64)place.strip * cut.columns;
     width = rows.shape[LAST] - column < cut.columns ? (int)(rows.shape[LAST] - column) : cut.columns;
-    outers = 1;
-    i64 in_at = lowest * rows.in_step + column * rows.in_stride[LAST];
-    i64 mask_at = lowest * rows.mask_step + column * rows.mask_stride[LAST];
-    i64 out_at = lowest * rows.out_step + column * rows.out_stride[LAST];
-    row_at = column * rows.row_stride[LAST];
-    if constexpr (P::rank > 1) {
-      i64 left = place.outer;
-      RS_EACH_DIMENSION
-      for (int d = OUTER; d >= 0; d--) {
-        i64 size = d == OUTER ? cut.groups : rows.shape[d], i = left;
-        if (d > 0) {
-          left /= size;
-          i -= left * size;
-        }
-        if (d == OUTER) {
-          i *= cut.outers;
-          outers = rows.shape[d] - i < cut.outers ? (int)(rows.shape[d] - i) : cut.outers;
-        }
-        in_at += i * rows.in_stride[d];
-        mask_at += i * rows.mask_stride[d];
-        out_at += i * rows.out_stride[d];
-        row_at += i * rows.row_stride[d];
-      }
-    }
-    in = sheet<In>(rows.in, in_at, rows.in_step, rows.in_stride, cut.in_mode, cut.in_pitch, memory);
+    at = Offsets<P>::of_step(rows, lowest);
+    at.move(rows, LAST, column);
+    outers = at.move_to_outers(rows, place.outer, cut.outers, cut.groups);
+    in = sheet<In>(RS_IN, cut.in_mode, cut.in_pitch, memory);
     if constexpr (MASKED)
-      mask = sheet<Mask>(rows.mask, mask_at, rows.mask_step, rows.mask_stride, cut.mask_mode, cut.mask_pitch,
-                         memory + cut.mask_at);
-    out =
-        sheet<Out>(rows.out, out_at, rows.out_step, rows.out_stride, cut.out_mode, cut.out_pitch, memory + cut.out_at);
+      mask = sheet<Mask>(RS_MASK, cut.mask_mode, cut.mask_pitch, memory + cut.mask_at);
+    out = sheet<Out>(RS_OUT, cut.out_mode, cut.out_pitch, memory + cut.out_at);
     if constexpr (IN_PLACE) {
       if (in.mode == ONE_BY_ONE) { // the copy lies as the results need it
         in.shared = reinterpret_cast<In *>(out.shared);
@@ -249,12 +200,6 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
     fetch_wait();
     loads.wait();
   }
-  struct Bring {
-    template <class T> RS_METHOD void operator()(T *global, T *shared) const {
-      using W = typename Word<sizeof(T)>::type;
-      fetch(reinterpret_cast<W *>(shared), reinterpret_cast<const W *>(global));
-    }
-  };
   template <class T>
   RS_METHOD void load_sheet(const SlabLoads<THREADS> &loads, const Sheet<T, STEPS> &sheet, u32 by, u32 by_outer) const {
     Bring bring;
@@ -320,7 +265,7 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
     for (int j = 0; j < STEPS; j++) {
       x[j] = Op::neutral();
       if (j < TAKEN)
-        x[j] = R::value(R::hold(at[j * next], MASKED ? mask_at[j * mask_next] : Mask{}));
+        x[j] = R::enter(at[j * next], MASKED ? mask_at[j * mask_next] : Mask{});
     }
   }
   RS_METHOD void write(const Item &item, const Acc *x) const {
@@ -329,14 +274,11 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
 #pragma unroll
     for (int j = 0; j < STEPS; j++)
       if (j < TAKEN)
-        at[j * next] = R::narrow_one(x[j]);
+        at[j * next] = R::leave(x[j]);
   }
 
-  RS_METHOD i64 row_of(int outer, int column) const {
-    return row_at + (P::rank > 1 ? outer * rows.row_stride[OUTER] : 0) + column * rows.row_stride[LAST];
-  }
-  RS_METHOD Acc start(int outer, int column) const {
-    return rows.init ? R::begin(static_cast<const Kept *>(rows.init)[row_of(outer, column)]) : Op::neutral();
+  RS_METHOD Ends<P> ends(int outer, int column) const {
+    return ends_of(rows, at, outer, column);
   }
 
   // Leaves the totals of segments.
@@ -416,7 +358,7 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
     bool cuts = cut.tiles > 1, told = cuts && count == cut.steps; // the last is no fold over this tile's segments then
     each_column([&](int o, int c, bool there, Group group) {
       Chunks chunks;
-      Acc first = cuts ? carries[c] : there ? start(o, c) : Op::neutral();
+      Acc first = cuts ? carries[c] : there ? ends(o, c).start() : Op::neutral();
       int chunk = EACH << group.log, count = (segments + chunk - 1) / chunk;
 #pragma unroll 1
       for (int k = 0; k < count; k++) {
@@ -442,17 +384,11 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
       Acc x[STEPS], prefix[STEPS + 1]; // prefix[j]: of all elements before element j
       read(item, x);
       const Acc *at = total_of(item.outer, item.segment, item.column);
-      Acc before = SINGLE ? start(item.outer, item.column) : *at;
+      Acc before = SINGLE ? ends(item.outer, item.column).start() : *at;
       ::carries<Op, STEPS>(before, x, prefix);
       prefix[STEPS] = SINGLE ? Op::combine(before, total<Op, STEPS>(x)) : at[cut.columns];
 
-      constexpr i64 TAIL = (P::length - 1) / STEPS * STEPS;
-      i64 i = first + item.at;
-      if (rows.totals && i == TAIL)
-        static_cast<Kept *>(rows.totals)[row_of(item.outer, item.column)] = R::kept(prefix[P::length - TAIL]);
-      if (P::exclusive && i == 0)
-        prefix[0] = rows.init ? start(item.outer, item.column) : Op::identity();
-      write(item, P::exclusive ? prefix : prefix + 1);
+      write(item, results<P, STEPS>(prefix, first + item.at, rows.has(RS_TOTALS), ends(item.outer, item.column)));
     });
   }
 };
@@ -473,7 +409,7 @@ RS_DEVICE void scan_column_tiles(const Rows<P::rank> &rows, const ColumnCut &cut
     block_barrier();
     number = turn.number;
   }
-  typename T::Place place(cut, number);
+  auto place = ColumnPlace::of<P::reverse, (P::length > RS_COLUMN_STEPS)>(cut, number);
   T tile(rows, cut, place, memory);
   tile.load(&arrival);
   if constexpr (!T::SINGLE) {
@@ -488,7 +424,7 @@ RS_DEVICE void scan_column_tiles(const Rows<P::rank> &rows, const ColumnCut &cut
       A ahead{reinterpret_cast<Node<Acc> *>(static_cast<TurnState *>(rows.workspace) + 1),
               turn.run,
               block_count() / ((u32)cut.tiles * (u32)cut.strips),
-              (u32)place.outer,
+              place.outer,
               columns,
               (u32)cut.tiles};
       bool last = place.tile == cut.tiles - 1; // nobody asks for its total
@@ -508,7 +444,7 @@ RS_DEVICE void scan_column_tiles(const Rows<P::rank> &rows, const ColumnCut &cut
         Acc carry, end;
         typename A::Asked asked;
         ahead.ask(asked, (u32)place.tile, column + c);
-        ahead.look(asked, (u32)place.tile, column + c, there && !last, totals[c], tile.start(0, c), carry, end);
+        ahead.look(asked, (u32)place.tile, column + c, there && !last, totals[c], tile.ends(0, c).start(), carry, end);
         if (there && lane_index() % LANES == 0) {
           tile.carries[c] = carry;
           tile.carries[cut.columns + c] = end;

@@ -12,15 +12,8 @@
 #include "divide.cuh"
 
 template <class P, int THREADS, int STEPS, int TILES> struct AtOnceTile {
-  using In = typename P::In;
-  using Out = typename P::Out;
-  using Mask = typename P::Mask;
-  using Acc = typename P::Acc;
-  using Kept = typename P::Kept;
-  using Op = typename P::Op;
-  using R = Row<P>;
+  RS_TYPES_OF(P);
   using Ahead = OneHop<Op, TILES, Acc>;
-  static constexpr bool MASKED = P::mask != NO_MASK;
   static constexpr bool IN_PLACE = sizeof(In) == sizeof(Out); // results take the place of elements
   static constexpr int LAST = P::rank - 1, WARPS = THREADS / 32;
   static constexpr int EACH = RS_AT_ONCE_EACH; // segments of a lane
@@ -31,34 +24,24 @@ template <class P, int THREADS, int STEPS, int TILES> struct AtOnceTile {
   i64 first;                // step of the scan
   int count, width, column; // steps and columns that there are; the first column
   int lead;                 // in reverse the segment that comes first in memory may have fewer steps
-  i64 in_at, mask_at, out_at, row_at, number;
+  int outer;
+  Offsets<P> at; // the first column's lowest step
   unsigned char *memory;
 
   RS_METHOD AtOnceTile(const Rows<P::rank> &rows, const AtOnceCut &cut, unsigned char *memory)
       : rows(rows), cut(cut), memory(memory) {
-    int block = (int)block_index(), q = divide(block, cut.by_strips), outer = divide(q, cut.by_tiles);
+    int block = (int)block_index(), q = divide(block, cut.by_strips);
+    outer = divide(q, cut.by_tiles);
     tile = (u32)(q - outer * cut.tiles);
     column = (block - q * cut.strips) * cut.columns;
     width = rows.shape[LAST] - column < cut.columns ? (int)(rows.shape[LAST] - column) : cut.columns;
     first = (i64)tile * steps();
     count = P::length - first < steps() ? (int)(P::length - first) : steps();
     lead = P::reverse ? (STEPS - count % STEPS) % STEPS : 0;
-    number = (i64)outer * rows.shape[LAST] + column;
     i64 lowest = P::reverse ? P::length - first - count : first;
-    in_at = lowest * rows.in_step + column;
-    mask_at = lowest * rows.mask_step + column;
-    out_at = lowest * rows.out_step + column;
-    row_at = column * rows.row_stride[LAST];
-    i64 left = outer;
-    RS_EACH_DIMENSION
-    for (int d = LAST - 1; d >= 0; d--) {
-      i64 i = d == 0 ? left : left % rows.shape[d];
-      left /= rows.shape[d];
-      in_at += i * rows.in_stride[d];
-      mask_at += i * rows.mask_stride[d];
-      out_at += i * rows.out_stride[d];
-      row_at += i * rows.row_stride[d];
-    }
+    at = Offsets<P>::of_step(rows, lowest);
+    at.move_beside(rows, column);
+    at.move_to(rows, LAST - 1, (u32)outer);
   }
   RS_METHOD int steps() const { // of a tile that has all
     return cut.segments * STEPS;
@@ -96,22 +79,19 @@ template <class P, int THREADS, int STEPS, int TILES> struct AtOnceTile {
     if (i < left) // the last segment's
       element(global + words * UNIT + i, copy + ((before + words) * UNIT + i + (segments() - 1) * sheet.pad));
   }
-  struct Bring {
-    template <class T> RS_METHOD void operator()(T *global, T *copy) const {
-      using W = typename Word<sizeof(T)>::type;
-      fetch(reinterpret_cast<W *>(copy), reinterpret_cast<const W *>(global));
-    }
-  };
+  template <class T> RS_METHOD T *first_of(int which) const {
+    return rows.template data<T>(which) + at.of[which];
+  }
   RS_METHOD void load() const {
     Bring bring;
-    each_word(static_cast<In *>(const_cast<void *>(rows.in)) + in_at, rows.in_step, cut.in, bring, bring);
+    each_word(first_of<In>(RS_IN), rows.array[RS_IN].step, cut.in, bring, bring);
     if constexpr (MASKED)
-      each_word(static_cast<Mask *>(const_cast<void *>(rows.mask)) + mask_at, rows.mask_step, cut.mask, bring, bring);
+      each_word(first_of<Mask>(RS_MASK), rows.array[RS_MASK].step, cut.mask, bring, bring);
     fetch_wait();
   }
   RS_METHOD void store() const {
     each_word(
-        static_cast<Out *>(rows.out) + out_at, rows.out_step, cut.out,
+        first_of<Out>(RS_OUT), rows.array[RS_OUT].step, cut.out,
         [](u128 *global, u128 *copy) { store_word(global, *copy); },
         [](Out *global, Out *copy) { store_element(global, *copy); });
   }
@@ -139,7 +119,7 @@ template <class P, int THREADS, int STEPS, int TILES> struct AtOnceTile {
   RS_METHOD void read(const Item &item, Acc *x) const {
 #pragma unroll
     for (int j = 0; j < STEPS; j++)
-      x[j] = R::value(R::hold(*place_of<In>(cut.in, item, j), MASKED ? *place_of<Mask>(cut.mask, item, j) : Mask{}));
+      x[j] = R::enter(*place_of<In>(cut.in, item, j), MASKED ? *place_of<Mask>(cut.mask, item, j) : Mask{});
   }
   // Where the total of a segment is, or the prefix before it.
   RS_METHOD Acc *total_of(int segment, int column) const {
@@ -154,11 +134,10 @@ template <class P, int THREADS, int STEPS, int TILES> struct AtOnceTile {
     });
   }
 
-  RS_METHOD i64 row_of(int column) const {
-    return row_at + column * rows.row_stride[LAST];
-  }
-  RS_METHOD Acc start(int column) const {
-    return rows.init ? R::begin(static_cast<const Kept *>(rows.init)[row_of(column)]) : Op::neutral();
+  RS_METHOD Ends<P> ends(int beside) const {
+    Offsets<P> row{}; // anew: few ask, and registers are few
+    row.move_to(rows, LAST - 1, (u32)outer);
+    return ends_of(rows, row, 0, column + beside);
   }
   // A warp adds up the totals of a column's segments, some of each lane; in the end there are neutral ones.
   struct Upwards {
@@ -186,17 +165,18 @@ template <class P, int THREADS, int STEPS, int TILES> struct AtOnceTile {
     int all = steps() / 32;
     i64 step = (i64)other * steps() - first + lane_index();
     step = P::reverse ? count - 1 - step : step;
-    const In *in = static_cast<const In *>(rows.in) + (in_at + step * rows.in_step + column);
-    i64 m_at = mask_at + step * rows.mask_step + column;
+    i64 in_step = rows.array[RS_IN].step, mask_step = rows.array[RS_MASK].step;
+    const In *in = first_of<const In>(RS_IN) + (step * in_step + column);
+    const Mask *mask = first_of<const Mask>(RS_MASK) + (step * mask_step + column);
 #pragma unroll 1
     for (int k = 0; k < all; k++) {
       Mask m{};
       if constexpr (MASKED)
-        m = load_element(static_cast<const Mask *>(rows.mask) + m_at);
+        m = load_element(mask);
       Lanes<Op, 32, Acc> lanes;
-      mine.add(k, lanes.up(R::value(R::hold(load_element(in), m)), lane_index()));
-      in += (P::reverse ? -32 : 32) * rows.in_step;
-      m_at += (P::reverse ? -32 : 32) * rows.mask_step;
+      mine.add(k, lanes.up(R::enter(load_element(in), m), lane_index()));
+      in += (P::reverse ? -32 : 32) * in_step;
+      mask += (P::reverse ? -32 : 32) * mask_step;
     }
     Acc whole = mine.digit[0];
 #pragma unroll
@@ -207,10 +187,12 @@ template <class P, int THREADS, int STEPS, int TILES> struct AtOnceTile {
   // The prefixes before the tile (carry) and through it (end), for a warp, given the tile's total.
   RS_METHOD void meet(int column, u32 run, Acc mine, Acc &carry, Acc &end) const {
     TurnState *state = static_cast<TurnState *>(rows.workspace);
-    Ahead ahead{reinterpret_cast<Node<Acc> *>(state + RS_AT_ONCE_STATE) + (number + column) * cut.tiles, run};
+    Ahead ahead{reinterpret_cast<Node<Acc> *>(state + RS_AT_ONCE_STATE) +
+                    (outer * rows.shape[LAST] + this->column + column) * cut.tiles,
+                run};
     if (lane_index() == 0 && (int)tile < cut.tiles - 1) {
       ahead.nodes[tile].tell(mine, run);
-      if (rows.in == rows.out)
+      if (rows.array[RS_IN].data == rows.array[RS_OUT].data)
         word_fence(); // whoever finds results instead of elements finds the total too
     }
     typename Ahead::Totals before = ahead.template look<true>(tile, [&](u32 late) {
@@ -220,7 +202,7 @@ template <class P, int THREADS, int STEPS, int TILES> struct AtOnceTile {
       if (lane_index() == 0 && !ahead.nodes[late].look().told(run)) // else it may have found results
         ahead.nodes[late].tell(total, run);
     });
-    Acc begin = start(column);
+    Acc begin = ends(column).start();
     carry = shuffle_from(before.prefix(tile, begin), (int)(tile % 32));
     end = shuffle_from(before.push(tile, mine, begin), (int)(tile % 32));
   }
@@ -230,7 +212,7 @@ template <class P, int THREADS, int STEPS, int TILES> struct AtOnceTile {
     if (cut.tiles > 1) {
       meet(column, run, mine, carry, end);
     } else {
-      carry = start(column);
+      carry = ends(column).start();
       end = Op::combine(carry, mine);
     }
     Upwards again = up_lanes(column); // registers are few
@@ -254,15 +236,11 @@ template <class P, int THREADS, int STEPS, int TILES> struct AtOnceTile {
       read(item, x);
       carries<Op, STEPS>(*total_of(item.segment, item.column), x, prefix);
       prefix[STEPS] = *total_of(item.segment + 1, item.column);
-      constexpr i64 TAIL = (P::length - 1) / STEPS * STEPS;
       i64 i = first + item.segment * STEPS;
-      if (rows.totals && i == TAIL)
-        static_cast<Kept *>(rows.totals)[row_of(item.column)] = R::kept(prefix[P::length - TAIL]);
-      if (P::exclusive && i == 0)
-        prefix[0] = rows.init ? start(item.column) : Op::identity();
+      const Acc *result = results<P, STEPS>(prefix, i, rows.has(RS_TOTALS), ends(item.column));
 #pragma unroll
       for (int j = 0; j < STEPS; j++)
-        *place_of<Out>(cut.out, item, j) = R::narrow_one(prefix[P::exclusive ? j : j + 1]);
+        *place_of<Out>(cut.out, item, j) = R::leave(result[j]);
     });
   }
 };

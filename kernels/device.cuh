@@ -164,32 +164,14 @@ template <> struct Word<16> { using type = u128; };
 // Loads of global memory that is used once, and need not displace anything from the caches. Stores are ordinary: lines
 // that stay in L2 a while are written back in larger runs (rows of 4096 f32 on an H200: 0.961 of memcpy with st.cs,
 // 0.969 so).
-RS_DEVICE u8 load_stream(const u8 *at) {
-  return __ldcs(at);
-}
-RS_DEVICE u16 load_stream(const u16 *at) {
-  return __ldcs(at);
-}
-RS_DEVICE u32 load_stream(const u32 *at) {
-  return __ldcs(at);
-}
-RS_DEVICE u64 load_stream(const u64 *at) {
+template <class W> RS_DEVICE W load_stream(const W *at) {
   return __ldcs(at);
 }
 RS_DEVICE u128 load_stream(const u128 *at) {
   uint4 v = __ldcs(reinterpret_cast<const uint4 *>(at));
   return {v.x, v.y, v.z, v.w};
 }
-RS_DEVICE void store_word(u8 *at, u8 value) {
-  *at = value;
-}
-RS_DEVICE void store_word(u16 *at, u16 value) {
-  *at = value;
-}
-RS_DEVICE void store_word(u32 *at, u32 value) {
-  *at = value;
-}
-RS_DEVICE void store_word(u64 *at, u64 value) {
+template <class W> RS_DEVICE void store_word(W *at, W value) {
   *at = value;
 }
 RS_DEVICE void store_word(u128 *at, u128 value) {

@@ -9,12 +9,11 @@
 
 template <class P, class S> struct Gather {
   using T = Tile<P, S, true>;
-  using In = typename P::In;
-  using Out = typename P::Out;
+  RS_TYPES_OF(P);
   using Index = typename T::Index;
   static constexpr int TILE = S::ELEMENTS, THREADS = 32 * S::WARPS;
   static constexpr int OUT_BYTES = word_bytes(S::VECTOR * (int)sizeof(Out));
-  static_assert(P::mask == NO_MASK && sizeof(In) >= 4, "what can be asked for one by one");
+  static_assert(!MASKED && sizeof(In) >= 4, "what can be asked for one by one");
 
   const Row<P> &row;
   In *copies; // of tiles by turns
@@ -25,7 +24,7 @@ template <class P, class S> struct Gather {
     copies = reinterpret_cast<In *>(memory);
     results = reinterpret_cast<Out *>(copies + 2 * TILE);
     Out *edge = P::reverse ? row.out + 1 : row.out;
-    vectors = row.out_step == (P::reverse ? -1 : 1) && reinterpret_cast<u64>(edge) % OUT_BYTES == 0;
+    vectors = row.step[RS_OUT] == (P::reverse ? -1 : 1) && reinterpret_cast<u64>(edge) % OUT_BYTES == 0;
   }
   RS_METHOD In *copy(Index t) const {
     return copies + (int)(t & 1) * TILE;
@@ -41,9 +40,9 @@ template <class P, class S> struct Gather {
   }
   // Until fetch_wait() and a barrier.
   RS_METHOD void bring(Index t) const {
-    const In *from = row.in + (i64)t * TILE * row.in_step;
+    const In *from = row.in + (i64)t * TILE * row.step[RS_IN];
     In *to = copy(t);
-    each(t, [&](int at) { fetch(to + at, from + at * row.in_step); });
+    each(t, [&](int at) { fetch(to + at, from + at * row.step[RS_IN]); });
   }
   // What lies past the row is never part of a prefix that is stored.
   RS_METHOD void load(T &tile, Index t) const {
@@ -58,9 +57,9 @@ template <class P, class S> struct Gather {
         tile.held[u][j] = x.at[j];
     }
   }
-  RS_METHOD void store(const T &tile, Index t, typename P::Acc carry, typename P::Acc end) const {
+  RS_METHOD void store(const T &tile, Index t, Acc carry, Acc end) const {
     Index first = t * TILE;
-    tile.down(row, first, carry, end, [&](int, Index i, const typename P::Acc *value) {
+    tile.down(row, first, carry, end, [&](int, Index i, const Acc *value) {
       if (vectors)
         T::store(row, i, value);
       else
@@ -69,8 +68,8 @@ template <class P, class S> struct Gather {
     if (vectors)
       return;
     block_barrier();
-    Out *to = row.out + (i64)first * row.out_step;
-    each(t, [&](int at) { store_element(to + at * row.out_step, results[at]); });
+    Out *to = row.out + (i64)first * row.step[RS_OUT];
+    each(t, [&](int at) { store_element(to + at * row.step[RS_OUT], results[at]); });
   }
 };
 

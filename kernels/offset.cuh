@@ -169,8 +169,7 @@ template <class E, int N, bool ORDERED = true> RS_DEVICE Vector<E, N> read_place
 
 // A warp's part of a tile's results, which shared memory takes at their offset in memory.
 template <class P, class S> struct PartOut {
-  using Out = typename P::Out;
-  using Acc = typename P::Acc;
+  RS_TYPES_OF(P);
   using T = Tile<P, S, true>;
   using Index = typename T::Index;
   static constexpr int WARP = S::ELEMENTS / S::WARPS, UNIT = 16 / (int)sizeof(Out);

@@ -12,15 +12,6 @@ template <class T> struct Narrow<Pair<T>> {
     return {Narrow<T>::from(x.a), Narrow<T>::from(x.b)};
   }
 };
-template <class T> RS_DEVICE Pair<T> shuffle_xor(Pair<T> x, int mask) {
-  return {shuffle_xor(x.a, mask), shuffle_xor(x.b, mask)};
-}
-template <class T> RS_DEVICE Pair<T> shuffle_down(Pair<T> x) {
-  return {shuffle_down(x.a), shuffle_down(x.b)};
-}
-template <class T> RS_DEVICE Pair<T> shuffle_from(Pair<T> x, int lane) {
-  return {shuffle_from(x.a, lane), shuffle_from(x.b, lane)};
-}
 
 template <class Op> struct PairOp {
   using Number = Pair<typename Op::Number>;
@@ -61,25 +52,19 @@ template <class P> struct Pairs {
   static_assert(P::mask == NO_MASK, "no masks");
 
   RS_METHOD static Rows<rank> rows(const Rows<P::rank> &columns) {
-    Rows<rank> pairs{columns.in,
-                     columns.out,
-                     nullptr,
-                     columns.init,
-                     columns.totals,
-                     columns.workspace,
-                     columns.first,
-                     columns.count / 2,
-                     1,
-                     1,
-                     1};
+    Rows<rank> pairs;
+    pairs.workspace = columns.workspace;
+    pairs.first = columns.first;
+    pairs.count = columns.count / 2;
 #pragma unroll
-    for (int d = 0; d < rank; d++) {
-      bool there = P::rank > 1;
-      pairs.shape[d] = there ? columns.shape[d] : 1;
-      pairs.in_stride[d] = there ? columns.in_stride[d] / 2 : 0;
-      pairs.out_stride[d] = there ? columns.out_stride[d] / 2 : 0;
-      pairs.mask_stride[d] = 0;
-      pairs.row_stride[d] = there ? columns.row_stride[d] / 2 : 0;
+    for (int d = 0; d < rank; d++)
+      pairs.shape[d] = P::rank > 1 ? columns.shape[d] : 1;
+#pragma unroll
+    for (int a = 0; a < RS_ARRAYS; a++) {
+      pairs.array[a] = {columns.array[a].data, 1};
+#pragma unroll
+      for (int d = 0; d < rank; d++)
+        pairs.stride[a][d] = P::rank > 1 ? columns.stride[a][d] / 2 : 0;
     }
     return pairs;
   }

@@ -159,7 +159,7 @@ template <class P, class S> RS_DEVICE void scan_rows_of_pairs(const Rows<P::rank
   if (thread_index() == TELLS) {
     ahead.nodes[t].tell(mine, run);
     asked = ask_turn(state);
-    if (rows.in == rows.out)
+    if (rows.array[RS_IN].data == rows.array[RS_OUT].data)
       word_fence(); // whoever finds results instead of elements finds the total too
   } else if (warp <= t / 32) {
     ahead.look(t, warp, mine, found, [&](u32 late) {

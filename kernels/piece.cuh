@@ -7,12 +7,7 @@
 // IN_PLACE: results take the place of elements, which are as large. ALIGNED: input and output have the same offset from
 // a multiple of 16 bytes, and neighbours are neighbours in memory.
 template <class P, bool ALIGNED, bool IN_PLACE> struct Piece {
-  using In = typename P::In;
-  using Out = typename P::Out;
-  using Mask = typename P::Mask;
-  using Acc = typename P::Acc;
-  using R = Row<P>;
-  static constexpr bool MASKED = P::mask != NO_MASK;
+  RS_TYPES_OF(P);
   static_assert(!IN_PLACE || sizeof(In) == sizeof(Out), "as large");
 
   Slab<In> in;
@@ -34,13 +29,19 @@ template <class P, bool ALIGNED, bool IN_PLACE> struct Piece {
     return behind(most) + (IN_PLACE ? 0 : Slab<Out>::room(most));
   }
 
-  // From the element on that comes first in memory; steps between neighbours.
-  RS_METHOD Piece(const In *in_first, const Mask *mask_first, Out *out_first, i64 in_step, i64 mask_step, i64 out_step,
-                  int count, int most, unsigned char *memory)
-      : in(in_first, in_step, count, memory), mask(mask_first, mask_step, count, memory + mask_at(most)),
-        out(out_first, out_step, count, memory + out_at(most)) {
+  // From the element on that comes first in memory. arrays: whose steps are between neighbours; null: 1.
+  RS_METHOD Piece(const In *in_first, const Mask *mask_first, Out *out_first, const RowsArray *arrays, int count,
+                  int most, unsigned char *memory)
+      : in(in_first, arrays ? arrays[RS_IN].step : 1, count, memory),
+        mask(mask_first, arrays ? arrays[RS_MASK].step : 1, count, memory + mask_at(most)),
+        out(out_first, arrays ? arrays[RS_OUT].step : 1, count, memory + out_at(most)) {
     if constexpr (IN_PLACE)
       out.shared = reinterpret_cast<Out *>(in.shared);
+  }
+  // Of rows that follow one another without a gap, from an element of them on.
+  RS_METHOD Piece(const Rows<P::rank> &all, i64 first, int count, int most, unsigned char *memory)
+      : Piece(all.template data<const In>(RS_IN) + first, all.template data<const Mask>(RS_MASK) + (MASKED ? first : 0),
+              all.template data<Out>(RS_OUT) + first, nullptr, count, most, memory) {
   }
 
   // Begins; wait() of what it returns ends.
@@ -64,9 +65,7 @@ template <class P, bool ALIGNED, bool IN_PLACE> struct Piece {
   template <int N> RS_METHOD void read(int low, Acc *x) const {
     typename R::Held held[N];
     R::template load_copied<N>(held, in.shared, mask.shared, low);
-#pragma unroll
-    for (int j = 0; j < N; j++)
-      x[j] = R::value(held[j]);
+    R::template values<N>(held, x);
   }
   template <int N> RS_METHOD void write(int low, const Acc *value) const {
     share_vector<Out, N>(out.shared + low, R::template narrow<N>(value));

@@ -8,12 +8,13 @@
 #include "rows.cuh"
 
 // Whether the elements of all rows are one run in memory. COLUMNS: of which neighbours are in neighbouring rows.
-template <class P, bool COLUMNS> RS_DEVICE bool is_one_run(const Rows<P::rank> &rows, i64 step, const i64 *stride) {
+template <class P, bool COLUMNS> RS_DEVICE bool is_one_run(const Rows<P::rank> &rows, int which) {
+  i64 step = rows.array[which].step;
   i64 next = COLUMNS ? 1 : P::length;
   bool one = COLUMNS || step == 1;
   RS_EACH_DIMENSION
   for (int d = P::rank - 1; d >= 0; d--) {
-    one = one && (stride[d] == next || rows.shape[d] == 1);
+    one = one && (rows.stride[which][d] == next || rows.shape[d] == 1);
     next *= rows.shape[d];
     if (COLUMNS && d == P::rank - 1) {
       one = one && step == next;
@@ -24,9 +25,9 @@ template <class P, bool COLUMNS> RS_DEVICE bool is_one_run(const Rows<P::rank> &
 }
 
 // The whole words of `count` elements.
-template <class T> RS_DEVICE void prefetch_run(const void *array, i64 first, i64 count) {
+template <class T> RS_DEVICE void prefetch_run(const T *array, i64 first, i64 count) {
 #if RS_BULK
-  u64 from = reinterpret_cast<u64>(static_cast<const T *>(array) + first), to = from + count * sizeof(T);
+  u64 from = reinterpret_cast<u64>(array + first), to = from + count * sizeof(T);
   from = (from + 15) / 16 * 16;
   to = to / 16 * 16;
   if (from < to)
@@ -46,8 +47,8 @@ template <class P, int ELEMENTS, bool COLUMNS> RS_DEVICE void prefetch_first(con
   i64 count = left < ELEMENTS ? left : ELEMENTS;
   if (P::reverse)
     first = left - count;
-  if (is_one_run<P, COLUMNS>(rows, rows.in_step, rows.in_stride))
-    prefetch_run<typename P::In>(rows.in, first, count);
-  if (P::mask != NO_MASK && is_one_run<P, COLUMNS>(rows, rows.mask_step, rows.mask_stride))
-    prefetch_run<typename P::Mask>(rows.mask, first, count);
+  if (is_one_run<P, COLUMNS>(rows, RS_IN))
+    prefetch_run(rows.template data<typename P::In>(RS_IN), first, count);
+  if (P::mask != NO_MASK && is_one_run<P, COLUMNS>(rows, RS_MASK))
+    prefetch_run(rows.template data<typename P::Mask>(RS_MASK), first, count);
 }

@@ -12,10 +12,7 @@
 // Shared memory: STAGES times a tile of the input, and of the mask if there is one; then BUFFERS times a tile of the
 // output. SLACK: bytes that each has more.
 template <class P, class S, int STAGES, int BUFFERS, int SLACK> struct RingMemory {
-  using In = typename P::In;
-  using Out = typename P::Out;
-  using Mask = typename P::Mask;
-  static constexpr bool MASKED = P::mask != NO_MASK;
+  RS_TYPES_OF(P);
   static constexpr int MASK_SIZE = MASKED ? (int)sizeof(Mask) : 0;
   static constexpr int IN_BYTES = S::ELEMENTS * (int)sizeof(In) + SLACK;
   static constexpr int STAGE_BYTES = IN_BYTES + (MASKED ? S::ELEMENTS * MASK_SIZE + SLACK : 0);
@@ -36,13 +33,10 @@ template <class P, class S, int STAGES, int BUFFERS, int SLACK> struct RingMemor
 };
 
 template <class P, class S, int STAGES, int BUFFERS> struct Ring {
-  using In = typename P::In;
-  using Out = typename P::Out;
-  using Mask = typename P::Mask;
+  RS_TYPES_OF(P);
   using T = Tile<P, S, true>;
   using Index = typename T::Index;
   using Memory = RingMemory<P, S, STAGES, BUFFERS, 0>;
-  static constexpr bool MASKED = Memory::MASKED;
   static constexpr int TILE = S::ELEMENTS, WARP = TILE / S::WARPS, MASK_SIZE = Memory::MASK_SIZE;
   // A copy takes a multiple of 16 bytes of each array; the few elements left of a last tile are loaded without it.
   static constexpr int UNIT = 16 / (MASKED && MASK_SIZE < (int)sizeof(In) ? MASK_SIZE : (int)sizeof(In));
@@ -76,12 +70,12 @@ template <class P, class S, int STAGES, int BUFFERS> struct Ring {
   }
 
   // Stores the prefixes of tile t: a warp's part through its part of a buffer if it is whole, else straight.
-  RS_METHOD void store(const T &tile, const Row<P> &row, Index t, typename P::Acc carry, typename P::Acc end) const {
+  RS_METHOD void store(const T &tile, const Row<P> &row, Index t, Acc carry, Acc end) const {
     Index part = t * TILE + (Index)T::warp() * WARP;
     bool whole = T::WHOLE || part + WARP <= T::LENGTH;
     Out *buffer = memory.out((int)(t % BUFFERS)) + T::warp() * WARP;
     bulk_wait<BUFFERS - 1>();
-    tile.down(row, t * TILE, carry, end, [&](int, Index i, const typename P::Acc *value) {
+    tile.down(row, t * TILE, carry, end, [&](int, Index i, const Acc *value) {
       int at = P::reverse ? WARP - (int)(i - part) - S::VECTOR : (int)(i - part);
       if (whole)
         share_vector<Out, S::VECTOR>(buffer + at, Row<P>::template narrow<S::VECTOR>(value));

@@ -26,15 +26,11 @@ template <class P, int TILE, class E> struct RowSource : RowCopies<P, TILE, E> {
 };
 
 template <class P, class S, int STAGES, int BUFFERS> struct AnyRing {
-  using In = typename P::In;
-  using Out = typename P::Out;
-  using Mask = typename P::Mask;
-  using Acc = typename P::Acc;
+  RS_TYPES_OF(P);
   using T = Tile<P, S, true>;
   using Index = typename T::Index;
   using Part = PartOut<P, S>;
   using Memory = RingMemory<P, S, STAGES, BUFFERS, PLACE>;
-  static constexpr bool MASKED = Memory::MASKED;
   static constexpr int TILE = S::ELEMENTS, WARP = TILE / S::WARPS;
 
   Memory memory;

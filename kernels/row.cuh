@@ -22,7 +22,7 @@ template <class P, class S, int THREADS, bool VECTORED> RS_DEVICE void scan_rows
       row.keeps = false;
     if (T::COUNT == 0) {
       if (T::lane() == 0 && T::warp() == 0)
-        row.keep_total(row.empty());
+        row.keep(row.empty());
       continue;
     }
     TileCounter<typename P::Op, (T::COUNT > 0 ? T::COUNT : 1), Acc, THREADS / 32, S::LANES> counter;

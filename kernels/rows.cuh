@@ -6,25 +6,34 @@
 //   none) mask                  NO_MASK, SELECT or MULTIPLY           Kept            type of initial values and totals
 //   reverse, exclusive    flags                                 length, rank    of a row, of the rows' index
 #pragma once
+#include "arrays.h"
 #include "index.cuh"
 #include "ops.cuh"
 #include "types.cuh"
 
 enum MaskMode { NO_MASK, SELECT, MULTIPLY };
 
-// Packed by src/gpu/launch.c as a header and five arrays of `rank` numbers.
-template <int RANK> struct Rows {
-  const void *in;
-  void *out;
-  const void *mask;
-  const void *init; // may be null
-  void *totals;     // may be null
-  void *workspace;
-  i64 first; // number of the first row of this launch; only those who launch in parts use it
-  i64 count; // rows of this launch
-  i64 in_step, out_step, mask_step;
-  i64 shape[RANK], in_stride[RANK], out_stride[RANK], mask_stride[RANK], row_stride[RANK];
+template <int RANK> struct Rows : RowsHead {
+  i64 shape[RANK], stride[RS_ARRAYS][RANK];
+
+  RS_METHOD bool has(int which) const {
+    return array[which].data != nullptr;
+  }
+  template <class T> RS_METHOD T *data(int which) const {
+    return static_cast<T *>(array[which].data);
+  }
 };
+
+// The types of a problem P, as members of a template of it.
+#define RS_TYPES_OF(P)                                                                                                 \
+  using In = typename P::In;                                                                                           \
+  using Out = typename P::Out;                                                                                         \
+  using Mask = typename P::Mask;                                                                                       \
+  using Acc = typename P::Acc;                                                                                         \
+  using Kept = typename P::Kept;                                                                                       \
+  using Op = typename P::Op;                                                                                           \
+  using R = Row<P>;                                                                                                    \
+  static constexpr bool MASKED = P::mask != NO_MASK
 
 // Stands before each loop over the dimensions of the rows' index. Unrolled, they take registers each; where a source
 // defines RS_LOOP_DIMENSIONS (rs_spec_loops in src/spec/spec.h), there is one at a time.
@@ -37,70 +46,162 @@ template <int RANK> struct Rows {
 template <class A, class B> constexpr bool same_type = false;
 template <class A> constexpr bool same_type<A, A> = true;
 
+// f(array) for each array. No loop: compilers unroll one so late that they keep what it fills in memory until then, and
+// miss what they would have found in registers (NOTES.md).
+template <class F> RS_DEVICE void each_array(const F &f) {
+  f(RS_IN), f(RS_OUT), f(RS_MASK), f(RS_INIT), f(RS_TOTALS);
+}
+
+// One place in all arrays: from the first element of each, in elements.
+template <class P> struct Offsets {
+  static constexpr int LAST = P::rank - 1, OUTER = P::rank > 1 ? P::rank - 2 : 0;
+  // Of one dimension initial values and totals are counted in rows: one number for both, and no multiplication before
+  // there are any.
+  static constexpr bool COUNTS = P::rank == 1;
+  i64 of[RS_ARRAYS];
+
+  RS_METHOD static i64 stride(const Rows<P::rank> &rows, int a, int d) {
+    return COUNTS && a >= RS_ELEMENTS ? 1 : rows.stride[a][d];
+  }
+  // The first row's element at step `step` in memory.
+  RS_METHOD static Offsets of_step(const Rows<P::rank> &rows, i64 step) {
+    Offsets offsets;
+    each_array([&](int a) { offsets.of[a] = a < RS_ELEMENTS ? step * rows.array[a].step : 0; });
+    return offsets;
+  }
+  // Moves on by an index of a dimension.
+  RS_METHOD void move(const Rows<P::rank> &rows, int d, i64 index) {
+    each_array([&](int a) { of[a] += index * stride(rows, a, d); });
+  }
+  // By a column, where columns are neighbours.
+  RS_METHOD void move_beside(const Rows<P::rank> &rows, i64 column) {
+    each_array([&](int a) { of[a] += a < RS_ELEMENTS ? column : column * stride(rows, a, LAST); });
+  }
+  // By a number that counts, in C order, the indices of the dimensions up to `last`.
+  template <class I> RS_METHOD void move_to(const Rows<P::rank> &rows, int last, I number) {
+    RS_EACH_DIMENSION
+    for (int d = last; d >= 0; d--) {
+      I size = (I)rows.shape[d], i = d == 0 ? number : number % size;
+      number = d == 0 ? 0 : number / size;
+      move(rows, d, (i64)i);
+    }
+  }
+  // To the outers of a tile of columns, which takes `most` of the last dimension before that of the columns, and of
+  // which there are `groups` along it. Returns how many outers there are.
+  RS_METHOD i32 move_to_outers(const Rows<P::rank> &rows, u32 number, int most, int groups) {
+    i32 outers = 1;
+    if constexpr (P::rank > 1) {
+      RS_EACH_DIMENSION
+      for (int d = OUTER; d >= 0; d--) {
+        i64 i = number;
+        if (d > 0) {
+          u32 size = d == OUTER ? (u32)groups : (u32)rows.shape[d];
+          number /= size;
+          i -= (i64)number * size;
+        }
+        if (d == OUTER) {
+          i *= most;
+          outers = rows.shape[d] - i < most ? (i32)(rows.shape[d] - i) : most;
+        }
+        move(rows, d, i);
+      }
+    }
+    return outers;
+  }
+};
+
+template <class P> struct Row;
+
+// What a row has beside its elements: where its fold starts, and where its total is kept.
+template <class P> struct Ends {
+  RS_TYPES_OF(P);
+  using Number = typename Op::Number;
+
+  const Rows<P::rank> &rows;
+  i64 init, total; // as Offsets has them
+
+  RS_METHOD Ends(const Rows<P::rank> &rows, const Offsets<P> &offsets)
+      : rows(rows), init(offsets.of[RS_INIT]), total(offsets.of[RS_TOTALS]) {
+  }
+  RS_METHOD Kept *place(int which, i64 offset) const {
+    return rows.template data<Kept>(which) + (Offsets<P>::COUNTS ? offset * rows.stride[which][0] : offset);
+  }
+  RS_METHOD static Kept kept(Acc value) {
+    return Narrow<Kept>::from(Op::store(value));
+  }
+  RS_METHOD Acc started(Acc without) const {
+    if (!rows.has(RS_INIT))
+      return without;
+    return Op::begin(widen<Number>(load_element(place(RS_INIT, init))));
+  }
+  // What the fold starts from.
+  RS_METHOD Acc start() const {
+    return started(Op::neutral());
+  }
+  // The prefix of no elements, as users see it.
+  RS_METHOD Acc empty() const {
+    return started(Op::identity());
+  }
+  RS_METHOD void keep(Acc value) const {
+    *place(RS_TOTALS, total) = kept(value);
+  }
+};
+
+// The ends of a row of columns: of a tile's first one at `first`, and so many outers and columns further on.
+template <class P> RS_DEVICE Ends<P> ends_of(const Rows<P::rank> &rows, Offsets<P> first, int outer, int column) {
+  if (P::rank > 1)
+    first.move(rows, first.OUTER, outer);
+  first.move(rows, first.LAST, column);
+  return {rows, first};
+}
+
+// The results of N elements of a row, from element i on, in the order of the scan. prefix[j]: of all elements before
+// element j of them; prefix[N]: through the last one. The row's total is kept where it is among them, if `keeps`.
+template <class P, int N, class I, class E>
+RS_DEVICE const typename P::Acc *results(typename P::Acc *prefix, I i, bool keeps, const E &ends) {
+  constexpr I TAIL = (I)((P::length - 1) / N * N);
+  if (keeps && i == TAIL)
+    ends.keep(prefix[(I)P::length - TAIL]);
+  if (P::exclusive && i == 0)
+    prefix[0] = ends.empty();
+  return P::exclusive ? prefix : prefix + 1;
+}
+
 // One row, in the order of the scan: element i lies i steps from the pointers, in a reverse scan too.
-template <class P> struct Row {
-  using In = typename P::In;
-  using Out = typename P::Out;
-  using Mask = typename P::Mask;
-  using Acc = typename P::Acc;
-  using Kept = typename P::Kept;
-  using Op = typename P::Op;
+template <class P> struct Row : Ends<P> {
+  RS_TYPES_OF(P);
   using Number = typename Op::Number;
   using Index = typename IndexFor<(P::length < (1 << 30))>::type;
 
   const In *in;
   Out *out;
   const Mask *mask;
-  i64 in_step, out_step, mask_step;
-  const Kept *init;
-  Kept *total; // null unless `keeps`
-  bool keeps;  // the same, as a predicate: tiles.cuh takes two registers less with it, tile.cuh without
+  i64 step[RS_ELEMENTS];
+  bool keeps; // its total
 
-  RS_METHOD Row(const Rows<P::rank> &rows, i64 number) {
-    i64 in_at = 0, out_at = 0, mask_at = 0, row_at = 0;
-    if (P::reverse) {
-      in_at = (P::length - 1) * rows.in_step;
-      out_at = (P::length - 1) * rows.out_step;
-      mask_at = (P::length - 1) * rows.mask_step;
-    }
-    RS_EACH_DIMENSION
-    for (int d = P::rank - 1; d >= 0; d--) {
-      i64 i = d == 0 ? number : number % rows.shape[d];
-      number = d == 0 ? 0 : number / rows.shape[d];
-      in_at += i * rows.in_stride[d];
-      out_at += i * rows.out_stride[d];
-      mask_at += i * rows.mask_stride[d];
-      row_at += i * rows.row_stride[d];
-    }
-    in = static_cast<const In *>(rows.in) + in_at;
-    out = static_cast<Out *>(rows.out) + out_at;
-    mask = static_cast<const Mask *>(rows.mask) + mask_at;
-    in_step = P::reverse ? -rows.in_step : rows.in_step;
-    out_step = P::reverse ? -rows.out_step : rows.out_step;
-    mask_step = P::reverse ? -rows.mask_step : rows.mask_step;
-    init = rows.init ? static_cast<const Kept *>(rows.init) + row_at : nullptr;
-    keeps = rows.totals != nullptr;
-    total = keeps ? static_cast<Kept *>(rows.totals) + row_at : nullptr;
+  RS_METHOD Row(const Rows<P::rank> &rows, i64 number) : Row(rows, offsets_of(rows, number)) {
   }
-
-  // The fold from an initial value, and what is kept of a row's total.
-  RS_METHOD static Acc begin(Kept value) {
-    return Op::begin(widen<Number>(value));
+  RS_METHOD Row(const Rows<P::rank> &rows, const Offsets<P> &offsets)
+      : Ends<P>(rows, offsets), in(rows.template data<const In>(RS_IN) + offsets.of[RS_IN]),
+        out(rows.template data<Out>(RS_OUT) + offsets.of[RS_OUT]),
+        mask(rows.template data<const Mask>(RS_MASK) + offsets.of[RS_MASK]), keeps(rows.has(RS_TOTALS)) {
+    each_array([&](int a) {
+      if (a < RS_ELEMENTS)
+        step[a] = P::reverse ? -rows.array[a].step : rows.array[a].step;
+    });
   }
-  RS_METHOD static Kept kept(Acc value) {
-    return Narrow<Kept>::from(Op::store(value));
-  }
-  // What the fold starts from.
-  RS_METHOD Acc start() const {
-    return init ? begin(load_element(init)) : Op::neutral();
-  }
-  // The prefix of no elements, as users see it.
-  RS_METHOD Acc empty() const {
-    return init ? begin(load_element(init)) : Op::identity();
-  }
-  RS_METHOD void keep_total(Acc value) const {
+  RS_METHOD void keep(Acc value) const {
     if (keeps)
-      *total = kept(value);
+      Ends<P>::keep(value);
+  }
+  RS_METHOD static Offsets<P> offsets_of(const Rows<P::rank> &rows, i64 number) {
+    Offsets<P> offsets = Offsets<P>::of_step(rows, P::reverse ? P::length - 1 : 0);
+    offsets.move_to(rows, P::rank - 1, number);
+    return offsets;
+  }
+  // Of neighbours in memory, `count` from element i on, the lowest one's distance from the pointers.
+  template <class I> RS_METHOD static I lowest(I i, int count) {
+    return P::reverse ? -i - (count - 1) : i;
   }
 
   // What a thread holds of an element until it is combined: as read where that does, since it takes fewer registers.
@@ -137,8 +238,17 @@ template <class P> struct Row {
     else
       return load(held);
   }
+  template <int N> RS_METHOD static void values(const Held *held, Acc *x) {
+#pragma unroll
+    for (int j = 0; j < N; j++)
+      x[j] = value(held[j]);
+  }
   RS_METHOD static Held hold(In x, Mask m) {
     return hold_element(Element::from(x), m);
+  }
+  // An element on its way in, with its mask.
+  RS_METHOD static Acc enter(In x, Mask m) {
+    return value(hold(x, m));
   }
 
   // As they lie in memory.
@@ -155,10 +265,10 @@ template <class P> struct Row {
 
   // VECTOR elements from i on. Vectored: neighbours in memory, on an address that is a multiple of their size.
   template <int VECTOR> RS_METHOD void load_vectored(Held *held, Index i) const {
-    Vector<In, VECTOR> x = load_vector<In, VECTOR>(P::reverse ? in - i - (VECTOR - 1) : in + i);
+    Vector<In, VECTOR> x = load_vector<In, VECTOR>(in + lowest(i, VECTOR));
     Vector<Mask, VECTOR> m{};
-    if constexpr (P::mask != NO_MASK)
-      m = load_vector<Mask, VECTOR>(P::reverse ? mask - i - (VECTOR - 1) : mask + i);
+    if constexpr (MASKED)
+      m = load_vector<Mask, VECTOR>(mask + lowest(i, VECTOR));
     hold_vector(held, x, m);
   }
   // The same from a copy in shared memory, `at` elements from its start.
@@ -166,15 +276,15 @@ template <class P> struct Row {
   RS_METHOD static void load_copied(Held *held, const In *in_copy, const Mask *mask_copy, int at) {
     Vector<In, VECTOR> x = shared_vector<In, VECTOR>(in_copy + at);
     Vector<Mask, VECTOR> m{};
-    if constexpr (P::mask != NO_MASK)
+    if constexpr (MASKED)
       m = shared_vector<Mask, VECTOR>(mask_copy + at);
     hold_vector(held, x, m);
   }
   RS_METHOD Held load_one(Index i) const {
     Mask m{};
-    if constexpr (P::mask != NO_MASK)
-      m = load_element(mask + i * mask_step);
-    return hold(load_element(in + i * in_step), m);
+    if constexpr (MASKED)
+      m = load_element(mask + i * step[RS_MASK]);
+    return hold(load_element(in + i * step[RS_IN]), m);
   }
   // VECTOR values as they lie in memory: from i on, or of neighbouring rows.
   template <int VECTOR, bool REVERSE = P::reverse> RS_METHOD static Vector<Out, VECTOR> narrow(const Acc *value) {
@@ -196,31 +306,40 @@ template <class P> struct Row {
     else
       return narrow_vector<Out, VECTOR, REVERSE>(value);
   }
-  RS_METHOD static Out narrow_one(Acc value) {
+  // An element on its way out.
+  RS_METHOD static Out leave(Acc value) {
     if constexpr (Op::PLAIN)
       return Narrow<Out>::from(value);
     else
       return Narrow<Out>::from(Op::store(value));
   }
   template <int VECTOR> RS_METHOD void store_vectored(Index i, const Acc *value) const {
-    store_vector<Out, VECTOR>(P::reverse ? out - i - (VECTOR - 1) : out + i, narrow<VECTOR>(value));
+    store_vector<Out, VECTOR>(out + lowest(i, VECTOR), narrow<VECTOR>(value));
   }
   RS_METHOD void store_one(Index i, Acc value) const {
-    store_element(out + i * out_step, narrow_one(value));
+    store_element(out + i * step[RS_OUT], leave(value));
   }
 };
 
-// What a row has beside its elements, for those who find its elements otherwise.
+// The ends of a row for those who find its elements otherwise, and who ask before they need them.
 template <class P> struct Extras {
   typename P::Acc start;
   typename P::Kept *total; // may be null
+  bool starts;             // from an initial value
 
   RS_METHOD static Extras of(const Rows<P::rank> &all, i64 number) {
-    Extras extras{P::Op::neutral(), nullptr};
-    if (all.init || all.totals) {
+    Extras extras{P::Op::neutral(), nullptr, all.has(RS_INIT)};
+    if (extras.starts || all.has(RS_TOTALS)) {
       Row<P> row(all, number);
-      extras = {row.start(), row.keeps ? row.total : nullptr};
+      extras.start = row.start();
+      extras.total = row.keeps ? row.place(RS_TOTALS, row.total) : nullptr;
     }
     return extras;
+  }
+  RS_METHOD typename P::Acc empty() const {
+    return starts ? start : P::Op::identity();
+  }
+  RS_METHOD void keep(typename P::Acc value) const {
+    *total = Row<P>::kept(value);
   }
 };

@@ -16,12 +16,7 @@ template <int ROWS_, int THREADS_, int LANES_, int VECTOR_, int WORD_> struct Sl
 };
 
 template <class P, class S> struct SharedRows {
-  using R = Row<P>;
-  using Op = typename P::Op;
-  using Acc = typename P::Acc;
-  using In = typename P::In;
-  using Out = typename P::Out;
-  using Mask = typename P::Mask;
+  RS_TYPES_OF(P);
   static constexpr int LENGTH = (int)P::length;
   static constexpr int COUNT = (LENGTH + S::TILE - 1) / S::TILE; // tiles of a row
   static constexpr bool WHOLE = LENGTH % S::TILE == 0;
@@ -37,9 +32,7 @@ template <class P, class S> struct SharedRows {
 
   RS_METHOD SharedRows(const Rows<P::rank> &all, i64 before, unsigned char *shared)
       : all(all), first(all.first + before), rows(all.count - before < S::ROWS ? (int)(all.count - before) : S::ROWS),
-        memory(static_cast<const In *>(all.in) + first * LENGTH,
-               static_cast<const Mask *>(all.mask) + (Memory::MASKED ? first * LENGTH : 0),
-               static_cast<Out *>(all.out) + first * LENGTH, 1, 1, 1, rows * LENGTH, S::ROWS * LENGTH, shared) {
+        memory(all, first * LENGTH, rows * LENGTH, S::ROWS * LENGTH, shared) {
   }
 
   RS_METHOD static u32 lane() {
@@ -89,12 +82,7 @@ template <class P, class S> struct SharedRows {
       }
       carry = end;
 
-      constexpr int LAST = (LENGTH - 1) / S::VECTOR * S::VECTOR;
-      if (extras.total && i == LAST)
-        *extras.total = R::kept(prefix[LENGTH - LAST]);
-      if (P::exclusive && i == 0)
-        prefix[0] = all.init ? start : Op::identity();
-      const Acc *result = P::exclusive ? prefix : prefix + 1;
+      const Acc *result = results<P, S::VECTOR>(prefix, i, extras.total, extras);
       each_word(row, i, [&](int low, int j) { memory.template write<S::WORD>(low, result + j); });
     }
   }

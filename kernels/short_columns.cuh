@@ -11,12 +11,7 @@
 #include "piece.cuh"
 
 template <class P, int THREADS, int STEPS> struct ShortColumns {
-  using R = Row<P>;
-  using Op = typename P::Op;
-  using Acc = typename P::Acc;
-  using In = typename P::In;
-  using Out = typename P::Out;
-  using Mask = typename P::Mask;
+  RS_TYPES_OF(P);
   static constexpr int LENGTH = (int)P::length, SEGMENTS = (LENGTH + STEPS - 1) / STEPS;
   static constexpr int LEVELS = log2_floor(SEGMENTS) + 1;
   static constexpr int TAIL = (LENGTH - 1) % STEPS + 1; // steps of the last segment
@@ -38,10 +33,7 @@ template <class P, int THREADS, int STEPS> struct ShortColumns {
   RS_METHOD ShortColumns(const Rows<P::rank> &all, const ShortCut &cut, unsigned char *shared)
       : all(all), columns(cut.columns), first((i64)block_index() * cut.columns * cut.outers),
         count(count_of(all, cut, first)),
-        memory(static_cast<const In *>(all.in) + first * LENGTH,
-               static_cast<const Mask *>(all.mask) + (Memory::MASKED ? first * LENGTH : 0),
-               static_cast<Out *>(all.out) + first * LENGTH, 1, 1, 1, count * LENGTH, cut.columns * cut.outers * LENGTH,
-               shared),
+        memory(all, first * LENGTH, count * LENGTH, cut.columns * cut.outers * LENGTH, shared),
         totals(reinterpret_cast<Acc *>(shared + Memory::bytes(cut.columns * cut.outers * LENGTH))) {
   }
 
@@ -114,11 +106,7 @@ template <class P, int THREADS, int STEPS> struct ShortColumns {
       read(segment, low, x);
       carries<Op, STEPS>(before, x, prefix);
       prefix[STEPS] = SEGMENTS > 1 ? after : Op::combine(before, total<Op, STEPS>(x));
-      if (all.totals && segment == SEGMENTS - 1)
-        *extras.total = R::kept(prefix[TAIL]);
-      if (P::exclusive && segment == 0)
-        prefix[0] = all.init ? extras.start : Op::identity();
-      const Acc *result = P::exclusive ? prefix : prefix + 1;
+      const Acc *result = results<P, STEPS>(prefix, segment * STEPS, all.has(RS_TOTALS), extras);
 #pragma unroll
       for (int j = 0; j < STEPS; j++)
         if (has(segment, j))

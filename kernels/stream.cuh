@@ -12,13 +12,9 @@
 // How tiles come to shared memory and results leave it, where rows begin on 16 bytes: a tile's copy lies on the same
 // multiple of 16 bytes, and results go to memory from the registers. kernels/stream_any.cuh has the other way.
 template <class P, class S> struct StreamAligned {
-  using In = typename P::In;
-  using Mask = typename P::Mask;
-  using Acc = typename P::Acc;
-  using R = Row<P>;
+  RS_TYPES_OF(P);
   using T = Tile<P, S, true>;
   using Index = typename T::Index;
-  static constexpr bool MASKED = P::mask != NO_MASK;
   static constexpr int TILE = S::ELEMENTS;
   static constexpr int SLACK = 0;       // bytes that each copy has more than its tile
   static constexpr bool PLACED = false; // where copies lie depends on the row
@@ -98,13 +94,9 @@ template <class P, class S> struct StreamAligned {
 };
 
 template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
-  using In = typename P::In;
-  using Mask = typename P::Mask;
-  using Acc = typename P::Acc;
+  RS_TYPES_OF(P);
   using T = Tile<P, S, true>;
-  using R = Row<P>;
   using Index = typename T::Index;
-  static constexpr bool MASKED = P::mask != NO_MASK;
   static constexpr int TILE = S::ELEMENTS, WARP = TILE / S::WARPS;
   static constexpr int IN_BYTES = TILE * (int)sizeof(In) + Way::SLACK;
   static constexpr int STAGE_BYTES = IN_BYTES + (MASKED ? TILE * (int)sizeof(Mask) + Way::SLACK : 0);
@@ -198,19 +190,17 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
       typename R::Held held[S::VECTOR];
       Acc x[S::VECTOR];
       copy_of<false>(held, stage, places, part * WARP + (u * 32 + (int)lane_index()) * S::VECTOR);
-#pragma unroll
-      for (int j = 0; j < S::VECTOR; j++)
-        x[j] = R::value(held[j]);
-      chunk[u] = total<typename P::Op, S::VECTOR>(x);
+      R::template values<S::VECTOR>(held, x);
+      chunk[u] = total<Op, S::VECTOR>(x);
     }
-    return total_of_blocks<typename P::Op, S::CHUNKS>(chunk);
+    return total_of_blocks<Op, S::CHUNKS>(chunk);
   }
 
   RS_METHOD Node<Acc> *nodes(u32 tile) const {
     return reinterpret_cast<Node<Acc> *>(static_cast<TurnState *>(rows.workspace) + 1) + row_of(tile) * T::COUNT;
   }
   RS_METHOD Acc total_of(int slot) const {
-    Lanes<typename P::Op, S::WARPS, Acc> warps;
+    Lanes<Op, S::WARPS, Acc> warps;
     return shuffle_from(warps.up(shared.part[slot][lane_index() % S::WARPS], lane_index()), 0);
   }
 
@@ -241,7 +231,7 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
   }
 
   RS_METHOD void walk() const {
-    Walk<typename P::Op, T::COUNT, Acc> walk(shared.run);
+    Walk<Op, T::COUNT, Acc> walk(shared.run);
     i64 row_number = -1;
     for (Place at;; at.next()) {
       arrival_wait(shared.taken + at.slot, at.slot_phase);

@@ -5,16 +5,11 @@
 #include "stream.cuh"
 
 template <class P, class S> struct StreamAny {
-  using In = typename P::In;
-  using Out = typename P::Out;
-  using Mask = typename P::Mask;
-  using Acc = typename P::Acc;
-  using R = Row<P>;
+  RS_TYPES_OF(P);
   using T = Tile<P, S, true>;
   using Index = typename T::Index;
   using Part = PartOut<P, S>;
   template <class E> using Copies = RowCopies<P, S::ELEMENTS, E>;
-  static constexpr bool MASKED = P::mask != NO_MASK;
   static constexpr int SLACK = PLACE;
   static constexpr bool PLACED = true;
 

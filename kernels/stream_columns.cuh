@@ -12,15 +12,7 @@
 #include "divide.cuh"
 
 template <class P, int STEPS> struct ColumnStream {
-  using In = typename P::In;
-  using Out = typename P::Out;
-  using Mask = typename P::Mask;
-  using Acc = typename P::Acc;
-  using Kept = typename P::Kept;
-  using Op = typename P::Op;
-  using R = Row<P>;
-  static constexpr bool MASKED = P::mask != NO_MASK;
-  static constexpr int LAST = P::rank - 1;
+  RS_TYPES_OF(P);
   static constexpr int MOST_STAGES = RS_STREAM_STAGES, PARTS_LOG = RS_STREAM_PARTS_LOG, MOST_PARTS = 1 << PARTS_LOG;
   // Measured on an H200, ratio to memcpy, without and so: bf16 4067203 x 33 0.452, 0.660; 7895160 x 17 0.494, 0.525;
   // 2064888 x 65 0.536, 0.560; 1613184 x 83 0.688, 0.624; 262144 x 53 0.486, 0.519, x 113 0.448, 0.431; masked 262144 x
@@ -93,11 +85,8 @@ template <class P, int STEPS> struct ColumnStream {
     }
   };
 
-  RS_METHOD Acc start(u32 outer, int column) const {
-    if (!rows.init)
-      return Op::neutral();
-    i64 at = tiles.at_outer(rows.row_stride, outer) + column * rows.row_stride[LAST];
-    return R::begin(static_cast<const Kept *>(rows.init)[at]);
+  RS_METHOD Ends<P> ends(u32 outer, int column) const {
+    return ends_of(rows, tiles.at_outer(outer), 0, column);
   }
   RS_METHOD Nodes nodes() const {
     Node<Acc> *first = reinterpret_cast<Node<Acc> *>(static_cast<TurnState *>(rows.workspace) + 1);
@@ -153,7 +142,7 @@ template <class P, int STEPS> struct ColumnStream {
     int next = next_step();
 #pragma unroll
     for (int j = 0; j < STEPS; j++)
-      x[j] = R::value(R::hold(at[j * next], MASKED ? mask_at[j * next] : Mask{}));
+      x[j] = R::enter(at[j * next], MASKED ? mask_at[j * next] : Mask{});
   }
 
   // The value of another piece of a lane's column.
@@ -302,7 +291,7 @@ template <class P, int STEPS> struct ColumnStream {
       Tile tile = tiles.tile_of(turn);
       if (tile.outer != outer) {
         outer = tile.outer;
-        walk.begin(start(outer, lane.column));
+        walk.begin(ends(outer, lane.column).start());
       }
       walk.gather(all, outer, tile.number, (u32)lane.column);
       arrival_wait(shared.near + at.stage, at.phase);
@@ -337,30 +326,21 @@ template <class P, int STEPS> struct ColumnStream {
         carries<Op, STEPS>(before_part(own, part, first), x, prefix);
         prefix[STEPS] = part == (1 << cut.parts_log) - 1 ? after : before_part(own, part + 1, first);
 
-        constexpr i64 TAIL = (P::length - 1) / STEPS * STEPS;
         i64 i = tile.first + lane.piece * tiles.piece_steps() + part * STEPS;
-        if (rows.totals && lane.there && i == TAIL)
-          keep_total(tile.outer, lane.column, prefix[P::length - TAIL]);
-        if (P::exclusive && i == 0)
-          prefix[0] = rows.init ? start(tile.outer, lane.column) : Op::identity();
-        const Acc *result = P::exclusive ? prefix : prefix + 1;
+        bool keeps = rows.has(RS_TOTALS) && lane.there;
+        const Acc *result = results<P, STEPS>(prefix, i, keeps, ends(tile.outer, lane.column));
         Out *to = reinterpret_cast<Out *>(in_part(at.stage, lane, part));
         int step = next_step();
         warp_barrier(); // lanes that are not there have read another's elements
         if (lane.there)
 #pragma unroll
           for (int j = 0; j < STEPS; j++)
-            to[j * step] = R::narrow_one(result[j]);
+            to[j * step] = R::leave(result[j]);
       });
       bulk_publish();
       arrival_signal(shared.scanned + at.stage);
     }
   }
-  RS_METHOD void keep_total(u32 outer, int column, Acc total) const {
-    i64 at = tiles.at_outer(rows.row_stride, outer) + column * rows.row_stride[LAST];
-    static_cast<Kept *>(rows.totals)[at] = R::kept(total);
-  }
-
   // One of MOVERS warps that by turns take away a tile's results and bring another tile in their place. They ask for
   // its turn when it is known what comes before the old one, since the answer takes as long as what is left to do for
   // that; not earlier, since others wait for the totals of all tiles before theirs. Measured on an H200, 2097152 x 32

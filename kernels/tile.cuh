@@ -16,9 +16,7 @@ template <int WARPS_, int CHUNKS_, int LANES_, int VECTOR_, bool KEEPS_ = true> 
 };
 
 template <class P, class S, bool VECTORED> struct Tile {
-  using R = Row<P>;
-  using Op = typename P::Op;
-  using Acc = typename P::Acc;
+  RS_TYPES_OF(P);
   using Index = typename R::Index;
   static constexpr Index LENGTH = (Index)P::length;
   static constexpr Index COUNT = (Index)((P::length + S::ELEMENTS - 1) / S::ELEMENTS); // tiles of a row
@@ -42,12 +40,6 @@ template <class P, class S, bool VECTORED> struct Tile {
     return ((Index)(warp() * S::CHUNKS + u) * S::LANES + lane()) * S::VECTOR;
   }
 
-  RS_METHOD void widen_vector(int u, Acc *x) const {
-#pragma unroll
-    for (int j = 0; j < S::VECTOR; j++)
-      x[j] = R::value(held[u][j]);
-  }
-
   // Loads the tile that starts at element `first`. What lies past the row is never part of a prefix that is stored.
   RS_METHOD void load(const R &row, Index first) {
 #pragma unroll
@@ -67,8 +59,7 @@ template <class P, class S, bool VECTORED> struct Tile {
   }
 
   // The same from a copy of the tile in shared memory, of which the first `copied` elements are there.
-  RS_METHOD void load_copy(const R &row, Index first, const typename P::In *in, const typename P::Mask *mask,
-                           int copied) {
+  RS_METHOD void load_copy(const R &row, Index first, const In *in, const Mask *mask, int copied) {
 #pragma unroll
     for (int u = 0; u < S::CHUNKS; u++) {
       int at = (int)place(u);
@@ -95,7 +86,7 @@ template <class P, class S, bool VECTORED> struct Tile {
 #pragma unroll
     for (int u = 0; u < S::CHUNKS; u++) {
       Acc x[S::VECTOR];
-      widen_vector(u, x);
+      R::template values<S::VECTOR>(held[u], x);
       AllLanes told;
       chunk[u] = told.up(total<Op, S::VECTOR>(x), lane());
       if (S::KEEPS)
@@ -117,11 +108,9 @@ template <class P, class S, bool VECTORED> struct Tile {
 #pragma unroll
       for (int i = 0; i < WORDS; i++)
         forget(copy.word[i]);
-#pragma unroll
-      for (int j = 0; j < S::VECTOR; j++)
-        x[j] = R::value(copy.elements.at[j]);
+      R::template values<S::VECTOR>(copy.elements.at, x);
     } else {
-      widen_vector(u, x);
+      R::template values<S::VECTOR>(held[u], x);
     }
   }
   RS_METHOD AllLanes lanes_of(int u, const Acc *x) const {
@@ -170,12 +159,7 @@ template <class P, class S, bool VECTORED> struct Tile {
       prefix[S::VECTOR] = lane() == S::LANES - 1 ? start[u + 1] : next;
 
       Index i = first + place(u);
-      constexpr Index LAST = (LENGTH - 1) / S::VECTOR * S::VECTOR;
-      if (row.total && i == LAST)
-        row.keep_total(prefix[LENGTH - LAST]);
-      if (P::exclusive && i == 0)
-        prefix[0] = row.empty();
-      put(u, i, P::exclusive ? prefix : prefix + 1);
+      put(u, i, results<P, S::VECTOR>(prefix, i, row.rows.has(RS_TOTALS), row));
     }
   }
 

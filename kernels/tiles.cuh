@@ -12,11 +12,7 @@ template <int WARPS_, int CHUNKS_, int VECTOR_> struct TileShape {
 };
 
 template <class P, class S, bool VECTORED> struct SharedTile {
-  using R = Row<P>;
-  using Op = typename P::Op;
-  using Acc = typename P::Acc;
-  using In = typename P::In;
-  using Out = typename P::Out;
+  RS_TYPES_OF(P);
   using Index = typename R::Index;
   static constexpr Index LENGTH = (Index)P::length;
   static constexpr Index COUNT = (Index)((P::length + S::ELEMENTS - 1) / S::ELEMENTS);
@@ -40,9 +36,8 @@ template <class P, class S, bool VECTORED> struct SharedTile {
   }
   RS_METHOD SharedTile(const Rows<P::rank> &rows, const R &row, Index first, unsigned char *shared)
       : row(row), first(first), count(count_of(first)),
-        memory(row.in + lowest(first) * row.in_step, row.mask + (Memory::MASKED ? lowest(first) * row.mask_step : 0),
-               row.out + lowest(first) * row.out_step, VECTORED ? 1 : rows.in_step, VECTORED ? 1 : rows.mask_step,
-               VECTORED ? 1 : rows.out_step, count, MOST, shared) {
+        memory(row.in + lowest(first) * row.step[RS_IN], row.mask + (MASKED ? lowest(first) * row.step[RS_MASK] : 0),
+               row.out + lowest(first) * row.step[RS_OUT], VECTORED ? nullptr : rows.array, count, MOST, shared) {
   }
 
   // First element, inside the tile, of this thread's vector in a chunk of its warp.
@@ -130,12 +125,7 @@ template <class P, class S, bool VECTORED> struct SharedTile {
       prefix[S::VECTOR] = lane_index() == 31 ? after : next;
 
       Index i = first + at;
-      constexpr Index LAST = (LENGTH - 1) / S::VECTOR * S::VECTOR;
-      if (row.keeps && i == LAST)
-        row.keep_total(prefix[LENGTH - LAST]);
-      if (P::exclusive && i == 0)
-        prefix[0] = row.empty();
-      write(at, P::exclusive ? prefix : prefix + 1);
+      write(at, results<P, S::VECTOR>(prefix, i, row.keeps, row));
     }
   }
 };

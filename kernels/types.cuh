@@ -234,3 +234,10 @@ template <class T> RS_DEVICE T load_element(const T *at) {
 template <class T> RS_DEVICE void store_element(T *at, T value) {
   store_vector<T, 1>(at, {{value}});
 }
+// Fetches an element, or a word of them.
+struct Bring {
+  template <class T> RS_METHOD void operator()(T *global, T *shared) const {
+    using W = typename Word<sizeof(T)>::type;
+    fetch(reinterpret_cast<W *>(shared), reinterpret_cast<const W *>(global));
+  }
+};

@@ -16,24 +16,17 @@
 //   void bring()                    asks for it; it is there after fetch_wait() and, if IN_COMMON, a warp_barrier()
 //   void give(before, end)          stores the segment's results, given the prefixes before it and through it
 template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES, int NEXT, class Self> struct WideTile {
-  using In = typename P::In;
-  using Out = typename P::Out;
-  using Mask = typename P::Mask;
-  using Acc = typename P::Acc;
-  using Kept = typename P::Kept;
-  using Op = typename P::Op;
-  using R = Row<P>;
+  RS_TYPES_OF(P);
   RS_METHOD static constexpr int least(int a, int b) {
     return a < b ? a : b;
   }
   static constexpr int RANK = P::rank;
-  static constexpr bool MASKED = P::mask != NO_MASK;
   static constexpr bool IN_COMMON = NEXT > 1;               // a warp has the strip's whole width
   static constexpr bool SINGLE = P::length <= STEPS;        // a thread has all steps
   static constexpr bool WHOLE = P::length % STEPS == 0;     // or none of a segment
   static constexpr int SEGMENTS = THREADS / WIDTH;          // of a tile, at least, if there are several tiles
   static constexpr bool CUTS = P::length > SEGMENTS *STEPS; // there may be
-  static constexpr int LAST = P::rank - 1, OUTER = P::rank > 1 ? P::rank - 2 : 0;
+  static constexpr int OUTER = Offsets<P>::OUTER;
   static constexpr int THREADS_LOG = log2_floor(THREADS);
   static constexpr int ROWS = IN_COMMON ? SEGMENTS : least(THREADS, 32 * VECTOR); // segments of all outers, at most
   static constexpr int BATCH = least(STEPS, 128 / (VECTOR * (int)sizeof(Acc)));   // in registers at a time
@@ -42,13 +35,11 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES, int
 
   using Values = Vector<Acc, VECTOR>;
 
-  // Where a tile lies: offsets of its first step and column.
-  struct Place {
+  // Where a tile lies. at: its first step and column.
+  struct Place : ColumnPlace {
     u32 number, run; // of the turn
-    i32 strip, tile;
-    u32 outer;  // number of the tile's outers
-    i32 outers; // there are
-    i64 in, mask, out, row;
+    i32 outers;      // there are
+    Offsets<P> at;
   };
   struct Shared {
     Place place;
@@ -72,49 +63,16 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES, int
     segment = row & ((1 << cut.segments) - 1);
   }
 
-  // One thread finds the tile's place among the others: strips fastest, so that memory is swept in order, then tiles
-  // along the length. In reverse memory is swept from its end.
+  // One thread finds the tile's place.
   RS_METHOD void find(u32 number, u32 run) const {
-    Place &place = shared.place;
-    u32 q = number / (u32)cut.strips, left = CUTS ? q / (u32)cut.tiles : q;
-    place.number = number;
-    place.run = run;
-    place.strip = (i32)(number - q * (u32)cut.strips);
-    place.tile = CUTS ? (i32)(q - left * (u32)cut.tiles) : 0;
-    if (P::reverse) {
-      place.strip = cut.strips - 1 - place.strip;
-      left = block_count() / (u32)(CUTS ? cut.tiles * cut.strips : cut.strips) - 1 - left;
-    }
-    place.outer = left;
+    ColumnPlace place = ColumnPlace::of<P::reverse, CUTS>(cut, number);
     i64 column = (i64)place.strip * cut.apart, first = ((i64)place.tile << cut.segments) * STEPS;
     if (P::reverse)
       first = P::length - 1 - first;
-    i64 in = first * rows.in_step + column, mask = first * rows.mask_step + column;
-    i64 out = first * rows.out_step + column, row = column * rows.row_stride[LAST];
-    place.outers = 1;
-    if constexpr (P::rank > 1) {
-      RS_EACH_DIMENSION
-      for (int d = OUTER; d >= 0; d--) {
-        i64 i = left;
-        if (d > 0) {
-          u32 size = d == OUTER ? (u32)cut.groups : (u32)rows.shape[d];
-          left /= size;
-          i -= (i64)left * size;
-        }
-        if (d == OUTER) {
-          i *= cut.outers;
-          place.outers = rows.shape[d] - i < cut.outers ? (int)(rows.shape[d] - i) : cut.outers;
-        }
-        in += i * rows.in_stride[d];
-        mask += i * rows.mask_stride[d];
-        out += i * rows.out_stride[d];
-        row += i * rows.row_stride[d];
-      }
-    }
-    place.in = in;
-    place.mask = mask;
-    place.out = out;
-    place.row = row;
+    Offsets<P> at = Offsets<P>::of_step(rows, first);
+    at.move_beside(rows, column);
+    i32 outers = at.move_to_outers(rows, place.outer, cut.outers, cut.groups);
+    shared.place = {place, number, run, outers, at};
   }
 
   // Slow memory would make a tile late, and all after it. What it asks for is not its own share of the run, but as
@@ -124,9 +82,9 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES, int
     if (cut.ahead == 0 || left <= 0)
       return;
     i64 count = left < cut.share ? left : cut.share, first = P::reverse ? left - count : at;
-    prefetch_run<In>(rows.in, first, count);
+    prefetch_run(rows.template data<In>(RS_IN), first, count);
     if (MASKED)
-      prefetch_run<Mask>(rows.mask, first, count);
+      prefetch_run(rows.template data<Mask>(RS_MASK), first, count);
   }
 
   // Columns of the strip that there are.
@@ -152,12 +110,14 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES, int
   RS_METHOD bool there() const {
     return (IN_COMMON || column < columns()) && outer < shared.place.outers && left() > 0;
   }
-  // From the tile's first element to the segment's.
-  RS_METHOD i64 offset(i64 step, const i64 *stride) const {
-    return (P::rank > 1 ? outer * stride[OUTER] : 0) + segment * STEPS * step;
+  // To the next step of the scan.
+  RS_METHOD i64 step(int which) const {
+    return P::reverse ? -rows.array[which].step : rows.array[which].step;
   }
-  RS_METHOD static i64 directed(i64 step) {
-    return P::reverse ? -step : step;
+  // The first step of the segment, in the tile's first column.
+  template <class E> RS_METHOD E *first(int which) const {
+    i64 outers = P::rank > 1 ? outer * rows.stride[which][OUTER] : 0;
+    return rows.template data<E>(which) + (shared.place.at.of[which] + outers + segment * STEPS * step(which));
   }
 
   // Its columns at once, as one element.
@@ -266,20 +226,17 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES, int
     }
   }
 
-  RS_METHOD i64 row_of(int outer, int column) const {
-    return shared.place.row + (P::rank > 1 ? outer * rows.row_stride[OUTER] : 0) + column * rows.row_stride[LAST];
-  }
-  RS_METHOD Acc start(int outer, int column) const {
-    return rows.init ? R::begin(static_cast<const Kept *>(rows.init)[row_of(outer, column)]) : Op::neutral();
+  RS_METHOD Ends<P> ends(int outer, int column) const {
+    return ends_of(rows, shared.place.at, outer, column);
   }
 
-  RS_METHOD Values starts() const {
-    Values value = Each::neutral();
-    if (rows.init)
+  // What the folds of the thread's columns start from; without: where there is no initial value.
+  RS_METHOD Values starts(Acc without = Op::neutral()) const {
+    Values value;
 #pragma unroll
-      for (int v = 0; v < VECTOR; v++)
-        if (NEXT == 1 || column + v * NEXT < columns())
-          value.at[v] = start(outer, column + v * NEXT);
+    for (int v = 0; v < VECTOR; v++)
+      value.at[v] =
+          NEXT == 1 || column + v * NEXT < columns() ? ends(outer, column + v * NEXT).started(without) : without;
     return value;
   }
 
@@ -345,7 +302,7 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES, int
       Acc carry, end;
       if (!EARLY || i > 0)
         others.ask(asked, (u32)place.tile, mine.at + (u32)c);
-      others.look(asked, place.tile, mine.at + c, real && tells && c < own, total[c], start(0, c), carry, end);
+      others.look(asked, place.tile, mine.at + c, real && tells && c < own, total[c], ends(0, c).start(), carry, end);
       if (real && lane_index() % LANES == 0) {
         shared.carry[c] = carry;
         shared.end[c] = end;
@@ -386,7 +343,7 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES, int
     return left() == P::length;
   }
   RS_METHOD bool keeps() const { // the row's totals
-    return left() == TAIL && rows.totals;
+    return left() == TAIL && rows.has(RS_TOTALS);
   }
 
   // The totals of the thread's columns.
@@ -394,16 +351,7 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES, int
 #pragma unroll
     for (int v = 0; v < VECTOR; v++)
       if (NEXT == 1 || column + v * NEXT < own_columns())
-        static_cast<Kept *>(rows.totals)[row_of(outer, column + v * NEXT)] = R::kept(value.at[v]);
-  }
-  // The prefixes of no elements, as users see them.
-  RS_METHOD Values empty() const {
-    Values value = starts();
-    if (!rows.init)
-#pragma unroll
-      for (int v = 0; v < VECTOR; v++)
-        value.at[v] = Op::identity();
-    return value;
+        ends(outer, column + v * NEXT).keep(value.at[v]);
   }
 };
 

@@ -9,35 +9,23 @@
 
 #include "spec/rows.h"
 
-/* The header of Rows<RANK> in kernels/rows.cuh, and its five arrays of RANK numbers. */
+/* Rows<RANK> in kernels/rows.cuh: its head, then the shape and the strides of each array, RANK numbers each. */
 typedef struct rs_packed {
-  const void *in;
-  void *out;
-  const void *mask;
-  const void *init;
-  void *totals;
-  void *workspace;
-  int64_t first, count;
-  int64_t in_step, out_step, mask_step;
-  int64_t dims[5 * RS_MAX_ROW_RANK];
+  RowsHead head;
+  int64_t dims[(1 + RS_ARRAYS) * RS_MAX_ROW_RANK];
 } rs_packed;
 
 /* All of them; leaves the workspace as it is. */
 static inline void rs_pack(rs_packed *to, const rs_rows *rows) {
-  const rs_operand *in = &rows->array[RS_IN], *out = &rows->array[RS_OUT], *mask = &rows->array[RS_MASK];
-  const int64_t *const dims[] = {rows->shape, in->stride, out->stride, mask->stride, rows->array[RS_TOTALS].stride};
-  to->in = in->data;
-  to->out = out->data;
-  to->mask = mask->data;
-  to->init = rows->array[RS_INIT].data;
-  to->totals = rows->array[RS_TOTALS].data;
-  to->first = 0;
-  to->count = rows->count;
-  to->in_step = in->step;
-  to->out_step = out->step;
-  to->mask_step = mask->step;
-  for (int i = 0; i < 5; i++)
-    memcpy(to->dims + i * rows->rank, dims[i], (size_t)rows->rank * sizeof *to->dims);
+  size_t bytes = (size_t)rows->rank * sizeof *to->dims;
+  int64_t *dims = to->dims;
+  to->head.first = 0;
+  to->head.count = rows->count;
+  memcpy(dims, rows->shape, bytes);
+  for (int a = 0; a < RS_ARRAYS; a++) {
+    to->head.array[a] = (RowsArray){.data = rows->array[a].data, .step = rows->array[a].step};
+    memcpy(dims += rows->rank, rows->array[a].stride, bytes);
+  }
 }
 
 #endif

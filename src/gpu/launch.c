@@ -57,22 +57,22 @@ static rowscan_status clear(launching *run, bool fresh, int64_t bytes) {
   if (!fresh || !bytes)
     return ROWSCAN_OK;
   CUresult result =
-      cuda->cuMemsetD8Async((CUdeviceptr)(uintptr_t)run->arguments.workspace, 0, (size_t)bytes, run->stream);
+      cuda->cuMemsetD8Async((CUdeviceptr)(uintptr_t)run->arguments.head.workspace, 0, (size_t)bytes, run->stream);
   return result ? rs_cuda_failed(cuda, result, "clearing the caller's workspace") : ROWSCAN_OK;
 }
 
 /* Layout ROWS, from the first launch on, which mostly takes all rows. */
 static rowscan_status launch_rows(launching *run, rs_rows_launch part, bool fresh) {
-  int64_t left = run->arguments.count;
+  int64_t left = run->arguments.head.count;
   for (;;) {
-    run->arguments.count = part.rows;
+    run->arguments.head.count = part.rows;
     rowscan_status status = clear(run, fresh, (int64_t)part.workspace);
     if (!status)
       status = queue(run, part.blocks, run->shape->shared_bytes, NULL);
     left -= part.rows;
     if (status || !left)
       return status;
-    run->arguments.first += part.rows;
+    run->arguments.head.first += part.rows;
     part = rs_kernels_launch(&run->program->kernels, run->kernel, left);
   }
 }
@@ -125,14 +125,14 @@ static rowscan_status check_workspace(const void *workspace, size_t bytes, size_
 static rowscan_status launch_with(launching *run, const work *all, void *workspace, size_t bytes) {
   if (workspace) {
     rowscan_status status = check_workspace(workspace, bytes, all->needed);
-    run->arguments.workspace = workspace;
+    run->arguments.head.workspace = workspace;
     return status ? status : launch_all(run, all, true);
   }
   rs_scratch own;
   rowscan_status status = rs_workspace_take(&run->program->workspaces, run->stream, all->needed, &own);
   if (status)
     return status;
-  run->arguments.workspace = (void *)(uintptr_t)own.memory;
+  run->arguments.head.workspace = (void *)(uintptr_t)own.memory;
   status = launch_all(run, all, false);
   rowscan_status given = rs_workspace_give(&run->program->workspaces, &own, run->stream);
   return status ? status : given;
@@ -145,7 +145,7 @@ static rowscan_status launch(rs_program *program, const rs_rows *rows, void *wor
   work all = {.rows = rows, .columns = kernels->geometry.regime == ROWSCAN_REGIME_COLUMN};
   run.program = program;
   run.stream = stream;
-  run.arguments.workspace = NULL;
+  run.arguments.head.workspace = NULL;
   if (all.columns) {
     all.whole = rs_columns_recall(&kernels->cuts, &whole, &kernels->columns, rows) ? &whole : NULL;
     all.needed = all.whole ? whole.need.workspace : kernels->scratch;

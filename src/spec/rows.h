@@ -5,10 +5,8 @@
 #ifndef RS_ROWS_H
 #define RS_ROWS_H
 
+#include "kernels/arrays.h"
 #include "spec.h"
-
-/* The arrays of a run. Initial values and totals: one a row, of the accumulator's type. */
-typedef enum rs_which { RS_IN, RS_OUT, RS_MASK, RS_INIT, RS_TOTALS, RS_ARRAYS } rs_which;
 
 /* Element e of the row of index (i0, i1, ...) lies at data + (sum(i * stride) + e * step) * bytes. */
 typedef struct rs_operand {

@@ -248,7 +248,7 @@ static void launch(const kernel *k, const rs_rows *rows, const void *cut, const 
   }
   rs_packed p;
   rs_pack(&p, rows);
-  p.workspace = (void *)(uintptr_t)workspace;
+  p.head.workspace = (void *)(uintptr_t)workspace;
   void *parameters[] = {&p, (void *)(uintptr_t)cut};
   if (need->shared > 48 << 10)
     MUST(cuFuncSetAttribute, k->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, need->shared);

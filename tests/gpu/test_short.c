@@ -200,9 +200,9 @@ static random_source source_of_data;
 static void launch(const shape_kernel *k, rs_packed *args, int64_t first, int64_t end) {
   void *parameters[] = {args};
   int shared = k->shape.shared_bytes;
-  args->first = first;
-  args->count = end - first;
-  unsigned blocks = (unsigned)((args->count + k->shape.rows - 1) / k->shape.rows);
+  args->head.first = first;
+  args->head.count = end - first;
+  unsigned blocks = (unsigned)((args->head.count + k->shape.rows - 1) / k->shape.rows);
   OK(cuda->cuFuncSetAttribute(k->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared));
   if (blocks)
     OK(cuda->cuLaunchKernel(k->function, blocks, 1, 1, (unsigned)k->shape.threads, 1, 1, (unsigned)shared, NULL,
@@ -266,12 +266,10 @@ static void run(const shape_kernel *k, variant v) {
   }
   rs_packed args;
   rs_pack(&args, &rows);
-  args.workspace = NULL;
-  args.in = on_device(&in);
-  args.out = v.in_place ? on_device(&in) : on_device(&out);
-  args.mask = on_device(&mask);
-  args.init = on_device(&init);
-  args.totals = on_device(&totals);
+  args.head.workspace = NULL;
+  const array *arrays[RS_ARRAYS] = {&in, v.in_place ? &in : &out, &mask, &init, &totals};
+  for (int a = 0; a < RS_ARRAYS; a++)
+    args.head.array[a].data = on_device(arrays[a]);
   judge_scan(spec, &rows);
 
   launch(k, &args, 0, v.parts ? v.count / 2 : 0);

@@ -1,0 +1,25 @@
+// arrays.h - the arrays of a run, and the head of what a kernel is told of them
+// SPDX-License-Identifier: MIT
+//
+// In C and in CUDA C++: src/spec/ has the same arrays, and src/family/packed.h hands them to kernels in one loop.
+#ifndef RS_ARRAYS_H
+#define RS_ARRAYS_H
+
+// Arrays of elements come first, RS_ELEMENTS of them. Initial values and totals: one a row, of the accumulator's type.
+typedef enum rs_which { RS_IN, RS_OUT, RS_MASK, RS_INIT, RS_TOTALS, RS_ARRAYS, RS_ELEMENTS = RS_INIT } rs_which;
+
+typedef struct RowsArray {
+  void *data;     // null: there is none
+  long long step; // from an element of a row to the next one; 0 for initial values and totals
+} RowsArray;
+
+// Rows<RANK> of rows.cuh begins so; the shape of the rows' index and the strides of each array follow, RANK numbers of
+// 8 bytes each.
+typedef struct RowsHead {
+  void *workspace;
+  long long first; // number of the first row of this launch; only those who launch in parts use it
+  long long count; // rows of this launch
+  RowsArray array[RS_ARRAYS];
+} RowsHead;
+
+#endif
