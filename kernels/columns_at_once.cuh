@@ -267,7 +267,7 @@ RS_DEVICE void scan_columns_at_once(const Rows<P::rank> &rows, const AtOnceCut &
   if (several && thread_index() == THREADS - 1)
     asked = ask_turn(state);
 #pragma unroll 1
-  for (int column = (int)thread_index() / 32; column < tile.width; column += T::WARPS)
+  for (int column = (int)thread_index() / 32; alike(column < tile.width); column += T::WARPS)
     tile.pass(column, run);
   block_barrier();
   delay();

@@ -102,6 +102,11 @@ RS_DEVICE void block_barrier() {
 RS_DEVICE bool any_lane(bool mine) {
   return __any_sync(~0u, mine);
 }
+// What all lanes say alike, so that the compiler knows it: else it takes a branch on it for one that may part them, and
+// makes a second copy of each exchange after it. All 32 lanes must come here.
+RS_DEVICE bool alike(bool all) {
+  return __all_sync(~0u, all);
+}
 
 // Words through which blocks tell one another: each word is whole, and nothing else is ordered by it.
 RS_DEVICE u64 word_add(u64 *at, u64 value) { // returns what was there

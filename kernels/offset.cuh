@@ -194,7 +194,7 @@ template <class P, class S> struct PartOut {
   // many of which have left shared memory.
   template <int PENDING>
   RS_METHOD void store(const T &tile, const Row<P> &row, Index tile_first, Acc carry, Acc end, Out *copy) const {
-    if (!count)
+    if (alike(!count))
       return;
     bulk_wait<PENDING>();
     tile.down(row, tile_first, carry, end, [&](int, Index i, const Acc *value) {

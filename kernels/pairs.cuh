@@ -156,12 +156,13 @@ template <class P, class S> RS_DEVICE void scan_rows_of_pairs(const Rows<P::rank
   u64 asked = 0; // a turn, only to count blocks
   Ahead ahead{reinterpret_cast<Node<Acc> *>(state + RS_AT_ONCE_STATE) + number * (u32)T::COUNT, run};
   u32 warp = thread_index() / 32;
+  bool looks = alike(warp <= t / 32);
   if (thread_index() == TELLS) {
     ahead.nodes[t].tell(mine, run);
     asked = ask_turn(state);
     if (rows.array[RS_IN].data == rows.array[RS_OUT].data)
       word_fence(); // whoever finds results instead of elements finds the total too
-  } else if (warp <= t / 32) {
+  } else if (looks) {
     ahead.look(t, warp, mine, found, [&](u32 late) {
       Acc total = total_of_tile<P, S, PART>(row, (i64)late * S::ELEMENTS);
       word_fence();

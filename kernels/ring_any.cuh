@@ -58,7 +58,7 @@ template <class P, class S, int STAGES, int BUFFERS> struct AnyRing {
   }
   // ... and that of the first warp, which has the elements outside of words.
   RS_METHOD void fetch_rest(Index t) const {
-    if (t >= T::COUNT || thread_index() >= 32)
+    if (t >= T::COUNT || alike(thread_index() >= 32))
       return;
     int stage = (int)(t % STAGES);
     in.put_rest(memory.in(stage), t);
@@ -79,7 +79,7 @@ template <class P, class S, int STAGES, int BUFFERS> struct AnyRing {
   RS_METHOD bool load(T &tile, const Row<P> &, Index t) const {
     int stage = (int)(t % STAGES);
     arrival_wait(memory.arrival + stage, (u32)(t / STAGES));
-    if (!Part(t * TILE).count)
+    if (alike(!Part(t * TILE).count))
       return false;
 #pragma unroll
     for (int u = 0; u < S::CHUNKS; u++) {

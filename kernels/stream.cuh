@@ -300,7 +300,7 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> RS_DEVICE void 
     shared.run = current_run(static_cast<const TurnState *>(rows.workspace));
   }
   block_barrier();
-  int warp = (int)thread_index() / 32;
+  int warp = shuffle_from((u32)thread_index() / 32, 0);
   if (warp < S::WARPS)
     stream.scan();
   else if (warp < S::WARPS + REDUCERS)

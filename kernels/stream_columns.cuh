@@ -403,8 +403,8 @@ template <class P, int STEPS> RS_DEVICE void scan_stream_columns(const Rows<P::r
     shared.run = current_run(static_cast<const TurnState *>(rows.workspace));
   }
   block_barrier();
-  int warp = (int)thread_index() / 32, reduce = cut.scanners, move = reduce + cut.reducers, near = move + M::MOVERS,
-      far = near + cut.bands;
+  int warp = shuffle_from((u32)thread_index() / 32, 0), reduce = cut.scanners, move = reduce + cut.reducers,
+      near = move + M::MOVERS, far = near + cut.bands;
   if (warp < reduce)
     stream.scan(warp);
   else if (warp < move)

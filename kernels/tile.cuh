@@ -22,6 +22,9 @@ template <class P, class S, bool VECTORED> struct Tile {
   static constexpr Index COUNT = (Index)((P::length + S::ELEMENTS - 1) / S::ELEMENTS); // tiles of a row
   static constexpr bool WHOLE = P::length % S::ELEMENTS == 0;                          // no tile is cut short
   static constexpr bool WHOLE_VECTORS = P::length % S::VECTOR == 0;
+  // Copies in words of 16 bytes bring all of a row.
+  static constexpr bool WHOLE_COPIES =
+      WHOLE_VECTORS && P::length * (int)sizeof(In) % 16 == 0 && (!MASKED || P::length * (int)sizeof(Mask) % 16 == 0);
 
   typename R::Held held[S::CHUNKS][S::VECTOR];
   Acc chunk[S::CHUNKS]; // total of each of the thread's chunks
@@ -69,7 +72,7 @@ template <class P, class S, bool VECTORED> struct Tile {
 #pragma unroll
         for (int j = 0; j < S::VECTOR; j++) {
           held[u][j] = {};
-          if (first + at + j < LENGTH)
+          if (!WHOLE_COPIES && first + at + j < LENGTH)
             held[u][j] = row.load_one(first + at + j);
         }
       }
@@ -167,7 +170,7 @@ template <class P, class S, bool VECTORED> struct Tile {
   RS_METHOD static void store(const R &row, Index i, const Acc *value) {
     if (VECTORED && (WHOLE || i + S::VECTOR <= LENGTH)) {
       row.template store_vectored<S::VECTOR>(i, value);
-    } else {
+    } else if (!VECTORED || !WHOLE_VECTORS) {
 #pragma unroll
       for (int j = 0; j < S::VECTOR; j++)
         if (WHOLE || i + j < LENGTH)

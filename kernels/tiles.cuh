@@ -77,7 +77,7 @@ template <class P, class S, bool VECTORED> struct SharedTile {
     chunks_mine = Op::neutral();
 #pragma unroll(S::CHUNKS < 4 ? S::CHUNKS : 4)
     for (int u = 0; u < S::CHUNKS; u++) {
-      if (!has_chunk(u))
+      if (alike(!has_chunk(u)))
         break;
       Acc x[S::VECTOR];
       read(place(u), x);
@@ -111,7 +111,7 @@ template <class P, class S, bool VECTORED> struct SharedTile {
     Acc starts = chunks.down(carry, lane_index()); // lane u: before chunk u
 #pragma unroll(S::CHUNKS < 2 ? S::CHUNKS : 2)
     for (int u = 0; u < S::CHUNKS; u++) {
-      if (!has_chunk(u))
+      if (alike(!has_chunk(u)))
         break;
       Acc x[S::VECTOR], prefix[S::VECTOR + 1]; // prefix[j]: of all elements before element j
       int at = place(u);
@@ -154,7 +154,7 @@ template <class P, class S, bool VECTORED> RS_DEVICE void scan_tiles(const Rows<
   tile.memory.template load<S::THREADS>(&arrival).wait();
   Acc mine = tile.up(between), carry = row.start(), end = P::Op::combine(carry, mine);
   if constexpr (T::COUNT > 1) {
-    if (thread_index() < 32) {
+    if (alike(thread_index() < 32)) {
       Node<Acc> *nodes = reinterpret_cast<Node<Acc> *>(static_cast<TurnState *>(rows.workspace) + 1);
       A ahead{nodes + number * A::NODES, turn.run};
       ahead.look(t, mine, row.start(), carry, end);

@@ -142,59 +142,76 @@ template <class T, int N> RS_DEVICE void share_vector(T *at, const Vector<T, N> 
     share_word(reinterpret_cast<typename Words<T, N>::type *>(at) + i, w.word[i]);
 }
 
-// What a register holds of an element: as read, or one of 1 byte whole, since compilers widen what is left of a byte
-// anew, in three instructions, each time they need it.
+// What a register holds of an element: as read, or one of less than 4 bytes whole, since compilers take out and widen
+// what is a part of a register anew each time they need it. Of a vector, PER_WORD of them come from one word; element
+// k.
 template <class T> struct AsRead {
   using type = T;
-  static constexpr bool FOURS = false;
+  static constexpr int PER_WORD = 1;
   RS_METHOD static T from(T x) {
     return x;
   }
 };
-// FOURS: four of them come from one word; element k of it.
 template <class T> struct Whole : AsRead<T> {};
 template <> struct Whole<i8> {
   using type = i32;
-  static constexpr bool FOURS = true;
+  static constexpr int PER_WORD = 4;
   RS_METHOD static i32 from(i8 x) {
     return x;
   }
-  RS_METHOD static i32 from_four(u32 four, int k) {
-    return signed_byte(four, (u32)k);
+  RS_METHOD static i32 from_word(u32 word, int k) {
+    return signed_byte(word, (u32)k);
   }
 };
 template <> struct Whole<u8> {
   using type = u32;
-  static constexpr bool FOURS = true;
+  static constexpr int PER_WORD = 4;
   RS_METHOD static u32 from(u8 x) {
     return x;
   }
-  RS_METHOD static u32 from_four(u32 four, int k) {
-    return unsigned_byte(four, (u32)k);
+  RS_METHOD static u32 from_word(u32 word, int k) {
+    return unsigned_byte(word, (u32)k);
   }
 };
 template <> struct Whole<boolean> {
   using type = u32;
-  static constexpr bool FOURS = true;
+  static constexpr int PER_WORD = 4;
   RS_METHOD static u32 from(boolean x) {
     return x.byte != 0;
   }
-  RS_METHOD static u32 from_four(u32 four, int k) {
-    u32 true_bytes = (((four & 0x7f7f7f7f) + 0x7f7f7f7f) | four) >> 7 & 0x01010101;
+  RS_METHOD static u32 from_word(u32 word, int k) {
+    u32 true_bytes = (((word & 0x7f7f7f7f) + 0x7f7f7f7f) | word) >> 7 & 0x01010101;
     return unsigned_byte(true_bytes, (u32)k);
+  }
+};
+template <> struct Whole<bf16> {
+  using type = f32;
+  static constexpr int PER_WORD = 2;
+  RS_METHOD static f32 from(bf16 x) {
+    return widen<f32>(x);
+  }
+  RS_METHOD static f32 from_word(u32 word, int k) {
+    return float_from_bits(k ? word & 0xffff0000 : word << 16);
+  }
+};
+template <> struct Whole<f16> {
+  using type = f32;
+  static constexpr int PER_WORD = 2;
+  RS_METHOD static f32 from(f16 x) {
+    return widen<f32>(x);
+  }
+  RS_METHOD static f32 from_word(u32 word, int k) {
+    return half_to_float((u16)(word >> 16 * k));
   }
 };
 // E: AsRead or Whole.
 template <class E, class T, int N> RS_DEVICE void elements_of(const Vector<T, N> &x, typename E::type *y) {
-  if constexpr (E::FOURS && N % 4 == 0) {
 #pragma unroll
-    for (int j = 0; j < N; j++)
-      y[j] = E::from_four(x.part[j / 4], j % 4);
-  } else {
-#pragma unroll
-    for (int j = 0; j < N; j++)
+  for (int j = 0; j < N; j++)
+    if constexpr (E::PER_WORD > 1 && N % E::PER_WORD == 0)
+      y[j] = E::from_word(x.part[j / E::PER_WORD], j % E::PER_WORD);
+    else
       y[j] = E::from(x.at[j]);
-  }
 }
 
 // N accumulators, rounded; from the last to the first if REVERSE.

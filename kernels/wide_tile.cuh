@@ -296,7 +296,7 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES, int
       for (int k = (int)lane_index(); k < mine.count && mine.first + k < own; k += 32)
         others.tell(place.tile, mine.at + mine.first + k, total[mine.first + k]);
 #pragma unroll 1
-    for (int i = 0; i < mine.count; i += 32 / LANES) {
+    for (int i = 0; alike(i < mine.count); i += 32 / LANES) {
       int c = mine.asked(i);
       bool real = i + (int)lane_index() / LANES < mine.count;
       Acc carry, end;

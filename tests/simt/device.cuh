@@ -87,6 +87,9 @@ template <class T> RS_DEVICE T shuffle_from(T value, int lane) {
 RS_DEVICE bool any_lane(bool mine) {
   return simt_meet<u32>(SIMT_BALLOT, mine, 0) != 0;
 }
+RS_DEVICE bool alike(bool all) {
+  return !any_lane(!all);
+}
 
 RS_DEVICE void warp_barrier() {
   simt->meet(SIMT_WARP_BARRIER, 0, 0, 0);
