@@ -63,7 +63,12 @@ template <class P, class S> RS_DEVICE void scan_at_once(const Rows<P::rank> &row
 
   u64 asked = 0; // a turn, only to count blocks: the last one ends the run, and none waits for it
   Ahead ahead{reinterpret_cast<Node<Acc> *>(state + RS_AT_ONCE_STATE) + number * (u32)T::COUNT, run};
-  if (alike(thread_index() < 32)) {
+  if (thread_index() == 32) {
+    ahead.nodes[t].tell(mine, run);
+    asked = ask_turn(state);
+    if (rows.array[RS_IN].data == rows.array[RS_OUT].data)
+      word_fence(); // whoever finds results instead of elements finds the total too
+  } else if (thread_index() < 32) {
     typename Ahead::Totals before = ahead.look(t, [&](u32 late) {
       Acc total = total_of_tile<P, S>(row, (i64)late * S::ELEMENTS);
       word_fence();
@@ -75,11 +80,6 @@ template <class P, class S> RS_DEVICE void scan_at_once(const Rows<P::rank> &row
       ends[0] = before.prefix(t, start);
       ends[1] = before.push(t, mine, start);
     }
-  } else if (thread_index() == 32) {
-    ahead.nodes[t].tell(mine, run);
-    asked = ask_turn(state);
-    if (rows.array[RS_IN].data == rows.array[RS_OUT].data)
-      word_fence(); // whoever finds results instead of elements finds the total too
   }
   block_barrier();
   delay();
