@@ -66,7 +66,7 @@ template <class P, class S> RS_DEVICE void scan_at_once(const Rows<P::rank> &row
   if (thread_index() == 32) {
     ahead.nodes[t].tell(mine, run);
     asked = ask_turn(state);
-    if (rows.array[RS_IN].data == rows.array[RS_OUT].data)
+    if (rows.at[RS_IN] == rows.at[RS_OUT])
       word_fence(); // whoever finds results instead of elements finds the total too
   } else if (thread_index() < 32) {
     typename Ahead::Totals before = ahead.look(t, [&](u32 late) {

@@ -137,7 +137,7 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
   template <class T> RS_METHOD Sheet<T, STEPS> sheet(int which, int mode, int pitch, unsigned char *memory) const {
     Sheet<T, STEPS> s;
     s.lead = P::reverse ? segments * STEPS - count : 0;
-    s.step = mode >= BY_SEGMENTS ? cut.columns : rows.array[which].step; // the stride of a single step may be anything
+    s.step = mode >= BY_SEGMENTS ? cut.columns : rows.step[which]; // the stride of a single step may be anything
     s.global = rows.template data<T>(which) + at.of[which] - s.lead * s.step;
     s.mode = mode == AS_A_RUN || s.offset_of(s.global) == 0 ? mode : ONE_BY_ONE;
     s.shared = reinterpret_cast<T *>(memory) + (mode == AS_A_RUN ? s.offset_of(s.global) : 0);

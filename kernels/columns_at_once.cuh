@@ -84,15 +84,14 @@ template <class P, int THREADS, int STEPS, int TILES> struct AtOnceTile {
   }
   RS_METHOD void load() const {
     Bring bring;
-    each_word(first_of<In>(RS_IN), rows.array[RS_IN].step, cut.in, bring, bring);
+    each_word(first_of<In>(RS_IN), rows.step[RS_IN], cut.in, bring, bring);
     if constexpr (MASKED)
-      each_word(first_of<Mask>(RS_MASK), rows.array[RS_MASK].step, cut.mask, bring, bring);
+      each_word(first_of<Mask>(RS_MASK), rows.step[RS_MASK], cut.mask, bring, bring);
     fetch_wait();
   }
   RS_METHOD void store() const {
     each_word(
-        first_of<Out>(RS_OUT), rows.array[RS_OUT].step, cut.out,
-        [](u128 *global, u128 *copy) { store_word(global, *copy); },
+        first_of<Out>(RS_OUT), rows.step[RS_OUT], cut.out, [](u128 *global, u128 *copy) { store_word(global, *copy); },
         [](Out *global, Out *copy) { store_element(global, *copy); });
   }
 
@@ -165,7 +164,7 @@ template <class P, int THREADS, int STEPS, int TILES> struct AtOnceTile {
     int all = steps() / 32;
     i64 step = (i64)other * steps() - first + lane_index();
     step = P::reverse ? count - 1 - step : step;
-    i64 in_step = rows.array[RS_IN].step, mask_step = rows.array[RS_MASK].step;
+    i64 in_step = rows.step[RS_IN], mask_step = rows.step[RS_MASK];
     const In *in = first_of<const In>(RS_IN) + (step * in_step + column);
     const Mask *mask = first_of<const Mask>(RS_MASK) + (step * mask_step + column);
 #pragma unroll 1
@@ -192,7 +191,7 @@ template <class P, int THREADS, int STEPS, int TILES> struct AtOnceTile {
                 run};
     if (lane_index() == 0 && (int)tile < cut.tiles - 1) {
       ahead.nodes[tile].tell(mine, run);
-      if (rows.array[RS_IN].data == rows.array[RS_OUT].data)
+      if (rows.at[RS_IN] == rows.at[RS_OUT])
         word_fence(); // whoever finds results instead of elements finds the total too
     }
     typename Ahead::Totals before = ahead.template look<true>(tile, [&](u32 late) {

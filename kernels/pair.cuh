@@ -61,7 +61,9 @@ template <class P> struct Pairs {
       pairs.shape[d] = P::rank > 1 ? columns.shape[d] : 1;
 #pragma unroll
     for (int a = 0; a < RS_ARRAYS; a++) {
-      pairs.array[a] = {columns.array[a].data, 1};
+      pairs.at[a] = columns.at[a];
+      if (a < RS_ELEMENTS)
+        pairs.step[a] = 1;
 #pragma unroll
       for (int d = 0; d < rank; d++)
         pairs.stride[a][d] = P::rank > 1 ? columns.stride[a][d] / 2 : 0;

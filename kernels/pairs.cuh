@@ -160,7 +160,7 @@ template <class P, class S> RS_DEVICE void scan_rows_of_pairs(const Rows<P::rank
   if (thread_index() == TELLS) {
     ahead.nodes[t].tell(mine, run);
     asked = ask_turn(state);
-    if (rows.array[RS_IN].data == rows.array[RS_OUT].data)
+    if (rows.at[RS_IN] == rows.at[RS_OUT])
       word_fence(); // whoever finds results instead of elements finds the total too
   } else if (looks) {
     ahead.look(t, warp, mine, found, [&](u32 late) {

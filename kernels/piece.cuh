@@ -29,12 +29,12 @@ template <class P, bool ALIGNED, bool IN_PLACE> struct Piece {
     return behind(most) + (IN_PLACE ? 0 : Slab<Out>::room(most));
   }
 
-  // From the element on that comes first in memory. arrays: whose steps are between neighbours; null: 1.
-  RS_METHOD Piece(const In *in_first, const Mask *mask_first, Out *out_first, const RowsArray *arrays, int count,
-                  int most, unsigned char *memory)
-      : in(in_first, arrays ? arrays[RS_IN].step : 1, count, memory),
-        mask(mask_first, arrays ? arrays[RS_MASK].step : 1, count, memory + mask_at(most)),
-        out(out_first, arrays ? arrays[RS_OUT].step : 1, count, memory + out_at(most)) {
+  // From the element on that comes first in memory. steps: of the arrays, between neighbours; null: 1.
+  RS_METHOD Piece(const In *in_first, const Mask *mask_first, Out *out_first, const i64 *steps, int count, int most,
+                  unsigned char *memory)
+      : in(in_first, steps ? steps[RS_IN] : 1, count, memory),
+        mask(mask_first, steps ? steps[RS_MASK] : 1, count, memory + mask_at(most)),
+        out(out_first, steps ? steps[RS_OUT] : 1, count, memory + out_at(most)) {
     if constexpr (IN_PLACE)
       out.shared = reinterpret_cast<Out *>(in.shared);
   }

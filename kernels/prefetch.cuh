@@ -9,7 +9,7 @@
 
 // Whether the elements of all rows are one run in memory. COLUMNS: of which neighbours are in neighbouring rows.
 template <class P, bool COLUMNS> RS_DEVICE bool is_one_run(const Rows<P::rank> &rows, int which) {
-  i64 step = rows.array[which].step;
+  i64 step = rows.step[which];
   i64 next = COLUMNS ? 1 : P::length;
   bool one = COLUMNS || step == 1;
   RS_EACH_DIMENSION

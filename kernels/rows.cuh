@@ -17,10 +17,10 @@ template <int RANK> struct Rows : RowsHead {
   i64 shape[RANK], stride[RS_ARRAYS][RANK];
 
   RS_METHOD bool has(int which) const {
-    return array[which].data != nullptr;
+    return at[which] != nullptr;
   }
   template <class T> RS_METHOD T *data(int which) const {
-    return static_cast<T *>(array[which].data);
+    return static_cast<T *>(at[which]);
   }
 };
 
@@ -66,7 +66,7 @@ template <class P> struct Offsets {
   // The first row's element at step `step` in memory.
   RS_METHOD static Offsets of_step(const Rows<P::rank> &rows, i64 step) {
     Offsets offsets;
-    each_array([&](int a) { offsets.of[a] = a < RS_ELEMENTS ? step * rows.array[a].step : 0; });
+    each_array([&](int a) { offsets.of[a] = a < RS_ELEMENTS ? step * rows.step[a] : 0; });
     return offsets;
   }
   // Moves on by an index of a dimension.
@@ -187,7 +187,7 @@ template <class P> struct Row : Ends<P> {
         mask(rows.template data<const Mask>(RS_MASK) + offsets.of[RS_MASK]), keeps(rows.has(RS_TOTALS)) {
     each_array([&](int a) {
       if (a < RS_ELEMENTS)
-        step[a] = P::reverse ? -rows.array[a].step : rows.array[a].step;
+        step[a] = P::reverse ? -rows.step[a] : rows.step[a];
     });
   }
   RS_METHOD void keep(Acc value) const {

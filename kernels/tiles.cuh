@@ -37,7 +37,7 @@ template <class P, class S, bool VECTORED> struct SharedTile {
   RS_METHOD SharedTile(const Rows<P::rank> &rows, const R &row, Index first, unsigned char *shared)
       : row(row), first(first), count(count_of(first)),
         memory(row.in + lowest(first) * row.step[RS_IN], row.mask + (MASKED ? lowest(first) * row.step[RS_MASK] : 0),
-               row.out + lowest(first) * row.step[RS_OUT], VECTORED ? nullptr : rows.array, count, MOST, shared) {
+               row.out + lowest(first) * row.step[RS_OUT], VECTORED ? nullptr : rows.step, count, MOST, shared) {
   }
 
   // First element, inside the tile, of this thread's vector in a chunk of its warp.

@@ -112,7 +112,7 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES, int
   }
   // To the next step of the scan.
   RS_METHOD i64 step(int which) const {
-    return P::reverse ? -rows.array[which].step : rows.array[which].step;
+    return P::reverse ? -rows.step[which] : rows.step[which];
   }
   // The first step of the segment, in the tile's first column.
   template <class E> RS_METHOD E *first(int which) const {

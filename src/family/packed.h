@@ -23,7 +23,9 @@ static inline void rs_pack(rs_packed *to, const rs_rows *rows) {
   to->head.count = rows->count;
   memcpy(dims, rows->shape, bytes);
   for (int a = 0; a < RS_ARRAYS; a++) {
-    to->head.array[a] = (RowsArray){.data = rows->array[a].data, .step = rows->array[a].step};
+    to->head.at[a] = rows->array[a].data;
+    if (a < RS_ELEMENTS)
+      to->head.step[a] = rows->array[a].step;
     memcpy(dims += rows->rank, rows->array[a].stride, bytes);
   }
 }

@@ -236,6 +236,7 @@ rowscan_status rowscan_source(const rowscan_spec *spec, const char *arch, int mo
   if (status)
     return status;
   rs_geometry geometry = rs_tune(&complete, number);
+  rs_tune_device(&geometry, &complete, number, 0); /* a plan for the architecture, not for a device */
   int count = rs_geometry_kernels(&geometry);
   if (module < 0 || module >= count)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'module': %d; the spec has %d", module, count);

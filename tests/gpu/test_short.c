@@ -269,7 +269,7 @@ static void run(const shape_kernel *k, variant v) {
   args.head.workspace = NULL;
   const array *arrays[RS_ARRAYS] = {&in, v.in_place ? &in : &out, &mask, &init, &totals};
   for (int a = 0; a < RS_ARRAYS; a++)
-    args.head.array[a].data = on_device(arrays[a]);
+    args.head.at[a] = on_device(arrays[a]);
   judge_scan(spec, &rows);
 
   launch(k, &args, 0, v.parts ? v.count / 2 : 0);
