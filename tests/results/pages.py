@@ -194,6 +194,18 @@ def first_table():
                  [[r["spec"], r["nvrtc_alone"], r["cold"], r["disk"], r["load"]] for r in data.rows])
 
 
+def random_table():
+    """Quantiles of each seed of rowscan bench --suite random, large cells beside memcpy, small ones beside a kernel."""
+    rows = []
+    for size, key, copy in ("large", "ratio", "memcpy"), ("small", "kernel_ratio", "a copy kernel"):
+        for data in files(f"random_{size}"):
+            for seed in sorted({int(row["seed"]) for row in data.rows}):
+                ratios = [float(row[key] or row["ratio"]) for row in data.rows if int(row["seed"]) == seed]
+                rows.append([GPUS[data.gpu], f"[{data.commit}](results/{data.path.name})", f"{size}, of {copy}", seed,
+                             len(ratios), *(f"{quantile(ratios, q):.2f}" for q in (0, 0.05, 0.1, 0.25, 0.5))])
+    return table(["GPU", "commit", "size", ">seed", ">cells", ">worst", ">5%", ">10%", ">25%", ">median"], rows)
+
+
 def launch_table():
     """Medians over the runs of both machines, in nanoseconds."""
     every = [row for data in files("launch") for row in data.rows]
@@ -277,6 +289,7 @@ BLOCKS = {
     "peers": peers_table,
     "shapes": shapes_table,
     "growth": growth_table,
+    "random": random_table,
     "first": first_table,
     "launch": launch_table,
     "host": host_table,
