@@ -371,10 +371,7 @@ static bool reduces_long(const rowscan_spec *spec, bool off, int vector) {
   return off && vector > 4 && plain;
 }
 
-/*
- * Up to 8 warps have 255 registers a thread, up to 12 168; about 60 and 40 of them are not for chunks. From 2^30
- * elements on those of 8 bytes spill, and are faster so than with half of their chunks.
- */
+/* Up to 8 warps have 255 registers a thread, up to 12 168; about 60 and 40 of them are not for chunks. */
 static bool has_registers(const rowscan_spec *spec, int arch, const rs_shape *s) {
   int registers = s->warps == 4 ? 190 : 128, in = rs_bytes_of(spec->in_type);
   bool widened = rs_is_wide(spec) && in < 8 && !rs_arch_measured(arch);
