@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from . import cache as cache
 from . import torch as torch
 
-__all__ = ["cumsum", "cumprod", "cumulative_sum", "cumulative_prod", "prepare", "spec", "warm", "devices", "archs",
-           "set_threads", "cache", "Error", "BadArgument", "CacheFailed", "CompileFailed", "CudaFailed", "NoCompiler",
-           "NoDevice", "NoDriver", "NotCached", "OutOfMemory", "Unsupported"]
+__all__ = ["cumsum", "cumprod", "cummax", "cummin", "cumulative_sum", "cumulative_prod", "prepare", "spec", "warm",
+           "devices", "archs", "set_threads", "cache", "Error", "BadArgument", "CacheFailed", "CompileFailed",
+           "CudaFailed", "NoCompiler", "NoDevice", "NoDriver", "NotCached", "OutOfMemory", "Unsupported"]
 
 __version__: str
 library_version: str
@@ -85,6 +85,8 @@ def cumsum(x: _Array, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = Fa
            dtype: _DType = None, acc: _DType = None, out: _Array | None = None) -> Any: ...
 
 cumprod = cumsum
+cummax = cumsum
+cummin = cumsum
 
 @overload
 def cumulative_sum(x: NDArray[_Floating], /, *, axis: _Dim = None, dtype: None = None,
