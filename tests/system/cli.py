@@ -1960,7 +1960,8 @@ class Bench(Case):
             sizes, dim, variant, *types = re.fullmatch(
                 r"random: ([\dx ]+?)(?: dim (\d))? (\w+) (\w+)(?: -> (\w+))?(?: in f64)?", line).groups()
             sizes = [int(size) for size in sizes.split(" x ")]
-            widths = [1 if name == "bool" else int(name.lstrip("bfiu")) // 8 for name in (types[0], types[1] or types[0])]
+            names = types[0], types[1] or types[0]
+            widths = [1 if name == "bool" else int(name.lstrip("bfiu")) // 8 for name in names]
             bytes = math.prod(sizes) * (sum(widths) + (variant == "masked"))
             cells.append((sizes, sizes[int(dim or len(sizes) - 1)], variant, bytes))
         return cells
