@@ -96,20 +96,23 @@ template <class A> struct Node {
   }
 };
 
-// COUNT tiles of one row. The lowest level's nodes come first.
-template <class Op, i64 COUNT, class A> struct Ahead {
+// The tiles of one row, MOST of them at most. The lowest level's nodes come first.
+template <class Op, i64 MOST, class A> struct Ahead {
   RS_METHOD static constexpr int levels_of(i64 count) {
     return count <= 32 ? 1 : 1 + levels_of((count + 31) / 32);
   }
   RS_METHOD static constexpr i64 nodes_of(i64 count) {
-    return count <= 32 ? count : count + nodes_of((count + 31) / 32);
+    i64 nodes = count;
+    while (count > 32)
+      nodes += count = (count + 31) / 32;
+    return nodes;
   }
-  static constexpr int LEVELS = levels_of(COUNT);
-  static constexpr i64 NODES = nodes_of(COUNT);
-  using Place = typename IndexFor<(NODES < 1 << 30)>::type;
+  static constexpr int LEVELS = levels_of(MOST);
+  using Place = typename IndexFor<(nodes_of(MOST) < 1 << 30)>::type;
 
   Node<A> *nodes; // of the row
   u32 run;
+  i64 count; // of tiles
 
   // What lanes of a level told one another: kept, or exchanged once more where it would take too many registers.
   static constexpr bool KEEPS = (int)sizeof(A) * LEVELS < 12;
@@ -131,13 +134,13 @@ template <class Op, i64 COUNT, class A> struct Ahead {
     int index[LEVELS];
     Node<A> seen[LEVELS] = {}; // of no run
     {
-      i64 count = COUNT, group = t, at = 0;
+      i64 there = count, group = t, at = 0;
 #pragma unroll
       for (int l = 0; l < LEVELS; l++) {
         level[l] = (Place)(at + (group & ~(i64)31));
         index[l] = (int)(group & 31);
-        at += count;
-        count = (count + 31) / 32;
+        at += there;
+        there = (there + 31) / 32;
         group >>= 5;
       }
     }
@@ -160,7 +163,7 @@ template <class Op, i64 COUNT, class A> struct Ahead {
       A up = lanes[l].up(value[l], lane_index());
       if (whole && index[l] == 31) {
         total = up;
-        if (l + 1 < LEVELS && lane_index() == 0)
+        if (l + 1 < LEVELS && count > (i64)1 << 5 * (l + 1) && lane_index() == 0)
           nodes[level[l + 1] + index[l + 1]].tell(total, run);
       } else {
         whole = false;

@@ -72,7 +72,7 @@ template <class T, int STEPS> struct Sheet {
     return stride < 0 ? -stride : stride;
   }
   // Elements that a thread finds one after another, without a division for each.
-  template <int THREADS, i64 LENGTH, class F> RS_METHOD void each_element(const ColumnCut &cut, const F &f) const {
+  template <int THREADS, class F> RS_METHOD void each_element(const ColumnCut &cut, i64 length, const F &f) const {
     int i = (int)thread_index(), next = THREADS;
     const T *first = global + lead * step;
     if (outers == 1 && distance(step) < distance(column)) {
@@ -104,7 +104,7 @@ template <class T, int STEPS> struct Sheet {
 #pragma unroll 4
       for (; i < outers * steps * cut.columns; i += next) {
         int q = divide(i, cut.by_columns), c = i - q * cut.columns;
-        int o = (int)((u32)q / (u32)LENGTH), k = q - o * steps; // several outers have all steps
+        int o = (int)((u32)q / (u32)length), k = q - o * steps; // several outers have all steps
         if (c < width)
           f(const_cast<T *>(first) + (o * outer + k * step + c * column),
             shared + o * outer_pitch + place(lead + k) + c);
@@ -115,11 +115,12 @@ template <class T, int STEPS> struct Sheet {
 
 template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
   RS_TYPES_OF(P);
-  static constexpr bool IN_PLACE = sizeof(In) == sizeof(Out);    // results take the place of elements
-  static constexpr bool SINGLE = P::length <= STEPS;             // a thread has a whole row
-  static constexpr bool WHOLE = P::length % STEPS == 0;          // every segment has all its steps
-  static constexpr bool APART = !WHOLE && P::length < 32 * 1024; // of longer ones a tile has no more than one outer
-  static constexpr int TAKEN = SINGLE ? (int)P::length : STEPS;  // steps of a segment that have room
+  static constexpr bool IN_PLACE = sizeof(In) == sizeof(Out);                     // results take the place of elements
+  static constexpr i64 LENGTH = Length<P>::most();                                // of a row, at most
+  static constexpr bool SINGLE = LENGTH <= STEPS;                                 // a thread has a whole row
+  static constexpr bool WHOLE = Length<P>::multiple_of(STEPS);                    // every segment has all its steps
+  static constexpr bool APART = !WHOLE && (Length<P>::ANY || LENGTH < 32 * 1024); // longer ones: one outer in a tile
+  static constexpr int TAKEN = SINGLE ? (int)LENGTH : STEPS;                      // steps of a segment that have room
   static constexpr int LAST = Offsets<P>::LAST, OUTER = Offsets<P>::OUTER;
 
   const Rows<P::rank> &rows;
@@ -134,6 +135,9 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
   Acc *totals;   // by outer, segment, column: of segments, then the prefixes before them, and one more
   Acc *carries;  // prefixes before and through the tile, and its total, by column, if there are several tiles
 
+  RS_METHOD i64 length() const {
+    return Length<P>::of(rows);
+  }
   template <class T> RS_METHOD Sheet<T, STEPS> sheet(int which, int mode, int pitch, unsigned char *memory) const {
     Sheet<T, STEPS> s;
     s.lead = P::reverse ? segments * STEPS - count : 0;
@@ -145,7 +149,7 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
     s.column = rows.stride[which][LAST];
     s.pitch = pitch;
     s.pad = cut.padded * s.UNIT;
-    s.outer_pitch = (int)((P::length + TAKEN - 1) / TAKEN) * (TAKEN * pitch + s.pad);
+    s.outer_pitch = (int)((length() + TAKEN - 1) / TAKEN) * (TAKEN * pitch + s.pad);
     s.outers = outers;
     s.steps = count;
     s.width = width;
@@ -155,9 +159,9 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
   RS_METHOD ColumnTile(const Rows<P::rank> &rows, const ColumnCut &cut, const ColumnPlace &place, unsigned char *memory)
       : rows(rows), cut(cut) {
     first = (i64)place.tile * cut.steps;
-    count = P::length - first < cut.steps ? (int)(P::length - first) : cut.steps;
+    count = length() - first < cut.steps ? (int)(length() - first) : cut.steps;
     segments = (count + STEPS - 1) / STEPS;
-    i64 lowest = P::reverse ? P::length - first - count : first;
+    i64 lowest = P::reverse ? length() - first - count : first;
     i64 column = (i64)place.strip * cut.columns;
     width = rows.shape[LAST] - column < cut.columns ? (int)(rows.shape[LAST] - column) : cut.columns;
     at = Offsets<P>::of_step(rows, lowest);
@@ -206,7 +210,7 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
     if (sheet.mode == AS_A_RUN)
       loads.load(sheet.run());
     else if (sheet.mode == ONE_BY_ONE)
-      sheet.template each_element<THREADS, P::length>(cut, bring);
+      sheet.template each_element<THREADS>(cut, length(), bring);
     else
       sheet.template each_word<THREADS, APART>(cut, by, by_outer, bring, bring);
   }
@@ -220,7 +224,7 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
     }
     block_barrier();
     if (out.mode == ONE_BY_ONE)
-      out.template each_element<THREADS, P::length>(cut, one);
+      out.template each_element<THREADS>(cut, length(), one);
     else
       out.template each_word<THREADS, APART>(cut, cut.by_out, cut.by_out_outer, word, one);
   }
@@ -402,23 +406,24 @@ RS_DEVICE void scan_column_tiles(const Rows<P::rank> &rows, const ColumnCut &cut
   RS_SHARED Turn turn;
 
   u32 number = block_index();
-  bool cuts = P::length > RS_COLUMN_STEPS && cut.tiles > 1;
+  constexpr bool LONG = T::LENGTH > RS_COLUMN_STEPS;
+  bool cuts = LONG && cut.tiles > 1;
   if (cuts) {
     if (thread_index() == 0)
       turn = take_turn(static_cast<TurnState *>(rows.workspace), block_count());
     block_barrier();
     number = turn.number;
   }
-  auto place = ColumnPlace::of<P::reverse, (P::length > RS_COLUMN_STEPS)>(cut, number);
+  auto place = ColumnPlace::of<P::reverse, LONG>(cut, number);
   T tile(rows, cut, place, memory);
   tile.load(&arrival);
   if constexpr (!T::SINGLE) {
     tile.up();
     block_barrier();
   }
-  if constexpr (P::length > RS_COLUMN_STEPS) {
+  if constexpr (LONG) {
     if (cuts) {
-      using A = ColumnsAhead<typename P::Op, LANES, (P::length + RS_COLUMN_STEPS - 1) / RS_COLUMN_STEPS, Acc,
+      using A = ColumnsAhead<typename P::Op, LANES, (T::LENGTH + RS_COLUMN_STEPS - 1) / RS_COLUMN_STEPS, Acc,
                              sizeof(Acc) == 4 ? 2 : 1, false>;
       u32 columns = (u32)rows.shape[T::LAST], column = (u32)place.strip * (u32)cut.columns;
       A ahead{reinterpret_cast<Node<Acc> *>(static_cast<TurnState *>(rows.workspace) + 1),

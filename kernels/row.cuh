@@ -13,6 +13,7 @@ template <class P, class S, int THREADS, bool VECTORED> RS_DEVICE void scan_rows
   static_assert(S::WARPS == 1 || GROUPS == 1, "groups of several warps have the block for themselves");
   RS_SHARED Acc between[2][S::WARPS];
   u32 turn = 0;
+  const Index tiles = T::count(rows);
 
   for (i64 base = (i64)block_index() * GROUPS; base < rows.count; base += (i64)block_count() * GROUPS) {
     i64 number = base + thread_index() / GROUP;
@@ -20,7 +21,7 @@ template <class P, class S, int THREADS, bool VECTORED> RS_DEVICE void scan_rows
     Row<P> row(rows, wanted ? number : rows.count - 1);
     if (!wanted)
       row.keeps = false;
-    if (T::COUNT == 0) {
+    if (tiles == 0) {
       if (T::lane() == 0 && T::warp() == 0)
         row.keep(row.empty());
       continue;
@@ -30,9 +31,9 @@ template <class P, class S, int THREADS, bool VECTORED> RS_DEVICE void scan_rows
     T tile;
     tile.load(row, 0);
 #pragma unroll 1
-    for (Index t = 0; t < T::COUNT; t++) {
+    for (Index t = 0; t < tiles; t++) {
       T next; // on its way while this one is combined
-      if (t + 1 < T::COUNT)
+      if (t + 1 < tiles)
         next.load(row, (t + 1) * S::ELEMENTS);
       Acc end = counter.push(t, tile.up(between[turn++ & 1]), start);
       tile.down(row, t * S::ELEMENTS, carry, end, [&](int, Index i, const Acc *value) {

@@ -5,6 +5,7 @@
 //   Op, Acc               operator (ops.cuh), its Total         In, Out, Mask   element types (Mask: In if there is
 //   none) mask                  NO_MASK, SELECT or MULTIPLY           Kept            type of initial values and totals
 //   reverse, exclusive    flags                                 length, rank    of a row, of the rows' index
+// and, where the length is RS_ANY_LENGTH, `most`: that of the longest rows there may be.
 #pragma once
 #include "arrays.h"
 #include "index.cuh"
@@ -21,6 +22,30 @@ template <int RANK> struct Rows : RowsHead {
   }
   template <class T> RS_METHOD T *data(int which) const {
     return static_cast<T *>(at[which]);
+  }
+};
+
+// What a kernel for rows of any length is told.
+template <int RANK> struct AnyRows : Rows<RANK> { i64 length; };
+
+// The length of a problem's rows: a constant, or a number of a launch.
+template <class P> struct Length {
+  static constexpr bool ANY = P::length == RS_ANY_LENGTH;
+  RS_METHOD static constexpr i64 most() {
+    if constexpr (ANY)
+      return P::most;
+    else
+      return P::length;
+  }
+  // Whether it is known to be a multiple of a unit.
+  RS_METHOD static constexpr bool multiple_of(i64 unit) {
+    return unit == 1 || (!ANY && P::length % unit == 0);
+  }
+  RS_METHOD static i64 of(const Rows<P::rank> &rows) {
+    if constexpr (ANY)
+      return static_cast<const AnyRows<P::rank> &>(rows).length;
+    else
+      return P::length;
   }
 };
 
@@ -159,9 +184,19 @@ template <class P> RS_DEVICE Ends<P> ends_of(const Rows<P::rank> &rows, Offsets<
 // element j of them; prefix[N]: through the last one. The row's total is kept where it is among them, if `keeps`.
 template <class P, int N, class I, class E>
 RS_DEVICE const typename P::Acc *results(typename P::Acc *prefix, I i, bool keeps, const E &ends) {
-  constexpr I TAIL = (I)((P::length - 1) / N * N);
-  if (keeps && i == TAIL)
-    ends.keep(prefix[(I)P::length - TAIL]);
+  if constexpr (Length<P>::ANY) {
+    i64 length = Length<P>::of(ends.rows), tail = (length - 1) / N * N;
+    if (keeps && i == tail) {
+#pragma unroll
+      for (int j = 1; j <= N; j++) // a place that is not known would keep the prefixes in memory
+        if (length - tail == j)
+          ends.keep(prefix[j]);
+    }
+  } else {
+    constexpr I TAIL = (I)((P::length - 1) / N * N);
+    if (keeps && i == TAIL)
+      ends.keep(prefix[(I)P::length - TAIL]);
+  }
   if (P::exclusive && i == 0)
     prefix[0] = ends.empty();
   return P::exclusive ? prefix : prefix + 1;
@@ -171,7 +206,7 @@ RS_DEVICE const typename P::Acc *results(typename P::Acc *prefix, I i, bool keep
 template <class P> struct Row : Ends<P> {
   RS_TYPES_OF(P);
   using Number = typename Op::Number;
-  using Index = typename IndexFor<(P::length < (1 << 30))>::type;
+  using Index = typename IndexFor<(Length<P>::most() < (1 << 30))>::type;
 
   const In *in;
   Out *out;
@@ -195,9 +230,12 @@ template <class P> struct Row : Ends<P> {
       Ends<P>::keep(value);
   }
   RS_METHOD static Offsets<P> offsets_of(const Rows<P::rank> &rows, i64 number) {
-    Offsets<P> offsets = Offsets<P>::of_step(rows, P::reverse ? P::length - 1 : 0);
+    Offsets<P> offsets = Offsets<P>::of_step(rows, P::reverse ? Length<P>::of(rows) - 1 : 0);
     offsets.move_to(rows, P::rank - 1, number);
     return offsets;
+  }
+  RS_METHOD Index length() const {
+    return (Index)Length<P>::of(this->rows);
   }
   // Of neighbours in memory, `count` from element i on, the lowest one's distance from the pointers.
   template <class I> RS_METHOD static I lowest(I i, int count) {

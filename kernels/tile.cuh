@@ -18,13 +18,13 @@ template <int WARPS_, int CHUNKS_, int LANES_, int VECTOR_, bool KEEPS_ = true> 
 template <class P, class S, bool VECTORED> struct Tile {
   RS_TYPES_OF(P);
   using Index = typename R::Index;
-  static constexpr Index LENGTH = (Index)P::length;
-  static constexpr Index COUNT = (Index)((P::length + S::ELEMENTS - 1) / S::ELEMENTS); // tiles of a row
-  static constexpr bool WHOLE = P::length % S::ELEMENTS == 0;                          // no tile is cut short
-  static constexpr bool WHOLE_VECTORS = P::length % S::VECTOR == 0;
+  static constexpr Index LENGTH = (Index)Length<P>::most();                         // of a row, at most
+  static constexpr Index COUNT = (Index)((LENGTH + S::ELEMENTS - 1) / S::ELEMENTS); // its tiles
+  static constexpr bool WHOLE = Length<P>::multiple_of(S::ELEMENTS);                // no tile is cut short
+  static constexpr bool WHOLE_VECTORS = Length<P>::multiple_of(S::VECTOR);
   // Copies in words of 16 bytes bring all of a row.
   static constexpr bool WHOLE_COPIES =
-      WHOLE_VECTORS && P::length * (int)sizeof(In) % 16 == 0 && (!MASKED || P::length * (int)sizeof(Mask) % 16 == 0);
+      WHOLE_VECTORS && LENGTH * (int)sizeof(In) % 16 == 0 && (!MASKED || LENGTH * (int)sizeof(Mask) % 16 == 0);
 
   typename R::Held held[S::CHUNKS][S::VECTOR];
   Acc chunk[S::CHUNKS]; // total of each of the thread's chunks
@@ -32,6 +32,10 @@ template <class P, class S, bool VECTORED> struct Tile {
   AllLanes lanes[S::KEEPS ? S::CHUNKS : 1];
   Lanes<Op, S::WARPS, Acc> warps;
 
+  // Tiles of a row.
+  RS_METHOD static Index count(const Rows<P::rank> &rows) {
+    return ((Index)Length<P>::of(rows) + S::ELEMENTS - 1) / S::ELEMENTS;
+  }
   RS_METHOD static u32 lane() {
     return lane_index() % S::LANES;
   }
@@ -48,13 +52,13 @@ template <class P, class S, bool VECTORED> struct Tile {
 #pragma unroll
     for (int u = 0; u < S::CHUNKS; u++) {
       Index i = first + place(u);
-      if (VECTORED && (WHOLE || i + S::VECTOR <= LENGTH)) {
+      if (VECTORED && (WHOLE || i + S::VECTOR <= row.length())) {
         row.template load_vectored<S::VECTOR>(held[u], i);
       } else {
 #pragma unroll
         for (int j = 0; j < S::VECTOR; j++) {
           held[u][j] = {};
-          if ((!VECTORED || !WHOLE_VECTORS) && (WHOLE || i + j < LENGTH))
+          if ((!VECTORED || !WHOLE_VECTORS) && (WHOLE || i + j < row.length()))
             held[u][j] = row.load_one(i + j);
         }
       }
@@ -72,7 +76,7 @@ template <class P, class S, bool VECTORED> struct Tile {
 #pragma unroll
         for (int j = 0; j < S::VECTOR; j++) {
           held[u][j] = {};
-          if (!WHOLE_COPIES && first + at + j < LENGTH)
+          if (!WHOLE_COPIES && first + at + j < row.length())
             held[u][j] = row.load_one(first + at + j);
         }
       }
@@ -168,12 +172,12 @@ template <class P, class S, bool VECTORED> struct Tile {
 
   // A put() that stores to global memory.
   RS_METHOD static void store(const R &row, Index i, const Acc *value) {
-    if (VECTORED && (WHOLE || i + S::VECTOR <= LENGTH)) {
+    if (VECTORED && (WHOLE || i + S::VECTOR <= row.length())) {
       row.template store_vectored<S::VECTOR>(i, value);
     } else if (!VECTORED || !WHOLE_VECTORS) {
 #pragma unroll
       for (int j = 0; j < S::VECTOR; j++)
-        if (WHOLE || i + j < LENGTH)
+        if (WHOLE || i + j < row.length())
           row.store_one(i + j, value[j]);
     }
   }

@@ -14,9 +14,8 @@ template <int WARPS_, int CHUNKS_, int VECTOR_> struct TileShape {
 template <class P, class S, bool VECTORED> struct SharedTile {
   RS_TYPES_OF(P);
   using Index = typename R::Index;
-  static constexpr Index LENGTH = (Index)P::length;
-  static constexpr Index COUNT = (Index)((P::length + S::ELEMENTS - 1) / S::ELEMENTS);
-  static constexpr int MOST = COUNT > 1 ? S::ELEMENTS : (int)LENGTH; // elements there are of a tile
+  static constexpr i64 LENGTH = Length<P>::most();                              // of a row, at most
+  static constexpr int MOST = LENGTH > S::ELEMENTS ? S::ELEMENTS : (int)LENGTH; // elements there are of a tile
   using Memory = Piece<P, VECTORED, sizeof(In) == sizeof(Out)>;
 
   const R &row;
@@ -27,17 +26,20 @@ template <class P, class S, bool VECTORED> struct SharedTile {
   Lanes<Op, S::CHUNKS, Acc> chunks;
   Lanes<Op, S::WARPS, Acc> warps;
 
-  RS_METHOD static int count_of(Index first) {
-    return LENGTH - first < S::ELEMENTS ? (int)(LENGTH - first) : S::ELEMENTS;
+  RS_METHOD static int count_of(const R &row, Index first) {
+    return row.length() - first < S::ELEMENTS ? (int)(row.length() - first) : S::ELEMENTS;
   }
   // The element that comes first in memory.
-  RS_METHOD static Index lowest(Index first) {
-    return P::reverse ? first + count_of(first) - 1 : first;
+  RS_METHOD static Index lowest(const R &row, Index first) {
+    return P::reverse ? first + count_of(row, first) - 1 : first;
   }
   RS_METHOD SharedTile(const Rows<P::rank> &rows, const R &row, Index first, unsigned char *shared)
-      : row(row), first(first), count(count_of(first)),
-        memory(row.in + lowest(first) * row.step[RS_IN], row.mask + (MASKED ? lowest(first) * row.step[RS_MASK] : 0),
-               row.out + lowest(first) * row.step[RS_OUT], VECTORED ? nullptr : rows.step, count, MOST, shared) {
+      : SharedTile(rows, row, first, lowest(row, first), shared) {
+  }
+  RS_METHOD SharedTile(const Rows<P::rank> &rows, const R &row, Index first, Index low, unsigned char *shared)
+      : row(row), first(first), count(count_of(row, first)),
+        memory(row.in + low * row.step[RS_IN], row.mask + (MASKED ? low * row.step[RS_MASK] : 0),
+               row.out + low * row.step[RS_OUT], VECTORED ? nullptr : rows.step, count, MOST, shared) {
   }
 
   // First element, inside the tile, of this thread's vector in a chunk of its warp.
@@ -134,29 +136,31 @@ template <class P, class S, bool VECTORED> RS_DEVICE void scan_tiles(const Rows<
   using T = SharedTile<P, S, VECTORED>;
   using Acc = typename P::Acc;
   using Index = typename T::Index;
-  using A = Ahead<typename P::Op, T::COUNT, Acc>;
+  constexpr u32 MOST = (u32)((T::LENGTH + S::ELEMENTS - 1) / S::ELEMENTS); // tiles of a row
+  using A = Ahead<typename P::Op, MOST, Acc>;
   RS_DYNAMIC_SHARED(shared);
   RS_SHARED Arrival arrival;
   RS_SHARED Acc between[S::WARPS];
   RS_SHARED Turn turn;
   RS_SHARED Acc ends[2];
 
+  const u32 count = (u32)((Length<P>::of(rows) + S::ELEMENTS - 1) / S::ELEMENTS);
   u32 at = block_index();
-  if constexpr (T::COUNT > 1) {
+  if (count > 1) {
     if (thread_index() == 0)
       turn = take_turn(static_cast<TurnState *>(rows.workspace), block_count());
     block_barrier();
     at = turn.number;
   }
-  u32 number = at / (u32)T::COUNT, t = at % (u32)T::COUNT;
+  u32 number = at / count, t = at % count;
   Row<P> row(rows, rows.first + number);
   T tile(rows, row, (Index)t * S::ELEMENTS, shared);
   tile.memory.template load<S::THREADS>(&arrival).wait();
   Acc mine = tile.up(between), carry = row.start(), end = P::Op::combine(carry, mine);
-  if constexpr (T::COUNT > 1) {
+  if (count > 1) {
     if (alike(thread_index() < 32)) {
       Node<Acc> *nodes = reinterpret_cast<Node<Acc> *>(static_cast<TurnState *>(rows.workspace) + 1);
-      A ahead{nodes + number * A::NODES, turn.run};
+      A ahead{nodes + number * A::nodes_of(count), turn.run, count};
       ahead.look(t, mine, row.start(), carry, end);
       if (thread_index() == 0) {
         ends[0] = carry;

@@ -319,6 +319,12 @@ ROWSCAN_API rowscan_status rowscan_context_info_get(const rowscan_context *conte
 
 /* ---- specs and plans --------------------------------------------------------------------------------------------- */
 
+/*
+ * In place of a length: a plan serves rows of any length, which each run tells (rowscan_args). Its kernels are compiled
+ * once, whatever lengths come; those of a plan for one length are as fast or faster.
+ */
+#define ROWSCAN_ANY_LENGTH (-1)
+
 typedef struct rowscan_spec {
   size_t size;
   rowscan_op op;
@@ -328,7 +334,7 @@ typedef struct rowscan_spec {
   rowscan_type mask_type; /* bool, u8 or the input's type; default bool */
   rowscan_mask_mode mask_mode; /* default: no mask */
   unsigned flags;              /* ROWSCAN_EXCLUSIVE, ROWSCAN_REVERSE, ... */
-  int64_t length;              /* elements of a row, 0 to 2^56 */
+  int64_t length;              /* elements of a row, 0 to 2^56, or ROWSCAN_ANY_LENGTH */
   rowscan_layout layout;
   int row_rank;          /* number of row dimensions, 1 to 63; default 1 for LAYOUT_ROWS, 2 for COLUMNS */
   rowscan_regime regime; /* forces one; default: chosen from the spec and, for each run, from the number of rows */
@@ -416,6 +422,7 @@ typedef struct rowscan_args {
   const int64_t *totals_strides; /* [row_rank], equal to init_strides if both are given; default dense */
   void *workspace; /* device memory for this run alone, aligned to 8; default: one of the plan's, see below */
   size_t workspace_bytes;
+  int64_t length; /* elements of a row, of a plan for ROWSCAN_ANY_LENGTH; else 0 or the plan's */
 } rowscan_args;
 
 #define ROWSCAN_ARGS(...) ROWSCAN_STRUCT(rowscan_args, __VA_ARGS__)

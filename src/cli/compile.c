@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -25,6 +26,8 @@ typedef struct compile_job {
   json_writer json;
 } compile_job;
 
+enum { UNSAID = INT_MIN };
+
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
 static int check(compile_job *job) {
@@ -34,7 +37,7 @@ static int check(compile_job *job) {
 #undef FLAG
   if (spec->mask_type && !spec->mask_mode)
     spec->mask_mode = ROWSCAN_MASK_SELECT;
-  if (spec->length < 0)
+  if (spec->length == UNSAID)
     return say_usage("--length is needed: the number of elements along the scanned dimension");
   return archs_read(&job->archs, job->arch_list);
 }
@@ -103,8 +106,10 @@ static void print_row(compile_job *job, const rowscan_module_info *info) {
 /* "DIR/sm_90-row-aligned-sum-f32-32768-reverse", to which the three endings are added. */
 static int file_stem(char *stem, size_t room, const char *directory, const rowscan_spec *spec,
                      const rowscan_module_info *info) {
-  char out[32] = "", acc[32] = "", mask[48] = "", rank[32] = "";
+  char length[24] = "any", out[32] = "", acc[32] = "", mask[48] = "", rank[32] = "";
   bool columns = spec->layout == ROWSCAN_LAYOUT_COLUMNS;
+  if (spec->length != ROWSCAN_ANY_LENGTH)
+    snprintf(length, sizeof length, "%lld", (long long)spec->length);
   if (spec->out_type != spec->in_type)
     snprintf(out, sizeof out, "-to-%s", rowscan_type_name(spec->out_type));
   if (spec->acc_type != spec->out_type)
@@ -114,12 +119,12 @@ static int file_stem(char *stem, size_t room, const char *directory, const rowsc
              rowscan_type_name(spec->mask_type));
   if (spec->row_rank != (columns ? 2 : 1))
     snprintf(rank, sizeof rank, "-rank-%d", spec->row_rank);
-  int length = snprintf(stem, room, "%s/%s-%s-%s-%s-%s-%lld%s%s%s%s%s%s%s", directory, info->arch,
-                        rowscan_regime_name(info->regime), info->kernel, rowscan_op_name(spec->op),
-                        rowscan_type_name(spec->in_type), (long long)spec->length, out, acc,
-                        spec->flags & ROWSCAN_EXCLUSIVE ? "-exclusive" : "",
-                        spec->flags & ROWSCAN_REVERSE ? "-reverse" : "", mask, columns ? "-columns" : "", rank);
-  return (size_t)length < room ? EXIT_OK : say_failed("%s: the name is too long", directory);
+  int written =
+      snprintf(stem, room, "%s/%s-%s-%s-%s-%s-%s%s%s%s%s%s%s%s", directory, info->arch,
+               rowscan_regime_name(info->regime), info->kernel, rowscan_op_name(spec->op),
+               rowscan_type_name(spec->in_type), length, out, acc, spec->flags & ROWSCAN_EXCLUSIVE ? "-exclusive" : "",
+               spec->flags & ROWSCAN_REVERSE ? "-reverse" : "", mask, columns ? "-columns" : "", rank);
+  return (size_t)written < room ? EXIT_OK : say_failed("%s: the name is too long", directory);
 }
 
 static int write_files(const char *directory, const rowscan_spec *spec, const rowscan_module_info *info) {
@@ -194,7 +199,7 @@ static int compile_all(compile_job *job, rowscan_context *context) {
 }
 
 static void start(compile_job *job) {
-  *job = (compile_job){.spec = {.size = sizeof job->spec, .length = -1}, .json = {.file = stdout}};
+  *job = (compile_job){.spec = {.size = sizeof job->spec, .length = UNSAID}, .json = {.file = stdout}};
 }
 
 int command_compile(int argc, char **argv) {

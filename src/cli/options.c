@@ -46,8 +46,12 @@ static bool read_number(const cli_kind *kind, const char *text, void *target) {
   char *end;
   errno = 0;
   int64_t number = strtoll(text, &end, 10);
-  if (errno || end == text || *end || (*text != '-' && (*text < '0' || *text > '9')) || number < kind->least ||
-      number > kind->most)
+  bool any = kind->least == RS_ANY_LENGTH && !strcmp(text, "any");
+  int64_t least = kind->least == RS_ANY_LENGTH ? 0 : kind->least;
+  if (any)
+    number = RS_ANY_LENGTH;
+  else if (errno || end == text || *end || (*text != '-' && (*text < '0' || *text > '9')) || number < least ||
+           number > kind->most)
     return false;
   memcpy(target, &number, kind->bytes); /* the low bytes, which are the first: see base/machine.h */
   return true;

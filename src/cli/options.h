@@ -26,7 +26,7 @@ typedef struct cli_kind {
   bool (*read)(const struct cli_kind *kind, const char *text, void *target);
   const cli_word *words;
   int count;
-  int64_t least, most;
+  int64_t least, most; /* a least of RS_ANY_LENGTH: of no sign, or "any" */
   size_t bytes;
 } cli_kind;
 

@@ -57,6 +57,9 @@ void rs_tune_row(const rowscan_spec *spec, int arch, rs_shape kernels[]);
 void rs_tune_long_rows(const rowscan_spec *spec, int arch, rs_shape kernels[]);
 void rs_tune_short(const rowscan_spec *spec, int arch, rs_shape kernels[]);
 
+/* Those of rows of any length: few tiles of a warp each, many of a block each. */
+void rs_tune_any_length(const rowscan_spec *spec, int arch, rs_shape kernels[]);
+
 /* Whether rows are short enough for slabs (kernels/short.cuh). */
 bool rs_slab_serves(const rowscan_spec *spec);
 

@@ -16,8 +16,8 @@ static bool cut_over_blocks(const rs_shape *shape) {
   return sharing_of(shape) == RS_BY_TILES || sharing_of(shape) == RS_PERSISTENT;
 }
 
-static int64_t tiles_of_row(const rs_kernels *all, const rs_shape *shape) {
-  return rs_ceiling(all->spec->length, rs_tile(shape));
+static int64_t tiles_of_row(const rs_shape *shape, int64_t length) {
+  return rs_ceiling(length, rs_tile(shape));
 }
 
 static int64_t groups_blocks(const rs_shape *shape, int64_t rows) {
@@ -35,17 +35,17 @@ static bool takes(const rs_shape *shape, const rs_rows *rows, const rowscan_spec
   return all;
 }
 
-static bool few(const rs_kernels *all, const rs_shape *shape, int64_t rows) {
+static bool few(const rs_kernels *all, const rs_shape *shape, const rs_rows *rows) {
   int64_t most = rs_tune_few_blocks(shape, all->multiprocessors);
-  return sharing_of(shape) == RS_BY_GROUPS ? groups_blocks(shape, rows) <= most
-                                           : rows <= most / tiles_of_row(all, shape);
+  return sharing_of(shape) == RS_BY_GROUPS ? groups_blocks(shape, rows->count) <= most
+                                           : rows->count <= most / tiles_of_row(shape, rs_length(all->spec, rows));
 }
 
 /* Of one regime: the last that takes these rows, from `few_rows` down to `any`, which takes all. */
 static rs_kernel best(const rs_kernels *all, const rs_rows *rows, rs_kernel any, rs_kernel few_rows) {
   for (rs_kernel kernel = few_rows; kernel > any; kernel--) {
     const rs_shape *shape = &all->geometry.shape[kernel];
-    if (shape->made_of && (kernel != few_rows || few(all, shape, rows->count)) && takes(shape, rows, all->spec))
+    if (shape->made_of && (kernel != few_rows || few(all, shape, rows)) && takes(shape, rows, all->spec))
       return kernel;
   }
   return any;
@@ -55,10 +55,11 @@ rs_kernel rs_kernels_choose(const rs_kernels *all, const rs_rows *rows) {
   rowscan_regime regime = all->geometry.regime;
   if (regime == ROWSCAN_REGIME_COLUMN)
     return rs_column_kernels[rs_columns_chosen(&all->columns, rows)];
-  if (regime == ROWSCAN_REGIME_LONG || regime == ROWSCAN_REGIME_AUTO) {
+  int64_t length = rs_length(all->spec, rows);
+  if (length > 0 && (regime == ROWSCAN_REGIME_LONG || regime == ROWSCAN_REGIME_AUTO)) {
     rs_kernel kernel = best(all, rows, RS_KERNEL_LONG_ANY, RS_KERNEL_LONG_FEW);
     if (regime == ROWSCAN_REGIME_LONG ||
-        rs_tune_long(all->spec, &all->geometry, kernel, rows->count, all->multiprocessors))
+        rs_tune_long(all->spec, &all->geometry, kernel, length, rows->count, all->multiprocessors))
       return kernel;
   }
   return best(all, rows, RS_KERNEL_ANY, RS_KERNEL_FEW);
@@ -76,10 +77,10 @@ enum { MOST_BLOCKS = INT32_MAX };
 static const int64_t MOST_TILES = 65536;
 
 /* As kernels/ahead.cuh lays it out: the state of the turns; nodes, each a word for 4 bytes of an accumulator. */
-static size_t nodes_bytes(const rs_kernels *all, const rs_shape *shape, int64_t rows) {
+static size_t nodes_bytes(const rs_kernels *all, const rs_shape *shape, int64_t length, int64_t rows) {
   int64_t state = shape->made_of == RS_TEMPLATE_AT_ONCE ? RS_AT_ONCE_STATE : 1;
   int64_t words = rs_spec_register_bytes(all->spec) / 4, nodes = 0;
-  for (int64_t count = tiles_of_row(all, shape);; count = rs_ceiling(count, 32)) {
+  for (int64_t count = tiles_of_row(shape, length);; count = rs_ceiling(count, 32)) {
     nodes += count;
     if (count <= 32)
       break;
@@ -87,18 +88,18 @@ static size_t nodes_bytes(const rs_kernels *all, const rs_shape *shape, int64_t 
   return (size_t)(state + rows * nodes * words) * 8;
 }
 
-static rs_rows_launch launch_tiles(const rs_kernels *all, const rs_shape *shape, int64_t left) {
-  int64_t tiles = tiles_of_row(all, shape), most = MOST_TILES / tiles, rows = rs_smaller(left, rs_larger(most, 1));
+static rs_rows_launch launch_tiles(const rs_kernels *all, const rs_shape *shape, int64_t length, int64_t left) {
+  int64_t tiles = tiles_of_row(shape, length), most = MOST_TILES / tiles, rows = rs_smaller(left, rs_larger(most, 1));
   int64_t blocks = rows * tiles;
   if (sharing_of(shape) == RS_PERSISTENT)
     blocks = rs_smaller(blocks, all->multiprocessors);
-  return (rs_rows_launch){rows, blocks, nodes_bytes(all, shape, rows)};
+  return (rs_rows_launch){rows, blocks, nodes_bytes(all, shape, length, rows)};
 }
 
-rs_rows_launch rs_kernels_launch(const rs_kernels *all, rs_kernel kernel, int64_t left) {
+rs_rows_launch rs_kernels_launch(const rs_kernels *all, rs_kernel kernel, int64_t length, int64_t left) {
   const rs_shape *shape = &all->geometry.shape[kernel];
   if (cut_over_blocks(shape))
-    return launch_tiles(all, shape, left);
+    return launch_tiles(all, shape, length, left);
   if (sharing_of(shape) == RS_BY_GROUPS)
     return (rs_rows_launch){left, rs_smaller(groups_blocks(shape, left), MOST_BLOCKS), 0};
   int64_t of_block = shape->rows ? shape->rows : 1, rows = rs_smaller(left, MOST_BLOCKS * of_block);
@@ -114,7 +115,9 @@ static size_t most_scratch(const rs_kernels *all) {
     return rs_columns_bound(&all->columns);
   for (int kernel = 0; kernel < RS_KERNELS; kernel++)
     if (cut_over_blocks(&all->geometry.shape[kernel])) {
-      size_t bytes = rs_kernels_launch(all, (rs_kernel)kernel, INT64_MAX).workspace;
+      const rs_shape *shape = &all->geometry.shape[kernel];
+      int64_t length = shape->tiles ? rs_most(shape) : all->spec->length;
+      size_t bytes = rs_kernels_launch(all, (rs_kernel)kernel, length, INT64_MAX).workspace;
       most = bytes > most ? bytes : most;
     }
   return most;
@@ -122,7 +125,7 @@ static size_t most_scratch(const rs_kernels *all) {
 
 size_t rs_kernels_scratch(const rs_kernels *all, const rs_rows *rows) {
   if (all->geometry.regime != ROWSCAN_REGIME_COLUMN)
-    return rs_kernels_launch(all, rs_kernels_choose(all, rows), rows->count).workspace;
+    return rs_kernels_launch(all, rs_kernels_choose(all, rows), rs_length(all->spec, rows), rows->count).workspace;
   rs_columns_launch launch = {.rows = rows, .made_of = rs_columns_best(&all->columns, rows)};
   return rs_columns_whole(&launch, &all->columns) ? launch.need.workspace : all->scratch;
 }

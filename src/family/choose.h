@@ -34,7 +34,7 @@ typedef struct rs_rows_launch {
   size_t workspace; /* bytes; 0: none */
 } rs_rows_launch;
 
-/* The next launch where so many rows are left. */
-rs_rows_launch rs_kernels_launch(const rs_kernels *all, rs_kernel kernel, int64_t left);
+/* The next launch where so many rows of so many elements are left. */
+rs_rows_launch rs_kernels_launch(const rs_kernels *all, rs_kernel kernel, int64_t length, int64_t left);
 
 #endif

@@ -121,9 +121,15 @@ static bool outer_in_words(const ColumnCut *cut, const rs_shape *shape, int byte
   return shape->length * cut->columns * bytes % 16 == 0;
 }
 
+/* Whether a thread has a whole column, and room for no more steps than it has. A kernel for any length does not know.
+ */
+static bool single(const rs_shape *shape) {
+  return shape->length <= shape->steps && !shape->tiles;
+}
+
 /* Whether the kernel has outers without a gap between them in shared memory: a last segment has room for all steps. */
 static bool follow(const ColumnCut *cut, const rs_shape *shape) {
-  return cut->outers == 1 || shape->length <= shape->steps || shape->length % shape->steps == 0;
+  return cut->outers == 1 || single(shape) || shape->length % shape->steps == 0;
 }
 
 static int mode_of(const ColumnCut *cut, const rs_shape *shape, const rs_rows *rows, const rs_operand *a) {
@@ -167,7 +173,7 @@ static uint32_t outer_divisor(const ColumnCut *cut, const rs_shape *shape, const
 }
 
 static int room_of(const ColumnCut *cut, const rs_shape *shape, const rs_operand *a, int pitch) {
-  int64_t room = (int64_t)cut->segments * shape->steps, next = cut->segments > 1 ? room : shape->length;
+  int64_t room = (int64_t)cut->segments * shape->steps, next = single(shape) ? shape->length : room;
   int64_t elements = ((cut->outers - 1) * next + room) * pitch; /* in reverse a single segment lies at its room's end */
   int64_t pads = (int64_t)cut->outers * cut->segments * cut->padded;
   return (int)rs_up(elements * a->bytes + 16 * (pads + 1), 128);
@@ -220,7 +226,7 @@ static void cut_rows(ColumnCut *cut, rs_column_need *need, const rs_shape *shape
     }
   }
   cut->totals_at = at;
-  if (shape->length > shape->steps)
+  if (!single(shape))
     at += (int)rs_up((int64_t)cut->outers * (cut->segments + 1) * cut->columns * shape->acc, 128);
   cut->carries_at = at;
   if (cut->tiles > 1)

@@ -27,7 +27,7 @@ static int64_t odd_rows(const rs_rows *rows) {
  * where in a sector of 32, and whether they take the elements' place; of what rows have besides, whether it goes in
  * pairs. Ranks differ in the zeros.
  */
-static void key_of(int64_t key[RS_MEMO_WORDS], const rs_rows *rows) {
+static void key_of(int64_t key[RS_MEMO_WORDS], const rs_columns *columns, const rs_rows *rows) {
   const int64_t *const arrays[] = {rows->shape, rows->array[RS_IN].stride, rows->array[RS_OUT].stride,
                                    rows->array[RS_MASK].stride};
   memset(key, 0, RS_MEMO_WORDS * sizeof *key);
@@ -40,13 +40,14 @@ static void key_of(int64_t key[RS_MEMO_WORDS], const rs_rows *rows) {
   key[1] = rows->array[RS_IN].step;
   key[2] = rows->array[RS_OUT].step;
   key[3] = rows->array[RS_MASK].step;
+  key[4] = columns->of[RS_TEMPLATE_COLUMNS].tiles ? rows->length : 0;
   for (int i = 0; i < 4; i++)
-    memcpy(key + 4 + i * RS_MEMO_RANK, arrays[i], (size_t)rows->rank * sizeof *key);
+    memcpy(key + 5 + i * RS_MEMO_RANK, arrays[i], (size_t)rows->rank * sizeof *key);
 }
 
 static rs_remembered *place_of(rs_columns_memo *memo, const int64_t key[RS_MEMO_WORDS]) {
   uint64_t mixed = 0;
-  for (int i = 0; i < 4 + RS_MEMO_RANK; i++) /* what usually differs */
+  for (int i = 0; i < 5 + RS_MEMO_RANK; i++) /* what usually differs */
     mixed = (mixed ^ (uint64_t)key[i]) * 0x9e3779b97f4a7c15u;
   return &memo->cut[mixed >> 62];
 }
@@ -97,7 +98,7 @@ bool rs_columns_recall(rs_columns_memo *memo, rs_columns_launch *launch, const r
   }
   int64_t key[RS_MEMO_WORDS];
   bool whole;
-  key_of(key, rows);
+  key_of(key, columns, rows);
   rs_remembered *place = place_of(memo, key);
   if (!look(place, key, launch, &whole)) {
     launch->made_of = rs_columns_best(columns, rows);

@@ -12,7 +12,7 @@
 enum {
   RS_MEMO_CUTS = 4, /* shapes that may take turns, if they are not in each other's place */
   RS_MEMO_RANK = 3, /* of rows that are remembered, at most: more are rare */
-  RS_MEMO_WORDS = 4 + 4 * RS_MEMO_RANK
+  RS_MEMO_WORDS = 5 + 4 * RS_MEMO_RANK
 };
 
 typedef struct rs_remembered {

@@ -9,6 +9,8 @@ static const int64_t MOST_BLOCKS = INT32_MAX, MOST_COLUMNS = (int64_t)1 << 28;
 
 size_t rs_columns_scratch(int64_t length) {
   enum { LEAST = 10 << 20, MOST = 128 << 20, OF_STEP = 32 };
+  if (length == RS_ANY_LENGTH)
+    return MOST;
   return length <= LEAST / OF_STEP ? LEAST : length >= MOST / OF_STEP ? MOST : (size_t)length * OF_STEP;
 }
 
@@ -114,8 +116,16 @@ static bool takes(const rs_columns *columns, rs_template made_of, const rs_rows 
   return kernels[made_of].takes(shape_of(columns, made_of), rows);
 }
 
+/* A kernel for any length is cut for that of the rows; of no elements as of one. */
 static void cut(rs_columns_launch *launch, const rs_columns *columns) {
-  kernels[launch->made_of].cut(&launch->cut, &launch->need, shape_of(columns, launch->made_of), launch->rows);
+  const rs_shape *shape = shape_of(columns, launch->made_of);
+  rs_shape own;
+  if (shape->tiles) {
+    own = *shape;
+    own.length = rs_larger(launch->rows->length, 1);
+    shape = &own;
+  }
+  kernels[launch->made_of].cut(&launch->cut, &launch->need, shape, launch->rows);
 }
 
 /* The next one that takes these rows, from `made_of` downwards. */

@@ -20,7 +20,7 @@ static const char *register_type(rowscan_type acc) {
   return rowscan_type_bytes(acc) == 8 ? "u64" : "u32";
 }
 
-static void emit_problem(const rowscan_spec *spec, rs_text *source) {
+static void emit_problem(const rowscan_spec *spec, const rs_shape *shape, rs_text *source) {
   static const char *const masks[] = {"NO_MASK", "SELECT", "MULTIPLY"};
   const rs_op *op = rs_op_of(spec->op);
   if (op->source)
@@ -36,7 +36,10 @@ static void emit_problem(const rowscan_spec *spec, rs_text *source) {
   rs_text_add(source, "  static constexpr MaskMode mask = %s;\n", masks[spec->mask_mode]);
   rs_text_add(source, "  static constexpr bool reverse = %s, exclusive = %s;\n",
               spec->flags & ROWSCAN_REVERSE ? "true" : "false", spec->flags & ROWSCAN_EXCLUSIVE ? "true" : "false");
-  rs_text_add(source, "  static constexpr i64 length = %lld;\n", (long long)spec->length);
+  if (spec->length == RS_ANY_LENGTH)
+    rs_text_add(source, "  static constexpr i64 length = RS_ANY_LENGTH, most = %lld;\n", (long long)rs_most(shape));
+  else
+    rs_text_add(source, "  static constexpr i64 length = %lld;\n", (long long)spec->length);
   rs_text_add(source, "  static constexpr int rank = %d;\n", spec->row_rank);
   rs_text_add(source, "};\n");
 }
@@ -55,9 +58,9 @@ void rs_emit(const rowscan_spec *spec, const rs_geometry *geometry, rs_kernel ke
   rs_text_add(source, "#include \"%s\"\n", family->header);
   if (shape->prefetch)
     rs_text_add(source, "#include \"prefetch.cuh\"\n");
-  emit_problem(spec, source);
-  rs_text_add(source, "RS_KERNEL(%d, %d) %s(RS_PARAMETER(Rows<%d>, rows)", shape->threads, shape->min_blocks,
-              rs_kernel_symbol(kernel), spec->row_rank);
+  emit_problem(spec, shape, source);
+  rs_text_add(source, "RS_KERNEL(%d, %d) %s(RS_PARAMETER(%s<%d>, rows)", shape->threads, shape->min_blocks,
+              rs_kernel_symbol(kernel), spec->length == RS_ANY_LENGTH ? "AnyRows" : "Rows", spec->row_rank);
   if (family->cut)
     rs_text_add(source, ", RS_PARAMETER(%s, cut)", family->cut);
   rs_text_add(source, ") {\n");

@@ -13,7 +13,7 @@ static bool aligned_rows(const rs_shape *shape, const rs_operand *a, const rs_ro
   (void)shape;
   int64_t all = (int64_t)(uintptr_t)a->data;
   if (spec->flags & ROWSCAN_REVERSE) /* tiles count from the end of the row */
-    all += spec->length * a->bytes;
+    all += rs_length(spec, rows) * a->bytes;
   return a->step == 1 && (all | rs_stride_bits(a, rows, 0, rows->rank)) % 16 == 0;
 }
 
@@ -24,7 +24,7 @@ static bool unaligned_rows(const rs_shape *shape, const rs_operand *a, const rs_
 
 /* Elements of a row are neighbours, and so are rows; words of shared memory begin on 16 bytes. */
 static bool dense_rows(const rs_shape *shape, const rs_operand *a, const rs_rows *rows, const rowscan_spec *spec) {
-  int64_t next = spec->length;
+  int64_t next = rs_length(spec, rows);
   for (int d = rows->rank - 1; d >= 0; next *= rows->shape[d--])
     if (rows->shape[d] > 1 && a->stride[d] != next)
       return false;
@@ -81,7 +81,8 @@ static const struct {
               {"reducers", offsetof(rs_shape, reducers)}, {"stages", offsetof(rs_shape, stages)},
               {"buffers", offsetof(rs_shape, buffers)},   {"steps", offsetof(rs_shape, steps)},
               {"width", offsetof(rs_shape, width)},       {"rows", offsetof(rs_shape, rows)},
-              {"word", offsetof(rs_shape, word)},         {"prefetch", offsetof(rs_shape, prefetch)}};
+              {"word", offsetof(rs_shape, word)},         {"prefetch", offsetof(rs_shape, prefetch)},
+              {"tiles", offsetof(rs_shape, tiles)}};
 enum { FIELDS = sizeof fields / sizeof *fields };
 
 static int value_of(const rs_shape *shape, size_t field) {

@@ -9,10 +9,13 @@
 
 #include "spec/rows.h"
 
-/* Rows<RANK> in kernels/rows.cuh: its head, then the shape and the strides of each array, RANK numbers each. */
+/*
+ * AnyRows<RANK> in kernels/rows.cuh: its head, then the shape and the strides of each array, RANK numbers each, and the
+ * length, which Rows<RANK> has not.
+ */
 typedef struct rs_packed {
   RowsHead head;
-  int64_t dims[(1 + RS_ARRAYS) * RS_MAX_ROW_RANK];
+  int64_t dims[(1 + RS_ARRAYS) * RS_MAX_ROW_RANK + 1];
 } rs_packed;
 
 /* All of them; leaves the workspace as it is. */
@@ -28,6 +31,7 @@ static inline void rs_pack(rs_packed *to, const rs_rows *rows) {
       to->head.step[a] = rows->array[a].step;
     memcpy(dims += rows->rank, rows->array[a].stride, bytes);
   }
+  dims[rows->rank] = rows->length;
 }
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/ints.h"
+#include "kernels/cuts.h"
 
 /* The template of kernels/ that a kernel instantiates. */
 typedef enum rs_template {
@@ -50,6 +51,7 @@ typedef struct rs_shape {
   int rows;     /* of a slab; any number. Columns at once: tiles of a column, at most */
   int word;     /* of a slab: elements that are moved at once in shared memory */
   int prefetch; /* elements that a block asks L2 for before the work before it is done; 0: none */
+  int tiles;    /* of a row, at most, where rows may have any length; 0: they have one */
 
   /* Layout COLUMNS: what the cut of a run counts with. */
   int64_t length;
@@ -70,6 +72,11 @@ typedef struct rs_shape {
 /* Elements of a tile of a template that has tiles. */
 static inline int64_t rs_tile(const rs_shape *shape) {
   return (int64_t)shape->warps * shape->chunks * shape->lanes * shape->vector;
+}
+
+/* Elements of the longest rows, where they may have any length. Columns have tiles of RS_COLUMN_STEPS at least. */
+static inline int64_t rs_most(const rs_shape *shape) {
+  return shape->tiles * (shape->made_of == RS_TEMPLATE_COLUMNS ? RS_COLUMN_STEPS : rs_tile(shape));
 }
 
 /* n as a multiple of a unit, rounded up; n >= 0. */

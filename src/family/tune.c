@@ -69,9 +69,17 @@ static bool are_whole(whole_rows whole, int64_t rows, int multiprocessors) {
          (rows <= (int64_t)whole.waves * multiprocessors && 10 * ((rows - 1) % multiprocessors + 1) >= least);
 }
 
-bool rs_tune_long(const rowscan_spec *spec, const rs_geometry *geometry, rs_kernel kernel, int64_t rows,
+/* Of a plan for any length: unless a warp each keeps the device busy. */
+static bool cut_any_length(const rs_shape *warps, int64_t length, int64_t rows, int multiprocessors) {
+  enum { BRIEF = 512, MANY = 64 }; /* elements; rows of a multiprocessor */
+  return length > rs_most(warps) || (length > BRIEF && rows < (int64_t)MANY * multiprocessors);
+}
+
+bool rs_tune_long(const rowscan_spec *spec, const rs_geometry *geometry, rs_kernel kernel, int64_t length, int64_t rows,
                   int multiprocessors) {
   const rs_shape *cut = &geometry->shape[kernel];
+  if (spec->length == RS_ANY_LENGTH)
+    return cut_any_length(&geometry->shape[RS_KERNEL_ANY], length, rows, multiprocessors);
   whole_rows whole = whole_rows_of(spec, cut, &geometry->shape[RS_KERNEL_DENSE]);
   return cut->made_of && !are_whole(whole, rows, multiprocessors);
 }
@@ -130,14 +138,30 @@ static rowscan_regime regime_of(const rowscan_spec *spec, int arch) {
     return spec->regime;
   if (spec->layout == ROWSCAN_LAYOUT_COLUMNS)
     return ROWSCAN_REGIME_COLUMN;
+  if (spec->length == RS_ANY_LENGTH)
+    return ROWSCAN_REGIME_AUTO;
   rs_shape brief[RS_KERNELS] = {{0}};
   rs_tune_short(spec, arch, brief);
   return rs_slab_serves(spec) || rs_tile(&brief[RS_KERNEL_ANY]) >= spec->length ? ROWSCAN_REGIME_SHORT
                                                                                 : ROWSCAN_REGIME_AUTO;
 }
 
+/* A warp each is for rows of no elements too, whatever regime is forced. */
+static void tune_any_length(const rowscan_spec *spec, int arch, rs_geometry *g) {
+  if (g->regime == ROWSCAN_REGIME_COLUMN)
+    tune_columns(spec, arch, g);
+  else
+    rs_tune_any_length(spec, arch, g->shape);
+  if (g->regime == ROWSCAN_REGIME_ROW || g->regime == ROWSCAN_REGIME_SHORT)
+    g->shape[RS_KERNEL_LONG_ANY] = (rs_shape){0};
+}
+
 static rs_geometry choose(const rowscan_spec *spec, int arch) {
   rs_geometry g = {.regime = regime_of(spec, arch)};
+  if (spec->length == RS_ANY_LENGTH) {
+    tune_any_length(spec, arch, &g);
+    return g;
+  }
   switch (g.regime) {
   case ROWSCAN_REGIME_ROW:
     rs_tune_row(spec, arch, g.shape);
@@ -192,7 +216,7 @@ rs_geometry rs_tune(const rowscan_spec *spec, int arch) {
   rs_geometry g = choose(spec, arch);
   for (int kernel = 0; kernel < RS_KERNELS; kernel++)
     keep_to_threads(&g.shape[kernel], arch);
-  for (int kernel = 0; kernel < RS_KERNELS && arch >= 90 && spec->length; kernel++)
+  for (int kernel = 0; kernel < RS_KERNELS && arch >= 90 && spec->length > 0; kernel++)
     g.shape[kernel].prefetch = prefetch_of(spec, &g.shape[kernel], (rs_kernel)kernel);
   return g;
 }

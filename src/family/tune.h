@@ -52,7 +52,7 @@ const char *rs_kernel_name(rs_kernel kernel);
 const char *rs_kernel_symbol(rs_kernel kernel);
 
 /* Whether regime long serves a run, where a plan has it and row. kernel: the one that it has for these rows. */
-bool rs_tune_long(const rowscan_spec *spec, const rs_geometry *geometry, rs_kernel kernel, int64_t rows,
+bool rs_tune_long(const rowscan_spec *spec, const rs_geometry *geometry, rs_kernel kernel, int64_t length, int64_t rows,
                   int multiprocessors);
 
 /* Blocks that a kernel for few rows serves. */

@@ -249,9 +249,23 @@ static rs_shape at_once_shape(const rowscan_spec *spec, int arch) {
   return fits ? s : (rs_shape){0};
 }
 
+/* For any length: five levels of kernels/abreast.cuh. */
+static rs_shape any_length_shape(const rowscan_spec *spec, int arch) {
+  enum { TILES = 1 << 25 };
+  rowscan_spec as_long = *spec;
+  as_long.length = LONGER_LENGTH;
+  rs_shape s = any_shape(&as_long, arch);
+  s.tiles = TILES;
+  return s;
+}
+
 void rs_tune_columns(const rowscan_spec *spec, int arch, rs_shape of[RS_TEMPLATES]) {
   for (int made_of = 0; made_of < RS_TEMPLATES; made_of++)
     of[made_of] = (rs_shape){0};
+  if (spec->length == RS_ANY_LENGTH) {
+    of[RS_TEMPLATE_COLUMNS] = any_length_shape(spec, arch);
+    return;
+  }
   of[RS_TEMPLATE_COLUMNS] = any_shape(spec, arch);
   of[RS_TEMPLATE_STREAM_COLUMNS] = stream_shape(spec, arch);
   of[RS_TEMPLATE_SHORT_COLUMNS] = short_shape(spec, arch);

@@ -414,3 +414,24 @@ void rs_tune_long_rows(const rowscan_spec *spec, int arch, rs_shape kernels[]) {
     kernels[RS_KERNEL_LONG_DENSE] = stream;
   kernels[RS_KERNEL_LONG_FEW] = at_once_shape(spec, arch);
 }
+
+/* ---- rows of any length ------------------------------------------------------------------------------------------ */
+
+/* A warp a row of no more tiles than a counter in registers has, in elements one by one: rows begin anywhere. */
+static rs_shape warp_shape(const rowscan_spec *spec) {
+  enum { TILES = 255, MOST_CHUNKS = 8 };
+  rs_shape s = {.made_of = RS_TEMPLATE_ROWS, .warps = 1, .lanes = 32, .vector = 1, .threads = 256, .min_blocks = 1};
+  s.chunks = rs_is_wide(spec) ? MOST_CHUNKS / 2 : MOST_CHUNKS;
+  s.tiles = TILES;
+  return s;
+}
+
+/* Five levels of kernels/ahead.cuh. */
+void rs_tune_any_length(const rowscan_spec *spec, int arch, rs_shape kernels[]) {
+  enum { TILES = 1 << 25 };
+  rowscan_spec as_long = *spec;
+  as_long.length = RS_MAX_LENGTH;
+  kernels[RS_KERNEL_ANY] = warp_shape(spec);
+  kernels[RS_KERNEL_LONG_ANY] = tiles_shape(&as_long, arch);
+  kernels[RS_KERNEL_LONG_ANY].tiles = TILES;
+}

@@ -62,7 +62,7 @@ static rowscan_status clear(launching *run, bool fresh, int64_t bytes) {
 }
 
 /* Layout ROWS, from the first launch on, which mostly takes all rows. */
-static rowscan_status launch_rows(launching *run, rs_rows_launch part, bool fresh) {
+static rowscan_status launch_rows(launching *run, int64_t length, rs_rows_launch part, bool fresh) {
   int64_t left = run->arguments.head.count;
   for (;;) {
     run->arguments.head.count = part.rows;
@@ -73,12 +73,24 @@ static rowscan_status launch_rows(launching *run, rs_rows_launch part, bool fres
     if (status || !left)
       return status;
     run->arguments.head.first += part.rows;
-    part = rs_kernels_launch(&run->program->kernels, run->kernel, left);
+    part = rs_kernels_launch(&run->program->kernels, run->kernel, length, left);
   }
+}
+
+/* Of a kernel for any length. */
+static rowscan_status check_tiles(const launching *run, int64_t length, int64_t tiles) {
+  int most = run->shape->tiles;
+  return tiles <= most ? ROWSCAN_OK
+                       : rs_fail(ROWSCAN_UNSUPPORTED,
+                                 "args: field 'length': %lld: kernel %s for any length takes %d tiles of a "
+                                 "row, and these have %lld",
+                                 (long long)length, rs_kernel_name(run->kernel), most, (long long)tiles);
 }
 
 static rowscan_status launch_part(launching *run, rs_columns_launch *part, bool fresh) {
   rowscan_status status = choose(run, rs_column_kernels[part->made_of]);
+  if (!status && run->shape->tiles)
+    status = check_tiles(run, part->rows->length, part->cut.any.tiles);
   if (status)
     return status;
   rs_pack(&run->arguments, part->rows);
@@ -101,6 +113,7 @@ static rowscan_status launch_parts(launching *run, const rs_rows *rows, bool fre
 /* Rows to launch. */
 typedef struct work {
   const rs_rows *rows;
+  int64_t length;
   bool columns;
   rs_rows_launch first;     /* else */
   rs_columns_launch *whole; /* columns: in one launch; NULL: in several, one after another in the same workspace */
@@ -109,7 +122,7 @@ typedef struct work {
 
 static rowscan_status launch_all(launching *run, const work *all, bool fresh) {
   if (!all->columns)
-    return launch_rows(run, all->first, fresh);
+    return launch_rows(run, all->length, all->first, fresh);
   return all->whole ? launch_part(run, all->whole, fresh) : launch_parts(run, all->rows, fresh);
 }
 
@@ -142,7 +155,9 @@ static rowscan_status launch(rs_program *program, const rs_rows *rows, void *wor
   rs_kernels *kernels = &program->kernels;
   launching run; /* large: not to be cleared first */
   rs_columns_launch whole;
-  work all = {.rows = rows, .columns = kernels->geometry.regime == ROWSCAN_REGIME_COLUMN};
+  work all = {.rows = rows,
+              .length = rs_length(&program->spec, rows),
+              .columns = kernels->geometry.regime == ROWSCAN_REGIME_COLUMN};
   run.program = program;
   run.stream = stream;
   run.arguments.head.workspace = NULL;
@@ -151,10 +166,12 @@ static rowscan_status launch(rs_program *program, const rs_rows *rows, void *wor
     all.needed = all.whole ? whole.need.workspace : kernels->scratch;
   } else {
     rowscan_status status = choose(&run, rs_kernels_choose(kernels, rows));
+    if (!status && run.shape->tiles)
+      status = check_tiles(&run, all.length, rs_ceiling(all.length, rs_tile(run.shape)));
     if (status)
       return status;
     rs_pack(&run.arguments, rows);
-    all.first = rs_kernels_launch(kernels, run.kernel, rows->count);
+    all.first = rs_kernels_launch(kernels, run.kernel, all.length, rows->count);
     all.needed = all.first.workspace;
   }
   return all.needed || (workspace && all.columns) ? launch_with(&run, &all, workspace, bytes)
@@ -163,7 +180,7 @@ static rowscan_status launch(rs_program *program, const rs_rows *rows, void *wor
 
 rowscan_status rs_launch(rs_program *program, const rs_rows *rows, void *workspace, size_t workspace_bytes,
                          CUstream stream) {
-  if (!rs_rows_any(rows, program->spec.length))
+  if (!rs_rows_any(rows, rs_length(&program->spec, rows)))
     return ROWSCAN_OK;
   bool pushed;
   rowscan_status status = rs_device_enter(&program->gpu->device, &pushed);

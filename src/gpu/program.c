@@ -8,13 +8,16 @@
 
 /* ---- made ready -------------------------------------------------------------------------------------------------- */
 
+/* What rows of any length need is known when they come: the longest would take hundreds of megabytes. */
 static rowscan_status make_all(rs_program *program, int threads) {
   rowscan_status status = rs_modules_make_all(&program->modules, threads);
-  return status || !program->kernels.scratch ? status : rs_workspaces_prepare_all(&program->workspaces);
+  return status || !program->kernels.scratch || program->spec.length == RS_ANY_LENGTH
+             ? status
+             : rs_workspaces_prepare_all(&program->workspaces);
 }
 
 static rowscan_status make_for(rs_program *program, const rs_rows *rows) {
-  if (!rs_rows_any(rows, program->spec.length))
+  if (!rs_rows_any(rows, rs_length(&program->spec, rows)))
     return ROWSCAN_OK;
   rowscan_status status = rs_modules_make(&program->modules, rs_kernels_choose(&program->kernels, rows));
   size_t bytes = status || !program->kernels.scratch ? 0 : rs_kernels_scratch(&program->kernels, rows);
@@ -40,7 +43,7 @@ rowscan_status rs_program_ready(rs_program *program, const rs_rows *rows) {
     return status;
   if (!rows)
     status = rs_modules_make(&program->modules, rs_geometry_kernel(&program->kernels.geometry, 0));
-  else if (rs_rows_any(rows, program->spec.length))
+  else if (rs_rows_any(rows, rs_length(&program->spec, rows)))
     status = rs_modules_make(&program->modules, rs_kernels_choose(&program->kernels, rows));
   rs_device_leave(device, pushed);
   return status;
@@ -91,8 +94,9 @@ void rs_program_close(rs_program *program) {
 size_t rs_program_scratch(rs_gpu *gpu, const rowscan_spec *spec, const rs_rows *rows) {
   rs_program program;
   rs_program_open(&program, gpu, spec, gpu->device.arch, true);
-  size_t bytes =
-      program.kernels.scratch && rs_rows_any(rows, spec->length) ? rs_kernels_scratch(&program.kernels, rows) : 0;
+  size_t bytes = program.kernels.scratch && rs_rows_any(rows, rs_length(spec, rows))
+                     ? rs_kernels_scratch(&program.kernels, rows)
+                     : 0;
   rs_program_close(&program);
   return bytes;
 }

@@ -150,11 +150,15 @@ rowscan_status rowscan_plan_prepare(rowscan_plan *plan, const rowscan_args *args
   RS_UNCANCELLED;
   rs_rows rows;
   rowscan_args given;
+  rowscan_spec own;
+  const rowscan_spec *spec = &plan->spec;
   rowscan_status status = check_runnable(plan);
   if (!status && args)
     status = read_args(&args, &given);
   if (!status && args)
-    status = rs_rows_from_args(&rows, &plan->spec, args);
+    status = rs_spec_of_run(&spec, &own, args);
+  if (!status && args)
+    status = rs_rows_from_args(&rows, spec, args);
   return status ? status : rs_plan_prepare(plan, args ? &rows : NULL);
 }
 
@@ -212,14 +216,18 @@ rowscan_status rowscan_plan_run(rowscan_plan *plan, const rowscan_args *args, st
   RS_UNCANCELLED;
   rs_rows rows;
   rowscan_args given;
+  rowscan_spec own;
+  const rowscan_spec *spec = &plan->spec;
   rowscan_status status = check_runnable(plan);
   if (!status)
     status = read_args(&args, &given);
   if (!status)
-    status = rs_rows_from_args(&rows, &plan->spec, args);
+    status = rs_spec_of_run(&spec, &own, args);
   if (!status)
-    status = rs_overlap_check(&rows, &plan->spec, plan->program.arch ? args->workspace : NULL, args->workspace_bytes);
-  return status ? status : rs_plan_run(plan, &rows, args->workspace, args->workspace_bytes, stream);
+    status = rs_rows_from_args(&rows, spec, args);
+  if (!status)
+    status = rs_overlap_check(&rows, spec, plan->program.arch ? args->workspace : NULL, args->workspace_bytes);
+  return status ? status : rs_plan_run(plan, spec, &rows, args->workspace, args->workspace_bytes, stream);
 }
 
 rowscan_status rowscan_archs(rowscan_context *context, int *archs, int *count) {

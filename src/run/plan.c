@@ -61,10 +61,10 @@ rowscan_status rs_plan_prepare(rowscan_plan *plan, const rs_rows *rows) {
                             : ROWSCAN_OK;
 }
 
-rowscan_status rs_plan_run(rowscan_plan *plan, const rs_rows *rows, void *workspace, size_t workspace_bytes,
-                           CUstream stream) {
+rowscan_status rs_plan_run(rowscan_plan *plan, const rowscan_spec *spec, const rs_rows *rows, void *workspace,
+                           size_t workspace_bytes, CUstream stream) {
   if (plan->program.arch)
     return rs_launch(&plan->program, rows, workspace, workspace_bytes, stream);
-  rs_host_run(plan->context->host, &plan->spec, rows);
+  rs_host_run(plan->context->host, spec, rows);
   return ROWSCAN_OK;
 }

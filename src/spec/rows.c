@@ -235,6 +235,22 @@ static rowscan_status check_args_strides(const rs_rows *rows, const rowscan_spec
   return status;
 }
 
+rowscan_status rs_spec_of_run(const rowscan_spec **spec, rowscan_spec *own, const rowscan_args *args) {
+  int64_t length = args->length;
+  if ((*spec)->length != RS_ANY_LENGTH)
+    return length == 0 || length == (*spec)->length
+               ? ROWSCAN_OK
+               : rs_fail(ROWSCAN_BAD_ARGUMENT, "args: field 'length': %lld, but the spec's is %lld", (long long)length,
+                         (long long)(*spec)->length);
+  if (length < 0 || length > RS_MAX_LENGTH)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "args: field 'length': %lld is not a whole number, 0 to 2^56",
+                   (long long)length);
+  *own = **spec;
+  own->length = length;
+  *spec = own;
+  return ROWSCAN_OK;
+}
+
 rowscan_status rs_rows_from_args(rs_rows *rows, const rowscan_spec *spec, const rowscan_args *args) {
   const int64_t *const given[RS_ARRAYS] = {args->input_strides, args->output_strides, args->mask_strides,
                                            args->init_strides, args->totals_strides};
@@ -247,6 +263,7 @@ rowscan_status rs_rows_from_args(rs_rows *rows, const rowscan_spec *spec, const 
   bool ends = args->init || args->totals;
   int all = arrays_of(spec, ends);
   rows->initial = false;
+  rows->length = spec->length;
   set_data(rows, spec, all, data);
   set_strides(rows, spec, all, given);
   clear_absent(rows, spec, ends);
@@ -519,6 +536,7 @@ rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const row
 
   data[RS_OUT] = after_initial(problem, spec, strides.of[RS_OUT][dim]);
   rows->initial = includes_initial(problem);
+  rows->length = spec->length;
   set_data(rows, spec, all, data);
   for (int a = 0; a < all; a++)
     rows->array[a].step = is_end(a) ? 0 : strides.of[a][dim];
@@ -543,6 +561,7 @@ void rs_initial_rows(rs_rows *to, rowscan_spec *to_spec, const rs_rows *rows, co
                             .row_rank = spec->row_rank};
   *to = *rows;
   to->initial = false;
+  to->length = 1;
   rs_operand *out = &to->array[RS_OUT], *mask = &to->array[RS_MASK];
   out->data = (char *)out->data + (reverse ? spec->length * out->step : -out->step) * out->bytes;
   out->step = 0;

@@ -22,18 +22,30 @@ typedef struct rs_operand {
  */
 typedef struct rs_rows {
   rs_operand array[RS_ARRAYS];
-  bool initial;  /* P(0) is wanted too, in the element of the output before the first of the scan */
-  int64_t count; /* product of shape */
-  int rank;      /* 1 to RS_MAX_ROW_RANK */
+  bool initial;   /* P(0) is wanted too, in the element of the output before the first of the scan */
+  int64_t length; /* of each, where the spec is for any length; see rs_length */
+  int64_t count;  /* product of shape */
+  int rank;       /* 1 to RS_MAX_ROW_RANK */
   int64_t shape[RS_MAX_ROW_RANK];
 } rs_rows;
+
+/* Elements of each row. */
+static inline int64_t rs_length(const rowscan_spec *spec, const rs_rows *rows) {
+  return spec->length == RS_ANY_LENGTH ? rows->length : spec->length;
+}
 
 /* Whether there is anything to write: rows of no elements have their totals alone. */
 static inline bool rs_rows_any(const rs_rows *rows, int64_t length) {
   return rows->count > 0 && (length > 0 || rows->array[RS_TOTALS].data);
 }
 
-/* The rows that the arguments of a run describe, checked. args is of this library's size. */
+/*
+ * The spec of a run: `spec`, or if it is for any length a copy of it in `own`, with the length that args has. args is
+ * of this library's size. Errors: BAD_ARGUMENT.
+ */
+rowscan_status rs_spec_of_run(const rowscan_spec **spec, rowscan_spec *own, const rowscan_args *args);
+
+/* The rows that the arguments of a run describe, checked; the spec is for one length. */
 rowscan_status rs_rows_from_args(rs_rows *rows, const rowscan_spec *spec, const rowscan_args *args);
 
 /*

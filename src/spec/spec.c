@@ -145,6 +145,8 @@ static const char *word_of(const rs_field *field, int64_t value) {
 static void add_value(const rs_field *field, int64_t value, rs_text *text) {
   if (field->values->words)
     rs_text_add(text, "%s", word_of(field, value));
+  else if (value == RS_ANY_LENGTH)
+    rs_text_add(text, "any");
   else
     rs_text_add(text, "%lld", (long long)value);
 }
@@ -188,9 +190,13 @@ rowscan_status rs_spec_same(const rowscan_spec *spec, const rowscan_spec *as, co
 }
 
 void rs_spec_describe(const rowscan_spec *spec, rs_text *text) {
-  rs_text_add(text, "%s%s %s of %s along %s of %lld", spec->flags & ROWSCAN_REVERSE ? "reverse " : "",
+  rs_text_add(text, "%s%s %s of %s along %s of ", spec->flags & ROWSCAN_REVERSE ? "reverse " : "",
               spec->flags & ROWSCAN_EXCLUSIVE ? "exclusive" : "inclusive", rowscan_op_name(spec->op),
-              rowscan_type_name(spec->in_type), rs_layout_values.words[spec->layout], (long long)spec->length);
+              rowscan_type_name(spec->in_type), rs_layout_values.words[spec->layout]);
+  if (spec->length == RS_ANY_LENGTH)
+    rs_text_add(text, "any length");
+  else
+    rs_text_add(text, "%lld", (long long)spec->length);
   if (spec->mask_mode)
     rs_text_add(text, ", masked (%s) by %s", rs_mask_mode_values.words[spec->mask_mode],
                 rowscan_type_name(spec->mask_type));
@@ -221,7 +227,11 @@ static const char blanks[] = " \t\r\n";
 enum { MOST = 40 };
 
 /* Numbers have no signs. */
-static bool read_number(const char *value, int64_t *number) {
+static bool read_number(const char *value, const rs_values *values, int64_t *number) {
+  if (values->least == RS_ANY_LENGTH && !strcmp(value, "any")) {
+    *number = RS_ANY_LENGTH;
+    return true;
+  }
   size_t digits = strspn(value, "0123456789");
   unsigned long long read = strtoull(value, NULL, 10); /* the most there is, if it is more */
   *number = read < INT64_MAX ? (int64_t)read : INT64_MAX;
@@ -237,7 +247,7 @@ static bool read_word(const char *value, const rs_values *values, int64_t *numbe
 
 static bool read_value(const char *value, const rs_field *field, rowscan_spec *spec) {
   int64_t number;
-  if (!(field->values->words ? read_word(value, field->values, &number) : read_number(value, &number)) ||
+  if (!(field->values->words ? read_word(value, field->values, &number) : read_number(value, field->values, &number)) ||
       number < field->values->least || number > field->values->most)
     return false;
   rs_field_set(field, spec, number);

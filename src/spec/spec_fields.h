@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "developer.h"
+#include "kernels/arrays.h"
 #include "rowscan.h"
 #include "types.h"
 
@@ -31,7 +32,7 @@ enum {
  * The values of fields, beside 0, which is a field's default. `usage` stands for a value in the command's help.
  *   WORDS(values, table, usage): the names of a table of types.h.
  *   MODES(values, table, usage): likewise, and "none" in texts, which is 0.
- *   NUMBERS(values, type, least, most, expected): whole numbers.
+ *   NUMBERS(values, type, least, most, expected): whole numbers. Texts have "any" for RS_ANY_LENGTH, where that is one.
  */
 #define RS_SPEC_VALUES(WORDS, MODES, NUMBERS)                                                                          \
   WORDS(op, RS_OPS, RS_BARRED(RS_OPS))                                                                                 \
@@ -39,7 +40,7 @@ enum {
   MODES(mask_mode, RS_MASK_MODES, RS_BARRED(RS_MASK_MODES))                                                            \
   WORDS(layout, RS_LAYOUTS, RS_BARRED(RS_LAYOUTS))                                                                     \
   WORDS(regime, RS_REGIMES, "R")                                                                                       \
-  NUMBERS(length, int64_t, 0, RS_MAX_LENGTH, "a whole number, 0 to 2^56")                                              \
+  NUMBERS(length, int64_t, RS_ANY_LENGTH, RS_MAX_LENGTH, "a whole number, 0 to 2^56, or any")                          \
   NUMBERS(row_rank, int, 1, RS_MAX_ROW_RANK, "a whole number, 1 to 63")
 
 /*
@@ -69,6 +70,8 @@ enum {
   MEMBER(row_rank, row_rank, row_rank, RS_ALWAYS, 0, "row-rank", "number of row dimensions (1; columns: 2)")           \
   MEMBER(regime, regime, regime, RS_IF_SET | RS_NOT_IN_KEYS, ROWSCAN_REGIME_AUTO, "regime",                            \
          "only kernels of row, short, long or column (auto: all)")
+
+_Static_assert(RS_ANY_LENGTH == ROWSCAN_ANY_LENGTH, "kernels and users say the same");
 
 /* For the rows of the list that are not asked for. */
 #define RS_NO_ROW(...)

@@ -62,7 +62,7 @@ struct measuring {
 static rowscan_status queue_scan(void *user, int64_t number) {
   measuring *job = ((task *)user)->job;
   rs_sets_rows(&job->sets, number % job->sets.count, &job->rows);
-  return rs_plan_run(job->plan, &job->rows, NULL, 0, job->meter.stream);
+  return rs_plan_run(job->plan, job->sets.spec, &job->rows, NULL, 0, job->meter.stream);
 }
 
 static rowscan_status queue_copy(void *user, int64_t number) {
@@ -466,14 +466,16 @@ static rowscan_status prepare_kernel(measuring *job) {
   return job->kernel ? rs_copier_open(&job->copier, job->context, &box) : ROWSCAN_OK;
 }
 
-static rowscan_status prepare(measuring *job, const rowscan_spec *spec, const rowscan_args *args) {
+/* planned: the plan's, which may be for any length. */
+static rowscan_status prepare(measuring *job, const rowscan_spec *planned, const rowscan_spec *spec,
+                              const rowscan_args *args) {
   rowscan_status status = rs_meter_open(&job->meter, job->context);
   if (!status)
     status = rs_sets_open(&job->sets, &job->meter, spec, args);
   if (!status) {
     job->rows = job->sets.rows;
     rs_sets_rows(&job->sets, 0, &job->rows);
-    status = rs_plan_create(&job->plan, job->context, spec, &job->rows);
+    status = rs_plan_create(&job->plan, job->context, planned, &job->rows);
   }
   if (!status)
     status = prepare_kernel(job);
@@ -491,13 +493,17 @@ static void clean_up(measuring *job) {
   rs_meter_close(&job->meter);
 }
 
-static rowscan_status measure(rowscan_context *context, const rowscan_spec *spec, const rowscan_args *args, int repeat,
-                              rowscan_timing *timing) {
+static rowscan_status measure(rowscan_context *context, const rowscan_spec *planned, const rowscan_args *args,
+                              int repeat, rowscan_timing *timing) {
+  rowscan_spec own;
+  const rowscan_spec *spec = planned;
   measuring job = {.context = context};
   job.task[SCAN] = (task){.job = &job, .queue = queue_scan};
   job.task[COPY] = (task){.job = &job, .queue = queue_copy};
   job.task[KERNEL] = (task){.job = &job, .queue = queue_kernel};
-  rowscan_status status = prepare(&job, spec, args);
+  rowscan_status status = rs_spec_of_run(&spec, &own, args);
+  if (!status)
+    status = prepare(&job, planned, spec, args);
   if (!status)
     status = time_all(&job, repeat, timing);
   if (!status)

@@ -270,12 +270,29 @@ bool check_verify(check_run *run, device_stream stream) {
   return same;
 }
 
+/* The same by the kernels for any length; of those that are slow to compile a part. */
+static bool check_any_length(check_run *run, suite_plans *plans, device_stream stream) {
+  enum { QUICK_PART = 4 };
+  random_source random = random_for(run->test->seed, CHECK_IMAGES, suite.lot);
+  rowscan_args args;
+  if (suite.quick && !plans->any && !random_one_in(&random, QUICK_PART))
+    return true;
+  if (!suite_plan_any(plans))
+    return false;
+  check_args(run, &args, false);
+  args.length = run->test->spec.length;
+  check_reset(run, stream);
+  return suite_ok(rowscan_plan_run(plans->any, &args, stream), "rowscan_plan_run, any length") &&
+         check_verify(run, stream);
+}
+
 bool check_case(const test_case *test, suite_plans *plans) {
   check_run run;
   device_stream stream = device_stream_new();
   bool same = check_prepare(&run, test, plans->host);
   check_reset(&run, stream);
-  same = same && check_queue(&run, plans->gpu, stream) && check_verify(&run, stream);
+  same = same && check_queue(&run, plans->gpu, stream) && check_verify(&run, stream) &&
+         check_any_length(&run, plans, stream);
   device_stream_free(stream);
   check_free(&run);
   return same;

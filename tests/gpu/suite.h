@@ -36,8 +36,10 @@ bool suite_ok(rowscan_status status, const char *what);
 typedef struct suite_plans {
   rowscan_spec spec; /* complete */
   rowscan_plan *gpu, *host;
+  rowscan_plan *any; /* for any length; NULL: not yet */
 } suite_plans;
 bool suite_plan(suite_plans *plans, const rowscan_spec *spec);
+bool suite_plan_any(suite_plans *plans);
 bool suite_draws(const rowscan_spec *spec); /* whether the lot fell on it */
 void suite_plan_free(suite_plans *plans);
 

@@ -100,6 +100,17 @@ bool suite_plan(suite_plans *plans, const rowscan_spec *spec) {
          suite_ok(rowscan_plan_create(&plans->gpu, suite.gpu, &plans->spec), "rowscan_plan_create on the GPU");
 }
 
+/* Of a forced regime that has few elements a row, only while it takes them. */
+bool suite_plan_any(suite_plans *plans) {
+  enum { MOST_FORCED = 32640 };
+  rowscan_spec spec = plans->spec;
+  bool few = spec.regime == ROWSCAN_REGIME_ROW || spec.regime == ROWSCAN_REGIME_SHORT;
+  if (few && spec.length > MOST_FORCED)
+    spec.regime = ROWSCAN_REGIME_AUTO;
+  spec.length = ROWSCAN_ANY_LENGTH;
+  return plans->any || suite_ok(rowscan_plan_create(&plans->any, suite.gpu, &spec), "rowscan_plan_create, any length");
+}
+
 bool suite_draws(const rowscan_spec *spec) {
   uint64_t part = (uint64_t)spec->length << 16 ^ (uint64_t)spec->in_type << 12 ^ (uint64_t)spec->out_type << 8;
   random_source random = random_for(suite.lot, part, spec->flags << 4 ^ (unsigned)spec->mask_mode << 2 ^ spec->op);
@@ -107,6 +118,7 @@ bool suite_draws(const rowscan_spec *spec) {
 }
 
 void suite_plan_free(suite_plans *plans) {
+  rowscan_plan_destroy(plans->any);
   rowscan_plan_destroy(plans->gpu);
   rowscan_plan_destroy(plans->host);
 }

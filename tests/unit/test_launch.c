@@ -231,7 +231,7 @@ START_TEST(a_run_needs_what_its_rows_do) {
     rowscan_spec spec = {.in_type = runs[i].type, .length = runs[i].length};
     rs_kernels kernels;
     open_kernels(&kernels, &spec, 90, 0);
-    size_t needs = rs_kernels_launch(&kernels, runs[i].kernel, runs[i].rows).workspace;
+    size_t needs = rs_kernels_launch(&kernels, runs[i].kernel, kernels.spec->length, runs[i].rows).workspace;
     ck_assert_msg(needs == 8 * (size_t)runs[i].words, "run %zu needs %zu, not %zu", i, needs,
                   8 * (size_t)runs[i].words);
     ck_assert_uint_le(needs, kernels.scratch);
