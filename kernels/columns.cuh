@@ -392,7 +392,7 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
       ::carries<Op, STEPS>(before, x, prefix);
       prefix[STEPS] = SINGLE ? Op::combine(before, total<Op, STEPS>(x)) : at[cut.columns];
 
-      write(item, results<P, STEPS>(prefix, first + item.at, rows.has(RS_TOTALS), ends(item.outer, item.column)));
+      write(item, results<P, STEPS>(rows, prefix, first + item.at, rows.has(RS_TOTALS), ends(item.outer, item.column)));
     });
   }
 };

@@ -236,7 +236,7 @@ template <class P, int THREADS, int STEPS, int TILES> struct AtOnceTile {
       carries<Op, STEPS>(*total_of(item.segment, item.column), x, prefix);
       prefix[STEPS] = *total_of(item.segment + 1, item.column);
       i64 i = first + item.segment * STEPS;
-      const Acc *result = results<P, STEPS>(prefix, i, rows.has(RS_TOTALS), ends(item.column));
+      const Acc *result = results<P, STEPS>(rows, prefix, i, rows.has(RS_TOTALS), ends(item.column));
 #pragma unroll
       for (int j = 0; j < STEPS; j++)
         *place_of<Out>(cut.out, item, j) = R::leave(result[j]);

@@ -183,9 +183,10 @@ template <class P> RS_DEVICE Ends<P> ends_of(const Rows<P::rank> &rows, Offsets<
 // The results of N elements of a row, from element i on, in the order of the scan. prefix[j]: of all elements before
 // element j of them; prefix[N]: through the last one. The row's total is kept where it is among them, if `keeps`.
 template <class P, int N, class I, class E>
-RS_DEVICE const typename P::Acc *results(typename P::Acc *prefix, I i, bool keeps, const E &ends) {
+RS_DEVICE const typename P::Acc *results(const Rows<P::rank> &rows, typename P::Acc *prefix, I i, bool keeps,
+                                         const E &ends) {
   if constexpr (Length<P>::ANY) {
-    i64 length = Length<P>::of(ends.rows), tail = (length - 1) / N * N;
+    i64 length = Length<P>::of(rows), tail = (length - 1) / N * N;
     if (keeps && i == tail) {
 #pragma unroll
       for (int j = 1; j <= N; j++) // a place that is not known would keep the prefixes in memory

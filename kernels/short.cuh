@@ -8,31 +8,57 @@
 #include "order.cuh"
 #include "piece.cuh"
 
+// Of ROWS rows; where rows may have any length, of as many as ROWS elements are.
 template <int ROWS_, int THREADS_, int LANES_, int VECTOR_, int WORD_> struct SlabShape {
   static constexpr int ROWS = ROWS_, THREADS = THREADS_, LANES = LANES_, VECTOR = VECTOR_, WORD = WORD_;
   static constexpr int TILE = LANES * VECTOR, GROUPS = THREADS / LANES, TURNS = ROWS / GROUPS;
   static_assert(LANES <= 32 && THREADS % 32 == 0, "whole warps");
   static_assert(VECTOR % WORD == 0 && ROWS % GROUPS == 0, "whole words, and no idle group");
+
+  template <class P> RS_METHOD static int rows(const Rows<P::rank> &all) {
+    return Length<P>::ANY ? (int)((u32)ROWS / (u32)Length<P>::of(all)) : ROWS;
+  }
+  template <class P> RS_METHOD static constexpr int elements() {
+    return Length<P>::ANY ? ROWS : ROWS * (int)Length<P>::most();
+  }
+  // Of a row, at most.
+  template <class P> RS_METHOD static constexpr int tiles() {
+    return Length<P>::ANY && LANES < 32 ? 2 : ((int)Length<P>::most() + TILE - 1) / TILE;
+  }
+  // The same with other lanes.
+  template <int OTHER> using With = SlabShape<ROWS, THREADS, OTHER, VECTOR, WORD>;
 };
 
 template <class P, class S> struct SharedRows {
   RS_TYPES_OF(P);
-  static constexpr int LENGTH = (int)P::length;
-  static constexpr int COUNT = (LENGTH + S::TILE - 1) / S::TILE; // tiles of a row
-  static constexpr bool WHOLE = LENGTH % S::TILE == 0;
+  static constexpr int COUNT = S::template tiles<P>();
+  static constexpr bool WHOLE = Length<P>::multiple_of(S::TILE);
   static constexpr bool WORDS = S::WORD > 1;
-  static_assert(LENGTH % S::WORD == 0, "rows are whole words");
+  static_assert(Length<P>::multiple_of(S::WORD), "rows are whole words");
   // Single elements may begin on different offsets in input and output, and then words would not fit in place.
   using Memory = Piece<P, WORDS, WORDS && sizeof(In) == sizeof(Out)>;
 
   const Rows<P::rank> &all;
   i64 first; // row
-  int rows;  // that there are; the threads scan ROWS, whatever lies there
+  int rows;  // that there are; the threads scan S::rows(), whatever lies there
   Memory memory;
 
   RS_METHOD SharedRows(const Rows<P::rank> &all, i64 before, unsigned char *shared)
-      : all(all), first(all.first + before), rows(all.count - before < S::ROWS ? (int)(all.count - before) : S::ROWS),
-        memory(all, first * LENGTH, rows * LENGTH, S::ROWS * LENGTH, shared) {
+      : all(all), first(all.first + before), rows(there(all, before)),
+        memory(all, first * length(), rows * length(), S::template elements<P>(), shared) {
+  }
+  RS_METHOD static int there(const Rows<P::rank> &all, i64 before) {
+    int most = S::template rows<P>(all);
+    return all.count - before < most ? (int)(all.count - before) : most;
+  }
+  RS_METHOD int length() const {
+    return (int)Length<P>::of(all);
+  }
+  RS_METHOD int tiles() const {
+    return (length() + S::TILE - 1) / S::TILE;
+  }
+  RS_METHOD int turns() const {
+    return Length<P>::ANY ? (rows + S::GROUPS - 1) / S::GROUPS : S::TURNS;
   }
 
   RS_METHOD static u32 lane() {
@@ -43,11 +69,12 @@ template <class P, class S> struct SharedRows {
   }
   // The words of a thread's vector, from element i of a row on, as far as there are any: f(place of a word in the slab,
   // its place in the vector).
-  template <class F> RS_METHOD static void each_word(int row, int i, const F &f) {
-    int low = row * LENGTH + (P::reverse ? LENGTH - S::WORD - i : i);
+  template <class F> RS_METHOD void each_word(int row, int i, const F &f) const {
+    int low = row * length() + (P::reverse ? length() - S::WORD - i : i);
+    bool there = !Length<P>::ANY || row < rows; // else all of a slab has room
 #pragma unroll
     for (int j = 0; j < S::VECTOR; j += S::WORD)
-      if (WHOLE || i + j < LENGTH)
+      if (there && (WHOLE || i + j < length()))
         f(P::reverse ? low - j : low + j, j);
   }
 
@@ -63,7 +90,7 @@ template <class P, class S> struct SharedRows {
     Counter<Op, COUNT, Acc> counter;
     Acc carry = start;
 #pragma unroll(COUNT *S::VECTOR <= 16 ? COUNT : 1)
-    for (int t = 0; t < COUNT; t++) {
+    for (int t = 0; t < tiles(); t++) {
       int i = t * S::TILE + (int)lane() * S::VECTOR;
       Acc x[S::VECTOR], prefix[S::VECTOR + 1]; // prefix[j]: of all elements before element j
 #pragma unroll
@@ -82,7 +109,7 @@ template <class P, class S> struct SharedRows {
       }
       carry = end;
 
-      const Acc *result = results<P, S::VECTOR>(prefix, i, extras.total, extras);
+      const Acc *result = results<P, S::VECTOR>(all, prefix, i, extras.total, extras);
       each_word(row, i, [&](int low, int j) { memory.template write<S::WORD>(low, result + j); });
     }
   }
@@ -92,20 +119,35 @@ template <class P, class S> struct SharedRows {
     Extras<P> next = extras_of(row_of(0));
     loads.wait();
 #pragma unroll(BODY > 4 ? 1 : S::TURNS < 4 / BODY ? S::TURNS : 4 / BODY)
-    for (int turn = 0; turn < S::TURNS; turn++) {
+    for (int turn = 0; turn < turns(); turn++) {
       Extras<P> extras = next;
-      if (turn + 1 < S::TURNS)
+      if (turn + 1 < turns())
         next = extras_of(row_of(turn + 1));
       scan_row(row_of(turn), extras);
     }
   }
 };
 
+template <class P, class S>
+RS_DEVICE void scan_slab_of(const Rows<P::rank> &rows, unsigned char *shared, Arrival *arrival) {
+  SharedRows<P, S> slab(rows, (i64)block_index() * S::template rows<P>(rows), shared);
+  SlabLoads<S::THREADS> loads = slab.memory.template load<S::THREADS>(arrival);
+  slab.scan(loads);
+  slab.memory.template store<S::THREADS>();
+}
+
+// Rows of any length have as many lanes as they have elements for.
 template <class P, class S> RS_DEVICE void scan_slab(const Rows<P::rank> &rows) {
   RS_DYNAMIC_SHARED(shared);
   RS_SHARED Arrival arrival;
-  SharedRows<P, S> slab(rows, (i64)block_index() * S::ROWS, shared);
-  SlabLoads<S::THREADS> loads = slab.memory.template load<S::THREADS>(&arrival);
-  slab.scan(loads);
-  slab.memory.template store<S::THREADS>();
+  if constexpr (Length<P>::ANY) {
+    i64 length = Length<P>::of(rows);
+    using One = typename S::template With<1>;
+    using Eight = typename S::template With<8>;
+    if (length <= One::template tiles<P>() * One::TILE)
+      return scan_slab_of<P, One>(rows, shared, &arrival);
+    if (length <= Eight::template tiles<P>() * Eight::TILE)
+      return scan_slab_of<P, Eight>(rows, shared, &arrival);
+  }
+  scan_slab_of<P, S>(rows, shared, &arrival);
 }

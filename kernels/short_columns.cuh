@@ -106,7 +106,7 @@ template <class P, int THREADS, int STEPS> struct ShortColumns {
       read(segment, low, x);
       carries<Op, STEPS>(before, x, prefix);
       prefix[STEPS] = SEGMENTS > 1 ? after : Op::combine(before, total<Op, STEPS>(x));
-      const Acc *result = results<P, STEPS>(prefix, segment * STEPS, all.has(RS_TOTALS), extras);
+      const Acc *result = results<P, STEPS>(all, prefix, segment * STEPS, all.has(RS_TOTALS), extras);
 #pragma unroll
       for (int j = 0; j < STEPS; j++)
         if (has(segment, j))

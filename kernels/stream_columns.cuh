@@ -328,7 +328,7 @@ template <class P, int STEPS> struct ColumnStream {
 
         i64 i = tile.first + lane.piece * tiles.piece_steps() + part * STEPS;
         bool keeps = rows.has(RS_TOTALS) && lane.there;
-        const Acc *result = results<P, STEPS>(prefix, i, keeps, ends(tile.outer, lane.column));
+        const Acc *result = results<P, STEPS>(rows, prefix, i, keeps, ends(tile.outer, lane.column));
         Out *to = reinterpret_cast<Out *>(in_part(at.stage, lane, part));
         int step = next_step();
         warp_barrier(); // lanes that are not there have read another's elements

@@ -166,7 +166,7 @@ template <class P, class S, bool VECTORED> struct Tile {
       prefix[S::VECTOR] = lane() == S::LANES - 1 ? start[u + 1] : next;
 
       Index i = first + place(u);
-      put(u, i, results<P, S::VECTOR>(prefix, i, row.rows.has(RS_TOTALS), row));
+      put(u, i, results<P, S::VECTOR>(row.rows, prefix, i, row.rows.has(RS_TOTALS), row));
     }
   }
 

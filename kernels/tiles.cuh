@@ -127,7 +127,7 @@ template <class P, class S, bool VECTORED> struct SharedTile {
       prefix[S::VECTOR] = lane_index() == 31 ? after : next;
 
       Index i = first + at;
-      write(at, results<P, S::VECTOR>(prefix, i, row.keeps, row));
+      write(at, results<P, S::VECTOR>(row.rows, prefix, i, row.keeps, row));
     }
   }
 };

@@ -43,6 +43,7 @@ typedef struct bench_job {
   rowscan_regime regime; /* forced; AUTO: none is */
   int repeat;
   int64_t elements; /* cells are made smaller, to this; 0: they are not */
+  bool any_length;  /* by the kernels for any */
   bool list;        /* only name them */
   cli_session session;
   rowscan_context *context;
@@ -116,6 +117,7 @@ static int read_options(bench_job *job, int argc, char **argv) {
       {"filter", 0, &kind_text, &job->filter,
        "only cells with TEXT (or one of A|B|C) in \"group: shape variant type\""},
       {"regime", 0, &kind_regime, &job->regime, "force row, short, long or column (auto: chosen from each shape)"},
+      {"any-length", 0, &kind_switch, &job->any_length, "time the kernels that serve rows of any length"},
       {"csv", 0, &kind_file, &job->csv_name, "also write all figures to FILE"},
       {"repeat", 0, &kind_natural, &job->repeat, "repetitions of each cell (0: as many as are sensible)"},
       {"elements", 0, &kind_count, &job->elements, "make cells smaller, to at most N elements (0: as they are)"},
@@ -300,6 +302,10 @@ static int measure(bench_job *job, bench_line *line, unsigned variant) {
   spec.regime = job->regime;
   cell_rows rows;
   cell_rows_of(&rows, cell);
+  if (job->any_length) {
+    rows.args.length = spec.length;
+    spec.length = ROWSCAN_ANY_LENGTH;
+  }
   line->timing = (rowscan_timing)ROWSCAN_INFO(rowscan_timing);
   rowscan_status status = rowscan_measure(job->context, &spec, &rows.args, job->repeat, &line->timing);
   if (status == ROWSCAN_OUT_OF_MEMORY)

@@ -29,7 +29,7 @@ static int64_t groups_blocks(const rs_shape *shape, int64_t rows) {
 /* Whether a kernel that is not for any strides takes these rows. */
 static bool takes(const rs_shape *shape, const rs_rows *rows, const rowscan_spec *spec) {
   const rs_family *family = &rs_families[shape->made_of];
-  bool all = true;
+  bool all = !shape->tiles || (rows->length >= shape->least && rows->length <= rs_most(shape));
   for (int a = 0; a < RS_INIT && all; a++)
     all = !rows->array[a].data || family->takes(shape, &rows->array[a], rows, spec);
   return all;
@@ -102,7 +102,10 @@ rs_rows_launch rs_kernels_launch(const rs_kernels *all, rs_kernel kernel, int64_
     return launch_tiles(all, shape, length, left);
   if (sharing_of(shape) == RS_BY_GROUPS)
     return (rs_rows_launch){left, rs_smaller(groups_blocks(shape, left), MOST_BLOCKS), 0};
-  int64_t of_block = shape->rows ? shape->rows : 1, rows = rs_smaller(left, MOST_BLOCKS * of_block);
+  int64_t of_block = !shape->rows   ? 1
+                     : shape->tiles ? shape->rows / length
+                                    : shape->rows,
+          rows = rs_smaller(left, MOST_BLOCKS * of_block);
   return (rs_rows_launch){rows, rs_ceiling(rows, of_block), 0};
 }
 

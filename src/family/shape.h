@@ -48,10 +48,11 @@ typedef struct rs_shape {
   int buffers;  /* tiles of output on their way */
   int steps;    /* columns: of a thread */
   int width;    /* columns: vectors side by side in a tile */
-  int rows;     /* of a slab; any number. Columns at once: tiles of a column, at most */
+  int rows;     /* of a slab; any number; of any length: its elements. Columns at once: tiles of a column, at most */
   int word;     /* of a slab: elements that are moved at once in shared memory */
   int prefetch; /* elements that a block asks L2 for before the work before it is done; 0: none */
   int tiles;    /* of a row, at most, where rows may have any length; 0: they have one */
+  int least;    /* elements of a row, where they may have any length: others are better in another kernel */
 
   /* Layout COLUMNS: what the cut of a run counts with. */
   int64_t length;

@@ -417,12 +417,26 @@ void rs_tune_long_rows(const rowscan_spec *spec, int arch, rs_shape kernels[]) {
 
 /* ---- rows of any length ------------------------------------------------------------------------------------------ */
 
-/* A warp a row of no more tiles than a counter in registers has, in elements one by one: rows begin anywhere. */
-static rs_shape warp_shape(const rowscan_spec *spec) {
-  enum { TILES = 255, MOST_CHUNKS = 8 };
-  rs_shape s = {.made_of = RS_TEMPLATE_ROWS, .warps = 1, .lanes = 32, .vector = 1, .threads = 256, .min_blocks = 1};
-  s.chunks = rs_is_wide(spec) ? MOST_CHUNKS / 2 : MOST_CHUNKS;
+/* A warp a row of no more tiles than a counter in registers has; in elements one by one, rows begin anywhere. */
+static rs_shape warp_shape(const rowscan_spec *spec, int vector) {
+  enum { TILES = 255, ONE_BY_ONE = 8 };
+  rs_shape s = {
+      .made_of = RS_TEMPLATE_ROWS, .warps = 1, .lanes = 32, .vector = vector, .threads = 256, .min_blocks = 1};
+  s.chunks = vector == 1 ? (rs_is_wide(spec) ? ONE_BY_ONE / 2 : ONE_BY_ONE) : chunks_of(spec, vector);
   s.tiles = TILES;
+  return s;
+}
+
+/* Dense rows of no more than eight tiles of a warp; as many as 16 KB of each array. */
+static rs_shape slab_shape(const rowscan_spec *spec, int arch) {
+  enum { TILES = 8, BYTES = 16 * 1024, MOST = 8192 };
+  int in = rs_bytes_of(spec->in_type), out = rs_bytes_of(spec->out_type);
+  rs_shape s = {.made_of = RS_TEMPLATE_SLAB, .lanes = 32, .vector = 4, .word = 1, .threads = 256, .tiles = TILES};
+  s.least = 1;
+  s.warps = s.chunks = 1; /* of a tile */
+  s.rows = (int)rs_smaller((arch < 80 ? BYTES / 2 : BYTES) / rs_larger(in, out), MOST);
+  s.min_blocks = rs_blocks_with(64, s.threads);
+  s.shared_bytes = rs_piece_bytes(s.rows, in, rs_spec_mask_bytes(spec), out, false);
   return s;
 }
 
@@ -431,7 +445,11 @@ void rs_tune_any_length(const rowscan_spec *spec, int arch, rs_shape kernels[]) 
   enum { TILES = 1 << 25 };
   rowscan_spec as_long = *spec;
   as_long.length = RS_MAX_LENGTH;
-  kernels[RS_KERNEL_ANY] = warp_shape(spec);
-  kernels[RS_KERNEL_LONG_ANY] = tiles_shape(&as_long, arch);
-  kernels[RS_KERNEL_LONG_ANY].tiles = TILES;
+  rs_shape tiles = tiles_shape(&as_long, arch);
+  tiles.tiles = TILES;
+  kernels[RS_KERNEL_ANY] = warp_shape(spec, 1);
+  kernels[RS_KERNEL_DENSE] = slab_shape(spec, arch);
+  kernels[RS_KERNEL_ALIGNED] = warp_shape(spec, vector_of(&as_long));
+  kernels[RS_KERNEL_ALIGNED].least = (int)rs_most(&kernels[RS_KERNEL_DENSE]) + 1;
+  kernels[RS_KERNEL_LONG_ANY] = kernels[RS_KERNEL_LONG_ALIGNED] = tiles;
 }
