@@ -124,6 +124,17 @@ static const rowscan_spec specs[] = {
     LENGTH(262144, .in_type = ROWSCAN_F32, .layout = ROWSCAN_LAYOUT_COLUMNS),
     LENGTH(INT64_C(1) << 35, .in_type = ROWSCAN_I64, .op = ROWSCAN_PROD, .layout = ROWSCAN_LAYOUT_COLUMNS),
     LENGTH(INT64_C(1) << 56, .in_type = ROWSCAN_I64, .op = ROWSCAN_PROD, .layout = ROWSCAN_LAYOUT_COLUMNS),
+    LENGTH(ROWSCAN_ANY_LENGTH, .in_type = ROWSCAN_F32),
+    LENGTH(ROWSCAN_ANY_LENGTH, .in_type = ROWSCAN_BF16, .flags = BOTH, .mask_mode = ROWSCAN_MASK_SELECT),
+    LENGTH(ROWSCAN_ANY_LENGTH, .in_type = ROWSCAN_BOOL),
+    LENGTH(ROWSCAN_ANY_LENGTH, .in_type = ROWSCAN_I8, .out_type = ROWSCAN_I8, .flags = ROWSCAN_REVERSE),
+    LENGTH(ROWSCAN_ANY_LENGTH, .in_type = ROWSCAN_F64, .flags = BOTH, .mask_mode = ROWSCAN_MASK_MULTIPLY),
+    LENGTH(ROWSCAN_ANY_LENGTH, .in_type = ROWSCAN_U64, .op = ROWSCAN_PROD, .flags = BOTH,
+           .mask_mode = ROWSCAN_MASK_SELECT, .row_rank = 5),
+    LENGTH(ROWSCAN_ANY_LENGTH, .in_type = ROWSCAN_F32, .layout = ROWSCAN_LAYOUT_COLUMNS),
+    LENGTH(ROWSCAN_ANY_LENGTH, .in_type = ROWSCAN_F16, .layout = ROWSCAN_LAYOUT_COLUMNS, .row_rank = RANKS),
+    LENGTH(ROWSCAN_ANY_LENGTH, .in_type = ROWSCAN_F64, .layout = ROWSCAN_LAYOUT_COLUMNS, .flags = BOTH,
+           .mask_mode = ROWSCAN_MASK_SELECT),
 };
 enum { SPECS = sizeof specs / sizeof *specs };
 
@@ -153,9 +164,12 @@ static int seldom(uint64_t *state, int times, int n) {
   return below(state, times) == 0 ? below(state, n) : 0;
 }
 
-/* Up to 2^27 in half of all cases, else to 2^57, and no more than there may be; a power of two, a multiple of one, or
- * neither. */
+/* Any; else up to 2^27 in half of all cases, else to 2^57, and no more than there may be; a power of two, a multiple of
+ * one, or neither. */
 static int64_t draw_length(uint64_t *state) {
+  enum { ANY = 12 };
+  if (below(state, ANY) == 0)
+    return ROWSCAN_ANY_LENGTH;
   int64_t power = INT64_C(1) << below(state, below(state, 2) ? 27 : 57), length = power;
   for (int64_t bit = power / 2; bit > 0; bit /= 2)
     length += bit * below(state, 2);
