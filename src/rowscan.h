@@ -208,6 +208,13 @@ ROWSCAN_API const char *rowscan_last_error(void);
 
 /* ---- contexts ---------------------------------------------------------------------------------------------------- */
 
+/* What a run on a GPU does whose kernel is not compiled yet; see rowscan_open. */
+typedef enum rowscan_compile {
+  ROWSCAN_COMPILE_NOW = 0,    /* it waits for it */
+  ROWSCAN_COMPILE_BACKGROUND, /* another kernel serves, and a thread compiles what comes back */
+  ROWSCAN_COMPILE_NEVER       /* another kernel serves, for good */
+} rowscan_compile;
+
 typedef enum rowscan_log_level { ROWSCAN_LOG_WARNING = 0, ROWSCAN_LOG_INFO, ROWSCAN_LOG_DEBUG } rowscan_log_level;
 
 typedef struct rowscan_options {
@@ -246,6 +253,7 @@ typedef struct rowscan_options {
   void (*parallel_for)(void *user, int64_t count, void (*body)(void *data, int64_t index), void *data); /* calls
                             body(data, 0) to body(data, count - 1), each once, in any order and in any threads, and
                             returns when all have returned; see rowscan_open. Default: the context's own threads */
+  rowscan_compile compile; /* default: $ROWSCAN_COMPILE (now, background or never), else NOW */
 } rowscan_options;
 
 #define ROWSCAN_OPTIONS(...) ROWSCAN_STRUCT(rowscan_options, __VA_ARGS__)
@@ -277,6 +285,14 @@ typedef struct rowscan_options {
  * `parallel_for` runs the host engine and the copies of rowscan_scan_host, with a count of at most `threads`; compiling
  * uses threads of its own. The parts may run one after another. Parts that run at the same time may wait for a part
  * that has begun before them: a part that has begun must not be suspended until others end.
+ *
+ * `compile`. Each length has kernels of its own, which take NVRTC some 100 to 600 ms once, and are kept in the cache.
+ * With COMPILE_NOW a run whose kernel is not there waits for it. With COMPILE_BACKGROUND it is served by a kernel for
+ * any length (see ROWSCAN_ANY_LENGTH), which is compiled once for each operator, types and variant; the same bits come
+ * out. What has been served so eight times is compiled by a thread of low priority, and used from then on; a graph
+ * that was captured before stays as it is. COMPILE_NEVER is the same without the thread. rowscan_plan_prepare waits
+ * for a plan's own kernels whatever the option is. Closing a context, and the end of the process, wait for a kernel
+ * that the thread is compiling.
  *
  * options may be NULL. Errors: BAD_ARGUMENT; NO_DEVICE (no GPU has that ordinal; with ENGINE_AUTO only if others
  * exist); OUT_OF_MEMORY; with ENGINE_CUDA NO_DRIVER, CUDA_FAILED and UNSUPPORTED (a GPU older than sm_75).
@@ -311,6 +327,10 @@ typedef struct rowscan_context_info {
   char arch[16];         /* of the GPU, "sm_90"; "" on the host */
   int threads;           /* of the host engine, which also checks and copies arrays for a GPU */
   const char *why;       /* why ENGINE_AUTO chose the host, else ""; valid as long as the context */
+  int64_t any_length_runs;    /* runs whose own kernel was not made yet (option compile) */
+  int64_t background_kernels; /* that the thread has made, */
+  int64_t background_failed;  /* and that it could not make, of which the log tells */
+  double background_ms;       /* that both took, and nobody waited for */
 } rowscan_context_info;
 
 /* Fills info, whose .size is set. Errors: BAD_ARGUMENT. */

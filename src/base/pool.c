@@ -6,11 +6,12 @@
 
 #include <fenv.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "signals.h"
 
 enum {
   SEAT_ALIGNMENT = 4096,
@@ -235,19 +236,6 @@ static void *help(void *argument) {
   return NULL;
 }
 
-/*
- * Threads of the pool take no signals, which are for the application's own, but those that tell of what they do
- * themselves: blocked, these would kill the process without its handler, say where a mapped file has become shorter.
- */
-static void block_signals(sigset_t *old) {
-  static const int own[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
-  sigset_t blocked;
-  sigfillset(&blocked);
-  for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-    sigdelset(&blocked, own[i]);
-  pthread_sigmask(SIG_SETMASK, &blocked, old);
-}
-
 /* What the first one that has ended was, which needs nothing any more but to return; NULL: none has. */
 static helper *ended_helper(rs_pool *pool) {
   for (helper **at = &pool->first; *at; at = &(*at)->next) {
@@ -296,7 +284,7 @@ static void start_helpers(rs_pool *pool, int count) {
   if (pthread_attr_init(&attributes))
     return;
   pthread_attr_setstacksize(&attributes, STACK_BYTES);
-  block_signals(&old);
+  rs_signals_block(&old);
   while (pool->helpers < count && start_helper(pool, &attributes))
     pool->helpers++;
   pthread_sigmask(SIG_SETMASK, &old, NULL);

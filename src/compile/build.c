@@ -554,6 +554,25 @@ rowscan_status rs_build_to_load(rs_builder *builder, rs_binary *binary, const ch
   return answer(builder, &(request){canonical, source, arch, false, true}, binary);
 }
 
+bool rs_build_if_cached(rs_builder *builder, rs_binary *binary, const char *canonical, const char *source, int arch) {
+  const request asked = {canonical, source, arch, false, true};
+  double start = rs_now_ms();
+  rs_text key = {0};
+  rs_binary found;
+  rowscan_status status = make_key(builder, &asked, &key);
+  bool hit =
+      status == ROWSCAN_OK && !has_replacement(builder, key.data) && from_store(builder, key.data, arch, true, &found);
+  if (!hit && (status == ROWSCAN_NO_COMPILER || (status == ROWSCAN_OK && builder->forbidden_by)))
+    hit = from_any_compiler(builder, &asked, key.data, &found);
+  rs_text_free(&key);
+  if (!hit)
+    return false;
+  count_hit(builder, &found);
+  found.milliseconds = rs_now_ms() - start;
+  *binary = found;
+  return true;
+}
+
 bool rs_builder_whole(rs_builder *builder, rs_binary *binary, const char *canonical, const char *source, int arch) {
   rs_text key = {0};
   bool found = rs_builder_key(builder, canonical, source, arch, &key) == ROWSCAN_OK &&

@@ -85,6 +85,9 @@ rowscan_status rs_build(rs_builder *builder, rs_binary *binary, const char *cano
 rowscan_status rs_build_to_load(rs_builder *builder, rs_binary *binary, const char *canonical, const char *source,
                                 int arch);
 
+/* The same if it need not be compiled. */
+bool rs_build_if_cached(rs_builder *builder, rs_binary *binary, const char *canonical, const char *source, int arch);
+
 /* All of what rs_build_to_load had from the store. False: it is not there any more. It counts as no use. */
 bool rs_builder_whole(rs_builder *builder, rs_binary *binary, const char *canonical, const char *source, int arch);
 void rs_binary_free(rs_binary *binary);

@@ -255,13 +255,14 @@ static rowscan_status compile_with(compiler *c, int fewer_blocks, rs_compiled *c
   return status == ROWSCAN_OK ? take(c, compiled) : status;
 }
 
-/* Of the compiles with fewer and fewer blocks that with the fewest spills, and of those with as few the first. */
+/* Of the compiles with fewer and fewer blocks that with the least local memory, spills included; of equals the first.
+ */
 static void mend_spills(compiler *c, rs_compiled *compiled) {
   rs_bounds bounds = rs_bounds_read(compiled->ptx);
   int fewer = 0;
-  while (compiled->facts.spill_bytes && (fewer = rs_bounds_lower(&bounds, fewer))) {
+  while (compiled->facts.local_bytes && (fewer = rs_bounds_lower(&bounds, fewer))) {
     rs_compiled other = {0};
-    bool better = compile_with(c, fewer, &other) == ROWSCAN_OK && other.facts.spill_bytes < compiled->facts.spill_bytes;
+    bool better = compile_with(c, fewer, &other) == ROWSCAN_OK && other.facts.local_bytes < compiled->facts.local_bytes;
     replace(compiled, &other, better);
   }
 }

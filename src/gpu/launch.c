@@ -5,6 +5,7 @@
 #include "launch.h"
 
 #include "family/packed.h"
+#include "tiers.h"
 
 /* ---- queueing ---------------------------------------------------------------------------------------------------- */
 
@@ -151,6 +152,29 @@ static rowscan_status launch_with(launching *run, const work *all, void *workspa
   return status ? status : given;
 }
 
+static rowscan_status launch(rs_program *program, const rs_rows *rows, void *workspace, size_t bytes, CUstream stream);
+
+/*
+ * A run whose kernel is not loaded: with that, or by the program that serves until it is made, in the caller's
+ * workspace if that is large enough.
+ */
+static rowscan_status launch_serving(rs_program *program, rs_kernel kernel, const rs_rows *rows, void *workspace,
+                                     size_t bytes, CUstream stream) {
+  bool told = rows->length == rs_length(&program->spec, rows);
+  rs_program *serving = told ? rs_tiers_serving(program->gpu->tiers, program, kernel, rows) : program;
+  if (serving == program) {
+    rowscan_status status = rs_modules_make(&program->modules, kernel);
+    return status ? status : launch(program, rows, workspace, bytes, stream);
+  }
+  rs_tiers_count(program->gpu->tiers, program, kernel);
+  bool own = workspace && rs_kernels_scratch(&serving->kernels, rows) > bytes;
+  return launch(serving, rows, own ? NULL : workspace, own ? 0 : bytes, stream);
+}
+
+static bool is_loaded(rs_program *program, rs_kernel kernel) {
+  return atomic_load_explicit(&program->modules.of[kernel].function, memory_order_acquire) != NULL;
+}
+
 static rowscan_status launch(rs_program *program, const rs_rows *rows, void *workspace, size_t bytes, CUstream stream) {
   rs_kernels *kernels = &program->kernels;
   launching run; /* large: not to be cleared first */
@@ -164,8 +188,14 @@ static rowscan_status launch(rs_program *program, const rs_rows *rows, void *wor
   if (all.columns) {
     all.whole = rs_columns_recall(&kernels->cuts, &whole, &kernels->columns, rows) ? &whole : NULL;
     all.needed = all.whole ? whole.need.workspace : kernels->scratch;
+    rs_kernel kernel = rs_column_kernels[all.whole ? whole.made_of : rs_columns_chosen(&kernels->columns, rows)];
+    if (program->gpu->tiers && !is_loaded(program, kernel))
+      return launch_serving(program, kernel, rows, workspace, bytes, stream);
   } else {
-    rowscan_status status = choose(&run, rs_kernels_choose(kernels, rows));
+    rs_kernel kernel = rs_kernels_choose(kernels, rows);
+    if (program->gpu->tiers && !is_loaded(program, kernel))
+      return launch_serving(program, kernel, rows, workspace, bytes, stream);
+    rowscan_status status = choose(&run, kernel);
     if (!status && run.shape->tiles)
       status = check_tiles(&run, all.length, rs_ceiling(all.length, rs_tile(run.shape)));
     if (status)

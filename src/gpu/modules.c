@@ -345,6 +345,26 @@ rowscan_status rs_modules_make(rs_modules *all, rs_kernel kernel) {
   return make(all, kernel, all->to_load);
 }
 
+static bool read_cached(rs_modules *all, rs_kernel kernel, rs_module *module) {
+  module->built =
+      write_texts(all, kernel, module) == ROWSCAN_OK && recall(all, module) == ROWSCAN_OK &&
+      rs_build_if_cached(all->gpu->builder, &module->binary, module->canonical.data, module->source.data, all->arch) &&
+      tell_blocks(all, kernel, module) == ROWSCAN_OK;
+  return module->built;
+}
+
+bool rs_modules_look(rs_modules *all, rs_kernel kernel) {
+  rs_module *module = &all->of[kernel];
+  if (atomic_load_explicit(&module->function, memory_order_acquire))
+    return true;
+  if (atomic_exchange_explicit(&module->looked, true, memory_order_relaxed))
+    return false;
+  pthread_mutex_lock(&module->lock);
+  bool ready = (module->built || read_cached(all, kernel, module)) && make_loaded(all, kernel, module) == ROWSCAN_OK;
+  pthread_mutex_unlock(&module->lock);
+  return ready;
+}
+
 /* Kernels that threads build. */
 typedef struct batch {
   rs_modules *all;

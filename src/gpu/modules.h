@@ -45,7 +45,8 @@ rowscan_status rs_rejects_ask(rs_rejects *all, const char *key);
 typedef struct rs_gpu {
   rs_device device; /* arch 0: there is none, and programs can only be looked at */
   rs_builder *builder;
-  rs_rejects rejects; /* of the device's driver, which no other context's need share */
+  rs_rejects rejects;     /* of the device's driver, which no other context's need share */
+  struct rs_tiers *tiers; /* tiers.h; NULL: a run waits for its kernel */
   const rs_log *log;
 } rs_gpu;
 
@@ -59,6 +60,8 @@ typedef struct rs_module {
   _Atomic(rs_binary *) whole; /* with it, once it was asked for */
   CUmodule module;
   _Atomic(CUfunction) function; /* NULL: not loaded yet */
+  atomic_int runs_of_any;       /* that another served meanwhile: tiers.h */
+  atomic_bool looked, wanted;   /* the cache was asked for it; a thread was asked to make it */
 } rs_module;
 
 /* Serves many threads at once. */
@@ -84,6 +87,9 @@ void rs_modules_close(rs_modules *all);
  * current, and does not mind a capture. Errors: those of rs_build; CUDA_FAILED.
  */
 rowscan_status rs_modules_make(rs_modules *all, rs_kernel kernel);
+
+/* Whether a kernel to load is ready, or the cache had it. The cache is asked once. */
+bool rs_modules_look(rs_modules *all, rs_kernel kernel);
 
 /* All of them, built on so many threads at a time. The error is that of the first that failed. */
 rowscan_status rs_modules_make_all(rs_modules *all, int threads);

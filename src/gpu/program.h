@@ -18,6 +18,7 @@ typedef struct rs_program {
   rs_kernels kernels;
   rs_modules modules;
   rs_workspaces workspaces;
+  _Atomic(struct rs_program *) any; /* the same for any length, which serves until kernels are made: tiers.h */
 } rs_program;
 
 /* Chooses the kernels; makes nothing yet. The spec is complete; the program stays where it is. */

@@ -44,6 +44,8 @@ rowscan_status rowscan_open(rowscan_context **context, const rowscan_options *op
   options = &complete;
   if ((unsigned)options->engine > ROWSCAN_ENGINE_HOST)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "options: field 'engine': %d is no engine", (int)options->engine);
+  if ((unsigned)options->compile > ROWSCAN_COMPILE_NEVER)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "options: field 'compile': %d is none of its values", (int)options->compile);
   if (options->device < 0)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "options: field 'device': %d is negative", options->device);
   if (options->threads < 0)
@@ -80,6 +82,13 @@ rowscan_status rowscan_context_info_get(const rowscan_context *context, rowscan_
                                 .device = gpu ? context->gpu.device.ordinal : -1,
                                 .threads = rs_host_threads(context->host),
                                 .why = context->why ? context->why : ""};
+  const rs_tiers *tiers = context->gpu.tiers;
+  if (tiers) {
+    found.any_length_runs = atomic_load_explicit(&tiers->runs, memory_order_relaxed);
+    found.background_kernels = atomic_load_explicit(&tiers->made, memory_order_relaxed);
+    found.background_failed = atomic_load_explicit(&tiers->failed, memory_order_relaxed);
+    found.background_ms = 1e-3 * (double)atomic_load_explicit(&tiers->made_us, memory_order_relaxed);
+  }
   if (gpu)
     snprintf(found.arch, sizeof found.arch, "sm_%d", context->gpu.device.arch);
   return give_info(info, &found, sizeof found);

@@ -38,6 +38,24 @@ static const char *who_forbids(const rowscan_context *context, const rowscan_opt
   return options->cache_only ? "the program (cache_only)" : word == ONLY ? "ROWSCAN_CACHE=only" : NULL;
 }
 
+/* The option, else $ROWSCAN_COMPILE. */
+static rowscan_compile compile_of(const rowscan_context *context, const rowscan_options *options) {
+  static const char *const words[] = {[ROWSCAN_COMPILE_NOW] = "now",
+                                      [ROWSCAN_COMPILE_BACKGROUND] = "background",
+                                      [ROWSCAN_COMPILE_NEVER] = "never",
+                                      NULL};
+  int word = options->compile ? RS_WORD_UNSET : rs_log_word(&context->log, "ROWSCAN_COMPILE", words);
+  return options->compile ? options->compile : word >= 0 ? (rowscan_compile)word : ROWSCAN_COMPILE_NOW;
+}
+
+static void open_tiers(rowscan_context *context, const rowscan_options *options) {
+  rowscan_compile compile = compile_of(context, options);
+  if (compile == ROWSCAN_COMPILE_NOW || context->engine != ROWSCAN_ENGINE_CUDA)
+    return;
+  rs_tiers_open(&context->tiers, &context->gpu, compile);
+  context->gpu.tiers = &context->tiers;
+}
+
 /* $ROWSCAN_TUNE; 0: it names none. */
 static int tuned_for(const rowscan_context *context) {
   const char *value = secure_getenv("ROWSCAN_TUNE");
@@ -195,6 +213,7 @@ rowscan_status rs_context_open(rowscan_context **out, const rowscan_options *opt
     rs_context_close(context);
     return status;
   }
+  open_tiers(context, options);
   *out = context;
   return ROWSCAN_OK;
 }
@@ -208,7 +227,11 @@ void rs_context_close(rowscan_context *context) {
   if (!context || rs_context_inherited(context))
     return;
   rs_device_finish(&context->gpu.device);
+  if (context->gpu.tiers)
+    rs_tiers_stop(context->gpu.tiers);
   rs_table_free(&context->programs);
+  if (context->gpu.tiers)
+    rs_tiers_close(context->gpu.tiers);
   rs_rejects_free(&context->gpu.rejects);
   if (context->gpu.builder)
     rs_builder_close(context->gpu.builder);

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "gpu/table.h"
+#include "gpu/tiers.h"
 #include "host/host.h"
 #include "stage_slots.h"
 
@@ -20,6 +21,7 @@ struct rowscan_context {
   size_t staging_bytes;
   rs_host *host;
   rs_gpu gpu;          /* its device: engine cuda */
+  rs_tiers tiers;      /* of the gpu, if it has them */
   rs_slots_kept slots; /* of rowscan_scan_host on it */
   rs_table programs;   /* of one-call scans */
   pid_t process;       /* that opened it */

@@ -229,6 +229,7 @@ static rs_rows rows_of(const ring *r, const piece *p, CUdeviceptr device, bool i
                                           {r->has_mask ? elements : 0}},
                              [RS_INIT] = {init ? up + at->init : NULL, r->acc_bytes, 0, {1}},
                              [RS_TOTALS] = {totals ? down + at->totals : NULL, r->acc_bytes, 0, {1}}},
+                   .length = part->elements,
                    .count = part->rows,
                    .rank = 1,
                    .shape = {part->rows}};

@@ -478,6 +478,8 @@ static rowscan_status prepare(measuring *job, const rowscan_spec *planned, const
     status = rs_plan_create(&job->plan, job->context, planned, &job->rows);
   }
   if (!status)
+    status = rs_plan_prepare(job->plan, &job->rows); /* with the kernel for its length, whatever serves meanwhile */
+  if (!status)
     status = prepare_kernel(job);
   return status ? status : rs_sets_fill(&job->sets);
 }

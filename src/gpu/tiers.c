@@ -1,0 +1,243 @@
+/*
+ * tiers.c - while the kernel for a program's length is not made, one for any length serves, and a thread makes the
+ * first SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE
+#include "tiers.h"
+
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/signals.h"
+#include "compile/nvrtc.h"
+#include "program.h"
+
+typedef struct rs_any_length {
+  struct rs_any_length *next;
+  rs_program program;
+} any_length;
+
+/* ---- programs for any length ------------------------------------------------------------------------------------- */
+
+static any_length *find(any_length *one, const rowscan_spec *spec) {
+  while (one && !rs_spec_equal(&one->program.spec, spec))
+    one = one->next;
+  return one;
+}
+
+/* NULL: out of memory. It stays as long as the context. */
+static rs_program *program_for_any(rs_tiers *tiers, const rowscan_spec *spec) {
+  rowscan_spec wanted = *spec;
+  wanted.length = RS_ANY_LENGTH;
+  pthread_mutex_lock(&tiers->lock);
+  any_length *one = find(tiers->programs, &wanted);
+  if (!one && (one = malloc(sizeof *one))) {
+    rs_program_open(&one->program, tiers->gpu, &wanted, tiers->gpu->device.arch, true);
+    one->next = tiers->programs;
+    tiers->programs = one;
+  }
+  pthread_mutex_unlock(&tiers->lock);
+  return one ? &one->program : NULL;
+}
+
+/* ---- the thread -------------------------------------------------------------------------------------------------- */
+
+static rs_tiers *working; /* those that have a thread in this process */
+static pid_t process;     /* which one that is */
+static pthread_mutex_t working_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/*
+ * A process that ends while a kernel is compiled waits for it, a second at most: the compiler's own destructors would
+ * otherwise take from under it what it uses.
+ */
+static void end_all(void) {
+  if (getpid() != process)
+    return;
+  pthread_mutex_lock(&working_lock);
+  for (rs_tiers *tiers = working; tiers; tiers = tiers->next) {
+    pthread_mutex_lock(&tiers->lock);
+    tiers->stop = true;
+    while (tiers->at_work)
+      pthread_cond_wait(&tiers->idle, &tiers->lock);
+    pthread_mutex_unlock(&tiers->lock);
+  }
+  pthread_mutex_unlock(&working_lock);
+}
+
+/* After the compiler was loaded, whose destructors then come later than this. */
+static void end_before_compiler(rs_tiers *tiers) {
+  const rs_nvrtc_calls *calls;
+  if (rs_nvrtc_load(rs_builder_nvrtc(tiers->gpu->builder), &calls))
+    return;
+  pthread_mutex_lock(&working_lock);
+  if (process != getpid() && atexit(end_all) == 0)
+    process = getpid();
+  pthread_mutex_unlock(&working_lock);
+}
+
+static void make(rs_tiers *tiers, const rs_wanted *wanted) {
+  double start = rs_now_ms();
+  bool pushed;
+  rs_program *program = wanted->program;
+  rowscan_status status = rs_device_enter(&tiers->gpu->device, &pushed);
+  if (!status) {
+    status = rs_modules_make(&program->modules, wanted->kernel);
+    rs_device_leave(&tiers->gpu->device, pushed);
+  }
+  double milliseconds = rs_now_ms() - start;
+  atomic_fetch_add(status ? &tiers->failed : &tiers->made, 1);
+  atomic_fetch_add(&tiers->made_us, (int64_t)(1e3 * milliseconds));
+  if (status)
+    rs_log_write(tiers->gpu->log, ROWSCAN_LOG_WARNING, "sm_%d: kernel %s could not be made in the background: %s",
+                 program->arch, rs_kernel_name(wanted->kernel), rowscan_last_error());
+  else
+    rs_log_write(tiers->gpu->log, ROWSCAN_LOG_DEBUG, "sm_%d: kernel %s made in the background in %.2f ms",
+                 program->arch, rs_kernel_name(wanted->kernel), milliseconds);
+}
+
+static void *work(void *user) {
+  enum { LOWEST = 19 };
+  rs_tiers *tiers = user;
+  setpriority(PRIO_PROCESS, 0, LOWEST); /* on Linux of the thread alone */
+  end_before_compiler(tiers);
+  pthread_mutex_lock(&tiers->lock);
+  for (;;) {
+    while (!tiers->count && !tiers->stop)
+      pthread_cond_wait(&tiers->wake, &tiers->lock);
+    if (tiers->stop)
+      break;
+    rs_wanted wanted = tiers->wanted[0];
+    for (int i = 1; i < tiers->count; i++)
+      tiers->wanted[i - 1] = tiers->wanted[i];
+    tiers->count--;
+    tiers->at_work = wanted.program;
+    pthread_mutex_unlock(&tiers->lock);
+    make(tiers, &wanted);
+    pthread_mutex_lock(&tiers->lock);
+    tiers->at_work = NULL;
+    pthread_cond_broadcast(&tiers->idle);
+  }
+  pthread_mutex_unlock(&tiers->lock);
+  return NULL;
+}
+
+/* With the lock held. */
+static bool start(rs_tiers *tiers) {
+  if (tiers->started)
+    return true;
+  sigset_t before;
+  rs_signals_block(&before);
+  tiers->started = pthread_create(&tiers->thread, NULL, work, tiers) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (!tiers->started)
+    return false;
+  pthread_mutex_lock(&working_lock);
+  tiers->next = working;
+  working = tiers;
+  pthread_mutex_unlock(&working_lock);
+  return true;
+}
+
+/* False: it can't be had now. */
+static bool want(rs_tiers *tiers, rs_program *program, rs_kernel kernel) {
+  pthread_mutex_lock(&tiers->lock);
+  bool room = !tiers->stop && tiers->count < RS_TIERS_WANTED && start(tiers);
+  if (room) {
+    tiers->wanted[tiers->count++] = (rs_wanted){program, kernel};
+    pthread_cond_signal(&tiers->wake);
+  }
+  pthread_mutex_unlock(&tiers->lock);
+  return room;
+}
+
+void rs_tiers_forget(rs_tiers *tiers, rs_program *program) {
+  pthread_mutex_lock(&tiers->lock);
+  int kept = 0;
+  for (int i = 0; i < tiers->count; i++)
+    if (tiers->wanted[i].program != program)
+      tiers->wanted[kept++] = tiers->wanted[i];
+  tiers->count = kept;
+  while (tiers->at_work == program)
+    pthread_cond_wait(&tiers->idle, &tiers->lock);
+  pthread_mutex_unlock(&tiers->lock);
+}
+
+/* ---- who serves -------------------------------------------------------------------------------------------------- */
+
+/* Whether there is a kernel for any length beside a program's own. Forced regimes are for those who time them. */
+static bool may_change(const rs_tiers *tiers, const rs_program *program) {
+  return tiers->compile != ROWSCAN_COMPILE_NOW && program->runnable && program->spec.length > 0 &&
+         program->spec.regime == ROWSCAN_REGIME_AUTO;
+}
+
+/* Its kernel takes these rows, and is ready. */
+static bool serves(rs_program *any, const rs_rows *rows) {
+  const rs_geometry *geometry = &any->kernels.geometry;
+  rs_kernel kernel = rows ? rs_kernels_choose(&any->kernels, rows) : rs_geometry_kernel(geometry, 0);
+  return (!rows || rows->length <= rs_most(&geometry->shape[kernel])) &&
+         rs_modules_make(&any->modules, kernel) == ROWSCAN_OK;
+}
+
+/* What is wanted is asked for once, as soon as there is room. */
+void rs_tiers_count(rs_tiers *tiers, rs_program *program, rs_kernel kernel) {
+  rs_module *module = &program->modules.of[kernel];
+  atomic_fetch_add_explicit(&tiers->runs, 1, memory_order_relaxed);
+  int runs = atomic_fetch_add_explicit(&module->runs_of_any, 1, memory_order_relaxed) + 1;
+  if (runs < RS_TIERS_RUNS || tiers->compile == ROWSCAN_COMPILE_NEVER ||
+      atomic_exchange_explicit(&module->wanted, true, memory_order_relaxed))
+    return;
+  if (!want(tiers, program, kernel))
+    atomic_store_explicit(&module->wanted, false, memory_order_relaxed);
+}
+
+rs_program *rs_tiers_serving(rs_tiers *tiers, rs_program *program, rs_kernel kernel, const rs_rows *rows) {
+  if (!may_change(tiers, program) || rs_modules_look(&program->modules, kernel))
+    return program;
+  rs_program *any = atomic_load_explicit(&program->any, memory_order_acquire);
+  if (!any) {
+    any = program_for_any(tiers, &program->spec);
+    if (any)
+      atomic_store_explicit(&program->any, any, memory_order_release);
+  }
+  return any && serves(any, rows) ? any : program; /* which says what is wrong, if it can't be made either */
+}
+
+/* ---- opening and closing ----------------------------------------------------------------------------------------- */
+
+void rs_tiers_open(rs_tiers *tiers, rs_gpu *gpu, rowscan_compile compile) {
+  *tiers = (rs_tiers){.gpu = gpu, .compile = compile};
+  pthread_mutex_init(&tiers->lock, NULL); /* none of which can fail with no attributes */
+  pthread_cond_init(&tiers->wake, NULL);
+  pthread_cond_init(&tiers->idle, NULL);
+}
+
+void rs_tiers_stop(rs_tiers *tiers) {
+  pthread_mutex_lock(&tiers->lock);
+  bool started = tiers->started;
+  tiers->stop = true;
+  pthread_cond_signal(&tiers->wake);
+  pthread_mutex_unlock(&tiers->lock);
+  if (!started)
+    return;
+  pthread_join(tiers->thread, NULL);
+  pthread_mutex_lock(&working_lock);
+  rs_tiers **at = &working;
+  while (*at != tiers)
+    at = &(*at)->next;
+  *at = tiers->next;
+  pthread_mutex_unlock(&working_lock);
+}
+
+void rs_tiers_close(rs_tiers *tiers) {
+  while (tiers->programs) {
+    any_length *one = tiers->programs;
+    tiers->programs = one->next;
+    rs_program_close(&one->program);
+    free(one);
+  }
+  pthread_cond_destroy(&tiers->idle);
+  pthread_cond_destroy(&tiers->wake);
+  pthread_mutex_destroy(&tiers->lock);
+}

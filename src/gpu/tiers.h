@@ -1,0 +1,66 @@
+/*
+ * tiers.h - while the kernel for a program's length is not made, one for any length serves, and a thread makes the
+ * first SPDX-License-Identifier: MIT
+ *
+ * Bits do not depend on the kernel, so that which one serves may change from one run to the next. A kernel that the
+ * cache has is loaded at once, which takes less than a millisecond. Else the run goes by the program of the same spec
+ * for any length, which is compiled once for all lengths; and what comes back often enough is compiled by a thread of
+ * low priority and used from then on. What was captured in a graph stays what it was.
+ */
+#ifndef RS_TIERS_H
+#define RS_TIERS_H
+
+#include <stdatomic.h>
+
+#include "modules.h"
+#include "rowscan.h"
+
+struct rs_program;
+
+enum {
+  RS_TIERS_RUNS = 8,   /* of a kernel for any length, after which that for its length is wanted */
+  RS_TIERS_WANTED = 64 /* kernels that wait for the thread; more ask again */
+};
+
+typedef struct rs_wanted {
+  struct rs_program *program;
+  rs_kernel kernel;
+} rs_wanted;
+
+/* Of a context. Serves many threads at once. */
+typedef struct rs_tiers {
+  rs_gpu *gpu;
+  rowscan_compile compile;
+  pthread_mutex_t lock; /* of what follows */
+  pthread_cond_t wake;  /* the thread has work, or must end */
+  pthread_cond_t idle;  /* a kernel is made, or was given up */
+  struct rs_any_length *programs;
+  rs_wanted wanted[RS_TIERS_WANTED];
+  int count;
+  struct rs_program *at_work; /* whose kernel the thread makes now */
+  bool started, stop;
+  pthread_t thread;
+  struct rs_tiers *next;                       /* of all that have a thread, in this process */
+  _Atomic int64_t runs, made, failed, made_us; /* as in rowscan_context_info */
+} rs_tiers;
+
+void rs_tiers_open(rs_tiers *tiers, rs_gpu *gpu, rowscan_compile compile);
+
+/* Ends the thread, after the kernel that it is compiling; then no program may ask for another. */
+void rs_tiers_stop(rs_tiers *tiers);
+void rs_tiers_close(rs_tiers *tiers); /* after it was stopped */
+
+/*
+ * The program that serves a run of a program whose kernel is not loaded yet: this one, if the cache had the kernel or a
+ * caller must wait for it, or the one for any length, with its kernel ready. rows: NULL for those that most runs have.
+ * With the device's context current.
+ */
+struct rs_program *rs_tiers_serving(rs_tiers *tiers, struct rs_program *program, rs_kernel kernel, const rs_rows *rows);
+
+/* A run of a program was served by the one for any length; what has been so often enough is wanted. */
+void rs_tiers_count(rs_tiers *tiers, struct rs_program *program, rs_kernel kernel);
+
+/* Before a program closes: nobody makes its kernels any more. */
+void rs_tiers_forget(rs_tiers *tiers, struct rs_program *program);
+
+#endif

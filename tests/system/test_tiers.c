@@ -1,0 +1,435 @@
+/*
+ * test_tiers.c - no run waits for its own kernel: one for any length serves, and a thread makes what comes back
+ * SPDX-License-Identifier: MIT
+ *
+ * On a GPU, or the simulated one under tests/system/simulated.sh. What is right is what the host engine says.
+ */
+#include <check.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../gpu/device.h"
+#include "../support/run_tests.h"
+#include "rowscan.h"
+
+enum { MOST = 4096, ROWS = 3, OFTEN = 8, LENGTHS = 12 };
+
+static rowscan_context *host;
+static char *program;
+
+static rowscan_context *open_gpu(rowscan_compile compile, bool cache_only) {
+  rowscan_context *context;
+  ck_assert_msg(!rowscan_open(&context, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_CUDA, .compile = compile,
+                                                        .cache_only = cache_only)),
+                "%s", rowscan_last_error());
+  return context;
+}
+
+static void set_up(void) {
+  ck_assert_msg(!device_open(), "no GPU in this process");
+  ck_assert(!rowscan_open(&host, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_HOST, .threads = 1)));
+}
+
+static void tear_down(void) {
+  rowscan_close(host);
+  device_close();
+}
+
+static rowscan_context_info info_of(const rowscan_context *context) {
+  rowscan_context_info info = ROWSCAN_INFO(rowscan_context_info);
+  ck_assert(!rowscan_context_info_get(context, &info));
+  return info;
+}
+
+static int64_t compiles_of(rowscan_context *context) {
+  rowscan_cache_info info = ROWSCAN_INFO(rowscan_cache_info);
+  ck_assert(!rowscan_cache_info_get(context, &info));
+  return info.counts.compiles;
+}
+
+/* ---- a scan ------------------------------------------------------------------------------------------------------ */
+
+typedef struct arrays {
+  float in[ROWS * MOST], right[ROWS * MOST], out[ROWS * MOST];
+  void *device_in, *device_out;
+} arrays;
+
+static arrays *new_arrays(void) {
+  arrays *a = calloc(1, sizeof *a);
+  ck_assert_ptr_nonnull(a);
+  for (int i = 0; i < ROWS * MOST; i++)
+    a->in[i] = (float)((i * 2654435761u >> 9) & 4095) / 1024 - 2;
+  a->device_in = device_alloc(sizeof a->in);
+  a->device_out = device_alloc(sizeof a->out);
+  device_upload(a->device_in, a->in, sizeof a->in, NULL);
+  device_wait(NULL);
+  return a;
+}
+
+static void free_arrays(arrays *a) {
+  device_free(a->device_in);
+  device_free(a->device_out);
+  free(a);
+}
+
+static rowscan_problem problem_of(const void *in, void *out, const int64_t *shape, int dim) {
+  return (rowscan_problem){.size = sizeof(rowscan_problem),
+                           .rank = 2,
+                           .shape = shape,
+                           .dim = dim,
+                           .input = {(void *)in, ROWSCAN_F32},
+                           .output = {out, ROWSCAN_F32}};
+}
+
+/* Of ROWS rows of so many elements, or as many columns. Returns what the call did. */
+static rowscan_status scan(rowscan_context *context, arrays *a, int64_t length, bool columns, device_stream stream) {
+  const int64_t shape[] = {columns ? length : ROWS, columns ? ROWS : length};
+  rowscan_problem p = problem_of(a->in, a->right, shape, !columns);
+  ck_assert(!rowscan_scan(host, &p, NULL));
+  device_fill(a->device_out, 0xff, sizeof a->out, stream);
+  p = problem_of(a->device_in, a->device_out, shape, !columns);
+  return rowscan_scan(context, &p, stream);
+}
+
+static void compare(arrays *a, int64_t length, device_stream stream) {
+  device_download(a->out, a->device_out, sizeof a->out, stream);
+  device_wait(stream);
+  ck_assert_msg(!memcmp(a->out, a->right, (size_t)(ROWS * length) * sizeof *a->out), "%lld elements",
+                (long long)length);
+}
+
+static void scan_right(rowscan_context *context, arrays *a, int64_t length, bool columns) {
+  ck_assert_msg(!scan(context, a, length, columns, NULL), "%s", rowscan_last_error());
+  compare(a, length, NULL);
+}
+
+/* Until the thread has made so many kernels. */
+static void wait_for(const rowscan_context *context, int64_t kernels) {
+  enum { SECONDS = 240, A_SECOND = 100 };
+  for (int i = 0; i < SECONDS * A_SECOND && info_of(context).background_kernels < kernels; i++)
+    nanosleep(&(struct timespec){.tv_nsec = 1000000000 / A_SECOND}, NULL);
+  ck_assert_int_eq(info_of(context).background_kernels, kernels);
+}
+
+/* ---- lengths that change ----------------------------------------------------------------------------------------- */
+
+/* Rows need no more than the kernels there are for any length, whatever lengths come, and the thread has nothing to do.
+ */
+START_TEST(new_lengths_compile_nothing) {
+  enum { KERNELS = 5 };
+  rowscan_context *context = open_gpu(ROWSCAN_COMPILE_BACKGROUND, false);
+  arrays *a = new_arrays();
+  for (int64_t length = 1; length <= MOST; length += length / 3 + 1)
+    scan_right(context, a, length, _i);
+  int64_t runs = info_of(context).any_length_runs;
+  for (int64_t length = 2; length <= MOST; length += length / 2 + 1)
+    scan_right(context, a, length, _i);
+  ck_assert_int_le(compiles_of(context), KERNELS);
+  ck_assert_int_gt(info_of(context).any_length_runs, runs);
+  ck_assert_int_eq(info_of(context).background_kernels, 0);
+  free_arrays(a);
+  rowscan_close(context);
+}
+END_TEST
+
+/* What comes back has a kernel of its own after a while, with the same bits before and after. */
+START_TEST(what_comes_back_is_compiled) {
+  rowscan_context *context = open_gpu(ROWSCAN_COMPILE_BACKGROUND, false);
+  arrays *a = new_arrays();
+  for (int i = 0; i < OFTEN - 1; i++)
+    scan_right(context, a, 1000, _i);
+  int64_t before = compiles_of(context);
+  scan_right(context, a, 1000, _i);
+  wait_for(context, 1);
+  int64_t runs = info_of(context).any_length_runs;
+  ck_assert_int_eq(runs, OFTEN);
+  ck_assert_int_eq(compiles_of(context), before + 1);
+  for (int i = 0; i < OFTEN; i++)
+    scan_right(context, a, 1000, _i);
+  ck_assert_int_eq(info_of(context).any_length_runs, runs);
+  ck_assert_int_eq(info_of(context).background_failed, 0);
+  ck_assert(info_of(context).background_ms > 0);
+  free_arrays(a);
+  rowscan_close(context);
+}
+END_TEST
+
+START_TEST(never_leaves_it_at_that) {
+  rowscan_context *context = open_gpu(ROWSCAN_COMPILE_NEVER, false);
+  arrays *a = new_arrays();
+  for (int i = 0; i < 3 * OFTEN; i++)
+    scan_right(context, a, 1000, false);
+  ck_assert_int_ge(info_of(context).any_length_runs, 3 * OFTEN);
+  ck_assert_int_eq(info_of(context).background_kernels, 0);
+  free_arrays(a);
+  rowscan_close(context);
+}
+END_TEST
+
+START_TEST(now_waits) {
+  rowscan_context *context = open_gpu(ROWSCAN_COMPILE_NOW, false);
+  arrays *a = new_arrays();
+  scan_right(context, a, 1000, false);
+  scan_right(context, a, 1001, false);
+  ck_assert_int_eq(compiles_of(context), 2);
+  ck_assert_int_eq(info_of(context).any_length_runs, 0);
+  free_arrays(a);
+  rowscan_close(context);
+}
+END_TEST
+
+/* ---- plans ------------------------------------------------------------------------------------------------------- */
+
+static void run_plan(rowscan_plan *plan, arrays *a, int64_t length, int64_t told) {
+  const int64_t shape[] = {ROWS, length};
+  rowscan_problem p = problem_of(a->in, a->right, shape, 1);
+  ck_assert(!rowscan_scan(host, &p, NULL));
+  ck_assert_msg(
+      !rowscan_plan_run(
+          plan, ROWSCAN_ARGS(.input = a->device_in, .output = a->device_out, .rows = ROWS, .length = told), NULL),
+      "%s", rowscan_last_error());
+  compare(a, length, NULL);
+}
+
+/* A plan is there before its kernels are, unless it is prepared. */
+START_TEST(preparing_waits) {
+  rowscan_context *context = open_gpu(ROWSCAN_COMPILE_BACKGROUND, false);
+  arrays *a = new_arrays();
+  rowscan_plan *plan;
+  ck_assert(!rowscan_plan_create(&plan, context, &(rowscan_spec){.size = sizeof(rowscan_spec), .length = 1000}));
+  run_plan(plan, a, 1000, 0);
+  ck_assert_int_eq(info_of(context).any_length_runs, 1);
+  ck_assert(!rowscan_plan_prepare(plan, ROWSCAN_ARGS(.input = a->device_in, .output = a->device_out, .rows = ROWS)));
+  run_plan(plan, a, 1000, 1000);
+  ck_assert_int_eq(info_of(context).any_length_runs, 1);
+  rowscan_plan_destroy(plan);
+  free_arrays(a);
+  rowscan_close(context);
+}
+END_TEST
+
+/* A plan for any length, and what it is told wrongly. */
+START_TEST(a_plan_for_any_length) {
+  rowscan_context *context = open_gpu(ROWSCAN_COMPILE_NOW, false);
+  arrays *a = new_arrays();
+  rowscan_plan *plan;
+  ck_assert(!rowscan_plan_create(&plan, context,
+                                 &(rowscan_spec){.size = sizeof(rowscan_spec), .length = ROWSCAN_ANY_LENGTH}));
+  for (int64_t length = 1; length <= MOST; length += length / 2 + 1)
+    run_plan(plan, a, length, length);
+  ck_assert_int_eq(
+      rowscan_plan_run(plan, ROWSCAN_ARGS(.input = a->device_in, .output = a->device_out, .rows = ROWS, .length = -5),
+                       NULL),
+      ROWSCAN_BAD_ARGUMENT);
+  ck_assert_str_eq(rowscan_last_error(), "args: field 'length': -5 is not a whole number, 0 to 2^56");
+  rowscan_plan_destroy(plan);
+  ck_assert(!rowscan_plan_create(&plan, context, &(rowscan_spec){.size = sizeof(rowscan_spec), .length = 7}));
+  ck_assert_int_eq(
+      rowscan_plan_run(plan, ROWSCAN_ARGS(.input = a->device_in, .output = a->device_out, .rows = ROWS, .length = 8),
+                       NULL),
+      ROWSCAN_BAD_ARGUMENT);
+  ck_assert_str_eq(rowscan_last_error(), "args: field 'length': 8, but the spec's is 7");
+  rowscan_plan_destroy(plan);
+  free_arrays(a);
+  rowscan_close(context);
+}
+END_TEST
+
+/* ---- what goes on meanwhile -------------------------------------------------------------------------------------- */
+
+/* A plan that goes while its kernel is wanted, or made; and the context after it. */
+START_TEST(closed_meanwhile) {
+  arrays *a = new_arrays();
+  for (int i = 0; i < 4; i++) {
+    rowscan_context *context = open_gpu(ROWSCAN_COMPILE_BACKGROUND, false);
+    rowscan_plan *plan[2];
+    for (int p = 0; p < 2; p++) {
+      rowscan_spec spec = {.size = sizeof spec, .length = 1000 + 10 * i + p};
+      ck_assert(!rowscan_plan_create(&plan[p], context, &spec));
+      for (int run = 0; run <= OFTEN; run++)
+        run_plan(plan[p], a, spec.length, 0);
+    }
+    if (i % 2)
+      nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    rowscan_plan_destroy(plan[1]);
+    rowscan_plan_destroy(plan[0]);
+    rowscan_close(context);
+  }
+  free_arrays(a);
+}
+END_TEST
+
+/* A graph keeps the kernel that was captured, and runs beside the other. */
+START_TEST(captured) {
+  rowscan_context *context = open_gpu(ROWSCAN_COMPILE_BACKGROUND, false);
+  arrays *a = new_arrays();
+  device_stream stream = device_stream_new();
+  scan_right(context, a, 1000, false);
+  device_capture(stream);
+  ck_assert_msg(!scan(context, a, 1000, false, stream), "%s", rowscan_last_error());
+  device_graph *graph = device_captured(stream);
+  for (int i = 0; i < OFTEN; i++)
+    scan_right(context, a, 1000, false);
+  wait_for(context, 1);
+  device_launch(graph, stream);
+  compare(a, 1000, stream);
+  device_graph_free(graph);
+  device_stream_free(stream);
+  free_arrays(a);
+  rowscan_close(context);
+}
+END_TEST
+
+typedef struct caller {
+  pthread_t thread;
+  rowscan_context *context;
+  int number;
+} caller;
+
+static void *call_often(void *user) {
+  caller *c = user;
+  device_use();
+  arrays *a = new_arrays();
+  device_stream stream = device_stream_new();
+  for (int i = 0; i < 3 * OFTEN; i++)
+    for (int64_t length = 700; length < 704; length++) {
+      ck_assert(!scan(c->context, a, length + c->number % 2, false, stream));
+      compare(a, length + c->number % 2, stream);
+    }
+  device_stream_free(stream);
+  free_arrays(a);
+  return NULL;
+}
+
+START_TEST(from_many_threads) {
+  enum { THREADS = 4 };
+  rowscan_context *context = open_gpu(ROWSCAN_COMPILE_BACKGROUND, false);
+  caller callers[THREADS];
+  for (int i = 0; i < THREADS; i++) {
+    callers[i] = (caller){.context = context, .number = i};
+    ck_assert(!pthread_create(&callers[i].thread, NULL, call_often, &callers[i]));
+  }
+  for (int i = 0; i < THREADS; i++)
+    pthread_join(callers[i].thread, NULL);
+  rowscan_close(context);
+}
+END_TEST
+
+/* ---- what is missing --------------------------------------------------------------------------------------------- */
+
+/* The error is that of the kernel for the length, as without kernels for any. */
+START_TEST(nothing_may_be_compiled) {
+  rowscan_context *context = open_gpu(ROWSCAN_COMPILE_BACKGROUND, true);
+  arrays *a = new_arrays();
+  ck_assert_int_eq(scan(context, a, 1000, false, NULL), ROWSCAN_NOT_CACHED);
+  ck_assert_msg(strstr(rowscan_last_error(), "length=1000"), "%s", rowscan_last_error());
+  device_wait(NULL);
+  free_arrays(a);
+  rowscan_close(context);
+}
+END_TEST
+
+START_TEST(a_bad_option) {
+  rowscan_context *context;
+  ck_assert_int_eq(rowscan_open(&context, ROWSCAN_OPTIONS(.compile = (rowscan_compile)3)), ROWSCAN_BAD_ARGUMENT);
+  ck_assert_str_eq(rowscan_last_error(), "options: field 'compile': 3 is none of its values");
+}
+END_TEST
+
+/* ---- processes --------------------------------------------------------------------------------------------------- */
+
+/* The end of main while the thread has work, with the context open. Check's own calls are for its tests alone. */
+static int end_meanwhile(void) {
+  rowscan_context *context;
+  if (device_open() ||
+      rowscan_open(&context, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_CUDA, .compile = ROWSCAN_COMPILE_BACKGROUND)))
+    return EXIT_FAILURE;
+  void *elements = device_alloc(MOST * sizeof(float));
+  for (int i = 0; i < OFTEN; i++)
+    for (int64_t length = 900; length < 904; length++) {
+      const int64_t shape[] = {ROWS, length};
+      rowscan_problem p = problem_of(elements, elements, shape, 1);
+      if (rowscan_scan(context, &p, NULL))
+        return EXIT_FAILURE;
+    }
+  return EXIT_SUCCESS;
+}
+
+START_TEST(ended_meanwhile) {
+  pid_t child = fork();
+  if (child == 0) {
+    setenv("CK_FORK", "no", 1);
+    execl(program, program, "end", (char *)NULL);
+    _exit(127);
+  }
+  int told;
+  ck_assert(waitpid(child, &told, 0) == child);
+  ck_assert_msg(WIFEXITED(told) && WEXITSTATUS(told) == EXIT_SUCCESS, "status %x", told);
+}
+END_TEST
+
+/* A child that was forked while the thread works, which it has not. */
+START_TEST(forked_meanwhile) {
+  rowscan_context *context = open_gpu(ROWSCAN_COMPILE_BACKGROUND, false);
+  arrays *a = new_arrays();
+  for (int i = 0; i < OFTEN; i++)
+    scan_right(context, a, 1100, false);
+  pid_t child = fork();
+  if (child == 0) {
+    rowscan_close(context);
+    exit(EXIT_SUCCESS);
+  }
+  int told;
+  ck_assert(waitpid(child, &told, 0) == child);
+  ck_assert_msg(WIFEXITED(told) && WEXITSTATUS(told) == EXIT_SUCCESS, "status %x", told);
+  wait_for(context, 1);
+  scan_right(context, a, 1100, false);
+  free_arrays(a);
+  rowscan_close(context);
+}
+END_TEST
+
+/* ---- main -------------------------------------------------------------------------------------------------------- */
+
+/* Asked in a child: a driver that was started does not survive the forks of the tests. */
+static bool there_is_a_gpu(void) {
+  int told = 0;
+  pid_t child = fork();
+  if (child == 0)
+    _exit(device_open() ? 1 : 0);
+  return child > 0 && waitpid(child, &told, 0) == child && WIFEXITED(told) && !WEXITSTATUS(told);
+}
+
+int main(int argc, char **argv) {
+  program = argv[0];
+  if (argc > 1)
+    return end_meanwhile();
+  if (!there_is_a_gpu()) {
+    printf("SKIP: no GPU\n");
+    return 77;
+  }
+  Suite *suite = suite_create("tiers");
+  TCase *cases = tcase_create("tiers");
+  tcase_add_checked_fixture(cases, set_up, tear_down);
+  tcase_set_timeout(cases, 1200);
+  tcase_add_loop_test(cases, new_lengths_compile_nothing, 0, 2);
+  tcase_add_loop_test(cases, what_comes_back_is_compiled, 0, 2);
+  tcase_add_test(cases, never_leaves_it_at_that);
+  tcase_add_test(cases, now_waits);
+  tcase_add_test(cases, preparing_waits);
+  tcase_add_test(cases, a_plan_for_any_length);
+  tcase_add_test(cases, closed_meanwhile);
+  tcase_add_test(cases, captured);
+  tcase_add_test(cases, from_many_threads);
+  tcase_add_test(cases, nothing_may_be_compiled);
+  tcase_add_test(cases, a_bad_option);
+  tcase_add_test(cases, ended_meanwhile);
+  tcase_add_test(cases, forked_meanwhile);
+  suite_add_tcase(suite, cases);
+  return run_tests(suite);
+}
