@@ -4,7 +4,6 @@
  */
 #include "program.h"
 
-#include "tiers.h"
 #include "tuned.h"
 
 /* ---- made ready -------------------------------------------------------------------------------------------------- */
@@ -32,27 +31,6 @@ rowscan_status rs_program_prepare(rs_program *program, const rs_rows *rows, int 
   if (status)
     return status;
   status = rows ? make_for(program, rows) : make_all(program, threads);
-  rs_device_leave(device, pushed);
-  return status;
-}
-
-/* The kernel that these rows need, or the one that serves until it is made. */
-static rowscan_status make_serving(rs_program *program, const rs_rows *rows) {
-  rs_kernel kernel =
-      rows ? rs_kernels_choose(&program->kernels, rows) : rs_geometry_kernel(&program->kernels.geometry, 0);
-  rs_tiers *tiers = program->gpu->tiers;
-  bool other = tiers && rs_tiers_serving(tiers, program, kernel, rows) != program;
-  return other ? ROWSCAN_OK : rs_modules_make(&program->modules, kernel);
-}
-
-rowscan_status rs_program_ready(rs_program *program, const rs_rows *rows) {
-  const rs_device *device = &program->gpu->device;
-  bool pushed;
-  rowscan_status status = rs_device_enter(device, &pushed);
-  if (status)
-    return status;
-  if (!rows || rs_rows_any(rows, rs_length(&program->spec, rows)))
-    status = make_serving(program, rows);
   rs_device_leave(device, pushed);
   return status;
 }
@@ -94,8 +72,6 @@ static void unload(rs_program *program) {
 }
 
 void rs_program_close(rs_program *program) {
-  if (program->runnable && program->gpu->tiers)
-    rs_tiers_forget(program->gpu->tiers, program);
   if (program->runnable)
     unload(program);
   rs_modules_close(&program->modules);

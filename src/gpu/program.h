@@ -25,9 +25,6 @@ typedef struct rs_program {
 void rs_program_open(rs_program *program, rs_gpu *gpu, const rowscan_spec *spec, int arch, bool runnable);
 void rs_program_close(rs_program *program);
 
-/* Makes ready the kernel that these rows need; NULL: the first of rs_geometry_kernel. */
-rowscan_status rs_program_ready(rs_program *program, const rs_rows *rows);
-
 /*
  * Makes ready what a run of these rows needs, kernel and scratch memory; NULL: what any do, in so many threads. The
  * program is runnable.

@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "launch.h"
+#include "tiers.h"
 
 /* Recorded after the last run on a stream, and after those on streams that it waited for. */
 typedef struct last_run {
@@ -152,7 +153,7 @@ static void destroy_list(rs_table_node *node) {
   for (rs_table_node *next; node; node = next) {
     next = node->next;
     destroy_events(&node->program.gpu->device, node);
-    rs_program_close(&node->program);
+    rs_tiers_close_program(&node->program);
     free(node);
   }
 }
@@ -166,9 +167,9 @@ static rowscan_status make(rs_table_node **made, rs_gpu *gpu, uint64_t hash, con
     return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for the table of programs");
   *node = (rs_table_node){.hash = hash};
   rs_program_open(&node->program, gpu, spec, gpu->device.arch, true);
-  rowscan_status status = rs_program_ready(&node->program, rows);
+  rowscan_status status = rs_tiers_ready(&node->program, rows);
   if (status) {
-    rs_program_close(&node->program);
+    rs_tiers_close_program(&node->program);
     free(node);
     return status;
   }

@@ -12,7 +12,6 @@
 #include "base/clock.h"
 #include "base/signals.h"
 #include "compile/nvrtc.h"
-#include "program.h"
 
 typedef struct rs_any_length {
   struct rs_any_length *next;
@@ -152,7 +151,7 @@ static bool want(rs_tiers *tiers, rs_program *program, rs_kernel kernel) {
   return room;
 }
 
-void rs_tiers_forget(rs_tiers *tiers, rs_program *program) {
+static void forget(rs_tiers *tiers, const rs_program *program) {
   pthread_mutex_lock(&tiers->lock);
   int kept = 0;
   for (int i = 0; i < tiers->count; i++)
@@ -162,6 +161,12 @@ void rs_tiers_forget(rs_tiers *tiers, rs_program *program) {
   while (tiers->at_work == program)
     pthread_cond_wait(&tiers->idle, &tiers->lock);
   pthread_mutex_unlock(&tiers->lock);
+}
+
+void rs_tiers_close_program(rs_program *program) {
+  if (program->runnable && program->gpu->tiers)
+    forget(program->gpu->tiers, program);
+  rs_program_close(program);
 }
 
 /* ---- who serves -------------------------------------------------------------------------------------------------- */
@@ -202,6 +207,26 @@ rs_program *rs_tiers_serving(rs_tiers *tiers, rs_program *program, rs_kernel ker
       atomic_store_explicit(&program->any, any, memory_order_release);
   }
   return any && serves(any, rows) ? any : program; /* which says what is wrong, if it can't be made either */
+}
+
+static rowscan_status make_serving(rs_program *program, const rs_rows *rows) {
+  rs_tiers *tiers = program->gpu->tiers;
+  rs_kernel kernel =
+      rows ? rs_kernels_choose(&program->kernels, rows) : rs_geometry_kernel(&program->kernels.geometry, 0);
+  bool other = tiers && rs_tiers_serving(tiers, program, kernel, rows) != program;
+  return other ? ROWSCAN_OK : rs_modules_make(&program->modules, kernel);
+}
+
+rowscan_status rs_tiers_ready(rs_program *program, const rs_rows *rows) {
+  const rs_device *device = &program->gpu->device;
+  bool pushed;
+  rowscan_status status = rs_device_enter(device, &pushed);
+  if (status)
+    return status;
+  if (!rows || rs_rows_any(rows, rs_length(&program->spec, rows)))
+    status = make_serving(program, rows);
+  rs_device_leave(device, pushed);
+  return status;
 }
 
 /* ---- opening and closing ----------------------------------------------------------------------------------------- */

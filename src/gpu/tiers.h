@@ -12,10 +12,8 @@
 
 #include <stdatomic.h>
 
-#include "modules.h"
+#include "program.h"
 #include "rowscan.h"
-
-struct rs_program;
 
 enum {
   RS_TIERS_RUNS = 8,   /* of a kernel for any length, after which that for its length is wanted */
@@ -23,7 +21,7 @@ enum {
 };
 
 typedef struct rs_wanted {
-  struct rs_program *program;
+  rs_program *program;
   rs_kernel kernel;
 } rs_wanted;
 
@@ -37,7 +35,7 @@ typedef struct rs_tiers {
   struct rs_any_length *programs;
   rs_wanted wanted[RS_TIERS_WANTED];
   int count;
-  struct rs_program *at_work; /* whose kernel the thread makes now */
+  rs_program *at_work; /* whose kernel the thread makes now */
   bool started, stop;
   pthread_t thread;
   struct rs_tiers *next;                       /* of all that have a thread, in this process */
@@ -51,16 +49,21 @@ void rs_tiers_stop(rs_tiers *tiers);
 void rs_tiers_close(rs_tiers *tiers); /* after it was stopped */
 
 /*
- * The program that serves a run of a program whose kernel is not loaded yet: this one, if the cache had the kernel or a
- * caller must wait for it, or the one for any length, with its kernel ready. rows: NULL for those that most runs have.
- * With the device's context current.
+ * Makes ready what serves these rows: a program's own kernel, or that of the program for any length. NULL: the rows of
+ * most runs. Errors: those of rs_modules_make.
  */
-struct rs_program *rs_tiers_serving(rs_tiers *tiers, struct rs_program *program, rs_kernel kernel, const rs_rows *rows);
+rowscan_status rs_tiers_ready(rs_program *program, const rs_rows *rows);
+
+/*
+ * The program that serves a run of a program whose kernel is not loaded: this one, if the cache had the kernel or the
+ * run must wait for it, else the one for any length, with its kernel ready. With the device's context current.
+ */
+rs_program *rs_tiers_serving(rs_tiers *tiers, rs_program *program, rs_kernel kernel, const rs_rows *rows);
 
 /* A run of a program was served by the one for any length; what has been so often enough is wanted. */
-void rs_tiers_count(rs_tiers *tiers, struct rs_program *program, rs_kernel kernel);
+void rs_tiers_count(rs_tiers *tiers, rs_program *program, rs_kernel kernel);
 
-/* Before a program closes: nobody makes its kernels any more. */
-void rs_tiers_forget(rs_tiers *tiers, struct rs_program *program);
+/* Closes a program, whose kernels nobody makes any more. */
+void rs_tiers_close_program(rs_program *program);
 
 #endif

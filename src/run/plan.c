@@ -37,7 +37,7 @@ rowscan_status rs_plan_create(rowscan_plan **out, rowscan_context *context, cons
   rowscan_plan *plan = open_plan(context, spec, context->gpu.device.arch, true);
   if (!plan)
     return ROWSCAN_OUT_OF_MEMORY;
-  return give(plan, plan->program.arch ? rs_program_ready(&plan->program, rows) : ROWSCAN_OK, out);
+  return give(plan, plan->program.arch ? rs_tiers_ready(&plan->program, rows) : ROWSCAN_OK, out);
 }
 
 rowscan_status rs_plan_look(rowscan_plan **out, rowscan_context *context, const rowscan_spec *spec, int arch,
@@ -52,7 +52,7 @@ void rs_plan_destroy(rowscan_plan *plan) {
   if (!plan || rs_context_inherited(plan->context))
     return;
   if (plan->program.arch)
-    rs_program_close(&plan->program);
+    rs_tiers_close_program(&plan->program);
   free(plan);
 }
 

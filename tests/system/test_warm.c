@@ -588,7 +588,7 @@ START_TEST(what_can_not_be_explained_is_told) {
   rowscan_context *context = open_context(fresh(), false);
   ck_assert_int_eq(rowscan_cache_why(context, &list[0], "90", explain, &book), ROWSCAN_BAD_ARGUMENT);
   ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "'arch': \"90\""));
-  ck_assert_int_eq(rowscan_cache_why(context, ROWSCAN_SPEC(.length = -1), "sm_90", explain, &book),
+  ck_assert_int_eq(rowscan_cache_why(context, ROWSCAN_SPEC(.length = -2), "sm_90", explain, &book),
                    ROWSCAN_BAD_ARGUMENT);
   rowscan_close(context);
   setenv("ROWSCAN_CACHE", "off", 1);

@@ -210,7 +210,7 @@ static rowscan_context gpu, host;
 /* Programs run on the host, in place of those of gpu/program.h and gpu/launch.h: what is tested needs no kernel. */
 void __wrap_rs_program_open(rs_program *program, rs_gpu *on, const rowscan_spec *spec, int arch, bool runnable);
 void __wrap_rs_program_close(rs_program *program);
-rowscan_status __wrap_rs_program_ready(rs_program *program, const rs_rows *rows);
+rowscan_status __wrap_rs_tiers_ready(rs_program *program, const rs_rows *rows);
 rowscan_status __wrap_rs_program_prepare(rs_program *program, const rs_rows *rows, int threads);
 rowscan_status __wrap_rs_launch(rs_program *program, const rs_rows *rows, void *workspace, size_t bytes,
                                 CUstream stream);
@@ -219,7 +219,7 @@ void __wrap_rs_program_open(rs_program *program, rs_gpu *on, const rowscan_spec 
   *program = (rs_program){.gpu = on, .spec = *spec, .arch = arch, .runnable = runnable};
 }
 
-rowscan_status __wrap_rs_program_ready(rs_program *program, const rs_rows *rows) {
+rowscan_status __wrap_rs_tiers_ready(rs_program *program, const rs_rows *rows) {
   (void)program, (void)rows;
   return ROWSCAN_OK;
 }
