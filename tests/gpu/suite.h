@@ -16,8 +16,6 @@ typedef struct suite_state {
   int64_t longest;  /* length of a row in most groups */
   int64_t elements; /* of a case, about */
   bool quick;       /* a sample of everything, small: for a simulated GPU */
-  int64_t part;     /* groups of specs have one spec in so many, by lot */
-  uint64_t lot;     /* which */
   const char *group;
   atomic_int passed, failed, skipped;
 } suite_state;

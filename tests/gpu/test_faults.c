@@ -5,6 +5,7 @@
  * The scenario is a user's: open, plan, run in both regimes of the plan, one-call scan, measure, tidy up. It runs on
  * the simulated GPU (LD_LIBRARY_PATH names it; else 77) once for each call it makes, and that call fails. Whatever then
  * fails must say so with a status and a story; what succeeds must have succeeded; at the end everything is freed.
+ * RS_LOT=n with RS_SEED: one call in n.
  */
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 
 #include "../simt/simt.h"
+#include "../support/lot.h"
 #include "rowscan.h"
 #include "spec/developer.h"
 
@@ -203,6 +205,7 @@ static void scenario(void) {
 /* ---- one fault after another ------------------------------------------------------------------------------------- */
 
 static int passed, failed;
+static long first = 1, apart = 1; /* faults: which the lot took */
 
 static void judge(const char *what, long nth, const char *call, int may_go_unseen) {
   long driver = simt.leaks() - 1 /* buffer */ - 1 /* its context */ - 1 /* pushed */, programs = simt.nvrtc_leaks();
@@ -261,7 +264,7 @@ static void driver_faults(void) {
   enum { STEP = 16 };
   char last[64] = "", call[64];
   int equal = 0;
-  for (long nth = 1, step = 1;; nth += step) {
+  for (long nth = first, step = 1;; nth += step * apart) {
     begin();
     simt.fail(NULL, nth, 999);
     scenario();
@@ -269,7 +272,7 @@ static void driver_faults(void) {
     snprintf(call, sizeof call, "%s", fired ? fired : "");
     simt.fail(NULL, 0, 0);
     if (strcmp(call, last) != 0 && step > 1) { /* beyond the end of a row: one by one after the last that was equal */
-      nth -= step;
+      nth -= step * apart;
       step = 1;
       equal = -STEP;
       continue;
@@ -284,7 +287,7 @@ static void driver_faults(void) {
 }
 
 static void nvrtc_faults(void) {
-  for (long nth = 1;; nth++) {
+  for (long nth = first;; nth += apart) {
     begin();
     simt.nvrtc_fail(NULL, nth, 5);
     scenario();
@@ -299,7 +302,7 @@ static void nvrtc_faults(void) {
 }
 
 static void allocation_faults(void) {
-  for (long nth = 1; FAILS_ALLOCATIONS; nth++) {
+  for (long nth = first; FAILS_ALLOCATIONS; nth += apart) {
     begin();
     atomic_store(&allocations_left, nth);
     scenario();
@@ -313,6 +316,9 @@ static void allocation_faults(void) {
 
 int main(void) {
   setvbuf(stdout, NULL, _IOLBF, 0);
+  lot_tell();
+  apart = (long)lot_drawn()->parts;
+  first += (long)(lot_drawn()->seed % lot_drawn()->parts);
   setenv("SIMT_L2", "4k", 1); /* or a measurement would go round thousands of arrays */
   setenv("SIMT_SMS", "2", 1);
   if (!find_simt()) {

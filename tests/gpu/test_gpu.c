@@ -9,7 +9,7 @@
  *
  * usage: test_gpu [group ...]
  * environment: RS_GPU_SEED (1), RS_GPU_CASES (specs of the group random), RS_QUICK=1 (a sample of everything, small),
- * RS_GPU_PART=n (one spec in n, by a lot that comes of RS_SEED, else of the time; groups that have few run whole).
+ * RS_LOT=n with RS_SEED (one spec in n, and of the groups that have few one in n; see tests/support/lot.h).
  * Exit status: 0, 1 if anything failed, 77 where there is no GPU.
  */
 #include <pthread.h>
@@ -19,6 +19,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../support/lot.h"
 #include "device.h"
 #include "suite.h"
 
@@ -30,30 +31,31 @@ static const struct {
   const char *name;
   void (*run)(void);
   bool asked_only; /* takes long: runs only if it is named */
+  bool whole;      /* of few specs: the lot falls on the group */
 } groups[] = {
-    {"types", group_types, false},
-    {"regimes", group_regimes, false},
-    {"geometries", group_geometries, false},
-    {"lengths", group_lengths, false},
-    {"widths", group_widths, false},
-    {"views", group_views, false},
-    {"ends", group_ends, false},
-    {"few", group_few, false},
-    {"offsets", group_offsets, false},
-    {"random", group_random, false},
-    {"batch", group_batch, false},
-    {"repeat", group_repeat, false},
-    {"delays", group_delays, false},
-    {"held", group_held, false},
-    {"chain", group_chain, false},
-    {"capture", group_capture, false},
-    {"stay", group_stay, false},
-    {"outlive", group_outlive, false},
-    {"threads", group_threads, false},
-    {"host", group_host, false},
-    {"issue", group_issue, false},
-    {"big", group_big, false},
-    {"issue-full", group_issue_full, true},
+    {"types", group_types, false, false},
+    {"regimes", group_regimes, false, false},
+    {"geometries", group_geometries, false, false},
+    {"lengths", group_lengths, false, false},
+    {"widths", group_widths, false, false},
+    {"views", group_views, false, false},
+    {"ends", group_ends, false, false},
+    {"few", group_few, false, false},
+    {"offsets", group_offsets, false, false},
+    {"random", group_random, false, false},
+    {"batch", group_batch, false, true},
+    {"repeat", group_repeat, false, true},
+    {"delays", group_delays, false, true},
+    {"held", group_held, false, true},
+    {"chain", group_chain, false, true},
+    {"capture", group_capture, false, true},
+    {"stay", group_stay, false, true},
+    {"outlive", group_outlive, false, true},
+    {"threads", group_threads, false, true},
+    {"host", group_host, false, true},
+    {"issue", group_issue, false, true},
+    {"big", group_big, false, true},
+    {"issue-full", group_issue_full, true, true},
 };
 enum { GROUPS = sizeof groups / sizeof *groups };
 
@@ -113,8 +115,8 @@ bool suite_plan_any(suite_plans *plans) {
 
 bool suite_draws(const rowscan_spec *spec) {
   uint64_t part = (uint64_t)spec->length << 16 ^ (uint64_t)spec->in_type << 12 ^ (uint64_t)spec->out_type << 8;
-  random_source random = random_for(suite.lot, part, spec->flags << 4 ^ (unsigned)spec->mask_mode << 2 ^ spec->op);
-  return random_one_in(&random, suite.part);
+  random_source random = random_for(0, part, spec->flags << 4 ^ (unsigned)spec->mask_mode << 2 ^ spec->op);
+  return lot_takes(suite.group, random_bits(&random));
 }
 
 void suite_plan_free(suite_plans *plans) {
@@ -133,8 +135,6 @@ static int64_t number(const char *variable, int64_t otherwise) {
 static void read_environment(void) {
   suite.quick = number("RS_QUICK", 0) != 0;
   suite.seed = (uint64_t)number("RS_GPU_SEED", 1);
-  suite.part = number("RS_GPU_PART", 1);
-  suite.lot = (uint64_t)number("RS_SEED", suite.part > 1 ? time(NULL) : 0);
   suite.cases = number("RS_GPU_CASES", suite.quick ? 8 : 300);
   suite.longest = suite.quick ? 2500 : 1000003;
   suite.elements = suite.quick ? 1 << 12 : 1 << 18;
@@ -155,11 +155,15 @@ static int usage(void) {
   return 2;
 }
 
-static bool wanted(int group, int count, char **names) {
+static bool named(int group, int count, char **names) {
   for (int i = 0; i < count; i++)
     if (!strcmp(names[i], groups[group].name))
       return true;
   return count == 0 && !groups[group].asked_only;
+}
+
+static bool wanted(int group, int count, char **names) {
+  return named(group, count, names) && (!groups[group].whole || lot_takes("groups", (uint64_t)group));
 }
 
 static double seconds(void) {
@@ -198,8 +202,7 @@ int main(int argc, char **argv) {
   printf("rowscan %s, %d multiprocessors%s, RS_GPU_SEED=%llu RS_GPU_CASES=%lld%s\n", rowscan_version(),
          device_multiprocessors(), device_simulated() ? " (simulated)" : "", (unsigned long long)suite.seed,
          (long long)suite.cases, suite.quick ? " RS_QUICK=1" : "");
-  if (suite.part > 1)
-    printf("RS_GPU_PART=%lld RS_SEED=%llu\n", (long long)suite.part, (unsigned long long)suite.lot);
+  lot_tell();
   if (open_contexts())
     for (int g = 0; g < GROUPS; g++)
       if (wanted(g, argc - 1, argv + 1))

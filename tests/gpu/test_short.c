@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "../support/judge.h"
+#include "../support/lot.h"
 #include "../support/quick.h"
 #include "../support/run_tests.h"
 #include "any_op.h"
@@ -423,13 +424,14 @@ int main(void) {
     return 77;
   setenv("SIMT_CXXFLAGS", "-O0 -g0", 0); /* compiling takes longer than running */
   quick = is_quick();
+  lot_tell();
   Suite *suite = suite_create("short");
   TCase *cases = tcase_create("lengths");
   tcase_set_timeout(cases, 0);
-  tcase_add_loop_test(cases, shapes, 0, quick ? 20 : 111);
-  tcase_add_loop_test(cases, all_lengths, 0, quick ? 5 : 300 / LENGTHS);
-  tcase_add_loop_test(cases, powers, 1, quick ? 2 : 5);
-  tcase_add_test(cases, without_bulk_copies);
+  lot_add_loop_test(cases, shapes, 0, quick ? 20 : 111);
+  lot_add_loop_test(cases, all_lengths, 0, quick ? 5 : 300 / LENGTHS);
+  lot_add_loop_test(cases, powers, 1, quick ? 2 : 5);
+  lot_add_loop_test(cases, without_bulk_copies, 0, 1);
   suite_add_tcase(suite, cases);
   return run_tests(suite);
 }

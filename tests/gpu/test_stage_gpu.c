@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "../simt/simt.h"
+#include "../support/lot.h"
 #include "../support/quick.h"
 #include "../support/run_tests.h"
 #include "../support/stage_case.h"
@@ -349,18 +350,19 @@ int main(void) {
   if (!there_is_a_gpu())
     return 77;
   find_simt();
+  lot_tell();
   Suite *suite = suite_create("stage_gpu");
   TCase *cases = tcase_create("stage_gpu");
   tcase_set_timeout(cases, 1200); /* a simulated GPU under sanitizers takes its time */
-  tcase_add_loop_test(cases, small_pieces, 0, SPECS);
+  lot_add_loop_test(cases, small_pieces, 0, SPECS);
   tcase_add_test(cases, long_blocks);
   tcase_add_test(cases, progress);
   tcase_add_test(cases, many_callers);
   tcase_add_test(cases, plans_go_when_they_are_done);
   if (simt.leaks) {
-    tcase_add_loop_test(cases, as_late_as_may_be, 0, 2 * SPECS);
-    tcase_add_loop_test(cases, larger_than_memory, 0, 3);
-    tcase_add_loop_test(cases, every_call_fails, 0, 4);
+    lot_add_loop_test(cases, as_late_as_may_be, 0, 2 * SPECS);
+    lot_add_loop_test(cases, larger_than_memory, 0, 3);
+    lot_add_loop_test(cases, every_call_fails, 0, 4);
   }
   suite_add_tcase(suite, cases);
   return run_tests(suite);

@@ -334,14 +334,6 @@ static uint64_t source_sum(const simt_source *source, uint64_t sum) {
   return sum;
 }
 
-/* Of kernels one in SIMT_CHECKED has the flags, those that SIMT_CHECKED_SEED draws. */
-static const char *flags_of(const simt_source *source) {
-  unsigned long long part = (unsigned long long)simt_setting("SIMT_CHECKED", 1),
-                     state = source_sum(source, (uint64_t)simt_setting("SIMT_CHECKED_SEED", 1));
-  bool drawn = part < 2 || simt_random(&state) % part == 0;
-  return drawn && !simt_races_wanted() ? simt_flags() : "";
-}
-
 static bool kept_path(const simt_source *source, const char *flags, char path[PATH_ROOM]) {
   const char *dir = setting("SIMT_CACHE_DIR", NULL);
   char name[64];
@@ -366,7 +358,7 @@ static void keep(const char *path, const simt_bytes *object) {
 
 bool simt_compile(const simt_source *source, simt_bytes *object, simt_bytes *log, bool *cached) {
   char path[PATH_ROOM];
-  const char *flags = flags_of(source);
+  const char *flags = simt_races_wanted() ? "" : simt_flags();
   bool keeps = kept_path(source, flags, path);
   *cached = keeps && simt_bytes_read(object, path);
   if (*cached)

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 
 #include "../support/fake_nvrtc.h"
+#include "../support/lot.h"
 #include "pack.h"
 
 /* ---- calls that fail --------------------------------------------------------------------------------------------- */
@@ -684,9 +685,10 @@ START_TEST(very_many_entries) {
 END_TEST
 
 int main(void) {
+  lot_tell();
   Suite *suite = suite_create("bad_files");
   TCase *faults = add_case(suite, "calls that fail");
-  tcase_add_loop_test(faults, each_call_on_files_may_fail, 0, ERRORS);
+  lot_add_loop_test(faults, each_call_on_files_may_fail, 0, ERRORS);
   tcase_add_test(faults, a_storm_of_signals_costs_nothing);
   tcase_add_test(faults, a_stale_handle_is_looked_for_once_more);
   tcase_add_test(faults, memory_may_run_out_anywhere);
@@ -694,7 +696,7 @@ int main(void) {
 
   TCase *builds = add_case(suite, "builds");
   tcase_add_checked_fixture(builds, fresh_tally, NULL);
-  tcase_add_loop_test(builds, a_kernel_is_had_whatever_fails, 0, ERRORS);
+  lot_add_loop_test(builds, a_kernel_is_had_whatever_fails, 0, ERRORS);
   tcase_add_test(builds, a_kernel_is_had_in_bad_places);
 
   TCase *clocks = add_case(suite, "clocks");

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 
 #include "../support/fake_nvrtc.h"
+#include "../support/lot.h"
 #include "compile/build.h"
 
 enum { SPECS = 50, MOST_PROCESSES = 1024, MOST_THREADS = 64 };
@@ -380,13 +381,14 @@ START_TEST(the_bound_holds_at_full_speed) {
 END_TEST
 
 int main(void) {
+  lot_tell();
   Suite *suite = suite_create("crowd");
   TCase *cases = add_case(suite, "crowd");
   tcase_set_timeout(cases, 600);
   tcase_add_checked_fixture(cases, fresh_tally, NULL);
   tcase_add_checked_fixture(cases, share_memory, NULL);
-  tcase_add_loop_test(cases, all_specs_are_right_and_compiled_once, 0, 2);
+  lot_add_loop_test(cases, all_specs_are_right_and_compiled_once, 0, 2);
   tcase_add_test(cases, eviction_under_load);
-  tcase_add_loop_test(cases, the_bound_holds_at_full_speed, 0, STORMS);
+  lot_add_loop_test(cases, the_bound_holds_at_full_speed, 0, STORMS);
   return run_suite(suite);
 }

@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +33,7 @@ static bool with_sign(rowscan_type type) {
   return type == ROWSCAN_I8 || type == ROWSCAN_I16 || type == ROWSCAN_I32 || type == ROWSCAN_I64;
 }
 
-double judge_value(rowscan_type type, uint16_t bits) {
+static double value_of_half(rowscan_type type, uint16_t bits) {
   int fraction_bits = type == ROWSCAN_F16 ? 10 : 7, bias = type == ROWSCAN_F16 ? 15 : 127;
   int fraction = bits & ((1 << fraction_bits) - 1), exponent = (bits & 0x7fff) >> fraction_bits;
   double value;
@@ -45,7 +46,29 @@ double judge_value(rowscan_type type, uint16_t bits) {
   return bits & 0x8000 ? -value : value;
 }
 
+enum { HALVES = 1 << 16 };
+static double halves[2][HALVES]; /* of bf16, of f16 */
+
+static void list_halves(void) {
+  for (int i = 0; i < HALVES; i++) {
+    halves[0][i] = value_of_half(ROWSCAN_BF16, (uint16_t)i);
+    halves[1][i] = value_of_half(ROWSCAN_F16, (uint16_t)i);
+  }
+}
+
+/* The list is made once, for each value in it is looked up millions of times. */
+static const double *all_halves(rowscan_type type) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, list_halves);
+  return halves[type == ROWSCAN_F16];
+}
+
+double judge_value(rowscan_type type, uint16_t bits) {
+  return all_halves(type)[bits];
+}
+
 uint16_t judge_round(rowscan_type type, double x) {
+  const double *value = all_halves(type);
   uint16_t infinity = type == ROWSCAN_F16 ? 0x7c00 : 0x7f80, sign = signbit(x) ? 0x8000 : 0;
   if (isnan(x))
     return infinity | 1;
@@ -53,14 +76,13 @@ uint16_t judge_round(rowscan_type type, double x) {
   uint16_t low = 0, high = infinity; /* the neighbours of x, once they are neighbours */
   while (high - low > 1) {
     uint16_t middle = (uint16_t)((low + high) / 2);
-    if (judge_value(type, middle) <= x)
+    if (value[middle] <= x)
       low = middle;
     else
       high = middle;
   }
-  double step = high == infinity ? judge_value(type, low) - judge_value(type, low - 1)
-                                 : judge_value(type, high) - judge_value(type, low);
-  double tie = judge_value(type, low) + step / 2;
+  double step = high == infinity ? value[low] - value[low - 1] : value[high] - value[low];
+  double tie = value[low] + step / 2;
   return sign | (x < tie || (x == tie && low % 2 == 0) ? low : high);
 }
 
@@ -271,23 +293,20 @@ static void block_totals(const rowscan_spec *spec, number *totals[], int64_t n) 
       totals[b][j] = combine(spec, totals[b - 1][2 * j], totals[b - 1][2 * j + 1]);
 }
 
-/* P(k): a left fold over the blocks that make up [0, k), largest first. */
-static number prefix(const rowscan_spec *spec, number *const totals[], int64_t k, const number *init) {
-  bool any = init;
-  number p = init ? *init : identity(spec);
-  if ((int)spec->op == AFFINE && !init &&
-      k > 0) { /* a map of nothing is no result: it is made of 0, as small as can be */
-    p = begin((number){.real = -0.0});
-    any = true;
+/* prefixes[k] is P(k), a left fold over the blocks that make up [0, k), largest first: the smallest one comes last. */
+static void fold(const rowscan_spec *spec, number *const totals[], int64_t n, const number *init, number *prefixes) {
+  prefixes[0] = init ? *init : identity(spec);
+  for (int64_t k = 1; k <= n; k++) {
+    int b = __builtin_ctzll((uint64_t)k);
+    int64_t start = k - ((int64_t)1 << b);
+    number last = totals[b][start >> b];
+    if (start > 0 || init)
+      prefixes[k] = combine(spec, prefixes[start], last);
+    else if ((int)spec->op == AFFINE) /* a map of nothing is no result: it is made of 0, as small as can be */
+      prefixes[k] = combine(spec, begin((number){.real = -0.0}), last);
+    else
+      prefixes[k] = last;
   }
-  int64_t start = 0;
-  for (int b = 62; b >= 0; b--)
-    if (k >> b & 1) {
-      p = any ? combine(spec, p, totals[b][start >> b]) : totals[b][start >> b];
-      any = true;
-      start += (int64_t)1 << b;
-    }
-  return p;
 }
 
 /* ---- a run ------------------------------------------------------------------------------------------------------- */
@@ -308,7 +327,7 @@ static number element(const rowscan_spec *spec, const rs_rows *rows, int64_t in,
   return load(spec, product(spec->acc_type, x, m));
 }
 
-static void scan_row(const rowscan_spec *spec, const rs_rows *rows, number *totals[], int64_t row) {
+static void scan_row(const rowscan_spec *spec, const rs_rows *rows, number *totals[], number *prefixes, int64_t row) {
   int64_t in = 0, out = 0, mask = 0, own = 0, n = spec->length;
   for (int d = rows->rank - 1; d >= 0; row /= rows->shape[d--]) {
     in += row % rows->shape[d] * rows->array[RS_IN].stride[d];
@@ -326,15 +345,15 @@ static void scan_row(const rowscan_spec *spec, const rs_rows *rows, number *tota
     totals[0][i] = element(spec, rows, in + e * rows->array[RS_IN].step, mask + e * rows->array[RS_MASK].step);
   }
   block_totals(spec, totals, n);
+  fold(spec, totals, n, start, prefixes);
   for (int64_t i = 0; i < n; i++) {
     int64_t e = reverse ? n - 1 - i : i;
-    number p = prefix(spec, totals, exclusive ? i : i + 1, start);
     write_number(spec->out_type,
-                 (char *)at(rows->array[RS_OUT].data, spec->out_type, out + e * rows->array[RS_OUT].step), p);
+                 (char *)at(rows->array[RS_OUT].data, spec->out_type, out + e * rows->array[RS_OUT].step),
+                 prefixes[exclusive ? i : i + 1]);
   }
   if (rows->array[RS_TOTALS].data)
-    write_number(spec->acc_type, (char *)at(rows->array[RS_TOTALS].data, spec->acc_type, own),
-                 prefix(spec, totals, n, start));
+    write_number(spec->acc_type, (char *)at(rows->array[RS_TOTALS].data, spec->acc_type, own), prefixes[n]);
 }
 
 void judge_scan(const rowscan_spec *spec, const rs_rows *rows) {
@@ -343,8 +362,11 @@ void judge_scan(const rowscan_spec *spec, const rs_rows *rows) {
     totals[b] = malloc(((size_t)(spec->length >> b) + 1) * sizeof **totals);
     assert(totals[b]);
   }
+  number *prefixes = malloc(((size_t)spec->length + 1) * sizeof *prefixes);
+  assert(prefixes);
   for (int64_t row = 0; row < rows->count; row++)
-    scan_row(spec, rows, totals, row);
+    scan_row(spec, rows, totals, prefixes, row);
+  free(prefixes);
   for (int b = 0; b < 64; b++)
     free(totals[b]);
 }

@@ -2,12 +2,15 @@
 # portable.sh - the host engine and the command with another C library, musl, and for another processor, aarch64
 # SPDX-License-Identifier: MIT
 #
-# usage: portable.sh BUILD: a build of rowscan. Builds each in a folder below it, runs the suites that need neither C++
-# nor a GPU, and compares digests of random problems with the build's own: the bits are the same everywhere. Parts whose
-# tools are missing say SKIP. JOBS: parallel jobs. RS_QUICK=0: all suites under QEMU too, where the longest take minutes.
+# usage: portable.sh BUILD [musl] [aarch64]: a build of rowscan, and what of these (default: both). Builds each in a
+# folder below it, runs the suites that need neither C++ nor a GPU, and compares digests of random problems with the
+# build's own: the bits are the same everywhere. Parts whose tools are missing say SKIP. JOBS: parallel jobs. RS_LOT:
+# see tests/support/lot.h. RS_QUICK=0: all suites under QEMU too, where the longest take minutes.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=$(cd "$1" && pwd)
+shift
+[ $# -gt 0 ] || set -- musl aarch64
 work=$build/portable
 jobs=${JOBS:-2}
 problems=2000
@@ -83,20 +86,20 @@ aarch64() {
 make -s -C "$build" -j "$jobs" tests/system/digests
 "$build/tests/system/digests" "$problems" >"$work/digests.txt"
 # Beside one another, for each has parts that keep one processor busy.
-(
-  musl
-  exit $status
-) >"$work/musl.log" 2>&1 &
-first=$!
-(
-  aarch64
-  exit $status
-) >"$work/aarch64.log" 2>&1 &
-second=$!
-wait $first || failed musl
-wait $second || failed aarch64
-for part in musl aarch64; do
-  echo "== $part"
-  grep -v '^  \(CC\|CCLD\|GEN\) ' "$work/$part.log"
+for part; do
+  (
+    case $part in
+    musl) musl ;;
+    aarch64) aarch64 ;;
+    *) failed "there is no part $part" ;;
+    esac
+    exit $status
+  ) >"$work/$part.log" 2>&1 &
+  running="${running:-} $part:$!"
+done
+for part in $running; do
+  wait "${part#*:}" || failed "${part%:*}"
+  echo "== ${part%:*}"
+  grep -v '^  \(CC\|CCLD\|GEN\) ' "$work/${part%:*}.log"
 done
 exit $status

@@ -14,6 +14,7 @@
 
 #include "../gpu/device.h"
 #include "../support/judge.h"
+#include "../support/lot.h"
 #include "../support/quick.h"
 #include "../support/run_tests.h"
 
@@ -530,15 +531,16 @@ int main(void) {
     seed = strtoull(getenv("ROWSCAN_TEST_SEED"), NULL, 0);
   on_gpu = there_is_a_gpu();
   printf("on %s\n", on_gpu ? "a GPU" : "the host");
+  lot_tell();
   Suite *suite = suite_create("one call");
   TCase *cases = tcase_create("one call");
   tcase_set_timeout(cases, 1200);
-  tcase_add_loop_test(cases, initial_included, 0, KINDS);
+  lot_add_loop_test(cases, initial_included, 0, KINDS);
   tcase_add_test(cases, initial_of_nothing);
-  tcase_add_loop_test(cases, totals_have_strides, 0, KINDS);
+  lot_add_loop_test(cases, totals_have_strides, 0, KINDS);
   tcase_add_test(cases, totals_of_nothing_have_strides);
   tcase_add_test(cases, prepared);
-  tcase_add_loop_test(cases, chunks_are_one_scan, 0, KINDS);
+  lot_add_loop_test(cases, chunks_are_one_scan, 0, KINDS);
   tcase_add_test(cases, chunks_with_the_prefix_before);
   tcase_add_test(cases, chunks_of_another_form);
   suite_add_tcase(suite, cases);

@@ -14,7 +14,7 @@
  * another, a run compiles one pair in RS_PART, for RS_ARCHS architectures (default: all) that are drawn.
  *
  * What is drawn comes of RS_SEED, else of the time, which is told: run after run sees all. RS_DRAWN=n: so many drawn
- * specs. RS_NO_VARIANTS=1: skips, for runs that have nothing to add to one that does not.
+ * specs. RS_LOT=n: one in n of what is drawn. RS_NO_VARIANTS=1: skips, for runs that have nothing to add to another.
  */
 #include <limits.h>
 #include <pthread.h>
@@ -23,10 +23,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../gpu/any_op.h"
+#include "../support/lot.h"
 #include "../support/quick.h"
 #include "compile/nvrtc.h"
 #include "manifest.h"
@@ -438,10 +438,10 @@ static int number_of(const char *variable, int otherwise, int least) {
 }
 
 static void choose(void) {
-  const char *asked = getenv("RS_SEED");
-  seed = asked ? strtoull(asked, NULL, 10) : (unsigned long long)time(NULL);
-  part = number_of("RS_PART", 16, 1);
-  drawn = number_of("RS_DRAWN", 8, 0);
+  int lots = (int)lot_drawn()->parts;
+  seed = lot_drawn()->seed;
+  part = number_of("RS_PART", 16, 1) * lots;
+  drawn = (number_of("RS_DRAWN", 8, 0) + lots - 1) / lots;
   printf("RS_SEED=%llu RS_PART=%d RS_DRAWN=%d\n", seed, part, drawn);
 }
 

@@ -6,6 +6,7 @@
  * has a right digest but lies is refused as well.
  */
 #include "../support/cache_help.h"
+#include "../support/lot.h"
 
 #include <sys/wait.h>
 
@@ -1069,6 +1070,7 @@ START_TEST(counts_that_can_not_be_kept_are_told_all_the_same) {
 END_TEST
 
 int main(void) {
+  lot_tell();
   Suite *suite = suite_create("cache");
   TCase *entries = add_case(suite, "entries");
   tcase_add_test(entries, a_hit_returns_what_was_put);
@@ -1079,13 +1081,13 @@ int main(void) {
   tcase_add_test(entries, a_stem_finds_an_entry);
   tcase_add_test(entries, endings_come_back_with_the_next_put);
   tcase_add_test(entries, remove_removes_one);
-  tcase_add_loop_test(entries, a_part_may_stay_on_disk, 0, RS_STORE_PARTS);
+  lot_add_loop_test(entries, a_part_may_stay_on_disk, 0, RS_STORE_PARTS);
   tcase_add_test(entries, the_format_is_what_it_was);
 
   TCase *damage = add_case(suite, "damage");
-  tcase_add_loop_test(damage, every_flipped_byte_is_a_miss, 0, RS_STORE_PARTS + 1);
-  tcase_add_loop_test(damage, every_truncation_and_growth_is_a_miss, 0, RS_STORE_PARTS + 1);
-  tcase_add_loop_test(damage, a_right_digest_excuses_nothing, 0, RS_STORE_PARTS + 1);
+  lot_add_loop_test(damage, every_flipped_byte_is_a_miss, 0, RS_STORE_PARTS + 1);
+  lot_add_loop_test(damage, every_truncation_and_growth_is_a_miss, 0, RS_STORE_PARTS + 1);
+  lot_add_loop_test(damage, a_right_digest_excuses_nothing, 0, RS_STORE_PARTS + 1);
   tcase_add_test(damage, no_bytes_lead_astray);
   tcase_add_test(damage, another_key_under_the_same_name_is_a_miss);
   tcase_add_test(damage, a_put_heals_what_is_damaged);

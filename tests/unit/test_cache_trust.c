@@ -7,6 +7,7 @@
  * its tests runs, setuid and not: a program that tells whether it used what its environment says.
  */
 #include "../support/cache_help.h"
+#include "../support/lot.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -871,6 +872,7 @@ END_TEST
 int main(int argc, char **argv) {
   if (getauxval(AT_SECURE) || (argc == 2 && strcmp(argv[1], "environment") == 0)) /* setuid, it does nothing else */
     tell_of_environment();
+  lot_tell();
   Suite *suite = suite_create("cache_trust");
   TCase *places = add_case(suite, "places");
   tcase_add_test(places, the_places_in_their_order);
@@ -901,7 +903,7 @@ int main(int argc, char **argv) {
 
   TCase *failures = add_case(suite, "failures");
   tcase_add_test(failures, a_full_disk_keeps_nothing_half);
-  tcase_add_test(failures, no_limit_on_files_ends_the_program);
+  lot_add_loop_test(failures, no_limit_on_files_ends_the_program, 0, 1);
   tcase_add_test(failures, a_signal_of_the_program_stays_its_own);
   tcase_add_test(failures, no_descriptors_left);
   tcase_add_test(failures, nothing_leaks_descriptors);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../support/lot.h"
 #include "../support/quick.h"
 #include "../support/run_tests.h"
 #include "family/emit.h"
@@ -360,11 +361,12 @@ START_TEST(slow_memory) {
 END_TEST
 
 int main(void) {
+  lot_tell();
   Suite *suite = suite_create("emit");
   TCase *all = tcase_create("all");
   tcase_set_timeout(all, 120); /* machines are shared */
   tcase_add_loop_test(all, golden_sources, 0, sizeof golden / sizeof *golden);
-  tcase_add_test(all, every_geometry_is_sound);
+  lot_add_loop_test(all, every_geometry_is_sound, 0, 1);
   tcase_add_test(all, forced_regimes);
   tcase_add_test(all, two_blocks_are_tried_after_three);
   tcase_add_test(all, smaller_candidates_are_found);

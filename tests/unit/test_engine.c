@@ -6,6 +6,7 @@
  * own: one whose driver does not start, an old one, one that is newer than NVRTC, one that another process has.
  */
 #include "../support/cache_help.h"
+#include "../support/lot.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -435,20 +436,21 @@ int main(void) {
     printf("skipped: there is no simulated GPU (RS_SIMT)\n");
     return 77;
   }
+  lot_tell();
   Suite *suite = suite_create("engine");
   TCase *cases = add_case(suite, "auto");
   enum { START_ERRORS = sizeof start_errors / sizeof *start_errors };
   tcase_add_checked_fixture(cases, no_choice, NULL);
   tcase_add_test(cases, a_gpu_that_can_serve_does);
   tcase_add_test(cases, no_gpu_is_no_reason_to_warn);
-  tcase_add_loop_test(cases, a_driver_that_does_not_start_is_told, 0, START_ERRORS);
-  tcase_add_loop_test(cases, a_driver_that_does_not_start_fails_who_wants_it, 0, START_ERRORS);
-  tcase_add_loop_test(cases, a_gpu_of_another_process_is_told, 0, 3);
-  tcase_add_loop_test(cases, a_gpu_of_another_process_fails_who_wants_it, 0, 3);
+  lot_add_loop_test(cases, a_driver_that_does_not_start_is_told, 0, START_ERRORS);
+  lot_add_loop_test(cases, a_driver_that_does_not_start_fails_who_wants_it, 0, START_ERRORS);
+  lot_add_loop_test(cases, a_gpu_of_another_process_is_told, 0, 3);
+  lot_add_loop_test(cases, a_gpu_of_another_process_fails_who_wants_it, 0, 3);
   tcase_add_test(cases, an_old_gpu_is_told);
   tcase_add_test(cases, a_gpu_without_a_compiler_is_told);
-  tcase_add_loop_test(cases, a_gpu_newer_than_nvrtc_has_ptx, 0, 2);
-  tcase_add_loop_test(cases, what_a_newer_nvrtc_made_comes_first, 0, 2);
+  lot_add_loop_test(cases, a_gpu_newer_than_nvrtc_has_ptx, 0, 2);
+  lot_add_loop_test(cases, what_a_newer_nvrtc_made_comes_first, 0, 2);
   tcase_add_test(cases, closing_waits_for_what_is_queued);
   tcase_add_test(cases, the_library_stays_when_it_is_closed);
   return run_suite(suite);

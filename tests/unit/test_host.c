@@ -27,6 +27,7 @@
 
 #include "../gpu/any_op.h"
 #include "../support/judge.h"
+#include "../support/lot.h"
 #include "../support/quick.h"
 #include "../support/run_tests.h"
 #include "host/isa.h"
@@ -1062,9 +1063,9 @@ static TCase *numbers(void) {
   tcase_set_timeout(cases, 600);
   tcase_add_test(cases, zeros_and_empty_rows);
   tcase_add_test(cases, the_order_by_hand);
-  tcase_add_loop_test(cases, halves_to_wide_and_back, 0, 2);
-  tcase_add_loop_test(cases, halves_from_wide, 0, 2);
-  tcase_add_loop_test(cases, any_bits_from_wide, 0, 2);
+  lot_add_loop_test(cases, halves_to_wide_and_back, 0, 2);
+  lot_add_loop_test(cases, halves_from_wide, 0, 2);
+  lot_add_loop_test(cases, any_bits_from_wide, 0, 2);
   tcase_add_test(cases, pieces_join);
   tcase_add_test(cases, the_best_loops_for_this_processor);
   return cases;
@@ -1075,20 +1076,21 @@ int main(void) {
     seed = strtoull(getenv("ROWSCAN_TEST_SEED"), NULL, 0);
   if (is_quick())
     random_cases /= 8;
+  lot_tell();
   Suite *suite = suite_create("host");
   TCase *cases = tcase_create("host");
   tcase_add_checked_fixture(cases, open_hosts, close_hosts);
   tcase_set_timeout(cases, 600);
-  tcase_add_loop_test(cases, everything_at_random, 0, ROWSCAN_BOOL);
-  tcase_add_loop_test(cases, every_length, 0, sizeof plain_types / sizeof *plain_types);
-  tcase_add_loop_test(cases, columns, 0, sizeof plain_types / sizeof *plain_types);
-  tcase_add_loop_test(cases, every_offset, 0, 6);
-  tcase_add_loop_test(cases, short_rows_with_gaps, 0, sizeof plain_types / sizeof *plain_types);
-  tcase_add_loop_test(cases, long_rows, 0, sizeof plain_types / sizeof *plain_types);
-  tcase_add_loop_test(cases, many_callers, 0, 2 + WAYS);
-  tcase_add_loop_test(cases, threads_of_the_programs, 0, WAYS);
-  tcase_add_test(cases, threads_may_be_more_or_fewer);
-  tcase_add_test(cases, the_environment_is_the_callers);
+  lot_add_loop_test(cases, everything_at_random, 0, ROWSCAN_BOOL);
+  lot_add_loop_test(cases, every_length, 0, sizeof plain_types / sizeof *plain_types);
+  lot_add_loop_test(cases, columns, 0, sizeof plain_types / sizeof *plain_types);
+  lot_add_loop_test(cases, every_offset, 0, 6);
+  lot_add_loop_test(cases, short_rows_with_gaps, 0, sizeof plain_types / sizeof *plain_types);
+  lot_add_loop_test(cases, long_rows, 0, sizeof plain_types / sizeof *plain_types);
+  lot_add_loop_test(cases, many_callers, 0, 2 + WAYS);
+  lot_add_loop_test(cases, threads_of_the_programs, 0, WAYS);
+  lot_add_loop_test(cases, threads_may_be_more_or_fewer, 0, 1);
+  lot_add_loop_test(cases, the_environment_is_the_callers, 0, 1);
   tcase_add_test(cases, no_rows);
   tcase_add_test(cases, beyond_two_billion);
   suite_add_tcase(suite, cases);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../support/lot.h"
 #include "../support/run_tests.h"
 #include "family/choose.h"
 
@@ -240,11 +241,12 @@ START_TEST(a_run_needs_what_its_rows_do) {
 END_TEST
 
 int main(void) {
+  lot_tell();
   Suite *suite = suite_create("launch");
   TCase *cases = tcase_create("all");
   tcase_add_loop_test(cases, choices, 0, sizeof all / sizeof *all);
   tcase_add_loop_test(cases, other_choices, 0, sizeof others / sizeof *others);
-  tcase_add_test(cases, no_kernel_is_missing_or_idle);
+  lot_add_loop_test(cases, no_kernel_is_missing_or_idle, 0, 1);
   tcase_add_test(cases, a_run_needs_what_its_rows_do);
   suite_add_tcase(suite, cases);
   return run_tests(suite);

@@ -6,6 +6,7 @@
  * every length tried, and what has a right digest but lies is refused as well.
  */
 #include "../support/cache_help.h"
+#include "../support/lot.h"
 
 #include <malloc.h>
 #include <pthread.h>
@@ -1183,6 +1184,7 @@ START_TEST(threads_read_a_pack_together) {
 END_TEST
 
 int main(void) {
+  lot_tell();
   Suite *suite = suite_create("pack");
   TCase *packs = add_case(suite, "packs");
   tcase_add_test(packs, all_that_was_added_is_found);
@@ -1198,7 +1200,7 @@ int main(void) {
   tcase_add_test(damage, what_is_no_pack_is_refused);
 
   TCase *moves = add_case(suite, "export and import");
-  tcase_add_test(moves, what_was_exported_is_imported);
+  lot_add_loop_test(moves, what_was_exported_is_imported, 0, 1);
   tcase_add_test(moves, a_pack_in_memory_takes_its_bytes);
 #ifdef HAVE_LIMITED_MEMORY
   tcase_add_test(moves, making_a_pack_takes_twice_its_bytes);
@@ -1207,11 +1209,11 @@ int main(void) {
   tcase_add_test(moves, an_import_heals_what_is_damaged);
   tcase_add_test(moves, of_a_damaged_pack_the_sound_entries_are_imported);
   tcase_add_test(moves, without_a_directory_nothing_is_kept);
-  tcase_add_test(moves, an_import_keeps_the_limit);
+  lot_add_loop_test(moves, an_import_keeps_the_limit, 0, 1);
 
   TCase *sparse = add_case(suite, "holes");
-  tcase_add_loop_test(sparse, a_pack_of_holes_takes_no_memory, 0, HOLLOW);
-  tcase_add_test(sparse, an_entry_of_holes_takes_no_memory);
+  lot_add_loop_test(sparse, a_pack_of_holes_takes_no_memory, 0, HOLLOW);
+  lot_add_loop_test(sparse, an_entry_of_holes_takes_no_memory, 0, 1);
   tcase_add_test(sparse, a_large_index_is_checked_in_pieces);
 
   TCase *files = add_case(suite, "files");

@@ -17,6 +17,7 @@
 
 #include "../gpu/any_op.h"
 #include "../support/judge.h"
+#include "../support/lot.h"
 #include "../support/quick.h"
 #include "../support/run_tests.h"
 #include "../support/stage_case.h"
@@ -639,18 +640,19 @@ END_TEST
 int main(void) {
   if (getenv("ROWSCAN_TEST_SEED"))
     seed = strtoull(getenv("ROWSCAN_TEST_SEED"), NULL, 0);
+  lot_tell();
   Suite *suite = suite_create("stage");
   TCase *cases = tcase_create("stage");
   tcase_add_checked_fixture(cases, open_contexts, close_contexts);
   tcase_set_timeout(cases, 600);
-  tcase_add_loop_test(cases, anything_in_small_pieces, 0, is_quick() ? 10 : 60);
-  tcase_add_loop_test(cases, every_number_of_blocks, 0, 3);
-  tcase_add_loop_test(cases, large_pieces, 0, 4);
+  lot_add_loop_test(cases, anything_in_small_pieces, 0, is_quick() ? 10 : 60);
+  lot_add_loop_test(cases, every_number_of_blocks, 0, 3);
+  lot_add_loop_test(cases, large_pieces, 0, 4);
   tcase_add_test(cases, memory_is_bounded);
   tcase_add_test(cases, memory_that_is_not_there);
-  tcase_add_loop_test(cases, every_call_fails, 0, 4);
+  lot_add_loop_test(cases, every_call_fails, 0, 4);
   tcase_add_test(cases, progress_of_the_gpu);
-  tcase_add_loop_test(cases, progress_of_the_host, is_quick() ? 2 : 0, 3);
+  lot_add_loop_test(cases, progress_of_the_host, is_quick() ? 2 : 0, 3);
   tcase_add_test(cases, boxes);
   tcase_add_test(cases, nothing_to_do);
   tcase_add_test(cases, many_callers);

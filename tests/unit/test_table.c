@@ -11,6 +11,7 @@
 #include <pthread.h>
 
 #include "../support/fake_nvrtc.h"
+#include "../support/lot.h"
 #include "gpu/table.h"
 #include "run/context.h"
 #include "run/plan.h"
@@ -594,10 +595,11 @@ START_TEST(the_host_has_none) {
 END_TEST
 
 int main(void) {
+  lot_tell();
   Suite *suite = suite_create("table");
   TCase *cases = add_case(suite, "table");
   tcase_add_checked_fixture(cases, fresh_tally, NULL);
-  tcase_add_test(cases, thousands_of_lengths);
+  lot_add_loop_test(cases, thousands_of_lengths, 0, 1);
   tcase_add_test(cases, what_runs_often_stays);
   tcase_add_test(cases, the_least_recently_used_goes);
   tcase_add_test(cases, nothing_goes_before_its_runs_are_done);
@@ -605,7 +607,7 @@ int main(void) {
   tcase_add_test(cases, what_is_taken_stays_until_given_back);
   tcase_add_test(cases, events_that_fail);
   tcase_add_loop_test(cases, anything_at_random, 0, 2);
-  tcase_add_test(cases, many_threads);
-  tcase_add_test(cases, the_host_has_none);
+  lot_add_loop_test(cases, many_threads, 0, 1);
+  lot_add_loop_test(cases, the_host_has_none, 0, 1);
   return run_suite(suite);
 }

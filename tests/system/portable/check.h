@@ -64,7 +64,7 @@
 #define START_TEST(name) static void name(int _i __attribute__((unused)))
 #define END_TEST
 
-enum { CHECK_MOST = 100, CK_NORMAL };
+enum { CHECK_MOST = 500, CK_NORMAL };
 
 typedef struct check_test {
   const char *name;

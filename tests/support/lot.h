@@ -1,0 +1,60 @@
+/*
+ * lot.h - RS_LOT=n asks a suite for one in n of its parts, those that RS_SEED draws
+ * SPDX-License-Identifier: MIT
+ *
+ * n seeds that follow one another take each part once; RS_LOT=1, the default, is all of them. Without RS_SEED the time
+ * draws, and the suite says what it was.
+ */
+#ifndef LOT_H
+#define LOT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+typedef struct lot {
+  uint64_t parts, seed; /* parts is 0 until the environment was read */
+} lot;
+
+static inline uint64_t lot_setting(const char *variable, uint64_t otherwise) {
+  const char *text = getenv(variable);
+  return text && *text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+static inline const lot *lot_drawn(void) {
+  static lot drawn;
+  if (!drawn.parts) {
+    drawn.seed = lot_setting("RS_SEED", (uint64_t)time(NULL));
+    drawn.parts = lot_setting("RS_LOT", 1);
+    drawn.parts += !drawn.parts;
+  }
+  return &drawn;
+}
+
+/* Reads the environment, before there are threads. */
+static inline void lot_tell(void) {
+  const lot *drawn = lot_drawn();
+  if (drawn->parts > 1)
+    printf("RS_LOT=%llu RS_SEED=%llu\n", (unsigned long long)drawn->parts, (unsigned long long)drawn->seed);
+  fflush(stdout);
+}
+
+/* Whether the lot falls on this part of a list. */
+static inline bool lot_takes(const char *list, uint64_t part) {
+  uint64_t sum = 0xcbf29ce484222325u;
+  for (; *list; list++)
+    sum = (sum ^ (unsigned char)*list) * 0x100000001b3u;
+  return ((sum >> 32) + part % lot_drawn()->parts) % lot_drawn()->parts == lot_drawn()->seed % lot_drawn()->parts;
+}
+
+/* A loop of Check's, those of its turns that the lot falls on. */
+#define lot_add_loop_test(cases, test, first, end)                                                                     \
+  do {                                                                                                                 \
+    for (int lot_turn = (first); lot_turn < (int)(end); lot_turn++)                                                    \
+      if (lot_takes(#test, (uint64_t)lot_turn))                                                                        \
+        tcase_add_loop_test(cases, test, lot_turn, lot_turn + 1);                                                      \
+  } while (0)
+
+#endif
