@@ -273,7 +273,7 @@ bool check_verify(check_run *run, device_stream stream) {
 /* The same by the kernels for any length; of those that are slow to compile a part. */
 static bool check_any_length(check_run *run, suite_plans *plans, device_stream stream) {
   enum { QUICK_PART = 4 };
-  random_source random = random_for(run->test->seed, CHECK_IMAGES, suite.lot);
+  random_source random = random_for(run->test->seed, CHECK_IMAGES, suite.seed);
   rowscan_args args;
   if (suite.quick && !plans->any && !random_one_in(&random, QUICK_PART))
     return true;
