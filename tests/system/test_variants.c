@@ -383,12 +383,12 @@ static bool open_manifests(rs_nvrtc *nvrtc) {
   return true;
 }
 
-/* Writes the manifest anew, or says that it must be. */
+/* Writes the manifest anew, without what failed, or says that it must be. */
 static void close_manifests(void) {
   char path[4096];
   manifest_path(path, sizeof path);
   int unseen = manifest_unseen(&before);
-  if (has_manifest && is_asked("RS_MANIFEST_UPDATE") && !failed) {
+  if (has_manifest && is_asked("RS_MANIFEST_UPDATE")) {
     FILE *file = fopen(path, "w");
     if (file)
       manifest_write(&now, file);
