@@ -452,7 +452,8 @@ typedef struct rowscan_args {
  * or written: the pointers need only be as far from a multiple of 32 bytes as those of the runs. The scratch memory is
  * for the next stream that runs the plan. With args NULL all kernels are made ready, and all scratch memory that may be
  * needed, six times what the plan's info says, so that no later run compiles, loads or allocates anything unless it is
- * captured. May be called by several threads, and under stream capture. On the host it does nothing. Errors: those of
+ * captured; of a plan for any length, which may need hundreds of MB for the longest rows, the kernels alone. May be
+ * called by several threads, and under stream capture. On the host it does nothing. Errors: those of
  * rowscan_plan_create; BAD_ARGUMENT; UNSUPPORTED (a plan of rowscan_plan_compile).
  */
 ROWSCAN_API rowscan_status rowscan_plan_prepare(rowscan_plan *plan, const rowscan_args *args) ROWSCAN_CHECKED

@@ -96,16 +96,20 @@ static rs_rows_launch launch_tiles(const rs_kernels *all, const rs_shape *shape,
   return (rs_rows_launch){rows, blocks, nodes_bytes(all, shape, length, rows)};
 }
 
+/* Of one that ends when it has scanned them. */
+static int64_t rows_of_block(const rs_shape *shape, int64_t length) {
+  if (!shape->rows)
+    return 1;
+  return shape->tiles ? shape->rows / length : shape->rows;
+}
+
 rs_rows_launch rs_kernels_launch(const rs_kernels *all, rs_kernel kernel, int64_t length, int64_t left) {
   const rs_shape *shape = &all->geometry.shape[kernel];
   if (cut_over_blocks(shape))
     return launch_tiles(all, shape, length, left);
   if (sharing_of(shape) == RS_BY_GROUPS)
     return (rs_rows_launch){left, rs_smaller(groups_blocks(shape, left), MOST_BLOCKS), 0};
-  int64_t of_block = !shape->rows   ? 1
-                     : shape->tiles ? shape->rows / length
-                                    : shape->rows,
-          rows = rs_smaller(left, MOST_BLOCKS * of_block);
+  int64_t of_block = rows_of_block(shape, length), rows = rs_smaller(left, MOST_BLOCKS * of_block);
   return (rs_rows_launch){rows, rs_ceiling(rows, of_block), 0};
 }
 

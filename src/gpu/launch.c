@@ -171,8 +171,9 @@ static rowscan_status launch_serving(rs_program *program, rs_kernel kernel, cons
   return launch(serving, rows, own ? NULL : workspace, own ? 0 : bytes, stream);
 }
 
-static bool is_loaded(rs_program *program, rs_kernel kernel) {
-  return atomic_load_explicit(&program->modules.of[kernel].function, memory_order_acquire) != NULL;
+/* Another may serve, for this kernel is not loaded. */
+static bool may_wait(rs_program *program, rs_kernel kernel) {
+  return program->gpu->tiers && !atomic_load_explicit(&program->modules.of[kernel].function, memory_order_acquire);
 }
 
 static rowscan_status launch(rs_program *program, const rs_rows *rows, void *workspace, size_t bytes, CUstream stream) {
@@ -188,12 +189,14 @@ static rowscan_status launch(rs_program *program, const rs_rows *rows, void *wor
   if (all.columns) {
     all.whole = rs_columns_recall(&kernels->cuts, &whole, &kernels->columns, rows) ? &whole : NULL;
     all.needed = all.whole ? whole.need.workspace : kernels->scratch;
-    rs_kernel kernel = rs_column_kernels[all.whole ? whole.made_of : rs_columns_chosen(&kernels->columns, rows)];
-    if (program->gpu->tiers && !is_loaded(program, kernel))
-      return launch_serving(program, kernel, rows, workspace, bytes, stream);
+    if (program->gpu->tiers) {
+      rs_template made_of = all.whole ? whole.made_of : rs_columns_chosen(&kernels->columns, rows);
+      if (may_wait(program, rs_column_kernels[made_of]))
+        return launch_serving(program, rs_column_kernels[made_of], rows, workspace, bytes, stream);
+    }
   } else {
     rs_kernel kernel = rs_kernels_choose(kernels, rows);
-    if (program->gpu->tiers && !is_loaded(program, kernel))
+    if (may_wait(program, kernel))
       return launch_serving(program, kernel, rows, workspace, bytes, stream);
     rowscan_status status = choose(&run, kernel);
     if (!status && run.shape->tiles)

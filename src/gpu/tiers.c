@@ -1,6 +1,6 @@
 /*
- * tiers.c - while the kernel for a program's length is not made, one for any length serves, and a thread makes the
- * first SPDX-License-Identifier: MIT
+ * tiers.c - which kernel serves until that for a program's length is made, and the thread that makes it
+ * SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
 #include "tiers.h"

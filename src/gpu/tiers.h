@@ -1,6 +1,6 @@
 /*
- * tiers.h - while the kernel for a program's length is not made, one for any length serves, and a thread makes the
- * first SPDX-License-Identifier: MIT
+ * tiers.h - which kernel serves until that for a program's length is made, and the thread that makes it
+ * SPDX-License-Identifier: MIT
  *
  * Bits do not depend on the kernel, so that which one serves may change from one run to the next. A kernel that the
  * cache has is loaded at once, which takes less than a millisecond. Else the run goes by the program of the same spec

@@ -63,8 +63,11 @@ rowscan_status rs_plan_prepare(rowscan_plan *plan, const rs_rows *rows) {
 
 rowscan_status rs_plan_run(rowscan_plan *plan, const rowscan_spec *spec, const rs_rows *rows, void *workspace,
                            size_t workspace_bytes, CUstream stream) {
+  rowscan_context *context = plan->context;
+  if (plan->program.arch && plan->spec.length == RS_ANY_LENGTH && spec->length == 0) /* columns have no kernel for it */
+    return rs_table_run(&context->programs, &context->gpu, spec, rows, workspace, workspace_bytes, stream);
   if (plan->program.arch)
     return rs_launch(&plan->program, rows, workspace, workspace_bytes, stream);
-  rs_host_run(plan->context->host, spec, rows);
+  rs_host_run(context->host, spec, rows);
   return ROWSCAN_OK;
 }

@@ -1077,6 +1077,7 @@ class CommandLine(Case):
         self.usage("compile", "--length", "5", words=["--arch"])
         self.usage("compile", "--arch", "sm_90", words=["--length"])
         self.usage("compile", "--arch", "sm_90", "--length", "-5", words=["--length", "-5"])
+        self.usage("compile", "--arch", "sm_90", "--length", "-1", words=["--length", "-1", "or any"])
         for arch in ["", "90", "sm_", "sm_9x0", "sm_90,", ",sm_90", "sm_90x", "sm_90 ", "sm_090", "sm_" + "9" * 40]:
             self.usage("compile", "--arch", arch, "--length", "5", words=["--arch"])
         self.usage("warm", "--arch", "sm_90", words=["FILE"])
@@ -1402,6 +1403,15 @@ class Source(Case):
         self.assertEqual(len(kernels), len(set(kernels)))
         self.assertGreater(len(kernels), 1)
         self.assertNotEqual(out, self.rowscan("source", "--length", "1000", "--op", "prod", "--exclusive")[0])
+
+    def test_source_of_any_length(self):
+        for layout in ["rows", "columns"]:
+            out, err = self.rowscan("source", "--length", "any", "--layout", layout)
+            self.assertEqual(err, "")
+            kernels = len(re.findall(r"^// rowscan, [a-z_]+, regime [a-z]+: .* of any length, ", out, re.M))
+            self.assertGreater(kernels, 0)
+            self.assertEqual(kernels, out.count("length = RS_ANY_LENGTH, most = "))
+            self.assertEqual(kernels, out.count("(RS_PARAMETER(AnyRows<"))
 
     def test_errors(self):
         self.fails(1, ["rowscan: source: ", "i32"], "source", "--length", "10", "--out-type", "i32")

@@ -240,6 +240,29 @@ START_TEST(a_plan_for_any_length) {
 }
 END_TEST
 
+/* Rows and columns of no elements have their totals, which are initial values here. */
+START_TEST(a_plan_for_any_length_of_nothing) {
+  rowscan_context *context = open_gpu(ROWSCAN_COMPILE_NOW, false);
+  arrays *a = new_arrays();
+  rowscan_plan *plan;
+  ck_assert(!rowscan_plan_create(
+      &plan, context,
+      &(rowscan_spec){.size = sizeof(rowscan_spec), .length = ROWSCAN_ANY_LENGTH, .layout = (rowscan_layout)_i}));
+  device_fill(a->device_out, 0xff, sizeof a->out, NULL);
+  ck_assert_msg(!rowscan_plan_run(plan,
+                                  ROWSCAN_ARGS(.row_shape = (int64_t[]){_i ? 1 : ROWS, ROWS}, .rows = ROWS, .length = 0,
+                                               .init = a->device_in, .totals = a->device_out),
+                                  NULL),
+                "%s", rowscan_last_error());
+  device_download(a->out, a->device_out, sizeof a->out, NULL);
+  device_wait(NULL);
+  ck_assert_mem_eq(a->out, a->in, ROWS * sizeof *a->out);
+  rowscan_plan_destroy(plan);
+  free_arrays(a);
+  rowscan_close(context);
+}
+END_TEST
+
 /* ---- what goes on meanwhile -------------------------------------------------------------------------------------- */
 
 /* A plan that goes while its kernel is wanted, or made; and the context after it. */
@@ -423,6 +446,7 @@ int main(int argc, char **argv) {
   tcase_add_test(cases, now_waits);
   tcase_add_test(cases, preparing_waits);
   tcase_add_test(cases, a_plan_for_any_length);
+  tcase_add_loop_test(cases, a_plan_for_any_length_of_nothing, 0, 2);
   tcase_add_test(cases, closed_meanwhile);
   tcase_add_test(cases, captured);
   tcase_add_test(cases, from_many_threads);

@@ -22,6 +22,7 @@ static const struct {
 } golden[] = {
     {"auto_f32_32768.cu", {.length = 32768}, 90},
     {"auto_f32_32768_sm75.cu", {.length = 32768}, 75},
+    {"any_f32.cu", {.length = ROWSCAN_ANY_LENGTH}, 90},
     {"auto_f32_1000000.cu", {.length = 1000000}, 90},
     {"long_f64_65536.cu", {.in_type = ROWSCAN_F64, .length = 65536, .regime = ROWSCAN_REGIME_LONG}, 90},
     {"auto_masked_bf16_50257.cu",
@@ -360,12 +361,44 @@ START_TEST(slow_memory) {
 }
 END_TEST
 
+/* _i: input and output. Kernels for any length fit every architecture, and take rows of 2^30 elements and more, but for
+ * those that leave such rows to another. */
+START_TEST(any_length) {
+  static const int archs[] = {75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121};
+  for (size_t i = 0; i < sizeof archs / sizeof *archs; i++)
+    for (int layout = 0; layout < 2; layout++)
+      for (int mask = 0; mask < 3; mask++) {
+        rowscan_spec spec = {.size = sizeof spec,
+                             .in_type = (rowscan_type)(1 + _i / ROWSCAN_BOOL),
+                             .out_type = (rowscan_type)(1 + _i % ROWSCAN_BOOL),
+                             .mask_mode = (rowscan_mask_mode)mask,
+                             .layout = (rowscan_layout)layout,
+                             .length = ROWSCAN_ANY_LENGTH};
+        if (rowscan_spec_complete(&spec))
+          continue;
+        rs_geometry g = rs_tune(&spec, archs[i]);
+        int64_t most = 0;
+        for (int kernel = 0; kernel < RS_KERNELS; kernel++)
+          if (g.shape[kernel].made_of) {
+            check_shape(&spec, archs[i], &g.shape[kernel]);
+            ck_assert_int_gt(g.shape[kernel].tiles, 0);
+            ck_assert_int_eq(g.shape[kernel].prefetch, 0);
+            most = rs_larger(most, rs_most(&g.shape[kernel]));
+          }
+        ck_assert_int_ge(most, 1 << 30);
+        ck_assert(g.shape[RS_KERNEL_ANY].made_of);
+        ck_assert_int_eq(layout == 0, g.shape[RS_KERNEL_LONG_ANY].made_of == RS_TEMPLATE_TILES);
+      }
+}
+END_TEST
+
 int main(void) {
   lot_tell();
   Suite *suite = suite_create("emit");
   TCase *all = tcase_create("all");
   tcase_set_timeout(all, 120); /* machines are shared */
   tcase_add_loop_test(all, golden_sources, 0, sizeof golden / sizeof *golden);
+  tcase_add_loop_test(all, any_length, 0, ROWSCAN_BOOL * ROWSCAN_BOOL);
   lot_add_loop_test(all, every_geometry_is_sound, 0, 1);
   tcase_add_test(all, forced_regimes);
   tcase_add_test(all, two_blocks_are_tried_after_three);
