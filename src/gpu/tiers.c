@@ -11,7 +11,6 @@
 
 #include "base/clock.h"
 #include "base/signals.h"
-#include "compile/nvrtc.h"
 
 typedef struct rs_any_length {
   struct rs_any_length *next;
@@ -47,33 +46,51 @@ static rs_tiers *working; /* those that have a thread in this process */
 static pid_t process;     /* which one that is */
 static pthread_mutex_t working_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/*
- * A process that ends while a kernel is compiled waits for it, a second at most: the compiler's own destructors would
- * otherwise take from under it what it uses.
- */
-static void end_all(void) {
-  if (getpid() != process)
-    return;
+/* Until no thread is inside the compiler or the driver, nor gets there: their locks are free then. */
+static void hold_all(void) {
   pthread_mutex_lock(&working_lock);
-  for (rs_tiers *tiers = working; tiers; tiers = tiers->next) {
+  for (rs_tiers *tiers = working; tiers && process == getpid(); tiers = tiers->next) {
     pthread_mutex_lock(&tiers->lock);
-    tiers->stop = true;
     while (tiers->at_work)
       pthread_cond_wait(&tiers->idle, &tiers->lock);
-    pthread_mutex_unlock(&tiers->lock);
   }
+}
+
+static void let_go(void) {
+  for (rs_tiers *tiers = working; tiers && process == getpid(); tiers = tiers->next)
+    pthread_mutex_unlock(&tiers->lock);
   pthread_mutex_unlock(&working_lock);
 }
 
-/* After the compiler was loaded, whose destructors then come later than this. */
-static void end_before_compiler(rs_tiers *tiers) {
-  const rs_nvrtc_calls *calls;
-  if (rs_nvrtc_load(rs_builder_nvrtc(tiers->gpu->builder), &calls))
-    return;
-  pthread_mutex_lock(&working_lock);
-  if (process != getpid() && atexit(end_all) == 0)
-    process = getpid();
+/* A child has no such threads, and its contexts serve nobody. */
+static void forget_all(void) {
+  working = NULL;
   pthread_mutex_unlock(&working_lock);
+}
+
+/*
+ * A process that ends while a kernel is compiled waits for it: the destructors of the compiler and the driver would
+ * otherwise take from under the thread what it uses. Nothing is begun after that.
+ */
+static void end_all(void) {
+  if (process != getpid())
+    return;
+  hold_all();
+  for (rs_tiers *tiers = working; tiers; tiers = tiers->next)
+    tiers->stop = true;
+  let_go();
+}
+
+/* The first time for a process, before its first thread. With the lock held. */
+static bool join_process(void) {
+  static bool forks;
+  if (process == getpid())
+    return true;
+  if (atexit(end_all) || (!forks && pthread_atfork(hold_all, let_go, forget_all)))
+    return false;
+  forks = true;
+  process = getpid();
+  return true;
 }
 
 static void make(rs_tiers *tiers, const rs_wanted *wanted) {
@@ -99,8 +116,8 @@ static void make(rs_tiers *tiers, const rs_wanted *wanted) {
 static void *work(void *user) {
   enum { LOWEST = 19 };
   rs_tiers *tiers = user;
+  bool first = true;
   setpriority(PRIO_PROCESS, 0, LOWEST); /* on Linux of the thread alone */
-  end_before_compiler(tiers);
   pthread_mutex_lock(&tiers->lock);
   for (;;) {
     while (!tiers->count && !tiers->stop)
@@ -114,6 +131,9 @@ static void *work(void *user) {
     tiers->at_work = wanted.program;
     pthread_mutex_unlock(&tiers->lock);
     make(tiers, &wanted);
+    if (first) /* again, for the compiler has destructors by now, which are to come after it */
+      atexit(end_all);
+    first = false;
     pthread_mutex_lock(&tiers->lock);
     tiers->at_work = NULL;
     pthread_cond_broadcast(&tiers->idle);
@@ -124,25 +144,32 @@ static void *work(void *user) {
 
 /* With the lock held. */
 static bool start(rs_tiers *tiers) {
-  if (tiers->started)
-    return true;
   sigset_t before;
   rs_signals_block(&before);
   tiers->started = pthread_create(&tiers->thread, NULL, work, tiers) == 0;
   pthread_sigmask(SIG_SETMASK, &before, NULL);
-  if (!tiers->started)
-    return false;
+  return tiers->started;
+}
+
+/* Among those that have a thread, which it gets with its first work. */
+static bool join(rs_tiers *tiers) {
   pthread_mutex_lock(&working_lock);
-  tiers->next = working;
-  working = tiers;
+  if (!tiers->joined && join_process()) {
+    tiers->joined = true;
+    tiers->next = working;
+    working = tiers;
+  }
+  bool joined = tiers->joined;
   pthread_mutex_unlock(&working_lock);
-  return true;
+  return joined;
 }
 
 /* False: it can't be had now. */
 static bool want(rs_tiers *tiers, rs_program *program, rs_kernel kernel) {
+  if (!join(tiers))
+    return false;
   pthread_mutex_lock(&tiers->lock);
-  bool room = !tiers->stop && tiers->count < RS_TIERS_WANTED && start(tiers);
+  bool room = !tiers->stop && tiers->count < RS_TIERS_WANTED && (tiers->started || start(tiers));
   if (room) {
     tiers->wanted[tiers->count++] = (rs_wanted){program, kernel};
     pthread_cond_signal(&tiers->wake);
@@ -238,21 +265,25 @@ void rs_tiers_open(rs_tiers *tiers, rs_gpu *gpu, rowscan_compile compile) {
   pthread_cond_init(&tiers->idle, NULL);
 }
 
+static void leave(rs_tiers *tiers) {
+  pthread_mutex_lock(&working_lock);
+  rs_tiers **at = &working;
+  while (*at && *at != tiers)
+    at = &(*at)->next;
+  if (*at)
+    *at = tiers->next;
+  pthread_mutex_unlock(&working_lock);
+}
+
 void rs_tiers_stop(rs_tiers *tiers) {
   pthread_mutex_lock(&tiers->lock);
   bool started = tiers->started;
   tiers->stop = true;
   pthread_cond_signal(&tiers->wake);
   pthread_mutex_unlock(&tiers->lock);
-  if (!started)
-    return;
-  pthread_join(tiers->thread, NULL);
-  pthread_mutex_lock(&working_lock);
-  rs_tiers **at = &working;
-  while (*at != tiers)
-    at = &(*at)->next;
-  *at = tiers->next;
-  pthread_mutex_unlock(&working_lock);
+  if (started)
+    pthread_join(tiers->thread, NULL);
+  leave(tiers);
 }
 
 void rs_tiers_close(rs_tiers *tiers) {

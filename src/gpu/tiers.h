@@ -38,7 +38,8 @@ typedef struct rs_tiers {
   rs_program *at_work; /* whose kernel the thread makes now */
   bool started, stop;
   pthread_t thread;
-  struct rs_tiers *next;                       /* of all that have a thread, in this process */
+  bool joined; /* and what follows: among those of this process that have a thread */
+  struct rs_tiers *next;
   _Atomic int64_t runs, made, failed, made_us; /* as in rowscan_context_info */
 } rs_tiers;
 
