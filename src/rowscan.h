@@ -322,11 +322,11 @@ ROWSCAN_API rowscan_engine rowscan_context_engine(const rowscan_context *context
 /* What a context uses. */
 typedef struct rowscan_context_info {
   size_t size;
-  rowscan_engine engine; /* CUDA or HOST */
-  int device;            /* ordinal of the GPU; -1 on the host */
-  char arch[16];         /* of the GPU, "sm_90"; "" on the host */
-  int threads;           /* of the host engine, which also checks and copies arrays for a GPU */
-  const char *why;       /* why ENGINE_AUTO chose the host, else ""; valid as long as the context */
+  rowscan_engine engine;      /* CUDA or HOST */
+  int device;                 /* ordinal of the GPU; -1 on the host */
+  char arch[16];              /* of the GPU, "sm_90"; "" on the host */
+  int threads;                /* of the host engine, which also checks and copies arrays for a GPU */
+  const char *why;            /* why ENGINE_AUTO chose the host, else ""; valid as long as the context */
   int64_t any_length_runs;    /* runs whose own kernel was not made yet (option compile) */
   int64_t background_kernels; /* that the thread has made, */
   int64_t background_failed;  /* and that it could not make, of which the log tells */
