@@ -9,8 +9,6 @@ static const int64_t MOST_BLOCKS = INT32_MAX, MOST_COLUMNS = (int64_t)1 << 28;
 
 size_t rs_columns_scratch(int64_t length) {
   enum { LEAST = 10 << 20, MOST = 128 << 20, OF_STEP = 32 };
-  if (length == RS_ANY_LENGTH)
-    return MOST;
   return length <= LEAST / OF_STEP ? LEAST : length >= MOST / OF_STEP ? MOST : (size_t)length * OF_STEP;
 }
 

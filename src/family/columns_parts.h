@@ -17,7 +17,7 @@ typedef struct rs_columns {
  * Scratch bytes that a launch may have. Tiles of 256 steps take 8 for every 256 steps of f32, a stream's of 64 steps
  * four times as much: 691848 x 97 9 MB. Outers can be cut into several launches, but columns of one had better not be:
  * a launch that has a few columns of many is slow. So there is enough for 128 columns of the smallest tiles, as far as
- * it is no more than 128 MB; a run takes what it needs. RS_ANY_LENGTH: of the longest.
+ * it is no more than 128 MB; a run takes what it needs.
  */
 size_t rs_columns_scratch(int64_t length);
 

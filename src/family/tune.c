@@ -70,9 +70,8 @@ static bool are_whole(whole_rows whole, int64_t rows, int multiprocessors) {
 }
 
 /*
- * Of a plan for any length, beside a warp each, which is faster by words. Measured on an H100, of memcpy, a warp each
- * and cut: f32 64 x 1024 0.36, 0.42; 1024 x 1024 0.74, 0.43; 65536 x 2048 0.96, 0.72; 32768 x 4096 0.95, 1.00; bf16
- * 32768 x 4096 0.73, 0.65; 16384 x 8192 0.72, 0.99; i8 16384 x 8192 0.61, 0.49; 8192 x 16384 0.62, 0.80.
+ * Of a plan for any length. A warp each is faster by words, and needs many rows; measured on an H100
+ * (tests/results/h100_d3623ae_any_length_regimes.csv, h100_72096b7_any_length_regimes.csv).
  */
 static bool cut_any_length(const rowscan_spec *spec, bool words, int64_t length, int64_t rows, int multiprocessors) {
   enum { BRIEF = 1024, ONE_BY_ONE = 2048, BYTES = 8192, FEW = 4 }; /* FEW: rows of a multiprocessor */
@@ -114,8 +113,9 @@ static void tune_row_and_long(const rowscan_spec *spec, int arch, rs_geometry *g
 }
 
 void rs_tune_column_cuts(const rowscan_spec *spec, int arch, rs_columns *columns) {
-  columns->scratch = rs_columns_scratch(spec->length);
   rs_tune_columns(spec, arch, columns->of);
+  const rs_shape *any = &columns->of[RS_TEMPLATE_COLUMNS];
+  columns->scratch = rs_columns_scratch(any->tiles ? rs_most(any) : spec->length);
 }
 
 /* A plan has no stream of columns beside short columns. */

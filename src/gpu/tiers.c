@@ -46,12 +46,15 @@ static rs_tiers *working; /* those that have a thread in this process */
 static pid_t process;     /* which one that is */
 static pthread_mutex_t working_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Until no thread is inside the compiler or the driver, nor gets there: their locks are free then. */
+/*
+ * Until no thread is inside the compiler or the driver, nor gets there: their locks are free then. A thread does not
+ * wait for itself, when a log callback of the program's forks or ends it.
+ */
 static void hold_all(void) {
   pthread_mutex_lock(&working_lock);
   for (rs_tiers *tiers = working; tiers && process == getpid(); tiers = tiers->next) {
     pthread_mutex_lock(&tiers->lock);
-    while (tiers->at_work)
+    while (tiers->at_work && !pthread_equal(tiers->thread, pthread_self()))
       pthread_cond_wait(&tiers->idle, &tiers->lock);
   }
 }
@@ -204,11 +207,15 @@ static bool may_change(const rs_tiers *tiers, const rs_program *program) {
          program->spec.regime == ROWSCAN_REGIME_AUTO;
 }
 
+/* rows: NULL for those of most runs. */
+static rs_kernel kernel_for(const rs_program *program, const rs_rows *rows) {
+  return rows ? rs_kernels_choose(&program->kernels, rows) : rs_geometry_kernel(&program->kernels.geometry, 0);
+}
+
 /* Its kernel takes these rows, and is ready. */
 static bool serves(rs_program *any, const rs_rows *rows) {
-  const rs_geometry *geometry = &any->kernels.geometry;
-  rs_kernel kernel = rows ? rs_kernels_choose(&any->kernels, rows) : rs_geometry_kernel(geometry, 0);
-  return (!rows || rows->length <= rs_most(&geometry->shape[kernel])) &&
+  rs_kernel kernel = kernel_for(any, rows);
+  return (!rows || rows->length <= rs_most(&any->kernels.geometry.shape[kernel])) &&
          rs_modules_make(&any->modules, kernel) == ROWSCAN_OK;
 }
 
@@ -238,8 +245,7 @@ rs_program *rs_tiers_serving(rs_tiers *tiers, rs_program *program, rs_kernel ker
 
 static rowscan_status make_serving(rs_program *program, const rs_rows *rows) {
   rs_tiers *tiers = program->gpu->tiers;
-  rs_kernel kernel =
-      rows ? rs_kernels_choose(&program->kernels, rows) : rs_geometry_kernel(&program->kernels.geometry, 0);
+  rs_kernel kernel = kernel_for(program, rows);
   bool other = tiers && rs_tiers_serving(tiers, program, kernel, rows) != program;
   return other ? ROWSCAN_OK : rs_modules_make(&program->modules, kernel);
 }

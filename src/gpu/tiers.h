@@ -38,7 +38,7 @@ typedef struct rs_tiers {
   rs_program *at_work; /* whose kernel the thread makes now */
   bool started, stop;
   pthread_t thread;
-  bool joined; /* and what follows: among those of this process that have a thread */
+  bool joined; /* this and the next, under a lock of tiers.c: it is among those of the process that have a thread */
   struct rs_tiers *next;
   _Atomic int64_t runs, made, failed, made_us; /* as in rowscan_context_info */
 } rs_tiers;

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 typedef unsigned long long pointer;
 typedef struct CUctx_st *context;
@@ -111,6 +113,14 @@ const char *device_open(void) {
   MUST(cuDevicePrimaryCtxRetain, &cuda.primary, cuda.device);
   device_use();
   return NULL;
+}
+
+bool device_there(void) {
+  int told = 0;
+  pid_t child = fork();
+  if (child == 0)
+    _exit(device_open() ? 1 : 0);
+  return child > 0 && waitpid(child, &told, 0) == child && WIFEXITED(told) && !WEXITSTATUS(told);
 }
 
 void device_close(void) {

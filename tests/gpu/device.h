@@ -19,6 +19,9 @@ typedef struct CUevent_st *device_event;
 /* NULL, or why there is nothing to test on. Makes the device current in this thread. */
 const char *device_open(void);
 void device_close(void);
+
+/* Whether there is one. Asked in a child: a driver that was started does not survive the forks of a suite's tests. */
+bool device_there(void);
 void device_use(void); /* in a further thread */
 
 /* What a failed call happened in; told before the program ends. */

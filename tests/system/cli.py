@@ -3,9 +3,9 @@
 SPDX-License-Identifier: MIT
 
 ROWSCAN names the command; RS_QUICK=1 leaves out what takes long, and with RS_LOT=n and RS_SEED runs one in n of the
-cases (tests/support/lot.h). Values are compared with NumPy's own sums: to the bit for integers, within rounding for floats.
-(The order to the bit is tested elsewhere; here only what must be equal to itself: exclusive to inclusive, reverse to a
-flipped array, Fortran order to C order.) Exits with 77 where there is no NumPy.
+cases (tests/support/lot.h). Values are compared with NumPy's own sums: to the bit for integers, within rounding for
+floats. (The order to the bit is tested elsewhere; here only what must be equal to itself: exclusive to inclusive,
+reverse to a flipped array, Fortran order to C order.) Exits with 77 where there is no NumPy.
 """
 import csv
 import glob

@@ -9,8 +9,8 @@ set -eu
 . "$(dirname "$0")/on_simulated.sh"
 
 status=0
-for suite in tests/gpu/test_gpu tests/gpu/test_stage_gpu tests/system/test_one_call tests/system/test_tiers tests/gpu/test_embed \
-  tests/gpu/test_faults tests/gpu/test_short tests/gpu/test_columns; do
+for suite in tests/gpu/test_gpu tests/gpu/test_stage_gpu tests/system/test_one_call tests/system/test_tiers \
+  tests/gpu/test_embed tests/gpu/test_faults tests/gpu/test_short tests/gpu/test_columns; do
   echo "== $suite"
   "$suite" || status=1
 done

@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "../gpu/device.h"
 #include "../support/judge.h"
@@ -517,19 +515,10 @@ END_TEST
 
 /* ---- main -------------------------------------------------------------------------------------------------------- */
 
-/* Asked in a child: a driver that was started does not survive the forks of the tests. */
-static bool there_is_a_gpu(void) {
-  int told = 0;
-  pid_t child = fork();
-  if (child == 0)
-    _exit(device_open() ? 1 : 0);
-  return child > 0 && waitpid(child, &told, 0) == child && WIFEXITED(told) && !WEXITSTATUS(told);
-}
-
 int main(void) {
   if (getenv("ROWSCAN_TEST_SEED"))
     seed = strtoull(getenv("ROWSCAN_TEST_SEED"), NULL, 0);
-  on_gpu = there_is_a_gpu();
+  on_gpu = device_there();
   printf("on %s\n", on_gpu ? "a GPU" : "the host");
   lot_tell();
   Suite *suite = suite_create("one call");

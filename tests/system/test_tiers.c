@@ -20,6 +20,7 @@
 enum { MOST = 4096, ROWS = 3, OFTEN = 8, LENGTHS = 12 };
 
 static rowscan_context *host;
+static struct arrays *own; /* of the test's own thread */
 static char *program;
 
 /* With no cache on disk, which might have what is to be compiled. */
@@ -29,16 +30,6 @@ static rowscan_context *open_gpu(rowscan_compile compile, bool cache_only) {
                                                         .cache_only = cache_only, .cache_off = 1)),
                 "%s", rowscan_last_error());
   return context;
-}
-
-static void set_up(void) {
-  ck_assert_msg(!device_open(), "no GPU in this process");
-  ck_assert(!rowscan_open(&host, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_HOST, .threads = 1)));
-}
-
-static void tear_down(void) {
-  rowscan_close(host);
-  device_close();
 }
 
 static rowscan_context_info info_of(const rowscan_context *context) {
@@ -76,6 +67,18 @@ static void free_arrays(arrays *a) {
   device_free(a->device_in);
   device_free(a->device_out);
   free(a);
+}
+
+static void set_up(void) {
+  ck_assert_msg(!device_open(), "no GPU in this process");
+  ck_assert(!rowscan_open(&host, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_HOST, .threads = 1)));
+  own = new_arrays();
+}
+
+static void tear_down(void) {
+  free_arrays(own);
+  rowscan_close(host);
+  device_close();
 }
 
 static rowscan_problem problem_of(const void *in, void *out, const int64_t *shape, int dim) {
@@ -124,16 +127,14 @@ static void wait_for(const rowscan_context *context, int64_t kernels) {
 START_TEST(new_lengths_compile_nothing) {
   enum { KERNELS = 5 };
   rowscan_context *context = open_gpu(ROWSCAN_COMPILE_BACKGROUND, false);
-  arrays *a = new_arrays();
   for (int64_t length = 1; length <= MOST; length += length / 3 + 1)
-    scan_right(context, a, length, _i);
+    scan_right(context, own, length, _i);
   int64_t runs = info_of(context).any_length_runs;
   for (int64_t length = 2; length <= MOST; length += length / 2 + 1)
-    scan_right(context, a, length, _i);
+    scan_right(context, own, length, _i);
   ck_assert_int_le(compiles_of(context), KERNELS);
   ck_assert_int_gt(info_of(context).any_length_runs, runs);
   ck_assert_int_eq(info_of(context).background_kernels, 0);
-  free_arrays(a);
   rowscan_close(context);
 }
 END_TEST
@@ -141,45 +142,39 @@ END_TEST
 /* What comes back has a kernel of its own after a while, with the same bits before and after. */
 START_TEST(what_comes_back_is_compiled) {
   rowscan_context *context = open_gpu(ROWSCAN_COMPILE_BACKGROUND, false);
-  arrays *a = new_arrays();
   for (int i = 0; i < OFTEN - 1; i++)
-    scan_right(context, a, 1000, _i);
+    scan_right(context, own, 1000, _i);
   int64_t before = compiles_of(context);
-  scan_right(context, a, 1000, _i);
+  scan_right(context, own, 1000, _i);
   wait_for(context, 1);
   int64_t runs = info_of(context).any_length_runs;
   ck_assert_int_eq(runs, OFTEN);
   ck_assert_int_eq(compiles_of(context), before + 1);
   for (int i = 0; i < OFTEN; i++)
-    scan_right(context, a, 1000, _i);
+    scan_right(context, own, 1000, _i);
   ck_assert_int_eq(info_of(context).any_length_runs, runs);
   ck_assert_int_eq(info_of(context).background_failed, 0);
   ck_assert(info_of(context).background_ms > 0);
-  free_arrays(a);
   rowscan_close(context);
 }
 END_TEST
 
 START_TEST(never_leaves_it_at_that) {
   rowscan_context *context = open_gpu(ROWSCAN_COMPILE_NEVER, false);
-  arrays *a = new_arrays();
   for (int i = 0; i < 3 * OFTEN; i++)
-    scan_right(context, a, 1000, false);
+    scan_right(context, own, 1000, false);
   ck_assert_int_ge(info_of(context).any_length_runs, 3 * OFTEN);
   ck_assert_int_eq(info_of(context).background_kernels, 0);
-  free_arrays(a);
   rowscan_close(context);
 }
 END_TEST
 
 START_TEST(now_waits) {
   rowscan_context *context = open_gpu(ROWSCAN_COMPILE_NOW, false);
-  arrays *a = new_arrays();
-  scan_right(context, a, 1000, false);
-  scan_right(context, a, 1001, false);
+  scan_right(context, own, 1000, false);
+  scan_right(context, own, 1001, false);
   ck_assert_int_eq(compiles_of(context), 2);
   ck_assert_int_eq(info_of(context).any_length_runs, 0);
-  free_arrays(a);
   rowscan_close(context);
 }
 END_TEST
@@ -200,16 +195,15 @@ static void run_plan(rowscan_plan *plan, arrays *a, int64_t length, int64_t told
 /* A plan is there before its kernels are, unless it is prepared. */
 START_TEST(preparing_waits) {
   rowscan_context *context = open_gpu(ROWSCAN_COMPILE_BACKGROUND, false);
-  arrays *a = new_arrays();
   rowscan_plan *plan;
   ck_assert(!rowscan_plan_create(&plan, context, &(rowscan_spec){.size = sizeof(rowscan_spec), .length = 1000}));
-  run_plan(plan, a, 1000, 0);
+  run_plan(plan, own, 1000, 0);
   ck_assert_int_eq(info_of(context).any_length_runs, 1);
-  ck_assert(!rowscan_plan_prepare(plan, ROWSCAN_ARGS(.input = a->device_in, .output = a->device_out, .rows = ROWS)));
-  run_plan(plan, a, 1000, 1000);
+  ck_assert(
+      !rowscan_plan_prepare(plan, ROWSCAN_ARGS(.input = own->device_in, .output = own->device_out, .rows = ROWS)));
+  run_plan(plan, own, 1000, 1000);
   ck_assert_int_eq(info_of(context).any_length_runs, 1);
   rowscan_plan_destroy(plan);
-  free_arrays(a);
   rowscan_close(context);
 }
 END_TEST
@@ -217,26 +211,24 @@ END_TEST
 /* A plan for any length, and what it is told wrongly. */
 START_TEST(a_plan_for_any_length) {
   rowscan_context *context = open_gpu(ROWSCAN_COMPILE_NOW, false);
-  arrays *a = new_arrays();
   rowscan_plan *plan;
   ck_assert(!rowscan_plan_create(&plan, context,
                                  &(rowscan_spec){.size = sizeof(rowscan_spec), .length = ROWSCAN_ANY_LENGTH}));
   for (int64_t length = 1; length <= MOST; length += length / 2 + 1)
-    run_plan(plan, a, length, length);
+    run_plan(plan, own, length, length);
   ck_assert_int_eq(
-      rowscan_plan_run(plan, ROWSCAN_ARGS(.input = a->device_in, .output = a->device_out, .rows = ROWS, .length = -5),
-                       NULL),
+      rowscan_plan_run(
+          plan, ROWSCAN_ARGS(.input = own->device_in, .output = own->device_out, .rows = ROWS, .length = -5), NULL),
       ROWSCAN_BAD_ARGUMENT);
   ck_assert_str_eq(rowscan_last_error(), "args: field 'length': -5 is not a whole number, 0 to 2^56");
   rowscan_plan_destroy(plan);
   ck_assert(!rowscan_plan_create(&plan, context, &(rowscan_spec){.size = sizeof(rowscan_spec), .length = 7}));
   ck_assert_int_eq(
-      rowscan_plan_run(plan, ROWSCAN_ARGS(.input = a->device_in, .output = a->device_out, .rows = ROWS, .length = 8),
-                       NULL),
+      rowscan_plan_run(
+          plan, ROWSCAN_ARGS(.input = own->device_in, .output = own->device_out, .rows = ROWS, .length = 8), NULL),
       ROWSCAN_BAD_ARGUMENT);
   ck_assert_str_eq(rowscan_last_error(), "args: field 'length': 8, but the spec's is 7");
   rowscan_plan_destroy(plan);
-  free_arrays(a);
   rowscan_close(context);
 }
 END_TEST
@@ -244,22 +236,20 @@ END_TEST
 /* Rows and columns of no elements have their totals, which are initial values here. */
 START_TEST(a_plan_for_any_length_of_nothing) {
   rowscan_context *context = open_gpu(ROWSCAN_COMPILE_NOW, false);
-  arrays *a = new_arrays();
   rowscan_plan *plan;
   ck_assert(!rowscan_plan_create(
       &plan, context,
       &(rowscan_spec){.size = sizeof(rowscan_spec), .length = ROWSCAN_ANY_LENGTH, .layout = (rowscan_layout)_i}));
-  device_fill(a->device_out, 0xff, sizeof a->out, NULL);
+  device_fill(own->device_out, 0xff, sizeof own->out, NULL);
   ck_assert_msg(!rowscan_plan_run(plan,
                                   ROWSCAN_ARGS(.row_shape = (int64_t[]){_i ? 1 : ROWS, ROWS}, .rows = ROWS, .length = 0,
-                                               .init = a->device_in, .totals = a->device_out),
+                                               .init = own->device_in, .totals = own->device_out),
                                   NULL),
                 "%s", rowscan_last_error());
-  device_download(a->out, a->device_out, sizeof a->out, NULL);
+  device_download(own->out, own->device_out, sizeof own->out, NULL);
   device_wait(NULL);
-  ck_assert_mem_eq(a->out, a->in, ROWS * sizeof *a->out);
+  ck_assert_mem_eq(own->out, own->in, ROWS * sizeof *own->out);
   rowscan_plan_destroy(plan);
-  free_arrays(a);
   rowscan_close(context);
 }
 END_TEST
@@ -268,7 +258,6 @@ END_TEST
 
 /* A plan that goes while its kernel is wanted, or made; and the context after it. */
 START_TEST(closed_meanwhile) {
-  arrays *a = new_arrays();
   for (int i = 0; i < 4; i++) {
     rowscan_context *context = open_gpu(ROWSCAN_COMPILE_BACKGROUND, false);
     rowscan_plan *plan[2];
@@ -276,7 +265,7 @@ START_TEST(closed_meanwhile) {
       rowscan_spec spec = {.size = sizeof spec, .length = 1000 + 10 * i + p};
       ck_assert(!rowscan_plan_create(&plan[p], context, &spec));
       for (int run = 0; run <= OFTEN; run++)
-        run_plan(plan[p], a, spec.length, 0);
+        run_plan(plan[p], own, spec.length, 0);
     }
     if (i % 2)
       nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
@@ -284,27 +273,24 @@ START_TEST(closed_meanwhile) {
     rowscan_plan_destroy(plan[0]);
     rowscan_close(context);
   }
-  free_arrays(a);
 }
 END_TEST
 
 /* A graph keeps the kernel that was captured, and runs beside the other. */
 START_TEST(captured) {
   rowscan_context *context = open_gpu(ROWSCAN_COMPILE_BACKGROUND, false);
-  arrays *a = new_arrays();
   device_stream stream = device_stream_new();
-  scan_right(context, a, 1000, false);
+  scan_right(context, own, 1000, false);
   device_capture(stream);
-  ck_assert_msg(!scan(context, a, 1000, false, stream), "%s", rowscan_last_error());
+  ck_assert_msg(!scan(context, own, 1000, false, stream), "%s", rowscan_last_error());
   device_graph *graph = device_captured(stream);
   for (int i = 0; i < OFTEN; i++)
-    scan_right(context, a, 1000, false);
+    scan_right(context, own, 1000, false);
   wait_for(context, 1);
   device_launch(graph, stream);
-  compare(a, 1000, stream);
+  compare(own, 1000, stream);
   device_graph_free(graph);
   device_stream_free(stream);
-  free_arrays(a);
   rowscan_close(context);
 }
 END_TEST
@@ -349,11 +335,9 @@ END_TEST
 /* The error is that of the kernel for the length, as without kernels for any. */
 START_TEST(nothing_may_be_compiled) {
   rowscan_context *context = open_gpu(ROWSCAN_COMPILE_BACKGROUND, true);
-  arrays *a = new_arrays();
-  ck_assert_int_eq(scan(context, a, 1000, false, NULL), ROWSCAN_NOT_CACHED);
+  ck_assert_int_eq(scan(context, own, 1000, false, NULL), ROWSCAN_NOT_CACHED);
   ck_assert_msg(strstr(rowscan_last_error(), "length=1000"), "%s", rowscan_last_error());
   device_wait(NULL);
-  free_arrays(a);
   rowscan_close(context);
 }
 END_TEST
@@ -400,9 +384,8 @@ END_TEST
 /* A child that was forked while the thread works, which it has not. */
 START_TEST(forked_meanwhile) {
   rowscan_context *context = open_gpu(ROWSCAN_COMPILE_BACKGROUND, false);
-  arrays *a = new_arrays();
   for (int i = 0; i < OFTEN; i++)
-    scan_right(context, a, 1100, false);
+    scan_right(context, own, 1100, false);
   pid_t child = fork();
   if (child == 0) {
     rowscan_close(context);
@@ -412,28 +395,40 @@ START_TEST(forked_meanwhile) {
   ck_assert(waitpid(child, &told, 0) == child);
   ck_assert_msg(WIFEXITED(told) && WEXITSTATUS(told) == EXIT_SUCCESS, "status %x", told);
   wait_for(context, 1);
-  scan_right(context, a, 1100, false);
-  free_arrays(a);
+  scan_right(context, own, 1100, false);
+  rowscan_close(context);
+}
+END_TEST
+
+/* A callback for the log may fork, in the thread that has just made a kernel. */
+static void fork_when_made(void *user, rowscan_log_level level, const char *message) {
+  (void)user, (void)level;
+  if (!strstr(message, "made in the background"))
+    return;
+  pid_t child = fork();
+  if (child == 0)
+    _exit(EXIT_SUCCESS);
+  waitpid(child, NULL, 0);
+}
+
+START_TEST(forked_by_the_log) {
+  rowscan_context *context;
+  ck_assert(!rowscan_open(&context, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_CUDA, .log = fork_when_made,
+                                                    .compile = ROWSCAN_COMPILE_BACKGROUND, .cache_off = 1)));
+  for (int i = 0; i < OFTEN; i++)
+    scan_right(context, own, 1200, false);
+  wait_for(context, 1);
   rowscan_close(context);
 }
 END_TEST
 
 /* ---- main -------------------------------------------------------------------------------------------------------- */
 
-/* Asked in a child: a driver that was started does not survive the forks of the tests. */
-static bool there_is_a_gpu(void) {
-  int told = 0;
-  pid_t child = fork();
-  if (child == 0)
-    _exit(device_open() ? 1 : 0);
-  return child > 0 && waitpid(child, &told, 0) == child && WIFEXITED(told) && !WEXITSTATUS(told);
-}
-
 int main(int argc, char **argv) {
   program = argv[0];
   if (argc > 1)
     return end_meanwhile();
-  if (!there_is_a_gpu()) {
+  if (!device_there()) {
     printf("SKIP: no GPU\n");
     return 77;
   }
@@ -455,6 +450,7 @@ int main(int argc, char **argv) {
   tcase_add_test(cases, a_bad_option);
   tcase_add_test(cases, ended_meanwhile);
   tcase_add_test(cases, forked_meanwhile);
+  tcase_add_test(cases, forked_by_the_log);
   suite_add_tcase(suite, cases);
   return run_tests(suite);
 }
