@@ -18,7 +18,7 @@ typedef struct RowsHead {
   long long step[RS_ELEMENTS]; // from an element of a row to the next one
 } RowsHead;
 
-// In place of a length: a number that a launch tells, AnyRows<RANK>'s last one.
+// In place of a length: a number that a launch tells, in AnyRows<RANK>, as it tells whether the scan is exclusive.
 #define RS_ANY_LENGTH (-1)
 
 #endif

@@ -5,7 +5,7 @@
 //   Op, Acc               operator (ops.cuh), its Total         In, Out, Mask   element types (Mask: In if there is
 //   none) mask                  NO_MASK, SELECT or MULTIPLY           Kept            type of initial values and totals
 //   reverse, exclusive    flags                                 length, rank    of a row, of the rows' index
-// and, where the length is RS_ANY_LENGTH, `most`: that of the longest rows there may be.
+// Where the length is RS_ANY_LENGTH, a launch tells `exclusive`, too, and P has `most`: the longest rows there may be.
 #pragma once
 #include "arrays.h"
 #include "index.cuh"
@@ -26,7 +26,7 @@ template <int RANK> struct Rows : RowsHead {
 };
 
 // What a kernel for rows of any length is told.
-template <int RANK> struct AnyRows : Rows<RANK> { i64 length; };
+template <int RANK> struct AnyRows : Rows<RANK> { i64 length, exclusive; };
 
 // The length of a problem's rows: a constant, or a number of a launch.
 template <class P> struct Length {
@@ -48,6 +48,14 @@ template <class P> struct Length {
       return P::length;
   }
 };
+
+// Whether each result leaves out its own element: a constant, or a number of a launch.
+template <class P> RS_DEVICE bool is_exclusive(const Rows<P::rank> &rows) {
+  if constexpr (Length<P>::ANY)
+    return static_cast<const AnyRows<P::rank> &>(rows).exclusive != 0;
+  else
+    return P::exclusive;
+}
 
 // The types of a problem P, as members of a template of it.
 #define RS_TYPES_OF(P)                                                                                                 \
@@ -198,9 +206,16 @@ RS_DEVICE const typename P::Acc *results(const Rows<P::rank> &rows, typename P::
     if (keeps && i == TAIL)
       ends.keep(prefix[(I)P::length - TAIL]);
   }
-  if (P::exclusive && i == 0)
+  bool exclusive = is_exclusive<P>(rows);
+  if (exclusive && i == 0)
     prefix[0] = ends.empty();
-  return P::exclusive ? prefix : prefix + 1;
+  if constexpr (Length<P>::ANY) {
+#pragma unroll
+    for (int j = 0; j < N; j++) // in their registers: see above
+      prefix[j] = exclusive ? prefix[j] : prefix[j + 1];
+    return prefix;
+  } else
+    return exclusive ? prefix : prefix + 1;
 }
 
 // One row, in the order of the scan: element i lies i steps from the pointers, in a reverse scan too.

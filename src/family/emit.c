@@ -20,6 +20,18 @@ static const char *register_type(rowscan_type acc) {
   return rowscan_type_bytes(acc) == 8 ? "u64" : "u32";
 }
 
+static const char *word(bool so) {
+  return so ? "true" : "false";
+}
+
+/* A kernel for any length serves inclusive scans and exclusive ones, and is named as the former. */
+static rowscan_spec compiled_for(const rowscan_spec *spec) {
+  rowscan_spec shared = *spec;
+  if (spec->length == RS_ANY_LENGTH)
+    shared.flags &= ~(unsigned)ROWSCAN_EXCLUSIVE;
+  return shared;
+}
+
 static void emit_problem(const rowscan_spec *spec, const rs_shape *shape, rs_text *source) {
   static const char *const masks[] = {"NO_MASK", "SELECT", "MULTIPLY"};
   const rs_op *op = rs_op_of(spec->op);
@@ -34,23 +46,24 @@ static void emit_problem(const rowscan_spec *spec, const rs_shape *shape, rs_tex
   rs_text_add(source, "  using Mask = %s;\n", element_type(spec->mask_mode ? spec->mask_type : spec->in_type));
   rs_text_add(source, "  using Kept = %s;\n", element_type(spec->acc_type));
   rs_text_add(source, "  static constexpr MaskMode mask = %s;\n", masks[spec->mask_mode]);
-  rs_text_add(source, "  static constexpr bool reverse = %s, exclusive = %s;\n",
-              spec->flags & ROWSCAN_REVERSE ? "true" : "false", spec->flags & ROWSCAN_EXCLUSIVE ? "true" : "false");
+  rs_text_add(source, "  static constexpr bool reverse = %s", word(spec->flags & ROWSCAN_REVERSE));
   if (spec->length == RS_ANY_LENGTH)
-    rs_text_add(source, "  static constexpr i64 length = RS_ANY_LENGTH, most = %lld;\n", (long long)rs_most(shape));
+    rs_text_add(source, ";\n  static constexpr i64 length = RS_ANY_LENGTH, most = %lld;\n", (long long)rs_most(shape));
   else
-    rs_text_add(source, "  static constexpr i64 length = %lld;\n", (long long)spec->length);
+    rs_text_add(source, ", exclusive = %s;\n  static constexpr i64 length = %lld;\n",
+                word(spec->flags & ROWSCAN_EXCLUSIVE), (long long)spec->length);
   rs_text_add(source, "  static constexpr int rank = %d;\n", spec->row_rank);
   rs_text_add(source, "};\n");
 }
 
 void rs_emit(const rowscan_spec *spec, const rs_geometry *geometry, rs_kernel kernel, rs_text *source) {
+  const rowscan_spec shared = compiled_for(spec);
   const rs_shape *shape = &geometry->shape[kernel];
   const rs_family *family = &rs_families[shape->made_of];
   rs_text_add(source, "// rowscan, %s, regime %s: ", rs_kernel_name(kernel),
               rowscan_regime_name(rs_kernel_regime(geometry, kernel)));
-  rs_spec_describe(spec, source);
-  rs_text_add(source, "\n");
+  rs_spec_describe(&shared, source);
+  rs_text_add(source, spec->length == RS_ANY_LENGTH ? ", or exclusive\n" : "\n");
   if (spec->flags & ROWSCAN_DELAYS)
     rs_text_add(source, "#define RS_DELAYS\n");
   if (rs_spec_loops(spec))
@@ -73,6 +86,7 @@ void rs_emit(const rowscan_spec *spec, const rs_geometry *geometry, rs_kernel ke
 }
 
 void rs_kernel_canonical(const rowscan_spec *spec, const rs_geometry *geometry, rs_kernel kernel, rs_text *text) {
-  rs_spec_text(spec, text);
+  const rowscan_spec shared = compiled_for(spec);
+  rs_spec_text(&shared, text);
   rs_kernel_text(geometry, kernel, text);
 }

@@ -10,16 +10,16 @@
 #include "spec/rows.h"
 
 /*
- * AnyRows<RANK> in kernels/rows.cuh: its head, then the shape and the strides of each array, RANK numbers each, and the
- * length, which Rows<RANK> has not.
+ * AnyRows<RANK> in kernels/rows.cuh: its head, then the shape and the strides of each array, RANK numbers each, then
+ * what Rows<RANK> has not: the length, and whether the scan is exclusive.
  */
 typedef struct rs_packed {
   RowsHead head;
-  int64_t dims[(1 + RS_ARRAYS) * RS_MAX_ROW_RANK + 1];
+  int64_t dims[(1 + RS_ARRAYS) * RS_MAX_ROW_RANK + 2];
 } rs_packed;
 
-/* All of them; leaves the workspace as it is. */
-static inline void rs_pack(rs_packed *to, const rs_rows *rows) {
+/* All of them, for a scan with these flags; leaves the workspace as it is. */
+static inline void rs_pack(rs_packed *to, const rs_rows *rows, unsigned flags) {
   size_t bytes = (size_t)rows->rank * sizeof *to->dims;
   int64_t *dims = to->dims;
   to->head.first = 0;
@@ -32,6 +32,7 @@ static inline void rs_pack(rs_packed *to, const rs_rows *rows) {
     memcpy(dims += rows->rank, rows->array[a].stride, bytes);
   }
   dims[rows->rank] = rows->length;
+  dims[rows->rank + 1] = (flags & ROWSCAN_EXCLUSIVE) != 0;
 }
 
 #endif

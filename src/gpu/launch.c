@@ -94,7 +94,7 @@ static rowscan_status launch_part(launching *run, rs_columns_launch *part, bool 
     status = check_tiles(run, part->rows->length, part->cut.any.tiles);
   if (status)
     return status;
-  rs_pack(&run->arguments, part->rows);
+  rs_pack(&run->arguments, part->rows, run->program->spec.flags);
   status = clear(run, fresh, (int64_t)part->need.workspace);
   return status ? status : queue(run, part->need.blocks, part->need.shared, &part->cut);
 }
@@ -203,7 +203,7 @@ static rowscan_status launch(rs_program *program, const rs_rows *rows, void *wor
       status = check_tiles(&run, all.length, rs_ceiling(all.length, rs_tile(run.shape)));
     if (status)
       return status;
-    rs_pack(&run.arguments, rows);
+    rs_pack(&run.arguments, rows, program->spec.flags);
     all.first = rs_kernels_launch(kernels, run.kernel, all.length, rows->count);
     all.needed = all.first.workspace;
   }

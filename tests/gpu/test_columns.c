@@ -250,7 +250,7 @@ static void launch(const kernel *k, const rs_rows *rows, const void *cut, const 
     workspace = own;
   }
   rs_packed p;
-  rs_pack(&p, rows);
+  rs_pack(&p, rows, k->spec.flags);
   p.head.workspace = (void *)(uintptr_t)workspace;
   void *parameters[] = {&p, (void *)(uintptr_t)cut};
   if (need->shared > 48 << 10)

@@ -266,7 +266,7 @@ static void run(const shape_kernel *k, variant v) {
     rows.array[RS_INIT].stride[d] = rows.array[RS_TOTALS].stride[d] = last && rows.rank == 2 ? 2 * outer : 2;
   }
   rs_packed args;
-  rs_pack(&args, &rows);
+  rs_pack(&args, &rows, spec->flags);
   args.head.workspace = NULL;
   const array *arrays[RS_ARRAYS] = {&in, v.in_place ? &in : &out, &mask, &init, &totals};
   for (int a = 0; a < RS_ARRAYS; a++)
