@@ -44,10 +44,27 @@ typedef struct export {
   rs_pack_writer writer;
   bool (*take)(void *user, const char *key);
   void *user;
+  int without;
   rs_store_exported *sum;
   bool failed; /* an entry can't be read, which may be sound */
 }
 export;
+
+/* Without a part, if it is to be. */
+static void add(export *job, rs_loaded *loaded) {
+  const char *key = loaded->texts.key;
+  if (job->without == RS_STORE_PARTS || !loaded->texts.part[job->without].bytes) {
+    rs_pack_add(&job->writer, key, loaded->memory, (size_t)loaded->status.st_size);
+    return;
+  }
+  size_t bytes;
+  loaded->texts.part[job->without] = (rs_part){0};
+  unsigned char *entry = rs_entry_encode(key, loaded->texts.part, &bytes);
+  job->writer.failed = job->writer.failed || !entry;
+  if (entry)
+    rs_pack_add(&job->writer, key, entry, bytes);
+  free(entry);
+}
 
 static void export_file(rs_store *store, export *job, int shard, const char *name) {
   const char *damage;
@@ -64,7 +81,7 @@ static void export_file(rs_store *store, export *job, int shard, const char *nam
   if (strcmp(name, right_name) != 0)
     job->sum->damaged++;
   else if (!job->take || job->take(job->user, loaded.texts.key)) {
-    rs_pack_add(&job->writer, loaded.texts.key, loaded.memory, (size_t)loaded.status.st_size);
+    add(job, &loaded);
     job->sum->entries++;
   }
   free(loaded.memory);
@@ -88,8 +105,8 @@ static const char *export_names(rs_store *store, export *job, const names *all) 
 }
 
 /* The names first, so that entries are read one at a time and in their order. */
-void *rs_store_export(rs_store *store, bool (*take)(void *user, const char *key), void *user, size_t *bytes,
-                      rs_store_exported *sum, const char **wrong) {
+void *rs_store_export(rs_store *store, bool (*take)(void *user, const char *key), void *user, int without,
+                      size_t *bytes, rs_store_exported *sum, const char **wrong) {
   names all = {0};
   bool complete = rs_walk(store, keep_name, &all);
   *sum = (rs_store_exported){0};
@@ -101,7 +118,7 @@ void *rs_store_export(rs_store *store, bool (*take)(void *user, const char *key)
   }
   if (all.count)
     qsort(all.list, all.count, sizeof *all.list, by_name);
-  export job = {.take = take, .user = user, .sum = sum};
+  export job = {.take = take, .user = user, .without = without, .sum = sum};
   *wrong = export_names(store, &job, &all);
   free(all.list);
   job.writer.failed = job.writer.failed || *wrong;

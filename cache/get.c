@@ -163,11 +163,11 @@ static bool get_own_stem(rs_store *store, const char *stem, const char *missed, 
   return true;
 }
 
-static bool get_packed(rs_store *store, const char *key, bool is_stem, rs_entry *entry) {
+static bool get_packed(rs_store *store, const char *key, rs_asked by, rs_entry *entry) {
   rs_loaded loaded;
   const char *path;
   int damaged = 0;
-  bool found = rs_tier_get(store, key, is_stem, &loaded, &path, &damaged);
+  bool found = rs_tier_get(store, key, by, &loaded, &path, &damaged);
   rs_store_add(store, RS_COUNT_damaged, damaged);
   if (!found)
     return false;
@@ -177,7 +177,7 @@ static bool get_packed(rs_store *store, const char *key, bool is_stem, rs_entry 
 
 bool rs_store_get(rs_store *store, const char *key, int without, rs_entry *entry) {
   *entry = (rs_entry){0};
-  return get_own(store, key, true, without, entry) || get_packed(store, key, false, entry);
+  return get_own(store, key, true, without, entry) || get_packed(store, key, RS_BY_KEY_OR_STEM, entry);
 }
 
 bool rs_store_get_again(rs_store *store, const char *key, rs_entry *entry) {
@@ -187,16 +187,16 @@ bool rs_store_get_again(rs_store *store, const char *key, rs_entry *entry) {
 
 bool rs_store_get_stem(rs_store *store, const char *stem, const char *missed, rs_entry *entry) {
   *entry = (rs_entry){0};
-  return get_own_stem(store, stem, missed, entry) || get_packed(store, stem, true, entry);
+  return get_own_stem(store, stem, missed, entry) || get_packed(store, stem, RS_BY_STEM, entry);
 }
 
-char *rs_store_key_of_stem(rs_store *store, const char *stem) {
+char *rs_store_key_of_stem(rs_store *store, const char *stem, bool packed) {
   rs_loaded loaded;
   const char *path;
   char *key;
   int damaged = 0; /* looking is not using */
-  if (!load_stem(store, stem, NULL, false, &loaded, &key)) {
-    if (!rs_tier_get(store, stem, true, &loaded, &path, &damaged))
+  if (packed || !load_stem(store, stem, NULL, false, &loaded, &key)) {
+    if (!rs_tier_get(store, stem, RS_BY_STEM, &loaded, &path, &damaged))
       return NULL;
     key = strdup(loaded.texts.key);
   }
@@ -208,7 +208,7 @@ const char *rs_store_pack_of(rs_store *store, const char *key) {
   rs_loaded loaded;
   const char *path;
   int damaged = 0; /* looking is not using */
-  if (!rs_tier_get(store, key, false, &loaded, &path, &damaged))
+  if (!rs_tier_get(store, key, RS_BY_KEY, &loaded, &path, &damaged))
     return NULL;
   free(loaded.memory);
   return path;

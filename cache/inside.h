@@ -138,13 +138,18 @@ int64_t rs_store_largest(const rs_store *store);
 
 /*
  * tier.c: the packs of a store, first by the names that its options or the environment have now (false: out of
- * memory), then opened. The entry of a key, or of a key's stem, from the first pack that
- * has a sound one; *path is that pack's. *damaged grows by each that is not sound, which is told.
+ * memory), then opened. An entry from the first pack that has a sound one; *path is that pack's. *damaged grows by each
+ * that is not sound, which is told.
  */
+typedef enum rs_asked {
+  RS_BY_KEY,
+  RS_BY_STEM,       /* of the key that is asked for, which has no last line */
+  RS_BY_KEY_OR_STEM /* of the key */
+} rs_asked;
 bool rs_tier_choose(rs_store *store);
 void rs_tier_open(rs_store *store);
 void rs_tier_close(rs_tier *tier);
-bool rs_tier_get(rs_store *store, const char *key, bool is_stem, rs_loaded *loaded, const char **path, int *damaged);
+bool rs_tier_get(rs_store *store, const char *key, rs_asked by, rs_loaded *loaded, const char **path, int *damaged);
 
 /*
  * evict.c: when the last survey began; 1970: none is known of. *ahead: that time has yet to come, for the clock was set

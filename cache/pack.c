@@ -257,10 +257,9 @@ bool rs_pack_get(const rs_pack *pack, const char *key, rs_loaded *loaded, const 
   return false;
 }
 
-/* Not in order of stems: who asks so has no compiler, and all of an index is soon seen. */
-bool rs_pack_get_stem(const rs_pack *pack, const char *stem, rs_loaded *loaded, const char **damage) {
+/* Not in order of stems: all of an index is soon seen. */
+bool rs_pack_get_stem(const rs_pack *pack, const char *stem, size_t length, rs_loaded *loaded, const char **damage) {
   unsigned char id[RS_ENTRY_ID];
-  size_t length = strlen(stem);
   *damage = NULL;
   loaded->error = 0;
   rs_entry_id(stem, length, id);

@@ -52,8 +52,8 @@ void rs_pack_names(const rs_pack *pack, uint32_t place, char name[RS_ENTRY_NAME]
 /* Reads the entry of a key. False: *damage says what is wrong with it; NULL: there is none. */
 bool rs_pack_get(const rs_pack *pack, const char *key, rs_loaded *loaded, const char **damage);
 
-/* The same for the first sound entry whose key is `stem` and one more line, whatever that says. */
-bool rs_pack_get_stem(const rs_pack *pack, const char *stem, rs_loaded *loaded, const char **damage);
+/* The same for the first sound entry whose key is `stem`, of so many bytes, and one more line, whatever that says. */
+bool rs_pack_get_stem(const rs_pack *pack, const char *stem, size_t length, rs_loaded *loaded, const char **damage);
 
 /* Grows as entries are added; starts as zeros. */
 typedef struct rs_pack_writer {

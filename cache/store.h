@@ -64,7 +64,8 @@ const char *rs_store_why(const rs_store *store);
 int64_t rs_store_limit(const rs_store *store);
 
 /*
- * Reads the entry of a key, from the directory or else from the packs; false: a miss, and *entry is empty. A part that
+ * Reads the entry of a key, from the directory or else from the packs; false: a miss, and *entry is empty. Of a pack an
+ * entry serves whatever the last line of its key says: whoever made the pack meant it to be used. A part that
  * is not needed (RS_STORE_PARTS: all are) is verified as all is, and then {NULL, its bytes}: memory is what takes most
  * of the time of reading. An entry of a pack has it nevertheless.
  */
@@ -79,8 +80,9 @@ bool rs_store_get_again(rs_store *store, const char *key, rs_entry *entry);
  */
 bool rs_store_get_stem(rs_store *store, const char *stem, const char *missed, rs_entry *entry);
 
-/* That key, to be freed, without the entry and without using it; NULL: there is none, or no memory. */
-char *rs_store_key_of_stem(rs_store *store, const char *stem);
+/* That key, to be freed, without the entry and without using it; NULL: there is none, or no memory. packed: of a pack.
+ */
+char *rs_store_key_of_stem(rs_store *store, const char *stem, bool packed);
 
 /* The file of the first pack that has a sound entry of a key; NULL: none. It lives as long as the store. */
 const char *rs_store_pack_of(rs_store *store, const char *key);
@@ -187,15 +189,16 @@ bool rs_store_prune(rs_store *store, rs_store_pruned *pruned); /* pruned may be 
 
 /*
  * A pack, many entries in one: of all entries of the store's directory that are sound and that `take` says true for
- * (NULL: all). The pack is to be freed; while it grows it has room for twice its bytes at most. NULL: *wrong says why;
- * so it is if an entry can't be read that may be sound.
+ * (NULL: all), without the part of that number (RS_STORE_PARTS: with all of them). The pack is to be freed; while it
+ * grows it has room for twice its bytes at most. NULL: *wrong says why; so it is if an entry can't be read that may be
+ * sound.
  */
 typedef struct rs_store_exported {
   int64_t entries; /* in the pack */
   int64_t damaged; /* left out */
 } rs_store_exported;
-void *rs_store_export(rs_store *store, bool (*take)(void *user, const char *key), void *user, size_t *bytes,
-                      rs_store_exported *sum, const char **wrong);
+void *rs_store_export(rs_store *store, bool (*take)(void *user, const char *key), void *user, int without,
+                      size_t *bytes, rs_store_exported *sum, const char **wrong);
 
 /*
  * Makes the file of a pack appear as a whole, or not at all: false, *wrong (may be NULL) says why, and errno, if it is

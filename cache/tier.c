@@ -204,31 +204,42 @@ void rs_tier_close(rs_tier *tier) {
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-static void tell_unread(const rs_store *store, const tier_pack *one, const rs_loaded *loaded) {
+static void tell(const rs_store *store, const tier_pack *one, const rs_loaded *loaded, const char *damage) {
   errno = loaded->error;
-  rs_store_say(store, RS_WARNING, "an entry of pack %s can't be read: %m", one->path);
+  if (errno)
+    rs_store_say(store, RS_WARNING, "an entry of pack %s can't be read: %m", one->path);
+  else
+    rs_store_say(store, RS_WARNING, "an entry of pack %s is not used: %s", one->path, damage);
 }
 
-bool rs_tier_get(rs_store *store, const char *key, bool is_stem, rs_loaded *loaded, const char **path, int *damaged) {
+/* stem: its bytes; 0: by the whole key. damaged: NULL: nothing is told. */
+static bool get(rs_store *store, const char *key, size_t stem, rs_loaded *loaded, const char **path, int *damaged) {
   const rs_tier *tier = store->tier;
   for (int i = 0; tier && i < tier->count; i++) {
     const tier_pack *one = &tier->packs[i];
     const char *damage;
     bool found =
-        is_stem ? rs_pack_get_stem(&one->pack, key, loaded, &damage) : rs_pack_get(&one->pack, key, loaded, &damage);
+        stem ? rs_pack_get_stem(&one->pack, key, stem, loaded, &damage) : rs_pack_get(&one->pack, key, loaded, &damage);
     *path = one->path;
     if (found)
       return true;
-    if (!damage)
+    if (!damage || !damaged)
       continue;
-    if (loaded->error) {
-      tell_unread(store, one, loaded);
-      continue;
-    }
-    ++*damaged;
-    rs_store_say(store, RS_WARNING, "an entry of pack %s is not used: %s", one->path, damage);
+    *damaged += !loaded->error;
+    tell(store, one, loaded, damage);
   }
   return false;
+}
+
+/* What is damaged by its key is so by its stem, and told once. */
+bool rs_tier_get(rs_store *store, const char *key, rs_asked by, rs_loaded *loaded, const char **path, int *damaged) {
+  if (by == RS_BY_STEM)
+    return get(store, key, strlen(key), loaded, path, damaged);
+  int before = *damaged;
+  if (get(store, key, 0, loaded, path, damaged))
+    return true;
+  return by == RS_BY_KEY_OR_STEM &&
+         get(store, key, rs_entry_stem(key), loaded, path, *damaged > before ? NULL : damaged);
 }
 
 /* *error: what kept an entry from being read; it stays as it is if nothing did. */

@@ -210,7 +210,8 @@ ROWSCAN_API const char *rowscan_last_error(void);
 
 /* What a run on a GPU does whose kernel is not compiled yet; see rowscan_open. */
 typedef enum rowscan_compile {
-  ROWSCAN_COMPILE_NOW = 0,    /* it waits for it */
+  ROWSCAN_COMPILE_DEFAULT = 0,
+  ROWSCAN_COMPILE_NOW,        /* it waits for it */
   ROWSCAN_COMPILE_BACKGROUND, /* another kernel serves, and a thread compiles what comes back */
   ROWSCAN_COMPILE_NEVER       /* another kernel serves, for good */
 } rowscan_compile;
@@ -234,8 +235,9 @@ typedef struct rowscan_options {
   int cache_off;           /* not 0: keep nothing on disk; $ROWSCAN_CACHE=off does the same */
   int cache_only;          /* not 0: never compile, so that a miss is NOT_CACHED; $ROWSCAN_CACHE=only does the same */
   const char *cache_packs; /* packs that are read besides the cache: files, and directories of *.pack, separated by
-                              colons; default: $ROWSCAN_CACHE_PACKS. Those installed in $(pkgdatadir) follow; "off"
-                              means no packs at all */
+                              colons; default: $ROWSCAN_CACHE_PACKS. Those that came with the library follow, of the
+                              directory rowscan-packs beside its file or else of $(pkgdatadir); "off" means no packs
+                              at all */
   int64_t cache_limit;     /* bytes that the cache may hold on disk; default 256 MB */
   size_t staging_bytes;    /* GPU memory that rowscan_scan_host uses for pieces; default: a quarter of what is free,
                               or with `allocate` 96 MB */
@@ -253,7 +255,7 @@ typedef struct rowscan_options {
   void (*parallel_for)(void *user, int64_t count, void (*body)(void *data, int64_t index), void *data); /* calls
                             body(data, 0) to body(data, count - 1), each once, in any order and in any threads, and
                             returns when all have returned; see rowscan_open. Default: the context's own threads */
-  rowscan_compile compile; /* default: $ROWSCAN_COMPILE (now, background or never), else NOW */
+  rowscan_compile compile; /* default: $ROWSCAN_COMPILE (now, background or never), else BACKGROUND */
 } rowscan_options;
 
 #define ROWSCAN_OPTIONS(...) ROWSCAN_STRUCT(rowscan_options, __VA_ARGS__)
@@ -287,10 +289,11 @@ typedef struct rowscan_options {
  * that has begun before them: a part that has begun must not be suspended until others end.
  *
  * `compile`. Each length has kernels of its own, which take NVRTC some 100 to 600 ms once, and are kept in the cache.
- * With COMPILE_NOW a run whose kernel is not there waits for it. With COMPILE_BACKGROUND it is served by a kernel for
- * any length (see ROWSCAN_ANY_LENGTH), which is compiled once for each operator, types and variant; the same bits come
- * out. What has been served so eight times is compiled by a thread of low priority, and used from then on; a graph
- * that was captured before stays as it is. COMPILE_NEVER is the same without the thread. rowscan_plan_prepare waits
+ * With COMPILE_BACKGROUND a run whose kernel is not there is served by a kernel for any length (see
+ * ROWSCAN_ANY_LENGTH), with the same bits: that of common scans comes with the library where it was built so, others
+ * are compiled once for each operator, types and variant. What has been served so eight times is compiled by a thread
+ * of low priority, and used from then on; a graph that was captured before stays as it is. COMPILE_NEVER is the same
+ * without the thread. With COMPILE_NOW a run waits for its own kernel. rowscan_plan_prepare waits
  * for a plan's own kernels whatever the option is. Closing a context, and the end of the process, wait for a kernel
  * that the thread is compiling.
  *
@@ -521,8 +524,9 @@ typedef struct rowscan_module_info {
   int cached;           /* not 0: read from the cache */
   const char *geometry; /* of the tile: "threads=1024 vector=4 chunks=4"; valid as long as the plan */
   const char *source;   /* generated CUDA source */
-  const char *ptx;      /* ends in a NUL that ptx_bytes does not count; valid as long as the plan, as cubin is */
-  const void *cubin;    /* NULL where NVRTC does not know the architecture and the driver compiles the PTX */
+  const char *ptx;   /* ends in a NUL that ptx_bytes does not count; valid as long as the plan, as cubin is. NULL: the
+                        kernel is from a pack without PTX, and nothing can be compiled */
+  const void *cubin; /* NULL where NVRTC does not know the architecture and the driver compiles the PTX */
 } rowscan_module_info;
 
 #define ROWSCAN_INFO(type)                                                                                             \
@@ -880,6 +884,9 @@ typedef struct rowscan_cache_filter {
   int arch_count;
   const char *spec; /* field=value pairs as rowscan_spec_text writes them, separated by blanks: "in=f32 reverse=1";
                        other fields of keys are allowed too: "kernel=aligned"; default: any */
+  int without_ptx;  /* of an export, not 0: leave out the PTX, half of the bytes, which only GPUs of an
+                       architecture that the entry is not for need */
+  int reserved;     /* must be 0 */
 } rowscan_cache_filter;
 
 #define ROWSCAN_CACHE_FILTER(...) ROWSCAN_STRUCT(rowscan_cache_filter, __VA_ARGS__)

@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -81,6 +82,14 @@ bool rs_library_own_path(char *path, size_t room) {
   *path = 0;
   dl_iterate_phdr(look_for_owner, &of);
   return *path == '/';
+}
+
+bool rs_library_beside(char *path, size_t room, const char *name) {
+  if (!rs_library_own_path(path, room))
+    return false;
+  char *end = strrchr(path, '/') + 1;
+  size_t left = room - (size_t)(end - path);
+  return (size_t)snprintf(end, left, "%s", name) < left && access(path, F_OK) == 0;
 }
 
 bool rs_library_is_loaded(const char *name) {

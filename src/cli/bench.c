@@ -425,8 +425,10 @@ static int run_in_session(bench_job *job) {
 }
 
 int command_bench(int argc, char **argv) {
-  bench_job job = {
-      .session = SESSION_DEFAULT, .csv = OUTPUT_NONE, .device = ROWSCAN_INFO(rowscan_device_info), .seed = -1};
+  bench_job job = {.session = {.device = -1, .compile = ROWSCAN_COMPILE_NOW},
+                   .csv = OUTPUT_NONE,
+                   .device = ROWSCAN_INFO(rowscan_device_info),
+                   .seed = -1};
   int status = read_options(&job, argc, argv);
   if (status == OPTIONS_READ)
     status = job.list ? run_suite(&job) : run_in_session(&job);

@@ -24,6 +24,7 @@ typedef struct cache_job {
   const char *operand;   /* the scan of why; the file of export and import */
   const char *arch_list; /* --arch, of why and export */
   const char *fields;    /* --spec, of export */
+  bool without_ptx;      /* --no-ptx, of export */
   const char *arch;      /* the one that is looked at */
   cli_archs archs;
   int64_t limit;       /* --limit; 0: not given */
@@ -340,9 +341,11 @@ static int export(cache_job *job) {
   rowscan_cache_exported exported = ROWSCAN_INFO(exported);
   void *pack;
   size_t bytes;
-  rowscan_status status = rowscan_cache_export_memory(
-      job->context, ROWSCAN_CACHE_FILTER(.archs = archs, .arch_count = job->archs.count, .spec = job->fields), &pack,
-      &bytes, &exported);
+  rowscan_status status =
+      rowscan_cache_export_memory(job->context,
+                                  ROWSCAN_CACHE_FILTER(.archs = archs, .arch_count = job->archs.count,
+                                                       .spec = job->fields, .without_ptx = job->without_ptx),
+                                  &pack, &bytes, &exported);
   if (status == ROWSCAN_BAD_ARGUMENT)
     return say_usage("--spec: %s", rowscan_last_error());
   if (status != ROWSCAN_OK)
@@ -447,6 +450,8 @@ static int check(cache_job *job, const action *to) {
     return say_usage("--arch: only 'cache why' and 'cache export' take it");
   if (job->fields && !to->fields)
     return say_usage("--spec: only 'cache export' takes it");
+  if (job->without_ptx && !to->fields)
+    return say_usage("--no-ptx: only 'cache export' takes it");
   if (to->operand && (!job->operand || !*job->operand))
     return say_usage("missing operand: %s", to->operand);
   if (to->file && !kind_file.read(&kind_file, job->operand, &job->operand))
@@ -460,7 +465,8 @@ int command_cache(int argc, char **argv) {
       {"json", 0, &kind_switch, &job.as_json, "print JSON"},
       {"limit", 0, &kind_count, &job.limit, "prune, import: bytes that the cache keeps (268435456)"},
       {"arch", 0, &kind_list, &job.arch_list, "why, export: sm_75,sm_90,... or all"},
-      {"spec", 0, &kind_text, &job.fields, "export: only scans with these fields: 'in=f32 reverse=1'"}};
+      {"spec", 0, &kind_text, &job.fields, "export: only scans with these fields: 'in=f32 reverse=1'"},
+      {"no-ptx", 0, &kind_switch, &job.without_ptx, "export: leave out PTX: only GPUs of the entries' architectures"}};
   const cli_syntax syntax = {
       .name = "cache",
       .operands = "path|info|list|verify|why SPEC|prune|clear|export FILE|import FILE",

@@ -36,6 +36,7 @@ int session_open(rowscan_context **context, const cli_session *session) {
       .device = session->device < 0 ? 0 : session->device,
       .threads = session->threads,
       .cache_limit = session->cache_limit,
+      .compile = session->compile,
       .progress = session->progress,
       .log = has_log() ? NULL : warn,
   };

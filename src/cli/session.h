@@ -14,6 +14,7 @@ typedef struct cli_session {
   int device;          /* -1: any; a number asks for the cuda engine */
   int threads;         /* 0: all */
   int64_t cache_limit; /* 0: the default */
+  rowscan_compile compile;
   void (*progress)(void *user, int64_t done, int64_t total);
 } cli_session;
 

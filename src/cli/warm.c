@@ -22,6 +22,7 @@ enum {
 
 typedef struct warm_job {
   const char *file, *arch_list;
+  bool general;
   int jobs;
   int64_t limit;
   bool as_json, quiet;
@@ -45,8 +46,7 @@ static bool grow(warm_job *job) {
   return lines;
 }
 
-static int read_spec(warm_job *job, char *line, int64_t number) {
-  line[strcspn(line, "#")] = 0;
+static int read_spec(warm_job *job, const char *line, int64_t number) {
   if (!line[strspn(line, " \t\r\n")])
     return EXIT_OK;
   if (!grow(job))
@@ -86,6 +86,7 @@ static int read_lines(warm_job *job, FILE *file) {
   bool more = true;
   for (int64_t number = 1; result == EXIT_OK && more; number++) {
     result = read_line(job, file, line, number, &more);
+    line[strcspn(line, "#")] = 0;
     if (result == EXIT_OK && more)
       result = read_spec(job, after_mark(line, number), number);
   }
@@ -108,6 +109,22 @@ static int read_list(warm_job *job) {
     return say_failed("%s: cannot be opened: %s", job->file, strerror(errno));
   int result = read_lines(job, file);
   fclose(file);
+  return result;
+}
+
+/* Of any length, forward and in reverse, with a mask and without; each serves inclusive scans and exclusive ones. */
+static int make_general_list(warm_job *job) {
+  static const char *const types[] = {"f16", "bf16", "f32", "f64", "i32", "i64", "bool"};
+  static const char *const masks[] = {"none", "select"}, *const layouts[] = {"rows", "columns"};
+  enum { VARIANTS = 8 };
+  int result = EXIT_OK;
+  job->file = "--general";
+  for (int i = 0; i < COUNT_OF(types) * VARIANTS && result == EXIT_OK; i++) {
+    char line[128];
+    snprintf(line, sizeof line, "op=sum in=%s length=any mask=%s reverse=%d layout=%s", types[i / VARIANTS],
+             masks[i / 4 % 2], i / 2 % 2, layouts[i % 2]);
+    result = read_spec(job, line, i + 1);
+  }
   return result;
 }
 
@@ -203,6 +220,7 @@ int command_warm(int argc, char **argv) {
   warm_job job = {.limit = -1, .json = {.file = stdout}};
   const cli_option options[] = {
       ARCHS_OPTION(job.arch_list),
+      {"general", 0, &kind_switch, &job.general, "the kernels for any length of common scans, in place of FILE"},
       {"limit", 0, &kind_count, &job.limit, "bytes that the cache may take (268435456)"},
       {"jobs", 'j', &kind_natural, &job.jobs, "how many compiles at a time (0: one for each processor)"},
       {"json", 0, &kind_switch, &job.as_json, "print a summary as a JSON object"},
@@ -210,13 +228,16 @@ int command_warm(int argc, char **argv) {
   };
   const cli_syntax syntax = {
       .name = "warm",
-      .operands = "FILE",
-      .operand_count = 1,
-      .about = "Fills the cache with the kernels of a list of scans, for architectures that need not be present, on\n"
-               "all cores. FILE (-: standard input) has a scan a line, as fields: 'in=f32 length=32768 reverse=1';\n"
-               "# begins a comment. The fields are op, in, out, acc, mask, mask_type, reverse, exclusive, length,\n"
-               "layout, row_rank and regime; all but length have defaults. Needs NVRTC, but no GPU and no driver.\n"
-               "With ROWSCAN_CACHE=only nothing is compiled, and missing kernels are reported.",
+      .operands = "FILE|--general",
+      .operand_more = 1,
+      .about =
+          "Fills the cache with the kernels of a list of scans, for architectures that need not be present, on\n"
+          "all cores. FILE (-: standard input) has a scan a line, as fields: 'in=f32 length=32768 reverse=1';\n"
+          "# begins a comment. The fields are op, in, out, acc, mask, mask_type, reverse, exclusive, length,\n"
+          "layout, row_rank and regime; all but length have defaults. --general is a list of its own: sums of f16,\n"
+          "bf16, f32, f64, i32, i64 and bool, of any length, forward and in reverse, with a mask of bool or none,\n"
+          "along rows and along columns. Needs NVRTC, but no GPU and no driver.\n"
+          "With ROWSCAN_CACHE=only nothing is compiled, and missing kernels are reported.",
       .options = options,
       .option_count = COUNT_OF(options),
   };
@@ -227,9 +248,12 @@ int command_warm(int argc, char **argv) {
     status = archs_read(&job.archs, job.arch_list);
   if (status == OPTIONS_READ && !job.limit)
     status = say_usage("--limit: in 0 bytes nothing could be kept");
+  if (status == OPTIONS_READ && !job.file == !job.general)
+    status = job.file ? say_usage("'%s' is one operand too many: --general has a list of its own", job.file)
+                      : say_usage("missing operand: FILE, or the option --general");
   if (status != OPTIONS_READ)
     return status;
-  status = read_list(&job);
+  status = job.general ? make_general_list(&job) : read_list(&job);
   host.cache_limit = job.limit > 0 ? job.limit : 0;
   if (status == EXIT_OK)
     status = session_open(&context, &host);

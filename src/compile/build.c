@@ -19,7 +19,7 @@
 #include "key.h"
 #include "spec/arch.h"
 
-enum { PTX, CUBIN, FACTS, PARTS };
+enum { PTX = RS_BINARY_PTX, CUBIN, FACTS, PARTS };
 _Static_assert((int)PARTS <= (int)RS_STORE_PARTS, "the store takes all parts");
 
 enum { ALIGNMENT = 16 };
@@ -61,11 +61,11 @@ struct rs_builder {
 static bool read_entry(rs_binary *binary, const rs_entry *entry, bool ptx_will_do) {
   rs_facts facts;
   const rs_part *part = entry->part;
-  if (!part[PTX].bytes || (!part[CUBIN].bytes && !ptx_will_do) || !part[FACTS].bytes ||
+  if ((!part[CUBIN].bytes && (!ptx_will_do || !part[PTX].bytes)) || !part[FACTS].bytes ||
       !rs_facts_parse(&facts, part[FACTS].data))
     return false;
   *binary = (rs_binary){.entry = *entry,
-                        .ptx = part[PTX].data,
+                        .ptx = part[PTX].bytes ? part[PTX].data : NULL,
                         .cubin = part[CUBIN].bytes ? part[CUBIN].data : NULL,
                         .ptx_bytes = part[PTX].bytes,
                         .cubin_bytes = part[CUBIN].bytes,
@@ -127,6 +127,11 @@ void rs_builder_serve(rs_builder *builder, int arch) {
   builder->served = arch;
 }
 
+/* PTX for it will do. */
+static bool serves(const rs_builder *builder, int arch) {
+  return builder->served && (arch == builder->served || arch == rs_arch_shared(builder->served));
+}
+
 void rs_builder_tune_for(rs_builder *builder, int arch) {
   builder->tuned_for = arch;
 }
@@ -174,7 +179,7 @@ rs_makes rs_builder_makes(rs_builder *builder, int arch) {
     return RS_MAKES_ALL;
   if (arch <= 90)
     return RS_MAKES_NO_BULK_COPIES;
-  return arch == builder->served ? RS_MAKES_OLD_PTX : RS_MAKES_NOTHING;
+  return serves(builder, arch) ? RS_MAKES_OLD_PTX : RS_MAKES_NOTHING;
 }
 
 static void count(const rs_builder *builder, rs_store_event event) {
@@ -241,12 +246,12 @@ bool rs_builder_serves_any(rs_builder *builder, int arch) {
 }
 
 char *rs_builder_served(rs_builder *builder, const char *stem, int arch) {
-  return rs_builder_serves_any(builder, arch) ? rs_store_key_of_stem(rs_builder_store(builder), stem) : NULL;
+  return rs_store_key_of_stem(rs_builder_store(builder), stem, !rs_builder_serves_any(builder, arch));
 }
 
 /* The entry, of a key that may be NULL, is the binary's now, or freed. */
 static bool take_entry(const rs_builder *builder, rs_binary *binary, rs_entry *entry, const char *key, int arch) {
-  if (!read_entry(binary, entry, arch == builder->served)) {
+  if (!read_entry(binary, entry, serves(builder, arch))) {
     rs_entry_free(entry);
     return false;
   }
@@ -275,9 +280,19 @@ static rowscan_status make_key(rs_builder *builder, const request *asked, rs_tex
   return rs_builder_key(builder, asked->canonical, asked->source, asked->arch, text);
 }
 
+/* Frees an entry of a pack that was made without PTX, for who asks for it. */
+static bool is_enough(rs_entry *entry, bool to_load) {
+  bool enough = to_load || entry->part[PTX].bytes || !entry->part[CUBIN].bytes;
+  if (!enough)
+    rs_entry_free(entry);
+  return enough;
+}
+
 static bool from_store(rs_builder *builder, const char *key, int arch, bool to_load, rs_binary *binary) {
   rs_entry entry;
   if (!rs_store_get(rs_builder_store(builder), key, to_load ? PTX : PARTS, &entry))
+    return false;
+  if (!is_enough(&entry, to_load))
     return false;
   if (take_entry(builder, binary, &entry, key, arch))
     return true;
@@ -287,9 +302,10 @@ static bool from_store(rs_builder *builder, const char *key, int arch, bool to_l
 }
 
 /* After from_store had none. What it found damaged is not told again. */
-static bool made_meanwhile(rs_builder *builder, const char *key, int arch, rs_binary *binary) {
+static bool made_meanwhile(rs_builder *builder, const request *asked, const char *key, rs_binary *binary) {
   rs_entry entry;
-  return rs_store_get_again(rs_builder_store(builder), key, &entry) && take_entry(builder, binary, &entry, key, arch);
+  return rs_store_get_again(rs_builder_store(builder), key, &entry) && is_enough(&entry, asked->to_load) &&
+         take_entry(builder, binary, &entry, key, asked->arch);
 }
 
 /* The key is made again: NVRTC is another one now if the one that was found did not load. */
@@ -373,7 +389,7 @@ static void make_new(rs_builder *builder, const request *asked, build *one) {
       return;
     }
     one->status = compile(builder, asked, one, &way);
-  } while (way == RS_WAY_NEXT || (way == RS_WAY_PTX && asked->arch == builder->served));
+  } while (way == RS_WAY_NEXT || (way == RS_WAY_PTX && serves(builder, asked->arch)));
   if (one->status == ROWSCAN_OK)
     publish(builder, asked, one);
 }
@@ -384,7 +400,7 @@ static void make(rs_builder *builder, const request *asked, build *one) {
   double start = rs_now_ms();
   if (!asked->fresh)
     lock = rs_store_acquire(rs_builder_store(builder), one->key, WAIT_MILLISECONDS);
-  if (!asked->fresh && made_meanwhile(builder, one->key, asked->arch, &one->binary)) {
+  if (!asked->fresh && made_meanwhile(builder, asked, one->key, &one->binary)) {
     one->status = ROWSCAN_OK;
     tell(builder, asked, start, "had from another process that made it meanwhile");
   } else {

@@ -54,13 +54,16 @@ rowscan_status rs_builder_stem(const char *canonical, const char *source, int ar
  */
 bool rs_builder_serves_any(rs_builder *builder, int arch);
 
-/* The key of that entry, to be freed. NULL: there is none, or it does matter which compiler it is. */
+/* The key of an entry that serves whichever compiler made it, to be freed: that one, or a pack's. NULL: there is none.
+ */
 char *rs_builder_served(rs_builder *builder, const char *stem, int arch);
+
+enum { RS_BINARY_PTX }; /* its part of an entry */
 
 /* A built source. ptx and cubin point into `entry`; both are followed by a NUL byte and start on 16 bytes. */
 typedef struct rs_binary {
   rs_entry entry;
-  const char *ptx;   /* NULL: rs_build_to_load left it on disk */
+  const char *ptx;   /* NULL: rs_build_to_load left it on disk, or a pack has none */
   const void *cubin; /* NULL: there is PTX alone (rs_builder_serve) */
   size_t ptx_bytes, cubin_bytes;
   rs_facts facts; /* its compile took compile_us of these now or then */

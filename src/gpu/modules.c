@@ -149,9 +149,8 @@ static rowscan_status tell_blocks(const rs_modules *all, rs_kernel kernel, rs_mo
 static rowscan_status build(rs_modules *all, rs_kernel kernel, rs_module *module, bool fresh) {
   rs_builder *builder = all->gpu->builder;
   const char *canonical = module->canonical.data, *source = module->source.data;
-  rowscan_status status = all->to_load && !fresh
-                              ? rs_build_to_load(builder, &module->binary, canonical, source, all->arch)
-                              : rs_build(builder, &module->binary, canonical, source, all->arch, fresh);
+  rowscan_status status = fresh ? rs_build(builder, &module->binary, canonical, source, all->arch, true)
+                                : rs_build_to_load(builder, &module->binary, canonical, source, all->arch);
   if (status == ROWSCAN_OK)
     status = tell_blocks(all, kernel, module);
   module->built = status == ROWSCAN_OK;

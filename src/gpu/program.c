@@ -49,8 +49,9 @@ rowscan_status rs_program_binary(rs_program *program, rs_kernel kernel, const rs
 
 /* ---- opening and closing ----------------------------------------------------------------------------------------- */
 
-void rs_program_open(rs_program *program, rs_gpu *gpu, const rowscan_spec *spec, int arch, bool runnable) {
+void rs_program_open(rs_program *program, rs_gpu *gpu, const rowscan_spec *spec, int given, bool runnable) {
   const rs_device *device = &gpu->device;
+  int arch = rs_compiled_arch(spec, given);
   *program = (rs_program){.gpu = gpu, .spec = *spec, .arch = arch, .runnable = runnable};
   rs_kernels_open(&program->kernels, &program->spec, rs_tuned_arch(gpu->builder, spec, arch),
                   runnable ? device->multiprocessors : 0, device->peak_gbs);

@@ -167,8 +167,10 @@ static bool join(rs_tiers *tiers) {
   return joined;
 }
 
-/* False: it can't be had now. */
+/* False: it can't be had now. Without a compiler it is never had, and asked for no more. */
 static bool want(rs_tiers *tiers, rs_program *program, rs_kernel kernel) {
+  if (rs_builder_makes(tiers->gpu->builder, program->arch) == RS_MAKES_NOTHING)
+    return true;
   if (!join(tiers))
     return false;
   pthread_mutex_lock(&tiers->lock);

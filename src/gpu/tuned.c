@@ -18,6 +18,10 @@
 
 enum { BULK_COPIES = 90, BEFORE_THEM = 80, SMALL_BEFORE_THEM = 86 };
 
+int rs_compiled_arch(const rowscan_spec *spec, int arch) {
+  return spec->length == RS_ANY_LENGTH ? rs_arch_shared(arch) : arch;
+}
+
 /* The key of one of its kernels without the last line; empty: there is none. False: out of memory. */
 static bool write_stem(const rowscan_spec *spec, const rs_geometry *geometry, int i, int arch, rs_text *stem) {
   rs_text canonical = {0}, source = {0};
@@ -33,8 +37,9 @@ static bool write_stem(const rowscan_spec *spec, const rs_geometry *geometry, in
   return enough;
 }
 
-static bool has(rs_builder *builder, const rs_text *stem) {
-  char *key = stem->data ? rs_store_key_of_stem(rs_builder_store(builder), stem->data) : NULL;
+/* packed: a pack has it, whose entries serve whichever compiler made them. */
+static bool has(rs_builder *builder, const rs_text *stem, bool packed) {
+  char *key = stem->data ? rs_store_key_of_stem(rs_builder_store(builder), stem->data, packed) : NULL;
   free(key);
   return key != NULL;
 }
@@ -42,23 +47,24 @@ static bool has(rs_builder *builder, const rs_text *stem) {
 /* Whose kernel of this place the cache has; NOBODY: neither's, or both have the same. */
 typedef enum kept_by { NOBODY, OWN, OLDER } kept_by;
 
-static kept_by kept(rs_builder *builder, const rowscan_spec *spec, const rs_geometry geometry[2], int i, int arch) {
+static kept_by kept(rs_builder *builder, const rowscan_spec *spec, const rs_geometry geometry[2], int i, int arch,
+                    bool packed) {
   rs_text own = {0}, older = {0};
   kept_by whose = NOBODY;
   if (write_stem(spec, &geometry[0], i, arch, &own) && write_stem(spec, &geometry[1], i, arch, &older) &&
       !(own.data && older.data && !strcmp(own.data, older.data)))
-    whose = has(builder, &own) ? OWN : has(builder, &older) ? OLDER : NOBODY;
+    whose = has(builder, &own, packed) ? OWN : has(builder, &older, packed) ? OLDER : NOBODY;
   rs_text_free(&own);
   rs_text_free(&older);
   return whose;
 }
 
 /* Not the first alone: a pack may have been made of some. */
-static kept_by any_kept(rs_builder *builder, const rowscan_spec *spec, int own, int older, int arch) {
+static kept_by any_kept(rs_builder *builder, const rowscan_spec *spec, int own, int older, int arch, bool packed) {
   const rs_geometry geometry[2] = {rs_tune(spec, own), rs_tune(spec, older)};
   kept_by whose = NOBODY;
   for (int i = 0; i < RS_KERNELS && whose == NOBODY; i++)
-    whose = kept(builder, spec, geometry, i, arch);
+    whose = kept(builder, spec, geometry, i, arch, packed);
   return whose;
 }
 
@@ -76,10 +82,10 @@ int rs_tuned_arch(rs_builder *builder, const rowscan_spec *spec, int arch) {
   case RS_MAKES_ALL:
     return own;
   case RS_MAKES_NO_BULK_COPIES:
-    return older;
+    return any_kept(builder, spec, own, older, arch, true) == OWN ? own : older;
   case RS_MAKES_OLD_PTX:
-    return any_kept(builder, spec, own, older, arch) == OWN ? own : older;
+    return any_kept(builder, spec, own, older, arch, false) == OWN ? own : older;
   default:
-    return any_kept(builder, spec, own, older, arch) == OLDER ? older : own;
+    return any_kept(builder, spec, own, older, arch, false) == OLDER ? older : own;
   }
 }

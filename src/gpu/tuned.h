@@ -14,4 +14,7 @@
  */
 int rs_tuned_arch(rs_builder *builder, const rowscan_spec *spec, int arch);
 
+/* The architecture that the kernels of a spec are compiled for, where they are to run on `arch`. */
+int rs_compiled_arch(const rowscan_spec *spec, int arch);
+
 #endif

@@ -4,11 +4,13 @@
  */
 #include "context.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/library.h"
 #include "base/status.h"
 #include "spec/arch.h"
 
@@ -40,12 +42,11 @@ static const char *who_forbids(const rowscan_context *context, const rowscan_opt
 
 /* The option, else $ROWSCAN_COMPILE. */
 static rowscan_compile compile_of(const rowscan_context *context, const rowscan_options *options) {
-  static const char *const words[] = {[ROWSCAN_COMPILE_NOW] = "now",
-                                      [ROWSCAN_COMPILE_BACKGROUND] = "background",
-                                      [ROWSCAN_COMPILE_NEVER] = "never",
-                                      NULL};
+  static const char *const words[] = {"now", "background", "never", NULL};
   int word = options->compile ? RS_WORD_UNSET : rs_log_word(&context->log, "ROWSCAN_COMPILE", words);
-  return options->compile ? options->compile : word >= 0 ? (rowscan_compile)word : ROWSCAN_COMPILE_NOW;
+  return options->compile ? options->compile
+         : word >= 0      ? (rowscan_compile)(ROWSCAN_COMPILE_NOW + word)
+                          : ROWSCAN_COMPILE_BACKGROUND;
 }
 
 static void open_tiers(rowscan_context *context, const rowscan_options *options) {
@@ -70,12 +71,14 @@ static int tuned_for(const rowscan_context *context) {
 
 /* The host engine compiles nothing: what it may be asked of the cache later opens it then. */
 static rowscan_status open_builder(rowscan_context *context, const rowscan_options *options, rs_nvrtc *nvrtc) {
+  char packs[PATH_MAX];
+  bool beside = rs_library_beside(packs, sizeof packs, "rowscan-packs");
   rs_store_options place = {.dir = options->cache_dir,
                             .off = options->cache_off != 0,
                             .later = context->engine == ROWSCAN_ENGINE_HOST,
                             .limit_bytes = options->cache_limit,
                             .packs = options->cache_packs,
-                            .installed_packs = ROWSCAN_PACKS,
+                            .installed_packs = beside ? packs : ROWSCAN_PACKS,
                             .user = &context->log,
                             .log = store_log};
   rs_store *store = rs_store_open(&place);
@@ -178,7 +181,7 @@ static rowscan_status check_kernels(rowscan_context *context) {
   rs_builder *builder = context->gpu.builder;
   rs_store *store = rs_builder_store(builder);
   int arch = context->gpu.device.arch;
-  if (*rs_nvrtc_path(rs_builder_nvrtc(builder)) || has_kernels(store, arch))
+  if (*rs_nvrtc_path(rs_builder_nvrtc(builder)) || has_kernels(store, arch) || has_kernels(store, rs_arch_shared(arch)))
     return ROWSCAN_OK;
   return rs_fail(
       ROWSCAN_NO_COMPILER,

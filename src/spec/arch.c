@@ -18,6 +18,19 @@ rowscan_status rs_arch_read(const char *arch, int *number) {
   return ROWSCAN_OK;
 }
 
+/*
+ * A CUBIN runs on the later architectures of its generation (CUDA C++ Programming Guide, "Binary Compatibility"), but
+ * for those of Jetson: 87, 88.
+ */
+int rs_arch_shared(int arch) {
+  enum { FIRST_OF_8 = 80, FIRST_OF_10 = 100, NEWEST = 120 };
+  if (arch >= NEWEST)
+    return NEWEST;
+  if (arch / 10 == FIRST_OF_10 / 10)
+    return FIRST_OF_10;
+  return arch == 86 || arch == 89 ? FIRST_OF_8 : arch;
+}
+
 /* Source, here and below: CUDA C++ Programming Guide, table of technical specifications per compute capability. */
 int rs_arch_shared_bytes(int arch) {
   if (arch < 80)

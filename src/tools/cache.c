@@ -203,7 +203,8 @@ static rowscan_status export(rs_store *store, const rowscan_cache_filter *filter
   rs_store_exported sum;
   size_t count;
   const char *wrong;
-  void *made = rs_store_export(store, is_wanted, &all, &count, &sum, &wrong);
+  void *made =
+      rs_store_export(store, is_wanted, &all, all.without_ptx ? RS_BINARY_PTX : RS_STORE_PARTS, &count, &sum, &wrong);
   if (!made)
     return rs_fail(ROWSCAN_CACHE_FAILED, "the cache directory %s can't be exported: %s", rs_store_path(store), wrong);
   *pack = made;

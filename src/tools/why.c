@@ -4,9 +4,9 @@
  *
  * The key of each of a spec's kernels is compared with those of all entries, those of packs included. The nearest one
  * is that which differs in the fewest fields, of several the one that was used last, and that of a pack, whose use is
- * not known, after those of the directory; one of the same kernel before any other. Where nothing can be compiled, an
- * entry serves whichever compiler made it, and what else there is is compared as well as can be: no compiler is no
- * value of the field.
+ * not known, after those of the directory; one of the same kernel before any other. A pack's entry serves whichever
+ * compiler made it, and so does any where nothing can be compiled; what else there is is compared as well as can be: no
+ * compiler is no value of the field.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,11 +32,11 @@ typedef struct wanted {
   rs_kernel kernel;
   rowscan_regime regime;
   found asked;
-  char stem[RS_STORE_NAME]; /* of the key; "": it matters which compiler made the entry */
+  char stem[RS_STORE_NAME]; /* of the key */
   bool hit;
   char *damage;
   found damaged; /* without its key */
-  found other;   /* what serves though its last line differs, for nothing can be compiled */
+  found other;   /* what serves though its last line differs: a pack's, or where nothing can be compiled */
   found nearest;
   int distance; /* of that, and when it was used */
   int64_t used;
@@ -71,8 +71,7 @@ static rowscan_status want_key(wanted *entry, rs_builder *builder, const char *c
 }
 
 static rowscan_status want_any(wanted *entry, rs_builder *builder, const char *stem, int arch) {
-  if (rs_builder_serves_any(builder, arch))
-    rs_store_name(stem, entry->stem);
+  rs_store_name(stem, entry->stem);
   char *other = rs_builder_served(builder, stem, arch);
   if (!other)
     return ROWSCAN_OK;
@@ -101,7 +100,8 @@ static rowscan_status want(wanted *entry, rs_builder *builder, const rowscan_spe
   return status;
 }
 
-static rowscan_status want_all(search *all, rs_builder *builder, const rowscan_spec *spec, int arch) {
+static rowscan_status want_all(search *all, rs_builder *builder, const rowscan_spec *spec, int given) {
+  int arch = rs_compiled_arch(spec, given);
   rs_geometry geometry = rs_tune(spec, rs_tuned_arch(builder, spec, arch));
   rowscan_status status = ROWSCAN_OK;
   all->count = rs_geometry_kernels(&geometry);

@@ -213,7 +213,7 @@ static void measure(const shape *of, int bursts) {
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 
 static bool open_bench(void) {
-  if (rowscan_open(&bench.context, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_CUDA))) {
+  if (rowscan_open(&bench.context, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_CUDA, .compile = ROWSCAN_COMPILE_NOW))) {
     printf("SKIP: %s\n", rowscan_last_error());
     return false;
   }

@@ -82,7 +82,7 @@ static void check_get_stem(const rs_pack *pack, const char *key, size_t stem_byt
   char *stem = strndup(key, stem_bytes);
   rs_loaded loaded;
   const char *damage;
-  MUST(stem && rs_pack_get_stem(pack, stem, &loaded, &damage) && !damage);
+  MUST(stem && rs_pack_get_stem(pack, stem, strlen(stem), &loaded, &damage) && !damage);
   const uint8_t *found = (const uint8_t *)loaded.texts.key;
   MUST(stem_of(found, strlen(loaded.texts.key)) == stem_bytes && memcmp(found, stem, stem_bytes) == 0);
   free(loaded.memory);

@@ -272,7 +272,7 @@ static inline void remove_tree(const char *path) {
   nftw(path, remove_path, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-static TCase *add_case(Suite *suite, const char *name) {
+static inline TCase *add_case(Suite *suite, const char *name) {
   TCase *group = tcase_create(name);
   tcase_set_timeout(group, 120);
   tcase_add_checked_fixture(group, no_environment, NULL);

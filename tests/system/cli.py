@@ -1279,6 +1279,18 @@ class Warm(Case):
         out, err = self.rowscan("warm", "--json", "--arch", "sm_80", *args, self.list(text), status=status)
         return json.loads(out), err
 
+    def test_general_is_a_list(self):
+        """What is missing, of the architecture whose kernels serve the one that is named."""
+        self.env["ROWSCAN_CACHE"] = "only"
+        out, _ = self.rowscan("warm", "--json", "--general", "--arch", "sm_86", status=1)
+        told = json.loads(out)
+        self.assertEqual((told["specs"], told["failed"]), (56, 56))
+        errors = {failure["error"] for failure in told["failures"]}
+        self.assertEqual(len(errors), 56)
+        for error in errors:
+            self.assertRegex(error, "sm_80, kernel .*length=any")
+        self.fails(2, ["'list.txt' is one operand too many"], "warm", "--general", "--arch=sm_80", "list.txt")
+
     def test_fills_the_cache(self):
         self.needs_compiler()
         text = "\ufeff# scans\n\n  length=7 in=i32 # short\r\nop=prod in=i32 length=7\n#length=8\nlength=7 in=i32"
@@ -1714,6 +1726,28 @@ class Cache(Case):
         for line in {line for key in keys for line in key.splitlines() if " " not in line}:
             told = json.loads(self.rowscan("cache", "export", "--json", "--spec", line, "x.pack")[0])
             self.assertEqual(told["entries"], sum(line in key.splitlines() for key in keys), line)
+
+    def test_packs_without_ptx(self):
+        """They serve who has no compiler; who has one and asks for PTX compiles it."""
+        self.fill()
+        self.rowscan("cache", "export", "all.pack")
+        self.rowscan("cache", "export", "--no-ptx", "x.pack")
+        size = os.path.getsize(self.path("x.pack"))
+        self.assertLess(size, os.path.getsize(self.path("all.pack")))
+        self.env.update(ROWSCAN_CACHE_PACKS=self.path("x.pack"), ROWSCAN_CACHE_DIR=self.path("other"))
+        compile_it = ["compile", "--json", "--arch", "sm_90", "--length", "100", "-o", "made"]
+        nvrtc = self.env.get("ROWSCAN_NVRTC")
+        self.env["ROWSCAN_NVRTC"] = "/no/such/libnvrtc.so"
+        rows = json.loads(self.rowscan(*compile_it)[0])
+        self.assertEqual({(row["cache"], row["ptx_bytes"]) for row in rows}, {("hit", 0)})
+        self.assertEqual({name.rpartition(".")[2] for name in os.listdir(self.path("made"))}, {"cu", "cubin"})
+        self.env.pop("ROWSCAN_NVRTC")
+        if nvrtc:
+            self.env["ROWSCAN_NVRTC"] = nvrtc
+        rows = json.loads(self.rowscan(*compile_it)[0])
+        self.assertTrue(all(row["ptx_bytes"] for row in rows), rows)
+        self.assertIn("ptx", {name.rpartition(".")[2] for name in os.listdir(self.path("made"))})
+        self.fails(2, ["--no-ptx: only 'cache export'"], "cache", "list", "--no-ptx")
 
     def test_packs_in_place(self):
         """With no compiler, and nothing in the cache but what a pack has."""

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "../gpu/device.h"
-#include "../support/run_tests.h"
+#include "../support/cache_help.h"
 #include "rowscan.h"
 
 enum { MOST = 4096, ROWS = 3, OFTEN = 8, LENGTHS = 12 };
@@ -90,21 +90,36 @@ static rowscan_problem problem_of(const void *in, void *out, const int64_t *shap
                            .output = {out, ROWSCAN_F32}};
 }
 
-/* Of ROWS rows of so many elements, or as many columns. Returns what the call did. */
-static rowscan_status scan(rowscan_context *context, arrays *a, int64_t length, bool columns, device_stream stream) {
-  const int64_t shape[] = {columns ? length : ROWS, columns ? ROWS : length};
-  rowscan_problem p = problem_of(a->in, a->right, shape, !columns);
+/* A directory for a cache, whatever the environment says of it. */
+static char *new_cache(void) {
+  setenv("ROWSCAN_CACHE", "on", 1);
+  return fresh();
+}
+
+/* Returns what the call did. */
+static rowscan_status scan_shape(rowscan_context *context, arrays *a, const int64_t shape[2], int dim,
+                                 device_stream stream) {
+  rowscan_problem p = problem_of(a->in, a->right, shape, dim);
   ck_assert(!rowscan_scan(host, &p, NULL));
   device_fill(a->device_out, 0xff, sizeof a->out, stream);
-  p = problem_of(a->device_in, a->device_out, shape, !columns);
+  p = problem_of(a->device_in, a->device_out, shape, dim);
   return rowscan_scan(context, &p, stream);
 }
 
-static void compare(arrays *a, int64_t length, device_stream stream) {
+/* Of ROWS rows of so many elements, or as many columns. */
+static rowscan_status scan(rowscan_context *context, arrays *a, int64_t length, bool columns, device_stream stream) {
+  return scan_shape(context, a, (int64_t[]){columns ? length : ROWS, columns ? ROWS : length}, !columns, stream);
+}
+
+static void compare_rows(arrays *a, int64_t rows, int64_t length, device_stream stream) {
   device_download(a->out, a->device_out, sizeof a->out, stream);
   device_wait(stream);
-  ck_assert_msg(!memcmp(a->out, a->right, (size_t)(ROWS * length) * sizeof *a->out), "%lld elements",
+  ck_assert_msg(!memcmp(a->out, a->right, (size_t)(rows * length) * sizeof *a->out), "%lld elements",
                 (long long)length);
+}
+
+static void compare(arrays *a, int64_t length, device_stream stream) {
+  compare_rows(a, ROWS, length, stream);
 }
 
 static void scan_right(rowscan_context *context, arrays *a, int64_t length, bool columns) {
@@ -155,6 +170,24 @@ START_TEST(what_comes_back_is_compiled) {
   ck_assert_int_eq(info_of(context).any_length_runs, runs);
   ck_assert_int_eq(info_of(context).background_failed, 0);
   ck_assert(info_of(context).background_ms > 0);
+  rowscan_close(context);
+}
+END_TEST
+
+/* Neither the option nor the variable says what is to be done. */
+START_TEST(background_is_the_default) {
+  unsetenv("ROWSCAN_COMPILE");
+  rowscan_context *context = open_gpu(ROWSCAN_COMPILE_DEFAULT, false);
+  for (int i = 0; i < OFTEN; i++)
+    scan_right(context, own, 1300, false);
+  ck_assert_int_eq(info_of(context).any_length_runs, OFTEN);
+  wait_for(context, 1);
+  rowscan_close(context);
+  setenv("ROWSCAN_COMPILE", "never", 1);
+  context = open_gpu(ROWSCAN_COMPILE_DEFAULT, false);
+  for (int i = 0; i <= OFTEN; i++)
+    scan_right(context, own, 1300, false);
+  ck_assert_int_eq(info_of(context).any_length_runs, OFTEN + 1);
   rowscan_close(context);
 }
 END_TEST
@@ -344,8 +377,76 @@ END_TEST
 
 START_TEST(a_bad_option) {
   rowscan_context *context;
-  ck_assert_int_eq(rowscan_open(&context, ROWSCAN_OPTIONS(.compile = (rowscan_compile)3)), ROWSCAN_BAD_ARGUMENT);
-  ck_assert_str_eq(rowscan_last_error(), "options: field 'compile': 3 is none of its values");
+  ck_assert_int_eq(rowscan_open(&context, ROWSCAN_OPTIONS(.compile = (rowscan_compile)4)), ROWSCAN_BAD_ARGUMENT);
+  ck_assert_str_eq(rowscan_last_error(), "options: field 'compile': 4 is none of its values");
+}
+END_TEST
+
+/* A file that is no NVRTC, with or without one. Kernels of a compiler that was there before serve on. */
+START_TEST(the_compiler_is_gone) {
+  char *dir = new_cache(), *nvrtc = fresh();
+  rowscan_options options = {.size = sizeof options, .engine = ROWSCAN_ENGINE_CUDA, .cache_dir = dir};
+  options.compile = ROWSCAN_COMPILE_NEVER;
+  rowscan_context *context;
+  ck_assert(!rowscan_open(&context, &options));
+  scan_right(context, own, 1000, false);
+  rowscan_close(context);
+  if (_i)
+    spill(nvrtc, "no library", 10);
+  options.compile = ROWSCAN_COMPILE_BACKGROUND;
+  options.nvrtc = nvrtc;
+  ck_assert(!rowscan_open(&context, &options));
+  for (int i = 0; i < 2 * OFTEN; i++)
+    scan_right(context, own, 1000, false);
+  for (int64_t length = 1001; length < 1000 + OFTEN; length++)
+    scan_right(context, own, length, false);
+  ck_assert_int_eq(compiles_of(context), 0);
+  ck_assert_int_eq(info_of(context).background_kernels, 0);
+  rowscan_close(context);
+}
+END_TEST
+
+/* ---- a long life ---------------------------------------------------------------------------------------------------
+ */
+
+static int64_t resident_bytes(void) {
+  long pages = 0, resident = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  ck_assert(file && fscanf(file, "%ld %ld", &pages, &resident) == 2);
+  fclose(file);
+  return resident * sysconf(_SC_PAGESIZE);
+}
+
+/* The memory of a program that has had more lengths than a context keeps plans does not grow, nor does its cache. */
+START_TEST(ten_thousand_lengths) {
+  enum { ALL = 10000, WARM_UP = 1000, KERNELS = 5, MOST_GROWTH = 4 << 20 };
+  rowscan_context *context;
+  ck_assert(!rowscan_open(&context, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_CUDA, .cache_dir = new_cache(),
+                                                    .compile = ROWSCAN_COMPILE_BACKGROUND)));
+  rowscan_cache_info cache = ROWSCAN_INFO(cache);
+  int64_t before = 0;
+  struct timespec start, end;
+  for (int64_t i = 0; i < ALL; i++) {
+    if (i == WARM_UP) {
+      before = resident_bytes();
+      clock_gettime(CLOCK_MONOTONIC, &start);
+    }
+    int64_t length = 1 + i * 7919 % ALL; /* each once, in no order */
+    ck_assert_msg(!scan_shape(context, own, (int64_t[]){1, length}, 1, NULL), "%s", rowscan_last_error());
+    compare_rows(own, 1, length, NULL);
+  }
+  clock_gettime(CLOCK_MONOTONIC, &end);
+  int64_t grown = resident_bytes() - before;
+  double ms = 1e3 * (double)(end.tv_sec - start.tv_sec) + 1e-6 * (double)(end.tv_nsec - start.tv_nsec);
+  ck_assert(!rowscan_cache_info_get(context, &cache));
+  printf("%d lengths: %.3f ms each with the host's scan, %lld KB more memory after the first %d; the cache has %lld "
+         "entries, %lld KB\n",
+         ALL, ms / (ALL - WARM_UP), (long long)grown / 1024, WARM_UP, (long long)cache.entries,
+         (long long)cache.bytes / 1024);
+  ck_assert_int_le(cache.entries, KERNELS);
+  ck_assert_int_eq(info_of(context).background_kernels, 0);
+  ck_assert_int_lt(grown, MOST_GROWTH);
+  rowscan_close(context);
 }
 END_TEST
 
@@ -368,16 +469,63 @@ static int end_meanwhile(void) {
   return EXIT_SUCCESS;
 }
 
-START_TEST(ended_meanwhile) {
+/* This program once more, for what main does with these words. */
+static pid_t begin_program(const char *what, const char *dir) {
   pid_t child = fork();
   if (child == 0) {
     setenv("CK_FORK", "no", 1);
-    execl(program, program, "end", (char *)NULL);
+    execl(program, program, what, dir, (char *)NULL);
     _exit(127);
   }
+  return child;
+}
+
+static void await(pid_t child) {
   int told;
-  ck_assert(waitpid(child, &told, 0) == child);
+  ck_assert(child > 0 && waitpid(child, &told, 0) == child);
   ck_assert_msg(WIFEXITED(told) && WEXITSTATUS(told) == EXIT_SUCCESS, "status %x", told);
+}
+
+START_TEST(ended_meanwhile) {
+  await(begin_program("end", NULL));
+}
+END_TEST
+
+/* Scans of lengths that come back, of each process in another order, with a cache that all share. */
+static int share_cache(const char *dir) {
+  enum { ELEMENTS = 600 };
+  static float in[ELEMENTS], out[ELEMENTS];
+  rowscan_context *context;
+  if (device_open() || rowscan_open(&context, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_CUDA, .cache_dir = dir,
+                                                              .compile = ROWSCAN_COMPILE_BACKGROUND)))
+    return EXIT_FAILURE;
+  for (int i = 0; i < ELEMENTS; i++)
+    in[i] = 1;
+  void *elements = device_alloc(sizeof in);
+  for (int i = 0; i < 3 * OFTEN; i++) {
+    int64_t length = 2 * (ELEMENTS / 2 - (getpid() + i) % 3), shape[] = {1, length};
+    device_upload(elements, in, sizeof in, NULL);
+    rowscan_problem p = problem_of(elements, elements, shape, 1);
+    if (rowscan_scan(context, &p, NULL))
+      return EXIT_FAILURE;
+    device_download(out, elements, sizeof out, NULL);
+    device_wait(NULL);
+    for (int64_t k = 0; k < length; k++)
+      if (out[k] != (float)(k + 1))
+        return EXIT_FAILURE;
+  }
+  rowscan_close(context);
+  return EXIT_SUCCESS;
+}
+
+START_TEST(sixty_four_processes) {
+  enum { PROCESSES = 64 };
+  char *dir = new_cache();
+  pid_t child[PROCESSES];
+  for (int i = 0; i < PROCESSES; i++)
+    child[i] = begin_program("share", dir);
+  for (int i = 0; i < PROCESSES; i++)
+    await(child[i]);
 }
 END_TEST
 
@@ -391,9 +539,7 @@ START_TEST(forked_meanwhile) {
     rowscan_close(context);
     exit(EXIT_SUCCESS);
   }
-  int told;
-  ck_assert(waitpid(child, &told, 0) == child);
-  ck_assert_msg(WIFEXITED(told) && WEXITSTATUS(told) == EXIT_SUCCESS, "status %x", told);
+  await(child);
   wait_for(context, 1);
   scan_right(context, own, 1100, false);
   rowscan_close(context);
@@ -427,7 +573,7 @@ END_TEST
 int main(int argc, char **argv) {
   program = argv[0];
   if (argc > 1)
-    return end_meanwhile();
+    return argc > 2 ? share_cache(argv[2]) : end_meanwhile();
   if (!device_there()) {
     printf("SKIP: no GPU\n");
     return 77;
@@ -438,6 +584,7 @@ int main(int argc, char **argv) {
   tcase_set_timeout(cases, 1200);
   tcase_add_loop_test(cases, new_lengths_compile_nothing, 0, 2);
   tcase_add_loop_test(cases, what_comes_back_is_compiled, 0, 2);
+  tcase_add_test(cases, background_is_the_default);
   tcase_add_test(cases, never_leaves_it_at_that);
   tcase_add_test(cases, now_waits);
   tcase_add_test(cases, preparing_waits);
@@ -448,9 +595,12 @@ int main(int argc, char **argv) {
   tcase_add_test(cases, from_many_threads);
   tcase_add_test(cases, nothing_may_be_compiled);
   tcase_add_test(cases, a_bad_option);
+  tcase_add_loop_test(cases, the_compiler_is_gone, 0, 2);
+  tcase_add_test(cases, ten_thousand_lengths);
   tcase_add_test(cases, ended_meanwhile);
+  tcase_add_test(cases, sixty_four_processes);
   tcase_add_test(cases, forked_meanwhile);
   tcase_add_test(cases, forked_by_the_log);
   suite_add_tcase(suite, cases);
-  return run_tests(suite);
+  return run_suite(suite);
 }

@@ -279,7 +279,7 @@ START_TEST(what_replaces_an_entry_of_a_pack_is_made_once) {
   rs_binary binary;
   rs_builder *builder = open_builder(fresh());
   build_text(builder, source, 90, false);
-  void *pack = rs_store_export(rs_builder_store(builder), NULL, NULL, &bytes, &sum, &wrong);
+  void *pack = rs_store_export(rs_builder_store(builder), NULL, NULL, RS_STORE_PARTS, &bytes, &sum, &wrong);
   ck_assert(rs_store_write_pack(file, pack, bytes, NULL));
   free(pack);
   rs_builder_close(builder);
@@ -296,6 +296,60 @@ START_TEST(what_replaces_an_entry_of_a_pack_is_made_once) {
   ck_assert(binary.cached && !binary.stored); /* the replacement, not the entry */
   rs_binary_free(&binary);
   check_counts(builder, 2, 0, 1);
+  rs_builder_close(builder);
+}
+END_TEST
+
+/* A builder with a directory of its own, and a pack of an entry whose key has this last line. */
+static rs_builder *open_beside_pack(const char *last_line, int without, char **dir) {
+  static const rs_part parts[RS_STORE_PARTS] = {{"ptx", 3}, {"packed", 6}, {good_facts, sizeof good_facts - 1}};
+  char *file = fresh(), *key = key_text(source, 90);
+  rs_store_exported sum;
+  size_t bytes;
+  const char *wrong;
+  *strstr(key, "nvrtc=") = 0;
+  rs_builder *builder = open_builder(fresh());
+  ck_assert(rs_store_put(rs_builder_store(builder), path_of("%s%s\n", key, last_line), parts));
+  void *pack = rs_store_export(rs_builder_store(builder), NULL, NULL, without, &bytes, &sum, &wrong);
+  ck_assert_int_eq(sum.entries, 1);
+  ck_assert(rs_store_write_pack(file, pack, bytes, NULL));
+  free(pack);
+  rs_builder_close(builder);
+  setenv("ROWSCAN_CACHE_PACKS", file, 1);
+  *dir = fresh();
+  return open_builder(*dir);
+}
+
+START_TEST(a_pack_serves_whichever_compiler_made_it) {
+  char *dir;
+  rs_binary binary;
+  rs_builder *builder = open_beside_pack("nvrtc=another", RS_STORE_PARTS, &dir);
+  ck_assert(rs_build_if_cached(builder, &binary, canonical, source, 90));
+  ck_assert_str_eq(binary.cubin, "packed");
+  rs_binary_free(&binary);
+  ck_assert_int_eq(rs_build(builder, &binary, canonical, source, 90, false), ROWSCAN_OK);
+  ck_assert(binary.cached && !strcmp(binary.cubin, "packed") && !strcmp(binary.ptx, "ptx"));
+  rs_binary_free(&binary);
+  ck_assert(!build_text(builder, "int other;\n", 90, false));
+  check_counts(builder, 2, 1, 1);
+  ck_assert(!build_text(builder, source, 90, true)); /* what the driver rejected is compiled, and goes before */
+  ck_assert(build_text(builder, source, 90, false));
+  rs_builder_close(builder);
+}
+END_TEST
+
+/* Who only loads it has it, who asks for PTX has it compiled, once. */
+START_TEST(a_pack_may_have_no_ptx) {
+  char *dir;
+  rs_binary binary;
+  rs_builder *builder = open_beside_pack("nvrtc=another", RS_BINARY_PTX, &dir);
+  ck_assert_int_eq(rs_build_to_load(builder, &binary, canonical, source, 90), ROWSCAN_OK);
+  ck_assert(binary.cached && !strcmp(binary.cubin, "packed") && !binary.ptx && !binary.ptx_bytes);
+  rs_binary_free(&binary);
+  check_counts(builder, 1, 0, 0);
+  ck_assert(!build_text(builder, source, 90, false));
+  ck_assert(build_text(builder, source, 90, false));
+  check_counts(builder, 2, 1, 1);
   rs_builder_close(builder);
 }
 END_TEST
@@ -324,7 +378,7 @@ START_TEST(an_entry_of_something_else_is_made_anew) {
       {{"ptx", 3}, {"cubin", 5}, {"registers=many\n", 15}},
       {{"ptx", 3}, {"cubin", 5}, {NULL, 0}},
       {{"ptx", 3}, {NULL, 0}, {good_facts, sizeof good_facts - 1}},
-      {{NULL, 0}, {"cubin", 5}, {good_facts, sizeof good_facts - 1}},
+      {{NULL, 0}, {NULL, 0}, {good_facts, sizeof good_facts - 1}},
       {{"ptx", 3}, {"cubin", 5}, {good_facts, sizeof good_facts}},
   };
   rs_builder *builder = open_builder(fresh());
@@ -1010,6 +1064,8 @@ int main(void) {
   tcase_add_test(cases, what_replaces_an_entry_of_a_pack_is_made_once);
   tcase_add_test(cases, a_damaged_entry_is_made_anew);
   tcase_add_test(cases, an_entry_of_something_else_is_made_anew);
+  tcase_add_test(cases, a_pack_serves_whichever_compiler_made_it);
+  tcase_add_test(cases, a_pack_may_have_no_ptx);
   tcase_add_test(cases, a_fresh_build_replaces_the_entry);
   tcase_add_test(cases, what_may_not_be_compiled_is_told);
   tcase_add_test(cases, what_entries_did_is_counted);

@@ -110,7 +110,7 @@ START_TEST(a_stem_finds_an_entry) {
   ck_assert(!rs_store_get_stem(store, "a=1\nby=x\n", NULL, &entry) && !rs_store_get_stem(store, "", NULL, &entry));
   /* one that is damaged hides no other */
   spill(entry_path(dir, "a=2\nby=x\n"), "nonsense", 8);
-  char *key = rs_store_key_of_stem(store, "a=2\n");
+  char *key = rs_store_key_of_stem(store, "a=2\n", false);
   ck_assert_str_eq(key, "a=2\nby=y\n");
   free(key);
   rs_store_counts mine;
@@ -120,7 +120,7 @@ START_TEST(a_stem_finds_an_entry) {
   ck_assert_str_eq(entry.part[0].data, "2y");
   rs_entry_free(&entry);
   rs_store_remove(store, "a=2\nby=y\n");
-  ck_assert(!rs_store_get_stem(store, "a=2\n", NULL, &entry) && !rs_store_key_of_stem(store, "a=2\n"));
+  ck_assert(!rs_store_get_stem(store, "a=2\n", NULL, &entry) && !rs_store_key_of_stem(store, "a=2\n", false));
   rs_store_close(store);
 }
 END_TEST

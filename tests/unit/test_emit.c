@@ -14,6 +14,7 @@
 #include "../support/quick.h"
 #include "../support/run_tests.h"
 #include "family/emit.h"
+#include "spec/arch.h"
 
 static const struct {
   const char *file;
@@ -361,8 +362,8 @@ START_TEST(slow_memory) {
 }
 END_TEST
 
-/* _i: input and output. Kernels for any length fit every architecture, and take rows of 2^30 elements and more, but for
- * those that leave such rows to another. */
+/* _i: input and output. Kernels for any length fit every architecture that they serve, and take rows of 2^30 elements
+ * and more, but for those that leave such rows to another. */
 START_TEST(any_length) {
   static const int archs[] = {75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121};
   for (size_t i = 0; i < sizeof archs / sizeof *archs; i++)
@@ -376,11 +377,12 @@ START_TEST(any_length) {
                              .length = ROWSCAN_ANY_LENGTH};
         if (rowscan_spec_complete(&spec))
           continue;
-        rs_geometry g = rs_tune(&spec, archs[i]);
+        rs_geometry g = rs_tune(&spec, rs_arch_shared(archs[i])); /* of which fewer blocks may fit */
         int64_t most = 0;
         for (int kernel = 0; kernel < RS_KERNELS; kernel++)
           if (g.shape[kernel].made_of) {
-            check_shape(&spec, archs[i], &g.shape[kernel]);
+            check_shape(&spec, rs_arch_shared(archs[i]), &g.shape[kernel]);
+            ck_assert_int_le(g.shape[kernel].shared_bytes, rs_arch_shared_bytes(archs[i]) - 1024);
             ck_assert_int_gt(g.shape[kernel].tiles, 0);
             ck_assert_int_eq(g.shape[kernel].prefetch, 0);
             most = rs_larger(most, rs_most(&g.shape[kernel]));
@@ -392,6 +394,39 @@ START_TEST(any_length) {
 }
 END_TEST
 
+/* One kernel for any length serves both, and so has one key and one source; an exact one does not. */
+START_TEST(inclusive_and_exclusive) {
+  for (int any = 0; any < 2; any++)
+    for (int layout = 0; layout < 2; layout++) {
+      rs_text text[2] = {{0}, {0}};
+      for (int exclusive = 0; exclusive < 2; exclusive++) {
+        rowscan_spec spec = {.size = sizeof spec,
+                             .flags = exclusive ? ROWSCAN_EXCLUSIVE | ROWSCAN_REVERSE : ROWSCAN_REVERSE,
+                             .layout = (rowscan_layout)layout,
+                             .length = any ? ROWSCAN_ANY_LENGTH : 1000};
+        ck_assert(!rowscan_spec_complete(&spec));
+        rs_geometry g = rs_tune(&spec, 90);
+        for (int i = 0; i < rs_geometry_kernels(&g); i++) {
+          rs_kernel_canonical(&spec, &g, rs_geometry_kernel(&g, i), &text[exclusive]);
+          rs_emit(&spec, &g, rs_geometry_kernel(&g, i), &text[exclusive]);
+        }
+        ck_assert(strstr(text[exclusive].data, "reverse=1"));
+      }
+      ck_assert_int_eq(!strcmp(text[0].data, text[1].data), any);
+      rs_text_free(&text[0]);
+      rs_text_free(&text[1]);
+    }
+}
+END_TEST
+
+START_TEST(architectures_in_common) {
+  static const int pairs[][2] = {{75, 75},   {80, 80},   {86, 80},   {87, 87},   {88, 88},   {89, 80},   {90, 90},
+                                 {100, 100}, {103, 100}, {110, 110}, {120, 120}, {121, 120}, {130, 120}, {200, 120}};
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+    ck_assert_int_eq(rs_arch_shared(pairs[i][0]), pairs[i][1]);
+}
+END_TEST
+
 int main(void) {
   lot_tell();
   Suite *suite = suite_create("emit");
@@ -399,6 +434,8 @@ int main(void) {
   tcase_set_timeout(all, 120); /* machines are shared */
   tcase_add_loop_test(all, golden_sources, 0, sizeof golden / sizeof *golden);
   tcase_add_loop_test(all, any_length, 0, ROWSCAN_BOOL * ROWSCAN_BOOL);
+  tcase_add_test(all, inclusive_and_exclusive);
+  tcase_add_test(all, architectures_in_common);
   lot_add_loop_test(all, every_geometry_is_sound, 0, 1);
   tcase_add_test(all, forced_regimes);
   tcase_add_test(all, two_blocks_are_tried_after_three);

@@ -109,6 +109,10 @@ START_TEST(all_that_was_added_is_found) {
 }
 END_TEST
 
+static bool get_stem(const rs_pack *pack, const char *stem, rs_loaded *loaded, const char **damage) {
+  return rs_pack_get_stem(pack, stem, strlen(stem), loaded, damage);
+}
+
 START_TEST(the_format_is_as_written_down) {
   static const unsigned char head[] = {0x89, 'r', 's', 'p', '\r', '\n', 0x1a, '\n', 1, 0, 0, 0, 1, 0, 0, 0};
   rs_pack_writer writer = {0};
@@ -143,7 +147,7 @@ START_TEST(a_stem_finds_whatever_the_last_line_says) {
   ck_assert_ptr_null(rs_pack_view(&pack, made, bytes));
   for (int i = 0; i < 5; i++) {
     const char *stem = path_of("op=sum\nlength=%d\n", i);
-    ck_assert(rs_pack_get_stem(&pack, stem, &loaded, &damage));
+    ck_assert(get_stem(&pack, stem, &loaded, &damage));
     ck_assert_ptr_null(damage);
     ck_assert_int_eq(strncmp(loaded.texts.key, stem, strlen(stem)), 0);
     free(loaded.memory);
@@ -151,7 +155,7 @@ START_TEST(a_stem_finds_whatever_the_last_line_says) {
   static const char *const none[] = {"", "op=sum\n", "op=sum\nlength=1", "op=sum\nlength=5\n",
                                      "op=sum\nlength=1\nnvrtc=1\n"};
   for (int i = 0; i < 5; i++)
-    ck_assert(!rs_pack_get_stem(&pack, none[i], &loaded, &damage) && !damage);
+    ck_assert(!get_stem(&pack, none[i], &loaded, &damage) && !damage);
   rs_pack_close(&pack);
   free(made);
 }
@@ -168,7 +172,7 @@ START_TEST(a_damaged_entry_hides_no_other_of_its_stem) {
     ck_assert_ptr_null(rs_pack_view(&pack, made, bytes));
     uint64_t at = rs_get_number(pack.head + RS_PACK_HEADER + (size_t)place * RS_PACK_ITEM + 32, 8);
     made[at + 40] ^= 1;
-    ck_assert(rs_pack_get_stem(&pack, "op=sum\nlength=0\n", &loaded, &damage) && !damage);
+    ck_assert(get_stem(&pack, "op=sum\nlength=0\n", &loaded, &damage) && !damage);
     free(loaded.memory);
     made[at + 40] ^= 1;
     rs_pack_close(&pack);
@@ -176,7 +180,7 @@ START_TEST(a_damaged_entry_hides_no_other_of_its_stem) {
   made[RS_PACK_HEADER + 40] ^= 1;
   made[bytes - 16 - 2 * RS_PACK_ITEM - 20] ^= 1;
   ck_assert_ptr_null(rs_pack_view(&pack, made, bytes));
-  ck_assert(!rs_pack_get_stem(&pack, "op=sum\nlength=0\n", &loaded, &damage) && damage);
+  ck_assert(!get_stem(&pack, "op=sum\nlength=0\n", &loaded, &damage) && damage);
   rs_pack_close(&pack);
   free(made);
 }
@@ -299,7 +303,7 @@ START_TEST(a_right_digest_excuses_nothing) {
   ck_assert_ptr_null(lie(copy, bytes, SMALL, &pack));
   rs_loaded loaded;
   const char *damage;
-  ck_assert(!rs_pack_get_stem(&pack, "op=prod\n", &loaded, &damage));
+  ck_assert(!get_stem(&pack, "op=prod\n", &loaded, &damage));
   ck_assert_str_eq(damage, "it is another key's");
   rs_pack_close(&pack);
   /* More entries than the file has room for. */
@@ -340,7 +344,7 @@ static rs_store *filled(int count) {
 static void *export_all(rs_store *store, int64_t entries, size_t *bytes) {
   rs_store_exported sum;
   const char *wrong = "unset";
-  void *pack = rs_store_export(store, NULL, NULL, bytes, &sum, &wrong);
+  void *pack = rs_store_export(store, NULL, NULL, RS_STORE_PARTS, bytes, &sum, &wrong);
   ck_assert_ptr_nonnull(pack);
   ck_assert_ptr_null(wrong);
   ck_assert_int_eq(sum.entries, entries);
@@ -421,7 +425,7 @@ static bool exports_within(const char *dir, double times) {
     size_t bytes, room = address_space() + (size_t)(times * LARGE * LARGE_BYTES) + (1 << 20);
     if (setrlimit(RLIMIT_AS, &(struct rlimit){room, room}) != 0)
       _exit(3);
-    void *pack = rs_store_export(store, NULL, NULL, &bytes, &sum, &wrong);
+    void *pack = rs_store_export(store, NULL, NULL, RS_STORE_PARTS, &bytes, &sum, &wrong);
     _exit(!pack ? 2 : sum.entries != LARGE ? 1 : 0);
   }
   int status;
@@ -458,7 +462,7 @@ START_TEST(only_what_is_taken_and_sound_is_exported) {
   spill(path_of("%s/tmp-1-1-1", parent_of(path)), "x", 1);
   char *other = entry_path(rs_store_path(from), key_of(6)), *wrong_name = path_of("%s/%030d", parent_of(other), 0);
   ck_assert_int_eq(rename(other, wrong_name), 0);
-  void *pack = rs_store_export(from, is_even, &asked, &bytes, &sum, &wrong);
+  void *pack = rs_store_export(from, is_even, &asked, RS_STORE_PARTS, &bytes, &sum, &wrong);
   ck_assert_int_eq(sum.entries, 8);
   ck_assert_int_eq(sum.damaged, 2);
   ck_assert_int_eq(asked, 18);
