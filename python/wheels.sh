@@ -5,6 +5,8 @@
 # usage: wheels.sh BUILD [ARCH...]: BUILD is a configured build of rowscan; ARCH: x86_64, aarch64 (default: both).
 # Leaves a wheel of tag cp310-abi3-manylinux_2_17_ARCH for each, and rowscan-VERSION.tar.gz, in BUILD/release.
 #
+# The wheels carry the packs of kernels that BUILD has, which is then configured --with-pack and made.
+#
 # Zig's C compiler makes both, since it brings the headers and symbol versions of old C libraries; pip fetches it, with
 # auditwheel (no symbol is newer than the tag says) and abi3audit (no call is newer than Python 3.10). Then each is
 # tried: on this machine by environments.sh, and for the other processor by a Python of Debian's under QEMU, which
@@ -13,7 +15,7 @@
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 [ $# -ge 1 ] || {
-  sed -n '5,12s/^# \{0,1\}//p' "$0" >&2
+  sed -n '5,14s/^# \{0,1\}//p' "$0" >&2
   exit 2
 }
 build=$(cd "$1" && pwd)
@@ -26,12 +28,14 @@ release=$build/release
 work=$build/package/release
 jobs=${JOBS:-$(getconf _NPROCESSORS_ONLN)}
 python=$(sed -n 's/^PYTHON = //p' "$build/Makefile")
+packs=$(find "$build/packs" -name '*.pack' 2>/dev/null | sort | tr '\n' ' ')
 rm -rf "$release"
 mkdir -p "$release" "$work/include"
 
 note() {
   printf '== %s\n' "$*"
 }
+[ -n "$packs" ] || note "no packs: the wheels will have no kernels, for $build was configured without --with-pack"
 
 # ---- tools -----------------------------------------------------------------------------------------------------------
 
@@ -80,7 +84,7 @@ make_wheel() {
     "$root/configure" -q --host="$arch-linux-gnu" --disable-shared --with-pic CC="$PWD/zig-cc" AR="$PWD/zig-ar" \
       RANLIB="$PWD/zig-ranlib" CXX=no CPPFLAGS="-I$work/include" PYTHON="$python"
   # What setuptools takes for the name of the machine that it builds for.
-  _PYTHON_HOST_PLATFORM=linux-$arch make -s -j "$jobs" wheel
+  _PYTHON_HOST_PLATFORM=linux-$arch make -s -j "$jobs" wheel wheel_packs="$packs"
   auditwheel repair --plat auto --wheel-dir "$release" dist/rowscan-*.whl
   wheel=$(find "$release" -name "rowscan-*_$arch.whl")
   case $wheel in

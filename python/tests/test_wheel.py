@@ -3,6 +3,7 @@
 SPDX-License-Identifier: MIT
 """
 import importlib.metadata as metadata
+import os
 import re
 import shutil
 import subprocess
@@ -77,3 +78,19 @@ def test_only_the_c_library_is_needed():
 
 def test_threads_outlive_no_code():
     assert re.search(r"FLAGS_1.*NODELETE", readelf("--dynamic"))
+
+
+def test_packs_beside_the_library_are_read(tmp_path):
+    package = tmp_path / "rowscan"
+    shutil.copytree(CORE.parent, package, ignore=shutil.ignore_patterns("rowscan-packs", "__pycache__"))
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("ROWSCAN_")}
+    environment |= {"PYTHONPATH": str(tmp_path), "ROWSCAN_CACHE_DIR": str(tmp_path / "cache")}
+    code = "import rowscan, sys; rowscan.cache.export(sys.argv[1]) if sys.argv[1:] else None; " \
+           "print(rowscan.cache.info()['packs'], rowscan.__file__)"
+    (package / "rowscan-packs").mkdir()
+    for arguments in [package / "rowscan-packs/empty.pack"], []:
+        done = subprocess.run([sys.executable, "-c", code, *arguments], check=True, stdout=subprocess.PIPE, text=True,
+                              env=environment, cwd=tmp_path)
+        packs, file = done.stdout.split()
+        assert Path(file).parent == package
+        assert int(packs) == (0 if arguments else 1)
