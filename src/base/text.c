@@ -9,11 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { FIRST_ROOM = 256 };
+
 static bool reserve(rs_text *text, size_t more) {
   if (text->failed)
     return false;
   if (text->length + more + 1 > text->room) {
-    size_t room = 2 * (text->length + more + 1);
+    size_t room = 2 * (text->length + more + 1) + FIRST_ROOM;
     char *data = realloc(text->data, room);
     if (!data) {
       text->failed = true;
@@ -33,17 +35,25 @@ void rs_text_append(rs_text *text, const char *bytes, size_t length) {
   text->data[text->length] = 0;
 }
 
+/* Into the room that there is, and once more where that was too little. */
 void rs_text_add(rs_text *text, const char *format, ...) {
   va_list list, again;
+  if (text->failed)
+    return;
   va_start(list, format);
   va_copy(again, list);
-  int length = vsnprintf(NULL, 0, format, list);
+  size_t room = text->room - text->length;
+  int length = vsnprintf(room ? text->data + text->length : NULL, room, format, list);
   if (length < 0)
     text->failed = true;
+  else if ((size_t)length < room)
+    text->length += (size_t)length;
   else if (reserve(text, (size_t)length)) {
     vsnprintf(text->data + text->length, (size_t)length + 1, format, again);
     text->length += (size_t)length;
   }
+  if (text->failed && text->data)
+    text->data[text->length] = 0;
   va_end(again);
   va_end(list);
 }

@@ -15,6 +15,9 @@
 
 #include "../gpu/device.h"
 #include "../support/cache_help.h"
+#include "../support/lot.h"
+#include "../support/resident.h"
+#include "base/ints.h"
 #include "rowscan.h"
 
 enum { MOST = 4096, ROWS = 3, OFTEN = 8, LENGTHS = 12 };
@@ -382,7 +385,7 @@ START_TEST(a_bad_option) {
 }
 END_TEST
 
-/* A file that is no NVRTC, with or without one. Kernels of a compiler that was there before serve on. */
+/* _i: 0 no NVRTC, 1 a file that is none. Kernels of a compiler that was there before serve on. */
 START_TEST(the_compiler_is_gone) {
   char *dir = new_cache(), *nvrtc = fresh();
   rowscan_options options = {.size = sizeof options, .engine = ROWSCAN_ENGINE_CUDA, .cache_dir = dir};
@@ -402,6 +405,7 @@ START_TEST(the_compiler_is_gone) {
     scan_right(context, own, length, false);
   ck_assert_int_eq(compiles_of(context), 0);
   ck_assert_int_eq(info_of(context).background_kernels, 0);
+  ck_assert(_i || !info_of(context).background_failed); /* where there is no file, nothing is tried */
   rowscan_close(context);
 }
 END_TEST
@@ -409,24 +413,20 @@ END_TEST
 /* ---- a long life ---------------------------------------------------------------------------------------------------
  */
 
-static int64_t resident_bytes(void) {
-  long pages = 0, resident = 0;
-  FILE *file = fopen("/proc/self/statm", "r");
-  ck_assert(file && fscanf(file, "%ld %ld", &pages, &resident) == 2);
-  fclose(file);
-  return resident * sysconf(_SC_PAGESIZE);
-}
-
-/* The memory of a program that has had more lengths than a context keeps plans does not grow, nor does its cache. */
+/*
+ * The memory of a program that has had more lengths than a context keeps plans does not grow, nor does its cache. With
+ * RS_LOT=n one length in n.
+ */
 START_TEST(ten_thousand_lengths) {
-  enum { ALL = 10000, WARM_UP = 1000, KERNELS = 5, MOST_GROWTH = 4 << 20 };
+  enum { ALL = 10000, WARM_UP = 500, KERNELS = 5, MOST_GROWTH = 4 << 20 };
+  const int64_t count = rs_larger(ALL / (int64_t)lot_drawn()->parts, 2 * WARM_UP);
   rowscan_context *context;
   ck_assert(!rowscan_open(&context, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_CUDA, .cache_dir = new_cache(),
                                                     .compile = ROWSCAN_COMPILE_BACKGROUND)));
   rowscan_cache_info cache = ROWSCAN_INFO(cache);
   int64_t before = 0;
   struct timespec start, end;
-  for (int64_t i = 0; i < ALL; i++) {
+  for (int64_t i = 0; i < count; i++) {
     if (i == WARM_UP) {
       before = resident_bytes();
       clock_gettime(CLOCK_MONOTONIC, &start);
@@ -439,13 +439,13 @@ START_TEST(ten_thousand_lengths) {
   int64_t grown = resident_bytes() - before;
   double ms = 1e3 * (double)(end.tv_sec - start.tv_sec) + 1e-6 * (double)(end.tv_nsec - start.tv_nsec);
   ck_assert(!rowscan_cache_info_get(context, &cache));
-  printf("%d lengths: %.3f ms each with the host's scan, %lld KB more memory after the first %d; the cache has %lld "
+  printf("%lld lengths: %.3f ms each with the host's scan, %lld KB more memory after the first %d; the cache has %lld "
          "entries, %lld KB\n",
-         ALL, ms / (ALL - WARM_UP), (long long)grown / 1024, WARM_UP, (long long)cache.entries,
+         (long long)count, ms / (double)(count - WARM_UP), (long long)grown / 1024, WARM_UP, (long long)cache.entries,
          (long long)cache.bytes / 1024);
   ck_assert_int_le(cache.entries, KERNELS);
   ck_assert_int_eq(info_of(context).background_kernels, 0);
-  ck_assert_int_lt(grown, MOST_GROWTH);
+  ck_assert(WATCHED || grown < MOST_GROWTH);
   rowscan_close(context);
 }
 END_TEST
@@ -578,6 +578,7 @@ int main(int argc, char **argv) {
     printf("SKIP: no GPU\n");
     return 77;
   }
+  lot_tell();
   Suite *suite = suite_create("tiers");
   TCase *cases = tcase_create("tiers");
   tcase_add_checked_fixture(cases, set_up, tear_down);

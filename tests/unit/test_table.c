@@ -12,6 +12,7 @@
 
 #include "../support/fake_nvrtc.h"
 #include "../support/lot.h"
+#include "../support/resident.h"
 #include "gpu/table.h"
 #include "run/context.h"
 #include "run/plan.h"
@@ -301,20 +302,6 @@ static double cpu_ms(void) {
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
   return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
 }
-
-static int64_t resident_bytes(void) {
-  long pages = 0, resident = 0;
-  FILE *file = fopen("/proc/self/statm", "r");
-  ck_assert(file && fscanf(file, "%ld %ld", &pages, &resident) == 2);
-  fclose(file);
-  return resident * sysconf(_SC_PAGESIZE);
-}
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { WATCHED = 1 }; /* memory and time are the sanitizer's */
-#else
-enum { WATCHED = 0 };
-#endif
 
 /* ---- the tests --------------------------------------------------------------------------------------------------- */
 
