@@ -29,7 +29,7 @@ static int64_t groups_blocks(const rs_shape *shape, int64_t rows) {
 /* Whether a kernel that is not for any strides takes these rows. */
 static bool takes(const rs_shape *shape, const rs_rows *rows, const rowscan_spec *spec) {
   const rs_family *family = &rs_families[shape->made_of];
-  bool all = !shape->tiles || (rows->length >= shape->least && rows->length <= rs_most(shape));
+  bool all = !shape->tiles || rows->length <= rs_most(shape);
   for (int a = 0; a < RS_INIT && all; a++)
     all = !rows->array[a].data || family->takes(shape, &rows->array[a], rows, spec);
   return all;
@@ -51,6 +51,16 @@ static rs_kernel best(const rs_kernels *all, const rs_rows *rows, rs_kernel any,
   return any;
 }
 
+/* Of a plan for any length, where rows are not cut over blocks; those of no elements are for a warp each. */
+static rs_kernel best_of_any_length(const rs_kernels *all, const rs_rows *rows) {
+  const rs_shape *slab = &all->geometry.shape[RS_KERNEL_DENSE], *words = &all->geometry.shape[RS_KERNEL_ALIGNED];
+  bool in_words = words->made_of && takes(words, rows, all->spec);
+  bool in_slabs = rows->length && slab->made_of && takes(slab, rows, all->spec);
+  if (in_slabs && !rs_tune_warp_each(all->spec, in_words, rows->length, rows->count, all->multiprocessors))
+    return RS_KERNEL_DENSE;
+  return in_words ? RS_KERNEL_ALIGNED : RS_KERNEL_ANY;
+}
+
 rs_kernel rs_kernels_choose(const rs_kernels *all, const rs_rows *rows) {
   rowscan_regime regime = all->geometry.regime;
   if (regime == ROWSCAN_REGIME_COLUMN)
@@ -62,7 +72,8 @@ rs_kernel rs_kernels_choose(const rs_kernels *all, const rs_rows *rows) {
         rs_tune_long(all->spec, &all->geometry, kernel, length, rows->count, all->multiprocessors))
       return kernel;
   }
-  return best(all, rows, RS_KERNEL_ANY, RS_KERNEL_FEW);
+  return all->spec->length == RS_ANY_LENGTH ? best_of_any_length(all, rows)
+                                            : best(all, rows, RS_KERNEL_ANY, RS_KERNEL_FEW);
 }
 
 /* ---- launches of rows -------------------------------------------------------------------------------------------- */

@@ -52,7 +52,6 @@ typedef struct rs_shape {
   int word;     /* of a slab: elements that are moved at once in shared memory */
   int prefetch; /* elements that a block asks L2 for before the work before it is done; 0: none */
   int tiles;    /* of a row, at most, where rows may have any length; 0: they have one */
-  int least;    /* elements of a row, where they may have any length: others are better in another kernel */
 
   /* Layout COLUMNS: what the cut of a run counts with. */
   int64_t length;

@@ -79,6 +79,14 @@ static bool cut_any_length(const rowscan_spec *spec, bool words, int64_t length,
   return length > (rows < (int64_t)FEW * multiprocessors ? BRIEF : words ? BYTES / bytes : ONE_BY_ONE);
 }
 
+/* Measured on an H100 (tests/results/h100_17bded3_slabs.csv). */
+bool rs_tune_warp_each(const rowscan_spec *spec, bool words, int64_t length, int64_t rows, int multiprocessors) {
+  enum { AT_A_TIME = 16, LARGE = 4096, BRIEF = 256 }; /* warps of a multiprocessor; bytes; elements */
+  int64_t bytes = rs_larger(rs_bytes_of(spec->in_type), rs_bytes_of(spec->out_type));
+  bool few = rows <= (int64_t)AT_A_TIME * multiprocessors;
+  return words ? few || length * bytes >= LARGE : few && length <= BRIEF;
+}
+
 bool rs_tune_long(const rowscan_spec *spec, const rs_geometry *geometry, rs_kernel kernel, int64_t length, int64_t rows,
                   int multiprocessors) {
   const rs_shape *cut = &geometry->shape[kernel];

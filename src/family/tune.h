@@ -51,6 +51,12 @@ rs_kernel rs_geometry_kernel(const rs_geometry *geometry, int i);
 const char *rs_kernel_name(rs_kernel kernel);
 const char *rs_kernel_symbol(rs_kernel kernel);
 
+/*
+ * Of a plan for any length: whether a warp each is faster than slabs for dense rows that are short enough for these.
+ * words: of 16 bytes, which the rows come in.
+ */
+bool rs_tune_warp_each(const rowscan_spec *spec, bool words, int64_t length, int64_t rows, int multiprocessors);
+
 /* Whether regime long serves a run, where a plan has it and row. kernel: the one that it has for these rows. */
 bool rs_tune_long(const rowscan_spec *spec, const rs_geometry *geometry, rs_kernel kernel, int64_t length, int64_t rows,
                   int multiprocessors);

@@ -432,7 +432,6 @@ static rs_shape slab_shape(const rowscan_spec *spec, int arch) {
   enum { TILES = 8, BYTES = 16 * 1024, MOST = 8192 };
   int in = rs_bytes_of(spec->in_type), out = rs_bytes_of(spec->out_type);
   rs_shape s = {.made_of = RS_TEMPLATE_SLAB, .lanes = 32, .vector = 4, .word = 1, .threads = 256, .tiles = TILES};
-  s.least = 1;
   s.warps = s.chunks = 1; /* of a tile */
   s.rows = (int)rs_smaller((arch < 80 ? BYTES / 2 : BYTES) / rs_larger(in, out), MOST);
   s.min_blocks = rs_blocks_with(64, s.threads);
@@ -450,6 +449,5 @@ void rs_tune_any_length(const rowscan_spec *spec, int arch, rs_shape kernels[]) 
   kernels[RS_KERNEL_ANY] = warp_shape(spec, 1);
   kernels[RS_KERNEL_DENSE] = slab_shape(spec, arch);
   kernels[RS_KERNEL_ALIGNED] = warp_shape(spec, vector_of(&as_long));
-  kernels[RS_KERNEL_ALIGNED].least = (int)rs_most(&kernels[RS_KERNEL_DENSE]) + 1;
   kernels[RS_KERNEL_LONG_ANY] = kernels[RS_KERNEL_LONG_ALIGNED] = tiles;
 }
