@@ -233,7 +233,8 @@ typedef struct rowscan_options {
                               opens or makes it, and reports problems, when it is first asked for kernels or for the
                               cache */
   int cache_off;           /* not 0: keep nothing on disk; $ROWSCAN_CACHE=off does the same */
-  int cache_only;          /* not 0: never compile, so that a miss is NOT_CACHED; $ROWSCAN_CACHE=only does the same */
+  int cache_only;          /* not 0: never compile, so that a miss is NOT_CACHED, unless a kernel for any length is
+                              there; $ROWSCAN_CACHE=only does the same */
   const char *cache_packs; /* packs that are read besides the cache: files, and directories of *.pack, separated by
                               colons; default: $ROWSCAN_CACHE_PACKS. Those that came with the library follow, of the
                               directory rowscan-packs beside its file or else of $(pkgdatadir); "off" means no packs
@@ -395,10 +396,11 @@ ROWSCAN_API rowscan_status rowscan_spec_parse(rowscan_spec *spec, const char *te
  * Makes a plan of a spec. On a GPU a plan has a kernel for each kind of rows: elements adjacent and aligned to 16
  * bytes, adjacent and unaligned, at any strides, and few rows. Each kernel is a module of its own that is made ready
  * when it is first needed: read from the cache or compiled, and loaded. This call makes one ready, the kernel of many
- * rows or columns whose elements are adjacent and aligned, which most runs need. With cache_only nothing is compiled: a
- * missing kernel is NOT_CACHED, and the message names the spec and the architecture. (The build-id of the NVRTC that is
- * found is part of a kernel's key, in the cache and in packs. Where there is no NVRTC, or it must not be used, a kernel
- * serves whichever NVRTC made it.)
+ * rows or columns whose elements are adjacent and aligned, which most runs need, or one for any length that serves in
+ * its place (option `compile`). With cache_only nothing is compiled: where both are missing that is NOT_CACHED, and the
+ * message names the spec and the architecture. (The build-id of the NVRTC that is found is part of a kernel's key, in
+ * the cache and in packs. A kernel of a pack serves whichever NVRTC made it, and so does any where there is no NVRTC,
+ * or it must not be used.)
  *
  * Errors: BAD_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY, NO_COMPILER, COMPILE_FAILED, NOT_CACHED, CUDA_FAILED.
  */
@@ -464,10 +466,10 @@ ROWSCAN_API rowscan_status rowscan_plan_prepare(rowscan_plan *plan, const rowsca
 
 /*
  * Runs a plan. On a GPU it queues the scan on `stream` (NULL: the default stream) and returns; on the host it returns
- * when the scan is done. The first run that needs a kernel or scratch memory that is not ready makes it ready, which
- * takes the time of reading or compiling, loading and allocating; the driver may delay these until running kernels are
- * done (see rowscan_plan_prepare). Otherwise a run never compiles, allocates or synchronises. May be called under
- * stream capture.
+ * when the scan is done. The first run that needs a kernel or scratch memory that is not ready makes it ready, or a
+ * kernel for any length (option `compile`), which takes the time of reading or compiling, loading and allocating; the
+ * driver may delay these until running kernels are done (see rowscan_plan_prepare). Otherwise a run never compiles,
+ * allocates or synchronises. May be called under stream capture.
  *
  * Launches. From sm_90 and CUDA 12.3 on a scan is a programmatic dependent launch: its blocks may start while the
  * kernel before it in the stream ends. They wait for that kernel before they read or write anything, though they may
@@ -838,8 +840,8 @@ typedef struct rowscan_cache_reason {
   const char *nearest;  /* of a miss: the entry, in the cache or a pack, whose key differs in the fewest fields; NULL if
                            there is no sound entry */
   int difference_count; /* fields in which the nearest entry differs, those of the spec first. A hit has none, except
-                           where nothing can be compiled and an entry of another compiler serves: then the field nvrtc
-                         */
+                           where an entry of another compiler serves, of a pack or because nothing can be compiled: then
+                           the field nvrtc */
   const rowscan_cache_difference *differences;
   const char *pack; /* file of the pack with the hit, the damaged entry or the nearest one; NULL if it is in no pack */
 } rowscan_cache_reason;

@@ -63,6 +63,8 @@ static kept_by kept(rs_builder *builder, const rowscan_spec *spec, const rs_geom
 static kept_by any_kept(rs_builder *builder, const rowscan_spec *spec, int own, int older, int arch, bool packed) {
   const rs_geometry geometry[2] = {rs_tune(spec, own), rs_tune(spec, older)};
   kept_by whose = NOBODY;
+  if (packed && !rs_store_packs(rs_builder_store(builder), NULL))
+    return NOBODY;
   for (int i = 0; i < RS_KERNELS && whose == NOBODY; i++)
     whose = kept(builder, spec, geometry, i, arch, packed);
   return whose;
