@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "../simt/simt.h"
+#include "../support/lot.h"
 #include "../support/run_tests.h"
 #include "rowscan.h"
 
@@ -584,6 +585,7 @@ int main(void) {
     printf("skipped: needs the simulated GPU (LD_LIBRARY_PATH and ROWSCAN_NVRTC)\n");
     return 77;
   }
+  lot_tell();
   Suite *suite = suite_create("embed");
   TCase *cases = tcase_create("all");
   tcase_set_timeout(cases, 600); /* a simulated GPU under sanitizers takes its time */
@@ -596,10 +598,10 @@ int main(void) {
   tcase_add_test(cases, scratch_is_the_allocators);
   tcase_add_test(cases, an_allocator_may_have_none);
   tcase_add_test(cases, an_allocator_is_two_functions);
-  tcase_add_loop_test(cases, the_program_has_the_threads, 0, 2);
+  lot_add_loop_test(cases, the_program_has_the_threads, 0, 2);
   tcase_add_test(cases, memory_is_a_devices_or_the_hosts);
   tcase_add_test(cases, without_a_device_memory_is_the_hosts);
-  tcase_add_loop_test(cases, a_context_opens_while_a_stream_is_captured, 0, 6);
+  lot_add_loop_test(cases, a_context_opens_while_a_stream_is_captured, 0, 6);
   suite_add_tcase(suite, cases);
   return run_tests(suite);
 }
