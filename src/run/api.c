@@ -10,6 +10,7 @@
 #include "base/cancel.h"
 #include "base/sized.h"
 #include "family/emit.h"
+#include "gpu/tuned.h"
 #include "plan.h"
 #include "spec/arch.h"
 #include "spec/overlap.h"
@@ -252,6 +253,7 @@ rowscan_status rowscan_source(const rowscan_spec *spec, const char *arch, int mo
     status = rs_arch_read(arch, &number);
   if (status)
     return status;
+  number = rs_compiled_arch(&complete, number);
   rs_geometry geometry = rs_tune(&complete, number);
   rs_tune_device(&geometry, &complete, number, 0); /* a plan for the architecture, not for a device */
   int count = rs_geometry_kernels(&geometry);
