@@ -117,6 +117,10 @@ const char *rs_entry_check_header(const unsigned char header[RS_ENTRY_HEADER], u
   return file_bytes > total ? "longer than its header says" : NULL;
 }
 
+size_t rs_entry_key_bytes(const unsigned char header[RS_ENTRY_HEADER]) {
+  return get_u32(header + AT_KEY);
+}
+
 static bool is_padded(const unsigned char *text, size_t bytes) {
   for (size_t end = (size_t)room(bytes); bytes < end; bytes++)
     if (text[bytes])

@@ -50,6 +50,9 @@ unsigned char *rs_entry_encode(const char *key, const rs_part parts[RS_STORE_PAR
 /* What is wrong with a header, given the size of its file; NULL: nothing. */
 const char *rs_entry_check_header(const unsigned char header[RS_ENTRY_HEADER], uint64_t file_bytes);
 
+/* Bytes of the key that such a header announces, which follows it. */
+size_t rs_entry_key_bytes(const unsigned char header[RS_ENTRY_HEADER]);
+
 /* What is wrong with a whole file; NULL: nothing, and *decoded is filled. */
 const char *rs_entry_decode(const unsigned char *file, size_t bytes, rs_decoded *decoded);
 

@@ -233,6 +233,25 @@ void rs_pack_names(const rs_pack *pack, uint32_t place, char name[RS_ENTRY_NAME]
   rs_entry_id_name(item_at(pack, place) + AT_STEM, stem);
 }
 
+enum { LONGEST_KEY = 64 * 1024 }; /* bytes; some 500 are usual */
+
+char *rs_pack_key(const rs_pack *pack, uint32_t place) {
+  const unsigned char *item = item_at(pack, place);
+  unsigned char header[RS_ENTRY_HEADER], id[RS_ENTRY_ID];
+  cursor from = {pack, rs_get_number(item + AT_OFFSET, 8)};
+  if (read_header(&from, rs_get_number(item + AT_BYTES, 8), header))
+    return NULL;
+  size_t bytes = rs_entry_key_bytes(header);
+  char *key = bytes <= LONGEST_KEY ? calloc(1, bytes + 1) : NULL;
+  if (key && read_on(&from, key, bytes)) {
+    rs_entry_id(key, bytes, id);
+    if (memcmp(id, item + AT_ID, sizeof id) == 0)
+      return key;
+  }
+  free(key);
+  return NULL;
+}
+
 bool rs_pack_get(const rs_pack *pack, const char *key, rs_loaded *loaded, const char **damage) {
   unsigned char id[RS_ENTRY_ID];
   uint32_t low = 0, high = pack->count;

@@ -49,6 +49,12 @@ bool rs_pack_load(const rs_pack *pack, uint32_t place, rs_loaded *loaded, const 
 /* The names that the index has for it: of its key and of its key's stem. They tell nothing of the entry itself. */
 void rs_pack_names(const rs_pack *pack, uint32_t place, char name[RS_ENTRY_NAME], char stem[RS_ENTRY_NAME]);
 
+/*
+ * The key of an entry by its place, to be freed: right by the index, while all else of the entry is not looked at.
+ * NULL: it is damaged, can't be read, or is longer than 64 KB.
+ */
+char *rs_pack_key(const rs_pack *pack, uint32_t place);
+
 /* Reads the entry of a key. False: *damage says what is wrong with it; NULL: there is none. */
 bool rs_pack_get(const rs_pack *pack, const char *key, rs_loaded *loaded, const char **damage);
 

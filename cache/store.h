@@ -167,6 +167,12 @@ bool rs_store_visit(rs_store *store, int (*visit)(void *user, const rs_store_ite
 bool rs_store_visit_packs(const rs_store *store, int (*visit)(void *user, const rs_store_item *item), void *user);
 
 /*
+ * The keys of packs' entries alone, none of which is verified or used, until visit returns not 0. The first of each
+ * pack come first, for what a pack has is mostly of one kind.
+ */
+void rs_store_visit_packed_keys(const rs_store *store, int (*visit)(void *user, const char *key), void *user);
+
+/*
  * Entries that a visit of the directory would find, and their bytes, without reading them. false: as there, and errno
  * says why: EACCES if nothing failed but that directories are not to be trusted.
  */

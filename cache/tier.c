@@ -275,6 +275,21 @@ bool rs_store_visit_packs(const rs_store *store, int (*visit)(void *user, const 
   return !error;
 }
 
+void rs_store_visit_packed_keys(const rs_store *store, int (*visit)(void *user, const char *key), void *user) {
+  const rs_tier *tier = store->tier;
+  bool more = true, end = false;
+  for (uint32_t place = 0; more && !end; place++) {
+    more = false;
+    for (int i = 0; tier && i < tier->count && !end; i++) {
+      bool here = place < tier->packs[i].pack.count;
+      char *key = here ? rs_pack_key(&tier->packs[i].pack, place) : NULL;
+      end = key && visit(user, key);
+      more = more || here;
+      free(key);
+    }
+  }
+}
+
 int rs_store_packs(const rs_store *store, int64_t *entries) {
   const rs_tier *tier = store->tier;
   int64_t sum = 0;

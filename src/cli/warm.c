@@ -46,7 +46,8 @@ static bool grow(warm_job *job) {
   return lines;
 }
 
-static int read_spec(warm_job *job, const char *line, int64_t number) {
+static int read_spec(warm_job *job, char *line, int64_t number) {
+  line[strcspn(line, "#")] = 0;
   if (!line[strspn(line, " \t\r\n")])
     return EXIT_OK;
   if (!grow(job))
@@ -86,7 +87,6 @@ static int read_lines(warm_job *job, FILE *file) {
   bool more = true;
   for (int64_t number = 1; result == EXIT_OK && more; number++) {
     result = read_line(job, file, line, number, &more);
-    line[strcspn(line, "#")] = 0;
     if (result == EXIT_OK && more)
       result = read_spec(job, after_mark(line, number), number);
   }

@@ -129,7 +129,7 @@ void rs_builder_serve(rs_builder *builder, int arch) {
 
 /* PTX for it will do. */
 static bool serves(const rs_builder *builder, int arch) {
-  return builder->served && (arch == builder->served || arch == rs_arch_shared(builder->served));
+  return builder->served && (arch == builder->served || arch == rs_arch_generation(builder->served));
 }
 
 void rs_builder_tune_for(rs_builder *builder, int arch) {

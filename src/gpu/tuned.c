@@ -19,7 +19,7 @@
 enum { BULK_COPIES = 90, BEFORE_THEM = 80, SMALL_BEFORE_THEM = 86 };
 
 int rs_compiled_arch(const rowscan_spec *spec, int arch) {
-  return spec->length == RS_ANY_LENGTH ? rs_arch_shared(arch) : arch;
+  return spec->length == RS_ANY_LENGTH ? rs_arch_generation(arch) : arch;
 }
 
 /* The key of one of its kernels without the last line; empty: there is none. False: out of memory. */

@@ -158,22 +158,31 @@ static rowscan_status bind_engine(rowscan_context *context, const rowscan_option
   return status;
 }
 
-/* Empties the line that it looks for in keys when one has it. */
-static int look_for(void *user, const rs_store_item *item) {
-  char *line = user;
-  if (item->key && strstr(item->key, line))
-    *line = 0;
-  return !*line;
+/* Kernels for a GPU, or for any length and its generation, of which a key has the line. */
+typedef struct sought {
+  char line[2][32];
+  bool found;
+} sought;
+
+static int look_at(void *user, const char *key) {
+  sought *kernels = user;
+  kernels->found = strstr(key, kernels->line[0]) || strstr(key, kernels->line[1]);
+  return kernels->found;
 }
 
-/* Reads entries until there is one, which mostly is the first. */
+static int look_for(void *user, const rs_store_item *item) {
+  return item->key && look_at(user, item->key);
+}
+
+/* Looks at entries until there is one, which mostly is the first of the directory, or of a pack. */
 static bool has_kernels(rs_store *store, int arch) {
-  char line[32];
-  snprintf(line, sizeof line, "\narch=sm_%d\n", arch);
-  rs_store_visit(store, look_for, line);
-  if (*line)
-    rs_store_visit_packs(store, look_for, line);
-  return !*line;
+  sought kernels = {.found = false};
+  snprintf(kernels.line[0], sizeof kernels.line[0], "\narch=sm_%d\n", arch);
+  snprintf(kernels.line[1], sizeof kernels.line[1], "\narch=sm_%d\n", rs_arch_generation(arch));
+  rs_store_visit(store, look_for, &kernels);
+  if (!kernels.found)
+    rs_store_visit_packed_keys(store, look_at, &kernels);
+  return kernels.found;
 }
 
 /* A GPU for which nothing can be compiled, and nothing is there that was. */
@@ -181,7 +190,7 @@ static rowscan_status check_kernels(rowscan_context *context) {
   rs_builder *builder = context->gpu.builder;
   rs_store *store = rs_builder_store(builder);
   int arch = context->gpu.device.arch;
-  if (*rs_nvrtc_path(rs_builder_nvrtc(builder)) || has_kernels(store, arch) || has_kernels(store, rs_arch_shared(arch)))
+  if (*rs_nvrtc_path(rs_builder_nvrtc(builder)) || has_kernels(store, arch))
     return ROWSCAN_OK;
   return rs_fail(
       ROWSCAN_NO_COMPILER,

@@ -22,7 +22,7 @@ rowscan_status rs_arch_read(const char *arch, int *number) {
  * A CUBIN runs on the later architectures of its generation (CUDA C++ Programming Guide, "Binary Compatibility"), but
  * for those of Jetson: 87, 88.
  */
-int rs_arch_shared(int arch) {
+int rs_arch_generation(int arch) {
   enum { FIRST_OF_8 = 80, FIRST_OF_10 = 100, NEWEST = 120 };
   if (arch >= NEWEST)
     return NEWEST;

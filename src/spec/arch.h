@@ -19,7 +19,7 @@ rowscan_status rs_arch_read(const char *arch, int *number);
  * The architecture that kernels for any length are compiled for, so that a few of them serve all GPUs: its own where it
  * has none in common with others, and the newest one for GPUs that are newer, whose drivers compile its PTX.
  */
-int rs_arch_shared(int arch);
+int rs_arch_generation(int arch);
 
 /* Shared memory that the blocks of a multiprocessor have together; each takes 1 KB of it for the system. */
 int rs_arch_shared_bytes(int arch);

@@ -377,11 +377,11 @@ START_TEST(any_length) {
                              .length = ROWSCAN_ANY_LENGTH};
         if (rowscan_spec_complete(&spec))
           continue;
-        rs_geometry g = rs_tune(&spec, rs_arch_shared(archs[i])); /* of which fewer blocks may fit */
+        rs_geometry g = rs_tune(&spec, rs_arch_generation(archs[i])); /* of which fewer blocks may fit */
         int64_t most = 0;
         for (int kernel = 0; kernel < RS_KERNELS; kernel++)
           if (g.shape[kernel].made_of) {
-            check_shape(&spec, rs_arch_shared(archs[i]), &g.shape[kernel]);
+            check_shape(&spec, rs_arch_generation(archs[i]), &g.shape[kernel]);
             ck_assert_int_le(g.shape[kernel].shared_bytes, rs_arch_shared_bytes(archs[i]) - 1024);
             ck_assert_int_gt(g.shape[kernel].tiles, 0);
             ck_assert_int_eq(g.shape[kernel].prefetch, 0);
@@ -423,7 +423,7 @@ START_TEST(architectures_in_common) {
   static const int pairs[][2] = {{75, 75},   {80, 80},   {86, 80},   {87, 87},   {88, 88},   {89, 80},   {90, 90},
                                  {100, 100}, {103, 100}, {110, 110}, {120, 120}, {121, 120}, {130, 120}, {200, 120}};
   for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-    ck_assert_int_eq(rs_arch_shared(pairs[i][0]), pairs[i][1]);
+    ck_assert_int_eq(rs_arch_generation(pairs[i][0]), pairs[i][1]);
 }
 END_TEST
 

@@ -296,6 +296,38 @@ static void expect_healed(int i, rowscan_context *context, const char *dir, cons
 }
 
 /* _i: the case, and where the entry is. */
+/*
+ * _i: the GPU, and whether the pack has PTX. Kernels for any length of the newest architecture serve its generation,
+ * and by their PTX GPUs that are newer than all.
+ */
+START_TEST(a_pack_serves_newer_gpus) {
+  static const int archs[] = {120, 121, 130};
+  int arch = archs[_i / 2];
+  bool with_ptx = _i % 2, newer = arch == 130;
+  char *dir = fresh(), *file = fresh();
+  rowscan_cache_exported exported = ROWSCAN_INFO(exported);
+  rowscan_plan *plan = NULL;
+  driver = (__typeof__(driver)){0};
+  rowscan_context *context = open_gpu(dir, "off", false, compiler_id);
+  ck_assert(!rowscan_plan_compile(&plan, context, ROWSCAN_SPEC(.length = ROWSCAN_ANY_LENGTH), "sm_121"));
+  rowscan_plan_destroy(plan);
+  ck_assert(!rowscan_cache_export(context, file, ROWSCAN_CACHE_FILTER(.without_ptx = !with_ptx), &exported));
+  rowscan_close(context);
+  told->compiles = 0;
+  context = open_gpu(fresh(), file, false, NULL);
+  context->gpu.device.arch = arch;
+  driver.cubin = newer ? CUDA_ERROR_NO_BINARY_FOR_GPU : CUDA_SUCCESS;
+  rowscan_status status = rowscan_plan_create(&plan, context, ROWSCAN_SPEC(.length = ROWSCAN_ANY_LENGTH));
+  ck_assert_int_eq(status, newer && !with_ptx ? ROWSCAN_NO_COMPILER : ROWSCAN_OK);
+  ck_assert_int_eq(driver.cubins, 1);
+  ck_assert_int_eq(driver.ptxs, newer && with_ptx);
+  ck_assert_int_eq(told->compiles, 0);
+  if (!status)
+    rowscan_plan_destroy(plan);
+  rowscan_close(context);
+}
+END_TEST
+
 START_TEST(what_the_driver_says_is_heard) {
   int i = _i / PLACES;
   place where = (place)(_i % PLACES);
@@ -726,6 +758,7 @@ int main(void) {
   TCase *all = add_case(suite, "loading");
   tcase_add_checked_fixture(all, fresh_tally, NULL);
   tcase_add_loop_test(all, what_the_driver_says_is_heard, 0, CASES * PLACES);
+  tcase_add_loop_test(all, a_pack_serves_newer_gpus, 0, 6);
   tcase_add_test(all, a_copy_kernel_is_compiled_once_more);
   tcase_add_test(all, a_new_kernel_that_is_rejected_is_reported);
   tcase_add_loop_test(all, a_driver_is_not_asked_again, 0, 2);

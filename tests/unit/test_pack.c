@@ -920,6 +920,42 @@ static void expect_keys(rs_store *store, int first, int end) {
     ck_assert_int_eq(has(store, key_of(i), path_of("of %s", key_of(i))), i >= first && i < end);
 }
 
+static int keep_packed_key(void *user, const char *key) {
+  char **keys = user;
+  int count = 0;
+  while (keys[count])
+    count++;
+  keys[count] = path_of("%s", key);
+  return 0;
+}
+
+/* By turns, that the first of each pack come first. Damage beyond a key leaves it, damage of the key does not. */
+START_TEST(keys_of_packs_are_visited_by_turns) {
+  char *files[] = {fresh(), fresh()}, *keys[8] = {NULL};
+  size_t count;
+  pack_file(files[0], 0, 2);
+  pack_file(files[1], 2, 6);
+  unsigned char *bytes = slurp(files[1], &count);
+  rs_pack pack;
+  ck_assert_ptr_null(rs_pack_view(&pack, bytes, count));
+  size_t beyond = (size_t)rs_get_number(pack.head + RS_PACK_HEADER + 32, 8) + 80;
+  size_t within = (size_t)rs_get_number(pack.head + RS_PACK_HEADER + RS_PACK_ITEM + 32, 8) + 40;
+  rs_pack_close(&pack);
+  bytes[beyond] ^= 1;
+  bytes[within] ^= 1;
+  spill(files[1], bytes, count);
+  free(bytes);
+  rs_store *store = open_with(path_of("%s:%s", files[0], files[1]), NULL, NULL);
+  rs_store_visit_packed_keys(store, keep_packed_key, keys);
+  int of_first = 0, all = 0;
+  for (; keys[all]; all++)
+    of_first += (!strcmp(keys[all], key_of(0)) || !strcmp(keys[all], key_of(1))) && (all == 0 || all == 2);
+  ck_assert_int_eq(all, 2 + 3);
+  ck_assert_int_eq(of_first, 2);
+  rs_store_close(store);
+}
+END_TEST
+
 START_TEST(a_store_reads_its_packs) {
   char *one = pack_file(fresh(), 10, 20), *two = pack_file(fresh(), 20, 30), *dir = parent_of(fresh());
   pack_file(path_of("%s/a.pack", dir), 30, 33);
@@ -1227,6 +1263,7 @@ int main(void) {
 
   TCase *tier = add_case(suite, "packs beside a store");
   tcase_add_test(tier, a_store_reads_its_packs);
+  tcase_add_test(tier, keys_of_packs_are_visited_by_turns);
   tcase_add_test(tier, a_directory_goes_before_its_packs);
   tcase_add_test(tier, packs_that_are_not_to_be_trusted_are_not_read);
   tcase_add_test(tier, packs_of_root_are_read_by_all);
