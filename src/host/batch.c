@@ -13,7 +13,7 @@ typedef struct panels {
 
 /* Rows of a tile: where they start, in elements of each array, and how many there are. */
 typedef struct batch {
-  int64_t at[RS_PARTS], rows;
+  int64_t at[RS_ARRAYS], rows;
 } batch;
 
 bool rs_small_serves(const rs_run *s) {
@@ -113,8 +113,9 @@ static void write_batch(const rs_run *s, const panels *k, const batch *b) {
       s->isa->scatter[a->log2](data + r * stride, e + r * n * a->bytes, n, a->step);
 }
 
-static inline const char *own(const rs_run *s, const batch *b, const void *data, int64_t row) {
-  return (const char *)data + (b->at[RS_OWN] + row * s->stride[RS_OWN]) * s->acc_bytes;
+/* The initial value of a row of the batch, or its total. */
+static inline char *end_of(const rs_run *s, const batch *b, rs_which which, int64_t row) {
+  return (char *)s->rows.array[which].data + (b->at[which] + row * s->stride[which]) * s->acc_bytes;
 }
 
 static void scan_batch(const rs_run *s, const panels *k, const batch *b) {
@@ -122,7 +123,7 @@ static void scan_batch(const rs_run *s, const panels *k, const batch *b) {
   int64_t n = s->spec->length;
   rs_grid all = {.lines = 1, .n = b->rows * n};
   for (int64_t r = 0; s->rows.array[RS_INIT].data && r < b->rows; r++)
-    rs_load_init(s, k->start + r * s->size, own(s, b, s->rows.array[RS_INIT].data, r));
+    rs_load_init(s, k->start + r * s->size, end_of(s, b, RS_INIT, r));
   s->loops->lines(read_batch(s, k, b, all), k->e, n, b->rows, s->rows.array[RS_INIT].data ? k->start : NULL,
                   s->rows.array[RS_TOTALS].data ? k->total : NULL, exclusive);
   if (s->value)
@@ -130,7 +131,7 @@ static void scan_batch(const rs_run *s, const panels *k, const batch *b) {
   for (int64_t r = 0; exclusive && !s->rows.array[RS_INIT].data && r < b->rows; r++)
     rs_move(k->e + r * n * s->size, &s->identity, s->size);
   for (int64_t r = 0; s->rows.array[RS_TOTALS].data && r < b->rows; r++)
-    rs_save_total(s, (char *)own(s, b, s->rows.array[RS_TOTALS].data, r), k->total + r * s->size);
+    rs_save_total(s, end_of(s, b, RS_TOTALS, r), k->total + r * s->size);
   write_batch(s, k, b);
 }
 
@@ -138,13 +139,13 @@ static void place(const rs_run *s, int64_t number, batch *b) {
   int64_t segment = s->segment_tiles == s->tiles ? 0 : number / s->segment_tiles;
   int64_t first = (number - segment * s->segment_tiles) * s->tile_rows, left = s->segment - first;
   b->rows = left < s->tile_rows ? left : s->tile_rows;
-  for (int p = RS_IN; p < RS_PARTS; p++)
-    b->at[p] = first * s->stride[p];
+  for (int a = 0; a < RS_ARRAYS; a++)
+    b->at[a] = first * s->stride[a];
   for (int d = s->rows.rank - 2; d >= 0; d--) {
     int64_t index = segment % s->rows.shape[d];
     segment /= s->rows.shape[d];
-    for (int p = 0; p < RS_PARTS; p++)
-      b->at[p] += index * s->rows.array[p].stride[d];
+    for (int a = 0; a < RS_ARRAYS; a++)
+      b->at[a] += index * s->rows.array[a].stride[d];
   }
 }
 

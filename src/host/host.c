@@ -78,8 +78,8 @@ static void drop_dimension(rs_rows *r, int d) {
   r->rank--;
   for (; d < r->rank; d++) {
     r->shape[d] = r->shape[d + 1];
-    for (int p = 0; p < RS_PARTS; p++)
-      r->array[p].stride[d] = r->array[p].stride[d + 1];
+    for (int a = 0; a < RS_ARRAYS; a++)
+      r->array[a].stride[d] = r->array[a].stride[d + 1];
   }
 }
 
@@ -87,8 +87,8 @@ static void drop_dimension(rs_rows *r, int d) {
 static bool continues(const rs_rows *r, int d) {
   int64_t n = r->shape[d + 1];
   bool all = true;
-  for (int p = 0; p < RS_PARTS; p++)
-    all = all && r->array[p].stride[d] == n * r->array[p].stride[d + 1];
+  for (int a = 0; a < RS_ARRAYS; a++)
+    all = all && r->array[a].stride[d] == n * r->array[a].stride[d + 1];
   return all;
 }
 
@@ -101,8 +101,8 @@ static void copy_rows(rs_rows *to, const rs_rows *from, bool mask) {
     memcpy(&to->array[a], &from->array[a], offsetof(rs_operand, stride));
   for (int d = 0; d < from->rank; d++) {
     to->shape[d] = from->shape[d];
-    for (int p = 0; p < RS_PARTS; p++)
-      to->array[p].stride[d] = p != RS_MASK || mask ? from->array[p].stride[d] : 0;
+    for (int a = 0; a < RS_ARRAYS; a++)
+      to->array[a].stride[d] = a != RS_MASK || mask ? from->array[a].stride[d] : 0;
   }
 }
 
@@ -199,8 +199,8 @@ static void describe(rs_run *s, const rs_isa *isa, const rowscan_spec *spec, con
   copy_rows(&s->rows, rows, spec->mask_mode != ROWSCAN_MASK_NONE);
   join_dimensions(&s->rows);
   int last = s->rows.rank - 1;
-  for (int p = 0; p < RS_PARTS; p++)
-    s->stride[p] = s->rows.array[p].stride[last];
+  for (int a = 0; a < RS_ARRAYS; a++)
+    s->stride[a] = s->rows.array[a].stride[last];
   s->widest = s->size;
   set_array(s, RS_IN, &rows->array[RS_IN], spec->in_type);
   set_array(s, RS_OUT, &rows->array[RS_OUT], spec->out_type);

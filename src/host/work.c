@@ -185,7 +185,7 @@ static inline void write_block(const rs_run *s, rs_seat *k, const block *b, line
 }
 
 static void save_total(const rs_run *s, const rs_tile *t, int64_t row, const void *number) {
-  save_number(s, (char *)s->rows.array[RS_TOTALS].data + t->at[RS_OWN][row] * s->acc_bytes, number);
+  save_number(s, (char *)s->rows.array[RS_TOTALS].data + t->at[RS_TOTALS][row] * s->acc_bytes, number);
 }
 
 /* What is special before the first step of a row, and after the last. */
@@ -328,13 +328,13 @@ static void push_bank(const rs_run *s, const rs_tile *t, rs_bank *bank, const ch
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */
 
 static void place_row(const rs_rows *r, int64_t row, rs_tile *t, int64_t i) {
-  for (int p = RS_IN; p < RS_PARTS; p++)
-    t->at[p][i] = 0;
+  for (int a = 0; a < RS_ARRAYS; a++)
+    t->at[a][i] = 0;
   for (int d = r->rank - 1; d >= 0; d--) {
     int64_t index = d ? row % r->shape[d] : row;
     row = d ? row / r->shape[d] : 0;
-    for (int p = 0; p < RS_PARTS; p++)
-      t->at[p][i] += index * r->array[p].stride[d];
+    for (int a = 0; a < RS_ARRAYS; a++)
+      t->at[a][i] += index * r->array[a].stride[d];
   }
 }
 
@@ -345,15 +345,14 @@ static void place_tile(const rs_run *s, int64_t number, rs_tile *t) {
   int64_t row = segment * s->segment + first, last = s->rows.shape[s->rows.rank - 1];
   int64_t run = s->rows.rank == 1 ? last : last - row % last;
   t->rows = left < s->tile_rows ? left : s->tile_rows;
-  for (int p = RS_IN; p < RS_PARTS; p++) {
-    t->unit[p] = s->stride[p] == 1 && t->rows <= run;
-  }
+  for (int a = 0; a < RS_ELEMENTS; a++)
+    t->unit[a] = s->stride[a] == 1 && t->rows <= run;
   for (int64_t i = 0; i < t->rows; i += run, run = last) {
     int64_t end = t->rows - i < run ? t->rows : i + run;
     place_row(&s->rows, row + i, t, i);
-    for (int p = RS_IN; p < RS_PARTS; p++)
-      for (int64_t j = i + 1; j < end; j++)
-        t->at[p][j] = t->at[p][i] + (j - i) * s->stride[p];
+    for (int a = 0; a < RS_ARRAYS; a++)
+      for (int64_t j = i + 1; j < end && s->rows.array[a].data; j++)
+        t->at[a][j] = t->at[a][i] + (j - i) * s->stride[a];
   }
 }
 
@@ -363,7 +362,7 @@ static void start_values(const rs_run *s, const rs_tile *t, char *start) {
   if (s->rows.array[RS_INIT].data)
     for (int64_t i = 0; i < t->rows; i++)
       rs_load_init(s, start + i * s->state,
-                   (const char *)s->rows.array[RS_INIT].data + t->at[RS_OWN][i] * s->acc_bytes);
+                   (const char *)s->rows.array[RS_INIT].data + t->at[RS_INIT][i] * s->acc_bytes);
 }
 
 /* Scans the steps from `begin` to `end` of the tile in k, from k->start on. Only the bank is wanted if not `show`. */

@@ -26,10 +26,7 @@ enum {
   RS_MOST_TOTAL = 64,                        /* bytes of a total, at most */
 };
 
-/* Where rows begin in the arrays; OWN: initial values and totals, which have the same strides. */
-enum { RS_OWN = RS_INIT, RS_PARTS };
-
-/* One of the first three arrays: element e of the row at offset `at` is element at + e * step. */
+/* An array of elements: element e of the row at offset `at` is element at + e * step. */
 typedef struct rs_view {
   char *data;
   rowscan_type type;
@@ -47,8 +44,8 @@ typedef struct rs_bank {
 
 typedef struct rs_tile {
   int64_t rows;
-  int64_t at[RS_PARTS][RS_TILE_ROWS]; /* where its rows start */
-  bool unit[RS_PARTS];                /* they are known to be neighbours */
+  int64_t at[RS_ARRAYS][RS_TILE_ROWS]; /* where its rows start, in each array that there is */
+  bool unit[RS_ELEMENTS];              /* they are known to be neighbours */
 } rs_tile;
 
 /* Memory that a thread works with: large, but most of it is never touched. */
@@ -73,16 +70,16 @@ typedef struct rs_run {
   const rs_isa *isa;
   const rowscan_spec *spec;
   rs_rows rows; /* neighbouring dimensions joined */
-  rs_view part[RS_OWN];
-  int64_t stride[RS_PARTS]; /* from row to row in the last dimension */
-  rs_wide wide;             /* of numbers, which elements are converted to and from */
-  int64_t size;             /* bytes of a number */
-  int64_t widest;           /* bytes of the widest elements of all arrays, numbers included */
-  int64_t acc_bytes;        /* of a number in init and totals */
-  const rs_loops *loops;    /* scan totals, which are numbers or, */
-  rs_convert *key, *value;  /* unless NULL, keys of the same size; */
-  const rs_totals *totals;  /* or else make and combine them one by one */
-  int64_t state;            /* bytes of a total */
+  rs_view part[RS_ELEMENTS];
+  int64_t stride[RS_ARRAYS]; /* from row to row in the last dimension */
+  rs_wide wide;              /* of numbers, which elements are converted to and from */
+  int64_t size;              /* bytes of a number */
+  int64_t widest;            /* bytes of the widest elements of all arrays, numbers included */
+  int64_t acc_bytes;         /* of a number in init and totals */
+  const rs_loops *loops;     /* scan totals, which are numbers or, */
+  rs_convert *key, *value;   /* unless NULL, keys of the same size; */
+  const rs_totals *totals;   /* or else make and combine them one by one */
+  int64_t state;             /* bytes of a total */
   char neutral[RS_MOST_TOTAL] __attribute__((aligned(16)));
   uint64_t identity;          /* a number, in the first bytes */
   uint64_t mask_bits;         /* those that make a mask true */

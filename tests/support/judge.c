@@ -328,16 +328,18 @@ static number element(const rowscan_spec *spec, const rs_rows *rows, int64_t in,
 }
 
 static void scan_row(const rowscan_spec *spec, const rs_rows *rows, number *totals[], number *prefixes, int64_t row) {
-  int64_t in = 0, out = 0, mask = 0, own = 0, n = spec->length;
+  int64_t in = 0, out = 0, mask = 0, first = 0, last = 0, n = spec->length;
   for (int d = rows->rank - 1; d >= 0; row /= rows->shape[d--]) {
     in += row % rows->shape[d] * rows->array[RS_IN].stride[d];
     out += row % rows->shape[d] * rows->array[RS_OUT].stride[d];
     mask += row % rows->shape[d] * rows->array[RS_MASK].stride[d];
-    own += row % rows->shape[d] * rows->array[RS_INIT].stride[d];
+    first += row % rows->shape[d] * rows->array[RS_INIT].stride[d];
+    last += row % rows->shape[d] * rows->array[RS_TOTALS].stride[d];
   }
   number init;
   if (rows->array[RS_INIT].data)
-    init = begin(fit(spec->acc_type, read_number(spec->acc_type, at(rows->array[RS_INIT].data, spec->acc_type, own))));
+    init =
+        begin(fit(spec->acc_type, read_number(spec->acc_type, at(rows->array[RS_INIT].data, spec->acc_type, first))));
   const number *start = rows->array[RS_INIT].data ? &init : NULL;
   bool reverse = spec->flags & ROWSCAN_REVERSE, exclusive = spec->flags & ROWSCAN_EXCLUSIVE;
   for (int64_t i = 0; i < n; i++) {
@@ -353,7 +355,7 @@ static void scan_row(const rowscan_spec *spec, const rs_rows *rows, number *tota
                  prefixes[exclusive ? i : i + 1]);
   }
   if (rows->array[RS_TOTALS].data)
-    write_number(spec->acc_type, (char *)at(rows->array[RS_TOTALS].data, spec->acc_type, own), prefixes[n]);
+    write_number(spec->acc_type, (char *)at(rows->array[RS_TOTALS].data, spec->acc_type, last), prefixes[n]);
 }
 
 void judge_scan(const rowscan_spec *spec, const rs_rows *rows) {

@@ -72,8 +72,7 @@ typedef struct field {
 typedef struct problem {
   rowscan_spec spec;
   rs_rows rows;
-  field in, out, mask;
-  void *init, *totals;
+  field in, out, mask, init, totals; /* without memory: there is none */
   bool in_place;
 } problem;
 
@@ -140,8 +139,6 @@ static void fill_mask(uint64_t *r, const rowscan_spec *spec, void *memory, int64
   }
 }
 
-static const int c_order[MAX_DIMS] = {0, 1, 2, 3, 4};
-
 static void random_order(uint64_t *r, int *order, int n) {
   for (int d = 0; d < n; d++) {
     int other = (int)below(r, d + 1);
@@ -180,38 +177,30 @@ static void *field_start(const field *f, rowscan_type type) {
   return f->memory + f->start * (int64_t)rowscan_type_bytes(type);
 }
 
-/* Initial values and totals are dense, with the row dimensions in `order`. */
-static void set_rows(problem *p, const int64_t *shape, int dims, const int *order) {
+static void set_rows(problem *p, const int64_t *shape, int dims) {
+  const field *const fields[RS_ARRAYS] = {&p->in, &p->out, &p->mask, &p->init, &p->totals};
+  const rowscan_type types[RS_ARRAYS] = {p->spec.in_type, p->spec.out_type, p->spec.mask_type, p->spec.acc_type,
+                                         p->spec.acc_type};
   rs_rows *rows = &p->rows;
   *rows = (rs_rows){.count = 1, .rank = dims - 1};
-  for (int i = dims - 2; i >= 0; i--) {
-    rows->array[RS_INIT].stride[order[i]] = rows->array[RS_TOTALS].stride[order[i]] = rows->count;
-    rows->count *= shape[order[i]];
+  for (int d = 0; d < dims - 1; d++)
+    rows->count *= rows->shape[d] = shape[d];
+  for (int a = 0; a < RS_ARRAYS; a++) {
+    rs_operand *array = &rows->array[a];
+    memcpy(array->stride, fields[a]->stride, (size_t)(dims - 1) * sizeof *array->stride);
+    array->step = a < RS_ELEMENTS ? fields[a]->stride[dims - 1] : 0;
+    array->data = fields[a]->memory ? field_start(fields[a], types[a]) : NULL;
   }
-  for (int d = 0; d < dims - 1; d++) {
-    rows->shape[d] = shape[d];
-    rows->array[RS_IN].stride[d] = p->in.stride[d];
-    rows->array[RS_OUT].stride[d] = p->out.stride[d];
-    rows->array[RS_MASK].stride[d] = p->mask.stride[d];
-  }
-  rows->array[RS_IN].step = p->in.stride[dims - 1];
-  rows->array[RS_OUT].step = p->out.stride[dims - 1];
-  rows->array[RS_MASK].step = p->mask.stride[dims - 1];
-  rows->array[RS_IN].data = field_start(&p->in, p->spec.in_type);
-  rows->array[RS_OUT].data = field_start(&p->out, p->spec.out_type);
-  rows->array[RS_MASK].data = p->spec.mask_mode ? field_start(&p->mask, p->spec.mask_type) : NULL;
-  rows->array[RS_INIT].data = p->init;
-  rows->array[RS_TOTALS].data = p->totals;
 }
 
-/* Fills everything but types and operator at random. plain: dense arrays, rows one after another. */
+/*
+ * Fills everything but types and operator at random. plain: dense arrays, rows one after another; initial values and
+ * totals are so then half of the time.
+ */
 static problem any_problem(uint64_t *r, rowscan_spec spec, const int64_t *shape, int dims, bool plain) {
   problem p = {.spec = spec};
   p.spec.length = shape[dims - 1];
   flavour f = (flavour)below(r, FLAVOURS);
-  int64_t count = 1;
-  for (int d = 0; d < dims - 1; d++)
-    count *= shape[d];
   p.in_place = rowscan_type_bytes(spec.in_type) == rowscan_type_bytes(spec.out_type) && below(r, 5) == 0;
   lay_out(r, &p.in, spec.in_type, shape, dims, !p.in_place, plain);
   fill(r, &p.spec, spec.in_type, f, p.in.memory, (int64_t)(p.in.bytes / rowscan_type_bytes(spec.in_type)));
@@ -225,18 +214,15 @@ static problem any_problem(uint64_t *r, rowscan_spec spec, const int64_t *shape,
     lay_out(r, &p.mask, spec.mask_type, shape, dims, true, plain);
     fill_mask(r, &p.spec, p.mask.memory, (int64_t)(p.mask.bytes / rowscan_type_bytes(spec.mask_type)));
   }
-  size_t acc = rowscan_type_bytes(spec.acc_type);
   if (below(r, 3) == 0) {
-    p.init = malloc((size_t)count * acc + 1);
-    fill(r, &p.spec, spec.acc_type, f, p.init, count);
+    lay_out(r, &p.init, spec.acc_type, shape, dims - 1, true, plain && below(r, 2));
+    fill(r, &p.spec, spec.acc_type, f, p.init.memory, (int64_t)(p.init.bytes / rowscan_type_bytes(spec.acc_type)));
   }
   if (below(r, 2)) {
-    p.totals = malloc((size_t)count * acc + 1);
-    memset(p.totals, 0xa5, (size_t)count * acc);
+    lay_out(r, &p.totals, spec.acc_type, shape, dims - 1, false, plain && below(r, 2));
+    memset(p.totals.memory, 0xa5, p.totals.bytes);
   }
-  int order[MAX_DIMS];
-  random_order(r, order, dims - 1);
-  set_rows(&p, shape, dims, plain ? c_order : order);
+  set_rows(&p, shape, dims);
   return p;
 }
 
@@ -245,8 +231,8 @@ static void free_problem(problem *p) {
     free(p->out.memory);
   free(p->in.memory);
   free(p->mask.memory);
-  free(p->init);
-  free(p->totals);
+  free(p->init.memory);
+  free(p->totals.memory);
 }
 
 static void describe(const problem *p, char *text, size_t room) {
@@ -255,10 +241,11 @@ static void describe(const problem *p, char *text, size_t room) {
       snprintf(text, room, "%s %s->%s acc %s mask %d %s flags %u length %lld init %d totals %d in_place %d rows",
                rowscan_op_name(s->op), rowscan_type_name(s->in_type), rowscan_type_name(s->out_type),
                rowscan_type_name(s->acc_type), s->mask_mode, rowscan_type_name(s->mask_type), s->flags,
-               (long long)s->length, p->init != NULL, p->totals != NULL, p->in_place);
+               (long long)s->length, p->init.memory != NULL, p->totals.memory != NULL, p->in_place);
   for (int d = 0; d < p->rows.rank; d++)
-    length += snprintf(text + length, room - (size_t)length, " %lld(%lld,%lld)", (long long)p->rows.shape[d],
-                       (long long)p->rows.array[RS_IN].stride[d], (long long)p->rows.array[RS_OUT].stride[d]);
+    length += snprintf(text + length, room - (size_t)length, " %lld(%lld,%lld,%lld,%lld)", (long long)p->rows.shape[d],
+                       (long long)p->rows.array[RS_IN].stride[d], (long long)p->rows.array[RS_OUT].stride[d],
+                       (long long)p->init.stride[d], (long long)p->totals.stride[d]);
   snprintf(text + length, room - (size_t)length, " step %lld,%lld", (long long)p->rows.array[RS_IN].step,
            (long long)p->rows.array[RS_OUT].step);
 }
@@ -301,27 +288,32 @@ static void close_hosts(void) {
     rs_host_close(hosts[i]);
 }
 
+static field copy_of(const field *from) {
+  field copy = *from;
+  copy.memory = malloc(from->bytes + 1);
+  memcpy(copy.memory, from->memory, from->bytes);
+  return copy;
+}
+
 /* Runs the problem on copies of what it writes, and compares. `should` and `totals` are the judge's. */
 static void run_one(problem *p, int pool, int level, int64_t cache, const void *should, const void *totals) {
   problem q = *p;
   char where[64];
-  size_t bytes = (size_t)p->rows.count * rowscan_type_bytes(p->spec.acc_type);
-  q.out.memory = malloc(p->out.bytes + 1);
-  memcpy(q.out.memory, p->out.memory, p->out.bytes);
+  q.out = copy_of(&p->out);
   q.rows.array[RS_OUT].data = field_start(&q.out, p->spec.out_type);
   if (p->in_place)
     q.rows.array[RS_IN].data = q.rows.array[RS_OUT].data;
-  if (p->totals) {
-    q.rows.array[RS_TOTALS].data = malloc(bytes + 1);
-    memcpy(q.rows.array[RS_TOTALS].data, p->totals, bytes);
+  if (p->totals.memory) {
+    q.totals = copy_of(&p->totals);
+    q.rows.array[RS_TOTALS].data = field_start(&q.totals, p->spec.acc_type);
   }
   snprintf(where, sizeof where, "%d threads, %s, cache of %lld", pool_sizes[pool], isas[level]->name, (long long)cache);
   rs_host_force(hosts[pool], isas[level], cache);
   rs_host_run(hosts[pool], &q.spec, &q.rows);
   compare(p, p->spec.out_type, "output", q.out.memory, should, p->out.bytes, where);
-  if (p->totals) {
-    compare(p, p->spec.acc_type, "total", q.rows.array[RS_TOTALS].data, totals, bytes, where);
-    free(q.rows.array[RS_TOTALS].data);
+  if (p->totals.memory) {
+    compare(p, p->spec.acc_type, "total", q.totals.memory, totals, p->totals.bytes, where);
+    free(q.totals.memory);
   }
   free(q.out.memory);
 }
@@ -329,26 +321,21 @@ static void run_one(problem *p, int pool, int level, int64_t cache, const void *
 /* Judges the problem and runs it: all pools and levels, or one of them. */
 static void check_problem(uint64_t *r, problem *p, bool all) {
   rs_rows rows = p->rows;
-  size_t bytes = (size_t)p->rows.count * rowscan_type_bytes(p->spec.acc_type);
-  field should = p->out;
-  should.memory = malloc(p->out.bytes + 1);
-  memcpy(should.memory, p->out.memory, p->out.bytes);
+  field should = copy_of(&p->out), totals = {0};
   rows.array[RS_OUT].data = field_start(&should, p->spec.out_type);
-  if (p->totals) {
-    rows.array[RS_TOTALS].data = malloc(bytes + 1);
-    memcpy(rows.array[RS_TOTALS].data, p->totals, bytes);
+  if (p->totals.memory) {
+    totals = copy_of(&p->totals);
+    rows.array[RS_TOTALS].data = field_start(&totals, p->spec.acc_type);
   }
   judge_scan(&p->spec, &rows);
   for (int pool = 0; pool < POOLS; pool++)
     for (int level = 0; level < levels; level++)
       if (all || (below(r, POOLS * levels) == 0))
-        run_one(p, pool, level, below(r, 2) ? 0 : INT64_MAX, should.memory, rows.array[RS_TOTALS].data);
+        run_one(p, pool, level, below(r, 2) ? 0 : INT64_MAX, should.memory, totals.memory);
   if (!all)
-    run_one(p, (int)below(r, POOLS), (int)below(r, levels), below(r, 2) ? 0 : INT64_MAX, should.memory,
-            rows.array[RS_TOTALS].data);
+    run_one(p, (int)below(r, POOLS), (int)below(r, levels), below(r, 2) ? 0 : INT64_MAX, should.memory, totals.memory);
   free(should.memory);
-  if (p->totals)
-    free(rows.array[RS_TOTALS].data);
+  free(totals.memory);
 }
 
 static int64_t any_length(uint64_t *r) {
@@ -442,7 +429,7 @@ START_TEST(columns) {
     memcpy(p.in.stride, strides, sizeof strides);
     memcpy(p.out.stride, strides, sizeof strides);
     memcpy(p.mask.stride, strides, sizeof strides);
-    set_rows(&p, (int64_t[]){outer, inner, length}, 3, c_order);
+    set_rows(&p, (int64_t[]){outer, inner, length}, 3);
     check_problem(&r, &p, false);
     free_problem(&p);
   }
@@ -486,7 +473,7 @@ START_TEST(every_offset) {
       memcpy(p.in.stride, strides, sizeof strides);
       memcpy(p.out.stride, strides, sizeof strides);
       memcpy(p.mask.stride, strides, sizeof strides);
-      set_rows(&p, shape, 3, c_order);
+      set_rows(&p, shape, 3);
       shift_output(&p, offset);
       check_problem(&r, &p, outer * length * inner < 1200);
       free_problem(&p);
@@ -518,7 +505,7 @@ START_TEST(short_rows_with_gaps) {
       f->stride[1] = back ? -apart : apart;
       f->start = back ? (length - 1) * apart : 0;
     }
-    set_rows(&p, (int64_t[]){rows}, 2, c_order);
+    set_rows(&p, (int64_t[]){rows}, 2);
     check_problem(&r, &p, i % 8 == 0);
     free_problem(&p);
   }
@@ -542,7 +529,7 @@ START_TEST(long_rows) {
     memcpy(p.in.stride, strides, sizeof strides);
     memcpy(p.out.stride, strides, sizeof strides);
     memcpy(p.mask.stride, strides, sizeof strides);
-    set_rows(&p, (int64_t[]){rows, inner, length}, 3, c_order);
+    set_rows(&p, (int64_t[]){rows, inner, length}, 3);
     check_problem(&r, &p, i < 4);
     free_problem(&p);
   }
@@ -669,7 +656,7 @@ static void few_long_rows(uint64_t *r) {
     memcpy(p.in.stride, strides, sizeof strides);
     memcpy(p.out.stride, strides, sizeof strides);
     memcpy(p.mask.stride, strides, sizeof strides);
-    set_rows(&p, sizes, 3, c_order);
+    set_rows(&p, sizes, 3);
     check_problem(r, &p, true);
     free_problem(&p);
   }
@@ -755,8 +742,9 @@ START_TEST(many_callers) {
   for (int i = 0; i < CALLERS; i++) {
     rowscan_spec spec = {.in_type = ROWSCAN_F32, .out_type = ROWSCAN_F64, .acc_type = ROWSCAN_F64};
     p[i] = any_problem(&r, spec, shapes[i], 2, true);
-    free(p[i].totals);
-    p[i].totals = p[i].rows.array[RS_TOTALS].data = NULL;
+    free(p[i].totals.memory);
+    p[i].totals.memory = NULL;
+    p[i].rows.array[RS_TOTALS].data = NULL;
     rs_rows rows = p[i].rows;
     crowds[i] = (crowd){.problem = &p[i], .should = malloc(p[i].out.bytes + 1)};
     rows.array[RS_OUT].data = crowds[i].should;
