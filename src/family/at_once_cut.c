@@ -142,12 +142,12 @@ static bool pairs_in_words(const rs_shape *shape, const rs_operand *a, const rs_
 }
 
 /* The two initial values, or totals, of two columns are neighbours too. */
-static bool has_pairs(const rs_shape *shape, const rs_rows *rows, const void *array) {
+static bool has_pairs(const rs_shape *shape, const rs_operand *a, const rs_rows *rows) {
   int last = rows->rank - 1;
   bool even = true;
   for (int d = 0; d < last; d++)
-    even = even && (rows->shape[d] == 1 || rows->array[RS_INIT].stride[d] % 2 == 0);
-  return !array || (even && rows->array[RS_INIT].stride[last] == 1 && (uintptr_t)array % (2 * (size_t)shape->acc) == 0);
+    even = even && (rows->shape[d] == 1 || a->stride[d] % 2 == 0);
+  return !a->data || (even && a->stride[last] == 1 && (uintptr_t)a->data % (2 * (size_t)shape->acc) == 0);
 }
 
 bool rs_pairs_fits(const rs_shape *shape, const rs_rows *rows) {
@@ -155,7 +155,7 @@ bool rs_pairs_fits(const rs_shape *shape, const rs_rows *rows) {
     return false;
   return rows->count / 2 <= shape->min_blocks * (int64_t)shape->multiprocessors / rs_pairs_tiles(shape) &&
          pairs_in_words(shape, &rows->array[RS_IN], rows) && pairs_in_words(shape, &rows->array[RS_OUT], rows) &&
-         has_pairs(shape, rows, rows->array[RS_INIT].data) && has_pairs(shape, rows, rows->array[RS_TOTALS].data);
+         has_pairs(shape, &rows->array[RS_INIT], rows) && has_pairs(shape, &rows->array[RS_TOTALS], rows);
 }
 
 void rs_pairs_cut(rs_cut *cut, rs_column_need *need, const rs_shape *shape, const rs_rows *rows) {

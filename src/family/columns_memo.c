@@ -9,18 +9,21 @@
 
 #include <string.h>
 
-/* Where in a word of 16 bytes initial values or totals begin; 16: there are none. */
-static int64_t begins(const void *array) {
-  return array ? (int64_t)((uintptr_t)array % 16) : 16;
-}
-
-/* Which of the rows' numbers are odd, the last dimension's being 1; else all bits. */
-static int64_t odd_rows(const rs_rows *rows) {
+/*
+ * Of initial values, or totals: where in a word of 16 bytes they begin, and which strides are odd, the last being 1,
+ * else all bits. A number of END_BITS bits; 16: there are none.
+ */
+static int64_t end_of(const rs_operand *a, const rs_rows *rows) {
   int64_t odd = 0;
+  if (!a->data)
+    return 16;
   for (int d = 0; d < rows->rank - 1; d++)
-    odd |= (rows->array[RS_INIT].stride[d] & 1) << d;
-  return rows->array[RS_INIT].stride[rows->rank - 1] == 1 ? odd : (1 << RS_MEMO_RANK) - 1;
+    odd |= (a->stride[d] & 1) << d;
+  if (a->stride[rows->rank - 1] != 1)
+    odd = (1 << RS_MEMO_RANK) - 1;
+  return (int64_t)((uintptr_t)a->data % 16) | odd << 5;
 }
+enum { END_BITS = 5 + RS_MEMO_RANK };
 
 /*
  * All that the choice of a kernel and its cut look at; of addresses, where in a word of 16 bytes they are, of results
@@ -33,10 +36,8 @@ static void key_of(int64_t key[RS_MEMO_WORDS], const rs_columns *columns, const 
   memset(key, 0, RS_MEMO_WORDS * sizeof *key);
   key[0] = (int64_t)((uintptr_t)rows->array[RS_IN].data % 16 | (uintptr_t)rows->array[RS_OUT].data % 32 << 4 |
                      (uintptr_t)rows->array[RS_MASK].data % 16 << 9) |
-           begins(rows->array[RS_INIT].data) << 13 | begins(rows->array[RS_TOTALS].data) << 18 |
-           (int64_t)(rows->array[RS_IN].data == rows->array[RS_OUT].data) << (23 + RS_MEMO_RANK);
-  if (rows->array[RS_INIT].data || rows->array[RS_TOTALS].data)
-    key[0] |= odd_rows(rows) << 23;
+           (int64_t)(rows->array[RS_IN].data == rows->array[RS_OUT].data) << 13 |
+           end_of(&rows->array[RS_INIT], rows) << 14 | end_of(&rows->array[RS_TOTALS], rows) << (14 + END_BITS);
   key[1] = rows->array[RS_IN].step;
   key[2] = rows->array[RS_OUT].step;
   key[3] = rows->array[RS_MASK].step;

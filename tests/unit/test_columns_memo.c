@@ -665,17 +665,19 @@ START_TEST(two_columns_go_in_pairs) {
     int in, out, init, totals; /* bytes from a word; NO: there are none */
     int64_t outers, inner, apart;
     bool reverse, odd, pairs;
-    int64_t row; /* number of the next column's row, where that is not the next */
-  } given[] = {{0, 0, NO, NO, 1, 2, 0, false, false, true, 0},  {8, 0, NO, NO, 1, 2, 0, false, false, false, 0},
-               {0, 8, NO, NO, 1, 2, 0, false, false, false, 0}, {0, 0, 8, NO, 1, 2, 0, false, false, true, 0},
-               {0, 0, 4, NO, 1, 2, 0, false, false, false, 0},  {0, 0, NO, 4, 1, 2, 0, false, false, false, 0},
-               {0, 0, NO, 0, 1, 2, 0, false, false, true, 0},   {0, 0, NO, NO, 1, 3, 0, false, false, false, 0},
-               {0, 0, NO, NO, 10, 2, 0, false, false, true, 0}, {0, 0, NO, NO, 11, 2, 0, false, false, false, 0},
-               {0, 0, NO, NO, 2, 2, 4, false, false, true, 0},  {0, 0, NO, NO, 2, 2, 2, false, false, false, 0},
-               {0, 0, NO, NO, 1, 2, 0, true, false, true, 0},   {0, 0, NO, NO, 1, 2, 0, true, true, false, 0},
-               {0, 0, NO, NO, 1, 2, 0, false, true, true, 0},   {0, 0, 0, NO, 3, 2, 0, false, false, true, 0},
-               {0, 0, 0, NO, 3, 2, 0, false, false, false, 3},  {0, 0, NO, 8, 3, 2, 0, false, false, true, 0},
-               {0, 0, NO, 8, 3, 2, 0, false, false, false, 3}};
+    int64_t init_row, totals_row; /* strides of the columns in these, where they are not next to each other */
+  } given[] = {{0, 0, NO, NO, 1, 2, 0, false, false, true, 0, 0},  {8, 0, NO, NO, 1, 2, 0, false, false, false, 0, 0},
+               {0, 8, NO, NO, 1, 2, 0, false, false, false, 0, 0}, {0, 0, 8, NO, 1, 2, 0, false, false, true, 0, 0},
+               {0, 0, 4, NO, 1, 2, 0, false, false, false, 0, 0},  {0, 0, NO, 4, 1, 2, 0, false, false, false, 0, 0},
+               {0, 0, NO, 0, 1, 2, 0, false, false, true, 0, 0},   {0, 0, NO, NO, 1, 3, 0, false, false, false, 0, 0},
+               {0, 0, NO, NO, 10, 2, 0, false, false, true, 0, 0}, {0, 0, NO, NO, 11, 2, 0, false, false, false, 0, 0},
+               {0, 0, NO, NO, 2, 2, 4, false, false, true, 0, 0},  {0, 0, NO, NO, 2, 2, 2, false, false, false, 0, 0},
+               {0, 0, NO, NO, 1, 2, 0, true, false, true, 0, 0},   {0, 0, NO, NO, 1, 2, 0, true, true, false, 0, 0},
+               {0, 0, NO, NO, 1, 2, 0, false, true, true, 0, 0},   {0, 0, 0, NO, 3, 2, 0, false, false, true, 0, 0},
+               {0, 0, 0, NO, 3, 2, 0, false, false, false, 3, 0},  {0, 0, NO, 8, 3, 2, 0, false, false, true, 0, 0},
+               {0, 0, NO, 8, 3, 2, 0, false, false, false, 0, 3},  {0, 0, 0, 8, 3, 2, 0, false, false, true, 0, 0},
+               {0, 0, 0, 8, 3, 2, 0, false, false, false, 3, 0},   {0, 0, 0, 8, 3, 2, 0, false, false, false, 0, 3},
+               {0, 0, NO, 8, 3, 2, 0, false, false, true, 3, 0},   {0, 0, 8, NO, 3, 2, 0, false, false, true, 0, 3}};
   char *memory = (char *)NULL + 4096;
   rs_columns_memo memo = {0};
   for (int i = 0; i < (int)(sizeof given / sizeof *given); i++) {
@@ -694,9 +696,10 @@ START_TEST(two_columns_go_in_pairs) {
                                                .multiprocessors = 132};
     rs_rows rows = dense(given[i].outers, LENGTH + given[i].odd, given[i].inner);
     rows.array[RS_IN].stride[0] += given[i].apart;
-    if (given[i].row) {
-      rows.array[RS_INIT].stride[0] = rows.array[RS_TOTALS].stride[0] = 1;
-      rows.array[RS_INIT].stride[1] = rows.array[RS_TOTALS].stride[1] = given[i].row;
+    for (int a = RS_INIT; a < RS_ARRAYS; a++) {
+      int64_t row = a == RS_INIT ? given[i].init_row : given[i].totals_row;
+      rows.array[a].stride[0] = row ? 1 : rows.array[a].stride[0];
+      rows.array[a].stride[1] = row ? row : 1;
     }
     rows.array[RS_IN].data = memory + given[i].in;
     rows.array[RS_OUT].data = memory + given[i].out;
