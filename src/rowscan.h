@@ -420,9 +420,8 @@ ROWSCAN_API void rowscan_plan_destroy(rowscan_plan *plan);
 /*
  * The arrays of a run. Pointers are device pointers on a GPU and host pointers on the host, aligned to their element.
  * Strides are in elements, in the order [row dimensions..., scanned dimension]; they may have any sign, and 0 repeats
- * an element of an input or a mask. NULL strides mean dense in C order, with the scanned dimension last (LAYOUT_ROWS)
- * or last but one (COLUMNS). init and totals have one element of the accumulator type per row; if both have strides,
- * these must be equal.
+ * an element of what is read. NULL strides mean dense in C order, with the scanned dimension last (LAYOUT_ROWS) or last
+ * but one (COLUMNS). init and totals have one element of the accumulator type per row, and each its own strides.
  *
  * Overlaps. `output` may be the same array as `input`, with equal strides and element size. Otherwise no element of
  * output, totals or workspace may share a byte with another array or with another element of its own array: such a run
@@ -444,7 +443,7 @@ typedef struct rowscan_args {
   const int64_t *output_strides; /* [row_rank + 1] */
   const int64_t *mask_strides;   /* [row_rank + 1] */
   const int64_t *init_strides;   /* [row_rank]; default dense, rows in C order */
-  const int64_t *totals_strides; /* [row_rank], equal to init_strides if both are given; default dense */
+  const int64_t *totals_strides; /* [row_rank], likewise */
   void *workspace; /* device memory for this run alone, aligned to 8; default: one of the plan's, see below */
   size_t workspace_bytes;
   int64_t length; /* elements of a row, of a plan for ROWSCAN_ANY_LENGTH; else 0 or the plan's */
@@ -599,8 +598,8 @@ typedef struct rowscan_problem {
   rowscan_type acc_type;
   rowscan_input init; /* initial value of each row, in the accumulator type; its shape lacks `dim`, for which it has a
                          stride that is not used; default none */
-  rowscan_output totals; /* total of each row, unrounded, of the same form; if init and totals both have strides, these
-                            must be equal; default: not written */
+  rowscan_output totals; /* total of each row, unrounded, of the same form, with strides of its own; default: not
+                            written */
   void *workspace; /* device memory for this scan alone, as in rowscan_args; rowscan_workspace_bytes says how much */
   size_t workspace_bytes;
 } rowscan_problem;

@@ -25,12 +25,19 @@ static rowscan_type type_of(const rowscan_spec *spec, int which) {
                             : spec->acc_type;
 }
 
-/*
- * The arrays that a run has come first, mostly two: each call waits for what is done with each of them. ends: initial
- * values or totals, whose strides the others have too.
- */
-static int arrays_of(const rowscan_spec *spec, bool ends) {
-  return ends ? RS_ARRAYS : spec->mask_mode ? RS_MASK + 1 : RS_OUT + 1;
+/* Initial values and totals, one of each a row. */
+static bool is_end(int which) {
+  return which >= RS_INIT;
+}
+
+/* The arrays that a run has come first, mostly two: each call waits for what is done with each of them. */
+static int arrays_of(const rowscan_spec *spec, const void *const data[RS_ARRAYS]) {
+  return data[RS_INIT] || data[RS_TOTALS] ? RS_ARRAYS : spec->mask_mode ? RS_MASK + 1 : RS_OUT + 1;
+}
+
+/* Its address and strides may be anything: nobody looks at them. */
+static bool is_absent(const void *const data[RS_ARRAYS], int which) {
+  return !data[which] && which > RS_OUT;
 }
 
 /* Of rows whose rank is known. */
@@ -42,18 +49,13 @@ static void clear(rs_rows *rows, rs_which which) {
     array->stride[d] = 0;
 }
 
-static void clear_absent(rs_rows *rows, const rowscan_spec *spec, bool ends) {
-  if (!spec->mask_mode)
+static void clear_absent(rs_rows *rows, const void *const data[RS_ARRAYS]) {
+  if (is_absent(data, RS_MASK))
     clear(rows, RS_MASK);
-  if (!ends) {
+  if (is_absent(data, RS_INIT))
     clear(rows, RS_INIT);
+  if (is_absent(data, RS_TOTALS))
     clear(rows, RS_TOTALS);
-  }
-}
-
-/* Its address and strides may be anything: nobody looks at them. */
-static bool is_absent(const rowscan_spec *spec, int which) {
-  return which == RS_MASK && !spec->mask_mode;
 }
 
 /* Casts away that inputs are not to be written, which nobody does. */
@@ -64,17 +66,12 @@ static void set_data(rs_rows *rows, const rowscan_spec *spec, int all, const voi
   }
 }
 
-/* Initial values and totals, one of each a row. */
-static bool is_end(int which) {
-  return which >= RS_INIT;
-}
-
 /* An address must be a multiple of its element's size; kernels and the host engine rely on it. */
 static rowscan_status check_pointers(const rs_rows *rows, const rowscan_spec *spec, int all) {
   bool elements = rows->count > 0 && spec->length > 0, written = elements || (rows->count > 0 && rows->initial);
   for (int a = 0; a < all; a++) {
     const rs_operand *array = &rows->array[a];
-    bool needed = a == RS_OUT ? written : elements && !is_end(a) && !is_absent(spec, a);
+    bool needed = a == RS_OUT ? written : elements && !is_end(a) && (a != RS_MASK || spec->mask_mode);
     if (!array->data && needed)
       return rs_fail(ROWSCAN_BAD_ARGUMENT, "field '%s': NULL, but there are elements", names[a]);
     if ((uintptr_t)array->data & (uintptr_t)(array->bytes - 1)) /* a power of two: no division, for each run asks */
@@ -179,31 +176,14 @@ static rowscan_status set_shape(rs_rows *rows, const rowscan_spec *spec, const r
   return ROWSCAN_OK;
 }
 
-static rowscan_status check_ends(const rs_rows *rows) {
-  const rs_operand *init = &rows->array[RS_INIT], *totals = &rows->array[RS_TOTALS];
-  for (int d = rows->rank - 1; d >= 0 && init->data && totals->data; d--)
-    if (rows->shape[d] > 1 && totals->stride[d] != init->stride[d])
-      return rs_fail(ROWSCAN_BAD_ARGUMENT, "args: field 'totals_strides': element %d, %lld, is not that of init, %lld",
-                     d, (long long)totals->stride[d], (long long)init->stride[d]);
-  return ROWSCAN_OK;
-}
-
-/* Those of totals, if there are any; else of initial values. */
-static void share_ends(rs_rows *rows) {
-  rs_operand *init = &rows->array[RS_INIT], *totals = &rows->array[RS_TOTALS];
-  if (totals->data)
-    memcpy(init->stride, totals->stride, (size_t)rows->rank * sizeof *init->stride);
-  else
-    memcpy(totals->stride, init->stride, (size_t)rows->rank * sizeof *init->stride);
-}
-
 static void dense_ends(int64_t *strides, const rs_rows *rows) {
   int64_t number = 1;
   for (int d = rows->rank - 1; d >= 0; number *= rows->shape[d--])
     strides[d] = number;
 }
 
-static void set_strides(rs_rows *rows, const rowscan_spec *spec, int all, const int64_t *const given[RS_ARRAYS]) {
+static void set_strides(rs_rows *rows, const rowscan_spec *spec, int all, const void *const data[RS_ARRAYS],
+                        const int64_t *const given[RS_ARRAYS]) {
   int64_t elements[RS_MAX_ROW_RANK + 1], ends[RS_MAX_ROW_RANK];
   int rank = rows->rank;
   if (!given[RS_IN] || !given[RS_OUT] || (spec->mask_mode && !given[RS_MASK]))
@@ -211,18 +191,19 @@ static void set_strides(rs_rows *rows, const rowscan_spec *spec, int all, const 
   if (all == RS_ARRAYS)
     dense_ends(ends, rows);
   for (int a = 0; a < all; a++) {
-    if (is_absent(spec, a))
+    if (is_absent(data, a))
       continue;
     rs_operand *array = &rows->array[a];
-    const int64_t *from = is_end(a) ? (array->data && given[a] ? given[a] : ends) : given[a] ? given[a] : elements;
+    const int64_t *from = given[a] ? given[a] : is_end(a) ? ends : elements;
     array->step = is_end(a) ? 0 : from[rank];
     for (int d = 0; d < rank; d++)
       array->stride[d] = from[d];
   }
 }
 
+/* Rows of no elements have initial values and totals, too. */
 static rowscan_status check_args_strides(const rs_rows *rows, const rowscan_spec *spec,
-                                         const int64_t *const given[RS_ARRAYS]) {
+                                         const void *const data[RS_ARRAYS], const int64_t *const given[RS_ARRAYS]) {
   int64_t shape[RS_MAX_ROW_RANK + 1];
   int rank = rows->rank;
   rowscan_status status = ROWSCAN_OK;
@@ -230,7 +211,7 @@ static rowscan_status check_args_strides(const rs_rows *rows, const rowscan_spec
     shape[d] = rows->shape[d];
   shape[rank] = spec->length;
   for (int a = 0; a < RS_ARRAYS && !status; a++)
-    if (given[a] && !is_absent(spec, a))
+    if (given[a] && !is_absent(data, a) && (spec->length || is_end(a)))
       status = check_strides(a, '_', given[a], shape, is_end(a) ? rank : rank + 1, spec);
   return status;
 }
@@ -254,23 +235,19 @@ rowscan_status rs_spec_of_run(const rowscan_spec **spec, rowscan_spec *own, cons
 rowscan_status rs_rows_from_args(rs_rows *rows, const rowscan_spec *spec, const rowscan_args *args) {
   const int64_t *const given[RS_ARRAYS] = {args->input_strides, args->output_strides, args->mask_strides,
                                            args->init_strides, args->totals_strides};
-  const void *const data[RS_ARRAYS] = {args->input, args->output, args->mask, args->init, args->totals};
+  const void *const data[RS_ARRAYS] = {args->input, args->output, spec->mask_mode ? args->mask : NULL, args->init,
+                                       args->totals};
   rowscan_status status = set_shape(rows, spec, args);
-  if (!status && rows->count && spec->length)
-    status = check_args_strides(rows, spec, given);
+  if (!status && rows->count)
+    status = check_args_strides(rows, spec, data, given);
   if (status)
     return status;
-  bool ends = args->init || args->totals;
-  int all = arrays_of(spec, ends);
+  int all = arrays_of(spec, data);
   rows->initial = false;
   rows->length = spec->length;
   set_data(rows, spec, all, data);
-  set_strides(rows, spec, all, given);
-  clear_absent(rows, spec, ends);
-  if (ends && (status = check_ends(rows)))
-    return status;
-  if (ends)
-    share_ends(rows);
+  set_strides(rows, spec, all, data, given);
+  clear_absent(rows, data);
   tame_strides(rows, spec->length, all);
   return check_pointers(rows, spec, all);
 }
@@ -346,21 +323,22 @@ static bool is_empty(const rowscan_problem *problem) {
   return false;
 }
 
-/* Rows of no elements have initial values and totals, too. */
-static rowscan_status check_given_strides(const int64_t *const given[RS_ARRAYS], const rowscan_problem *problem,
-                                          const rowscan_spec *spec, bool empty) {
+/* Likewise. */
+static rowscan_status check_given_strides(const int64_t *const given[RS_ARRAYS], const void *const data[RS_ARRAYS],
+                                          const rowscan_problem *problem, const rowscan_spec *spec, bool empty) {
   int64_t shape[RS_MAX_ROW_RANK + 1];
   bool ends = given[RS_INIT] || given[RS_TOTALS];
   rowscan_status status = ROWSCAN_OK;
   for (int a = 0; a < RS_INIT && !status && !empty; a++)
-    if (given[a] && !is_absent(spec, a))
+    if (given[a] && !is_absent(data, a))
       status = check_strides(a, '.', given[a], problem->shape, problem->rank, spec);
   for (int d = 0; d < problem->rank && ends; d++) {
     shape[d] = d == scanned(problem) ? 1 : problem->shape[d];
     ends = shape[d] > 0;
   }
   for (int a = RS_INIT; a < RS_ARRAYS && !status && ends; a++)
-    status = check_strides(a, '.', given[a], shape, problem->rank, spec);
+    if (!is_absent(data, a))
+      status = check_strides(a, '.', given[a], shape, problem->rank, spec);
   return status;
 }
 
@@ -377,28 +355,17 @@ typedef struct all_strides {
   int64_t of[RS_ARRAYS][RS_MAX_ROW_RANK + 1];
 } all_strides;
 
-static rowscan_status fill_strides(all_strides *strides, int all, const int64_t *const given[RS_ARRAYS],
-                                   const void *const data[RS_ARRAYS], const rowscan_problem *problem,
-                                   const rowscan_spec *spec) {
-  int dim = scanned(problem);
+static void fill_strides(all_strides *strides, int all, const int64_t *const given[RS_ARRAYS],
+                         const void *const data[RS_ARRAYS], const rowscan_problem *problem, const rowscan_spec *spec) {
   int64_t length = spec->length;
-  for (int a = 0; a < all; a++) {
-    bool other = is_end(a) && !data[a];
-    if (is_absent(spec, a))
+  for (int a = 0; a < all; a++)
+    if (is_absent(data, a))
       memset(strides->of[a], 0, (size_t)problem->rank * sizeof *strides->of[a]);
     else
-      rs_problem_strides(strides->of[a], given[other ? RS_INIT + RS_TOTALS - a : a], problem,
+      rs_problem_strides(strides->of[a], given[a], problem,
                          is_end(a) ? 1 : length + (a == RS_OUT && includes_initial(problem) ? 1 : 0));
-  }
   if (!length) /* of the output there is P(0) at most */
-    strides->of[RS_OUT][dim] = 0;
-  const int64_t *init = strides->of[RS_INIT], *totals = strides->of[RS_TOTALS];
-  for (int d = 0; d < problem->rank && data[RS_INIT] && data[RS_TOTALS]; d++)
-    if (d != dim && problem->shape[d] > 1 && totals[d] != init[d])
-      return rs_fail(ROWSCAN_BAD_ARGUMENT,
-                     "problem: field 'totals.strides': element %d, %lld, is not that of init, %lld", d,
-                     (long long)totals[d], (long long)init[d]);
-  return ROWSCAN_OK;
+    strides->of[RS_OUT][scanned(problem)] = 0;
 }
 
 /* ---- dimensions of the rows -------------------------------------------------------------------------------------- */
@@ -408,7 +375,10 @@ typedef struct dimension {
   int64_t size, stride[RS_ARRAYS];
 } dimension;
 
-/* Rows that are neighbours in the output come together; among equals those that are neighbours in the input. */
+/*
+ * Rows that are neighbours in the output come together; among equals those that are neighbours in the input, or where
+ * there are no elements in the totals.
+ */
 static int by_stride(const void *left, const void *right) {
   const dimension *a = left, *b = right;
   int64_t x = rs_distance(a->stride[RS_OUT]), y = rs_distance(b->stride[RS_OUT]);
@@ -417,8 +387,8 @@ static int by_stride(const void *left, const void *right) {
     y = rs_distance(b->stride[RS_IN]);
   }
   if (x == y) {
-    x = a->stride[RS_INIT];
-    y = b->stride[RS_INIT];
+    x = rs_distance(a->stride[RS_TOTALS]);
+    y = rs_distance(b->stride[RS_TOTALS]);
   }
   return x < y ? 1 : x > y ? -1 : 0;
 }
@@ -453,7 +423,7 @@ static int collect(dimension dims[RS_MAX_ROW_RANK + 1], const all_strides *strid
       continue;
     dimension *one = &dims[count++];
     one->size = problem->shape[d];
-    one->stride[RS_INIT] = 0;
+    one->stride[RS_TOTALS] = 0;
     for (int a = 0; a < all; a++)
       one->stride[a] = empty && !is_end(a) ? 0 : strides->of[a][d];
   }
@@ -510,11 +480,10 @@ rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const row
     return status;
   const int64_t *const given[RS_ARRAYS] = {problem->input.strides, problem->output.strides, problem->mask.strides,
                                            problem->init.strides, problem->totals.strides};
-  const void *data[RS_ARRAYS] = {problem->input.data, NULL, problem->mask.data, problem->init.data,
-                                 problem->totals.data};
+  const void *data[RS_ARRAYS] = {problem->input.data, NULL, problem->mask_mode ? problem->mask.data : NULL,
+                                 problem->init.data, problem->totals.data};
   all_strides strides; /* these are large, and each call would wait for them to be cleared */
   dimension dims[RS_MAX_ROW_RANK + 1];
-  bool ends = data[RS_INIT] || data[RS_TOTALS];
   status = check_problem(problem);
   if (!status)
     status = check_arrays(problem);
@@ -523,17 +492,16 @@ rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const row
   if (status)
     return status;
   bool empty = is_empty(problem);
-  int all = arrays_of(spec, ends), dim = scanned(problem);
-  status = check_given_strides(given, problem, spec, empty);
-  if (!status && ends)
+  int all = arrays_of(spec, data), dim = scanned(problem);
+  status = check_given_strides(given, data, problem, spec, empty);
+  if (!status && all == RS_ARRAYS)
     status = check_end_type(RS_INIT, data[RS_INIT], problem->init.type, spec->acc_type);
-  if (!status && ends)
+  if (!status && all == RS_ARRAYS)
     status = check_end_type(RS_TOTALS, data[RS_TOTALS], problem->totals.type, spec->acc_type);
-  if (!status)
-    status = fill_strides(&strides, all, given, data, problem, spec);
   if (status)
     return status;
 
+  fill_strides(&strides, all, given, data, problem, spec);
   data[RS_OUT] = after_initial(problem, spec, strides.of[RS_OUT][dim]);
   rows->initial = includes_initial(problem);
   rows->length = spec->length;
@@ -541,7 +509,7 @@ rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const row
   for (int a = 0; a < all; a++)
     rows->array[a].step = is_end(a) ? 0 : strides.of[a][dim];
   set_dimensions(rows, all, dims, collect(dims, &strides, all, problem, empty));
-  clear_absent(rows, spec, ends);
+  clear_absent(rows, data);
   tame_strides(rows, spec->length, all);
   spec->layout = layout_of(rows, spec->length);
   spec->row_rank = rows->rank;
@@ -562,14 +530,12 @@ void rs_initial_rows(rs_rows *to, rowscan_spec *to_spec, const rs_rows *rows, co
   *to = *rows;
   to->initial = false;
   to->length = 1;
-  rs_operand *out = &to->array[RS_OUT], *mask = &to->array[RS_MASK];
+  rs_operand *out = &to->array[RS_OUT];
   out->data = (char *)out->data + (reverse ? spec->length * out->step : -out->step) * out->bytes;
   out->step = 0;
   to->array[RS_IN] = *out;
-  to->array[RS_TOTALS].data = NULL;
-  mask->data = NULL;
-  mask->step = 0;
-  memset(mask->stride, 0, sizeof mask->stride);
+  clear(to, RS_MASK);
+  clear(to, RS_TOTALS);
 }
 
 static bool is_one_run(const rs_operand *a, const rs_rows *rows, int64_t length) {

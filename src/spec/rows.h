@@ -18,7 +18,7 @@ typedef struct rs_operand {
 
 /*
  * Row number r has the C-order index (i0, i1, ...) over shape[0 .. rank). Only the first `rank` numbers of each array
- * are set. Initial values and totals have the same strides: kernels have them once.
+ * are set; those of an array that is not there are 0, so that dimensions join.
  */
 typedef struct rs_rows {
   rs_operand array[RS_ARRAYS];

@@ -128,31 +128,37 @@ void stage_case_make(stage_case *c, uint64_t *random, const rowscan_spec *spec, 
     lay_out(random, form, &c->mask, s->mask_type, true);
     fill(random, c->mask.memory, s->mask_type, (int64_t)(c->mask.bytes / rowscan_type_bytes(s->mask_type)), s, true);
   }
+  stage_form rows = *form;
+  rows.shape[form->dim] = 1;
   if (stage_below(random, 2)) {
-    c->init = malloc((size_t)c->rows * rowscan_type_bytes(s->acc_type));
-    ck_assert_ptr_nonnull(c->init);
-    fill(random, c->init, s->acc_type, c->rows, s, false);
+    lay_out(random, &rows, &c->init, s->acc_type, true);
+    fill(random, c->init.memory, s->acc_type, (int64_t)(c->init.bytes / rowscan_type_bytes(s->acc_type)), s, false);
   }
-  c->wants_totals = stage_below(random, 2);
+  if (stage_below(random, 2)) {
+    lay_out(random, &rows, &c->totals, s->acc_type, false);
+    memset(c->totals.memory, 0x5a, c->totals.bytes);
+  }
 }
 
 void stage_case_free(stage_case *c) {
   free(c->in.memory);
   free(c->out.memory);
   free(c->mask.memory);
-  free(c->init);
+  free(c->init.memory);
+  free(c->totals.memory);
 }
 
 /* ---- runs -------------------------------------------------------------------------------------------------------- */
 
+static char *copy_of(const stage_array *a) {
+  char *copy = a->memory ? malloc(a->bytes) : NULL;
+  ck_assert(copy || !a->memory);
+  return copy ? memcpy(copy, a->memory, a->bytes) : NULL;
+}
+
 static rowscan_problem problem_of(const stage_case *c, stage_result *result) {
   const rowscan_spec *s = &c->spec;
-  size_t totals = (size_t)c->rows * rowscan_type_bytes(s->acc_type);
-  *result = (stage_result){.out = malloc(c->out.bytes), .totals = c->wants_totals ? malloc(totals) : NULL};
-  ck_assert(result->out && (result->totals || !c->wants_totals));
-  memcpy(result->out, c->out.memory, c->out.bytes);
-  if (result->totals)
-    memset(result->totals, 0x5a, totals);
+  *result = (stage_result){.out = copy_of(&c->out), .totals = copy_of(&c->totals)};
   rowscan_problem problem = {
       .size = sizeof problem,
       .op = s->op,
@@ -163,9 +169,11 @@ static rowscan_problem problem_of(const stage_case *c, stage_result *result) {
       .input = {.data = c->in.memory + c->in.origin, .type = s->in_type, .strides = c->in.strides},
       .output = {.data = result->out + c->out.origin, .type = s->out_type, .strides = c->out.strides},
       .mask_mode = s->mask_mode,
-      .acc_type = s->acc_type,
-      .init.data = c->init,
-      .totals.data = result->totals};
+      .acc_type = s->acc_type};
+  if (c->init.memory)
+    problem.init = (rowscan_input){.data = c->init.memory + c->init.origin, .strides = c->init.strides};
+  if (result->totals)
+    problem.totals = (rowscan_output){.data = result->totals + c->totals.origin, .strides = c->totals.strides};
   if (c->in_place)
     problem.input = (rowscan_input){.data = problem.output.data, .type = s->in_type, .strides = c->out.strides};
   if (s->mask_mode)
@@ -220,8 +228,11 @@ static void tell(const stage_case *c, const char *what, const char *array, size_
   add_strides(&text, "out", c, &c->out);
   if (c->spec.mask_mode)
     add_strides(&text, "mask", c, &c->mask);
-  ck_abort_msg("%s: element %zu of the memory of `%s` is %s%s%s", what, element, array, text.data,
-               c->init ? "; init" : "", c->wants_totals ? "; totals" : "");
+  if (c->init.memory)
+    add_strides(&text, "init", c, &c->init);
+  if (c->totals.memory)
+    add_strides(&text, "totals", c, &c->totals);
+  ck_abort_msg("%s: element %zu of the memory of `%s` is %s", what, element, array, text.data);
 }
 
 static void compare(const stage_case *c, const char *what, const char *array, rowscan_type type, size_t count,
@@ -236,7 +247,8 @@ void stage_case_compare(const stage_case *c, const stage_result *is, const stage
   rowscan_type out = c->spec.out_type;
   compare(c, what, "out", out, c->out.bytes / rowscan_type_bytes(out), is->out, should->out);
   if (is->totals)
-    compare(c, what, "totals", c->spec.acc_type, (size_t)c->rows, is->totals, should->totals);
+    compare(c, what, "totals", c->spec.acc_type, c->totals.bytes / rowscan_type_bytes(c->spec.acc_type), is->totals,
+            should->totals);
 }
 
 void stage_case_untouched(const stage_case *c, const stage_result *is, const char *what) {

@@ -2,7 +2,8 @@
  * stage_case.h - random problems in host memory, for the suites of rowscan_scan_host
  * SPDX-License-Identifier: MIT
  *
- * Tensors of up to four dimensions in any order, with gaps, backward strides, repeated inputs, and in place.
+ * Tensors of up to four dimensions in any order, with gaps, backward strides, repeated inputs, and in place; initial
+ * values and totals likewise, each as it likes.
  */
 #ifndef STAGE_CASE_H
 #define STAGE_CASE_H
@@ -31,9 +32,7 @@ typedef struct stage_case {
   stage_form form;
   int64_t rows;
   bool in_place;
-  stage_array in, out, mask;
-  char *init; /* NULL: none */
-  bool wants_totals;
+  stage_array in, out, mask, init, totals; /* without memory: there is none */
 } stage_case;
 
 /* What a run writes. Compares as a whole: gaps must stay as they were. */

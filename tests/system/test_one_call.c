@@ -252,7 +252,8 @@ END_TEST
 
 /* ---- strides of initial values and totals ------------------------------------------------------------------------ */
 
-START_TEST(totals_have_strides) {
+/* Each has its own; some initial values are those of several rows. */
+START_TEST(initial_values_and_totals_have_strides) {
   uint64_t random = seed + 50 + (uint64_t)_i;
   const kind *k = &kinds[_i];
   open_contexts();
@@ -260,8 +261,12 @@ START_TEST(totals_have_strides) {
     int64_t shape[RANK] = {1 + below(&random, 4), 1 + below(&random, 2) * 77, 1 + below(&random, 5)};
     int64_t ends[RANK] = {shape[0], 1, shape[2]};
     array in = make_array(k->in, RANK, shape, 1, &random), mask = make_array(ROWSCAN_BOOL, RANK, shape, 1, &random);
-    array out = make_array(k->out, RANK, shape, 1, &random), init = make_array(k->acc, RANK, ends, 3, &random);
-    array totals = make_array(k->acc, RANK, ends, 3, &random), right = make_array(k->acc, RANK, ends, 3, &random);
+    array out = make_array(k->out, RANK, shape, 1, &random), right_out = make_array(k->out, RANK, shape, 1, &random);
+    array init = make_array(k->acc, RANK, ends, 1 + below(&random, 3), &random);
+    array totals = make_array(k->acc, RANK, ends, 1 + below(&random, 3), &random);
+    array right = make_array(k->acc, RANK, ends, 1 + below(&random, 3), &random);
+    if (below(&random, 2))
+      init.strides[2 * below(&random, 2)] = 0;
     rowscan_problem p = problem_of(k, RANK, 1, shape);
     p.input = input_of(&in, false);
     p.output = output_of(&out, false);
@@ -269,19 +274,24 @@ START_TEST(totals_have_strides) {
     p.init = input_of(&init, false);
     p.totals = output_of(&totals, false);
     must(rowscan_scan(context, &p, NULL));
+    fetch(&out);
     fetch(&totals);
     p.input = input_of(&in, true);
-    p.output = output_of(&out, true);
+    p.output = output_of(&right_out, true);
     p.mask = input_of(&mask, true);
     p.init = input_of(&init, true);
     p.totals = output_of(&right, true);
     must(rowscan_scan_host(host, &p));
     for (int64_t i = 0; i < shape[0]; i++)
-      for (int64_t j = 0; j < shape[2]; j++)
+      for (int64_t j = 0; j < shape[2]; j++) {
+        for (int64_t e = 0; e < shape[1]; e++)
+          same(&out, e, &right_out, e, i, j);
         same(&totals, 0, &right, 0, i, j);
+      }
     free_array(&in);
     free_array(&mask);
     free_array(&out);
+    free_array(&right_out);
     free_array(&init);
     free_array(&totals);
     free_array(&right);
@@ -526,7 +536,7 @@ int main(void) {
   tcase_set_timeout(cases, 1200);
   lot_add_loop_test(cases, initial_included, 0, KINDS);
   tcase_add_test(cases, initial_of_nothing);
-  lot_add_loop_test(cases, totals_have_strides, 0, KINDS);
+  lot_add_loop_test(cases, initial_values_and_totals_have_strides, 0, KINDS);
   tcase_add_test(cases, totals_of_nothing_have_strides);
   tcase_add_test(cases, prepared);
   lot_add_loop_test(cases, chunks_are_one_scan, 0, KINDS);

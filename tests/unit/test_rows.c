@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT
  *
  * Judged by enumeration: every row of the problem, found by counting through its shape, must be found again among the
- * rows, at the same addresses, with the same number for initial values and totals. Overlaps are judged likewise: by
+ * rows, at the same addresses, those of its initial value and its total included. Overlaps are judged likewise: by
  * marking every byte of every array.
  */
 #include <check.h>
@@ -16,14 +16,17 @@
 #include "spec/overlap.h"
 #include "spec/rows.h"
 
-/* A row, by where it starts in each array and its number. */
+/* A row, by where it starts in each array. */
 typedef struct place {
-  int64_t in, out, mask, row;
+  int64_t at[RS_ARRAYS];
 } place;
 
-static int by_row(const void *a, const void *b) {
-  const place *x = a, *y = b;
-  return x->row < y->row ? -1 : x->row > y->row;
+/* The array whose strides number the rows; of initial values and totals the other one may have any. */
+static rs_which numbers;
+
+static int by_number(const void *a, const void *b) {
+  int64_t x = ((const place *)a)->at[numbers], y = ((const place *)b)->at[numbers];
+  return x < y ? -1 : x > y;
 }
 
 /* Counts one up; false after the last. */
@@ -46,12 +49,15 @@ static int64_t dot(const int64_t *index, const int64_t *stride, int rank) {
 }
 
 static int expected(place *places, const rowscan_problem *problem, int dim) {
+  const int64_t *strides[RS_ARRAYS] = {problem->input.strides, problem->output.strides, problem->mask.strides,
+                                       problem->init.strides, problem->totals.strides};
   int64_t index[64] = {0};
   int count = 0;
   do {
-    places[count] =
-        (place){dot(index, problem->input.strides, problem->rank), dot(index, problem->output.strides, problem->rank),
-                problem->mask_mode ? dot(index, problem->mask.strides, problem->rank) : 0, count};
+    for (int a = 0; a < RS_ARRAYS; a++)
+      places[count].at[a] = a == RS_MASK && !problem->mask_mode ? 0
+                            : strides[a]                        ? dot(index, strides[a], problem->rank)
+                                                                : count;
     count++;
   } while (next(index, problem->shape, problem->rank, dim));
   return count;
@@ -61,11 +67,11 @@ static int found(place *places, const rs_rows *rows) {
   int64_t index[64] = {0};
   int count = 0;
   do {
-    places[count++] = (place){
-        dot(index, rows->array[RS_IN].stride, rows->rank), dot(index, rows->array[RS_OUT].stride, rows->rank),
-        dot(index, rows->array[RS_MASK].stride, rows->rank), dot(index, rows->array[RS_INIT].stride, rows->rank)};
+    for (int a = 0; a < RS_ARRAYS; a++)
+      places[count].at[a] = dot(index, rows->array[a].stride, rows->rank);
+    count++;
   } while (next(index, rows->shape, rows->rank, -1));
-  qsort(places, (size_t)count, sizeof *places, by_row);
+  qsort(places, (size_t)count, sizeof *places, by_number);
   return count;
 }
 
@@ -75,7 +81,8 @@ static void compare(rowscan_problem problem, rs_rows *rows, rowscan_spec *spec) 
   static place want[4096], have[4096];
   problem.size = sizeof problem;
   problem.input.data = problem.output.data = memory;
-  problem.init.data = memory; /* so that rows are told apart by their numbers */
+  problem.init.data = problem.totals.data = memory;
+  numbers = problem.totals.strides ? RS_INIT : RS_TOTALS;
   problem.input.type = ROWSCAN_F32;
   problem.mask.type = ROWSCAN_F32;
   if (problem.mask_mode)
@@ -147,12 +154,12 @@ START_TEST(null_strides_are_dense) {
 }
 END_TEST
 
-/* Any permutation of dimensions, signs, zeros in the inputs and gaps. */
+/* Any permutation of dimensions, signs, zeros in the inputs and gaps; initial values or totals as they like. */
 START_TEST(random_strides) {
   srand(1);
   for (int round = 0; round < 2000; round++) {
     int rank = 1 + rand() % 6;
-    int64_t shape[6], in[6], out[6], mask[6], step = 1;
+    int64_t shape[6], in[6], out[6], mask[6], end[6], step = 1;
     int order[6];
     for (int d = 0; d < rank; d++) {
       shape[d] = 1 + rand() % 4;
@@ -170,7 +177,9 @@ START_TEST(random_strides) {
     for (int d = 0; d < rank; d++) {
       in[d] = rand() % 3 ? out[d] * (rand() % 2 ? 1 : -1) : rand() % 2 * 7;
       mask[d] = rand() % 3 ? out[d] : 0;
+      end[d] = rand() % 3 ? out[d] * (rand() % 3 - 1) : rand() % 7;
     }
+    int ends = rand() % 3;
     rs_rows rows;
     rowscan_spec spec;
     compare((rowscan_problem){.rank = rank,
@@ -179,6 +188,8 @@ START_TEST(random_strides) {
                               .input = {.strides = in},
                               .output = {.strides = out},
                               .mask = {.strides = mask},
+                              .init = {.strides = ends == 1 ? end : NULL},
+                              .totals = {.strides = ends == 2 ? end : NULL},
                               .mask_mode = rand() % 2 ? ROWSCAN_MASK_SELECT : ROWSCAN_MASK_NONE},
             &rows, &spec);
   }
@@ -322,22 +333,29 @@ START_TEST(args) {
   ck_assert(rows.array[RS_IN].stride[0] == 0 && rows.array[RS_IN].stride[1] == 7 && rows.array[RS_IN].step == 0);
   ck_assert(rows.array[RS_OUT].stride[0] == 0 && rows.array[RS_OUT].stride[1] == 7 && rows.array[RS_OUT].step == 0);
 
-  /* One array of strides is for initial values and totals. */
-  int64_t apart[] = {50, 10}, other[] = {50, 11};
-  bad = given;
-  bad.init = NULL;
-  bad.totals = memory;
-  bad.totals_strides = apart;
-  bad.init_strides = other; /* of no array */
-  ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &bad), ROWSCAN_OK);
-  ck_assert(rows.array[RS_INIT].stride[0] == 50 && rows.array[RS_INIT].stride[1] == 10);
-  bad.init = memory;
-  ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &bad), ROWSCAN_BAD_ARGUMENT);
-  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "'totals_strides': element 1, 10, is not that of init, 11"));
-  bad.init_strides = apart;
-  ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &bad), ROWSCAN_OK);
-  bad.init_strides = NULL; /* dense */
-  ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &bad), ROWSCAN_BAD_ARGUMENT);
+  /* Initial values and totals have strides of their own, each dense ones by default. */
+  int64_t apart[] = {50, 10}, other[] = {0, -11};
+  given.totals = memory;
+  given.totals_strides = apart;
+  given.init_strides = other;
+  ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &given), ROWSCAN_OK);
+  ck_assert(rows.array[RS_INIT].stride[0] == 0 && rows.array[RS_INIT].stride[1] == -11);
+  ck_assert(rows.array[RS_TOTALS].stride[0] == 50 && rows.array[RS_TOTALS].stride[1] == 10);
+  given.init_strides = NULL;
+  ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &given), ROWSCAN_OK);
+  ck_assert(rows.array[RS_INIT].stride[0] == 5 && rows.array[RS_INIT].stride[1] == 1);
+  ck_assert(rows.array[RS_TOTALS].stride[0] == 50 && rows.array[RS_TOTALS].stride[1] == 10);
+  given.init = NULL;
+  given.init_strides = far; /* of no array */
+  ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &given), ROWSCAN_OK);
+  ck_assert(rows.array[RS_INIT].stride[0] == 0 && rows.array[RS_INIT].stride[1] == 0);
+  given.totals_strides = far;
+  ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &given), ROWSCAN_BAD_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "'totals_strides': element 0, 9223372036854775807: with 4"));
+  rowscan_spec none_of_a_row = {.size = sizeof none_of_a_row, .row_rank = 2};
+  ck_assert_int_eq(rowscan_spec_complete(&none_of_a_row), ROWSCAN_OK);
+  ck_assert_int_eq(rs_rows_from_args(&rows, &none_of_a_row, &given), ROWSCAN_BAD_ARGUMENT);
+  given.totals = NULL;
 
   spec.layout = ROWSCAN_LAYOUT_COLUMNS;
   given.input_strides = NULL;
@@ -464,8 +482,9 @@ static void any_rows(rs_rows *rows, rowscan_spec *spec) {
   any_strides(rows->array[RS_IN].stride, &rows->array[RS_IN].step, rows->rank);
   any_strides(rows->array[RS_OUT].stride, &rows->array[RS_OUT].step, rows->rank);
   any_strides(rows->array[RS_MASK].stride, &rows->array[RS_MASK].step, rows->rank);
-  for (int d = 0, step = 1; d < rows->rank; step *= (int)rows->shape[d++])
-    rows->array[RS_INIT].stride[d] = rows->array[RS_TOTALS].stride[d] = rand() % 4 ? step : rand() % 7 - 3;
+  for (int a = RS_INIT; a < RS_ARRAYS; a++)
+    for (int d = 0, step = 1; d < rows->rank; step *= (int)rows->shape[d++])
+      rows->array[a].stride[d] = rand() % 4 ? step : rand() % 7 - 3;
   set_bytes(rows, spec);
   rows->initial = rand() % 4 == 0;
   spec->flags = rand() % 2 ? ROWSCAN_REVERSE : 0;
@@ -977,6 +996,61 @@ START_TEST(overlaps_are_told) {
 }
 END_TEST
 
+/* Ways for 2 x 3 initial values and totals to lie, each an array of its own; what is served has right sums. */
+START_TEST(initial_values_and_totals_lie_as_they_like) {
+  enum { ROWS = 6, LENGTH = 4 };
+  static const struct {
+    int64_t init[2], totals[2];
+    bool refused;
+  } ways[] = {{{3, 1}, {3, 1}, false},  {{0, 0}, {3, 1}, false}, {{0, 1}, {1, 2}, false}, {{1, 0}, {-10, -3}, false},
+              {{2, -9}, {5, 1}, false}, {{3, 1}, {0, 1}, true},  {{3, 1}, {3, 0}, true},  {{0, 0}, {0, 0}, true}};
+  static const int64_t shape[] = {2, 3, LENGTH};
+  rowscan_context *context;
+  rowscan_plan *plan;
+  ck_assert(!rowscan_open(&context, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_HOST, .threads = 1, .cache_off = 1)));
+  ck_assert(!rowscan_plan_create(
+      &plan, context, ROWSCAN_SPEC(.in_type = ROWSCAN_I32, .length = LENGTH, .row_rank = 2, .out_type = ROWSCAN_I32)));
+  for (int i = 0; i < 2 * (int)(sizeof ways / sizeof *ways); i++) {
+    int64_t init_strides[] = {ways[i / 2].init[0], ways[i / 2].init[1], 77};
+    int64_t totals_strides[] = {ways[i / 2].totals[0], ways[i / 2].totals[1], 77};
+    int32_t in[ROWS * LENGTH], out[ROWS * LENGTH], inits[64], sums[64], *init = inits + 32, *totals = sums + 32;
+    for (int e = 0; e < ROWS * LENGTH; e++)
+      in[e] = e;
+    for (int e = 0; e < 64; e++) {
+      inits[e] = 1000 * e;
+      sums[e] = -1;
+    }
+    rowscan_status status =
+        i % 2 ? rowscan_plan_run(plan,
+                                 ROWSCAN_ARGS(.input = in, .output = out, .init = init, .totals = totals,
+                                              .row_shape = shape, .init_strides = init_strides,
+                                              .totals_strides = totals_strides),
+                                 NULL)
+              : rowscan_scan(context,
+                             ROWSCAN_PROBLEM(.rank = 3, .dim = 2, .shape = shape,
+                                             .input = {.data = in, .type = ROWSCAN_I32},
+                                             .output = {.data = out, .type = ROWSCAN_I32},
+                                             .init = {.data = init, .strides = init_strides},
+                                             .totals = {.data = totals, .strides = totals_strides}),
+                             NULL);
+    ck_assert_int_eq(status, ways[i / 2].refused ? ROWSCAN_BAD_ARGUMENT : ROWSCAN_OK);
+    ck_assert(!status || strstr(rowscan_last_error(), "'totals'"));
+    int written = 0;
+    for (int e = 0; e < 64; e++)
+      written += sums[e] != -1;
+    ck_assert_int_eq(written, status ? 0 : ROWS);
+    for (int r = 0; r < ROWS && !status; r++) {
+      int64_t sum = init[r / 3 * init_strides[0] + r % 3 * init_strides[1]];
+      for (int e = 0; e < LENGTH; e++)
+        ck_assert_int_eq(out[LENGTH * r + e], sum += in[LENGTH * r + e]);
+      ck_assert_int_eq(totals[r / 3 * totals_strides[0] + r % 3 * totals_strides[1]], sum);
+    }
+  }
+  rowscan_plan_destroy(plan);
+  rowscan_close(context);
+}
+END_TEST
+
 /* Pointers of a preparation stand for those of any run. */
 START_TEST(what_is_prepared_may_overlap) {
   rowscan_context *context;
@@ -1216,6 +1290,7 @@ int main(void) {
   tcase_add_test(all, args);
   tcase_add_test(all, overlaps_at_random);
   tcase_add_loop_test(all, overlaps_are_told, 0, OVERLAPS);
+  tcase_add_test(all, initial_values_and_totals_lie_as_they_like);
   tcase_add_test(all, what_is_prepared_may_overlap);
   tcase_add_test(all, initial_elements_need_rows);
   tcase_add_test(all, hard_overlaps_take_no_time);
