@@ -374,13 +374,10 @@ rowscan_status rowscan_carry_scan(rowscan_carry *carry, const rowscan_problem *g
   chunk all = {.stream = stream};
   rowscan_spec spec;
   rs_rows rows;
-  rowscan_problem *problem = &all.problem, checked;
+  rowscan_problem *problem = &all.problem;
   rowscan_status status = rs_problem_read(problem, given);
-  if (status)
-    return status;
-  checked = *problem;
-  checked.init = (rowscan_input){0}; /* it may lie otherwise than totals, and is checked when it is copied */
-  status = rs_rows_from_problem(&rows, &spec, &checked);
+  if (!status)
+    status = rs_rows_from_problem(&rows, &spec, problem);
   if (status)
     return status;
   if (problem->dim < 0)

@@ -386,7 +386,8 @@ static void carry_through(rowscan_carry *carry, const kind *k, int64_t n, const 
   bool in_place = w->in_place && k->in == k->out, reverse = flags & ROWSCAN_REVERSE;
   array in = make_array(k->in, RANK, shape, 1, random), mask = make_array(ROWSCAN_BOOL, RANK, shape, 1, random);
   array out = make_array(k->out, RANK, shape, 1, random), right = make_array(k->out, RANK, shape, 1, random);
-  array init = make_array(k->acc, RANK, ends, 1, random), totals = make_array(k->acc, RANK, ends, 2, random);
+  array init = make_array(k->acc, RANK, ends, 1 + below(random, 3), random);
+  array totals = make_array(k->acc, RANK, ends, 1 + below(random, 3), random);
   array right_totals = make_array(k->acc, RANK, ends, 1, random);
   rowscan_problem p = problem_of(k, RANK, 1, shape);
   p.flags = flags;
@@ -505,6 +506,7 @@ START_TEST(chunks_of_another_form) {
              {"'dim'", (p = good, p.dim = 0, p)},
              {"'shape'", (p = good, p.shape = other, p)},
              {"'acc': f64, but the first chunk's is f32", (p = good, p.acc_type = ROWSCAN_F64, p)},
+             {"'init.type': f64", (p = good, p.init.data = reach(&in), p.init.type = ROWSCAN_F64, p)},
              {"'init'", (p = good, p.init.data = reach(&in), p)}};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     ck_assert_int_eq(rowscan_carry_scan(carry, &bad[i].problem, NULL), ROWSCAN_BAD_ARGUMENT);
