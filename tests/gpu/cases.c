@@ -67,8 +67,12 @@ int case_lengths(int64_t longest) {
 
 /* ---- where the rows lie ------------------------------------------------------------------------------------------ */
 
-static int64_t size_of(const test_case *test, int dim) {
-  return dim == test->spec.row_rank ? test->spec.length : test->shape[dim];
+int64_t case_elements(const test_case *test, const case_array *array) {
+  return array->of_rows ? 1 : test->spec.length;
+}
+
+static int64_t size_of(const test_case *test, const case_array *array, int dim) {
+  return dim == test->spec.row_rank ? case_elements(test, array) : test->shape[dim];
 }
 
 /* Dimensions from the innermost out, as they lie in a dense array. */
@@ -86,7 +90,7 @@ static void dense_order(const test_case *test, int *order) {
 static void lay(const test_case *test, case_array *array, const int *order, int64_t first_step, int64_t padding) {
   int64_t step = first_step;
   for (int i = 0; i <= test->spec.row_rank; i++) {
-    int64_t size = size_of(test, order[i]);
+    int64_t size = size_of(test, array, order[i]);
     array->strides[order[i]] = step;
     step *= size ? size : 1;
     step += padding;
@@ -109,6 +113,12 @@ void case_lay(const test_case *test, case_array *array, case_view view) {
   }
 }
 
+void case_lay_ends(test_case *test, random_source *random) {
+  case_lay(test, &test->init, random_one_in(random, 2) ? VIEW_DENSE : (case_view)random_below(random, VIEWS));
+  case_lay(test, &test->totals,
+           random_one_in(random, 2) ? VIEW_DENSE : (case_view)random_below(random, VIEW_REPEATED_ROWS));
+}
+
 void case_dense(test_case *test, const rowscan_spec *spec, int64_t outer, int64_t inner, random_source *random) {
   *test = (test_case){.spec = *spec, .rows = outer * inner, .seed = random_bits(random)};
   int last = spec->row_rank - 1;
@@ -120,6 +130,9 @@ void case_dense(test_case *test, const rowscan_spec *spec, int64_t outer, int64_
     test->shape[last - 1] = outer;
   case_lay(test, &test->in, VIEW_DENSE);
   test->out = test->mask = test->in;
+  test->init.of_rows = true;
+  case_lay(test, &test->init, VIEW_DENSE);
+  test->totals = test->init;
 }
 
 static void shuffle(int *order, int count, random_source *random) {
@@ -134,7 +147,6 @@ static void shuffle(int *order, int count, random_source *random) {
 static void random_array(const test_case *test, case_array *array, bool input, random_source *random) {
   int order[CASE_RANK + 1], dims = test->spec.row_rank + 1;
   int64_t step = random_one_in(random, 8) ? 2 + random_below(random, 3) : 1;
-  *array = (case_array){0};
   case_lay(test, array, VIEW_DENSE);
   if (!random_one_in(random, 2))
     array->lead = random_below(random, 16);
@@ -147,7 +159,7 @@ static void random_array(const test_case *test, case_array *array, bool input, r
   for (int i = 0; i < dims; i++) {
     int d = order[i];
     array->strides[d] = random_one_in(random, 8) ? -step : step;
-    step *= size_of(test, d) ? size_of(test, d) : 1;
+    step *= size_of(test, array, d) ? size_of(test, array, d) : 1;
     if (random_one_in(random, 4))
       step += 1 + random_below(random, 9);
     if (input && random_one_in(random, 12))
@@ -191,16 +203,19 @@ void case_random(test_case *test, const rowscan_spec *spec, random_source *rando
   test->in_place = rowscan_type_bytes(spec->in_type) == rowscan_type_bytes(spec->out_type) && random_one_in(random, 3);
   if (test->in_place)
     test->in = test->out;
-  test->init = random_one_in(random, 3);
-  test->totals = random_one_in(random, 3);
+  test->has_init = random_one_in(random, 3);
+  test->has_totals = random_one_in(random, 3);
   test->data = kinds[random_below(random, 8)];
+  test->init.of_rows = test->totals.of_rows = true;
+  random_array(test, &test->init, true, random);
+  random_array(test, &test->totals, false, random);
 }
 
 bool case_extent(const test_case *test, const case_array *array, int64_t *low, int64_t *high) {
   *low = *high = 0;
   for (int d = 0; d <= test->spec.row_rank; d++) {
-    int64_t last = (size_of(test, d) - 1) * array->strides[d];
-    if (size_of(test, d) == 0)
+    int64_t size = size_of(test, array, d), last = (size - 1) * array->strides[d];
+    if (size == 0)
       return false;
     *(last < 0 ? low : high) += last;
   }
@@ -247,7 +262,10 @@ void case_text(const test_case *test, char text[CASE_TEXT]) {
   add_array(text, "out", test, &test->out);
   if (spec->mask_mode)
     add_array(text, "mask", test, &test->mask);
-  snprintf(text + strlen(text), CASE_TEXT - strlen(text), "%s%s%s data=%s:%llu", test->in_place ? " in_place" : "",
-           test->init ? " init" : "", test->totals ? " totals" : "", data_kind_names[test->data],
-           (unsigned long long)test->seed);
+  if (test->has_init)
+    add_array(text, "init", test, &test->init);
+  if (test->has_totals)
+    add_array(text, "totals", test, &test->totals);
+  snprintf(text + strlen(text), CASE_TEXT - strlen(text), "%s data=%s:%llu", test->in_place ? " in_place" : "",
+           data_kind_names[test->data], (unsigned long long)test->seed);
 }

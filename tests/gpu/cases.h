@@ -14,14 +14,15 @@ typedef struct case_array {
   int64_t strides[CASE_RANK + 1];
   bool unsaid;  /* the strides are the dense ones, and are not passed */
   int64_t lead; /* elements between a multiple of 256 bytes and the first element in memory */
+  bool of_rows; /* one element a row, whatever the length: initial values and totals */
 } case_array;
 
 typedef struct test_case {
   rowscan_spec spec; /* complete */
   int64_t shape[CASE_RANK];
   int64_t rows;
-  case_array in, out, mask;
-  bool in_place, init, totals;
+  case_array in, out, mask, init, totals;
+  bool in_place, has_init, has_totals;
   data_kind data;
   uint64_t seed; /* of the elements */
 } test_case;
@@ -53,11 +54,17 @@ typedef enum case_view {
 } case_view;
 void case_lay(const test_case *test, case_array *array, case_view view);
 
+/* Lays initial values and totals, each in a view of its own half of the time. */
+void case_lay_ends(test_case *test, random_source *random);
+
 /* All that varies drawn at random: rows (of about so many elements at most), strides, alignment, init, totals, data. */
 void case_random(test_case *test, const rowscan_spec *spec, random_source *random, int64_t elements);
 
 /* The lowest and highest element, from element [0, ..., 0]; false if there are none. */
 bool case_extent(const test_case *test, const case_array *array, int64_t *low, int64_t *high);
+
+/* Elements of each row. */
+int64_t case_elements(const test_case *test, const case_array *array);
 
 /* Where element e of row r lies, from element [0, ..., 0]. */
 int64_t case_offset(const test_case *test, const case_array *array, int64_t row, int64_t element);

@@ -20,30 +20,20 @@ static rowscan_type type_of(const test_case *test, int which) {
   return types[which];
 }
 
-/* NULL for those that are one element a row. */
 static const case_array *array_of(const test_case *test, int which) {
-  const case_array *const arrays[CHECK_IMAGES] = {&test->in, &test->mask, NULL, &test->out, NULL};
+  const case_array *const arrays[CHECK_IMAGES] = {&test->in, &test->mask, &test->init, &test->out, &test->totals};
   return arrays[which];
 }
 
 static bool has_image(const test_case *test, int which) {
-  const bool has[CHECK_IMAGES] = {true, test->spec.mask_mode != ROWSCAN_MASK_NONE, test->init, !test->in_place,
-                                  test->totals};
+  const bool has[CHECK_IMAGES] = {true, test->spec.mask_mode != ROWSCAN_MASK_NONE, test->has_init, !test->in_place,
+                                  test->has_totals};
   return has[which];
 }
 
 /* In place the input's image is the output's too. */
 static int image_of(const test_case *test, int which) {
   return which == CHECK_OUT && test->in_place ? CHECK_IN : which;
-}
-
-static void extent_of(const test_case *test, int which, int64_t *low, int64_t *count) {
-  const case_array *array = array_of(test, which);
-  int64_t high = 0;
-  *low = 0;
-  *count = test->rows;
-  if (array)
-    *count = case_extent(test, array, low, &high) ? high - *low + 1 : 0;
 }
 
 static void *allocate(size_t bytes) {
@@ -75,9 +65,8 @@ static void make_image(check_run *run, int which) {
   const test_case *test = run->test;
   check_image *image = &run->image[which];
   const case_array *array = array_of(test, which);
-  size_t element = rowscan_type_bytes(type_of(test, which)), lead = array ? (size_t)array->lead * element : 0;
-  int64_t low, count;
-  extent_of(test, which, &low, &count);
+  size_t element = rowscan_type_bytes(type_of(test, which)), lead = (size_t)array->lead * element;
+  int64_t low, high, count = case_extent(test, array, &low, &high) ? high - low + 1 : 0;
   image->bytes = GUARD + lead + (size_t)count * element + GUARD;
   image->origin = GUARD + lead - (size_t)low * element;
   image->before = allocate(image->bytes);
@@ -104,6 +93,8 @@ void check_args(const check_run *run, rowscan_args *args, bool host) {
   args->input_strides = test->in.unsaid ? NULL : test->in.strides;
   args->output_strides = test->out.unsaid ? NULL : test->out.strides;
   args->mask_strides = test->mask.unsaid ? NULL : test->mask.strides;
+  args->init_strides = test->init.unsaid ? NULL : test->init.strides;
+  args->totals_strides = test->totals.unsaid ? NULL : test->totals.strides;
 }
 
 bool check_prepare(check_run *run, const test_case *test, rowscan_plan *host) {
@@ -136,9 +127,9 @@ static void move_row(check_run *run, const check_run *from, int which, int64_t t
   unsigned char *to_bytes = which < CHECK_OUT ? to->before : to->after;
   const unsigned char *from_bytes = which < CHECK_OUT ? source->before : source->after;
   int64_t element = (int64_t)rowscan_type_bytes(type_of(run->test, which));
-  for (int64_t i = 0, count = to_array ? run->test->spec.length : 1; i < count; i++) {
-    int64_t to_at = to_array ? case_offset(run->test, to_array, to_row, i) : to_row;
-    int64_t from_at = from_array ? case_offset(from->test, from_array, from_row, i) : from_row;
+  for (int64_t i = 0, count = case_elements(run->test, to_array); i < count; i++) {
+    int64_t to_at = case_offset(run->test, to_array, to_row, i);
+    int64_t from_at = case_offset(from->test, from_array, from_row, i);
     memcpy(to_bytes + (int64_t)to->origin + to_at * element, from_bytes + (int64_t)source->origin + from_at * element,
            (size_t)element);
   }
@@ -191,9 +182,9 @@ static void compare_elements(const check_run *run, int which, difference *found,
   const check_image *image = &run->image[image_of(test, which)];
   const case_array *array = array_of(test, which);
   rowscan_type type = type_of(test, which);
-  int64_t bytes = (int64_t)rowscan_type_bytes(type), step = array ? array->strides[test->spec.row_rank] : 0;
+  int64_t bytes = (int64_t)rowscan_type_bytes(type), step = array->strides[test->spec.row_rank];
   for (int64_t row = 0; row < test->rows; row++) {
-    int64_t first = array ? case_offset(test, array, row, 0) : row, count = array ? test->spec.length : 1;
+    int64_t first = case_offset(test, array, row, 0), count = case_elements(test, array);
     for (int64_t i = 0; i < count; i++) {
       int64_t at = (int64_t)image->origin + (first + i * step) * bytes;
       compare_element(found, type, now + at, image->after + at, row, i);
@@ -213,9 +204,8 @@ static bool fail_elements(const check_run *run, int which, const difference *fou
   case_text(run->test, text);
   suite_fail("%s\n  %s: %lld of %lld elements differ, first row %lld element %lld: 0x%llx instead of 0x%llx", text,
              image_names[which], (long long)found->count,
-             (long long)(run->test->rows * (array_of(run->test, which) ? run->test->spec.length : 1)),
-             (long long)found->row, (long long)found->element, (unsigned long long)found->got,
-             (unsigned long long)found->wanted);
+             (long long)(run->test->rows * case_elements(run->test, array_of(run->test, which))), (long long)found->row,
+             (long long)found->element, (unsigned long long)found->got, (unsigned long long)found->wanted);
   return false;
 }
 

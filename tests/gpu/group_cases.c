@@ -286,8 +286,9 @@ static void runs_of_widths(suite_plans *plans, random_source *random) {
     int64_t elements = plans->spec.length * widths[i], outers = suite.elements / elements + 1;
     test_case test;
     case_dense(&test, &plans->spec, 1 + random_below(random, outers), widths[i], random);
-    test.init = random_one_in(random, 3);
-    test.totals = random_one_in(random, 3);
+    test.has_init = random_one_in(random, 3);
+    test.has_totals = random_one_in(random, 3);
+    case_lay_ends(&test, random);
     check_case(&test, plans);
   }
 }
@@ -338,11 +339,13 @@ static void check_view(suite_plans *plans, case_view in, case_view out, int64_t 
   case_lay(&test, &test.in, in);
   case_lay(&test, &test.mask, in);
   case_lay(&test, &test.out, out);
+  case_lay(&test, &test.init, in);
+  case_lay(&test, &test.totals, out);
   test.in.lead = lead;
   test.mask.lead = lead / 2;
   test.out.lead = (lead + random_below(random, 3)) % 16;
-  test.init = lead & 1;
-  test.totals = lead & 2;
+  test.has_init = lead & 1;
+  test.has_totals = lead & 2;
   check_case(&test, plans);
 }
 
@@ -372,7 +375,7 @@ static void check_far(rowscan_type in, int64_t length, rowscan_regime regime, un
     case_dense(&test, &plans.spec, 1, 1, &random);
     case_lay(&test, &test.in, VIEW_SECOND);
     case_lay(&test, &test.out, VIEW_SECOND);
-    test.init = test.totals = true;
+    test.has_init = test.has_totals = true;
     check_case(&test, &plans);
   }
   suite_plan_free(&plans);
@@ -430,8 +433,8 @@ static void check_end(rowscan_type in, int64_t length, unsigned flags, rowscan_m
   if (plan_drawn(&plans, &spec)) {
     test_case test;
     case_dense(&test, &plans.spec, 1, 1, &random);
-    test.init = length & 1;
-    test.totals = true;
+    test.has_init = length & 1;
+    test.has_totals = true;
     check_case(&test, &plans);
   }
   suite_plan_free(&plans);
@@ -476,8 +479,9 @@ static void check_few_rows(suite_plans *plans, int64_t rows, int64_t columns, bo
   case_dense(&test, &plans->spec, rows, columns, random);
   test.data = DATA_WIDE;
   test.in_place = in_place && rowscan_type_bytes(plans->spec.in_type) == rowscan_type_bytes(plans->spec.out_type);
-  test.init = rows & 1;
-  test.totals = true;
+  test.has_init = rows & 1;
+  test.has_totals = true;
+  case_lay(&test, random_one_in(random, 2) ? &test.init : &test.totals, VIEW_PADDED); /* by pairs of columns */
   for (int i = 0; i < 2; i++) /* the second finds what the first left in the workspace */
     check_case(&test, plans);
 }
@@ -584,8 +588,8 @@ static void check_offset(suite_plans *plans, int64_t rows, random_source *random
       rowscan_type_bytes(plans->spec.in_type) == rowscan_type_bytes(plans->spec.out_type) && random_one_in(random, 3);
   if (test.in_place)
     test.in = test.out;
-  test.init = random_one_in(random, 2);
-  test.totals = random_one_in(random, 2);
+  test.has_init = random_one_in(random, 2);
+  test.has_totals = random_one_in(random, 2);
   for (int i = 0; i < 2; i++) /* the second finds what the first left in the workspace */
     check_case(&test, plans);
 }

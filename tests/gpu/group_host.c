@@ -12,7 +12,7 @@
 typedef struct host_problem {
   rowscan_problem problem;
   int64_t shape[CASE_RANK + 1];
-  int64_t strides[3][CASE_RANK + 1];
+  int64_t strides[5][CASE_RANK + 1];
 } host_problem;
 
 /* Numbers of the rows' dimensions and then of the scanned one, put in the problem's order. */
@@ -23,10 +23,10 @@ static void arrange(int64_t *to, const int64_t *rows, int64_t scanned, int rank,
 
 static void make_problem(host_problem *made, const check_run *run, int dim, unsigned char *out, unsigned char *totals) {
   const test_case *test = run->test;
-  const case_array *arrays[] = {&test->in, &test->out, &test->mask};
+  const case_array *arrays[] = {&test->in, &test->out, &test->mask, &test->init, &test->totals};
   int rows = test->spec.row_rank, rank = rows + 1;
   arrange(made->shape, test->shape, test->spec.length, rank, dim);
-  for (int a = 0; a < 3; a++)
+  for (int a = 0; a < 5; a++)
     arrange(made->strides[a], arrays[a]->strides, arrays[a]->strides[rows], rank, dim);
   const check_image *images = run->image;
   unsigned char *in = test->in_place ? out : images[CHECK_IN].before;
@@ -48,10 +48,11 @@ static void make_problem(host_problem *made, const check_run *run, int dim, unsi
     made->problem.mask = (rowscan_input){.data = images[CHECK_MASK].before + images[CHECK_MASK].origin,
                                          .type = test->spec.mask_type,
                                          .strides = made->strides[2]};
-  if (test->init)
-    made->problem.init.data = images[CHECK_INIT].before + images[CHECK_INIT].origin;
+  if (test->has_init)
+    made->problem.init =
+        (rowscan_input){.data = images[CHECK_INIT].before + images[CHECK_INIT].origin, .strides = made->strides[3]};
   if (totals)
-    made->problem.totals.data = totals + images[CHECK_TOTALS].origin;
+    made->problem.totals = (rowscan_output){.data = totals + images[CHECK_TOTALS].origin, .strides = made->strides[4]};
 }
 
 static unsigned char *copy_of(const check_image *image) {

@@ -12,11 +12,12 @@ static void check_slice(suite_plans *plans, const check_run *all, int64_t first,
   test_case test;
   check_run run;
   case_dense(&test, &plans->spec, count, 1, random);
-  test.init = all->test->init;
-  test.totals = all->test->totals;
+  test.has_init = all->test->has_init;
+  test.has_totals = all->test->has_totals;
   case_lay(&test, &test.in, view);
   case_lay(&test, &test.mask, view);
   case_lay(&test, &test.out, view == VIEW_TRANSPOSED ? VIEW_DENSE : view);
+  case_lay_ends(&test, random);
   test.in.lead = random_below(random, 16);
   test.out.lead = random_below(random, 16);
   check_transplant(&run, &test, all, first);
@@ -51,8 +52,8 @@ static void check_batches(rowscan_spec *spec, int64_t rows, uint64_t number) {
   if (suite_plan(&plans, spec)) {
     case_dense(&test, &plans.spec, rows, 1, &random);
     test.data = DATA_WIDE;
-    test.init = number & 1;
-    test.totals = true;
+    test.has_init = number & 1;
+    test.has_totals = true;
     if (check_prepare(&all, &test, plans.host))
       for (int regime = 0; regime < 5; regime += suite.quick ? 3 : 1) {
         spec->regime = (rowscan_regime)regime;
@@ -89,7 +90,7 @@ static void check_repeats(const rowscan_spec *spec, int64_t rows, uint64_t numbe
     device_stream stream = device_stream_new();
     case_dense(&test, &plans.spec, columns ? 1 : rows, columns ? rows : 1, &random);
     test.data = DATA_WIDE;
-    test.totals = true;
+    test.has_totals = true;
     bool same = check_prepare(&run, &test, plans.host);
     for (int i = 0; i < repeats && same; i++) {
       check_reset(&run, stream);

@@ -18,7 +18,7 @@ static rowscan_spec spec_of(rowscan_regime regime, int64_t length) {
 static void make_case(test_case *test, const suite_plans *plans, int64_t rows, random_source *random) {
   case_dense(test, &plans->spec, rows, 1, random);
   test->data = DATA_WIDE;
-  test->totals = true;
+  test->has_totals = true;
 }
 
 /* ---- capture ----------------------------------------------------------------------------------------------------- */
@@ -98,7 +98,7 @@ static void check_first_call(int64_t rows, int64_t columns, int dim) {
   int64_t shape[] = {rows, columns};
   if (suite_plan(&plans, &spec)) {
     case_dense(&test, &plans.spec, dim ? rows : 1, dim ? 1 : columns, &random);
-    test.totals = true;
+    test.has_totals = true;
     device_stream stream = device_stream_new();
     bool ready = check_prepare(&run, &test, plans.host);
     check_args(&run, &args, false);

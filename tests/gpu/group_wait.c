@@ -54,7 +54,7 @@ static void prepare(waiting *one, int kind, unsigned flags) {
   case_dense(&one->test, &one->plans.spec, columns ? 1 : kinds[kind].rows, columns ? kinds[kind].rows : 1, &random);
   lay(&one->test, kinds[kind].place);
   one->test.data = DATA_WIDE;
-  one->test.totals = true;
+  one->test.has_totals = true;
   one->ready = check_prepare(&one->run, &one->test, one->plans.host);
 }
 

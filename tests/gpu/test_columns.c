@@ -241,6 +241,21 @@ static void two_columns(const rs_rows *rows, int64_t length, int64_t *stride, in
   }
 }
 
+/* One element a row: dense, or in a run of even strides, as pairs have them, or anywhere. */
+static void strides_of_rows(const rs_rows *rows, int64_t *stride, bool repeats) {
+  bool dense = once_in(2), even = once_in(2);
+  int64_t next = 1;
+  for (int d = rows->rank - 1; d >= 0; d--) {
+    stride[d] = next;
+    next *= rows->shape[d];
+    if (dense)
+      continue;
+    next += even ? next % 2 + 2 * any(3) : any(5);
+    if (!even && once_in(4))
+      stride[d] = repeats ? 0 : -stride[d];
+  }
+}
+
 /* Half of the runs have a workspace of their own, with no byte more than they need; the others one after another. */
 static void launch(const kernel *k, const rs_rows *rows, const void *cut, const rs_column_need *need) {
   CUdeviceptr workspace = k->workspace, own = 0;
@@ -270,8 +285,10 @@ static void differ(const kernel *k, const rs_rows *rows, const rs_columns_launch
     exit(1);
   printf("FAIL %s\n  %s at byte %lld; shape", k->name, what, (long long)at);
   for (int d = 0; d < rows->rank; d++)
-    printf(" %lld(in %lld out %lld mask %lld)", (long long)rows->shape[d], (long long)rows->array[RS_IN].stride[d],
-           (long long)rows->array[RS_OUT].stride[d], (long long)rows->array[RS_MASK].stride[d]);
+    printf(" %lld(in %lld out %lld mask %lld init %lld totals %lld)", (long long)rows->shape[d],
+           (long long)rows->array[RS_IN].stride[d], (long long)rows->array[RS_OUT].stride[d],
+           (long long)rows->array[RS_MASK].stride[d], (long long)rows->array[RS_INIT].stride[d],
+           (long long)rows->array[RS_TOTALS].stride[d]);
   printf(" steps in %lld out %lld mask %lld; init %d totals %d\n", (long long)rows->array[RS_IN].step,
          (long long)rows->array[RS_OUT].step, (long long)rows->array[RS_MASK].step, rows->array[RS_INIT].data != NULL,
          rows->array[RS_TOTALS].data != NULL);
@@ -394,11 +411,8 @@ static void run(kernel *k, int64_t inner, bool plain) {
     memcpy(host.array[RS_OUT].stride, host.array[RS_IN].stride, sizeof host.array[RS_IN].stride);
     memcpy(host.array[RS_MASK].stride, host.array[RS_IN].stride, sizeof host.array[RS_IN].stride);
   }
-  int64_t number = 1;
-  for (int d = host.rank - 1; d >= 0; d--) {
-    host.array[RS_INIT].stride[d] = host.array[RS_TOTALS].stride[d] = number;
-    number *= host.shape[d];
-  }
+  strides_of_rows(&host, host.array[RS_INIT].stride, true);
+  strides_of_rows(&host, host.array[RS_TOTALS].stride, false);
   area in, out, mask, init, totals;
   int place = unit > 1 || once_in(2) || ((pairs || at_once) && !once_in(8)) ? 0 : ANYWHERE,
       row_place = pairs ? 0 : ANYWHERE;
@@ -419,7 +433,7 @@ static void run(kernel *k, int64_t inner, bool plain) {
     area_random(&mask, s->mask_type, true);
     area_up(&mask);
   }
-  bool inits = once_in(3), keeps = once_in(3);
+  bool inits = once_in(2), keeps = once_in(2);
   int acc = (int)rowscan_type_bytes(s->acc_type);
   area_make(&init, &host, host.array[RS_INIT].stride, 0, 1, acc, once_in(8) ? ANYWHERE : row_place, false);
   area_make(&totals, &host, host.array[RS_TOTALS].stride, 0, 1, acc, once_in(8) ? ANYWHERE : row_place, true);

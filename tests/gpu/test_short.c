@@ -244,9 +244,13 @@ static void run(const shape_kernel *k, variant v) {
     send(&mask);
     rows.array[RS_MASK].data = mask.host + mask.lead;
   }
-  /* per-row values lie two apart, last dimension first */
-  int64_t inner = spec->row_rank == 2 ? 3 : 1, outer = v.count / inner;
-  size_t kept = (size_t)(2 * v.count);
+  /* initial values lie two apart, last dimension first, or are those of several rows; totals lie three apart */
+  int64_t inner = spec->row_rank == 2 ? 3 : 1, outer = v.count / inner, row_strides[RS_ARRAYS][2] = {{0}};
+  size_t kept = (size_t)(3 * v.count);
+  row_strides[RS_INIT][0] = 2;
+  row_strides[RS_INIT][1] = random_one_in(&source_of_data, 4) ? 0 : 2 * outer;
+  row_strides[RS_TOTALS][0] = 3 * inner;
+  row_strides[RS_TOTALS][1] = 3;
   if (v.init) {
     init = array_of(kept, spec->acc_type, 0);
     data_elements(init.host + init.lead, spec->acc_type, spec->op, kind, (int64_t)kept, length, &source_of_data);
@@ -263,7 +267,8 @@ static void run(const shape_kernel *k, variant v) {
     rows.shape[d] = last && rows.rank == 2 ? inner : outer;
     rows.array[RS_IN].stride[d] = rows.array[RS_OUT].stride[d] = rows.array[RS_MASK].stride[d] =
         last ? length : inner * length;
-    rows.array[RS_INIT].stride[d] = rows.array[RS_TOTALS].stride[d] = last && rows.rank == 2 ? 2 * outer : 2;
+    rows.array[RS_INIT].stride[d] = row_strides[RS_INIT][d];
+    rows.array[RS_TOTALS].stride[d] = row_strides[RS_TOTALS][d];
   }
   rs_packed args;
   rs_pack(&args, &rows, spec->flags);
