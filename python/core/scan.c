@@ -38,14 +38,11 @@ static bool mask_fits(const rp_call *call, const rp_views *v, bool decides) {
           (call->mask_mode == ROWSCAN_MASK_SELECT || !decides || v->x.type != ROWSCAN_BOOL));
 }
 
-/* Totals are written: none is repeated. Beside initial values they have the same strides. */
-static bool totals_fit(rp_views *v, long dim) {
+/* Totals are written: none is repeated. */
+static bool totals_fit(const rp_views *v) {
   for (int d = 0; v->totals.type && !rp_view_is_empty(&v->totals) && d < v->x.rank; d++)
-    if (v->totals.shape[d] > 1 &&
-        (!v->totals.strides[d] || (v->init.type && d != dim && v->init.strides[d] != v->totals.strides[d])))
+    if (v->totals.shape[d] > 1 && !v->totals.strides[d])
       return false;
-  if (v->totals.type && v->init.type)
-    v->init.strides = v->totals.strides;
   return true;
 }
 
@@ -60,7 +57,7 @@ bool rp_fit(rp_views *v, rp_call *call, rowscan_type unsigned_sum) {
   if (call->out_type && is_floating(v->x.type) && !is_floating(call->out_type)) /* elements are converted first */
     return false;
   return fit(&v->mask, &v->x, call->dim, false) && fit(&v->init, &v->x, call->dim, true) &&
-         fit(&v->totals, &v->x, call->dim, true) && mask_fits(call, v, decides) && totals_fit(v, call->dim);
+         fit(&v->totals, &v->x, call->dim, true) && mask_fits(call, v, decides) && totals_fit(v);
 }
 
 bool rp_fit_out(rp_views *v, const rp_call *call) {

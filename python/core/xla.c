@@ -173,8 +173,8 @@ typedef struct call {
 } call;
 
 /*
- * Arguments: x, a mask, initial values, which broadcast to x's shape; results: y, totals, beside which there are
- * initial values of all rows. All are dense. Attributes are as rowscan/_jax.py gives them.
+ * Arguments: x, a mask, initial values, which broadcast to x's shape; results: y, totals. All are dense. Attributes are
+ * as rowscan/_jax.py gives them.
  */
 static void fill(call *c, const xla_frame *frame) {
   rowscan_problem *problem = &c->problem;
@@ -197,8 +197,7 @@ static void fill(call *c, const xla_frame *frame) {
   }
   if (has & HAS_INIT) {
     problem->init = input_of(frame->args.at[next]);
-    if (!(has & HAS_TOTALS))
-      problem->init.strides = strides_beside(x, frame->args.at[next], c->init_strides);
+    problem->init.strides = strides_beside(x, frame->args.at[next], c->init_strides);
   }
   if (has & HAS_TOTALS)
     problem->totals = (rowscan_output){.data = frame->results.at[1]->data, .type = type_of(frame->results.at[1]->type)};

@@ -118,9 +118,6 @@ class Library:
     def expand(self, x, shape):
         return self.xp.broadcast_to(x, shape)
 
-    def contiguous(self, x):
-        return self.xp.ascontiguousarray(x)
-
     def empty(self, shape, number, like):
         return self.xp.empty(shape, self.dtypes[number])
 
@@ -159,8 +156,6 @@ class Library:
         s.mask = self.settled_mask(x, kind, mask, mask_mode) if mask is not None else None
         s.init = self.settled_init(x, wide, init, self.rows_shape(x, s.dim)) if init is not None else None
         s.totals = wide if totals else None
-        if totals and init is not None:  # the library has them lie alike
-            s.init = self.contiguous(s.init)
         return s
 
     def accumulator_number(self, acc):

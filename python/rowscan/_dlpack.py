@@ -121,14 +121,6 @@ class _View:
             _synchronize(stream, device)
 
 
-class _Number:
-    """An initial value before it is known how many rows there are."""
-    shape = ()
-
-    def __init__(self, value, number, like):
-        self.value, self.dtype, self.like, self.device = value, _Type(number), like, like.device
-
-
 class _Others(Library):
 
     def __init__(self):
@@ -173,7 +165,8 @@ class _Others(Library):
             return view
         if number is None or not isinstance(value, (int, float)):
             raise TypeError(f"mask or init is a {type(value).__qualname__}, not an array")
-        return _Number(value, number, like)
+        namespace = self.namespace(like, "init is a number")  # which has to lie somewhere
+        return _View(namespace.full((1,) * like.ndim, value, **self.made(namespace, number, like)), "init")
 
     def settled_mask(self, x, kind, mask, mode):
         if mask.dtype not in FACTORS and mask.dtype != kind:
@@ -181,14 +174,7 @@ class _Others(Library):
         return self.broadcast(mask, "mask", x.shape)
 
     def expand(self, x, shape):
-        """The library repeats what broadcasts where it lies; a number has to lie somewhere."""
-        if isinstance(x, _Number):
-            namespace = self.namespace(x.like, "init is a number")
-            return _View(namespace.full(shape, x.value, **self.made(namespace, x.dtype, x.like)), "init")
-        return x
-
-    def contiguous(self, x):
-        return x
+        return x  # the library repeats elements where they lie
 
     def is_array(self, x):
         return isinstance(x, _View)
@@ -255,8 +241,7 @@ class _Others(Library):
         return done
 
     def refusal(self, s):
-        return ("with totals, init has to lie as they do: dense, one value a row" if s.totals and s.init else
-                f"x can't be scanned as it lies in memory: {type(s.x.array).__qualname__} of {s.x.dtype}")
+        return f"x can't be scanned as it lies in memory: {type(s.x.array).__qualname__} of {s.x.dtype}"
 
     def prepare(self, s):
         """Of a scan that another library's module has settled."""

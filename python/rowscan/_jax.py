@@ -124,8 +124,6 @@ def _batch(given, at, **params):
         return array.reshape(array.shape[:1] + (1,) * (x.ndim - array.ndim) + array.shape[1:])
 
     mask, init = beside(mask, mask_at), beside(init, init_at)
-    if init is not None and params["totals"]:  # the library has them lie alike
-        init = jnp.broadcast_to(init, _rows(x.shape, dim)[0])
     results = _scan_p.bind(*(a for a in (x, mask, init) if a is not None), **params)
     return results, [0] * len(results)
 
@@ -276,9 +274,6 @@ class _Jax(Library):
     def expand(self, x, shape):
         return x  # the library repeats elements where they lie
 
-    def contiguous(self, x):
-        return x
-
     def checked_out(self, x, s, out, wanted):
         if out is not None:
             raise TypeError("out is given, and JAX's arrays are never written")
@@ -297,8 +292,6 @@ class _Jax(Library):
             raise ValueError(f"totals are of the accumulator's type, {NAMES[s.totals]}, which JAX has with "
                              "jax_enable_x64 only")
         dim = s.dim - s.x.ndim
-        if s.totals and s.init is not None:  # the library has them lie alike
-            s.init = jnp.broadcast_to(s.init, _rows(s.x.shape, dim)[0])
         results = _bind(s.x, s.mask, s.init, op=s.op, flags=s.flags, dim=dim, mask_mode=s.mask_mode, number=s.number,
                         acc=s.acc, totals=s.totals or 0)
         return tuple(results) if s.totals else results[0]

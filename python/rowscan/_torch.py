@@ -60,9 +60,6 @@ class _Torch(Library):
     def expand(self, x, shape):
         return x.expand(shape)
 
-    def contiguous(self, x):
-        return x.contiguous()
-
     def empty(self, shape, number, like):
         return torch.empty(shape, dtype=self.dtypes[number], device=like.device)
 

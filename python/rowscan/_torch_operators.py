@@ -174,11 +174,7 @@ X, MASK, INIT = 0, 7, 8
 
 
 def _alone(*args):
-    if not args[-1]:
-        return op_scan_alone(*args[:-1])
-    if args[INIT] is not None:  # the library wants the strides of initial values and totals to be equal
-        args = (*args[:INIT], args[INIT].contiguous(), args[-1])
-    return op_totals_alone(*args)
+    return op_totals_alone(*args) if args[-1] else op_scan_alone(*args[:-1])
 
 
 def _sum(x, dim, flags, out_type, acc, mask_mode=0, mask=None, init=None, totals_type=0):

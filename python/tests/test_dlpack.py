@@ -230,6 +230,16 @@ def test_numpys_arrays_behind_dlpack():
     np.testing.assert_array_equal(out, [[1, 1, 1], [0, 1, 2]])
 
 
+def test_initial_values_lie_as_they_like(strict):
+    """With totals, too, which are new arrays."""
+    x, memory = strict.asarray(np.arange(6.0).reshape(2, 3)), np.arange(20.0).reshape(4, 5)
+    for init in (memory[::2, 1:2], memory[:1, 3:1:-1].T, memory[:1, :1]):
+        y, totals = rowscan.cumsum(x, 1, init=Producer(init), totals=True)
+        want, want_totals = order.scan(np.from_dlpack(x), 1, init=init)
+        order.assert_bits(np.from_dlpack(y), want)
+        order.assert_bits(np.from_dlpack(totals), want_totals)
+
+
 @pytest.fixture
 def strict():
     return pytest.importorskip("array_api_strict")

@@ -113,6 +113,9 @@ def test_masks_and_initial_values():
         np.testing.assert_allclose(rowscan.cumsum(x, 1, init=init), jnp.cumsum(x, 1) + init, rtol=1e-5, atol=1e-5)
         y, totals = rowscan.cumsum(x, 1, init=init, totals=True)
         np.testing.assert_allclose(totals, y[:, -1], rtol=1e-6)
+        np.testing.assert_array_equal(y, rowscan.cumsum(x, 1, init=init))
+        lowered = str(jax.make_jaxpr(lambda x, init: rowscan.cumsum(x, 1, init=init, totals=True))(x, init))
+        assert "broadcast" not in lowered  # repeated where they lie
     np.testing.assert_array_equal(rowscan.cumsum(x, 1, mask=np.ones(6, bool)), rowscan.cumsum(x, 1))
 
 

@@ -192,6 +192,36 @@ def test_in_place(device):
         assert same_bits(y, rowscan.cumsum(x, dim, reverse=True)) and y._version > version
 
 
+@on_devices
+def test_initial_values_and_totals_lie_as_they_like(device):
+    """Each in its own way, and out in another: nothing is copied."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+    asked = set()
+
+    class Asked(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            asked.add(function.overloadpacket.__name__)
+            return function(*args, **kwargs or {})
+
+    x = torch.arange(60., device=device).reshape(3, 4, 5)
+    memory = torch.arange(100., device=device).reshape(10, 10)
+    spread = torch.full((6, 10), -1., device=device)
+    for init in (memory[:5, :3].t(), memory[::2, 1::3][:, :3].t(), memory[0, :5].expand(3, 5),
+                 memory[1, :1].expand(3, 5)):
+        want, given = torch.cumsum(x, 1) + init[:, None], init[:, None]
+        with Asked():
+            y, totals = rowscan.cumsum(x, 1, init=given, totals=True)
+        assert torch.equal(y, want) and torch.equal(totals, want[:, -1])
+        out, totals = torch.empty(5, 4, 3, device=device).permute(2, 1, 0), spread[::2, ::2]
+        torch.ops.rowscan.scan_out(x, 1, 0, 0, 0, 0, 0, None, given, out=out, totals=totals[:, None])
+        assert torch.equal(out, want) and torch.equal(totals, want[:, -1])
+        assert (spread[1::2] == -1).all() and (spread[:, 1::2] == -1).all()
+    assert not asked & {"clone", "contiguous", "copy_", "_to_copy"}, asked
+    for totals in (memory[:1, :1].expand(3, 5)[:, None], memory[:3, :1].expand(3, 5)[:, None]):  # written twice
+        with pytest.raises((RuntimeError, TypeError, ValueError)):
+            torch.ops.rowscan.scan_out(x, 1, out=torch.empty_like(x), totals=totals)
+
+
 def test_out_of_another_type():
     x = torch.arange(6.).reshape(2, 3)
     for dtype in FLOATING:

@@ -221,10 +221,6 @@ def asarray(values, dtype=None):
     return x
 
 
-def ascontiguousarray(x):
-    return x if x.strides == np.empty(x.shape, x.dtype).strides else asarray(np.ascontiguousarray(x.get()))
-
-
 def asnumpy(x):
     return x.get()
 
