@@ -3,7 +3,7 @@
 #pragma once
 #include "device.cuh"
 
-// Three dimensions, the last of the output's smallest stride; all in words. Filled by src/tools/copier.c.
+// Three dimensions, the last of the output's smallest stride; all in words. Filled by src/measure/copier.c.
 struct Box {
   const void *in;
   void *out;

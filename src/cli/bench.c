@@ -8,12 +8,12 @@
 
 #include "cells.h"
 #include "commands.h"
+#include "measure/measure.h"
 #include "options.h"
 #include "output.h"
 #include "random_cells.h"
 #include "say.h"
 #include "session.h"
-#include "spec/developer.h"
 
 enum { HOST_ELEMENTS = 1 << 24, GIVEN_MOST = 64, RANDOM_MOST = 100000, BENCH_CSV_MAX = 1024, WORST = 10 };
 
@@ -23,7 +23,7 @@ typedef struct bench_line {
   char label[4 * CELL_TEXT_MAX]; /* "short: 65536 x 512 inclusive f32": what --filter looks at */
   const char *variant, *group;
   cell_target target; /* its ratio is 0 where there is none */
-  rowscan_timing timing;
+  rs_timing timing;
   double gbs;
   double peak;          /* percent of the GPU's memory; 0 if that is not known */
   double ratio, kernel; /* the time of memcpy, and of the copy kernel (0: none), to the scan's */
@@ -154,7 +154,7 @@ static void name_line(bench_line *line, const bench_cell *cell, unsigned variant
 
 /* Figures, from the timing. peak_gbs: of the GPU's memory, 0 if it is not known. */
 static void judge(bench_line *line, double peak_gbs) {
-  const rowscan_timing *timing = &line->timing;
+  const rs_timing *timing = &line->timing;
   bool timed = timing->scan_ms > 0;
   line->gbs = timed ? 1e-6 * (double)timing->bytes / timing->scan_ms : 0;
   line->peak = peak_gbs > 0 ? 100 * line->gbs / peak_gbs : 0;
@@ -228,7 +228,7 @@ static size_t csv_line(char text[BENCH_CSV_MAX], const char *suite, const bench_
         text, BENCH_CSV_MAX, "%s\n",
         "suite,group,shape,view,outer,length,inner,variant,type,regime,geometry,scan_ms,copy_ms,kernel_ms,"
         "bytes,gbs,peak_percent,ratio,kernel_ratio,target,yardstick,reached,replayed,checked,wrong");
-  const rowscan_timing *timing = &line->timing;
+  const rs_timing *timing = &line->timing;
   char kernel_ms[16], peak[16], kernel[16], target[16];
   exact(kernel_ms, timing->kernel_ms);
   exact(peak, line->peak);
@@ -306,8 +306,7 @@ static int measure(bench_job *job, bench_line *line, unsigned variant) {
     rows.args.length = spec.length;
     spec.length = ROWSCAN_ANY_LENGTH;
   }
-  line->timing = (rowscan_timing)ROWSCAN_INFO(rowscan_timing);
-  rowscan_status status = rowscan_measure(job->context, &spec, &rows.args, job->repeat, &line->timing);
+  rowscan_status status = rs_measure(job->context, &spec, &rows.args, job->repeat, &line->timing);
   if (status == ROWSCAN_OUT_OF_MEMORY)
     return skip(job, line);
   if (status != ROWSCAN_OK)

@@ -1,10 +1,10 @@
 /*
- * group_issue.c - the shapes that are benchmarked: made smaller and compared whole, and as they are by rowscan_measure
+ * group_issue.c - the shapes that are benchmarked: made smaller and compared whole, and as they are by rs_measure
  * SPDX-License-Identifier: MIT
  */
 #include "check.h"
 #include "cli/cells.h"
-#include "spec/developer.h"
+#include "measure/measure.h"
 
 /* ---- smaller ----------------------------------------------------------------------------------------------------- */
 
@@ -70,11 +70,11 @@ void group_issue(void) {
 static void measure_cell(const bench_cell *cell, unsigned variant) {
   rowscan_spec spec = cell_spec(cell, variant);
   cell_rows rows;
-  rowscan_timing timing = ROWSCAN_INFO(rowscan_timing);
+  rs_timing timing;
   char shape[CELL_TEXT_MAX];
   cell_shape(shape, cell);
   cell_rows_of(&rows, cell);
-  rowscan_status status = rowscan_measure(suite.gpu, &spec, &rows.args, 1, &timing);
+  rowscan_status status = rs_measure(suite.gpu, &spec, &rows.args, 1, &timing);
   if (status == ROWSCAN_OUT_OF_MEMORY)
     suite_skip(shape);
   else if (!suite_ok(status, shape))

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "check.h"
-#include "spec/developer.h"
+#include "measure/measure.h"
 
 static rowscan_spec spec_of(rowscan_regime regime, int64_t length) {
   rowscan_spec spec = {.size = sizeof spec, .regime = regime, .length = length};
@@ -129,7 +129,7 @@ enum { BESIDE = 5000 }; /* elements */
 static void *come_and_go(void *argument) {
   suite_plans *plans = argument;
   rowscan_spec rows = {.size = sizeof rows, .length = BESIDE};
-  rowscan_timing timing = {.size = sizeof timing};
+  rs_timing timing;
   rowscan_args args = {.size = sizeof args, .rows = 1};
   int64_t shape[] = {BESIDE};
   float *in = calloc(BESIDE, sizeof *in), *out = calloc(BESIDE, sizeof *out);
@@ -141,7 +141,7 @@ static void *come_and_go(void *argument) {
                                          ROWSCAN_PROBLEM(.rank = 1, .shape = shape, .input = {in}, .output = {out}))
                      : ROWSCAN_OUT_OF_MEMORY,
            "rowscan_scan_host while others capture");
-  suite_ok(rowscan_measure(suite.gpu, &rows, &args, 1, &timing), "rowscan_measure while others capture");
+  suite_ok(rs_measure(suite.gpu, &rows, &args, 1, &timing), "rs_measure while others capture");
   free(in);
   free(out);
   return NULL;

@@ -16,8 +16,8 @@
 
 #include "../simt/simt.h"
 #include "../support/lot.h"
+#include "measure/measure.h"
 #include "rowscan.h"
-#include "spec/developer.h"
 
 /* ---- the allocator ------------------------------------------------------------------------------------------------
  * The nth allocation of this process fails. A sanitizer has an allocator of its own, which stays. */
@@ -194,8 +194,8 @@ static void scenario(void) {
   }
   scan_hosts(context);
   scan_device(context);
-  rowscan_timing timing = ROWSCAN_INFO(rowscan_timing);
-  if (CALL(rowscan_measure(context, ROWSCAN_SPEC(.length = 3), ROWSCAN_ARGS(.rows = 4), 2, &timing)) && timing.wrong)
+  rs_timing timing;
+  if (CALL(rs_measure(context, ROWSCAN_SPEC(.length = 3), ROWSCAN_ARGS(.rows = 4), 2, &timing)) && timing.wrong)
     complain("a measurement said OK and was wrong");
   armed = 1; /* freeing may need no memory */
   rowscan_close(context);

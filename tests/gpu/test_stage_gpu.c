@@ -20,8 +20,8 @@
 #include "../support/quick.h"
 #include "../support/run_tests.h"
 #include "../support/stage_case.h"
+#include "measure/meter.h"
 #include "run/context.h"
-#include "tools/meter.h"
 
 static uint64_t seed = 1;
 

@@ -32,16 +32,8 @@ except ImportError:
     print("SKIP: no NumPy")
     sys.exit(77)
 
-
-
-def what_libtool_starts(command):
-    """The program that libtool's script starts and where its library is; the script takes three times as long as it."""
-    libraries = os.path.join(os.path.dirname(os.path.abspath(command)), ".libs")
-    program = os.path.join(libraries, os.path.basename(command))
-    return (program, libraries) if os.access(program, os.X_OK) else (command, "")
-
-
-ROWSCAN, LIBRARIES = what_libtool_starts(os.environ.get("ROWSCAN", "rowscan"))
+ROWSCAN = os.environ.get("ROWSCAN", "rowscan")
+LIBRARIES = os.path.join(os.path.dirname(os.path.abspath(ROWSCAN)), ".libs")
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 QUICK = os.environ.get("RS_QUICK", "") not in ("", "0")
 
@@ -67,8 +59,6 @@ class Case(unittest.TestCase):
         self.env["ROWSCAN_CACHE_DIR"] = self.path("cache")
         self.env["ROWSCAN_CACHE_PACKS"] = "off"
         self.env["LC_ALL"] = "C"
-        if LIBRARIES:
-            self.search_first(LIBRARIES)
         # A mapped file that became shorter is for the command to tell, not for a sanitizer.
         self.env["ASAN_OPTIONS"] = self.env.get("ASAN_OPTIONS", "") + ":handle_sigbus=0"
         self.random = np.random.default_rng(1)

@@ -30,6 +30,11 @@ command=$(installed bin/rowscan)
 pc=$(installed pkgconfig/rowscan.pc)
 libdir=$(dirname "$(dirname "$pc")")
 
+# The installed command, which has the library inside.
+"$command" --version >"$work/version" || fail "$command --version failed"
+grep -qF "$VERSION" "$work/version" || fail "rowscan --version says $(cat "$work/version")"
+"${READELF:-readelf}" -d "$command" | grep -q librowscan && fail "$command needs librowscan.so"
+
 # What was installed lies elsewhere than where it was to be, and rowscan.pc finds it there.
 PKG_CONFIG_LIBDIR=$(dirname "$pc")
 PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1
@@ -38,10 +43,6 @@ LD_LIBRARY_PATH=$libdir${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 unset PKG_CONFIG_SYSROOT_DIR || true
 export PKG_CONFIG_LIBDIR PKG_CONFIG_ALLOW_SYSTEM_CFLAGS PKG_CONFIG_ALLOW_SYSTEM_LIBS LD_LIBRARY_PATH
 [ "$("${PKG_CONFIG:-pkg-config}" --modversion rowscan)" = "$VERSION" ] || fail "rowscan.pc has another version"
-
-# The installed command.
-"$command" --version >"$work/version" || fail "$command --version failed"
-grep -qF "$VERSION" "$work/version" || fail "rowscan --version says $(cat "$work/version")"
 
 # Builds and runs the program $1 by pkg-config and what follows $1.
 try() {

@@ -8,9 +8,9 @@
 #include "../support/cache_help.h"
 
 #include "../support/fake_nvrtc.h"
+#include "measure/copier.h"
 #include "run/context.h"
 #include "run/plan.h"
-#include "tools/copier.h"
 
 /* ---- the driver -------------------------------------------------------------------------------------------------- */
 

@@ -1,11 +1,11 @@
 /*
- * measure_sets.h - the arrays that are measured on: sets of an input, a mask and an output, and what copies write to
+ * sets.h - the arrays that are measured on: sets of an input, a mask and an output, and what copies write to
  * SPDX-License-Identifier: MIT
  *
  * Runs take one set after another, and there are so many that a set is out of the cache when its turn comes again.
  */
-#ifndef RS_MEASURE_SETS_H
-#define RS_MEASURE_SETS_H
+#ifndef RS_SETS_H
+#define RS_SETS_H
 
 #include "copier.h"
 #include "meter.h"

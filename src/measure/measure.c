@@ -2,22 +2,21 @@
  * measure.c - times a spec against copies of the same bytes, and checks what it times
  * SPDX-License-Identifier: MIT
  */
+#include "measure.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cancel.h"
 #include "base/ints.h"
-#include "base/sized.h"
 #include "base/status.h"
 #include "copier.h"
 #include "family/family.h"
 #include "host/host.h"
-#include "measure_sets.h"
 #include "meter.h"
 #include "run/plan.h"
 #include "sample.h"
-#include "spec/developer.h"
+#include "sets.h"
 
 enum {
   BATCH_US = 200,         /* between two readings of the clock at least: far more than it resolves */
@@ -200,7 +199,7 @@ static rowscan_status interleave(measuring *job, int repeat) {
   return status;
 }
 
-static rowscan_status time_all(measuring *job, int repeat, rowscan_timing *timing) {
+static rowscan_status time_all(measuring *job, int repeat, rs_timing *timing) {
   double milliseconds = 0;
   rowscan_status status = warm_all_up(job, &milliseconds);
   if (status)
@@ -336,7 +335,7 @@ static rowscan_status read_excerpt(const rs_sets *sets, const excerpt *piece, in
 }
 
 /* What the host engine leaves alone is as the GPU has it, and does not differ. */
-static void compare(const rs_sets *sets, excerpt *piece, rs_host *host, rowscan_timing *timing) {
+static void compare(const rs_sets *sets, excerpt *piece, rs_host *host, rs_timing *timing) {
   const image *out = &piece->image[OUT], *expected = &piece->image[EXPECTED];
   rowscan_spec spec = *sets->spec;
   spec.length = piece->part;
@@ -355,7 +354,7 @@ static void compare(const rs_sets *sets, excerpt *piece, rs_host *host, rowscan_
  * `written` sets in turn; of a row that is very long, the elements that the scan takes first. Fills timing's `wrong`
  * and `checked`.
  */
-static rowscan_status check_scan(const rs_sets *sets, int64_t written, rs_host *host, rowscan_timing *timing) {
+static rowscan_status check_scan(const rs_sets *sets, int64_t written, rs_host *host, rs_timing *timing) {
   if (!sets->elements)
     return ROWSCAN_OK;
   excerpt piece = {0};
@@ -437,14 +436,14 @@ static rowscan_status check_copy(const rs_sets *sets, const rs_copier *copier) {
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 
-static rowscan_status check(const measuring *job, rowscan_timing *timing) {
+static rowscan_status check(const measuring *job, rs_timing *timing) {
   const task *scan = &job->task[SCAN];
   bool all = scan->replay.graph || scan->turn >= job->sets.count;
   rowscan_status status = check_scan(&job->sets, all ? job->sets.count : scan->turn, job->context->host, timing);
   return !status && job->kernel ? check_copy(&job->sets, &job->copier) : status;
 }
 
-static void describe(const measuring *job, rowscan_timing *timing) {
+static void describe(const measuring *job, rs_timing *timing) {
   timing->bytes = (int64_t)job->sets.bytes;
   timing->replayed = job->task[SCAN].replay.graph != NULL;
   if (!job->meter.device) {
@@ -495,17 +494,20 @@ static void clean_up(measuring *job) {
   rs_meter_close(&job->meter);
 }
 
-static rowscan_status measure(rowscan_context *context, const rowscan_spec *planned, const rowscan_args *args,
-                              int repeat, rowscan_timing *timing) {
-  rowscan_spec own;
-  const rowscan_spec *spec = planned;
+rowscan_status rs_measure(rowscan_context *context, const rowscan_spec *given, const rowscan_args *args, int repeat,
+                          rs_timing *timing) {
+  rowscan_spec planned, own;
+  const rowscan_spec *spec = &planned;
   measuring job = {.context = context};
   job.task[SCAN] = (task){.job = &job, .queue = queue_scan};
   job.task[COPY] = (task){.job = &job, .queue = queue_copy};
   job.task[KERNEL] = (task){.job = &job, .queue = queue_kernel};
-  rowscan_status status = rs_spec_of_run(&spec, &own, args);
+  *timing = (rs_timing){0};
+  rowscan_status status = rs_spec_read(&planned, given);
   if (!status)
-    status = prepare(&job, planned, spec, args);
+    status = rs_spec_of_run(&spec, &own, args);
+  if (!status)
+    status = prepare(&job, &planned, spec, args);
   if (!status)
     status = time_all(&job, repeat, timing);
   if (!status)
@@ -513,25 +515,5 @@ static rowscan_status measure(rowscan_context *context, const rowscan_spec *plan
   if (!status)
     describe(&job, timing);
   clean_up(&job);
-  return status;
-}
-
-rowscan_status rowscan_measure(rowscan_context *context, const rowscan_spec *spec, const rowscan_args *args, int repeat,
-                               rowscan_timing *timing) {
-  RS_UNCANCELLED;
-  if (repeat < 0)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'repeat': %d is negative", repeat);
-  rowscan_spec complete;
-  rowscan_args given;
-  rowscan_timing found = {.size = sizeof found};
-  rowscan_status status = rs_sized_check(timing, "timing", "ROWSCAN_INFO");
-  if (!status)
-    status = rs_spec_read(&complete, spec);
-  if (!status)
-    status = rs_sized_read(&given, sizeof given, args, "args", "ROWSCAN_ARGS");
-  if (!status)
-    status = measure(context, &complete, &given, repeat, &found);
-  if (!status)
-    rs_sized_write(timing, &found, sizeof found);
   return status;
 }

@@ -1,8 +1,8 @@
 /*
- * measure_sets.c - the arrays that are measured on
+ * sets.c - the arrays that are measured on
  * SPDX-License-Identifier: MIT
  */
-#include "measure_sets.h"
+#include "sets.h"
 
 #include <stdlib.h>
 

@@ -1,0 +1,36 @@
+/*
+ * measure.h - times a spec against copies of the same bytes, and checks what it times
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef RS_MEASURE_H
+#define RS_MEASURE_H
+
+#include <stdbool.h>
+
+#include "rowscan.h"
+
+typedef struct rs_timing {
+  double scan_ms;   /* this and the next two: of one scan or copy, medians over interleaved repetitions */
+  double copy_ms;   /* the engine's own copy (cuMemcpyDtoDAsync, memcpy) of as many bytes as the scan reads and writes,
+                       half each */
+  double kernel_ms; /* a plain copy kernel of the same access: from the input's strides to the output's; of dense
+                       arrays, of as many bytes as copy_ms. 0 where there is none: on the host, and where strides come
+                       with a mask, or with elements of two sizes */
+  int64_t bytes;    /* that the scan must read and write */
+  int64_t wrong;    /* elements whose bits differ from the host engine's; checked on a sample of rows */
+  int64_t checked;  /* elements compared */
+  bool replayed;    /* scans were replayed from a CUDA graph, so that no launch of the host is in their time */
+  rowscan_regime regime;
+  char geometry[160];
+} rs_timing;
+
+/*
+ * Times a spec on random numbers in memory of its own. args says how many rows there are and how they lie, as for
+ * rowscan_plan_run (rows, row_shape and strides); its pointers are not used. Buffers rotate when they would fit in the
+ * GPU's L2 cache. repeat: repetitions, 0 for a sensible number. Errors: those of plan_create and plan_run; BAD_ARGUMENT
+ * without rows.
+ */
+rowscan_status rs_measure(rowscan_context *context, const rowscan_spec *spec, const rowscan_args *args, int repeat,
+                          rs_timing *timing);
+
+#endif
