@@ -1,7 +1,7 @@
 // arrays.h - the arrays of a run, and the head of what a kernel is told of them
 // SPDX-License-Identifier: MIT
 //
-// In C and in CUDA C++: src/spec/ has the same arrays, and src/family/packed.h hands them to kernels in one loop.
+// In C and in CUDA C++: src/spec/ has the same arrays, and src/gpu/packed.h hands them to kernels in one loop.
 #ifndef RS_ARRAYS_H
 #define RS_ARRAYS_H
 

@@ -2,11 +2,10 @@
  * emit.c - (spec, geometry) to a source that names templates of kernels/
  * SPDX-License-Identifier: MIT
  */
-#include "emit.h"
-
 #include "family.h"
 #include "spec/developer.h"
 #include "spec/types.h"
+#include "tune.h"
 
 /* `bool` is a word of the language. */
 static const char *element_type(rowscan_type type) {

@@ -30,9 +30,6 @@ typedef struct rs_family {
 /* By template. */
 extern const rs_family rs_families[RS_TEMPLATES];
 
-/* "ring threads=512 warps=16 ...": for people. */
-void rs_shape_text(const rs_shape *shape, rs_text *text);
-
 /* The call of a shape's template. aligned: whether it is for rows on multiples of 16 bytes, where a template is both.
  */
 void rs_family_call(const rs_shape *shape, bool aligned, rs_text *source);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/ints.h"
+#include "base/text.h"
 #include "kernels/cuts.h"
 
 /* The template of kernels/ that a kernel instantiates. */
@@ -68,6 +69,9 @@ typedef struct rs_shape {
   int ahead;              /* wide, askew: tiles from one to the one whose elements it asks L2 for; 0: none */
   int ahead_strips;       /* askew: ask where there are no more strips, and many tiles of one outer; 0: always */
 } rs_shape;
+
+/* "ring threads=512 warps=16 ...": for people. */
+void rs_shape_text(const rs_shape *shape, rs_text *text);
 
 /* Elements of a tile of a template that has tiles. */
 static inline int64_t rs_tile(const rs_shape *shape) {

@@ -1,5 +1,5 @@
 /*
- * tune.h - (spec, architecture) to kernels and their shapes: a pure function of what was measured
+ * tune.h - (spec, architecture) to kernels, their shapes and their sources: a pure function of what was measured
  * SPDX-License-Identifier: MIT
  */
 #ifndef RS_TUNE_H
@@ -66,5 +66,11 @@ int64_t rs_tune_few_blocks(const rs_shape *shape, int multiprocessors);
 
 /* Which kernel it is, and its shape: for the key. */
 void rs_kernel_text(const rs_geometry *geometry, rs_kernel kernel, rs_text *text);
+
+/* The lines of the key of its binary that name the spec and the kernel, one field=value each. */
+void rs_kernel_canonical(const rowscan_spec *spec, const rs_geometry *geometry, rs_kernel kernel, rs_text *text);
+
+/* The source of one kernel, which the geometry has: some 15 lines that name templates of kernels/. */
+void rs_emit(const rowscan_spec *spec, const rs_geometry *geometry, rs_kernel kernel, rs_text *source);
 
 #endif

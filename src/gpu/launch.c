@@ -2,9 +2,8 @@
  * launch.c - a run on the GPU
  * SPDX-License-Identifier: MIT
  */
-#include "launch.h"
-
-#include "family/packed.h"
+#include "packed.h"
+#include "program.h"
 #include "tiers.h"
 
 /* ---- queueing ---------------------------------------------------------------------------------------------------- */

@@ -9,9 +9,6 @@
 
 #include "base/clock.h"
 #include "base/pool.h"
-#include "compile/key.h"
-#include "family/emit.h"
-#include "family/family.h"
 
 static rowscan_status out_of_memory(void) {
   return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for a kernel");

@@ -4,8 +4,6 @@
  */
 #include "program.h"
 
-#include "tuned.h"
-
 /* ---- made ready -------------------------------------------------------------------------------------------------- */
 
 /* What rows of any length need is known when they come: the longest would take hundreds of megabytes. */

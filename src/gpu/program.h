@@ -37,4 +37,20 @@ size_t rs_program_scratch(rs_gpu *gpu, const rowscan_spec *spec, const rs_rows *
 /* A kernel, made ready, with its binary as a whole. */
 rowscan_status rs_program_binary(rs_program *program, rs_kernel kernel, const rs_binary **binary);
 
+/* Queues the rows on a stream. workspace NULL: one of the program's. */
+rowscan_status rs_launch(rs_program *program, const rs_rows *rows, void *workspace, size_t workspace_bytes,
+                         CUstream stream);
+
+/* ---- architectures ----------------------------------------------------------------------------------------------- */
+
+/*
+ * The one whose geometries the kernels of a spec have: `arch`, but where the NVRTC at hand can make only what is made
+ * for an older one. Where nothing can be compiled it is the one whose kernels the cache or a pack has. $ROWSCAN_TUNE
+ * (rs_builder_tune_for) stands in for `arch` if kernels of that one's fit there. The spec is complete.
+ */
+int rs_tuned_arch(rs_builder *builder, const rowscan_spec *spec, int arch);
+
+/* The one that the kernels of a spec are compiled for, where they are to run on `arch`. */
+int rs_compiled_arch(const rowscan_spec *spec, int arch);
+
 #endif

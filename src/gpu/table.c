@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "base/status.h"
-#include "launch.h"
 #include "tiers.h"
 
 /* Recorded after the last run on a stream, and after those on streams that it waited for. */

@@ -7,13 +7,10 @@
  * core, of those who have no compiler or forbid it. And $ROWSCAN_TUNE names another's, which have the same bits: so a
  * GPU tests the geometries of those that are not at hand.
  */
-#include "tuned.h"
-
 #include <stdlib.h>
 #include <string.h>
 
-#include "compile/key.h"
-#include "family/emit.h"
+#include "program.h"
 #include "spec/arch.h"
 
 enum { BULK_COPIES = 90, BEFORE_THEM = 80, SMALL_BEFORE_THEM = 86 };

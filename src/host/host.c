@@ -14,9 +14,9 @@
 #endif
 
 #include "base/ints.h"
+#include "base/processors.h"
 #include "base/status.h"
 #include "ops.h"
-#include "processors.h"
 #include "work.h"
 
 enum {

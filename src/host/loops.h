@@ -5,9 +5,9 @@
  * Included once by each host_<isa>.c, which has chosen the target and defined RS_ISA (the table's name),
  * RS_VECTOR_BYTES and, where the target has it, RS_HAVE_F16C. The simple loops are left to the compiler to vectorise.
  */
-#include "half.h"
 #include "isa.h"
 #include "ops.h"
+#include "spec/half.h"
 
 #define RS_INLINE static inline __attribute__((always_inline))
 
@@ -287,7 +287,7 @@ RS_TYPES(X)
 #undef X
 
 #ifdef RS_HAVE_F16C
-/* The hardware's conversions, which differ from host_half.h in nothing but NaN payloads. */
+/* The hardware's conversions, which differ from half.h in nothing but NaN payloads. */
 static void f16c_load(void *to, const void *from, rs_grid g) {
   for (int64_t l = 0; l < g.lines; l++) {
     float *t = (float *)to + l * g.to;

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "run/context.h"
+#include "run/plan.h"
 
 /* ---- what is copied ---------------------------------------------------------------------------------------------- */
 

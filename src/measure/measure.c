@@ -11,7 +11,7 @@
 #include "base/ints.h"
 #include "base/status.h"
 #include "copier.h"
-#include "family/family.h"
+#include "family/tune.h"
 #include "host/host.h"
 #include "meter.h"
 #include "run/plan.h"

@@ -10,8 +10,8 @@
 
 #include "base/clock.h"
 #include "base/library.h"
+#include "base/processors.h"
 #include "base/status.h"
-#include "host/processors.h"
 
 static const rs_cuda *cuda_of(const rs_meter *meter) {
   return meter->device->cuda;

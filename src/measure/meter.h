@@ -5,7 +5,7 @@
 #ifndef RS_METER_H
 #define RS_METER_H
 
-#include "run/context.h"
+#include "run/plan.h"
 
 typedef struct rs_meter {
   const rs_device *device; /* NULL: the host */

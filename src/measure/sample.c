@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "host/half.h"
+#include "spec/half.h"
 #include "spec/types.h"
 
 /* SplitMix64: any seed will do. */

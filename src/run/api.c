@@ -9,11 +9,9 @@
 
 #include "base/cancel.h"
 #include "base/sized.h"
-#include "family/emit.h"
-#include "gpu/tuned.h"
+#include "family/tune.h"
 #include "plan.h"
 #include "spec/arch.h"
-#include "spec/overlap.h"
 #include "spec/rows.h"
 #include "spec/spec.h"
 

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "base/status.h"
-#include "gpu/launch.h"
 
 /* arch 0: the host engine. */
 static rowscan_plan *open_plan(rowscan_context *context, const rowscan_spec *spec, int arch, bool runnable) {

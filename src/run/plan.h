@@ -31,8 +31,8 @@ static inline bool rs_plan_runs(const rowscan_plan *plan) {
 /* Makes ready what a run of these rows needs, kernel and scratch memory; NULL: what any do. */
 rowscan_status rs_plan_prepare(rowscan_plan *plan, const rs_rows *rows);
 
-/* Runs a plan with the engine of its context. spec: of the run, see rs_spec_of_run; workspace: may be NULL, see
- * launch.h. */
+/* Runs a plan with the engine of its context. spec: of the run, see rs_spec_of_run; workspace: may be NULL, as of
+ * rs_launch. */
 rowscan_status rs_plan_run(rowscan_plan *plan, const rowscan_spec *spec, const rs_rows *rows, void *workspace,
                            size_t workspace_bytes, CUstream stream);
 

@@ -5,7 +5,6 @@
 #include "base/cancel.h"
 #include "context.h"
 #include "plan.h"
-#include "spec/overlap.h"
 #include "stage.h"
 
 /* Rows that are to be scanned. */

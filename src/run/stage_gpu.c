@@ -17,7 +17,6 @@
 
 #include "base/ints.h"
 #include "base/status.h"
-#include "gpu/launch.h"
 #include "host/host.h"
 #include "spec/types.h"
 #include "stage.h"

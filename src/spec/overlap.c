@@ -8,12 +8,11 @@
  * that leave the rest within the reach of the terms after it, and divisible by their greatest common divisor. Where
  * each step exceeds the reach of all smaller ones, as in any view of a dense array, that is one or two values a term.
  */
-#include "overlap.h"
-
 #include <stdlib.h>
 
 #include "base/ints.h"
 #include "base/status.h"
+#include "rows.h"
 #include "types.h"
 
 /* ---- ranges ------------------------------------------------------------------------------------------------------ */

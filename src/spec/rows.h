@@ -98,4 +98,14 @@ static inline int64_t rs_stride_bits(const rs_operand *a, const rs_rows *rows, i
 /* Whether steps, outers and columns of all arrays (mask: of that too) follow one another without a gap. */
 bool rs_rows_one_run(const rs_rows *rows, int64_t length, bool mask);
 
+/*
+ * BAD_ARGUMENT, with the names of both, if an array that is written shares a byte with another or with itself; the
+ * output may be the input, with equal strides and element sizes. Strides decide, and not ranges: arrays that interleave
+ * are two. What takes more than RS_OVERLAP_WORK steps to decide, and what reaches beyond any memory, passes. Most calls
+ * end with a comparison of ranges, after some 10 ns. workspace: NULL if there is none.
+ */
+enum { RS_OVERLAP_WORK = 2000 };
+rowscan_status rs_overlap_check(const rs_rows *rows, const rowscan_spec *spec, const void *workspace,
+                                size_t workspace_bytes);
+
 #endif

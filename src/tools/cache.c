@@ -11,7 +11,7 @@
 #include "base/sized.h"
 #include "base/status.h"
 #include "compile/key.h"
-#include "run/context.h"
+#include "run/plan.h"
 #include "spec/arch.h"
 #include "spec/spec.h"
 

@@ -15,9 +15,8 @@
 #include "base/cancel.h"
 #include "base/status.h"
 #include "compile/key.h"
-#include "family/emit.h"
-#include "gpu/tuned.h"
-#include "run/context.h"
+#include "family/tune.h"
+#include "run/plan.h"
 #include "spec/arch.h"
 
 /* An entry, by its name; of one in a pack, its file. */

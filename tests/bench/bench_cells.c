@@ -14,8 +14,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "host/half.h"
 #include "rowscan.h"
+#include "spec/half.h"
 
 enum { PAGE = 4096, AS_MALLOC = 16, MOST_CELLS = 128 };
 

@@ -20,10 +20,10 @@
 #include "any_op.h"
 #include "compile/compile.h"
 #include "family/columns_parts.h"
-#include "family/emit.h"
 #include "family/family.h"
-#include "family/packed.h"
+#include "family/tune.h"
 #include "gpu/cuda.h"
+#include "gpu/packed.h"
 #include "spec/types.h"
 
 enum { GUARD = 64, POISON = 0xa5, MOST_RANK = 5, WORKSPACE = 1 << 22 };

@@ -24,9 +24,9 @@
 #include "compile/compile.h"
 #include "data.h"
 #include "family/candidates.h"
-#include "family/emit.h"
-#include "family/packed.h"
+#include "family/tune.h"
 #include "gpu/cuda.h"
+#include "gpu/packed.h"
 #include "spec/types.h"
 
 /* ---- the device -------------------------------------------------------------------------------------------------- */

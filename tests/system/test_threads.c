@@ -20,9 +20,9 @@
 
 #include "../support/quick.h"
 #include "../support/run_tests.h"
+#include "base/processors.h"
 #include "base/status.h"
 #include "host/host.h"
-#include "host/processors.h"
 #include "rowscan.h"
 
 enum { N = 1 << 20 };

@@ -13,7 +13,7 @@
 #include "../support/lot.h"
 #include "../support/quick.h"
 #include "../support/run_tests.h"
-#include "family/emit.h"
+#include "family/tune.h"
 #include "spec/arch.h"
 
 static const struct {

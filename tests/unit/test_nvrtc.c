@@ -16,7 +16,6 @@
 #include "compile/build.h"
 #include "compile/compile.h"
 #include "compile/nvrtc.h"
-#include "family/emit.h"
 #include "family/tune.h"
 #include "spec/arch.h"
 

@@ -13,7 +13,6 @@
 
 #include "../support/rows_help.h"
 #include "../support/run_tests.h"
-#include "spec/overlap.h"
 #include "spec/rows.h"
 
 /* A row, by where it starts in each array. */

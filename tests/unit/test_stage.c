@@ -208,7 +208,7 @@ static void is_clean(void) {
 
 static rowscan_context gpu, host;
 
-/* Programs run on the host, in place of those of gpu/program.h and gpu/launch.h: what is tested needs no kernel. */
+/* Programs run on the host, in place of those of gpu/program.h: what is tested needs no kernel. */
 void __wrap_rs_program_open(rs_program *program, rs_gpu *on, const rowscan_spec *spec, int arch, bool runnable);
 void __wrap_rs_program_close(rs_program *program);
 rowscan_status __wrap_rs_tiers_ready(rs_program *program, const rs_rows *rows);

@@ -5,8 +5,8 @@
  * Rounding is to nearest, ties to even, once. No step depends on subnormal arithmetic of the narrow type, and a NaN
  * stays a NaN.
  */
-#ifndef RS_HOST_HALF_H
-#define RS_HOST_HALF_H
+#ifndef RS_HALF_H
+#define RS_HALF_H
 
 #include <stdint.h>
 #include <string.h>
