@@ -2,7 +2,8 @@
 # house.py - whether the folders of src/ and cache/ include from one another as src/ARCHITECTURE.md says
 # SPDX-License-Identifier: MIT
 #
-# And whether any two files of them, a .c and its .h counted as one, include one another in a circle.
+# By the doors that it lists, and all that it lists. And whether any two files of them, a .c and its .h counted as one,
+# include one another in a circle.
 import os
 import re
 import sys
@@ -11,14 +12,14 @@ from pathlib import Path
 root = Path(os.environ.get("srcdir", Path(__file__).resolve().parents[2]))
 wrong = []
 
-allowed = {}
+allowed, doors = {}, {}
 for line in (root / "src/ARCHITECTURE.md").read_text().splitlines():
-    row = re.match(r"\| `(?:src/)?(\w+)/` \|.*\| ([\w ]*)\|$", line)
+    row = re.match(r"\| `(?:src/)?(\w+)/` \|.*\| ([\w ]*)\| ([\w. ]*)\|$", line)
     if row:
-        allowed[row[1]] = set(row[2].split())
+        allowed[row[1]], doors[row[1]] = set(row[2].split()), set(row[3].split())
 
 files = [p for top in ("src", "cache") for p in sorted((root / top).rglob("*.[ch]")) if p.name != "kernels_embedded.c"]
-arrows, includes = 0, {}
+arrows, includes, taken = 0, {}, set()
 for path in files:
     name = path.relative_to(root)
     folder = name.parts[1] if name.parts[0] == "src" else "cache"
@@ -41,6 +42,9 @@ for path in files:
             arrows += 1
             if other not in allowed[folder]:
                 wrong.append(f"{name} includes {to}, and {folder}/ may include {sorted(allowed[folder])} alone")
+            if not {"all", to.name} & doors.get(other, set()):
+                wrong.append(f"{name} includes {to}, and the doors of {other}/ are {sorted(doors.get(other, ()))}")
+            taken |= {(folder, other), (other, to.name), (other, "all")}
 
 # A template that is included many times may include itself; all else that leads back is a circle.
 done, stack = set(), []
@@ -62,6 +66,11 @@ def walk(unit):
 
 for unit in sorted(includes):
     walk(unit)
+
+# What nobody takes is not listed.
+for folder in allowed:
+    wrong += [f"{folder}/ does not include {other}/" for other in allowed[folder] if (folder, other) not in taken]
+    wrong += [f"{folder}/{door} is no door" for door in doors[folder] if (folder, door) not in taken]
 
 # Every folder has arrows down only: none of those that it may include may include it.
 for folder, below in allowed.items():
