@@ -717,9 +717,9 @@ ROWSCAN_API rowscan_status rowscan_device_of(const void *pointer, int *device) R
 typedef struct rowscan_warmed {
   size_t size;
   int64_t spec;          /* its index in the list */
-  const char *arch;      /* "sm_90"; this and story are valid until visit returns */
+  const char *arch;      /* "sm_90"; this and message are valid until visit returns */
   rowscan_status status; /* OK: all its kernels are in the cache */
-  const char *story;     /* the error message; "" if there is none */
+  const char *message;   /* the error message; "" if there is none */
   int modules;           /* number of its kernels, each a cache entry, see rowscan_plan_info; 0 if they were not made */
   int compiled;          /* how many of these were not in the cache before */
   double ms;

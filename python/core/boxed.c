@@ -50,7 +50,7 @@ typedef struct frame {
   int owned_count;
   int32_t device_type;
   const char *error; /* NULL: none yet */
-  char story[96];
+  char message[96];
 } frame;
 
 static rowscan_type type_of(int32_t dtype) {
@@ -131,9 +131,10 @@ static bool is_dim(frame *f) {
   int rank = f->views.x.rank ? f->views.x.rank : 1;
   if (f->call.dim >= -rank && f->call.dim < rank)
     return true;
-  PyOS_snprintf(f->story, sizeof f->story, "Dimension out of range (expected to be in range of [%d, %d], but got %ld)",
-                -rank, rank - 1, f->call.dim);
-  f->error = f->story;
+  PyOS_snprintf(f->message, sizeof f->message,
+                "Dimension out of range (expected to be in range of [%d, %d], but got %ld)", -rank, rank - 1,
+                f->call.dim);
+  f->error = f->message;
   return false;
 }
 

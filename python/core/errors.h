@@ -9,7 +9,7 @@
 
 #include "python.h"
 
-/* Raises what a status stands for, with the library's story. Always NULL. */
+/* Raises what a status stands for, with the library's message. Always NULL. */
 PyObject *rp_fail(rowscan_status status);
 
 /* set_errors(types): the exception of each status, by its number. */

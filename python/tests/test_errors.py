@@ -1,4 +1,4 @@
-"""test_errors.py - exceptions: one a status of the library, each of Python's own kind too, with a story
+"""test_errors.py - exceptions: one a status of the library, each of Python's own kind too, with a message
 
 SPDX-License-Identifier: MIT
 """
@@ -30,8 +30,8 @@ def in_child(code, **environment):
 def test_kinds(error):
     assert issubclass(error, rowscan.Error) and issubclass(error, KINDS[error])
     assert error.__doc__ and error.__module__.startswith("rowscan")
-    again = pickle.loads(pickle.dumps(error("story")))
-    assert type(again) is error and str(again) == "story"
+    again = pickle.loads(pickle.dumps(error("message")))
+    assert type(again) is error and str(again) == "message"
 
 
 def test_every_error_is_public():

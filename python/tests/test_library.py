@@ -142,8 +142,8 @@ for call in (lambda: rowscan.cache.export("pack"), lambda: rowscan.cache.import_
     except rowscan.CacheFailed as error:
         result.append(str(error))
 """
-    info, entries, *stories = in_child(code, ROWSCAN_CACHE="off")
-    assert info["path"] == "" and info["why"] and entries == [] and len(stories) == 2
+    info, entries, *messages = in_child(code, ROWSCAN_CACHE="off")
+    assert info["path"] == "" and info["why"] and entries == [] and len(messages) == 2
     with pytest.raises(TypeError):
         rowscan.cache.export(3)
 

@@ -37,7 +37,7 @@ def test_cupy(tmp_path, more):
 
 
 def test_a_gpu_whose_driver_fails(tmp_path):
-    """An error of the driver is an exception with its story, and the next call is served."""
+    """An error of the driver is an exception with its message, and the next call is served."""
     code = """
 import cupy as cp, numpy as np, rowscan
 x = cp.asarray(np.ones((2, 100), "f4"))

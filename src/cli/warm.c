@@ -137,7 +137,7 @@ static void tell_failure(warm_job *job, const rowscan_warmed *one) {
     json_object(&job->json, NULL);
     json_integer(&job->json, "line", line);
     json_text(&job->json, "arch", one->arch);
-    json_text(&job->json, "error", one->story);
+    json_text(&job->json, "error", one->message);
     json_end(&job->json);
   }
   if (job->failed > MOST_TOLD)
@@ -145,7 +145,7 @@ static void tell_failure(warm_job *job, const rowscan_warmed *one) {
   progress_end();
   char what[PATH_MAX + 64];
   snprintf(what, sizeof what, "%s:%lld: %s", job->file, line, one->arch);
-  say_message(what, one->story);
+  say_message(what, one->message);
 }
 
 static int note(void *user, const rowscan_warmed *one) {

@@ -28,7 +28,7 @@ const char *const rs_compile_options[] = {"--std=c++17", "--fmad=false", NULL};
 /* More than there are. */
 enum { MOST_OPTIONS = 8 };
 
-/* What a story shows of a log; the source comes after it. */
+/* What a message shows of a log; the source comes after it. */
 enum { MOST_LOG = 8000 };
 
 /* NVRTC keeps compiles of its own in the driver's cache since then, and says nothing of registers when it finds one. */

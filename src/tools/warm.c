@@ -83,7 +83,7 @@ static void make(warming *all, int64_t spec, int arch, rowscan_warmed *one) {
       one->status = note_entries(all, plan);
     rs_plan_destroy(plan);
   }
-  one->story = one->status ? rowscan_last_error() : "";
+  one->message = one->status ? rowscan_last_error() : "";
   one->ms = rs_now_ms() - start;
 }
 
@@ -94,7 +94,7 @@ static void tell(warming *all, rowscan_warmed *one) {
   one->total = all->total;
   if (one->status && !all->failed++) {
     all->status = one->status;
-    rs_text_add(&all->message, "%s: %s", one->arch, one->story);
+    rs_text_add(&all->message, "%s: %s", one->arch, one->message);
   }
   if (list->visit && !all->stopped && list->visit(list->user, one))
     all->stopped = true;

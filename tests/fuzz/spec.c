@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT
  *
  * A spec that is read is complete; printed and read again it is the same, and it says what the text said, field by
- * field. A refusal has a story, and leaves the spec alone.
+ * field. A refusal has a message, and leaves the spec alone.
  */
 #include "spec/spec.h"
 #include "fuzz.h"

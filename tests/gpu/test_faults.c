@@ -4,7 +4,7 @@
  *
  * The scenario is a user's: open, plan, run in both regimes of the plan, one-call scan, measure, tidy up. It runs on
  * the simulated GPU (LD_LIBRARY_PATH names it; else 77) once for each call it makes, and that call fails. Whatever then
- * fails must say so with a status and a story; what succeeds must have succeeded; at the end everything is freed.
+ * fails must say so with a status and a message; what succeeds must have succeeded; at the end everything is freed.
  * RS_LOT=n with RS_SEED: one call in n.
  */
 #include <dlfcn.h>
@@ -108,7 +108,7 @@ enum { LENGTH = 33000 }; /* long enough for both regimes */
 
 static unsigned long long buffer; /* device memory, of the test's own */
 static int failures;              /* calls of rowscan that failed */
-static int silent;                /* of these, without a story */
+static int silent;                /* of these, without a message */
 
 /* Counts a call; true if it succeeded. */
 static int went(rowscan_status status) {
@@ -211,7 +211,7 @@ static void judge(const char *what, long nth, const char *call, int may_go_unsee
   long driver = simt.leaks() - 1 /* buffer */ - 1 /* its context */ - 1 /* pushed */, programs = simt.nvrtc_leaks();
   const char *wrong = driver                      ? "leaks"
                       : programs                  ? "leaks programs"
-                      : silent                    ? "fails without a story"
+                      : silent                    ? "fails without a message"
                       : failures || may_go_unseen ? NULL
                                                   : "is not told";
   if (!wrong) {

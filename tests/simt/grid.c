@@ -64,13 +64,13 @@ static struct grid {
  */
 
 void simt_grid_wrong(const char *format, ...) {
-  char story[512];
+  char message[512];
   va_list list;
   va_start(list, format);
-  vsnprintf(story, sizeof story, format, list);
+  vsnprintf(message, sizeof message, format, list);
   va_end(list);
   simt_die("kernel %s, block %u, thread %u: %s", grid.launch->name, simt_grid_state.block, simt_grid_state.thread,
-           story);
+           message);
 }
 
 static const char *kind_name(int kind) {

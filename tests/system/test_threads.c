@@ -46,7 +46,7 @@ static void pause_us(long us) {
   nanosleep(&(struct timespec){.tv_nsec = us * 1000}, NULL);
 }
 
-/* ---- stories ----------------------------------------------------------------------------------------------------- */
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 /* Sanitizers have stacks and threads of their own. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)

@@ -196,7 +196,7 @@ typedef struct visits {
   int seen[PAIRS]; /* of a spec and an architecture */
   int count, stop_after, modules, compiled, failed;
   bool inside;
-  char story[512];
+  char message[512];
 } visits;
 
 static int note_warmed(void *user, const rowscan_warmed *one) {
@@ -211,9 +211,9 @@ static int note_warmed(void *user, const rowscan_warmed *one) {
   book->modules += one->modules;
   book->compiled += one->compiled;
   book->failed += one->status != ROWSCAN_OK;
-  ck_assert_int_eq(!*one->story, one->status == ROWSCAN_OK);
-  if (*one->story)
-    snprintf(book->story, sizeof book->story, "%s", one->story);
+  ck_assert_int_eq(!*one->message, one->status == ROWSCAN_OK);
+  if (*one->message)
+    snprintf(book->message, sizeof book->message, "%s", one->message);
   ck_assert(one->ms >= 0 && one->ms < 100000);
   book->inside = false;
   return book->count == book->stop_after;
@@ -387,7 +387,7 @@ START_TEST(what_is_missing_is_told_of_all) {
   visits book = {0};
   ck_assert_int_eq(warm(context, 3, 2, &book), ROWSCAN_NOT_CACHED);
   ck_assert_int_eq(book.failed, 9);
-  ck_assert_ptr_nonnull(strstr(book.story, "forbids compiling: sm_"));
+  ck_assert_ptr_nonnull(strstr(book.message, "forbids compiling: sm_"));
   ck_assert_int_eq(told->compiles, 0);
   rowscan_close(context);
 }
@@ -963,7 +963,7 @@ START_TEST(what_makes_no_pack_is_told) {
   rowscan_cache_imported imported = ROWSCAN_INFO(imported);
   const struct {
     rowscan_cache_filter filter;
-    const char *story;
+    const char *message;
   } cases[] = {
       {{.size = 1}, "'size': 1"},
       /* what is longer than the library's is refused for the address that follows here, a byte of which may be 0 */
@@ -980,7 +980,7 @@ START_TEST(what_makes_no_pack_is_told) {
   char *file = fresh();
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     ck_assert_int_eq(rowscan_cache_export(context, file, &cases[i].filter, &exported), ROWSCAN_BAD_ARGUMENT);
-    ck_assert_msg(strstr(rowscan_last_error(), cases[i].story) != NULL, "%s", rowscan_last_error());
+    ck_assert_msg(strstr(rowscan_last_error(), cases[i].message) != NULL, "%s", rowscan_last_error());
   }
   ck_assert_int_eq(rowscan_cache_export(context, file, NULL, &wrong_size), ROWSCAN_BAD_ARGUMENT);
   ck_assert_int_eq(rowscan_cache_import_memory(context, "x", 1, &(rowscan_cache_imported){0}), ROWSCAN_BAD_ARGUMENT);

@@ -947,7 +947,7 @@ void free(void *memory) {
 /* Each allocation fails in turn, and all after it; _i: with no store, and with one. */
 START_TEST(each_allocation_may_fail) {
   char *dir = _i ? fresh() : NULL;
-  rs_fail(ROWSCAN_OK, "%s", "the thread keeps the memory of its first story");
+  rs_fail(ROWSCAN_OK, "%s", "the thread keeps the memory of its first message");
   rs_builder *warm = open_builder(dir);
   build_text(warm, source, 90, false);
   rs_builder_close(warm);
@@ -1023,7 +1023,7 @@ START_TEST(finding_may_run_out_of_memory) {
   rs_nvrtc *whole = rs_nvrtc_open("libno_such_nvrtc.so.1", NULL);
   const char *unused;
   ck_assert_int_eq(rs_nvrtc_id(whole, &unused), ROWSCAN_NO_COMPILER);
-  char *story = path_of("%s", rowscan_last_error());
+  char *message = path_of("%s", rowscan_last_error());
   rs_nvrtc_close(whole);
   int64_t before = live;
   for (int left = 0; left < 10000; left++) {
@@ -1035,7 +1035,7 @@ START_TEST(finding_may_run_out_of_memory) {
     allocations_left = -1;
     ck_assert(status == ROWSCAN_OUT_OF_MEMORY || status == ROWSCAN_NO_COMPILER);
     ck_assert_int_eq(rs_nvrtc_id(nvrtc, &id), ROWSCAN_NO_COMPILER);
-    ck_assert_str_eq(rowscan_last_error(), story);
+    ck_assert_str_eq(rowscan_last_error(), message);
     rs_nvrtc_close(nvrtc);
     if (enough)
       break;

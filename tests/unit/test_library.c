@@ -838,12 +838,12 @@ static char *copy_library(const char *dir, const char *below) {
   return to;
 }
 
-static char story[PATH_MAX];
+static char told[PATH_MAX];
 
 static void keep_what_was_found(void *user, rowscan_log_level level, const char *message) {
   (void)user, (void)level;
   if (!strncmp(message, "found ", 6))
-    snprintf(story, sizeof story, "%s", message);
+    snprintf(told, sizeof told, "%s", message);
 }
 
 /* Of the Python that imports it, of an application that embeds one, or beside what an application ships. */
@@ -875,7 +875,7 @@ START_TEST(what_is_beside_the_library_is_found) {
                    ROWSCAN_OK);
   ck_assert_int_eq(compile(&plan, context, ROWSCAN_SPEC(.length = 5), "sm_90"), ROWSCAN_NOT_CACHED);
   close_it(context);
-  ck_assert_msg(strstr(story, path_of("found %s in", path)) != NULL, "%s", story);
+  ck_assert_msg(strstr(told, path_of("found %s in", path)) != NULL, "%s", told);
 }
 END_TEST
 

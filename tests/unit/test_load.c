@@ -1,5 +1,5 @@
 /*
- * test_load.c - a kernel's way into the driver: the CUBIN, else the PTX, else a compile, else the story
+ * test_load.c - a kernel's way into the driver: the CUBIN, else the PTX, else a compile, else the message
  * SPDX-License-Identifier: MIT
  *
  * A driver of our own making, which takes what the fake compiler makes and rejects what it is told to. An entry that it
@@ -237,7 +237,7 @@ static const struct {
   mode how;
   rowscan_status status;
   int compiles, cubins, ptxs, others, rejected;
-  const char *story;
+  const char *message;
 } cases[] = {
     {"the CUBIN", true, 0, CUDA_ERROR_INVALID_PTX, 0, ON, ROWSCAN_OK, 0, 1, 0, 0, 0, NULL},
     {"PTX newer than the driver", true, 0, CUDA_ERROR_UNSUPPORTED_PTX_VERSION, 0, NO_NVRTC, ROWSCAN_OK, 0, 1, 0, 0, 0,
@@ -267,9 +267,10 @@ static void expect_case(int i, rowscan_context *context) {
   rowscan_status status = load_once(context);
   ck_assert_msg(status == cases[i].status, "%s: %s: %s", cases[i].what, rowscan_status_name(status),
                 rowscan_last_error());
-  ck_assert_msg(!cases[i].story || strstr(rowscan_last_error(), cases[i].story), "%s: %s", cases[i].what,
+  ck_assert_msg(!cases[i].message || strstr(rowscan_last_error(), cases[i].message), "%s: %s", cases[i].what,
                 rowscan_last_error());
-  ck_assert_msg(!cases[i].story || !strstr(rowscan_last_error(), "()"), "%s: %s", cases[i].what, rowscan_last_error());
+  ck_assert_msg(!cases[i].message || !strstr(rowscan_last_error(), "()"), "%s: %s", cases[i].what,
+                rowscan_last_error());
   ck_assert_int_eq(told->compiles, cases[i].compiles);
   ck_assert_int_eq(driver.cubins, cases[i].cubins);
   ck_assert_int_eq(driver.ptxs, cases[i].ptxs);
@@ -392,14 +393,14 @@ START_TEST(a_driver_is_not_asked_again) {
   told->compiles = 0;
   ck_assert_int_eq(load_once(context), ROWSCAN_CUDA_FAILED);
   ck_assert_ptr_nonnull(strstr(book.last, "sm_90: the driver rejects a kernel that was compiled just now"));
-  char *story = path_of("%s", rowscan_last_error());
+  char *message = path_of("%s", rowscan_last_error());
   rowscan_cache_counts before = counts_of(context);
   ck_assert(told->compiles == 1 && before.compiles == 1 && before.rejected == _i);
   driver.cubins = driver.ptxs = 0;
   for (int again = 0; again < 3; again++) {
     (void)!rowscan_plan_create(&(rowscan_plan *){NULL}, context, ROWSCAN_SPEC(.length = -2)); /* another last error */
     ck_assert_int_eq(load_once(context), ROWSCAN_CUDA_FAILED);
-    ck_assert_str_eq(rowscan_last_error(), story);
+    ck_assert_str_eq(rowscan_last_error(), message);
     ck_assert_ptr_nonnull(strstr(book.last, "sm_90: not tried again, for the driver rejected it"));
   }
   rowscan_cache_counts after = counts_of(context);
@@ -742,12 +743,12 @@ START_TEST(the_oldest_rejects_are_forgotten) {
   ck_assert(!rs_rejects_any(&all));
   for (int i = 0; i < RS_MOST_REJECTS + 10; i++)
     for (int twice = 0; twice < 2; twice++)
-      rs_rejects_add(&all, path_of("key %d", i), rs_fail(ROWSCAN_CUDA_FAILED, "story %d", i));
+      rs_rejects_add(&all, path_of("key %d", i), rs_fail(ROWSCAN_CUDA_FAILED, "message %d", i));
   ck_assert_int_eq(all.count, RS_MOST_REJECTS);
   for (int i = 0; i < RS_MOST_REJECTS + 10; i++) {
     rowscan_status status = rs_rejects_ask(&all, path_of("key %d", i));
     ck_assert_int_eq(status, i < 10 ? ROWSCAN_OK : ROWSCAN_CUDA_FAILED);
-    ck_assert(!status || strcmp(rowscan_last_error(), path_of("story %d", i)) == 0);
+    ck_assert(!status || strcmp(rowscan_last_error(), path_of("message %d", i)) == 0);
   }
   rs_rejects_free(&all);
 }

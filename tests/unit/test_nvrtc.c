@@ -180,10 +180,10 @@ START_TEST(a_rejected_source_is_shown) {
   rs_binary binary;
   const char *wrong = "#include \"ops.cuh\"\n// fine\nextern \"C\" __global__ void k() { nonsense(); }\n";
   ck_assert_int_eq(rs_build(builder, &binary, canonical, wrong, 90, false), ROWSCAN_COMPILE_FAILED);
-  const char *story = rowscan_last_error();
-  ck_assert_ptr_nonnull(strstr(story, rs_nvrtc_path(rs_builder_nvrtc(builder))));
-  ck_assert_ptr_nonnull(strstr(story, "rowscan.cu(3): error"));
-  ck_assert_ptr_nonnull(strstr(story, "\n   3  extern \"C\" __global__ void k() { nonsense(); }"));
+  const char *message = rowscan_last_error();
+  ck_assert_ptr_nonnull(strstr(message, rs_nvrtc_path(rs_builder_nvrtc(builder))));
+  ck_assert_ptr_nonnull(strstr(message, "rowscan.cu(3): error"));
+  ck_assert_ptr_nonnull(strstr(message, "\n   3  extern \"C\" __global__ void k() { nonsense(); }"));
 
   /* What the assembler rejects, after it said all else. */
   wrong = "extern \"C\" __global__ void k(float *o) { __shared__ float s[99999]; s[o[1] > 0] = 1; __syncthreads(); "

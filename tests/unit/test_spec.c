@@ -19,14 +19,14 @@ static rowscan_spec complete(rowscan_spec spec) {
   return spec;
 }
 
-/* The spec is refused with a status, and the story names the field and says `why`. */
+/* The spec is refused with a status, and the message names the field and says `why`. */
 static void refuse(rowscan_spec spec, rowscan_status status, const char *field, const char *why) {
   if (!spec.size)
     spec.size = sizeof spec;
   rowscan_spec before = spec;
   ck_assert_int_eq(rowscan_spec_complete(&spec), status);
   ck_assert_msg(!memcmp(&before, &spec, sizeof spec), "a refused spec was changed");
-  ck_assert_msg(strstr(rowscan_last_error(), field) && strstr(rowscan_last_error(), why), "story: %s",
+  ck_assert_msg(strstr(rowscan_last_error(), field) && strstr(rowscan_last_error(), why), "message: %s",
                 rowscan_last_error());
 }
 
@@ -261,8 +261,8 @@ START_TEST(bad_text_is_told) {
   memset(&spec, 0x5a, sizeof spec);
   before = spec;
   ck_assert_msg(rowscan_spec_parse(&spec, bad_texts[_i].text) == bad_texts[_i].status, "%s", bad_texts[_i].text);
-  const char *story = rowscan_last_error();
-  ck_assert_msg(strstr(story, bad_texts[_i].field) && strstr(story, bad_texts[_i].why), "story: %s", story);
+  const char *message = rowscan_last_error();
+  ck_assert_msg(strstr(message, bad_texts[_i].field) && strstr(message, bad_texts[_i].why), "message: %s", message);
   ck_assert_mem_eq(&spec, &before, sizeof spec);
 }
 END_TEST
