@@ -1,5 +1,5 @@
 /*
- * ints.h - arithmetic of whole numbers that the language lacks
+ * ints.h - arithmetic of whole numbers that the language lacks, and random ones
  * SPDX-License-Identifier: MIT
  */
 #ifndef RS_INTS_H
@@ -22,6 +22,14 @@ static inline int64_t rs_ceiling(int64_t a, int64_t b) {
 
 static inline int64_t rs_distance(int64_t stride) {
   return stride < 0 ? -stride : stride;
+}
+
+/* SplitMix64: advances *state, which starts anywhere (Steele, Lea and Flood, 2014). */
+static inline uint64_t rs_random(uint64_t *state) {
+  uint64_t z = *state += 0x9e3779b97f4a7c15u;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+  return z ^ z >> 31;
 }
 
 #endif

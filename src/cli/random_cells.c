@@ -6,18 +6,12 @@
 
 #include <stdlib.h>
 
+#include "base/ints.h"
+
 enum { MOST_LENGTH_LOG = 28, MOST_COLUMNS = 4096, LARGE_BYTES = 500000000, LEAST_BYTES = 10000, MOST_BYTES = 20000000 };
 
-/* splitmix64: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014. */
-static uint64_t next(uint64_t *state) {
-  uint64_t z = *state += 0x9e3779b97f4a7c15;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-  z = (z ^ z >> 27) * 0x94d049bb133111eb;
-  return z ^ z >> 31;
-}
-
 static int64_t below(uint64_t *state, int64_t n) {
-  return (int64_t)(next(state) % (uint64_t)n);
+  return (int64_t)(rs_random(state) % (uint64_t)n);
 }
 
 static int log2_of(int64_t n) {

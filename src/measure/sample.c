@@ -6,16 +6,9 @@
 
 #include <string.h>
 
+#include "base/ints.h"
 #include "spec/half.h"
 #include "spec/types.h"
-
-/* SplitMix64: any seed will do. */
-static uint64_t next(uint64_t *state) {
-  uint64_t z = *state += 0x9e3779b97f4a7c15u;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-  return z ^ z >> 31;
-}
 
 static void put_float(void *to, rowscan_type type, double x) {
   float narrow = (float)x;
@@ -38,7 +31,7 @@ void rs_sample_elements(void *data, rowscan_type type, rowscan_op op, int64_t co
   rs_kind kind = rs_type_kind(type);
   for (int64_t i = 0; i < count; i++) {
     char *to = (char *)data + (size_t)i * bytes;
-    uint64_t bits = next(&seed);
+    uint64_t bits = rs_random(&seed);
     double unit = (double)(bits >> 11) * 0x1p-53;
     if (kind == RS_FLOAT)
       put_float(to, type, op == ROWSCAN_PROD ? 0.75 + 0.52 * unit : unit - 0.25); /* mean of the logarithm: 0 */
@@ -51,7 +44,7 @@ void rs_sample_mask(void *data, rowscan_type type, int64_t count, uint64_t seed)
   size_t bytes = rowscan_type_bytes(type);
   for (int64_t i = 0; i < count; i++) {
     char *to = (char *)data + (size_t)i * bytes;
-    uint64_t bit = next(&seed) & 1;
+    uint64_t bit = rs_random(&seed) & 1;
     if (rs_type_kind(type) == RS_FLOAT)
       put_float(to, type, (double)bit);
     else

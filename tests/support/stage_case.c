@@ -9,24 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ints.h"
 #include "judge.h"
 
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
-static uint64_t any_bits(uint64_t *random) {
-  uint64_t z = *random += 0x9e3779b97f4a7c15u;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
-
 int64_t stage_below(uint64_t *random, int64_t n) {
-  return (int64_t)(any_bits(random) % (uint64_t)n);
+  return (int64_t)(rs_random(random) % (uint64_t)n);
 }
 
 /* Numbers of different sizes and signs, so that sums depend on the order; near one for products, lest they vanish. */
 static uint64_t any_float(uint64_t *random, int fraction_bits, int bias, bool sum) {
-  uint64_t fraction = any_bits(random) & ((1ull << fraction_bits) - 1), sign = any_bits(random) & 1;
+  uint64_t fraction = rs_random(random) & ((1ull << fraction_bits) - 1), sign = rs_random(random) & 1;
   int64_t exponent = bias + (sum ? stage_below(random, 9) - 4 : -stage_below(random, 2));
   int64_t kind = stage_below(random, 200);
   if (kind < 8)
@@ -49,7 +43,7 @@ static uint64_t any_element(uint64_t *random, rowscan_type type, rowscan_op op) 
   case ROWSCAN_F64:
     return any_float(random, 52, 1023, sum);
   default:
-    return any_bits(random) | (op == ROWSCAN_PROD); /* odd factors: products of others are soon 0 */
+    return rs_random(random) | (op == ROWSCAN_PROD); /* odd factors: products of others are soon 0 */
   }
 }
 

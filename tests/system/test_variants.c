@@ -28,6 +28,7 @@
 #include "../gpu/any_op.h"
 #include "../support/lot.h"
 #include "../support/quick.h"
+#include "base/ints.h"
 #include "compile/nvrtc.h"
 #include "manifest.h"
 #include "spec/spec.h"
@@ -151,12 +152,9 @@ static bool has_manifest;
 
 /* ---- drawn specs ------------------------------------------------------------------------------------------------- */
 
-/* Of one spec, whoever draws which: splitmix64. */
+/* Of one spec, whoever draws which. */
 static int below(uint64_t *state, int n) {
-  uint64_t z = *state += 0x9e3779b97f4a7c15;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-  z = (z ^ z >> 27) * 0x94d049bb133111eb;
-  return (int)((z ^ z >> 31) % (uint64_t)n);
+  return (int)(rs_random(state) % (uint64_t)n);
 }
 
 /* One in so many times, else 0, which is the default. */

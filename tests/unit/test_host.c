@@ -30,25 +30,19 @@
 #include "../support/lot.h"
 #include "../support/quick.h"
 #include "../support/run_tests.h"
+#include "base/ints.h"
 #include "host/isa.h"
 
 /* ---- random choices ---------------------------------------------------------------------------------------------- */
 
 static uint64_t seed = 1;
 
-static uint64_t next(uint64_t *state) {
-  uint64_t z = *state += 0x9e3779b97f4a7c15;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-  z = (z ^ z >> 27) * 0x94d049bb133111eb;
-  return z ^ z >> 31;
-}
-
 static int64_t below(uint64_t *state, int64_t n) {
-  return (int64_t)(next(state) % (uint64_t)n);
+  return (int64_t)(rs_random(state) % (uint64_t)n);
 }
 
 static double unit(uint64_t *state) {
-  return (double)(next(state) >> 11) * 0x1p-53;
+  return (double)(rs_random(state) >> 11) * 0x1p-53;
 }
 
 static bool floating(rowscan_type type) {
@@ -114,7 +108,7 @@ static double any_real(uint64_t *r, const rowscan_spec *spec, rowscan_type type,
 static void fill(uint64_t *r, const rowscan_spec *spec, rowscan_type type, flavour f, void *memory, int64_t n) {
   int64_t bytes = (int64_t)rowscan_type_bytes(type);
   for (int64_t i = 0; i < n; i++) {
-    uint64_t bits = next(r);
+    uint64_t bits = rs_random(r);
     if (floating(type))
       put(type, (char *)memory + i * bytes, any_real(r, spec, type, f));
     else
@@ -406,7 +400,7 @@ START_TEST(every_length) {
     int64_t length = i <= 76 ? i : edges[(i - 77) / 3] + (i - 77) % 3 - 1;
     for (int64_t rows = 1; rows <= 200; rows = 3 * rows + below(&r, 3)) {
       spec.flags = (unsigned)below(&r, 4);
-      op_take(&spec, next(&r) >> 8);
+      op_take(&spec, rs_random(&r) >> 8);
       problem p = any_problem(&r, spec, (int64_t[]){rows, length}, 2, true);
       check_problem(&r, &p, length * rows < 2000);
       free_problem(&p);
@@ -910,7 +904,7 @@ START_TEST(any_bits_from_wide) {
   rowscan_type type = _i ? ROWSCAN_BF16 : ROWSCAN_F16;
   uint64_t r = seed + 500;
   for (int i = 0; i < 200000; i++) {
-    uint64_t bits = next(&r);
+    uint64_t bits = rs_random(&r);
     float single;
     double x;
     memcpy(&x, &bits, 8);
