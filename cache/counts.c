@@ -62,7 +62,7 @@ static bool read_file(const rs_store *store, rs_store_counts *counts) {
     errno = loaded.error;
     return false;
   } else if (damage)
-    rs_store_say(store, RS_DEBUG, "%s/%s is not used: %s", store->path, file_name, damage);
+    rs_log_line(&store->options.log, ROWSCAN_LOG_DEBUG, "%s/%s is not used: %s", store->path, file_name, damage);
   return true;
 }
 

@@ -114,8 +114,8 @@ static void evict(rs_store *store, survey *all) {
     sum->removed_bytes += done ? oldest->bytes : 0;
   }
   rs_store_add(store, RS_COUNT_evictions, sum->removed);
-  rs_store_say(store, RS_INFORMATION, "%s: %lld entries (%lld bytes) removed, least recently used first", store->path,
-               (long long)sum->removed, (long long)sum->removed_bytes);
+  rs_log_line(&store->options.log, ROWSCAN_LOG_INFO, "%s: %lld entries (%lld bytes) removed, least recently used first",
+              store->path, (long long)sum->removed, (long long)sum->removed_bytes);
 }
 
 /* Its time is that of the last survey's begin, by the clock that gives entries theirs. */
@@ -155,9 +155,10 @@ static bool survey_and_evict(rs_store *store, int64_t coming, rs_store_pruned *p
     evict(store, &all);
   rs_ledger_end(&ledger, to_note(store, &all));
   free(all.list);
-  rs_store_say(store, RS_DEBUG, "%s: surveyed in %.2f ms: %lld entries (%lld bytes) of at most %lld, %lld stale files",
-               store->path ? store->path : "no cache", rs_now_ms() - start, (long long)all.sum.left,
-               (long long)all.sum.left_bytes, (long long)store->options.limit_bytes, (long long)all.sum.swept);
+  rs_log_line(&store->options.log, ROWSCAN_LOG_DEBUG,
+              "%s: surveyed in %.2f ms: %lld entries (%lld bytes) of at most %lld, %lld stale files",
+              store->path ? store->path : "no cache", rs_now_ms() - start, (long long)all.sum.left,
+              (long long)all.sum.left_bytes, (long long)store->options.limit_bytes, (long long)all.sum.swept);
   if (pruned)
     *pruned = all.sum;
   return complete && !all.failed && !all.stuck;

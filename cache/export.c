@@ -168,14 +168,14 @@ static void recount(rs_store *store, const kept *all, uint32_t count, rs_store_i
     }
   sum->failed += gone;
   if (gone)
-    rs_store_say(store, RS_WARNING,
-                 "%ld of the %lu entries of the pack are gone again: the cache keeps at most %lld bytes", gone,
-                 (unsigned long)count, (long long)rs_store_limit(store));
+    rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING,
+                "%ld of the %lu entries of the pack are gone again: the cache keeps at most %lld bytes", gone,
+                (unsigned long)count, (long long)rs_store_limit(store));
 }
 
 static void tell_left_out(rs_store *store, const rs_pack *pack, uint32_t place, const char *why) {
-  rs_store_say(store, RS_WARNING, "entry %lu of the %lu of the pack is not imported: %s", (unsigned long)place + 1,
-               (unsigned long)pack->count, why);
+  rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "entry %lu of the %lu of the pack is not imported: %s",
+              (unsigned long)place + 1, (unsigned long)pack->count, why);
 }
 
 /* What the store would not keep is not read. */

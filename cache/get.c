@@ -63,7 +63,7 @@ bool rs_load(int shard, const char *file, int without, rs_loaded *loaded, const 
 
 void rs_tell_unread(const rs_store *store, const char *name, const rs_loaded *loaded) {
   errno = loaded->error;
-  rs_store_say(store, RS_WARNING, "%s/%s can't be read: %m", store->path, name);
+  rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "%s/%s can't be read: %m", store->path, name);
 }
 
 /* ---- by key or stem ---------------------------------------------------------------------------------------------- */
@@ -125,7 +125,7 @@ bool rs_load_key(rs_store *store, const char *key, bool use, int without, rs_loa
     rs_tell_unread(store, name, loaded);
   else if (damage && use) {
     rs_store_add(store, RS_COUNT_damaged, 1);
-    rs_store_say(store, RS_WARNING, "entry %s/%s is not used: %s", store->path, name, damage);
+    rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "entry %s/%s is not used: %s", store->path, name, damage);
   }
   return sound;
 }

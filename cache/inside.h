@@ -13,8 +13,6 @@
 #include "base/clock.h"
 #include "entry.h"
 
-enum { RS_WARNING = 0, RS_INFORMATION = 1, RS_DEBUG = 2 };
-
 /* Names of temporaries begin so; README.md has all names. */
 #define RS_TEMPORARY "tmp-"
 enum { RS_TEMPORARY_NAME = 64 };
@@ -54,9 +52,6 @@ enum {
   RS_TOUCH_SECONDS = 60,
   RS_AHEAD_SECONDS = 3600 /* what is further in the future was set by a clock that was wrong */
 };
-
-/* open.c: to the log that the options name. */
-void rs_store_say(const rs_store *store, int level, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /*
  * place.c: what `dir` or else the environment says now. False: out of memory. later: to be opened later, so that a

@@ -118,7 +118,7 @@ rs_ledger_survey rs_ledger_begin(const rs_store *store, bool make) {
   survey.name = name_survey();
   if (survey.fd < 0 || begin(survey.fd, survey.name))
     return survey;
-  rs_store_say(store, RS_WARNING, "%s/%s: %m", store->path, file_name);
+  rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "%s/%s: %m", store->path, file_name);
   close(survey.fd);
   return none;
 }

@@ -4,29 +4,15 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/plain.h"
-#include "base/status.h"
 #include "inside.h"
 
 static const int64_t default_limit = (int64_t)256 << 20;
-
-void rs_store_say(const rs_store *store, int level, const char *format, ...) {
-  if (!store->options.log)
-    return;
-  char line[1024];
-  va_list list;
-  va_start(list, format);
-  vsnprintf(line, sizeof line, format, list);
-  va_end(list);
-  rs_plain_in_place(line, sizeof line, false);
-  store->options.log(store->options.user, level, line);
-}
 
 static bool is_off(const rs_store_options *options) {
   const char *value = secure_getenv("ROWSCAN_CACHE");
@@ -38,14 +24,14 @@ static void open_place(rs_store *store) {
   store->dir = rs_place_open(&store->place, &store->path, store->why);
   rs_plain_in_place(store->why, sizeof store->why, false);
   if (store->dir < 0)
-    rs_store_say(store, RS_WARNING, "nothing is kept on disk: %s", store->why);
+    rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "nothing is kept on disk: %s", store->why);
   else if (*store->why)
-    rs_store_say(store, RS_WARNING, "the cache is in %s: %s", store->path, store->why);
+    rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "the cache is in %s: %s", store->path, store->why);
   if (store->dir < 0)
     return;
   *store->why = 0;
-  rs_store_say(store, RS_DEBUG, "the cache is %s, of at most %lld bytes; opened in %.2f ms", store->path,
-               (long long)store->options.limit_bytes, rs_now_ms() - start);
+  rs_log_line(&store->options.log, ROWSCAN_LOG_DEBUG, "the cache is %s, of at most %lld bytes; opened in %.2f ms",
+              store->path, (long long)store->options.limit_bytes, rs_now_ms() - start);
 }
 
 void rs_store_need(rs_store *store) {
@@ -53,7 +39,7 @@ void rs_store_need(rs_store *store) {
     return;
   pthread_mutex_lock(&store->lock);
   if (!store->needed && store->off_by)
-    rs_store_say(store, RS_DEBUG, "there is no cache on disk: %s", store->why);
+    rs_log_line(&store->options.log, ROWSCAN_LOG_DEBUG, "there is no cache on disk: %s", store->why);
   else if (!store->needed) {
     open_place(store);
     rs_tier_open(store);

@@ -84,8 +84,9 @@ bool rs_store_put(rs_store *store, const char *key, const rs_part parts[RS_STORE
   rs_entry_name(key, name);
   uint64_t size = rs_entry_bytes(key, parts);
   if (!size || size > (uint64_t)rs_store_target(store)) {
-    rs_store_say(store, RS_WARNING, "entry %s/%s is not kept: %llu bytes are too many for a cache of at most %lld",
-                 store->path, name, (unsigned long long)size, (long long)store->options.limit_bytes);
+    rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING,
+                "entry %s/%s is not kept: %llu bytes are too many for a cache of at most %lld", store->path, name,
+                (unsigned long long)size, (long long)store->options.limit_bytes);
     return false;
   }
   size_t bytes;
@@ -94,7 +95,7 @@ bool rs_store_put(rs_store *store, const char *key, const rs_part parts[RS_STORE
     return false;
   bool noted = rs_evict_before_put(store, (int64_t)bytes), kept = publish(store, name, file, bytes);
   if (!kept)
-    rs_store_say(store, RS_WARNING, "entry %s/%s is not kept: %m", store->path, name);
+    rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "entry %s/%s is not kept: %m", store->path, name);
   free(file);
   if (kept)
     rs_endings_note(store, key);

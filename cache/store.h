@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: MIT
  *
  * A store never makes its user fail: a damaged, foreign or vanished entry is a miss, and what can't be written is not
- * kept. Knows libc and xxHash; nothing of CUDA. The format of an entry, and all that is promised, is in README.md.
- * All calls may be made from many threads and processes at once, but none while the store is closed.
+ * kept. Knows libc, xxHash and base/; nothing of CUDA. The format of an entry, and all that is promised, is in
+ * README.md. All calls may be made from many threads and processes at once, but none while the store is closed.
  */
 #ifndef RS_STORE_H
 #define RS_STORE_H
@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/status.h"
 
 typedef struct rs_store rs_store;
 
@@ -41,8 +43,7 @@ typedef struct rs_store_options {
   const char *packs;   /* files of packs, and directories of *.pack, between colons; NULL: $ROWSCAN_CACHE_PACKS; "off":
                           none, not even the following */
   const char *installed_packs; /* such a directory, which need not be there; NULL: none */
-  void *user;
-  void (*log)(void *user, int level, const char *message); /* level: 0 warning, 1 information, 2 debug; may be NULL */
+  rs_log log;                  /* whose messages have one line each */
 } rs_store_options;
 
 /*

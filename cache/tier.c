@@ -100,20 +100,20 @@ static void open_file(rs_store *store, int dir, const char *name, const char *pa
   double start = rs_now_ms();
   const char *wrong = rs_pack_open_path(&pack, dir, name);
   if (wrong) {
-    rs_store_say(store, RS_WARNING, "pack %s is not used: %s", path, wrong);
+    rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "pack %s is not used: %s", path, wrong);
     return;
   }
   char *copy = strdup(path);
   uint32_t entries = pack.count;
   pack.most = (uint64_t)rs_store_largest(store);
   if (!copy || !keep(store->tier, &pack, copy)) {
-    rs_store_say(store, RS_WARNING, "pack %s is not used: out of memory", path);
+    rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "pack %s is not used: out of memory", path);
     rs_pack_close(&pack);
     free(copy);
     return;
   }
-  rs_store_say(store, RS_DEBUG, "pack %s has %lu entries; opened in %.2f ms", path, (unsigned long)entries,
-               rs_now_ms() - start);
+  rs_log_line(&store->options.log, ROWSCAN_LOG_DEBUG, "pack %s has %lu entries; opened in %.2f ms", path,
+              (unsigned long)entries, rs_now_ms() - start);
 }
 
 static bool is_pack(const char *name) {
@@ -147,7 +147,7 @@ static void open_directory(rs_store *store, DIR *list, const char *path) {
   for (const struct dirent *at; all && (errno = 0, at = readdir(list)) != NULL;)
     all = !is_pack(at->d_name) || add_file(&packs, at->d_name);
   if (!all || errno)
-    rs_store_say(store, RS_WARNING, "packs in %s are not all used: %m", path);
+    rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "packs in %s are not all used: %m", path);
   if (packs.count)
     qsort(packs.of, packs.count, sizeof *packs.of, by_bytes);
   for (size_t i = 0; i < packs.count; i++) {
@@ -169,11 +169,11 @@ static void open_path(rs_store *store, const char *path) {
       open_directory(store, list, path);
       closedir(list);
     } else {
-      rs_store_say(store, RS_WARNING, "packs in %s are not used: %m", path);
+      rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "packs in %s are not used: %m", path);
       close(dir);
     }
   } else if (wrong)
-    rs_store_say(store, RS_WARNING, "packs in %s are not used: %s", path, wrong);
+    rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "packs in %s are not used: %s", path, wrong);
   else
     open_file(store, AT_FDCWD, path, path);
 }
@@ -182,7 +182,8 @@ void rs_tier_open(rs_store *store) {
   for (int i = 0; store->tier && i < store->tier->name_count; i++) {
     const named *one = &store->tier->names[i];
     if (one->refused)
-      rs_store_say(store, RS_WARNING, "ROWSCAN_CACHE_PACKS: %s: not an absolute path without \"..\"", one->path);
+      rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING,
+                  "ROWSCAN_CACHE_PACKS: %s: not an absolute path without \"..\"", one->path);
     else if (!one->installed || access(one->path, F_OK) == 0 || errno != ENOENT)
       open_path(store, one->path);
   }
@@ -207,9 +208,9 @@ void rs_tier_close(rs_tier *tier) {
 static void tell(const rs_store *store, const tier_pack *one, const rs_loaded *loaded, const char *damage) {
   errno = loaded->error;
   if (errno)
-    rs_store_say(store, RS_WARNING, "an entry of pack %s can't be read: %m", one->path);
+    rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "an entry of pack %s can't be read: %m", one->path);
   else
-    rs_store_say(store, RS_WARNING, "an entry of pack %s is not used: %s", one->path, damage);
+    rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "an entry of pack %s is not used: %s", one->path, damage);
 }
 
 /* stem: its bytes; 0: by the whole key. damaged: NULL: nothing is told. */

@@ -27,7 +27,8 @@ int rs_shard_open(const rs_store *store, const char *name) {
   if (fd >= 0 || errno == ENOENT)
     return fd;
   int error = errno;
-  rs_store_say(store, RS_WARNING, "%s/%s is not used: %s", store->path, shard, wrong ? wrong : strerror(error));
+  rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "%s/%s is not used: %s", store->path, shard,
+              wrong ? wrong : strerror(error));
   errno = error;
   return -1;
 }
@@ -54,7 +55,7 @@ static void note_unread(unread *all, int error) {
 
 static void tell_unread(const rs_store *store, const char *name, unread *all) {
   note_unread(all, errno);
-  rs_store_say(store, RS_WARNING, "%s/%s can't be read: %m", store->path, name);
+  rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "%s/%s can't be read: %m", store->path, name);
 }
 
 /* The next name; NULL: there is none, or (which is noted) it can't be read. */
@@ -116,7 +117,7 @@ rs_removal rs_remove(const rs_store *store, const char *name, bool tell) {
   if (errno == ENOENT)
     return RS_GONE;
   if (tell)
-    rs_store_say(store, RS_WARNING, "%s/%s can't be removed: %m", store->path, name);
+    rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "%s/%s can't be removed: %m", store->path, name);
   return RS_STAYS;
 }
 

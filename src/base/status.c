@@ -160,15 +160,36 @@ rs_log rs_log_open(void (*call)(void *user, rowscan_log_level level, const char 
   return (rs_log){print, (void *)&names[level == RS_WORD_UNKNOWN ? ROWSCAN_LOG_WARNING : level]};
 }
 
-void rs_log_tell(const rs_log *log, const char *format, ...) {
-  rs_log to = log->call ? *log : (rs_log){print, (void *)&names[ROWSCAN_LOG_WARNING]};
+__attribute__((format(printf, 4, 0))) static void write_log(const rs_log *log, rowscan_log_level level, bool lines,
+                                                            const char *format, va_list list) {
   char message[1024];
+  if (!log || !log->call)
+    return;
+  vsnprintf(message, sizeof message, format, list);
+  rs_plain_in_place(message, sizeof message, lines);
+  log->call(log->user, level, message);
+}
+
+void rs_log_line(const rs_log *log, rowscan_log_level level, const char *format, ...) {
   va_list list;
   va_start(list, format);
-  vsnprintf(message, sizeof message, format, list);
+  write_log(log, level, false, format, list);
   va_end(list);
-  rs_plain_in_place(message, sizeof message, false);
-  rs_log_write(&to, ROWSCAN_LOG_WARNING, "%s", message);
+}
+
+void rs_log_write(const rs_log *log, rowscan_log_level level, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  write_log(log, level, true, format, list);
+  va_end(list);
+}
+
+void rs_log_tell(const rs_log *log, const char *format, ...) {
+  rs_log to = log->call ? *log : (rs_log){print, (void *)&names[ROWSCAN_LOG_WARNING]};
+  va_list list;
+  va_start(list, format);
+  write_log(&to, ROWSCAN_LOG_WARNING, false, format, list);
+  va_end(list);
 }
 
 int rs_log_word(const rs_log *log, const char *variable, const char *const *words) {
@@ -184,16 +205,4 @@ int rs_log_word(const rs_log *log, const char *variable, const char *const *word
   }
   rs_log_tell(log, "%s: '%s' is not one of %s", variable, value, list);
   return RS_WORD_UNKNOWN;
-}
-
-void rs_log_write(const rs_log *log, rowscan_log_level level, const char *format, ...) {
-  if (!log || !log->call)
-    return;
-  char line[1024];
-  va_list list;
-  va_start(list, format);
-  vsnprintf(line, sizeof line, format, list);
-  va_end(list);
-  rs_plain_in_place(line, sizeof line, true);
-  log->call(log->user, level, line);
 }

@@ -29,6 +29,9 @@ typedef struct rs_log {
   void *user;
 } rs_log;
 
+/* A message of one line, in which an end of a line is told as \x0a; and one that may have several. */
+void rs_log_line(const rs_log *log, rowscan_log_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 void rs_log_write(const rs_log *log, rowscan_log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

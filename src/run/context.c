@@ -28,10 +28,6 @@ static void release_gpu(rowscan_context *context) {
   rs_device_release(device);
 }
 
-static void store_log(void *user, int level, const char *message) {
-  rs_log_write(user, (rowscan_log_level)level, "%s", message);
-}
-
 /* $ROWSCAN_CACHE: `off` is the store's. */
 static const char *who_forbids(const rowscan_context *context, const rowscan_options *options) {
   static const char *const words[] = {"on", "off", "only", NULL};
@@ -79,8 +75,7 @@ static rowscan_status open_builder(rowscan_context *context, const rowscan_optio
                             .limit_bytes = options->cache_limit,
                             .packs = options->cache_packs,
                             .installed_packs = beside ? packs : ROWSCAN_PACKS,
-                            .user = &context->log,
-                            .log = store_log};
+                            .log = context->log};
   rs_store *store = rs_store_open(&place);
   if (!store) {
     rs_nvrtc_close(nvrtc);

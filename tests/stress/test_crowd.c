@@ -57,7 +57,7 @@ static void expect_exit(pid_t child) {
 /* ---- all want the same ------------------------------------------------------------------------------------------- */
 
 /* A lock that was waited for in vain is not one that failed. */
-static void hear(void *user, int level, const char *message) {
+static void hear(void *user, rowscan_log_level level, const char *message) {
   (void)user, (void)level;
   if (strstr(message, "going on without a lock"))
     ++*(strstr(message, strerror(EAGAIN)) ? &crowd->timed_out : &crowd->without_lock);
@@ -91,8 +91,8 @@ static void *build_all(void *argument) {
 
 static void be_a_process(const char *dir, int number, int threads) {
   static member members[MOST_THREADS];
-  rs_builder *builder =
-      rs_builder_open(rs_store_open(&(rs_store_options){.dir = dir, .log = hear}), make_compiler(13000), NULL);
+  rs_builder *builder = rs_builder_open(rs_store_open(&(rs_store_options){.dir = dir, .log = {.call = hear}}),
+                                        make_compiler(13000), NULL);
   wait_for_all();
   for (int i = 0; i < threads; i++) {
     members[i] = (member){.builder = builder, .number = number * threads + i};

@@ -153,7 +153,7 @@ typedef struct log_book {
   char last[1024];
 } log_book;
 
-static inline void note(void *user, int level, const char *message) {
+static inline void note(void *user, rowscan_log_level level, const char *message) {
   log_book *book = user;
   ck_assert(level >= 0 && level < 3);
   book->messages[level]++;
@@ -162,7 +162,7 @@ static inline void note(void *user, int level, const char *message) {
 
 static inline rs_store *open_logged(const char *dir, int64_t limit, log_book *book) {
   rs_store *store =
-      rs_store_open(&(rs_store_options){.dir = dir, .limit_bytes = limit, .user = book, .log = book ? note : NULL});
+      rs_store_open(&(rs_store_options){.dir = dir, .limit_bytes = limit, .log = {book ? note : NULL, book}});
   ck_assert_ptr_nonnull(store);
   return store;
 }

@@ -129,7 +129,7 @@ START_TEST(an_unusable_place_gives_way_to_the_next) {
   setenv("XDG_CACHE_HOME", "relative", 1);
   expect_path(path);
   log_book book = {0};
-  rs_store *store = rs_store_open(&(rs_store_options){.user = &book, .log = note});
+  rs_store *store = rs_store_open(&(rs_store_options){.log = {note, &book}});
   ck_assert_int_eq(book.messages[0], 1);
   ck_assert_ptr_nonnull(strstr(rs_store_path(store), path));
   rs_store_close(store);
@@ -150,7 +150,7 @@ START_TEST(a_named_place_gives_way_to_none) {
     expect_none(&(rs_store_options){0}, bad[i]);
     ck_assert(!exists(home));
     log_book book = {0};
-    rs_store_close(rs_store_open(&(rs_store_options){.user = &book, .log = note}));
+    rs_store_close(rs_store_open(&(rs_store_options){.log = {note, &book}}));
     ck_assert_int_eq(book.messages[0], 1);
     ck_assert_ptr_nonnull(strstr(book.last, "nothing is kept on disk: "));
     ck_assert_ptr_nonnull(strstr(book.last, bad[i]));
@@ -223,7 +223,7 @@ START_TEST(a_store_may_be_opened_later) {
   char *dir = fresh(), *other = fresh(), *file = fresh();
   int before = descriptors();
   log_book book = {0};
-  rs_store_options options = {.later = true, .user = &book, .log = note};
+  rs_store_options options = {.later = true, .log = {note, &book}};
   spill(file, "", 0);
   ck_assert_int_eq(chdir(parent_of(dir)), 0);
   for (int given = 0; given < 2; given++) {
@@ -252,7 +252,7 @@ START_TEST(a_store_may_be_opened_later) {
     ck_assert_int_eq(chdir(parent_of(dir)), 0);
   }
   for (int i = 0; i < 2; i++) { /* one that can't be used, and none */
-    options = (rs_store_options){.dir = file, .off = i, .later = true, .user = &book, .log = note};
+    options = (rs_store_options){.dir = file, .off = i, .later = true, .log = {note, &book}};
     book = (log_book){0};
     rs_store_close(rs_store_open(&options));
     ck_assert(!book.messages[0] && !book.messages[2]);
@@ -274,7 +274,7 @@ START_TEST(threads_may_need_it_together) {
   enum { THREADS = 8 };
   log_book book = {0};
   char *dir = fresh();
-  rs_store *store = rs_store_open(&(rs_store_options){.dir = dir, .later = true, .user = &book, .log = note});
+  rs_store *store = rs_store_open(&(rs_store_options){.dir = dir, .later = true, .log = {note, &book}});
   pthread_t threads[THREADS];
   for (int i = 0; i < THREADS; i++)
     ck_assert_int_eq(pthread_create(&threads[i], NULL, needs, store), 0);
@@ -776,7 +776,7 @@ START_TEST(a_read_only_store_is_read) {
 }
 END_TEST
 
-static void note_first(void *user, int level, const char *message) {
+static void note_first(void *user, rowscan_log_level level, const char *message) {
   log_book *book = user;
   if (!level && !book->messages[level])
     note(book, level, message);
@@ -786,7 +786,7 @@ static void note_first(void *user, int level, const char *message) {
 
 static bool cannot_prune(const char *dir) {
   log_book book = {0};
-  rs_store *store = rs_store_open(&(rs_store_options){.dir = dir, .limit_bytes = 10, .user = &book, .log = note_first});
+  rs_store *store = rs_store_open(&(rs_store_options){.dir = dir, .limit_bytes = 10, .log = {note_first, &book}});
   rs_store_pruned pruned;
   bool sound = !rs_store_prune(store, &pruned) && pruned.removed == 0 && pruned.left == 2 && book.messages[0] == 1 &&
                strstr(book.last, "can't be removed: Permission denied");

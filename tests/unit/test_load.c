@@ -159,10 +159,6 @@ static const rs_cuda cuda = {.cuCtxGetCurrent = get_current,
 
 static log_book book;
 
-static void note_level(void *user, rowscan_log_level level, const char *message) {
-  note(user, (int)level, message);
-}
-
 /* ---- what is loaded ---------------------------------------------------------------------------------------------- */
 
 /* id: of the compiler; NULL: there is none. */
@@ -388,7 +384,7 @@ END_TEST
 START_TEST(a_driver_is_not_asked_again) {
   char *dir = _i ? fill(true) : fresh();
   rowscan_context *context = open_gpu(dir, "off", false, compiler_id);
-  context->log = (rs_log){note_level, &book};
+  context->log = (rs_log){note, &book};
   driver = (__typeof__(driver)){.cubin = CUDA_ERROR_NO_BINARY_FOR_GPU, .ptx = CUDA_ERROR_UNSUPPORTED_PTX_VERSION};
   told->compiles = 0;
   ck_assert_int_eq(load_once(context), ROWSCAN_CUDA_FAILED);

@@ -910,7 +910,7 @@ static char *pack_file(const char *path, int first, int end) {
 
 static rs_store *open_with(const char *packs, const char *installed, log_book *book) {
   rs_store *store = rs_store_open(&(rs_store_options){
-      .dir = fresh(), .packs = packs, .installed_packs = installed, .user = book, .log = book ? note : NULL});
+      .dir = fresh(), .packs = packs, .installed_packs = installed, .log = {book ? note : NULL, book}});
   ck_assert_ptr_nonnull(store);
   return store;
 }
