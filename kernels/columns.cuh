@@ -6,16 +6,56 @@
 // memory. src/family/columns_cut.c cuts the tensor so, for the number of columns of this run. Tiles of one strip hand
 // one another the totals of their columns.
 //
-// In shared memory STEPS steps make a segment, in the order of memory; where columns are few, words of 16 bytes lie
-// between segments, which keeps lanes out of each other's banks. A thread takes one column of a segment at a time. The
-// last segment of a long column has room for all its steps, too: what lies there is scanned like elements, and reaches
-// no result.
+// In shared memory STEPS steps make a segment, in the order of memory; where columns are few, segments lie apart, which
+// keeps lanes out of each other's banks. A thread takes one column of a segment at a time. The last segment of a long
+// column has room for all its steps, too: what lies there is scanned like elements, and reaches no result.
 #pragma once
 #include "abreast.cuh"
 #include "cuts.h"
 #include "divide.cuh"
 #include "rows.cuh"
 #include "slab.cuh"
+
+// The first so many bytes of one word, and the others of another.
+RS_DEVICE u128 spliced(u128 first, u128 second, int bytes) {
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    int mine = bytes - 4 * i;
+    u32 of_first = mine >= 4 ? ~0u : mine <= 0 ? 0 : (1u << 8 * mine) - 1;
+    second.part[i] = (first.part[i] & of_first) | (second.part[i] & ~of_first);
+  }
+  return second;
+}
+
+// A word of a run lies in the copy of each segment that has an element of it. k: the first element that the next
+// segment has; next(k): the word in that segment's copy, after which k is that of the segment after it. From the word's
+// size on there is none.
+struct BringShared {
+  template <class T, class F> RS_METHOD void operator()(T *global, u128 *shared, int k, const F &next) const {
+    Bring bring;
+    bring(reinterpret_cast<u128 *>(global), shared);
+    while (k < 16 / (int)sizeof(T))
+      bring(reinterpret_cast<u128 *>(global), next(k));
+  }
+};
+struct Store {
+  RS_METHOD void operator()(u128 *global, u128 *shared) const {
+    store_word(global, *shared);
+  }
+  template <class T> RS_METHOD void operator()(T *global, T *shared) const {
+    store_element(global, *shared);
+  }
+};
+struct StoreShared {
+  template <class T, class F> RS_METHOD void operator()(T *global, u128 *shared, int k, const F &next) const {
+    u128 word = *shared;
+    while (k < 16 / (int)sizeof(T)) {
+      int bytes = k * (int)sizeof(T);
+      word = spliced(word, *next(k), bytes);
+    }
+    store_word(reinterpret_cast<u128 *>(global), word);
+  }
+};
 
 // One array's part of a tile: where it lies, and its copy. Both are told for step 0 of the first segment, which may be
 // before the tile: in reverse the segment that comes first in memory may have fewer steps.
@@ -26,46 +66,93 @@ template <class T, int STEPS> struct Sheet {
   int lead;                    // steps before the tile
   int outers, steps, width;    // there are
   int mode;
+  int offset, wrap; // of the copy's segments: the first one's from a word of 16 bytes, and UNIT - 1; or 0
 
   static constexpr int UNIT = 16 / (int)sizeof(T);
 
   RS_METHOD static int offset_of(const T *at) {
     return (int)(reinterpret_cast<u64>(at) % 16 / sizeof(T));
   }
-  RS_METHOD int place(int k) const {
-    return k * pitch + k / STEPS * pad;
+  // By segments each lies as far from a word as in global memory.
+  RS_METHOD int shift(int o, int segment) const {
+    constexpr int STEPS_OFF = STEPS % UNIT; // other segments are whole words
+    return (offset + (o * steps + (STEPS_OFF ? segment * STEPS : 0)) * pitch) & wrap;
+  }
+  RS_METHOD int start(int o, int segment) const { // of a segment
+    return o * outer_pitch + segment * (STEPS * pitch + pad) + shift(o, segment);
+  }
+  RS_METHOD int place(int o, int k) const { // of step k of an outer
+    return o * outer_pitch + k * pitch + k / STEPS * pad + shift(o, k / STEPS);
+  }
+  template <class E> RS_METHOD void lie_as(const Sheet<E, STEPS> &other) {
+    shared = reinterpret_cast<T *>(other.shared);
+    pitch = other.pitch;
+    outer_pitch = other.outer_pitch;
+    pad = other.pad;
+    offset = other.offset;
+    wrap = other.wrap;
   }
   RS_METHOD Slab<T> run() const {
     Slab<T> slab(global + lead * step, 1, outers * steps * width, nullptr);
-    slab.shared = shared + place(lead);
+    slab.shared = shared + place(0, lead);
     return slab;
   }
   RS_METHOD u32 bulk_bytes() const {
     return mode == AS_A_RUN ? run().body_bytes() : 0;
   }
-  // The words of 16 bytes, one after another; in the end the elements that make up none. by, by_outer: for divide(), by
-  // the words of a step or segment and of an outer. APART: outers are no whole segments.
-  template <int THREADS, bool APART, class W, class E>
-  RS_METHOD void each_word(const ColumnCut &cut, u32 by, u32 by_outer, const W &word, const E &element) const {
-    bool by_steps = mode == BY_STEPS;
-    int words = (by_steps ? cut.columns : STEPS * cut.columns) / UNIT, before = lead * cut.columns / UNIT;
-    int count = by_steps ? steps * words : outers * steps * width / UNIT, room = STEPS * pitch + pad;
-    int of_outer = steps * cut.columns / UNIT;
+  // The words of 16 bytes that steps have, wherever each begins: whole, if columns from `least` to `most` of the row
+  // are all that is in it, else one by one. by: for divide(), by the words of a step, at most.
+  template <int THREADS, class F>
+  RS_METHOD void each_word(const ColumnCut &cut, u32 by, int least, int most, const F &f) const {
+    int words = (cut.columns + 2 * UNIT - 2) / UNIT;
 #pragma unroll 4
-    for (int i = (int)thread_index(); i < count; i += THREADS) {
-      int o = APART && outers > 1 ? divide(i, by_outer) : 0;
-      int n = i - o * of_outer + before, piece = divide(n, by), at = (n - piece * words) * UNIT;
-      if (!by_steps)
-        word(reinterpret_cast<u128 *>(global + (i + before) * UNIT),
-             reinterpret_cast<u128 *>(shared + o * outer_pitch + piece * room + at));
-      else if (at < width)
-        word(reinterpret_cast<u128 *>(global + piece * step + at),
-             reinterpret_cast<u128 *>(shared + place(piece) + at));
+    for (int i = (int)thread_index(); i < steps * words; i += THREADS) {
+      int k = divide(i, by);
+      T *row = global + (k + lead) * step, *copy = shared + place(0, k + lead);
+      int c = (i - k * words) * UNIT - offset_of(row);
+      if (c >= least && c < width && c + UNIT <= most)
+        f(reinterpret_cast<u128 *>(row + c), reinterpret_cast<u128 *>(copy + c));
+      else
+#pragma unroll 1
+        for (int e = c < 0 ? 0 : c; e < c + UNIT && e < width; e++)
+          f(row + e, copy + e);
     }
-    int left = outers * steps * width % UNIT, i = (int)thread_index();
-    if (i < left) { // neighbours, in the last segment
-      int n = (before + count) * UNIT + i;
-      element(global + n, shared + n + divide(before + count, by) * pad);
+  }
+
+  // Where the copy has an element of the run, and how many follow in its segment, itself included.
+  struct Spot {
+    int place, left;
+  };
+  // n: from the first element of the tile's first step on.
+  template <bool APART> RS_METHOD Spot spot(const ColumnCut &cut, int n) const {
+    int size = STEPS * pitch, of_outer = steps * pitch, o = APART && outers > 1 ? divide(n, cut.by_outer) : 0;
+    int at = n - o * of_outer + lead * pitch, segment = divide(at, cut.by_segment), end = (segment + 1) * size;
+    if (APART && end > of_outer + lead * pitch)
+      end = of_outer + lead * pitch;
+    return {start(o, segment) + at - segment * size, end - at};
+  }
+  // Words of 16 bytes of the run, as BringShared and StoreShared take them, and in the end the elements that make up
+  // none. APART: outers are no whole segments.
+  template <int THREADS, bool APART, class W, class E>
+  RS_METHOD void each_word_of_run(const ColumnCut &cut, const W &word, const E &element) const {
+    T *first = global + lead * step;
+    int all = outers * steps * pitch, head = (UNIT - offset_of(first)) % UNIT;
+    head = head < all ? head : all;
+    int body = (all - head) / UNIT * UNIT;
+#pragma unroll 4
+    for (int i = head + (int)thread_index() * UNIT; i < head + body; i += THREADS * UNIT) {
+      Spot there = spot<APART>(cut, i);
+      word(first + i, reinterpret_cast<u128 *>(shared + there.place), there.left, [&](int &k) {
+        Spot other = spot<APART>(cut, i + k);
+        u128 *copy = reinterpret_cast<u128 *>(shared + other.place - k);
+        k += other.left;
+        return copy;
+      });
+    }
+    int i = (int)thread_index();
+    if (i < all - body) {
+      i = i < head ? i : body + i;
+      element(first + i, shared + spot<APART>(cut, i).place);
     }
   }
   RS_METHOD static i64 distance(i64 stride) {
@@ -82,7 +169,7 @@ template <class T, int STEPS> struct Sheet {
       for (int c = i / 8; c < width; c += THREADS / 8)
 #pragma unroll 4
         for (int k = i % 8; k < steps; k += 8)
-          f(const_cast<T *>(first) + (k * step + c * column), shared + place(lead + k) + c);
+          f(const_cast<T *>(first) + (k * step + c * column), shared + place(0, lead + k) + c);
     } else if (outers == 1) {
       int k = divide(i, cut.by_columns), c = i - k * cut.columns;
       int dk = divide(next, cut.by_columns), dc = next - dk * cut.columns;
@@ -91,7 +178,7 @@ template <class T, int STEPS> struct Sheet {
 #pragma unroll 4
       for (; k < steps; k += dk) {
         if (c < width)
-          f(at, shared + place(lead + k) + c);
+          f(at, shared + place(0, lead + k) + c);
         at += on;
         c += dc;
         if (c >= cut.columns) {
@@ -106,8 +193,7 @@ template <class T, int STEPS> struct Sheet {
         int q = divide(i, cut.by_columns), c = i - q * cut.columns;
         int o = (int)((u32)q / (u32)length), k = q - o * steps; // several outers have all steps
         if (c < width)
-          f(const_cast<T *>(first) + (o * outer + k * step + c * column),
-            shared + o * outer_pitch + place(lead + k) + c);
+          f(const_cast<T *>(first) + (o * outer + k * step + c * column), shared + place(o, lead + k) + c);
       }
     }
   }
@@ -127,7 +213,8 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
   const ColumnCut &cut;
   i64 first; // step of the scan
   int count, width, outers;
-  int segments; // that have steps
+  int segments;      // that have steps
+  int before, right; // columns of the row before the tile's first, and from it on
   Sheet<In, STEPS> in;
   Sheet<Mask, STEPS> mask;
   Sheet<Out, STEPS> out;
@@ -138,17 +225,20 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
   RS_METHOD i64 length() const {
     return Length<P>::of(rows);
   }
-  template <class T> RS_METHOD Sheet<T, STEPS> sheet(int which, int mode, int pitch, unsigned char *memory) const {
+  template <class T>
+  RS_METHOD Sheet<T, STEPS> sheet(int which, int mode, int pitch, int pad, unsigned char *memory) const {
     Sheet<T, STEPS> s;
     s.lead = P::reverse ? segments * STEPS - count : 0;
     s.step = mode >= BY_SEGMENTS ? cut.columns : rows.step[which]; // the stride of a single step may be anything
     s.global = rows.template data<T>(which) + at.of[which] - s.lead * s.step;
-    s.mode = mode == AS_A_RUN || s.offset_of(s.global) == 0 ? mode : ONE_BY_ONE;
-    s.shared = reinterpret_cast<T *>(memory) + (mode == AS_A_RUN ? s.offset_of(s.global) : 0);
+    s.mode = mode;
+    s.wrap = mode == BY_SEGMENTS ? s.UNIT - 1 : 0;
+    s.offset = s.offset_of(s.global);
+    s.shared = reinterpret_cast<T *>(memory) + (mode == AS_A_RUN || mode == BY_STEPS ? s.offset_of(s.global) : 0);
     s.outer = P::rank > 1 ? rows.stride[which][OUTER] : 0;
     s.column = rows.stride[which][LAST];
     s.pitch = pitch;
-    s.pad = cut.padded * s.UNIT;
+    s.pad = pad;
     s.outer_pitch = (int)((length() + TAKEN - 1) / TAKEN) * (TAKEN * pitch + s.pad);
     s.outers = outers;
     s.steps = count;
@@ -163,29 +253,23 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
     segments = (count + STEPS - 1) / STEPS;
     i64 lowest = P::reverse ? length() - first - count : first;
     i64 column = (i64)place.strip * cut.columns;
-    width = rows.shape[LAST] - column < cut.columns ? (int)(rows.shape[LAST] - column) : cut.columns;
+    before = (int)column;
+    right = (int)(rows.shape[LAST] - column);
+    width = right < cut.columns ? right : cut.columns;
     at = Offsets<P>::of_step(rows, lowest);
     at.move(rows, LAST, column);
     outers = at.move_to_outers(rows, place.outer, cut.outers, cut.groups);
-    in = sheet<In>(RS_IN, cut.in_mode, cut.in_pitch, memory);
+    in = sheet<In>(RS_IN, cut.in_mode, cut.in_pitch, cut.in_pad, memory);
     if constexpr (MASKED)
-      mask = sheet<Mask>(RS_MASK, cut.mask_mode, cut.mask_pitch, memory + cut.mask_at);
-    out = sheet<Out>(RS_OUT, cut.out_mode, cut.out_pitch, memory + cut.out_at);
+      mask = sheet<Mask>(RS_MASK, cut.mask_mode, cut.mask_pitch, cut.mask_pad, memory + cut.mask_at);
+    out = sheet<Out>(RS_OUT, cut.out_mode, cut.out_pitch, cut.out_pad, memory + cut.out_at);
     if constexpr (IN_PLACE) {
       if (in.mode == ONE_BY_ONE) { // the copy lies as the results need it
-        in.shared = reinterpret_cast<In *>(out.shared);
-        in.pitch = out.pitch;
-        in.outer_pitch = out.outer_pitch;
+        in.lie_as(out);
       } else {
-        out.shared = reinterpret_cast<Out *>(in.shared);
-        out.pitch = in.pitch;
-        out.outer_pitch = in.outer_pitch;
-        bool fits = out.offset_of(out.shared) == out.offset_of(out.global);
-        if (out.mode == BY_STEPS)
-          fits = fits && out.pitch % out.UNIT == 0;
-        else
-          fits = fits && out.pitch == cut.columns && (out.mode == AS_A_RUN) == (in.mode == AS_A_RUN);
-        if (!fits)
+        bool same = out.offset == (in.wrap ? in.offset : in.offset_of(in.shared));
+        out.lie_as(in);
+        if (!same || (out.mode == BY_STEPS ? (out.pitch - out.step) % out.UNIT != 0 : out.mode != in.mode))
           out.mode = ONE_BY_ONE;
       }
     }
@@ -198,35 +282,39 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
     if constexpr (MASKED)
       bytes += mask.bulk_bytes();
     SlabLoads<THREADS> loads(arrival, bytes);
-    load_sheet(loads, in, cut.by_in, cut.by_in_outer);
+    load_sheet(loads, in, cut.by_in);
     if constexpr (MASKED)
-      load_sheet(loads, mask, cut.by_mask, cut.by_mask_outer);
+      load_sheet(loads, mask, cut.by_mask);
     fetch_wait();
     loads.wait();
   }
   template <class T>
-  RS_METHOD void load_sheet(const SlabLoads<THREADS> &loads, const Sheet<T, STEPS> &sheet, u32 by, u32 by_outer) const {
+  RS_METHOD void load_sheet(const SlabLoads<THREADS> &loads, const Sheet<T, STEPS> &sheet, u32 by) const {
     Bring bring;
     if (sheet.mode == AS_A_RUN)
       loads.load(sheet.run());
+    else if (sheet.mode == BY_STEPS)
+      sheet.template each_word<THREADS>(cut, by, -before, right, bring);
     else if (sheet.mode == ONE_BY_ONE)
       sheet.template each_element<THREADS>(cut, length(), bring);
     else
-      sheet.template each_word<THREADS, APART>(cut, by, by_outer, bring, bring);
+      sheet.template each_word_of_run<THREADS, APART>(cut, BringShared(), bring);
   }
 
   RS_METHOD void store() const {
-    auto word = [](u128 *global, u128 *shared) { store_word(global, *shared); };
-    auto one = [](Out *global, Out *shared) { store_element(global, *shared); };
+    if (out.mode == STRAIGHT)
+      return;
     if (out.mode == AS_A_RUN) {
       store_slab<THREADS>(out.run());
       return;
     }
     block_barrier();
-    if (out.mode == ONE_BY_ONE)
-      out.template each_element<THREADS>(cut, length(), one);
+    if (out.mode == BY_STEPS)
+      out.template each_word<THREADS>(cut, cut.by_out, 0, width, Store());
+    else if (out.mode == ONE_BY_ONE)
+      out.template each_element<THREADS>(cut, length(), Store());
     else
-      out.template each_word<THREADS, APART>(cut, cut.by_out, cut.by_out_outer, word, one);
+      out.template each_word_of_run<THREADS, APART>(cut, StoreShared(), Store());
   }
 
   // A column of a segment.
@@ -255,8 +343,8 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
   // Where a sheet has the first step of an item, and how far the next is from it.
   template <class T> RS_METHOD T *place_of(const Sheet<T, STEPS> &sheet, const Item &item) const {
     int segment = P::reverse ? segments - 1 - item.segment : item.segment;
-    return sheet.shared + (item.outer * sheet.outer_pitch + segment * (STEPS * sheet.pitch + sheet.pad) +
-                           (P::reverse ? (STEPS - 1) * sheet.pitch : 0) + item.column);
+    return sheet.shared +
+           (sheet.start(item.outer, segment) + (P::reverse ? (STEPS - 1) * sheet.pitch : 0) + item.column);
   }
   template <class T> RS_METHOD static int next_of(const Sheet<T, STEPS> &sheet) {
     return P::reverse ? -sheet.pitch : sheet.pitch;
@@ -279,6 +367,18 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
     for (int j = 0; j < STEPS; j++)
       if (j < TAKEN)
         at[j * next] = R::leave(x[j]);
+  }
+  RS_METHOD void write_straight(const Item &item, const Acc *x) const {
+    int segment = P::reverse ? segments - 1 - item.segment : item.segment;
+    Out *at = out.global + (item.outer * out.outer + (segment * STEPS + (P::reverse ? STEPS - 1 : 0)) * out.step +
+                            item.column * out.column);
+    i64 next = P::reverse ? -out.step : out.step;
+#pragma unroll
+    for (int j = 0; j < TAKEN; j++) {
+      if (item.at + j < count)
+        store_element(at, R::leave(x[j]));
+      at += next;
+    }
   }
 
   RS_METHOD Ends<P> ends(int outer, int column) const {
@@ -392,7 +492,12 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
       ::carries<Op, STEPS>(before, x, prefix);
       prefix[STEPS] = SINGLE ? Op::combine(before, total<Op, STEPS>(x)) : at[cut.columns];
 
-      write(item, results<P, STEPS>(rows, prefix, first + item.at, rows.has(RS_TOTALS), ends(item.outer, item.column)));
+      const Acc *result =
+          results<P, STEPS>(rows, prefix, first + item.at, rows.has(RS_TOTALS), ends(item.outer, item.column));
+      if (!IN_PLACE && out.mode == STRAIGHT)
+        write_straight(item, result);
+      else
+        write(item, result);
     });
   }
 };

@@ -21,9 +21,10 @@ enum {
 // How an array's part of a tile travels.
 typedef enum ColumnMode {
   ONE_BY_ONE,  // any strides
-  BY_STEPS,    // in words of 16 bytes: each step is a run of them
-  BY_SEGMENTS, // in words of 16 bytes: all of the tile is one run, and so is each segment of the copy; the last one
-               // of an outer may have fewer words
+  STRAIGHT,    // results alone, of any strides: a thread stores its own, and there is no copy
+  BY_STEPS,    // in words of 16 bytes: each step is a run of neighbours, wherever it begins
+  BY_SEGMENTS, // in words of 16 bytes: all of the tile is one run of neighbours, wherever it begins, and so is each
+               // segment of the copy
   AS_A_RUN     // all of the tile is one run of neighbours, wherever it begins, and so is the copy
 } ColumnMode;
 
@@ -32,13 +33,13 @@ typedef struct ColumnCut {
   int steps, tiles;        // of a tile, and tiles along the length
   int outers, groups;      // of a tile, and how many tiles the last outer dimension takes
   int segments, lanes_log; // of a tile along the length; log2 of the lanes that add them up
-  int padded;              // words of 16 bytes between segments
   int in_mode, mask_mode, out_mode;
-  int in_pitch, mask_pitch, out_pitch;               // elements between steps, in the copies
-  int mask_at, out_at, totals_at, carries_at;        // bytes; the copy of the input lies at 0
-  unsigned by_columns, by_segments;                  // for divide()
-  unsigned by_in, by_mask, by_out;                   // the same: by the words of a step or segment
-  unsigned by_in_outer, by_mask_outer, by_out_outer; // by the words of an outer, where a tile has several
+  int in_pitch, mask_pitch, out_pitch;        // elements between steps, in the copies
+  int in_pad, mask_pad, out_pad;              // and more of them between segments
+  int mask_at, out_at, totals_at, carries_at; // bytes; the copy of the input lies at 0
+  unsigned by_columns, by_segments;           // for divide()
+  unsigned by_in, by_mask, by_out;            // the same: by the words of a step
+  unsigned by_segment, by_outer;              // by the elements of a segment and of an outer
 } ColumnCut;
 
 // ---- wide.cuh and askew.cuh ----

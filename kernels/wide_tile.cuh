@@ -29,7 +29,9 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES, int
   static constexpr int OUTER = Offsets<P>::OUTER;
   static constexpr int THREADS_LOG = log2_floor(THREADS);
   static constexpr int ROWS = IN_COMMON ? SEGMENTS : least(THREADS, 32 * VECTOR); // segments of all outers, at most
-  static constexpr int BATCH = least(STEPS, 128 / (VECTOR * (int)sizeof(Acc)));   // in registers at a time
+  static constexpr int FEW = IN_COMMON && sizeof(In) == sizeof(Out) ? 16 / (int)sizeof(In) : 1; // whole words
+  static constexpr int MANY = 128 / (VECTOR * (int)sizeof(Acc));
+  static constexpr int BATCH = least(STEPS, MANY > FEW ? MANY : FEW); // in registers at a time
   static constexpr int BATCHES = STEPS / BATCH;
   static constexpr int PAD = 16 / (int)sizeof(Acc); // keeps lanes along the length out of each other's banks
 

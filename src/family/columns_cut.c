@@ -21,7 +21,7 @@ static bool along_steps(const rs_operand *a, const rs_rows *rows) {
 /* ---- how large --------------------------------------------------------------------------------------------------- */
 
 static int copies_bytes(const rs_shape *shape) {
-  return shape->in + shape->mask + (shape->in == shape->out ? 0 : shape->out);
+  return shape->in + shape->mask + (shape->in == shape->out || shape->straight ? 0 : shape->out);
 }
 
 /* Of a tile that has all steps; a segment's total counts where it is not small beside its elements. */
@@ -37,10 +37,44 @@ static int64_t few_columns_elements(const rs_shape *shape) {
   return shape->shared / 7 * 2 / copies_bytes(shape);
 }
 
+/* Whether a thread has a whole column, and room for no more steps than it has. A kernel for any length does not know.
+ */
+static bool single(const rs_shape *shape) {
+  return shape->length <= shape->steps && !shape->tiles;
+}
+
+/* Whether segments lie apart: lanes of a warp have other segments; smaller ones are less than what lies between them.
+ */
+static bool apart(const rs_shape *shape, int64_t columns) {
+  return columns < 32 && columns * shape->steps * shape->in >= 16;
+}
+
+/*
+ * Bytes between segments, so that each can lie as far from a word of 16 bytes as in memory, with all of its first word
+ * and its last; and so many words from one segment to the next that lanes which have other segments meet in few banks:
+ * of the 8 words that banks have, a step takes some, and those of the next segment are to be others.
+ */
+static int64_t pad_of(const rs_shape *shape, int64_t columns, int bytes) {
+  enum { WORD = 16, BANKS = 8 };
+  if (!bytes || !apart(shape, columns))
+    return 0;
+  bool lone = single(shape); /* in reverse it begins anywhere in its room */
+  int64_t size = (lone ? shape->length : shape->steps) * columns * bytes,
+          taken = rs_ceiling(columns * bytes, WORD) % BANKS;
+  int64_t words = rs_ceiling(size + (lone && shape->reverse ? 3 : 1) * WORD - bytes, WORD);
+  while (taken == 1 ? words % 2 == 0 : words % BANKS != taken && words % BANKS != BANKS - taken)
+    words++;
+  return words * WORD - size;
+}
+static int64_t pads_of(const rs_shape *shape, int64_t columns) {
+  return pad_of(shape, columns, shape->in) + pad_of(shape, columns, shape->mask) +
+         (shape->in == shape->out || shape->straight ? 0 : pad_of(shape, columns, shape->out));
+}
+
 /* Of a tile that has not all steps, about. */
 static int64_t tile_bytes(const rs_shape *shape, int64_t columns, int64_t steps) {
   int64_t segments = rs_ceiling(steps, shape->steps), totals = segments + 4; /* and what comes from other tiles */
-  return columns * (steps * copies_bytes(shape) + totals * shape->acc) + 32 * segments + 512;
+  return columns * (steps * copies_bytes(shape) + totals * shape->acc) + segments * pads_of(shape, columns) + 512;
 }
 
 /* Elements that a multiprocessor holds in tiles of so many columns and steps; 0: two have no room. */
@@ -76,12 +110,21 @@ static bool whole(const rs_shape *shape, int64_t columns, bool many) {
   return columns * shape->length <= most && shape->length <= most_steps(shape);
 }
 
+bool rs_columns_one_strip(const rs_shape *shape, const rs_rows *rows) {
+  enum { MOST_LENGTH = 4096, MOST_BYTES = 900, MOST_BYTES_LONG = 600 }; /* of a step */
+  return rs_columns_of(rows) * (shape->in + shape->mask + shape->out) <=
+             (shape->length <= MOST_LENGTH ? MOST_BYTES : MOST_BYTES_LONG) &&
+         rs_rows_one_run(rows, shape->length, shape->mask != 0);
+}
+
 static void cut_size(ColumnCut *cut, const rs_shape *shape, const rs_rows *rows, bool many) {
   int64_t inner = rs_columns_of(rows), length = shape->length;
   int64_t elements = whole_elements(shape);
   int64_t columns = inner, strip = shape->strip_bytes / shape->in;
   if (strip < 32)
     strip = 32;
+  if (rs_columns_one_strip(shape, rows))
+    strip = inner;
   while (strip > 1 && tile_bytes(shape, strip, RS_COLUMN_STEPS) > shape->shared / 2)
     strip /= 2;
   if (!whole(shape, columns, many) && columns > strip) {
@@ -111,38 +154,20 @@ static void cut_size(ColumnCut *cut, const rs_shape *shape, const rs_rows *rows,
 
 /* ---- how it travels ---------------------------------------------------------------------------------------------- */
 
-/* Whether pieces of so many elements are whole words of 16 bytes. The kernel looks at what it can't tell from here. */
-static bool in_words(const rs_operand *a, const rs_rows *rows, int64_t elements) {
-  int64_t all = (int64_t)(uintptr_t)a->data | elements * a->bytes | rs_stride_bits(a, rows, 0, rows->rank - 1);
-  return all % 16 == 0;
-}
-
-static bool outer_in_words(const ColumnCut *cut, const rs_shape *shape, int bytes) {
-  return shape->length * cut->columns * bytes % 16 == 0;
-}
-
-/* Whether a thread has a whole column, and room for no more steps than it has. A kernel for any length does not know.
- */
-static bool single(const rs_shape *shape) {
-  return shape->length <= shape->steps && !shape->tiles;
-}
-
 /* Whether the kernel has outers without a gap between them in shared memory: a last segment has room for all steps. */
 static bool follow(const ColumnCut *cut, const rs_shape *shape) {
   return cut->outers == 1 || single(shape) || shape->length % shape->steps == 0;
 }
 
 static int mode_of(const ColumnCut *cut, const rs_shape *shape, const rs_rows *rows, const rs_operand *a) {
-  int64_t unit = 16 / a->bytes;
+  enum { LEAST_STEP_BYTES = 32 };
   if (cut->outers > 1 ? stacked(a, rows, shape->length)
                       : cut->strips == 1 && rs_steps_in_a_run(a, rows, shape->length)) {
-    if (!cut->padded)
-      return follow(cut, shape) ? AS_A_RUN : ONE_BY_ONE;
-    bool words = cut->outers == 1 || outer_in_words(cut, shape, a->bytes);
-    return words && in_words(a, rows, (int64_t)shape->steps * cut->columns) ? BY_SEGMENTS : ONE_BY_ONE;
+    if (apart(shape, cut->columns))
+      return BY_SEGMENTS;
+    return follow(cut, shape) ? AS_A_RUN : ONE_BY_ONE;
   }
-  bool words = rs_neighbours(a, rows) && cut->outers == 1 && in_words(a, rows, cut->columns) && a->step % unit == 0 &&
-               rs_columns_of(rows) % unit == 0;
+  bool words = rs_neighbours(a, rows) && cut->outers == 1 && cut->columns * a->bytes >= LEAST_STEP_BYTES;
   return words ? BY_STEPS : ONE_BY_ONE;
 }
 
@@ -150,10 +175,17 @@ uint32_t rs_divisor(int64_t d) {
   return d <= 1 ? 0 : (uint32_t)(((UINT64_C(1) << 32) + (uint64_t)d - 1) / (uint64_t)d);
 }
 
-/* Elements between steps. Where 8 lanes take 8 steps of a column, these must not meet in few banks. */
+/*
+ * Elements between steps: in words as far as in memory, but for whole words, and there is room for all of the first
+ * word and the last. Where 8 lanes take 8 steps of a column, these must not meet in few banks.
+ */
 static int pitch_of(const ColumnCut *cut, const rs_operand *a, int mode, bool steps_side_by_side) {
   int64_t unit = 16 / a->bytes, pitch = cut->columns;
-  if (steps_side_by_side && mode < BY_SEGMENTS) {
+  if (mode == BY_STEPS) {
+    pitch += pitch % unit == 0 && a->step % unit == 0 ? unit : 2 * (unit - 1);
+    while ((pitch - a->step) % unit)
+      pitch++;
+  } else if (steps_side_by_side && mode < BY_SEGMENTS) {
     pitch = rs_up(pitch, unit);
     if (pitch / unit % 2 == 0)
       pitch += unit;
@@ -161,22 +193,22 @@ static int pitch_of(const ColumnCut *cut, const rs_operand *a, int mode, bool st
   return (int)pitch;
 }
 
-/* For the words of a step or segment. */
-static uint32_t word_divisor(const ColumnCut *cut, const rs_shape *shape, const rs_operand *a, int mode) {
-  int words = (mode == BY_STEPS ? cut->columns : shape->steps * cut->columns) * a->bytes / 16;
-  return mode == BY_STEPS || mode == BY_SEGMENTS ? rs_divisor(words) : 0;
+/* For the words of a step, wherever it begins. */
+static uint32_t word_divisor(const ColumnCut *cut, const rs_operand *a, int mode) {
+  int unit = 16 / a->bytes;
+  return mode == BY_STEPS ? rs_divisor((cut->columns + 2 * unit - 2) / unit) : 0;
 }
 
-static uint32_t outer_divisor(const ColumnCut *cut, const rs_shape *shape, const rs_operand *a, int mode) {
-  return mode == BY_SEGMENTS && cut->outers > 1 ? rs_divisor((int32_t)(shape->length * cut->columns * a->bytes / 16))
-                                                : 0;
+/* Elements between segments. Steps in words keep off them by their pitch. */
+static int pad_elements(const ColumnCut *cut, const rs_shape *shape, const rs_operand *a, int mode) {
+  return mode == BY_STEPS ? 0 : (int)(pad_of(shape, cut->columns, a->bytes) / a->bytes);
 }
 
-static int room_of(const ColumnCut *cut, const rs_shape *shape, const rs_operand *a, int pitch) {
+static int room_of(const ColumnCut *cut, const rs_shape *shape, const rs_operand *a, int pitch, int pad) {
   int64_t room = (int64_t)cut->segments * shape->steps, next = single(shape) ? shape->length : room;
   int64_t elements = ((cut->outers - 1) * next + room) * pitch; /* in reverse a single segment lies at its room's end */
-  int64_t pads = (int64_t)cut->outers * cut->segments * cut->padded;
-  return (int)rs_up(elements * a->bytes + 16 * (pads + 1), 128);
+  int64_t pads = (int64_t)cut->outers * cut->segments * pad;
+  return (int)rs_up((elements + pads) * a->bytes + 32, 128);
 }
 
 size_t rs_columns_nodes(int64_t tiles, int lanes, int64_t count, int acc) {
@@ -194,36 +226,28 @@ static void cut_rows(ColumnCut *cut, rs_column_need *need, const rs_shape *shape
   bool many = rs_neighbours(in, rows) && rs_neighbours(out, rows) && rs_outers_of(rows) >= shape->multiprocessors;
   cut_size(cut, shape, rows, many);
 
-  /* lanes of a warp that have other segments would meet in the same banks; outers must be words then, and segments no
-   * smaller than what lies between them */
-  bool words = outer_in_words(cut, shape, shape->in) && outer_in_words(cut, shape, shape->out) &&
-               (!shape->mask || outer_in_words(cut, shape, shape->mask));
-  if (cut->columns < 32 && cut->columns * shape->steps * shape->in >= 16 && (cut->outers == 1 || words))
-    cut->padded = (int32_t)rs_ceiling((int64_t)cut->columns * shape->in, 16);
   while (cut->lanes_log < 5 && RS_COLUMN_LANE_SEGMENTS << cut->lanes_log < cut->segments)
     cut->lanes_log++;
 
   cut->in_mode = mode_of(cut, shape, rows, in);
-  cut->out_mode = mode_of(cut, shape, rows, out);
+  cut->out_mode = shape->straight ? STRAIGHT : mode_of(cut, shape, rows, out);
   cut->in_pitch = pitch_of(cut, in, cut->in_mode, in_turned || (in_place && out_turned));
   cut->out_pitch = pitch_of(cut, out, cut->out_mode, out_turned || (in_place && in_turned));
-  int at = room_of(cut, shape, in, cut->in_pitch);
+  cut->in_pad = pad_elements(cut, shape, in, cut->in_mode);
+  cut->out_pad = pad_elements(cut, shape, out, cut->out_mode);
+  int at = room_of(cut, shape, in, cut->in_pitch, cut->in_pad);
+  if (in_place) /* whichever of the two says how the copy lies */
+    at = (int)rs_larger(at, room_of(cut, shape, out, cut->out_pitch, cut->out_pad));
   if (shape->mask) {
     cut->mask_mode = mode_of(cut, shape, rows, mask);
     cut->mask_pitch = pitch_of(cut, mask, cut->mask_mode, along_steps(mask, rows));
+    cut->mask_pad = pad_elements(cut, shape, mask, cut->mask_mode);
     cut->mask_at = at;
-    at += room_of(cut, shape, mask, cut->mask_pitch);
+    at += room_of(cut, shape, mask, cut->mask_pitch, cut->mask_pad);
   }
-  if (!in_place) {
+  if (!in_place && !shape->straight) {
     cut->out_at = at;
-    at += room_of(cut, shape, out, cut->out_pitch);
-  } else {
-    int room = room_of(cut, shape, out, cut->out_pitch), first = room_of(cut, shape, in, cut->in_pitch);
-    if (room > first) { /* whichever of the two says how the copy lies */
-      at += room - first;
-      if (shape->mask)
-        cut->mask_at += room - first;
-    }
+    at += room_of(cut, shape, out, cut->out_pitch, cut->out_pad);
   }
   cut->totals_at = at;
   if (!single(shape))
@@ -231,14 +255,12 @@ static void cut_rows(ColumnCut *cut, rs_column_need *need, const rs_shape *shape
   cut->carries_at = at;
   if (cut->tiles > 1)
     at += 3 * cut->columns * shape->acc;
-  cut->by_in = word_divisor(cut, shape, in, cut->in_mode);
-  cut->by_out = word_divisor(cut, shape, out, cut->out_mode);
-  cut->by_in_outer = outer_divisor(cut, shape, in, cut->in_mode);
-  cut->by_out_outer = outer_divisor(cut, shape, out, cut->out_mode);
-  if (shape->mask) {
-    cut->by_mask = word_divisor(cut, shape, mask, cut->mask_mode);
-    cut->by_mask_outer = outer_divisor(cut, shape, mask, cut->mask_mode);
-  }
+  cut->by_in = word_divisor(cut, in, cut->in_mode);
+  cut->by_out = word_divisor(cut, out, cut->out_mode);
+  if (shape->mask)
+    cut->by_mask = word_divisor(cut, mask, cut->mask_mode);
+  cut->by_segment = rs_divisor((int64_t)shape->steps * cut->columns);
+  cut->by_outer = rs_divisor(shape->length * cut->columns);
   cut->by_columns = rs_divisor(cut->columns);
   cut->by_segments = rs_divisor(cut->segments);
 
@@ -252,10 +274,18 @@ static void cut_rows(ColumnCut *cut, rs_column_need *need, const rs_shape *shape
     need->workspace = rs_columns_nodes(cut->tiles, shape->lanes, outers * rs_columns_of(rows), shape->acc);
 }
 
+/* Results of another size than elements, whose place they can't take: neighbours that fill sectors of memory. */
+static bool straight(const rs_shape *shape, const rs_rows *rows) {
+  enum { LEAST_BYTES = 64 };
+  return shape->in != shape->out && rs_neighbours(&rows->array[RS_OUT], rows) &&
+         rs_columns_of(rows) * shape->out >= LEAST_BYTES;
+}
+
 /* What lies between steps and segments, and steps that a last one lacks, comes on top of a tile's elements. */
 void rs_columns_cut(rs_cut *to, rs_column_need *need, const rs_shape *shape, const rs_rows *rows) {
   ColumnCut *cut = &to->any;
   rs_shape smaller = *shape;
+  smaller.straight = straight(shape, rows);
   cut_rows(cut, need, &smaller, rows);
   while (need->shared > rs_columns_shared(shape) && smaller.tile_bytes > 1024) {
     smaller.tile_bytes -= smaller.tile_bytes / 4;

@@ -32,20 +32,21 @@ static const rs_shape *shape_of(const rs_columns *columns, rs_template made_of) 
   return &columns->of[made_of];
 }
 
-/*
- * So few that a step is less than 64 bytes, in columns.cuh as a run; wider ones are better in wide.cuh, and so are
- * longer ones.
- */
+static bool one_strip(const rs_columns *columns, const rs_rows *rows) {
+  return rs_columns_one_strip(shape_of(columns, RS_TEMPLATE_COLUMNS), rows);
+}
+
+/* So few that a step is less than 64 bytes, of long ones than a word; wider ones are better in wide.cuh. */
 static bool better_as_a_run(const rs_columns *columns, const rs_rows *rows) {
-  enum { LEAST_BYTES = 64, MOST_LENGTH = 4096 };
-  const rs_shape *wide = shape_of(columns, RS_TEMPLATE_WIDE);
-  return wide->length <= MOST_LENGTH && rs_columns_of(rows) * wide->in < LEAST_BYTES &&
-         rs_rows_one_run(rows, wide->length, wide->mask != 0);
+  enum { MOST_LENGTH = 4096, LEAST_BYTES = 64, LEAST_BYTES_LONG = 16 };
+  const rs_shape *any = shape_of(columns, RS_TEMPLATE_COLUMNS);
+  return rs_columns_of(rows) * any->in < (any->length <= MOST_LENGTH ? LEAST_BYTES : LEAST_BYTES_LONG) &&
+         one_strip(columns, rows);
 }
 
 /*
- * Whether strips of words would share sectors of 32 bytes of the results, which kernels/askew.cuh avoids; for halves
- * that costs more than it gains.
+ * Whether strips of words would share sectors of 32 bytes of the results, which kernels/askew.cuh avoids, as a single
+ * strip does; for halves that costs more than it gains.
  */
 static bool shares_sectors(const rs_shape *shape, const rs_rows *rows) {
   return shape->out >= 4 &&
@@ -53,17 +54,16 @@ static bool shares_sectors(const rs_shape *shape, const rs_rows *rows) {
 }
 
 static bool best_askew(const rs_columns *columns, const rs_rows *rows) {
-  (void)columns;
-  return rs_columns_of(rows) >= LEAST_ASKEW_COLUMNS;
+  return rs_columns_of(rows) >= LEAST_ASKEW_COLUMNS && !one_strip(columns, rows);
 }
 
-static bool better_askew(const rs_columns *columns, const rs_rows *rows) {
-  return shares_sectors(shape_of(columns, RS_TEMPLATE_WIDE), rows) && best_askew(columns, rows) &&
-         rs_wide_fits(shape_of(columns, RS_TEMPLATE_ASKEW), rows);
+static bool better_off_words(const rs_columns *columns, const rs_rows *rows) {
+  bool askew = best_askew(columns, rows) && rs_wide_fits(shape_of(columns, RS_TEMPLATE_ASKEW), rows);
+  return shares_sectors(shape_of(columns, RS_TEMPLATE_WIDE), rows) && (askew || one_strip(columns, rows));
 }
 
 static bool best_in_words(const rs_columns *columns, const rs_rows *rows) {
-  return !better_askew(columns, rows) && !better_as_a_run(columns, rows);
+  return !better_off_words(columns, rows) && !better_as_a_run(columns, rows);
 }
 
 /*
@@ -76,7 +76,7 @@ static bool best_in_a_stream(const rs_columns *columns, const rs_rows *rows) {
   int64_t inner = rs_columns_of(rows), bytes = rows->count * stream->length * stream->in;
   bool small = bytes < (int64_t)LEAST_BYTES * stream->multiprocessors;
   bool words = inner > MOST || (inner > MOST_ALWAYS && (small || rows->count >= LEAST_APART));
-  return !words || !rs_wide_fits(shape_of(columns, RS_TEMPLATE_WIDE), rows) || better_askew(columns, rows);
+  return !words || !rs_wide_fits(shape_of(columns, RS_TEMPLATE_WIDE), rows) || better_off_words(columns, rows);
 }
 
 /* Where wide.cuh has not enough blocks whose tiles wait for nobody. */

@@ -58,6 +58,7 @@ typedef struct rs_shape {
   int64_t length;
   int in, out, mask, acc; /* bytes of an element, and of a total in registers; mask 0: none */
   bool reverse;           /* tiles count from the end of the columns */
+  bool straight;          /* columns: results have no copy in shared memory */
   int multiprocessors;    /* of the device, which small tensors should keep busy; 0: not known */
   int shared;             /* columns: bytes of shared memory of a multiprocessor */
   int tile_bytes;         /* of a tile, or of a slab each way: about; at once: at most; stream: most of several bands */

@@ -27,22 +27,16 @@ static int ways(const rs_shape *shape, int bytes, int64_t inner) {
   return meet;
 }
 
-/* Where more lanes meet, kernels/columns.cuh is faster, as a rule. */
+/* Where more lanes meet, kernels/columns.cuh, which keeps them apart, is faster, as a rule. */
 static bool few_ways(const rs_shape *shape, int64_t inner) {
   return ways(shape, shape->in, inner) <= MOST_WAYS &&
          (shape->in == shape->out || ways(shape, shape->out, inner) <= MOST_WAYS);
 }
 
-/* Whole words of 16 bytes, between which kernels/columns.cuh has room for what keeps lanes apart. */
-static bool in_words(const rs_shape *shape, int64_t inner) {
-  int64_t elements = shape->length * inner;
-  return elements * shape->in % 16 == 0 && elements * shape->out % 16 == 0 && elements * shape->mask % 16 == 0;
-}
-
 bool rs_short_fits(const rs_shape *shape, const rs_rows *rows) {
   int64_t inner = rs_columns_of(rows);
   return shape->made_of && inner <= shape->most_bytes && outer_bytes(shape, inner) <= shape->most_bytes &&
-         rs_rows_one_run(rows, shape->length, shape->mask != 0) && (few_ways(shape, inner) || !in_words(shape, inner));
+         rs_rows_one_run(rows, shape->length, shape->mask != 0) && few_ways(shape, inner);
 }
 
 /* Of so many columns of a slab: their elements, and the totals of their segments. */

@@ -41,18 +41,17 @@ static rs_shape shape_of(const rowscan_spec *spec, rs_template made_of) {
                     .reverse = (spec->flags & ROWSCAN_REVERSE) != 0};
 }
 
-/* Any strides. Segments have 32 steps: their totals take time beside their elements. */
+/*
+ * Any strides. With more steps to a segment there are fewer totals, but a thread has more registers, and fewer threads
+ * wait for memory: elements of 4 bytes that their results replace take few.
+ */
 static rs_shape any_shape(const rowscan_spec *spec, int arch) {
-  enum { GROUP = 32 }; /* tiles, and groups of them, that are one level */
-  bool wide = rs_is_wide(spec), reverse = spec->flags & ROWSCAN_REVERSE;
-  bool roomy = wide || rs_bytes_of(spec->in_type) != 4 || spec->in_type != spec->out_type || spec->mask_mode ||
-               reverse || spec->length > RS_COLUMN_STEPS * GROUP * GROUP;
-  bool most = spec->length >= (wide ? LONGER_LENGTH : LONGEST_LENGTH) && (wide || reverse);
   rs_shape s = shape_of(spec, RS_TEMPLATE_COLUMNS);
+  bool plain = s.in == 4 && s.out == 4 && !s.mask;
   s.threads = 128;
-  s.steps = segment_steps(spec->length, wide ? 8 : 32);
+  s.steps = segment_steps(spec->length, rs_is_wide(spec) ? 8 : plain ? 32 : 16);
   s.lanes = 4;
-  s.min_blocks = rs_blocks_with(most ? 255 : roomy ? 168 : 102, s.threads);
+  s.min_blocks = rs_blocks_with(102, s.threads);
   s.tile_bytes = arch < 80 ? 12 * 1024 : 24 * 1024;
   s.strip_bytes = 128;
   s.shared = rs_arch_shared_bytes(arch);
@@ -63,13 +62,13 @@ static rs_shape any_shape(const rowscan_spec *spec, int arch) {
 /*
  * Few long columns. Warps have 128 registers, so that none spills; with more warps or smaller tiles each is slower.
  * Where a tile takes longer, of 64-bit accumulators or masks, it may be larger. Made of nothing: the spec or the
- * architecture has none.
+ * architecture has none, or another is faster, as of bytes.
  */
 static rs_shape stream_shape(const rowscan_spec *spec, int arch) {
   enum { WARPS = 16, OTHER_BYTES = 10 * 1024, SMALL = 38 * 1024, LARGE = 52 * 1024, LARGEST = 72 * 1024 };
   rs_shape s = shape_of(spec, RS_TEMPLATE_STREAM_COLUMNS);
   bool wide = rs_is_wide(spec);
-  if (arch < 90 || s.in != s.out || spec->length < LEAST_STREAM_LENGTH)
+  if (arch < 90 || s.in != s.out || s.in == 1 || spec->length < LEAST_STREAM_LENGTH)
     return (rs_shape){0};
   s.steps = wide || (s.mask && arch >= 120) ? 16 : 32; /* with 32 masked f32 spills there */
   s.warps = WARPS;
@@ -191,8 +190,8 @@ static rs_shape askew_shape(const rowscan_spec *spec, int arch) {
   static const rs_candidate of_bytes[] = {{8, 64, 0, 0}, {8, 32, 0, 0}, {8, 16, 0, 0}, {4, 16, 0, 0}}; /* wide */
   static const rs_candidate of_doubles[] = {{4, 64, 0, 0}, {4, 32, 0, 0}, {4, 16, 0, 0}, {4, 8, 0, 0}};
   rs_shape s = shape_of(spec, RS_TEMPLATE_ASKEW);
-  bool wide = rs_is_wide(spec), bytes = wide && s.in == 1;
-  s.vector = !wide ? (s.in == 2 && s.out == 2 ? 4 : 2) : s.in == 4 || s.in == 1 ? 2 : 1;
+  bool wide = rs_is_wide(spec), bytes = wide && s.in == 1, small = s.in <= 2 && s.out <= 2;
+  s.vector = !wide ? (small ? 4 : 2) : s.in == 4 || s.in == 1 ? 2 : 1;
   s.width = 32;
   s.lanes = bytes ? 4 : 2;
   s.ahead = arch >= 90 ? AHEAD : 0;
@@ -202,8 +201,8 @@ static rs_shape askew_shape(const rowscan_spec *spec, int arch) {
     s.threads = 128;
   s.steps = rs_power(spec->length, 1, s.steps);
   bool both = spec->flags & ROWSCAN_EXCLUSIVE && s.reverse, longest = spec->length >= LONGEST_LENGTH;
-  bool halves = s.vector == 4 && (both || spec->mask_mode || spec->length >= LONG_LENGTH);
-  s.min_blocks = rs_blocks_with(wide && longest ? 168 : wide || longest || halves ? 128 : 85, s.threads);
+  bool roomy = small && (s.in == 1 || both || spec->mask_mode || spec->length >= LONG_LENGTH);
+  s.min_blocks = rs_blocks_with(wide && longest ? 168 : wide || longest || roomy ? 128 : 85, s.threads);
   s.shared_bytes = rs_wide_most_shared(&s);
   return s;
 }
@@ -249,12 +248,13 @@ static rs_shape at_once_shape(const rowscan_spec *spec, int arch) {
   return fits ? s : (rs_shape){0};
 }
 
-/* For any length: five levels of kernels/abreast.cuh. */
+/* For any length: five levels of kernels/abreast.cuh, which take registers. */
 static rs_shape any_length_shape(const rowscan_spec *spec, int arch) {
   enum { TILES = 1 << 25 };
   rowscan_spec as_long = *spec;
   as_long.length = LONGER_LENGTH;
   rs_shape s = any_shape(&as_long, arch);
+  s.min_blocks = rs_blocks_with(168, s.threads);
   s.tiles = TILES;
   return s;
 }

@@ -50,13 +50,14 @@ static int sector_of(int bytes) {
   return (bytes == 1 ? 16 : 32) / bytes;
 }
 
-/* Steps that a thread has in registers at a time; WideTile::BATCH. */
-static int batch_of(const rs_shape *shape) {
-  return (int)rs_smaller(128 / (shape->vector * shape->acc), shape->steps);
-}
-
 static bool in_place(const rs_shape *shape) {
   return shape->in == shape->out;
+}
+
+/* Askew: steps that a thread has in registers at a time; WideTile::BATCH. */
+static int batch_of(const rs_shape *shape) {
+  int64_t few = in_place(shape) ? unit_of(shape->in) : 1;
+  return (int)rs_smaller(rs_larger(128 / (shape->vector * shape->acc), few), shape->steps);
 }
 
 /* Of `steps` steps at any offset. */

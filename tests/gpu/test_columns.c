@@ -268,8 +268,7 @@ static void launch(const kernel *k, const rs_rows *rows, const void *cut, const 
   rs_pack(&p, rows, k->spec.flags);
   p.head.workspace = (void *)(uintptr_t)workspace;
   void *parameters[] = {&p, (void *)(uintptr_t)cut};
-  if (need->shared > 48 << 10)
-    MUST(cuFuncSetAttribute, k->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, need->shared);
+  MUST(cuFuncSetAttribute, k->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, need->shared);
   MUST(cuLaunchKernel, k->function, (unsigned)need->blocks, 1, 1, (unsigned)k->threads, 1, 1, (unsigned)need->shared,
        stream, parameters, NULL);
   if (own) {
@@ -325,10 +324,11 @@ static void differ(const kernel *k, const rs_rows *rows, const rs_columns_launch
     return;
   }
   printf(
-      "  columns %d strips %d steps %d tiles %d outers %d groups %d segments %d modes %d %d %d pitches %d %d %d padded "
-      "%d shared %d\n",
+      "  columns %d strips %d steps %d tiles %d outers %d groups %d segments %d modes %d %d %d pitches %d %d %d pads "
+      "%d %d %d shared %d\n",
       cut->columns, cut->strips, cut->steps, cut->tiles, cut->outers, cut->groups, cut->segments, cut->in_mode,
-      cut->mask_mode, cut->out_mode, cut->in_pitch, cut->mask_pitch, cut->out_pitch, cut->padded, part->need.shared);
+      cut->mask_mode, cut->out_mode, cut->in_pitch, cut->mask_pitch, cut->out_pitch, cut->in_pad, cut->mask_pad,
+      cut->out_pad, part->need.shared);
 }
 
 static bool same(rowscan_type type, const unsigned char *got, const unsigned char *want, size_t bytes, int64_t first,
@@ -552,9 +552,7 @@ static void random_spec(rowscan_spec *s) {
 
 static bool askew_fits(const rs_shape *s) {
   int most = 16 / (s->in > s->out ? s->in : s->out); /* words of a step, one a lane */
-  int batch = 128 / (s->vector * s->acc);            /* steps of a batch, whose place its results take */
-  return s->vector <= most && (!s->mask || s->vector <= 16 / s->mask) &&
-         (s->in != s->out || batch >= s->steps || batch * s->in >= 16);
+  return s->vector <= most && (!s->mask || s->vector <= 16 / s->mask);
 }
 
 static void make_askew(kernel *k) {

@@ -444,7 +444,7 @@ START_TEST(short_columns_have_tiles_of_whole_outers) {
       {1, 2048, 4, RS_TEMPLATE_COLUMNS_AT_ONCE, 0, false},       /* smaller */
       {1000, 3000, 8, RS_TEMPLATE_COLUMNS, BY_SEGMENTS, false},  /* of 96 KB */
       {100000, 100, 10, RS_TEMPLATE_SHORT_COLUMNS, 0, true},     /* lanes do not meet */
-      {100000, 55, 7, RS_TEMPLATE_SHORT_COLUMNS, 0, true},       /* five do, but outers are no words */
+      {100000, 55, 7, RS_TEMPLATE_COLUMNS, BY_SEGMENTS, true},   /* five do */
   };
   rs_columns columns = columns_of(given[_i].length, false);
   int64_t outer = given[_i].length * given[_i].inner;
@@ -469,7 +469,13 @@ START_TEST(short_columns_have_tiles_of_whole_outers) {
   const ColumnCut *cut = &launch.cut.any;
   ck_assert_int_eq(cut->in_mode, given[_i].mode);
   ck_assert_int_eq(cut->out_mode, given[_i].mode);
-  ck_assert_int_eq(cut->padded * 4, cut->columns); /* words of 4 elements */
+  int segment = columns.of[RS_TEMPLATE_COLUMNS].steps * cut->columns + cut->in_pad, met = 0;
+  ck_assert_int_eq(segment % 4, 0);
+  for (int lane = 0; lane < 32 && given[_i].inner % 4 == 0; lane += 4) { /* words of 16 bytes, each in its own banks */
+    int word = (lane / cut->columns * segment + lane % cut->columns) / 4;
+    ck_assert_msg(!(met >> word % 8 & 1), "lane %d", lane);
+    met |= 1 << word % 8;
+  }
   ck_assert_int_eq(cut->tiles == 1, given[_i].one_tile);
   ck_assert_int_le(3 * (launch.need.shared + 1024), 228 * 1024 * (given[_i].one_tile ? 1 : 3));
 }
