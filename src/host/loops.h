@@ -9,7 +9,12 @@
 #include "ops.h"
 #include "spec/half.h"
 
+/* Only an optimized build inlines all: the copies for each constant `op` take 8 times as long to compile. */
+#ifdef __OPTIMIZE__
 #define RS_INLINE static inline __attribute__((always_inline))
+#else
+#define RS_INLINE static inline
+#endif
 
 /* ---- shuffles ---------------------------------------------------------------------------------------------------- */
 
