@@ -728,7 +728,12 @@ END_TEST
 
 int main(void) {
   Suite *suite = suite_create("columns_memo");
-  TCase *cases = tcase_create("all");
+  TCase *threads = tcase_create("threads");
+  tcase_add_test(threads, threads_share_a_memo);
+  suite_add_tcase(suite, threads);
+
+  TCase *cases = tcase_create("one thread");
+  tcase_set_tags(cases, "alone");
   tcase_add_test(cases, no_rows_are_taken_for_others);
   tcase_add_test(cases, what_was_asked_before_is_remembered);
   tcase_add_loop_test(cases, what_is_too_long_for_a_stream_is_wide, 0, 2);
@@ -742,7 +747,6 @@ int main(void) {
   tcase_add_test(cases, no_part_takes_more_than_there_is);
   tcase_add_test(cases, wide_takes_what_lies_in_words);
   tcase_add_loop_test(cases, short_columns_have_tiles_of_whole_outers, 0, 10);
-  tcase_add_test(cases, threads_share_a_memo);
   tcase_add_test(cases, a_run_has_the_kernel_chosen_for_it);
   tcase_add_test(cases, tiles_ask_for_others_elements_where_it_is_faster);
   suite_add_tcase(suite, cases);

@@ -468,7 +468,13 @@ int main(int count, char **arguments) {
   if (!there)
     return 77;
   Suite *suite = suite_create("nvrtc");
-  TCase *cases = add_case(suite, "real");
+  TCase *threads = add_case(suite, "threads");
+  tcase_add_test(threads, processes_share_their_work);
+  tcase_add_test(threads, threads_share_their_work);
+  tcase_add_test(threads, handlers_stay_what_they_are);
+
+  TCase *cases = add_case(suite, "one thread");
+  tcase_set_tags(cases, "alone");
   tcase_add_test(cases, architectures_are_told);
   tcase_add_test(cases, a_newer_gpu_has_ptx_of_the_newest);
   tcase_add_test(cases, facts_are_those_of_the_kernels);
@@ -480,8 +486,5 @@ int main(int count, char **arguments) {
   tcase_add_test(cases, one_that_can_not_compile_gives_way_to_the_next);
   tcase_add_test(cases, what_the_process_has_loaded_is_found);
   tcase_add_test(cases, a_filled_cache_needs_no_compiler);
-  tcase_add_test(cases, processes_share_their_work);
-  tcase_add_test(cases, threads_share_their_work);
-  tcase_add_test(cases, handlers_stay_what_they_are);
   return run_suite(suite);
 }

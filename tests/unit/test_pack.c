@@ -1227,12 +1227,14 @@ int main(void) {
   lot_tell();
   Suite *suite = suite_create("pack");
   TCase *packs = add_case(suite, "packs");
+  tcase_set_tags(packs, "alone");
   tcase_add_test(packs, all_that_was_added_is_found);
   tcase_add_test(packs, the_format_is_as_written_down);
   tcase_add_test(packs, a_stem_finds_whatever_the_last_line_says);
   tcase_add_test(packs, a_damaged_entry_hides_no_other_of_its_stem);
 
   TCase *damage = add_case(suite, "damage");
+  tcase_set_tags(damage, "alone");
   tcase_add_test(damage, every_flipped_byte_is_a_miss);
   tcase_add_test(damage, every_other_length_is_a_miss);
   tcase_add_test(damage, a_file_cut_short_while_it_is_open_is_a_miss);
@@ -1240,6 +1242,7 @@ int main(void) {
   tcase_add_test(damage, what_is_no_pack_is_refused);
 
   TCase *moves = add_case(suite, "export and import");
+  tcase_set_tags(moves, "alone");
   lot_add_loop_test(moves, what_was_exported_is_imported, 0, 1);
   tcase_add_test(moves, a_pack_in_memory_takes_its_bytes);
 #ifdef HAVE_LIMITED_MEMORY
@@ -1252,11 +1255,13 @@ int main(void) {
   lot_add_loop_test(moves, an_import_keeps_the_limit, 0, 1);
 
   TCase *sparse = add_case(suite, "holes");
+  tcase_set_tags(sparse, "alone");
   lot_add_loop_test(sparse, a_pack_of_holes_takes_no_memory, 0, HOLLOW);
   lot_add_loop_test(sparse, an_entry_of_holes_takes_no_memory, 0, 1);
   tcase_add_test(sparse, a_large_index_is_checked_in_pieces);
 
   TCase *files = add_case(suite, "files");
+  tcase_set_tags(files, "alone");
   tcase_add_test(files, a_file_of_a_pack_appears_as_a_whole);
   tcase_add_test(files, what_is_left_beside_a_pack_is_swept);
   tcase_add_test(files, what_is_not_to_be_trusted_is_not_imported);
