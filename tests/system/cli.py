@@ -2,8 +2,8 @@
 """cli.py - the rowscan command from outside: files made by NumPy in, values, messages and exit statuses out
 SPDX-License-Identifier: MIT
 
-ROWSCAN names the command; RS_QUICK=1 leaves out what takes long, and with RS_LOT=n and RS_SEED runs one in n of the
-cases (tests/support/lot.h). Values are compared with NumPy's own sums: to the bit for integers, within rounding for
+ROWSCAN names the command; RS_QUICK=1 leaves out what takes long. RS_LOT=n and RS_SEED run one in n of the cases of
+classes that take long, and with RS_QUICK of all (tests/support/lot.h). Values are compared with NumPy's own sums: to the bit for integers, within rounding for
 floats. (The order to the bit is tested elsewhere; here only what must be equal to itself: exclusive to inclusive,
 reverse to a flipped array, Fortran order to C order.) Exits with 77 where there is no NumPy.
 """
@@ -41,7 +41,7 @@ INTEGERS = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"]
 FLOATS = ["f2", "f4", "f8"]
 SHORT = {"f2": "f16", "f4": "f32", "f8": "f64", "b1": "bool", "i1": "i8", "u1": "u8", "i2": "i16", "u2": "u16",
          "i4": "i32", "u4": "u32", "i8": "i64", "u8": "u64"}
-LOT, SEED = int(QUICK and os.environ.get("RS_LOT") or 1), int(os.environ.get("RS_SEED") or time.time())
+LOT, SEED = int(os.environ.get("RS_LOT") or 1), int(os.environ.get("RS_SEED") or time.time())
 
 FLAGS = [[], ["--exclusive"], ["--reverse"], ["--reverse", "--exclusive"]]
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT]
@@ -49,9 +49,10 @@ SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT]
 
 class Case(unittest.TestCase):
     """A directory of its own, and a cache in it."""
+    LONG = False
 
     def setUp(self):
-        if (zlib.crc32(self.id().encode()) + SEED) % LOT:
+        if (QUICK or self.LONG) and (zlib.crc32(self.id().encode()) + SEED) % LOT:
             self.skipTest("RS_LOT")
         self.dir = tempfile.mkdtemp(prefix="rowscan-cli-")
         self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
@@ -1168,6 +1169,8 @@ COLUMNS = ["arch", "regime", "kernel", "registers", "shared_bytes", "local_bytes
 
 
 class Compile(Case):
+    LONG = True
+
     def setUp(self):
         super().setUp()
         self.needs_compiler()
@@ -1259,6 +1262,7 @@ class Compile(Case):
 
 class Warm(Case):
     """Compiles take NVRTC long: there are few."""
+    LONG = True
 
     def list(self, text):
         with open(self.path("list.txt"), "w", encoding="utf-8") as file:
@@ -1924,6 +1928,8 @@ class Devices(Case):
 
 
 class Bench(Case):
+    LONG = True
+
     def bench(self, *args, status=0):
         return self.rowscan("bench", "--engine=host", "--repeat=1", *args, status=status)
 
@@ -2195,6 +2201,7 @@ template <class T> static inline void planted_store(T *at, typename simt_same<T>
 
 class Growth(Case):
     """growth.py, on figures that are made up."""
+    LONG = True
 
     COLUMNS = ("suite", "group", "outer", "length", "inner", "regime", "geometry", "scan_ms", "copy_ms", "kernel_ms",
                "bytes")
