@@ -6,8 +6,8 @@
  * computes each element from the definition. Problems are random in everything that a caller may choose, with outputs
  * compared byte by byte, the gaps between rows included. They run with every set of inner loops that this processor
  * knows, and with pools of several sizes. ROWSCAN_TEST_SEED repeats a run; ROWSCAN_TEST_BIG=1 adds rows beyond 2^31 (2
- * GB of memory). RS_QUICK=1: an eighth of the random problems, half of the long rows. CK_EXCLUDE_TAGS=alone leaves out
- * what starts no threads.
+ * GB of memory). RS_QUICK=1: an eighth of the random problems, half of the long rows, and those of tests of threads
+ * half as long. CK_EXCLUDE_TAGS=alone leaves out what starts no threads.
  */
 #include "host/host.h"
 
@@ -643,7 +643,8 @@ static void lend_all(int way) {
 static void few_long_rows(uint64_t *r) {
   static const int64_t shapes[][3] = {{1, 1200007, 1}, {3, 262144, 1}, {1, 9000, 100}, {7, 1000, 60}, {100, 30, 1}};
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-    int64_t rows = shapes[i][0], length = shapes[i][1], inner = shapes[i][2], sizes[] = {rows, inner, length};
+    int64_t rows = shapes[i][0], length = shapes[i][1] / (is_quick() ? 2 : 1), inner = shapes[i][2],
+            sizes[] = {rows, inner, length};
     int64_t strides[] = {length * inner, 1, inner};
     rowscan_spec spec = {.in_type = ROWSCAN_F32, .out_type = ROWSCAN_F32, .acc_type = ROWSCAN_F32};
     problem p = any_problem(r, random_mask_and_flags(r, spec), sizes, 3, true);
