@@ -14,7 +14,7 @@
  * another, a run compiles one pair in RS_PART, for RS_ARCHS architectures (default: all) that are drawn.
  *
  * What is drawn comes of RS_SEED, else of the time, which is told: run after run sees all. RS_DRAWN=n: so many drawn
- * specs. RS_LOT=n: one in n of what is drawn. RS_NO_VARIANTS=1: skips, for runs that have nothing to add to another.
+ * specs. RS_LOT=n: one in n of what is drawn.
  */
 #include <limits.h>
 #include <pthread.h>
@@ -461,10 +461,6 @@ static void tell_archs(void) {
 
 int main(void) {
   setvbuf(stdout, NULL, _IOLBF, 0);
-  if (is_asked("RS_NO_VARIANTS")) {
-    printf("skipped: RS_NO_VARIANTS is set\n");
-    return 77;
-  }
   if (rowscan_open(&context, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_HOST, .threads = 1, .cache_off = 1))) {
     printf("%s\n", rowscan_last_error());
     return 1;
