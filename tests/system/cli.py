@@ -3,9 +3,10 @@
 SPDX-License-Identifier: MIT
 
 ROWSCAN names the command; RS_QUICK=1 leaves out what takes long. RS_LOT=n and RS_SEED run one in n of the cases of
-classes that take long, and with RS_QUICK of all (tests/support/lot.h). Values are compared with NumPy's own sums: to the bit for integers, within rounding for
-floats. (The order to the bit is tested elsewhere; here only what must be equal to itself: exclusive to inclusive,
-reverse to a flipped array, Fortran order to C order.) Exits with 77 where there is no NumPy.
+classes that take long, and with RS_QUICK of all (tests/support/lot.h). Values are compared with NumPy's own sums: to
+the bit for integers, within rounding for floats. (The order to the bit is tested elsewhere; here only what must be
+equal to itself: exclusive to inclusive, reverse to a flipped array, Fortran order to C order.) Exits with 77 where
+there is no NumPy.
 """
 import csv
 import glob
