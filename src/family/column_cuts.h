@@ -45,6 +45,9 @@ static inline int64_t rs_outers_of(const rs_rows *rows) {
 /* columns.cuh, which takes any rows. */
 void rs_columns_cut(rs_cut *cut, rs_column_need *need, const rs_shape *shape, const rs_rows *rows);
 
+/* Steps of columns, at most, that have few tiles: what these hand on to one another takes little of their time. */
+enum { RS_FEW_TILES_LENGTH = 4096 };
+
 /* Whether its tiles have all columns, which are one run of memory then: so few that other kernels are slower. */
 bool rs_columns_one_strip(const rs_shape *shape, const rs_rows *rows);
 

@@ -111,9 +111,9 @@ static bool whole(const rs_shape *shape, int64_t columns, bool many) {
 }
 
 bool rs_columns_one_strip(const rs_shape *shape, const rs_rows *rows) {
-  enum { MOST_LENGTH = 4096, MOST_BYTES = 900, MOST_BYTES_LONG = 600 }; /* of a step */
+  enum { MOST_BYTES = 900, MOST_BYTES_LONG = 600 }; /* of a step */
   return rs_columns_of(rows) * (shape->in + shape->mask + shape->out) <=
-             (shape->length <= MOST_LENGTH ? MOST_BYTES : MOST_BYTES_LONG) &&
+             (shape->length <= RS_FEW_TILES_LENGTH ? MOST_BYTES : MOST_BYTES_LONG) &&
          rs_rows_one_run(rows, shape->length, shape->mask != 0);
 }
 
@@ -208,7 +208,8 @@ static int room_of(const ColumnCut *cut, const rs_shape *shape, const rs_operand
   int64_t room = (int64_t)cut->segments * shape->steps, next = single(shape) ? shape->length : room;
   int64_t elements = ((cut->outers - 1) * next + room) * pitch; /* in reverse a single segment lies at its room's end */
   int64_t pads = (int64_t)cut->outers * cut->segments * pad;
-  return (int)rs_up((elements + pads) * a->bytes + 32, 128);
+  enum { ENDS = 32 }; /* of the words that it begins and ends in */
+  return (int)rs_up((elements + pads) * a->bytes + ENDS, 128);
 }
 
 size_t rs_columns_nodes(int64_t tiles, int lanes, int64_t count, int acc) {
@@ -259,8 +260,10 @@ static void cut_rows(ColumnCut *cut, rs_column_need *need, const rs_shape *shape
   cut->by_out = word_divisor(cut, out, cut->out_mode);
   if (shape->mask)
     cut->by_mask = word_divisor(cut, mask, cut->mask_mode);
-  cut->by_segment = rs_divisor((int64_t)shape->steps * cut->columns);
-  cut->by_outer = rs_divisor(shape->length * cut->columns);
+  if (apart(shape, cut->columns))
+    cut->by_segment = rs_divisor((int64_t)shape->steps * cut->columns);
+  if (cut->outers > 1)
+    cut->by_outer = rs_divisor(shape->length * cut->columns);
   cut->by_columns = rs_divisor(cut->columns);
   cut->by_segments = rs_divisor(cut->segments);
 

@@ -38,9 +38,9 @@ static bool one_strip(const rs_columns *columns, const rs_rows *rows) {
 
 /* So few that a step is less than 64 bytes, of long ones than a word; wider ones are better in wide.cuh. */
 static bool better_as_a_run(const rs_columns *columns, const rs_rows *rows) {
-  enum { MOST_LENGTH = 4096, LEAST_BYTES = 64, LEAST_BYTES_LONG = 16 };
+  enum { LEAST_BYTES = 64, LEAST_BYTES_LONG = 16 };
   const rs_shape *any = shape_of(columns, RS_TEMPLATE_COLUMNS);
-  return rs_columns_of(rows) * any->in < (any->length <= MOST_LENGTH ? LEAST_BYTES : LEAST_BYTES_LONG) &&
+  return rs_columns_of(rows) * any->in < (any->length <= RS_FEW_TILES_LENGTH ? LEAST_BYTES : LEAST_BYTES_LONG) &&
          one_strip(columns, rows);
 }
 
