@@ -11,15 +11,16 @@
 #include "strip.cuh"
 #include "wide_tile.cuh"
 
-template <class P, int THREADS, int VECTOR, int STEPS, int LANES>
-struct AskewTile : WideTile<P, THREADS, VECTOR, STEPS, 32, LANES, 32, AskewTile<P, THREADS, VECTOR, STEPS, LANES>> {
-  using Base = WideTile<P, THREADS, VECTOR, STEPS, 32, LANES, 32, AskewTile>;
+template <class P, int THREADS, int VECTOR, int STEPS, int LANES, bool PACKED>
+struct AskewTile : WideTile<P, THREADS, VECTOR, STEPS, 32, LANES, true, PACKED,
+                            AskewTile<P, THREADS, VECTOR, STEPS, LANES, PACKED>> {
+  using Base = WideTile<P, THREADS, VECTOR, STEPS, 32, LANES, true, PACKED, AskewTile>;
   using Base::Base;
   RS_TYPES_OF(P);
   using Each = typename Base::Each;
   using Values = typename Base::Values;
   static constexpr int BATCH = Base::BATCH, BATCHES = Base::BATCHES, TAIL = Base::TAIL;
-  template <class E> using Copy = Strip<E, 32 * VECTOR>;
+  template <class E> using Copy = Strip<E, 32 * VECTOR, PACKED>;
   static constexpr bool IN_PLACE = sizeof(In) == sizeof(Out); // results of a batch take its elements' place
   static_assert(!IN_PLACE || BATCHES == 1 || BATCH * sizeof(In) >= 16, "words of its own for each batch");
 
@@ -59,7 +60,7 @@ struct AskewTile : WideTile<P, THREADS, VECTOR, STEPS, 32, LANES, 32, AskewTile<
     Counter<Each, BATCHES, Values> all;
     this->each_batch([&](int k, const Values *x) {
       Values prefix[BATCH];
-      carries<Each, BATCH>(all.prefix(k, before), x, prefix);
+      Each::template prefixes<BATCH>(all.prefix(k, before), x, prefix);
       all.add(k, total<Each, BATCH>(x));
       Values after = !Base::SINGLE && k == BATCHES - 1 ? end : all.prefix(k + 1, before);
       if (last && k == (TAIL - 1) / BATCH)
@@ -72,7 +73,7 @@ struct AskewTile : WideTile<P, THREADS, VECTOR, STEPS, 32, LANES, 32, AskewTile<
 #pragma unroll
       for (int j = 0; j < BATCH; j++) {
         const Values &result = P::exclusive ? prefix[j] : j < BATCH - 1 ? prefix[j + 1] : after;
-        results.put(j, R::template narrow<VECTOR, false>(result.at));
+        results.put(j, Each::leave(result));
       }
       warp_barrier();
       results.template store<BATCH>(at, this->least(count - k * BATCH, BATCH), part);
@@ -84,7 +85,7 @@ struct AskewTile : WideTile<P, THREADS, VECTOR, STEPS, 32, LANES, 32, AskewTile<
   }
 };
 
-template <class P, int THREADS, int VECTOR, int STEPS, int LANES>
+template <class P, int THREADS, int VECTOR, int STEPS, int LANES, bool PACKED>
 RS_DEVICE void scan_askew_tiles(const Rows<P::rank> &rows, const WideCut &cut) {
-  scan_wide_tile<AskewTile<P, THREADS, VECTOR, STEPS, LANES>>(rows, cut);
+  scan_wide_tile<AskewTile<P, THREADS, VECTOR, STEPS, LANES, PACKED>>(rows, cut);
 }

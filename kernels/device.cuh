@@ -209,9 +209,13 @@ RS_DEVICE void forget(u32 &word) {
   asm volatile("" : "+r"(word));
 }
 
-// Of the 64 bits of high and low, the 32 that begin `bits` (less than 32) above the lowest.
+// Of the 64 bits of high and low, the 32 that begin `bits` above the lowest, and those that end as many below the
+// highest. bits: modulo 32.
 RS_DEVICE u32 funnel_right(u32 low, u32 high, u32 bits) {
   return __funnelshift_r(low, high, bits);
+}
+RS_DEVICE u32 funnel_left(u32 low, u32 high, u32 bits) {
+  return __funnelshift_l(low, high, bits);
 }
 
 // Byte k of a word, the lowest first: with its sign, and without. And the lowest bytes of four, as one word.

@@ -8,7 +8,8 @@
 #pragma once
 #include "types.cuh"
 
-template <class T, int COLUMNS> struct Strip {
+// BESIDE: a lane has neighbouring columns, and else each 32nd.
+template <class T, int COLUMNS, bool BESIDE> struct Strip {
   static constexpr int SIZE = (int)sizeof(T), UNIT = 16 / SIZE, WORDS = COLUMNS / UNIT;
   static constexpr int AT_ONCE = 32 / WORDS; // steps, a lane a word
   static_assert(WORDS <= 32, "a step is at most a word for each lane");
@@ -96,21 +97,39 @@ template <class T, int COLUMNS> struct Strip {
     }
   }
 
-  // The calling lane's first element of step j; its others are 32 columns apart.
-  RS_METHOD T *mine(int j) const {
-    return memory + (j * pitch + (int)lane_index());
+  static constexpr int EACH = COLUMNS / 32; // columns of a lane
+  static constexpr bool FOURS = BESIDE && SIZE == 1 && EACH == 4;
+  // The calling lane's element v of step j.
+  RS_METHOD T *mine(int j, int v) const {
+    return memory + (j * pitch + (BESIDE ? EACH * (int)lane_index() + v : (int)lane_index() + 32 * v));
   }
-  RS_METHOD Vector<T, COLUMNS / 32> get(int j) const {
-    Vector<T, COLUMNS / 32> x;
+  // The word in which its four bytes of step j begin, and how many bits before them.
+  RS_METHOD u32 *word_of_four(int j, u32 &bits) const {
+    int offset = offset_of(row), at = offset + j * pitch + 4 * (int)lane_index();
+    bits = 8 * (u32)at;
+    return reinterpret_cast<u32 *>(memory - offset + (at & ~3));
+  }
+  RS_METHOD Vector<T, EACH> get(int j) const {
+    Vector<T, EACH> x;
+    if constexpr (FOURS) {
+      u32 bits;
+      const u32 *at = word_of_four(j, bits);
+      x.part[0] = funnel_right(at[0], at[1], bits);
+    } else
 #pragma unroll
-    for (int v = 0; v < COLUMNS / 32; v++)
-      x.at[v] = mine(j)[32 * v];
+      for (int v = 0; v < EACH; v++)
+        x.at[v] = *mine(j, v);
     return x;
   }
-  RS_METHOD void put(int j, const Vector<T, COLUMNS / 32> &x) const {
+  // Of FOURS, bytes past the lanes' words are left out: no Part has such columns.
+  RS_METHOD void put(int j, const Vector<T, EACH> &x) const {
+    if constexpr (FOURS) {
+      u32 bits, *at = word_of_four(j, bits), before = shuffle_from(x.part[0], ((int)lane_index() + 31) % 32);
+      share_word(at, funnel_left(before, x.part[0], bits));
+    } else
 #pragma unroll
-    for (int v = 0; v < COLUMNS / 32; v++)
-      mine(j)[32 * v] = x.at[v];
+      for (int v = 0; v < EACH; v++)
+        *mine(j, v) = x.at[v];
   }
 
   static constexpr int SECTOR = (SIZE == 1 ? 16 : 32) / SIZE;

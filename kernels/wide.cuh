@@ -6,10 +6,10 @@
 #include "parked.cuh"
 #include "wide_tile.cuh"
 
-template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES>
-struct WordsTile
-    : WideTile<P, THREADS, VECTOR, STEPS, WIDTH, LANES, 1, WordsTile<P, THREADS, VECTOR, STEPS, WIDTH, LANES>> {
-  using Base = WideTile<P, THREADS, VECTOR, STEPS, WIDTH, LANES, 1, WordsTile>;
+template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES, bool PACKED>
+struct WordsTile : WideTile<P, THREADS, VECTOR, STEPS, WIDTH, LANES, false, PACKED,
+                            WordsTile<P, THREADS, VECTOR, STEPS, WIDTH, LANES, PACKED>> {
+  using Base = WideTile<P, THREADS, VECTOR, STEPS, WIDTH, LANES, false, PACKED, WordsTile>;
   using Base::Base;
   RS_TYPES_OF(P);
   using Each = typename Base::Each;
@@ -57,7 +57,7 @@ struct WordsTile
     this->each_batch([&](int k, const Values *x) {
       Values prefix[BATCH];
       int rest = count - k * BATCH;
-      carries<Each, BATCH>(all.prefix(k, before), x, prefix);
+      Each::template prefixes<BATCH>(all.prefix(k, before), x, prefix);
       if (TAIL < STEPS && k == TAIL / BATCH && last)
         this->keep(prefix[TAIL % BATCH]);
       if (P::exclusive && k == 0 && is_first)
@@ -78,11 +78,11 @@ struct WordsTile
       store(at, end);
   }
   RS_METHOD static void store(Out *at, const Values &prefix) {
-    store_vector<Out, VECTOR>(at, R::template narrow<VECTOR, false>(prefix.at));
+    store_vector<Out, VECTOR>(at, Each::leave(prefix));
   }
 };
 
-template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES>
+template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES, bool PACKED>
 RS_DEVICE void scan_wide_tiles(const Rows<P::rank> &rows, const WideCut &cut) {
-  scan_wide_tile<WordsTile<P, THREADS, VECTOR, STEPS, WIDTH, LANES>>(rows, cut);
+  scan_wide_tile<WordsTile<P, THREADS, VECTOR, STEPS, WIDTH, LANES, PACKED>>(rows, cut);
 }

@@ -7,6 +7,7 @@
 // number of columns of this run. Tiles of one strip hand one another the totals of their columns.
 #pragma once
 #include "abreast.cuh"
+#include "beside.cuh"
 #include "cuts.h"
 #include "prefetch.cuh"
 #include "rows.cuh"
@@ -15,27 +16,31 @@
 //   Brought, Brought brought()      where a thread finds what there is of its segment in shared memory
 //   void bring()                    asks for it; it is there after fetch_wait() and, if IN_COMMON, a warp_barrier()
 //   void give(before, end)          stores the segment's results, given the prefixes before it and through it
-template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES, int NEXT, class Self> struct WideTile {
+template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES, bool COMMON, bool PACKED, class Self>
+struct WideTile {
   RS_TYPES_OF(P);
+  using Each = Beside<P, VECTOR, PACKED>; // a thread's columns
+  using Values = typename Each::Values;
+  using Stored = typename Each::Stored;
   RS_METHOD static constexpr int least(int a, int b) {
     return a < b ? a : b;
   }
   static constexpr int RANK = P::rank;
-  static constexpr bool IN_COMMON = NEXT > 1;               // a warp has the strip's whole width
-  static constexpr bool SINGLE = P::length <= STEPS;        // a thread has all steps
-  static constexpr bool WHOLE = P::length % STEPS == 0;     // or none of a segment
-  static constexpr int SEGMENTS = THREADS / WIDTH;          // of a tile, at least, if there are several tiles
-  static constexpr bool CUTS = P::length > SEGMENTS *STEPS; // there may be
+  static constexpr bool IN_COMMON = COMMON;                  // a warp has the strip's whole width
+  static constexpr int NEXT = IN_COMMON && !PACKED ? 32 : 1; // columns from one of a thread to its next
+  static constexpr bool SINGLE = P::length <= STEPS;         // a thread has all steps
+  static constexpr bool WHOLE = P::length % STEPS == 0;      // or none of a segment
+  static constexpr int SEGMENTS = THREADS / WIDTH;           // of a tile, at least, if there are several tiles
+  static constexpr bool CUTS = P::length > SEGMENTS *STEPS;  // there may be
   static constexpr int OUTER = Offsets<P>::OUTER;
   static constexpr int THREADS_LOG = log2_floor(THREADS);
   static constexpr int ROWS = IN_COMMON ? SEGMENTS : least(THREADS, 32 * VECTOR); // segments of all outers, at most
   static constexpr int FEW = IN_COMMON && sizeof(In) == sizeof(Out) ? 16 / (int)sizeof(In) : 1; // whole words
-  static constexpr int MANY = 128 / (VECTOR * (int)sizeof(Acc));
+  static constexpr int MANY = 128 / (int)sizeof(Values);
   static constexpr int BATCH = least(STEPS, MANY > FEW ? MANY : FEW); // in registers at a time
   static constexpr int BATCHES = STEPS / BATCH;
-  static constexpr int PAD = 16 / (int)sizeof(Acc); // keeps lanes along the length out of each other's banks
-
-  using Values = Vector<Acc, VECTOR>;
+  // Keeps lanes along the length out of each other's banks.
+  static constexpr int PAD = least(16, (int)sizeof(Values)) / (int)sizeof(Stored);
 
   // Where a tile lies. at: its first step and column.
   struct Place : ColumnPlace {
@@ -45,8 +50,8 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES, int
   };
   struct Shared {
     Place place;
-    alignas(16) Acc totals[SINGLE ? 1 : THREADS * VECTOR + ROWS * PAD]; // by outer, segment, column
-    alignas(16) Acc carry[CUTS ? WIDTH * VECTOR : 1], end[CUTS ? WIDTH * VECTOR : 1];
+    alignas(16) Stored totals[SINGLE ? 1 : THREADS * VECTOR + ROWS * PAD]; // by outer, segment, column
+    alignas(16) Stored carry[CUTS ? WIDTH * VECTOR : 1], end[CUTS ? WIDTH * VECTOR : 1];
   };
   RS_METHOD const Self &self() const {
     return static_cast<const Self &>(*this);
@@ -60,7 +65,7 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES, int
   RS_METHOD WideTile(const Rows<P::rank> &rows, const WideCut &cut, Shared &shared, unsigned char *memory)
       : rows(rows), cut(cut), shared(shared), memory(memory) {
     int row = (int)thread_index() >> cut.width, lane = (int)thread_index() & ((1 << cut.width) - 1);
-    column = IN_COMMON ? lane : lane * VECTOR;
+    column = NEXT > 1 ? lane : lane * VECTOR;
     outer = row >> cut.segments;
     segment = row & ((1 << cut.segments) - 1);
   }
@@ -122,35 +127,12 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES, int
     return rows.template data<E>(which) + (shared.place.at.of[which] + outers + segment * STEPS * step(which));
   }
 
-  // Its columns at once, as one element.
-  struct Each {
-    RS_METHOD static Values neutral() {
-      Values value;
-#pragma unroll
-      for (int v = 0; v < VECTOR; v++)
-        value.at[v] = Op::neutral();
-      return value;
-    }
-    RS_METHOD static Values combine(const Values &left, const Values &right) {
-      Values both;
-#pragma unroll
-      for (int v = 0; v < VECTOR; v++)
-        both.at[v] = Op::combine(left.at[v], right.at[v]);
-      return both;
-    }
-  };
   // One step of what Self has brought.
   template <class B> RS_METHOD static Values element(const B &all, int j) {
-    typename R::Element::type from[VECTOR];
-    elements_of<typename R::Element, In, VECTOR>(all.in.get(j), from);
-    Vector<Mask, VECTOR> m{};
+    Vector<Mask, VECTOR> mask{};
     if constexpr (MASKED)
-      m = all.mask.get(j);
-    Values x;
-#pragma unroll
-    for (int v = 0; v < VECTOR; v++)
-      x.at[v] = R::value(R::hold_element(from[v], m.at[v]));
-    return x;
+      mask = all.mask.get(j);
+    return Each::enter(all.in.get(j), mask);
   }
   // f(k, steps of batch k), for one batch after another.
   template <class F> RS_METHOD void each_batch(const F &f) const {
@@ -169,23 +151,24 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES, int
   RS_METHOD int pitch() const {
     return (VECTOR << cut.width) + PAD;
   }
-  RS_METHOD Acc *totals(int row, int first) const {
+  RS_METHOD Stored *totals(int row, int first) const {
     return shared.totals + row * pitch() + first;
   }
-  RS_METHOD static Values values(const Acc *at) {
+  RS_METHOD static Values values(const Stored *at) {
     return *reinterpret_cast<const Values *>(at);
   }
+  RS_METHOD static void share(Stored *at, const Values &value) {
+    if constexpr (PACKED)
+      *reinterpret_cast<Values *>(at) = value;
+    else
+      share_vector<Acc, VECTOR>(at, value);
+  }
   // Those of a thread's columns, `at` the first one's.
-  RS_METHOD static Values own_values(const Acc *at) {
-    if constexpr (NEXT == 1) {
+  RS_METHOD static Values own_values(const Stored *at) {
+    if constexpr (NEXT == 1)
       return values(at);
-    } else {
-      Values value;
-#pragma unroll
-      for (int v = 0; v < VECTOR; v++)
-        value.at[v] = at[v * NEXT];
-      return value;
-    }
+    else
+      return Each::each([&](int v) { return at[v * NEXT]; });
   }
   // Leaves for each segment the total of the aligned block of segments that ends with it, as large as can be.
   RS_METHOD void up() {
@@ -193,36 +176,33 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES, int
     each_batch([&](int k, const Values *x) { all.add(k, total<Each, BATCH>(x)); });
     Values mine = all.digit[all.LEVELS - 1];
     if constexpr (!SINGLE) {
-      Acc *own = totals((int)thread_index() >> cut.width, column);
+      Stored *own = totals((int)thread_index() >> cut.width, column);
       if constexpr (NEXT == 1)
-        share_vector<Acc, VECTOR>(own, mine);
+        share(own, mine);
       else
 #pragma unroll
         for (int v = 0; v < VECTOR; v++)
-          own[v * NEXT] = mine.at[v];
+          own[v * NEXT] = Each::one(mine, v);
       block_barrier();
       // threads stand along the length, then side by side
       int log = THREADS_LOG - cut.width, row = (int)thread_index() & ((1 << log) - 1);
-      Acc *at = totals(row, ((int)thread_index() >> log) * VECTOR);
+      Stored *at = totals(row, ((int)thread_index() >> log) * VECTOR);
       mine = values(at);
 #pragma unroll
       for (int d = 0; d < 5; d++)
-        if (d < cut.segments)
-#pragma unroll
-          for (int v = 0; v < VECTOR; v++) {
-            Acc other = shuffle_xor(mine.at[v], 1 << d);
-            if ((~row & ((2 << d) - 1)) == 0)
-              mine.at[v] = Op::combine(other, mine.at[v]);
-          }
-      share_vector<Acc, VECTOR>(at, mine);
+        if (d < cut.segments) {
+          Values other = Each::exchange(mine, 1 << d);
+          if ((~row & ((2 << d) - 1)) == 0)
+            mine = Each::combine(other, mine);
+        }
+      share(at, mine);
 #pragma unroll 1
       for (int d = 5; d < cut.segments; d++) { // between warps
         block_barrier();
         int i = (int)thread_index();
         if (i < 1 << (log - d - 1 + cut.width)) {
           int end = (((i >> cut.width) + 1) << (d + 1)) - 1, first = (i & ((1 << cut.width) - 1)) * VECTOR;
-          share_vector<Acc, VECTOR>(totals(end, first),
-                                    Each::combine(values(totals(end - (1 << d), first)), values(totals(end, first))));
+          share(totals(end, first), Each::combine(values(totals(end - (1 << d), first)), values(totals(end, first))));
         }
       }
     }
@@ -234,12 +214,9 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES, int
 
   // What the folds of the thread's columns start from; without: where there is no initial value.
   RS_METHOD Values starts(Acc without = Op::neutral()) const {
-    Values value;
-#pragma unroll
-    for (int v = 0; v < VECTOR; v++)
-      value.at[v] =
-          NEXT == 1 || column + v * NEXT < columns() ? ends(outer, column + v * NEXT).started(without) : without;
-    return value;
+    return Each::each([&](int v) {
+      return !IN_COMMON || column + v * NEXT < columns() ? ends(outer, column + v * NEXT).started(without) : without;
+    });
   }
 
   // Where the registers allow it, a tile asks for what comes before it while its own elements are on their way. Not
@@ -291,7 +268,7 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES, int
     const Place &place = shared.place;
     Ahead others = ahead();
     Own mine = own();
-    const Acc *total = totals((1 << cut.segments) - 1, 0);
+    const Stored *total = totals((1 << cut.segments) - 1, 0);
     bool tells = place.tile < cut.tiles - 1; // nobody asks for the last one's
     int own = own_columns();
     if (tells)
@@ -306,8 +283,8 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES, int
         others.ask(asked, (u32)place.tile, mine.at + (u32)c);
       others.look(asked, place.tile, mine.at + c, real && tells && c < own, total[c], ends(0, c).start(), carry, end);
       if (real && lane_index() % LANES == 0) {
-        shared.carry[c] = carry;
-        shared.end[c] = end;
+        shared.carry[c] = (Stored)carry;
+        shared.end[c] = (Stored)end;
       }
     }
   }
@@ -325,7 +302,7 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES, int
     if constexpr (!SINGLE) {
       // the ones at the end of the segment's number are the blocks that its own joins
       int low = segment & ~(segment + 1), bit = 1 << cut.segments >> 1;
-      const Acc *at = totals((int)thread_index() >> cut.width, column);
+      const Stored *at = totals((int)thread_index() >> cut.width, column);
 #pragma unroll 1
       for (; bit > low; bit >>= 1)
         if (segment & bit)
@@ -352,8 +329,8 @@ template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES, int
   RS_METHOD void keep(const Values &value) const {
 #pragma unroll
     for (int v = 0; v < VECTOR; v++)
-      if (NEXT == 1 || column + v * NEXT < own_columns())
-        ends(outer, column + v * NEXT).keep(value.at[v]);
+      if (!IN_COMMON || column + v * NEXT < own_columns())
+        ends(outer, column + v * NEXT).keep(Each::one(value, v));
   }
 };
 

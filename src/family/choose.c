@@ -41,11 +41,22 @@ static bool few(const rs_kernels *all, const rs_shape *shape, const rs_rows *row
                                            : rows->count <= most / tiles_of_row(shape, rs_length(all->spec, rows));
 }
 
+/*
+ * Slabs for less than a twelfth of the multiprocessors: a few lanes a row are faster, if rows are not long. Measured on
+ * an H100 (tests/results/h100_92d1966_without_a_template.csv).
+ */
+static bool few_slabs(const rs_kernels *all, const rs_shape *shape, const rs_rows *rows) {
+  enum { BRIEF = 256, PART = 12 };
+  return shape->made_of == RS_TEMPLATE_SLAB && rs_length(all->spec, rows) <= BRIEF &&
+         PART * rs_ceiling(rows->count, shape->rows) < all->multiprocessors;
+}
+
 /* Of one regime: the last that takes these rows, from `few_rows` down to `any`, which takes all. */
 static rs_kernel best(const rs_kernels *all, const rs_rows *rows, rs_kernel any, rs_kernel few_rows) {
   for (rs_kernel kernel = few_rows; kernel > any; kernel--) {
     const rs_shape *shape = &all->geometry.shape[kernel];
-    if (shape->made_of && (kernel != few_rows || few(all, shape, rows)) && takes(shape, rows, all->spec))
+    if (shape->made_of && (kernel != few_rows || few(all, shape, rows)) && takes(shape, rows, all->spec) &&
+        !few_slabs(all, shape, rows))
       return kernel;
   }
   return any;

@@ -65,6 +65,15 @@ size_t rs_columns_workspace_of_one(const rs_shape *shape);
 bool rs_wide_fits(const rs_shape *shape, const rs_rows *rows);
 void rs_wide_cut(rs_cut *cut, rs_column_need *need, const rs_shape *shape, const rs_rows *rows);
 
+/* Steps that a thread of wide.cuh has all of. */
+enum { RS_WIDE_BRIEF = 8 };
+
+/* Whether kernels/beside.cuh can sum its bytes four to a word: no more than a byte is kept of each. */
+bool rs_wide_packs(const rowscan_spec *spec);
+
+/* Bytes of a column's total in a thread's registers and in shared memory. */
+int rs_wide_held(const rs_shape *shape);
+
 /* Bytes of dynamic shared memory that a block has, at least and at most: askew it depends on the steps in memory. */
 int rs_wide_shared(const rs_shape *shape);
 int rs_wide_most_shared(const rs_shape *shape);

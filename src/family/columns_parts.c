@@ -79,9 +79,13 @@ static bool best_in_a_stream(const rs_columns *columns, const rs_rows *rows) {
   return !words || !rs_wide_fits(shape_of(columns, RS_TEMPLATE_WIDE), rows) || better_off_words(columns, rows);
 }
 
-/* Where wide.cuh has not enough blocks whose tiles wait for nobody. */
+/* Where there are no slabs of outers for most multiprocessors, and wide.cuh has not enough blocks whose tiles wait for
+   nobody. */
 static bool best_at_once(const rs_columns *columns, const rs_rows *rows) {
   enum { LEAST_BLOCKS = 32 };
+  const rs_shape *slab = shape_of(columns, RS_TEMPLATE_SHORT_COLUMNS);
+  if (8 * rs_outers_of(rows) >= 5 * slab->multiprocessors && rs_short_fits(slab, rows))
+    return false;
   const rs_shape *wide = shape_of(columns, RS_TEMPLATE_WIDE);
   rs_cut cut;
   rs_column_need need;
@@ -89,6 +93,20 @@ static bool best_at_once(const rs_columns *columns, const rs_rows *rows) {
     return true;
   rs_wide_cut(&cut, &need, wide, rows);
   return cut.wide.tiles > 1 || need.blocks < LEAST_BLOCKS;
+}
+
+/*
+ * Short columns that lie one run. Not sums of bytes in words of which a thread has all steps; nor outers so large that
+ * a slab has one, of which fewer than half of the multiprocessors would have any: askew.cuh makes more tiles of them.
+ */
+static bool best_in_slabs(const rs_columns *columns, const rs_rows *rows) {
+  enum { LARGE = 15000 }; /* bytes */
+  const rs_shape *slab = shape_of(columns, RS_TEMPLATE_SHORT_COLUMNS), *wide = shape_of(columns, RS_TEMPLATE_WIDE);
+  int64_t outer = rs_columns_of(rows) * slab->length * rs_larger(slab->in + slab->mask, slab->out);
+  bool few = 2 * rs_outers_of(rows) < slab->multiprocessors && outer >= LARGE;
+  bool brief = wide->packed && wide->length <= RS_WIDE_BRIEF;
+  return !(few && best_askew(columns, rows) && rs_wide_fits(shape_of(columns, RS_TEMPLATE_ASKEW), rows)) &&
+         !(brief && best_in_words(columns, rows) && rs_wide_fits(wide, rows));
 }
 
 static bool takes_all(const rs_shape *shape, const rs_rows *rows) {
@@ -106,7 +124,7 @@ static const struct {
                            [RS_TEMPLATE_ASKEW] = {rs_wide_fits, best_askew, rs_wide_cut},
                            [RS_TEMPLATE_WIDE] = {rs_wide_fits, best_in_words, rs_wide_cut},
                            [RS_TEMPLATE_STREAM_COLUMNS] = {rs_stream_fits, best_in_a_stream, rs_stream_cut},
-                           [RS_TEMPLATE_SHORT_COLUMNS] = {rs_short_fits, NULL, rs_short_cut},
+                           [RS_TEMPLATE_SHORT_COLUMNS] = {rs_short_fits, best_in_slabs, rs_short_cut},
                            [RS_TEMPLATE_COLUMNS_AT_ONCE] = {rs_at_once_fits, best_at_once, rs_at_once_cut},
                            [RS_TEMPLATE_PAIRS] = {rs_pairs_fits, NULL, rs_pairs_cut}};
 

@@ -59,9 +59,10 @@ const rs_family rs_families[RS_TEMPLATES] = {
                                     "StreamCut", RS_BY_CUT, NULL},
     [RS_TEMPLATE_SHORT_COLUMNS] = {"short_columns", "short_columns.cuh", "scan_short_columns<P, {threads}, {steps}>",
                                    "ShortCut", RS_BY_CUT, NULL},
-    [RS_TEMPLATE_WIDE] = {"wide", "wide.cuh", "scan_wide_tiles<P, {threads}, {vector}, {steps}, {width}, {lanes}>",
-                          "WideCut", RS_BY_CUT, NULL},
-    [RS_TEMPLATE_ASKEW] = {"askew", "askew.cuh", "scan_askew_tiles<P, {threads}, {vector}, {steps}, {lanes}>",
+    [RS_TEMPLATE_WIDE] = {"wide", "wide.cuh",
+                          "scan_wide_tiles<P, {threads}, {vector}, {steps}, {width}, {lanes}, {packed}>", "WideCut",
+                          RS_BY_CUT, NULL},
+    [RS_TEMPLATE_ASKEW] = {"askew", "askew.cuh", "scan_askew_tiles<P, {threads}, {vector}, {steps}, {lanes}, {packed}>",
                            "WideCut", RS_BY_CUT, NULL},
     [RS_TEMPLATE_COLUMNS_AT_ONCE] = {"columns_at_once", "columns_at_once.cuh",
                                      "scan_columns_at_once<P, {threads}, {steps}, {rows}>", "AtOnceCut", RS_BY_CUT,
@@ -82,7 +83,7 @@ static const struct {
               {"buffers", offsetof(rs_shape, buffers)},   {"steps", offsetof(rs_shape, steps)},
               {"width", offsetof(rs_shape, width)},       {"rows", offsetof(rs_shape, rows)},
               {"word", offsetof(rs_shape, word)},         {"prefetch", offsetof(rs_shape, prefetch)},
-              {"tiles", offsetof(rs_shape, tiles)}};
+              {"tiles", offsetof(rs_shape, tiles)},       {"packed", offsetof(rs_shape, packed)}};
 enum { FIELDS = sizeof fields / sizeof *fields };
 
 static int value_of(const rs_shape *shape, size_t field) {

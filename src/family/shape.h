@@ -52,6 +52,7 @@ typedef struct rs_shape {
   int rows;     /* of a slab; any number; of any length: its elements. Columns at once: tiles of a column, at most */
   int word;     /* of a slab: elements that are moved at once in shared memory */
   int prefetch; /* elements that a block asks L2 for before the work before it is done; 0: none */
+  int packed;   /* wide, askew: bytes are summed four to a word */
   int tiles;    /* of a row, at most, where rows may have any length; 0: they have one */
 
   /* Layout COLUMNS: what the cut of a run counts with. */

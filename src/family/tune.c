@@ -108,7 +108,8 @@ static void tune_row_and_long(const rowscan_spec *spec, int arch, rs_geometry *g
   rs_tune_row(spec, arch, g->shape);
   rs_tune_long_rows(spec, arch, cut);
   const rs_shape off = g->shape[RS_KERNEL_DENSE];
-  if (always_cut(spec, &cut[RS_KERNEL_LONG_ALIGNED], &off))
+  const rs_kernel words = cut[RS_KERNEL_LONG_ALIGNED].made_of ? RS_KERNEL_LONG_ALIGNED : RS_KERNEL_LONG_DENSE;
+  if (always_cut(spec, &cut[words], &off))
     g->shape[RS_KERNEL_ALIGNED] = g->shape[RS_KERNEL_ALIGNED_SLOW] = g->shape[RS_KERNEL_FEW] = (rs_shape){0};
   if (always_cut(spec, &cut[RS_KERNEL_LONG_DENSE], &off))
     g->shape[RS_KERNEL_DENSE] = (rs_shape){0};

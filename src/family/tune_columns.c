@@ -100,12 +100,18 @@ static rs_shape short_shape(const rowscan_spec *spec, int arch) {
   return s;
 }
 
+bool rs_wide_packs(const rowscan_spec *spec) {
+  return spec->op == ROWSCAN_SUM && spec->in_type != ROWSCAN_BOOL && rs_bytes_of(spec->in_type) == 1 &&
+         rs_bytes_of(spec->out_type) == 1 && rs_bytes_of(spec->acc_type) == 1 &&
+         spec->mask_mode != ROWSCAN_MASK_MULTIPLY;
+}
+
 /* ---- wide and askew ---------------------------------------------------------------------------------------------- */
 
 /* Of a block, what WideTile has besides included, and the system's share. */
 static int block_bytes(const rs_shape *s) {
   bool askew = s->made_of == RS_TEMPLATE_ASKEW;
-  int totals = s->threads * s->vector * s->acc, columns = s->width * s->vector * s->acc;
+  int held = rs_wide_held(s), totals = s->threads * s->vector * held, columns = s->width * s->vector * held;
   int rows = askew ? s->threads / 32 : 32 * s->vector;
   return rs_wide_shared(s) + totals + rows * 16 + 2 * columns + 256 + 1024;
 }
@@ -155,19 +161,22 @@ static void many_threads(const rowscan_spec *spec, int arch, int most_steps, rs_
  * more had half of each sector.
  */
 static rs_shape wide_shape(const rowscan_spec *spec, int arch) {
-  enum { MOST_SHORT = 8, AHEAD = 40, FEW_LENGTH = 1 << 16 }; /* FEW: columns that so long tensors have, mostly */
+  enum { AHEAD = 40, FEW_LENGTH = 1 << 16 }; /* FEW: columns that so long tensors have, mostly */
   static const rs_candidate sizes[] = {{4, 32, 0, 0}, {8, 16, 0, 0}, {4, 16, 0, 0}, {4, 8, 0, 0}, {4, 4, 0, 0}};
   static const rs_candidate widening[] = {{8, 64, 0, 0}, {8, 32, 0, 0}, {8, 16, 0, 0}, {4, 16, 0, 0}, {4, 8, 0, 0}};
   rs_shape s = shape_of(spec, RS_TEMPLATE_WIDE);
+  s.packed = rs_wide_packs(spec);
   bool widens = s.out > s.in;
   s.vector = (int)rs_smaller(16 / (widens ? s.out : s.in), 32 / s.acc);
   s.width = spec->mask_mode || widens ? 16 : 8;
   s.lanes = 4;
   s.ahead = arch >= 90 && s.in == 2 ? AHEAD : 0;
-  if (spec->length <= MOST_SHORT) {
-    many_threads(spec, arch, MOST_SHORT, &s);
+  if (spec->length <= RS_WIDE_BRIEF) {
+    many_threads(spec, arch, RS_WIDE_BRIEF, &s);
     return s;
   }
+  if (s.acc > 4 && (widens || s.mask)) /* others are faster: tests/results/h100_92d1966_without_a_template.csv */
+    return (rs_shape){0};
   bool small = s.acc == 4 && s.vector == 4 && !s.mask; /* measured to be better with more steps */
   bool first = widens ? s.in == 1 && spec->length >= FEW_LENGTH : small;
   take_size(spec, arch, (widens ? widening : sizes) + !first, widens || !first ? 4 : 5,
@@ -190,6 +199,7 @@ static rs_shape askew_shape(const rowscan_spec *spec, int arch) {
   static const rs_candidate of_bytes[] = {{8, 64, 0, 0}, {8, 32, 0, 0}, {8, 16, 0, 0}, {4, 16, 0, 0}}; /* wide */
   static const rs_candidate of_doubles[] = {{4, 64, 0, 0}, {4, 32, 0, 0}, {4, 16, 0, 0}, {4, 8, 0, 0}};
   rs_shape s = shape_of(spec, RS_TEMPLATE_ASKEW);
+  s.packed = rs_wide_packs(spec);
   bool wide = rs_is_wide(spec), bytes = wide && s.in == 1, small = s.in <= 2 && s.out <= 2;
   s.vector = !wide ? (small ? 4 : 2) : s.in == 4 || s.in == 1 ? 2 : 1;
   s.width = 32;
@@ -202,7 +212,10 @@ static rs_shape askew_shape(const rowscan_spec *spec, int arch) {
   s.steps = rs_power(spec->length, 1, s.steps);
   bool both = spec->flags & ROWSCAN_EXCLUSIVE && s.reverse, longest = spec->length >= LONGEST_LENGTH;
   bool roomy = small && (s.in == 1 || both || spec->mask_mode || spec->length >= LONG_LENGTH);
-  s.min_blocks = rs_blocks_with(wide && longest ? 168 : wide || longest || roomy ? 128 : 85, s.threads);
+  bool few = s.packed && !s.mask; /* registers */
+  if (s.packed)
+    s.lanes = 1;
+  s.min_blocks = rs_blocks_with(wide && longest ? 168 : few ? 64 : wide || longest || roomy ? 128 : 85, s.threads);
   s.shared_bytes = rs_wide_most_shared(&s);
   return s;
 }

@@ -33,6 +33,10 @@ bool rs_wide_fits(const rs_shape *shape, const rs_rows *rows) {
          (!shape->mask || in_words(shape, rows, &rows->array[RS_MASK]));
 }
 
+int rs_wide_held(const rs_shape *shape) {
+  return shape->packed ? 1 : shape->acc;
+}
+
 /* ---- askew ------------------------------------------------------------------------------------------------------- */
 
 /* Columns of a strip, with those that it shares with its neighbours. */
@@ -57,7 +61,7 @@ static bool in_place(const rs_shape *shape) {
 /* Askew: steps that a thread has in registers at a time; WideTile::BATCH. */
 static int batch_of(const rs_shape *shape) {
   int64_t few = in_place(shape) ? unit_of(shape->in) : 1;
-  return (int)rs_smaller(rs_larger(128 / (shape->vector * shape->acc), few), shape->steps);
+  return (int)rs_smaller(rs_larger(128 / (shape->vector * rs_wide_held(shape)), few), shape->steps);
 }
 
 /* Of `steps` steps at any offset. */

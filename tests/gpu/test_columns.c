@@ -19,6 +19,7 @@
 #include "../support/rows_help.h"
 #include "any_op.h"
 #include "compile/compile.h"
+#include "family/column_cuts.h"
 #include "family/columns_parts.h"
 #include "family/family.h"
 #include "family/tune.h"
@@ -354,6 +355,19 @@ static bool same_places(const rs_rows *rows) {
                  (size_t)rows->rank * sizeof *rows->array[RS_IN].stride);
 }
 
+/* More than the simulated GPU has room for, as large strides of many dimensions may need. */
+static bool too_large(const rs_rows *rows, int64_t length) {
+  enum { MOST_BYTES = 64 << 20 };
+  bool large = false;
+  for (int a = RS_IN; a <= RS_MASK; a++) {
+    const rs_operand *array = &rows->array[a];
+    int64_t low;
+    if (array->bytes)
+      large = large || extent(rows, array->stride, array->step, length, &low) > MOST_BYTES / array->bytes;
+  }
+  return large;
+}
+
 static void run(kernel *k, int64_t inner, bool plain) {
   const rowscan_spec *s = &k->spec;
   bool at_once = k->at_once.made_of != 0;
@@ -410,6 +424,10 @@ static void run(kernel *k, int64_t inner, bool plain) {
     host.array[RS_IN].step = host.array[RS_OUT].step = host.array[RS_MASK].step = inner;
     memcpy(host.array[RS_OUT].stride, host.array[RS_IN].stride, sizeof host.array[RS_IN].stride);
     memcpy(host.array[RS_MASK].stride, host.array[RS_IN].stride, sizeof host.array[RS_IN].stride);
+  }
+  if (too_large(&host, s->length)) {
+    skipped++;
+    return;
   }
   strides_of_rows(&host, host.array[RS_INIT].stride, true);
   strides_of_rows(&host, host.array[RS_TOTALS].stride, false);
@@ -550,6 +568,14 @@ static void random_spec(rowscan_spec *s) {
   op_take(s, (uint64_t)any(1 << 20));
 }
 
+/* Such as kernels/beside.cuh packs. */
+static void sum_bytes(rowscan_spec *s) {
+  s->op = ROWSCAN_SUM;
+  s->in_type = s->out_type = s->acc_type = once_in(2) ? ROWSCAN_U8 : ROWSCAN_I8;
+  if (s->mask_mode)
+    s->mask_mode = ROWSCAN_MASK_SELECT;
+}
+
 static bool askew_fits(const rs_shape *s) {
   int most = 16 / (s->in > s->out ? s->in : s->out); /* words of a step, one a lane */
   return s->vector <= most && (!s->mask || s->vector <= 16 / s->mask);
@@ -627,6 +653,8 @@ int main(int argc, char **argv) {
       k.spec.length = once_in(2) ? 1 + any(9000) : 16 * (1 + any(1000));
     if (kind == AT_ONCE)
       k.spec.length = once_in(2) ? 64 + any(400) : 64 + any(5000);
+    if (kind == WIDE && once_in(3))
+      sum_bytes(&k.spec);
     bool several = kind == WIDE && once_in(4); /* outers to a tile, off a word */
     if (several)
       k.spec.length = 1 + any(32);
@@ -715,6 +743,7 @@ int main(int argc, char **argv) {
         k.wide.width = k.threads / 8;
       if (several || once_in(3))
         make_askew(&k);
+      k.wide.packed = rs_wide_packs(&k.spec) && k.wide.vector % 4 == 0;
       k.wide.ahead = (int)any(4); /* few, so that there are enough tiles */
       k.wide.ahead_strips = (int)any(4);
       while (rs_wide_most_shared(&k.wide) > 128 << 10)
@@ -723,10 +752,11 @@ int main(int argc, char **argv) {
     kernel_make(&k, arch);
     for (int j = 0; j < runs; j++)
       run(&k,
-          several      ? 33 + any(32)
-          : once_in(2) ? 1 + any(40)
-          : once_in(2) ? 1 + any(600)
-                       : (int64_t)16 << any(6),
+          several                                             ? 33 + any(32)
+          : k.wide.made_of == RS_TEMPLATE_ASKEW && once_in(2) ? 100 + any(400) /* several strips */
+          : once_in(2)                                        ? 1 + any(40)
+          : once_in(2)                                        ? 1 + any(600)
+                                                              : (int64_t)16 << any(6),
           once_in(3));
     kernel_free(&k);
   }

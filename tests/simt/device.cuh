@@ -185,7 +185,10 @@ RS_DEVICE void forget(u32 &) {
 }
 
 RS_DEVICE u32 funnel_right(u32 low, u32 high, u32 bits) {
-  return (u32)(((u64)high << 32 | low) >> bits);
+  return (u32)(((u64)high << 32 | low) >> bits % 32);
+}
+RS_DEVICE u32 funnel_left(u32 low, u32 high, u32 bits) {
+  return (u32)(((u64)high << 32 | low) << bits % 32 >> 32);
 }
 
 RS_DEVICE i32 signed_byte(u32 word, u32 k) {

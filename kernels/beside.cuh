@@ -1,0 +1,113 @@
+// beside.cuh - VECTOR columns that a thread has, combined as one value
+// SPDX-License-Identifier: MIT
+//
+// PACKED: sums of bytes, four to a word. They wrap, and so do not depend on the order: an addition of four takes five
+// instructions, and elements need not be taken out of words, nor results be put together.
+#pragma once
+#include "rows.cuh"
+
+template <class P, int VECTOR, bool PACKED> struct Beside {
+  RS_TYPES_OF(P);
+  using Values = Vector<Acc, VECTOR>;
+  using Stored = Acc; // one column's, in shared memory
+
+  // Each column's from f(v).
+  template <class F> RS_METHOD static Values each(const F &f) {
+    Values value;
+#pragma unroll
+    for (int v = 0; v < VECTOR; v++)
+      value.at[v] = f(v);
+    return value;
+  }
+  RS_METHOD static Acc one(const Values &value, int v) {
+    return value.at[v];
+  }
+  RS_METHOD static Values neutral() {
+    return each([](int) { return Op::neutral(); });
+  }
+  RS_METHOD static Values combine(const Values &left, const Values &right) {
+    return each([&](int v) { return Op::combine(left.at[v], right.at[v]); });
+  }
+  RS_METHOD static Values exchange(const Values &value, int mask) {
+    return each([&](int v) { return shuffle_xor(value.at[v], mask); });
+  }
+  template <int N> RS_METHOD static void prefixes(const Values &before, const Values *x, Values *prefix) {
+    carries<Beside, N>(before, x, prefix);
+  }
+  RS_METHOD static Values enter(const Vector<In, VECTOR> &x, const Vector<Mask, VECTOR> &mask) {
+    typename R::Element::type from[VECTOR];
+    elements_of<typename R::Element, In, VECTOR>(x, from);
+    return each([&](int v) { return R::value(R::hold_element(from[v], mask.at[v])); });
+  }
+  RS_METHOD static Vector<Out, VECTOR> leave(const Values &value) {
+    return R::template narrow<VECTOR, false>(value.at);
+  }
+};
+
+template <class P, int VECTOR> struct Beside<P, VECTOR, true> {
+  RS_TYPES_OF(P);
+  static_assert(sizeof(In) == 1 && sizeof(Out) == 1 && sizeof(Kept) == 1 && VECTOR % 4 == 0, "bytes, four to a word");
+  static_assert(same_type<Op, Sum<u32, Kept>> && P::mask != MULTIPLY, "sums");
+  using Stored = u8;
+  static constexpr int WORDS = VECTOR / 4;
+  struct alignas(VECTOR) Values {
+    u32 word[WORDS];
+  };
+
+  template <class F> RS_METHOD static Values each_word(const F &f) {
+    Values value;
+#pragma unroll
+    for (int w = 0; w < WORDS; w++)
+      value.word[w] = f(w);
+    return value;
+  }
+  template <class F> RS_METHOD static Values each(const F &f) {
+    return each_word([&](int w) { return pack_bytes(f(4 * w), f(4 * w + 1), f(4 * w + 2), f(4 * w + 3)); });
+  }
+  RS_METHOD static Acc one(const Values &value, int v) {
+    return unsigned_byte(value.word[v / 4], (u32)v % 4);
+  }
+  RS_METHOD static Values neutral() {
+    return each_word([](int) { return 0u; });
+  }
+  RS_METHOD static Values combine(const Values &left, const Values &right) {
+    constexpr u32 LOW = 0x7f7f7f7f; // a carry out of these reaches the highest bit of its own byte
+    return each_word([&](int w) {
+      u32 a = left.word[w], b = right.word[w];
+      return ((a & LOW) + (b & LOW)) ^ ((a ^ b) & ~LOW);
+    });
+  }
+  RS_METHOD static Values exchange(const Values &value, int mask) {
+    return each_word([&](int w) { return shuffle_xor(value.word[w], mask); });
+  }
+  // One after another: half the additions.
+  template <int N> RS_METHOD static void prefixes(const Values &before, const Values *x, Values *prefix) {
+    prefix[0] = before;
+#pragma unroll
+    for (int j = 1; j < N; j++)
+      prefix[j] = combine(prefix[j - 1], x[j - 1]);
+  }
+  // All bits of the bytes whose mask is true.
+  RS_METHOD static u32 chosen(const Vector<Mask, VECTOR> &mask, int w) {
+    u32 high = 0; // the highest bit of each
+    if constexpr (sizeof(Mask) == 1) {
+      u32 m = mask.part[w];
+      high = (((m & 0x7f7f7f7f) + 0x7f7f7f7f) | m) & 0x80808080;
+    } else {
+#pragma unroll
+      for (int k = 0; k < 4; k++)
+        high |= is_true(mask.at[4 * w + k]) ? 0x80u << 8 * k : 0;
+    }
+    return (high - (high >> 7)) | high;
+  }
+  RS_METHOD static Values enter(const Vector<In, VECTOR> &x, const Vector<Mask, VECTOR> &mask) {
+    return each_word([&](int w) { return MASKED ? x.part[w] & chosen(mask, w) : x.part[w]; });
+  }
+  RS_METHOD static Vector<Out, VECTOR> leave(const Values &value) {
+    Vector<Out, VECTOR> out;
+#pragma unroll
+    for (int w = 0; w < WORDS; w++)
+      out.part[w] = value.word[w];
+    return out;
+  }
+};
