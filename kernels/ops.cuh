@@ -121,3 +121,39 @@ template <class A, class K, bool HIGHEST> struct Extreme {
 };
 template <class A, class K> struct Max : Extreme<A, K, true> {};
 template <class A, class K> struct Min : Extreme<A, K, false> {};
+
+// Operators of bits: u32 or u64.
+template <class A, class K> struct And : OfNumbers<A> {
+  static constexpr bool PLAIN = false; // elements that a mask takes away have all bits of a total
+  RS_METHOD static A combine(A left, A right) {
+    return left & right;
+  }
+  RS_METHOD static A neutral() {
+    return ~(A)0;
+  }
+  RS_METHOD static A identity() {
+    return ~(A)0;
+  }
+};
+template <class A, class K> struct Or : OfNumbers<A> {
+  RS_METHOD static A combine(A left, A right) {
+    return left | right;
+  }
+  RS_METHOD static A neutral() {
+    return 0;
+  }
+  RS_METHOD static A identity() {
+    return 0;
+  }
+};
+template <class A, class K> struct Xor : OfNumbers<A> {
+  RS_METHOD static A combine(A left, A right) {
+    return left ^ right;
+  }
+  RS_METHOD static A neutral() {
+    return 0;
+  }
+  RS_METHOD static A identity() {
+    return 0;
+  }
+};

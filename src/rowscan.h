@@ -15,8 +15,8 @@
  *   - inclusive(i) = P(i + 1), exclusive(i) = P(i), and the total of a row is P(N); a reverse scan is the same on the
  *     row read backwards.
  * Without an initial value P(0) is the operator's identity: +0 for a sum, 1 for a product; for a maximum -inf, or the
- * lowest value of an integer accumulator, and for a minimum +inf, or the highest. Two NaNs may differ in sign and
- * payload; everything else is equal bit for bit.
+ * lowest value of an integer accumulator, and for a minimum +inf, or the highest; for AND all bits, for OR and XOR no
+ * bit. Two NaNs may differ in sign and payload; everything else is equal bit for bit.
  *
  * Rounding. Results are a fixed tree of roundings, and differ from a loop that adds one element after another:
  *   - Sums of numbers >= 0 may step down by an ulp or two from one element to the next, since neighbours are rounded
@@ -130,7 +130,10 @@ typedef enum rowscan_op {
   ROWSCAN_SUM = 0,
   ROWSCAN_PROD,
   ROWSCAN_MAX, /* a NaN wins over all numbers, and -0 is less than +0 */
-  ROWSCAN_MIN  /* likewise */
+  ROWSCAN_MIN, /* likewise */
+  ROWSCAN_AND, /* and the next two: bit by bit, of integers and bool */
+  ROWSCAN_OR,
+  ROWSCAN_XOR
 } rowscan_op;
 
 typedef enum rowscan_type {

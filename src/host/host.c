@@ -162,8 +162,15 @@ static void describe_op(rs_run *s, const rs_isa *isa, const rowscan_spec *spec) 
       RS_ORDER_OPS(X)
 #undef X
   };
+  static const struct {
+    uint64_t neutral, identity;
+  } bits[RS_OP_COUNT] = {
+#define X(enumerator, name, kernel) [enumerator] = {rs_neutral_##name, rs_identity_##name},
+      RS_BIT_OPS(X)
+#undef X
+  };
   const rs_op *op = rs_op_of(spec->op);
-  bool ordered = op->ordered, floating = facts[spec->acc_type].floating;
+  bool floating = facts[spec->acc_type].floating;
   s->isa = isa;
   s->spec = spec;
   s->wide = wide_of(spec->acc_type);
@@ -179,13 +186,17 @@ static void describe_op(rs_run *s, const rs_isa *isa, const rowscan_spec *spec) 
     s->totals->neutral(s->neutral);
     s->totals->identity(identity);
     s->totals->store(&s->identity, identity);
-  } else if (ordered) {
+  } else if (op->kind == RS_ORDER) {
     bool sign = rs_type_kind(spec->acc_type) == RS_SIGNED;
     s->loops = &isa->loops[spec->op][s->size == 8 ? RS_WIDE_u64 : RS_WIDE_u32];
     s->key = floating ? isa->key[spec->op][s->wide] : sign ? isa->flip[s->wide] : NULL;
     s->value = floating ? isa->value[s->wide] : s->key;
     memcpy(s->neutral, &order[spec->op].neutral, sizeof order->neutral);
     s->identity = extreme(s->wide, spec->acc_type, order[spec->op].lowest);
+  } else if (op->kind == RS_BITS) {
+    s->loops = &isa->loops[spec->op][s->wide];
+    memcpy(s->neutral, &bits[spec->op].neutral, sizeof bits->neutral);
+    s->identity = bits[spec->op].identity & (spec->acc_type == ROWSCAN_BOOL ? 1 : UINT64_MAX);
   } else {
     s->loops = &isa->loops[spec->op][s->wide];
     uint64_t neutral = constant(s->wide, arithmetic[spec->op].neutral);

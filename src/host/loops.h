@@ -542,7 +542,10 @@ const rs_isa RS_ISA = {
     .loops = {RS_ARITHMETIC_OPS(X)
 #undef X
 #define X(enumerator, name, kernel) [enumerator] = {LOOPS(name, u32), LOOPS(name, u64)},
-                  RS_ORDER_OPS(X)},
+                  RS_ORDER_OPS(X)
+#undef X
+#define X(enumerator, name, kernel) [enumerator] = {LOOPS(name, u32), LOOPS(name, u64)},
+                      RS_BIT_OPS(X)},
 #undef X
 #define X(enumerator, name, kernel) [enumerator] = {WIDE(f32, key_##name), WIDE(f64, key_##name)},
     .key = {RS_ORDER_OPS(X)},

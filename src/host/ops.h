@@ -9,6 +9,8 @@
  *
  * Arithmetic works on f32, f64, u32 and u64. Integers narrower than the accumulator are held in 32 bits, modulo 2^32.
  *
+ * An operator of bits works on u32 and u64, and its neutral and identity are bits.
+ *
  * An operator of an order works on keys, u32 or u64, which are in the order of the values: so that -0.0 comes before
  * +0.0, and all NaNs are rs_nan_X, which wins. RS_PICK(condition, a, b) chooses. rs_lowest_X: whether the identity is
  * the lowest value of a type, -inf if it has one; else the highest.
@@ -37,5 +39,20 @@
 #define rs_neutral_min UINT64_MAX
 #define rs_nan_min 0
 #define rs_lowest_min false
+
+#define rs_combine_and(a, b) ((a) & (b))
+#define rs_any_order_and 1
+#define rs_neutral_and UINT64_MAX
+#define rs_identity_and UINT64_MAX
+
+#define rs_combine_or(a, b) ((a) | (b))
+#define rs_any_order_or 1
+#define rs_neutral_or 0
+#define rs_identity_or 0
+
+#define rs_combine_xor(a, b) ((a) ^ (b))
+#define rs_any_order_xor 1
+#define rs_neutral_xor 0
+#define rs_identity_xor 0
 
 #endif

@@ -12,7 +12,7 @@
 #include "types.h"
 
 static rowscan_type default_out(const rs_op *op, rowscan_type in) {
-  if (op->ordered)
+  if (op->kind != RS_ARITHMETIC)
     return in;
   switch (rs_type_kind(in)) {
   case RS_FLOAT:
@@ -61,9 +61,14 @@ static rowscan_status complete_types(rowscan_spec *spec) {
   if (!spec->out_type)
     spec->out_type = default_out(op, spec->in_type);
   const char *in = rowscan_type_name(spec->in_type), *out = rowscan_type_name(spec->out_type);
-  if (op->ordered && !holds(spec->out_type, spec->in_type))
+  if (op->kind == RS_BITS && rs_type_kind(spec->in_type) == RS_FLOAT)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'in': %s combines the bits of integers and bool, not of %s",
+                   op->name, in);
+  if (op->kind == RS_BITS && rs_type_kind(spec->out_type) == RS_FLOAT)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'out': %s makes integers and bool, not %s", op->name, out);
+  if (op->kind != RS_ARITHMETIC && !holds(spec->out_type, spec->in_type))
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'out': %s of %s can't be written as %s", op->name, in, out);
-  if (spec->out_type == ROWSCAN_BOOL && !op->ordered)
+  if (spec->out_type == ROWSCAN_BOOL && op->kind == RS_ARITHMETIC)
     return rs_fail(ROWSCAN_UNSUPPORTED,
                    "spec: field 'out': bool can't hold a scan; choose an integer or floating type");
   if (rs_type_kind(spec->in_type) == RS_FLOAT && rs_type_kind(spec->out_type) != RS_FLOAT)
@@ -80,7 +85,7 @@ static rowscan_status complete_types(rowscan_spec *spec) {
 }
 
 static rowscan_status complete_mask(rowscan_spec *spec) {
-  if (spec->mask_mode == ROWSCAN_MASK_MULTIPLY && rs_op_of(spec->op)->ordered)
+  if (spec->mask_mode == ROWSCAN_MASK_MULTIPLY && rs_op_of(spec->op)->kind != RS_ARITHMETIC)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'mask_mode': multiply has no meaning for %s; select has",
                    rowscan_op_name(spec->op));
   if (spec->mask_mode == ROWSCAN_MASK_NONE) {

@@ -17,11 +17,14 @@ static const struct {
 };
 
 static const rs_op ops[] = {
-#define X(enumerator, name, kernel) [enumerator] = {#name, #kernel, false, 1, NULL, NULL},
+#define X(enumerator, name, kernel) [enumerator] = {#name, #kernel, RS_ARITHMETIC, 1, NULL, NULL},
     RS_ARITHMETIC_OPS(X)
 #undef X
-#define X(enumerator, name, kernel) [enumerator] = {#name, #kernel, true, 1, NULL, NULL},
+#define X(enumerator, name, kernel) [enumerator] = {#name, #kernel, RS_ORDER, 1, NULL, NULL},
         RS_ORDER_OPS(X)
+#undef X
+#define X(enumerator, name, kernel) [enumerator] = {#name, #kernel, RS_BITS, 1, NULL, NULL},
+            RS_BIT_OPS(X)
 #undef X
 };
 

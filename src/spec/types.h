@@ -30,7 +30,8 @@
 /*
  * X(enumerator, name, kernel): `kernel` is the operator's struct in kernels/ops.cuh; src/host/ops.h has its twin.
  * Arithmetic wraps, and results of integers are wider unless told otherwise. Operators of an order select one of their
- * elements: results have the elements' type or one with all of its values, and masks can't multiply.
+ * elements, and those of bits combine the bits of integers and of bool: results have the elements' type or one with all
+ * of its values, and masks can't multiply.
  */
 #define RS_ARITHMETIC_OPS(X)                                                                                           \
   X(ROWSCAN_SUM, sum, Sum)                                                                                             \
@@ -38,7 +39,11 @@
 #define RS_ORDER_OPS(X)                                                                                                \
   X(ROWSCAN_MAX, max, Max)                                                                                             \
   X(ROWSCAN_MIN, min, Min)
-#define RS_OPS(X) RS_ARITHMETIC_OPS(X) RS_ORDER_OPS(X)
+#define RS_BIT_OPS(X)                                                                                                  \
+  X(ROWSCAN_AND, and, And)                                                                                             \
+  X(ROWSCAN_OR, or, Or)                                                                                                \
+  X(ROWSCAN_XOR, xor, Xor)
+#define RS_OPS(X) RS_ARITHMETIC_OPS(X) RS_ORDER_OPS(X) RS_BIT_OPS(X)
 
 /* X(enumerator, name). Mask modes but for "none", which is 0; layouts; regimes. */
 #define RS_MASK_MODES(X)                                                                                               \
@@ -67,11 +72,13 @@
 
 typedef enum rs_kind { RS_NO_KIND = 0, RS_FLOAT, RS_SIGNED, RS_UNSIGNED, RS_BOOL } rs_kind;
 
+typedef enum rs_op_kind { RS_ARITHMETIC = 0, RS_ORDER, RS_BITS } rs_op_kind;
+
 /* An operator; `source` and `totals` are of those that have neither a struct in kernels/ops.cuh nor loops of their own.
  */
 typedef struct rs_op {
   const char *name, *kernel;
-  bool ordered;                   /* else it is arithmetic */
+  rs_op_kind kind;
   int numbers;                    /* that a total takes */
   const char *source;             /* of the kernel's struct */
   const struct rs_totals *totals; /* by rs_wide: src/host/isa.h */

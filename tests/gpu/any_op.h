@@ -15,13 +15,16 @@ static inline int op_count(void) {
 }
 
 /*
- * Gives a spec the operator of a number, sums more often than others. Where that is one of an order, and refuses the
- * spec's types or its mask's mode, these become some that go with it.
+ * Gives a spec the operator of a number, sums more often than others. Where that refuses the spec's types or its mask's
+ * mode, these become some that go with it; of floating elements an operator of bits becomes a sum.
  */
 static inline void op_take(rowscan_spec *spec, uint64_t number) {
   int count = op_count(), op = (int)(number % (uint64_t)(count + 1));
   spec->op = op < count ? (rowscan_op)op : ROWSCAN_SUM;
-  if (!rs_op_of(spec->op)->ordered)
+  rs_op_kind kind = rs_op_of(spec->op)->kind;
+  if (kind == RS_BITS && rs_type_kind(spec->in_type) == RS_FLOAT)
+    spec->op = ROWSCAN_SUM;
+  if (rs_op_of(spec->op)->kind == RS_ARITHMETIC)
     return;
   if (spec->mask_mode == ROWSCAN_MASK_MULTIPLY)
     spec->mask_mode = ROWSCAN_MASK_SELECT;

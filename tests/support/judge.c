@@ -234,6 +234,12 @@ static number combine(const rowscan_spec *spec, number a, number b) {
     return sum(acc, a, b);
   case ROWSCAN_PROD:
     return product(acc, a, b);
+  case ROWSCAN_AND:
+    return (number){.whole = a.whole & b.whole};
+  case ROWSCAN_OR:
+    return (number){.whole = a.whole | b.whole};
+  case ROWSCAN_XOR:
+    return (number){.whole = a.whole ^ b.whole};
   case AFFINE:
     return affine(product(acc, factor_of(a), factor_of(b)), sum(acc, product(acc, factor_of(b), a), b));
   default:
@@ -273,6 +279,11 @@ static number identity(const rowscan_spec *spec) {
     return begin((number){0});
   case ROWSCAN_PROD:
     return (number){.real = 1.0, .whole = 1};
+  case ROWSCAN_AND:
+    return (number){.whole = with_sign(spec->acc_type) ? UINT64_MAX : extreme(spec->acc_type, false).whole};
+  case ROWSCAN_OR:
+  case ROWSCAN_XOR:
+    return (number){0};
   default:
     return extreme(spec->acc_type, spec->op == ROWSCAN_MAX);
   }

@@ -222,6 +222,17 @@ class Values(Case):
         y = self.scan(np.array([1, np.nan, -0.0, 0.0], "f4"), "--op=max", "--exclusive", "--reverse")
         self.assertEqual([str(v) for v in y.tolist()], ["nan", "0.0", "0.0", "-inf"])
 
+    def test_bits(self):
+        for op, numpys in (("and", np.bitwise_and), ("or", np.bitwise_or), ("xor", np.bitwise_xor)):
+            for dtype in ("i1", "u1", "i2", "u4", "i8", "?"):
+                x, few = self.sample(dtype, (3, 100)), self.sample(dtype, (3, 100)) & self.sample(dtype, (3, 100))
+                x = np.invert(x & few) if op == "and" else x & few
+                y = self.scan(x, "--op", op)
+                self.assertEqual(y.dtype, x.dtype)
+                np.testing.assert_array_equal(y, numpys.accumulate(x, axis=-1))
+        first = self.scan(np.array([6, 3], "i2"), "--op=and", "--exclusive")
+        self.assertEqual(first.tolist(), [-1, 6])
+
     def test_shapes_and_dimensions(self):
         shapes = [(1,), (7,), (0,), (3, 0), (0, 3), (1, 1), (4, 1), (1, 129), (3, 5, 7), (2, 3, 1, 4), (2,) * 7,
                   (1,) * 31 + (5,), (1000, 3), (3, 1000)]

@@ -81,6 +81,14 @@ START_TEST(refusals) {
   refuse((rowscan_spec){.acc_type = ROWSCAN_F16}, ROWSCAN_UNSUPPORTED, "'acc'", "f16");
   refuse((rowscan_spec){.in_type = ROWSCAN_F64, .acc_type = ROWSCAN_F32}, ROWSCAN_UNSUPPORTED, "'acc'", "f32");
   refuse((rowscan_spec){.in_type = ROWSCAN_I8, .acc_type = ROWSCAN_F64}, ROWSCAN_UNSUPPORTED, "'acc'", "f64");
+  refuse((rowscan_spec){.op = ROWSCAN_AND}, ROWSCAN_BAD_ARGUMENT, "'in'",
+         "and combines the bits of integers and bool, not");
+  refuse((rowscan_spec){.op = ROWSCAN_XOR, .in_type = ROWSCAN_I8, .out_type = ROWSCAN_F32}, ROWSCAN_BAD_ARGUMENT,
+         "'out'", "xor makes integers and bool, not f32");
+  refuse((rowscan_spec){.op = ROWSCAN_OR, .in_type = ROWSCAN_I32, .out_type = ROWSCAN_I8}, ROWSCAN_BAD_ARGUMENT,
+         "'out'", "or of i32 can't be written as i8");
+  refuse((rowscan_spec){.op = ROWSCAN_OR, .in_type = ROWSCAN_U8, .mask_mode = ROWSCAN_MASK_MULTIPLY},
+         ROWSCAN_BAD_ARGUMENT, "'mask_mode'", "multiply has no meaning for or");
   refuse((rowscan_spec){.mask_mode = 3}, ROWSCAN_BAD_ARGUMENT, "'mask'", "3 is not one of none, select, multiply");
   refuse((rowscan_spec){.mask_mode = ROWSCAN_MASK_SELECT, .mask_type = ROWSCAN_I16}, ROWSCAN_UNSUPPORTED, "'mask_type'",
          "i16");
@@ -447,6 +455,8 @@ START_TEST(names) {
   ck_assert_int_eq(rowscan_op_by_name("prod"), ROWSCAN_PROD);
   ck_assert_int_eq(rowscan_op_by_name("max"), ROWSCAN_MAX);
   ck_assert_int_eq(rowscan_op_by_name("min"), ROWSCAN_MIN);
+  ck_assert_int_eq(rowscan_op_by_name("and"), ROWSCAN_AND);
+  ck_assert_int_eq(rowscan_op_by_name("xor"), ROWSCAN_XOR);
   ck_assert_int_eq(rowscan_op_by_name("maximum"), -1);
   ck_assert_uint_eq(rowscan_type_bytes(ROWSCAN_BF16), 2);
   ck_assert_uint_eq(rowscan_type_bytes((rowscan_type)99), 0);
