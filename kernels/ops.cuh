@@ -122,38 +122,29 @@ template <class A, class K, bool HIGHEST> struct Extreme {
 template <class A, class K> struct Max : Extreme<A, K, true> {};
 template <class A, class K> struct Min : Extreme<A, K, false> {};
 
-// Operators of bits: u32 or u64.
-template <class A, class K> struct And : OfNumbers<A> {
-  static constexpr bool PLAIN = false; // elements that a mask takes away have all bits of a total
+// Operators of bits, of u32 or u64. ALL: folds start from all bits, and else from none. What a mask takes away has then
+// all bits of a total, which an element may have no room for.
+template <class A, bool ALL> struct OfBits : OfNumbers<A> {
+  static constexpr bool PLAIN = !ALL;
+  RS_METHOD static A neutral() {
+    return ALL ? ~(A)0 : 0;
+  }
+  RS_METHOD static A identity() {
+    return neutral();
+  }
+};
+template <class A, class K> struct And : OfBits<A, true> {
   RS_METHOD static A combine(A left, A right) {
     return left & right;
   }
-  RS_METHOD static A neutral() {
-    return ~(A)0;
-  }
-  RS_METHOD static A identity() {
-    return ~(A)0;
-  }
 };
-template <class A, class K> struct Or : OfNumbers<A> {
+template <class A, class K> struct Or : OfBits<A, false> {
   RS_METHOD static A combine(A left, A right) {
     return left | right;
   }
-  RS_METHOD static A neutral() {
-    return 0;
-  }
-  RS_METHOD static A identity() {
-    return 0;
-  }
 };
-template <class A, class K> struct Xor : OfNumbers<A> {
+template <class A, class K> struct Xor : OfBits<A, false> {
   RS_METHOD static A combine(A left, A right) {
     return left ^ right;
-  }
-  RS_METHOD static A neutral() {
-    return 0;
-  }
-  RS_METHOD static A identity() {
-    return 0;
   }
 };
