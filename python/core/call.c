@@ -1,12 +1,14 @@
 /*
- * call.c - cumsum() and cumprod(): arguments as users write them, the quick way, and what is left to Python
+ * call.c - scan(), cumsum() and their like: arguments as users write them, the quick way, and what is left to Python
  * SPDX-License-Identifier: MIT
  */
 #include "call.h"
 
+#include <string.h>
+
 #include "torch.h"
 
-static PyObject *python; /* (op, x, dim, flags, mask, mask_mode, init, totals, dtype, acc, out) */
+static PyObject *python; /* (x, dim, op, flags, mask, mask_mode, init, totals, dtype, acc, out) */
 
 /* ---- the quick way ----------------------------------------------------------------------------------------------- */
 
@@ -33,9 +35,9 @@ PyObject *rp_call_quick(rp_call *call) {
 
 /* ---- arguments --------------------------------------------------------------------------------------------------- */
 
-enum { X, DIM, AXIS, REVERSE, EXCLUSIVE, MASK, MASK_MODE, INIT, TOTALS, DTYPE, ACC, OUT, ARGUMENTS };
-static const char *const argument_names[ARGUMENTS] = {"x",         "dim",  "axis",   "reverse", "exclusive", "mask",
-                                                      "mask_mode", "init", "totals", "dtype",   "acc",       "out"};
+enum { X, DIM, OP, AXIS, REVERSE, EXCLUSIVE, MASK, MASK_MODE, INIT, TOTALS, DTYPE, ACC, OUT, ARGUMENTS };
+static const char *const argument_names[ARGUMENTS] = {
+    "x", "dim", "op", "axis", "reverse", "exclusive", "mask", "mask_mode", "init", "totals", "dtype", "acc", "out"};
 static PyObject *interned[ARGUMENTS];
 
 static int argument_of(PyObject *name) {
@@ -48,11 +50,12 @@ static int argument_of(PyObject *name) {
   return -1;
 }
 
-/* All of them, borrowed; NULL where one is not given. */
-static bool take_arguments(PyObject **to, const char *function, PyObject *const *args, Py_ssize_t count,
+/* All of them, borrowed; NULL where one is not given. op is an argument if `any_op`. */
+static bool take_arguments(PyObject **to, const char *function, bool any_op, PyObject *const *args, Py_ssize_t count,
                            PyObject *names) {
-  if (count > 2) {
-    PyErr_Format(PyExc_TypeError, "%s() takes x and dim by position, and was given %zd", function, count);
+  if (count > (any_op ? 3 : 2)) {
+    PyErr_Format(PyExc_TypeError, "%s() takes x%s by position, and was given %zd", function,
+                 any_op ? ", dim and op" : " and dim", count);
     return false;
   }
   for (Py_ssize_t i = 0; i < count; i++)
@@ -60,8 +63,9 @@ static bool take_arguments(PyObject **to, const char *function, PyObject *const 
   for (Py_ssize_t i = 0; names && i < PyTuple_Size(names); i++) {
     PyObject *name = PyTuple_GetItem(names, i);
     int at = argument_of(name);
-    if (at < 0 || to[at]) {
-      PyErr_Format(PyExc_TypeError, at < 0 ? "%s() has no argument %R" : "%s() got two values for %R", function, name);
+    bool known = at >= 0 && (at != OP || any_op);
+    if (!known || to[at]) {
+      PyErr_Format(PyExc_TypeError, !known ? "%s() has no argument %R" : "%s() got two values for %R", function, name);
       return false;
     }
     to[at] = args[count + i];
@@ -100,6 +104,19 @@ static bool take_dtype(rp_call *call, PyObject *dtype) {
   return number != NULL;
 }
 
+/* An operator by its name; false: Python says which there are. */
+static bool take_op(rp_call *call, PyObject *name) {
+  Py_ssize_t length = 0;
+  if (!name)
+    return true;
+  const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, &length) : NULL;
+  int op = text && strlen(text) == (size_t)length ? rowscan_op_by_name(text) : -1;
+  PyErr_Clear(); /* it can't be encoded */
+  if (op >= 0)
+    call->op = (rowscan_op)op;
+  return op >= 0;
+}
+
 static PyObject *none_if_missing(PyObject *given) {
   return given ? given : Py_None;
 }
@@ -109,14 +126,17 @@ static PyObject *call_python(const rp_call *call, PyObject *const *given, PyObje
     PyErr_SetString(PyExc_RuntimeError, "rowscan._core was imported without rowscan");
     return NULL;
   }
-  return PyObject_CallFunction(python, "iOOiOiOOOOO", (int)call->op, call->x, dim, (int)call->flags, call->mask,
+  PyObject *op = given[OP] ? rp_new_ref(given[OP]) : PyUnicode_FromString(rowscan_op_name(call->op));
+  return PyObject_CallFunction(python, "OONiOiOOOOO", call->x, dim, op, (int)call->flags, call->mask,
                                (int)call->mask_mode, call->init, none_if_missing(given[TOTALS]),
                                none_if_missing(given[DTYPE]), none_if_missing(given[ACC]), call->out);
 }
 
-static PyObject *entry(rowscan_op op, const char *function, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+/* A call of op, or with `any_op` of the operator that the call names, by default op. */
+static PyObject *entry(rowscan_op op, bool any_op, const char *function, PyObject *const *args, Py_ssize_t count,
+                       PyObject *names) {
   PyObject *given[ARGUMENTS] = {NULL};
-  if (!take_arguments(given, function, args, count, names))
+  if (!take_arguments(given, function, any_op, args, count, names))
     return NULL;
   rp_call call = {.x = given[X],
                   .mask = none_if_missing(given[MASK]),
@@ -130,7 +150,7 @@ static PyObject *entry(rowscan_op op, const char *function, PyObject *const *arg
   call.flags = (exclusive ? ROWSCAN_EXCLUSIVE : 0) | (reverse ? ROWSCAN_REVERSE : 0);
   PyObject *dim = none_if_missing(given[DIM] && given[DIM] != Py_None ? given[DIM] : given[AXIS]);
   bool quick = !totals && call.init == Py_None && (!given[ACC] || given[ACC] == Py_None) && PyLong_Check(dim) &&
-               take_dtype(&call, given[DTYPE]);
+               take_op(&call, given[OP]) && take_dtype(&call, given[DTYPE]);
   if (quick) {
     int overflow;
     call.dim = PyLong_AsLongAndOverflow(dim, &overflow);
@@ -145,10 +165,15 @@ static PyObject *entry(rowscan_op op, const char *function, PyObject *const *arg
 #define X(name, op)                                                                                                    \
   PyObject *rp_##name(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {                      \
     (void)self;                                                                                                        \
-    return entry(op, #name, args, count, names);                                                                       \
+    return entry(op, false, #name, args, count, names);                                                                \
   }
 RP_SCANS(X)
 #undef X
+
+PyObject *rp_scan_by_name(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+  (void)self;
+  return entry(ROWSCAN_SUM, true, "scan", args, count, names);
+}
 
 PyObject *rp_set_python(PyObject *self, PyObject *function) {
   (void)self;
@@ -165,7 +190,7 @@ PyObject *rp_set_python(PyObject *self, PyObject *function) {
 PyObject *rp_scan_settled(PyObject *self, PyObject *const *args, Py_ssize_t count) {
   (void)self;
   if (count != 12) {
-    PyErr_Format(PyExc_TypeError, "scan takes 12 arguments, not %zd", count);
+    PyErr_Format(PyExc_TypeError, "scan_settled takes 12 arguments, not %zd", count);
     return NULL;
   }
   rp_call call = {.x = args[0],

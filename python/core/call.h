@@ -1,5 +1,5 @@
 /*
- * call.h - cumsum() and cumprod(): arguments as users write them, the quick way, and what is left to Python
+ * call.h - scan(), cumsum() and their like: arguments as users write them, the quick way, and what is left to Python
  * SPDX-License-Identifier: MIT
  */
 #ifndef RP_CALL_H
@@ -10,7 +10,7 @@
 /* A call whose arrays may be what their library likes. NotImplemented: Python has to serve it. */
 PyObject *rp_call_quick(rp_call *call);
 
-/* X(name, operator): the functions that scan, name(x, dim, *, axis, ...). docs.c has their manuals. */
+/* X(name, operator): the functions of one operator, name(x, dim, *, axis, ...). docs.c has their manuals. */
 #define RP_SCANS(X)                                                                                                    \
   X(cumsum, ROWSCAN_SUM)                                                                                               \
   X(cumprod, ROWSCAN_PROD)                                                                                             \
@@ -21,12 +21,16 @@ PyObject *rp_call_quick(rp_call *call);
 RP_SCANS(X)
 #undef X
 
+/* scan(x, dim, op, *, axis, ...): of the operator that op names. */
+PyObject *rp_scan_by_name(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
+
 /* set_python(function): what serves calls that the quick way does not. */
 PyObject *rp_set_python(PyObject *self, PyObject *function);
 
 /*
- * scan(x, dim, op, flags, out_type, acc_type, mask_mode, mask, init, totals, out, wanted): rp_scan(), for Python that
- * has settled all conventions. Types and modes are the library's numbers; wanted is 0 (scan), 1 (prepare) or 2 (spec).
+ * scan_settled(x, dim, op, flags, out_type, acc_type, mask_mode, mask, init, totals, out, wanted): rp_scan(), for
+ * Python that has settled all conventions. Types and modes are the library's numbers; wanted is 0 (scan), 1 (prepare)
+ * or 2 (spec).
  */
 PyObject *rp_scan_settled(PyObject *self, PyObject *const *args, Py_ssize_t count);
 

@@ -139,6 +139,40 @@ const char rp_cummin_doc[] = MANUAL_OF_ORDER("cummin", "Cumulative minima", "min
                                              "       [inf,  6.,  4.]])\n",
                                              "array([1., 4.])\n");
 
+const char rp_scan_doc[] =
+    "scan(x, dim=None, op='sum', *, axis=None, reverse=False, exclusive=False, mask=None, mask_mode='select', "
+    "init=None, totals=False, dtype=None, acc=None, out=None)\n--\n\n"
+    "Scans along one dimension with any operator: y[i] = x[0] op x[1] op ... op x[i] in each row.\n"
+    "\n"
+    ">>> import numpy as np, rowscan\n"
+    ">>> rowscan.scan(np.array([False, True, False]), 0, 'or')  # whether any was True so far\n"
+    "array([False,  True,  True])\n"
+    ">>> y, totals = rowscan.scan(np.array([[6, 3, 5], [7, 1, 4]]), 1, 'xor', exclusive=True, totals=True)\n"
+    ">>> y\n"
+    "array([[0, 6, 5],\n"
+    "       [0, 7, 6]])\n"
+    ">>> totals\n"
+    "array([0, 2])\n"
+    "\n"
+    "Arguments\n"
+    "    op         'sum', 'prod', 'max', 'min': the scan is that of cumsum, cumprod, cummax or cummin, with its "
+    "types,\n"
+    "               bits, gradients and errors. 'and', 'or', 'xor': bit by bit, of integers and bool; floating\n"
+    "               elements are refused. Of bool: whether all were True so far, any was, an odd number was.\n"
+    "    x, dim, axis, reverse, mask, init, totals, acc, out\n"
+    "               Those of cumsum.\n"
+    "    exclusive  True: leave each element out of its own result; y[0] is the operator's identity, which has all\n"
+    "               bits set for 'and', and none for 'or' and 'xor'.\n"
+    "    mask_mode  'select': leave out elements where mask is 0 or False. 'multiply' is for 'sum' and 'prod'.\n"
+    "    dtype      The type of the result. For 'and', 'or', 'xor' bool or an integer type with all values of x's.\n"
+    "               Default: x's own for all but 'sum' and 'prod'.\n"
+    "\n"
+    "Returns and errors are those of cumsum. A name of no operator is a ValueError. Results of 'and', 'or' and 'xor'\n"
+    "are exact, whatever the order, and the same everywhere.\n"
+    "\n"
+    "Gradients, in torch and JAX\n"
+    "    Those of cumsum and cumprod. There is none of other operators.\n";
+
 const char rp_devices_doc[] =
     "devices()\n--\n\n"
     "The GPUs: a list of dicts, empty where there is no GPU or no driver.\n"

@@ -10,6 +10,6 @@
 #define X(name, op) extern const char rp_##name##_doc[];
 RP_SCANS(X)
 #undef X
-extern const char rp_devices_doc[], rp_archs_doc[], rp_set_threads_doc[];
+extern const char rp_scan_doc[], rp_devices_doc[], rp_archs_doc[], rp_set_threads_doc[];
 
 #endif

@@ -16,7 +16,8 @@
 #define FAST_WITH_NAMES(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL | METH_KEYWORDS
 
 #define X(name, op) {#name, FAST_WITH_NAMES(rp_##name), rp_##name##_doc},
-static PyMethodDef methods[] = {RP_SCANS(X){"scan", FAST(rp_scan_settled), NULL},
+static PyMethodDef methods[] = {RP_SCANS(X){"scan", FAST_WITH_NAMES(rp_scan_by_name), rp_scan_doc},
+                                {"scan_settled", FAST(rp_scan_settled), NULL},
                                 {"look", rp_look_for_python, METH_O, NULL},
                                 {"add_kind", rp_add_kind, METH_VARARGS, NULL},
                                 {"set_fresh", rp_set_fresh, METH_VARARGS, NULL},

@@ -1,4 +1,4 @@
-"""Prefix scans along one dimension of an array: cumulative sums and products, for torch, NumPy, CuPy and JAX.
+"""Prefix scans along one dimension of an array: sums, products, maxima and more, for torch, NumPy, CuPy and JAX.
 
 SPDX-License-Identifier: MIT
 
@@ -23,7 +23,7 @@ from ._after import after_import as _after_import
 from ._errors import (BadArgument, CacheFailed, CompileFailed, CudaFailed, Error, NoCompiler, NoDevice, NoDriver,
                       NotCached, OutOfMemory, Unsupported)
 from ._call import library_of as _library_of
-from ._types import OPS as _OPS, PREPARE, PROD, SPEC, SUM
+from ._types import PREPARE, PROD, SPEC, SUM
 from . import cache
 
 
@@ -34,12 +34,13 @@ def __getattr__(name):
 
 
 __version__ = library_version = _core.library_version
-__all__ = ["cumsum", "cumprod", "cummax", "cummin", "cumulative_sum", "cumulative_prod", "prepare", "spec", "warm",
-           "devices", "archs", "set_threads", "cache", "Error", "BadArgument", "CacheFailed", "CompileFailed",
+__all__ = ["scan", "cumsum", "cumprod", "cummax", "cummin", "cumulative_sum", "cumulative_prod", "prepare", "spec",
+           "warm", "devices", "archs", "set_threads", "cache", "Error", "BadArgument", "CacheFailed", "CompileFailed",
            "CudaFailed", "NoCompiler", "NoDevice", "NoDriver", "NotCached", "OutOfMemory", "Unsupported"]
 _os.register_at_fork(after_in_child=_core.forget)
 _after_import("torch", lambda: _importlib.import_module("._torch", __name__))
 
+scan = _core.scan
 cumsum = _core.cumsum
 cumprod = _core.cumprod
 cummax = _core.cummax
@@ -72,34 +73,31 @@ def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False):
     return _library_of(x).cumulative(PROD, x, axis, dtype, include_initial)
 
 
-def _wanted(wanted, x, dim, op, axis, reverse, exclusive, mask, mask_mode, init, totals, dtype, acc, out):
-    if op not in _OPS:
-        raise ValueError(f"op is {op!r}, not one of {', '.join(map(repr, _OPS))}")
-    return _library_of(x).asked(_OPS[op], x, dim, axis, reverse, exclusive, mask, mask_mode, init, totals, dtype, acc,
-                                out, wanted=wanted)
-
-
-def prepare(x, dim=None, *, op="sum", axis=None, reverse=False, exclusive=False, mask=None, mask_mode="select",
+def prepare(x, dim=None, op="sum", *, axis=None, reverse=False, exclusive=False, mask=None, mask_mode="select",
             init=None, totals=False, dtype=None, acc=None, out=None):
-    """Makes ready what cumsum(), cumprod(), cummax() or cummin() need for such arrays, and scans nothing.
+    """Makes ready what scan() of these arguments needs, or cumsum() and its like, and scans nothing.
 
     The call itself then compiles, loads and allocates nothing but its result. On a CPU there is nothing to do.
 
-    op    "sum", "prod", "max" or "min"; all else as in cumsum(). Elements are not read.
+    Arguments are those of scan(), with every operator. Elements are not read.
 
     >>> rowscan.prepare(np.zeros((4, 1000)), 1, reverse=True)
     """
-    _wanted(PREPARE, x, dim, op, axis, reverse, exclusive, mask, mask_mode, init, totals, dtype, acc, out)
+    _library_of(x).asked(x, dim, op, axis, reverse, exclusive, mask, mask_mode, init, totals, dtype, acc, out,
+                         wanted=PREPARE)
 
 
-def spec(x, dim=None, *, op="sum", axis=None, reverse=False, exclusive=False, mask=None, mask_mode="select", init=None,
+def spec(x, dim=None, op="sum", *, axis=None, reverse=False, exclusive=False, mask=None, mask_mode="select", init=None,
          totals=False, dtype=None, acc=None, out=None):
-    """The spec of such a scan, as text: what its kernels are made for, and what warm() takes.
+    """The spec of a scan, as text: what its kernels are made for, and what warm() takes.
+
+    Arguments are those of scan(), with every operator. Elements are not read.
 
     >>> rowscan.spec(np.zeros((4, 1000), np.float32), 1, reverse=True)
     'op=sum in=f32 out=f32 acc=f32 mask=none reverse=1 exclusive=0 length=1000 layout=rows row_rank=1'
     """
-    return _wanted(SPEC, x, dim, op, axis, reverse, exclusive, mask, mask_mode, init, totals, dtype, acc, out)
+    return _library_of(x).asked(x, dim, op, axis, reverse, exclusive, mask, mask_mode, init, totals, dtype, acc, out,
+                                wanted=SPEC)
 
 
 def warm(specs, archs=None, *, threads=0):

@@ -11,7 +11,7 @@ import operator
 
 from . import _core
 from ._types import (DEFAULT, EXCLUSIVE, FACTORS, INCLUDE_INITIAL, KEEPING, MASK_MODES, MULTIPLY, NAMES, NUMBERS,
-                     REVERSE, SCAN, SELECT, accumulator, is_floating)
+                     REVERSE, SCAN, SELECT, accumulator, is_floating, op_number)
 
 # By the package that defines an array's type. None of these is imported before one of its arrays is seen.
 MODULES = {"numpy": "_numpy", "torch": "_torch", "cupy": "_cupy", "jax": "_jax", "jaxlib": "_jax"}
@@ -151,7 +151,8 @@ class Library:
         s.x = x
         s.out = self.checked_out(x, s, out, wanted)
         s.number = wanted or (self.numbers[s.out.dtype] if s.out is not None else self.result_type(op, kind))
-        wide = accumulator(kind, s.number, s.acc) if init is not None or totals else None
+        accumulator(op, kind, s.number)  # or an error, where there is no such scan
+        wide = accumulator(op, kind, s.number, s.acc) if init is not None or totals else None
         s.mask_mode = mask_mode if mask is not None else SELECT
         s.mask = self.settled_mask(x, kind, mask, mask_mode) if mask is not None else None
         s.init = self.settled_init(x, wide, init, self.rows_shape(x, s.dim)) if init is not None else None
@@ -234,15 +235,15 @@ class Library:
         shape[s.dim] += 1 if s.flags & INCLUDE_INITIAL else 0
         return tuple(shape)
 
-    def asked(self, op, x, dim, axis, reverse, exclusive, mask, mask_mode, init, totals, dtype, acc, out, wanted=SCAN):
-        """A scan by the arguments of cumsum(), which C has checked where the call comes from there."""
+    def asked(self, x, dim, op, axis, reverse, exclusive, mask, mask_mode, init, totals, dtype, acc, out, wanted=SCAN):
+        """A scan by the arguments of scan(), which C has checked where the call comes from there."""
         if dim is not None and axis is not None:
             raise TypeError("dim and axis are given, which are two names of one argument")
         if mask_mode not in MASK_MODES:
             raise ValueError(f"mask_mode is {mask_mode!r}, not 'select' or 'multiply'")
         flags = (EXCLUSIVE if exclusive else 0) | (REVERSE if reverse else 0)
-        return self.scan(op, x, axis if dim is None else dim, flags, mask, MASK_MODES[mask_mode], init, bool(totals),
-                         dtype, acc, out, wanted=wanted)
+        return self.scan(op_number(op), x, axis if dim is None else dim, flags, mask, MASK_MODES[mask_mode], init,
+                         bool(totals), dtype, acc, out, wanted=wanted)
 
     def scan(self, *arguments, wanted=SCAN):
         return self.run(self.settle(*arguments), wanted)
@@ -254,7 +255,8 @@ class Library:
         sums = None
         if s.totals is not None and wanted == SCAN:
             sums = self.empty(self.rows_shape(s.x, s.dim), s.totals, s.x)
-        y = _core.scan(s.x, s.dim, s.op, s.flags, s.number, s.acc, s.mask_mode, s.mask, s.init, sums, out, wanted)
+        y = _core.scan_settled(s.x, s.dim, s.op, s.flags, s.number, s.acc, s.mask_mode, s.mask, s.init, sums, out,
+                               wanted)
         if y is NotImplemented:
             raise TypeError(self.refusal(s))
         return (y, self.drop(sums, s.dim)) if sums is not None else y
@@ -273,9 +275,10 @@ class Library:
         return f"x can't be scanned as it lies in memory: {type(s.x).__qualname__} of {s.x.dtype}"
 
 
-def call(op, x, dim, flags, mask, mask_mode, init, totals, dtype, acc, out, wanted=SCAN):
-    """What cumsum() and cumprod() of _core call where the quick way does not serve."""
-    return library_of(x).scan(op, x, dim, flags, mask, mask_mode, init, bool(totals), dtype, acc, out, wanted=wanted)
+def call(x, dim, op, flags, mask, mask_mode, init, totals, dtype, acc, out, wanted=SCAN):
+    """What scan(), cumsum() and their like of _core call where the quick way does not serve."""
+    return library_of(x).scan(op_number(op), x, dim, flags, mask, mask_mode, init, bool(totals), dtype, acc, out,
+                              wanted=wanted)
 
 
 _core.set_python(call)

@@ -235,7 +235,7 @@ class _Others(Library):
 
     def run(self, s, y, sums, wanted):
         held = [None if view is None else view.held for view in (s.mask, s.init, sums, y)]
-        done = _core.scan(s.x.held, s.dim, s.op, s.flags, s.number, s.acc, s.mask_mode, *held, wanted)
+        done = _core.scan_settled(s.x.held, s.dim, s.op, s.flags, s.number, s.acc, s.mask_mode, *held, wanted)
         if done is NotImplemented:
             raise TypeError(self.refusal(s))
         return done

@@ -199,7 +199,7 @@ def _product_changes(primals, tangents, *, has, **params):
 
 
 def _product(x, mask, init, *, flags, dim, mask_mode, number, acc, totals, **_):
-    wide = library.dtypes[accumulator(library.numbers[x.dtype], number, acc)]
+    wide = library.dtypes[accumulator(PROD, library.numbers[x.dtype], number, acc)]
     x = x.astype(wide if library.has(wide) else library.dtypes[number])
     if mask is not None:
         x = x * mask.astype(x.dtype) if mask_mode == MULTIPLY else jnp.where(mask != 0, x, jnp.ones((), x.dtype))
@@ -304,8 +304,8 @@ class _Jax(Library):
             numpy.number(array.dtype, "x.dtype")
             return np.empty(array.shape, array.dtype)
         mask, init = (None if a is None else stand_in(a) for a in (s.mask, s.init))
-        return _core.scan(stand_in(s.x), s.dim, s.op, s.flags, s.number, s.acc, s.mask_mode, mask, init, None, None,
-                          SPEC)
+        return _core.scan_settled(stand_in(s.x), s.dim, s.op, s.flags, s.number, s.acc, s.mask_mode, mask, init, None,
+                                  None, SPEC)
 
     def prepare(self, s):
         """Kernels of a GPU. There is nothing to do for a CPU, and for arrays that are being traced."""

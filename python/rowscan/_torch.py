@@ -14,7 +14,7 @@ from . import _core, _torch_operators as operators
 from ._after import after_import
 from ._call import Library, serve
 from ._torch_operators import DTYPES, TYPES, X
-from ._types import DEFAULT, EXCLUSIVE, MULTIPLY, NUMBERS, PROD, REVERSE, SUM, accumulator
+from ._types import EXCLUSIVE, FUNCTIONS, MULTIPLY, NUMBERS, REVERSE, SUM, accumulator
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 _modes = torch._C._len_torch_dispatch_stack
@@ -152,17 +152,23 @@ _make_known()
 
 # ---- torch.compile ---------------------------------------------------------------------------------------------------
 
+def _traceable_scan(x, dim=None, op='sum', *, axis=None, reverse=False, exclusive=False, mask=None, mask_mode='select',
+                    init=None, totals=False, dtype=None, acc=None, out=None):
+    return library.asked(x, dim, op, axis, reverse, exclusive, mask, mask_mode, init, totals, dtype, acc, out)
+
+
 def _traceable(op):
     def function(x, dim=None, *, axis=None, reverse=False, exclusive=False, mask=None, mask_mode='select', init=None,
                  totals=False, dtype=None, acc=None, out=None):
-        return library.asked(op, x, dim, axis, reverse, exclusive, mask, mask_mode, init, totals, dtype, acc, out)
+        return library.asked(x, dim, op, axis, reverse, exclusive, mask, mask_mode, init, totals, dtype, acc, out)
     return function
 
 
 def _substitute():
-    for function, op in ((_core.cumsum, SUM), (_core.cumprod, PROD)):
-        torch.compiler.substitute_in_graph(function)(_traceable(op))
-    accumulator(NUMBERS["f32"], NUMBERS["f32"], DEFAULT)  # makes its table, for a call of the library can't be traced
+    torch.compiler.substitute_in_graph(_core.scan)(_traceable_scan)
+    for name, op in FUNCTIONS.items():
+        torch.compiler.substitute_in_graph(getattr(_core, name))(_traceable(op))
+    accumulator(SUM, NUMBERS["f32"], NUMBERS["f32"])  # makes its table, for a call of the library can't be traced
 
 
 after_import("torch._dynamo", _substitute)  # which takes torch seconds

@@ -69,7 +69,7 @@ def _out_type(x, op, out_type):
 
 
 def run(x, dim, op, flags, out_type, acc, mask_mode, mask, init, totals, out):
-    y = _core.scan(x, dim, op, flags, out_type, acc, mask_mode, mask, init, totals, out, SCAN)
+    y = _core.scan_settled(x, dim, op, flags, out_type, acc, mask_mode, mask, init, totals, out, SCAN)
     if y is NotImplemented:
         raise TypeError(f"rowscan can't scan along dim {dim} a {x.dtype} tensor of shape {tuple(x.shape)} and layout "
                         f"{x.layout} on {x.device} with these arguments")
@@ -194,10 +194,10 @@ def _gradients(ctx, g, g_totals=None):
         first = g.narrow(dim, length if flags & REVERSE else 0, 1)
         g = g.narrow(dim, 0 if flags & REVERSE else 1, length)
     if g_totals is not None:
-        g_totals = g_totals.to(DTYPES[accumulator(TYPES[g.dtype], kind, acc)])
+        g_totals = g_totals.to(DTYPES[accumulator(SUM, TYPES[g.dtype], kind, acc)])
     d = d_mask = d_init = None
     if of_x or of_mask:
-        wide = accumulator(TYPES[g.dtype], kind, acc) if of_init else 0
+        wide = accumulator(SUM, TYPES[g.dtype], kind, acc) if of_init else 0
         d = _sum(g, dim, (flags ^ REVERSE) & ~INCLUDE_INITIAL, kind, acc, init=g_totals, totals_type=wide)
         if of_init:
             d, d_init = d
@@ -335,7 +335,7 @@ def _composite_scan(x, dim, op=SUM, flags=0, out_type=DEFAULT, acc=DEFAULT, mask
 def _composite_totals(x, dim, op=SUM, flags=0, out_type=DEFAULT, acc=DEFAULT, mask_mode=0, mask=None, init=None,
                       totals_type=0):
     return differentiable(x, _front(x, dim), op, flags, out_type, acc, mask_mode, mask, init,
-                           totals_type or accumulator(TYPES[x.dtype], _out_type(x, op, out_type), acc))
+                           totals_type or accumulator(op, TYPES[x.dtype], _out_type(x, op, out_type), acc))
 
 
 _library.impl("scan", _composite_scan, "CompositeImplicitAutograd")

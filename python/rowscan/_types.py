@@ -7,10 +7,11 @@ from ._errors import BadArgument, Unsupported
 
 OPS = {name: number for number, name in enumerate(_core.ops())}
 SUM, PROD = OPS["sum"], OPS["prod"]
+FUNCTIONS = {"cum" + name: name for name in OPS if hasattr(_core, "cum" + name)}  # of one operator each
 EXCLUSIVE, REVERSE, INCLUDE_INITIAL = 1, 2, 8
 SELECT, MULTIPLY = 1, 2
 MASK_MODES = {"select": SELECT, "multiply": MULTIPLY}
-SCAN, PREPARE, SPEC = 0, 1, 2  # what a call of _core.scan is wanted for
+SCAN, PREPARE, SPEC = 0, 1, 2  # what a call of _core.scan_settled is wanted for
 
 NAMES = (None, "f16", "bf16", "f32", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "bool")
 NUMBERS = {name: number for number, name in enumerate(NAMES) if name}
@@ -25,25 +26,32 @@ def is_floating(number):
     return 0 < number <= LAST_FLOATING
 
 
+def op_number(name):
+    """The number of an operator that a user names."""
+    if not isinstance(name, str) or name not in OPS:
+        raise ValueError(f"op is {name!r}, not one of {', '.join(OPS)}")
+    return OPS[name]
+
+
 def _accumulators():
+    """By operator, types and what is asked for: the type, or how the library refuses such a scan."""
     table = {}
-    names = list(OPS)
-    for name in {names[SUM], *(names[op] for op in KEEPING[:1])}:  # what goes from a type to another has one rule
+    for name, op in OPS.items():
         for kind in NUMBERS.values():
             for number in NUMBERS.values():
                 for acc in (DEFAULT, NUMBERS["f64"]):
                     text = f"op={name} in={NAMES[kind]} out={NAMES[number]} length=1" + (" acc=f64" if acc else "")
                     try:
-                        table[kind, number, acc] = _core.complete(text)[2]
-                    except (BadArgument, Unsupported):
-                        pass  # there is no such scan, and the library will say so
+                        table[op, kind, number, acc] = _core.complete(text)[2]
+                    except (BadArgument, Unsupported) as error:
+                        table[op, kind, number, acc] = type(error), str(error)
     return table
 
 
 _table = None
 
 
-def accumulator(kind, number, acc):
+def accumulator(op, kind, number, acc=DEFAULT):
     """What scans from type `kind` to `number` accumulate in, if `acc` is asked for: a type's number.
 
     A table, for torch.compile can't trace a call of the library.
@@ -51,9 +59,11 @@ def accumulator(kind, number, acc):
     global _table
     if _table is None:
         _table = _accumulators()
-    try:
-        usual = _table[kind, number, DEFAULT]
-        return usual if acc == usual else _table[kind, number, acc]
-    except KeyError:
-        raise Unsupported(f"no scan goes from {NAMES[kind]} to {NAMES[number]}"
-                          + (f" in {NAMES[acc]}" if acc else "")) from None
+    usual = _table[op, kind, number, DEFAULT]
+    found = usual if acc == usual else _table.get((op, kind, number, acc))
+    if found is None:
+        raise Unsupported(f"no scan goes from {NAMES[kind]} to {NAMES[number]} in {NAMES[acc]}")
+    if isinstance(found, tuple):
+        error, text = found
+        raise error(text)
+    return found

@@ -30,10 +30,11 @@ def test_bits_are_those_of_the_host(name):
     x = (np.random.default_rng(0).standard_normal((6, 150)) * 20).astype(order.DTYPES[name])
     y = cp.asarray(x)
     for a, b, dim in ((x, y, 1), (x[::2, ::-1], y[::2, ::-1], 1), (x.T, y.T, 0), (x[:, :7], y[:, :7], 0)):
-        for op, reverse in itertools.product((rowscan.cumsum, rowscan.cumprod), (False, True)):
-            got = op(b, dim, reverse=reverse)
+        bitwise = () if name in order.FLOATING else ("or", "xor")
+        for op, reverse in itertools.product(("sum", "prod", *bitwise), (False, True)):
+            got = rowscan.scan(b, dim, op, reverse=reverse)
             assert type(got) is cp.ndarray
-            order.assert_bits(host(got), op(a, dim, reverse=reverse))
+            order.assert_bits(host(got), rowscan.scan(a, dim, op, reverse=reverse))
 
 
 def test_arguments():

@@ -230,6 +230,16 @@ def test_numpys_arrays_behind_dlpack():
     np.testing.assert_array_equal(out, [[1, 1, 1], [0, 1, 2]])
 
 
+def test_operators_by_name():
+    x, out = np.array([[6, 3, 5], [7, 1, 4]], "i2"), np.empty((2, 3), "i2")
+    for op, ufunc in (("max", np.maximum), ("and", np.bitwise_and), ("or", np.bitwise_or), ("xor", np.bitwise_xor)):
+        rowscan.scan(Producer(x), 1, op, out=Producer(out))
+        np.testing.assert_array_equal(out, ufunc.accumulate(x, 1))
+        assert f"op={op} in=i16 out=i16" in rowscan.spec(Producer(x), 1, op)
+    with pytest.raises(rowscan.BadArgument, match="field 'in': or combines the bits of .*, not of f64"):
+        rowscan.scan(Producer(np.ones(3)), 0, "or", out=Producer(np.empty(3)))
+
+
 def test_initial_values_lie_as_they_like(strict):
     """With totals, too, which are new arrays."""
     x, memory = strict.asarray(np.arange(6.0).reshape(2, 3)), np.arange(20.0).reshape(4, 5)

@@ -53,7 +53,7 @@ def test_examples(name):
 
 def test_examples_of_c_functions_are_among_them():
     names = {test.name for test in doctest.DocTestFinder().find(rowscan) if test.examples}
-    assert {"rowscan", "rowscan.cumsum", "rowscan.cumprod", "rowscan.prepare", "rowscan.cumulative_sum"} <= names
+    assert {"rowscan", *map("rowscan.".__add__, ("scan", "cumsum", "cumprod", "prepare", "cumulative_sum"))} <= names
 
 
 @pytest.mark.parametrize("function", FUNCTIONS + CACHE, **by_name)
@@ -61,7 +61,7 @@ def test_every_argument_is_explained(function):
     text = inspect.getdoc(function)
     assert re.match(r"[A-Z].*[.:]", text), "begins with a sentence"
     for name in inspect.signature(function).parameters:
-        shared = function in (rowscan.prepare, rowscan.spec) and name in inspect.signature(rowscan.cumsum).parameters
+        shared = function in (rowscan.prepare, rowscan.spec) and name in inspect.signature(rowscan.scan).parameters
         if not shared and function is not rowscan.cumulative_prod:  # which send the reader to others
             assert re.search(rf"\b{name}\b", text), name
 
@@ -73,28 +73,34 @@ def test_public_names_are_of_rowscan(public):
 
 
 def test_signatures_agree():
-    """The two operators have the same arguments; prepare() and spec() those, and op."""
-    scan = inspect.signature(rowscan.cumsum).parameters
-    assert list(scan) == ["x", "dim", "axis", "reverse", "exclusive", "mask", "mask_mode", "init", "totals", "dtype",
-                          "acc", "out"]
-    assert inspect.signature(rowscan.cumprod).parameters == scan
+    """Functions of one operator have the same arguments; scan(), prepare() and spec() those, and op."""
+    scan = inspect.signature(rowscan.scan).parameters
+    assert list(scan) == ["x", "dim", "op", "axis", "reverse", "exclusive", "mask", "mask_mode", "init", "totals",
+                          "dtype", "acc", "out"]
+    assert scan["op"].default == "sum"
     for function in (rowscan.prepare, rowscan.spec):
-        others = dict(inspect.signature(function).parameters)
-        assert others.pop("op").default == "sum"
-        assert others == scan
+        assert inspect.signature(function).parameters == scan
+    for function in (rowscan.cumsum, rowscan.cumprod, rowscan.cummax, rowscan.cummin):
+        assert list(inspect.signature(function).parameters.values()) == [p for p in scan.values() if p.name != "op"]
 
 
 def test_signature_is_what_is_taken():
-    """Each argument of the signature is one by name, and x and dim alone by position."""
+    """Each argument of the signature is one by name, and x, dim and op alone by position."""
     np = pytest.importorskip("numpy")
     x = np.ones(3)
     defaults = {name: p.default for name, p in inspect.signature(rowscan.cumsum).parameters.items()
                 if p.default is not p.empty}
-    assert rowscan.cumsum(x=x, **defaults).tolist() == [1, 2, 3]
+    assert rowscan.cumsum(x=x, **defaults).tolist() == rowscan.scan(x=x, op="sum", **defaults).tolist() == [1, 2, 3]
+    assert rowscan.scan(x, 0, "max").tolist() == [1, 1, 1]
     with pytest.raises(TypeError, match="by position"):
         rowscan.cumsum(x, 0, None)
     with pytest.raises(TypeError, match="keepdim"):
         rowscan.cumsum(x, 0, keepdim=True)
+
+
+def test_every_operator_is_named():
+    for name in rowscan._core.ops():
+        assert f"'{name}'" in rowscan.scan.__doc__
 
 
 @pytest.mark.parametrize("function", [rowscan.cumsum, rowscan.cumprod], **by_name)

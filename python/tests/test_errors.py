@@ -20,6 +20,9 @@ KINDS = {rowscan.BadArgument: ValueError, rowscan.Unsupported: NotImplementedErr
          rowscan.NotCached: RuntimeError}
 
 
+OPS = "sum, prod, max, min, and, or, xor"
+
+
 def in_child(code, **environment):
     done = subprocess.run([sys.executable, "-c", code], env={**os.environ, **environment}, capture_output=True,
                           text=True)
@@ -54,7 +57,10 @@ def test_arguments_are_named():
     x = np.zeros((2, 3))
     for call, words in (
             (lambda: rowscan.cumsum(), r"cumsum\(\) needs x"), (lambda: rowscan.cumprod(dim=1), r"cumprod\(\) needs x"),
-            (lambda: rowscan.cumsum(x, 1, 2), "by position, and was given 3"),
+            (lambda: rowscan.cumsum(x, 1, 2), "x and dim by position, and was given 3"),
+            (lambda: rowscan.scan(x, 1, "or", 2), "x, dim and op by position, and was given 4"),
+            (lambda: rowscan.scan(x, 1, "sum", op="sum"), r"scan\(\) got two values for 'op'"),
+            (lambda: rowscan.cumsum(x, 1, op="sum"), r"cumsum\(\) has no argument 'op'"),
             (lambda: rowscan.cumsum(x, 1, reversed=True), "no argument 'reversed'"),
             (lambda: rowscan.cumsum(x, 1, x=x), "two values for 'x'"),
             (lambda: rowscan.cumsum(x, 1, axis=1), "dim and axis"),
@@ -69,11 +75,19 @@ def test_arguments_are_named():
     for call, words in ((lambda: rowscan.cumsum(x, 1, mask=x, mask_mode="drop"), "mask_mode is 'drop'"),
                         (lambda: rowscan.cumsum(x, 1, mask=x, mask_mode=None), "mask_mode is None"),
                         (lambda: rowscan.prepare(x, 1, mask=x, mask_mode="drop"), "mask_mode is 'drop'"),
-                        (lambda: rowscan.spec(x, 1, op="maximum"), "op is 'maximum', not one of 'sum', 'prod'"),
+                        (lambda: rowscan.spec(x, 1, op="maximum"), "op is 'maximum', not one of " + OPS),
                         (lambda: rowscan.set_threads(-1), "threads is -1"),
                         (lambda: rowscan.set_threads(10**6), "threads is 1000000")):
         with pytest.raises(ValueError, match=words):
             call()
+
+
+@pytest.mark.parametrize("op", ["foo", "", "SUM", "sum\0", "\ud800", 3, None, ["sum"], b"sum"], ids=repr)
+def test_names_of_no_operator(op):
+    for call in (rowscan.scan, rowscan.prepare, rowscan.spec):
+        with pytest.raises(ValueError) as info:
+            call(np.zeros(3), 0, op)
+        assert str(info.value) == f"op is {op!r}, not one of {OPS}"
 
 
 def test_flags_are_truth_values():
@@ -151,7 +165,7 @@ for wrong in ((int, "magic", False, len, {}, {}, None, 12), (3, "numpy", False, 
         raise SystemExit(wrong)
     except TypeError:
         pass
-for call in (lambda: core.scan(1), lambda: core.set_errors(()), lambda: core.set_threads("two"),
+for call in (lambda: core.scan_settled(1), lambda: core.set_errors(()), lambda: core.set_threads("two"),
              lambda: core.add_kind(1)):
     try:
         call()

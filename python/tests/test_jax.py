@@ -169,6 +169,38 @@ def test_errors_come_when_tracing():
         rowscan.cumulative_sum(x)
 
 
+@pytest.mark.parametrize("name", [n for n in ALL if n not in order.FLOATING])
+def test_operators_by_name(name, wide):
+    if not wide and name.endswith("64"):
+        pytest.skip("no type of JAX without 64 bits")
+    x = jnp.asarray(np.random.default_rng(4).integers(0, 99, (3, 37, 2)), dtype_of(name))
+    numbers, mask = np.asarray(x), np.arange(37)[:, None] % 5 > 0
+    for op, ufunc in (("max", np.maximum), ("min", np.minimum), ("and", np.bitwise_and), ("or", np.bitwise_or),
+                      ("xor", np.bitwise_xor)):
+        def call(x):
+            y, totals = rowscan.scan(x, 1, op, reverse=True, totals=True)
+            return y, totals, rowscan.scan(x, 0, op, init=x[:1]), rowscan.scan(x, 1, op, mask=mask)
+        init = ufunc(ufunc.accumulate(numbers, axis=0), numbers[:1])
+        kept = ufunc.accumulate(numbers[:, mask[:, 0]], axis=1)
+        for y, totals, begun, masked in (call(x), jax.jit(call)(x)):
+            np.testing.assert_array_equal(y, ufunc.accumulate(numbers[:, ::-1], axis=1)[:, ::-1])
+            np.testing.assert_array_equal(totals, ufunc.reduce(numbers, axis=1))
+            np.testing.assert_array_equal(begun, init)
+            np.testing.assert_array_equal(masked[:, mask[:, 0]], kept)
+            assert y.dtype == totals.dtype == begun.dtype == x.dtype
+    np.testing.assert_array_equal(jax.vmap(lambda r: rowscan.scan(r, 0, "xor"))(x), rowscan.scan(x, 1, "xor"))
+    np.testing.assert_array_equal(rowscan.scan(x, 1), rowscan.cumsum(x, 1))
+
+
+def test_operators_are_refused_when_tracing():
+    x = jnp.ones((2, 3))
+    for function in (lambda op: rowscan.scan(x, 1, op), lambda op: jax.jit(lambda x: rowscan.scan(x, 1, op))(x)):
+        with pytest.raises(rowscan.BadArgument, match="field 'in': or combines the bits of integers .*, not of f32"):
+            function("or")
+        with pytest.raises(ValueError, match="op is 'mean', not one of sum, prod, max"):
+            function("mean")
+
+
 def test_spec_and_prepare():
     x = jnp.zeros((4, 1000), jnp.bfloat16)
     text = "op=sum in=bf16 out=bf16 acc=f32 mask=none reverse=1 exclusive=0 length=1000 layout=rows row_rank=1"
@@ -182,6 +214,18 @@ def test_spec_and_prepare():
 
 
 # ---- derivatives -----------------------------------------------------------------------------------------------------
+
+def test_scans_by_name_have_the_derivatives_of_their_functions():
+    x = random((3, 4))
+    for op, function in (("sum", rowscan.cumsum), ("prod", rowscan.cumprod)):
+        for derive in (jax.grad, lambda f: lambda x: jax.jvp(f, (x,), (x,))[1]):
+            ours, theirs = (derive(lambda x: (f(x) ** 2).sum())(x)
+                            for f in (lambda x: rowscan.scan(x, 1, op, exclusive=True),
+                                      lambda x: function(x, 1, exclusive=True)))
+            np.testing.assert_array_equal(ours, theirs)
+    with pytest.raises(rowscan.Unsupported, match="operator max has no derivative"):
+        jax.grad(lambda x: rowscan.scan(x, 1, "max").sum())(x)
+
 
 @pytest.mark.parametrize("op", ["sum", "prod"])
 @pytest.mark.parametrize("flags", FLAGS, ids=str)

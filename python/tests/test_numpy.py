@@ -123,6 +123,94 @@ def problems(draw):
     return draw(st.sampled_from(["sum", "prod"])), x, dim, out, acc, options
 
 
+# ---- operators by their names ----------------------------------------------------------------------------------------
+
+BITWISE = {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
+INTEGERS = [n for n in ALL if n not in order.FLOATING]
+
+
+def accumulated(op, x, dim, reverse=False, exclusive=False, mask=None, init=None):
+    """(y, totals) by NumPy's ufunc over each row, in front of which stands what it starts from."""
+    identity = np.invert(np.zeros((), x.dtype)) if op == "and" else np.zeros((), x.dtype)
+    rows = np.moveaxis(x if mask is None else np.where(mask, x, identity), dim, -1)
+    first = np.broadcast_to(identity if init is None else np.moveaxis(init, dim, -1), rows.shape[:-1] + (1,))
+    y = BITWISE[op].accumulate(np.concatenate([first, rows[..., ::-1] if reverse else rows], -1), axis=-1)
+    totals, y = y[..., -1], y[..., :-1] if exclusive else y[..., 1:]
+    return np.moveaxis(y[..., ::-1] if reverse else y, -1, dim), totals
+
+
+@settings(deadline=None, max_examples=400)
+@given(arrays(INTEGERS), st.sampled_from(list(BITWISE)), st.data())
+def test_bitwise(x, op, data):
+    dim = data.draw(st.integers(-x.ndim, x.ndim - 1))
+    rows = [1 if d == dim % x.ndim else n for d, n in enumerate(x.shape)]
+    kind = data.draw(st.sampled_from([bool, np.uint8, x.dtype]))
+    options = {"reverse": data.draw(st.booleans()), "exclusive": data.draw(st.booleans()),
+               "mask": data.draw(st.none() | hnp.arrays(kind, x.shape)),
+               "init": data.draw(st.none() | hnp.arrays(x.dtype, rows))}
+    y, totals = rowscan.scan(x, dim, op, totals=True, **options)
+    expected, expected_totals = accumulated(op, x, dim, **options)
+    order.assert_bits(y, expected)
+    order.assert_bits(totals, expected_totals)
+    order.assert_bits(rowscan.scan(x, op=op, axis=dim, **options), expected)
+    out = np.empty_like(y)
+    assert rowscan.scan(x, dim, op, out=out, **options) is out
+    order.assert_bits(out, expected)
+
+
+@pytest.mark.parametrize("op", BITWISE)
+@pytest.mark.parametrize("name", INTEGERS)
+def test_bitwise_of_longer_rows(op, name):
+    """Whose bits are mostly set for 'and', and mostly not for 'or', so that no result is settled early."""
+    random = np.random.default_rng(3)
+    dtype = np.dtype(order.DTYPES[name])
+    x = np.zeros((3, 5000), dtype)
+    at = random.integers(0, x.size, 40)
+    x.flat[at] = random.integers(0, 256, (40, dtype.itemsize), np.uint8).view(dtype)[:, 0] if name != "bool" else True
+    x = np.invert(x) if op == "and" else x
+    for dim, view in ((1, x), (0, x.T)):
+        order.assert_bits(rowscan.scan(view, dim, op), accumulated(op, view, dim)[0])
+        order.assert_bits(rowscan.scan(view, dim, op, reverse=True), accumulated(op, view, dim, reverse=True)[0])
+
+
+def test_bitwise_types():
+    x = np.array([5, 3, 6], "i1")
+    assert rowscan.scan(x, 0, "or").dtype == np.int8 and rowscan.scan(x > 4, 0, "xor").dtype == bool
+    wide = rowscan.scan(x, 0, "or", dtype="i8")
+    assert wide.dtype == np.int64 and wide.tolist() == [5, 7, 7]
+    assert rowscan.scan(np.array([5.5, 3]), 0, "or", dtype=int).tolist() == [5, 7]  # elements are converted first
+    assert "op=xor in=i8 out=i8" in rowscan.spec(x, 0, "xor") and rowscan.prepare(x, 0, op="and") is None
+    for options in ({}, {"totals": True}, {"init": 1}, {"out": np.empty(3, "f4")}):
+        with pytest.raises(rowscan.BadArgument, match="field 'in': and combines the bits of integers .*, not of f32"):
+            rowscan.scan(x.astype("f4"), 0, "and", **options)
+    for options in ({"dtype": "f4"}, {"out": np.empty(3, "f4")}):
+        with pytest.raises(rowscan.BadArgument, match="field 'out': or makes integers and bool, not f32"):
+            rowscan.scan(x, 0, "or", **options)
+    with pytest.raises(rowscan.BadArgument, match="field 'out': xor of i8 can't be written as u8"):
+        rowscan.scan(x, 0, "xor", dtype="u1")
+    with pytest.raises(rowscan.BadArgument, match="multiply has no meaning for or"):
+        rowscan.scan(x, 0, "or", mask=x, mask_mode="multiply")
+
+
+@quick
+@given(problems())
+def test_functions_are_scans_of_one_operator(problem):
+    _, x, dim, out, acc, options = problem
+    for op in ("sum", "prod", "max", "min"):
+        arguments = {**options, "dtype": np.dtype(order.DTYPES[out]) if out else None, "acc": acc, "totals": True}
+        try:
+            wanted = getattr(rowscan, "cum" + op)(x, dim, **arguments)
+        except rowscan.Error as error:
+            with pytest.raises(type(error)) as info:
+                rowscan.scan(x, dim, op, **arguments)
+            assert str(info.value) == str(error)
+            continue
+        for a, b in zip(rowscan.scan(x, dim, op, **arguments), wanted):
+            order.assert_bits(a, b)
+        order.assert_bits(rowscan.scan(x, dim, op, **{**arguments, "totals": False}), wanted[0])
+    order.assert_bits(rowscan.scan(x, dim, reverse=True), rowscan.cumsum(x, dim, reverse=True))
+
+
 # ---- bits ------------------------------------------------------------------------------------------------------------
 
 @settings(deadline=None, max_examples=400)
@@ -355,8 +443,8 @@ def test_totals_go_on():
 def test_initial_values_lie_as_they_like(monkeypatch):
     """Beside totals, too: none is copied to lie as those do."""
     x, memory = np.arange(60.0).reshape(3, 4, 5), np.random.default_rng(3).random((10, 6))
-    seen, scan = [], rowscan._core.scan
-    monkeypatch.setattr(rowscan._core, "scan", lambda *args: seen.append(args[8]) or scan(*args))
+    seen, scan = [], rowscan._core.scan_settled
+    monkeypatch.setattr(rowscan._core, "scan_settled", lambda *args: seen.append(args[8]) or scan(*args))
     columns = memory[::2, ::2].T
     for init in (columns, columns[::-1], columns[:1], columns[:, -1:], memory[0, :5], memory[0, 0]):
         init = init[:, None] if init.ndim == 2 else init
@@ -512,7 +600,10 @@ def test_results_are_no_views():
     lambda x: rowscan.cumsum(x, 1), lambda x: rowscan.cumsum(x, 1, out=x),
     lambda x: rowscan.cumsum(x, 1, totals=True, init=1, mask=x > 0), lambda x: rowscan.cumsum(x),
     lambda x: rowscan.cumulative_sum(x, axis=0, include_initial=True), lambda x: rowscan.spec(x, 0),
-    lambda x: rowscan.prepare(x, 0), lambda x: pytest.raises(TypeError, rowscan.cumsum, x, 1, dtype="O"),
+    lambda x: rowscan.prepare(x, 0), lambda x: rowscan.scan(x, 1, "max"), lambda x: rowscan.scan(x, op="min"),
+    lambda x: pytest.raises(ValueError, rowscan.scan, x, 1, "no" * x.size),
+    lambda x: pytest.raises(ValueError, rowscan.scan, x, 1, 3),
+    lambda x: pytest.raises(TypeError, rowscan.cumsum, x, 1, dtype="O"),
     lambda x: pytest.raises(ValueError, rowscan.cumsum, x, 1, mask=x.T),
     lambda x: pytest.raises(ValueError, rowscan.cumsum, x.T, 1, out=x),
     lambda x: pytest.raises(TypeError, rowscan.cumsum, x, 1, axis=1)])

@@ -3,6 +3,7 @@
 SPDX-License-Identifier: MIT
 """
 import concurrent.futures
+import itertools
 import os
 import subprocess
 import sys
@@ -51,6 +52,40 @@ def test_dtype_is_torchs(device, op, case, dtype):
         dtype = torch.int16
     want, got = getattr(torch, op)(x, dim, dtype=dtype), scan(op, x, dim, dtype=dtype)
     assert got.dtype == want.dtype and got.stride() == want.stride() and torch.equal(got, want)
+
+
+def folded(op, x, dim):
+    """Element by element, with torch's own operators."""
+    combine = {"max": torch.maximum, "min": torch.minimum, "and": torch.bitwise_and, "or": torch.bitwise_or,
+               "xor": torch.bitwise_xor}[op]
+    return torch.stack(list(itertools.accumulate(x.unbind(dim), combine)), dim) if x.numel() else x
+
+
+@given(op=st.sampled_from(["max", "min", "and", "or", "xor"]), case=with_dim(INTEGERS), reverse=st.booleans())
+@on_devices
+def test_operators_by_name(device, op, case, reverse):
+    x, dim = case[0].to(device), case[1]
+    want = folded(op, x.flip(dim) if reverse else x, dim) if x.dim() else x
+    y, totals = rowscan.scan(x, dim, op, reverse=reverse, totals=True)
+    assert torch.equal(y, want.flip(dim) if reverse else want) and y.dtype is x.dtype
+    assert same_bits(rowscan.scan(x, dim, op, reverse=reverse), y)
+    if x.numel() and x.dim():
+        assert torch.equal(totals, want.select(dim, -1)) and totals.dtype is x.dtype
+        mask, init = x.select(dim, 0).unsqueeze(dim) > 0, x.narrow(dim, 0, 1)
+        got = rowscan.scan(x, dim, op, mask=mask, init=init)
+        first = folded(op, torch.cat([init, x], dim), dim).narrow(dim, 1, x.shape[dim])
+        assert torch.equal(got, torch.where(mask, first, init))
+    assert torch.equal(rowscan.scan(x, dim, reverse=reverse), rowscan.cumsum(x, dim, reverse=reverse))
+
+
+@on_devices
+def test_operators_that_are_refused(device):
+    x = torch.ones(2, 3, device=device)
+    for options in ({}, {"totals": True}, {"init": 1.}, {"acc": "f32"}, {"out": torch.empty_like(x)}):
+        with pytest.raises(rowscan.BadArgument, match="field 'in': xor combines the bits of .*, not of f32"):
+            rowscan.scan(x, 1, "xor", **options)
+    with pytest.raises(ValueError, match="op is 'mean', not one of sum, prod, max, min, and, or, xor"):
+        rowscan.scan(x, 1, "mean")
 
 
 @given(op=OPS, case=with_dim(MORE_UNSIGNED, low=-2, high=3))

@@ -99,6 +99,24 @@ def test_errors_are_told_while_tracing(call):
     assert str(eager.value)[:40] in told or "Observed exception" in told  # which is all that old versions of dynamo say
 
 
+@backends
+def test_operators_by_name(backend):
+    x = torch.randint(0, 99, (3, 50), generator=torch.Generator().manual_seed(0))
+
+    def f(x):
+        y, totals = rowscan.scan(x, 1, "or", exclusive=True, totals=True)
+        return (y, totals, rowscan.scan(x > 50, 0, op="xor", mask=x > 9), rowscan.scan(x, 1, "and", init=127),
+                rowscan.scan(x, 0), rowscan.cummax(x, 1), rowscan.scan(x, 0, "max"), rowscan.cummin(x.float(), 0))
+    for got, want in zip(compiled(f, backend)(x), f(x)):
+        assert got.dtype == want.dtype and torch.equal(got, want)
+
+
+@pytest.mark.parametrize("call", [lambda x: rowscan.scan(x, 1, "mean"), lambda x: rowscan.scan(x, 1, "and")])
+def test_operators_are_refused_while_tracing(call):
+    with pytest.raises(Exception, match="op is 'mean', not one of|and combines the bits of|Observed exception"):
+        compiled(call)(torch.ones(2, 3))
+
+
 def test_transforms_are_traced():
     x = torch.randn(3, 4)
     for f in (torch.vmap(lambda r: rowscan.cumsum(r, 0, reverse=True)),

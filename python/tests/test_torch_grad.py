@@ -362,7 +362,28 @@ def test_fake_and_meta_tensors():
     assert rowscan.cumsum(x, 0, out=y) is y
 
 
-@pytest.mark.parametrize("function", [rowscan.cummax, rowscan.cummin])
+@pytest.mark.parametrize("options", [{}, {"reverse": True, "mask": True}, {"totals": True, "init": 2.}], ids=str)
+def test_a_scan_of_sums_has_their_gradient(options):
+    options = {**options, **({"mask": numbers((3, 4), torch.bool, 1)} if "mask" in options else {})}
+    a, b = leaf(3, 4), leaf(3, 4)
+    for x, results in ((a, rowscan.scan(a, 1, "sum", **options)), (b, rowscan.cumsum(b, 1, **options))):
+        results = results if isinstance(results, tuple) else (results,)
+        sum((y ** 2).sum() for y in results).backward()
+    assert torch.equal(a.grad, b.grad)
+    f = lambda function: torch.vmap(torch.func.grad(lambda r: (function(r, 0) ** 2).sum()))(b.detach())
+    assert torch.equal(f(rowscan.scan), f(rowscan.cumsum))
+    f = lambda x: rowscan.scan(x, 0, "prod")
+    assert torch.autograd.gradcheck(f, leaf(3, 2).double().detach().requires_grad_())
+
+
+@pytest.mark.parametrize("op", ["max", "or"])
+def test_vmap_of_other_operators(op):
+    x = numbers((5, 4), torch.int32, 1)
+    assert torch.equal(torch.vmap(lambda r: rowscan.scan(r, 0, op))(x), rowscan.scan(x, 1, op))
+
+
+@pytest.mark.parametrize("function", [rowscan.cummax, rowscan.cummin,
+                                      lambda x, dim: rowscan.scan(x, dim, "max", totals=True)[0]])
 def test_extremes_have_no_gradient(function):
     x = torch.tensor([1., 3., 2.], requires_grad=True)
     with pytest.raises(rowscan.Unsupported, match="no gradient"):

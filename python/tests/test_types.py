@@ -66,6 +66,11 @@ def test_says_that_it_has_types():
     assert (PACKAGE / "py.typed").exists()
 
 
+def test_operators_are_those_of_the_library():
+    line = re.search(r"^_Op: TypeAlias = Literal\[(.*)\]$", (PACKAGE / "__init__.pyi").read_text(), re.MULTILINE)
+    assert re.findall(r'"(\w+)"', line[1]) == rowscan._core.ops()
+
+
 @pytest.mark.parametrize("file", RIGHT)
 def test_right(errors, file):
     if not importlib.util.find_spec(RIGHT[file]):

@@ -12,4 +12,5 @@ x = jnp.ones((3, 4))
 
 assert_type(rowscan.cumsum(x, 1), jax.Array)
 assert_type(rowscan.cumprod(x, axis=1, totals=True), tuple[jax.Array, jax.Array])
+assert_type(rowscan.scan(x, 1, "min"), jax.Array)
 assert_type(rowscan.cumulative_prod(x, axis=1), jax.Array)

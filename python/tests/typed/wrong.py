@@ -23,7 +23,10 @@ rowscan.cumprod(x, 1).cumprods()  # wrong
 rowscan.cumprod(x, 1, totals=True).shape  # wrong
 rowscan.cumulative_sum(x=x)  # wrong
 rowscan.cumulative_sum(x, 1)  # wrong
-rowscan.prepare(x, 1, op="max")  # wrong
+rowscan.prepare(x, 1, op="maximum")  # wrong
+rowscan.scan(x, 1, "maximum")  # wrong
+rowscan.scan(x, 1, "max", True)  # wrong
+rowscan.cumsum(x, 1, op="sum")  # wrong
 rowscan.spec(x, 1).shape  # wrong
 rowscan.warm(rowscan.spec(x, 1), "sm_90", 1)  # wrong
 rowscan.devices()[0]["cores"]  # wrong
