@@ -262,6 +262,20 @@ RS_DEVICE u16 float_to_bfloat(f32 value) {
 #endif
 }
 
+// a * b + c: of floats with one rounding, of integers modulo 2^32 and 2^64.
+RS_DEVICE f32 fused(f32 a, f32 b, f32 c) {
+  return __fmaf_rn(a, b, c);
+}
+RS_DEVICE f64 fused(f64 a, f64 b, f64 c) {
+  return __fma_rn(a, b, c);
+}
+RS_DEVICE u32 fused(u32 a, u32 b, u32 c) {
+  return a * b + c;
+}
+RS_DEVICE u64 fused(u64 a, u64 b, u64 c) {
+  return a * b + c;
+}
+
 // Two at once, the first in the lower half.
 RS_DEVICE u32 floats_to_halves(f32 low, f32 high) {
 #if __CUDA_ARCH__ >= 800

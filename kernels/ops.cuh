@@ -4,7 +4,8 @@
 // An operator Op<A, K> scans numbers of type A (f32, f64, u32 or u64: integers wrap), to which elements are widened and
 // from which results are narrowed; K is the element type that initial values and totals are kept in.
 //   Number, Total    A; and what a block of elements comes to: plain data, whole words of 4 bytes, a power of two
-//   load(x)          the total of one element            begin(y)   the total that a fold from an initial value starts
+//   load(x)          the total of one element; where there are coefficients load(x, coefficient)
+//   begin(y)         the total that a fold from an initial value starts
 //   with store(t)         what users see of a prefix          combine    the total of two blocks, the left one first
 //   neutral()        where other folds start. combine(x, neutral()) is x, bit for bit
 //   identity()       what users see as P(0), and what masked elements are
@@ -146,5 +147,33 @@ template <class A, class K> struct Or : OfBits<A, false> {
 template <class A, class K> struct Xor : OfBits<A, false> {
   RS_METHOD static A combine(A left, A right) {
     return left ^ right;
+  }
+};
+
+// y = coefficient * y + x. A block's total is the map of all its elements, one after another, factor * y + term; a
+// prefix is what such a map makes of the value before the row, and its factor means nothing.
+template <class A, class K> struct LinearRecurrence {
+  struct alignas(2 * sizeof(A)) Total {
+    A factor, term;
+  };
+  using Number = A;
+  static constexpr bool commutative = false, PLAIN = false;
+  RS_METHOD static Total load(A x, A coefficient) {
+    return {coefficient, x};
+  }
+  RS_METHOD static Total begin(A y) {
+    return {1, y};
+  }
+  RS_METHOD static A store(Total t) {
+    return t.term;
+  }
+  RS_METHOD static Total combine(Total left, Total right) {
+    return {left.factor * right.factor, fused(right.factor, left.term, right.term)};
+  }
+  RS_METHOD static Total neutral() {
+    return {1, -(A)0}; // -0.0: with a coefficient of 1, x itself comes out
+  }
+  RS_METHOD static Total identity() {
+    return {1, 0};
   }
 };

@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: MIT
 //
 // A kernel is instantiated for a struct that emit.c writes, the Problem P:
-//   Op, Acc               operator (ops.cuh), its Total         In, Out, Mask   element types (Mask: In if there is
-//   none) mask                  NO_MASK, SELECT or MULTIPLY           Kept            type of initial values and totals
-//   reverse, exclusive    flags                                 length, rank    of a row, of the rows' index
+//   Op, Acc               the operator (ops.cuh), and its Total
+//   In, Out, Mask         types of elements; Mask: of a mask or of coefficients, In if there are none
+//   mask                  NO_MASK, SELECT, MULTIPLY or COEFFICIENT
+//   Kept                  type of initial values and totals
+//   reverse, exclusive    flags
+//   length, rank          of a row, and of the rows' index
 // Where the length is RS_ANY_LENGTH, a launch tells `exclusive`, too, and P has `most`: the longest rows there may be.
 #pragma once
 #include "arrays.h"
@@ -12,7 +15,7 @@
 #include "ops.cuh"
 #include "types.cuh"
 
-enum MaskMode { NO_MASK, SELECT, MULTIPLY };
+enum MaskMode { NO_MASK, SELECT, MULTIPLY, COEFFICIENT };
 
 template <int RANK> struct Rows : RowsHead {
   i64 shape[RANK], stride[RS_ARRAYS][RANK];
@@ -265,9 +268,18 @@ template <class P> struct Row : Ends<P> {
   template <class Unused> struct ElementFor<4, Unused> { using type = Whole<In>; };
   using Element = typename ElementFor<(int)sizeof(Number), void>::type;
   static constexpr bool AS_TOTALS = P::mask == MULTIPLY || (P::mask == SELECT && !Op::PLAIN);
-  template <bool, class> struct HeldFor { using type = typename Element::type; };
-  template <class Unused> struct HeldFor<true, Unused> { using type = Acc; };
-  using Held = typename HeldFor<AS_TOTALS, void>::type;
+  enum { AS_ELEMENT, AS_TOTAL, WITH_COEFFICIENT };
+  struct Paired {
+    typename Element::type x;
+    Mask coefficient;
+  };
+  template <int, class> struct HeldFor { using type = typename Element::type; };
+  template <class Unused> struct HeldFor<AS_TOTAL, Unused> { using type = Acc; };
+  template <class Unused> struct HeldFor<WITH_COEFFICIENT, Unused> { using type = Paired; };
+  using Held = typename HeldFor<P::mask == COEFFICIENT ? WITH_COEFFICIENT
+                                : AS_TOTALS            ? AS_TOTAL
+                                                       : AS_ELEMENT,
+                                void>::type;
 
   RS_METHOD static Acc load(typename Element::type x) {
     if constexpr (Op::PLAIN)
@@ -276,7 +288,9 @@ template <class P> struct Row : Ends<P> {
       return Op::load(widen<Number>(x));
   }
   RS_METHOD static Held hold_element(typename Element::type x, Mask m) {
-    if constexpr (P::mask == MULTIPLY)
+    if constexpr (P::mask == COEFFICIENT)
+      return {x, m};
+    else if constexpr (P::mask == MULTIPLY)
       return Op::load(widen<Number>(x) * widen<Number>(m));
     else if constexpr (AS_TOTALS)
       return is_true(m) ? load(x) : Op::identity();
@@ -287,7 +301,9 @@ template <class P> struct Row : Ends<P> {
   }
   // The total of what is held.
   RS_METHOD static Acc value(Held held) {
-    if constexpr (AS_TOTALS)
+    if constexpr (P::mask == COEFFICIENT)
+      return Op::load(widen<Number>(held.x), widen<Number>(held.coefficient));
+    else if constexpr (AS_TOTALS)
       return held;
     else
       return load(held);

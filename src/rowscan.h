@@ -14,9 +14,12 @@
  *     an initial value the fold starts from it;
  *   - inclusive(i) = P(i + 1), exclusive(i) = P(i), and the total of a row is P(N); a reverse scan is the same on the
  *     row read backwards.
- * Without an initial value P(0) is the operator's identity: +0 for a sum, 1 for a product; for a maximum -inf, or the
- * lowest value of an integer accumulator, and for a minimum +inf, or the highest; for AND all bits, for OR and XOR no
- * bit. Two NaNs may differ in sign and payload; everything else is equal bit for bit.
+ * LINEAR_RECURRENCE combines maps: an element x with coefficient c is y -> c * y + x, and a block has the map of its
+ * elements one after another, {c1, x1} o {c2, x2} = {c1 * c2, fma(c2, x1, x2)}; the fold starts from the initial value,
+ * or -0, and applies the blocks to it: y = fma(c, y, x).
+ * Without an initial value P(0) is the operator's identity: +0 for a sum and a recurrence, 1 for a product; for a
+ * maximum -inf, or the lowest value of an integer accumulator, and for a minimum +inf, or the highest; for AND all
+ * bits, for OR and XOR no bit. Two NaNs may differ in sign and payload; everything else is equal bit for bit.
  *
  * Rounding. Results are a fixed tree of roundings, and differ from a loop that adds one element after another:
  *   - Sums of numbers >= 0 may step down by an ulp or two from one element to the next, since neighbours are rounded
@@ -26,6 +29,8 @@
  *   - A block of a product that overflows before it meets a zero gives inf * 0, NaN, where a loop gives 0; blocks that
  *     underflow give 0. Likewise the sum of -3e38, 0, 3e38, 3e38 in f32 is inf, where a loop gives 3e38. For f32 and
  *     narrower types acc_type f64 avoids it; else scale the input.
+ *   - A linear recurrence whose coefficients' product overflows within a block gives inf or NaN where a loop need not.
+ *     The default accumulator, f64, reaches 1e308.
  *   - Passing the totals of a call to the next one as its initial values adds a fold, and may change bits.
  *     rowscan_carry gives the bits of one scan.
  *
@@ -133,7 +138,8 @@ typedef enum rowscan_op {
   ROWSCAN_MIN, /* likewise */
   ROWSCAN_AND, /* and the next two: bit by bit, of integers and bool */
   ROWSCAN_OR,
-  ROWSCAN_XOR
+  ROWSCAN_XOR,
+  ROWSCAN_LINEAR_RECURRENCE /* y = coefficient * y + x, from an initial value or 0: see ROWSCAN_MASK_COEFFICIENT */
 } rowscan_op;
 
 typedef enum rowscan_type {
@@ -155,8 +161,9 @@ typedef enum rowscan_type {
 
 typedef enum rowscan_mask_mode {
   ROWSCAN_MASK_NONE = 0,
-  ROWSCAN_MASK_SELECT,  /* where the mask is 0, the element is replaced by the identity: a NaN there is gone */
-  ROWSCAN_MASK_MULTIPLY /* the element is multiplied by the mask, in the accumulator type: a NaN stays; SUM, PROD */
+  ROWSCAN_MASK_SELECT,     /* where the mask is 0, the element is replaced by the identity: a NaN there is gone */
+  ROWSCAN_MASK_MULTIPLY,   /* the element is multiplied by the mask, in the accumulator type: a NaN stays; SUM, PROD */
+  ROWSCAN_MASK_COEFFICIENT /* what came before is multiplied by the array: LINEAR_RECURRENCE, which has no other mode */
 } rowscan_mask_mode;
 
 /* How the rows lie in memory, which decides what kernels a plan holds. Either layout serves any strides; the wrong one
@@ -358,8 +365,8 @@ typedef struct rowscan_spec {
   rowscan_type in_type;   /* default f32 */
   rowscan_type out_type;  /* default: the input's if floating or for MAX, MIN; else u64 for unsigned, i64 for others */
   rowscan_type acc_type;  /* accumulator; default: see rowscan_spec_complete */
-  rowscan_type mask_type; /* bool, u8 or the input's type; default bool */
-  rowscan_mask_mode mask_mode; /* default: no mask */
+  rowscan_type mask_type; /* bool, u8 or the input's type; default bool; of a coefficient: the input's type */
+  rowscan_mask_mode mask_mode; /* default: no mask; of LINEAR_RECURRENCE: COEFFICIENT */
   unsigned flags;              /* ROWSCAN_EXCLUSIVE, ROWSCAN_REVERSE, ... */
   int64_t length;              /* elements of a row, 0 to 2^56, or ROWSCAN_ANY_LENGTH */
   rowscan_layout layout;
@@ -375,8 +382,9 @@ typedef struct rowscan_spec {
  * The accumulator of a floating output is f32 for f16, bf16, f32, bool and integers of 8 and 16 bits, and f64 for f64
  * and integers of 32 and 64 bits (where every element but those of i64 and u64 is exact); f64 may be asked for instead
  * of f32. The accumulator of an integer output is the output type, and wraps. Results are rounded once, from the
- * accumulator to the output type. A floating input has a floating output, and no output is bool, but for MAX and MIN
- * of bool; their integer outputs have every value of the input type.
+ * accumulator to the output type. Of LINEAR_RECURRENCE a floating accumulator is f64, unless f32 is asked for where f32
+ * would be the default. A floating input has a floating output, and no output is bool, but for MAX, MIN, AND, OR and
+ * XOR of bool; their integer outputs have every value of the input type.
  *
  * Errors: BAD_ARGUMENT, UNSUPPORTED.
  */
@@ -437,14 +445,20 @@ typedef struct rowscan_args {
   size_t size;
   const void *input;
   void *output;
-  const void *mask;              /* required if the spec has a mask mode */
+  union {
+    const void *mask;        /* required if the spec has a mask mode */
+    const void *coefficient; /* of LINEAR_RECURRENCE, in its place: required */
+  };
   const void *init;              /* initial value of each row, in the accumulator type; default none */
   void *totals;                  /* total of each row, in the accumulator type, unrounded; default: not written */
   int64_t rows;                  /* number of rows; with row_shape: 0, or the product of row_shape */
   const int64_t *row_shape;      /* [row_rank]; may be NULL if row_rank is 1 */
   const int64_t *input_strides;  /* [row_rank + 1] */
   const int64_t *output_strides; /* [row_rank + 1] */
-  const int64_t *mask_strides;   /* [row_rank + 1] */
+  union {
+    const int64_t *mask_strides;        /* [row_rank + 1] */
+    const int64_t *coefficient_strides; /* likewise; 0 in the last place: one for a row */
+  };
   const int64_t *init_strides;   /* [row_rank]; default dense, rows in C order */
   const int64_t *totals_strides; /* [row_rank], likewise */
   void *workspace; /* device memory for this run alone, aligned to 8; default: one of the plan's, see below */
@@ -596,7 +610,10 @@ typedef struct rowscan_problem {
   const int64_t *shape; /* [rank], of all tensors; each >= 0 */
   rowscan_input input;
   rowscan_output output; /* with ROWSCAN_INCLUDE_INITIAL it is one element longer than shape in dimension `dim` */
-  rowscan_input mask;    /* required if mask_mode is set */
+  union {
+    rowscan_input mask;        /* required if mask_mode is set */
+    rowscan_input coefficient; /* of LINEAR_RECURRENCE, in its place: required; mask_mode may be left out */
+  };
   rowscan_mask_mode mask_mode;
   rowscan_type acc_type;
   rowscan_input init; /* initial value of each row, in the accumulator type; its shape lacks `dim`, for which it has a

@@ -6,6 +6,7 @@
 
 #include "contexts.h"
 #include "errors.h"
+#include "scan.h"
 #include "view.h"
 
 enum { MOST_ARCHS = 128 };
@@ -65,16 +66,17 @@ PyObject *rp_complete(PyObject *self, PyObject *args) {
   return status ? rp_fail(status) : Py_BuildValue("iii", (int)spec.in_type, (int)spec.out_type, (int)spec.acc_type);
 }
 
+/* {name: number} */
 PyObject *rp_ops(PyObject *self, PyObject *none) {
   (void)self, (void)none;
-  PyObject *names = PyList_New(0);
-  for (int op = 0; names && rowscan_op_by_name(rowscan_op_name((rowscan_op)op)) == op; op++) {
-    PyObject *name = PyUnicode_FromString(rowscan_op_name((rowscan_op)op));
-    if (!name || PyList_Append(names, name))
-      Py_CLEAR(names);
-    Py_XDECREF(name);
+  PyObject *ops = PyDict_New();
+  for (int op = 0; ops && rowscan_op_by_name(rowscan_op_name((rowscan_op)op)) == op; op++) {
+    PyObject *number = rp_op_is_scanned(op) ? PyLong_FromLong(op) : NULL;
+    if (rp_op_is_scanned(op) && (!number || PyDict_SetItemString(ops, rowscan_op_name((rowscan_op)op), number)))
+      Py_CLEAR(ops);
+    Py_XDECREF(number);
   }
-  return names;
+  return ops;
 }
 
 static int count_warmed(void *user, const rowscan_warmed *one) {

@@ -19,6 +19,12 @@ typedef struct rp_call {
   enum { RP_SCAN, RP_PREPARE, RP_SPEC } wanted;
 } rp_call;
 
+/* Whether an operator scans one array alone; a linear recurrence has coefficients, too, which no function here takes.
+ */
+static inline bool rp_op_is_scanned(int op) {
+  return op >= 0 && op != ROWSCAN_LINEAR_RECURRENCE;
+}
+
 /* The arrays of a call. One that is not given has the type ROWSCAN_TYPE_DEFAULT, and nothing else of it is looked at.
  */
 typedef struct rp_views {

@@ -5,7 +5,7 @@ SPDX-License-Identifier: MIT
 from . import _core
 from ._errors import BadArgument, Unsupported
 
-OPS = {name: number for number, name in enumerate(_core.ops())}
+OPS = _core.ops()
 SUM, PROD = OPS["sum"], OPS["prod"]
 FUNCTIONS = {"cum" + name: name for name in OPS if hasattr(_core, "cum" + name)}  # of one operator each
 EXCLUSIVE, REVERSE, INCLUDE_INITIAL = 1, 2, 8

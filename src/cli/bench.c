@@ -21,7 +21,8 @@ typedef struct bench_line {
   bench_cell cell;
   char shape[CELL_TEXT_MAX], type[CELL_TEXT_MAX];
   char label[4 * CELL_TEXT_MAX]; /* "short: 65536 x 512 inclusive f32": what --filter looks at */
-  const char *variant, *group;
+  char variant[CELL_TEXT_MAX];   /* "reverse", of other operators than sum "max reverse" */
+  const char *group;
   cell_target target; /* its ratio is 0 where there is none */
   rs_timing timing;
   double gbs;
@@ -40,6 +41,7 @@ typedef struct bench_job {
   bench_cell *drawn; /* NULL: it is not that suite */
   const bench_cell *cells;
   int count;
+  rowscan_op op;
   rowscan_regime regime; /* forced; AUTO: none is */
   int repeat;
   int64_t elements; /* cells are made smaller, to this; 0: they are not */
@@ -70,7 +72,7 @@ static int read_shapes(bench_job *job) {
     if (length >= (int)sizeof shape || !given_cell(shape, cell))
       return say_usage("--shapes: '%.*s' is no shape such as '65536 x 512' or '64 x 4096 x 1024 dim 1 bf16'", length,
                        text);
-    rowscan_spec spec = cell_spec(cell, CELL_INCLUSIVE);
+    rowscan_spec spec = cell_spec(cell, ROWSCAN_SUM, CELL_INCLUSIVE);
     if (rowscan_spec_complete(&spec) != ROWSCAN_OK)
       return say_usage("--shapes: '%s': %s", shape, rowscan_last_error());
     text += length;
@@ -116,6 +118,7 @@ static int read_options(bench_job *job, int argc, char **argv) {
       {"shapes", 0, &kind_text, &job->shapes, "these cells, not a suite's: \"N x M x K dim 1 f32\", several A|B|C"},
       {"filter", 0, &kind_text, &job->filter,
        "only cells with TEXT (or one of A|B|C) in \"group: shape variant type\""},
+      {"op", 0, &kind_op, &job->op, "the operator (sum)"},
       {"regime", 0, &kind_regime, &job->regime, "force row, short, long or column (auto: chosen from each shape)"},
       {"any-length", 0, &kind_switch, &job->any_length, "time the kernels that serve rows of any length"},
       {"csv", 0, &kind_file, &job->csv_name, "also write all figures to FILE"},
@@ -142,13 +145,15 @@ static int read_options(bench_job *job, int argc, char **argv) {
 
 /* ---- the figures of a cell --------------------------------------------------------------------------------------- */
 
-/* Names. targets: those of the suite hold on this engine. */
-static void name_line(bench_line *line, const bench_cell *cell, unsigned variant, bool targets) {
-  *line = (bench_line){.cell = *cell, .variant = cell_variant(variant), .group = cell_group_name(cell->group)};
+/* Names. targets: those of the suite, which are of sums, hold on this engine. */
+static void name_line(bench_line *line, const bench_cell *cell, rowscan_op op, unsigned variant, bool targets) {
+  *line = (bench_line){.cell = *cell, .group = cell_group_name(cell->group)};
+  snprintf(line->variant, sizeof line->variant, "%s%s%s", op ? rowscan_op_name(op) : "", op ? " " : "",
+           cell_variant(variant));
   cell_shape(line->shape, cell);
   cell_type(line->type, cell);
   snprintf(line->label, sizeof line->label, "%s: %s %s %s", line->group, line->shape, line->variant, line->type);
-  if (targets)
+  if (targets && !op)
     line->target = cell_target_of(cell, variant);
 }
 
@@ -269,6 +274,8 @@ static bool wanted(const bench_job *job, const char *label) {
 /* The arrays, and what copies write to. */
 static bool fits(const bench_job *job, const bench_cell *cell, unsigned variant) {
   size_t element = rowscan_type_bytes(cell->in) + rowscan_type_bytes(cell->out) + (variant == CELL_MASKED);
+  if (rs_op_has_coefficient(job->op))
+    element += rowscan_type_bytes(cell->in);
   double bytes = 1.5 * (double)element * (double)cell->outer * (double)cell->length * (double)cell->inner;
   return job->host || bytes < 0.95 * (double)job->device.memory_bytes;
 }
@@ -298,7 +305,7 @@ static void keep(bench_job *job, const bench_line *line) {
 
 static int measure(bench_job *job, bench_line *line, unsigned variant) {
   const bench_cell *cell = &line->cell;
-  rowscan_spec spec = cell_spec(cell, variant);
+  rowscan_spec spec = cell_spec(cell, job->op, variant);
   spec.regime = job->regime;
   cell_rows rows;
   cell_rows_of(&rows, cell);
@@ -321,10 +328,16 @@ static int measure(bench_job *job, bench_line *line, unsigned variant) {
   return result;
 }
 
+/* Whether the operator has the cell's types and its variant. */
+static bool serves(const bench_job *job, const bench_cell *cell, unsigned variant) {
+  rowscan_spec spec = cell_spec(cell, job->op, variant);
+  return cell->variants & variant && rowscan_spec_complete(&spec) == ROWSCAN_OK;
+}
+
 static int run_variant(bench_job *job, const bench_cell *cell, unsigned variant) {
   bench_line line;
-  name_line(&line, cell, variant, !job->host);
-  if (!(cell->variants & variant) || !wanted(job, line.label))
+  name_line(&line, cell, job->op, variant, !job->host);
+  if (!serves(job, cell, variant) || !wanted(job, line.label))
     return EXIT_OK;
   if (job->list) {
     job->listed++;
@@ -334,7 +347,7 @@ static int run_variant(bench_job *job, const bench_cell *cell, unsigned variant)
     bench_cell smaller = *cell;
     cell_shrink(&smaller, job->elements);
     cell_target target = line.target; /* of the cell as it is */
-    name_line(&line, &smaller, variant, false);
+    name_line(&line, &smaller, job->op, variant, false);
     line.target = target;
   }
   return fits(job, &line.cell, variant) ? measure(job, &line, variant) : skip(job, &line);

@@ -243,10 +243,11 @@ cell_target cell_target_of(const bench_cell *cell, unsigned variant) {
 /* ---- as the library has them ------------------------------------------------------------------------------------- */
 
 /* Of a view, the layout is the one that rowscan_scan chooses. */
-rowscan_spec cell_spec(const bench_cell *cell, unsigned variant) {
+rowscan_spec cell_spec(const bench_cell *cell, rowscan_op op, unsigned variant) {
   bool columns = cell->columns || cell->view == CELL_TRANSPOSED;
   return (rowscan_spec){
       .size = sizeof(rowscan_spec),
+      .op = op,
       .in_type = cell->in,
       .out_type = cell->out,
       .acc_type = cell->acc,

@@ -78,7 +78,7 @@ typedef struct cell_target {
 cell_target cell_target_of(const bench_cell *cell, unsigned variant);
 
 /* The spec of one variant of it. */
-rowscan_spec cell_spec(const bench_cell *cell, unsigned variant);
+rowscan_spec cell_spec(const bench_cell *cell, rowscan_op op, unsigned variant);
 
 /* Its rows as rowscan_args has them; args points into this very struct. */
 typedef struct cell_rows {

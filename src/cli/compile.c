@@ -35,7 +35,7 @@ static int check(compile_job *job) {
 #define FLAG(bit, name, ...) spec->flags |= job->name ? (bit) : 0;
   RS_SPEC_FIELDS(RS_NO_ROW, RS_NO_ROW, FLAG)
 #undef FLAG
-  if (spec->mask_type && !spec->mask_mode)
+  if (spec->mask_type && !spec->mask_mode && !rs_op_has_coefficient(spec->op))
     spec->mask_mode = ROWSCAN_MASK_SELECT;
   if (spec->length == UNSAID)
     return say_usage("--length is needed: the number of elements along the scanned dimension");
@@ -115,7 +115,7 @@ static int file_stem(char *stem, size_t room, const char *directory, const rowsc
   if (spec->acc_type != spec->out_type)
     snprintf(acc, sizeof acc, "-in-%s", rowscan_type_name(spec->acc_type));
   if (spec->mask_mode)
-    snprintf(mask, sizeof mask, "-%s-%s", spec->mask_mode == ROWSCAN_MASK_SELECT ? "select" : "multiply",
+    snprintf(mask, sizeof mask, "-%s-%s", rs_mask_mode_values.words[spec->mask_mode],
              rowscan_type_name(spec->mask_type));
   if (spec->row_rank != (columns ? 2 : 1))
     snprintf(rank, sizeof rank, "-rank-%d", spec->row_rank);

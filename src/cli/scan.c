@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -19,6 +20,7 @@
 #include "output.h"
 #include "say.h"
 #include "session.h"
+#include "spec/half.h"
 
 /* ---- arrays in files --------------------------------------------------------------------------------------------- */
 
@@ -167,7 +169,7 @@ static int array_open(cli_array *array, const char *name, bool allow_bf16) {
 
 typedef struct scan_job {
   /* as asked for */
-  const char *in_name, *out_name, *mask_name;
+  const char *in_name, *out_name, *mask_name, *coefficient; /* the last: a number or a file */
   rowscan_op op;
   rowscan_type type, out_type, acc;
   rowscan_mask_mode mask_mode;
@@ -175,7 +177,8 @@ typedef struct scan_job {
   bool reverse, exclusive, include_initial, quiet, verbose, json;
   cli_session session;
   /* as found */
-  cli_array in, mask;
+  cli_array in, mask; /* or its coefficients; */
+  uint64_t number;    /* where there is one for all, that */
   cli_output out;
   char out_header[NPY_HEADER_MAX];
   int64_t out_shape[NPY_RANK_MAX], out_bytes;
@@ -195,6 +198,8 @@ static int read_options(scan_job *job, int argc, char **argv) {
        "one output element more: 0 (a product: 1) before the others"},
       {"mask", 0, &kind_file, &job->mask_name, "an .npy file of the same shape; bool, u8 or the input's type"},
       {"mask-mode", 0, &kind_mask_mode, &job->mask_mode, "leave masked elements out (select), or multiply by the mask"},
+      {"coefficient", 0, &kind_text, &job->coefficient,
+       "of --op linear_recurrence: a number, or an .npy file as for --mask"},
       {"type", 0, &kind_type, &job->type, "type of IN: needed where 2 raw bytes are bf16, else checked"},
       {"dtype", 0, &kind_type, &job->out_type, "type of OUT (IN's type; integers: i64 or u64)"},
       {"acc", 0, &kind_type, &job->acc, "accumulator type (f32; f64 for f64; OUT's type for integers)"},
@@ -225,6 +230,14 @@ static int read_options(scan_job *job, int argc, char **argv) {
     return say_usage("--json: standard output is taken by OUT.npy, '-'");
   if (job->exclusive && job->include_initial)
     return say_usage("--include-initial: --exclusive has the initial element too, and leaves out the total");
+  if (rs_op_has_coefficient(job->op) && !job->coefficient)
+    return say_usage("--op: %s wants a --coefficient", rowscan_op_name(job->op));
+  if (job->coefficient && !rs_op_has_coefficient(job->op))
+    return say_usage("--coefficient: %s has none; linear_recurrence has", rowscan_op_name(job->op));
+  if (job->coefficient && (job->mask_name || job->mask_mode))
+    return say_usage("%s: %s takes no mask", job->mask_name ? "--mask" : "--mask-mode", rowscan_op_name(job->op));
+  if (job->mask_mode == ROWSCAN_MASK_COEFFICIENT)
+    return say_usage("--mask-mode: coefficients are given by --coefficient");
   if (job->mask_mode && !job->mask_name)
     return say_usage("--mask-mode: there is no --mask");
   if (job->mask_name && !job->mask_mode)
@@ -252,24 +265,77 @@ static int open_in(scan_job *job) {
   return EXIT_OK;
 }
 
-static int check_mask(const scan_job *job) {
+static int check_mask(const scan_job *job, const char *what) {
   char text[NPY_SHAPE_TEXT_MAX], wanted[NPY_SHAPE_TEXT_MAX];
   const npy_header *in = &job->in.header, *mask = &job->mask.header;
   if (mask->rank != in->rank || memcmp(mask->shape, in->shape, (size_t)in->rank * sizeof *in->shape))
-    return say_failed("%s: field 'shape': %s, but that of %s is %s", job->mask_name,
+    return say_failed("%s: field 'shape': %s, but that of %s is %s", job->mask.name,
                       npy_shape_text(text, mask->rank, mask->shape), job->in.name,
                       npy_shape_text(wanted, in->rank, in->shape));
   if (mask->type != ROWSCAN_BOOL && mask->type != ROWSCAN_U8 && mask->type != in->type)
-    return say_failed("%s: field 'descr': '%s' is %s; a mask is bool, u8 or of the input's type, %s", job->mask_name,
-                      mask->descr, rowscan_type_name(mask->type), rowscan_type_name(in->type));
+    return say_failed("%s: field 'descr': '%s' is %s; %s is bool, u8 or of the input's type, %s", job->mask.name,
+                      mask->descr, rowscan_type_name(mask->type), what, rowscan_type_name(in->type));
   return EXIT_OK;
 }
 
-static int open_mask(scan_job *job) {
-  if (!job->mask_name)
-    return EXIT_OK;
-  int status = array_open(&job->mask, job->mask_name, job->in.header.type == ROWSCAN_BF16);
-  return status == EXIT_OK ? check_mask(job) : status;
+static int open_mask(scan_job *job, const char *name, const char *what) {
+  int status = array_open(&job->mask, name, job->in.header.type == ROWSCAN_BF16);
+  return status == EXIT_OK ? check_mask(job, what) : status;
+}
+
+/* The same of integers, which a double has not all of. */
+static bool read_whole(uint64_t *element, rowscan_type type, const char *text) {
+  char *end;
+  bool sign = rs_type_kind(type) == RS_SIGNED;
+  int unused = 64 - 8 * (int)rowscan_type_bytes(type);
+  errno = 0;
+  *element = *text == '-' ? (uint64_t)strtoll(text, &end, 10) : strtoull(text, &end, 10);
+  if (errno || *end || (*text == '-' && !sign))
+    return false;
+  if (type == ROWSCAN_BOOL)
+    return *element <= 1;
+  int64_t whole = (int64_t)*element;
+  if (sign)
+    return (*text == '-' || whole >= 0) && whole >= INT64_MIN >> unused && whole <= INT64_MAX >> unused;
+  return *element <= UINT64_MAX >> unused;
+}
+
+/* A number as an element; false: the text is none, or the type has no such number. */
+static bool read_element(uint64_t *element, rowscan_type type, const char *text) {
+  char *end;
+  double real = strtod(text, &end);
+  if (end == text || *end)
+    return false;
+  float narrow = (float)real;
+  *element = 0;
+  if (type == ROWSCAN_F64)
+    memcpy(element, &real, sizeof real);
+  else if (type == ROWSCAN_F32)
+    memcpy(element, &narrow, sizeof narrow);
+  else if (type == ROWSCAN_F16 || type == ROWSCAN_BF16)
+    *element = type == ROWSCAN_F16 ? rs_to_f16(rs_round_odd(real)) : rs_to_bf16(rs_round_odd(real));
+  else
+    return read_whole(element, type, text);
+  return true;
+}
+
+/* One for all elements, or an array of them. */
+static int open_coefficient(scan_job *job) {
+  char *end;
+  rowscan_type type = job->in.header.type;
+  strtod(job->coefficient, &end);
+  if (end == job->coefficient || *end)
+    return open_mask(job, job->coefficient, "a coefficient");
+  if (!read_element(&job->number, type, job->coefficient))
+    return say_failed("--coefficient: %s is no number of the input's type, %s", job->coefficient,
+                      rowscan_type_name(type));
+  job->mask.header.type = type;
+  job->mask.data = &job->number;
+  return EXIT_OK;
+}
+
+static int open_beside(scan_job *job) {
+  return job->coefficient ? open_coefficient(job) : job->mask_name ? open_mask(job, job->mask_name, "a mask") : EXIT_OK;
 }
 
 /* ---- the output -------------------------------------------------------------------------------------------------- */
@@ -287,7 +353,7 @@ static int complete_types(scan_job *job) {
       .out_type = job->out_type,
       .acc_type = job->acc,
       .mask_mode = job->mask_mode,
-      .mask_type = job->mask_name ? job->mask.header.type : ROWSCAN_TYPE_DEFAULT,
+      .mask_type = job->mask.header.type, /* of none: the default */
       .flags = flags_of(job),
       .length = job->in.header.shape[job->dim],
   };
@@ -343,7 +409,7 @@ static int scan(scan_job *job, rowscan_context *context) {
       .mask_mode = job->mask_mode,
       .acc_type = job->acc,
   };
-  if (job->mask_name)
+  if (job->mask.data)
     problem.mask = (rowscan_input){.data = job->mask.data, .type = job->mask.header.type, .strides = job->mask.strides};
   double start = rs_now_seconds();
   rowscan_status status = rowscan_scan_host(context, &problem);
@@ -376,7 +442,7 @@ static int run(scan_job *job) {
   double start = rs_now_seconds();
   int status = open_in(job);
   if (status == EXIT_OK)
-    status = open_mask(job);
+    status = open_beside(job);
   if (status == EXIT_OK)
     status = complete_types(job);
   if (status == EXIT_OK)
@@ -404,6 +470,8 @@ static void print_json(const scan_job *job) {
   json_text(&json, "in", job->in_name);
   json_text(&json, "out", job->out_name);
   json_text(&json, "mask", job->mask_name);
+  if (job->coefficient)
+    json_text(&json, "coefficient", job->coefficient);
   json_array(&json, "shape");
   for (int d = 0; d < job->in.header.rank; d++)
     json_integer(&json, NULL, job->in.header.shape[d]);

@@ -32,7 +32,7 @@ static rowscan_spec compiled_for(const rowscan_spec *spec) {
 }
 
 static void emit_problem(const rowscan_spec *spec, const rs_shape *shape, rs_text *source) {
-  static const char *const masks[] = {"NO_MASK", "SELECT", "MULTIPLY"};
+  static const char *const masks[] = {"NO_MASK", "SELECT", "MULTIPLY", "COEFFICIENT"};
   const rs_op *op = rs_op_of(spec->op);
   if (op->source)
     rs_text_add(source, "%s", op->source);

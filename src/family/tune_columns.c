@@ -175,7 +175,8 @@ static rs_shape wide_shape(const rowscan_spec *spec, int arch) {
     many_threads(spec, arch, RS_WIDE_BRIEF, &s);
     return s;
   }
-  if (s.acc > 4 && (widens || s.mask)) /* others are faster: tests/results/h100_92d1966_without_a_template.csv */
+  /* Others are faster (tests/results/h100_92d1966_without_a_template.csv), but not with totals of two numbers. */
+  if (s.acc == 8 && (widens || s.mask))
     return (rs_shape){0};
   bool small = s.acc == 4 && s.vector == 4 && !s.mask; /* measured to be better with more steps */
   bool first = widens ? s.in == 1 && spec->length >= FEW_LENGTH : small;
@@ -251,7 +252,7 @@ static rs_shape at_once_shape(const rowscan_spec *spec, int arch) {
   const int64_t least = 2 * RS_AT_ONCE_STEPS, most = (int64_t)TILES * RS_AT_ONCE_SEGMENTS * STEPS;
   rs_shape s = shape_of(spec, RS_TEMPLATE_COLUMNS_AT_ONCE);
   bool several = spec->row_rank > 2; /* dimensions of an outer, of which most spill */
-  s.threads = THREADS;
+  s.threads = rs_spec_register_bytes(spec) > 8 ? THREADS / 2 : THREADS; /* totals of two numbers */
   s.steps = STEPS;
   s.rows = TILES;
   s.tile_bytes = s.in == 1 ? OF_BYTES : TILE_BYTES;

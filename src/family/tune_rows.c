@@ -24,8 +24,11 @@ static int pieces_of(const rowscan_spec *spec, int64_t elements, int most) {
 
 /* Registers of a thread for a chunk: its elements (Held in kernels/rows.cuh), and accumulators for the way down. */
 static int chunk_registers(const rowscan_spec *spec, int vector) {
-  int acc = rs_is_wide(spec) ? 2 : 1, in = rs_bytes_of(spec->in_type);
-  int held = spec->mask_mode == ROWSCAN_MASK_MULTIPLY ? 4 * acc : in == 1 && acc == 1 ? 4 : in;
+  int acc = rs_spec_register_bytes(spec) / 4, in = rs_bytes_of(spec->in_type);
+  int held = spec->mask_mode == ROWSCAN_MASK_MULTIPLY      ? 4 * acc
+             : spec->mask_mode == ROWSCAN_MASK_COEFFICIENT ? in + rs_spec_mask_bytes(spec)
+             : in == 1 && acc == 1                         ? 4
+                                                           : in;
   return (vector * held + 3) / 4 + 6 * acc;
 }
 
@@ -408,12 +411,13 @@ static bool stream_shape(const rowscan_spec *spec, int arch, bool any, rs_shape 
 
 void rs_tune_long_rows(const rowscan_spec *spec, int arch, rs_shape kernels[]) {
   rs_shape tiles = tiles_shape(spec, arch), stream;
-  bool backwards = spec->flags & ROWSCAN_REVERSE && rs_bytes_of(spec->in_type) < rs_spec_register_bytes(spec);
+  bool one = rs_op_of(spec->op)->numbers == 1, widens_to_64 = rs_is_wide(spec) && rs_bytes_of(spec->in_type) < 8;
   kernels[RS_KERNEL_LONG_ANY] = tiles;
   kernels[RS_KERNEL_LONG_ALIGNED] = stream_shape(spec, arch, false, &stream) ? stream : tiles;
   if (stream_shape(spec, arch, true, &stream)) {
     kernels[RS_KERNEL_LONG_DENSE] = stream;
-    if (rs_is_wide(spec) && backwards) /* rows on 16 bytes too: 1 x 37181716 i32 to i64 0.71 of memcpy, 0.97 so */
+    /* rows on 16 bytes too: 1 x 37181716 i32 to i64 0.71 of memcpy, 0.97 so; of two numbers f32 0.77, 0.70 so */
+    if (spec->flags & ROWSCAN_REVERSE && widens_to_64 && one)
       kernels[RS_KERNEL_LONG_ALIGNED] = (rs_shape){0};
   }
   kernels[RS_KERNEL_LONG_FEW] = at_once_shape(spec, arch);

@@ -178,9 +178,10 @@ static void describe_op(rs_run *s, const rs_isa *isa, const rowscan_spec *spec) 
   s->acc_bytes = facts[spec->acc_type].bytes;
   s->key = s->value = NULL;
   s->totals = NULL;
-  if (op->totals) {
+  const rs_totals *totals = op->kind == RS_RECURRENCE ? rs_recurrence_totals : op->totals;
+  if (totals) {
     s->loops = NULL;
-    s->totals = &op->totals[s->wide];
+    s->totals = &totals[s->wide];
     s->state = s->totals->bytes;
     char identity[RS_MOST_TOTAL] __attribute__((aligned(16)));
     s->totals->neutral(s->neutral);

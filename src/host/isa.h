@@ -25,7 +25,7 @@ typedef enum rs_wide {
 enum {
   RS_TYPE_COUNT = ROWSCAN_BOOL + 1,
 #define X(enumerator, name, kernel) +1
-  RS_OP_COUNT = RS_OPS(X), /* with loops */
+  RS_OP_COUNT = RS_OPS(X),
 #undef X
   RS_PANEL_BYTES = 8192, /* of its widest elements: two or three panels are in use at once, in an L1 cache of 32 KB */
   RS_LINE_BYTES = 512,   /* of accumulators: the most rows side by side in a panel */
@@ -63,8 +63,8 @@ typedef void rs_combine(void *to, const void *a, const void *b);
 
 /* An operator without loops of its own, on numbers of one wide type. */
 typedef struct rs_totals {
-  int64_t bytes;                                                  /* of a total */
-  void (*load)(void *total, const void *number);                  /* of one element */
+  int64_t bytes;                                                          /* of a total */
+  void (*load)(void *total, const void *number, const void *coefficient); /* of one element; NULL: it has none */
   void (*begin)(void *total, const void *number);                 /* where a fold from an initial value starts */
   void (*neutral)(void *total), (*identity)(void *total);         /* as in kernels/ops.cuh */
   void (*combine)(void *to, const void *left, const void *right); /* to may be either of them */
@@ -131,6 +131,9 @@ typedef struct rs_isa {
   rs_convert *flip[RS_WIDE_COUNT]; /* integers with a sign to keys, and back; `to` may be `from` in all these */
   rs_loops loops[RS_OP_COUNT][RS_WIDE_COUNT]; /* by the type of totals */
 } rs_isa;
+
+/* Of linear_recurrence. */
+extern const rs_totals rs_recurrence_totals[RS_WIDE_COUNT];
 
 extern const rs_isa rs_isa_base;
 #if defined(__x86_64__)

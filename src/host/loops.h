@@ -42,56 +42,56 @@
 #define RS_INDEX int32_t
 #define RS_TAG f32
 #define RS_WHOLE 0
-#define RS_LOOP_OPS RS_ARITHMETIC_OPS
+#define RS_SCAN_OPS RS_ARITHMETIC_OPS
 #include "scan.h"
 #undef RS_W
 #undef RS_SIZE
 #undef RS_INDEX
 #undef RS_TAG
 #undef RS_WHOLE
-#undef RS_LOOP_OPS
+#undef RS_SCAN_OPS
 
 #define RS_W uint32_t
 #define RS_SIZE 4
 #define RS_INDEX int32_t
 #define RS_TAG u32
 #define RS_WHOLE 1
-#define RS_LOOP_OPS RS_OPS
+#define RS_SCAN_OPS RS_LOOP_OPS
 #include "scan.h"
 #undef RS_W
 #undef RS_SIZE
 #undef RS_INDEX
 #undef RS_TAG
 #undef RS_WHOLE
-#undef RS_LOOP_OPS
+#undef RS_SCAN_OPS
 
 #define RS_W double
 #define RS_SIZE 8
 #define RS_INDEX int64_t
 #define RS_TAG f64
 #define RS_WHOLE 0
-#define RS_LOOP_OPS RS_ARITHMETIC_OPS
+#define RS_SCAN_OPS RS_ARITHMETIC_OPS
 #include "scan.h"
 #undef RS_W
 #undef RS_SIZE
 #undef RS_INDEX
 #undef RS_TAG
 #undef RS_WHOLE
-#undef RS_LOOP_OPS
+#undef RS_SCAN_OPS
 
 #define RS_W uint64_t
 #define RS_SIZE 8
 #define RS_INDEX int64_t
 #define RS_TAG u64
 #define RS_WHOLE 1
-#define RS_LOOP_OPS RS_OPS
+#define RS_SCAN_OPS RS_LOOP_OPS
 #include "scan.h"
 #undef RS_W
 #undef RS_SIZE
 #undef RS_INDEX
 #undef RS_TAG
 #undef RS_WHOLE
-#undef RS_LOOP_OPS
+#undef RS_SCAN_OPS
 
 /* ---- lines of bytes ---------------------------------------------------------------------------------------------- */
 

@@ -323,7 +323,7 @@ RS_INLINE void RS_FN(columns)(rowscan_op op, rs_counter *counter, const RS_W *x,
   static void RS_ENTRY(combine_##name)(void *to, const void *a, const void *b) {                                       \
     *(RS_W *)to = RS_FN(combine1)(enumerator, *(const RS_W *)a, *(const RS_W *)b);                                     \
   }
-RS_LOOP_OPS(X)
+RS_SCAN_OPS(X)
 #undef X
 
 static void RS_ENTRY(multiply)(void *to, const void *from, const void *mask, rs_grid g) {

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT
  *
  * Wants RS_W, the type; RS_SIZE, its bytes; RS_INDEX, a signed integer of its size; RS_TAG, its name; RS_WHOLE, whether
- * it is an integer; RS_LOOP_OPS, the operators that work on it; and RS_BYTES, those of a vector. Everything is inlined
+ * it is an integer; RS_SCAN_OPS, the operators that work on it; and RS_BYTES, those of a vector. Everything is inlined
  * into functions where `op` is a constant. What has the same bits in any order is computed in the cheapest.
  */
 #undef RS_PASTE3
@@ -50,7 +50,7 @@ RS_INLINE RS_V RS_FN(all)(RS_W x) {
 RS_INLINE RS_W RS_FN(combine1)(rowscan_op op, RS_W a, RS_W b) {
 #define RS_PICK(condition, yes, no) ((condition) ? (yes) : (no))
 #define X(enumerator, name, kernel) op == enumerator ? (RS_W)rs_combine_##name(a, b):
-  return RS_LOOP_OPS(X) a;
+  return RS_SCAN_OPS(X) a;
 #undef X
 #undef RS_PICK
 }
@@ -58,7 +58,7 @@ RS_INLINE RS_W RS_FN(combine1)(rowscan_op op, RS_W a, RS_W b) {
 RS_INLINE RS_V RS_FN(combine)(rowscan_op op, RS_V a, RS_V b) {
 #define RS_PICK(condition, yes, no) (((yes) & (RS_V)(condition)) | ((no) & ~(RS_V)(condition)))
 #define X(enumerator, name, kernel) op == enumerator ? rs_combine_##name(a, b):
-  return RS_LOOP_OPS(X) a;
+  return RS_SCAN_OPS(X) a;
 #undef X
 #undef RS_PICK
 }
@@ -111,14 +111,14 @@ RS_INLINE RS_V RS_FN(fold)(rowscan_op op, RS_V c, const RS_V t[4], RS_V e[4]) {
 
 RS_INLINE RS_W RS_FN(neutral)(rowscan_op op) {
 #define X(enumerator, name, kernel) op == enumerator ? (RS_W)rs_neutral_##name:
-  return RS_LOOP_OPS(X) 0;
+  return RS_SCAN_OPS(X) 0;
 #undef X
 }
 
 /* Whether any order gives the same bits, and running prefixes serve. */
 RS_INLINE bool RS_FN(any_order)(rowscan_op op) {
 #define X(enumerator, name, kernel) || (op == enumerator && rs_any_order_##name)
-  return RS_WHOLE && (false RS_LOOP_OPS(X));
+  return RS_WHOLE && (false RS_SCAN_OPS(X));
 #undef X
 }
 

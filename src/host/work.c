@@ -116,7 +116,7 @@ static inline lines read_block(const rs_run *s, rs_seat *k, const block *b) {
   const rs_view *a = &s->part[RS_IN], *m = &s->part[RS_MASK];
   view v = view_of(s, &k->tile, b, RS_IN);
   lines x = widen(s, a, v, gather(s, k, a, v, k->raw), k->x, s->width), own = {k->x, s->width};
-  if (s->spec->mask_mode != ROWSCAN_MASK_NONE) {
+  if (s->spec->mask_mode == ROWSCAN_MASK_SELECT || s->spec->mask_mode == ROWSCAN_MASK_MULTIPLY) {
     lines y = gather(s, k, m, view_of(s, &k->tile, b, RS_MASK), k->raw_mask);
     rs_grid g = {v.lines, v.n, s->width, x.line, y.line};
     if (s->spec->mask_mode == ROWSCAN_MASK_SELECT) {
@@ -236,10 +236,16 @@ static bool is_masked(const rs_run *s, const void *mask, int64_t i) {
 static void scan_one_by_one(const rs_run *s, rs_seat *k, const block *b, rs_counter *counter, bool show) {
   bool selects = s->spec->mask_mode == ROWSCAN_MASK_SELECT;
   char t[RS_MOST_TOTAL] __attribute__((aligned(16)));
-  const char *x = read_block(s, k, b).data, *prefixes = counter->prefix;
+  const char *x = read_block(s, k, b).data, *prefixes = counter->prefix, *coefficient = NULL;
   const void *mask = NULL;
-  if (selects)
-    mask = gather(s, k, &s->part[RS_MASK], view_of(s, &k->tile, b, RS_MASK), k->raw_mask).data;
+  if (selects || s->spec->mask_mode == ROWSCAN_MASK_COEFFICIENT) {
+    const rs_view *m = &s->part[RS_MASK];
+    view v = view_of(s, &k->tile, b, RS_MASK);
+    lines y = gather(s, k, m, v, k->raw_mask);
+    mask = y.data;
+    if (!selects)
+      coefficient = widen(s, m, v, y, k->factor, v.n).data;
+  }
   for (int64_t i = 0; i <= b->steps; i++) {
     if (show)
       s->totals->store(k->e + i * s->size, prefixes + rs_level(counter->count) * s->state);
@@ -248,7 +254,7 @@ static void scan_one_by_one(const rs_run *s, rs_seat *k, const block *b, rs_coun
     if (selects && is_masked(s, mask, i))
       s->totals->identity(t);
     else
-      s->totals->load(t, x + i * s->size);
+      s->totals->load(t, x + i * s->size, coefficient ? coefficient + i * s->size : NULL);
     push_total(s, counter, t);
   }
 }

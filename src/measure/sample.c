@@ -40,6 +40,19 @@ void rs_sample_elements(void *data, rowscan_type type, rowscan_op op, int64_t co
   }
 }
 
+/* What came long before fades. */
+void rs_sample_coefficients(void *data, rowscan_type type, int64_t count, uint64_t seed) {
+  size_t bytes = rowscan_type_bytes(type);
+  for (int64_t i = 0; i < count; i++) {
+    char *to = (char *)data + (size_t)i * bytes;
+    uint64_t bits = rs_random(&seed);
+    if (rs_type_kind(type) == RS_FLOAT)
+      put_float(to, type, 0.5 + (double)(bits >> 12) * 0x1p-53);
+    else
+      put_integer(to, type, bits);
+  }
+}
+
 void rs_sample_mask(void *data, rowscan_type type, int64_t count, uint64_t seed) {
   size_t bytes = rowscan_type_bytes(type);
   for (int64_t i = 0; i < count; i++) {

@@ -13,6 +13,9 @@
  */
 void rs_sample_elements(void *data, rowscan_type type, rowscan_op op, int64_t count, uint64_t seed);
 
+/* Fills `data` with random coefficients of a linear recurrence: floats in [0.5, 1), any integers. */
+void rs_sample_coefficients(void *data, rowscan_type type, int64_t count, uint64_t seed);
+
 /* Fills `data` with random zeros and ones. */
 void rs_sample_mask(void *data, rowscan_type type, int64_t count, uint64_t seed);
 

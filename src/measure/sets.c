@@ -215,7 +215,9 @@ static rowscan_status fill_array(rs_sets *sets, size_t at, const rs_span *span, 
   void *pattern = malloc((size_t)count * element);
   if (!pattern)
     return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for random numbers");
-  if (mask)
+  if (mask && sets->spec->mask_mode == ROWSCAN_MASK_COEFFICIENT)
+    rs_sample_coefficients(pattern, type, count, 2);
+  else if (mask)
     rs_sample_mask(pattern, type, count, 2);
   else
     rs_sample_elements(pattern, type, sets->spec->op, count, 1);

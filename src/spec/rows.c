@@ -18,6 +18,11 @@
 static const char *const names[RS_ARRAYS] = {
     [RS_IN] = "input", [RS_OUT] = "output", [RS_MASK] = "mask", [RS_INIT] = "init", [RS_TOTALS] = "totals"};
 
+/* The same, of a run that may have coefficients in the place of a mask. */
+static const char *name_of(const rowscan_spec *spec, int which) {
+  return which == RS_MASK && rs_op_has_coefficient(spec->op) ? "coefficient" : names[which];
+}
+
 static rowscan_type type_of(const rowscan_spec *spec, int which) {
   return which == RS_IN     ? spec->in_type
          : which == RS_OUT  ? spec->out_type
@@ -73,10 +78,10 @@ static rowscan_status check_pointers(const rs_rows *rows, const rowscan_spec *sp
     const rs_operand *array = &rows->array[a];
     bool needed = a == RS_OUT ? written : elements && !is_end(a) && (a != RS_MASK || spec->mask_mode);
     if (!array->data && needed)
-      return rs_fail(ROWSCAN_BAD_ARGUMENT, "field '%s': NULL, but there are elements", names[a]);
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "field '%s': NULL, but there are elements", name_of(spec, a));
     if ((uintptr_t)array->data & (uintptr_t)(array->bytes - 1)) /* a power of two: no division, for each run asks */
-      return rs_fail(ROWSCAN_BAD_ARGUMENT, "field '%s': %p is not aligned to an element of %s", names[a], array->data,
-                     rowscan_type_name(type_of(spec, a)));
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "field '%s': %p is not aligned to an element of %s", name_of(spec, a),
+                     array->data, rowscan_type_name(type_of(spec, a)));
   }
   return ROWSCAN_OK;
 }
@@ -126,7 +131,7 @@ static inline rowscan_status check_strides(int which, char separator, const int6
       return rs_fail(ROWSCAN_BAD_ARGUMENT,
                      "field '%s%cstrides': element %d, %lld: with %lld elements along it the array passes "
                      "2^62 bytes",
-                     names[which], separator, d, (long long)strides[d], (long long)shape[d]);
+                     name_of(spec, which), separator, d, (long long)strides[d], (long long)shape[d]);
   return ROWSCAN_OK;
 }
 
@@ -480,7 +485,8 @@ rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const row
     return status;
   const int64_t *const given[RS_ARRAYS] = {problem->input.strides, problem->output.strides, problem->mask.strides,
                                            problem->init.strides, problem->totals.strides};
-  const void *data[RS_ARRAYS] = {problem->input.data, NULL, problem->mask_mode ? problem->mask.data : NULL,
+  const void *data[RS_ARRAYS] = {problem->input.data, NULL,
+                                 problem->mask_mode || rs_op_has_coefficient(problem->op) ? problem->mask.data : NULL,
                                  problem->init.data, problem->totals.data};
   all_strides strides; /* these are large, and each call would wait for them to be cleared */
   dimension dims[RS_MAX_ROW_RANK + 1];
@@ -519,7 +525,7 @@ rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const row
 void rs_initial_rows(rs_rows *to, rowscan_spec *to_spec, const rs_rows *rows, const rowscan_spec *spec) {
   bool reverse = spec->flags & ROWSCAN_REVERSE;
   *to_spec = (rowscan_spec){.size = sizeof *to_spec,
-                            .op = spec->op,
+                            .op = rs_op_has_coefficient(spec->op) ? ROWSCAN_SUM : spec->op, /* P(0) is 0, too */
                             .in_type = spec->out_type,
                             .out_type = spec->out_type,
                             .acc_type = spec->acc_type,

@@ -11,8 +11,13 @@
 #include "base/status.h"
 #include "types.h"
 
+/* Results are of the elements' type. */
+static bool selects_or_combines_bits(const rs_op *op) {
+  return op->kind == RS_ORDER || op->kind == RS_BITS;
+}
+
 static rowscan_type default_out(const rs_op *op, rowscan_type in) {
-  if (op->kind != RS_ARITHMETIC)
+  if (selects_or_combines_bits(op))
     return in;
   switch (rs_type_kind(in)) {
   case RS_FLOAT:
@@ -66,17 +71,17 @@ static rowscan_status complete_types(rowscan_spec *spec) {
                    op->name, in);
   if (op->kind == RS_BITS && rs_type_kind(spec->out_type) == RS_FLOAT)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'out': %s makes integers and bool, not %s", op->name, out);
-  if (op->kind != RS_ARITHMETIC && !holds(spec->out_type, spec->in_type))
+  if (selects_or_combines_bits(op) && !holds(spec->out_type, spec->in_type))
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'out': %s of %s can't be written as %s", op->name, in, out);
-  if (spec->out_type == ROWSCAN_BOOL && op->kind == RS_ARITHMETIC)
+  if (spec->out_type == ROWSCAN_BOOL && !selects_or_combines_bits(op))
     return rs_fail(ROWSCAN_UNSUPPORTED,
                    "spec: field 'out': bool can't hold a scan; choose an integer or floating type");
   if (rs_type_kind(spec->in_type) == RS_FLOAT && rs_type_kind(spec->out_type) != RS_FLOAT)
     return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'out': a scan of %s can't be %s; choose a floating type", in, out);
 
   rowscan_type fitting = default_acc(spec->in_type, spec->out_type);
-  if (!spec->acc_type)
-    spec->acc_type = fitting;
+  if (!spec->acc_type) /* errors of a recurrence grow with its coefficients, and the products of many may overflow */
+    spec->acc_type = op->kind == RS_RECURRENCE && rs_type_kind(spec->out_type) == RS_FLOAT ? ROWSCAN_F64 : fitting;
   if (spec->acc_type != fitting && !(spec->acc_type == ROWSCAN_F64 && rs_type_kind(spec->out_type) == RS_FLOAT))
     return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'acc': a scan from %s to %s accumulates in %s%s, not in %s", in,
                    out, rowscan_type_name(fitting), fitting == ROWSCAN_F32 ? " or f64" : "",
@@ -84,7 +89,22 @@ static rowscan_status complete_types(rowscan_spec *spec) {
   return ROWSCAN_OK;
 }
 
+static rowscan_status complete_coefficient(rowscan_spec *spec) {
+  if (spec->mask_mode && spec->mask_mode != ROWSCAN_MASK_COEFFICIENT)
+    return rs_fail(ROWSCAN_UNSUPPORTED,
+                   "spec: field 'mask_mode': %s, but %s has coefficients and no mask; where an element is left out its "
+                   "coefficient may be 1, and the element 0",
+                   rs_mask_mode_values.words[spec->mask_mode], rowscan_op_name(spec->op));
+  spec->mask_mode = ROWSCAN_MASK_COEFFICIENT;
+  if (!spec->mask_type)
+    spec->mask_type = spec->in_type;
+  return ROWSCAN_OK;
+}
+
 static rowscan_status complete_mask(rowscan_spec *spec) {
+  if (spec->mask_mode == ROWSCAN_MASK_COEFFICIENT && !rs_op_has_coefficient(spec->op))
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'mask_mode': %s has no coefficient; linear_recurrence has",
+                   rowscan_op_name(spec->op));
   if (spec->mask_mode == ROWSCAN_MASK_MULTIPLY && rs_op_of(spec->op)->kind != RS_ARITHMETIC)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'mask_mode': multiply has no meaning for %s; select has",
                    rowscan_op_name(spec->op));
@@ -108,6 +128,8 @@ rowscan_status rs_spec_read(rowscan_spec *spec, const rowscan_spec *from) {
     status = rs_fields_check(spec);
   if (!status)
     status = complete_types(spec);
+  if (!status && rs_op_has_coefficient(spec->op))
+    status = complete_coefficient(spec);
   if (!status)
     status = complete_mask(spec);
   if (!status && !spec->row_rank)
@@ -202,7 +224,9 @@ void rs_spec_describe(const rowscan_spec *spec, rs_text *text) {
     rs_text_add(text, "any length");
   else
     rs_text_add(text, "%lld", (long long)spec->length);
-  if (spec->mask_mode)
+  if (spec->mask_mode == ROWSCAN_MASK_COEFFICIENT)
+    rs_text_add(text, ", coefficients of %s", rowscan_type_name(spec->mask_type));
+  else if (spec->mask_mode)
     rs_text_add(text, ", masked (%s) by %s", rs_mask_mode_values.words[spec->mask_mode],
                 rowscan_type_name(spec->mask_type));
   rs_text_add(text, ", %s out", rowscan_type_name(spec->out_type));

@@ -58,7 +58,8 @@ enum {
   MEMBER(acc_type, acc, type, RS_ALWAYS, problem->acc_type, "acc",                                                     \
          "accumulator type (f32; f64 for f64; integers: the output's)")                                                \
   MEMBER(mask_mode, mask, mask_mode, RS_ALWAYS, problem->mask_mode, "mask-mode", "add a mask, of this mode (select)")  \
-  MEMBER(mask_type, mask_type, type, RS_IF_SET, problem->mask_mode ? problem->mask.type : ROWSCAN_TYPE_DEFAULT,        \
+  MEMBER(mask_type, mask_type, type, RS_IF_SET,                                                                        \
+         problem->mask_mode || rs_op_has_coefficient(problem->op) ? problem->mask.type : ROWSCAN_TYPE_DEFAULT,         \
          "mask-type", "add a mask, of this type (bool)")                                                               \
   BITS(flags, problem->flags & ~ROWSCAN_INCLUDE_INITIAL)                                                               \
   FLAG(ROWSCAN_REVERSE, reverse, RS_ALWAYS, "reverse", "scan from the last element to the first")                      \

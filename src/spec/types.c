@@ -26,6 +26,9 @@ static const rs_op ops[] = {
 #define X(enumerator, name, kernel) [enumerator] = {#name, #kernel, RS_BITS, 1, NULL, NULL},
             RS_BIT_OPS(X)
 #undef X
+#define X(enumerator, name, kernel) [enumerator] = {#name, #kernel, RS_RECURRENCE, 2, NULL, NULL},
+                RS_RECURRENCE_OPS(X)
+#undef X
 };
 
 enum { TYPES = sizeof types / sizeof *types, OPS = sizeof ops / sizeof *ops };

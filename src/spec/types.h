@@ -31,7 +31,8 @@
  * X(enumerator, name, kernel): `kernel` is the operator's struct in kernels/ops.cuh; src/host/ops.h has its twin.
  * Arithmetic wraps, and results of integers are wider unless told otherwise. Operators of an order select one of their
  * elements, and those of bits combine the bits of integers and of bool: results have the elements' type or one with all
- * of its values, and masks can't multiply.
+ * of its values, and masks can't multiply. Recurrences are arithmetic with a second array, of coefficients, and totals
+ * of two numbers.
  */
 #define RS_ARITHMETIC_OPS(X)                                                                                           \
   X(ROWSCAN_SUM, sum, Sum)                                                                                             \
@@ -43,12 +44,15 @@
   X(ROWSCAN_AND, and, And)                                                                                             \
   X(ROWSCAN_OR, or, Or)                                                                                                \
   X(ROWSCAN_XOR, xor, Xor)
-#define RS_OPS(X) RS_ARITHMETIC_OPS(X) RS_ORDER_OPS(X) RS_BIT_OPS(X)
+#define RS_RECURRENCE_OPS(X) X(ROWSCAN_LINEAR_RECURRENCE, linear_recurrence, LinearRecurrence)
+#define RS_LOOP_OPS(X) RS_ARITHMETIC_OPS(X) RS_ORDER_OPS(X) RS_BIT_OPS(X) /* with loops of their own on the host */
+#define RS_OPS(X) RS_LOOP_OPS(X) RS_RECURRENCE_OPS(X)
 
 /* X(enumerator, name). Mask modes but for "none", which is 0; layouts; regimes. */
 #define RS_MASK_MODES(X)                                                                                               \
   X(ROWSCAN_MASK_SELECT, select)                                                                                       \
-  X(ROWSCAN_MASK_MULTIPLY, multiply)
+  X(ROWSCAN_MASK_MULTIPLY, multiply)                                                                                   \
+  X(ROWSCAN_MASK_COEFFICIENT, coefficient)
 
 #define RS_LAYOUTS(X)                                                                                                  \
   X(ROWSCAN_LAYOUT_ROWS, rows)                                                                                         \
@@ -72,7 +76,7 @@
 
 typedef enum rs_kind { RS_NO_KIND = 0, RS_FLOAT, RS_SIGNED, RS_UNSIGNED, RS_BOOL } rs_kind;
 
-typedef enum rs_op_kind { RS_ARITHMETIC = 0, RS_ORDER, RS_BITS } rs_op_kind;
+typedef enum rs_op_kind { RS_ARITHMETIC = 0, RS_ORDER, RS_BITS, RS_RECURRENCE } rs_op_kind;
 
 /* An operator; `source` and `totals` are of those that have neither a struct in kernels/ops.cuh nor loops of their own.
  */
@@ -87,6 +91,11 @@ typedef struct rs_op {
 /* Operators beyond the library's own, numbered after them. There are none; a test's program links its own in place. */
 extern const rs_op *const rs_more_ops;
 extern const int rs_more_op_count;
+
+/* Whether an operator has coefficients: asked by each call, so without one. */
+static inline bool rs_op_has_coefficient(rowscan_op op) {
+  return op == ROWSCAN_LINEAR_RECURRENCE;
+}
 
 rs_kind rs_type_kind(rowscan_type type); /* RS_NO_KIND for a value that is no type */
 const rs_op *rs_op_of(rowscan_op op);    /* NULL for a value that is no operator */

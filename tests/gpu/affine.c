@@ -19,7 +19,8 @@
   typedef struct total_##wide {                                                                                        \
     c factor, term;                                                                                                    \
   } total_##wide;                                                                                                      \
-  static void load_##wide(void *total, const void *number) {                                                           \
+  static void load_##wide(void *total, const void *number, const void *coefficient) {                                  \
+    (void)coefficient;                                                                                                 \
     c x = *(const c *)number;                                                                                          \
     *(total_##wide *)total = (total_##wide){FACTOR_##wide(x), x};                                                      \
   }                                                                                                                    \

@@ -24,7 +24,13 @@ static inline void op_take(rowscan_spec *spec, uint64_t number) {
   rs_op_kind kind = rs_op_of(spec->op)->kind;
   if (kind == RS_BITS && rs_type_kind(spec->in_type) == RS_FLOAT)
     spec->op = ROWSCAN_SUM;
-  if (rs_op_of(spec->op)->kind == RS_ARITHMETIC)
+  if (rs_op_has_coefficient(spec->op)) { /* of the mask's type, if there was a mask */
+    spec->mask_mode = ROWSCAN_MASK_COEFFICIENT;
+    spec->mask_type = spec->mask_type ? spec->mask_type : spec->in_type;
+  } else if (spec->mask_mode == ROWSCAN_MASK_COEFFICIENT) { /* another operator had the spec before */
+    spec->mask_mode = ROWSCAN_MASK_SELECT;
+  }
+  if (kind == RS_RECURRENCE || rs_op_of(spec->op)->kind == RS_ARITHMETIC)
     return;
   if (spec->mask_mode == ROWSCAN_MASK_MULTIPLY)
     spec->mask_mode = ROWSCAN_MASK_SELECT;

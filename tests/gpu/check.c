@@ -54,6 +54,8 @@ static void fill_image(const test_case *test, int which, void *to, int64_t count
   const rowscan_spec *spec = &test->spec;
   if (which == CHECK_IN)
     data_elements(to, spec->in_type, spec->op, test->data, count, spec->length, &random);
+  else if (which == CHECK_MASK && spec->mask_mode == ROWSCAN_MASK_COEFFICIENT) /* multiplied as those of a product */
+    data_elements(to, spec->mask_type, ROWSCAN_PROD, test->data, count, spec->length, &random);
   else if (which == CHECK_MASK)
     data_mask(to, spec->mask_type, count, &random);
   else if (which == CHECK_INIT)

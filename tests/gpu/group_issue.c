@@ -23,7 +23,7 @@ static void check_cell(const bench_cell *cell, unsigned variant, uint64_t number
   random_source random = random_for(suite.seed, 14, number);
   bench_cell small = *cell;
   cell_shrink(&small, suite.quick ? 1 << 12 : 1 << 22);
-  rowscan_spec spec = cell_spec(&small, variant);
+  rowscan_spec spec = cell_spec(&small, ROWSCAN_SUM, variant);
   suite_plans plans;
   if (suite_plan(&plans, &spec)) {
     test_case test;
@@ -68,7 +68,7 @@ void group_issue(void) {
 /* ---- as they are ------------------------------------------------------------------------------------------------- */
 
 static void measure_cell(const bench_cell *cell, unsigned variant) {
-  rowscan_spec spec = cell_spec(cell, variant);
+  rowscan_spec spec = cell_spec(cell, ROWSCAN_SUM, variant);
   cell_rows rows;
   rs_timing timing;
   char shape[CELL_TEXT_MAX];

@@ -156,12 +156,16 @@ static void area_up(const area *a) {
   MUST(cuMemcpyHtoDAsync_v2, a->device, a->host, a->bytes, stream);
 }
 
-static void random_element(rowscan_type type, void *to, bool mask) {
+typedef enum numbers { ELEMENTS, MASKS, COEFFICIENTS } numbers;
+
+static void random_element(rowscan_type type, void *to, numbers what) {
   uint32_t r = any(1000);
-  float value = mask ? (float)(r % 3) : (float)((int)r - 500) / (once_in(8) ? 3.0f : 16.0f);
+  float value = what == MASKS          ? (float)(r % 3)
+                : what == COEFFICIENTS ? (float)((int)(r % 5) - 2) / 2 /* whose products stay finite */
+                                       : (float)((int)r - 500) / (once_in(8) ? 3.0f : 16.0f);
   double wide = value;
   uint16_t half = judge_round(type == ROWSCAN_F16 ? ROWSCAN_F16 : ROWSCAN_BF16, value);
-  uint64_t whole = mask ? r % 2 : (uint64_t)r * 0x123456789abcdefu;
+  uint64_t whole = what == MASKS ? r % 2 : (uint64_t)r * 0x123456789abcdefu;
   switch (type) {
   case ROWSCAN_F32:
     memcpy(to, &value, 4);
@@ -180,10 +184,10 @@ static void random_element(rowscan_type type, void *to, bool mask) {
     memcpy(to, &whole, rowscan_type_bytes(type));
   }
 }
-static void area_random(area *a, rowscan_type type, bool mask) {
+static void area_random(area *a, rowscan_type type, numbers what) {
   size_t bytes = rowscan_type_bytes(type);
   for (size_t i = GUARD % bytes + (size_t)a->first % bytes; i + bytes <= a->bytes; i += bytes)
-    random_element(type, a->host + i, mask);
+    random_element(type, a->host + i, what);
 }
 
 /* ---- a run ------------------------------------------------------------------------------------------------------- */
@@ -438,7 +442,7 @@ static void run(kernel *k, int64_t inner, bool plain) {
             (int)rowscan_type_bytes(s->in_type), place, once_in(2));
   if (streams) /* which takes no others */
     place = once_in(6) ? ANYWHERE : (int)(in.first % 16);
-  area_random(&in, s->in_type, false);
+  area_random(&in, s->in_type, ELEMENTS);
   bool over = once_in(3) && same_places(&host) && rowscan_type_bytes(s->in_type) == rowscan_type_bytes(s->out_type);
   if (over)
     area_copy(&out, &in);
@@ -448,14 +452,14 @@ static void run(kernel *k, int64_t inner, bool plain) {
   if (masked) {
     area_make(&mask, &host, host.array[RS_MASK].stride, host.array[RS_MASK].step, s->length,
               (int)rowscan_type_bytes(s->mask_type), unit > 1 || at_once ? 0 : ANYWHERE, once_in(2));
-    area_random(&mask, s->mask_type, true);
+    area_random(&mask, s->mask_type, s->mask_mode == ROWSCAN_MASK_COEFFICIENT ? COEFFICIENTS : MASKS);
     area_up(&mask);
   }
   bool inits = once_in(2), keeps = once_in(2);
   int acc = (int)rowscan_type_bytes(s->acc_type);
   area_make(&init, &host, host.array[RS_INIT].stride, 0, 1, acc, once_in(8) ? ANYWHERE : row_place, false);
   area_make(&totals, &host, host.array[RS_TOTALS].stride, 0, 1, acc, once_in(8) ? ANYWHERE : row_place, true);
-  area_random(&init, s->acc_type, false);
+  area_random(&init, s->acc_type, ELEMENTS);
   area_up(&in);
   area_up(&init);
 

@@ -240,7 +240,11 @@ static void run(const shape_kernel *k, variant v) {
   }
   if (spec->mask_mode) {
     mask = array_of(elements, spec->mask_type, v.mask);
-    data_mask(mask.host + mask.lead, spec->mask_type, (int64_t)elements, &source_of_data);
+    if (spec->mask_mode == ROWSCAN_MASK_COEFFICIENT)
+      data_elements(mask.host + mask.lead, spec->mask_type, ROWSCAN_PROD, DATA_GENTLE, (int64_t)elements, spec->length,
+                    &source_of_data);
+    else
+      data_mask(mask.host + mask.lead, spec->mask_type, (int64_t)elements, &source_of_data);
     send(&mask);
     rows.array[RS_MASK].data = mask.host + mask.lead;
   }

@@ -228,6 +228,19 @@ RS_DEVICE f32 half_to_float(u16 bits) {
   }
   return float_from_bits(sign | (exponent + 112) << 23 | fraction << 13);
 }
+// a * b + c: of floats with one rounding, of integers modulo 2^32 and 2^64.
+RS_DEVICE f32 fused(f32 a, f32 b, f32 c) {
+  return __builtin_fmaf(a, b, c);
+}
+RS_DEVICE f64 fused(f64 a, f64 b, f64 c) {
+  return __builtin_fma(a, b, c);
+}
+RS_DEVICE u32 fused(u32 a, u32 b, u32 c) {
+  return a * b + c;
+}
+RS_DEVICE u64 fused(u64 a, u64 b, u64 c) {
+  return a * b + c;
+}
 // Drops the low `bits` of a number, rounding to nearest even.
 RS_DEVICE u32 simt_round(u32 value, int bits) {
   u32 half = 1u << (bits - 1), rest = value & (2 * half - 1), kept = value >> bits;

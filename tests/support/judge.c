@@ -227,6 +227,13 @@ static number affine(number factor, number term) {
   return term;
 }
 
+/* factor * y + term, rounded once. */
+static number fused(rowscan_type acc, number factor, number y, number term) {
+  double real = acc == ROWSCAN_F32 ? (double)fmaf((float)factor.real, (float)y.real, (float)term.real)
+                                   : fma(factor.real, y.real, term.real);
+  return (number){.real = real, .whole = factor.whole * y.whole + term.whole};
+}
+
 static number combine(const rowscan_spec *spec, number a, number b) {
   rowscan_type acc = spec->acc_type;
   switch ((int)spec->op) {
@@ -242,6 +249,8 @@ static number combine(const rowscan_spec *spec, number a, number b) {
     return (number){.whole = a.whole ^ b.whole};
   case AFFINE:
     return affine(product(acc, factor_of(a), factor_of(b)), sum(acc, product(acc, factor_of(b), a), b));
+  case ROWSCAN_LINEAR_RECURRENCE:
+    return affine(product(acc, factor_of(a), factor_of(b)), fused(acc, factor_of(b), a, b));
   default:
     return select_one(spec, a, b);
   }
@@ -276,6 +285,7 @@ static number identity(const rowscan_spec *spec) {
   switch ((int)spec->op) {
   case ROWSCAN_SUM:
   case AFFINE:
+  case ROWSCAN_LINEAR_RECURRENCE:
     return begin((number){0});
   case ROWSCAN_PROD:
     return (number){.real = 1.0, .whole = 1};
@@ -313,7 +323,9 @@ static void fold(const rowscan_spec *spec, number *const totals[], int64_t n, co
     number last = totals[b][start >> b];
     if (start > 0 || init)
       prefixes[k] = combine(spec, prefixes[start], last);
-    else if ((int)spec->op == AFFINE) /* a map of nothing is no result: it is made of 0, as small as can be */
+    else if ((int)spec->op == AFFINE ||
+             spec->op ==
+                 ROWSCAN_LINEAR_RECURRENCE) /* a map of nothing is no result: it is made of 0, as small as can be */
       prefixes[k] = combine(spec, begin((number){.real = -0.0}), last);
     else
       prefixes[k] = last;
@@ -335,6 +347,8 @@ static number element(const rowscan_spec *spec, const rs_rows *rows, int64_t in,
   if (spec->mask_mode == ROWSCAN_MASK_SELECT)
     return (floating(spec->mask_type) ? m.real != 0 : m.whole != 0) ? load(spec, x) : identity(spec);
   m = convert(spec->acc_type, spec->mask_type, m);
+  if (spec->mask_mode == ROWSCAN_MASK_COEFFICIENT)
+    return affine(m, x);
   return load(spec, product(spec->acc_type, x, m));
 }
 

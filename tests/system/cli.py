@@ -275,6 +275,40 @@ class Values(Case):
         self.save("m.npy", np.asarray(mask * 0.5, "f4"))
         self.check(x * (mask * np.float32(0.5)), self.scan(x, "--mask", "m.npy", "--mask-mode", "multiply"))
 
+    def test_recurrence(self):
+        """Against a loop. With coefficients of 1 it is a sum in f64, bit for bit."""
+        x, c = self.random.standard_normal((7, 900)).astype("f4"), self.random.random((7, 900)).astype("f4")
+        self.save("c.npy", c)
+        recurrence = ("--op", "linear_recurrence", "--coefficient")
+        for axis in (0, 1):
+            for backwards in (False, True):
+                a, b = (np.moveaxis(v, axis, 0)[::-1 if backwards else 1].astype("f8") for v in (x, c))
+                y = np.zeros_like(a)
+                for i in range(len(a)):
+                    y[i] = b[i] * (y[i - 1] if i else 0) + a[i]
+                y = np.moveaxis(y[::-1 if backwards else 1], 0, axis)
+                got = self.scan(x, *recurrence, "c.npy", f"--dim={axis}", *["--reverse"] * backwards)
+                self.assertEqual(got.dtype, np.float32)
+                np.testing.assert_allclose(got, y, 1e-6, 1e-6)
+        got = self.scan(x, *recurrence, "c.npy", "--exclusive")
+        self.same_bits(got[:, 1:], self.scan(x, *recurrence, "c.npy")[:, :-1])
+        np.testing.assert_array_equal(got[:, 0], 0)
+        self.same_bits(self.scan(x, *recurrence, "1"), self.scan(x, "--acc", "f64"))
+        np.testing.assert_array_equal(self.scan(np.ones((2, 4), "f4"), *recurrence, "0.5"),
+                                      [[1, 1.5, 1.75, 1.875]] * 2)
+        np.testing.assert_array_equal(self.scan(np.arange(1, 5, dtype="i4"), *recurrence, "-3"), [1, -1, 6, -14])
+        np.testing.assert_array_equal(self.scan(np.arange(5, dtype="f2"), *recurrence, "2", "--include-initial"),
+                                      [0, 0, 1, 4, 11, 26])
+
+    def test_recurrences_that_there_are_not(self):
+        self.save("in.npy", np.ones((3, 4), "i1"))
+        self.save("c.npy", np.ones((3, 5), "i1"))
+        scan = ("scan", "--op", "linear_recurrence")
+        for number in ("0.5", "128", "-129"):
+            self.fails(1, ["--coefficient", number, "i8"], *scan, "--coefficient", number, "in.npy", "out.npy")
+        self.fails(1, ["c.npy: field 'shape'", "(3, 5)"], *scan, "--coefficient", "c.npy", "in.npy", "out.npy")
+        self.fails(1, ["no.npy"], *scan, "--coefficient", "no.npy", "in.npy", "out.npy")
+
     def test_mask_and_nan(self):
         x = np.array([[1, np.nan, 2, 3]], "f4")
         self.save("m.npy", np.array([[1, 0, 1, 1]], bool))
@@ -1044,6 +1078,12 @@ class CommandLine(Case):
         self.usage("scan", "--json", "in.npy", "-", words=["--json", "'-'"])
         self.usage("scan", "in.npy", "", words=["OUT.npy"])
         self.usage(*scan, "--mask-mode", "select", words=["--mask"])
+        self.usage(*scan, "--coefficient", "2", words=["--coefficient", "sum"])
+        recurrence = (*scan, "--op", "linear_recurrence")
+        self.usage(*recurrence, words=["--coefficient"])
+        self.usage(*recurrence, "--coefficient", "2", "--mask", "c.npy", words=["--mask"])
+        self.usage(*recurrence, "--coefficient", "2", "--mask-mode", "select", words=["--mask-mode"])
+        self.usage(*scan, "--mask-mode", "coefficient", words=["--mask-mode", "--coefficient"])
         self.usage(*scan, "--engine=host", "--device=0", words=["--device"])
         self.usage("cache", words=["path|info"])
         self.usage("cache", "purge", words=["unknown cache command 'purge'"])
@@ -1982,6 +2022,16 @@ class Bench(Case):
         self.assertEqual([int(rows[4][name]) for name in ("length", "inner")], [40, 5])
         self.assertEqual([row["view"] for row in rows[7:9]], ["dense", "transposed"])
         self.assertTrue(lines[-1].startswith("worst: "))
+
+    def test_op(self):
+        """Cells that an operator has no types or mask for are left out."""
+        for op, variants in (("max", 4), ("linear_recurrence", 3), ("and", 0)):
+            shapes = ("--op", op, "--shapes", "7 x 100 f32|3 x 50 i32")
+            _, rows = self.table(*shapes)
+            names = ["inclusive", "exclusive", "reverse", "masked"]
+            ints = [f"{op} {name}" for name in names[:variants or 4]]
+            self.assertEqual([row["variant"] for row in rows], ints[:variants] + ints)
+            self.assertEqual({row["wrong"] for row in rows}, {"0"})
 
     def test_regime(self):
         for regime in "row", "short", "long", "column":

@@ -23,9 +23,19 @@ int main(void) {
       ROWSCAN_PROBLEM(.op = ROWSCAN_SUM, .rank = 2, .dim = -1, .shape = (int64_t[]){2, 3},
                       .input = {.data = x, .type = ROWSCAN_F32}, .output = {.data = x, .type = ROWSCAN_F32}),
       NULL);
+  const float half = 0.5f; /* one coefficient for all elements */
+  float y[2][3] = {{0}};
+  if (status == ROWSCAN_OK)
+    status = rowscan_scan(
+        context,
+        ROWSCAN_PROBLEM(.op = ROWSCAN_LINEAR_RECURRENCE, .rank = 2, .dim = -1, .shape = (int64_t[]){2, 3},
+                        .input = {.data = x, .type = ROWSCAN_F32}, .output = {.data = y, .type = ROWSCAN_F32},
+                        .coefficient = {.data = &half, .type = ROWSCAN_F32, .strides = (int64_t[]){0, 0}}),
+        NULL);
   if (status != ROWSCAN_OK)
     fprintf(stderr, "rowscan_scan: %s: %s\n", rowscan_status_name(status), rowscan_last_error());
   rowscan_close(context);
   printf("rowscan %s: %g %g %g, %g %g %g\n", rowscan_version(), x[0][0], x[0][1], x[0][2], x[1][0], x[1][1], x[1][2]);
-  return !(status == ROWSCAN_OK && x[0][1] == 3 && x[0][2] == 6 && x[1][1] == 9 && x[1][2] == 15);
+  return !(status == ROWSCAN_OK && x[0][1] == 3 && x[0][2] == 6 && x[1][1] == 9 && x[1][2] == 15 && y[0][2] == 7.75f &&
+           y[1][0] == 4);
 }

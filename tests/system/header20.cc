@@ -22,10 +22,21 @@ int main() {
                                        nullptr);
   if (status != ROWSCAN_OK)
     std::fprintf(stderr, "rowscan_scan: %s: %s\n", rowscan_status_name(status), rowscan_last_error());
+  const float half = 0.5f; /* one coefficient for all elements */
+  const int64_t stay[] = {0, 0};
+  float z[6] = {};
+  if (!status)
+    status = rowscan_scan(context,
+                          ROWSCAN_PROBLEM(.op = ROWSCAN_LINEAR_RECURRENCE, .rank = 2, .dim = 1, .shape = shape,
+                                          .input = {.data = x, .type = ROWSCAN_F32},
+                                          .output = {.data = z, .type = ROWSCAN_F32},
+                                          .coefficient = {.data = &half, .type = ROWSCAN_F32, .strides = stay}),
+                          nullptr);
   rowscan_cache_info info = ROWSCAN_INFO(info);
   if (rowscan_cache_info_get(context, &info) != ROWSCAN_OK)
     status = ROWSCAN_CACHE_FAILED;
   rowscan_close(context);
   std::printf("rowscan %d, header %d: %g %g %g\n", rowscan_version_number(), ROWSCAN_VERSION, y[2], y[3], y[5]);
-  return !(status == ROWSCAN_OK && y[2] == 6 && y[3] == 4 && y[5] == 15 && rowscan_version_number() == ROWSCAN_VERSION);
+  return !(status == ROWSCAN_OK && y[2] == 6 && y[3] == 4 && y[5] == 15 && z[1] == 2.5f && z[5] == 9.5f &&
+           rowscan_version_number() == ROWSCAN_VERSION);
 }

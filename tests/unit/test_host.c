@@ -206,7 +206,11 @@ static problem any_problem(uint64_t *r, rowscan_spec spec, const int64_t *shape,
   }
   if (spec.mask_mode) {
     lay_out(r, &p.mask, spec.mask_type, shape, dims, true, plain);
-    fill_mask(r, &p.spec, p.mask.memory, (int64_t)(p.mask.bytes / rowscan_type_bytes(spec.mask_type)));
+    int64_t count = (int64_t)(p.mask.bytes / rowscan_type_bytes(spec.mask_type));
+    if (spec.mask_mode == ROWSCAN_MASK_COEFFICIENT)
+      fill(r, &(rowscan_spec){.op = ROWSCAN_PROD}, spec.mask_type, f, p.mask.memory, count);
+    else
+      fill_mask(r, &p.spec, p.mask.memory, count);
   }
   if (below(r, 3) == 0) {
     lay_out(r, &p.init, spec.acc_type, shape, dims - 1, true, plain && below(r, 2));

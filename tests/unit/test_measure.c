@@ -320,7 +320,7 @@ END_TEST
 /* The rows that rowscan_scan makes of the tensors that the cell's are. */
 static void check_view(const char *shape, const int64_t sizes[2], const int64_t strides[2]) {
   const bench_cell *cell = find("full", shape, "f32");
-  rowscan_spec spec = cell_spec(cell, CELL_INCLUSIVE), chosen;
+  rowscan_spec spec = cell_spec(cell, ROWSCAN_SUM, CELL_INCLUSIVE), chosen;
   cell_rows rows;
   rs_rows wanted;
   cell_rows_of(&rows, cell);

@@ -71,6 +71,20 @@ START_TEST(other_defaults) {
 }
 END_TEST
 
+START_TEST(defaults_of_a_recurrence) {
+  rowscan_spec spec = complete((rowscan_spec){.op = ROWSCAN_LINEAR_RECURRENCE, .in_type = ROWSCAN_BF16, .length = 9});
+  ck_assert_int_eq(spec.out_type, ROWSCAN_BF16);
+  ck_assert_int_eq(spec.acc_type, ROWSCAN_F64);
+  ck_assert_int_eq(spec.mask_mode, ROWSCAN_MASK_COEFFICIENT);
+  ck_assert_int_eq(spec.mask_type, ROWSCAN_BF16);
+  spec = complete((rowscan_spec){.op = ROWSCAN_LINEAR_RECURRENCE, .acc_type = ROWSCAN_F32, .mask_type = ROWSCAN_BOOL});
+  ck_assert_int_eq(spec.acc_type, ROWSCAN_F32);
+  ck_assert_int_eq(spec.mask_type, ROWSCAN_BOOL);
+  spec = complete((rowscan_spec){.op = ROWSCAN_LINEAR_RECURRENCE, .in_type = ROWSCAN_U32});
+  ck_assert_int_eq(spec.acc_type, ROWSCAN_U64);
+}
+END_TEST
+
 START_TEST(refusals) {
   refuse((rowscan_spec){.size = 4}, ROWSCAN_BAD_ARGUMENT, "'size'", "4");
   refuse((rowscan_spec){.op = 77}, ROWSCAN_BAD_ARGUMENT, "'op'", "77 is not one of sum, prod");
@@ -89,7 +103,15 @@ START_TEST(refusals) {
          "'out'", "or of i32 can't be written as i8");
   refuse((rowscan_spec){.op = ROWSCAN_OR, .in_type = ROWSCAN_U8, .mask_mode = ROWSCAN_MASK_MULTIPLY},
          ROWSCAN_BAD_ARGUMENT, "'mask_mode'", "multiply has no meaning for or");
-  refuse((rowscan_spec){.mask_mode = 3}, ROWSCAN_BAD_ARGUMENT, "'mask'", "3 is not one of none, select, multiply");
+  refuse((rowscan_spec){.mask_mode = 4}, ROWSCAN_BAD_ARGUMENT, "'mask'", "4 is not one of none, select, multiply");
+  refuse((rowscan_spec){.mask_mode = ROWSCAN_MASK_COEFFICIENT}, ROWSCAN_BAD_ARGUMENT, "'mask_mode'",
+         "sum has no coefficient; linear_recurrence has");
+  refuse((rowscan_spec){.op = ROWSCAN_LINEAR_RECURRENCE, .mask_mode = ROWSCAN_MASK_SELECT}, ROWSCAN_UNSUPPORTED,
+         "'mask_mode'", "select, but linear_recurrence has coefficients and no mask");
+  refuse((rowscan_spec){.op = ROWSCAN_LINEAR_RECURRENCE, .mask_type = ROWSCAN_F64}, ROWSCAN_UNSUPPORTED, "'mask_type'",
+         "f64 is none of bool, u8 and the input's type, f32");
+  refuse((rowscan_spec){.op = ROWSCAN_LINEAR_RECURRENCE, .in_type = ROWSCAN_I32, .out_type = ROWSCAN_BOOL},
+         ROWSCAN_UNSUPPORTED, "'out'", "bool can't hold a scan");
   refuse((rowscan_spec){.mask_mode = ROWSCAN_MASK_SELECT, .mask_type = ROWSCAN_I16}, ROWSCAN_UNSUPPORTED, "'mask_type'",
          "i16");
   refuse((rowscan_spec){.mask_type = ROWSCAN_U8}, ROWSCAN_BAD_ARGUMENT, "'mask_type'", "u8, but there is no mask");
@@ -471,6 +493,7 @@ int main(void) {
   tcase_add_test(all, default_types);
   tcase_add_test(all, accumulators);
   tcase_add_test(all, other_defaults);
+  tcase_add_test(all, defaults_of_a_recurrence);
   tcase_add_test(all, refusals);
   tcase_add_test(all, smaller_structs_stay_small);
   tcase_add_test(all, key_text);

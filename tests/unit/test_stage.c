@@ -279,7 +279,9 @@ static rowscan_spec any_spec(uint64_t *random) {
   spec.mask_mode = (rowscan_mask_mode)stage_below(random, 3);
   if (spec.mask_mode)
     spec.mask_type = (const rowscan_type[]){ROWSCAN_BOOL, ROWSCAN_U8, spec.in_type}[stage_below(random, 3)];
-  op_take(&spec, (uint64_t)stage_below(random, 1 << 20));
+  do
+    op_take(&spec, (uint64_t)stage_below(random, 1 << 20));
+  while (rs_op_of(spec.op)->numbers > 1); /* whose rows can't be cut */
   return spec;
 }
 
@@ -335,6 +337,31 @@ START_TEST(every_number_of_blocks) {
       check(&c, &gpu, "gpu");
       stage_case_free(&c);
     }
+}
+END_TEST
+
+/* Rows go whole, or not at all: what a block of one comes to is two numbers. */
+START_TEST(recurrences) {
+  static const stage_form rows = {2, 1, {300, 700}, true}, columns = {3, 1, {5, 60, 40}, false};
+  uint64_t random = seed + 5000;
+  for (int i = 0; i < 8; i++) {
+    stage_case c;
+    rowscan_spec spec = {.op = ROWSCAN_LINEAR_RECURRENCE,
+                         .in_type = i % 2 ? ROWSCAN_F32 : ROWSCAN_I32,
+                         .mask_mode = ROWSCAN_MASK_COEFFICIENT,
+                         .mask_type = i % 2 ? ROWSCAN_F32 : ROWSCAN_I32,
+                         .flags = (unsigned)i / 2};
+    stage_case_make(&c, &random, &spec, i % 3 ? &rows : &columns);
+    gpu.staging_bytes = 0;
+    check(&c, &gpu, "gpu");
+    stage_result is = {0};
+    gpu.staging_bytes = 1;
+    ck_assert_int_eq(stage_case_run(&c, &gpu, &is), ROWSCAN_UNSUPPORTED);
+    ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "are too long for linear_recurrence on a GPU"));
+    stage_result_free(&is);
+    stage_case_free(&c);
+    gpu.staging_bytes = 0;
+  }
 }
 END_TEST
 
@@ -648,6 +675,7 @@ int main(void) {
   lot_add_loop_test(cases, anything_in_small_pieces, 0, is_quick() ? 10 : 60);
   lot_add_loop_test(cases, every_number_of_blocks, 0, 3);
   lot_add_loop_test(cases, large_pieces, 0, 4);
+  tcase_add_test(cases, recurrences);
   tcase_add_test(cases, memory_is_bounded);
   tcase_add_test(cases, memory_that_is_not_there);
   lot_add_loop_test(cases, every_call_fails, 0, 4);
