@@ -21,11 +21,13 @@ KEPT = {"rowscan_problem": "output", "rowscan_args": "rows", "rowscan_spec": "ro
 
 
 def fields(body):
-    """The declarations of a struct's body, without comments."""
-    return [" ".join(field.split()) for field in re.sub(r"/\*.*?\*/", "", body, flags=re.S).split(";") if field.strip()]
+    """The declarations of a struct's body, without comments; a union is one."""
+    body = " ".join(re.sub(r"/\*.*?\*/", "", body, flags=re.S).split())
+    return [field.strip() for field in re.findall(r"((?:[^;{]|\{[^}]*\})+);", body)]
 
 
 def name_of(field):
+    field = re.sub(r"; }$", "", field)  # of a union the last one
     return re.search(r"(\w+)(?:\[\w+\])?$|\(\*(\w+)\)", field).group(0).strip("(*)").split("[")[0]
 
 
