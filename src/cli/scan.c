@@ -198,7 +198,7 @@ static int read_options(scan_job *job, int argc, char **argv) {
        "one output element more: 0 (a product: 1) before the others"},
       {"mask", 0, &kind_file, &job->mask_name, "an .npy file of the same shape; bool, u8 or the input's type"},
       {"mask-mode", 0, &kind_mask_mode, &job->mask_mode, "leave masked elements out (select), or multiply by the mask"},
-      {"coefficient", 0, &kind_text, &job->coefficient,
+      {"coefficient", 0, &kind_file, &job->coefficient,
        "of --op linear_recurrence: a number, or an .npy file as for --mask"},
       {"type", 0, &kind_type, &job->type, "type of IN: needed where 2 raw bytes are bf16, else checked"},
       {"dtype", 0, &kind_type, &job->out_type, "type of OUT (IN's type; integers: i64 or u64)"},
@@ -306,16 +306,9 @@ static bool read_element(uint64_t *element, rowscan_type type, const char *text)
   double real = strtod(text, &end);
   if (end == text || *end)
     return false;
-  float narrow = (float)real;
-  *element = 0;
-  if (type == ROWSCAN_F64)
-    memcpy(element, &real, sizeof real);
-  else if (type == ROWSCAN_F32)
-    memcpy(element, &narrow, sizeof narrow);
-  else if (type == ROWSCAN_F16 || type == ROWSCAN_BF16)
-    *element = type == ROWSCAN_F16 ? rs_to_f16(rs_round_odd(real)) : rs_to_bf16(rs_round_odd(real));
-  else
+  if (rs_type_kind(type) != RS_FLOAT)
     return read_whole(element, type, text);
+  rs_put_float(element, type, real);
   return true;
 }
 

@@ -251,8 +251,8 @@ static rs_shape at_once_shape(const rowscan_spec *spec, int arch) {
   enum { THREADS = 512, STEPS = 8, TILES = 128, TILE_BYTES = 32 << 10, OF_BYTES = 8 << 10, OTHER_BYTES = 2048 };
   const int64_t least = 2 * RS_AT_ONCE_STEPS, most = (int64_t)TILES * RS_AT_ONCE_SEGMENTS * STEPS;
   rs_shape s = shape_of(spec, RS_TEMPLATE_COLUMNS_AT_ONCE);
-  bool several = spec->row_rank > 2; /* dimensions of an outer, of which most spill */
-  s.threads = rs_spec_register_bytes(spec) > 8 ? THREADS / 2 : THREADS; /* totals of two numbers */
+  bool several = spec->row_rank > 2;             /* dimensions of an outer, of which most spill */
+  s.threads = s.acc > 8 ? THREADS / 2 : THREADS; /* totals of two numbers */
   s.steps = STEPS;
   s.rows = TILES;
   s.tile_bytes = s.in == 1 ? OF_BYTES : TILE_BYTES;

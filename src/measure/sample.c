@@ -10,17 +10,6 @@
 #include "spec/half.h"
 #include "spec/types.h"
 
-static void put_float(void *to, rowscan_type type, double x) {
-  float narrow = (float)x;
-  uint16_t half = type == ROWSCAN_F16 ? rs_to_f16(narrow) : rs_to_bf16(narrow);
-  if (type == ROWSCAN_F64)
-    memcpy(to, &x, sizeof x);
-  else if (type == ROWSCAN_F32)
-    memcpy(to, &narrow, sizeof narrow);
-  else
-    memcpy(to, &half, sizeof half);
-}
-
 /* Integers are little-endian, as the GPU's are. */
 static void put_integer(void *to, rowscan_type type, uint64_t x) {
   memcpy(to, &x, rowscan_type_bytes(type));
@@ -34,7 +23,7 @@ void rs_sample_elements(void *data, rowscan_type type, rowscan_op op, int64_t co
     uint64_t bits = rs_random(&seed);
     double unit = (double)(bits >> 11) * 0x1p-53;
     if (kind == RS_FLOAT)
-      put_float(to, type, op == ROWSCAN_PROD ? 0.75 + 0.52 * unit : unit - 0.25); /* mean of the logarithm: 0 */
+      rs_put_float(to, type, op == ROWSCAN_PROD ? 0.75 + 0.52 * unit : unit - 0.25); /* mean of the logarithm: 0 */
     else
       put_integer(to, type, op == ROWSCAN_PROD ? bits | 1 : kind == RS_BOOL ? bits & 1 : bits);
   }
@@ -47,7 +36,7 @@ void rs_sample_coefficients(void *data, rowscan_type type, int64_t count, uint64
     char *to = (char *)data + (size_t)i * bytes;
     uint64_t bits = rs_random(&seed);
     if (rs_type_kind(type) == RS_FLOAT)
-      put_float(to, type, 0.5 + (double)(bits >> 12) * 0x1p-53);
+      rs_put_float(to, type, 0.5 + (double)(bits >> 12) * 0x1p-53);
     else
       put_integer(to, type, bits);
   }
@@ -59,7 +48,7 @@ void rs_sample_mask(void *data, rowscan_type type, int64_t count, uint64_t seed)
     char *to = (char *)data + (size_t)i * bytes;
     uint64_t bit = rs_random(&seed) & 1;
     if (rs_type_kind(type) == RS_FLOAT)
-      put_float(to, type, (double)bit);
+      rs_put_float(to, type, (double)bit);
     else
       put_integer(to, type, bit);
   }

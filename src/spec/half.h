@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "rowscan.h"
+
 static inline uint32_t rs_bits(float x) {
   uint32_t bits;
   memcpy(&bits, &x, sizeof bits);
@@ -57,6 +59,18 @@ static inline float rs_round_odd(double x) {
   double back = (double)nearest;
   uint32_t bits = rs_bits(nearest), away = (back < 0 ? -back : back) > (x < 0 ? -x : x), inexact = back != x;
   return rs_float((bits - away) | inexact);
+}
+
+/* A number as an element of a floating type, rounded once. */
+static inline void rs_put_float(void *to, rowscan_type type, double x) {
+  float single = (float)x;
+  uint16_t half = type == ROWSCAN_F16 ? rs_to_f16(rs_round_odd(x)) : rs_to_bf16(rs_round_odd(x));
+  if (type == ROWSCAN_F64)
+    memcpy(to, &x, sizeof x);
+  else if (type == ROWSCAN_F32)
+    memcpy(to, &single, sizeof single);
+  else
+    memcpy(to, &half, sizeof half);
 }
 
 #endif

@@ -314,6 +314,11 @@ static void block_totals(const rowscan_spec *spec, number *totals[], int64_t n) 
       totals[b][j] = combine(spec, totals[b - 1][2 * j], totals[b - 1][2 * j + 1]);
 }
 
+/* Whether totals are maps, of what comes before a block. */
+static bool is_map(const rowscan_spec *spec) {
+  return (int)spec->op == AFFINE || spec->op == ROWSCAN_LINEAR_RECURRENCE;
+}
+
 /* prefixes[k] is P(k), a left fold over the blocks that make up [0, k), largest first: the smallest one comes last. */
 static void fold(const rowscan_spec *spec, number *const totals[], int64_t n, const number *init, number *prefixes) {
   prefixes[0] = init ? *init : identity(spec);
@@ -323,9 +328,7 @@ static void fold(const rowscan_spec *spec, number *const totals[], int64_t n, co
     number last = totals[b][start >> b];
     if (start > 0 || init)
       prefixes[k] = combine(spec, prefixes[start], last);
-    else if ((int)spec->op == AFFINE ||
-             spec->op ==
-                 ROWSCAN_LINEAR_RECURRENCE) /* a map of nothing is no result: it is made of 0, as small as can be */
+    else if (is_map(spec)) /* of nothing it is no result: that is made of 0, as small as can be */
       prefixes[k] = combine(spec, begin((number){.real = -0.0}), last);
     else
       prefixes[k] = last;

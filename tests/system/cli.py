@@ -1065,8 +1065,7 @@ class CommandLine(Case):
         for option, value in [("dim", "x"), ("dim", "1.5"), ("dim", ""), ("dim", "99999999999"), ("dim", "0x1"),
                               ("dim", " 1"), ("op", "maximum"), ("dtype", "complex64"), ("acc", "q"), ("type", "<f4"),
                               ("engine", "gpu"), ("device", "-1"), ("mask-mode", "xor"), ("threads", "many"),
-                              ("mask", "-"),
-                              ("mask", "")]:
+                              ("mask", "-"), ("mask", ""), ("coefficient", "-"), ("coefficient", "")]:
             self.usage(*scan, f"--{option}={value}", words=[f"--{option}", f"'{value}'"])
             self.usage(*scan, f"--{option}", value, words=[f"--{option}", f"'{value}'"])
         for name, instead in [("float", "write f64 or f32"), ("int", "write i64 or i32"), ("uint", "write u64 or u32"),
