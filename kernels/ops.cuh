@@ -12,6 +12,10 @@
 //   commutative      whether combine(a, b) is combine(b, a)
 //   PLAIN            whether totals are numbers as they come and go, and identity() is one that every element type has
 #pragma once
+#include "device.cuh"
+#define RS_EXP_LOG RS_DEVICE
+#define RS_FUSED fused
+#include "exp_log.h"
 #include "types.cuh"
 
 // Operators whose totals are numbers.
@@ -175,5 +179,131 @@ template <class A, class K> struct LinearRecurrence {
   }
   RS_METHOD static Total identity() {
     return {1, 0};
+  }
+};
+
+// Logarithms of sums of exp(x). A block's total is its highest element and the sum of exp(x - highest), which is 1 or
+// more. What is added is cut off where it could only be infinite or NaN (less a subnormal number at most), and of a
+// NaN, which the highest one keeps, nothing is asked.
+RS_DEVICE f32 exp_negative(f32 d) {
+  return exp_f32(d < RS_MOST_f32 ? d : RS_MOST_f32);
+}
+RS_DEVICE f64 exp_negative(f64 d) {
+  return exp_f64(d < RS_MOST_f64 ? d : RS_MOST_f64);
+}
+RS_DEVICE f32 log_added(f32 sum, f32 to) {
+  return log_f32(sum, to);
+}
+RS_DEVICE f64 log_added(f64 sum, f64 to) {
+  return log_f64(sum, to);
+}
+template <class A, class K> struct LogSumExp {
+  struct alignas(2 * sizeof(A)) Total {
+    A highest, sum;
+  };
+  using Number = A;
+  static constexpr bool commutative = true, PLAIN = false;
+  RS_METHOD static Total load(A x) {
+    return {x, 1};
+  }
+  RS_METHOD static Total begin(A y) {
+    return {y, 1};
+  }
+  RS_METHOD static A store(Total t) {
+    return t.sum == 1 ? t.highest : log_added(t.sum, t.highest); // -0.0 is itself
+  }
+  RS_METHOD static Total combine(Total left, Total right) {
+    A d = left.highest - right.highest;
+    bool higher = d > 0, nan = left.highest != left.highest;
+    A e = exp_negative(higher ? d : -d);
+    return {higher || nan ? left.highest : right.highest,
+            fused(higher ? right.sum : left.sum, e, higher ? left.sum : right.sum)};
+  }
+  RS_METHOD static Total neutral() {
+    return {Keys<A, K>::value(Keys<A, K>::LOWEST), 1}; // -inf
+  }
+  RS_METHOD static Total identity() {
+    return neutral();
+  }
+};
+
+// Products that neither overflow nor vanish in between: of fractions, 1 or more and less than 2, and of exponents,
+// which wrap. Zeros, infinities and NaNs are fractions as they are.
+template <class A> struct Parts;
+template <> struct Parts<f32> {
+  using Word = u32;
+  using Exponent = i32;
+  static constexpr int DIGITS = 23, BIAS = 127;
+};
+template <> struct Parts<f64> {
+  using Word = u64;
+  using Exponent = i64;
+  static constexpr int DIGITS = 52, BIAS = 1023;
+};
+template <class A, class K> struct ExtendedProd {
+  using Of = Parts<A>;
+  using Word = typename Of::Word;
+  using Exponent = typename Of::Exponent;
+  struct alignas(2 * sizeof(A)) Total {
+    A fraction;
+    Exponent exponent;
+  };
+  union Bits {
+    A value;
+    Word word;
+  };
+  using Number = A;
+  static constexpr bool commutative = true, PLAIN = false;
+  static constexpr Word ONE = (Word)Of::BIAS << Of::DIGITS, FIELD = ((Word)2 * Of::BIAS + 1) << Of::DIGITS;
+  // 2^e, of what has no subnormal number.
+  RS_METHOD static A power(int e) {
+    Bits bits;
+    bits.word = (Word)(e + Of::BIAS) << Of::DIGITS;
+    return bits.value;
+  }
+  RS_METHOD static Total load(A x) {
+    Bits bits;
+    bits.value = x;
+    bool small = (bits.word & FIELD) == 0; // subnormal, or zero
+    if (small)
+      bits.value = x * power(Of::DIGITS + 1);
+    Word field = bits.word & FIELD;
+    if (field == 0 || field == FIELD)
+      return {x, 0};
+    bits.word = (bits.word & ~FIELD) | ONE;
+    return {bits.value, (Exponent)(field >> Of::DIGITS) - Of::BIAS - (small ? Of::DIGITS + 1 : 0)};
+  }
+  RS_METHOD static Total begin(A y) {
+    return load(y);
+  }
+  // By two factors, of which the first is exact. Beyond twice the range of exponents all is 0 or infinite.
+  RS_METHOD static A store(Total t) {
+    constexpr int LEAST = 2 - 2 * Of::BIAS, MOST = 2 * Of::BIAS;
+    int e = t.exponent < LEAST ? LEAST : t.exponent > MOST ? MOST : (int)t.exponent;
+    return t.fraction * power(e >> 1) * power(e - (e >> 1));
+  }
+  RS_METHOD static Total combine(Total left, Total right) {
+    A fraction = left.fraction * right.fraction;
+    bool carries = fraction >= 2 || fraction <= -2;
+    return {carries ? fraction * (A)0.5 : fraction,
+            (Exponent)((Word)left.exponent + (Word)right.exponent + (Word)carries)};
+  }
+  RS_METHOD static Total neutral() {
+    return {1, 0};
+  }
+  RS_METHOD static Total identity() {
+    return neutral();
+  }
+};
+
+// An operator for which a NaN is as an element that a mask takes away.
+template <class O> struct Omitting : O {
+  using Number = typename O::Number;
+  static constexpr bool PLAIN = false;
+  RS_METHOD static typename O::Total load(Number x) {
+    return x == x ? O::load(x) : O::identity();
+  }
+  RS_METHOD static typename O::Total load(Number x, Number coefficient) {
+    return x == x ? O::load(x, coefficient) : O::identity();
   }
 };

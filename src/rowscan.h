@@ -139,7 +139,10 @@ typedef enum rowscan_op {
   ROWSCAN_AND, /* and the next two: bit by bit, of integers and bool */
   ROWSCAN_OR,
   ROWSCAN_XOR,
-  ROWSCAN_LINEAR_RECURRENCE /* y = coefficient * y + x, from an initial value or 0: see ROWSCAN_MASK_COEFFICIENT */
+  ROWSCAN_LINEAR_RECURRENCE, /* y = coefficient * y + x, from an initial value or 0: see ROWSCAN_MASK_COEFFICIENT */
+  ROWSCAN_LOGSUMEXP,    /* y = log(exp(y) + exp(x)), from -inf: of floats, and never over- or underflowing in between */
+  ROWSCAN_EXTENDED_PROD /* y = y * x of floats, with an exponent of 32 bits (of f64: 64) in between: what overflows or
+                           vanishes for a while comes back; after a zero all is 0, until an infinity or a NaN */
 } rowscan_op;
 
 typedef enum rowscan_type {
@@ -185,6 +188,8 @@ typedef enum rowscan_regime {
 #define ROWSCAN_EXCLUSIVE 1u /* element i of the output leaves out element i of the input */
 #define ROWSCAN_REVERSE 2u   /* the scan runs from the last element to the first */
 /* 4u is reserved for the library's own tests. The next flag is allowed in a problem only, not in a spec. */
+#define ROWSCAN_OMIT_NAN                                                                                               \
+  16u /* a NaN counts as the identity, of any operator; integers have none, so it means nothing */
 #define ROWSCAN_INCLUDE_INITIAL 8u /* the output has length + 1 elements, P(0) to P(length) */
 
 /* ---- library ----------------------------------------------------------------------------------------------------- */

@@ -51,7 +51,7 @@ _Array = TypeVar("_Array", bound=_WithDLPack | _OnCuda)
 _Floating = TypeVar("_Floating", bound=np.floating[Any])
 _Values: TypeAlias = _WithDLPack | _OnCuda | float | Sequence[float]  # a bool is an int, and that a float
 _Dim: TypeAlias = SupportsIndex | None
-_Op: TypeAlias = Literal["sum", "prod", "max", "min", "and", "or", "xor"]
+_Op: TypeAlias = Literal["sum", "prod", "max", "min", "and", "or", "xor", "logsumexp", "extended_prod"]
 _Mode: TypeAlias = Literal["select", "multiply"]
 _DType: TypeAlias = Any  # of x's library
 

@@ -174,7 +174,7 @@ typedef struct scan_job {
   rowscan_type type, out_type, acc;
   rowscan_mask_mode mask_mode;
   int dim;
-  bool reverse, exclusive, include_initial, quiet, verbose, json;
+  bool reverse, exclusive, include_initial, omit_nan, quiet, verbose, json;
   cli_session session;
   /* as found */
   cli_array in, mask; /* or its coefficients; */
@@ -196,6 +196,7 @@ static int read_options(scan_job *job, int argc, char **argv) {
       {"exclusive", 0, &kind_switch, &job->exclusive, "each output element leaves out its own input element"},
       {"include-initial", 0, &kind_switch, &job->include_initial,
        "one output element more: 0 (a product: 1) before the others"},
+      {"omit-nan", 0, &kind_switch, &job->omit_nan, "a NaN counts as no element does"},
       {"mask", 0, &kind_file, &job->mask_name, "an .npy file of the same shape; bool, u8 or the input's type"},
       {"mask-mode", 0, &kind_mask_mode, &job->mask_mode, "leave masked elements out (select), or multiply by the mask"},
       {"coefficient", 0, &kind_file, &job->coefficient,
@@ -334,7 +335,8 @@ static int open_beside(scan_job *job) {
 /* ---- the output -------------------------------------------------------------------------------------------------- */
 
 static unsigned flags_of(const scan_job *job) {
-  return (job->reverse ? ROWSCAN_REVERSE : 0) | (job->exclusive ? ROWSCAN_EXCLUSIVE : 0);
+  return (job->reverse ? ROWSCAN_REVERSE : 0) | (job->exclusive ? ROWSCAN_EXCLUSIVE : 0) |
+         (job->omit_nan ? ROWSCAN_OMIT_NAN : 0);
 }
 
 /* The library fills in the types that were not asked for. */
@@ -474,6 +476,8 @@ static void print_json(const scan_job *job) {
   json_bool(&json, "reverse", job->reverse);
   json_bool(&json, "exclusive", job->exclusive);
   json_bool(&json, "include_initial", job->include_initial);
+  if (job->omit_nan)
+    json_bool(&json, "omit_nan", true);
   json_text(&json, "type", rowscan_type_name(job->in.header.type));
   json_text(&json, "out_type", rowscan_type_name(job->out_type));
   json_text(&json, "acc", rowscan_type_name(job->acc));

@@ -37,8 +37,9 @@ static void emit_problem(const rowscan_spec *spec, const rs_shape *shape, rs_tex
   if (op->source)
     rs_text_add(source, "%s", op->source);
   rs_text_add(source, "struct P {\n");
-  rs_text_add(source, "  using Op = %s<%s, %s>;\n", op->kernel, register_type(spec->acc_type),
-              element_type(spec->acc_type));
+  bool omits = spec->flags & ROWSCAN_OMIT_NAN;
+  rs_text_add(source, "  using Op = %s%s<%s, %s>%s;\n", omits ? "Omitting<" : "", op->kernel,
+              register_type(spec->acc_type), element_type(spec->acc_type), omits ? ">" : "");
   rs_text_add(source, "  using Acc = Op::Total;\n");
   rs_text_add(source, "  using In = %s;\n", element_type(spec->in_type));
   rs_text_add(source, "  using Out = %s;\n", element_type(spec->out_type));

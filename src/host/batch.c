@@ -76,6 +76,10 @@ static const void *read_numbers(const rs_run *s, const panels *k, const batch *b
 /* And as totals. */
 static const void *read_batch(const rs_run *s, const panels *k, const batch *b, rs_grid all) {
   const void *x = read_numbers(s, k, b, all);
+  if (s->omits) {
+    s->isa->omit[s->wide](k->x, x, &s->identity, all);
+    x = k->x;
+  }
   if (!s->key)
     return x;
   s->key(k->x, x, all);

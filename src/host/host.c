@@ -178,7 +178,8 @@ static void describe_op(rs_run *s, const rs_isa *isa, const rowscan_spec *spec) 
   s->acc_bytes = facts[spec->acc_type].bytes;
   s->key = s->value = NULL;
   s->totals = NULL;
-  const rs_totals *totals = op->kind == RS_RECURRENCE ? rs_recurrence_totals : op->totals;
+  s->omits = spec->flags & ROWSCAN_OMIT_NAN && !rs_totals_of(spec->op);
+  const rs_totals *totals = rs_totals_of(spec->op);
   if (totals) {
     s->loops = NULL;
     s->totals = &totals[s->wide];

@@ -59,6 +59,7 @@ typedef void rs_gather(void *to, const void *from, int64_t n, int64_t step);    
 typedef void rs_gather_at(void *to, const void *from, rs_grid g, const int64_t *at); /* to[i] = from[at[i]] */
 typedef void rs_transpose(void *to, const void *from, rs_grid g); /* element i of line l to element l of line i */
 typedef void rs_multiply(void *to, const void *from, const void *mask, rs_grid g);
+typedef void rs_omit(void *to, const void *from, const void *other, rs_grid g); /* NaN to other; to may be from */
 typedef void rs_combine(void *to, const void *a, const void *b);
 
 /* An operator without loops of its own, on numbers of one wide type. */
@@ -126,14 +127,15 @@ typedef struct rs_isa {
   rs_stream *stream;
   void (*fence)(void); /* after streams, before another thread may look */
   rs_multiply *multiply[RS_WIDE_COUNT];
+  rs_omit *omit[RS_WIDE_COUNT];                /* of floats */
   rs_convert *key[RS_OP_COUNT][RS_WIDE_COUNT]; /* floats to the keys of an operator of an order (ops.h), */
   rs_convert *value[RS_WIDE_COUNT];            /* and back */
   rs_convert *flip[RS_WIDE_COUNT]; /* integers with a sign to keys, and back; `to` may be `from` in all these */
   rs_loops loops[RS_OP_COUNT][RS_WIDE_COUNT]; /* by the type of totals */
 } rs_isa;
 
-/* Of linear_recurrence. */
-extern const rs_totals rs_recurrence_totals[RS_WIDE_COUNT];
+/* By wide type; NULL for operators with loops. */
+const rs_totals *rs_totals_of(rowscan_op op);
 
 extern const rs_isa rs_isa_base;
 #if defined(__x86_64__)

@@ -484,6 +484,20 @@ SELECT(16, u64)
 SELECT(32, u64)
 SELECT(64, u64)
 
+/* `to` may be `from`. */
+#define OMIT(wide)                                                                                                     \
+  static void omit_##wide(void *to, const void *from, const void *other, rs_grid g) {                                  \
+    const c_##wide none = *(const c_##wide *)other;                                                                    \
+    for (int64_t l = 0; l < g.lines; l++) {                                                                            \
+      c_##wide *t = (c_##wide *)to + l * g.to;                                                                         \
+      const c_##wide *f = (const c_##wide *)from + l * g.from;                                                         \
+      for (int64_t i = 0; i < g.n; i++)                                                                                \
+        t[i] = f[i] == f[i] ? f[i] : none;                                                                             \
+    }                                                                                                                  \
+  }
+OMIT(f32)
+OMIT(f64)
+
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
 #define WIDE(wide, what) [RS_WIDE_##wide] = what##_##wide
@@ -537,6 +551,7 @@ const rs_isa RS_ISA = {
     .stream = stream,
     .fence = fence,
     .multiply = WIDES(multiply),
+    .omit = {WIDE(f32, omit), WIDE(f64, omit)},
 #define X(enumerator, name, kernel)                                                                                    \
   [enumerator] = {LOOPS(name, f32), LOOPS(name, f64), LOOPS(name, u32), LOOPS(name, u64)},
     .loops = {RS_ARITHMETIC_OPS(X)

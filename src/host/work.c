@@ -128,6 +128,10 @@ static inline lines read_block(const rs_run *s, rs_seat *k, const block *b) {
     }
     x = own;
   }
+  if (s->omits) {
+    s->isa->omit[s->wide](k->x, x.data, &s->identity, (rs_grid){v.lines, v.n, s->width, x.line, 0});
+    x = own;
+  }
   if (s->key) {
     s->key(k->x, x.data, (rs_grid){v.lines, v.n, s->width, x.line, 0});
     x = own;
@@ -233,6 +237,16 @@ static bool is_masked(const rs_run *s, const void *mask, int64_t i) {
   return !(bits & s->mask_bits);
 }
 
+static bool is_nan(const rs_run *s, const void *number) {
+  float single;
+  double real;
+  memcpy(&single, number, sizeof single);
+  if (s->wide == RS_WIDE_f32)
+    return single != single;
+  memcpy(&real, number, sizeof real);
+  return real != real;
+}
+
 static void scan_one_by_one(const rs_run *s, rs_seat *k, const block *b, rs_counter *counter, bool show) {
   bool selects = s->spec->mask_mode == ROWSCAN_MASK_SELECT;
   char t[RS_MOST_TOTAL] __attribute__((aligned(16)));
@@ -251,7 +265,7 @@ static void scan_one_by_one(const rs_run *s, rs_seat *k, const block *b, rs_coun
       s->totals->store(k->e + i * s->size, prefixes + rs_level(counter->count) * s->state);
     if (i == b->steps)
       break;
-    if (selects && is_masked(s, mask, i))
+    if ((selects && is_masked(s, mask, i)) || (s->spec->flags & ROWSCAN_OMIT_NAN && is_nan(s, x + i * s->size)))
       s->totals->identity(t);
     else
       s->totals->load(t, x + i * s->size, coefficient ? coefficient + i * s->size : NULL);

@@ -78,6 +78,7 @@ typedef struct rs_run {
   int64_t acc_bytes;         /* of a number in init and totals */
   const rs_loops *loops;     /* scan totals, which are numbers or, */
   rs_convert *key, *value;   /* unless NULL, keys of the same size; */
+  bool omits;                /* a NaN becomes the identity, as a number */
   const rs_totals *totals;   /* or else make and combine them one by one */
   int64_t state;             /* bytes of a total */
   char neutral[RS_MOST_TOTAL] __attribute__((aligned(16)));

@@ -66,6 +66,8 @@ static rowscan_status complete_types(rowscan_spec *spec) {
   if (!spec->out_type)
     spec->out_type = default_out(op, spec->in_type);
   const char *in = rowscan_type_name(spec->in_type), *out = rowscan_type_name(spec->out_type);
+  if ((op->kind == RS_LOGARITHM || op->kind == RS_EXTENDED) && rs_type_kind(spec->in_type) != RS_FLOAT)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'in': %s wants a floating type, not %s", op->name, in);
   if (op->kind == RS_BITS && rs_type_kind(spec->in_type) == RS_FLOAT)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'in': %s combines the bits of integers and bool, not of %s",
                    op->name, in);
@@ -101,11 +103,16 @@ static rowscan_status complete_coefficient(rowscan_spec *spec) {
   return ROWSCAN_OK;
 }
 
+/* Whether elements may be multiplied by a mask. */
+static bool multiplies(const rs_op *op) {
+  return op->kind == RS_ARITHMETIC || op->kind == RS_EXTENDED;
+}
+
 static rowscan_status complete_mask(rowscan_spec *spec) {
   if (spec->mask_mode == ROWSCAN_MASK_COEFFICIENT && !rs_op_has_coefficient(spec->op))
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'mask_mode': %s has no coefficient; linear_recurrence has",
                    rowscan_op_name(spec->op));
-  if (spec->mask_mode == ROWSCAN_MASK_MULTIPLY && rs_op_of(spec->op)->kind != RS_ARITHMETIC)
+  if (spec->mask_mode == ROWSCAN_MASK_MULTIPLY && !multiplies(rs_op_of(spec->op)))
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'mask_mode': multiply has no meaning for %s; select has",
                    rowscan_op_name(spec->op));
   if (spec->mask_mode == ROWSCAN_MASK_NONE) {
@@ -132,6 +139,8 @@ rowscan_status rs_spec_read(rowscan_spec *spec, const rowscan_spec *from) {
     status = complete_coefficient(spec);
   if (!status)
     status = complete_mask(spec);
+  if (!status && rs_type_kind(spec->in_type) != RS_FLOAT)
+    spec->flags &= ~ROWSCAN_OMIT_NAN;
   if (!status && !spec->row_rank)
     spec->row_rank = spec->layout == ROWSCAN_LAYOUT_COLUMNS ? 2 : 1;
   return status;
@@ -229,6 +238,8 @@ void rs_spec_describe(const rowscan_spec *spec, rs_text *text) {
   else if (spec->mask_mode)
     rs_text_add(text, ", masked (%s) by %s", rs_mask_mode_values.words[spec->mask_mode],
                 rowscan_type_name(spec->mask_type));
+  if (spec->flags & ROWSCAN_OMIT_NAN)
+    rs_text_add(text, ", NaN omitted");
   rs_text_add(text, ", %s out", rowscan_type_name(spec->out_type));
   if (spec->acc_type != spec->out_type)
     rs_text_add(text, " from %s", rowscan_type_name(spec->acc_type));

@@ -17,17 +17,24 @@ static const struct {
 };
 
 static const rs_op ops[] = {
-#define X(enumerator, name, kernel) [enumerator] = {#name, #kernel, RS_ARITHMETIC, 1, NULL, NULL},
+#define ROW(enumerator, name, kernel, kind, numbers) [enumerator] = {#name, #kernel, kind, numbers, NULL, NULL},
+#define X(enumerator, name, kernel) ROW(enumerator, name, kernel, RS_ARITHMETIC, 1)
     RS_ARITHMETIC_OPS(X)
 #undef X
-#define X(enumerator, name, kernel) [enumerator] = {#name, #kernel, RS_ORDER, 1, NULL, NULL},
+#define X(enumerator, name, kernel) ROW(enumerator, name, kernel, RS_ORDER, 1)
         RS_ORDER_OPS(X)
 #undef X
-#define X(enumerator, name, kernel) [enumerator] = {#name, #kernel, RS_BITS, 1, NULL, NULL},
+#define X(enumerator, name, kernel) ROW(enumerator, name, kernel, RS_BITS, 1)
             RS_BIT_OPS(X)
 #undef X
-#define X(enumerator, name, kernel) [enumerator] = {#name, #kernel, RS_RECURRENCE, 2, NULL, NULL},
+#define X(enumerator, name, kernel) ROW(enumerator, name, kernel, RS_RECURRENCE, 2)
                 RS_RECURRENCE_OPS(X)
+#undef X
+#define X(enumerator, name, kernel) ROW(enumerator, name, kernel, RS_LOGARITHM, 2)
+                    RS_LOGARITHM_OPS(X)
+#undef X
+#define X(enumerator, name, kernel) ROW(enumerator, name, kernel, RS_EXTENDED, 2)
+                        RS_EXTENDED_OPS(X)
 #undef X
 };
 

@@ -31,8 +31,8 @@
  * X(enumerator, name, kernel): `kernel` is the operator's struct in kernels/ops.cuh; src/host/ops.h has its twin.
  * Arithmetic wraps, and results of integers are wider unless told otherwise. Operators of an order select one of their
  * elements, and those of bits combine the bits of integers and of bool: results have the elements' type or one with all
- * of its values, and masks can't multiply. Recurrences are arithmetic with a second array, of coefficients, and totals
- * of two numbers.
+ * of its values, and masks can't multiply. Recurrences are arithmetic with a second array, of coefficients. Logarithms
+ * and extended arithmetic are of floats; masks can't multiply the former. The last three have totals of two numbers.
  */
 #define RS_ARITHMETIC_OPS(X)                                                                                           \
   X(ROWSCAN_SUM, sum, Sum)                                                                                             \
@@ -45,8 +45,11 @@
   X(ROWSCAN_OR, or, Or)                                                                                                \
   X(ROWSCAN_XOR, xor, Xor)
 #define RS_RECURRENCE_OPS(X) X(ROWSCAN_LINEAR_RECURRENCE, linear_recurrence, LinearRecurrence)
+#define RS_LOGARITHM_OPS(X) X(ROWSCAN_LOGSUMEXP, logsumexp, LogSumExp)
+#define RS_EXTENDED_OPS(X) X(ROWSCAN_EXTENDED_PROD, extended_prod, ExtendedProd)
 #define RS_LOOP_OPS(X) RS_ARITHMETIC_OPS(X) RS_ORDER_OPS(X) RS_BIT_OPS(X) /* with loops of their own on the host */
-#define RS_OPS(X) RS_LOOP_OPS(X) RS_RECURRENCE_OPS(X)
+#define RS_PAIR_OPS(X) RS_RECURRENCE_OPS(X) RS_LOGARITHM_OPS(X) RS_EXTENDED_OPS(X)
+#define RS_OPS(X) RS_LOOP_OPS(X) RS_PAIR_OPS(X)
 
 /* X(enumerator, name). Mask modes but for "none", which is 0; layouts; regimes. */
 #define RS_MASK_MODES(X)                                                                                               \
@@ -76,7 +79,7 @@
 
 typedef enum rs_kind { RS_NO_KIND = 0, RS_FLOAT, RS_SIGNED, RS_UNSIGNED, RS_BOOL } rs_kind;
 
-typedef enum rs_op_kind { RS_ARITHMETIC = 0, RS_ORDER, RS_BITS, RS_RECURRENCE } rs_op_kind;
+typedef enum rs_op_kind { RS_ARITHMETIC = 0, RS_ORDER, RS_BITS, RS_RECURRENCE, RS_LOGARITHM, RS_EXTENDED } rs_op_kind;
 
 /* An operator; `source` and `totals` are of those that have neither a struct in kernels/ops.cuh nor loops of their own.
  */

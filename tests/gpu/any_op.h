@@ -16,21 +16,26 @@ static inline int op_count(void) {
 
 /*
  * Gives a spec the operator of a number, sums more often than others. Where that refuses the spec's types or its mask's
- * mode, these become some that go with it; of floating elements an operator of bits becomes a sum.
+ * mode, these become some that go with it; of floating elements an operator of bits becomes a sum, and of others one
+ * that wants floats.
  */
 static inline void op_take(rowscan_spec *spec, uint64_t number) {
   int count = op_count(), op = (int)(number % (uint64_t)(count + 1));
   spec->op = op < count ? (rowscan_op)op : ROWSCAN_SUM;
   rs_op_kind kind = rs_op_of(spec->op)->kind;
-  if (kind == RS_BITS && rs_type_kind(spec->in_type) == RS_FLOAT)
+  bool floats = rs_type_kind(spec->in_type) == RS_FLOAT;
+  if (floats ? kind == RS_BITS : kind == RS_LOGARITHM || kind == RS_EXTENDED)
     spec->op = ROWSCAN_SUM;
+  bool omits = floats && number / (uint64_t)(count + 1) % 3 == 1;
+  spec->flags = (spec->flags & ~ROWSCAN_OMIT_NAN) | (omits ? ROWSCAN_OMIT_NAN : 0);
   if (rs_op_has_coefficient(spec->op)) { /* of the mask's type, if there was a mask */
     spec->mask_mode = ROWSCAN_MASK_COEFFICIENT;
     spec->mask_type = spec->mask_type ? spec->mask_type : spec->in_type;
   } else if (spec->mask_mode == ROWSCAN_MASK_COEFFICIENT) { /* another operator had the spec before */
     spec->mask_mode = ROWSCAN_MASK_SELECT;
   }
-  if (kind == RS_RECURRENCE || rs_op_of(spec->op)->kind == RS_ARITHMETIC)
+  kind = rs_op_of(spec->op)->kind;
+  if (kind == RS_RECURRENCE || kind == RS_ARITHMETIC || kind == RS_EXTENDED)
     return;
   if (spec->mask_mode == ROWSCAN_MASK_MULTIPLY)
     spec->mask_mode = ROWSCAN_MASK_SELECT;

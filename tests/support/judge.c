@@ -17,7 +17,11 @@
 
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
-/* An element: `real` if its type is floating, else `whole`, modulo 2^64. Of an affine map the term, and its factor. */
+/*
+ * An element: `real` if its type is floating, else `whole`, modulo 2^64. Of an affine map the term, and its factor; of
+ * a logarithm the highest element, and the sum as a factor; of an extended product the fraction, and the exponent as
+ * one.
+ */
 typedef struct number {
   double real;
   uint64_t whole;
@@ -234,6 +238,109 @@ static number fused(rowscan_type acc, number factor, number y, number term) {
   return (number){.real = real, .whole = factor.whole * y.whole + term.whole};
 }
 
+/* ---- logarithms and extended products ---------------------------------------------------------------------------- */
+
+static double fused_in(rowscan_type acc, double a, double b, double c) {
+  return acc == ROWSCAN_F32 ? (double)fmaf((float)a, (float)b, (float)c) : fma(a, b, c);
+}
+
+/* Coefficients from the highest on. */
+static double polynomial(rowscan_type acc, const double *of, int count, double x) {
+  double y = of[0];
+  for (int i = 1; i < count; i++)
+    y = fused_in(acc, y, x, of[i]);
+  return y;
+}
+
+enum { EXP_SINGLE = 7, EXP_DOUBLE = 12, LOG_SINGLE = 8, LOG_DOUBLE = 21 };
+
+/* exp(-d), of which no more than `most` counts; a NaN is most. */
+static double exponential(rowscan_type acc, double d) {
+  static const double single[EXP_SINGLE] = {
+      0x1.6a2416p-10, 0x1.1239f2p-7, 0x1.5558f2p-5, 0x1.555492p-3, 0x1.fffffcp-2, 1, 1};
+  static const double real[EXP_DOUBLE] = {0x1.af38b4925be09p-26,
+                                          0x1.28918e390a71ep-22,
+                                          0x1.71de0da9d06acp-19,
+                                          0x1.a019b905bafb1p-16,
+                                          0x1.a01a01a7c54aep-13,
+                                          0x1.6c16c1788dc33p-10,
+                                          0x1.11111111109b2p-7,
+                                          0x1.5555555553d5ep-5,
+                                          0x1.5555555555556p-3,
+                                          0x1.0000000000001p-1,
+                                          1,
+                                          1};
+  bool is_single = acc == ROWSCAN_F32;
+  double most = is_single ? 87 : 708, low = is_single ? 0 : 0x1.abc9e3b39803fp-56;
+  if (!(d < most))
+    d = most;
+  double turns = nearbyint(fma(d, is_single ? -0x1.715476p+0 : -0x1.71547652b82fep+0, 0));
+  double rest = fused_in(acc, turns, is_single ? -0x1.62e430p-1 : -0x1.62e42fefa39efp-1, -d);
+  if (!is_single)
+    rest = fma(turns, -low, rest);
+  double y = is_single ? polynomial(acc, single, EXP_SINGLE, rest) : polynomial(acc, real, EXP_DOUBLE, rest);
+  return ldexp(y, (int)turns);
+}
+
+/* to + log(s), s >= 1 */
+static double logarithm(rowscan_type acc, double s, double to) {
+  static const double single[LOG_SINGLE] = {0x1.2ab0f8p-3, -0x1.401548p-3, 0x1.1bffc2p-3, -0x1.4f2942p-3,
+                                            0x1.9a04c4p-3, -0x1.001ce0p-2, 0x1.555472p-2, -0x1.ffffb0p-2};
+  static const double real[LOG_DOUBLE] = {
+      -0x1.4530c364ba9d7p-4, 0x1.53ee84f37149cp-4,  -0x1.4cc52776f1283p-5, 0x1.5f1b05a15a198p-5,  -0x1.d266833cd7aa3p-5,
+      0x1.eda4b7d8fa704p-5,  -0x1.ff00d91d7037dp-5, 0x1.108c2bddfe376p-4,  -0x1.2499533783f78p-4, 0x1.3b1b06564f0b4p-4,
+      -0x1.555517628b5bap-4, 0x1.745cd6bf5a870p-4,  -0x1.99999ae001f2fp-4, 0x1.c71c731b165e1p-4,  -0x1.fffffffc51563p-4,
+      0x1.24924922a75eap-3,  -0x1.5555555557c42p-3, 0x1.999999999c224p-3,  -0x1.ffffffffffff1p-3, 0x1.555555555554dp-2,
+      -0x1.0000000000000p-1};
+  bool is_single = acc == ROWSCAN_F32;
+  double least = is_single ? 0x1.555556p-1 : 0x1.5555555555555p-1, f = s;
+  int n = 0;
+  for (; f >= 2 * least; f /= 2)
+    n++;
+  f -= 1;
+  double q = is_single ? polynomial(acc, single, LOG_SINGLE, f) : polynomial(acc, real, LOG_DOUBLE, f);
+  double square = is_single ? (double)((float)f * (float)f) : f * f;
+  double small = fused_in(acc, n, is_single ? 0x1.7f7d1cp-20 : 0x1.ef35793c76730p-45, fused_in(acc, q, square, f));
+  double large = fused_in(acc, n, is_single ? 0x1.62e400p-1 : 0x1.62e42fefa3800p-1, to);
+  return is_single ? (double)((float)large + (float)small) : large + small;
+}
+
+static number add_exponentials(rowscan_type acc, number a, number b) {
+  if (isnan(a.real) || isnan(b.real))
+    return (number){.real = (double)NAN, .real_factor = 1};
+  number high = a.real > b.real ? a : b, low = a.real > b.real ? b : a;
+  double d = acc == ROWSCAN_F32 ? (double)((float)high.real - (float)low.real) : high.real - low.real;
+  high.real_factor = fused_in(acc, low.real_factor, exponential(acc, d), high.real_factor);
+  return high;
+}
+
+/* x = fraction * 2^exponent */
+static number split(double x) {
+  if (x == 0 || !isfinite(x))
+    return (number){.real = x};
+  int exponent;
+  double fraction = frexp(x, &exponent);
+  return (number){.real = 2 * fraction, .whole_factor = (uint64_t)(int64_t)(exponent - 1)};
+}
+
+static number extended_product(rowscan_type acc, number a, number b) {
+  number y = split(product(acc, a, b).real);
+  y.whole_factor += a.whole_factor + b.whole_factor;
+  if (acc == ROWSCAN_F32)
+    y.whole_factor = (uint64_t)(int64_t)(int32_t)(uint32_t)y.whole_factor;
+  return y;
+}
+
+/* What users see of a prefix. */
+static number shown(const rowscan_spec *spec, number n) {
+  int64_t exponent = (int64_t)n.whole_factor;
+  if (spec->op == ROWSCAN_LOGSUMEXP && n.real_factor != 1)
+    n.real = logarithm(spec->acc_type, n.real_factor, n.real);
+  if (spec->op == ROWSCAN_EXTENDED_PROD)
+    n.real = ldexp(n.real, exponent > 5000 ? 5000 : exponent < -5000 ? -5000 : (int)exponent);
+  return fit(spec->acc_type, n);
+}
+
 static number combine(const rowscan_spec *spec, number a, number b) {
   rowscan_type acc = spec->acc_type;
   switch ((int)spec->op) {
@@ -251,6 +358,10 @@ static number combine(const rowscan_spec *spec, number a, number b) {
     return affine(product(acc, factor_of(a), factor_of(b)), sum(acc, product(acc, factor_of(b), a), b));
   case ROWSCAN_LINEAR_RECURRENCE:
     return affine(product(acc, factor_of(a), factor_of(b)), fused(acc, factor_of(b), a, b));
+  case ROWSCAN_LOGSUMEXP:
+    return add_exponentials(acc, a, b);
+  case ROWSCAN_EXTENDED_PROD:
+    return extended_product(acc, a, b);
   default:
     return select_one(spec, a, b);
   }
@@ -258,13 +369,19 @@ static number combine(const rowscan_spec *spec, number a, number b) {
 
 /* The total of one element. */
 static number load(const rowscan_spec *spec, number x) {
+  if (spec->op == ROWSCAN_EXTENDED_PROD)
+    return split(x.real);
+  if (spec->op == ROWSCAN_LOGSUMEXP)
+    return (number){.real = x.real, .real_factor = 1};
   if ((int)spec->op != AFFINE)
     return x;
   return affine((number){.real = x.real < -1 ? -1 : x.real > 1 ? 1 : x.real, .whole = x.whole | 1}, x);
 }
 
 /* Where a fold starts. */
-static number begin(number y) {
+static number begin(const rowscan_spec *spec, number y) {
+  if (spec->op == ROWSCAN_EXTENDED_PROD || spec->op == ROWSCAN_LOGSUMEXP)
+    return load(spec, y);
   return affine((number){.real = 1, .whole = 1}, y);
 }
 
@@ -286,7 +403,11 @@ static number identity(const rowscan_spec *spec) {
   case ROWSCAN_SUM:
   case AFFINE:
   case ROWSCAN_LINEAR_RECURRENCE:
-    return begin((number){0});
+    return begin(spec, (number){0});
+  case ROWSCAN_EXTENDED_PROD:
+    return split(1);
+  case ROWSCAN_LOGSUMEXP:
+    return load(spec, (number){.real = -(double)INFINITY});
   case ROWSCAN_PROD:
     return (number){.real = 1.0, .whole = 1};
   case ROWSCAN_AND:
@@ -329,7 +450,7 @@ static void fold(const rowscan_spec *spec, number *const totals[], int64_t n, co
     if (start > 0 || init)
       prefixes[k] = combine(spec, prefixes[start], last);
     else if (is_map(spec)) /* of nothing it is no result: that is made of 0, as small as can be */
-      prefixes[k] = combine(spec, begin((number){.real = -0.0}), last);
+      prefixes[k] = combine(spec, begin(spec, (number){.real = -0.0}), last);
     else
       prefixes[k] = last;
   }
@@ -341,18 +462,24 @@ static const char *at(const void *base, rowscan_type type, int64_t index) {
   return (const char *)base + index * (int64_t)rowscan_type_bytes(type);
 }
 
+/* The total of an element, on which a mask has acted. */
+static number enter(const rowscan_spec *spec, number x) {
+  bool omitted = spec->flags & ROWSCAN_OMIT_NAN && floating(spec->in_type) && isnan(x.real);
+  return omitted ? identity(spec) : load(spec, x);
+}
+
 static number element(const rowscan_spec *spec, const rs_rows *rows, int64_t in, int64_t mask) {
   number x = convert(spec->acc_type, spec->in_type,
                      read_number(spec->in_type, at(rows->array[RS_IN].data, spec->in_type, in)));
   if (spec->mask_mode == ROWSCAN_MASK_NONE)
-    return load(spec, x);
+    return enter(spec, x);
   number m = read_number(spec->mask_type, at(rows->array[RS_MASK].data, spec->mask_type, mask));
   if (spec->mask_mode == ROWSCAN_MASK_SELECT)
-    return (floating(spec->mask_type) ? m.real != 0 : m.whole != 0) ? load(spec, x) : identity(spec);
+    return (floating(spec->mask_type) ? m.real != 0 : m.whole != 0) ? enter(spec, x) : identity(spec);
   m = convert(spec->acc_type, spec->mask_type, m);
   if (spec->mask_mode == ROWSCAN_MASK_COEFFICIENT)
-    return affine(m, x);
-  return load(spec, product(spec->acc_type, x, m));
+    return isnan(x.real) && floating(spec->in_type) && spec->flags & ROWSCAN_OMIT_NAN ? identity(spec) : affine(m, x);
+  return enter(spec, product(spec->acc_type, x, m));
 }
 
 static void scan_row(const rowscan_spec *spec, const rs_rows *rows, number *totals[], number *prefixes, int64_t row) {
@@ -366,8 +493,8 @@ static void scan_row(const rowscan_spec *spec, const rs_rows *rows, number *tota
   }
   number init;
   if (rows->array[RS_INIT].data)
-    init =
-        begin(fit(spec->acc_type, read_number(spec->acc_type, at(rows->array[RS_INIT].data, spec->acc_type, first))));
+    init = begin(
+        spec, fit(spec->acc_type, read_number(spec->acc_type, at(rows->array[RS_INIT].data, spec->acc_type, first))));
   const number *start = rows->array[RS_INIT].data ? &init : NULL;
   bool reverse = spec->flags & ROWSCAN_REVERSE, exclusive = spec->flags & ROWSCAN_EXCLUSIVE;
   for (int64_t i = 0; i < n; i++) {
@@ -380,10 +507,11 @@ static void scan_row(const rowscan_spec *spec, const rs_rows *rows, number *tota
     int64_t e = reverse ? n - 1 - i : i;
     write_number(spec->out_type,
                  (char *)at(rows->array[RS_OUT].data, spec->out_type, out + e * rows->array[RS_OUT].step),
-                 prefixes[exclusive ? i : i + 1]);
+                 shown(spec, prefixes[exclusive ? i : i + 1]));
   }
   if (rows->array[RS_TOTALS].data)
-    write_number(spec->acc_type, (char *)at(rows->array[RS_TOTALS].data, spec->acc_type, last), prefixes[n]);
+    write_number(spec->acc_type, (char *)at(rows->array[RS_TOTALS].data, spec->acc_type, last),
+                 shown(spec, prefixes[n]));
 }
 
 void judge_scan(const rowscan_spec *spec, const rs_rows *rows) {

@@ -824,6 +824,86 @@ START_TEST(the_order_by_hand) {
 }
 END_TEST
 
+/* ---- logarithms and products of wide range ----------------------------------------------------------------------- */
+
+START_TEST(logarithms_of_the_extremes) {
+  const float inf = INFINITY, in[] = {-inf, -inf, -0.0f, 0, inf, 3, inf};
+  float out[7], total;
+  scan_f32((rowscan_spec){.length = 7, .op = ROWSCAN_LOGSUMEXP}, in, NULL, NULL, out, &total);
+  is_float(out[0], -inf);
+  is_float(out[1], -inf);
+  is_float(out[2], -0.0f);
+  is_float(out[3], 0x1.62e430p-1f); /* log(2) */
+  for (int i = 4; i < 7; i++)
+    is_float(out[i], inf);
+  is_float(total, inf);
+  const float with_nan[] = {1, NAN, inf};
+  scan_f32((rowscan_spec){.length = 3, .op = ROWSCAN_LOGSUMEXP}, with_nan, NULL, NULL, out, NULL);
+  is_float(out[0], 1);
+  ck_assert(isnan(out[1]) && isnan(out[2]));
+  scan_f32((rowscan_spec){.length = 3, .op = ROWSCAN_LOGSUMEXP, .flags = ROWSCAN_OMIT_NAN | ROWSCAN_EXCLUSIVE},
+           with_nan, NULL, NULL, out, NULL);
+  is_float(out[0], -inf);
+  is_float(out[1], 1);
+  is_float(out[2], 1);
+}
+END_TEST
+
+/* Where exp(x) is infinite, and where it is 0; log(1 .. n) above the element. */
+START_TEST(logarithms_far_from_one) {
+  float in[100], out[100];
+  for (int sign = -1; sign <= 1; sign += 2) {
+    for (int i = 0; i < 100; i++)
+      in[i] = (float)sign * 1000;
+    scan_f32((rowscan_spec){.length = 100, .op = ROWSCAN_LOGSUMEXP}, in, NULL, NULL, out, NULL);
+    for (int i = 0; i < 100; i++)
+      ck_assert_double_eq_tol(out[i], sign * 1000 + log(i + 1), 0x1p-14); /* an ulp of 1000 */
+  }
+}
+END_TEST
+
+START_TEST(products_that_overflow_in_between) {
+  float out[50], in[50], total;
+  const float back[16] = {1e9f, 1e9f, 1e9f, 1e9f, 1e-12f, 1e-12f, 1e-12f, 1e-12f, 1, 1, 1, 1, 1, 1, 1, 1};
+  scan_f32((rowscan_spec){.length = 16, .op = ROWSCAN_EXTENDED_PROD}, back, NULL, NULL, out, &total);
+  is_float(out[3], 1e36f);
+  ck_assert_double_eq_tol(out[7] / 1e-12, 1, 1e-6);
+  is_float(total, out[7]);
+  for (int i = 0; i < 50; i++)
+    in[i] = 0.5f * (float)i;
+  scan_f32((rowscan_spec){.length = 50, .op = ROWSCAN_EXTENDED_PROD}, in, NULL, NULL, out, &total);
+  for (int i = 0; i < 50; i++)
+    is_float(out[i], 0); /* inf * 0 is NaN where products are floats */
+  const float subnormal[4] = {0x1p-149f, 0x1p-149f, 0x1p127f, 0x1p127f}, infinite[3] = {0, INFINITY, 1};
+  scan_f32((rowscan_spec){.length = 4, .op = ROWSCAN_EXTENDED_PROD}, subnormal, NULL, NULL, out, NULL);
+  is_float(out[0], 0x1p-149f);
+  is_float(out[1], 0);
+  is_float(out[2], 0);
+  is_float(out[3], 0x1p-44f);
+  scan_f32((rowscan_spec){.length = 3, .op = ROWSCAN_EXTENDED_PROD}, infinite, NULL, NULL, out, NULL);
+  ck_assert(isnan(out[1]) && isnan(out[2]));
+}
+END_TEST
+
+START_TEST(omitted_nans_by_hand) {
+  const float in[] = {NAN, 2, NAN, 3};
+  float out[4], total;
+  scan_f32((rowscan_spec){.length = 4, .flags = ROWSCAN_OMIT_NAN}, in, NULL, NULL, out, &total);
+  is_float(out[0], 0);
+  is_float(out[1], 2);
+  is_float(out[2], 2);
+  is_float(out[3], 5);
+  is_float(total, 5);
+  scan_f32((rowscan_spec){.length = 4, .flags = ROWSCAN_OMIT_NAN, .op = ROWSCAN_MIN}, in, NULL, NULL, out, &total);
+  is_float(out[0], INFINITY);
+  is_float(out[3], 2);
+  scan_f32((rowscan_spec){.length = 4, .flags = ROWSCAN_OMIT_NAN | ROWSCAN_REVERSE, .op = ROWSCAN_PROD}, in, NULL, NULL,
+           out, &total);
+  is_float(out[3], 3);
+  is_float(out[0], 6);
+}
+END_TEST
+
 /* ---- conversions ------------------------------------------------------------------------------------------------- */
 
 /* Check notes each assertion in a file, which is too slow for millions of them. */
@@ -1050,6 +1130,10 @@ static TCase *numbers(void) {
   tcase_set_timeout(cases, 600);
   tcase_add_test(cases, zeros_and_empty_rows);
   tcase_add_test(cases, the_order_by_hand);
+  tcase_add_test(cases, logarithms_of_the_extremes);
+  tcase_add_test(cases, logarithms_far_from_one);
+  tcase_add_test(cases, products_that_overflow_in_between);
+  tcase_add_test(cases, omitted_nans_by_hand);
   lot_add_loop_test(cases, halves_to_wide_and_back, 0, 2);
   lot_add_loop_test(cases, halves_from_wide, 0, 2);
   lot_add_loop_test(cases, any_bits_from_wide, 0, 2);

@@ -85,6 +85,29 @@ START_TEST(defaults_of_a_recurrence) {
 }
 END_TEST
 
+START_TEST(floats_alone) {
+  rowscan_spec spec = complete((rowscan_spec){.op = ROWSCAN_LOGSUMEXP, .in_type = ROWSCAN_BF16, .length = 9});
+  ck_assert_int_eq(spec.out_type, ROWSCAN_BF16);
+  ck_assert_int_eq(spec.acc_type, ROWSCAN_F32);
+  spec = complete((rowscan_spec){.op = ROWSCAN_EXTENDED_PROD, .mask_mode = ROWSCAN_MASK_MULTIPLY});
+  ck_assert_int_eq(spec.acc_type, ROWSCAN_F32);
+  refuse((rowscan_spec){.op = ROWSCAN_LOGSUMEXP, .in_type = ROWSCAN_I32}, ROWSCAN_BAD_ARGUMENT, "'in'",
+         "logsumexp wants a floating type, not i32");
+  refuse((rowscan_spec){.op = ROWSCAN_EXTENDED_PROD, .in_type = ROWSCAN_BOOL}, ROWSCAN_BAD_ARGUMENT, "'in'",
+         "extended_prod wants a floating type, not bool");
+  refuse((rowscan_spec){.op = ROWSCAN_LOGSUMEXP, .mask_mode = ROWSCAN_MASK_MULTIPLY}, ROWSCAN_BAD_ARGUMENT,
+         "'mask_mode'", "multiply has no meaning for logsumexp");
+}
+END_TEST
+
+/* Integers have no NaN, so that one kernel serves both. */
+START_TEST(omitted_nan) {
+  const unsigned omit = ROWSCAN_OMIT_NAN;
+  ck_assert_uint_eq(complete((rowscan_spec){.flags = omit, .length = 9}).flags, omit);
+  ck_assert_uint_eq(complete((rowscan_spec){.flags = omit | 1, .in_type = ROWSCAN_I32, .length = 9}).flags, 1);
+}
+END_TEST
+
 START_TEST(refusals) {
   refuse((rowscan_spec){.size = 4}, ROWSCAN_BAD_ARGUMENT, "'size'", "4");
   refuse((rowscan_spec){.op = 77}, ROWSCAN_BAD_ARGUMENT, "'op'", "77 is not one of sum, prod");
@@ -494,6 +517,8 @@ int main(void) {
   tcase_add_test(all, accumulators);
   tcase_add_test(all, other_defaults);
   tcase_add_test(all, defaults_of_a_recurrence);
+  tcase_add_test(all, floats_alone);
+  tcase_add_test(all, omitted_nan);
   tcase_add_test(all, refusals);
   tcase_add_test(all, smaller_structs_stay_small);
   tcase_add_test(all, key_text);
