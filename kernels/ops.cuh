@@ -11,12 +11,16 @@
 //   identity()       what users see as P(0), and what masked elements are
 //   commutative      whether combine(a, b) is combine(b, a)
 //   PLAIN            whether totals are numbers as they come and go, and identity() is one that every element type has
+// What store() gives may be of another type. An operator for which counts_elements<Op> is true has start(length), too:
+// where folds start that no initial value does.
 #pragma once
 #include "device.cuh"
 #define RS_EXP_LOG RS_DEVICE
 #define RS_FUSED fused
 #include "exp_log.h"
 #include "types.cuh"
+
+template <class Op> constexpr bool counts_elements = false;
 
 // Operators whose totals are numbers.
 template <class A> struct OfNumbers {
@@ -296,6 +300,58 @@ template <class A, class K> struct ExtendedProd {
   }
 };
 
+// Where the highest element was, or the lowest one: of equal ones the last, or the FIRST. A block's total is the
+// element's key (of the lowest one turned, so that the highest is always wanted), its index in the block and how many
+// elements the block has. An element that a mask takes away counts as one, but has no index.
+//
+// Users see the index in memory, and -1 where there is none: of reverse scans folds start from so many elements less
+// than none that an index, turned, is one more than that.
+template <class A, class K, bool HIGHEST, bool FIRST, bool REVERSE> struct Indexed {
+  using Number = A;
+  using Of = Keys<A, K>;
+  using Key = typename Of::Key;
+  struct alignas(16) Total {
+    Key key;
+    u32 index, count;
+  };
+  static constexpr bool commutative = false, PLAIN = false;
+  static constexpr u32 NONE = ~0u;
+  RS_METHOD static Total load(A x) {
+    Key key = Of::of(x, HIGHEST ? ~(Key)0 : (Key)0);
+    return {HIGHEST ? key : ~key, 0, 1};
+  }
+  RS_METHOD static Total begin(A) {
+    return neutral();
+  }
+  RS_METHOD static i64 store(Total t) {
+    return t.index == NONE ? -1 : (i64)(REVERSE ? ~t.index - 1 : t.index);
+  }
+  RS_METHOD static Total combine(Total left, Total right) {
+    bool later = FIRST ? right.key > left.key || left.index == NONE : right.key >= left.key && right.index != NONE;
+    bool none = FIRST && right.index == NONE;
+    return {later ? right.key : left.key,
+            !later ? left.index
+            : none ? NONE
+                   : right.index + left.count,
+            left.count + right.count};
+  }
+  RS_METHOD static Total neutral() {
+    return {0, NONE, 0};
+  }
+  RS_METHOD static Total identity() {
+    return {0, NONE, 1};
+  }
+  RS_METHOD static Total start(i64 length) {
+    return {0, NONE, REVERSE ? ~(u32)length : 0};
+  }
+};
+template <class A, class K, bool FIRST, bool REVERSE> struct ArgMax : Indexed<A, K, true, FIRST, REVERSE> {};
+template <class A, class K, bool FIRST, bool REVERSE> struct ArgMin : Indexed<A, K, false, FIRST, REVERSE> {};
+template <class A, class K, bool FIRST, bool REVERSE>
+constexpr bool counts_elements<ArgMax<A, K, FIRST, REVERSE>> = true;
+template <class A, class K, bool FIRST, bool REVERSE>
+constexpr bool counts_elements<ArgMin<A, K, FIRST, REVERSE>> = true;
+
 // An operator for which a NaN is as an element that a mask takes away.
 template <class O> struct Omitting : O {
   using Number = typename O::Number;
@@ -307,3 +363,4 @@ template <class O> struct Omitting : O {
     return x == x ? O::load(x, coefficient) : O::identity();
   }
 };
+template <class O> constexpr bool counts_elements<Omitting<O>> = counts_elements<O>;

@@ -23,8 +23,8 @@ template <class Op> struct PairOp {
   RS_METHOD static Total begin(Number y) {
     return {Op::begin(y.a), Op::begin(y.b)};
   }
-  RS_METHOD static Number store(Total t) {
-    return {Op::store(t.a), Op::store(t.b)};
+  RS_METHOD static auto store(Total t) {
+    return Pair<decltype(Op::store(t.a))>{Op::store(t.a), Op::store(t.b)};
   }
   RS_METHOD static Total combine(Total left, Total right) {
     return {Op::combine(left.a, right.a), Op::combine(left.b, right.b)};
@@ -35,7 +35,11 @@ template <class Op> struct PairOp {
   RS_METHOD static Total identity() {
     return {Op::identity(), Op::identity()};
   }
+  RS_METHOD static Total start(i64 length) {
+    return {Op::start(length), Op::start(length)};
+  }
 };
+template <class Op> constexpr bool counts_elements<PairOp<Op>> = counts_elements<Op>;
 
 // The problem of rows of pairs. The columns' own dimension, the last one, is gone.
 template <class P> struct Pairs {

@@ -60,6 +60,14 @@ template <class P> RS_DEVICE bool is_exclusive(const Rows<P::rank> &rows) {
     return P::exclusive;
 }
 
+// Where a fold starts that no initial value does.
+template <class P> RS_DEVICE typename P::Acc start_of(const Rows<P::rank> &rows) {
+  if constexpr (counts_elements<typename P::Op>)
+    return P::Op::start(Length<P>::of(rows));
+  else
+    return P::Op::neutral();
+}
+
 // The types of a problem P, as members of a template of it.
 #define RS_TYPES_OF(P)                                                                                                 \
   using In = typename P::In;                                                                                           \
@@ -172,7 +180,7 @@ template <class P> struct Ends {
   }
   // What the fold starts from.
   RS_METHOD Acc start() const {
-    return started(Op::neutral());
+    return started(start_of<P>(rows));
   }
   // The prefix of no elements, as users see it.
   RS_METHOD Acc empty() const {
@@ -361,17 +369,17 @@ template <class P> struct Row : Ends<P> {
     if constexpr (Op::PLAIN) {
       return narrow_numbers<VECTOR, REVERSE>(value);
     } else {
-      Number number[VECTOR];
+      decltype(Op::store(*value)) number[VECTOR];
 #pragma unroll
       for (int j = 0; j < VECTOR; j++)
         number[j] = Op::store(value[j]);
       return narrow_numbers<VECTOR, REVERSE>(number);
     }
   }
-  template <int VECTOR, bool REVERSE> RS_METHOD static Vector<Out, VECTOR> narrow_numbers(const Number *value) {
-    if constexpr (VECTOR % 2 == 0 && same_type<Number, f32> && (same_type<Out, f16> || same_type<Out, bf16>))
+  template <int VECTOR, bool REVERSE, class N> RS_METHOD static Vector<Out, VECTOR> narrow_numbers(const N *value) {
+    if constexpr (VECTOR % 2 == 0 && same_type<N, f32> && (same_type<Out, f16> || same_type<Out, bf16>))
       return narrow_halves<Out, VECTOR, REVERSE>(value);
-    else if constexpr (VECTOR % 4 == 0 && same_type<Number, u32> && (same_type<Out, i8> || same_type<Out, u8>))
+    else if constexpr (VECTOR % 4 == 0 && same_type<N, u32> && (same_type<Out, i8> || same_type<Out, u8>))
       return narrow_bytes<Out, VECTOR, REVERSE>(value);
     else
       return narrow_vector<Out, VECTOR, REVERSE>(value);
@@ -398,7 +406,7 @@ template <class P> struct Extras {
   bool starts;             // from an initial value
 
   RS_METHOD static Extras of(const Rows<P::rank> &all, i64 number) {
-    Extras extras{P::Op::neutral(), nullptr, all.has(RS_INIT)};
+    Extras extras{start_of<P>(all), nullptr, all.has(RS_INIT)};
     if (extras.starts || all.has(RS_TOTALS)) {
       Row<P> row(all, number);
       extras.start = row.start();

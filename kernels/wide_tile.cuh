@@ -212,8 +212,12 @@ struct WideTile {
     return ends_of(rows, shared.place.at, outer, column);
   }
 
-  // What the folds of the thread's columns start from; without: where there is no initial value.
-  RS_METHOD Values starts(Acc without = Op::neutral()) const {
+  // What the folds of the thread's columns start from.
+  RS_METHOD Values starts() const {
+    return starts(start_of<P>(rows));
+  }
+  // The same; without: where there is no initial value.
+  RS_METHOD Values starts(Acc without) const {
     return Each::each([&](int v) {
       return !IN_COMMON || column + v * NEXT < columns() ? ends(outer, column + v * NEXT).started(without) : without;
     });

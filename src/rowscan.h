@@ -140,9 +140,13 @@ typedef enum rowscan_op {
   ROWSCAN_OR,
   ROWSCAN_XOR,
   ROWSCAN_LINEAR_RECURRENCE, /* y = coefficient * y + x, from an initial value or 0: see ROWSCAN_MASK_COEFFICIENT */
-  ROWSCAN_LOGSUMEXP,    /* y = log(exp(y) + exp(x)), from -inf: of floats, and never over- or underflowing in between */
-  ROWSCAN_EXTENDED_PROD /* y = y * x of floats, with an exponent of 32 bits (of f64: 64) in between: what overflows or
+  ROWSCAN_LOGSUMEXP, /* y = log(exp(y) + exp(x)), from -inf: of floats, and never over- or underflowing in between */
+  ROWSCAN_EXTENDED_PROD, /* y = y * x of floats, with an exponent of 32 bits (of f64: 64) in between: what overflows or
                            vanishes for a while comes back; after a zero all is 0, until an infinity or a NaN */
+  ROWSCAN_ARGMAX, /* the index of what ROWSCAN_MAX gives, in memory's order in reverse scans too: of equal elements the
+                     last that was scanned, or with ROWSCAN_TIES_FIRST the first; -1 where there is none. As i64, or
+                     i32; of rows of up to 2^32 - 3 elements, or 2^31. No initial values */
+  ROWSCAN_ARGMIN  /* likewise, of ROWSCAN_MIN */
 } rowscan_op;
 
 typedef enum rowscan_type {
@@ -190,6 +194,7 @@ typedef enum rowscan_regime {
 /* 4u is reserved for the library's own tests. The next flag is allowed in a problem only, not in a spec. */
 #define ROWSCAN_OMIT_NAN                                                                                               \
   16u /* a NaN counts as the identity, of any operator; integers have none, so it means nothing */
+#define ROWSCAN_TIES_FIRST 32u     /* ROWSCAN_ARGMAX, ROWSCAN_ARGMIN: the first of equal elements */
 #define ROWSCAN_INCLUDE_INITIAL 8u /* the output has length + 1 elements, P(0) to P(length) */
 
 /* ---- library ----------------------------------------------------------------------------------------------------- */

@@ -119,11 +119,12 @@ static int file_stem(char *stem, size_t room, const char *directory, const rowsc
              rowscan_type_name(spec->mask_type));
   if (spec->row_rank != (columns ? 2 : 1))
     snprintf(rank, sizeof rank, "-rank-%d", spec->row_rank);
-  int written = snprintf(
-      stem, room, "%s/%s-%s-%s-%s-%s-%s%s%s%s%s%s%s%s%s", directory, info->arch, rowscan_regime_name(info->regime),
-      info->kernel, rowscan_op_name(spec->op), rowscan_type_name(spec->in_type), length, out, acc,
-      spec->flags & ROWSCAN_EXCLUSIVE ? "-exclusive" : "", spec->flags & ROWSCAN_REVERSE ? "-reverse" : "",
-      spec->flags & ROWSCAN_OMIT_NAN ? "-omit-nan" : "", mask, columns ? "-columns" : "", rank);
+  int written =
+      snprintf(stem, room, "%s/%s-%s-%s-%s-%s-%s%s%s%s%s%s%s%s%s%s", directory, info->arch,
+               rowscan_regime_name(info->regime), info->kernel, rowscan_op_name(spec->op),
+               rowscan_type_name(spec->in_type), length, out, acc, spec->flags & ROWSCAN_EXCLUSIVE ? "-exclusive" : "",
+               spec->flags & ROWSCAN_REVERSE ? "-reverse" : "", spec->flags & ROWSCAN_OMIT_NAN ? "-omit-nan" : "",
+               spec->flags & ROWSCAN_TIES_FIRST ? "-ties-first" : "", mask, columns ? "-columns" : "", rank);
   return (size_t)written < room ? EXIT_OK : say_failed("%s: the name is too long", directory);
 }
 

@@ -174,7 +174,7 @@ typedef struct scan_job {
   rowscan_type type, out_type, acc;
   rowscan_mask_mode mask_mode;
   int dim;
-  bool reverse, exclusive, include_initial, omit_nan, quiet, verbose, json;
+  bool reverse, exclusive, include_initial, omit_nan, ties_first, quiet, verbose, json;
   cli_session session;
   /* as found */
   cli_array in, mask; /* or its coefficients; */
@@ -197,6 +197,7 @@ static int read_options(scan_job *job, int argc, char **argv) {
       {"include-initial", 0, &kind_switch, &job->include_initial,
        "one output element more: 0 (a product: 1) before the others"},
       {"omit-nan", 0, &kind_switch, &job->omit_nan, "a NaN counts as no element does"},
+      {"ties-first", 0, &kind_switch, &job->ties_first, "of argmax, argmin: of equal elements the first one's index"},
       {"mask", 0, &kind_file, &job->mask_name, "an .npy file of the same shape; bool, u8 or the input's type"},
       {"mask-mode", 0, &kind_mask_mode, &job->mask_mode, "leave masked elements out (select), or multiply by the mask"},
       {"coefficient", 0, &kind_file, &job->coefficient,
@@ -336,7 +337,7 @@ static int open_beside(scan_job *job) {
 
 static unsigned flags_of(const scan_job *job) {
   return (job->reverse ? ROWSCAN_REVERSE : 0) | (job->exclusive ? ROWSCAN_EXCLUSIVE : 0) |
-         (job->omit_nan ? ROWSCAN_OMIT_NAN : 0);
+         (job->omit_nan ? ROWSCAN_OMIT_NAN : 0) | (job->ties_first ? ROWSCAN_TIES_FIRST : 0);
 }
 
 /* The library fills in the types that were not asked for. */

@@ -12,11 +12,12 @@ static const char *element_type(rowscan_type type) {
   return type == ROWSCAN_BOOL ? "boolean" : rowscan_type_name(type);
 }
 
-/* Integers wrap, whatever their sign, and take no fewer than 32 bits. */
-static const char *register_type(rowscan_type acc) {
-  if (rs_type_kind(acc) == RS_FLOAT)
-    return rowscan_type_name(acc);
-  return rowscan_type_bytes(acc) == 8 ? "u64" : "u32";
+/* Halves are computed with as f32. Integers wrap, whatever their sign, and take no fewer than 32 bits. */
+static const char *register_type(rowscan_type type) {
+  bool wide = rowscan_type_bytes(type) == 8;
+  if (rs_type_kind(type) == RS_FLOAT)
+    return wide ? "f64" : "f32";
+  return wide ? "u64" : "u32";
 }
 
 static const char *word(bool so) {
@@ -31,15 +32,23 @@ static rowscan_spec compiled_for(const rowscan_spec *spec) {
   return shared;
 }
 
+static void emit_op(const rowscan_spec *spec, const rs_op *op, rs_text *source) {
+  bool omits = spec->flags & ROWSCAN_OMIT_NAN, index = op->kind == RS_INDEX;
+  rowscan_type kept = index ? spec->in_type : spec->acc_type;
+  rs_text_add(source, "  using Op = %s%s<%s, %s", omits ? "Omitting<" : "", op->kernel, register_type(kept),
+              element_type(kept));
+  if (index)
+    rs_text_add(source, ", %s, %s", word(spec->flags & ROWSCAN_TIES_FIRST), word(spec->flags & ROWSCAN_REVERSE));
+  rs_text_add(source, omits ? ">>;\n" : ">;\n");
+}
+
 static void emit_problem(const rowscan_spec *spec, const rs_shape *shape, rs_text *source) {
   static const char *const masks[] = {"NO_MASK", "SELECT", "MULTIPLY", "COEFFICIENT"};
   const rs_op *op = rs_op_of(spec->op);
   if (op->source)
     rs_text_add(source, "%s", op->source);
   rs_text_add(source, "struct P {\n");
-  bool omits = spec->flags & ROWSCAN_OMIT_NAN;
-  rs_text_add(source, "  using Op = %s%s<%s, %s>%s;\n", omits ? "Omitting<" : "", op->kernel,
-              register_type(spec->acc_type), element_type(spec->acc_type), omits ? ">" : "");
+  emit_op(spec, op, source);
   rs_text_add(source, "  using Acc = Op::Total;\n");
   rs_text_add(source, "  using In = %s;\n", element_type(spec->in_type));
   rs_text_add(source, "  using Out = %s;\n", element_type(spec->out_type));

@@ -120,7 +120,8 @@ static void join_dimensions(rs_rows *r) {
 static void set_array(rs_run *s, rs_which p, const rs_operand *from, rowscan_type type) {
   rs_view *a = &s->part[p];
   int64_t bytes = facts[type].bytes, last = s->spec->length - 1;
-  bool floating = s->wide == RS_WIDE_f32 || s->wide == RS_WIDE_f64;
+  rs_wide wide = p == RS_OUT ? s->wide : s->in_wide;
+  bool floating = wide == RS_WIDE_f32 || wide == RS_WIDE_f64;
   *a = (rs_view){from->data,
                  type,
                  bytes,
@@ -143,6 +144,13 @@ static uint64_t extreme(rs_wide wide, rowscan_type type, bool lowest) {
   if (rs_type_kind(type) == RS_SIGNED)
     return (uint64_t)((lowest ? INT64_MIN : INT64_MAX) >> unused);
   return lowest ? 0 : type == ROWSCAN_BOOL ? 1 : UINT64_MAX >> unused;
+}
+
+/* What makes keys of numbers of a type, which are held in a wide one; NULL: they are keys. */
+static rs_convert *key_of(const rs_isa *isa, rowscan_op op, rs_wide wide, rowscan_type type) {
+  if (facts[type].floating)
+    return isa->key[op][wide];
+  return rs_type_kind(type) == RS_SIGNED ? isa->flip[wide] : NULL;
 }
 
 /* What the operator is to the loops. */
@@ -173,25 +181,33 @@ static void describe_op(rs_run *s, const rs_isa *isa, const rowscan_spec *spec) 
   bool floating = facts[spec->acc_type].floating;
   s->isa = isa;
   s->spec = spec;
-  s->wide = wide_of(spec->acc_type);
+  bool index = op->kind == RS_INDEX; /* elements are keys of 8 bytes, and so are indices */
+  s->in_wide = s->wide = wide_of(spec->acc_type);
+  if (index) {
+    s->in_wide = facts[spec->in_type].floating ? RS_WIDE_f64 : RS_WIDE_u64;
+    s->wide = RS_WIDE_u64;
+  }
   s->size = s->state = wide_bytes(s->wide);
   s->acc_bytes = facts[spec->acc_type].bytes;
   s->key = s->value = NULL;
-  s->totals = NULL;
-  s->omits = spec->flags & ROWSCAN_OMIT_NAN && !rs_totals_of(spec->op);
-  const rs_totals *totals = rs_totals_of(spec->op);
-  if (totals) {
+  s->totals = rs_totals_of(spec, s->wide);
+  s->omits = spec->flags & ROWSCAN_OMIT_NAN && !s->totals;
+  if (s->totals) {
     s->loops = NULL;
-    s->totals = &totals[s->wide];
     s->state = s->totals->bytes;
+    if (index)
+      s->key = key_of(isa, spec->op == ROWSCAN_ARGMAX ? ROWSCAN_MAX : ROWSCAN_MIN, s->in_wide, spec->in_type);
     char identity[RS_MOST_TOTAL] __attribute__((aligned(16)));
     s->totals->neutral(s->neutral);
+    if (s->totals->start)
+      s->totals->start(s->start, spec);
+    else
+      memcpy(s->start, s->neutral, sizeof s->start);
     s->totals->identity(identity);
     s->totals->store(&s->identity, identity);
   } else if (op->kind == RS_ORDER) {
-    bool sign = rs_type_kind(spec->acc_type) == RS_SIGNED;
     s->loops = &isa->loops[spec->op][s->size == 8 ? RS_WIDE_u64 : RS_WIDE_u32];
-    s->key = floating ? isa->key[spec->op][s->wide] : sign ? isa->flip[s->wide] : NULL;
+    s->key = key_of(isa, spec->op, s->wide, spec->acc_type);
     s->value = floating ? isa->value[s->wide] : s->key;
     memcpy(s->neutral, &order[spec->op].neutral, sizeof order->neutral);
     s->identity = extreme(s->wide, spec->acc_type, order[spec->op].lowest);

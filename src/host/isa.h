@@ -70,6 +70,8 @@ typedef struct rs_totals {
   void (*neutral)(void *total), (*identity)(void *total);         /* as in kernels/ops.cuh */
   void (*combine)(void *to, const void *left, const void *right); /* to may be either of them */
   void (*store)(void *number, const void *total);
+  void (*start)(void *total,
+                const rowscan_spec *spec); /* where a fold starts that no initial value does; NULL: neutral */
 } rs_totals;
 
 /* to[i] = mask[i] & bits ? from[i] : other; `bits` leaves out the sign of a floating-point mask. */
@@ -134,8 +136,8 @@ typedef struct rs_isa {
   rs_loops loops[RS_OP_COUNT][RS_WIDE_COUNT]; /* by the type of totals */
 } rs_isa;
 
-/* By wide type; NULL for operators with loops. */
-const rs_totals *rs_totals_of(rowscan_op op);
+/* On numbers of a wide type; NULL for operators with loops. */
+const rs_totals *rs_totals_of(const rowscan_spec *spec, rs_wide wide);
 
 extern const rs_isa rs_isa_base;
 #if defined(__x86_64__)

@@ -152,15 +152,77 @@ EXTENDED_PROD(f64, double, uint64_t, int64_t, 52, 1023)
 
 static const rs_totals extended_prod[RS_WIDE_COUNT] = {ROW(product, f32), ROW(product, f64)};
 
-const rs_totals *rs_totals_of(rowscan_op op) {
-  switch ((int)op) {
+/* ---- indices ----------------------------------------------------------------------------------------------------- */
+
+/*
+ * Of keys, which are in the order of the values, whatever those are; for the lowest one turned. Indices count from the
+ * first element that is scanned, or in reverse scans from -1 - length, so that an index in memory is -2 - index.
+ */
+typedef struct total_index {
+  uint64_t key;
+  int64_t index, count; /* -1: there is none */
+} total_index;
+
+static void neutral_index(void *total) {
+  *(total_index *)total = (total_index){0, -1, 0};
+}
+
+static void identity_index(void *total) {
+  *(total_index *)total = (total_index){0, -1, 1};
+}
+
+static void start_index(void *total, const rowscan_spec *spec) {
+  *(total_index *)total = (total_index){0, -1, spec->flags & ROWSCAN_REVERSE ? -1 - spec->length : 0};
+}
+
+static void load_highest(void *total, const void *key, const void *coefficient) {
+  (void)coefficient;
+  *(total_index *)total = (total_index){*(const uint64_t *)key, 0, 1};
+}
+
+static void load_lowest(void *total, const void *key, const void *coefficient) {
+  (void)coefficient;
+  *(total_index *)total = (total_index){~*(const uint64_t *)key, 0, 1};
+}
+
+static void join_index(void *to, const void *left, const void *right, bool first) {
+  total_index a = *(const total_index *)left, b = *(const total_index *)right;
+  bool later = first ? b.key > a.key || a.index == -1 : b.key >= a.key && b.index != -1;
+  int64_t moved = b.index == -1 ? -1 : b.index + a.count;
+  *(total_index *)to = (total_index){later ? b.key : a.key, later ? moved : a.index, a.count + b.count};
+}
+
+static void combine_last(void *to, const void *left, const void *right) {
+  join_index(to, left, right, false);
+}
+
+static void combine_first(void *to, const void *left, const void *right) {
+  join_index(to, left, right, true);
+}
+
+static void store_index(void *number, const void *total) {
+  int64_t index = ((const total_index *)total)->index;
+  *(int64_t *)number = index < -1 ? -2 - index : index;
+}
+
+/* By whether the lowest is wanted, and the first of equal ones. Numbers are keys. */
+#define INDEX(load, combine)                                                                                           \
+  { sizeof(total_index), load, NULL, neutral_index, identity_index, combine, store_index, start_index }
+static const rs_totals indices[2][2] = {{INDEX(load_highest, combine_last), INDEX(load_highest, combine_first)},
+                                        {INDEX(load_lowest, combine_last), INDEX(load_lowest, combine_first)}};
+
+const rs_totals *rs_totals_of(const rowscan_spec *spec, rs_wide wide) {
+  switch ((int)spec->op) {
   case ROWSCAN_LINEAR_RECURRENCE:
-    return recurrence;
+    return &recurrence[wide];
   case ROWSCAN_LOGSUMEXP:
-    return logsumexp;
+    return &logsumexp[wide];
   case ROWSCAN_EXTENDED_PROD:
-    return extended_prod;
+    return &extended_prod[wide];
+  case ROWSCAN_ARGMAX:
+  case ROWSCAN_ARGMIN:
+    return &indices[spec->op == ROWSCAN_ARGMIN][(spec->flags & ROWSCAN_TIES_FIRST) != 0];
   default:
-    return rs_op_of(op)->totals;
+    return rs_op_of(spec->op)->totals ? &rs_op_of(spec->op)->totals[wide] : NULL;
   }
 }

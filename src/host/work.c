@@ -8,9 +8,9 @@
 
 /* ---- numbers and totals ------------------------------------------------------------------------------------------ */
 
-static void fill(const rs_run *s, char *totals, int64_t n) {
+static void fill(const rs_run *s, char *totals, const void *with, int64_t n) {
   for (int64_t i = 0; i < n; i++)
-    rs_move_total(s, totals + i * s->state, s->neutral);
+    rs_move_total(s, totals + i * s->state, with);
 }
 
 void rs_load_init(const rs_run *s, void *total, const void *init) {
@@ -107,7 +107,7 @@ static inline lines gather(const rs_run *s, rs_seat *k, const rs_view *a, view v
 static inline lines widen(const rs_run *s, const rs_view *a, view v, lines x, void *w, int64_t w_line) {
   if (a->wide)
     return x;
-  s->isa->load[a->type][s->wide](w, x.data, (rs_grid){v.lines, v.n, w_line, x.line, 0});
+  s->isa->load[a->type][s->in_wide](w, x.data, (rs_grid){v.lines, v.n, w_line, x.line, 0});
   return (lines){w, w_line};
 }
 
@@ -237,12 +237,18 @@ static bool is_masked(const rs_run *s, const void *mask, int64_t i) {
   return !(bits & s->mask_bits);
 }
 
+/* Of keys a NaN is the highest, or the lowest. */
 static bool is_nan(const rs_run *s, const void *number) {
   float single;
   double real;
   memcpy(&single, number, sizeof single);
   if (s->wide == RS_WIDE_f32)
     return single != single;
+  if (s->key) {
+    uint64_t key, nan = s->spec->op == ROWSCAN_ARGMAX ? UINT64_MAX : 0;
+    memcpy(&key, number, sizeof key);
+    return key == nan;
+  }
   memcpy(&real, number, sizeof real);
   return real != real;
 }
@@ -378,7 +384,7 @@ static void place_tile(const rs_run *s, int64_t number, rs_tile *t) {
 
 /* Where the rows of a tile start: their initial values, or neutral elements. */
 static void start_values(const rs_run *s, const rs_tile *t, char *start) {
-  fill(s, start, strips(s, t) * s->width);
+  fill(s, start, s->totals ? s->start : s->neutral, strips(s, t) * s->width);
   if (s->rows.array[RS_INIT].data)
     for (int64_t i = 0; i < t->rows; i++)
       rs_load_init(s, start + i * s->state,
@@ -470,7 +476,7 @@ void rs_run_piece(void *run, int64_t number, void *seat) {
   sit_down(s, k);
   place_tile(s, number / s->pieces, t);
   if (whole) {
-    fill(s, k->start, strips(s, t) * s->width);
+    fill(s, k->start, s->neutral, strips(s, t) * s->width);
     scan_steps(s, k, begin, end, false);
     read_totals(s, t, &k->bank, k->total);
   }

@@ -72,7 +72,7 @@ typedef struct rs_run {
   rs_rows rows; /* neighbouring dimensions joined */
   rs_view part[RS_ELEMENTS];
   int64_t stride[RS_ARRAYS]; /* from row to row in the last dimension */
-  rs_wide wide;              /* of numbers, which elements are converted to and from */
+  rs_wide wide, in_wide;     /* of numbers, which elements are converted to and from; in_wide: to */
   int64_t size;              /* bytes of a number */
   int64_t widest;            /* bytes of the widest elements of all arrays, numbers included */
   int64_t acc_bytes;         /* of a number in init and totals */
@@ -82,11 +82,12 @@ typedef struct rs_run {
   const rs_totals *totals;   /* or else make and combine them one by one */
   int64_t state;             /* bytes of a total */
   char neutral[RS_MOST_TOTAL] __attribute__((aligned(16)));
-  uint64_t identity;          /* a number, in the first bytes */
-  uint64_t mask_bits;         /* those that make a mask true */
-  bool batch;                 /* whole rows, many at a time (batch.c); else */
-  bool columns;               /* strips are columns, not single rows */
-  bool stream;                /* outputs are written past the caches */
+  char start[RS_MOST_TOTAL] __attribute__((aligned(16))); /* of a fold without an initial value; if not `loops` */
+  uint64_t identity;                                      /* a number, in the first bytes */
+  uint64_t mask_bits;                                     /* those that make a mask true */
+  bool batch;                                             /* whole rows, many at a time (batch.c); else */
+  bool columns;                                           /* strips are columns, not single rows */
+  bool stream;                                            /* outputs are written past the caches */
   int64_t strip_rows, width;  /* rows of a strip, and the same in a panel: whole vectors of columns */
   int64_t panel;              /* steps of a panel */
   int64_t tile_rows;          /* rows of a tile, */

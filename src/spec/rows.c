@@ -73,6 +73,9 @@ static void set_data(rs_rows *rows, const rowscan_spec *spec, int all, const voi
 
 /* An address must be a multiple of its element's size; kernels and the host engine rely on it. */
 static rowscan_status check_pointers(const rs_rows *rows, const rowscan_spec *spec, int all) {
+  if (all == RS_ARRAYS && rows->array[RS_INIT].data && rs_op_of(spec->op)->kind == RS_INDEX)
+    return rs_fail(ROWSCAN_UNSUPPORTED, "field 'init': %p, but %s has no initial values", rows->array[RS_INIT].data,
+                   rowscan_op_name(spec->op));
   bool elements = rows->count > 0 && spec->length > 0, written = elements || (rows->count > 0 && rows->initial);
   for (int a = 0; a < all; a++) {
     const rs_operand *array = &rows->array[a];
@@ -234,7 +237,7 @@ rowscan_status rs_spec_of_run(const rowscan_spec **spec, rowscan_spec *own, cons
   *own = **spec;
   own->length = length;
   *spec = own;
-  return ROWSCAN_OK;
+  return rs_spec_check_length(own);
 }
 
 rowscan_status rs_rows_from_args(rs_rows *rows, const rowscan_spec *spec, const rowscan_args *args) {

@@ -17,6 +17,8 @@ static bool selects_or_combines_bits(const rs_op *op) {
 }
 
 static rowscan_type default_out(const rs_op *op, rowscan_type in) {
+  if (op->kind == RS_INDEX)
+    return ROWSCAN_I64;
   if (selects_or_combines_bits(op))
     return in;
   switch (rs_type_kind(in)) {
@@ -59,12 +61,38 @@ static bool holds(rowscan_type out, rowscan_type in) {
   return sign && whole_bits(out) >= whole_bits(in);
 }
 
+/* Indices are counted in 32 bits, less the three numbers that mean something else. */
+rowscan_status rs_spec_check_length(const rowscan_spec *spec) {
+  int64_t most = spec->out_type == ROWSCAN_I32 ? INT64_C(1) << 31 : (INT64_C(1) << 32) - 3;
+  if (rs_op_of(spec->op)->kind != RS_INDEX || spec->length <= most)
+    return ROWSCAN_OK;
+  return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'length': %lld, but %s numbers no more than %lld elements in %s",
+                 (long long)spec->length, rowscan_op_name(spec->op), (long long)most,
+                 rowscan_type_name(spec->out_type));
+}
+
+static rowscan_status complete_index(rowscan_spec *spec) {
+  const char *op = rowscan_op_name(spec->op), *out = rowscan_type_name(spec->out_type);
+  if (spec->out_type != ROWSCAN_I64 && spec->out_type != ROWSCAN_I32)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'out': %s makes indices, i64 or i32, not %s", op, out);
+  if (spec->acc_type && spec->acc_type != spec->out_type)
+    return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'acc': %s to %s has totals in %s, not in %s", op, out, out,
+                   rowscan_type_name(spec->acc_type));
+  spec->acc_type = spec->out_type;
+  return rs_spec_check_length(spec);
+}
+
 static rowscan_status complete_types(rowscan_spec *spec) {
   const rs_op *op = rs_op_of(spec->op);
   if (!spec->in_type)
     spec->in_type = ROWSCAN_F32;
+  if (spec->flags & ROWSCAN_TIES_FIRST && op->kind != RS_INDEX)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'ties_first': 1, but %s has no index; argmax and argmin have",
+                   op->name);
   if (!spec->out_type)
     spec->out_type = default_out(op, spec->in_type);
+  if (op->kind == RS_INDEX)
+    return complete_index(spec);
   const char *in = rowscan_type_name(spec->in_type), *out = rowscan_type_name(spec->out_type);
   if ((op->kind == RS_LOGARITHM || op->kind == RS_EXTENDED) && rs_type_kind(spec->in_type) != RS_FLOAT)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'in': %s wants a floating type, not %s", op->name, in);
@@ -240,6 +268,8 @@ void rs_spec_describe(const rowscan_spec *spec, rs_text *text) {
                 rowscan_type_name(spec->mask_type));
   if (spec->flags & ROWSCAN_OMIT_NAN)
     rs_text_add(text, ", NaN omitted");
+  if (spec->flags & ROWSCAN_TIES_FIRST)
+    rs_text_add(text, ", the first of equal ones");
   rs_text_add(text, ", %s out", rowscan_type_name(spec->out_type));
   if (spec->acc_type != spec->out_type)
     rs_text_add(text, " from %s", rowscan_type_name(spec->acc_type));
@@ -252,6 +282,8 @@ int rs_spec_mask_bytes(const rowscan_spec *spec) {
 }
 
 int rs_spec_register_bytes(const rowscan_spec *spec) {
+  if (rs_op_of(spec->op)->kind == RS_INDEX) /* a key and two numbers */
+    return 16;
   return rs_op_of(spec->op)->numbers * (rowscan_type_bytes(spec->acc_type) == 8 ? 8 : 4);
 }
 

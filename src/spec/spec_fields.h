@@ -65,6 +65,7 @@ enum {
   FLAG(ROWSCAN_REVERSE, reverse, RS_ALWAYS, "reverse", "scan from the last element to the first")                      \
   FLAG(ROWSCAN_EXCLUSIVE, exclusive, RS_ALWAYS, "exclusive", "each output element leaves out its own input element")   \
   FLAG(ROWSCAN_OMIT_NAN, omit_nan, RS_IF_SET, "omit-nan", "a NaN counts as the identity")                              \
+  FLAG(ROWSCAN_TIES_FIRST, ties_first, RS_IF_SET, "ties-first", "of equal elements the first one's index")             \
   FLAG(ROWSCAN_DELAYS, delays, RS_IF_SET | RS_UNTOLD, NULL, NULL)                                                      \
   MEMBER(length, length, length, RS_NEEDED, length, "length", "elements along the scanned dimension")                  \
   MEMBER(layout, layout, layout, RS_ALWAYS, ROWSCAN_LAYOUT_ROWS, "layout",                                             \

@@ -36,6 +36,9 @@ static const rs_op ops[] = {
 #define X(enumerator, name, kernel) ROW(enumerator, name, kernel, RS_EXTENDED, 2)
                         RS_EXTENDED_OPS(X)
 #undef X
+#define X(enumerator, name, kernel) ROW(enumerator, name, kernel, RS_INDEX, 2)
+                            RS_INDEX_OPS(X)
+#undef X
 };
 
 enum { TYPES = sizeof types / sizeof *types, OPS = sizeof ops / sizeof *ops };

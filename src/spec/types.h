@@ -32,7 +32,8 @@
  * Arithmetic wraps, and results of integers are wider unless told otherwise. Operators of an order select one of their
  * elements, and those of bits combine the bits of integers and of bool: results have the elements' type or one with all
  * of its values, and masks can't multiply. Recurrences are arithmetic with a second array, of coefficients. Logarithms
- * and extended arithmetic are of floats; masks can't multiply the former. The last three have totals of two numbers.
+ * and extended arithmetic are of floats; masks can't multiply the former. Indices say where the
+ * highest element was, or the lowest. The last four have totals of several numbers.
  */
 #define RS_ARITHMETIC_OPS(X)                                                                                           \
   X(ROWSCAN_SUM, sum, Sum)                                                                                             \
@@ -47,9 +48,12 @@
 #define RS_RECURRENCE_OPS(X) X(ROWSCAN_LINEAR_RECURRENCE, linear_recurrence, LinearRecurrence)
 #define RS_LOGARITHM_OPS(X) X(ROWSCAN_LOGSUMEXP, logsumexp, LogSumExp)
 #define RS_EXTENDED_OPS(X) X(ROWSCAN_EXTENDED_PROD, extended_prod, ExtendedProd)
+#define RS_INDEX_OPS(X)                                                                                                \
+  X(ROWSCAN_ARGMAX, argmax, ArgMax)                                                                                    \
+  X(ROWSCAN_ARGMIN, argmin, ArgMin)
 #define RS_LOOP_OPS(X) RS_ARITHMETIC_OPS(X) RS_ORDER_OPS(X) RS_BIT_OPS(X) /* with loops of their own on the host */
-#define RS_PAIR_OPS(X) RS_RECURRENCE_OPS(X) RS_LOGARITHM_OPS(X) RS_EXTENDED_OPS(X)
-#define RS_OPS(X) RS_LOOP_OPS(X) RS_PAIR_OPS(X)
+#define RS_TOTALS_OPS(X) RS_RECURRENCE_OPS(X) RS_LOGARITHM_OPS(X) RS_EXTENDED_OPS(X) RS_INDEX_OPS(X)
+#define RS_OPS(X) RS_LOOP_OPS(X) RS_TOTALS_OPS(X)
 
 /* X(enumerator, name). Mask modes but for "none", which is 0; layouts; regimes. */
 #define RS_MASK_MODES(X)                                                                                               \
@@ -79,7 +83,15 @@
 
 typedef enum rs_kind { RS_NO_KIND = 0, RS_FLOAT, RS_SIGNED, RS_UNSIGNED, RS_BOOL } rs_kind;
 
-typedef enum rs_op_kind { RS_ARITHMETIC = 0, RS_ORDER, RS_BITS, RS_RECURRENCE, RS_LOGARITHM, RS_EXTENDED } rs_op_kind;
+typedef enum rs_op_kind {
+  RS_ARITHMETIC = 0,
+  RS_ORDER,
+  RS_BITS,
+  RS_RECURRENCE,
+  RS_LOGARITHM,
+  RS_EXTENDED,
+  RS_INDEX
+} rs_op_kind;
 
 /* An operator; `source` and `totals` are of those that have neither a struct in kernels/ops.cuh nor loops of their own.
  */

@@ -11,6 +11,6 @@
 
 #include "rowscan.h"
 
-enum { AFFINE = ROWSCAN_EXTENDED_PROD + 1 };
+enum { AFFINE = ROWSCAN_ARGMIN + 1 };
 
 #endif

@@ -27,7 +27,7 @@ static inline void op_take(rowscan_spec *spec, uint64_t number) {
   if (floats ? kind == RS_BITS : kind == RS_LOGARITHM || kind == RS_EXTENDED)
     spec->op = ROWSCAN_SUM;
   bool omits = floats && number / (uint64_t)(count + 1) % 3 == 1;
-  spec->flags = (spec->flags & ~ROWSCAN_OMIT_NAN) | (omits ? ROWSCAN_OMIT_NAN : 0);
+  spec->flags = (spec->flags & ~(ROWSCAN_OMIT_NAN | ROWSCAN_TIES_FIRST)) | (omits ? ROWSCAN_OMIT_NAN : 0);
   if (rs_op_has_coefficient(spec->op)) { /* of the mask's type, if there was a mask */
     spec->mask_mode = ROWSCAN_MASK_COEFFICIENT;
     spec->mask_type = spec->mask_type ? spec->mask_type : spec->in_type;
@@ -35,10 +35,13 @@ static inline void op_take(rowscan_spec *spec, uint64_t number) {
     spec->mask_mode = ROWSCAN_MASK_SELECT;
   }
   kind = rs_op_of(spec->op)->kind;
-  if (kind == RS_RECURRENCE || kind == RS_ARITHMETIC || kind == RS_EXTENDED)
-    return;
-  if (spec->mask_mode == ROWSCAN_MASK_MULTIPLY)
+  bool multiplies = kind == RS_ARITHMETIC || kind == RS_EXTENDED;
+  if (spec->mask_mode == ROWSCAN_MASK_MULTIPLY && !multiplies)
     spec->mask_mode = ROWSCAN_MASK_SELECT;
+  if (kind == RS_INDEX) {
+    spec->out_type = spec->acc_type = number & 1 ? ROWSCAN_I32 : ROWSCAN_I64;
+    spec->flags |= number & 2 ? ROWSCAN_TIES_FIRST : 0;
+  }
   rowscan_spec types = {.size = sizeof types,
                         .op = spec->op,
                         .in_type = spec->in_type,
@@ -51,6 +54,11 @@ static inline void op_take(rowscan_spec *spec, uint64_t number) {
     spec->out_type = types.out_type;
     spec->acc_type = types.acc_type;
   }
+}
+
+/* Whether rows may have initial values. */
+static inline bool op_begins(const rowscan_spec *spec) {
+  return rs_op_of(spec->op)->kind != RS_INDEX;
 }
 
 #endif

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "any_op.h"
+
 enum { GUARD = 1024, POISON = 0xc7 };
 
 static const char *const image_names[CHECK_IMAGES] = {"in", "mask", "init", "out", "totals"};
@@ -26,8 +28,8 @@ static const case_array *array_of(const test_case *test, int which) {
 }
 
 static bool has_image(const test_case *test, int which) {
-  const bool has[CHECK_IMAGES] = {true, test->spec.mask_mode != ROWSCAN_MASK_NONE, test->has_init, !test->in_place,
-                                  test->has_totals};
+  const bool has[CHECK_IMAGES] = {true, test->spec.mask_mode != ROWSCAN_MASK_NONE,
+                                  test->has_init && op_begins(&test->spec), !test->in_place, test->has_totals};
   return has[which];
 }
 

@@ -455,7 +455,7 @@ static void run(kernel *k, int64_t inner, bool plain) {
     area_random(&mask, s->mask_type, s->mask_mode == ROWSCAN_MASK_COEFFICIENT ? COEFFICIENTS : MASKS);
     area_up(&mask);
   }
-  bool inits = once_in(2), keeps = once_in(2);
+  bool inits = once_in(2) && op_begins(s), keeps = once_in(2);
   int acc = (int)rowscan_type_bytes(s->acc_type);
   area_make(&init, &host, host.array[RS_INIT].stride, 0, 1, acc, once_in(8) ? ANYWHERE : row_place, false);
   area_make(&totals, &host, host.array[RS_TOTALS].stride, 0, 1, acc, once_in(8) ? ANYWHERE : row_place, true);

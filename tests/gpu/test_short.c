@@ -255,7 +255,7 @@ static void run(const shape_kernel *k, variant v) {
   row_strides[RS_INIT][1] = random_one_in(&source_of_data, 4) ? 0 : 2 * outer;
   row_strides[RS_TOTALS][0] = 3 * inner;
   row_strides[RS_TOTALS][1] = 3;
-  if (v.init) {
+  if (v.init && op_begins(spec)) {
     init = array_of(kept, spec->acc_type, 0);
     data_elements(init.host + init.lead, spec->acc_type, spec->op, kind, (int64_t)kept, length, &source_of_data);
     send(&init);

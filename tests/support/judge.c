@@ -202,6 +202,21 @@ static bool less(rowscan_type acc, number a, number b) {
   return with_sign(acc) ? (int64_t)a.whole < (int64_t)b.whole : a.whole < b.whole;
 }
 
+/* The later one of two elements, or the earlier one. Only elements have indices. */
+static number select_index(const rowscan_spec *spec, number a, number b) {
+  int64_t none = -1;
+  if ((int64_t)a.whole_factor == none || (int64_t)b.whole_factor == none)
+    return (int64_t)a.whole_factor == none ? b : a;
+  bool real = floating(spec->in_type), a_nan = real && isnan(a.real), b_nan = real && isnan(b.real);
+  bool less_b = !a_nan && (b_nan || less(spec->in_type, a, b)), less_a = !b_nan && (a_nan || less(spec->in_type, b, a));
+  bool highest = spec->op == ROWSCAN_ARGMAX;
+  if (a_nan != b_nan)
+    return a_nan ? a : b;
+  if (a_nan || (!less_a && !less_b))
+    return spec->flags & ROWSCAN_TIES_FIRST ? a : b;
+  return less_b == highest ? b : a;
+}
+
 static number select_one(const rowscan_spec *spec, number a, number b) {
   if (floating(spec->acc_type) && (isnan(a.real) || isnan(b.real)))
     return isnan(a.real) ? a : b;
@@ -331,6 +346,10 @@ static number extended_product(rowscan_type acc, number a, number b) {
   return y;
 }
 
+static bool is_index(const rowscan_spec *spec) {
+  return spec->op == ROWSCAN_ARGMAX || spec->op == ROWSCAN_ARGMIN;
+}
+
 /* What users see of a prefix. */
 static number shown(const rowscan_spec *spec, number n) {
   int64_t exponent = (int64_t)n.whole_factor;
@@ -338,6 +357,8 @@ static number shown(const rowscan_spec *spec, number n) {
     n.real = logarithm(spec->acc_type, n.real_factor, n.real);
   if (spec->op == ROWSCAN_EXTENDED_PROD)
     n.real = ldexp(n.real, exponent > 5000 ? 5000 : exponent < -5000 ? -5000 : (int)exponent);
+  if (is_index(spec))
+    n.whole = n.whole_factor;
   return fit(spec->acc_type, n);
 }
 
@@ -358,6 +379,9 @@ static number combine(const rowscan_spec *spec, number a, number b) {
     return affine(product(acc, factor_of(a), factor_of(b)), sum(acc, product(acc, factor_of(b), a), b));
   case ROWSCAN_LINEAR_RECURRENCE:
     return affine(product(acc, factor_of(a), factor_of(b)), fused(acc, factor_of(b), a, b));
+  case ROWSCAN_ARGMAX:
+  case ROWSCAN_ARGMIN:
+    return select_index(spec, a, b);
   case ROWSCAN_LOGSUMEXP:
     return add_exponentials(acc, a, b);
   case ROWSCAN_EXTENDED_PROD:
@@ -404,6 +428,9 @@ static number identity(const rowscan_spec *spec) {
   case AFFINE:
   case ROWSCAN_LINEAR_RECURRENCE:
     return begin(spec, (number){0});
+  case ROWSCAN_ARGMAX:
+  case ROWSCAN_ARGMIN:
+    return (number){.whole_factor = UINT64_MAX};
   case ROWSCAN_EXTENDED_PROD:
     return split(1);
   case ROWSCAN_LOGSUMEXP:
@@ -469,8 +496,9 @@ static number enter(const rowscan_spec *spec, number x) {
 }
 
 static number element(const rowscan_spec *spec, const rs_rows *rows, int64_t in, int64_t mask) {
-  number x = convert(spec->acc_type, spec->in_type,
-                     read_number(spec->in_type, at(rows->array[RS_IN].data, spec->in_type, in)));
+  number x = read_number(spec->in_type, at(rows->array[RS_IN].data, spec->in_type, in));
+  if (!is_index(spec))
+    x = convert(spec->acc_type, spec->in_type, x);
   if (spec->mask_mode == ROWSCAN_MASK_NONE)
     return enter(spec, x);
   number m = read_number(spec->mask_type, at(rows->array[RS_MASK].data, spec->mask_type, mask));
@@ -500,6 +528,8 @@ static void scan_row(const rowscan_spec *spec, const rs_rows *rows, number *tota
   for (int64_t i = 0; i < n; i++) {
     int64_t e = reverse ? n - 1 - i : i;
     totals[0][i] = element(spec, rows, in + e * rows->array[RS_IN].step, mask + e * rows->array[RS_MASK].step);
+    if (is_index(spec) && totals[0][i].whole_factor != UINT64_MAX)
+      totals[0][i].whole_factor = (uint64_t)e;
   }
   block_totals(spec, totals, n);
   fold(spec, totals, n, start, prefixes);

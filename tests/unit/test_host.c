@@ -212,7 +212,7 @@ static problem any_problem(uint64_t *r, rowscan_spec spec, const int64_t *shape,
     else
       fill_mask(r, &p.spec, p.mask.memory, count);
   }
-  if (below(r, 3) == 0) {
+  if (below(r, 3) == 0 && op_begins(&spec)) {
     lay_out(r, &p.init, spec.acc_type, shape, dims - 1, true, plain && below(r, 2));
     fill(r, &p.spec, spec.acc_type, f, p.init.memory, (int64_t)(p.init.bytes / rowscan_type_bytes(spec.acc_type)));
   }
@@ -885,6 +885,49 @@ START_TEST(products_that_overflow_in_between) {
 }
 END_TEST
 
+/* `out`: 7 indices. */
+static void scan_indices(rowscan_spec spec, const float *in, const bool *mask, int64_t *out, int64_t *total) {
+  rs_rows rows = {.rank = 1,
+                  .shape = {1},
+                  .count = 1,
+                  .array[RS_IN] = {.data = (void *)in, .step = 1},
+                  .array[RS_OUT] = {.data = out, .step = 1},
+                  .array[RS_MASK] = {.data = (void *)mask, .step = 1},
+                  .array[RS_TOTALS].data = total};
+  spec.size = sizeof spec;
+  spec.length = 7;
+  ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
+  rs_host_run(hosts[0], &spec, &rows);
+}
+
+static void are(const int64_t *is, const char *should) {
+  char text[64] = "";
+  for (int i = 0; i < 7; i++)
+    snprintf(text + strlen(text), sizeof text - strlen(text), "%s%lld", i ? " " : "", (long long)is[i]);
+  ck_assert_str_eq(text, should);
+}
+
+START_TEST(indices_by_hand) {
+  const float in[7] = {1, 3, -0.0f, 3, 0, NAN, NAN};
+  const bool mask[7] = {false, true, true, false, true, true, false};
+  int64_t out[7], total;
+  scan_indices((rowscan_spec){.op = ROWSCAN_ARGMAX}, in, NULL, out, &total);
+  are(out, "0 1 1 3 3 5 6");
+  ck_assert_int_eq(total, 6);
+  scan_indices((rowscan_spec){.op = ROWSCAN_ARGMAX, .flags = ROWSCAN_TIES_FIRST | ROWSCAN_EXCLUSIVE}, in, NULL, out,
+               NULL);
+  are(out, "-1 0 1 1 1 1 5");
+  scan_indices((rowscan_spec){.op = ROWSCAN_ARGMAX, .flags = ROWSCAN_OMIT_NAN | ROWSCAN_REVERSE}, in, NULL, out,
+               &total);
+  are(out, "1 1 3 3 4 -1 -1");
+  ck_assert_int_eq(total, 1);
+  scan_indices((rowscan_spec){.op = ROWSCAN_ARGMIN}, in, NULL, out, NULL);
+  are(out, "0 0 2 2 2 5 6"); /* -0 is less than +0 */
+  scan_indices((rowscan_spec){.op = ROWSCAN_ARGMIN, .mask_mode = ROWSCAN_MASK_SELECT}, in, mask, out, NULL);
+  are(out, "-1 1 2 2 2 5 5");
+}
+END_TEST
+
 START_TEST(omitted_nans_by_hand) {
   const float in[] = {NAN, 2, NAN, 3};
   float out[4], total;
@@ -1134,6 +1177,7 @@ static TCase *numbers(void) {
   tcase_add_test(cases, logarithms_far_from_one);
   tcase_add_test(cases, products_that_overflow_in_between);
   tcase_add_test(cases, omitted_nans_by_hand);
+  tcase_add_test(cases, indices_by_hand);
   lot_add_loop_test(cases, halves_to_wide_and_back, 0, 2);
   lot_add_loop_test(cases, halves_from_wide, 0, 2);
   lot_add_loop_test(cases, any_bits_from_wide, 0, 2);

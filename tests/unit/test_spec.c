@@ -100,6 +100,26 @@ START_TEST(floats_alone) {
 }
 END_TEST
 
+START_TEST(indices) {
+  rowscan_spec spec = complete((rowscan_spec){.op = ROWSCAN_ARGMAX, .in_type = ROWSCAN_BOOL, .length = 9});
+  ck_assert_int_eq(spec.out_type, ROWSCAN_I64);
+  ck_assert_int_eq(spec.acc_type, ROWSCAN_I64);
+  spec = complete((rowscan_spec){.op = ROWSCAN_ARGMIN, .out_type = ROWSCAN_I32, .length = INT64_C(1) << 31});
+  ck_assert_int_eq(spec.acc_type, ROWSCAN_I32);
+  refuse((rowscan_spec){.op = ROWSCAN_ARGMAX, .out_type = ROWSCAN_F32}, ROWSCAN_BAD_ARGUMENT, "'out'",
+         "argmax makes indices, i64 or i32, not f32");
+  refuse((rowscan_spec){.op = ROWSCAN_ARGMAX, .acc_type = ROWSCAN_I32}, ROWSCAN_UNSUPPORTED, "'acc'",
+         "argmax to i64 has totals in i64, not in i32");
+  refuse((rowscan_spec){.op = ROWSCAN_ARGMAX, .out_type = ROWSCAN_I32, .length = (INT64_C(1) << 31) + 1},
+         ROWSCAN_UNSUPPORTED, "'length'", "2147483649, but argmax numbers no more than 2147483648 elements in i32");
+  refuse((rowscan_spec){.op = ROWSCAN_ARGMIN, .length = (INT64_C(1) << 32) - 2}, ROWSCAN_UNSUPPORTED, "'length'",
+         "4294967294, but argmin numbers no more than 4294967293 elements in i64");
+  refuse((rowscan_spec){.flags = ROWSCAN_TIES_FIRST}, ROWSCAN_BAD_ARGUMENT, "'ties_first'", "sum has no index");
+  refuse((rowscan_spec){.op = ROWSCAN_ARGMAX, .mask_mode = ROWSCAN_MASK_MULTIPLY}, ROWSCAN_BAD_ARGUMENT, "'mask_mode'",
+         "multiply has no meaning for argmax");
+}
+END_TEST
+
 /* Integers have no NaN, so that one kernel serves both. */
 START_TEST(omitted_nan) {
   const unsigned omit = ROWSCAN_OMIT_NAN;
@@ -392,6 +412,8 @@ START_TEST(every_field_counts) {
     char *line = line_of(&other), pair[64];
     ck_assert_str_ne(line, first_line);
     other = open_to_all;
+    if (field->bit == ROWSCAN_TIES_FIRST)
+      other.op = ROWSCAN_ARGMAX; /* of indices alone */
     rs_field_set(field, &other, value);
     if (rs_spec_read(&done, &other) == ROWSCAN_OK && rs_field_get(field, &done) == value) {
       round_trip(&done);
@@ -518,6 +540,7 @@ int main(void) {
   tcase_add_test(all, other_defaults);
   tcase_add_test(all, defaults_of_a_recurrence);
   tcase_add_test(all, floats_alone);
+  tcase_add_test(all, indices);
   tcase_add_test(all, omitted_nan);
   tcase_add_test(all, refusals);
   tcase_add_test(all, smaller_structs_stay_small);
