@@ -245,12 +245,13 @@ cell_target cell_target_of(const bench_cell *cell, unsigned variant) {
 /* Of a view, the layout is the one that rowscan_scan chooses. */
 rowscan_spec cell_spec(const bench_cell *cell, rowscan_op op, unsigned variant) {
   bool columns = cell->columns || cell->view == CELL_TRANSPOSED;
+  bool index = rs_op_of(op)->kind == RS_INDEX && cell->out != ROWSCAN_I32; /* whatever a sum would be written as */
   return (rowscan_spec){
       .size = sizeof(rowscan_spec),
       .op = op,
       .in_type = cell->in,
-      .out_type = cell->out,
-      .acc_type = cell->acc,
+      .out_type = index ? ROWSCAN_I64 : cell->out,
+      .acc_type = rs_op_of(op)->kind == RS_INDEX ? ROWSCAN_TYPE_DEFAULT : cell->acc,
       .mask_mode = variant == CELL_MASKED ? ROWSCAN_MASK_SELECT : ROWSCAN_MASK_NONE,
       .flags = variant == CELL_EXCLUSIVE ? ROWSCAN_EXCLUSIVE
                : variant == CELL_REVERSE ? ROWSCAN_REVERSE
