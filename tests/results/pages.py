@@ -227,6 +227,37 @@ def host_table():
     return table(["machine", "commit", ">cells", ">least", ">25%", ">median", ">75%"], rows)
 
 
+def errors_table(operator):
+    """Largest and mean error by data, and how many results are none."""
+    found, heads = {}, {}
+    for row in latest("errors", "host").rows:
+        if row["operator"] == operator:
+            cell = f"{float(row['max']):g}; {float(row['mean']):g}" + "".join(
+                f", {row[key]} {word}" for key, word in (("nan", "NaN"), ("wrong", "wrong")) if row[key] != "0")
+            heads[row["type"], row["method"]] = None
+            found.setdefault(row["data"], {})[row["type"], row["method"]] = cell
+    names = [f">{kind}: " + method.replace(operator, "rowscan").replace(" --acc ", " in ") for kind, method in heads]
+    return table(["data", *names], [[data, *map(cells_of.get, heads)] for data, cells_of in found.items()])
+
+
+def largest_errors():
+    """Of all data, by operator."""
+    by = {"logsumexp": "the larger of 1 and itself", "linear_recurrence": "abs(c) * condition + abs(x)",
+          "sum": "the sum of abs(x)", "product": "itself"}
+    found = {}
+    for row in latest("errors", "host").rows:
+        key = row["operator"], row["type"], row["method"]
+        found[key] = max(found.get(key, 0), float(row["max"]))
+    rows = []
+    for operator, words in by.items():
+        name = {"product": "extended_prod"}.get(operator, operator)
+        single, double = f"{name} --acc f32", f"{name} --acc f64"
+        single, double = (single, name) if (operator, "f32", single) in found else (name, double)
+        keys = ("f32", "loop"), ("f32", single), ("f32", double), ("f64", name)
+        rows.append([name, words, *(f"{found[operator, kind, method]:g}" for kind, method in keys)])
+    return table(["operator", "measured by", ">f32, a loop", ">f32", ">f32 in f64", ">f64"], rows)
+
+
 def python_tables():
     rows = []
     data = latest("kernelbench", "h100")
@@ -293,6 +324,11 @@ BLOCKS = {
     "first": first_table,
     "launch": launch_table,
     "host": host_table,
+    "largest_errors": largest_errors,
+    "logsumexp": lambda: errors_table("logsumexp"),
+    "linear_recurrence": lambda: errors_table("linear_recurrence"),
+    "sum": lambda: errors_table("sum"),
+    "product": lambda: errors_table("product"),
     "python": python_tables,
     "files": file_table,
 }
