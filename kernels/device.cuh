@@ -276,6 +276,33 @@ RS_DEVICE u64 fused(u64 a, u64 b, u64 c) {
   return a * b + c;
 }
 
+RS_DEVICE f32 absolute(f32 x) {
+  return fabsf(x);
+}
+RS_DEVICE f64 absolute(f64 x) {
+  return fabs(x);
+}
+// The smaller one; of a NaN and a number the number.
+RS_DEVICE f32 smaller(f32 a, f32 b) {
+  return fminf(a, b);
+}
+RS_DEVICE f64 smaller(f64 a, f64 b) {
+  return fmin(a, b);
+}
+// The larger one, or a NaN if either is one; of zeros either.
+RS_DEVICE f32 larger(f32 a, f32 b) {
+#if __CUDA_ARCH__ >= 800
+  f32 c;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
+  return c;
+#else
+  return a > b || a != a ? a : b;
+#endif
+}
+RS_DEVICE f64 larger(f64 a, f64 b) {
+  return a > b || a != a ? a : b;
+}
+
 // Two at once, the first in the lower half.
 RS_DEVICE u32 floats_to_halves(f32 low, f32 high) {
 #if __CUDA_ARCH__ >= 800

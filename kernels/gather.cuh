@@ -54,7 +54,7 @@ template <class P, class S> struct Gather {
         x = *reinterpret_cast<const Vector<In, S::VECTOR> *>(copy(t) + at);
 #pragma unroll
       for (int j = 0; j < S::VECTOR; j++)
-        tile.held[u][j] = x.at[j];
+        tile.held[u][j] = Row<P>::hold(x.at[j], {});
     }
   }
   RS_METHOD void store(const T &tile, Index t, Acc carry, Acc end) const {

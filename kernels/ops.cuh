@@ -12,7 +12,8 @@
 //   commutative      whether combine(a, b) is combine(b, a)
 //   PLAIN            whether totals are numbers as they come and go, and identity() is one that every element type has
 // What store() gives may be of another type. An operator for which counts_elements<Op> is true has start(length), too:
-// where folds start that no initial value does.
+// where folds start that no initial value does. Where loads_once<Op>, load() takes so long that elements are held as
+// totals.
 #pragma once
 #include "device.cuh"
 #define RS_EXP_LOG RS_DEVICE
@@ -21,6 +22,7 @@
 #include "types.cuh"
 
 template <class Op> constexpr bool counts_elements = false;
+template <class Op> constexpr bool loads_once = false;
 
 // Operators whose totals are numbers.
 template <class A> struct OfNumbers {
@@ -189,11 +191,11 @@ template <class A, class K> struct LinearRecurrence {
 // Logarithms of sums of exp(x). A block's total is its highest element and the sum of exp(x - highest), which is 1 or
 // more. What is added is cut off where it could only be infinite or NaN (less a subnormal number at most), and of a
 // NaN, which the highest one keeps, nothing is asked.
-RS_DEVICE f32 exp_negative(f32 d) {
-  return exp_f32(d < RS_MOST_f32 ? d : RS_MOST_f32);
+RS_DEVICE f32 exp_of_less(f32 d) { // exp(-|d|)
+  return exp_f32(smaller(absolute(d), RS_MOST_f32));
 }
-RS_DEVICE f64 exp_negative(f64 d) {
-  return exp_f64(d < RS_MOST_f64 ? d : RS_MOST_f64);
+RS_DEVICE f64 exp_of_less(f64 d) {
+  return exp_f64(smaller(absolute(d), RS_MOST_f64));
 }
 RS_DEVICE f32 log_added(f32 sum, f32 to) {
   return log_f32(sum, to);
@@ -218,10 +220,9 @@ template <class A, class K> struct LogSumExp {
   }
   RS_METHOD static Total combine(Total left, Total right) {
     A d = left.highest - right.highest;
-    bool higher = d > 0, nan = left.highest != left.highest;
-    A e = exp_negative(higher ? d : -d);
-    return {higher || nan ? left.highest : right.highest,
-            fused(higher ? right.sum : left.sum, e, higher ? left.sum : right.sum)};
+    bool higher = d > 0;
+    return {larger(left.highest, right.highest),
+            fused(higher ? right.sum : left.sum, exp_of_less(d), higher ? left.sum : right.sum)};
   }
   RS_METHOD static Total neutral() {
     return {Keys<A, K>::value(Keys<A, K>::LOWEST), 1}; // -inf
@@ -288,7 +289,7 @@ template <class A, class K> struct ExtendedProd {
   }
   RS_METHOD static Total combine(Total left, Total right) {
     A fraction = left.fraction * right.fraction;
-    bool carries = fraction >= 2 || fraction <= -2;
+    bool carries = absolute(fraction) >= 2;
     return {carries ? fraction * (A)0.5 : fraction,
             (Exponent)((Word)left.exponent + (Word)right.exponent + (Word)carries)};
   }
@@ -299,6 +300,8 @@ template <class A, class K> struct ExtendedProd {
     return neutral();
   }
 };
+
+template <class A, class K> constexpr bool loads_once<ExtendedProd<A, K>> = true;
 
 // Where the highest element was, or the lowest one: of equal ones the last, or the FIRST. A block's total is the
 // element's key (of the lowest one turned, so that the highest is always wanted), its index in the block and how many
@@ -364,3 +367,4 @@ template <class O> struct Omitting : O {
   }
 };
 template <class O> constexpr bool counts_elements<Omitting<O>> = counts_elements<O>;
+template <class O> constexpr bool loads_once<Omitting<O>> = loads_once<O>;

@@ -40,6 +40,7 @@ template <class Op> struct PairOp {
   }
 };
 template <class Op> constexpr bool counts_elements<PairOp<Op>> = counts_elements<Op>;
+template <class Op> constexpr bool loads_once<PairOp<Op>> = loads_once<Op>;
 
 // The problem of rows of pairs. The columns' own dimension, the last one, is gone.
 template <class P> struct Pairs {

@@ -275,7 +275,8 @@ template <class P> struct Row : Ends<P> {
   template <int NUMBER, class> struct ElementFor { using type = AsRead<In>; };
   template <class Unused> struct ElementFor<4, Unused> { using type = Whole<In>; };
   using Element = typename ElementFor<(int)sizeof(Number), void>::type;
-  static constexpr bool AS_TOTALS = P::mask == MULTIPLY || (P::mask == SELECT && !Op::PLAIN);
+  static constexpr bool AS_TOTALS =
+      P::mask == MULTIPLY || (P::mask == SELECT && !Op::PLAIN) || (P::mask == NO_MASK && loads_once<Op>);
   enum { AS_ELEMENT, AS_TOTAL, WITH_COEFFICIENT };
   struct Paired {
     typename Element::type x;
@@ -300,6 +301,8 @@ template <class P> struct Row : Ends<P> {
       return {x, m};
     else if constexpr (P::mask == MULTIPLY)
       return Op::load(widen<Number>(x) * widen<Number>(m));
+    else if constexpr (P::mask == NO_MASK && AS_TOTALS)
+      return load(x);
     else if constexpr (AS_TOTALS)
       return is_true(m) ? load(x) : Op::identity();
     else if constexpr (P::mask == SELECT)

@@ -11,6 +11,7 @@
 
 #include "shape.h"
 #include "spec/spec.h"
+#include "spec/types.h"
 
 typedef struct rs_candidate {
   int warps;  /* of a block */
@@ -50,6 +51,15 @@ static inline int rs_bytes_of(rowscan_type type) {
 /* Whether totals take two registers. */
 static inline bool rs_is_wide(const rowscan_spec *spec) {
   return rs_spec_register_bytes(spec) > 4;
+}
+
+/* Whether instructions, and not memory, are what a scan waits for; and whether its totals take so many registers that
+ * some templates spill. */
+static inline bool rs_computes(const rowscan_spec *spec) {
+  return rs_op_computes(rs_op_of(spec->op));
+}
+static inline bool rs_computes_wide(const rowscan_spec *spec) {
+  return rs_computes(spec) && (spec->acc_type == ROWSCAN_F64 || rowscan_type_bytes(spec->in_type) == 8);
 }
 
 /* The kernels of regimes row and long, length > 0, and of short; by rs_kernel, which tune.h has. */

@@ -5,6 +5,7 @@
 #include "candidates.h"
 #include "column_cuts.h"
 #include "spec/arch.h"
+#include "spec/types.h"
 
 /*
  * Steps from which on the totals of other tiles take registers: a third level of kernels/abreast.cuh, a fourth, and
@@ -68,6 +69,8 @@ static rs_shape stream_shape(const rowscan_spec *spec, int arch) {
   enum { WARPS = 16, OTHER_BYTES = 10 * 1024, SMALL = 38 * 1024, LARGE = 52 * 1024, LARGEST = 72 * 1024 };
   rs_shape s = shape_of(spec, RS_TEMPLATE_STREAM_COLUMNS);
   bool wide = rs_is_wide(spec);
+  if (rs_computes_wide(spec))
+    return (rs_shape){0};
   if (arch < 90 || s.in != s.out || s.in == 1 || spec->length < LEAST_STREAM_LENGTH)
     return (rs_shape){0};
   s.steps = wide || (s.mask && arch >= 120) ? 16 : 32; /* with 32 masked f32 spills there */
@@ -176,7 +179,7 @@ static rs_shape wide_shape(const rowscan_spec *spec, int arch) {
     return s;
   }
   /* Others are faster (tests/results/h100_92d1966_without_a_template.csv), but not with totals of two numbers. */
-  if (s.acc == 8 && (widens || s.mask))
+  if (s.acc == 8 && rs_op_of(spec->op)->numbers == 1 && (widens || s.mask))
     return (rs_shape){0};
   bool small = s.acc == 4 && s.vector == 4 && !s.mask; /* measured to be better with more steps */
   bool first = widens ? s.in == 1 && spec->length >= FEW_LENGTH : small;
@@ -240,7 +243,9 @@ static rs_shape pairs_shape(const rowscan_spec *spec, int arch) {
   bool words = s.vector * 2 * s.in % WORD == 0 && s.vector * 2 * s.out % WORD == 0;
   bool loop = rs_spec_loops(spec); /* which would look for the pairs' strides in local memory */
   int64_t tiles = rs_pairs_tiles(&s);
-  return words && !loop && !spec->mask_mode && tiles >= 2 && tiles <= 32 * MOST_GROUPS ? s : (rs_shape){0};
+  return words && !loop && !spec->mask_mode && !rs_computes_wide(spec) && tiles >= 2 && tiles <= 32 * MOST_GROUPS
+             ? s
+             : (rs_shape){0};
 }
 
 /*

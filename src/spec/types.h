@@ -112,6 +112,11 @@ static inline bool rs_op_has_coefficient(rowscan_op op) {
   return op == ROWSCAN_LINEAR_RECURRENCE;
 }
 
+/* Whether an operator takes so many instructions that these, and not memory, are what a scan waits for. */
+static inline bool rs_op_computes(const rs_op *op) {
+  return op->kind == RS_LOGARITHM || op->kind == RS_EXTENDED || op->kind == RS_INDEX;
+}
+
 rs_kind rs_type_kind(rowscan_type type); /* RS_NO_KIND for a value that is no type */
 const rs_op *rs_op_of(rowscan_op op);    /* NULL for a value that is no operator */
 

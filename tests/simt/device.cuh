@@ -241,6 +241,26 @@ RS_DEVICE u32 fused(u32 a, u32 b, u32 c) {
 RS_DEVICE u64 fused(u64 a, u64 b, u64 c) {
   return a * b + c;
 }
+RS_DEVICE f32 absolute(f32 x) {
+  return __builtin_fabsf(x);
+}
+RS_DEVICE f64 absolute(f64 x) {
+  return __builtin_fabs(x);
+}
+// The smaller one; of a NaN and a number the number.
+RS_DEVICE f32 smaller(f32 a, f32 b) {
+  return __builtin_fminf(a, b);
+}
+RS_DEVICE f64 smaller(f64 a, f64 b) {
+  return __builtin_fmin(a, b);
+}
+// The larger one, or a NaN if either is one; of zeros either.
+RS_DEVICE f32 larger(f32 a, f32 b) {
+  return a > b || a != a ? a : b;
+}
+RS_DEVICE f64 larger(f64 a, f64 b) {
+  return a > b || a != a ? a : b;
+}
 // Drops the low `bits` of a number, rounding to nearest even.
 RS_DEVICE u32 simt_round(u32 value, int bits) {
   u32 half = 1u << (bits - 1), rest = value & (2 * half - 1), kept = value >> bits;
