@@ -19,10 +19,10 @@ typedef struct rp_call {
   enum { RP_SCAN, RP_PREPARE, RP_SPEC } wanted;
 } rp_call;
 
-/* Whether an operator scans one array alone; a linear recurrence has coefficients, too, which no function here takes.
- */
+/* Whether an operator scans one array alone, and makes no indices; a linear recurrence has coefficients, too, which no
+ * function here takes. */
 static inline bool rp_op_is_scanned(int op) {
-  return op >= 0 && op != ROWSCAN_LINEAR_RECURRENCE;
+  return op >= 0 && op != ROWSCAN_LINEAR_RECURRENCE && op != ROWSCAN_ARGMAX && op != ROWSCAN_ARGMIN;
 }
 
 /* The arrays of a call. One that is not given has the type ROWSCAN_TYPE_DEFAULT, and nothing else of it is looked at.

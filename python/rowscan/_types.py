@@ -16,14 +16,22 @@ SCAN, PREPARE, SPEC = 0, 1, 2  # what a call of _core.scan_settled is wanted for
 NAMES = (None, "f16", "bf16", "f32", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "bool")
 NUMBERS = {name: number for number, name in enumerate(NAMES) if name}
 LAST_FLOATING = NUMBERS["f64"]
-KEEPING = [op for name, op in OPS.items()  # whose results have the elements' type by default
-           if _core.complete(f"op={name} in=i8 length=1")[1] == NUMBERS["i8"]]
 FACTORS = (NUMBERS["bool"], NUMBERS["u8"])  # types of masks besides x's own
 DEFAULT = 0
 
 
 def is_floating(number):
     return 0 < number <= LAST_FLOATING
+
+
+def _keeps(name):
+    try:
+        return _core.complete(f"op={name} in=i8 length=1")[1] == NUMBERS["i8"]
+    except (BadArgument, Unsupported):  # it scans no integers
+        return False
+
+
+KEEPING = [op for name, op in OPS.items() if _keeps(name)]  # whose results have the elements' type by default
 
 
 def op_number(name):
