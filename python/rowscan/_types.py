@@ -6,10 +6,10 @@ from . import _core
 from ._errors import BadArgument, Unsupported
 
 OPS = _core.ops()
-SUM, PROD = OPS["sum"], OPS["prod"]
-FUNCTIONS = {"cum" + name: name for name in OPS if hasattr(_core, "cum" + name)}  # of one operator each
+SUM, PROD, RECURRENCE = OPS["sum"], OPS["prod"], OPS["linear_recurrence"]
+FUNCTIONS = {"cum" + name: name for name in OPS if hasattr(_core, "cum" + name)}  # of one operator and one array each
 EXCLUSIVE, REVERSE, INCLUDE_INITIAL = 1, 2, 8
-SELECT, MULTIPLY = 1, 2
+SELECT, MULTIPLY, COEFFICIENT = 1, 2, 3
 MASK_MODES = {"select": SELECT, "multiply": MULTIPLY}
 SCAN, PREPARE, SPEC = 0, 1, 2  # what a call of _core.scan_settled is wanted for
 
@@ -34,6 +34,14 @@ def _keeps(name):
 KEEPING = [op for name, op in OPS.items() if _keeps(name)]  # whose results have the elements' type by default
 
 
+def holds(number, value):
+    """Whether a type has a number, but for rounding."""
+    if is_floating(number) or NAMES[number] == "bool":
+        return True
+    signed, bits = NAMES[number][0] == "i", int(NAMES[number][1:])
+    return -(1 << bits - 1) * signed <= value < 1 << bits - signed
+
+
 def op_number(name):
     """The number of an operator that a user names."""
     if not isinstance(name, str) or name not in OPS:
@@ -47,8 +55,9 @@ def _accumulators():
     for name, op in OPS.items():
         for kind in NUMBERS.values():
             for number in NUMBERS.values():
-                for acc in (DEFAULT, NUMBERS["f64"]):
-                    text = f"op={name} in={NAMES[kind]} out={NAMES[number]} length=1" + (" acc=f64" if acc else "")
+                for acc in (DEFAULT, NUMBERS["f32"], NUMBERS["f64"]):
+                    text = f"op={name} in={NAMES[kind]} out={NAMES[number]} length=1"
+                    text += f" acc={NAMES[acc]}" if acc else ""
                     try:
                         table[op, kind, number, acc] = _core.complete(text)[2]
                     except (BadArgument, Unsupported) as error:
