@@ -35,10 +35,23 @@ PyObject *rp_call_quick(rp_call *call) {
 
 /* ---- arguments --------------------------------------------------------------------------------------------------- */
 
-enum { X, DIM, OP, AXIS, REVERSE, EXCLUSIVE, MASK, MASK_MODE, INIT, TOTALS, DTYPE, ACC, OUT, ARGUMENTS };
-static const char *const argument_names[ARGUMENTS] = {
-    "x", "dim", "op", "axis", "reverse", "exclusive", "mask", "mask_mode", "init", "totals", "dtype", "acc", "out"};
+enum { X, DIM, OP, COEFFICIENT, AXIS, REVERSE, EXCLUSIVE, MASK, MASK_MODE, INIT, TOTALS, DTYPE, ACC, OUT, ARGUMENTS };
+static const char *const argument_names[ARGUMENTS] = {"x",       "dim",       "op",   "coefficient", "axis",
+                                                      "reverse", "exclusive", "mask", "mask_mode",   "init",
+                                                      "totals",  "dtype",     "acc",  "out"};
 static PyObject *interned[ARGUMENTS];
+
+/* Which arguments a function takes by position, and which not at all. */
+typedef struct form {
+  const char *words;
+  int count, positions[3];
+  unsigned lacks; /* bits by argument */
+} form;
+
+static const form of_one = {"x and dim", 2, {X, DIM}, 1u << OP | 1u << COEFFICIENT},
+                  of_any = {"x, dim and op", 3, {X, DIM, OP}, 0},
+                  of_recurrence = {
+                      "x, coefficient and dim", 3, {X, COEFFICIENT, DIM}, 1u << OP | 1u << MASK | 1u << MASK_MODE};
 
 static int argument_of(PyObject *name) {
   for (int i = 0; i < ARGUMENTS; i++)
@@ -50,20 +63,19 @@ static int argument_of(PyObject *name) {
   return -1;
 }
 
-/* All of them, borrowed; NULL where one is not given. op is an argument if `any_op`. */
-static bool take_arguments(PyObject **to, const char *function, bool any_op, PyObject *const *args, Py_ssize_t count,
-                           PyObject *names) {
-  if (count > (any_op ? 3 : 2)) {
-    PyErr_Format(PyExc_TypeError, "%s() takes x%s by position, and was given %zd", function,
-                 any_op ? ", dim and op" : " and dim", count);
+/* All of them, borrowed; NULL where one is not given. */
+static bool take_arguments(PyObject **to, const char *function, const form *form, PyObject *const *args,
+                           Py_ssize_t count, PyObject *names) {
+  if (count > form->count) {
+    PyErr_Format(PyExc_TypeError, "%s() takes %s by position, and was given %zd", function, form->words, count);
     return false;
   }
   for (Py_ssize_t i = 0; i < count; i++)
-    to[i] = args[i];
+    to[form->positions[i]] = args[i];
   for (Py_ssize_t i = 0; names && i < PyTuple_Size(names); i++) {
     PyObject *name = PyTuple_GetItem(names, i);
     int at = argument_of(name);
-    bool known = at >= 0 && (at != OP || any_op);
+    bool known = at >= 0 && !(form->lacks >> at & 1);
     if (!known || to[at]) {
       PyErr_Format(PyExc_TypeError, !known ? "%s() has no argument %R" : "%s() got two values for %R", function, name);
       return false;
@@ -74,6 +86,8 @@ static bool take_arguments(PyObject **to, const char *function, bool any_op, PyO
     PyErr_Format(PyExc_TypeError, "%s() needs x, an array", function);
   else if (to[DIM] && to[AXIS] && to[DIM] != Py_None && to[AXIS] != Py_None)
     PyErr_Format(PyExc_TypeError, "%s() got dim and axis, which are two names of one argument", function);
+  else if (form == &of_recurrence && !to[COEFFICIENT])
+    PyErr_Format(PyExc_TypeError, "%s() needs coefficient, a number or an array", function);
   return !PyErr_Occurred();
 }
 
@@ -102,6 +116,19 @@ static bool take_dtype(rp_call *call, PyObject *dtype) {
   PyErr_Clear(); /* it can't be hashed */
   call->out_type = number ? (rowscan_type)PyLong_AsLong(number) : ROWSCAN_TYPE_DEFAULT;
   return number != NULL;
+}
+
+/* Coefficients, in the place of a mask. */
+static bool take_coefficient(rp_call *call, PyObject *given) {
+  if (!given || given == Py_None)
+    return true;
+  if (call->mask != Py_None) {
+    PyErr_SetString(PyExc_TypeError, "mask and coefficient are given: what has coefficients takes no mask");
+    return false;
+  }
+  call->mask = given;
+  call->mask_mode = ROWSCAN_MASK_COEFFICIENT;
+  return true;
 }
 
 /* An operator by its name; false: Python says which there are. */
@@ -133,11 +160,16 @@ static PyObject *call_python(const rp_call *call, PyObject *const *given, PyObje
                                none_if_missing(given[DTYPE]), none_if_missing(given[ACC]), call->out);
 }
 
-/* A call of op, or with `any_op` of the operator that the call names, by default op. */
-static PyObject *entry(rowscan_op op, bool any_op, const char *function, PyObject *const *args, Py_ssize_t count,
+/* Whether the mask is one, or coefficients, as the operator has it. */
+static bool mask_suits_op(const rp_call *call) {
+  return rp_op_has_coefficient(call->op) == (call->mask_mode == ROWSCAN_MASK_COEFFICIENT);
+}
+
+/* A call of op, or of the operator that the call names. */
+static PyObject *entry(rowscan_op op, const char *function, const form *form, PyObject *const *args, Py_ssize_t count,
                        PyObject *names) {
   PyObject *given[ARGUMENTS] = {NULL};
-  if (!take_arguments(given, function, any_op, args, count, names))
+  if (!take_arguments(given, function, form, args, count, names))
     return NULL;
   rp_call call = {.x = given[X],
                   .mask = none_if_missing(given[MASK]),
@@ -146,12 +178,13 @@ static PyObject *entry(rowscan_op op, bool any_op, const char *function, PyObjec
                   .out = none_if_missing(given[OUT]),
                   .op = op};
   int exclusive = flag(given[EXCLUSIVE]), reverse = flag(given[REVERSE]), totals = flag(given[TOTALS]);
-  if (exclusive < 0 || reverse < 0 || totals < 0 || !take_mask_mode(&call, given[MASK_MODE]))
+  if (exclusive < 0 || reverse < 0 || totals < 0 || !take_mask_mode(&call, given[MASK_MODE]) ||
+      !take_coefficient(&call, given[COEFFICIENT]))
     return NULL;
   call.flags = (exclusive ? ROWSCAN_EXCLUSIVE : 0) | (reverse ? ROWSCAN_REVERSE : 0);
   PyObject *dim = none_if_missing(given[DIM] && given[DIM] != Py_None ? given[DIM] : given[AXIS]);
   bool quick = !totals && call.init == Py_None && (!given[ACC] || given[ACC] == Py_None) && PyLong_Check(dim) &&
-               take_op(&call, given[OP]) && take_dtype(&call, given[DTYPE]);
+               take_op(&call, given[OP]) && mask_suits_op(&call) && take_dtype(&call, given[DTYPE]);
   if (quick) {
     int overflow;
     call.dim = PyLong_AsLongAndOverflow(dim, &overflow);
@@ -166,14 +199,14 @@ static PyObject *entry(rowscan_op op, bool any_op, const char *function, PyObjec
 #define X(name, op)                                                                                                    \
   PyObject *rp_##name(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {                      \
     (void)self;                                                                                                        \
-    return entry(op, false, #name, args, count, names);                                                                \
+    return entry(op, #name, rp_op_has_coefficient(op) ? &of_recurrence : &of_one, args, count, names);                 \
   }
 RP_SCANS(X)
 #undef X
 
 PyObject *rp_scan_by_name(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
   (void)self;
-  return entry(ROWSCAN_SUM, true, "scan", args, count, names);
+  return entry(ROWSCAN_SUM, "scan", &of_any, args, count, names);
 }
 
 PyObject *rp_set_python(PyObject *self, PyObject *function) {

@@ -10,18 +10,22 @@
 /* A call whose arrays may be what their library likes. NotImplemented: Python has to serve it. */
 PyObject *rp_call_quick(rp_call *call);
 
-/* X(name, operator): the functions of one operator, name(x, dim, *, axis, ...). docs.c has their manuals. */
+/*
+ * X(name, operator): the functions of one operator, name(x, dim, *, axis, ...); a recurrence's takes coefficients
+ * behind x, and no mask. docs.c has their manuals.
+ */
 #define RP_SCANS(X)                                                                                                    \
   X(cumsum, ROWSCAN_SUM)                                                                                               \
   X(cumprod, ROWSCAN_PROD)                                                                                             \
   X(cummax, ROWSCAN_MAX)                                                                                               \
-  X(cummin, ROWSCAN_MIN)
+  X(cummin, ROWSCAN_MIN)                                                                                               \
+  X(linear_recurrence, ROWSCAN_LINEAR_RECURRENCE)
 
 #define X(name, op) PyObject *rp_##name(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
 RP_SCANS(X)
 #undef X
 
-/* scan(x, dim, op, *, axis, ...): of the operator that op names. */
+/* scan(x, dim, op, *, axis, ...): of the operator that op names, with coefficients where it has any. */
 PyObject *rp_scan_by_name(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
 
 /* set_python(function): what serves calls that the quick way does not. */

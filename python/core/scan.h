@@ -15,14 +15,18 @@ typedef struct rp_call {
   unsigned flags;
   rowscan_type in_type;            /* of x, as it was seen */
   rowscan_type out_type, acc_type; /* ROWSCAN_TYPE_DEFAULT: the library's convention */
-  rowscan_mask_mode mask_mode;     /* of a mask, if there is one */
+  rowscan_mask_mode mask_mode;     /* of a mask, if there is one; ROWSCAN_MASK_COEFFICIENT: it has the coefficients */
   enum { RP_SCAN, RP_PREPARE, RP_SPEC } wanted;
 } rp_call;
 
-/* Whether an operator scans one array alone; a linear recurrence has coefficients, too, which no function here takes.
- */
+/* Whether an operator's results are of the elements' kind: no function here makes indices. */
 static inline bool rp_op_is_scanned(int op) {
-  return op >= 0 && op != ROWSCAN_LINEAR_RECURRENCE;
+  return op >= 0 && op != ROWSCAN_ARGMAX && op != ROWSCAN_ARGMIN;
+}
+
+/* Whether an operator has coefficients, which lie where others have a mask. */
+static inline bool rp_op_has_coefficient(int op) {
+  return op == ROWSCAN_LINEAR_RECURRENCE;
 }
 
 /* The arrays of a call. One that is not given has the type ROWSCAN_TYPE_DEFAULT, and nothing else of it is looked at.

@@ -34,9 +34,10 @@ def __getattr__(name):
 
 
 __version__ = library_version = _core.library_version
-__all__ = ["scan", "cumsum", "cumprod", "cummax", "cummin", "cumulative_sum", "cumulative_prod", "prepare", "spec",
-           "warm", "devices", "archs", "set_threads", "cache", "Error", "BadArgument", "CacheFailed", "CompileFailed",
-           "CudaFailed", "NoCompiler", "NoDevice", "NoDriver", "NotCached", "OutOfMemory", "Unsupported"]
+__all__ = ["scan", "cumsum", "cumprod", "cummax", "cummin", "linear_recurrence", "cumulative_sum", "cumulative_prod",
+           "prepare", "spec", "warm", "devices", "archs", "set_threads", "cache", "Error", "BadArgument", "CacheFailed",
+           "CompileFailed", "CudaFailed", "NoCompiler", "NoDevice", "NoDriver", "NotCached", "OutOfMemory",
+           "Unsupported"]
 _os.register_at_fork(after_in_child=_core.forget)
 _after_import("torch", lambda: _importlib.import_module("._torch", __name__))
 
@@ -45,6 +46,7 @@ cumsum = _core.cumsum
 cumprod = _core.cumprod
 cummax = _core.cummax
 cummin = _core.cummin
+linear_recurrence = _core.linear_recurrence
 devices = _core.devices
 archs = _core.archs
 set_threads = _core.set_threads
@@ -73,8 +75,8 @@ def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False):
     return _library_of(x).cumulative(PROD, x, axis, dtype, include_initial)
 
 
-def prepare(x, dim=None, op="sum", *, axis=None, reverse=False, exclusive=False, mask=None, mask_mode="select",
-            init=None, totals=False, dtype=None, acc=None, out=None):
+def prepare(x, dim=None, op="sum", *, coefficient=None, axis=None, reverse=False, exclusive=False, mask=None,
+            mask_mode="select", init=None, totals=False, dtype=None, acc=None, out=None):
     """Makes ready what scan() of these arguments needs, or cumsum() and its like, and scans nothing.
 
     The call itself then compiles, loads and allocates nothing but its result. On a CPU there is nothing to do.
@@ -83,12 +85,12 @@ def prepare(x, dim=None, op="sum", *, axis=None, reverse=False, exclusive=False,
 
     >>> rowscan.prepare(np.zeros((4, 1000)), 1, reverse=True)
     """
-    _library_of(x).asked(x, dim, op, axis, reverse, exclusive, mask, mask_mode, init, totals, dtype, acc, out,
-                         wanted=PREPARE)
+    _library_of(x).asked(x, dim, op, coefficient, axis, reverse, exclusive, mask, mask_mode, init, totals, dtype,
+                         acc, out, wanted=PREPARE)
 
 
-def spec(x, dim=None, op="sum", *, axis=None, reverse=False, exclusive=False, mask=None, mask_mode="select", init=None,
-         totals=False, dtype=None, acc=None, out=None):
+def spec(x, dim=None, op="sum", *, coefficient=None, axis=None, reverse=False, exclusive=False, mask=None,
+         mask_mode="select", init=None, totals=False, dtype=None, acc=None, out=None):
     """The spec of a scan, as text: what its kernels are made for, and what warm() takes.
 
     Arguments are those of scan(), with every operator. Elements are not read.
@@ -96,8 +98,8 @@ def spec(x, dim=None, op="sum", *, axis=None, reverse=False, exclusive=False, ma
     >>> rowscan.spec(np.zeros((4, 1000), np.float32), 1, reverse=True)
     'op=sum in=f32 out=f32 acc=f32 mask=none reverse=1 exclusive=0 length=1000 layout=rows row_rank=1'
     """
-    return _library_of(x).asked(x, dim, op, axis, reverse, exclusive, mask, mask_mode, init, totals, dtype, acc, out,
-                                wanted=SPEC)
+    return _library_of(x).asked(x, dim, op, coefficient, axis, reverse, exclusive, mask, mask_mode, init, totals, dtype,
+                                acc, out, wanted=SPEC)
 
 
 def warm(specs, archs=None, *, threads=0):

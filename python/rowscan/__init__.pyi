@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from . import cache as cache
 from . import torch as torch
 
-__all__ = ["scan", "cumsum", "cumprod", "cummax", "cummin", "cumulative_sum", "cumulative_prod", "prepare", "spec",
-           "warm", "devices", "archs", "set_threads", "cache", "Error", "BadArgument", "CacheFailed", "CompileFailed",
-           "CudaFailed", "NoCompiler", "NoDevice", "NoDriver", "NotCached", "OutOfMemory", "Unsupported"]
+__all__ = ["scan", "cumsum", "cumprod", "cummax", "cummin", "linear_recurrence", "cumulative_sum", "cumulative_prod",
+           "prepare", "spec", "warm", "devices", "archs", "set_threads", "cache", "Error", "BadArgument", "CacheFailed",
+           "CompileFailed", "CudaFailed", "NoCompiler", "NoDevice", "NoDriver", "NotCached", "OutOfMemory",
+           "Unsupported"]
 
 __version__: str
 library_version: str
@@ -51,38 +52,39 @@ _Array = TypeVar("_Array", bound=_WithDLPack | _OnCuda)
 _Floating = TypeVar("_Floating", bound=np.floating[Any])
 _Values: TypeAlias = _WithDLPack | _OnCuda | float | Sequence[float]  # a bool is an int, and that a float
 _Dim: TypeAlias = SupportsIndex | None
-_Op: TypeAlias = Literal["sum", "prod", "max", "min", "and", "or", "xor", "logsumexp", "extended_prod"]
+_Op: TypeAlias = Literal["sum", "prod", "max", "min", "and", "or", "xor", "linear_recurrence", "logsumexp",
+                         "extended_prod"]
 _Mode: TypeAlias = Literal["select", "multiply"]
 _DType: TypeAlias = Any  # of x's library
 
 @overload
-def scan(x: NDArray[_Floating], dim: _Dim = None, op: _Op = "sum", *, axis: _Dim = None, reverse: bool = False,
-         exclusive: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
-         init: _Values | None = None, totals: Literal[False] = False, dtype: None = None, acc: _DType = None,
-         out: None = None) -> NDArray[_Floating]: ...
+def scan(x: NDArray[_Floating], dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None,
+         axis: _Dim = None, reverse: bool = False, exclusive: bool = False, mask: _Values | None = None,
+         mask_mode: _Mode = "select", init: _Values | None = None, totals: Literal[False] = False, dtype: None = None,
+         acc: _DType = None, out: None = None) -> NDArray[_Floating]: ...
 @overload
-def scan(x: NDArray[Any], dim: _Dim = None, op: _Op = "sum", *, axis: _Dim = None, reverse: bool = False,
-         exclusive: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+def scan(x: NDArray[Any], dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None, axis: _Dim = None,
+         reverse: bool = False, exclusive: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
          init: _Values | None = None, totals: Literal[False] = False, dtype: _DType = None, acc: _DType = None,
          out: NDArray[Any] | None = None) -> NDArray[Any]: ...
 @overload
-def scan(x: NDArray[Any], dim: _Dim = None, op: _Op = "sum", *, axis: _Dim = None, reverse: bool = False,
-         exclusive: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+def scan(x: NDArray[Any], dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None, axis: _Dim = None,
+         reverse: bool = False, exclusive: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
          init: _Values | None = None, totals: Literal[True], dtype: _DType = None, acc: _DType = None,
          out: NDArray[Any] | None = None) -> tuple[NDArray[Any], NDArray[Any]]: ...
 @overload
-def scan(x: _Array, dim: _Dim = None, op: _Op = "sum", *, axis: _Dim = None, reverse: bool = False,
-         exclusive: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+def scan(x: _Array, dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None, axis: _Dim = None,
+         reverse: bool = False, exclusive: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
          init: _Values | None = None, totals: Literal[False] = False, dtype: _DType = None, acc: _DType = None,
          out: _Array | None = None) -> _Array: ...
 @overload
-def scan(x: _Array, dim: _Dim = None, op: _Op = "sum", *, axis: _Dim = None, reverse: bool = False,
-         exclusive: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+def scan(x: _Array, dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None, axis: _Dim = None,
+         reverse: bool = False, exclusive: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
          init: _Values | None = None, totals: Literal[True], dtype: _DType = None, acc: _DType = None,
          out: _Array | None = None) -> tuple[_Array, _Array]: ...
 @overload
-def scan(x: _Array, dim: _Dim = None, op: _Op = "sum", *, axis: _Dim = None, reverse: bool = False,
-         exclusive: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+def scan(x: _Array, dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None, axis: _Dim = None,
+         reverse: bool = False, exclusive: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
          init: _Values | None = None, totals: bool, dtype: _DType = None, acc: _DType = None,
          out: _Array | None = None) -> Any: ...
 
@@ -121,6 +123,35 @@ cummax = cumsum
 cummin = cumsum
 
 @overload
+def linear_recurrence(x: NDArray[_Floating], coefficient: float, dim: _Dim = None, *, axis: _Dim = None,
+                      reverse: bool = False, exclusive: bool = False, init: _Values | None = None,
+                      totals: Literal[False] = False, dtype: None = None, acc: _DType = None,
+                      out: None = None) -> NDArray[_Floating]: ...
+@overload
+def linear_recurrence(x: NDArray[Any], coefficient: _Values, dim: _Dim = None, *, axis: _Dim = None,
+                      reverse: bool = False, exclusive: bool = False, init: _Values | None = None,
+                      totals: Literal[False] = False, dtype: _DType = None, acc: _DType = None,
+                      out: NDArray[Any] | None = None) -> NDArray[Any]: ...
+@overload
+def linear_recurrence(x: NDArray[Any], coefficient: _Values, dim: _Dim = None, *, axis: _Dim = None,
+                      reverse: bool = False, exclusive: bool = False, init: _Values | None = None,
+                      totals: Literal[True], dtype: _DType = None, acc: _DType = None,
+                      out: NDArray[Any] | None = None) -> tuple[NDArray[Any], NDArray[Any]]: ...
+@overload
+def linear_recurrence(x: _Array, coefficient: _Values, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False,
+                      exclusive: bool = False, init: _Values | None = None, totals: Literal[False] = False,
+                      dtype: _DType = None, acc: _DType = None, out: _Array | None = None) -> _Array: ...
+@overload
+def linear_recurrence(x: _Array, coefficient: _Values, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False,
+                      exclusive: bool = False, init: _Values | None = None, totals: Literal[True],
+                      dtype: _DType = None, acc: _DType = None,
+                      out: _Array | None = None) -> tuple[_Array, _Array]: ...
+@overload
+def linear_recurrence(x: _Array, coefficient: _Values, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False,
+                      exclusive: bool = False, init: _Values | None = None, totals: bool, dtype: _DType = None,
+                      acc: _DType = None, out: _Array | None = None) -> Any: ...
+
+@overload
 def cumulative_sum(x: NDArray[_Floating], /, *, axis: _Dim = None, dtype: None = None,
                    include_initial: bool = False) -> NDArray[_Floating]: ...
 @overload
@@ -132,14 +163,14 @@ def cumulative_sum(x: _Array, /, *, axis: _Dim = None, dtype: _DType = None,
 
 cumulative_prod = cumulative_sum
 
-def prepare(x: _WithDLPack | _OnCuda, dim: _Dim = None, op: _Op = "sum", *, axis: _Dim = None,
-            reverse: bool = False, exclusive: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
-            init: _Values | None = None, totals: bool = False, dtype: _DType = None, acc: _DType = None,
-            out: _WithDLPack | _OnCuda | None = None) -> None: ...
-def spec(x: _WithDLPack | _OnCuda, dim: _Dim = None, op: _Op = "sum", *, axis: _Dim = None,
-         reverse: bool = False, exclusive: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
-         init: _Values | None = None, totals: bool = False, dtype: _DType = None, acc: _DType = None,
-         out: _WithDLPack | _OnCuda | None = None) -> str: ...
+def prepare(x: _WithDLPack | _OnCuda, dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None,
+            axis: _Dim = None, reverse: bool = False, exclusive: bool = False, mask: _Values | None = None,
+            mask_mode: _Mode = "select", init: _Values | None = None, totals: bool = False, dtype: _DType = None,
+            acc: _DType = None, out: _WithDLPack | _OnCuda | None = None) -> None: ...
+def spec(x: _WithDLPack | _OnCuda, dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None,
+         axis: _Dim = None, reverse: bool = False, exclusive: bool = False, mask: _Values | None = None,
+         mask_mode: _Mode = "select", init: _Values | None = None, totals: bool = False, dtype: _DType = None,
+         acc: _DType = None, out: _WithDLPack | _OnCuda | None = None) -> str: ...
 def warm(specs: Sequence[str], archs: Sequence[str] | None = None, *, threads: int = 0) -> tuple[int, int]: ...
 def devices() -> list[_Device]: ...
 def archs() -> list[str]: ...

@@ -10,8 +10,8 @@ import importlib
 import operator
 
 from . import _core
-from ._types import (DEFAULT, EXCLUSIVE, FACTORS, INCLUDE_INITIAL, KEEPING, MASK_MODES, MULTIPLY, NAMES, NUMBERS,
-                     REVERSE, SCAN, SELECT, accumulator, is_floating, op_number)
+from ._types import (COEFFICIENT, DEFAULT, EXCLUSIVE, FACTORS, INCLUDE_INITIAL, KEEPING, MASK_MODES, NAMES, NUMBERS,
+                     OPS, RECURRENCE, REVERSE, SCAN, SELECT, accumulator, holds, is_floating, op_number)
 
 # By the package that defines an array's type. None of these is imported before one of its arrays is seen.
 MODULES = {"numpy": "_numpy", "torch": "_torch", "cupy": "_cupy", "jax": "_jax", "jaxlib": "_jax"}
@@ -43,7 +43,10 @@ def _find(x):
 
 
 class Settled:
-    """A scan of which nothing is left to a convention. Types are the library's numbers."""
+    """A scan of which nothing is left to a convention. Types are the library's numbers.
+
+    Coefficients are a mask in all that follows, of a mode of their own.
+    """
     __slots__ = ("x", "dim", "op", "flags", "mask_mode", "number", "acc", "mask", "init", "totals", "out")
 
 
@@ -111,7 +114,7 @@ class Library:
     def cast(self, x, number):
         return x.astype(self.dtypes[number])
 
-    def of(self, value, number, like):
+    def of(self, value, number, like, what):
         """value, a number or an array, as an array of a type on the device of another; number None: of its own type."""
         return self.xp.asarray(value, self.dtypes[number] if number is not None else None)
 
@@ -142,10 +145,11 @@ class Library:
         kind = self.number(x.dtype, "x.dtype")
         wanted = self.number(self.dtype(dtype), "dtype") if dtype is not None else DEFAULT
         s.acc = self.accumulator_number(acc)
+        what = self.mask_name(op, mask, mask_mode)
         if mask is not None:
-            mask = self.beside(self.mask(mask, x, kind), "mask", x)
-            if mask_mode == MULTIPLY:
-                x, kind = self.promoted(x, kind, mask)
+            mask = self.beside(self.mask(mask, x, kind, what), what, x)
+            if mask_mode != SELECT:
+                x, kind = self.promoted(x, kind, mask, what)
         if wanted and self.converts_first(kind, wanted):
             x, kind = self.cast(x, wanted), wanted
         s.x = x
@@ -154,7 +158,7 @@ class Library:
         accumulator(op, kind, s.number)  # or an error, where there is no such scan
         wide = accumulator(op, kind, s.number, s.acc) if init is not None or totals else None
         s.mask_mode = mask_mode if mask is not None else SELECT
-        s.mask = self.settled_mask(x, kind, mask, mask_mode) if mask is not None else None
+        s.mask = self.settled_mask(x, kind, mask, mask_mode, what) if mask is not None else None
         s.init = self.settled_init(x, wide, init, self.rows_shape(x, s.dim)) if init is not None else None
         s.totals = wide if totals else None
         return s
@@ -173,15 +177,33 @@ class Library:
             raise ValueError(f"{what} is on {self.device(array)}, x on {self.device(x)}")
         return array
 
-    def mask(self, mask, x, kind):
-        """A mask as an array; a number adapts to x's type."""
-        adapts = isinstance(mask, (int, float)) and (is_floating(kind) or not isinstance(mask, float))
-        return self.of(mask, kind if adapts else None, x)
+    def mask_name(self, op, mask, mode):
+        """What messages call the mask, or the coefficients of an operator that has them."""
+        name = list(OPS)[op]
+        if op == RECURRENCE:
+            if mask is None:
+                raise TypeError(f"coefficient is not given, and {name} needs one: a number or an array")
+            if mode != COEFFICIENT:
+                raise TypeError(f"mask is given, and {name} has none: where an element is left out its coefficient may "
+                                "be 1, and the element 0")
+        elif mask is not None and mode == COEFFICIENT:
+            raise TypeError(f"coefficient is given, and {name} has none: linear_recurrence has")
+        return "coefficient" if op == RECURRENCE else "mask"
 
-    def promoted(self, x, kind, mask):
+    def mask(self, mask, x, kind, what):
+        """A mask as an array; a number adapts to x's type, unless it is floating or more than a bool, and x is not."""
+        adapts = isinstance(mask, bool) or (isinstance(mask, (int, float)) and is_floating(kind)) or (
+            isinstance(mask, int) and kind != NUMBERS["bool"])
+        if adapts and not holds(kind, mask):
+            raise ValueError(f"{what} is {mask}, which x's type, {NAMES[kind]}, does not have")
+        return self.of(mask, kind if adapts else None, x, what)
+
+    def promoted(self, x, kind, mask, what):
         """x as x * mask has it: an integer x with a floating mask is scanned as floating."""
-        number = self.number(mask.dtype, "mask.dtype")
-        both = self.number(self.promote(x.dtype, mask.dtype), "the type of x * mask")
+        number = self.number(mask.dtype, what + ".dtype")
+        if number in (kind, NUMBERS["bool"]):
+            return x, kind
+        both = self.number(self.promote(x.dtype, mask.dtype), "the type of x * " + what)
         if both == kind or (number in FACTORS and self.default(both) == self.default(kind)):
             return x, kind  # the library multiplies in the accumulator's type, which holds such products
         return self.cast(x, both), both
@@ -189,12 +211,14 @@ class Library:
     def promote(self, a, b):
         return self.xp.promote_types(a, b)
 
-    def settled_mask(self, x, kind, mask, mode):
+    def settled_mask(self, x, kind, mask, mode, what):
         """The mask in x's shape, of a type that the library takes: bool, uint8 or x's own."""
-        number = self.number(mask.dtype, "mask.dtype")
+        number = self.number(mask.dtype, what + ".dtype")
+        if mode == COEFFICIENT and is_floating(number) and not is_floating(kind):
+            raise TypeError(f"coefficient is floating ({mask.dtype}), and the scan goes on in {NAMES[kind]}")
         if number not in FACTORS and number != kind:
-            mask = self.cast(mask, kind) if mode == MULTIPLY else mask != 0
-        return self.broadcast(mask, "mask", tuple(x.shape))
+            mask = mask != 0 if mode == SELECT else self.cast(mask, kind)
+        return self.broadcast(mask, what, tuple(x.shape))
 
     def settled_init(self, x, wide, init, rows):
         """Initial values, which broadcast to the rows, of the accumulator's type."""
@@ -203,7 +227,7 @@ class Library:
         if floating and not is_floating(wide):
             raise TypeError(f"init is floating ({init if dtype is None else dtype}), and the scan accumulates in "
                             f"{NAMES[wide]}")
-        return self.broadcast(self.beside(self.of(init, wide, x), "init", x), "init", rows)
+        return self.broadcast(self.beside(self.of(init, wide, x, "init"), "init", x), "init", rows)
 
     def broadcast(self, array, what, shape):
         own = tuple(array.shape)
@@ -235,15 +259,21 @@ class Library:
         shape[s.dim] += 1 if s.flags & INCLUDE_INITIAL else 0
         return tuple(shape)
 
-    def asked(self, x, dim, op, axis, reverse, exclusive, mask, mask_mode, init, totals, dtype, acc, out, wanted=SCAN):
+    def asked(self, x, dim, op, coefficient, axis, reverse, exclusive, mask, mask_mode, init, totals, dtype, acc, out,
+              wanted=SCAN):
         """A scan by the arguments of scan(), which C has checked where the call comes from there."""
         if dim is not None and axis is not None:
             raise TypeError("dim and axis are given, which are two names of one argument")
         if mask_mode not in MASK_MODES:
             raise ValueError(f"mask_mode is {mask_mode!r}, not 'select' or 'multiply'")
+        mask_mode = MASK_MODES[mask_mode]
+        if coefficient is not None:
+            if mask is not None:
+                raise TypeError("mask and coefficient are given: what has coefficients takes no mask")
+            mask, mask_mode = coefficient, COEFFICIENT
         flags = (EXCLUSIVE if exclusive else 0) | (REVERSE if reverse else 0)
-        return self.scan(op_number(op), x, axis if dim is None else dim, flags, mask, MASK_MODES[mask_mode], init,
-                         bool(totals), dtype, acc, out, wanted=wanted)
+        return self.scan(op_number(op), x, axis if dim is None else dim, flags, mask, mask_mode, init, bool(totals),
+                         dtype, acc, out, wanted=wanted)
 
     def scan(self, *arguments, wanted=SCAN):
         return self.run(self.settle(*arguments), wanted)

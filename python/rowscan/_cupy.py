@@ -40,10 +40,10 @@ class _CuPy(Library):
     def dim_error(self, dim, rank):
         return AxisError(f"axis {dim} is out of bounds for array of dimension {rank}")
 
-    def of(self, value, number, like):
+    def of(self, value, number, like, what):
         if isinstance(value, np.ndarray):
-            raise TypeError("mask or init is a numpy.ndarray beside an array of CuPy: cupy.asarray() copies it")
-        return super().of(value, number, like)
+            raise TypeError(f"{what} is a numpy.ndarray beside an array of CuPy: cupy.asarray() copies it")
+        return super().of(value, number, like, what)
 
     def beside(self, array, what, x):
         if type(array) is not cp.ndarray:

@@ -155,23 +155,24 @@ class _Others(Library):
         return b if a == NUMBERS["bool"] else a if b == NUMBERS["bool"] else self.mixed(a, b)
 
     def mixed(self, a, b):
-        raise TypeError(f"x is {a}, mask {b}: which type their product has is for x's library to say, convert one")
+        raise TypeError(f"x is {a}, mask or coefficient {b}: which type their product has is for x's library to say, "
+                        "convert one")
 
-    def of(self, value, number, like):
+    def of(self, value, number, like, what):
         if hasattr(value, "__dlpack__") or _interface(value) is not None:
-            view = _View(value, "mask or init")
+            view = _View(value, what)
             if number is not None and view.dtype != number:
                 self.cast(view, number)
             return view
         if number is None or not isinstance(value, (int, float)):
-            raise TypeError(f"mask or init is a {type(value).__qualname__}, not an array")
-        namespace = self.namespace(like, "init is a number")  # which has to lie somewhere
-        return _View(namespace.full((1,) * like.ndim, value, **self.made(namespace, number, like)), "init")
+            raise TypeError(f"{what} is a {type(value).__qualname__}, not an array")
+        namespace = self.namespace(like, what + " is a number")  # which has to lie somewhere
+        return _View(namespace.full((1,) * like.ndim, value, **self.made(namespace, number, like)), what)
 
-    def settled_mask(self, x, kind, mask, mode):
+    def settled_mask(self, x, kind, mask, mode, what):
         if mask.dtype not in FACTORS and mask.dtype != kind:
-            raise TypeError(f"mask is {mask.dtype}, not bool, uint8 or x's {_Type(kind)}: convert it before")
-        return self.broadcast(mask, "mask", x.shape)
+            raise TypeError(f"{what} is {mask.dtype}, not bool, uint8 or x's {_Type(kind)}: convert it before")
+        return self.broadcast(mask, what, x.shape)
 
     def expand(self, x, shape):
         return x  # the library repeats elements where they lie

@@ -2,8 +2,9 @@
 
 SPDX-License-Identifier: MIT
 
-A scan is one primitive. Sums are linear, and their derivatives are scans again: forward mode, reverse mode and any
-order of both. Derivatives of products are those of jax.lax.cumprod. Results' types are those of jax.numpy.cumsum.
+A scan is one primitive. Sums and recurrences are linear, and their derivatives are scans again: forward mode, reverse
+mode and any order of both. Derivatives of products are those of jax.lax.cumprod. Results' types are those of
+jax.numpy.cumsum. Without 64 bits in JAX, initial values and totals of an f64 accumulator are f32 outside of XLA's call.
 """
 import functools
 import itertools
@@ -18,8 +19,8 @@ from jax.interpreters import ad, batching, mlir
 from . import _core
 from ._call import Library
 from ._errors import Unsupported
-from ._types import (EXCLUSIVE, INCLUDE_INITIAL, MULTIPLY, NAMES, NUMBERS, OPS, PREPARE, PROD, REVERSE, SCAN, SPEC,
-                     SUM, accumulator, is_floating)
+from ._types import (EXCLUSIVE, INCLUDE_INITIAL, MULTIPLY, NUMBERS, OPS, PREPARE, PROD, RECURRENCE,
+                     REVERSE, SCAN, SPEC, SUM, accumulator, is_floating)
 
 _DTYPES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i8": "int8", "u8": "uint8",
            "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64",
@@ -97,8 +98,23 @@ def _sharding_rule(avals_in, avals_out, shared):
     return f"#sdy.op_sharding_rule<{rule} {{{', '.join(f'{name}={size}' for name, size in sizes.items())}}}, custom>"
 
 
+def _converted(operand, dtype):
+    """An operand of XLA as f32 or f64, of which JAX may have no arrays."""
+    element = (mlir.ir.F64Type if dtype == np.float64 else mlir.ir.F32Type).get()
+    kind = mlir.ir.RankedTensorType.get(mlir.ir.RankedTensorType(operand.type).shape, element)
+    return mlir.ir.Operation.create("stablehlo.convert", [kind], [operand]).result
+
+
 def _lower(context, *operands, op, flags, dim, mask_mode, number, acc, totals, has):
-    extra = {}
+    extra, operands = {}, list(operands)
+    given, made = list(context.avals_in), list(context.avals_out)
+    wide = library.dtypes[accumulator(op, library.numbers[given[0].dtype], number, acc)]
+    if has & _INIT and given[-1].dtype != wide:
+        given[-1] = given[-1].update(dtype=wide)
+        operands[-1] = _converted(operands[-1], wide)
+    if totals:
+        made[-1] = made[-1].update(dtype=wide)
+    narrow, context = context.avals_out, context.replace(avals_in=given, avals_out=made)
     if getattr(context.module_context.axis_context, "num_devices", 1) != 1:
         ir = mlir.ir
         shared = _shared_dimensions(context.avals_in, dim)
@@ -106,8 +122,10 @@ def _lower(context, *operands, op, flags, dim, mask_mode, number, acc, totals, h
         if getattr(jax.config, "jax_use_shardy_partitioner", False):
             extra["sdy.sharding_rule"] = ir.Attribute.parse(_sharding_rule(context.avals_in, context.avals_out, shared))
     attributes = {"op": op, "flags": flags, "dim": dim, "mask_mode": mask_mode, "acc_type": acc, "has": has}
-    return jax.ffi.ffi_lowering(_TARGET, extra_attributes=extra)(
+    results = jax.ffi.ffi_lowering(_TARGET, extra_attributes=extra)(
         context, *operands, **{name: np.int64(value) for name, value in attributes.items()})
+    return [result if a.dtype == b.dtype else _converted(result, b.dtype) for result, a, b in
+            zip(results, made, narrow)]
 
 
 def _batch(given, at, **params):
@@ -138,6 +156,8 @@ def _jvp(primals, tangents, **params):
     results = _scan_p.bind(*primals, **params)
     if all(map(_is_zero, tangents)) or not is_floating(params["number"]):
         changes = [None] * len(results)
+    elif params["op"] == RECURRENCE:
+        changes = _recurrence_changes(results, primals, tangents, **params)
     elif params["op"] not in (SUM, PROD):
         raise Unsupported(f"a scan of operator {list(OPS)[params['op']]} has no derivative here")
     elif params["op"] == PROD:
@@ -162,7 +182,87 @@ def _sum_changes(results, primals, tangents, *, has, **params):
     return [functools.reduce(jnp.add, parts) for parts in zip(*terms)] if terms else [None] * len(results)
 
 
-def _transpose(changes, *given, has, dim, flags, mask_mode, number, acc, **_):
+def _without(array, dim, reverse, first=0, last=0):
+    """An array without so many elements where a scan begins, and where it ends."""
+    start, stop = (last, first) if reverse else (first, last)
+    return jax.lax.slice_in_dim(array, start, array.shape[dim] - stop, axis=array.ndim + dim)
+
+
+def _end(array, dim, reverse):
+    """The element where a scan ends."""
+    return _without(array, dim, reverse, first=array.shape[dim] - 1)
+
+
+def _repeats(array, dim):
+    """Whether all elements of a row are one."""
+    return array.ndim < -dim or array.shape[dim] == 1
+
+
+def _recurrence_changes(results, primals, tangents, *, has, **params):
+    """The same recurrence, of x's changes and what comes of those of the coefficients."""
+    x, mask, init = _operands(primals, has)
+    dx, dmask, dinit = (None if _is_zero(d) or not is_floating(library.numbers.get(d.dtype, 0)) else d
+                        for d in _operands(tangents, has))
+    dim, flags, rows = params["dim"], params["flags"], _rows(x.shape, params["dim"])[0]
+    if dmask is not None:
+        y, reverse = results[0], bool(flags & REVERSE)
+        if not flags & EXCLUSIVE and x.shape[dim]:
+            y = _without(y, dim, reverse, last=1)
+            if not flags & INCLUDE_INITIAL:
+                first = jnp.zeros(rows, y.dtype) if init is None else jnp.broadcast_to(init, rows).astype(y.dtype)
+                y = jnp.concatenate([y, first] if reverse else [first, y], y.ndim + dim)
+        elif flags & INCLUDE_INITIAL:
+            y = jnp.zeros(x.shape, y.dtype)  # of no elements
+        moved = (dmask * y).astype(x.dtype)
+        dx = moved if dx is None else dx + moved
+    if dx is None and dinit is None:
+        return [None] * len(results)
+    return _bind(jnp.zeros_like(x) if dx is None else dx, mask,
+                 jnp.broadcast_to(dinit, rows) if dinit is not None else None, **params)
+
+
+def _recurrence_transpose(changes, *given, has, dim, flags, mask_mode, acc, **_):
+    """Of h[t] = a[t] h[t-1] + x[t] in x and init: from the other end, s[t] = dh[t] + a[t+1] s[t+1].
+
+    x[t] has s[t], and init, which is h[-1], s[-1].
+    """
+    x, a, init = _operands(given, has)
+    assert not ad.is_undefined_primal(a)
+    dy, dtotals = changes if has & _TOTALS else (changes[0], None)
+    aval, reverse, whole = x.aval if ad.is_undefined_primal(x) else x, bool(flags & REVERSE), flags & INCLUDE_INITIAL
+    length = aval.shape[dim]
+    shifted = not whole and not flags & EXCLUSIVE and length > 0  # s[-1] is not among what follows
+    dy = jnp.zeros(dy.aval.shape, dy.aval.dtype) if _is_zero(dy) else dy
+    both = jnp.promote_types(dy.dtype, a.dtype) if is_floating(library.numbers[a.dtype]) else dy.dtype
+    number = library.numbers[jnp.dtype(both)]
+    wide = library.dtypes[library.narrowed(accumulator(RECURRENCE, number, number, acc))]
+    dy, along = dy.astype(both), a if a.dtype in (np.bool_, np.uint8) else a.astype(both)
+    last = None if _is_zero(dtotals) else jnp.expand_dims(dtotals, aval.ndim + dim).astype(wide)
+    first = along if _repeats(along, dim) else _end(along, dim, not reverse) if length else None
+    if whole or shifted:
+        own = _end(dy, dim, reverse).astype(wide)
+        dy, last = _without(dy, dim, reverse, last=1), own if last is None else own + last
+    if shifted and not _repeats(along, dim):
+        along = _without(along, dim, reverse, first=1)
+    s = _bind(dy, along, last, op=RECURRENCE, flags=flags & REVERSE ^ REVERSE | INCLUDE_INITIAL, dim=dim,
+              mask_mode=mask_mode, number=number, acc=acc, totals=0)[0]
+    d = [None] * len(given)
+    if ad.is_undefined_primal(x):
+        d[0] = (s if shifted else _without(s, dim, reverse, first=1)).astype(aval.dtype)
+    if ad.is_undefined_primal(init):
+        start = _end(s, dim, not reverse)
+        d[-1] = (start * first.astype(both) if shifted else start).astype(init.aval.dtype)
+    return d
+
+
+def _transpose(changes, *given, **params):
+    """Of what is linear: there, some argument has changes."""
+    if all(map(_is_zero, changes)):
+        return [ad.Zero(a.aval) if ad.is_undefined_primal(a) else None for a in given]
+    return (_recurrence_transpose if params["op"] == RECURRENCE else _sum_transpose)(changes, *given, **params)
+
+
+def _sum_transpose(changes, *given, has, dim, flags, mask_mode, number, acc, **_):
     """Of a sum in x: backwards a scan from the other end, under the same mask."""
     x, mask, init = _operands(given, has)
     assert ad.is_undefined_primal(x) and not ad.is_undefined_primal(mask) and init is None
@@ -178,8 +278,6 @@ def _transpose(changes, *given, has, dim, flags, mask_mode, number, acc, **_):
     if not _is_zero(dtotals):
         dtotals = jnp.broadcast_to(jnp.expand_dims(dtotals, aval.ndim + dim), aval.shape)
         d = dtotals if d is None else d + dtotals
-    if d is None:
-        return [ad.Zero(aval)] + [None] * (len(given) - 1)
     if mask is not None:
         d = d * mask.astype(d.dtype) if mask_mode == MULTIPLY else jnp.where(mask != 0, d, jnp.zeros((), d.dtype))
     return [d.astype(aval.dtype)] + [None] * (len(given) - 1)
@@ -265,11 +363,12 @@ class _Jax(Library):
     def promote(self, a, b):
         return jnp.promote_types(a, b)
 
-    def of(self, value, number, like):
-        if number is not None and not self.has(self.dtypes[number]):
-            raise ValueError(f"init is of the accumulator's type, {NAMES[number]}, which JAX has with jax_enable_x64 "
-                             "only")
-        return super().of(value, number, like)
+    def of(self, value, number, like, what):
+        return super().of(value, None if number is None else self.narrowed(number), like, what)
+
+    def narrowed(self, number):
+        """A type, or f32 in the place of f64, where JAX has no arrays of that."""
+        return number if self.has(self.dtypes[number]) else NUMBERS["f32"]
 
     def expand(self, x, shape):
         return x  # the library repeats elements where they lie
@@ -288,12 +387,9 @@ class _Jax(Library):
             return self.spec(s)
         if wanted == PREPARE:
             return self.prepare(s)
-        if s.totals and not self.has(self.dtypes[s.totals]):
-            raise ValueError(f"totals are of the accumulator's type, {NAMES[s.totals]}, which JAX has with "
-                             "jax_enable_x64 only")
         dim = s.dim - s.x.ndim
         results = _bind(s.x, s.mask, s.init, op=s.op, flags=s.flags, dim=dim, mask_mode=s.mask_mode, number=s.number,
-                        acc=s.acc, totals=s.totals or 0)
+                        acc=s.acc, totals=self.narrowed(s.totals) if s.totals else 0)
         return tuple(results) if s.totals else results[0]
 
     def spec(self, s):
@@ -303,8 +399,8 @@ class _Jax(Library):
         def stand_in(array):
             numpy.number(array.dtype, "x.dtype")
             return np.empty(array.shape, array.dtype)
-        mask, init = (None if a is None else stand_in(a) for a in (s.mask, s.init))
-        return _core.scan_settled(stand_in(s.x), s.dim, s.op, s.flags, s.number, s.acc, s.mask_mode, mask, init, None,
+        mask = None if s.mask is None else stand_in(s.mask)
+        return _core.scan_settled(stand_in(s.x), s.dim, s.op, s.flags, s.number, s.acc, s.mask_mode, mask, None, None,
                                   None, SPEC)
 
     def prepare(self, s):
@@ -312,6 +408,7 @@ class _Jax(Library):
         if isinstance(s.x, jax.core.Tracer) or all(device.platform == "cpu" for device in s.x.devices()):
             return None
         from ._dlpack import library as others
+        s.init = None  # no kernel depends on it, and its type may be narrower than the accumulator's
         return others.prepare(s)
 
 

@@ -55,9 +55,9 @@ class _NumPy(Library):
                        {**self.numbers, **{dtype.type: number for dtype, number in self.numbers.items()}}, None,
                        self.unsigned_sum)
 
-    def of(self, value, number, like):
+    def of(self, value, number, like, what):
         return super().of(value if type(value) is np.ndarray or not isinstance(value, (np.ndarray, np.generic))
-                          else self.plain(value, "mask or init"), number, like)
+                          else self.plain(value, what), number, like, what)
 
     def dim_error(self, dim, rank):
         return AxisError(f"axis {dim} is out of bounds for array of dimension {rank}")

@@ -51,7 +51,7 @@ class _Torch(Library):
     def cast(self, x, number):
         return x.to(self.dtypes[number])
 
-    def of(self, value, number, like):
+    def of(self, value, number, like, what):
         dtype = self.dtypes[number] if number is not None else None
         if isinstance(value, torch.Tensor):
             return value if dtype is None else value.to(dtype)
@@ -152,20 +152,28 @@ _make_known()
 
 # ---- torch.compile ---------------------------------------------------------------------------------------------------
 
-def _traceable_scan(x, dim=None, op='sum', *, axis=None, reverse=False, exclusive=False, mask=None, mask_mode='select',
-                    init=None, totals=False, dtype=None, acc=None, out=None):
-    return library.asked(x, dim, op, axis, reverse, exclusive, mask, mask_mode, init, totals, dtype, acc, out)
+def _traceable_scan(x, dim=None, op='sum', *, coefficient=None, axis=None, reverse=False, exclusive=False, mask=None,
+                    mask_mode='select', init=None, totals=False, dtype=None, acc=None, out=None):
+    return library.asked(x, dim, op, coefficient, axis, reverse, exclusive, mask, mask_mode, init, totals, dtype, acc,
+                         out)
+
+
+def _traceable_recurrence(x, coefficient, dim=None, *, axis=None, reverse=False, exclusive=False, init=None,
+                          totals=False, dtype=None, acc=None, out=None):
+    return library.asked(x, dim, 'linear_recurrence', coefficient, axis, reverse, exclusive, None, 'select', init,
+                         totals, dtype, acc, out)
 
 
 def _traceable(op):
     def function(x, dim=None, *, axis=None, reverse=False, exclusive=False, mask=None, mask_mode='select', init=None,
                  totals=False, dtype=None, acc=None, out=None):
-        return library.asked(x, dim, op, axis, reverse, exclusive, mask, mask_mode, init, totals, dtype, acc, out)
+        return library.asked(x, dim, op, None, axis, reverse, exclusive, mask, mask_mode, init, totals, dtype, acc, out)
     return function
 
 
 def _substitute():
     torch.compiler.substitute_in_graph(_core.scan)(_traceable_scan)
+    torch.compiler.substitute_in_graph(_core.linear_recurrence)(_traceable_recurrence)
     for name, op in FUNCTIONS.items():
         torch.compiler.substitute_in_graph(getattr(_core, name))(_traceable(op))
     accumulator(SUM, NUMBERS["f32"], NUMBERS["f32"])  # makes its table, for a call of the library can't be traced

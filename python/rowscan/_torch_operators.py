@@ -19,8 +19,8 @@ from torch._functorch.utils import enable_single_level_autograd_function
 
 from . import _core
 from ._errors import Unsupported
-from ._types import (DEFAULT, INCLUDE_INITIAL, KEEPING, MULTIPLY, NUMBERS, OPS, PROD, REVERSE, SCAN, SUM, accumulator,
-                     is_floating)
+from ._types import (COEFFICIENT, DEFAULT, EXCLUSIVE, INCLUDE_INITIAL, KEEPING, MULTIPLY, NUMBERS, OPS, PROD,
+                     RECURRENCE, REVERSE, SCAN, SUM, accumulator, is_floating)
 
 _NAMES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i8": "int8", "u8": "uint8",
           "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64",
@@ -185,6 +185,8 @@ def _gradients(ctx, g, g_totals=None):
     """Of x, mask and init. The gradient of a sum is the same scan from the other end, which begins with the totals'."""
     dim, op, flags, acc, mask_mode, kind = ctx.rowscan
     x, mask, init, y = ctx.saved_tensors
+    if op == RECURRENCE:
+        return _recurrence_gradients(ctx, g, g_totals)
     if op == PROD:
         return torch.ops.aten.cumprod_backward(g, x.to(y.dtype), dim, y).to(x.dtype), None, None
     of_x, of_mask, of_init = (ctx.needs_input_grad[i] for i in (X, MASK, INIT))
@@ -214,6 +216,79 @@ def _gradients(ctx, g, g_totals=None):
     return d if of_x else None, d_mask, d_init
 
 
+def _without(tensor, dim, reverse, first=0, last=0):
+    """A tensor without so many elements where a scan begins, and where it ends."""
+    return tensor.narrow(dim, last if reverse else first, tensor.shape[dim] - first - last)
+
+
+def _end(tensor, dim, reverse):
+    """The element where a scan ends."""
+    return tensor.narrow(dim, 0 if reverse else tensor.shape[dim] - 1, 1)
+
+
+def _before(y, init, dim, flags, length):
+    """What a recurrence with results y has before each element."""
+    if flags & EXCLUSIVE or not length:
+        return y.narrow(dim, 0, length)
+    rest = _without(y, dim, flags & REVERSE, last=1)
+    if flags & INCLUDE_INITIAL:
+        return rest
+    first = rest.new_zeros(rows_shape(y, dim)) if init is None else init.to(y.dtype)
+    return torch.cat([rest, first] if flags & REVERSE else [first, rest], dim)
+
+
+def _row(tensor):
+    """One without dimensions is a row of one element."""
+    return tensor.reshape(1) if tensor is not None and not tensor.dim() else tensor
+
+
+def _recurrence_gradients(ctx, g, g_totals):
+    """Of h[t] = a[t] h[t-1] + x[t]: a recurrence from the other end, s[t] = g[t] + a[t+1] s[t+1], g being h's gradient.
+
+    x[t] has s[t], a[t] s[t] h[t-1], and init, which is h[-1], s[-1].
+    """
+    dim, op, flags, acc, mask_mode, kind = ctx.rowscan
+    mask, shape, reverse = ctx.saved_tensors[1], ctx.saved_tensors[1].shape, bool(flags & REVERSE)
+    a, init, y, g, g_totals = map(_row, ctx.saved_tensors[1:] + (g, g_totals))
+    length = a.shape[dim]
+    both = torch.promote_types(g.dtype, a.dtype) if a.is_floating_point() else g.dtype
+    wide = DTYPES[accumulator(op, TYPES[both], TYPES[both], acc)]
+    g, a = g.to(both), a if a.dtype in (torch.bool, torch.uint8) else a.to(both)
+    whole = bool(flags & INCLUDE_INITIAL)
+    shifted = not whole and not flags & EXCLUSIVE and length > 0  # s[-1] is not among what follows
+    rest, along, last = g, a, g_totals.to(wide) if g_totals is not None else None
+    if whole or shifted:
+        rest, own = _without(g, dim, reverse, last=1), _end(g, dim, reverse).to(wide)
+        last = own if last is None else own + last
+    if shifted:
+        along = _without(a, dim, reverse, first=1)
+    s = differentiable(rest, dim, op, flags & REVERSE ^ REVERSE | INCLUDE_INITIAL, TYPES[both], acc, mask_mode, along,
+                       last, 0)
+    start = _end(s, dim, not reverse)
+    d = s if shifted else _without(s, dim, reverse, first=1)
+    d_a = d_init = None
+    if ctx.needs_input_grad[MASK]:
+        d_a = (d * _before(y, init, dim, flags, length)).to(a.dtype).reshape(shape).to(mask.dtype)
+    if ctx.needs_input_grad[INIT]:
+        d_init = start * _end(a, dim, not reverse) if shifted else start
+        d_init = d_init.reshape(ctx.saved_tensors[2].shape).to(init.dtype)
+    return d.reshape(shape).to(DTYPES[kind]) if ctx.needs_input_grad[X] else None, d_a, d_init
+
+
+def _recurrence_tangents(ctx, t_x, t_a, t_init):
+    """The same recurrence, of x's tangents and what comes of a's."""
+    dim, op, flags, acc, mask_mode, kind = ctx.rowscan
+    out_type, totals_type, _ = ctx.rowscan_out
+    _, a, init, y = ctx.saved_tensors
+    if t_a is not None:
+        before = _before(*map(_row, (y, init)), dim, flags, _row(a).shape[dim]).reshape(a.shape)
+        moved = (t_a * before).to(DTYPES[kind])
+        t_x = moved if t_x is None else t_x + moved
+    elif t_x is None:
+        t_x = torch.zeros(a.shape, dtype=DTYPES[kind], device=a.device)
+    return differentiable(t_x, dim, op, flags, out_type, acc, mask_mode, a, t_init, totals_type)
+
+
 def _tangents(ctx, t_x, t_mask, t_init):
     """A sum is linear in x and init, and in a mask that multiplies."""
     dim, op, flags, acc, mask_mode, _ = ctx.rowscan
@@ -221,6 +296,8 @@ def _tangents(ctx, t_x, t_mask, t_init):
     x, mask, _, _ = ctx.saved_tensors
     if op == PROD:
         raise Unsupported("products have no forward-mode gradient here: torch.cumprod has one")
+    if op == RECURRENCE and not (t_x is None and t_mask is None and t_init is None):
+        return _recurrence_tangents(ctx, t_x, t_mask, t_init)
     terms = []
     if t_x is not None:
         terms.append(_sum(t_x, dim, flags, out_type, acc, mask_mode, mask, t_init, totals_type))
@@ -246,7 +323,7 @@ class _Scan(torch.autograd.Function):
     @staticmethod
     def setup_context(ctx, inputs, output):
         x, dim, op, flags, out_type, acc, mask_mode, mask, init, totals_type = inputs
-        if op not in (SUM, PROD):
+        if op not in (SUM, PROD, RECURRENCE):
             raise Unsupported(f"a scan of operator {list(OPS)[op]} has no gradient here")
         if op == PROD and (flags or mask is not None or init is not None or totals_type):
             raise Unsupported("the gradient of a product is there for plain ones alone: from the first element on, "
@@ -254,8 +331,10 @@ class _Scan(torch.autograd.Function):
         y = output[0] if totals_type else output
         ctx.rowscan = dim, op, flags, acc, mask_mode, TYPES[x.dtype]
         ctx.rowscan_out = TYPES[y.dtype], totals_type, y.shape
-        weighed = mask_mode == MULTIPLY and mask is not None and mask.is_floating_point()
-        saved = (x if op == PROD or weighed else None, mask, init, y if op == PROD else None)
+        weighed = mask_mode in (MULTIPLY, COEFFICIENT) and mask is not None and mask.is_floating_point()
+        recurs = op == RECURRENCE
+        saved = (x if op == PROD or (weighed and not recurs) else None, mask, init,
+                 y if op == PROD or (weighed and recurs) else None)
         ctx.save_for_backward(*saved)
         ctx.save_for_forward(*saved)
 

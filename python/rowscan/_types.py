@@ -6,24 +6,40 @@ from . import _core
 from ._errors import BadArgument, Unsupported
 
 OPS = _core.ops()
-SUM, PROD = OPS["sum"], OPS["prod"]
-FUNCTIONS = {"cum" + name: name for name in OPS if hasattr(_core, "cum" + name)}  # of one operator each
+SUM, PROD, RECURRENCE = OPS["sum"], OPS["prod"], OPS["linear_recurrence"]
+FUNCTIONS = {"cum" + name: name for name in OPS if hasattr(_core, "cum" + name)}  # of one operator and one array each
 EXCLUSIVE, REVERSE, INCLUDE_INITIAL = 1, 2, 8
-SELECT, MULTIPLY = 1, 2
+SELECT, MULTIPLY, COEFFICIENT = 1, 2, 3
 MASK_MODES = {"select": SELECT, "multiply": MULTIPLY}
 SCAN, PREPARE, SPEC = 0, 1, 2  # what a call of _core.scan_settled is wanted for
 
 NAMES = (None, "f16", "bf16", "f32", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "bool")
 NUMBERS = {name: number for number, name in enumerate(NAMES) if name}
 LAST_FLOATING = NUMBERS["f64"]
-KEEPING = [op for name, op in OPS.items()  # whose results have the elements' type by default
-           if _core.complete(f"op={name} in=i8 length=1")[1] == NUMBERS["i8"]]
 FACTORS = (NUMBERS["bool"], NUMBERS["u8"])  # types of masks besides x's own
 DEFAULT = 0
 
 
 def is_floating(number):
     return 0 < number <= LAST_FLOATING
+
+
+def _keeps(name):
+    try:
+        return _core.complete(f"op={name} in=i8 length=1")[1] == NUMBERS["i8"]
+    except (BadArgument, Unsupported):  # it scans no integers
+        return False
+
+
+KEEPING = [op for name, op in OPS.items() if _keeps(name)]  # whose results have the elements' type by default
+
+
+def holds(number, value):
+    """Whether a type has a number, but for rounding."""
+    if is_floating(number) or NAMES[number] == "bool":
+        return True
+    signed, bits = NAMES[number][0] == "i", int(NAMES[number][1:])
+    return -(1 << bits - 1) * signed <= value < 1 << bits - signed
 
 
 def op_number(name):
@@ -39,8 +55,9 @@ def _accumulators():
     for name, op in OPS.items():
         for kind in NUMBERS.values():
             for number in NUMBERS.values():
-                for acc in (DEFAULT, NUMBERS["f64"]):
-                    text = f"op={name} in={NAMES[kind]} out={NAMES[number]} length=1" + (" acc=f64" if acc else "")
+                for acc in (DEFAULT, NUMBERS["f32"], NUMBERS["f64"]):
+                    text = f"op={name} in={NAMES[kind]} out={NAMES[number]} length=1"
+                    text += f" acc={NAMES[acc]}" if acc else ""
                     try:
                         table[op, kind, number, acc] = _core.complete(text)[2]
                     except (BadArgument, Unsupported) as error:

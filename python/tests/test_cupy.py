@@ -50,6 +50,12 @@ def test_arguments():
         want, got = rowscan.cumsum(x, 1, **options), rowscan.cumsum(y, 1, **given)
         for a, b in zip(want if isinstance(want, tuple) else [want], got if isinstance(got, tuple) else [got]):
             order.assert_bits(host(b), a)
+    for coefficient in (0.5, x, x[:, :1], x[0]):
+        its = coefficient if isinstance(coefficient, float) else cp.asarray(coefficient)
+        for options in ({}, {"reverse": True, "totals": True, "init": 2}, {"exclusive": True}):
+            want, got = (rowscan.linear_recurrence(*arrays, 1, **options) for arrays in ((x, coefficient), (y, its)))
+            for a, b in zip(want if isinstance(want, tuple) else [want], got if isinstance(got, tuple) else [got]):
+                order.assert_bits(host(b), a)
     order.assert_bits(host(rowscan.cumsum(y)), rowscan.cumsum(x))
     order.assert_bits(host(rowscan.cumulative_sum(y, axis=1, include_initial=True)),
                       rowscan.cumulative_sum(x, axis=1, include_initial=True))

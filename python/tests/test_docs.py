@@ -73,15 +73,18 @@ def test_public_names_are_of_rowscan(public):
 
 
 def test_signatures_agree():
-    """Functions of one operator have the same arguments; scan(), prepare() and spec() those, and op."""
+    """Functions of one operator have the same arguments; scan(), prepare() and spec() those, op, and coefficient."""
     scan = inspect.signature(rowscan.scan).parameters
-    assert list(scan) == ["x", "dim", "op", "axis", "reverse", "exclusive", "mask", "mask_mode", "init", "totals",
-                          "dtype", "acc", "out"]
+    assert list(scan) == ["x", "dim", "op", "coefficient", "axis", "reverse", "exclusive", "mask", "mask_mode", "init",
+                          "totals", "dtype", "acc", "out"]
     assert scan["op"].default == "sum"
     for function in (rowscan.prepare, rowscan.spec):
         assert inspect.signature(function).parameters == scan
     for function in (rowscan.cumsum, rowscan.cumprod, rowscan.cummax, rowscan.cummin):
-        assert list(inspect.signature(function).parameters.values()) == [p for p in scan.values() if p.name != "op"]
+        assert list(inspect.signature(function).parameters.values()) == [p for p in scan.values()
+                                                                         if p.name not in ("op", "coefficient")]
+    assert list(inspect.signature(rowscan.linear_recurrence).parameters) == [
+        "x", "coefficient", *(name for name in scan if name not in ("x", "op", "coefficient", "mask", "mask_mode"))]
 
 
 def test_signature_is_what_is_taken():

@@ -136,10 +136,11 @@ def test_wide_accumulators_without_wide_types():
         y = rowscan.cumsum(x, 0, acc="f64")
         assert y.dtype == jnp.float32
         order.assert_bits(np.asarray(y), order.scan(np.asarray(x), 0, acc="f64")[0])
-        with pytest.raises(ValueError, match="totals are .* f64, .* jax_enable_x64"):
-            rowscan.cumsum(x, 0, acc="f64", totals=True)
-        with pytest.raises(ValueError, match="init is .* f64, .* jax_enable_x64"):
-            rowscan.cumsum(x, 0, acc="f64", init=1)
+        for function in (rowscan.cumsum, jax.jit(rowscan.cumsum, static_argnums=1, static_argnames=("acc", "totals"))):
+            y, totals = function(x, 0, acc="f64", init=jnp.float32(0.1), totals=True)
+            want, want_totals = order.scan(np.asarray(x), 0, acc="f64", init=np.float32(0.1))
+            order.assert_bits(np.asarray(y), want)
+            order.assert_bits(np.asarray(totals), want_totals.astype("f4"))
         y, totals = rowscan.cumsum(jnp.arange(5), 0, dtype=jnp.float32, totals=True)
         assert totals.dtype == jnp.float32 and totals == 10
 
