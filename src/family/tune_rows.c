@@ -100,6 +100,8 @@ static rs_shape few_rows_shape(const rowscan_spec *spec) {
 static rs_shape at_once_shape(const rowscan_spec *spec, int arch) {
   enum { MOST_TOTALS = 1024 };
   rs_shape s = {.made_of = RS_TEMPLATE_AT_ONCE, .warps = 16, .lanes = 32, .vector = vector_of(spec)};
+  if (rs_computes(spec)) /* with 16 some spill */
+    s.vector = (int)rs_smaller(s.vector, 8);
   s.chunks = tile_registers(spec, s.vector, 2) > 32 ? 1 : 2;
   s.threads = 32 * s.warps;
   bool much = spec->mask_mode || spec->op == ROWSCAN_PROD || spec->length > 1 << 17; /* totals of over 64 tiles */
@@ -235,7 +237,7 @@ static const any_rings usual_any_rings = {{8, 4, 3, 100}, {4, 4, 5, 108}, {2, 4,
                        long_bytes_any_rings = {{4, 4, 3, 100}, {2, 4, 6, 108}, {2, 2, 8, 145}},
                        widening_any_rings = {{8, 4, 3, 100}, {4, 4, 5, 108}, {2, 4, 10, 120}},
                        wide_any_rings = {{4, 4, 2, 100}, {4, 2, 4, 112}, {2, 2, 8, 130}},
-                       computing_any_rings = {{4, 1, 5, 100}, {2, 1, 10, 112}, {1, 1, 16, 130}};
+                       computing_any_rings = {{4, 1, 5, 100}, {2, 1, 10, 112}, {2, 1, 6, 125}};
 
 /* With vectors of 8, fewer blocks have registers enough; where one side is of bytes, fewer chunks too. */
 static const rs_candidate *any_rings_of(const rowscan_spec *spec, int vector) {
