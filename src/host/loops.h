@@ -93,6 +93,10 @@
 #undef RS_WHOLE
 #undef RS_SCAN_OPS
 
+/* ---- totals of several numbers ----------------------------------------------------------------------------------- */
+
+#include "totals.h"
+
 /* ---- lines of bytes ---------------------------------------------------------------------------------------------- */
 
 /*
@@ -572,4 +576,5 @@ const rs_isa RS_ISA = {
 #undef X
     .value = {WIDE(f32, value), WIDE(f64, value)},
     .flip = {WIDE(u32, flip), WIDE(u64, flip)},
+    .totals = totals_of,
 };
