@@ -1,11 +1,11 @@
 /*
- * avx2.c - the host engine's loops for x86-64 with AVX2 and F16C
+ * avx2.c - the host engine's loops for x86-64 with AVX2, FMA and F16C
  * SPDX-License-Identifier: MIT
  */
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#define RS_TARGET_STRING "avx2,f16c"
+#define RS_TARGET_STRING "avx2,fma,f16c"
 #include "target.h"
 
 #define RS_ISA rs_isa_avx2

@@ -5,7 +5,7 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#define RS_TARGET_STRING "avx512f,avx512bw,avx512dq,avx512vl,avx2,f16c"
+#define RS_TARGET_STRING "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c"
 #include "target.h"
 
 #define RS_ISA rs_isa_avx512

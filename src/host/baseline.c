@@ -20,10 +20,10 @@
  * the instruction that tells.
  */
 static int known(void) {
-  const unsigned f16c = bit_OSXSAVE | bit_AVX | bit_F16C,
+  const unsigned early = bit_OSXSAVE | bit_AVX | bit_F16C | bit_FMA,
                  avx512 = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL, ymm = 0x6, zmm = 0xe6;
   unsigned a, b, c, d, saved, high;
-  if (!__get_cpuid(1, &a, &b, &c, &d) || (c & f16c) != f16c)
+  if (!__get_cpuid(1, &a, &b, &c, &d) || (c & early) != early)
     return 1;
   __asm__ volatile("xgetbv" : "=a"(saved), "=d"(high) : "c"(0));
   if ((saved & ymm) != ymm || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b & bit_AVX2))

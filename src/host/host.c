@@ -190,21 +190,20 @@ static void describe_op(rs_run *s, const rs_isa *isa, const rowscan_spec *spec) 
   s->size = s->state = wide_bytes(s->wide);
   s->acc_bytes = facts[spec->acc_type].bytes;
   s->key = s->value = NULL;
-  s->totals = rs_totals_of(spec, s->wide);
+  s->totals = isa->totals(spec, s->wide);
   s->omits = spec->flags & ROWSCAN_OMIT_NAN && !s->totals;
   if (s->totals) {
     s->loops = NULL;
     s->state = s->totals->bytes;
     if (index)
       s->key = key_of(isa, spec->op == ROWSCAN_ARGMAX ? ROWSCAN_MAX : ROWSCAN_MIN, s->in_wide, spec->in_type);
-    char identity[RS_MOST_TOTAL] __attribute__((aligned(16)));
     s->totals->neutral(s->neutral);
     if (s->totals->start)
       s->totals->start(s->start, spec);
     else
       memcpy(s->start, s->neutral, sizeof s->start);
-    s->totals->identity(identity);
-    s->totals->store(&s->identity, identity);
+    s->totals->identity(s->masked);
+    s->totals->store(&s->identity, s->masked);
   } else if (op->kind == RS_ORDER) {
     s->loops = &isa->loops[spec->op][s->size == 8 ? RS_WIDE_u64 : RS_WIDE_u32];
     s->key = key_of(isa, spec->op, s->wide, spec->acc_type);
@@ -251,9 +250,11 @@ static bool woven(int64_t stride, int64_t step) {
 static void choose_tiles(rs_run *s, int threads) {
   const rs_rows *r = &s->rows;
   int64_t neighbours = r->shape[r->rank - 1], lanes = s->isa->vector_bytes / s->size, widest = s->widest;
+  int64_t each = s->state > 2 * s->size ? RS_MOST_WORDS * s->size : s->state; /* room for a total */
   bool apart = neighbours == 1 ||
                !(woven(s->stride[RS_IN], r->array[RS_IN].step) || woven(s->stride[RS_OUT], r->array[RS_OUT].step));
-  s->columns = s->loops && r->count >= 8 && (apart ? s->spec->length <= SHORT_ROW : neighbours >= 8);
+  s->columns =
+      (s->loops || s->totals->scan_block) && r->count >= 8 && (apart ? s->spec->length <= SHORT_ROW : neighbours >= 8);
   s->segment = s->columns && !apart && neighbours >= SEGMENT ? neighbours : r->count;
   s->batch = apart && rs_batch_serves(s);
   if (s->batch) {
@@ -264,13 +265,13 @@ static void choose_tiles(rs_run *s, int threads) {
       s->tile_rows--;
     s->strip_rows = s->width = 1;
   } else if (s->columns) {
-    int64_t rows = (apart ? RS_LINE_BYTES : RS_TILE_BYTES) / s->size;
+    int64_t rows = (apart ? RS_LINE_BYTES : RS_TILE_BYTES) / each;
     while (apart && rows > lanes && rows * s->spec->length * widest > RS_PANEL_BYTES)
       rows /= 2; /* a panel holds whole rows */
     while (rows * s->size > NARROW_BYTES && r->count / rows < threads)
       rows /= 2;
     s->tile_rows = rs_smaller(rows, s->segment);
-    s->strip_rows = rs_smaller(RS_LINE_BYTES / s->size, s->tile_rows);
+    s->strip_rows = rs_smaller(RS_LINE_BYTES / each, s->tile_rows);
     s->width = rs_ceiling(s->strip_rows, lanes) * lanes;
   } else {
     s->tile_rows = apart ? 1 : rs_smaller(neighbours, RS_STRIPS);

@@ -62,7 +62,11 @@ typedef void rs_multiply(void *to, const void *from, const void *mask, rs_grid g
 typedef void rs_omit(void *to, const void *from, const void *other, rs_grid g); /* NaN to other; to may be from */
 typedef void rs_combine(void *to, const void *a, const void *b);
 
-/* An operator without loops of its own, on numbers of one wide type. */
+/*
+ * An operator whose totals are several numbers, words of the size of one wide type: for one element after another, and,
+ * unless NULL, for blocks of n steps of `width` rows side by side. Totals of many elements, and of rows side by side,
+ * lie in planes, one for each word.
+ */
 typedef struct rs_totals {
   int64_t bytes;                                                          /* of a total */
   void (*load)(void *total, const void *number, const void *coefficient); /* of one element; NULL: it has none */
@@ -72,7 +76,20 @@ typedef struct rs_totals {
   void (*store)(void *number, const void *total);
   void (*start)(void *total,
                 const rowscan_spec *spec); /* where a fold starts that no initial value does; NULL: neutral */
+
+  /* The totals of a block's elements, in planes of rs_plane() words; of NaNs the identity, if `omits`. */
+  void (*load_block)(void *levels, int64_t plane, const void *x, const void *coefficients, rs_grid g, bool omits);
+  /* Goes on with a scan as rs_scan does; `levels` has more room behind the planes. All blocks are of as many steps, a
+   * power of two, but for the last of a scan, which may be not `whole`: the counter counts them. */
+  void (*scan_block)(rs_counter *counter, void *levels, void *e, int64_t n, int64_t width, bool whole);
+  void (*push_line)(rs_counter *counter, const void *total, int64_t width);
 } rs_totals;
+
+/* From plane to plane of the totals of n steps, which have room for a prefix more: words of so many bytes. */
+static inline int64_t rs_plane(int64_t n, int64_t width, int64_t size) {
+  int64_t line = RS_SLACK_BYTES / size;
+  return ((n + 1) * width + line - 1) / line * line;
+}
 
 /* to[i] = mask[i] & bits ? from[i] : other; `bits` leaves out the sign of a floating-point mask. */
 typedef void rs_select(void *to, const void *from, const void *mask, uint64_t bits, const void *other, rs_grid g);
@@ -133,11 +150,9 @@ typedef struct rs_isa {
   rs_convert *key[RS_OP_COUNT][RS_WIDE_COUNT]; /* floats to the keys of an operator of an order (ops.h), */
   rs_convert *value[RS_WIDE_COUNT];            /* and back */
   rs_convert *flip[RS_WIDE_COUNT]; /* integers with a sign to keys, and back; `to` may be `from` in all these */
-  rs_loops loops[RS_OP_COUNT][RS_WIDE_COUNT]; /* by the type of totals */
+  rs_loops loops[RS_OP_COUNT][RS_WIDE_COUNT];                         /* by the type of totals */
+  const rs_totals *(*totals)(const rowscan_spec *spec, rs_wide wide); /* NULL for operators with loops */
 } rs_isa;
-
-/* On numbers of a wide type; NULL for operators with loops. */
-const rs_totals *rs_totals_of(const rowscan_spec *spec, rs_wide wide);
 
 extern const rs_isa rs_isa_base;
 #if defined(__x86_64__)

@@ -3,8 +3,9 @@
  * SPDX-License-Identifier: MIT
  *
  * RS_TARGET_STRING, if defined, names instructions that the rest of the library does without. No contraction: a
- * multiplication and an addition stay two roundings. GCC vectorises as these loops need it at -O3 only, and must not
- * make `rep movs` of the copying of a few elements: that took half the time of rows of 100.
+ * multiplication and an addition stay two roundings. GCC vectorises as these loops need it at -O3 only, selections of
+ * floats only where it need not fear for exceptions, which nobody looks at, and must not make `rep movs` of the copying
+ * of a few elements: that took half the time of rows of 100.
  */
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
@@ -17,7 +18,7 @@ RS_CLANG_PUSH(RS_TARGET_STRING)
 #define RS_PRAGMA(text) _Pragma(#text)
 #define RS_GCC_TARGET(string) RS_PRAGMA(GCC target(string))
 #ifdef __OPTIMIZE__
-#pragma GCC optimize("O3", "fp-contract=off", "no-tree-loop-distribute-patterns")
+#pragma GCC optimize("O3", "fp-contract=off", "no-trapping-math", "no-tree-loop-distribute-patterns")
 #else
 #pragma GCC optimize("fp-contract=off")
 #endif

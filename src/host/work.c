@@ -8,9 +8,34 @@
 
 /* ---- numbers and totals ------------------------------------------------------------------------------------------ */
 
-static void fill(const rs_run *s, char *totals, const void *with, int64_t n) {
-  for (int64_t i = 0; i < n; i++)
-    rs_move_total(s, totals + i * s->state, with);
+/* A line has the totals of a strip's rows: those of several numbers in planes, one for each. */
+static char *line_of(const rs_run *s, char *lines, int64_t row) {
+  return lines + row / s->strip_rows * s->width * s->state;
+}
+
+static void put_total(const rs_run *s, char *lines, int64_t row, const char *total) {
+  char *line = line_of(s, lines, row);
+  if (s->width == 1)
+    rs_move_total(s, line, total);
+  for (int64_t w = 0; s->width > 1 && w < s->state; w += s->size)
+    rs_move(line + w * s->width + row % s->strip_rows * s->size, total + w, s->size);
+}
+
+static void show_total(const rs_run *s, void *number, char *lines, int64_t row) {
+  char *line = line_of(s, lines, row), total[RS_MOST_TOTAL] __attribute__((aligned(16)));
+  if (s->width == 1)
+    rs_move_total(s, total, line);
+  for (int64_t w = 0; s->width > 1 && w < s->state; w += s->size)
+    rs_move(total + w, line + w * s->width + row % s->strip_rows * s->size, s->size);
+  rs_show(s, number, total, 1);
+}
+
+/* The lines of so many strips. */
+static void fill(const rs_run *s, char *lines, const void *with, int64_t strips) {
+  for (int64_t i = 0; i < strips * s->width * s->state; i += s->width * s->state)
+    for (int64_t w = 0; w < s->state; w += s->size)
+      for (int64_t c = 0; c < s->width; c++)
+        rs_move(lines + i + w * s->width + c * s->size, (const char *)with + w, s->size);
 }
 
 void rs_load_init(const rs_run *s, void *total, const void *init) {
@@ -38,8 +63,7 @@ static void save_number(const rs_run *s, void *kept, const void *number) {
 
 void rs_show(const rs_run *s, void *numbers, const void *totals, int64_t count) {
   if (s->totals)
-    for (int64_t i = 0; i < count; i++)
-      s->totals->store((char *)numbers + i * s->size, (const char *)totals + i * s->state);
+    s->totals->store(numbers, totals);
   else if (s->value)
     s->value(numbers, totals, (rs_grid){.lines = 1, .n = count});
   else if (numbers != totals)
@@ -116,7 +140,7 @@ static inline lines read_block(const rs_run *s, rs_seat *k, const block *b) {
   const rs_view *a = &s->part[RS_IN], *m = &s->part[RS_MASK];
   view v = view_of(s, &k->tile, b, RS_IN);
   lines x = widen(s, a, v, gather(s, k, a, v, k->raw), k->x, s->width), own = {k->x, s->width};
-  if (s->spec->mask_mode == ROWSCAN_MASK_SELECT || s->spec->mask_mode == ROWSCAN_MASK_MULTIPLY) {
+  if ((s->spec->mask_mode == ROWSCAN_MASK_SELECT && !s->totals) || s->spec->mask_mode == ROWSCAN_MASK_MULTIPLY) {
     lines y = gather(s, k, m, view_of(s, &k->tile, b, RS_MASK), k->raw_mask);
     rs_grid g = {v.lines, v.n, s->width, x.line, y.line};
     if (s->spec->mask_mode == ROWSCAN_MASK_SELECT) {
@@ -199,8 +223,10 @@ static inline void ends(const rs_run *s, rs_seat *k, const block *b) {
   if (b->begin == 0 && !s->rows.array[RS_INIT].data)
     for (int64_t r = 0; r < b->rows; r++)
       rs_move(k->e + r * s->size, &s->identity, s->size);
-  if (after == k->after_step)
+  if (after == k->after_step && !s->totals)
     rs_show(s, last, k->after + b->row * s->state, b->rows);
+  for (int64_t r = 0; after == k->after_step && s->totals && r < b->rows; r++)
+    show_total(s, last + r * s->size, k->after, b->row + r);
   if (after == s->spec->length && s->rows.array[RS_TOTALS].data)
     for (int64_t r = 0; r < b->rows; r++)
       save_total(s, &k->tile, b->row + r, last + r * s->size);
@@ -218,7 +244,7 @@ static void expect_output(const rs_run *s, const rs_seat *k, const block *b) {
     prefetch(v.data + (v.at ? v.at[l] : l * v.line) * a->bytes, n * a->bytes);
 }
 
-/* As rs_scan and rs_push do for one row, of an operator without loops: the counter counts elements. */
+/* As rs_push does for one row, of an operator without blocks. */
 static void push_total(const rs_run *s, rs_counter *counter, const void *total) {
   char t[RS_MOST_TOTAL] __attribute__((aligned(16)));
   char *totals = counter->total, *prefixes = counter->prefix;
@@ -237,46 +263,61 @@ static bool is_masked(const rs_run *s, const void *mask, int64_t i) {
   return !(bits & s->mask_bits);
 }
 
-/* Of keys a NaN is the highest, or the lowest. */
 static bool is_nan(const rs_run *s, const void *number) {
   float single;
   double real;
   memcpy(&single, number, sizeof single);
   if (s->wide == RS_WIDE_f32)
     return single != single;
-  if (s->key) {
-    uint64_t key, nan = s->spec->op == ROWSCAN_ARGMAX ? UINT64_MAX : 0;
-    memcpy(&key, number, sizeof key);
-    return key == nan;
-  }
   memcpy(&real, number, sizeof real);
   return real != real;
 }
 
-static void scan_one_by_one(const rs_run *s, rs_seat *k, const block *b, rs_counter *counter, bool show) {
-  bool selects = s->spec->mask_mode == ROWSCAN_MASK_SELECT;
+/* As scan_block does for one row: the counter counts elements. Without `mask` or `coefficient` there is none. */
+static void scan_one_by_one(const rs_run *s, rs_seat *k, int64_t steps, rs_counter *counter, const char *x,
+                            const void *mask, const char *coefficient, bool show) {
   char t[RS_MOST_TOTAL] __attribute__((aligned(16)));
-  const char *x = read_block(s, k, b).data, *prefixes = counter->prefix, *coefficient = NULL;
-  const void *mask = NULL;
-  if (selects || s->spec->mask_mode == ROWSCAN_MASK_COEFFICIENT) {
-    const rs_view *m = &s->part[RS_MASK];
-    view v = view_of(s, &k->tile, b, RS_MASK);
-    lines y = gather(s, k, m, v, k->raw_mask);
-    mask = y.data;
-    if (!selects)
-      coefficient = widen(s, m, v, y, k->factor, v.n).data;
-  }
-  for (int64_t i = 0; i <= b->steps; i++) {
+  const char *prefixes = counter->prefix;
+  for (int64_t i = 0; i <= steps; i++) {
     if (show)
       s->totals->store(k->e + i * s->size, prefixes + rs_level(counter->count) * s->state);
-    if (i == b->steps)
+    if (i == steps)
       break;
-    if ((selects && is_masked(s, mask, i)) || (s->spec->flags & ROWSCAN_OMIT_NAN && is_nan(s, x + i * s->size)))
+    if ((mask && is_masked(s, mask, i)) || (s->spec->flags & ROWSCAN_OMIT_NAN && is_nan(s, x + i * s->size)))
       s->totals->identity(t);
     else
       s->totals->load(t, x + i * s->size, coefficient ? coefficient + i * s->size : NULL);
     push_total(s, counter, t);
   }
+}
+
+/* A block of totals of several numbers. */
+static void scan_totals(const rs_run *s, rs_seat *k, const block *b, rs_counter *counter, bool show) {
+  const rs_totals *totals = s->totals;
+  const rs_view *m = &s->part[RS_MASK];
+  lines x = read_block(s, k, b), mask = {0}, by = {0};
+  view v = view_of(s, &k->tile, b, RS_IN);
+  if (s->spec->mask_mode == ROWSCAN_MASK_SELECT) {
+    mask = gather(s, k, m, view_of(s, &k->tile, b, RS_MASK), k->raw_mask);
+  } else if (s->spec->mask_mode == ROWSCAN_MASK_COEFFICIENT) {
+    view from = view_of(s, &k->tile, b, RS_MASK);
+    by = widen(s, m, from, gather(s, k, m, from, k->raw_mask), k->factor, v.n);
+  }
+  if (!totals->scan_block) {
+    scan_one_by_one(s, k, b->steps, counter, x.data, mask.data, by.data, show);
+    return;
+  }
+  int64_t plane = rs_plane(b->steps, s->width, s->size), to = s->columns ? s->width : v.n;
+  totals->load_block(k->levels, plane, x.data, by.data, (rs_grid){v.lines, v.n, to, x.line, by.line},
+                     s->spec->flags & ROWSCAN_OMIT_NAN);
+  rs_grid g = {v.lines, v.n, to, to, mask.line};
+  if (mask.line == v.n && to == v.n) /* lines without gaps are one */
+    g = (rs_grid){.lines = 1, .n = v.lines * v.n};
+  for (int64_t w = 0; mask.data && w < s->state; w += s->size) {
+    char *words = k->levels + w * plane;
+    s->isa->select[m->log2][s->size == 8](words, words, mask.data, s->mask_bits, s->masked + w, g);
+  }
+  totals->scan_block(counter, k->levels, show ? k->e : NULL, b->steps, s->width, b->steps == s->panel);
 }
 
 /* Scans a block after what its counter holds. Only the counter is wanted if not `show`. */
@@ -285,7 +326,7 @@ static void scan_block(const rs_run *s, rs_seat *k, const block *b, rs_counter *
   if (show && s->columns && !s->stream)
     expect_output(s, k, b);
   if (s->totals) {
-    scan_one_by_one(s, k, b, counter, show);
+    scan_totals(s, k, b, counter, show);
   } else {
     lines x = read_block(s, k, b);
     if (x.data != k->x && b->rows < s->width) { /* loops read whole vectors */
@@ -337,15 +378,18 @@ static void read_totals(const rs_run *s, const rs_tile *t, const rs_bank *bank, 
     read_bank(s, t, bank, to);
     return;
   }
+  int64_t bytes = s->width * s->state;
   for (int64_t i = 0; i < strips(s, t); i++) {
     const rs_counter *c = &bank->counter[i];
-    rs_move_total(s, to + i * s->state, (const char *)c->total + rs_level(c->count) * s->state);
+    memcpy(to + i * bytes, (const char *)c->total + rs_level(c->count) * bytes, (size_t)bytes);
   }
 }
 
 static void push_bank(const rs_run *s, const rs_tile *t, rs_bank *bank, const char *total) {
   for (int64_t i = 0; i < strips(s, t); i++)
-    if (s->totals)
+    if (s->totals && s->totals->push_line)
+      s->totals->push_line(&bank->counter[i], total + i * s->width * s->state, s->width);
+    else if (s->totals)
       push_total(s, &bank->counter[i], total + i * s->state);
     else
       s->loops->push(&bank->counter[i], total + i * s->width * s->state, s->width);
@@ -384,11 +428,14 @@ static void place_tile(const rs_run *s, int64_t number, rs_tile *t) {
 
 /* Where the rows of a tile start: their initial values, or neutral elements. */
 static void start_values(const rs_run *s, const rs_tile *t, char *start) {
-  fill(s, start, s->totals ? s->start : s->neutral, strips(s, t) * s->width);
-  if (s->rows.array[RS_INIT].data)
-    for (int64_t i = 0; i < t->rows; i++)
-      rs_load_init(s, start + i * s->state,
-                   (const char *)s->rows.array[RS_INIT].data + t->at[RS_INIT][i] * s->acc_bytes);
+  fill(s, start, s->totals ? s->start : s->neutral, strips(s, t));
+  for (int64_t i = 0; s->rows.array[RS_INIT].data && i < t->rows; i++) {
+    const char *init = (const char *)s->rows.array[RS_INIT].data + t->at[RS_INIT][i] * s->acc_bytes;
+    char total[RS_MOST_TOTAL] __attribute__((aligned(16)));
+    rs_load_init(s, s->totals ? total : start + i * s->state, init);
+    if (s->totals)
+      put_total(s, start, i, total);
+  }
 }
 
 /* Scans the steps from `begin` to `end` of the tile in k, from k->start on. Only the bank is wanted if not `show`. */
@@ -414,7 +461,7 @@ static void empty_rows(const rs_run *s, rs_seat *k) {
   for (int64_t i = 0; s->rows.array[RS_TOTALS].data && i < k->tile.rows; i++) {
     uint64_t number = s->identity;
     if (s->rows.array[RS_INIT].data)
-      rs_show(s, &number, k->start + i * s->state, 1);
+      show_total(s, &number, k->start, i);
     save_total(s, &k->tile, i, &number);
   }
 }
@@ -476,7 +523,7 @@ void rs_run_piece(void *run, int64_t number, void *seat) {
   sit_down(s, k);
   place_tile(s, number / s->pieces, t);
   if (whole) {
-    fill(s, k->start, s->neutral, strips(s, t) * s->width);
+    fill(s, k->start, s->neutral, strips(s, t));
     scan_steps(s, k, begin, end, false);
     read_totals(s, t, &k->bank, k->total);
   }

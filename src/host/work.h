@@ -24,6 +24,8 @@ enum {
   RS_STRIPS = RS_TILE_BYTES / RS_LINE_BYTES, /* and strips, be they columns or rows */
   RS_SMALL_BYTES = 1024,                     /* of widest elements: a problem that is scanned without a seat */
   RS_MOST_TOTAL = 64,                        /* bytes of a total, at most */
+  RS_MOST_WORDS = 4,                         /* of a total that is scanned by blocks, of which */
+  RS_LEVELS_BYTES = RS_MOST_WORDS * (2 * RS_PANEL_BYTES + 4096), /* all levels take less, their ends included */
 };
 
 /* An array of elements: element e of the row at offset `at` is element at + e * step. */
@@ -59,6 +61,7 @@ typedef struct rs_seat {
   char start[RS_TILE_BYTES] __attribute__((aligned(64)));      /* prefixes of a piece's strips: before it, */
   char after[RS_TILE_BYTES] __attribute__((aligned(64)));      /* after it, if after_step says where that is, */
   char total[RS_TILE_BYTES] __attribute__((aligned(64)));      /* and of it alone */
+  char levels[RS_LEVELS_BYTES] __attribute__((aligned(64)));   /* of a block's totals: blocks.h */
   char joint[RS_PANEL_BYTES / RS_LINE_BYTES * RS_JOINT_BYTES]; /* ends of a strip's lines, for the next strip */
   int64_t after_step;                                          /* or -1 */
   rs_tile tile;
@@ -79,15 +82,16 @@ typedef struct rs_run {
   const rs_loops *loops;     /* scan totals, which are numbers or, */
   rs_convert *key, *value;   /* unless NULL, keys of the same size; */
   bool omits;                /* a NaN becomes the identity, as a number */
-  const rs_totals *totals;   /* or else make and combine them one by one */
+  const rs_totals *totals;   /* or else, unless NULL, of several numbers */
   int64_t state;             /* bytes of a total */
   char neutral[RS_MOST_TOTAL] __attribute__((aligned(16)));
-  char start[RS_MOST_TOTAL] __attribute__((aligned(16))); /* of a fold without an initial value; if not `loops` */
-  uint64_t identity;                                      /* a number, in the first bytes */
-  uint64_t mask_bits;                                     /* those that make a mask true */
-  bool batch;                                             /* whole rows, many at a time (batch.c); else */
-  bool columns;                                           /* strips are columns, not single rows */
-  bool stream;                                            /* outputs are written past the caches */
+  char start[RS_MOST_TOTAL] __attribute__((aligned(16)));  /* of a fold without an initial value; if not `loops` */
+  char masked[RS_MOST_TOTAL] __attribute__((aligned(16))); /* total of an element taken away; if not `loops` */
+  uint64_t identity;                                       /* a number, in the first bytes */
+  uint64_t mask_bits;                                      /* those that make a mask true */
+  bool batch;                                              /* whole rows, many at a time (batch.c); else */
+  bool columns;                                            /* strips are columns, not single rows */
+  bool stream;                                             /* outputs are written past the caches */
   int64_t strip_rows, width;  /* rows of a strip, and the same in a panel: whole vectors of columns */
   int64_t panel;              /* steps of a panel */
   int64_t tile_rows;          /* rows of a tile, */
@@ -122,7 +126,7 @@ static inline void rs_move_total(const rs_run *run, void *to, const void *from) 
 void rs_load_init(const rs_run *run, void *total, const void *init);
 void rs_save_total(const rs_run *run, void *kept, const void *total);
 
-/* Of `count` totals, as numbers. */
+/* Of `count` totals, as numbers; of one, if not `loops`. */
 void rs_show(const rs_run *run, void *numbers, const void *totals, int64_t count);
 
 /* ---- whole rows of up to a panel's elements, many at a time ------------------------------------------------------ */

@@ -93,8 +93,7 @@ typedef enum rs_op_kind {
   RS_INDEX
 } rs_op_kind;
 
-/* An operator; `source` and `totals` are of those that have neither a struct in kernels/ops.cuh nor loops of their own.
- */
+/* An operator; `source` and `totals` are of those that the library has no kernels and no host loops for. */
 typedef struct rs_op {
   const char *name, *kernel;
   rs_op_kind kind;

@@ -1,0 +1,277 @@
+/*
+ * totals.h - the operators whose totals are several numbers, for one instruction set; the twins of kernels/ops.cuh
+ * SPDX-License-Identifier: MIT
+ *
+ * Included by loops.h. An operator on numbers of one type is a name N, and of it:
+ *   total_N         a struct of fields that are as wide as a number; RS_FIELDS(X, p): X(p, field) for each
+ *   of_N(x, by)     the total of one element, `by` being its coefficient
+ *   begin_N(y)      where a fold from an initial value starts
+ *   neutral_N()     where other folds start
+ *   identity_N()    the total of an element that a mask takes away
+ *   omitted_N(x)    whether a number is a NaN
+ *   join_N(a, b)    the total of two blocks, the left one first
+ *   show_N(t)       what users see of a prefix
+ * These are written once, of selections and without branches, which compilers vectorise; blocks.h makes loops of them.
+ *
+ * fma() and fmaf() round once wherever they run: on processors without such an instruction libm computes the same bits.
+ */
+#include <math.h>
+
+#define RS_FUSED(a, b, c) _Generic((a), float : fmaf, double : fma)(a, b, c)
+#define RS_MAGNITUDE(a) _Generic((a), float : fabsf, double : fabs)(a)
+#define RS_EXP_LOG RS_INLINE
+typedef float f32;
+typedef double f64;
+typedef uint32_t u32;
+typedef int32_t i32;
+typedef uint64_t u64;
+typedef int64_t i64;
+#include "kernels/exp_log.h"
+
+/* The iterations of the next loop are independent, whatever its pointers look like. */
+#ifdef __clang__
+#define RS_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define RS_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
+/* What blocks.h makes of N, as a rs_totals. */
+#define TOTALS(N, ...)                                                                                                 \
+  {                                                                                                                    \
+    .bytes = sizeof(total_##N), .load = load1_##N, .begin = begin1_##N, .neutral = neutral1_##N,                       \
+    .identity = identity1_##N, .combine = combine1_##N, .store = store1_##N, .load_block = load_##N,                   \
+    .push_line = push_##N, .scan_block = scan_##N, __VA_ARGS__                                                         \
+  }
+
+/* What operators have in common for which a NaN is one, and what starts a fold is a number. */
+#define OF_NUMBERS(op, wide, start, none)                                                                              \
+  RS_INLINE total_##op##_##wide begin_##op##_##wide(wide y) {                                                          \
+    return of_##op##_##wide(y, 1);                                                                                     \
+  }                                                                                                                    \
+  RS_INLINE total_##op##_##wide neutral_##op##_##wide(void) {                                                          \
+    return of_##op##_##wide(start, 1);                                                                                 \
+  }                                                                                                                    \
+  RS_INLINE total_##op##_##wide identity_##op##_##wide(void) {                                                         \
+    return of_##op##_##wide(none, 1);                                                                                  \
+  }                                                                                                                    \
+  RS_INLINE int omitted_##op##_##wide(wide x) {                                                                        \
+    return x != x;                                                                                                     \
+  }
+
+/* ---- linear recurrences ------------------------------------------------------------------------------------------ */
+
+#define FUSED_f32 RS_FUSED
+#define FUSED_f64 RS_FUSED
+#define FUSED_u32(a, b, c) ((a) * (b) + (c))
+#define FUSED_u64 FUSED_u32
+
+#define RECURRENCE(wide, c)                                                                                            \
+  typedef struct total_recurrence_##wide {                                                                             \
+    wide factor, term;                                                                                                 \
+  } total_recurrence_##wide;                                                                                           \
+  RS_INLINE total_recurrence_##wide of_recurrence_##wide(wide x, wide by) {                                            \
+    return (total_recurrence_##wide){by, x};                                                                           \
+  }                                                                                                                    \
+  RS_INLINE total_recurrence_##wide join_recurrence_##wide(total_recurrence_##wide a, total_recurrence_##wide b) {     \
+    return (total_recurrence_##wide){a.factor * b.factor, FUSED_##wide(b.factor, a.term, b.term)};                     \
+  }                                                                                                                    \
+  RS_INLINE wide show_recurrence_##wide(total_recurrence_##wide t) {                                                   \
+    return t.term;                                                                                                     \
+  }                                                                                                                    \
+  OF_NUMBERS(recurrence, wide, -(wide)0, 0)
+RS_WIDES(RECURRENCE)
+
+#define RS_FIELDS(X, p) X(p, factor) X(p, term)
+#define RS_N recurrence_f32
+#define RS_W f32
+#include "blocks.h"
+#define RS_N recurrence_f64
+#define RS_W f64
+#include "blocks.h"
+#define RS_N recurrence_u32
+#define RS_W u32
+#include "blocks.h"
+#define RS_N recurrence_u64
+#define RS_W u64
+#include "blocks.h"
+#undef RS_FIELDS
+
+/* ---- logarithms of sums ------------------------------------------------------------------------------------------ */
+
+#define LOGSUMEXP(wide)                                                                                                \
+  typedef struct total_logsumexp_##wide {                                                                              \
+    wide highest, sum;                                                                                                 \
+  } total_logsumexp_##wide;                                                                                            \
+  RS_INLINE total_logsumexp_##wide of_logsumexp_##wide(wide x, wide unused) {                                          \
+    (void)unused;                                                                                                      \
+    return (total_logsumexp_##wide){x, 1};                                                                             \
+  }                                                                                                                    \
+  RS_INLINE total_logsumexp_##wide join_logsumexp_##wide(total_logsumexp_##wide a, total_logsumexp_##wide b) {         \
+    wide d = a.highest - b.highest;                                                                                    \
+    int higher = d > 0, nan = a.highest != a.highest;                                                                  \
+    d = higher ? d : -d;                                                                                               \
+    wide e = exp_##wide(d < RS_MOST_##wide ? d : RS_MOST_##wide);                                                      \
+    return (total_logsumexp_##wide){higher | nan ? a.highest : b.highest,                                              \
+                                    RS_FUSED(higher ? b.sum : a.sum, e, higher ? a.sum : b.sum)};                      \
+  }                                                                                                                    \
+  RS_INLINE wide show_logsumexp_##wide(total_logsumexp_##wide t) {                                                     \
+    wide sum = log_##wide(t.sum, t.highest);                                                                           \
+    return t.sum == 1 ? t.highest : sum;                                                                               \
+  }                                                                                                                    \
+  OF_NUMBERS(logsumexp, wide, -(wide)INFINITY, -(wide)INFINITY)
+LOGSUMEXP(f32)
+LOGSUMEXP(f64)
+
+#define RS_FIELDS(X, p) X(p, highest) X(p, sum)
+#define RS_N logsumexp_f32
+#define RS_W f32
+#include "blocks.h"
+#define RS_N logsumexp_f64
+#define RS_W f64
+#include "blocks.h"
+#undef RS_FIELDS
+
+/* ---- products with exponents of their own ------------------------------------------------------------------------ */
+
+#define EXTENDED_PROD(wide, u, i, digits, bias)                                                                        \
+  typedef struct total_product_##wide {                                                                                \
+    wide fraction;                                                                                                     \
+    i exponent;                                                                                                        \
+  } total_product_##wide;                                                                                              \
+  RS_INLINE wide power_##wide(u biased) {                                                                              \
+    u word = biased << digits;                                                                                         \
+    wide value;                                                                                                        \
+    memcpy(&value, &word, sizeof value);                                                                               \
+    return value;                                                                                                      \
+  }                                                                                                                    \
+  RS_INLINE total_product_##wide of_product_##wide(wide x, wide unused) {                                              \
+    (void)unused;                                                                                                      \
+    const u one = (u)bias << digits, field = ((u)2 * bias + 1) << digits;                                              \
+    u word;                                                                                                            \
+    memcpy(&word, &x, sizeof word);                                                                                    \
+    int small = (word & field) == 0;                                                                                   \
+    wide fraction = x * (small ? power_##wide(bias + digits + 1) : 1);                                                 \
+    memcpy(&word, &fraction, sizeof word);                                                                             \
+    u exponent = word & field;                                                                                         \
+    int none = (exponent == 0) | (exponent == field);                                                                  \
+    word = (word & ~field) | one;                                                                                      \
+    memcpy(&fraction, &word, sizeof word);                                                                             \
+    return (total_product_##wide){none ? x : fraction,                                                                 \
+                                  none ? 0 : (i)(exponent >> digits) - bias - (small ? digits + 1 : 0)};               \
+  }                                                                                                                    \
+  RS_INLINE total_product_##wide join_product_##wide(total_product_##wide a, total_product_##wide b) {                 \
+    wide fraction = a.fraction * b.fraction;                                                                           \
+    int carries = RS_MAGNITUDE(fraction) >= 2;                                                                         \
+    return (total_product_##wide){fraction * (carries ? (wide)0.5 : 1),                                                \
+                                  (i)((u)a.exponent + (u)b.exponent + (u)carries)};                                    \
+  }                                                                                                                    \
+  RS_INLINE wide show_product_##wide(total_product_##wide t) {                                                         \
+    const i least = 2 - 2 * bias, most = 2 * bias;                                                                     \
+    i e = t.exponent < least ? least : t.exponent;                                                                     \
+    u biased = (u)((e > most ? most : e) + 2 * bias), half = biased >> 1;                                              \
+    return t.fraction * power_##wide(half) * power_##wide(biased - half);                                              \
+  }                                                                                                                    \
+  OF_NUMBERS(product, wide, 1, 1)
+EXTENDED_PROD(f32, u32, i32, 23, 127)
+EXTENDED_PROD(f64, u64, i64, 52, 1023)
+
+#define RS_FIELDS(X, p) X(p, fraction) X(p, exponent)
+#define RS_N product_f32
+#define RS_W f32
+#include "blocks.h"
+#define RS_N product_f64
+#define RS_W f64
+#include "blocks.h"
+#undef RS_FIELDS
+
+/* ---- indices ----------------------------------------------------------------------------------------------------- */
+
+/*
+ * Of keys, which are in the order of the values, whatever those are; for the lowest one turned. Indices count from the
+ * first element that is scanned, or in reverse scans from -1 - length, so that an index in memory is -2 - index.
+ */
+#define INDEX(name, turned, first)                                                                                     \
+  typedef struct total_##name {                                                                                        \
+    u64 key;                                                                                                           \
+    i64 index, count; /* -1: there is none */                                                                          \
+  } total_##name;                                                                                                      \
+  RS_INLINE total_##name of_##name(u64 key, u64 unused) {                                                              \
+    (void)unused;                                                                                                      \
+    return (total_##name){turned ? ~key : key, 0, 1};                                                                  \
+  }                                                                                                                    \
+  RS_INLINE total_##name begin_##name(u64 unused) {                                                                    \
+    (void)unused;                                                                                                      \
+    return (total_##name){0, -1, 0};                                                                                   \
+  }                                                                                                                    \
+  RS_INLINE total_##name neutral_##name(void) {                                                                        \
+    return (total_##name){0, -1, 0};                                                                                   \
+  }                                                                                                                    \
+  RS_INLINE total_##name identity_##name(void) {                                                                       \
+    return (total_##name){0, -1, 1};                                                                                   \
+  }                                                                                                                    \
+  RS_INLINE int omitted_##name(u64 key) {                                                                              \
+    return key == (turned ? 0 : UINT64_MAX);                                                                           \
+  }                                                                                                                    \
+  RS_INLINE total_##name join_##name(total_##name a, total_##name b) {                                                 \
+    int later = first ? (b.key > a.key) | (a.index == -1) : (b.key >= a.key) & (b.index != -1);                        \
+    i64 moved = b.index == -1 ? -1 : b.index + a.count;                                                                \
+    return (total_##name){later ? b.key : a.key, later ? moved : a.index, a.count + b.count};                          \
+  }                                                                                                                    \
+  RS_INLINE u64 show_##name(total_##name t) {                                                                          \
+    return (u64)(t.index < -1 ? -2 - t.index : t.index);                                                               \
+  }
+INDEX(last_highest, 0, 0)
+INDEX(first_highest, 0, 1)
+INDEX(last_lowest, 1, 0)
+INDEX(first_lowest, 1, 1)
+
+#define RS_FIELDS(X, p) X(p, key) X(p, index) X(p, count)
+#define RS_W u64
+#define RS_N last_highest
+#include "blocks.h"
+#define RS_W u64
+#define RS_N first_highest
+#include "blocks.h"
+#define RS_W u64
+#define RS_N last_lowest
+#include "blocks.h"
+#define RS_W u64
+#define RS_N first_lowest
+#include "blocks.h"
+#undef RS_FIELDS
+
+/* Where folds start: indices count. */
+static void start_index(void *total, const rowscan_spec *spec) {
+  *(total_last_highest *)total = (total_last_highest){0, -1, spec->flags & ROWSCAN_REVERSE ? -1 - spec->length : 0};
+}
+
+/* ---- the tables -------------------------------------------------------------------------------------------------- */
+
+static const rs_totals recurrence[RS_WIDE_COUNT] = {
+#define X(wide, c) [RS_WIDE_##wide] = TOTALS(recurrence_##wide),
+    RS_WIDES(X)
+#undef X
+};
+static const rs_totals logsumexp[] = {[RS_WIDE_f32] = TOTALS(logsumexp_f32), [RS_WIDE_f64] = TOTALS(logsumexp_f64)};
+static const rs_totals extended_prod[] = {[RS_WIDE_f32] = TOTALS(product_f32), [RS_WIDE_f64] = TOTALS(product_f64)};
+
+/* By whether the lowest is wanted, and the first of equal ones. */
+#define COUNTED(name) TOTALS(name, .start = start_index)
+static const rs_totals indices[2][2] = {{COUNTED(last_highest), COUNTED(first_highest)},
+                                        {COUNTED(last_lowest), COUNTED(first_lowest)}};
+
+static const rs_totals *totals_of(const rowscan_spec *spec, rs_wide wide) {
+  switch ((int)spec->op) {
+  case ROWSCAN_LINEAR_RECURRENCE:
+    return &recurrence[wide];
+  case ROWSCAN_LOGSUMEXP:
+    return &logsumexp[wide];
+  case ROWSCAN_EXTENDED_PROD:
+    return &extended_prod[wide];
+  case ROWSCAN_ARGMAX:
+  case ROWSCAN_ARGMIN:
+    return &indices[spec->op == ROWSCAN_ARGMIN][(spec->flags & ROWSCAN_TIES_FIRST) != 0];
+  default:
+    return rs_op_of(spec->op)->totals ? &rs_op_of(spec->op)->totals[wide] : NULL;
+  }
+}
