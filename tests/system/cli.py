@@ -309,6 +309,42 @@ class Values(Case):
         self.fails(1, ["c.npy: field 'shape'", "(3, 5)"], *scan, "--coefficient", "c.npy", "in.npy", "out.npy")
         self.fails(1, ["no.npy"], *scan, "--coefficient", "no.npy", "in.npy", "out.npy")
 
+    def test_indices(self):
+        """Against a loop; the last of equal elements, or the first, and the element that the maximum is."""
+        x = self.random.integers(0, 9, (5, 300)).astype("f4")
+        for axis in (0, 1):
+            best = np.maximum.accumulate(x, axis)
+            for flags, last in (((), True), (("--ties-first",), False)):
+                got = self.scan(x, "--op", "argmax", f"--dim={axis}", *flags)
+                self.assertEqual(got.dtype, np.int64)
+                np.testing.assert_array_equal(np.take_along_axis(x, got, axis), best)
+                place = np.arange(x.shape[axis]).reshape((-1, 1) if axis == 0 else (1, -1))
+                equal = x == best if last else np.diff(best, axis=axis, prepend=-1) > 0
+                np.testing.assert_array_equal(got, np.maximum.accumulate(np.where(equal, place, 0), axis))
+        got = self.scan(np.array([3, 1, 2, 1], "i2"), "--op", "argmin", "--reverse", "--dtype", "i32")
+        self.assertEqual(got.dtype, np.int32)
+        np.testing.assert_array_equal(got, [1, 1, 3, 3])
+        np.testing.assert_array_equal(self.scan(np.ones(3, "f8"), "--op", "argmax", "--include-initial"), [-1, 0, 1, 2])
+
+    def test_logarithms_and_extended_products(self):
+        x = 50 * self.random.standard_normal((3, 400))
+        np.testing.assert_allclose(self.scan(x, "--op", "logsumexp"), np.logaddexp.accumulate(x, 1), 1e-12)
+        factors = np.array([1e30, 1e30, 1e-30, 0, 5], "f4")
+        np.testing.assert_allclose(self.scan(factors, "--op", "extended_prod"), [1e30, np.inf, 1e30, 0, 0], 1e-6)
+
+    def test_nan_omitted(self):
+        x = self.random.standard_normal((4, 50))
+        x[self.random.random(x.shape) < 0.3] = np.nan
+        np.testing.assert_allclose(self.scan(x, "--omit-nan"), np.nancumsum(x, 1), 1e-12, 1e-12)
+        got = self.scan(x, "--omit-nan", "--op", "max", "--dim=0")
+        np.testing.assert_array_equal(got, np.fmax.accumulate(np.where(np.isnan(x), -np.inf, x), 0))
+
+    def test_operators_that_there_are_not(self):
+        self.save("in.npy", np.ones((3, 4), "i4"))
+        self.fails(1, ["in", "logsumexp wants a floating type, not i32"], "scan", "--op", "logsumexp", "in.npy", "out.npy")
+        self.fails(1, ["ties_first", "sum has no index"], "scan", "--ties-first", "in.npy", "out.npy")
+        self.fails(1, ["argmax makes indices"], "scan", "--op", "argmax", "--dtype", "f32", "in.npy", "out.npy")
+
     def test_mask_and_nan(self):
         x = np.array([[1, np.nan, 2, 3]], "f4")
         self.save("m.npy", np.array([[1, 0, 1, 1]], bool))
