@@ -139,6 +139,39 @@ const char rp_cummin_doc[] = MANUAL_OF_ORDER("cummin", "Cumulative minima", "min
                                              "       [inf,  6.,  4.]])\n",
                                              "array([1., 4.])\n");
 
+const char rp_logcumsumexp_doc[] =
+    "logcumsumexp(x, dim=None, *, axis=None, reverse=False, exclusive=False, mask=None, mask_mode='select', "
+    "init=None, totals=False, dtype=None, acc=None, out=None)\n--\n\n"
+    "Logarithms of cumulative sums of exponentials along one dimension: y[i] = log(exp(x[0]) + ... + exp(x[i])).\n"
+    "\n"
+    "Nothing overflows or vanishes on the way. y[i] is -inf where all elements are, and inf where one is.\n"
+    "\n"
+    ">>> import numpy as np, rowscan\n"
+    ">>> x = np.array([[1000., 1000., 1000.], [-np.inf, 0., -1000.]])\n"
+    ">>> rowscan.logcumsumexp(x, 1).round(3)\n"
+    "array([[1000.   , 1000.693, 1001.099],\n"
+    "       [    -inf,    0.   ,    0.   ]])\n"
+    ">>> y, totals = rowscan.logcumsumexp(x, 1, exclusive=True, init=1000, totals=True)\n"
+    ">>> totals.round(3)\n"
+    "array([1001.386, 1000.   ])\n"
+    "\n"
+    "Arguments\n"
+    "    x          Those of cumsum, with floating elements.\n"
+    "    exclusive  True: leave each element out of its own result; y[0] = -inf, or init.\n"
+    "    mask_mode  'select' alone: elements where mask is 0 or False count as -inf.\n"
+    "    init       What each row begins with, a logarithm as x's elements are.\n"
+    "    dtype      The type of the result, a floating one. Default: x's own.\n"
+    "    acc        The type of the accumulator, 'f64' by choice. Default: float64 if x or the result is float64,\n"
+    "               else float32.\n"
+    "    dim, axis, reverse, mask, totals, out\n"
+    "               Those of cumsum.\n"
+    "\n"
+    "Returns and errors are those of cumsum. Results have the same bits everywhere; the first is the first element.\n"
+    "\n"
+    "Gradients, in torch and JAX\n"
+    "    Of x and init, and through totals: a recurrence from the other end, of factors from 0 to 1, so that nothing\n"
+    "    cancels. They are 0 where a result is -inf. None with out.\n";
+
 const char rp_linear_recurrence_doc[] =
     "linear_recurrence(x, coefficient, dim=None, *, axis=None, reverse=False, exclusive=False, init=None, "
     "totals=False, dtype=None, acc=None, out=None)\n--\n\n"
@@ -205,8 +238,8 @@ const char rp_scan_doc[] =
     "               bits, gradients and errors. 'and', 'or', 'xor': bit by bit, of integers and bool; floating\n"
     "               elements are refused. Of bool: whether all were True so far, any was, an odd number was.\n"
     "               'linear_recurrence': that of linear_recurrence, with a coefficient.\n"
-    "               Of floating elements alone: 'logsumexp', log(exp(y) + exp(x)), and 'extended_prod', products\n"
-    "               that neither overflow nor vanish on the way.\n"
+    "               'logsumexp': that of logcumsumexp. 'extended_prod': products of floating elements alone, which\n"
+    "               neither overflow nor vanish on the way.\n"
     "    coefficient\n"
     "               That of linear_recurrence, which other operators have none of.\n"
     "    x, dim, axis, reverse, mask, init, totals, acc, out\n"
@@ -222,7 +255,7 @@ const char rp_scan_doc[] =
     "are exact, whatever the order, and the same everywhere.\n"
     "\n"
     "Gradients, in torch and JAX\n"
-    "    Those of cumsum, cumprod and linear_recurrence. There is none of other operators.\n";
+    "    Those of cumsum, cumprod, logcumsumexp and linear_recurrence. There is none of other operators.\n";
 
 const char rp_devices_doc[] =
     "devices()\n--\n\n"

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from . import cache as cache
 from . import torch as torch
 
-__all__ = ["scan", "cumsum", "cumprod", "cummax", "cummin", "linear_recurrence", "cumulative_sum", "cumulative_prod",
-           "prepare", "spec", "warm", "devices", "archs", "set_threads", "cache", "Error", "BadArgument", "CacheFailed",
-           "CompileFailed", "CudaFailed", "NoCompiler", "NoDevice", "NoDriver", "NotCached", "OutOfMemory",
-           "Unsupported"]
+__all__ = ["scan", "cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "linear_recurrence", "cumulative_sum",
+           "cumulative_prod", "prepare", "spec", "warm", "devices", "archs", "set_threads", "cache", "Error",
+           "BadArgument", "CacheFailed", "CompileFailed", "CudaFailed", "NoCompiler", "NoDevice", "NoDriver",
+           "NotCached", "OutOfMemory", "Unsupported"]
 
 __version__: str
 library_version: str
@@ -121,6 +121,7 @@ def cumsum(x: _Array, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = Fa
 cumprod = cumsum
 cummax = cumsum
 cummin = cumsum
+logcumsumexp = cumsum
 
 @overload
 def linear_recurrence(x: NDArray[_Floating], coefficient: float, dim: _Dim = None, *, axis: _Dim = None,

@@ -80,7 +80,7 @@ def test_signatures_agree():
     assert scan["op"].default == "sum"
     for function in (rowscan.prepare, rowscan.spec):
         assert inspect.signature(function).parameters == scan
-    for function in (rowscan.cumsum, rowscan.cumprod, rowscan.cummax, rowscan.cummin):
+    for function in (rowscan.cumsum, rowscan.cumprod, rowscan.cummax, rowscan.cummin, rowscan.logcumsumexp):
         assert list(inspect.signature(function).parameters.values()) == [p for p in scan.values()
                                                                          if p.name not in ("op", "coefficient")]
     assert list(inspect.signature(rowscan.linear_recurrence).parameters) == [
