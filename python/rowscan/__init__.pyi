@@ -53,7 +53,7 @@ _Floating = TypeVar("_Floating", bound=np.floating[Any])
 _Values: TypeAlias = _WithDLPack | _OnCuda | float | Sequence[float]  # a bool is an int, and that a float
 _Dim: TypeAlias = SupportsIndex | None
 _Op: TypeAlias = Literal["sum", "prod", "max", "min", "and", "or", "xor", "linear_recurrence", "logsumexp",
-                         "extended_prod"]
+                         "extended_prod", "argmax", "argmin"]
 _Mode: TypeAlias = Literal["select", "multiply"]
 _DType: TypeAlias = Any  # of x's library
 

@@ -148,6 +148,10 @@ def _batch(given, at, **params):
 
 # ---- derivatives -----------------------------------------------------------------------------------------------------
 
+# Of results that never change, such as indices. JAX 0.10 has no from_primal_value, older ones no typeof.
+_zero = getattr(ad.Zero, "from_primal_value", None) or (lambda primal: ad.Zero(jax.typeof(primal).to_tangent_aval()))
+
+
 def _is_zero(tangent):
     return tangent is None or type(tangent) is ad.Zero
 
@@ -166,7 +170,7 @@ def _jvp(primals, tangents, **params):
         changes = _product_changes(primals, tangents, **params)
     else:
         changes = _sum_changes(results, primals, tangents, **params)
-    return results, [ad.Zero.from_primal_value(a) if b is None else b for a, b in zip(results, changes)]
+    return results, [_zero(a) if b is None else b for a, b in zip(results, changes)]
 
 
 def _sum_changes(results, primals, tangents, *, has, **params):
@@ -388,6 +392,9 @@ class _Jax(Library):
 
     def default(self, kind):
         return self.numbers[jnp.result_type(int)] if kind == NUMBERS["bool"] else kind
+
+    def index(self):
+        return self.numbers[jnp.result_type(int)]
 
     def converts_first(self, kind, wanted):
         """Also without 64 bits, where no totals could have the type that wide integers are summed up in as floating."""

@@ -19,8 +19,8 @@ from torch._functorch.utils import enable_single_level_autograd_function
 
 from . import _core
 from ._errors import Unsupported
-from ._types import (COEFFICIENT, DEFAULT, EXCLUSIVE, INCLUDE_INITIAL, KEEPING, LOGSUMEXP, MULTIPLY, NUMBERS, OPS,
-                     PROD, RECURRENCE, REVERSE, SCAN, SUM, accumulator, is_floating)
+from ._types import (COEFFICIENT, DEFAULT, EXCLUSIVE, INCLUDE_INITIAL, INDICES, KEEPING, LOGSUMEXP, MULTIPLY, NUMBERS,
+                     OPS, PROD, RECURRENCE, REVERSE, SCAN, SUM, accumulator, is_floating)
 
 _NAMES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i8": "int8", "u8": "uint8",
           "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64",
@@ -65,7 +65,8 @@ def _front(x, dim):
 
 def _out_type(x, op, out_type):
     kind = TYPES[x.dtype]
-    return out_type or (kind if is_floating(kind) or op in KEEPING else NUMBERS["i64"])
+    keeps = (is_floating(kind) or op in KEEPING) and op not in INDICES
+    return out_type or (kind if keeps else NUMBERS["i64"])
 
 
 def run(x, dim, op, flags, out_type, acc, mask_mode, mask, init, totals, out):
@@ -381,6 +382,10 @@ class _Scan(torch.autograd.Function):
     @staticmethod
     def setup_context(ctx, inputs, output):
         x, dim, op, flags, out_type, acc, mask_mode, mask, init, totals_type = inputs
+        if op in INDICES:
+            ctx.mark_non_differentiable(*(output if totals_type else [output]))
+            ctx.rowscan, ctx.rowscan_totals = None, totals_type
+            return
         if op not in (SUM, PROD, RECURRENCE, LOGSUMEXP):
             raise Unsupported(f"a scan of operator {list(OPS)[op]} has no gradient here")
         if op == PROD and (flags or mask is not None or init is not None or totals_type):
@@ -403,11 +408,13 @@ class _Scan(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, g, g_totals=None):
-        d, d_mask, d_init = _gradients(ctx, g, g_totals)
+        d, d_mask, d_init = _gradients(ctx, g, g_totals) if ctx.rowscan is not None else (None, None, None)
         return d, None, None, None, None, None, None, d_mask, d_init, None
 
     @staticmethod
     def jvp(ctx, *tangents):
+        if ctx.rowscan is None:
+            return (None, None) if ctx.rowscan_totals else None
         return _tangents(ctx, tangents[X], tangents[MASK], tangents[INIT])
 
     @staticmethod

@@ -7,6 +7,7 @@ from ._errors import BadArgument, Unsupported
 
 OPS = _core.ops()
 SUM, PROD, RECURRENCE, LOGSUMEXP = map(OPS.get, ("sum", "prod", "linear_recurrence", "logsumexp"))
+INDICES = OPS["argmax"], OPS["argmin"]
 # Functions of one operator and one array each.
 FUNCTIONS = {"cum" + name: name for name in OPS if hasattr(_core, "cum" + name)} | {"logcumsumexp": "logsumexp"}
 EXCLUSIVE, REVERSE, INCLUDE_INITIAL = 1, 2, 8
