@@ -101,10 +101,10 @@ const char rp_cumprod_doc[] = MANUAL(
 /* Of a maximum or minimum: its name, what it makes, its function, the identity, and the results of the examples. */
 #define MANUAL_OF_ORDER(name, Results, function, identity, inclusive, exclusive, totals)                               \
   name "(x, dim=None, *, axis=None, reverse=False, exclusive=False, mask=None, mask_mode='select', init=None, "        \
-       "totals=False, dtype=None, acc=None, out=None)\n--\n\n" Results " along one dimension: y[i] = " function        \
-       "(x[0], ..., x[i]) in each row.\n"                                                                              \
+       "totals=False, dtype=None, acc=None, out=None, indices=False)\n--\n\n" Results                                  \
+       " along one dimension: y[i] = " function "(x[0], ..., x[i]) in each row.\n"                                     \
        "\n"                                                                                                            \
-       "Values alone: torch's own returns indices besides. A NaN wins over every number, and -0.0 is less than 0.0.\n" \
+       "A NaN wins over every number, and -0.0 is less than 0.0.\n"                                                    \
        "\n"                                                                                                            \
        ">>> import numpy as np, rowscan\n"                                                                             \
        ">>> x = np.array([[2., 1., 3.], [6., 4., 5.]])\n"                                                              \
@@ -119,6 +119,9 @@ const char rp_cumprod_doc[] = MANUAL(
        "    mask_mode  'select' alone: elements where mask is 0 or False are left out.\n"                              \
        "    dtype      The type of the result: one that has all values of x's, or any floating type of floating\n"     \
        "               elements. Default: x's own.\n"                                                                  \
+       "    indices    True: return a pair, of values and of where in the row each is: of equal elements the last\n"   \
+       "               that was scanned, and -1 where there is none. int64 (in JAX without 64 bits int32); a second\n" \
+       "               scan, of scan()'s 'arg" function "'. There is none with init, totals and out.\n"                \
        "\n"                                                                                                            \
        "Returns and errors are those of cumsum. Results are exact, whatever the order, and the same everywhere.\n"     \
        "\n"                                                                                                            \

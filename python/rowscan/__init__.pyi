@@ -119,9 +119,50 @@ def cumsum(x: _Array, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = Fa
            dtype: _DType = None, acc: _DType = None, out: _Array | None = None) -> Any: ...
 
 cumprod = cumsum
-cummax = cumsum
-cummin = cumsum
 logcumsumexp = cumsum
+
+@overload
+def cummax(x: NDArray[_Floating], dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False,
+           exclusive: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+           init: _Values | None = None, totals: Literal[False] = False, dtype: None = None, acc: _DType = None,
+           out: None = None, indices: Literal[False] = False) -> NDArray[_Floating]: ...
+@overload
+def cummax(x: NDArray[Any], dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
+           mask: _Values | None = None, mask_mode: _Mode = "select", init: _Values | None = None,
+           totals: Literal[False] = False, dtype: _DType = None, acc: _DType = None, out: NDArray[Any] | None = None,
+           indices: Literal[False] = False) -> NDArray[Any]: ...
+@overload
+def cummax(x: NDArray[Any], dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
+           mask: _Values | None = None, mask_mode: _Mode = "select", init: None = None, totals: Literal[False] = False,
+           dtype: _DType = None, acc: _DType = None, out: None = None,
+           indices: Literal[True]) -> tuple[NDArray[Any], NDArray[Any]]: ...
+@overload
+def cummax(x: NDArray[Any], dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
+           mask: _Values | None = None, mask_mode: _Mode = "select", init: _Values | None = None, totals: Literal[True],
+           dtype: _DType = None, acc: _DType = None, out: NDArray[Any] | None = None,
+           indices: Literal[False] = False) -> tuple[NDArray[Any], NDArray[Any]]: ...
+@overload
+def cummax(x: _Array, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
+           mask: _Values | None = None, mask_mode: _Mode = "select", init: _Values | None = None,
+           totals: Literal[False] = False, dtype: _DType = None, acc: _DType = None, out: _Array | None = None,
+           indices: Literal[False] = False) -> _Array: ...
+@overload
+def cummax(x: _Array, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
+           mask: _Values | None = None, mask_mode: _Mode = "select", init: None = None, totals: Literal[False] = False,
+           dtype: _DType = None, acc: _DType = None, out: None = None,
+           indices: Literal[True]) -> tuple[_Array, _Array]: ...
+@overload
+def cummax(x: _Array, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
+           mask: _Values | None = None, mask_mode: _Mode = "select", init: _Values | None = None, totals: Literal[True],
+           dtype: _DType = None, acc: _DType = None, out: _Array | None = None,
+           indices: Literal[False] = False) -> tuple[_Array, _Array]: ...
+@overload
+def cummax(x: _Array, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
+           mask: _Values | None = None, mask_mode: _Mode = "select", init: _Values | None = None, totals: bool,
+           dtype: _DType = None, acc: _DType = None, out: _Array | None = None,
+           indices: Literal[False] = False) -> Any: ...
+
+cummin = cummax
 
 @overload
 def linear_recurrence(x: NDArray[_Floating], coefficient: float, dim: _Dim = None, *, axis: _Dim = None,

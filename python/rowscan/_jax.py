@@ -4,7 +4,8 @@ SPDX-License-Identifier: MIT
 
 A scan is one primitive. Sums and recurrences are linear, and their derivatives are scans again: forward mode, reverse
 mode and any order of both; those of logsumexp are recurrences. Derivatives of products are those of jax.lax.cumprod.
-Results' types are those of jax.numpy.cumsum. Without 64 bits in JAX, initial values and totals of an f64 accumulator are f32 outside of XLA's call.
+Results' types are those of jax.numpy.cumsum. Without 64 bits in JAX, initial values and totals of an f64 accumulator
+are f32 outside of XLA's call.
 """
 import functools
 import itertools

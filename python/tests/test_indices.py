@@ -100,6 +100,22 @@ def test_conventions():
             rowscan.scan(x, 1, "argmax", **options)
 
 
+@with_flags
+@pytest.mark.parametrize("op", OPS)
+def test_pairs(op, flags):
+    function, x = getattr(rowscan, "cum" + op[3:]), elements("f32")
+    mask = np.random.default_rng(4).random((7, 60)) < 0.5
+    values, indices = function(x, 1, indices=True, mask=mask, dtype="f8", **flags)
+    order.assert_bits(values, function(x, 1, mask=mask, dtype="f8", **flags))
+    order.assert_bits(indices, rowscan.scan(x, 1, op, mask=mask, **flags))
+    assert type(function(x, 1, indices=False)) is np.ndarray
+    for options in (dict(init=1), dict(totals=True), dict(out=x)):
+        with pytest.raises(TypeError, match=f"got {list(options)[0]} and indices"):
+            function(x, 1, indices=True, **options)
+    with pytest.raises(TypeError, match=r"cumsum\(\) has no argument 'indices'"):
+        rowscan.cumsum(x, 1, indices=True)
+
+
 class Lent:
     """An array that is known by DLPack alone."""
 
@@ -154,6 +170,10 @@ def test_torch_has_no_gradient_and_needs_none(torch):
     assert torch.func.jvp(f, (x.detach(),), (torch.ones(1, 5),))[1] == 8
     both = torch.stack([x.detach(), -x.detach()])
     assert torch.equal(torch.vmap(lambda x: rowscan.scan(x, 1, "argmin"))(both), rowscan.scan(both, 2, "argmin"))
+    for pair in (rowscan.cummax(both, 2, indices=True), torch.compile(
+            lambda x: rowscan.cummax(x, 2, indices=True), backend="aot_eager", fullgraph=True)(both)):
+        for got, want in zip(pair, torch.cummax(both, 2)):
+            assert torch.equal(got, want)
     torch._dynamo.reset()
     compiled = torch.compile(f, backend="aot_eager", fullgraph=True)
     assert torch.autograd.grad(compiled(x), x)[0].tolist() == [[0, 1, 1, 3, 3]]
@@ -175,6 +195,8 @@ def test_jax(wide, flags):
                 np.testing.assert_array_equal(totals, loop(x, op, **flags)[1])
         x = jax.numpy.asarray([1.5, 3.2, -1., 3.2])
         assert rowscan.scan(x, 0, "argmax", dtype="int32").dtype == "i4"
+        for pair in (rowscan.cummax(x, 0, indices=True), jax.jit(lambda x: rowscan.cummax(x, 0, indices=True))(x)):
+            assert [part.tolist() for part in pair] == [x[jax.numpy.array([0, 1, 1, 3])].tolist(), [0, 1, 1, 3]]
         of_x = jax.jit(jax.grad(lambda x: (x * rowscan.scan(x, 0, "argmax")).sum()))(x)
         assert of_x.tolist() == [0, 1, 1, 3]
         assert jax.vmap(lambda x: rowscan.scan(x, 0, "argmin"))(x.reshape(2, 2)).tolist() == [[0, 0], [0, 0]]
