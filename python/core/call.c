@@ -35,10 +35,27 @@ PyObject *rp_call_quick(rp_call *call) {
 
 /* ---- arguments --------------------------------------------------------------------------------------------------- */
 
-enum { X, DIM, OP, COEFFICIENT, AXIS, REVERSE, EXCLUSIVE, MASK, MASK_MODE, INIT, TOTALS, DTYPE, ACC, OUT, ARGUMENTS };
+enum {
+  X,
+  DIM,
+  OP,
+  COEFFICIENT,
+  AXIS,
+  REVERSE,
+  EXCLUSIVE,
+  MASK,
+  MASK_MODE,
+  INIT,
+  TOTALS,
+  DTYPE,
+  ACC,
+  OUT,
+  INDICES,
+  ARGUMENTS
+};
 static const char *const argument_names[ARGUMENTS] = {"x",       "dim",       "op",   "coefficient", "axis",
                                                       "reverse", "exclusive", "mask", "mask_mode",   "init",
-                                                      "totals",  "dtype",     "acc",  "out"};
+                                                      "totals",  "dtype",     "acc",  "out",         "indices"};
 static PyObject *interned[ARGUMENTS];
 
 /* Which arguments a function takes by position, and which not at all. */
@@ -48,10 +65,17 @@ typedef struct form {
   unsigned lacks; /* bits by argument */
 } form;
 
-static const form of_one = {"x and dim", 2, {X, DIM}, 1u << OP | 1u << COEFFICIENT},
-                  of_any = {"x, dim and op", 3, {X, DIM, OP}, 0},
-                  of_recurrence = {
-                      "x, coefficient and dim", 3, {X, COEFFICIENT, DIM}, 1u << OP | 1u << MASK | 1u << MASK_MODE};
+static const form of_one = {"x and dim", 2, {X, DIM}, 1u << OP | 1u << COEFFICIENT | 1u << INDICES},
+                  of_order = {"x and dim", 2, {X, DIM}, 1u << OP | 1u << COEFFICIENT},
+                  of_any = {"x, dim and op", 3, {X, DIM, OP}, 1u << INDICES},
+                  of_recurrence = {"x, coefficient and dim",
+                                   3,
+                                   {X, COEFFICIENT, DIM},
+                                   1u << OP | 1u << MASK | 1u << MASK_MODE | 1u << INDICES};
+
+static const form *form_of(rowscan_op op) {
+  return rp_op_has_coefficient(op) ? &of_recurrence : op == ROWSCAN_MAX || op == ROWSCAN_MIN ? &of_order : &of_one;
+}
 
 static int argument_of(PyObject *name) {
   for (int i = 0; i < ARGUMENTS; i++)
@@ -139,7 +163,7 @@ static bool take_op(rp_call *call, PyObject *name) {
   const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, &length) : NULL;
   int op = text && strlen(text) == (size_t)length ? rowscan_op_by_name(text) : -1;
   PyErr_Clear(); /* it can't be encoded */
-  if (!rp_op_is_scanned(op))
+  if (op < 0)
     return false;
   call->op = (rowscan_op)op;
   return true;
@@ -165,12 +189,8 @@ static bool mask_suits_op(const rp_call *call) {
   return rp_op_has_coefficient(call->op) == (call->mask_mode == ROWSCAN_MASK_COEFFICIENT);
 }
 
-/* A call of op, or of the operator that the call names. */
-static PyObject *entry(rowscan_op op, const char *function, const form *form, PyObject *const *args, Py_ssize_t count,
-                       PyObject *names) {
-  PyObject *given[ARGUMENTS] = {NULL};
-  if (!take_arguments(given, function, form, args, count, names))
-    return NULL;
+/* A call of op, or of the operator that is given. */
+static PyObject *scan_given(rowscan_op op, PyObject *const *given) {
   rp_call call = {.x = given[X],
                   .mask = none_if_missing(given[MASK]),
                   .init = none_if_missing(given[INIT]),
@@ -196,10 +216,35 @@ static PyObject *entry(rowscan_op op, const char *function, const form *form, Py
   return call_python(&call, given, dim);
 }
 
+/* A maximum or minimum, and where it is. */
+static PyObject *pair_given(rowscan_op op, const char *function, PyObject **given) {
+  static const int others[] = {INIT, TOTALS, OUT};
+  for (int i = 0; i < 3; i++)
+    if (given[others[i]] && given[others[i]] != Py_None && given[others[i]] != Py_False)
+      return PyErr_Format(PyExc_TypeError, "%s() got %s and indices, which has none", function,
+                          argument_names[others[i]]);
+  PyObject *values = scan_given(op, given);
+  given[DTYPE] = given[ACC] = NULL; /* of the values */
+  PyObject *indices = values ? scan_given(op == ROWSCAN_MAX ? ROWSCAN_ARGMAX : ROWSCAN_ARGMIN, given) : NULL;
+  PyObject *both = indices ? PyTuple_Pack(2, values, indices) : NULL;
+  Py_XDECREF(values);
+  Py_XDECREF(indices);
+  return both;
+}
+
+static PyObject *entry(rowscan_op op, const char *function, const form *form, PyObject *const *args, Py_ssize_t count,
+                       PyObject *names) {
+  PyObject *given[ARGUMENTS] = {NULL};
+  if (!take_arguments(given, function, form, args, count, names))
+    return NULL;
+  int indices = flag(given[INDICES]);
+  return indices < 0 ? NULL : indices ? pair_given(op, function, given) : scan_given(op, given);
+}
+
 #define X(name, op)                                                                                                    \
   PyObject *rp_##name(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {                      \
     (void)self;                                                                                                        \
-    return entry(op, #name, rp_op_has_coefficient(op) ? &of_recurrence : &of_one, args, count, names);                 \
+    return entry(op, #name, form_of(op), args, count, names);                                                          \
   }
 RP_SCANS(X)
 #undef X

@@ -19,6 +19,7 @@ PyObject *rp_call_quick(rp_call *call);
   X(cumprod, ROWSCAN_PROD)                                                                                             \
   X(cummax, ROWSCAN_MAX)                                                                                               \
   X(cummin, ROWSCAN_MIN)                                                                                               \
+  X(logcumsumexp, ROWSCAN_LOGSUMEXP)                                                                                   \
   X(linear_recurrence, ROWSCAN_LINEAR_RECURRENCE)
 
 #define X(name, op) PyObject *rp_##name(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);

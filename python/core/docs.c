@@ -101,10 +101,10 @@ const char rp_cumprod_doc[] = MANUAL(
 /* Of a maximum or minimum: its name, what it makes, its function, the identity, and the results of the examples. */
 #define MANUAL_OF_ORDER(name, Results, function, identity, inclusive, exclusive, totals)                               \
   name "(x, dim=None, *, axis=None, reverse=False, exclusive=False, mask=None, mask_mode='select', init=None, "        \
-       "totals=False, dtype=None, acc=None, out=None)\n--\n\n" Results " along one dimension: y[i] = " function        \
-       "(x[0], ..., x[i]) in each row.\n"                                                                              \
+       "totals=False, dtype=None, acc=None, out=None, indices=False)\n--\n\n" Results                                  \
+       " along one dimension: y[i] = " function "(x[0], ..., x[i]) in each row.\n"                                     \
        "\n"                                                                                                            \
-       "Values alone: torch's own returns indices besides. A NaN wins over every number, and -0.0 is less than 0.0.\n" \
+       "A NaN wins over every number, and -0.0 is less than 0.0.\n"                                                    \
        "\n"                                                                                                            \
        ">>> import numpy as np, rowscan\n"                                                                             \
        ">>> x = np.array([[2., 1., 3.], [6., 4., 5.]])\n"                                                              \
@@ -119,6 +119,9 @@ const char rp_cumprod_doc[] = MANUAL(
        "    mask_mode  'select' alone: elements where mask is 0 or False are left out.\n"                              \
        "    dtype      The type of the result: one that has all values of x's, or any floating type of floating\n"     \
        "               elements. Default: x's own.\n"                                                                  \
+       "    indices    True: return a pair, of values and of where in the row each is: of equal elements the last\n"   \
+       "               that was scanned, and -1 where there is none. int64 (in JAX without 64 bits int32); a second\n" \
+       "               scan, of scan()'s 'arg" function "'. There is none with init, totals and out.\n"                \
        "\n"                                                                                                            \
        "Returns and errors are those of cumsum. Results are exact, whatever the order, and the same everywhere.\n"     \
        "\n"                                                                                                            \
@@ -138,6 +141,39 @@ const char rp_cummin_doc[] = MANUAL_OF_ORDER("cummin", "Cumulative minima", "min
                                              "array([[inf,  2.,  1.],\n"
                                              "       [inf,  6.,  4.]])\n",
                                              "array([1., 4.])\n");
+
+const char rp_logcumsumexp_doc[] =
+    "logcumsumexp(x, dim=None, *, axis=None, reverse=False, exclusive=False, mask=None, mask_mode='select', "
+    "init=None, totals=False, dtype=None, acc=None, out=None)\n--\n\n"
+    "Logarithms of cumulative sums of exponentials along one dimension: y[i] = log(exp(x[0]) + ... + exp(x[i])).\n"
+    "\n"
+    "Nothing overflows or vanishes on the way. y[i] is -inf where all elements are, and inf where one is.\n"
+    "\n"
+    ">>> import numpy as np, rowscan\n"
+    ">>> x = np.array([[1000., 1000., 1000.], [-np.inf, 0., -1000.]])\n"
+    ">>> rowscan.logcumsumexp(x, 1).round(3)\n"
+    "array([[1000.   , 1000.693, 1001.099],\n"
+    "       [    -inf,    0.   ,    0.   ]])\n"
+    ">>> y, totals = rowscan.logcumsumexp(x, 1, exclusive=True, init=1000, totals=True)\n"
+    ">>> totals.round(3)\n"
+    "array([1001.386, 1000.   ])\n"
+    "\n"
+    "Arguments\n"
+    "    x          Those of cumsum, with floating elements.\n"
+    "    exclusive  True: leave each element out of its own result; y[0] = -inf, or init.\n"
+    "    mask_mode  'select' alone: elements where mask is 0 or False count as -inf.\n"
+    "    init       What each row begins with, a logarithm as x's elements are.\n"
+    "    dtype      The type of the result, a floating one. Default: x's own.\n"
+    "    acc        The type of the accumulator, 'f64' by choice. Default: float64 if x or the result is float64,\n"
+    "               else float32.\n"
+    "    dim, axis, reverse, mask, totals, out\n"
+    "               Those of cumsum.\n"
+    "\n"
+    "Returns and errors are those of cumsum. Results have the same bits everywhere; the first is the first element.\n"
+    "\n"
+    "Gradients, in torch and JAX\n"
+    "    Of x and init, and through totals: a recurrence from the other end, of factors from 0 to 1, so that nothing\n"
+    "    cancels. They are 0 where a result is -inf. None with out.\n";
 
 const char rp_linear_recurrence_doc[] =
     "linear_recurrence(x, coefficient, dim=None, *, axis=None, reverse=False, exclusive=False, init=None, "
@@ -198,6 +234,9 @@ const char rp_scan_doc[] =
     "       [0, 7, 6]])\n"
     ">>> totals\n"
     "array([0, 2])\n"
+    ">>> rowscan.scan(np.array([[2., 1., 3.], [6., 4., 6.]]), 1, 'argmax')\n"
+    "array([[0, 0, 2],\n"
+    "       [0, 0, 2]])\n"
     "\n"
     "Arguments\n"
     "    op         'sum', 'prod', 'max', 'min': the scan is that of cumsum, cumprod, cummax or cummin, with its "
@@ -205,8 +244,9 @@ const char rp_scan_doc[] =
     "               bits, gradients and errors. 'and', 'or', 'xor': bit by bit, of integers and bool; floating\n"
     "               elements are refused. Of bool: whether all were True so far, any was, an odd number was.\n"
     "               'linear_recurrence': that of linear_recurrence, with a coefficient.\n"
-    "               Of floating elements alone: 'logsumexp', log(exp(y) + exp(x)), and 'extended_prod', products\n"
-    "               that neither overflow nor vanish on the way.\n"
+    "               'logsumexp': that of logcumsumexp. 'extended_prod': products of floating elements alone, which\n"
+    "               neither overflow nor vanish on the way. 'argmax', 'argmin': where in the row the maximum or\n"
+    "               minimum so far is, of equal elements the last that was scanned; -1 where there is none.\n"
     "    coefficient\n"
     "               That of linear_recurrence, which other operators have none of.\n"
     "    x, dim, axis, reverse, mask, init, totals, acc, out\n"
@@ -215,14 +255,16 @@ const char rp_scan_doc[] =
     "               bits set for 'and', and none for 'or' and 'xor'.\n"
     "    mask_mode  'select': leave out elements where mask is 0 or False. 'multiply' is for 'sum', 'prod' and\n"
     "               'extended_prod'.\n"
-    "    dtype      The type of the result. For 'and', 'or', 'xor' bool or an integer type with all values of x's.\n"
-    "               Default: x's own for all but 'sum', 'prod' and 'linear_recurrence' of integers.\n"
+    "    dtype      The type of the result. For 'and', 'or', 'xor' bool or an integer type with all values of x's;\n"
+    "               for 'argmax' and 'argmin' int64, the default, or int32 (which JAX without 64 bits has).\n"
+    "               Default: x's own for all others but 'sum', 'prod' and 'linear_recurrence' of integers.\n"
     "\n"
     "Returns and errors are those of cumsum. A name of no operator is a ValueError. Results of 'and', 'or' and 'xor'\n"
     "are exact, whatever the order, and the same everywhere.\n"
     "\n"
     "Gradients, in torch and JAX\n"
-    "    Those of cumsum, cumprod and linear_recurrence. There is none of other operators.\n";
+    "    Those of cumsum, cumprod, logcumsumexp and linear_recurrence. There is none of other operators, and of\n"
+    "    indices none that could be wanted.\n";
 
 const char rp_devices_doc[] =
     "devices()\n--\n\n"

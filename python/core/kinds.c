@@ -78,6 +78,8 @@ static bool keeps_type(rowscan_op op) {
 }
 
 rowscan_type rp_default_out(rowscan_op op, rowscan_type unsigned_sum, rowscan_type in) {
+  if (rp_op_makes_indices(op))
+    return ROWSCAN_I64;
   if (op != ROWSCAN_SUM && keeps_type(op))
     return in;
   switch (in) {

@@ -35,6 +35,11 @@ rp_looked rp_look_beside(rp_view *view, PyObject *array, const rp_kind *kind, co
 /* The stream that work on an array's device is queued on. False: an exception is set. */
 bool rp_stream_of(const rp_kind *kind, const rp_view *x, void **stream);
 
+/* Whether an operator's results are indices, whatever the elements are. */
+static inline bool rp_op_makes_indices(rowscan_op op) {
+  return op == ROWSCAN_ARGMAX || op == ROWSCAN_ARGMIN;
+}
+
 /* The type of a result, where unsigned integers are summed up in unsigned_sum. */
 rowscan_type rp_default_out(rowscan_op op, rowscan_type unsigned_sum, rowscan_type in);
 

@@ -71,8 +71,8 @@ PyObject *rp_ops(PyObject *self, PyObject *none) {
   (void)self, (void)none;
   PyObject *ops = PyDict_New();
   for (int op = 0; ops && rowscan_op_by_name(rowscan_op_name((rowscan_op)op)) == op; op++) {
-    PyObject *number = rp_op_is_scanned(op) ? PyLong_FromLong(op) : NULL;
-    if (rp_op_is_scanned(op) && (!number || PyDict_SetItemString(ops, rowscan_op_name((rowscan_op)op), number)))
+    PyObject *number = PyLong_FromLong(op);
+    if (!number || PyDict_SetItemString(ops, rowscan_op_name((rowscan_op)op), number))
       Py_CLEAR(ops);
     Py_XDECREF(number);
   }

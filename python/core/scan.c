@@ -21,6 +21,11 @@ static bool is_floating(rowscan_type type) {
   return type >= ROWSCAN_F16 && type <= ROWSCAN_F64;
 }
 
+/* Whether elements would be converted before they are scanned. */
+static bool converts_first(rowscan_op op, rowscan_type in, rowscan_type out) {
+  return is_floating(in) && !is_floating(out) && !rp_op_makes_indices(op);
+}
+
 /* In x's shape; with `rows`, in that with a scanned dimension of 1. */
 static bool fit(rp_view *view, const rp_view *x, long dim, bool rows) {
   int64_t shape[RP_MOST_RANK];
@@ -54,7 +59,7 @@ bool rp_fit(rp_views *v, rp_call *call, rowscan_type unsigned_sum) {
   bool decides = !call->out_type && !v->out.type;
   if (decides)
     call->out_type = rp_default_out(call->op, unsigned_sum, v->x.type);
-  if (call->out_type && is_floating(v->x.type) && !is_floating(call->out_type)) /* elements are converted first */
+  if (call->out_type && converts_first(call->op, v->x.type, call->out_type))
     return false;
   return fit(&v->mask, &v->x, call->dim, false) && fit(&v->init, &v->x, call->dim, true) &&
          fit(&v->totals, &v->x, call->dim, true) && mask_fits(call, v, decides) && totals_fit(v);
@@ -63,7 +68,7 @@ bool rp_fit(rp_views *v, rp_call *call, rowscan_type unsigned_sum) {
 bool rp_fit_out(rp_views *v, const rp_call *call) {
   give_dimension(&v->out);
   if (v->out.rank != v->x.rank || v->out.read_only || (call->out_type && v->out.type != call->out_type) ||
-      (is_floating(v->x.type) && !is_floating(v->out.type)))
+      converts_first(call->op, v->x.type, v->out.type))
     return false;
   for (int d = 0; d < v->x.rank; d++)
     if (v->out.shape[d] != v->x.shape[d] + (d == call->dim && call->flags & ROWSCAN_INCLUDE_INITIAL))

@@ -19,11 +19,6 @@ typedef struct rp_call {
   enum { RP_SCAN, RP_PREPARE, RP_SPEC } wanted;
 } rp_call;
 
-/* Whether an operator's results are of the elements' kind: no function here makes indices. */
-static inline bool rp_op_is_scanned(int op) {
-  return op >= 0 && op != ROWSCAN_ARGMAX && op != ROWSCAN_ARGMIN;
-}
-
 /* Whether an operator has coefficients, which lie where others have a mask. */
 static inline bool rp_op_has_coefficient(int op) {
   return op == ROWSCAN_LINEAR_RECURRENCE;

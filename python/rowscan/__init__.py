@@ -34,10 +34,10 @@ def __getattr__(name):
 
 
 __version__ = library_version = _core.library_version
-__all__ = ["scan", "cumsum", "cumprod", "cummax", "cummin", "linear_recurrence", "cumulative_sum", "cumulative_prod",
-           "prepare", "spec", "warm", "devices", "archs", "set_threads", "cache", "Error", "BadArgument", "CacheFailed",
-           "CompileFailed", "CudaFailed", "NoCompiler", "NoDevice", "NoDriver", "NotCached", "OutOfMemory",
-           "Unsupported"]
+__all__ = ["scan", "cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "linear_recurrence", "cumulative_sum",
+           "cumulative_prod", "prepare", "spec", "warm", "devices", "archs", "set_threads", "cache", "Error",
+           "BadArgument", "CacheFailed", "CompileFailed", "CudaFailed", "NoCompiler", "NoDevice", "NoDriver",
+           "NotCached", "OutOfMemory", "Unsupported"]
 _os.register_at_fork(after_in_child=_core.forget)
 _after_import("torch", lambda: _importlib.import_module("._torch", __name__))
 
@@ -46,6 +46,7 @@ cumsum = _core.cumsum
 cumprod = _core.cumprod
 cummax = _core.cummax
 cummin = _core.cummin
+logcumsumexp = _core.logcumsumexp
 linear_recurrence = _core.linear_recurrence
 devices = _core.devices
 archs = _core.archs

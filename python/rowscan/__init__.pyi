@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from . import cache as cache
 from . import torch as torch
 
-__all__ = ["scan", "cumsum", "cumprod", "cummax", "cummin", "linear_recurrence", "cumulative_sum", "cumulative_prod",
-           "prepare", "spec", "warm", "devices", "archs", "set_threads", "cache", "Error", "BadArgument", "CacheFailed",
-           "CompileFailed", "CudaFailed", "NoCompiler", "NoDevice", "NoDriver", "NotCached", "OutOfMemory",
-           "Unsupported"]
+__all__ = ["scan", "cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "linear_recurrence", "cumulative_sum",
+           "cumulative_prod", "prepare", "spec", "warm", "devices", "archs", "set_threads", "cache", "Error",
+           "BadArgument", "CacheFailed", "CompileFailed", "CudaFailed", "NoCompiler", "NoDevice", "NoDriver",
+           "NotCached", "OutOfMemory", "Unsupported"]
 
 __version__: str
 library_version: str
@@ -53,7 +53,7 @@ _Floating = TypeVar("_Floating", bound=np.floating[Any])
 _Values: TypeAlias = _WithDLPack | _OnCuda | float | Sequence[float]  # a bool is an int, and that a float
 _Dim: TypeAlias = SupportsIndex | None
 _Op: TypeAlias = Literal["sum", "prod", "max", "min", "and", "or", "xor", "linear_recurrence", "logsumexp",
-                         "extended_prod"]
+                         "extended_prod", "argmax", "argmin"]
 _Mode: TypeAlias = Literal["select", "multiply"]
 _DType: TypeAlias = Any  # of x's library
 
@@ -119,8 +119,50 @@ def cumsum(x: _Array, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = Fa
            dtype: _DType = None, acc: _DType = None, out: _Array | None = None) -> Any: ...
 
 cumprod = cumsum
-cummax = cumsum
-cummin = cumsum
+logcumsumexp = cumsum
+
+@overload
+def cummax(x: NDArray[_Floating], dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False,
+           exclusive: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+           init: _Values | None = None, totals: Literal[False] = False, dtype: None = None, acc: _DType = None,
+           out: None = None, indices: Literal[False] = False) -> NDArray[_Floating]: ...
+@overload
+def cummax(x: NDArray[Any], dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
+           mask: _Values | None = None, mask_mode: _Mode = "select", init: _Values | None = None,
+           totals: Literal[False] = False, dtype: _DType = None, acc: _DType = None, out: NDArray[Any] | None = None,
+           indices: Literal[False] = False) -> NDArray[Any]: ...
+@overload
+def cummax(x: NDArray[Any], dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
+           mask: _Values | None = None, mask_mode: _Mode = "select", init: None = None, totals: Literal[False] = False,
+           dtype: _DType = None, acc: _DType = None, out: None = None,
+           indices: Literal[True]) -> tuple[NDArray[Any], NDArray[Any]]: ...
+@overload
+def cummax(x: NDArray[Any], dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
+           mask: _Values | None = None, mask_mode: _Mode = "select", init: _Values | None = None, totals: Literal[True],
+           dtype: _DType = None, acc: _DType = None, out: NDArray[Any] | None = None,
+           indices: Literal[False] = False) -> tuple[NDArray[Any], NDArray[Any]]: ...
+@overload
+def cummax(x: _Array, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
+           mask: _Values | None = None, mask_mode: _Mode = "select", init: _Values | None = None,
+           totals: Literal[False] = False, dtype: _DType = None, acc: _DType = None, out: _Array | None = None,
+           indices: Literal[False] = False) -> _Array: ...
+@overload
+def cummax(x: _Array, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
+           mask: _Values | None = None, mask_mode: _Mode = "select", init: None = None, totals: Literal[False] = False,
+           dtype: _DType = None, acc: _DType = None, out: None = None,
+           indices: Literal[True]) -> tuple[_Array, _Array]: ...
+@overload
+def cummax(x: _Array, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
+           mask: _Values | None = None, mask_mode: _Mode = "select", init: _Values | None = None, totals: Literal[True],
+           dtype: _DType = None, acc: _DType = None, out: _Array | None = None,
+           indices: Literal[False] = False) -> tuple[_Array, _Array]: ...
+@overload
+def cummax(x: _Array, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
+           mask: _Values | None = None, mask_mode: _Mode = "select", init: _Values | None = None, totals: bool,
+           dtype: _DType = None, acc: _DType = None, out: _Array | None = None,
+           indices: Literal[False] = False) -> Any: ...
+
+cummin = cummax
 
 @overload
 def linear_recurrence(x: NDArray[_Floating], coefficient: float, dim: _Dim = None, *, axis: _Dim = None,

@@ -10,8 +10,8 @@ import importlib
 import operator
 
 from . import _core
-from ._types import (COEFFICIENT, DEFAULT, EXCLUSIVE, FACTORS, INCLUDE_INITIAL, KEEPING, MASK_MODES, NAMES, NUMBERS,
-                     OPS, RECURRENCE, REVERSE, SCAN, SELECT, accumulator, holds, is_floating, op_number)
+from ._types import (COEFFICIENT, DEFAULT, EXCLUSIVE, FACTORS, INCLUDE_INITIAL, INDICES, KEEPING, MASK_MODES, NAMES,
+                     NUMBERS, OPS, RECURRENCE, REVERSE, SCAN, SELECT, accumulator, holds, is_floating, op_number)
 
 # By the package that defines an array's type. None of these is imported before one of its arrays is seen.
 MODULES = {"numpy": "_numpy", "torch": "_torch", "cupy": "_cupy", "jax": "_jax", "jaxlib": "_jax"}
@@ -93,7 +93,11 @@ class Library:
         return IndexError(f"dim is {dim}, not in {-rank} to {rank - 1}")
 
     def result_type(self, op, kind):
-        return kind if op in KEEPING else self.default(kind)
+        return self.index() if op in INDICES else kind if op in KEEPING else self.default(kind)
+
+    def index(self):
+        """The type of an index."""
+        return NUMBERS["i64"]
 
     def default(self, kind):
         """The type of a sum."""
@@ -150,12 +154,14 @@ class Library:
             mask = self.beside(self.mask(mask, x, kind, what), what, x)
             if mask_mode != SELECT:
                 x, kind = self.promoted(x, kind, mask, what)
-        if wanted and self.converts_first(kind, wanted):
+        if wanted and op not in INDICES and self.converts_first(kind, wanted):
             x, kind = self.cast(x, wanted), wanted
         s.x = x
         s.out = self.checked_out(x, s, out, wanted)
         s.number = wanted or (self.numbers[s.out.dtype] if s.out is not None else self.result_type(op, kind))
         accumulator(op, kind, s.number)  # or an error, where there is no such scan
+        if init is not None and op in INDICES:
+            raise TypeError(f"init is given, and {list(OPS)[op]} has none")
         wide = accumulator(op, kind, s.number, s.acc) if init is not None or totals else None
         s.mask_mode = mask_mode if mask is not None else SELECT
         s.mask = self.settled_mask(x, kind, mask, mask_mode, what) if mask is not None else None
@@ -246,7 +252,7 @@ class Library:
             raise ValueError(f"out has shape {tuple(out.shape)}, not {shape}")
         if wanted and number != wanted:
             raise TypeError(f"out.dtype is {out.dtype}, dtype is {self.dtypes[wanted]}")
-        if is_floating(self.numbers[x.dtype]) and not is_floating(number):
+        if is_floating(self.numbers[x.dtype]) and not is_floating(number) and s.op not in INDICES:
             raise TypeError(f"out.dtype is {out.dtype}, which results of {x.dtype} can't be cast to")
         return self.beside(out, "out", x)
 

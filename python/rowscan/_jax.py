@@ -3,8 +3,9 @@
 SPDX-License-Identifier: MIT
 
 A scan is one primitive. Sums and recurrences are linear, and their derivatives are scans again: forward mode, reverse
-mode and any order of both. Derivatives of products are those of jax.lax.cumprod. Results' types are those of
-jax.numpy.cumsum. Without 64 bits in JAX, initial values and totals of an f64 accumulator are f32 outside of XLA's call.
+mode and any order of both; those of logsumexp are recurrences. Derivatives of products are those of jax.lax.cumprod.
+Results' types are those of jax.numpy.cumsum. Without 64 bits in JAX, initial values and totals of an f64 accumulator
+are f32 outside of XLA's call.
 """
 import functools
 import itertools
@@ -19,8 +20,8 @@ from jax.interpreters import ad, batching, mlir
 from . import _core
 from ._call import Library
 from ._errors import Unsupported
-from ._types import (EXCLUSIVE, INCLUDE_INITIAL, MULTIPLY, NUMBERS, OPS, PREPARE, PROD, RECURRENCE,
-                     REVERSE, SCAN, SPEC, SUM, accumulator, is_floating)
+from ._types import (COEFFICIENT, EXCLUSIVE, INCLUDE_INITIAL, LOGSUMEXP, MULTIPLY, NUMBERS, OPS, PREPARE, PROD,
+                     RECURRENCE, REVERSE, SCAN, SPEC, SUM, accumulator, is_floating)
 
 _DTYPES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i8": "int8", "u8": "uint8",
            "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64",
@@ -148,6 +149,10 @@ def _batch(given, at, **params):
 
 # ---- derivatives -----------------------------------------------------------------------------------------------------
 
+# Of results that never change, such as indices. JAX 0.10 has no from_primal_value, older ones no typeof.
+_zero = getattr(ad.Zero, "from_primal_value", None) or (lambda primal: ad.Zero(jax.typeof(primal).to_tangent_aval()))
+
+
 def _is_zero(tangent):
     return tangent is None or type(tangent) is ad.Zero
 
@@ -158,13 +163,15 @@ def _jvp(primals, tangents, **params):
         changes = [None] * len(results)
     elif params["op"] == RECURRENCE:
         changes = _recurrence_changes(results, primals, tangents, **params)
+    elif params["op"] == LOGSUMEXP:
+        changes = _logsumexp_changes(results, primals, tangents, **params)
     elif params["op"] not in (SUM, PROD):
         raise Unsupported(f"a scan of operator {list(OPS)[params['op']]} has no derivative here")
     elif params["op"] == PROD:
         changes = _product_changes(primals, tangents, **params)
     else:
         changes = _sum_changes(results, primals, tangents, **params)
-    return results, [ad.Zero.from_primal_value(a) if b is None else b for a, b in zip(results, changes)]
+    return results, [_zero(a) if b is None else b for a, b in zip(results, changes)]
 
 
 def _sum_changes(results, primals, tangents, *, has, **params):
@@ -198,6 +205,16 @@ def _repeats(array, dim):
     return array.ndim < -dim or array.shape[dim] == 1
 
 
+def _before(y, init, dim, reverse, identity=0):
+    """What an inclusive scan with results y has before each element."""
+    if not y.shape[dim]:
+        return y
+    rows = _rows(y.shape, dim)[0]
+    first = jnp.full(rows, identity, y.dtype) if init is None else jnp.broadcast_to(init, rows).astype(y.dtype)
+    y = _without(y, dim, reverse, last=1)
+    return jnp.concatenate([y, first] if reverse else [first, y], y.ndim + dim)
+
+
 def _recurrence_changes(results, primals, tangents, *, has, **params):
     """The same recurrence, of x's changes and what comes of those of the coefficients."""
     x, mask, init = _operands(primals, has)
@@ -206,19 +223,41 @@ def _recurrence_changes(results, primals, tangents, *, has, **params):
     dim, flags, rows = params["dim"], params["flags"], _rows(x.shape, params["dim"])[0]
     if dmask is not None:
         y, reverse = results[0], bool(flags & REVERSE)
-        if not flags & EXCLUSIVE and x.shape[dim]:
+        if flags & INCLUDE_INITIAL:
             y = _without(y, dim, reverse, last=1)
-            if not flags & INCLUDE_INITIAL:
-                first = jnp.zeros(rows, y.dtype) if init is None else jnp.broadcast_to(init, rows).astype(y.dtype)
-                y = jnp.concatenate([y, first] if reverse else [first, y], y.ndim + dim)
-        elif flags & INCLUDE_INITIAL:
-            y = jnp.zeros(x.shape, y.dtype)  # of no elements
+        elif not flags & EXCLUSIVE:
+            y = _before(y, init, dim, reverse)
         moved = (dmask * y).astype(x.dtype)
         dx = moved if dx is None else dx + moved
     if dx is None and dinit is None:
         return [None] * len(results)
     return _bind(jnp.zeros_like(x) if dx is None else dx, mask,
                  jnp.broadcast_to(dinit, rows) if dinit is not None else None, **params)
+
+
+def _factor(a, b):
+    """exp(a - b) of a <= b: 0 where both are -inf, and 1 where both are inf."""
+    return jnp.exp(jnp.where((a == b) & jnp.isinf(a), jnp.minimum(a, 0), a - b))
+
+
+def _logsumexp_changes(results, primals, tangents, *, has, **params):
+    """Of y[t] = log(exp(y[t-1]) + exp(x[t])): a recurrence of x's changes, times exp(x[t] - y[t]).
+
+    Its coefficients are exp(y[t-1] - y[t]). No factor is more than 1, and where y[t] is -inf all are 0.
+    """
+    x, mask, init = _operands(primals, has)
+    dx, _, dinit = (None if _is_zero(d) else d for d in _operands(tangents, has))
+    dim, flags, y = params["dim"], params["flags"], results[0]
+    number = library.narrowed(accumulator(LOGSUMEXP, library.numbers[x.dtype], params["number"], params["acc"]))
+    if flags & EXCLUSIVE or number != params["number"]:
+        y = _bind(x, mask, init, **{**params, "flags": flags & ~EXCLUSIVE, "number": number, "totals": 0})[0]
+    x = x.astype(y.dtype)
+    if mask is not None:
+        x = jnp.where(mask != 0, x, jnp.asarray(-jnp.inf, y.dtype))
+    along = _factor(_before(y, init, dim, bool(flags & REVERSE), -jnp.inf), y)
+    moved = jnp.zeros_like(y) if dx is None else _factor(x, y) * dx.astype(y.dtype)
+    return _bind(moved, along, jnp.broadcast_to(dinit, _rows(x.shape, dim)[0]) if dinit is not None else None,
+                 **{**params, "op": RECURRENCE, "mask_mode": COEFFICIENT})
 
 
 def _recurrence_transpose(changes, *given, has, dim, flags, mask_mode, acc, **_):
@@ -354,6 +393,9 @@ class _Jax(Library):
 
     def default(self, kind):
         return self.numbers[jnp.result_type(int)] if kind == NUMBERS["bool"] else kind
+
+    def index(self):
+        return self.numbers[jnp.result_type(int)]
 
     def converts_first(self, kind, wanted):
         """Also without 64 bits, where no totals could have the type that wide integers are summed up in as floating."""

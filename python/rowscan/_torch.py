@@ -171,11 +171,25 @@ def _traceable(op):
     return function
 
 
+def _traceable_order(op):
+    def function(x, dim=None, *, axis=None, reverse=False, exclusive=False, mask=None, mask_mode='select', init=None,
+                 totals=False, dtype=None, acc=None, out=None, indices=False):
+        rest = axis, reverse, exclusive, mask, mask_mode, init, totals
+        if not indices:
+            return library.asked(x, dim, op, None, *rest, dtype, acc, out)
+        if init is not None or totals or out is not None:
+            raise TypeError("init, totals or out is given, and indices, which has none")
+        return (library.asked(x, dim, op, None, *rest, dtype, acc, None),
+                library.asked(x, dim, "arg" + op, None, *rest, None, None, None))
+    return function
+
+
 def _substitute():
     torch.compiler.substitute_in_graph(_core.scan)(_traceable_scan)
     torch.compiler.substitute_in_graph(_core.linear_recurrence)(_traceable_recurrence)
     for name, op in FUNCTIONS.items():
-        torch.compiler.substitute_in_graph(getattr(_core, name))(_traceable(op))
+        traceable = _traceable_order(op) if op in ("max", "min") else _traceable(op)
+        torch.compiler.substitute_in_graph(getattr(_core, name))(traceable)
     accumulator(SUM, NUMBERS["f32"], NUMBERS["f32"])  # makes its table, for a call of the library can't be traced
 
 

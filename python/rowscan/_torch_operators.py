@@ -19,8 +19,8 @@ from torch._functorch.utils import enable_single_level_autograd_function
 
 from . import _core
 from ._errors import Unsupported
-from ._types import (COEFFICIENT, DEFAULT, EXCLUSIVE, INCLUDE_INITIAL, KEEPING, MULTIPLY, NUMBERS, OPS, PROD,
-                     RECURRENCE, REVERSE, SCAN, SUM, accumulator, is_floating)
+from ._types import (COEFFICIENT, DEFAULT, EXCLUSIVE, INCLUDE_INITIAL, INDICES, KEEPING, LOGSUMEXP, MULTIPLY, NUMBERS,
+                     OPS, PROD, RECURRENCE, REVERSE, SCAN, SUM, accumulator, is_floating)
 
 _NAMES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i8": "int8", "u8": "uint8",
           "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64",
@@ -65,7 +65,8 @@ def _front(x, dim):
 
 def _out_type(x, op, out_type):
     kind = TYPES[x.dtype]
-    return out_type or (kind if is_floating(kind) or op in KEEPING else NUMBERS["i64"])
+    keeps = (is_floating(kind) or op in KEEPING) and op not in INDICES
+    return out_type or (kind if keeps else NUMBERS["i64"])
 
 
 def run(x, dim, op, flags, out_type, acc, mask_mode, mask, init, totals, out):
@@ -187,6 +188,8 @@ def _gradients(ctx, g, g_totals=None):
     x, mask, init, y = ctx.saved_tensors
     if op == RECURRENCE:
         return _recurrence_gradients(ctx, g, g_totals)
+    if op == LOGSUMEXP:
+        return _logsumexp_gradients(ctx, g, g_totals)
     if op == PROD:
         return torch.ops.aten.cumprod_backward(g, x.to(y.dtype), dim, y).to(x.dtype), None, None
     of_x, of_mask, of_init = (ctx.needs_input_grad[i] for i in (X, MASK, INIT))
@@ -226,14 +229,14 @@ def _end(tensor, dim, reverse):
     return tensor.narrow(dim, 0 if reverse else tensor.shape[dim] - 1, 1)
 
 
-def _before(y, init, dim, flags, length):
-    """What a recurrence with results y has before each element."""
+def _before(y, init, dim, flags, length, identity=0):
+    """What a scan with results y has before each element."""
     if flags & EXCLUSIVE or not length:
         return y.narrow(dim, 0, length)
     rest = _without(y, dim, flags & REVERSE, last=1)
     if flags & INCLUDE_INITIAL:
         return rest
-    first = rest.new_zeros(rows_shape(y, dim)) if init is None else init.to(y.dtype)
+    first = rest.new_full(rows_shape(y, dim), identity) if init is None else init.to(y.dtype)
     return torch.cat([rest, first] if flags & REVERSE else [first, rest], dim)
 
 
@@ -242,17 +245,14 @@ def _row(tensor):
     return tensor.reshape(1) if tensor is not None and not tensor.dim() else tensor
 
 
-def _recurrence_gradients(ctx, g, g_totals):
+def _backwards(a, g, g_totals, dim, flags, acc, of_init):
     """Of h[t] = a[t] h[t-1] + x[t]: a recurrence from the other end, s[t] = g[t] + a[t+1] s[t+1], g being h's gradient.
 
-    x[t] has s[t], a[t] s[t] h[t-1], and init, which is h[-1], s[-1].
+    The gradients of x[t], which is s[t], and, if wanted, of init, which is h[-1]: s[-1].
     """
-    dim, op, flags, acc, mask_mode, kind = ctx.rowscan
-    mask, shape, reverse = ctx.saved_tensors[1], ctx.saved_tensors[1].shape, bool(flags & REVERSE)
-    a, init, y, g, g_totals = map(_row, ctx.saved_tensors[1:] + (g, g_totals))
-    length = a.shape[dim]
+    reverse, length = bool(flags & REVERSE), a.shape[dim]
     both = torch.promote_types(g.dtype, a.dtype) if a.is_floating_point() else g.dtype
-    wide = DTYPES[accumulator(op, TYPES[both], TYPES[both], acc)]
+    wide = DTYPES[accumulator(RECURRENCE, TYPES[both], TYPES[both], acc)]
     g, a = g.to(both), a if a.dtype in (torch.bool, torch.uint8) else a.to(both)
     whole = bool(flags & INCLUDE_INITIAL)
     shifted = not whole and not flags & EXCLUSIVE and length > 0  # s[-1] is not among what follows
@@ -262,15 +262,25 @@ def _recurrence_gradients(ctx, g, g_totals):
         last = own if last is None else own + last
     if shifted:
         along = _without(a, dim, reverse, first=1)
-    s = differentiable(rest, dim, op, flags & REVERSE ^ REVERSE | INCLUDE_INITIAL, TYPES[both], acc, mask_mode, along,
-                       last, 0)
-    start = _end(s, dim, not reverse)
-    d = s if shifted else _without(s, dim, reverse, first=1)
-    d_a = d_init = None
+    s = differentiable(rest, dim, RECURRENCE, flags & REVERSE ^ REVERSE | INCLUDE_INITIAL, TYPES[both], acc,
+                       COEFFICIENT, along, last, 0)
+    d, d_init = s if shifted else _without(s, dim, reverse, first=1), None
+    if of_init:
+        d_init = _end(s, dim, not reverse)
+        d_init = d_init * _end(a, dim, not reverse) if shifted else d_init
+    return d, d_init
+
+
+def _recurrence_gradients(ctx, g, g_totals):
+    """Those of x, a and init: a[t] has s[t] h[t-1]."""
+    dim, _, flags, acc, _, kind = ctx.rowscan
+    mask, shape = ctx.saved_tensors[1], ctx.saved_tensors[1].shape
+    a, init, y, g, g_totals = map(_row, ctx.saved_tensors[1:] + (g, g_totals))
+    d, d_init = _backwards(a, g, g_totals, dim, flags, acc, ctx.needs_input_grad[INIT])
+    d_a = None
     if ctx.needs_input_grad[MASK]:
-        d_a = (d * _before(y, init, dim, flags, length)).to(a.dtype).reshape(shape).to(mask.dtype)
-    if ctx.needs_input_grad[INIT]:
-        d_init = start * _end(a, dim, not reverse) if shifted else start
+        d_a = (d * _before(y, init, dim, flags, a.shape[dim])).reshape(shape).to(mask.dtype)
+    if d_init is not None:
         d_init = d_init.reshape(ctx.saved_tensors[2].shape).to(init.dtype)
     return d.reshape(shape).to(DTYPES[kind]) if ctx.needs_input_grad[X] else None, d_a, d_init
 
@@ -289,6 +299,53 @@ def _recurrence_tangents(ctx, t_x, t_a, t_init):
     return differentiable(t_x, dim, op, flags, out_type, acc, mask_mode, a, t_init, totals_type)
 
 
+def _factor(a, b):
+    """exp(a - b) of a <= b: 0 where both are -inf, and 1 where both are inf."""
+    return torch.exp(torch.where((a == b) & a.isinf(), a.clamp(max=0), a - b))
+
+
+def _factors(ctx):
+    """Of y[t] = log(exp(y[t-1]) + exp(x[t])), the derivatives by x[t] and y[t-1], which are exp(x[t] - y[t]) and so on.
+
+    None is more than 1, and where y[t] is -inf both are 0.
+    """
+    dim, op, flags, acc, mask_mode, kind = ctx.rowscan
+    x, mask, init, y = map(_row, ctx.saved_tensors)
+    flags &= ~EXCLUSIVE
+    if y is None:
+        wide = accumulator(op, kind, ctx.rowscan_out[0], acc)
+        y = differentiable(x, dim, op, flags, wide, acc, mask_mode, mask, init, 0)
+    x = x.to(y.dtype)
+    if mask is not None:
+        x = torch.where(mask != 0, x, -torch.inf)
+    return _factor(x, y), _factor(_before(y, init, dim, flags, x.shape[dim], -torch.inf), y)
+
+
+def _logsumexp_gradients(ctx, g, g_totals):
+    """y's changes are a recurrence of x's: without differences of sums, in which what is small is lost."""
+    dim, _, flags, acc, _, _ = ctx.rowscan
+    x, _, init, _ = ctx.saved_tensors
+    of_x, of_y = _factors(ctx)
+    d, d_init = _backwards(of_y, _row(g), _row(g_totals), dim, flags, acc, ctx.needs_input_grad[INIT])
+    if d_init is not None:
+        d_init = d_init.reshape(init.shape).to(init.dtype)
+    return (of_x * d).reshape(x.shape).to(x.dtype) if ctx.needs_input_grad[X] else None, None, d_init
+
+
+def _logsumexp_tangents(ctx, t_x, t_init):
+    dim, _, flags, acc, _, _ = ctx.rowscan
+    out_type, totals_type, shape = ctx.rowscan_out
+    of_x, of_y = _factors(ctx)
+    moved = torch.zeros_like(of_x) if t_x is None else of_x * _row(t_x).to(of_x.dtype)
+    wide = accumulator(RECURRENCE, TYPES[moved.dtype], out_type, acc)
+    t_init = _row(t_init).to(DTYPES[wide]) if t_init is not None else None
+    result = differentiable(moved, dim, RECURRENCE, flags, out_type, acc, COEFFICIENT, of_y, t_init,
+                            wide if totals_type else 0)
+    if not totals_type:
+        return result.reshape(shape)
+    return result[0].reshape(shape), result[1].reshape(rows_shape(ctx.saved_tensors[0], dim)).to(DTYPES[totals_type])
+
+
 def _tangents(ctx, t_x, t_mask, t_init):
     """A sum is linear in x and init, and in a mask that multiplies."""
     dim, op, flags, acc, mask_mode, _ = ctx.rowscan
@@ -298,6 +355,8 @@ def _tangents(ctx, t_x, t_mask, t_init):
         raise Unsupported("products have no forward-mode gradient here: torch.cumprod has one")
     if op == RECURRENCE and not (t_x is None and t_mask is None and t_init is None):
         return _recurrence_tangents(ctx, t_x, t_mask, t_init)
+    if op == LOGSUMEXP and not (t_x is None and t_init is None):
+        return _logsumexp_tangents(ctx, t_x, t_init)
     terms = []
     if t_x is not None:
         terms.append(_sum(t_x, dim, flags, out_type, acc, mask_mode, mask, t_init, totals_type))
@@ -323,7 +382,11 @@ class _Scan(torch.autograd.Function):
     @staticmethod
     def setup_context(ctx, inputs, output):
         x, dim, op, flags, out_type, acc, mask_mode, mask, init, totals_type = inputs
-        if op not in (SUM, PROD, RECURRENCE):
+        if op in INDICES:
+            ctx.mark_non_differentiable(*(output if totals_type else [output]))
+            ctx.rowscan, ctx.rowscan_totals = None, totals_type
+            return
+        if op not in (SUM, PROD, RECURRENCE, LOGSUMEXP):
             raise Unsupported(f"a scan of operator {list(OPS)[op]} has no gradient here")
         if op == PROD and (flags or mask is not None or init is not None or totals_type):
             raise Unsupported("the gradient of a product is there for plain ones alone: from the first element on, "
@@ -332,19 +395,26 @@ class _Scan(torch.autograd.Function):
         ctx.rowscan = dim, op, flags, acc, mask_mode, TYPES[x.dtype]
         ctx.rowscan_out = TYPES[y.dtype], totals_type, y.shape
         weighed = mask_mode in (MULTIPLY, COEFFICIENT) and mask is not None and mask.is_floating_point()
-        recurs = op == RECURRENCE
-        saved = (x if op == PROD or (weighed and not recurs) else None, mask, init,
-                 y if op == PROD or (weighed and recurs) else None)
+        if op == RECURRENCE:
+            keeps_x, keeps_y = False, weighed
+        elif op == LOGSUMEXP:  # rounded results and exclusive ones are computed anew
+            keeps_x, keeps_y = True, not flags & EXCLUSIVE and TYPES[y.dtype] == accumulator(op, TYPES[x.dtype],
+                                                                                            TYPES[y.dtype], acc)
+        else:
+            keeps_x, keeps_y = op == PROD or weighed, op == PROD
+        saved = x if keeps_x else None, mask, init, y if keeps_y else None
         ctx.save_for_backward(*saved)
         ctx.save_for_forward(*saved)
 
     @staticmethod
     def backward(ctx, g, g_totals=None):
-        d, d_mask, d_init = _gradients(ctx, g, g_totals)
+        d, d_mask, d_init = _gradients(ctx, g, g_totals) if ctx.rowscan is not None else (None, None, None)
         return d, None, None, None, None, None, None, d_mask, d_init, None
 
     @staticmethod
     def jvp(ctx, *tangents):
+        if ctx.rowscan is None:
+            return (None, None) if ctx.rowscan_totals else None
         return _tangents(ctx, tangents[X], tangents[MASK], tangents[INIT])
 
     @staticmethod

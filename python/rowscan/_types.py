@@ -6,8 +6,10 @@ from . import _core
 from ._errors import BadArgument, Unsupported
 
 OPS = _core.ops()
-SUM, PROD, RECURRENCE = OPS["sum"], OPS["prod"], OPS["linear_recurrence"]
-FUNCTIONS = {"cum" + name: name for name in OPS if hasattr(_core, "cum" + name)}  # of one operator and one array each
+SUM, PROD, RECURRENCE, LOGSUMEXP = map(OPS.get, ("sum", "prod", "linear_recurrence", "logsumexp"))
+INDICES = OPS["argmax"], OPS["argmin"]
+# Functions of one operator and one array each.
+FUNCTIONS = {"cum" + name: name for name in OPS if hasattr(_core, "cum" + name)} | {"logcumsumexp": "logsumexp"}
 EXCLUSIVE, REVERSE, INCLUDE_INITIAL = 1, 2, 8
 SELECT, MULTIPLY, COEFFICIENT = 1, 2, 3
 MASK_MODES = {"select": SELECT, "multiply": MULTIPLY}
