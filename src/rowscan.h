@@ -169,7 +169,8 @@ typedef enum rowscan_type {
 typedef enum rowscan_mask_mode {
   ROWSCAN_MASK_NONE = 0,
   ROWSCAN_MASK_SELECT,     /* where the mask is 0, the element is replaced by the identity: a NaN there is gone */
-  ROWSCAN_MASK_MULTIPLY,   /* the element is multiplied by the mask, in the accumulator type: a NaN stays; SUM, PROD */
+  ROWSCAN_MASK_MULTIPLY,   /* the element is multiplied by the mask, in the accumulator type: a NaN stays; SUM and
+                              products */
   ROWSCAN_MASK_COEFFICIENT /* what came before is multiplied by the array: LINEAR_RECURRENCE, which has no other mode */
 } rowscan_mask_mode;
 
@@ -192,8 +193,7 @@ typedef enum rowscan_regime {
 #define ROWSCAN_EXCLUSIVE 1u /* element i of the output leaves out element i of the input */
 #define ROWSCAN_REVERSE 2u   /* the scan runs from the last element to the first */
 /* 4u is reserved for the library's own tests. The next flag is allowed in a problem only, not in a spec. */
-#define ROWSCAN_OMIT_NAN                                                                                               \
-  16u /* a NaN counts as the identity, of any operator; integers have none, so it means nothing */
+#define ROWSCAN_OMIT_NAN 16u       /* a NaN counts as the identity, of any operator; integers have none */
 #define ROWSCAN_TIES_FIRST 32u     /* ROWSCAN_ARGMAX, ROWSCAN_ARGMIN: the first of equal elements */
 #define ROWSCAN_INCLUDE_INITIAL 8u /* the output has length + 1 elements, P(0) to P(length) */
 
@@ -372,10 +372,11 @@ ROWSCAN_API rowscan_status rowscan_context_info_get(const rowscan_context *conte
 typedef struct rowscan_spec {
   size_t size;
   rowscan_op op;
-  rowscan_type in_type;   /* default f32 */
-  rowscan_type out_type;  /* default: the input's if floating or for MAX, MIN; else u64 for unsigned, i64 for others */
-  rowscan_type acc_type;  /* accumulator; default: see rowscan_spec_complete */
-  rowscan_type mask_type; /* bool, u8 or the input's type; default bool; of a coefficient: the input's type */
+  rowscan_type in_type;  /* default f32 */
+  rowscan_type out_type; /* default: the input's if floating or for MAX, MIN; else u64 for unsigned, i64 for others; i64
+                            for ARGMAX, ARGMIN */
+  rowscan_type acc_type; /* accumulator; default: see rowscan_spec_complete */
+  rowscan_type mask_type;      /* bool, u8 or the input's type; default bool; of a coefficient: the input's type */
   rowscan_mask_mode mask_mode; /* default: no mask; of LINEAR_RECURRENCE: COEFFICIENT */
   unsigned flags;              /* ROWSCAN_EXCLUSIVE, ROWSCAN_REVERSE, ... */
   int64_t length;              /* elements of a row, 0 to 2^56, or ROWSCAN_ANY_LENGTH */
@@ -394,7 +395,8 @@ typedef struct rowscan_spec {
  * of f32. The accumulator of an integer output is the output type, and wraps. Results are rounded once, from the
  * accumulator to the output type. Of LINEAR_RECURRENCE a floating accumulator is f64, unless f32 is asked for where f32
  * would be the default. A floating input has a floating output, and no output is bool, but for MAX, MIN, AND, OR and
- * XOR of bool; their integer outputs have every value of the input type.
+ * XOR of bool; their integer outputs have every value of the input type. The output of ARGMAX and ARGMIN is i64 or i32,
+ * and their totals likewise. LOGSUMEXP and EXTENDED_PROD are of floating inputs.
  *
  * Errors: BAD_ARGUMENT, UNSUPPORTED.
  */
