@@ -249,12 +249,13 @@ static void add_array(char *text, const char *name, const test_case *test, const
 }
 
 void case_text(const test_case *test, char text[CASE_TEXT]) {
-  static const char *const modes[] = {"none", "select", "multiply"};
+  static const char *const modes[] = {"none", "select", "multiply", "coefficient"};
   const rowscan_spec *spec = &test->spec;
-  snprintf(text, CASE_TEXT, "%s %s->%s acc=%s length=%lld%s%s mask=%s:%s layout=%s regime=%s",
+  snprintf(text, CASE_TEXT, "%s %s->%s acc=%s length=%lld%s%s%s%s mask=%s:%s layout=%s regime=%s",
            rowscan_op_name(spec->op), rowscan_type_name(spec->in_type), rowscan_type_name(spec->out_type),
            rowscan_type_name(spec->acc_type), (long long)spec->length, spec->flags & ROWSCAN_REVERSE ? " reverse" : "",
-           spec->flags & ROWSCAN_EXCLUSIVE ? " exclusive" : "", modes[spec->mask_mode],
+           spec->flags & ROWSCAN_EXCLUSIVE ? " exclusive" : "", spec->flags & ROWSCAN_OMIT_NAN ? " omit_nan" : "",
+           spec->flags & ROWSCAN_TIES_FIRST ? " ties_first" : "", modes[spec->mask_mode],
            spec->mask_mode ? rowscan_type_name(spec->mask_type) : "-",
            spec->layout == ROWSCAN_LAYOUT_COLUMNS ? "columns" : "rows", rowscan_regime_name(spec->regime));
   add_numbers(text, "| rows", test->shape, spec->row_rank);
