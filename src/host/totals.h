@@ -28,8 +28,9 @@ typedef uint64_t u64;
 typedef int64_t i64;
 #include "kernels/exp_log.h"
 
-/* The iterations of the next loop are independent, whatever its pointers look like. */
+/* The iterations of the next loop are independent, whatever its pointers look like. Some stay scalar nevertheless. */
 #ifdef __clang__
+#pragma clang diagnostic ignored "-Wpass-failed"
 #define RS_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
 #define RS_INDEPENDENT _Pragma("GCC ivdep")
@@ -149,15 +150,15 @@ LOGSUMEXP(f64)
     const u one = (u)bias << digits, field = ((u)2 * bias + 1) << digits;                                              \
     u word;                                                                                                            \
     memcpy(&word, &x, sizeof word);                                                                                    \
-    int small = (word & field) == 0;                                                                                   \
-    wide fraction = x * (small ? power_##wide(bias + digits + 1) : 1);                                                 \
+    u lift = word & field ? 0 : digits + 1;                                                                            \
+    wide fraction = x * power_##wide(bias + lift);                                                                     \
     memcpy(&word, &fraction, sizeof word);                                                                             \
     u exponent = word & field;                                                                                         \
     int none = (exponent == 0) | (exponent == field);                                                                  \
+    i e = (i)((exponent >> digits) - bias - lift);                                                                     \
     word = (word & ~field) | one;                                                                                      \
     memcpy(&fraction, &word, sizeof word);                                                                             \
-    return (total_product_##wide){none ? x : fraction,                                                                 \
-                                  none ? 0 : (i)(exponent >> digits) - bias - (small ? digits + 1 : 0)};               \
+    return (total_product_##wide){none ? x : fraction, none ? 0 : e};                                                  \
   }                                                                                                                    \
   RS_INLINE total_product_##wide join_product_##wide(total_product_##wide a, total_product_##wide b) {                 \
     wide fraction = a.fraction * b.fraction;                                                                           \

@@ -44,8 +44,13 @@ RS_WIDES(TOTALS)
 
 static const rs_totals totals[RS_WIDE_COUNT] = {
 #define X(wide, c)                                                                                                     \
-  [RS_WIDE_##wide] = {sizeof(total_##wide), load_##wide,    begin_##wide, neutral_##wide,                              \
-                      identity_##wide,      combine_##wide, store_##wide},
+  [RS_WIDE_##wide] = {.bytes = sizeof(total_##wide),                                                                   \
+                      .load = load_##wide,                                                                             \
+                      .begin = begin_##wide,                                                                           \
+                      .neutral = neutral_##wide,                                                                       \
+                      .identity = identity_##wide,                                                                     \
+                      .combine = combine_##wide,                                                                       \
+                      .store = store_##wide},
     RS_WIDES(X)
 #undef X
 };
