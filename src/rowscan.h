@@ -17,9 +17,14 @@
  * LINEAR_RECURRENCE combines maps: an element x with coefficient c is y -> c * y + x, and a block has the map of its
  * elements one after another, {c1, x1} o {c2, x2} = {c1 * c2, fma(c2, x1, x2)}; the fold starts from the initial value,
  * or -0, and applies the blocks to it: y = fma(c, y, x).
- * Without an initial value P(0) is the operator's identity: +0 for a sum and a recurrence, 1 for a product; for a
- * maximum -inf, or the lowest value of an integer accumulator, and for a minimum +inf, or the highest; for AND all
- * bits, for OR and XOR no bit. Two NaNs may differ in sign and payload; everything else is equal bit for bit.
+ * LOGSUMEXP combines pairs, an element x being {x, 1}: {m1, s1} o {m2, s2} has the larger m, a NaN if either is one,
+ * and s = fma(s of the smaller m, exp(-|m1 - m2|), s of the larger), where of |m1 - m2| no more than 87 counts, of f64
+ * 708; a result is m + log(s). exp and log are those of kernels/exp_log.h. EXTENDED_PROD multiplies fractions of 1 to
+ * 2, each product rounded, and adds exponents; a result is rounded once more where it is subnormal. ARGMAX and ARGMIN
+ * combine elements with their indices. Without an initial value P(0) is the operator's identity: +0 for a sum and a
+ * recurrence, 1 for a product; for a maximum -inf, or the lowest value of an integer accumulator, and for a minimum
+ * +inf, or the highest; for AND all bits, for OR and XOR no bit; -inf for LOGSUMEXP, and -1, no index, for ARGMAX and
+ * ARGMIN. Two NaNs may differ in sign and payload; everything else is equal bit for bit.
  *
  * Rounding. Results are a fixed tree of roundings, and differ from a loop that adds one element after another:
  *   - Sums of numbers >= 0 may step down by an ulp or two from one element to the next, since neighbours are rounded
@@ -28,7 +33,7 @@
  *     element before.
  *   - A block of a product that overflows before it meets a zero gives inf * 0, NaN, where a loop gives 0; blocks that
  *     underflow give 0. Likewise the sum of -3e38, 0, 3e38, 3e38 in f32 is inf, where a loop gives 3e38. For f32 and
- *     narrower types acc_type f64 avoids it; else scale the input.
+ *     narrower types acc_type f64 avoids it; of products EXTENDED_PROD; else scale the input.
  *   - A linear recurrence whose coefficients' product overflows within a block gives inf or NaN where a loop need not.
  *     The default accumulator, f64, reaches 1e308.
  *   - Passing the totals of a call to the next one as its initial values adds a fold, and may change bits.
@@ -665,7 +670,8 @@ ROWSCAN_API rowscan_status rowscan_workspace_bytes(rowscan_context *context, con
  * pinned memory, with copies and kernels overlapped; tensors, and single rows, may be larger than the GPU's memory. The
  * bits are the same. The context keeps the streams, the pinned memory and the GPU memory (staging_bytes) of up to four
  * such scans at a time for the next ones, until it is closed. Errors: those of rowscan_plan_create and
- * rowscan_plan_run.
+ * rowscan_plan_run; UNSUPPORTED (on a GPU, rows that do not fit into a piece, of an operator that a carry does not
+ * serve).
  */
 ROWSCAN_API rowscan_status rowscan_scan_host(rowscan_context *context, const rowscan_problem *problem) ROWSCAN_CHECKED
     ROWSCAN_NONNULL(1, 2);
@@ -708,7 +714,8 @@ ROWSCAN_API rowscan_status rowscan_problem_spec(const rowscan_problem *problem, 
  *
  * rowscan_carry_reset begins another scan, of any form. rowscan_carry_destroy waits for what is queued, and must be
  * called before the context is closed; NULL is ignored. Errors: those of rowscan_scan; BAD_ARGUMENT (a chunk of another
- * form); UNSUPPORTED (under capture).
+ * form); UNSUPPORTED (under capture; LINEAR_RECURRENCE, LOGSUMEXP, EXTENDED_PROD, ARGMAX, ARGMIN, whose totals are
+ * more than a value).
  */
 ROWSCAN_API rowscan_status rowscan_carry_create(rowscan_carry **carry, rowscan_context *context) ROWSCAN_CHECKED
     ROWSCAN_NONNULL(1, 2);

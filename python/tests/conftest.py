@@ -2,6 +2,8 @@
 
 SPDX-License-Identifier: MIT
 """
+import pytest
+
 try:
     from hypothesis import HealthCheck, settings
 except ImportError:  # tests that need it are skipped
@@ -10,3 +12,11 @@ else:
     settings.register_profile("rowscan", deadline=None, derandomize=True, max_examples=100,
                               suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
     settings.load_profile("rowscan")
+
+
+@pytest.fixture
+def jax():
+    """Of tests that are of other libraries too."""
+    module = pytest.importorskip("jax")
+    pytest.importorskip("jax.ffi")
+    return module

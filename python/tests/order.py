@@ -93,3 +93,8 @@ def assert_bits(a, b):
         assert ((a != a) == (b != b)).all()
         a, b = np.where(a != a, a.dtype.type(0), a), np.where(b != b, b.dtype.type(0), b)
     assert a.astype(a.dtype, order="C").tobytes() == b.astype(b.dtype, order="C").tobytes()
+
+
+def set_wide(jax, on):
+    """JAX's numbers of 64 bits, on or off, as a context."""
+    return jax.enable_x64(on) if hasattr(jax, "enable_x64") else jax.experimental.enable_x64(on)

@@ -26,18 +26,14 @@ ALL = list(order.DTYPES) + ["bf16"]
 
 @pytest.fixture(params=[False, True], ids=["x32", "x64"])
 def wide(request):
-    with set_wide(request.param):
+    with order.set_wide(jax, request.param):
         yield request.param
 
 
 @pytest.fixture
 def x64():
-    with set_wide(True):
+    with order.set_wide(jax, True):
         yield
-
-
-def set_wide(on):
-    return jax.enable_x64(on) if hasattr(jax, "enable_x64") else jax.experimental.enable_x64(on)
 
 
 def dtype_of(name):
@@ -131,7 +127,7 @@ def test_masks_promote_as_a_product_does(a, b):
 
 
 def test_wide_accumulators_without_wide_types():
-    with set_wide(False):
+    with order.set_wide(jax, False):
         x = random(1000)
         y = rowscan.cumsum(x, 0, acc="f64")
         assert y.dtype == jnp.float32

@@ -247,21 +247,10 @@ def test_torch_compile(torch, backend):
 
 # ---- JAX -------------------------------------------------------------------------------------------------------------
 
-@pytest.fixture
-def jax():
-    module = pytest.importorskip("jax")
-    pytest.importorskip("jax.ffi")
-    return module
-
-
-def set_wide(jax, on):
-    return jax.enable_x64(on) if hasattr(jax, "enable_x64") else jax.experimental.enable_x64(on)
-
-
 @pytest.mark.parametrize("wide", [False, True], ids=["x32", "x64"])
 @with_flags
 def test_jax(jax, wide, flags):
-    with set_wide(jax, wide):
+    with order.set_wide(jax, wide):
         for kind, name in itertools.product(KINDS, ("float16", "bfloat16", "float32")):
             x = jax.numpy.asarray(elements(kind, (6, 101)), name)
             y, totals = jax.jit(lambda x: rowscan.logcumsumexp(x, 1, init=0.5, totals=True, **flags))(x)
@@ -276,7 +265,7 @@ def test_jax(jax, wide, flags):
 def test_jax_derivatives(jax, flags, masked):
     from jax.test_util import check_grads
     random = np.random.default_rng(3)
-    with set_wide(jax, True):
+    with order.set_wide(jax, True):
         jnp = jax.numpy
         x, mask = jnp.asarray(random.standard_normal((3, 4))), random.random((3, 4)) < 0.6 if masked else None
         dim = int(flags["reverse"])

@@ -406,22 +406,11 @@ def test_torch_compile(torch, backend):
 
 # ---- JAX -------------------------------------------------------------------------------------------------------------
 
-@pytest.fixture
-def jax():
-    module = pytest.importorskip("jax")
-    pytest.importorskip("jax.ffi")
-    return module
-
-
-def set_wide(jax, on):
-    return jax.enable_x64(on) if hasattr(jax, "enable_x64") else jax.experimental.enable_x64(on)
-
-
 @pytest.mark.parametrize("wide", [False, True], ids=["x32", "x64"])
 @with_flags
 def test_jax(jax, wide, flags):
     jnp = jax.numpy
-    with set_wide(jax, wide):
+    with order.set_wide(jax, wide):
         for name, shape, dim in itertools.product(("f16", "bf16", "f32", "i32", "u8", "bool"),
                                                   ((3, 7), (3, 1), (7,), ()), (0, 1)):
             dtype = jnp.dtype("bfloat16" if name == "bf16" else order.DTYPES[name])
@@ -446,7 +435,7 @@ def test_jax_bits_do_not_depend_on_64_bits(jax):
     x, a, init = (random.uniform(-1, 1, s).astype("f4") for s in ((3, 100), (3, 100), (3, 1)))
     want = rowscan.linear_recurrence(x, a, 1, init=init, totals=True)
     for wide in (False, True):
-        with set_wide(jax, wide):
+        with order.set_wide(jax, wide):
             y, totals = rowscan.linear_recurrence(*map(jax.numpy.asarray, (x, a)), 1, init=init, totals=True)
             order.assert_bits(np.asarray(y), want[0])
             order.assert_bits(np.asarray(totals), want[1] if wide else want[1].astype("f4"))
@@ -457,7 +446,7 @@ def test_jax_bits_do_not_depend_on_64_bits(jax):
 def test_jax_derivatives(jax, flags, shape):
     from jax.test_util import check_grads
     random = np.random.default_rng(3)
-    with set_wide(jax, True):
+    with order.set_wide(jax, True):
         x, a = (jax.numpy.asarray(random.standard_normal(s)) for s in ((3, 4), shape))
         dim = int(flags["reverse"])
         init = jax.numpy.asarray(random.standard_normal(rows(x.shape, dim)))

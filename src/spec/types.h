@@ -32,8 +32,8 @@
  * Arithmetic wraps, and results of integers are wider unless told otherwise. Operators of an order select one of their
  * elements, and those of bits combine the bits of integers and of bool: results have the elements' type or one with all
  * of its values, and masks can't multiply. Recurrences are arithmetic with a second array, of coefficients. Logarithms
- * and extended arithmetic are of floats; masks can't multiply the former. Indices say where the
- * highest element was, or the lowest. The last four have totals of several numbers.
+ * and extended arithmetic are of floats; masks can't multiply the former. Indices say where the highest
+ * element was, or the lowest. The last four have totals of several numbers.
  */
 #define RS_ARITHMETIC_OPS(X)                                                                                           \
   X(ROWSCAN_SUM, sum, Sum)                                                                                             \

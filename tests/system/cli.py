@@ -341,7 +341,8 @@ class Values(Case):
 
     def test_operators_that_there_are_not(self):
         self.save("in.npy", np.ones((3, 4), "i4"))
-        self.fails(1, ["in", "logsumexp wants a floating type, not i32"], "scan", "--op", "logsumexp", "in.npy", "out.npy")
+        self.fails(1, ["in", "logsumexp wants a floating type, not i32"], "scan", "--op", "logsumexp", "in.npy",
+                   "out.npy")
         self.fails(1, ["ties_first", "sum has no index"], "scan", "--ties-first", "in.npy", "out.npy")
         self.fails(1, ["argmax makes indices"], "scan", "--op", "argmax", "--dtype", "f32", "in.npy", "out.npy")
 

@@ -274,6 +274,27 @@ START_TEST(a_mask_that_is_not_there) {
 }
 END_TEST
 
+/* Of any length a run tells which; no initial value has an index. */
+START_TEST(args_of_indices) {
+  rowscan_spec spec = {.size = sizeof spec, .op = ROWSCAN_ARGMAX, .length = ROWSCAN_ANY_LENGTH}, own;
+  ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
+  const rowscan_spec *run = &spec;
+  rowscan_args args = {.size = sizeof args, .rows = 1, .input = memory, .output = memory};
+  args.length = (INT64_C(1) << 32) - 2;
+  ck_assert_int_eq(rs_spec_of_run(&run, &own, &args), ROWSCAN_UNSUPPORTED);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "'length': 4294967294, but argmax numbers no more than"));
+  args.length = 7;
+  run = &spec;
+  ck_assert_int_eq(rs_spec_of_run(&run, &own, &args), ROWSCAN_OK);
+  rs_rows rows;
+  ck_assert_int_eq(rs_rows_from_args(&rows, run, &args), ROWSCAN_OK);
+  args.init = memory;
+  ck_assert_int_eq(rs_rows_from_args(&rows, run, &args), ROWSCAN_UNSUPPORTED);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "'init'"));
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "but argmax has no initial values"));
+}
+END_TEST
+
 START_TEST(args) {
   rowscan_spec spec = {.size = sizeof spec, .length = 7, .row_rank = 2};
   ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
@@ -1287,6 +1308,7 @@ int main(void) {
   tcase_add_test(all, refusals);
   tcase_add_test(all, a_mask_that_is_not_there);
   tcase_add_test(all, args);
+  tcase_add_test(all, args_of_indices);
   tcase_add_test(all, overlaps_at_random);
   tcase_add_loop_test(all, overlaps_are_told, 0, OVERLAPS);
   tcase_add_test(all, initial_values_and_totals_lie_as_they_like);
