@@ -857,7 +857,7 @@ START_TEST(logarithms_far_from_one) {
       in[i] = (float)sign * 1000;
     scan_f32((rowscan_spec){.length = 100, .op = ROWSCAN_LOGSUMEXP}, in, NULL, NULL, out, NULL);
     for (int i = 0; i < 100; i++)
-      ck_assert_double_eq_tol(out[i], sign * 1000 + log(i + 1), 0x1p-14); /* an ulp of 1000 */
+      ck_assert(fabs(out[i] - (sign * 1000 + log(i + 1))) <= 0x1p-14); /* an ulp of 1000 */
   }
 }
 END_TEST
@@ -867,7 +867,7 @@ START_TEST(products_that_overflow_in_between) {
   const float back[16] = {1e9f, 1e9f, 1e9f, 1e9f, 1e-12f, 1e-12f, 1e-12f, 1e-12f, 1, 1, 1, 1, 1, 1, 1, 1};
   scan_f32((rowscan_spec){.length = 16, .op = ROWSCAN_EXTENDED_PROD}, back, NULL, NULL, out, &total);
   is_float(out[3], 1e36f);
-  ck_assert_double_eq_tol(out[7] / 1e-12, 1, 1e-6);
+  ck_assert(fabs(out[7] / 1e-12 - 1) < 1e-6);
   is_float(total, out[7]);
   for (int i = 0; i < 50; i++)
     in[i] = 0.5f * (float)i;
