@@ -13,11 +13,20 @@
  *   show_N(t)       what users see of a prefix
  * These are written once, of selections and without branches, which compilers vectorise; blocks.h makes loops of them.
  *
- * fma() and fmaf() round once wherever they run: on processors without such an instruction libm computes the same bits.
+ * fma() and fmaf() round once wherever they run: on processors without such an instruction libm computes the same bits,
+ * but for a product that vanishes beside a zero, of which musl's fma() loses the sign.
  */
 #include <math.h>
 
-#define RS_FUSED(a, b, c) _Generic((a), float : fmaf, double : fma)(a, b, c)
+#if defined(__FMA__) || defined(__aarch64__)
+#define RS_FMA fma
+#else
+RS_INLINE double signed_fma(double a, double b, double c) {
+  return c == 0 && a != 0 && b != 0 ? a * b : fma(a, b, c);
+}
+#define RS_FMA signed_fma
+#endif
+#define RS_FUSED(a, b, c) _Generic((a), float : fmaf, double : RS_FMA)(a, b, c)
 #define RS_MAGNITUDE(a) _Generic((a), float : fabsf, double : fabs)(a)
 #define RS_EXP_LOG RS_INLINE
 typedef float f32;

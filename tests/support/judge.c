@@ -246,17 +246,22 @@ static number affine(number factor, number term) {
   return term;
 }
 
+/* a * b + c, rounded once. A product that vanishes beside a zero keeps its sign, which musl's fma() loses. */
+static double fma_of(double a, double b, double c) {
+  return c == 0 && a != 0 && b != 0 ? a * b : fma(a, b, c);
+}
+
 /* factor * y + term, rounded once. */
 static number fused(rowscan_type acc, number factor, number y, number term) {
   double real = acc == ROWSCAN_F32 ? (double)fmaf((float)factor.real, (float)y.real, (float)term.real)
-                                   : fma(factor.real, y.real, term.real);
+                                   : fma_of(factor.real, y.real, term.real);
   return (number){.real = real, .whole = factor.whole * y.whole + term.whole};
 }
 
 /* ---- logarithms and extended products ---------------------------------------------------------------------------- */
 
 static double fused_in(rowscan_type acc, double a, double b, double c) {
-  return acc == ROWSCAN_F32 ? (double)fmaf((float)a, (float)b, (float)c) : fma(a, b, c);
+  return acc == ROWSCAN_F32 ? (double)fmaf((float)a, (float)b, (float)c) : fma_of(a, b, c);
 }
 
 /* Coefficients from the highest on. */

@@ -928,6 +928,27 @@ START_TEST(indices_by_hand) {
 }
 END_TEST
 
+/* Whatever libm's fma() makes of it: -2^-1074 / 2 + 0. */
+START_TEST(a_product_that_vanishes_keeps_its_sign) {
+  const double in[2] = {-0x1p-1074, 0}, coefficient[2] = {1, 0.5};
+  double out[2];
+  rowscan_spec spec = {.size = sizeof spec, .op = ROWSCAN_LINEAR_RECURRENCE, .in_type = ROWSCAN_F64, .length = 2};
+  ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
+  rs_rows rows = {.rank = 1,
+                  .shape = {1},
+                  .count = 1,
+                  .array[RS_IN] = {.data = (void *)in, .step = 1},
+                  .array[RS_OUT] = {.data = out, .step = 1},
+                  .array[RS_MASK] = {.data = (void *)coefficient, .step = 1}};
+  for (int level = 0; rs_isa_at(level); level++) {
+    rs_host_force(hosts[0], rs_isa_at(level), INT64_MAX);
+    rs_host_run(hosts[0], &spec, &rows);
+    ck_assert(out[0] == -0x1p-1074);
+    ck_assert(out[1] == 0 && signbit(out[1]));
+  }
+}
+END_TEST
+
 START_TEST(omitted_nans_by_hand) {
   const float in[] = {NAN, 2, NAN, 3};
   float out[4], total;
@@ -1176,6 +1197,7 @@ static TCase *numbers(void) {
   tcase_add_test(cases, logarithms_of_the_extremes);
   tcase_add_test(cases, logarithms_far_from_one);
   tcase_add_test(cases, products_that_overflow_in_between);
+  tcase_add_test(cases, a_product_that_vanishes_keeps_its_sign);
   tcase_add_test(cases, omitted_nans_by_hand);
   tcase_add_test(cases, indices_by_hand);
   lot_add_loop_test(cases, halves_to_wide_and_back, 0, 2);
