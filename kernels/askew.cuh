@@ -65,8 +65,7 @@ struct AskewTile : WideTile<P, THREADS, VECTOR, STEPS, 32, LANES, true, PACKED,
       Values after = !Base::SINGLE && k == BATCHES - 1 ? end : all.prefix(k + 1, before);
       if (last && k == (TAIL - 1) / BATCH)
         this->keep(TAIL % BATCH ? prefix[TAIL % BATCH] : after);
-      if (P::exclusive && k == 0 && is_first)
-        prefix[0] = this->starts(Op::identity());
+      this->show_exclusive(prefix, x, k == 0 && is_first);
       Copy<Out> results(IN_PLACE ? word_of(from.memory + k * BATCH * this->cut.in_pitch) : room() + this->cut.out_at,
                         this->cut.out_pitch, at, step);
       warp_barrier(); // nobody reads what was there

@@ -12,8 +12,9 @@
 //   commutative      whether combine(a, b) is combine(b, a)
 //   PLAIN            whether totals are numbers as they come and go, and identity() is one that every element type has
 // What store() gives may be of another type. An operator for which counts_elements<Op> is true has start(length), too:
-// where folds start that no initial value does. Where loads_once<Op>, load() takes so long that elements are held as
-// totals.
+// where folds start that no initial value does, and passed(total): as many elements, of which none is seen. Where
+// loads_once<Op>, load() takes so long that elements are held as totals. Where has_segments<Op>, begins(before, element)
+// says whether a segment begins with an element, or with the last of several, given the total of all before it.
 #pragma once
 #include "device.cuh"
 #define RS_EXP_LOG RS_DEVICE
@@ -23,6 +24,7 @@
 
 template <class Op> constexpr bool counts_elements = false;
 template <class Op> constexpr bool loads_once = false;
+template <class Op> constexpr bool has_segments = false;
 
 // Operators whose totals are numbers.
 template <class A> struct OfNumbers {
@@ -347,6 +349,9 @@ template <class A, class K, bool HIGHEST, bool FIRST, bool REVERSE> struct Index
   RS_METHOD static Total start(i64 length) {
     return {0, NONE, REVERSE ? ~(u32)length : 0};
   }
+  RS_METHOD static Total passed(Total t) {
+    return {0, NONE, t.count};
+  }
 };
 template <class A, class K, bool FIRST, bool REVERSE> struct ArgMax : Indexed<A, K, true, FIRST, REVERSE> {};
 template <class A, class K, bool FIRST, bool REVERSE> struct ArgMin : Indexed<A, K, false, FIRST, REVERSE> {};
@@ -368,3 +373,110 @@ template <class O> struct Omitting : O {
 };
 template <class O> constexpr bool counts_elements<Omitting<O>> = counts_elements<O>;
 template <class O> constexpr bool loads_once<Omitting<O>> = loads_once<O>;
+
+// ---- segments -------------------------------------------------------------------------------------------------------
+
+RS_DEVICE constexpr int power_from(int bytes) {
+  return bytes <= 8 ? 8 : bytes <= 16 ? 16 : 32;
+}
+
+// An operator that begins anew where a segment does: what comes before is dropped, whatever it is, a NaN too. A block's
+// total is that of its elements in the segment that it ends in, and a state.
+template <class O, class T> struct Segments {
+  using Number = typename O::Number;
+  static constexpr bool commutative = false, PLAIN = false;
+  enum : u32 {
+    ANY = 1,    // the block has elements
+    INSIDE = 2, // a segment begins with one of them, at the first perhaps
+    MARKED = 4  // its last element is marked
+  };
+  RS_METHOD static T begin(Number y) {
+    return of(O::begin(y));
+  }
+  RS_METHOD static T neutral() {
+    return of(O::neutral());
+  }
+  RS_METHOD static T identity() {
+    return of(O::identity());
+  }
+  RS_METHOD static T start(i64 length) {
+    return of(O::start(length));
+  }
+  RS_METHOD static auto store(T t) {
+    return O::store(t.total);
+  }
+  RS_METHOD static T passed(T t) {
+    t.total = O::passed(t.total);
+    return t;
+  }
+
+protected:
+  RS_METHOD static T of(typename O::Total total) {
+    T t{};
+    t.total = total;
+    return t;
+  }
+  // The total of two blocks, where a segment begins between them or not, if both have elements.
+  RS_METHOD static T joined(T left, T right, bool between) {
+    bool any = right.state & ANY, begins = right.state & INSIDE || (any && between);
+    T t = any ? right : left;
+    if constexpr (counts_elements<O>)
+      t.total = O::combine(begins ? O::passed(left.total) : left.total, right.total);
+    else
+      t.total = begins ? right.total : O::combine(left.total, right.total);
+    t.state |= (left.state & INSIDE) | (begins ? INSIDE : 0);
+    return t;
+  }
+};
+
+// Segments that flags tell: a marked element is the first of one or, if LAST, the last, in the order of the scan.
+template <class O> struct alignas(power_from(sizeof(typename O::Total) + 4)) Flagged {
+  typename O::Total total;
+  u32 state;
+};
+template <class O, bool LAST> struct ByFlags : Segments<O, Flagged<O>> {
+  using Base = Segments<O, Flagged<O>>;
+  using Total = Flagged<O>;
+  template <class M> RS_METHOD static Total load(typename O::Number x, M flag) {
+    return {O::load(x), Base::ANY | (!is_true(flag) ? 0 : LAST ? Base::MARKED : Base::MARKED | Base::INSIDE)};
+  }
+  RS_METHOD static bool begins(Total before, Total element) {
+    return (LAST ? before : element).state & Base::MARKED;
+  }
+  RS_METHOD static Total combine(Total left, Total right) {
+    return Base::joined(left, right, LAST && left.state & Base::MARKED);
+  }
+};
+
+// Segments of equal keys that are neighbours.
+template <class O, class Key> struct alignas(power_from(sizeof(typename O::Total) + sizeof(Key) + 4)) Keyed {
+  typename O::Total total;
+  Key key; // of the block's last element
+  u32 state;
+};
+template <class O, class Key> struct ByKeys : Segments<O, Keyed<O, Key>> {
+  using Base = Segments<O, Keyed<O, Key>>;
+  using Total = Keyed<O, Key>;
+  template <class M> RS_METHOD static Total load(typename O::Number x, M key) {
+    return {O::load(x), widen<Key>(key), Base::ANY};
+  }
+  RS_METHOD static bool begins(Total before, Total element) {
+    return before.state & Base::ANY && before.key != element.key;
+  }
+  RS_METHOD static Total combine(Total left, Total right) {
+    return Base::joined(left, right, begins(left, right));
+  }
+};
+
+template <class O, bool LAST> constexpr bool has_segments<ByFlags<O, LAST>> = true;
+template <class O, class Key> constexpr bool has_segments<ByKeys<O, Key>> = true;
+template <class O, bool LAST> constexpr bool counts_elements<ByFlags<O, LAST>> = counts_elements<O>;
+template <class O, class Key> constexpr bool counts_elements<ByKeys<O, Key>> = counts_elements<O>;
+
+// What a result shows that leaves out its own element: the identity where a segment begins with it.
+template <class Op> RS_DEVICE typename Op::Total shown_before(typename Op::Total before, typename Op::Total element) {
+  if constexpr (has_segments<Op>)
+    return Op::begins(before, element) ? Op::identity() : before;
+  else
+    return before;
+}

@@ -3,8 +3,8 @@
 //
 // A kernel is instantiated for a struct that emit.c writes, the Problem P:
 //   Op, Acc               the operator (ops.cuh), and its Total
-//   In, Out, Mask         types of elements; Mask: of a mask or of coefficients, In if there are none
-//   mask                  NO_MASK, SELECT, MULTIPLY or COEFFICIENT
+//   In, Out, Mask         types of elements; Mask: of a mask, of coefficients, or of what tells segments; else In
+//   mask                  NO_MASK, SELECT, MULTIPLY, COEFFICIENT or SEGMENTS
 //   Kept                  type of initial values and totals
 //   reverse, exclusive    flags
 //   length, rank          of a row, and of the rows' index
@@ -15,7 +15,7 @@
 #include "ops.cuh"
 #include "types.cuh"
 
-enum MaskMode { NO_MASK, SELECT, MULTIPLY, COEFFICIENT };
+enum MaskMode { NO_MASK, SELECT, MULTIPLY, COEFFICIENT, SEGMENTS };
 
 template <int RANK> struct Rows : RowsHead {
   i64 shape[RANK], stride[RS_ARRAYS][RANK];
@@ -223,10 +223,16 @@ RS_DEVICE const typename P::Acc *results(const Rows<P::rank> &rows, typename P::
   if constexpr (Length<P>::ANY) {
 #pragma unroll
     for (int j = 0; j < N; j++) // in their registers: see above
-      prefix[j] = exclusive ? prefix[j] : prefix[j + 1];
+      prefix[j] = exclusive ? shown_before<typename P::Op>(prefix[j], prefix[j + 1]) : prefix[j + 1];
     return prefix;
-  } else
+  } else if constexpr (P::exclusive && has_segments<typename P::Op>) {
+#pragma unroll
+    for (int j = 0; j < N; j++)
+      prefix[j] = shown_before<typename P::Op>(prefix[j], prefix[j + 1]);
+    return prefix;
+  } else {
     return exclusive ? prefix : prefix + 1;
+  }
 }
 
 // One row, in the order of the scan: element i lies i steps from the pointers, in a reverse scan too.
@@ -277,18 +283,16 @@ template <class P> struct Row : Ends<P> {
   using Element = typename ElementFor<(int)sizeof(Number), void>::type;
   static constexpr bool AS_TOTALS =
       P::mask == MULTIPLY || (P::mask == SELECT && !Op::PLAIN) || (P::mask == NO_MASK && loads_once<Op>);
-  enum { AS_ELEMENT, AS_TOTAL, WITH_COEFFICIENT };
+  static constexpr bool PAIRED = P::mask == COEFFICIENT || P::mask == SEGMENTS;
+  enum { AS_ELEMENT, AS_TOTAL, WITH_OTHER };
   struct Paired {
     typename Element::type x;
-    Mask coefficient;
+    Mask other;
   };
   template <int, class> struct HeldFor { using type = typename Element::type; };
   template <class Unused> struct HeldFor<AS_TOTAL, Unused> { using type = Acc; };
-  template <class Unused> struct HeldFor<WITH_COEFFICIENT, Unused> { using type = Paired; };
-  using Held = typename HeldFor<P::mask == COEFFICIENT ? WITH_COEFFICIENT
-                                : AS_TOTALS            ? AS_TOTAL
-                                                       : AS_ELEMENT,
-                                void>::type;
+  template <class Unused> struct HeldFor<WITH_OTHER, Unused> { using type = Paired; };
+  using Held = typename HeldFor<PAIRED ? WITH_OTHER : AS_TOTALS ? AS_TOTAL : AS_ELEMENT, void>::type;
 
   RS_METHOD static Acc load(typename Element::type x) {
     if constexpr (Op::PLAIN)
@@ -297,7 +301,7 @@ template <class P> struct Row : Ends<P> {
       return Op::load(widen<Number>(x));
   }
   RS_METHOD static Held hold_element(typename Element::type x, Mask m) {
-    if constexpr (P::mask == COEFFICIENT)
+    if constexpr (PAIRED)
       return {x, m};
     else if constexpr (P::mask == MULTIPLY)
       return Op::load(widen<Number>(x) * widen<Number>(m));
@@ -313,7 +317,9 @@ template <class P> struct Row : Ends<P> {
   // The total of what is held.
   RS_METHOD static Acc value(Held held) {
     if constexpr (P::mask == COEFFICIENT)
-      return Op::load(widen<Number>(held.x), widen<Number>(held.coefficient));
+      return Op::load(widen<Number>(held.x), widen<Number>(held.other));
+    else if constexpr (P::mask == SEGMENTS)
+      return Op::load(widen<Number>(held.x), held.other);
     else if constexpr (AS_TOTALS)
       return held;
     else

@@ -60,8 +60,7 @@ struct WordsTile : WideTile<P, THREADS, VECTOR, STEPS, WIDTH, LANES, false, PACK
       Each::template prefixes<BATCH>(all.prefix(k, before), x, prefix);
       if (TAIL < STEPS && k == TAIL / BATCH && last)
         this->keep(prefix[TAIL % BATCH]);
-      if (P::exclusive && k == 0 && is_first)
-        prefix[0] = this->starts(Op::identity());
+      this->show_exclusive(prefix, x, k == 0 && is_first);
 #pragma unroll
       for (int j = 0; j < BATCH; j++) {
         if (j >= BEHIND ? Base::WHOLE || j - BEHIND < rest : k > 0 && (Base::WHOLE || rest >= 0))

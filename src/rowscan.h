@@ -26,6 +26,14 @@
  * +inf, or the highest; for AND all bits, for OR and XOR no bit; -inf for LOGSUMEXP, and -1, no index, for ARGMAX and
  * ARGMIN. Two NaNs may differ in sign and payload; everything else is equal bit for bit.
  *
+ * Segments. Flags or keys beside the elements cut a row into segments, which begin where a mode of rowscan_mask_mode
+ * says, in memory, in reverse scans too. A prefix then holds no more than the elements of its last segment, whatever
+ * came before, an infinity or a NaN, and bits depend on the row and its flags: of a block in which segments begin, the
+ * total is that of what follows the last beginning, in the order of the row's blocks. An exclusive result of a
+ * segment's first element, in the scan's order, is the identity; an initial value belongs to the segment that the row
+ * starts with, and is gone if a flag says that one begins with its first element. The row's total is that of its last
+ * segment. Indices are those in the row. LINEAR_RECURRENCE has none, since coefficients take the place of flags.
+ *
  * Rounding. Results are a fixed tree of roundings, and differ from a loop that adds one element after another:
  *   - Sums of numbers >= 0 may step down by an ulp or two from one element to the next, since neighbours are rounded
  *     along different branches (222 of 10^6 random numbers in f32). Where that matters, as in the search of a
@@ -176,7 +184,10 @@ typedef enum rowscan_mask_mode {
   ROWSCAN_MASK_SELECT,     /* where the mask is 0, the element is replaced by the identity: a NaN there is gone */
   ROWSCAN_MASK_MULTIPLY,   /* the element is multiplied by the mask, in the accumulator type: a NaN stays; SUM and
                               products */
-  ROWSCAN_MASK_COEFFICIENT /* what came before is multiplied by the array: LINEAR_RECURRENCE, which has no other mode */
+  ROWSCAN_MASK_COEFFICIENT, /* what came before is multiplied by the array: LINEAR_RECURRENCE, which has no other mode */
+  ROWSCAN_MASK_HEADS, /* the scan starts anew with each element, in memory, whose flag is not 0: see Segments above */
+  ROWSCAN_MASK_TAILS, /* ... that follows, in memory, one whose flag is not 0 */
+  ROWSCAN_MASK_KEYS   /* ... whose key, an integer or bool, is not that of its neighbour */
 } rowscan_mask_mode;
 
 /* How the rows lie in memory, which decides what kernels a plan holds. Either layout serves any strides; the wrong one
@@ -381,7 +392,8 @@ typedef struct rowscan_spec {
   rowscan_type out_type; /* default: the input's if floating or for MAX, MIN; else u64 for unsigned, i64 for others; i64
                             for ARGMAX, ARGMIN */
   rowscan_type acc_type; /* accumulator; default: see rowscan_spec_complete */
-  rowscan_type mask_type;      /* bool, u8 or the input's type; default bool; of a coefficient: the input's type */
+  rowscan_type mask_type;      /* bool, u8 or the input's type; default bool, of a coefficient the input's type;
+                                  keys: any integer or bool; default i32 */
   rowscan_mask_mode mask_mode; /* default: no mask; of LINEAR_RECURRENCE: COEFFICIENT */
   unsigned flags;              /* ROWSCAN_EXCLUSIVE, ROWSCAN_REVERSE, ... */
   int64_t length;              /* elements of a row, 0 to 2^56, or ROWSCAN_ANY_LENGTH */

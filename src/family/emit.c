@@ -32,18 +32,34 @@ static rowscan_spec compiled_for(const rowscan_spec *spec) {
   return shared;
 }
 
+/* By flags of a segment's first element in the order of the scan, or of its last; or by keys. */
+static void emit_segments(const rowscan_spec *spec, const char *op, rs_text *source) {
+  bool last = (spec->mask_mode == ROWSCAN_MASK_TAILS) != ((spec->flags & ROWSCAN_REVERSE) != 0);
+  if (spec->mask_mode == ROWSCAN_MASK_KEYS)
+    rs_text_add(source, "  using Op = ByKeys<%s, %s>;\n", op, rs_spec_mask_bytes(spec) == 8 ? "u64" : "u32");
+  else if (rs_spec_has_segments(spec))
+    rs_text_add(source, "  using Op = ByFlags<%s, %s>;\n", op, word(last));
+  else
+    rs_text_add(source, "  using Op = %s;\n", op);
+}
+
 static void emit_op(const rowscan_spec *spec, const rs_op *op, rs_text *source) {
   bool omits = spec->flags & ROWSCAN_OMIT_NAN, index = op->kind == RS_INDEX;
   rowscan_type kept = index ? spec->in_type : spec->acc_type;
-  rs_text_add(source, "  using Op = %s%s<%s, %s", omits ? "Omitting<" : "", op->kernel, register_type(kept),
-              element_type(kept));
+  rs_text name = {0};
+  rs_text_add(&name, "%s%s<%s, %s", omits ? "Omitting<" : "", op->kernel, register_type(kept), element_type(kept));
   if (index)
-    rs_text_add(source, ", %s, %s", word(spec->flags & ROWSCAN_TIES_FIRST), word(spec->flags & ROWSCAN_REVERSE));
-  rs_text_add(source, omits ? ">>;\n" : ">;\n");
+    rs_text_add(&name, ", %s, %s", word(spec->flags & ROWSCAN_TIES_FIRST), word(spec->flags & ROWSCAN_REVERSE));
+  rs_text_add(&name, omits ? ">>" : ">");
+  if (name.failed)
+    source->failed = true;
+  else
+    emit_segments(spec, name.data, source);
+  rs_text_free(&name);
 }
 
 static void emit_problem(const rowscan_spec *spec, const rs_shape *shape, rs_text *source) {
-  static const char *const masks[] = {"NO_MASK", "SELECT", "MULTIPLY", "COEFFICIENT"};
+  static const char *const masks[] = {"NO_MASK", "SELECT", "MULTIPLY", "COEFFICIENT", "SEGMENTS", "SEGMENTS", "SEGMENTS"};
   const rs_op *op = rs_op_of(spec->op);
   if (op->source)
     rs_text_add(source, "%s", op->source);

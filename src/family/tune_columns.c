@@ -106,7 +106,7 @@ static rs_shape short_shape(const rowscan_spec *spec, int arch) {
 bool rs_wide_packs(const rowscan_spec *spec) {
   return spec->op == ROWSCAN_SUM && spec->in_type != ROWSCAN_BOOL && rs_bytes_of(spec->in_type) == 1 &&
          rs_bytes_of(spec->out_type) == 1 && rs_bytes_of(spec->acc_type) == 1 &&
-         spec->mask_mode != ROWSCAN_MASK_MULTIPLY;
+         spec->mask_mode <= ROWSCAN_MASK_SELECT;
 }
 
 /* ---- wide and askew ---------------------------------------------------------------------------------------------- */
@@ -179,7 +179,7 @@ static rs_shape wide_shape(const rowscan_spec *spec, int arch) {
     return s;
   }
   /* Others are faster (tests/results/h100_92d1966_without_a_template.csv), but not with totals of two numbers. */
-  if (s.acc == 8 && rs_op_of(spec->op)->numbers == 1 && (widens || s.mask))
+  if (s.acc == 8 && rs_spec_keeps_totals(spec) && (widens || s.mask))
     return (rs_shape){0};
   bool small = s.acc == 4 && s.vector == 4 && !s.mask; /* measured to be better with more steps */
   bool first = widens ? s.in == 1 && spec->length >= FEW_LENGTH : small;

@@ -28,7 +28,7 @@ static int pieces_of(const rowscan_spec *spec, int64_t elements, int most) {
 static int chunk_registers(const rowscan_spec *spec, int vector) {
   int acc = rs_spec_register_bytes(spec) / 4, in = rs_bytes_of(spec->in_type);
   int held = spec->mask_mode == ROWSCAN_MASK_MULTIPLY      ? 4 * acc
-             : spec->mask_mode == ROWSCAN_MASK_COEFFICIENT ? in + rs_spec_mask_bytes(spec)
+             : spec->mask_mode > ROWSCAN_MASK_MULTIPLY ? in + rs_spec_mask_bytes(spec)
              : in == 1 && acc == 1                         ? 4
                                                            : in;
   return (vector * held + 3) / 4 + 6 * acc;
@@ -433,7 +433,7 @@ static bool stream_shape(const rowscan_spec *spec, int arch, bool any, rs_shape 
 
 void rs_tune_long_rows(const rowscan_spec *spec, int arch, rs_shape kernels[]) {
   rs_shape tiles = tiles_shape(spec, arch), stream;
-  bool one = rs_op_of(spec->op)->numbers == 1, widens_to_64 = rs_is_wide(spec) && rs_bytes_of(spec->in_type) < 8;
+  bool one = rs_spec_keeps_totals(spec), widens_to_64 = rs_is_wide(spec) && rs_bytes_of(spec->in_type) < 8;
   kernels[RS_KERNEL_LONG_ANY] = tiles;
   bool streams = !rs_computes(spec); /* which reduce each element twice */
   kernels[RS_KERNEL_LONG_ALIGNED] = streams && stream_shape(spec, arch, false, &stream) ? stream : tiles;

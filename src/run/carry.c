@@ -282,8 +282,11 @@ static rowscan_status check_same(const rowscan_carry *carry, const rowscan_probl
 
 /* What the first chunk fixes, its initial values included. */
 static rowscan_status begin(rowscan_carry *carry, const chunk *all, const rowscan_spec *spec, int64_t rows) {
-  if (rs_op_of(spec->op)->numbers > 1) /* totals are kept as one */
-    return rs_fail(ROWSCAN_UNSUPPORTED, "chunk: field 'op': a carry has no %s", rowscan_op_name(spec->op));
+  if (!rs_spec_keeps_totals(spec)) /* totals are kept as one */
+    return rs_spec_has_segments(spec)
+               ? rs_fail(ROWSCAN_UNSUPPORTED, "chunk: field 'mask_mode': a carry has no segments, but this is %s",
+                         rs_mask_mode_values.words[spec->mask_mode])
+               : rs_fail(ROWSCAN_UNSUPPORTED, "chunk: field 'op': a carry has no %s", rowscan_op_name(spec->op));
   carry->form = all->problem;
   memcpy(carry->shape, all->problem.shape, (size_t)all->problem.rank * sizeof *carry->shape);
   carry->shape[all->problem.dim] = 1;

@@ -453,7 +453,7 @@ static rowscan_status run_in_slots(ring *r, rs_progress *progress) {
   if (status)
     return status;
   choose_pieces(r, allowed);
-  if (r->cut && rs_op_of(r->spec.op)->numbers > 1) /* blocks' totals would have to come down whole */
+  if (r->cut && !rs_spec_keeps_totals(&r->spec)) /* blocks' totals would have to come down whole */
     return rs_fail(ROWSCAN_UNSUPPORTED, "problem: rows of %lld elements in host memory are too long for %s on a GPU",
                    (long long)r->length, rowscan_op_name(r->spec.op));
   status = make_plans(r);

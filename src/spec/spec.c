@@ -120,6 +120,11 @@ static rowscan_status complete_types(rowscan_spec *spec) {
 }
 
 static rowscan_status complete_coefficient(rowscan_spec *spec) {
+  if (rs_spec_has_segments(spec))
+    return rs_fail(ROWSCAN_UNSUPPORTED,
+                   "spec: field 'mask_mode': %s, but %s has coefficients in the place of flags; one that is 0 drops "
+                   "what came before, but for infinities and NaNs",
+                   rs_mask_mode_values.words[spec->mask_mode], rowscan_op_name(spec->op));
   if (spec->mask_mode && spec->mask_mode != ROWSCAN_MASK_COEFFICIENT)
     return rs_fail(ROWSCAN_UNSUPPORTED,
                    "spec: field 'mask_mode': %s, but %s has coefficients and no mask; where an element is left out its "
@@ -136,6 +141,10 @@ static bool multiplies(const rs_op *op) {
   return op->kind == RS_ARITHMETIC || op->kind == RS_EXTENDED;
 }
 
+static bool is_whole(rowscan_type type) {
+  return rs_type_kind(type) != RS_FLOAT;
+}
+
 static rowscan_status complete_mask(rowscan_spec *spec) {
   if (spec->mask_mode == ROWSCAN_MASK_COEFFICIENT && !rs_op_has_coefficient(spec->op))
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'mask_mode': %s has no coefficient; linear_recurrence has",
@@ -149,9 +158,13 @@ static rowscan_status complete_mask(rowscan_spec *spec) {
                      rowscan_type_name(spec->mask_type));
     return ROWSCAN_OK;
   }
+  bool keys = spec->mask_mode == ROWSCAN_MASK_KEYS;
   if (!spec->mask_type)
-    spec->mask_type = ROWSCAN_BOOL;
-  if (spec->mask_type != ROWSCAN_BOOL && spec->mask_type != ROWSCAN_U8 && spec->mask_type != spec->in_type)
+    spec->mask_type = keys ? ROWSCAN_I32 : ROWSCAN_BOOL;
+  if (keys && !is_whole(spec->mask_type))
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'mask_type': keys are integers or bool, not %s",
+                   rowscan_type_name(spec->mask_type));
+  if (!keys && spec->mask_type != ROWSCAN_BOOL && spec->mask_type != ROWSCAN_U8 && spec->mask_type != spec->in_type)
     return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'mask_type': %s is none of bool, u8 and the input's type, %s",
                    rowscan_type_name(spec->mask_type), rowscan_type_name(spec->in_type));
   return ROWSCAN_OK;
@@ -263,6 +276,9 @@ void rs_spec_describe(const rowscan_spec *spec, rs_text *text) {
     rs_text_add(text, "%lld", (long long)spec->length);
   if (spec->mask_mode == ROWSCAN_MASK_COEFFICIENT)
     rs_text_add(text, ", coefficients of %s", rowscan_type_name(spec->mask_type));
+  else if (rs_spec_has_segments(spec))
+    rs_text_add(text, ", segments by %s of %s", rs_mask_mode_values.words[spec->mask_mode],
+                rowscan_type_name(spec->mask_type));
   else if (spec->mask_mode)
     rs_text_add(text, ", masked (%s) by %s", rs_mask_mode_values.words[spec->mask_mode],
                 rowscan_type_name(spec->mask_type));
@@ -281,10 +297,25 @@ int rs_spec_mask_bytes(const rowscan_spec *spec) {
   return spec->mask_mode ? (int)rowscan_type_bytes(spec->mask_type) : 0;
 }
 
+bool rs_spec_has_segments(const rowscan_spec *spec) {
+  return spec->mask_mode >= ROWSCAN_MASK_HEADS;
+}
+
+bool rs_spec_keeps_totals(const rowscan_spec *spec) {
+  return rs_op_of(spec->op)->numbers == 1 && !rs_spec_has_segments(spec);
+}
+
 int rs_spec_register_bytes(const rowscan_spec *spec) {
-  if (rs_op_of(spec->op)->kind == RS_INDEX) /* a key and two numbers */
-    return 16;
-  return rs_op_of(spec->op)->numbers * (rowscan_type_bytes(spec->acc_type) == 8 ? 8 : 4);
+  const rs_op *op = rs_op_of(spec->op);
+  int bytes = op->numbers * (rowscan_type_bytes(spec->acc_type) == 8 ? 8 : 4), keys = rs_spec_mask_bytes(spec);
+  if (op->kind == RS_INDEX) /* a key and two numbers */
+    bytes = 16;
+  if (rs_spec_has_segments(spec)) /* a state, and a key */
+    bytes += spec->mask_mode != ROWSCAN_MASK_KEYS ? 4 : keys == 8 ? 12 : 8;
+  int whole = 4;
+  while (whole < bytes)
+    whole *= 2;
+  return whole;
 }
 
 bool rs_spec_loops(const rowscan_spec *spec) {

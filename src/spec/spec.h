@@ -35,7 +35,13 @@ int rs_spec_mask_bytes(const rowscan_spec *spec);
 /* Whether rows of its length can be served. Errors: UNSUPPORTED. */
 rowscan_status rs_spec_check_length(const rowscan_spec *spec);
 
-/* Bytes of a total in registers: numbers of 4 or 8 bytes each, integers of no fewer than 32 bits. */
+/* Whether flags or keys cut its rows into segments. */
+bool rs_spec_has_segments(const rowscan_spec *spec);
+
+/* Whether a number is all that a block's total is: so that what comes of one row's elements may start another's. */
+bool rs_spec_keeps_totals(const rowscan_spec *spec);
+
+/* Bytes of a total in registers, a power of two: of numbers of 4 or 8 bytes each, integers of no fewer than 32 bits. */
 int rs_spec_register_bytes(const rowscan_spec *spec);
 
 /*

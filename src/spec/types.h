@@ -59,7 +59,10 @@
 #define RS_MASK_MODES(X)                                                                                               \
   X(ROWSCAN_MASK_SELECT, select)                                                                                       \
   X(ROWSCAN_MASK_MULTIPLY, multiply)                                                                                   \
-  X(ROWSCAN_MASK_COEFFICIENT, coefficient)
+  X(ROWSCAN_MASK_COEFFICIENT, coefficient)                                                                             \
+  X(ROWSCAN_MASK_HEADS, heads)                                                                                         \
+  X(ROWSCAN_MASK_TAILS, tails)                                                                                         \
+  X(ROWSCAN_MASK_KEYS, keys)
 
 #define RS_LAYOUTS(X)                                                                                                  \
   X(ROWSCAN_LAYOUT_ROWS, rows)                                                                                         \
