@@ -13,8 +13,9 @@
 //   PLAIN            whether totals are numbers as they come and go, and identity() is one that every element type has
 // What store() gives may be of another type. An operator for which counts_elements<Op> is true has start(length), too:
 // where folds start that no initial value does, and passed(total): as many elements, of which none is seen. Where
-// loads_once<Op>, load() takes so long that elements are held as totals. Where has_segments<Op>, begins(before, element)
-// says whether a segment begins with an element, or with the last of several, given the total of all before it.
+// loads_once<Op>, load() takes so long that elements are held as totals. Where has_segments<Op>, begins(before,
+// element) says whether a segment begins with an element, or with the last of several, given the total of all before
+// it.
 #pragma once
 #include "device.cuh"
 #define RS_EXP_LOG RS_DEVICE

@@ -181,10 +181,11 @@ typedef enum rowscan_type {
 
 typedef enum rowscan_mask_mode {
   ROWSCAN_MASK_NONE = 0,
-  ROWSCAN_MASK_SELECT,     /* where the mask is 0, the element is replaced by the identity: a NaN there is gone */
-  ROWSCAN_MASK_MULTIPLY,   /* the element is multiplied by the mask, in the accumulator type: a NaN stays; SUM and
-                              products */
-  ROWSCAN_MASK_COEFFICIENT, /* what came before is multiplied by the array: LINEAR_RECURRENCE, which has no other mode */
+  ROWSCAN_MASK_SELECT,      /* where the mask is 0, the element is replaced by the identity: a NaN there is gone */
+  ROWSCAN_MASK_MULTIPLY,    /* the element is multiplied by the mask, in the accumulator type: a NaN stays; SUM and
+                               products */
+  ROWSCAN_MASK_COEFFICIENT, /* what came before is multiplied by the array: LINEAR_RECURRENCE, which has no other mode
+                             */
   ROWSCAN_MASK_HEADS, /* the scan starts anew with each element, in memory, whose flag is not 0: see Segments above */
   ROWSCAN_MASK_TAILS, /* ... that follows, in memory, one whose flag is not 0 */
   ROWSCAN_MASK_KEYS   /* ... whose key, an integer or bool, is not that of its neighbour */

@@ -59,7 +59,8 @@ static void emit_op(const rowscan_spec *spec, const rs_op *op, rs_text *source) 
 }
 
 static void emit_problem(const rowscan_spec *spec, const rs_shape *shape, rs_text *source) {
-  static const char *const masks[] = {"NO_MASK", "SELECT", "MULTIPLY", "COEFFICIENT", "SEGMENTS", "SEGMENTS", "SEGMENTS"};
+  static const char *const masks[] = {"NO_MASK",  "SELECT",   "MULTIPLY", "COEFFICIENT",
+                                      "SEGMENTS", "SEGMENTS", "SEGMENTS"};
   const rs_op *op = rs_op_of(spec->op);
   if (op->source)
     rs_text_add(source, "%s", op->source);

@@ -105,8 +105,7 @@ static rs_shape short_shape(const rowscan_spec *spec, int arch) {
 
 bool rs_wide_packs(const rowscan_spec *spec) {
   return spec->op == ROWSCAN_SUM && spec->in_type != ROWSCAN_BOOL && rs_bytes_of(spec->in_type) == 1 &&
-         rs_bytes_of(spec->out_type) == 1 && rs_bytes_of(spec->acc_type) == 1 &&
-         spec->mask_mode <= ROWSCAN_MASK_SELECT;
+         rs_bytes_of(spec->out_type) == 1 && rs_bytes_of(spec->acc_type) == 1 && spec->mask_mode <= ROWSCAN_MASK_SELECT;
 }
 
 /* ---- wide and askew ---------------------------------------------------------------------------------------------- */

@@ -27,10 +27,10 @@ static int pieces_of(const rowscan_spec *spec, int64_t elements, int most) {
 /* Registers of a thread for a chunk: its elements (Held in kernels/rows.cuh), and accumulators for the way down. */
 static int chunk_registers(const rowscan_spec *spec, int vector) {
   int acc = rs_spec_register_bytes(spec) / 4, in = rs_bytes_of(spec->in_type);
-  int held = spec->mask_mode == ROWSCAN_MASK_MULTIPLY      ? 4 * acc
+  int held = spec->mask_mode == ROWSCAN_MASK_MULTIPLY  ? 4 * acc
              : spec->mask_mode > ROWSCAN_MASK_MULTIPLY ? in + rs_spec_mask_bytes(spec)
-             : in == 1 && acc == 1                         ? 4
-                                                           : in;
+             : in == 1 && acc == 1                     ? 4
+                                                       : in;
   return (vector * held + 3) / 4 + 6 * acc;
 }
 

@@ -5,7 +5,7 @@
 #ifndef ANY_OP_H
 #define ANY_OP_H
 
-#include "spec/types.h"
+#include "spec/spec.h"
 
 static inline int op_count(void) {
   int count = 0;
@@ -14,12 +14,23 @@ static inline int op_count(void) {
   return count;
 }
 
+/* What a mask was becomes flags or keys of segments; these are no floats. */
+static inline void mask_take_segments(rowscan_spec *spec, uint64_t number) {
+  spec->mask_mode = (rowscan_mask_mode)(ROWSCAN_MASK_HEADS + number % 3);
+  if (spec->mask_mode == ROWSCAN_MASK_KEYS && (rs_type_kind(spec->mask_type) == RS_FLOAT || !spec->mask_type))
+    spec->mask_type = number / 3 % 2 ? ROWSCAN_I64 : ROWSCAN_I32;
+}
+
 /*
  * Gives a spec the operator of a number, sums more often than others. Where that refuses the spec's types or its mask's
- * mode, these become some that go with it; of floating elements an operator of bits becomes a sum, and of others one
- * that wants floats.
+ * mode, these become some that go with it, and a mask may become what tells segments; of floating elements an operator
+ * of bits becomes a sum, and of others one that wants floats.
  */
 static inline void op_take(rowscan_spec *spec, uint64_t number) {
+  if (spec->mask_mode > ROWSCAN_MASK_MULTIPLY) { /* another operator had the spec before */
+    spec->mask_type = spec->mask_mode == ROWSCAN_MASK_KEYS ? ROWSCAN_BOOL : spec->mask_type;
+    spec->mask_mode = ROWSCAN_MASK_SELECT;
+  }
   int count = op_count(), op = (int)(number % (uint64_t)(count + 1));
   spec->op = op < count ? (rowscan_op)op : ROWSCAN_SUM;
   rs_op_kind kind = rs_op_of(spec->op)->kind;
@@ -31,8 +42,8 @@ static inline void op_take(rowscan_spec *spec, uint64_t number) {
   if (rs_op_has_coefficient(spec->op)) { /* of the mask's type, if there was a mask */
     spec->mask_mode = ROWSCAN_MASK_COEFFICIENT;
     spec->mask_type = spec->mask_type ? spec->mask_type : spec->in_type;
-  } else if (spec->mask_mode == ROWSCAN_MASK_COEFFICIENT) { /* another operator had the spec before */
-    spec->mask_mode = ROWSCAN_MASK_SELECT;
+  } else if (spec->mask_mode && !rs_op_of(spec->op)->source && number / (uint64_t)(count + 1) / 3 % 2) {
+    mask_take_segments(spec, number / (uint64_t)(count + 1) / 6);
   }
   kind = rs_op_of(spec->op)->kind;
   bool multiplies = kind == RS_ARITHMETIC || kind == RS_EXTENDED;

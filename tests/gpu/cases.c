@@ -249,7 +249,7 @@ static void add_array(char *text, const char *name, const test_case *test, const
 }
 
 void case_text(const test_case *test, char text[CASE_TEXT]) {
-  static const char *const modes[] = {"none", "select", "multiply", "coefficient"};
+  static const char *const modes[] = {"none", "select", "multiply", "coefficient", "heads", "tails", "keys"};
   const rowscan_spec *spec = &test->spec;
   snprintf(text, CASE_TEXT, "%s %s->%s acc=%s length=%lld%s%s%s%s mask=%s:%s layout=%s regime=%s",
            rowscan_op_name(spec->op), rowscan_type_name(spec->in_type), rowscan_type_name(spec->out_type),

@@ -139,9 +139,15 @@ void data_elements(void *to, rowscan_type type, rowscan_op op, data_kind kind, i
 void data_mask(void *to, rowscan_type type, int64_t count, random_source *random) {
   format f = format_of(type);
   size_t bytes = rowscan_type_bytes(type);
+  enum { HALF, FEW, RUNS, KINDS, SELDOM = 100 }; /* of them are true; or as its neighbour is each */
+  int64_t kind = random_below(random, KINDS);
   for (int64_t i = 0; i < count; i++) {
     uint64_t bits = random_bits(random);
-    bool zero = bits >> 63;
+    bool seldom = random_one_in(random, SELDOM), zero = kind == FEW ? !seldom : bits >> 63;
+    if (kind == RUNS && i > 0 && !seldom) {
+      memcpy((char *)to + (size_t)i * bytes, (char *)to + (size_t)(i - 1) * bytes, bytes);
+      continue;
+    }
     bits = !f.exponent ? bits * !zero : zero ? compose(f, bits & 1, 0, 0) : float_near(f, random, -1, 0);
     if (f.exponent && random_one_in(random, 1000))
       bits = compose(f, false, (int64_t)ones(f.exponent), 1); /* NaN, which is true */

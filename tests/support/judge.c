@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "../gpu/affine.h"
+#include "spec/spec.h"
 
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
@@ -27,6 +28,7 @@ typedef struct number {
   uint64_t whole;
   double real_factor;
   uint64_t whole_factor;
+  bool begins; /* of a total: a segment begins with one of its elements */
 } number;
 
 static bool floating(rowscan_type type) {
@@ -367,7 +369,7 @@ static number shown(const rowscan_spec *spec, number n) {
   return fit(spec->acc_type, n);
 }
 
-static number combine(const rowscan_spec *spec, number a, number b) {
+static number combine_whole(const rowscan_spec *spec, number a, number b) {
   rowscan_type acc = spec->acc_type;
   switch ((int)spec->op) {
   case ROWSCAN_SUM:
@@ -394,6 +396,13 @@ static number combine(const rowscan_spec *spec, number a, number b) {
   default:
     return select_one(spec, a, b);
   }
+}
+
+/* Where a segment begins, all before is gone. */
+static number combine(const rowscan_spec *spec, number a, number b) {
+  number both = b.begins ? b : combine_whole(spec, a, b);
+  both.begins = a.begins || b.begins;
+  return both;
 }
 
 /* The total of one element. */
@@ -504,7 +513,7 @@ static number element(const rowscan_spec *spec, const rs_rows *rows, int64_t in,
   number x = read_number(spec->in_type, at(rows->array[RS_IN].data, spec->in_type, in));
   if (!is_index(spec))
     x = convert(spec->acc_type, spec->in_type, x);
-  if (spec->mask_mode == ROWSCAN_MASK_NONE)
+  if (spec->mask_mode == ROWSCAN_MASK_NONE || rs_spec_has_segments(spec))
     return enter(spec, x);
   number m = read_number(spec->mask_type, at(rows->array[RS_MASK].data, spec->mask_type, mask));
   if (spec->mask_mode == ROWSCAN_MASK_SELECT)
@@ -513,6 +522,30 @@ static number element(const rowscan_spec *spec, const rs_rows *rows, int64_t in,
   if (spec->mask_mode == ROWSCAN_MASK_COEFFICIENT)
     return isnan(x.real) && floating(spec->in_type) && spec->flags & ROWSCAN_OMIT_NAN ? identity(spec) : affine(m, x);
   return enter(spec, product(spec->acc_type, x, m));
+}
+
+/* What tells segments, beside element e of a row whose first one lies at `first`. */
+static number mark_of(const rowscan_spec *spec, const rs_rows *rows, int64_t first, int64_t e) {
+  return read_number(spec->mask_type,
+                     at(rows->array[RS_MASK].data, spec->mask_type, first + e * rows->array[RS_MASK].step));
+}
+
+/* Whether a boundary lies before element e in memory, or, of a row of n, behind the last one. */
+static bool boundary_before(const rowscan_spec *spec, const rs_rows *rows, int64_t first, int64_t n, int64_t e) {
+  bool real = floating(spec->mask_type);
+  number m;
+  switch (spec->mask_mode) {
+  case ROWSCAN_MASK_HEADS:
+    m = e < n ? mark_of(spec, rows, first, e) : (number){0};
+    return real ? m.real != 0 : m.whole != 0;
+  case ROWSCAN_MASK_TAILS:
+    m = e > 0 ? mark_of(spec, rows, first, e - 1) : (number){0};
+    return real ? m.real != 0 : m.whole != 0;
+  case ROWSCAN_MASK_KEYS:
+    return e > 0 && e < n && mark_of(spec, rows, first, e - 1).whole != mark_of(spec, rows, first, e).whole;
+  default:
+    return false;
+  }
 }
 
 static void scan_row(const rowscan_spec *spec, const rs_rows *rows, number *totals[], number *prefixes, int64_t row) {
@@ -535,14 +568,18 @@ static void scan_row(const rowscan_spec *spec, const rs_rows *rows, number *tota
     totals[0][i] = element(spec, rows, in + e * rows->array[RS_IN].step, mask + e * rows->array[RS_MASK].step);
     if (is_index(spec) && totals[0][i].whole_factor != UINT64_MAX)
       totals[0][i].whole_factor = (uint64_t)e;
+    totals[0][i].begins = boundary_before(spec, rows, mask, n, reverse ? e + 1 : e);
   }
   block_totals(spec, totals, n);
   fold(spec, totals, n, start, prefixes);
   for (int64_t i = 0; i < n; i++) {
     int64_t e = reverse ? n - 1 - i : i;
+    number prefix = prefixes[exclusive ? i : i + 1];
+    if (exclusive && totals[0][i].begins)
+      prefix = identity(spec);
     write_number(spec->out_type,
                  (char *)at(rows->array[RS_OUT].data, spec->out_type, out + e * rows->array[RS_OUT].step),
-                 shown(spec, prefixes[exclusive ? i : i + 1]));
+                 shown(spec, prefix));
   }
   if (rows->array[RS_TOTALS].data)
     write_number(spec->acc_type, (char *)at(rows->array[RS_TOTALS].data, spec->acc_type, last),
