@@ -316,10 +316,11 @@ template <class A, class K, bool HIGHEST, bool FIRST, bool REVERSE> struct Index
   using Number = A;
   using Of = Keys<A, K>;
   using Key = typename Of::Key;
-  struct alignas(16) Total {
+  struct Bare {
     Key key;
     u32 index, count;
   };
+  struct alignas(16) Total : Bare {};
   static constexpr bool commutative = false, PLAIN = false;
   static constexpr u32 NONE = ~0u;
   RS_METHOD static Total load(A x) {
@@ -377,9 +378,10 @@ template <class O> constexpr bool loads_once<Omitting<O>> = loads_once<O>;
 
 // ---- segments -------------------------------------------------------------------------------------------------------
 
-RS_DEVICE constexpr int power_from(int bytes) {
-  return bytes <= 8 ? 8 : bytes <= 16 ? 16 : 32;
-}
+// What a total is without room that makes its size a power of two, where that is its own base.
+template <class...> using Void = void;
+template <class O, class = void> struct BareOf { using type = typename O::Total; };
+template <class O> struct BareOf<O, Void<typename O::Bare>> { using type = typename O::Bare; };
 
 // An operator that begins anew where a segment does: what comes before is dropped, whatever it is, a NaN too. A block's
 // total is that of its elements in the segment that it ends in, and a state.
@@ -404,10 +406,10 @@ template <class O, class T> struct Segments {
     return of(O::start(length));
   }
   RS_METHOD static auto store(T t) {
-    return O::store(t.total);
+    return O::store(whole(t));
   }
   RS_METHOD static T passed(T t) {
-    t.total = O::passed(t.total);
+    t.total = O::passed(whole(t));
     return t;
   }
 
@@ -417,29 +419,34 @@ protected:
     t.total = total;
     return t;
   }
+  RS_METHOD static typename O::Total whole(T t) {
+    return typename O::Total{t.total};
+  }
   // The total of two blocks, where a segment begins between them or not, if both have elements.
   RS_METHOD static T joined(T left, T right, bool between) {
     bool any = right.state & ANY, begins = right.state & INSIDE || (any && between);
     T t = any ? right : left;
     if constexpr (counts_elements<O>)
-      t.total = O::combine(begins ? O::passed(left.total) : left.total, right.total);
+      t.total = O::combine(begins ? O::passed(whole(left)) : whole(left), whole(right));
     else
-      t.total = begins ? right.total : O::combine(left.total, right.total);
+      t.total = begins ? whole(right) : O::combine(whole(left), whole(right));
     t.state |= (left.state & INSIDE) | (begins ? INSIDE : 0);
     return t;
   }
 };
 
 // Segments that flags tell: a marked element is the first of one or, if LAST, the last, in the order of the scan.
-template <class O> struct alignas(power_from(sizeof(typename O::Total) + 4)) Flagged {
-  typename O::Total total;
+template <class O> struct alignas(sizeof(typename O::Total) <= 4 ? 8 : 16) Flagged {
+  typename BareOf<O>::type total;
   u32 state;
 };
 template <class O, bool LAST> struct ByFlags : Segments<O, Flagged<O>> {
   using Base = Segments<O, Flagged<O>>;
   using Total = Flagged<O>;
   template <class M> RS_METHOD static Total load(typename O::Number x, M flag) {
-    return {O::load(x), Base::ANY | (!is_true(flag) ? 0 : LAST ? Base::MARKED : Base::MARKED | Base::INSIDE)};
+    Total t = Base::of(O::load(x));
+    t.state = Base::ANY | (!is_true(flag) ? 0 : LAST ? Base::MARKED : Base::MARKED | Base::INSIDE);
+    return t;
   }
   RS_METHOD static bool begins(Total before, Total element) {
     return (LAST ? before : element).state & Base::MARKED;
@@ -450,16 +457,24 @@ template <class O, bool LAST> struct ByFlags : Segments<O, Flagged<O>> {
 };
 
 // Segments of equal keys that are neighbours.
-template <class O, class Key> struct alignas(power_from(sizeof(typename O::Total) + sizeof(Key) + 4)) Keyed {
-  typename O::Total total;
+template <class O, class Key> struct alignas(16) Keyed { // the widest first, so that there is no room between them
+  typename BareOf<O>::type total;
   Key key; // of the block's last element
+  u32 state;
+};
+template <class O> struct alignas(16) Keyed<O, u64> {
+  u64 key;
+  typename BareOf<O>::type total;
   u32 state;
 };
 template <class O, class Key> struct ByKeys : Segments<O, Keyed<O, Key>> {
   using Base = Segments<O, Keyed<O, Key>>;
   using Total = Keyed<O, Key>;
   template <class M> RS_METHOD static Total load(typename O::Number x, M key) {
-    return {O::load(x), widen<Key>(key), Base::ANY};
+    Total t = Base::of(O::load(x));
+    t.key = widen<Key>(key);
+    t.state = Base::ANY;
+    return t;
   }
   RS_METHOD static bool begins(Total before, Total element) {
     return before.state & Base::ANY && before.key != element.key;

@@ -56,11 +56,11 @@ static inline bool rs_is_wide(const rowscan_spec *spec) {
 /* Whether instructions, and not memory, are what a scan waits for; and whether its totals take so many registers that
  * some templates spill. */
 static inline bool rs_computes(const rowscan_spec *spec) {
-  return rs_op_computes(rs_op_of(spec->op)) || rs_spec_register_bytes(spec) > 16;
+  return rs_op_computes(rs_op_of(spec->op));
 }
 static inline bool rs_computes_wide(const rowscan_spec *spec) {
   bool wide = spec->acc_type == ROWSCAN_F64 || rowscan_type_bytes(spec->in_type) == 8;
-  return rs_computes(spec) && (wide || rs_spec_register_bytes(spec) > 16);
+  return rs_computes(spec) && (wide || rs_spec_has_segments(spec));
 }
 
 /* The kernels of regimes row and long, length > 0, and of short; by rs_kernel, which tune.h has. */

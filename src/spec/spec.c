@@ -170,6 +170,30 @@ static rowscan_status complete_mask(rowscan_spec *spec) {
   return ROWSCAN_OK;
 }
 
+/* Of what a total holds. */
+static int total_bytes(const rowscan_spec *spec) {
+  const rs_op *op = rs_op_of(spec->op);
+  int bytes = op->numbers * (rowscan_type_bytes(spec->acc_type) == 8 ? 8 : 4);
+  if (op->kind == RS_INDEX) /* a key and two numbers */
+    bytes = rowscan_type_bytes(spec->in_type) == 8 ? 16 : 12;
+  if (rs_spec_has_segments(spec)) /* a state, and a key */
+    bytes += spec->mask_mode != ROWSCAN_MASK_KEYS ? 4 : rs_spec_mask_bytes(spec) == 8 ? 12 : 8;
+  return bytes;
+}
+
+/* Kernels with larger totals would keep them in memory, and take half a minute to compile. */
+static rowscan_status check_total(const rowscan_spec *spec) {
+  enum { MOST = 16 };
+  int bytes = total_bytes(spec);
+  if (bytes <= MOST)
+    return ROWSCAN_OK;
+  return rs_fail(ROWSCAN_UNSUPPORTED,
+                 "spec: field 'mask_mode': %s of %s, but beside them a total of %s takes %d bytes, and no more than %d "
+                 "are served; heads, keys of up to 32 bits and accumulators of 32 bits take fewer",
+                 rs_mask_mode_values.words[spec->mask_mode], rowscan_type_name(spec->mask_type),
+                 rowscan_op_name(spec->op), bytes, MOST);
+}
+
 rowscan_status rs_spec_read(rowscan_spec *spec, const rowscan_spec *from) {
   rowscan_status status = rs_sized_read(spec, sizeof *spec, from, "spec", "ROWSCAN_SPEC");
   if (!status)
@@ -180,6 +204,8 @@ rowscan_status rs_spec_read(rowscan_spec *spec, const rowscan_spec *from) {
     status = complete_coefficient(spec);
   if (!status)
     status = complete_mask(spec);
+  if (!status)
+    status = check_total(spec);
   if (!status && rs_type_kind(spec->in_type) != RS_FLOAT)
     spec->flags &= ~ROWSCAN_OMIT_NAN;
   if (!status && !spec->row_rank)
@@ -306,16 +332,8 @@ bool rs_spec_keeps_totals(const rowscan_spec *spec) {
 }
 
 int rs_spec_register_bytes(const rowscan_spec *spec) {
-  const rs_op *op = rs_op_of(spec->op);
-  int bytes = op->numbers * (rowscan_type_bytes(spec->acc_type) == 8 ? 8 : 4), keys = rs_spec_mask_bytes(spec);
-  if (op->kind == RS_INDEX) /* a key and two numbers */
-    bytes = 16;
-  if (rs_spec_has_segments(spec)) /* a state, and a key */
-    bytes += spec->mask_mode != ROWSCAN_MASK_KEYS ? 4 : keys == 8 ? 12 : 8;
-  int whole = 4;
-  while (whole < bytes)
-    whole *= 2;
-  return whole;
+  int bytes = total_bytes(spec);
+  return bytes <= 4 ? 4 : bytes <= 8 ? 8 : 16;
 }
 
 bool rs_spec_loops(const rowscan_spec *spec) {

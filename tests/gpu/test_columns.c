@@ -576,8 +576,11 @@ static void random_spec(rowscan_spec *s) {
 static void sum_bytes(rowscan_spec *s) {
   s->op = ROWSCAN_SUM;
   s->in_type = s->out_type = s->acc_type = once_in(2) ? ROWSCAN_U8 : ROWSCAN_I8;
-  if (s->mask_mode)
+  s->flags &= ~(ROWSCAN_OMIT_NAN | ROWSCAN_TIES_FIRST);
+  if (s->mask_mode) {
     s->mask_mode = ROWSCAN_MASK_SELECT;
+    s->mask_type = ROWSCAN_BOOL;
+  }
 }
 
 static bool askew_fits(const rs_shape *s) {
