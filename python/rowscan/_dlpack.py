@@ -16,7 +16,7 @@ import threading
 
 from . import _core
 from ._call import Library
-from ._types import FACTORS, NAMES, NUMBERS, PREPARE, SCAN
+from ._types import FACTORS, KEYS, NAMES, NUMBERS, PREPARE, SCAN
 
 _STANDARD = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i8": "int8", "u8": "uint8",
              "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64",
@@ -170,7 +170,9 @@ class _Others(Library):
         return _View(namespace.full((1,) * like.ndim, value, **self.made(namespace, number, like)), what)
 
     def settled_mask(self, x, kind, mask, mode, what):
-        if mask.dtype not in FACTORS and mask.dtype != kind:
+        if mode == KEYS:
+            self.check_keys(mask.dtype, mask.dtype)
+        elif mask.dtype not in FACTORS and mask.dtype != kind:
             raise TypeError(f"{what} is {mask.dtype}, not bool, uint8 or x's {_Type(kind)}: convert it before")
         return self.broadcast(mask, what, x.shape)
 

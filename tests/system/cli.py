@@ -1184,9 +1184,10 @@ class CommandLine(Case):
         self.usage(*scan, "--mask-mode", "coefficient", words=["--mask-mode", "--coefficient"])
         for option in ("heads", "tails", "keys"):
             self.usage(*scan, "--mask-mode", option, words=["--mask-mode", "--heads, --tails, --keys"])
-            self.usage(*scan, f"--{option}=s.npy", "--mask=m.npy", words=[f"--{option}", "'s.npy'", "--mask", "'m.npy'"])
+            words = [f"--{option}", "'s.npy'"]
+            self.usage(*scan, f"--{option}=s.npy", "--mask=m.npy", words=[*words, "--mask", "'m.npy'"])
             self.usage(*scan, f"--{option}=s.npy", "--mask-mode=select", words=["--mask-mode"])
-            self.usage(*recurrence, "--coefficient=2", f"--{option}=s.npy", words=[f"--{option}", "'s.npy'", "_recurrence"])
+            self.usage(*recurrence, "--coefficient=2", f"--{option}=s.npy", words=[*words, "linear_recurrence"])
             self.usage(*recurrence, f"--{option}=s.npy", words=["--coefficient"])
         self.usage(*scan, "--keys=k.npy", "--heads=h.npy", words=["--keys", "'k.npy'", "--heads", "'h.npy'"])
         self.usage(*scan, "--engine=host", "--device=0", words=["--device"])

@@ -14,6 +14,7 @@ assert_type(rowscan.cumprod(x, dim=1, dtype=torch.float64, acc=torch.float64), t
 assert_type(rowscan.cumsum(x, 1, mask=x > 0, init=torch.zeros(3, 1), reverse=True, out=x), torch.Tensor)
 assert_type(rowscan.cumsum(x, 1, totals=True), tuple[torch.Tensor, torch.Tensor])
 assert_type(rowscan.scan(x > 0, 1, "and", mask=x > 1), torch.Tensor)
+assert_type(rowscan.cumsum(x, 1, keys=torch.arange(4)), torch.Tensor)
 assert_type(rowscan.cummax(x, 1, indices=True), tuple[torch.Tensor, torch.Tensor])
 assert_type(rowscan.linear_recurrence(x, x > 0, -1, init=torch.zeros(3, 1)), torch.Tensor)
 assert_type(rowscan.cumulative_sum(x, axis=1, include_initial=True), torch.Tensor)
