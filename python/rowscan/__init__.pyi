@@ -13,9 +13,9 @@ from . import cache as cache
 from . import torch as torch
 
 __all__ = ["scan", "cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "linear_recurrence", "cumulative_sum",
-           "cumulative_prod", "prepare", "spec", "warm", "devices", "archs", "set_threads", "cache", "Error",
-           "BadArgument", "CacheFailed", "CompileFailed", "CudaFailed", "NoCompiler", "NoDevice", "NoDriver",
-           "NotCached", "OutOfMemory", "Unsupported"]
+           "cumulative_prod", "discounted_returns", "gae", "prepare", "spec", "warm", "devices", "archs",
+           "set_threads", "cache", "Error", "BadArgument", "CacheFailed", "CompileFailed", "CudaFailed", "NoCompiler",
+           "NoDevice", "NoDriver", "NotCached", "OutOfMemory", "Unsupported"]
 
 __version__: str
 library_version: str
@@ -224,6 +224,26 @@ def cumulative_sum(x: _Array, /, *, axis: _Dim = None, dtype: _DType = None,
                    include_initial: bool = False) -> _Array: ...
 
 cumulative_prod = cumulative_sum
+
+@overload
+def discounted_returns(rewards: NDArray[_Floating], gamma: float, done: _Values | None = None,
+                       dim: SupportsIndex = -1, *, init: _Values | None = None,
+                       acc: _DType = None) -> NDArray[_Floating]: ...
+@overload
+def discounted_returns(rewards: NDArray[Any], gamma: _Values, done: _Values | None = None, dim: SupportsIndex = -1, *,
+                       init: _Values | None = None, acc: _DType = None) -> NDArray[Any]: ...
+@overload
+def discounted_returns(rewards: _Array, gamma: _Values, done: _Values | None = None, dim: SupportsIndex = -1, *,
+                       init: _Values | None = None, acc: _DType = None) -> _Array: ...
+
+@overload
+def gae(rewards: NDArray[Any], values: _Values, gamma: _Values, lam: _Values, next_values: _Values | None = None,
+        terminated: _Values | None = None, done: _Values | None = None, dim: SupportsIndex = -1, *,
+        acc: _DType = None) -> tuple[NDArray[Any], NDArray[Any]]: ...
+@overload
+def gae(rewards: _Array, values: _Values, gamma: _Values, lam: _Values, next_values: _Values | None = None,
+        terminated: _Values | None = None, done: _Values | None = None, dim: SupportsIndex = -1, *,
+        acc: _DType = None) -> tuple[_Array, _Array]: ...
 
 def prepare(x: _WithDLPack | _OnCuda, dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None,
             axis: _Dim = None, reverse: bool = False, exclusive: bool = False, mask: _Values | None = None,

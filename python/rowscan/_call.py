@@ -9,7 +9,7 @@ the one below, and its instance `library`.
 import importlib
 import operator
 
-from . import _core
+from . import _core, _returns
 from ._types import (COEFFICIENT, DEFAULT, EXCLUSIVE, FACTORS, INCLUDE_INITIAL, INDICES, KEEPING, KEYS, MASK_MODES,
                      MULTIPLY, NAMES, NUMBERS, OPS, RECURRENCE, REVERSE, SCAN, SEGMENTS, SELECT, accumulator, holds,
                      is_floating, op_number)
@@ -128,6 +128,14 @@ class Library:
 
     def empty(self, shape, number, like):
         return self.xp.empty(shape, self.dtypes[number])
+
+    def full(self, value, number, like):
+        """A number as an array without dimensions, of a type or, for None, of its own."""
+        return self.xp.full((), value, self.dtypes[number] if number is not None else None)
+
+    def cleared(self, where, x):
+        """x, and 0 where flags are set."""
+        return self.xp.where(where, x.dtype.type(0), x)
 
     def drop(self, x, dim):
         return self.xp.squeeze(x, dim)
@@ -323,6 +331,12 @@ class Library:
             axis = 0
         flags = INCLUDE_INITIAL if include_initial else 0
         return self.scan(op, x, axis, flags, None, SELECT, None, False, dtype, None, None)
+
+    def discounted_returns(self, *arguments):
+        return _returns.discounted_returns(self, *arguments)
+
+    def gae(self, *arguments):
+        return _returns.gae(self, *arguments)
 
     def refusal(self, s):
         """Why the arrays of a settled call can't be scanned as they lie."""

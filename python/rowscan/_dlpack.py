@@ -253,6 +253,12 @@ class _Others(Library):
             setattr(s, name, array if array is None else _View(array, name))
         return self.run(s, None, None, PREPARE)
 
+    def discounted_returns(self, rewards, *rest):
+        raise TypeError(f"rewards is a {type(rewards).__module__}.{type(rewards).__qualname__}, not an array of NumPy, "
+                        "torch, CuPy or JAX, whose arithmetic this needs: linear_recurrence needs none")
+
+    gae = discounted_returns
+
     def cumulative(self, op, x, axis, dtype, include_initial):
         if axis is None and not hasattr(x, "ndim"):
             x_ndim = _View(x, "x").ndim

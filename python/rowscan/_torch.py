@@ -63,6 +63,12 @@ class _Torch(Library):
     def empty(self, shape, number, like):
         return torch.empty(shape, dtype=self.dtypes[number], device=like.device)
 
+    def full(self, value, number, like):
+        return torch.full((), value, dtype=self.dtypes[number] if number is not None else None, device=like.device)
+
+    def cleared(self, where, x):
+        return torch.where(where, 0, x)
+
     def is_array(self, x):
         return isinstance(x, torch.Tensor)
 

@@ -15,6 +15,8 @@ assert_type(rowscan.cumsum(x, 1, mask=x > 0, init=torch.zeros(3, 1), reverse=Tru
 assert_type(rowscan.cumsum(x, 1, totals=True), tuple[torch.Tensor, torch.Tensor])
 assert_type(rowscan.scan(x > 0, 1, "and", mask=x > 1), torch.Tensor)
 assert_type(rowscan.cumsum(x, 1, keys=torch.arange(4)), torch.Tensor)
+assert_type(rowscan.discounted_returns(x, 0.9, x > 0, dim=0), torch.Tensor)
+assert_type(rowscan.gae(x, x, torch.tensor(0.9), 0.8, x), tuple[torch.Tensor, torch.Tensor])
 assert_type(rowscan.cummax(x, 1, indices=True), tuple[torch.Tensor, torch.Tensor])
 assert_type(rowscan.linear_recurrence(x, x > 0, -1, init=torch.zeros(3, 1)), torch.Tensor)
 assert_type(rowscan.cumulative_sum(x, axis=1, include_initial=True), torch.Tensor)
