@@ -201,6 +201,15 @@ class ndarray:
     def __gt__(self, other):
         return asarray(self.get() > other)
 
+    def __add__(self, other):
+        return asarray(self.get() + other.get())
+
+    def __sub__(self, other):
+        return asarray(self.get() - other.get())
+
+    def __rmul__(self, number):
+        return asarray(number * self.get())
+
 
 def empty(shape, dtype=float):
     return ndarray((shape,) if isinstance(shape, int) else shape, dtype)
@@ -219,6 +228,14 @@ def asarray(values, dtype=None):
     x = ndarray(values.shape, values.dtype)
     x.set(values)
     return x
+
+
+def full(shape, value, dtype=None):
+    return asarray(np.full(shape, value, dtype))
+
+
+def where(condition, a, b):
+    return asarray(np.where(condition.get(), a, b.get()))
 
 
 def asnumpy(x):
