@@ -117,6 +117,30 @@ def test_numpy(problem, by_name):
                       typed(loop(x, beside, kind, dim, **plain)[0], got.dtype))
 
 
+def joined(a, b):
+    """The totals of two blocks, each with whether a segment begins in it."""
+    return (b[0] if b[1] else a[0] + b[0]), a[1] or b[1]
+
+
+@with_flags
+@with_kinds
+@pytest.mark.parametrize("length", [1, 37, 256, 1000])
+def test_bits(kind, flags, length):
+    """The order is that of rows without segments; of a block the total is that of what follows the last beginning."""
+    random = np.random.default_rng(length)
+    for dtype, init in itertools.product(("f4", "f8"), (None, np.float32(0.3))):
+        x, flat = random.standard_normal(length).astype(dtype), random.random(length) < 0.05
+        flat[-1] = flat[0] = length % 2
+        beside = np.cumsum(flat) if kind == "keys" else flat
+        new = [bool(begins(kind, beside, i + flags["reverse"])) for i in range(length)]
+        first = None if init is None else (x.dtype.type(init), False)
+        y, total = order.scan_row(joined, list(zip(x, new)), **flags, init=first, identity=(x.dtype.type(0), False))
+        y = [0 if flags["exclusive"] and its else value for (value, _), its in zip(y, new)]
+        got, sums = rowscan.cumsum(x, 0, init=init, totals=True, **{kind: beside}, **flags)
+        order.assert_bits(got, np.array(y, dtype))
+        order.assert_bits(np.asarray(sums), np.array(total[0], dtype))
+
+
 @with_flags
 @with_kinds
 def test_long_rows_of_other_operators(kind, flags):

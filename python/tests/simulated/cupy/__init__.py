@@ -221,7 +221,7 @@ def empty_like(x, dtype=None, order="K"):
 
 def asarray(values, dtype=None):
     if isinstance(values, ndarray):
-        return values if dtype in (None, values.dtype) else values.astype(dtype)
+        return values if dtype is None or dtype == values.dtype else values.astype(dtype)  # f8 == None
     if hasattr(values, "__cuda_array_interface__"):
         raise NotImplementedError
     values = np.asarray(values, dtype)
