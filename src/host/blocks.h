@@ -2,7 +2,8 @@
  * blocks.h - scans of blocks of elements, for one operator of totals.h on numbers of one type
  * SPDX-License-Identifier: MIT
  *
- * Wants RS_N, the operator's name; RS_W, the type of numbers; RS_FIELDS, the fields of a total.
+ * Wants RS_N, the operator's name; RS_W, the type of numbers; RS_FIELDS, the fields of a total. Makes of RS_N, if
+ * RS_CUT is defined, the same operator in segments, cut_RS_N, and if RS_ALSO_CUT is, both.
  *
  * Totals lie in planes, one for each field. Level d of a block of n steps begins as the totals of its aligned parts of
  * 2^d steps, of which two make one of level d + 1. On the way back each total makes room for the prefix before its
@@ -12,33 +13,94 @@
  */
 #define RS_PASTE_N2(a, b) a##_##b
 #define RS_PASTE_N(a, b) RS_PASTE_N2(a, b)
-#define OF(name) RS_PASTE_N(name, RS_N)
+#define WHOLE(name) RS_PASTE_N(name, RS_N)
 
-#define POINTER(p, f) __typeof__(((OF(total) *)0)->f) *f;
-#define PLANE(p, f) .f = (void *)((RS_W *)(p) + offsetof(OF(total), f) / sizeof(RS_W) * (size_t)plane),
-#define GET(p, f) .f = p.f[i],
-#define PUT(p, f) p.f[i] = t.f;
-#define SKIP(p, f) p.f += i;
+#ifdef RS_CUT
+
+/* ---- an operator in segments ------------------------------------------------------------------------------------- */
+
+#define OF(name) RS_PASTE_N(name##_cut, RS_N)
+#define FIELDS(X, p) RS_FIELDS(X, p, in.) X(p, joins, joins)
+
+/* What follows the last beginning in a block, and not 0 if none is there, so that the block joins what comes before. */
+typedef struct OF(total) {
+  WHOLE(total) in;
+  RS_W joins;
+} OF(total);
+
+RS_INLINE OF(total) OF(of)(RS_W x, RS_W by) {
+  return (OF(total)){WHOLE(of)(x, by), by};
+}
+
+RS_INLINE OF(total) OF(begin)(RS_W y) {
+  return (OF(total)){WHOLE(begin)(y), 1};
+}
+
+RS_INLINE OF(total) OF(neutral)(void) {
+  return (OF(total)){WHOLE(neutral)(), 1};
+}
+
+RS_INLINE OF(total) OF(identity)(void) {
+  return (OF(total)){WHOLE(identity)(), 1};
+}
+
+RS_INLINE OF(total) OF(without)(RS_W by) {
+  return (OF(total)){WHOLE(identity)(), by};
+}
+
+RS_INLINE int OF(omitted)(RS_W x) {
+  return WHOLE(omitted)(x);
+}
+
+#define CHOOSE(p, name, field) .field = p ? both.field : later.field,
+RS_INLINE OF(total) OF(join)(OF(total) a, OF(total) b) { /* field by field, or GCC makes no vectors of it */
+  OF(total) both = {WHOLE(join)(a.in, b.in), a.joins}, later = {WHOLE(after)(a.in, b.in), 0};
+  return (OF(total)){FIELDS(CHOOSE, b.joins != 0)};
+}
+#undef CHOOSE
+
+RS_INLINE RS_W OF(show)(OF(total) t) {
+  return WHOLE(show)(t.in);
+}
+
+#else
+#define OF WHOLE
+#define FIELDS(X, p) RS_FIELDS(X, p, )
+
+/* The total of an element that is left out. */
+RS_INLINE OF(total) OF(without)(RS_W by) {
+  (void)by;
+  return OF(identity)();
+}
+#endif
+
+/* ---- planes ------------------------------------------------------------------------------------------------------ */
+
+#define POINTER(p, name, field) __typeof__(((OF(total) *)0)->field) *name;
+#define PLANE(p, name, field) .name = (void *)((RS_W *)(p) + offsetof(OF(total), field) / sizeof(RS_W) * (size_t)plane),
+#define GET(p, name, field) .field = p.name[i],
+#define PUT(p, name, field) p.name[i] = t.field;
+#define SKIP(p, name, field) p.name += i;
 
 typedef struct OF(planes) {
-  RS_FIELDS(POINTER, )
+  FIELDS(POINTER, )
 } OF(planes);
 
 RS_INLINE OF(planes) OF(planes_at)(const void *first, int64_t plane) {
-  return (OF(planes)){RS_FIELDS(PLANE, first)};
+  return (OF(planes)){FIELDS(PLANE, first)};
 }
 
 RS_INLINE OF(planes) OF(skip)(OF(planes) p, int64_t i) {
-  RS_FIELDS(SKIP, p)
+  FIELDS(SKIP, p)
   return p;
 }
 
 RS_INLINE OF(total) OF(get)(OF(planes) p, int64_t i) {
-  return (OF(total)){RS_FIELDS(GET, p)};
+  return (OF(total)){FIELDS(GET, p)};
 }
 
 RS_INLINE void OF(put)(OF(planes) p, int64_t i, OF(total) t) {
-  RS_FIELDS(PUT, p)
+  FIELDS(PUT, p)
 }
 
 /* ---- one element ------------------------------------------------------------------------------------------------- */
@@ -77,7 +139,7 @@ static void OF(load)(void *level, int64_t plane, const void *x, const void *by, 
     const RS_W *from = (const RS_W *)x + l * g.from, *factor = by ? (const RS_W *)by + l * g.mask : from;
     RS_INDEPENDENT
     for (int64_t i = 0; i < g.n; i++) {
-      OF(total) none = OF(identity)(), t = OF(of)(from[i], factor[i]);
+      OF(total) none = OF(without)(factor[i]), t = OF(of)(from[i], factor[i]);
       int omitted = OF(omitted)(from[i]) & omits;
       OF(put)(to, i, omitted ? none : t);
     }
@@ -189,8 +251,16 @@ static void OF(scan)(rs_counter *counter, void *levels, void *e, int64_t n, int6
 #undef GET
 #undef PUT
 #undef SKIP
+#undef FIELDS
 #undef OF
+#undef WHOLE
 #undef RS_PASTE_N
 #undef RS_PASTE_N2
+#if defined RS_ALSO_CUT && !defined RS_CUT
+#define RS_CUT
+#include "blocks.h"
+#undef RS_CUT
+#else
 #undef RS_N
 #undef RS_W
+#endif

@@ -183,25 +183,22 @@ static void describe_op(rs_run *s, const rs_isa *isa, const rowscan_spec *spec) 
   s->spec = spec;
   bool index = op->kind == RS_INDEX; /* elements are keys of 8 bytes, and so are indices */
   s->in_wide = s->wide = wide_of(spec->acc_type);
+  s->segments = rs_spec_has_segments(spec);
+  if (s->segments && op->numbers == 1 && (op->kind == RS_ORDER || !floating)) /* 8 bytes, too */
+    s->in_wide = s->wide = floating ? RS_WIDE_f64 : RS_WIDE_u64;
   if (index) {
     s->in_wide = facts[spec->in_type].floating ? RS_WIDE_f64 : RS_WIDE_u64;
     s->wide = RS_WIDE_u64;
   }
   s->size = s->state = wide_bytes(s->wide);
+  s->one = constant(s->wide, 1);
   s->acc_bytes = facts[spec->acc_type].bytes;
   s->key = s->value = NULL;
   s->totals = isa->totals(spec, s->wide);
-  s->omits = spec->flags & ROWSCAN_OMIT_NAN && !s->totals;
-  if (s->totals) {
-    s->loops = NULL;
-    s->state = s->totals->bytes;
+  s->omits = spec->flags & ROWSCAN_OMIT_NAN && op->numbers == 1;
+  if (op->numbers > 1) {
     if (index)
       s->key = key_of(isa, spec->op == ROWSCAN_ARGMAX ? ROWSCAN_MAX : ROWSCAN_MIN, s->in_wide, spec->in_type);
-    s->totals->neutral(s->neutral);
-    if (s->totals->start)
-      s->totals->start(s->start, spec);
-    else
-      memcpy(s->start, s->neutral, sizeof s->start);
     s->totals->identity(s->masked);
     s->totals->store(&s->identity, s->masked);
   } else if (op->kind == RS_ORDER) {
@@ -220,6 +217,15 @@ static void describe_op(rs_run *s, const rs_isa *isa, const rowscan_spec *spec) 
     memcpy(s->neutral, &neutral, sizeof neutral);
     s->identity = constant(s->wide, arithmetic[spec->op].identity);
   }
+  if (!s->totals)
+    return;
+  s->loops = NULL;
+  s->state = s->totals->bytes + (s->segments && !s->totals->scan_block ? s->size : 0);
+  memset(s->neutral, 0, sizeof s->neutral);
+  s->totals->neutral(s->neutral);
+  memcpy(s->start, s->neutral, sizeof s->start);
+  if (s->totals->start)
+    s->totals->start(s->start, spec);
 }
 
 static void describe(rs_run *s, const rs_isa *isa, const rowscan_spec *spec, const rs_rows *rows) {
@@ -236,6 +242,8 @@ static void describe(rs_run *s, const rs_isa *isa, const rowscan_spec *spec, con
   if (spec->mask_mode) {
     set_array(s, RS_MASK, &rows->array[RS_MASK], spec->mask_type);
     s->mask_bits = facts[spec->mask_type].floating ? (1ull << (8 * s->part[RS_MASK].bytes - 1)) - 1 : ~0ull;
+    if (spec->mask_mode == ROWSCAN_MASK_KEYS && spec->mask_type == ROWSCAN_BOOL)
+      s->mask_bits = 1;
   }
 }
 

@@ -77,8 +77,9 @@ typedef struct rs_totals {
   void (*start)(void *total,
                 const rowscan_spec *spec); /* where a fold starts that no initial value does; NULL: neutral */
 
-  /* The totals of a block's elements, in planes of rs_plane() words; of NaNs the identity, if `omits`. */
-  void (*load_block)(void *levels, int64_t plane, const void *x, const void *coefficients, rs_grid g, bool omits);
+  /* The totals of a block's elements, in planes of rs_plane() words; of NaNs the identity, if `omits`. `by`, unless
+   * NULL, has their coefficients, or what rs_joins writes. */
+  void (*load_block)(void *levels, int64_t plane, const void *x, const void *by, rs_grid g, bool omits);
   /* Goes on with a scan as rs_scan does; `levels` has more room behind the planes. All blocks are of as many steps, a
    * power of two, but for the last of a scan, which may be not `whole`: the counter counts them. */
   void (*scan_block)(rs_counter *counter, void *levels, void *e, int64_t n, int64_t width, bool whole);
@@ -93,6 +94,12 @@ static inline int64_t rs_plane(int64_t n, int64_t width, int64_t size) {
 
 /* to[i] = mask[i] & bits ? from[i] : other; `bits` leaves out the sign of a floating-point mask. */
 typedef void rs_select(void *to, const void *from, const void *mask, uint64_t bits, const void *other, rs_grid g);
+
+/*
+ * to[i] = flags[i] & bits ? 0 : one; where a segment begins is a 0. With `before`, flags are keys, and one begins where
+ * they differ: to[i] = flags[i] != before[i] ? 0 : one. `bits` is the highest key then, and larger ones are the same.
+ */
+typedef void rs_joins(void *to, const void *flags, const void *before, uint64_t bits, const void *one, rs_grid g);
 
 /*
  * Goes on with a scan of `width` rows side by side: e[i] = P(all before + i) for i = 0 .. n, where the counter holds
@@ -142,6 +149,7 @@ typedef struct rs_isa {
   rs_transpose *transpose[4];
   rs_copy_at *fetch_at, *spread_at; /* lines of bytes, from and to places of a type of so many bytes */
   rs_select *select[4][2];          /* by log2 of the mask's bytes; the accumulator's bytes are 4, 8 */
+  rs_joins *joins[4][2];            /* likewise */
   rs_copy *copy;                    /* of bytes */
   rs_stream *stream;
   void (*fence)(void); /* after streams, before another thread may look */
@@ -151,7 +159,7 @@ typedef struct rs_isa {
   rs_convert *value[RS_WIDE_COUNT];            /* and back */
   rs_convert *flip[RS_WIDE_COUNT]; /* integers with a sign to keys, and back; `to` may be `from` in all these */
   rs_loops loops[RS_OP_COUNT][RS_WIDE_COUNT];                         /* by the type of totals */
-  const rs_totals *(*totals)(const rowscan_spec *spec, rs_wide wide); /* NULL for operators with loops */
+  const rs_totals *(*totals)(const rowscan_spec *spec, rs_wide wide); /* NULL for those that `loops` scan */
 } rs_isa;
 
 extern const rs_isa rs_isa_base;

@@ -493,6 +493,32 @@ SELECT(16, u64)
 SELECT(32, u64)
 SELECT(64, u64)
 
+#define JOINS(bits, wide)                                                                                              \
+  static void joins_##bits##_##wide(void *to, const void *flags, const void *before, uint64_t keep, const void *one,   \
+                                    rs_grid g) {                                                                       \
+    const uint##bits##_t k = (uint##bits##_t)keep;                                                                     \
+    const c_##wide joined = *(const c_##wide *)one;                                                                    \
+    for (int64_t l = 0; l < g.lines; l++) {                                                                            \
+      c_##wide *restrict t = (c_##wide *)to + l * g.to;                                                                \
+      const uint##bits##_t *f = (const uint##bits##_t *)flags + l * g.from;                                            \
+      const uint##bits##_t *b = (const uint##bits##_t *)before + l * g.from;                                           \
+      if (before)                                                                                                      \
+        for (int64_t i = 0; i < g.n; i++)                                                                              \
+          t[i] = joined & ((c_##wide)0 - ((f[i] < k ? f[i] : k) == (b[i] < k ? b[i] : k)));                            \
+      else                                                                                                             \
+        for (int64_t i = 0; i < g.n; i++)                                                                              \
+          t[i] = joined & ((c_##wide)0 - ((f[i] & k) == 0));                                                           \
+    }                                                                                                                  \
+  }
+JOINS(8, u32)
+JOINS(16, u32)
+JOINS(32, u32)
+JOINS(64, u32)
+JOINS(8, u64)
+JOINS(16, u64)
+JOINS(32, u64)
+JOINS(64, u64)
+
 /* `to` may be `from`. */
 #define OMIT(wide)                                                                                                     \
   static void omit_##wide(void *to, const void *from, const void *other, rs_grid g) {                                  \
@@ -554,6 +580,10 @@ const rs_isa RS_ISA = {
                {select_16_u32, select_16_u64},
                {select_32_u32, select_32_u64},
                {select_64_u32, select_64_u64}},
+    .joins = {{joins_8_u32, joins_8_u64},
+              {joins_16_u32, joins_16_u64},
+              {joins_32_u32, joins_32_u64},
+              {joins_64_u32, joins_64_u64}},
     .fetch_at = fetch_at,
     .spread_at = spread_at,
     .copy = copy,

@@ -10,13 +10,17 @@
  *   identity_N()    the total of an element that a mask takes away
  *   omitted_N(x)    whether a number is a NaN
  *   join_N(a, b)    the total of two blocks, the left one first
+ *   after_N(a, b)   the same where a segment begins in b, which drops all of a but that it has been there
  *   show_N(t)       what users see of a prefix
- * These are written once, of selections and without branches, which compilers vectorise; blocks.h makes loops of them.
+ * These are written once, of selections and without branches, which compilers vectorise; blocks.h makes loops of them,
+ * and of all but recurrences others in segments.
  *
  * fma() and fmaf() round once wherever they run: on processors without such an instruction libm computes the same bits,
  * but for a product that vanishes beside a zero, of which musl's fma() loses the sign.
  */
 #include <math.h>
+
+#include "spec/spec.h"
 
 #if defined(__FMA__) || defined(__aarch64__)
 #define RS_FMA fma
@@ -55,6 +59,10 @@ typedef int64_t i64;
 
 /* What operators have in common for which a NaN is one, and what starts a fold is a number. */
 #define OF_NUMBERS(op, wide, start, none)                                                                              \
+  RS_INLINE total_##op##_##wide after_##op##_##wide(total_##op##_##wide unused, total_##op##_##wide b) {               \
+    (void)unused;                                                                                                      \
+    return b;                                                                                                          \
+  }                                                                                                                    \
   RS_INLINE total_##op##_##wide begin_##op##_##wide(wide y) {                                                          \
     return of_##op##_##wide(y, 1);                                                                                     \
   }                                                                                                                    \
@@ -91,7 +99,7 @@ typedef int64_t i64;
   OF_NUMBERS(recurrence, wide, -(wide)0, 0)
 RS_WIDES(RECURRENCE)
 
-#define RS_FIELDS(X, p) X(p, factor) X(p, term)
+#define RS_FIELDS(X, p, in) X(p, factor, in factor) X(p, term, in term)
 #define RS_N recurrence_f32
 #define RS_W f32
 #include "blocks.h"
@@ -132,7 +140,8 @@ RS_WIDES(RECURRENCE)
 LOGSUMEXP(f32)
 LOGSUMEXP(f64)
 
-#define RS_FIELDS(X, p) X(p, highest) X(p, sum)
+#define RS_ALSO_CUT
+#define RS_FIELDS(X, p, in) X(p, highest, in highest) X(p, sum, in sum)
 #define RS_N logsumexp_f32
 #define RS_W f32
 #include "blocks.h"
@@ -185,7 +194,7 @@ LOGSUMEXP(f64)
 EXTENDED_PROD(f32, u32, i32, 23, 127)
 EXTENDED_PROD(f64, u64, i64, 52, 1023)
 
-#define RS_FIELDS(X, p) X(p, fraction) X(p, exponent)
+#define RS_FIELDS(X, p, in) X(p, fraction, in fraction) X(p, exponent, in exponent)
 #define RS_N product_f32
 #define RS_W f32
 #include "blocks.h"
@@ -227,6 +236,9 @@ EXTENDED_PROD(f64, u64, i64, 52, 1023)
     i64 moved = b.index == -1 ? -1 : b.index + a.count;                                                                \
     return (total_##name){later ? b.key : a.key, later ? moved : a.index, a.count + b.count};                          \
   }                                                                                                                    \
+  RS_INLINE total_##name after_##name(total_##name a, total_##name b) {                                                \
+    return (total_##name){b.key, b.index == -1 ? -1 : b.index + a.count, a.count + b.count};                           \
+  }                                                                                                                    \
   RS_INLINE u64 show_##name(total_##name t) {                                                                          \
     return (u64)(t.index < -1 ? -2 - t.index : t.index);                                                               \
   }
@@ -235,7 +247,7 @@ INDEX(first_highest, 0, 1)
 INDEX(last_lowest, 1, 0)
 INDEX(first_lowest, 1, 1)
 
-#define RS_FIELDS(X, p) X(p, key) X(p, index) X(p, count)
+#define RS_FIELDS(X, p, in) X(p, key, in key) X(p, index, in index) X(p, count, in count)
 #define RS_W u64
 #define RS_N last_highest
 #include "blocks.h"
@@ -249,11 +261,78 @@ INDEX(first_lowest, 1, 1)
 #define RS_N first_lowest
 #include "blocks.h"
 #undef RS_FIELDS
+#undef RS_ALSO_CUT
 
 /* Where folds start: indices count. */
 static void start_index(void *total, const rowscan_spec *spec) {
   *(total_last_highest *)total = (total_last_highest){0, -1, spec->flags & ROWSCAN_REVERSE ? -1 - spec->length : 0};
 }
+
+/* ---- numbers, of operators that have loops without segments ------------------------------------------------------ */
+
+/* Integers go as u64, of which the lowest bits are those of u32; an order's numbers as keys of 64 bits. */
+#define RS_PICK(condition, a, b) ((condition) ? (a) : (b))
+#define NUMBER(name, wide)                                                                                             \
+  typedef struct total_##name##_##wide {                                                                               \
+    wide number;                                                                                                       \
+  } total_##name##_##wide;                                                                                             \
+  RS_INLINE total_##name##_##wide of_##name##_##wide(wide x, wide unused) {                                            \
+    (void)unused;                                                                                                      \
+    return (total_##name##_##wide){x};                                                                                 \
+  }                                                                                                                    \
+  RS_INLINE total_##name##_##wide join_##name##_##wide(total_##name##_##wide a, total_##name##_##wide b) {             \
+    return (total_##name##_##wide){rs_combine_##name(a.number, b.number)};                                             \
+  }                                                                                                                    \
+  RS_INLINE wide show_##name##_##wide(total_##name##_##wide t) {                                                       \
+    return t.number;                                                                                                   \
+  }                                                                                                                    \
+  OF_NUMBERS(name, wide, (wide)rs_neutral_##name, (wide)rs_neutral_##name)
+#define X(enumerator, name, kernel) NUMBER(name, f32) NUMBER(name, f64) NUMBER(name, u64)
+RS_ARITHMETIC_OPS(X)
+#undef X
+#define X(enumerator, name, kernel) NUMBER(name, u64)
+RS_ORDER_OPS(X)
+RS_BIT_OPS(X)
+#undef X
+
+#define RS_CUT
+#define RS_FIELDS(X, p, in) X(p, number, in number)
+#define RS_N sum_f32
+#define RS_W f32
+#include "blocks.h"
+#define RS_N sum_f64
+#define RS_W f64
+#include "blocks.h"
+#define RS_N sum_u64
+#define RS_W u64
+#include "blocks.h"
+#define RS_N prod_f32
+#define RS_W f32
+#include "blocks.h"
+#define RS_N prod_f64
+#define RS_W f64
+#include "blocks.h"
+#define RS_N prod_u64
+#define RS_W u64
+#include "blocks.h"
+#define RS_N max_u64
+#define RS_W u64
+#include "blocks.h"
+#define RS_N min_u64
+#define RS_W u64
+#include "blocks.h"
+#define RS_N and_u64
+#define RS_W u64
+#include "blocks.h"
+#define RS_N or_u64
+#define RS_W u64
+#include "blocks.h"
+#define RS_N xor_u64
+#define RS_W u64
+#include "blocks.h"
+#undef RS_FIELDS
+#undef RS_CUT
+#undef RS_PICK
 
 /* ---- the tables -------------------------------------------------------------------------------------------------- */
 
@@ -270,7 +349,28 @@ static const rs_totals extended_prod[] = {[RS_WIDE_f32] = TOTALS(product_f32), [
 static const rs_totals indices[2][2] = {{COUNTED(last_highest), COUNTED(first_highest)},
                                         {COUNTED(last_lowest), COUNTED(first_lowest)}};
 
+/* The same in segments, and what has loops otherwise: of floats in an order keys of 64 bits. */
+static const rs_totals cut_indices[2][2] = {{COUNTED(cut_last_highest), COUNTED(cut_first_highest)},
+                                            {COUNTED(cut_last_lowest), COUNTED(cut_first_lowest)}};
+static const rs_totals cut[RS_OP_COUNT][RS_WIDE_COUNT] = {
+    [ROWSCAN_LOGSUMEXP] = {[RS_WIDE_f32] = TOTALS(cut_logsumexp_f32), [RS_WIDE_f64] = TOTALS(cut_logsumexp_f64)},
+    [ROWSCAN_EXTENDED_PROD] = {[RS_WIDE_f32] = TOTALS(cut_product_f32), [RS_WIDE_f64] = TOTALS(cut_product_f64)},
+#define CUT(name, wide) [RS_WIDE_##wide] = TOTALS(cut_##name##_##wide)
+#define X(enumerator, name, kernel) [enumerator] = {CUT(name, f32), CUT(name, f64), CUT(name, u64)},
+    RS_ARITHMETIC_OPS(X)
+#undef X
+#define X(enumerator, name, kernel) [enumerator] = {[RS_WIDE_f64] = TOTALS(cut_##name##_u64), CUT(name, u64)},
+        RS_ORDER_OPS(X)
+#undef X
+#define X(enumerator, name, kernel) [enumerator] = {CUT(name, u64)},
+            RS_BIT_OPS(X)
+#undef X
+};
+
 static const rs_totals *totals_of(const rowscan_spec *spec, rs_wide wide) {
+  bool lowest = spec->op == ROWSCAN_ARGMIN, first = spec->flags & ROWSCAN_TIES_FIRST;
+  if (rs_spec_has_segments(spec) && (int)spec->op < RS_OP_COUNT)
+    return rs_op_of(spec->op)->kind == RS_INDEX ? &cut_indices[lowest][first] : &cut[spec->op][wide];
   switch ((int)spec->op) {
   case ROWSCAN_LINEAR_RECURRENCE:
     return &recurrence[wide];
@@ -280,7 +380,7 @@ static const rs_totals *totals_of(const rowscan_spec *spec, rs_wide wide) {
     return &extended_prod[wide];
   case ROWSCAN_ARGMAX:
   case ROWSCAN_ARGMIN:
-    return &indices[spec->op == ROWSCAN_ARGMIN][(spec->flags & ROWSCAN_TIES_FIRST) != 0];
+    return &indices[lowest][first];
   default:
     return rs_op_of(spec->op)->totals ? &rs_op_of(spec->op)->totals[wide] : NULL;
   }

@@ -45,10 +45,10 @@ void rs_load_init(const rs_run *s, void *total, const void *init) {
     rs_move(&number, init, s->size);
   else
     load(&number, init, (rs_grid){.lines = 1, .n = 1});
+  if (s->key)
+    s->key(&number, &number, (rs_grid){.lines = 1, .n = 1});
   if (s->totals)
-    s->totals->begin(total, &number);
-  else if (s->key)
-    s->key(total, &number, (rs_grid){.lines = 1, .n = 1});
+    s->totals->begin(memcpy(total, s->neutral, (size_t)s->state), &number);
   else
     rs_move(total, &number, s->size);
 }
@@ -62,9 +62,11 @@ static void save_number(const rs_run *s, void *kept, const void *number) {
 }
 
 void rs_show(const rs_run *s, void *numbers, const void *totals, int64_t count) {
-  if (s->totals)
+  if (s->totals) {
     s->totals->store(numbers, totals);
-  else if (s->value)
+    totals = numbers;
+  }
+  if (s->value)
     s->value(numbers, totals, (rs_grid){.lines = 1, .n = count});
   else if (numbers != totals)
     memcpy(numbers, totals, (size_t)(count * s->size));
@@ -244,6 +246,43 @@ static void expect_output(const rs_run *s, const rs_seat *k, const block *b) {
     prefetch(v.data + (v.at ? v.at[l] : l * v.line) * a->bytes, n * a->bytes);
 }
 
+/*
+ * Zeros where a segment begins with an element, in the order of the scan, else ones. Keys and, of flags, those of the
+ * element scanned before may decide; the first of a row, which has none, begins no segment then.
+ */
+static lines read_joins(const rs_run *s, rs_seat *k, const block *b) {
+  const rs_view *m = &s->part[RS_MASK];
+  bool keys = s->spec->mask_mode == ROWSCAN_MASK_KEYS, reverse = s->spec->flags & ROWSCAN_REVERSE;
+  bool late = keys || (s->spec->mask_mode == ROWSCAN_MASK_TAILS) != reverse; /* the neighbours do */
+  int64_t before = late && b->begin > 0, first = late && b->begin == 0;
+  block from = {b->row, b->rows, b->begin - before, b->steps + before};
+  view v = view_of(s, &k->tile, &from, RS_MASK);
+  lines y = gather(s, k, m, v, k->raw_mask);
+  int64_t step = s->columns ? y.line : 1, to = s->columns ? v.n : 1;
+  rs_grid g = {v.lines - (late && s->columns), v.n - (late && !s->columns), v.n, y.line, 0};
+  if (y.line == v.n) /* lines without gaps are one */
+    g = (rs_grid){.lines = 1, .n = g.lines * g.n};
+  for (int64_t i = 0; i < first * to; i++)
+    rs_move(k->factor + i * s->size, &s->one, s->size);
+  s->isa->joins[m->log2][s->size == 8](k->factor + first * to * s->size,
+                                       (const char *)y.data + (keys ? step * m->bytes : 0), keys ? y.data : NULL,
+                                       s->mask_bits, &s->one, g);
+  return (lines){k->factor, v.n};
+}
+
+/* Combines totals of an operator without blocks; in segments they have a byte more, whether one begins inside. */
+static void combine(const rs_run *s, char *to, const char *left, const char *right) {
+  int64_t bytes = s->totals->bytes;
+  bool cut = s->state > bytes, begins = cut && right[bytes];
+  char any = cut ? left[bytes] | right[bytes] : 0;
+  if (begins)
+    memmove(to, right, (size_t)bytes);
+  else
+    s->totals->combine(to, left, right);
+  if (cut)
+    to[bytes] = any;
+}
+
 /* As rs_push does for one row, of an operator without blocks. */
 static void push_total(const rs_run *s, rs_counter *counter, const void *total) {
   char t[RS_MOST_TOTAL] __attribute__((aligned(16)));
@@ -251,9 +290,9 @@ static void push_total(const rs_run *s, rs_counter *counter, const void *total) 
   int64_t before = counter->count++, bytes = s->state;
   memcpy(t, total, (size_t)bytes);
   for (int64_t b = 0; before >> b & 1; b++)
-    s->totals->combine(t, totals + b * bytes, t);
+    combine(s, t, totals + b * bytes, t);
   memcpy(totals + rs_level(before + 1) * bytes, t, (size_t)bytes);
-  s->totals->combine(prefixes + rs_level(before + 1) * bytes, prefixes + rs_level(before & (before + 1)) * bytes, t);
+  combine(s, prefixes + rs_level(before + 1) * bytes, prefixes + rs_level(before & (before + 1)) * bytes, t);
 }
 
 static bool is_masked(const rs_run *s, const void *mask, int64_t i) {
@@ -273,9 +312,10 @@ static bool is_nan(const rs_run *s, const void *number) {
   return real != real;
 }
 
-/* As scan_block does for one row: the counter counts elements. Without `mask` or `coefficient` there is none. */
+/* As scan_block does for one row: the counter counts elements. Without `mask` or `by` there is none. */
 static void scan_one_by_one(const rs_run *s, rs_seat *k, int64_t steps, rs_counter *counter, const char *x,
-                            const void *mask, const char *coefficient, bool show) {
+                            const void *mask, const char *by, bool show) {
+  static const char none[sizeof(uint64_t)];
   char t[RS_MOST_TOTAL] __attribute__((aligned(16)));
   const char *prefixes = counter->prefix;
   for (int64_t i = 0; i <= steps; i++) {
@@ -286,7 +326,9 @@ static void scan_one_by_one(const rs_run *s, rs_seat *k, int64_t steps, rs_count
     if ((mask && is_masked(s, mask, i)) || (s->spec->flags & ROWSCAN_OMIT_NAN && is_nan(s, x + i * s->size)))
       s->totals->identity(t);
     else
-      s->totals->load(t, x + i * s->size, coefficient ? coefficient + i * s->size : NULL);
+      s->totals->load(t, x + i * s->size, by ? by + i * s->size : NULL);
+    if (s->state > s->totals->bytes)
+      t[s->totals->bytes] = !memcmp(by + i * s->size, none, (size_t)s->size);
     push_total(s, counter, t);
   }
 }
@@ -302,6 +344,8 @@ static void scan_totals(const rs_run *s, rs_seat *k, const block *b, rs_counter 
   } else if (s->spec->mask_mode == ROWSCAN_MASK_COEFFICIENT) {
     view from = view_of(s, &k->tile, b, RS_MASK);
     by = widen(s, m, from, gather(s, k, m, from, k->raw_mask), k->factor, v.n);
+  } else if (s->segments) {
+    by = read_joins(s, k, b);
   }
   if (!totals->scan_block) {
     scan_one_by_one(s, k, b->steps, counter, x.data, mask.data, by.data, show);
@@ -320,6 +364,13 @@ static void scan_totals(const rs_run *s, rs_seat *k, const block *b, rs_counter 
   totals->scan_block(counter, k->levels, show ? k->e : NULL, b->steps, s->width, b->steps == s->panel);
 }
 
+/* An exclusive result of a segment's first element is the identity. */
+static void show_beginnings(const rs_run *s, rs_seat *k, const block *b) {
+  view v = view_of(s, &k->tile, b, RS_IN);
+  s->isa->select[s->size == 8 ? 3 : 2][s->size == 8](k->e, k->e, k->factor, UINT64_MAX, &s->identity,
+                                                     (rs_grid){v.lines, v.n, s->width, s->width, v.n});
+}
+
 /* Scans a block after what its counter holds. Only the counter is wanted if not `show`. */
 static void scan_block(const rs_run *s, rs_seat *k, const block *b, rs_counter *counter, bool show) {
   int64_t size = s->size, first = s->spec->flags & ROWSCAN_EXCLUSIVE ? 0 : s->width * size;
@@ -335,11 +386,13 @@ static void scan_block(const rs_run *s, rs_seat *k, const block *b, rs_counter *
     }
     rs_scan *loop = s->columns ? s->loops->columns : s->loops->row;
     loop(counter, x.data, x.line, show ? k->e : NULL, b->steps, s->width);
-    if (show && s->value)
-      rs_show(s, k->e, k->e, (b->steps + 1) * s->width);
   }
   if (show) {
+    if (s->value)
+      s->value(k->e, k->e, (rs_grid){.lines = 1, .n = (b->steps + 1) * s->width});
     ends(s, k, b);
+    if (s->segments && s->spec->flags & ROWSCAN_EXCLUSIVE)
+      show_beginnings(s, k, b);
     write_block(s, k, b, (lines){k->e + first, s->width});
   }
 }

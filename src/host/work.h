@@ -56,8 +56,8 @@ typedef struct rs_seat {
   char e[RS_PANEL_BYTES + RS_LINE_BYTES] __attribute__((aligned(64)));
   char factor[RS_PANEL_BYTES] __attribute__((aligned(64)));
   char raw[RS_PANEL_BYTES] __attribute__((aligned(64)));
-  char raw_mask[RS_PANEL_BYTES] __attribute__((aligned(64)));
-  char turned[RS_PANEL_BYTES] __attribute__((aligned(64)));    /* rows on their way to columns or back */
+  char raw_mask[RS_PANEL_BYTES + RS_LINE_BYTES] __attribute__((aligned(64))); /* with a line before, */
+  char turned[RS_PANEL_BYTES + RS_LINE_BYTES] __attribute__((aligned(64)));   /* rows on their way to columns or back */
   char start[RS_TILE_BYTES] __attribute__((aligned(64)));      /* prefixes of a piece's strips: before it, */
   char after[RS_TILE_BYTES] __attribute__((aligned(64)));      /* after it, if after_step says where that is, */
   char total[RS_TILE_BYTES] __attribute__((aligned(64)));      /* and of it alone */
@@ -82,13 +82,14 @@ typedef struct rs_run {
   const rs_loops *loops;     /* scan totals, which are numbers or, */
   rs_convert *key, *value;   /* unless NULL, keys of the same size; */
   bool omits;                /* a NaN becomes the identity, as a number */
+  bool segments;             /* flags or keys cut rows */
   const rs_totals *totals;   /* or else, unless NULL, of several numbers */
   int64_t state;             /* bytes of a total */
   char neutral[RS_MOST_TOTAL] __attribute__((aligned(16)));
   char start[RS_MOST_TOTAL] __attribute__((aligned(16)));  /* of a fold without an initial value; if not `loops` */
   char masked[RS_MOST_TOTAL] __attribute__((aligned(16))); /* total of an element taken away; if not `loops` */
-  uint64_t identity;                                       /* a number, in the first bytes */
-  uint64_t mask_bits;                                      /* those that make a mask true */
+  uint64_t identity, one;                                  /* numbers, in the first bytes */
+  uint64_t mask_bits;                                      /* those that make a mask true; of keys the highest one */
   bool batch;                                              /* whole rows, many at a time (batch.c); else */
   bool columns;                                            /* strips are columns, not single rows */
   bool stream;                                             /* outputs are written past the caches */

@@ -116,10 +116,11 @@ static void fill(uint64_t *r, const rowscan_spec *spec, rowscan_type type, flavo
   }
 }
 
-/* Masks: about one in three is 0; some differ from it as little as can be. */
+/* Masks: about one in three is 0; some differ from it as little as can be. Of flags and keys fewer may be other than 0,
+ * down to one in some hundreds. */
 static void fill_mask(uint64_t *r, const rowscan_spec *spec, void *memory, int64_t n) {
   rowscan_type type = spec->mask_type;
-  int64_t bytes = (int64_t)rowscan_type_bytes(type);
+  int64_t bytes = (int64_t)rowscan_type_bytes(type), rare = rs_spec_has_segments(spec) ? 1 << below(r, 9) : 1;
   fill(r, spec, type, below(r, 2) ? PLAIN : SPECIAL, memory, n);
   for (int64_t i = 0; i < n; i++) {
     char *p = (char *)memory + i * bytes;
@@ -130,6 +131,8 @@ static void fill_mask(uint64_t *r, const rowscan_spec *spec, void *memory, int64
       p[0] = 1;
     if (dice == 3)
       p[bytes - 1] = (char)0x80; /* -0.0, or the lowest integer */
+    if (below(r, rare))
+      memset(p, 0, (size_t)bytes);
   }
 }
 
@@ -356,10 +359,15 @@ static void random_shape(uint64_t *r, int64_t *shape, int *dims) {
 }
 
 static rowscan_spec random_mask_and_flags(uint64_t *r, rowscan_spec spec) {
+  static const rowscan_mask_mode modes[] = {ROWSCAN_MASK_NONE,     ROWSCAN_MASK_NONE,  ROWSCAN_MASK_SELECT,
+                                            ROWSCAN_MASK_MULTIPLY, ROWSCAN_MASK_HEADS, ROWSCAN_MASK_TAILS,
+                                            ROWSCAN_MASK_KEYS};
   rowscan_type types[] = {ROWSCAN_BOOL, ROWSCAN_U8, spec.in_type};
   spec.flags = (unsigned)below(r, 4);
-  spec.mask_mode = (rowscan_mask_mode)below(r, 3);
+  spec.mask_mode = modes[below(r, sizeof modes / sizeof *modes)];
   spec.mask_type = spec.mask_mode ? types[below(r, 3)] : ROWSCAN_TYPE_DEFAULT;
+  if (spec.mask_mode == ROWSCAN_MASK_KEYS)
+    spec.mask_type = (rowscan_type)(ROWSCAN_I8 + below(r, ROWSCAN_BOOL - ROWSCAN_I8 + 1));
   return spec;
 }
 
@@ -949,6 +957,64 @@ START_TEST(a_product_that_vanishes_keeps_its_sign) {
 }
 END_TEST
 
+/* ---- segments ---------------------------------------------------------------------------------------------------- */
+
+/* Of 1, 2, 4 .. 64 after 1000, as "outputs | total". */
+static void are_sums(rowscan_mask_mode mode, unsigned flags, const char *mask, const char *should) {
+  const float in[7] = {1, 2, 4, 8, 16, 32, 64}, init = 1000;
+  float out[7], total;
+  char text[64] = "", marks[7];
+  for (int i = 0; i < 7; i++)
+    marks[i] = (char)(mask[i] - '0');
+  scan_f32((rowscan_spec){.length = 7, .mask_mode = mode, .flags = flags}, in, (const bool *)marks, &init, out, &total);
+  for (int i = 0; i < 7; i++)
+    snprintf(text + strlen(text), sizeof text - strlen(text), "%g ", (double)out[i]);
+  snprintf(text + strlen(text), sizeof text - strlen(text), "| %g", (double)total);
+  ck_assert_str_eq(text, should);
+}
+
+START_TEST(segments_by_hand) {
+  are_sums(ROWSCAN_MASK_HEADS, 0, "1010010", "1 3 4 12 28 32 96 | 96");
+  are_sums(ROWSCAN_MASK_HEADS, 0, "0010010", "1001 1003 4 12 28 32 96 | 96");
+  are_sums(ROWSCAN_MASK_HEADS, ROWSCAN_EXCLUSIVE, "1010010", "0 1 0 4 12 0 32 | 96");
+  are_sums(ROWSCAN_MASK_HEADS, ROWSCAN_REVERSE, "1010010", "3 2 28 24 16 1096 1064 | 3");
+  are_sums(ROWSCAN_MASK_HEADS, ROWSCAN_REVERSE | ROWSCAN_EXCLUSIVE, "1010010", "2 0 24 16 0 1064 1000 | 3");
+  are_sums(ROWSCAN_MASK_TAILS, 0, "1010010", "1001 2 6 8 24 56 64 | 64");
+  are_sums(ROWSCAN_MASK_TAILS, ROWSCAN_EXCLUSIVE, "0010011", "1000 1001 1003 0 8 24 0 | 64");
+  are_sums(ROWSCAN_MASK_TAILS, ROWSCAN_REVERSE, "1010010", "1 6 4 56 48 32 1064 | 1");
+  are_sums(ROWSCAN_MASK_TAILS, ROWSCAN_REVERSE | ROWSCAN_EXCLUSIVE, "0010011", "6 4 0 48 32 0 0 | 7");
+  are_sums(ROWSCAN_MASK_KEYS, 0, "1200031", "1001 1003 4 12 28 32 96 | 96");
+  are_sums(ROWSCAN_MASK_KEYS, ROWSCAN_EXCLUSIVE, "1200031", "1000 1001 0 4 12 0 32 | 96");
+  are_sums(ROWSCAN_MASK_KEYS, ROWSCAN_REVERSE, "1200031", "3 2 28 24 16 1096 1064 | 3");
+}
+END_TEST
+
+/* Infinities and NaNs before a segment are none of its elements, and an omitted NaN is, and may begin it. */
+START_TEST(segments_drop_what_came_before) {
+  const float inf = INFINITY, in[7] = {inf, NAN, 1, 2, NAN, -0.0f, 3};
+  const bool heads[7] = {false, false, true, false, true, true, false};
+  float out[7];
+  scan_f32((rowscan_spec){.length = 7, .mask_mode = ROWSCAN_MASK_HEADS}, in, heads, NULL, out, NULL);
+  is_float(out[2], 1);
+  is_float(out[3], 3);
+  ck_assert(isnan(out[4]));
+  is_float(out[5], -0.0f);
+  is_float(out[6], 3);
+  scan_f32((rowscan_spec){.length = 7, .mask_mode = ROWSCAN_MASK_HEADS, .flags = ROWSCAN_OMIT_NAN}, in, heads, NULL,
+           out, NULL);
+  is_float(out[1], inf);
+  is_float(out[4], 0);
+  int64_t index[7], total;
+  scan_indices((rowscan_spec){.op = ROWSCAN_ARGMAX, .mask_mode = ROWSCAN_MASK_HEADS, .flags = ROWSCAN_OMIT_NAN}, in,
+               heads, index, &total);
+  are(index, "0 0 2 3 -1 5 6");
+  scan_indices((rowscan_spec){.op = ROWSCAN_ARGMIN, .mask_mode = ROWSCAN_MASK_TAILS, .flags = ROWSCAN_REVERSE}, in,
+               heads, index, &total);
+  are(index, "1 1 2 4 4 5 6");
+  ck_assert_int_eq(total, 1);
+}
+END_TEST
+
 START_TEST(omitted_nans_by_hand) {
   const float in[] = {NAN, 2, NAN, 3};
   float out[4], total;
@@ -1198,6 +1264,8 @@ static TCase *numbers(void) {
   tcase_add_test(cases, logarithms_far_from_one);
   tcase_add_test(cases, products_that_overflow_in_between);
   tcase_add_test(cases, a_product_that_vanishes_keeps_its_sign);
+  tcase_add_test(cases, segments_by_hand);
+  tcase_add_test(cases, segments_drop_what_came_before);
   tcase_add_test(cases, omitted_nans_by_hand);
   tcase_add_test(cases, indices_by_hand);
   lot_add_loop_test(cases, halves_to_wide_and_back, 0, 2);
