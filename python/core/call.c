@@ -45,6 +45,9 @@ enum {
   EXCLUSIVE,
   MASK,
   MASK_MODE,
+  HEADS,
+  TAILS,
+  KEYS,
   INIT,
   TOTALS,
   DTYPE,
@@ -53,9 +56,9 @@ enum {
   INDICES,
   ARGUMENTS
 };
-static const char *const argument_names[ARGUMENTS] = {"x",       "dim",       "op",   "coefficient", "axis",
-                                                      "reverse", "exclusive", "mask", "mask_mode",   "init",
-                                                      "totals",  "dtype",     "acc",  "out",         "indices"};
+static const char *const argument_names[ARGUMENTS] = {
+    "x",     "dim",   "op",   "coefficient", "axis",   "reverse", "exclusive", "mask", "mask_mode",
+    "heads", "tails", "keys", "init",        "totals", "dtype",   "acc",       "out",  "indices"};
 static PyObject *interned[ARGUMENTS];
 
 /* Which arguments a function takes by position, and which not at all. */
@@ -71,7 +74,8 @@ static const form of_one = {"x and dim", 2, {X, DIM}, 1u << OP | 1u << COEFFICIE
                   of_recurrence = {"x, coefficient and dim",
                                    3,
                                    {X, COEFFICIENT, DIM},
-                                   1u << OP | 1u << MASK | 1u << MASK_MODE | 1u << INDICES};
+                                   1u << OP | 1u << MASK | 1u << MASK_MODE | 1u << HEADS | 1u << TAILS | 1u << KEYS |
+                                       1u << INDICES};
 
 static const form *form_of(rowscan_op op) {
   return rp_op_has_coefficient(op) ? &of_recurrence : op == ROWSCAN_MAX || op == ROWSCAN_MIN ? &of_order : &of_one;
@@ -142,16 +146,29 @@ static bool take_dtype(rp_call *call, PyObject *dtype) {
   return number != NULL;
 }
 
-/* Coefficients, in the place of a mask. */
-static bool take_coefficient(rp_call *call, PyObject *given) {
-  if (!given || given == Py_None)
-    return true;
-  if (call->mask != Py_None) {
-    PyErr_SetString(PyExc_TypeError, "mask and coefficient are given: what has coefficients takes no mask");
-    return false;
+/* Coefficients, flags or keys in the place of a mask. */
+static bool take_beside(rp_call *call, PyObject *const *given) {
+  static const struct {
+    int argument;
+    rowscan_mask_mode mode;
+  } table[] = {{COEFFICIENT, ROWSCAN_MASK_COEFFICIENT},
+               {HEADS, ROWSCAN_MASK_HEADS},
+               {TAILS, ROWSCAN_MASK_TAILS},
+               {KEYS, ROWSCAN_MASK_KEYS}};
+  int first = MASK;
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+    int argument = table[i].argument;
+    if (!given[argument] || given[argument] == Py_None)
+      continue;
+    if (call->mask != Py_None) {
+      PyErr_Format(PyExc_TypeError, "%s and %s are given, of which a scan takes one", argument_names[first],
+                   argument_names[argument]);
+      return false;
+    }
+    call->mask = given[argument];
+    call->mask_mode = table[i].mode;
+    first = argument;
   }
-  call->mask = given;
-  call->mask_mode = ROWSCAN_MASK_COEFFICIENT;
   return true;
 }
 
@@ -199,7 +216,7 @@ static PyObject *scan_given(rowscan_op op, PyObject *const *given) {
                   .op = op};
   int exclusive = flag(given[EXCLUSIVE]), reverse = flag(given[REVERSE]), totals = flag(given[TOTALS]);
   if (exclusive < 0 || reverse < 0 || totals < 0 || !take_mask_mode(&call, given[MASK_MODE]) ||
-      !take_coefficient(&call, given[COEFFICIENT]))
+      !take_beside(&call, given))
     return NULL;
   call.flags = (exclusive ? ROWSCAN_EXCLUSIVE : 0) | (reverse ? ROWSCAN_REVERSE : 0);
   PyObject *dim = none_if_missing(given[DIM] && given[DIM] != Py_None ? given[DIM] : given[AXIS]);

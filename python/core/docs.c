@@ -10,9 +10,9 @@
  */
 #define MANUAL(name, Results, sign, identity, combine, gradient, inclusive, reverse, exclusive, totals)                \
   name                                                                                                                 \
-      "(x, dim=None, *, axis=None, reverse=False, exclusive=False, mask=None, mask_mode='select', init=None, "         \
-      "totals=False, dtype=None, acc=None, out=None)\n--\n\n" Results " along one dimension: y[i] = x[0] " sign        \
-      " x[1] " sign " ... " sign " x[i] in each row.\n"                                                                \
+      "(x, dim=None, *, axis=None, reverse=False, exclusive=False, mask=None, mask_mode='select', heads=None, "        \
+      "tails=None, keys=None, init=None, totals=False, dtype=None, acc=None, out=None)\n--\n\n" Results                \
+      " along one dimension: y[i] = x[0] " sign " x[1] " sign " ... " sign " x[i] in each row.\n"                      \
       "\n"                                                                                                             \
       "A row is the elements of x along that dimension, at one position of all the others.\n"                          \
       "\n"                                                                                                             \
@@ -33,6 +33,15 @@
       "    mask       An array that broadcasts to x's shape, on x's device; what it does is for mask_mode to say.\n"   \
       "    mask_mode  'select': count elements where mask is 0 or False as " identity ", whatever they are, NaN\n"     \
       "               included. 'multiply': scan x * mask, in which NaN * 0 is NaN.\n"                                 \
+      "    heads, tails, keys\n"                                                                                       \
+      "               One of them, in the place of mask, cuts each row into segments, and the scan begins anew in\n"   \
+      "               each: an array that broadcasts to x's shape, on x's device. A segment begins with each\n"        \
+      "               element whose flag in heads is not 0; or ends with each whose flag in tails is not 0; or\n"      \
+      "               lies where neighbours have equal keys, which are integers or bool. All of this is in\n"          \
+      "               memory's order, whatever reverse says. Nothing of a segment, NaN included, is in results\n"      \
+      "               of another one. Exclusive results begin each segment with " identity ". init is for the\n"       \
+      "               segment that a row starts with, unless a flag says that one begins there; totals are of\n"       \
+      "               the last one.\n"                                                                                 \
       "    init       What each row begins with, y[0] = init " sign " x[0]: a number, or an array that broadcasts\n"   \
       "               to x's shape with size 1 in the scanned dimension. It is converted to the accumulator's\n"       \
       "               type.\n"                                                                                         \
@@ -88,8 +97,9 @@ const char rp_cumsum_doc[] =
 
 const char rp_cumprod_doc[] = MANUAL(
     "cumprod", "Cumulative products", "*", "1", "Elements are multiplied",
-    "    JAX: of x and init, of a floating mask with mask_mode='multiply', and through totals. torch: of x, where\n"
-    "    neither reverse, exclusive, mask, init nor totals is given; else Unsupported is raised. None with out.\n",
+    "    JAX: of x and init, of a floating mask with mask_mode='multiply', and through totals; with heads, tails or\n"
+    "    keys Unsupported is raised. torch: of x, where neither reverse, exclusive, mask, heads, tails, keys, init\n"
+    "    nor totals is given; else Unsupported is raised. None with out.\n",
     "array([[  1.,   2.,   6.],\n"
     "       [  4.,  20., 120.]])\n",
     "array([[  3.,   3.,   3.],\n"
@@ -100,33 +110,33 @@ const char rp_cumprod_doc[] = MANUAL(
 
 /* Of a maximum or minimum: its name, what it makes, its function, the identity, and the results of the examples. */
 #define MANUAL_OF_ORDER(name, Results, function, identity, inclusive, exclusive, totals)                               \
-  name "(x, dim=None, *, axis=None, reverse=False, exclusive=False, mask=None, mask_mode='select', init=None, "        \
-       "totals=False, dtype=None, acc=None, out=None, indices=False)\n--\n\n" Results                                  \
-       " along one dimension: y[i] = " function "(x[0], ..., x[i]) in each row.\n"                                     \
-       "\n"                                                                                                            \
-       "A NaN wins over every number, and -0.0 is less than 0.0.\n"                                                    \
-       "\n"                                                                                                            \
-       ">>> import numpy as np, rowscan\n"                                                                             \
-       ">>> x = np.array([[2., 1., 3.], [6., 4., 5.]])\n"                                                              \
-       ">>> rowscan." name "(x, 1)\n" inclusive ">>> y, totals = rowscan." name                                        \
-       "(x, 1, exclusive=True, totals=True)\n"                                                                         \
-       ">>> y\n" exclusive ">>> totals\n" totals "\n"                                                                  \
-       "Arguments\n"                                                                                                   \
-       "    x, dim, axis, reverse, mask, init, totals, acc, out\n"                                                     \
-       "               Those of cumsum.\n"                                                                             \
-       "    exclusive  True: leave each element out of its own result; y[0] = " identity " of the\n"                   \
-       "               accumulator's type, an infinity where it has one.\n"                                            \
-       "    mask_mode  'select' alone: elements where mask is 0 or False are left out.\n"                              \
-       "    dtype      The type of the result: one that has all values of x's, or any floating type of floating\n"     \
-       "               elements. Default: x's own.\n"                                                                  \
-       "    indices    True: return a pair, of values and of where in the row each is: of equal elements the last\n"   \
-       "               that was scanned, and -1 where there is none. int64 (in JAX without 64 bits int32); a second\n" \
-       "               scan, of scan()'s 'arg" function "'. There is none with init, totals and out.\n"                \
-       "\n"                                                                                                            \
-       "Returns and errors are those of cumsum. Results are exact, whatever the order, and the same everywhere.\n"     \
-       "\n"                                                                                                            \
-       "Gradients, in torch and JAX\n"                                                                                 \
-       "    None: Unsupported is raised where one is wanted.\n"
+  name                                                                                                                 \
+      "(x, dim=None, *, axis=None, reverse=False, exclusive=False, mask=None, mask_mode='select', heads=None, "        \
+      "tails=None, keys=None, init=None, totals=False, dtype=None, acc=None, out=None, indices=False)\n--\n\n" Results \
+      " along one dimension: y[i] = " function "(x[0], ..., x[i]) in each row.\n"                                      \
+      "\n"                                                                                                             \
+      "A NaN wins over every number, and -0.0 is less than 0.0.\n"                                                     \
+      "\n"                                                                                                             \
+      ">>> import numpy as np, rowscan\n"                                                                              \
+      ">>> x = np.array([[2., 1., 3.], [6., 4., 5.]])\n"                                                               \
+      ">>> rowscan." name "(x, 1)\n" inclusive ">>> y, totals = rowscan." name "(x, 1, exclusive=True, totals=True)\n" \
+      ">>> y\n" exclusive ">>> totals\n" totals "\n"                                                                   \
+      "Arguments\n"                                                                                                    \
+      "    x, dim, axis, reverse, mask, heads, tails, keys, init, totals, acc, out\n"                                  \
+      "               Those of cumsum.\n"                                                                              \
+      "    exclusive  True: leave each element out of its own result; y[0] = " identity " of the\n"                    \
+      "               accumulator's type, an infinity where it has one.\n"                                             \
+      "    mask_mode  'select' alone: elements where mask is 0 or False are left out.\n"                               \
+      "    dtype      The type of the result: one that has all values of x's, or any floating type of floating\n"      \
+      "               elements. Default: x's own.\n"                                                                   \
+      "    indices    True: return a pair, of values and of where in the row each is: of equal elements the last\n"    \
+      "               that was scanned, and -1 where there is none. int64 (in JAX without 64 bits int32); a second\n"  \
+      "               scan, of scan()'s 'arg" function "'. There is none with init, totals and out.\n"                 \
+      "\n"                                                                                                             \
+      "Returns and errors are those of cumsum. Results are exact, whatever the order, and the same everywhere.\n"      \
+      "\n"                                                                                                             \
+      "Gradients, in torch and JAX\n"                                                                                  \
+      "    None: Unsupported is raised where one is wanted.\n"
 
 const char rp_cummax_doc[] = MANUAL_OF_ORDER("cummax", "Cumulative maxima", "max", "the lowest value",
                                              "array([[2., 2., 3.],\n"
@@ -144,7 +154,7 @@ const char rp_cummin_doc[] = MANUAL_OF_ORDER("cummin", "Cumulative minima", "min
 
 const char rp_logcumsumexp_doc[] =
     "logcumsumexp(x, dim=None, *, axis=None, reverse=False, exclusive=False, mask=None, mask_mode='select', "
-    "init=None, totals=False, dtype=None, acc=None, out=None)\n--\n\n"
+    "heads=None, tails=None, keys=None, init=None, totals=False, dtype=None, acc=None, out=None)\n--\n\n"
     "Logarithms of cumulative sums of exponentials along one dimension: y[i] = log(exp(x[0]) + ... + exp(x[i])).\n"
     "\n"
     "Nothing overflows or vanishes on the way. y[i] is -inf where all elements are, and inf where one is.\n"
@@ -166,14 +176,14 @@ const char rp_logcumsumexp_doc[] =
     "    dtype      The type of the result, a floating one. Default: x's own.\n"
     "    acc        The type of the accumulator, 'f64' by choice. Default: float64 if x or the result is float64,\n"
     "               else float32.\n"
-    "    dim, axis, reverse, mask, totals, out\n"
+    "    dim, axis, reverse, mask, heads, tails, keys, totals, out\n"
     "               Those of cumsum.\n"
     "\n"
     "Returns and errors are those of cumsum. Results have the same bits everywhere; the first is the first element.\n"
     "\n"
     "Gradients, in torch and JAX\n"
     "    Of x and init, and through totals: a recurrence from the other end, of factors from 0 to 1, so that nothing\n"
-    "    cancels. They are 0 where a result is -inf. None with out.\n";
+    "    cancels. They are 0 where a result is -inf. None with out, heads, tails and keys.\n";
 
 const char rp_linear_recurrence_doc[] =
     "linear_recurrence(x, coefficient, dim=None, *, axis=None, reverse=False, exclusive=False, init=None, "
@@ -222,7 +232,8 @@ const char rp_linear_recurrence_doc[] =
 
 const char rp_scan_doc[] =
     "scan(x, dim=None, op='sum', *, coefficient=None, axis=None, reverse=False, exclusive=False, mask=None, "
-    "mask_mode='select', init=None, totals=False, dtype=None, acc=None, out=None)\n--\n\n"
+    "mask_mode='select', heads=None, tails=None, keys=None, init=None, totals=False, dtype=None, acc=None, "
+    "out=None)\n--\n\n"
     "Scans along one dimension with any operator: y[i] = x[0] op x[1] op ... op x[i] in each row.\n"
     "\n"
     ">>> import numpy as np, rowscan\n"
@@ -249,8 +260,8 @@ const char rp_scan_doc[] =
     "               minimum so far is, of equal elements the last that was scanned; -1 where there is none.\n"
     "    coefficient\n"
     "               That of linear_recurrence, which other operators have none of.\n"
-    "    x, dim, axis, reverse, mask, init, totals, acc, out\n"
-    "               Those of cumsum.\n"
+    "    x, dim, axis, reverse, mask, heads, tails, keys, init, totals, acc, out\n"
+    "               Those of cumsum; linear_recurrence has no mask, heads, tails and keys.\n"
     "    exclusive  True: leave each element out of its own result; y[0] is the operator's identity, which has all\n"
     "               bits set for 'and', and none for 'or' and 'xor'.\n"
     "    mask_mode  'select': leave out elements where mask is 0 or False. 'multiply' is for 'sum', 'prod' and\n"

@@ -36,11 +36,18 @@ static bool fit(rp_view *view, const rp_view *x, long dim, bool rows) {
   return rp_view_broadcast(view, x->rank, shape);
 }
 
+/* Whether x is multiplied by what lies in the place of a mask. */
+static bool multiplies(rowscan_mask_mode mode) {
+  return mode == ROWSCAN_MASK_MULTIPLY || mode == ROWSCAN_MASK_COEFFICIENT;
+}
+
 /* A mask of a type that the library takes. Where uint8 as a factor of bool decides y's type, Python has its say. */
 static bool mask_fits(const rp_call *call, const rp_views *v, bool decides) {
-  return !v->mask.type || v->mask.type == v->x.type || v->mask.type == ROWSCAN_BOOL ||
-         (v->mask.type == ROWSCAN_U8 &&
-          (call->mask_mode == ROWSCAN_MASK_SELECT || !decides || v->x.type != ROWSCAN_BOOL));
+  rowscan_type type = v->mask.type;
+  if (call->mask_mode == ROWSCAN_MASK_KEYS)
+    return !is_floating(type);
+  return !type || type == v->x.type || type == ROWSCAN_BOOL ||
+         (type == ROWSCAN_U8 && (!multiplies(call->mask_mode) || !decides || v->x.type != ROWSCAN_BOOL));
 }
 
 /* Totals are written: none is repeated. */

@@ -15,13 +15,18 @@ typedef struct rp_call {
   unsigned flags;
   rowscan_type in_type;            /* of x, as it was seen */
   rowscan_type out_type, acc_type; /* ROWSCAN_TYPE_DEFAULT: the library's convention */
-  rowscan_mask_mode mask_mode;     /* of a mask, if there is one; ROWSCAN_MASK_COEFFICIENT: it has the coefficients */
+  rowscan_mask_mode mask_mode;     /* of a mask, if there is one, which may also have coefficients, flags or keys */
   enum { RP_SCAN, RP_PREPARE, RP_SPEC } wanted;
 } rp_call;
 
 /* Whether an operator has coefficients, which lie where others have a mask. */
 static inline bool rp_op_has_coefficient(int op) {
   return op == ROWSCAN_LINEAR_RECURRENCE;
+}
+
+/* Whether what lies in the place of a mask cuts rows into segments. */
+static inline bool rp_has_segments(rowscan_mask_mode mode) {
+  return mode >= ROWSCAN_MASK_HEADS;
 }
 
 /* The arrays of a call. One that is not given has the type ROWSCAN_TYPE_DEFAULT, and nothing else of it is looked at.

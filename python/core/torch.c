@@ -22,7 +22,7 @@ static struct {
   PyObject *backward;     /* (context, gradient): what backward() below leaves to Python */
 } torch;
 
-static PyObject *s_requires_grad, *s_level, *s_kept, *s_save;
+static PyObject *s_requires_grad, *s_level, *s_kept, *s_save, *s_saved;
 
 /* ---- guards ------------------------------------------------------------------------------------------------------ */
 
@@ -130,6 +130,27 @@ PyObject *rp_torch_forward(PyObject *self, PyObject *const *args, Py_ssize_t cou
   return rp_new_ref(PyTuple_GetItem(args[2], 0));
 }
 
+/* What forward has saved: a mask, or flags or keys. NULL: an exception is set. */
+static PyObject *saved_mask(PyObject *context) {
+  PyObject *saved = PyObject_GetAttr(context, s_saved);
+  PyObject *mask = saved ? PySequence_GetItem(saved, 0) : NULL;
+  Py_XDECREF(saved);
+  return mask;
+}
+
+/* The scan from the other end, which begins anew where the first did. */
+static PyObject *scan_back(rp_call *call, PyObject *context) {
+  if (call->mask_mode && !rp_has_segments(call->mask_mode))
+    Py_RETURN_NOTIMPLEMENTED;
+  PyObject *mask = call->mask_mode ? saved_mask(context) : NULL;
+  if (call->mask_mode && !mask)
+    return NULL;
+  call->mask = mask ? mask : Py_None;
+  PyObject *dx = rp_call_quick(call);
+  Py_XDECREF(mask);
+  return dx;
+}
+
 /* The gradient of a sum is the same scan from the other end. */
 static PyObject *backward(PyObject *context, PyObject *gradient) {
   PyObject *kept = PyObject_GetAttr(context, s_kept);
@@ -141,7 +162,8 @@ static PyObject *backward(PyObject *context, PyObject *gradient) {
     return NULL;
   call.flags = (unsigned)flags ^ ROWSCAN_REVERSE;
   call.out_type = (rowscan_type)type;
-  PyObject *dx = mask_mode ? rp_new_ref(Py_NotImplemented) : rp_call_quick(&call);
+  call.mask_mode = (rowscan_mask_mode)mask_mode;
+  PyObject *dx = scan_back(&call, context);
   if (dx == Py_NotImplemented) {
     Py_DECREF(dx);
     dx = PyObject_CallFunctionObjArgs(torch.backward, context, gradient, NULL);
@@ -201,6 +223,7 @@ PyObject *rp_set_torch(PyObject *self, PyObject *dict) {
   s_level = PyUnicode_InternFromString("_current_level");
   s_kept = PyUnicode_InternFromString("rowscan");
   s_save = PyUnicode_InternFromString("save_for_backward");
+  s_saved = PyUnicode_InternFromString("saved_tensors");
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
     PyObject *value = PyDict_GetItemString(dict, table[i].name);
     if (!value) {

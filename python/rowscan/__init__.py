@@ -35,9 +35,9 @@ def __getattr__(name):
 
 __version__ = library_version = _core.library_version
 __all__ = ["scan", "cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "linear_recurrence", "cumulative_sum",
-           "cumulative_prod", "prepare", "spec", "warm", "devices", "archs", "set_threads", "cache", "Error",
-           "BadArgument", "CacheFailed", "CompileFailed", "CudaFailed", "NoCompiler", "NoDevice", "NoDriver",
-           "NotCached", "OutOfMemory", "Unsupported"]
+           "cumulative_prod", "discounted_returns", "gae", "prepare", "spec", "warm", "devices", "archs",
+           "set_threads", "cache", "Error", "BadArgument", "CacheFailed", "CompileFailed", "CudaFailed", "NoCompiler",
+           "NoDevice", "NoDriver", "NotCached", "OutOfMemory", "Unsupported"]
 _os.register_at_fork(after_in_child=_core.forget)
 _after_import("torch", lambda: _importlib.import_module("._torch", __name__))
 
@@ -76,8 +76,57 @@ def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False):
     return _library_of(x).cumulative(PROD, x, axis, dtype, include_initial)
 
 
+def discounted_returns(rewards, gamma, done=None, dim=-1, *, init=None, acc=None):
+    """Discounted returns of episodes: G[t] = rewards[t] + gamma * G[t+1], where G[t+1] counts as 0 if done[t].
+
+    rewards  array of NumPy, torch, CuPy or JAX
+    gamma    number, or array that broadcasts to rewards
+    done     what broadcasts to rewards, and is not 0 or False where an episode ends with a step; default: nowhere
+    dim      dimension of time
+    init     G behind the last step, such as its value where the episode goes on: a number, or an array that broadcasts
+             to rewards with size 1 along dim; default: 0
+    acc      type of the accumulator, as for linear_recurrence
+
+    It is linear_recurrence() from the end, with a coefficient that is 0 where done. 0 times an infinity or NaN is NaN:
+    one in an episode is in the returns of those before it, too. Gradients, in torch and JAX, are of rewards, gamma and
+    init.
+
+    >>> rowscan.discounted_returns(np.array([1., 1., 1., 1.]), 0.5, done=[0, 1, 0, 0], init=8)
+    array([1.5, 1. , 3.5, 5. ])
+    """
+    return _library_of(rewards).discounted_returns(rewards, gamma, done, dim, init, acc)
+
+
+def gae(rewards, values, gamma, lam, next_values=None, terminated=None, done=None, dim=-1, *, acc=None):
+    """Generalized advantage estimation: the pair of advantages A and of returns, which are A + values.
+
+    A[t] = delta[t] + gamma * lam * A[t+1], where A[t+1] counts as 0 if done[t], and
+    delta[t] = rewards[t] + gamma * next_values[t] - values[t], where next_values[t] counts as 0 if terminated[t].
+
+    rewards      array of NumPy, torch, CuPy or JAX
+    values       of the states: in rewards' shape or, without next_values, one longer along dim
+    gamma, lam   numbers, or arrays that broadcast to rewards
+    next_values  of the states behind each step, in rewards' shape; default: values[t+1]
+    terminated   what broadcasts to rewards, and is not 0 or False where nothing comes behind a step; default: done
+    done         likewise, where an episode ends with a step, because it terminated or was cut off (truncated), and the
+                 next step is of another one; default: terminated
+    dim          dimension of time
+    acc          type of the accumulator, as for linear_recurrence
+
+    What is at next_values where terminated does not matter, NaN included. Where done, the coefficient of a recurrence
+    is 0, and 0 times an infinity or NaN is NaN: one in an episode is in the advantages of those before it, too.
+    Gradients, in torch and JAX, are of rewards, values, next_values, gamma and lam.
+
+    >>> advantages, returns = rowscan.gae(np.array([1., 1., 1.]), np.array([2., 2., 2., 4.]), 0.5, 0.5, done=[0, 1, 0])
+    >>> advantages, returns
+    (array([-0.25, -1.  ,  1.  ]), array([1.75, 1.  , 3.  ]))
+    """
+    return _library_of(rewards).gae(rewards, values, gamma, lam, next_values, terminated, done, dim, acc)
+
+
 def prepare(x, dim=None, op="sum", *, coefficient=None, axis=None, reverse=False, exclusive=False, mask=None,
-            mask_mode="select", init=None, totals=False, dtype=None, acc=None, out=None):
+            mask_mode="select", heads=None, tails=None, keys=None, init=None, totals=False, dtype=None, acc=None,
+            out=None):
     """Makes ready what scan() of these arguments needs, or cumsum() and its like, and scans nothing.
 
     The call itself then compiles, loads and allocates nothing but its result. On a CPU there is nothing to do.
@@ -86,12 +135,13 @@ def prepare(x, dim=None, op="sum", *, coefficient=None, axis=None, reverse=False
 
     >>> rowscan.prepare(np.zeros((4, 1000)), 1, reverse=True)
     """
-    _library_of(x).asked(x, dim, op, coefficient, axis, reverse, exclusive, mask, mask_mode, init, totals, dtype,
-                         acc, out, wanted=PREPARE)
+    _library_of(x).asked(x, dim, op, coefficient, axis, reverse, exclusive, mask, mask_mode, heads, tails, keys, init,
+                         totals, dtype, acc, out, wanted=PREPARE)
 
 
 def spec(x, dim=None, op="sum", *, coefficient=None, axis=None, reverse=False, exclusive=False, mask=None,
-         mask_mode="select", init=None, totals=False, dtype=None, acc=None, out=None):
+         mask_mode="select", heads=None, tails=None, keys=None, init=None, totals=False, dtype=None, acc=None,
+         out=None):
     """The spec of a scan, as text: what its kernels are made for, and what warm() takes.
 
     Arguments are those of scan(), with every operator. Elements are not read.
@@ -99,8 +149,8 @@ def spec(x, dim=None, op="sum", *, coefficient=None, axis=None, reverse=False, e
     >>> rowscan.spec(np.zeros((4, 1000), np.float32), 1, reverse=True)
     'op=sum in=f32 out=f32 acc=f32 mask=none reverse=1 exclusive=0 length=1000 layout=rows row_rank=1'
     """
-    return _library_of(x).asked(x, dim, op, coefficient, axis, reverse, exclusive, mask, mask_mode, init, totals, dtype,
-                                acc, out, wanted=SPEC)
+    return _library_of(x).asked(x, dim, op, coefficient, axis, reverse, exclusive, mask, mask_mode, heads, tails, keys,
+                                init, totals, dtype, acc, out, wanted=SPEC)
 
 
 def warm(specs, archs=None, *, threads=0):

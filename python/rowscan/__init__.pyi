@@ -13,9 +13,9 @@ from . import cache as cache
 from . import torch as torch
 
 __all__ = ["scan", "cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "linear_recurrence", "cumulative_sum",
-           "cumulative_prod", "prepare", "spec", "warm", "devices", "archs", "set_threads", "cache", "Error",
-           "BadArgument", "CacheFailed", "CompileFailed", "CudaFailed", "NoCompiler", "NoDevice", "NoDriver",
-           "NotCached", "OutOfMemory", "Unsupported"]
+           "cumulative_prod", "discounted_returns", "gae", "prepare", "spec", "warm", "devices", "archs",
+           "set_threads", "cache", "Error", "BadArgument", "CacheFailed", "CompileFailed", "CudaFailed", "NoCompiler",
+           "NoDevice", "NoDriver", "NotCached", "OutOfMemory", "Unsupported"]
 
 __version__: str
 library_version: str
@@ -60,62 +60,74 @@ _DType: TypeAlias = Any  # of x's library
 @overload
 def scan(x: NDArray[_Floating], dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None,
          axis: _Dim = None, reverse: bool = False, exclusive: bool = False, mask: _Values | None = None,
-         mask_mode: _Mode = "select", init: _Values | None = None, totals: Literal[False] = False, dtype: None = None,
+         mask_mode: _Mode = "select", heads: _Values | None = None, tails: _Values | None = None,
+         keys: _Values | None = None, init: _Values | None = None, totals: Literal[False] = False, dtype: None = None,
          acc: _DType = None, out: None = None) -> NDArray[_Floating]: ...
 @overload
 def scan(x: NDArray[Any], dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None, axis: _Dim = None,
          reverse: bool = False, exclusive: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+         heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
          init: _Values | None = None, totals: Literal[False] = False, dtype: _DType = None, acc: _DType = None,
          out: NDArray[Any] | None = None) -> NDArray[Any]: ...
 @overload
 def scan(x: NDArray[Any], dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None, axis: _Dim = None,
          reverse: bool = False, exclusive: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+         heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
          init: _Values | None = None, totals: Literal[True], dtype: _DType = None, acc: _DType = None,
          out: NDArray[Any] | None = None) -> tuple[NDArray[Any], NDArray[Any]]: ...
 @overload
 def scan(x: _Array, dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None, axis: _Dim = None,
          reverse: bool = False, exclusive: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+         heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
          init: _Values | None = None, totals: Literal[False] = False, dtype: _DType = None, acc: _DType = None,
          out: _Array | None = None) -> _Array: ...
 @overload
 def scan(x: _Array, dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None, axis: _Dim = None,
          reverse: bool = False, exclusive: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+         heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
          init: _Values | None = None, totals: Literal[True], dtype: _DType = None, acc: _DType = None,
          out: _Array | None = None) -> tuple[_Array, _Array]: ...
 @overload
 def scan(x: _Array, dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None, axis: _Dim = None,
          reverse: bool = False, exclusive: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+         heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
          init: _Values | None = None, totals: bool, dtype: _DType = None, acc: _DType = None,
          out: _Array | None = None) -> Any: ...
 
 @overload
 def cumsum(x: NDArray[_Floating], dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False,
            exclusive: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+           heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
            init: _Values | None = None, totals: Literal[False] = False, dtype: None = None, acc: _DType = None,
            out: None = None) -> NDArray[_Floating]: ...
 @overload
 def cumsum(x: NDArray[Any], dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
-           mask: _Values | None = None, mask_mode: _Mode = "select", init: _Values | None = None,
+           mask: _Values | None = None, mask_mode: _Mode = "select", heads: _Values | None = None,
+           tails: _Values | None = None, keys: _Values | None = None, init: _Values | None = None,
            totals: Literal[False] = False, dtype: _DType = None, acc: _DType = None,
            out: NDArray[Any] | None = None) -> NDArray[Any]: ...
 @overload
 def cumsum(x: NDArray[Any], dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
-           mask: _Values | None = None, mask_mode: _Mode = "select", init: _Values | None = None,
+           mask: _Values | None = None, mask_mode: _Mode = "select", heads: _Values | None = None,
+           tails: _Values | None = None, keys: _Values | None = None, init: _Values | None = None,
            totals: Literal[True], dtype: _DType = None, acc: _DType = None,
            out: NDArray[Any] | None = None) -> tuple[NDArray[Any], NDArray[Any]]: ...
 @overload
 def cumsum(x: _Array, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
-           mask: _Values | None = None, mask_mode: _Mode = "select", init: _Values | None = None,
+           mask: _Values | None = None, mask_mode: _Mode = "select", heads: _Values | None = None,
+           tails: _Values | None = None, keys: _Values | None = None, init: _Values | None = None,
            totals: Literal[False] = False, dtype: _DType = None, acc: _DType = None,
            out: _Array | None = None) -> _Array: ...
 @overload
 def cumsum(x: _Array, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
-           mask: _Values | None = None, mask_mode: _Mode = "select", init: _Values | None = None,
+           mask: _Values | None = None, mask_mode: _Mode = "select", heads: _Values | None = None,
+           tails: _Values | None = None, keys: _Values | None = None, init: _Values | None = None,
            totals: Literal[True], dtype: _DType = None, acc: _DType = None,
            out: _Array | None = None) -> tuple[_Array, _Array]: ...
 @overload
 def cumsum(x: _Array, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
-           mask: _Values | None = None, mask_mode: _Mode = "select", init: _Values | None = None, totals: bool,
+           mask: _Values | None = None, mask_mode: _Mode = "select", heads: _Values | None = None,
+           tails: _Values | None = None, keys: _Values | None = None, init: _Values | None = None, totals: bool,
            dtype: _DType = None, acc: _DType = None, out: _Array | None = None) -> Any: ...
 
 cumprod = cumsum
@@ -124,41 +136,49 @@ logcumsumexp = cumsum
 @overload
 def cummax(x: NDArray[_Floating], dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False,
            exclusive: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+           heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
            init: _Values | None = None, totals: Literal[False] = False, dtype: None = None, acc: _DType = None,
            out: None = None, indices: Literal[False] = False) -> NDArray[_Floating]: ...
 @overload
 def cummax(x: NDArray[Any], dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
-           mask: _Values | None = None, mask_mode: _Mode = "select", init: _Values | None = None,
+           mask: _Values | None = None, mask_mode: _Mode = "select", heads: _Values | None = None,
+           tails: _Values | None = None, keys: _Values | None = None, init: _Values | None = None,
            totals: Literal[False] = False, dtype: _DType = None, acc: _DType = None, out: NDArray[Any] | None = None,
            indices: Literal[False] = False) -> NDArray[Any]: ...
 @overload
 def cummax(x: NDArray[Any], dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
-           mask: _Values | None = None, mask_mode: _Mode = "select", init: None = None, totals: Literal[False] = False,
+           mask: _Values | None = None, mask_mode: _Mode = "select", heads: _Values | None = None,
+           tails: _Values | None = None, keys: _Values | None = None, init: None = None, totals: Literal[False] = False,
            dtype: _DType = None, acc: _DType = None, out: None = None,
            indices: Literal[True]) -> tuple[NDArray[Any], NDArray[Any]]: ...
 @overload
 def cummax(x: NDArray[Any], dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
-           mask: _Values | None = None, mask_mode: _Mode = "select", init: _Values | None = None, totals: Literal[True],
-           dtype: _DType = None, acc: _DType = None, out: NDArray[Any] | None = None,
+           mask: _Values | None = None, mask_mode: _Mode = "select", heads: _Values | None = None,
+           tails: _Values | None = None, keys: _Values | None = None, init: _Values | None = None,
+           totals: Literal[True], dtype: _DType = None, acc: _DType = None, out: NDArray[Any] | None = None,
            indices: Literal[False] = False) -> tuple[NDArray[Any], NDArray[Any]]: ...
 @overload
 def cummax(x: _Array, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
-           mask: _Values | None = None, mask_mode: _Mode = "select", init: _Values | None = None,
+           mask: _Values | None = None, mask_mode: _Mode = "select", heads: _Values | None = None,
+           tails: _Values | None = None, keys: _Values | None = None, init: _Values | None = None,
            totals: Literal[False] = False, dtype: _DType = None, acc: _DType = None, out: _Array | None = None,
            indices: Literal[False] = False) -> _Array: ...
 @overload
 def cummax(x: _Array, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
-           mask: _Values | None = None, mask_mode: _Mode = "select", init: None = None, totals: Literal[False] = False,
+           mask: _Values | None = None, mask_mode: _Mode = "select", heads: _Values | None = None,
+           tails: _Values | None = None, keys: _Values | None = None, init: None = None, totals: Literal[False] = False,
            dtype: _DType = None, acc: _DType = None, out: None = None,
            indices: Literal[True]) -> tuple[_Array, _Array]: ...
 @overload
 def cummax(x: _Array, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
-           mask: _Values | None = None, mask_mode: _Mode = "select", init: _Values | None = None, totals: Literal[True],
-           dtype: _DType = None, acc: _DType = None, out: _Array | None = None,
+           mask: _Values | None = None, mask_mode: _Mode = "select", heads: _Values | None = None,
+           tails: _Values | None = None, keys: _Values | None = None, init: _Values | None = None,
+           totals: Literal[True], dtype: _DType = None, acc: _DType = None, out: _Array | None = None,
            indices: Literal[False] = False) -> tuple[_Array, _Array]: ...
 @overload
 def cummax(x: _Array, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
-           mask: _Values | None = None, mask_mode: _Mode = "select", init: _Values | None = None, totals: bool,
+           mask: _Values | None = None, mask_mode: _Mode = "select", heads: _Values | None = None,
+           tails: _Values | None = None, keys: _Values | None = None, init: _Values | None = None, totals: bool,
            dtype: _DType = None, acc: _DType = None, out: _Array | None = None,
            indices: Literal[False] = False) -> Any: ...
 
@@ -205,13 +225,35 @@ def cumulative_sum(x: _Array, /, *, axis: _Dim = None, dtype: _DType = None,
 
 cumulative_prod = cumulative_sum
 
+@overload
+def discounted_returns(rewards: NDArray[_Floating], gamma: float, done: _Values | None = None,
+                       dim: SupportsIndex = -1, *, init: _Values | None = None,
+                       acc: _DType = None) -> NDArray[_Floating]: ...
+@overload
+def discounted_returns(rewards: NDArray[Any], gamma: _Values, done: _Values | None = None, dim: SupportsIndex = -1, *,
+                       init: _Values | None = None, acc: _DType = None) -> NDArray[Any]: ...
+@overload
+def discounted_returns(rewards: _Array, gamma: _Values, done: _Values | None = None, dim: SupportsIndex = -1, *,
+                       init: _Values | None = None, acc: _DType = None) -> _Array: ...
+
+@overload
+def gae(rewards: NDArray[Any], values: _Values, gamma: _Values, lam: _Values, next_values: _Values | None = None,
+        terminated: _Values | None = None, done: _Values | None = None, dim: SupportsIndex = -1, *,
+        acc: _DType = None) -> tuple[NDArray[Any], NDArray[Any]]: ...
+@overload
+def gae(rewards: _Array, values: _Values, gamma: _Values, lam: _Values, next_values: _Values | None = None,
+        terminated: _Values | None = None, done: _Values | None = None, dim: SupportsIndex = -1, *,
+        acc: _DType = None) -> tuple[_Array, _Array]: ...
+
 def prepare(x: _WithDLPack | _OnCuda, dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None,
             axis: _Dim = None, reverse: bool = False, exclusive: bool = False, mask: _Values | None = None,
-            mask_mode: _Mode = "select", init: _Values | None = None, totals: bool = False, dtype: _DType = None,
+            mask_mode: _Mode = "select", heads: _Values | None = None, tails: _Values | None = None,
+            keys: _Values | None = None, init: _Values | None = None, totals: bool = False, dtype: _DType = None,
             acc: _DType = None, out: _WithDLPack | _OnCuda | None = None) -> None: ...
 def spec(x: _WithDLPack | _OnCuda, dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None,
          axis: _Dim = None, reverse: bool = False, exclusive: bool = False, mask: _Values | None = None,
-         mask_mode: _Mode = "select", init: _Values | None = None, totals: bool = False, dtype: _DType = None,
+         mask_mode: _Mode = "select", heads: _Values | None = None, tails: _Values | None = None,
+         keys: _Values | None = None, init: _Values | None = None, totals: bool = False, dtype: _DType = None,
          acc: _DType = None, out: _WithDLPack | _OnCuda | None = None) -> str: ...
 def warm(specs: Sequence[str], archs: Sequence[str] | None = None, *, threads: int = 0) -> tuple[int, int]: ...
 def devices() -> list[_Device]: ...

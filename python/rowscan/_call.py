@@ -9,9 +9,10 @@ the one below, and its instance `library`.
 import importlib
 import operator
 
-from . import _core
-from ._types import (COEFFICIENT, DEFAULT, EXCLUSIVE, FACTORS, INCLUDE_INITIAL, INDICES, KEEPING, MASK_MODES, NAMES,
-                     NUMBERS, OPS, RECURRENCE, REVERSE, SCAN, SELECT, accumulator, holds, is_floating, op_number)
+from . import _core, _returns
+from ._types import (COEFFICIENT, DEFAULT, EXCLUSIVE, FACTORS, INCLUDE_INITIAL, INDICES, KEEPING, KEYS, MASK_MODES,
+                     MULTIPLY, NAMES, NUMBERS, OPS, RECURRENCE, REVERSE, SCAN, SEGMENTS, SELECT, accumulator, holds,
+                     is_floating, op_number)
 
 # By the package that defines an array's type. None of these is imported before one of its arrays is seen.
 MODULES = {"numpy": "_numpy", "torch": "_torch", "cupy": "_cupy", "jax": "_jax", "jaxlib": "_jax"}
@@ -45,7 +46,7 @@ def _find(x):
 class Settled:
     """A scan of which nothing is left to a convention. Types are the library's numbers.
 
-    Coefficients are a mask in all that follows, of a mode of their own.
+    Coefficients, and flags and keys of segments, are a mask in all that follows, of a mode of their own.
     """
     __slots__ = ("x", "dim", "op", "flags", "mask_mode", "number", "acc", "mask", "init", "totals", "out")
 
@@ -128,6 +129,14 @@ class Library:
     def empty(self, shape, number, like):
         return self.xp.empty(shape, self.dtypes[number])
 
+    def full(self, value, number, like):
+        """A number as an array without dimensions, of a type or, for None, of its own."""
+        return self.xp.full((), value, self.dtypes[number] if number is not None else None)
+
+    def cleared(self, where, x):
+        """x, and 0 where flags are set."""
+        return self.xp.where(where, x.dtype.type(0), x)
+
     def drop(self, x, dim):
         return self.xp.squeeze(x, dim)
 
@@ -151,8 +160,9 @@ class Library:
         s.acc = self.accumulator_number(acc)
         what = self.mask_name(op, mask, mask_mode)
         if mask is not None:
-            mask = self.beside(self.mask(mask, x, kind, what), what, x)
-            if mask_mode != SELECT:
+            mask = self.of(mask, None, x, what) if what in SEGMENTS else self.mask(mask, x, kind, what)
+            mask = self.beside(mask, what, x)
+            if mask_mode in (MULTIPLY, COEFFICIENT):
                 x, kind = self.promoted(x, kind, mask, what)
         if wanted and op not in INDICES and self.converts_first(kind, wanted):
             x, kind = self.cast(x, wanted), wanted
@@ -184,8 +194,14 @@ class Library:
         return array
 
     def mask_name(self, op, mask, mode):
-        """What messages call the mask, or the coefficients of an operator that has them."""
+        """What messages call the mask, or what is given in its place."""
         name = list(OPS)[op]
+        segments = [word for word, number in SEGMENTS.items() if number == mode and mask is not None]
+        if segments and op == RECURRENCE:
+            raise TypeError(f"{segments[0]} is given, and {name} has no segments: a coefficient of 0 drops what came "
+                            "before, but for infinities and NaN")
+        if segments:
+            return segments[0]
         if op == RECURRENCE:
             if mask is None:
                 raise TypeError(f"coefficient is not given, and {name} needs one: a number or an array")
@@ -218,13 +234,20 @@ class Library:
         return self.xp.promote_types(a, b)
 
     def settled_mask(self, x, kind, mask, mode, what):
-        """The mask in x's shape, of a type that the library takes: bool, uint8 or x's own."""
+        """The mask in x's shape, of a type that the library takes: bool, uint8 or x's own; of keys any integer."""
         number = self.number(mask.dtype, what + ".dtype")
+        if mode == KEYS:
+            self.check_keys(number, mask.dtype)
+            return self.broadcast(mask, what, tuple(x.shape))
         if mode == COEFFICIENT and is_floating(number) and not is_floating(kind):
             raise TypeError(f"coefficient is floating ({mask.dtype}), and the scan goes on in {NAMES[kind]}")
         if number not in FACTORS and number != kind:
-            mask = mask != 0 if mode == SELECT else self.cast(mask, kind)
+            mask = self.cast(mask, kind) if mode in (MULTIPLY, COEFFICIENT) else mask != 0
         return self.broadcast(mask, what, tuple(x.shape))
+
+    def check_keys(self, number, dtype):
+        if is_floating(number):
+            raise TypeError(f"keys.dtype is {dtype}, and keys are integers or bool")
 
     def settled_init(self, x, wide, init, rows):
         """Initial values, which broadcast to the rows, of the accumulator's type."""
@@ -265,18 +288,21 @@ class Library:
         shape[s.dim] += 1 if s.flags & INCLUDE_INITIAL else 0
         return tuple(shape)
 
-    def asked(self, x, dim, op, coefficient, axis, reverse, exclusive, mask, mask_mode, init, totals, dtype, acc, out,
-              wanted=SCAN):
+    def asked(self, x, dim, op, coefficient, axis, reverse, exclusive, mask, mask_mode, heads, tails, keys, init,
+              totals, dtype, acc, out, wanted=SCAN):
         """A scan by the arguments of scan(), which C has checked where the call comes from there."""
         if dim is not None and axis is not None:
             raise TypeError("dim and axis are given, which are two names of one argument")
         if mask_mode not in MASK_MODES:
             raise ValueError(f"mask_mode is {mask_mode!r}, not 'select' or 'multiply'")
-        mask_mode = MASK_MODES[mask_mode]
-        if coefficient is not None:
+        mask_mode, first = MASK_MODES[mask_mode], "mask"
+        for name, given, mode in (("coefficient", coefficient, COEFFICIENT), ("heads", heads, SEGMENTS["heads"]),
+                                  ("tails", tails, SEGMENTS["tails"]), ("keys", keys, SEGMENTS["keys"])):
+            if given is None:
+                continue
             if mask is not None:
-                raise TypeError("mask and coefficient are given: what has coefficients takes no mask")
-            mask, mask_mode = coefficient, COEFFICIENT
+                raise TypeError(f"{first} and {name} are given, of which a scan takes one")
+            mask, mask_mode, first = given, mode, name
         flags = (EXCLUSIVE if exclusive else 0) | (REVERSE if reverse else 0)
         return self.scan(op_number(op), x, axis if dim is None else dim, flags, mask, mask_mode, init, bool(totals),
                          dtype, acc, out, wanted=wanted)
@@ -305,6 +331,12 @@ class Library:
             axis = 0
         flags = INCLUDE_INITIAL if include_initial else 0
         return self.scan(op, x, axis, flags, None, SELECT, None, False, dtype, None, None)
+
+    def discounted_returns(self, *arguments):
+        return _returns.discounted_returns(self, *arguments)
+
+    def gae(self, *arguments):
+        return _returns.gae(self, *arguments)
 
     def refusal(self, s):
         """Why the arrays of a settled call can't be scanned as they lie."""

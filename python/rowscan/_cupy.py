@@ -54,6 +54,14 @@ class _CuPy(Library):
         with self.array(x).device:
             return super().scan(op, x, *rest, wanted=wanted)
 
+    def discounted_returns(self, rewards, *rest):
+        with self.array(rewards).device:
+            return super().discounted_returns(rewards, *rest)
+
+    def gae(self, rewards, *rest):
+        with self.array(rewards).device:
+            return super().gae(rewards, *rest)
+
     def refusal(self, s):
         return (f"x can't be scanned as it lies in memory: strides {s.x.strides} are no multiples of {s.x.itemsize} "
                 "bytes")

@@ -16,7 +16,7 @@ import threading
 
 from . import _core
 from ._call import Library
-from ._types import FACTORS, NAMES, NUMBERS, PREPARE, SCAN
+from ._types import FACTORS, KEYS, NAMES, NUMBERS, PREPARE, SCAN
 
 _STANDARD = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i8": "int8", "u8": "uint8",
              "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64",
@@ -170,7 +170,9 @@ class _Others(Library):
         return _View(namespace.full((1,) * like.ndim, value, **self.made(namespace, number, like)), what)
 
     def settled_mask(self, x, kind, mask, mode, what):
-        if mask.dtype not in FACTORS and mask.dtype != kind:
+        if mode == KEYS:
+            self.check_keys(mask.dtype, mask.dtype)
+        elif mask.dtype not in FACTORS and mask.dtype != kind:
             raise TypeError(f"{what} is {mask.dtype}, not bool, uint8 or x's {_Type(kind)}: convert it before")
         return self.broadcast(mask, what, x.shape)
 
@@ -250,6 +252,12 @@ class _Others(Library):
             array = getattr(s, name)
             setattr(s, name, array if array is None else _View(array, name))
         return self.run(s, None, None, PREPARE)
+
+    def discounted_returns(self, rewards, *rest):
+        raise TypeError(f"rewards is a {type(rewards).__module__}.{type(rewards).__qualname__}, not an array of NumPy, "
+                        "torch, CuPy or JAX, whose arithmetic this needs: linear_recurrence needs none")
+
+    gae = discounted_returns
 
     def cumulative(self, op, x, axis, dtype, include_initial):
         if axis is None and not hasattr(x, "ndim"):

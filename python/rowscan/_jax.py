@@ -20,8 +20,8 @@ from jax.interpreters import ad, batching, mlir
 from . import _core
 from ._call import Library
 from ._errors import Unsupported
-from ._types import (COEFFICIENT, EXCLUSIVE, INCLUDE_INITIAL, LOGSUMEXP, MULTIPLY, NUMBERS, OPS, PREPARE, PROD,
-                     RECURRENCE, REVERSE, SCAN, SPEC, SUM, accumulator, is_floating)
+from ._types import (COEFFICIENT, EXCLUSIVE, FACTORS, HEADS, INCLUDE_INITIAL, KEYS, LOGSUMEXP, MULTIPLY, NUMBERS, OPS,
+                     PREPARE, PROD, RECURRENCE, REVERSE, SCAN, SEGMENTS, SPEC, SUM, TAILS, accumulator, is_floating)
 
 _DTYPES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i8": "int8", "u8": "uint8",
            "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64",
@@ -161,6 +161,8 @@ def _jvp(primals, tangents, **params):
     results = _scan_p.bind(*primals, **params)
     if all(map(_is_zero, tangents)) or not is_floating(params["number"]):
         changes = [None] * len(results)
+    elif params["mask_mode"] in SEGMENTS.values():
+        changes = _segments_changes(results, primals, tangents, **params)
     elif params["op"] == RECURRENCE:
         changes = _recurrence_changes(results, primals, tangents, **params)
     elif params["op"] == LOGSUMEXP:
@@ -187,6 +189,19 @@ def _sum_changes(results, primals, tangents, *, has, **params):
         dinit = jnp.broadcast_to(dinit, rows)
         terms.append([jnp.broadcast_to(dinit, results[0].shape).astype(results[0].dtype), dinit.reshape(dropped)])
     return [functools.reduce(jnp.add, parts) for parts in zip(*terms)] if terms else [None] * len(results)
+
+
+def _segments_changes(results, primals, tangents, *, has, **params):
+    """Of a sum by segments, which is linear in x and the initial values together."""
+    if params["op"] != SUM:
+        raise Unsupported(f"a scan of operator {list(OPS)[params['op']]} has no derivative here with heads, tails or "
+                          "keys")
+    x, mask, _ = _operands(primals, has)
+    dx, _, dinit = (None if _is_zero(d) else d for d in _operands(tangents, has))
+    if dx is None and dinit is None:
+        return [None] * len(results)
+    return _bind(jnp.zeros_like(x) if dx is None else dx, mask,
+                 jnp.broadcast_to(dinit, _rows(x.shape, params["dim"])[0]) if dinit is not None else None, **params)
 
 
 def _without(array, dim, reverse, first=0, last=0):
@@ -298,7 +313,52 @@ def _transpose(changes, *given, **params):
     """Of what is linear: there, some argument has changes."""
     if all(map(_is_zero, changes)):
         return [ad.Zero(a.aval) if ad.is_undefined_primal(a) else None for a in given]
-    return (_recurrence_transpose if params["op"] == RECURRENCE else _sum_transpose)(changes, *given, **params)
+    transpose = (_recurrence_transpose if params["op"] == RECURRENCE else
+                 _segments_transpose if params["mask_mode"] in SEGMENTS.values() else _sum_transpose)
+    return transpose(changes, *given, **params)
+
+
+def _marks_start(mask_mode, flags):
+    """Whether the flag of a scan's first element says that a segment begins with it, and drops an initial value."""
+    return mask_mode == (TAILS if flags & REVERSE else HEADS)
+
+
+def _segments_transpose(changes, *given, has, dim, flags, mask_mode, number, acc, **_):
+    """Of a sum by segments in x and init: the same from the other end, whose flags are the same.
+
+    It begins with the totals' changes, which no flag of its first element drops.
+    """
+    x, mask, init = _operands(given, has)
+    assert not ad.is_undefined_primal(mask)
+    dy, dtotals = changes if has & _TOTALS else (changes[0], None)
+    aval, reverse = x.aval if ad.is_undefined_primal(x) else x, bool(flags & REVERSE)
+    back, length = (flags ^ REVERSE) & ~INCLUDE_INITIAL, aval.shape[dim]
+    dy = jnp.zeros(dy.aval.shape, dy.aval.dtype) if _is_zero(dy) else dy
+    first, last, along = None, None, mask
+    if flags & INCLUDE_INITIAL:
+        first, dy = _end(dy, dim, not reverse), _without(dy, dim, reverse, first=1)
+    if mask_mode != KEYS and library.numbers[mask.dtype] not in FACTORS and mask.dtype != dy.dtype:
+        along = mask = mask != 0
+    wide = library.narrowed(accumulator(SUM, library.numbers[dy.dtype], number, acc))
+    if not _is_zero(dtotals):
+        last = jnp.expand_dims(dtotals, aval.ndim + dim).astype(library.dtypes[wide])
+        if _marks_start(mask_mode, back) and length:
+            along = jnp.broadcast_to(mask, aval.shape)
+            rest, zeros = _without(along, dim, reverse, last=1), jnp.zeros_like(_end(along, dim, reverse))
+            along = jnp.concatenate([zeros, rest] if reverse else [rest, zeros], along.ndim + dim)
+    wants_init = ad.is_undefined_primal(init)
+    results = _bind(dy, along, last, op=SUM, flags=back, dim=dim, mask_mode=mask_mode, number=number, acc=acc,
+                    totals=wide if wants_init else 0)
+    d = [None] * len(given)
+    if ad.is_undefined_primal(x):
+        d[0] = results[0].astype(aval.dtype)
+    if wants_init:
+        d_init = jnp.expand_dims(results[1], aval.ndim + dim)
+        if _marks_start(mask_mode, flags) and length:
+            start = mask if _repeats(mask, dim) else _end(mask, dim, not reverse)
+            d_init = jnp.where(start != 0, jnp.zeros((), d_init.dtype), d_init)
+        d[-1] = (d_init if first is None else d_init + first).astype(init.aval.dtype)
+    return d
 
 
 def _sum_transpose(changes, *given, has, dim, flags, mask_mode, number, acc, **_):

@@ -14,7 +14,7 @@ from . import _core, _torch_operators as operators
 from ._after import after_import
 from ._call import Library, serve
 from ._torch_operators import DTYPES, TYPES, X
-from ._types import EXCLUSIVE, FUNCTIONS, MULTIPLY, NUMBERS, REVERSE, SUM, accumulator
+from ._types import EXCLUSIVE, FUNCTIONS, MULTIPLY, NUMBERS, REVERSE, SEGMENTS, SUM, accumulator
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 _modes = torch._C._len_torch_dispatch_stack
@@ -62,6 +62,12 @@ class _Torch(Library):
 
     def empty(self, shape, number, like):
         return torch.empty(shape, dtype=self.dtypes[number], device=like.device)
+
+    def full(self, value, number, like):
+        return torch.full((), value, dtype=self.dtypes[number] if number is not None else None, device=like.device)
+
+    def cleared(self, where, x):
+        return torch.where(where, 0, x)
 
     def is_array(self, x):
         return isinstance(x, torch.Tensor)
@@ -121,9 +127,11 @@ def _make_node(kept):
 def _node_backward(ctx, g):
     """What the quick way declines in the backward pass: masks, modes, and gradients that aren't plain."""
     dim, flags, kind, mask_mode = ctx.rowscan
-    d = _core.cumsum(g, dim, reverse=not flags & REVERSE, exclusive=bool(flags & EXCLUSIVE), dtype=DTYPES[kind])
-    if mask_mode:
-        mask, = ctx.saved_tensors
+    mask, = ctx.saved_tensors if mask_mode else (None,)
+    segments = {name: operators.beside(mask, mask_mode, g) for name, mode in SEGMENTS.items() if mode == mask_mode}
+    d = _core.cumsum(g, dim, reverse=not flags & REVERSE, exclusive=bool(flags & EXCLUSIVE), dtype=DTYPES[kind],
+                     **segments)
+    if mask_mode and not segments:
         d = d * mask if mask_mode == MULTIPLY else torch.where(mask != 0, d, 0)
     return d
 
@@ -153,28 +161,30 @@ _make_known()
 # ---- torch.compile ---------------------------------------------------------------------------------------------------
 
 def _traceable_scan(x, dim=None, op='sum', *, coefficient=None, axis=None, reverse=False, exclusive=False, mask=None,
-                    mask_mode='select', init=None, totals=False, dtype=None, acc=None, out=None):
-    return library.asked(x, dim, op, coefficient, axis, reverse, exclusive, mask, mask_mode, init, totals, dtype, acc,
-                         out)
+                    mask_mode='select', heads=None, tails=None, keys=None, init=None, totals=False, dtype=None,
+                    acc=None, out=None):
+    return library.asked(x, dim, op, coefficient, axis, reverse, exclusive, mask, mask_mode, heads, tails, keys, init,
+                         totals, dtype, acc, out)
 
 
 def _traceable_recurrence(x, coefficient, dim=None, *, axis=None, reverse=False, exclusive=False, init=None,
                           totals=False, dtype=None, acc=None, out=None):
-    return library.asked(x, dim, 'linear_recurrence', coefficient, axis, reverse, exclusive, None, 'select', init,
-                         totals, dtype, acc, out)
+    return library.asked(x, dim, 'linear_recurrence', coefficient, axis, reverse, exclusive, None, 'select', None, None,
+                         None, init, totals, dtype, acc, out)
 
 
 def _traceable(op):
-    def function(x, dim=None, *, axis=None, reverse=False, exclusive=False, mask=None, mask_mode='select', init=None,
-                 totals=False, dtype=None, acc=None, out=None):
-        return library.asked(x, dim, op, None, axis, reverse, exclusive, mask, mask_mode, init, totals, dtype, acc, out)
+    def function(x, dim=None, *, axis=None, reverse=False, exclusive=False, mask=None, mask_mode='select', heads=None,
+                 tails=None, keys=None, init=None, totals=False, dtype=None, acc=None, out=None):
+        return library.asked(x, dim, op, None, axis, reverse, exclusive, mask, mask_mode, heads, tails, keys, init,
+                             totals, dtype, acc, out)
     return function
 
 
 def _traceable_order(op):
-    def function(x, dim=None, *, axis=None, reverse=False, exclusive=False, mask=None, mask_mode='select', init=None,
-                 totals=False, dtype=None, acc=None, out=None, indices=False):
-        rest = axis, reverse, exclusive, mask, mask_mode, init, totals
+    def function(x, dim=None, *, axis=None, reverse=False, exclusive=False, mask=None, mask_mode='select', heads=None,
+                 tails=None, keys=None, init=None, totals=False, dtype=None, acc=None, out=None, indices=False):
+        rest = axis, reverse, exclusive, mask, mask_mode, heads, tails, keys, init, totals
         if not indices:
             return library.asked(x, dim, op, None, *rest, dtype, acc, out)
         if init is not None or totals or out is not None:

@@ -19,8 +19,9 @@ from torch._functorch.utils import enable_single_level_autograd_function
 
 from . import _core
 from ._errors import Unsupported
-from ._types import (COEFFICIENT, DEFAULT, EXCLUSIVE, INCLUDE_INITIAL, INDICES, KEEPING, LOGSUMEXP, MULTIPLY, NUMBERS,
-                     OPS, PROD, RECURRENCE, REVERSE, SCAN, SUM, accumulator, is_floating)
+from ._types import (COEFFICIENT, DEFAULT, EXCLUSIVE, FACTORS, HEADS, INCLUDE_INITIAL, INDICES, KEEPING, KEYS,
+                     LOGSUMEXP, MULTIPLY, NUMBERS, OPS, PROD, RECURRENCE, REVERSE, SCAN, SEGMENTS, SUM, TAILS,
+                     accumulator, is_floating)
 
 _NAMES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i8": "int8", "u8": "uint8",
           "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64",
@@ -193,6 +194,8 @@ def _gradients(ctx, g, g_totals=None):
     if op == PROD:
         return torch.ops.aten.cumprod_backward(g, x.to(y.dtype), dim, y).to(x.dtype), None, None
     of_x, of_mask, of_init = (ctx.needs_input_grad[i] for i in (X, MASK, INIT))
+    if mask_mode in SEGMENTS.values() and mask is not None:
+        return _segments_gradients(ctx, g, g_totals)
     first = None
     if flags & INCLUDE_INITIAL:
         length = g.shape[dim] - 1
@@ -217,6 +220,49 @@ def _gradients(ctx, g, g_totals=None):
     if d_init is not None:
         d_init = (d_init if first is None else d_init + first).reshape(init.shape).to(init.dtype)
     return d if of_x else None, d_mask, d_init
+
+
+def beside(mask, mask_mode, other):
+    """Flags or keys as they may lie beside elements of another type."""
+    keeps = mask_mode == KEYS or TYPES[mask.dtype] in FACTORS or mask.dtype == other.dtype
+    return mask if keeps else mask != 0
+
+
+def _marks_start(mask_mode, flags):
+    """Whether the flag of a scan's first element says that a segment begins with it, and drops an initial value."""
+    return mask_mode == (TAILS if flags & REVERSE else HEADS)
+
+
+def _segments_gradients(ctx, g, g_totals):
+    """Of a sum by segments: the same from the other end, whose flags are the same.
+
+    It begins with the totals' gradients, which no flag of its first element drops.
+    """
+    dim, _, flags, acc, mask_mode, kind = ctx.rowscan
+    _, mask, init, _ = ctx.saved_tensors
+    shape, of_init, back = mask.shape, ctx.needs_input_grad[INIT], (flags ^ REVERSE) & ~INCLUDE_INITIAL
+    mask, g, g_totals = map(_row, (mask, g, g_totals))
+    length, reverse, first = mask.shape[dim], bool(flags & REVERSE), None
+    if flags & INCLUDE_INITIAL:
+        first = _end(g, dim, not reverse)
+        g = _without(g, dim, reverse, first=1)
+    mask = beside(mask, mask_mode, g)
+    kind = kind if is_floating(kind) else TYPES[g.dtype]
+    wide = accumulator(SUM, TYPES[g.dtype], kind, acc)
+    along = mask
+    if g_totals is not None:
+        g_totals = g_totals.to(DTYPES[wide])
+        if _marks_start(mask_mode, back) and length:
+            rest = _without(mask, dim, reverse, last=1)
+            zeros = torch.zeros_like(_end(mask, dim, reverse))
+            along = torch.cat([zeros, rest] if reverse else [rest, zeros], dim)
+    d = _sum(g, dim, back, kind, acc, mask_mode, along, g_totals, wide if of_init else 0)
+    d, d_init = d if of_init else (d, None)
+    if of_init:
+        if _marks_start(mask_mode, flags) and length:
+            d_init = torch.where(_end(mask, dim, not reverse) != 0, 0, d_init)
+        d_init = (d_init if first is None else d_init + first).reshape(init.shape).to(init.dtype)
+    return d.reshape(shape) if ctx.needs_input_grad[X] else None, None, d_init
 
 
 def _without(tensor, dim, reverse, first=0, last=0):
@@ -358,6 +404,10 @@ def _tangents(ctx, t_x, t_mask, t_init):
     if op == LOGSUMEXP and not (t_x is None and t_init is None):
         return _logsumexp_tangents(ctx, t_x, t_init)
     terms = []
+    if mask_mode in SEGMENTS.values() and mask is not None:
+        t_mask = None
+        if t_x is None and t_init is not None:
+            t_x = torch.zeros(mask.shape, dtype=DTYPES[ctx.rowscan[-1]], device=mask.device)
     if t_x is not None:
         terms.append(_sum(t_x, dim, flags, out_type, acc, mask_mode, mask, t_init, totals_type))
     elif t_init is not None:
@@ -390,7 +440,9 @@ class _Scan(torch.autograd.Function):
             raise Unsupported(f"a scan of operator {list(OPS)[op]} has no gradient here")
         if op == PROD and (flags or mask is not None or init is not None or totals_type):
             raise Unsupported("the gradient of a product is there for plain ones alone: from the first element on, "
-                              "inclusive, without mask, init and totals")
+                              "inclusive, without mask, segments, init and totals")
+        if op == LOGSUMEXP and mask is not None and mask_mode in SEGMENTS.values():
+            raise Unsupported("the gradient of logsumexp is there for whole rows alone: not with heads, tails and keys")
         y = output[0] if totals_type else output
         ctx.rowscan = dim, op, flags, acc, mask_mode, TYPES[x.dtype]
         ctx.rowscan_out = TYPES[y.dtype], totals_type, y.shape

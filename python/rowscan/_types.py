@@ -11,8 +11,9 @@ INDICES = OPS["argmax"], OPS["argmin"]
 # Functions of one operator and one array each.
 FUNCTIONS = {"cum" + name: name for name in OPS if hasattr(_core, "cum" + name)} | {"logcumsumexp": "logsumexp"}
 EXCLUSIVE, REVERSE, INCLUDE_INITIAL = 1, 2, 8
-SELECT, MULTIPLY, COEFFICIENT = 1, 2, 3
+SELECT, MULTIPLY, COEFFICIENT, HEADS, TAILS, KEYS = 1, 2, 3, 4, 5, 6
 MASK_MODES = {"select": SELECT, "multiply": MULTIPLY}
+SEGMENTS = {"heads": HEADS, "tails": TAILS, "keys": KEYS}  # arguments in the place of a mask
 SCAN, PREPARE, SPEC = 0, 1, 2  # what a call of _core.scan_settled is wanted for
 
 NAMES = (None, "f16", "bf16", "f32", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "bool")

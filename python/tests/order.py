@@ -30,7 +30,7 @@ def accumulator(name, out, acc=None):
 
 
 def combine(op, a, b):
-    return a + b if op == "sum" else a * b
+    return op(a, b) if callable(op) else a + b if op == "sum" else a * b
 
 
 def block(op, row, start, count):

@@ -69,6 +69,37 @@ def test_arguments():
     assert rowscan.spec(y, 1) == rowscan.spec(x, 1)
 
 
+def test_segments():
+    random = np.random.default_rng(3)
+    x, flat = random.standard_normal((4, 130)).astype("f4"), random.random((4, 130))
+    y = cp.asarray(x)
+    for name, beside in (("heads", flat < 0.1), ("tails", (flat < 0.1).astype("u1")), ("tails", np.float32(flat < 0.1)),
+                         ("heads", (flat[0] < 0.1).astype("i4")), ("keys", np.cumsum(flat < 0.1, 1)),
+                         ("keys", np.cumsum(flat < 0.1, 1).astype("i2")), ("keys", flat[:, :1] < 0.5)):
+        for options in ({}, {"reverse": True, "totals": True, "init": 2}, {"exclusive": True}):
+            want, got = (rowscan.cumsum(a, 1, **{name: b}, **options)
+                         for a, b in ((x, beside), (y, cp.asarray(beside))))
+            for a, b in zip(want if isinstance(want, tuple) else [want], got if isinstance(got, tuple) else [got]):
+                order.assert_bits(host(b), a)
+        its = cp.asarray(beside)
+        for a, b in zip(rowscan.cummax(x, 1, indices=True, **{name: beside}),
+                        rowscan.cummax(y, 1, indices=True, **{name: its})):
+            order.assert_bits(host(b), a)
+        assert rowscan.spec(y, 1, **{name: its}) == rowscan.spec(x, 1, **{name: beside})
+
+
+def test_returns():
+    random = np.random.default_rng(4)
+    rewards, values, following = random.standard_normal((3, 20, 4)).astype("f4")
+    done = random.random((20, 4)) < 0.1
+    its_rewards, its_values, its_following, its_done = map(cp.asarray, (rewards, values, following, done))
+    order.assert_bits(host(rowscan.discounted_returns(its_rewards, 0.9, its_done, 0, init=2)),
+                      rowscan.discounted_returns(rewards, 0.9, done, 0, init=2))
+    for a, b in zip(rowscan.gae(its_rewards, its_values, 0.9, 0.8, its_following, done=its_done, dim=0),
+                    rowscan.gae(rewards, values, 0.9, 0.8, following, done=done, dim=0)):
+        order.assert_bits(host(a), b)
+
+
 def test_refusals():
     y = cp.asarray(np.ones((2, 3), "f4"))
     for call, error, words in (

@@ -167,9 +167,20 @@ static int array_open(cli_array *array, const char *name, bool allow_bf16) {
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
+/* What may lie beside the elements, one at a time: its option, its mode, and what messages call one of its elements. */
+enum { MASK, HEADS, TAILS, KEYS, BESIDE_KINDS };
+static const struct {
+  const char *option;
+  rowscan_mask_mode mode;
+  const char *one;
+} beside_kinds[BESIDE_KINDS] = {{"mask", ROWSCAN_MASK_SELECT, "a mask"},
+                                {"heads", ROWSCAN_MASK_HEADS, "a flag"},
+                                {"tails", ROWSCAN_MASK_TAILS, "a flag"},
+                                {"keys", ROWSCAN_MASK_KEYS, "a key"}};
+
 typedef struct scan_job {
   /* as asked for */
-  const char *in_name, *out_name, *mask_name, *coefficient; /* the last: a number or a file */
+  const char *in_name, *out_name, *beside_names[BESIDE_KINDS], *coefficient; /* the last: a number or a file */
   rowscan_op op;
   rowscan_type type, out_type, acc;
   rowscan_mask_mode mask_mode;
@@ -177,7 +188,8 @@ typedef struct scan_job {
   bool reverse, exclusive, include_initial, omit_nan, ties_first, quiet, verbose, json;
   cli_session session;
   /* as found */
-  cli_array in, mask; /* or its coefficients; */
+  int beside_kind;    /* -1: none */
+  cli_array in, mask; /* or flags, keys, coefficients; */
   uint64_t number;    /* where there is one for all, that */
   cli_output out;
   char out_header[NPY_HEADER_MAX];
@@ -186,6 +198,34 @@ typedef struct scan_job {
   const char *engine;
   double seconds, total_seconds;
 } scan_job;
+
+/* Which of them is given, and its mode. */
+static int choose_beside(scan_job *job) {
+  const char *const *names = job->beside_names;
+  for (int i = 0; i < BESIDE_KINDS; i++) {
+    if (names[i] && job->beside_kind >= 0)
+      return say_usage("--%s: '%s', but --%s is given too, '%s'; one of them is all that a scan takes",
+                       beside_kinds[i].option, names[i], beside_kinds[job->beside_kind].option,
+                       names[job->beside_kind]);
+    if (names[i])
+      job->beside_kind = i;
+  }
+  int kind = job->beside_kind;
+  if (job->coefficient && kind > MASK)
+    return say_usage("--%s: '%s', but %s has no segments; a coefficient of 0 drops what came before",
+                     beside_kinds[kind].option, names[kind], rowscan_op_name(job->op));
+  if (job->coefficient && (kind == MASK || job->mask_mode))
+    return say_usage("%s: %s takes no mask", kind == MASK ? "--mask" : "--mask-mode", rowscan_op_name(job->op));
+  if (job->mask_mode == ROWSCAN_MASK_COEFFICIENT)
+    return say_usage("--mask-mode: coefficients are given by --coefficient");
+  if (job->mask_mode >= ROWSCAN_MASK_HEADS)
+    return say_usage("--mask-mode: segments are given by --heads, --tails, --keys");
+  if (job->mask_mode && kind != MASK)
+    return say_usage("--mask-mode: there is no --mask");
+  if (kind >= 0 && !job->mask_mode)
+    job->mask_mode = beside_kinds[kind].mode;
+  return OPTIONS_READ;
+}
 
 static int read_options(scan_job *job, int argc, char **argv) {
   const cli_option options[] = {
@@ -198,10 +238,15 @@ static int read_options(scan_job *job, int argc, char **argv) {
        "one output element more: 0 (a product: 1) before the others"},
       {"omit-nan", 0, &kind_switch, &job->omit_nan, "a NaN counts as no element does"},
       {"ties-first", 0, &kind_switch, &job->ties_first, "of argmax, argmin: of equal elements the first one's index"},
-      {"mask", 0, &kind_file, &job->mask_name, "an .npy file of the same shape; bool, u8 or the input's type"},
-      {"mask-mode", 0, &kind_mask_mode, &job->mask_mode, "leave masked elements out (select), or multiply by the mask"},
+      {"mask", 0, &kind_file, &job->beside_names[MASK], "an .npy file of the same shape; bool, u8 or the input's type"},
+      {"mask-mode", 0, &kind_mask_mode, &job->mask_mode, "leave masked elements out (select), or multiply"},
       {"coefficient", 0, &kind_file, &job->coefficient,
        "of --op linear_recurrence: a number, or an .npy file as for --mask"},
+      {"heads", 0, &kind_file, &job->beside_names[HEADS],
+       "as for --mask: the scan starts anew with each element whose flag is not 0"},
+      {"tails", 0, &kind_file, &job->beside_names[TAILS], "likewise: ... that follows one whose flag is not 0"},
+      {"keys", 0, &kind_file, &job->beside_names[KEYS],
+       "likewise, integers or bool: ... whose key is not that of the one before it"},
       {"type", 0, &kind_type, &job->type, "type of IN: needed where 2 raw bytes are bf16, else checked"},
       {"dtype", 0, &kind_type, &job->out_type, "type of OUT (IN's type; integers: i64 or u64)"},
       {"acc", 0, &kind_type, &job->acc, "accumulator type (f32; f64 for f64; OUT's type for integers)"},
@@ -236,15 +281,7 @@ static int read_options(scan_job *job, int argc, char **argv) {
     return say_usage("--op: %s wants a --coefficient", rowscan_op_name(job->op));
   if (job->coefficient && !rs_op_has_coefficient(job->op))
     return say_usage("--coefficient: %s has none; linear_recurrence has", rowscan_op_name(job->op));
-  if (job->coefficient && (job->mask_name || job->mask_mode))
-    return say_usage("%s: %s takes no mask", job->mask_name ? "--mask" : "--mask-mode", rowscan_op_name(job->op));
-  if (job->mask_mode == ROWSCAN_MASK_COEFFICIENT)
-    return say_usage("--mask-mode: coefficients are given by --coefficient");
-  if (job->mask_mode && !job->mask_name)
-    return say_usage("--mask-mode: there is no --mask");
-  if (job->mask_name && !job->mask_mode)
-    job->mask_mode = ROWSCAN_MASK_SELECT;
-  return OPTIONS_READ;
+  return choose_beside(job);
 }
 
 /* ---- the inputs -------------------------------------------------------------------------------------------------- */
@@ -267,22 +304,33 @@ static int open_in(scan_job *job) {
   return EXIT_OK;
 }
 
-static int check_mask(const scan_job *job, const char *what) {
+/* Bool, u8 or the input's type; of keys bool or an integer. */
+static bool mask_type_fits(const scan_job *job) {
+  rowscan_type type = job->mask.header.type;
+  if (job->mask_mode == ROWSCAN_MASK_KEYS)
+    return rs_type_kind(type) != RS_FLOAT;
+  return type == ROWSCAN_BOOL || type == ROWSCAN_U8 || type == job->in.header.type;
+}
+
+static int check_mask(const scan_job *job, const char *one) {
   char text[NPY_SHAPE_TEXT_MAX], wanted[NPY_SHAPE_TEXT_MAX];
   const npy_header *in = &job->in.header, *mask = &job->mask.header;
   if (mask->rank != in->rank || memcmp(mask->shape, in->shape, (size_t)in->rank * sizeof *in->shape))
     return say_failed("%s: field 'shape': %s, but that of %s is %s", job->mask.name,
                       npy_shape_text(text, mask->rank, mask->shape), job->in.name,
                       npy_shape_text(wanted, in->rank, in->shape));
-  if (mask->type != ROWSCAN_BOOL && mask->type != ROWSCAN_U8 && mask->type != in->type)
-    return say_failed("%s: field 'descr': '%s' is %s; %s is bool, u8 or of the input's type, %s", job->mask.name,
-                      mask->descr, rowscan_type_name(mask->type), what, rowscan_type_name(in->type));
-  return EXIT_OK;
+  if (mask_type_fits(job))
+    return EXIT_OK;
+  if (job->mask_mode == ROWSCAN_MASK_KEYS)
+    return say_failed("%s: field 'descr': '%s' is %s; %s is an integer or bool", job->mask.name, mask->descr,
+                      rowscan_type_name(mask->type), one);
+  return say_failed("%s: field 'descr': '%s' is %s; %s is bool, u8 or of the input's type, %s", job->mask.name,
+                    mask->descr, rowscan_type_name(mask->type), one, rowscan_type_name(in->type));
 }
 
-static int open_mask(scan_job *job, const char *name, const char *what) {
+static int open_mask(scan_job *job, const char *name, const char *one) {
   int status = array_open(&job->mask, name, job->in.header.type == ROWSCAN_BF16);
-  return status == EXIT_OK ? check_mask(job, what) : status;
+  return status == EXIT_OK ? check_mask(job, one) : status;
 }
 
 /* The same of integers, which a double has not all of. */
@@ -330,7 +378,10 @@ static int open_coefficient(scan_job *job) {
 }
 
 static int open_beside(scan_job *job) {
-  return job->coefficient ? open_coefficient(job) : job->mask_name ? open_mask(job, job->mask_name, "a mask") : EXIT_OK;
+  if (job->coefficient)
+    return open_coefficient(job);
+  int kind = job->beside_kind;
+  return kind < 0 ? EXIT_OK : open_mask(job, job->beside_names[kind], beside_kinds[kind].one);
 }
 
 /* ---- the output -------------------------------------------------------------------------------------------------- */
@@ -465,7 +516,9 @@ static void print_json(const scan_job *job) {
   json_object(&json, NULL);
   json_text(&json, "in", job->in_name);
   json_text(&json, "out", job->out_name);
-  json_text(&json, "mask", job->mask_name);
+  json_text(&json, "mask", job->beside_names[MASK]);
+  if (job->beside_kind > MASK)
+    json_text(&json, beside_kinds[job->beside_kind].option, job->beside_names[job->beside_kind]);
   if (job->coefficient)
     json_text(&json, "coefficient", job->coefficient);
   json_array(&json, "shape");
@@ -498,7 +551,7 @@ static void print_summary(const scan_job *job) {
 }
 
 int command_scan(int argc, char **argv) {
-  scan_job job = {.dim = -1, .session = SESSION_DEFAULT, .out = OUTPUT_NONE};
+  scan_job job = {.dim = -1, .beside_kind = -1, .session = SESSION_DEFAULT, .out = OUTPUT_NONE};
   int status = read_options(&job, argc, argv);
   if (status != OPTIONS_READ)
     return status;

@@ -275,6 +275,55 @@ class Values(Case):
         self.save("m.npy", np.asarray(mask * 0.5, "f4"))
         self.check(x * (mask * np.float32(0.5)), self.scan(x, "--mask", "m.npy", "--mask-mode", "multiply"))
 
+    def segmented(self, x, beside, kind, dim=-1, reverse=False, exclusive=False):
+        """A sum of whole numbers by a loop that starts anew with each segment."""
+        x, beside = np.moveaxis(x, dim, 0).astype("i8"), np.moveaxis(beside, dim, 0)
+        cuts = {"heads": beside[1:] != 0, "tails": beside[:-1] != 0, "keys": beside[1:] != beside[:-1]}[kind]
+        y, held = np.zeros_like(x), np.zeros_like(x[0])
+        for i in reversed(range(len(x))) if reverse else range(len(x)):
+            at = i if reverse else i - 1  # of what lies between this element and the one before
+            if 0 <= at < len(cuts):
+                held = np.where(cuts[at], 0, held)
+            y[i] = held
+            held = held + x[i]
+            y[i] = y[i] if exclusive else held
+        return np.moveaxis(y, 0, dim)
+
+    def test_segments(self):
+        x = self.random.integers(-9, 9, (9, 300))
+        flags = self.random.random(x.shape) < 0.05
+        keys = np.cumsum(self.random.random(x.shape) < 0.05, 1)
+        for kind, beside, types in [("heads", flags, ["b1", "u1", "f4"]), ("tails", flags, ["b1", "u1", "f4"]),
+                                    ("keys", keys, ["i1", "u2", "i4", "i8", "u8"]), ("keys", keys % 2, ["b1"])]:
+            for n, name in enumerate(types):
+                self.save("s.npy", np.asarray(beside * (7 if kind != "keys" else 1), name, order="CF"[n % 2]))
+                for dim, reverse, exclusive in [(1, False, False), (1, True, False), (0, True, True), (0, False, True)]:
+                    with self.subTest(kind=kind, type=name, dim=dim, reverse=reverse, exclusive=exclusive):
+                        got = self.scan(x.astype("f4"), f"--{kind}", "s.npy", f"--dim={dim}",
+                                        *["--reverse"] * reverse, *["--exclusive"] * exclusive)
+                        want = self.segmented(x, beside, kind, dim, reverse, exclusive)
+                        np.testing.assert_array_equal(got, want)
+                        self.assertEqual(got.dtype, np.float32)
+
+    def test_what_segments_keep_apart(self):
+        """A NaN stays in its segment, and so do maxima, and indices are those of the row."""
+        x = np.array([1, np.nan, 2, 3, np.inf, 4, 9, 7], "f8")
+        self.save("s.npy", np.array([0, 0, 1, 0, 0, 1, 0, 1], "u1"))
+        nan, inf = np.nan, np.inf
+        np.testing.assert_array_equal(self.scan(x, "--heads", "s.npy"), [1, nan, 2, 5, inf, 4, 13, 7])
+        np.testing.assert_array_equal(self.scan(x, "--tails", "s.npy", "--reverse"), [nan, nan, 2, inf, inf, 4, 16, 7])
+        np.testing.assert_array_equal(self.scan(x, "--heads", "s.npy", "--op=max"), [1, nan, 2, 3, inf, 4, 9, 7])
+        np.testing.assert_array_equal(self.scan(x, "--heads", "s.npy", "--op=argmax"), [0, 1, 2, 3, 4, 5, 6, 7])
+        np.testing.assert_array_equal(self.scan(x, "--heads", "s.npy", "--op=argmin"), [0, 1, 2, 2, 2, 5, 5, 7])
+
+    def test_segments_in_the_summary(self):
+        self.save("in.npy", np.ones((2, 3), "f4"))
+        self.save("s.npy", np.ones((2, 3), "i8"))
+        out, _ = self.rowscan("scan", "--engine=host", "--json", "--keys", "s.npy", "in.npy", "out.npy")
+        summary = json.loads(out)
+        self.assertEqual((summary["mask"], summary["keys"]), (None, "s.npy"))
+        self.assertNotIn("heads", summary)
+
     def test_recurrence(self):
         """Against a loop. With coefficients of 1 it is a sum in f64, bit for bit."""
         x, c = self.random.standard_normal((7, 900)).astype("f4"), self.random.random((7, 900)).astype("f4")
@@ -641,6 +690,18 @@ class BadFiles(Case):
         self.fails(1, ["nosuch.npy"], "scan", "--mask", "nosuch.npy", "in.npy", "out.npy")
         self.raw("m.npy", "{'descr': '>f4', 'fortran_order': False, 'shape': (3, 4)}", b"\0" * 48)
         self.fails(1, ["m.npy: field 'descr'", ">f4"], "scan", "--mask", "m.npy", "in.npy", "out.npy")
+
+    def test_flags_and_keys(self):
+        self.save("in.npy", np.ones((3, 4), "f4"))
+        for option in ("heads", "tails", "keys"):
+            self.save("s.npy", np.ones((4, 3), bool))
+            self.fails(1, ["s.npy: field 'shape'", "(4, 3)", "(3, 4)"],
+                       "scan", f"--{option}", "s.npy", "in.npy", "out.npy")
+            self.fails(1, ["nosuch.npy"], "scan", f"--{option}", "nosuch.npy", "in.npy", "out.npy")
+            for dtype in ["f4", "f8", "f2"] if option == "keys" else ["i1", "f8", "i4"]:
+                self.save("s.npy", np.ones((3, 4), dtype))
+                self.fails(1, ["s.npy: field 'descr'", SHORT[dtype], "a key is" if option == "keys" else "a flag is"],
+                           "scan", f"--{option}", "s.npy", "in.npy", "out.npy")
 
     def test_impossible_types(self):
         self.save("in.npy", np.ones(4, "f4"))
@@ -1102,7 +1163,8 @@ class CommandLine(Case):
         for option, value in [("dim", "x"), ("dim", "1.5"), ("dim", ""), ("dim", "99999999999"), ("dim", "0x1"),
                               ("dim", " 1"), ("op", "maximum"), ("dtype", "complex64"), ("acc", "q"), ("type", "<f4"),
                               ("engine", "gpu"), ("device", "-1"), ("mask-mode", "xor"), ("threads", "many"),
-                              ("mask", "-"), ("mask", ""), ("coefficient", "-"), ("coefficient", "")]:
+                              ("mask", "-"), ("mask", ""), ("coefficient", "-"), ("coefficient", ""),
+                              ("heads", "-"), ("tails", ""), ("keys", "-")]:
             self.usage(*scan, f"--{option}={value}", words=[f"--{option}", f"'{value}'"])
             self.usage(*scan, f"--{option}", value, words=[f"--{option}", f"'{value}'"])
         for name, instead in [("float", "write f64 or f32"), ("int", "write i64 or i32"), ("uint", "write u64 or u32"),
@@ -1120,6 +1182,14 @@ class CommandLine(Case):
         self.usage(*recurrence, "--coefficient", "2", "--mask", "c.npy", words=["--mask"])
         self.usage(*recurrence, "--coefficient", "2", "--mask-mode", "select", words=["--mask-mode"])
         self.usage(*scan, "--mask-mode", "coefficient", words=["--mask-mode", "--coefficient"])
+        for option in ("heads", "tails", "keys"):
+            self.usage(*scan, "--mask-mode", option, words=["--mask-mode", "--heads, --tails, --keys"])
+            words = [f"--{option}", "'s.npy'"]
+            self.usage(*scan, f"--{option}=s.npy", "--mask=m.npy", words=[*words, "--mask", "'m.npy'"])
+            self.usage(*scan, f"--{option}=s.npy", "--mask-mode=select", words=["--mask-mode"])
+            self.usage(*recurrence, "--coefficient=2", f"--{option}=s.npy", words=[*words, "linear_recurrence"])
+            self.usage(*recurrence, f"--{option}=s.npy", words=["--coefficient"])
+        self.usage(*scan, "--keys=k.npy", "--heads=h.npy", words=["--keys", "'k.npy'", "--heads", "'h.npy'"])
         self.usage(*scan, "--engine=host", "--device=0", words=["--device"])
         self.usage("cache", words=["path|info"])
         self.usage("cache", "purge", words=["unknown cache command 'purge'"])
@@ -1329,6 +1399,18 @@ class Compile(Case):
                 self.assertFalse(os.path.exists(self.path("all/" + name)), name)
             shutil.copytree(self.path(f"made{n}"), self.path("all"), dirs_exist_ok=True)
             self.assertEqual(len(os.listdir(self.path(f"made{n}"))), 3 * len(rows))
+
+    def test_segments(self):
+        """Of a spec, segments are a field like others."""
+        for more, text in [(["--mask-mode=heads"], "heads-bool"), (["--mask-mode=tails", "--mask-type=u8"], "tails-u8"),
+                           (["--mask-mode=keys"], "keys-i32"), (["--mask-mode=keys", "--mask-type=u64"], "keys-u64")]:
+            rows = json.loads(self.compile("--arch", "sm_80", "--length", "300", "--regime=row", "--json", "-o", "made",
+                                           *more))
+            for row in rows:
+                self.assertTrue(os.path.exists(self.path(f"made/sm_80-row-{row['kernel']}-sum-f32-300-{text}.ptx")))
+        _, err = self.rowscan("compile", "--arch", "sm_80", "--length", "300", "--mask-mode=keys", "--mask-type=f32",
+                              status=1)
+        self.assertIn("field 'mask_type': keys are integers or bool, not f32", err)
 
     def test_directory_that_cannot_be(self):
         self.save("file.npy", np.ones(1))

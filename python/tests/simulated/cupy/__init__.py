@@ -201,6 +201,15 @@ class ndarray:
     def __gt__(self, other):
         return asarray(self.get() > other)
 
+    def __add__(self, other):
+        return asarray(self.get() + other.get())
+
+    def __sub__(self, other):
+        return asarray(self.get() - other.get())
+
+    def __rmul__(self, number):
+        return asarray(number * self.get())
+
 
 def empty(shape, dtype=float):
     return ndarray((shape,) if isinstance(shape, int) else shape, dtype)
@@ -212,13 +221,21 @@ def empty_like(x, dtype=None, order="K"):
 
 def asarray(values, dtype=None):
     if isinstance(values, ndarray):
-        return values if dtype in (None, values.dtype) else values.astype(dtype)
+        return values if dtype is None or dtype == values.dtype else values.astype(dtype)  # f8 == None
     if hasattr(values, "__cuda_array_interface__"):
         raise NotImplementedError
     values = np.asarray(values, dtype)
     x = ndarray(values.shape, values.dtype)
     x.set(values)
     return x
+
+
+def full(shape, value, dtype=None):
+    return asarray(np.full(shape, value, dtype))
+
+
+def where(condition, a, b):
+    return asarray(np.where(condition.get(), a, b.get()))
 
 
 def asnumpy(x):

@@ -1,0 +1,76 @@
+"""_returns.py - returns and advantages of reinforcement learning, as recurrences from the end
+
+SPDX-License-Identifier: MIT
+
+Arithmetic is that of the array's library, and so are gradients.
+"""
+from ._types import NUMBERS, is_floating
+
+
+def _broadcasts(library, array, what, shape):
+    library.broadcast(array, what, shape)  # or an error
+    return array
+
+
+def _flags(library, given, what, x):
+    """Whether steps are marked, as bools beside x."""
+    flags = library.beside(library.of(given, None, x, what), what, x)
+    is_bool = library.number(flags.dtype, what + ".dtype") == NUMBERS["bool"]
+    return _broadcasts(library, flags if is_bool else flags != 0, what, tuple(x.shape))
+
+
+def _number_or_array(library, given, what, x):
+    if isinstance(given, (int, float)):
+        return given
+    return _broadcasts(library, library.beside(library.of(given, None, x, what), what, x), what, tuple(x.shape))
+
+
+def _factor(library, value, done, x):
+    """What the return of the next step is multiplied by: value, and 0 where done."""
+    if done is None:
+        return value
+    if isinstance(value, (int, float)):
+        kind = library.number(x.dtype, "rewards.dtype")
+        value = library.full(float(value), kind if is_floating(kind) else None, x)
+    return library.cleared(_flags(library, done, "done", x), value)
+
+
+def _recurrence(library, x, factor, dim, init, acc):
+    return library.asked(x, dim, "linear_recurrence", factor, None, True, False, None, "select", None, None, None, init,
+                         False, None, acc, None)
+
+
+def discounted_returns(library, rewards, gamma, done, dim, init, acc):
+    x = library.array(rewards)
+    gamma = _number_or_array(library, gamma, "gamma", x)
+    return _recurrence(library, rewards, _factor(library, gamma, done, x), dim, init, acc)
+
+
+def _values(library, values, next_values, x, dim):
+    """Those of each step and of the next one."""
+    values = library.beside(library.of(values, None, x, "values"), "values", x)
+    shape, longer = tuple(x.shape), tuple(n + (d == dim) for d, n in enumerate(x.shape))
+    wanted = longer if next_values is None else shape
+    if tuple(values.shape) != wanted:
+        raise ValueError(f"values has shape {tuple(values.shape)}, not {wanted}: rewards has {shape}, and next_values "
+                         f"is {'not ' if next_values is None else ''}given")
+    if next_values is None:
+        before = (slice(None),) * dim
+        return values[before + (slice(None, shape[dim]),)], values[before + (slice(1, None),)]
+    next_values = library.beside(library.of(next_values, None, x, "next_values"), "next_values", x)
+    if tuple(next_values.shape) != shape:
+        raise ValueError(f"next_values has shape {tuple(next_values.shape)}, not that of rewards, {shape}")
+    return values, next_values
+
+
+def gae(library, rewards, values, gamma, lam, next_values, terminated, done, dim, acc):
+    rewards = library.array(rewards)
+    dim = library.normalised(dim, rewards.ndim)
+    values, following = _values(library, values, next_values, rewards, dim)
+    terminated, done = done if terminated is None else terminated, terminated if done is None else done
+    if terminated is not None:
+        following = library.cleared(_flags(library, terminated, "terminated", rewards), following)
+    gamma, lam = _number_or_array(library, gamma, "gamma", rewards), _number_or_array(library, lam, "lam", rewards)
+    delta = rewards + gamma * following - values
+    advantages = _recurrence(library, delta, _factor(library, gamma * lam, done, delta), dim, None, acc)
+    return advantages, advantages + values

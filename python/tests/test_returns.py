@@ -1,0 +1,256 @@
+"""test_returns.py - discounted returns and advantages in every library, against a loop
+
+SPDX-License-Identifier: MIT
+"""
+import itertools
+
+import pytest
+
+np = pytest.importorskip("numpy")
+
+import order  # noqa: E402
+import rowscan  # noqa: E402
+
+GAMMA, LAM = 0.9, 0.75
+T = 23
+
+
+def returns_loop(rewards, gamma, done=None, init=0.):
+    """Along the first dimension, in float64."""
+    rewards = np.asarray(rewards, "f8")
+    done = np.zeros(rewards.shape) if done is None else np.broadcast_to(done, rewards.shape)
+    gamma, after = np.broadcast_to(gamma, rewards.shape), np.broadcast_to(np.asarray(init, "f8"), rewards.shape[1:])
+    y = np.empty_like(rewards)
+    for t in reversed(range(len(rewards))):
+        after = y[t] = rewards[t] + gamma[t] * np.where(done[t], 0, after)
+    return y
+
+
+def gae_loop(rewards, values, next_values, gamma, lam, terminated, done):
+    """Along the first dimension, in float64, as CleanRL and torchrl have it."""
+    rewards, values, next_values = (np.asarray(a, "f8") for a in (rewards, values, next_values))
+    y, after = np.empty_like(rewards), np.zeros(rewards.shape[1:])
+    for t in reversed(range(len(rewards))):
+        delta = rewards[t] + gamma * next_values[t] * ~terminated[t] - values[t]
+        after = y[t] = delta + gamma * lam * ~done[t] * after
+    return y, y + values
+
+
+@pytest.fixture
+def episodes():
+    """rewards, values, next_values, terminated, done: of T steps in 4 environments."""
+    random = np.random.default_rng(8)
+    rewards, values, next_values = random.standard_normal((3, T, 4))
+    terminated = random.random((T, 4)) < 0.1
+    done = terminated | (random.random((T, 4)) < 0.1)
+    return rewards, values, next_values, terminated, done
+
+
+def close(got, want, tolerance=1e-12):
+    np.testing.assert_allclose(np.asarray(got, "f8"), want, rtol=tolerance, atol=tolerance)
+
+
+# ---- NumPy -----------------------------------------------------------------------------------------------------------
+
+def test_returns(episodes):
+    rewards, values, _, _, done = episodes
+    given = None, done, done.astype("f4"), done.astype(int), done[:, :1], done[0], [1, 0, 0, 1]
+    for flags, init in itertools.product(given, (None, 2, values[:1])):
+        want = returns_loop(rewards, GAMMA, flags, 0 if init is None else init if np.isscalar(init) else init[0])
+        close(rowscan.discounted_returns(rewards, GAMMA, flags, 0, init=init), want)
+    close(rowscan.discounted_returns(rewards.T, GAMMA, done.T, init=3), returns_loop(rewards, GAMMA, done, 3).T)
+    close(rowscan.discounted_returns(rewards, abs(values), done, 0), returns_loop(rewards, abs(values), done))
+    close(rowscan.discounted_returns(rewards, 1, done, 0), returns_loop(rewards, 1, done))
+
+
+def test_types(episodes):
+    rewards, values, _, _, done = episodes
+    for dtype, flags in itertools.product(("f2", "f4", "f8"), (None, done)):
+        y = rowscan.discounted_returns(rewards.astype(dtype), GAMMA, flags, 0)
+        assert y.dtype == dtype
+        close(y, returns_loop(rewards.astype(dtype), GAMMA, flags), {"f2": 1e-2, "f4": 1e-6, "f8": 1e-12}[dtype])
+        for more in ({}, dict(done=done)):
+            longer = np.zeros((T + 1, 4), dtype)
+            both = rowscan.gae(rewards.astype(dtype), longer, GAMMA, LAM, dim=0, **more)
+            assert [a.dtype for a in both] == [dtype, dtype]
+    assert rowscan.discounted_returns(np.array([1, 2, 4]), 0.5, [0, 1, 0]).tolist() == [2, 2, 4]
+    assert rowscan.discounted_returns(np.array([1, 2, 4]), 0.5).tolist() == [3, 4, 4]
+    assert rowscan.discounted_returns(np.ones((2, 0)), 0.5, np.ones((2, 0))).shape == (2, 0)
+    y = rowscan.discounted_returns(rewards.astype("f4"), GAMMA, done, 0, acc="f32")
+    close(y, returns_loop(rewards, GAMMA, done), 1e-5)
+
+
+def test_advantages(episodes):
+    rewards, values, next_values, terminated, done = episodes
+    for given in (dict(terminated=terminated, done=done), dict(done=done), dict(terminated=terminated), {}):
+        ends = given.get("terminated", given.get("done", np.zeros((T, 4), bool)))
+        cuts = given.get("done", ends)
+        want = gae_loop(rewards, values, next_values, GAMMA, LAM, ends, cuts)
+        for got in (rowscan.gae(rewards, values, GAMMA, LAM, next_values, dim=0, **given),
+                    [a.T for a in rowscan.gae(rewards.T, values.T, GAMMA, LAM, next_values.T,
+                                              **{name: flags.T for name, flags in given.items()})]):
+            for a, b in zip(got, want):
+                close(a, b)
+        longer = np.concatenate([values, next_values[-1:]])
+        want = gae_loop(rewards, values, longer[1:], GAMMA, LAM, ends, cuts)
+        for a, b in zip(rowscan.gae(rewards, longer, GAMMA, LAM, dim=-2, **given), want):
+            close(a, b)
+
+
+def test_what_is_not_looked_at(episodes):
+    """A value behind a terminal state may be NaN; a NaN behind a cut is not kept out, as the manual says."""
+    rewards, values, next_values, terminated, done = episodes
+    odd = np.where(terminated, np.nan, next_values)
+    for a, b in zip(rowscan.gae(rewards, values, GAMMA, LAM, odd, terminated, done, 0),
+                    rowscan.gae(rewards, values, GAMMA, LAM, next_values, terminated, done, 0)):
+        order.assert_bits(a, b)
+    assert np.isnan(rowscan.discounted_returns(np.array([1, 1, np.nan]), 0.5, [0, 1, 0])).all()
+
+
+def test_advantages_by_definition(episodes):
+    """With lam of 1 returns are discounted ones; with 0 advantages are deltas."""
+    rewards, values, next_values, _, done = episodes
+    longer = np.concatenate([values, next_values[-1:]])
+    _, returns = rowscan.gae(rewards, longer, GAMMA, 1, done=done, dim=0)
+    close(returns, returns_loop(rewards, GAMMA, done, next_values[-1]))
+    advantages, _ = rowscan.gae(rewards, longer, GAMMA, 0, dim=0)
+    close(advantages, rewards + GAMMA * longer[1:] - values)
+    a = rowscan.gae(rewards, longer, np.full((T, 1), GAMMA), np.full(4, LAM), done=done, dim=0)
+    for one, other in zip(a, rowscan.gae(rewards, longer, GAMMA, LAM, done=done, dim=0)):
+        close(one, other)
+
+
+def test_what_is_refused(episodes):
+    rewards, values, next_values, _, done = episodes
+    for f, error, words in (
+            (lambda: rowscan.discounted_returns(rewards, GAMMA, done[:-1], 0), ValueError, r"done has shape \(22, 4\)"),
+            (lambda: rowscan.discounted_returns(rewards, values[:2], None, 0), ValueError, r"gamma has shape \(2, 4\)"),
+            (lambda: rowscan.discounted_returns(rewards, GAMMA, done, 2), IndexError, "axis 2 is out of bounds"),
+            (lambda: rowscan.discounted_returns(rewards, GAMMA, "no"), TypeError, "done.dtype is <U2"),
+            (lambda: rowscan.discounted_returns([1.], GAMMA), TypeError, "not an array"),
+            (lambda: rowscan.gae(rewards, values, GAMMA, LAM, dim=0), ValueError,
+             r"values has shape \(23, 4\), not \(24, 4\): .* next_values is not given"),
+            (lambda: rowscan.gae(rewards, values[1:], GAMMA, LAM, values, dim=0), ValueError,
+             r"values has shape \(22, 4\), not \(23, 4\): .* next_values is given"),
+            (lambda: rowscan.gae(rewards, values, GAMMA, LAM, values[1:], dim=0), ValueError, "next_values has shape"),
+            (lambda: rowscan.gae(rewards, values, GAMMA, LAM, values, done=done[1:], dim=0), ValueError,
+             "terminated has shape"),
+            (lambda: rowscan.gae(rewards, values, GAMMA, LAM, values, dim=3), IndexError, "axis 3")):
+        with pytest.raises(error, match=words):
+            f()
+
+
+class Lent:
+    """An array that is known by DLPack alone."""
+
+    def __init__(self, array):
+        self.__dlpack__, self.__dlpack_device__ = array.__dlpack__, array.__dlpack_device__
+
+
+def test_arrays_without_arithmetic():
+    for f in (lambda x: rowscan.discounted_returns(x, 0.5), lambda x: rowscan.gae(x, x, 0.5, 0.5)):
+        with pytest.raises(TypeError, match="rewards is a .*Lent, not an array of NumPy, torch, CuPy or JAX"):
+            f(Lent(np.ones(3)))
+
+
+# ---- torch -----------------------------------------------------------------------------------------------------------
+
+@pytest.fixture
+def torch():
+    module = pytest.importorskip("torch")
+    module.manual_seed(0)
+    return module
+
+
+def test_torch(torch, episodes):
+    rewards, values, next_values, terminated, done = map(torch.from_numpy, episodes)
+    numpy = episodes
+    for flags in (None, done, done.float(), done.int(), [1, 0, 0, 1]):
+        y = rowscan.discounted_returns(rewards, GAMMA, flags, 0, init=values[:1])
+        close(y, returns_loop(numpy[0], GAMMA, None if flags is None else np.asarray(flags), numpy[1][0]))
+    for dtype in (torch.float16, torch.bfloat16, torch.float32):
+        assert rowscan.discounted_returns(rewards.to(dtype), GAMMA, done, 0).dtype is dtype
+    want = gae_loop(*numpy[:3], GAMMA, LAM, *numpy[3:])
+    for a, b in zip(rowscan.gae(rewards, values, GAMMA, LAM, next_values, terminated, done, 0), want):
+        close(a, b)
+    assert rowscan.discounted_returns(torch.tensor([1, 2, 4]), 0.5, torch.tensor([0, 1, 0])).tolist() == [2, 2, 4]
+    with pytest.raises(ValueError, match="done is on meta"):
+        rowscan.discounted_returns(rewards, GAMMA, done.to("meta"), 0)
+
+
+def test_torch_gradients(torch):
+    def leaf(*shape):
+        return torch.rand(shape, dtype=torch.float64, requires_grad=True)
+    done = torch.tensor([[0, 1, 0, 0, 1], [0, 0, 0, 1, 0]])
+    for flags in (None, done, done != 0):
+        f = lambda r, g, i: rowscan.discounted_returns(r, g, flags, init=i)
+        for arguments in ((leaf(2, 5), leaf(), leaf(2, 1)), (leaf(2, 5), leaf(2, 5), leaf())):
+            assert torch.autograd.gradcheck(f, arguments, check_forward_ad=True)
+            assert torch.autograd.gradgradcheck(f, arguments)
+        f = lambda r, v, n, g, lam: rowscan.gae(r, v, g, lam, n, done=flags)
+        arguments = leaf(2, 5), leaf(2, 5), leaf(2, 5), leaf(), leaf()
+        assert torch.autograd.gradcheck(f, arguments, check_forward_ad=True)
+        assert torch.autograd.gradgradcheck(f, arguments)
+        assert torch.autograd.gradcheck(lambda r, v: rowscan.gae(r, v, 0.9, 0.8, terminated=flags),
+                                        (leaf(2, 5), leaf(2, 6)))
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_torch_compile(torch, episodes, backend):
+    torch._dynamo.reset()
+    rewards, values, next_values, terminated, done = map(torch.from_numpy, episodes)
+
+    def f(rewards, values):
+        advantages, returns = rowscan.gae(rewards, values, GAMMA, LAM, next_values, terminated, done, dim=0)
+        return advantages, returns, rowscan.discounted_returns(rewards, GAMMA, done, 0)
+    compiled = torch.compile(f, backend=backend, fullgraph=True)
+    results = []
+    for function in (f, compiled):
+        leaves = [t.clone().requires_grad_() for t in (rewards, values)]
+        y = function(*leaves)
+        results.append((*y, *torch.autograd.grad(sum((v ** 2).sum() for v in y), leaves)))
+    torch.testing.assert_close(*results)
+    rows = torch.vmap(lambda r, d: rowscan.discounted_returns(r, GAMMA, d))(rewards.T, done.T)
+    close(rows, returns_loop(episodes[0], GAMMA, episodes[4]).T)
+
+
+# ---- JAX -------------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("wide", [False, True], ids=["x32", "x64"])
+def test_jax(jax, wide, episodes):
+    jnp, tolerance = jax.numpy, 1e-12 if wide else 1e-5
+    with order.set_wide(jax, wide):
+        rewards, values, next_values, terminated, done = map(jnp.asarray, episodes)
+        for flags in (None, done, done.astype("f4"), np.asarray(done)):
+            f = jax.jit(lambda r: rowscan.discounted_returns(r, GAMMA, flags, 0, init=values[:1]))
+            y = f(rewards)
+            assert y.dtype == rewards.dtype
+            close(y, returns_loop(episodes[0], GAMMA, None if flags is None else np.asarray(flags), episodes[1][0]),
+                  tolerance)
+        want = gae_loop(*episodes[:3], GAMMA, LAM, *episodes[3:])
+        f = jax.jit(lambda *a: rowscan.gae(*a[:2], GAMMA, LAM, *a[2:], 0))
+        for a, b in zip(f(rewards, values, next_values, terminated, done), want):
+            close(a, b, tolerance)
+            assert a.dtype == rewards.dtype
+        assert rowscan.discounted_returns(rewards.astype("bfloat16"), GAMMA, done, 0).dtype == "bfloat16"
+
+
+def test_jax_derivatives(jax, episodes):
+    jnp = jax.numpy
+    with order.set_wide(jax, True):
+        rewards, values, next_values, _, done = map(jnp.asarray, episodes)
+
+        def f(r, v, gamma):
+            y, after = [None] * T, 0.
+            for t in reversed(range(T)):
+                delta = r[t] + gamma * jnp.where(done[t], 0, next_values[t]) - v[t]
+                after = y[t] = delta + gamma * LAM * jnp.where(done[t], 0, after)
+            return (jnp.stack(y) ** 2).sum()
+
+        def g(r, v, gamma):
+            return (rowscan.gae(r, v, gamma, LAM, next_values, done=done, dim=0)[0] ** 2).sum()
+        for got, want in zip(jax.grad(g, (0, 1, 2))(rewards, values, jnp.asarray(GAMMA)),
+                             jax.grad(f, (0, 1, 2))(rewards, values, jnp.asarray(GAMMA))):
+            close(got, want, 1e-10)
+        batched = jax.vmap(lambda r, d: rowscan.discounted_returns(r, GAMMA, d))(rewards.T, done.T)
+        close(batched, returns_loop(episodes[0], GAMMA, episodes[4]).T)

@@ -1,0 +1,527 @@
+"""test_segments.py - flags and keys that cut rows into segments, in every library, against a loop
+
+SPDX-License-Identifier: MIT
+
+Elements are small integers where results are compared for equality: those are exact in every type and every order.
+"""
+import functools
+import itertools
+
+import pytest
+
+np = pytest.importorskip("numpy")
+pytest.importorskip("hypothesis")
+
+from hypothesis import given, settings, strategies as st  # noqa: E402
+
+import order  # noqa: E402
+import rowscan  # noqa: E402
+
+ALL = list(order.DTYPES)
+WHOLE = [name for name in ALL if name not in order.FLOATING]
+KINDS = ["heads", "tails", "keys"]
+FLAGS = [dict(reverse=r, exclusive=e) for r, e in itertools.product((False, True), repeat=2)]
+with_flags = pytest.mark.parametrize("flags", FLAGS, ids=str)
+with_kinds = pytest.mark.parametrize("kind", KINDS)
+
+OPERATORS = {"sum": (lambda a, b: a + b, 0), "prod": (lambda a, b: a * b, 1), "max": (max, -np.inf),
+             "min": (min, np.inf)}
+
+
+def rows(shape, dim):
+    return tuple(1 if d == dim % len(shape) else n for d, n in enumerate(shape))
+
+
+def begins(kind, beside, at):
+    """Whether a segment begins, in memory, between an element and the one before it: by a row's flags or keys."""
+    return {"heads": lambda: at < len(beside) and beside[at] != 0, "tails": lambda: at > 0 and beside[at - 1] != 0,
+            "keys": lambda: 0 < at < len(beside) and beside[at] != beside[at - 1]}[kind]()
+
+
+def scan_row(row, beside, kind, combine, identity, reverse, exclusive, init):
+    """(results, total) of a list of numbers."""
+    y, held = [None] * len(row), identity if init is None else init
+    for i in reversed(range(len(row))) if reverse else range(len(row)):
+        if begins(kind, beside, i + 1 if reverse else i):
+            held = identity
+        before, held = held, combine(held, row[i])
+        y[i] = before if exclusive else held
+    return y, held
+
+
+def loop(x, beside, kind, dim, op="sum", reverse=False, exclusive=False, init=None):
+    """(results, totals) as Python's numbers."""
+    x = np.asarray(x)
+    beside, lists = np.moveaxis(np.broadcast_to(beside, x.shape), dim, -1), np.moveaxis(x, dim, -1)
+    firsts = None if init is None else np.moveaxis(np.broadcast_to(init, rows(x.shape, dim)), dim, -1)
+    y, totals = np.empty(lists.shape, object), np.empty(lists.shape[:-1], object)
+    for at in np.ndindex(*lists.shape[:-1]):
+        y[at], totals[at] = scan_row([v * 1 for v in lists[at].tolist()], beside[at].tolist(), kind, *OPERATORS[op],
+                                     reverse, exclusive, None if firsts is None else firsts[at].tolist()[0])
+    return np.moveaxis(y, -1, dim), totals
+
+
+def typed(values, dtype):
+    """Python's numbers as a type, in which integers wrap."""
+    values, dtype = np.asarray(values, object), np.dtype(dtype)
+    return values.astype(dtype) if dtype.kind == "f" else np.asarray(values % 2**64, np.uint64).astype(dtype)
+
+
+def numbers(random, shape, dtype):
+    x = random.integers(-9, 10, shape)
+    return np.asarray(abs(x) if dtype.kind in "ub" else x, dtype)
+
+
+def some(random, kind, shape, dtype):
+    """Flags, few of which are set, or keys that change now and then."""
+    if kind != "keys":
+        return np.asarray((random.random(shape) < 0.3) * 3, dtype)
+    return np.asarray(random.integers(0, 2, shape) * 2, dtype)
+
+
+@st.composite
+def problems(draw):
+    """Elements and flags or keys of any types and layouts, and what may go with them."""
+    random = np.random.default_rng(draw(st.integers(0, 999)))
+    shape = tuple(draw(st.lists(st.integers(0, 9), min_size=1, max_size=3)))
+    dim = draw(st.integers(-len(shape), len(shape) - 1))
+    dtype, kind = np.dtype(order.DTYPES[draw(st.sampled_from(ALL))]), draw(st.sampled_from(KINDS))
+    steps = tuple(slice(None, None, draw(st.sampled_from([1, 2, -1]))) for _ in shape)
+    x = numbers(random, [2 * n for n in shape], dtype)[steps][tuple(slice(n) for n in shape)]
+    own = draw(st.sampled_from([shape, rows(shape, dim), shape[1:], (1,) * len(shape), ()]))
+    its = [order.DTYPES[name] for name in WHOLE] if kind == "keys" else ["?", "u1", dtype]
+    beside = some(random, kind, own[::-1], np.dtype(draw(st.sampled_from(its)))).T
+    options = draw(st.sampled_from(FLAGS))
+    if draw(st.booleans()):
+        options = {**options, "init": numbers(random, rows(shape, dim), np.dtype("i1"))}
+    return x, beside, kind, dim, options
+
+
+# ---- NumPy -----------------------------------------------------------------------------------------------------------
+
+@settings(max_examples=400)
+@given(problems(), st.booleans())
+def test_numpy(problem, by_name):
+    x, beside, kind, dim, options = problem
+    y, totals = loop(x, beside, kind, dim, **options)
+    out = order.default_out(order.name_of(x.dtype))
+    function = functools.partial(rowscan.scan, op="sum") if by_name else rowscan.cumsum
+    got, sums = function(x, dim, totals=True, **{kind: beside}, **options)
+    order.assert_bits(got, typed(y, order.DTYPES[out]))
+    order.assert_bits(sums, typed(totals, order.DTYPES[order.accumulator(order.name_of(x.dtype), out)]))
+    into = np.empty(x.shape[::-1], got.dtype).T
+    assert rowscan.cumsum(x, axis=dim, out=into, **{kind: beside}, **options) is into
+    order.assert_bits(np.ascontiguousarray(into), got)
+    plain = {name: value for name, value in options.items() if name != "init"}
+    order.assert_bits(rowscan.cumsum(x, dim, **{kind: beside}, **plain),
+                      typed(loop(x, beside, kind, dim, **plain)[0], got.dtype))
+
+
+def joined(a, b):
+    """The totals of two blocks, each with whether a segment begins in it."""
+    return (b[0] if b[1] else a[0] + b[0]), a[1] or b[1]
+
+
+@with_flags
+@with_kinds
+@pytest.mark.parametrize("length", [1, 37, 256, 1000])
+def test_bits(kind, flags, length):
+    """The order is that of rows without segments; of a block the total is that of what follows the last beginning."""
+    random = np.random.default_rng(length)
+    for dtype, init in itertools.product(("f4", "f8"), (None, np.float32(0.3))):
+        x, flat = random.standard_normal(length).astype(dtype), random.random(length) < 0.05
+        flat[-1] = flat[0] = length % 2
+        beside = np.cumsum(flat) if kind == "keys" else flat
+        new = [bool(begins(kind, beside, i + flags["reverse"])) for i in range(length)]
+        first = None if init is None else (x.dtype.type(init), False)
+        y, total = order.scan_row(joined, list(zip(x, new)), **flags, init=first, identity=(x.dtype.type(0), False))
+        y = [0 if flags["exclusive"] and its else value for (value, _), its in zip(y, new)]
+        got, sums = rowscan.cumsum(x, 0, init=init, totals=True, **{kind: beside}, **flags)
+        order.assert_bits(got, np.array(y, dtype))
+        order.assert_bits(np.asarray(sums), np.array(total[0], dtype))
+
+
+@with_flags
+@with_kinds
+def test_long_rows_of_other_operators(kind, flags):
+    random = np.random.default_rng(3)
+    x = random.integers(-1000, 1000, (3, 2000)).astype("f4")
+    flat = random.random((3, 2000))
+    beside = flat < 0.02 if kind != "keys" else np.cumsum(flat < 0.02, 1)
+    for name, op in (("cumsum", "sum"), ("cummax", "max"), ("cummin", "min")):
+        y, totals = getattr(rowscan, name)(x, 1, totals=True, **{kind: beside}, **flags)
+        want, want_totals = loop(x, beside, kind, 1, op, **flags)
+        np.testing.assert_array_equal(y, want.astype("f4"))
+        np.testing.assert_array_equal(totals, want_totals.astype("f4"))
+    signs = np.sign(x) + (x == 0)
+    np.testing.assert_array_equal(rowscan.cumprod(signs, 1, **{kind: beside}, **flags),
+                                  loop(signs, beside, kind, 1, "prod", **flags)[0].astype("f4"))
+    y = rowscan.logcumsumexp(np.log(abs(x) + 1), 1, acc="f64", **{kind: beside}, **flags)
+    with np.errstate(divide="ignore"):
+        want = np.log(loop(abs(x) + 1, beside, kind, 1, **flags)[0].astype("f8"))
+    np.testing.assert_allclose(y, want, rtol=1e-5)
+
+
+@with_kinds
+def test_nothing_leaves_a_segment(kind):
+    x = np.array([1, np.nan, 2, np.inf, -np.inf, 5, 6])
+    beside = {"heads": [0, 0, 1, 0, 0, 1, 0], "tails": [0, 1, 0, 0, 1, 0, 0], "keys": [7, 7, 0, 0, 0, 7, 7]}[kind]
+    nan, inf = np.nan, np.inf
+    given = {kind: beside}
+    np.testing.assert_array_equal(rowscan.cumsum(x, 0, **given), [1, nan, 2, inf, nan, 5, 11])
+    np.testing.assert_array_equal(rowscan.cumsum(x, 0, reverse=True, **given), [nan, nan, nan, nan, -inf, 11, 6])
+    np.testing.assert_array_equal(rowscan.cumsum(x, 0, exclusive=True, **given), [0, 1, 0, 2, inf, 0, 5])
+    y, at = rowscan.cummax(x, 0, indices=True, **given)
+    np.testing.assert_array_equal(y, [1, nan, 2, inf, inf, 5, 6])
+    np.testing.assert_array_equal(at, [0, 1, 2, 3, 3, 5, 6])
+    np.testing.assert_array_equal(rowscan.scan(x, 0, "argmin", reverse=True, exclusive=True, **given),
+                                  [1, -1, 4, 4, -1, 6, -1])
+
+
+def test_flags_stay_where_they_are():
+    """They are in memory's order, and so sums from both ends are of the same segments."""
+    random = np.random.default_rng(2)
+    x, heads = random.integers(-9, 9, (4, 50)), random.random((4, 50)) < 0.2
+    tails = np.concatenate([heads[:, 1:], np.zeros((4, 1), bool)], 1)
+    keys = np.cumsum(heads, 1)
+    for flags in FLAGS:
+        y = rowscan.cumsum(x, 1, heads=heads, **flags)
+        order.assert_bits(rowscan.cumsum(x, 1, tails=tails, **flags), y)
+        for name in ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"):
+            order.assert_bits(rowscan.cumsum(x, 1, keys=keys.astype(name), **flags), y)
+        order.assert_bits(rowscan.cumsum(x.T, 0, keys=keys.T, **flags), y.T)
+    whole = rowscan.cumsum(x, 1, heads=heads) + rowscan.cumsum(x, 1, heads=heads, reverse=True, exclusive=True)
+    np.testing.assert_array_equal(whole, [[row[k == key].sum() for key in k] for row, k in zip(x, keys)])
+
+
+def test_types_of_flags_and_keys():
+    x = np.ones(4, "f4")
+    for flags in ([False, True, False, True], [0, 1, 0, -1], np.array([0, .5, 0, 1]), np.array([0, 1, 0, 3], "i8"),
+                  np.array([0., -1., -0., np.nan], "f4"), np.array([0, 256, 0, 1], "u2")):
+        assert rowscan.cumsum(x, 0, heads=flags).tolist() == [1, 1, 2, 1]
+        assert rowscan.cumsum(x, 0, tails=flags).tolist() == [1, 2, 1, 2]
+    for keys in ([3, 3, 4, 3], np.array([0, 0, 1, 0], bool), np.array([0, 0, 2**63, 0], "u8")):
+        assert rowscan.cumsum(x, 0, keys=keys).tolist() == [1, 2, 1, 1]
+    for one in (dict(heads=True), dict(tails=1)):
+        assert rowscan.cumsum(x, 0, **one).tolist() == [1, 1, 1, 1]
+    for none in (dict(heads=False), dict(tails=0), dict(keys=5), dict(heads=None), dict(keys=None, mask=None)):
+        assert rowscan.cumsum(x, 0, **none).tolist() == [1, 2, 3, 4]
+    for given in (dict(heads=[[1, 0], [1, 0]]), dict(keys=[[1, 1], [2, 2]])):  # with no dimension, as one row
+        with pytest.raises(ValueError, match="does not broadcast"):
+            rowscan.cumsum(np.ones((2, 2)), **given)
+    assert rowscan.cumsum(np.ones(4, bool), 0, tails=np.array([0, 2, 0, 0], "u1")).tolist() == [1, 2, 1, 2]
+
+
+def test_spec_and_prepare():
+    x = np.zeros((4, 1000), "f4")
+    assert "mask=heads mask_type=bool" in rowscan.spec(x, 1, heads=x > 0)
+    assert "mask=tails mask_type=f32" in rowscan.spec(x, 1, tails=x)
+    assert "mask=keys mask_type=i64" in rowscan.spec(x, 1, "max", keys=np.zeros(1000, "i8"))
+    assert rowscan.prepare(x, 1, heads=x, init=1) is None
+
+
+def test_what_is_refused():
+    x = np.ones((2, 3))
+    call = rowscan.cumsum
+    for f, error, words in (
+            (lambda: call(x, 1, heads=x, mask=x), TypeError, "mask and heads are given, of which a scan takes one"),
+            (lambda: call(x, 1, keys=x, tails=x), TypeError, "tails and keys are given, of which a scan takes one"),
+            (lambda: rowscan.spec(x, 1, mask=x, keys=x), TypeError, "mask and keys are given"),
+            (lambda: rowscan.spec(x, 1, heads=x, keys=x), TypeError, "heads and keys are given"),
+            (lambda: call(x, 1, keys=x), TypeError, "keys.dtype is float64, and keys are integers or bool"),
+            (lambda: call(x, 1, keys=0.5), TypeError, "keys.dtype is float64, and keys are integers or bool"),
+            (lambda: call(x, 1, keys=1j), TypeError, "keys.dtype is complex128"),
+            (lambda: call(x, 1, heads="one"), TypeError, "heads.dtype is <U3"),
+            (lambda: call(x, 1, heads=[True, False]), ValueError, r"heads has shape \(2,\), which does not broadcast"),
+            (lambda: call(x, 1, keys=np.ones((1, 2, 3), int)), ValueError, r"keys has shape \(1, 2, 3\)"),
+            (lambda: call(x, 1, tails=np.ma.array(x)), TypeError, "tails is a masked array"),
+            (lambda: call(x, 1, mask=x, mask_mode="heads"), ValueError, "mask_mode is 'heads'"),
+            (lambda: rowscan.linear_recurrence(x, x, 1, heads=x), TypeError, "has no argument 'heads'"),
+            (lambda: rowscan.scan(x, 1, "linear_recurrence", coefficient=x, keys=x), TypeError, "coefficient and keys"),
+            (lambda: rowscan.scan(x, 1, "linear_recurrence", heads=x), TypeError,
+             "heads is given, and linear_recurrence has no segments")):
+        with pytest.raises(error, match=words):
+            f()
+    with pytest.raises(rowscan.BadArgument, match="'output' and 'mask': the arrays overlap"):
+        call(x, 1, heads=x[:, :1], out=x)
+
+
+# ---- DLPack ----------------------------------------------------------------------------------------------------------
+
+class Lent:
+    """An array that is known by DLPack alone."""
+
+    def __init__(self, array):
+        self.array = array
+        self.__dlpack__, self.__dlpack_device__ = array.__dlpack__, array.__dlpack_device__
+
+
+@with_flags
+def test_dlpack(flags):
+    x, y = np.arange(12.).reshape(3, 4), Lent(np.empty((3, 4)))
+    keys, heads = np.array([5, 5, 0, 0], "i2"), np.array([[0, 1, 0, 0]] * 3, "u1")
+    assert rowscan.cumsum(Lent(x), 1, keys=Lent(keys), out=y, init=Lent(np.ones((1, 1))), **flags) is y
+    np.testing.assert_array_equal(y.array, loop(x, keys, "keys", 1, init=1, **flags)[0].astype("f8"))
+    assert rowscan.cumsum(Lent(x), 1, heads=Lent(heads), out=y, **flags) is y
+    np.testing.assert_array_equal(y.array, loop(x, heads, "heads", 1, **flags)[0].astype("f8"))
+    with pytest.raises(TypeError, match="keys.dtype is float64, and keys are integers or bool"):
+        rowscan.cumsum(Lent(x), 1, keys=Lent(x), out=y)
+    with pytest.raises(TypeError, match="heads is int16, not bool, uint8 or x's float64"):
+        rowscan.cumsum(Lent(x), 1, heads=Lent(keys), out=y)
+
+
+# ---- torch -----------------------------------------------------------------------------------------------------------
+
+@pytest.fixture
+def torch():
+    module = pytest.importorskip("torch")
+    module.manual_seed(0)
+    return module
+
+
+def test_torch(torch):
+    """All that NumPy's arrays are tested with, and tensors that lie in memory as those do."""
+    @settings(max_examples=200)
+    @given(problems())
+    def check(problem):
+        x, beside, kind, dim, options = problem
+        if any(step < 0 for array in (x, beside) for step in array.strides):
+            x, beside = x.copy(), beside.copy()
+        options = {name: torch.from_numpy(v) if name == "init" else v for name, v in options.items()}
+        y, totals = rowscan.cumsum(torch.from_numpy(x), dim, totals=True, **{kind: torch.from_numpy(beside)}, **options)
+        want, want_totals = loop(x, beside, kind, dim, **options)
+        order.assert_bits(y.numpy(), typed(want, x.dtype if x.dtype.kind == "f" else "i8"))
+        np.testing.assert_array_equal(totals.numpy(), typed(want_totals, totals.numpy().dtype))
+    check()
+
+
+def test_tensors(torch):
+    x = torch.arange(1, 7.)
+    heads, keys = torch.tensor([0, 0, 1, 0, 0, 1]), torch.tensor([1, 1, 2, 2, 2, 3])
+    want = torch.tensor([1., 3., 3., 7., 12., 6.])
+    for dtype in (torch.float16, torch.bfloat16, torch.float32):
+        for given in (dict(heads=heads), dict(heads=heads.bool()), dict(heads=heads.to(dtype)), dict(keys=keys),
+                      dict(keys=keys.char()), dict(keys=[1, 1, 2, 2, 2, 3])):
+            y = rowscan.cumsum(x.to(dtype), 0, **given)
+            assert y.dtype is dtype and torch.equal(y.float(), want)
+    assert torch.equal(rowscan.cumsum(x, 0, keys=keys, out=x), want) and torch.equal(x, want)
+    assert rowscan.cumsum(torch.tensor(3.), 0, heads=True, init=1).tolist() == 3
+    assert rowscan.cumsum(torch.tensor(3.), 0, tails=True, init=1).tolist() == 4
+    for f, error, words in (
+            (lambda: rowscan.cumsum(x, 0, keys=x), TypeError, "keys.dtype is torch.float32"),
+            (lambda: rowscan.cumsum(x, 0, heads=heads[1:]), ValueError, r"heads has shape \(5,\)"),
+            (lambda: rowscan.cumsum(x, 0, tails=torch.ones(6, device="meta")), ValueError, "tails is on meta")):
+        with pytest.raises(error, match=words):
+            f()
+
+
+SHAPES = [(3, 5), (3, 1), (5,), ()]
+
+
+@with_flags
+@with_kinds
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_torch_gradients(torch, kind, flags, shape):
+    """Of x and initial values, twice, forward-mode and batched."""
+    random = np.random.default_rng(4)
+    x = torch.randn(3, 5, dtype=torch.float64, requires_grad=True)
+    beside = torch.from_numpy(some(random, kind, shape, np.dtype("i8")))
+    beside = beside if kind == "keys" else beside != 0
+    for dim, totals, whole in itertools.product((0, 1), (False, True), (False, True)):
+        init = torch.randn(rows(x.shape, dim) if whole else (), dtype=torch.float64, requires_grad=True)
+        for first in (None, init):
+            def f(x, first):
+                return rowscan.cumsum(x, dim, init=first, totals=totals, **{kind: beside}, **flags)
+            assert torch.autograd.gradcheck(f, (x, first), check_forward_ad=True, check_batched_grad=True)
+            assert torch.autograd.gradgradcheck(f, (x, first))
+
+
+@with_flags
+@with_kinds
+def test_torch_gradients_at_the_ends(torch, kind, flags):
+    """Flags of the first element and of the last one, of rows of few elements, and of those of none."""
+    for length in (0, 1, 2, 3):
+        for marked in itertools.product((0, 1), repeat=length):
+            beside = torch.tensor(marked, dtype=torch.int64)
+            x = torch.randn(2, length, dtype=torch.float64, requires_grad=True)
+            init = torch.randn(2, 1, dtype=torch.float64, requires_grad=True)
+            f = lambda x, init: rowscan.cumsum(x, 1, init=init, totals=True, **{kind: beside}, **flags)
+            assert torch.autograd.gradcheck(f, (x, init), check_forward_ad=True)
+            assert torch.autograd.gradgradcheck(f, (x, init))
+            g = lambda init: rowscan.cumsum(x.detach(), 1, init=init, totals=True, **{kind: beside}, **flags)
+            assert torch.autograd.gradcheck(g, (init,), check_forward_ad=True)
+    scalar = torch.randn((), dtype=torch.float64, requires_grad=True)
+    one = torch.tensor(1) if kind == "keys" else torch.tensor(True)
+    f = lambda x: rowscan.cumsum(x, 0, init=x, totals=True, **{kind: one}, **flags)
+    assert torch.autograd.gradcheck(f, (scalar,), check_forward_ad=True)
+
+
+def test_torch_gradients_stay_in_their_segments(torch):
+    """They are the same scan from the other end, bit for bit, and a NaN is no other segment's."""
+    x, g = torch.randn(3, 200), torch.randn(3, 200)
+    heads = torch.rand(3, 200) < 0.1
+    heads[:, 100] = True
+    g[:, 100] = torch.nan
+    x.requires_grad_()
+    for flags in FLAGS:
+        for given in (heads, heads.float(), heads.byte()):
+            d, = torch.autograd.grad(rowscan.cumsum(x, 1, heads=given, **flags), x, g)
+            back = rowscan.cumsum(g, 1, heads=heads, **{**flags, "reverse": not flags["reverse"]})
+            order.assert_bits(d.numpy(), back.numpy())
+            assert not d[:, :100].isnan().any()
+    for dtype, out in itertools.product((torch.float16, torch.float32), (None, torch.float64)):
+        leaf = torch.ones(4, dtype=dtype, requires_grad=True)
+        for given in (dict(tails=torch.tensor([0, 1, 0, 0], dtype=dtype)), dict(keys=torch.tensor([1, 1, 2, 2]))):
+            d, = torch.autograd.grad(rowscan.cumsum(leaf, 0, dtype=out, **given).sum(), leaf)
+            assert d.dtype is dtype and d.tolist() == [2, 1, 2, 1]
+    init = torch.ones((), requires_grad=True)
+    y = rowscan.cumsum(torch.arange(4), 0, keys=torch.tensor([1, 1, 2, 2]), init=init, dtype=torch.float32)
+    assert torch.autograd.grad(y.sum(), init)[0] == 2
+
+
+def test_torch_gradients_that_there_are_not(torch):
+    x, heads = torch.rand(4, requires_grad=True), torch.tensor([True, False, True, False])
+    for call, words in ((rowscan.cumprod, "without mask, segments"), (rowscan.logcumsumexp, "for whole rows alone"),
+                        (rowscan.cummax, "max has no gradient here")):
+        with pytest.raises(rowscan.Unsupported, match=words):
+            call(x, 0, heads=heads)
+        call(x.detach(), 0, heads=heads)
+    assert rowscan.scan(x, 0, "argmax", heads=heads).tolist()[2:] == [2, 2 + bool(x[3] >= x[2])]
+
+
+def test_torch_transforms(torch):
+    x, keys = torch.randn(5, 6, dtype=torch.float64), torch.randint(0, 2, (5, 6))
+    f = lambda x, keys: rowscan.cumsum(x, 0, keys=keys, exclusive=True)
+
+    def g(x, keys):
+        same = (keys[1:] == keys[:-1]).to(x.dtype)
+        y = [torch.zeros_like(x[0])]
+        for i in range(1, len(x)):
+            y.append((y[-1] + x[i - 1]) * same[i - 1])
+        return torch.stack(y)
+    for change in (lambda f: torch.vmap(f), lambda f: torch.vmap(f, (1, 1)), lambda f: lambda x, k: torch.vmap(
+            f, (0, None))(x, k[0]), lambda f: lambda x, k: torch.vmap(f, (None, 0))(x[0], k),
+            lambda f: torch.func.jacrev(f), lambda f: torch.func.jacfwd(f),
+            lambda f: lambda x, k: torch.func.hessian(lambda x: (f(x, k) ** 3).sum())(x),
+            lambda f: torch.vmap(torch.func.grad(lambda x, k: (f(x, k) ** 2).sum()))):
+        torch.testing.assert_close(change(f)(x, keys), change(g)(x, keys))
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_torch_compile(torch, backend):
+    torch._dynamo.reset()
+
+    def f(x, keys):
+        y, totals = rowscan.cumsum(x, 1, reverse=True, totals=True, heads=keys > 2)
+        z = rowscan.cumsum(x, 1, init=2., exclusive=True, tails=keys > 2)
+        return y + z + rowscan.scan(x, 0, keys=keys), totals, *rowscan.cummax(x.detach(), 1, keys=keys, indices=True)
+    x, keys = torch.randn(3, 8), torch.randint(0, 4, (3, 8))
+    compiled = torch.compile(f, backend=backend, fullgraph=True)
+    results = []
+    for function in (f, compiled):
+        leaf = x.clone().requires_grad_()
+        y, totals, *most = function(leaf, keys)
+        results.append((y, totals, *most, *torch.autograd.grad((y ** 2).sum() + totals.sum(), leaf)))
+    torch.testing.assert_close(*results)
+    torch.library.opcheck(torch.ops.rowscan._scan.default, (x, 1, 0, 0, 0, 0, 6, keys))
+
+
+# ---- JAX -------------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("wide", [False, True], ids=["x32", "x64"])
+@with_flags
+@with_kinds
+def test_jax(jax, wide, flags, kind):
+    jnp = jax.numpy
+    random = np.random.default_rng(1)
+    with order.set_wide(jax, wide):
+        for name, shape, dim in itertools.product(("f16", "bf16", "f32", "i32", "u8", "bool"),
+                                                  ((3, 7), (3, 1), (7,), ()), (0, 1)):
+            dtype = jnp.dtype("bfloat16" if name == "bf16" else order.DTYPES[name])
+            x = numbers(random, (3, 7), dtype if name in order.DTYPES else np.dtype("f4"))
+            beside = some(random, kind, shape, np.dtype("i4" if kind == "keys" else "u1"))
+            f = jax.jit(lambda x, beside: rowscan.cumsum(x, dim, init=1, totals=True, **{kind: beside}, **flags))
+            for got, want in zip(f(jnp.asarray(x, dtype), jnp.asarray(beside)),
+                                 loop(x, beside, kind, dim, init=1, **flags)):
+                want = typed(want, got.dtype if got.dtype.kind in "iu" else "f8")
+                np.testing.assert_array_equal(np.asarray(got, "f8"), want)
+
+
+def test_jax_types(jax):
+    jnp = jax.numpy
+    x = jnp.arange(1, 7.)
+    for given in (dict(heads=[0, 0, 1, 0, 0, 1]), dict(tails=jnp.array([0, 2., 0, 0, 1, 0])),
+                  dict(keys=jnp.array([1, 1, 2, 2, 2, 3], "u1")), dict(keys=np.array([1, 1, 2, 2, 2, 3]))):
+        assert rowscan.cumsum(x, 0, **given).tolist() == [1, 3, 3, 7, 12, 6]
+    y, at = rowscan.cummax(-x, 0, keys=[1, 1, 2, 2, 2, 3], indices=True)
+    assert y.tolist() == [-1, -1, -3, -3, -3, -6] and at.tolist() == [0, 0, 2, 2, 2, 5]
+    assert "mask=tails mask_type=bool" in rowscan.spec(x, 0, tails=x > 2)
+    for f, error, words in ((lambda: rowscan.cumsum(x, 0, keys=x), TypeError, "keys.dtype is float32"),
+                            (lambda: rowscan.cumsum(x, 0, heads=x[1:]), ValueError, r"heads has shape \(5,\)"),
+                            (lambda: rowscan.cumsum(x, 0, heads=x, keys=x), TypeError, "heads and keys are given")):
+        with pytest.raises(error, match=words):
+            f()
+
+
+def through_numbers(jnp, x, beside, kind, dim, reverse, exclusive, init):
+    """(y, totals) by JAX's own operations, with their derivatives."""
+    x, beside = jnp.moveaxis(x, dim, 0), jnp.moveaxis(jnp.broadcast_to(beside, x.shape), dim, 0)
+    held, y, length = jnp.moveaxis(init, dim, 0)[0], [None] * len(x), len(x)
+    for i in reversed(range(length)) if reverse else range(length):
+        at = i + 1 if reverse else i
+        if kind == "heads":
+            new = beside[at] != 0 if at < length else False
+        elif kind == "tails":
+            new = beside[at - 1] != 0 if at > 0 else False
+        else:
+            new = beside[at] != beside[at - 1] if 0 < at < length else False
+        before = jnp.where(new, 0, held)
+        held = before + x[i]
+        y[i] = before if exclusive else held
+    return jnp.moveaxis(jnp.stack(y), 0, dim), held
+
+
+@with_flags
+@with_kinds
+def test_jax_derivatives(jax, kind, flags):
+    jnp = jax.numpy
+    random = np.random.default_rng(6)
+    with order.set_wide(jax, True):
+        x = jnp.asarray(random.standard_normal((3, 6)))
+        for shape, dim in itertools.product(((3, 6), (3, 1), (6,)), (0, 1)):
+            beside = jnp.asarray(some(random, kind, shape, np.dtype("i4")))
+            beside = beside if kind == "keys" else beside != 0
+            init = jnp.asarray(random.standard_normal(rows((3, 6), dim)))
+
+            def f(x, init):
+                return rowscan.cumsum(x, dim, init=init, totals=True, **{kind: beside}, **flags)
+
+            def g(x, init):
+                return through_numbers(jnp, x, beside, kind, dim, **flags, init=init)
+            for change in (lambda f: jax.jacrev(f, (0, 1)), lambda f: jax.jacfwd(f, (0, 1)),
+                           lambda f: jax.hessian(lambda x, i: sum((v ** 3).sum() for v in f(x, i)), (0, 1)),
+                           lambda f: jax.grad(lambda x, i: (f(x, i)[0] ** 2).sum(), (0, 1)),
+                           lambda f: jax.grad(lambda x, i: (f(x, i)[1] ** 2).sum(), 1)):
+                got, want = change(f)(x, init), change(g)(x, init)
+                jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12), got, want)
+
+
+def test_jax_batches(jax):
+    jnp = jax.numpy
+    x, keys = jnp.arange(24.).reshape(4, 6), jnp.asarray(np.random.default_rng(7).integers(0, 2, (4, 6)))
+    want = rowscan.cumsum(x, 1, keys=keys)
+    f = lambda x, keys: rowscan.cumsum(x, 0, keys=keys)
+    assert jax.vmap(f)(x, keys).tolist() == want.tolist()
+    assert jax.vmap(f, (1, 1), 1)(x.T, keys.T).tolist() == want.T.tolist()
+    assert jax.vmap(f, (0, None))(x, keys[0]).tolist() == rowscan.cumsum(x, 1, keys=keys[:1]).tolist()
+    assert jax.vmap(f, (None, 0))(x[0], keys).tolist() == rowscan.cumsum(jnp.tile(x[:1], (4, 1)), 1, keys=keys).tolist()
+    d = jax.vmap(jax.grad(lambda x, keys: f(x, keys).sum()))(x, keys)
+    assert d.tolist() == rowscan.cumsum(jnp.ones((4, 6)), 1, keys=keys, reverse=True).tolist()
+
+
+def test_jax_derivatives_that_there_are_not(jax):
+    x, heads = jax.numpy.ones(4), jax.numpy.array([True, False, True, False])
+    for call, name in ((rowscan.cumprod, "prod"), (rowscan.logcumsumexp, "logsumexp"), (rowscan.cummax, "max")):
+        call(x, 0, heads=heads)
+        with pytest.raises(rowscan.Unsupported, match=f"operator {name} has no derivative"):
+            jax.grad(lambda x: call(x, 0, heads=heads).sum())(x)
