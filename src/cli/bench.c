@@ -42,6 +42,7 @@ typedef struct bench_job {
   const bench_cell *cells;
   int count;
   rowscan_op op;
+  rowscan_mask_mode mask_mode;
   rowscan_regime regime; /* forced; AUTO: none is */
   int repeat;
   int64_t elements; /* cells are made smaller, to this; 0: they are not */
@@ -119,6 +120,7 @@ static int read_options(bench_job *job, int argc, char **argv) {
       {"filter", 0, &kind_text, &job->filter,
        "only cells with TEXT (or one of A|B|C) in \"group: shape variant type\""},
       {"op", 0, &kind_op, &job->op, "the operator (sum)"},
+      {"mask-mode", 0, &kind_mask_mode, &job->mask_mode, "of all cells (that of the variant)"},
       {"regime", 0, &kind_regime, &job->regime, "force row, short, long or column (auto: chosen from each shape)"},
       {"any-length", 0, &kind_switch, &job->any_length, "time the kernels that serve rows of any length"},
       {"csv", 0, &kind_file, &job->csv_name, "also write all figures to FILE"},
@@ -145,15 +147,16 @@ static int read_options(bench_job *job, int argc, char **argv) {
 
 /* ---- the figures of a cell --------------------------------------------------------------------------------------- */
 
-/* Names. targets: those of the suite, which are of sums, hold on this engine. */
-static void name_line(bench_line *line, const bench_cell *cell, rowscan_op op, unsigned variant, bool targets) {
+/* Names, and the target: those of the suite are of sums on a GPU. */
+static void name_line(bench_line *line, const bench_job *job, const bench_cell *cell, unsigned variant) {
+  const char *op = job->op ? rowscan_op_name(job->op) : "", *mode = rs_mask_mode_values.words[job->mask_mode];
   *line = (bench_line){.cell = *cell, .group = cell_group_name(cell->group)};
-  snprintf(line->variant, sizeof line->variant, "%s%s%s", op ? rowscan_op_name(op) : "", op ? " " : "",
+  snprintf(line->variant, sizeof line->variant, "%s%s%s%s%s", op, *op ? " " : "", mode ? mode : "", mode ? " " : "",
            cell_variant(variant));
   cell_shape(line->shape, cell);
   cell_type(line->type, cell);
   snprintf(line->label, sizeof line->label, "%s: %s %s %s", line->group, line->shape, line->variant, line->type);
-  if (targets && !op)
+  if (!job->host && !job->op && !job->mask_mode)
     line->target = cell_target_of(cell, variant);
 }
 
@@ -271,11 +274,19 @@ static bool wanted(const bench_job *job, const char *label) {
   return !job->filter || !*job->filter;
 }
 
+static rowscan_spec spec_of(const bench_job *job, const bench_cell *cell, unsigned variant) {
+  rowscan_spec spec = cell_spec(cell, job->op, variant);
+  if (job->mask_mode)
+    spec.mask_mode = job->mask_mode;
+  return spec;
+}
+
 /* The arrays, and what copies write to. */
 static bool fits(const bench_job *job, const bench_cell *cell, unsigned variant) {
-  size_t element = rowscan_type_bytes(cell->in) + rowscan_type_bytes(cell->out) + (variant == CELL_MASKED);
-  if (rs_op_has_coefficient(job->op))
-    element += rowscan_type_bytes(cell->in);
+  rowscan_spec spec = spec_of(job, cell, variant);
+  size_t element = rowscan_type_bytes(cell->in) + rowscan_type_bytes(cell->out);
+  if (rowscan_spec_complete(&spec) == ROWSCAN_OK && spec.mask_mode)
+    element += rowscan_type_bytes(spec.mask_type);
   double bytes = 1.5 * (double)element * (double)cell->outer * (double)cell->length * (double)cell->inner;
   return job->host || bytes < 0.95 * (double)job->device.memory_bytes;
 }
@@ -305,7 +316,7 @@ static void keep(bench_job *job, const bench_line *line) {
 
 static int measure(bench_job *job, bench_line *line, unsigned variant) {
   const bench_cell *cell = &line->cell;
-  rowscan_spec spec = cell_spec(cell, job->op, variant);
+  rowscan_spec spec = spec_of(job, cell, variant);
   spec.regime = job->regime;
   cell_rows rows;
   cell_rows_of(&rows, cell);
@@ -330,13 +341,14 @@ static int measure(bench_job *job, bench_line *line, unsigned variant) {
 
 /* Whether the operator has the cell's types and its variant. */
 static bool serves(const bench_job *job, const bench_cell *cell, unsigned variant) {
-  rowscan_spec spec = cell_spec(cell, job->op, variant);
-  return cell->variants & variant && rowscan_spec_complete(&spec) == ROWSCAN_OK;
+  rowscan_spec spec = spec_of(job, cell, variant);
+  bool masked_twice = variant == CELL_MASKED && job->mask_mode;
+  return cell->variants & variant && !masked_twice && rowscan_spec_complete(&spec) == ROWSCAN_OK;
 }
 
 static int run_variant(bench_job *job, const bench_cell *cell, unsigned variant) {
   bench_line line;
-  name_line(&line, cell, job->op, variant, !job->host);
+  name_line(&line, job, cell, variant);
   if (!serves(job, cell, variant) || !wanted(job, line.label))
     return EXIT_OK;
   if (job->list) {
@@ -347,7 +359,7 @@ static int run_variant(bench_job *job, const bench_cell *cell, unsigned variant)
     bench_cell smaller = *cell;
     cell_shrink(&smaller, job->elements);
     cell_target target = line.target; /* of the cell as it is */
-    name_line(&line, &smaller, job->op, variant, false);
+    name_line(&line, job, &smaller, variant);
     line.target = target;
   }
   return fits(job, &line.cell, variant) ? measure(job, &line, variant) : skip(job, &line);

@@ -42,6 +42,20 @@ void rs_sample_coefficients(void *data, rowscan_type type, int64_t count, uint64
   }
 }
 
+void rs_sample_segments(void *data, rowscan_type type, bool keys, int64_t count, uint64_t seed) {
+  enum { LONG = 64 };
+  size_t bytes = rowscan_type_bytes(type);
+  uint64_t key = 0;
+  for (int64_t i = 0; i < count; i++) {
+    char *to = (char *)data + (size_t)i * bytes;
+    uint64_t begins = rs_random(&seed) % LONG == 0, value = keys ? key += begins : begins;
+    if (rs_type_kind(type) == RS_FLOAT)
+      rs_put_float(to, type, (double)value);
+    else
+      put_integer(to, type, value);
+  }
+}
+
 void rs_sample_mask(void *data, rowscan_type type, int64_t count, uint64_t seed) {
   size_t bytes = rowscan_type_bytes(type);
   for (int64_t i = 0; i < count; i++) {

@@ -5,6 +5,8 @@
 #ifndef RS_SAMPLE_H
 #define RS_SAMPLE_H
 
+#include <stdbool.h>
+
 #include "rowscan.h"
 
 /*
@@ -15,6 +17,9 @@ void rs_sample_elements(void *data, rowscan_type type, rowscan_op op, int64_t co
 
 /* Fills `data` with random coefficients of a linear recurrence: floats in [0.5, 1), any integers. */
 void rs_sample_coefficients(void *data, rowscan_type type, int64_t count, uint64_t seed);
+
+/* Fills `data` with flags, or keys that grow, of segments of 64 elements in the mean. */
+void rs_sample_segments(void *data, rowscan_type type, bool keys, int64_t count, uint64_t seed);
 
 /* Fills `data` with random zeros and ones. */
 void rs_sample_mask(void *data, rowscan_type type, int64_t count, uint64_t seed);

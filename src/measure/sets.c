@@ -217,6 +217,8 @@ static rowscan_status fill_array(rs_sets *sets, size_t at, const rs_span *span, 
     return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for random numbers");
   if (mask && sets->spec->mask_mode == ROWSCAN_MASK_COEFFICIENT)
     rs_sample_coefficients(pattern, type, count, 2);
+  else if (mask && rs_spec_has_segments(sets->spec))
+    rs_sample_segments(pattern, type, sets->spec->mask_mode == ROWSCAN_MASK_KEYS, count, 2);
   else if (mask)
     rs_sample_mask(pattern, type, count, 2);
   else
