@@ -128,7 +128,7 @@ RS_DEVICE NearTiles<Op, A> near_tiles(const ColumnNodes<A> &nodes, u32 outer, u3
 // the answer. COUNT: tiles of a row, at most.
 template <class Op, i64 COUNT, class A> struct FarWalk {
   using Nodes = ColumnNodes<A>;
-  static constexpr int BLOCK = sizeof(A) == 4 ? 8 : 2, TILES = BLOCK * Nodes::EACH; // of a block, at least
+  static constexpr int BLOCK = sizeof(A) == 4 ? 8 : 4, TILES = BLOCK * Nodes::EACH; // of a block, at least
 
   A start, before; // before: the prefix of all blocks in the counter
   u32 known;       // blocks there

@@ -384,75 +384,76 @@ template <class O, class = void> struct BareOf { using type = typename O::Total;
 template <class O> struct BareOf<O, Void<typename O::Bare>> { using type = typename O::Bare; };
 
 // An operator that begins anew where a segment does: what comes before is dropped, whatever it is, a NaN too. A block's
-// total is that of its elements in the segment that it ends in, and a state.
+// total is that of its elements in the segment that it ends in, and a state, 0 of no elements.
+enum : u32 {
+  INSIDE = 1, // a segment begins with an element of the block, at the first perhaps
+  MARKED = 2, // the last element is marked
+  ANY = 4     // the block has elements
+};
 template <class O, class T> struct Segments {
   using Number = typename O::Number;
   static constexpr bool commutative = false, PLAIN = false;
-  enum : u32 {
-    ANY = 1,    // the block has elements
-    INSIDE = 2, // a segment begins with one of them, at the first perhaps
-    MARKED = 4  // its last element is marked
-  };
   RS_METHOD static T begin(Number y) {
-    return of(O::begin(y));
+    return of(O::begin(y), 0);
   }
   RS_METHOD static T neutral() {
-    return of(O::neutral());
+    return of(O::neutral(), 0);
   }
   RS_METHOD static T identity() {
-    return of(O::identity());
+    return of(O::identity(), 0);
   }
   RS_METHOD static T start(i64 length) {
-    return of(O::start(length));
+    return of(O::start(length), 0);
   }
   RS_METHOD static auto store(T t) {
     return O::store(whole(t));
   }
   RS_METHOD static T passed(T t) {
-    t.total = O::passed(whole(t));
-    return t;
+    return of(O::passed(whole(t)), t.state);
   }
 
 protected:
-  RS_METHOD static T of(typename O::Total total) {
+  RS_METHOD static T of(typename O::Total total, u32 state) {
     T t{};
     t.total = total;
+    t.state = state;
     return t;
   }
   RS_METHOD static typename O::Total whole(T t) {
     return typename O::Total{t.total};
   }
-  // The total of two blocks, where a segment begins between them or not, if both have elements.
-  RS_METHOD static T joined(T left, T right, bool between) {
-    bool any = right.state & ANY, begins = right.state & INSIDE || (any && between);
-    T t = any ? right : left;
+  // The total of two blocks; begins: a segment does in the right one.
+  RS_METHOD static T joined(T left, T right, bool begins, u32 state) {
     if constexpr (counts_elements<O>)
-      t.total = O::combine(begins ? O::passed(whole(left)) : whole(left), whole(right));
+      return of(O::combine(begins ? O::passed(whole(left)) : whole(left), whole(right)), state);
     else
-      t.total = begins ? whole(right) : O::combine(whole(left), whole(right));
-    t.state |= (left.state & INSIDE) | (begins ? INSIDE : 0);
-    return t;
+      return of(begins ? whole(right) : O::combine(whole(left), whole(right)), state);
   }
 };
 
-// Segments that flags tell: a marked element is the first of one or, if LAST, the last, in the order of the scan.
+// Segments that flags tell: a marked element is the first of one or, if LAST, the last, in the order of the scan. Marks
+// are kept if LAST, or if results SHOW where segments begin.
 template <class O> struct alignas(sizeof(typename O::Total) <= 4 ? 8 : 16) Flagged {
   typename BareOf<O>::type total;
   u32 state;
 };
-template <class O, bool LAST> struct ByFlags : Segments<O, Flagged<O>> {
+template <class O, bool LAST, bool SHOW> struct ByFlags : Segments<O, Flagged<O>> {
   using Base = Segments<O, Flagged<O>>;
   using Total = Flagged<O>;
   template <class M> RS_METHOD static Total load(typename O::Number x, M flag) {
-    Total t = Base::of(O::load(x));
-    t.state = Base::ANY | (!is_true(flag) ? 0 : LAST ? Base::MARKED : Base::MARKED | Base::INSIDE);
-    return t;
+    constexpr u32 MARK = LAST ? MARKED | ANY : SHOW ? INSIDE | MARKED | ANY : INSIDE, NO_MARK = LAST || SHOW ? ANY : 0;
+    return Base::of(O::load(x), is_true(flag) ? MARK : NO_MARK);
   }
   RS_METHOD static bool begins(Total before, Total element) {
-    return (LAST ? before : element).state & Base::MARKED;
+    return (LAST ? before : element).state & MARKED;
   }
   RS_METHOD static Total combine(Total left, Total right) {
-    return Base::joined(left, right, LAST && left.state & Base::MARKED);
+    u32 begins = right.state & INSIDE, before = left.state;
+    if constexpr (LAST)
+      begins |= left.state >> 1 & right.state >> 2 & INSIDE;
+    if constexpr (LAST || SHOW)
+      before &= ~(right.state >> 1 & MARKED); // the last element is no longer
+    return Base::joined(left, right, begins, before | right.state | (LAST ? begins : 0));
   }
 };
 
@@ -471,22 +472,24 @@ template <class O, class Key> struct ByKeys : Segments<O, Keyed<O, Key>> {
   using Base = Segments<O, Keyed<O, Key>>;
   using Total = Keyed<O, Key>;
   template <class M> RS_METHOD static Total load(typename O::Number x, M key) {
-    Total t = Base::of(O::load(x));
+    Total t = Base::of(O::load(x), ANY);
     t.key = widen<Key>(key);
-    t.state = Base::ANY;
     return t;
   }
   RS_METHOD static bool begins(Total before, Total element) {
-    return before.state & Base::ANY && before.key != element.key;
+    return before.state & ANY && before.key != element.key;
   }
   RS_METHOD static Total combine(Total left, Total right) {
-    return Base::joined(left, right, begins(left, right));
+    u32 between = left.key != right.key ? left.state & right.state & ANY : 0, begins = between | (right.state & INSIDE);
+    Total t = Base::joined(left, right, begins, left.state | right.state | (begins ? INSIDE : 0));
+    t.key = right.state ? right.key : left.key;
+    return t;
   }
 };
 
-template <class O, bool LAST> constexpr bool has_segments<ByFlags<O, LAST>> = true;
+template <class O, bool LAST, bool SHOW> constexpr bool has_segments<ByFlags<O, LAST, SHOW>> = true;
 template <class O, class Key> constexpr bool has_segments<ByKeys<O, Key>> = true;
-template <class O, bool LAST> constexpr bool counts_elements<ByFlags<O, LAST>> = counts_elements<O>;
+template <class O, bool LAST, bool SHOW> constexpr bool counts_elements<ByFlags<O, LAST, SHOW>> = counts_elements<O>;
 template <class O, class Key> constexpr bool counts_elements<ByKeys<O, Key>> = counts_elements<O>;
 
 // What a result shows that leaves out its own element: the identity where a segment begins with it.

@@ -14,6 +14,14 @@ static inline int op_count(void) {
   return count;
 }
 
+/* Coefficients and flags, which another operator had, become a mask again. */
+static inline void mask_of_another(rowscan_spec *spec) {
+  if (spec->mask_mode == ROWSCAN_MASK_KEYS)
+    spec->mask_type = ROWSCAN_BOOL;
+  if (spec->mask_mode > ROWSCAN_MASK_MULTIPLY)
+    spec->mask_mode = ROWSCAN_MASK_SELECT;
+}
+
 /* What a mask was becomes flags or keys of segments; these are no floats. */
 static inline void mask_take_segments(rowscan_spec *spec, uint64_t number) {
   spec->mask_mode = (rowscan_mask_mode)(ROWSCAN_MASK_HEADS + number % 3);
@@ -27,10 +35,7 @@ static inline void mask_take_segments(rowscan_spec *spec, uint64_t number) {
  * of bits becomes a sum, and of others one that wants floats.
  */
 static inline void op_take(rowscan_spec *spec, uint64_t number) {
-  if (spec->mask_mode > ROWSCAN_MASK_MULTIPLY) { /* another operator had the spec before */
-    spec->mask_type = spec->mask_mode == ROWSCAN_MASK_KEYS ? ROWSCAN_BOOL : spec->mask_type;
-    spec->mask_mode = ROWSCAN_MASK_SELECT;
-  }
+  mask_of_another(spec);
   int count = op_count(), op = (int)(number % (uint64_t)(count + 1));
   spec->op = op < count ? (rowscan_op)op : ROWSCAN_SUM;
   rs_op_kind kind = rs_op_of(spec->op)->kind;
@@ -58,13 +63,17 @@ static inline void op_take(rowscan_spec *spec, uint64_t number) {
                         .in_type = spec->in_type,
                         .out_type = spec->out_type,
                         .acc_type = spec->acc_type};
-  if (rowscan_spec_complete(&types) == ROWSCAN_OK)
-    return;
-  types.out_type = types.acc_type = ROWSCAN_TYPE_DEFAULT;
-  if (rowscan_spec_complete(&types) == ROWSCAN_OK) {
-    spec->out_type = types.out_type;
-    spec->acc_type = types.acc_type;
+  if (rowscan_spec_complete(&types) != ROWSCAN_OK) {
+    types.out_type = types.acc_type = ROWSCAN_TYPE_DEFAULT;
+    if (rowscan_spec_complete(&types) == ROWSCAN_OK) {
+      spec->out_type = types.out_type;
+      spec->acc_type = types.acc_type;
+    }
   }
+  types.mask_mode = spec->mask_mode;
+  types.mask_type = spec->mask_type;
+  if (rs_spec_has_segments(spec) && rowscan_spec_complete(&types) == ROWSCAN_UNSUPPORTED)
+    mask_of_another(spec); /* its totals have no room for them */
 }
 
 /* Whether rows may have initial values. */

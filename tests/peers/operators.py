@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-# operators.py - what PyTorch and JAX take for logcumsumexp, cummax and cumprod, beside a copy of the bytes
+# operators.py - what PyTorch and JAX take for scans that are no sums, and for sums in segments, beside a copy
 # SPDX-License-Identifier: MIT
 """Times scans that are no sums by PyTorch (eager and compiled) and JAX on one GPU, interleaved with a copy of as many
 bytes as must move, and prints CSV lines as `rowscan bench --op OP --csv` has them, whose ratios they stand beside:
-who, shape, variant, type, what, ms, ratio. torch.cummax writes values and indices, JAX values alone. Medians of events;
+who, shape, variant, type, what, ms, ratio. torch.cummax writes values and indices, JAX values alone. Segments are
+those of flags (heads): of PyTorch by its associative_scan of pairs, which is compiled. Medians of events;
 buffers of 0.1 GB or more, which no L2 cache keeps. What a peer can't do is told on stderr, and left out."""
 
 import argparse
@@ -47,8 +48,18 @@ def jax_milliseconds(function, x, repeat):
     return 1e3 * (time.perf_counter() - start) / repeat
 
 
+def segmented_sum(x, heads, dim):
+    """The compiler writes the scan of the flags, too."""
+    from torch._higher_order_ops.associative_scan import associative_scan
+
+    def combine(left, right):
+        return torch.where(right[1], right[0], left[0] + right[0]), left[1] | right[1]
+
+    return associative_scan(combine, (x, heads), dim=dim, combine_mode="pointwise")[0]
+
+
 def torch_runs(x, dim):
-    """What is timed, with the bytes an element of its results has."""
+    """What is timed, with the bytes that an element has besides its own."""
     own = x.element_size()
     runs = {"logsumexp torch": (lambda: torch.logcumsumexp(x, dim), own),
             "max + index torch": (lambda: torch.cummax(x, dim), own + 8),
@@ -56,6 +67,9 @@ def torch_runs(x, dim):
     for name, function in (("logsumexp", torch.logcumsumexp), ("max + index", torch.cummax)):
         compiled = torch.compile(function, dynamic=False)
         runs[f"{name} torch.compile"] = (lambda compiled=compiled: compiled(x, dim), runs[f"{name} torch"][1])
+    heads = torch.rand(x.shape, device=x.device) < 1 / 64
+    segmented = torch.compile(segmented_sum, dynamic=False)
+    runs["sum heads torch.compile"] = (lambda: segmented(x, heads, dim), own + 1)
     return runs
 
 
