@@ -56,7 +56,7 @@ static inline bool rs_is_wide(const rowscan_spec *spec) {
 /* Whether instructions, and not memory, are what a scan waits for; and whether its totals take so many registers that
  * some templates spill. */
 static inline bool rs_computes(const rowscan_spec *spec) {
-  return rs_op_computes(rs_op_of(spec->op));
+  return rs_op_computes(rs_op_of(spec->op)) || rs_spec_has_segments(spec);
 }
 static inline bool rs_computes_wide(const rowscan_spec *spec) {
   bool wide = spec->acc_type == ROWSCAN_F64 || rowscan_type_bytes(spec->in_type) == 8;

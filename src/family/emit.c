@@ -32,14 +32,12 @@ static rowscan_spec compiled_for(const rowscan_spec *spec) {
   return shared;
 }
 
-/* By flags of a segment's first element in the order of the scan, or of its last; or by keys. */
 static void emit_segments(const rowscan_spec *spec, const char *op, rs_text *source) {
-  bool last = (spec->mask_mode == ROWSCAN_MASK_TAILS) != ((spec->flags & ROWSCAN_REVERSE) != 0);
   bool shows = spec->flags & ROWSCAN_EXCLUSIVE || spec->length == RS_ANY_LENGTH;
   if (spec->mask_mode == ROWSCAN_MASK_KEYS)
     rs_text_add(source, "  using Op = ByKeys<%s, %s>;\n", op, rs_spec_mask_bytes(spec) == 8 ? "u64" : "u32");
   else if (rs_spec_has_segments(spec))
-    rs_text_add(source, "  using Op = ByFlags<%s, %s, %s>;\n", op, word(last), word(shows));
+    rs_text_add(source, "  using Op = ByFlags<%s, %s, %s>;\n", op, word(rs_spec_marks_last(spec)), word(shows));
   else
     rs_text_add(source, "  using Op = %s;\n", op);
 }

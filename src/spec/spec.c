@@ -327,6 +327,10 @@ bool rs_spec_has_segments(const rowscan_spec *spec) {
   return spec->mask_mode >= ROWSCAN_MASK_HEADS;
 }
 
+bool rs_spec_marks_last(const rowscan_spec *spec) {
+  return spec->mask_mode == (spec->flags & ROWSCAN_REVERSE ? ROWSCAN_MASK_HEADS : ROWSCAN_MASK_TAILS);
+}
+
 bool rs_spec_keeps_totals(const rowscan_spec *spec) {
   return rs_op_of(spec->op)->numbers == 1 && !rs_spec_has_segments(spec);
 }

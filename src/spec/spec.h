@@ -38,6 +38,9 @@ rowscan_status rs_spec_check_length(const rowscan_spec *spec);
 /* Whether flags or keys cut its rows into segments. */
 bool rs_spec_has_segments(const rowscan_spec *spec);
 
+/* Whether its flags mark the last element of a segment, in the order of the scan, not the first. */
+bool rs_spec_marks_last(const rowscan_spec *spec);
+
 /* Whether a number is all that a block's total is: so that what comes of one row's elements may start another's. */
 bool rs_spec_keeps_totals(const rowscan_spec *spec);
 

@@ -60,7 +60,7 @@ enum {
   MEMBER(mask_mode, mask, mask_mode, RS_ALWAYS, problem->mask_mode, "mask-mode", "add a mask, of this mode (select)")  \
   MEMBER(mask_type, mask_type, type, RS_IF_SET,                                                                        \
          problem->mask_mode || rs_op_has_coefficient(problem->op) ? problem->mask.type : ROWSCAN_TYPE_DEFAULT,         \
-         "mask-type", "add a mask, of this type (bool; of keys i32)")                                                               \
+         "mask-type", "add a mask, of this type (bool; of keys i32)")                                                  \
   BITS(flags, problem->flags & ~ROWSCAN_INCLUDE_INITIAL)                                                               \
   FLAG(ROWSCAN_REVERSE, reverse, RS_ALWAYS, "reverse", "scan from the last element to the first")                      \
   FLAG(ROWSCAN_EXCLUSIVE, exclusive, RS_ALWAYS, "exclusive", "each output element leaves out its own input element")   \

@@ -239,8 +239,9 @@ static void tell(const rowscan_spec *spec, const char *arch, const char *more) {
 
 /*
  * Bytes that a kernel may spill: none, but for rows cut over blocks of 2^30 elements and more with accumulators of 64
- * bits, whose streams keep all of their chunks (src/family/tune_rows.c), and for rows that no GPU has memory for, which
- * need but compile.
+ * bits, whose streams keep all of their chunks (src/family/tune_rows.c); for streams of columns whose totals of 64 bits
+ * are compared, from sm_100 on, where a warp that waits for other blocks keeps a few words of many in memory; and for
+ * rows that no GPU has memory for, which need but compile.
  */
 static int most_spilled(const rowscan_plan *plan, const rowscan_module_info *info) {
   enum { MOST_LOG = 38, OF_STREAMS = 96 };
@@ -249,8 +250,9 @@ static int most_spilled(const rowscan_plan *plan, const rowscan_module_info *inf
     return 0;
   if (spec.length > (INT64_C(1) << MOST_LOG) / (int64_t)rowscan_type_bytes(spec.in_type))
     return INT_MAX;
+  bool wide = rowscan_type_bytes(spec.acc_type) == 8, order = rs_op_of(spec.op)->kind == RS_ORDER;
   bool far = spec.length >= 1 << 30 && info->regime == ROWSCAN_REGIME_LONG;
-  return far && rowscan_type_bytes(spec.acc_type) == 8 ? OF_STREAMS : 0;
+  return wide && (far || (order && !strncmp(info->geometry, "stream_columns", 14))) ? OF_STREAMS : 0;
 }
 
 /* Compiles a module of a plan. False: it can't be, or it spills, which is told. */
