@@ -501,7 +501,7 @@ SELECT(64, u64)
     for (int64_t l = 0; l < g.lines; l++) {                                                                            \
       c_##wide *restrict t = (c_##wide *)to + l * g.to;                                                                \
       const uint##bits##_t *f = (const uint##bits##_t *)flags + l * g.from;                                            \
-      const uint##bits##_t *b = (const uint##bits##_t *)before + l * g.from;                                           \
+      const uint##bits##_t *b = before ? (const uint##bits##_t *)before + l * g.from : f;                              \
       if (before)                                                                                                      \
         for (int64_t i = 0; i < g.n; i++)                                                                              \
           t[i] = joined & ((c_##wide)0 - ((f[i] < k ? f[i] : k) == (b[i] < k ? b[i] : k)));                            \
