@@ -316,11 +316,14 @@ template <class A, class K, bool HIGHEST, bool FIRST, bool REVERSE> struct Index
   using Number = A;
   using Of = Keys<A, K>;
   using Key = typename Of::Key;
-  struct Bare {
+  struct alignas(16) Total {
     Key key;
     u32 index, count;
   };
-  struct alignas(16) Total : Bare {};
+  struct Bare { // without the room that makes its size a power of two
+    Key key;
+    u32 index, count;
+  };
   static constexpr bool commutative = false, PLAIN = false;
   static constexpr u32 NONE = ~0u;
   RS_METHOD static Total load(A x) {
@@ -378,10 +381,28 @@ template <class O> constexpr bool loads_once<Omitting<O>> = loads_once<O>;
 
 // ---- segments -------------------------------------------------------------------------------------------------------
 
-// What a total is without room that makes its size a power of two, where that is its own base.
+// What is kept of a total beside a state. No base of it: compilers would keep the total in memory.
 template <class...> using Void = void;
-template <class O, class = void> struct BareOf { using type = typename O::Total; };
-template <class O> struct BareOf<O, Void<typename O::Bare>> { using type = typename O::Bare; };
+template <class O, class = void> struct BareOf {
+  using Total = typename O::Total;
+  using type = Total;
+  RS_METHOD static type of(Total t) {
+    return t;
+  }
+  RS_METHOD static Total whole(type t) {
+    return t;
+  }
+};
+template <class O> struct BareOf<O, Void<typename O::Bare>> {
+  using Total = typename O::Total;
+  using type = typename O::Bare;
+  RS_METHOD static type of(Total t) {
+    return {t.key, t.index, t.count};
+  }
+  RS_METHOD static Total whole(type t) {
+    return {t.key, t.index, t.count};
+  }
+};
 
 // An operator that begins anew where a segment does: what comes before is dropped, whatever it is, a NaN too. A block's
 // total is that of its elements in the segment that it ends in, and a state, 0 of no elements.
@@ -415,12 +436,12 @@ template <class O, class T> struct Segments {
 protected:
   RS_METHOD static T of(typename O::Total total, u32 state) {
     T t{};
-    t.total = total;
+    t.total = BareOf<O>::of(total);
     t.state = state;
     return t;
   }
   RS_METHOD static typename O::Total whole(T t) {
-    return typename O::Total{t.total};
+    return BareOf<O>::whole(t.total);
   }
   // The total of two blocks; begins: a segment does in the right one.
   RS_METHOD static T joined(T left, T right, bool begins, u32 state) {

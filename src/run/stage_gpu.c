@@ -454,8 +454,9 @@ static rowscan_status run_in_slots(ring *r, rs_progress *progress) {
     return status;
   choose_pieces(r, allowed);
   if (r->cut && !rs_spec_keeps_totals(&r->spec)) /* blocks' totals would have to come down whole */
-    return rs_fail(ROWSCAN_UNSUPPORTED, "problem: rows of %lld elements in host memory are too long for %s on a GPU",
-                   (long long)r->length, rowscan_op_name(r->spec.op));
+    return rs_fail(ROWSCAN_UNSUPPORTED, "problem: rows of %lld elements in host memory are too long for %s%s on a GPU",
+                   (long long)r->length, rowscan_op_name(r->spec.op),
+                   rs_spec_has_segments(&r->spec) ? " in segments" : "");
   status = make_plans(r);
   if (!status)
     status = open_ring(r, allowed);

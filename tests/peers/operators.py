@@ -53,7 +53,7 @@ def segmented_sum(x, heads, dim):
     from torch._higher_order_ops.associative_scan import associative_scan
 
     def combine(left, right):
-        return torch.where(right[1], right[0], left[0] + right[0]), left[1] | right[1]
+        return torch.where(right[1] != 0, right[0], left[0] + right[0]), left[1] | right[1]
 
     return associative_scan(combine, (x, heads), dim=dim, combine_mode="pointwise")[0]
 
@@ -67,9 +67,9 @@ def torch_runs(x, dim):
     for name, function in (("logsumexp", torch.logcumsumexp), ("max + index", torch.cummax)):
         compiled = torch.compile(function, dynamic=False)
         runs[f"{name} torch.compile"] = (lambda compiled=compiled: compiled(x, dim), runs[f"{name} torch"][1])
-    heads = torch.rand(x.shape, device=x.device) < 1 / 64
+    heads = (torch.rand(x.shape, device=x.device) < 1 / 64).to(torch.int32)  # Triton 3.5 can't shuffle bool
     segmented = torch.compile(segmented_sum, dynamic=False)
-    runs["sum heads torch.compile"] = (lambda: segmented(x, heads, dim), own + 1)
+    runs["sum heads torch.compile"] = (lambda: segmented(x, heads, dim), own + 4)
     return runs
 
 
@@ -77,6 +77,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--types", default="f32")
     parser.add_argument("--repeat", type=int, default=7)
+    parser.add_argument("--only", default="", help="what has this in its name, without JAX")
     parser.add_argument("--no-compile", action="store_true", help="without torch.compile")
     options = parser.parse_args()
     for name in options.types.split(","):
@@ -84,7 +85,7 @@ def main():
             torch._dynamo.reset()
             x = torch.rand(sizes, device="cuda", dtype=torch.float32).sub_(0.25).to(TYPES[name])
             for what, (run, out_bytes) in torch_runs(x, dim).items():
-                if options.no_compile and what.endswith("compile"):
+                if options.no_compile and what.endswith("compile") or options.only not in what:
                     continue
                 operator, peer = what.rsplit(" ", 1)
                 source = torch.empty(x.numel() * (x.element_size() + out_bytes) // 2, dtype=torch.uint8, device="cuda")
@@ -96,6 +97,8 @@ def main():
                     print(f"{what}, {shape} {name}: {str(error).splitlines()[0]}", file=sys.stderr)
                     continue
                 print(f"{peer},{shape},inclusive,{name},{operator},{ms:.6g},{copy / ms:.6g},memcpy", flush=True)
+            if options.only:
+                continue
             try:
                 import jax
 

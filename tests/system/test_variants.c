@@ -78,6 +78,13 @@ static const rowscan_spec specs[] = {
     LENGTH(4096, .in_type = ROWSCAN_F32, .op = ROWSCAN_ARGMAX, .flags = ROWSCAN_TIES_FIRST | ROWSCAN_EXCLUSIVE),
     LENGTH(1000, .in_type = ROWSCAN_I64, .op = ROWSCAN_ARGMIN, .layout = ROWSCAN_LAYOUT_COLUMNS),
     LENGTH(4096, .in_type = ROWSCAN_F32, .flags = ROWSCAN_OMIT_NAN),
+    LENGTH(8192, .in_type = ROWSCAN_F32, .mask_mode = ROWSCAN_MASK_HEADS),
+    LENGTH(1 << 20, .in_type = ROWSCAN_BF16, .mask_mode = ROWSCAN_MASK_TAILS, .flags = BOTH),
+    LENGTH(2048, .in_type = ROWSCAN_I64, .mask_mode = ROWSCAN_MASK_KEYS, .layout = ROWSCAN_LAYOUT_COLUMNS),
+    LENGTH(4096, .in_type = ROWSCAN_F32, .op = ROWSCAN_ARGMAX, .mask_mode = ROWSCAN_MASK_TAILS),
+    LENGTH(60, .in_type = ROWSCAN_F16, .op = ROWSCAN_LOGSUMEXP, .mask_mode = ROWSCAN_MASK_KEYS,
+           .layout = ROWSCAN_LAYOUT_COLUMNS),
+    LENGTH(ROWSCAN_ANY_LENGTH, .in_type = ROWSCAN_F32, .mask_mode = ROWSCAN_MASK_HEADS),
     LENGTH(7, .in_type = ROWSCAN_U32, .out_type = ROWSCAN_U32),
     LENGTH(300, .in_type = ROWSCAN_BF16, .flags = BOTH, .mask_mode = ROWSCAN_MASK_SELECT),
     LENGTH(1, .in_type = ROWSCAN_F64),
@@ -239,9 +246,9 @@ static void tell(const rowscan_spec *spec, const char *arch, const char *more) {
 
 /*
  * Bytes that a kernel may spill: none, but for rows cut over blocks of 2^30 elements and more with accumulators of 64
- * bits, whose streams keep all of their chunks (src/family/tune_rows.c); for streams of columns whose totals of 64 bits
- * are compared, from sm_100 on, where a warp that waits for other blocks keeps a few words of many in memory; and for
- * rows that no GPU has memory for, which need but compile.
+ * bits, whose streams keep all of their chunks (src/family/tune_rows.c); for columns with large totals that are
+ * compared, where a warp that waits for other blocks keeps a few words of very many in memory (streams from sm_100 on);
+ * for indices in segments; and for rows that no GPU has memory for, which need but compile.
  */
 static int most_spilled(const rowscan_plan *plan, const rowscan_module_info *info) {
   enum { MOST_LOG = 38, OF_STREAMS = 96 };
@@ -250,9 +257,12 @@ static int most_spilled(const rowscan_plan *plan, const rowscan_module_info *inf
     return 0;
   if (spec.length > (INT64_C(1) << MOST_LOG) / (int64_t)rowscan_type_bytes(spec.in_type))
     return INT_MAX;
-  bool wide = rowscan_type_bytes(spec.acc_type) == 8, order = rs_op_of(spec.op)->kind == RS_ORDER;
-  bool far = spec.length >= 1 << 30 && info->regime == ROWSCAN_REGIME_LONG;
-  return wide && (far || (order && !strncmp(info->geometry, "stream_columns", 14))) ? OF_STREAMS : 0;
+  rs_op_kind kind = rs_op_of(spec.op)->kind;
+  bool wide = rowscan_type_bytes(spec.acc_type) == 8, far = spec.length >= 1 << 30;
+  bool some = kind == RS_INDEX && rs_spec_has_segments(&spec);
+  some = some || (wide && far && info->regime == ROWSCAN_REGIME_LONG);
+  some = some || (wide && kind == RS_ORDER && info->regime == ROWSCAN_REGIME_COLUMN);
+  return some ? OF_STREAMS : 0;
 }
 
 /* Compiles a module of a plan. False: it can't be, or it spills, which is told. */
