@@ -44,9 +44,10 @@ static inline void op_take(rowscan_spec *spec, uint64_t number) {
     spec->op = ROWSCAN_SUM;
   bool omits = floats && number / (uint64_t)(count + 1) % 3 == 1;
   spec->flags = (spec->flags & ~(ROWSCAN_OMIT_NAN | ROWSCAN_TIES_FIRST)) | (omits ? ROWSCAN_OMIT_NAN : 0);
-  if (rs_op_has_coefficient(spec->op)) { /* of the mask's type, if there was a mask */
+  if (rs_op_has_coefficient(spec->op)) { /* of the mask's type, if there was a mask, and one of the kind */
     spec->mask_mode = ROWSCAN_MASK_COEFFICIENT;
-    spec->mask_type = spec->mask_type ? spec->mask_type : spec->in_type;
+    bool fits = spec->mask_type && (floats || rs_type_kind(spec->mask_type) != RS_FLOAT);
+    spec->mask_type = fits ? spec->mask_type : spec->in_type;
   } else if (spec->mask_mode && !rs_op_of(spec->op)->source && number / (uint64_t)(count + 1) / 3 % 2) {
     mask_take_segments(spec, number / (uint64_t)(count + 1) / 6);
   }

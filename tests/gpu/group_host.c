@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "spec/types.h"
+#include "spec/spec.h"
 
 /* A case as a problem: the scanned dimension at place `dim` among the others. */
 typedef struct host_problem {
