@@ -185,7 +185,7 @@ static int total_bytes(const rowscan_spec *spec) {
 static rowscan_status check_total(const rowscan_spec *spec) {
   enum { MOST = 16 };
   int bytes = total_bytes(spec);
-  if (bytes <= MOST)
+  if (bytes <= MOST || !rs_spec_has_segments(spec))
     return ROWSCAN_OK;
   return rs_fail(ROWSCAN_UNSUPPORTED,
                  "spec: field 'mask_mode': %s of %s, but beside them a total of %s takes %d bytes, and no more than %d "

@@ -518,6 +518,14 @@ START_TEST(chunks_of_another_form) {
   rowscan_carry_reset(carry);
   good.shape = other;
   must(rowscan_carry_scan(carry, &good, NULL));
+  rowscan_carry_reset(carry);
+  p = good; /* totals of more than a number can't be kept */
+  p.shape = other;
+  p.mask_mode = ROWSCAN_MASK_HEADS;
+  p.mask.data = reach(&in);
+  p.mask.type = ROWSCAN_U8;
+  ck_assert_int_eq(rowscan_carry_scan(carry, &p, NULL), ROWSCAN_UNSUPPORTED);
+  ck_assert_msg(strstr(rowscan_last_error(), "'mask_mode': a carry has no segments"), "%s", rowscan_last_error());
   rowscan_carry_destroy(carry);
   free_array(&in);
   free_array(&out);

@@ -120,6 +120,27 @@ START_TEST(indices) {
 }
 END_TEST
 
+START_TEST(segments) {
+  rowscan_spec spec = complete((rowscan_spec){.mask_mode = ROWSCAN_MASK_HEADS, .length = 9});
+  ck_assert_int_eq(spec.mask_type, ROWSCAN_BOOL);
+  ck_assert_int_eq(complete((rowscan_spec){.mask_mode = ROWSCAN_MASK_KEYS, .length = 9}).mask_type, ROWSCAN_I32);
+  for (rowscan_type key = ROWSCAN_I8; key <= ROWSCAN_BOOL; key++) { /* whatever the elements are */
+    spec = complete((rowscan_spec){.mask_mode = ROWSCAN_MASK_KEYS, .mask_type = key, .length = 9});
+    ck_assert_int_eq(spec.mask_type, key);
+  }
+  refuse((rowscan_spec){.mask_mode = ROWSCAN_MASK_KEYS, .mask_type = ROWSCAN_F32}, ROWSCAN_BAD_ARGUMENT, "'mask_type'",
+         "keys are integers or bool, not f32");
+  refuse((rowscan_spec){.mask_mode = ROWSCAN_MASK_TAILS, .mask_type = ROWSCAN_I32}, ROWSCAN_UNSUPPORTED, "'mask_type'",
+         "i32 is none of bool, u8 and the input's type, f32");
+  refuse((rowscan_spec){.op = ROWSCAN_LINEAR_RECURRENCE, .mask_mode = ROWSCAN_MASK_TAILS}, ROWSCAN_UNSUPPORTED,
+         "'mask_mode'", "tails, but linear_recurrence has coefficients in the place of flags");
+  refuse((rowscan_spec){.op = ROWSCAN_LOGSUMEXP, .in_type = ROWSCAN_F64, .mask_mode = ROWSCAN_MASK_HEADS},
+         ROWSCAN_UNSUPPORTED, "'mask_mode'", "heads of bool, but beside them a total of logsumexp takes 20 bytes");
+  refuse((rowscan_spec){.in_type = ROWSCAN_I64, .mask_mode = ROWSCAN_MASK_KEYS, .mask_type = ROWSCAN_I64},
+         ROWSCAN_UNSUPPORTED, "'mask_mode'", "keys of i64, but beside them a total of sum takes 20 bytes");
+}
+END_TEST
+
 /* Integers have no NaN, so that one kernel serves both. */
 START_TEST(omitted_nan) {
   const unsigned omit = ROWSCAN_OMIT_NAN;
@@ -146,7 +167,7 @@ START_TEST(refusals) {
          "'out'", "or of i32 can't be written as i8");
   refuse((rowscan_spec){.op = ROWSCAN_OR, .in_type = ROWSCAN_U8, .mask_mode = ROWSCAN_MASK_MULTIPLY},
          ROWSCAN_BAD_ARGUMENT, "'mask_mode'", "multiply has no meaning for or");
-  refuse((rowscan_spec){.mask_mode = 4}, ROWSCAN_BAD_ARGUMENT, "'mask'", "4 is not one of none, select, multiply");
+  refuse((rowscan_spec){.mask_mode = 7}, ROWSCAN_BAD_ARGUMENT, "'mask'", "7 is not one of none, select, multiply");
   refuse((rowscan_spec){.mask_mode = ROWSCAN_MASK_COEFFICIENT}, ROWSCAN_BAD_ARGUMENT, "'mask_mode'",
          "sum has no coefficient; linear_recurrence has");
   refuse((rowscan_spec){.op = ROWSCAN_LINEAR_RECURRENCE, .mask_mode = ROWSCAN_MASK_SELECT}, ROWSCAN_UNSUPPORTED,
@@ -541,6 +562,7 @@ int main(void) {
   tcase_add_test(all, defaults_of_a_recurrence);
   tcase_add_test(all, floats_alone);
   tcase_add_test(all, indices);
+  tcase_add_test(all, segments);
   tcase_add_test(all, omitted_nan);
   tcase_add_test(all, refusals);
   tcase_add_test(all, smaller_structs_stay_small);

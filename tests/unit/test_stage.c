@@ -340,27 +340,46 @@ START_TEST(every_number_of_blocks) {
 }
 END_TEST
 
-/* Rows go whole, or not at all: what a block of one comes to is two numbers. */
-START_TEST(recurrences) {
+/* Rows go whole, or not at all: what a block of one comes to is more than a number. */
+static void whole_or_refused(const rowscan_spec *spec, int number, uint64_t *random, const char *words) {
   static const stage_form rows = {2, 1, {300, 700}, true}, columns = {3, 1, {5, 60, 40}, false};
+  stage_case c;
+  stage_case_make(&c, random, spec, number % 3 ? &rows : &columns);
+  gpu.staging_bytes = 0;
+  check(&c, &gpu, "gpu");
+  stage_result is = {0};
+  gpu.staging_bytes = 1;
+  ck_assert_int_eq(stage_case_run(&c, &gpu, &is), ROWSCAN_UNSUPPORTED);
+  ck_assert_msg(strstr(rowscan_last_error(), words) != NULL, "%s", rowscan_last_error());
+  stage_result_free(&is);
+  stage_case_free(&c);
+  gpu.staging_bytes = 0;
+}
+
+START_TEST(recurrences) {
   uint64_t random = seed + 5000;
   for (int i = 0; i < 8; i++) {
-    stage_case c;
+    rowscan_type type = i % 2 ? ROWSCAN_F32 : ROWSCAN_I32;
     rowscan_spec spec = {.op = ROWSCAN_LINEAR_RECURRENCE,
-                         .in_type = i % 2 ? ROWSCAN_F32 : ROWSCAN_I32,
+                         .in_type = type,
                          .mask_mode = ROWSCAN_MASK_COEFFICIENT,
-                         .mask_type = i % 2 ? ROWSCAN_F32 : ROWSCAN_I32,
+                         .mask_type = type,
                          .flags = (unsigned)i / 2};
-    stage_case_make(&c, &random, &spec, i % 3 ? &rows : &columns);
-    gpu.staging_bytes = 0;
-    check(&c, &gpu, "gpu");
-    stage_result is = {0};
-    gpu.staging_bytes = 1;
-    ck_assert_int_eq(stage_case_run(&c, &gpu, &is), ROWSCAN_UNSUPPORTED);
-    ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "are too long for linear_recurrence on a GPU"));
-    stage_result_free(&is);
-    stage_case_free(&c);
-    gpu.staging_bytes = 0;
+    whole_or_refused(&spec, i, &random, "are too long for linear_recurrence on a GPU");
+  }
+}
+END_TEST
+
+START_TEST(segments) {
+  static const rowscan_mask_mode modes[] = {ROWSCAN_MASK_HEADS, ROWSCAN_MASK_TAILS, ROWSCAN_MASK_KEYS};
+  uint64_t random = seed + 6000;
+  for (int i = 0; i < 12; i++) {
+    rowscan_spec spec = {.in_type = i % 2 ? ROWSCAN_F32 : ROWSCAN_U8,
+                         .op = i % 4 > 1 ? ROWSCAN_MAX : ROWSCAN_SUM,
+                         .mask_mode = modes[i % 3],
+                         .mask_type = ROWSCAN_U8,
+                         .flags = (unsigned)i / 3};
+    whole_or_refused(&spec, i, &random, i % 4 > 1 ? "for max in segments on a GPU" : "for sum in segments on a GPU");
   }
 }
 END_TEST
@@ -676,6 +695,7 @@ int main(void) {
   lot_add_loop_test(cases, every_number_of_blocks, 0, 3);
   lot_add_loop_test(cases, large_pieces, 0, 4);
   tcase_add_test(cases, recurrences);
+  tcase_add_test(cases, segments);
   tcase_add_test(cases, memory_is_bounded);
   tcase_add_test(cases, memory_that_is_not_there);
   lot_add_loop_test(cases, every_call_fails, 0, 4);
