@@ -246,23 +246,22 @@ static void tell(const rowscan_spec *spec, const char *arch, const char *more) {
 
 /*
  * Bytes that a kernel may spill: none, but for rows cut over blocks of 2^30 elements and more with accumulators of 64
- * bits, whose streams keep all of their chunks (src/family/tune_rows.c); for columns with large totals that are
- * compared, where a warp that waits for other blocks keeps a few words of very many in memory (streams from sm_100 on);
- * for indices in segments; and for rows that no GPU has memory for, which need but compile.
+ * bits, whose streams keep all of their chunks (src/family/tune_rows.c); a few words of very many where totals take 16
+ * bytes, or are compared in 64 bits, along columns, whose blocks wait for one another with all levels of the order in
+ * registers, and of indices in segments; and for rows that no GPU has memory for, which need but compile.
  */
 static int most_spilled(const rowscan_plan *plan, const rowscan_module_info *info) {
-  enum { MOST_LOG = 38, OF_STREAMS = 96 };
+  enum { MOST_LOG = 38, SOME = 96 };
   rowscan_spec spec = ROWSCAN_INFO(spec);
   if (rowscan_plan_spec(plan, &spec) != ROWSCAN_OK)
     return 0;
   if (spec.length > (INT64_C(1) << MOST_LOG) / (int64_t)rowscan_type_bytes(spec.in_type))
     return INT_MAX;
   rs_op_kind kind = rs_op_of(spec.op)->kind;
-  bool wide = rowscan_type_bytes(spec.acc_type) == 8, far = spec.length >= 1 << 30;
-  bool some = kind == RS_INDEX && rs_spec_has_segments(&spec);
-  some = some || (wide && far && info->regime == ROWSCAN_REGIME_LONG);
-  some = some || (wide && kind == RS_ORDER && info->regime == ROWSCAN_REGIME_COLUMN);
-  return some ? OF_STREAMS : 0;
+  bool wide = rowscan_type_bytes(spec.acc_type) == 8, large = rs_spec_register_bytes(&spec) == 16;
+  bool far = wide && spec.length >= 1 << 30 && info->regime == ROWSCAN_REGIME_LONG;
+  bool columns = (large || (wide && kind == RS_ORDER)) && info->regime == ROWSCAN_REGIME_COLUMN;
+  return far || columns || (kind == RS_INDEX && rs_spec_has_segments(&spec)) ? SOME : 0;
 }
 
 /* Compiles a module of a plan. False: it can't be, or it spills, which is told. */
