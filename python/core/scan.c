@@ -41,11 +41,24 @@ static bool multiplies(rowscan_mask_mode mode) {
   return mode == ROWSCAN_MASK_MULTIPLY || mode == ROWSCAN_MASK_COEFFICIENT;
 }
 
+/* Whether the library has room for keys beside totals; if not, Python compares neighbours itself. */
+static bool keys_fit(const rp_call *call, const rp_views *v) {
+  rowscan_spec spec = {.size = sizeof spec,
+                       .op = call->op,
+                       .in_type = v->x.type,
+                       .out_type = call->out_type ? call->out_type : v->out.type,
+                       .acc_type = call->acc_type,
+                       .mask_mode = ROWSCAN_MASK_KEYS,
+                       .mask_type = v->mask.type,
+                       .length = 1};
+  return rowscan_spec_complete(&spec) != ROWSCAN_UNSUPPORTED;
+}
+
 /* A mask of a type that the library takes. Where uint8 as a factor of bool decides y's type, Python has its say. */
 static bool mask_fits(const rp_call *call, const rp_views *v, bool decides) {
   rowscan_type type = v->mask.type;
-  if (call->mask_mode == ROWSCAN_MASK_KEYS)
-    return !is_floating(type);
+  if (type && call->mask_mode == ROWSCAN_MASK_KEYS)
+    return !is_floating(type) && keys_fit(call, v);
   return !type || type == v->x.type || type == ROWSCAN_BOOL ||
          (type == ROWSCAN_U8 && (!multiplies(call->mask_mode) || !decides || v->x.type != ROWSCAN_BOOL));
 }

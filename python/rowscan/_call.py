@@ -10,9 +10,9 @@ import importlib
 import operator
 
 from . import _core, _returns
-from ._types import (COEFFICIENT, DEFAULT, EXCLUSIVE, FACTORS, INCLUDE_INITIAL, INDICES, KEEPING, KEYS, MASK_MODES,
-                     MULTIPLY, NAMES, NUMBERS, OPS, RECURRENCE, REVERSE, SCAN, SEGMENTS, SELECT, accumulator, holds,
-                     is_floating, op_number)
+from ._types import (COEFFICIENT, DEFAULT, EXCLUSIVE, FACTORS, HEADS, INCLUDE_INITIAL, INDICES, KEEPING, KEYS,
+                     MASK_MODES, MULTIPLY, NAMES, NUMBERS, OPS, RECURRENCE, REVERSE, SCAN, SEGMENTS, SELECT, accumulator,
+                     holds, is_floating, keys_fit, op_number)
 
 # By the package that defines an array's type. None of these is imported before one of its arrays is seen.
 MODULES = {"numpy": "_numpy", "torch": "_torch", "cupy": "_cupy", "jax": "_jax", "jaxlib": "_jax"}
@@ -175,6 +175,8 @@ class Library:
         wide = accumulator(op, kind, s.number, s.acc) if init is not None or totals else None
         s.mask_mode = mask_mode if mask is not None else SELECT
         s.mask = self.settled_mask(x, kind, mask, mask_mode, what) if mask is not None else None
+        if s.mask_mode == KEYS and not keys_fit(op, kind, s.number, s.acc, self.number(s.mask.dtype, "keys.dtype")):
+            s.mask, s.mask_mode = self.beginnings(s.mask, s.dim), HEADS
         s.init = self.settled_init(x, wide, init, self.rows_shape(x, s.dim)) if init is not None else None
         s.totals = wide if totals else None
         return s
@@ -244,6 +246,11 @@ class Library:
         if number not in FACTORS and number != kind:
             mask = self.cast(mask, kind) if mode in (MULTIPLY, COEFFICIENT) else mask != 0
         return self.broadcast(mask, what, tuple(x.shape))
+
+    def beginnings(self, keys, dim):
+        """Flags of the elements whose keys are not those before them; the first has none before it."""
+        inner = (1,) * (keys.ndim - 1 - dim)
+        return (self.xp.roll(keys, 1, dim) != keys) & (self.xp.arange(keys.shape[dim]) > 0).reshape((-1,) + inner)
 
     def check_keys(self, number, dtype):
         if is_floating(number):

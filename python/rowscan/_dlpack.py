@@ -16,6 +16,7 @@ import threading
 
 from . import _core
 from ._call import Library
+from ._errors import Unsupported
 from ._types import FACTORS, KEYS, NAMES, NUMBERS, PREPARE, SCAN
 
 _STANDARD = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i8": "int8", "u8": "uint8",
@@ -175,6 +176,10 @@ class _Others(Library):
         elif mask.dtype not in FACTORS and mask.dtype != kind:
             raise TypeError(f"{what} is {mask.dtype}, not bool, uint8 or x's {_Type(kind)}: convert it before")
         return self.broadcast(mask, what, x.shape)
+
+    def beginnings(self, keys, dim):
+        raise Unsupported(f"keys are {_Type(keys.dtype)}, for which there is no room beside the totals of this scan: "
+                          "convert them to int32 before, or to heads")
 
     def expand(self, x, shape):
         return x  # the library repeats elements where they lie

@@ -66,6 +66,12 @@ class _Torch(Library):
     def full(self, value, number, like):
         return torch.full((), value, dtype=self.dtypes[number] if number is not None else None, device=like.device)
 
+    def beginnings(self, keys, dim):
+        if not keys.ndim:
+            return keys != keys
+        later = torch.arange(keys.shape[dim], device=keys.device) > 0
+        return (torch.roll(keys, 1, dim) != keys) & later.reshape((-1,) + (1,) * (keys.ndim - 1 - dim))
+
     def cleared(self, where, x):
         return torch.where(where, 0, x)
 

@@ -87,3 +87,34 @@ def accumulator(op, kind, number, acc=DEFAULT):
         error, text = found
         raise error(text)
     return found
+
+
+def _is_wide(number):
+    return NAMES[number].endswith("64")
+
+
+def _rooms():
+    """Whether the library has room for keys beside totals: by operator, and whether those and the keys are wide."""
+    table = {}
+    for name, op in OPS.items():
+        for wide, key_wide in ((0, 0), (0, 1), (1, 0), (1, 1)):
+            for types in (("i32", "i64"), ("f32", "f64")):
+                out = "" if op in INDICES else f"out={types[wide]}"
+                spec = f"op={name} in={types[wide]} {out} mask=keys mask_type={('i32', 'i64')[key_wide]} length=1"
+                try:
+                    _core.complete(spec)
+                    table[op, wide, key_wide] = True
+                except Unsupported:
+                    table[op, wide, key_wide] = False
+                except BadArgument:  # an operator of other types
+                    continue
+    return table
+
+
+_ROOMS = _rooms()
+
+
+def keys_fit(op, kind, number, acc, keys):
+    """Whether keys of a type may lie beside the elements of a scan; if not, they are made flags before."""
+    wide = _is_wide(kind if op in INDICES else accumulator(op, kind, number, acc))
+    return _ROOMS[op, int(wide), int(_is_wide(keys))]

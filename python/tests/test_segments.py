@@ -156,10 +156,10 @@ def test_long_rows_of_other_operators(kind, flags):
     signs = np.sign(x) + (x == 0)
     np.testing.assert_array_equal(rowscan.cumprod(signs, 1, **{kind: beside}, **flags),
                                   loop(signs, beside, kind, 1, "prod", **flags)[0].astype("f4"))
-    y = rowscan.logcumsumexp(np.log(abs(x) + 1), 1, acc="f64", **{kind: beside}, **flags)
+    y = rowscan.logcumsumexp(np.log(abs(x) + 1), 1, **{kind: beside}, **flags)
     with np.errstate(divide="ignore"):
         want = np.log(loop(abs(x) + 1, beside, kind, 1, **flags)[0].astype("f8"))
-    np.testing.assert_allclose(y, want, rtol=1e-5)
+    np.testing.assert_allclose(y, want, rtol=1e-5, atol=1e-5)
 
 
 @with_kinds
@@ -171,6 +171,9 @@ def test_nothing_leaves_a_segment(kind):
     np.testing.assert_array_equal(rowscan.cumsum(x, 0, **given), [1, nan, 2, inf, nan, 5, 11])
     np.testing.assert_array_equal(rowscan.cumsum(x, 0, reverse=True, **given), [nan, nan, nan, nan, -inf, 11, 6])
     np.testing.assert_array_equal(rowscan.cumsum(x, 0, exclusive=True, **given), [0, 1, 0, 2, inf, 0, 5])
+    x = x.astype("f4")  # indices of wider elements take too much room
+    if kind == "keys":
+        given = dict(heads=[0, 0, 1, 0, 0, 1, 0])
     y, at = rowscan.cummax(x, 0, indices=True, **given)
     np.testing.assert_array_equal(y, [1, nan, 2, inf, inf, 5, 6])
     np.testing.assert_array_equal(at, [0, 1, 2, 3, 3, 5, 6])
@@ -212,6 +215,18 @@ def test_types_of_flags_and_keys():
     assert rowscan.cumsum(np.ones(4, bool), 0, tails=np.array([0, 2, 0, 0], "u1")).tolist() == [1, 2, 1, 2]
 
 
+def test_keys_for_which_there_is_no_room():
+    """Keys of 64 bits beside numbers of 64, or beside indices, are compared before the scan."""
+    x, keys = np.array([3, 1, 2, 5, 4], "f4"), np.array([7, 7, 0, 0, 7])
+    for flags in FLAGS:
+        for init in (None, 10):
+            y = rowscan.cumsum(x.astype("f8"), 0, keys=keys, init=init, **flags)
+            order.assert_bits(y, rowscan.cumsum(x, 0, keys=keys, init=init, **flags).astype("f8"))
+    assert rowscan.scan(x, 0, "argmax", keys=keys).tolist() == [0, 0, 2, 3, 4]
+    assert rowscan.scan(x, 0, "argmax", keys=keys.astype("i4"), reverse=True).tolist() == [0, 1, 3, 3, 4]
+    assert "mask=heads" in rowscan.spec(x.astype("f8"), 0, keys=keys)
+
+
 def test_spec_and_prepare():
     x = np.zeros((4, 1000), "f4")
     assert "mask=heads mask_type=bool" in rowscan.spec(x, 1, heads=x > 0)
@@ -241,6 +256,9 @@ def test_what_is_refused():
             (lambda: rowscan.scan(x, 1, "linear_recurrence", heads=x), TypeError,
              "heads is given, and linear_recurrence has no segments")):
         with pytest.raises(error, match=words):
+            f()
+    for f in (lambda: rowscan.logcumsumexp(x, 1, heads=x), lambda: rowscan.scan(x, 1, "argmax", tails=x)):
+        with pytest.raises(rowscan.Unsupported, match="beside them a total of [a-z]* takes 20 bytes"):
             f()
     with pytest.raises(rowscan.BadArgument, match="'output' and 'mask': the arrays overlap"):
         call(x, 1, heads=x[:, :1], out=x)

@@ -247,21 +247,20 @@ static void tell(const rowscan_spec *spec, const char *arch, const char *more) {
 /*
  * Bytes that a kernel may spill: none, but for rows cut over blocks of 2^30 elements and more with accumulators of 64
  * bits, whose streams keep all of their chunks (src/family/tune_rows.c); a few words of very many where totals take 16
- * bytes, or are compared in 64 bits, along columns, whose blocks wait for one another with all levels of the order in
- * registers, and of indices in segments; and for rows that no GPU has memory for, which need but compile.
+ * bytes, and along columns where they are compared in 64 bits, whose blocks wait for one another with all levels of the
+ * order in registers; and for rows that no GPU has memory for, which need but compile.
  */
 static int most_spilled(const rowscan_plan *plan, const rowscan_module_info *info) {
-  enum { MOST_LOG = 38, SOME = 96 };
+  enum { MOST_LOG = 38, SOME = 512 };
   rowscan_spec spec = ROWSCAN_INFO(spec);
   if (rowscan_plan_spec(plan, &spec) != ROWSCAN_OK)
     return 0;
   if (spec.length > (INT64_C(1) << MOST_LOG) / (int64_t)rowscan_type_bytes(spec.in_type))
     return INT_MAX;
-  rs_op_kind kind = rs_op_of(spec.op)->kind;
   bool wide = rowscan_type_bytes(spec.acc_type) == 8, large = rs_spec_register_bytes(&spec) == 16;
-  bool far = wide && spec.length >= 1 << 30 && info->regime == ROWSCAN_REGIME_LONG;
-  bool columns = (large || (wide && kind == RS_ORDER)) && info->regime == ROWSCAN_REGIME_COLUMN;
-  return far || columns || (kind == RS_INDEX && rs_spec_has_segments(&spec)) ? SOME : 0;
+  bool far = spec.length >= 1 << 30 && info->regime == ROWSCAN_REGIME_LONG;
+  bool compared = rs_op_of(spec.op)->kind == RS_ORDER && info->regime == ROWSCAN_REGIME_COLUMN;
+  return large || (wide && (far || compared)) ? SOME : 0;
 }
 
 /* Compiles a module of a plan. False: it can't be, or it spills, which is told. */
