@@ -136,7 +136,9 @@ const char rp_cumprod_doc[] = MANUAL(
       "Returns and errors are those of cumsum. Results are exact, whatever the order, and the same everywhere.\n"      \
       "\n"                                                                                                             \
       "Gradients, in torch and JAX\n"                                                                                  \
-      "    None: Unsupported is raised where one is wanted.\n"
+      "    Of x, and through totals: an element has those of the results that it is, of equal ones the last that\n"    \
+      "    was scanned, as with indices. Unsupported is raised where one is wanted with init, with keys, or with\n"    \
+      "    heads or tails of elements of 64 bits. None with out.\n"
 
 const char rp_cummax_doc[] = MANUAL_OF_ORDER("cummax", "Cumulative maxima", "max", "the lowest value",
                                              "array([[2., 2., 3.],\n"
@@ -274,8 +276,8 @@ const char rp_scan_doc[] =
     "are exact, whatever the order, and the same everywhere.\n"
     "\n"
     "Gradients, in torch and JAX\n"
-    "    Those of cumsum, cumprod, logcumsumexp and linear_recurrence. There is none of other operators, and of\n"
-    "    indices none that could be wanted.\n";
+    "    Those of cumsum, cumprod, cummax, cummin, logcumsumexp and linear_recurrence. There is none of other\n"
+    "    operators, and of indices none that could be wanted.\n";
 
 const char rp_devices_doc[] =
     "devices()\n--\n\n"

@@ -3,7 +3,8 @@
 SPDX-License-Identifier: MIT
 
 A scan is one primitive. Sums and recurrences are linear, and their derivatives are scans again: forward mode, reverse
-mode and any order of both; those of logsumexp are recurrences. Derivatives of products are those of jax.lax.cumprod.
+mode and any order of both; those of logsumexp are recurrences, those of maxima and minima sums by runs of equal
+indices. Derivatives of products are those of jax.lax.cumprod.
 Results' types are those of jax.numpy.cumsum. Without 64 bits in JAX, initial values and totals of an f64 accumulator
 are f32 outside of XLA's call.
 """
@@ -20,8 +21,9 @@ from jax.interpreters import ad, batching, mlir
 from . import _core
 from ._call import Library
 from ._errors import Unsupported
-from ._types import (COEFFICIENT, EXCLUSIVE, FACTORS, HEADS, INCLUDE_INITIAL, KEYS, LOGSUMEXP, MULTIPLY, NUMBERS, OPS,
-                     PREPARE, PROD, RECURRENCE, REVERSE, SCAN, SEGMENTS, SPEC, SUM, TAILS, accumulator, is_floating)
+from ._types import (COEFFICIENT, DEFAULT, EXCLUSIVE, FACTORS, HEADS, INCLUDE_INITIAL, INDEX_OF, KEYS, LOGSUMEXP,
+                     MULTIPLY, NUMBERS, OPS, PREPARE, PROD, RECURRENCE, REVERSE, SCAN, SEGMENTS, SPEC, SUM, TAILS,
+                     accumulator, check_extreme, index_type, is_floating)
 
 _DTYPES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i8": "int8", "u8": "uint8",
            "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64",
@@ -161,6 +163,8 @@ def _jvp(primals, tangents, **params):
     results = _scan_p.bind(*primals, **params)
     if all(map(_is_zero, tangents)) or not is_floating(params["number"]):
         changes = [None] * len(results)
+    elif params["op"] in INDEX_OF:
+        changes = _extreme_changes(results, primals, tangents, **params)
     elif params["mask_mode"] in SEGMENTS.values():
         changes = _segments_changes(results, primals, tangents, **params)
     elif params["op"] == RECURRENCE:
@@ -202,6 +206,32 @@ def _segments_changes(results, primals, tangents, *, has, **params):
         return [None] * len(results)
     return _bind(jnp.zeros_like(x) if dx is None else dx, mask,
                  jnp.broadcast_to(dinit, _rows(x.shape, params["dim"])[0]) if dinit is not None else None, **params)
+
+
+def _extreme_changes(results, primals, tangents, *, has, **params):
+    """A result changes as the element that it is, which begins a run of equal indices: the sum of a run of no other."""
+    x, mask, init = _operands(primals, has)
+    dx, dim, flags = tangents[0], params["dim"], params["flags"]
+    check_extreme(params["op"], library.numbers[x.dtype], x.shape[dim], flags, params["mask_mode"],
+                  library.numbers[mask.dtype] if mask is not None else None, init is not None)
+    if _is_zero(dx):
+        return [None] * len(results)
+    reverse, kept = bool(flags & REVERSE), flags & ~(EXCLUSIVE | INCLUDE_INITIAL)
+    index = {**params, "op": INDEX_OF[params["op"]], "acc": DEFAULT, "totals": 0, "number": index_type(x.shape[dim])}
+    at = _bind(x, mask, None, **{**index, "flags": kept})[0]
+    own = at == jax.lax.broadcasted_iota(at.dtype, x.shape, x.ndim + dim)
+    dy = _bind(jnp.where(own, dx, jnp.zeros((), dx.dtype)), at, None, op=SUM, flags=flags & REVERSE, dim=dim,
+               mask_mode=KEYS, number=params["number"], acc=DEFAULT, totals=0)[0]
+    rows, dropped = _rows(x.shape, dim)
+    zeros = jnp.zeros(rows, dy.dtype)
+    last = _end(dy, dim, reverse) if x.shape[dim] else zeros
+    if flags & INCLUDE_INITIAL:
+        dy = jnp.concatenate([dy, zeros] if reverse else [zeros, dy], x.ndim + dim)
+    elif flags & EXCLUSIVE:
+        dy = _before(dy, None, dim, reverse)
+        if params["mask_mode"] in SEGMENTS.values():  # nothing is before the first element of one
+            dy = jnp.where(_bind(x, mask, None, **{**index, "flags": flags})[0] < 0, jnp.zeros((), dy.dtype), dy)
+    return [dy, last.reshape(dropped).astype(results[1].dtype)] if len(results) > 1 else [dy]
 
 
 def _without(array, dim, reverse, first=0, last=0):

@@ -19,9 +19,9 @@ from torch._functorch.utils import enable_single_level_autograd_function
 
 from . import _core
 from ._errors import Unsupported
-from ._types import (COEFFICIENT, DEFAULT, EXCLUSIVE, FACTORS, HEADS, INCLUDE_INITIAL, INDICES, KEEPING, KEYS,
-                     LOGSUMEXP, MULTIPLY, NUMBERS, OPS, PROD, RECURRENCE, REVERSE, SCAN, SEGMENTS, SUM, TAILS,
-                     accumulator, is_floating)
+from ._types import (COEFFICIENT, DEFAULT, EXCLUSIVE, FACTORS, HEADS, INCLUDE_INITIAL, INDEX_OF, INDICES, KEEPING,
+                     KEYS, LOGSUMEXP, MULTIPLY, NUMBERS, OPS, PROD, RECURRENCE, REVERSE, SCAN, SEGMENTS, SUM, TAILS,
+                     accumulator, check_extreme, index_type, is_floating)
 
 _NAMES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i8": "int8", "u8": "uint8",
           "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64",
@@ -191,6 +191,8 @@ def _gradients(ctx, g, g_totals=None):
         return _recurrence_gradients(ctx, g, g_totals)
     if op == LOGSUMEXP:
         return _logsumexp_gradients(ctx, g, g_totals)
+    if op in INDEX_OF:
+        return _extreme_gradients(ctx, g, g_totals)
     if op == PROD:
         return torch.ops.aten.cumprod_backward(g, x.to(y.dtype), dim, y).to(x.dtype), None, None
     of_x, of_mask, of_init = (ctx.needs_input_grad[i] for i in (X, MASK, INIT))
@@ -392,6 +394,69 @@ def _logsumexp_tangents(ctx, t_x, t_init):
     return result[0].reshape(shape), result[1].reshape(rows_shape(ctx.saved_tensors[0], dim)).to(DTYPES[totals_type])
 
 
+def _where_extremes_are(ctx):
+    """The index of each inclusive result of a maximum or minimum, and whether it is that of the element itself."""
+    dim, op, flags, _, mask_mode, _ = ctx.rowscan
+    x, mask = map(_row, ctx.saved_tensors[:2])
+    length = x.shape[dim]
+    at = differentiable(x, dim, INDEX_OF[op], flags & ~(EXCLUSIVE | INCLUDE_INITIAL), index_type(length), DEFAULT,
+                        mask_mode, mask, None, 0)
+    own = torch.arange(length, dtype=at.dtype, device=at.device)
+    return at, at == own.reshape([-1 if d == dim else 1 for d in range(x.dim())])
+
+
+def _anew(ctx, tensor):
+    """An exclusive scan's results, with 0 in the place of those that no element is in because a segment begins."""
+    dim, op, flags, _, mask_mode, _ = ctx.rowscan
+    x, mask = map(_row, ctx.saved_tensors[:2])
+    if mask is None or mask_mode not in SEGMENTS.values():
+        return tensor
+    at = differentiable(x, dim, INDEX_OF[op], flags & ~INCLUDE_INITIAL, index_type(x.shape[dim]), DEFAULT, mask_mode,
+                        mask, None, 0)
+    return torch.where(at < 0, 0, tensor)
+
+
+def _extreme_gradients(ctx, g, g_totals):
+    """An element has the gradients of all results that it is: those of a run of equal indices, which it begins.
+
+    They are summed up from the scan's end, anew in each run.
+    """
+    dim, _, flags, _, _, kind = ctx.rowscan
+    x, reverse = ctx.saved_tensors[0], bool(flags & REVERSE)
+    shape = x.shape
+    g, g_totals, length = _row(g), _row(g_totals), _row(x).shape[dim]
+    if not length:
+        return x.new_zeros(shape), None, None
+    if flags & INCLUDE_INITIAL:
+        g = _without(g, dim, reverse, first=1)
+    elif flags & EXCLUSIVE:
+        g, zeros = _without(_anew(ctx, g), dim, reverse, first=1), torch.zeros_like(_end(g, dim, reverse))
+        g = torch.cat([zeros, g] if reverse else [g, zeros], dim)
+    if g_totals is not None:
+        rest, last = _without(g, dim, reverse, last=1), _end(g, dim, reverse) + g_totals.to(g.dtype)
+        g = torch.cat([last, rest] if reverse else [rest, last], dim)
+    at, own = _where_extremes_are(ctx)
+    d = _sum(g, dim, flags & REVERSE ^ REVERSE, kind, DEFAULT, KEYS, at)
+    return torch.where(own, d, 0).reshape(shape), None, None
+
+
+def _extreme_tangents(ctx, t_x):
+    """A result has the tangent of the element that it is, which is the sum of a run that has no other."""
+    dim, _, flags, _, _, _ = ctx.rowscan
+    out_type, totals_type, shape = ctx.rowscan_out
+    t_x, reverse, rows = _row(t_x), bool(flags & REVERSE), rows_shape(ctx.saved_tensors[0], dim)
+    at, own = _where_extremes_are(ctx)
+    y = _sum(torch.where(own, t_x, 0), dim, flags & REVERSE, out_type, DEFAULT, KEYS, at)
+    zeros = y.new_zeros(rows_shape(y, dim))
+    totals = (_end(y, dim, reverse) if y.shape[dim] else zeros).to(DTYPES[totals_type]) if totals_type else None
+    if flags & INCLUDE_INITIAL:
+        y = torch.cat([y, zeros] if reverse else [zeros, y], dim)
+    elif flags & EXCLUSIVE and y.shape[dim]:
+        rest = _without(y, dim, reverse, last=1)
+        y = _anew(ctx, torch.cat([rest, zeros] if reverse else [zeros, rest], dim))
+    return (y.reshape(shape), totals.reshape(rows)) if totals_type else y.reshape(shape)
+
+
 def _tangents(ctx, t_x, t_mask, t_init):
     """A sum is linear in x and init, and in a mask that multiplies."""
     dim, op, flags, acc, mask_mode, _ = ctx.rowscan
@@ -403,6 +468,8 @@ def _tangents(ctx, t_x, t_mask, t_init):
         return _recurrence_tangents(ctx, t_x, t_mask, t_init)
     if op == LOGSUMEXP and not (t_x is None and t_init is None):
         return _logsumexp_tangents(ctx, t_x, t_init)
+    if op in INDEX_OF and t_x is not None:
+        return _extreme_tangents(ctx, t_x)
     terms = []
     if mask_mode in SEGMENTS.values() and mask is not None:
         t_mask = None
@@ -436,8 +503,11 @@ class _Scan(torch.autograd.Function):
             ctx.mark_non_differentiable(*(output if totals_type else [output]))
             ctx.rowscan, ctx.rowscan_totals = None, totals_type
             return
-        if op not in (SUM, PROD, RECURRENCE, LOGSUMEXP):
+        if op not in (SUM, PROD, RECURRENCE, LOGSUMEXP) and op not in INDEX_OF:
             raise Unsupported(f"a scan of operator {list(OPS)[op]} has no gradient here")
+        if op in INDEX_OF:
+            check_extreme(op, TYPES[x.dtype], _row(x).shape[dim], flags, mask_mode,
+                          TYPES[mask.dtype] if mask is not None else None, init is not None)
         if op == PROD and (flags or mask is not None or init is not None or totals_type):
             raise Unsupported("the gradient of a product is there for plain ones alone: from the first element on, "
                               "inclusive, without mask, segments, init and totals")
@@ -453,7 +523,7 @@ class _Scan(torch.autograd.Function):
             keeps_x, keeps_y = True, not flags & EXCLUSIVE and TYPES[y.dtype] == accumulator(op, TYPES[x.dtype],
                                                                                             TYPES[y.dtype], acc)
         else:
-            keeps_x, keeps_y = op == PROD or weighed, op == PROD
+            keeps_x, keeps_y = op == PROD or op in INDEX_OF or weighed, op == PROD
         saved = x if keeps_x else None, mask, init, y if keeps_y else None
         ctx.save_for_backward(*saved)
         ctx.save_for_forward(*saved)

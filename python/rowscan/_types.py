@@ -2,12 +2,15 @@
 
 SPDX-License-Identifier: MIT
 """
+import functools
+
 from . import _core
 from ._errors import BadArgument, Unsupported
 
 OPS = _core.ops()
 SUM, PROD, RECURRENCE, LOGSUMEXP = map(OPS.get, ("sum", "prod", "linear_recurrence", "logsumexp"))
 INDICES = OPS["argmax"], OPS["argmin"]
+INDEX_OF = {OPS["max"]: OPS["argmax"], OPS["min"]: OPS["argmin"]}  # what tells where an extreme is
 # Functions of one operator and one array each.
 FUNCTIONS = {"cum" + name: name for name in OPS if hasattr(_core, "cum" + name)} | {"logcumsumexp": "logsumexp"}
 EXCLUSIVE, REVERSE, INCLUDE_INITIAL = 1, 2, 8
@@ -35,6 +38,32 @@ def _keeps(name):
 
 
 KEEPING = [op for name, op in OPS.items() if _keeps(name)]  # whose results have the elements' type by default
+
+
+def index_type(length):
+    """The narrowest type of indices in a row: keys of 64 bits are refused beside sums in f64."""
+    return NUMBERS["i32" if length < 1 << 31 else "i64"]
+
+
+@functools.lru_cache(maxsize=None)
+def _refusal(spec):
+    try:
+        _core.complete(spec)
+    except (BadArgument, Unsupported) as error:
+        return str(error)
+    return None
+
+
+def check_extreme(op, kind, length, flags, mask_mode, mask_kind, has_init):
+    """Unsupported, where there are no indices to make the gradient of a maximum or minimum of."""
+    refusal = "initial values have no index" if has_init else None
+    segments = [word for word, mode in SEGMENTS.items() if mode == mask_mode and mask_kind]
+    if segments and not refusal:
+        refusal = _refusal(f"op={list(OPS)[INDEX_OF[op]]} in={NAMES[kind]} out={NAMES[index_type(length)]} length=1 "
+                           f"reverse={int(bool(flags & REVERSE))} exclusive={int(bool(flags & EXCLUSIVE))} "
+                           f"mask={segments[0]} mask_type={NAMES[mask_kind]}")
+    if refusal:
+        raise Unsupported(f"this scan of operator {list(OPS)[op]} has no gradient here: {refusal}")
 
 
 def holds(number, value):
