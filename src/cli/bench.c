@@ -149,9 +149,11 @@ static int read_options(bench_job *job, int argc, char **argv) {
 
 /* Names, and the target: those of the suite are of sums on a GPU. */
 static void name_line(bench_line *line, const bench_job *job, const bench_cell *cell, unsigned variant) {
-  const char *op = job->op ? rowscan_op_name(job->op) : "", *mode = rs_mask_mode_values.words[job->mask_mode];
+  const char *op = job->op ? rowscan_op_name(job->op) : "", *mode = "";
+  if (job->mask_mode)
+    mode = rs_mask_mode_values.words[job->mask_mode];
   *line = (bench_line){.cell = *cell, .group = cell_group_name(cell->group)};
-  snprintf(line->variant, sizeof line->variant, "%s%s%s%s%s", op, *op ? " " : "", mode ? mode : "", mode ? " " : "",
+  snprintf(line->variant, sizeof line->variant, "%s%s%s%s%s", op, *op ? " " : "", mode, *mode ? " " : "",
            cell_variant(variant));
   cell_shape(line->shape, cell);
   cell_type(line->type, cell);

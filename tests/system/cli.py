@@ -313,8 +313,11 @@ class Values(Case):
         np.testing.assert_array_equal(self.scan(x, "--heads", "s.npy"), [1, nan, 2, 5, inf, 4, 13, 7])
         np.testing.assert_array_equal(self.scan(x, "--tails", "s.npy", "--reverse"), [nan, nan, 2, inf, inf, 4, 16, 7])
         np.testing.assert_array_equal(self.scan(x, "--heads", "s.npy", "--op=max"), [1, nan, 2, 3, inf, 4, 9, 7])
-        np.testing.assert_array_equal(self.scan(x, "--heads", "s.npy", "--op=argmax"), [0, 1, 2, 3, 4, 5, 6, 7])
-        np.testing.assert_array_equal(self.scan(x, "--heads", "s.npy", "--op=argmin"), [0, 1, 2, 2, 2, 5, 5, 7])
+        narrow = x.astype("f4")
+        np.testing.assert_array_equal(self.scan(narrow, "--heads", "s.npy", "--op=argmax"), [0, 1, 2, 3, 4, 5, 6, 7])
+        np.testing.assert_array_equal(self.scan(narrow, "--heads", "s.npy", "--op=argmin"), [0, 1, 2, 2, 2, 5, 5, 7])
+        self.save("in.npy", x)
+        self.fails("scan", "--heads", "s.npy", "--op=argmax", "in.npy", "out.npy", says="argmax takes 20 bytes")
 
     def test_segments_in_the_summary(self):
         self.save("in.npy", np.ones((2, 3), "f4"))
