@@ -43,6 +43,7 @@ enum {
   AXIS,
   REVERSE,
   EXCLUSIVE,
+  OMIT_NAN,
   MASK,
   MASK_MODE,
   HEADS,
@@ -57,8 +58,8 @@ enum {
   ARGUMENTS
 };
 static const char *const argument_names[ARGUMENTS] = {
-    "x",     "dim",   "op",   "coefficient", "axis",   "reverse", "exclusive", "mask", "mask_mode",
-    "heads", "tails", "keys", "init",        "totals", "dtype",   "acc",       "out",  "indices"};
+    "x",     "dim",   "op",   "coefficient", "axis",   "reverse", "exclusive", "omit_nan", "mask",   "mask_mode",
+    "heads", "tails", "keys", "init",        "totals", "dtype",   "acc",       "out",      "indices"};
 static PyObject *interned[ARGUMENTS];
 
 /* Which arguments a function takes by position, and which not at all. */
@@ -133,6 +134,13 @@ static bool take_mask_mode(rp_call *call, PyObject *text) {
 /* True: on. -1 with an exception. */
 static int flag(PyObject *given) {
   return !given || given == Py_False ? 0 : given == Py_True ? 1 : PyObject_IsTrue(given);
+}
+
+static bool take_flags(rp_call *call, PyObject *const *given) {
+  int exclusive = flag(given[EXCLUSIVE]), reverse = flag(given[REVERSE]), omit_nan = flag(given[OMIT_NAN]);
+  call->flags =
+      (exclusive ? ROWSCAN_EXCLUSIVE : 0) | (reverse ? ROWSCAN_REVERSE : 0) | (omit_nan ? ROWSCAN_OMIT_NAN : 0);
+  return exclusive >= 0 && reverse >= 0 && omit_nan >= 0;
 }
 
 /* A dtype as the library's type; false: Python finds out. */
@@ -214,11 +222,9 @@ static PyObject *scan_given(rowscan_op op, PyObject *const *given) {
                   .totals = Py_None,
                   .out = none_if_missing(given[OUT]),
                   .op = op};
-  int exclusive = flag(given[EXCLUSIVE]), reverse = flag(given[REVERSE]), totals = flag(given[TOTALS]);
-  if (exclusive < 0 || reverse < 0 || totals < 0 || !take_mask_mode(&call, given[MASK_MODE]) ||
-      !take_beside(&call, given))
+  int totals = flag(given[TOTALS]);
+  if (totals < 0 || !take_flags(&call, given) || !take_mask_mode(&call, given[MASK_MODE]) || !take_beside(&call, given))
     return NULL;
-  call.flags = (exclusive ? ROWSCAN_EXCLUSIVE : 0) | (reverse ? ROWSCAN_REVERSE : 0);
   PyObject *dim = none_if_missing(given[DIM] && given[DIM] != Py_None ? given[DIM] : given[AXIS]);
   bool quick = !totals && call.init == Py_None && (!given[ACC] || given[ACC] == Py_None) && PyLong_Check(dim) &&
                take_op(&call, given[OP]) && mask_suits_op(&call) && take_dtype(&call, given[DTYPE]);

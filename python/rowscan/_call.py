@@ -11,8 +11,8 @@ import operator
 
 from . import _core, _returns
 from ._types import (COEFFICIENT, DEFAULT, EXCLUSIVE, FACTORS, INCLUDE_INITIAL, INDICES, KEEPING, KEYS, MASK_MODES,
-                     MULTIPLY, NAMES, NUMBERS, OPS, RECURRENCE, REVERSE, SCAN, SEGMENTS, SELECT, accumulator, holds,
-                     is_floating, op_number)
+                     MULTIPLY, NAMES, NUMBERS, OMIT_NAN, OPS, RECURRENCE, REVERSE, SCAN, SEGMENTS, SELECT, accumulator,
+                     holds, is_floating, op_number)
 
 # By the package that defines an array's type. None of these is imported before one of its arrays is seen.
 MODULES = {"numpy": "_numpy", "torch": "_torch", "cupy": "_cupy", "jax": "_jax", "jaxlib": "_jax"}
@@ -288,8 +288,8 @@ class Library:
         shape[s.dim] += 1 if s.flags & INCLUDE_INITIAL else 0
         return tuple(shape)
 
-    def asked(self, x, dim, op, coefficient, axis, reverse, exclusive, mask, mask_mode, heads, tails, keys, init,
-              totals, dtype, acc, out, wanted=SCAN):
+    def asked(self, x, dim, op, coefficient, axis, reverse, exclusive, omit_nan, mask, mask_mode, heads, tails, keys,
+              init, totals, dtype, acc, out, wanted=SCAN):
         """A scan by the arguments of scan(), which C has checked where the call comes from there."""
         if dim is not None and axis is not None:
             raise TypeError("dim and axis are given, which are two names of one argument")
@@ -303,7 +303,7 @@ class Library:
             if mask is not None:
                 raise TypeError(f"{first} and {name} are given, of which a scan takes one")
             mask, mask_mode, first = given, mode, name
-        flags = (EXCLUSIVE if exclusive else 0) | (REVERSE if reverse else 0)
+        flags = (EXCLUSIVE if exclusive else 0) | (REVERSE if reverse else 0) | (OMIT_NAN if omit_nan else 0)
         return self.scan(op_number(op), x, axis if dim is None else dim, flags, mask, mask_mode, init, bool(totals),
                          dtype, acc, out, wanted=wanted)
 

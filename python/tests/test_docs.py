@@ -75,8 +75,8 @@ def test_public_names_are_of_rowscan(public):
 def test_signatures_agree():
     """Functions of one operator share their arguments; scan(), prepare() and spec() have op and coefficient besides."""
     scan = inspect.signature(rowscan.scan).parameters
-    assert list(scan) == ["x", "dim", "op", "coefficient", "axis", "reverse", "exclusive", "mask", "mask_mode", "heads",
-                          "tails", "keys", "init", "totals", "dtype", "acc", "out"]
+    assert list(scan) == ["x", "dim", "op", "coefficient", "axis", "reverse", "exclusive", "omit_nan", "mask",
+                          "mask_mode", "heads", "tails", "keys", "init", "totals", "dtype", "acc", "out"]
     assert scan["op"].default == "sum"
     for function in (rowscan.prepare, rowscan.spec):
         assert inspect.signature(function).parameters == scan
