@@ -114,7 +114,8 @@ const char rp_cumprod_doc[] = MANUAL(
 #define MANUAL_OF_ORDER(name, Results, function, identity, inclusive, exclusive, totals)                               \
   name "(x, dim=None, *, axis=None, reverse=False, exclusive=False, omit_nan=False, mask=None, mask_mode='select', "   \
        "heads=None, tails=None, keys=None, init=None, totals=False, dtype=None, acc=None, out=None, "                  \
-       "indices=False)\n--\n\n" Results " along one dimension: y[i] = " function "(x[0], ..., x[i]) in each row.\n"    \
+       "indices=False, ties='last')\n--\n\n" Results " along one dimension: y[i] = " function                          \
+       "(x[0], ..., x[i]) in each row.\n"                                                                              \
        "\n"                                                                                                            \
        "A NaN wins over every number, and -0.0 is less than 0.0.\n"                                                    \
        "\n"                                                                                                            \
@@ -132,9 +133,11 @@ const char rp_cumprod_doc[] = MANUAL(
        "    mask_mode  'select' alone: elements where mask is 0 or False are left out.\n"                              \
        "    dtype      The type of the result: one that has all values of x's, or any floating type of floating\n"     \
        "               elements. Default: x's own.\n"                                                                  \
-       "    indices    True: return a pair, of values and of where in the row each is: of equal elements the last\n"   \
-       "               that was scanned, and -1 where there is none. int64 (in JAX without 64 bits int32); a second\n" \
-       "               scan, of scan()'s 'arg" function "'. There is none with init, totals and out.\n"                \
+       "    indices    True: return a pair, of values and of where in the row each is, and -1 where there is none.\n"  \
+       "               int64 (in JAX without 64 bits int32); a second scan, of scan()'s 'arg" function "'. There is\n" \
+       "               none with init, totals and out.\n"                                                              \
+       "    ties       'last': indices are those of the last of equal elements that was scanned. 'first': of the\n"    \
+       "               first. It is for indices alone, and changes no gradient.\n"                                     \
        "\n"                                                                                                            \
        "Returns and errors are those of cumsum. Results are exact, whatever the order, and the same everywhere.\n"     \
        "\n"                                                                                                            \
@@ -242,7 +245,7 @@ const char rp_linear_recurrence_doc[] =
 const char rp_scan_doc[] =
     "scan(x, dim=None, op='sum', *, coefficient=None, axis=None, reverse=False, exclusive=False, omit_nan=False, "
     "mask=None, mask_mode='select', heads=None, tails=None, keys=None, init=None, totals=False, dtype=None, acc=None, "
-    "out=None)\n--\n\n"
+    "out=None, ties='last')\n--\n\n"
     "Scans along one dimension with any operator: y[i] = x[0] op x[1] op ... op x[i] in each row.\n"
     "\n"
     ">>> import numpy as np, rowscan\n"
@@ -279,6 +282,8 @@ const char rp_scan_doc[] =
     "    dtype      The type of the result. For 'and', 'or', 'xor' bool or an integer type with all values of x's;\n"
     "               for 'argmax' and 'argmin' int64, the default, or int32 (which JAX without 64 bits has).\n"
     "               Default: x's own for all others but 'sum', 'prod' and 'linear_recurrence' of integers.\n"
+    "    ties       'first': 'argmax' and 'argmin', which alone take it, tell the first of equal elements that was\n"
+    "               scanned. Default: 'last'.\n"
     "\n"
     "Returns and errors are those of cumsum. A name of no operator is a ValueError. Results of 'and', 'or' and 'xor'\n"
     "are exact, whatever the order, and the same everywhere.\n"
