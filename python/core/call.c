@@ -43,6 +43,7 @@ enum {
   AXIS,
   REVERSE,
   EXCLUSIVE,
+  OMIT_NAN,
   MASK,
   MASK_MODE,
   HEADS,
@@ -54,11 +55,12 @@ enum {
   ACC,
   OUT,
   INDICES,
+  TIES,
   ARGUMENTS
 };
 static const char *const argument_names[ARGUMENTS] = {
-    "x",     "dim",   "op",   "coefficient", "axis",   "reverse", "exclusive", "mask", "mask_mode",
-    "heads", "tails", "keys", "init",        "totals", "dtype",   "acc",       "out",  "indices"};
+    "x",     "dim",   "op",   "coefficient", "axis",   "reverse", "exclusive", "omit_nan", "mask",    "mask_mode",
+    "heads", "tails", "keys", "init",        "totals", "dtype",   "acc",       "out",      "indices", "ties"};
 static PyObject *interned[ARGUMENTS];
 
 /* Which arguments a function takes by position, and which not at all. */
@@ -68,14 +70,14 @@ typedef struct form {
   unsigned lacks; /* bits by argument */
 } form;
 
-static const form of_one = {"x and dim", 2, {X, DIM}, 1u << OP | 1u << COEFFICIENT | 1u << INDICES},
+static const form of_one = {"x and dim", 2, {X, DIM}, 1u << OP | 1u << COEFFICIENT | 1u << INDICES | 1u << TIES},
                   of_order = {"x and dim", 2, {X, DIM}, 1u << OP | 1u << COEFFICIENT},
                   of_any = {"x, dim and op", 3, {X, DIM, OP}, 1u << INDICES},
                   of_recurrence = {"x, coefficient and dim",
                                    3,
                                    {X, COEFFICIENT, DIM},
                                    1u << OP | 1u << MASK | 1u << MASK_MODE | 1u << HEADS | 1u << TAILS | 1u << KEYS |
-                                       1u << INDICES};
+                                       1u << INDICES | 1u << TIES};
 
 static const form *form_of(rowscan_op op) {
   return rp_op_has_coefficient(op) ? &of_recurrence : op == ROWSCAN_MAX || op == ROWSCAN_MIN ? &of_order : &of_one;
@@ -133,6 +135,23 @@ static bool take_mask_mode(rp_call *call, PyObject *text) {
 /* True: on. -1 with an exception. */
 static int flag(PyObject *given) {
   return !given || given == Py_False ? 0 : given == Py_True ? 1 : PyObject_IsTrue(given);
+}
+
+static bool take_flags(rp_call *call, PyObject *const *given) {
+  int exclusive = flag(given[EXCLUSIVE]), reverse = flag(given[REVERSE]), omit_nan = flag(given[OMIT_NAN]);
+  call->flags =
+      (exclusive ? ROWSCAN_EXCLUSIVE : 0) | (reverse ? ROWSCAN_REVERSE : 0) | (omit_nan ? ROWSCAN_OMIT_NAN : 0);
+  return exclusive >= 0 && reverse >= 0 && omit_nan >= 0;
+}
+
+static bool take_ties(rp_call *call, PyObject *text) {
+  if (!text)
+    return true;
+  if (PyUnicode_Check(text) && !PyUnicode_CompareWithASCIIString(text, "first"))
+    call->flags |= ROWSCAN_TIES_FIRST;
+  else if (!PyUnicode_Check(text) || PyUnicode_CompareWithASCIIString(text, "last"))
+    PyErr_Format(PyExc_ValueError, "ties is %R, not 'last' or 'first'", text);
+  return !PyErr_Occurred();
 }
 
 /* A dtype as the library's type; false: Python finds out. */
@@ -201,9 +220,10 @@ static PyObject *call_python(const rp_call *call, PyObject *const *given, PyObje
                                none_if_missing(given[DTYPE]), none_if_missing(given[ACC]), call->out);
 }
 
-/* Whether the mask is one, or coefficients, as the operator has it. */
-static bool mask_suits_op(const rp_call *call) {
-  return rp_op_has_coefficient(call->op) == (call->mask_mode == ROWSCAN_MASK_COEFFICIENT);
+/* Whether the mask is one, or coefficients, as the operator has it, and ties are not where it has none. */
+static bool suits_op(const rp_call *call) {
+  return rp_op_has_coefficient(call->op) == (call->mask_mode == ROWSCAN_MASK_COEFFICIENT) &&
+         (!(call->flags & ROWSCAN_TIES_FIRST) || rp_op_makes_indices(call->op));
 }
 
 /* A call of op, or of the operator that is given. */
@@ -214,14 +234,13 @@ static PyObject *scan_given(rowscan_op op, PyObject *const *given) {
                   .totals = Py_None,
                   .out = none_if_missing(given[OUT]),
                   .op = op};
-  int exclusive = flag(given[EXCLUSIVE]), reverse = flag(given[REVERSE]), totals = flag(given[TOTALS]);
-  if (exclusive < 0 || reverse < 0 || totals < 0 || !take_mask_mode(&call, given[MASK_MODE]) ||
-      !take_beside(&call, given))
+  int totals = flag(given[TOTALS]);
+  if (totals < 0 || !take_flags(&call, given) || !take_ties(&call, given[TIES]) ||
+      !take_mask_mode(&call, given[MASK_MODE]) || !take_beside(&call, given))
     return NULL;
-  call.flags = (exclusive ? ROWSCAN_EXCLUSIVE : 0) | (reverse ? ROWSCAN_REVERSE : 0);
   PyObject *dim = none_if_missing(given[DIM] && given[DIM] != Py_None ? given[DIM] : given[AXIS]);
   bool quick = !totals && call.init == Py_None && (!given[ACC] || given[ACC] == Py_None) && PyLong_Check(dim) &&
-               take_op(&call, given[OP]) && mask_suits_op(&call) && take_dtype(&call, given[DTYPE]);
+               take_op(&call, given[OP]) && suits_op(&call) && take_dtype(&call, given[DTYPE]);
   if (quick) {
     int overflow;
     call.dim = PyLong_AsLongAndOverflow(dim, &overflow);
@@ -240,8 +259,11 @@ static PyObject *pair_given(rowscan_op op, const char *function, PyObject **give
     if (given[others[i]] && given[others[i]] != Py_None && given[others[i]] != Py_False)
       return PyErr_Format(PyExc_TypeError, "%s() got %s and indices, which has none", function,
                           argument_names[others[i]]);
+  PyObject *ties = given[TIES]; /* of the indices */
+  given[TIES] = NULL;
   PyObject *values = scan_given(op, given);
   given[DTYPE] = given[ACC] = NULL; /* of the values */
+  given[TIES] = ties;
   PyObject *indices = values ? scan_given(op == ROWSCAN_MAX ? ROWSCAN_ARGMAX : ROWSCAN_ARGMIN, given) : NULL;
   PyObject *both = indices ? PyTuple_Pack(2, values, indices) : NULL;
   Py_XDECREF(values);

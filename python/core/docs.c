@@ -10,8 +10,8 @@
  */
 #define MANUAL(name, Results, sign, identity, combine, gradient, inclusive, reverse, exclusive, totals)                \
   name                                                                                                                 \
-      "(x, dim=None, *, axis=None, reverse=False, exclusive=False, mask=None, mask_mode='select', heads=None, "        \
-      "tails=None, keys=None, init=None, totals=False, dtype=None, acc=None, out=None)\n--\n\n" Results                \
+      "(x, dim=None, *, axis=None, reverse=False, exclusive=False, omit_nan=False, mask=None, mask_mode='select', "    \
+      "heads=None, tails=None, keys=None, init=None, totals=False, dtype=None, acc=None, out=None)\n--\n\n" Results    \
       " along one dimension: y[i] = x[0] " sign " x[1] " sign " ... " sign " x[i] in each row.\n"                      \
       "\n"                                                                                                             \
       "A row is the elements of x along that dimension, at one position of all the others.\n"                          \
@@ -30,6 +30,7 @@
       "    reverse    True: scan from the last element to the first, y[i] = x[i] " sign " ... " sign " x[N-1].\n"      \
       "    exclusive  True: leave each element out of its own result, y[i] = x[0] " sign " ... " sign                  \
       " x[i-1], y[0] = " identity ".\n"                                                                                \
+      "    omit_nan   True: count elements that are NaN as " identity ". Integers have none.\n"                        \
       "    mask       An array that broadcasts to x's shape, on x's device; what it does is for mask_mode to say.\n"   \
       "    mask_mode  'select': count elements where mask is 0 or False as " identity ", whatever they are, NaN\n"     \
       "               included. 'multiply': scan x * mask, in which NaN * 0 is NaN.\n"                                 \
@@ -86,7 +87,8 @@
 
 const char rp_cumsum_doc[] =
     MANUAL("cumsum", "Cumulative sums", "+", "0", "Elements are added",
-           "    Of x and init, of a floating mask with mask_mode='multiply', and through totals. None with out.\n",
+           "    Of x and init, of a floating mask with mask_mode='multiply', and through totals; 0 where omit_nan\n"
+           "    leaves x out. None with out.\n",
            "array([[ 1.,  3.,  6.],\n"
            "       [ 4.,  9., 15.]])\n",
            "array([[ 4.,  3.,  3.],\n"
@@ -97,9 +99,9 @@ const char rp_cumsum_doc[] =
 
 const char rp_cumprod_doc[] = MANUAL(
     "cumprod", "Cumulative products", "*", "1", "Elements are multiplied",
-    "    JAX: of x and init, of a floating mask with mask_mode='multiply', and through totals; with heads, tails or\n"
-    "    keys Unsupported is raised. torch: of x, where neither reverse, exclusive, mask, heads, tails, keys, init\n"
-    "    nor totals is given; else Unsupported is raised. None with out.\n",
+    "    JAX: of x and init, of a floating mask with mask_mode='multiply', and through totals; with heads, tails,\n"
+    "    keys or omit_nan Unsupported is raised. torch: of x, where neither reverse, exclusive, omit_nan, mask,\n"
+    "    heads, tails, keys, init nor totals is given; else Unsupported is raised. None with out.\n",
     "array([[  1.,   2.,   6.],\n"
     "       [  4.,  20., 120.]])\n",
     "array([[  3.,   3.,   3.],\n"
@@ -110,35 +112,39 @@ const char rp_cumprod_doc[] = MANUAL(
 
 /* Of a maximum or minimum: its name, what it makes, its function, the identity, and the results of the examples. */
 #define MANUAL_OF_ORDER(name, Results, function, identity, inclusive, exclusive, totals)                               \
-  name                                                                                                                 \
-      "(x, dim=None, *, axis=None, reverse=False, exclusive=False, mask=None, mask_mode='select', heads=None, "        \
-      "tails=None, keys=None, init=None, totals=False, dtype=None, acc=None, out=None, indices=False)\n--\n\n" Results \
-      " along one dimension: y[i] = " function "(x[0], ..., x[i]) in each row.\n"                                      \
-      "\n"                                                                                                             \
-      "A NaN wins over every number, and -0.0 is less than 0.0.\n"                                                     \
-      "\n"                                                                                                             \
-      ">>> import numpy as np, rowscan\n"                                                                              \
-      ">>> x = np.array([[2., 1., 3.], [6., 4., 5.]])\n"                                                               \
-      ">>> rowscan." name "(x, 1)\n" inclusive ">>> y, totals = rowscan." name "(x, 1, exclusive=True, totals=True)\n" \
-      ">>> y\n" exclusive ">>> totals\n" totals "\n"                                                                   \
-      "Arguments\n"                                                                                                    \
-      "    x, dim, axis, reverse, mask, heads, tails, keys, init, totals, acc, out\n"                                  \
-      "               Those of cumsum.\n"                                                                              \
-      "    exclusive  True: leave each element out of its own result; y[0] = " identity " of the\n"                    \
-      "               accumulator's type, an infinity where it has one.\n"                                             \
-      "    mask_mode  'select' alone: elements where mask is 0 or False are left out.\n"                               \
-      "    dtype      The type of the result: one that has all values of x's, or any floating type of floating\n"      \
-      "               elements. Default: x's own.\n"                                                                   \
-      "    indices    True: return a pair, of values and of where in the row each is: of equal elements the last\n"    \
-      "               that was scanned, and -1 where there is none. int64 (in JAX without 64 bits int32); a second\n"  \
-      "               scan, of scan()'s 'arg" function "'. There is none with init, totals and out.\n"                 \
-      "\n"                                                                                                             \
-      "Returns and errors are those of cumsum. Results are exact, whatever the order, and the same everywhere.\n"      \
-      "\n"                                                                                                             \
-      "Gradients, in torch and JAX\n"                                                                                  \
-      "    Of x, and through totals: an element has those of the results that it is, of equal ones the last that\n"    \
-      "    was scanned, as with indices. Unsupported is raised where one is wanted with init, with keys, or with\n"    \
-      "    heads or tails of elements of 64 bits. None with out.\n"
+  name "(x, dim=None, *, axis=None, reverse=False, exclusive=False, omit_nan=False, mask=None, mask_mode='select', "   \
+       "heads=None, tails=None, keys=None, init=None, totals=False, dtype=None, acc=None, out=None, "                  \
+       "indices=False, ties='last')\n--\n\n" Results " along one dimension: y[i] = " function                          \
+       "(x[0], ..., x[i]) in each row.\n"                                                                              \
+       "\n"                                                                                                            \
+       "A NaN wins over every number, and -0.0 is less than 0.0.\n"                                                    \
+       "\n"                                                                                                            \
+       ">>> import numpy as np, rowscan\n"                                                                             \
+       ">>> x = np.array([[2., 1., 3.], [6., 4., 5.]])\n"                                                              \
+       ">>> rowscan." name "(x, 1)\n" inclusive ">>> y, totals = rowscan." name                                        \
+       "(x, 1, exclusive=True, totals=True)\n"                                                                         \
+       ">>> y\n" exclusive ">>> totals\n" totals "\n"                                                                  \
+       "Arguments\n"                                                                                                   \
+       "    x, dim, axis, reverse, mask, heads, tails, keys, init, totals, acc, out\n"                                 \
+       "               Those of cumsum.\n"                                                                             \
+       "    exclusive  True: leave each element out of its own result; y[0] = " identity " of the\n"                   \
+       "               accumulator's type, an infinity where it has one.\n"                                            \
+       "    omit_nan   True: leave out elements that are NaN.\n"                                                       \
+       "    mask_mode  'select' alone: elements where mask is 0 or False are left out.\n"                              \
+       "    dtype      The type of the result: one that has all values of x's, or any floating type of floating\n"     \
+       "               elements. Default: x's own.\n"                                                                  \
+       "    indices    True: return a pair, of values and of where in the row each is, and -1 where there is none.\n"  \
+       "               int64 (in JAX without 64 bits int32); a second scan, of scan()'s 'arg" function "'. There is\n" \
+       "               none with init, totals and out.\n"                                                              \
+       "    ties       'last': indices are those of the last of equal elements that was scanned. 'first': of the\n"    \
+       "               first. It is for indices alone, and changes no gradient.\n"                                     \
+       "\n"                                                                                                            \
+       "Returns and errors are those of cumsum. Results are exact, whatever the order, and the same everywhere.\n"     \
+       "\n"                                                                                                            \
+       "Gradients, in torch and JAX\n"                                                                                 \
+       "    Of x, and through totals: an element has those of the results that it is, of equal ones the last that\n"   \
+       "    was scanned, as with indices. Unsupported is raised where one is wanted with init, with keys, or with\n"   \
+       "    heads or tails of elements of 64 bits. None with out.\n"
 
 const char rp_cummax_doc[] = MANUAL_OF_ORDER("cummax", "Cumulative maxima", "max", "the lowest value",
                                              "array([[2., 2., 3.],\n"
@@ -155,8 +161,9 @@ const char rp_cummin_doc[] = MANUAL_OF_ORDER("cummin", "Cumulative minima", "min
                                              "array([1., 4.])\n");
 
 const char rp_logcumsumexp_doc[] =
-    "logcumsumexp(x, dim=None, *, axis=None, reverse=False, exclusive=False, mask=None, mask_mode='select', "
-    "heads=None, tails=None, keys=None, init=None, totals=False, dtype=None, acc=None, out=None)\n--\n\n"
+    "logcumsumexp(x, dim=None, *, axis=None, reverse=False, exclusive=False, omit_nan=False, mask=None, "
+    "mask_mode='select', heads=None, tails=None, keys=None, init=None, totals=False, dtype=None, acc=None, "
+    "out=None)\n--\n\n"
     "Logarithms of cumulative sums of exponentials along one dimension: y[i] = log(exp(x[0]) + ... + exp(x[i])).\n"
     "\n"
     "Nothing overflows or vanishes on the way. y[i] is -inf where all elements are, and inf where one is.\n"
@@ -173,6 +180,7 @@ const char rp_logcumsumexp_doc[] =
     "Arguments\n"
     "    x          Those of cumsum, with floating elements.\n"
     "    exclusive  True: leave each element out of its own result; y[0] = -inf, or init.\n"
+    "    omit_nan   True: count elements that are NaN as -inf.\n"
     "    mask_mode  'select' alone: elements where mask is 0 or False count as -inf.\n"
     "    init       What each row begins with, a logarithm as x's elements are.\n"
     "    dtype      The type of the result, a floating one. Default: x's own.\n"
@@ -185,11 +193,11 @@ const char rp_logcumsumexp_doc[] =
     "\n"
     "Gradients, in torch and JAX\n"
     "    Of x and init, and through totals: a recurrence from the other end, of factors from 0 to 1, so that nothing\n"
-    "    cancels. They are 0 where a result is -inf. None with out, heads, tails and keys.\n";
+    "    cancels. They are 0 where a result is -inf. None with out, heads, tails, keys and omit_nan.\n";
 
 const char rp_linear_recurrence_doc[] =
-    "linear_recurrence(x, coefficient, dim=None, *, axis=None, reverse=False, exclusive=False, init=None, "
-    "totals=False, dtype=None, acc=None, out=None)\n--\n\n"
+    "linear_recurrence(x, coefficient, dim=None, *, axis=None, reverse=False, exclusive=False, omit_nan=False, "
+    "init=None, totals=False, dtype=None, acc=None, out=None)\n--\n\n"
     "Linear recurrences along one dimension: y[i] = coefficient[i] * y[i-1] + x[i] in each row, from y[-1] = 0.\n"
     "\n"
     ">>> import numpy as np, rowscan\n"
@@ -215,6 +223,7 @@ const char rp_linear_recurrence_doc[] =
     "               be left out, give 1 and an element of 0; there is no mask.\n"
     "    reverse    True: go from the last element to the first, y[i] = coefficient[i] * y[i+1] + x[i].\n"
     "    exclusive  True: give what there is before each element, y[i-1].\n"
+    "    omit_nan   True: where an element is NaN, y[i] = y[i-1], whatever its coefficient is.\n"
     "    init       y[-1], instead of 0: a number, or an array that broadcasts to x's shape with size 1 in the\n"
     "               scanned dimension. It is converted to the accumulator's type.\n"
     "    totals     True: return a pair, of which the second is each row's last y, in x's shape without the scanned\n"
@@ -230,12 +239,13 @@ const char rp_linear_recurrence_doc[] =
     "not.\n"
     "\n"
     "Gradients, in torch and JAX\n"
-    "    Of x, coefficient and init, and through totals; each is a recurrence from the other end. None with out.\n";
+    "    Of x, coefficient and init, and through totals; each is a recurrence from the other end. None with out\n"
+    "    and omit_nan.\n";
 
 const char rp_scan_doc[] =
-    "scan(x, dim=None, op='sum', *, coefficient=None, axis=None, reverse=False, exclusive=False, mask=None, "
-    "mask_mode='select', heads=None, tails=None, keys=None, init=None, totals=False, dtype=None, acc=None, "
-    "out=None)\n--\n\n"
+    "scan(x, dim=None, op='sum', *, coefficient=None, axis=None, reverse=False, exclusive=False, omit_nan=False, "
+    "mask=None, mask_mode='select', heads=None, tails=None, keys=None, init=None, totals=False, dtype=None, acc=None, "
+    "out=None, ties='last')\n--\n\n"
     "Scans along one dimension with any operator: y[i] = x[0] op x[1] op ... op x[i] in each row.\n"
     "\n"
     ">>> import numpy as np, rowscan\n"
@@ -266,11 +276,14 @@ const char rp_scan_doc[] =
     "               Those of cumsum; linear_recurrence has no mask, heads, tails and keys.\n"
     "    exclusive  True: leave each element out of its own result; y[0] is the operator's identity, which has all\n"
     "               bits set for 'and', and none for 'or' and 'xor'.\n"
+    "    omit_nan   True: leave out elements that are NaN, with any operator. Integers have none.\n"
     "    mask_mode  'select': leave out elements where mask is 0 or False. 'multiply' is for 'sum', 'prod' and\n"
     "               'extended_prod'.\n"
     "    dtype      The type of the result. For 'and', 'or', 'xor' bool or an integer type with all values of x's;\n"
     "               for 'argmax' and 'argmin' int64, the default, or int32 (which JAX without 64 bits has).\n"
     "               Default: x's own for all others but 'sum', 'prod' and 'linear_recurrence' of integers.\n"
+    "    ties       'first': 'argmax' and 'argmin', which alone take it, tell the first of equal elements that was\n"
+    "               scanned. Default: 'last'.\n"
     "\n"
     "Returns and errors are those of cumsum. A name of no operator is a ValueError. Results of 'and', 'or' and 'xor'\n"
     "are exact, whatever the order, and the same everywhere.\n"

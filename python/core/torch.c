@@ -50,7 +50,7 @@ static rp_guard guard_gradient(const rp_call *call, bool of_others) {
   if (is <= 0)
     return is < 0 ? RP_GUARD_FAILED : RP_GUARD_PLAIN;
   if (of_others || call->op != ROWSCAN_SUM || call->out != Py_None || call->init != Py_None ||
-      call->totals != Py_None || call->acc_type)
+      call->totals != Py_None || call->acc_type || call->flags & ROWSCAN_OMIT_NAN)
     return RP_GUARD_OTHER;
   int active = rp_truth(PyObject_CallNoArgs(torch.transforms));
   return active < 0 ? RP_GUARD_FAILED : active ? RP_GUARD_OTHER : RP_GUARD_GRADIENT;

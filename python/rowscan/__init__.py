@@ -124,9 +124,9 @@ def gae(rewards, values, gamma, lam, next_values=None, terminated=None, done=Non
     return _library_of(rewards).gae(rewards, values, gamma, lam, next_values, terminated, done, dim, acc)
 
 
-def prepare(x, dim=None, op="sum", *, coefficient=None, axis=None, reverse=False, exclusive=False, mask=None,
-            mask_mode="select", heads=None, tails=None, keys=None, init=None, totals=False, dtype=None, acc=None,
-            out=None):
+def prepare(x, dim=None, op="sum", *, coefficient=None, axis=None, reverse=False, exclusive=False, omit_nan=False,
+            mask=None, mask_mode="select", heads=None, tails=None, keys=None, init=None, totals=False, dtype=None,
+            acc=None, out=None, ties="last"):
     """Makes ready what scan() of these arguments needs, or cumsum() and its like, and scans nothing.
 
     The call itself then compiles, loads and allocates nothing but its result. On a CPU there is nothing to do.
@@ -135,13 +135,13 @@ def prepare(x, dim=None, op="sum", *, coefficient=None, axis=None, reverse=False
 
     >>> rowscan.prepare(np.zeros((4, 1000)), 1, reverse=True)
     """
-    _library_of(x).asked(x, dim, op, coefficient, axis, reverse, exclusive, mask, mask_mode, heads, tails, keys, init,
-                         totals, dtype, acc, out, wanted=PREPARE)
+    _library_of(x).asked(x, dim, op, coefficient, axis, reverse, exclusive, omit_nan, mask, mask_mode, heads, tails,
+                         keys, init, totals, dtype, acc, out, ties, wanted=PREPARE)
 
 
-def spec(x, dim=None, op="sum", *, coefficient=None, axis=None, reverse=False, exclusive=False, mask=None,
-         mask_mode="select", heads=None, tails=None, keys=None, init=None, totals=False, dtype=None, acc=None,
-         out=None):
+def spec(x, dim=None, op="sum", *, coefficient=None, axis=None, reverse=False, exclusive=False, omit_nan=False,
+         mask=None, mask_mode="select", heads=None, tails=None, keys=None, init=None, totals=False, dtype=None,
+         acc=None, out=None, ties="last"):
     """The spec of a scan, as text: what its kernels are made for, and what warm() takes.
 
     Arguments are those of scan(), with every operator. Elements are not read.
@@ -149,8 +149,8 @@ def spec(x, dim=None, op="sum", *, coefficient=None, axis=None, reverse=False, e
     >>> rowscan.spec(np.zeros((4, 1000), np.float32), 1, reverse=True)
     'op=sum in=f32 out=f32 acc=f32 mask=none reverse=1 exclusive=0 length=1000 layout=rows row_rank=1'
     """
-    return _library_of(x).asked(x, dim, op, coefficient, axis, reverse, exclusive, mask, mask_mode, heads, tails, keys,
-                                init, totals, dtype, acc, out, wanted=SPEC)
+    return _library_of(x).asked(x, dim, op, coefficient, axis, reverse, exclusive, omit_nan, mask, mask_mode, heads,
+                                tails, keys, init, totals, dtype, acc, out, ties, wanted=SPEC)
 
 
 def warm(specs, archs=None, *, threads=0):

@@ -55,163 +55,171 @@ _Dim: TypeAlias = SupportsIndex | None
 _Op: TypeAlias = Literal["sum", "prod", "max", "min", "and", "or", "xor", "linear_recurrence", "logsumexp",
                          "extended_prod", "argmax", "argmin"]
 _Mode: TypeAlias = Literal["select", "multiply"]
+_Ties: TypeAlias = Literal["last", "first"]
 _DType: TypeAlias = Any  # of x's library
 
 @overload
 def scan(x: NDArray[_Floating], dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None,
-         axis: _Dim = None, reverse: bool = False, exclusive: bool = False, mask: _Values | None = None,
+         axis: _Dim = None, reverse: bool = False, exclusive: bool = False, omit_nan: bool = False,
+         mask: _Values | None = None, mask_mode: _Mode = "select", heads: _Values | None = None,
+         tails: _Values | None = None, keys: _Values | None = None, init: _Values | None = None,
+         totals: Literal[False] = False, dtype: None = None, acc: _DType = None, out: None = None,
+         ties: _Ties = "last") -> NDArray[_Floating]: ...
+@overload
+def scan(x: NDArray[Any], dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None, axis: _Dim = None,
+         reverse: bool = False, exclusive: bool = False, omit_nan: bool = False, mask: _Values | None = None,
          mask_mode: _Mode = "select", heads: _Values | None = None, tails: _Values | None = None,
-         keys: _Values | None = None, init: _Values | None = None, totals: Literal[False] = False, dtype: None = None,
-         acc: _DType = None, out: None = None) -> NDArray[_Floating]: ...
+         keys: _Values | None = None, init: _Values | None = None, totals: Literal[False] = False, dtype: _DType = None,
+         acc: _DType = None, out: NDArray[Any] | None = None, ties: _Ties = "last") -> NDArray[Any]: ...
 @overload
 def scan(x: NDArray[Any], dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None, axis: _Dim = None,
-         reverse: bool = False, exclusive: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
-         heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
-         init: _Values | None = None, totals: Literal[False] = False, dtype: _DType = None, acc: _DType = None,
-         out: NDArray[Any] | None = None) -> NDArray[Any]: ...
-@overload
-def scan(x: NDArray[Any], dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None, axis: _Dim = None,
-         reverse: bool = False, exclusive: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
-         heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
-         init: _Values | None = None, totals: Literal[True], dtype: _DType = None, acc: _DType = None,
-         out: NDArray[Any] | None = None) -> tuple[NDArray[Any], NDArray[Any]]: ...
+         reverse: bool = False, exclusive: bool = False, omit_nan: bool = False, mask: _Values | None = None,
+         mask_mode: _Mode = "select", heads: _Values | None = None, tails: _Values | None = None,
+         keys: _Values | None = None, init: _Values | None = None, totals: Literal[True], dtype: _DType = None,
+         acc: _DType = None, out: NDArray[Any] | None = None,
+         ties: _Ties = "last") -> tuple[NDArray[Any], NDArray[Any]]: ...
 @overload
 def scan(x: _Array, dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None, axis: _Dim = None,
-         reverse: bool = False, exclusive: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
-         heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
-         init: _Values | None = None, totals: Literal[False] = False, dtype: _DType = None, acc: _DType = None,
-         out: _Array | None = None) -> _Array: ...
+         reverse: bool = False, exclusive: bool = False, omit_nan: bool = False, mask: _Values | None = None,
+         mask_mode: _Mode = "select", heads: _Values | None = None, tails: _Values | None = None,
+         keys: _Values | None = None, init: _Values | None = None, totals: Literal[False] = False, dtype: _DType = None,
+         acc: _DType = None, out: _Array | None = None, ties: _Ties = "last") -> _Array: ...
 @overload
 def scan(x: _Array, dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None, axis: _Dim = None,
-         reverse: bool = False, exclusive: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
-         heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
-         init: _Values | None = None, totals: Literal[True], dtype: _DType = None, acc: _DType = None,
-         out: _Array | None = None) -> tuple[_Array, _Array]: ...
+         reverse: bool = False, exclusive: bool = False, omit_nan: bool = False, mask: _Values | None = None,
+         mask_mode: _Mode = "select", heads: _Values | None = None, tails: _Values | None = None,
+         keys: _Values | None = None, init: _Values | None = None, totals: Literal[True], dtype: _DType = None,
+         acc: _DType = None, out: _Array | None = None, ties: _Ties = "last") -> tuple[_Array, _Array]: ...
 @overload
 def scan(x: _Array, dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None, axis: _Dim = None,
-         reverse: bool = False, exclusive: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
-         heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
-         init: _Values | None = None, totals: bool, dtype: _DType = None, acc: _DType = None,
-         out: _Array | None = None) -> Any: ...
+         reverse: bool = False, exclusive: bool = False, omit_nan: bool = False, mask: _Values | None = None,
+         mask_mode: _Mode = "select", heads: _Values | None = None, tails: _Values | None = None,
+         keys: _Values | None = None, init: _Values | None = None, totals: bool, dtype: _DType = None,
+         acc: _DType = None, out: _Array | None = None, ties: _Ties = "last") -> Any: ...
 
 @overload
 def cumsum(x: NDArray[_Floating], dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False,
-           exclusive: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+           exclusive: bool = False, omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
            heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
            init: _Values | None = None, totals: Literal[False] = False, dtype: None = None, acc: _DType = None,
            out: None = None) -> NDArray[_Floating]: ...
 @overload
 def cumsum(x: NDArray[Any], dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
-           mask: _Values | None = None, mask_mode: _Mode = "select", heads: _Values | None = None,
-           tails: _Values | None = None, keys: _Values | None = None, init: _Values | None = None,
-           totals: Literal[False] = False, dtype: _DType = None, acc: _DType = None,
+           omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+           heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
+           init: _Values | None = None, totals: Literal[False] = False, dtype: _DType = None, acc: _DType = None,
            out: NDArray[Any] | None = None) -> NDArray[Any]: ...
 @overload
 def cumsum(x: NDArray[Any], dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
-           mask: _Values | None = None, mask_mode: _Mode = "select", heads: _Values | None = None,
-           tails: _Values | None = None, keys: _Values | None = None, init: _Values | None = None,
-           totals: Literal[True], dtype: _DType = None, acc: _DType = None,
+           omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+           heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
+           init: _Values | None = None, totals: Literal[True], dtype: _DType = None, acc: _DType = None,
            out: NDArray[Any] | None = None) -> tuple[NDArray[Any], NDArray[Any]]: ...
 @overload
 def cumsum(x: _Array, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
-           mask: _Values | None = None, mask_mode: _Mode = "select", heads: _Values | None = None,
-           tails: _Values | None = None, keys: _Values | None = None, init: _Values | None = None,
-           totals: Literal[False] = False, dtype: _DType = None, acc: _DType = None,
+           omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+           heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
+           init: _Values | None = None, totals: Literal[False] = False, dtype: _DType = None, acc: _DType = None,
            out: _Array | None = None) -> _Array: ...
 @overload
 def cumsum(x: _Array, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
-           mask: _Values | None = None, mask_mode: _Mode = "select", heads: _Values | None = None,
-           tails: _Values | None = None, keys: _Values | None = None, init: _Values | None = None,
-           totals: Literal[True], dtype: _DType = None, acc: _DType = None,
+           omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+           heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
+           init: _Values | None = None, totals: Literal[True], dtype: _DType = None, acc: _DType = None,
            out: _Array | None = None) -> tuple[_Array, _Array]: ...
 @overload
 def cumsum(x: _Array, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
-           mask: _Values | None = None, mask_mode: _Mode = "select", heads: _Values | None = None,
-           tails: _Values | None = None, keys: _Values | None = None, init: _Values | None = None, totals: bool,
-           dtype: _DType = None, acc: _DType = None, out: _Array | None = None) -> Any: ...
+           omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+           heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
+           init: _Values | None = None, totals: bool, dtype: _DType = None, acc: _DType = None,
+           out: _Array | None = None) -> Any: ...
 
 cumprod = cumsum
 logcumsumexp = cumsum
 
 @overload
 def cummax(x: NDArray[_Floating], dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False,
-           exclusive: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+           exclusive: bool = False, omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
            heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
            init: _Values | None = None, totals: Literal[False] = False, dtype: None = None, acc: _DType = None,
-           out: None = None, indices: Literal[False] = False) -> NDArray[_Floating]: ...
+           out: None = None, indices: Literal[False] = False, ties: Literal["last"] = "last") -> NDArray[_Floating]: ...
 @overload
 def cummax(x: NDArray[Any], dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
-           mask: _Values | None = None, mask_mode: _Mode = "select", heads: _Values | None = None,
-           tails: _Values | None = None, keys: _Values | None = None, init: _Values | None = None,
-           totals: Literal[False] = False, dtype: _DType = None, acc: _DType = None, out: NDArray[Any] | None = None,
-           indices: Literal[False] = False) -> NDArray[Any]: ...
+           omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+           heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
+           init: _Values | None = None, totals: Literal[False] = False, dtype: _DType = None, acc: _DType = None,
+           out: NDArray[Any] | None = None, indices: Literal[False] = False,
+           ties: Literal["last"] = "last") -> NDArray[Any]: ...
 @overload
 def cummax(x: NDArray[Any], dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
-           mask: _Values | None = None, mask_mode: _Mode = "select", heads: _Values | None = None,
-           tails: _Values | None = None, keys: _Values | None = None, init: None = None, totals: Literal[False] = False,
-           dtype: _DType = None, acc: _DType = None, out: None = None,
-           indices: Literal[True]) -> tuple[NDArray[Any], NDArray[Any]]: ...
+           omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+           heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None, init: None = None,
+           totals: Literal[False] = False, dtype: _DType = None, acc: _DType = None, out: None = None,
+           indices: Literal[True], ties: _Ties = "last") -> tuple[NDArray[Any], NDArray[Any]]: ...
 @overload
 def cummax(x: NDArray[Any], dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
-           mask: _Values | None = None, mask_mode: _Mode = "select", heads: _Values | None = None,
-           tails: _Values | None = None, keys: _Values | None = None, init: _Values | None = None,
-           totals: Literal[True], dtype: _DType = None, acc: _DType = None, out: NDArray[Any] | None = None,
-           indices: Literal[False] = False) -> tuple[NDArray[Any], NDArray[Any]]: ...
+           omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+           heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
+           init: _Values | None = None, totals: Literal[True], dtype: _DType = None, acc: _DType = None,
+           out: NDArray[Any] | None = None, indices: Literal[False] = False,
+           ties: Literal["last"] = "last") -> tuple[NDArray[Any], NDArray[Any]]: ...
 @overload
 def cummax(x: _Array, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
-           mask: _Values | None = None, mask_mode: _Mode = "select", heads: _Values | None = None,
-           tails: _Values | None = None, keys: _Values | None = None, init: _Values | None = None,
-           totals: Literal[False] = False, dtype: _DType = None, acc: _DType = None, out: _Array | None = None,
-           indices: Literal[False] = False) -> _Array: ...
+           omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+           heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
+           init: _Values | None = None, totals: Literal[False] = False, dtype: _DType = None, acc: _DType = None,
+           out: _Array | None = None, indices: Literal[False] = False, ties: Literal["last"] = "last") -> _Array: ...
 @overload
 def cummax(x: _Array, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
-           mask: _Values | None = None, mask_mode: _Mode = "select", heads: _Values | None = None,
-           tails: _Values | None = None, keys: _Values | None = None, init: None = None, totals: Literal[False] = False,
-           dtype: _DType = None, acc: _DType = None, out: None = None,
-           indices: Literal[True]) -> tuple[_Array, _Array]: ...
+           omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+           heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None, init: None = None,
+           totals: Literal[False] = False, dtype: _DType = None, acc: _DType = None, out: None = None,
+           indices: Literal[True], ties: _Ties = "last") -> tuple[_Array, _Array]: ...
 @overload
 def cummax(x: _Array, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
-           mask: _Values | None = None, mask_mode: _Mode = "select", heads: _Values | None = None,
-           tails: _Values | None = None, keys: _Values | None = None, init: _Values | None = None,
-           totals: Literal[True], dtype: _DType = None, acc: _DType = None, out: _Array | None = None,
-           indices: Literal[False] = False) -> tuple[_Array, _Array]: ...
+           omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+           heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
+           init: _Values | None = None, totals: Literal[True], dtype: _DType = None, acc: _DType = None,
+           out: _Array | None = None, indices: Literal[False] = False,
+           ties: Literal["last"] = "last") -> tuple[_Array, _Array]: ...
 @overload
 def cummax(x: _Array, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
-           mask: _Values | None = None, mask_mode: _Mode = "select", heads: _Values | None = None,
-           tails: _Values | None = None, keys: _Values | None = None, init: _Values | None = None, totals: bool,
-           dtype: _DType = None, acc: _DType = None, out: _Array | None = None,
-           indices: Literal[False] = False) -> Any: ...
+           omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+           heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
+           init: _Values | None = None, totals: bool, dtype: _DType = None, acc: _DType = None,
+           out: _Array | None = None, indices: Literal[False] = False, ties: Literal["last"] = "last") -> Any: ...
 
 cummin = cummax
 
 @overload
 def linear_recurrence(x: NDArray[_Floating], coefficient: float, dim: _Dim = None, *, axis: _Dim = None,
-                      reverse: bool = False, exclusive: bool = False, init: _Values | None = None,
-                      totals: Literal[False] = False, dtype: None = None, acc: _DType = None,
-                      out: None = None) -> NDArray[_Floating]: ...
+                      reverse: bool = False, exclusive: bool = False, omit_nan: bool = False,
+                      init: _Values | None = None, totals: Literal[False] = False, dtype: None = None,
+                      acc: _DType = None, out: None = None) -> NDArray[_Floating]: ...
 @overload
 def linear_recurrence(x: NDArray[Any], coefficient: _Values, dim: _Dim = None, *, axis: _Dim = None,
-                      reverse: bool = False, exclusive: bool = False, init: _Values | None = None,
-                      totals: Literal[False] = False, dtype: _DType = None, acc: _DType = None,
-                      out: NDArray[Any] | None = None) -> NDArray[Any]: ...
+                      reverse: bool = False, exclusive: bool = False, omit_nan: bool = False,
+                      init: _Values | None = None, totals: Literal[False] = False, dtype: _DType = None,
+                      acc: _DType = None, out: NDArray[Any] | None = None) -> NDArray[Any]: ...
 @overload
 def linear_recurrence(x: NDArray[Any], coefficient: _Values, dim: _Dim = None, *, axis: _Dim = None,
-                      reverse: bool = False, exclusive: bool = False, init: _Values | None = None,
-                      totals: Literal[True], dtype: _DType = None, acc: _DType = None,
+                      reverse: bool = False, exclusive: bool = False, omit_nan: bool = False,
+                      init: _Values | None = None, totals: Literal[True], dtype: _DType = None, acc: _DType = None,
                       out: NDArray[Any] | None = None) -> tuple[NDArray[Any], NDArray[Any]]: ...
 @overload
 def linear_recurrence(x: _Array, coefficient: _Values, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False,
-                      exclusive: bool = False, init: _Values | None = None, totals: Literal[False] = False,
-                      dtype: _DType = None, acc: _DType = None, out: _Array | None = None) -> _Array: ...
+                      exclusive: bool = False, omit_nan: bool = False, init: _Values | None = None,
+                      totals: Literal[False] = False, dtype: _DType = None, acc: _DType = None,
+                      out: _Array | None = None) -> _Array: ...
 @overload
 def linear_recurrence(x: _Array, coefficient: _Values, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False,
-                      exclusive: bool = False, init: _Values | None = None, totals: Literal[True],
-                      dtype: _DType = None, acc: _DType = None,
+                      exclusive: bool = False, omit_nan: bool = False, init: _Values | None = None,
+                      totals: Literal[True], dtype: _DType = None, acc: _DType = None,
                       out: _Array | None = None) -> tuple[_Array, _Array]: ...
 @overload
 def linear_recurrence(x: _Array, coefficient: _Values, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False,
-                      exclusive: bool = False, init: _Values | None = None, totals: bool, dtype: _DType = None,
-                      acc: _DType = None, out: _Array | None = None) -> Any: ...
+                      exclusive: bool = False, omit_nan: bool = False, init: _Values | None = None, totals: bool,
+                      dtype: _DType = None, acc: _DType = None, out: _Array | None = None) -> Any: ...
 
 @overload
 def cumulative_sum(x: NDArray[_Floating], /, *, axis: _Dim = None, dtype: None = None,
@@ -246,15 +254,17 @@ def gae(rewards: _Array, values: _Values, gamma: _Values, lam: _Values, next_val
         acc: _DType = None) -> tuple[_Array, _Array]: ...
 
 def prepare(x: _WithDLPack | _OnCuda, dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None,
-            axis: _Dim = None, reverse: bool = False, exclusive: bool = False, mask: _Values | None = None,
-            mask_mode: _Mode = "select", heads: _Values | None = None, tails: _Values | None = None,
-            keys: _Values | None = None, init: _Values | None = None, totals: bool = False, dtype: _DType = None,
-            acc: _DType = None, out: _WithDLPack | _OnCuda | None = None) -> None: ...
+            axis: _Dim = None, reverse: bool = False, exclusive: bool = False, omit_nan: bool = False,
+            mask: _Values | None = None, mask_mode: _Mode = "select", heads: _Values | None = None,
+            tails: _Values | None = None, keys: _Values | None = None, init: _Values | None = None,
+            totals: bool = False, dtype: _DType = None, acc: _DType = None, out: _WithDLPack | _OnCuda | None = None,
+            ties: _Ties = "last") -> None: ...
 def spec(x: _WithDLPack | _OnCuda, dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None,
-         axis: _Dim = None, reverse: bool = False, exclusive: bool = False, mask: _Values | None = None,
-         mask_mode: _Mode = "select", heads: _Values | None = None, tails: _Values | None = None,
-         keys: _Values | None = None, init: _Values | None = None, totals: bool = False, dtype: _DType = None,
-         acc: _DType = None, out: _WithDLPack | _OnCuda | None = None) -> str: ...
+         axis: _Dim = None, reverse: bool = False, exclusive: bool = False, omit_nan: bool = False,
+         mask: _Values | None = None, mask_mode: _Mode = "select", heads: _Values | None = None,
+         tails: _Values | None = None, keys: _Values | None = None, init: _Values | None = None, totals: bool = False,
+         dtype: _DType = None, acc: _DType = None, out: _WithDLPack | _OnCuda | None = None,
+         ties: _Ties = "last") -> str: ...
 def warm(specs: Sequence[str], archs: Sequence[str] | None = None, *, threads: int = 0) -> tuple[int, int]: ...
 def devices() -> list[_Device]: ...
 def archs() -> list[str]: ...

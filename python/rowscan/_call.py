@@ -11,8 +11,8 @@ import operator
 
 from . import _core, _returns
 from ._types import (COEFFICIENT, DEFAULT, EXCLUSIVE, FACTORS, HEADS, INCLUDE_INITIAL, INDICES, KEEPING, KEYS,
-                     MASK_MODES, MULTIPLY, NAMES, NUMBERS, OPS, RECURRENCE, REVERSE, SCAN, SEGMENTS, SELECT, accumulator,
-                     holds, is_floating, keys_fit, op_number)
+                     MASK_MODES, MULTIPLY, NAMES, NUMBERS, OMIT_NAN, OPS, RECURRENCE, REVERSE, SCAN, SEGMENTS, SELECT,
+                     TIES_FIRST, accumulator, holds, is_floating, keys_fit, op_number)
 
 # By the package that defines an array's type. None of these is imported before one of its arrays is seen.
 MODULES = {"numpy": "_numpy", "torch": "_torch", "cupy": "_cupy", "jax": "_jax", "jaxlib": "_jax"}
@@ -154,6 +154,9 @@ class Library:
     def settle(self, op, x, dim, flags, mask, mask_mode, init, totals, dtype, acc, out):
         s = Settled()
         s.op, s.flags = op, flags
+        if flags & TIES_FIRST and op not in INDICES:
+            raise TypeError(f"ties is 'first', and {list(OPS)[op]} makes no indices, of which equal elements have two: "
+                            "argmax and argmin do, and cummax and cummin with indices=True")
         x, s.dim = self.rows(self.array(x), dim)
         kind = self.number(x.dtype, "x.dtype")
         wanted = self.number(self.dtype(dtype), "dtype") if dtype is not None else DEFAULT
@@ -295,13 +298,15 @@ class Library:
         shape[s.dim] += 1 if s.flags & INCLUDE_INITIAL else 0
         return tuple(shape)
 
-    def asked(self, x, dim, op, coefficient, axis, reverse, exclusive, mask, mask_mode, heads, tails, keys, init,
-              totals, dtype, acc, out, wanted=SCAN):
+    def asked(self, x, dim, op, coefficient, axis, reverse, exclusive, omit_nan, mask, mask_mode, heads, tails, keys,
+              init, totals, dtype, acc, out, ties="last", wanted=SCAN):
         """A scan by the arguments of scan(), which C has checked where the call comes from there."""
         if dim is not None and axis is not None:
             raise TypeError("dim and axis are given, which are two names of one argument")
         if mask_mode not in MASK_MODES:
             raise ValueError(f"mask_mode is {mask_mode!r}, not 'select' or 'multiply'")
+        if ties not in ("last", "first"):
+            raise ValueError(f"ties is {ties!r}, not 'last' or 'first'")
         mask_mode, first = MASK_MODES[mask_mode], "mask"
         for name, given, mode in (("coefficient", coefficient, COEFFICIENT), ("heads", heads, SEGMENTS["heads"]),
                                   ("tails", tails, SEGMENTS["tails"]), ("keys", keys, SEGMENTS["keys"])):
@@ -310,7 +315,8 @@ class Library:
             if mask is not None:
                 raise TypeError(f"{first} and {name} are given, of which a scan takes one")
             mask, mask_mode, first = given, mode, name
-        flags = (EXCLUSIVE if exclusive else 0) | (REVERSE if reverse else 0)
+        flags = (EXCLUSIVE if exclusive else 0) | (REVERSE if reverse else 0) | (OMIT_NAN if omit_nan else 0)
+        flags |= TIES_FIRST if ties == "first" else 0
         return self.scan(op_number(op), x, axis if dim is None else dim, flags, mask, mask_mode, init, bool(totals),
                          dtype, acc, out, wanted=wanted)
 

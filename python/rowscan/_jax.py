@@ -22,8 +22,8 @@ from . import _core
 from ._call import Library
 from ._errors import Unsupported
 from ._types import (COEFFICIENT, DEFAULT, EXCLUSIVE, FACTORS, HEADS, INCLUDE_INITIAL, INDEX_OF, KEYS, LOGSUMEXP,
-                     MULTIPLY, NUMBERS, OPS, PREPARE, PROD, RECURRENCE, REVERSE, SCAN, SEGMENTS, SPEC, SUM, TAILS,
-                     accumulator, check_extreme, index_type, is_floating)
+                     MULTIPLY, NUMBERS, OMIT_NAN, OPS, PREPARE, PROD, RECURRENCE, REVERSE, SCAN, SEGMENTS, SPEC, SUM,
+                     TAILS, accumulator, check_extreme, index_type, is_floating)
 
 _DTYPES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i8": "int8", "u8": "uint8",
            "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64",
@@ -165,6 +165,8 @@ def _jvp(primals, tangents, **params):
         changes = [None] * len(results)
     elif params["op"] in INDEX_OF:
         changes = _extreme_changes(results, primals, tangents, **params)
+    elif params["flags"] & OMIT_NAN:
+        changes = _omitting_changes(results, primals, tangents, **params)
     elif params["mask_mode"] in SEGMENTS.values():
         changes = _segments_changes(results, primals, tangents, **params)
     elif params["op"] == RECURRENCE:
@@ -178,6 +180,21 @@ def _jvp(primals, tangents, **params):
     else:
         changes = _sum_changes(results, primals, tangents, **params)
     return results, [_zero(a) if b is None else b for a, b in zip(results, changes)]
+
+
+def _omitting_changes(results, primals, tangents, **params):
+    """Of a sum that leaves out what is NaN: that without those elements."""
+    if params["op"] != SUM:
+        raise Unsupported(f"a scan of operator {list(OPS)[params['op']]} has no derivative here with omit_nan")
+    x, mask, _ = _operands(primals, params["has"])
+    if is_floating(library.numbers[x.dtype]):
+        multiplies = params["mask_mode"] == MULTIPLY and mask is not None
+        nan = jnp.isnan(x * mask if multiplies else x)
+        kept = lambda array: jnp.where(nan, jnp.zeros((), array.dtype), array)
+        primals = [kept(x), kept(mask), *primals[2:]] if multiplies else [kept(x), *primals[1:]]
+        tangents = [tangents[0] if _is_zero(tangents[0]) else kept(tangents[0]), *tangents[1:]]
+    changes = _segments_changes if params["mask_mode"] in SEGMENTS.values() else _sum_changes
+    return changes(results, primals, tangents, **{**params, "flags": params["flags"] & ~OMIT_NAN})
 
 
 def _sum_changes(results, primals, tangents, *, has, **params):

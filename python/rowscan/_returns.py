@@ -36,8 +36,8 @@ def _factor(library, value, done, x):
 
 
 def _recurrence(library, x, factor, dim, init, acc):
-    return library.asked(x, dim, "linear_recurrence", factor, None, True, False, None, "select", None, None, None, init,
-                         False, None, acc, None)
+    return library.asked(x, dim, "linear_recurrence", factor, None, True, False, False, None, "select", None, None,
+                         None, init, False, None, acc, None)
 
 
 def discounted_returns(library, rewards, gamma, done, dim, init, acc):

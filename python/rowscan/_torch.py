@@ -166,37 +166,39 @@ _make_known()
 
 # ---- torch.compile ---------------------------------------------------------------------------------------------------
 
-def _traceable_scan(x, dim=None, op='sum', *, coefficient=None, axis=None, reverse=False, exclusive=False, mask=None,
-                    mask_mode='select', heads=None, tails=None, keys=None, init=None, totals=False, dtype=None,
-                    acc=None, out=None):
-    return library.asked(x, dim, op, coefficient, axis, reverse, exclusive, mask, mask_mode, heads, tails, keys, init,
-                         totals, dtype, acc, out)
+def _traceable_scan(x, dim=None, op='sum', *, coefficient=None, axis=None, reverse=False, exclusive=False,
+                    omit_nan=False, mask=None, mask_mode='select', heads=None, tails=None, keys=None, init=None,
+                    totals=False, dtype=None, acc=None, out=None, ties='last'):
+    return library.asked(x, dim, op, coefficient, axis, reverse, exclusive, omit_nan, mask, mask_mode, heads, tails,
+                         keys, init, totals, dtype, acc, out, ties)
 
 
-def _traceable_recurrence(x, coefficient, dim=None, *, axis=None, reverse=False, exclusive=False, init=None,
-                          totals=False, dtype=None, acc=None, out=None):
-    return library.asked(x, dim, 'linear_recurrence', coefficient, axis, reverse, exclusive, None, 'select', None, None,
-                         None, init, totals, dtype, acc, out)
+def _traceable_recurrence(x, coefficient, dim=None, *, axis=None, reverse=False, exclusive=False, omit_nan=False,
+                          init=None, totals=False, dtype=None, acc=None, out=None):
+    return library.asked(x, dim, 'linear_recurrence', coefficient, axis, reverse, exclusive, omit_nan, None, 'select',
+                         None, None, None, init, totals, dtype, acc, out)
 
 
 def _traceable(op):
-    def function(x, dim=None, *, axis=None, reverse=False, exclusive=False, mask=None, mask_mode='select', heads=None,
-                 tails=None, keys=None, init=None, totals=False, dtype=None, acc=None, out=None):
-        return library.asked(x, dim, op, None, axis, reverse, exclusive, mask, mask_mode, heads, tails, keys, init,
-                             totals, dtype, acc, out)
+    def function(x, dim=None, *, axis=None, reverse=False, exclusive=False, omit_nan=False, mask=None,
+                 mask_mode='select', heads=None, tails=None, keys=None, init=None, totals=False, dtype=None, acc=None,
+                 out=None):
+        return library.asked(x, dim, op, None, axis, reverse, exclusive, omit_nan, mask, mask_mode, heads, tails, keys,
+                             init, totals, dtype, acc, out)
     return function
 
 
 def _traceable_order(op):
-    def function(x, dim=None, *, axis=None, reverse=False, exclusive=False, mask=None, mask_mode='select', heads=None,
-                 tails=None, keys=None, init=None, totals=False, dtype=None, acc=None, out=None, indices=False):
-        rest = axis, reverse, exclusive, mask, mask_mode, heads, tails, keys, init, totals
+    def function(x, dim=None, *, axis=None, reverse=False, exclusive=False, omit_nan=False, mask=None,
+                 mask_mode='select', heads=None, tails=None, keys=None, init=None, totals=False, dtype=None, acc=None,
+                 out=None, indices=False, ties='last'):
+        rest = axis, reverse, exclusive, omit_nan, mask, mask_mode, heads, tails, keys, init, totals
         if not indices:
-            return library.asked(x, dim, op, None, *rest, dtype, acc, out)
+            return library.asked(x, dim, op, None, *rest, dtype, acc, out, ties)
         if init is not None or totals or out is not None:
             raise TypeError("init, totals or out is given, and indices, which has none")
         return (library.asked(x, dim, op, None, *rest, dtype, acc, None),
-                library.asked(x, dim, "arg" + op, None, *rest, None, None, None))
+                library.asked(x, dim, "arg" + op, None, *rest, None, None, None, ties))
     return function
 
 

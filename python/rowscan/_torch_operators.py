@@ -20,8 +20,8 @@ from torch._functorch.utils import enable_single_level_autograd_function
 from . import _core
 from ._errors import Unsupported
 from ._types import (COEFFICIENT, DEFAULT, EXCLUSIVE, FACTORS, HEADS, INCLUDE_INITIAL, INDEX_OF, INDICES, KEEPING,
-                     KEYS, LOGSUMEXP, MULTIPLY, NUMBERS, OPS, PROD, RECURRENCE, REVERSE, SCAN, SEGMENTS, SUM, TAILS,
-                     accumulator, check_extreme, index_type, is_floating)
+                     KEYS, LOGSUMEXP, MULTIPLY, NUMBERS, OMIT_NAN, OPS, PROD, RECURRENCE, REVERSE, SCAN, SEGMENTS, SUM,
+                     TAILS, accumulator, check_extreme, index_type, is_floating)
 
 _NAMES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i8": "int8", "u8": "uint8",
           "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64",
@@ -197,7 +197,8 @@ def _gradients(ctx, g, g_totals=None):
         return torch.ops.aten.cumprod_backward(g, x.to(y.dtype), dim, y).to(x.dtype), None, None
     of_x, of_mask, of_init = (ctx.needs_input_grad[i] for i in (X, MASK, INIT))
     if mask_mode in SEGMENTS.values() and mask is not None:
-        return _segments_gradients(ctx, g, g_totals)
+        d, d_mask, d_init = _segments_gradients(ctx, g, g_totals)
+        return _kept(ctx, d), d_mask, d_init
     first = None
     if flags & INCLUDE_INITIAL:
         length = g.shape[dim] - 1
@@ -208,20 +209,30 @@ def _gradients(ctx, g, g_totals=None):
     d = d_mask = d_init = None
     if of_x or of_mask:
         wide = accumulator(SUM, TYPES[g.dtype], kind, acc) if of_init else 0
-        d = _sum(g, dim, (flags ^ REVERSE) & ~INCLUDE_INITIAL, kind, acc, init=g_totals, totals_type=wide)
+        d = _sum(g, dim, (flags ^ REVERSE) & ~(INCLUDE_INITIAL | OMIT_NAN), kind, acc, init=g_totals, totals_type=wide)
         if of_init:
             d, d_init = d
     elif of_init:
         d_init = g.sum(dim, keepdim=True)
         if g_totals is not None:
             d_init = d_init + g_totals
+    d = _kept(ctx, d)
     if of_mask:
-        d_mask = d * x
+        d_mask = d * _kept(ctx, x)
     if mask is not None and d is not None:
-        d = d * mask if mask_mode == MULTIPLY else torch.where(mask != 0, d, 0)
+        d = d * _kept(ctx, mask) if mask_mode == MULTIPLY else torch.where(mask != 0, d, 0)
     if d_init is not None:
         d_init = (d_init if first is None else d_init + first).reshape(init.shape).to(init.dtype)
     return d if of_x else None, d_mask, d_init
+
+
+def _kept(ctx, tensor):
+    """One with 0 in the place of elements that were left out of a sum as NaN."""
+    flags, mask_mode = ctx.rowscan[2], ctx.rowscan[4]
+    x, mask = ctx.saved_tensors[:2]
+    if tensor is None or not flags & OMIT_NAN or not x.is_floating_point():
+        return tensor
+    return torch.where((x * mask if mask_mode == MULTIPLY and mask is not None else x).isnan(), 0, tensor)
 
 
 def beside(mask, mask_mode, other):
@@ -242,7 +253,8 @@ def _segments_gradients(ctx, g, g_totals):
     """
     dim, _, flags, acc, mask_mode, kind = ctx.rowscan
     _, mask, init, _ = ctx.saved_tensors
-    shape, of_init, back = mask.shape, ctx.needs_input_grad[INIT], (flags ^ REVERSE) & ~INCLUDE_INITIAL
+    shape, of_init = mask.shape, ctx.needs_input_grad[INIT]
+    back = (flags ^ REVERSE) & ~(INCLUDE_INITIAL | OMIT_NAN)
     mask, g, g_totals = map(_row, (mask, g, g_totals))
     length, reverse, first = mask.shape[dim], bool(flags & REVERSE), None
     if flags & INCLUDE_INITIAL:
@@ -470,7 +482,8 @@ def _tangents(ctx, t_x, t_mask, t_init):
         return _logsumexp_tangents(ctx, t_x, t_init)
     if op in INDEX_OF and t_x is not None:
         return _extreme_tangents(ctx, t_x)
-    terms = []
+    terms, t_x, flags = [], _kept(ctx, t_x), flags & ~OMIT_NAN
+    mask = _kept(ctx, mask) if mask_mode == MULTIPLY else mask
     if mask_mode in SEGMENTS.values() and mask is not None:
         t_mask = None
         if t_x is None and t_init is not None:
@@ -481,7 +494,7 @@ def _tangents(ctx, t_x, t_mask, t_init):
         y = t_init.to(DTYPES[out_type]).expand(shape)
         terms.append((y, t_init) if totals_type else y)
     if t_mask is not None:
-        terms.append(_sum(x * t_mask, dim, flags, out_type, acc, totals_type=totals_type))
+        terms.append(_sum(_kept(ctx, x) * t_mask, dim, flags, out_type, acc, totals_type=totals_type))
     if not terms:
         return (None, None) if totals_type else None
     if len(terms) == 1:
@@ -508,6 +521,8 @@ class _Scan(torch.autograd.Function):
         if op in INDEX_OF:
             check_extreme(op, TYPES[x.dtype], _row(x).shape[dim], flags, mask_mode,
                           TYPES[mask.dtype] if mask is not None else None, init is not None)
+        if flags & OMIT_NAN and op in (PROD, RECURRENCE, LOGSUMEXP):
+            raise Unsupported(f"a scan of operator {list(OPS)[op]} has no gradient here with omit_nan")
         if op == PROD and (flags or mask is not None or init is not None or totals_type):
             raise Unsupported("the gradient of a product is there for plain ones alone: from the first element on, "
                               "inclusive, without mask, segments, init and totals")
@@ -523,7 +538,7 @@ class _Scan(torch.autograd.Function):
             keeps_x, keeps_y = True, not flags & EXCLUSIVE and TYPES[y.dtype] == accumulator(op, TYPES[x.dtype],
                                                                                             TYPES[y.dtype], acc)
         else:
-            keeps_x, keeps_y = op == PROD or op in INDEX_OF or weighed, op == PROD
+            keeps_x, keeps_y = op == PROD or op in INDEX_OF or weighed or flags & OMIT_NAN, op == PROD
         saved = x if keeps_x else None, mask, init, y if keeps_y else None
         ctx.save_for_backward(*saved)
         ctx.save_for_forward(*saved)

@@ -13,7 +13,7 @@ INDICES = OPS["argmax"], OPS["argmin"]
 INDEX_OF = {OPS["max"]: OPS["argmax"], OPS["min"]: OPS["argmin"]}  # what tells where an extreme is
 # Functions of one operator and one array each.
 FUNCTIONS = {"cum" + name: name for name in OPS if hasattr(_core, "cum" + name)} | {"logcumsumexp": "logsumexp"}
-EXCLUSIVE, REVERSE, INCLUDE_INITIAL = 1, 2, 8
+EXCLUSIVE, REVERSE, INCLUDE_INITIAL, OMIT_NAN, TIES_FIRST = 1, 2, 8, 16, 32
 SELECT, MULTIPLY, COEFFICIENT, HEADS, TAILS, KEYS = 1, 2, 3, 4, 5, 6
 MASK_MODES = {"select": SELECT, "multiply": MULTIPLY}
 SEGMENTS = {"heads": HEADS, "tails": TAILS, "keys": KEYS}  # arguments in the place of a mask

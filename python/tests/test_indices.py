@@ -26,15 +26,17 @@ def above(a, b, least):
     return a <= b if least else a >= b
 
 
-def loop(x, op, reverse=False, exclusive=False, mask=None):
+def loop(x, op, reverse=False, exclusive=False, mask=None, ties="last"):
     """(indices, totals) of the rows of two dimensions."""
+    least = op == "argmin"
     y, totals = np.empty(x.shape, "i8"), np.empty(len(x), "i8")
     mask = np.ones(x.shape, bool) if mask is None else np.broadcast_to(mask, x.shape)
     for r, row in enumerate(x.tolist()):
         best = -1
         for i in reversed(range(len(row))) if reverse else range(len(row)):
             before = best
-            if mask[r, i] and (best < 0 or above(row[i], row[best], op == "argmin")):
+            if mask[r, i] and (best < 0 or (above(row[i], row[best], least) if ties == "last" else
+                                            not above(row[best], row[i], least))):
                 best = i
             y[r, i] = before if exclusive else best
         totals[r] = best
@@ -116,6 +118,45 @@ def test_pairs(op, flags):
         rowscan.cumsum(x, 1, indices=True)
 
 
+@with_flags
+@pytest.mark.parametrize("op", OPS)
+@pytest.mark.parametrize("name", ALL)
+def test_ties(name, op, flags):
+    """The first of equal elements, in the order of the scan."""
+    x, mask = elements(name), np.random.default_rng(4).random((7, 60)) < 0.5
+    for options in ({}, {"mask": mask}):
+        want, want_totals = loop(x, op, ties="first", **flags, **options)
+        y, totals = rowscan.scan(x, 1, op, ties="first", totals=True, **flags, **options)
+        np.testing.assert_array_equal(y, want)
+        np.testing.assert_array_equal(totals, want_totals)
+        order.assert_bits(rowscan.scan(x, 1, op, ties="first", **flags, **options), y)
+        values, indices = getattr(rowscan, "cum" + op[3:])(x, 1, indices=True, ties="first", **flags, **options)
+        order.assert_bits(indices, y)
+        order.assert_bits(values, rowscan.scan(x, 1, op[3:], **flags, **options))
+        order.assert_bits(rowscan.scan(x, 1, op, ties="last", **flags, **options),
+                          rowscan.scan(x, 1, op, **flags, **options))
+
+
+def test_ties_where_there_are_none():
+    x = np.ones((2, 3))
+    assert "ties_first=1" in rowscan.spec(x, 1, "argmin", ties="first")
+    assert rowscan.prepare(x, 1, "argmin", ties="first") is None
+    assert rowscan.scan(x, 1, "max", ties="last").tolist() == x.tolist()
+    for f, error, words in (
+            (lambda: rowscan.scan(x, 1, "max", ties="first"), TypeError, "ties is 'first', and max makes no indices"),
+            (lambda: rowscan.scan(x, 1, ties="first", totals=True), TypeError, "and sum makes no indices"),
+            (lambda: rowscan.spec(x, 1, ties="first"), TypeError, "and sum makes no indices"),
+            (lambda: rowscan.cummax(x, 1, ties="first"), TypeError, "and max makes no indices"),
+            (lambda: rowscan.cummin(x, 1, ties="first", indices=False), TypeError, "cummin with indices=True"),
+            (lambda: rowscan.scan(x, 1, "argmax", ties="both"), ValueError, "ties is 'both', not 'last' or 'first'"),
+            (lambda: rowscan.scan(x, 1, "argmax", ties=None), ValueError, "ties is None, not 'last' or 'first'"),
+            (lambda: rowscan.spec(x, 1, "argmax", ties="both"), ValueError, "ties is 'both'"),
+            (lambda: rowscan.cummin(x, 1, indices=True, ties=1), ValueError, "ties is 1, not"),
+            (lambda: rowscan.cumsum(x, 1, ties="first"), TypeError, r"cumsum\(\) has no argument 'ties'")):
+        with pytest.raises(error, match=words):
+            f()
+
+
 class Lent:
     """An array that is known by DLPack alone."""
 
@@ -179,6 +220,22 @@ def test_torch_has_no_gradient_and_needs_none(torch):
     assert torch.autograd.grad(compiled(x), x)[0].tolist() == [[0, 1, 1, 3, 3]]
 
 
+def test_torch_ties(torch):
+    """The gradient of values is of the last of equal elements, as without ties."""
+    x = torch.tensor([[1., 3., 3., 2., torch.nan, torch.nan]], requires_grad=True)
+    f = lambda x: rowscan.cummax(x, 1, indices=True, ties="first")
+    for function in (f, torch.compile(f, backend="aot_eager", fullgraph=True), torch.vmap(
+            lambda x: rowscan.cummax(x, 0, indices=True, ties="first"))):
+        values, at = function(x)
+        assert at.tolist() == [[0, 1, 1, 1, 4, 4]] and not at.requires_grad
+        assert torch.autograd.grad(values[0, :4].sum(), x)[0].tolist() == [[1, 1, 2, 0, 0, 0]]
+    g = torch.compile(lambda x: rowscan.scan(x, 1, "argmax", ties="first"), backend="aot_eager", fullgraph=True)
+    assert torch.equal(g(x), f(x)[1])
+    assert rowscan.scan(x.detach(), 1, "argmax", ties="first", totals=True)[1].tolist() == [4]
+    with pytest.raises(TypeError, match="max makes no indices"):
+        rowscan.cummax(x, 1, ties="first")
+
+
 # ---- JAX -------------------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("wide", [False, True], ids=["x32", "x64"])
@@ -197,6 +254,8 @@ def test_jax(wide, flags):
         assert rowscan.scan(x, 0, "argmax", dtype="int32").dtype == "i4"
         for pair in (rowscan.cummax(x, 0, indices=True), jax.jit(lambda x: rowscan.cummax(x, 0, indices=True))(x)):
             assert [part.tolist() for part in pair] == [x[jax.numpy.array([0, 1, 1, 3])].tolist(), [0, 1, 1, 3]]
+        pair = jax.jit(lambda x: rowscan.cummax(x, 0, indices=True, ties="first"))(x)
+        assert pair[1].tolist() == rowscan.scan(x, 0, "argmax", ties="first").tolist() == [0, 1, 1, 1]
         of_x = jax.jit(jax.grad(lambda x: (x * rowscan.scan(x, 0, "argmax")).sum()))(x)
         assert of_x.tolist() == [0, 1, 1, 3]
         assert jax.vmap(lambda x: rowscan.scan(x, 0, "argmin"))(x.reshape(2, 2)).tolist() == [[0, 0], [0, 0]]

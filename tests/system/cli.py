@@ -317,7 +317,7 @@ class Values(Case):
         np.testing.assert_array_equal(self.scan(narrow, "--heads", "s.npy", "--op=argmax"), [0, 1, 2, 3, 4, 5, 6, 7])
         np.testing.assert_array_equal(self.scan(narrow, "--heads", "s.npy", "--op=argmin"), [0, 1, 2, 2, 2, 5, 5, 7])
         self.save("in.npy", x)
-        self.fails("scan", "--heads", "s.npy", "--op=argmax", "in.npy", "out.npy", says="argmax takes 20 bytes")
+        self.fails(1, ["argmax takes 20 bytes"], "scan", "--heads", "s.npy", "--op=argmax", "in.npy", "new.npy")
 
     def test_segments_in_the_summary(self):
         self.save("in.npy", np.ones((2, 3), "f4"))

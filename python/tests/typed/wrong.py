@@ -19,6 +19,10 @@ rowscan.cumsum(x, 1, mask="odd")  # wrong
 rowscan.cumsum(x, 1, mask_mode="add")  # wrong
 rowscan.cumsum(x, 1, mask_mode="heads")  # wrong
 rowscan.cumsum(x, 1, keys="odd")  # wrong
+rowscan.cumsum(x, 1, omit_nan="yes")  # wrong
+rowscan.cumsum(x, 1, ties="last")  # wrong
+rowscan.cummax(x, 1, indices=True, ties="both")  # wrong
+rowscan.cummax(x, 1, ties="first")  # wrong
 rowscan.linear_recurrence(x, 1, 1, heads=x)  # wrong
 rowscan.cumsum(x, 1, keepdim=True)  # wrong
 rowscan.cumprod(x, 1, init="one")  # wrong
