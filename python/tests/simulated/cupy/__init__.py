@@ -196,7 +196,7 @@ class ndarray:
         return asarray(self.get().astype(dtype))
 
     def __ne__(self, other):
-        return asarray(self.get() != other)
+        return asarray(self.get() != (other.get() if isinstance(other, ndarray) else other))
 
     def __gt__(self, other):
         return asarray(self.get() > other)
@@ -206,6 +206,9 @@ class ndarray:
 
     def __sub__(self, other):
         return asarray(self.get() - other.get())
+
+    def __and__(self, other):
+        return asarray(self.get() & other.get())
 
     def __rmul__(self, number):
         return asarray(number * self.get())
@@ -228,6 +231,14 @@ def asarray(values, dtype=None):
     x = ndarray(values.shape, values.dtype)
     x.set(values)
     return x
+
+
+def arange(count):
+    return asarray(np.arange(count))
+
+
+def roll(x, shift, axis):
+    return asarray(np.roll(x.get(), shift, axis))
 
 
 def full(shape, value, dtype=None):
