@@ -14,9 +14,17 @@ else:
     settings.load_profile("rowscan")
 
 
+# Of tests that are of other libraries too.
+
+@pytest.fixture
+def torch():
+    module = pytest.importorskip("torch")
+    module.manual_seed(0)
+    return module
+
+
 @pytest.fixture
 def jax():
-    """Of tests that are of other libraries too."""
     module = pytest.importorskip("jax")
     pytest.importorskip("jax.ffi")
     return module

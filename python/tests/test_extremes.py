@@ -52,13 +52,6 @@ def cases(dtype, kinds=BESIDE, shapes=((4, 50), (3, 1), (2, 0))):
 
 # ---- torch -----------------------------------------------------------------------------------------------------------
 
-@pytest.fixture
-def torch():
-    module = pytest.importorskip("torch")
-    module.manual_seed(0)
-    return module
-
-
 @with_flags
 @with_functions
 def test_torch(torch, name, flags):

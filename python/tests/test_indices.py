@@ -173,11 +173,6 @@ def test_dlpack():
 
 # ---- torch -----------------------------------------------------------------------------------------------------------
 
-@pytest.fixture
-def torch():
-    return pytest.importorskip("torch")
-
-
 @pytest.mark.parametrize("op", OPS)
 @pytest.mark.parametrize("name", ["f16", "f32", "f64", "i8", "u8", "i32", "i64", "bool"])
 def test_torch(torch, op, name):

@@ -101,13 +101,6 @@ def test_conventions():
 
 # ---- torch -----------------------------------------------------------------------------------------------------------
 
-@pytest.fixture
-def torch():
-    module = pytest.importorskip("torch")
-    module.manual_seed(0)
-    return module
-
-
 def through_loop(torch, x, dim, init, reverse=False, exclusive=False, mask=None):
     """By torch's own logsumexp of each prefix; all of it is finite."""
     x = (x if mask is None else torch.where(mask, x, -torch.inf)).movedim(dim, 0)

@@ -124,13 +124,6 @@ def test_conventions():
 
 # ---- torch -----------------------------------------------------------------------------------------------------------
 
-@pytest.fixture
-def torch():
-    module = pytest.importorskip("torch")
-    module.manual_seed(0)
-    return module
-
-
 @with_flags
 @pytest.mark.parametrize("op", ["sum", "prod", "max"])
 def test_torch(torch, op, flags):

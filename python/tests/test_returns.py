@@ -155,13 +155,6 @@ def test_arrays_without_arithmetic():
 
 # ---- torch -----------------------------------------------------------------------------------------------------------
 
-@pytest.fixture
-def torch():
-    module = pytest.importorskip("torch")
-    module.manual_seed(0)
-    return module
-
-
 def test_torch(torch, episodes):
     rewards, values, next_values, terminated, done = map(torch.from_numpy, episodes)
     numpy = episodes

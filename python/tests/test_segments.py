@@ -290,13 +290,6 @@ def test_dlpack(flags):
 
 # ---- torch -----------------------------------------------------------------------------------------------------------
 
-@pytest.fixture
-def torch():
-    module = pytest.importorskip("torch")
-    module.manual_seed(0)
-    return module
-
-
 def test_torch(torch):
     """All that NumPy's arrays are tested with, and tensors that lie in memory as those do."""
     @settings(max_examples=200)

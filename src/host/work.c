@@ -252,8 +252,8 @@ static void expect_output(const rs_run *s, const rs_seat *k, const block *b) {
  */
 static lines read_joins(const rs_run *s, rs_seat *k, const block *b) {
   const rs_view *m = &s->part[RS_MASK];
-  bool keys = s->spec->mask_mode == ROWSCAN_MASK_KEYS, reverse = s->spec->flags & ROWSCAN_REVERSE;
-  bool late = keys || (s->spec->mask_mode == ROWSCAN_MASK_TAILS) != reverse; /* the neighbours do */
+  bool keys = s->spec->mask_mode == ROWSCAN_MASK_KEYS;
+  bool late = keys || rs_spec_marks_last(s->spec); /* the neighbours do */
   int64_t before = late && b->begin > 0, first = late && b->begin == 0;
   block from = {b->row, b->rows, b->begin - before, b->steps + before};
   view v = view_of(s, &k->tile, &from, RS_MASK);

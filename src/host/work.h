@@ -17,6 +17,7 @@
 
 #include "isa.h"
 #include "spec/rows.h"
+#include "spec/spec.h"
 
 enum {
   RS_TILE_BYTES = 4096,                      /* of accumulators: the most columns of a tile */
