@@ -11,10 +11,9 @@
 #include "strip.cuh"
 #include "wide_tile.cuh"
 
-template <class P, int THREADS, int VECTOR, int STEPS, int LANES, bool PACKED>
-struct AskewTile : WideTile<P, THREADS, VECTOR, STEPS, 32, LANES, true, PACKED,
-                            AskewTile<P, THREADS, VECTOR, STEPS, LANES, PACKED>> {
-  using Base = WideTile<P, THREADS, VECTOR, STEPS, 32, LANES, true, PACKED, AskewTile>;
+template <class P, int THREADS, int VECTOR, int STEPS, bool PACKED>
+struct AskewTile : WideTile<P, THREADS, VECTOR, STEPS, 32, true, PACKED, AskewTile<P, THREADS, VECTOR, STEPS, PACKED>> {
+  using Base = WideTile<P, THREADS, VECTOR, STEPS, 32, true, PACKED, AskewTile>;
   using Base::Base;
   RS_TYPES_OF(P);
   using Each = typename Base::Each;
@@ -84,7 +83,7 @@ struct AskewTile : WideTile<P, THREADS, VECTOR, STEPS, 32, LANES, true, PACKED,
   }
 };
 
-template <class P, int THREADS, int VECTOR, int STEPS, int LANES, bool PACKED>
+template <class P, int THREADS, int VECTOR, int STEPS, bool PACKED>
 RS_DEVICE void scan_askew_tiles(const Rows<P::rank> &rows, const WideCut &cut) {
-  scan_wide_tile<AskewTile<P, THREADS, VECTOR, STEPS, LANES, PACKED>>(rows, cut);
+  scan_wide_tile<AskewTile<P, THREADS, VECTOR, STEPS, PACKED>>(rows, cut);
 }

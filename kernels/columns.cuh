@@ -199,7 +199,7 @@ template <class T, int STEPS> struct Sheet {
   }
 };
 
-template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
+template <class P, int THREADS, int STEPS> struct ColumnTile {
   RS_TYPES_OF(P);
   static constexpr bool IN_PLACE = sizeof(In) == sizeof(Out);                     // results take the place of elements
   static constexpr i64 LENGTH = Length<P>::most();                                // of a row, at most
@@ -373,11 +373,15 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
     Out *at = out.global + (item.outer * out.outer + (segment * STEPS + (P::reverse ? STEPS - 1 : 0)) * out.step +
                             item.column * out.column);
     i64 next = P::reverse ? -out.step : out.step;
+    if (item.at + TAKEN <= count) { // no condition for each
 #pragma unroll
-    for (int j = 0; j < TAKEN; j++) {
-      if (item.at + j < count)
-        store_element(at, R::leave(x[j]));
-      at += next;
+      for (int j = 0; j < TAKEN; j++)
+        store_element(at + j * next, R::leave(x[j]));
+    } else {
+#pragma unroll
+      for (int j = 0; j < TAKEN; j++)
+        if (item.at + j < count)
+          store_element(at + j * next, R::leave(x[j]));
     }
   }
 
@@ -502,9 +506,9 @@ template <class P, int THREADS, int STEPS, int LANES> struct ColumnTile {
   }
 };
 
-template <class P, int THREADS, int STEPS, int LANES>
+template <class P, int THREADS, int STEPS>
 RS_DEVICE void scan_column_tiles(const Rows<P::rank> &rows, const ColumnCut &cut) {
-  using T = ColumnTile<P, THREADS, STEPS, LANES>;
+  using T = ColumnTile<P, THREADS, STEPS>;
   using Acc = typename P::Acc;
   RS_DYNAMIC_SHARED(memory);
   RS_SHARED Arrival arrival;
@@ -528,8 +532,7 @@ RS_DEVICE void scan_column_tiles(const Rows<P::rank> &rows, const ColumnCut &cut
   }
   if constexpr (LONG) {
     if (cuts) {
-      using A = ColumnsAhead<typename P::Op, LANES, (T::LENGTH + RS_COLUMN_STEPS - 1) / RS_COLUMN_STEPS, Acc,
-                             sizeof(Acc) == 4 ? 2 : 1, false>;
+      using A = ColumnsAhead<typename P::Op, Acc>;
       u32 columns = (u32)rows.shape[T::LAST], column = (u32)place.strip * (u32)cut.columns;
       A ahead{reinterpret_cast<Node<Acc> *>(static_cast<TurnState *>(rows.workspace) + 1),
               turn.run,
@@ -547,18 +550,11 @@ RS_DEVICE void scan_column_tiles(const Rows<P::rank> &rows, const ColumnCut &cut
         });
       block_barrier();
 #pragma unroll 1
-      for (int base = (int)thread_index() / 32 * 32 / LANES; base < tile.width; base += THREADS / LANES) {
-        int c = base + (int)lane_index() / LANES;
-        bool there = c < tile.width;
-        c = there ? c : tile.width - 1;
+      for (int c = (int)thread_index(); c < tile.width; c += THREADS) {
         Acc carry, end;
-        typename A::Asked asked;
-        ahead.ask(asked, (u32)place.tile, column + c);
-        ahead.look(asked, (u32)place.tile, column + c, there && !last, totals[c], tile.ends(0, c).start(), carry, end);
-        if (there && lane_index() % LANES == 0) {
-          tile.carries[c] = carry;
-          tile.carries[cut.columns + c] = end;
-        }
+        ahead.look((u32)place.tile, column + c, !last, totals[c], tile.ends(0, c).start(), carry, end);
+        tile.carries[c] = carry;
+        tile.carries[cut.columns + c] = end;
       }
       block_barrier();
     }

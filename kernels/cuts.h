@@ -13,7 +13,7 @@ enum { RS_AT_ONCE_STATE = 32 };
 
 enum {
   RS_COLUMN_STEPS = 32,        // of a tile, at least, if a column has several
-  RS_COLUMN_EACH = 8,          // tiles that a lane looks for, in abreast.cuh
+  RS_COLUMN_GROUP_LOG = 3,     // log2 of the tiles of a group, in abreast.cuh
   RS_COLUMN_LANE_SEGMENTS = 4, // segments of a lane
   RS_COLUMN_CHUNKS = 4         // of 32 lanes in a tile, at most
 };

@@ -6,10 +6,10 @@
 #include "parked.cuh"
 #include "wide_tile.cuh"
 
-template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES, bool PACKED>
-struct WordsTile : WideTile<P, THREADS, VECTOR, STEPS, WIDTH, LANES, false, PACKED,
-                            WordsTile<P, THREADS, VECTOR, STEPS, WIDTH, LANES, PACKED>> {
-  using Base = WideTile<P, THREADS, VECTOR, STEPS, WIDTH, LANES, false, PACKED, WordsTile>;
+template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, bool PACKED>
+struct WordsTile
+    : WideTile<P, THREADS, VECTOR, STEPS, WIDTH, false, PACKED, WordsTile<P, THREADS, VECTOR, STEPS, WIDTH, PACKED>> {
+  using Base = WideTile<P, THREADS, VECTOR, STEPS, WIDTH, false, PACKED, WordsTile>;
   using Base::Base;
   RS_TYPES_OF(P);
   using Each = typename Base::Each;
@@ -81,7 +81,7 @@ struct WordsTile : WideTile<P, THREADS, VECTOR, STEPS, WIDTH, LANES, false, PACK
   }
 };
 
-template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES, bool PACKED>
+template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, bool PACKED>
 RS_DEVICE void scan_wide_tiles(const Rows<P::rank> &rows, const WideCut &cut) {
-  scan_wide_tile<WordsTile<P, THREADS, VECTOR, STEPS, WIDTH, LANES, PACKED>>(rows, cut);
+  scan_wide_tile<WordsTile<P, THREADS, VECTOR, STEPS, WIDTH, PACKED>>(rows, cut);
 }

@@ -16,7 +16,7 @@
 //   Brought, Brought brought()      where a thread finds what there is of its segment in shared memory
 //   void bring()                    asks for it; it is there after fetch_wait() and, if IN_COMMON, a warp_barrier()
 //   void give(before, end)          stores the segment's results, given the prefixes before it and through it
-template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, int LANES, bool COMMON, bool PACKED, class Self>
+template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, bool COMMON, bool PACKED, class Self>
 struct WideTile {
   RS_TYPES_OF(P);
   using Each = Beside<P, VECTOR, PACKED>; // a thread's columns
@@ -233,14 +233,7 @@ struct WideTile {
         prefix[j] = Each::each([&](int v) { return shown_before<Op>(Each::one(prefix[j], v), Each::one(x[j], v)); });
   }
 
-  // Where the registers allow it, a tile asks for what comes before it while its own elements are on their way. Not
-  // in common: 347720 x 193 f32 on an H100 0.655 of memcpy so, 0.708 later; 16384 x 4097 bf16 0.586, 0.636.
-  static constexpr bool EARLY = !IN_COMMON && VECTOR > 1 &&
-                                sizeof(Acc) == 4 && P::length <= (i64)SEGMENTS *STEPS * 32 * 32 * 32; // three levels
-  using Ahead =
-      ColumnsAhead<Op, LANES, (P::length + SEGMENTS * STEPS - 1) / (SEGMENTS * STEPS), Acc, EARLY ? 4 : 1, EARLY>;
-  using Asked = typename Ahead::Asked;
-
+  using Ahead = ColumnsAhead<Op, Acc>;
   RS_METHOD Ahead ahead() const {
     return {reinterpret_cast<Node<Acc> *>(static_cast<TurnState *>(rows.workspace) + 1),
             shared.place.run,
@@ -249,57 +242,23 @@ struct WideTile {
             (u32)cut.columns,
             (u32)cut.tiles};
   }
-  // The columns that a warp asks for: `count`, from column `first` of the strip on.
-  struct Own {
-    int first, count;
-    u32 at; // of the strip, in the tensor
-    // The column that a lane asks for, 32 / LANES of them from number i on; one that there is.
-    RS_METHOD int asked(int i) const {
-      int k = i + (int)lane_index() / LANES;
-      return first + (k < count ? k : 0);
-    }
-  };
-  // Those whose totals a warp has made; and those that it asks for, no fewer than its lanes can.
-  RS_METHOD int made() const {
-    return (VECTOR << cut.width) >> (THREADS_LOG - 5);
-  }
-  RS_METHOD Own own() const {
-    int most = made() < 32 / LANES ? 32 / LANES : made(), first = (int)thread_index() / 32 * most;
-    int count = columns() - first < most ? columns() - first : most;
-    return {first, count, (u32)(shared.place.strip * cut.apart)};
-  }
-  RS_METHOD void ask(Asked &asked) const {
-    Own mine = own();
-    if (mine.count > 0)
-      ahead().ask(asked, (u32)shared.place.tile, mine.at + (u32)mine.asked(0));
-  }
-  // The prefixes before the tile and through it.
-  RS_METHOD void look(Asked &asked) const {
-    if (cut.segments > 5 || made() < 32 / LANES)
-      block_barrier();
-    else
-      warp_barrier();
+  // The prefixes before the tile and through it, of a column by one thread.
+  RS_METHOD void look() const {
+    block_barrier();
     const Place &place = shared.place;
-    Ahead others = ahead();
-    Own mine = own();
     const Stored *total = totals((1 << cut.segments) - 1, 0);
-    bool tells = place.tile < cut.tiles - 1; // nobody asks for the last one's
-    int own = own_columns();
-    if (tells)
-      for (int k = (int)lane_index(); k < mine.count && mine.first + k < own; k += 32)
-        others.tell(place.tile, mine.at + mine.first + k, total[mine.first + k]);
+    Ahead others = ahead();
+    bool last = place.tile == cut.tiles - 1; // nobody asks for its total
+    u32 first = (u32)(place.strip * cut.apart);
 #pragma unroll 1
-    for (int i = 0; alike(i < mine.count); i += 32 / LANES) {
-      int c = mine.asked(i);
-      bool real = i + (int)lane_index() / LANES < mine.count;
+    for (int c = (int)thread_index(); c < columns(); c += THREADS) {
+      bool tells = !last && c < own_columns();
       Acc carry, end;
-      if (!EARLY || i > 0)
-        others.ask(asked, (u32)place.tile, mine.at + (u32)c);
-      others.look(asked, place.tile, mine.at + c, real && tells && c < own, total[c], ends(0, c).start(), carry, end);
-      if (real && lane_index() % LANES == 0) {
-        shared.carry[c] = (Stored)carry;
-        shared.end[c] = (Stored)end;
-      }
+      if (tells)
+        others.tell((u32)place.tile, first + c, total[c]);
+      others.look((u32)place.tile, first + c, tells, total[c], ends(0, c).start(), carry, end);
+      shared.carry[c] = (Stored)carry;
+      shared.end[c] = (Stored)end;
     }
   }
 
@@ -363,16 +322,13 @@ template <class T> RS_DEVICE void scan_wide_tile(const Rows<T::RANK> &rows, cons
   tile.bring();
   if (thread_index() == 32)
     tile.prefetch();
-  typename T::Asked asked;
-  if (T::CUTS && T::EARLY && cuts)
-    tile.ask(asked);
   fetch_wait();
   if (T::IN_COMMON)
     warp_barrier();
   tile.up();
   if constexpr (T::CUTS)
     if (cuts)
-      tile.look(asked);
+      tile.look();
   if constexpr (!T::SINGLE)
     block_barrier();
   tile.down();

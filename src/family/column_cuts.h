@@ -55,7 +55,7 @@ bool rs_columns_one_strip(const rs_shape *shape, const rs_rows *rows);
 int rs_columns_shared(const rs_shape *shape);
 
 /* Bytes of the nodes of `count` columns of so many tiles, as kernels/abreast.cuh lays them out. */
-size_t rs_columns_nodes(int64_t tiles, int lanes, int64_t count, int acc);
+size_t rs_columns_nodes(int64_t tiles, int64_t count, int acc);
 
 /* The most that `need->workspace` can be for rows->count == count, and exactly what rows->count == 1 takes. */
 size_t rs_columns_workspace(const rs_shape *shape, int64_t count);

@@ -212,8 +212,8 @@ static int room_of(const ColumnCut *cut, const rs_shape *shape, const rs_operand
   return (int)rs_up((elements + pads) * a->bytes + ENDS, 128);
 }
 
-size_t rs_columns_nodes(int64_t tiles, int lanes, int64_t count, int acc) {
-  int64_t nodes = 0, group = lanes * RS_COLUMN_EACH;
+size_t rs_columns_nodes(int64_t tiles, int64_t count, int acc) {
+  int64_t nodes = 0, group = 1 << RS_COLUMN_GROUP_LOG;
   for (; tiles > 1; tiles = tiles <= group ? 1 : rs_ceiling(tiles, group))
     nodes += tiles;
   return nodes ? 8 + (size_t)(nodes * count) * 2 * (size_t)acc : 0;
@@ -274,7 +274,7 @@ static void cut_rows(ColumnCut *cut, rs_column_need *need, const rs_shape *shape
   need->shared = at;
   need->workspace = 0;
   if (cut->tiles > 1)
-    need->workspace = rs_columns_nodes(cut->tiles, shape->lanes, outers * rs_columns_of(rows), shape->acc);
+    need->workspace = rs_columns_nodes(cut->tiles, outers * rs_columns_of(rows), shape->acc);
 }
 
 /* Results of another size than elements, whose place they can't take: neighbours that fill sectors of memory. */
@@ -302,10 +302,10 @@ int rs_columns_shared(const rs_shape *shape) {
 }
 
 size_t rs_columns_workspace(const rs_shape *shape, int64_t count) {
-  return rs_columns_nodes(rs_ceiling(shape->length, RS_COLUMN_STEPS), shape->lanes, count, shape->acc);
+  return rs_columns_nodes(rs_ceiling(shape->length, RS_COLUMN_STEPS), count, shape->acc);
 }
 
 size_t rs_columns_workspace_of_one(const rs_shape *shape) {
   int64_t steps = whole(shape, 1, false) ? shape->length : tile_steps(shape, 1, 1);
-  return rs_columns_nodes(rs_ceiling(shape->length, steps), shape->lanes, 1, shape->acc);
+  return rs_columns_nodes(rs_ceiling(shape->length, steps), 1, shape->acc);
 }

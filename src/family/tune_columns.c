@@ -7,11 +7,8 @@
 #include "spec/arch.h"
 #include "spec/types.h"
 
-/*
- * Steps from which on the totals of other tiles take registers: a third level of kernels/abreast.cuh, a fourth, and
- * numbers of 64 bits. Shorter columns than LEAST_STREAM_LENGTH have few tiles.
- */
-enum { LEAST_STREAM_LENGTH = 4096, LONG_LENGTH = 1 << 23, LONGER_LENGTH = 1 << 25, LONGEST_LENGTH = 1 << 30 };
+/* Shorter columns have few tiles. */
+enum { LEAST_STREAM_LENGTH = 4096 };
 
 /*
  * Steps of a segment, at most `most`: those for which a column takes the least, with the steps that the last one lacks
@@ -51,7 +48,6 @@ static rs_shape any_shape(const rowscan_spec *spec, int arch) {
   bool plain = s.in == 4 && s.out == 4 && !s.mask;
   s.threads = 128;
   s.steps = segment_steps(spec->length, rs_is_wide(spec) ? 8 : plain ? 32 : 16);
-  s.lanes = 4;
   s.min_blocks = rs_blocks_with(102, s.threads);
   s.tile_bytes = arch < 80 ? 12 * 1024 : 24 * 1024;
   s.strip_bytes = 128;
@@ -132,8 +128,9 @@ static void take_size(const rowscan_spec *spec, int arch, const rs_candidate *si
     tried[i] = sizes[i];
     tried[i].blocks = blocks;
   }
+  s->lanes = 1;
   rs_search(spec, arch, tried, count, RS_NEXT_CANDIDATE, legal_wide, s);
-  s->warps = s->chunks = 0; /* threads and steps say it */
+  s->warps = s->chunks = s->lanes = 0; /* threads and steps say it */
 }
 
 static void share_out(rs_shape *s, int arch, int registers) {
@@ -171,7 +168,6 @@ static rs_shape wide_shape(const rowscan_spec *spec, int arch) {
   bool widens = s.out > s.in;
   s.vector = (int)rs_smaller(16 / (widens ? s.out : s.in), 32 / s.acc);
   s.width = spec->mask_mode || widens ? 16 : 8;
-  s.lanes = 4;
   s.ahead = arch >= 90 && s.in == 2 ? AHEAD : 0;
   if (spec->length <= RS_WIDE_BRIEF) {
     many_threads(spec, arch, RS_WIDE_BRIEF, &s);
@@ -184,11 +180,11 @@ static rs_shape wide_shape(const rowscan_spec *spec, int arch) {
   bool first = widens ? s.in == 1 && spec->length >= FEW_LENGTH : small;
   take_size(spec, arch, (widens ? widening : sizes) + !first, widens || !first ? 4 : 5,
             s.mask || s.vector == 8 || widens ? 2 : 3, &s);
-  bool roomy = s.acc > 4 || s.vector == 8 || widens, longest = s.acc > 4 && spec->length >= LONGEST_LENGTH;
+  bool roomy = s.acc > 4 || s.vector == 8 || widens;
   /* products of bytes by numbers, where a segment lacks steps, spill with 512 threads */
   bool times = spec->op == ROWSCAN_PROD && spec->mask_mode == ROWSCAN_MASK_MULTIPLY;
   bool bytes = s.in + s.out == 2 && times && s.length % s.steps;
-  share_out(&s, arch, !roomy ? 85 : s.threads == 128 || longest || bytes ? 168 : 128);
+  share_out(&s, arch, !roomy ? 85 : s.threads == 128 || bytes ? 168 : 128);
   return s;
 }
 
@@ -206,19 +202,16 @@ static rs_shape askew_shape(const rowscan_spec *spec, int arch) {
   bool wide = rs_is_wide(spec), bytes = wide && s.in == 1, small = s.in <= 2 && s.out <= 2;
   s.vector = !wide ? (small ? 4 : 2) : s.in == 4 || s.in == 1 ? 2 : 1;
   s.width = 32;
-  s.lanes = bytes ? 4 : 2;
   s.ahead = arch >= 90 ? AHEAD : 0;
   s.ahead_strips = AHEAD_STRIPS;
   take_size(spec, arch, !wide ? sizes : bytes ? of_bytes : of_doubles, SIZES, s.mask || bytes ? 2 : 3, &s);
   if (spec->length <= 4 * s.steps)
     s.threads = 128;
   s.steps = rs_power(spec->length, 1, s.steps);
-  bool both = spec->flags & ROWSCAN_EXCLUSIVE && s.reverse, longest = spec->length >= LONGEST_LENGTH;
-  bool roomy = small && (s.in == 1 || both || spec->mask_mode || spec->length >= LONG_LENGTH);
+  bool both = spec->flags & ROWSCAN_EXCLUSIVE && s.reverse;
+  bool roomy = small && (s.in == 1 || both || spec->mask_mode);
   bool few = s.packed && !s.mask; /* registers */
-  if (s.packed)
-    s.lanes = 1;
-  s.min_blocks = rs_blocks_with(wide && longest ? 168 : few ? 64 : wide || longest || roomy ? 128 : 85, s.threads);
+  s.min_blocks = rs_blocks_with(few ? 64 : wide || roomy ? 128 : 85, s.threads);
   s.shared_bytes = rs_wide_most_shared(&s);
   return s;
 }
@@ -266,13 +259,12 @@ static rs_shape at_once_shape(const rowscan_spec *spec, int arch) {
   return fits ? s : (rs_shape){0};
 }
 
-/* For any length: five levels of kernels/abreast.cuh, which take registers. */
+/* Of any length: segments as long columns have them. */
 static rs_shape any_length_shape(const rowscan_spec *spec, int arch) {
   enum { TILES = 1 << 25 };
   rowscan_spec as_long = *spec;
-  as_long.length = LONGER_LENGTH;
+  as_long.length = TILES;
   rs_shape s = any_shape(&as_long, arch);
-  s.min_blocks = rs_blocks_with(168, s.threads);
   s.tiles = TILES;
   return s;
 }

@@ -201,10 +201,10 @@ void rs_wide_cut(rs_cut *to, rs_column_need *need, const rs_shape *shape, const 
   need->blocks = outers * cut->tiles * cut->strips;
   look_ahead(cut, need->blocks, shape, rows);
   need->shared = is_askew(shape) ? shape->threads / 32 * cut->room : rs_wide_shared(shape);
-  need->workspace = rs_columns_nodes(cut->tiles, shape->lanes, outers * rows->shape[last], shape->acc);
+  need->workspace = rs_columns_nodes(cut->tiles, outers * rows->shape[last], shape->acc);
 }
 
 size_t rs_wide_workspace(const rs_shape *shape, int64_t count) {
   int64_t tiles = rs_ceiling(shape->length, (int64_t)shape->threads / shape->width * shape->steps);
-  return rs_columns_nodes(tiles, shape->lanes, count, shape->acc);
+  return rs_columns_nodes(tiles, count, shape->acc);
 }

@@ -16,7 +16,7 @@ struct P {
 RS_KERNEL(128, 3) rowscan_aligned(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(WideCut, cut)) {
   prefetch_first<P, 5461, true>(rows);
   await_dependencies();
-  scan_wide_tiles<P, 128, 4, 32, 8, 4, 0>(rows, cut);
+  scan_wide_tiles<P, 128, 4, 32, 8, 0>(rows, cut);
 }
 
 // rowscan, any, regime column: inclusive sum of f32 along columns of 1000000, f32 out
@@ -37,7 +37,7 @@ struct P {
 RS_KERNEL(128, 5) rowscan_any(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(ColumnCut, cut)) {
   prefetch_first<P, 3276, true>(rows);
   await_dependencies();
-  scan_column_tiles<P, 128, 32, 4>(rows, cut);
+  scan_column_tiles<P, 128, 32>(rows, cut);
 }
 
 // rowscan, neighbours, regime column: inclusive sum of f32 along columns of 1000000, f32 out
@@ -58,7 +58,7 @@ struct P {
 RS_KERNEL(256, 3) rowscan_neighbours(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(WideCut, cut)) {
   prefetch_first<P, 5461, true>(rows);
   await_dependencies();
-  scan_askew_tiles<P, 256, 2, 32, 2, 0>(rows, cut);
+  scan_askew_tiles<P, 256, 2, 32, 0>(rows, cut);
 }
 
 // rowscan, dense, regime column: inclusive sum of f32 along columns of 1000000, f32 out

@@ -16,7 +16,7 @@ struct P {
 RS_KERNEL(256, 2) rowscan_aligned(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(WideCut, cut)) {
   prefetch_first<P, 4096, true>(rows);
   await_dependencies();
-  scan_wide_tiles<P, 256, 2, 16, 8, 4, 0>(rows, cut);
+  scan_wide_tiles<P, 256, 2, 16, 8, 0>(rows, cut);
 }
 
 // rowscan, any, regime column: inclusive prod of f64 along columns of 1000, f64 out
@@ -37,7 +37,7 @@ struct P {
 RS_KERNEL(128, 5) rowscan_any(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(ColumnCut, cut)) {
   prefetch_first<P, 1638, true>(rows);
   await_dependencies();
-  scan_column_tiles<P, 128, 8, 4>(rows, cut);
+  scan_column_tiles<P, 128, 8>(rows, cut);
 }
 
 // rowscan, neighbours, regime column: inclusive prod of f64 along columns of 1000, f64 out
@@ -58,7 +58,7 @@ struct P {
 RS_KERNEL(128, 4) rowscan_neighbours(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(WideCut, cut)) {
   prefetch_first<P, 2048, true>(rows);
   await_dependencies();
-  scan_askew_tiles<P, 128, 1, 64, 2, 0>(rows, cut);
+  scan_askew_tiles<P, 128, 1, 64, 0>(rows, cut);
 }
 
 // rowscan, dense, regime column: inclusive prod of f64 along columns of 1000, f64 out

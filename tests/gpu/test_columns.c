@@ -597,7 +597,7 @@ static void make_askew(kernel *k) {
     k->wide.vector /= 2;
 }
 
-/* The lanes of a column read so many tiles that each has several, in an order that only this operator tells. */
+/* So many tiles that groups of them make groups, in an order that only this operator tells. */
 static void few_columns_of_many_tiles(int arch, int runs) {
   kernel k = {.spec = {.size = sizeof k.spec,
                        .op = (rowscan_op)(op_count() - 1), /* that of affine.h */
@@ -607,8 +607,8 @@ static void few_columns_of_many_tiles(int arch, int runs) {
                        .layout = ROWSCAN_LAYOUT_COLUMNS}};
   must(rowscan_spec_complete(&k.spec), "the spec of few columns");
   int acc = rs_spec_register_bytes(&k.spec);
-  k.shape = (rs_shape){
-      .made_of = RS_TEMPLATE_COLUMNS, .length = k.spec.length, .in = 4, .out = 4, .acc = acc, .steps = 8, .lanes = 4};
+  k.shape =
+      (rs_shape){.made_of = RS_TEMPLATE_COLUMNS, .length = k.spec.length, .in = 4, .out = 4, .acc = acc, .steps = 8};
   k.stream = (rs_shape){
       .made_of = RS_TEMPLATE_STREAM_COLUMNS, .length = k.spec.length, .in = 4, .acc = acc, .steps = 16, .warps = 12};
   k.threads = 32 * k.stream.warps;
@@ -665,7 +665,6 @@ int main(int argc, char **argv) {
     bool several = kind == WIDE && once_in(4); /* outers to a tile, off a word */
     if (several)
       k.spec.length = 1 + any(32);
-    static const int lanes[] = {4, 4, 1, 2};
     k.threads = 64 << any(2);
     int steps = once_in(2) ? 8 : 16;
     while (steps / 2 >= k.spec.length) /* no more than there are */
@@ -677,8 +676,7 @@ int main(int argc, char **argv) {
                          .mask = k.spec.mask_mode ? (int)rowscan_type_bytes(k.spec.mask_type) : 0,
                          .acc = rs_spec_register_bytes(&k.spec),
                          .steps = steps,
-                         .min_blocks = 1 + (int)any(6),
-                         .lanes = lanes[any(4)]};
+                         .min_blocks = 1 + (int)any(6)};
     k.wide = (rs_shape){.length = k.spec.length,
                         .in = k.shape.in,
                         .out = k.shape.out,
@@ -686,8 +684,7 @@ int main(int argc, char **argv) {
                         .acc = k.shape.acc,
                         .threads = k.threads,
                         .steps = k.shape.steps,
-                        .width = k.threads >> any(4),
-                        .lanes = k.shape.lanes};
+                        .width = k.threads >> any(4)};
     if (kind == PAIRS) {
       k.pairs = (rs_shape){.made_of = RS_TEMPLATE_PAIRS,
                            .length = k.spec.length,
