@@ -119,6 +119,8 @@ static const kind kinds[] = {
     {ROWSCAN_PROD, ROWSCAN_F64, ROWSCAN_F64, ROWSCAN_F64, 0, 0},
     {ROWSCAN_SUM, ROWSCAN_F16, ROWSCAN_F16, ROWSCAN_F32, ROWSCAN_REVERSE, 0},
     {ROWSCAN_SUM, ROWSCAN_BF16, ROWSCAN_F32, ROWSCAN_F32, 0, ROWSCAN_MASK_MULTIPLY},
+    {ROWSCAN_SUM, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_FIXED(30), 0, 0},
+    {ROWSCAN_SUM, ROWSCAN_BF16, ROWSCAN_F16, ROWSCAN_FIXED(9), ROWSCAN_REVERSE, 0},
     {ROWSCAN_SUM, ROWSCAN_U8, ROWSCAN_U64, ROWSCAN_U64, 0, 0},
     {ROWSCAN_SUM, ROWSCAN_I32, ROWSCAN_F32, ROWSCAN_F64, ROWSCAN_REVERSE, 0},
     {ROWSCAN_SUM, ROWSCAN_I16, ROWSCAN_I16, ROWSCAN_I16, 0, 0},
@@ -171,7 +173,7 @@ static void check_initial(const kind *k, int64_t n, uint64_t *random) {
   ends[1] = 1;
   int64_t spread = 1 + below(random, 2);
   array in = make_array(k->in, RANK, shape, spread, random), mask = make_array(ROWSCAN_BOOL, RANK, shape, 1, random);
-  array init = make_array(k->acc, RANK, ends, spread, random);
+  array init = make_array(rs_kept_type(k->acc), RANK, ends, spread, random);
   array out = make_array(k->out, RANK, longer, 1 + below(random, 2), random);
   array exclusive = make_array(k->out, RANK, longer, 1, random),
         inclusive = make_array(k->out, RANK, longer, 1, random);
@@ -262,9 +264,9 @@ START_TEST(initial_values_and_totals_have_strides) {
     int64_t ends[RANK] = {shape[0], 1, shape[2]};
     array in = make_array(k->in, RANK, shape, 1, &random), mask = make_array(ROWSCAN_BOOL, RANK, shape, 1, &random);
     array out = make_array(k->out, RANK, shape, 1, &random), right_out = make_array(k->out, RANK, shape, 1, &random);
-    array init = make_array(k->acc, RANK, ends, 1 + below(&random, 3), &random);
-    array totals = make_array(k->acc, RANK, ends, 1 + below(&random, 3), &random);
-    array right = make_array(k->acc, RANK, ends, 1 + below(&random, 3), &random);
+    array init = make_array(rs_kept_type(k->acc), RANK, ends, 1 + below(&random, 3), &random);
+    array totals = make_array(rs_kept_type(k->acc), RANK, ends, 1 + below(&random, 3), &random);
+    array right = make_array(rs_kept_type(k->acc), RANK, ends, 1 + below(&random, 3), &random);
     if (below(&random, 2))
       init.strides[2 * below(&random, 2)] = 0;
     rowscan_problem p = problem_of(k, RANK, 1, shape);
@@ -386,9 +388,9 @@ static void carry_through(rowscan_carry *carry, const kind *k, int64_t n, const 
   bool in_place = w->in_place && k->in == k->out, reverse = flags & ROWSCAN_REVERSE;
   array in = make_array(k->in, RANK, shape, 1, random), mask = make_array(ROWSCAN_BOOL, RANK, shape, 1, random);
   array out = make_array(k->out, RANK, shape, 1, random), right = make_array(k->out, RANK, shape, 1, random);
-  array init = make_array(k->acc, RANK, ends, 1 + below(random, 3), random);
-  array totals = make_array(k->acc, RANK, ends, 1 + below(random, 3), random);
-  array right_totals = make_array(k->acc, RANK, ends, 1, random);
+  array init = make_array(rs_kept_type(k->acc), RANK, ends, 1 + below(random, 3), random);
+  array totals = make_array(rs_kept_type(k->acc), RANK, ends, 1 + below(random, 3), random);
+  array right_totals = make_array(rs_kept_type(k->acc), RANK, ends, 1, random);
   rowscan_problem p = problem_of(k, RANK, 1, shape);
   p.flags = flags;
   p.input = input_of(&in, true);
