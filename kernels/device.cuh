@@ -238,8 +238,17 @@ RS_DEVICE u32 float_bits(f32 value) {
 RS_DEVICE f32 float_from_bits(u32 bits) {
   return __uint_as_float(bits);
 }
-RS_DEVICE f32 float_toward_zero(f64 value) { // the one that does not round to nearest
+RS_DEVICE f32 float_toward_zero(f64 value) { // these two do not round to nearest
   return __double2float_rz(value);
+}
+RS_DEVICE f32 float_toward_zero(i64 value) {
+  return __ll2float_rz(value);
+}
+RS_DEVICE i64 nearest_whole(f32 value) { // the highest or the lowest, beyond; of a NaN the lowest
+  return __float2ll_rn(value);
+}
+RS_DEVICE i64 nearest_whole(f64 value) {
+  return __double2ll_rn(value);
 }
 RS_DEVICE f32 half_to_float(u16 bits) {
   f32 value;

@@ -11,11 +11,12 @@
 //   identity()       what users see as P(0), and what masked elements are
 //   commutative      whether combine(a, b) is combine(b, a)
 //   PLAIN            whether totals are numbers as they come and go, and identity() is one that every element type has
-// What store() gives may be of another type. An operator for which counts_elements<Op> is true has start(length), too:
-// where folds start that no initial value does, and passed(total): as many elements, of which none is seen. Where
-// loads_once<Op>, load() takes so long that elements are held as totals. Where has_segments<Op>, begins(before,
-// element) says whether a segment begins with an element, or with the last of several, given the total of all before
-// it.
+// What store() gives may be of another type. An operator whose totals are not kept as users see them has keep(t), which
+// begin() takes as a KeptNumber. One for which counts_elements<Op> is true has start(length), too: where folds start
+// that no initial value does, and passed(total): as many elements, of which none is seen. Where loads_once<Op>, load()
+// takes so long that elements are held as totals. Where leaves_out_zeros<Op>, load(0) is identity(). Where
+// has_segments<Op>, begins(before, element) says whether a segment begins with an element, or with the last of several,
+// given the total of all before it.
 #pragma once
 #include "device.cuh"
 #define RS_EXP_LOG RS_DEVICE
@@ -26,6 +27,23 @@
 template <class Op> constexpr bool counts_elements = false;
 template <class Op> constexpr bool loads_once = false;
 template <class Op> constexpr bool has_segments = false;
+template <class Op> constexpr bool leaves_out_zeros = false;
+
+template <class...> using Void = void;
+
+// How an operator's totals are kept.
+template <class O, class = void> struct Keeping {
+  using Number = typename O::Number;
+  RS_METHOD static auto of(typename O::Total t) {
+    return O::store(t);
+  }
+};
+template <class O> struct Keeping<O, Void<typename O::KeptNumber>> {
+  using Number = typename O::KeptNumber;
+  RS_METHOD static auto of(typename O::Total t) {
+    return O::keep(t);
+  }
+};
 
 // Operators whose totals are numbers.
 template <class A> struct OfNumbers {
@@ -64,6 +82,38 @@ template <class A, class K = A> struct Prod : OfNumbers<A> {
     return 1;
   }
 };
+
+// Sums of f32 or f64 in fixed point, POINT bits after the point: of whole numbers, which wrap, and are kept as they
+// are.
+template <class A, class K, int POINT> struct FixedSum {
+  using Number = A;
+  using Total = u64;
+  using KeptNumber = u64;
+  static constexpr bool commutative = true, PLAIN = false;
+  RS_METHOD static Total load(A x) {
+    return (Total)nearest_whole(x * (A)(1ull << POINT));
+  }
+  RS_METHOD static Total begin(KeptNumber y) {
+    return y;
+  }
+  RS_METHOD static KeptNumber keep(Total t) {
+    return t;
+  }
+  RS_METHOD static Fixed<POINT> store(Total t) {
+    return {(i64)t};
+  }
+  RS_METHOD static Total combine(Total left, Total right) {
+    return left + right;
+  }
+  RS_METHOD static Total neutral() {
+    return 0;
+  }
+  RS_METHOD static Total identity() {
+    return 0;
+  }
+};
+
+template <class A, class K, int POINT> constexpr bool leaves_out_zeros<FixedSum<A, K, POINT>> = true;
 
 // Operators of an order, on keys that are in the order of the values: so that -0.0 comes before +0.0, and a NaN, which
 // wins, is the first or the last of all. The identity is what comes first of the type that values are kept in.
@@ -378,11 +428,11 @@ template <class O> struct Omitting : O {
 };
 template <class O> constexpr bool counts_elements<Omitting<O>> = counts_elements<O>;
 template <class O> constexpr bool loads_once<Omitting<O>> = loads_once<O>;
+template <class O> constexpr bool leaves_out_zeros<Omitting<O>> = leaves_out_zeros<O>;
 
 // ---- segments -------------------------------------------------------------------------------------------------------
 
 // What is kept of a total beside a state. No base of it: compilers would keep the total in memory.
-template <class...> using Void = void;
 template <class O, class = void> struct BareOf {
   using Total = typename O::Total;
   using type = Total;
@@ -413,9 +463,13 @@ enum : u32 {
 };
 template <class O, class T> struct Segments {
   using Number = typename O::Number;
+  using KeptNumber = typename Keeping<O>::Number;
   static constexpr bool commutative = false, PLAIN = false;
-  RS_METHOD static T begin(Number y) {
+  RS_METHOD static T begin(KeptNumber y) {
     return of(O::begin(y), 0);
+  }
+  RS_METHOD static auto keep(T t) {
+    return Keeping<O>::of(whole(t));
   }
   RS_METHOD static T neutral() {
     return of(O::neutral(), 0);

@@ -16,12 +16,16 @@ template <class T> struct Narrow<Pair<T>> {
 template <class Op> struct PairOp {
   using Number = Pair<typename Op::Number>;
   using Total = Pair<typename Op::Total>;
+  using KeptNumber = Pair<typename Keeping<Op>::Number>;
   static constexpr bool commutative = Op::commutative, PLAIN = Op::PLAIN;
   RS_METHOD static Total load(Number x) {
     return {Op::load(x.a), Op::load(x.b)};
   }
-  RS_METHOD static Total begin(Number y) {
+  RS_METHOD static Total begin(KeptNumber y) {
     return {Op::begin(y.a), Op::begin(y.b)};
+  }
+  RS_METHOD static auto keep(Total t) {
+    return Pair<decltype(Keeping<Op>::of(t.a))>{Keeping<Op>::of(t.a), Keeping<Op>::of(t.b)};
   }
   RS_METHOD static auto store(Total t) {
     return Pair<decltype(Op::store(t.a))>{Op::store(t.a), Op::store(t.b)};

@@ -159,7 +159,7 @@ template <class P> struct Row;
 // What a row has beside its elements: where its fold starts, and where its total is kept.
 template <class P> struct Ends {
   RS_TYPES_OF(P);
-  using Number = typename Op::Number;
+  using KeptNumber = typename Keeping<Op>::Number;
 
   const Rows<P::rank> &rows;
   i64 init, total; // as Offsets has them
@@ -171,12 +171,12 @@ template <class P> struct Ends {
     return rows.template data<Kept>(which) + (Offsets<P>::COUNTS ? offset * rows.stride[which][0] : offset);
   }
   RS_METHOD static Kept kept(Acc value) {
-    return Narrow<Kept>::from(Op::store(value));
+    return Narrow<Kept>::from(Keeping<Op>::of(value));
   }
   RS_METHOD Acc started(Acc without) const {
     if (!rows.has(RS_INIT))
       return without;
-    return Op::begin(widen<Number>(load_element(place(RS_INIT, init))));
+    return Op::begin(widen<KeptNumber>(load_element(place(RS_INIT, init))));
   }
   // What the fold starts from.
   RS_METHOD Acc start() const {
@@ -281,8 +281,9 @@ template <class P> struct Row : Ends<P> {
   template <int NUMBER, class> struct ElementFor { using type = AsRead<In>; };
   template <class Unused> struct ElementFor<4, Unused> { using type = Whole<In>; };
   using Element = typename ElementFor<(int)sizeof(Number), void>::type;
+  static constexpr bool STANDS = Op::PLAIN || leaves_out_zeros<Op>; // an element for one that is masked
   static constexpr bool AS_TOTALS =
-      P::mask == MULTIPLY || (P::mask == SELECT && !Op::PLAIN) || (P::mask == NO_MASK && loads_once<Op>);
+      P::mask == MULTIPLY || (P::mask == SELECT && !STANDS) || (P::mask == NO_MASK && loads_once<Op>);
   static constexpr bool PAIRED = P::mask == COEFFICIENT || P::mask == SEGMENTS;
   enum { AS_ELEMENT, AS_TOTAL, WITH_OTHER };
   struct Paired {
@@ -309,8 +310,10 @@ template <class P> struct Row : Ends<P> {
       return load(x);
     else if constexpr (AS_TOTALS)
       return is_true(m) ? load(x) : Op::identity();
-    else if constexpr (P::mask == SELECT)
+    else if constexpr (P::mask == SELECT && Op::PLAIN)
       return is_true(m) ? x : Element::from(Narrow<In>::from(Op::identity()));
+    else if constexpr (P::mask == SELECT)
+      return is_true(m) ? x : Element::from(Narrow<In>::from((Number)0));
     else
       return x;
   }

@@ -40,6 +40,23 @@ RS_DEVICE f32 round_to_odd(f64 x) {
   f32 y = float_toward_zero(x);
   return (f64)y == x || x != x ? y : float_from_bits(float_bits(y) | 1);
 }
+
+// whole * 2^-POINT. A power of two of that size scales floats without rounding.
+template <int POINT> struct Fixed {
+  i64 whole;
+  template <class A> static constexpr A UNIT = 1 / (A)(1ull << POINT);
+  RS_METHOD explicit operator f32() const {
+    return (f32)whole * UNIT<f32>;
+  }
+  RS_METHOD explicit operator f64() const {
+    return (f64)whole * UNIT<f64>;
+  }
+  // So that rounding once more gives what rounding once would, as above.
+  RS_METHOD f32 to_odd() const {
+    f32 y = float_toward_zero(whole);
+    return ((i64)y == whole ? y : float_from_bits(float_bits(y) | 1)) * UNIT<f32>;
+  }
+};
 template <> struct Narrow<boolean> {
   template <class A> RS_METHOD static boolean from(A x) {
     return {(u8)(x != 0)};
@@ -52,6 +69,9 @@ template <> struct Narrow<f16> {
   RS_METHOD static f16 from(f64 x) {
     return {float_to_half(round_to_odd(x))};
   }
+  template <int POINT> RS_METHOD static f16 from(Fixed<POINT> x) {
+    return {float_to_half(x.to_odd())};
+  }
 };
 template <> struct Narrow<bf16> {
   RS_METHOD static bf16 from(f32 x) {
@@ -59,6 +79,9 @@ template <> struct Narrow<bf16> {
   }
   RS_METHOD static bf16 from(f64 x) {
     return {float_to_bfloat(round_to_odd(x))};
+  }
+  template <int POINT> RS_METHOD static bf16 from(Fixed<POINT> x) {
+    return {float_to_bfloat(x.to_odd())};
   }
 };
 

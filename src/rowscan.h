@@ -34,11 +34,21 @@
  * starts with, and is gone if a flag says that one begins with its first element. The row's total is that of its last
  * segment. Indices are those in the row. LINEAR_RECURRENCE has none, since coefficients take the place of flags.
  *
+ * Fixed point. With acc_type ROWSCAN_FIXED(k) a sum of floating elements is one of integers of 64 bits: an element x,
+ * or in f64 its product with a mask, becomes the integer nearest to x * 2^k, ties to even, and a result is the sum of
+ * these times 2^-k, rounded once to the output type. So the order does not matter: the same elements in another order
+ * have the same total, bit for bit. Results of elements >= 0 never step down, and a sum of N elements is off by no more
+ * than N * 2^-(k+1), and that rounding. Initial values and totals are the integers themselves, as i64. What overflows:
+ * sums wrap where one reaches 2^63, which as a result is 2^(63-k), so choose k small enough for the largest prefix.
+ * Elements of 2^(63-k) and more, inf too, are 2^63 - 1; those of -2^(63-k) and less, -inf and NaN are -2^63, and so the
+ * sum of two NaNs is 0: look for NaN before, or leave it out by ROWSCAN_OMIT_NAN. For probabilities, whose sum is about
+ * 1, ROWSCAN_FIXED(60) has room for 8, and an error that is less than that of rounding to f32 in rows of up to 2^36.
+ *
  * Rounding. Results are a fixed tree of roundings, and differ from a loop that adds one element after another:
  *   - Sums of numbers >= 0 may step down by an ulp or two from one element to the next, since neighbours are rounded
  *     along different branches (222 of 10^6 random numbers in f32). Where that matters, as in the search of a
- *     cumulative distribution, ask for acc_type f64 (no step down was seen with it), or take the maximum with the
- *     element before.
+ *     cumulative distribution, ask for acc_type ROWSCAN_FIXED(k), with which none can be, or for f64 (no step down was
+ *     seen with it).
  *   - A block of a product that overflows before it meets a zero gives inf * 0, NaN, where a loop gives 0; blocks that
  *     underflow give 0. Likewise the sum of -3e38, 0, 3e38, 3e38 in f32 is inf, where a loop gives 3e38. For f32 and
  *     narrower types acc_type f64 avoids it; of products EXTENDED_PROD; else scale the input.
@@ -176,8 +186,16 @@ typedef enum rowscan_type {
   ROWSCAN_U32,
   ROWSCAN_I64,
   ROWSCAN_U64,
-  ROWSCAN_BOOL /* one byte; every value except 0 is true and counts as 1 */
+  ROWSCAN_BOOL,          /* one byte; every value except 0 is true and counts as 1 */
+  ROWSCAN_FIXED_0 = 256, /* and up to the next: accumulators, see ROWSCAN_FIXED */
+  ROWSCAN_FIXED_62 = ROWSCAN_FIXED_0 + 62
 } rowscan_type;
+
+/*
+ * An accumulator, fixed point with k bits after the point, k from 0 to 62: exact sums, see Fixed point above. Texts
+ * have it as "fixed:20".
+ */
+#define ROWSCAN_FIXED(k) ((rowscan_type)(ROWSCAN_FIXED_0 + (k)))
 
 typedef enum rowscan_mask_mode {
   ROWSCAN_MASK_NONE = 0,
@@ -224,8 +242,8 @@ ROWSCAN_API int rowscan_version_number(void);
 ROWSCAN_API const char *rowscan_status_name(rowscan_status status);
 
 /*
- * The name of a type, such as "f32"; the type of a name, ROWSCAN_TYPE_DEFAULT for an unknown one; the bytes of an
- * element of a type, 0 for ROWSCAN_TYPE_DEFAULT and values that are no type.
+ * The name of a type, such as "f32" or "fixed:20"; the type of a name, ROWSCAN_TYPE_DEFAULT for an unknown one; the
+ * bytes of an element of a type, 0 for ROWSCAN_TYPE_DEFAULT and values that are no type.
  */
 ROWSCAN_API const char *rowscan_type_name(rowscan_type type);
 ROWSCAN_API rowscan_type rowscan_type_by_name(const char *name) ROWSCAN_NONNULL(1);
@@ -410,11 +428,12 @@ typedef struct rowscan_spec {
  *
  * The accumulator of a floating output is f32 for f16, bf16, f32, bool and integers of 8 and 16 bits, and f64 for f64
  * and integers of 32 and 64 bits (where every element but those of i64 and u64 is exact); f64 may be asked for instead
- * of f32. The accumulator of an integer output is the output type, and wraps. Results are rounded once, from the
- * accumulator to the output type. Of LINEAR_RECURRENCE a floating accumulator is f64, unless f32 is asked for where f32
- * would be the default. A floating input has a floating output, and no output is bool, but for MAX, MIN, AND, OR and
- * XOR of bool; their integer outputs have every value of the input type. The output of ARGMAX and ARGMIN is i64 or i32,
- * and their totals likewise. LOGSUMEXP and EXTENDED_PROD are of floating inputs.
+ * of f32, and for sums of floating elements ROWSCAN_FIXED(k). The accumulator of an integer output is the output type,
+ * and wraps. Results are rounded once, from the accumulator to the output type. Of LINEAR_RECURRENCE a floating
+ * accumulator is f64, unless f32 is asked for where f32 would be the default. A floating input has a floating output,
+ * and no output is bool, but for MAX, MIN, AND, OR and XOR of bool; their integer outputs have every value of the input
+ * type. The output of ARGMAX and ARGMIN is i64 or i32, and their totals likewise. LOGSUMEXP and EXTENDED_PROD are of
+ * floating inputs.
  *
  * Errors: BAD_ARGUMENT, UNSUPPORTED.
  */
@@ -462,7 +481,8 @@ ROWSCAN_API void rowscan_plan_destroy(rowscan_plan *plan);
  * The arrays of a run. Pointers are device pointers on a GPU and host pointers on the host, aligned to their element.
  * Strides are in elements, in the order [row dimensions..., scanned dimension]; they may have any sign, and 0 repeats
  * an element of what is read. NULL strides mean dense in C order, with the scanned dimension last (LAYOUT_ROWS) or last
- * but one (COLUMNS). init and totals have one element of the accumulator type per row, and each its own strides.
+ * but one (COLUMNS). init and totals have one element of the accumulator type per row (i64 for ROWSCAN_FIXED), and each
+ * its own strides.
  *
  * Overlaps. `output` may be the same array as `input`, with equal strides and element size. Otherwise no element of
  * output, totals or workspace may share a byte with another array or with another element of its own array: such a run
@@ -646,8 +666,8 @@ typedef struct rowscan_problem {
   };
   rowscan_mask_mode mask_mode;
   rowscan_type acc_type;
-  rowscan_input init; /* initial value of each row, in the accumulator type; its shape lacks `dim`, for which it has a
-                         stride that is not used; default none */
+  rowscan_input init;    /* initial value of each row, in the accumulator type, i64 for ROWSCAN_FIXED; its shape lacks
+                            `dim`, for which it has a stride that is not used; default none */
   rowscan_output totals; /* total of each row, unrounded, of the same form, with strides of its own; default: not
                             written */
   void *workspace; /* device memory for this scan alone, as in rowscan_args; rowscan_workspace_bytes says how much */

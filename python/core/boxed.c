@@ -188,7 +188,7 @@ static void take_scan(frame *f, const uint64_t *stack) {
   f->call.out_type = (rowscan_type)stack[4];
   f->call.acc_type = (rowscan_type)stack[5];
   f->call.mask_mode = (rowscan_mask_mode)stack[6];
-  if (stack[4] >= RP_TYPES || stack[5] >= RP_TYPES)
+  if (stack[4] >= RP_TYPES || (stack[5] && !rowscan_type_bytes(f->call.acc_type)))
     f->error = "rowscan: out_type or acc is no type";
   take(f, &f->views.x, stack[0]);
   take_optional(f, &f->views.mask, stack[7]);

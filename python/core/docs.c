@@ -55,7 +55,8 @@
       "    acc        The type of the accumulator; 'f64' may be asked for where results are floating. Default:\n"      \
       "               float32 for elements and results of 32 bits and less; float64 for float64 and for integers\n"    \
       "               of 32 and 64 bits with a floating result; the result's type if that is an integer, where\n"      \
-      "               overflow wraps. Results are rounded once, from the accumulator.\n"                               \
+      "               overflow wraps. Results are rounded once, from the accumulator. 'fixed:K', for sums of\n"        \
+      "               floating elements: fixed point, see below.\n"                                                    \
       "    out        An array for the result, of x's shape and on its device; x itself is allowed. JAX has none.\n"   \
       "\n"                                                                                                             \
       "Returns the result, or the pair with totals: out if it was given, else a new array of x's library, shape\n"     \
@@ -76,6 +77,9 @@
       "    of NaN; exclusive is inclusive shifted by one. The order is a tree, so that results differ from those\n"    \
       "    of a loop by rounding errors, and results of float elements that should rise may step down by one or\n"     \
       "    two units in the last place; sums in a float64 accumulator (acc='f64') were not seen to.\n"                 \
+      "    Sums with acc='fixed:K', K from 0 to 62, never do, and no order changes a bit: each element becomes\n"      \
+      "    the integer of 64 bits nearest to x * 2**K, and sums of these are exact as long as none reaches 2**63,\n"   \
+      "    which is yours to see to. init and totals are these integers then, int64.\n"                                \
       "\n"                                                                                                             \
       "Threads and streams\n"                                                                                          \
       "    Any thread may call; the GIL is released. On the CPU the calling thread and the library's own (see\n"       \

@@ -56,6 +56,7 @@ static PyObject *take_strings(PyObject *sequence, const char ***strings, Py_ssiz
 
 /* ---- specs ------------------------------------------------------------------------------------------------------- */
 
+/* The types of elements, of results, and of initial values and totals. */
 PyObject *rp_complete(PyObject *self, PyObject *args) {
   (void)self;
   const char *text;
@@ -63,7 +64,10 @@ PyObject *rp_complete(PyObject *self, PyObject *args) {
   if (!PyArg_ParseTuple(args, "s", &text))
     return NULL;
   rowscan_status status = rowscan_spec_parse(&spec, text);
-  return status ? rp_fail(status) : Py_BuildValue("iii", (int)spec.in_type, (int)spec.out_type, (int)spec.acc_type);
+  bool fixed = spec.acc_type >= ROWSCAN_FIXED_0;
+  return status
+             ? rp_fail(status)
+             : Py_BuildValue("iii", (int)spec.in_type, (int)spec.out_type, (int)(fixed ? ROWSCAN_I64 : spec.acc_type));
 }
 
 /* {name: number} */

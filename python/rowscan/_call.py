@@ -10,7 +10,7 @@ import importlib
 import operator
 
 from . import _core, _returns
-from ._types import (COEFFICIENT, DEFAULT, EXCLUSIVE, FACTORS, HEADS, INCLUDE_INITIAL, INDICES, KEEPING, KEYS,
+from ._types import (COEFFICIENT, DEFAULT, EXCLUSIVE, FACTORS, FIXED, HEADS, INCLUDE_INITIAL, INDICES, KEEPING, KEYS,
                      MASK_MODES, MULTIPLY, NAMES, NUMBERS, OMIT_NAN, OPS, RECURRENCE, REVERSE, SCAN, SEGMENTS, SELECT,
                      TIES_FIRST, accumulator, holds, is_floating, keys_fit, op_number)
 
@@ -189,9 +189,9 @@ class Library:
             return DEFAULT
         name = acc if isinstance(acc, str) else NAMES[self.number(self.dtype(acc), "acc")]
         name = {"float64": "f64", "double": "f64"}.get(name, name)
-        if name not in NUMBERS:
-            raise ValueError(f"acc is {acc!r}, not one of {', '.join(NUMBERS)}")
-        return NUMBERS[name]
+        if name not in NUMBERS and name not in FIXED:
+            raise ValueError(f"acc is {acc!r}, not one of {', '.join(NUMBERS)}, fixed:0 to fixed:62")
+        return NUMBERS.get(name) or FIXED[name]
 
     def beside(self, array, what, x):
         if self.device(array) != self.device(x):

@@ -23,7 +23,7 @@ from ._call import Library
 from ._errors import Unsupported
 from ._types import (COEFFICIENT, DEFAULT, EXCLUSIVE, FACTORS, HEADS, INCLUDE_INITIAL, INDEX_OF, KEYS, LOGSUMEXP,
                      MULTIPLY, NUMBERS, OMIT_NAN, OPS, PREPARE, PROD, RECURRENCE, REVERSE, SCAN, SEGMENTS, SPEC, SUM,
-                     TAILS, accumulator, check_extreme, index_type, is_floating)
+                     TAILS, accumulator, check_extreme, index_type, is_fixed, is_floating, of_changes)
 
 _DTYPES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i8": "int8", "u8": "uint8",
            "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64",
@@ -161,6 +161,8 @@ def _is_zero(tangent):
 
 def _jvp(primals, tangents, **params):
     results = _scan_p.bind(*primals, **params)
+    if is_fixed(params["acc"]):  # initial values and totals are whole numbers, which do not change
+        params = {**params, "acc": of_changes(params["acc"]), "totals": 0}
     if all(map(_is_zero, tangents)) or not is_floating(params["number"]):
         changes = [None] * len(results)
     elif params["op"] in INDEX_OF:
@@ -179,6 +181,7 @@ def _jvp(primals, tangents, **params):
         changes = _product_changes(primals, tangents, **params)
     else:
         changes = _sum_changes(results, primals, tangents, **params)
+    changes = list(changes) + [None] * (len(results) - len(changes))
     return results, [_zero(a) if b is None else b for a, b in zip(results, changes)]
 
 
@@ -530,8 +533,14 @@ class _Jax(Library):
         dtype = _standard(op, self.array(x).dtype, dtype, self.wide())
         return super().cumulative(op, x, axis, dtype, include_initial)
 
+    def settled_fixed(self, s):
+        if is_fixed(s.acc) and (s.init is not None or s.totals) and not self.wide():
+            raise Unsupported("initial values and totals in fixed point are int64, of which JAX has arrays with "
+                              "jax_enable_x64 alone")
+
     def scan(self, *arguments, wanted=SCAN):
         s = self.settle(*arguments)
+        self.settled_fixed(s)
         if wanted == SPEC:
             return self.spec(s)
         if wanted == PREPARE:

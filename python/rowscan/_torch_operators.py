@@ -21,7 +21,7 @@ from . import _core
 from ._errors import Unsupported
 from ._types import (COEFFICIENT, DEFAULT, EXCLUSIVE, FACTORS, HEADS, INCLUDE_INITIAL, INDEX_OF, INDICES, KEEPING,
                      KEYS, LOGSUMEXP, MULTIPLY, NUMBERS, OMIT_NAN, OPS, PROD, RECURRENCE, REVERSE, SCAN, SEGMENTS, SUM,
-                     TAILS, accumulator, check_extreme, index_type, is_floating)
+                     TAILS, accumulator, check_extreme, index_type, is_fixed, is_floating, of_changes)
 
 _NAMES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i8": "int8", "u8": "uint8",
           "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64",
@@ -529,8 +529,12 @@ class _Scan(torch.autograd.Function):
         if op == LOGSUMEXP and mask is not None and mask_mode in SEGMENTS.values():
             raise Unsupported("the gradient of logsumexp is there for whole rows alone: not with heads, tails and keys")
         y = output[0] if totals_type else output
+        ctx.rowscan_whole = bool(totals_type) and is_fixed(acc)  # totals are whole numbers, which have no derivatives
+        if ctx.rowscan_whole:
+            ctx.mark_non_differentiable(output[1])
+        acc = of_changes(acc)
         ctx.rowscan = dim, op, flags, acc, mask_mode, TYPES[x.dtype]
-        ctx.rowscan_out = TYPES[y.dtype], totals_type, y.shape
+        ctx.rowscan_out = TYPES[y.dtype], 0 if ctx.rowscan_whole else totals_type, y.shape
         weighed = mask_mode in (MULTIPLY, COEFFICIENT) and mask is not None and mask.is_floating_point()
         if op == RECURRENCE:
             keeps_x, keeps_y = False, weighed
@@ -545,6 +549,8 @@ class _Scan(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, g, g_totals=None):
+        if ctx.rowscan is not None and ctx.rowscan_whole:
+            g_totals = None
         d, d_mask, d_init = _gradients(ctx, g, g_totals) if ctx.rowscan is not None else (None, None, None)
         return d, None, None, None, None, None, None, d_mask, d_init, None
 
@@ -552,7 +558,8 @@ class _Scan(torch.autograd.Function):
     def jvp(ctx, *tangents):
         if ctx.rowscan is None:
             return (None, None) if ctx.rowscan_totals else None
-        return _tangents(ctx, tangents[X], tangents[MASK], tangents[INIT])
+        moved = _tangents(ctx, tangents[X], tangents[MASK], tangents[INIT])
+        return (moved, None) if ctx.rowscan_whole else moved
 
     @staticmethod
     def vmap(info, in_dims, *args):

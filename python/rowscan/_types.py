@@ -21,6 +21,8 @@ SCAN, PREPARE, SPEC = 0, 1, 2  # what a call of _core.scan_settled is wanted for
 
 NAMES = (None, "f16", "bf16", "f32", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "bool")
 NUMBERS = {name: number for number, name in enumerate(NAMES) if name}
+FIXED = {f"fixed:{k}": 256 + k for k in range(63)}  # accumulators by the bits after the point: ROWSCAN_FIXED
+FIRST_FIXED = FIXED["fixed:0"]
 LAST_FLOATING = NUMBERS["f64"]
 FACTORS = (NUMBERS["bool"], NUMBERS["u8"])  # types of masks besides x's own
 DEFAULT = 0
@@ -28,6 +30,15 @@ DEFAULT = 0
 
 def is_floating(number):
     return 0 < number <= LAST_FLOATING
+
+
+def is_fixed(acc):
+    return acc >= FIRST_FIXED
+
+
+def of_changes(acc):
+    """The accumulator for derivatives, which may be of any size: no fixed point."""
+    return DEFAULT if is_fixed(acc) else acc
 
 
 def _keeps(name):
@@ -81,15 +92,22 @@ def op_number(name):
     return OPS[name]
 
 
+def _acc_name(acc):
+    return f"fixed:{acc - FIRST_FIXED}" if is_fixed(acc) else NAMES[acc]
+
+
 def _accumulators():
-    """By operator, types and what is asked for: the type, or how the library refuses such a scan."""
+    """By operator, types and what is asked for: the type, or how the library refuses such a scan.
+
+    One fixed point is as good as another.
+    """
     table = {}
     for name, op in OPS.items():
         for kind in NUMBERS.values():
             for number in NUMBERS.values():
-                for acc in (DEFAULT, NUMBERS["f32"], NUMBERS["f64"]):
+                for acc in (DEFAULT, NUMBERS["f32"], NUMBERS["f64"], FIRST_FIXED):
                     text = f"op={name} in={NAMES[kind]} out={NAMES[number]} length=1"
-                    text += f" acc={NAMES[acc]}" if acc else ""
+                    text += f" acc={_acc_name(acc)}" if acc else ""
                     try:
                         table[op, kind, number, acc] = _core.complete(text)[2]
                     except (BadArgument, Unsupported) as error:
@@ -101,7 +119,7 @@ _table = None
 
 
 def accumulator(op, kind, number, acc=DEFAULT):
-    """What scans from type `kind` to `number` accumulate in, if `acc` is asked for: a type's number.
+    """The type of initial values and totals of scans from type `kind` to `number`, if accumulator `acc` is asked for.
 
     A table, for torch.compile can't trace a call of the library.
     """
@@ -109,12 +127,12 @@ def accumulator(op, kind, number, acc=DEFAULT):
     if _table is None:
         _table = _accumulators()
     usual = _table[op, kind, number, DEFAULT]
-    found = usual if acc == usual else _table.get((op, kind, number, acc))
+    found = usual if acc == usual else _table.get((op, kind, number, FIRST_FIXED if is_fixed(acc) else acc))
     if found is None:
-        raise Unsupported(f"no scan goes from {NAMES[kind]} to {NAMES[number]} in {NAMES[acc]}")
+        raise Unsupported(f"no scan goes from {NAMES[kind]} to {NAMES[number]} in {_acc_name(acc)}")
     if isinstance(found, tuple):
         error, text = found
-        raise error(text)
+        raise error(text.replace(_acc_name(FIRST_FIXED) + " ", _acc_name(acc) + " ") if is_fixed(acc) else text)
     return found
 
 

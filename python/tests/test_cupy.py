@@ -46,7 +46,8 @@ def test_arguments():
                            ({"init": x[:, :1], "totals": True}, {"init": y[:, :1], "totals": True}),
                            ({"mask": mask * 2.0, "mask_mode": "multiply"},
                             {"mask": cp.asarray(mask * 2.0), "mask_mode": "multiply"}),
-                           ({"acc": "f64"}, {"acc": "f64"})):
+                           ({"acc": "f64"}, {"acc": "f64"}),
+                           (in_fixed := {"acc": "fixed:20", "init": 5, "totals": True}, in_fixed)):
         want, got = rowscan.cumsum(x, 1, **options), rowscan.cumsum(y, 1, **given)
         for a, b in zip(want if isinstance(want, tuple) else [want], got if isinstance(got, tuple) else [got]):
             order.assert_bits(host(b), a)

@@ -42,6 +42,7 @@ typedef struct bench_job {
   const bench_cell *cells;
   int count;
   rowscan_op op;
+  rowscan_type acc;
   rowscan_mask_mode mask_mode;
   rowscan_regime regime; /* forced; AUTO: none is */
   int repeat;
@@ -120,6 +121,7 @@ static int read_options(bench_job *job, int argc, char **argv) {
       {"filter", 0, &kind_text, &job->filter,
        "only cells with TEXT (or one of A|B|C) in \"group: shape variant type\""},
       {"op", 0, &kind_op, &job->op, "the operator (sum)"},
+      {"acc", 0, &kind_acc, &job->acc, "accumulator type of all cells that may have it (that of the cell)"},
       {"mask-mode", 0, &kind_mask_mode, &job->mask_mode, "of all cells (that of the variant)"},
       {"regime", 0, &kind_regime, &job->regime, "force row, short, long or column (auto: chosen from each shape)"},
       {"any-length", 0, &kind_switch, &job->any_length, "time the kernels that serve rows of any length"},
@@ -155,10 +157,12 @@ static void name_line(bench_line *line, const bench_job *job, const bench_cell *
   *line = (bench_line){.cell = *cell, .group = cell_group_name(cell->group)};
   snprintf(line->variant, sizeof line->variant, "%s%s%s%s%s", op, *op ? " " : "", mode, *mode ? " " : "",
            cell_variant(variant));
+  if (job->acc)
+    line->cell.acc = job->acc;
   cell_shape(line->shape, cell);
-  cell_type(line->type, cell);
+  cell_type(line->type, &line->cell);
   snprintf(line->label, sizeof line->label, "%s: %s %s %s", line->group, line->shape, line->variant, line->type);
-  if (!job->host && !job->op && !job->mask_mode)
+  if (!job->host && !job->op && !job->acc && !job->mask_mode)
     line->target = cell_target_of(cell, variant);
 }
 
@@ -278,6 +282,8 @@ static bool wanted(const bench_job *job, const char *label) {
 
 static rowscan_spec spec_of(const bench_job *job, const bench_cell *cell, unsigned variant) {
   rowscan_spec spec = cell_spec(cell, job->op, variant);
+  if (job->acc)
+    spec.acc_type = job->acc;
   if (job->mask_mode)
     spec.mask_mode = job->mask_mode;
   return spec;

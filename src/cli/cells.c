@@ -315,7 +315,7 @@ static bool read_word(const char **at, const char *word) {
   return true;
 }
 
-static bool read_type(const char **at, rowscan_type *type) {
+static bool read_type(const char **at, const cli_kind *kind, rowscan_type *type) {
   const char *from = after_blanks(*at);
   char name[16] = "";
   size_t length = strcspn(from, " ");
@@ -323,7 +323,7 @@ static bool read_type(const char **at, rowscan_type *type) {
     return false;
   memcpy(name, from, length);
   *at = from + length;
-  return kind_type.read(&kind_type, name, type);
+  return kind->read(kind, name, type);
 }
 
 /* Sizes, with a x between each two; returns how many, 0 if one is none or there are too many. */
@@ -354,12 +354,12 @@ static bool read_types(const char **at, bench_cell *cell) {
   cell->in = cell->out = ROWSCAN_F32;
   if (!*after_blanks(*at))
     return true;
-  if (!read_type(at, &cell->in))
+  if (!read_type(at, &kind_type, &cell->in))
     return false;
   cell->out = cell->in;
   if (read_word(at, "->"))
-    return read_type(at, &cell->out);
-  return !read_word(at, "in") || read_type(at, &cell->acc);
+    return read_type(at, &kind_type, &cell->out);
+  return !read_word(at, "in") || read_type(at, &kind_acc, &cell->acc);
 }
 
 /* Of a shape that has rows and their length, and none else. */

@@ -33,10 +33,14 @@ static const cli_word type_aliases[] = {
     {"uint32", ROWSCAN_U32},  {"int64", ROWSCAN_I64},   {"uint64", ROWSCAN_U64},
 };
 
+static bool has_types(const cli_kind *kind) {
+  return kind == &kind_type || kind == &kind_acc;
+}
+
 static bool read_word(const cli_kind *kind, const char *text, void *target) {
   int number;
   if (!find_word(text, &number, kind->words, kind->count) &&
-      !(kind == &kind_type && find_word(text, &number, type_aliases, COUNT_OF(type_aliases))))
+      !(has_types(kind) && find_word(text, &number, type_aliases, COUNT_OF(type_aliases))))
     return false;
   memcpy(target, &number, sizeof number);
   return true;
@@ -106,21 +110,22 @@ const cli_kind kind_stream = {.value = "FILE", .expected = "the name of a file",
 const cli_kind kind_directory = {.value = "DIR", .expected = "the name of a directory", .read = read_file};
 
 #define ENGINES(X) X(ROWSCAN_ENGINE_AUTO, auto) X(ROWSCAN_ENGINE_HOST, host) X(ROWSCAN_ENGINE_CUDA, cuda)
-#define WORDS(values, table, usage)                                                                                    \
+#define WORDS(values, table, usage, listed)                                                                            \
   static const cli_word values##_words[] = {table(WORD)};                                                              \
   const cli_kind kind_##values = {.value = usage,                                                                      \
-                                  .expected = RS_LISTED(table),                                                        \
+                                  .expected = listed,                                                                  \
                                   .read = read_word,                                                                   \
                                   .words = values##_words,                                                             \
                                   .count = COUNT_OF(values##_words)};
+#define MODES(values, table, usage) WORDS(values, table, usage, RS_LISTED(table))
 #define NUMBERS(values, type, from, to, range)                                                                         \
   const cli_kind kind_##values = {                                                                                     \
       .value = "N", .expected = range, .read = read_number, .least = from, .most = to, .bytes = sizeof(type)};
-WORDS(engine, ENGINES, RS_BARRED(ENGINES))
+WORDS(engine, ENGINES, RS_BARRED(ENGINES), RS_LISTED(ENGINES))
 NUMBERS(int, int, INT_MIN, INT_MAX, "a whole number, -2^31 to 2^31 - 1")
 NUMBERS(natural, int, 0, INT_MAX, "a whole number, 0 to 2^31 - 1")
 NUMBERS(count, int64_t, 0, INT64_MAX, "a whole number, 0 to 2^63 - 1")
-RS_SPEC_VALUES(WORDS, WORDS, NUMBERS)
+RS_SPEC_VALUES(WORDS, MODES, NUMBERS)
 
 /* ---- help -------------------------------------------------------------------------------------------------------- */
 
@@ -183,7 +188,7 @@ static int read_option(const cli_syntax *syntax, int argc, char **argv, int *at)
     value = argv[++*at];
   if (option->kind->read(option->kind, value, option->target))
     return OPTIONS_READ;
-  const char *instead = option->kind == &kind_type ? type_instead(value) : NULL;
+  const char *instead = has_types(option->kind) ? type_instead(value) : NULL;
   return instead ? say_usage("--%s: '%s' %s", option->name, value, instead)
                  : say_usage("--%s: '%s' is not %s%s", option->name, value, one_of, option->kind->expected);
 }

@@ -249,7 +249,7 @@ static int read_options(scan_job *job, int argc, char **argv) {
        "likewise, integers or bool: ... whose key is not that of the one before it"},
       {"type", 0, &kind_type, &job->type, "type of IN: needed where 2 raw bytes are bf16, else checked"},
       {"dtype", 0, &kind_type, &job->out_type, "type of OUT (IN's type; integers: i64 or u64)"},
-      {"acc", 0, &kind_type, &job->acc, "accumulator type (f32; f64 for f64; OUT's type for integers)"},
+      {"acc", 0, &kind_acc, &job->acc, "accumulator (f32; f64 for f64; OUT's type for integers), or fixed point"},
       SESSION_OPTIONS(job->session),
       {"json", 0, &kind_switch, &job->json, "print a summary as a JSON object"},
       {"verbose", 'v', &kind_switch, &job->verbose, "print a summary for people, on stderr"},

@@ -42,11 +42,24 @@ static void emit_segments(const rowscan_spec *spec, const char *op, rs_text *sou
     rs_text_add(source, "  using Op = %s;\n", op);
 }
 
+/* What elements are computed with. In fixed point that is what they are, unless a mask multiplies: f64 has all of it.
+ */
+static rowscan_type numbers_of(const rowscan_spec *spec) {
+  if (rs_op_of(spec->op)->kind == RS_INDEX)
+    return spec->in_type;
+  if (!rs_is_fixed(spec->acc_type))
+    return spec->acc_type;
+  return spec->in_type == ROWSCAN_F64 || spec->mask_mode == ROWSCAN_MASK_MULTIPLY ? ROWSCAN_F64 : ROWSCAN_F32;
+}
+
 static void emit_op(const rowscan_spec *spec, const rs_op *op, rs_text *source) {
-  bool omits = spec->flags & ROWSCAN_OMIT_NAN, index = op->kind == RS_INDEX;
-  rowscan_type kept = index ? spec->in_type : spec->acc_type;
+  bool omits = spec->flags & ROWSCAN_OMIT_NAN, index = op->kind == RS_INDEX, fixed = rs_is_fixed(spec->acc_type);
+  rowscan_type number = numbers_of(spec);
   rs_text name = {0};
-  rs_text_add(&name, "%s%s<%s, %s", omits ? "Omitting<" : "", op->kernel, register_type(kept), element_type(kept));
+  rs_text_add(&name, "%s%s%s<%s, %s", omits ? "Omitting<" : "", fixed ? "Fixed" : "", op->kernel, register_type(number),
+              element_type(number));
+  if (fixed)
+    rs_text_add(&name, ", %d", rs_point_of(spec->acc_type));
   if (index)
     rs_text_add(&name, ", %s, %s", word(spec->flags & ROWSCAN_TIES_FIRST), word(spec->flags & ROWSCAN_REVERSE));
   rs_text_add(&name, omits ? ">>" : ">");
@@ -69,7 +82,7 @@ static void emit_problem(const rowscan_spec *spec, const rs_shape *shape, rs_tex
   rs_text_add(source, "  using In = %s;\n", element_type(spec->in_type));
   rs_text_add(source, "  using Out = %s;\n", element_type(spec->out_type));
   rs_text_add(source, "  using Mask = %s;\n", element_type(spec->mask_mode ? spec->mask_type : spec->in_type));
-  rs_text_add(source, "  using Kept = %s;\n", element_type(spec->acc_type));
+  rs_text_add(source, "  using Kept = %s;\n", element_type(rs_kept_type(spec->acc_type)));
   rs_text_add(source, "  static constexpr MaskMode mask = %s;\n", masks[spec->mask_mode]);
   rs_text_add(source, "  static constexpr bool reverse = %s", word(spec->flags & ROWSCAN_REVERSE));
   if (spec->length == RS_ANY_LENGTH)

@@ -165,7 +165,7 @@ static rs_candidate ring_of(const rowscan_spec *spec, int arch, int i) {
   int in = rs_bytes_of(spec->in_type);
   if (ring.blocks > 1 || !rs_arch_measured(arch))
     return ring;
-  bool spills = rs_is_wide(spec) && (spec->mask_mode || spec->acc_type == ROWSCAN_F64); /* in 64 registers */
+  bool spills = rs_is_wide(spec) && (spec->mask_mode || rs_in_doubles(spec)); /* in 64 registers */
   if (widens(spec))
     return spills ? tight_widening_ring : widening_ring;
   if (in < rs_bytes_of(spec->out_type) || (rs_is_wide(spec) && in < 8)) /* a row has few bytes to bring */
@@ -400,7 +400,7 @@ static bool reduces_long(const rowscan_spec *spec, bool off, int vector) {
 static bool has_registers(const rowscan_spec *spec, int arch, const rs_shape *s) {
   int registers = s->warps == 4 ? 190 : 128, in = rs_bytes_of(spec->in_type);
   bool widened = rs_is_wide(spec) && in < 8 && !rs_arch_measured(arch);
-  if (spec->acc_type == ROWSCAN_F64 ? in < 4 : widened)
+  if (rs_in_doubles(spec) ? in < 4 : widened)
     registers /= 2;
   return s->chunks == 1 || s->chunks * chunk_registers(spec, s->vector) <= registers;
 }

@@ -82,7 +82,7 @@ static const void *read_batch(const rs_run *s, const panels *k, const batch *b, 
   }
   if (!s->key)
     return x;
-  s->key(k->x, x, all);
+  s->key(k->x, x, s->key_by, all);
   return k->x;
 }
 
@@ -130,8 +130,7 @@ static void scan_batch(const rs_run *s, const panels *k, const batch *b) {
     rs_load_init(s, k->start + r * s->size, end_of(s, b, RS_INIT, r));
   s->loops->lines(read_batch(s, k, b, all), k->e, n, b->rows, s->rows.array[RS_INIT].data ? k->start : NULL,
                   s->rows.array[RS_TOTALS].data ? k->total : NULL, exclusive);
-  if (s->value)
-    rs_show(s, k->e, k->e, all.n);
+  rs_show(s, k->e, all.n);
   for (int64_t r = 0; exclusive && !s->rows.array[RS_INIT].data && r < b->rows; r++)
     rs_move(k->e + r * n * s->size, &s->identity, s->size);
   for (int64_t r = 0; s->rows.array[RS_TOTALS].data && r < b->rows; r++)

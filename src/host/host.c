@@ -147,10 +147,22 @@ static uint64_t extreme(rs_wide wide, rowscan_type type, bool lowest) {
 }
 
 /* What makes keys of numbers of a type, which are held in a wide one; NULL: they are keys. */
-static rs_convert *key_of(const rs_isa *isa, rowscan_op op, rs_wide wide, rowscan_type type) {
+static rs_map *key_of(const rs_isa *isa, rowscan_op op, rs_wide wide, rowscan_type type) {
   if (facts[type].floating)
     return isa->key[op][wide];
   return rs_type_kind(type) == RS_SIGNED ? isa->flip[wide] : NULL;
+}
+
+/* Of fixed point, keys are whole numbers, which integers' loops scan. */
+static void describe_fixed(rs_run *s, const rs_isa *isa, const rowscan_spec *spec) {
+  s->loops = &isa->loops[spec->op][RS_WIDE_u64];
+  s->totals = isa->totals(spec, RS_WIDE_u64);
+  s->key = isa->fix;
+  s->key_by = ldexp(1, rs_point_of(spec->acc_type));
+  s->value = isa->unfix[spec->out_type != ROWSCAN_F64];
+  s->value_by = 1 / s->key_by;
+  s->keeps_keys = true;
+  memset(s->neutral, 0, sizeof s->neutral);
 }
 
 /* What the operator is to the loops. */
@@ -178,11 +190,12 @@ static void describe_op(rs_run *s, const rs_isa *isa, const rowscan_spec *spec) 
 #undef X
   };
   const rs_op *op = rs_op_of(spec->op);
-  bool floating = facts[spec->acc_type].floating;
+  bool fixed = rs_is_fixed(spec->acc_type), index = op->kind == RS_INDEX; /* of 8 bytes are indices, and their keys */
+  rowscan_type acc = fixed ? ROWSCAN_F64 : spec->acc_type;
+  bool floating = facts[acc].floating;
   s->isa = isa;
   s->spec = spec;
-  bool index = op->kind == RS_INDEX; /* elements are keys of 8 bytes, and so are indices */
-  s->in_wide = s->wide = wide_of(spec->acc_type);
+  s->in_wide = s->wide = wide_of(acc);
   s->segments = rs_spec_has_segments(spec);
   if (s->segments && op->numbers == 1 && (op->kind == RS_ORDER || !floating)) /* 8 bytes, too */
     s->in_wide = s->wide = floating ? RS_WIDE_f64 : RS_WIDE_u64;
@@ -192,8 +205,10 @@ static void describe_op(rs_run *s, const rs_isa *isa, const rowscan_spec *spec) 
   }
   s->size = s->state = wide_bytes(s->wide);
   s->one = constant(s->wide, 1);
-  s->acc_bytes = facts[spec->acc_type].bytes;
+  s->acc_bytes = facts[acc].bytes;
   s->key = s->value = NULL;
+  s->key_by = s->value_by = 1;
+  s->keeps_keys = false;
   s->totals = isa->totals(spec, s->wide);
   s->omits = spec->flags & ROWSCAN_OMIT_NAN && op->numbers == 1;
   if (op->numbers > 1) {
@@ -203,20 +218,22 @@ static void describe_op(rs_run *s, const rs_isa *isa, const rowscan_spec *spec) 
     s->totals->store(&s->identity, s->masked);
   } else if (op->kind == RS_ORDER) {
     s->loops = &isa->loops[spec->op][s->size == 8 ? RS_WIDE_u64 : RS_WIDE_u32];
-    s->key = key_of(isa, spec->op, s->wide, spec->acc_type);
+    s->key = key_of(isa, spec->op, s->wide, acc);
     s->value = floating ? isa->value[s->wide] : s->key;
     memcpy(s->neutral, &order[spec->op].neutral, sizeof order->neutral);
-    s->identity = extreme(s->wide, spec->acc_type, order[spec->op].lowest);
+    s->identity = extreme(s->wide, acc, order[spec->op].lowest);
   } else if (op->kind == RS_BITS) {
     s->loops = &isa->loops[spec->op][s->wide];
     memcpy(s->neutral, &bits[spec->op].neutral, sizeof bits->neutral);
-    s->identity = bits[spec->op].identity & (spec->acc_type == ROWSCAN_BOOL ? 1 : UINT64_MAX);
+    s->identity = bits[spec->op].identity & (acc == ROWSCAN_BOOL ? 1 : UINT64_MAX);
   } else {
     s->loops = &isa->loops[spec->op][s->wide];
     uint64_t neutral = constant(s->wide, arithmetic[spec->op].neutral);
     memcpy(s->neutral, &neutral, sizeof neutral);
     s->identity = constant(s->wide, arithmetic[spec->op].identity);
   }
+  if (fixed)
+    describe_fixed(s, isa, spec);
   if (!s->totals)
     return;
   s->loops = NULL;

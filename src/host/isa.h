@@ -60,6 +60,7 @@ typedef void rs_gather_at(void *to, const void *from, rs_grid g, const int64_t *
 typedef void rs_transpose(void *to, const void *from, rs_grid g); /* element i of line l to element l of line i */
 typedef void rs_multiply(void *to, const void *from, const void *mask, rs_grid g);
 typedef void rs_omit(void *to, const void *from, const void *other, rs_grid g); /* NaN to other; to may be from */
+typedef void rs_map(void *to, const void *from, double by, rs_grid g); /* numbers to what is scanned, or back */
 typedef void rs_combine(void *to, const void *a, const void *b);
 
 /*
@@ -154,10 +155,13 @@ typedef struct rs_isa {
   rs_stream *stream;
   void (*fence)(void); /* after streams, before another thread may look */
   rs_multiply *multiply[RS_WIDE_COUNT];
-  rs_omit *omit[RS_WIDE_COUNT];                /* of floats */
-  rs_convert *key[RS_OP_COUNT][RS_WIDE_COUNT]; /* floats to the keys of an operator of an order (ops.h), */
-  rs_convert *value[RS_WIDE_COUNT];            /* and back */
-  rs_convert *flip[RS_WIDE_COUNT]; /* integers with a sign to keys, and back; `to` may be `from` in all these */
+  rs_omit *omit[RS_WIDE_COUNT];            /* of floats */
+  rs_map *key[RS_OP_COUNT][RS_WIDE_COUNT]; /* floats to the keys of an operator of an order (ops.h), */
+  rs_map *value[RS_WIDE_COUNT];            /* and back */
+  rs_map *flip[RS_WIDE_COUNT];             /* integers with a sign to keys, and back */
+  rs_map *fix;                             /* f64 times `by` to the nearest whole numbers, of 64 bits, */
+  rs_map *unfix[2]; /* and back, times `by`: rounded to nearest, or so that rounding it once more is rounding once. `to`
+                       may be `from` in all these */
   rs_loops loops[RS_OP_COUNT][RS_WIDE_COUNT];                         /* by the type of totals */
   const rs_totals *(*totals)(const rowscan_spec *spec, rs_wide wide); /* NULL for those that `loops` scan */
 } rs_isa;

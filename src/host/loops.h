@@ -345,7 +345,8 @@ static void f16c_save(void *to, const void *from, rs_grid g) {
 
 /* `to` may be `from`. */
 #define MAP(name, c_from, c_to, expression)                                                                            \
-  static void name(void *to, const void *from, rs_grid g) {                                                            \
+  static void name(void *to, const void *from, double by, rs_grid g) {                                                 \
+    (void)by;                                                                                                          \
     for (int64_t l = 0; l < g.lines; l++) {                                                                            \
       c_to *t = (c_to *)to + l * g.to;                                                                                 \
       const c_from *f = (const c_from *)from + l * g.from;                                                             \
@@ -360,6 +361,53 @@ KEYS(f64, 64)
   MAP(key_##name##_f64, double, uint64_t, to_key_f64(f[i], rs_nan_##name))
 RS_ORDER_OPS(X)
 #undef X
+
+/* ---- numbers to fixed point and back ----------------------------------------------------------------------------- */
+
+RS_INLINE uint64_t bits_of(double x) {
+  uint64_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+
+RS_INLINE double of_bits(uint64_t bits) {
+  double x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+/*
+ * The nearest whole number, ties to even; 2^63 - 1 or -2^63 where that is beyond; of a NaN -2^63. Without conversions,
+ * of which few instruction sets have some for vectors: what is added to 1.5 * 2^52 leaves its whole number in the low
+ * bits. First as a multiple of 2^32, then the rest, which is exact.
+ */
+RS_INLINE uint64_t nearest_whole(double x) {
+  const double end = 0x1p63, base = 0x1.8p52;
+  double inside = x < end ? x : 0;
+  inside = inside > -end ? inside : 0;
+  double high = inside * 0x1p-32 + base, low = inside - (high - base) * 0x1p32 + base;
+  uint64_t whole = (bits_of(high) << 32) + (bits_of(low) - bits_of(base));
+  whole = x < end ? whole : (uint64_t)INT64_MAX;
+  return x > -end ? whole : (uint64_t)INT64_MIN;
+}
+
+/* The nearest f64 of a whole number with a sign: of its halves, which are exact, one sum. */
+RS_INLINE double nearest_real(uint64_t whole) {
+  const double ends = 0x1p84 + 0x1p63 + 0x1p52;
+  uint64_t high = (whole ^ (uint64_t)1 << 63) >> 32 | bits_of(0x1p84), low = (whole & UINT32_MAX) | bits_of(0x1p52);
+  return of_bits(high) - ends + of_bits(low);
+}
+
+/* With more than 53 bits the lowest 11 become one, which says whether any was set: f32 has far fewer bits than are
+ * left. */
+RS_INLINE uint64_t to_odd(uint64_t whole) {
+  uint64_t most = (uint64_t)1 << 53, lost = (whole + most) >> 54 ? 0x7ff : 0;
+  return (whole & ~lost) | (whole & lost ? 0x800 : 0);
+}
+
+MAP(fix, double, uint64_t, nearest_whole(f[i] * by))
+MAP(unfix_nearest, uint64_t, double, nearest_real(f[i]) * by)
+MAP(unfix_odd, uint64_t, double, nearest_real(to_odd(f[i])) * by)
 
 /* ---- moving elements about --------------------------------------------------------------------------------------- */
 
@@ -606,5 +654,7 @@ const rs_isa RS_ISA = {
 #undef X
     .value = {WIDE(f32, value), WIDE(f64, value)},
     .flip = {WIDE(u32, flip), WIDE(u64, flip)},
+    .fix = fix,
+    .unfix = {unfix_nearest, unfix_odd},
     .totals = totals_of,
 };

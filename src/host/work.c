@@ -21,13 +21,12 @@ static void put_total(const rs_run *s, char *lines, int64_t row, const char *tot
     rs_move(line + w * s->width + row % s->strip_rows * s->size, total + w, s->size);
 }
 
-static void show_total(const rs_run *s, void *number, char *lines, int64_t row) {
-  char *line = line_of(s, lines, row), total[RS_MOST_TOTAL] __attribute__((aligned(16)));
+static void get_total(const rs_run *s, char *total, char *lines, int64_t row) {
+  char *line = line_of(s, lines, row);
   if (s->width == 1)
     rs_move_total(s, total, line);
   for (int64_t w = 0; s->width > 1 && w < s->state; w += s->size)
     rs_move(total + w, line + w * s->width + row % s->strip_rows * s->size, s->size);
-  rs_show(s, number, total, 1);
 }
 
 /* The lines of so many strips. */
@@ -39,14 +38,13 @@ static void fill(const rs_run *s, char *lines, const void *with, int64_t strips)
 }
 
 void rs_load_init(const rs_run *s, void *total, const void *init) {
-  rs_convert *load = s->isa->load[s->spec->acc_type][s->wide];
   uint64_t number;
   if (s->acc_bytes == s->size)
     rs_move(&number, init, s->size);
   else
-    load(&number, init, (rs_grid){.lines = 1, .n = 1});
-  if (s->key)
-    s->key(&number, &number, (rs_grid){.lines = 1, .n = 1});
+    s->isa->load[s->spec->acc_type][s->wide](&number, init, (rs_grid){.lines = 1, .n = 1});
+  if (s->key && !s->keeps_keys)
+    s->key(&number, &number, s->key_by, (rs_grid){.lines = 1, .n = 1});
   if (s->totals)
     s->totals->begin(memcpy(total, s->neutral, (size_t)s->state), &number);
   else
@@ -54,27 +52,30 @@ void rs_load_init(const rs_run *s, void *total, const void *init) {
 }
 
 static void save_number(const rs_run *s, void *kept, const void *number) {
-  rs_convert *save = s->isa->save[s->wide][s->spec->acc_type];
   if (s->acc_bytes == s->size)
     rs_move(kept, number, s->size);
   else
-    save(kept, number, (rs_grid){.lines = 1, .n = 1});
+    s->isa->save[s->wide][s->spec->acc_type](kept, number, (rs_grid){.lines = 1, .n = 1});
 }
 
-void rs_show(const rs_run *s, void *numbers, const void *totals, int64_t count) {
-  if (s->totals) {
-    s->totals->store(numbers, totals);
-    totals = numbers;
-  }
+/* A total as a key, if there are keys. */
+static void bare(const rs_run *s, void *key, const void *total) {
+  if (s->totals)
+    s->totals->store(key, total);
+  else
+    rs_move(key, total, s->size);
+}
+
+void rs_show(const rs_run *s, void *numbers, int64_t count) {
   if (s->value)
-    s->value(numbers, totals, (rs_grid){.lines = 1, .n = count});
-  else if (numbers != totals)
-    memcpy(numbers, totals, (size_t)(count * s->size));
+    s->value(numbers, numbers, s->value_by, (rs_grid){.lines = 1, .n = count});
 }
 
 void rs_save_total(const rs_run *s, void *kept, const void *total) {
   uint64_t number;
-  rs_show(s, &number, total, 1);
+  bare(s, &number, total);
+  if (!s->keeps_keys)
+    rs_show(s, &number, 1);
   save_number(s, kept, &number);
 }
 
@@ -159,7 +160,7 @@ static inline lines read_block(const rs_run *s, rs_seat *k, const block *b) {
     x = own;
   }
   if (s->key) {
-    s->key(k->x, x.data, (rs_grid){v.lines, v.n, s->width, x.line, 0});
+    s->key(k->x, x.data, s->key_by, (rs_grid){v.lines, v.n, s->width, x.line, 0});
     x = own;
   }
   return x;
@@ -214,24 +215,37 @@ static inline void write_block(const rs_run *s, rs_seat *k, const block *b, line
     s->isa->copy(v.data, w.data, bytes, ahead);
 }
 
-static void save_total(const rs_run *s, const rs_tile *t, int64_t row, const void *number) {
-  save_number(s, (char *)s->rows.array[RS_TOTALS].data + t->at[RS_TOTALS][row] * s->acc_bytes, number);
+static char *place_of_total(const rs_run *s, const rs_tile *t, int64_t row) {
+  return (char *)s->rows.array[RS_TOTALS].data + t->at[RS_TOTALS][row] * s->acc_bytes;
 }
 
-/* What is special before the first step of a row, and after the last. */
-static inline void ends(const rs_run *s, rs_seat *k, const block *b) {
-  int64_t after = b->begin + b->steps;
-  char *last = k->e + b->steps * s->width * s->size;
+/* The prefixes through a block, as keys, if there are any: of a piece's last one those that the chain has. */
+static inline char *last_keys(const rs_run *s, rs_seat *k, const block *b) {
+  char *last = k->e + b->steps * s->width * s->size, total[RS_MOST_TOTAL] __attribute__((aligned(16)));
+  for (int64_t r = 0; b->begin + b->steps == k->after_step && r < b->rows; r++) {
+    get_total(s, total, k->after, b->row + r);
+    bare(s, last + r * s->size, total);
+  }
+  return last;
+}
+
+static inline void save_totals(const rs_run *s, const rs_seat *k, const block *b, const char *last) {
+  if (b->begin + b->steps == s->spec->length && s->rows.array[RS_TOTALS].data)
+    for (int64_t r = 0; r < b->rows; r++)
+      save_number(s, place_of_total(s, &k->tile, b->row + r), last + r * s->size);
+}
+
+/* Numbers of what was scanned, with what is special before the first step of a row, and after the last. */
+static inline void show_block(const rs_run *s, rs_seat *k, const block *b) {
+  const char *last = last_keys(s, k, b);
+  if (s->keeps_keys)
+    save_totals(s, k, b, last);
+  rs_show(s, k->e, (b->steps + 1) * s->width);
   if (b->begin == 0 && !s->rows.array[RS_INIT].data)
     for (int64_t r = 0; r < b->rows; r++)
       rs_move(k->e + r * s->size, &s->identity, s->size);
-  if (after == k->after_step && !s->totals)
-    rs_show(s, last, k->after + b->row * s->state, b->rows);
-  for (int64_t r = 0; after == k->after_step && s->totals && r < b->rows; r++)
-    show_total(s, last + r * s->size, k->after, b->row + r);
-  if (after == s->spec->length && s->rows.array[RS_TOTALS].data)
-    for (int64_t r = 0; r < b->rows; r++)
-      save_total(s, &k->tile, b->row + r, last + r * s->size);
+  if (!s->keeps_keys)
+    save_totals(s, k, b, last);
 }
 
 /* The lines that a block of columns is written to, which are too short to be foreseen: asked for while it is scanned.
@@ -388,9 +402,7 @@ static void scan_block(const rs_run *s, rs_seat *k, const block *b, rs_counter *
     loop(counter, x.data, x.line, show ? k->e : NULL, b->steps, s->width);
   }
   if (show) {
-    if (s->value)
-      s->value(k->e, k->e, (rs_grid){.lines = 1, .n = (b->steps + 1) * s->width});
-    ends(s, k, b);
+    show_block(s, k, b);
     if (s->segments && s->spec->flags & ROWSCAN_EXCLUSIVE)
       show_beginnings(s, k, b);
     write_block(s, k, b, (lines){k->e + first, s->width});
@@ -512,10 +524,12 @@ static void sit_down(const rs_run *s, rs_seat *k) {
 
 static void empty_rows(const rs_run *s, rs_seat *k) {
   for (int64_t i = 0; s->rows.array[RS_TOTALS].data && i < k->tile.rows; i++) {
-    uint64_t number = s->identity;
+    char total[RS_MOST_TOTAL] __attribute__((aligned(16))), *kept = place_of_total(s, &k->tile, i);
+    get_total(s, total, k->start, i);
     if (s->rows.array[RS_INIT].data)
-      show_total(s, &number, k->start, i);
-    save_total(s, &k->tile, i, &number);
+      rs_save_total(s, kept, total);
+    else
+      save_number(s, kept, &s->identity);
   }
 }
 

@@ -81,7 +81,9 @@ typedef struct rs_run {
   int64_t widest;            /* bytes of the widest elements of all arrays, numbers included */
   int64_t acc_bytes;         /* of a number in init and totals */
   const rs_loops *loops;     /* scan totals, which are numbers or, */
-  rs_convert *key, *value;   /* unless NULL, keys of the same size; */
+  rs_map *key, *value;       /* unless NULL, keys of the same size, */
+  double key_by, value_by;   /* made by these; */
+  bool keeps_keys;           /* which init and totals are, too */
   bool omits;                /* a NaN becomes the identity, as a number */
   bool segments;             /* flags or keys cut rows */
   const rs_totals *totals;   /* or else, unless NULL, of several numbers */
@@ -128,8 +130,8 @@ static inline void rs_move_total(const rs_run *run, void *to, const void *from) 
 void rs_load_init(const rs_run *run, void *total, const void *init);
 void rs_save_total(const rs_run *run, void *kept, const void *total);
 
-/* Of `count` totals, as numbers; of one, if not `loops`. */
-void rs_show(const rs_run *run, void *numbers, const void *totals, int64_t count);
+/* Makes numbers of so many keys, if that is what is scanned. */
+void rs_show(const rs_run *run, void *numbers, int64_t count);
 
 /* ---- whole rows of up to a panel's elements, many at a time ------------------------------------------------------ */
 

@@ -84,24 +84,46 @@ static rowscan_status hold(const rowscan_carry *carry, block *at, size_t bytes) 
 
 /* ---- values of all rows ------------------------------------------------------------------------------------------ */
 
-/* a o b for each row, or b where a is NULL, as elements of a type; `strides` are those of `to`, NULL: dense. */
-static rowscan_status combine(const rowscan_carry *carry, void *to, rowscan_type type, const int64_t *strides,
-                              const void *a, const void *b, struct CUstream_st *stream) {
+/*
+ * a o b for each row, or b where a is NULL. All are as totals are kept, which in fixed point are whole numbers that are
+ * added as such.
+ */
+static rowscan_status combine(const rowscan_carry *carry, rowscan_output to, const void *a, rowscan_input b,
+                              struct CUstream_st *stream) {
+  rowscan_type kept = rs_kept_type(carry->spec.acc_type);
+  to.type = b.type = kept;
   rowscan_problem one = {.size = sizeof one,
                          .op = carry->spec.op,
                          .rank = carry->form.rank,
                          .dim = carry->form.dim,
                          .shape = carry->shape,
-                         .input = {.data = b, .type = carry->spec.acc_type},
-                         .output = {.data = to, .type = type, .strides = strides},
-                         .acc_type = carry->spec.acc_type,
+                         .input = b,
+                         .output = to,
+                         .acc_type = kept,
                          .init = {.data = a}};
   return rowscan_scan(carry->context, &one, stream);
 }
 
 static rowscan_status combine_state(const rowscan_carry *carry, void *to, const void *a, const void *b,
                                     struct CUstream_st *stream) {
-  return combine(carry, to, carry->spec.acc_type, NULL, a, b, stream);
+  return combine(carry, (rowscan_output){.data = to}, a, (rowscan_input){.data = b}, stream);
+}
+
+/* P(count) as a result, at `at` in the output: one exclusive step from there, whose element does not matter. */
+static rowscan_status show(const rowscan_carry *carry, void *at, const int64_t *strides, const void *prefix,
+                           struct CUstream_st *stream) {
+  rowscan_type out = carry->spec.out_type;
+  rowscan_problem one = {.size = sizeof one,
+                         .op = carry->spec.op,
+                         .flags = ROWSCAN_EXCLUSIVE,
+                         .rank = carry->form.rank,
+                         .dim = carry->form.dim,
+                         .shape = carry->shape,
+                         .input = {.data = at, .type = out, .strides = strides},
+                         .output = {.data = at, .type = out, .strides = strides},
+                         .acc_type = carry->spec.acc_type,
+                         .init = {.data = prefix}};
+  return rowscan_scan(carry->context, &one, stream);
 }
 
 /* P(count); NULL: nothing was counted, and there is no initial value. */
@@ -184,8 +206,7 @@ static rowscan_status put_last(const rowscan_carry *carry, const chunk *all, int
   int64_t shape[MOST_RANK];
   memcpy(shape, carry->shape, sizeof shape);
   rowscan_problem last = part_of(carry, all, begin + length - 1, shape);
-  return combine(carry, last.output.data, carry->spec.out_type, all->out, NULL, prefix_of(carry, carry->count),
-                 all->stream);
+  return show(carry, last.output.data, all->out, prefix_of(carry, carry->count), all->stream);
 }
 
 static rowscan_status scan_piece(rowscan_carry *carry, const chunk *all, int64_t begin, int level) {
@@ -212,22 +233,12 @@ static int level_of(int64_t count, int64_t left) {
   return aligned < most ? aligned : most;
 }
 
-/* P(count) as it is before the chunk, which INCLUDE_INITIAL asks for: one exclusive step from there. */
+/* P(count) as it is before the chunk, which INCLUDE_INITIAL asks for. */
 static rowscan_status put_initial(const rowscan_carry *carry, const chunk *all) {
   bool reverse = all->problem.flags & ROWSCAN_REVERSE;
   char *at = (char *)all->problem.output.data +
              bytes_of(all->out, all->problem.dim, reverse ? all->length : 0, carry->spec.out_type);
-  rowscan_problem one = {.size = sizeof one,
-                         .op = carry->spec.op,
-                         .flags = ROWSCAN_EXCLUSIVE,
-                         .rank = carry->form.rank,
-                         .dim = carry->form.dim,
-                         .shape = carry->shape,
-                         .input = {.data = at, .type = carry->spec.out_type, .strides = all->out},
-                         .output = {.data = at, .type = carry->spec.out_type, .strides = all->out},
-                         .acc_type = carry->spec.acc_type,
-                         .init = {.data = prefix_of(carry, carry->count)}};
-  return rowscan_scan(carry->context, &one, all->stream);
+  return show(carry, at, all->out, prefix_of(carry, carry->count), all->stream);
 }
 
 /* P(count) after the chunk. */
@@ -235,7 +246,7 @@ static rowscan_status put_totals(const rowscan_carry *carry, const chunk *all) {
   const rowscan_output *totals = &all->problem.totals;
   const void *prefix = prefix_of(carry, carry->count);
   if (prefix)
-    return combine(carry, totals->data, carry->spec.acc_type, totals->strides, NULL, prefix, all->stream);
+    return combine(carry, *totals, NULL, (rowscan_input){.data = prefix}, all->stream);
   int64_t shape[MOST_RANK];
   memcpy(shape, carry->shape, sizeof shape);
   shape[all->problem.dim] = 0;
@@ -296,17 +307,8 @@ static rowscan_status begin(rowscan_carry *carry, const chunk *all, const rowsca
   carry->has_init = all->problem.init.data != NULL;
   if (!status && carry->has_init) {
     status = hold(carry, &carry->init, carry->state_bytes);
-    rowscan_problem copy = {
-        .size = sizeof copy,
-        .op = carry->spec.op,
-        .rank = carry->form.rank,
-        .dim = carry->form.dim,
-        .shape = carry->shape,
-        .input = {.data = carry->form.init.data, .type = carry->spec.acc_type, .strides = carry->form.init.strides},
-        .output = {.data = carry->init.memory, .type = carry->spec.acc_type},
-        .acc_type = carry->spec.acc_type};
     if (!status)
-      status = rowscan_scan(carry->context, &copy, all->stream);
+      status = combine(carry, (rowscan_output){.data = carry->init.memory}, NULL, carry->form.init, all->stream);
   }
   carry->begun = !status;
   return status;

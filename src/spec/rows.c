@@ -27,7 +27,7 @@ static rowscan_type type_of(const rowscan_spec *spec, int which) {
   return which == RS_IN     ? spec->in_type
          : which == RS_OUT  ? spec->out_type
          : which == RS_MASK ? (spec->mask_mode ? spec->mask_type : spec->in_type)
-                            : spec->acc_type;
+                            : rs_kept_type(spec->acc_type);
 }
 
 /* Initial values and totals, one of each a row. */
@@ -351,11 +351,12 @@ static rowscan_status check_given_strides(const int64_t *const given[RS_ARRAYS],
 }
 
 static rowscan_status check_end_type(rs_which which, const void *data, rowscan_type type, rowscan_type acc) {
-  if (!data || !type || type == acc)
+  rowscan_type kept = rs_kept_type(acc);
+  if (!data || !type || type == kept)
     return ROWSCAN_OK;
   return rs_fail(ROWSCAN_BAD_ARGUMENT, "problem: field '%s.type': %s is not the accumulator's type, %s", names[which],
                  rs_type_kind(type) == RS_NO_KIND ? "no element type" : rowscan_type_name(type),
-                 rowscan_type_name(acc));
+                 rowscan_type_name(kept));
 }
 
 /* Strides of all arrays over the problem's dimensions. */

@@ -82,6 +82,14 @@ static rowscan_status complete_index(rowscan_spec *spec) {
   return rs_spec_check_length(spec);
 }
 
+/* Fixed point is of numbers that are added. */
+static rowscan_status check_fixed(const rowscan_spec *spec) {
+  if (!rs_is_fixed(spec->acc_type) || (spec->op == ROWSCAN_SUM && rs_type_kind(spec->in_type) == RS_FLOAT))
+    return ROWSCAN_OK;
+  return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'acc': %s is of sums of floating elements, not of %s of %s",
+                 rowscan_type_name(spec->acc_type), rowscan_op_name(spec->op), rowscan_type_name(spec->in_type));
+}
+
 static rowscan_status complete_types(rowscan_spec *spec) {
   const rs_op *op = rs_op_of(spec->op);
   if (!spec->in_type)
@@ -89,6 +97,8 @@ static rowscan_status complete_types(rowscan_spec *spec) {
   if (spec->flags & ROWSCAN_TIES_FIRST && op->kind != RS_INDEX)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'ties_first': 1, but %s has no index; argmax and argmin have",
                    op->name);
+  if (check_fixed(spec))
+    return ROWSCAN_BAD_ARGUMENT;
   if (!spec->out_type)
     spec->out_type = default_out(op, spec->in_type);
   if (op->kind == RS_INDEX)
@@ -112,7 +122,9 @@ static rowscan_status complete_types(rowscan_spec *spec) {
   rowscan_type fitting = default_acc(spec->in_type, spec->out_type);
   if (!spec->acc_type) /* errors of a recurrence grow with its coefficients, and the products of many may overflow */
     spec->acc_type = op->kind == RS_RECURRENCE && rs_type_kind(spec->out_type) == RS_FLOAT ? ROWSCAN_F64 : fitting;
-  if (spec->acc_type != fitting && !(spec->acc_type == ROWSCAN_F64 && rs_type_kind(spec->out_type) == RS_FLOAT))
+  bool wider =
+      (spec->acc_type == ROWSCAN_F64 || rs_is_fixed(spec->acc_type)) && rs_type_kind(spec->out_type) == RS_FLOAT;
+  if (spec->acc_type != fitting && !wider)
     return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'acc': a scan from %s to %s accumulates in %s%s, not in %s", in,
                    out, rowscan_type_name(fitting), fitting == ROWSCAN_F32 ? " or f64" : "",
                    rowscan_type_name(spec->acc_type));

@@ -10,10 +10,9 @@
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
-#define WORDS(values, table, usage)                                                                                    \
+#define WORDS(values, table, usage, listed)                                                                            \
   static const char *const values##_words[] = RS_NAMES(table);                                                         \
-  const rs_values rs_##values##_values = {values##_words, 0, sizeof values##_words / sizeof(char *) - 1,               \
-                                          RS_LISTED(table)};
+  const rs_values rs_##values##_values = {values##_words, 0, sizeof values##_words / sizeof(char *) - 1, listed};
 #define MODES(values, table, usage)                                                                                    \
   static const char *const values##_words[] = {"none", table(RS_NAMED)};                                               \
   const rs_values rs_##values##_values = {values##_words, 0, sizeof values##_words / sizeof(char *) - 1,               \
@@ -64,7 +63,7 @@ void rs_field_set(const rs_field *field, rowscan_spec *spec, int64_t value) {
   memcpy(at, &value, field->bytes); /* the low bytes, which are the first: see base/machine.h */
 }
 
-/* For each call, so without a branch: what is negative is large here. */
+/* These three for each call, so without a branch: what is negative is large here. */
 #define OR_BIT(bit, ...) | (bit)
 static const unsigned known_flags = 0u RS_SPEC_FIELDS(RS_NO_ROW, RS_NO_ROW, OR_BIT);
 #undef OR_BIT
@@ -75,14 +74,24 @@ static bool are_in_range(const rowscan_spec *spec) {
 #undef IN_RANGE
 }
 
+/* Of fields in range: where a table has words. */
+static bool are_named(const rowscan_spec *spec) {
+#define NAMED(member, name, values, ...)                                                                               \
+  &(!rs_##values##_values.words || !spec->member || rs_##values##_values.words[spec->member])
+  return 1 RS_SPEC_FIELDS(NAMED, RS_NO_ROW, RS_NO_ROW);
+#undef NAMED
+}
+
 /* Tests have operators beyond the table's. */
 static bool is_value(const rs_field *field, int64_t value) {
-  return value == 0 || (value >= field->values->least && value <= field->values->most) ||
+  const char *const *words = field->values->words;
+  bool in_range = value >= field->values->least && value <= field->values->most;
+  return value == 0 || (in_range && (!words || words[value])) ||
          (field->values == &rs_op_values && rs_op_of((rowscan_op)value));
 }
 
 rowscan_status rs_fields_check(const rowscan_spec *spec) {
-  if (are_in_range(spec))
+  if (are_in_range(spec) && are_named(spec))
     return ROWSCAN_OK;
   for (int i = 0; i < RS_FIELDS; i++) {
     const rs_field *field = &rs_fields[i];

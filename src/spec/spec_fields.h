@@ -30,16 +30,17 @@ enum {
 
 /*
  * The values of fields, beside 0, which is a field's default. `usage` stands for a value in the command's help.
- *   WORDS(values, table, usage): the names of a table of types.h.
+ *   WORDS(values, table, usage, expected): the names of a table of types.h.
  *   MODES(values, table, usage): likewise, and "none" in texts, which is 0.
  *   NUMBERS(values, type, least, most, expected): whole numbers. Texts have "any" for RS_ANY_LENGTH, where that is one.
  */
 #define RS_SPEC_VALUES(WORDS, MODES, NUMBERS)                                                                          \
-  WORDS(op, RS_OPS, RS_BARRED(RS_OPS))                                                                                 \
-  WORDS(type, RS_TYPES, "T")                                                                                           \
+  WORDS(op, RS_OPS, RS_BARRED(RS_OPS), RS_LISTED(RS_OPS))                                                              \
+  WORDS(type, RS_TYPES, "T", RS_LISTED(RS_TYPES))                                                                      \
+  WORDS(acc, RS_ACCUMULATORS, "T|fixed:K", RS_LISTED_AND(RS_TYPES, ", fixed:0 to fixed:62"))                           \
   MODES(mask_mode, RS_MASK_MODES, RS_BARRED(RS_MASK_MODES))                                                            \
-  WORDS(layout, RS_LAYOUTS, RS_BARRED(RS_LAYOUTS))                                                                     \
-  WORDS(regime, RS_REGIMES, "R")                                                                                       \
+  WORDS(layout, RS_LAYOUTS, RS_BARRED(RS_LAYOUTS), RS_LISTED(RS_LAYOUTS))                                              \
+  WORDS(regime, RS_REGIMES, "R", RS_LISTED(RS_REGIMES))                                                                \
   NUMBERS(length, int64_t, RS_ANY_LENGTH, RS_MAX_LENGTH, "a whole number, 0 to 2^56, or any")                          \
   NUMBERS(row_rank, int, 1, RS_MAX_ROW_RANK, "a whole number, 1 to 63")
 
@@ -55,8 +56,8 @@ enum {
   MEMBER(in_type, in, type, RS_ALWAYS, problem->input.type, "type", "type of the input (f32)")                         \
   MEMBER(out_type, out, type, RS_ALWAYS, problem->output.type, "out-type",                                             \
          "type of the output (the input's; integers: i64 or u64)")                                                     \
-  MEMBER(acc_type, acc, type, RS_ALWAYS, problem->acc_type, "acc",                                                     \
-         "accumulator type (f32; f64 for f64; integers: the output's)")                                                \
+  MEMBER(acc_type, acc, acc, RS_ALWAYS, problem->acc_type, "acc",                                                      \
+         "accumulator (f32; f64 for f64; integers: the output's), or fixed point")                                     \
   MEMBER(mask_mode, mask, mask_mode, RS_ALWAYS, problem->mask_mode, "mask-mode", "add a mask, of this mode (select)")  \
   MEMBER(mask_type, mask_type, type, RS_IF_SET,                                                                        \
          problem->mask_mode || rs_op_has_coefficient(problem->op) ? problem->mask.type : ROWSCAN_TYPE_DEFAULT,         \

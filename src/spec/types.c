@@ -12,7 +12,7 @@ static const struct {
   rs_kind kind;
 } types[] = {
 #define X(enumerator, name, bytes, kind) [enumerator] = {#name, bytes, kind},
-    RS_TYPES(X)
+    RS_ACCUMULATORS(X)
 #undef X
 };
 

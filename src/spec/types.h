@@ -27,6 +27,20 @@
   X(ROWSCAN_U64, u64, 8, RS_UNSIGNED)                                                                                  \
   X(ROWSCAN_BOOL, bool, 1, RS_BOOL)
 
+/* Accumulators: those types, and fixed point, by the bits after the point, which no elements have. */
+/* clang-format off */
+#define RS_FIXED_ROW(X, k) X(ROWSCAN_FIXED(k), fixed:k, 8, RS_FIXED)
+#define RS_FIXED_ROWS(X, F)                                                                                            \
+  F(X, 0) F(X, 1) F(X, 2) F(X, 3) F(X, 4) F(X, 5) F(X, 6) F(X, 7) F(X, 8)                                              \
+  F(X, 9) F(X, 10) F(X, 11) F(X, 12) F(X, 13) F(X, 14) F(X, 15) F(X, 16) F(X, 17)                                      \
+  F(X, 18) F(X, 19) F(X, 20) F(X, 21) F(X, 22) F(X, 23) F(X, 24) F(X, 25) F(X, 26)                                     \
+  F(X, 27) F(X, 28) F(X, 29) F(X, 30) F(X, 31) F(X, 32) F(X, 33) F(X, 34) F(X, 35)                                     \
+  F(X, 36) F(X, 37) F(X, 38) F(X, 39) F(X, 40) F(X, 41) F(X, 42) F(X, 43) F(X, 44)                                     \
+  F(X, 45) F(X, 46) F(X, 47) F(X, 48) F(X, 49) F(X, 50) F(X, 51) F(X, 52) F(X, 53)                                     \
+  F(X, 54) F(X, 55) F(X, 56) F(X, 57) F(X, 58) F(X, 59) F(X, 60) F(X, 61) F(X, 62)
+/* clang-format on */
+#define RS_ACCUMULATORS(X) RS_TYPES(X) RS_FIXED_ROWS(X, RS_FIXED_ROW)
+
 /*
  * X(enumerator, name, kernel): `kernel` is the operator's struct in kernels/ops.cuh; src/host/ops.h has its twin.
  * Arithmetic wraps, and results of integers are wider unless told otherwise. Operators of an order select one of their
@@ -80,11 +94,12 @@
 #define RS_NAMES(table)                                                                                                \
   { table(RS_NAMED) }
 #define RS_AFTER_COMMA(enumerator, name, ...) ", " #name
-#define RS_LISTED(table) (&(table(RS_AFTER_COMMA))[2])
+#define RS_LISTED_AND(table, more) (&(table(RS_AFTER_COMMA) more)[2])
+#define RS_LISTED(table) RS_LISTED_AND(table, "")
 #define RS_AFTER_BAR(enumerator, name, ...) "|" #name
 #define RS_BARRED(table) (&(table(RS_AFTER_BAR))[1])
 
-typedef enum rs_kind { RS_NO_KIND = 0, RS_FLOAT, RS_SIGNED, RS_UNSIGNED, RS_BOOL } rs_kind;
+typedef enum rs_kind { RS_NO_KIND = 0, RS_FLOAT, RS_SIGNED, RS_UNSIGNED, RS_BOOL, RS_FIXED } rs_kind;
 
 typedef enum rs_op_kind {
   RS_ARITHMETIC = 0,
@@ -112,6 +127,20 @@ extern const int rs_more_op_count;
 /* Whether an operator has coefficients: asked by each call, so without one. */
 static inline bool rs_op_has_coefficient(rowscan_op op) {
   return op == ROWSCAN_LINEAR_RECURRENCE;
+}
+
+static inline bool rs_is_fixed(rowscan_type acc) {
+  return acc >= ROWSCAN_FIXED_0;
+}
+
+/* Of what is in fixed point, the bits after the point. */
+static inline int rs_point_of(rowscan_type acc) {
+  return (int)acc - ROWSCAN_FIXED_0;
+}
+
+/* The type of initial values and totals, of which fixed point has whole numbers: times 2^k. */
+static inline rowscan_type rs_kept_type(rowscan_type acc) {
+  return rs_is_fixed(acc) ? ROWSCAN_I64 : acc;
 }
 
 /* Whether an operator takes so many instructions that these, and not memory, are what a scan waits for. */

@@ -29,6 +29,13 @@ static inline void mask_take_segments(rowscan_spec *spec, uint64_t number) {
     spec->mask_type = number / 3 % 2 ? ROWSCAN_I64 : ROWSCAN_I32;
 }
 
+/* Some sums of floats go in fixed point, of few points, since each is a kernel of its own. */
+static inline void sum_take_point(rowscan_spec *spec, uint64_t number) {
+  static const int points[] = {0, 12, 31, 62};
+  if (spec->op == ROWSCAN_SUM && rs_type_kind(spec->in_type) == RS_FLOAT && number % 3 == 1)
+    spec->acc_type = ROWSCAN_FIXED(points[number / 3 % 4]);
+}
+
 /*
  * Gives a spec the operator of a number, sums more often than others. Where that refuses the spec's types or its mask's
  * mode, these become some that go with it, and a mask may become what tells segments; of floating elements an operator
@@ -71,6 +78,8 @@ static inline void op_take(rowscan_spec *spec, uint64_t number) {
       spec->acc_type = types.acc_type;
     }
   }
+  sum_take_point(spec, number / (uint64_t)(count + 1) / 2);
+  types.acc_type = spec->acc_type;
   types.mask_mode = spec->mask_mode;
   types.mask_type = spec->mask_type;
   if (rs_spec_has_segments(spec) && rowscan_spec_complete(&types) == ROWSCAN_UNSUPPORTED)

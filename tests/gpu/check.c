@@ -17,8 +17,8 @@ static const char *const image_names[CHECK_IMAGES] = {"in", "mask", "init", "out
 /* ---- arrays ------------------------------------------------------------------------------------------------------ */
 
 static rowscan_type type_of(const test_case *test, int which) {
-  const rowscan_type types[CHECK_IMAGES] = {test->spec.in_type, test->spec.mask_type, test->spec.acc_type,
-                                            test->spec.out_type, test->spec.acc_type};
+  const rowscan_type types[CHECK_IMAGES] = {test->spec.in_type, test->spec.mask_type, rs_kept_type(test->spec.acc_type),
+                                            test->spec.out_type, rs_kept_type(test->spec.acc_type)};
   return types[which];
 }
 
@@ -61,8 +61,8 @@ static void fill_image(const test_case *test, int which, void *to, int64_t count
   else if (which == CHECK_MASK)
     data_mask(to, spec->mask_type, count, &random);
   else if (which == CHECK_INIT)
-    data_elements(to, spec->acc_type, spec->op, test->data == DATA_SPECIAL ? DATA_EXACT : test->data, count, count,
-                  &random);
+    data_elements(to, rs_kept_type(spec->acc_type), spec->op, test->data == DATA_SPECIAL ? DATA_EXACT : test->data,
+                  count, count, &random);
 }
 
 static void make_image(check_run *run, int which) {

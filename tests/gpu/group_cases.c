@@ -138,6 +138,27 @@ static void add_bytes(void) {
     }
 }
 
+/* Sums in fixed point, which op_take draws seldom: from each type to each, with each mask, in some of the regimes. */
+static void add_fixed(void) {
+  static const rowscan_mask_mode masks[] = {ROWSCAN_MASK_NONE,  ROWSCAN_MASK_SELECT, ROWSCAN_MASK_MULTIPLY,
+                                            ROWSCAN_MASK_HEADS, ROWSCAN_MASK_TAILS,  ROWSCAN_MASK_KEYS};
+  for (unsigned number = 0; number < 16; number++)
+    for (unsigned turn = 0; turn < (unsigned)few(1, 6); turn++) {
+      random_source random = random_for(suite.seed, 23, number << 3 | turn);
+      rowscan_spec spec = {.size = sizeof spec,
+                           .in_type = (rowscan_type)(ROWSCAN_F16 + number % 4),
+                           .out_type = (rowscan_type)(ROWSCAN_F16 + number / 4)};
+      spec.acc_type = ROWSCAN_FIXED(random_below(&random, 63));
+      spec.mask_mode = masks[(number + number / 4 + turn) % 6];
+      spec.mask_type = spec.mask_mode == ROWSCAN_MASK_MULTIPLY ? spec.in_type : ROWSCAN_TYPE_DEFAULT;
+      spec.flags = (unsigned)random_below(&random, 4) | (random_one_in(&random, 4) ? ROWSCAN_OMIT_NAN : 0);
+      spec.regime = (rowscan_regime)random_below(&random, 5);
+      spec.layout = (rowscan_layout)random_below(&random, 2);
+      spec.length = few(20, 1000) + random_below(&random, few(1000, 40000));
+      add_spec(&spec, random);
+    }
+}
+
 /* Every input, output and accumulator that go together; one in some on a quick run. */
 void group_types(void) {
   uint64_t number = 0, every = suite.quick ? 12 : 1;
@@ -152,6 +173,7 @@ void group_types(void) {
         number++;
       }
   add_bytes();
+  add_fixed();
   check_specs();
 }
 

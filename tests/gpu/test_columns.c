@@ -456,10 +456,10 @@ static void run(kernel *k, int64_t inner, bool plain) {
     area_up(&mask);
   }
   bool inits = once_in(2) && op_begins(s), keeps = once_in(2);
-  int acc = (int)rowscan_type_bytes(s->acc_type);
+  int acc = (int)rowscan_type_bytes(rs_kept_type(s->acc_type));
   area_make(&init, &host, host.array[RS_INIT].stride, 0, 1, acc, once_in(8) ? ANYWHERE : row_place, false);
   area_make(&totals, &host, host.array[RS_TOTALS].stride, 0, 1, acc, once_in(8) ? ANYWHERE : row_place, true);
-  area_random(&init, s->acc_type, ELEMENTS);
+  area_random(&init, rs_kept_type(s->acc_type), ELEMENTS);
   area_up(&in);
   area_up(&init);
 
@@ -525,7 +525,7 @@ static void run(kernel *k, int64_t inner, bool plain) {
   int64_t at = 0;
   if (!same(s->out_type, got, out.host, out.bytes, out.first, &at))
     differ(k, &device, &part, "out", at);
-  if (!same(s->acc_type, got_totals, totals.host, totals.bytes, totals.first, &at))
+  if (!same(rs_kept_type(s->acc_type), got_totals, totals.host, totals.bytes, totals.first, &at))
     differ(k, &device, &part, "totals", at);
   free(got);
   free(got_totals);

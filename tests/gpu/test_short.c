@@ -256,13 +256,14 @@ static void run(const shape_kernel *k, variant v) {
   row_strides[RS_TOTALS][0] = 3 * inner;
   row_strides[RS_TOTALS][1] = 3;
   if (v.init && op_begins(spec)) {
-    init = array_of(kept, spec->acc_type, 0);
-    data_elements(init.host + init.lead, spec->acc_type, spec->op, kind, (int64_t)kept, length, &source_of_data);
+    init = array_of(kept, rs_kept_type(spec->acc_type), 0);
+    data_elements(init.host + init.lead, rs_kept_type(spec->acc_type), spec->op, kind, (int64_t)kept, length,
+                  &source_of_data);
     send(&init);
     rows.array[RS_INIT].data = init.host + init.lead;
   }
   if (v.totals) {
-    totals = array_of(kept, spec->acc_type, 0);
+    totals = array_of(kept, rs_kept_type(spec->acc_type), 0);
     send(&totals);
     rows.array[RS_TOTALS].data = totals.host + totals.lead;
   }
@@ -286,7 +287,7 @@ static void run(const shape_kernel *k, variant v) {
   launch(k, &args, v.parts ? v.count / 2 : 0, v.count);
   compare(v.in_place ? &in : &out, spec->out_type, "out", k);
   if (v.totals)
-    compare(&totals, spec->acc_type, "totals", k);
+    compare(&totals, rs_kept_type(spec->acc_type), "totals", k);
   drop(&in), drop(&out), drop(&mask), drop(&init), drop(&totals);
   free(copy);
 }

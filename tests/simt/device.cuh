@@ -218,6 +218,21 @@ RS_DEVICE f32 float_toward_zero(f64 value) {
   bool away = near_size > size; // rounded away from zero, to infinity perhaps: one step back
   return away ? float_from_bits(float_bits(near) - 1) : near;
 }
+RS_DEVICE f32 float_toward_zero(i64 value) {
+  u64 size = value < 0 ? 0 - (u64)value : (u64)value;
+  u32 shift = size >> 24 ? 40 - (u32)__builtin_clzll(size) : 0; // what 24 bits have no room for
+  f32 kept = (f32)(size >> shift << shift);
+  return value < 0 ? -kept : kept;
+}
+RS_DEVICE i64 nearest_whole(f64 value) {
+  const f64 end = 9223372036854775808.0; // 2^63
+  if (value >= end)
+    return (i64)(~0ull >> 1);
+  return value > -end ? (i64)__builtin_rint(value) : (i64)(1ull << 63);
+}
+RS_DEVICE i64 nearest_whole(f32 value) {
+  return nearest_whole((f64)value);
+}
 RS_DEVICE f32 half_to_float(u16 bits) {
   u32 sign = (u32)(bits & 0x8000) << 16, exponent = bits >> 10 & 31, fraction = bits & 0x3ff;
   if (exponent == 31)

@@ -260,6 +260,30 @@ static number fused(rowscan_type acc, number factor, number y, number term) {
   return (number){.real = real, .whole = factor.whole * y.whole + term.whole};
 }
 
+/* ---- fixed point ------------------------------------------------------------------------------------------------- */
+
+/* The whole number nearest to x * 2^point, of two the even one, as far as 64 bits go; of a NaN the lowest. */
+static uint64_t to_fixed(double x, int point) {
+  double y = ldexp(x, point), below = floor(y), rest = y - below;
+  if (isnan(y) || y <= -0x1p63)
+    return UINT64_C(1) << 63;
+  if (y >= 0x1p63)
+    return INT64_MAX;
+  uint64_t whole = (uint64_t)(int64_t)below;
+  return whole + (rest > 0.5 || (rest == 0.5 && whole % 2 == 1));
+}
+
+/* whole * 2^-point, exactly but for what no narrower type tells: lost bits leave the last one set. */
+static double from_fixed(uint64_t whole, int point, bool nearest) {
+  bool negative = whole >> 63;
+  uint64_t size = negative ? 0 - whole : whole;
+  if (nearest)
+    return ldexp(negative ? -(double)size : (double)size, -point);
+  for (; size >> 53; point--)
+    size = size >> 1 | (size & 1);
+  return ldexp(negative ? -(double)size : (double)size, -point);
+}
+
 /* ---- logarithms and extended products ---------------------------------------------------------------------------- */
 
 static double fused_in(rowscan_type acc, double a, double b, double c) {
@@ -366,6 +390,8 @@ static number shown(const rowscan_spec *spec, number n) {
     n.real = ldexp(n.real, exponent > 5000 ? 5000 : exponent < -5000 ? -5000 : (int)exponent);
   if (is_index(spec))
     n.whole = n.whole_factor;
+  if (rs_is_fixed(spec->acc_type))
+    n.real = from_fixed(n.whole, rs_point_of(spec->acc_type), spec->out_type == ROWSCAN_F64);
   return fit(spec->acc_type, n);
 }
 
@@ -407,6 +433,8 @@ static number combine(const rowscan_spec *spec, number a, number b) {
 
 /* The total of one element. */
 static number load(const rowscan_spec *spec, number x) {
+  if (rs_is_fixed(spec->acc_type))
+    return (number){.whole = to_fixed(x.real, rs_point_of(spec->acc_type))};
   if (spec->op == ROWSCAN_EXTENDED_PROD)
     return split(x.real);
   if (spec->op == ROWSCAN_LOGSUMEXP)
@@ -437,6 +465,8 @@ static number extreme(rowscan_type type, bool lowest) {
 }
 
 static number identity(const rowscan_spec *spec) {
+  if (rs_is_fixed(spec->acc_type))
+    return (number){0};
   switch ((int)spec->op) {
   case ROWSCAN_SUM:
   case AFFINE:
@@ -503,6 +533,11 @@ static const char *at(const void *base, rowscan_type type, int64_t index) {
   return (const char *)base + index * (int64_t)rowscan_type_bytes(type);
 }
 
+/* What a mask multiplies in. */
+static rowscan_type numbers_of(const rowscan_spec *spec) {
+  return rs_is_fixed(spec->acc_type) ? ROWSCAN_F64 : spec->acc_type;
+}
+
 /* The total of an element, on which a mask has acted. */
 static number enter(const rowscan_spec *spec, number x) {
   bool omitted = spec->flags & ROWSCAN_OMIT_NAN && floating(spec->in_type) && isnan(x.real);
@@ -512,16 +547,16 @@ static number enter(const rowscan_spec *spec, number x) {
 static number element(const rowscan_spec *spec, const rs_rows *rows, int64_t in, int64_t mask) {
   number x = read_number(spec->in_type, at(rows->array[RS_IN].data, spec->in_type, in));
   if (!is_index(spec))
-    x = convert(spec->acc_type, spec->in_type, x);
+    x = convert(numbers_of(spec), spec->in_type, x);
   if (spec->mask_mode == ROWSCAN_MASK_NONE || rs_spec_has_segments(spec))
     return enter(spec, x);
   number m = read_number(spec->mask_type, at(rows->array[RS_MASK].data, spec->mask_type, mask));
   if (spec->mask_mode == ROWSCAN_MASK_SELECT)
     return (floating(spec->mask_type) ? m.real != 0 : m.whole != 0) ? enter(spec, x) : identity(spec);
-  m = convert(spec->acc_type, spec->mask_type, m);
+  m = convert(numbers_of(spec), spec->mask_type, m);
   if (spec->mask_mode == ROWSCAN_MASK_COEFFICIENT)
     return isnan(x.real) && floating(spec->in_type) && spec->flags & ROWSCAN_OMIT_NAN ? identity(spec) : affine(m, x);
-  return enter(spec, product(spec->acc_type, x, m));
+  return enter(spec, product(numbers_of(spec), x, m));
 }
 
 /* What tells segments, beside element e of a row whose first one lies at `first`. */
@@ -557,10 +592,10 @@ static void scan_row(const rowscan_spec *spec, const rs_rows *rows, number *tota
     first += row % rows->shape[d] * rows->array[RS_INIT].stride[d];
     last += row % rows->shape[d] * rows->array[RS_TOTALS].stride[d];
   }
+  rowscan_type kept = rs_kept_type(spec->acc_type);
   number init;
   if (rows->array[RS_INIT].data)
-    init = begin(
-        spec, fit(spec->acc_type, read_number(spec->acc_type, at(rows->array[RS_INIT].data, spec->acc_type, first))));
+    init = begin(spec, fit(spec->acc_type, read_number(kept, at(rows->array[RS_INIT].data, kept, first))));
   const number *start = rows->array[RS_INIT].data ? &init : NULL;
   bool reverse = spec->flags & ROWSCAN_REVERSE, exclusive = spec->flags & ROWSCAN_EXCLUSIVE;
   for (int64_t i = 0; i < n; i++) {
@@ -582,8 +617,7 @@ static void scan_row(const rowscan_spec *spec, const rs_rows *rows, number *tota
                  shown(spec, prefix));
   }
   if (rows->array[RS_TOTALS].data)
-    write_number(spec->acc_type, (char *)at(rows->array[RS_TOTALS].data, spec->acc_type, last),
-                 shown(spec, prefixes[n]));
+    write_number(kept, (char *)at(rows->array[RS_TOTALS].data, kept, last), shown(spec, prefixes[n]));
 }
 
 void judge_scan(const rowscan_spec *spec, const rs_rows *rows) {

@@ -12,8 +12,8 @@ static inline void set_bytes(rs_rows *rows, const rowscan_spec *spec) {
   const rowscan_type types[RS_ARRAYS] = {[RS_IN] = spec->in_type,
                                          [RS_OUT] = spec->out_type,
                                          [RS_MASK] = spec->mask_mode ? spec->mask_type : ROWSCAN_TYPE_DEFAULT,
-                                         [RS_INIT] = spec->acc_type,
-                                         [RS_TOTALS] = spec->acc_type};
+                                         [RS_INIT] = rs_kept_type(spec->acc_type),
+                                         [RS_TOTALS] = rs_kept_type(spec->acc_type)};
   for (int a = 0; a < RS_ARRAYS; a++)
     rows->array[a].bytes = (int64_t)rowscan_type_bytes(types[a]);
 }

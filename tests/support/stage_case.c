@@ -123,13 +123,14 @@ void stage_case_make(stage_case *c, uint64_t *random, const rowscan_spec *spec, 
     fill(random, c->mask.memory, s->mask_type, (int64_t)(c->mask.bytes / rowscan_type_bytes(s->mask_type)), s, true);
   }
   stage_form rows = *form;
+  rowscan_type kept = rs_kept_type(s->acc_type);
   rows.shape[form->dim] = 1;
   if (stage_below(random, 2)) {
-    lay_out(random, &rows, &c->init, s->acc_type, true);
-    fill(random, c->init.memory, s->acc_type, (int64_t)(c->init.bytes / rowscan_type_bytes(s->acc_type)), s, false);
+    lay_out(random, &rows, &c->init, kept, true);
+    fill(random, c->init.memory, kept, (int64_t)(c->init.bytes / rowscan_type_bytes(kept)), s, false);
   }
   if (stage_below(random, 2)) {
-    lay_out(random, &rows, &c->totals, s->acc_type, false);
+    lay_out(random, &rows, &c->totals, kept, false);
     memset(c->totals.memory, 0x5a, c->totals.bytes);
   }
 }
@@ -238,11 +239,10 @@ static void compare(const stage_case *c, const char *what, const char *array, ro
 }
 
 void stage_case_compare(const stage_case *c, const stage_result *is, const stage_result *should, const char *what) {
-  rowscan_type out = c->spec.out_type;
+  rowscan_type out = c->spec.out_type, kept = rs_kept_type(c->spec.acc_type);
   compare(c, what, "out", out, c->out.bytes / rowscan_type_bytes(out), is->out, should->out);
   if (is->totals)
-    compare(c, what, "totals", c->spec.acc_type, c->totals.bytes / rowscan_type_bytes(c->spec.acc_type), is->totals,
-            should->totals);
+    compare(c, what, "totals", kept, c->totals.bytes / rowscan_type_bytes(kept), is->totals, should->totals);
 }
 
 void stage_case_untouched(const stage_case *c, const stage_result *is, const char *what) {

@@ -262,6 +262,19 @@ class Values(Case):
         got = self.scan(x, "--acc", "f64")
         np.testing.assert_array_equal(got, np.cumsum(x, 1, "f8").astype("f4"))
 
+    def test_fixed_point(self):
+        """Of integers, whose sums are exact: no order changes a bit, and none steps down."""
+        x = self.random.random((2, 1 << 18), "f4") / np.float32(1 << 18)
+        self.assertTrue((np.diff(self.scan(x)) < 0).any())
+        got = self.scan(x, "--acc", "fixed:40")
+        self.assertEqual(got.dtype, np.float32)
+        self.assertFalse((np.diff(got) < 0).any())
+        np.testing.assert_array_equal(got, (np.cumsum(np.rint(x.astype("f8") * 2.0**40), 1) * 2.0**-40).astype("f4"))
+        np.testing.assert_array_equal(self.scan(x[:, ::-1], "--acc=fixed:40")[:, -1], got[:, -1])
+        got = self.scan(x, "--acc=fixed:40", "--reverse", "--exclusive", "--dtype", "f64")
+        self.assertEqual(got[0, -1], 0)
+        np.testing.assert_array_equal(got[:, 0], np.rint(x.astype("f8") * 2.0**40)[:, 1:].sum(1) * 2.0**-40)
+
     def test_mask(self):
         x = self.sample("f4", (6, 40))
         mask = self.random.random(x.shape) < 0.5
@@ -710,6 +723,9 @@ class BadFiles(Case):
         self.save("in.npy", np.ones(4, "f4"))
         for args in [["--dtype", "i32"], ["--dtype", "bool"], ["--acc", "f16"], ["--acc", "i32"], ["--type", "f64"]]:
             self.fails_on("in.npy", args[1], args=args)
+        self.fails_on("in.npy", "fixed:3", "sums of floating elements", "prod", args=["--op=prod", "--acc=fixed:3"])
+        self.save("in.npy", np.ones(4, "i4"))
+        self.fails_on("in.npy", "fixed:3", "sum of i32", args=["--acc=fixed:3"])
 
 
 # ---- pipes -----------------------------------------------------------------------------------------------------------
@@ -1170,6 +1186,9 @@ class CommandLine(Case):
                               ("heads", "-"), ("tails", ""), ("keys", "-")]:
             self.usage(*scan, f"--{option}={value}", words=[f"--{option}", f"'{value}'"])
             self.usage(*scan, f"--{option}", value, words=[f"--{option}", f"'{value}'"])
+        for value in ["fixed:63", "fixed:-1", "fixed:", "fixed:1x"]:
+            self.usage(*scan, "--acc", value, words=["--acc", f"'{value}'", "fixed:0 to fixed:62"])
+        self.usage(*scan, "--dtype", "fixed:3", words=["--dtype", "'fixed:3'"])
         for name, instead in [("float", "write f64 or f32"), ("int", "write i64 or i32"), ("uint", "write u64 or u32"),
                               ("long", "write i64 or i32"), ("byte", "write i8 or u8"), ("f4", "write f32"),
                               ("<f8", "write f64"), ("<i8", "write i64"), ("=u8", "write u64"), ("b1", "write bool")]:
@@ -2153,6 +2172,15 @@ class Bench(Case):
             ints = [f"{op} {name}" for name in names[:variants or 4]]
             self.assertEqual([row["variant"] for row in rows], ints[:variants] + ints)
             self.assertEqual({row["wrong"] for row in rows}, {"0"})
+
+    def test_acc(self):
+        """Cells that may not have it are left out."""
+        _, rows = self.table("--acc=fixed:12", "--shapes", "7 x 100 bf16|3 x 50 i32|9 x 60 f64 in f64|30 x 7 dim 0")
+        self.assertEqual([row["type"] for row in rows],
+                         [f"{name} in fixed:12" for name in ["bf16"] * 4 + ["f64"] * 4 + ["f32"] * 4])
+        self.assertEqual({row["wrong"] for row in rows}, {"0"})
+        _, rows = self.table("--shapes", "7 x 100 f16 in fixed:62", "--filter=masked")
+        self.assertEqual([(row["type"], row["wrong"]) for row in rows], [("f16 in fixed:62", "0")])
 
     def test_regime(self):
         for regime in "row", "short", "long", "column":

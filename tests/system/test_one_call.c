@@ -6,6 +6,7 @@
  * is put together from plain calls of the host engine, which tests/unit/test_host.c compares with the judge.
  */
 #include <check.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,6 +120,8 @@ static const kind kinds[] = {
     {ROWSCAN_PROD, ROWSCAN_F64, ROWSCAN_F64, ROWSCAN_F64, 0, 0},
     {ROWSCAN_SUM, ROWSCAN_F16, ROWSCAN_F16, ROWSCAN_F32, ROWSCAN_REVERSE, 0},
     {ROWSCAN_SUM, ROWSCAN_BF16, ROWSCAN_F32, ROWSCAN_F32, 0, ROWSCAN_MASK_MULTIPLY},
+    {ROWSCAN_SUM, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_FIXED(30), 0, 0},
+    {ROWSCAN_SUM, ROWSCAN_BF16, ROWSCAN_F16, ROWSCAN_FIXED(9), ROWSCAN_REVERSE, 0},
     {ROWSCAN_SUM, ROWSCAN_U8, ROWSCAN_U64, ROWSCAN_U64, 0, 0},
     {ROWSCAN_SUM, ROWSCAN_I32, ROWSCAN_F32, ROWSCAN_F64, ROWSCAN_REVERSE, 0},
     {ROWSCAN_SUM, ROWSCAN_I16, ROWSCAN_I16, ROWSCAN_I16, 0, 0},
@@ -171,7 +174,7 @@ static void check_initial(const kind *k, int64_t n, uint64_t *random) {
   ends[1] = 1;
   int64_t spread = 1 + below(random, 2);
   array in = make_array(k->in, RANK, shape, spread, random), mask = make_array(ROWSCAN_BOOL, RANK, shape, 1, random);
-  array init = make_array(k->acc, RANK, ends, spread, random);
+  array init = make_array(rs_kept_type(k->acc), RANK, ends, spread, random);
   array out = make_array(k->out, RANK, longer, 1 + below(random, 2), random);
   array exclusive = make_array(k->out, RANK, longer, 1, random),
         inclusive = make_array(k->out, RANK, longer, 1, random);
@@ -262,9 +265,9 @@ START_TEST(initial_values_and_totals_have_strides) {
     int64_t ends[RANK] = {shape[0], 1, shape[2]};
     array in = make_array(k->in, RANK, shape, 1, &random), mask = make_array(ROWSCAN_BOOL, RANK, shape, 1, &random);
     array out = make_array(k->out, RANK, shape, 1, &random), right_out = make_array(k->out, RANK, shape, 1, &random);
-    array init = make_array(k->acc, RANK, ends, 1 + below(&random, 3), &random);
-    array totals = make_array(k->acc, RANK, ends, 1 + below(&random, 3), &random);
-    array right = make_array(k->acc, RANK, ends, 1 + below(&random, 3), &random);
+    array init = make_array(rs_kept_type(k->acc), RANK, ends, 1 + below(&random, 3), &random);
+    array totals = make_array(rs_kept_type(k->acc), RANK, ends, 1 + below(&random, 3), &random);
+    array right = make_array(rs_kept_type(k->acc), RANK, ends, 1 + below(&random, 3), &random);
     if (below(&random, 2))
       init.strides[2 * below(&random, 2)] = 0;
     rowscan_problem p = problem_of(k, RANK, 1, shape);
@@ -318,6 +321,83 @@ START_TEST(totals_of_nothing_have_strides) {
   ck_assert_int_eq(rowscan_scan(context, &p, NULL), ROWSCAN_BAD_ARGUMENT);
   ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "'totals.strides'"));
   free_array(&totals);
+  close_contexts();
+}
+END_TEST
+
+/* ---- fixed point ------------------------------------------------------------------------------------------------- */
+
+enum { FIXED_ROWS = 3000 };
+
+/* Rows of one element: what becomes of it, or of an initial value. */
+static void check_fixed(rowscan_type in, rowscan_type out, int point, const void *input, const int64_t *init) {
+  static const int64_t shape[] = {FIXED_ROWS, 1};
+  static char got[FIXED_ROWS * 8], want[FIXED_ROWS * 8];
+  static int64_t totals[FIXED_ROWS], right[FIXED_ROWS];
+  rowscan_spec spec = {.size = sizeof spec,
+                       .in_type = in,
+                       .out_type = out,
+                       .acc_type = ROWSCAN_FIXED(point),
+                       .flags = init ? ROWSCAN_EXCLUSIVE : 0,
+                       .length = 1};
+  must(rowscan_spec_complete(&spec));
+  must(rowscan_scan_host(context, ROWSCAN_PROBLEM(.flags = spec.flags, .rank = 2, .dim = 1, .shape = shape,
+                                                  .input = {.data = input, .type = in},
+                                                  .output = {.data = got, .type = out}, .acc_type = spec.acc_type,
+                                                  .init = {.data = init}, .totals = {.data = totals})));
+  rs_rows rows = {.rank = 1,
+                  .shape = {FIXED_ROWS},
+                  .count = FIXED_ROWS,
+                  .array[RS_IN] = {.data = (void *)input, .step = 1, .stride = {1}},
+                  .array[RS_OUT] = {.data = want, .step = 1, .stride = {1}},
+                  .array[RS_INIT] = {.data = (void *)init, .stride = {1}},
+                  .array[RS_TOTALS] = {.data = right, .stride = {1}}};
+  judge_scan(&spec, &rows);
+  size_t size = rowscan_type_bytes(out);
+  for (int r = 0; r < FIXED_ROWS; r++)
+    ck_assert_msg(totals[r] == right[r] && judge_equal(out, got + (size_t)r * size, want + (size_t)r * size),
+                  "%s to %s, fixed:%d, row %d: its result, or its total: %lld, not %lld", rowscan_type_name(in),
+                  rowscan_type_name(out), point, r, (long long)totals[r], (long long)right[r]);
+}
+
+/* Numbers about halfway between two that f16, bf16, f32 and f64 have. */
+START_TEST(fixed_point_is_rounded_once) {
+  static const int point[] = {0, 20, 62};
+  static const int bits[] = {9, 12, 25, 54}; /* one more than a type has */
+  static float zeros[FIXED_ROWS];
+  static int64_t init[FIXED_ROWS];
+  uint64_t random = seed;
+  open_contexts();
+  for (int r = 0; r < FIXED_ROWS; r++) {
+    int of = bits[r % 4], shift = (int)below(&random, 63 - of);
+    int64_t odd = (INT64_C(1) << (of - 1)) | (below(&random, INT64_C(1) << (of < 31 ? of - 1 : 30)) | 1);
+    init[r] = (odd << shift) + below(&random, 3) - 1;
+    init[r] = below(&random, 2) ? init[r] : -init[r];
+  }
+  for (int p = 0; p < 3; p++)
+    for (rowscan_type out = ROWSCAN_F16; out <= ROWSCAN_F64; out++)
+      check_fixed(ROWSCAN_F32, out, point[p], zeros, init);
+  close_contexts();
+}
+END_TEST
+
+/* Halfway between two whole numbers, beyond all, infinite and NaN. */
+START_TEST(fixed_point_of_anything) {
+  static float single[FIXED_ROWS];
+  static double real[FIXED_ROWS];
+  static const double odd[] = {(double)INFINITY, -(double)INFINITY, (double)NAN, 0x1p63, -0x1p63, 0x1p-1074, -0.0};
+  uint64_t random = seed + 1;
+  open_contexts();
+  for (int r = 0; r < FIXED_ROWS; r++) {
+    int64_t half = 2 * below(&random, INT64_C(1) << below(&random, 31)) + 1;
+    double x = ldexp((double)half, -1 - (int)below(&random, 2) * 31 + (int)below(&random, 3) * 20);
+    real[r] = r % 8 == 7 ? odd[r / 8 % 7] : below(&random, 2) ? x : -x;
+    single[r] = (float)real[r];
+  }
+  for (int p = 0; p < 63; p += 31) {
+    check_fixed(ROWSCAN_F32, ROWSCAN_F32, p, single, NULL);
+    check_fixed(ROWSCAN_F64, ROWSCAN_F64, p, real, NULL);
+  }
   close_contexts();
 }
 END_TEST
@@ -386,9 +466,9 @@ static void carry_through(rowscan_carry *carry, const kind *k, int64_t n, const 
   bool in_place = w->in_place && k->in == k->out, reverse = flags & ROWSCAN_REVERSE;
   array in = make_array(k->in, RANK, shape, 1, random), mask = make_array(ROWSCAN_BOOL, RANK, shape, 1, random);
   array out = make_array(k->out, RANK, shape, 1, random), right = make_array(k->out, RANK, shape, 1, random);
-  array init = make_array(k->acc, RANK, ends, 1 + below(random, 3), random);
-  array totals = make_array(k->acc, RANK, ends, 1 + below(random, 3), random);
-  array right_totals = make_array(k->acc, RANK, ends, 1, random);
+  array init = make_array(rs_kept_type(k->acc), RANK, ends, 1 + below(random, 3), random);
+  array totals = make_array(rs_kept_type(k->acc), RANK, ends, 1 + below(random, 3), random);
+  array right_totals = make_array(rs_kept_type(k->acc), RANK, ends, 1, random);
   rowscan_problem p = problem_of(k, RANK, 1, shape);
   p.flags = flags;
   p.input = input_of(&in, true);
@@ -548,6 +628,8 @@ int main(void) {
   tcase_add_test(cases, initial_of_nothing);
   lot_add_loop_test(cases, initial_values_and_totals_have_strides, 0, KINDS);
   tcase_add_test(cases, totals_of_nothing_have_strides);
+  tcase_add_test(cases, fixed_point_is_rounded_once);
+  tcase_add_test(cases, fixed_point_of_anything);
   tcase_add_test(cases, prepared);
   lot_add_loop_test(cases, chunks_are_one_scan, 0, KINDS);
   tcase_add_test(cases, chunks_with_the_prefix_before);

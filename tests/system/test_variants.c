@@ -209,6 +209,8 @@ static rowscan_spec draw_any(uint64_t *state) {
   spec.layout = (rowscan_layout)below(state, (int)rs_layout_values.most + 1);
   spec.row_rank = seldom(state, 2, 8);
   spec.length = draw_length(state);
+  if (below(state, 4) == 0)
+    spec.acc_type = ROWSCAN_FIXED(below(state, 63));
   return spec;
 }
 

@@ -176,8 +176,8 @@ static void *field_start(const field *f, rowscan_type type) {
 
 static void set_rows(problem *p, const int64_t *shape, int dims) {
   const field *const fields[RS_ARRAYS] = {&p->in, &p->out, &p->mask, &p->init, &p->totals};
-  const rowscan_type types[RS_ARRAYS] = {p->spec.in_type, p->spec.out_type, p->spec.mask_type, p->spec.acc_type,
-                                         p->spec.acc_type};
+  const rowscan_type types[RS_ARRAYS] = {p->spec.in_type, p->spec.out_type, p->spec.mask_type,
+                                         rs_kept_type(p->spec.acc_type), rs_kept_type(p->spec.acc_type)};
   rs_rows *rows = &p->rows;
   *rows = (rs_rows){.count = 1, .rank = dims - 1};
   for (int d = 0; d < dims - 1; d++)
@@ -196,6 +196,7 @@ static void set_rows(problem *p, const int64_t *shape, int dims) {
  */
 static problem any_problem(uint64_t *r, rowscan_spec spec, const int64_t *shape, int dims, bool plain) {
   problem p = {.spec = spec};
+  rowscan_type kept = rs_kept_type(spec.acc_type);
   p.spec.length = shape[dims - 1];
   flavour f = (flavour)below(r, FLAVOURS);
   p.in_place = rowscan_type_bytes(spec.in_type) == rowscan_type_bytes(spec.out_type) && below(r, 5) == 0;
@@ -216,11 +217,11 @@ static problem any_problem(uint64_t *r, rowscan_spec spec, const int64_t *shape,
       fill_mask(r, &p.spec, p.mask.memory, count);
   }
   if (below(r, 3) == 0 && op_begins(&spec)) {
-    lay_out(r, &p.init, spec.acc_type, shape, dims - 1, true, plain && below(r, 2));
-    fill(r, &p.spec, spec.acc_type, f, p.init.memory, (int64_t)(p.init.bytes / rowscan_type_bytes(spec.acc_type)));
+    lay_out(r, &p.init, kept, shape, dims - 1, true, plain && below(r, 2));
+    fill(r, &p.spec, kept, f, p.init.memory, (int64_t)(p.init.bytes / rowscan_type_bytes(kept)));
   }
   if (below(r, 2)) {
-    lay_out(r, &p.totals, spec.acc_type, shape, dims - 1, false, plain && below(r, 2));
+    lay_out(r, &p.totals, kept, shape, dims - 1, false, plain && below(r, 2));
     memset(p.totals.memory, 0xa5, p.totals.bytes);
   }
   set_rows(&p, shape, dims);
@@ -306,14 +307,14 @@ static void run_one(problem *p, int pool, int level, int64_t cache, const void *
     q.rows.array[RS_IN].data = q.rows.array[RS_OUT].data;
   if (p->totals.memory) {
     q.totals = copy_of(&p->totals);
-    q.rows.array[RS_TOTALS].data = field_start(&q.totals, p->spec.acc_type);
+    q.rows.array[RS_TOTALS].data = field_start(&q.totals, rs_kept_type(p->spec.acc_type));
   }
   snprintf(where, sizeof where, "%d threads, %s, cache of %lld", pool_sizes[pool], isas[level]->name, (long long)cache);
   rs_host_force(hosts[pool], isas[level], cache);
   rs_host_run(hosts[pool], &q.spec, &q.rows);
   compare(p, p->spec.out_type, "output", q.out.memory, should, p->out.bytes, where);
   if (p->totals.memory) {
-    compare(p, p->spec.acc_type, "total", q.totals.memory, totals, p->totals.bytes, where);
+    compare(p, rs_kept_type(p->spec.acc_type), "total", q.totals.memory, totals, p->totals.bytes, where);
     free(q.totals.memory);
   }
   free(q.out.memory);
@@ -326,7 +327,7 @@ static void check_problem(uint64_t *r, problem *p, bool all) {
   rows.array[RS_OUT].data = field_start(&should, p->spec.out_type);
   if (p->totals.memory) {
     totals = copy_of(&p->totals);
-    rows.array[RS_TOTALS].data = field_start(&totals, p->spec.acc_type);
+    rows.array[RS_TOTALS].data = field_start(&totals, rs_kept_type(p->spec.acc_type));
   }
   judge_scan(&p->spec, &rows);
   for (int pool = 0; pool < POOLS; pool++)
@@ -774,8 +775,7 @@ START_TEST(many_callers) {
 END_TEST
 
 /* What stands in rowscan.h about zeros and empty rows, without the judge. */
-static void scan_f32(rowscan_spec spec, const float *in, const bool *mask, const float *init, float *out,
-                     float *total) {
+static void scan_f32(rowscan_spec spec, const float *in, const bool *mask, const float *init, float *out, void *total) {
   rs_rows rows = {.array[RS_IN].data = (void *)in,
                   .array[RS_OUT].data = out,
                   .array[RS_MASK].data = (void *)mask,
@@ -787,7 +787,8 @@ static void scan_f32(rowscan_spec spec, const float *in, const bool *mask, const
                   .array[RS_MASK].step = 1,
                   .rank = 1,
                   .shape = {1}};
-  spec.in_type = spec.out_type = spec.acc_type = ROWSCAN_F32;
+  spec.in_type = spec.out_type = ROWSCAN_F32;
+  spec.acc_type = spec.acc_type ? spec.acc_type : ROWSCAN_F32;
   spec.mask_type = ROWSCAN_BOOL;
   rs_host_run(hosts[0], &spec, &rows);
 }
@@ -892,6 +893,139 @@ START_TEST(products_that_overflow_in_between) {
   ck_assert(isnan(out[1]) && isnan(out[2]));
 }
 END_TEST
+
+/* ---- fixed point ------------------------------------------------------------------------------------------------- */
+
+enum { FIXED_ROWS = 33 };
+
+/* Rows of {x, 0}: their totals, which are all the same. */
+static int64_t fixed_total(double x, int point) {
+  double in[2 * FIXED_ROWS], out[2 * FIXED_ROWS];
+  int64_t totals[FIXED_ROWS];
+  rowscan_spec spec = {.size = sizeof spec, .in_type = ROWSCAN_F64, .acc_type = ROWSCAN_FIXED(point), .length = 2};
+  rs_rows rows = {.rank = 1,
+                  .shape = {FIXED_ROWS},
+                  .count = FIXED_ROWS,
+                  .array[RS_IN] = {.data = in, .step = 1, .stride = {2}},
+                  .array[RS_OUT] = {.data = out, .step = 1, .stride = {2}},
+                  .array[RS_TOTALS] = {.data = totals, .stride = {1}}};
+  for (int i = 0; i < FIXED_ROWS; i++) {
+    in[2 * i] = x;
+    in[2 * i + 1] = 0;
+  }
+  ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
+  rs_host_run(hosts[0], &spec, &rows);
+  for (int i = 1; i < FIXED_ROWS; i++)
+    ck_assert_int_eq(totals[i], totals[0]);
+  return totals[0];
+}
+
+/* An initial value as a result. */
+static void show_fixed(int64_t init, int point, rowscan_type out_type, void *out) {
+  float in = 0;
+  rowscan_spec spec = {.size = sizeof spec,
+                       .out_type = out_type,
+                       .acc_type = ROWSCAN_FIXED(point),
+                       .flags = ROWSCAN_EXCLUSIVE,
+                       .length = 1};
+  rs_rows rows = {.rank = 1,
+                  .shape = {1},
+                  .count = 1,
+                  .array[RS_IN] = {.data = &in, .step = 1},
+                  .array[RS_OUT] = {.data = out, .step = 1},
+                  .array[RS_INIT].data = &init};
+  ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
+  rs_host_run(hosts[0], &spec, &rows);
+}
+
+START_TEST(fixed_point_by_hand) {
+  static const struct {
+    double x;
+    int point;
+    int64_t whole;
+  } table[] = {
+      {0.5, 0, 0},
+      {1.5, 0, 2},
+      {2.5, 0, 2},
+      {-0.5, 0, 0},
+      {-1.5, 0, -2},
+      {0.75, 1, 2},
+      {-0.75, 1, -2},
+      {0x1.4p-20, 20, 1},
+      {2147483647.5, 0, 2147483648},
+      {-2147483648.5, 0, -2147483648},
+      {4294967296.5, 0, 4294967296},
+      {4294967297.5, 0, 4294967298},
+      {0x1.0000000000001p51, 0, INT64_C(1) << 51},
+      {0x1.fffffffffffffp62, 0, INT64_MAX - 1023},
+      {1, 62, INT64_C(1) << 62},
+      {0x1p63, 0, INT64_MAX},
+      {2, 62, INT64_MAX},
+      {-2, 62, INT64_MIN},
+      {-0x1.0000000000001p63, 0, INT64_MIN},
+      {0x1p-1074, 62, 0},
+      {0x1.fffffffffffffp1023, 62, INT64_MAX},
+      {(double)INFINITY, 0, INT64_MAX},
+      {-(double)INFINITY, 62, INT64_MIN},
+      {(double)NAN, 31, INT64_MIN},
+  };
+  for (int level = 0; level < levels; level++) {
+    rs_host_force(hosts[0], isas[level], INT64_MAX);
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+      int64_t is = fixed_total(table[i].x, table[i].point);
+      ck_assert_msg(is == table[i].whole, "%s: %a * 2^%d is %lld", isas[level]->name, table[i].x, table[i].point,
+                    (long long)is);
+    }
+    float single;
+    double real;
+    uint16_t half;
+    const int64_t odd = (INT64_C(1) << 53) + 1, above = (((INT64_C(1) << 24) + 1) << 30) + 1;
+    show_fixed(odd, 3, ROWSCAN_F64, &real);
+    ck_assert(real == 0x1p50);
+    show_fixed(-odd - 2, 3, ROWSCAN_F64, &real);
+    ck_assert(real == -0x1.0000000000002p50);
+    show_fixed(above - 1, 30, ROWSCAN_F32, &single);
+    is_float(single, 0x1p24f);
+    show_fixed(above, 30, ROWSCAN_F32, &single);
+    is_float(single, 0x1.000002p24f);
+    show_fixed(-above, 62, ROWSCAN_F32, &single);
+    is_float(single, -0x1.000002p-8f);
+    show_fixed((INT64_C(0x1002) << 40) + 1, 52, ROWSCAN_F16, &half); /* a little above a tie */
+    ck_assert_uint_eq(half, 0x3c01);
+    show_fixed(0, 0, ROWSCAN_F32, &single);
+    is_float(single, 0);
+  }
+}
+END_TEST
+
+/* What a cumulative distribution needs: floats step down, and end elsewhere when turned round. */
+START_TEST(fixed_point_does_not_step_down) {
+  enum { N = 100000 };
+  static float in[N], turned[N], out[N];
+  uint64_t r = seed;
+  int down = 0, fixed_down = 0;
+  int64_t total, other;
+  for (int i = 0; i < N; i++)
+    in[i] = turned[N - 1 - i] = (float)unit(&r) / N;
+  scan_f32((rowscan_spec){.length = N}, in, NULL, NULL, out, NULL);
+  for (int i = 1; i < N; i++)
+    down += out[i] < out[i - 1];
+  ck_assert_int_gt(down, 0);
+  rowscan_spec fixed = {.length = N, .acc_type = ROWSCAN_FIXED(60)};
+  scan_f32(fixed, turned, NULL, NULL, out, &other);
+  scan_f32(fixed, in, NULL, NULL, out, &total);
+  for (int i = 1; i < N; i++)
+    fixed_down += out[i] < out[i - 1];
+  ck_assert_int_eq(fixed_down, 0);
+  ck_assert_int_eq(total, other);
+  double exact = 0;
+  for (int i = 0; i < N; i++)
+    exact += (double)in[i];
+  ck_assert(fabs(out[N - 1] - exact) < 0x1p-24);
+}
+END_TEST
+
+/* ---- indices ----------------------------------------------------------------------------------------------------- */
 
 /* `out`: 7 indices. */
 static void scan_indices(rowscan_spec spec, const float *in, const bool *mask, int64_t *out, int64_t *total) {
@@ -1267,6 +1401,8 @@ static TCase *numbers(void) {
   tcase_add_test(cases, segments_by_hand);
   tcase_add_test(cases, segments_drop_what_came_before);
   tcase_add_test(cases, omitted_nans_by_hand);
+  tcase_add_test(cases, fixed_point_by_hand);
+  tcase_add_test(cases, fixed_point_does_not_step_down);
   tcase_add_test(cases, indices_by_hand);
   lot_add_loop_test(cases, halves_to_wide_and_back, 0, 2);
   lot_add_loop_test(cases, halves_from_wide, 0, 2);

@@ -450,9 +450,11 @@ static const char *judged(const rs_rows *rows, const rowscan_spec *spec, const c
     mark(&mask, rows->array[RS_MASK].data, bytes_of(spec->mask_type), rows, spec->length, rows->array[RS_MASK].stride,
          rows->array[RS_MASK].step);
   if (rows->array[RS_INIT].data)
-    mark(&init, rows->array[RS_INIT].data, bytes_of(spec->acc_type), rows, 1, rows->array[RS_INIT].stride, 0);
+    mark(&init, rows->array[RS_INIT].data, bytes_of(rs_kept_type(spec->acc_type)), rows, 1, rows->array[RS_INIT].stride,
+         0);
   if (rows->array[RS_TOTALS].data)
-    mark(&totals, rows->array[RS_TOTALS].data, bytes_of(spec->acc_type), rows, 1, rows->array[RS_TOTALS].stride, 0);
+    mark(&totals, rows->array[RS_TOTALS].data, bytes_of(rs_kept_type(spec->acc_type)), rows, 1,
+         rows->array[RS_TOTALS].stride, 0);
   bool in_place = !rows->initial && rows->array[RS_IN].data == rows->array[RS_OUT].data &&
                   spec->in_type == spec->out_type && equal(&out, &in);
   const struct {
@@ -511,8 +513,8 @@ static void any_rows(rs_rows *rows, rowscan_spec *spec) {
   rows->array[RS_IN].data = somewhere(bytes_of(spec->in_type));
   rows->array[RS_OUT].data = somewhere(bytes_of(spec->out_type));
   rows->array[RS_MASK].data = spec->mask_mode ? somewhere(bytes_of(spec->mask_type)) : NULL;
-  rows->array[RS_INIT].data = rand() % 4 ? NULL : somewhere(bytes_of(spec->acc_type));
-  rows->array[RS_TOTALS].data = rand() % 4 ? NULL : somewhere(bytes_of(spec->acc_type));
+  rows->array[RS_INIT].data = rand() % 4 ? NULL : somewhere(bytes_of(rs_kept_type(spec->acc_type)));
+  rows->array[RS_TOTALS].data = rand() % 4 ? NULL : somewhere(bytes_of(rs_kept_type(spec->acc_type)));
   if (rand() % 4 == 0) { /* in place, or nearly so */
     rows->array[RS_IN].data = rows->array[RS_OUT].data = place_of_all + MIDDLE;
     memcpy(rows->array[RS_IN].stride, rows->array[RS_OUT].stride, sizeof rows->array[RS_IN].stride);

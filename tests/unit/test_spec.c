@@ -141,6 +141,32 @@ START_TEST(segments) {
 }
 END_TEST
 
+START_TEST(fixed_point) {
+  rowscan_spec spec = complete((rowscan_spec){.in_type = ROWSCAN_BF16, .acc_type = ROWSCAN_FIXED(20), .length = 9});
+  ck_assert_int_eq(spec.out_type, ROWSCAN_BF16);
+  ck_assert_int_eq(spec.acc_type, ROWSCAN_FIXED(20));
+  for (rowscan_type in = ROWSCAN_F16; in <= ROWSCAN_F64; in++) /* from any to any */
+    for (rowscan_type out = ROWSCAN_F16; out <= ROWSCAN_F64; out++) {
+      spec = complete((rowscan_spec){.in_type = in, .out_type = out, .acc_type = ROWSCAN_FIXED(62)});
+      ck_assert_int_eq(spec.acc_type, ROWSCAN_FIXED(62));
+    }
+  complete((rowscan_spec){.acc_type = ROWSCAN_FIXED(0), .mask_mode = ROWSCAN_MASK_KEYS});
+  refuse((rowscan_spec){.op = ROWSCAN_PROD, .acc_type = ROWSCAN_FIXED(3)}, ROWSCAN_BAD_ARGUMENT, "'acc'",
+         "fixed:3 is of sums of floating elements, not of prod of f32");
+  refuse((rowscan_spec){.op = ROWSCAN_ARGMAX, .acc_type = ROWSCAN_FIXED(3)}, ROWSCAN_BAD_ARGUMENT, "'acc'",
+         "not of argmax of f32");
+  refuse((rowscan_spec){.in_type = ROWSCAN_I32, .acc_type = ROWSCAN_FIXED(3)}, ROWSCAN_BAD_ARGUMENT, "'acc'",
+         "not of sum of i32");
+  refuse((rowscan_spec){.out_type = ROWSCAN_I64, .acc_type = ROWSCAN_FIXED(3)}, ROWSCAN_UNSUPPORTED, "'out'",
+         "a scan of f32 can't be i64");
+  refuse((rowscan_spec){.in_type = ROWSCAN_FIXED(3)}, ROWSCAN_BAD_ARGUMENT, "'in'", "259 is not one of f16");
+  const int none[] = {ROWSCAN_BOOL + 1, ROWSCAN_FIXED_0 - 1, ROWSCAN_FIXED_62 + 1};
+  for (int i = 0; i < 3; i++)
+    refuse((rowscan_spec){.acc_type = (rowscan_type)none[i]}, ROWSCAN_BAD_ARGUMENT, "'acc'",
+           "bool, fixed:0 to fixed:62");
+}
+END_TEST
+
 /* Integers have no NaN, so that one kernel serves both. */
 START_TEST(omitted_nan) {
   const unsigned omit = ROWSCAN_OMIT_NAN;
@@ -328,6 +354,15 @@ static const struct {
     {"length=5 in=default", "'in'", "'default'", ROWSCAN_BAD_ARGUMENT},
     {"length=5 out=F32", "'out'", "'F32'", ROWSCAN_BAD_ARGUMENT},
     {"length=5 acc=", "'acc'", "''", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 acc=fixed:", "'acc'", "'fixed:' is not one of f16", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 acc=fixed:63", "'acc'", "'fixed:63' is not one of f16", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 acc=fixed:-1", "'acc'", "'fixed:-1'", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 acc=fixed:1x", "'acc'", "'fixed:1x'", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 acc=fixed:01", "'acc'", "'fixed:01'", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 in=fixed:1", "'in'", "'fixed:1' is not one of f16", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 out=fixed:1", "'out'", "'fixed:1' is not one of f16", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 op=prod acc=fixed:3", "'acc'", "fixed:3 is of sums", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 in=i32 acc=fixed:3", "'acc'", "not of sum of i32", ROWSCAN_BAD_ARGUMENT},
     {"length=5 mask=1", "'mask'", "'1' is not one of none, select", ROWSCAN_BAD_ARGUMENT},
     {"length=5 mask=select mask_type=u4", "'mask_type'", "'u4'", ROWSCAN_BAD_ARGUMENT},
     {"length=5 mask_type=u8", "'mask_type'", "u8, but there is no mask", ROWSCAN_BAD_ARGUMENT},
@@ -421,7 +456,7 @@ START_TEST(every_field_counts) {
   char *first_line = line_of(&first);
   int allowed = 0;
   int64_t was = rs_field_get(field, &first), last = was;
-  int64_t most = field->values->most < 70 ? field->values->most : 70;
+  int64_t most = field->values->words || field->values->most < 70 ? field->values->most : 70;
   for (int64_t value = field->values->least; value <= most; value++) {
     if (value == was || (field->values->words && !field->values->words[value]))
       continue;
@@ -538,6 +573,10 @@ END_TEST
 START_TEST(names) {
   for (int type = ROWSCAN_F16; type <= ROWSCAN_BOOL; type++)
     ck_assert_int_eq(rowscan_type_by_name(rowscan_type_name((rowscan_type)type)), type);
+  for (int point = 0; point <= 62; point++)
+    ck_assert_int_eq(rowscan_type_by_name(rowscan_type_name(ROWSCAN_FIXED(point))), ROWSCAN_FIXED(point));
+  ck_assert_str_eq(rowscan_type_name(ROWSCAN_FIXED(20)), "fixed:20");
+  ck_assert_str_eq(rowscan_type_name((rowscan_type)(ROWSCAN_FIXED_0 - 1)), "unknown");
   ck_assert_int_eq(rowscan_type_by_name("f128"), ROWSCAN_TYPE_DEFAULT);
   ck_assert_int_eq(rowscan_op_by_name("sum"), ROWSCAN_SUM);
   ck_assert_int_eq(rowscan_op_by_name("prod"), ROWSCAN_PROD);
@@ -563,6 +602,7 @@ int main(void) {
   tcase_add_test(all, floats_alone);
   tcase_add_test(all, indices);
   tcase_add_test(all, segments);
+  tcase_add_test(all, fixed_point);
   tcase_add_test(all, omitted_nan);
   tcase_add_test(all, refusals);
   tcase_add_test(all, smaller_structs_stay_small);
