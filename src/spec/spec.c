@@ -82,6 +82,15 @@ static rowscan_status complete_index(rowscan_spec *spec) {
   return rs_spec_check_length(spec);
 }
 
+/* An operator of the caller's may be one of floats, or of integers. */
+static rowscan_status check_served(const rs_op *op, rowscan_type out) {
+  bool floats = rs_type_kind(out) == RS_FLOAT;
+  if (op->types == RS_ANY_TYPES || (op->types == RS_FLOATS) == floats)
+    return ROWSCAN_OK;
+  return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'out': %s, but %s computes in %s", rowscan_type_name(out), op->name,
+                 floats ? "integers" : "floats");
+}
+
 static rowscan_status complete_types(rowscan_spec *spec) {
   const rs_op *op = rs_op_of(spec->op);
   if (!spec->in_type)
@@ -116,7 +125,7 @@ static rowscan_status complete_types(rowscan_spec *spec) {
     return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'acc': a scan from %s to %s accumulates in %s%s, not in %s", in,
                    out, rowscan_type_name(fitting), fitting == ROWSCAN_F32 ? " or f64" : "",
                    rowscan_type_name(spec->acc_type));
-  return ROWSCAN_OK;
+  return check_served(op, spec->out_type);
 }
 
 static rowscan_status complete_coefficient(rowscan_spec *spec) {
@@ -185,8 +194,12 @@ static int total_bytes(const rowscan_spec *spec) {
 static rowscan_status check_total(const rowscan_spec *spec) {
   enum { MOST = 16 };
   int bytes = total_bytes(spec);
-  if (bytes <= MOST || !rs_spec_has_segments(spec))
+  if (bytes <= MOST)
     return ROWSCAN_OK;
+  if (!rs_spec_has_segments(spec))
+    return rs_fail(ROWSCAN_UNSUPPORTED,
+                   "spec: field 'acc': %s, in which a total of %s takes %d bytes, and no more than %d are served",
+                   rowscan_type_name(spec->acc_type), rowscan_op_name(spec->op), bytes, MOST);
   return rs_fail(ROWSCAN_UNSUPPORTED,
                  "spec: field 'mask_mode': %s of %s, but beside them a total of %s takes %d bytes, and no more than %d "
                  "are served; heads, keys of up to 32 bits and accumulators of 32 bits take fewer",
@@ -238,7 +251,7 @@ rowscan_status rowscan_spec_complete(rowscan_spec *spec) {
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */
 
-/* A complete spec's, and 0 of what has no word for it. Tests have operators beyond the table's. */
+/* A complete spec's, and 0 of what has no word for it. Callers have operators beyond the table's. */
 static const char *word_of(const rs_field *field, int64_t value) {
   if (field->values == &rs_op_values)
     return rowscan_op_name((rowscan_op)value);
@@ -332,7 +345,17 @@ bool rs_spec_marks_last(const rowscan_spec *spec) {
 }
 
 bool rs_spec_keeps_totals(const rowscan_spec *spec) {
-  return rs_op_of(spec->op)->numbers == 1 && !rs_spec_has_segments(spec);
+  return rs_op_is_of_numbers(rs_op_of(spec->op)) && !rs_spec_has_segments(spec);
+}
+
+rowscan_status rs_spec_check_host(const rowscan_spec *spec) {
+  const rs_op *op = rs_op_of(spec->op);
+  if (!op->source || rs_op_functions(op, spec->acc_type))
+    return ROWSCAN_OK;
+  return rs_fail(ROWSCAN_UNSUPPORTED,
+                 "spec: field 'op': %s has no host functions for accumulators of %s, only a text "
+                 "for GPUs",
+                 op->name, rowscan_type_name(spec->acc_type));
 }
 
 int rs_spec_register_bytes(const rowscan_spec *spec) {
@@ -372,6 +395,11 @@ static bool read_word(const char *value, const rs_values *values, int64_t *numbe
 
 static bool read_value(const char *value, const rs_field *field, rowscan_spec *spec) {
   int64_t number;
+  if (field->values == &rs_op_values) {
+    number = rowscan_op_by_name(value);
+    rs_field_set(field, spec, number);
+    return number >= 0;
+  }
   if (!(field->values->words ? read_word(value, field->values, &number) : read_number(value, field->values, &number)) ||
       number < field->values->least || number > field->values->most)
     return false;

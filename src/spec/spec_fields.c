@@ -75,7 +75,7 @@ static bool are_in_range(const rowscan_spec *spec) {
 #undef IN_RANGE
 }
 
-/* Tests have operators beyond the table's. */
+/* Callers have operators beyond the table's. */
 static bool is_value(const rs_field *field, int64_t value) {
   return value == 0 || (value >= field->values->least && value <= field->values->most) ||
          (field->values == &rs_op_values && rs_op_of((rowscan_op)value));
