@@ -2110,6 +2110,15 @@ template <class A, class K> struct Larger {{
         wanted = [[row[:i + 1].astype("f8").var() for i in range(len(row))] for row in x]
         np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-7)
 
+    def test_what_takes_the_host_on_a_gpu(self):
+        self.on_the_gpu()
+        np.save(self.path("in.npy"), np.ones(5, "f4"))
+        self.fails(1, ["'op': Larger has no host functions"], "scan", "--engine=cuda", "--include-initial",
+                   "--op-file", self.file(), "in.npy", "out.npy")
+        np.save(self.path("in.npy"), np.ones((5, 0), "f4"))
+        self.rowscan("scan", "--engine=cuda", "--op-file", self.file(), "in.npy", "out.npy")
+        self.assertEqual(np.load(self.path("out.npy")).shape, (5, 0))
+
     def test_the_example_of_the_readme(self):
         with open(os.path.join(os.path.dirname(TESTS), "README.md")) as file:
             shown = re.search(r"```cpp\n(// rowscan: .*?)```", file.read(), re.S)[1]

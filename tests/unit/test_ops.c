@@ -153,10 +153,12 @@ END_TEST
 
 enum { THREADS = 8, OPS = 8 };
 static rowscan_op made[THREADS][OPS];
+static pthread_barrier_t all_are_there;
 
 static void *create_all(void *at) {
   rowscan_op *mine = at;
   char text[512], line[32], name[16];
+  pthread_barrier_wait(&all_are_there);
   for (int i = 0; i < OPS; i++) {
     snprintf(name, sizeof name, "Crowd%d", i);
     snprintf(line, sizeof line, "op=%s", name);
@@ -169,6 +171,7 @@ static void *create_all(void *at) {
 
 START_TEST(many_threads) {
   pthread_t thread[THREADS];
+  ck_assert(!pthread_barrier_init(&all_are_there, NULL, THREADS));
   for (int t = 0; t < THREADS; t++)
     ck_assert(!pthread_create(&thread[t], NULL, create_all, made[t]));
   for (int t = 0; t < THREADS; t++)
@@ -244,6 +247,22 @@ START_TEST(it_scans) {
   float out[4];
   ck_assert(!scan(create("op=Scans types=floats", &by_larger), ROWSCAN_F32, in, out));
   ck_assert(out[0] == 1 && out[1] == 3 && out[2] == 3 && out[3] == 4);
+}
+END_TEST
+
+/* What is shown of a total is not what it goes on from. */
+START_TEST(it_has_no_carry) {
+  rowscan_carry *carry;
+  float in[4] = {0}, out[4];
+  rowscan_op op = create("op=Carries", &by_larger);
+  ck_assert(!rowscan_carry_create(&carry, context));
+  ck_assert_int_eq(rowscan_carry_scan(carry,
+                                      ROWSCAN_PROBLEM(.op = op, .rank = 1, .shape = shape, .input = {in, ROWSCAN_F32},
+                                                      .output = {out, ROWSCAN_F32}),
+                                      NULL),
+                   ROWSCAN_UNSUPPORTED);
+  ck_assert_str_eq(rowscan_last_error(), "chunk: field 'op': a carry has no Carries");
+  rowscan_carry_destroy(carry);
 }
 END_TEST
 
@@ -347,6 +366,7 @@ int main(void) {
   tcase_add_test(cases, many_threads);
   tcase_add_test(cases, what_it_serves);
   tcase_add_test(cases, it_scans);
+  tcase_add_test(cases, it_has_no_carry);
   tcase_add_test(cases, without_functions_the_host_refuses);
   tcase_add_test(cases, lines_are_the_text_s);
   tcase_add_test(cases, errors_have_the_text_s_lines);
