@@ -285,8 +285,9 @@ typedef struct rowscan_operator {
  *
  *   op=NAME        needed: the struct's name, a letter or _, then letters, digits and _, 40 in all at most; it is the
  *                  operator's name in the texts of specs, too
- *   numbers=N      what a total takes: sizeof(Total) is at most that of N accumulators; 1 to 4, default 1. A total has
- *                  16 bytes at most, so that 3 and 4 go with accumulators of 32 bits alone
+ *   numbers=N      what a total takes: sizeof(Total) is at most that of N numbers as they are computed in; 1 to 4,
+ *                  default 1. Totals of more than 16 bytes serve, but their kernels are slower, and take the compiler
+ *                  up to half a minute
  *   types=T        the accumulators that it serves: any (default), floats or integers
  *   coefficient=1  there is a second array, as LINEAR_RECURRENCE has one: ROWSCAN_MASK_COEFFICIENT
  *
@@ -309,8 +310,9 @@ typedef struct rowscan_operator {
  * There are no headers. In the compiler's messages it is a file of its name, with its own lines. Kernels in the cache
  * and in packs belong to this very text: a change of it makes new ones.
  *
- * All layouts, flags, masks and types serve, by the rules of ROWSCAN_SUM; segments where the total leaves room. Totals
- * cannot be taken up again: there is no rowscan_carry, and rowscan_scan_host on a GPU has no rows that are cut.
+ * All layouts, flags, masks and types serve, by the rules of ROWSCAN_SUM; segments where a total and what tells them
+ * have no more than 16 bytes. Totals cannot be taken up again: there is no rowscan_carry, and rowscan_scan_host on a
+ * GPU has no rows that are cut.
  *
  * Without host functions for the accumulator's type, what takes the host engine is UNSUPPORTED.
  *

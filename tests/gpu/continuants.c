@@ -4,41 +4,40 @@
  */
 #include "host/target.h" /* no contraction */
 
-#include <math.h>
 #include <stdbool.h>
 
 #include "example.h"
 
-typedef struct total {
-  float a, b, c, d; /* {a, b; c, d} */
-} total;
+#define fused_f32 __builtin_fmaf
+#define fused_f64 __builtin_fma
 
-static bool is_none(total t) {
-  return t.a == 0 && t.b == 0 && t.c == 0 && t.d == 0;
-}
-
-static void load(void *to, const void *x, const void *coefficient) {
-  (void)coefficient;
-  *(total *)to = (total){*(const float *)x, 1, 1, 0};
-}
-
-static void neutral(void *to) {
-  *(total *)to = (total){0, 0, 0, 0};
-}
-
-static void combine(void *to, const void *left, const void *right) {
-  total l = *(const total *)left, r = *(const total *)right;
-  total product = {fmaf(l.a, r.a, l.b * r.c), fmaf(l.a, r.b, l.b * r.d), fmaf(l.c, r.a, l.d * r.c),
-                   fmaf(l.c, r.b, l.d * r.d)};
-  *(total *)to = is_none(r) ? l : is_none(l) ? r : product;
-}
-
-static void store(void *y, const void *of) {
-  const total *t = of;
-  *(float *)y = t->a / t->c;
-}
+#define FUNCTIONS(name, c)                                                                                             \
+  typedef struct total_##name {                                                                                        \
+    c a, b, lower, d; /* {a, b; c, d} */                                                                               \
+  } total_##name;                                                                                                      \
+  static bool is_none_##name(total_##name t) {                                                                         \
+    return t.a == 0 && t.b == 0 && t.lower == 0 && t.d == 0;                                                           \
+  }                                                                                                                    \
+  static void load_##name(void *to, const void *x, const void *coefficient) {                                          \
+    (void)coefficient;                                                                                                 \
+    *(total_##name *)to = (total_##name){*(const c *)x, 1, 1, 0};                                                      \
+  }                                                                                                                    \
+  static void neutral_##name(void *to) {                                                                               \
+    *(total_##name *)to = (total_##name){0, 0, 0, 0};                                                                  \
+  }                                                                                                                    \
+  static void combine_##name(void *to, const void *left, const void *right) {                                          \
+    total_##name l = *(const total_##name *)left, r = *(const total_##name *)right;                                    \
+    total_##name product = {fused_##name(l.a, r.a, l.b * r.lower), fused_##name(l.a, r.b, l.b * r.d),                  \
+                            fused_##name(l.lower, r.a, l.d * r.lower), fused_##name(l.lower, r.b, l.d * r.d)};         \
+    *(total_##name *)to = is_none_##name(r) ? l : is_none_##name(l) ? r : product;                                     \
+  }                                                                                                                    \
+  static void store_##name(void *y, const void *of) {                                                                  \
+    const total_##name *t = of;                                                                                        \
+    *(c *)y = t->a / t->lower;                                                                                         \
+  }
+EXAMPLE(f32, float)
+EXAMPLE(f64, double)
 
 __attribute__((constructor)) static void create(void) {
-  static const rowscan_op_functions f32 = {.load = load, .combine = combine, .store = store, .neutral = neutral};
-  example_create("continuants.cuh", &f32);
+  example_create("continuants.cuh", &functions_f32, &functions_f64);
 }

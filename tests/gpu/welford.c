@@ -6,32 +6,30 @@
 
 #include "example.h"
 
-typedef struct total {
-  float count, mean, squares;
-} total;
-
-static void load(void *to, const void *x, const void *coefficient) {
-  (void)coefficient;
-  *(total *)to = (total){1, *(const float *)x, 0};
-}
-
-static void neutral(void *to) {
-  *(total *)to = (total){0, 0, 0};
-}
-
-static void combine(void *to, const void *left, const void *right) {
-  total l = *(const total *)left, r = *(const total *)right;
-  float count = l.count + r.count, delta = r.mean - l.mean, part = r.count / count;
-  total both = {count, l.mean + delta * part, l.squares + r.squares + delta * delta * (l.count * part)};
-  *(total *)to = r.count == 0 ? l : l.count == 0 ? r : both;
-}
-
-static void store(void *y, const void *of) {
-  const total *t = of;
-  *(float *)y = t->squares / t->count;
-}
+#define FUNCTIONS(name, c)                                                                                             \
+  typedef struct total_##name {                                                                                        \
+    c count, mean, squares;                                                                                            \
+  } total_##name;                                                                                                      \
+  static void load_##name(void *to, const void *x, const void *coefficient) {                                          \
+    (void)coefficient;                                                                                                 \
+    *(total_##name *)to = (total_##name){1, *(const c *)x, 0};                                                         \
+  }                                                                                                                    \
+  static void neutral_##name(void *to) {                                                                               \
+    *(total_##name *)to = (total_##name){0, 0, 0};                                                                     \
+  }                                                                                                                    \
+  static void combine_##name(void *to, const void *left, const void *right) {                                          \
+    total_##name l = *(const total_##name *)left, r = *(const total_##name *)right;                                    \
+    c count = l.count + r.count, delta = r.mean - l.mean, part = r.count / count;                                      \
+    total_##name both = {count, l.mean + delta * part, l.squares + r.squares + delta * delta * (l.count * part)};      \
+    *(total_##name *)to = r.count == 0 ? l : l.count == 0 ? r : both;                                                  \
+  }                                                                                                                    \
+  static void store_##name(void *y, const void *of) {                                                                  \
+    const total_##name *t = of;                                                                                        \
+    *(c *)y = t->squares / t->count;                                                                                   \
+  }
+EXAMPLE(f32, float)
+EXAMPLE(f64, double)
 
 __attribute__((constructor)) static void create(void) {
-  static const rowscan_op_functions f32 = {.load = load, .combine = combine, .store = store, .neutral = neutral};
-  example_create("welford.cuh", &f32);
+  example_create("welford.cuh", &functions_f32, &functions_f64);
 }

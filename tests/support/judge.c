@@ -30,7 +30,7 @@ typedef struct number {
       double real_factor;
       uint64_t whole_factor;
     };
-    uint64_t created[2];
+    uint64_t created[4];
   };
   bool begins; /* of a total: a segment begins with one of its elements */
 } number;

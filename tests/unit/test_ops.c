@@ -216,8 +216,6 @@ START_TEST(what_it_serves) {
               "spec: field 'out': i64, but Floats computes in floats");
   refuse_spec((rowscan_spec){.op = integers}, ROWSCAN_BAD_ARGUMENT,
               "spec: field 'out': f32, but Integers computes in integers");
-  refuse_spec((rowscan_spec){.op = four, .in_type = ROWSCAN_F64}, ROWSCAN_UNSUPPORTED,
-              "spec: field 'acc': f64, in which a total of Four takes 32 bytes, and no more than 16 are served");
   refuse_spec(
       (rowscan_spec){.op = four, .mask_mode = ROWSCAN_MASK_HEADS}, ROWSCAN_UNSUPPORTED,
       "spec: field 'mask_mode': heads of bool, but beside them a total of Four takes 20 bytes, and no more than "
