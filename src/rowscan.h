@@ -247,14 +247,13 @@ ROWSCAN_API const char *rowscan_last_error(void);
 /* ---- operators of the caller's own ------------------------------------------------------------------------------- */
 
 /*
- * The operator on the host, for numbers of one type: what its text says, in C. A total is memory of the operator's
- * `numbers`, aligned to 8 bytes; x and y are one number. Results may differ from a GPU's if a * b + c is one rounding
- * here: -ffp-contract=off keeps GCC from it. The functions may be called by many threads at once. This struct never
- * grows.
+ * The operator on the host, for numbers of one type: what its text says (see rowscan_op_create), in C. A total is
+ * memory of the operator's `numbers`, aligned to 8 bytes; x, y and a coefficient, which is NULL if there is none, are
+ * one number each. Results may differ from a GPU's if a * b + c is one rounding here: -ffp-contract=off keeps GCC from
+ * it. The functions may be called by many threads at once. This struct never grows.
  */
 typedef struct rowscan_op_functions {
-  void (*load)(void *total, const void *x,
-               const void *coefficient); /* of one element; coefficient NULL: there is none */
+  void (*load)(void *total, const void *x, const void *coefficient);
   void (*combine)(void *total, const void *left, const void *right); /* total may be left or right */
   void (*store)(void *y, const void *total);
   void (*neutral)(void *total);
@@ -264,10 +263,9 @@ typedef struct rowscan_op_functions {
 
 typedef struct rowscan_operator {
   size_t size;
-  const char *source; /* its text, for GPUs: see rowscan_op_create */
-  const rowscan_op_functions
-      *f32; /* on the host, by the type A that is computed in. NULL: the host does not serve it */
-  const rowscan_op_functions *f64;
+  const char *source;              /* its text, for GPUs: see rowscan_op_create */
+  const rowscan_op_functions *f32; /* these four: on the host, by the type that is computed in, A of the text, which */
+  const rowscan_op_functions *f64; /* the host does not serve if they are NULL */
   const rowscan_op_functions *u32;
   const rowscan_op_functions *u64;
 } rowscan_operator;
@@ -303,7 +301,8 @@ typedef struct rowscan_operator {
  * and, where the default will not do:
  *
  *   identity()     what P(0) is made of, and what an element counts as that a mask takes away; default neutral()
- *   begin(y)       the Total that a fold from an initial value starts with; default load(y)
+ *   begin(y)       the Total that a fold from an initial value starts with; default load(y); needed where there is a
+ *                  coefficient
  *   commutative    static constexpr bool: whether combine(l, r) is combine(r, l), which saves time; default false
  *
  * The text may use u32, i32, u64, i64, f32, f64 and fused(a, b, c), an fma of one rounding, where a * b + c has two.

@@ -236,8 +236,9 @@ END_TEST
 
 static const int64_t shape[] = {4};
 static rowscan_status scan(rowscan_op op, rowscan_type type, const void *in, void *out) {
-  return rowscan_scan_host(
-      context, ROWSCAN_PROBLEM(.op = op, .rank = 1, .shape = shape, .input = {in, type}, .output = {out, type}));
+  return rowscan_scan_host(context,
+                           ROWSCAN_PROBLEM(.op = op, .rank = 1, .shape = shape, .input = {.data = in, .type = type},
+                                           .output = {.data = out, .type = type}));
 }
 
 START_TEST(it_scans) {
@@ -255,8 +256,9 @@ START_TEST(it_has_no_carry) {
   rowscan_op op = create("op=Carries", &by_larger);
   ck_assert(!rowscan_carry_create(&carry, context));
   ck_assert_int_eq(rowscan_carry_scan(carry,
-                                      ROWSCAN_PROBLEM(.op = op, .rank = 1, .shape = shape, .input = {in, ROWSCAN_F32},
-                                                      .output = {out, ROWSCAN_F32}),
+                                      ROWSCAN_PROBLEM(.op = op, .rank = 1, .shape = shape,
+                                                      .input = {.data = in, .type = ROWSCAN_F32},
+                                                      .output = {.data = out, .type = ROWSCAN_F32}),
                                       NULL),
                    ROWSCAN_UNSUPPORTED);
   ck_assert_str_eq(rowscan_last_error(), "chunk: field 'op': a carry has no Carries");
@@ -272,7 +274,8 @@ START_TEST(without_functions_the_host_refuses) {
   double in[4] = {0}, out[4] = {0};
   rowscan_plan *plan;
   const rowscan_problem *problem =
-      ROWSCAN_PROBLEM(.op = op, .rank = 1, .shape = shape, .input = {in, ROWSCAN_F64}, .output = {out, ROWSCAN_F64});
+      ROWSCAN_PROBLEM(.op = op, .rank = 1, .shape = shape, .input = {.data = in, .type = ROWSCAN_F64},
+                      .output = {.data = out, .type = ROWSCAN_F64});
   const rowscan_spec *spec = ROWSCAN_SPEC(.op = op, .in_type = ROWSCAN_F64, .length = 4);
   ck_assert_int_eq(rowscan_scan_host(context, problem), ROWSCAN_UNSUPPORTED);
   ck_assert_str_eq(rowscan_last_error(), for_f64);
