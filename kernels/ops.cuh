@@ -407,6 +407,12 @@ template <class A, class K, bool HIGHEST, bool FIRST, bool REVERSE> struct Index
   RS_METHOD static Total passed(Total t) {
     return {0, NONE, t.count};
   }
+  RS_METHOD static Bare bare(Total t) {
+    return {t.key, t.index, t.count};
+  }
+  RS_METHOD static Total whole(Bare t) {
+    return {t.key, t.index, t.count};
+  }
 };
 template <class A, class K, bool FIRST, bool REVERSE> struct ArgMax : Indexed<A, K, true, FIRST, REVERSE> {};
 template <class A, class K, bool FIRST, bool REVERSE> struct ArgMin : Indexed<A, K, false, FIRST, REVERSE> {};
@@ -430,6 +436,75 @@ template <class O> constexpr bool counts_elements<Omitting<O>> = counts_elements
 template <class O> constexpr bool loads_once<Omitting<O>> = loads_once<O>;
 template <class O> constexpr bool leaves_out_zeros<Omitting<O>> = leaves_out_zeros<O>;
 
+// ---- operators of the caller's own ----------------------------------------------------------------------------------
+
+// rowscan.h tells callers what O is to have. A total gets room that makes its size a power of two, and what O lacks is
+// what serves most.
+template <class...> using Void = void;
+template <class O, class = void> struct CommutativeOf {
+  static constexpr bool value = false;
+};
+template <class O> struct CommutativeOf<O, Void<decltype(O::commutative)>> {
+  static constexpr bool value = O::commutative;
+};
+template <class O, class = void> struct IdentityOf {
+  RS_METHOD static typename O::Total get() {
+    return O::neutral();
+  }
+};
+template <class O> struct IdentityOf<O, Void<decltype(O::identity())>> {
+  RS_METHOD static typename O::Total get() {
+    return O::identity();
+  }
+};
+template <class O, class A, class = void> struct BeginOf {
+  RS_METHOD static typename O::Total get(A y) {
+    return O::load(y);
+  }
+};
+template <class O, class A> struct BeginOf<O, A, Void<decltype(O::begin(A()))>> {
+  RS_METHOD static typename O::Total get(A y) {
+    return O::begin(y);
+  }
+};
+template <class O, class A, int NUMBERS> struct Created {
+  using Number = A;
+  using Bare = typename O::Total;
+  struct alignas(sizeof(Bare) <= 4 ? 4 : sizeof(Bare) <= 8 ? 8 : 16) Total {
+    Bare total;
+  };
+  static_assert(sizeof(Bare) <= NUMBERS * sizeof(A), "Total is larger than the first line says, by numbers=");
+  static_assert(sizeof(Bare) % 4 == 0, "Total is not of whole words of 4 bytes");
+  static constexpr bool commutative = CommutativeOf<O>::value, PLAIN = false;
+  RS_METHOD static Total load(A x) {
+    return {O::load(x)};
+  }
+  RS_METHOD static Total load(A x, A coefficient) {
+    return {O::load(x, coefficient)};
+  }
+  RS_METHOD static Total begin(A y) {
+    return {BeginOf<O, A>::get(y)};
+  }
+  RS_METHOD static A store(Total t) {
+    return O::store(t.total);
+  }
+  RS_METHOD static Total combine(Total left, Total right) {
+    return {O::combine(left.total, right.total)};
+  }
+  RS_METHOD static Total neutral() {
+    return {O::neutral()};
+  }
+  RS_METHOD static Total identity() {
+    return {IdentityOf<O>::get()};
+  }
+  RS_METHOD static Bare bare(Total t) {
+    return t.total;
+  }
+  RS_METHOD static Total whole(Bare t) {
+    return {t};
+  }
+};
+
 // ---- segments -------------------------------------------------------------------------------------------------------
 
 // What is kept of a total beside a state. No base of it: compilers would keep the total in memory.
@@ -447,10 +522,10 @@ template <class O> struct BareOf<O, Void<typename O::Bare>> {
   using Total = typename O::Total;
   using type = typename O::Bare;
   RS_METHOD static type of(Total t) {
-    return {t.key, t.index, t.count};
+    return O::bare(t);
   }
   RS_METHOD static Total whole(type t) {
-    return {t.key, t.index, t.count};
+    return O::whole(t);
   }
 };
 

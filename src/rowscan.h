@@ -60,10 +60,10 @@
  * Structs. A struct that a caller fills, or has filled, starts with `.size`, the sizeof that the caller's header gives:
  * it is the struct's version. A field that is zero takes its default, and so does a field that an older, shorter struct
  * lacks. A newer, longer struct is accepted if everything that this library does not know is zero. A struct of results
- * is filled up to its size. The macros ROWSCAN_OPTIONS, ROWSCAN_SPEC, ROWSCAN_ARGS, ROWSCAN_PROBLEM, ROWSCAN_WARMING
- * and ROWSCAN_CACHE_FILTER make such a struct with `.size` set; it lives as long as the enclosing block (in C++: the
- * enclosing expression). ROWSCAN_INFO initialises a struct of results. In C++ the macros take C++20 and fields in the
- * order of their declaration (g++ -Wextra warns of those left out).
+ * is filled up to its size. The macros ROWSCAN_OPTIONS, ROWSCAN_OPERATOR, ROWSCAN_SPEC, ROWSCAN_ARGS, ROWSCAN_PROBLEM,
+ * ROWSCAN_WARMING and ROWSCAN_CACHE_FILTER make such a struct with `.size` set; it lives as long as the enclosing block
+ * (in C++: the enclosing expression). ROWSCAN_INFO initialises a struct of results. In C++ the macros take C++20 and
+ * fields in the order of their declaration (g++ -Wextra warns of those left out).
  *
  * Threads. Different contexts share nothing. Any calls on one context or plan may be made from many threads at once,
  * but a context or plan must not be used while it is closed or destroyed. A scan on the host runs in the calling thread
@@ -139,7 +139,7 @@ typedef enum rowscan_status {
   ROWSCAN_NO_DRIVER,      /* libcuda.so.1 is missing or too old */
   ROWSCAN_NO_DEVICE,      /* there is no such GPU */
   ROWSCAN_NO_COMPILER,    /* NVRTC is needed and is missing, or does not know the architecture */
-  ROWSCAN_COMPILE_FAILED, /* NVRTC rejected the generated source: a bug in rowscan */
+  ROWSCAN_COMPILE_FAILED, /* NVRTC rejected the text of an operator of the caller's; else a bug in rowscan */
   ROWSCAN_CUDA_FAILED,    /* a call of the CUDA driver failed */
   ROWSCAN_CACHE_FAILED,   /* a call about the cache itself failed; never returned where compiling can serve */
   ROWSCAN_NOT_CACHED      /* a kernel is not in the cache, and compiling is forbidden (cache_only) */
@@ -169,7 +169,8 @@ typedef enum rowscan_op {
   ROWSCAN_ARGMAX, /* the index of what ROWSCAN_MAX gives, in memory's order in reverse scans too: of equal elements the
                      last that was scanned, or with ROWSCAN_TIES_FIRST the first; -1 where there is none. As i64, or
                      i32; of rows of up to 2^32 - 3 elements, or 2^31. No initial values */
-  ROWSCAN_ARGMIN  /* likewise, of ROWSCAN_MIN */
+  ROWSCAN_ARGMIN, /* likewise, of ROWSCAN_MIN */
+  ROWSCAN_FIRST_CREATED = 1024 /* this number and those after it are the operators of rowscan_op_create */
 } rowscan_op;
 
 typedef enum rowscan_type {
@@ -260,6 +261,84 @@ ROWSCAN_API const char *rowscan_regime_name(rowscan_regime regime);
  * since a call that succeeds may leave there a problem that it overcame. It is "" before the first failure.
  */
 ROWSCAN_API const char *rowscan_last_error(void);
+
+/* ---- operators of the caller's own ------------------------------------------------------------------------------- */
+
+/*
+ * The operator on the host, for numbers of one type: what its text says (see rowscan_op_create), in C. A total is
+ * memory of the operator's `numbers`, aligned to 8 bytes; x, y and a coefficient, which is NULL if there is none, are
+ * one number each. Results may differ from a GPU's if a * b + c is one rounding here: -ffp-contract=off keeps GCC from
+ * it. The functions may be called by many threads at once. This struct never grows.
+ */
+typedef struct rowscan_op_functions {
+  void (*load)(void *total, const void *x, const void *coefficient);
+  void (*combine)(void *total, const void *left, const void *right); /* total may be left or right */
+  void (*store)(void *y, const void *total);
+  void (*neutral)(void *total);
+  void (*identity)(void *total);             /* NULL: neutral */
+  void (*begin)(void *total, const void *y); /* NULL: load, without a coefficient */
+} rowscan_op_functions;
+
+typedef struct rowscan_operator {
+  size_t size;
+  const char *source;              /* its text, for GPUs: see rowscan_op_create */
+  const rowscan_op_functions *f32; /* these four: on the host, by the type that is computed in, A of the text, which */
+  const rowscan_op_functions *f64; /* the host does not serve if they are NULL */
+  const rowscan_op_functions *u32;
+  const rowscan_op_functions *u64;
+} rowscan_operator;
+
+#define ROWSCAN_OPERATOR(...) ROWSCAN_STRUCT(rowscan_operator, __VA_ARGS__)
+
+/*
+ * Makes an operator of a struct in CUDA C++. *op is a number that all calls take as they take ROWSCAN_SUM, in every
+ * context of the process, at once and until it ends. Text and functions are copied. The same text and functions again
+ * give the same number. README.md has an example.
+ *
+ * The text begins with a line that says what the library must know of the struct:
+ *
+ *     // rowscan: op=Welford numbers=3 types=floats
+ *
+ *   op=NAME        needed: the struct's name, a letter or _, then letters, digits and _, 40 in all at most; it is the
+ *                  operator's name in the texts of specs, too
+ *   numbers=N      what a total takes: sizeof(Total) is at most that of N numbers as they are computed in; 1 to 4,
+ *                  default 1. Totals of more than 16 bytes serve, but their kernels are slower, and take the compiler
+ *                  up to half a minute
+ *   types=T        the accumulators that it serves: any (default), floats or integers
+ *   coefficient=1  there is a second array, as LINEAR_RECURRENCE has one: ROWSCAN_MASK_COEFFICIENT
+ *
+ * and then defines template <class A, class K> struct NAME. A is what is computed in: f32, f64, u32 or u64, since
+ * integers wrap, whatever their sign; K is the accumulator itself, such as i32. Its functions are RS_METHOD static:
+ *
+ *   Total          what a block of elements comes to: a type of plain data, of whole words of 4 bytes
+ *   load(x)        the Total of one element, an A; where there is a coefficient load(x, coefficient)
+ *   combine(l, r)  the Total of two blocks, l before r. It must be associative, but for rounding, and need not commute
+ *   store(t)       the A that users see of a prefix, t
+ *   neutral()      the Total of no elements: combined with any t, from the left or the right, it is t, bit for bit
+ *
+ * and, where the default will not do:
+ *
+ *   identity()     what P(0) is made of, and what an element counts as that a mask takes away; default neutral()
+ *   begin(y)       the Total that a fold from an initial value starts with; default load(y); needed where there is a
+ *                  coefficient
+ *   commutative    static constexpr bool: whether combine(l, r) is combine(r, l), which saves time; default false
+ *
+ * The text may use u32, i32, u64, i64, f32, f64 and fused(a, b, c), an fma of one rounding, where a * b + c has two.
+ * There are no headers. In the compiler's messages it is a file of its name, with its own lines. Kernels in the cache
+ * and in packs belong to this very text: a change of it makes new ones.
+ *
+ * All layouts, flags, masks and types serve, by the rules of ROWSCAN_SUM; segments where a total and what tells them
+ * have no more than 16 bytes. Totals cannot be taken up again: there is no rowscan_carry, and rowscan_scan_host on a
+ * GPU has no rows that are cut.
+ *
+ * Without host functions for the accumulator's type, what takes the host engine is UNSUPPORTED.
+ *
+ * Errors: BAD_ARGUMENT, which names what is wrong with the first line, or the operator that has the name but another
+ * text; UNSUPPORTED (the process has 64 operators); OUT_OF_MEMORY. What is wrong with the struct shows when it is
+ * compiled: COMPILE_FAILED. May be called by any thread.
+ */
+ROWSCAN_API rowscan_status rowscan_op_create(rowscan_op *op, const rowscan_operator *given) ROWSCAN_CHECKED
+    ROWSCAN_NONNULL(1, 2);
 
 /* ---- contexts ---------------------------------------------------------------------------------------------------- */
 

@@ -59,9 +59,12 @@ void rs_text_add(rs_text *text, const char *format, ...) {
 }
 
 void rs_text_numbered(rs_text *text, const char *source) {
+  static const char directive[] = "#line ";
   for (int line = 1; *source; line++) {
     size_t length = strcspn(source, "\n");
     rs_text_add(text, "%4d  %.*s\n", line, (int)length, source);
+    if (!strncmp(source, directive, sizeof directive - 1))
+      line = atoi(source + sizeof directive - 1) - 1;
     source += length + (source[length] == '\n');
   }
 }

@@ -9,6 +9,7 @@
 #include "cells.h"
 #include "commands.h"
 #include "measure/measure.h"
+#include "op_file.h"
 #include "options.h"
 #include "output.h"
 #include "random_cells.h"
@@ -43,6 +44,8 @@ typedef struct bench_job {
   int count;
   rowscan_op op;
   rowscan_type acc;
+  const char *op_file;
+  unsigned tried; /* accumulators, a bit each, in which it was seen whether the operator is associative */
   rowscan_mask_mode mask_mode;
   rowscan_regime regime; /* forced; AUTO: none is */
   int repeat;
@@ -122,6 +125,7 @@ static int read_options(bench_job *job, int argc, char **argv) {
        "only cells with TEXT (or one of A|B|C) in \"group: shape variant type\""},
       {"op", 0, &kind_op, &job->op, "the operator (sum)"},
       {"acc", 0, &kind_acc, &job->acc, "accumulator type of all cells that may have it (that of the cell)"},
+      OP_FILE_OPTION(job->op_file),
       {"mask-mode", 0, &kind_mask_mode, &job->mask_mode, "of all cells (that of the variant)"},
       {"regime", 0, &kind_regime, &job->regime, "force row, short, long or column (auto: chosen from each shape)"},
       {"any-length", 0, &kind_switch, &job->any_length, "time the kernels that serve rows of any length"},
@@ -140,6 +144,8 @@ static int read_options(bench_job *job, int argc, char **argv) {
       .option_count = COUNT_OF(options),
   };
   int status = options_read(&syntax, argc, argv, NULL);
+  if (status == OPTIONS_READ)
+    status = op_file_read(&job->op, job->op_file);
   if (status == OPTIONS_READ)
     status = refuse_random(job);
   if (status != OPTIONS_READ)
@@ -322,10 +328,26 @@ static void keep(bench_job *job, const bench_line *line) {
   job->reached += line->target.ratio > 0 && has_reached(line);
 }
 
+/* Of an operator of one's own, once for each type that is computed in. */
+static void try_order(bench_job *job, const rowscan_spec *cell) {
+  rowscan_spec spec = *cell;
+  rs_text doubt = {0};
+  if (rowscan_spec_complete(&spec) != ROWSCAN_OK || job->tried & 1u << spec.acc_type)
+    return;
+  job->tried |= 1u << spec.acc_type;
+  rowscan_status status = rs_associative(job->context, spec.op, spec.acc_type, &doubt);
+  if (status)
+    say_library("whether the operator is associative", status);
+  if (doubt.data)
+    say_note("%s; results will depend on where blocks of elements end", doubt.data);
+  rs_text_free(&doubt);
+}
+
 static int measure(bench_job *job, bench_line *line, unsigned variant) {
   const bench_cell *cell = &line->cell;
   rowscan_spec spec = spec_of(job, cell, variant);
   spec.regime = job->regime;
+  try_order(job, &spec);
   cell_rows rows;
   cell_rows_of(&rows, cell);
   if (job->any_length) {
@@ -437,6 +459,8 @@ static int run(bench_job *job) {
     job->elements = HOST_ELEMENTS;
   if (job->elements)
     say_note("cells are made smaller, to at most %lld elements", (long long)job->elements);
+  if (job->op_file)
+    say_note("%s has no host functions, which its results would be checked with", rowscan_op_name(job->op));
   rowscan_status status = job->host ? ROWSCAN_OK : rowscan_device_get(device, &job->device);
   if (status != ROWSCAN_OK)
     return say_library(NULL, status);

@@ -10,6 +10,7 @@
 
 #include "commands.h"
 #include "json.h"
+#include "op_file.h"
 #include "options.h"
 #include "output.h"
 #include "say.h"
@@ -17,7 +18,7 @@
 
 typedef struct compile_job {
   rowscan_spec spec;
-  const char *arch_list, *directory;
+  const char *arch_list, *directory, *op_file;
 #define FLAG(bit, name, ...) bool name;
   RS_SPEC_FIELDS(RS_NO_ROW, RS_NO_ROW, FLAG) /* reverse, exclusive, ... */
 #undef FLAG
@@ -54,6 +55,7 @@ static int check(compile_job *job) {
 static int read_options(compile_job *job, const char *name, const char *about, int argc, char **argv) {
   const cli_option options[] = {
       ARCHS_OPTION(job->arch_list) RS_SPEC_FIELDS(MEMBER, RS_NO_ROW, FLAG),
+      OP_FILE_OPTION(job->op_file),
       {"output", 'o', &kind_directory, &job->directory, "write a .cu, .ptx and .cubin for each row of the table"},
       {"json", 0, &kind_switch, &job->as_json, "print the table as a JSON array of objects"},
   };
@@ -62,6 +64,8 @@ static int read_options(compile_job *job, const char *name, const char *about, i
                              .options = options,
                              .option_count = COUNT_OF(options) - (strcmp(name, "source") ? 0 : 2)};
   int status = options_read(&syntax, argc, argv, NULL);
+  if (status == OPTIONS_READ)
+    status = op_file_read(&job->spec.op, job->op_file);
   return status == OPTIONS_READ ? check(job) : status;
 }
 

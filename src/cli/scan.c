@@ -16,6 +16,7 @@
 #include "commands.h"
 #include "json.h"
 #include "npy.h"
+#include "op_file.h"
 #include "options.h"
 #include "output.h"
 #include "say.h"
@@ -180,7 +181,8 @@ static const struct {
 
 typedef struct scan_job {
   /* as asked for */
-  const char *in_name, *out_name, *beside_names[BESIDE_KINDS], *coefficient; /* the last: a number or a file */
+  const char *in_name, *out_name, *beside_names[BESIDE_KINDS], *op_file;
+  const char *coefficient; /* a number or a file */
   rowscan_op op;
   rowscan_type type, out_type, acc;
   rowscan_mask_mode mask_mode;
@@ -230,6 +232,7 @@ static int choose_beside(scan_job *job) {
 static int read_options(scan_job *job, int argc, char **argv) {
   const cli_option options[] = {
       {"op", 0, &kind_op, &job->op, "the operator (sum)"},
+      OP_FILE_OPTION(job->op_file),
       {"dim", 0, &kind_int, &job->dim, "dimension to scan along; negative ones count from the last (-1)"},
       {"axis", 0, &kind_int, &job->dim, "the same as --dim, as NumPy has it"},
       {"reverse", 0, &kind_switch, &job->reverse, "scan from the last element to the first"},
@@ -241,7 +244,7 @@ static int read_options(scan_job *job, int argc, char **argv) {
       {"mask", 0, &kind_file, &job->beside_names[MASK], "an .npy file of the same shape; bool, u8 or the input's type"},
       {"mask-mode", 0, &kind_mask_mode, &job->mask_mode, "leave masked elements out (select), or multiply"},
       {"coefficient", 0, &kind_file, &job->coefficient,
-       "of --op linear_recurrence: a number, or an .npy file as for --mask"},
+       "of linear_recurrence, and of --op-file: a number, or a file as for --mask"},
       {"heads", 0, &kind_file, &job->beside_names[HEADS],
        "as for --mask: the scan starts anew with each element whose flag is not 0"},
       {"tails", 0, &kind_file, &job->beside_names[TAILS], "likewise: ... that follows one whose flag is not 0"},
@@ -268,6 +271,8 @@ static int read_options(scan_job *job, int argc, char **argv) {
   };
   const char *operands[2];
   int status = options_read(&syntax, argc, argv, operands);
+  if (status == OPTIONS_READ)
+    status = op_file_read(&job->op, job->op_file);
   if (status != OPTIONS_READ)
     return status;
   for (int i = 0; i < 2; i++)
@@ -278,7 +283,7 @@ static int read_options(scan_job *job, int argc, char **argv) {
   if (job->exclusive && job->include_initial)
     return say_usage("--include-initial: --exclusive has the initial element too, and leaves out the total");
   if (rs_op_has_coefficient(job->op) && !job->coefficient)
-    return say_usage("--op: %s wants a --coefficient", rowscan_op_name(job->op));
+    return say_usage("--%s: %s wants a --coefficient", job->op_file ? "op-file" : "op", rowscan_op_name(job->op));
   if (job->coefficient && !rs_op_has_coefficient(job->op))
     return say_usage("--coefficient: %s has none; linear_recurrence has", rowscan_op_name(job->op));
   return choose_beside(job);

@@ -11,6 +11,7 @@
 #include "base/list.h"
 #include "commands.h"
 #include "json.h"
+#include "op_file.h"
 #include "options.h"
 #include "say.h"
 #include "session.h"
@@ -21,7 +22,7 @@ enum {
 };
 
 typedef struct warm_job {
-  const char *file, *arch_list;
+  const char *file, *arch_list, *op_file;
   bool general;
   int jobs;
   int64_t limit;
@@ -220,6 +221,7 @@ int command_warm(int argc, char **argv) {
   warm_job job = {.limit = -1, .json = {.file = stdout}};
   const cli_option options[] = {
       ARCHS_OPTION(job.arch_list),
+      OP_FILE_OPTION(job.op_file),
       {"general", 0, &kind_switch, &job.general, "the kernels for any length of common scans, in place of FILE"},
       {"limit", 0, &kind_count, &job.limit, "bytes that the cache may take (268435456)"},
       {"jobs", 'j', &kind_natural, &job.jobs, "how many compiles at a time (0: one for each processor)"},
@@ -243,7 +245,10 @@ int command_warm(int argc, char **argv) {
   };
   cli_session host = SESSION_KERNELS;
   rowscan_context *context;
+  rowscan_op op = ROWSCAN_SUM; /* which the list may name then */
   int status = options_read(&syntax, argc, argv, &job.file);
+  if (status == OPTIONS_READ)
+    status = op_file_read(&op, job.op_file);
   if (status == OPTIONS_READ)
     status = archs_read(&job.archs, job.arch_list);
   if (status == OPTIONS_READ && !job.limit)

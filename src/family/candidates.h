@@ -58,10 +58,10 @@ static inline bool rs_in_doubles(const rowscan_spec *spec) {
   return spec->acc_type == ROWSCAN_F64 || rs_is_fixed(spec->acc_type);
 }
 
-/* Whether instructions, and not memory, are what a scan waits for; and whether its totals take so many registers that
- * some templates spill. */
+/* Whether instructions, and not memory, are what a scan waits for, or its totals take eight registers; and whether they
+ * take so many that some templates spill. */
 static inline bool rs_computes(const rowscan_spec *spec) {
-  return rs_op_computes(rs_op_of(spec->op)) || rs_spec_has_segments(spec);
+  return rs_op_computes(rs_op_of(spec->op)) || rs_spec_has_segments(spec) || rs_spec_register_bytes(spec) > 16;
 }
 static inline bool rs_computes_wide(const rowscan_spec *spec) {
   bool wide = rs_in_doubles(spec) || rowscan_type_bytes(spec->in_type) == 8;

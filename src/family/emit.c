@@ -3,6 +3,9 @@
  * SPDX-License-Identifier: MIT
  */
 #include "family.h"
+
+#include <string.h>
+
 #include "spec/developer.h"
 #include "spec/types.h"
 #include "tune.h"
@@ -56,8 +59,13 @@ static void emit_op(const rowscan_spec *spec, const rs_op *op, rs_text *source) 
   bool omits = spec->flags & ROWSCAN_OMIT_NAN, index = op->kind == RS_INDEX, fixed = rs_is_fixed(spec->acc_type);
   rowscan_type number = numbers_of(spec);
   rs_text name = {0};
-  rs_text_add(&name, "%s%s%s<%s, %s", omits ? "Omitting<" : "", fixed ? "Fixed" : "", op->kernel, register_type(number),
-              element_type(number));
+  if (omits)
+    rs_text_add(&name, "Omitting<");
+  if (op->source)
+    rs_text_add(&name, "Created<caller::%s<%s, %s>, %s, %d", op->kernel, register_type(number), element_type(number),
+                register_type(number), op->numbers);
+  else
+    rs_text_add(&name, "%s%s<%s, %s", fixed ? "Fixed" : "", op->kernel, register_type(number), element_type(number));
   if (fixed)
     rs_text_add(&name, ", %d", rs_point_of(spec->acc_type));
   if (index)
@@ -70,12 +78,29 @@ static void emit_op(const rowscan_spec *spec, const rs_op *op, rs_text *source) 
   rs_text_free(&name);
 }
 
+static int lines_of(const rs_text *text) {
+  int lines = 0;
+  for (size_t i = 0; i < text->length; i++)
+    lines += text->data[i] == '\n';
+  return lines;
+}
+
+/* In a name space, where it may have names that kernels have, and as a file of its own to the compiler's messages. A
+ * source may have several kernels. */
+static void emit_text(const rs_op *op, rs_text *source) {
+  rs_text_add(source, "#ifndef RS_HAS_%s\n#define RS_HAS_%s\nnamespace caller {\n#line 1 \"%s\"\n", op->name, op->name,
+              op->name);
+  rs_text_append(source, op->source, strlen(op->source));
+  rs_text_add(source, "\n#line %d \"rowscan.cu\"\n", lines_of(source) + 3);
+  rs_text_add(source, "}\n#endif\n");
+}
+
 static void emit_problem(const rowscan_spec *spec, const rs_shape *shape, rs_text *source) {
   static const char *const masks[] = {"NO_MASK",  "SELECT",   "MULTIPLY", "COEFFICIENT",
                                       "SEGMENTS", "SEGMENTS", "SEGMENTS"};
   const rs_op *op = rs_op_of(spec->op);
   if (op->source)
-    rs_text_add(source, "%s", op->source);
+    emit_text(op, source);
   rs_text_add(source, "struct P {\n");
   emit_op(spec, op, source);
   rs_text_add(source, "  using Acc = Op::Total;\n");

@@ -165,6 +165,19 @@ static void describe_fixed(rs_run *s, const rs_isa *isa, const rowscan_spec *spe
   memset(s->neutral, 0, sizeof s->neutral);
 }
 
+/* Of an operator of the caller's. Totals are aligned to 8 bytes, and so is what follows them in segments. */
+static void describe_created(rs_run *s, const rs_op *op) {
+  const rowscan_op_functions *given = rs_op_functions(op, s->spec->acc_type);
+  s->created = (rs_totals){.bytes = (op->numbers * s->size + 7) / 8 * 8,
+                           .load = given->load,
+                           .begin = given->begin,
+                           .neutral = given->neutral,
+                           .identity = given->identity,
+                           .combine = given->combine,
+                           .store = given->store};
+  s->totals = &s->created;
+}
+
 /* What the operator is to the loops. */
 static void describe_op(rs_run *s, const rs_isa *isa, const rowscan_spec *spec) {
   static const struct {
@@ -197,7 +210,7 @@ static void describe_op(rs_run *s, const rs_isa *isa, const rowscan_spec *spec) 
   s->spec = spec;
   s->in_wide = s->wide = wide_of(acc);
   s->segments = rs_spec_has_segments(spec);
-  if (s->segments && op->numbers == 1 && (op->kind == RS_ORDER || !floating)) /* 8 bytes, too */
+  if (s->segments && rs_op_is_of_numbers(op) && (op->kind == RS_ORDER || !floating)) /* 8 bytes, too */
     s->in_wide = s->wide = floating ? RS_WIDE_f64 : RS_WIDE_u64;
   if (index) {
     s->in_wide = facts[spec->in_type].floating ? RS_WIDE_f64 : RS_WIDE_u64;
@@ -210,8 +223,10 @@ static void describe_op(rs_run *s, const rs_isa *isa, const rowscan_spec *spec) 
   s->key_by = s->value_by = 1;
   s->keeps_keys = false;
   s->totals = isa->totals(spec, s->wide);
-  s->omits = spec->flags & ROWSCAN_OMIT_NAN && op->numbers == 1;
-  if (op->numbers > 1) {
+  if (op->source)
+    describe_created(s, op);
+  s->omits = spec->flags & ROWSCAN_OMIT_NAN && rs_op_is_of_numbers(op);
+  if (!rs_op_is_of_numbers(op)) {
     if (index)
       s->key = key_of(isa, spec->op == ROWSCAN_ARGMAX ? ROWSCAN_MAX : ROWSCAN_MIN, s->in_wide, spec->in_type);
     s->totals->identity(s->masked);
@@ -237,7 +252,7 @@ static void describe_op(rs_run *s, const rs_isa *isa, const rowscan_spec *spec) 
   if (!s->totals)
     return;
   s->loops = NULL;
-  s->state = s->totals->bytes + (s->segments && !s->totals->scan_block ? s->size : 0);
+  s->state = s->totals->bytes + (s->segments && !s->totals->scan_block ? 8 : 0);
   memset(s->neutral, 0, sizeof s->neutral);
   s->totals->neutral(s->neutral);
   memcpy(s->start, s->neutral, sizeof s->start);

@@ -71,8 +71,8 @@ typedef void rs_combine(void *to, const void *a, const void *b);
 typedef struct rs_totals {
   int64_t bytes;                                                          /* of a total */
   void (*load)(void *total, const void *number, const void *coefficient); /* of one element; NULL: it has none */
-  void (*begin)(void *total, const void *number);                 /* where a fold from an initial value starts */
-  void (*neutral)(void *total), (*identity)(void *total);         /* as in kernels/ops.cuh */
+  void (*begin)(void *total, const void *number);         /* where a fold from an initial value starts; NULL: load */
+  void (*neutral)(void *total), (*identity)(void *total); /* as in kernels/ops.cuh */
   void (*combine)(void *to, const void *left, const void *right); /* to may be either of them */
   void (*store)(void *number, const void *total);
   void (*start)(void *total,

@@ -45,10 +45,15 @@ void rs_load_init(const rs_run *s, void *total, const void *init) {
     s->isa->load[s->spec->acc_type][s->wide](&number, init, (rs_grid){.lines = 1, .n = 1});
   if (s->key && !s->keeps_keys)
     s->key(&number, &number, s->key_by, (rs_grid){.lines = 1, .n = 1});
-  if (s->totals)
-    s->totals->begin(memcpy(total, s->neutral, (size_t)s->state), &number);
-  else
+  if (!s->totals) {
     rs_move(total, &number, s->size);
+    return;
+  }
+  memcpy(total, s->neutral, (size_t)s->state);
+  if (s->totals->begin)
+    s->totals->begin(total, &number);
+  else
+    s->totals->load(total, &number, NULL);
 }
 
 static void save_number(const rs_run *s, void *kept, const void *number) {
@@ -340,7 +345,7 @@ static void scan_one_by_one(const rs_run *s, rs_seat *k, int64_t steps, rs_count
     if ((mask && is_masked(s, mask, i)) || (s->spec->flags & ROWSCAN_OMIT_NAN && is_nan(s, x + i * s->size)))
       s->totals->identity(t);
     else
-      s->totals->load(t, x + i * s->size, by ? by + i * s->size : NULL);
+      s->totals->load(t, x + i * s->size, by && !s->segments ? by + i * s->size : NULL);
     if (s->state > s->totals->bytes)
       t[s->totals->bytes] = !memcmp(by + i * s->size, none, (size_t)s->size);
     push_total(s, counter, t);

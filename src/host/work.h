@@ -86,7 +86,8 @@ typedef struct rs_run {
   bool keeps_keys;           /* which init and totals are, too */
   bool omits;                /* a NaN becomes the identity, as a number */
   bool segments;             /* flags or keys cut rows */
-  const rs_totals *totals;   /* or else, unless NULL, of several numbers */
+  const rs_totals *totals;   /* or else, unless NULL, of several numbers; */
+  rs_totals created;         /* those of an operator of the caller's */
   int64_t state;             /* bytes of a total */
   char neutral[RS_MOST_TOTAL] __attribute__((aligned(16)));
   char start[RS_MOST_TOTAL] __attribute__((aligned(16)));  /* of a fold without an initial value; if not `loops` */

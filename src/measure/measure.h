@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "base/text.h"
 #include "rowscan.h"
 
 typedef struct rs_timing {
@@ -32,5 +33,13 @@ typedef struct rs_timing {
  */
 rowscan_status rs_measure(rowscan_context *context, const rowscan_spec *spec, const rowscan_args *args, int repeat,
                           rs_timing *timing);
+
+/*
+ * Tries an operator of the caller's, in an accumulator of 4 or 8 bytes, on random triples: whether (x o y) o z is
+ * x o (y o z), and a masked element nothing. Floats may differ by roundings. Adds to `doubt` what is not so of the
+ * first triple of which it is not, in a line of plain words; nothing proves neither. Operators of the library's, and
+ * those with coefficients, are not tried. Errors: those of rowscan_scan_host.
+ */
+rowscan_status rs_associative(rowscan_context *context, rowscan_op op, rowscan_type acc, rs_text *doubt);
 
 #endif

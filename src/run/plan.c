@@ -33,6 +33,9 @@ static rowscan_status give(rowscan_plan *plan, rowscan_status status, rowscan_pl
 
 rowscan_status rs_plan_create(rowscan_plan **out, rowscan_context *context, const rowscan_spec *spec,
                               const rs_rows *rows) {
+  rowscan_status status = context->gpu.device.arch ? ROWSCAN_OK : rs_spec_check_host(spec);
+  if (status)
+    return status;
   rowscan_plan *plan = open_plan(context, spec, context->gpu.device.arch, true);
   if (!plan)
     return ROWSCAN_OUT_OF_MEMORY;

@@ -34,8 +34,10 @@ static rowscan_status run(rowscan_context *context, const task *one, struct CUst
   if (context->engine == ROWSCAN_ENGINE_CUDA)
     return rs_table_run(&context->programs, &context->gpu, &one->spec, &one->rows, one->workspace, one->workspace_bytes,
                         stream);
-  rs_host_run(context->host, &one->spec, &one->rows);
-  return ROWSCAN_OK;
+  rowscan_status status = rs_spec_check_host(&one->spec);
+  if (!status)
+    rs_host_run(context->host, &one->spec, &one->rows);
+  return status;
 }
 
 static rowscan_status prepare_plan(rowscan_context *context, const task *one) {
@@ -51,7 +53,7 @@ static rowscan_status prepare_plan(rowscan_context *context, const task *one) {
 static rowscan_status prepare(rowscan_context *context, const task *one) {
   bool pushed;
   if (context->engine != ROWSCAN_ENGINE_CUDA)
-    return ROWSCAN_OK;
+    return rs_spec_check_host(&one->spec);
   rowscan_status status = rs_device_enter(&context->gpu.device, &pushed);
   if (status)
     return status;
@@ -83,6 +85,8 @@ rowscan_status rowscan_scan_host(rowscan_context *context, const rowscan_problem
   RS_UNCANCELLED;
   task scan, initial;
   rowscan_status status = read_task(&scan, context, problem);
+  if (!status && scan.rows.initial)
+    status = rs_spec_check_host(&scan.spec);
   if (!status)
     status = rs_stage(context, &scan.spec, &scan.rows);
   if (status || !scan.rows.initial)

@@ -96,6 +96,10 @@ rowscan_status rs_stage(rowscan_context *context, const rowscan_spec *spec, cons
   progress.total = rows->count * spec->length * progress.element_bytes;
   if (progress.total && context->engine == ROWSCAN_ENGINE_CUDA)
     return rs_stage_gpu(context, spec, rows, &progress);
+  bool nothing = context->engine == ROWSCAN_ENGINE_CUDA && !rs_rows_any(rows, spec->length);
+  rowscan_status status = nothing ? ROWSCAN_OK : rs_spec_check_host(spec);
+  if (status || nothing)
+    return status;
   if (progress.total && context->progress)
     run_boxes(context, spec, rows, &progress);
   else

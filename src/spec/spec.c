@@ -90,6 +90,15 @@ static rowscan_status check_fixed(const rowscan_spec *spec) {
                  rowscan_type_name(spec->acc_type), rowscan_op_name(spec->op), rowscan_type_name(spec->in_type));
 }
 
+/* An operator of the caller's may be one of floats, or of integers. */
+static rowscan_status check_served(const rs_op *op, rowscan_type out) {
+  bool floats = rs_type_kind(out) == RS_FLOAT;
+  if (op->types == RS_ANY_TYPES || (op->types == RS_FLOATS) == floats)
+    return ROWSCAN_OK;
+  return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'out': %s, but %s computes in %s", rowscan_type_name(out), op->name,
+                 floats ? "integers" : "floats");
+}
+
 static rowscan_status complete_types(rowscan_spec *spec) {
   const rs_op *op = rs_op_of(spec->op);
   if (!spec->in_type)
@@ -128,7 +137,7 @@ static rowscan_status complete_types(rowscan_spec *spec) {
     return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'acc': a scan from %s to %s accumulates in %s%s, not in %s", in,
                    out, rowscan_type_name(fitting), fitting == ROWSCAN_F32 ? " or f64" : "",
                    rowscan_type_name(spec->acc_type));
-  return ROWSCAN_OK;
+  return check_served(op, spec->out_type);
 }
 
 static rowscan_status complete_coefficient(rowscan_spec *spec) {
@@ -193,7 +202,10 @@ static int total_bytes(const rowscan_spec *spec) {
   return bytes;
 }
 
-/* Kernels with larger totals would keep them in memory, and take half a minute to compile. */
+/*
+ * Kernels with larger totals keep them in memory, and take up to half a minute to compile: callers' operators may have
+ * up to 32 bytes nevertheless (1.4 KB of spills, for columns on sm_75), but none beside segments.
+ */
 static rowscan_status check_total(const rowscan_spec *spec) {
   enum { MOST = 16 };
   int bytes = total_bytes(spec);
@@ -250,7 +262,7 @@ rowscan_status rowscan_spec_complete(rowscan_spec *spec) {
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */
 
-/* A complete spec's, and 0 of what has no word for it. Tests have operators beyond the table's. */
+/* A complete spec's, and 0 of what has no word for it. Callers have operators beyond the table's. */
 static const char *word_of(const rs_field *field, int64_t value) {
   if (field->values == &rs_op_values)
     return rowscan_op_name((rowscan_op)value);
@@ -344,12 +356,22 @@ bool rs_spec_marks_last(const rowscan_spec *spec) {
 }
 
 bool rs_spec_keeps_totals(const rowscan_spec *spec) {
-  return rs_op_of(spec->op)->numbers == 1 && !rs_spec_has_segments(spec);
+  return rs_op_is_of_numbers(rs_op_of(spec->op)) && !rs_spec_has_segments(spec);
+}
+
+rowscan_status rs_spec_check_host(const rowscan_spec *spec) {
+  const rs_op *op = rs_op_of(spec->op);
+  if (!op->source || rs_op_functions(op, spec->acc_type))
+    return ROWSCAN_OK;
+  return rs_fail(ROWSCAN_UNSUPPORTED,
+                 "spec: field 'op': %s has no host functions for accumulators of %s, only a text "
+                 "for GPUs",
+                 op->name, rowscan_type_name(spec->acc_type));
 }
 
 int rs_spec_register_bytes(const rowscan_spec *spec) {
   int bytes = total_bytes(spec);
-  return bytes <= 4 ? 4 : bytes <= 8 ? 8 : 16;
+  return bytes <= 4 ? 4 : bytes <= 8 ? 8 : bytes <= 16 ? 16 : 32;
 }
 
 bool rs_spec_loops(const rowscan_spec *spec) {
@@ -384,6 +406,11 @@ static bool read_word(const char *value, const rs_values *values, int64_t *numbe
 
 static bool read_value(const char *value, const rs_field *field, rowscan_spec *spec) {
   int64_t number;
+  if (field->values == &rs_op_values) {
+    number = rowscan_op_by_name(value);
+    rs_field_set(field, spec, number);
+    return number >= 0;
+  }
   if (!(field->values->words ? read_word(value, field->values, &number) : read_number(value, field->values, &number)) ||
       number < field->values->least || number > field->values->most)
     return false;

@@ -44,6 +44,9 @@ bool rs_spec_marks_last(const rowscan_spec *spec);
 /* Whether a number is all that a block's total is: so that what comes of one row's elements may start another's. */
 bool rs_spec_keeps_totals(const rowscan_spec *spec);
 
+/* Whether the host engine can serve it: an operator of the caller's may have no functions. Errors: UNSUPPORTED. */
+rowscan_status rs_spec_check_host(const rowscan_spec *spec);
+
 /* Bytes of a total in registers, a power of two: of numbers of 4 or 8 bytes each, integers of no fewer than 32 bits. */
 int rs_spec_register_bytes(const rowscan_spec *spec);
 

@@ -82,7 +82,7 @@ static bool are_named(const rowscan_spec *spec) {
 #undef NAMED
 }
 
-/* Tests have operators beyond the table's. */
+/* Callers have operators beyond the table's. */
 static bool is_value(const rs_field *field, int64_t value) {
   const char *const *words = field->values->words;
   bool in_range = value >= field->values->least && value <= field->values->most;

@@ -17,7 +17,8 @@ static const struct {
 };
 
 static const rs_op ops[] = {
-#define ROW(enumerator, name, kernel, kind, numbers) [enumerator] = {#name, #kernel, kind, numbers, NULL, NULL},
+#define ROW(enumerator, name, kernel, kind, numbers)                                                                   \
+  [enumerator] = {#name, #kernel, kind, numbers, kind == RS_RECURRENCE, RS_ANY_TYPES, NULL, {{0}}},
 #define X(enumerator, name, kernel) ROW(enumerator, name, kernel, RS_ARITHMETIC, 1)
     RS_ARITHMETIC_OPS(X)
 #undef X
@@ -65,7 +66,7 @@ rowscan_type rowscan_type_by_name(const char *name) {
 const rs_op *rs_op_of(rowscan_op op) {
   if ((unsigned)op < OPS)
     return &ops[op];
-  return (unsigned)op - OPS < (unsigned)rs_more_op_count ? &rs_more_ops[(unsigned)op - OPS] : NULL;
+  return op >= ROWSCAN_FIRST_CREATED ? rs_created_op((unsigned)op - ROWSCAN_FIRST_CREATED) : NULL;
 }
 
 const char *rowscan_op_name(rowscan_op op) {
@@ -73,11 +74,16 @@ const char *rowscan_op_name(rowscan_op op) {
   return row ? row->name : "unknown";
 }
 
-int rowscan_op_by_name(const char *name) {
-  for (int op = 0; rs_op_of((rowscan_op)op); op++)
+static int find_op(int first, const char *name) {
+  for (int op = first; rs_op_of((rowscan_op)op); op++)
     if (!strcmp(rs_op_of((rowscan_op)op)->name, name))
       return op;
   return -1;
+}
+
+int rowscan_op_by_name(const char *name) {
+  int op = find_op(0, name);
+  return op < 0 ? find_op(ROWSCAN_FIRST_CREATED, name) : op;
 }
 
 const char *rowscan_regime_name(rowscan_regime regime) {

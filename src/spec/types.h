@@ -111,22 +111,38 @@ typedef enum rs_op_kind {
   RS_INDEX
 } rs_op_kind;
 
-/* An operator; `source` and `totals` are of those that the library has no kernels and no host loops for. */
+/* The accumulators that an operator of rowscan_op_create serves. */
+typedef enum rs_op_types { RS_ANY_TYPES = 0, RS_FLOATS, RS_INTEGERS } rs_op_types;
+
+/* An operator; from `types` on: of rowscan_op_create. */
 typedef struct rs_op {
   const char *name, *kernel;
   rs_op_kind kind;
-  int numbers;                    /* that a total takes */
-  const char *source;             /* of the kernel's struct */
-  const struct rs_totals *totals; /* by rs_wide: src/host/isa.h */
+  int numbers; /* that a total takes */
+  bool coefficient;
+  rs_op_types types;
+  const char *source;            /* of the kernel's struct; NULL: kernels/ops.cuh has it */
+  rowscan_op_functions given[4]; /* on the host, by rs_op_functions; without `load`: there are none */
 } rs_op;
 
-/* Operators beyond the library's own, numbered after them. There are none; a test's program links its own in place. */
-extern const rs_op *const rs_more_ops;
-extern const int rs_more_op_count;
+/* Those of rowscan_op_create, by their numbers less ROWSCAN_FIRST_CREATED; NULL beyond the last. Takes no lock. */
+const rs_op *rs_created_op(unsigned number);
 
-/* Whether an operator has coefficients: asked by each call, so without one. */
+rs_kind rs_type_kind(rowscan_type type); /* RS_NO_KIND for a value that is no type */
+const rs_op *rs_op_of(rowscan_op op);    /* NULL for a value that is no operator */
+
+/* The functions for an accumulator, which has a type; NULL: there are none, or the operator is the library's. */
+const rowscan_op_functions *rs_op_functions(const rs_op *op, rowscan_type acc);
+
+/* Whether an operator, be it one or not, has coefficients: asked by each call, so for the library's without another. */
 static inline bool rs_op_has_coefficient(rowscan_op op) {
-  return op == ROWSCAN_LINEAR_RECURRENCE;
+  const rs_op *created = op >= ROWSCAN_FIRST_CREATED ? rs_op_of(op) : NULL;
+  return op == ROWSCAN_LINEAR_RECURRENCE || (created && created->coefficient);
+}
+
+/* Whether totals are numbers as elements are, so that one may be taken for the other. */
+static inline bool rs_op_is_of_numbers(const rs_op *op) {
+  return op->numbers == 1 && !op->source;
 }
 
 static inline bool rs_is_fixed(rowscan_type acc) {
@@ -147,8 +163,5 @@ static inline rowscan_type rs_kept_type(rowscan_type acc) {
 static inline bool rs_op_computes(const rs_op *op) {
   return op->kind == RS_LOGARITHM || op->kind == RS_EXTENDED || op->kind == RS_INDEX;
 }
-
-rs_kind rs_type_kind(rowscan_type type); /* RS_NO_KIND for a value that is no type */
-const rs_op *rs_op_of(rowscan_op op);    /* NULL for a value that is no operator */
 
 #endif

@@ -1,28 +1,31 @@
 /*
- * affine.c - an operator that tests add, in the place of src/spec/more_ops.c: see affine.h
+ * affine.c - operators that tests create: they do not commute, their totals are two numbers, and all types have them
  * SPDX-License-Identifier: MIT
+ *
+ * An element x is the map y -> f * y + x. Affine has f = x, but in -1 .. 1, of floats and f = x | 1 of integers; of
+ * Damped f is the element's coefficient. A block's total is the map of all its elements, one after another; a prefix
+ * is what such a map makes of an initial value, or of 0. Programs that are linked with this file have both.
  */
 #include "host/target.h" /* no contraction */
 
-#include "affine.h"
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 
-#include <stddef.h>
-
-#include "host/isa.h"
+#include "rowscan.h"
 
 #define FACTOR_f32(x) ((x) < -1 ? -1 : (x) > 1 ? 1 : (x))
 #define FACTOR_f64(x) FACTOR_f32(x)
 #define FACTOR_u32(x) ((x) | 1)
 #define FACTOR_u64(x) ((x) | 1)
 
-#define TOTALS(wide, c)                                                                                                \
+#define FUNCTIONS(wide, c)                                                                                             \
   typedef struct total_##wide {                                                                                        \
     c factor, term;                                                                                                    \
   } total_##wide;                                                                                                      \
   static void load_##wide(void *total, const void *number, const void *coefficient) {                                  \
-    (void)coefficient;                                                                                                 \
     c x = *(const c *)number;                                                                                          \
-    *(total_##wide *)total = (total_##wide){FACTOR_##wide(x), x};                                                      \
+    *(total_##wide *)total = (total_##wide){coefficient ? *(const c *)coefficient : FACTOR_##wide(x), x};              \
   }                                                                                                                    \
   static void begin_##wide(void *total, const void *number) {                                                          \
     *(total_##wide *)total = (total_##wide){1, *(const c *)number};                                                    \
@@ -39,55 +42,59 @@
   }                                                                                                                    \
   static void store_##wide(void *number, const void *total) {                                                          \
     *(c *)number = ((const total_##wide *)total)->term;                                                                \
+  }                                                                                                                    \
+  static const rowscan_op_functions functions_##wide = {.load = load_##wide,                                           \
+                                                        .combine = combine_##wide,                                     \
+                                                        .store = store_##wide,                                         \
+                                                        .neutral = neutral_##wide,                                     \
+                                                        .identity = identity_##wide,                                   \
+                                                        .begin = begin_##wide};
+FUNCTIONS(f32, float)
+FUNCTIONS(f64, double)
+FUNCTIONS(u32, uint32_t)
+FUNCTIONS(u64, uint64_t)
+
+#define SOURCE(line, name, load)                                                                                       \
+  line "template <class A, class K> struct " name " {\n"                                                               \
+       "  struct Total {\n"                                                                                            \
+       "    A factor, term;\n"                                                                                         \
+       "  };\n" load "  RS_METHOD static Total begin(A y) {\n"                                                         \
+       "    return {1, y};\n"                                                                                          \
+       "  }\n"                                                                                                         \
+       "  RS_METHOD static A store(Total t) {\n"                                                                       \
+       "    return t.term;\n"                                                                                          \
+       "  }\n"                                                                                                         \
+       "  RS_METHOD static Total combine(Total a, Total b) {\n"                                                        \
+       "    return {a.factor * b.factor, b.factor * a.term + b.term};\n"                                               \
+       "  }\n"                                                                                                         \
+       "  RS_METHOD static Total neutral() {\n"                                                                        \
+       "    return {1, -(A)0};\n"                                                                                      \
+       "  }\n"                                                                                                         \
+       "  RS_METHOD static Total identity() {\n"                                                                       \
+       "    return {1, 0};\n"                                                                                          \
+       "  }\n"                                                                                                         \
+       "};\n"
+
+static const char affine[] = SOURCE("// rowscan: op=Affine numbers=2\n", "Affine",
+                                    "  RS_METHOD static Total load(A x) {\n"
+                                    "    if constexpr ((A)0.5 == 0)\n"
+                                    "      return {x | 1, x};\n"
+                                    "    else\n"
+                                    "      return {x < -1 ? (A)-1 : x > 1 ? (A)1 : x, x};\n"
+                                    "  }\n");
+static const char damped[] = SOURCE("// rowscan: op=Damped numbers=2 coefficient=1\n", "Damped",
+                                    "  RS_METHOD static Total load(A x, A coefficient) {\n"
+                                    "    return {coefficient, x};\n"
+                                    "  }\n");
+
+__attribute__((constructor)) static void create(void) {
+  const char *const sources[] = {affine, damped};
+  for (int i = 0; i < 2; i++) {
+    rowscan_op op;
+    if (rowscan_op_create(&op, ROWSCAN_OPERATOR(.source = sources[i], .f32 = &functions_f32, .f64 = &functions_f64,
+                                                .u32 = &functions_u32, .u64 = &functions_u64)) != ROWSCAN_OK) {
+      fprintf(stderr, "affine.c: %s\n", rowscan_last_error());
+      abort();
+    }
   }
-RS_WIDES(TOTALS)
-
-static const rs_totals totals[RS_WIDE_COUNT] = {
-#define X(wide, c)                                                                                                     \
-  [RS_WIDE_##wide] = {.bytes = sizeof(total_##wide),                                                                   \
-                      .load = load_##wide,                                                                             \
-                      .begin = begin_##wide,                                                                           \
-                      .neutral = neutral_##wide,                                                                       \
-                      .identity = identity_##wide,                                                                     \
-                      .combine = combine_##wide,                                                                       \
-                      .store = store_##wide},
-    RS_WIDES(X)
-#undef X
-};
-
-static const char source[] = "#ifndef AFFINE\n" /* a source may have several kernels */
-                             "#define AFFINE\n"
-                             "template <class A, class K> struct Affine {\n"
-                             "  struct alignas(2 * sizeof(A)) Total {\n"
-                             "    A factor, term;\n"
-                             "  };\n"
-                             "  using Number = A;\n"
-                             "  static constexpr bool commutative = false, PLAIN = false;\n"
-                             "  RS_METHOD static Total load(A x) {\n"
-                             "    if constexpr ((A)0.5 == 0)\n"
-                             "      return {x | 1, x};\n"
-                             "    else\n"
-                             "      return {x < -1 ? (A)-1 : x > 1 ? (A)1 : x, x};\n"
-                             "  }\n"
-                             "  RS_METHOD static Total begin(A y) {\n"
-                             "    return {1, y};\n"
-                             "  }\n"
-                             "  RS_METHOD static A store(Total t) {\n"
-                             "    return t.term;\n"
-                             "  }\n"
-                             "  RS_METHOD static Total combine(Total a, Total b) {\n"
-                             "    return {a.factor * b.factor, b.factor * a.term + b.term};\n"
-                             "  }\n"
-                             "  RS_METHOD static Total neutral() {\n"
-                             "    return {1, -(A)0};\n"
-                             "  }\n"
-                             "  RS_METHOD static Total identity() {\n"
-                             "    return {1, 0};\n"
-                             "  }\n"
-                             "};\n"
-                             "#endif\n";
-
-static const rs_op affine = {.name = "affine", .kernel = "Affine", .numbers = 2, .source = source, .totals = totals};
-
-const rs_op *const rs_more_ops = &affine;
-const int rs_more_op_count = 1;
+}

@@ -7,11 +7,35 @@
 
 #include "spec/spec.h"
 
+/* The library's operators, and then those that the program has created. */
+static inline rowscan_op op_at(int index) {
+  int own = 0;
+  while (rs_op_of((rowscan_op)own))
+    own++;
+  return (rowscan_op)(index < own ? index : ROWSCAN_FIRST_CREATED + index - own);
+}
+
 static inline int op_count(void) {
   int count = 0;
-  while (rs_op_of((rowscan_op)count))
+  while (rs_op_of(op_at(count)))
     count++;
   return count;
+}
+
+/* Whether an operator goes with a spec's types, or else with its input's. */
+static inline bool op_fits(rowscan_spec *spec, bool all) {
+  rowscan_spec types = {.size = sizeof types,
+                        .op = spec->op,
+                        .in_type = spec->in_type,
+                        .out_type = all ? spec->out_type : ROWSCAN_TYPE_DEFAULT,
+                        .acc_type = all ? spec->acc_type : ROWSCAN_TYPE_DEFAULT};
+  if (rowscan_spec_complete(&types) != ROWSCAN_OK)
+    return false;
+  if (!all) {
+    spec->out_type = types.out_type;
+    spec->acc_type = types.acc_type;
+  }
+  return true;
 }
 
 /* Coefficients and flags, which another operator had, become a mask again. */
@@ -38,27 +62,26 @@ static inline void sum_take_point(rowscan_spec *spec, uint64_t number) {
 
 /*
  * Gives a spec the operator of a number, sums more often than others. Where that refuses the spec's types or its mask's
- * mode, these become some that go with it, and a mask may become what tells segments; of floating elements an operator
- * of bits becomes a sum, and of others one that wants floats.
+ * mode, these become some that go with it, and a mask may become what tells segments; an operator that has no use for
+ * the input's type becomes a sum.
  */
 static inline void op_take(rowscan_spec *spec, uint64_t number) {
   mask_of_another(spec);
   int count = op_count(), op = (int)(number % (uint64_t)(count + 1));
-  spec->op = op < count ? (rowscan_op)op : ROWSCAN_SUM;
-  rs_op_kind kind = rs_op_of(spec->op)->kind;
-  bool floats = rs_type_kind(spec->in_type) == RS_FLOAT;
-  if (floats ? kind == RS_BITS : kind == RS_LOGARITHM || kind == RS_EXTENDED)
+  spec->op = op < count ? op_at(op) : ROWSCAN_SUM;
+  rowscan_spec types = *spec;
+  if (!op_fits(&types, false))
     spec->op = ROWSCAN_SUM;
-  bool omits = floats && number / (uint64_t)(count + 1) % 3 == 1;
+  bool floats = rs_type_kind(spec->in_type) == RS_FLOAT, omits = floats && number / (uint64_t)(count + 1) % 3 == 1;
   spec->flags = (spec->flags & ~(ROWSCAN_OMIT_NAN | ROWSCAN_TIES_FIRST)) | (omits ? ROWSCAN_OMIT_NAN : 0);
   if (rs_op_has_coefficient(spec->op)) { /* of the mask's type, if there was a mask, and one of the kind */
     spec->mask_mode = ROWSCAN_MASK_COEFFICIENT;
     bool fits = spec->mask_type && (floats || rs_type_kind(spec->mask_type) != RS_FLOAT);
     spec->mask_type = fits ? spec->mask_type : spec->in_type;
-  } else if (spec->mask_mode && !rs_op_of(spec->op)->source && number / (uint64_t)(count + 1) / 3 % 2) {
+  } else if (spec->mask_mode && number / (uint64_t)(count + 1) / 3 % 2) {
     mask_take_segments(spec, number / (uint64_t)(count + 1) / 6);
   }
-  kind = rs_op_of(spec->op)->kind;
+  rs_op_kind kind = rs_op_of(spec->op)->kind;
   bool multiplies = kind == RS_ARITHMETIC || kind == RS_EXTENDED;
   if (spec->mask_mode == ROWSCAN_MASK_MULTIPLY && !multiplies)
     spec->mask_mode = ROWSCAN_MASK_SELECT;
@@ -66,22 +89,12 @@ static inline void op_take(rowscan_spec *spec, uint64_t number) {
     spec->out_type = spec->acc_type = number & 1 ? ROWSCAN_I32 : ROWSCAN_I64;
     spec->flags |= number & 2 ? ROWSCAN_TIES_FIRST : 0;
   }
-  rowscan_spec types = {.size = sizeof types,
-                        .op = spec->op,
-                        .in_type = spec->in_type,
-                        .out_type = spec->out_type,
-                        .acc_type = spec->acc_type};
-  if (rowscan_spec_complete(&types) != ROWSCAN_OK) {
-    types.out_type = types.acc_type = ROWSCAN_TYPE_DEFAULT;
-    if (rowscan_spec_complete(&types) == ROWSCAN_OK) {
-      spec->out_type = types.out_type;
-      spec->acc_type = types.acc_type;
-    }
-  }
+  if (!op_fits(spec, true))
+    op_fits(spec, false);
   sum_take_point(spec, number / (uint64_t)(count + 1) / 2);
-  types.acc_type = spec->acc_type;
-  types.mask_mode = spec->mask_mode;
-  types.mask_type = spec->mask_type;
+  types = *spec;
+  types.size = sizeof types;
+  types.length = 0;
   if (rs_spec_has_segments(spec) && rowscan_spec_complete(&types) == ROWSCAN_UNSUPPORTED)
     mask_of_another(spec); /* its totals have no room for them */
 }

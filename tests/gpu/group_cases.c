@@ -202,6 +202,38 @@ void group_regimes(void) {
   check_specs();
 }
 
+/* ---- operators that tests create --------------------------------------------------------------------------------- */
+
+static void add_created(rowscan_op op, rowscan_regime regime, unsigned variant) {
+  static const rowscan_mask_mode masks[] = {ROWSCAN_MASK_NONE, ROWSCAN_MASK_SELECT, ROWSCAN_MASK_HEADS,
+                                            ROWSCAN_MASK_TAILS};
+  uint64_t number = (uint64_t)op << 16 | (uint64_t)regime << 8 | variant;
+  random_source random = random_for(suite.seed, 23, number);
+  rowscan_spec spec = {.size = sizeof spec, .op = op, .regime = regime, .flags = variant % 4};
+  do
+    spec.in_type = (rowscan_type)(1 + random_below(&random, 13));
+  while (!op_fits(&spec, false));
+  spec.length = case_length((int)random_below(&random, case_lengths(few(1025, 100000))));
+  spec.layout =
+      regime == ROWSCAN_REGIME_COLUMN || random_one_in(&random, 4) ? ROWSCAN_LAYOUT_COLUMNS : ROWSCAN_LAYOUT_ROWS;
+  if (!rs_op_has_coefficient(op))
+    spec.mask_mode = masks[variant / 4 % 4];
+  rowscan_spec complete = spec;
+  if (rowscan_spec_complete(&complete) == ROWSCAN_UNSUPPORTED)
+    spec.mask_mode = ROWSCAN_MASK_SELECT; /* totals have no room for segments */
+  add_spec(&spec, random);
+}
+
+/* Each of them in every regime, with all flags and masks; on a quick run these in turn. */
+void group_created(void) {
+  for (int i = 0; i < op_count(); i++)
+    for (unsigned regime = 0; regime < 5 && op_at(i) >= ROWSCAN_FIRST_CREATED; regime++)
+      for (unsigned turn = 0; turn < (unsigned)few(1, 16); turn++)
+        add_created(op_at(i), (rowscan_regime)regime,
+                    (unsigned)few((int)(5 * regime + (unsigned)i + suite.seed), (int)turn) % 16);
+  check_specs();
+}
+
 /* ---- geometries --------------------------------------------------------------------------------------------------
  * What tune chooses for GPUs that are not at hand, in this one. */
 

@@ -600,7 +600,7 @@ static void make_askew(kernel *k) {
 /* So many tiles that groups of them make groups, in an order that only this operator tells. */
 static void few_columns_of_many_tiles(int arch, int runs) {
   kernel k = {.spec = {.size = sizeof k.spec,
-                       .op = (rowscan_op)(op_count() - 1), /* that of affine.h */
+                       .op = (rowscan_op)rowscan_op_by_name("Affine"),
                        .in_type = ROWSCAN_F32,
                        .length = 20000,
                        .row_rank = 1,

@@ -35,6 +35,7 @@ static const struct {
 } groups[] = {
     {"types", group_types, false, false},
     {"regimes", group_regimes, false, false},
+    {"created", group_created, false, false},
     {"geometries", group_geometries, false, false},
     {"lengths", group_lengths, false, false},
     {"widths", group_widths, false, false},

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../gpu/affine.h"
 #include "spec/spec.h"
 
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
@@ -21,13 +20,18 @@
 /*
  * An element: `real` if its type is floating, else `whole`, modulo 2^64. Of an affine map the term, and its factor; of
  * a logarithm the highest element, and the sum as a factor; of an extended product the fraction, and the exponent as
- * one.
+ * one; of an operator that a test has created the total that its functions know.
  */
 typedef struct number {
   double real;
   uint64_t whole;
-  double real_factor;
-  uint64_t whole_factor;
+  union {
+    struct {
+      double real_factor;
+      uint64_t whole_factor;
+    };
+    uint64_t created[4];
+  };
   bool begins; /* of a total: a segment begins with one of its elements */
 } number;
 
@@ -381,8 +385,63 @@ static bool is_index(const rowscan_spec *spec) {
   return spec->op == ROWSCAN_ARGMAX || spec->op == ROWSCAN_ARGMIN;
 }
 
+/* ---- operators that tests create --------------------------------------------------------------------------------- */
+
+static const rowscan_op_functions *functions_of(const rowscan_spec *spec) {
+  const rs_op *op = rs_op_of(spec->op);
+  return op->source ? rs_op_functions(op, spec->acc_type) : NULL;
+}
+
+/* The type that such an operator computes in. */
+static rowscan_type computed_in(rowscan_type acc) {
+  bool wide = rowscan_type_bytes(acc) == 8;
+  return floating(acc) ? (wide ? ROWSCAN_F64 : ROWSCAN_F32) : wide ? ROWSCAN_U64 : ROWSCAN_U32;
+}
+
+static number load_created(const rowscan_spec *spec, number x, const number *coefficient) {
+  char at[8], beside[8];
+  number total = {.real = 0};
+  write_number(computed_in(spec->acc_type), at, x);
+  if (coefficient)
+    write_number(computed_in(spec->acc_type), beside, *coefficient);
+  functions_of(spec)->load(total.created, at, coefficient ? beside : NULL);
+  return total;
+}
+
+static number begin_created(const rowscan_spec *spec, number y) {
+  char at[8];
+  number total = {.real = 0};
+  if (!functions_of(spec)->begin)
+    return load_created(spec, y, NULL);
+  write_number(computed_in(spec->acc_type), at, y);
+  functions_of(spec)->begin(total.created, at);
+  return total;
+}
+
+static number combine_created(const rowscan_spec *spec, number a, number b) {
+  number both = {.real = 0};
+  functions_of(spec)->combine(both.created, a.created, b.created);
+  return both;
+}
+
+static number fill_created(void (*fill)(void *total)) {
+  number total = {.real = 0};
+  fill(total.created);
+  return total;
+}
+
+static number shown_created(const rowscan_spec *spec, number n) {
+  char at[8];
+  functions_of(spec)->store(at, n.created);
+  return read_number(computed_in(spec->acc_type), at);
+}
+
+/* ---- any operator ------------------------------------------------------------------------------------------------ */
+
 /* What users see of a prefix. */
 static number shown(const rowscan_spec *spec, number n) {
+  if (functions_of(spec))
+    return shown_created(spec, n);
   int64_t exponent = (int64_t)n.whole_factor;
   if (spec->op == ROWSCAN_LOGSUMEXP && n.real_factor != 1)
     n.real = logarithm(spec->acc_type, n.real_factor, n.real);
@@ -397,6 +456,8 @@ static number shown(const rowscan_spec *spec, number n) {
 
 static number combine_whole(const rowscan_spec *spec, number a, number b) {
   rowscan_type acc = spec->acc_type;
+  if (functions_of(spec))
+    return combine_created(spec, a, b);
   switch ((int)spec->op) {
   case ROWSCAN_SUM:
     return sum(acc, a, b);
@@ -408,8 +469,6 @@ static number combine_whole(const rowscan_spec *spec, number a, number b) {
     return (number){.whole = a.whole | b.whole};
   case ROWSCAN_XOR:
     return (number){.whole = a.whole ^ b.whole};
-  case AFFINE:
-    return affine(product(acc, factor_of(a), factor_of(b)), sum(acc, product(acc, factor_of(b), a), b));
   case ROWSCAN_LINEAR_RECURRENCE:
     return affine(product(acc, factor_of(a), factor_of(b)), fused(acc, factor_of(b), a, b));
   case ROWSCAN_ARGMAX:
@@ -439,15 +498,15 @@ static number load(const rowscan_spec *spec, number x) {
     return split(x.real);
   if (spec->op == ROWSCAN_LOGSUMEXP)
     return (number){.real = x.real, .real_factor = 1};
-  if ((int)spec->op != AFFINE)
-    return x;
-  return affine((number){.real = x.real < -1 ? -1 : x.real > 1 ? 1 : x.real, .whole = x.whole | 1}, x);
+  return functions_of(spec) ? load_created(spec, x, NULL) : x;
 }
 
 /* Where a fold starts. */
 static number begin(const rowscan_spec *spec, number y) {
   if (spec->op == ROWSCAN_EXTENDED_PROD || spec->op == ROWSCAN_LOGSUMEXP)
     return load(spec, y);
+  if (functions_of(spec))
+    return begin_created(spec, y);
   return affine((number){.real = 1, .whole = 1}, y);
 }
 
@@ -467,9 +526,10 @@ static number extreme(rowscan_type type, bool lowest) {
 static number identity(const rowscan_spec *spec) {
   if (rs_is_fixed(spec->acc_type))
     return (number){0};
+  if (functions_of(spec))
+    return fill_created(functions_of(spec)->identity);
   switch ((int)spec->op) {
   case ROWSCAN_SUM:
-  case AFFINE:
   case ROWSCAN_LINEAR_RECURRENCE:
     return begin(spec, (number){0});
   case ROWSCAN_ARGMAX:
@@ -506,11 +566,6 @@ static void block_totals(const rowscan_spec *spec, number *totals[], int64_t n) 
       totals[b][j] = combine(spec, totals[b - 1][2 * j], totals[b - 1][2 * j + 1]);
 }
 
-/* Whether totals are maps, of what comes before a block. */
-static bool is_map(const rowscan_spec *spec) {
-  return (int)spec->op == AFFINE || spec->op == ROWSCAN_LINEAR_RECURRENCE;
-}
-
 /* prefixes[k] is P(k), a left fold over the blocks that make up [0, k), largest first: the smallest one comes last. */
 static void fold(const rowscan_spec *spec, number *const totals[], int64_t n, const number *init, number *prefixes) {
   prefixes[0] = init ? *init : identity(spec);
@@ -520,7 +575,9 @@ static void fold(const rowscan_spec *spec, number *const totals[], int64_t n, co
     number last = totals[b][start >> b];
     if (start > 0 || init)
       prefixes[k] = combine(spec, prefixes[start], last);
-    else if (is_map(spec)) /* of nothing it is no result: that is made of 0, as small as can be */
+    else if (functions_of(spec))
+      prefixes[k] = combine(spec, fill_created(functions_of(spec)->neutral), last);
+    else if (spec->op == ROWSCAN_LINEAR_RECURRENCE) /* a map is no result: that is made of 0, as small as can be */
       prefixes[k] = combine(spec, begin(spec, (number){.real = -0.0}), last);
     else
       prefixes[k] = last;
@@ -555,7 +612,9 @@ static number element(const rowscan_spec *spec, const rs_rows *rows, int64_t in,
     return (floating(spec->mask_type) ? m.real != 0 : m.whole != 0) ? enter(spec, x) : identity(spec);
   m = convert(numbers_of(spec), spec->mask_type, m);
   if (spec->mask_mode == ROWSCAN_MASK_COEFFICIENT)
-    return isnan(x.real) && floating(spec->in_type) && spec->flags & ROWSCAN_OMIT_NAN ? identity(spec) : affine(m, x);
+    return isnan(x.real) && floating(spec->in_type) && spec->flags & ROWSCAN_OMIT_NAN ? identity(spec)
+           : functions_of(spec)                                                       ? load_created(spec, x, &m)
+                                                                                      : affine(m, x);
   return enter(spec, product(numbers_of(spec), x, m));
 }
 

@@ -2092,6 +2092,158 @@ class Cache(Case):
         self.assertIn("ROWSCAN_CACHE: 'never' is not one of on, off, only", self.rowscan(*args)[1])
 
 
+class OpFile(Case):
+    """--op-file: an operator of one's own, for GPUs."""
+    TEXTS = os.path.join(TESTS, "gpu")
+
+    def file(self, line="// rowscan: op=Larger", combine="l > r ? l : r", name="larger.cuh"):
+        with open(self.path(name), "w") as file:
+            file.write(f"""{line}
+template <class A, class K> struct Larger {{
+  using Total = A;
+  RS_METHOD static A load(A x) {{ return x; }}
+  RS_METHOD static A neutral() {{ return 0; }}
+  RS_METHOD static A combine(A l, A r) {{ return {combine}; }}
+  RS_METHOD static A store(A t) {{ return t; }}
+}};
+""")
+        return name
+
+    def on_the_gpu(self):
+        simt = os.environ.get("RS_SIMT", "")
+        if not os.path.exists(os.path.join(simt, "libcuda.so.1")):
+            self.skipTest("there is no simulated GPU (RS_SIMT)")
+        self.search_first(simt)
+        self.env.update(ROWSCAN_NVRTC=os.path.join(simt, "libnvrtc.so.13"))
+        self.env.setdefault("SIMT_CACHE_DIR", self.path("simt-cache"))
+
+    def scan(self, x, *args):
+        np.save(self.path("in.npy"), x)
+        self.assertEqual(self.rowscan("scan", "--engine=cuda", *args, "in.npy", "out.npy"), ("", ""))
+        return np.load(self.path("out.npy"))
+
+    def test_variance(self):
+        self.on_the_gpu()
+        x = self.random.random((3, 40), "f4")
+        got = self.scan(x, "--op-file", os.path.join(self.TEXTS, "welford.cuh"))
+        wanted = [[row[:i + 1].astype("f8").var() for i in range(len(row))] for row in x]
+        np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-7)
+        got = self.scan(x.astype("f8"), "--op-file", os.path.join(self.TEXTS, "welford.cuh"))
+        np.testing.assert_allclose(got, wanted, rtol=1e-12, atol=1e-15)
+
+    def test_what_takes_the_host_on_a_gpu(self):
+        self.on_the_gpu()
+        np.save(self.path("in.npy"), np.ones(5, "f4"))
+        self.fails(1, ["'op': Larger has no host functions"], "scan", "--engine=cuda", "--include-initial",
+                   "--op-file", self.file(), "in.npy", "out.npy")
+        np.save(self.path("in.npy"), np.ones((5, 0), "f4"))
+        self.rowscan("scan", "--engine=cuda", "--op-file", self.file(), "in.npy", "out.npy")
+        self.assertEqual(np.load(self.path("out.npy")).shape, (5, 0))
+
+    def test_the_example_of_the_readme(self):
+        with open(os.path.join(os.path.dirname(TESTS), "README.md")) as file:
+            shown = re.search(r"```cpp\n(// rowscan: .*?)```", file.read(), re.S)[1]
+        with open(os.path.join(self.TEXTS, "welford.cuh")) as file:
+            first, rest = file.read().split("\n", 1)
+        self.assertEqual(shown, first + "\n" + re.sub("^//.*\n", "", rest, flags=re.M))
+
+    def test_continued_fractions(self):
+        self.on_the_gpu()
+        x = 1 + self.random.integers(0, 9, (2, 30)).astype("f4")
+        got = self.scan(x, f"--op-file={os.path.join(self.TEXTS, 'continuants.cuh')}", "--dim=1")
+
+        def fraction(row):
+            value = row[-1]
+            for a in row[-2::-1]:
+                value = a + 1 / value
+            return value
+        wanted = [[fraction(row[:i + 1].astype("f8")) for i in range(len(row))] for row in x]
+        np.testing.assert_allclose(got, wanted, rtol=1e-5)
+
+    def test_coefficients(self):
+        self.on_the_gpu()
+        with open(self.path("damped.cuh"), "w") as file:
+            file.write("""// rowscan: op=Damped numbers=2 coefficient=1
+template <class A, class K> struct Damped {
+  struct Total { A factor, term; };
+  static constexpr bool commutative = false;
+  RS_METHOD static Total load(A x, A coefficient) { return {coefficient, x}; }
+  RS_METHOD static Total begin(A y) { return {1, y}; }
+  RS_METHOD static Total neutral() { return {1, 0}; }
+  RS_METHOD static Total combine(Total l, Total r) {
+    return {l.factor * r.factor, fused(r.factor, l.term, r.term)};
+  }
+  RS_METHOD static A store(Total t) { return t.term; }
+};
+""")
+        x = np.ones(5, "f4")
+        np.testing.assert_array_equal(self.scan(x, "--op-file=damped.cuh", "--coefficient=.5"),
+                                      np.array([1, 1.5, 1.75, 1.875, 1.9375], "f4"))
+        self.fails(2, ["--op-file: Damped wants a --coefficient"], "scan", "--op-file=damped.cuh", "in.npy", "o.npy")
+
+    def test_bench(self):
+        self.on_the_gpu()
+        bench = ["bench", "--engine=cuda", "--repeat=1", "--shapes=4 x 60", "--filter=inclusive", "--op-file"]
+        out, err = self.rowscan(*bench, self.file())
+        self.assertRegex(out, r"4 x 60 +Larger inclusive +f32")
+        self.assertEqual(err, "rowscan: bench: Larger has no host functions, which its results would be checked with\n")
+        err = self.rowscan(*bench, self.file(combine="r == 0 ? l : l == 0 ? r : (l + r) / 2"))[1]
+        self.assertRegex(err, r"Larger of f32 is not associative: of x = \S+, y = \S+, z = \S+ \(x o y\) o z is \S+, "
+                              r"but x o \(y o z\) is \S+; results will depend on where blocks of elements end\n")
+
+    def test_the_host_has_none(self):
+        self.save("in.npy", np.ones(5, "f4"))
+        self.fails(1, ["'op': Larger has no host functions for accumulators of f32, only a text for GPUs"],
+                   "scan", "--engine=host", "--op-file", self.file(), "in.npy", "out.npy")
+        self.assertFalse(os.path.exists(self.path("out.npy")))
+
+    def test_source(self):
+        out, err = self.rowscan("source", "--length=1000", "--op-file", self.file())
+        self.assertEqual(err, "")
+        self.assertIn('#line 1 "Larger"\n// rowscan: op=Larger\ntemplate', out)
+        self.assertIn("using Op = Created<caller::Larger<f32, f32>, f32, 1>;", out)
+
+    def test_errors_have_its_lines(self):
+        self.needs_compiler()
+        compile_it = ["compile", "--arch=sm_90", "--length=1000", "--op-file"]
+        err = self.rowscan(*compile_it, self.file(combine="larger_of(l, r)"), status=1)[1]
+        self.assertRegex(err, r"Larger(\(6\)|:6:).*error.*larger_of")
+        err = self.rowscan(*compile_it, self.file("// rowscan: op=Smaller"), status=1)[1]
+        self.assertRegex(err, r"error:.*\bSmaller\b")
+        with open(os.path.join(self.TEXTS, "welford.cuh")) as text, open(self.path("two.cuh"), "w") as file:
+            file.write(text.read().replace("numbers=3", "numbers=2"))
+        err = self.rowscan(*compile_it, "two.cuh", status=1)[1]
+        self.assertIn("Total is larger than the first line says, by numbers=", err)
+
+    def test_kernels_are_of_the_text(self):
+        self.needs_compiler()
+        compile_it = ["compile", "--arch=sm_90", "--length=1000", "--op-file"]
+        for combine, what in ("l > r ? l : r", "miss"), ("l > r ? l : r", "hit"), ("l < r ? r : l", "miss"):
+            out = self.rowscan(*compile_it, self.file(combine=combine))[0]
+            self.assertEqual({line.split()[-1] for line in out.splitlines()[1:]}, {what})
+        with open(self.path("list"), "w") as file:
+            file.write("op=Larger length=1000\n")
+        self.assertIn("list:1: spec: field 'op': 'Larger' is not one of sum,",
+                      self.fails(1, ["Larger"], "warm", "--arch=sm_90", "list"))
+        done = json.loads(self.rowscan("warm", "--arch=sm_90", "--json", "--op-file", "larger.cuh", "list")[0])
+        self.assertEqual(done["compiled"], 0)
+
+    def test_files_that_are_none(self):
+        scan = ["scan", "in.npy", "out.npy", "--op-file"]
+        self.fails(1, ["none.cuh: cannot be opened"], *scan, "none.cuh")
+        self.fails(1, [".: cannot be read"], *scan, ".")
+        self.fails(1, ["larger.cuh: operator: field 'source'", "numbers is 1, 2, 3 or 4"], *scan,
+                   self.file("// rowscan: op=Larger numbers=9"))
+        self.fails(1, ["does not begin with '// rowscan:'"], *scan, self.file("// op=Larger"))
+        self.fails(2, ["--op-file: 'larger.cuh' has an operator, but --op is prod"], *scan, self.file(), "--op=prod")
+        with open(self.path("zero.cuh"), "wb") as file:
+            file.write(b"// rowscan: op=Larger\n\0")
+        self.fails(1, ["zero.cuh: a byte is 0: this is no text"], *scan, "zero.cuh")
+        with open(self.path("large.cuh"), "wb") as file:
+            file.write(b"/" * ((1 << 20) + 1))
+        self.fails(1, ["large.cuh: more than the 1048576 bytes"], *scan, "large.cuh")
+
+
 class Devices(Case):
     def test_devices(self):
         out, err = self.rowscan("devices", "--json")

@@ -199,7 +199,7 @@ static int64_t draw_length(uint64_t *state) {
 
 static rowscan_spec draw_any(uint64_t *state) {
   rowscan_spec spec = {.size = sizeof spec, .in_type = (rowscan_type)(1 + below(state, ROWSCAN_BOOL))};
-  spec.op = (rowscan_op)below(state, op_count());
+  spec.op = op_at((int)below(state, op_count()));
   spec.out_type = (rowscan_type)seldom(state, 3, ROWSCAN_BOOL + 1);
   spec.acc_type = below(state, 4) ? ROWSCAN_TYPE_DEFAULT : ROWSCAN_F64;
   spec.flags = (unsigned)below(state, 4);

@@ -1,0 +1,218 @@
+/*
+ * created_ops.c - operators of the caller's own: what the first line of a text says, and the table of those that exist
+ * SPDX-License-Identifier: MIT
+ *
+ * An operator stays until the process ends, since contexts have kernels of it. So the table only grows: who makes one
+ * holds a lock, and who looks one up by its number, as each call does, reads how many there are.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/sized.h"
+#include "base/status.h"
+#include "types.h"
+
+enum {
+  MOST_OPS = 64,
+  MOST_NAME = 40,
+  MOST_NUMBERS = 4,
+  FUNCTIONS = sizeof((rs_op){0}).given / sizeof(rowscan_op_functions)
+};
+
+static rs_op created[MOST_OPS];
+static atomic_uint created_count; /* rows of the table that are complete */
+static pthread_mutex_t creating = PTHREAD_MUTEX_INITIALIZER;
+
+const rs_op *rs_created_op(unsigned number) {
+  return number < atomic_load_explicit(&created_count, memory_order_acquire) ? &created[number] : NULL;
+}
+
+const rowscan_op_functions *rs_op_functions(const rs_op *op, rowscan_type acc) {
+  bool wide = rowscan_type_bytes(acc) == 8;
+  const rowscan_op_functions *given = &op->given[2 * (rs_type_kind(acc) != RS_FLOAT) + wide];
+  return given->load ? given : NULL;
+}
+
+/* ---- the first line ---------------------------------------------------------------------------------------------- */
+
+static const char head[] = "// rowscan:", blanks[] = " \t\r";
+
+/* A field of the line, cut out of it; the name is known before the operator has one. */
+typedef struct fields {
+  char name[MOST_NAME + 1], numbers[2], types[16], coefficient[2];
+} fields;
+
+static bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool is_name(const char *text) {
+  bool so = is_letter(*text);
+  for (; *text; text++)
+    so = so && (is_letter(*text) || (*text >= '0' && *text <= '9'));
+  return so;
+}
+
+/* The number of a word in a list that ends with NULL; -1: it is none of them. */
+static int find_word(const char *word, const char *const *words) {
+  for (int i = 0; words[i]; i++)
+    if (!strcmp(word, words[i]))
+      return i;
+  return -1;
+}
+
+static const char *const types_words[] = {"any", "floats", "integers", NULL}; /* by rs_op_types */
+static const char *const numbers_words[] = {"1", "2", "3", "4", NULL};
+static const char *const coefficient_words[] = {"0", "1", NULL};
+
+/* Reads one pair of so many characters; each field stands once. */
+static rowscan_status read_pair(fields *read, const char *pair, size_t length) {
+  const struct {
+    const char *name;
+    char *value;
+    size_t room;
+    const char *const *words; /* NULL: a name */
+    const char *expected;
+  } known[] = {
+      {"op", read->name, sizeof read->name, NULL, "a letter or _, then letters, digits and _, 40 in all at most"},
+      {"numbers", read->numbers, sizeof read->numbers, numbers_words, "1, 2, 3 or 4"},
+      {"types", read->types, sizeof read->types, types_words, "any, floats or integers"},
+      {"coefficient", read->coefficient, sizeof read->coefficient, coefficient_words, "0 or 1"},
+  };
+  enum { KNOWN = sizeof known / sizeof *known };
+  const char *sign = memchr(pair, '=', length);
+  int shown = length < MOST_NAME ? (int)length : MOST_NAME, i = 0;
+  if (!sign)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "operator: field 'source': '%.*s' in its first line is no field=value", shown,
+                   pair);
+  size_t name = (size_t)(sign - pair), bytes = length - name - 1;
+  while (i < KNOWN && (strlen(known[i].name) != name || memcmp(known[i].name, pair, name) != 0))
+    i++;
+  if (i == KNOWN)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT,
+                   "operator: field 'source': '%.*s' in its first line: there are op, numbers, types and coefficient",
+                   shown, pair);
+  if (*known[i].value)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "operator: field 'source': '%s' stands twice in its first line",
+                   known[i].name);
+  bool fits = bytes < known[i].room;
+  if (fits)
+    memcpy(known[i].value, sign + 1, bytes);
+  if (!fits || !(known[i].words ? find_word(known[i].value, known[i].words) >= 0 : is_name(known[i].value)))
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "operator: field 'source': '%.*s' in its first line: %s is %s", shown, pair,
+                   known[i].name, known[i].expected);
+  return ROWSCAN_OK;
+}
+
+static rowscan_status read_line(fields *read, const char *source) {
+  size_t length = strcspn(source, "\n");
+  if (strncmp(source, head, sizeof head - 1) != 0)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT,
+                   "operator: field 'source': its first line, '%.*s', does not begin with '%s', as in '%s op=NAME "
+                   "numbers=1 types=any'",
+                   length < MOST_NAME ? (int)length : MOST_NAME, source, head, head);
+  rowscan_status status = ROWSCAN_OK;
+  for (const char *at = source + sizeof head - 1, *end = source + length; at < end && !status;) {
+    at += strspn(at, blanks);
+    size_t pair = strcspn(at, " \t\r\n");
+    if (pair && at < end)
+      status = read_pair(read, at, pair);
+    at += pair;
+  }
+  if (!status && !*read->name)
+    status = rs_fail(ROWSCAN_BAD_ARGUMENT, "operator: field 'source': its first line has no op=NAME");
+  return status;
+}
+
+/* ---- an operator ------------------------------------------------------------------------------------------------- */
+
+static rowscan_status copy_functions(rs_op *op, const rowscan_operator *given) {
+  static const char *const names[] = {"f32", "f64", "u32", "u64"};
+  const rowscan_op_functions *const from[FUNCTIONS] = {given->f32, given->f64, given->u32, given->u64};
+  for (int i = 0; i < FUNCTIONS; i++) {
+    if (!from[i])
+      continue;
+    const char *lacks = !from[i]->load      ? "load"
+                        : !from[i]->combine ? "combine"
+                        : !from[i]->store   ? "store"
+                        : !from[i]->neutral ? "neutral"
+                                            : NULL;
+    if (lacks)
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "operator: field '%s': its '%s' is NULL", names[i], lacks);
+    if (op->coefficient && !from[i]->begin)
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "operator: field '%s': its 'begin' is NULL, but there are coefficients",
+                     names[i]);
+    op->given[i] = *from[i];
+    if (!op->given[i].identity)
+      op->given[i].identity = op->given[i].neutral;
+  }
+  return ROWSCAN_OK;
+}
+
+/* Of the row that has a name, its number, if that is the same operator. With the lock held. */
+static rowscan_status find_same(const rs_op *made, int number, rowscan_op *op) {
+  const rs_op *row = rs_op_of((rowscan_op)number);
+  if (!row->source)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "operator: field 'source': op=%s: the library has an operator of this name",
+                   made->name);
+  bool same_text = !strcmp(row->source, made->source);
+  if (!same_text || memcmp(row->given, made->given, sizeof row->given) != 0)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT,
+                   "operator: field 'source': op=%s: there is an operator of this name with other %s", made->name,
+                   same_text ? "host functions" : "text");
+  *op = (rowscan_op)number;
+  return ROWSCAN_OK;
+}
+
+/* With the lock held. *made: it has a row, and what it points to belongs to that. */
+static rowscan_status enter(rs_op *op, rowscan_op *number, bool *made) {
+  int there = rowscan_op_by_name(op->name);
+  unsigned count = atomic_load_explicit(&created_count, memory_order_relaxed);
+  if (there >= 0)
+    return find_same(op, there, number);
+  if (count == MOST_OPS)
+    return rs_fail(ROWSCAN_UNSUPPORTED, "operator: %s: the process has %d operators of its own, and no more are served",
+                   op->name, MOST_OPS);
+  created[count] = *op;
+  atomic_store_explicit(&created_count, count + 1, memory_order_release);
+  *number = (rowscan_op)(ROWSCAN_FIRST_CREATED + count);
+  *made = true;
+  return ROWSCAN_OK;
+}
+
+rowscan_status rowscan_op_create(rowscan_op *op, const rowscan_operator *given) {
+  rowscan_operator read;
+  fields line = {.name = ""};
+  bool made = false;
+  rowscan_status status = rs_sized_read(&read, sizeof read, given, "operator", "ROWSCAN_OPERATOR");
+  if (!status && !read.source)
+    status = rs_fail(ROWSCAN_BAD_ARGUMENT, "operator: field 'source': NULL");
+  if (!status)
+    status = read_line(&line, read.source);
+  if (status)
+    return status;
+  char *name = strdup(line.name), *source = strdup(read.source);
+  rs_op row = {.name = name,
+               .kernel = name,
+               .kind = RS_ARITHMETIC,
+               .numbers = *line.numbers ? find_word(line.numbers, numbers_words) + 1 : 1,
+               .coefficient = *line.coefficient == '1',
+               .types = *line.types ? (rs_op_types)find_word(line.types, types_words) : RS_ANY_TYPES,
+               .source = source};
+  if (!name || !source)
+    status = rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for an operator");
+  if (!status)
+    status = copy_functions(&row, &read);
+  if (!status) {
+    pthread_mutex_lock(&creating);
+    status = enter(&row, op, &made);
+    pthread_mutex_unlock(&creating);
+  }
+  if (!made) {
+    free(name);
+    free(source);
+  }
+  return status;
+}
