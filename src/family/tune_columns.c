@@ -48,7 +48,7 @@ static rs_shape any_shape(const rowscan_spec *spec, int arch) {
   bool plain = s.in == 4 && s.out == 4 && !s.mask;
   s.threads = 128;
   s.steps = segment_steps(spec->length, rs_is_wide(spec) ? 8 : plain ? 32 : 16);
-  s.min_blocks = rs_blocks_with(102, s.threads);
+  s.min_blocks = rs_blocks_with(rs_is_wide(spec) ? 102 : 80, s.threads);
   s.tile_bytes = arch < 80 ? 12 * 1024 : 24 * 1024;
   s.strip_bytes = 128;
   s.shared = rs_arch_shared_bytes(arch);

@@ -34,8 +34,8 @@ struct P {
   static constexpr i64 length = 1000000;
   static constexpr int rank = 2;
 };
-RS_KERNEL(128, 5) rowscan_any(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(ColumnCut, cut)) {
-  prefetch_first<P, 3276, true>(rows);
+RS_KERNEL(128, 6) rowscan_any(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(ColumnCut, cut)) {
+  prefetch_first<P, 2730, true>(rows);
   await_dependencies();
   scan_column_tiles<P, 128, 32>(rows, cut);
 }
