@@ -16,7 +16,9 @@
  *     row read backwards.
  * LINEAR_RECURRENCE combines maps: an element x with coefficient c is y -> c * y + x, and a block has the map of its
  * elements one after another, {c1, x1} o {c2, x2} = {c1 * c2, fma(c2, x1, x2)}; the fold starts from the initial value,
- * or -0, and applies the blocks to it: y = fma(c, y, x).
+ * or -0, and applies the blocks to it: y = fma(c, y, x). Where an element is to be multiplied by the coefficient of the
+ * one before it, as in gradients of recurrences, scan from the second element on, with coefficients from the first on
+ * and the first element as the initial value: it is the first result.
  * LOGSUMEXP combines pairs, an element x being {x, 1}: {m1, s1} o {m2, s2} has the larger m, a NaN if either is one,
  * and s = fma(s of the smaller m, exp(-|m1 - m2|), s of the larger), where of |m1 - m2| no more than 87 counts, of f64
  * 708; a result is m + log(s). exp and log are those of kernels/exp_log.h. EXTENDED_PROD multiplies fractions of 1 to

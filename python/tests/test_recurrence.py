@@ -180,6 +180,18 @@ def test_rows_go_on_where_others_ended():
     np.testing.assert_array_equal(np.concatenate([first, second], 1), rowscan.linear_recurrence(x, a, 1))
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+def test_coefficients_of_the_element_before(reverse):
+    """By views alone, as rowscan.h says: y[i] = a[i - 1] * y[i - 1] + x[i]."""
+    x, a = np.random.default_rng(5).integers(-1, 2, (2, 4, 70)).astype(np.float32)
+    first, rest, before = (x[:, -1:], x[:, :-1], a[:, 1:]) if reverse else (x[:, :1], x[:, 1:], a[:, :-1])
+    y = rowscan.linear_recurrence(rest, before, 1, reverse=reverse, init=first)
+    by_hand = loop(rest, before, 1, reverse=reverse, init=first)[0]
+    np.testing.assert_array_equal(y, by_hand.astype(np.float32))
+    t = 30  # a step by hand
+    assert (y[:, t] == (a[:, t + 1] * y[:, t + 1] + x[:, t] if reverse else a[:, t] * y[:, t - 1] + x[:, t + 1])).all()
+
+
 def test_in_place_and_overlap():
     x, a = np.arange(6.).reshape(2, 3), np.full((2, 3), 2.)
     want = rowscan.linear_recurrence(x, a, 1)
