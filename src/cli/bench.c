@@ -216,7 +216,7 @@ static const char *yardstick(const bench_line *line) {
 /* ---- a line of the table ----------------------------------------------------------------------------------------- */
 
 static void print_head(void) {
-  printf("%-29s %-9s %-11s %-6s %9s %8s %6s %7s %7s %7s %-3s %6s  %s\n", "shape", "variant", "type", "regime", "ms",
+  printf("%-29s %-9s %-15s %-6s %9s %8s %6s %7s %7s %7s %-3s %6s  %s\n", "shape", "variant", "type", "regime", "ms",
          "GB/s", "peak%", "memcpy", "kernel", "target", "met", "wrong", "geometry");
 }
 
@@ -225,7 +225,7 @@ static void print_line(const bench_line *line) {
   fixed(peak, 1, line->peak);
   fixed(kernel, 3, line->kernel);
   fixed(target, 2, line->target.ratio);
-  printf("%-29s %-9s %-11s %-6s %9.4f %8.1f %6s %7.3f %7s %1s%6s %-3s %6lld  %s\n", line->shape, line->variant,
+  printf("%-29s %-9s %-15s %-6s %9.4f %8.1f %6s %7.3f %7s %1s%6s %-3s %6lld  %s\n", line->shape, line->variant,
          line->type, regime_of(line), line->timing.scan_ms, line->gbs, peak, line->ratio, kernel,
          line->of_kernel ? "k" : "", target, reached_word(line), (long long)line->timing.wrong, line->timing.geometry);
   fflush(stdout);
