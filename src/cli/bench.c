@@ -332,7 +332,7 @@ static void keep(bench_job *job, const bench_line *line) {
 static void try_order(bench_job *job, const rowscan_spec *cell) {
   rowscan_spec spec = *cell;
   rs_text doubt = {0};
-  if (rowscan_spec_complete(&spec) != ROWSCAN_OK || job->tried & 1u << spec.acc_type)
+  if (!job->op_file || rowscan_spec_complete(&spec) != ROWSCAN_OK || job->tried & 1u << spec.acc_type)
     return;
   job->tried |= 1u << spec.acc_type;
   rowscan_status status = rs_associative(job->context, spec.op, spec.acc_type, &doubt);
