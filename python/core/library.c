@@ -83,6 +83,16 @@ PyObject *rp_ops(PyObject *self, PyObject *none) {
   return ops;
 }
 
+PyObject *rp_create_op(PyObject *self, PyObject *args) {
+  (void)self;
+  rowscan_operator given = {.size = sizeof given};
+  rowscan_op op;
+  if (!PyArg_ParseTuple(args, "s:create_op", &given.source))
+    return NULL;
+  rowscan_status status = rowscan_op_create(&op, &given);
+  return status ? rp_fail(status) : Py_BuildValue("sii", rowscan_op_name(op), (int)op, (int)rp_op_has_coefficient(op));
+}
+
 static int count_warmed(void *user, const rowscan_warmed *one) {
   long long *sums = user;
   sums[0] += one->modules;

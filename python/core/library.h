@@ -10,8 +10,11 @@
 /* complete(text) -> (input, output, accumulator): types of a spec, its defaults filled in, as numbers. */
 PyObject *rp_complete(PyObject *self, PyObject *args);
 
-/* ops(): names of the operators by their numbers. */
+/* ops(): numbers of the library's operators by their names. */
 PyObject *rp_ops(PyObject *self, PyObject *none);
+
+/* create_op(text) -> (name, number, whether it has coefficients). */
+PyObject *rp_create_op(PyObject *self, PyObject *args);
 
 /* warm(specs, archs or None, threads) -> (modules, compiled). */
 PyObject *rp_warm(PyObject *self, PyObject *args);

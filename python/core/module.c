@@ -32,6 +32,7 @@ static PyMethodDef methods[] = {RP_SCANS(X){"scan", FAST_WITH_NAMES(rp_scan_by_n
                                 {"unbox", rp_unbox, METH_O, NULL},
                                 {"xla_handler", rp_xla_handler, METH_O, NULL},
                                 {"ops", rp_ops, METH_NOARGS, NULL},
+                                {"create_op", rp_create_op, METH_VARARGS, NULL},
                                 {"complete", rp_complete, METH_VARARGS, NULL},
                                 {"warm", rp_warm, METH_VARARGS, NULL},
                                 {"devices", rp_devices, METH_NOARGS, rp_devices_doc},

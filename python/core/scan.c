@@ -21,6 +21,16 @@ static bool is_floating(rowscan_type type) {
   return type >= ROWSCAN_F16 && type <= ROWSCAN_F64;
 }
 
+bool rp_op_has_coefficient(rowscan_op op) {
+  static const rowscan_type served[] = {ROWSCAN_F32, ROWSCAN_I32}; /* an operator of a user's may be of one of them */
+  for (int i = 0; op >= ROWSCAN_FIRST_CREATED && i < 2; i++) {
+    rowscan_spec spec = {.size = sizeof spec, .op = op, .in_type = served[i], .length = 1};
+    if (!rowscan_spec_complete(&spec))
+      return spec.mask_mode == ROWSCAN_MASK_COEFFICIENT;
+  }
+  return op == ROWSCAN_LINEAR_RECURRENCE;
+}
+
 /* Whether elements would be converted before they are scanned. */
 static bool converts_first(rowscan_op op, rowscan_type in, rowscan_type out) {
   return is_floating(in) && !is_floating(out) && !rp_op_makes_indices(op);

@@ -20,9 +20,7 @@ typedef struct rp_call {
 } rp_call;
 
 /* Whether an operator has coefficients, which lie where others have a mask. */
-static inline bool rp_op_has_coefficient(int op) {
-  return op == ROWSCAN_LINEAR_RECURRENCE;
-}
+bool rp_op_has_coefficient(rowscan_op op);
 
 /* Whether what lies in the place of a mask cuts rows into segments. */
 static inline bool rp_has_segments(rowscan_mask_mode mode) {

@@ -23,7 +23,7 @@ from ._after import after_import as _after_import
 from ._errors import (BadArgument, CacheFailed, CompileFailed, CudaFailed, Error, NoCompiler, NoDevice, NoDriver,
                       NotCached, OutOfMemory, Unsupported)
 from ._call import library_of as _library_of
-from ._types import PREPARE, PROD, SPEC, SUM
+from ._types import PREPARE, PROD, SPEC, SUM, create_op as _create_op
 from . import cache
 
 
@@ -35,7 +35,7 @@ def __getattr__(name):
 
 __version__ = library_version = _core.library_version
 __all__ = ["scan", "cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "linear_recurrence", "cumulative_sum",
-           "cumulative_prod", "discounted_returns", "gae", "prepare", "spec", "warm", "devices", "archs",
+           "cumulative_prod", "discounted_returns", "gae", "create_op", "prepare", "spec", "warm", "devices", "archs",
            "set_threads", "cache", "Error", "BadArgument", "CacheFailed", "CompileFailed", "CudaFailed", "NoCompiler",
            "NoDevice", "NoDriver", "NotCached", "OutOfMemory", "Unsupported"]
 _os.register_at_fork(after_in_child=_core.forget)
@@ -122,6 +122,50 @@ def gae(rewards, values, gamma, lam, next_values=None, terminated=None, done=Non
     (array([-0.25, -1.  ,  1.  ]), array([1.75, 1.  , 3.  ]))
     """
     return _library_of(rewards).gae(rewards, values, gamma, lam, next_values, terminated, done, dim, acc)
+
+
+def create_op(source):
+    """Makes an operator of a struct in CUDA C++, for arrays on GPUs; returns its name, which scan() takes as op.
+
+    source   text, whose first line says what rowscan must know of the struct, and which defines it behind that
+
+    The line is "// rowscan: op=NAME". Where the defaults will not do, there follow numbers=1 to 4 (what a total takes;
+    default 1), types=any, floats or integers (what it computes in; default any) and coefficient=1 (it has coefficients,
+    as linear_recurrence has). The struct is template <class A, class K> struct NAME; A is what is computed in:
+
+    Total          what a block of elements comes to, of plain data
+    load(x)        the Total of one element; where there are coefficients load(x, coefficient)
+    combine(l, r)  the Total of two blocks, l before r: associative, but it need not commute
+    store(t)       the A that is shown of a prefix
+    neutral()      the Total of no elements, which changes none that it is combined with
+
+    All are RS_METHOD static. rowscan.h, where rowscan_op_create is, says what else it may have. The types of results
+    are those of sums. Masks, segments (of totals of few bytes), init, totals and all other arguments of scan() are
+    there, in torch, CuPy and JAX; gradients are not, and where one is wanted Unsupported is raised.
+
+    The operator is the process's, and stays until that ends; prepare(), spec() and warm() know its name, too. The same
+    text again gives the same name, in any thread. What torch.export and jax.export save has its number in the place of
+    its name: where that is loaded, the same operators must have been made in the same order.
+
+    Raises BadArgument, a ValueError, where the first line is wrong, or there is an operator of this name with another
+    text; Unsupported where there are 64 already. What is wrong with the struct shows when it is compiled, by a scan,
+    prepare() or warm(): CompileFailed, with the compiler's message. Arrays on the CPU are Unsupported.
+
+    >>> name = rowscan.create_op('''// rowscan: op=LastNonzero
+    ... template <class A, class K> struct LastNonzero {
+    ...   using Total = A;
+    ...   RS_METHOD static Total load(A x) { return x; }
+    ...   RS_METHOD static Total neutral() { return 0; }
+    ...   RS_METHOD static Total combine(Total l, Total r) { return r != 0 ? r : l; }
+    ...   RS_METHOD static A store(Total t) { return t; }
+    ... };
+    ... ''')
+    >>> name
+    'LastNonzero'
+    >>> rowscan.spec(np.zeros((4, 1000), np.float32), 1, name)
+    'op=LastNonzero in=f32 out=f32 acc=f32 mask=none reverse=0 exclusive=0 length=1000 layout=rows row_rank=1'
+    """
+    return _create_op(source)
 
 
 def prepare(x, dim=None, op="sum", *, coefficient=None, axis=None, reverse=False, exclusive=False, omit_nan=False,

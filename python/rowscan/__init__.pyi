@@ -4,7 +4,7 @@
 # NumPy is the one library that is imported here: its arrays carry the type of their elements, which integer sums
 # change. Arrays of all others give arrays of their own type. Where NumPy is missing, results are Any.
 from collections.abc import Sequence
-from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias, TypedDict, TypeVar, overload
+from typing import Any, Literal, NewType, Protocol, SupportsIndex, TypeAlias, TypedDict, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from . import cache as cache
 from . import torch as torch
 
 __all__ = ["scan", "cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "linear_recurrence", "cumulative_sum",
-           "cumulative_prod", "discounted_returns", "gae", "prepare", "spec", "warm", "devices", "archs",
+           "cumulative_prod", "discounted_returns", "gae", "create_op", "prepare", "spec", "warm", "devices", "archs",
            "set_threads", "cache", "Error", "BadArgument", "CacheFailed", "CompileFailed", "CudaFailed", "NoCompiler",
            "NoDevice", "NoDriver", "NotCached", "OutOfMemory", "Unsupported"]
 
@@ -52,8 +52,9 @@ _Array = TypeVar("_Array", bound=_WithDLPack | _OnCuda)
 _Floating = TypeVar("_Floating", bound=np.floating[Any])
 _Values: TypeAlias = _WithDLPack | _OnCuda | float | Sequence[float]  # a bool is an int, and that a float
 _Dim: TypeAlias = SupportsIndex | None
+_OwnOp = NewType("_OwnOp", str)  # of an operator that create_op() made
 _Op: TypeAlias = Literal["sum", "prod", "max", "min", "and", "or", "xor", "linear_recurrence", "logsumexp",
-                         "extended_prod", "argmax", "argmin"]
+                         "extended_prod", "argmax", "argmin"] | _OwnOp
 _Mode: TypeAlias = Literal["select", "multiply"]
 _Ties: TypeAlias = Literal["last", "first"]
 _DType: TypeAlias = Any  # of x's library
@@ -253,6 +254,7 @@ def gae(rewards: _Array, values: _Values, gamma: _Values, lam: _Values, next_val
         terminated: _Values | None = None, done: _Values | None = None, dim: SupportsIndex = -1, *,
         acc: _DType = None) -> tuple[_Array, _Array]: ...
 
+def create_op(source: str) -> _OwnOp: ...
 def prepare(x: _WithDLPack | _OnCuda, dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None,
             axis: _Dim = None, reverse: bool = False, exclusive: bool = False, omit_nan: bool = False,
             mask: _Values | None = None, mask_mode: _Mode = "select", heads: _Values | None = None,

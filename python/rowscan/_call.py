@@ -10,9 +10,9 @@ import importlib
 import operator
 
 from . import _core, _returns
-from ._types import (COEFFICIENT, DEFAULT, EXCLUSIVE, FACTORS, FIXED, HEADS, INCLUDE_INITIAL, INDICES, KEEPING, KEYS,
-                     MASK_MODES, MULTIPLY, NAMES, NUMBERS, OMIT_NAN, OPS, RECURRENCE, REVERSE, SCAN, SEGMENTS, SELECT,
-                     TIES_FIRST, accumulator, holds, is_floating, keys_fit, op_number)
+from ._types import (COEFFICIENT, COEFFICIENTS, DEFAULT, EXCLUSIVE, FACTORS, FIXED, HEADS, INCLUDE_INITIAL, INDICES,
+                     KEEPING, KEYS, MASK_MODES, MULTIPLY, NAMES, NUMBERS, OMIT_NAN, OP_NAMES, REVERSE, SCAN, SEGMENTS,
+                     SELECT, TIES_FIRST, accumulator, holds, is_floating, keys_fit, op_number)
 
 # By the package that defines an array's type. None of these is imported before one of its arrays is seen.
 MODULES = {"numpy": "_numpy", "torch": "_torch", "cupy": "_cupy", "jax": "_jax", "jaxlib": "_jax"}
@@ -155,7 +155,7 @@ class Library:
         s = Settled()
         s.op, s.flags = op, flags
         if flags & TIES_FIRST and op not in INDICES:
-            raise TypeError(f"ties is 'first', and {list(OPS)[op]} makes no indices, of which equal elements have two: "
+            raise TypeError(f"ties is 'first', and {OP_NAMES[op]} makes no indices, of which equal elements have two: "
                             "argmax and argmin do, and cummax and cummin with indices=True")
         x, s.dim = self.rows(self.array(x), dim)
         kind = self.number(x.dtype, "x.dtype")
@@ -174,7 +174,7 @@ class Library:
         s.number = wanted or (self.numbers[s.out.dtype] if s.out is not None else self.result_type(op, kind))
         accumulator(op, kind, s.number)  # or an error, where there is no such scan
         if init is not None and op in INDICES:
-            raise TypeError(f"init is given, and {list(OPS)[op]} has none")
+            raise TypeError(f"init is given, and {OP_NAMES[op]} has none")
         wide = accumulator(op, kind, s.number, s.acc) if init is not None or totals else None
         s.mask_mode = mask_mode if mask is not None else SELECT
         s.mask = self.settled_mask(x, kind, mask, mask_mode, what) if mask is not None else None
@@ -200,14 +200,14 @@ class Library:
 
     def mask_name(self, op, mask, mode):
         """What messages call the mask, or what is given in its place."""
-        name = list(OPS)[op]
+        name = OP_NAMES[op]
         segments = [word for word, number in SEGMENTS.items() if number == mode and mask is not None]
-        if segments and op == RECURRENCE:
+        if segments and op in COEFFICIENTS:
             raise TypeError(f"{segments[0]} is given, and {name} has no segments: a coefficient of 0 drops what came "
                             "before, but for infinities and NaN")
         if segments:
             return segments[0]
-        if op == RECURRENCE:
+        if op in COEFFICIENTS:
             if mask is None:
                 raise TypeError(f"coefficient is not given, and {name} needs one: a number or an array")
             if mode != COEFFICIENT:
@@ -215,7 +215,7 @@ class Library:
                                 "be 1, and the element 0")
         elif mask is not None and mode == COEFFICIENT:
             raise TypeError(f"coefficient is given, and {name} has none: linear_recurrence has")
-        return "coefficient" if op == RECURRENCE else "mask"
+        return "coefficient" if op in COEFFICIENTS else "mask"
 
     def mask(self, mask, x, kind, what):
         """A mask as an array; a number adapts to x's type, unless it is floating or more than a bool, and x is not."""

@@ -34,7 +34,7 @@ class NoCompiler(Error, OSError):
 
 
 class CompileFailed(Error, RuntimeError):
-    """NVRTC rejected the source that rowscan made: a bug in rowscan."""
+    """NVRTC rejected a source: the text of create_op() has an error, or rowscan has a bug."""
 
 
 class CudaFailed(Error, RuntimeError):

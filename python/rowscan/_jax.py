@@ -22,8 +22,8 @@ from . import _core
 from ._call import Library
 from ._errors import Unsupported
 from ._types import (COEFFICIENT, DEFAULT, EXCLUSIVE, FACTORS, HEADS, INCLUDE_INITIAL, INDEX_OF, KEYS, LOGSUMEXP,
-                     MULTIPLY, NUMBERS, OMIT_NAN, OPS, PREPARE, PROD, RECURRENCE, REVERSE, SCAN, SEGMENTS, SPEC, SUM,
-                     TAILS, accumulator, check_extreme, index_type, is_fixed, is_floating, of_changes)
+                     MULTIPLY, NUMBERS, OMIT_NAN, OP_NAMES, PREPARE, PROD, RECURRENCE, REVERSE, SCAN, SEGMENTS, SPEC,
+                     SUM, TAILS, accumulator, check_extreme, index_type, is_fixed, is_floating, of_changes)
 
 _DTYPES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i8": "int8", "u8": "uint8",
            "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64",
@@ -176,7 +176,7 @@ def _jvp(primals, tangents, **params):
     elif params["op"] == LOGSUMEXP:
         changes = _logsumexp_changes(results, primals, tangents, **params)
     elif params["op"] not in (SUM, PROD):
-        raise Unsupported(f"a scan of operator {list(OPS)[params['op']]} has no derivative here")
+        raise Unsupported(f"a scan of operator {OP_NAMES[params['op']]} has no derivative here")
     elif params["op"] == PROD:
         changes = _product_changes(primals, tangents, **params)
     else:
@@ -188,7 +188,7 @@ def _jvp(primals, tangents, **params):
 def _omitting_changes(results, primals, tangents, **params):
     """Of a sum that leaves out what is NaN: that without those elements."""
     if params["op"] != SUM:
-        raise Unsupported(f"a scan of operator {list(OPS)[params['op']]} has no derivative here with omit_nan")
+        raise Unsupported(f"a scan of operator {OP_NAMES[params['op']]} has no derivative here with omit_nan")
     x, mask, _ = _operands(primals, params["has"])
     if is_floating(library.numbers[x.dtype]):
         multiplies = params["mask_mode"] == MULTIPLY and mask is not None
@@ -218,7 +218,7 @@ def _sum_changes(results, primals, tangents, *, has, **params):
 def _segments_changes(results, primals, tangents, *, has, **params):
     """Of a sum by segments, which is linear in x and the initial values together."""
     if params["op"] != SUM:
-        raise Unsupported(f"a scan of operator {list(OPS)[params['op']]} has no derivative here with heads, tails or "
+        raise Unsupported(f"a scan of operator {OP_NAMES[params['op']]} has no derivative here with heads, tails or "
                           "keys")
     x, mask, _ = _operands(primals, has)
     dx, _, dinit = (None if _is_zero(d) else d for d in _operands(tangents, has))

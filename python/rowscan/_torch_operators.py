@@ -20,8 +20,8 @@ from torch._functorch.utils import enable_single_level_autograd_function
 from . import _core
 from ._errors import Unsupported
 from ._types import (COEFFICIENT, DEFAULT, EXCLUSIVE, FACTORS, HEADS, INCLUDE_INITIAL, INDEX_OF, INDICES, KEEPING,
-                     KEYS, LOGSUMEXP, MULTIPLY, NUMBERS, OMIT_NAN, OPS, PROD, RECURRENCE, REVERSE, SCAN, SEGMENTS, SUM,
-                     TAILS, accumulator, check_extreme, index_type, is_fixed, is_floating, of_changes)
+                     KEYS, LOGSUMEXP, MULTIPLY, NUMBERS, OMIT_NAN, OP_NAMES, PROD, RECURRENCE, REVERSE, SCAN, SEGMENTS,
+                     SUM, TAILS, accumulator, check_extreme, index_type, is_fixed, is_floating, of_changes)
 
 _NAMES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i8": "int8", "u8": "uint8",
           "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64",
@@ -517,12 +517,12 @@ class _Scan(torch.autograd.Function):
             ctx.rowscan, ctx.rowscan_totals = None, totals_type
             return
         if op not in (SUM, PROD, RECURRENCE, LOGSUMEXP) and op not in INDEX_OF:
-            raise Unsupported(f"a scan of operator {list(OPS)[op]} has no gradient here")
+            raise Unsupported(f"a scan of operator {OP_NAMES[op]} has no gradient here")
         if op in INDEX_OF:
             check_extreme(op, TYPES[x.dtype], _row(x).shape[dim], flags, mask_mode,
                           TYPES[mask.dtype] if mask is not None else None, init is not None)
         if flags & OMIT_NAN and op in (PROD, RECURRENCE, LOGSUMEXP):
-            raise Unsupported(f"a scan of operator {list(OPS)[op]} has no gradient here with omit_nan")
+            raise Unsupported(f"a scan of operator {OP_NAMES[op]} has no gradient here with omit_nan")
         if op == PROD and (flags or mask is not None or init is not None or totals_type):
             raise Unsupported("the gradient of a product is there for plain ones alone: from the first element on, "
                               "inclusive, without mask, segments, init and totals")

@@ -3,12 +3,15 @@
 SPDX-License-Identifier: MIT
 """
 import functools
+import threading
 
 from . import _core
 from ._errors import BadArgument, Unsupported
 
-OPS = _core.ops()
+OPS = _core.ops()  # and those that users make: see create_op
+OP_NAMES = {number: name for name, number in OPS.items()}
 SUM, PROD, RECURRENCE, LOGSUMEXP = map(OPS.get, ("sum", "prod", "linear_recurrence", "logsumexp"))
+COEFFICIENTS = [RECURRENCE]  # operators that have coefficients in the place of a mask
 INDICES = OPS["argmax"], OPS["argmin"]
 INDEX_OF = {OPS["max"]: OPS["argmax"], OPS["min"]: OPS["argmin"]}  # what tells where an extreme is
 # Functions of one operator and one array each.
@@ -70,11 +73,11 @@ def check_extreme(op, kind, length, flags, mask_mode, mask_kind, has_init):
     refusal = "initial values have no index" if has_init else None
     segments = [word for word, mode in SEGMENTS.items() if mode == mask_mode and mask_kind]
     if segments and not refusal:
-        refusal = _refusal(f"op={list(OPS)[INDEX_OF[op]]} in={NAMES[kind]} out={NAMES[index_type(length)]} length=1 "
+        refusal = _refusal(f"op={OP_NAMES[INDEX_OF[op]]} in={NAMES[kind]} out={NAMES[index_type(length)]} length=1 "
                            f"reverse={int(bool(flags & REVERSE))} exclusive={int(bool(flags & EXCLUSIVE))} "
                            f"mask={segments[0]} mask_type={NAMES[mask_kind]}")
     if refusal:
-        raise Unsupported(f"this scan of operator {list(OPS)[op]} has no gradient here: {refusal}")
+        raise Unsupported(f"this scan of operator {OP_NAMES[op]} has no gradient here: {refusal}")
 
 
 def holds(number, value):
@@ -96,13 +99,13 @@ def _acc_name(acc):
     return f"fixed:{acc - FIRST_FIXED}" if is_fixed(acc) else NAMES[acc]
 
 
-def _accumulators():
-    """By operator, types and what is asked for: the type, or how the library refuses such a scan.
+def _accumulators(ops):
+    """By operator, of those given, types and what is asked for: the type, or how the library refuses such a scan.
 
     One fixed point is as good as another.
     """
     table = {}
-    for name, op in OPS.items():
+    for name, op in ops.items():
         for kind in NUMBERS.values():
             for number in NUMBERS.values():
                 for acc in (DEFAULT, NUMBERS["f32"], NUMBERS["f64"], FIRST_FIXED):
@@ -116,6 +119,14 @@ def _accumulators():
 
 
 _table = None
+_growing = threading.Lock()  # of the tables that have rows by operators
+
+
+def _make_table():
+    global _table
+    with _growing:
+        if _table is None:
+            _table = _accumulators(OPS)
 
 
 def accumulator(op, kind, number, acc=DEFAULT):
@@ -123,9 +134,8 @@ def accumulator(op, kind, number, acc=DEFAULT):
 
     A table, for torch.compile can't trace a call of the library.
     """
-    global _table
     if _table is None:
-        _table = _accumulators()
+        _make_table()
     usual = _table[op, kind, number, DEFAULT]
     found = usual if acc == usual else _table.get((op, kind, number, FIRST_FIXED if is_fixed(acc) else acc))
     if found is None:
@@ -140,10 +150,10 @@ def _is_wide(number):
     return NAMES[number].endswith("64")
 
 
-def _rooms():
+def _rooms(ops):
     """Whether the library has room for keys beside totals: by operator, and whether those and the keys are wide."""
     table = {}
-    for name, op in OPS.items():
+    for name, op in ops.items():
         for wide, key_wide in ((0, 0), (0, 1), (1, 0), (1, 1)):
             for types in (("i32", "i64"), ("f32", "f64")):
                 out = "" if op in INDICES else f"out={types[wide]}"
@@ -158,10 +168,25 @@ def _rooms():
     return table
 
 
-_ROOMS = _rooms()
+_ROOMS = _rooms(OPS)
 
 
 def keys_fit(op, kind, number, acc, keys):
     """Whether keys of a type may lie beside the elements of a scan; if not, they are made flags before."""
     wide = _is_wide(kind if op in INDICES else accumulator(op, kind, number, acc))
     return _ROOMS[op, int(wide), int(_is_wide(keys))]
+
+
+def create_op(source):
+    """The name of an operator of the user's, which is in all of the tables above then."""
+    name, op, has_coefficient = _core.create_op(source)
+    with _growing:
+        if name not in OPS:
+            if _table is not None:
+                _table.update(_accumulators({name: op}))
+            _ROOMS.update(_rooms({name: op}))
+            if has_coefficient:
+                COEFFICIENTS.append(op)
+            OP_NAMES[op] = name
+            OPS[name] = op
+    return name

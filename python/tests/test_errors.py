@@ -87,7 +87,7 @@ def test_names_of_no_operator(op):
     for call in (rowscan.scan, rowscan.prepare, rowscan.spec):
         with pytest.raises(ValueError) as info:
             call(np.zeros(3), 0, op)
-        assert str(info.value) == f"op is {op!r}, not one of {OPS}"
+        assert str(info.value).startswith(f"op is {op!r}, not one of {OPS}")  # and those of create_op()
 
 
 def test_flags_are_truth_values():

@@ -28,12 +28,22 @@ def environment(tmp_path, **more):
     return {**os.environ, **variables, **more}
 
 
+def run_tests(env, *arguments):
+    command = [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", *arguments]
+    done = subprocess.run(command, env=env, capture_output=True, text=True)
+    assert done.returncode == 0 and " passed" in done.stdout, done.stdout + done.stderr
+    return done.stdout
+
+
 @pytest.mark.parametrize("more", [{"SIMT_ASYNC": "1"}, {"SIMT_DEVICES": "2"}], ids=str)
 def test_cupy(tmp_path, more):
-    command = [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", str(HERE / "test_cupy.py")]
-    done = subprocess.run(command, env=environment(tmp_path, **more), capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert " passed" in done.stdout and ("skipped" not in done.stdout or "SIMT_ASYNC" in more), done.stdout
+    told = run_tests(environment(tmp_path, **more), str(HERE / "test_cupy.py"))
+    assert "skipped" not in told or "SIMT_ASYNC" in more, told
+
+
+def test_own_operators(tmp_path):
+    told = run_tests(environment(tmp_path), str(HERE / "test_own_operator.py"), "-k", "gpu")
+    assert "skipped" not in told, told
 
 
 def test_a_gpu_whose_driver_fails(tmp_path):

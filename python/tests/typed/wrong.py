@@ -33,6 +33,8 @@ rowscan.cumulative_sum(x, 1)  # wrong
 rowscan.prepare(x, 1, op="maximum")  # wrong
 rowscan.scan(x, 1, "maximum")  # wrong
 rowscan.scan(x, 1, "max", True)  # wrong
+rowscan.scan(x, 1, rowscan.create_op)  # wrong
+rowscan.create_op(b"// rowscan: op=Own")  # wrong
 rowscan.cumsum(x, 1, op="sum")  # wrong
 rowscan.spec(x, 1).shape  # wrong
 rowscan.warm(rowscan.spec(x, 1), "sm_90", 1)  # wrong
