@@ -440,10 +440,7 @@ template <class O> constexpr bool leaves_out_zeros<Omitting<O>> = leaves_out_zer
 
 // rowscan.h tells callers what O is to have. A total gets room that makes its size a power of two, and what O lacks is
 // what serves most.
-template <class...> using Void = void;
-template <class O, class = void> struct CommutativeOf {
-  static constexpr bool value = false;
-};
+template <class O, class = void> struct CommutativeOf { static constexpr bool value = false; };
 template <class O> struct CommutativeOf<O, Void<decltype(O::commutative)>> {
   static constexpr bool value = O::commutative;
 };
