@@ -106,7 +106,8 @@ static rowscan_status combine(const rowscan_carry *carry, rowscan_output to, con
 
 static rowscan_status combine_state(const rowscan_carry *carry, void *to, const void *a, const void *b,
                                     struct CUstream_st *stream) {
-  return combine(carry, (rowscan_output){.data = to}, a, (rowscan_input){.data = b}, stream);
+  rowscan_output dense = {.data = to};
+  return combine(carry, dense, a, (rowscan_input){.data = b}, stream);
 }
 
 /* P(count) as a result, at `at` in the output: one exclusive step from there, whose element does not matter. */
