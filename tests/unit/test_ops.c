@@ -157,7 +157,7 @@ static pthread_barrier_t all_are_there;
 
 static void *create_all(void *at) {
   rowscan_op *mine = at;
-  char text[512], line[32], name[16];
+  char text[512], line[32], name[24];
   pthread_barrier_wait(&all_are_there);
   for (int i = 0; i < OPS; i++) {
     snprintf(name, sizeof name, "Crowd%d", i);
