@@ -27,14 +27,12 @@ python=${PYTHON:-python3}
 
 # What is tested in each.
 sources_of() {
+  types="src/base/plain.c src/base/sized.c src/base/status.c src/base/text.c src/spec/created_ops.c src/spec/types.c"
   case $1 in
   entry) echo "cache/entry.c" ;;
   pack) echo "cache/entry.c cache/file.c cache/pack.c src/base/descriptor.c" ;;
-  npy) echo "src/cli/npy.c src/spec/more_ops.c src/spec/types.c" ;;
-  spec)
-    echo "src/base/plain.c src/base/sized.c src/base/status.c src/base/text.c src/spec/more_ops.c src/spec/spec.c" \
-      "src/spec/spec_fields.c src/spec/types.c"
-    ;;
+  npy) echo "src/cli/npy.c $types" ;;
+  spec) echo "src/spec/spec.c src/spec/spec_fields.c $types" ;;
   *)
     echo "fuzz.sh: there is no target $1; there are entry, pack, npy, spec" >&2
     return 2

@@ -27,6 +27,8 @@ static inline void example_create(const char *file, const rowscan_op_functions *
   text[bytes] = 0;
   if (from)
     fclose(from);
+  else
+    perror(path);
   if (rowscan_op_create(&op, ROWSCAN_OPERATOR(.source = text, .f32 = f32, .f64 = f64)) == ROWSCAN_OK)
     return;
   fprintf(stderr, "%s: %s\n", path, rowscan_last_error());

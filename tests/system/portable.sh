@@ -20,7 +20,8 @@ status=0
 RS_QUICK=${RS_QUICK:-1}
 CK_DEFAULT_TIMEOUT=300
 ROWSCAN_CACHE=off
-export RS_QUICK CK_DEFAULT_TIMEOUT ROWSCAN_CACHE
+srcdir=$root
+export RS_QUICK CK_DEFAULT_TIMEOUT ROWSCAN_CACHE srcdir
 
 # What is built elsewhere includes xxhash.h, which needs nothing of its own, and none of this system's other headers.
 mkdir -p "$work/include"
