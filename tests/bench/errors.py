@@ -194,7 +194,7 @@ OPERATORS = {
                           {"f32": {"linear_recurrence": 1.01, "linear_recurrence --acc f32": None},
                            "f64": {"linear_recurrence": None}}),
     "sum": (exact_sum, np.add, False, SUM,
-            {"f32": {"sum": 5, "sum --acc f64": 1.01, "sum --acc fixed:30": None}, "f64": {"sum": 5}}),
+            {"f32": {"sum": 5, "sum --acc f64": 1.01, "sum --acc fixed:30": 1.01}, "f64": {"sum": 5}}),
     "product": (exact_product, np.multiply, False, PRODUCT,
                 {"f32": {"prod": None, "extended_prod": 50, "extended_prod --acc f64": 1.01},
                  "f64": {"prod": None, "extended_prod": 50}}),
