@@ -1,9 +1,9 @@
 #!/bin/sh
-# fuzz.sh - any bytes as an entry, a pack, an .npy file and a spec, for a while
+# fuzz.sh - any bytes as an entry, a pack, an .npy file, a spec and an operator, for a while
 # SPDX-License-Identifier: MIT
 #
-# usage: fuzz.sh BUILD [SECONDS [TARGET...]]: builds in BUILD/fuzz, and runs each target (entry, pack, npy, spec;
-# default all of them, for 60 seconds each), JOBS of them (default 2) at a time, from the corpus in tests/fuzz/corpus.
+# usage: fuzz.sh BUILD [SECONDS [TARGET...]]: builds in BUILD/fuzz, and runs each target (entry, pack, npy, spec,
+# op; default all of them, for 60 seconds each), JOBS of them (default 2) at a time, from the corpus in tests/fuzz/corpus.
 # What they find is kept in BUILD/fuzz/TARGET, and the next run goes on from there; what ends one is printed, and named
 # BUILD/fuzz/TARGET.crash-*: `BUILD/fuzz/fuzz_TARGET FILE` runs it again. tests/fuzz/README.md has the rest.
 set -eu
@@ -18,7 +18,7 @@ cd "$1/fuzz"
 shift
 seconds=${1:-60}
 [ $# = 0 ] || shift
-[ $# -gt 0 ] || set -- entry pack npy spec
+[ $# -gt 0 ] || set -- entry pack npy spec op
 jobs=${JOBS:-2}
 clang=${CLANG:-clang}
 # The Python that configure found to have NumPy.
@@ -33,8 +33,9 @@ sources_of() {
   pack) echo "cache/entry.c cache/file.c cache/pack.c src/base/descriptor.c" ;;
   npy) echo "src/cli/npy.c $types" ;;
   spec) echo "src/spec/spec.c src/spec/spec_fields.c $types" ;;
+  op) echo "$types" ;;
   *)
-    echo "fuzz.sh: there is no target $1; there are entry, pack, npy, spec" >&2
+    echo "fuzz.sh: there is no target $1; there are entry, pack, npy, spec, op" >&2
     return 2
     ;;
   esac

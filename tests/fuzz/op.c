@@ -1,0 +1,81 @@
+/*
+ * op.c - any text as the text of an operator
+ * SPDX-License-Identifier: MIT
+ *
+ * It becomes an operator if and only if its first line is one by rowscan.h, and there is none of its name, and room. It
+ * has the name that the line says, and the same text again is the same operator. A refusal has a message, and leaves
+ * the number alone.
+ */
+#include "fuzz.h"
+#include "rowscan.h"
+
+typedef struct field {
+  const char *name, *values; /* each between blanks; NULL: a name */
+} field;
+
+static const field fields[] = {
+    {"op=", NULL}, {"numbers=", " 1 2 3 4 "}, {"types=", " any floats integers "}, {"coefficient=", " 0 1 "}};
+enum { FIELDS = sizeof fields / sizeof *fields, MOST_NAME = 40 };
+
+static bool is_name(const char *text) {
+  static const char letters[] = "_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+  size_t length = strlen(text);
+  return length && length <= MOST_NAME && strspn(text, letters) == length && !strchr("0123456789", *text);
+}
+
+static bool is_value(const field *of, const char *value) {
+  char wanted[64];
+  if (!of->values)
+    return is_name(value);
+  snprintf(wanted, sizeof wanted, " %s ", value);
+  return *value && strlen(value) < sizeof wanted - 3 && strstr(of->values, wanted);
+}
+
+/* Whether a line is one; the name that it says goes to `name`. Takes the line apart. */
+static bool is_line(char *line, char name[MOST_NAME + 1]) {
+  static const char head[] = "// rowscan:", blanks[] = " \t\r";
+  bool seen[FIELDS] = {false}, good = strncmp(line, head, strlen(head)) == 0;
+  char *rest = NULL;
+  for (char *pair = good ? strtok_r(line + strlen(head), blanks, &rest) : NULL; pair && good;
+       pair = strtok_r(NULL, blanks, &rest)) {
+    int i = 0;
+    while (i < FIELDS && strncmp(pair, fields[i].name, strlen(fields[i].name)) != 0)
+      i++;
+    const char *value = i < FIELDS ? pair + strlen(fields[i].name) : "";
+    good = i < FIELDS && !seen[i] && is_value(&fields[i], value);
+    if (good && i == 0)
+      snprintf(name, MOST_NAME + 1, "%s", value);
+    if (good)
+      seen[i] = true;
+  }
+  return good && seen[0];
+}
+
+/* Messages cite the text, but for their ends. */
+static bool ends_with(const char *words) {
+  const char *message = rowscan_last_error();
+  size_t all = strlen(message), last = strlen(words);
+  return all >= last && strcmp(message + all - last, words) == 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  char *text = strndup((const char *)data, size), *line = strndup((const char *)data, strcspn(text, "\n"));
+  MUST(text && line);
+  char name[MOST_NAME + 1] = "";
+  const rowscan_op none = (rowscan_op)12345;
+  rowscan_op op = none, again = none;
+  rowscan_status status = rowscan_op_create(&op, ROWSCAN_OPERATOR(.source = text));
+  bool good = is_line(line, name);
+  if (status == ROWSCAN_OK) {
+    MUST(good && op >= ROWSCAN_FIRST_CREATED && strcmp(rowscan_op_name(op), name) == 0);
+    MUST(rowscan_op_create(&again, ROWSCAN_OPERATOR(.source = text)) == ROWSCAN_OK && again == op);
+  } else {
+    MUST(op == none && strncmp(rowscan_last_error(), "operator: ", 10) == 0);
+    MUST(status == ROWSCAN_BAD_ARGUMENT || status == ROWSCAN_UNSUPPORTED);
+    bool taken = ends_with("has an operator of this name") || ends_with("of this name with other text");
+    MUST(good == (taken || status == ROWSCAN_UNSUPPORTED)); /* or there is no room */
+  }
+  free(line);
+  free(text);
+  return 0;
+}
