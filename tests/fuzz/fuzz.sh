@@ -2,8 +2,8 @@
 # fuzz.sh - any bytes as an entry, a pack, an .npy file, a spec and an operator, for a while
 # SPDX-License-Identifier: MIT
 #
-# usage: fuzz.sh BUILD [SECONDS [TARGET...]]: builds in BUILD/fuzz, and runs each target (entry, pack, npy, spec,
-# op; default all of them, for 60 seconds each), JOBS of them (default 2) at a time, from the corpus in tests/fuzz/corpus.
+# usage: fuzz.sh BUILD [SECONDS [TARGET...]]: builds in BUILD/fuzz, and runs each target (entry, pack, npy, spec, op;
+# default all of them, for 60 seconds each), JOBS of them (default 2) at a time, from the corpus in tests/fuzz/corpus.
 # What they find is kept in BUILD/fuzz/TARGET, and the next run goes on from there; what ends one is printed, and named
 # BUILD/fuzz/TARGET.crash-*: `BUILD/fuzz/fuzz_TARGET FILE` runs it again. tests/fuzz/README.md has the rest.
 set -eu
