@@ -84,10 +84,11 @@ def test_arguments_are_named():
 
 @pytest.mark.parametrize("op", ["foo", "", "SUM", "sum\0", "\ud800", 3, None, ["sum"], b"sum"], ids=repr)
 def test_names_of_no_operator(op):
+    created = list(rowscan._types.OPS)[len(OPS.split(", ")):]  # by other tests of this process
     for call in (rowscan.scan, rowscan.prepare, rowscan.spec):
         with pytest.raises(ValueError) as info:
             call(np.zeros(3), 0, op)
-        assert str(info.value).startswith(f"op is {op!r}, not one of {OPS}")  # and those of create_op()
+        assert str(info.value) == f"op is {op!r}, not one of {', '.join([OPS, *created])}"
 
 
 def test_flags_are_truth_values():

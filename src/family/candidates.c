@@ -28,8 +28,7 @@ bool rs_search(const rowscan_spec *spec, int arch, const rs_candidate *candidate
       tried.min_blocks = next_blocks(next, tried.min_blocks, i == count - 1);
     if (tried.min_blocks == 0)
       continue;
-    int64_t elements = rs_up(spec->length, rs_tile(&tried));
-    double cost = (double)elements * candidate->weight;
+    double cost = candidate->weight ? (double)rs_up(spec->length, rs_tile(&tried)) * candidate->weight : 0;
     if (found && cost >= cheapest)
       continue;
     *shape = tried;

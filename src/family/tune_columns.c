@@ -128,9 +128,8 @@ static void take_size(const rowscan_spec *spec, int arch, const rs_candidate *si
     tried[i] = sizes[i];
     tried[i].blocks = blocks;
   }
-  s->lanes = 1;
   rs_search(spec, arch, tried, count, RS_NEXT_CANDIDATE, legal_wide, s);
-  s->warps = s->chunks = s->lanes = 0; /* threads and steps say it */
+  s->warps = s->chunks = 0; /* threads and steps say it */
 }
 
 static void share_out(rs_shape *s, int arch, int registers) {

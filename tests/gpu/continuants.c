@@ -35,9 +35,4 @@
     const total_##name *t = of;                                                                                        \
     *(c *)y = t->a / t->lower;                                                                                         \
   }
-EXAMPLE(f32, float)
-EXAMPLE(f64, double)
-
-__attribute__((constructor)) static void create(void) {
-  example_create("continuants.cuh", &functions_f32, &functions_f64);
-}
+EXAMPLE("continuants.cuh")

@@ -11,10 +11,18 @@
 #include "rowscan.h"
 
 /* What FUNCTIONS(name, c) of the including file has made, for numbers of C's type c, as functions_name. */
-#define EXAMPLE(name, c)                                                                                               \
+#define EXAMPLE_OF(name, c)                                                                                            \
   FUNCTIONS(name, c)                                                                                                   \
   static const rowscan_op_functions functions_##name = {                                                               \
       .load = load_##name, .combine = combine_##name, .store = store_##name, .neutral = neutral_##name};
+
+/* The operator of a file, with FUNCTIONS of floats, from before main() on. */
+#define EXAMPLE(file)                                                                                                  \
+  EXAMPLE_OF(f32, float)                                                                                               \
+  EXAMPLE_OF(f64, double)                                                                                              \
+  __attribute__((constructor)) static void create(void) {                                                              \
+    example_create(file, &functions_f32, &functions_f64);                                                              \
+  }
 
 /* Ends the program, having said why, if it can't. */
 static inline void example_create(const char *file, const rowscan_op_functions *f32, const rowscan_op_functions *f64) {

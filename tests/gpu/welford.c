@@ -27,9 +27,4 @@
     const total_##name *t = of;                                                                                        \
     *(c *)y = t->squares / t->count;                                                                                   \
   }
-EXAMPLE(f32, float)
-EXAMPLE(f64, double)
-
-__attribute__((constructor)) static void create(void) {
-  example_create("welford.cuh", &functions_f32, &functions_f64);
-}
+EXAMPLE("welford.cuh")
