@@ -31,6 +31,7 @@ template <class P, class S, bool VECTORED> struct Tile {
   using AllLanes = Lanes<Op, S::LANES, Acc>;
   AllLanes lanes[S::KEEPS ? S::CHUNKS : 1];
   Lanes<Op, S::WARPS, Acc> warps;
+  typename R::Params params;
 
   // Tiles of a row.
   RS_METHOD static Index count(const Rows<P::rank> &rows) {
@@ -49,6 +50,7 @@ template <class P, class S, bool VECTORED> struct Tile {
 
   // Loads the tile that starts at element `first`. What lies past the row is never part of a prefix that is stored.
   RS_METHOD void load(const R &row, Index first) {
+    params = row.params();
 #pragma unroll
     for (int u = 0; u < S::CHUNKS; u++) {
       Index i = first + place(u);
@@ -93,7 +95,7 @@ template <class P, class S, bool VECTORED> struct Tile {
 #pragma unroll
     for (int u = 0; u < S::CHUNKS; u++) {
       Acc x[S::VECTOR];
-      R::template values<S::VECTOR>(held[u], x);
+      R::template values<S::VECTOR>(held[u], x, params);
       AllLanes told;
       chunk[u] = told.up(total<Op, S::VECTOR>(x), lane());
       if (S::KEEPS)
@@ -115,9 +117,9 @@ template <class P, class S, bool VECTORED> struct Tile {
 #pragma unroll
       for (int i = 0; i < WORDS; i++)
         forget(copy.word[i]);
-      R::template values<S::VECTOR>(copy.elements.at, x);
+      R::template values<S::VECTOR>(copy.elements.at, x, params);
     } else {
-      R::template values<S::VECTOR>(held[u], x);
+      R::template values<S::VECTOR>(held[u], x, params);
     }
   }
   RS_METHOD AllLanes lanes_of(int u, const Acc *x) const {
@@ -166,7 +168,10 @@ template <class P, class S, bool VECTORED> struct Tile {
       prefix[S::VECTOR] = lane() == S::LANES - 1 ? start[u + 1] : next;
 
       Index i = first + place(u);
-      put(u, i, results<P, S::VECTOR>(row.rows, prefix, i, row.rows.has(RS_TOTALS), row));
+      const Acc *shown = results<P, S::VECTOR>(row.rows, prefix, i, row.rows.has(RS_TOTALS), row);
+      if constexpr (TOLD<P>)
+        show_beginnings<P, S::VECTOR>(row.rows, prefix, held[u]);
+      put(u, i, shown);
     }
   }
 
@@ -180,5 +185,11 @@ template <class P, class S, bool VECTORED> struct Tile {
         if (WHOLE || i + j < row.length())
           row.store_one(i + j, value[j]);
     }
+  }
+  // The same, and results of a chunk in a second output, where there is one.
+  RS_METHOD void store_all(const R &row, int u, Index i, const Acc *value) const {
+    store(row, i, value);
+    if constexpr (HAS_SECOND<P>)
+      row.further.template store<S::VECTOR, VECTORED>(i, R::lowest(i, S::VECTOR), row.length(), held[u], value, params);
   }
 };
