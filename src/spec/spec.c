@@ -237,8 +237,6 @@ static rowscan_status complete_segments(rowscan_spec *spec) {
                                         "spec: field 'segment_type': %s, but there are no segments: their mode is none",
                                         rowscan_type_name(spec->segment_type))
                               : ROWSCAN_OK;
-  if (spec->segment_mode < ROWSCAN_MASK_HEADS)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'segments': %s tells none; heads, tails and keys do", mode);
   if (rs_spec_has_segments(spec))
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'segments': %s, but there are some already: mask_mode is %s",
                    mode, rs_mask_mode_values.words[spec->mask_mode]);

@@ -39,6 +39,7 @@ enum {
   WORDS(type, RS_TYPES, "T", RS_LISTED(RS_TYPES))                                                                      \
   WORDS(acc, RS_ACCUMULATORS, "T|fixed:K", RS_LISTED_AND(RS_TYPES, ", fixed:0 to fixed:62"))                           \
   MODES(mask_mode, RS_MASK_MODES, RS_BARRED(RS_MASK_MODES))                                                            \
+  MODES(segments, RS_SEGMENT_MODES, RS_BARRED(RS_SEGMENT_MODES))                                                       \
   WORDS(layout, RS_LAYOUTS, RS_BARRED(RS_LAYOUTS), RS_LISTED(RS_LAYOUTS))                                              \
   WORDS(regime, RS_REGIMES, "R", RS_LISTED(RS_REGIMES))                                                                \
   NUMBERS(length, int64_t, RS_ANY_LENGTH, RS_MAX_LENGTH, "a whole number, 0 to 2^56, or any")                          \
@@ -79,8 +80,8 @@ enum {
   MEMBER(more_types[3], more4, type, RS_IF_SET, problem->more[3].type, "more4-type", "likewise, of the fourth")        \
   MEMBER(second_type, second, type, RS_IF_SET, rs_second_type_of(problem), "second-type",                              \
          "add a second output, of this type")                                                                          \
-  MEMBER(segment_mode, segments, mask_mode, RS_IF_SET, problem->segment_mode, "segments",                              \
-         "add segments beside a mask or coefficients: heads, tails or keys")                                           \
+  MEMBER(segment_mode, segments, segments, RS_IF_SET, problem->segment_mode, "segments",                              \
+         "add segments beside a mask or coefficients")                                           \
   MEMBER(segment_type, segment_type, type, RS_IF_SET,                                                                  \
          problem->segment_mode ? problem->segments.type : ROWSCAN_TYPE_DEFAULT, "segment-type",                        \
          "type of what tells segments (bool; of keys i32)")                                                            \

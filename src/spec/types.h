@@ -72,13 +72,15 @@
 #define RS_OPS(X) RS_LOOP_OPS(X) RS_TOTALS_OPS(X)
 
 /* X(enumerator, name). Mask modes but for "none", which is 0; layouts; regimes. */
+#define RS_SEGMENT_MODES(X)                                                                                            \
+  X(ROWSCAN_MASK_HEADS, heads)                                                                                         \
+  X(ROWSCAN_MASK_TAILS, tails)                                                                                         \
+  X(ROWSCAN_MASK_KEYS, keys)
 #define RS_MASK_MODES(X)                                                                                               \
   X(ROWSCAN_MASK_SELECT, select)                                                                                       \
   X(ROWSCAN_MASK_MULTIPLY, multiply)                                                                                   \
   X(ROWSCAN_MASK_COEFFICIENT, coefficient)                                                                             \
-  X(ROWSCAN_MASK_HEADS, heads)                                                                                         \
-  X(ROWSCAN_MASK_TAILS, tails)                                                                                         \
-  X(ROWSCAN_MASK_KEYS, keys)
+  RS_SEGMENT_MODES(X)
 
 #define RS_LAYOUTS(X)                                                                                                  \
   X(ROWSCAN_LAYOUT_ROWS, rows)                                                                                         \

@@ -382,7 +382,7 @@ static const struct {
     {"length=5 second=f32", "'second'", "f32, but sum has one output", ROWSCAN_BAD_ARGUMENT},
     {"length=5 op=argmax second=f64", "'second'", "f64, but the values of argmax are of the input's type, f32",
      ROWSCAN_BAD_ARGUMENT},
-    {"length=5 segments=select", "'segments'", "select tells none; heads, tails and keys do", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 segments=select", "'segments'", "'select' is not one of none, heads, tails, keys", ROWSCAN_BAD_ARGUMENT},
     {"length=5 segments=heads mask=tails", "'segments'", "heads, but there are some already: mask_mode is tails",
      ROWSCAN_BAD_ARGUMENT},
     {"length=5 segment_type=u8", "'segment_type'", "u8, but there are no segments", ROWSCAN_BAD_ARGUMENT},
