@@ -157,7 +157,7 @@ static int64_t place(int64_t *end, int64_t bytes) {
 
 /* Of further arrays, whether it is one that comes back. */
 static bool comes_back(int further) {
-  return RS_ARRAYS + further == RS_MORE_OUT;
+  return RS_ARRAYS + further == RS_SECOND;
 }
 
 static places places_of(const ring *r, const rs_section *part) {
