@@ -184,10 +184,10 @@ typedef enum rowscan_op {
                      i32; of rows of up to 2^32 - 3 elements, or 2^31. No initial values */
   ROWSCAN_ARGMIN, /* likewise, of ROWSCAN_MIN */
   ROWSCAN_GAE,    /* advantages of reinforcement learning, of floats, from the last step to the first (ROWSCAN_REVERSE):
-                     y = delta + gamma * lambda * y, where delta = reward + gamma * next value - value. The input has
-                     rewards;    `more` has values, next values, flags of steps that end in a terminal state, whose next
-                     value    is not    looked at, and flags of steps that end an episode, before which y is not looked at;
-                     `params`    are gamma    and lambda. The second output has returns: y + value */
+                     y = delta + gamma * lambda * y, delta being reward + gamma * next value - value. The input has
+                     rewards; `more` has values, next values, flags of steps that end in a terminal state, whose next
+                     value is not looked at, and flags of steps that end an episode, where no y is passed on; `params`
+                     are gamma and lambda. The second output has returns, y + value. See Further arrays above */
   ROWSCAN_FIRST_CREATED = 1024 /* this number and those after it are the operators of rowscan_op_create */
 } rowscan_op;
 

@@ -114,8 +114,7 @@ RS_WIDES(RECURRENCE)
 #include "blocks.h"
 #undef RS_FIELDS
 
-/* ---- advantages ----------------------------------------------------------------------------------------------------
- */
+/* ---- advantages -------------------------------------------------------------------------------------------------- */
 
 /* One element after another: what came before is dropped where an episode ends. */
 #define GAE(wide)                                                                                                      \

@@ -116,7 +116,14 @@ static rowscan_status check_pointers(const rs_rows *rows, const rowscan_spec *sp
 static rowscan_status set_further(rs_rows *rows, const rowscan_spec *spec, const void *const data[RS_ALL_ARRAYS],
                                   const double params[RS_MOST_PARAMS]) {
   int numbers = rs_op_of(spec->op)->params;
+  bool given = false;
   rows->further = rs_spec_has_further(spec);
+  for (int a = RS_ARRAYS; a < RS_ALL_ARRAYS; a++)
+    given |= data[a] != NULL;
+  for (int i = 0; i < RS_MOST_PARAMS; i++)
+    given |= params[i] != 0;
+  if (!given && !rows->further) /* as in most calls */
+    return ROWSCAN_OK;
   for (int a = RS_ARRAYS; a < RS_ALL_ARRAYS; a++)
     if (data[a] && !further_type_of(spec, a))
       return rs_fail(ROWSCAN_BAD_ARGUMENT, "field '%s': %p, but this scan of %s has none", names[a], data[a],
@@ -356,24 +363,19 @@ void rs_problem_strides(int64_t *strides, const int64_t *given, const rowscan_pr
 }
 
 /* Later versions of these arrays may have more to say. */
-static bool is_reserved(const void *const reserved[2]) {
-  return reserved[0] || reserved[1];
-}
-
 static rowscan_status check_arrays(const rowscan_problem *problem) {
-  int which = is_reserved(problem->input.reserved)      ? RS_IN
-              : is_reserved(problem->output.reserved)   ? RS_OUT
-              : is_reserved(problem->mask.reserved)     ? RS_MASK
-              : is_reserved(problem->init.reserved)     ? RS_INIT
-              : is_reserved(problem->totals.reserved)   ? RS_TOTALS
-              : is_reserved(problem->second.reserved)   ? RS_SECOND
-              : is_reserved(problem->segments.reserved) ? RS_SEGMENTS
-                                                        : RS_ALL_ARRAYS;
-  for (int i = 0; i < RS_MOST_MORE; i++)
-    if (is_reserved(problem->more[i].reserved))
-      which = RS_MORE_IN + i;
-  if (which == RS_ALL_ARRAYS)
+  const void *const *const reserved[RS_ALL_ARRAYS] = {
+      problem->input.reserved,   problem->output.reserved,  problem->mask.reserved,    problem->init.reserved,
+      problem->totals.reserved,  problem->more[0].reserved, problem->more[1].reserved, problem->more[2].reserved,
+      problem->more[3].reserved, problem->second.reserved,  problem->segments.reserved};
+  uintptr_t any = 0;
+  for (int a = 0; a < RS_ALL_ARRAYS; a++)
+    any |= (uintptr_t)reserved[a][0] | (uintptr_t)reserved[a][1];
+  if (!any) /* the compiler takes the loop apart: each call waits for this */
     return ROWSCAN_OK;
+  int which = 0;
+  while (!reserved[which][0] && !reserved[which][1])
+    which++;
   return rs_fail(ROWSCAN_BAD_ARGUMENT, "problem: field '%s.reserved': not NULL, which rowscan %s knows nothing of",
                  names[which], ROWSCAN_VERSION_STRING);
 }

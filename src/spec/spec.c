@@ -245,6 +245,11 @@ static rowscan_status complete_segments(rowscan_spec *spec) {
 
 static rowscan_status complete_further(rowscan_spec *spec) {
   const rs_op *op = rs_op_of(spec->op);
+  int asked = (int)spec->second_type | (int)spec->segment_mode | (int)spec->segment_type;
+  for (int i = 0; i < RS_MOST_MORE; i++)
+    asked |= (int)spec->more_types[i];
+  if (!asked && !op->more && !op->params) /* as in most calls */
+    return ROWSCAN_OK;
   rowscan_status status = complete_more(spec, op);
   if (!status)
     status = check_second(spec, op);
