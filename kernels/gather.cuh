@@ -52,9 +52,7 @@ template <class P, class S> struct Gather {
       Vector<In, S::VECTOR> x{};
       if (T::WHOLE || t * TILE + at < T::LENGTH)
         x = *reinterpret_cast<const Vector<In, S::VECTOR> *>(copy(t) + at);
-#pragma unroll
-      for (int j = 0; j < S::VECTOR; j++)
-        tile.held[u][j] = Row<P>::hold(x.at[j], {});
+      tile.held[u].hold(x, {});
     }
   }
   RS_METHOD void store(const T &tile, Index t, Acc carry, Acc end) const {

@@ -45,7 +45,7 @@ template <class P, class S> struct TransposedTile : Tile<P, S, true> {
     read();
   }
   RS_METHOD void read() {
-    Row<P>::template hold_vector<V>(this->held[0], Ins{memory}.read(lane()), {});
+    this->held[0].hold(Ins{memory}.read(lane()), {});
   }
   RS_METHOD void store(const Row<P> &row, Index first, Acc carry, Acc end) {
     read();

@@ -58,6 +58,7 @@ typedef struct rs_shape {
   /* Layout COLUMNS: what the cut of a run counts with. */
   int64_t length;
   int in, out, mask, acc; /* bytes of an element, and of a total in registers; mask 0: none */
+  int part;               /* of a total inside of a tile */
   bool reverse;           /* tiles count from the end of the columns */
   bool straight;          /* columns: results have no copy in shared memory */
   int multiprocessors;    /* of the device, which small tensors should keep busy; 0: not known */

@@ -36,19 +36,20 @@ static rs_shape shape_of(const rowscan_spec *spec, rs_template made_of) {
                     .out = rs_bytes_of(spec->out_type),
                     .mask = rs_spec_mask_bytes(spec),
                     .acc = rs_spec_register_bytes(spec),
+                    .part = rs_sums_bytes(spec) ? 4 : rs_spec_register_bytes(spec),
                     .reverse = (spec->flags & ROWSCAN_REVERSE) != 0};
 }
 
 /*
  * Any strides. With more steps to a segment there are fewer totals, but a thread has more registers, and fewer threads
- * wait for memory: elements of 4 bytes that their results replace take few.
+ * wait for memory: elements of 4 bytes that their results replace take few. Bytes wait for instructions.
  */
 static rs_shape any_shape(const rowscan_spec *spec, int arch) {
   rs_shape s = shape_of(spec, RS_TEMPLATE_COLUMNS);
-  bool plain = s.in == 4 && s.out == 4 && !s.mask;
+  bool plain = s.in == 4 && s.out == 4 && !s.mask, bytes = rs_sums_bytes(spec) && s.acc == 4;
   s.threads = 128;
-  s.steps = segment_steps(spec->length, rs_is_wide(spec) ? 8 : plain ? 32 : 16);
-  s.min_blocks = rs_blocks_with(rs_is_wide(spec) ? 102 : 80, s.threads);
+  s.steps = segment_steps(spec->length, s.part > 4 ? 8 : plain || bytes ? 32 : 16);
+  s.min_blocks = rs_blocks_with(s.part > 4 ? 102 : 80, s.threads);
   s.tile_bytes = arch < 80 ? 12 * 1024 : 24 * 1024;
   s.strip_bytes = 128;
   s.shared = rs_arch_shared_bytes(arch);

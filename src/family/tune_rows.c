@@ -24,9 +24,11 @@ static int pieces_of(const rowscan_spec *spec, int64_t elements, int most) {
 
 /* ---- registers --------------------------------------------------------------------------------------------------- */
 
-/* Registers of a thread for a chunk: its elements (Held in kernels/rows.cuh), and accumulators for the way down. */
+/* Registers of a thread for a chunk: its elements (kernels/held.cuh), and accumulators for the way down. */
 static int chunk_registers(const rowscan_spec *spec, int vector) {
   int acc = rs_spec_register_bytes(spec) / 4, in = rs_bytes_of(spec->in_type);
+  if (rs_sums_bytes(spec) && vector % 4 == 0) /* four to a register, and sums of 32 bits */
+    return vector / 4 + 6;
   int held = spec->mask_mode == ROWSCAN_MASK_MULTIPLY  ? 4 * acc
              : spec->mask_mode > ROWSCAN_MASK_MULTIPLY ? in + rs_spec_mask_bytes(spec)
              : in == 1 && acc == 1                     ? 4
@@ -406,12 +408,14 @@ static bool has_registers(const rowscan_spec *spec, int arch, const rs_shape *s)
 }
 
 static bool legal_stream(const rowscan_spec *spec, int arch, rs_shape *s) {
-  enum { OF_TILES = 4 * 1024 }; /* a block's share of the system, and what it knows of its tiles */
+  /* a block's share of the system, and what it knows of its tiles; with fewer stages nothing is under way meanwhile */
+  enum { OF_TILES = 4 * 1024, LEAST_STAGES = 3 };
   bool any = s->made_of == RS_TEMPLATE_STREAM_ANY;
   int64_t stage = stage_bytes(spec, s) + (any ? ANY_SLACK * (spec->mask_mode ? 2 : 1) : 0);
   int64_t room = any ? buffer_bytes(spec, s) + ANY_SLACK * s->warps : 0; /* each warp has results at their offset */
   s->threads = 32 * (s->warps + s->reducers + 2);
-  bool fits = has_registers(spec, arch, s) && rs_fit_stages(s, arch, stage, OF_TILES + room, 6);
+  bool fits = has_registers(spec, arch, s) && rs_fit_stages(s, arch, stage, OF_TILES + room, 6) &&
+              (s->stages >= LEAST_STAGES || s->chunks == 1);
   s->shared_bytes += (int)room;
   return fits;
 }
@@ -423,6 +427,8 @@ static bool legal_stream(const rowscan_spec *spec, int arch, rs_shape *s) {
 static bool stream_shape(const rowscan_spec *spec, int arch, bool any, rs_shape *s) {
   *s = (rs_shape){.made_of = any ? RS_TEMPLATE_STREAM_ANY : RS_TEMPLATE_STREAM, .lanes = 32};
   s->vector = 16 / (int)rs_larger(rs_bytes_of(spec->in_type), rs_bytes_of(spec->out_type));
+  if (any && rs_sums_bytes(spec))
+    s->vector = (int)rs_larger(s->vector, 4);
   s->reducers = rs_arch_measured(arch) && reduces_long(spec, any, s->vector) ? 4 : 2;
   static const rs_candidate streams[] = {{4, 16, 1, 0}, {4, 8, 1, 0}, {4, 4, 1, 0}, {4, 2, 1, 0}, {4, 1, 1, 0},
                                          {8, 8, 1, 0},  {8, 4, 1, 0}, {8, 2, 1, 0}, {8, 1, 1, 0}};
