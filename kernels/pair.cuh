@@ -4,6 +4,7 @@
 #include "rows.cuh"
 
 template <class T> struct alignas(2 * sizeof(T)) Pair { T a, b; };
+template <class T> constexpr bool is_integer<Pair<T>> = is_integer<T>;
 template <class A, class T> RS_DEVICE A widen(Pair<T> x) {
   return {widen<decltype(A::a)>(x.a), widen<decltype(A::b)>(x.b)};
 }
@@ -45,6 +46,7 @@ template <class Op> struct PairOp {
 };
 template <class Op> constexpr bool counts_elements<PairOp<Op>> = counts_elements<Op>;
 template <class Op> constexpr bool loads_once<PairOp<Op>> = loads_once<Op>;
+template <class Op> constexpr bool is_exact<PairOp<Op>> = is_exact<Op>;
 
 // The problem of rows of pairs. The columns' own dimension, the last one, is gone.
 template <class P> struct Pairs {

@@ -80,6 +80,9 @@ void rs_tune_row(const rowscan_spec *spec, int arch, rs_shape kernels[]);
 void rs_tune_long_rows(const rowscan_spec *spec, int arch, rs_shape kernels[]);
 void rs_tune_short(const rowscan_spec *spec, int arch, rs_shape kernels[]);
 
+/* How a stream of the template that the shape is made of cuts rows, or long columns in pairs; whether it can. */
+bool rs_tune_stream(const rowscan_spec *spec, int arch, rs_shape *shape);
+
 /* Those of rows of any length: few tiles of a warp each, many of a block each. */
 void rs_tune_any_length(const rowscan_spec *spec, int arch, rs_shape kernels[]);
 

@@ -66,6 +66,8 @@ const rs_family rs_families[RS_TEMPLATES] = {
     [RS_TEMPLATE_COLUMNS_AT_ONCE] = {"columns_at_once", "columns_at_once.cuh",
                                      "scan_columns_at_once<P, {threads}, {steps}, {rows}>", "AtOnceCut", RS_BY_CUT,
                                      NULL},
+    [RS_TEMPLATE_STREAM_PAIRS] = {"stream_pairs", "stream_pairs.cuh",
+                                  "scan_stream_of_pairs<P, " TILE ", {reducers}, {stages}>", NULL, RS_BY_CUT, NULL},
     [RS_TEMPLATE_PAIRS] = {"pairs", "pairs.cuh", "scan_pairs<P, " TILE ">", NULL, RS_BY_CUT, NULL},
 };
 

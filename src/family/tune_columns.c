@@ -29,6 +29,10 @@ static int segment_steps(int64_t length, int most) {
   return steps;
 }
 
+int rs_part_bytes(const rowscan_spec *spec) {
+  return rs_sums_bytes(spec) ? 4 : rs_spec_register_bytes(spec);
+}
+
 static rs_shape shape_of(const rowscan_spec *spec, rs_template made_of) {
   return (rs_shape){.made_of = made_of,
                     .length = spec->length,
@@ -36,7 +40,7 @@ static rs_shape shape_of(const rowscan_spec *spec, rs_template made_of) {
                     .out = rs_bytes_of(spec->out_type),
                     .mask = rs_spec_mask_bytes(spec),
                     .acc = rs_spec_register_bytes(spec),
-                    .part = rs_sums_bytes(spec) ? 4 : rs_spec_register_bytes(spec),
+                    .part = rs_part_bytes(spec),
                     .reverse = (spec->flags & ROWSCAN_REVERSE) != 0};
 }
 
@@ -240,6 +244,14 @@ static rs_shape pairs_shape(const rowscan_spec *spec, int arch) {
              : (rs_shape){0};
 }
 
+/* Two long columns. */
+static rs_shape stream_pairs_shape(const rowscan_spec *spec, int arch) {
+  rs_shape s = shape_of(spec, RS_TEMPLATE_STREAM_PAIRS);
+  bool loop = rs_spec_loops(spec); /* as in pairs_shape */
+  bool fits = !spec->mask_mode && !loop && !rs_computes(spec) && spec->length >= LEAST_STREAM_LENGTH;
+  return fits && rs_tune_stream(spec, arch, &s) ? s : (rs_shape){0};
+}
+
 /*
  * Small tensors. Two blocks a multiprocessor where registers do not spill, so that a launch may begin while another
  * ends. Elements of a byte take as long as others, and so may have fewer bytes.
@@ -282,5 +294,6 @@ void rs_tune_columns(const rowscan_spec *spec, int arch, rs_shape of[RS_TEMPLATE
   of[RS_TEMPLATE_WIDE] = wide_shape(spec, arch);
   of[RS_TEMPLATE_ASKEW] = askew_shape(spec, arch);
   of[RS_TEMPLATE_COLUMNS_AT_ONCE] = at_once_shape(spec, arch);
+  of[RS_TEMPLATE_STREAM_PAIRS] = stream_pairs_shape(spec, arch);
   of[RS_TEMPLATE_PAIRS] = pairs_shape(spec, arch);
 }

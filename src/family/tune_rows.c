@@ -175,12 +175,17 @@ static rs_candidate ring_of(const rowscan_spec *spec, int arch, int i) {
   return ring;
 }
 
+/* Elements that a template takes as one. */
+static int taken(const rs_shape *s) {
+  return s->made_of == RS_TEMPLATE_STREAM_PAIRS ? 2 : 1;
+}
+
 static int64_t stage_bytes(const rowscan_spec *spec, const rs_shape *s) {
-  return rs_tile(s) * (rs_bytes_of(spec->in_type) + rs_spec_mask_bytes(spec));
+  return rs_tile(s) * taken(s) * (rs_bytes_of(spec->in_type) + rs_spec_mask_bytes(spec));
 }
 
 static int64_t buffer_bytes(const rowscan_spec *spec, const rs_shape *s) {
-  return rs_tile(s) * rs_bytes_of(spec->out_type);
+  return rs_tile(s) * taken(s) * rs_bytes_of(spec->out_type);
 }
 
 enum { ARRIVALS = 1024 + 512 }; /* bytes of a block: the system's share, its arrivals and totals of warps */
@@ -404,13 +409,16 @@ static bool has_registers(const rowscan_spec *spec, int arch, const rs_shape *s)
   bool widened = rs_is_wide(spec) && in < 8 && !rs_arch_measured(arch);
   if (rs_in_doubles(spec) ? in < 4 : widened)
     registers /= 2;
-  return s->chunks == 1 || s->chunks * chunk_registers(spec, s->vector) <= registers;
+  int chunk = chunk_registers(spec, s->vector);
+  if (taken(s) > 1) /* totals of two */
+    chunk = (taken(s) * s->vector * in + 3) / 4 + 6 * taken(s) * rs_spec_register_bytes(spec) / 4;
+  return s->chunks == 1 || s->chunks * chunk <= registers;
 }
 
 static bool legal_stream(const rowscan_spec *spec, int arch, rs_shape *s) {
   /* a block's share of the system, and what it knows of its tiles; with fewer stages nothing is under way meanwhile */
   enum { OF_TILES = 4 * 1024, LEAST_STAGES = 3 };
-  bool any = s->made_of == RS_TEMPLATE_STREAM_ANY;
+  bool any = s->made_of != RS_TEMPLATE_STREAM;
   int64_t stage = stage_bytes(spec, s) + (any ? ANY_SLACK * (spec->mask_mode ? 2 : 1) : 0);
   int64_t room = any ? buffer_bytes(spec, s) + ANY_SLACK * s->warps : 0; /* each warp has results at their offset */
   s->threads = 32 * (s->warps + s->reducers + 2);
@@ -422,17 +430,17 @@ static bool legal_stream(const rowscan_spec *spec, int arch, rs_shape *s) {
 
 /*
  * A block a multiprocessor, tiles of 32 KB where registers allow: telling a total and waiting for it takes about 1.8 us
- * a tile, and a multiprocessor of an H200 copies 32 KB in 2 us. any: for rows at any offset from 16 bytes.
+ * a tile, and a multiprocessor of an H200 copies 32 KB in 2 us. STREAM alone wants rows on 16 bytes.
  */
-static bool stream_shape(const rowscan_spec *spec, int arch, bool any, rs_shape *s) {
-  *s = (rs_shape){.made_of = any ? RS_TEMPLATE_STREAM_ANY : RS_TEMPLATE_STREAM, .lanes = 32};
-  s->vector = 16 / (int)rs_larger(rs_bytes_of(spec->in_type), rs_bytes_of(spec->out_type));
-  if (any && rs_sums_bytes(spec))
-    s->vector = (int)rs_larger(s->vector, 4);
-  s->reducers = rs_arch_measured(arch) && reduces_long(spec, any, s->vector) ? 4 : 2;
+bool rs_tune_stream(const rowscan_spec *spec, int arch, rs_shape *s) {
+  bool any = s->made_of != RS_TEMPLATE_STREAM, bytes = rs_bytes_of(spec->in_type) == 1;
+  int largest = taken(s) * (int)rs_larger(rs_bytes_of(spec->in_type), rs_bytes_of(spec->out_type));
+  s->lanes = 32;
+  s->vector = (int)rs_larger(16 / largest, any && bytes ? 4 : 1);
+  s->reducers = rs_arch_measured(arch) && taken(s) == 1 && reduces_long(spec, any, s->vector) ? 4 : 2;
   static const rs_candidate streams[] = {{4, 16, 1, 0}, {4, 8, 1, 0}, {4, 4, 1, 0}, {4, 2, 1, 0}, {4, 1, 1, 0},
                                          {8, 8, 1, 0},  {8, 4, 1, 0}, {8, 2, 1, 0}, {8, 1, 1, 0}};
-  bool four = s->vector == 4 && !rs_is_wide(spec);
+  bool four = s->vector == 4 && !rs_is_wide(spec) && taken(s) == 1;
   return arch >= 90 &&
          rs_search(spec, arch, streams + (four ? 0 : 5), four ? 5 : 4, RS_ONE_BLOCK_LESS, legal_stream, s);
 }
@@ -449,12 +457,13 @@ static bool streams(const rowscan_spec *spec) {
 }
 
 void rs_tune_long_rows(const rowscan_spec *spec, int arch, rs_shape kernels[]) {
-  rs_shape tiles = tiles_shape(spec, arch), stream;
+  rs_shape tiles = tiles_shape(spec, arch);
+  rs_shape aligned = {.made_of = RS_TEMPLATE_STREAM}, any = {.made_of = RS_TEMPLATE_STREAM_ANY};
   bool one = rs_spec_keeps_totals(spec), widens_to_64 = rs_is_wide(spec) && rs_bytes_of(spec->in_type) < 8;
   kernels[RS_KERNEL_LONG_ANY] = tiles;
-  kernels[RS_KERNEL_LONG_ALIGNED] = streams(spec) && stream_shape(spec, arch, false, &stream) ? stream : tiles;
-  if (streams(spec) && stream_shape(spec, arch, true, &stream)) {
-    kernels[RS_KERNEL_LONG_DENSE] = stream;
+  kernels[RS_KERNEL_LONG_ALIGNED] = streams(spec) && rs_tune_stream(spec, arch, &aligned) ? aligned : tiles;
+  if (streams(spec) && rs_tune_stream(spec, arch, &any)) {
+    kernels[RS_KERNEL_LONG_DENSE] = any;
     /* rows on 16 bytes too: 1 x 37181716 i32 to i64 0.71 of memcpy, 0.97 so; of two numbers f32 0.77, 0.70 so */
     if (spec->flags & ROWSCAN_REVERSE && widens_to_64 && one)
       kernels[RS_KERNEL_LONG_ALIGNED] = (rs_shape){0};
