@@ -6,12 +6,12 @@
 // bits, those inside of a tile take 32, and only what comes before the tile has 64.
 #pragma once
 #include "order.cuh"
-#include "rows.cuh"
+#include "tuple.cuh"
 
 template <class P> struct Fours {
   RS_TYPES_OF(P);
-  static constexpr bool SUMS = same_type<Op, Sum<u32, Kept>> || same_type<Op, Sum<u64, Kept>>;
-  static constexpr bool SERVE = sizeof(In) == 1 && SUMS && (P::mask == NO_MASK || P::mask == SELECT);
+  static constexpr bool BYTES = sizeof(typename Columns<In>::One) == 1;
+  static constexpr bool SERVE = BYTES && sums_integers<Op> && (P::mask == NO_MASK || P::mask == SELECT);
 };
 
 // What is combined inside of a tile: Inner, whose total is Part. SPLIT: without what comes before the tile.
@@ -35,23 +35,49 @@ template <class P, bool BYTES = Fours<P>::SERVE> struct Inside {
 };
 template <class P> struct Inside<P, true> {
   using Acc = typename P::Acc;
-  using Inner = Sum<u32>;
-  using Part = u32;
-  static constexpr bool SIGNED = same_type<typename P::In, i8>, SPLIT = sizeof(Acc) > 4;
+  using One = typename Columns<typename P::In>::One;
+  using Whole = typename Columns<Acc>::One;
+  static constexpr int K = Columns<typename P::In>::COUNT; // columns
+  using Inner = typename BySide<K>::template Op<Sum<u32>>;
+  using Part = typename Inner::Total;
+  static constexpr bool SIGNED = same_type<One, i8>, SPLIT = sizeof(Acc) > sizeof(Part);
 
-  RS_METHOD static Part inner(Acc carry) {
-    return SPLIT ? 0 : (u32)carry;
+  template <class F> RS_METHOD static void each(const F &f) {
+#pragma unroll
+    for (int c = 0; c < K; c++)
+      f(c);
   }
-  RS_METHOD static Acc outer(Part total) {
-    return SIGNED ? (Acc)(i64)(i32)total : (Acc)total;
+  // A column's own.
+  template <class A> RS_METHOD static auto &of(A &total, int c) {
+    if constexpr (K > 1)
+      return total.at[c];
+    else
+      return total;
   }
-  RS_METHOD static Acc prefix(Acc carry, Part part) {
-    return SPLIT ? carry + outer(part) : (Acc)part;
+  RS_METHOD static Part inner(const Acc &carry) {
+    Part part{};
+    if constexpr (!SPLIT)
+      each([&](int c) { of(part, c) = (u32)of(carry, c); });
+    return part;
+  }
+  RS_METHOD static Whole outer_one(u32 total) {
+    return SIGNED ? (Whole)(i64)(i32)total : (Whole)total;
+  }
+  RS_METHOD static Acc outer(const Part &total) {
+    Acc all;
+    each([&](int c) { of(all, c) = outer_one(of(total, c)); });
+    return all;
+  }
+  RS_METHOD static Acc prefix(const Acc &carry, const Part &part) {
+    Acc all;
+    each([&](int c) { of(all, c) = (SPLIT ? of(carry, c) : 0) + outer_one(of(part, c)); });
+    return all;
   }
 };
 
 // N elements.
-template <class P, int N, bool FOURS = (Fours<P>::SERVE && N % 4 == 0)> struct HeldVector : Inside<P, false> {
+template <class P, int N, bool FOURS = (Fours<P>::SERVE && N * sizeof(typename P::In) % 4 == 0)>
+struct HeldVector : Inside<P, false> {
   RS_TYPES_OF(P);
   using Part = Acc;
   static constexpr int COUNT = N;
@@ -113,10 +139,10 @@ template <class P, int N, bool FOURS = (Fours<P>::SERVE && N % 4 == 0)> struct H
 template <class P, int N> struct HeldVector<P, N, true> : Inside<P, true> {
   RS_TYPES_OF(P);
   using Base = Inside<P, true>;
-  using Part = u32;
-  static constexpr int COUNT = N, WORDS = N / 4;
+  using Part = typename Base::Part;
+  using One = typename Base::One;
+  static constexpr int COUNT = N, K = Base::K, WORDS = N * K / 4, EACH = 4 / K; // elements of a word
   static constexpr bool FINDS_END = true;
-  static constexpr u32 ONES = 0x01010101;
 
   u32 word[WORDS]; // as they lie in memory; what counts as none is 0
 
@@ -126,13 +152,13 @@ template <class P, int N> struct HeldVector<P, N, true> : Inside<P, true> {
       word[w] = 0;
   }
   RS_METHOD void set(int j, typename R::Held x) {
-    int at = P::reverse ? N - 1 - j : j;
-    word[at / 4] |= (widen<u32>(x) & 0xff) << 8 * (at % 4);
+    int at = (P::reverse ? N - 1 - j : j) * K;
+    Base::each([&](int c) { word[(at + c) / 4] |= (widen<u32>(Base::of(x, c)) & 0xff) << 8 * ((at + c) % 4); });
   }
   RS_METHOD void hold(const Vector<In, N> &x, const Vector<Mask, N> &m) {
 #pragma unroll
     for (int w = 0; w < WORDS; w++) {
-      word[w] = same_type<In, boolean> ? true_bytes(x.part[w]) : x.part[w];
+      word[w] = same_type<One, boolean> ? true_bytes(x.part[w]) : x.part[w];
       if constexpr (MASKED)
         word[w] &= chosen_bytes(m, w);
     }
@@ -145,25 +171,32 @@ template <class P, int N> struct HeldVector<P, N, true> : Inside<P, true> {
     return again;
   }
 
-  RS_METHOD static u32 added(u32 bytes, u32 which, u32 to) {
-    return Base::SIGNED ? add_signed_bytes(bytes, which, to) : add_bytes(bytes, which, to);
+  // Adds the first `count` elements of a word, in the order of the scan.
+  RS_METHOD static void add(Part &sum, u32 bytes, int count) {
+    constexpr u32 ALL = K == 1 ? 0x01010101 : K == 2 ? 0x00010001 : 1; // of one column
+    u32 of_column = P::reverse ? ALL & ~0u << 8 * K * (EACH - count) : ALL & ~0u >> 8 * K * (EACH - count);
+    Base::each([&](int c) {
+      u32 &to = Base::of(sum, c), which = of_column << 8 * c;
+      to = Base::SIGNED ? add_signed_bytes(bytes, which, to) : add_bytes(bytes, which, to);
+    });
   }
   RS_METHOD Part total() const {
-    u32 sum = 0;
+    Part sum{};
 #pragma unroll
     for (int w = 0; w < WORDS; w++)
-      sum = added(word[w], ONES, sum);
+      add(sum, word[w], EACH);
     return sum;
   }
-  RS_METHOD void prefixes(Acc carry, Part before, Part, Acc *prefix) const {
+  RS_METHOD void prefixes(const Acc &carry, Part before, const Part &, Acc *prefix) const {
     prefix[0] = Base::prefix(carry, before);
 #pragma unroll
     for (int w = 0; w < WORDS; w++) {
-      u32 bytes = word[P::reverse ? WORDS - 1 - w : w], sum = before;
+      Part sum;
 #pragma unroll
-      for (int k = 0; k < 4; k++) {
-        sum = added(bytes, P::reverse ? ONES << 8 * (3 - k) : ONES >> 8 * (3 - k), before);
-        prefix[4 * w + k + 1] = Base::prefix(carry, sum);
+      for (int k = 1; k <= EACH; k++) {
+        sum = before;
+        add(sum, word[P::reverse ? WORDS - 1 - w : w], k);
+        prefix[EACH * w + k] = Base::prefix(carry, sum);
       }
       before = sum;
     }

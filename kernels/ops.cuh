@@ -29,7 +29,9 @@ template <class Op> constexpr bool loads_once = false;
 template <class Op> constexpr bool has_segments = false;
 template <class Op> constexpr bool leaves_out_zeros = false;
 template <class Op> constexpr bool is_exact = false;
+template <class Op> constexpr bool sums_integers = false;
 template <class A> constexpr bool is_integer = (A)0.5 == 0;
+template <class A, int K> constexpr bool is_integer<Tuple<A, K>> = is_integer<A>;
 
 template <class...> using Void = void;
 
@@ -86,6 +88,7 @@ template <class A, class K = A> struct Prod : OfNumbers<A> {
 };
 
 template <class A, class K> constexpr bool is_exact<Sum<A, K>> = is_integer<A>;
+template <class A, class K> constexpr bool sums_integers<Sum<A, K>> = is_integer<A>;
 template <class A, class K> constexpr bool is_exact<Prod<A, K>> = is_integer<A>;
 
 // Sums of f32 or f64 in fixed point, POINT bits after the point: of whole numbers, which wrap, and are kept as they

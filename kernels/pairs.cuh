@@ -5,8 +5,8 @@
 // another, which take fewer exchanges: through shared memory, so that lanes still read neighbouring words.
 #pragma once
 #include "at_once.cuh"
-#include "pair.cuh"
 #include "transpose.cuh"
+#include "tuple.cuh"
 
 // A tile that stays in shared memory, as it came, while the block waits: registers are few.
 template <class P, class S> struct TransposedTile : Tile<P, S, true> {
@@ -181,5 +181,5 @@ template <class P, class S> RS_DEVICE void scan_rows_of_pairs(const Rows<P::rank
 }
 
 template <class P, class S> RS_DEVICE void scan_pairs(const Rows<P::rank> &rows) {
-  scan_rows_of_pairs<Pairs<P>, S>(Pairs<P>::rows(rows));
+  scan_rows_of_pairs<Tuples<P, 2>, S>(Tuples<P, 2>::rows(rows));
 }

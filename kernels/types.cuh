@@ -13,6 +13,17 @@ struct boolean {
   u8 byte; // every value but 0 is true
 };
 
+// K neighbours that are taken as one; of a power of two.
+template <class T, int K> struct alignas(K * sizeof(T)) Tuple { T at[K]; };
+template <class T> struct Columns {
+  using One = T;
+  static constexpr int COUNT = 1;
+};
+template <class T, int K> struct Columns<Tuple<T, K>> {
+  using One = T;
+  static constexpr int COUNT = K;
+};
+
 // To an accumulator. Integers accumulate in u32 or u64, which wrap.
 template <class A, class T> RS_DEVICE A widen(T x) {
   return (A)x;
@@ -120,7 +131,7 @@ RS_DEVICE constexpr int word_bytes(int bytes) {
 }
 // Those of 1 or 2 bytes are parts of 4 bytes too: else compilers take a vector to pieces wherever a function returns
 // it.
-template <class T, int N, bool PARTS = sizeof(T) <= 2 && N * sizeof(T) % 4 == 0>
+template <class T, int N, bool PARTS = (sizeof(typename Columns<T>::One) <= 2 && N * sizeof(T) % 4 == 0)>
 struct alignas(word_bytes(N *(int)sizeof(T))) Vector {
   T at[N];
 };

@@ -109,12 +109,12 @@ bool rs_at_once_small(const rs_shape *shape, const rs_rows *rows);
 bool rs_pairs_fits(const rs_shape *shape, const rs_rows *rows);
 void rs_pairs_cut(rs_cut *cut, rs_column_need *need, const rs_shape *shape, const rs_rows *rows);
 
-/* stream_pairs.cuh: two long columns. It has no cut either. */
-bool rs_stream_pairs_fits(const rs_shape *shape, const rs_rows *rows);
-void rs_stream_pairs_cut(rs_cut *cut, rs_column_need *need, const rs_shape *shape, const rs_rows *rows);
+/* stream_tuples.cuh: few long columns, as many as its tuples have. It has no cut either. */
+bool rs_stream_tuples_fits(const rs_shape *shape, const rs_rows *rows);
+void rs_stream_tuples_cut(rs_cut *cut, rs_column_need *need, const rs_shape *shape, const rs_rows *rows);
 
-/* Tiles of two columns, and bytes of dynamic shared memory of a block of pairs.cuh. */
-int64_t rs_pairs_tiles(const rs_shape *shape);
+/* Tiles of the columns that a tuple has, and bytes of dynamic shared memory of a block of pairs.cuh. */
+int64_t rs_tuples_tiles(const rs_shape *shape);
 int rs_pairs_shared(const rs_shape *shape);
 
 #endif

@@ -112,10 +112,11 @@ static bool whole(const rs_shape *shape, int64_t columns, bool many) {
 }
 
 bool rs_columns_one_strip(const rs_shape *shape, const rs_rows *rows) {
-  enum { MOST_BYTES = 900, MOST_BYTES_LONG = 600 }; /* of a step */
-  return rs_columns_of(rows) * (shape->in + shape->mask + shape->out) <=
-             (shape->length <= RS_FEW_TILES_LENGTH ? MOST_BYTES : MOST_BYTES_LONG) &&
-         rs_rows_one_run(rows, shape->length, shape->mask != 0);
+  enum { MOST_BYTES = 900, MOST_BYTES_LONG = 600, MOST_OF_BYTES = 300 }; /* of a step; and columns */
+  int64_t columns = rs_columns_of(rows), bytes = columns * (shape->in + shape->mask + shape->out);
+  bool few = shape->bytes ? columns <= MOST_OF_BYTES
+                          : bytes <= (shape->length <= RS_FEW_TILES_LENGTH ? MOST_BYTES : MOST_BYTES_LONG);
+  return few && rs_rows_one_run(rows, shape->length, shape->mask != 0);
 }
 
 static void cut_size(ColumnCut *cut, const rs_shape *shape, const rs_rows *rows, bool many) {

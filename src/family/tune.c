@@ -135,6 +135,7 @@ const rs_kernel rs_column_kernels[RS_TEMPLATES] = {[RS_TEMPLATE_COLUMNS] = RS_KE
                                                    [RS_TEMPLATE_SHORT_COLUMNS] = RS_KERNEL_DENSE,
                                                    [RS_TEMPLATE_COLUMNS_AT_ONCE] = RS_KERNEL_AT_ONCE,
                                                    [RS_TEMPLATE_STREAM_PAIRS] = RS_KERNEL_LONG_DENSE,
+                                                   [RS_TEMPLATE_STREAM_FOURS] = RS_KERNEL_LONG_ALIGNED,
                                                    [RS_TEMPLATE_PAIRS] = RS_KERNEL_FEW};
 
 static void tune_columns(const rowscan_spec *spec, int arch, rs_geometry *g) {

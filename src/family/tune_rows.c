@@ -175,17 +175,12 @@ static rs_candidate ring_of(const rowscan_spec *spec, int arch, int i) {
   return ring;
 }
 
-/* Elements that a template takes as one. */
-static int taken(const rs_shape *s) {
-  return s->made_of == RS_TEMPLATE_STREAM_PAIRS ? 2 : 1;
-}
-
 static int64_t stage_bytes(const rowscan_spec *spec, const rs_shape *s) {
-  return rs_tile(s) * taken(s) * (rs_bytes_of(spec->in_type) + rs_spec_mask_bytes(spec));
+  return rs_tile(s) * rs_side_by_side(s) * (rs_bytes_of(spec->in_type) + rs_spec_mask_bytes(spec));
 }
 
 static int64_t buffer_bytes(const rowscan_spec *spec, const rs_shape *s) {
-  return rs_tile(s) * taken(s) * rs_bytes_of(spec->out_type);
+  return rs_tile(s) * rs_side_by_side(s) * rs_bytes_of(spec->out_type);
 }
 
 enum { ARRIVALS = 1024 + 512 }; /* bytes of a block: the system's share, its arrivals and totals of warps */
@@ -409,9 +404,11 @@ static bool has_registers(const rowscan_spec *spec, int arch, const rs_shape *s)
   bool widened = rs_is_wide(spec) && in < 8 && !rs_arch_measured(arch);
   if (rs_in_doubles(spec) ? in < 4 : widened)
     registers /= 2;
-  int chunk = chunk_registers(spec, s->vector);
-  if (taken(s) > 1) /* totals of two */
-    chunk = (taken(s) * s->vector * in + 3) / 4 + 6 * taken(s) * rs_spec_register_bytes(spec) / 4;
+  int columns = rs_side_by_side(s), chunk = chunk_registers(spec, s->vector);
+  if (columns > 1 && !rs_sums_bytes(spec))
+    chunk = (columns * s->vector * in + 3) / 4 + 6 * columns * rs_spec_register_bytes(spec) / 4;
+  else if (columns > 1)
+    chunk = columns * (s->vector / 4 + 6);
   return s->chunks == 1 || s->chunks * chunk <= registers;
 }
 
@@ -434,13 +431,15 @@ static bool legal_stream(const rowscan_spec *spec, int arch, rs_shape *s) {
  */
 bool rs_tune_stream(const rowscan_spec *spec, int arch, rs_shape *s) {
   bool any = s->made_of != RS_TEMPLATE_STREAM, bytes = rs_bytes_of(spec->in_type) == 1;
-  int largest = taken(s) * (int)rs_larger(rs_bytes_of(spec->in_type), rs_bytes_of(spec->out_type));
+  int columns = rs_side_by_side(s);
+  int largest = columns * (int)rs_larger(rs_bytes_of(spec->in_type), rs_bytes_of(spec->out_type));
+  bool few_chunks = columns > 1 && columns * rs_spec_register_bytes(spec) > 8;
   s->lanes = 32;
-  s->vector = (int)rs_larger(16 / largest, any && bytes ? 4 : 1);
-  s->reducers = rs_arch_measured(arch) && taken(s) == 1 && reduces_long(spec, any, s->vector) ? 4 : 2;
+  s->vector = (int)rs_larger((few_chunks ? 32 : 16) / largest, any && bytes ? 4 : 1);
+  s->reducers = rs_arch_measured(arch) && columns == 1 && reduces_long(spec, any, s->vector) ? 4 : 2;
   static const rs_candidate streams[] = {{4, 16, 1, 0}, {4, 8, 1, 0}, {4, 4, 1, 0}, {4, 2, 1, 0}, {4, 1, 1, 0},
                                          {8, 8, 1, 0},  {8, 4, 1, 0}, {8, 2, 1, 0}, {8, 1, 1, 0}};
-  bool four = s->vector == 4 && !rs_is_wide(spec) && taken(s) == 1;
+  bool four = s->vector == 4 && !rs_is_wide(spec) && columns == 1;
   return arch >= 90 &&
          rs_search(spec, arch, streams + (four ? 0 : 5), four ? 5 : 4, RS_ONE_BLOCK_LESS, legal_stream, s);
 }
