@@ -6,7 +6,26 @@
 #define RS_ARRAYS_H
 
 // Arrays of elements come first, RS_ELEMENTS of them. Initial values and totals: one a row, of the accumulator's type.
-typedef enum rs_which { RS_IN, RS_OUT, RS_MASK, RS_INIT, RS_TOTALS, RS_ARRAYS, RS_ELEMENTS = RS_INIT } rs_which;
+// After these five, the further arrays of elements that few problems have: inputs, one output, and flags or keys beside
+// a mask. Kernels without them have no room for them.
+#define RS_MOST_MORE 4 // further inputs
+typedef enum rs_which {
+  RS_IN,
+  RS_OUT,
+  RS_MASK,
+  RS_INIT,
+  RS_TOTALS,
+  RS_ARRAYS,
+  RS_ELEMENTS = RS_INIT,
+  RS_MORE_IN = RS_ARRAYS,
+  RS_MORE_OUT = RS_MORE_IN + RS_MOST_MORE,
+  RS_SEGMENTS,
+  RS_ALL_ARRAYS,
+  RS_FURTHER = RS_ALL_ARRAYS - RS_ARRAYS
+} rs_which;
+
+// Numbers of a run that operators may have beside their inputs.
+#define RS_MOST_PARAMS 4
 
 // Rows<RANK> of rows.cuh begins so; the shape of the rows' index and the strides of each array follow, RANK numbers of
 // 8 bytes each. What small kernels read lies in as few words of 64 bytes as can be: one more takes them 0.1 us.

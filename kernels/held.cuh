@@ -8,6 +8,7 @@
 #include "order.cuh"
 #include "tuple.cuh"
 
+// Whether elements of a problem are summed so; or tuples of them (tuple.cuh).
 template <class P> struct Fours {
   RS_TYPES_OF(P);
   static constexpr bool BYTES = sizeof(typename Columns<In>::One) == 1;
@@ -122,15 +123,15 @@ struct HeldVector : Inside<P, false> {
     }
   }
 
-  RS_METHOD Part total() const {
+  RS_METHOD Part total(typename R::Params params = {}) const {
     Acc x[N];
-    R::template values<N>(at, x);
+    R::template values<N>(at, x, params);
     return ::total<Op, N>(x);
   }
   // prefix[j]: of all elements before element j; before, after: of the parts of the tile before them and through them.
-  RS_METHOD void prefixes(Acc, Part before, Part after, Acc *prefix) const {
+  RS_METHOD void prefixes(Acc, Part before, Part after, Acc *prefix, typename R::Params params) const {
     Acc x[N];
-    R::template values<N>(at, x);
+    R::template values<N>(at, x, params);
     carries<Op, N>(before, x, prefix);
     prefix[N] = after;
   }
@@ -180,14 +181,14 @@ template <class P, int N> struct HeldVector<P, N, true> : Inside<P, true> {
       to = Base::SIGNED ? add_signed_bytes(bytes, which, to) : add_bytes(bytes, which, to);
     });
   }
-  RS_METHOD Part total() const {
+  RS_METHOD Part total(typename R::Params = {}) const {
     Part sum{};
 #pragma unroll
     for (int w = 0; w < WORDS; w++)
       add(sum, word[w], EACH);
     return sum;
   }
-  RS_METHOD void prefixes(const Acc &carry, Part before, const Part &, Acc *prefix) const {
+  RS_METHOD void prefixes(const Acc &carry, Part before, const Part &, Acc *prefix, typename R::Params) const {
     prefix[0] = Base::prefix(carry, before);
 #pragma unroll
     for (int w = 0; w < WORDS; w++) {

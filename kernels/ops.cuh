@@ -16,7 +16,9 @@
 // counts_elements<Op> is true has start(length), too: where folds start that no initial value does, and passed(total):
 // as many elements, of which none is seen. Where loads_once<Op>, load() takes so long that elements are held as totals.
 // Where leaves_out_zeros<Op>, load(0) is identity(). Where has_segments<Op>, begins(before, element) says whether a
-// segment begins with an element, or with the last of several, given the total of all before it.
+// segment begins with an element, or with the last of several, given the total of all before it. An operator with a
+// second output has second(t, x, ...), of a prefix and of what load() has of its own element: x, a coefficient, further
+// inputs, parameters, as many as there are, in this order.
 #pragma once
 #include "device.cuh"
 #define RS_EXP_LOG RS_DEVICE
@@ -423,6 +425,11 @@ template <class A, class K, bool HIGHEST, bool FIRST, bool REVERSE> struct Index
   RS_METHOD static Total passed(Total t) {
     return {0, NONE, t.count};
   }
+  // The element itself; where there is none, what MAX or MIN has there.
+  template <class... N> RS_METHOD static A second(Total t, A, N...) {
+    Key none = HIGHEST ? Of::LOWEST : Of::HIGHEST, key = HIGHEST ? t.key : ~t.key;
+    return Of::value(t.index == NONE ? none : key);
+  }
   RS_METHOD static Bare bare(Total t) {
     return {t.key, t.index, t.count};
   }
@@ -441,11 +448,8 @@ constexpr bool counts_elements<ArgMin<A, K, FIRST, REVERSE>> = true;
 template <class O> struct Omitting : O {
   using Number = typename O::Number;
   static constexpr bool PLAIN = false;
-  RS_METHOD static typename O::Total load(Number x) {
-    return x == x ? O::load(x) : O::identity();
-  }
-  RS_METHOD static typename O::Total load(Number x, Number coefficient) {
-    return x == x ? O::load(x, coefficient) : O::identity();
+  template <class... N> RS_METHOD static typename O::Total load(Number x, N... more) {
+    return x == x ? O::load(x, more...) : O::identity();
   }
 };
 template <class O> constexpr bool counts_elements<Omitting<O>> = counts_elements<O>;
@@ -489,17 +493,17 @@ template <class O, class A, int NUMBERS> struct Created {
   static_assert(sizeof(Bare) <= NUMBERS * sizeof(A), "Total is larger than the first line says, by numbers=");
   static_assert(sizeof(Bare) % 4 == 0, "Total is not of whole words of 4 bytes");
   static constexpr bool commutative = CommutativeOf<O>::value, PLAIN = false;
-  RS_METHOD static Total load(A x) {
-    return {O::load(x)};
-  }
-  RS_METHOD static Total load(A x, A coefficient) {
-    return {O::load(x, coefficient)};
+  template <class... N> RS_METHOD static Total load(A x, N... more) {
+    return {O::load(x, more...)};
   }
   RS_METHOD static Total begin(A y) {
     return {BeginOf<O, A>::get(y)};
   }
   RS_METHOD static A store(Total t) {
     return O::store(t.total);
+  }
+  template <class... N> RS_METHOD static A second(Total t, A x, N... more) {
+    return O::second(t.total, x, more...);
   }
   RS_METHOD static Total combine(Total left, Total right) {
     return {O::combine(left.total, right.total)};
@@ -571,6 +575,9 @@ template <class O, class T> struct Segments {
   RS_METHOD static auto store(T t) {
     return O::store(whole(t));
   }
+  template <class... N> RS_METHOD static auto second(T t, Number x, N... more) {
+    return O::second(whole(t), x, more...);
+  }
   RS_METHOD static T passed(T t) {
     return of(O::passed(whole(t)), t.state);
   }
@@ -603,9 +610,16 @@ template <class O> struct alignas(sizeof(typename O::Total) <= 4 ? 8 : 16) Flagg
 template <class O, bool LAST, bool SHOW> struct ByFlags : Segments<O, Flagged<O>> {
   using Base = Segments<O, Flagged<O>>;
   using Total = Flagged<O>;
-  template <class M> RS_METHOD static Total load(typename O::Number x, M flag) {
+  template <class M> RS_METHOD static Total told(typename O::Total total, M flag) {
     constexpr u32 MARK = LAST ? MARKED | ANY : SHOW ? INSIDE | MARKED | ANY : INSIDE, NO_MARK = LAST || SHOW ? ANY : 0;
-    return Base::of(O::load(x), is_true(flag) ? MARK : NO_MARK);
+    return Base::of(total, is_true(flag) ? MARK : NO_MARK);
+  }
+  template <class M, class... N> RS_METHOD static Total load(typename O::Number x, M flag, N... more) {
+    return told(O::load(x, more...), flag);
+  }
+  // Of an element that a mask takes away.
+  template <class M> RS_METHOD static Total masked(M flag) {
+    return told(O::identity(), flag);
   }
   RS_METHOD static bool begins(Total before, Total element) {
     return (LAST ? before : element).state & MARKED;
@@ -634,8 +648,8 @@ template <class O> struct alignas(16) Keyed<O, u64> {
 template <class O, class Key> struct ByKeys : Segments<O, Keyed<O, Key>> {
   using Base = Segments<O, Keyed<O, Key>>;
   using Total = Keyed<O, Key>;
-  template <class M> RS_METHOD static Total load(typename O::Number x, M key) {
-    Total t = Base::of(O::load(x), ANY);
+  template <class M, class... N> RS_METHOD static Total load(typename O::Number x, M key, N... more) {
+    Total t = Base::of(O::load(x, more...), ANY);
     t.key = widen<Key>(key);
     return t;
   }
@@ -647,6 +661,78 @@ template <class O, class Key> struct ByKeys : Segments<O, Keyed<O, Key>> {
     Total t = Base::joined(left, right, begins, left.state | right.state | (begins ? INSIDE : 0));
     t.key = right.state ? right.key : left.key;
     return t;
+  }
+};
+
+// A linear recurrence that begins anew where told so: a factor that is no other says so, and takes no room. Of integers
+// 0 does, which drops all there is; of floats a NaN that no coefficient is.
+template <class A> struct Reset {
+  RS_METHOD static A factor() {
+    return 0;
+  }
+  RS_METHOD static A other(A factor) {
+    return factor;
+  }
+  RS_METHOD static bool is(A) {
+    return false;
+  }
+};
+template <class A, class W, W FACTOR, W NOT_A_NUMBER> struct FloatReset {
+  union Bits {
+    W word;
+    A value;
+  };
+  RS_METHOD static A of(W word) {
+    Bits bits;
+    bits.word = word;
+    return bits.value;
+  }
+  RS_METHOD static A factor() {
+    return of(FACTOR);
+  }
+  RS_METHOD static A other(A factor) {
+    return factor == factor ? factor : of(NOT_A_NUMBER);
+  }
+  RS_METHOD static bool is(A factor) {
+    Bits bits;
+    bits.value = factor;
+    return bits.word == FACTOR;
+  }
+};
+template <> struct Reset<f32> : FloatReset<f32, u32, 0x7fe5e5e5, 0x7fc00000> {};
+template <> struct Reset<f64> : FloatReset<f64, u64, 0x7ffce5e5e5e5e5e5, 0x7ff8000000000000> {};
+template <class O> struct Resetting : O {
+  using Number = typename O::Number;
+  using Total = typename O::Total;
+  using Is = Reset<Number>;
+  template <class M> RS_METHOD static Total told(Total t, M begins) {
+    t.factor = is_true(begins) ? Is::factor() : Is::other(t.factor);
+    return t;
+  }
+  template <class M, class... N> RS_METHOD static Total load(Number x, M begins, N... more) {
+    return told(O::load(x, more...), begins);
+  }
+  template <class M> RS_METHOD static Total masked(M begins) {
+    return told(O::identity(), begins);
+  }
+  RS_METHOD static Total combine(Total left, Total right) {
+    Total both = O::combine(left, right);
+    bool begins = Is::is(right.factor);
+    return {begins || Is::is(left.factor) ? Is::factor() : both.factor, begins ? right.term : both.term};
+  }
+};
+
+// Generalized advantages: rowscan.h.
+template <class A, class K> struct Gae : Resetting<LinearRecurrence<A, K>> {
+  using Base = Resetting<LinearRecurrence<A, K>>;
+  using Number = A;
+  using Total = typename Base::Total;
+  RS_METHOD static Total load(A reward, A value, A next_value, A terminated, A done, A gamma, A lambda) {
+    A ahead = is_true(terminated) ? reward : fused(gamma, next_value, reward);
+    return Base::told({gamma * lambda, ahead - value}, done);
+  }
+  template <class... N> RS_METHOD static A second(Total t, A, A value, N...) {
+    return t.term + value;
   }
 };
 

@@ -9,13 +9,13 @@
 //   reverse, exclusive    flags
 //   length, rank          of a row, and of the rows' index
 // Where the length is RS_ANY_LENGTH, a launch tells `exclusive`, too, and P has `most`: the longest rows there may be.
+// Where there are further arrays, P has a struct Further (further.cuh).
 #pragma once
 #include "arrays.h"
+#include "further.cuh"
 #include "index.cuh"
 #include "ops.cuh"
 #include "types.cuh"
-
-enum MaskMode { NO_MASK, SELECT, MULTIPLY, COEFFICIENT, SEGMENTS };
 
 template <int RANK> struct Rows : RowsHead {
   i64 shape[RANK], stride[RS_ARRAYS][RANK];
@@ -30,6 +30,16 @@ template <int RANK> struct Rows : RowsHead {
 
 // What a kernel for rows of any length is told.
 template <int RANK> struct AnyRows : Rows<RANK> { i64 length, exclusive; };
+
+// What one with further arrays is told.
+template <int RANK> struct FurtherRows : AnyRows<RANK> {
+  void *further_at[RS_FURTHER];
+  i64 further_step[RS_FURTHER], further_stride[RS_FURTHER][RANK];
+  f64 params[RS_MOST_PARAMS];
+};
+template <class P> RS_DEVICE const FurtherRows<P::rank> &further_of(const Rows<P::rank> &rows) {
+  return static_cast<const FurtherRows<P::rank> &>(rows);
+}
 
 // The length of a problem's rows: a constant, or a number of a launch.
 template <class P> struct Length {
@@ -87,13 +97,12 @@ template <class P> RS_DEVICE typename P::Acc start_of(const Rows<P::rank> &rows)
 #define RS_EACH_DIMENSION _Pragma("unroll")
 #endif
 
-template <class A, class B> constexpr bool same_type = false;
-template <class A> constexpr bool same_type<A, A> = true;
-
 // f(array) for each array. No loop: compilers unroll one so late that they keep what it fills in memory until then, and
 // miss what they would have found in registers (NOTES.md).
-template <class F> RS_DEVICE void each_array(const F &f) {
+template <class P, class F> RS_DEVICE void each_array(const F &f) {
   f(RS_IN), f(RS_OUT), f(RS_MASK), f(RS_INIT), f(RS_TOTALS);
+  if constexpr (FurtherOf<P>::ANY)
+    f(RS_MORE_IN), f(RS_MORE_IN + 1), f(RS_MORE_IN + 2), f(RS_MORE_IN + 3), f(RS_MORE_OUT), f(RS_SEGMENTS);
 }
 
 // One place in all arrays: from the first element of each, in elements.
@@ -102,24 +111,33 @@ template <class P> struct Offsets {
   // Of one dimension initial values and totals are counted in rows: one number for both, and no multiplication before
   // there are any.
   static constexpr bool COUNTS = P::rank == 1;
-  i64 of[RS_ARRAYS];
+  i64 of[FurtherOf<P>::ANY ? RS_ALL_ARRAYS : RS_ARRAYS];
 
   RS_METHOD static i64 stride(const Rows<P::rank> &rows, int a, int d) {
+    if constexpr (FurtherOf<P>::ANY)
+      if (a >= RS_ARRAYS)
+        return further_of<P>(rows).further_stride[a - RS_ARRAYS][d];
     return COUNTS && a >= RS_ELEMENTS ? 1 : rows.stride[a][d];
+  }
+  RS_METHOD static i64 step(const Rows<P::rank> &rows, int a) {
+    if constexpr (FurtherOf<P>::ANY)
+      if (a >= RS_ARRAYS)
+        return further_of<P>(rows).further_step[a - RS_ARRAYS];
+    return a < RS_ELEMENTS ? rows.step[a] : 0;
   }
   // The first row's element at step `step` in memory.
   RS_METHOD static Offsets of_step(const Rows<P::rank> &rows, i64 step) {
     Offsets offsets;
-    each_array([&](int a) { offsets.of[a] = a < RS_ELEMENTS ? step * rows.step[a] : 0; });
+    each_array<P>([&](int a) { offsets.of[a] = a == RS_INIT || a == RS_TOTALS ? 0 : step * Offsets::step(rows, a); });
     return offsets;
   }
   // Moves on by an index of a dimension.
   RS_METHOD void move(const Rows<P::rank> &rows, int d, i64 index) {
-    each_array([&](int a) { of[a] += index * stride(rows, a, d); });
+    each_array<P>([&](int a) { of[a] += index * stride(rows, a, d); });
   }
   // By a column, where columns are neighbours.
   RS_METHOD void move_beside(const Rows<P::rank> &rows, i64 column) {
-    each_array([&](int a) { of[a] += a < RS_ELEMENTS ? column : column * stride(rows, a, LAST); });
+    each_array<P>([&](int a) { of[a] += a < RS_ELEMENTS ? column : column * stride(rows, a, LAST); });
   }
   // By a number that counts, in C order, the indices of the dimensions up to `last`.
   template <class I> RS_METHOD void move_to(const Rows<P::rank> &rows, int last, I number) {
@@ -235,6 +253,16 @@ RS_DEVICE const typename P::Acc *results(const Rows<P::rank> &rows, typename P::
   }
 }
 
+// Of segments that are told beside a mask, an exclusive result of a first element is the identity. prefix: what
+// results() has given, of what is held.
+template <class P, int N>
+RS_DEVICE void show_beginnings(const Rows<P::rank> &rows, typename P::Acc *prefix, const Gathered<P> *held) {
+  if (is_exclusive<P>(rows))
+#pragma unroll
+    for (int j = 0; j < N; j++)
+      prefix[j] = held[j].begins ? P::Op::identity() : prefix[j];
+}
+
 // One row, in the order of the scan: element i lies i steps from the pointers, in a reverse scan too.
 template <class P> struct Row : Ends<P> {
   RS_TYPES_OF(P);
@@ -246,18 +274,30 @@ template <class P> struct Row : Ends<P> {
   const Mask *mask;
   i64 step[RS_ELEMENTS];
   bool keeps; // its total
+  FurtherArrays<P> further;
 
   RS_METHOD Row(const Rows<P::rank> &rows, i64 number) : Row(rows, offsets_of(rows, number)) {
   }
   RS_METHOD Row(const Rows<P::rank> &rows, const Offsets<P> &offsets)
       : Ends<P>(rows, offsets), in(rows.template data<const In>(RS_IN) + offsets.of[RS_IN]),
         out(rows.template data<Out>(RS_OUT) + offsets.of[RS_OUT]),
-        mask(rows.template data<const Mask>(RS_MASK) + offsets.of[RS_MASK]), keeps(rows.has(RS_TOTALS)) {
-    each_array([&](int a) {
+        mask(rows.template data<const Mask>(RS_MASK) + offsets.of[RS_MASK]), keeps(rows.has(RS_TOTALS)),
+        further(Places{rows, offsets}) {
+    each_array<P>([&](int a) {
       if (a < RS_ELEMENTS)
         step[a] = P::reverse ? -rows.step[a] : rows.step[a];
     });
   }
+  // Where a row begins in a further array.
+  struct Places {
+    const Rows<P::rank> &rows;
+    const Offsets<P> &offsets;
+    template <class T> RS_METHOD Place<T> of(int which) const {
+      i64 step = Offsets<P>::step(rows, which);
+      return {static_cast<T *>(further_of<P>(rows).further_at[which - RS_ARRAYS]) + offsets.of[which],
+              P::reverse ? -step : step};
+    }
+  };
   RS_METHOD void keep(Acc value) const {
     if (keeps)
       Ends<P>::keep(value);
@@ -285,7 +325,7 @@ template <class P> struct Row : Ends<P> {
   static constexpr bool AS_TOTALS =
       P::mask == MULTIPLY || (P::mask == SELECT && !STANDS) || (P::mask == NO_MASK && loads_once<Op>);
   static constexpr bool PAIRED = P::mask == COEFFICIENT || P::mask == SEGMENTS;
-  enum { AS_ELEMENT, AS_TOTAL, WITH_OTHER };
+  enum { AS_ELEMENT, AS_TOTAL, WITH_OTHER, WITH_ALL };
   struct Paired {
     typename Element::type x;
     Mask other;
@@ -293,7 +333,20 @@ template <class P> struct Row : Ends<P> {
   template <int, class> struct HeldFor { using type = typename Element::type; };
   template <class Unused> struct HeldFor<AS_TOTAL, Unused> { using type = Acc; };
   template <class Unused> struct HeldFor<WITH_OTHER, Unused> { using type = Paired; };
-  using Held = typename HeldFor<PAIRED ? WITH_OTHER : AS_TOTALS ? AS_TOTAL : AS_ELEMENT, void>::type;
+  template <class Unused> struct HeldFor<WITH_ALL, Unused> { using type = Gathered<P>; };
+  using Held = typename HeldFor<FurtherOf<P>::ANY ? WITH_ALL
+                                : PAIRED          ? WITH_OTHER
+                                : AS_TOTALS       ? AS_TOTAL
+                                                  : AS_ELEMENT,
+                                void>::type;
+  using Params = typename ParamsOf<P>::type; // Nothing: there are none
+
+  RS_METHOD Params params() const {
+    if constexpr (FurtherOf<P>::ANY)
+      return params_from<Params>(further_of<P>(this->rows).params);
+    else
+      return {};
+  }
 
   RS_METHOD static Acc load(typename Element::type x) {
     if constexpr (Op::PLAIN)
@@ -318,8 +371,10 @@ template <class P> struct Row : Ends<P> {
       return x;
   }
   // The total of what is held.
-  RS_METHOD static Acc value(Held held) {
-    if constexpr (P::mask == COEFFICIENT)
+  RS_METHOD static Acc value(Held held, Params params = {}) {
+    if constexpr (FurtherOf<P>::ANY)
+      return held.value(params);
+    else if constexpr (P::mask == COEFFICIENT)
       return Op::load(widen<Number>(held.x), widen<Number>(held.other));
     else if constexpr (P::mask == SEGMENTS)
       return Op::load(widen<Number>(held.x), held.other);
@@ -328,10 +383,10 @@ template <class P> struct Row : Ends<P> {
     else
       return load(held);
   }
-  template <int N> RS_METHOD static void values(const Held *held, Acc *x) {
+  template <int N> RS_METHOD static void values(const Held *held, Acc *x, Params params = {}) {
 #pragma unroll
     for (int j = 0; j < N; j++)
-      x[j] = value(held[j]);
+      x[j] = value(held[j], params);
   }
   RS_METHOD static Held hold(In x, Mask m) {
     return hold_element(Element::from(x), m);
@@ -360,7 +415,11 @@ template <class P> struct Row : Ends<P> {
     Vector<Mask, VECTOR> m{};
     if constexpr (MASKED)
       m = load_vector<Mask, VECTOR>(mask + lowest(i, VECTOR));
-    held.hold(load_vector<In, VECTOR>(in + lowest(i, VECTOR)), m);
+    Vector<In, VECTOR> x = load_vector<In, VECTOR>(in + lowest(i, VECTOR));
+    if constexpr (FurtherOf<P>::ANY)
+      further.template load_vectored<VECTOR>(held.at, x, m, i, lowest(i, VECTOR));
+    else
+      held.hold(x, m);
   }
   // The same from a copy in shared memory, `at` elements from its start.
   template <class H> RS_METHOD static void load_copied(H &held, const In *in_copy, const Mask *mask_copy, int at) {
@@ -374,7 +433,10 @@ template <class P> struct Row : Ends<P> {
     Mask m{};
     if constexpr (MASKED)
       m = load_element(mask + i * step[RS_MASK]);
-    return hold(load_element(in + i * step[RS_IN]), m);
+    if constexpr (FurtherOf<P>::ANY)
+      return further.load_one(load_element(in + i * step[RS_IN]), m, i);
+    else
+      return hold(load_element(in + i * step[RS_IN]), m);
   }
   // VECTOR values as they lie in memory: from i on, or of neighbouring rows.
   template <int VECTOR, bool REVERSE = P::reverse> RS_METHOD static Vector<Out, VECTOR> narrow(const Acc *value) {

@@ -36,6 +36,7 @@ template <class P, class S, bool VECTORED> struct Tile {
   using AllLanes = Lanes<Inner, S::LANES, Part>;
   AllLanes lanes[S::KEEPS ? S::CHUNKS : 1];
   Lanes<Op, S::WARPS, Acc> warps;
+  typename R::Params params;
 
   // Tiles of a row.
   RS_METHOD static Index count(const Rows<P::rank> &rows) {
@@ -54,6 +55,7 @@ template <class P, class S, bool VECTORED> struct Tile {
 
   // Loads the tile that starts at element `first`. What lies past the row is never part of a prefix that is stored.
   RS_METHOD void load(const R &row, Index first) {
+    params = row.params();
 #pragma unroll
     for (int u = 0; u < S::CHUNKS; u++) {
       Index i = first + place(u);
@@ -96,7 +98,7 @@ template <class P, class S, bool VECTORED> struct Tile {
 #pragma unroll
     for (int u = 0; u < S::CHUNKS; u++) {
       AllLanes told;
-      chunk[u] = told.up(held[u].total(), lane());
+      chunk[u] = told.up(held[u].total(params), lane());
       if (S::KEEPS)
         lanes[u] = told;
     }
@@ -106,7 +108,7 @@ template <class P, class S, bool VECTORED> struct Tile {
     if constexpr (S::KEEPS)
       return lanes[u];
     AllLanes told;
-    told.up(x.total(), lane());
+    told.up(x.total(params), lane());
     return told;
   }
   // The total of the tile, known to all threads. between: shared memory, one element a warp; the next call of the block
@@ -147,10 +149,13 @@ template <class P, class S, bool VECTORED> struct Tile {
         after = lane() == S::LANES - 1 ? start[u + 1] : next;
       }
       Acc prefix[S::VECTOR + 1]; // prefix[j]: of all elements before element j
-      x.prefixes(carry, before, after, prefix);
+      x.prefixes(carry, before, after, prefix, params);
 
       Index i = first + place(u);
-      put(u, i, results<P, S::VECTOR>(row.rows, prefix, i, row.rows.has(RS_TOTALS), row));
+      const Acc *shown = results<P, S::VECTOR>(row.rows, prefix, i, row.rows.has(RS_TOTALS), row);
+      if constexpr (TOLD<P>)
+        show_beginnings<P, S::VECTOR>(row.rows, prefix, held[u].at);
+      put(u, i, shown);
     }
   }
 
@@ -164,5 +169,12 @@ template <class P, class S, bool VECTORED> struct Tile {
         if (WHOLE || i + j < row.length())
           row.store_one(i + j, value[j]);
     }
+  }
+  // The same, and results of a chunk in a second output, where there is one.
+  RS_METHOD void store_all(const R &row, int u, Index i, const Acc *value) const {
+    store(row, i, value);
+    if constexpr (HAS_SECOND<P>)
+      row.further.template store<S::VECTOR, VECTORED>(i, R::lowest(i, S::VECTOR), row.length(), held[u].at, value,
+                                                      params);
   }
 };

@@ -137,40 +137,19 @@ template <class P, class S, bool VECTORED> RS_DEVICE void scan_tiles(const Rows<
   using Acc = typename P::Acc;
   using Index = typename T::Index;
   constexpr u32 MOST = (u32)((T::LENGTH + S::ELEMENTS - 1) / S::ELEMENTS); // tiles of a row
-  using A = Ahead<typename P::Op, MOST, Acc>;
   RS_DYNAMIC_SHARED(shared);
   RS_SHARED Arrival arrival;
   RS_SHARED Acc between[S::WARPS];
-  RS_SHARED Turn turn;
-  RS_SHARED Acc ends[2];
+  RS_SHARED TileEnds<Acc> ends;
 
   const u32 count = (u32)((Length<P>::of(rows) + S::ELEMENTS - 1) / S::ELEMENTS);
-  u32 at = block_index();
-  if (count > 1) {
-    if (thread_index() == 0)
-      turn = take_turn(static_cast<TurnState *>(rows.workspace), block_count());
-    block_barrier();
-    at = turn.number;
-  }
-  u32 number = at / count, t = at % count;
-  Row<P> row(rows, rows.first + number);
-  T tile(rows, row, (Index)t * S::ELEMENTS, shared);
+  TileTurn at = take_tile(rows.workspace, count, ends);
+  Row<P> row(rows, rows.first + at.row);
+  T tile(rows, row, (Index)at.tile * S::ELEMENTS, shared);
   tile.memory.template load<S::THREADS>(&arrival).wait();
   Acc mine = tile.up(between), carry = row.start(), end = P::Op::combine(carry, mine);
-  if (count > 1) {
-    if (alike(thread_index() < 32)) {
-      Node<Acc> *nodes = reinterpret_cast<Node<Acc> *>(static_cast<TurnState *>(rows.workspace) + 1);
-      A ahead{nodes + number * A::nodes_of(count), turn.run, count};
-      ahead.look(t, mine, row.start(), carry, end);
-      if (thread_index() == 0) {
-        ends[0] = carry;
-        ends[1] = end;
-      }
-    }
-    block_barrier();
-    carry = ends[0];
-    end = ends[1];
-  }
+  if (count > 1)
+    find_ends<typename P::Op, MOST>(rows.workspace, at, count, mine, row.start(), ends, carry, end);
   delay();
   tile.down(between, carry, end);
   tile.memory.template store<S::THREADS>();

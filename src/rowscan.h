@@ -34,7 +34,18 @@
  * total is that of what follows the last beginning, in the order of the row's blocks. An exclusive result of a
  * segment's first element, in the scan's order, is the identity; an initial value belongs to the segment that the row
  * starts with, and is gone if a flag says that one begins with its first element. The row's total is that of its last
- * segment. Indices are those in the row. LINEAR_RECURRENCE has none, since coefficients take the place of flags.
+ * segment. Indices are those in the row. Flags or keys lie in the place of a mask (mask_mode), or beside a mask or
+ * coefficients (segment_mode); a coefficient with which a segment begins is not looked at.
+ *
+ * Further arrays. Some scans have more than an input, a mask and an output: GAE and operators of the caller's with
+ * several inputs (`more`), and with numbers that each run tells (`params`); those with a second output (`second`), which
+ * shows something else of the same prefixes; and segments beside a mask or coefficients (`segments`). The second output
+ * of ARGMAX and ARGMIN has the elements that the indices are of, and what P(0) of MAX or MIN is where there is none. In
+ * GAE an element is the map y -> c * y + delta, where c = gamma * lambda and delta = fma(gamma, next value, reward) -
+ * value, or reward - value in a terminal state; such maps combine as those of LINEAR_RECURRENCE do, but one that ends an
+ * episode drops what came before, a NaN too. All layouts, flags, strides and lengths serve, with the same bits
+ * everywhere. Kernels are others than those of one input, and slower for the same bytes. There is no rowscan_carry and
+ * no ROWSCAN_REGIME_COLUMN, and rowscan_scan_host takes the host engine on a GPU, too.
  *
  * Fixed point. With acc_type ROWSCAN_FIXED(k) a sum of floating elements is one of integers of 64 bits: an element x,
  * or in f64 its product with a mask, becomes the integer nearest to x * 2^k, ties to even, and a result is the sum of
@@ -172,6 +183,11 @@ typedef enum rowscan_op {
                      last that was scanned, or with ROWSCAN_TIES_FIRST the first; -1 where there is none. As i64, or
                      i32; of rows of up to 2^32 - 3 elements, or 2^31. No initial values */
   ROWSCAN_ARGMIN, /* likewise, of ROWSCAN_MIN */
+  ROWSCAN_GAE,    /* advantages of reinforcement learning, of floats, from the last step to the first (ROWSCAN_REVERSE):
+                     y = delta + gamma * lambda * y, where delta = reward + gamma * next value - value. The input has
+                     rewards;    `more` has values, next values, flags of steps that end in a terminal state, whose next value
+                     is not    looked at, and flags of steps that end an episode, before which y is not looked at; `params`
+                     are gamma    and lambda. The second output has returns: y + value */
   ROWSCAN_FIRST_CREATED = 1024 /* this number and those after it are the operators of rowscan_op_create */
 } rowscan_op;
 
@@ -281,6 +297,12 @@ typedef struct rowscan_op_functions {
   void (*begin)(void *total, const void *y); /* NULL: load, without a coefficient */
 } rowscan_op_functions;
 
+/*
+ * What its second output shows of a prefix: y, a number, of a total and of what `load` has of the prefix's own element,
+ * x and `coefficient`.
+ */
+typedef void rowscan_op_second(void *y, const void *total, const void *x, const void *coefficient);
+
 typedef struct rowscan_operator {
   size_t size;
   const char *source;              /* its text, for GPUs: see rowscan_op_create */
@@ -288,6 +310,10 @@ typedef struct rowscan_operator {
   const rowscan_op_functions *f64; /* the host does not serve if they are NULL */
   const rowscan_op_functions *u32;
   const rowscan_op_functions *u64;
+  rowscan_op_second *second_f32; /* these four: beside those, of an operator with outputs=2 */
+  rowscan_op_second *second_f64;
+  rowscan_op_second *second_u32;
+  rowscan_op_second *second_u64;
 } rowscan_operator;
 
 #define ROWSCAN_OPERATOR(...) ROWSCAN_STRUCT(rowscan_operator, __VA_ARGS__)
@@ -308,12 +334,16 @@ typedef struct rowscan_operator {
  *                  up to half a minute
  *   types=T        the accumulators that it serves: any (default), floats or integers
  *   coefficient=1  there is a second array, as LINEAR_RECURRENCE has one: ROWSCAN_MASK_COEFFICIENT
+ *   inputs=N       arrays that an element comes from, 1 to 5; default 1. The others are `more` of a problem
+ *   params=N       numbers that each run tells it (`params`), 0 to 4, which compile nothing anew: of floats; default 0
+ *   outputs=2      there may be a second output, `second` of a problem; default 1
  *
  * and then defines template <class A, class K> struct NAME. A is what is computed in: f32, f64, u32 or u64, since
  * integers wrap, whatever their sign; K is the accumulator itself, such as i32. Its functions are RS_METHOD static:
  *
  *   Total          what a block of elements comes to: a type of plain data, of whole words of 4 bytes
- *   load(x)        the Total of one element, an A; where there is a coefficient load(x, coefficient)
+ *   load(x, ...)   the Total of one element, an A. A coefficient follows, the other inputs, and the params, each an A,
+ *                  as many as there are; on the host they lie one after another, where a coefficient does
  *   combine(l, r)  the Total of two blocks, l before r. It must be associative, but for rounding, and need not commute
  *   store(t)       the A that users see of a prefix, t
  *   neutral()      the Total of no elements: combined with any t, from the left or the right, it is t, bit for bit
@@ -322,7 +352,9 @@ typedef struct rowscan_operator {
  *
  *   identity()     what P(0) is made of, and what an element counts as that a mask takes away; default neutral()
  *   begin(y)       the Total that a fold from an initial value starts with; default load(y); needed where there is a
- *                  coefficient
+ *                  coefficient, or inputs=, or params=
+ *   second(t, x, ...)  needed with outputs=2: the A that users see in the second output, of a prefix t and of what load
+ *                  has of that prefix's own element
  *   commutative    static constexpr bool: whether combine(l, r) is combine(r, l), which saves time; default false
  *
  * The text may use u32, i32, u64, i64, f32, f64 and fused(a, b, c), an fma of one rounding, where a * b + c has two.
@@ -331,7 +363,7 @@ typedef struct rowscan_operator {
  *
  * All layouts, flags, masks and types serve, by the rules of ROWSCAN_SUM; segments where a total and what tells them
  * have no more than 16 bytes. Totals cannot be taken up again: there is no rowscan_carry, and rowscan_scan_host on a
- * GPU has no rows that are cut.
+ * GPU has no rows that are cut. Those with inputs=, params= or outputs= are as ROWSCAN_GAE is: see Further arrays.
  *
  * Without host functions for the accumulator's type, what takes the host engine is UNSUPPORTED.
  *
@@ -498,8 +530,12 @@ typedef struct rowscan_spec {
   unsigned flags;              /* ROWSCAN_EXCLUSIVE, ROWSCAN_REVERSE, ... */
   int64_t length;              /* elements of a row, 0 to 2^56, or ROWSCAN_ANY_LENGTH */
   rowscan_layout layout;
-  int row_rank;          /* number of row dimensions, 1 to 63; default 1 for LAYOUT_ROWS, 2 for COLUMNS */
-  rowscan_regime regime; /* forces one; default: chosen from the spec and, for each run, from the number of rows */
+  int row_rank;               /* number of row dimensions, 1 to 63; default 1 for LAYOUT_ROWS, 2 for COLUMNS */
+  rowscan_regime regime;      /* forces one; default: chosen from the spec and, for each run, from the number of rows */
+  rowscan_type more_types[4]; /* of further inputs, each bool, u8 or the input's type; default the input's type */
+  rowscan_type second_type;   /* of the second output: the input's or the output's; default: it is not written */
+  rowscan_mask_mode segment_mode; /* HEADS, TAILS or KEYS: of segments beside a mask or coefficients; default none */
+  rowscan_type segment_type;      /* as mask_type is for that mode */
 } rowscan_spec;
 
 #define ROWSCAN_SPEC(...) ROWSCAN_STRUCT(rowscan_spec, __VA_ARGS__)
@@ -513,8 +549,8 @@ typedef struct rowscan_spec {
  * and wraps. Results are rounded once, from the accumulator to the output type. Of LINEAR_RECURRENCE a floating
  * accumulator is f64, unless f32 is asked for where f32 would be the default. A floating input has a floating output,
  * and no output is bool, but for MAX, MIN, AND, OR and XOR of bool; their integer outputs have every value of the input
- * type. The output of ARGMAX and ARGMIN is i64 or i32, and their totals likewise. LOGSUMEXP and EXTENDED_PROD are of
- * floating inputs.
+ * type. The output of ARGMAX and ARGMIN is i64 or i32, and their totals likewise. LOGSUMEXP, EXTENDED_PROD and GAE are
+ * of floating inputs, and GAE accumulates as LINEAR_RECURRENCE does.
  *
  * Errors: BAD_ARGUMENT, UNSUPPORTED.
  */
@@ -594,7 +630,14 @@ typedef struct rowscan_args {
   const int64_t *totals_strides; /* [row_rank], likewise */
   void *workspace; /* device memory for this run alone, aligned to 8; default: one of the plan's, see below */
   size_t workspace_bytes;
-  int64_t length; /* elements of a row, of a plan for ROWSCAN_ANY_LENGTH; else 0 or the plan's */
+  int64_t length;                 /* elements of a row, of a plan for ROWSCAN_ANY_LENGTH; else 0 or the plan's */
+  const void *more[4];            /* further inputs, as many as the operator has: required */
+  void *second;                   /* required if the spec has a second_type */
+  const void *segments;           /* required if it has a segment_mode */
+  const int64_t *more_strides[4]; /* [row_rank + 1]; all 0: one number for all */
+  const int64_t *second_strides;
+  const int64_t *segment_strides;
+  double params[4]; /* of an operator that has such numbers */
 } rowscan_args;
 
 #define ROWSCAN_ARGS(...) ROWSCAN_STRUCT(rowscan_args, __VA_ARGS__)
@@ -753,6 +796,11 @@ typedef struct rowscan_problem {
                             written */
   void *workspace; /* device memory for this scan alone, as in rowscan_args; rowscan_workspace_bytes says how much */
   size_t workspace_bytes;
+  rowscan_input more[4];          /* further inputs, as many as the operator has: required */
+  rowscan_output second;          /* second output, of `shape` with ROWSCAN_INCLUDE_INITIAL too; default: not written */
+  rowscan_input segments;         /* required if segment_mode is set */
+  rowscan_mask_mode segment_mode; /* segments beside a mask or coefficients; without these as mask_mode */
+  double params[4];               /* of an operator that has such numbers */
 } rowscan_problem;
 
 #define ROWSCAN_PROBLEM(...) ROWSCAN_STRUCT(rowscan_problem, __VA_ARGS__)
@@ -785,7 +833,7 @@ ROWSCAN_API rowscan_status rowscan_workspace_bytes(rowscan_context *context, con
  * bits are the same. The context keeps the streams, the pinned memory and the GPU memory (staging_bytes) of up to four
  * such scans at a time for the next ones, until it is closed. Errors: those of rowscan_plan_create and
  * rowscan_plan_run; UNSUPPORTED (on a GPU, rows that do not fit into a piece, of an operator that a carry does not
- * serve).
+ * serve). With further arrays the host engine scans where they are, whatever the context's is.
  */
 ROWSCAN_API rowscan_status rowscan_scan_host(rowscan_context *context, const rowscan_problem *problem) ROWSCAN_CHECKED
     ROWSCAN_NONNULL(1, 2);
@@ -829,7 +877,7 @@ ROWSCAN_API rowscan_status rowscan_problem_spec(const rowscan_problem *problem, 
  * rowscan_carry_reset begins another scan, of any form. rowscan_carry_destroy waits for what is queued, and must be
  * called before the context is closed; NULL is ignored. Errors: those of rowscan_scan; BAD_ARGUMENT (a chunk of another
  * form); UNSUPPORTED (under capture; LINEAR_RECURRENCE, LOGSUMEXP, EXTENDED_PROD, ARGMAX, ARGMIN, whose totals are
- * more than a value).
+ * more than a value; further arrays).
  */
 ROWSCAN_API rowscan_status rowscan_carry_create(rowscan_carry **carry, rowscan_context *context) ROWSCAN_CHECKED
     ROWSCAN_NONNULL(1, 2);

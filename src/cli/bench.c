@@ -146,6 +146,9 @@ static int read_options(bench_job *job, int argc, char **argv) {
   int status = options_read(&syntax, argc, argv, NULL);
   if (status == OPTIONS_READ)
     status = op_file_read(&job->op, job->op_file);
+  if (status == OPTIONS_READ && (rs_op_of(job->op)->more || rs_op_of(job->op)->params))
+    return say_usage("--%s: %s has further inputs, and is not timed", job->op_file ? "op-file" : "op",
+                     rowscan_op_name(job->op));
   if (status == OPTIONS_READ)
     status = refuse_random(job);
   if (status != OPTIONS_READ)

@@ -20,7 +20,7 @@
 /* ---- signals ----------------------------------------------------------------------------------------------------- */
 
 static const int endings[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU, SIGALRM};
-enum { ENDINGS = sizeof endings / sizeof *endings, MAPS_MAX = 4 };
+enum { ENDINGS = sizeof endings / sizeof *endings, MAPS_MAX = 8 };
 
 static const char *volatile temporary;
 static volatile sig_atomic_t directory; /* of it */

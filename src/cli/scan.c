@@ -168,7 +168,10 @@ static int array_open(cli_array *array, const char *name, bool allow_bf16) {
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
-/* What may lie beside the elements, one at a time: its option, its mode, and what messages call one of its elements. */
+/*
+ * What may lie beside the elements, a mask and one of the others: its option, its mode, and what messages call one of
+ * its elements.
+ */
 enum { MASK, HEADS, TAILS, KEYS, BESIDE_KINDS };
 static const struct {
   const char *option;
@@ -179,10 +182,17 @@ static const struct {
                                 {"tails", ROWSCAN_MASK_TAILS, "a flag"},
                                 {"keys", ROWSCAN_MASK_KEYS, "a key"}};
 
+/* An array beside the elements, or one number for all of it; without data there is none. */
+typedef struct cli_beside {
+  cli_array array;
+  uint64_t number;
+} cli_beside;
+
 typedef struct scan_job {
   /* as asked for */
-  const char *in_name, *out_name, *beside_names[BESIDE_KINDS], *op_file;
-  const char *coefficient; /* a number or a file */
+  const char *in_name, *out_name, *second_name, *beside_names[BESIDE_KINDS], *op_file;
+  const char *coefficient, *more_names[RS_MOST_MORE]; /* numbers or files */
+  const char *params_text;
   rowscan_op op;
   rowscan_type type, out_type, acc;
   rowscan_mask_mode mask_mode;
@@ -190,43 +200,72 @@ typedef struct scan_job {
   bool reverse, exclusive, include_initial, omit_nan, ties_first, quiet, verbose, json;
   cli_session session;
   /* as found */
-  int beside_kind;    /* -1: none */
-  cli_array in, mask; /* or flags, keys, coefficients; */
-  uint64_t number;    /* where there is one for all, that */
+  int segment_kind; /* of flags or keys; 0: none */
+  cli_array in;
+  cli_beside mask, segments, more[RS_MOST_MORE]; /* mask: or coefficients */
+  double params[RS_MOST_PARAMS];
   cli_output out;
   char out_header[NPY_HEADER_MAX];
   int64_t out_shape[NPY_RANK_MAX], out_bytes;
   size_t out_start; /* of the data in the output */
+  rowscan_type second_type;
+  char *second; /* the file of the second output, in memory until the first one is written */
+  size_t second_start, second_bytes;
   const char *engine;
   double seconds, total_seconds;
 } scan_job;
 
-/* Which of them is given, and its mode. */
+/* Which of them are given, and the mask's mode. */
 static int choose_beside(scan_job *job) {
   const char *const *names = job->beside_names;
-  for (int i = 0; i < BESIDE_KINDS; i++) {
-    if (names[i] && job->beside_kind >= 0)
-      return say_usage("--%s: '%s', but --%s is given too, '%s'; one of them is all that a scan takes",
-                       beside_kinds[i].option, names[i], beside_kinds[job->beside_kind].option,
-                       names[job->beside_kind]);
+  for (int i = HEADS; i < BESIDE_KINDS; i++) {
+    if (names[i] && job->segment_kind)
+      return say_usage("--%s: '%s', but --%s is given too, '%s'; one of them tells segments", beside_kinds[i].option,
+                       names[i], beside_kinds[job->segment_kind].option, names[job->segment_kind]);
     if (names[i])
-      job->beside_kind = i;
+      job->segment_kind = i;
   }
-  int kind = job->beside_kind;
-  if (job->coefficient && kind > MASK)
-    return say_usage("--%s: '%s', but %s has no segments; a coefficient of 0 drops what came before",
-                     beside_kinds[kind].option, names[kind], rowscan_op_name(job->op));
-  if (job->coefficient && (kind == MASK || job->mask_mode))
-    return say_usage("%s: %s takes no mask", kind == MASK ? "--mask" : "--mask-mode", rowscan_op_name(job->op));
+  if (job->coefficient && (names[MASK] || job->mask_mode))
+    return say_usage("%s: %s takes no mask", names[MASK] ? "--mask" : "--mask-mode", rowscan_op_name(job->op));
   if (job->mask_mode == ROWSCAN_MASK_COEFFICIENT)
     return say_usage("--mask-mode: coefficients are given by --coefficient");
   if (job->mask_mode >= ROWSCAN_MASK_HEADS)
     return say_usage("--mask-mode: segments are given by --heads, --tails, --keys");
-  if (job->mask_mode && kind != MASK)
+  if (job->mask_mode && !names[MASK])
     return say_usage("--mask-mode: there is no --mask");
-  if (kind >= 0 && !job->mask_mode)
-    job->mask_mode = beside_kinds[kind].mode;
+  if (names[MASK] && !job->mask_mode)
+    job->mask_mode = ROWSCAN_MASK_SELECT;
   return OPTIONS_READ;
+}
+
+/* Numbers between commas, as many as the operator has. */
+static int read_params(scan_job *job, int wanted) {
+  const char *at = job->params_text;
+  int count = 0;
+  for (char *end; at && count < RS_MOST_PARAMS; count++) {
+    job->params[count] = strtod(at, &end);
+    if (end == at || (*end && *end != ','))
+      return say_usage("--params: '%s' is no list of numbers", job->params_text);
+    at = *end ? end + 1 : NULL;
+  }
+  if (count != wanted || at)
+    return say_usage("--params: %s%s%s, but %s has %d of them", job->params_text ? "'" : "",
+                     job->params_text ? job->params_text : "not given", job->params_text ? "'" : "",
+                     rowscan_op_name(job->op), wanted);
+  return OPTIONS_READ;
+}
+
+/* Further inputs and the second output, as the operator has them. */
+static int check_further(scan_job *job) {
+  const rs_op *op = rs_op_of(job->op);
+  for (int i = 0; i < RS_MOST_MORE; i++)
+    if (!job->more_names[i] != (i >= op->more))
+      return say_usage("--more%d: %s%s%s, but %s has %d further input%s", i + 1, job->more_names[i] ? "'" : "",
+                       job->more_names[i] ? job->more_names[i] : "not given", job->more_names[i] ? "'" : "", op->name,
+                       op->more, op->more == 1 ? "" : "s");
+  if (job->second_name && !op->second)
+    return say_usage("--second: '%s', but %s has one output", job->second_name, op->name);
+  return read_params(job, op->params);
 }
 
 static int read_options(scan_job *job, int argc, char **argv) {
@@ -250,6 +289,13 @@ static int read_options(scan_job *job, int argc, char **argv) {
       {"tails", 0, &kind_file, &job->beside_names[TAILS], "likewise: ... that follows one whose flag is not 0"},
       {"keys", 0, &kind_file, &job->beside_names[KEYS],
        "likewise, integers or bool: ... whose key is not that of the one before it"},
+      {"more1", 0, &kind_file, &job->more_names[0], "of gae, values, and of --op-file: as for --coefficient"},
+      {"more2", 0, &kind_file, &job->more_names[1], "likewise; of gae the next values"},
+      {"more3", 0, &kind_file, &job->more_names[2], "likewise; of gae, which steps end in a terminal state"},
+      {"more4", 0, &kind_file, &job->more_names[3], "likewise; of gae, which steps end an episode"},
+      {"params", 0, &kind_list, &job->params_text, "numbers, 0.99,0.95: of gae gamma and lambda, and of --op-file"},
+      {"second", 0, &kind_file, &job->second_name,
+       "write the second output: of argmax, argmin the elements, of gae the returns"},
       {"type", 0, &kind_type, &job->type, "type of IN: needed where 2 raw bytes are bf16, else checked"},
       {"dtype", 0, &kind_type, &job->out_type, "type of OUT (IN's type; integers: i64 or u64)"},
       {"acc", 0, &kind_acc, &job->acc, "accumulator (f32; f64 for f64; OUT's type for integers), or fixed point"},
@@ -286,7 +332,8 @@ static int read_options(scan_job *job, int argc, char **argv) {
     return say_usage("--%s: %s wants a --coefficient", job->op_file ? "op-file" : "op", rowscan_op_name(job->op));
   if (job->coefficient && !rs_op_has_coefficient(job->op))
     return say_usage("--coefficient: %s has none; linear_recurrence has", rowscan_op_name(job->op));
-  return choose_beside(job);
+  status = check_further(job);
+  return status == OPTIONS_READ ? choose_beside(job) : status;
 }
 
 /* ---- the inputs -------------------------------------------------------------------------------------------------- */
@@ -310,32 +357,30 @@ static int open_in(scan_job *job) {
 }
 
 /* Bool, u8 or the input's type; of keys bool or an integer. */
-static bool mask_type_fits(const scan_job *job) {
-  rowscan_type type = job->mask.header.type;
-  if (job->mask_mode == ROWSCAN_MASK_KEYS)
+static bool type_fits(const scan_job *job, rowscan_type type, bool key) {
+  if (key)
     return rs_type_kind(type) != RS_FLOAT;
   return type == ROWSCAN_BOOL || type == ROWSCAN_U8 || type == job->in.header.type;
 }
 
-static int check_mask(const scan_job *job, const char *one) {
+/* One of its elements is called so in messages. */
+static int open_array(scan_job *job, cli_beside *beside, const char *name, const char *one, bool key) {
   char text[NPY_SHAPE_TEXT_MAX], wanted[NPY_SHAPE_TEXT_MAX];
-  const npy_header *in = &job->in.header, *mask = &job->mask.header;
-  if (mask->rank != in->rank || memcmp(mask->shape, in->shape, (size_t)in->rank * sizeof *in->shape))
-    return say_failed("%s: field 'shape': %s, but that of %s is %s", job->mask.name,
-                      npy_shape_text(text, mask->rank, mask->shape), job->in.name,
+  const npy_header *in = &job->in.header, *own = &beside->array.header;
+  int status = array_open(&beside->array, name, in->type == ROWSCAN_BF16);
+  if (status != EXIT_OK)
+    return status;
+  if (own->rank != in->rank || memcmp(own->shape, in->shape, (size_t)in->rank * sizeof *in->shape))
+    return say_failed("%s: field 'shape': %s, but that of %s is %s", beside->array.name,
+                      npy_shape_text(text, own->rank, own->shape), job->in.name,
                       npy_shape_text(wanted, in->rank, in->shape));
-  if (mask_type_fits(job))
+  if (type_fits(job, own->type, key))
     return EXIT_OK;
-  if (job->mask_mode == ROWSCAN_MASK_KEYS)
-    return say_failed("%s: field 'descr': '%s' is %s; %s is an integer or bool", job->mask.name, mask->descr,
-                      rowscan_type_name(mask->type), one);
-  return say_failed("%s: field 'descr': '%s' is %s; %s is bool, u8 or of the input's type, %s", job->mask.name,
-                    mask->descr, rowscan_type_name(mask->type), one, rowscan_type_name(in->type));
-}
-
-static int open_mask(scan_job *job, const char *name, const char *one) {
-  int status = array_open(&job->mask, name, job->in.header.type == ROWSCAN_BF16);
-  return status == EXIT_OK ? check_mask(job, one) : status;
+  if (key)
+    return say_failed("%s: field 'descr': '%s' is %s; %s is an integer or bool", beside->array.name, own->descr,
+                      rowscan_type_name(own->type), one);
+  return say_failed("%s: field 'descr': '%s' is %s; %s is bool, u8 or of the input's type, %s", beside->array.name,
+                    own->descr, rowscan_type_name(own->type), one, rowscan_type_name(in->type));
 }
 
 /* The same of integers, which a double has not all of. */
@@ -368,25 +413,31 @@ static bool read_element(uint64_t *element, rowscan_type type, const char *text)
 }
 
 /* One for all elements, or an array of them. */
-static int open_coefficient(scan_job *job) {
+static int open_numbers(scan_job *job, cli_beside *beside, const char *option, const char *text, const char *one) {
   char *end;
   rowscan_type type = job->in.header.type;
-  strtod(job->coefficient, &end);
-  if (end == job->coefficient || *end)
-    return open_mask(job, job->coefficient, "a coefficient");
-  if (!read_element(&job->number, type, job->coefficient))
-    return say_failed("--coefficient: %s is no number of the input's type, %s", job->coefficient,
-                      rowscan_type_name(type));
-  job->mask.header.type = type;
-  job->mask.data = &job->number;
+  strtod(text, &end);
+  if (end == text || *end)
+    return open_array(job, beside, text, one, false);
+  if (!read_element(&beside->number, type, text))
+    return say_failed("--%s: %s is no number of the input's type, %s", option, text, rowscan_type_name(type));
+  beside->array.header.type = type;
+  beside->array.data = &beside->number;
   return EXIT_OK;
 }
 
 static int open_beside(scan_job *job) {
+  static const char *const options[RS_MOST_MORE] = {"more1", "more2", "more3", "more4"};
+  int kind = job->segment_kind, status = EXIT_OK;
   if (job->coefficient)
-    return open_coefficient(job);
-  int kind = job->beside_kind;
-  return kind < 0 ? EXIT_OK : open_mask(job, job->beside_names[kind], beside_kinds[kind].one);
+    status = open_numbers(job, &job->mask, "coefficient", job->coefficient, "a coefficient");
+  else if (job->beside_names[MASK])
+    status = open_array(job, &job->mask, job->beside_names[MASK], beside_kinds[MASK].one, false);
+  if (status == EXIT_OK && kind)
+    status = open_array(job, &job->segments, job->beside_names[kind], beside_kinds[kind].one, kind == KEYS);
+  for (int i = 0; i < RS_MOST_MORE && status == EXIT_OK && job->more_names[i]; i++)
+    status = open_numbers(job, &job->more[i], options[i], job->more_names[i], "a further input's element");
+  return status;
 }
 
 /* ---- the output -------------------------------------------------------------------------------------------------- */
@@ -405,15 +456,25 @@ static int complete_types(scan_job *job) {
       .out_type = job->out_type,
       .acc_type = job->acc,
       .mask_mode = job->mask_mode,
-      .mask_type = job->mask.header.type, /* of none: the default */
+      .mask_type = job->mask.array.header.type, /* of none: the default */
       .flags = flags_of(job),
       .length = job->in.header.shape[job->dim],
   };
+  if (job->segment_kind && !job->mask_mode && !job->coefficient) { /* in the place of a mask */
+    spec.mask_mode = beside_kinds[job->segment_kind].mode;
+    spec.mask_type = job->segments.array.header.type;
+  } else if (job->segment_kind) {
+    spec.segment_mode = beside_kinds[job->segment_kind].mode;
+    spec.segment_type = job->segments.array.header.type;
+  }
+  for (int i = 0; i < RS_MOST_MORE; i++)
+    spec.more_types[i] = job->more[i].array.header.type;
   rowscan_status status = rowscan_spec_complete(&spec);
   if (status != ROWSCAN_OK)
     return say_library(job->in.name, status);
   job->out_type = spec.out_type;
   job->acc = spec.acc_type;
+  job->second_type = rs_op_of(job->op)->kind == RS_INDEX ? spec.in_type : spec.out_type;
   return EXIT_OK;
 }
 
@@ -443,7 +504,32 @@ static int open_out(scan_job *job) {
   return status;
 }
 
+/* The second output has the shape of the input. */
+static int make_second(scan_job *job) {
+  int64_t bytes = (int64_t)rowscan_type_bytes(job->second_type);
+  const npy_header *in = &job->in.header;
+  if (!job->second_name)
+    return EXIT_OK;
+  char header[NPY_HEADER_MAX];
+  job->second_start = npy_format(header, job->second_type, in->rank, in->shape);
+  for (int d = 0; d < in->rank; d++) /* fewer than the first one has, or as many, which are counted */
+    bytes *= in->shape[d];
+  job->second_bytes = job->second_start + (size_t)bytes;
+  job->second = malloc(job->second_bytes);
+  if (!job->second)
+    return say_failed("%s: no memory for %zu bytes", job->second_name, job->second_bytes);
+  memcpy(job->second, header, job->second_start);
+  return EXIT_OK;
+}
+
 /* ---- the work ---------------------------------------------------------------------------------------------------- */
+
+static rowscan_input input_of(const cli_beside *beside) {
+  if (!beside->array.data)
+    return (rowscan_input){NULL};
+  return (rowscan_input){
+      .data = beside->array.data, .type = beside->array.header.type, .strides = beside->array.strides};
+}
 
 static int scan(scan_job *job, rowscan_context *context) {
   int64_t strides[NPY_RANK_MAX];
@@ -461,8 +547,14 @@ static int scan(scan_job *job, rowscan_context *context) {
       .mask_mode = job->mask_mode,
       .acc_type = job->acc,
   };
-  if (job->mask.data)
-    problem.mask = (rowscan_input){.data = job->mask.data, .type = job->mask.header.type, .strides = job->mask.strides};
+  problem.mask = input_of(&job->mask);
+  problem.segments = input_of(&job->segments);
+  problem.segment_mode = job->segment_kind ? beside_kinds[job->segment_kind].mode : ROWSCAN_MASK_NONE;
+  for (int i = 0; i < RS_MOST_MORE; i++)
+    problem.more[i] = input_of(&job->more[i]);
+  memcpy(problem.params, job->params, sizeof job->params);
+  if (job->second)
+    problem.second = (rowscan_output){.data = job->second + job->second_start, .type = job->second_type};
   double start = rs_now_seconds();
   rowscan_status status = rowscan_scan_host(context, &problem);
   job->seconds = rs_now_seconds() - start;
@@ -486,6 +578,8 @@ static int scan_in_context(scan_job *job) {
 static int commit(scan_job *job) {
   progress_writing();
   int status = output_commit(&job->out);
+  if (status == EXIT_OK && job->second)
+    status = output_file(job->second_name, job->second, job->second_bytes);
   progress_end();
   return status;
 }
@@ -500,6 +594,8 @@ static int run(scan_job *job) {
   if (status == EXIT_OK)
     status = open_out(job);
   if (status == EXIT_OK)
+    status = make_second(job);
+  if (status == EXIT_OK)
     status = scan_in_context(job);
   if (status == EXIT_OK)
     status = commit(job);
@@ -512,7 +608,10 @@ static int run(scan_job *job) {
 
 /* Bytes read and written in a second of the scan alone. */
 static double gbs(const scan_job *job) {
-  double bytes = (double)job->in.header.bytes + (double)job->mask.header.bytes + (double)job->out_bytes;
+  double bytes = (double)job->in.header.bytes + (double)job->mask.array.header.bytes + (double)job->out_bytes +
+                 (double)job->segments.array.header.bytes + (double)job->second_bytes;
+  for (int i = 0; i < RS_MOST_MORE; i++)
+    bytes += (double)job->more[i].array.header.bytes;
   return job->seconds > 0 ? 1e-9 * bytes / job->seconds : 0;
 }
 
@@ -522,10 +621,12 @@ static void print_json(const scan_job *job) {
   json_text(&json, "in", job->in_name);
   json_text(&json, "out", job->out_name);
   json_text(&json, "mask", job->beside_names[MASK]);
-  if (job->beside_kind > MASK)
-    json_text(&json, beside_kinds[job->beside_kind].option, job->beside_names[job->beside_kind]);
+  if (job->segment_kind)
+    json_text(&json, beside_kinds[job->segment_kind].option, job->beside_names[job->segment_kind]);
   if (job->coefficient)
     json_text(&json, "coefficient", job->coefficient);
+  if (job->second_name)
+    json_text(&json, "second", job->second_name);
   json_array(&json, "shape");
   for (int d = 0; d < job->in.header.rank; d++)
     json_integer(&json, NULL, job->in.header.shape[d]);
@@ -556,7 +657,7 @@ static void print_summary(const scan_job *job) {
 }
 
 int command_scan(int argc, char **argv) {
-  scan_job job = {.dim = -1, .beside_kind = -1, .session = SESSION_DEFAULT, .out = OUTPUT_NONE};
+  scan_job job = {.dim = -1, .session = SESSION_DEFAULT, .out = OUTPUT_NONE};
   int status = read_options(&job, argc, argv);
   if (status != OPTIONS_READ)
     return status;
@@ -568,7 +669,11 @@ int command_scan(int argc, char **argv) {
   if (status == EXIT_OK && job.verbose)
     print_summary(&job);
   guard_map(NULL, 0, NULL, NULL);
-  array_close(&job.mask);
+  free(job.second);
+  array_close(&job.mask.array);
+  array_close(&job.segments.array);
+  for (int i = 0; i < RS_MOST_MORE; i++)
+    array_close(&job.more[i].array);
   array_close(&job.in);
   return status;
 }

@@ -30,8 +30,8 @@ static int64_t groups_blocks(const rs_shape *shape, int64_t rows) {
 static bool takes(const rs_shape *shape, const rs_rows *rows, const rowscan_spec *spec) {
   const rs_family *family = &rs_families[shape->made_of];
   bool all = !shape->tiles || rows->length <= rs_most(shape);
-  for (int a = 0; a < RS_INIT && all; a++)
-    all = !rows->array[a].data || family->takes(shape, &rows->array[a], rows, spec);
+  for (int a = 0; a < rs_arrays(rows) && all; a++)
+    all = a == RS_INIT || a == RS_TOTALS || !rows->array[a].data || family->takes(shape, &rows->array[a], rows, spec);
   return all;
 }
 

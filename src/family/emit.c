@@ -41,6 +41,10 @@ static void emit_segments(const rowscan_spec *spec, const char *op, rs_text *sou
     rs_text_add(source, "  using Op = ByKeys<%s, %s>;\n", op, rs_spec_mask_bytes(spec) == 8 ? "u64" : "u32");
   else if (rs_spec_has_segments(spec))
     rs_text_add(source, "  using Op = ByFlags<%s, %s, %s>;\n", op, word(rs_spec_marks_last(spec)), word(shows));
+  else if (spec->segment_mode && rs_op_of(spec->op)->kind == RS_RECURRENCE)
+    rs_text_add(source, "  using Op = Resetting<%s>;\n", op);
+  else if (spec->segment_mode)
+    rs_text_add(source, "  using Op = ByFlags<%s, false, false>;\n", op);
   else
     rs_text_add(source, "  using Op = %s;\n", op);
 }
@@ -95,6 +99,28 @@ static void emit_text(const rs_op *op, rs_text *source) {
   rs_text_add(source, "}\n#endif\n");
 }
 
+static const char *type_or_nothing(rowscan_type type) {
+  return type ? element_type(type) : "Nothing";
+}
+
+static void emit_further(const rowscan_spec *spec, rs_text *source) {
+  rowscan_mask_mode mode = spec->segment_mode;
+  const char *number = register_type(numbers_of(spec));
+  rs_text_add(source, "  struct Further {\n    using Inputs = Pack<");
+  for (int i = 0; i < RS_MOST_MORE && spec->more_types[i]; i++)
+    rs_text_add(source, "%s%s", i ? ", " : "", element_type(spec->more_types[i]));
+  rs_text_add(source, ">;\n    using Params = Pack<");
+  for (int i = 0; i < rs_op_of(spec->op)->params; i++)
+    rs_text_add(source, "%s%s", i ? ", " : "", number);
+  rs_text_add(source, ">;\n    using Second = %s;\n", type_or_nothing(spec->second_type));
+  rs_text_add(source, "    using Segment = %s;\n", type_or_nothing(spec->segment_type));
+  rs_text_add(source, "    static constexpr Told told = %s;\n  };\n",
+              !mode                       ? "NOT_TOLD"
+              : mode == ROWSCAN_MASK_KEYS ? "KEY_CHANGES"
+              : rs_spec_marks_last(spec)  ? "MARKED_BEFORE"
+                                          : "MARKED_ITSELF");
+}
+
 static void emit_problem(const rowscan_spec *spec, const rs_shape *shape, rs_text *source) {
   static const char *const masks[] = {"NO_MASK",  "SELECT",   "MULTIPLY", "COEFFICIENT",
                                       "SEGMENTS", "SEGMENTS", "SEGMENTS"};
@@ -116,6 +142,8 @@ static void emit_problem(const rowscan_spec *spec, const rs_shape *shape, rs_tex
     rs_text_add(source, ", exclusive = %s;\n  static constexpr i64 length = %lld;\n",
                 word(spec->flags & ROWSCAN_EXCLUSIVE), (long long)spec->length);
   rs_text_add(source, "  static constexpr int rank = %d;\n", spec->row_rank);
+  if (rs_spec_has_further(spec))
+    emit_further(spec, source);
   rs_text_add(source, "};\n");
 }
 
@@ -136,7 +164,11 @@ void rs_emit(const rowscan_spec *spec, const rs_geometry *geometry, rs_kernel ke
     rs_text_add(source, "#include \"prefetch.cuh\"\n");
   emit_problem(spec, shape, source);
   rs_text_add(source, "RS_KERNEL(%d, %d) %s(RS_PARAMETER(%s<%d>, rows)", shape->threads, shape->min_blocks,
-              rs_kernel_symbol(kernel), spec->length == RS_ANY_LENGTH ? "AnyRows" : "Rows", spec->row_rank);
+              rs_kernel_symbol(kernel),
+              rs_spec_has_further(spec)       ? "FurtherRows"
+              : spec->length == RS_ANY_LENGTH ? "AnyRows"
+                                              : "Rows",
+              spec->row_rank);
   if (family->cut)
     rs_text_add(source, ", RS_PARAMETER(%s, cut)", family->cut);
   rs_text_add(source, ") {\n");

@@ -50,6 +50,8 @@ const rs_family rs_families[RS_TEMPLATES] = {
     [RS_TEMPLATE_TILES] = {"tiles", "tiles.cuh", "scan_tiles<P, TileShape<{warps}, {chunks}, {vector}>, {aligned}>",
                            NULL, RS_BY_TILES, aligned_rows},
     [RS_TEMPLATE_AT_ONCE] = {"at_once", "at_once.cuh", "scan_at_once<P, " TILE ">", NULL, RS_BY_TILES, aligned_rows},
+    [RS_TEMPLATE_DIRECT] = {"direct", "direct.cuh", "scan_direct<P, " TILE ", {aligned}>", NULL, RS_BY_TILES,
+                            aligned_rows},
     [RS_TEMPLATE_STREAM] = {"stream", "stream.cuh", "scan_stream<P, " TILE ", {reducers}, {stages}>", NULL,
                             RS_PERSISTENT, aligned_rows},
     [RS_TEMPLATE_STREAM_ANY] = {"stream_any", "stream_any.cuh", "scan_stream_any<P, " TILE ", {reducers}, {stages}>",

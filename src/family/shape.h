@@ -24,6 +24,7 @@ typedef enum rs_template {
   RS_TEMPLATE_RING_ANY,
   RS_TEMPLATE_GATHER,
   RS_TEMPLATE_AT_ONCE,
+  RS_TEMPLATE_DIRECT,
   RS_TEMPLATE_COLUMNS, /* this and what follows: layout COLUMNS, the one that is preferred last */
   RS_TEMPLATE_ASKEW,
   RS_TEMPLATE_WIDE,

@@ -90,6 +90,8 @@ bool rs_tune_warp_each(const rowscan_spec *spec, bool words, int64_t length, int
 bool rs_tune_long(const rowscan_spec *spec, const rs_geometry *geometry, rs_kernel kernel, int64_t length, int64_t rows,
                   int multiprocessors) {
   const rs_shape *cut = &geometry->shape[kernel];
+  if (rs_spec_has_further(spec))
+    return rs_tune_further_long(spec, &geometry->shape[RS_KERNEL_ANY], length, rows, multiprocessors);
   if (spec->length == RS_ANY_LENGTH)
     return cut_any_length(spec, kernel == RS_KERNEL_LONG_ALIGNED, length, rows, multiprocessors);
   whole_rows whole = whole_rows_of(spec, cut, &geometry->shape[RS_KERNEL_DENSE]);
@@ -150,7 +152,7 @@ static void tune_columns(const rowscan_spec *spec, int arch, rs_geometry *g) {
 static rowscan_regime regime_of(const rowscan_spec *spec, int arch) {
   if (!spec->length)
     return spec->regime == ROWSCAN_REGIME_ROW ? ROWSCAN_REGIME_ROW : ROWSCAN_REGIME_SHORT;
-  if (spec->regime != ROWSCAN_REGIME_AUTO)
+  if (spec->regime != ROWSCAN_REGIME_AUTO || rs_spec_has_further(spec))
     return spec->regime;
   if (spec->layout == ROWSCAN_LAYOUT_COLUMNS)
     return ROWSCAN_REGIME_COLUMN;
@@ -174,6 +176,10 @@ static void tune_any_length(const rowscan_spec *spec, int arch, rs_geometry *g) 
 
 static rs_geometry choose(const rowscan_spec *spec, int arch) {
   rs_geometry g = {.regime = regime_of(spec, arch)};
+  if (rs_spec_has_further(spec)) {
+    rs_tune_further(spec, g.shape);
+    return g;
+  }
   if (spec->length == RS_ANY_LENGTH) {
     tune_any_length(spec, arch, &g);
     return g;
@@ -232,7 +238,8 @@ rs_geometry rs_tune(const rowscan_spec *spec, int arch) {
   rs_geometry g = choose(spec, arch);
   for (int kernel = 0; kernel < RS_KERNELS; kernel++)
     keep_to_threads(&g.shape[kernel], arch);
-  for (int kernel = 0; kernel < RS_KERNELS && arch >= 90 && spec->length > 0; kernel++)
+  bool prefetches = arch >= 90 && spec->length > 0 && !rs_spec_has_further(spec);
+  for (int kernel = 0; kernel < RS_KERNELS && prefetches; kernel++)
     g.shape[kernel].prefetch = prefetch_of(spec, &g.shape[kernel], (rs_kernel)kernel);
   return g;
 }

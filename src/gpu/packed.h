@@ -11,12 +11,24 @@
 
 /*
  * AnyRows<RANK> in kernels/rows.cuh: its head, then the shape and the strides of each array, RANK numbers each, then
- * what Rows<RANK> has not: the length, and whether the scan is exclusive.
+ * what Rows<RANK> has not: the length, and whether the scan is exclusive; and FurtherRows<RANK>.
  */
 typedef struct rs_packed {
   RowsHead head;
-  int64_t dims[(1 + RS_ARRAYS) * RS_MAX_ROW_RANK + 2];
+  int64_t dims[(1 + RS_ALL_ARRAYS) * RS_MAX_ROW_RANK + 2 + 2 * RS_FURTHER + RS_MOST_PARAMS];
 } rs_packed;
+
+/* FurtherRows<RANK>: what it has beyond AnyRows<RANK>. */
+static inline void rs_pack_further(int64_t *to, const rs_rows *rows) {
+  int64_t *steps = to + RS_FURTHER, *strides = steps + RS_FURTHER;
+  for (int a = 0; a < RS_FURTHER; a++, strides += rows->rank) {
+    const rs_operand *array = &rows->array[RS_ARRAYS + a];
+    to[a] = (int64_t)(intptr_t)array->data;
+    steps[a] = array->step;
+    memcpy(strides, array->stride, (size_t)rows->rank * sizeof *strides);
+  }
+  memcpy(strides, rows->params, sizeof rows->params);
+}
 
 /* All of them, for a scan with these flags; leaves the workspace as it is. */
 static inline void rs_pack(rs_packed *to, const rs_rows *rows, unsigned flags) {
@@ -33,6 +45,8 @@ static inline void rs_pack(rs_packed *to, const rs_rows *rows, unsigned flags) {
   }
   dims[rows->rank] = rows->length;
   dims[rows->rank + 1] = (flags & ROWSCAN_EXCLUSIVE) != 0;
+  if (rows->further)
+    rs_pack_further(dims + rows->rank + 2, rows);
 }
 
 #endif

@@ -114,6 +114,12 @@ static void OF(begin1)(void *total, const void *number) {
   *(OF(total) *)total = OF(begin)(*(const RS_W *)number);
 }
 
+#ifdef RS_CUT
+static void OF(without1)(void *total, const void *by) {
+  *(OF(total) *)total = OF(without)(*(const RS_W *)by);
+}
+#endif
+
 static void OF(neutral1)(void *total) {
   *(OF(total) *)total = OF(neutral)();
 }

@@ -78,7 +78,7 @@ static void drop_dimension(rs_rows *r, int d) {
   r->rank--;
   for (; d < r->rank; d++) {
     r->shape[d] = r->shape[d + 1];
-    for (int a = 0; a < RS_ARRAYS; a++)
+    for (int a = 0; a < rs_arrays(r); a++)
       r->array[a].stride[d] = r->array[a].stride[d + 1];
   }
 }
@@ -87,7 +87,7 @@ static void drop_dimension(rs_rows *r, int d) {
 static bool continues(const rs_rows *r, int d) {
   int64_t n = r->shape[d + 1];
   bool all = true;
-  for (int a = 0; a < RS_ARRAYS; a++)
+  for (int a = 0; a < rs_arrays(r); a++)
     all = all && r->array[a].stride[d] == n * r->array[a].stride[d + 1];
   return all;
 }
@@ -97,11 +97,15 @@ static void copy_rows(rs_rows *to, const rs_rows *from, bool mask) {
   to->rank = from->rank;
   to->count = from->count;
   to->initial = from->initial;
-  for (int a = 0; a < RS_ARRAYS; a++)
+  to->further = from->further;
+  int all = rs_arrays(from);
+  for (int a = 0; a < all; a++)
     memcpy(&to->array[a], &from->array[a], offsetof(rs_operand, stride));
+  if (from->further)
+    memcpy(to->params, from->params, sizeof to->params);
   for (int d = 0; d < from->rank; d++) {
     to->shape[d] = from->shape[d];
-    for (int a = 0; a < RS_ARRAYS; a++)
+    for (int a = 0; a < all; a++)
       to->array[a].stride[d] = a != RS_MASK || mask ? from->array[a].stride[d] : 0;
   }
 }
@@ -120,7 +124,7 @@ static void join_dimensions(rs_rows *r) {
 static void set_array(rs_run *s, rs_which p, const rs_operand *from, rowscan_type type) {
   rs_view *a = &s->part[p];
   int64_t bytes = facts[type].bytes, last = s->spec->length - 1;
-  rs_wide wide = p == RS_OUT ? s->wide : s->in_wide;
+  rs_wide wide = p == RS_OUT ? s->wide : p == RS_MORE_OUT ? s->second_wide : s->in_wide;
   bool floating = wide == RS_WIDE_f32 || wide == RS_WIDE_f64;
   *a = (rs_view){from->data,
                  type,
@@ -174,8 +178,27 @@ static void describe_created(rs_run *s, const rs_op *op) {
                            .neutral = given->neutral,
                            .identity = given->identity,
                            .combine = given->combine,
-                           .store = given->store};
+                           .store = given->store,
+                           .second = rs_op_second(op, s->spec->acc_type)};
   s->totals = &s->created;
+}
+
+/* With further arrays: one element after another, of operators whose totals are by themselves, or those in segments. */
+static void describe_further(rs_run *s, const rs_isa *isa, const rowscan_spec *spec) {
+  bool index = rs_op_of(spec->op)->kind == RS_INDEX;
+  s->created = *s->totals;
+  s->created.load_block = NULL;
+  s->created.scan_block = NULL;
+  s->created.push_line = NULL;
+  s->totals = &s->created;
+  s->second_wide = index ? s->in_wide : s->wide;
+  s->element = NULL;
+  if (!index)
+    return;
+  s->element = facts[spec->in_type].floating ? isa->value[s->in_wide] : s->key;
+  s->no_element = extreme(s->in_wide, spec->in_type, spec->op == ROWSCAN_ARGMAX);
+  if (s->key)
+    s->key(&s->no_element, &s->no_element, s->key_by, (rs_grid){.lines = 1, .n = 1});
 }
 
 /* What the operator is to the loops. */
@@ -209,7 +232,7 @@ static void describe_op(rs_run *s, const rs_isa *isa, const rowscan_spec *spec) 
   s->isa = isa;
   s->spec = spec;
   s->in_wide = s->wide = wide_of(acc);
-  s->segments = rs_spec_has_segments(spec);
+  s->segments = rs_spec_segments(spec);
   if (s->segments && rs_op_is_of_numbers(op) && (op->kind == RS_ORDER || !floating)) /* 8 bytes, too */
     s->in_wide = s->wide = floating ? RS_WIDE_f64 : RS_WIDE_u64;
   if (index) {
@@ -226,6 +249,7 @@ static void describe_op(rs_run *s, const rs_isa *isa, const rowscan_spec *spec) 
   if (op->source)
     describe_created(s, op);
   s->omits = spec->flags & ROWSCAN_OMIT_NAN && rs_op_is_of_numbers(op);
+  s->selects = spec->mask_mode == ROWSCAN_MASK_SELECT && rs_op_is_of_numbers(op);
   if (!rs_op_is_of_numbers(op)) {
     if (index)
       s->key = key_of(isa, spec->op == ROWSCAN_ARGMAX ? ROWSCAN_MAX : ROWSCAN_MIN, s->in_wide, spec->in_type);
@@ -249,10 +273,13 @@ static void describe_op(rs_run *s, const rs_isa *isa, const rowscan_spec *spec) 
   }
   if (fixed)
     describe_fixed(s, isa, spec);
+  s->further = rs_spec_has_further(spec);
   if (!s->totals)
     return;
+  if (s->further)
+    describe_further(s, isa, spec);
   s->loops = NULL;
-  s->state = s->totals->bytes + (s->segments && !s->totals->scan_block ? 8 : 0);
+  s->state = s->totals->bytes + (s->segments && !s->totals->without ? 8 : 0);
   memset(s->neutral, 0, sizeof s->neutral);
   s->totals->neutral(s->neutral);
   memcpy(s->start, s->neutral, sizeof s->start);
@@ -260,12 +287,23 @@ static void describe_op(rs_run *s, const rs_isa *isa, const rowscan_spec *spec) 
     s->totals->start(s->start, spec);
 }
 
+static uint64_t true_bits(rowscan_type type) {
+  return facts[type].floating ? (1ull << (8 * facts[type].bytes - 1)) - 1 : ~0ull;
+}
+
+/* Flags or keys. */
+static void describe_marks(rs_run *s) {
+  s->marks = s->spec->segment_mode ? RS_SEGMENTS : RS_MASK;
+  rowscan_type type = s->part[s->marks].type;
+  s->mark_bits = s->segments == ROWSCAN_MASK_KEYS && type == ROWSCAN_BOOL ? 1 : true_bits(type);
+}
+
 static void describe(rs_run *s, const rs_isa *isa, const rowscan_spec *spec, const rs_rows *rows) {
   describe_op(s, isa, spec);
   copy_rows(&s->rows, rows, spec->mask_mode != ROWSCAN_MASK_NONE);
   join_dimensions(&s->rows);
   int last = s->rows.rank - 1;
-  for (int a = 0; a < RS_ARRAYS; a++)
+  for (int a = 0; a < rs_arrays(rows); a++)
     s->stride[a] = s->rows.array[a].stride[last];
   s->widest = s->size;
   set_array(s, RS_IN, &rows->array[RS_IN], spec->in_type);
@@ -273,10 +311,17 @@ static void describe(rs_run *s, const rs_isa *isa, const rowscan_spec *spec, con
   s->part[RS_MASK] = (rs_view){0};
   if (spec->mask_mode) {
     set_array(s, RS_MASK, &rows->array[RS_MASK], spec->mask_type);
-    s->mask_bits = facts[spec->mask_type].floating ? (1ull << (8 * s->part[RS_MASK].bytes - 1)) - 1 : ~0ull;
-    if (spec->mask_mode == ROWSCAN_MASK_KEYS && spec->mask_type == ROWSCAN_BOOL)
-      s->mask_bits = 1;
+    s->mask_bits = true_bits(spec->mask_type);
   }
+  for (int i = 0; i < RS_MOST_MORE && s->further; i++)
+    if (spec->more_types[i])
+      set_array(s, (rs_which)(RS_MORE_IN + i), &rows->array[RS_MORE_IN + i], spec->more_types[i]);
+  if (spec->second_type)
+    set_array(s, RS_MORE_OUT, &rows->array[RS_MORE_OUT], spec->second_type);
+  if (spec->segment_mode)
+    set_array(s, RS_SEGMENTS, &rows->array[RS_SEGMENTS], spec->segment_type);
+  if (s->segments)
+    describe_marks(s);
 }
 
 /* ---- how it is cut ----------------------------------------------------------------------------------------------- */

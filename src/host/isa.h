@@ -75,6 +75,10 @@ typedef struct rs_totals {
   void (*neutral)(void *total), (*identity)(void *total); /* as in kernels/ops.cuh */
   void (*combine)(void *to, const void *left, const void *right); /* to may be either of them */
   void (*store)(void *number, const void *total);
+  /* What a second output shows of a prefix and of what `load` had of its element, unless there is nothing to show: then
+   * y stays. NULL: there is no second output. */
+  rowscan_op_second *second;
+  void (*without)(void *total, const void *by); /* of an element taken away, in segments; NULL: totals know none */
   void (*start)(void *total,
                 const rowscan_spec *spec); /* where a fold starts that no initial value does; NULL: neutral */
 

@@ -114,6 +114,44 @@ RS_WIDES(RECURRENCE)
 #include "blocks.h"
 #undef RS_FIELDS
 
+/* ---- advantages ----------------------------------------------------------------------------------------------------
+ */
+
+/* One element after another: what came before is dropped where an episode ends. */
+#define GAE(wide)                                                                                                      \
+  typedef struct total_gae_##wide {                                                                                    \
+    total_recurrence_##wide map;                                                                                       \
+    wide drops;                                                                                                        \
+  } total_gae_##wide;                                                                                                  \
+  static void load_gae_##wide(void *total, const void *number, const void *others) {                                   \
+    const wide *other = others, reward = *(const wide *)number, value = other[0], next = other[1];                     \
+    wide ahead = other[2] != 0 ? reward : RS_FUSED(other[4], next, reward);                                            \
+    *(total_gae_##wide *)total = (total_gae_##wide){{other[4] * other[5], ahead - value}, other[3] != 0};              \
+  }                                                                                                                    \
+  static void begin_gae_##wide(void *total, const void *number) {                                                      \
+    *(total_gae_##wide *)total = (total_gae_##wide){begin_recurrence_##wide(*(const wide *)number), 0};                \
+  }                                                                                                                    \
+  static void neutral_gae_##wide(void *total) {                                                                        \
+    *(total_gae_##wide *)total = (total_gae_##wide){neutral_recurrence_##wide(), 0};                                   \
+  }                                                                                                                    \
+  static void identity_gae_##wide(void *total) {                                                                       \
+    *(total_gae_##wide *)total = (total_gae_##wide){identity_recurrence_##wide(), 0};                                  \
+  }                                                                                                                    \
+  static void combine_gae_##wide(void *to, const void *left, const void *right) {                                      \
+    total_gae_##wide a = *(const total_gae_##wide *)left, b = *(const total_gae_##wide *)right;                        \
+    total_recurrence_##wide both = join_recurrence_##wide(a.map, b.map);                                               \
+    *(total_gae_##wide *)to = (total_gae_##wide){b.drops != 0 ? b.map : both, a.drops != 0 || b.drops != 0};           \
+  }                                                                                                                    \
+  static void store_gae_##wide(void *number, const void *total) {                                                      \
+    *(wide *)number = ((const total_gae_##wide *)total)->map.term;                                                     \
+  }                                                                                                                    \
+  static void second_gae_##wide(void *y, const void *total, const void *number, const void *others) {                  \
+    (void)number;                                                                                                      \
+    *(wide *)y = ((const total_gae_##wide *)total)->map.term + *(const wide *)others;                                  \
+  }
+GAE(f32)
+GAE(f64)
+
 /* ---- logarithms of sums ------------------------------------------------------------------------------------------ */
 
 #define LOGSUMEXP(wide)                                                                                                \
@@ -268,6 +306,22 @@ static void start_index(void *total, const rowscan_spec *spec) {
   *(total_last_highest *)total = (total_last_highest){0, -1, spec->flags & ROWSCAN_REVERSE ? -1 - spec->length : 0};
 }
 
+/* Keys of what the indices are of, which stand first in a total, in segments too. */
+static void second_of_highest(void *y, const void *total, const void *x, const void *more) {
+  const total_last_highest *t = total;
+  (void)x, (void)more;
+  if (t->index != -1)
+    memcpy(y, &t->key, sizeof t->key);
+}
+
+static void second_of_lowest(void *y, const void *total, const void *x, const void *more) {
+  const total_last_lowest *t = total;
+  u64 key = ~t->key;
+  (void)x, (void)more;
+  if (t->index != -1)
+    memcpy(y, &key, sizeof key);
+}
+
 /* ---- numbers, of operators that have loops without segments ------------------------------------------------------ */
 
 /* Integers go as u64, of which the lowest bits are those of u32; an order's numbers as keys of 64 bits. */
@@ -341,25 +395,38 @@ static const rs_totals recurrence[RS_WIDE_COUNT] = {
     RS_WIDES(X)
 #undef X
 };
+#define OF_GAE(wide)                                                                                                   \
+  [RS_WIDE_##wide] = {.bytes = (sizeof(total_gae_##wide) + 7) / 8 * 8,                                                 \
+                      .load = load_gae_##wide,                                                                         \
+                      .begin = begin_gae_##wide,                                                                       \
+                      .neutral = neutral_gae_##wide,                                                                   \
+                      .identity = identity_gae_##wide,                                                                 \
+                      .combine = combine_gae_##wide,                                                                   \
+                      .store = store_gae_##wide,                                                                       \
+                      .second = second_gae_##wide}
+static const rs_totals gae[] = {OF_GAE(f32), OF_GAE(f64)};
 static const rs_totals logsumexp[] = {[RS_WIDE_f32] = TOTALS(logsumexp_f32), [RS_WIDE_f64] = TOTALS(logsumexp_f64)};
 static const rs_totals extended_prod[] = {[RS_WIDE_f32] = TOTALS(product_f32), [RS_WIDE_f64] = TOTALS(product_f64)};
 
 /* By whether the lowest is wanted, and the first of equal ones. */
-#define COUNTED(name) TOTALS(name, .start = start_index)
-static const rs_totals indices[2][2] = {{COUNTED(last_highest), COUNTED(first_highest)},
-                                        {COUNTED(last_lowest), COUNTED(first_lowest)}};
+#define COUNTED(name, which) TOTALS(name, .start = start_index, .second = second_of_##which)
+static const rs_totals indices[2][2] = {{COUNTED(last_highest, highest), COUNTED(first_highest, highest)},
+                                        {COUNTED(last_lowest, lowest), COUNTED(first_lowest, lowest)}};
 
 /* The same in segments, and what has loops otherwise: of floats in an order keys of 64 bits. */
-static const rs_totals cut_indices[2][2] = {{COUNTED(cut_last_highest), COUNTED(cut_first_highest)},
-                                            {COUNTED(cut_last_lowest), COUNTED(cut_first_lowest)}};
+#define CUT_COUNTED(name, which)                                                                                       \
+  TOTALS(cut_##name, .without = without1_cut_##name, .start = start_index, .second = second_of_##which)
+static const rs_totals cut_indices[2][2] = {{CUT_COUNTED(last_highest, highest), CUT_COUNTED(first_highest, highest)},
+                                            {CUT_COUNTED(last_lowest, lowest), CUT_COUNTED(first_lowest, lowest)}};
+#define CUT_AS(name) TOTALS(cut_##name, .without = without1_cut_##name)
 static const rs_totals cut[RS_OP_COUNT][RS_WIDE_COUNT] = {
-    [ROWSCAN_LOGSUMEXP] = {[RS_WIDE_f32] = TOTALS(cut_logsumexp_f32), [RS_WIDE_f64] = TOTALS(cut_logsumexp_f64)},
-    [ROWSCAN_EXTENDED_PROD] = {[RS_WIDE_f32] = TOTALS(cut_product_f32), [RS_WIDE_f64] = TOTALS(cut_product_f64)},
-#define CUT(name, wide) [RS_WIDE_##wide] = TOTALS(cut_##name##_##wide)
+    [ROWSCAN_LOGSUMEXP] = {[RS_WIDE_f32] = CUT_AS(logsumexp_f32), [RS_WIDE_f64] = CUT_AS(logsumexp_f64)},
+    [ROWSCAN_EXTENDED_PROD] = {[RS_WIDE_f32] = CUT_AS(product_f32), [RS_WIDE_f64] = CUT_AS(product_f64)},
+#define CUT(name, wide) [RS_WIDE_##wide] = CUT_AS(name##_##wide)
 #define X(enumerator, name, kernel) [enumerator] = {CUT(name, f32), CUT(name, f64), CUT(name, u64)},
     RS_ARITHMETIC_OPS(X)
 #undef X
-#define X(enumerator, name, kernel) [enumerator] = {[RS_WIDE_f64] = TOTALS(cut_##name##_u64), CUT(name, u64)},
+#define X(enumerator, name, kernel) [enumerator] = {[RS_WIDE_f64] = CUT_AS(name##_u64), CUT(name, u64)},
         RS_ORDER_OPS(X)
 #undef X
 #define X(enumerator, name, kernel) [enumerator] = {CUT(name, u64)},
@@ -369,11 +436,14 @@ static const rs_totals cut[RS_OP_COUNT][RS_WIDE_COUNT] = {
 
 static const rs_totals *totals_of(const rowscan_spec *spec, rs_wide wide) {
   bool lowest = spec->op == ROWSCAN_ARGMIN, first = spec->flags & ROWSCAN_TIES_FIRST;
-  if (rs_spec_has_segments(spec) && (int)spec->op < RS_OP_COUNT)
+  bool plainly = spec->op == ROWSCAN_LINEAR_RECURRENCE || spec->op == ROWSCAN_GAE;
+  if (rs_spec_segments(spec) && (int)spec->op < RS_OP_COUNT && !plainly)
     return rs_op_of(spec->op)->kind == RS_INDEX ? &cut_indices[lowest][first] : &cut[spec->op][wide];
   switch ((int)spec->op) {
   case ROWSCAN_LINEAR_RECURRENCE:
     return &recurrence[wide];
+  case ROWSCAN_GAE:
+    return &gae[wide];
   case ROWSCAN_LOGSUMEXP:
     return &logsumexp[wide];
   case ROWSCAN_EXTENDED_PROD:

@@ -148,10 +148,10 @@ static inline lines read_block(const rs_run *s, rs_seat *k, const block *b) {
   const rs_view *a = &s->part[RS_IN], *m = &s->part[RS_MASK];
   view v = view_of(s, &k->tile, b, RS_IN);
   lines x = widen(s, a, v, gather(s, k, a, v, k->raw), k->x, s->width), own = {k->x, s->width};
-  if ((s->spec->mask_mode == ROWSCAN_MASK_SELECT && !s->totals) || s->spec->mask_mode == ROWSCAN_MASK_MULTIPLY) {
+  if (s->selects || s->spec->mask_mode == ROWSCAN_MASK_MULTIPLY) {
     lines y = gather(s, k, m, view_of(s, &k->tile, b, RS_MASK), k->raw_mask);
     rs_grid g = {v.lines, v.n, s->width, x.line, y.line};
-    if (s->spec->mask_mode == ROWSCAN_MASK_SELECT) {
+    if (s->selects) {
       s->isa->select[m->log2][s->size == 8](k->x, x.data, y.data, s->mask_bits, &s->identity, g);
     } else {
       y = widen(s, m, v, y, k->factor, v.n);
@@ -188,13 +188,14 @@ static inline const void *read_next(const rs_run *s, const rs_seat *k, const blo
   return a->data + (after < s->spec->length ? after * a->step + at[0] : at[0] + next) * a->bytes;
 }
 
-static inline void write_block(const rs_run *s, rs_seat *k, const block *b, lines w) {
-  const rs_view *a = &s->part[RS_OUT];
-  view v = view_of(s, &k->tile, b, RS_OUT);
+/* To an output of numbers of a type. */
+static inline void write_block(const rs_run *s, rs_seat *k, const block *b, rs_which p, rs_wide wide, lines w) {
+  const rs_view *a = &s->part[p];
+  view v = view_of(s, &k->tile, b, p);
   if (!a->wide) {
     bool last = !v.at && v.step == 1 && !s->stream;
     rs_grid g = {v.lines, v.n, last ? v.line : v.n, w.line, 0};
-    s->isa->save[s->wide][a->type](last ? v.data : k->raw, w.data, g);
+    s->isa->save[wide][a->type](last ? v.data : k->raw, w.data, g);
     if (last)
       return;
     w = (lines){k->raw, v.n};
@@ -205,7 +206,7 @@ static inline void write_block(const rs_run *s, rs_seat *k, const block *b, line
   }
   rs_grid bytes = {v.lines, v.n * a->bytes, v.line * a->bytes, w.line * a->bytes, 0};
   const void *ahead = read_next(s, k, b, &bytes.mask);
-  bool joins = s->columns && k->tile.unit[RS_OUT] && v.lines <= RS_PANEL_BYTES / RS_LINE_BYTES;
+  bool joins = s->columns && k->tile.unit[p] && v.lines <= RS_PANEL_BYTES / RS_LINE_BYTES;
   if (v.at && v.line == 1) {
     s->isa->transpose[a->log2](k->turned, w.data, (rs_grid){v.lines, v.n, v.lines, w.line, 0});
     s->isa->spread_at(v.data, k->turned, (rs_grid){v.n, v.lines * a->bytes, 0, v.lines * a->bytes, 0}, v.at, a->bytes);
@@ -270,12 +271,12 @@ static void expect_output(const rs_run *s, const rs_seat *k, const block *b) {
  * element scanned before may decide; the first of a row, which has none, begins no segment then.
  */
 static lines read_joins(const rs_run *s, rs_seat *k, const block *b) {
-  const rs_view *m = &s->part[RS_MASK];
-  bool keys = s->spec->mask_mode == ROWSCAN_MASK_KEYS;
+  const rs_view *m = &s->part[s->marks];
+  bool keys = s->segments == ROWSCAN_MASK_KEYS;
   bool late = keys || rs_spec_marks_last(s->spec); /* the neighbours do */
   int64_t before = late && b->begin > 0, first = late && b->begin == 0;
   block from = {b->row, b->rows, b->begin - before, b->steps + before};
-  view v = view_of(s, &k->tile, &from, RS_MASK);
+  view v = view_of(s, &k->tile, &from, s->marks);
   lines y = gather(s, k, m, v, k->raw_mask);
   int64_t step = s->columns ? y.line : 1, to = s->columns ? v.n : 1;
   rs_grid g = {v.lines - (late && s->columns), v.n - (late && !s->columns), v.n, y.line, 0};
@@ -285,7 +286,7 @@ static lines read_joins(const rs_run *s, rs_seat *k, const block *b) {
     rs_move(k->factor + i * s->size, &s->one, s->size);
   s->isa->joins[m->log2][s->size == 8](k->factor + first * to * s->size,
                                        (const char *)y.data + (keys ? step * m->bytes : 0), keys ? y.data : NULL,
-                                       s->mask_bits, &s->one, g);
+                                       s->mark_bits, &s->one, g);
   return (lines){k->factor, v.n};
 }
 
@@ -321,9 +322,17 @@ static bool is_masked(const rs_run *s, const void *mask, int64_t i) {
   return !(bits & s->mask_bits);
 }
 
-static bool is_nan(const rs_run *s, const void *number) {
+/* Whether an element is a NaN that counts as none, unless read_block() sees to that; of indices numbers are keys. */
+static bool is_omitted(const rs_run *s, const void *number) {
   float single;
   double real;
+  uint64_t key;
+  if (!(s->spec->flags & ROWSCAN_OMIT_NAN) || s->omits)
+    return false;
+  if (rs_op_of(s->spec->op)->kind == RS_INDEX) {
+    memcpy(&key, number, sizeof key);
+    return key == (s->spec->op == ROWSCAN_ARGMIN ? 0 : UINT64_MAX);
+  }
   memcpy(&single, number, sizeof single);
   if (s->wide == RS_WIDE_f32)
     return single != single;
@@ -331,25 +340,103 @@ static bool is_nan(const rs_run *s, const void *number) {
   return real != real;
 }
 
-/* As scan_block does for one row: the counter counts elements. Without `mask` or `by` there is none. */
-static void scan_one_by_one(const rs_run *s, rs_seat *k, int64_t steps, rs_counter *counter, const char *x,
-                            const void *mask, const char *by, bool show) {
+/* What lies beside the elements of a row, one after another; NULL: there is none. */
+typedef struct beside {
+  const void *mask;
+  const char *joins;             /* of segments: what read_joins() gives */
+  int count, params;             /* numbers that a total is made of beside its element: of arrays, of the run */
+  const char *number[RS_BESIDE]; /* coefficients, further inputs */
+} beside;
+
+/* Of element i, all that is beside it, and the run's parameters. */
+static void numbers_beside(const rs_run *s, const beside *all, int64_t i, char *numbers) {
+  for (int n = 0; n < all->count; n++, numbers += s->size)
+    rs_move(numbers, all->number[n] + i * s->size, s->size);
+  for (int n = 0; n < all->params; n++, numbers += s->size) {
+    float single = (float)s->rows.params[n];
+    rs_move(numbers, s->size == 8 ? (const void *)&s->rows.params[n] : &single, s->size);
+  }
+}
+
+static bool begins(const rs_run *s, const beside *all, int64_t i) {
   static const char none[sizeof(uint64_t)];
-  char t[RS_MOST_TOTAL] __attribute__((aligned(16)));
+  return all->joins && !memcmp(all->joins + i * s->size, none, (size_t)s->size);
+}
+
+/* The total of an element. */
+static void load_one(const rs_run *s, const beside *all, int64_t i, const char *x, const char *numbers, char *total) {
+  const rs_totals *totals = s->totals;
+  bool cut = totals->without; /* `load` is told of segments */
+  const char *joins = cut ? all->joins + i * s->size : NULL;
+  if (!(all->mask && is_masked(s, all->mask, i)) && !is_omitted(s, x))
+    totals->load(total, x, cut ? joins : all->count + all->params ? numbers : NULL);
+  else if (cut)
+    totals->without(total, joins);
+  else
+    totals->identity(total);
+  if (s->state > totals->bytes)
+    total[totals->bytes] = begins(s, all, i);
+}
+
+/* What the second output shows of element i of a block, whose prefix is the counter's. */
+static void show_second(const rs_run *s, rs_seat *k, const block *b, const beside *all, int64_t i,
+                        const rs_counter *counter, const char *x, const char *numbers) {
+  char t[RS_MOST_TOTAL] __attribute__((aligned(16))), *y = k->further.second + i * s->size;
+  bool exclusive = s->spec->flags & ROWSCAN_EXCLUSIVE;
+  int64_t through = b->begin + i + (exclusive ? 0 : 1);
+  if (exclusive && (begins(s, all, i) || (through == 0 && !s->rows.array[RS_INIT].data)))
+    memcpy(t, s->masked, (size_t)s->state);
+  else if (through == k->after_step)
+    get_total(s, t, k->after, b->row);
+  else
+    memcpy(t, (const char *)counter->prefix + rs_level(counter->count) * s->state, (size_t)s->state);
+  rs_move(y, &s->no_element, s->size);
+  s->totals->second(y, t, x, numbers);
+}
+
+/* As scan_block does for one row: the counter counts elements. */
+static void scan_one_by_one(const rs_run *s, rs_seat *k, const block *b, rs_counter *counter, const char *x,
+                            const beside *all, bool show) {
+  char t[RS_MOST_TOTAL] __attribute__((aligned(16))), numbers[(RS_BESIDE + RS_MOST_PARAMS) * sizeof(uint64_t)];
   const char *prefixes = counter->prefix;
-  for (int64_t i = 0; i <= steps; i++) {
+  bool second = show && s->spec->second_type, exclusive = s->spec->flags & ROWSCAN_EXCLUSIVE;
+  for (int64_t i = 0; i <= b->steps; i++, x += s->size) {
     if (show)
       s->totals->store(k->e + i * s->size, prefixes + rs_level(counter->count) * s->state);
-    if (i == steps)
+    if (i == b->steps)
       break;
-    if ((mask && is_masked(s, mask, i)) || (s->spec->flags & ROWSCAN_OMIT_NAN && is_nan(s, x + i * s->size)))
-      s->totals->identity(t);
-    else
-      s->totals->load(t, x + i * s->size, by && !s->segments ? by + i * s->size : NULL);
-    if (s->state > s->totals->bytes)
-      t[s->totals->bytes] = !memcmp(by + i * s->size, none, (size_t)s->size);
+    numbers_beside(s, all, i, numbers);
+    if (second && exclusive)
+      show_second(s, k, b, all, i, counter, x, numbers);
+    load_one(s, all, i, x, numbers, t);
     push_total(s, counter, t);
+    if (second && !exclusive)
+      show_second(s, k, b, all, i, counter, x, numbers);
   }
+  if (second && s->element)
+    s->element(k->further.second, k->further.second, 1, (rs_grid){.lines = 1, .n = b->steps});
+}
+
+/* An array of numbers beside the elements of a block of one row. */
+static void read_beside(const rs_run *s, rs_seat *k, const block *b, rs_which p, beside *all) {
+  int n = all->count++;
+  view v = view_of(s, &k->tile, b, p);
+  lines x = gather(s, k, &s->part[p], v, k->further.raw[n]);
+  all->number[n] = widen(s, &s->part[p], v, x, k->further.number[n], v.n).data;
+}
+
+/* A block of an operator that goes one element after another; x: its elements as numbers. */
+static void scan_plainly(const rs_run *s, rs_seat *k, const block *b, rs_counter *counter, lines x, bool show) {
+  beside all = {.params = rs_op_of(s->spec->op)->params};
+  if (s->segments) /* first, since what it reads is room of a mask's */
+    all.joins = read_joins(s, k, b).data;
+  if (s->spec->mask_mode == ROWSCAN_MASK_SELECT && !s->selects)
+    all.mask = gather(s, k, &s->part[RS_MASK], view_of(s, &k->tile, b, RS_MASK), k->raw_mask).data;
+  if (s->spec->mask_mode == ROWSCAN_MASK_COEFFICIENT)
+    read_beside(s, k, b, RS_MASK, &all);
+  for (int i = 0; s->further && i < RS_MOST_MORE && s->spec->more_types[i]; i++)
+    read_beside(s, k, b, (rs_which)(RS_MORE_IN + i), &all);
+  scan_one_by_one(s, k, b, counter, x.data, &all, show);
 }
 
 /* A block of totals of several numbers. */
@@ -358,6 +445,10 @@ static void scan_totals(const rs_run *s, rs_seat *k, const block *b, rs_counter 
   const rs_view *m = &s->part[RS_MASK];
   lines x = read_block(s, k, b), mask = {0}, by = {0};
   view v = view_of(s, &k->tile, b, RS_IN);
+  if (!totals->scan_block) {
+    scan_plainly(s, k, b, counter, x, show);
+    return;
+  }
   if (s->spec->mask_mode == ROWSCAN_MASK_SELECT) {
     mask = gather(s, k, m, view_of(s, &k->tile, b, RS_MASK), k->raw_mask);
   } else if (s->spec->mask_mode == ROWSCAN_MASK_COEFFICIENT) {
@@ -365,10 +456,6 @@ static void scan_totals(const rs_run *s, rs_seat *k, const block *b, rs_counter 
     by = widen(s, m, from, gather(s, k, m, from, k->raw_mask), k->factor, v.n);
   } else if (s->segments) {
     by = read_joins(s, k, b);
-  }
-  if (!totals->scan_block) {
-    scan_one_by_one(s, k, b->steps, counter, x.data, mask.data, by.data, show);
-    return;
   }
   int64_t plane = rs_plane(b->steps, s->width, s->size), to = s->columns ? s->width : v.n;
   totals->load_block(k->levels, plane, x.data, by.data, (rs_grid){v.lines, v.n, to, x.line, by.line},
@@ -410,7 +497,9 @@ static void scan_block(const rs_run *s, rs_seat *k, const block *b, rs_counter *
     show_block(s, k, b);
     if (s->segments && s->spec->flags & ROWSCAN_EXCLUSIVE)
       show_beginnings(s, k, b);
-    write_block(s, k, b, (lines){k->e + first, s->width});
+    write_block(s, k, b, RS_OUT, s->wide, (lines){k->e + first, s->width});
+    if (s->spec->second_type)
+      write_block(s, k, b, RS_MORE_OUT, s->second_wide, (lines){k->further.second, b->steps});
   }
 }
 
@@ -468,12 +557,12 @@ static void push_bank(const rs_run *s, const rs_tile *t, rs_bank *bank, const ch
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */
 
 static void place_row(const rs_rows *r, int64_t row, rs_tile *t, int64_t i) {
-  for (int a = 0; a < RS_ARRAYS; a++)
+  for (int a = 0; a < rs_arrays(r); a++)
     t->at[a][i] = 0;
   for (int d = r->rank - 1; d >= 0; d--) {
     int64_t index = d ? row % r->shape[d] : row;
     row = d ? row / r->shape[d] : 0;
-    for (int a = 0; a < RS_ARRAYS; a++)
+    for (int a = 0; a < rs_arrays(r); a++)
       t->at[a][i] += index * r->array[a].stride[d];
   }
 }
@@ -485,12 +574,12 @@ static void place_tile(const rs_run *s, int64_t number, rs_tile *t) {
   int64_t row = segment * s->segment + first, last = s->rows.shape[s->rows.rank - 1];
   int64_t run = s->rows.rank == 1 ? last : last - row % last;
   t->rows = left < s->tile_rows ? left : s->tile_rows;
-  for (int a = 0; a < RS_ELEMENTS; a++)
+  for (int a = 0; a < rs_arrays(&s->rows); a++)
     t->unit[a] = s->stride[a] == 1 && t->rows <= run;
   for (int64_t i = 0; i < t->rows; i += run, run = last) {
     int64_t end = t->rows - i < run ? t->rows : i + run;
     place_row(&s->rows, row + i, t, i);
-    for (int a = 0; a < RS_ARRAYS; a++)
+    for (int a = 0; a < rs_arrays(&s->rows); a++)
       for (int64_t j = i + 1; j < end && s->rows.array[a].data; j++)
         t->at[a][j] = t->at[a][i] + (j - i) * s->stride[a];
   }

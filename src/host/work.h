@@ -26,6 +26,7 @@ enum {
   RS_SMALL_BYTES = 1024,                     /* of widest elements: a problem that is scanned without a seat */
   RS_MOST_TOTAL = 64,                        /* bytes of a total, at most */
   RS_MOST_WORDS = 4,                         /* of a total that is scanned by blocks, of which */
+  RS_BESIDE = 1 + RS_MOST_MORE,              /* arrays whose elements a total is made of, beside the first */
   RS_LEVELS_BYTES = RS_MOST_WORDS * (2 * RS_PANEL_BYTES + 4096), /* all levels take less, their ends included */
 };
 
@@ -47,9 +48,16 @@ typedef struct rs_bank {
 
 typedef struct rs_tile {
   int64_t rows;
-  int64_t at[RS_ARRAYS][RS_TILE_ROWS]; /* where its rows start, in each array that there is */
-  bool unit[RS_ELEMENTS];              /* they are known to be neighbours */
+  int64_t at[RS_ALL_ARRAYS][RS_TILE_ROWS]; /* where its rows start, in each array that there is */
+  bool unit[RS_ALL_ARRAYS];                /* they are known to be neighbours */
 } rs_tile;
+
+/* What a thread has of further arrays: panels of a strip of one row. */
+typedef struct rs_further {
+  char raw[RS_BESIDE][RS_PANEL_BYTES] __attribute__((aligned(64)));    /* elements as they are, and */
+  char number[RS_BESIDE][RS_PANEL_BYTES] __attribute__((aligned(64))); /* converted: coefficients, further inputs */
+  char second[RS_PANEL_BYTES] __attribute__((aligned(64)));            /* results of the second output */
+} rs_further;
 
 /* Memory that a thread works with: large, but most of it is never touched. */
 typedef struct rs_seat {
@@ -68,32 +76,40 @@ typedef struct rs_seat {
   rs_tile tile;
   rs_bank bank;
   rs_bank chain; /* of the run that this seat's thread has called, over its pieces */
+  rs_further further;
 } rs_seat;
 
 typedef struct rs_run {
   const rs_isa *isa;
   const rowscan_spec *spec;
   rs_rows rows; /* neighbouring dimensions joined */
-  rs_view part[RS_ELEMENTS];
-  int64_t stride[RS_ARRAYS]; /* from row to row in the last dimension */
-  rs_wide wide, in_wide;     /* of numbers, which elements are converted to and from; in_wide: to */
-  int64_t size;              /* bytes of a number */
-  int64_t widest;            /* bytes of the widest elements of all arrays, numbers included */
-  int64_t acc_bytes;         /* of a number in init and totals */
-  const rs_loops *loops;     /* scan totals, which are numbers or, */
-  rs_map *key, *value;       /* unless NULL, keys of the same size, */
-  double key_by, value_by;   /* made by these; */
-  bool keeps_keys;           /* which init and totals are, too */
-  bool omits;                /* a NaN becomes the identity, as a number */
-  bool segments;             /* flags or keys cut rows */
-  const rs_totals *totals;   /* or else, unless NULL, of several numbers; */
-  rs_totals created;         /* those of an operator of the caller's */
-  int64_t state;             /* bytes of a total */
+  rs_view part[RS_ALL_ARRAYS];
+  int64_t stride[RS_ALL_ARRAYS]; /* from row to row in the last dimension */
+  rs_wide wide, in_wide;         /* of numbers, which elements are converted to and from; in_wide: to */
+  int64_t size;                  /* bytes of a number */
+  int64_t widest;                /* bytes of the widest elements of all arrays, numbers included */
+  int64_t acc_bytes;             /* of a number in init and totals */
+  const rs_loops *loops;         /* scan totals, which are numbers or, */
+  rs_map *key, *value;           /* unless NULL, keys of the same size, */
+  double key_by, value_by;       /* made by these; */
+  bool keeps_keys;               /* which init and totals are, too */
+  bool omits;                    /* a NaN becomes the identity, as a number; */
+  bool selects;                  /* an element that a mask takes away, likewise */
+  rowscan_mask_mode segments;    /* whether flags or keys cut rows, and how */
+  rs_which marks;                /* those, */
+  uint64_t mark_bits;            /* and what makes one true; of keys the highest one */
+  bool further;                  /* further arrays, of which rows are scanned one element after another */
+  rs_wide second_wide;           /* of numbers of the second output; of indices */
+  rs_map *element;               /* keys of elements to these, unless NULL, */
+  uint64_t no_element;           /* and the key where there is none */
+  const rs_totals *totals;       /* or else, unless NULL, of several numbers; */
+  rs_totals created;             /* those of an operator of the caller's, or with further arrays */
+  int64_t state;                 /* bytes of a total */
   char neutral[RS_MOST_TOTAL] __attribute__((aligned(16)));
   char start[RS_MOST_TOTAL] __attribute__((aligned(16)));  /* of a fold without an initial value; if not `loops` */
   char masked[RS_MOST_TOTAL] __attribute__((aligned(16))); /* total of an element taken away; if not `loops` */
   uint64_t identity, one;                                  /* numbers, in the first bytes */
-  uint64_t mask_bits;                                      /* those that make a mask true; of keys the highest one */
+  uint64_t mask_bits;                                      /* those that make a mask true */
   bool batch;                                              /* whole rows, many at a time (batch.c); else */
   bool columns;                                            /* strips are columns, not single rows */
   bool stream;                                             /* outputs are written past the caches */

@@ -504,6 +504,9 @@ rowscan_status rs_measure(rowscan_context *context, const rowscan_spec *given, c
   job.task[KERNEL] = (task){.job = &job, .queue = queue_kernel};
   *timing = (rs_timing){0};
   rowscan_status status = rs_spec_read(&planned, given);
+  if (!status && rs_spec_has_further(&planned))
+    status = rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'op': %s has further arrays, which are not measured",
+                     rowscan_op_name(planned.op));
   if (!status)
     status = rs_spec_of_run(&spec, &own, args);
   if (!status)

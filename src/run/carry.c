@@ -294,6 +294,9 @@ static rowscan_status check_same(const rowscan_carry *carry, const rowscan_probl
 
 /* What the first chunk fixes, its initial values included. */
 static rowscan_status begin(rowscan_carry *carry, const chunk *all, const rowscan_spec *spec, int64_t rows) {
+  if (rs_spec_has_further(spec))
+    return rs_fail(ROWSCAN_UNSUPPORTED, "chunk: a carry has no further arrays, and this scan of %s has some",
+                   rowscan_op_name(spec->op));
   if (!rs_spec_keeps_totals(spec)) /* totals are kept as one */
     return rs_spec_has_segments(spec)
                ? rs_fail(ROWSCAN_UNSUPPORTED, "chunk: field 'mask_mode': a carry has no segments, but this is %s",

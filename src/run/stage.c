@@ -38,7 +38,7 @@ static rs_rows box_of(const rs_rows *from, int64_t first, int d, int64_t size) {
   box.rank = from->rank - d;
   size_t bytes = (size_t)box.rank * sizeof *box.shape;
   memcpy(box.shape, from->shape + d, bytes);
-  for (int a = 0; a < RS_ARRAYS; a++)
+  for (int a = 0; a < rs_arrays(from); a++)
     memcpy(box.array[a].stride, from->array[a].stride + d, bytes);
   box.shape[0] = size;
   box.count = size;
@@ -94,7 +94,7 @@ rowscan_status rs_stage(rowscan_context *context, const rowscan_spec *spec, cons
   progress.element_bytes = (int64_t)(rowscan_type_bytes(spec->in_type) + rowscan_type_bytes(spec->out_type) +
                                      rowscan_type_bytes(spec->mask_type));
   progress.total = rows->count * spec->length * progress.element_bytes;
-  if (progress.total && context->engine == ROWSCAN_ENGINE_CUDA)
+  if (progress.total && context->engine == ROWSCAN_ENGINE_CUDA && !rows->further)
     return rs_stage_gpu(context, spec, rows, &progress);
   bool nothing = context->engine == ROWSCAN_ENGINE_CUDA && !rs_rows_any(rows, spec->length);
   rowscan_status status = nothing ? ROWSCAN_OK : rs_spec_check_host(spec);
@@ -103,6 +103,6 @@ rowscan_status rs_stage(rowscan_context *context, const rowscan_spec *spec, cons
   if (progress.total && context->progress)
     run_boxes(context, spec, rows, &progress);
   else
-    rs_host_run(context->host, spec, rows); /* on a GPU, too, if there is nothing but totals of empty rows */
+    rs_host_run(context->host, spec, rows); /* on a GPU, too, with further arrays, or if all is totals of empty rows */
   return ROWSCAN_OK;
 }

@@ -29,10 +29,17 @@ const rs_op *rs_created_op(unsigned number) {
   return number < atomic_load_explicit(&created_count, memory_order_acquire) ? &created[number] : NULL;
 }
 
+static int number_of(rowscan_type acc) {
+  return 2 * (rs_type_kind(acc) != RS_FLOAT) + (rowscan_type_bytes(acc) == 8);
+}
+
 const rowscan_op_functions *rs_op_functions(const rs_op *op, rowscan_type acc) {
-  bool wide = rowscan_type_bytes(acc) == 8;
-  const rowscan_op_functions *given = &op->given[2 * (rs_type_kind(acc) != RS_FLOAT) + wide];
+  const rowscan_op_functions *given = &op->given[number_of(acc)];
   return given->load ? given : NULL;
+}
+
+rowscan_op_second *rs_op_second(const rs_op *op, rowscan_type acc) {
+  return op->given_second[number_of(acc)];
 }
 
 /* ---- the first line ---------------------------------------------------------------------------------------------- */
@@ -41,7 +48,7 @@ static const char head[] = "// rowscan:", blanks[] = " \t\r";
 
 /* A field of the line, cut out of it; the name is known before the operator has one. */
 typedef struct fields {
-  char name[MOST_NAME + 1], numbers[2], types[16], coefficient[2];
+  char name[MOST_NAME + 1], numbers[2], types[16], coefficient[2], inputs[2], params[2], outputs[2];
 } fields;
 
 static bool is_letter(char c) {
@@ -66,6 +73,9 @@ static int find_word(const char *word, const char *const *words) {
 static const char *const types_words[] = {"any", "floats", "integers", NULL}; /* by rs_op_types */
 static const char *const numbers_words[] = {"1", "2", "3", "4", NULL};
 static const char *const coefficient_words[] = {"0", "1", NULL};
+static const char *const inputs_words[] = {"1", "2", "3", "4", "5", NULL};
+static const char *const params_words[] = {"0", "1", "2", "3", "4", NULL};
+static const char *const outputs_words[] = {"1", "2", NULL};
 
 /* Reads one pair of so many characters; each field stands once. */
 static rowscan_status read_pair(fields *read, const char *pair, size_t length) {
@@ -80,6 +90,9 @@ static rowscan_status read_pair(fields *read, const char *pair, size_t length) {
       {"numbers", read->numbers, sizeof read->numbers, numbers_words, "1, 2, 3 or 4"},
       {"types", read->types, sizeof read->types, types_words, "any, floats or integers"},
       {"coefficient", read->coefficient, sizeof read->coefficient, coefficient_words, "0 or 1"},
+      {"inputs", read->inputs, sizeof read->inputs, inputs_words, "1, 2, 3, 4 or 5"},
+      {"params", read->params, sizeof read->params, params_words, "0, 1, 2, 3 or 4"},
+      {"outputs", read->outputs, sizeof read->outputs, outputs_words, "1 or 2"},
   };
   enum { KNOWN = sizeof known / sizeof *known };
   const char *sign = memchr(pair, '=', length);
@@ -92,7 +105,8 @@ static rowscan_status read_pair(fields *read, const char *pair, size_t length) {
     i++;
   if (i == KNOWN)
     return rs_fail(ROWSCAN_BAD_ARGUMENT,
-                   "operator: field 'source': '%.*s' in its first line: there are op, numbers, types and coefficient",
+                   "operator: field 'source': '%.*s' in its first line: there are op, numbers, types, coefficient, "
+                   "inputs, params and outputs",
                    shown, pair);
   if (*known[i].value)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "operator: field 'source': '%s' stands twice in its first line",
@@ -123,6 +137,15 @@ static rowscan_status read_line(fields *read, const char *source) {
   }
   if (!status && !*read->name)
     status = rs_fail(ROWSCAN_BAD_ARGUMENT, "operator: field 'source': its first line has no op=NAME");
+  if (!status && *read->inputs > '1' && *read->coefficient == '1')
+    status = rs_fail(ROWSCAN_BAD_ARGUMENT,
+                     "operator: field 'source': its first line has coefficient=1 and inputs=%s; one of the inputs may "
+                     "be the coefficient",
+                     read->inputs);
+  if (!status && *read->params > '0' && strcmp(read->types, "floats") != 0)
+    status = rs_fail(ROWSCAN_BAD_ARGUMENT,
+                     "operator: field 'source': its first line has params=%s, which are floats, and not types=floats",
+                     read->params);
   return status;
 }
 
@@ -131,6 +154,8 @@ static rowscan_status read_line(fields *read, const char *source) {
 static rowscan_status copy_functions(rs_op *op, const rowscan_operator *given) {
   static const char *const names[] = {"f32", "f64", "u32", "u64"};
   const rowscan_op_functions *const from[FUNCTIONS] = {given->f32, given->f64, given->u32, given->u64};
+  rowscan_op_second *const second[FUNCTIONS] = {given->second_f32, given->second_f64, given->second_u32,
+                                                given->second_u64};
   for (int i = 0; i < FUNCTIONS; i++) {
     if (!from[i])
       continue;
@@ -141,10 +166,15 @@ static rowscan_status copy_functions(rs_op *op, const rowscan_operator *given) {
                                             : NULL;
     if (lacks)
       return rs_fail(ROWSCAN_BAD_ARGUMENT, "operator: field '%s': its '%s' is NULL", names[i], lacks);
-    if (op->coefficient && !from[i]->begin)
-      return rs_fail(ROWSCAN_BAD_ARGUMENT, "operator: field '%s': its 'begin' is NULL, but there are coefficients",
-                     names[i]);
+    if ((op->coefficient || op->more || op->params) && !from[i]->begin)
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "operator: field '%s': its 'begin' is NULL, but there are %s", names[i],
+                     op->coefficient ? "coefficients"
+                     : op->more      ? "further inputs"
+                                     : "parameters");
+    if (op->second && !second[i])
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "operator: field 'second_%s': NULL, but there are two outputs", names[i]);
     op->given[i] = *from[i];
+    op->given_second[i] = second[i];
     if (!op->given[i].identity)
       op->given[i].identity = op->given[i].neutral;
   }
@@ -158,7 +188,8 @@ static rowscan_status find_same(const rs_op *made, int number, rowscan_op *op) {
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "operator: field 'source': op=%s: the library has an operator of this name",
                    made->name);
   bool same_text = !strcmp(row->source, made->source);
-  if (!same_text || memcmp(row->given, made->given, sizeof row->given) != 0)
+  if (!same_text || memcmp(row->given, made->given, sizeof row->given) != 0 ||
+      memcmp(row->given_second, made->given_second, sizeof row->given_second) != 0)
     return rs_fail(ROWSCAN_BAD_ARGUMENT,
                    "operator: field 'source': op=%s: there is an operator of this name with other %s", made->name,
                    same_text ? "host functions" : "text");
@@ -199,6 +230,9 @@ rowscan_status rowscan_op_create(rowscan_op *op, const rowscan_operator *given) 
                .kind = RS_ARITHMETIC,
                .numbers = *line.numbers ? find_word(line.numbers, numbers_words) + 1 : 1,
                .coefficient = *line.coefficient == '1',
+               .more = *line.inputs ? *line.inputs - '1' : 0,
+               .params = *line.params ? *line.params - '0' : 0,
+               .second = *line.outputs == '2',
                .types = *line.types ? (rs_op_types)find_word(line.types, types_words) : RS_ANY_TYPES,
                .source = source};
   if (!name || !source)

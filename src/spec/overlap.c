@@ -296,7 +296,7 @@ static rowscan_status check_itself(const array *a) {
 
 /* ---- all of a run ------------------------------------------------------------------------------------------------ */
 
-enum { MOST_ARRAYS = 6 }; /* workspace, output, totals; input, mask, init */
+enum { MOST_ARRAYS = RS_ALL_ARRAYS + 1 }; /* workspace, output, totals, second output; then what is read */
 
 typedef struct arrays {
   int count, written; /* those that are written come first */
@@ -326,7 +326,7 @@ static void add_array(arrays *all, const char *field, const rs_rows *rows, rs_wh
   a->stride = from->stride;
   a->length = length;
   a->step = from->step;
-  keep(all, which == RS_OUT || which == RS_TOTALS);
+  keep(all, which == RS_OUT || which == RS_TOTALS || which == RS_MORE_OUT);
 }
 
 static void add_workspace(arrays *all, const void *data, size_t bytes) {
@@ -355,17 +355,28 @@ static void add_output(arrays *all, const rs_rows *rows, const rowscan_spec *spe
   keep(all, true);
 }
 
+static void collect_further(arrays *all, const rs_rows *rows, int64_t length) {
+  static const char *const names[RS_MOST_MORE] = {"more[0]", "more[1]", "more[2]", "more[3]"};
+  for (int i = 0; i < RS_MOST_MORE; i++)
+    add_array(all, names[i], rows, (rs_which)(RS_MORE_IN + i), length);
+  add_array(all, "segments", rows, RS_SEGMENTS, length);
+}
+
 static void collect(arrays *all, const rs_rows *rows, const rowscan_spec *spec, const void *workspace, size_t bytes) {
   int64_t length = spec->length;
   all->count = all->written = 0;
   add_workspace(all, workspace, bytes);
   add_output(all, rows, spec);
   add_array(all, "totals", rows, RS_TOTALS, 1);
+  if (length > 0 && rows->further)
+    add_array(all, "second", rows, RS_MORE_OUT, length);
   if (length > 0)
     add_array(all, INPUT, rows, RS_IN, length);
   if (length > 0 && spec->mask_mode)
     add_array(all, rs_op_has_coefficient(spec->op) ? "coefficient" : "mask", rows, RS_MASK, length);
   add_array(all, "init", rows, RS_INIT, 1);
+  if (length > 0 && rows->further)
+    collect_further(all, rows, length);
 }
 
 static rowscan_status check_pair(const array *a, const array *b) {
@@ -405,7 +416,7 @@ rowscan_status rs_overlap_check(const rs_rows *rows, const rowscan_spec *spec, c
   rowscan_status status = ROWSCAN_OK;
   if (!rs_rows_any(rows, rows->initial ? 1 : spec->length)) /* P(0) is written of rows without elements too */
     return status;
-  bool two = rows->rank == 1 && spec->length > 0 && !rows->initial && !rows->array[RS_MASK].data &&
+  bool two = !rows->further && rows->rank == 1 && spec->length > 0 && !rows->initial && !rows->array[RS_MASK].data &&
              !rows->array[RS_INIT].data && !rows->array[RS_TOTALS].data && !workspace;
   if (two && plain(rows, spec->length))
     return status;

@@ -15,33 +15,52 @@
 /* ---- every array ------------------------------------------------------------------------------------------------- */
 
 /* What messages call them. */
-static const char *const names[RS_ARRAYS] = {
-    [RS_IN] = "input", [RS_OUT] = "output", [RS_MASK] = "mask", [RS_INIT] = "init", [RS_TOTALS] = "totals"};
+static const char *const names[RS_ALL_ARRAYS] = {[RS_IN] = "input",
+                                                 [RS_OUT] = "output",
+                                                 [RS_MASK] = "mask",
+                                                 [RS_INIT] = "init",
+                                                 [RS_TOTALS] = "totals",
+                                                 [RS_MORE_IN] = "more[0]",
+                                                 [RS_MORE_IN + 1] = "more[1]",
+                                                 [RS_MORE_IN + 2] = "more[2]",
+                                                 [RS_MORE_IN + 3] = "more[3]",
+                                                 [RS_MORE_OUT] = "second",
+                                                 [RS_SEGMENTS] = "segments"};
 
 /* The same, of a run that may have coefficients in the place of a mask. */
 static const char *name_of(const rowscan_spec *spec, int which) {
   return which == RS_MASK && rs_op_has_coefficient(spec->op) ? "coefficient" : names[which];
 }
 
+static rowscan_type further_type_of(const rowscan_spec *spec, int which) {
+  return which == RS_MORE_OUT   ? spec->second_type
+         : which == RS_SEGMENTS ? spec->segment_type
+                                : spec->more_types[which - RS_MORE_IN];
+}
+
 static rowscan_type type_of(const rowscan_spec *spec, int which) {
-  return which == RS_IN     ? spec->in_type
-         : which == RS_OUT  ? spec->out_type
-         : which == RS_MASK ? (spec->mask_mode ? spec->mask_type : spec->in_type)
-                            : rs_kept_type(spec->acc_type);
+  return which == RS_IN       ? spec->in_type
+         : which == RS_OUT    ? spec->out_type
+         : which == RS_MASK   ? (spec->mask_mode ? spec->mask_type : spec->in_type)
+         : which >= RS_ARRAYS ? further_type_of(spec, which)
+                              : rs_kept_type(spec->acc_type);
 }
 
 /* Initial values and totals, one of each a row. */
 static bool is_end(int which) {
-  return which >= RS_INIT;
+  return which == RS_INIT || which == RS_TOTALS;
 }
 
 /* The arrays that a run has come first, mostly two: each call waits for what is done with each of them. */
-static int arrays_of(const rowscan_spec *spec, const void *const data[RS_ARRAYS]) {
-  return data[RS_INIT] || data[RS_TOTALS] ? RS_ARRAYS : spec->mask_mode ? RS_MASK + 1 : RS_OUT + 1;
+static int arrays_of(const rowscan_spec *spec, const void *const data[RS_ALL_ARRAYS]) {
+  return rs_spec_has_further(spec)          ? RS_ALL_ARRAYS
+         : data[RS_INIT] || data[RS_TOTALS] ? RS_ARRAYS
+         : spec->mask_mode                  ? RS_MASK + 1
+                                            : RS_OUT + 1;
 }
 
 /* Its address and strides may be anything: nobody looks at them. */
-static bool is_absent(const void *const data[RS_ARRAYS], int which) {
+static bool is_absent(const void *const data[RS_ALL_ARRAYS], int which) {
   return !data[which] && which > RS_OUT;
 }
 
@@ -54,17 +73,20 @@ static void clear(rs_rows *rows, rs_which which) {
     array->stride[d] = 0;
 }
 
-static void clear_absent(rs_rows *rows, const void *const data[RS_ARRAYS]) {
+static void clear_absent(rs_rows *rows, const void *const data[RS_ALL_ARRAYS]) {
   if (is_absent(data, RS_MASK))
     clear(rows, RS_MASK);
   if (is_absent(data, RS_INIT))
     clear(rows, RS_INIT);
   if (is_absent(data, RS_TOTALS))
     clear(rows, RS_TOTALS);
+  for (int a = RS_ARRAYS; a < rs_arrays(rows); a++)
+    if (is_absent(data, a))
+      clear(rows, (rs_which)a);
 }
 
 /* Casts away that inputs are not to be written, which nobody does. */
-static void set_data(rs_rows *rows, const rowscan_spec *spec, int all, const void *const data[RS_ARRAYS]) {
+static void set_data(rs_rows *rows, const rowscan_spec *spec, int all, const void *const data[RS_ALL_ARRAYS]) {
   for (int a = 0; a < all; a++) {
     rows->array[a].data = (void *)data[a];
     rows->array[a].bytes = (int64_t)rowscan_type_bytes(type_of(spec, a));
@@ -73,18 +95,38 @@ static void set_data(rs_rows *rows, const rowscan_spec *spec, int all, const voi
 
 /* An address must be a multiple of its element's size; kernels and the host engine rely on it. */
 static rowscan_status check_pointers(const rs_rows *rows, const rowscan_spec *spec, int all) {
-  if (all == RS_ARRAYS && rows->array[RS_INIT].data && rs_op_of(spec->op)->kind == RS_INDEX)
+  if (all >= RS_ARRAYS && rows->array[RS_INIT].data && rs_op_of(spec->op)->kind == RS_INDEX)
     return rs_fail(ROWSCAN_UNSUPPORTED, "field 'init': %p, but %s has no initial values", rows->array[RS_INIT].data,
                    rowscan_op_name(spec->op));
   bool elements = rows->count > 0 && spec->length > 0, written = elements || (rows->count > 0 && rows->initial);
   for (int a = 0; a < all; a++) {
     const rs_operand *array = &rows->array[a];
-    bool needed = a == RS_OUT ? written : elements && !is_end(a) && (a != RS_MASK || spec->mask_mode);
+    bool there = a == RS_MASK ? spec->mask_mode != ROWSCAN_MASK_NONE : a < RS_ARRAYS || further_type_of(spec, a);
+    bool needed = a == RS_OUT ? written : elements && !is_end(a) && there;
     if (!array->data && needed)
       return rs_fail(ROWSCAN_BAD_ARGUMENT, "field '%s': NULL, but there are elements", name_of(spec, a));
     if ((uintptr_t)array->data & (uintptr_t)(array->bytes - 1)) /* a power of two: no division, for each run asks */
       return rs_fail(ROWSCAN_BAD_ARGUMENT, "field '%s': %p is not aligned to an element of %s", name_of(spec, a),
                      array->data, rowscan_type_name(type_of(spec, a)));
+  }
+  return ROWSCAN_OK;
+}
+
+/* Further arrays that the spec does not have are an error, since they would not be looked at. */
+static rowscan_status set_further(rs_rows *rows, const rowscan_spec *spec, const void *const data[RS_ALL_ARRAYS],
+                                  const double params[RS_MOST_PARAMS]) {
+  int numbers = rs_op_of(spec->op)->params;
+  rows->further = rs_spec_has_further(spec);
+  for (int a = RS_ARRAYS; a < RS_ALL_ARRAYS; a++)
+    if (data[a] && !further_type_of(spec, a))
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "field '%s': %p, but this scan of %s has none", names[a], data[a],
+                     rowscan_op_name(spec->op));
+  for (int i = 0; i < RS_MOST_PARAMS; i++) {
+    if (i >= numbers && params[i] != 0)
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'params': element %d, %g, but %s has %d of them", i, params[i],
+                     rowscan_op_name(spec->op), numbers);
+    if (rows->further)
+      rows->params[i] = params[i];
   }
   return ROWSCAN_OK;
 }
@@ -190,13 +232,13 @@ static void dense_ends(int64_t *strides, const rs_rows *rows) {
     strides[d] = number;
 }
 
-static void set_strides(rs_rows *rows, const rowscan_spec *spec, int all, const void *const data[RS_ARRAYS],
-                        const int64_t *const given[RS_ARRAYS]) {
+static void set_strides(rs_rows *rows, const rowscan_spec *spec, int all, const void *const data[RS_ALL_ARRAYS],
+                        const int64_t *const given[RS_ALL_ARRAYS]) {
   int64_t elements[RS_MAX_ROW_RANK + 1], ends[RS_MAX_ROW_RANK];
   int rank = rows->rank;
-  if (!given[RS_IN] || !given[RS_OUT] || (spec->mask_mode && !given[RS_MASK]))
+  if (!given[RS_IN] || !given[RS_OUT] || (spec->mask_mode && !given[RS_MASK]) || all > RS_ARRAYS)
     dense_strides(elements, spec, rows->shape);
-  if (all == RS_ARRAYS)
+  if (all >= RS_ARRAYS)
     dense_ends(ends, rows);
   for (int a = 0; a < all; a++) {
     if (is_absent(data, a))
@@ -211,15 +253,16 @@ static void set_strides(rs_rows *rows, const rowscan_spec *spec, int all, const 
 
 /* Rows of no elements have initial values and totals, too. */
 static rowscan_status check_args_strides(const rs_rows *rows, const rowscan_spec *spec,
-                                         const void *const data[RS_ARRAYS], const int64_t *const given[RS_ARRAYS]) {
+                                         const void *const data[RS_ALL_ARRAYS],
+                                         const int64_t *const given[RS_ALL_ARRAYS]) {
   int64_t shape[RS_MAX_ROW_RANK + 1];
   int rank = rows->rank;
   rowscan_status status = ROWSCAN_OK;
   for (int d = 0; d < rank; d++)
     shape[d] = rows->shape[d];
   shape[rank] = spec->length;
-  for (int a = 0; a < RS_ARRAYS && !status; a++)
-    if (given[a] && !is_absent(data, a) && (spec->length || is_end(a)))
+  for (int a = 0; a < RS_ALL_ARRAYS && !status; a++)
+    if (given[a] && !is_absent(data, a) && (a < RS_ARRAYS || further_type_of(spec, a)) && (spec->length || is_end(a)))
       status = check_strides(a, '_', given[a], shape, is_end(a) ? rank : rank + 1, spec);
   return status;
 }
@@ -241,10 +284,14 @@ rowscan_status rs_spec_of_run(const rowscan_spec **spec, rowscan_spec *own, cons
 }
 
 rowscan_status rs_rows_from_args(rs_rows *rows, const rowscan_spec *spec, const rowscan_args *args) {
-  const int64_t *const given[RS_ARRAYS] = {args->input_strides, args->output_strides, args->mask_strides,
-                                           args->init_strides, args->totals_strides};
-  const void *const data[RS_ARRAYS] = {args->input, args->output, spec->mask_mode ? args->mask : NULL, args->init,
-                                       args->totals};
+  const int64_t *const given[RS_ALL_ARRAYS] = {args->input_strides,   args->output_strides,  args->mask_strides,
+                                               args->init_strides,    args->totals_strides,  args->more_strides[0],
+                                               args->more_strides[1], args->more_strides[2], args->more_strides[3],
+                                               args->second_strides,  args->segment_strides};
+  const void *const data[RS_ALL_ARRAYS] = {args->input,   args->output,  spec->mask_mode ? args->mask : NULL,
+                                           args->init,    args->totals,  args->more[0],
+                                           args->more[1], args->more[2], args->more[3],
+                                           args->second,  args->segments};
   rowscan_status status = set_shape(rows, spec, args);
   if (!status && rows->count)
     status = check_args_strides(rows, spec, data, given);
@@ -253,6 +300,9 @@ rowscan_status rs_rows_from_args(rs_rows *rows, const rowscan_spec *spec, const 
   int all = arrays_of(spec, data);
   rows->initial = false;
   rows->length = spec->length;
+  status = set_further(rows, spec, data, args->params);
+  if (status)
+    return status;
   set_data(rows, spec, all, data);
   set_strides(rows, spec, all, data, given);
   clear_absent(rows, data);
@@ -311,13 +361,18 @@ static bool is_reserved(const void *const reserved[2]) {
 }
 
 static rowscan_status check_arrays(const rowscan_problem *problem) {
-  int which = is_reserved(problem->input.reserved)    ? RS_IN
-              : is_reserved(problem->output.reserved) ? RS_OUT
-              : is_reserved(problem->mask.reserved)   ? RS_MASK
-              : is_reserved(problem->init.reserved)   ? RS_INIT
-              : is_reserved(problem->totals.reserved) ? RS_TOTALS
-                                                      : RS_ARRAYS;
-  if (which == RS_ARRAYS)
+  int which = is_reserved(problem->input.reserved)      ? RS_IN
+              : is_reserved(problem->output.reserved)   ? RS_OUT
+              : is_reserved(problem->mask.reserved)     ? RS_MASK
+              : is_reserved(problem->init.reserved)     ? RS_INIT
+              : is_reserved(problem->totals.reserved)   ? RS_TOTALS
+              : is_reserved(problem->second.reserved)   ? RS_MORE_OUT
+              : is_reserved(problem->segments.reserved) ? RS_SEGMENTS
+                                                        : RS_ALL_ARRAYS;
+  for (int i = 0; i < RS_MOST_MORE; i++)
+    if (is_reserved(problem->more[i].reserved))
+      which = RS_MORE_IN + i;
+  if (which == RS_ALL_ARRAYS)
     return ROWSCAN_OK;
   return rs_fail(ROWSCAN_BAD_ARGUMENT, "problem: field '%s.reserved': not NULL, which rowscan %s knows nothing of",
                  names[which], ROWSCAN_VERSION_STRING);
@@ -332,19 +387,20 @@ static bool is_empty(const rowscan_problem *problem) {
 }
 
 /* Likewise. */
-static rowscan_status check_given_strides(const int64_t *const given[RS_ARRAYS], const void *const data[RS_ARRAYS],
+static rowscan_status check_given_strides(const int64_t *const given[RS_ALL_ARRAYS],
+                                          const void *const data[RS_ALL_ARRAYS], int all,
                                           const rowscan_problem *problem, const rowscan_spec *spec, bool empty) {
   int64_t shape[RS_MAX_ROW_RANK + 1];
   bool ends = given[RS_INIT] || given[RS_TOTALS];
   rowscan_status status = ROWSCAN_OK;
-  for (int a = 0; a < RS_INIT && !status && !empty; a++)
-    if (given[a] && !is_absent(data, a))
+  for (int a = 0; a < all && !status && !empty; a++)
+    if (given[a] && !is_absent(data, a) && !is_end(a))
       status = check_strides(a, '.', given[a], problem->shape, problem->rank, spec);
   for (int d = 0; d < problem->rank && ends; d++) {
     shape[d] = d == scanned(problem) ? 1 : problem->shape[d];
     ends = shape[d] > 0;
   }
-  for (int a = RS_INIT; a < RS_ARRAYS && !status && ends; a++)
+  for (int a = RS_INIT; a <= RS_TOTALS && !status && ends; a++)
     if (!is_absent(data, a))
       status = check_strides(a, '.', given[a], shape, problem->rank, spec);
   return status;
@@ -361,11 +417,12 @@ static rowscan_status check_end_type(rs_which which, const void *data, rowscan_t
 
 /* Strides of all arrays over the problem's dimensions. */
 typedef struct all_strides {
-  int64_t of[RS_ARRAYS][RS_MAX_ROW_RANK + 1];
+  int64_t of[RS_ALL_ARRAYS][RS_MAX_ROW_RANK + 1];
 } all_strides;
 
-static void fill_strides(all_strides *strides, int all, const int64_t *const given[RS_ARRAYS],
-                         const void *const data[RS_ARRAYS], const rowscan_problem *problem, const rowscan_spec *spec) {
+static void fill_strides(all_strides *strides, int all, const int64_t *const given[RS_ALL_ARRAYS],
+                         const void *const data[RS_ALL_ARRAYS], const rowscan_problem *problem,
+                         const rowscan_spec *spec) {
   int64_t length = spec->length;
   for (int a = 0; a < all; a++)
     if (is_absent(data, a))
@@ -381,7 +438,7 @@ static void fill_strides(all_strides *strides, int all, const int64_t *const giv
 
 /* One of them, with its stride in every array. */
 typedef struct dimension {
-  int64_t size, stride[RS_ARRAYS];
+  int64_t size, stride[RS_ALL_ARRAYS];
 } dimension;
 
 /*
@@ -477,6 +534,18 @@ rowscan_status rs_problem_read(rowscan_problem *to, const rowscan_problem *given
   return rs_sized_read(to, sizeof *to, given, "problem", "ROWSCAN_PROBLEM");
 }
 
+/* Whether what tells segments may go in the place of a mask: more kernels serve that. */
+static bool segments_alone(const rowscan_problem *problem) {
+  return problem->segment_mode >= ROWSCAN_MASK_HEADS && !problem->mask_mode && !rs_op_has_coefficient(problem->op);
+}
+
+static void segments_as_mask(rowscan_problem *problem) {
+  problem->mask_mode = problem->segment_mode;
+  problem->mask = problem->segments;
+  problem->segment_mode = ROWSCAN_MASK_NONE;
+  problem->segments = (rowscan_input){NULL};
+}
+
 rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const rowscan_problem *given_problem) {
   rowscan_problem copy;
   const rowscan_problem *problem = given_problem;
@@ -485,13 +554,30 @@ rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const row
     status = rs_problem_read(&copy, given_problem);
     problem = &copy;
   }
+  if (!status && segments_alone(problem)) {
+    if (problem != &copy)
+      copy = *problem;
+    segments_as_mask(&copy);
+    problem = &copy;
+  }
   if (status)
     return status;
-  const int64_t *const given[RS_ARRAYS] = {problem->input.strides, problem->output.strides, problem->mask.strides,
-                                           problem->init.strides, problem->totals.strides};
-  const void *data[RS_ARRAYS] = {problem->input.data, NULL,
-                                 problem->mask_mode || rs_op_has_coefficient(problem->op) ? problem->mask.data : NULL,
-                                 problem->init.data, problem->totals.data};
+  const int64_t *const given[RS_ALL_ARRAYS] = {
+      problem->input.strides,   problem->output.strides,  problem->mask.strides,    problem->init.strides,
+      problem->totals.strides,  problem->more[0].strides, problem->more[1].strides, problem->more[2].strides,
+      problem->more[3].strides, problem->second.strides,  problem->segments.strides};
+  bool masked = problem->mask_mode || rs_op_has_coefficient(problem->op);
+  const void *data[RS_ALL_ARRAYS] = {problem->input.data,
+                                     NULL,
+                                     masked ? problem->mask.data : NULL,
+                                     problem->init.data,
+                                     problem->totals.data,
+                                     problem->more[0].data,
+                                     problem->more[1].data,
+                                     problem->more[2].data,
+                                     problem->more[3].data,
+                                     problem->second.data,
+                                     problem->segments.data};
   all_strides strides; /* these are large, and each call would wait for them to be cleared */
   dimension dims[RS_MAX_ROW_RANK + 1];
   status = check_problem(problem);
@@ -503,10 +589,12 @@ rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const row
     return status;
   bool empty = is_empty(problem);
   int all = arrays_of(spec, data), dim = scanned(problem);
-  status = check_given_strides(given, data, problem, spec, empty);
-  if (!status && all == RS_ARRAYS)
+  status = check_given_strides(given, data, all, problem, spec, empty);
+  if (!status)
+    status = set_further(rows, spec, data, problem->params);
+  if (!status && all >= RS_ARRAYS)
     status = check_end_type(RS_INIT, data[RS_INIT], problem->init.type, spec->acc_type);
-  if (!status && all == RS_ARRAYS)
+  if (!status && all >= RS_ARRAYS)
     status = check_end_type(RS_TOTALS, data[RS_TOTALS], problem->totals.type, spec->acc_type);
   if (status)
     return status;
@@ -537,6 +625,8 @@ void rs_initial_rows(rs_rows *to, rowscan_spec *to_spec, const rs_rows *rows, co
                             .length = 1,
                             .layout = ROWSCAN_LAYOUT_ROWS,
                             .row_rank = spec->row_rank};
+  for (int i = 0; i < rs_op_of(to_spec->op)->more; i++) /* which are not looked at either */
+    to_spec->more_types[i] = to_spec->in_type;
   *to = *rows;
   to->initial = false;
   to->length = 1;
@@ -546,6 +636,12 @@ void rs_initial_rows(rs_rows *to, rowscan_spec *to_spec, const rs_rows *rows, co
   to->array[RS_IN] = *out;
   clear(to, RS_MASK);
   clear(to, RS_TOTALS);
+  to->further = rs_spec_has_further(to_spec);
+  for (int a = RS_ARRAYS; a < rs_arrays(to); a++) {
+    to->array[a] = *out;
+    if (!further_type_of(to_spec, a))
+      clear(to, (rs_which)a);
+  }
 }
 
 static bool is_one_run(const rs_operand *a, const rs_rows *rows, int64_t length) {

@@ -21,13 +21,20 @@ typedef struct rs_operand {
  * are set; those of an array that is not there are 0, so that dimensions join.
  */
 typedef struct rs_rows {
-  rs_operand array[RS_ARRAYS];
-  bool initial;   /* P(0) is wanted too, in the element of the output before the first of the scan */
-  int64_t length; /* of each, where the spec is for any length; see rs_length */
-  int64_t count;  /* product of shape */
-  int rank;       /* 1 to RS_MAX_ROW_RANK */
+  rs_operand array[RS_ALL_ARRAYS]; /* from RS_ARRAYS on only if `further` */
+  bool further;                    /* rs_spec_has_further */
+  bool initial;                    /* P(0) is wanted too, in the element of the output before the first of the scan */
+  int64_t length;                  /* of each, where the spec is for any length; see rs_length */
+  int64_t count;                   /* product of shape */
+  int rank;                        /* 1 to RS_MAX_ROW_RANK */
   int64_t shape[RS_MAX_ROW_RANK];
+  double params[RS_MOST_PARAMS]; /* if `further` */
 } rs_rows;
+
+/* How many arrays there may be. */
+static inline int rs_arrays(const rs_rows *rows) {
+  return rows->further ? RS_ALL_ARRAYS : RS_ARRAYS;
+}
 
 /* Elements of each row. */
 static inline int64_t rs_length(const rowscan_spec *spec, const rs_rows *rows) {
@@ -69,7 +76,7 @@ void rs_initial_rows(rs_rows *to, rowscan_spec *to_spec, const rs_rows *rows, co
 
 /* Moves all arrays on by an index of a dimension, or by several of several. */
 static inline void rs_rows_move(rs_rows *rows, int d, int64_t index) {
-  for (int a = 0; a < RS_ARRAYS; a++)
+  for (int a = 0; a < rs_arrays(rows); a++)
     if (rows->array[a].data)
       rows->array[a].data = (char *)rows->array[a].data + index * rows->array[a].stride[d] * rows->array[a].bytes;
 }

@@ -16,6 +16,10 @@ static bool selects_or_combines_bits(const rs_op *op) {
   return op->kind == RS_ORDER || op->kind == RS_BITS;
 }
 
+static bool is_recurrence(const rs_op *op) {
+  return op->kind == RS_RECURRENCE || op->kind == RS_ADVANTAGE;
+}
+
 static rowscan_type default_out(const rs_op *op, rowscan_type in) {
   if (op->kind == RS_INDEX)
     return ROWSCAN_I64;
@@ -113,7 +117,8 @@ static rowscan_status complete_types(rowscan_spec *spec) {
   if (op->kind == RS_INDEX)
     return complete_index(spec);
   const char *in = rowscan_type_name(spec->in_type), *out = rowscan_type_name(spec->out_type);
-  if ((op->kind == RS_LOGARITHM || op->kind == RS_EXTENDED) && rs_type_kind(spec->in_type) != RS_FLOAT)
+  bool of_floats = op->kind == RS_LOGARITHM || op->kind == RS_EXTENDED || op->kind == RS_ADVANTAGE;
+  if (of_floats && rs_type_kind(spec->in_type) != RS_FLOAT)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'in': %s wants a floating type, not %s", op->name, in);
   if (op->kind == RS_BITS && rs_type_kind(spec->in_type) == RS_FLOAT)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'in': %s combines the bits of integers and bool, not of %s",
@@ -130,7 +135,7 @@ static rowscan_status complete_types(rowscan_spec *spec) {
 
   rowscan_type fitting = default_acc(spec->in_type, spec->out_type);
   if (!spec->acc_type) /* errors of a recurrence grow with its coefficients, and the products of many may overflow */
-    spec->acc_type = op->kind == RS_RECURRENCE && rs_type_kind(spec->out_type) == RS_FLOAT ? ROWSCAN_F64 : fitting;
+    spec->acc_type = is_recurrence(op) && rs_type_kind(spec->out_type) == RS_FLOAT ? ROWSCAN_F64 : fitting;
   bool wider =
       (spec->acc_type == ROWSCAN_F64 || rs_is_fixed(spec->acc_type)) && rs_type_kind(spec->out_type) == RS_FLOAT;
   if (spec->acc_type != fitting && !wider)
@@ -143,8 +148,8 @@ static rowscan_status complete_types(rowscan_spec *spec) {
 static rowscan_status complete_coefficient(rowscan_spec *spec) {
   if (rs_spec_has_segments(spec))
     return rs_fail(ROWSCAN_UNSUPPORTED,
-                   "spec: field 'mask_mode': %s, but %s has coefficients in the place of flags; one that is 0 drops "
-                   "what came before, but for infinities and NaNs",
+                   "spec: field 'mask_mode': %s, but %s has coefficients in the place of flags; a segment_mode takes "
+                   "flags beside them",
                    rs_mask_mode_values.words[spec->mask_mode], rowscan_op_name(spec->op));
   if (spec->mask_mode && spec->mask_mode != ROWSCAN_MASK_COEFFICIENT)
     return rs_fail(ROWSCAN_UNSUPPORTED,
@@ -162,8 +167,19 @@ static bool multiplies(const rs_op *op) {
   return op->kind == RS_ARITHMETIC || op->kind == RS_EXTENDED;
 }
 
-static bool is_whole(rowscan_type type) {
-  return rs_type_kind(type) != RS_FLOAT;
+/* Of a mask of that mode, or of what tells segments; `field` is its name. */
+static rowscan_status complete_mask_type(const rowscan_spec *spec, rowscan_mask_mode mode, rowscan_type *type,
+                                         const char *field) {
+  bool keys = mode == ROWSCAN_MASK_KEYS;
+  if (!*type)
+    *type = keys ? ROWSCAN_I32 : ROWSCAN_BOOL;
+  if (keys && rs_type_kind(*type) == RS_FLOAT)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field '%s': keys are integers or bool, not %s", field,
+                   rowscan_type_name(*type));
+  if (!keys && *type != ROWSCAN_BOOL && *type != ROWSCAN_U8 && *type != spec->in_type)
+    return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field '%s': %s is none of bool, u8 and the input's type, %s", field,
+                   rowscan_type_name(*type), rowscan_type_name(spec->in_type));
+  return ROWSCAN_OK;
 }
 
 static rowscan_status complete_mask(rowscan_spec *spec) {
@@ -179,16 +195,65 @@ static rowscan_status complete_mask(rowscan_spec *spec) {
                      rowscan_type_name(spec->mask_type));
     return ROWSCAN_OK;
   }
-  bool keys = spec->mask_mode == ROWSCAN_MASK_KEYS;
-  if (!spec->mask_type)
-    spec->mask_type = keys ? ROWSCAN_I32 : ROWSCAN_BOOL;
-  if (keys && !is_whole(spec->mask_type))
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'mask_type': keys are integers or bool, not %s",
-                   rowscan_type_name(spec->mask_type));
-  if (!keys && spec->mask_type != ROWSCAN_BOOL && spec->mask_type != ROWSCAN_U8 && spec->mask_type != spec->in_type)
-    return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'mask_type': %s is none of bool, u8 and the input's type, %s",
-                   rowscan_type_name(spec->mask_type), rowscan_type_name(spec->in_type));
+  return complete_mask_type(spec, spec->mask_mode, &spec->mask_type, "mask_type");
+}
+
+static rowscan_status complete_more(rowscan_spec *spec, const rs_op *op) {
+  for (int i = 0; i < RS_MOST_MORE; i++) {
+    rowscan_type *type = &spec->more_types[i];
+    if (i >= op->more && *type)
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'more%d': %s, but %s has %d further input%s", i + 1,
+                     rowscan_type_name(*type), op->name, op->more, op->more == 1 ? "" : "s");
+    if (i < op->more && !*type)
+      *type = spec->in_type;
+    if (i < op->more && *type != ROWSCAN_BOOL && *type != ROWSCAN_U8 && *type != spec->in_type)
+      return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'more%d': %s is none of bool, u8 and the input's type, %s",
+                     i + 1, rowscan_type_name(*type), rowscan_type_name(spec->in_type));
+  }
   return ROWSCAN_OK;
+}
+
+/* That of an index is an element. */
+static rowscan_status check_second(const rowscan_spec *spec, const rs_op *op) {
+  rowscan_type type = spec->second_type;
+  if (type && !op->second)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'second': %s, but %s has one output", rowscan_type_name(type),
+                   op->name);
+  if (type && op->kind == RS_INDEX && type != spec->in_type)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'second': %s, but the values of %s are of the input's type, %s",
+                   rowscan_type_name(type), op->name, rowscan_type_name(spec->in_type));
+  if (type && op->kind != RS_INDEX && type != spec->out_type &&
+      (type != spec->in_type || rs_type_kind(type) != rs_type_kind(spec->out_type)))
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'second': %s is neither the output's type, %s, nor the input's",
+                   rowscan_type_name(type), rowscan_type_name(spec->out_type));
+  return ROWSCAN_OK;
+}
+
+/* Segments beside a mask or coefficients. */
+static rowscan_status complete_segments(rowscan_spec *spec) {
+  const char *mode = spec->segment_mode ? rs_mask_mode_values.words[spec->segment_mode] : "none";
+  if (!spec->segment_mode)
+    return spec->segment_type ? rs_fail(ROWSCAN_BAD_ARGUMENT,
+                                        "spec: field 'segment_type': %s, but there are no segments: their mode is none",
+                                        rowscan_type_name(spec->segment_type))
+                              : ROWSCAN_OK;
+  if (rs_spec_has_segments(spec))
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'segments': %s, but there are some already: mask_mode is %s",
+                   mode, rs_mask_mode_values.words[spec->mask_mode]);
+  return complete_mask_type(spec, spec->segment_mode, &spec->segment_type, "segment_type");
+}
+
+static rowscan_status complete_further(rowscan_spec *spec) {
+  const rs_op *op = rs_op_of(spec->op);
+  rowscan_status status = complete_more(spec, op);
+  if (!status)
+    status = check_second(spec, op);
+  if (!status)
+    status = complete_segments(spec);
+  if (!status && spec->regime == ROWSCAN_REGIME_COLUMN && rs_spec_has_further(spec))
+    status = rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'regime': column has no kernels for %s with further arrays",
+                     op->name);
+  return status;
 }
 
 /* Of what a total holds. */
@@ -199,6 +264,8 @@ static int total_bytes(const rowscan_spec *spec) {
     bytes = rowscan_type_bytes(spec->in_type) == 8 ? 16 : 12;
   if (rs_spec_has_segments(spec)) /* a state, and a key */
     bytes += spec->mask_mode != ROWSCAN_MASK_KEYS ? 4 : rs_spec_mask_bytes(spec) == 8 ? 12 : 8;
+  if (spec->segment_mode && op->kind != RS_RECURRENCE) /* of which a factor tells */
+    bytes += 4;
   return bytes;
 }
 
@@ -209,13 +276,15 @@ static int total_bytes(const rowscan_spec *spec) {
 static rowscan_status check_total(const rowscan_spec *spec) {
   enum { MOST = 16 };
   int bytes = total_bytes(spec);
-  if (bytes <= MOST || !rs_spec_has_segments(spec))
+  if (bytes <= MOST || !(rs_spec_has_segments(spec) || spec->segment_mode))
     return ROWSCAN_OK;
-  return rs_fail(ROWSCAN_UNSUPPORTED,
-                 "spec: field 'mask_mode': %s of %s, but beside them a total of %s takes %d bytes, and no more than %d "
-                 "are served; heads, keys of up to 32 bits and accumulators of 32 bits take fewer",
-                 rs_mask_mode_values.words[spec->mask_mode], rowscan_type_name(spec->mask_type),
-                 rowscan_op_name(spec->op), bytes, MOST);
+  bool beside = spec->segment_mode;
+  return rs_fail(
+      ROWSCAN_UNSUPPORTED,
+      "spec: field '%s': %s of %s, but beside them a total of %s takes %d bytes, and no more than %d "
+      "are served; heads, keys of up to 32 bits and accumulators of 32 bits take fewer",
+      beside ? "segments" : "mask_mode", rs_mask_mode_values.words[beside ? spec->segment_mode : spec->mask_mode],
+      rowscan_type_name(beside ? spec->segment_type : spec->mask_type), rowscan_op_name(spec->op), bytes, MOST);
 }
 
 rowscan_status rs_spec_read(rowscan_spec *spec, const rowscan_spec *from) {
@@ -228,6 +297,8 @@ rowscan_status rs_spec_read(rowscan_spec *spec, const rowscan_spec *from) {
     status = complete_coefficient(spec);
   if (!status)
     status = complete_mask(spec);
+  if (!status)
+    status = complete_further(spec);
   if (!status)
     status = check_total(spec);
   if (!status && rs_type_kind(spec->in_type) != RS_FLOAT)
@@ -332,11 +403,18 @@ void rs_spec_describe(const rowscan_spec *spec, rs_text *text) {
   else if (spec->mask_mode)
     rs_text_add(text, ", masked (%s) by %s", rs_mask_mode_values.words[spec->mask_mode],
                 rowscan_type_name(spec->mask_type));
+  for (int i = 0; i < RS_MOST_MORE && spec->more_types[i]; i++)
+    rs_text_add(text, i ? ", %s" : ", beside %s", rowscan_type_name(spec->more_types[i]));
+  if (spec->segment_mode)
+    rs_text_add(text, ", segments by %s of %s beside", rs_mask_mode_values.words[spec->segment_mode],
+                rowscan_type_name(spec->segment_type));
   if (spec->flags & ROWSCAN_OMIT_NAN)
     rs_text_add(text, ", NaN omitted");
   if (spec->flags & ROWSCAN_TIES_FIRST)
     rs_text_add(text, ", the first of equal ones");
   rs_text_add(text, ", %s out", rowscan_type_name(spec->out_type));
+  if (spec->second_type)
+    rs_text_add(text, " and %s", rowscan_type_name(spec->second_type));
   if (spec->acc_type != spec->out_type)
     rs_text_add(text, " from %s", rowscan_type_name(spec->acc_type));
 }
@@ -351,12 +429,20 @@ bool rs_spec_has_segments(const rowscan_spec *spec) {
   return spec->mask_mode >= ROWSCAN_MASK_HEADS;
 }
 
+bool rs_spec_has_further(const rowscan_spec *spec) {
+  return spec->more_types[0] || spec->second_type || spec->segment_mode || rs_op_of(spec->op)->params;
+}
+
+rowscan_mask_mode rs_spec_segments(const rowscan_spec *spec) {
+  return spec->segment_mode ? spec->segment_mode : rs_spec_has_segments(spec) ? spec->mask_mode : ROWSCAN_MASK_NONE;
+}
+
 bool rs_spec_marks_last(const rowscan_spec *spec) {
-  return spec->mask_mode == (spec->flags & ROWSCAN_REVERSE ? ROWSCAN_MASK_HEADS : ROWSCAN_MASK_TAILS);
+  return rs_spec_segments(spec) == (spec->flags & ROWSCAN_REVERSE ? ROWSCAN_MASK_HEADS : ROWSCAN_MASK_TAILS);
 }
 
 bool rs_spec_keeps_totals(const rowscan_spec *spec) {
-  return rs_op_is_of_numbers(rs_op_of(spec->op)) && !rs_spec_has_segments(spec);
+  return rs_op_is_of_numbers(rs_op_of(spec->op)) && !rs_spec_segments(spec);
 }
 
 rowscan_status rs_spec_check_host(const rowscan_spec *spec) {

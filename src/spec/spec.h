@@ -35,8 +35,14 @@ int rs_spec_mask_bytes(const rowscan_spec *spec);
 /* Whether rows of its length can be served. Errors: UNSUPPORTED. */
 rowscan_status rs_spec_check_length(const rowscan_spec *spec);
 
-/* Whether flags or keys cut its rows into segments. */
+/* Whether flags or keys in the place of a mask cut its rows into segments. */
 bool rs_spec_has_segments(const rowscan_spec *spec);
+
+/* How flags or keys cut its rows into segments, there or beside a mask; none: they do not. */
+rowscan_mask_mode rs_spec_segments(const rowscan_spec *spec);
+
+/* Whether there are arrays of elements beside input, output and mask, or numbers that each run tells. */
+bool rs_spec_has_further(const rowscan_spec *spec);
 
 /* Whether its flags mark the last element of a segment, in the order of the scan, not the first. */
 bool rs_spec_marks_last(const rowscan_spec *spec);

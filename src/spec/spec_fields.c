@@ -38,6 +38,7 @@ RS_SPEC_FIELDS(IS_NUMBER, IS_NUMBER, RS_NO_ROW)
 #define ZERO(...) , 0
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wmissing-field-initializers"
+#pragma GCC diagnostic ignored "-Wmissing-braces"
 _Static_assert(sizeof((rowscan_spec){0 RS_SPEC_FIELDS(ZERO, ZERO, RS_NO_ROW)}), "");
 #pragma GCC diagnostic pop
 

@@ -39,6 +39,7 @@ enum {
   WORDS(type, RS_TYPES, "T", RS_LISTED(RS_TYPES))                                                                      \
   WORDS(acc, RS_ACCUMULATORS, "T|fixed:K", RS_LISTED_AND(RS_TYPES, ", fixed:0 to fixed:62"))                           \
   MODES(mask_mode, RS_MASK_MODES, RS_BARRED(RS_MASK_MODES))                                                            \
+  MODES(segments, RS_SEGMENT_MODES, RS_BARRED(RS_SEGMENT_MODES))                                                       \
   WORDS(layout, RS_LAYOUTS, RS_BARRED(RS_LAYOUTS), RS_LISTED(RS_LAYOUTS))                                              \
   WORDS(regime, RS_REGIMES, "R", RS_LISTED(RS_REGIMES))                                                                \
   NUMBERS(length, int64_t, RS_ANY_LENGTH, RS_MAX_LENGTH, "a whole number, 0 to 2^56, or any")                          \
@@ -72,8 +73,28 @@ enum {
   MEMBER(layout, layout, layout, RS_ALWAYS, ROWSCAN_LAYOUT_ROWS, "layout",                                             \
          "rows: a row's elements are adjacent; columns: rows are (rows)")                                              \
   MEMBER(row_rank, row_rank, row_rank, RS_ALWAYS, 0, "row-rank", "number of row dimensions (1; columns: 2)")           \
+  MEMBER(more_types[0], more1, type, RS_IF_SET, problem->more[0].type, "more1-type",                                   \
+         "type of the first further input, which an --op-file may have (the input's)")                                 \
+  MEMBER(more_types[1], more2, type, RS_IF_SET, problem->more[1].type, "more2-type", "likewise, of the second")        \
+  MEMBER(more_types[2], more3, type, RS_IF_SET, problem->more[2].type, "more3-type", "likewise, of the third")         \
+  MEMBER(more_types[3], more4, type, RS_IF_SET, problem->more[3].type, "more4-type", "likewise, of the fourth")        \
+  MEMBER(second_type, second, type, RS_IF_SET, rs_second_type_of(problem), "second-type",                              \
+         "add a second output, of this type")                                                                          \
+  MEMBER(segment_mode, segments, segments, RS_IF_SET, problem->segment_mode, "segments",                              \
+         "add segments beside a mask or coefficients")                                           \
+  MEMBER(segment_type, segment_type, type, RS_IF_SET,                                                                  \
+         problem->segment_mode ? problem->segments.type : ROWSCAN_TYPE_DEFAULT, "segment-type",                        \
+         "type of what tells segments (bool; of keys i32)")                                                            \
   MEMBER(regime, regime, regime, RS_IF_SET | RS_NOT_IN_KEYS, ROWSCAN_REGIME_AUTO, "regime",                            \
          "only kernels of row, short, long or column (auto: all)")
+
+_Static_assert(RS_MOST_MORE == sizeof((rowscan_spec *)NULL)->more_types / sizeof(rowscan_type), "a field for each");
+
+/* Of a second output, where a problem has one. */
+static inline rowscan_type rs_second_type_of(const rowscan_problem *problem) {
+  rowscan_type in = problem->input.type ? problem->input.type : ROWSCAN_F32;
+  return !problem->second.data ? ROWSCAN_TYPE_DEFAULT : problem->second.type ? problem->second.type : in;
+}
 
 _Static_assert(RS_ANY_LENGTH == ROWSCAN_ANY_LENGTH, "kernels and users say the same");
 

@@ -17,8 +17,13 @@ static const struct {
 };
 
 static const rs_op ops[] = {
-#define ROW(enumerator, name, kernel, kind, numbers)                                                                   \
-  [enumerator] = {#name, #kernel, kind, numbers, kind == RS_RECURRENCE, RS_ANY_TYPES, NULL, {{0}}},
+#define ROW(enumerator, row_name, row_kernel, row_kind, row_numbers)                                                   \
+  [enumerator] = {.name = #row_name,                                                                                   \
+                  .kernel = #row_kernel,                                                                               \
+                  .kind = row_kind,                                                                                    \
+                  .numbers = row_numbers,                                                                              \
+                  .coefficient = row_kind == RS_RECURRENCE,                                                            \
+                  .second = row_kind == RS_INDEX},
 #define X(enumerator, name, kernel) ROW(enumerator, name, kernel, RS_ARITHMETIC, 1)
     RS_ARITHMETIC_OPS(X)
 #undef X
@@ -39,6 +44,16 @@ static const rs_op ops[] = {
 #undef X
 #define X(enumerator, name, kernel) ROW(enumerator, name, kernel, RS_INDEX, 2)
                             RS_INDEX_OPS(X)
+#undef X
+#define X(enumerator, row_name, row_kernel)                                                                            \
+  [enumerator] = {.name = #row_name,                                                                                   \
+                  .kernel = #row_kernel,                                                                               \
+                  .kind = RS_ADVANTAGE,                                                                                \
+                  .numbers = 2,                                                                                        \
+                  .more = 4,                                                                                           \
+                  .params = 2,                                                                                         \
+                  .second = true},
+                                RS_ADVANTAGE_OPS(X)
 #undef X
 };
 

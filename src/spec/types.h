@@ -47,7 +47,8 @@
  * elements, and those of bits combine the bits of integers and of bool: results have the elements' type or one with all
  * of its values, and masks can't multiply. Recurrences are arithmetic with a second array, of coefficients. Logarithms
  * and extended arithmetic are of floats; masks can't multiply the former. Indices say where the highest
- * element was, or the lowest. The last four have totals of several numbers.
+ * element was, or the lowest. Advantages are recurrences of several inputs. From recurrences on all have totals of
+ * several numbers.
  */
 #define RS_ARITHMETIC_OPS(X)                                                                                           \
   X(ROWSCAN_SUM, sum, Sum)                                                                                             \
@@ -65,18 +66,21 @@
 #define RS_INDEX_OPS(X)                                                                                                \
   X(ROWSCAN_ARGMAX, argmax, ArgMax)                                                                                    \
   X(ROWSCAN_ARGMIN, argmin, ArgMin)
+#define RS_ADVANTAGE_OPS(X) X(ROWSCAN_GAE, gae, Gae)
 #define RS_LOOP_OPS(X) RS_ARITHMETIC_OPS(X) RS_ORDER_OPS(X) RS_BIT_OPS(X) /* with loops of their own on the host */
-#define RS_TOTALS_OPS(X) RS_RECURRENCE_OPS(X) RS_LOGARITHM_OPS(X) RS_EXTENDED_OPS(X) RS_INDEX_OPS(X)
+#define RS_TOTALS_OPS(X) RS_RECURRENCE_OPS(X) RS_LOGARITHM_OPS(X) RS_EXTENDED_OPS(X) RS_INDEX_OPS(X) RS_ADVANTAGE_OPS(X)
 #define RS_OPS(X) RS_LOOP_OPS(X) RS_TOTALS_OPS(X)
 
 /* X(enumerator, name). Mask modes but for "none", which is 0; layouts; regimes. */
+#define RS_SEGMENT_MODES(X)                                                                                            \
+  X(ROWSCAN_MASK_HEADS, heads)                                                                                         \
+  X(ROWSCAN_MASK_TAILS, tails)                                                                                         \
+  X(ROWSCAN_MASK_KEYS, keys)
 #define RS_MASK_MODES(X)                                                                                               \
   X(ROWSCAN_MASK_SELECT, select)                                                                                       \
   X(ROWSCAN_MASK_MULTIPLY, multiply)                                                                                   \
   X(ROWSCAN_MASK_COEFFICIENT, coefficient)                                                                             \
-  X(ROWSCAN_MASK_HEADS, heads)                                                                                         \
-  X(ROWSCAN_MASK_TAILS, tails)                                                                                         \
-  X(ROWSCAN_MASK_KEYS, keys)
+  RS_SEGMENT_MODES(X)
 
 #define RS_LAYOUTS(X)                                                                                                  \
   X(ROWSCAN_LAYOUT_ROWS, rows)                                                                                         \
@@ -108,7 +112,8 @@ typedef enum rs_op_kind {
   RS_RECURRENCE,
   RS_LOGARITHM,
   RS_EXTENDED,
-  RS_INDEX
+  RS_INDEX,
+  RS_ADVANTAGE
 } rs_op_kind;
 
 /* The accumulators that an operator of rowscan_op_create serves. */
@@ -120,9 +125,12 @@ typedef struct rs_op {
   rs_op_kind kind;
   int numbers; /* that a total takes */
   bool coefficient;
+  int more, params; /* further inputs; numbers of a run */
+  bool second;      /* it has a second output */
   rs_op_types types;
   const char *source;            /* of the kernel's struct; NULL: kernels/ops.cuh has it */
   rowscan_op_functions given[4]; /* on the host, by rs_op_functions; without `load`: there are none */
+  rowscan_op_second *given_second[4];
 } rs_op;
 
 /* Those of rowscan_op_create, by their numbers less ROWSCAN_FIRST_CREATED; NULL beyond the last. Takes no lock. */
@@ -133,6 +141,7 @@ const rs_op *rs_op_of(rowscan_op op);    /* NULL for a value that is no operator
 
 /* The functions for an accumulator, which has a type; NULL: there are none, or the operator is the library's. */
 const rowscan_op_functions *rs_op_functions(const rs_op *op, rowscan_type acc);
+rowscan_op_second *rs_op_second(const rs_op *op, rowscan_type acc);
 
 /* Whether an operator, be it one or not, has coefficients: asked by each call, so for the library's without another. */
 static inline bool rs_op_has_coefficient(rowscan_op op) {

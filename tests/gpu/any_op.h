@@ -70,7 +70,7 @@ static inline void op_take(rowscan_spec *spec, uint64_t number) {
   int count = op_count(), op = (int)(number % (uint64_t)(count + 1));
   spec->op = op < count ? op_at(op) : ROWSCAN_SUM;
   rowscan_spec types = *spec;
-  if (!op_fits(&types, false))
+  if (!op_fits(&types, false) || rs_op_of(spec->op)->more) /* which further_take() draws */
     spec->op = ROWSCAN_SUM;
   bool floats = rs_type_kind(spec->in_type) == RS_FLOAT, omits = floats && number / (uint64_t)(count + 1) % 3 == 1;
   spec->flags = (spec->flags & ~(ROWSCAN_OMIT_NAN | ROWSCAN_TIES_FIRST)) | (omits ? ROWSCAN_OMIT_NAN : 0);
@@ -97,6 +97,73 @@ static inline void op_take(rowscan_spec *spec, uint64_t number) {
   types.length = 0;
   if (rs_spec_has_segments(spec) && rowscan_spec_complete(&types) == ROWSCAN_UNSUPPORTED)
     mask_of_another(spec); /* its totals have no room for them */
+}
+
+static inline rowscan_type any_beside(const rowscan_spec *spec, uint64_t number) {
+  return number % 3 == 0 ? ROWSCAN_BOOL : number % 3 == 1 ? ROWSCAN_U8 : spec->in_type;
+}
+
+/* Whether a spec is one; its defaults are set. */
+static inline bool spec_fits(rowscan_spec *spec) {
+  rowscan_spec complete = *spec;
+  complete.size = sizeof complete;
+  if (rowscan_spec_complete(&complete) != ROWSCAN_OK)
+    return false;
+  *spec = complete;
+  return true;
+}
+
+/*
+ * Gives a spec that op_take() has made further arrays: the operator of several inputs, or an index with its value, or
+ * segments beside what it has; where they fit, two outputs and segments. False: no such thing goes with its types.
+ */
+static inline bool further_take(rowscan_spec *spec, uint64_t number) {
+  rowscan_spec further = *spec;
+  int count = op_count(), several = 0;
+  rowscan_op ops[16];
+  for (int i = 0; i < count && several < 16; i++)
+    if (rs_op_of(op_at(i))->more)
+      ops[several++] = op_at(i);
+  if (further.regime == ROWSCAN_REGIME_COLUMN)
+    further.regime = ROWSCAN_REGIME_AUTO;
+  if (several && number % 4 < 2) {
+    mask_of_another(&further);
+    further.op = ops[number / 4 % (uint64_t)several];
+    further.acc_type = further.out_type = ROWSCAN_TYPE_DEFAULT;
+    further.flags &= ~ROWSCAN_TIES_FIRST;
+    further.mask_mode = number / 64 % 2 ? further.mask_mode : ROWSCAN_MASK_NONE;
+    further.mask_type = further.mask_mode ? further.mask_type : ROWSCAN_TYPE_DEFAULT;
+    for (int i = 0; i < rs_op_of(further.op)->more; i++)
+      further.more_types[i] = any_beside(&further, number >> (8 + 2 * i));
+  } else if (number % 4 == 2) {
+    mask_of_another(&further);
+    further.op = number / 4 % 2 ? ROWSCAN_ARGMAX : ROWSCAN_ARGMIN;
+    further.acc_type = further.out_type = number / 8 % 2 ? ROWSCAN_I32 : ROWSCAN_I64;
+    if (further.mask_mode == ROWSCAN_MASK_MULTIPLY)
+      further.mask_mode = ROWSCAN_MASK_SELECT;
+  } else if (further.mask_mode >= ROWSCAN_MASK_HEADS || number / 4 % 4 == 0) {
+    mask_of_another(&further);
+    further.op = ROWSCAN_LINEAR_RECURRENCE;
+    further.mask_mode = ROWSCAN_MASK_COEFFICIENT;
+    further.mask_type = further.in_type;
+    further.flags &= ~ROWSCAN_TIES_FIRST;
+    further.acc_type = further.out_type = ROWSCAN_TYPE_DEFAULT;
+  }
+  if (rs_op_of(further.op)->second && (number % 4 == 2 || number / 128 % 4))
+    further.second_type = further.in_type;
+  if (!spec_fits(&further)) { /* an integer's result is another type */
+    further.second_type = further.second_type ? further.out_type : ROWSCAN_TYPE_DEFAULT;
+    if (!spec_fits(&further))
+      return false;
+  }
+  rowscan_spec cut = further;
+  cut.segment_mode = (rowscan_mask_mode)(ROWSCAN_MASK_HEADS + number / 512 % 3);
+  cut.segment_type = cut.segment_mode == ROWSCAN_MASK_KEYS ? (number / 2048 % 2 ? ROWSCAN_I64 : ROWSCAN_U8)
+                                                           : any_beside(&cut, number / 2048);
+  if ((number % 4 == 3 || number / 8192 % 2) && spec_fits(&cut))
+    further = cut;
+  *spec = further;
+  return rs_spec_has_further(spec);
 }
 
 /* Whether rows may have initial values. */

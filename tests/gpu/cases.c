@@ -129,7 +129,9 @@ void case_dense(test_case *test, const rowscan_spec *spec, int64_t outer, int64_
   if (columns)
     test->shape[last - 1] = outer;
   case_lay(test, &test->in, VIEW_DENSE);
-  test->out = test->mask = test->in;
+  test->out = test->mask = test->segments = test->second = test->in;
+  for (int i = 0; i < RS_MOST_MORE; i++)
+    test->more[i] = test->in;
   test->init.of_rows = true;
   case_lay(test, &test->init, VIEW_DENSE);
   test->totals = test->init;
@@ -209,6 +211,21 @@ void case_random(test_case *test, const rowscan_spec *spec, random_source *rando
   test->init.of_rows = test->totals.of_rows = true;
   random_array(test, &test->init, true, random);
   random_array(test, &test->totals, false, random);
+  if (!rs_spec_has_further(spec))
+    return;
+  bool together = random_one_in(random, 2); /* which is what kernels in words of 16 bytes take */
+  case_array *const arrays[] = {&test->more[0], &test->more[1], &test->more[2], &test->more[3], &test->segments};
+  for (int i = 0; i < RS_MOST_MORE + 1; i++)
+    if (together)
+      *arrays[i] = test->out;
+    else
+      random_array(test, arrays[i], true, random);
+  if (together)
+    test->in = test->mask = test->second = test->out;
+  else
+    random_array(test, &test->second, false, random);
+  for (int i = 0; i < rs_op_of(spec->op)->params; i++)
+    test->params[i] = 1 - 1. / (double)(1 + random_below(random, 100));
 }
 
 bool case_extent(const test_case *test, const case_array *array, int64_t *low, int64_t *high) {
@@ -267,6 +284,12 @@ void case_text(const test_case *test, char text[CASE_TEXT]) {
     add_array(text, "init", test, &test->init);
   if (test->has_totals)
     add_array(text, "totals", test, &test->totals);
+  for (int i = 0; i < RS_MOST_MORE && spec->more_types[i]; i++)
+    add_array(text, rowscan_type_name(spec->more_types[i]), test, &test->more[i]);
+  if (spec->segment_mode)
+    add_array(text, modes[spec->segment_mode], test, &test->segments);
+  if (spec->second_type)
+    add_array(text, "second", test, &test->second);
   snprintf(text + strlen(text), CASE_TEXT - strlen(text), "%s data=%s:%llu", test->in_place ? " in_place" : "",
            data_kind_names[test->data], (unsigned long long)test->seed);
 }

@@ -6,6 +6,7 @@
 #define GPU_CASES_H
 
 #include "data.h"
+#include "kernels/arrays.h"
 
 enum { CASE_RANK = 4, CASE_TEXT = 1024 };
 
@@ -22,6 +23,8 @@ typedef struct test_case {
   int64_t shape[CASE_RANK];
   int64_t rows;
   case_array in, out, mask, init, totals;
+  case_array more[RS_MOST_MORE], segments, second; /* further arrays, as far as the spec has them */
+  double params[RS_MOST_PARAMS];
   bool in_place, has_init, has_totals;
   data_kind data;
   uint64_t seed; /* of the elements */

@@ -12,25 +12,42 @@
 
 enum { GUARD = 1024, POISON = 0xc7 };
 
-static const char *const image_names[CHECK_IMAGES] = {"in", "mask", "init", "out", "totals"};
+static const char *const image_names[CHECK_IMAGES] = {"in",      "mask",     "init", "more[0]", "more[1]", "more[2]",
+                                                      "more[3]", "segments", "out",  "totals",  "second"};
 
 /* ---- arrays ------------------------------------------------------------------------------------------------------ */
 
 static rowscan_type type_of(const test_case *test, int which) {
-  const rowscan_type types[CHECK_IMAGES] = {test->spec.in_type, test->spec.mask_type, rs_kept_type(test->spec.acc_type),
-                                            test->spec.out_type, rs_kept_type(test->spec.acc_type)};
+  const rowscan_spec *spec = &test->spec;
+  const rowscan_type *more = spec->more_types, kept = rs_kept_type(spec->acc_type);
+  const rowscan_type types[CHECK_IMAGES] = {
+      spec->in_type, spec->mask_type,    kept,           more[0], more[1],          more[2],
+      more[3],       spec->segment_type, spec->out_type, kept,    spec->second_type};
   return types[which];
 }
 
 static const case_array *array_of(const test_case *test, int which) {
-  const case_array *const arrays[CHECK_IMAGES] = {&test->in, &test->mask, &test->init, &test->out, &test->totals};
+  const case_array *const arrays[CHECK_IMAGES] = {&test->in,      &test->mask,    &test->init,    &test->more[0],
+                                                  &test->more[1], &test->more[2], &test->more[3], &test->segments,
+                                                  &test->out,     &test->totals,  &test->second};
   return arrays[which];
 }
 
 static bool has_image(const test_case *test, int which) {
-  const bool has[CHECK_IMAGES] = {true, test->spec.mask_mode != ROWSCAN_MASK_NONE,
-                                  test->has_init && op_begins(&test->spec), !test->in_place, test->has_totals};
-  return has[which];
+  switch (which) {
+  case CHECK_IN:
+    return true;
+  case CHECK_MASK:
+    return test->spec.mask_mode != ROWSCAN_MASK_NONE;
+  case CHECK_INIT:
+    return test->has_init && op_begins(&test->spec);
+  case CHECK_OUT:
+    return !test->in_place;
+  case CHECK_TOTALS:
+    return test->has_totals;
+  default:
+    return type_of(test, which) != ROWSCAN_TYPE_DEFAULT;
+  }
 }
 
 /* In place the input's image is the output's too. */
@@ -58,8 +75,10 @@ static void fill_image(const test_case *test, int which, void *to, int64_t count
     data_elements(to, spec->in_type, spec->op, test->data, count, spec->length, &random);
   else if (which == CHECK_MASK && spec->mask_mode == ROWSCAN_MASK_COEFFICIENT) /* multiplied as those of a product */
     data_elements(to, spec->mask_type, ROWSCAN_PROD, test->data, count, spec->length, &random);
-  else if (which == CHECK_MASK)
-    data_mask(to, spec->mask_type, count, &random);
+  else if (which == CHECK_MASK || which == CHECK_SEGMENTS)
+    data_mask(to, type_of(test, which), count, &random);
+  else if (which >= CHECK_MORE && which < CHECK_SEGMENTS)
+    data_elements(to, type_of(test, which), ROWSCAN_PROD, test->data, count, spec->length, &random);
   else if (which == CHECK_INIT)
     data_elements(to, rs_kept_type(spec->acc_type), spec->op, test->data == DATA_SPECIAL ? DATA_EXACT : test->data,
                   count, count, &random);
@@ -94,6 +113,15 @@ void check_args(const check_run *run, rowscan_args *args, bool host) {
   args->mask = at[CHECK_MASK];
   args->init = at[CHECK_INIT];
   args->totals = at[CHECK_TOTALS];
+  args->segments = at[CHECK_SEGMENTS];
+  args->second = at[CHECK_SECOND];
+  for (int i = 0; i < RS_MOST_MORE; i++) {
+    args->more[i] = at[CHECK_MORE + i];
+    args->more_strides[i] = test->more[i].unsaid ? NULL : test->more[i].strides;
+    args->params[i] = test->params[i];
+  }
+  args->segment_strides = test->segments.unsaid ? NULL : test->segments.strides;
+  args->second_strides = test->second.unsaid ? NULL : test->second.strides;
   args->input_strides = test->in.unsaid ? NULL : test->in.strides;
   args->output_strides = test->out.unsaid ? NULL : test->out.strides;
   args->mask_strides = test->mask.unsaid ? NULL : test->mask.strides;
@@ -106,7 +134,7 @@ bool check_prepare(check_run *run, const test_case *test, rowscan_plan *host) {
   for (int which = 0; which < CHECK_IMAGES; which++)
     if (has_image(test, which))
       make_image(run, which);
-  for (int which = CHECK_OUT; which <= CHECK_TOTALS; which++) {
+  for (int which = CHECK_OUT; which < CHECK_IMAGES; which++) {
     check_image *image = &run->image[image_of(test, which)];
     if (image->before)
       image->after = copy_of(image->before, image->bytes);

@@ -20,7 +20,17 @@ typedef struct check_image {
   size_t bytes, origin; /* of element [0, ..., 0] */
 } check_image;
 
-enum { CHECK_IN, CHECK_MASK, CHECK_INIT, CHECK_OUT, CHECK_TOTALS, CHECK_IMAGES };
+enum { /* those that are written come last, from CHECK_OUT on */
+       CHECK_IN,
+       CHECK_MASK,
+       CHECK_INIT,
+       CHECK_MORE,
+       CHECK_SEGMENTS = CHECK_MORE + RS_MOST_MORE,
+       CHECK_OUT,
+       CHECK_TOTALS,
+       CHECK_SECOND,
+       CHECK_IMAGES
+};
 
 typedef struct check_run {
   const test_case *test; /* must live as long */

@@ -227,10 +227,27 @@ static void add_created(rowscan_op op, rowscan_regime regime, unsigned variant) 
 /* Each of them in every regime, with all flags and masks; on a quick run these in turn. */
 void group_created(void) {
   for (int i = 0; i < op_count(); i++)
-    for (unsigned regime = 0; regime < 5 && op_at(i) >= ROWSCAN_FIRST_CREATED; regime++)
+    for (unsigned regime = 0; regime < 5 && op_at(i) >= ROWSCAN_FIRST_CREATED && !rs_op_of(op_at(i))->more; regime++)
       for (unsigned turn = 0; turn < (unsigned)few(1, 16); turn++)
         add_created(op_at(i), (rowscan_regime)regime,
                     (unsigned)few((int)(5 * regime + (unsigned)i + suite.seed), (int)turn) % 16);
+  check_specs();
+}
+
+/* ---- further arrays ---------------------------------------------------------------------------------------------- */
+
+/* Operators of several inputs and with two outputs, indices with their values, segments beside masks and coefficients.
+ */
+void group_further(void) {
+  for (int number = 0; number < few(24, 400); number++) {
+    random_source random = random_for(suite.seed, 24, (uint64_t)number);
+    rowscan_spec spec;
+    case_random_spec(&spec, &random, suite.longest);
+    if (number % 8 == 0) /* rows that are cut, and few */
+      spec.length = few(5000, 50000) + random_below(&random, few(5000, 200000));
+    if (further_take(&spec, random_bits(&random) >> 8))
+      add_spec(&spec, random);
+  }
   check_specs();
 }
 

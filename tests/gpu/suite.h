@@ -45,6 +45,7 @@ void suite_plan_free(suite_plans *plans);
 void group_types(void);
 void group_regimes(void);
 void group_created(void);
+void group_further(void);
 void group_geometries(void);
 void group_lengths(void);
 void group_widths(void);

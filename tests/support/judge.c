@@ -32,7 +32,7 @@ typedef struct number {
     };
     uint64_t created[4];
   };
-  bool begins; /* of a total: a segment begins with one of its elements */
+  bool begins; /* of a total: one of its elements drops all that came before */
 } number;
 
 static bool floating(rowscan_type type) {
@@ -398,21 +398,41 @@ static rowscan_type computed_in(rowscan_type acc) {
   return floating(acc) ? (wide ? ROWSCAN_F64 : ROWSCAN_F32) : wide ? ROWSCAN_U64 : ROWSCAN_U32;
 }
 
-static number load_created(const rowscan_spec *spec, number x, const number *coefficient) {
-  char at[8], beside[8];
+/* What an element has beside x: a coefficient, further inputs, and the parameters of the run. */
+enum { MOST_NUMBERS = 1 + RS_MOST_MORE + RS_MOST_PARAMS };
+typedef struct numbers {
+  int count;
+  number of[MOST_NUMBERS];
+} numbers;
+
+static void write_numbers(const rowscan_spec *spec, char *to, const numbers *beside) {
+  rowscan_type type = computed_in(spec->acc_type);
+  for (int i = 0; i < beside->count; i++)
+    write_number(type, to + i * (int)rowscan_type_bytes(type), beside->of[i]);
+}
+
+static number load_created(const rowscan_spec *spec, number x, const numbers *beside) {
+  char at[8], others[8 * MOST_NUMBERS];
   number total = {.real = 0};
   write_number(computed_in(spec->acc_type), at, x);
-  if (coefficient)
-    write_number(computed_in(spec->acc_type), beside, *coefficient);
-  functions_of(spec)->load(total.created, at, coefficient ? beside : NULL);
+  write_numbers(spec, others, beside);
+  functions_of(spec)->load(total.created, at, beside->count ? others : NULL);
   return total;
+}
+
+static number second_created(const rowscan_spec *spec, number total, number x, const numbers *beside) {
+  char at[8], others[8 * MOST_NUMBERS], y[8];
+  write_number(computed_in(spec->acc_type), at, x);
+  write_numbers(spec, others, beside);
+  rs_op_second(rs_op_of(spec->op), spec->acc_type)(y, total.created, at, others);
+  return read_number(computed_in(spec->acc_type), y);
 }
 
 static number begin_created(const rowscan_spec *spec, number y) {
   char at[8];
   number total = {.real = 0};
   if (!functions_of(spec)->begin)
-    return load_created(spec, y, NULL);
+    return load_created(spec, y, &(numbers){0});
   write_number(computed_in(spec->acc_type), at, y);
   functions_of(spec)->begin(total.created, at);
   return total;
@@ -470,6 +490,7 @@ static number combine_whole(const rowscan_spec *spec, number a, number b) {
   case ROWSCAN_XOR:
     return (number){.whole = a.whole ^ b.whole};
   case ROWSCAN_LINEAR_RECURRENCE:
+  case ROWSCAN_GAE:
     return affine(product(acc, factor_of(a), factor_of(b)), fused(acc, factor_of(b), a, b));
   case ROWSCAN_ARGMAX:
   case ROWSCAN_ARGMIN:
@@ -483,7 +504,7 @@ static number combine_whole(const rowscan_spec *spec, number a, number b) {
   }
 }
 
-/* Where a segment begins, all before is gone. */
+/* Where an element begins anew, all before is gone. */
 static number combine(const rowscan_spec *spec, number a, number b) {
   number both = b.begins ? b : combine_whole(spec, a, b);
   both.begins = a.begins || b.begins;
@@ -498,7 +519,7 @@ static number load(const rowscan_spec *spec, number x) {
     return split(x.real);
   if (spec->op == ROWSCAN_LOGSUMEXP)
     return (number){.real = x.real, .real_factor = 1};
-  return functions_of(spec) ? load_created(spec, x, NULL) : x;
+  return functions_of(spec) ? load_created(spec, x, &(numbers){0}) : x;
 }
 
 /* Where a fold starts. */
@@ -531,6 +552,7 @@ static number identity(const rowscan_spec *spec) {
   switch ((int)spec->op) {
   case ROWSCAN_SUM:
   case ROWSCAN_LINEAR_RECURRENCE:
+  case ROWSCAN_GAE:
     return begin(spec, (number){0});
   case ROWSCAN_ARGMAX:
   case ROWSCAN_ARGMIN:
@@ -577,7 +599,8 @@ static void fold(const rowscan_spec *spec, number *const totals[], int64_t n, co
       prefixes[k] = combine(spec, prefixes[start], last);
     else if (functions_of(spec))
       prefixes[k] = combine(spec, fill_created(functions_of(spec)->neutral), last);
-    else if (spec->op == ROWSCAN_LINEAR_RECURRENCE) /* a map is no result: that is made of 0, as small as can be */
+    else if (spec->op == ROWSCAN_LINEAR_RECURRENCE ||
+             spec->op == ROWSCAN_GAE) /* a map is no result: that is made of 0, as small as can be */
       prefixes[k] = combine(spec, begin(spec, (number){.real = -0.0}), last);
     else
       prefixes[k] = last;
@@ -595,88 +618,129 @@ static rowscan_type numbers_of(const rowscan_spec *spec) {
   return rs_is_fixed(spec->acc_type) ? ROWSCAN_F64 : spec->acc_type;
 }
 
-/* The total of an element, on which a mask has acted. */
-static number enter(const rowscan_spec *spec, number x) {
-  bool omitted = spec->flags & ROWSCAN_OMIT_NAN && floating(spec->in_type) && isnan(x.real);
-  return omitted ? identity(spec) : load(spec, x);
+/* Where a row begins in each array. */
+typedef struct places {
+  int64_t at[RS_ALL_ARRAYS];
+} places;
+
+static number read_at(const rs_rows *rows, const places *row, int which, rowscan_type type, int64_t e) {
+  return read_number(type, at(rows->array[which].data, type, row->at[which] + e * rows->array[which].step));
 }
 
-static number element(const rowscan_spec *spec, const rs_rows *rows, int64_t in, int64_t mask) {
-  number x = read_number(spec->in_type, at(rows->array[RS_IN].data, spec->in_type, in));
+static bool is_true(rowscan_type type, number n) {
+  return floating(type) ? n.real != 0 : n.whole != 0;
+}
+
+/* An element as a number, multiplied by its mask if that is to be. */
+static number own(const rowscan_spec *spec, const rs_rows *rows, const places *row, int64_t e) {
+  number x = read_at(rows, row, RS_IN, spec->in_type, e);
   if (!is_index(spec))
     x = convert(numbers_of(spec), spec->in_type, x);
-  if (spec->mask_mode == ROWSCAN_MASK_NONE || rs_spec_has_segments(spec))
-    return enter(spec, x);
-  number m = read_number(spec->mask_type, at(rows->array[RS_MASK].data, spec->mask_type, mask));
-  if (spec->mask_mode == ROWSCAN_MASK_SELECT)
-    return (floating(spec->mask_type) ? m.real != 0 : m.whole != 0) ? enter(spec, x) : identity(spec);
-  m = convert(numbers_of(spec), spec->mask_type, m);
-  if (spec->mask_mode == ROWSCAN_MASK_COEFFICIENT)
-    return isnan(x.real) && floating(spec->in_type) && spec->flags & ROWSCAN_OMIT_NAN ? identity(spec)
-           : functions_of(spec)                                                       ? load_created(spec, x, &m)
-                                                                                      : affine(m, x);
-  return enter(spec, product(numbers_of(spec), x, m));
+  if (spec->mask_mode != ROWSCAN_MASK_MULTIPLY)
+    return x;
+  return product(numbers_of(spec), x,
+                 convert(numbers_of(spec), spec->mask_type, read_at(rows, row, RS_MASK, spec->mask_type, e)));
 }
 
-/* What tells segments, beside element e of a row whose first one lies at `first`. */
-static number mark_of(const rowscan_spec *spec, const rs_rows *rows, int64_t first, int64_t e) {
-  return read_number(spec->mask_type,
-                     at(rows->array[RS_MASK].data, spec->mask_type, first + e * rows->array[RS_MASK].step));
+static numbers beside(const rowscan_spec *spec, const rs_rows *rows, const places *row, int64_t e) {
+  numbers all = {0};
+  if (spec->mask_mode == ROWSCAN_MASK_COEFFICIENT)
+    all.of[all.count++] = convert(spec->acc_type, spec->mask_type, read_at(rows, row, RS_MASK, spec->mask_type, e));
+  for (int i = 0; i < rs_op_of(spec->op)->more; i++)
+    all.of[all.count++] =
+        convert(spec->acc_type, spec->more_types[i], read_at(rows, row, RS_MORE_IN + i, spec->more_types[i], e));
+  for (int i = 0; i < rs_op_of(spec->op)->params; i++)
+    all.of[all.count++] = fit(spec->acc_type, (number){.real = rows->params[i]});
+  return all;
+}
+
+/* Of a reward and what is beside it. */
+static number load_step(const rowscan_spec *spec, number reward, const numbers *beside) {
+  number value = beside->of[0], gamma = beside->of[4], delta = reward;
+  if (beside->of[2].real == 0)
+    delta = fused(spec->acc_type, gamma, beside->of[1], reward);
+  delta = fit(spec->acc_type, (number){.real = delta.real - value.real});
+  delta = affine(product(spec->acc_type, gamma, beside->of[5]), delta);
+  delta.begins = beside->of[3].real != 0;
+  return delta;
+}
+
+static number element(const rowscan_spec *spec, const rs_rows *rows, const places *row, int64_t e) {
+  number x = own(spec, rows, row, e);
+  bool omitted = spec->flags & ROWSCAN_OMIT_NAN && floating(spec->in_type) && isnan(x.real);
+  if (spec->mask_mode == ROWSCAN_MASK_SELECT &&
+      !is_true(spec->mask_type, read_at(rows, row, RS_MASK, spec->mask_type, e)))
+    return identity(spec);
+  numbers more = beside(spec, rows, row, e);
+  return omitted                   ? identity(spec)
+         : more.count == 0         ? load(spec, x)
+         : functions_of(spec)      ? load_created(spec, x, &more)
+         : spec->op == ROWSCAN_GAE ? load_step(spec, x, &more)
+                                   : affine(more.of[0], x);
 }
 
 /* Whether a boundary lies before element e in memory, or, of a row of n, behind the last one. */
-static bool boundary_before(const rowscan_spec *spec, const rs_rows *rows, int64_t first, int64_t n, int64_t e) {
-  bool real = floating(spec->mask_type);
-  number m;
-  switch (spec->mask_mode) {
+static bool boundary_before(const rowscan_spec *spec, const rs_rows *rows, const places *row, int64_t n, int64_t e) {
+  int which = spec->segment_mode ? RS_SEGMENTS : RS_MASK;
+  rowscan_type type = spec->segment_mode ? spec->segment_type : spec->mask_type;
+  switch (spec->segment_mode ? spec->segment_mode : spec->mask_mode) {
   case ROWSCAN_MASK_HEADS:
-    m = e < n ? mark_of(spec, rows, first, e) : (number){0};
-    return real ? m.real != 0 : m.whole != 0;
+    return e < n && is_true(type, read_at(rows, row, which, type, e));
   case ROWSCAN_MASK_TAILS:
-    m = e > 0 ? mark_of(spec, rows, first, e - 1) : (number){0};
-    return real ? m.real != 0 : m.whole != 0;
+    return e > 0 && is_true(type, read_at(rows, row, which, type, e - 1));
   case ROWSCAN_MASK_KEYS:
-    return e > 0 && e < n && mark_of(spec, rows, first, e - 1).whole != mark_of(spec, rows, first, e).whole;
+    return e > 0 && e < n && read_at(rows, row, which, type, e - 1).whole != read_at(rows, row, which, type, e).whole;
   default:
     return false;
   }
 }
 
-static void scan_row(const rowscan_spec *spec, const rs_rows *rows, number *totals[], number *prefixes, int64_t row) {
-  int64_t in = 0, out = 0, mask = 0, first = 0, last = 0, n = spec->length;
-  for (int d = rows->rank - 1; d >= 0; row /= rows->shape[d--]) {
-    in += row % rows->shape[d] * rows->array[RS_IN].stride[d];
-    out += row % rows->shape[d] * rows->array[RS_OUT].stride[d];
-    mask += row % rows->shape[d] * rows->array[RS_MASK].stride[d];
-    first += row % rows->shape[d] * rows->array[RS_INIT].stride[d];
-    last += row % rows->shape[d] * rows->array[RS_TOTALS].stride[d];
-  }
+/* Of a prefix and its element, what the second output shows. Of an index that is the element that it is of. */
+static number second(const rowscan_spec *spec, const rs_rows *rows, const places *row, int64_t e, number prefix) {
+  if (is_index(spec))
+    return prefix.whole_factor == UINT64_MAX ? extreme(spec->in_type, spec->op == ROWSCAN_ARGMAX) : prefix;
+  numbers more = beside(spec, rows, row, e);
+  if (spec->op == ROWSCAN_GAE)
+    return sum(spec->acc_type, prefix, more.of[0]);
+  return second_created(spec, prefix, own(spec, rows, row, e), &more);
+}
+
+static void write_at(const rs_rows *rows, const places *row, int which, rowscan_type type, int64_t e, number n) {
+  write_number(type, (char *)at(rows->array[which].data, type, row->at[which] + e * rows->array[which].step), n);
+}
+
+static void scan_row(const rowscan_spec *spec, const rs_rows *rows, number *totals[], number *prefixes, int64_t index) {
+  places row = {{0}};
+  int64_t n = spec->length;
+  for (int d = rows->rank - 1; d >= 0; index /= rows->shape[d--])
+    for (int a = 0; a < rs_arrays(rows); a++)
+      row.at[a] += index % rows->shape[d] * rows->array[a].stride[d];
   rowscan_type kept = rs_kept_type(spec->acc_type);
   number init;
   if (rows->array[RS_INIT].data)
-    init = begin(spec, fit(spec->acc_type, read_number(kept, at(rows->array[RS_INIT].data, kept, first))));
+    init = begin(spec, fit(spec->acc_type, read_at(rows, &row, RS_INIT, kept, 0)));
   const number *start = rows->array[RS_INIT].data ? &init : NULL;
   bool reverse = spec->flags & ROWSCAN_REVERSE, exclusive = spec->flags & ROWSCAN_EXCLUSIVE;
   for (int64_t i = 0; i < n; i++) {
     int64_t e = reverse ? n - 1 - i : i;
-    totals[0][i] = element(spec, rows, in + e * rows->array[RS_IN].step, mask + e * rows->array[RS_MASK].step);
+    totals[0][i] = element(spec, rows, &row, e);
     if (is_index(spec) && totals[0][i].whole_factor != UINT64_MAX)
       totals[0][i].whole_factor = (uint64_t)e;
-    totals[0][i].begins = boundary_before(spec, rows, mask, n, reverse ? e + 1 : e);
+    totals[0][i].begins |= boundary_before(spec, rows, &row, n, reverse ? e + 1 : e);
   }
   block_totals(spec, totals, n);
   fold(spec, totals, n, start, prefixes);
   for (int64_t i = 0; i < n; i++) {
     int64_t e = reverse ? n - 1 - i : i;
     number prefix = prefixes[exclusive ? i : i + 1];
-    if (exclusive && totals[0][i].begins)
+    if (exclusive && boundary_before(spec, rows, &row, n, reverse ? e + 1 : e))
       prefix = identity(spec);
-    write_number(spec->out_type,
-                 (char *)at(rows->array[RS_OUT].data, spec->out_type, out + e * rows->array[RS_OUT].step),
-                 shown(spec, prefix));
+    if (spec->second_type)
+      write_at(rows, &row, RS_MORE_OUT, spec->second_type, e, second(spec, rows, &row, e, prefix));
+    write_at(rows, &row, RS_OUT, spec->out_type, e, shown(spec, prefix));
   }
   if (rows->array[RS_TOTALS].data)
-    write_number(kept, (char *)at(rows->array[RS_TOTALS].data, kept, last), shown(spec, prefixes[n]));
+    write_at(rows, &row, RS_TOTALS, kept, 0, shown(spec, prefixes[n]));
 }
 
 void judge_scan(const rowscan_spec *spec, const rs_rows *rows) {

@@ -332,6 +332,49 @@ class Values(Case):
         self.save("in.npy", x)
         self.fails(1, ["argmax takes 20 bytes"], "scan", "--heads", "s.npy", "--op=argmax", "in.npy", "new.npy")
 
+    def test_segments_beside_others(self):
+        """Beside a mask, and beside coefficients, whose recurrence drops what came before, a NaN too."""
+        x = self.random.integers(-9, 9, (9, 300))
+        flags, mask = self.random.random(x.shape) < 0.05, self.random.random(x.shape) < 0.5
+        self.save("s.npy", flags)
+        self.save("m.npy", mask)
+        for kind, dim, reverse in [("heads", 1, False), ("tails", 0, True), ("keys", 1, True)]:
+            got = self.scan(x.astype("f4"), f"--{kind}=s.npy", "--mask=m.npy", f"--dim={dim}", *["--reverse"] * reverse)
+            np.testing.assert_array_equal(got, self.segmented(np.where(mask, x, 0), flags, kind, dim, reverse))
+        self.save("s.npy", np.array([0, 0, 1, 0, 0, 1, 0, 1], "u1"))
+        y = self.scan(np.array([1, np.nan, 2, 3, np.inf, 4, 8, 7], "f4"), "--op=linear_recurrence",
+                      "--coefficient=0.5", "--heads=s.npy")
+        np.testing.assert_array_equal(y, [1, np.nan, 2, 4, np.inf, 4, 10, 7])
+
+    def test_second_output(self):
+        x = self.random.standard_normal((3, 400)).astype("f4")
+        index = self.scan(x, "--op=argmax", "--second=values.npy")
+        values = np.load(self.path("values.npy"))
+        np.testing.assert_array_equal(values, np.maximum.accumulate(x, 1))
+        np.testing.assert_array_equal(values, np.take_along_axis(x, index, 1))
+        self.assertEqual(values.dtype, np.float32)
+        self.scan(x, "--op=argmin", "--second=values.npy", "--exclusive")
+        np.testing.assert_array_equal(np.load(self.path("values.npy"))[:, 0], np.full(3, np.inf))
+
+    def test_advantages(self):
+        """Against a loop; gamma and lambda are numbers, as the flags may be."""
+        x, v, w = self.random.standard_normal((3, 60, 4))
+        ends = self.random.random(x.shape) < 0.1
+        w[ends] = np.nan  # is not looked at
+        for name, array in ("v", v), ("w", w), ("ends", ends):
+            self.save(f"{name}.npy", array)
+        got = self.scan(x, "--op=gae", "--reverse", "--dim=0", "--more1=v.npy", "--more2=w.npy", "--more3=ends.npy",
+                        "--more4=ends.npy", "--params=0.99,0.95", "--second=returns.npy")
+        want, after = np.zeros_like(x), np.zeros(4)
+        for t in reversed(range(60)):
+            after = want[t] = (x[t] + 0.99 * np.where(ends[t], 0, w[t]) - v[t]
+                               + 0.99 * 0.95 * np.where(ends[t], 0, after))
+        np.testing.assert_allclose(got, want, 1e-12, 1e-12)
+        np.testing.assert_allclose(np.load(self.path("returns.npy")), want + v, 1e-12, 1e-12)
+        got = self.scan(np.ones(3, "f4"), "--op=gae", "--reverse", "--more1=0", "--more2=0", "--more3=0", "--more4=0",
+                        "--params=1,0.5")
+        np.testing.assert_array_equal(got, [1.75, 1.5, 1])
+
     def test_segments_in_the_summary(self):
         self.save("in.npy", np.ones((2, 3), "f4"))
         self.save("s.npy", np.ones((2, 3), "i8"))
@@ -1206,12 +1249,20 @@ class CommandLine(Case):
         self.usage(*scan, "--mask-mode", "coefficient", words=["--mask-mode", "--coefficient"])
         for option in ("heads", "tails", "keys"):
             self.usage(*scan, "--mask-mode", option, words=["--mask-mode", "--heads, --tails, --keys"])
-            words = [f"--{option}", "'s.npy'"]
-            self.usage(*scan, f"--{option}=s.npy", "--mask=m.npy", words=[*words, "--mask", "'m.npy'"])
             self.usage(*scan, f"--{option}=s.npy", "--mask-mode=select", words=["--mask-mode"])
-            self.usage(*recurrence, "--coefficient=2", f"--{option}=s.npy", words=[*words, "linear_recurrence"])
             self.usage(*recurrence, f"--{option}=s.npy", words=["--coefficient"])
         self.usage(*scan, "--keys=k.npy", "--heads=h.npy", words=["--keys", "'k.npy'", "--heads", "'h.npy'"])
+        self.usage(*scan, "--more1=v.npy", words=["--more1", "'v.npy'", "sum has 0 further inputs"])
+        self.usage(*scan, "--second=y.npy", words=["--second", "'y.npy'", "sum has one output"])
+        self.usage(*scan, "--params=0.9", words=["--params", "'0.9'", "sum has 0 of them"])
+        gae = (*scan, "--op=gae", "--more1=v.npy", "--more2=w.npy", "--more3=0")
+        self.usage(*gae, "--params=1,1", words=["--more4", "not given", "gae has 4 further inputs"])
+        for params in ("1", "1,1,1", "1,1,1,1,1"):
+            self.usage(*gae, "--more4=0", f"--params={params}", words=["--params", f"'{params}'", "gae has 2 of them"])
+        self.usage(*gae, "--more4=0", words=["--params", "not given", "gae has 2 of them"])
+        self.usage("bench", "--op=gae", words=["--op", "gae has further inputs, and is not timed"])
+        for params in ("1,x", "1,1,", ""):
+            self.usage(*gae, "--more4=0", f"--params={params}", words=["--params", f"'{params}' is no list of numbers"])
         self.usage(*scan, "--engine=host", "--device=0", words=["--device"])
         self.usage("cache", words=["path|info"])
         self.usage("cache", "purge", words=["unknown cache command 'purge'"])

@@ -38,6 +38,20 @@ static const struct {
      {.op = ROWSCAN_PROD, .in_type = ROWSCAN_F64, .layout = ROWSCAN_LAYOUT_COLUMNS, .length = 1000},
      90},
     {"column_f32_1000000.cu", {.layout = ROWSCAN_LAYOUT_COLUMNS, .length = 1000000}, 90},
+    {"gae_f32_1000.cu",
+     {.op = ROWSCAN_GAE,
+      .flags = ROWSCAN_REVERSE,
+      .length = 1000,
+      .more_types = {ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_BOOL, ROWSCAN_BOOL},
+      .second_type = ROWSCAN_F32},
+     90},
+    {"recurrence_in_segments_f32.cu",
+     {.op = ROWSCAN_LINEAR_RECURRENCE,
+      .flags = ROWSCAN_EXCLUSIVE,
+      .length = ROWSCAN_ANY_LENGTH,
+      .layout = ROWSCAN_LAYOUT_COLUMNS,
+      .segment_mode = ROWSCAN_MASK_TAILS},
+     90},
 };
 
 static char *read_file(const char *path) {

@@ -66,7 +66,7 @@ typedef struct field {
 typedef struct problem {
   rowscan_spec spec;
   rs_rows rows;
-  field in, out, mask, init, totals; /* without memory: there is none */
+  field in, out, mask, init, totals, more[RS_MOST_MORE], second, segments; /* without memory: there is none */
   bool in_place;
 } problem;
 
@@ -175,17 +175,21 @@ static void *field_start(const field *f, rowscan_type type) {
 }
 
 static void set_rows(problem *p, const int64_t *shape, int dims) {
-  const field *const fields[RS_ARRAYS] = {&p->in, &p->out, &p->mask, &p->init, &p->totals};
-  const rowscan_type types[RS_ARRAYS] = {p->spec.in_type, p->spec.out_type, p->spec.mask_type,
-                                         rs_kept_type(p->spec.acc_type), rs_kept_type(p->spec.acc_type)};
+  const field *const fields[RS_ALL_ARRAYS] = {&p->in,      &p->out,     &p->mask,    &p->init,
+                                              &p->totals,  &p->more[0], &p->more[1], &p->more[2],
+                                              &p->more[3], &p->second,  &p->segments};
+  const rowscan_type *more = p->spec.more_types, kept = rs_kept_type(p->spec.acc_type);
+  const rowscan_type types[RS_ALL_ARRAYS] = {
+      p->spec.in_type, p->spec.out_type,    p->spec.mask_type,   kept, kept, more[0], more[1], more[2],
+      more[3],         p->spec.second_type, p->spec.segment_type};
   rs_rows *rows = &p->rows;
-  *rows = (rs_rows){.count = 1, .rank = dims - 1};
+  *rows = (rs_rows){.count = 1, .rank = dims - 1, .further = rs_spec_has_further(&p->spec)};
   for (int d = 0; d < dims - 1; d++)
     rows->count *= rows->shape[d] = shape[d];
-  for (int a = 0; a < RS_ARRAYS; a++) {
+  for (int a = 0; a < rs_arrays(rows); a++) {
     rs_operand *array = &rows->array[a];
     memcpy(array->stride, fields[a]->stride, (size_t)(dims - 1) * sizeof *array->stride);
-    array->step = a < RS_ELEMENTS ? fields[a]->stride[dims - 1] : 0;
+    array->step = a == RS_INIT || a == RS_TOTALS ? 0 : fields[a]->stride[dims - 1];
     array->data = fields[a]->memory ? field_start(fields[a], types[a]) : NULL;
   }
 }
@@ -224,7 +228,23 @@ static problem any_problem(uint64_t *r, rowscan_spec spec, const int64_t *shape,
     lay_out(r, &p.totals, kept, shape, dims - 1, false, plain && below(r, 2));
     memset(p.totals.memory, 0xa5, p.totals.bytes);
   }
+  for (int i = 0; i < RS_MOST_MORE && spec.more_types[i]; i++) {
+    lay_out(r, &p.more[i], spec.more_types[i], shape, dims, true, plain);
+    fill(r, &p.spec, spec.more_types[i], f, p.more[i].memory,
+         (int64_t)(p.more[i].bytes / rowscan_type_bytes(spec.more_types[i])));
+  }
+  if (spec.segment_mode) {
+    rowscan_spec marks = {.mask_mode = spec.segment_mode, .mask_type = spec.segment_type, .length = p.spec.length};
+    lay_out(r, &p.segments, spec.segment_type, shape, dims, true, plain);
+    fill_mask(r, &marks, p.segments.memory, (int64_t)(p.segments.bytes / rowscan_type_bytes(spec.segment_type)));
+  }
+  if (spec.second_type) {
+    lay_out(r, &p.second, spec.second_type, shape, dims, false, plain);
+    memset(p.second.memory, 0xa5, p.second.bytes);
+  }
   set_rows(&p, shape, dims);
+  for (int i = 0; i < rs_op_of(spec.op)->params; i++)
+    p.rows.params[i] = unit(r);
   return p;
 }
 
@@ -235,15 +255,23 @@ static void free_problem(problem *p) {
   free(p->mask.memory);
   free(p->init.memory);
   free(p->totals.memory);
+  for (int i = 0; i < RS_MOST_MORE; i++)
+    free(p->more[i].memory);
+  free(p->second.memory);
+  free(p->segments.memory);
 }
 
 static void describe(const problem *p, char *text, size_t room) {
   const rowscan_spec *s = &p->spec;
   int length =
-      snprintf(text, room, "%s %s->%s acc %s mask %d %s flags %u length %lld init %d totals %d in_place %d rows",
+      snprintf(text, room,
+               "%s %s->%s acc %s mask %d %s more %s second %s segments %d %s flags %u length %lld init %d totals %d "
+               "in_place %d rows",
                rowscan_op_name(s->op), rowscan_type_name(s->in_type), rowscan_type_name(s->out_type),
-               rowscan_type_name(s->acc_type), s->mask_mode, rowscan_type_name(s->mask_type), s->flags,
-               (long long)s->length, p->init.memory != NULL, p->totals.memory != NULL, p->in_place);
+               rowscan_type_name(s->acc_type), s->mask_mode, rowscan_type_name(s->mask_type),
+               rowscan_type_name(s->more_types[0]), rowscan_type_name(s->second_type), s->segment_mode,
+               rowscan_type_name(s->segment_type), s->flags, (long long)s->length, p->init.memory != NULL,
+               p->totals.memory != NULL, p->in_place);
   for (int d = 0; d < p->rows.rank; d++)
     length += snprintf(text + length, room - (size_t)length, " %lld(%lld,%lld,%lld,%lld)", (long long)p->rows.shape[d],
                        (long long)p->rows.array[RS_IN].stride[d], (long long)p->rows.array[RS_OUT].stride[d],
@@ -298,7 +326,8 @@ static field copy_of(const field *from) {
 }
 
 /* Runs the problem on copies of what it writes, and compares. `should` and `totals` are the judge's. */
-static void run_one(problem *p, int pool, int level, int64_t cache, const void *should, const void *totals) {
+static void run_one(problem *p, int pool, int level, int64_t cache, const void *should, const void *totals,
+                    const void *second) {
   problem q = *p;
   char where[64];
   q.out = copy_of(&p->out);
@@ -309,6 +338,10 @@ static void run_one(problem *p, int pool, int level, int64_t cache, const void *
     q.totals = copy_of(&p->totals);
     q.rows.array[RS_TOTALS].data = field_start(&q.totals, rs_kept_type(p->spec.acc_type));
   }
+  if (second) {
+    q.second = copy_of(&p->second);
+    q.rows.array[RS_MORE_OUT].data = field_start(&q.second, p->spec.second_type);
+  }
   snprintf(where, sizeof where, "%d threads, %s, cache of %lld", pool_sizes[pool], isas[level]->name, (long long)cache);
   rs_host_force(hosts[pool], isas[level], cache);
   rs_host_run(hosts[pool], &q.spec, &q.rows);
@@ -317,27 +350,37 @@ static void run_one(problem *p, int pool, int level, int64_t cache, const void *
     compare(p, rs_kept_type(p->spec.acc_type), "total", q.totals.memory, totals, p->totals.bytes, where);
     free(q.totals.memory);
   }
+  if (second) {
+    compare(p, p->spec.second_type, "second", q.second.memory, second, p->second.bytes, where);
+    free(q.second.memory);
+  }
   free(q.out.memory);
 }
 
 /* Judges the problem and runs it: all pools and levels, or one of them. */
 static void check_problem(uint64_t *r, problem *p, bool all) {
   rs_rows rows = p->rows;
-  field should = copy_of(&p->out), totals = {0};
+  field should = copy_of(&p->out), totals = {0}, second = {0};
   rows.array[RS_OUT].data = field_start(&should, p->spec.out_type);
   if (p->totals.memory) {
     totals = copy_of(&p->totals);
     rows.array[RS_TOTALS].data = field_start(&totals, rs_kept_type(p->spec.acc_type));
   }
+  if (p->second.memory) {
+    second = copy_of(&p->second);
+    rows.array[RS_MORE_OUT].data = field_start(&second, p->spec.second_type);
+  }
   judge_scan(&p->spec, &rows);
   for (int pool = 0; pool < POOLS; pool++)
     for (int level = 0; level < levels; level++)
       if (all || (below(r, POOLS * levels) == 0))
-        run_one(p, pool, level, below(r, 2) ? 0 : INT64_MAX, should.memory, totals.memory);
+        run_one(p, pool, level, below(r, 2) ? 0 : INT64_MAX, should.memory, totals.memory, second.memory);
   if (!all)
-    run_one(p, (int)below(r, POOLS), (int)below(r, levels), below(r, 2) ? 0 : INT64_MAX, should.memory, totals.memory);
+    run_one(p, (int)below(r, POOLS), (int)below(r, levels), below(r, 2) ? 0 : INT64_MAX, should.memory, totals.memory,
+            second.memory);
   free(should.memory);
   free(totals.memory);
+  free(second.memory);
 }
 
 static int64_t any_length(uint64_t *r) {
@@ -398,6 +441,25 @@ START_TEST(everything_at_random) {
         check_problem(&r, &p, false);
         free_problem(&p);
       }
+}
+END_TEST
+
+/* Operators of several inputs, two outputs, segments beside masks and coefficients; some rows are cut into pieces. */
+START_TEST(further_arrays) {
+  uint64_t r = seed + 700 + (uint64_t)_i;
+  for (int i = 0; i < 8 * random_cases; i++) {
+    int64_t shape[MAX_DIMS] = {1 + below(&r, 3), 60000 + below(&r, 100000)};
+    int dims = 2;
+    if (i % 16)
+      random_shape(&r, shape, &dims);
+    rowscan_spec spec = random_mask_and_flags(&r, (rowscan_spec){.in_type = (rowscan_type)(_i + 1)});
+    op_take(&spec, rs_random(&r) >> 8);
+    if (!further_take(&spec, rs_random(&r) >> 8))
+      continue;
+    problem p = any_problem(&r, spec, shape, dims, i % 4 == 0);
+    check_problem(&r, &p, false);
+    free_problem(&p);
+  }
 }
 END_TEST
 
@@ -1423,6 +1485,7 @@ int main(void) {
   tcase_add_checked_fixture(cases, open_hosts, close_hosts);
   tcase_set_timeout(cases, 600);
   lot_add_loop_test(cases, everything_at_random, 0, ROWSCAN_BOOL);
+  lot_add_loop_test(cases, further_arrays, 0, ROWSCAN_BOOL);
   lot_add_loop_test(cases, every_length, 0, sizeof plain_types / sizeof *plain_types);
   lot_add_loop_test(cases, columns, 0, sizeof plain_types / sizeof *plain_types);
   lot_add_loop_test(cases, every_offset, 0, 6);

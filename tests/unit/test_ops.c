@@ -95,7 +95,13 @@ START_TEST(first_lines_that_are_wrong) {
       {"op=W numbers=12", "'numbers=12'"},
       {"op=W types=float", "'types=float' in its first line: types is any, floats or integers"},
       {"op=W coefficient=yes", "'coefficient=yes' in its first line: coefficient is 0 or 1"},
-      {"op=W commutative=1", "'commutative=1' in its first line: there are op, numbers, types and coefficient"},
+      {"op=W commutative=1", "'commutative=1' in its first line: there are op, numbers, types, coefficient, inputs, "
+                             "params and outputs"},
+      {"op=W inputs=6", "'inputs=6' in its first line: inputs is 1, 2, 3, 4 or 5"},
+      {"op=W params=5", "'params=5' in its first line: params is 0, 1, 2, 3 or 4"},
+      {"op=W outputs=3", "'outputs=3' in its first line: outputs is 1 or 2"},
+      {"op=W inputs=2 coefficient=1", "has coefficient=1 and inputs=2; one of the inputs may be the coefficient"},
+      {"op=W params=1", "has params=1, which are floats, and not types=floats"},
       {"op=W op=W", "'op' stands twice"},
       {"op=W and more", "'and' in its first line is no field=value"},
   };
@@ -117,6 +123,10 @@ START_TEST(functions_that_are_wrong) {
          "field 'u64': its 'combine' is NULL");
   refuse(ROWSCAN_BAD_ARGUMENT, ROWSCAN_OPERATOR(.source = "// rowscan: op=Some coefficient=1", .f64 = &by_larger),
          "field 'f64': its 'begin' is NULL, but there are coefficients");
+  refuse(ROWSCAN_BAD_ARGUMENT, ROWSCAN_OPERATOR(.source = "// rowscan: op=Some inputs=2", .f64 = &by_larger),
+         "field 'f64': its 'begin' is NULL, but there are further inputs");
+  refuse(ROWSCAN_BAD_ARGUMENT, ROWSCAN_OPERATOR(.source = "// rowscan: op=Some outputs=2", .f32 = &by_larger),
+         "field 'second_f32': NULL, but there are two outputs");
 }
 END_TEST
 
@@ -128,7 +138,7 @@ START_TEST(an_operator_is_one_for_good) {
   ck_assert_int_eq(rowscan_spec_parse(&spec, "op=Once length=10"), ROWSCAN_BAD_ARGUMENT);
   ck_assert_str_eq(rowscan_last_error(),
                    "spec: field 'op': 'Once' is not one of sum, prod, max, min, and, or, xor, linear_recurrence, "
-                   "logsumexp, extended_prod, argmax, argmin");
+                   "logsumexp, extended_prod, argmax, argmin, gae");
   rowscan_op once = create("op=Once\tnumbers=1  types=any coefficient=0 \r", &by_larger),
              twice = create("op=Twice", NULL);
   ck_assert_int_ne(once, twice);

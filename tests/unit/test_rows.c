@@ -232,6 +232,21 @@ START_TEST(refusals) {
         .totals = {.data = (char *)memory + 2}},
        "'totals'",
        "aligned"},
+      {{.rank = 1, .shape = shape, .more = {{.reserved = {memory}}}}, "'more[0].reserved'", "not NULL"},
+      {{.rank = 1, .shape = shape, .more = {{.data = memory}}}, "'more[0]'", "but this scan of sum has none"},
+      {{.rank = 1, .shape = shape, .more = {{.type = ROWSCAN_F32}}}, "'more1'", "sum has 0 further inputs"},
+      {{.rank = 1, .shape = shape, .second = {.data = memory}}, "'second'", "sum has one output"},
+      {{.rank = 1, .shape = shape, .segments = {.data = memory}}, "'segments'", "has none"},
+      {{.rank = 1, .shape = shape, .params = {0, 0.5}}, "'params'", "element 1, 0.5, but sum has 0 of them"},
+      {{.rank = 1,
+        .shape = shape,
+        .input = {.data = memory},
+        .output = {.data = memory},
+        .mask = {.data = memory},
+        .mask_mode = ROWSCAN_MASK_SELECT,
+        .segment_mode = ROWSCAN_MASK_KEYS},
+       "'segments'",
+       "NULL, but there are elements"},
   };
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
     rowscan_problem problem = table[i].problem;
@@ -271,6 +286,56 @@ START_TEST(a_mask_that_is_not_there) {
   ck_assert_msg(!rs_rows_from_args(&rows, &spec, &args), "%s", rowscan_last_error());
   ck_assert_ptr_null(rows.array[RS_MASK].data);
   ck_assert_int_eq(rows.array[RS_MASK].stride[0], 0);
+}
+END_TEST
+
+static char room[1024] __attribute__((aligned(64)));
+
+/* Beside nothing else, what tells segments takes the place of a mask. */
+START_TEST(segments_alone) {
+  const int64_t shape[] = {6};
+  rowscan_problem problem = {.size = sizeof problem, .rank = 1, .shape = shape, .segment_mode = ROWSCAN_MASK_KEYS};
+  problem.input.data = problem.output.data = room;
+  problem.segments = (rowscan_input){.data = room + 64, .type = ROWSCAN_U16};
+  rs_rows rows;
+  rowscan_spec spec;
+  ck_assert_msg(!rs_rows_from_problem(&rows, &spec, &problem), "%s", rowscan_last_error());
+  ck_assert_int_eq(spec.mask_mode, ROWSCAN_MASK_KEYS);
+  ck_assert_int_eq(spec.mask_type, ROWSCAN_U16);
+  ck_assert_int_eq(spec.segment_mode, ROWSCAN_MASK_NONE);
+  ck_assert_ptr_eq(rows.array[RS_MASK].data, room + 64);
+  ck_assert(!rows.further);
+}
+END_TEST
+
+/* They lie as they like, are told from others, and may not be written by an output. */
+START_TEST(further_arrays) {
+  const int64_t shape[] = {2, 3}, turned[] = {1, 2};
+  rowscan_problem problem = {.size = sizeof problem, .rank = 2, .dim = 1, .shape = shape, .op = ROWSCAN_ARGMAX};
+  problem.input.data = room;
+  problem.output = (rowscan_output){.data = room + 64, .strides = turned};
+  problem.second = (rowscan_output){.data = room + 256, .strides = turned};
+  problem.mask = (rowscan_input){.data = room + 512};
+  problem.mask_mode = ROWSCAN_MASK_SELECT;
+  problem.segments = (rowscan_input){.data = room + 768, .strides = turned};
+  problem.segment_mode = ROWSCAN_MASK_HEADS;
+  rs_rows rows;
+  rowscan_spec spec;
+  ck_assert_msg(!rs_rows_from_problem(&rows, &spec, &problem), "%s", rowscan_last_error());
+  ck_assert(rows.further);
+  ck_assert_int_eq(spec.second_type, ROWSCAN_F32);
+  ck_assert_int_eq(spec.segment_type, ROWSCAN_BOOL);
+  ck_assert_int_eq(rows.array[RS_MORE_OUT].step, 2);
+  ck_assert_int_eq(rows.array[RS_SEGMENTS].stride[0], 1);
+  ck_assert_int_eq(rows.array[RS_MASK].stride[0], 3);
+  ck_assert_ptr_null(rows.array[RS_MORE_IN].data);
+  ck_assert(!rs_overlap_check(&rows, &spec, NULL, 0));
+  rows.array[RS_SEGMENTS].data = room + 256 + 20;
+  ck_assert_int_eq(rs_overlap_check(&rows, &spec, NULL, 0), ROWSCAN_BAD_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "fields 'second' and 'segments': the arrays overlap"));
+  rows.array[RS_SEGMENTS].data = NULL;
+  rows.array[RS_MORE_OUT].data = rows.array[RS_IN].data;
+  ck_assert_int_eq(rs_overlap_check(&rows, &spec, NULL, 0), ROWSCAN_BAD_ARGUMENT);
 }
 END_TEST
 
@@ -1309,6 +1374,8 @@ int main(void) {
   tcase_add_test(all, random_strides);
   tcase_add_test(all, refusals);
   tcase_add_test(all, a_mask_that_is_not_there);
+  tcase_add_test(all, segments_alone);
+  tcase_add_test(all, further_arrays);
   tcase_add_test(all, args);
   tcase_add_test(all, args_of_indices);
   tcase_add_test(all, overlaps_at_random);

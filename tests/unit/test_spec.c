@@ -378,6 +378,21 @@ static const struct {
     {"length=5 in=f16 out=i32", "'out'", "i32", ROWSCAN_UNSUPPORTED},
     {"length=5 in=i8 acc=f64", "'acc'", "f64", ROWSCAN_UNSUPPORTED},
     {"length=5 mask=select mask_type=i16", "'mask_type'", "i16", ROWSCAN_UNSUPPORTED},
+    {"length=5 more1=f32", "'more1'", "f32, but sum has 0 further inputs", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 second=f32", "'second'", "f32, but sum has one output", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 op=argmax second=f64", "'second'", "f64, but the values of argmax are of the input's type, f32",
+     ROWSCAN_BAD_ARGUMENT},
+    {"length=5 segments=select", "'segments'", "'select' is not one of none, heads, tails, keys", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 segments=heads mask=tails", "'segments'", "heads, but there are some already: mask_mode is tails",
+     ROWSCAN_BAD_ARGUMENT},
+    {"length=5 segment_type=u8", "'segment_type'", "u8, but there are no segments", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 mask=select segments=keys segment_type=f32", "'segment_type'", "keys are integers or bool, not f32",
+     ROWSCAN_BAD_ARGUMENT},
+    {"length=5 mask=select segments=heads segment_type=i16", "'segment_type'", "i16 is none of bool, u8",
+     ROWSCAN_UNSUPPORTED},
+    {"length=5 op=logsumexp in=f64 mask=select segments=heads", "'segments'", "takes 20 bytes", ROWSCAN_UNSUPPORTED},
+    {"length=5 op=argmin second=f32 regime=column layout=columns", "'regime'", "column has no kernels for argmin",
+     ROWSCAN_UNSUPPORTED},
     {"length=0000000000000000000000000000000000000000000000000000005", "'length'", "00000...' is not",
      ROWSCAN_BAD_ARGUMENT},
     {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa=5", "field 'aaaaaaaaaa",
@@ -446,6 +461,18 @@ static char *line_of(const rowscan_spec *spec) {
   return line.data;
 }
 
+/* What some fields need beside them. */
+static rowscan_spec with_use_for(const rs_field *field) {
+  rowscan_spec spec = open_to_all;
+  if (field->bit == ROWSCAN_TIES_FIRST)
+    spec.op = ROWSCAN_ARGMAX; /* of indices alone */
+  if (!strncmp(field->name, "more", 4) || !strcmp(field->name, "second"))
+    ck_assert(!rowscan_op_create(&spec.op, ROWSCAN_OPERATOR(.source = "// rowscan: op=Five inputs=5 outputs=2\n")));
+  if (!strcmp(field->name, "segment_type"))
+    spec.segment_mode = ROWSCAN_MASK_HEADS;
+  return spec;
+}
+
 /*
  * _i: which field. With another value of it a spec is another one, has another hash and another text; and where the
  * other fields allow that value, the text says it, alone too, and is read back.
@@ -467,9 +494,7 @@ START_TEST(every_field_counts) {
     ck_assert_uint_ne(rs_spec_hash(&first), rs_spec_hash(&other));
     char *line = line_of(&other), pair[64];
     ck_assert_str_ne(line, first_line);
-    other = open_to_all;
-    if (field->bit == ROWSCAN_TIES_FIRST)
-      other.op = ROWSCAN_ARGMAX; /* of indices alone */
+    other = with_use_for(field);
     rs_field_set(field, &other, value);
     if (rs_spec_read(&done, &other) == ROWSCAN_OK && rs_field_get(field, &done) == value) {
       round_trip(&done);

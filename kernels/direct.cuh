@@ -1,0 +1,25 @@
+// direct.cuh - regime long: rows cut over blocks, a tile each, that goes straight from memory to registers and back
+// SPDX-License-Identifier: MIT
+#pragma once
+#include "ahead.cuh"
+#include "tile.cuh"
+
+template <class P, class S, bool VECTORED> RS_DEVICE void scan_direct(const Rows<P::rank> &rows) {
+  using T = Tile<P, S, VECTORED>;
+  using Acc = typename P::Acc;
+  using Index = typename T::Index;
+  RS_SHARED Acc between[S::WARPS];
+  RS_SHARED TileEnds<Acc> ends;
+
+  const u32 count = (u32)T::count(rows);
+  TileTurn at = take_tile(rows.workspace, count, ends);
+  Row<P> row(rows, rows.first + at.row);
+  Index first = (Index)at.tile * S::ELEMENTS;
+  T tile;
+  tile.load(row, first);
+  Acc mine = tile.up(between), start = row.start(), carry = start, end = P::Op::combine(start, mine);
+  if (count > 1)
+    find_ends<typename P::Op, (u32)T::COUNT>(rows.workspace, at, count, mine, start, ends, carry, end);
+  delay();
+  tile.down(row, first, carry, end, [&](int u, Index i, const Acc *value) { tile.store_all(row, u, i, value); });
+}
