@@ -104,6 +104,13 @@ template <class P, class S, bool VECTORED> struct Tile {
     }
     return V::outer(total<Inner, S::CHUNKS>(chunk));
   }
+  // A chunk on the way down.
+  RS_METHOD V again(int u) const {
+    if constexpr (S::KEEPS)
+      return held[u];
+    else
+      return held[u].forgotten();
+  }
   RS_METHOD AllLanes lanes_of(int u, const V &x) const {
     if constexpr (S::KEEPS)
       return lanes[u];
@@ -142,7 +149,7 @@ template <class P, class S, bool VECTORED> struct Tile {
     for (int u = 0; u < S::CHUNKS; u++) {
       if (!S::KEEPS)
         warp_barrier();
-      V x = S::KEEPS ? held[u] : held[u].forgotten(); // on the way down
+      V x = again(u);
       Part before = lanes_of(u, x).down(start[u], lane()), after = before;
       if constexpr (!V::FINDS_END) {
         Part next = shuffle_down(before);
