@@ -405,6 +405,8 @@ static bool has_registers(const rowscan_spec *spec, int arch, const rs_shape *s)
   if (rs_in_doubles(spec) ? in < 4 : widened)
     registers /= 2;
   int columns = rs_side_by_side(s), chunk = chunk_registers(spec, s->vector);
+  if (columns > 1 && in == 1 && !rs_sums_bytes(spec)) /* which are widened one by one */
+    registers /= 2;
   if (columns > 1 && !rs_sums_bytes(spec))
     chunk = (columns * s->vector * in + 3) / 4 + 6 * columns * rs_spec_register_bytes(spec) / 4;
   else if (columns > 1)
