@@ -188,35 +188,30 @@ template <class Op, i64 MOST, class A> struct Ahead {
   }
 };
 
-// A block that takes a tile by a turn, and ends: which it has, and what its threads tell one another of it.
-struct TileTurn {
-  u32 row, tile, run;
-};
+// A block that takes a tile by a turn, and ends: what its threads tell one another of it.
 template <class A> struct TileEnds {
   Turn turn;
   A carry, end;
 };
-// All threads call these two, of rows of `count` tiles; without a turn where a row is one.
-template <class A> RS_DEVICE TileTurn take_tile(void *workspace, u32 count, TileEnds<A> &shared) {
-  u32 at = block_index(), run = 0;
-  if (count > 1) {
-    if (thread_index() == 0)
-      shared.turn = take_turn(static_cast<TurnState *>(workspace), block_count());
-    block_barrier();
-    at = shared.turn.number;
-    run = shared.turn.run;
-  }
-  return {at / count, at % count, run};
+// All threads call these two, of rows of `count` tiles; without a turn, in whose place is the block's number, where a
+// row is one.
+template <class A> RS_DEVICE Turn take_tile(void *workspace, u32 count, TileEnds<A> &shared) {
+  if (count <= 1)
+    return {block_index(), 0};
+  if (thread_index() == 0)
+    shared.turn = take_turn(static_cast<TurnState *>(workspace), block_count());
+  block_barrier();
+  return shared.turn;
 }
 // The prefixes before a tile and through it, given its total, which a warp knows.
 template <class Op, u32 MOST, class A>
-RS_DEVICE void find_ends(void *workspace, TileTurn at, u32 count, A mine, A start, TileEnds<A> &shared, A &carry,
+RS_DEVICE void find_ends(void *workspace, u32 row, u32 tile, u32 count, A mine, A start, TileEnds<A> &shared, A &carry,
                          A &end) {
   using Tiles = Ahead<Op, MOST, A>;
   if (alike(thread_index() < 32)) {
     Node<A> *nodes = reinterpret_cast<Node<A> *>(static_cast<TurnState *>(workspace) + 1);
-    Tiles ahead{nodes + at.row * Tiles::nodes_of(count), at.run, count};
-    ahead.look(at.tile, mine, start, carry, end);
+    Tiles ahead{nodes + row * Tiles::nodes_of(count), shared.turn.run, count};
+    ahead.look(tile, mine, start, carry, end);
     if (thread_index() == 0) {
       shared.carry = carry;
       shared.end = end;

@@ -1,5 +1,8 @@
 // direct.cuh - regime long: rows cut over blocks, a tile each, that goes straight from memory to registers and back
 // SPDX-License-Identifier: MIT
+//
+// All rows go on at the same time, tile by tile: so few blocks wait for one another, and of columns that are neighbours
+// those which share a word of memory ask for it together.
 #pragma once
 #include "ahead.cuh"
 #include "tile.cuh"
@@ -12,14 +15,14 @@ template <class P, class S, bool VECTORED> RS_DEVICE void scan_direct(const Rows
   RS_SHARED TileEnds<Acc> ends;
 
   const u32 count = (u32)T::count(rows);
-  TileTurn at = take_tile(rows.workspace, count, ends);
-  Row<P> row(rows, rows.first + at.row);
-  Index first = (Index)at.tile * S::ELEMENTS;
+  const u32 at = take_tile(rows.workspace, count, ends).number, t = at / (u32)rows.count, number = at % (u32)rows.count;
+  Row<P> row(rows, rows.first + number);
+  Index first = (Index)t * S::ELEMENTS;
   T tile;
   tile.load(row, first);
   Acc mine = tile.up(between), start = row.start(), carry = start, end = P::Op::combine(start, mine);
   if (count > 1)
-    find_ends<typename P::Op, (u32)T::COUNT>(rows.workspace, at, count, mine, start, ends, carry, end);
+    find_ends<typename P::Op, (u32)T::COUNT>(rows.workspace, number, t, count, mine, start, ends, carry, end);
   delay();
   tile.down(row, first, carry, end, [&](int u, Index i, const Acc *value) { tile.store_all(row, u, i, value); });
 }

@@ -143,13 +143,13 @@ template <class P, class S, bool VECTORED> RS_DEVICE void scan_tiles(const Rows<
   RS_SHARED TileEnds<Acc> ends;
 
   const u32 count = (u32)((Length<P>::of(rows) + S::ELEMENTS - 1) / S::ELEMENTS);
-  TileTurn at = take_tile(rows.workspace, count, ends);
-  Row<P> row(rows, rows.first + at.row);
-  T tile(rows, row, (Index)at.tile * S::ELEMENTS, shared);
+  const u32 at = take_tile(rows.workspace, count, ends).number, number = at / count, t = at % count;
+  Row<P> row(rows, rows.first + number);
+  T tile(rows, row, (Index)t * S::ELEMENTS, shared);
   tile.memory.template load<S::THREADS>(&arrival).wait();
   Acc mine = tile.up(between), carry = row.start(), end = P::Op::combine(carry, mine);
   if (count > 1)
-    find_ends<typename P::Op, MOST>(rows.workspace, at, count, mine, row.start(), ends, carry, end);
+    find_ends<typename P::Op, MOST>(rows.workspace, number, t, count, mine, carry, ends, carry, end);
   delay();
   tile.down(between, carry, end);
   tile.memory.template store<S::THREADS>();

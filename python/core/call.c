@@ -199,7 +199,7 @@ static bool take_op(rp_call *call, PyObject *name) {
   const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, &length) : NULL;
   int op = text && strlen(text) == (size_t)length ? rowscan_op_by_name(text) : -1;
   PyErr_Clear(); /* it can't be encoded */
-  if (op < 0)
+  if (op < 0 || rp_op_has_more((rowscan_op)op))
     return false;
   call->op = (rowscan_op)op;
   return true;

@@ -75,6 +75,8 @@ PyObject *rp_ops(PyObject *self, PyObject *none) {
   (void)self, (void)none;
   PyObject *ops = PyDict_New();
   for (int op = 0; ops && rowscan_op_by_name(rowscan_op_name((rowscan_op)op)) == op; op++) {
+    if (rp_op_has_more((rowscan_op)op))
+      continue;
     PyObject *number = PyLong_FromLong(op);
     if (!number || PyDict_SetItemString(ops, rowscan_op_name((rowscan_op)op), number))
       Py_CLEAR(ops);
@@ -90,6 +92,9 @@ PyObject *rp_create_op(PyObject *self, PyObject *args) {
   if (!PyArg_ParseTuple(args, "s:create_op", &given.source))
     return NULL;
   rowscan_status status = rowscan_op_create(&op, &given);
+  if (!status && rp_op_has_more(op))
+    return PyErr_Format(PyExc_ValueError, "source: %s has further inputs, for which scan() has no arguments",
+                        rowscan_op_name(op));
   return status ? rp_fail(status) : Py_BuildValue("sii", rowscan_op_name(op), (int)op, (int)rp_op_has_coefficient(op));
 }
 

@@ -8,6 +8,7 @@
 #include "contexts.h"
 #include "docs.h"
 #include "errors.h"
+#include "gae.h"
 #include "library.h"
 #include "torch.h"
 #include "xla.h"
@@ -18,6 +19,7 @@
 #define X(name, op) {#name, FAST_WITH_NAMES(rp_##name), rp_##name##_doc},
 static PyMethodDef methods[] = {RP_SCANS(X){"scan", FAST_WITH_NAMES(rp_scan_by_name), rp_scan_doc},
                                 {"scan_settled", FAST(rp_scan_settled), NULL},
+                                {"gae", FAST(rp_gae), NULL},
                                 {"look", rp_look_for_python, METH_O, NULL},
                                 {"add_kind", rp_add_kind, METH_VARARGS, NULL},
                                 {"set_fresh", rp_set_fresh, METH_VARARGS, NULL},

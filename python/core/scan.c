@@ -21,14 +21,25 @@ static bool is_floating(rowscan_type type) {
   return type >= ROWSCAN_F16 && type <= ROWSCAN_F64;
 }
 
-bool rp_op_has_coefficient(rowscan_op op) {
-  static const rowscan_type served[] = {ROWSCAN_F32, ROWSCAN_I32}; /* an operator of a user's may be of one of them */
-  for (int i = 0; op >= ROWSCAN_FIRST_CREATED && i < 2; i++) {
-    rowscan_spec spec = {.size = sizeof spec, .op = op, .in_type = served[i], .length = 1};
+/* A complete spec of an operator; one of a user's may be of either of these types. */
+static rowscan_spec spec_of(rowscan_op op) {
+  static const rowscan_type served[] = {ROWSCAN_F32, ROWSCAN_I32};
+  rowscan_spec spec;
+  for (int i = 0; i < 2; i++) {
+    spec = (rowscan_spec){.size = sizeof spec, .op = op, .in_type = served[i], .length = 1};
     if (!rowscan_spec_complete(&spec))
-      return spec.mask_mode == ROWSCAN_MASK_COEFFICIENT;
+      break;
   }
-  return op == ROWSCAN_LINEAR_RECURRENCE;
+  return spec;
+}
+
+bool rp_op_has_coefficient(rowscan_op op) {
+  return op == ROWSCAN_LINEAR_RECURRENCE ||
+         (op >= ROWSCAN_FIRST_CREATED && spec_of(op).mask_mode == ROWSCAN_MASK_COEFFICIENT);
+}
+
+bool rp_op_has_more(rowscan_op op) {
+  return op == ROWSCAN_GAE || (op >= ROWSCAN_FIRST_CREATED && spec_of(op).more_types[0]);
 }
 
 /* Whether elements would be converted before they are scanned. */

@@ -22,6 +22,9 @@ typedef struct rp_call {
 /* Whether an operator has coefficients, which lie where others have a mask. */
 bool rp_op_has_coefficient(rowscan_op op);
 
+/* Whether an operator has other inputs, or numbers of a run, for which scan() has no arguments. */
+bool rp_op_has_more(rowscan_op op);
+
 /* Whether what lies in the place of a mask cuts rows into segments. */
 static inline bool rp_has_segments(rowscan_mask_mode mode) {
   return mode >= ROWSCAN_MASK_HEADS;

@@ -113,9 +113,11 @@ def gae(rewards, values, gamma, lam, next_values=None, terminated=None, done=Non
     dim          dimension of time
     acc          type of the accumulator, as for linear_recurrence
 
-    What is at next_values where terminated does not matter, NaN included. Where done, the coefficient of a recurrence
-    is 0, and 0 times an infinity or NaN is NaN: one in an episode is in the advantages of those before it, too.
-    Gradients, in torch and JAX, are of rewards, values, next_values, gamma and lam.
+    What is at next_values where terminated does not matter, NaN included. Arrays of one floating type, with numbers
+    for gamma and lam, take one pass, computed in f64 by default, in which nothing is passed on where done. With
+    gradients, in JAX and otherwise delta is computed as the arrays' library does, and where done a coefficient is 0,
+    so that an infinity or NaN in an episode is in the advantages of those before it, too. Gradients, in torch and JAX,
+    are of rewards, values, next_values, gamma and lam.
 
     >>> advantages, returns = rowscan.gae(np.array([1., 1., 1.]), np.array([2., 2., 2., 4.]), 0.5, 0.5, done=[0, 1, 0])
     >>> advantages, returns

@@ -485,6 +485,9 @@ class _Jax(Library):
             raise TypeError(f"x is a {type(x).__module__}.{type(x).__qualname__}, not an array of JAX")
         return x
 
+    def runs_at_once(self):
+        return False
+
     def wide(self):
         return jnp.result_type(int) == np.int64
 

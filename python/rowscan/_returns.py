@@ -2,9 +2,11 @@
 
 SPDX-License-Identifier: MIT
 
-Arithmetic is that of the array's library, and so are gradients.
+Arithmetic is that of the array's library, and so are gradients; but where no gradient is asked for, advantages take one
+pass in C.
 """
-from ._types import NUMBERS, is_floating
+from . import _core
+from ._types import DEFAULT, NUMBERS, is_floating
 
 
 def _broadcasts(library, array, what, shape):
@@ -63,11 +65,29 @@ def _values(library, values, next_values, x, dim):
     return values, next_values
 
 
+def _in_one_pass(library, rewards, values, following, gamma, lam, terminated, done, dim, acc):
+    """Advantages and returns; None where the arrays are not of one floating type, or not plain."""
+    kind, acc = library.number(rewards.dtype, "rewards.dtype"), library.accumulator_number(acc)
+    served = (DEFAULT, NUMBERS["f64"]) if kind == NUMBERS["f64"] else (DEFAULT, NUMBERS["f64"], NUMBERS["f32"])
+    numbers = all(type(given) in (int, float) for given in (gamma, lam))
+    if not (library.runs_at_once() and is_floating(kind) and numbers and acc in served):
+        return None
+    no = library.of(False, NUMBERS["bool"], rewards, "done")
+    terminated, done = (no if given is None else _flags(library, given, what, rewards)
+                        for given, what in ((terminated, "terminated"), (done, "done")))
+    advantages, returns = (library.empty(tuple(rewards.shape), kind, rewards) for _ in range(2))
+    given = _core.gae(rewards, values, following, terminated, done, advantages, returns, gamma, lam, dim, acc)
+    return None if given is NotImplemented else (advantages, returns)
+
+
 def gae(library, rewards, values, gamma, lam, next_values, terminated, done, dim, acc):
     rewards = library.array(rewards)
     dim = library.normalised(dim, rewards.ndim)
     values, following = _values(library, values, next_values, rewards, dim)
     terminated, done = done if terminated is None else terminated, terminated if done is None else done
+    both = _in_one_pass(library, rewards, values, following, gamma, lam, terminated, done, dim, acc)
+    if both is not None:
+        return both
     if terminated is not None:
         following = library.cleared(_flags(library, terminated, "terminated", rewards), following)
     gamma, lam = _number_or_array(library, gamma, "gamma", rewards), _number_or_array(library, lam, "lam", rewards)

@@ -78,6 +78,9 @@ class _Torch(Library):
     def is_array(self, x):
         return isinstance(x, torch.Tensor)
 
+    def runs_at_once(self):
+        return not _dynamo()
+
     def out_shape(self, x, s):
         return operators.out_shape(x, s.dim, s.flags)
 

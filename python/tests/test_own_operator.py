@@ -69,12 +69,14 @@ def test_texts_that_are_refused():
                         (WELFORD.replace("op=Welford", "op=sum"), "op=sum: the library has an operator of this name"),
                         (WELFORD.replace("op=Welford", "op=2nd"), "'op=2nd' in its first line: op is a letter or _"),
                         (WELFORD.replace("numbers=3", "numbers=5"), "numbers is 1, 2, 3 or 4"),
-                        (WELFORD.replace("types=", "type="), "there are op, numbers, types and coefficient"),
+                        (WELFORD.replace("types=", "type="), "there are op, numbers, types, coefficient, inputs"),
                         ("template <class A, class K> struct Other {};", "does not begin with '// rowscan:'"),
                         ("", "does not begin with '// rowscan:'")):
         with pytest.raises(rowscan.BadArgument, match=words) as info:
             rowscan.create_op(text)
         assert isinstance(info.value, ValueError) and str(info.value).startswith("operator: field 'source': ")
+    with pytest.raises(ValueError, match="source: Three has further inputs, for which scan"):
+        rowscan.create_op("// rowscan: op=Three inputs=3")
     for given in (WELFORD.encode(), None, 3):
         with pytest.raises(TypeError, match="create_op"):
             rowscan.create_op(given)

@@ -107,6 +107,30 @@ def test_what_is_not_looked_at(episodes):
     assert np.isnan(rowscan.discounted_returns(np.array([1, 1, np.nan]), 0.5, [0, 1, 0])).all()
 
 
+def test_advantages_in_one_pass(episodes):
+    """Plain arrays of one type: what is behind a cut is dropped, a NaN too, and arrays lie and repeat as they like."""
+    rewards, values, next_values, terminated, done = episodes
+    odd, cut = rewards.copy(), done.copy()
+    odd[-1], cut[-2] = np.nan, True
+    for got, right in zip(rowscan.gae(odd, values, GAMMA, LAM, next_values, terminated, cut, 0),
+                          rowscan.gae(rewards, values, GAMMA, LAM, next_values, terminated, cut, 0)):
+        order.assert_bits(got[:-1], right[:-1])
+        assert np.isnan(got[-1]).all()
+    want = gae_loop(rewards, values, next_values, GAMMA, LAM, terminated, done)
+    lies = [np.asfortranarray(np.repeat(a, 2, 1))[::-1, ::2][::-1] for a in (rewards, values, next_values)]
+    for got, right in zip(rowscan.gae(*lies[:2], GAMMA, LAM, lies[2], terminated, done, 0), want):
+        close(got, right)
+    for dtype in ("f2", "f4"):
+        x, v, w = (a.astype(dtype) for a in (rewards, values, next_values))
+        right = gae_loop(x, v, w, GAMMA, LAM, terminated[:, :1], np.broadcast_to(done[0], done.shape))
+        for got, one in zip(rowscan.gae(x, v, GAMMA, LAM, w, terminated[:, :1], done[0], 0), right):
+            np.testing.assert_array_equal(got, one.astype(dtype)) if dtype == "f2" else close(got, one, 1e-6)
+            assert got.dtype == dtype
+    assert [a.shape for a in rowscan.gae(np.ones((2, 0)), np.ones((2, 1)), 1, 1)] == [(2, 0)] * 2
+    with pytest.raises(ValueError, match="op is 'gae'"):
+        rowscan.scan(rewards, 0, "gae")
+
+
 def test_advantages_by_definition(episodes):
     """With lam of 1 returns are discounted ones; with 0 advantages are deltas."""
     rewards, values, next_values, _, done = episodes

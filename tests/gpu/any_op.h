@@ -141,13 +141,14 @@ static inline bool further_take(rowscan_spec *spec, uint64_t number) {
     further.acc_type = further.out_type = number / 8 % 2 ? ROWSCAN_I32 : ROWSCAN_I64;
     if (further.mask_mode == ROWSCAN_MASK_MULTIPLY)
       further.mask_mode = ROWSCAN_MASK_SELECT;
-  } else if (further.mask_mode >= ROWSCAN_MASK_HEADS || number / 4 % 4 == 0) {
+  } else if (further.mask_mode >= ROWSCAN_MASK_HEADS || number / 4 % 2) {
     mask_of_another(&further);
     further.op = ROWSCAN_LINEAR_RECURRENCE;
     further.mask_mode = ROWSCAN_MASK_COEFFICIENT;
     further.mask_type = further.in_type;
     further.flags &= ~ROWSCAN_TIES_FIRST;
-    further.acc_type = further.out_type = ROWSCAN_TYPE_DEFAULT;
+    further.acc_type = further.in_type == ROWSCAN_F32 && number / 16 % 2 ? ROWSCAN_F32 : ROWSCAN_TYPE_DEFAULT;
+    further.out_type = ROWSCAN_TYPE_DEFAULT;
   }
   if (rs_op_of(further.op)->second && (number % 4 == 2 || number / 128 % 4))
     further.second_type = further.in_type;

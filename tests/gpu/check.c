@@ -68,6 +68,16 @@ static unsigned char *copy_of(const unsigned char *bytes, size_t count) {
   return memcpy(allocate(count), bytes, count);
 }
 
+/* Some coefficients become the NaN that says in kernels that a segment begins (Reset in kernels/ops.cuh). */
+static void add_resets(void *coefficients, rowscan_type type, int64_t count, random_source *random) {
+  const uint32_t single = 0x7fe5e5e5;
+  const uint64_t real = UINT64_C(0x7ffce5e5e5e5e5e5);
+  size_t bytes = rowscan_type_bytes(type);
+  for (int64_t i = 0; i < count && (type == ROWSCAN_F32 || type == ROWSCAN_F64); i++)
+    if (random_one_in(random, 8))
+      memcpy((char *)coefficients + (size_t)i * bytes, bytes == 4 ? (const void *)&single : &real, bytes);
+}
+
 static void fill_image(const test_case *test, int which, void *to, int64_t count) {
   random_source random = random_for(test->seed, (uint64_t)which, 0);
   const rowscan_spec *spec = &test->spec;
@@ -82,6 +92,9 @@ static void fill_image(const test_case *test, int which, void *to, int64_t count
   else if (which == CHECK_INIT)
     data_elements(to, rs_kept_type(spec->acc_type), spec->op, test->data == DATA_SPECIAL ? DATA_EXACT : test->data,
                   count, count, &random);
+  if (which == CHECK_MASK && spec->segment_mode && spec->mask_mode == ROWSCAN_MASK_COEFFICIENT &&
+      (test->data == DATA_RAW || test->data == DATA_SPECIAL))
+    add_resets(to, spec->mask_type, count, &random);
 }
 
 static void make_image(check_run *run, int which) {

@@ -239,11 +239,13 @@ void group_created(void) {
 /* Operators of several inputs and with two outputs, indices with their values, segments beside masks and coefficients.
  */
 void group_further(void) {
-  for (int number = 0; number < few(24, 400); number++) {
+  for (int number = 0; number < few(40, 600); number++) {
     random_source random = random_for(suite.seed, 24, (uint64_t)number);
     rowscan_spec spec;
-    case_random_spec(&spec, &random, suite.longest);
-    if (number % 8 == 0) /* rows that are cut, and few */
+    do
+      case_random_spec(&spec, &random, suite.longest);
+    while (number % 3 && !floating(spec.in_type)); /* which more operators have */
+    if (number % 8 == 0)                           /* rows that are cut, and few */
       spec.length = few(5000, 50000) + random_below(&random, few(5000, 200000));
     if (further_take(&spec, random_bits(&random) >> 8))
       add_spec(&spec, random);

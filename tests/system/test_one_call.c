@@ -253,6 +253,97 @@ START_TEST(initial_of_nothing) {
 }
 END_TEST
 
+/* ---- further arrays ---------------------------------------------------------------------------------------------- */
+
+enum { MORE = 4, BESIDE = MORE + 2, OUTPUTS = 2 };
+
+/* A problem of arrays in host memory or the engine's: further inputs, mask and segments, and two outputs. */
+static void give_arrays(rowscan_problem *p, const array *in, const array *beside, const array *out, const array *second,
+                        bool in_host) {
+  p->input = input_of(in, in_host);
+  p->output = output_of(out, in_host);
+  for (int i = 0; i < MORE && p->op == ROWSCAN_GAE; i++)
+    p->more[i] = input_of(&beside[i], in_host);
+  if (p->op != ROWSCAN_GAE)
+    p->mask = input_of(&beside[MORE], in_host);
+  if (p->segment_mode)
+    p->segments = input_of(&beside[MORE + 1], in_host);
+  if (p->op != ROWSCAN_LINEAR_RECURRENCE && p->op != ROWSCAN_SUM)
+    p->second = output_of(second, in_host);
+}
+
+/* With P(0), which is what an exclusive scan begins with; the second output has none. */
+static void check_further(rowscan_problem p, int64_t n, uint64_t *random) {
+  int64_t shape[RANK] = {1 + below(random, 4), n, 1 + below(random, 5)}, longer[RANK] = {shape[0], n + 1, shape[2]};
+  rowscan_type result = p.op == ROWSCAN_ARGMAX ? ROWSCAN_I64 : ROWSCAN_F32;
+  bool coefficient = p.op == ROWSCAN_LINEAR_RECURRENCE;
+  const rowscan_type types[BESIDE] = {
+      ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_BOOL, ROWSCAN_BOOL, coefficient ? ROWSCAN_F32 : ROWSCAN_BOOL, ROWSCAN_U8};
+  array in = make_array(ROWSCAN_F32, RANK, shape, 1, random), beside[BESIDE];
+  for (int i = 0; i < BESIDE; i++)
+    beside[i] = make_array(types[i], RANK, shape, 1 + below(random, 2), random);
+  array out = make_array(result, RANK, longer, 1 + below(random, 2), random);
+  array inclusive = make_array(result, RANK, longer, 1, random),
+        exclusive = make_array(result, RANK, longer, 1, random);
+  array second = make_array(ROWSCAN_F32, RANK, shape, 1 + below(random, 2), random);
+  array right = make_array(ROWSCAN_F32, RANK, shape, 1, random);
+  unsigned flags = p.flags;
+  p.shape = shape;
+  p.flags = flags | ROWSCAN_EXCLUSIVE;
+  give_arrays(&p, &in, beside, &exclusive, &right, true);
+  must(rowscan_scan_host(host, &p));
+  p.flags = flags;
+  give_arrays(&p, &in, beside, &inclusive, &right, true);
+  must(rowscan_scan_host(host, &p));
+  p.flags |= ROWSCAN_INCLUDE_INITIAL;
+  for (int in_host = 0; in_host < 2; in_host++) {
+    write_random(&out, random);
+    write_random(&second, random);
+    give_arrays(&p, &in, beside, &out, &second, in_host);
+    must(rowscan_prepare(context, &p));
+    must(in_host ? rowscan_scan_host(context, &p) : rowscan_scan(context, &p, NULL));
+    if (!in_host) {
+      fetch(&out);
+      fetch(&second);
+    }
+    bool reverse = flags & ROWSCAN_REVERSE;
+    for (int64_t i = 0; i < shape[0]; i++)
+      for (int64_t j = 0; j < shape[2]; j++) {
+        same(&out, reverse ? n : 0, &exclusive, reverse ? n - 1 : 0, i, j);
+        for (int64_t e = 0; e < n; e++)
+          same(&out, reverse ? e : e + 1, &inclusive, e, i, j);
+        for (int64_t e = 0; e < n && p.second.data; e++)
+          same(&second, e, &right, e, i, j);
+      }
+  }
+  array *const all[] = {&in, &out, &inclusive, &exclusive, &second, &right};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    free_array(all[i]);
+  for (int i = 0; i < BESIDE; i++)
+    free_array(&beside[i]);
+}
+
+START_TEST(further_arrays) {
+  const rowscan_problem problems[] = {
+      {.op = ROWSCAN_GAE, .flags = ROWSCAN_REVERSE, .params = {0.99, 0.95}},
+      {.op = ROWSCAN_ARGMAX, .mask_mode = ROWSCAN_MASK_SELECT, .segment_mode = ROWSCAN_MASK_HEADS},
+      {.op = ROWSCAN_LINEAR_RECURRENCE, .segment_mode = ROWSCAN_MASK_TAILS},
+      {.op = ROWSCAN_SUM, .mask_mode = ROWSCAN_MASK_MULTIPLY, .segment_mode = ROWSCAN_MASK_KEYS}};
+  static const int64_t lengths[] = {1, 31, 300, 9000};
+  uint64_t random = seed + 300;
+  open_contexts();
+  for (size_t i = 0; i < sizeof problems / sizeof *problems; i++)
+    for (int n = 0; n < 4; n++) {
+      rowscan_problem p = problems[i];
+      p.size = sizeof p;
+      p.rank = RANK;
+      p.dim = 1;
+      check_further(p, lengths[n], &random);
+    }
+  close_contexts();
+}
+END_TEST
+
 /* ---- strides of initial values and totals ------------------------------------------------------------------------ */
 
 /* Each has its own; some initial values are those of several rows. */
@@ -606,6 +697,13 @@ START_TEST(chunks_of_another_form) {
   p.mask.type = ROWSCAN_U8;
   ck_assert_int_eq(rowscan_carry_scan(carry, &p, NULL), ROWSCAN_UNSUPPORTED);
   ck_assert_msg(strstr(rowscan_last_error(), "'mask_mode': a carry has no segments"), "%s", rowscan_last_error());
+  rowscan_carry_reset(carry);
+  p.mask_mode = ROWSCAN_MASK_SELECT;
+  p.segment_mode = ROWSCAN_MASK_HEADS;
+  p.segments = p.mask;
+  ck_assert_int_eq(rowscan_carry_scan(carry, &p, NULL), ROWSCAN_UNSUPPORTED);
+  ck_assert_msg(strstr(rowscan_last_error(), "a carry has no further arrays, and this scan of sum has some"), "%s",
+                rowscan_last_error());
   rowscan_carry_destroy(carry);
   free_array(&in);
   free_array(&out);
@@ -626,6 +724,7 @@ int main(void) {
   tcase_set_timeout(cases, 1200);
   lot_add_loop_test(cases, initial_included, 0, KINDS);
   tcase_add_test(cases, initial_of_nothing);
+  tcase_add_test(cases, further_arrays);
   lot_add_loop_test(cases, initial_values_and_totals_have_strides, 0, KINDS);
   tcase_add_test(cases, totals_of_nothing_have_strides);
   tcase_add_test(cases, fixed_point_is_rounded_once);

@@ -463,6 +463,28 @@ START_TEST(further_arrays) {
 }
 END_TEST
 
+/* Where a row is cut, what the second output shows is of the row's prefix, and not of the piece's: of sums, which other
+ * factors of Blend would let fade. */
+START_TEST(second_outputs_at_cuts) {
+  uint64_t r = seed + 800;
+  rowscan_spec spec = {.size = sizeof spec,
+                       .op = (rowscan_op)rowscan_op_by_name("Blend"),
+                       .in_type = ROWSCAN_F64,
+                       .second_type = ROWSCAN_F64};
+  ck_assert(!rowscan_spec_complete(&spec));
+  for (spec.flags = 0; spec.flags < 4; spec.flags++) {
+    problem p = any_problem(&r, spec, (int64_t[]){1, 4 * 65536 + 100}, 2, true);
+    for (int64_t i = 0; i < p.spec.length; i++) {
+      put(ROWSCAN_F64, p.in.memory + 8 * i, unit(&r));
+      put(ROWSCAN_F64, p.more[0].memory + 8 * i, 1);
+      put(ROWSCAN_F64, p.more[1].memory + 8 * i, 0.1);
+    }
+    check_problem(&r, &p, true);
+    free_problem(&p);
+  }
+}
+END_TEST
+
 static const rowscan_type plain_types[] = {ROWSCAN_F32, ROWSCAN_F64, ROWSCAN_I32, ROWSCAN_I64, ROWSCAN_F16, ROWSCAN_U8};
 
 /* Every length around the sizes of vectors, groups, panels and tiles, dense, as rows and as columns. */
@@ -1486,6 +1508,7 @@ int main(void) {
   tcase_set_timeout(cases, 600);
   lot_add_loop_test(cases, everything_at_random, 0, ROWSCAN_BOOL);
   lot_add_loop_test(cases, further_arrays, 0, ROWSCAN_BOOL);
+  lot_add_loop_test(cases, second_outputs_at_cuts, 0, 1);
   lot_add_loop_test(cases, every_length, 0, sizeof plain_types / sizeof *plain_types);
   lot_add_loop_test(cases, columns, 0, sizeof plain_types / sizeof *plain_types);
   lot_add_loop_test(cases, every_offset, 0, 6);
