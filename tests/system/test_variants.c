@@ -156,6 +156,16 @@ static const rowscan_spec specs[] = {
     LENGTH(ROWSCAN_ANY_LENGTH, .in_type = ROWSCAN_F16, .layout = ROWSCAN_LAYOUT_COLUMNS, .row_rank = RANKS),
     LENGTH(ROWSCAN_ANY_LENGTH, .in_type = ROWSCAN_F64, .layout = ROWSCAN_LAYOUT_COLUMNS, .flags = BOTH,
            .mask_mode = ROWSCAN_MASK_SELECT),
+    LENGTH(65536, .op = ROWSCAN_GAE, .in_type = ROWSCAN_F32, .flags = ROWSCAN_REVERSE, .second_type = ROWSCAN_F32),
+    LENGTH(128, .op = ROWSCAN_GAE, .in_type = ROWSCAN_BF16, .layout = ROWSCAN_LAYOUT_COLUMNS, .flags = ROWSCAN_REVERSE,
+           .second_type = ROWSCAN_BF16),
+    LENGTH(ROWSCAN_ANY_LENGTH, .op = ROWSCAN_GAE, .in_type = ROWSCAN_F64, .layout = ROWSCAN_LAYOUT_COLUMNS,
+           .flags = ROWSCAN_REVERSE, .second_type = ROWSCAN_F64),
+    LENGTH(100000, .op = ROWSCAN_ARGMAX, .in_type = ROWSCAN_F32, .second_type = ROWSCAN_F32),
+    LENGTH(ROWSCAN_ANY_LENGTH, .op = ROWSCAN_LINEAR_RECURRENCE, .in_type = ROWSCAN_F64, .flags = BOTH,
+           .segment_mode = ROWSCAN_MASK_TAILS, .row_rank = RANKS),
+    LENGTH(INT64_C(1) << 40, .op = ROWSCAN_PROD, .in_type = ROWSCAN_F64, .mask_mode = ROWSCAN_MASK_MULTIPLY,
+           .segment_mode = ROWSCAN_MASK_KEYS, .layout = ROWSCAN_LAYOUT_COLUMNS),
 };
 enum { SPECS = sizeof specs / sizeof *specs };
 
@@ -208,6 +218,10 @@ static rowscan_spec draw_any(uint64_t *state) {
     spec.mask_type = (rowscan_type)seldom(state, 2, ROWSCAN_BOOL + 1);
   spec.layout = (rowscan_layout)below(state, (int)rs_layout_values.most + 1);
   spec.row_rank = seldom(state, 2, 8);
+  if (below(state, 4) == 0)
+    spec.segment_mode = (rowscan_mask_mode)(ROWSCAN_MASK_HEADS + below(state, 3));
+  if (below(state, 4) == 0 && rs_op_of(spec.op)->second)
+    spec.second_type = spec.in_type;
   spec.length = draw_length(state);
   if (below(state, 4) == 0)
     spec.acc_type = ROWSCAN_FIXED(below(state, 63));
