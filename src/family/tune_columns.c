@@ -250,11 +250,11 @@ static rs_shape pairs_shape(const rowscan_spec *spec, int arch) {
  * columns of f32 on an H100 0.88 of memcpy, 0.89 so with spills, of f16 0.65 and 0.38.
  */
 static rs_shape stream_tuples_shape(const rowscan_spec *spec, int arch, rs_template made_of) {
-  enum { MOST_BYTES = 16 };
+  enum { MOST_BYTES = 16, FAR = 1 << 30 }; /* far: numbers of elements are of 64 bits, and some spill */
   rs_shape s = shape_of(spec, made_of);
   bool loop = rs_spec_loops(spec); /* as in pairs_shape */
   bool fits = !spec->mask_mode && !loop && !rs_computes(spec) && spec->length >= LEAST_STREAM_LENGTH &&
-              rs_side_by_side(&s) * s.acc <= MOST_BYTES && !(rs_in_doubles(spec) && s.in < 8);
+              spec->length < FAR && rs_side_by_side(&s) * s.acc <= MOST_BYTES && !(rs_in_doubles(spec) && s.in < 8);
   return fits && rs_tune_stream(spec, arch, &s) ? s : (rs_shape){0};
 }
 
