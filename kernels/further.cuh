@@ -74,8 +74,7 @@ template <class T> struct Place {
   i64 step;
 };
 
-// ---- what is held of an element
-// --------------------------------------------------------------------------------------
+// ---- what is held of an element -------------------------------------------------------------------------------------
 
 template <class T, bool YES> struct IfAny { using type = T; };
 template <class T> struct IfAny<T, false> { using type = Nothing; };
@@ -136,8 +135,7 @@ template <class P> struct Gathered {
   }
 };
 
-// ---- inputs
-// ----------------------------------------------------------------------------------------------------------
+// ---- inputs ---------------------------------------------------------------------------------------------------------
 
 // Of the arrays from WHICH on.
 template <int WHICH, class Types> struct MoreInputs;
@@ -170,8 +168,7 @@ template <int WHICH, class T, class... Rest> struct MoreInputs<WHICH, Pack<T, Re
   }
 };
 
-// ---- segments
-// --------------------------------------------------------------------------------------------------------
+// ---- segments -------------------------------------------------------------------------------------------------------
 
 template <class T, Told told> struct Beginnings {
   Place<const T> place;
@@ -216,8 +213,7 @@ template <class T> struct Beginnings<T, NOT_TOLD> {
   }
 };
 
-// ---- a row's further arrays
-// ------------------------------------------------------------------------------------------
+// ---- a row's further arrays -----------------------------------------------------------------------------------------
 
 template <class P, bool ANY = FurtherOf<P>::ANY> struct FurtherArrays {
   template <class Places> RS_METHOD explicit FurtherArrays(const Places &) {
@@ -238,7 +234,7 @@ template <class P> struct FurtherArrays<P, true> {
 
   template <class Places>
   RS_METHOD explicit FurtherArrays(const Places &places)
-      : inputs(places), beginnings(places), second(places.template of<Second>(RS_MORE_OUT)) {
+      : inputs(places), beginnings(places), second(places.template of<Second>(RS_SECOND)) {
   }
   RS_METHOD Held load_one(In x, Mask m, i64 i) const {
     Held held{};

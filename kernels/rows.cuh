@@ -102,7 +102,7 @@ template <class P> RS_DEVICE typename P::Acc start_of(const Rows<P::rank> &rows)
 template <class P, class F> RS_DEVICE void each_array(const F &f) {
   f(RS_IN), f(RS_OUT), f(RS_MASK), f(RS_INIT), f(RS_TOTALS);
   if constexpr (FurtherOf<P>::ANY)
-    f(RS_MORE_IN), f(RS_MORE_IN + 1), f(RS_MORE_IN + 2), f(RS_MORE_IN + 3), f(RS_MORE_OUT), f(RS_SEGMENTS);
+    f(RS_MORE_IN), f(RS_MORE_IN + 1), f(RS_MORE_IN + 2), f(RS_MORE_IN + 3), f(RS_SECOND), f(RS_SEGMENTS);
 }
 
 // One place in all arrays: from the first element of each, in elements.

@@ -38,14 +38,14 @@
  * coefficients (segment_mode); a coefficient with which a segment begins is not looked at.
  *
  * Further arrays. Some scans have more than an input, a mask and an output: GAE and operators of the caller's with
- * several inputs (`more`), and with numbers that each run tells (`params`); those with a second output (`second`), which
- * shows something else of the same prefixes; and segments beside a mask or coefficients (`segments`). The second output
- * of ARGMAX and ARGMIN has the elements that the indices are of, and what P(0) of MAX or MIN is where there is none. In
- * GAE an element is the map y -> c * y + delta, where c = gamma * lambda and delta = fma(gamma, next value, reward) -
- * value, or reward - value in a terminal state; such maps combine as those of LINEAR_RECURRENCE do, but one that ends an
- * episode drops what came before, a NaN too. All layouts, flags, strides and lengths serve, with the same bits
- * everywhere. Kernels are others than those of one input, and slower for the same bytes. There is no rowscan_carry and
- * no ROWSCAN_REGIME_COLUMN, and rowscan_scan_host takes the host engine on a GPU, too.
+ * several inputs (`more`), and with numbers that each run tells (`params`); those with a second output (`second`),
+ * which shows something else of the same prefixes; and segments beside a mask or coefficients (`segments`). The second
+ * output of ARGMAX and ARGMIN has the elements that the indices are of, and what P(0) of MAX or MIN is where there is
+ * none. In GAE an element is the map y -> c * y + delta, where c = gamma * lambda and delta = fma(gamma, next value,
+ * reward) - value, or reward - value in a terminal state; such maps combine as those of LINEAR_RECURRENCE do, but one
+ * that ends an episode drops what came before, a NaN too. All layouts, flags, strides and lengths serve, with the same
+ * bits everywhere. Kernels are others than those of one input, and slower for the same bytes. There is no rowscan_carry
+ * and no ROWSCAN_REGIME_COLUMN.
  *
  * Fixed point. With acc_type ROWSCAN_FIXED(k) a sum of floating elements is one of integers of 64 bits: an element x,
  * or in f64 its product with a mask, becomes the integer nearest to x * 2^k, ties to even, and a result is the sum of
@@ -185,9 +185,9 @@ typedef enum rowscan_op {
   ROWSCAN_ARGMIN, /* likewise, of ROWSCAN_MIN */
   ROWSCAN_GAE,    /* advantages of reinforcement learning, of floats, from the last step to the first (ROWSCAN_REVERSE):
                      y = delta + gamma * lambda * y, where delta = reward + gamma * next value - value. The input has
-                     rewards;    `more` has values, next values, flags of steps that end in a terminal state, whose next value
-                     is not    looked at, and flags of steps that end an episode, before which y is not looked at; `params`
-                     are gamma    and lambda. The second output has returns: y + value */
+                     rewards;    `more` has values, next values, flags of steps that end in a terminal state, whose next
+                     value    is not    looked at, and flags of steps that end an episode, before which y is not looked at;
+                     `params`    are gamma    and lambda. The second output has returns: y + value */
   ROWSCAN_FIRST_CREATED = 1024 /* this number and those after it are the operators of rowscan_op_create */
 } rowscan_op;
 
@@ -833,7 +833,7 @@ ROWSCAN_API rowscan_status rowscan_workspace_bytes(rowscan_context *context, con
  * bits are the same. The context keeps the streams, the pinned memory and the GPU memory (staging_bytes) of up to four
  * such scans at a time for the next ones, until it is closed. Errors: those of rowscan_plan_create and
  * rowscan_plan_run; UNSUPPORTED (on a GPU, rows that do not fit into a piece, of an operator that a carry does not
- * serve). With further arrays the host engine scans where they are, whatever the context's is.
+ * serve, or with further arrays).
  */
 ROWSCAN_API rowscan_status rowscan_scan_host(rowscan_context *context, const rowscan_problem *problem) ROWSCAN_CHECKED
     ROWSCAN_NONNULL(1, 2);

@@ -124,7 +124,7 @@ static void join_dimensions(rs_rows *r) {
 static void set_array(rs_run *s, rs_which p, const rs_operand *from, rowscan_type type) {
   rs_view *a = &s->part[p];
   int64_t bytes = facts[type].bytes, last = s->spec->length - 1;
-  rs_wide wide = p == RS_OUT ? s->wide : p == RS_MORE_OUT ? s->second_wide : s->in_wide;
+  rs_wide wide = p == RS_OUT ? s->wide : p == RS_SECOND ? s->second_wide : s->in_wide;
   bool floating = wide == RS_WIDE_f32 || wide == RS_WIDE_f64;
   *a = (rs_view){from->data,
                  type,
@@ -317,7 +317,7 @@ static void describe(rs_run *s, const rs_isa *isa, const rowscan_spec *spec, con
     if (spec->more_types[i])
       set_array(s, (rs_which)(RS_MORE_IN + i), &rows->array[RS_MORE_IN + i], spec->more_types[i]);
   if (spec->second_type)
-    set_array(s, RS_MORE_OUT, &rows->array[RS_MORE_OUT], spec->second_type);
+    set_array(s, RS_SECOND, &rows->array[RS_SECOND], spec->second_type);
   if (spec->segment_mode)
     set_array(s, RS_SEGMENTS, &rows->array[RS_SEGMENTS], spec->segment_type);
   if (s->segments)

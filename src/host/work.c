@@ -499,7 +499,7 @@ static void scan_block(const rs_run *s, rs_seat *k, const block *b, rs_counter *
       show_beginnings(s, k, b);
     write_block(s, k, b, RS_OUT, s->wide, (lines){k->e + first, s->width});
     if (s->spec->second_type)
-      write_block(s, k, b, RS_MORE_OUT, s->second_wide, (lines){k->further.second, b->steps});
+      write_block(s, k, b, RS_SECOND, s->second_wide, (lines){k->further.second, b->steps});
   }
 }
 

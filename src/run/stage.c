@@ -94,7 +94,7 @@ rowscan_status rs_stage(rowscan_context *context, const rowscan_spec *spec, cons
   progress.element_bytes = (int64_t)(rowscan_type_bytes(spec->in_type) + rowscan_type_bytes(spec->out_type) +
                                      rowscan_type_bytes(spec->mask_type));
   progress.total = rows->count * spec->length * progress.element_bytes;
-  if (progress.total && context->engine == ROWSCAN_ENGINE_CUDA && !rows->further)
+  if (progress.total && context->engine == ROWSCAN_ENGINE_CUDA)
     return rs_stage_gpu(context, spec, rows, &progress);
   bool nothing = context->engine == ROWSCAN_ENGINE_CUDA && !rs_rows_any(rows, spec->length);
   rowscan_status status = nothing ? ROWSCAN_OK : rs_spec_check_host(spec);
@@ -103,6 +103,6 @@ rowscan_status rs_stage(rowscan_context *context, const rowscan_spec *spec, cons
   if (progress.total && context->progress)
     run_boxes(context, spec, rows, &progress);
   else
-    rs_host_run(context->host, spec, rows); /* on a GPU, too, with further arrays, or if all is totals of empty rows */
+    rs_host_run(context->host, spec, rows); /* on a GPU, too, if there is nothing but totals of empty rows */
   return ROWSCAN_OK;
 }

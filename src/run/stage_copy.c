@@ -38,7 +38,7 @@ rs_strided rs_strided_of(const rs_rows *rows, rs_which which, int64_t length) {
   const rs_operand *from = &rows->array[which];
   rs_strided array = {.data = from->data,
                       .bytes = from->bytes,
-                      .length = which >= RS_INIT ? 1 : length,
+                      .length = which == RS_INIT || which == RS_TOTALS ? 1 : length,
                       .rank = rows->rank,
                       .shape = rows->shape,
                       .stride = from->stride};

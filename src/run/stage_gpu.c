@@ -105,7 +105,8 @@ static void blocks_push(blocks *blocks, const void *total) {
 /* Where the arrays of a piece lie: first what goes to the GPU, `up` bytes, then what comes back, `down` bytes. */
 typedef struct places {
   int64_t init, in, mask, up;
-  int64_t totals, out, down; /* offsets in the part that comes back */
+  int64_t totals, out, down;   /* offsets in the part that comes back */
+  int64_t further[RS_FURTHER]; /* of further arrays, in either */
 } places;
 
 typedef struct piece {
@@ -128,6 +129,7 @@ typedef struct ring {
   const rs_rows *rows;
   rs_strided in, out, mask, init, totals;
   int64_t in_bytes, out_bytes, mask_bytes, acc_bytes;
+  rs_strided further[RS_FURTHER];      /* of 0 bytes where there is none */
   bool has_mask, has_init, has_totals; /* on the device */
 
   bool cut;       /* rows are cut in blocks */
@@ -153,6 +155,11 @@ static int64_t place(int64_t *end, int64_t bytes) {
   return at;
 }
 
+/* Of further arrays, whether it is one that comes back. */
+static bool comes_back(int further) {
+  return RS_ARRAYS + further == RS_SECOND;
+}
+
 static places places_of(const ring *r, const rs_section *part) {
   places at = {0};
   int64_t elements = part->rows * part->elements;
@@ -161,6 +168,8 @@ static places places_of(const ring *r, const rs_section *part) {
   at.mask = place(&at.up, elements * r->mask_bytes);
   at.totals = place(&at.down, r->has_totals ? part->rows * r->acc_bytes : 0);
   at.out = place(&at.down, elements * r->out_bytes);
+  for (int f = 0; f < RS_FURTHER; f++)
+    at.further[f] = place(comes_back(f) ? &at.down : &at.up, elements * r->further[f].bytes);
   return at;
 }
 
@@ -196,8 +205,10 @@ static rowscan_status memory_allowed(const ring *r, int64_t *bytes) {
 }
 
 static void choose_pieces(ring *r, int64_t allowed) {
-  const int64_t around = 5 * ALIGN; /* lost between the arrays, at most */
+  const int64_t around = RS_ALL_ARRAYS * ALIGN; /* lost between the arrays, at most */
   int64_t count = r->rows->count, element = r->in_bytes + r->mask_bytes + r->out_bytes;
+  for (int f = 0; f < RS_FURTHER; f++)
+    element += r->further[f].bytes;
   int64_t row = r->length * element + 2 * r->acc_bytes, slot_bytes = allowed / SLOTS - around;
   int64_t wanted = rs_smaller(rs_larger(rs_ceiling(count * row, PIECES), LEAST_SLOT), slot_bytes);
   r->cut = row > slot_bytes;
@@ -220,18 +231,26 @@ static rs_rows rows_of(const ring *r, const piece *p, CUdeviceptr device, bool i
   const rs_section *part = &p->part;
   char *up = (char *)(uintptr_t)device, *down = up + at->up;
   const int64_t elements = part->elements;
-  return (rs_rows){.array = {[RS_IN] = {up + at->in, r->in_bytes, 1, {elements}},
-                             [RS_OUT] = {down + at->out, r->out_bytes, 1, {elements}},
-                             [RS_MASK] = {r->has_mask ? up + at->mask : NULL,
-                                          r->mask_bytes,
-                                          r->has_mask,
-                                          {r->has_mask ? elements : 0}},
-                             [RS_INIT] = {init ? up + at->init : NULL, r->acc_bytes, 0, {1}},
-                             [RS_TOTALS] = {totals ? down + at->totals : NULL, r->acc_bytes, 0, {1}}},
-                   .length = part->elements,
-                   .count = part->rows,
-                   .rank = 1,
-                   .shape = {part->rows}};
+  rs_rows rows = {.array = {[RS_IN] = {up + at->in, r->in_bytes, 1, {elements}},
+                            [RS_OUT] = {down + at->out, r->out_bytes, 1, {elements}},
+                            [RS_MASK] = {r->has_mask ? up + at->mask : NULL,
+                                         r->mask_bytes,
+                                         r->has_mask,
+                                         {r->has_mask ? elements : 0}},
+                            [RS_INIT] = {init ? up + at->init : NULL, r->acc_bytes, 0, {1}},
+                            [RS_TOTALS] = {totals ? down + at->totals : NULL, r->acc_bytes, 0, {1}}},
+                  .length = part->elements,
+                  .count = part->rows,
+                  .rank = 1,
+                  .shape = {part->rows},
+                  .further = r->rows->further};
+  for (int f = 0; f < RS_FURTHER && rows.further; f++)
+    if (r->further[f].bytes)
+      rows.array[RS_ARRAYS + f] =
+          (rs_operand){(comes_back(f) ? down : up) + at->further[f], r->further[f].bytes, 1, {elements}};
+  if (rows.further)
+    memcpy(rows.params, r->rows->params, sizeof rows.params);
+  return rows;
 }
 
 static rs_table_node **plan_of(ring *r, const piece *p) {
@@ -318,6 +337,9 @@ static rowscan_status begin(ring *r, slot *s, int64_t number) {
   if (r->has_init && !r->cut)
     rs_gather_rows(r->pool, r->threads, s->own.pinned + p->at.init, &r->init,
                    &(rs_section){p->part.row, p->part.rows, 0, 1});
+  for (int f = 0; f < RS_FURTHER; f++)
+    if (r->further[f].bytes && !comes_back(f))
+      rs_gather_rows(r->pool, r->threads, s->own.pinned + p->at.further[f], &r->further[f], &p->part);
   int64_t skipped = r->cut ? p->at.in : 0; /* the prefix comes later */
   rowscan_status status = to_device(r, s, skipped, p->at.up - skipped);
   if (status || !whole_block(r, s))
@@ -404,6 +426,9 @@ static rowscan_status end(const ring *r, const slot *s, rs_progress *progress) {
   if (whole_block(r, s))
     put_prefix(r, s);
   rs_scatter_rows(r->pool, r->threads, &r->out, s->own.pinned + p->at.out, &p->part);
+  for (int f = 0; f < RS_FURTHER; f++)
+    if (r->further[f].bytes && comes_back(f))
+      rs_scatter_rows(r->pool, r->threads, &r->further[f], s->own.pinned + p->at.further[f], &p->part);
   if (r->rows->array[RS_TOTALS].data && p->last)
     rs_scatter_rows(r->pool, r->threads, &r->totals, s->own.pinned + p->at.totals,
                     &(rs_section){p->part.row, p->part.rows, 0, 1});
@@ -438,6 +463,9 @@ static void describe(ring *r, rowscan_context *context, const rowscan_spec *spec
   r->mask = rs_strided_of(rows, RS_MASK, spec->length);
   r->init = rs_strided_of(rows, RS_INIT, spec->length);
   r->totals = rs_strided_of(rows, RS_TOTALS, spec->length);
+  for (int f = 0; f < RS_FURTHER && rows->further; f++)
+    if (rows->array[RS_ARRAYS + f].data)
+      r->further[f] = rs_strided_of(rows, (rs_which)(RS_ARRAYS + f), spec->length);
   r->in_bytes = r->in.bytes;
   r->out_bytes = r->out.bytes;
   r->mask_bytes = r->mask.bytes;
@@ -455,8 +483,7 @@ static rowscan_status run_in_slots(ring *r, rs_progress *progress) {
   choose_pieces(r, allowed);
   if (r->cut && !rs_spec_keeps_totals(&r->spec)) /* blocks' totals would have to come down whole */
     return rs_fail(ROWSCAN_UNSUPPORTED, "problem: rows of %lld elements in host memory are too long for %s%s on a GPU",
-                   (long long)r->length, rowscan_op_name(r->spec.op),
-                   rs_spec_has_segments(&r->spec) ? " in segments" : "");
+                   (long long)r->length, rowscan_op_name(r->spec.op), rs_spec_segments(&r->spec) ? " in segments" : "");
   status = make_plans(r);
   if (!status)
     status = open_ring(r, allowed);

@@ -326,7 +326,7 @@ static void add_array(arrays *all, const char *field, const rs_rows *rows, rs_wh
   a->stride = from->stride;
   a->length = length;
   a->step = from->step;
-  keep(all, which == RS_OUT || which == RS_TOTALS || which == RS_MORE_OUT);
+  keep(all, which == RS_OUT || which == RS_TOTALS || which == RS_SECOND);
 }
 
 static void add_workspace(arrays *all, const void *data, size_t bytes) {
@@ -369,7 +369,7 @@ static void collect(arrays *all, const rs_rows *rows, const rowscan_spec *spec, 
   add_output(all, rows, spec);
   add_array(all, "totals", rows, RS_TOTALS, 1);
   if (length > 0 && rows->further)
-    add_array(all, "second", rows, RS_MORE_OUT, length);
+    add_array(all, "second", rows, RS_SECOND, length);
   if (length > 0)
     add_array(all, INPUT, rows, RS_IN, length);
   if (length > 0 && spec->mask_mode)

@@ -24,7 +24,7 @@ static const char *const names[RS_ALL_ARRAYS] = {[RS_IN] = "input",
                                                  [RS_MORE_IN + 1] = "more[1]",
                                                  [RS_MORE_IN + 2] = "more[2]",
                                                  [RS_MORE_IN + 3] = "more[3]",
-                                                 [RS_MORE_OUT] = "second",
+                                                 [RS_SECOND] = "second",
                                                  [RS_SEGMENTS] = "segments"};
 
 /* The same, of a run that may have coefficients in the place of a mask. */
@@ -33,7 +33,7 @@ static const char *name_of(const rowscan_spec *spec, int which) {
 }
 
 static rowscan_type further_type_of(const rowscan_spec *spec, int which) {
-  return which == RS_MORE_OUT   ? spec->second_type
+  return which == RS_SECOND     ? spec->second_type
          : which == RS_SEGMENTS ? spec->segment_type
                                 : spec->more_types[which - RS_MORE_IN];
 }
@@ -366,7 +366,7 @@ static rowscan_status check_arrays(const rowscan_problem *problem) {
               : is_reserved(problem->mask.reserved)     ? RS_MASK
               : is_reserved(problem->init.reserved)     ? RS_INIT
               : is_reserved(problem->totals.reserved)   ? RS_TOTALS
-              : is_reserved(problem->second.reserved)   ? RS_MORE_OUT
+              : is_reserved(problem->second.reserved)   ? RS_SECOND
               : is_reserved(problem->segments.reserved) ? RS_SEGMENTS
                                                         : RS_ALL_ARRAYS;
   for (int i = 0; i < RS_MOST_MORE; i++)

@@ -736,7 +736,7 @@ static void scan_row(const rowscan_spec *spec, const rs_rows *rows, number *tota
     if (exclusive && boundary_before(spec, rows, &row, n, reverse ? e + 1 : e))
       prefix = identity(spec);
     if (spec->second_type)
-      write_at(rows, &row, RS_MORE_OUT, spec->second_type, e, second(spec, rows, &row, e, prefix));
+      write_at(rows, &row, RS_SECOND, spec->second_type, e, second(spec, rows, &row, e, prefix));
     write_at(rows, &row, RS_OUT, spec->out_type, e, shown(spec, prefix));
   }
   if (rows->array[RS_TOTALS].data)

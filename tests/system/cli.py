@@ -2182,6 +2182,33 @@ template <class A, class K> struct Larger {{
         got = self.scan(x.astype("f8"), "--op-file", os.path.join(self.TEXTS, "welford.cuh"))
         np.testing.assert_allclose(got, wanted, rtol=1e-12, atol=1e-15)
 
+    def test_several_inputs(self):
+        """An exponential average of x * w, which begins anew where `begins` is not 0, and how far x is from it."""
+        self.on_the_gpu()
+        with open(self.path("average.cuh"), "w") as file:
+            file.write("""// rowscan: op=Average numbers=2 types=floats inputs=3 params=1 outputs=2
+template <class A, class K> struct Average {
+  struct Total { A factor, term; };
+  RS_METHOD static Total load(A x, A w, A begins, A part) { return {begins != 0 ? 0 : 1 - part, part * (x * w)}; }
+  RS_METHOD static Total begin(A y) { return {1, y}; }
+  RS_METHOD static Total neutral() { return {1, 0}; }
+  RS_METHOD static Total combine(Total l, Total r) { return {l.factor * r.factor, r.factor * l.term + r.term}; }
+  RS_METHOD static A store(Total t) { return t.term; }
+  RS_METHOD static A second(Total t, A x, A, A, A) { return x - t.term; }
+};
+""")
+        x, begins = self.random.standard_normal((3, 500)), self.random.random((3, 500)) < 0.02
+        np.save(self.path("begins.npy"), begins)
+        scan = ["--op-file=average.cuh", "--more1=2", "--more2=begins.npy", "--second=second.npy"]
+        for part in (0.25, 0.125):
+            got = self.scan(x, *scan, f"--params={part}")
+            want, after = np.zeros_like(x), np.zeros(3)
+            for i in range(500):
+                after = want[:, i] = np.where(begins[:, i], 0, 1 - part) * after + part * (2 * x[:, i])
+            np.testing.assert_allclose(got, want, 1e-12, 1e-12)
+            np.testing.assert_allclose(np.load(self.path("second.npy")), x - want, 1e-12, 1e-12)
+        self.fails(2, ["--more1: not given, but Average has 2 further inputs"], "scan", scan[0], "in.npy", "o.npy")
+
     def test_what_takes_the_host_on_a_gpu(self):
         self.on_the_gpu()
         np.save(self.path("in.npy"), np.ones(5, "f4"))

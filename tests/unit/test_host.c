@@ -340,7 +340,7 @@ static void run_one(problem *p, int pool, int level, int64_t cache, const void *
   }
   if (second) {
     q.second = copy_of(&p->second);
-    q.rows.array[RS_MORE_OUT].data = field_start(&q.second, p->spec.second_type);
+    q.rows.array[RS_SECOND].data = field_start(&q.second, p->spec.second_type);
   }
   snprintf(where, sizeof where, "%d threads, %s, cache of %lld", pool_sizes[pool], isas[level]->name, (long long)cache);
   rs_host_force(hosts[pool], isas[level], cache);
@@ -368,7 +368,7 @@ static void check_problem(uint64_t *r, problem *p, bool all) {
   }
   if (p->second.memory) {
     second = copy_of(&p->second);
-    rows.array[RS_MORE_OUT].data = field_start(&second, p->spec.second_type);
+    rows.array[RS_SECOND].data = field_start(&second, p->spec.second_type);
   }
   judge_scan(&p->spec, &rows);
   for (int pool = 0; pool < POOLS; pool++)

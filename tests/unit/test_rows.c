@@ -325,7 +325,7 @@ START_TEST(further_arrays) {
   ck_assert(rows.further);
   ck_assert_int_eq(spec.second_type, ROWSCAN_F32);
   ck_assert_int_eq(spec.segment_type, ROWSCAN_BOOL);
-  ck_assert_int_eq(rows.array[RS_MORE_OUT].step, 2);
+  ck_assert_int_eq(rows.array[RS_SECOND].step, 2);
   ck_assert_int_eq(rows.array[RS_SEGMENTS].stride[0], 1);
   ck_assert_int_eq(rows.array[RS_MASK].stride[0], 3);
   ck_assert_ptr_null(rows.array[RS_MORE_IN].data);
@@ -334,7 +334,7 @@ START_TEST(further_arrays) {
   ck_assert_int_eq(rs_overlap_check(&rows, &spec, NULL, 0), ROWSCAN_BAD_ARGUMENT);
   ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "fields 'second' and 'segments': the arrays overlap"));
   rows.array[RS_SEGMENTS].data = NULL;
-  rows.array[RS_MORE_OUT].data = rows.array[RS_IN].data;
+  rows.array[RS_SECOND].data = rows.array[RS_IN].data;
   ck_assert_int_eq(rs_overlap_check(&rows, &spec, NULL, 0), ROWSCAN_BAD_ARGUMENT);
 }
 END_TEST
