@@ -23,12 +23,9 @@ RS_DEVICE typename P::Acc total_of_tile(const Row<P> &row, i64 first) {
     Counter<Op, PARTS, Acc> vector;
 #pragma unroll 1
     for (int k = 0; k < PARTS; k++) {
-      typename Row<P>::Held held[PART];
-      Acc x[PART];
-      row.template load_vectored<PART>(held, (typename Row<P>::Index)first + (u * 32 + (int)lane_index()) * S::VECTOR +
-                                                 k * PART);
-      Row<P>::template values<PART>(held, x);
-      vector.add(k, total<Op, PART>(x));
+      HeldVector<P, PART> held;
+      row.load_vectored(held, (typename Row<P>::Index)first + (u * 32 + (int)lane_index()) * S::VECTOR + k * PART);
+      vector.add(k, held.outer(held.total()));
     }
     Lanes<Op, 32, Acc> lanes;
     all.add(u, lanes.up(vector.digit[vector.LEVELS - 1], lane_index()));

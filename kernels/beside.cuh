@@ -87,21 +87,8 @@ template <class P, int VECTOR> struct Beside<P, VECTOR, true> {
     for (int j = 1; j < N; j++)
       prefix[j] = combine(prefix[j - 1], x[j - 1]);
   }
-  // All bits of the bytes whose mask is true.
-  RS_METHOD static u32 chosen(const Vector<Mask, VECTOR> &mask, int w) {
-    u32 high = 0; // the highest bit of each
-    if constexpr (sizeof(Mask) == 1) {
-      u32 m = mask.part[w];
-      high = (((m & 0x7f7f7f7f) + 0x7f7f7f7f) | m) & 0x80808080;
-    } else {
-#pragma unroll
-      for (int k = 0; k < 4; k++)
-        high |= is_true(mask.at[4 * w + k]) ? 0x80u << 8 * k : 0;
-    }
-    return (high - (high >> 7)) | high;
-  }
   RS_METHOD static Values enter(const Vector<In, VECTOR> &x, const Vector<Mask, VECTOR> &mask) {
-    return each_word([&](int w) { return MASKED ? x.part[w] & chosen(mask, w) : x.part[w]; });
+    return each_word([&](int w) { return MASKED ? x.part[w] & chosen_bytes(mask, w) : x.part[w]; });
   }
   RS_METHOD static Vector<Out, VECTOR> leave(const Values &value) {
     Vector<Out, VECTOR> out;

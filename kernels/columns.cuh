@@ -13,7 +13,7 @@
 #include "abreast.cuh"
 #include "cuts.h"
 #include "divide.cuh"
-#include "rows.cuh"
+#include "held.cuh"
 #include "slab.cuh"
 
 // The first so many bytes of one word, and the others of another.
@@ -201,6 +201,9 @@ template <class T, int STEPS> struct Sheet {
 
 template <class P, int THREADS, int STEPS> struct ColumnTile {
   RS_TYPES_OF(P);
+  using I = Inside<P>;
+  using Inner = typename I::Inner;
+  using Part = typename I::Part;
   static constexpr bool IN_PLACE = sizeof(In) == sizeof(Out);                     // results take the place of elements
   static constexpr i64 LENGTH = Length<P>::most();                                // of a row, at most
   static constexpr bool SINGLE = LENGTH <= STEPS;                                 // a thread has a whole row
@@ -219,7 +222,7 @@ template <class P, int THREADS, int STEPS> struct ColumnTile {
   Sheet<Mask, STEPS> mask;
   Sheet<Out, STEPS> out;
   Offsets<P> at; // its first row's lowest step
-  Acc *totals;   // by outer, segment, column: of segments, then the prefixes before them, and one more
+  Part *totals;  // by outer, segment, column: of segments, then the prefixes before them, and one more
   Acc *carries;  // prefixes before and through the tile, and its total, by column, if there are several tiles
 
   RS_METHOD i64 length() const {
@@ -273,7 +276,7 @@ template <class P, int THREADS, int STEPS> struct ColumnTile {
           out.mode = ONE_BY_ONE;
       }
     }
-    totals = reinterpret_cast<Acc *>(memory + cut.totals_at);
+    totals = reinterpret_cast<Part *>(memory + cut.totals_at);
     carries = reinterpret_cast<Acc *>(memory + cut.carries_at);
   }
 
@@ -336,7 +339,7 @@ template <class P, int THREADS, int STEPS> struct ColumnTile {
     }
   }
   // Where the total of a segment is, or the prefix before it.
-  RS_METHOD Acc *total_of(int outer, int segment, int column) const {
+  RS_METHOD Part *total_of(int outer, int segment, int column) const {
     return totals + ((outer * (cut.segments + 1) + segment) * cut.columns + column);
   }
 
@@ -349,15 +352,15 @@ template <class P, int THREADS, int STEPS> struct ColumnTile {
   template <class T> RS_METHOD static int next_of(const Sheet<T, STEPS> &sheet) {
     return P::reverse ? -sheet.pitch : sheet.pitch;
   }
-  RS_METHOD void read(const Item &item, Acc *x) const {
+  RS_METHOD void read(const Item &item, Part *x) const {
     const In *at = place_of(in, item);
     const Mask *mask_at = MASKED ? place_of(mask, item) : nullptr;
     int next = next_of(in), mask_next = MASKED ? next_of(mask) : 0;
 #pragma unroll
     for (int j = 0; j < STEPS; j++) {
-      x[j] = Op::neutral();
+      x[j] = Inner::neutral();
       if (j < TAKEN)
-        x[j] = R::enter(at[j * next], MASKED ? mask_at[j * mask_next] : Mask{});
+        x[j] = (Part)R::enter(at[j * next], MASKED ? mask_at[j * mask_next] : Mask{});
     }
   }
   RS_METHOD void write(const Item &item, const Acc *x) const {
@@ -392,35 +395,35 @@ template <class P, int THREADS, int STEPS> struct ColumnTile {
   // Leaves the totals of segments.
   RS_METHOD void up() const {
     each_item([&](const Item &item) {
-      Acc x[STEPS];
+      Part x[STEPS];
       read(item, x);
-      *total_of(item.outer, item.segment, item.column) = total<Op, STEPS>(x);
+      *total_of(item.outer, item.segment, item.column) = total<Inner, STEPS>(x);
     });
   }
 
   // As Lanes of order.cuh, 2^log of them; each has EACH segments.
   struct Group {
     int log, lane;
-    Acc sibling[5];
-    RS_METHOD Acc up(Acc mine) {
+    Part sibling[5];
+    RS_METHOD Part up(Part mine) {
 #pragma unroll
       for (int d = 0; d < 5; d++)
         if (d < log) {
-          Acc other = sibling[d] = shuffle_xor(mine, 1 << d);
-          mine = lane >> d & 1 ? Op::combine(other, mine) : Op::combine(mine, other);
+          Part other = sibling[d] = shuffle_xor(mine, 1 << d);
+          mine = lane >> d & 1 ? Inner::combine(other, mine) : Inner::combine(mine, other);
         }
       return mine;
     }
-    RS_METHOD Acc down(Acc carry) const {
+    RS_METHOD Part down(Part carry) const {
 #pragma unroll
       for (int d = 4; d >= 0; d--)
         if (d < log && lane >> d & 1)
-          carry = Op::combine(carry, sibling[d]);
+          carry = Inner::combine(carry, sibling[d]);
       return carry;
     }
   };
   static constexpr int EACH = RS_COLUMN_LANE_SEGMENTS, MOST_CHUNKS = RS_COLUMN_CHUNKS; // of a group's segments
-  using Chunks = Counter<Op, MOST_CHUNKS, Acc>;
+  using Chunks = Counter<Inner, MOST_CHUNKS, Part>;
 
   // f(outer, column, whether there is one, group) for each column; all lanes of a warp call it.
   template <class F> RS_METHOD void each_column(const F &f) const {
@@ -434,11 +437,11 @@ template <class P, int THREADS, int STEPS> struct ColumnTile {
       f(o, c, there && c < width, Group{log, lane & ((1 << log) - 1), {}});
     }
   }
-  RS_METHOD void values_of(int outer, int segment, int column, Acc *x) const {
-    const Acc *at = total_of(outer, segment, column);
+  RS_METHOD void values_of(int outer, int segment, int column, Part *x) const {
+    const Part *at = total_of(outer, segment, column);
 #pragma unroll
     for (int j = 0; j < EACH; j++)
-      x[j] = segment + j < segments ? at[j * cut.columns] : Op::neutral();
+      x[j] = segment + j < segments ? at[j * cut.columns] : Inner::neutral();
   }
   // f(column, the tile's total), for a tile that has all its steps.
   template <class F> RS_METHOD void tile_totals(const F &f) const {
@@ -448,17 +451,17 @@ template <class P, int THREADS, int STEPS> struct ColumnTile {
       count = count > 1 ? count : 1;
 #pragma unroll 1
       for (int k = 0; k < count; k++) {
-        Acc x[EACH];
+        Part x[EACH];
         values_of(0, ((k << group.log) + group.lane) * EACH, c, x);
-        chunks.add(k, group.up(total<Op, EACH>(x)));
+        chunks.add(k, group.up(total<Inner, EACH>(x)));
       }
-      Acc all = chunks.digit[0];
+      Part all = chunks.digit[0];
 #pragma unroll
       for (int d = 1; d < chunks.LEVELS; d++)
         if (count >> d & 1)
           all = chunks.digit[d];
       if (there && group.lane == 0)
-        f(c, all);
+        f(c, I::outer(all));
     });
   }
   // Turns the totals of segments into the prefixes before them, and leaves the one after the last.
@@ -466,15 +469,18 @@ template <class P, int THREADS, int STEPS> struct ColumnTile {
     bool cuts = cut.tiles > 1, told = cuts && count == cut.steps; // the last is no fold over this tile's segments then
     each_column([&](int o, int c, bool there, Group group) {
       Chunks chunks;
-      Acc first = cuts ? carries[c] : there ? ends(o, c).start() : Op::neutral();
+      Part first = I::SPLIT ? Inner::neutral()
+                            : I::inner(cuts    ? carries[c]
+                                       : there ? ends(o, c).start()
+                                               : Op::neutral());
       int chunk = EACH << group.log, count = (segments + chunk - 1) / chunk;
 #pragma unroll 1
       for (int k = 0; k < count; k++) {
-        Acc x[EACH], before[EACH];
+        Part x[EACH], before[EACH];
         int s = k * chunk + group.lane * EACH;
         values_of(o, there ? s : segments, c, x);
-        Acc all = group.up(total<Op, EACH>(x));
-        ::carries<Op, EACH>(group.down(chunks.prefix(k, first)), x, before);
+        Part all = group.up(total<Inner, EACH>(x));
+        ::carries<Inner, EACH>(group.down(chunks.prefix(k, first)), x, before);
 #pragma unroll
         for (int j = 0; j < EACH; j++)
           if (there && s + j < segments + !told)
@@ -482,22 +488,33 @@ template <class P, int THREADS, int STEPS> struct ColumnTile {
         chunks.add(k, all);
       }
       if (there && group.lane == 0 && (told || segments % chunk == 0))
-        *total_of(o, segments, c) = told ? carries[cut.columns + c] : chunks.prefix(count, first);
+        *total_of(o, segments, c) = told ? I::inner(carries[cut.columns + c]) : chunks.prefix(count, first);
     });
   }
 
   // Writes the prefixes.
   RS_METHOD void down() const {
     each_item([&](const Item &item) {
-      Acc x[STEPS], prefix[STEPS + 1]; // prefix[j]: of all elements before element j
+      Part x[STEPS];
+      Acc prefix[STEPS + 1]; // prefix[j]: of all elements before element j
       read(item, x);
-      const Acc *at = total_of(item.outer, item.segment, item.column);
-      Acc before = SINGLE ? ends(item.outer, item.column).start() : *at;
-      ::carries<Op, STEPS>(before, x, prefix);
-      prefix[STEPS] = SINGLE ? Op::combine(before, total<Op, STEPS>(x)) : at[cut.columns];
+      Ends<P> its = ends(item.outer, item.column);
+      const Part *at = total_of(item.outer, item.segment, item.column);
+      if constexpr (I::SPLIT) {
+        Acc carry = cut.tiles > 1 ? carries[item.column] : its.start();
+        Part inside[STEPS + 1];
+        ::carries<Inner, STEPS>(SINGLE ? Inner::neutral() : *at, x, inside);
+        inside[STEPS] = Inner::combine(inside[STEPS - 1], x[STEPS - 1]);
+#pragma unroll
+        for (int j = 0; j <= STEPS; j++)
+          prefix[j] = I::prefix(carry, inside[j]);
+      } else {
+        Acc before = SINGLE ? its.start() : *at;
+        ::carries<Op, STEPS>(before, x, prefix);
+        prefix[STEPS] = SINGLE ? Op::combine(before, total<Op, STEPS>(x)) : at[cut.columns];
+      }
 
-      const Acc *result =
-          results<P, STEPS>(rows, prefix, first + item.at, rows.has(RS_TOTALS), ends(item.outer, item.column));
+      const Acc *result = results<P, STEPS>(rows, prefix, first + item.at, rows.has(RS_TOTALS), its);
       if (!IN_PLACE && out.mode == STRAIGHT)
         write_straight(item, result);
       else

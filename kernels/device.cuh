@@ -231,6 +231,14 @@ RS_DEVICE u32 pack_bytes(u32 a, u32 b, u32 c, u32 d) {
   return __byte_perm(__byte_perm(a, b, 0x0040), __byte_perm(c, d, 0x0040), 0x5410);
 }
 
+// to, and the bytes of a word whose byte of `which` is 1, of others 0: without a sign, and with one.
+RS_DEVICE u32 add_bytes(u32 bytes, u32 which, u32 to) {
+  return __dp4a(bytes, which, to);
+}
+RS_DEVICE u32 add_signed_bytes(u32 bytes, u32 which, u32 to) {
+  return (u32)__dp4a((i32)bytes, (i32)which, (i32)to);
+}
+
 // Conversions; each rounds once, to nearest even.
 RS_DEVICE u32 float_bits(f32 value) {
   return __float_as_uint(value);

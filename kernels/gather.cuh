@@ -52,9 +52,10 @@ template <class P, class S> struct Gather {
       Vector<In, S::VECTOR> x{};
       if (T::WHOLE || t * TILE + at < T::LENGTH)
         x = *reinterpret_cast<const Vector<In, S::VECTOR> *>(copy(t) + at);
+      tile.held[u].clear();
 #pragma unroll
       for (int j = 0; j < S::VECTOR; j++)
-        tile.held[u][j] = Row<P>::hold(x.at[j], {});
+        tile.held[u].set(j, Row<P>::hold(x.at[j], {}));
     }
   }
   RS_METHOD void store(const T &tile, Index t, Acc carry, Acc end) const {

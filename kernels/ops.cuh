@@ -12,12 +12,13 @@
 //   commutative      whether combine(a, b) is combine(b, a)
 //   PLAIN            whether totals are numbers as they come and go, and identity() is one that every element type has
 // What store() gives may be of another type. An operator whose totals are not kept as users see them has keep(t), which
-// begin() takes as a KeptNumber. One for which counts_elements<Op> is true has start(length), too: where folds start
-// that no initial value does, and passed(total): as many elements, of which none is seen. Where loads_once<Op>, load()
-// takes so long that elements are held as totals. Where leaves_out_zeros<Op>, load(0) is identity(). Where
-// has_segments<Op>, begins(before, element) says whether a segment begins with an element, or with the last of several,
-// given the total of all before it. An operator with a second output has second(t, x, ...), of a prefix and of what
-// load() has of its own element: x, a coefficient, further inputs, parameters, as many as there are, in this order.
+// begin() takes as a KeptNumber. Where is_exact<Op>, no order of combination changes a bit. One for which
+// counts_elements<Op> is true has start(length), too: where folds start that no initial value does, and passed(total):
+// as many elements, of which none is seen. Where loads_once<Op>, load() takes so long that elements are held as totals.
+// Where leaves_out_zeros<Op>, load(0) is identity(). Where has_segments<Op>, begins(before, element) says whether a
+// segment begins with an element, or with the last of several, given the total of all before it. An operator with a
+// second output has second(t, x, ...), of a prefix and of what load() has of its own element: x, a coefficient, further
+// inputs, parameters, as many as there are, in this order.
 #pragma once
 #include "device.cuh"
 #define RS_EXP_LOG RS_DEVICE
@@ -29,6 +30,10 @@ template <class Op> constexpr bool counts_elements = false;
 template <class Op> constexpr bool loads_once = false;
 template <class Op> constexpr bool has_segments = false;
 template <class Op> constexpr bool leaves_out_zeros = false;
+template <class Op> constexpr bool is_exact = false;
+template <class Op> constexpr bool sums_integers = false;
+template <class A> constexpr bool is_integer = (A)0.5 == 0;
+template <class A, int K> constexpr bool is_integer<Tuple<A, K>> = is_integer<A>;
 
 template <class...> using Void = void;
 
@@ -84,6 +89,10 @@ template <class A, class K = A> struct Prod : OfNumbers<A> {
   }
 };
 
+template <class A, class K> constexpr bool is_exact<Sum<A, K>> = is_integer<A>;
+template <class A, class K> constexpr bool sums_integers<Sum<A, K>> = is_integer<A>;
+template <class A, class K> constexpr bool is_exact<Prod<A, K>> = is_integer<A>;
+
 // Sums of f32 or f64 in fixed point, POINT bits after the point: of whole numbers, which wrap, and are kept as they
 // are.
 template <class A, class K, int POINT> struct FixedSum {
@@ -115,6 +124,7 @@ template <class A, class K, int POINT> struct FixedSum {
 };
 
 template <class A, class K, int POINT> constexpr bool leaves_out_zeros<FixedSum<A, K, POINT>> = true;
+template <class A, class K, int POINT> constexpr bool is_exact<FixedSum<A, K, POINT>> = true;
 
 // Operators of an order, on keys that are in the order of the values: so that -0.0 comes before +0.0, and a NaN, which
 // wins, is the first or the last of all. The identity is what comes first of the type that values are kept in.
@@ -187,6 +197,9 @@ template <class A, class K, bool HIGHEST> struct Extreme {
 template <class A, class K> struct Max : Extreme<A, K, true> {};
 template <class A, class K> struct Min : Extreme<A, K, false> {};
 
+template <class A, class K> constexpr bool is_exact<Max<A, K>> = true;
+template <class A, class K> constexpr bool is_exact<Min<A, K>> = true;
+
 // Operators of bits, of u32 or u64. ALL: folds start from all bits, and else from none. What a mask takes away has then
 // all bits of a total, which an element may have no room for.
 template <class A, bool ALL> struct OfBits : OfNumbers<A> {
@@ -213,6 +226,10 @@ template <class A, class K> struct Xor : OfBits<A, false> {
     return left ^ right;
   }
 };
+
+template <class A, class K> constexpr bool is_exact<And<A, K>> = true;
+template <class A, class K> constexpr bool is_exact<Or<A, K>> = true;
+template <class A, class K> constexpr bool is_exact<Xor<A, K>> = true;
 
 // y = coefficient * y + x. A block's total is the map of all its elements, one after another, factor * y + term; a
 // prefix is what such a map makes of the value before the row, and its factor means nothing.

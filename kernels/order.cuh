@@ -5,7 +5,7 @@
 // (its carry) into the prefixes before its parts, by a left fold over the aligned blocks between. N, LANES: powers of
 // two.
 #pragma once
-#include "device.cuh"
+#include "ops.cuh"
 
 RS_DEVICE constexpr int log2_floor(i64 n) {
   return n <= 1 ? 0 : 1 + log2_floor(n / 2);
@@ -21,6 +21,11 @@ template <class Op, int N, class A> RS_DEVICE A total(const A *x) {
 template <class Op, int N, class A> RS_DEVICE void carries(A carry, const A *x, A *before) {
   if constexpr (N == 1) {
     before[0] = carry;
+  } else if constexpr (is_exact<Op>) {
+    before[0] = carry;
+#pragma unroll
+    for (int j = 1; j < N; j++)
+      before[j] = Op::combine(before[j - 1], x[j - 1]);
   } else {
     carries<Op, N / 2>(carry, x, before);
     carries<Op, N / 2>(Op::combine(carry, total<Op, N / 2>(x)), x + N / 2, before + N / 2);

@@ -5,8 +5,8 @@
 // another, which take fewer exchanges: through shared memory, so that lanes still read neighbouring words.
 #pragma once
 #include "at_once.cuh"
-#include "pair.cuh"
 #include "transpose.cuh"
+#include "tuple.cuh"
 
 // A tile that stays in shared memory, as it came, while the block waits: registers are few.
 template <class P, class S> struct TransposedTile : Tile<P, S, true> {
@@ -45,7 +45,7 @@ template <class P, class S> struct TransposedTile : Tile<P, S, true> {
     read();
   }
   RS_METHOD void read() {
-    Row<P>::template hold_vector<V>(this->held[0], Ins{memory}.read(lane()), {});
+    this->held[0].hold(Ins{memory}.read(lane()), {});
   }
   RS_METHOD void store(const Row<P> &row, Index first, Acc carry, Acc end) {
     read();
@@ -181,5 +181,5 @@ template <class P, class S> RS_DEVICE void scan_rows_of_pairs(const Rows<P::rank
 }
 
 template <class P, class S> RS_DEVICE void scan_pairs(const Rows<P::rank> &rows) {
-  scan_rows_of_pairs<Pairs<P>, S>(Pairs<P>::rows(rows));
+  scan_rows_of_pairs<Tuples<P, 2>, S>(Tuples<P, 2>::rows(rows));
 }

@@ -1,7 +1,7 @@
 // piece.cuh - neighbouring elements, their masks and their results, in shared memory
 // SPDX-License-Identifier: MIT
 #pragma once
-#include "rows.cuh"
+#include "held.cuh"
 #include "slab.cuh"
 
 // IN_PLACE: results take the place of elements, which are as large. ALIGNED: input and output have the same offset from
@@ -63,9 +63,9 @@ template <class P, bool ALIGNED, bool IN_PLACE> struct Piece {
 
   // N neighbours, the lowest in memory at `low`, in the order of the scan. N > 1: on a multiple of their size.
   template <int N> RS_METHOD void read(int low, Acc *x) const {
-    typename R::Held held[N];
-    R::template load_copied<N>(held, in.shared, mask.shared, low);
-    R::template values<N>(held, x);
+    HeldVector<P, N, false> held;
+    R::load_copied(held, in.shared, mask.shared, low);
+    R::template values<N>(held.at, x);
   }
   template <int N> RS_METHOD void write(int low, const Acc *value) const {
     share_vector<Out, N>(out.shared + low, R::template narrow<N>(value));

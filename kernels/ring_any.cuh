@@ -87,8 +87,7 @@ template <class P, class S, int STAGES, int BUFFERS> struct AnyRing {
       Vector<Mask, S::VECTOR> m{};
       if constexpr (MASKED)
         m = read_placed<Mask, S::VECTOR>(memory.mask(stage), mask.shift, low);
-      Row<P>::template hold_vector<S::VECTOR>(tile.held[u], read_placed<In, S::VECTOR>(memory.in(stage), in.shift, low),
-                                              m);
+      tile.held[u].hold(read_placed<In, S::VECTOR>(memory.in(stage), in.shift, low), m);
     }
     return true;
   }

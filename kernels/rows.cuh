@@ -408,25 +408,26 @@ template <class P> struct Row : Ends<P> {
     }
   }
 
-  // VECTOR elements from i on. Vectored: neighbours in memory, on an address that is a multiple of their size.
-  template <int VECTOR> RS_METHOD void load_vectored(Held *held, Index i) const {
-    Vector<In, VECTOR> x = load_vector<In, VECTOR>(in + lowest(i, VECTOR));
+  // H::COUNT elements from i on, to a HeldVector of held.cuh. Vectored: neighbours in memory, on an address that is a
+  // multiple of their size.
+  template <class H> RS_METHOD void load_vectored(H &held, Index i) const {
+    constexpr int VECTOR = H::COUNT;
     Vector<Mask, VECTOR> m{};
     if constexpr (MASKED)
       m = load_vector<Mask, VECTOR>(mask + lowest(i, VECTOR));
+    Vector<In, VECTOR> x = load_vector<In, VECTOR>(in + lowest(i, VECTOR));
     if constexpr (FurtherOf<P>::ANY)
-      further.template load_vectored<VECTOR>(held, x, m, i, lowest(i, VECTOR));
+      further.template load_vectored<VECTOR>(held.at, x, m, i, lowest(i, VECTOR));
     else
-      hold_vector(held, x, m);
+      held.hold(x, m);
   }
   // The same from a copy in shared memory, `at` elements from its start.
-  template <int VECTOR>
-  RS_METHOD static void load_copied(Held *held, const In *in_copy, const Mask *mask_copy, int at) {
-    Vector<In, VECTOR> x = shared_vector<In, VECTOR>(in_copy + at);
+  template <class H> RS_METHOD static void load_copied(H &held, const In *in_copy, const Mask *mask_copy, int at) {
+    constexpr int VECTOR = H::COUNT;
     Vector<Mask, VECTOR> m{};
     if constexpr (MASKED)
       m = shared_vector<Mask, VECTOR>(mask_copy + at);
-    hold_vector(held, x, m);
+    held.hold(shared_vector<In, VECTOR>(in_copy + at), m);
   }
   RS_METHOD Held load_one(Index i) const {
     Mask m{};

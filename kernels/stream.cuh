@@ -65,9 +65,8 @@ template <class P, class S> struct StreamAligned {
     return 0;
   }
   // A vector of a tile, `at` elements from its lowest in memory. ORDERED: else in any order that leaves its total.
-  template <bool ORDERED>
-  RS_METHOD static void read(typename R::Held *held, const In *in, const Mask *mask, u32, int at) {
-    R::template load_copied<S::VECTOR>(held, in, mask, at);
+  template <bool ORDERED> RS_METHOD static void read(typename T::V &held, const In *in, const Mask *mask, u32, int at) {
+    R::load_copied(held, in, mask, at);
   }
   // A scanning warp: its part of the prefixes of the tile that starts at element `first`.
   RS_METHOD static void store(const T &tile, const R &row, Index first, Acc carry, Acc end, unsigned char *) {
@@ -96,6 +95,7 @@ template <class P, class S> struct StreamAligned {
 template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
   RS_TYPES_OF(P);
   using T = Tile<P, S, true>;
+  using V = typename T::V;
   using Index = typename T::Index;
   static constexpr int TILE = S::ELEMENTS, WARP = TILE / S::WARPS;
   static constexpr int IN_BYTES = TILE * (int)sizeof(In) + Way::SLACK;
@@ -178,22 +178,20 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
     return Way::PLACED ? shared.places[slot] : 0;
   }
   // A vector of a tile, `at` elements from its start; of what lies past the row, anything.
-  template <bool ORDERED> RS_METHOD void copy_of(typename R::Held *held, int stage, u32 places, int at) const {
+  template <bool ORDERED> RS_METHOD void copy_of(V &held, int stage, u32 places, int at) const {
     Way::template read<ORDERED>(held, in(stage), mask(stage), places, P::reverse ? TILE - at - S::VECTOR : at);
   }
 
   // The total of a scanning warp's part of a tile.
   RS_METHOD Acc total_of_part(int stage, u32 places, int part) const {
-    Acc chunk[S::CHUNKS];
+    typename V::Part chunk[S::CHUNKS];
 #pragma unroll
     for (int u = 0; u < S::CHUNKS; u++) {
-      typename R::Held held[S::VECTOR];
-      Acc x[S::VECTOR];
+      V held;
       copy_of<false>(held, stage, places, part * WARP + (u * 32 + (int)lane_index()) * S::VECTOR);
-      R::template values<S::VECTOR>(held, x);
-      chunk[u] = total<Op, S::VECTOR>(x);
+      chunk[u] = held.total();
     }
-    return total_of_blocks<Op, S::CHUNKS>(chunk);
+    return V::outer(total_of_blocks<typename V::Inner, S::CHUNKS>(chunk));
   }
 
   RS_METHOD Node<Acc> *nodes(u32 tile) const {
@@ -284,7 +282,7 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
 template <class P, class S>
 using StreamShape =
     Shape<S::WARPS, S::CHUNKS, S::LANES, S::VECTOR,
-          sizeof(typename P::Acc) == 4 || sizeof(typename P::In) == 8 || (typename P::Op::Number)0.5 == 0>;
+          sizeof(typename P::Acc) == 4 || sizeof(typename P::In) == 8 || is_integer<typename P::Op::Number>>;
 
 template <class P, class S, class Way, int REDUCERS, int STAGES> RS_DEVICE void run_stream(const Rows<P::rank> &rows) {
   using M = Stream<P, S, Way, REDUCERS, STAGES>;

@@ -45,12 +45,12 @@ template <class P, class S> struct StreamAny {
     return MASKED ? in | (u32)Copies<Mask>(row.mask).shift << 16 : in;
   }
   template <bool ORDERED>
-  RS_METHOD static void read(typename R::Held *held, const In *in, const Mask *mask, u32 places, int at) {
+  RS_METHOD static void read(typename T::V &held, const In *in, const Mask *mask, u32 places, int at) {
     constexpr bool KEEP = ORDERED || MASKED || !P::Op::commutative;
     Vector<Mask, S::VECTOR> m{};
     if constexpr (MASKED)
       m = read_placed<Mask, S::VECTOR>(mask, (int)(places >> 16), at);
-    R::template hold_vector<S::VECTOR>(held, read_placed<In, S::VECTOR, KEEP>(in, (int)(places & 0xffff), at), m);
+    held.hold(read_placed<In, S::VECTOR, KEEP>(in, (int)(places & 0xffff), at), m);
   }
   // Each warp has room of its own: another may be at a tile of a row with another offset.
   RS_METHOD static void store(const T &tile, const R &row, Index first, Acc carry, Acc end, unsigned char *memory) {

@@ -4,8 +4,8 @@
 // Elements of a tile, from the slowest: warp, chunk, lane, element of a vector. All four are powers of two, so that
 // each level is an aligned block of the order. Groups of fewer than 32 lanes share a warp, each with a row of its own.
 #pragma once
+#include "held.cuh"
 #include "order.cuh"
-#include "rows.cuh"
 
 // KEEPS: what the lanes told one another on the way up stays in registers; else they tell it again on the way down.
 template <int WARPS_, int CHUNKS_, int LANES_, int VECTOR_, bool KEEPS_ = true> struct Shape {
@@ -26,9 +26,14 @@ template <class P, class S, bool VECTORED> struct Tile {
   static constexpr bool WHOLE_COPIES =
       WHOLE_VECTORS && LENGTH * (int)sizeof(In) % 16 == 0 && (!MASKED || LENGTH * (int)sizeof(Mask) % 16 == 0);
 
-  typename R::Held held[S::CHUNKS][S::VECTOR];
-  Acc chunk[S::CHUNKS]; // total of each of the thread's chunks
-  using AllLanes = Lanes<Op, S::LANES, Acc>;
+  using V = HeldVector<P, S::VECTOR>;
+  using Inner = typename V::Inner;
+  using Part = typename V::Part;
+  static_assert(!V::SPLIT || (i64)S::ELEMENTS << 8 <= 1ll << 31, "sums inside of a tile fit 32 bits");
+
+  V held[S::CHUNKS];
+  Part chunk[S::CHUNKS]; // total of each of the thread's chunks
+  using AllLanes = Lanes<Inner, S::LANES, Part>;
   AllLanes lanes[S::KEEPS ? S::CHUNKS : 1];
   Lanes<Op, S::WARPS, Acc> warps;
   typename R::Params params;
@@ -55,14 +60,13 @@ template <class P, class S, bool VECTORED> struct Tile {
     for (int u = 0; u < S::CHUNKS; u++) {
       Index i = first + place(u);
       if (VECTORED && (WHOLE || i + S::VECTOR <= row.length())) {
-        row.template load_vectored<S::VECTOR>(held[u], i);
+        row.load_vectored(held[u], i);
       } else {
+        held[u].clear();
 #pragma unroll
-        for (int j = 0; j < S::VECTOR; j++) {
-          held[u][j] = {};
+        for (int j = 0; j < S::VECTOR; j++)
           if ((!VECTORED || !WHOLE_VECTORS) && (WHOLE || i + j < row.length()))
-            held[u][j] = row.load_one(i + j);
-        }
+            held[u].set(j, row.load_one(i + j));
       }
     }
   }
@@ -73,14 +77,13 @@ template <class P, class S, bool VECTORED> struct Tile {
     for (int u = 0; u < S::CHUNKS; u++) {
       int at = (int)place(u);
       if (WHOLE || at + S::VECTOR <= copied) {
-        row.template load_copied<S::VECTOR>(held[u], in, mask, P::reverse ? copied - at - S::VECTOR : at);
+        row.load_copied(held[u], in, mask, P::reverse ? copied - at - S::VECTOR : at);
       } else {
+        held[u].clear();
 #pragma unroll
-        for (int j = 0; j < S::VECTOR; j++) {
-          held[u][j] = {};
+        for (int j = 0; j < S::VECTOR; j++)
           if (!WHOLE_COPIES && first + at + j < row.length())
-            held[u][j] = row.load_one(first + at + j);
-        }
+            held[u].set(j, row.load_one(first + at + j));
       }
     }
   }
@@ -94,39 +97,25 @@ template <class P, class S, bool VECTORED> struct Tile {
   RS_METHOD Acc up_chunks() {
 #pragma unroll
     for (int u = 0; u < S::CHUNKS; u++) {
-      Acc x[S::VECTOR];
-      R::template values<S::VECTOR>(held[u], x, params);
       AllLanes told;
-      chunk[u] = told.up(total<Op, S::VECTOR>(x), lane());
+      chunk[u] = told.up(held[u].total(params), lane());
       if (S::KEEPS)
         lanes[u] = told;
     }
-    return total<Op, S::CHUNKS>(chunk);
+    return V::outer(total<Inner, S::CHUNKS>(chunk));
   }
-  // On the way down.
-  RS_METHOD void widen_again(int u, Acc *x) const {
-    constexpr int WORDS = S::VECTOR * (int)sizeof(typename R::Held) / 4;
-    if constexpr (!S::KEEPS && WORDS > 0) {
-      union {
-        u32 word[WORDS];
-        Vector<typename R::Held, S::VECTOR> elements;
-      } copy;
-#pragma unroll
-      for (int j = 0; j < S::VECTOR; j++)
-        copy.elements.at[j] = held[u][j];
-#pragma unroll
-      for (int i = 0; i < WORDS; i++)
-        forget(copy.word[i]);
-      R::template values<S::VECTOR>(copy.elements.at, x, params);
-    } else {
-      R::template values<S::VECTOR>(held[u], x, params);
-    }
+  // A chunk on the way down.
+  RS_METHOD V again(int u) const {
+    if constexpr (S::KEEPS)
+      return held[u];
+    else
+      return held[u].forgotten();
   }
-  RS_METHOD AllLanes lanes_of(int u, const Acc *x) const {
+  RS_METHOD AllLanes lanes_of(int u, const V &x) const {
     if constexpr (S::KEEPS)
       return lanes[u];
     AllLanes told;
-    told.up(total<Op, S::VECTOR>(x), lane());
+    told.up(x.total(params), lane());
     return told;
   }
   // The total of the tile, known to all threads. between: shared memory, one element a warp; the next call of the block
@@ -153,24 +142,26 @@ template <class P, class S, bool VECTORED> struct Tile {
       carry = shuffle_from(before, warp());
       end = warp() == S::WARPS - 1 ? end : next;
     }
-    Acc start[S::CHUNKS + 1];
-    carries<Op, S::CHUNKS>(carry, chunk, start);
-    start[S::CHUNKS] = end;
+    Part start[S::CHUNKS + 1];
+    carries<Inner, S::CHUNKS>(V::inner(carry), chunk, start);
+    start[S::CHUNKS] = V::inner(end); // if it matters
 #pragma unroll
     for (int u = 0; u < S::CHUNKS; u++) {
-      Acc x[S::VECTOR], prefix[S::VECTOR + 1]; // prefix[j]: of all elements before element j
       if (!S::KEEPS)
         warp_barrier();
-      widen_again(u, x);
-      Acc before = lanes_of(u, x).down(start[u], lane());
-      carries<Op, S::VECTOR>(before, x, prefix);
-      Acc next = shuffle_down(before);
-      prefix[S::VECTOR] = lane() == S::LANES - 1 ? start[u + 1] : next;
+      V x = again(u);
+      Part before = lanes_of(u, x).down(start[u], lane()), after = before;
+      if constexpr (!V::FINDS_END) {
+        Part next = shuffle_down(before);
+        after = lane() == S::LANES - 1 ? start[u + 1] : next;
+      }
+      Acc prefix[S::VECTOR + 1]; // prefix[j]: of all elements before element j
+      x.prefixes(carry, before, after, prefix, params);
 
       Index i = first + place(u);
       const Acc *shown = results<P, S::VECTOR>(row.rows, prefix, i, row.rows.has(RS_TOTALS), row);
       if constexpr (TOLD<P>)
-        show_beginnings<P, S::VECTOR>(row.rows, prefix, held[u]);
+        show_beginnings<P, S::VECTOR>(row.rows, prefix, held[u].at);
       put(u, i, shown);
     }
   }
@@ -190,6 +181,7 @@ template <class P, class S, bool VECTORED> struct Tile {
   RS_METHOD void store_all(const R &row, int u, Index i, const Acc *value) const {
     store(row, i, value);
     if constexpr (HAS_SECOND<P>)
-      row.further.template store<S::VECTOR, VECTORED>(i, R::lowest(i, S::VECTOR), row.length(), held[u], value, params);
+      row.further.template store<S::VECTOR, VECTORED>(i, R::lowest(i, S::VECTOR), row.length(), held[u].at, value,
+                                                      params);
   }
 };

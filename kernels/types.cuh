@@ -13,6 +13,17 @@ struct boolean {
   u8 byte; // every value but 0 is true
 };
 
+// K neighbours that are taken as one; of a power of two.
+template <class T, int K> struct alignas(K * sizeof(T)) Tuple { T at[K]; };
+template <class T> struct Columns {
+  using One = T;
+  static constexpr int COUNT = 1;
+};
+template <class T, int K> struct Columns<Tuple<T, K>> {
+  using One = T;
+  static constexpr int COUNT = K;
+};
+
 // To an accumulator. Integers accumulate in u32 or u64, which wrap.
 template <class A, class T> RS_DEVICE A widen(T x) {
   return (A)x;
@@ -109,13 +120,18 @@ RS_DEVICE bool is_true(boolean x) {
   return x.byte != 0;
 }
 
+// Of the bytes of a word 1 for each that is not 0.
+RS_DEVICE u32 true_bytes(u32 word) {
+  return (((word & 0x7f7f7f7f) + 0x7f7f7f7f) | word) >> 7 & 0x01010101;
+}
+
 // N elements that travel in words of up to 16 bytes.
 RS_DEVICE constexpr int word_bytes(int bytes) {
   return bytes < 16 ? bytes : 16;
 }
 // Those of 1 or 2 bytes are parts of 4 bytes too: else compilers take a vector to pieces wherever a function returns
 // it.
-template <class T, int N, bool PARTS = sizeof(T) <= 2 && N * sizeof(T) % 4 == 0>
+template <class T, int N, bool PARTS = (sizeof(typename Columns<T>::One) <= 2 && N * sizeof(T) % 4 == 0)>
 struct alignas(word_bytes(N *(int)sizeof(T))) Vector {
   T at[N];
 };
@@ -125,6 +141,19 @@ template <class T, int N> struct alignas(word_bytes(N *(int)sizeof(T))) Vector<T
     u32 part[N * sizeof(T) / 4];
   };
 };
+// All bits of the bytes whose masks are true, of four from 4 * w on.
+template <class T, int N> RS_DEVICE u32 chosen_bytes(const Vector<T, N> &mask, int w) {
+  u32 high = 0; // the highest bit of each
+  if constexpr (sizeof(T) == 1) {
+    u32 m = mask.part[w];
+    high = (((m & 0x7f7f7f7f) + 0x7f7f7f7f) | m) & 0x80808080;
+  } else {
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+      high |= is_true(mask.at[4 * w + k]) ? 0x80u << 8 * k : 0;
+  }
+  return (high - (high >> 7)) | high;
+}
 template <class T, int N> union Words {
   static constexpr int BYTES = word_bytes(N * (int)sizeof(T));
   static constexpr int COUNT = N * (int)sizeof(T) / BYTES;
@@ -203,8 +232,7 @@ template <> struct Whole<boolean> {
     return x.byte != 0;
   }
   RS_METHOD static u32 from_word(u32 word, int k) {
-    u32 true_bytes = (((word & 0x7f7f7f7f) + 0x7f7f7f7f) | word) >> 7 & 0x01010101;
-    return unsigned_byte(true_bytes, (u32)k);
+    return unsigned_byte(true_bytes(word), (u32)k);
   }
 };
 template <> struct Whole<bf16> {

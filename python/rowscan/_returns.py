@@ -72,8 +72,8 @@ def _in_one_pass(library, rewards, values, following, gamma, lam, terminated, do
     numbers = all(type(given) in (int, float) for given in (gamma, lam))
     if not (library.runs_at_once() and is_floating(kind) and numbers and acc in served):
         return None
-    no = library.of(False, NUMBERS["bool"], rewards, "done")
-    terminated, done = (no if given is None else _flags(library, given, what, rewards)
+    terminated, done = (library.full(False, NUMBERS["bool"], rewards) if given is None
+                        else _flags(library, given, what, rewards)
                         for given, what in ((terminated, "terminated"), (done, "done")))
     advantages, returns = (library.empty(tuple(rewards.shape), kind, rewards) for _ in range(2))
     given = _core.gae(rewards, values, following, terminated, done, advantages, returns, gamma, lam, dim, acc)

@@ -1,5 +1,5 @@
 /*
- * at_once_cut.c - how a run of layout COLUMNS is cut, where all tiles are in work at once: any few columns, and pairs
+ * at_once_cut.c - how a run of layout COLUMNS is cut, where all tiles are in work at once
  * SPDX-License-Identifier: MIT
  */
 #include "column_cuts.h"
@@ -119,49 +119,4 @@ void rs_at_once_cut(rs_cut *to, rs_column_need *need, const rs_shape *shape, con
   need->workspace = 0;
   if (cut->tiles > 1)
     need->workspace = (size_t)(RS_AT_ONCE_STATE + rows->count * cut->tiles * (shape->acc / 4)) * 8;
-}
-
-/* ---- pairs.cuh --------------------------------------------------------------------------------------------------- */
-
-int64_t rs_pairs_tiles(const rs_shape *shape) {
-  return rs_ceiling(shape->length, rs_tile(shape));
-}
-
-/* TransposedTile in kernels/pairs.cuh: as much as a warp's elements take on their way in, or out. */
-int rs_pairs_shared(const rs_shape *shape) {
-  return (int)(rs_tile(shape) * 2 * rs_larger(shape->in, shape->out));
-}
-
-/* Whether pairs are neighbours, and whole words of 16 bytes wherever a tile begins. */
-static bool pairs_in_words(const rs_shape *shape, const rs_operand *a, const rs_rows *rows) {
-  int last = rows->rank - 1;
-  int64_t all = (int64_t)(uintptr_t)a->data | rs_stride_bits(a, rows, 0, last);
-  if (shape->reverse)
-    all |= shape->length * 2 * a->bytes;
-  return a->stride[last] == 1 && a->step == 2 && all % WORD == 0;
-}
-
-/* The two initial values, or totals, of two columns are neighbours too. */
-static bool has_pairs(const rs_shape *shape, const rs_operand *a, const rs_rows *rows) {
-  int last = rows->rank - 1;
-  bool even = true;
-  for (int d = 0; d < last; d++)
-    even = even && (rows->shape[d] == 1 || a->stride[d] % 2 == 0);
-  return !a->data || (even && a->stride[last] == 1 && (uintptr_t)a->data % (2 * (size_t)shape->acc) == 0);
-}
-
-bool rs_pairs_fits(const rs_shape *shape, const rs_rows *rows) {
-  if (!shape->made_of || rs_columns_of(rows) != 2)
-    return false;
-  return rows->count / 2 <= shape->min_blocks * (int64_t)shape->multiprocessors / rs_pairs_tiles(shape) &&
-         pairs_in_words(shape, &rows->array[RS_IN], rows) && pairs_in_words(shape, &rows->array[RS_OUT], rows) &&
-         has_pairs(shape, &rows->array[RS_INIT], rows) && has_pairs(shape, &rows->array[RS_TOTALS], rows);
-}
-
-void rs_pairs_cut(rs_cut *cut, rs_column_need *need, const rs_shape *shape, const rs_rows *rows) {
-  (void)cut;
-  int64_t tiles = rows->count / 2 * rs_pairs_tiles(shape), words = 2 * shape->acc / 4;
-  need->blocks = tiles;
-  need->shared = rs_pairs_shared(shape);
-  need->workspace = (size_t)(RS_AT_ONCE_STATE + tiles * words) * 8;
 }

@@ -53,6 +53,13 @@ static inline bool rs_is_wide(const rowscan_spec *spec) {
   return rs_spec_register_bytes(spec) > 4;
 }
 
+/* Whether elements are bytes whose sums are exact, and inside of a tile of 32 bits: Inside in kernels/held.cuh. */
+static inline bool rs_sums_bytes(const rowscan_spec *spec) {
+  bool integers = rs_type_kind(spec->acc_type) != RS_FLOAT && !rs_is_fixed(spec->acc_type);
+  return spec->op == ROWSCAN_SUM && rs_bytes_of(spec->in_type) == 1 && integers &&
+         spec->mask_mode <= ROWSCAN_MASK_SELECT;
+}
+
 /* Whether totals are wider than most floats: f64, or fixed point, which takes as many registers. */
 static inline bool rs_in_doubles(const rowscan_spec *spec) {
   return spec->acc_type == ROWSCAN_F64 || rs_is_fixed(spec->acc_type);
@@ -72,6 +79,9 @@ static inline bool rs_computes_wide(const rowscan_spec *spec) {
 void rs_tune_row(const rowscan_spec *spec, int arch, rs_shape kernels[]);
 void rs_tune_long_rows(const rowscan_spec *spec, int arch, rs_shape kernels[]);
 void rs_tune_short(const rowscan_spec *spec, int arch, rs_shape kernels[]);
+
+/* How a stream of the template that the shape is made of cuts rows, or long columns in pairs; whether it can. */
+bool rs_tune_stream(const rowscan_spec *spec, int arch, rs_shape *shape);
 
 /*
  * All kernels of rows or columns with further arrays, of the spec's length or of any: elements go straight from memory

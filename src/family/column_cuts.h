@@ -68,6 +68,9 @@ void rs_wide_cut(rs_cut *cut, rs_column_need *need, const rs_shape *shape, const
 /* Steps that a thread of wide.cuh has all of. */
 enum { RS_WIDE_BRIEF = 8 };
 
+/* Bytes of a total inside of a tile: Part of kernels/held.cuh. */
+int rs_part_bytes(const rowscan_spec *spec);
+
 /* Whether kernels/beside.cuh can sum its bytes four to a word: no more than a byte is kept of each. */
 bool rs_wide_packs(const rowscan_spec *spec);
 
@@ -106,8 +109,12 @@ bool rs_at_once_small(const rs_shape *shape, const rs_rows *rows);
 bool rs_pairs_fits(const rs_shape *shape, const rs_rows *rows);
 void rs_pairs_cut(rs_cut *cut, rs_column_need *need, const rs_shape *shape, const rs_rows *rows);
 
-/* Tiles of two columns, and bytes of dynamic shared memory of a block. */
-int64_t rs_pairs_tiles(const rs_shape *shape);
+/* stream_tuples.cuh: few long columns, as many as its tuples have. It has no cut either. */
+bool rs_stream_tuples_fits(const rs_shape *shape, const rs_rows *rows);
+void rs_stream_tuples_cut(rs_cut *cut, rs_column_need *need, const rs_shape *shape, const rs_rows *rows);
+
+/* Tiles of the columns that a tuple has, and bytes of dynamic shared memory of a block of pairs.cuh. */
+int64_t rs_tuples_tiles(const rs_shape *shape);
 int rs_pairs_shared(const rs_shape *shape);
 
 #endif

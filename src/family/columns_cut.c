@@ -26,7 +26,7 @@ static int copies_bytes(const rs_shape *shape) {
 
 /* Of a tile that has all steps; a segment's total counts where it is not small beside its elements. */
 static int64_t whole_elements(const rs_shape *shape) {
-  return shape->tile_bytes / (copies_bytes(shape) + shape->acc / shape->steps);
+  return shape->tile_bytes / (copies_bytes(shape) + shape->part / shape->steps);
 }
 static int64_t most_elements(const rs_shape *shape) {
   return whole_elements(shape) + whole_elements(shape) / 4;
@@ -73,8 +73,9 @@ static int64_t pads_of(const rs_shape *shape, int64_t columns) {
 
 /* Of a tile that has not all steps, about. */
 static int64_t tile_bytes(const rs_shape *shape, int64_t columns, int64_t steps) {
-  int64_t segments = rs_ceiling(steps, shape->steps), totals = segments + 4; /* and what comes from other tiles */
-  return columns * (steps * copies_bytes(shape) + totals * shape->acc) + segments * pads_of(shape, columns) + 512;
+  int64_t segments = rs_ceiling(steps, shape->steps);
+  int64_t totals = (segments + 1) * shape->part + 3 * shape->acc; /* and what comes from other tiles */
+  return columns * (steps * copies_bytes(shape) + totals) + segments * pads_of(shape, columns) + 512;
 }
 
 /* Elements that a multiprocessor holds in tiles of so many columns and steps; 0: two have no room. */
@@ -111,10 +112,11 @@ static bool whole(const rs_shape *shape, int64_t columns, bool many) {
 }
 
 bool rs_columns_one_strip(const rs_shape *shape, const rs_rows *rows) {
-  enum { MOST_BYTES = 900, MOST_BYTES_LONG = 600 }; /* of a step */
-  return rs_columns_of(rows) * (shape->in + shape->mask + shape->out) <=
-             (shape->length <= RS_FEW_TILES_LENGTH ? MOST_BYTES : MOST_BYTES_LONG) &&
-         rs_rows_one_run(rows, shape->length, shape->mask != 0);
+  enum { MOST_BYTES = 900, MOST_BYTES_LONG = 600, MOST_OF_BYTES = 300 }; /* of a step; and columns */
+  int64_t columns = rs_columns_of(rows), bytes = columns * (shape->in + shape->mask + shape->out);
+  bool few = shape->bytes ? columns <= MOST_OF_BYTES
+                          : bytes <= (shape->length <= RS_FEW_TILES_LENGTH ? MOST_BYTES : MOST_BYTES_LONG);
+  return few && rs_rows_one_run(rows, shape->length, shape->mask != 0);
 }
 
 static void cut_size(ColumnCut *cut, const rs_shape *shape, const rs_rows *rows, bool many) {
@@ -252,7 +254,7 @@ static void cut_rows(ColumnCut *cut, rs_column_need *need, const rs_shape *shape
   }
   cut->totals_at = at;
   if (!single(shape))
-    at += (int)rs_up((int64_t)cut->outers * (cut->segments + 1) * cut->columns * shape->acc, 128);
+    at += (int)rs_up((int64_t)cut->outers * (cut->segments + 1) * cut->columns * shape->part, 128);
   cut->carries_at = at;
   if (cut->tiles > 1)
     at += 3 * cut->columns * shape->acc;

@@ -21,7 +21,8 @@ size_t rs_columns_bound(const rs_columns *columns) {
   const rs_shape *of = columns->of, *wide = &of[RS_TEMPLATE_WIDE], *askew = &of[RS_TEMPLATE_ASKEW];
   bool any = (wide->made_of && rs_wide_workspace(wide, 1)) || (askew->made_of && rs_wide_workspace(askew, 1)) ||
              of[RS_TEMPLATE_STREAM_COLUMNS].made_of || of[RS_TEMPLATE_COLUMNS_AT_ONCE].made_of ||
-             of[RS_TEMPLATE_PAIRS].made_of || rs_columns_workspace(&of[RS_TEMPLATE_COLUMNS], 1);
+             of[RS_TEMPLATE_PAIRS].made_of || of[RS_TEMPLATE_STREAM_PAIRS].made_of ||
+             of[RS_TEMPLATE_STREAM_FOURS].made_of || rs_columns_workspace(&of[RS_TEMPLATE_COLUMNS], 1);
   return any ? limit(columns) : 0;
 }
 
@@ -125,6 +126,8 @@ static const struct {
                            [RS_TEMPLATE_WIDE] = {rs_wide_fits, best_in_words, rs_wide_cut},
                            [RS_TEMPLATE_STREAM_COLUMNS] = {rs_stream_fits, best_in_a_stream, rs_stream_cut},
                            [RS_TEMPLATE_SHORT_COLUMNS] = {rs_short_fits, best_in_slabs, rs_short_cut},
+                           [RS_TEMPLATE_STREAM_PAIRS] = {rs_stream_tuples_fits, NULL, rs_stream_tuples_cut},
+                           [RS_TEMPLATE_STREAM_FOURS] = {rs_stream_tuples_fits, NULL, rs_stream_tuples_cut},
                            [RS_TEMPLATE_COLUMNS_AT_ONCE] = {rs_at_once_fits, best_at_once, rs_at_once_cut},
                            [RS_TEMPLATE_PAIRS] = {rs_pairs_fits, NULL, rs_pairs_cut}};
 

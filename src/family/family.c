@@ -34,6 +34,7 @@ static bool dense_rows(const rs_shape *shape, const rs_operand *a, const rs_rows
 /* ---- the families ------------------------------------------------------------------------------------------------ */
 
 #define TILE "Shape<{warps}, {chunks}, {lanes}, {vector}>"
+#define STREAM_OF_TUPLES(columns) "scan_stream_of_tuples<P, " columns ", " TILE ", {reducers}, {stages}>"
 
 const rs_family rs_families[RS_TEMPLATES] = {
     [RS_TEMPLATE_NONE] = {"none", NULL, NULL, NULL, RS_BY_GROUPS, NULL},
@@ -68,6 +69,8 @@ const rs_family rs_families[RS_TEMPLATES] = {
     [RS_TEMPLATE_COLUMNS_AT_ONCE] = {"columns_at_once", "columns_at_once.cuh",
                                      "scan_columns_at_once<P, {threads}, {steps}, {rows}>", "AtOnceCut", RS_BY_CUT,
                                      NULL},
+    [RS_TEMPLATE_STREAM_PAIRS] = {"stream_pairs", "stream_tuples.cuh", STREAM_OF_TUPLES("2"), NULL, RS_BY_CUT, NULL},
+    [RS_TEMPLATE_STREAM_FOURS] = {"stream_fours", "stream_tuples.cuh", STREAM_OF_TUPLES("4"), NULL, RS_BY_CUT, NULL},
     [RS_TEMPLATE_PAIRS] = {"pairs", "pairs.cuh", "scan_pairs<P, " TILE ">", NULL, RS_BY_CUT, NULL},
 };
 

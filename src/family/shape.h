@@ -30,6 +30,8 @@ typedef enum rs_template {
   RS_TEMPLATE_WIDE,
   RS_TEMPLATE_STREAM_COLUMNS,
   RS_TEMPLATE_SHORT_COLUMNS,
+  RS_TEMPLATE_STREAM_FOURS,
+  RS_TEMPLATE_STREAM_PAIRS,
   RS_TEMPLATE_COLUMNS_AT_ONCE,
   RS_TEMPLATE_PAIRS,
   RS_TEMPLATES
@@ -44,7 +46,7 @@ typedef struct rs_shape {
   int warps;        /* of a stream of columns, or of a group; the tile is warps * chunks * lanes * vector elements */
   int chunks;
   int lanes;
-  int vector;   /* elements that a thread moves at once; pairs: pairs of a lane */
+  int vector;   /* elements that a thread moves at once; or tuples of columns */
   int stages;   /* tiles of input in flight in shared memory */
   int reducers; /* of a stream: warps that only reduce */
   int buffers;  /* tiles of output on their way */
@@ -59,7 +61,9 @@ typedef struct rs_shape {
   /* Layout COLUMNS: what the cut of a run counts with. */
   int64_t length;
   int in, out, mask, acc; /* bytes of an element, and of a total in registers; mask 0: none */
+  int part;               /* of a total inside of a tile */
   bool reverse;           /* tiles count from the end of the columns */
+  bool bytes;             /* columns: sums of bytes in 32 bits */
   bool straight;          /* columns: results have no copy in shared memory */
   int multiprocessors;    /* of the device, which small tensors should keep busy; 0: not known */
   int shared;             /* columns: bytes of shared memory of a multiprocessor */
@@ -75,6 +79,19 @@ typedef struct rs_shape {
 
 /* "ring threads=512 warps=16 ...": for people. */
 void rs_shape_text(const rs_shape *shape, rs_text *text);
+
+/* Columns that a template takes as one row of tuples. */
+static inline int rs_side_by_side(const rs_shape *shape) {
+  switch (shape->made_of) {
+  case RS_TEMPLATE_PAIRS:
+  case RS_TEMPLATE_STREAM_PAIRS:
+    return 2;
+  case RS_TEMPLATE_STREAM_FOURS:
+    return 4;
+  default:
+    return 1;
+  }
+}
 
 /* Elements of a tile of a template that has tiles. */
 static inline int64_t rs_tile(const rs_shape *shape) {

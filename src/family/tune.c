@@ -136,6 +136,8 @@ const rs_kernel rs_column_kernels[RS_TEMPLATES] = {[RS_TEMPLATE_COLUMNS] = RS_KE
                                                    [RS_TEMPLATE_STREAM_COLUMNS] = RS_KERNEL_DENSE,
                                                    [RS_TEMPLATE_SHORT_COLUMNS] = RS_KERNEL_DENSE,
                                                    [RS_TEMPLATE_COLUMNS_AT_ONCE] = RS_KERNEL_AT_ONCE,
+                                                   [RS_TEMPLATE_STREAM_PAIRS] = RS_KERNEL_PAIRS,
+                                                   [RS_TEMPLATE_STREAM_FOURS] = RS_KERNEL_FOURS,
                                                    [RS_TEMPLATE_PAIRS] = RS_KERNEL_FEW};
 
 static void tune_columns(const rowscan_spec *spec, int arch, rs_geometry *g) {
@@ -283,6 +285,8 @@ const char *rs_kernel_symbol(rs_kernel kernel) {
       [RS_KERNEL_ALIGNED_SLOW] = "rowscan_aligned_slow",
       [RS_KERNEL_FEW] = "rowscan_few",
       [RS_KERNEL_AT_ONCE] = "rowscan_at_once",
+      [RS_KERNEL_PAIRS] = "rowscan_pairs",
+      [RS_KERNEL_FOURS] = "rowscan_fours",
       [RS_KERNEL_LONG_ANY] = "rowscan_long_any",
       [RS_KERNEL_LONG_DENSE] = "rowscan_long_dense",
       [RS_KERNEL_LONG_ALIGNED] = "rowscan_long_aligned",

@@ -18,6 +18,8 @@ typedef enum rs_kernel {
   RS_KERNEL_ALIGNED_SLOW, /* the same, beside memory that is slow for its multiprocessors: see rs_tune_device */
   RS_KERNEL_FEW,          /* the same, and so few that registers hold all of the run at once; columns: two */
   RS_KERNEL_AT_ONCE,      /* columns: so few steps that all tiles are in work at once */
+  RS_KERNEL_PAIRS,        /* columns: two, and long */
+  RS_KERNEL_FOURS,        /* columns: four, and long */
   RS_KERNEL_LONG_ANY,     /* from here on regime long, with the same meanings */
   RS_KERNEL_LONG_DENSE,
   RS_KERNEL_LONG_ALIGNED,

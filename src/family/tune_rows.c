@@ -24,9 +24,11 @@ static int pieces_of(const rowscan_spec *spec, int64_t elements, int most) {
 
 /* ---- registers --------------------------------------------------------------------------------------------------- */
 
-/* Registers of a thread for a chunk: its elements (Held in kernels/rows.cuh), and accumulators for the way down. */
+/* Registers of a thread for a chunk: its elements (kernels/held.cuh), and accumulators for the way down. */
 static int chunk_registers(const rowscan_spec *spec, int vector) {
   int acc = rs_spec_register_bytes(spec) / 4, in = rs_bytes_of(spec->in_type);
+  if (rs_sums_bytes(spec) && vector % 4 == 0) /* four to a register, and sums of 32 bits */
+    return vector / 4 + 6;
   int held = spec->mask_mode == ROWSCAN_MASK_MULTIPLY  ? 4 * acc
              : spec->mask_mode > ROWSCAN_MASK_MULTIPLY ? in + rs_spec_mask_bytes(spec)
              : in == 1 && acc == 1                     ? 4
@@ -174,11 +176,11 @@ static rs_candidate ring_of(const rowscan_spec *spec, int arch, int i) {
 }
 
 static int64_t stage_bytes(const rowscan_spec *spec, const rs_shape *s) {
-  return rs_tile(s) * (rs_bytes_of(spec->in_type) + rs_spec_mask_bytes(spec));
+  return rs_tile(s) * rs_side_by_side(s) * (rs_bytes_of(spec->in_type) + rs_spec_mask_bytes(spec));
 }
 
 static int64_t buffer_bytes(const rowscan_spec *spec, const rs_shape *s) {
-  return rs_tile(s) * rs_bytes_of(spec->out_type);
+  return rs_tile(s) * rs_side_by_side(s) * rs_bytes_of(spec->out_type);
 }
 
 enum { ARRIVALS = 1024 + 512 }; /* bytes of a block: the system's share, its arrivals and totals of warps */
@@ -402,31 +404,44 @@ static bool has_registers(const rowscan_spec *spec, int arch, const rs_shape *s)
   bool widened = rs_is_wide(spec) && in < 8 && !rs_arch_measured(arch);
   if (rs_in_doubles(spec) ? in < 4 : widened)
     registers /= 2;
-  return s->chunks == 1 || s->chunks * chunk_registers(spec, s->vector) <= registers;
+  int columns = rs_side_by_side(s), chunk = chunk_registers(spec, s->vector);
+  if (columns > 1 && in == 1 && !rs_sums_bytes(spec)) /* which are widened one by one */
+    registers /= 2;
+  if (columns > 1 && !rs_sums_bytes(spec))
+    chunk = (columns * s->vector * in + 3) / 4 + 6 * columns * rs_spec_register_bytes(spec) / 4;
+  else if (columns > 1)
+    chunk = columns * (s->vector / 4 + 6);
+  return s->chunks == 1 || s->chunks * chunk <= registers;
 }
 
 static bool legal_stream(const rowscan_spec *spec, int arch, rs_shape *s) {
-  enum { OF_TILES = 4 * 1024 }; /* a block's share of the system, and what it knows of its tiles */
-  bool any = s->made_of == RS_TEMPLATE_STREAM_ANY;
+  /* a block's share of the system, and what it knows of its tiles; with fewer stages nothing is under way meanwhile */
+  enum { OF_TILES = 4 * 1024, LEAST_STAGES = 3 };
+  bool any = s->made_of != RS_TEMPLATE_STREAM;
   int64_t stage = stage_bytes(spec, s) + (any ? ANY_SLACK * (spec->mask_mode ? 2 : 1) : 0);
   int64_t room = any ? buffer_bytes(spec, s) + ANY_SLACK * s->warps : 0; /* each warp has results at their offset */
   s->threads = 32 * (s->warps + s->reducers + 2);
-  bool fits = has_registers(spec, arch, s) && rs_fit_stages(s, arch, stage, OF_TILES + room, 6);
+  bool fits = has_registers(spec, arch, s) && rs_fit_stages(s, arch, stage, OF_TILES + room, 6) &&
+              (s->stages >= LEAST_STAGES || s->chunks == 1);
   s->shared_bytes += (int)room;
   return fits;
 }
 
 /*
  * A block a multiprocessor, tiles of 32 KB where registers allow: telling a total and waiting for it takes about 1.8 us
- * a tile, and a multiprocessor of an H200 copies 32 KB in 2 us. any: for rows at any offset from 16 bytes.
+ * a tile, and a multiprocessor of an H200 copies 32 KB in 2 us. STREAM alone wants rows on 16 bytes.
  */
-static bool stream_shape(const rowscan_spec *spec, int arch, bool any, rs_shape *s) {
-  *s = (rs_shape){.made_of = any ? RS_TEMPLATE_STREAM_ANY : RS_TEMPLATE_STREAM, .lanes = 32};
-  s->vector = 16 / (int)rs_larger(rs_bytes_of(spec->in_type), rs_bytes_of(spec->out_type));
-  s->reducers = rs_arch_measured(arch) && reduces_long(spec, any, s->vector) ? 4 : 2;
+bool rs_tune_stream(const rowscan_spec *spec, int arch, rs_shape *s) {
+  bool any = s->made_of != RS_TEMPLATE_STREAM, bytes = rs_bytes_of(spec->in_type) == 1;
+  int columns = rs_side_by_side(s);
+  int largest = columns * (int)rs_larger(rs_bytes_of(spec->in_type), rs_bytes_of(spec->out_type));
+  bool few_chunks = columns > 1 && columns * rs_spec_register_bytes(spec) > 8;
+  s->lanes = 32;
+  s->vector = (int)rs_larger((few_chunks ? 32 : 16) / largest, any && bytes ? 4 : 1);
+  s->reducers = rs_arch_measured(arch) && columns == 1 && reduces_long(spec, any, s->vector) ? 4 : 2;
   static const rs_candidate streams[] = {{4, 16, 1, 0}, {4, 8, 1, 0}, {4, 4, 1, 0}, {4, 2, 1, 0}, {4, 1, 1, 0},
                                          {8, 8, 1, 0},  {8, 4, 1, 0}, {8, 2, 1, 0}, {8, 1, 1, 0}};
-  bool four = s->vector == 4 && !rs_is_wide(spec);
+  bool four = s->vector == 4 && !rs_is_wide(spec) && columns == 1;
   return arch >= 90 &&
          rs_search(spec, arch, streams + (four ? 0 : 5), four ? 5 : 4, RS_ONE_BLOCK_LESS, legal_stream, s);
 }
@@ -443,12 +458,13 @@ static bool streams(const rowscan_spec *spec) {
 }
 
 void rs_tune_long_rows(const rowscan_spec *spec, int arch, rs_shape kernels[]) {
-  rs_shape tiles = tiles_shape(spec, arch), stream;
+  rs_shape tiles = tiles_shape(spec, arch);
+  rs_shape aligned = {.made_of = RS_TEMPLATE_STREAM}, any = {.made_of = RS_TEMPLATE_STREAM_ANY};
   bool one = rs_spec_keeps_totals(spec), widens_to_64 = rs_is_wide(spec) && rs_bytes_of(spec->in_type) < 8;
   kernels[RS_KERNEL_LONG_ANY] = tiles;
-  kernels[RS_KERNEL_LONG_ALIGNED] = streams(spec) && stream_shape(spec, arch, false, &stream) ? stream : tiles;
-  if (streams(spec) && stream_shape(spec, arch, true, &stream)) {
-    kernels[RS_KERNEL_LONG_DENSE] = stream;
+  kernels[RS_KERNEL_LONG_ALIGNED] = streams(spec) && rs_tune_stream(spec, arch, &aligned) ? aligned : tiles;
+  if (streams(spec) && rs_tune_stream(spec, arch, &any)) {
+    kernels[RS_KERNEL_LONG_DENSE] = any;
     /* rows on 16 bytes too: 1 x 37181716 i32 to i64 0.71 of memcpy, 0.97 so; of two numbers f32 0.77, 0.70 so */
     if (spec->flags & ROWSCAN_REVERSE && widens_to_64 && one)
       kernels[RS_KERNEL_LONG_ALIGNED] = (rs_shape){0};

@@ -19,6 +19,7 @@
 #include "../support/rows_help.h"
 #include "any_op.h"
 #include "compile/compile.h"
+#include "family/candidates.h"
 #include "family/column_cuts.h"
 #include "family/columns_parts.h"
 #include "family/family.h"
@@ -234,19 +235,18 @@ static void one_run(const rs_rows *rows, int64_t length, int64_t *stride, int64_
   }
 }
 
-/* Two columns, one run; outers may be apart, by whole words. */
-static void two_columns(const rs_rows *rows, int64_t length, int64_t *stride, int64_t *step) {
+/* Few columns, one run; outers may be apart, by whole tuples, or by whole words too. */
+static void tuples(const rs_rows *rows, int64_t length, int64_t *stride, int64_t *step) {
   int last = rows->rank - 1;
+  int64_t columns = *step = rows->shape[last], next = columns * length, unit = once_in(2) ? 16 : columns;
   stride[last] = 1;
-  *step = 2;
-  int64_t next = 2 * length;
   for (int d = last - 1; d >= 0; d--) {
-    stride[d] = next = (next + 15) / 16 * 16 + 16 * any(2);
+    stride[d] = next = (next + unit - 1) / unit * unit + unit * any(2);
     next *= rows->shape[d];
   }
 }
 
-/* One element a row: dense, or in a run of even strides, as pairs have them, or anywhere. */
+/* One element a row: dense, or in a run of strides as tuples have them, or anywhere. */
 static void strides_of_rows(const rs_rows *rows, int64_t *stride, bool repeats) {
   bool dense = once_in(2), even = once_in(2);
   int64_t next = 1;
@@ -311,7 +311,7 @@ static void differ(const kernel *k, const rs_rows *rows, const rs_columns_launch
     return;
   }
   if (k->pairs.made_of) {
-    printf("  tiles %d blocks %d\n", (int)rs_pairs_tiles(&k->pairs), (int)part->need.blocks);
+    printf("  tiles %d blocks %d\n", (int)rs_tuples_tiles(&k->pairs), (int)part->need.blocks);
     return;
   }
   if (k->brief.made_of) {
@@ -380,7 +380,7 @@ static void run(kernel *k, int64_t inner, bool plain) {
   inner = (inner + unit - 1) / unit * unit;
   bool streams = k->stream.made_of != 0, brief = k->brief.made_of != 0, pairs = k->pairs.made_of != 0;
   if (pairs)
-    inner = 2;
+    inner = rs_side_by_side(&k->pairs);
   if (brief)
     inner = 1 + inner % (k->brief.most_bytes / (s->length * 16));
   if (streams)
@@ -417,8 +417,8 @@ static void run(kernel *k, int64_t inner, bool plain) {
           (host.array[RS_OUT].stride[d + 1] - host.array[RS_IN].stride[d + 1]) * host.shape[d + 1];
   }
   if (pairs) {
-    two_columns(&host, s->length, host.array[RS_IN].stride, &host.array[RS_IN].step);
-    two_columns(&host, s->length, host.array[RS_OUT].stride, &host.array[RS_OUT].step);
+    tuples(&host, s->length, host.array[RS_IN].stride, &host.array[RS_IN].step);
+    tuples(&host, s->length, host.array[RS_OUT].stride, &host.array[RS_OUT].step);
   }
   if (brief || (k->wide.ahead && once_in(2))) { /* tiles ask for others' elements where all is one run */
     int64_t next = inner * s->length;
@@ -507,6 +507,8 @@ static void run(kernel *k, int64_t inner, bool plain) {
                                 : part.made_of == RS_TEMPLATE_STREAM_COLUMNS  ? 200 << 10
                                 : part.made_of == RS_TEMPLATE_SHORT_COLUMNS   ? rs_short_shared(&k->brief)
                                 : part.made_of == RS_TEMPLATE_PAIRS           ? rs_pairs_shared(&k->pairs)
+                                : part.made_of == RS_TEMPLATE_STREAM_PAIRS    ? k->pairs.shared_bytes
+                                : part.made_of == RS_TEMPLATE_STREAM_FOURS    ? k->pairs.shared_bytes
                                 : part.made_of == RS_TEMPLATE_COLUMNS_AT_ONCE ? k->at_once.shared_bytes
                                                                               : 128 << 10));
     rs_template here = shape_of(k).made_of;
@@ -597,6 +599,18 @@ static void make_askew(kernel *k) {
     k->wide.vector /= 2;
 }
 
+/* As it is tuned, for any length; made of nothing where it does not serve. */
+static rs_shape stream_of_tuples(const rowscan_spec *spec, bool pairs) {
+  rowscan_spec as_long = *spec;
+  as_long.length = 1 << 20;
+  rs_shape of[RS_TEMPLATES];
+  rs_tune_columns(&as_long, 90, of);
+  rs_shape shape = of[pairs ? RS_TEMPLATE_STREAM_PAIRS : RS_TEMPLATE_STREAM_FOURS];
+  shape.length = spec->length;
+  shape.multiprocessors = 4;
+  return shape;
+}
+
 /* So many tiles that groups of them make groups, in an order that only this operator tells. */
 static void few_columns_of_many_tiles(int arch, int runs) {
   kernel k = {.spec = {.size = sizeof k.spec,
@@ -607,8 +621,8 @@ static void few_columns_of_many_tiles(int arch, int runs) {
                        .layout = ROWSCAN_LAYOUT_COLUMNS}};
   must(rowscan_spec_complete(&k.spec), "the spec of few columns");
   int acc = rs_spec_register_bytes(&k.spec);
-  k.shape =
-      (rs_shape){.made_of = RS_TEMPLATE_COLUMNS, .length = k.spec.length, .in = 4, .out = 4, .acc = acc, .steps = 8};
+  k.shape = (rs_shape){
+      .made_of = RS_TEMPLATE_COLUMNS, .length = k.spec.length, .in = 4, .out = 4, .acc = acc, .part = acc, .steps = 8};
   k.stream = (rs_shape){
       .made_of = RS_TEMPLATE_STREAM_COLUMNS, .length = k.spec.length, .in = 4, .acc = acc, .steps = 16, .warps = 12};
   k.threads = 32 * k.stream.warps;
@@ -623,7 +637,8 @@ int main(int argc, char **argv) {
   int kernels = argc > 1 ? atoi(argv[1]) : quick ? 6 : 20, runs = argc > 2 ? atoi(argv[2]) : quick ? 6 : 12;
   uint64_t seed = argc > 3 ? strtoull(argv[3], NULL, 0) : 1;
   int only = argc > 4 ? atoi(argv[4]) : -1; /* kernels: 0 columns.cuh, 1 wide.cuh, 2 stream_columns.cuh,
-                                                  3 short_columns.cuh, 4 pairs.cuh, 5 columns_at_once.cuh */
+                                                  3 short_columns.cuh, 4 pairs.cuh, 5 columns_at_once.cuh,
+                                                  6 and 7 stream_tuples.cuh */
   int devices, major, minor, made = 0;
   if (rs_cuda_open(&cuda) || cuda->cuInit(0) || cuda->cuDeviceGetCount(&devices) || !devices) {
     printf("skipped: needs a GPU, or the simulated one\n");
@@ -641,14 +656,25 @@ int main(int argc, char **argv) {
   lot_tell();
   for (int i = 0; i < kernels; i++) {
     kernel k = {.threads = 0};
-    enum { PLAIN, WIDE, STREAM, SHORT, PAIRS, AT_ONCE, KINDS } kind = only >= 0 ? only : i % KINDS;
+    enum {
+      PLAIN,
+      WIDE,
+      STREAM,
+      SHORT,
+      PAIRS,
+      AT_ONCE,
+      STREAM_PAIRS,
+      STREAM_FOURS,
+      KINDS
+    } kind = only >= 0 ? only : i % KINDS;
     if (!lot_takes("kernels", (uint64_t)i))
       continue;
     made++;
     state = seed + (uint64_t)i * 0x9e3779b97f4a7c15u; /* the same whatever was made before */
     do
       random_spec(&k.spec);
-    while ((kind == STREAM && rowscan_type_bytes(k.spec.in_type) != rowscan_type_bytes(k.spec.out_type)) ||
+    while ((kind >= STREAM_PAIRS && !stream_of_tuples(&k.spec, kind == STREAM_PAIRS).made_of) ||
+           (kind == STREAM && rowscan_type_bytes(k.spec.in_type) != rowscan_type_bytes(k.spec.out_type)) ||
            (kind == PAIRS && (k.spec.mask_mode || k.spec.in_type == ROWSCAN_BOOL || rs_spec_loops(&k.spec))));
     if (kind == STREAM) { /* which takes no columns of a single tile */
       static const int64_t lengths[] = {600, 1000, 1024, 2048, 2500, 4099, 5000, 9000, 20000, 40000};
@@ -675,6 +701,7 @@ int main(int argc, char **argv) {
                          .out = (int)rowscan_type_bytes(k.spec.out_type),
                          .mask = k.spec.mask_mode ? (int)rowscan_type_bytes(k.spec.mask_type) : 0,
                          .acc = rs_spec_register_bytes(&k.spec),
+                         .part = rs_part_bytes(&k.spec),
                          .steps = steps,
                          .min_blocks = 1 + (int)any(6)};
     k.wide = (rs_shape){.length = k.spec.length,
@@ -685,7 +712,11 @@ int main(int argc, char **argv) {
                         .threads = k.threads,
                         .steps = k.shape.steps,
                         .width = k.threads >> any(4)};
-    if (kind == PAIRS) {
+    if (kind >= STREAM_PAIRS) {
+      k.spec.length = once_in(2) ? 1 + any(9000) : 1 + any(30000);
+      k.pairs = stream_of_tuples(&k.spec, kind == STREAM_PAIRS);
+      k.threads = k.pairs.threads;
+    } else if (kind == PAIRS) {
       k.pairs = (rs_shape){.made_of = RS_TEMPLATE_PAIRS,
                            .length = k.spec.length,
                            .in = k.shape.in,
@@ -698,7 +729,7 @@ int main(int argc, char **argv) {
                            .vector = k.shape.acc > 4 && k.shape.in > 1 && k.shape.out > 1 ? 4 : 8,
                            .min_blocks = 2,
                            .multiprocessors = 200};
-      while (rs_pairs_tiles(&k.pairs) > 32 * (k.pairs.warps - 1))
+      while (rs_tuples_tiles(&k.pairs) > 32 * (k.pairs.warps - 1))
         k.pairs.warps *= 2;
       k.threads = 32 * k.pairs.warps;
     } else if (kind == AT_ONCE) {

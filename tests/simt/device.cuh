@@ -201,6 +201,17 @@ RS_DEVICE u32 pack_bytes(u32 a, u32 b, u32 c, u32 d) {
   return (u8)a | (u32)(u8)b << 8 | (u32)(u8)c << 16 | (u32)(u8)d << 24;
 }
 
+RS_DEVICE u32 add_bytes(u32 bytes, u32 which, u32 to) {
+  for (u32 k = 0; k < 4; k++)
+    to += unsigned_byte(bytes, k) * unsigned_byte(which, k);
+  return to;
+}
+RS_DEVICE u32 add_signed_bytes(u32 bytes, u32 which, u32 to) {
+  for (u32 k = 0; k < 4; k++)
+    to += (u32)signed_byte(bytes, k) * unsigned_byte(which, k);
+  return to;
+}
+
 // Conversions; each rounds once, to nearest even.
 RS_DEVICE u32 float_bits(f32 value) {
   u32 bits;

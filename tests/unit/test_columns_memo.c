@@ -522,7 +522,9 @@ START_TEST(a_run_has_the_kernel_chosen_for_it) {
     int64_t outers, length, inner;
     rs_template kernel;
   } runs[] = {{8, 1048576, 7, RS_TEMPLATE_STREAM_COLUMNS},
-              {1, 1048576, 2, RS_TEMPLATE_STREAM_COLUMNS},
+              {1, 1048576, 2, RS_TEMPLATE_STREAM_PAIRS},
+              {33, 70001, 4, RS_TEMPLATE_STREAM_FOURS},
+              {33, 70001, 3, RS_TEMPLATE_STREAM_COLUMNS},
               {1, 5162224, 13, RS_TEMPLATE_STREAM_COLUMNS},
               {1, 322640, 13, RS_TEMPLATE_STREAM_COLUMNS},
               {1, 262144, 16, RS_TEMPLATE_STREAM_COLUMNS},

@@ -162,6 +162,8 @@ static void check_shape(const rowscan_spec *spec, int arch, const rs_shape *s) {
   switch (s->made_of) {
   case RS_TEMPLATE_STREAM:
   case RS_TEMPLATE_STREAM_ANY:
+  case RS_TEMPLATE_STREAM_PAIRS:
+  case RS_TEMPLATE_STREAM_FOURS:
     ck_assert_int_ge(arch, 90);
     ck_assert_int_eq(s->threads, 32 * (s->warps + s->reducers + 2));
     ck_assert_int_ge(s->stages, 2);

@@ -1,0 +1,77 @@
+/*
+ * tuples_cut.c - how a run of layout COLUMNS is cut that has as many columns as a tuple
+ * SPDX-License-Identifier: MIT
+ */
+#include "column_cuts.h"
+
+enum { WORD = 16 };
+
+int64_t rs_tuples_tiles(const rs_shape *shape) {
+  return rs_ceiling(shape->length, rs_tile(shape));
+}
+
+/* Of all columns. */
+static int64_t tiles_of(const rs_shape *shape, const rs_rows *rows) {
+  return rows->count / rs_side_by_side(shape) * rs_tuples_tiles(shape);
+}
+
+static int64_t nodes_words(const rs_shape *shape, const rs_rows *rows) {
+  return tiles_of(shape, rows) * rs_side_by_side(shape) * shape->acc / 4;
+}
+
+/* Whether the columns of an array's tuples are neighbours, and tuples are on multiples of a size. */
+static bool has_tuples(const rs_operand *a, const rs_rows *rows, int64_t size) {
+  int last = rows->rank - 1;
+  int64_t all = (int64_t)(uintptr_t)a->data | rs_stride_bits(a, rows, 0, last);
+  return !a->data || (a->stride[last] == 1 && all % size == 0);
+}
+
+/* Initial values and totals are tuples, too. */
+static bool of_tuples(const rs_shape *shape, const rs_rows *rows) {
+  int columns = rs_side_by_side(shape);
+  if (!shape->made_of || rs_columns_of(rows) != columns)
+    return false;
+  for (int a = 0; a < RS_ARRAYS; a++)
+    if (!has_tuples(&rows->array[a], rows, columns * rows->array[a].bytes) ||
+        (a <= RS_OUT && rows->array[a].step != columns))
+      return false;
+  return true;
+}
+
+/* ---- pairs.cuh --------------------------------------------------------------------------------------------------- */
+
+/* TransposedTile in kernels/pairs.cuh: as much as a warp's elements take on their way in, or out. */
+int rs_pairs_shared(const rs_shape *shape) {
+  return (int)(rs_tile(shape) * 2 * rs_larger(shape->in, shape->out));
+}
+
+/* Whether pairs are whole words of 16 bytes wherever a tile begins. */
+static bool in_words(const rs_shape *shape, const rs_operand *a, const rs_rows *rows) {
+  return has_tuples(a, rows, WORD) && (!shape->reverse || shape->length * 2 * a->bytes % WORD == 0);
+}
+
+bool rs_pairs_fits(const rs_shape *shape, const rs_rows *rows) {
+  return of_tuples(shape, rows) && in_words(shape, &rows->array[RS_IN], rows) &&
+         in_words(shape, &rows->array[RS_OUT], rows) &&
+         rows->count / 2 <= shape->min_blocks * (int64_t)shape->multiprocessors / rs_tuples_tiles(shape);
+}
+
+void rs_pairs_cut(rs_cut *cut, rs_column_need *need, const rs_shape *shape, const rs_rows *rows) {
+  (void)cut;
+  need->blocks = tiles_of(shape, rows);
+  need->shared = rs_pairs_shared(shape);
+  need->workspace = (size_t)(RS_AT_ONCE_STATE + nodes_words(shape, rows)) * 8;
+}
+
+/* ---- stream_tuples.cuh ------------------------------------------------------------------------------------------- */
+
+bool rs_stream_tuples_fits(const rs_shape *shape, const rs_rows *rows) {
+  return of_tuples(shape, rows);
+}
+
+void rs_stream_tuples_cut(rs_cut *cut, rs_column_need *need, const rs_shape *shape, const rs_rows *rows) {
+  (void)cut;
+  need->blocks = rs_smaller(tiles_of(shape, rows), shape->multiprocessors);
+  need->shared = shape->shared_bytes;
+  need->workspace = (size_t)(1 + nodes_words(shape, rows)) * 8;
+}
