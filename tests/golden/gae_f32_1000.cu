@@ -47,7 +47,7 @@ struct P {
 };
 RS_KERNEL(256, 2) rowscan_any(RS_PARAMETER(FurtherRows<1>, rows)) {
   await_dependencies();
-  scan_rows<P, Shape<8, 4, 32, 1>, 256, false>(rows);
+  scan_rows<P, Shape<8, 1, 32, 4>, 256, false>(rows);
 }
 
 // rowscan, long_any, regime long: reverse inclusive gae of f32 along rows of 1000, beside f32, f32, bool, bool, f32 out and f32 from f64
@@ -73,7 +73,7 @@ struct P {
 };
 RS_KERNEL(256, 2) rowscan_long_any(RS_PARAMETER(FurtherRows<1>, rows)) {
   await_dependencies();
-  scan_direct<P, Shape<8, 4, 32, 1>, false>(rows);
+  scan_direct<P, Shape<8, 1, 32, 4>, false>(rows);
 }
 
 // rowscan, long_aligned, regime long: reverse inclusive gae of f32 along rows of 1000, beside f32, f32, bool, bool, f32 out and f32 from f64

@@ -47,5 +47,5 @@ struct P {
 };
 RS_KERNEL(256, 2) rowscan_long_any(RS_PARAMETER(FurtherRows<2>, rows)) {
   await_dependencies();
-  scan_direct<P, Shape<8, 4, 32, 1>, false>(rows);
+  scan_direct<P, Shape<8, 1, 32, 4>, false>(rows);
 }
