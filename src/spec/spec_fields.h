@@ -80,8 +80,8 @@ enum {
   MEMBER(more_types[3], more4, type, RS_IF_SET, problem->more[3].type, "more4-type", "likewise, of the fourth")        \
   MEMBER(second_type, second, type, RS_IF_SET, rs_second_type_of(problem), "second-type",                              \
          "add a second output, of this type")                                                                          \
-  MEMBER(segment_mode, segments, segments, RS_IF_SET, problem->segment_mode, "segments",                              \
-         "add segments beside a mask or coefficients")                                           \
+  MEMBER(segment_mode, segments, segments, RS_IF_SET, problem->segment_mode, "segments",                               \
+         "add segments beside a mask or coefficients")                                                                 \
   MEMBER(segment_type, segment_type, type, RS_IF_SET,                                                                  \
          problem->segment_mode ? problem->segments.type : ROWSCAN_TYPE_DEFAULT, "segment-type",                        \
          "type of what tells segments (bool; of keys i32)")                                                            \
