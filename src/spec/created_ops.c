@@ -18,7 +18,7 @@ enum {
   MOST_OPS = 64,
   MOST_NAME = 40,
   MOST_NUMBERS = 4,
-  FUNCTIONS = sizeof((rs_op){0}).given / sizeof(rowscan_op_functions)
+  FUNCTIONS = sizeof((rs_op){0}).given / sizeof(rs_op_on_host)
 };
 
 static rs_op created[MOST_OPS];
@@ -34,12 +34,12 @@ static int number_of(rowscan_type acc) {
 }
 
 const rowscan_op_functions *rs_op_functions(const rs_op *op, rowscan_type acc) {
-  const rowscan_op_functions *given = &op->given[number_of(acc)];
+  const rowscan_op_functions *given = &op->given[number_of(acc)].functions;
   return given->load ? given : NULL;
 }
 
 rowscan_op_second *rs_op_second(const rs_op *op, rowscan_type acc) {
-  return op->given_second[number_of(acc)];
+  return op->given[number_of(acc)].second;
 }
 
 /* ---- the first line ---------------------------------------------------------------------------------------------- */
@@ -173,10 +173,9 @@ static rowscan_status copy_functions(rs_op *op, const rowscan_operator *given) {
                                      : "parameters");
     if (op->second && !second[i])
       return rs_fail(ROWSCAN_BAD_ARGUMENT, "operator: field 'second_%s': NULL, but there are two outputs", names[i]);
-    op->given[i] = *from[i];
-    op->given_second[i] = second[i];
-    if (!op->given[i].identity)
-      op->given[i].identity = op->given[i].neutral;
+    op->given[i] = (rs_op_on_host){*from[i], second[i]};
+    if (!from[i]->identity)
+      op->given[i].functions.identity = from[i]->neutral;
   }
   return ROWSCAN_OK;
 }
@@ -188,8 +187,7 @@ static rowscan_status find_same(const rs_op *made, int number, rowscan_op *op) {
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "operator: field 'source': op=%s: the library has an operator of this name",
                    made->name);
   bool same_text = !strcmp(row->source, made->source);
-  if (!same_text || memcmp(row->given, made->given, sizeof row->given) != 0 ||
-      memcmp(row->given_second, made->given_second, sizeof row->given_second) != 0)
+  if (!same_text || memcmp(row->given, made->given, sizeof row->given) != 0)
     return rs_fail(ROWSCAN_BAD_ARGUMENT,
                    "operator: field 'source': op=%s: there is an operator of this name with other %s", made->name,
                    same_text ? "host functions" : "text");

@@ -119,6 +119,12 @@ typedef enum rs_op_kind {
 /* The accumulators that an operator of rowscan_op_create serves. */
 typedef enum rs_op_types { RS_ANY_TYPES = 0, RS_FLOATS, RS_INTEGERS } rs_op_types;
 
+/* What such an operator has on the host, for one type of numbers; NULL: it has none. */
+typedef struct rs_op_on_host {
+  rowscan_op_functions functions;
+  rowscan_op_second *second;
+} rs_op_on_host;
+
 /* An operator; from `types` on: of rowscan_op_create. */
 typedef struct rs_op {
   const char *name, *kernel;
@@ -128,9 +134,8 @@ typedef struct rs_op {
   int more, params; /* further inputs; numbers of a run */
   bool second;      /* it has a second output */
   rs_op_types types;
-  const char *source;            /* of the kernel's struct; NULL: kernels/ops.cuh has it */
-  rowscan_op_functions given[4]; /* on the host, by rs_op_functions; without `load`: there are none */
-  rowscan_op_second *given_second[4];
+  const char *source;     /* of the kernel's struct; NULL: kernels/ops.cuh has it */
+  rs_op_on_host given[4]; /* by rs_op_functions and rs_op_second; without `load`: there are none */
 } rs_op;
 
 /* Those of rowscan_op_create, by their numbers less ROWSCAN_FIRST_CREATED; NULL beyond the last. Takes no lock. */
