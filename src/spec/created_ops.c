@@ -14,12 +14,7 @@
 #include "base/status.h"
 #include "types.h"
 
-enum {
-  MOST_OPS = 64,
-  MOST_NAME = 40,
-  MOST_NUMBERS = 4,
-  FUNCTIONS = sizeof((rs_op){0}).given / sizeof(rs_op_on_host)
-};
+enum { MOST_OPS = 64, MOST_NAME = 40, MOST_NUMBERS = 4, FUNCTIONS = sizeof((rs_op){0}).given / sizeof(rs_op_on_host) };
 
 static rs_op created[MOST_OPS];
 static atomic_uint created_count; /* rows of the table that are complete */
