@@ -563,6 +563,7 @@ static void any_rows(rs_rows *rows, rowscan_spec *spec) {
   spec->row_rank = 1 + rand() % 3;
   ck_assert_int_eq(rowscan_spec_complete(spec), ROWSCAN_OK);
   rows->rank = spec->row_rank;
+  rows->further = false;
   rows->count = 1;
   for (int d = 0; d < rows->rank; d++)
     rows->count *= rows->shape[d] = 1 + rand() % 4;
