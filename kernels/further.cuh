@@ -49,8 +49,6 @@ template <class P, class = void> struct FurtherOf {
   static constexpr Told told = NOT_TOLD;
 };
 template <class P> struct FurtherOf<P, Void<typename P::Further>> : P::Further { static constexpr bool ANY = true; };
-template <class A, class B> constexpr bool same_type = false;
-template <class A> constexpr bool same_type<A, A> = true;
 template <class P> constexpr bool HAS_SECOND = !same_type<typename FurtherOf<P>::Second, Nothing>;
 template <class P> constexpr bool TOLD = FurtherOf<P>::told != NOT_TOLD;
 

@@ -33,7 +33,6 @@ template <class Op> constexpr bool leaves_out_zeros = false;
 template <class Op> constexpr bool is_exact = false;
 template <class Op> constexpr bool sums_integers = false;
 template <class A> constexpr bool is_integer = (A)0.5 == 0;
-template <class A, int K> constexpr bool is_integer<Tuple<A, K>> = is_integer<A>;
 
 template <class...> using Void = void;
 

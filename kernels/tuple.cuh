@@ -51,6 +51,7 @@ template <class Op, int K> struct TupleOp {
     return tuple_of<Total>([&](int) { return Op::start(length); });
   }
 };
+template <class A, int K> constexpr bool is_integer<Tuple<A, K>> = is_integer<A>;
 template <class Op, int K> constexpr bool counts_elements<TupleOp<Op, K>> = counts_elements<Op>;
 template <class Op, int K> constexpr bool loads_once<TupleOp<Op, K>> = loads_once<Op>;
 template <class Op, int K> constexpr bool is_exact<TupleOp<Op, K>> = is_exact<Op>;

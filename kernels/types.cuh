@@ -13,6 +13,9 @@ struct boolean {
   u8 byte; // every value but 0 is true
 };
 
+template <class A, class B> constexpr bool same_type = false;
+template <class A> constexpr bool same_type<A, A> = true;
+
 // K neighbours that are taken as one; of a power of two.
 template <class T, int K> struct alignas(K * sizeof(T)) Tuple { T at[K]; };
 template <class T> struct Columns {

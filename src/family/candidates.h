@@ -80,7 +80,7 @@ void rs_tune_row(const rowscan_spec *spec, int arch, rs_shape kernels[]);
 void rs_tune_long_rows(const rowscan_spec *spec, int arch, rs_shape kernels[]);
 void rs_tune_short(const rowscan_spec *spec, int arch, rs_shape kernels[]);
 
-/* How a stream of the template that the shape is made of cuts rows, or long columns in pairs; whether it can. */
+/* How a stream of the template that the shape is made of cuts rows, or few long columns; whether it can. */
 bool rs_tune_stream(const rowscan_spec *spec, int arch, rs_shape *shape);
 
 /*

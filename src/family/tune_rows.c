@@ -404,13 +404,9 @@ static bool has_registers(const rowscan_spec *spec, int arch, const rs_shape *s)
   bool widened = rs_is_wide(spec) && in < 8 && !rs_arch_measured(arch);
   if (rs_in_doubles(spec) ? in < 4 : widened)
     registers /= 2;
-  int columns = rs_side_by_side(s), chunk = chunk_registers(spec, s->vector);
-  if (columns > 1 && in == 1 && !rs_sums_bytes(spec)) /* which are widened one by one */
+  int columns = rs_side_by_side(s), chunk = columns * chunk_registers(spec, s->vector);
+  if (columns > 1 && in == 1 && rs_is_wide(spec) && !rs_sums_bytes(spec)) /* which spill */
     registers /= 2;
-  if (columns > 1 && !rs_sums_bytes(spec))
-    chunk = (columns * s->vector * in + 3) / 4 + 6 * columns * rs_spec_register_bytes(spec) / 4;
-  else if (columns > 1)
-    chunk = columns * (s->vector / 4 + 6);
   return s->chunks == 1 || s->chunks * chunk <= registers;
 }
 
