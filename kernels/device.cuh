@@ -232,11 +232,16 @@ RS_DEVICE u32 pack_bytes(u32 a, u32 b, u32 c, u32 d) {
 }
 
 // to, and the bytes of a word whose byte of `which` is 1, of others 0: without a sign, and with one.
+// As PTX, since NVRTC 11.8 leaves __dp4a() to a library that it does not link.
 RS_DEVICE u32 add_bytes(u32 bytes, u32 which, u32 to) {
-  return __dp4a(bytes, which, to);
+  u32 sum;
+  asm("dp4a.u32.u32 %0, %1, %2, %3;" : "=r"(sum) : "r"(bytes), "r"(which), "r"(to));
+  return sum;
 }
 RS_DEVICE u32 add_signed_bytes(u32 bytes, u32 which, u32 to) {
-  return (u32)__dp4a((i32)bytes, (i32)which, (i32)to);
+  u32 sum;
+  asm("dp4a.s32.s32 %0, %1, %2, %3;" : "=r"(sum) : "r"(bytes), "r"(which), "r"(to));
+  return sum;
 }
 
 // Conversions; each rounds once, to nearest even.
