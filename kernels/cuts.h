@@ -82,6 +82,30 @@ typedef struct StreamCut {
   int scanners, reducers; // warps; besides the movers, and two for each band that walk
 } StreamCut;
 
+// ---- ring_columns.cuh ----
+
+enum {
+  RS_RING_BUFFERS = 2, // tiles of results
+  RS_RING_MOVERS = 2   // warps
+};
+
+// An array's part of a tile in shared memory.
+typedef struct RingPart {
+  int at;           // bytes: where it begins in a stage
+  int pitch, outer; // elements from a step to the next one, and from an outer to the next one
+  int is_run;       // or each step is one
+} RingPart;
+
+typedef struct RingCut {
+  int columns, strips;           // there are
+  int apart, most;               // columns from a strip to the next one, and of a strip at most: they may overlap
+  int outers, groups;            // of a block, and how many blocks the last outer dimension takes
+  unsigned by_most;              // for divide()
+  int warps;                     // that have columns; besides the movers
+  int stage_bytes, buffer_bytes; // of a tile of inputs, and of results, which lie after all stages
+  RingPart in, mask, out;
+} RingCut;
+
 // ---- short_columns.cuh ----
 
 typedef struct ShortCut {

@@ -21,6 +21,7 @@ typedef union rs_cut {
   WideCut wide; /* askew too */
   ShortCut brief;
   AtOnceCut at_once;
+  RingCut ring;
 } rs_cut;
 
 /* What a launch takes. */
@@ -28,6 +29,7 @@ typedef struct rs_column_need {
   int64_t blocks;
   size_t workspace; /* bytes; 0: none */
   int shared;       /* bytes of dynamic shared memory */
+  int threads;      /* of a block, if they depend on the rows; 0: those of the shape */
 } rs_column_need;
 
 /* By what divide() of kernels/divide.cuh divides by d. */
@@ -88,6 +90,10 @@ size_t rs_wide_workspace(const rs_shape *shape, int64_t count);
 bool rs_stream_fits(const rs_shape *shape, const rs_rows *rows);
 void rs_stream_cut(rs_cut *cut, rs_column_need *need, const rs_shape *shape, const rs_rows *rows);
 int64_t rs_stream_columns(const rs_shape *shape);
+
+/* ring_columns.cuh: columns are neighbours, wherever they begin. */
+bool rs_ring_fits(const rs_shape *shape, const rs_rows *rows);
+void rs_ring_cut(rs_cut *cut, rs_column_need *need, const rs_shape *shape, const rs_rows *rows);
 
 /* short_columns.cuh: short columns that lie one run in memory, for which it is the best. */
 bool rs_short_fits(const rs_shape *shape, const rs_rows *rows);

@@ -94,7 +94,8 @@ bool rs_columns_recall(rs_columns_memo *memo, rs_columns_launch *launch, const r
   bool kept = rows->rank <= RS_MEMO_RANK;
   if (!few || !kept) {
     launch->made_of = rs_columns_best(columns, rows);
-    if (!kept || (launch->made_of != RS_TEMPLATE_COLUMNS && launch->made_of != RS_TEMPLATE_STREAM_COLUMNS))
+    if (!kept || (launch->made_of != RS_TEMPLATE_COLUMNS && launch->made_of != RS_TEMPLATE_RING_COLUMNS &&
+                  launch->made_of != RS_TEMPLATE_STREAM_COLUMNS))
       return rs_columns_whole(launch, columns);
   }
   int64_t key[RS_MEMO_WORDS];

@@ -97,17 +97,32 @@ static bool best_at_once(const rs_columns *columns, const rs_rows *rows) {
 }
 
 /*
+ * So many columns that their threads keep multiprocessors busy: the fewer bytes they have to move, the more. In words
+ * wide.cuh is better.
+ */
+static bool best_in_rings(const rs_columns *columns, const rs_rows *rows) {
+  enum { LEAST_COLUMNS = 16, BUSY_BYTES = 1200 }; /* of a step; of the columns of a multiprocessor */
+  const rs_shape *ring = shape_of(columns, RS_TEMPLATE_RING_COLUMNS), *wide = shape_of(columns, RS_TEMPLATE_WIDE);
+  int64_t bytes = rows->count * (ring->in + ring->mask + ring->out);
+  return rs_columns_of(rows) >= LEAST_COLUMNS && bytes >= (int64_t)BUSY_BYTES * ring->multiprocessors &&
+         !(rs_wide_fits(wide, rows) && best_in_words(columns, rows));
+}
+
+/*
  * Short columns that lie one run. Not sums of bytes in words of which a thread has all steps; nor outers so large that
  * a slab has one, of which fewer than half of the multiprocessors would have any: askew.cuh makes more tiles of them.
+ * Nor many columns of bytes.
  */
 static bool best_in_slabs(const rs_columns *columns, const rs_rows *rows) {
-  enum { LARGE = 15000 }; /* bytes */
+  enum { LARGE = 15000, MANY = 64 }; /* bytes; columns */
   const rs_shape *slab = shape_of(columns, RS_TEMPLATE_SHORT_COLUMNS), *wide = shape_of(columns, RS_TEMPLATE_WIDE);
   int64_t outer = rs_columns_of(rows) * slab->length * rs_larger(slab->in + slab->mask, slab->out);
   bool few = 2 * rs_outers_of(rows) < slab->multiprocessors && outer >= LARGE;
   bool brief = wide->packed && wide->length <= RS_WIDE_BRIEF;
+  bool bytes = slab->in == 1 && slab->out == 1 && rs_columns_of(rows) >= MANY;
   return !(few && best_askew(columns, rows) && rs_wide_fits(shape_of(columns, RS_TEMPLATE_ASKEW), rows)) &&
-         !(brief && best_in_words(columns, rows) && rs_wide_fits(wide, rows));
+         !(brief && best_in_words(columns, rows) && rs_wide_fits(wide, rows)) &&
+         !(bytes && rs_ring_fits(shape_of(columns, RS_TEMPLATE_RING_COLUMNS), rows) && best_in_rings(columns, rows));
 }
 
 static bool takes_all(const rs_shape *shape, const rs_rows *rows) {
@@ -124,6 +139,7 @@ static const struct {
 } kernels[RS_TEMPLATES] = {[RS_TEMPLATE_COLUMNS] = {takes_all, NULL, rs_columns_cut},
                            [RS_TEMPLATE_ASKEW] = {rs_wide_fits, best_askew, rs_wide_cut},
                            [RS_TEMPLATE_WIDE] = {rs_wide_fits, best_in_words, rs_wide_cut},
+                           [RS_TEMPLATE_RING_COLUMNS] = {rs_ring_fits, best_in_rings, rs_ring_cut},
                            [RS_TEMPLATE_STREAM_COLUMNS] = {rs_stream_fits, best_in_a_stream, rs_stream_cut},
                            [RS_TEMPLATE_SHORT_COLUMNS] = {rs_short_fits, best_in_slabs, rs_short_cut},
                            [RS_TEMPLATE_STREAM_PAIRS] = {rs_stream_tuples_fits, NULL, rs_stream_tuples_cut},
@@ -144,6 +160,7 @@ static void cut(rs_columns_launch *launch, const rs_columns *columns) {
     own.length = rs_larger(launch->rows->length, 1);
     shape = &own;
   }
+  launch->need = (rs_column_need){0};
   kernels[launch->made_of].cut(&launch->cut, &launch->need, shape, launch->rows);
 }
 

@@ -71,6 +71,8 @@ const rs_family rs_families[RS_TEMPLATES] = {
                                      NULL},
     [RS_TEMPLATE_STREAM_PAIRS] = {"stream_pairs", "stream_tuples.cuh", STREAM_OF_TUPLES("2"), NULL, RS_BY_CUT, NULL},
     [RS_TEMPLATE_STREAM_FOURS] = {"stream_fours", "stream_tuples.cuh", STREAM_OF_TUPLES("4"), NULL, RS_BY_CUT, NULL},
+    [RS_TEMPLATE_RING_COLUMNS] = {"ring_columns", "ring_columns.cuh", "scan_ring_columns<P, {steps}, {stages}>",
+                                  "RingCut", RS_BY_CUT, NULL},
     [RS_TEMPLATE_PAIRS] = {"pairs", "pairs.cuh", "scan_pairs<P, " TILE ">", NULL, RS_BY_CUT, NULL},
 };
 

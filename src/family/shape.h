@@ -28,6 +28,7 @@ typedef enum rs_template {
   RS_TEMPLATE_COLUMNS, /* this and what follows: layout COLUMNS, the one that is preferred last */
   RS_TEMPLATE_ASKEW,
   RS_TEMPLATE_WIDE,
+  RS_TEMPLATE_RING_COLUMNS,
   RS_TEMPLATE_STREAM_COLUMNS,
   RS_TEMPLATE_SHORT_COLUMNS,
   RS_TEMPLATE_STREAM_FOURS,

@@ -130,15 +130,12 @@ void rs_tune_column_cuts(const rowscan_spec *spec, int arch, rs_columns *columns
 }
 
 /* A plan has no stream of columns beside short columns. */
-const rs_kernel rs_column_kernels[RS_TEMPLATES] = {[RS_TEMPLATE_COLUMNS] = RS_KERNEL_ANY,
-                                                   [RS_TEMPLATE_ASKEW] = RS_KERNEL_NEIGHBOURS,
-                                                   [RS_TEMPLATE_WIDE] = RS_KERNEL_ALIGNED,
-                                                   [RS_TEMPLATE_STREAM_COLUMNS] = RS_KERNEL_DENSE,
-                                                   [RS_TEMPLATE_SHORT_COLUMNS] = RS_KERNEL_DENSE,
-                                                   [RS_TEMPLATE_COLUMNS_AT_ONCE] = RS_KERNEL_AT_ONCE,
-                                                   [RS_TEMPLATE_STREAM_PAIRS] = RS_KERNEL_PAIRS,
-                                                   [RS_TEMPLATE_STREAM_FOURS] = RS_KERNEL_FOURS,
-                                                   [RS_TEMPLATE_PAIRS] = RS_KERNEL_FEW};
+const rs_kernel rs_column_kernels[RS_TEMPLATES] = {
+    [RS_TEMPLATE_COLUMNS] = RS_KERNEL_ANY,         [RS_TEMPLATE_ASKEW] = RS_KERNEL_NEIGHBOURS,
+    [RS_TEMPLATE_WIDE] = RS_KERNEL_ALIGNED,        [RS_TEMPLATE_STREAM_COLUMNS] = RS_KERNEL_DENSE,
+    [RS_TEMPLATE_SHORT_COLUMNS] = RS_KERNEL_DENSE, [RS_TEMPLATE_COLUMNS_AT_ONCE] = RS_KERNEL_AT_ONCE,
+    [RS_TEMPLATE_STREAM_PAIRS] = RS_KERNEL_PAIRS,  [RS_TEMPLATE_STREAM_FOURS] = RS_KERNEL_FOURS,
+    [RS_TEMPLATE_PAIRS] = RS_KERNEL_FEW,           [RS_TEMPLATE_RING_COLUMNS] = RS_KERNEL_MANY};
 
 static void tune_columns(const rowscan_spec *spec, int arch, rs_geometry *g) {
   rs_shape of[RS_TEMPLATES] = {{0}};
@@ -287,6 +284,7 @@ const char *rs_kernel_symbol(rs_kernel kernel) {
       [RS_KERNEL_AT_ONCE] = "rowscan_at_once",
       [RS_KERNEL_PAIRS] = "rowscan_pairs",
       [RS_KERNEL_FOURS] = "rowscan_fours",
+      [RS_KERNEL_MANY] = "rowscan_many",
       [RS_KERNEL_LONG_ANY] = "rowscan_long_any",
       [RS_KERNEL_LONG_DENSE] = "rowscan_long_dense",
       [RS_KERNEL_LONG_ALIGNED] = "rowscan_long_aligned",

@@ -20,6 +20,7 @@ typedef enum rs_kernel {
   RS_KERNEL_AT_ONCE,      /* columns: so few steps that all tiles are in work at once */
   RS_KERNEL_PAIRS,        /* columns: two, and long */
   RS_KERNEL_FOURS,        /* columns: four, and long */
+  RS_KERNEL_MANY,         /* columns: so many that blocks have all their steps */
   RS_KERNEL_LONG_ANY,     /* from here on regime long, with the same meanings */
   RS_KERNEL_LONG_DENSE,
   RS_KERNEL_LONG_ALIGNED,

@@ -221,6 +221,27 @@ static rs_shape askew_shape(const rowscan_spec *spec, int arch) {
   return s;
 }
 
+/* ---- all steps in one block ----------------------------------------------------------------------------------------
+ */
+
+/*
+ * As many steps as registers allow, and so many columns that two blocks have 72 of them a thread: as measured on an
+ * H200 (tests/results/h200_3f0c1b7_columns_in_rings.csv).
+ */
+static rs_shape ring_shape(const rowscan_spec *spec, int arch) {
+  enum { COLUMNS = 384, BLOCKS = 2, STAGES = 4, LEAST_LENGTH = 96, FAR = 1 << 30, OTHER_BYTES = 4096 };
+  rs_shape s = shape_of(spec, RS_TEMPLATE_RING_COLUMNS);
+  bool wide = s.acc > 4 || s.in == 8 || s.out == 8, bytes = s.in == 1 && s.out == 1 && !s.mask;
+  s.threads = COLUMNS + 32 * RS_RING_MOVERS;
+  s.min_blocks = s.acc > 8 ? 1 : BLOCKS;
+  s.steps = wide ? 8 : bytes ? 32 : 16;
+  s.shared_bytes = rs_arch_shared_bytes(arch) - OTHER_BYTES;
+  int step = s.steps * (COLUMNS + 32); /* elements of a tile, and what lies around its runs */
+  s.stages = (int)rs_smaller(STAGES, (s.shared_bytes - RS_RING_BUFFERS * step * s.out) / (step * (s.in + s.mask)));
+  bool fits = arch >= 90 && spec->length >= LEAST_LENGTH && spec->length < FAR && s.stages >= 2;
+  return fits && !rs_computes_wide(spec) ? s : (rs_shape){0};
+}
+
 /* ---- all tiles in work at once ----------------------------------------------------------------------------------- */
 
 /* Two columns: 8 pairs of a lane, or 4 of 64-bit accumulators; of f32 two blocks a multiprocessor. */
@@ -303,4 +324,5 @@ void rs_tune_columns(const rowscan_spec *spec, int arch, rs_shape of[RS_TEMPLATE
   of[RS_TEMPLATE_STREAM_PAIRS] = stream_tuples_shape(spec, arch, RS_TEMPLATE_STREAM_PAIRS);
   of[RS_TEMPLATE_STREAM_FOURS] = stream_tuples_shape(spec, arch, RS_TEMPLATE_STREAM_FOURS);
   of[RS_TEMPLATE_PAIRS] = pairs_shape(spec, arch);
+  of[RS_TEMPLATE_RING_COLUMNS] = ring_shape(spec, arch);
 }

@@ -32,22 +32,22 @@ static rowscan_status choose(launching *run, rs_kernel kernel) {
  * kernels/device.cuh waits for it. Measured on an H100, one after another in a graph, microseconds without and with: 1
  * x 1024 1.9, 1.5; 1 x 65536 3.4, 2.7; 1 x 2^20 6.7, 6.0; 8192 x 64 3.5, 2.9; 32768 x 129 along dimension 0 27.2, 26.2.
  */
-static CUresult launch_overlapped(const launching *run, unsigned blocks, unsigned shared_bytes, void **parameters) {
+static CUresult launch_overlapped(const launching *run, unsigned blocks, unsigned threads, unsigned shared_bytes,
+                                  void **parameters) {
   CUlaunchAttribute overlap = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION};
   overlap.value.programmaticStreamSerializationAllowed = 1;
-  CUlaunchConfig config = {blocks, 1, 1, (unsigned)run->shape->threads, 1, 1, shared_bytes, run->stream, &overlap, 1};
+  CUlaunchConfig config = {blocks, 1, 1, threads, 1, 1, shared_bytes, run->stream, &overlap, 1};
   return run->program->gpu->device.cuda->cuLaunchKernelEx(&config, run->function, parameters, NULL);
 }
 
 /* more: a second parameter, if the kernel has one. */
-static rowscan_status queue(launching *run, int64_t blocks, int64_t shared_bytes, void *more) {
+static rowscan_status queue(launching *run, int64_t blocks, int threads, int64_t shared_bytes, void *more) {
   const rs_device *device = &run->program->gpu->device;
   void *parameters[] = {&run->arguments, more};
   CUresult result =
-      device->overlaps
-          ? launch_overlapped(run, (unsigned)blocks, (unsigned)shared_bytes, parameters)
-          : device->cuda->cuLaunchKernel(run->function, (unsigned)blocks, 1, 1, (unsigned)run->shape->threads, 1, 1,
-                                         (unsigned)shared_bytes, run->stream, parameters, NULL);
+      device->overlaps ? launch_overlapped(run, (unsigned)blocks, (unsigned)threads, (unsigned)shared_bytes, parameters)
+                       : device->cuda->cuLaunchKernel(run->function, (unsigned)blocks, 1, 1, (unsigned)threads, 1, 1,
+                                                      (unsigned)shared_bytes, run->stream, parameters, NULL);
   return result ? rs_cuda_failed(device->cuda, result, run->name) : ROWSCAN_OK;
 }
 
@@ -68,7 +68,7 @@ static rowscan_status launch_rows(launching *run, int64_t length, rs_rows_launch
     run->arguments.head.count = part.rows;
     rowscan_status status = clear(run, fresh, (int64_t)part.workspace);
     if (!status)
-      status = queue(run, part.blocks, run->shape->shared_bytes, NULL);
+      status = queue(run, part.blocks, run->shape->threads, run->shape->shared_bytes, NULL);
     left -= part.rows;
     if (status || !left)
       return status;
@@ -95,7 +95,9 @@ static rowscan_status launch_part(launching *run, rs_columns_launch *part, bool 
     return status;
   rs_pack(&run->arguments, part->rows, run->program->spec.flags);
   status = clear(run, fresh, (int64_t)part->need.workspace);
-  return status ? status : queue(run, part->need.blocks, part->need.shared, &part->cut);
+  return status ? status
+                : queue(run, part->need.blocks, part->need.threads ? part->need.threads : run->shape->threads,
+                        part->need.shared, &part->cut);
 }
 
 static rowscan_status launch_parts(launching *run, const rs_rows *rows, bool fresh) {

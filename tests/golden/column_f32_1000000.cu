@@ -144,3 +144,24 @@ RS_KERNEL(384, 1) rowscan_fours(RS_PARAMETER(Rows<2>, rows)) {
   await_dependencies();
   scan_stream_of_tuples<P, 4, Shape<8, 4, 32, 2>, 2, 5>(rows);
 }
+
+// rowscan, many, regime column: inclusive sum of f32 along columns of 1000000, f32 out
+#include "ring_columns.cuh"
+#include "prefetch.cuh"
+struct P {
+  using Op = Sum<f32, f32>;
+  using Acc = Op::Total;
+  using In = f32;
+  using Out = f32;
+  using Mask = f32;
+  using Kept = f32;
+  static constexpr MaskMode mask = NO_MASK;
+  static constexpr bool reverse = false, exclusive = false;
+  static constexpr i64 length = 1000000;
+  static constexpr int rank = 2;
+};
+RS_KERNEL(448, 2) rowscan_many(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(RingCut, cut)) {
+  prefetch_first<P, 8192, true>(rows);
+  await_dependencies();
+  scan_ring_columns<P, 16, 4>(rows, cut);
+}

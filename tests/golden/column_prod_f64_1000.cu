@@ -102,3 +102,24 @@ RS_KERNEL(512, 1) rowscan_at_once(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(AtOn
   await_dependencies();
   scan_columns_at_once<P, 512, 8, 128>(rows, cut);
 }
+
+// rowscan, many, regime column: inclusive prod of f64 along columns of 1000, f64 out
+#include "ring_columns.cuh"
+#include "prefetch.cuh"
+struct P {
+  using Op = Prod<f64, f64>;
+  using Acc = Op::Total;
+  using In = f64;
+  using Out = f64;
+  using Mask = f64;
+  using Kept = f64;
+  static constexpr MaskMode mask = NO_MASK;
+  static constexpr bool reverse = false, exclusive = false;
+  static constexpr i64 length = 1000;
+  static constexpr int rank = 2;
+};
+RS_KERNEL(448, 2) rowscan_many(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(RingCut, cut)) {
+  prefetch_first<P, 4096, true>(rows);
+  await_dependencies();
+  scan_ring_columns<P, 8, 4>(rows, cut);
+}

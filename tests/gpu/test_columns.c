@@ -57,7 +57,7 @@ static void must(int result, const char *what) {
 typedef struct kernel {
   rowscan_spec spec;
   rs_shape shape; /* of columns.cuh; the others are made of nothing where it is not */
-  rs_shape wide, stream, brief, pairs, at_once;
+  rs_shape wide, stream, brief, pairs, at_once, ring;
   int threads;
   CUmodule module;
   CUfunction function;
@@ -67,7 +67,7 @@ typedef struct kernel {
 
 /* Its template and what the template is given. */
 static rs_shape shape_of(const kernel *k) {
-  const rs_shape *all[] = {&k->at_once, &k->pairs, &k->brief, &k->stream, &k->wide, &k->shape};
+  const rs_shape *all[] = {&k->ring, &k->at_once, &k->pairs, &k->brief, &k->stream, &k->wide, &k->shape};
   int i = 0;
   while (!all[i]->made_of)
     i++;
@@ -274,8 +274,8 @@ static void launch(const kernel *k, const rs_rows *rows, const void *cut, const 
   p.head.workspace = (void *)(uintptr_t)workspace;
   void *parameters[] = {&p, (void *)(uintptr_t)cut};
   MUST(cuFuncSetAttribute, k->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, need->shared);
-  MUST(cuLaunchKernel, k->function, (unsigned)need->blocks, 1, 1, (unsigned)k->threads, 1, 1, (unsigned)need->shared,
-       stream, parameters, NULL);
+  MUST(cuLaunchKernel, k->function, (unsigned)need->blocks, 1, 1,
+       (unsigned)(need->threads ? need->threads : k->threads), 1, 1, (unsigned)need->shared, stream, parameters, NULL);
   if (own) {
     MUST(cuStreamSynchronize, stream);
     MUST(cuMemFree_v2, own);
@@ -488,7 +488,7 @@ static void run(kernel *k, int64_t inner, bool plain) {
   k->stream.least_tiles = (int)any(5);
   k->stream.multiprocessors = 1 + (int)any(6);
   rs_columns columns = {.scratch = WORKSPACE};
-  const rs_shape *all[] = {&k->shape, &k->wide, &k->stream, &k->brief, &k->pairs, &k->at_once};
+  const rs_shape *all[] = {&k->shape, &k->wide, &k->stream, &k->brief, &k->pairs, &k->at_once, &k->ring};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     if (all[i]->made_of)
       columns.of[all[i]->made_of] = *all[i];
@@ -510,6 +510,7 @@ static void run(kernel *k, int64_t inner, bool plain) {
                                 : part.made_of == RS_TEMPLATE_STREAM_PAIRS    ? k->pairs.shared_bytes
                                 : part.made_of == RS_TEMPLATE_STREAM_FOURS    ? k->pairs.shared_bytes
                                 : part.made_of == RS_TEMPLATE_COLUMNS_AT_ONCE ? k->at_once.shared_bytes
+                                : part.made_of == RS_TEMPLATE_RING_COLUMNS    ? k->ring.shared_bytes
                                                                               : 128 << 10));
     rs_template here = shape_of(k).made_of;
     skipped += part.made_of != here;
@@ -638,7 +639,7 @@ int main(int argc, char **argv) {
   uint64_t seed = argc > 3 ? strtoull(argv[3], NULL, 0) : 1;
   int only = argc > 4 ? atoi(argv[4]) : -1; /* kernels: 0 columns.cuh, 1 wide.cuh, 2 stream_columns.cuh,
                                                   3 short_columns.cuh, 4 pairs.cuh, 5 columns_at_once.cuh,
-                                                  6 and 7 stream_tuples.cuh */
+                                                  6 and 7 stream_tuples.cuh, 8 ring_columns.cuh */
   int devices, major, minor, made = 0;
   if (rs_cuda_open(&cuda) || cuda->cuInit(0) || cuda->cuDeviceGetCount(&devices) || !devices) {
     printf("skipped: needs a GPU, or the simulated one\n");
@@ -665,15 +666,17 @@ int main(int argc, char **argv) {
       AT_ONCE,
       STREAM_PAIRS,
       STREAM_FOURS,
+      RING,
       KINDS
     } kind = only >= 0 ? only : i % KINDS;
     if (!lot_takes("kernels", (uint64_t)i))
       continue;
     made++;
     state = seed + (uint64_t)i * 0x9e3779b97f4a7c15u; /* the same whatever was made before */
+    bool tuples = kind == STREAM_PAIRS || kind == STREAM_FOURS;
     do
       random_spec(&k.spec);
-    while ((kind >= STREAM_PAIRS && !stream_of_tuples(&k.spec, kind == STREAM_PAIRS).made_of) ||
+    while ((tuples && !stream_of_tuples(&k.spec, kind == STREAM_PAIRS).made_of) ||
            (kind == STREAM && rowscan_type_bytes(k.spec.in_type) != rowscan_type_bytes(k.spec.out_type)) ||
            (kind == PAIRS && (k.spec.mask_mode || k.spec.in_type == ROWSCAN_BOOL || rs_spec_loops(&k.spec))));
     if (kind == STREAM) { /* which takes no columns of a single tile */
@@ -712,7 +715,20 @@ int main(int argc, char **argv) {
                         .threads = k.threads,
                         .steps = k.shape.steps,
                         .width = k.threads >> any(4)};
-    if (kind >= STREAM_PAIRS) {
+    if (kind == RING) {
+      k.threads += 32 * RS_RING_MOVERS;
+      k.ring = (rs_shape){.made_of = RS_TEMPLATE_RING_COLUMNS,
+                          .length = k.spec.length,
+                          .in = k.shape.in,
+                          .out = k.shape.out,
+                          .mask = k.shape.mask,
+                          .acc = k.shape.acc,
+                          .threads = k.threads,
+                          .steps = 2 << any(5),
+                          .multiprocessors = once_in(2) ? 4 : 0,
+                          .stages = 2 + (int)any(4),
+                          .shared_bytes = 200 << 10};
+    } else if (tuples) {
       k.spec.length = once_in(2) ? 1 + any(9000) : 1 + any(30000);
       k.pairs = stream_of_tuples(&k.spec, kind == STREAM_PAIRS);
       k.threads = k.pairs.threads;
@@ -787,11 +803,11 @@ int main(int argc, char **argv) {
     kernel_make(&k, arch);
     for (int j = 0; j < runs; j++)
       run(&k,
-          several                                             ? 33 + any(32)
-          : k.wide.made_of == RS_TEMPLATE_ASKEW && once_in(2) ? 100 + any(400) /* several strips */
-          : once_in(2)                                        ? 1 + any(40)
-          : once_in(2)                                        ? 1 + any(600)
-                                                              : (int64_t)16 << any(6),
+          several                                                                 ? 33 + any(32)
+          : (k.wide.made_of == RS_TEMPLATE_ASKEW || k.ring.made_of) && once_in(2) ? 100 + any(400) /* several strips */
+          : once_in(2)                                                            ? 1 + any(40)
+          : once_in(2)                                                            ? 1 + any(600)
+                                                                                  : (int64_t)16 << any(6),
           once_in(3));
     kernel_free(&k);
   }

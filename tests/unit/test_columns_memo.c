@@ -558,6 +558,10 @@ START_TEST(a_run_has_the_kernel_chosen_for_it) {
               {1, 65536, 1032, RS_TEMPLATE_WIDE},
               {4096, 16, 1020, RS_TEMPLATE_ASKEW},
               {64, 4096, 36, RS_TEMPLATE_STREAM_COLUMNS},
+              {600, 1000, 193, RS_TEMPLATE_RING_COLUMNS},
+              {600, 1000, 192, RS_TEMPLATE_WIDE}, /* in words */
+              {60, 1000, 193, RS_TEMPLATE_ASKEW}, /* columns for few multiprocessors */
+              {60, 1000, 1930, RS_TEMPLATE_RING_COLUMNS},
               {1, (int64_t)1 << 34, 1, RS_TEMPLATE_COLUMNS}, /* too many tiles */
               {1, ((int64_t)1 << 45) + 16384, 1, RS_TEMPLATE_COLUMNS}};
   for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {

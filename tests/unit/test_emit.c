@@ -125,7 +125,8 @@ static void check_shape(const rowscan_spec *spec, int arch, const rs_shape *s) {
   int room = (small ? 99 : arch >= 90 ? 227 : arch >= 80 ? 163 : 64) * 1024;
   /* for its registers alone; regime columns says the most that a launch may ask for */
   bool registers = s->made_of == RS_TEMPLATE_SLAB || s->made_of == RS_TEMPLATE_COLUMNS ||
-                   s->made_of == RS_TEMPLATE_SHORT_COLUMNS || s->made_of == RS_TEMPLATE_ASKEW;
+                   s->made_of == RS_TEMPLATE_SHORT_COLUMNS || s->made_of == RS_TEMPLATE_ASKEW ||
+                   s->made_of == RS_TEMPLATE_RING_COLUMNS;
   int together = registers ? 1 : s->min_blocks;
   ck_assert_int_le(together * (s->shared_bytes + 1024), room + 1024);
   if (s->made_of == RS_TEMPLATE_ASKEW) {
@@ -142,6 +143,12 @@ static void check_shape(const rowscan_spec *spec, int arch, const rs_shape *s) {
     ck_assert(power(s->steps) && s->steps <= RS_AT_ONCE_STEPS && s->threads % 32 == 0);
     ck_assert_int_ge(s->rows, 2);
     ck_assert_int_le(spec->length, (int64_t)s->rows * RS_AT_ONCE_SEGMENTS * s->steps);
+    return;
+  }
+  if (s->made_of == RS_TEMPLATE_RING_COLUMNS) {
+    ck_assert_int_ge(arch, 90);
+    ck_assert(power(s->steps) && s->steps <= 32);
+    ck_assert_int_ge(s->stages, 2);
     return;
   }
   if (s->made_of == RS_TEMPLATE_STREAM_COLUMNS) {

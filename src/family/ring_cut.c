@@ -1,0 +1,133 @@
+/*
+ * ring_cut.c - how a run of layout COLUMNS is cut, where a block has neighbouring columns from the first step to the
+ * last SPDX-License-Identifier: MIT
+ */
+#include <string.h>
+
+#include "column_cuts.h"
+
+static int unit_of(int bytes) {
+  return 16 / bytes;
+}
+
+/* Elements of a sector that no two strips write; RingSheet::SECTOR. */
+static int sector_of(int bytes) {
+  return 32 / bytes;
+}
+
+/* Of a block, of all its outers: two warps have none. */
+static int most_columns(const rs_shape *shape) {
+  return shape->threads - 32 * RS_RING_MOVERS;
+}
+
+/*
+ * What so many blocks of so many columns take: the columns of the multiprocessor that has most blocks. The movers of a
+ * block, and what strips share, take as long as some more.
+ */
+static int64_t cost_of(const rs_shape *shape, int64_t blocks, int64_t columns) {
+  enum { OTHER_COLUMNS = 48 };
+  return rs_ceiling(blocks, rs_larger(shape->multiprocessors, 1)) * (columns + OTHER_COLUMNS);
+}
+
+/* Strips of about as many columns each. */
+static void cut_strips(RingCut *cut, const rs_shape *shape, const rs_rows *rows) {
+  enum { TRIED = 12 };
+  int columns = (int)rs_columns_of(rows), sector = sector_of(shape->out), most = most_columns(shape);
+  int64_t cheapest = INT64_MAX, outers = rs_outers_of(rows);
+  int least = columns <= most ? 1 : (int)rs_ceiling(columns, (most - sector + 1) / sector * sector);
+  cut->columns = columns;
+  for (int strips = least; strips < least + TRIED; strips++) {
+    int apart = strips == 1 ? columns : (int)rs_up(rs_ceiling(columns, strips), sector);
+    int width = strips == 1 ? columns : apart + sector - 1;
+    int64_t cost = cost_of(shape, outers * rs_ceiling(columns, apart), width);
+    if (width <= most && cost < cheapest) {
+      cheapest = cost;
+      cut->apart = apart;
+      cut->most = width;
+    }
+  }
+  cut->strips = (int)rs_ceiling(columns, cut->apart);
+  /* in place nobody may read what another strip has written */
+  if (rows->array[RS_IN].data == rows->array[RS_OUT].data && cut->strips > 1)
+    cut->most = cut->apart;
+}
+
+/* An array's part of a stage, from byte `at` on; returns where it ends. */
+static int64_t cut_part(RingPart *part, const RingCut *cut, const rs_shape *shape, const rs_operand *a, int bytes,
+                        int64_t at) {
+  int unit = unit_of(bytes), least = cut->most + unit - 1;
+  part->at = (int)at;
+  part->is_run = cut->strips == 1 && a->step == cut->columns;
+  part->pitch = part->is_run ? cut->columns : least + (int)((a->step - least) & (unit - 1));
+  part->outer = (int)rs_up((int64_t)shape->steps * part->pitch + 2 * unit, unit);
+  return rs_up(at + (int64_t)cut->outers * part->outer * bytes, 128);
+}
+
+static int64_t cut_shared(RingCut *cut, const rs_shape *shape, const rs_rows *rows) {
+  int64_t stage = cut_part(&cut->in, cut, shape, &rows->array[RS_IN], shape->in, 0);
+  if (shape->mask)
+    stage = cut_part(&cut->mask, cut, shape, &rows->array[RS_MASK], shape->mask, stage);
+  cut->stage_bytes = (int)stage;
+  cut->buffer_bytes = (int)cut_part(&cut->out, cut, shape, &rows->array[RS_OUT], shape->out, 0);
+  return shape->stages * stage + RS_RING_BUFFERS * (int64_t)cut->buffer_bytes;
+}
+
+static bool are_runs(const RingCut *cut, const rs_shape *shape, const rs_rows *rows) {
+  bool all = cut->strips == 1;
+  for (int a = RS_IN; a <= (shape->mask ? RS_MASK : RS_OUT); a++)
+    all = all && rows->array[a].step == cut->columns;
+  return all;
+}
+
+/* Outers of a block, a lane each. */
+static int outers_of(const RingCut *cut, const rs_shape *shape, const rs_rows *rows) {
+  enum { LANES = 32 };
+  if (!are_runs(cut, shape, rows))
+    return 1;
+  int64_t most = rs_smaller(rs_smaller(most_columns(shape) / cut->most, LANES), rows->shape[rows->rank - 2]);
+  int64_t cheapest = INT64_MAX;
+  int best = 1;
+  for (int outers = 1; outers <= most; outers++) {
+    int64_t cost = cost_of(shape, rs_ceiling(rs_outers_of(rows), outers), (int64_t)outers * cut->most);
+    if (cost < cheapest) {
+      cheapest = cost;
+      best = outers;
+    }
+  }
+  return best;
+}
+
+static int64_t cut_all(RingCut *cut, const rs_shape *shape, const rs_rows *rows) {
+  memset(cut, 0, sizeof *cut);
+  cut_strips(cut, shape, rows);
+  cut->by_most = rs_divisor(cut->most);
+  cut->outers = cut->groups = 1;
+  if (rows->rank > 1) {
+    cut->outers = outers_of(cut, shape, rows);
+    cut->groups = (int)rs_ceiling(rows->shape[rows->rank - 2], cut->outers);
+  }
+  cut->warps = (cut->outers * cut->most + 31) / 32;
+  return cut_shared(cut, shape, rows);
+}
+
+static bool are_neighbours(const rs_operand *a, const rs_rows *rows) {
+  return a->stride[rows->rank - 1] == 1;
+}
+
+bool rs_ring_fits(const rs_shape *shape, const rs_rows *rows) {
+  enum { MOST_COLUMNS = 1 << 28 };
+  RingCut cut;
+  return shape->made_of && rs_columns_of(rows) <= MOST_COLUMNS && are_neighbours(&rows->array[RS_IN], rows) &&
+         are_neighbours(&rows->array[RS_OUT], rows) && (!shape->mask || are_neighbours(&rows->array[RS_MASK], rows)) &&
+         cut_all(&cut, shape, rows) <= shape->shared_bytes;
+}
+
+void rs_ring_cut(rs_cut *to, rs_column_need *need, const rs_shape *shape, const rs_rows *rows) {
+  RingCut *cut = &to->ring;
+  need->shared = (int)cut_all(cut, shape, rows);
+  need->blocks = (int64_t)cut->groups * cut->strips;
+  for (int d = 0; d < rows->rank - 2; d++)
+    need->blocks *= rows->shape[d];
+  need->threads = 32 * (cut->warps + RS_RING_MOVERS);
+  need->workspace = 0;
+}
