@@ -226,7 +226,7 @@ static rs_shape askew_shape(const rowscan_spec *spec, int arch) {
 
 /*
  * As many steps as registers allow, and so many columns that two blocks have 72 of them a thread: as measured on an
- * H200 (tests/results/h200_3f0c1b7_columns_in_rings.csv).
+ * H200 (tests/results/h200_7e85287_columns_in_rings.csv).
  */
 static rs_shape ring_shape(const rowscan_spec *spec, int arch) {
   enum { COLUMNS = 384, BLOCKS = 2, STAGES = 4, LEAST_LENGTH = 96, FAR = 1 << 30, OTHER_BYTES = 4096 };
