@@ -17,6 +17,7 @@
 #include "run/plan.h"
 #include "sample.h"
 #include "sets.h"
+#include "spec/types.h"
 
 enum {
   BATCH_US = 200,         /* between two readings of the clock at least: far more than it resolves */
@@ -310,13 +311,33 @@ static int choose_runs(const rs_sets *sets, const excerpt *piece) {
   return wanted > 1 ? (int)wanted : 1;
 }
 
+/* Elements of each row, in memory, before those of the excerpt. */
+static int64_t left_out(const rs_sets *sets, const excerpt *piece) {
+  return sets->spec->flags & ROWSCAN_REVERSE ? sets->spec->length - piece->part : 0;
+}
+
 /* `array` is the whole one; `first`, its slice that becomes the excerpt's first. */
 static rowscan_status read_image(const rs_sets *sets, const excerpt *piece, int which, const rs_operand *array,
                                  int64_t first) {
   const image *to = &piece->image[which];
-  int64_t left_out = sets->spec->flags & ROWSCAN_REVERSE ? sets->spec->length - piece->part : 0;
-  int64_t at = first * array->stride[0] + left_out * array->step + to->span.low;
+  int64_t at = first * array->stride[0] + left_out(sets, piece) * array->step + to->span.low;
   return rs_meter_read(sets->meter, to->data, (const char *)array->data + at * array->bytes, image_bytes(piece, which));
+}
+
+/* Counted from the excerpt's first element on, as the host engine counts; one before it is wrong, -1 is none. */
+static int64_t index_in_part(int64_t index, int64_t before) {
+  return index < 0 ? index : index >= before ? index - before : -2;
+}
+
+static void shift_indices(const rs_sets *sets, const excerpt *piece) {
+  const image *out = &piece->image[RS_OUT];
+  int64_t before = left_out(sets, piece), count = out->span.count;
+  if (rs_op_of(sets->spec->op)->kind != RS_INDEX || before == 0)
+    return;
+  for (int64_t i = 0; i < count && sets->spec->out_type == ROWSCAN_I64; i++)
+    ((int64_t *)out->data)[i] = index_in_part(((int64_t *)out->data)[i], before);
+  for (int64_t i = 0; i < count && sets->spec->out_type == ROWSCAN_I32; i++)
+    ((int32_t *)out->data)[i] = (int32_t)index_in_part(((int32_t *)out->data)[i], before);
 }
 
 static rowscan_status read_excerpt(const rs_sets *sets, const excerpt *piece, int64_t set, int64_t first) {
@@ -326,6 +347,8 @@ static rowscan_status read_excerpt(const rs_sets *sets, const excerpt *piece, in
   for (int a = 0; a < RS_ALL_ARRAYS && !status; a++)
     if (piece->image[a].data)
       status = read_image(sets, piece, a, &rows.array[a], first);
+  if (!status)
+    shift_indices(sets, piece);
   return status;
 }
 
