@@ -15,6 +15,7 @@
 #include "random_cells.h"
 #include "say.h"
 #include "session.h"
+#include "spec/spec.h"
 
 enum { HOST_ELEMENTS = 1 << 24, GIVEN_MOST = 64, RANDOM_MOST = 100000, BENCH_CSV_MAX = 1024, WORST = 10 };
 
@@ -22,7 +23,7 @@ typedef struct bench_line {
   bench_cell cell;
   char shape[CELL_TEXT_MAX], type[CELL_TEXT_MAX];
   char label[4 * CELL_TEXT_MAX]; /* "short: 65536 x 512 inclusive f32": what --filter looks at */
-  char variant[CELL_TEXT_MAX];   /* "reverse", of other operators than sum "max reverse" */
+  char variant[CELL_TEXT_MAX];   /* "reverse"; of more than a plain sum "argmax second heads reverse" */
   const char *group;
   cell_target target; /* its ratio is 0 where there is none */
   rs_timing timing;
@@ -46,7 +47,8 @@ typedef struct bench_job {
   rowscan_type acc;
   const char *op_file;
   unsigned tried; /* accumulators, a bit each, in which it was seen whether the operator is associative */
-  rowscan_mask_mode mask_mode;
+  rowscan_mask_mode mask_mode, segments;
+  bool second;
   rowscan_regime regime; /* forced; AUTO: none is */
   int repeat;
   int64_t elements; /* cells are made smaller, to this; 0: they are not */
@@ -114,6 +116,16 @@ static int refuse_random(const bench_job *job) {
                                                                  : say_usage("%s: only suite random has it", given);
 }
 
+/* OPTIONS_READ: what was asked for beside an operator goes with it. */
+static int check_further(const bench_job *job) {
+  if (job->second && !rs_op_of(job->op)->second)
+    return say_usage("--second: %s has one output", rowscan_op_name(job->op));
+  if (job->segments && job->mask_mode >= ROWSCAN_MASK_HEADS)
+    return say_usage("--segments: %s, but --mask-mode is %s; one of them tells segments",
+                     rs_mask_mode_values.words[job->segments], rs_mask_mode_values.words[job->mask_mode]);
+  return OPTIONS_READ;
+}
+
 static int read_options(bench_job *job, int argc, char **argv) {
   const cli_option options[] = {
       {"suite", 0, &kind_text, &job->suite, "quick, full, growth or random (quick)"},
@@ -127,6 +139,8 @@ static int read_options(bench_job *job, int argc, char **argv) {
       {"acc", 0, &kind_acc, &job->acc, "accumulator type of all cells that may have it (that of the cell)"},
       OP_FILE_OPTION(job->op_file),
       {"mask-mode", 0, &kind_mask_mode, &job->mask_mode, "of all cells (that of the variant)"},
+      {"segments", 0, &kind_segments, &job->segments, "of all cells, beside their masks or coefficients (none)"},
+      {"second", 0, &kind_switch, &job->second, "write the second output, too, as scan --second does"},
       {"regime", 0, &kind_regime, &job->regime, "force row, short, long or column (auto: chosen from each shape)"},
       {"any-length", 0, &kind_switch, &job->any_length, "time the kernels that serve rows of any length"},
       {"csv", 0, &kind_file, &job->csv_name, "also write all figures to FILE"},
@@ -146,9 +160,8 @@ static int read_options(bench_job *job, int argc, char **argv) {
   int status = options_read(&syntax, argc, argv, NULL);
   if (status == OPTIONS_READ)
     status = op_file_read(&job->op, job->op_file);
-  if (status == OPTIONS_READ && (rs_op_of(job->op)->more || rs_op_of(job->op)->params))
-    return say_usage("--%s: %s has further inputs, and is not timed", job->op_file ? "op-file" : "op",
-                     rowscan_op_name(job->op));
+  if (status == OPTIONS_READ)
+    status = check_further(job);
   if (status == OPTIONS_READ)
     status = refuse_random(job);
   if (status != OPTIONS_READ)
@@ -158,20 +171,30 @@ static int read_options(bench_job *job, int argc, char **argv) {
 
 /* ---- the figures of a cell --------------------------------------------------------------------------------------- */
 
+/* What is timed of each cell, but for its variant, with a blank behind each word: "argmax second heads ". */
+static void name_asked(const bench_job *job, char text[CELL_TEXT_MAX]) {
+  const char *const words[] = {job->op ? rowscan_op_name(job->op) : NULL, job->second ? "second" : NULL,
+                               job->mask_mode ? rs_mask_mode_values.words[job->mask_mode] : NULL,
+                               job->segments ? rs_mask_mode_values.words[job->segments] : NULL};
+  int length = 0;
+  *text = 0;
+  for (int i = 0; i < COUNT_OF(words); i++)
+    if (words[i])
+      length += snprintf(text + length, (size_t)(CELL_TEXT_MAX - length), "%s ", words[i]);
+}
+
 /* Names, and the target: those of the suite are of sums on a GPU. */
 static void name_line(bench_line *line, const bench_job *job, const bench_cell *cell, unsigned variant) {
-  const char *op = job->op ? rowscan_op_name(job->op) : "", *mode = "";
-  if (job->mask_mode)
-    mode = rs_mask_mode_values.words[job->mask_mode];
+  char asked[CELL_TEXT_MAX];
+  name_asked(job, asked);
   *line = (bench_line){.cell = *cell, .group = cell_group_name(cell->group)};
-  snprintf(line->variant, sizeof line->variant, "%s%s%s%s%s", op, *op ? " " : "", mode, *mode ? " " : "",
-           cell_variant(variant));
+  snprintf(line->variant, sizeof line->variant, "%s%s", asked, cell_variant(variant));
   if (job->acc)
     line->cell.acc = job->acc;
   cell_shape(line->shape, cell);
   cell_type(line->type, &line->cell);
   snprintf(line->label, sizeof line->label, "%s: %s %s %s", line->group, line->shape, line->variant, line->type);
-  if (!job->host && !job->op && !job->acc && !job->mask_mode)
+  if (!job->host && !job->acc && !*asked)
     line->target = cell_target_of(cell, variant);
 }
 
@@ -291,20 +314,23 @@ static bool wanted(const bench_job *job, const char *label) {
 
 static rowscan_spec spec_of(const bench_job *job, const bench_cell *cell, unsigned variant) {
   rowscan_spec spec = cell_spec(cell, job->op, variant);
+  const rs_op *op = rs_op_of(job->op);
   if (job->acc)
     spec.acc_type = job->acc;
   if (job->mask_mode)
     spec.mask_mode = job->mask_mode;
+  if (job->segments) /* without a mask in its place, as scans have them */
+    *(spec.mask_mode || op->coefficient ? &spec.segment_mode : &spec.mask_mode) = job->segments;
+  if (job->second)
+    spec.second_type = op->kind == RS_INDEX ? spec.in_type : spec.out_type;
   return spec;
 }
 
 /* The arrays, and what copies write to. */
 static bool fits(const bench_job *job, const bench_cell *cell, unsigned variant) {
   rowscan_spec spec = spec_of(job, cell, variant);
-  size_t element = rowscan_type_bytes(cell->in) + rowscan_type_bytes(cell->out);
-  if (rowscan_spec_complete(&spec) == ROWSCAN_OK && spec.mask_mode)
-    element += rowscan_type_bytes(spec.mask_type);
-  double bytes = 1.5 * (double)element * (double)cell->outer * (double)cell->length * (double)cell->inner;
+  double element = rowscan_spec_complete(&spec) == ROWSCAN_OK ? rs_spec_element_bytes(&spec) : 0;
+  double bytes = 1.5 * element * (double)cell->outer * (double)cell->length * (double)cell->inner;
   return job->host || bytes < 0.95 * (double)job->device.memory_bytes;
 }
 
@@ -427,6 +453,13 @@ static void print_summary(const bench_job *job) {
     print_worst(&job->worst[i]);
 }
 
+/* Of no cell that was wanted and served. */
+static int say_none(const bench_job *job) {
+  if (job->filter && *job->filter)
+    return say_failed("--filter: no cell of suite %s has '%s'", job->suite, job->filter);
+  return say_failed("no cell of suite %s is served: %s", job->suite, rowscan_last_error());
+}
+
 static int run_suite(bench_job *job) {
   int result = EXIT_OK;
   job->scores = calloc((size_t)job->count * CELL_VARIANTS, sizeof *job->scores);
@@ -441,7 +474,7 @@ static int run_suite(bench_job *job) {
   if (job->measured)
     print_summary(job);
   else if (!job->listed && !job->skipped && result == EXIT_OK)
-    result = say_failed("--filter: no cell of suite %s has '%s'", job->suite, job->filter);
+    result = say_none(job);
   return result;
 }
 

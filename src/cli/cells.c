@@ -246,7 +246,7 @@ cell_target cell_target_of(const bench_cell *cell, unsigned variant) {
 rowscan_spec cell_spec(const bench_cell *cell, rowscan_op op, unsigned variant) {
   bool columns = cell->columns || cell->view == CELL_TRANSPOSED;
   bool index = rs_op_of(op)->kind == RS_INDEX && cell->out != ROWSCAN_I32; /* whatever a sum would be written as */
-  return (rowscan_spec){
+  rowscan_spec spec = {
       .size = sizeof(rowscan_spec),
       .op = op,
       .in_type = cell->in,
@@ -260,6 +260,9 @@ rowscan_spec cell_spec(const bench_cell *cell, rowscan_op op, unsigned variant) 
       .layout = columns ? ROWSCAN_LAYOUT_COLUMNS : ROWSCAN_LAYOUT_ROWS,
       .row_rank = cell->columns ? 2 : 1,
   };
+  for (int i = 0; i < RS_MOST_MORE; i++)
+    spec.more_types[i] = rs_op_of(op)->flags >> i & 1 ? ROWSCAN_BOOL : ROWSCAN_TYPE_DEFAULT;
+  return spec;
 }
 
 void cell_rows_of(cell_rows *rows, const bench_cell *cell) {
@@ -274,7 +277,7 @@ void cell_rows_of(cell_rows *rows, const bench_cell *cell) {
   rows->args.row_shape = rows->shape; /* without inner where there is none: the spec's row_rank is 1 */
   if (cell->view != CELL_DENSE) {
     rows->args.input_strides = rows->in_strides;
-    rows->args.output_strides = rows->out_strides;
+    rows->args.output_strides = rows->args.second_strides = rows->out_strides;
   }
 }
 

@@ -145,7 +145,8 @@ rowscan_status rs_associative(rowscan_context *context, rowscan_op op, rowscan_t
   int i = 0;
   while (i < COUNT && wides[i].type != acc)
     i++;
-  if (i == COUNT || !rs_op_of(op)->source || rs_op_has_coefficient(op))
+  const rs_op *row = rs_op_of(op);
+  if (i == COUNT || !row->source || row->coefficient || row->more || row->params)
     return ROWSCAN_OK;
   trial t = {.in = &wides[i], .bytes = rowscan_type_bytes(acc)};
   fill(&t);

@@ -17,6 +17,7 @@
 #include "run/plan.h"
 #include "sample.h"
 #include "sets.h"
+#include "spec/types.h"
 
 enum {
   BATCH_US = 200,         /* between two readings of the clock at least: far more than it resolves */
@@ -235,10 +236,6 @@ static const int64_t MOST_CHECK_BYTES = INT64_C(3) << 30;
 /* All memory that is read to check; rows of a transposed array lie all over it. */
 static const int64_t MOST_READ_BYTES = INT64_C(1) << 30;
 
-static int64_t bytes_of(rowscan_type type) {
-  return (int64_t)rowscan_type_bytes(type);
-}
-
 /* The first, the last, and some between of `count` places. */
 static int64_t place(int64_t count, int run) {
   uint64_t random = (uint64_t)(run + 1) * 0x9e3779b97f4a7c15u;
@@ -250,33 +247,39 @@ static int64_t place(int64_t count, int run) {
 /* An array of an excerpt: what of it lies between the first and the last of its elements, copied to the host. */
 typedef struct image {
   rs_span span;
-  int64_t element, stride, step; /* bytes; elements from one slice, and one element of a row, to the next */
-  char *data;
+  char *data;     /* NULL: there is no such array */
+  char *expected; /* of an output, what the host engine makes of it */
 } image;
-
-enum { IN, MASK, OUT, EXPECTED, IMAGES };
 
 /* Slices of the first dimension of the rows; only the first `part` elements of each row in the order of the scan. */
 typedef struct excerpt {
   int64_t part, slices, elements;
   rs_rows rows;
-  image image[IMAGES];
+  image image[RS_ALL_ARRAYS];
 } excerpt;
 
-static bool make_image(excerpt *piece, int which, rowscan_type type, const int64_t *stride, int64_t step) {
+static size_t image_bytes(const excerpt *piece, int which) {
+  return (size_t)(piece->image[which].span.count * piece->rows.array[which].bytes);
+}
+
+static bool make_image(excerpt *piece, int which) {
   image *made = &piece->image[which];
-  *made = (image){.element = bytes_of(type), .stride = stride[0], .step = step};
-  return rs_span_of(&made->span, &piece->rows, stride, step, piece->part) &&
-         (made->data = malloc((size_t)(made->span.count * made->element) + 1)) != NULL;
+  return rs_span_of(&made->span, &piece->rows, &piece->rows.array[which], piece->part) &&
+         (made->data = malloc(image_bytes(piece, which) + 1)) != NULL &&
+         (!rs_is_output(which) || (made->expected = malloc(image_bytes(piece, which) + 1)) != NULL);
 }
 
 static void free_images(excerpt *piece) {
-  for (int i = 0; i < IMAGES; i++)
-    free(piece->image[i].data);
+  for (int a = 0; a < RS_ALL_ARRAYS; a++) {
+    free(piece->image[a].data);
+    free(piece->image[a].expected);
+  }
 }
 
+/* Of all images. */
 static int64_t element_bytes(const rowscan_spec *spec) {
-  return bytes_of(spec->in_type) + (spec->mask_mode ? bytes_of(spec->mask_type) : 0) + 2 * bytes_of(spec->out_type);
+  return rs_spec_element_bytes(spec) + (int64_t)rowscan_type_bytes(spec->out_type) +
+         (int64_t)rowscan_type_bytes(spec->second_type);
 }
 
 static rowscan_status make_excerpt(const rs_sets *sets, excerpt *piece) {
@@ -292,61 +295,85 @@ static rowscan_status make_excerpt(const rs_sets *sets, excerpt *piece) {
   piece->rows = *rows;
   piece->rows.shape[0] = piece->slices;
   piece->rows.count = piece->slices * inner;
-  if (make_image(piece, IN, spec->in_type, rows->array[RS_IN].stride, rows->array[RS_IN].step) &&
-      make_image(piece, OUT, spec->out_type, rows->array[RS_OUT].stride, rows->array[RS_OUT].step) &&
-      make_image(piece, EXPECTED, spec->out_type, rows->array[RS_OUT].stride, rows->array[RS_OUT].step) &&
-      (!spec->mask_mode ||
-       make_image(piece, MASK, spec->mask_type, rows->array[RS_MASK].stride, rows->array[RS_MASK].step)))
-    return ROWSCAN_OK;
-  return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory to check %lld elements", (long long)piece->elements);
+  for (int a = 0; a < RS_ALL_ARRAYS; a++)
+    if (rs_sets_have(sets, a) && !make_image(piece, a))
+      return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory to check %lld elements", (long long)piece->elements);
+  return ROWSCAN_OK;
 }
 
 static int choose_runs(const rs_sets *sets, const excerpt *piece) {
   int64_t wanted = CHECK_ELEMENTS / piece->elements, there = (sets->rows.shape[0] - 1) / piece->slices + 1, read = 1;
   if (wanted < 3) /* rows are long: three of them, unless one is enough to wait for */
     wanted = rs_smaller(3, MOST_CHECK_ELEMENTS / piece->elements);
-  for (int i = IN; i <= OUT; i++)
-    read += piece->image[i].span.count * piece->image[i].element;
+  for (int a = 0; a < RS_ALL_ARRAYS; a++)
+    read += (int64_t)image_bytes(piece, a);
   wanted = rs_smaller(rs_smaller(rs_smaller(wanted, there), CHECK_RUNS), MOST_READ_BYTES / read);
   return wanted > 1 ? (int)wanted : 1;
 }
 
-/* `array` is the pointer of the whole array; `first`, its slice that becomes the excerpt's first. */
-static rowscan_status read_image(const rs_sets *sets, const excerpt *piece, int which, const void *array,
-                                 int64_t first) {
-  const image *to = &piece->image[which];
-  bool reverse = sets->spec->flags & ROWSCAN_REVERSE;
-  int64_t at = first * to->stride + (reverse ? sets->spec->length - piece->part : 0) * to->step + to->span.low;
-  return rs_meter_read(sets->meter, to->data, (const char *)array + at * to->element,
-                       (size_t)(to->span.count * to->element));
+/* Elements of each row, in memory, before those of the excerpt. */
+static int64_t left_out(const rs_sets *sets, const excerpt *piece) {
+  return sets->spec->flags & ROWSCAN_REVERSE ? sets->spec->length - piece->part : 0;
 }
 
-static void *pointer(const image *array) {
-  return array->data - array->span.low * array->element;
+/* `array` is the whole one; `first`, its slice that becomes the excerpt's first. */
+static rowscan_status read_image(const rs_sets *sets, const excerpt *piece, int which, const rs_operand *array,
+                                 int64_t first) {
+  const image *to = &piece->image[which];
+  int64_t at = first * array->stride[0] + left_out(sets, piece) * array->step + to->span.low;
+  return rs_meter_read(sets->meter, to->data, (const char *)array->data + at * array->bytes, image_bytes(piece, which));
+}
+
+/* Counted from the excerpt's first element on, as the host engine counts; one before it is wrong, -1 is none. */
+static int64_t index_in_part(int64_t index, int64_t before) {
+  return index < 0 ? index : index >= before ? index - before : -2;
+}
+
+static void shift_indices(const rs_sets *sets, const excerpt *piece) {
+  const image *out = &piece->image[RS_OUT];
+  int64_t before = left_out(sets, piece), count = out->span.count;
+  if (rs_op_of(sets->spec->op)->kind != RS_INDEX || before == 0)
+    return;
+  for (int64_t i = 0; i < count && sets->spec->out_type == ROWSCAN_I64; i++)
+    ((int64_t *)out->data)[i] = index_in_part(((int64_t *)out->data)[i], before);
+  for (int64_t i = 0; i < count && sets->spec->out_type == ROWSCAN_I32; i++)
+    ((int32_t *)out->data)[i] = (int32_t)index_in_part(((int32_t *)out->data)[i], before);
 }
 
 static rowscan_status read_excerpt(const rs_sets *sets, const excerpt *piece, int64_t set, int64_t first) {
   rs_rows rows = sets->rows;
+  rowscan_status status = ROWSCAN_OK;
   rs_sets_rows(sets, set, &rows);
-  rowscan_status status = read_image(sets, piece, IN, rows.array[RS_IN].data, first);
-  if (!status && rows.array[RS_MASK].data)
-    status = read_image(sets, piece, MASK, rows.array[RS_MASK].data, first);
-  return status ? status : read_image(sets, piece, OUT, rows.array[RS_OUT].data, first);
+  for (int a = 0; a < RS_ALL_ARRAYS && !status; a++)
+    if (piece->image[a].data)
+      status = read_image(sets, piece, a, &rows.array[a], first);
+  if (!status)
+    shift_indices(sets, piece);
+  return status;
 }
 
 /* What the host engine leaves alone is as the GPU has it, and does not differ. */
 static void compare(const rs_sets *sets, excerpt *piece, rs_host *host, rs_timing *timing) {
-  const image *out = &piece->image[OUT], *expected = &piece->image[EXPECTED];
   rowscan_spec spec = *sets->spec;
   spec.length = piece->part;
-  memcpy(expected->data, out->data, (size_t)(out->span.count * out->element));
-  piece->rows.array[RS_IN].data = pointer(&piece->image[IN]);
-  piece->rows.array[RS_OUT].data = pointer(expected);
-  if (spec.mask_mode)
-    piece->rows.array[RS_MASK].data = pointer(&piece->image[MASK]);
+  for (int a = 0; a < RS_ALL_ARRAYS; a++) {
+    const image *image = &piece->image[a];
+    rs_operand *array = &piece->rows.array[a];
+    if (!image->data)
+      continue;
+    if (rs_is_output(a))
+      memcpy(image->expected, image->data, image_bytes(piece, a));
+    array->data = (rs_is_output(a) ? image->expected : image->data) - image->span.low * array->bytes;
+  }
   rs_host_run(host, &spec, &piece->rows);
-  timing->wrong += rs_sample_differ(spec.out_type, out->data, expected->data, out->span.count);
-  timing->checked += piece->elements;
+  for (int a = 0; a < RS_ALL_ARRAYS; a++) {
+    const image *image = &piece->image[a];
+    if (!image->expected)
+      continue;
+    timing->wrong +=
+        rs_sample_differ(rs_array_type(&spec, (rs_which)a), image->data, image->expected, image->span.count);
+    timing->checked += piece->elements;
+  }
 }
 
 /*
@@ -504,9 +531,6 @@ rowscan_status rs_measure(rowscan_context *context, const rowscan_spec *given, c
   job.task[KERNEL] = (task){.job = &job, .queue = queue_kernel};
   *timing = (rs_timing){0};
   rowscan_status status = rs_spec_read(&planned, given);
-  if (!status && rs_spec_has_further(&planned))
-    status = rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'op': %s has further arrays, which are not measured",
-                     rowscan_op_name(planned.op));
   if (!status)
     status = rs_spec_of_run(&spec, &own, args);
   if (!status)

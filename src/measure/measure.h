@@ -16,10 +16,10 @@ typedef struct rs_timing {
                        half each */
   double kernel_ms; /* a plain copy kernel of the same access: from the input's strides to the output's; of dense
                        arrays, of as many bytes as copy_ms. 0 where there is none: on the host, and where strides come
-                       with a mask, or with elements of two sizes */
+                       with a third array, or with elements of two sizes */
   int64_t bytes;    /* that the scan must read and write */
   int64_t wrong;    /* elements whose bits differ from the host engine's; checked on a sample of rows */
-  int64_t checked;  /* elements compared */
+  int64_t checked;  /* elements compared, of a second output too */
   bool replayed;    /* scans were replayed from a CUDA graph, so that no launch of the host is in their time */
   rowscan_regime regime;
   char geometry[160];
@@ -27,9 +27,9 @@ typedef struct rs_timing {
 
 /*
  * Times a spec on random numbers in memory of its own. args says how many rows there are and how they lie, as for
- * rowscan_plan_run (rows, row_shape and strides); its pointers are not used. Buffers rotate when they would fit in the
- * GPU's L2 cache. repeat: repetitions, 0 for a sensible number. Errors: those of plan_create and plan_run; BAD_ARGUMENT
- * without rows.
+ * rowscan_plan_run (rows, row_shape and strides); its pointers are not used, and params are drawn, too, but for those
+ * of the library's operators, which are usual ones. Buffers rotate when they would fit in the GPU's L2 cache. repeat:
+ * repetitions, 0 for a sensible number. Errors: those of plan_create and plan_run; BAD_ARGUMENT without rows.
  */
 rowscan_status rs_measure(rowscan_context *context, const rowscan_spec *spec, const rowscan_args *args, int repeat,
                           rs_timing *timing);
@@ -38,7 +38,7 @@ rowscan_status rs_measure(rowscan_context *context, const rowscan_spec *spec, co
  * Tries an operator of the caller's, in an accumulator of 4 or 8 bytes, on random triples: whether (x o y) o z is
  * x o (y o z), and a masked element nothing. Floats may differ by roundings. Adds to `doubt` what is not so of the
  * first triple of which it is not, in a line of plain words; nothing proves neither. Operators of the library's, and
- * those with coefficients, are not tried. Errors: those of rowscan_scan_host.
+ * those whose elements are made of more than one number, are not tried. Errors: those of rowscan_scan_host.
  */
 rowscan_status rs_associative(rowscan_context *context, rowscan_op op, rowscan_type acc, rs_text *doubt);
 

@@ -56,6 +56,20 @@ void rs_sample_segments(void *data, rowscan_type type, bool keys, int64_t count,
   }
 }
 
+/* Usual numbers of a run, by operator. */
+static const struct {
+  rowscan_op op;
+  double params[RS_MOST_PARAMS];
+} usual[] = {{ROWSCAN_GAE, {0.99, 0.95}}};
+
+void rs_sample_params(double params[RS_MOST_PARAMS], rowscan_op op, uint64_t seed) {
+  for (int i = 0; i < RS_MOST_PARAMS; i++)
+    params[i] = i < rs_op_of(op)->params ? (double)(rs_random(&seed) >> 11) * 0x1p-53 : 0;
+  for (size_t k = 0; k < sizeof usual / sizeof *usual; k++)
+    if (usual[k].op == op)
+      memcpy(params, usual[k].params, sizeof usual[k].params);
+}
+
 void rs_sample_mask(void *data, rowscan_type type, int64_t count, uint64_t seed) {
   size_t bytes = rowscan_type_bytes(type);
   for (int64_t i = 0; i < count; i++) {

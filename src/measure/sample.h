@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "rowscan.h"
+#include "spec/rows.h"
 
 /*
  * Fills `data` with random elements whose scans stay far from overflow where the type allows: for a sum floats in
@@ -20,6 +21,9 @@ void rs_sample_coefficients(void *data, rowscan_type type, int64_t count, uint64
 
 /* Fills `data` with flags, or keys that grow, of segments of 64 elements in the mean. */
 void rs_sample_segments(void *data, rowscan_type type, bool keys, int64_t count, uint64_t seed);
+
+/* The numbers that each run tells an operator: usual ones, of the caller's operators any from 0 to 1; 0 beyond them. */
+void rs_sample_params(double params[RS_MOST_PARAMS], rowscan_op op, uint64_t seed);
 
 /* Fills `data` with random zeros and ones. */
 void rs_sample_mask(void *data, rowscan_type type, int64_t count, uint64_t seed);

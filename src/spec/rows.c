@@ -46,6 +46,10 @@ static rowscan_type type_of(const rowscan_spec *spec, int which) {
                               : rs_kept_type(spec->acc_type);
 }
 
+rowscan_type rs_array_type(const rowscan_spec *spec, rs_which which) {
+  return type_of(spec, which);
+}
+
 /* Initial values and totals, one of each a row. */
 static bool is_end(int which) {
   return which == RS_INIT || which == RS_TOTALS;

@@ -36,6 +36,9 @@ static inline int rs_arrays(const rs_rows *rows) {
   return rows->further ? RS_ALL_ARRAYS : RS_ARRAYS;
 }
 
+/* The type of an array's elements, where a complete spec has it. */
+rowscan_type rs_array_type(const rowscan_spec *spec, rs_which which);
+
 /* Elements of each row. */
 static inline int64_t rs_length(const rowscan_spec *spec, const rs_rows *rows) {
   return spec->length == RS_ANY_LENGTH ? rows->length : spec->length;

@@ -430,6 +430,15 @@ int rs_spec_mask_bytes(const rowscan_spec *spec) {
   return spec->mask_mode ? (int)rowscan_type_bytes(spec->mask_type) : 0;
 }
 
+int rs_spec_element_bytes(const rowscan_spec *spec) {
+  size_t bytes = rowscan_type_bytes(spec->in_type) + rowscan_type_bytes(spec->out_type) +
+                 rowscan_type_bytes(spec->mask_type) + rowscan_type_bytes(spec->second_type) +
+                 rowscan_type_bytes(spec->segment_type); /* of what is not there the type is the default, of no bytes */
+  for (int i = 0; i < RS_MOST_MORE; i++)
+    bytes += rowscan_type_bytes(spec->more_types[i]);
+  return (int)bytes;
+}
+
 bool rs_spec_has_segments(const rowscan_spec *spec) {
   return spec->mask_mode >= ROWSCAN_MASK_HEADS;
 }

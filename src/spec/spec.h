@@ -32,6 +32,9 @@ void rs_spec_line(const rowscan_spec *spec, rs_text *text);
 /* Bytes of a masked element's mask; 0: there is no mask. */
 int rs_spec_mask_bytes(const rowscan_spec *spec);
 
+/* Bytes of one element in all arrays of a complete spec's run: those that a scan must read and write. */
+int rs_spec_element_bytes(const rowscan_spec *spec);
+
 /* Whether rows of its length can be served. Errors: UNSUPPORTED. */
 rowscan_status rs_spec_check_length(const rowscan_spec *spec);
 

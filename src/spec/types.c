@@ -52,6 +52,7 @@ static const rs_op ops[] = {
                   .numbers = 2,                                                                                        \
                   .more = 4,                                                                                           \
                   .params = 2,                                                                                         \
+                  .flags = 1u << 2 | 1u << 3,                                                                          \
                   .second = true},
                                 RS_ADVANTAGE_OPS(X)
 #undef X

@@ -132,6 +132,7 @@ typedef struct rs_op {
   int numbers; /* that a total takes */
   bool coefficient;
   int more, params; /* further inputs; numbers of a run */
+  unsigned flags;   /* which of the further inputs are flags, a bit each; of created operators nobody knows */
   bool second;      /* it has a second output */
   rs_op_types types;
   const char *source;     /* of the kernel's struct; NULL: kernels/ops.cuh has it */

@@ -1260,7 +1260,10 @@ class CommandLine(Case):
         for params in ("1", "1,1,1", "1,1,1,1,1"):
             self.usage(*gae, "--more4=0", f"--params={params}", words=["--params", f"'{params}'", "gae has 2 of them"])
         self.usage(*gae, "--more4=0", words=["--params", "not given", "gae has 2 of them"])
-        self.usage("bench", "--op=gae", words=["--op", "gae has further inputs, and is not timed"])
+        self.usage("bench", "--second", words=["--second", "sum has one output"])
+        self.usage("bench", "--op=max", "--second", words=["--second", "max has one output"])
+        self.usage("bench", "--segments=select", words=["--segments", "'select'", "heads, tails, keys"])
+        self.usage("bench", "--segments=keys", "--mask-mode=tails", words=["--segments: keys", "--mask-mode is tails"])
         for params in ("1,x", "1,1,", ""):
             self.usage(*gae, "--more4=0", f"--params={params}", words=["--params", f"'{params}' is no list of numbers"])
         self.usage(*scan, "--engine=host", "--device=0", words=["--device"])
@@ -2182,9 +2185,8 @@ template <class A, class K> struct Larger {{
         got = self.scan(x.astype("f8"), "--op-file", os.path.join(self.TEXTS, "welford.cuh"))
         np.testing.assert_allclose(got, wanted, rtol=1e-12, atol=1e-15)
 
-    def test_several_inputs(self):
+    def average(self):
         """An exponential average of x * w, which begins anew where `begins` is not 0, and how far x is from it."""
-        self.on_the_gpu()
         with open(self.path("average.cuh"), "w") as file:
             file.write("""// rowscan: op=Average numbers=2 types=floats inputs=3 params=1 outputs=2
 template <class A, class K> struct Average {
@@ -2197,9 +2199,14 @@ template <class A, class K> struct Average {
   RS_METHOD static A second(Total t, A x, A, A, A) { return x - t.term; }
 };
 """)
+        return "--op-file=average.cuh"
+
+    def test_several_inputs(self):
+        self.on_the_gpu()
+        text = self.average()
         x, begins = self.random.standard_normal((3, 500)), self.random.random((3, 500)) < 0.02
         np.save(self.path("begins.npy"), begins)
-        scan = ["--op-file=average.cuh", "--more1=2", "--more2=begins.npy", "--second=second.npy"]
+        scan = [text, "--more1=2", "--more2=begins.npy", "--second=second.npy"]
         for part in (0.25, 0.125):
             got = self.scan(x, *scan, f"--params={part}")
             want, after = np.zeros_like(x), np.zeros(3)
@@ -2268,6 +2275,19 @@ template <class A, class K> struct Damped {
         err = self.rowscan(*bench, self.file(combine="r == 0 ? l : l == 0 ? r : (l + r) / 2"))[1]
         self.assertRegex(err, r"Larger of f32 is not associative: of x = \S+, y = \S+, z = \S+ \(x o y\) o z is \S+, "
                               r"but x o \(y o z\) is \S+; results will depend on where blocks of elements end\n")
+
+    def test_bench_of_several_inputs(self):
+        """Whether it is associative is not tried: its elements are made of more than one number."""
+        self.on_the_gpu()
+        out, err = self.rowscan("bench", "--engine=cuda", "--repeat=1", "--shapes=4 x 60", "--second", self.average(),
+                                "--csv=table.csv")
+        self.assertEqual(err, "rowscan: bench: Average has no host functions, which its results would be checked with\n")
+        with open(self.path("table.csv"), newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual([row["variant"] for row in rows], [f"Average second {name}" for name in Bench.VARIANTS])
+        self.assertEqual([int(row["bytes"]) for row in rows], [240 * n for n in (20, 20, 20, 21)])
+        err = self.rowscan("bench", "--engine=host", "--shapes=4 x 60", "--op-file=average.cuh", status=1)[1]
+        self.assertIn("'op': Average has no host functions for accumulators of f32", err)
 
     def test_the_host_has_none(self):
         self.save("in.npy", np.ones(5, "f4"))
@@ -2402,6 +2422,51 @@ class Bench(Case):
             ints = [f"{op} {name}" for name in names[:variants or 4]]
             self.assertEqual([row["variant"] for row in rows], ints[:variants] + ints)
             self.assertEqual({row["wrong"] for row in rows}, {"0"})
+
+    VARIANTS = "inclusive", "exclusive", "reverse", "masked"
+
+    def further(self, *args, per_element, outputs=1, variants=VARIANTS):
+        """Figures of 5 x 100: what moves, and that all outputs are compared."""
+        _, rows = self.table("--shapes", "5 x 100", *args)
+        self.assertEqual([row["variant"].rsplit(" ", 1)[-1] for row in rows], list(variants))
+        self.assertEqual({(row["wrong"], row["checked"], row["target"]) for row in rows},
+                         {("0", str(outputs * 500), "")})
+        self.assertEqual([int(row["bytes"]) for row in rows],
+                         [500 * (per_element + row["variant"].endswith("masked")) for row in rows])
+        return {row["variant"].rsplit(" ", 1)[0] for row in rows}
+
+    def test_further_arrays(self):
+        """Bytes are those of all arrays: of gae three inputs and two of flags."""
+        self.assertEqual(self.further("--op=gae", per_element=14 + 4), {"gae"})
+        self.assertEqual(self.further("--op=gae", "--second", per_element=14 + 8, outputs=2), {"gae second"})
+        self.assertEqual(self.further("--op=argmin", "--second", per_element=4 + 8 + 4, outputs=2), {"argmin second"})
+
+    def test_segments(self):
+        """Beside a mask or coefficients; without them they are the mask, whose kernels are others."""
+        self.assertEqual(self.further("--segments=heads", per_element=9), {"heads"})
+        self.assertEqual(self.further("--op=max", "--segments=keys", per_element=12), {"max keys"})
+        self.assertEqual(self.further("--op=linear_recurrence", "--segments=tails", per_element=13,
+                                      variants=self.VARIANTS[:3]), {"linear_recurrence tails"})
+        self.assertEqual(self.further("--mask-mode=multiply", "--segments=keys", per_element=13,
+                                      variants=self.VARIANTS[:3]), {"multiply keys"})
+
+    def test_further_arrays_of_other_cells(self):
+        """Rows as views and columns lie, one by one and long, and what is drawn; integers are left out."""
+        shapes = "30 x 70 transposed|30 x 8 of every 2nd bf16|64 x 9 dim 0 f64|1 x 5000 f16|9 x 9 i32"
+        for op, cells in ("gae", 4), ("argmax", 5):
+            _, rows = self.table("--op", op, "--second", "--filter=inclusive", "--shapes", shapes)
+            self.assertEqual(len(rows), cells)
+            self.assertEqual({row["wrong"] for row in rows}, {"0"})
+        _, rows = self.table("--op=gae", "--suite=random", "--cells=16", "--elements=300", "--seed=3")
+        self.assertTrue(2 < len(rows) < 16, len(rows))
+        self.assertEqual({row["wrong"] for row in rows}, {"0"})
+
+    def test_no_cell_is_served(self):
+        self.assertIn("no cell of suite shapes is served: spec: field 'in': gae wants a floating type, not i32\n",
+                      self.bench("--op=gae", "--shapes=5 x 9 i32", status=1)[1])
+        self.assertIn("no cell of suite shapes is served: spec: field 'segments': heads of bool, but beside them a total "
+                      "of gae takes 20 bytes", self.bench("--op=gae", "--segments=heads", "--mask-mode=select",
+                                                          "--shapes=5 x 9", status=1)[1])
 
     def test_acc(self):
         """Cells that may not have it are left out."""

@@ -94,14 +94,16 @@ static rowscan_spec complete(rowscan_spec spec) {
 
 /* Arrays of one set lie apart, and copies have room, whatever the strides. */
 static void check_room(const rs_sets *sets) {
-  const rowscan_spec *spec = sets->spec;
-  size_t in = rowscan_type_bytes(spec->in_type), out = rowscan_type_bytes(spec->out_type);
-  ck_assert_uint_ge(sets->mask_at, (size_t)sets->in.count * in);
-  ck_assert_uint_ge(sets->out_at, sets->mask_at + (spec->mask_mode ? (size_t)sets->mask.count : 0));
-  ck_assert_uint_gt(sets->stride, sets->out_at + (size_t)sets->out.count * out);
+  size_t end = 0;
+  for (int a = 0; a < RS_ALL_ARRAYS; a++) {
+    ck_assert_uint_ge(sets->at[a], end);
+    if (rs_sets_have(sets, a))
+      end = sets->at[a] + (size_t)(sets->span[a].count * sets->rows.array[a].bytes);
+  }
+  ck_assert_uint_gt(sets->stride, end);
   ck_assert_uint_ge(sets->stride, sets->half + 15);
   ck_assert_uint_ge(sets->copy_stride, sets->half + 15);
-  ck_assert_uint_ge(sets->copy_stride, (size_t)sets->out.count * out);
+  ck_assert_uint_ge(sets->copy_stride, (size_t)(sets->span[RS_OUT].count * sets->rows.array[RS_OUT].bytes));
 }
 
 START_TEST(spans_and_bytes) {
@@ -111,16 +113,55 @@ START_TEST(spans_and_bytes) {
   int64_t back[] = {-40, -3}, dense[] = {10, 1};
   rowscan_args args = {.size = sizeof args, .rows = 4, .input_strides = back, .output_strides = dense};
   ck_assert_int_eq(rs_sets_open(&sets, &host, &spec, &args), ROWSCAN_OK);
-  ck_assert_int_eq(sets.in.low, -3 * 40 - 9 * 3);
-  ck_assert_int_eq(sets.in.count, 3 * 40 + 9 * 3 + 1);
-  ck_assert_int_eq(sets.out.low, 0);
-  ck_assert_int_eq(sets.out.count, 40);
+  ck_assert_int_eq(sets.span[RS_IN].low, -3 * 40 - 9 * 3);
+  ck_assert_int_eq(sets.span[RS_IN].count, 3 * 40 + 9 * 3 + 1);
+  ck_assert_int_eq(sets.span[RS_OUT].low, 0);
+  ck_assert_int_eq(sets.span[RS_OUT].count, 40);
   ck_assert_uint_eq(sets.bytes, 2 * 40 * sizeof(float));
   ck_assert(!sets.dense);
   check_room(&sets);
   rs_rows rows = sets.rows;
   rs_sets_rows(&sets, 0, &rows);
-  ck_assert_ptr_eq((const float *)rows.array[RS_IN].data + sets.in.low, sets.memory);
+  ck_assert_ptr_eq((const float *)rows.array[RS_IN].data + sets.span[RS_IN].low, sets.memory);
+  rs_sets_close(&sets);
+}
+END_TEST
+
+/* The elements of a set's array of `type`, one of the dense rows that host memory has. */
+static const void *filled(const rs_sets *sets, rs_which which) {
+  return sets->memory + sets->at[which];
+}
+
+/* Rewards and values of floats, few flags, other ones in each array, and the numbers that are usual. */
+START_TEST(further_arrays_hold_what_they_are) {
+  rs_meter host = {0};
+  rs_sets sets;
+  rowscan_spec spec = complete((rowscan_spec){.op = ROWSCAN_GAE,
+                                              .more_types = {0, 0, ROWSCAN_BOOL, ROWSCAN_BOOL},
+                                              .second_type = ROWSCAN_F32,
+                                              .mask_mode = ROWSCAN_MASK_SELECT,
+                                              .length = 1000});
+  ck_assert_int_eq(rs_sets_open(&sets, &host, &spec, ROWSCAN_ARGS(.rows = 10)), ROWSCAN_OK);
+  check_room(&sets);
+  ck_assert(sets.dense);
+  ck_assert_uint_eq(sets.bytes, 10000 * (3 * 4 + 2 + 1 + 2 * 4));
+  ck_assert_double_eq(sets.rows.params[0], 0.99);
+  ck_assert_double_eq(sets.rows.params[1], 0.95);
+  ck_assert_int_eq(rs_sets_fill(&sets), ROWSCAN_OK);
+  for (int i = 0; i < 2; i++) {
+    const float *values = filled(&sets, RS_MORE_IN + i);
+    for (int k = 0; k < 10000; k++)
+      ck_assert(values[k] >= -0.25f && values[k] < 0.75f);
+    ck_assert(memcmp(values, filled(&sets, RS_IN), 40000) != 0);
+    const unsigned char *flags = filled(&sets, RS_MORE_IN + 2 + i);
+    int set = 0;
+    for (int k = 0; k < 10000; k++)
+      set += flags[k];
+    ck_assert_int_gt(set, 80);
+    ck_assert_int_lt(set, 320);
+  }
+  ck_assert(memcmp(filled(&sets, RS_MORE_IN), filled(&sets, RS_MORE_IN + 1), 40000) != 0);
+  ck_assert(memcmp(filled(&sets, RS_MORE_IN + 2), filled(&sets, RS_MORE_IN + 3), 10000) != 0);
   rs_sets_close(&sets);
 }
 END_TEST
@@ -233,6 +274,27 @@ START_TEST(columns_are_checked) {
   rs_timing timing =
       measured((rowscan_spec){.length = 40, .layout = ROWSCAN_LAYOUT_COLUMNS}, (rowscan_args){.row_shape = shape});
   ck_assert_int_eq(timing.checked, 5 * 40 * 11);
+}
+END_TEST
+
+/* All variants, with what a run may have beside them; two outputs are both looked at. */
+START_TEST(further_arrays_are_checked) {
+  rowscan_spec spec = {.op = ROWSCAN_GAE, .more_types = {0, 0, ROWSCAN_BOOL, ROWSCAN_BOOL}, .length = 333};
+  spec.flags = (unsigned)_i;
+  rs_timing timing = measured(spec, (rowscan_args){.rows = 20});
+  ck_assert_int_eq(timing.checked, 6660);
+  ck_assert_int_eq(timing.bytes, 6660 * (3 * 4 + 2 + 4));
+  spec.second_type = ROWSCAN_F32;
+  int64_t second[] = {-333, -1};
+  timing = measured(spec, (rowscan_args){.rows = 20, .second_strides = second});
+  ck_assert_int_eq(timing.checked, 2 * 6660);
+  ck_assert_int_eq(timing.bytes, 6660 * (3 * 4 + 2 + 2 * 4));
+  spec = (rowscan_spec){.op = ROWSCAN_LINEAR_RECURRENCE, .segment_mode = ROWSCAN_MASK_KEYS, .length = 40};
+  spec.layout = ROWSCAN_LAYOUT_COLUMNS;
+  spec.flags = (unsigned)_i;
+  timing = measured(spec, (rowscan_args){.row_shape = (int64_t[]){5, 11}});
+  ck_assert_int_eq(timing.checked, 2200);
+  ck_assert_int_eq(timing.bytes, 2200 * (3 * 4 + 4));
 }
 END_TEST
 
@@ -429,6 +491,7 @@ int main(void) {
   tcase_add_test(cases, a_transposed_side_is_crossed);
   tcase_add_test(cases, some_are_no_box);
   tcase_add_test(cases, spans_and_bytes);
+  tcase_add_test(cases, further_arrays_hold_what_they_are);
   tcase_add_test(cases, the_copy_is_of_the_same_access);
   tcase_add_test(cases, gaps_are_not_copied);
   tcase_add_test(cases, small_arrays_rotate_through_more_than_the_cache);
@@ -439,6 +502,7 @@ int main(void) {
   tcase_add_test(cases, dense_rows_are_checked);
   tcase_add_loop_test(cases, views_are_checked, 0, 6);
   tcase_add_test(cases, columns_are_checked);
+  tcase_add_loop_test(cases, further_arrays_are_checked, 0, 4);
   tcase_add_test(cases, what_cannot_be_measured);
   suite_add_tcase(suite, cases);
   cases = tcase_create("cells");
