@@ -17,6 +17,8 @@ of bf16) times what the operator's result is measured by:
 
   logsumexp          the larger of 1 and |y|
   linear_recurrence  the condition, |c| * condition + |x| after each element; of a sum the same with c = 1
+  gae                likewise with the terms of delta: c * condition + |reward| + |gamma * next value| + |value|, where
+                     c = gamma * lambda; and |value| more of a return, its second output
   products           |y|, or where it is subnormal the least number that is not
 
 A result has an error where it and the exact one, rounded to the type, are finite. Elsewhere it is either the same
@@ -46,6 +48,7 @@ except ImportError:
     sys.exit(77)
 
 ROWSCAN = os.environ.get("ROWSCAN", "rowscan")
+GAMMA, LAMBDA = 0.99, 0.95
 DIGITS = {"f32": 24, "f64": 53, "bf16": 8}
 LENGTH = {("logsumexp", "f32"): 1 << 18, ("logsumexp", "bf16"): 1 << 15}  # else 1 << 16
 SHORT = 1 << 11
@@ -75,6 +78,22 @@ def exact_sum(elements):
     return exact_recurrence(itertools.repeat(Decimal(1)), elements)
 
 
+def exact_advantages(values, next_values, terminal, ends, rewards):
+    gamma, c = Decimal(GAMMA), Decimal(GAMMA) * Decimal(LAMBDA)
+    y = condition = Decimal(0)
+    for value, after, is_terminal, ends_here, reward in zip(values, next_values, terminal, ends, rewards):
+        after = 0 if is_terminal else gamma * after
+        before, condition_before = (0, 0) if ends_here else (c * y, c * condition)
+        y = before + reward + after - value
+        condition = condition_before + abs(reward) + abs(after) + abs(value)
+        yield y, condition
+
+
+def exact_returns(values, *others):
+    for value, (y, condition) in zip(values, exact_advantages(values, *others)):
+        yield y + value, condition + abs(value)
+
+
 def exact_product(elements):
     for y in itertools.accumulate(elements, Decimal.__mul__):
         yield y, abs(y)
@@ -83,6 +102,14 @@ def exact_product(elements):
 def maps(left, right):
     """Of pairs of a coefficient and an element: y -> c * y + x, one after the other."""
     return left[0] * right[0], right[0] * left[1] + right[1]
+
+
+def maps_of_steps(x, rounded):
+    """Those of steps of a rollout, each operation rounded."""
+    values, next_values, terminal, ends, rewards = x
+    after = np.where(terminal != 0, 0, rounded(GAMMA * next_values)).astype(x.dtype)
+    c = np.where(ends != 0, 0, rounded(np.full_like(values, GAMMA * LAMBDA))).astype(x.dtype)
+    return np.stack([c, rounded(rounded(rewards + after) - values)])
 
 
 def in_bf16(x):
@@ -106,7 +133,8 @@ def tree(step, x):
     return y
 
 
-# ---- data: functions of random numbers, a length and the places; of recurrences coefficients and elements ------------
+# ---- data: functions of random numbers, a length and the places; elements come last, before them coefficients, or what
+# gae has beside rewards. Its first step is the last one in time. -----------------------------------------------------
 
 
 def log_softmax(r, n, t):
@@ -142,6 +170,16 @@ def full(n, value):
     return np.full(n, float(value))
 
 
+def rollout(rewards, values, terminal=0, ends=0):
+    """values: that of what follows the last step, then those of the steps."""
+    return values[1:], values[:-1], full(len(rewards), 0) + terminal, full(len(rewards), 0) + ends, rewards
+
+
+def ending(r, n, t):
+    ends = r.random(n) < 0.01
+    return rollout(r.normal(size=n), r.normal(size=n + 1), ends & (r.random(n) < 0.5), ends)
+
+
 LOGSUMEXP = {
     "normal": lambda r, n, t: r.normal(size=n),
     "uniform": lambda r, n, t: r.random(n),
@@ -168,6 +206,13 @@ RECURRENCE = {
     "c 1.01, from y = 1": lambda r, n, t: (full(n, 1.01), at(0, 1, r.normal(size=n))),
     OVERFLOWING: lambda r, n, t: (full(n, 2), at(slice(300), 0, r.normal(size=n))),
 }
+ROLLOUTS = {
+    "normal": lambda r, n, t: rollout(r.normal(size=n), r.normal(size=n + 1)),
+    "one in 100 ends": ending,
+    "reward 1, value 100 + normal": lambda r, n, t: rollout(full(n, 1), 100 + r.normal(size=n + 1)),
+    "reward 1 in one of 100, value uniform": lambda r, n, t: rollout(1.0 * (r.random(n) < 0.01), r.random(n + 1)),
+    "1000 + normal": lambda r, n, t: rollout(1000 + r.normal(size=n), 1000 + r.normal(size=n + 1)),
+}
 SUM = {
     "normal": lambda r, n, t: r.normal(size=n),
     "uniform": lambda r, n, t: r.random(n),
@@ -184,35 +229,54 @@ PRODUCT = {
     "huge, 0 in the middle": lambda r, n, t: at(n // 2, 0, huge(r, n, t)),
 }
 
-# Name: exact results, one step, whether there is a tree, data, and by type what follows --op with a bound for short
-# rows (None: there is none). A result that was rounded once is at most 1 unit off.
+# Exact results, one step, whether there is a tree, data, and by type what follows --op with a bound for short rows
+# (None: there is none). A result that was rounded once is at most 1 unit off. made_of: what steps are of, if not of the
+# arrays; shown: results, if they are not what the last step gives.
+Operator = namedtuple("Operator", "exact step tree data bounds made_of shown",
+                      defaults=(lambda x, rounded: x, lambda y, x, rounded: y))
 OPERATORS = {
-    "logsumexp": (exact_logsumexp, np.logaddexp, True, LOGSUMEXP,
-                  {"f32": {"logsumexp": 2.5, "logsumexp --acc f64": 1.01}, "f64": {"logsumexp": 2.5},
-                   "bf16": {"logsumexp": 1.01}}),
-    "linear_recurrence": (exact_recurrence, maps, True, RECURRENCE,
-                          {"f32": {"linear_recurrence": 1.01, "linear_recurrence --acc f32": None},
-                           "f64": {"linear_recurrence": None}}),
-    "sum": (exact_sum, np.add, False, SUM,
-            {"f32": {"sum": 5, "sum --acc f64": 1.01, "sum --acc fixed:30": 1.01}, "f64": {"sum": 5}}),
-    "product": (exact_product, np.multiply, False, PRODUCT,
-                {"f32": {"prod": None, "extended_prod": 50, "extended_prod --acc f64": 1.01},
-                 "f64": {"prod": None, "extended_prod": 50}}),
+    "logsumexp": Operator(exact_logsumexp, np.logaddexp, True, LOGSUMEXP,
+                          {"f32": {"logsumexp": 2.5, "logsumexp --acc f64": 1.01}, "f64": {"logsumexp": 2.5},
+                           "bf16": {"logsumexp": 1.01}}),
+    "linear_recurrence": Operator(exact_recurrence, maps, True, RECURRENCE,
+                                  {"f32": {"linear_recurrence": 1.01, "linear_recurrence --acc f32": None},
+                                   "f64": {"linear_recurrence": None}}),
+    "gae": Operator(exact_advantages, maps, True, ROLLOUTS,
+                    {"f32": {"gae": 1.01, "gae --acc f32": 2.5}, "f64": {"gae": 5},
+                     "bf16": {"gae": 1.01, "gae --acc f32": 1.01}}, maps_of_steps),
+    "gae --second": Operator(exact_returns, maps, True, ROLLOUTS,
+                             {"f32": {"gae --second": 1.01, "gae --second --acc f32": 2.5}, "f64": {"gae --second": 5},
+                              "bf16": {"gae --second": 1.01, "gae --second --acc f32": 1.01}},
+                             maps_of_steps, lambda y, x, rounded: rounded(y + x[0])),
+    "sum": Operator(exact_sum, np.add, False, SUM,
+                    {"f32": {"sum": 5, "sum --acc f64": 1.01, "sum --acc fixed:30": 1.01}, "f64": {"sum": 5}}),
+    "product": Operator(exact_product, np.multiply, False, PRODUCT,
+                        {"f32": {"prod": None, "extended_prod": 50, "extended_prod --acc f64": 1.01},
+                         "f64": {"prod": None, "extended_prod": 50}}),
 }
+# What the command calls the arrays before the elements, by how many these are.
+BESIDE = {0: [], 1: ["--coefficient"], 4: ["--more1", "--more2", "--more3", "--more4"]}
 
 # ---- one array -------------------------------------------------------------------------------------------------------
 
 
 def rowscan(options, kind, x):
-    """What the command makes of arrays [fields, length]: elements are the last field, coefficients the first of two."""
+    """What the command makes of arrays [fields, length], of which elements are the last: the output, or with --second
+    the second one."""
+    beside = BESIDE[len(x) - 1]
     with tempfile.TemporaryDirectory(prefix="rowscan-errors-") as folder:
-        names = [os.path.join(folder, name) for name in ("coefficient.npy", "in.npy", "out.npy")]
-        for name, field in zip(names[2 - len(x):], x):
-            np.save(name, (field.view("u4") >> 16).astype("u2").view("V2") if kind == "bf16" else field)
-        command = [ROWSCAN, "scan", "--engine", "host", "--type", kind, "--op", *options.split()]
-        command += ["--coefficient", names[0]] if len(x) == 2 else []
-        subprocess.run(command + names[1:], check=True, env=os.environ | {"ROWSCAN_CACHE": "off"})
-        y = np.load(names[2])
+        def path(name):
+            return os.path.join(folder, name + ".npy")
+        command = [ROWSCAN, "scan", "--engine", "host", "--type", kind, "--op"]
+        for option in options.split():
+            command += [option, path(option)] if option == "--second" else [option]
+        for name, field in zip([*beside, "in"], x):
+            np.save(path(name), (field.view("u4") >> 16).astype("u2").view("V2") if kind == "bf16" else field)
+        for name in beside:
+            command += [name, path(name)]
+        command += [f"--params={GAMMA},{LAMBDA}"] if len(x) == 5 else []
+        subprocess.run([*command, path("in"), path("out")], check=True, env=os.environ | {"ROWSCAN_CACHE": "off"})
+        y = np.load(path("--second" if "--second" in command else "out"))
     return (y.view("u2").astype("u4") << 16).view("f4") if kind == "bf16" else y
 
 
@@ -234,21 +298,26 @@ Line = namedtuple("Line", "operator type data length method max mean nan wrong")
 def measure(case):
     """Lines of the table, of one operator, type and data."""
     name, kind, data, length = case
-    exact_of, plain, with_tree, functions, bounds = OPERATORS[name]
-    x = np.atleast_2d(functions[data](np.random.default_rng(1), length, np.arange(length)))
+    operator = OPERATORS[name]
+    x = np.atleast_2d(operator.data[data](np.random.default_rng(1), length, np.arange(length)))
     x = x.astype("f8" if kind == "f64" else "f4")
-    x = in_bf16(x) if kind == "bf16" else x
-    step = (lambda a, b: in_bf16(plain(a, b))) if kind == "bf16" else plain
-    exact = list(exact_of(*([Decimal(value) for value in field.tolist()] for field in x)))
-    found = {"loop": loop(step, x if len(x) == 2 else x[0])}
-    found |= {"tree": tree(step, x)[-1]} if with_tree else {}
-    found |= {method: rowscan(method, kind, x) for method in bounds[kind]}
+    rounded = in_bf16 if kind == "bf16" else lambda value: value
+    x = rounded(x)
+    exact = list(operator.exact(*([Decimal(value) for value in field.tolist()] for field in x)))
+    made_of = operator.made_of(x, rounded)
+
+    def step(a, b):
+        return rounded(operator.step(a, b))
+    found = {"loop": loop(step, made_of if len(made_of) == 2 else made_of[0])}
+    found |= {"tree": tree(step, made_of)[-1]} if operator.tree else {}
+    found = {method: operator.shown(y, x, rounded) for method, y in found.items()}
+    found |= {method: rowscan(method, kind, x) for method in operator.bounds[kind]}
     return [Line(*case, method, *errors(y, exact, kind, name == "product")) for method, y in found.items()]
 
 
 def bad(line):
     """OVERFLOWING coefficients may give NaN for an infinity, as rowscan.h says."""
-    bound = OPERATORS[line.operator][-1][line.type].get(line.method)
+    bound = OPERATORS[line.operator].bounds[line.type].get(line.method)
     more = 1.5 if line.data in CANCELLING else 0
     return bool(bound and (line.max > bound + more or line.wrong or (line.nan and line.data != OVERFLOWING)))
 
@@ -257,7 +326,7 @@ def bad(line):
 
 def cases(short):
     return [(name, kind, data, SHORT if short else LENGTH.get((name, kind), 1 << 16))
-            for name, (*_, functions, options) in OPERATORS.items() for kind in options for data in functions]
+            for name, operator in OPERATORS.items() for kind in operator.bounds for data in operator.data]
 
 
 def told():

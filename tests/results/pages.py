@@ -243,7 +243,7 @@ def errors_table(operator):
 def largest_errors():
     """Of all data, by operator."""
     by = {"logsumexp": "the larger of 1 and itself", "linear_recurrence": "abs(c) * condition + abs(x)",
-          "sum": "the sum of abs(x)", "product": "itself"}
+          "gae": "likewise, x being the three terms of delta", "sum": "the sum of abs(x)", "product": "itself"}
     found = {}
     for row in latest("errors", "host").rows:
         key = row["operator"], row["type"], row["method"]
@@ -327,6 +327,8 @@ BLOCKS = {
     "largest_errors": largest_errors,
     "logsumexp": lambda: errors_table("logsumexp"),
     "linear_recurrence": lambda: errors_table("linear_recurrence"),
+    "gae": lambda: errors_table("gae"),
+    "gae_second": lambda: errors_table("gae --second"),
     "sum": lambda: errors_table("sum"),
     "product": lambda: errors_table("product"),
     "python": python_tables,
