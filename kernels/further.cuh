@@ -66,10 +66,58 @@ template <class Params> RS_DEVICE Params params_from(const f64 *from) {
   return params;
 }
 
-// Where a row begins in an array, and the way from one element to the next in the scan's order.
+// N neighbours in the scan's order, from element i of a row on, of which the row still has `left`: N or more, or fewer,
+// or none if `left` is not above 0. VECTORED: arrays may have vectors of them, else their elements are apart.
+template <int COUNT, bool REVERSED, bool VECTORED, class Index> struct Stretch {
+  static constexpr int N = COUNT;
+  static constexpr bool REVERSE = REVERSED, VECTORS = VECTORED;
+  Index i, left;
+
+  RS_METHOD static int in_memory(int j) {
+    return REVERSE ? N - 1 - j : j;
+  }
+};
+
+template <class T> struct NotConst { using type = T; };
+template <class T> struct NotConst<const T> { using type = T; };
+
+// Where a row begins in an array, and the way from one element to the next in the scan's order. Each array tells by
+// itself whether a stretch of it is a vector, and goes whole: where its elements are neighbours in memory, on a
+// multiple of their size. So is each whole stretch of a row then, or none. Vectors: as they lie in memory.
 template <class T> struct Place {
+  using Own = typename NotConst<T>::type;
   T *at;
   i64 step;
+
+  template <class S> RS_METHOD T *lowest(S s) const {
+    return at + (S::REVERSE ? -s.i - (S::N - 1) : s.i);
+  }
+  template <class S> RS_METHOD bool goes_whole(S s) const {
+    return S::VECTORS && s.left >= S::N && step == (S::REVERSE ? -1 : 1) &&
+           reinterpret_cast<u64>(lowest(s)) % word_bytes(S::N * (int)sizeof(T)) == 0;
+  }
+  template <class S> RS_METHOD Vector<Own, S::N> load(S s) const {
+    Vector<Own, S::N> x{};
+    if (goes_whole(s)) {
+      x = load_vector<Own, S::N>(lowest(s));
+    } else {
+#pragma unroll
+      for (int j = 0; j < S::N; j++)
+        if (j < s.left)
+          x.at[s.in_memory(j)] = load_element(at + (s.i + j) * step);
+    }
+    return x;
+  }
+  template <class S> RS_METHOD void store(S s, const Vector<Own, S::N> &y) const {
+    if (goes_whole(s)) {
+      store_vector<T, S::N>(lowest(s), y);
+    } else {
+#pragma unroll
+      for (int j = 0; j < S::N; j++)
+        if (j < s.left)
+          store_element(at + (s.i + j) * step, y.at[s.in_memory(j)]);
+    }
+  }
 };
 
 // ---- what is held of an element -------------------------------------------------------------------------------------
@@ -140,9 +188,7 @@ template <int WHICH, class Types> struct MoreInputs;
 template <int WHICH> struct MoreInputs<WHICH, Pack<>> {
   template <class Places> RS_METHOD explicit MoreInputs(const Places &) {
   }
-  RS_METHOD void load_one(Pack<> &, i64) const {
-  }
-  template <int N, bool REVERSE, class F> RS_METHOD void load_vectored(i64, const F &) const {
+  template <class S, class F> RS_METHOD void load(S, const F &) const {
   }
 };
 template <int WHICH, class T, class... Rest> struct MoreInputs<WHICH, Pack<T, Rest...>> {
@@ -152,17 +198,13 @@ template <int WHICH, class T, class... Rest> struct MoreInputs<WHICH, Pack<T, Re
   template <class Places>
   RS_METHOD explicit MoreInputs(const Places &places) : place(places.template of<const T>(WHICH)), others(places) {
   }
-  RS_METHOD void load_one(Pack<T, Rest...> &to, i64 i) const {
-    to.first = load_element(place.at + i * place.step);
-    others.load_one(to.rest, i);
-  }
-  // N neighbours in memory, the lowest one's distance from the pointer; to(j): where element j of them goes.
-  template <int N, bool REVERSE, class F> RS_METHOD void load_vectored(i64 lowest, const F &to) const {
-    Vector<T, N> x = load_vector<T, N>(place.at + lowest);
+  // to(j): where element j of a stretch goes.
+  template <class S, class F> RS_METHOD void load(S s, const F &to) const {
+    Vector<T, S::N> x = place.load(s);
 #pragma unroll
-    for (int j = 0; j < N; j++)
-      to(j).first = x.at[REVERSE ? N - 1 - j : j];
-    others.template load_vectored<N, REVERSE>(lowest, [&](int j) -> Pack<Rest...> & { return to(j).rest; });
+    for (int j = 0; j < S::N; j++)
+      to(j).first = x.at[s.in_memory(j)];
+    others.load(s, [&](int j) -> Pack<Rest...> & { return to(j).rest; });
   }
 };
 
@@ -179,25 +221,15 @@ template <class T, Told told> struct Beginnings {
            : told == MARKED_BEFORE ? !first && is_true(before)
                                    : !first && widen<u64>(before) != widen<u64>(own);
   }
-  RS_METHOD T load(i64 i) const {
-    return load_element(place.at + i * place.step);
-  }
-  RS_METHOD T before(i64 i) const {
-    if constexpr (told == MARKED_ITSELF)
-      return {};
-    else
-      return load(i > 0 ? i - 1 : 0);
-  }
-  template <class Held> RS_METHOD void load_one(Held &held, i64 i) const {
-    held.begins = between(i == 0, before(i), told == MARKED_BEFORE ? T{} : load(i));
-  }
-  template <int N, bool REVERSE, class Held> RS_METHOD void load_vectored(Held *held, i64 i, i64 lowest) const {
-    Vector<T, N> own = load_vector<T, N>(place.at + lowest);
-    T last = before(i);
+  template <class S, class Held> RS_METHOD void load(S s, Held *held) const {
+    Vector<T, S::N> own = place.load(s);
+    T last{};
+    if (told != MARKED_ITSELF && s.i > 0 && s.left > 0)
+      last = load_element(place.at + (s.i - 1) * place.step);
 #pragma unroll
-    for (int j = 0; j < N; j++) {
-      T mine = own.at[REVERSE ? N - 1 - j : j];
-      held[j].begins = between(i + j == 0, last, mine);
+    for (int j = 0; j < S::N; j++) {
+      T mine = own.at[s.in_memory(j)];
+      held[j].begins = between(s.i + j == 0, last, mine);
       last = mine;
     }
   }
@@ -205,9 +237,7 @@ template <class T, Told told> struct Beginnings {
 template <class T> struct Beginnings<T, NOT_TOLD> {
   template <class Places> RS_METHOD explicit Beginnings(const Places &) {
   }
-  template <class Held> RS_METHOD void load_one(Held &, i64) const {
-  }
-  template <int N, bool REVERSE, class Held> RS_METHOD void load_vectored(Held *, i64, i64) const {
+  template <class S, class Held> RS_METHOD void load(S, Held *) const {
   }
 };
 
@@ -234,41 +264,27 @@ template <class P> struct FurtherArrays<P, true> {
   RS_METHOD explicit FurtherArrays(const Places &places)
       : inputs(places), beginnings(places), second(places.template of<Second>(RS_SECOND)) {
   }
-  RS_METHOD Held load_one(In x, Mask m, i64 i) const {
-    Held held{};
-    held.x = x;
-    if constexpr (P::mask != NO_MASK)
-      held.m = m;
-    inputs.load_one(held.more, i);
-    beginnings.load_one(held, i);
-    return held;
-  }
-  template <int N>
-  RS_METHOD void load_vectored(Held *held, const Vector<In, N> &x, const Vector<Mask, N> &m, i64 i, i64 lowest) const {
+  // All that is held of a stretch; past the row, something that is part of no prefix that is stored.
+  template <class S> RS_METHOD void load(S s, Place<const In> in, Place<const Mask> mask, Held *held) const {
+    Vector<In, S::N> x = in.load(s);
 #pragma unroll
-    for (int j = 0; j < N; j++) {
-      held[j].x = x.at[P::reverse ? N - 1 - j : j];
-      if constexpr (P::mask != NO_MASK)
-        held[j].m = m.at[P::reverse ? N - 1 - j : j];
+    for (int j = 0; j < S::N; j++)
+      held[j].x = x.at[s.in_memory(j)];
+    if constexpr (P::mask != NO_MASK) {
+      Vector<Mask, S::N> m = mask.load(s);
+#pragma unroll
+      for (int j = 0; j < S::N; j++)
+        held[j].m = m.at[s.in_memory(j)];
     }
-    inputs.template load_vectored<N, P::reverse>(lowest,
-                                                 [&](int j) -> typename Further::Inputs & { return held[j].more; });
-    beginnings.template load_vectored<N, P::reverse>(held, i, lowest);
+    inputs.load(s, [&](int j) -> typename Further::Inputs & { return held[j].more; });
+    beginnings.load(s, held);
   }
-  // The second output of N elements from i on, of a row of so many, given what the first one shows.
-  template <int N, bool VECTORED>
-  RS_METHOD void store(i64 i, i64 lowest, i64 length, const Held *held, const Acc *prefix, const Params &params) const {
-    if (VECTORED && i + N <= length) {
-      Vector<Second, N> y;
+  // The second output of a stretch, given what the first one shows.
+  template <class S> RS_METHOD void store(S s, const Held *held, const Acc *prefix, const Params &params) const {
+    Vector<Second, S::N> y;
 #pragma unroll
-      for (int j = 0; j < N; j++)
-        y.at[P::reverse ? N - 1 - j : j] = Narrow<Second>::from(held[j].second(prefix[j], params));
-      store_vector<Second, N>(second.at + lowest, y);
-    } else {
-#pragma unroll
-      for (int j = 0; j < N; j++)
-        if (i + j < length)
-          store_element(second.at + (i + j) * second.step, Narrow<Second>::from(held[j].second(prefix[j], params)));
-    }
+    for (int j = 0; j < S::N; j++)
+      y.at[s.in_memory(j)] = Narrow<Second>::from(held[j].second(prefix[j], params));
+    second.store(s, y);
   }
 };

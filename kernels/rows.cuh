@@ -415,11 +415,7 @@ template <class P> struct Row : Ends<P> {
     Vector<Mask, VECTOR> m{};
     if constexpr (MASKED)
       m = load_vector<Mask, VECTOR>(mask + lowest(i, VECTOR));
-    Vector<In, VECTOR> x = load_vector<In, VECTOR>(in + lowest(i, VECTOR));
-    if constexpr (FurtherOf<P>::ANY)
-      further.template load_vectored<VECTOR>(held.at, x, m, i, lowest(i, VECTOR));
-    else
-      held.hold(x, m);
+    held.hold(load_vector<In, VECTOR>(in + lowest(i, VECTOR)), m);
   }
   // The same from a copy in shared memory, `at` elements from its start.
   template <class H> RS_METHOD static void load_copied(H &held, const In *in_copy, const Mask *mask_copy, int at) {
@@ -433,10 +429,11 @@ template <class P> struct Row : Ends<P> {
     Mask m{};
     if constexpr (MASKED)
       m = load_element(mask + i * step[RS_MASK]);
-    if constexpr (FurtherOf<P>::ANY)
-      return further.load_one(load_element(in + i * step[RS_IN]), m, i);
-    else
-      return hold(load_element(in + i * step[RS_IN]), m);
+    return hold(load_element(in + i * step[RS_IN]), m);
+  }
+  // Where there are further arrays: what is held of a stretch of all of them (further.cuh).
+  template <class H, class S> RS_METHOD void load_stretch(H &held, S stretch) const {
+    further.load(stretch, Place<const In>{in, step[RS_IN]}, Place<const Mask>{mask, step[RS_MASK]}, held.at);
   }
   // VECTOR values as they lie in memory: from i on, or of neighbouring rows.
   template <int VECTOR, bool REVERSE = P::reverse> RS_METHOD static Vector<Out, VECTOR> narrow(const Acc *value) {
@@ -467,6 +464,9 @@ template <class P> struct Row : Ends<P> {
   }
   template <int VECTOR> RS_METHOD void store_vectored(Index i, const Acc *value) const {
     store_vector<Out, VECTOR>(out + lowest(i, VECTOR), narrow<VECTOR>(value));
+  }
+  template <class S> RS_METHOD void store_stretch(S stretch, const Acc *value) const {
+    Place<Out>{out, step[RS_OUT]}.store(stretch, narrow<S::N>(value));
   }
   RS_METHOD void store_one(Index i, Acc value) const {
     store_element(out + i * step[RS_OUT], leave(value));

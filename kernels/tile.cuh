@@ -53,13 +53,22 @@ template <class P, class S, bool VECTORED> struct Tile {
     return ((Index)(warp() * S::CHUNKS + u) * S::LANES + lane()) * S::VECTOR;
   }
 
+  // A vector's elements, of rows that have further arrays.
+  RS_METHOD static auto stretch(const R &row, Index i) {
+    constexpr int N = S::VECTOR;
+    Index left = WHOLE ? N : row.length() - i;
+    return Stretch<N, P::reverse, VECTORED, Index>{i, WHOLE_VECTORS && left > 0 ? N : left};
+  }
+
   // Loads the tile that starts at element `first`. What lies past the row is never part of a prefix that is stored.
   RS_METHOD void load(const R &row, Index first) {
     params = row.params();
 #pragma unroll
     for (int u = 0; u < S::CHUNKS; u++) {
       Index i = first + place(u);
-      if (VECTORED && (WHOLE || i + S::VECTOR <= row.length())) {
+      if constexpr (FurtherOf<P>::ANY) {
+        row.load_stretch(held[u], stretch(row, i));
+      } else if (VECTORED && (WHOLE || i + S::VECTOR <= row.length())) {
         row.load_vectored(held[u], i);
       } else {
         held[u].clear();
@@ -179,9 +188,11 @@ template <class P, class S, bool VECTORED> struct Tile {
   }
   // The same, and results of a chunk in a second output, where there is one.
   RS_METHOD void store_all(const R &row, int u, Index i, const Acc *value) const {
-    store(row, i, value);
+    if constexpr (FurtherOf<P>::ANY)
+      row.store_stretch(stretch(row, i), value);
+    else
+      store(row, i, value);
     if constexpr (HAS_SECOND<P>)
-      row.further.template store<S::VECTOR, VECTORED>(i, R::lowest(i, S::VECTOR), row.length(), held[u].at, value,
-                                                      params);
+      row.further.store(stretch(row, i), held[u].at, value, params);
   }
 };

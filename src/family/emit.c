@@ -147,6 +147,12 @@ static void emit_problem(const rowscan_spec *spec, const rs_shape *shape, rs_tex
   rs_text_add(source, "};\n");
 }
 
+/* Whether vectors go whole: of further arrays those that can, each array for itself (kernels/further.cuh). */
+static bool is_vectored(const rowscan_spec *spec, rs_kernel kernel) {
+  return rs_spec_has_further(spec) ? spec->layout == ROWSCAN_LAYOUT_ROWS
+                                   : kernel != RS_KERNEL_ANY && kernel != RS_KERNEL_LONG_ANY;
+}
+
 void rs_emit(const rowscan_spec *spec, const rs_geometry *geometry, rs_kernel kernel, rs_text *source) {
   const rowscan_spec shared = compiled_for(spec);
   const rs_shape *shape = &geometry->shape[kernel];
@@ -176,7 +182,7 @@ void rs_emit(const rowscan_spec *spec, const rs_geometry *geometry, rs_kernel ke
     rs_text_add(source, "  prefetch_first<P, %d, %s>(rows);\n", shape->prefetch,
                 spec->layout == ROWSCAN_LAYOUT_COLUMNS ? "true" : "false");
   rs_text_add(source, "  await_dependencies();\n  ");
-  rs_family_call(shape, kernel != RS_KERNEL_ANY && kernel != RS_KERNEL_LONG_ANY, source);
+  rs_family_call(shape, is_vectored(spec, kernel), source);
   rs_text_add(source, "(rows%s);\n}\n", family->cut ? ", cut" : "");
 }
 

@@ -61,8 +61,8 @@ static rs_shape direct_shape(const rowscan_spec *spec, int vector) {
 
 /*
  * Columns have four lanes each, so that eight columns of a warp are 32 bytes of f32 at each step, and rows a warp each
- * where they may have any length, else as many as they have elements for. Where rows begin anywhere, a lane has its
- * neighbours one by one: that takes fewer exchanges than lanes of single elements.
+ * where they may have any length, else as many as they have elements for. One kernel serves all rows: each array tells
+ * by itself whether vectors of it go whole.
  */
 void rs_tune_further(const rowscan_spec *spec, rs_shape kernels[]) {
   enum { COLUMN_LANES = 4, MOST_WARPS = 8, ROW_TILES = 255, COLUMN_TILES = 1023, DIRECT_TILES = 1 << 25 };
@@ -74,13 +74,8 @@ void rs_tune_further(const rowscan_spec *spec, rs_shape kernels[]) {
   cut.tiles = any ? DIRECT_TILES : 0;
   if (spec->regime != ROWSCAN_REGIME_LONG || !spec->length || any)
     kernels[RS_KERNEL_ANY] = group;
-  if (kernels[RS_KERNEL_ANY].made_of && !columns)
-    kernels[RS_KERNEL_ALIGNED] = group;
-  if (!spec->length || spec->regime == ROWSCAN_REGIME_ROW || spec->regime == ROWSCAN_REGIME_SHORT)
-    return;
-  kernels[RS_KERNEL_LONG_ANY] = cut;
-  if (!columns)
-    kernels[RS_KERNEL_LONG_ALIGNED] = cut;
+  if (spec->length && spec->regime != ROWSCAN_REGIME_ROW && spec->regime != ROWSCAN_REGIME_SHORT)
+    kernels[RS_KERNEL_LONG_ANY] = cut;
 }
 
 /* Where rows are too few for all multiprocessors, or longer than a group counts tiles. */

@@ -1,29 +1,3 @@
-// rowscan, aligned, regime row: reverse inclusive gae of f32 along rows of 1000, beside f32, f32, bool, bool, f32 out and f32 from f64
-#include "row.cuh"
-struct P {
-  using Op = Gae<f64, f64>;
-  using Acc = Op::Total;
-  using In = f32;
-  using Out = f32;
-  using Mask = f32;
-  using Kept = f64;
-  static constexpr MaskMode mask = NO_MASK;
-  static constexpr bool reverse = true, exclusive = false;
-  static constexpr i64 length = 1000;
-  static constexpr int rank = 1;
-  struct Further {
-    using Inputs = Pack<f32, f32, boolean, boolean>;
-    using Params = Pack<f64, f64>;
-    using Second = f32;
-    using Segment = Nothing;
-    static constexpr Told told = NOT_TOLD;
-  };
-};
-RS_KERNEL(256, 2) rowscan_aligned(RS_PARAMETER(FurtherRows<1>, rows)) {
-  await_dependencies();
-  scan_rows<P, Shape<8, 1, 32, 4>, 256, true>(rows);
-}
-
 // rowscan, any, regime row: reverse inclusive gae of f32 along rows of 1000, beside f32, f32, bool, bool, f32 out and f32 from f64
 #include "row.cuh"
 struct P {
@@ -47,7 +21,7 @@ struct P {
 };
 RS_KERNEL(256, 2) rowscan_any(RS_PARAMETER(FurtherRows<1>, rows)) {
   await_dependencies();
-  scan_rows<P, Shape<8, 1, 32, 4>, 256, false>(rows);
+  scan_rows<P, Shape<8, 1, 32, 4>, 256, true>(rows);
 }
 
 // rowscan, long_any, regime long: reverse inclusive gae of f32 along rows of 1000, beside f32, f32, bool, bool, f32 out and f32 from f64
@@ -72,32 +46,6 @@ struct P {
   };
 };
 RS_KERNEL(256, 2) rowscan_long_any(RS_PARAMETER(FurtherRows<1>, rows)) {
-  await_dependencies();
-  scan_direct<P, Shape<8, 1, 32, 4>, false>(rows);
-}
-
-// rowscan, long_aligned, regime long: reverse inclusive gae of f32 along rows of 1000, beside f32, f32, bool, bool, f32 out and f32 from f64
-#include "direct.cuh"
-struct P {
-  using Op = Gae<f64, f64>;
-  using Acc = Op::Total;
-  using In = f32;
-  using Out = f32;
-  using Mask = f32;
-  using Kept = f64;
-  static constexpr MaskMode mask = NO_MASK;
-  static constexpr bool reverse = true, exclusive = false;
-  static constexpr i64 length = 1000;
-  static constexpr int rank = 1;
-  struct Further {
-    using Inputs = Pack<f32, f32, boolean, boolean>;
-    using Params = Pack<f64, f64>;
-    using Second = f32;
-    using Segment = Nothing;
-    static constexpr Told told = NOT_TOLD;
-  };
-};
-RS_KERNEL(256, 2) rowscan_long_aligned(RS_PARAMETER(FurtherRows<1>, rows)) {
   await_dependencies();
   scan_direct<P, Shape<8, 1, 32, 4>, true>(rows);
 }
