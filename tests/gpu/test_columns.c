@@ -635,7 +635,7 @@ static void few_columns_of_many_tiles(int arch, int runs) {
 
 int main(int argc, char **argv) {
   bool quick = is_quick();
-  int kernels = argc > 1 ? atoi(argv[1]) : quick ? 6 : 20, runs = argc > 2 ? atoi(argv[2]) : quick ? 6 : 12;
+  int kernels = argc > 1 ? atoi(argv[1]) : quick ? 9 : 27, runs = argc > 2 ? atoi(argv[2]) : quick ? 6 : 12;
   uint64_t seed = argc > 3 ? strtoull(argv[3], NULL, 0) : 1;
   int only = argc > 4 ? atoi(argv[4]) : -1; /* kernels: 0 columns.cuh, 1 wide.cuh, 2 stream_columns.cuh,
                                                   3 short_columns.cuh, 4 pairs.cuh, 5 columns_at_once.cuh,
