@@ -42,7 +42,10 @@ template <class Op, int LANES, class A> struct Lanes {
 #pragma unroll
     for (int d = 0; d < LEVELS; d++) {
       A other = sibling[d] = shuffle_xor(mine, 1 << d);
-      mine = Op::commutative || !(index >> d & 1) ? Op::combine(mine, other) : Op::combine(other, mine);
+      if constexpr (HasJoined<Op>::value)
+        mine = Op::joined(mine, other, index >> d & 1);
+      else
+        mine = Op::commutative || !(index >> d & 1) ? Op::combine(mine, other) : Op::combine(other, mine);
     }
     return mine;
   }
