@@ -682,7 +682,6 @@ template <class A> struct Reset {
   }
 };
 template <class A, class W, W FACTOR, W NOT_A_NUMBER> struct FloatReset {
-  static constexpr int HIGH = 8 * sizeof(W) - 32;
   union Bits {
     W word;
     A value;
@@ -701,6 +700,7 @@ template <class A, class W, W FACTOR, W NOT_A_NUMBER> struct FloatReset {
   RS_METHOD static bool is(A factor) {
     Bits bits;
     bits.value = factor;
+    constexpr int HIGH = 8 * sizeof(W) - 32; // no other factor is a NaN that begins so
     return bits.word >> HIGH == FACTOR >> HIGH;
   }
 };
