@@ -1,4 +1,4 @@
-// direct.cuh - regime long: rows cut over blocks, a tile each, that goes straight from memory to registers and back
+// direct.cuh - regime long: rows cut over blocks, a tile each, which its threads load themselves
 // SPDX-License-Identifier: MIT
 //
 // All rows go on at the same time, tile by tile: so few blocks wait for one another, and of columns that are neighbours

@@ -7,7 +7,9 @@
 //   Second        element type of the second output, or Nothing
 //   Segment       element type of the flags or keys beside a mask, or Nothing
 //   told          how these tell where a segment begins
-// Elements go straight from global memory to registers, where a thread holds all inputs of an element.
+// Elements go from global memory to shared memory, each array by itself, and there a thread finds all inputs of its
+// own: on the way up, again on the way down, and for the second output. So none take registers while they come, or
+// between.
 #pragma once
 #include "arrays.h"
 #include "ops.cuh"
@@ -66,12 +68,16 @@ template <class Params> RS_DEVICE Params params_from(const f64 *from) {
   return params;
 }
 
-// N neighbours in the scan's order, from element i of a row on, of which the row still has `left`: N or more, or fewer,
-// or none if `left` is not above 0. VECTORED: arrays may have vectors of them, else their elements are apart.
-template <int COUNT, bool REVERSED, bool VECTORED, class Index> struct Stretch {
-  static constexpr int N = COUNT;
+// N neighbours in the scan's order that a thread has, from element i of a row on, of which the row still has `left`: N
+// or more, or fewer, or none if `left` is not above 0. So has each of the LANES lanes of its group in a warp of a block
+// of THREADS. VECTORS: arrays may have vectors of them, else their elements are apart. full: none of the lanes has
+// fewer than N, but for those that have none.
+template <int COUNT, int LANES_, int THREADS_, bool REVERSED, bool VECTORED, class I> struct Stretch {
+  static constexpr int N = COUNT, LANES = LANES_, THREADS = THREADS_;
   static constexpr bool REVERSE = REVERSED, VECTORS = VECTORED;
+  using Index = I;
   Index i, left;
+  bool full;
 
   RS_METHOD static int in_memory(int j) {
     return REVERSE ? N - 1 - j : j;
@@ -82,8 +88,8 @@ template <class T> struct NotConst { using type = T; };
 template <class T> struct NotConst<const T> { using type = T; };
 
 // Where a row begins in an array, and the way from one element to the next in the scan's order. Each array tells by
-// itself whether a stretch of it is a vector, and goes whole: where its elements are neighbours in memory, on a
-// multiple of their size. So is each whole stretch of a row then, or none. Vectors: as they lie in memory.
+// itself whether stretches of it are vectors: where its elements are neighbours in memory, on a multiple of their size.
+// So are all of a row then, or none. Vectors: as they lie in memory.
 template <class T> struct Place {
   using Own = typename NotConst<T>::type;
   T *at;
@@ -92,24 +98,12 @@ template <class T> struct Place {
   template <class S> RS_METHOD T *lowest(S s) const {
     return at + (S::REVERSE ? -s.i - (S::N - 1) : s.i);
   }
-  template <class S> RS_METHOD bool goes_whole(S s) const {
-    return S::VECTORS && s.left >= S::N && step == (S::REVERSE ? -1 : 1) &&
+  template <class S> RS_METHOD bool has_vectors(S s) const {
+    return S::VECTORS && step == (S::REVERSE ? -1 : 1) &&
            reinterpret_cast<u64>(lowest(s)) % word_bytes(S::N * (int)sizeof(T)) == 0;
   }
-  template <class S> RS_METHOD Vector<Own, S::N> load(S s) const {
-    Vector<Own, S::N> x{};
-    if (goes_whole(s)) {
-      x = load_vector<Own, S::N>(lowest(s));
-    } else {
-#pragma unroll
-      for (int j = 0; j < S::N; j++)
-        if (j < s.left)
-          x.at[s.in_memory(j)] = load_element(at + (s.i + j) * step);
-    }
-    return x;
-  }
   template <class S> RS_METHOD void store(S s, const Vector<Own, S::N> &y) const {
-    if (goes_whole(s)) {
+    if (has_vectors(s) && s.left >= S::N) {
       store_vector<T, S::N>(lowest(s), y);
     } else {
 #pragma unroll
@@ -117,6 +111,69 @@ template <class T> struct Place {
         if (j < s.left)
           store_element(at + (s.i + j) * step, y.at[s.in_memory(j)]);
     }
+  }
+};
+
+// Room of an array in shared memory, for N elements of each thread: words of up to 16 bytes, of all threads side by
+// side. WHICH: each array has its own.
+template <class T, int WHICH, int N, int THREADS> struct Room {
+  using Of = Words<T, N>;
+  using Word = typename Of::type;
+  static constexpr int PER_WORD = N / Of::COUNT;
+
+  RS_METHOD static Word *words() {
+    RS_SHARED Word word[Of::COUNT * THREADS];
+    return word;
+  }
+  RS_METHOD static Word *word(u32 thread, int w) {
+    return words() + (w * THREADS + thread);
+  }
+  RS_METHOD static T *element(u32 thread, int j) {
+    return reinterpret_cast<T *>(word(thread, j / PER_WORD)) + j % PER_WORD;
+  }
+  RS_METHOD static Vector<T, N> vector() {
+    Of all;
+#pragma unroll
+    for (int w = 0; w < Of::COUNT; w++)
+      all.word[w] = *word(thread_index(), w);
+    return all.vector;
+  }
+};
+
+template <class T> RS_DEVICE void fetch_element(T *to, const T *from) {
+  using W = typename Word<sizeof(T)>::type;
+  fetch(reinterpret_cast<W *>(to), reinterpret_cast<const W *>(from));
+}
+
+// An array of inputs.
+template <class T, int WHICH> struct Incoming {
+  Place<const T> place;
+  template <class S> using RoomFor = Room<T, WHICH, S::N, S::THREADS>;
+
+  // Begins to fetch a stretch. Vectors a thread fetches for itself; else the lanes of a group fetch one another's
+  // elements, neighbours at a time.
+  template <class S> RS_METHOD void fetch_stretch(S s) const {
+    using To = RoomFor<S>;
+    if (s.full && place.has_vectors(s)) {
+      if (s.left > 0) {
+#pragma unroll
+        for (int w = 0; w < To::Of::COUNT; w++)
+          fetch(To::word(thread_index(), w), reinterpret_cast<const typename To::Word *>(place.lowest(s)) + w);
+      }
+    } else {
+      constexpr int AT_A_TIME = sizeof(T) < 4 ? S::N : 1; // fetch() waits for less than 4 bytes
+      const int lane = (int)(lane_index() % S::LANES), before = lane * S::N;
+#pragma unroll AT_A_TIME
+      for (int k = 0; k < S::N; k++) {
+        int e = k * S::LANES + lane; // of the group's elements
+        if (e < s.left + before)
+          fetch_element(To::element(thread_index() - (u32)lane + (u32)(e / S::N), s.in_memory(e % S::N)),
+                        place.at + (s.i - before + e) * place.step);
+      }
+    }
+  }
+  template <class S> RS_METHOD static Vector<T, S::N> fetched(S) {
+    return RoomFor<S>::vector();
   }
 };
 
@@ -188,47 +245,62 @@ template <int WHICH, class Types> struct MoreInputs;
 template <int WHICH> struct MoreInputs<WHICH, Pack<>> {
   template <class Places> RS_METHOD explicit MoreInputs(const Places &) {
   }
-  template <class S, class F> RS_METHOD void load(S, const F &) const {
+  template <class S> RS_METHOD void fetch_stretch(S) const {
+  }
+  template <class S, class F> RS_METHOD static void take(S, const F &) {
   }
 };
 template <int WHICH, class T, class... Rest> struct MoreInputs<WHICH, Pack<T, Rest...>> {
-  Place<const T> place;
-  MoreInputs<WHICH + 1, Pack<Rest...>> others;
+  using Others = MoreInputs<WHICH + 1, Pack<Rest...>>;
+  Incoming<T, WHICH> own;
+  Others others;
 
   template <class Places>
-  RS_METHOD explicit MoreInputs(const Places &places) : place(places.template of<const T>(WHICH)), others(places) {
+  RS_METHOD explicit MoreInputs(const Places &places) : own{places.template of<const T>(WHICH)}, others(places) {
+  }
+  template <class S> RS_METHOD void fetch_stretch(S s) const {
+    own.fetch_stretch(s);
+    others.fetch_stretch(s);
   }
   // to(j): where element j of a stretch goes.
-  template <class S, class F> RS_METHOD void load(S s, const F &to) const {
-    Vector<T, S::N> x = place.load(s);
+  template <class S, class F> RS_METHOD static void take(S s, const F &to) {
+    Vector<T, S::N> x = Incoming<T, WHICH>::fetched(s);
 #pragma unroll
     for (int j = 0; j < S::N; j++)
       to(j).first = x.at[s.in_memory(j)];
-    others.load(s, [&](int j) -> Pack<Rest...> & { return to(j).rest; });
+    Others::take(s, [&](int j) -> Pack<Rest...> & { return to(j).rest; });
   }
 };
 
 // ---- segments -------------------------------------------------------------------------------------------------------
 
 template <class T, Told told> struct Beginnings {
-  Place<const T> place;
+  using Own = Incoming<T, RS_SEGMENTS>;
+  template <class S> using Before = Room<T, RS_ALL_ARRAYS, 1, S::THREADS>;
+  Own own;
 
   template <class Places>
-  RS_METHOD explicit Beginnings(const Places &places) : place(places.template of<const T>(RS_SEGMENTS)) {
+  RS_METHOD explicit Beginnings(const Places &places) : own{places.template of<const T>(RS_SEGMENTS)} {
   }
   RS_METHOD static bool between(bool first, T before, T own) {
     return told == MARKED_ITSELF   ? is_true(own)
            : told == MARKED_BEFORE ? !first && is_true(before)
                                    : !first && widen<u64>(before) != widen<u64>(own);
   }
-  template <class S, class Held> RS_METHOD void load(S s, Held *held) const {
-    Vector<T, S::N> own = place.load(s);
-    T last{};
+  // And the element before a stretch, which is another thread's.
+  template <class S> RS_METHOD void fetch_stretch(S s) const {
+    own.fetch_stretch(s);
     if (told != MARKED_ITSELF && s.i > 0 && s.left > 0)
-      last = load_element(place.at + (s.i - 1) * place.step);
+      fetch_element(Before<S>::element(thread_index(), 0), own.place.at + (s.i - 1) * own.place.step);
+  }
+  template <class S, class Held> RS_METHOD static void take(S s, Held *held) {
+    Vector<T, S::N> all = Own::fetched(s);
+    T last{};
+    if (told != MARKED_ITSELF)
+      last = *Before<S>::element(thread_index(), 0);
 #pragma unroll
     for (int j = 0; j < S::N; j++) {
-      T mine = own.at[s.in_memory(j)];
+      T mine = all.at[s.in_memory(j)];
       held[j].begins = between(s.i + j == 0, last, mine);
       last = mine;
     }
@@ -237,7 +309,9 @@ template <class T, Told told> struct Beginnings {
 template <class T> struct Beginnings<T, NOT_TOLD> {
   template <class Places> RS_METHOD explicit Beginnings(const Places &) {
   }
-  template <class S, class Held> RS_METHOD void load(S, Held *) const {
+  template <class S> RS_METHOD void fetch_stretch(S) const {
+  }
+  template <class S, class Held> RS_METHOD static void take(S, Held *) {
   }
 };
 
@@ -255,29 +329,39 @@ template <class P> struct FurtherArrays<P, true> {
   using Params = typename Held::Params;
   using Further = FurtherOf<P>;
   using Second = typename Further::Second;
+  using Inputs = MoreInputs<RS_MORE_IN, typename Further::Inputs>;
+  using Segments = Beginnings<typename Further::Segment, Further::told>;
 
-  MoreInputs<RS_MORE_IN, typename Further::Inputs> inputs;
-  Beginnings<typename Further::Segment, Further::told> beginnings;
+  Inputs inputs;
+  Segments segments;
   Place<Second> second;
 
   template <class Places>
   RS_METHOD explicit FurtherArrays(const Places &places)
-      : inputs(places), beginnings(places), second(places.template of<Second>(RS_SECOND)) {
+      : inputs(places), segments(places), second(places.template of<Second>(RS_SECOND)) {
   }
-  // All that is held of a stretch; past the row, something that is part of no prefix that is stored.
-  template <class S> RS_METHOD void load(S s, Place<const In> in, Place<const Mask> mask, Held *held) const {
-    Vector<In, S::N> x = in.load(s);
+  template <class S> RS_METHOD void fetch_stretch(S s, Place<const In> in, Place<const Mask> mask) const {
+    Incoming<In, RS_IN>{in}.fetch_stretch(s);
+    if constexpr (P::mask != NO_MASK)
+      Incoming<Mask, RS_MASK>{mask}.fetch_stretch(s);
+    inputs.fetch_stretch(s);
+    segments.fetch_stretch(s);
+  }
+  // What was fetched of a stretch, when all lanes have waited for it; past the row anything, which is part of no prefix
+  // that is stored.
+  template <class S> RS_METHOD static void take(S s, Held *held) {
+    Vector<In, S::N> x = Incoming<In, RS_IN>::fetched(s);
 #pragma unroll
     for (int j = 0; j < S::N; j++)
       held[j].x = x.at[s.in_memory(j)];
     if constexpr (P::mask != NO_MASK) {
-      Vector<Mask, S::N> m = mask.load(s);
+      Vector<Mask, S::N> m = Incoming<Mask, RS_MASK>::fetched(s);
 #pragma unroll
       for (int j = 0; j < S::N; j++)
         held[j].m = m.at[s.in_memory(j)];
     }
-    inputs.load(s, [&](int j) -> typename Further::Inputs & { return held[j].more; });
-    beginnings.load(s, held);
+    Inputs::take(s, [&](int j) -> typename Further::Inputs & { return held[j].more; });
+    Segments::take(s, held);
   }
   // The second output of a stretch, given what the first one shows.
   template <class S> RS_METHOD void store(S s, const Held *held, const Acc *prefix, const Params &params) const {

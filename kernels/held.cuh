@@ -203,3 +203,41 @@ template <class P, int N> struct HeldVector<P, N, true> : Inside<P, true> {
     }
   }
 };
+
+// Of rows with further arrays: elements in shared memory, from fetch_stretch() on (further.cuh), and none of them here.
+template <class P, class Stretch> struct FetchedVector : Inside<P, false> {
+  RS_TYPES_OF(P);
+  using Part = Acc;
+  static constexpr int N = Stretch::N;
+  static constexpr bool FINDS_END = false;
+  Stretch stretch;
+
+  struct Elements {
+    Gathered<P> at[N];
+  };
+  RS_METHOD Elements elements() const {
+    Elements held{};
+    FurtherArrays<P>::take(stretch, held.at);
+    return held;
+  }
+  RS_METHOD FetchedVector forgotten() const {
+    return *this;
+  }
+  RS_METHOD Part total(typename R::Params params) const {
+    Acc x[N];
+    R::template values<N>(elements().at, x, params);
+    return ::total<Op, N>(x);
+  }
+  RS_METHOD void prefixes(Acc, Part before, Part after, Acc *prefix, typename R::Params params) const {
+    Acc x[N];
+    R::template values<N>(elements().at, x, params);
+    carries<Op, N>(before, x, prefix);
+    prefix[N] = after;
+  }
+};
+template <class P, int N, class Stretch, bool FURTHER = FurtherOf<P>::ANY> struct VectorFor {
+  using type = HeldVector<P, N>;
+};
+template <class P, int N, class Stretch> struct VectorFor<P, N, Stretch, true> {
+  using type = FetchedVector<P, Stretch>;
+};

@@ -50,6 +50,11 @@ template <class O> struct Keeping<O, Void<typename O::KeptNumber>> {
   }
 };
 
+// Whether an operator has joined(mine, other, upper): combine() of two totals of which `mine` is the right one if
+// `upper`. Of a long combine() the compiler would make two branches, and a warp goes both.
+template <class O, class = void> struct HasJoined { static constexpr bool value = false; };
+template <class O> struct HasJoined<O, Void<decltype(&O::joined)>> { static constexpr bool value = true; };
+
 // Operators whose totals are numbers.
 template <class A> struct OfNumbers {
   using Number = A;
@@ -695,7 +700,8 @@ template <class A, class W, W FACTOR, W NOT_A_NUMBER> struct FloatReset {
   RS_METHOD static bool is(A factor) {
     Bits bits;
     bits.value = factor;
-    return bits.word == FACTOR;
+    constexpr int HIGH = 8 * sizeof(W) - 32; // no other factor is a NaN that begins so
+    return bits.word >> HIGH == FACTOR >> HIGH;
   }
 };
 template <> struct Reset<f32> : FloatReset<f32, u32, 0x7fe5e5e5, 0x7fc00000> {};
@@ -714,10 +720,17 @@ template <class O> struct Resetting : O {
   template <class M> RS_METHOD static Total masked(M begins) {
     return told(O::identity(), begins);
   }
+  // Without branches: one costs more than what it leaves out.
+  RS_METHOD static Total joined(Total mine, Total other, bool upper) {
+    Total left{upper ? other.factor : mine.factor, upper ? other.term : mine.term};
+    Total right{upper ? mine.factor : other.factor, upper ? mine.term : other.term};
+    bool mine_begins = Is::is(mine.factor), other_begins = Is::is(other.factor);
+    Number factor = O::combine(mine, other).factor, term = O::combine(left, right).term;
+    return {mine_begins | other_begins ? Is::factor() : factor,
+            (upper ? mine_begins : other_begins) ? right.term : term};
+  }
   RS_METHOD static Total combine(Total left, Total right) {
-    Total both = O::combine(left, right);
-    bool begins = Is::is(right.factor);
-    return {begins || Is::is(left.factor) ? Is::factor() : both.factor, begins ? right.term : both.term};
+    return joined(left, right, false);
   }
 };
 

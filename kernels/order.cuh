@@ -42,7 +42,10 @@ template <class Op, int LANES, class A> struct Lanes {
 #pragma unroll
     for (int d = 0; d < LEVELS; d++) {
       A other = sibling[d] = shuffle_xor(mine, 1 << d);
-      mine = Op::commutative || !(index >> d & 1) ? Op::combine(mine, other) : Op::combine(other, mine);
+      if constexpr (HasJoined<Op>::value)
+        mine = Op::joined(mine, other, index >> d & 1);
+      else
+        mine = Op::commutative || !(index >> d & 1) ? Op::combine(mine, other) : Op::combine(other, mine);
     }
     return mine;
   }
@@ -117,34 +120,40 @@ template <class Op, i64 COUNT, class A> struct Counter {
   }
 };
 
-// The same of so many blocks that all digits would not fit into registers: those which seldom change lie in shared
-// memory, for each of WARPS warps, whose lanes all count the same.
-template <class Op, i64 COUNT, class A, int WARPS> struct LongCounter {
-  static constexpr int LOW = 8, UPPER = log2_floor(COUNT >> LOW) + 1;
-  static constexpr int BLOCK = 1 << LOW;
-  Counter<Op, BLOCK - 1, A> low;
-  A before; // the prefix of all blocks of BLOCK
+// The same with its digits in shared memory, of each of GROUPS groups of LANES lanes, all of which count the same.
+template <class Op, i64 COUNT, class A, int GROUPS, int LANES = 32> struct SharedCounter {
+  static constexpr int LEVELS = log2_floor(COUNT) + 1;
 
-  RS_METHOD static A *upper() {
-    RS_SHARED A digit[WARPS][UPPER];
-    return digit[thread_index() / 32];
+  RS_METHOD static A *digits() {
+    RS_SHARED A digit[GROUPS][LEVELS];
+    return digit[thread_index() / LANES];
   }
-  template <class Index> RS_METHOD void carry(Index k, A mine, A start) {
-    A *digit = upper();
+  template <class Index> RS_METHOD A push(Index k, A mine, A start) {
+    A *digit = digits();
     int d = 0;
 #pragma unroll 1
     for (; k >> d & 1; d++)
       mine = Op::combine(digit[d], mine);
     warp_barrier(); // all lanes have read
-    if (lane_index() == 0)
+    if (lane_index() % LANES == 0)
       digit[d] = mine;
     warp_barrier();
-    before = start;
 #pragma unroll 1
-    for (d = UPPER - 1; d >= 0; d--)
+    for (d = LEVELS - 1; d >= 0; d--)
       if ((k + 1) >> d & 1)
-        before = Op::combine(before, digit[d]);
+        start = Op::combine(start, digit[d]);
+    return start;
   }
+};
+
+// The same of so many blocks that all digits would not fit into registers: those which seldom change lie in shared
+// memory, for each of WARPS warps.
+template <class Op, i64 COUNT, class A, int WARPS> struct LongCounter {
+  static constexpr int LOW = 8, BLOCK = 1 << LOW;
+  Counter<Op, BLOCK - 1, A> low;
+  SharedCounter<Op, (COUNT >> LOW), A, WARPS> upper;
+  A before; // the prefix of all blocks of BLOCK
+
   template <class Index> RS_METHOD A push(Index k, A mine, A start) {
     Index i = k % BLOCK;
     if (k == 0)
@@ -156,15 +165,23 @@ template <class Op, i64 COUNT, class A, int WARPS> struct LongCounter {
 #pragma unroll
     for (int d = 0; d < LOW; d++)
       mine = Op::combine(low.digit[d], mine);
-    carry(k / BLOCK, mine, start);
+    before = upper.push(k / BLOCK, mine, start);
     return before;
   }
 };
 
-// What counts a row's tiles in a group of threads.
-template <bool LONG, class Op, i64 COUNT, class A, int WARPS> struct CounterFor { using type = Counter<Op, COUNT, A>; };
-template <class Op, i64 COUNT, class A, int WARPS> struct CounterFor<true, Op, COUNT, A, WARPS> {
-  using type = LongCounter<Op, COUNT, A, WARPS>;
+// What counts a row's tiles in a group of threads. SHARES: registers are for something else.
+template <bool LONG, bool SHARES, class Op, i64 COUNT, class A, int WARPS, int LANES> struct CounterFor {
+  using type = Counter<Op, COUNT, A>;
 };
 template <class Op, i64 COUNT, class A, int WARPS, int LANES>
-using TileCounter = typename CounterFor<(COUNT > 256 && LANES == 32), Op, COUNT, A, WARPS>::type;
+struct CounterFor<true, false, Op, COUNT, A, WARPS, LANES> {
+  using type = LongCounter<Op, COUNT, A, WARPS>;
+};
+template <bool LONG, class Op, i64 COUNT, class A, int WARPS, int LANES>
+struct CounterFor<LONG, true, Op, COUNT, A, WARPS, LANES> {
+  using type = SharedCounter<Op, COUNT, A, WARPS * 32 / LANES, LANES>;
+};
+template <class Op, i64 COUNT, class A, int WARPS, int LANES, bool SHARES = false>
+using TileCounter =
+    typename CounterFor<(COUNT > 256 && LANES == 32), (SHARES && COUNT > 1), Op, COUNT, A, WARPS, LANES>::type;

@@ -6,7 +6,7 @@
 // A block of THREADS holds THREADS / (32 * WARPS) groups, or as many as have LANES lanes each when a group is part of a
 // warp.
 template <class P, class S, int THREADS, bool VECTORED> RS_DEVICE void scan_rows(const Rows<P::rank> &rows) {
-  using T = Tile<P, S, VECTORED>;
+  using T = Tile<P, S, VECTORED, THREADS>;
   using Acc = typename P::Acc;
   using Index = typename T::Index;
   constexpr int GROUP = S::WARPS * S::LANES, GROUPS = THREADS / GROUP;
@@ -26,21 +26,24 @@ template <class P, class S, int THREADS, bool VECTORED> RS_DEVICE void scan_rows
         row.keep(row.empty());
       continue;
     }
-    TileCounter<typename P::Op, (T::COUNT > 0 ? T::COUNT : 1), Acc, THREADS / 32, S::LANES> counter;
+    TileCounter<typename P::Op, (T::COUNT > 0 ? T::COUNT : 1), Acc, THREADS / 32, S::LANES, T::FETCHES> counter;
     Acc start = row.start(), carry = start;
     T tile;
     tile.load(row, 0);
 #pragma unroll 1
     for (Index t = 0; t < tiles; t++) {
       T next; // on its way while this one is combined
-      if (t + 1 < tiles)
+      if (!T::FETCHES && t + 1 < tiles)
         next.load(row, (t + 1) * S::ELEMENTS);
       Acc end = counter.push(t, tile.up(between[turn++ & 1]), start);
       tile.down(row, t * S::ELEMENTS, carry, end, [&](int u, Index i, const Acc *value) {
         if (wanted)
           tile.store_all(row, u, i, value);
       });
-      tile = next;
+      if (!T::FETCHES)
+        tile = next;
+      else if (t + 1 < tiles)
+        tile.load(row, (t + 1) * S::ELEMENTS);
       carry = end;
     }
   }

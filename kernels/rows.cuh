@@ -431,9 +431,9 @@ template <class P> struct Row : Ends<P> {
       m = load_element(mask + i * step[RS_MASK]);
     return hold(load_element(in + i * step[RS_IN]), m);
   }
-  // Where there are further arrays: what is held of a stretch of all of them (further.cuh).
-  template <class H, class S> RS_METHOD void load_stretch(H &held, S stretch) const {
-    further.load(stretch, Place<const In>{in, step[RS_IN]}, Place<const Mask>{mask, step[RS_MASK]}, held.at);
+  // Where there are further arrays: a stretch of all inputs (further.cuh).
+  template <class S> RS_METHOD void fetch_stretch(S stretch) const {
+    further.fetch_stretch(stretch, {in, step[RS_IN]}, {mask, step[RS_MASK]});
   }
   // VECTOR values as they lie in memory: from i on, or of neighbouring rows.
   template <int VECTOR, bool REVERSE = P::reverse> RS_METHOD static Vector<Out, VECTOR> narrow(const Acc *value) {

@@ -15,7 +15,8 @@ template <int WARPS_, int CHUNKS_, int LANES_, int VECTOR_, bool KEEPS_ = true> 
   static_assert(WARPS == 1 || LANES == 32, "only whole warps make up a larger group");
 };
 
-template <class P, class S, bool VECTORED> struct Tile {
+// THREADS: of a block. FETCHES: tiles of rows with further arrays lie in shared memory, one for each group of threads.
+template <class P, class S, bool VECTORED, int THREADS = 32 * S::WARPS> struct Tile {
   RS_TYPES_OF(P);
   using Index = typename R::Index;
   static constexpr Index LENGTH = (Index)Length<P>::most();                         // of a row, at most
@@ -26,7 +27,10 @@ template <class P, class S, bool VECTORED> struct Tile {
   static constexpr bool WHOLE_COPIES =
       WHOLE_VECTORS && LENGTH * (int)sizeof(In) % 16 == 0 && (!MASKED || LENGTH * (int)sizeof(Mask) % 16 == 0);
 
-  using V = HeldVector<P, S::VECTOR>;
+  static constexpr bool FETCHES = FurtherOf<P>::ANY;
+  static_assert(!FETCHES || S::CHUNKS == 1, "a thread has room for one vector");
+  using Reach = Stretch<S::VECTOR, S::LANES, THREADS, P::reverse, VECTORED, Index>;
+  using V = typename VectorFor<P, S::VECTOR, Reach>::type;
   using Inner = typename V::Inner;
   using Part = typename V::Part;
   static_assert(!V::SPLIT || (i64)S::ELEMENTS << 8 <= 1ll << 31, "sums inside of a tile fit 32 bits");
@@ -53,21 +57,23 @@ template <class P, class S, bool VECTORED> struct Tile {
     return ((Index)(warp() * S::CHUNKS + u) * S::LANES + lane()) * S::VECTOR;
   }
 
-  // A vector's elements, of rows that have further arrays.
-  RS_METHOD static auto stretch(const R &row, Index i) {
-    constexpr int N = S::VECTOR;
-    Index left = WHOLE ? N : row.length() - i;
-    return Stretch<N, P::reverse, VECTORED, Index>{i, WHOLE_VECTORS && left > 0 ? N : left};
+  RS_METHOD static Reach reach(const R &row, Index i) {
+    constexpr int N = S::VECTOR, MOST = S::LANES * N; // of a group's elements in a warp
+    Index left = WHOLE ? MOST : row.length() - i;
+    return {i, left, WHOLE_VECTORS || left + (Index)lane() * N >= MOST};
   }
 
   // Loads the tile that starts at element `first`. What lies past the row is never part of a prefix that is stored.
   RS_METHOD void load(const R &row, Index first) {
     params = row.params();
+    if (FETCHES)
+      warp_barrier(); // all lanes have used what came before
 #pragma unroll
     for (int u = 0; u < S::CHUNKS; u++) {
       Index i = first + place(u);
       if constexpr (FurtherOf<P>::ANY) {
-        row.load_stretch(held[u], stretch(row, i));
+        held[u].stretch = reach(row, i);
+        row.fetch_stretch(held[u].stretch);
       } else if (VECTORED && (WHOLE || i + S::VECTOR <= row.length())) {
         row.load_vectored(held[u], i);
       } else {
@@ -131,6 +137,10 @@ template <class P, class S, bool VECTORED> struct Tile {
   // must be given another. loaded() is called when all threads of the block have what they loaded. some: whether the
   // warp has elements of the row.
   template <class F = Nothing> RS_METHOD Acc up(Acc *between, const F &loaded = F(), bool some = true) {
+    if constexpr (FETCHES) {
+      fetch_wait();
+      warp_barrier();
+    }
     Acc mine = some ? up_chunks() : Op::neutral();
     if constexpr (S::WARPS > 1) {
       if (lane() == 0)
@@ -156,7 +166,7 @@ template <class P, class S, bool VECTORED> struct Tile {
     start[S::CHUNKS] = V::inner(end); // if it matters
 #pragma unroll
     for (int u = 0; u < S::CHUNKS; u++) {
-      if (!S::KEEPS)
+      if (!S::KEEPS || FETCHES)
         warp_barrier();
       V x = again(u);
       Part before = lanes_of(u, x).down(start[u], lane()), after = before;
@@ -170,7 +180,7 @@ template <class P, class S, bool VECTORED> struct Tile {
       Index i = first + place(u);
       const Acc *shown = results<P, S::VECTOR>(row.rows, prefix, i, row.rows.has(RS_TOTALS), row);
       if constexpr (TOLD<P>)
-        show_beginnings<P, S::VECTOR>(row.rows, prefix, held[u].at);
+        show_beginnings<P, S::VECTOR>(row.rows, prefix, x.elements().at);
       put(u, i, shown);
     }
   }
@@ -189,10 +199,10 @@ template <class P, class S, bool VECTORED> struct Tile {
   // The same, and results of a chunk in a second output, where there is one.
   RS_METHOD void store_all(const R &row, int u, Index i, const Acc *value) const {
     if constexpr (FurtherOf<P>::ANY)
-      row.store_stretch(stretch(row, i), value);
+      row.store_stretch(held[u].stretch, value);
     else
       store(row, i, value);
     if constexpr (HAS_SECOND<P>)
-      row.further.store(stretch(row, i), held[u].at, value, params);
+      row.further.store(held[u].stretch, held[u].elements().at, value, params);
   }
 };

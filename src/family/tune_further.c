@@ -2,49 +2,49 @@
  * tune_further.c - (spec, architecture) to the kernels of rows and columns with further arrays of elements
  * SPDX-License-Identifier: MIT
  *
- * Groups of threads load their tiles themselves, from as many arrays as there are (kernels/row.cuh), and so do blocks
- * that share a row (kernels/direct.cuh). No geometry of these was measured.
+ * Groups of threads fetch their tiles themselves, from as many arrays as there are (kernels/row.cuh), and so do blocks
+ * that share a row (kernels/direct.cuh). A tile on its way lies in shared memory, and takes no registers: what counts
+ * are threads that a multiprocessor holds, each with its vector on its way. No geometry of these was measured.
  */
 #include "candidates.h"
 #include "tune.h"
 
-/* What a thread holds of an element: Gathered in kernels/further.cuh. */
+/* Of an element in shared memory: of all inputs. */
 static int held_bytes(const rowscan_spec *spec) {
-  int bytes = rs_bytes_of(spec->in_type) + rs_spec_mask_bytes(spec) + (spec->segment_mode ? 1 : 0);
+  int bytes = rs_bytes_of(spec->in_type) + rs_spec_mask_bytes(spec) + rs_bytes_of(spec->segment_type);
   for (int i = 0; i < RS_MOST_MORE; i++)
     bytes += rs_bytes_of(spec->more_types[i]);
   return bytes;
 }
 
-/* The same, and its total, in registers. */
-static int element_registers(const rowscan_spec *spec) {
-  return (held_bytes(spec) + rs_spec_register_bytes(spec) + 3) / 4;
-}
-
-/* Elements of a thread one after another: 16 bytes of the widest array, where they are neighbours. */
+/* Elements of a thread, one after another: the more, the fewer exchanges between lanes each of them takes. Of 256
+ * threads they fit into what a block may have of shared memory without asking, and their totals into registers. */
 static int vector_of(const rowscan_spec *spec) {
-  int widest = (int)rs_larger(rs_bytes_of(spec->in_type), rs_bytes_of(spec->out_type));
-  return element_registers(spec) > 10 || widest == 8 ? 2 : 4;
+  enum { MOST = 8, LEAST = 2, BYTES = 128 };
+  int bytes = (int)rs_larger(held_bytes(spec), rs_spec_register_bytes(spec)), vector = MOST;
+  while (vector > LEAST && vector * bytes > BYTES)
+    vector /= 2;
+  return vector;
 }
 
-/* Vectors of a thread, in about as many registers as leave room for the way down. */
-static int chunks_of(const rowscan_spec *spec, int vector) {
-  enum { REGISTERS = 48 };
-  int fits = REGISTERS / (element_registers(spec) * vector);
-  return fits >= 4 ? 4 : fits >= 2 ? 2 : 1;
+/* Of so many threads a block. A total of 16 bytes leaves each of 768 threads 80 registers. */
+static int blocks_of(const rowscan_spec *spec, int threads) {
+  return (rs_spec_register_bytes(spec) > 8 ? 768 : 1024) / threads;
 }
 
 static int pieces_of(int64_t length, int64_t elements, int most) {
   return length == RS_ANY_LENGTH ? most : rs_power(rs_ceiling(length, elements), 1, most);
 }
 
-/* A group of threads for each row. */
+/* A group of threads for each row. Where a warp has several, or one, blocks are small, so that few short rows have many
+ * multiprocessors. */
 static rs_shape group_shape(const rowscan_spec *spec, int most_lanes, int vector, int most_warps) {
-  rs_shape s = {.made_of = RS_TEMPLATE_ROWS, .vector = vector, .min_blocks = 2};
+  enum { SMALL = 64 };
+  rs_shape s = {.made_of = RS_TEMPLATE_ROWS, .vector = vector, .chunks = 1};
   s.lanes = pieces_of(spec->length, vector, most_lanes);
-  s.chunks = pieces_of(spec->length, (int64_t)s.lanes * vector, chunks_of(spec, vector));
-  s.warps = pieces_of(spec->length, (int64_t)s.lanes * vector * s.chunks, most_warps);
-  s.threads = s.warps > 1 ? 32 * s.warps : 256;
+  s.warps = pieces_of(spec->length, (int64_t)s.lanes * vector, most_warps);
+  s.threads = s.warps > 1 ? 32 * s.warps : SMALL;
+  s.min_blocks = blocks_of(spec, s.threads);
   return s;
 }
 
@@ -53,10 +53,10 @@ static rs_shape direct_shape(const rowscan_spec *spec, int vector) {
   return (rs_shape){.made_of = RS_TEMPLATE_DIRECT,
                     .vector = vector,
                     .lanes = 32,
-                    .chunks = chunks_of(spec, vector),
+                    .chunks = 1,
                     .warps = WARPS,
                     .threads = 32 * WARPS,
-                    .min_blocks = 2};
+                    .min_blocks = blocks_of(spec, 32 * WARPS)};
 }
 
 /*

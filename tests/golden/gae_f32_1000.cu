@@ -19,9 +19,9 @@ struct P {
     static constexpr Told told = NOT_TOLD;
   };
 };
-RS_KERNEL(256, 2) rowscan_any(RS_PARAMETER(FurtherRows<1>, rows)) {
+RS_KERNEL(128, 6) rowscan_any(RS_PARAMETER(FurtherRows<1>, rows)) {
   await_dependencies();
-  scan_rows<P, Shape<8, 1, 32, 4>, 256, true>(rows);
+  scan_rows<P, Shape<4, 1, 32, 8>, 128, true>(rows);
 }
 
 // rowscan, long_any, regime long: reverse inclusive gae of f32 along rows of 1000, beside f32, f32, bool, bool, f32 out and f32 from f64
@@ -45,7 +45,7 @@ struct P {
     static constexpr Told told = NOT_TOLD;
   };
 };
-RS_KERNEL(256, 2) rowscan_long_any(RS_PARAMETER(FurtherRows<1>, rows)) {
+RS_KERNEL(256, 3) rowscan_long_any(RS_PARAMETER(FurtherRows<1>, rows)) {
   await_dependencies();
-  scan_direct<P, Shape<8, 1, 32, 4>, true>(rows);
+  scan_direct<P, Shape<8, 1, 32, 8>, true>(rows);
 }
