@@ -8,7 +8,7 @@
 
 #include "torch.h"
 
-static PyObject *python; /* (x, dim, op, flags, mask, mask_mode, init, totals, dtype, acc, out) */
+static PyObject *python; /* (x, dim, op, flags, mask, mask_mode, init, totals, dtype, acc, out, more, params, second) */
 
 /* ---- the quick way ----------------------------------------------------------------------------------------------- */
 
@@ -56,11 +56,15 @@ enum {
   OUT,
   INDICES,
   TIES,
+  MORE,
+  PARAMS,
+  SECOND,
   ARGUMENTS
 };
 static const char *const argument_names[ARGUMENTS] = {
-    "x",     "dim",   "op",   "coefficient", "axis",   "reverse", "exclusive", "omit_nan", "mask",    "mask_mode",
-    "heads", "tails", "keys", "init",        "totals", "dtype",   "acc",       "out",      "indices", "ties"};
+    "x",    "dim",       "op",      "coefficient", "axis", "reverse", "exclusive", "omit_nan",
+    "mask", "mask_mode", "heads",   "tails",       "keys", "init",    "totals",    "dtype",
+    "acc",  "out",       "indices", "ties",        "more", "params",  "second"};
 static PyObject *interned[ARGUMENTS];
 
 /* Which arguments a function takes by position, and which not at all. */
@@ -70,14 +74,18 @@ typedef struct form {
   unsigned lacks; /* bits by argument */
 } form;
 
-static const form of_one = {"x and dim", 2, {X, DIM}, 1u << OP | 1u << COEFFICIENT | 1u << INDICES | 1u << TIES},
-                  of_order = {"x and dim", 2, {X, DIM}, 1u << OP | 1u << COEFFICIENT},
+#define FURTHER_ARGUMENTS (1u << MORE | 1u << PARAMS | 1u << SECOND)
+static const form of_one = {"x and dim",
+                            2,
+                            {X, DIM},
+                            1u << OP | 1u << COEFFICIENT | 1u << INDICES | 1u << TIES | FURTHER_ARGUMENTS},
+                  of_order = {"x and dim", 2, {X, DIM}, 1u << OP | 1u << COEFFICIENT | FURTHER_ARGUMENTS},
                   of_any = {"x, dim and op", 3, {X, DIM, OP}, 1u << INDICES},
                   of_recurrence = {"x, coefficient and dim",
                                    3,
                                    {X, COEFFICIENT, DIM},
                                    1u << OP | 1u << MASK | 1u << MASK_MODE | 1u << HEADS | 1u << TAILS | 1u << KEYS |
-                                       1u << INDICES | 1u << TIES};
+                                       1u << INDICES | 1u << TIES | FURTHER_ARGUMENTS};
 
 static const form *form_of(rowscan_op op) {
   return rp_op_has_coefficient(op) ? &of_recurrence : op == ROWSCAN_MAX || op == ROWSCAN_MIN ? &of_order : &of_one;
@@ -199,7 +207,7 @@ static bool take_op(rp_call *call, PyObject *name) {
   const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, &length) : NULL;
   int op = text && strlen(text) == (size_t)length ? rowscan_op_by_name(text) : -1;
   PyErr_Clear(); /* it can't be encoded */
-  if (op < 0 || rp_op_has_more((rowscan_op)op))
+  if (op < 0 || rp_op_more((rowscan_op)op) || rp_op_params((rowscan_op)op))
     return false;
   call->op = (rowscan_op)op;
   return true;
@@ -215,9 +223,10 @@ static PyObject *call_python(const rp_call *call, PyObject *const *given, PyObje
     return NULL;
   }
   PyObject *op = given[OP] ? rp_new_ref(given[OP]) : PyUnicode_FromString(rowscan_op_name(call->op));
-  return PyObject_CallFunction(python, "OONiOiOOOOO", call->x, dim, op, (int)call->flags, call->mask,
-                               (int)call->mask_mode, call->init, none_if_missing(given[TOTALS]),
-                               none_if_missing(given[DTYPE]), none_if_missing(given[ACC]), call->out);
+  return PyObject_CallFunction(
+      python, "OONiOiOOOOOOOO", call->x, dim, op, (int)call->flags, call->mask, (int)call->mask_mode, call->init,
+      none_if_missing(given[TOTALS]), none_if_missing(given[DTYPE]), none_if_missing(given[ACC]), call->out,
+      none_if_missing(given[MORE]), none_if_missing(given[PARAMS]), none_if_missing(given[SECOND]));
 }
 
 /* Whether the mask is one, or coefficients, as the operator has it, and ties are not where it has none. */
@@ -239,8 +248,9 @@ static PyObject *scan_given(rowscan_op op, PyObject *const *given) {
       !take_mask_mode(&call, given[MASK_MODE]) || !take_beside(&call, given))
     return NULL;
   PyObject *dim = none_if_missing(given[DIM] && given[DIM] != Py_None ? given[DIM] : given[AXIS]);
-  bool quick = !totals && call.init == Py_None && (!given[ACC] || given[ACC] == Py_None) && PyLong_Check(dim) &&
-               take_op(&call, given[OP]) && suits_op(&call) && take_dtype(&call, given[DTYPE]);
+  bool further = given[MORE] || given[PARAMS] || given[SECOND];
+  bool quick = !further && !totals && call.init == Py_None && (!given[ACC] || given[ACC] == Py_None) &&
+               PyLong_Check(dim) && take_op(&call, given[OP]) && suits_op(&call) && take_dtype(&call, given[DTYPE]);
   if (quick) {
     int overflow;
     call.dim = PyLong_AsLongAndOverflow(dim, &overflow);
@@ -305,10 +315,33 @@ PyObject *rp_set_python(PyObject *self, PyObject *function) {
 
 /* ---- the scan itself --------------------------------------------------------------------------------------------- */
 
+/* more and params are tuples; second is an array, None, or the type of one that is not made. */
+static bool take_further(rp_further *further, PyObject *more, PyObject *params, PyObject *second) {
+  Py_ssize_t count = PyTuple_Size(more), numbers = PyTuple_Size(params);
+  if (count < 0 || numbers < 0)
+    return false;
+  if (count > RP_MOST_MORE || numbers > 4) {
+    PyErr_Format(PyExc_TypeError, "scan_settled takes up to 4 further inputs and params, not %zd and %zd", count,
+                 numbers);
+    return false;
+  }
+  *further = (rp_further){.second = Py_None, .count = (int)count};
+  for (Py_ssize_t i = 0; i < count; i++)
+    further->arrays[i] = PyTuple_GetItem(more, i);
+  for (Py_ssize_t i = 0; i < numbers; i++)
+    further->params[i] = PyFloat_AsDouble(PyTuple_GetItem(params, i));
+  if (PyLong_Check(second))
+    further->second_type = (rowscan_type)PyLong_AsLong(second);
+  else
+    further->second = second;
+  return !PyErr_Occurred();
+}
+
 PyObject *rp_scan_settled(PyObject *self, PyObject *const *args, Py_ssize_t count) {
   (void)self;
-  if (count != 12) {
-    PyErr_Format(PyExc_TypeError, "scan_settled takes 12 arguments, not %zd", count);
+  rp_further further;
+  if (count != 12 && count != 15) {
+    PyErr_Format(PyExc_TypeError, "scan_settled takes 12 or 15 arguments, not %zd", count);
     return NULL;
   }
   rp_call call = {.x = args[0],
@@ -323,8 +356,10 @@ PyObject *rp_scan_settled(PyObject *self, PyObject *const *args, Py_ssize_t coun
                   .totals = args[9],
                   .out = args[10],
                   .wanted = (int)PyLong_AsLong(args[11])};
-  if (PyErr_Occurred())
+  if (PyErr_Occurred() || (count == 15 && !take_further(&further, args[12], args[13], args[14])))
     return NULL;
+  if (count == 15)
+    call.further = &further;
   const rp_kind *kind = rp_kind_of(call.x, true);
   return kind ? rp_scan(&call, kind) : rp_new_ref(Py_NotImplemented);
 }

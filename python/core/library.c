@@ -4,6 +4,8 @@
  */
 #include "library.h"
 
+#include <string.h>
+
 #include "contexts.h"
 #include "errors.h"
 #include "scan.h"
@@ -75,14 +77,18 @@ PyObject *rp_ops(PyObject *self, PyObject *none) {
   (void)self, (void)none;
   PyObject *ops = PyDict_New();
   for (int op = 0; ops && rowscan_op_by_name(rowscan_op_name((rowscan_op)op)) == op; op++) {
-    if (rp_op_has_more((rowscan_op)op))
-      continue;
     PyObject *number = PyLong_FromLong(op);
     if (!number || PyDict_SetItemString(ops, rowscan_op_name((rowscan_op)op), number))
       Py_CLEAR(ops);
     Py_XDECREF(number);
   }
   return ops;
+}
+
+/* A digit of the first line of a text, which the library has read and found right; `usual` where it is not there. */
+static int field_of(const char *source, const char *name, int usual) {
+  const char *at = strstr(source, name);
+  return at && at < source + strcspn(source, "\n") ? at[strlen(name)] - '0' : usual;
 }
 
 PyObject *rp_create_op(PyObject *self, PyObject *args) {
@@ -92,10 +98,12 @@ PyObject *rp_create_op(PyObject *self, PyObject *args) {
   if (!PyArg_ParseTuple(args, "s:create_op", &given.source))
     return NULL;
   rowscan_status status = rowscan_op_create(&op, &given);
-  if (!status && rp_op_has_more(op))
-    return PyErr_Format(PyExc_ValueError, "source: %s has further inputs, for which scan() has no arguments",
-                        rowscan_op_name(op));
-  return status ? rp_fail(status) : Py_BuildValue("sii", rowscan_op_name(op), (int)op, (int)rp_op_has_coefficient(op));
+  if (status)
+    return rp_fail(status);
+  int params = field_of(given.source, " params=", 0), outputs = field_of(given.source, " outputs=", 1);
+  rp_op_tell_params(op, params);
+  return Py_BuildValue("siiiii", rowscan_op_name(op), (int)op, (int)rp_op_has_coefficient(op), rp_op_more(op), params,
+                       outputs);
 }
 
 static int count_warmed(void *user, const rowscan_warmed *one) {

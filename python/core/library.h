@@ -10,10 +10,10 @@
 /* complete(text) -> (input, output, accumulator): types of a spec, its defaults filled in, as numbers. */
 PyObject *rp_complete(PyObject *self, PyObject *args);
 
-/* ops(): numbers of the library's operators that scan one array, by their names. */
+/* ops(): numbers of the library's operators, by their names. */
 PyObject *rp_ops(PyObject *self, PyObject *none);
 
-/* create_op(text) -> (name, number, whether it has coefficients). */
+/* create_op(text) -> (name, number, whether it has coefficients, further inputs, params, outputs). */
 PyObject *rp_create_op(PyObject *self, PyObject *args);
 
 /* warm(specs, archs or None, threads) -> (modules, compiled). */

@@ -4,6 +4,8 @@
  */
 #include "scan.h"
 
+#include <string.h>
+
 #include "contexts.h"
 #include "errors.h"
 
@@ -38,8 +40,28 @@ bool rp_op_has_coefficient(rowscan_op op) {
          (op >= ROWSCAN_FIRST_CREATED && spec_of(op).mask_mode == ROWSCAN_MASK_COEFFICIENT);
 }
 
-bool rp_op_has_more(rowscan_op op) {
-  return op == ROWSCAN_GAE || (op >= ROWSCAN_FIRST_CREATED && spec_of(op).more_types[0]);
+int rp_op_more(rowscan_op op) {
+  if (op != ROWSCAN_GAE && op < ROWSCAN_FIRST_CREATED) /* as in most calls */
+    return 0;
+  rowscan_spec spec = spec_of(op);
+  int count = 0;
+  while (count < RP_MOST_MORE && spec.more_types[count])
+    count++;
+  return count;
+}
+
+enum { MOST_CREATED = 64 };
+static signed char params_of[MOST_CREATED];
+
+int rp_op_params(rowscan_op op) {
+  unsigned number = (unsigned)op - ROWSCAN_FIRST_CREATED;
+  return op == ROWSCAN_GAE ? 2 : op >= ROWSCAN_FIRST_CREATED && number < MOST_CREATED ? params_of[number] : 0;
+}
+
+void rp_op_tell_params(rowscan_op op, int count) {
+  unsigned number = (unsigned)op - ROWSCAN_FIRST_CREATED;
+  if (number < MOST_CREATED)
+    params_of[number] = (signed char)count;
 }
 
 /* Whether elements would be converted before they are scanned. */
@@ -117,6 +139,19 @@ bool rp_fit_out(rp_views *v, const rp_call *call) {
   return true;
 }
 
+static rowscan_input input_of(const rp_view *view) {
+  return (rowscan_input){.data = view->data, .type = view->type, .strides = view->strides};
+}
+
+static void add_further(rowscan_problem *problem, const rp_further *further) {
+  for (int i = 0; i < further->count; i++)
+    problem->more[i] = input_of(&further->more_views[i]);
+  const rp_view *second = &further->second_view;
+  if (second->type)
+    problem->second = (rowscan_output){.data = second->data, .type = second->type, .strides = second->strides};
+  memcpy(problem->params, further->params, sizeof problem->params);
+}
+
 rowscan_status rp_run(const rp_call *call, const rp_views *v, void *stream, rowscan_spec *spec) {
   rowscan_problem problem = {.size = sizeof problem,
                              .op = call->op,
@@ -135,6 +170,8 @@ rowscan_status rp_run(const rp_call *call, const rp_views *v, void *stream, rows
     problem.init = (rowscan_input){.data = v->init.data, .type = v->init.type, .strides = v->init.strides};
   if (v->totals.type)
     problem.totals = (rowscan_output){.data = v->totals.data, .type = v->totals.type, .strides = v->totals.strides};
+  if (call->further)
+    add_further(&problem, call->further);
   if (call->wanted == RP_SPEC)
     return rowscan_problem_spec(&problem, spec);
   rowscan_context *context;
@@ -149,6 +186,32 @@ static rp_looked look_beside(rp_view *view, PyObject *array, const rp_kind *kind
   return array == Py_None ? RP_SEEN : rp_look_beside(view, array, kind, x);
 }
 
+/* A stand-in for the output of what is not run: in C order, in memory that begins as an allocation does. */
+static void suppose_out(rp_view *out, const rp_view *x, rowscan_type type) {
+  static _Alignas(256) char aligned[1];
+  *out = (rp_view){.data = aligned, .type = type, .rank = x->rank, .device = x->device, .shape = x->shape};
+}
+
+/* Sees them in x's shape; a second output is no broadcast one. */
+static rp_looked look_at_further(rp_further *further, const rp_call *call, const rp_views *v, const rp_kind *kind) {
+  rp_looked looked = RP_SEEN;
+  for (int i = 0; i < further->count && looked == RP_SEEN; i++) {
+    looked = rp_look_beside(&further->more_views[i], further->arrays[i], kind, &v->x);
+    if (looked == RP_SEEN && !fit(&further->more_views[i], &v->x, call->dim, false))
+      looked = RP_DECLINED;
+  }
+  rp_view *second = &further->second_view;
+  second->type = ROWSCAN_TYPE_DEFAULT;
+  if (looked != RP_SEEN || further->second == Py_None) {
+    if (looked == RP_SEEN && further->second_type)
+      suppose_out(second, &v->x, further->second_type);
+    return looked;
+  }
+  looked = rp_look_beside(second, further->second, kind, &v->x);
+  give_dimension(second);
+  return looked == RP_SEEN && (second->read_only || !rp_view_same_shape(second, &v->x)) ? RP_DECLINED : looked;
+}
+
 /* Looks at all arrays but an output that is still to be made, and settles its type in `call`. */
 static rp_looked look_at_all(rp_views *v, rp_call *call, const rp_kind *kind) {
   rp_looked looked = rp_look(&v->x, kind, call->x);
@@ -160,13 +223,9 @@ static rp_looked look_at_all(rp_views *v, rp_call *call, const rp_kind *kind) {
   if (!v->x.rank && !kind->torch) /* torch's results have no dimension then either, others' have one */
     return RP_DECLINED;
   call->in_type = v->x.type;
-  return rp_fit(v, call, kind->unsigned_sum) ? RP_SEEN : RP_DECLINED;
-}
-
-/* A stand-in for the output of what is not run: in C order, in memory that begins as an allocation does. */
-static void suppose_out(rp_view *out, const rp_view *x, rowscan_type type) {
-  static _Alignas(256) char aligned[1];
-  *out = (rp_view){.data = aligned, .type = type, .rank = x->rank, .device = x->device, .shape = x->shape};
+  if (!rp_fit(v, call, kind->unsigned_sum))
+    return RP_DECLINED;
+  return call->further ? look_at_further(call->further, call, v, kind) : RP_SEEN;
 }
 
 static PyObject *spec_text(const rowscan_spec *spec) {

@@ -7,6 +7,17 @@
 
 #include "kinds.h"
 
+enum { RP_MOST_MORE = 4 };
+
+/* What few calls have besides: further inputs, a second output of x's shape, and numbers of the run. */
+typedef struct rp_further {
+  PyObject *arrays[RP_MOST_MORE], *second; /* Py_None: there is none, or one is only supposed */
+  int count;
+  rowscan_type second_type; /* of a second output that is supposed */
+  double params[4];
+  rp_view more_views[RP_MOST_MORE], second_view;
+} rp_further;
+
 /* What is asked for. Arrays that are not given are None. */
 typedef struct rp_call {
   PyObject *x, *mask, *init, *totals, *out;
@@ -17,13 +28,18 @@ typedef struct rp_call {
   rowscan_type out_type, acc_type; /* ROWSCAN_TYPE_DEFAULT: the library's convention */
   rowscan_mask_mode mask_mode;     /* of a mask, if there is one, which may also have coefficients, flags or keys */
   enum { RP_SCAN, RP_PREPARE, RP_SPEC } wanted;
+  rp_further *further; /* NULL: nothing of it */
 } rp_call;
 
 /* Whether an operator has coefficients, which lie where others have a mask. */
 bool rp_op_has_coefficient(rowscan_op op);
 
-/* Whether an operator has other inputs, or numbers of a run, for which scan() has no arguments. */
-bool rp_op_has_more(rowscan_op op);
+/* How many inputs an operator has beside x and coefficients. */
+int rp_op_more(rowscan_op op);
+
+/* How many numbers of a run; told for an operator of a user's, which the library does not tell of. */
+int rp_op_params(rowscan_op op);
+void rp_op_tell_params(rowscan_op op, int count);
 
 /* Whether what lies in the place of a mask cuts rows into segments. */
 static inline bool rp_has_segments(rowscan_mask_mode mode) {

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "contexts.h"
-#include "view.h"
+#include "scan.h"
 
 typedef struct xla_extension {
   size_t size;
@@ -121,7 +121,7 @@ enum { EXTENSION_METADATA = 1, STAGE_EXECUTE = 3, TRAIT_CAPTURABLE = 1 };
 enum { INVALID_ARGUMENT = 3, UNIMPLEMENTED = 12, INTERNAL = 13 };
 
 /* The attribute "has": which arrays there are besides x and y. */
-enum { HAS_MASK = 1, HAS_INIT = 2, HAS_TOTALS = 4 };
+enum { HAS_MASK = 1, HAS_INIT = 2, HAS_TOTALS = 4, HAS_SECOND = 8 };
 
 static void *make_error(const xla_frame *frame, int code, const char *message) {
   xla_error_args args = {.size = sizeof args, .message = message, .code = code};
@@ -143,17 +143,27 @@ static rowscan_type type_of(int type) {
   return type >= 0 && (size_t)type < sizeof types / sizeof *types ? types[type] : ROWSCAN_TYPE_DEFAULT;
 }
 
-/* An int64 attribute; 0 where there is none. */
-static int64_t number(const xla_frame *frame, const char *name) {
+/* The 8 bytes of an attribute; NULL where there is none. */
+static const void *attribute(const xla_frame *frame, const char *name) {
   const xla_attributes *attributes = &frame->attributes;
   for (int64_t i = 0; i < attributes->count; i++)
     if (attributes->names[i]->length == strlen(name) && !memcmp(attributes->names[i]->text, name, strlen(name)))
-      return *(const int64_t *)attributes->at[i]->value;
-  return 0;
+      return attributes->at[i]->value;
+  return NULL;
+}
+
+/* An int64 attribute; 0 where there is none. */
+static int64_t number(const xla_frame *frame, const char *name) {
+  const int64_t *found = attribute(frame, name);
+  return found ? *found : 0;
 }
 
 static rowscan_input input_of(const xla_buffer *buffer) {
   return (rowscan_input){.data = buffer->data, .type = type_of(buffer->type)};
+}
+
+static rowscan_output output_of(const xla_buffer *buffer) {
+  return (rowscan_output){.data = buffer->data, .type = type_of(buffer->type)};
 }
 
 /* Strides of a dense array as seen in x's shape, which its own broadcasts to from the end. */
@@ -169,12 +179,27 @@ static const int64_t *strides_beside(const xla_buffer *x, const xla_buffer *arra
 
 typedef struct call {
   rowscan_problem problem;
-  int64_t mask_strides[RP_MOST_RANK], init_strides[RP_MOST_RANK];
+  int64_t mask_strides[RP_MOST_RANK], init_strides[RP_MOST_RANK], more_strides[RP_MOST_MORE][RP_MOST_RANK];
 } call;
 
+/* Further inputs, from an argument on, and the numbers of the run. */
+static void fill_further(call *c, const xla_frame *frame, int64_t next) {
+  static const char *const names[] = {"param0", "param1", "param2", "param3"};
+  int64_t count = number(frame, "more");
+  for (int64_t i = 0; i < count && i < RP_MOST_MORE; i++) {
+    const xla_buffer *array = frame->args.at[next + i];
+    c->problem.more[i] = input_of(array);
+    c->problem.more[i].strides = strides_beside(frame->args.at[0], array, c->more_strides[i]);
+  }
+  for (int i = 0; i < 4; i++) {
+    const double *param = attribute(frame, names[i]);
+    c->problem.params[i] = param ? *param : 0;
+  }
+}
+
 /*
- * Arguments: x, a mask, initial values, which broadcast to x's shape; results: y, totals. All are dense. Attributes are
- * as rowscan/_jax.py gives them.
+ * Arguments: x, a mask, initial values, further inputs, which broadcast to x's shape; results: y, a second output,
+ * totals. All are dense. Attributes are as rowscan/_jax.py gives them.
  */
 static void fill(call *c, const xla_frame *frame) {
   rowscan_problem *problem = &c->problem;
@@ -188,7 +213,7 @@ static void fill(call *c, const xla_frame *frame) {
                                .dim = (int)number(frame, "dim"),
                                .shape = x->shape,
                                .input = input_of(x),
-                               .output = {.data = y->data, .type = type_of(y->type)}};
+                               .output = output_of(y)};
   if (has & HAS_MASK) {
     const xla_buffer *mask = frame->args.at[next++];
     problem->mask = input_of(mask);
@@ -196,11 +221,16 @@ static void fill(call *c, const xla_frame *frame) {
     problem->mask_mode = (rowscan_mask_mode)number(frame, "mask_mode");
   }
   if (has & HAS_INIT) {
-    problem->init = input_of(frame->args.at[next]);
-    problem->init.strides = strides_beside(x, frame->args.at[next], c->init_strides);
+    const xla_buffer *init = frame->args.at[next++];
+    problem->init = input_of(init);
+    problem->init.strides = strides_beside(x, init, c->init_strides);
   }
+  fill_further(c, frame, next);
+  next = 1;
+  if (has & HAS_SECOND)
+    problem->second = output_of(frame->results.at[next++]);
   if (has & HAS_TOTALS)
-    problem->totals = (rowscan_output){.data = frame->results.at[1]->data, .type = type_of(frame->results.at[1]->type)};
+    problem->totals = output_of(frame->results.at[next]);
 }
 
 /* The GPU of a call: XLA tells from version 0.1 on; before, where its memory lies does. */

@@ -133,17 +133,23 @@ def create_op(source):
 
     The line is "// rowscan: op=NAME". Where the defaults will not do, there follow numbers=1 to 4 (what a total takes;
     default 1), types=any, floats or integers (what it computes in; default any) and coefficient=1 (it has coefficients,
-    as linear_recurrence has). The struct is template <class A, class K> struct NAME; A is what is computed in:
+    as linear_recurrence has); inputs=1 to 5 (arrays that an element is made of, x and those of scan()'s more), params=0
+    to 4 (numbers that each call tells, of floats) and outputs=2 (there may be a second one). The struct is template
+    <class A, class K> struct NAME; A is what is computed in:
 
     Total          what a block of elements comes to, of plain data
-    load(x)        the Total of one element; where there are coefficients load(x, coefficient)
+    load(x)        the Total of one element; where there are more, load(x, coefficient, more..., params...)
     combine(l, r)  the Total of two blocks, l before r: associative, but it need not commute
     store(t)       the A that is shown of a prefix
     neutral()      the Total of no elements, which changes none that it is combined with
+    second(t, x, ...)
+                   with outputs=2: the A that the second output shows of a prefix, whose own element load() made of the
+                   rest
 
-    All are RS_METHOD static. rowscan.h, where rowscan_op_create is, says what else it may have. The types of results
-    are those of sums. Masks, segments (of totals of few bytes), init, totals and all other arguments of scan() are
-    there, in torch, CuPy and JAX; gradients are not, and where one is wanted Unsupported is raised.
+    With a coefficient, inputs or params there is begin(y), too, the Total of an initial value. All are RS_METHOD
+    static. rowscan.h, where rowscan_op_create is, says what else it may have. The types of results are those of sums.
+    Masks, segments (of totals of few bytes), init, totals and all other arguments of scan() are there, in torch, CuPy
+    and JAX, more, params and second among them; gradients are not, and where one is wanted Unsupported is raised.
 
     The operator is the process's, and stays until that ends; prepare(), spec() and warm() know its name, too. The same
     text again gives the same name, in any thread. What torch.export and jax.export save has its number in the place of
@@ -172,7 +178,7 @@ def create_op(source):
 
 def prepare(x, dim=None, op="sum", *, coefficient=None, axis=None, reverse=False, exclusive=False, omit_nan=False,
             mask=None, mask_mode="select", heads=None, tails=None, keys=None, init=None, totals=False, dtype=None,
-            acc=None, out=None, ties="last"):
+            acc=None, out=None, ties="last", more=None, params=None, second=False):
     """Makes ready what scan() of these arguments needs, or cumsum() and its like, and scans nothing.
 
     The call itself then compiles, loads and allocates nothing but its result. On a CPU there is nothing to do.
@@ -182,12 +188,13 @@ def prepare(x, dim=None, op="sum", *, coefficient=None, axis=None, reverse=False
     >>> rowscan.prepare(np.zeros((4, 1000)), 1, reverse=True)
     """
     _library_of(x).asked(x, dim, op, coefficient, axis, reverse, exclusive, omit_nan, mask, mask_mode, heads, tails,
-                         keys, init, totals, dtype, acc, out, ties, wanted=PREPARE)
+                         keys, init, totals, dtype, acc, out, ties, more, params, second,
+                         wanted=PREPARE)
 
 
 def spec(x, dim=None, op="sum", *, coefficient=None, axis=None, reverse=False, exclusive=False, omit_nan=False,
          mask=None, mask_mode="select", heads=None, tails=None, keys=None, init=None, totals=False, dtype=None,
-         acc=None, out=None, ties="last"):
+         acc=None, out=None, ties="last", more=None, params=None, second=False):
     """The spec of a scan, as text: what its kernels are made for, and what warm() takes.
 
     Arguments are those of scan(), with every operator. Elements are not read.
@@ -196,7 +203,8 @@ def spec(x, dim=None, op="sum", *, coefficient=None, axis=None, reverse=False, e
     'op=sum in=f32 out=f32 acc=f32 mask=none reverse=1 exclusive=0 length=1000 layout=rows row_rank=1'
     """
     return _library_of(x).asked(x, dim, op, coefficient, axis, reverse, exclusive, omit_nan, mask, mask_mode, heads,
-                                tails, keys, init, totals, dtype, acc, out, ties, wanted=SPEC)
+                                tails, keys, init, totals, dtype, acc, out, ties, more, params, second,
+                                wanted=SPEC)
 
 
 def warm(specs, archs=None, *, threads=0):

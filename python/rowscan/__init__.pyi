@@ -54,9 +54,11 @@ _Values: TypeAlias = _WithDLPack | _OnCuda | float | Sequence[float]  # a bool i
 _Dim: TypeAlias = SupportsIndex | None
 _OwnOp = NewType("_OwnOp", str)  # of an operator that create_op() made
 _Op: TypeAlias = Literal["sum", "prod", "max", "min", "and", "or", "xor", "linear_recurrence", "logsumexp",
-                         "extended_prod", "argmax", "argmin"] | _OwnOp
+                         "extended_prod", "argmax", "argmin", "gae"] | _OwnOp
 _Mode: TypeAlias = Literal["select", "multiply"]
 _Ties: TypeAlias = Literal["last", "first"]
+_More: TypeAlias = Sequence[_Values]
+_Params: TypeAlias = Sequence[float]
 _DType: TypeAlias = Any  # of x's library
 
 @overload
@@ -65,38 +67,85 @@ def scan(x: NDArray[_Floating], dim: _Dim = None, op: _Op = "sum", *, coefficien
          mask: _Values | None = None, mask_mode: _Mode = "select", heads: _Values | None = None,
          tails: _Values | None = None, keys: _Values | None = None, init: _Values | None = None,
          totals: Literal[False] = False, dtype: None = None, acc: _DType = None, out: None = None,
-         ties: _Ties = "last") -> NDArray[_Floating]: ...
+         ties: _Ties = "last",
+         more: _More | None = None, params: _Params | None = None,
+         second: Literal[False] = False) -> NDArray[_Floating]: ...
 @overload
 def scan(x: NDArray[Any], dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None, axis: _Dim = None,
          reverse: bool = False, exclusive: bool = False, omit_nan: bool = False, mask: _Values | None = None,
          mask_mode: _Mode = "select", heads: _Values | None = None, tails: _Values | None = None,
          keys: _Values | None = None, init: _Values | None = None, totals: Literal[False] = False, dtype: _DType = None,
-         acc: _DType = None, out: NDArray[Any] | None = None, ties: _Ties = "last") -> NDArray[Any]: ...
+         acc: _DType = None, out: NDArray[Any] | None = None, ties: _Ties = "last",
+         more: _More | None = None, params: _Params | None = None,
+         second: Literal[False] = False) -> NDArray[Any]: ...
 @overload
 def scan(x: NDArray[Any], dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None, axis: _Dim = None,
          reverse: bool = False, exclusive: bool = False, omit_nan: bool = False, mask: _Values | None = None,
          mask_mode: _Mode = "select", heads: _Values | None = None, tails: _Values | None = None,
          keys: _Values | None = None, init: _Values | None = None, totals: Literal[True], dtype: _DType = None,
          acc: _DType = None, out: NDArray[Any] | None = None,
-         ties: _Ties = "last") -> tuple[NDArray[Any], NDArray[Any]]: ...
+         ties: _Ties = "last",
+         more: _More | None = None, params: _Params | None = None,
+         second: Literal[False] = False) -> tuple[NDArray[Any], NDArray[Any]]: ...
 @overload
 def scan(x: _Array, dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None, axis: _Dim = None,
          reverse: bool = False, exclusive: bool = False, omit_nan: bool = False, mask: _Values | None = None,
          mask_mode: _Mode = "select", heads: _Values | None = None, tails: _Values | None = None,
          keys: _Values | None = None, init: _Values | None = None, totals: Literal[False] = False, dtype: _DType = None,
-         acc: _DType = None, out: _Array | None = None, ties: _Ties = "last") -> _Array: ...
+         acc: _DType = None, out: _Array | None = None, ties: _Ties = "last",
+         more: _More | None = None, params: _Params | None = None,
+         second: Literal[False] = False) -> _Array: ...
 @overload
 def scan(x: _Array, dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None, axis: _Dim = None,
          reverse: bool = False, exclusive: bool = False, omit_nan: bool = False, mask: _Values | None = None,
          mask_mode: _Mode = "select", heads: _Values | None = None, tails: _Values | None = None,
          keys: _Values | None = None, init: _Values | None = None, totals: Literal[True], dtype: _DType = None,
-         acc: _DType = None, out: _Array | None = None, ties: _Ties = "last") -> tuple[_Array, _Array]: ...
+         acc: _DType = None, out: _Array | None = None, ties: _Ties = "last",
+         more: _More | None = None, params: _Params | None = None,
+         second: Literal[False] = False) -> tuple[_Array, _Array]: ...
 @overload
 def scan(x: _Array, dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None, axis: _Dim = None,
          reverse: bool = False, exclusive: bool = False, omit_nan: bool = False, mask: _Values | None = None,
          mask_mode: _Mode = "select", heads: _Values | None = None, tails: _Values | None = None,
          keys: _Values | None = None, init: _Values | None = None, totals: bool, dtype: _DType = None,
-         acc: _DType = None, out: _Array | None = None, ties: _Ties = "last") -> Any: ...
+         acc: _DType = None, out: _Array | None = None, ties: _Ties = "last",
+         more: _More | None = None, params: _Params | None = None,
+         second: Literal[False] = False) -> Any: ...
+@overload
+def scan(x: NDArray[Any], dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None, axis: _Dim = None,
+         reverse: bool = False, exclusive: bool = False, omit_nan: bool = False, mask: _Values | None = None,
+         mask_mode: _Mode = "select", heads: _Values | None = None, tails: _Values | None = None,
+         keys: _Values | None = None, init: _Values | None = None, totals: Literal[False] = False, dtype: _DType = None,
+         acc: _DType = None, out: NDArray[Any] | None = None, ties: _Ties = "last", more: _More | None = None,
+         params: _Params | None = None, second: Literal[True]) -> tuple[NDArray[Any], NDArray[Any]]: ...
+@overload
+def scan(x: NDArray[Any], dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None, axis: _Dim = None,
+         reverse: bool = False, exclusive: bool = False, omit_nan: bool = False, mask: _Values | None = None,
+         mask_mode: _Mode = "select", heads: _Values | None = None, tails: _Values | None = None,
+         keys: _Values | None = None, init: _Values | None = None, totals: Literal[True], dtype: _DType = None,
+         acc: _DType = None, out: NDArray[Any] | None = None, ties: _Ties = "last", more: _More | None = None,
+         params: _Params | None = None, second: Literal[True]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]: ...
+@overload
+def scan(x: _Array, dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None, axis: _Dim = None,
+         reverse: bool = False, exclusive: bool = False, omit_nan: bool = False, mask: _Values | None = None,
+         mask_mode: _Mode = "select", heads: _Values | None = None, tails: _Values | None = None,
+         keys: _Values | None = None, init: _Values | None = None, totals: Literal[False] = False, dtype: _DType = None,
+         acc: _DType = None, out: _Array | None = None, ties: _Ties = "last", more: _More | None = None,
+         params: _Params | None = None, second: Literal[True]) -> tuple[_Array, _Array]: ...
+@overload
+def scan(x: _Array, dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None, axis: _Dim = None,
+         reverse: bool = False, exclusive: bool = False, omit_nan: bool = False, mask: _Values | None = None,
+         mask_mode: _Mode = "select", heads: _Values | None = None, tails: _Values | None = None,
+         keys: _Values | None = None, init: _Values | None = None, totals: Literal[True], dtype: _DType = None,
+         acc: _DType = None, out: _Array | None = None, ties: _Ties = "last", more: _More | None = None,
+         params: _Params | None = None, second: Literal[True]) -> tuple[_Array, _Array, _Array]: ...
+@overload
+def scan(x: _Array, dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None, axis: _Dim = None,
+         reverse: bool = False, exclusive: bool = False, omit_nan: bool = False, mask: _Values | None = None,
+         mask_mode: _Mode = "select", heads: _Values | None = None, tails: _Values | None = None,
+         keys: _Values | None = None, init: _Values | None = None, totals: bool = False, dtype: _DType = None,
+         acc: _DType = None, out: _Array | None = None, ties: _Ties = "last", more: _More | None = None,
+         params: _Params | None = None, second: bool) -> Any: ...
 
 @overload
 def cumsum(x: NDArray[_Floating], dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False,
@@ -260,13 +309,15 @@ def prepare(x: _WithDLPack | _OnCuda, dim: _Dim = None, op: _Op = "sum", *, coef
             mask: _Values | None = None, mask_mode: _Mode = "select", heads: _Values | None = None,
             tails: _Values | None = None, keys: _Values | None = None, init: _Values | None = None,
             totals: bool = False, dtype: _DType = None, acc: _DType = None, out: _WithDLPack | _OnCuda | None = None,
-            ties: _Ties = "last") -> None: ...
+            ties: _Ties = "last", more: _More | None = None, params: _Params | None = None,
+            second: bool = False) -> None: ...
 def spec(x: _WithDLPack | _OnCuda, dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None,
          axis: _Dim = None, reverse: bool = False, exclusive: bool = False, omit_nan: bool = False,
          mask: _Values | None = None, mask_mode: _Mode = "select", heads: _Values | None = None,
          tails: _Values | None = None, keys: _Values | None = None, init: _Values | None = None, totals: bool = False,
          dtype: _DType = None, acc: _DType = None, out: _WithDLPack | _OnCuda | None = None,
-         ties: _Ties = "last") -> str: ...
+         ties: _Ties = "last", more: _More | None = None, params: _Params | None = None,
+         second: bool = False) -> str: ...
 def warm(specs: Sequence[str], archs: Sequence[str] | None = None, *, threads: int = 0) -> tuple[int, int]: ...
 def devices() -> list[_Device]: ...
 def archs() -> list[str]: ...

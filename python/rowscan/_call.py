@@ -10,9 +10,9 @@ import importlib
 import operator
 
 from . import _core, _returns
-from ._types import (COEFFICIENT, COEFFICIENTS, DEFAULT, EXCLUSIVE, FACTORS, FIXED, HEADS, INCLUDE_INITIAL, INDICES,
-                     KEEPING, KEYS, MASK_MODES, MULTIPLY, NAMES, NUMBERS, OMIT_NAN, OP_NAMES, REVERSE, SCAN, SEGMENTS,
-                     SELECT, TIES_FIRST, accumulator, holds, is_floating, keys_fit, op_number)
+from ._types import (COEFFICIENT, COEFFICIENTS, DEFAULT, EXCLUSIVE, FACTORS, FIXED, FURTHER, HEADS, INCLUDE_INITIAL,
+                     INDICES, KEEPING, KEYS, LONE, MASK_MODES, MULTIPLY, NAMES, NUMBERS, OMIT_NAN, OP_NAMES, REVERSE,
+                     SCAN, SEGMENTS, SELECT, TIES_FIRST, accumulator, holds, is_floating, keys_fit, op_number)
 
 # By the package that defines an array's type. None of these is imported before one of its arrays is seen.
 MODULES = {"numpy": "_numpy", "torch": "_torch", "cupy": "_cupy", "jax": "_jax", "jaxlib": "_jax"}
@@ -48,7 +48,11 @@ class Settled:
 
     Coefficients, and flags and keys of segments, are a mask in all that follows, of a mode of their own.
     """
-    __slots__ = ("x", "dim", "op", "flags", "mask_mode", "number", "acc", "mask", "init", "totals", "out")
+    __slots__ = ("x", "dim", "op", "flags", "mask_mode", "number", "acc", "mask", "init", "totals", "out", "more",
+                 "params", "second")
+
+    def has_further(self):
+        return len(self.more) > 0 or len(self.params) > 0 or self.second is not None
 
 
 class Library:
@@ -155,7 +159,8 @@ class Library:
         except (KeyError, TypeError):
             raise TypeError(f"{what} is {dtype}, which rowscan has no type for") from None
 
-    def settle(self, op, x, dim, flags, mask, mask_mode, init, totals, dtype, acc, out):
+    def settle(self, op, x, dim, flags, mask, mask_mode, init, totals, dtype, acc, out, more=None, params=None,
+               second=False):
         s = Settled()
         s.op, s.flags = op, flags
         if flags & TIES_FIRST and op not in INDICES:
@@ -186,7 +191,39 @@ class Library:
             s.mask, s.mask_mode = self.beginnings(s.mask, s.dim), HEADS
         s.init = self.settled_init(x, wide, init, self.rows_shape(x, s.dim)) if init is not None else None
         s.totals = wide if totals else None
+        s.more, s.params = self.settled_more(op, x, kind, more), self.settled_params(op, params)
+        s.second = self.second_type(op, kind, s.number) if second else None
         return s
+
+    def settled_more(self, op, x, kind, more):
+        """Further inputs in x's shape, of bool, uint8 or x's type."""
+        name, count = OP_NAMES[op], FURTHER.get(op, LONE).more
+        if more is not None and not isinstance(more, (tuple, list)):
+            raise TypeError(f"more is a {type(more).__qualname__}, not a tuple of arrays and numbers")
+        if len(more or ()) != count:
+            raise TypeError(f"more is {'not given' if more is None else f'a tuple of {len(more)}'}, and {name} has "
+                            f"{count} input{'' if count == 1 else 's'} beside x")
+        settled = []
+        for i, array in enumerate(more or ()):
+            what = f"more[{i}]"
+            array = self.beside(self.mask(array, x, kind, what), what, x)
+            settled.append(self.settled_mask(x, kind, array, COEFFICIENT, what))
+        return tuple(settled)
+
+    def settled_params(self, op, params):
+        name, count = OP_NAMES[op], FURTHER.get(op, LONE).params
+        if params is not None and not isinstance(params, (tuple, list)):
+            raise TypeError(f"params is a {type(params).__qualname__}, not a tuple of numbers")
+        if len(params or ()) != count:
+            raise TypeError(f"params is {'not given' if params is None else f'a tuple of {len(params)}'}, and {name} "
+                            f"has {count} number{'' if count == 1 else 's'} of a run")
+        return tuple(float(number) for number in params or ())
+
+    def second_type(self, op, kind, number):
+        """That of a second output: of an index's an element's, else the first one's."""
+        if FURTHER.get(op, LONE).outputs < 2:
+            raise TypeError(f"second is True, and {OP_NAMES[op]} has one output")
+        return kind if op in INDICES else number
 
     def accumulator_number(self, acc):
         if acc is None:
@@ -249,7 +286,7 @@ class Library:
             self.check_keys(number, mask.dtype)
             return self.broadcast(mask, what, tuple(x.shape))
         if mode == COEFFICIENT and is_floating(number) and not is_floating(kind):
-            raise TypeError(f"coefficient is floating ({mask.dtype}), and the scan goes on in {NAMES[kind]}")
+            raise TypeError(f"{what} is floating ({mask.dtype}), and the scan goes on in {NAMES[kind]}")
         if number not in FACTORS and number != kind:
             mask = self.cast(mask, kind) if mode in (MULTIPLY, COEFFICIENT) else mask != 0
         return self.broadcast(mask, what, tuple(x.shape))
@@ -303,7 +340,7 @@ class Library:
         return tuple(shape)
 
     def asked(self, x, dim, op, coefficient, axis, reverse, exclusive, omit_nan, mask, mask_mode, heads, tails, keys,
-              init, totals, dtype, acc, out, ties="last", wanted=SCAN):
+              init, totals, dtype, acc, out, ties="last", more=None, params=None, second=False, wanted=SCAN):
         """A scan by the arguments of scan(), which C has checked where the call comes from there."""
         if dim is not None and axis is not None:
             raise TypeError("dim and axis are given, which are two names of one argument")
@@ -322,7 +359,7 @@ class Library:
         flags = (EXCLUSIVE if exclusive else 0) | (REVERSE if reverse else 0) | (OMIT_NAN if omit_nan else 0)
         flags |= TIES_FIRST if ties == "first" else 0
         return self.scan(op_number(op), x, axis if dim is None else dim, flags, mask, mask_mode, init, bool(totals),
-                         dtype, acc, out, wanted=wanted)
+                         dtype, acc, out, more, params, bool(second), wanted=wanted)
 
     def scan(self, *arguments, wanted=SCAN):
         return self.run(self.settle(*arguments), wanted)
@@ -334,11 +371,20 @@ class Library:
         sums = None
         if s.totals is not None and wanted == SCAN:
             sums = self.empty(self.rows_shape(s.x, s.dim), s.totals, s.x)
+        second = s.second
+        if second is not None and wanted == SCAN:
+            second = self.empty(tuple(s.x.shape), s.second, s.x)
+        further = (s.more, s.params, second) if s.has_further() else ()
         y = _core.scan_settled(s.x, s.dim, s.op, s.flags, s.number, s.acc, s.mask_mode, s.mask, s.init, sums, out,
-                               wanted)
+                               wanted, *further)
         if y is NotImplemented:
             raise TypeError(self.refusal(s))
-        return (y, self.drop(sums, s.dim)) if sums is not None else y
+        return self.results(y, second if wanted == SCAN else None, self.drop(sums, s.dim) if sums is not None else None)
+
+    def results(self, y, second, totals):
+        """What a call returns: y alone, or with what else was asked for."""
+        others = [array for array in (second, totals) if array is not None]
+        return (y, *others) if others else y
 
     def cumulative(self, op, x, axis, dtype, include_initial):
         """cumulative_sum() and cumulative_prod() of the array API standard."""
@@ -360,10 +406,10 @@ class Library:
         return f"x can't be scanned as it lies in memory: {type(s.x).__qualname__} of {s.x.dtype}"
 
 
-def call(x, dim, op, flags, mask, mask_mode, init, totals, dtype, acc, out, wanted=SCAN):
+def call(x, dim, op, flags, mask, mask_mode, init, totals, dtype, acc, out, more, params, second, wanted=SCAN):
     """What scan(), cumsum() and their like of _core call where the quick way does not serve."""
-    return library_of(x).scan(op_number(op), x, dim, flags, mask, mask_mode, init, bool(totals), dtype, acc, out,
-                              wanted=wanted)
+    return library_of(x).scan(op_number(op), x, dim, flags, mask, mask_mode, init, bool(totals), dtype, acc, out, more,
+                              params, bool(second), wanted=wanted)
 
 
 _core.set_python(call)

@@ -216,22 +216,24 @@ class _Others(Library):
 
     # ---- the scan
 
-    def scan(self, op, x, dim, flags, mask, mask_mode, init, totals, dtype, acc, out, wanted=SCAN):
+    def scan(self, op, x, dim, flags, mask, mask_mode, init, totals, dtype, acc, out, more=None, params=None,
+             second=False, wanted=SCAN):
         told = _stream_told(x if out is None else out)
         with self.stream(_LEGACY if told is None else told):
-            s = self.settle(op, x, dim, flags, mask, mask_mode, init, totals, dtype, acc, out)
+            s = self.settle(op, x, dim, flags, mask, mask_mode, init, totals, dtype, acc, out, more, params, second)
             if wanted != SCAN:
-                return self.run(s, s.out, None, wanted)
+                return self.run(s, s.out, None, s.second, wanted)
             y = self.empty(self.out_shape(s.x, s), s.number, s.x) if out is None else s.out
             rows = s.x.shape[:s.dim] + (1,) + s.x.shape[s.dim + 1:]
             sums = self.empty(rows, s.totals, s.x) if s.totals is not None else None
-            self.run(s, y, sums, wanted)
+            other = self.empty(s.x.shape, s.second, s.x) if s.second is not None else None
+            self.run(s, y, sums, other, wanted)
             if s.x.device is not None and (s.x.waits or y.waits):
                 _synchronize(_current.stream, s.x.device)
             y = out if out is not None else y.array
-            if sums is None:
-                return y
-            return y, self.namespace(s.x, "totals are wanted").squeeze(sums.array, axis=s.dim)
+            if sums is not None:
+                sums = self.namespace(s.x, "totals are wanted").squeeze(sums.array, axis=s.dim)
+            return self.results(y, other if other is None else other.array, sums)
 
     @contextlib.contextmanager
     def stream(self, stream):
@@ -241,9 +243,12 @@ class _Others(Library):
         finally:
             _current.stream = before
 
-    def run(self, s, y, sums, wanted):
+    def run(self, s, y, sums, second, wanted):
         held = [None if view is None else view.held for view in (s.mask, s.init, sums, y)]
-        done = _core.scan_settled(s.x.held, s.dim, s.op, s.flags, s.number, s.acc, s.mask_mode, *held, wanted)
+        further = ()
+        if s.has_further():
+            further = (tuple(view.held for view in s.more), s.params, getattr(second, "held", second))
+        done = _core.scan_settled(s.x.held, s.dim, s.op, s.flags, s.number, s.acc, s.mask_mode, *held, wanted, *further)
         if done is NotImplemented:
             raise TypeError(self.refusal(s))
         return done
@@ -256,7 +261,8 @@ class _Others(Library):
         for name in ("x", "mask", "init"):
             array = getattr(s, name)
             setattr(s, name, array if array is None else _View(array, name))
-        return self.run(s, None, None, PREPARE)
+        s.more = tuple(_View(array, f"more[{i}]") for i, array in enumerate(s.more))
+        return self.run(s, None, None, s.second, PREPARE)
 
     def discounted_returns(self, rewards, *rest):
         raise TypeError(f"rewards is a {type(rewards).__module__}.{type(rewards).__qualname__}, not an array of NumPy, "

@@ -29,24 +29,31 @@ _DTYPES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float
            "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64",
            "bool": "bool"}
 _TARGET = "rowscan"
-_MASK, _INIT, _TOTALS = 1, 2, 4  # the attribute "has" of a call: see xla.c
+_MASK, _INIT, _TOTALS, _SECOND = 1, 2, 4, 8  # the attribute "has" of a call: see xla.c
 
 _scan_p = jax.extend.core.Primitive(_TARGET)
 _scan_p.multiple_results = True
 
 
-def _bind(x, mask, init, *, op, flags, dim, mask_mode, number, acc, totals):
-    """[y], or [y, totals]. dim is counted from the end, so that a batch in front changes nothing."""
+def _bind(x, mask, init, *, op, flags, dim, mask_mode, number, acc, totals, more=(), params=(), second=0):
+    """[y], and a second output and totals if they have types. dim is counted from the end, so that a batch in front
+    changes nothing."""
     given = [a for a in (x, mask, init) if a is not None]
     has = (_MASK if mask is not None else 0) | (_INIT if init is not None else 0) | (_TOTALS if totals else 0)
-    return _scan_p.bind(*given, op=op, flags=flags, dim=dim, mask_mode=mask_mode if mask is not None else 0,
-                        number=number, acc=acc, totals=totals, has=has)
+    return _scan_p.bind(*given, *more, op=op, flags=flags, dim=dim, mask_mode=mask_mode if mask is not None else 0,
+                        number=number, acc=acc, totals=totals, params=params, second=second,
+                        has=has | (_SECOND if second else 0))
 
 
 def _operands(given, has):
     """(x, mask, init) of what is given: None for what is not."""
     rest = list(given[1:])
     return given[0], rest.pop(0) if has & _MASK else None, rest.pop(0) if has & _INIT else None
+
+
+def _more(given, has):
+    """Further inputs among what is given."""
+    return list(given[1 + bool(has & _MASK) + bool(has & _INIT):])
 
 
 def _rows(shape, dim):
@@ -57,13 +64,15 @@ def _rows(shape, dim):
 
 # ---- the primitive ---------------------------------------------------------------------------------------------------
 
-def _abstract(x, *rest, flags, dim, number, totals, **_):
+def _abstract(x, *rest, flags, dim, number, totals, second, **_):
     shape = list(x.shape)
     shape[dim] += 1 if flags & INCLUDE_INITIAL else 0
-    y = x.update(shape=tuple(shape), dtype=library.dtypes[number], weak_type=False)
+    made = [x.update(shape=tuple(shape), dtype=library.dtypes[number], weak_type=False)]
+    if second:
+        made.append(x.update(dtype=library.dtypes[second], weak_type=False))
     if not totals:
-        return [y]
-    return [y, jax.core.ShapedArray(_rows(x.shape, dim)[1], library.dtypes[totals],
+        return made
+    return [*made, jax.core.ShapedArray(_rows(x.shape, dim)[1], library.dtypes[totals],
                                     **({"vma": x.vma} if getattr(x, "vma", None) else {}))]
 
 
@@ -108,13 +117,14 @@ def _converted(operand, dtype):
     return mlir.ir.Operation.create("stablehlo.convert", [kind], [operand]).result
 
 
-def _lower(context, *operands, op, flags, dim, mask_mode, number, acc, totals, has):
+def _lower(context, *operands, op, flags, dim, mask_mode, number, acc, totals, has, params, second):
     extra, operands = {}, list(operands)
     given, made = list(context.avals_in), list(context.avals_out)
     wide = library.dtypes[accumulator(op, library.numbers[given[0].dtype], number, acc)]
-    if has & _INIT and given[-1].dtype != wide:
-        given[-1] = given[-1].update(dtype=wide)
-        operands[-1] = _converted(operands[-1], wide)
+    init_at = 1 + bool(has & _MASK)
+    if has & _INIT and given[init_at].dtype != wide:
+        given[init_at] = given[init_at].update(dtype=wide)
+        operands[init_at] = _converted(operands[init_at], wide)
     if totals:
         made[-1] = made[-1].update(dtype=wide)
     narrow, context = context.avals_out, context.replace(avals_in=given, avals_out=made)
@@ -124,9 +134,11 @@ def _lower(context, *operands, op, flags, dim, mask_mode, number, acc, totals, h
         extra["mhlo.frontend_attributes"] = ir.DictAttr.get({"num_batch_dims": ir.StringAttr.get(str(shared))})
         if getattr(jax.config, "jax_use_shardy_partitioner", False):
             extra["sdy.sharding_rule"] = ir.Attribute.parse(_sharding_rule(context.avals_in, context.avals_out, shared))
-    attributes = {"op": op, "flags": flags, "dim": dim, "mask_mode": mask_mode, "acc_type": acc, "has": has}
+    attributes = {"op": op, "flags": flags, "dim": dim, "mask_mode": mask_mode, "acc_type": acc, "has": has,
+                  "more": len(_more(operands, has))}
+    numbers = {f"param{i}": np.float64(number) for i, number in enumerate(params)}
     results = jax.ffi.ffi_lowering(_TARGET, extra_attributes=extra)(
-        context, *operands, **{name: np.int64(value) for name, value in attributes.items()})
+        context, *operands, **{name: np.int64(value) for name, value in attributes.items()}, **numbers)
     return [result if a.dtype == b.dtype else _converted(result, b.dtype) for result, a, b in
             zip(results, made, narrow)]
 
@@ -145,7 +157,8 @@ def _batch(given, at, **params):
         return array.reshape(array.shape[:1] + (1,) * (x.ndim - array.ndim) + array.shape[1:])
 
     mask, init = beside(mask, mask_at), beside(init, init_at)
-    results = _scan_p.bind(*(a for a in (x, mask, init) if a is not None), **params)
+    more = map(beside, _more(given, has), _more(at, has))
+    results = _scan_p.bind(*(a for a in (x, mask, init) if a is not None), *more, **params)
     return results, [0] * len(results)
 
 
@@ -161,6 +174,11 @@ def _is_zero(tangent):
 
 def _jvp(primals, tangents, **params):
     results = _scan_p.bind(*primals, **params)
+    if params["params"] or params["second"] or _more(primals, params["has"]):
+        if any(not _is_zero(tangent) and tangent.dtype != jax.dtypes.float0 for tangent in tangents):
+            raise Unsupported(f"a scan of operator {OP_NAMES[params['op']]} with more, params or second has no "
+                              "derivative here")
+        return results, [_zero(result) for result in results]
     if is_fixed(params["acc"]):  # initial values and totals are whole numbers, which do not change
         params = {**params, "acc": of_changes(params["acc"]), "totals": 0}
     if all(map(_is_zero, tangents)) or not is_floating(params["number"]):
@@ -550,8 +568,9 @@ class _Jax(Library):
             return self.prepare(s)
         dim = s.dim - s.x.ndim
         results = _bind(s.x, s.mask, s.init, op=s.op, flags=s.flags, dim=dim, mask_mode=s.mask_mode, number=s.number,
-                        acc=s.acc, totals=self.narrowed(s.totals) if s.totals else 0)
-        return tuple(results) if s.totals else results[0]
+                        acc=s.acc, totals=self.narrowed(s.totals) if s.totals else 0, more=s.more, params=s.params,
+                        second=s.second or 0)
+        return tuple(results) if len(results) > 1 else results[0]
 
     def spec(self, s):
         """Of arrays that lie as XLA's do; traced ones have a spec, too."""
@@ -561,8 +580,9 @@ class _Jax(Library):
             numpy.number(array.dtype, "x.dtype")
             return np.empty(array.shape, array.dtype)
         mask = None if s.mask is None else stand_in(s.mask)
+        further = (tuple(map(stand_in, s.more)), s.params, s.second) if s.has_further() else ()
         return _core.scan_settled(stand_in(s.x), s.dim, s.op, s.flags, s.number, s.acc, s.mask_mode, mask, None, None,
-                                  None, SPEC)
+                                  None, SPEC, *further)
 
     def prepare(self, s):
         """Kernels of a GPU. There is nothing to do for a CPU, and for arrays that are being traced."""

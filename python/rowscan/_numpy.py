@@ -10,6 +10,7 @@ from ._types import NUMBERS, SCAN
 
 _DTYPES = {"f16": "f2", "f32": "f4", "f64": "f8", "i8": "i1", "u8": "u1", "i16": "i2", "u16": "u2", "i32": "i4",
            "u32": "u4", "i64": "i8", "u64": "u8", "bool": "?"}
+OUT = 8  # among what follows x in the arguments of scan()
 AxisError = getattr(np, "exceptions", np).AxisError
 
 
@@ -71,12 +72,12 @@ class _NumPy(Library):
 
     def scan(self, op, x, *rest, wanted=SCAN):
         result = super().scan(op, x, *rest, wanted=wanted)
-        out = rest[-1]
+        out = rest[OUT]
         if wanted != SCAN or (type(x) is np.ndarray and (out is None or type(out) is np.ndarray)):
             return result
-        y, totals = result if isinstance(result, tuple) else (result, None)
+        y, *others = result if isinstance(result, tuple) else (result,)
         y = out if out is not None else self.wrapped(y, x)
-        return (y, self.wrapped(totals, x)) if totals is not None else y
+        return (y, *(self.wrapped(array, x) for array in others)) if others else y
 
     def wrapped(self, y, x):
         """A result in the type that NumPy's own functions give it, for x of a subclass."""

@@ -88,12 +88,19 @@ class _Torch(Library):
         if wanted:
             return super().run(s, wanted)
         arguments = s.x, s.dim, s.op, s.flags, s.number, s.acc, s.mask_mode, s.mask, s.init
+        if s.has_further():
+            return self.run_further(s, arguments)
         if s.out is not None:
             return self.run_into(s, arguments)
         if not s.totals:
             return _dispatched(operators.op_scan, *arguments, 0)
         y, totals = _dispatched(operators.op_totals, *arguments, s.totals)
         return y, totals.squeeze(s.dim)
+
+    def run_further(self, s, arguments):
+        made = operators.further(*arguments, s.more, s.params, s.second or 0, s.totals or 0)
+        y = made[0] if s.out is None else s.out.copy_(made[0])
+        return self.results(y, made[1] if s.second else None, made[-1].squeeze(s.dim) if s.totals else None)
 
     def run_into(self, s, arguments):
         if operators.wants_gradient(s.x, s.mask, s.init, s.out):
@@ -171,9 +178,9 @@ _make_known()
 
 def _traceable_scan(x, dim=None, op='sum', *, coefficient=None, axis=None, reverse=False, exclusive=False,
                     omit_nan=False, mask=None, mask_mode='select', heads=None, tails=None, keys=None, init=None,
-                    totals=False, dtype=None, acc=None, out=None, ties='last'):
+                    totals=False, dtype=None, acc=None, out=None, ties='last', more=None, params=None, second=False):
     return library.asked(x, dim, op, coefficient, axis, reverse, exclusive, omit_nan, mask, mask_mode, heads, tails,
-                         keys, init, totals, dtype, acc, out, ties)
+                         keys, init, totals, dtype, acc, out, ties, more, params, second)
 
 
 def _traceable_recurrence(x, coefficient, dim=None, *, axis=None, reverse=False, exclusive=False, omit_nan=False,

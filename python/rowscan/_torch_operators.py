@@ -7,6 +7,8 @@ SPDX-License-Identifier: MIT
   rowscan::_scan, _scan_totals  the scan alone, which compiled code calls: kernels in C where libtorch has what they
                                 need (2.8), else in Python
   rowscan::scan_out             the same into given arrays, without a gradient
+  rowscan::scan_further         scans with further inputs, numbers of a run or a second output, without a gradient, in
+                                Python: a list of the result, and of the second one and the totals where they are wanted
   _Scan                         autograd.Function: gradients, forward-mode too, and torch.func's transforms
 
 Types, flags and modes are the library's numbers; a dim is counted from the front, but for the operators'.
@@ -41,12 +43,16 @@ _SCHEMAS = {"_scan": f"({_ARGUMENTS}) -> Tensor",
             "_scan_totals": f"({_ARGUMENTS}, int totals_type=0) -> (Tensor, Tensor)",
             "scan": f"({_ARGUMENTS}) -> Tensor",
             "scan_totals": f"({_ARGUMENTS}, int totals_type=0) -> (Tensor, Tensor)",
+            "scan_further": "(Tensor x, int dim, int op, int flags, int out_type, int acc, int mask_mode, "
+                            "Tensor? mask, Tensor? init, Tensor[] more, float[] params, int second_type, "
+                            "int totals_type) -> Tensor[]",
             "scan_out": f"({_ARGUMENTS}, *, Tensor(a!) out, Tensor(b!)? totals=None) -> ()"}
 _library = torch.library.Library("rowscan", "DEF")
 for _name, _schema in _SCHEMAS.items():
     _library.define(_name + _schema, tags=(torch.Tag.pt2_compliant_tag, torch.Tag.flexible_layout))
-op_scan, op_totals, op_scan_alone, op_totals_alone, op_out = (
-    getattr(torch.ops.rowscan, name).default for name in ("scan", "scan_totals", "_scan", "_scan_totals", "scan_out"))
+op_scan, op_totals, op_scan_alone, op_totals_alone, op_out, op_further = (
+    getattr(torch.ops.rowscan, name).default
+    for name in ("scan", "scan_totals", "_scan", "_scan_totals", "scan_out", "scan_further"))
 
 
 def rows_shape(x, dim):
@@ -101,6 +107,45 @@ def _kernel_out(x, dim, op=SUM, flags=0, out_type=DEFAULT, acc=DEFAULT, mask_mod
     run(x, dim, op, flags, out_type, acc, mask_mode, mask, init, totals, out)
 
 
+def _fake_further(x, dim, op, flags, out_type, acc, mask_mode, mask, init, more, params, second_type, totals_type):
+    made = [_new(x, dim, op, flags, out_type)]
+    if second_type:
+        made.append(torch.empty(tuple(x.shape), dtype=DTYPES[second_type], device=x.device))
+    if totals_type:
+        made.append(torch.empty(rows_shape(x, dim), dtype=DTYPES[totals_type], device=x.device))
+    return made
+
+
+def _kernel_further(*arguments):
+    *before, more, params, second_type, totals_type = arguments
+    made = _fake_further(*arguments)
+    totals, second = made[-1] if totals_type else None, made[1] if second_type else None
+    done = _core.scan_settled(*before, totals, made[0], SCAN, tuple(more), tuple(params), second)
+    if done is NotImplemented:
+        raise TypeError(f"rowscan can't scan {arguments[X].dtype} tensors that lie so in memory with further arrays")
+    return made
+
+
+def _refuse_gradient(op):
+    raise Unsupported(f"a scan of operator {OP_NAMES[op]} with more, params or second has no gradient here, and none "
+                      "of torch.func's transforms")
+
+
+def _gradient_further(x, dim, op, flags, out_type, acc, mask_mode, mask, init, more, *rest):
+    """What autograd sees, in compiled code, too."""
+    if wants_gradient(x, mask, init, *more):
+        _refuse_gradient(op)
+    with torch._C._AutoDispatchBelowAutograd():
+        return op_further(x, dim, op, flags, out_type, acc, mask_mode, mask, init, more, *rest)
+
+
+def further(*arguments):
+    """The operator scan_further; at once Unsupported where a tangent or a transform would be lost."""
+    if not torch.compiler.is_dynamo_compiling() and (_forward_ad._current_level >= 0 or transform() is not None):
+        _refuse_gradient(arguments[2])
+    return op_further(*arguments)
+
+
 def libraries():
     """File names of libtorch as it is loaded, and of its CUDA part where torch has one."""
     folder = os.path.join(os.path.dirname(torch.__file__), "lib")
@@ -122,6 +167,10 @@ def _give_kernels():
 
 
 _give_kernels()
+for _key in ("CPU", "CUDA"):
+    _library.impl("scan_further", _kernel_further, _key)
+_library.impl("scan_further", _fake_further, "Meta")
+_library.impl("scan_further", _gradient_further, "Autograd")
 # The gradient is _Scan's. Without a word of their own these would warn that they have none.
 _library.impl("_scan", torch.library.fallthrough_kernel, "Autograd")
 _library.impl("_scan_totals", torch.library.fallthrough_kernel, "Autograd")

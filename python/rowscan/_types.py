@@ -2,6 +2,7 @@
 
 SPDX-License-Identifier: MIT
 """
+import collections
 import functools
 import threading
 
@@ -13,6 +14,10 @@ OP_NAMES = {number: name for name, number in OPS.items()}
 SUM, PROD, RECURRENCE, LOGSUMEXP = map(OPS.get, ("sum", "prod", "linear_recurrence", "logsumexp"))
 COEFFICIENTS = [RECURRENCE]  # operators that have coefficients in the place of a mask
 INDICES = OPS["argmax"], OPS["argmin"]
+# What operators have besides one array and a mask: further inputs, numbers of a run, and outputs; of most it is LONE.
+Further = collections.namedtuple("Further", "more params outputs")
+LONE = Further(0, 0, 1)
+FURTHER = {OPS["gae"]: Further(4, 2, 2), **dict.fromkeys(INDICES, Further(0, 0, 2))}
 INDEX_OF = {OPS["max"]: OPS["argmax"], OPS["min"]: OPS["argmin"]}  # what tells where an extreme is
 # Functions of one operator and one array each.
 FUNCTIONS = {"cum" + name: name for name in OPS if hasattr(_core, "cum" + name)} | {"logcumsumexp": "logsumexp"}
@@ -179,7 +184,7 @@ def keys_fit(op, kind, number, acc, keys):
 
 def create_op(source):
     """The name of an operator of the user's, which is in all of the tables above then."""
-    name, op, has_coefficient = _core.create_op(source)
+    name, op, has_coefficient, *further = _core.create_op(source)
     with _growing:
         if name not in OPS:
             if _table is not None:
@@ -187,6 +192,7 @@ def create_op(source):
             _ROOMS.update(_rooms({name: op}))
             if has_coefficient:
                 COEFFICIENTS.append(op)
+            FURTHER[op] = Further(*further)
             OP_NAMES[op] = name
             OPS[name] = op
     return name

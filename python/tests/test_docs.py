@@ -76,11 +76,13 @@ def test_signatures_agree():
     """Functions of one operator share their arguments; scan(), prepare() and spec() have op and coefficient besides."""
     scan = inspect.signature(rowscan.scan).parameters
     assert list(scan) == ["x", "dim", "op", "coefficient", "axis", "reverse", "exclusive", "omit_nan", "mask",
-                          "mask_mode", "heads", "tails", "keys", "init", "totals", "dtype", "acc", "out", "ties"]
+                          "mask_mode", "heads", "tails", "keys", "init", "totals", "dtype", "acc", "out", "ties",
+                          "more", "params", "second"]
     assert scan["op"].default == "sum"
     for function in (rowscan.prepare, rowscan.spec):
         assert inspect.signature(function).parameters == scan
-    shared = [p for p in scan.values() if p.name not in ("op", "coefficient", "ties")]
+    further = "more", "params", "second"
+    shared = [p for p in scan.values() if p.name not in ("op", "coefficient", "ties", *further)]
     for function in (rowscan.cumsum, rowscan.cumprod, rowscan.logcumsumexp):
         assert list(inspect.signature(function).parameters.values()) == shared
     for function in (rowscan.cummax, rowscan.cummin):
@@ -88,7 +90,7 @@ def test_signatures_agree():
         assert others == shared and indices.name == "indices" and indices.default is False and ties == scan["ties"]
     assert list(inspect.signature(rowscan.linear_recurrence).parameters) == [
         "x", "coefficient", *(name for name in scan if name not in ("x", "op", "coefficient", "mask", "mask_mode",
-                                                                    "heads", "tails", "keys", "ties"))]
+                                                                    "heads", "tails", "keys", "ties", *further))]
 
 
 def test_signature_is_what_is_taken():

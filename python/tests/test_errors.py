@@ -20,7 +20,7 @@ KINDS = {rowscan.BadArgument: ValueError, rowscan.Unsupported: NotImplementedErr
          rowscan.NotCached: RuntimeError}
 
 
-OPS = "sum, prod, max, min, and, or, xor, linear_recurrence, logsumexp, extended_prod, argmax, argmin"
+OPS = "sum, prod, max, min, and, or, xor, linear_recurrence, logsumexp, extended_prod, argmax, argmin, gae"
 
 
 def in_child(code, **environment):

@@ -75,8 +75,8 @@ def test_texts_that_are_refused():
         with pytest.raises(rowscan.BadArgument, match=words) as info:
             rowscan.create_op(text)
         assert isinstance(info.value, ValueError) and str(info.value).startswith("operator: field 'source': ")
-    with pytest.raises(ValueError, match="source: Three has further inputs, for which scan"):
-        rowscan.create_op("// rowscan: op=Three inputs=3")
+    with pytest.raises(rowscan.BadArgument, match="params=1, which are floats, and not types=floats"):
+        rowscan.create_op("// rowscan: op=Three inputs=3 params=1")
     for given in (WELFORD.encode(), None, 3):
         with pytest.raises(TypeError, match="create_op"):
             rowscan.create_op(given)

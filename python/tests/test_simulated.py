@@ -46,6 +46,11 @@ def test_own_operators(tmp_path):
     assert "skipped" not in told, told
 
 
+def test_further_arrays(tmp_path):
+    told = run_tests(environment(tmp_path), str(HERE / "test_further.py"), "-k", "gpu")
+    assert "skipped" not in told, told
+
+
 def test_a_gpu_whose_driver_fails(tmp_path):
     """An error of the driver is an exception with its message, and the next call is served."""
     code = """

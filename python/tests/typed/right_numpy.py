@@ -44,7 +44,11 @@ assert_type(rowscan.scan(x, 1, "linear_recurrence", coefficient=[1, 2, 3, 4]), N
 assert_type(rowscan.scan(x, 1, "max"), NDArray[np.float32])
 own = rowscan.create_op("// rowscan: op=Own")
 assert_type(rowscan.scan(x, 1, own), NDArray[np.float32])
-rowscan.prepare(x, 1, own, reverse=True)
+rowscan.prepare(x, 1, own, reverse=True, more=(x, 2), params=(0.5,), second=True)
+assert_type(rowscan.scan(x, 1, own, more=(x, x > 0, 1), params=[0.5]), NDArray[np.float32])
+assert_type(rowscan.scan(x, 1, "argmax", second=True), tuple[NDArray[Any], NDArray[Any]])
+assert_type(rowscan.scan(x, 1, "gae", more=(x, x, False, False), params=(0.99, 0.95), second=True, totals=True),
+            tuple[NDArray[Any], NDArray[Any], NDArray[Any]])
 assert_type(rowscan.scan(x > 0, axis=1, op="or", totals=True), tuple[NDArray[Any], NDArray[Any]])
 assert_type(rowscan.cumulative_sum(x, axis=1, include_initial=True), NDArray[np.float32])
 assert_type(rowscan.cumulative_prod(i, axis=1), NDArray[Any])

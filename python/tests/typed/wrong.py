@@ -34,6 +34,10 @@ rowscan.prepare(x, 1, op="maximum")  # wrong
 rowscan.scan(x, 1, "maximum")  # wrong
 rowscan.scan(x, 1, "max", True)  # wrong
 rowscan.scan(x, 1, rowscan.create_op)  # wrong
+rowscan.scan(x, 1, "gae", more=1)  # wrong
+rowscan.scan(x, 1, "gae", params=0.9)  # wrong
+rowscan.scan(x, 1, "argmax", second=True).shape  # wrong
+rowscan.cumsum(x, 1, more=(x,))  # wrong
 rowscan.create_op(b"// rowscan: op=Own")  # wrong
 rowscan.cumsum(x, 1, op="sum")  # wrong
 rowscan.spec(x, 1).shape  # wrong
