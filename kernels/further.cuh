@@ -249,6 +249,8 @@ template <int WHICH> struct MoreInputs<WHICH, Pack<>> {
   }
   template <class S, class F> RS_METHOD static void take(S, const F &) {
   }
+  RS_METHOD void load_one(Pack<> &, i64) const {
+  }
 };
 template <int WHICH, class T, class... Rest> struct MoreInputs<WHICH, Pack<T, Rest...>> {
   using Others = MoreInputs<WHICH + 1, Pack<Rest...>>;
@@ -269,6 +271,10 @@ template <int WHICH, class T, class... Rest> struct MoreInputs<WHICH, Pack<T, Re
     for (int j = 0; j < S::N; j++)
       to(j).first = x.at[s.in_memory(j)];
     Others::take(s, [&](int j) -> Pack<Rest...> & { return to(j).rest; });
+  }
+  RS_METHOD void load_one(Pack<T, Rest...> &to, i64 i) const {
+    to.first = load_element(own.place.at + i * own.place.step);
+    others.load_one(to.rest, i);
   }
 };
 
@@ -305,6 +311,11 @@ template <class T, Told told> struct Beginnings {
       last = mine;
     }
   }
+  template <class Held> RS_METHOD void load_one(Held &held, i64 i) const {
+    auto at = [&](i64 step) { return load_element(own.place.at + step * own.place.step); };
+    held.begins =
+        between(i == 0, told == MARKED_ITSELF || i == 0 ? T{} : at(i - 1), told == MARKED_BEFORE ? T{} : at(i));
+  }
 };
 template <class T> struct Beginnings<T, NOT_TOLD> {
   template <class Places> RS_METHOD explicit Beginnings(const Places &) {
@@ -312,6 +323,8 @@ template <class T> struct Beginnings<T, NOT_TOLD> {
   template <class S> RS_METHOD void fetch_stretch(S) const {
   }
   template <class S, class Held> RS_METHOD static void take(S, Held *) {
+  }
+  template <class Held> RS_METHOD void load_one(Held &, i64) const {
   }
 };
 
@@ -362,6 +375,16 @@ template <class P> struct FurtherArrays<P, true> {
     }
     Inputs::take(s, [&](int j) -> typename Further::Inputs & { return held[j].more; });
     Segments::take(s, held);
+  }
+  // All of an element, into registers.
+  RS_METHOD Held load_one(In x, Mask m, i64 i) const {
+    Held held{};
+    held.x = x;
+    if constexpr (P::mask != NO_MASK)
+      held.m = m;
+    inputs.load_one(held.more, i);
+    segments.load_one(held, i);
+    return held;
   }
   // The second output of a stretch, given what the first one shows.
   template <class S> RS_METHOD void store(S s, const Held *held, const Acc *prefix, const Params &params) const {

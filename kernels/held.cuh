@@ -86,6 +86,9 @@ struct HeldVector : Inside<P, false> {
 
   typename R::Held at[N]; // in the order of the scan
 
+  RS_METHOD const HeldVector &elements() const {
+    return *this;
+  }
   RS_METHOD void clear() {
 #pragma unroll
     for (int j = 0; j < N; j++)
@@ -235,9 +238,7 @@ template <class P, class Stretch> struct FetchedVector : Inside<P, false> {
     prefix[N] = after;
   }
 };
-template <class P, int N, class Stretch, bool FURTHER = FurtherOf<P>::ANY> struct VectorFor {
-  using type = HeldVector<P, N>;
-};
+template <class P, int N, class Stretch, bool FETCHED> struct VectorFor { using type = HeldVector<P, N>; };
 template <class P, int N, class Stretch> struct VectorFor<P, N, Stretch, true> {
   using type = FetchedVector<P, Stretch>;
 };

@@ -415,7 +415,8 @@ template <class P> struct Row : Ends<P> {
     Vector<Mask, VECTOR> m{};
     if constexpr (MASKED)
       m = load_vector<Mask, VECTOR>(mask + lowest(i, VECTOR));
-    held.hold(load_vector<In, VECTOR>(in + lowest(i, VECTOR)), m);
+    if constexpr (!FurtherOf<P>::ANY)
+      held.hold(load_vector<In, VECTOR>(in + lowest(i, VECTOR)), m);
   }
   // The same from a copy in shared memory, `at` elements from its start.
   template <class H> RS_METHOD static void load_copied(H &held, const In *in_copy, const Mask *mask_copy, int at) {
@@ -429,7 +430,10 @@ template <class P> struct Row : Ends<P> {
     Mask m{};
     if constexpr (MASKED)
       m = load_element(mask + i * step[RS_MASK]);
-    return hold(load_element(in + i * step[RS_IN]), m);
+    if constexpr (FurtherOf<P>::ANY)
+      return further.load_one(load_element(in + i * step[RS_IN]), m, i);
+    else
+      return hold(load_element(in + i * step[RS_IN]), m);
   }
   // Where there are further arrays: a stretch of all inputs (further.cuh).
   template <class S> RS_METHOD void fetch_stretch(S stretch) const {

@@ -15,7 +15,8 @@ template <int WARPS_, int CHUNKS_, int LANES_, int VECTOR_, bool KEEPS_ = true> 
   static_assert(WARPS == 1 || LANES == 32, "only whole warps make up a larger group");
 };
 
-// THREADS: of a block. FETCHES: tiles of rows with further arrays lie in shared memory, one for each group of threads.
+// THREADS: of a block. FETCHES: tiles of rows with further arrays lie in shared memory, one for each group of threads;
+// of columns, which have no vectors, they are held in registers as others are.
 template <class P, class S, bool VECTORED, int THREADS = 32 * S::WARPS> struct Tile {
   RS_TYPES_OF(P);
   using Index = typename R::Index;
@@ -27,10 +28,10 @@ template <class P, class S, bool VECTORED, int THREADS = 32 * S::WARPS> struct T
   static constexpr bool WHOLE_COPIES =
       WHOLE_VECTORS && LENGTH * (int)sizeof(In) % 16 == 0 && (!MASKED || LENGTH * (int)sizeof(Mask) % 16 == 0);
 
-  static constexpr bool FETCHES = FurtherOf<P>::ANY;
+  static constexpr bool FETCHES = FurtherOf<P>::ANY && VECTORED;
   static_assert(!FETCHES || S::CHUNKS == 1, "a thread has room for one vector");
   using Reach = Stretch<S::VECTOR, S::LANES, THREADS, P::reverse, VECTORED, Index>;
-  using V = typename VectorFor<P, S::VECTOR, Reach>::type;
+  using V = typename VectorFor<P, S::VECTOR, Reach, FETCHES>::type;
   using Inner = typename V::Inner;
   using Part = typename V::Part;
   static_assert(!V::SPLIT || (i64)S::ELEMENTS << 8 <= 1ll << 31, "sums inside of a tile fit 32 bits");
@@ -71,7 +72,7 @@ template <class P, class S, bool VECTORED, int THREADS = 32 * S::WARPS> struct T
 #pragma unroll
     for (int u = 0; u < S::CHUNKS; u++) {
       Index i = first + place(u);
-      if constexpr (FurtherOf<P>::ANY) {
+      if constexpr (FETCHES) {
         held[u].stretch = reach(row, i);
         row.fetch_stretch(held[u].stretch);
       } else if (VECTORED && (WHOLE || i + S::VECTOR <= row.length())) {
@@ -198,11 +199,11 @@ template <class P, class S, bool VECTORED, int THREADS = 32 * S::WARPS> struct T
   }
   // The same, and results of a chunk in a second output, where there is one.
   RS_METHOD void store_all(const R &row, int u, Index i, const Acc *value) const {
-    if constexpr (FurtherOf<P>::ANY)
+    if constexpr (FETCHES)
       row.store_stretch(held[u].stretch, value);
     else
       store(row, i, value);
     if constexpr (HAS_SECOND<P>)
-      row.further.store(held[u].stretch, held[u].elements().at, value, params);
+      row.further.store(reach(row, i), held[u].elements().at, value, params);
   }
 };

@@ -9,7 +9,7 @@ struct P {
   using Kept = f64;
   static constexpr MaskMode mask = COEFFICIENT;
   static constexpr bool reverse = false;
-  static constexpr i64 length = RS_ANY_LENGTH, most = 32736;
+  static constexpr i64 length = RS_ANY_LENGTH, most = 16368;
   static constexpr int rank = 2;
   struct Further {
     using Inputs = Pack<>;
@@ -19,9 +19,9 @@ struct P {
     static constexpr Told told = MARKED_BEFORE;
   };
 };
-RS_KERNEL(64, 12) rowscan_any(RS_PARAMETER(FurtherRows<2>, rows)) {
+RS_KERNEL(256, 2) rowscan_any(RS_PARAMETER(FurtherRows<2>, rows)) {
   await_dependencies();
-  scan_rows<P, Shape<1, 1, 4, 8>, 64, false>(rows);
+  scan_rows<P, Shape<1, 1, 4, 4>, 256, false>(rows);
 }
 
 // rowscan, long_any, regime long: inclusive linear_recurrence of f32 along columns of any length, coefficients of f32, segments by tails of bool beside, f32 out from f64, or exclusive
@@ -35,7 +35,7 @@ struct P {
   using Kept = f64;
   static constexpr MaskMode mask = COEFFICIENT;
   static constexpr bool reverse = false;
-  static constexpr i64 length = RS_ANY_LENGTH, most = 68719476736;
+  static constexpr i64 length = RS_ANY_LENGTH, most = 34359738368;
   static constexpr int rank = 2;
   struct Further {
     using Inputs = Pack<>;
@@ -45,7 +45,7 @@ struct P {
     static constexpr Told told = MARKED_BEFORE;
   };
 };
-RS_KERNEL(256, 3) rowscan_long_any(RS_PARAMETER(FurtherRows<2>, rows)) {
+RS_KERNEL(256, 2) rowscan_long_any(RS_PARAMETER(FurtherRows<2>, rows)) {
   await_dependencies();
-  scan_direct<P, Shape<8, 1, 32, 8>, false>(rows);
+  scan_direct<P, Shape<8, 1, 32, 4>, false>(rows);
 }
