@@ -225,18 +225,19 @@ static rs_shape askew_shape(const rowscan_spec *spec, int arch) {
  */
 
 /*
- * As many steps as registers allow, and so many columns that two blocks have 72 of them a thread: as measured on an
- * H200 (tests/results/h200_7e85287_columns_in_rings.csv).
+ * As many steps as registers allow, and so many columns that two blocks have 72 of them a thread, of bytes 56: as
+ * measured on an H200 (tests/results/h200_7e85287_columns_in_rings.csv).
  */
 static rs_shape ring_shape(const rowscan_spec *spec, int arch) {
-  enum { COLUMNS = 384, BLOCKS = 2, STAGES = 4, LEAST_LENGTH = 96, FAR = 1 << 30, OTHER_BYTES = 4096 };
+  enum { COLUMNS = 384, OF_BYTES = 512, BLOCKS = 2, STAGES = 4, LEAST_LENGTH = 96, FAR = 1 << 30, OTHER_BYTES = 4096 };
   rs_shape s = shape_of(spec, RS_TEMPLATE_RING_COLUMNS);
   bool wide = s.acc > 4 || s.in == 8 || s.out == 8, bytes = s.in == 1 && s.out == 1 && !s.mask;
-  s.threads = COLUMNS + 32 * RS_RING_MOVERS;
+  int columns = bytes ? OF_BYTES : COLUMNS;
+  s.threads = columns + 32 * RS_RING_MOVERS;
   s.min_blocks = s.acc > 8 ? 1 : BLOCKS;
   s.steps = wide ? 8 : bytes ? 32 : 16;
   s.shared_bytes = rs_arch_shared_bytes(arch) - OTHER_BYTES;
-  int step = s.steps * (COLUMNS + 32); /* elements of a tile, and what lies around its runs */
+  int step = s.steps * (columns + 32); /* elements of a tile, and what lies around its runs */
   s.stages = (int)rs_smaller(STAGES, (s.shared_bytes - RS_RING_BUFFERS * step * s.out) / (step * (s.in + s.mask)));
   bool fits = arch >= 90 && spec->length >= LEAST_LENGTH && spec->length < FAR && s.stages >= 2;
   return fits && !rs_computes_wide(spec) ? s : (rs_shape){0};
