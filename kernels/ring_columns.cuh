@@ -153,10 +153,8 @@ template <class P, int STEPS, int STAGES> struct ColumnRing {
         to[run.place + e] = load_element(run.at + e);
     }
   };
-  // Starts the copies of a tile, if there is one.
+  // Starts the copies of a tile.
   RS_METHOD void fetch(int tile) const {
-    if (tile >= TILES)
-      return;
     Arrival *arrival = shared.full + tile % STAGES;
     Bringing<InSheet> elements(in.run(tile, steps_of(tile), shared.outers, columns), shared.in_end);
     elements.bring_rest(copy(in, tile));

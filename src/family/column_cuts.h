@@ -29,8 +29,19 @@ typedef struct rs_column_need {
   int64_t blocks;
   size_t workspace; /* bytes; 0: none */
   int shared;       /* bytes of dynamic shared memory */
-  int threads;      /* of a block, if they depend on the rows; 0: those of the shape */
+  int threads;      /* of a block: the shape's, unless they depend on the rows */
 } rs_column_need;
+
+/* Elements of a word of 16 bytes. */
+static inline int rs_word_unit(int bytes) {
+  return 16 / bytes;
+}
+
+/* From a step to the next one in shared memory: the least that is as far from a multiple of the word as the step is in
+   memory, so that steps which take `least` elements with the words around them share no word. */
+static inline int rs_word_pitch(int least, int bytes, int64_t step) {
+  return least + (int)((step - least) & (rs_word_unit(bytes) - 1));
+}
 
 /* By what divide() of kernels/divide.cuh divides by d. */
 uint32_t rs_divisor(int64_t d);

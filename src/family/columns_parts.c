@@ -160,7 +160,7 @@ static void cut(rs_columns_launch *launch, const rs_columns *columns) {
     own.length = rs_larger(launch->rows->length, 1);
     shape = &own;
   }
-  launch->need = (rs_column_need){0};
+  launch->need = (rs_column_need){.threads = shape->threads};
   kernels[launch->made_of].cut(&launch->cut, &launch->need, shape, launch->rows);
 }
 

@@ -1,14 +1,10 @@
 /*
- * ring_cut.c - how a run of layout COLUMNS is cut, where a block has neighbouring columns from the first step to the
- * last SPDX-License-Identifier: MIT
+ * ring_cut.c - how a run of layout COLUMNS is cut, where a block has neighbouring columns with all of their steps
+ * SPDX-License-Identifier: MIT
  */
-#include <string.h>
-
 #include "column_cuts.h"
 
-static int unit_of(int bytes) {
-  return 16 / bytes;
-}
+#include <string.h>
 
 /* Elements of a sector that no two strips write; RingSheet::SECTOR. */
 static int sector_of(int bytes) {
@@ -55,10 +51,10 @@ static void cut_strips(RingCut *cut, const rs_shape *shape, const rs_rows *rows)
 /* An array's part of a stage, from byte `at` on; returns where it ends. */
 static int64_t cut_part(RingPart *part, const RingCut *cut, const rs_shape *shape, const rs_operand *a, int bytes,
                         int64_t at) {
-  int unit = unit_of(bytes), least = cut->most + unit - 1;
+  int unit = rs_word_unit(bytes);
   part->at = (int)at;
   part->is_run = cut->strips == 1 && a->step == cut->columns;
-  part->pitch = part->is_run ? cut->columns : least + (int)((a->step - least) & (unit - 1));
+  part->pitch = part->is_run ? cut->columns : rs_word_pitch(cut->most + unit - 1, bytes, a->step);
   part->outer = (int)rs_up((int64_t)shape->steps * part->pitch + 2 * unit, unit);
   return rs_up(at + (int64_t)cut->outers * part->outer * bytes, 128);
 }

@@ -221,8 +221,7 @@ static rs_shape askew_shape(const rowscan_spec *spec, int arch) {
   return s;
 }
 
-/* ---- all steps in one block ----------------------------------------------------------------------------------------
- */
+/* ---- all steps in one block -------------------------------------------------------------------------------------- */
 
 /*
  * As many steps as registers allow, and so many columns that two blocks have 72 of them a thread, of bytes 56: as

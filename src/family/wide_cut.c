@@ -44,11 +44,6 @@ static int strip_columns(const rs_shape *shape) {
   return 32 * shape->vector;
 }
 
-/* Elements of a word of 16 bytes. */
-static int unit_of(int bytes) {
-  return 16 / bytes;
-}
-
 /* Elements of a sector that no two strips write; Askew::SECTOR. */
 static int sector_of(int bytes) {
   return (bytes == 1 ? 16 : 32) / bytes;
@@ -60,13 +55,13 @@ static bool in_place(const rs_shape *shape) {
 
 /* Askew: steps that a thread has in registers at a time; WideTile::BATCH. */
 static int batch_of(const rs_shape *shape) {
-  int64_t few = in_place(shape) ? unit_of(shape->in) : 1;
+  int64_t few = in_place(shape) ? rs_word_unit(shape->in) : 1;
   return (int)rs_smaller(rs_larger(128 / (shape->vector * rs_wide_held(shape)), few), shape->steps);
 }
 
 /* Of `steps` steps at any offset. */
 static int copy_bytes(int steps, int pitch, int bytes) {
-  return (int)rs_up((steps * pitch + 2 * unit_of(bytes)) * bytes, 16);
+  return (int)rs_up((steps * pitch + 2 * rs_word_unit(bytes)) * bytes, 16);
 }
 
 /* Where a warp has what, of the pitches in the cut. */
@@ -76,30 +71,25 @@ static void place(WideCut *cut, const rs_shape *shape) {
   cut->room = cut->out_at + (in_place(shape) ? 0 : copy_bytes(batch_of(shape), cut->out_pitch, shape->out));
 }
 
-/* The least that is as far from a multiple of the word as the step is, so that steps share no word. */
-static int pitch_of(int least, int bytes, int64_t step) {
-  int unit = unit_of(bytes);
-  return least + (int)((step - least) & (unit - 1));
-}
-
 /* More than results have where they take the elements' place at another offset: words are left over for the ends. */
 static int more_pitch(const rs_shape *shape) {
   int batch = batch_of(shape);
-  return (2 * unit_of(shape->in) - 2 + batch - 1) / batch;
+  return (2 * rs_word_unit(shape->in) - 2 + batch - 1) / batch;
 }
 
 static void cut_askew(WideCut *cut, const rs_shape *shape, const rs_rows *rows) {
   int columns = strip_columns(shape), sign = shape->reverse ? -1 : 1;
-  cut->in_pitch = pitch_of(columns + unit_of(shape->in) - 1, shape->in, sign * rows->array[RS_IN].step);
-  cut->out_pitch = pitch_of(columns + unit_of(shape->out) - 1, shape->out, sign * rows->array[RS_OUT].step);
+  cut->in_pitch = rs_word_pitch(columns + rs_word_unit(shape->in) - 1, shape->in, sign * rows->array[RS_IN].step);
+  cut->out_pitch = rs_word_pitch(columns + rs_word_unit(shape->out) - 1, shape->out, sign * rows->array[RS_OUT].step);
   if (in_place(shape) && cut->in_pitch != cut->out_pitch)
-    cut->in_pitch = pitch_of(cut->out_pitch + more_pitch(shape), shape->in, sign * rows->array[RS_IN].step);
-  cut->mask_pitch =
-      shape->mask ? pitch_of(columns + unit_of(shape->mask) - 1, shape->mask, sign * rows->array[RS_MASK].step) : 0;
+    cut->in_pitch = rs_word_pitch(cut->out_pitch + more_pitch(shape), shape->in, sign * rows->array[RS_IN].step);
+  cut->mask_pitch = shape->mask ? rs_word_pitch(columns + rs_word_unit(shape->mask) - 1, shape->mask,
+                                                sign * rows->array[RS_MASK].step)
+                                : 0;
   place(cut, shape);
 
   /* results of a step are as many words as lanes have, for the last strip too, wherever it begins */
-  int last = columns - unit_of(shape->out) + 1;
+  int last = columns - rs_word_unit(shape->out) + 1;
   cut->apart = columns - sector_of(shape->out);
   cut->most = columns - 1;
   if (rows->array[RS_IN].data == rows->array[RS_OUT].data) /* nobody may read what another strip has written */
@@ -118,16 +108,16 @@ int rs_wide_shared(const rs_shape *shape) {
   if (!is_askew(shape))
     return shape->threads * shape->vector * shape->steps * (shape->in + shape->mask);
   int columns = strip_columns(shape);
-  return askew_bytes(shape, columns + unit_of(shape->in) - 1, shape->mask ? columns + unit_of(shape->mask) - 1 : 0,
-                     columns + unit_of(shape->out) - 1);
+  return askew_bytes(shape, columns + rs_word_unit(shape->in) - 1,
+                     shape->mask ? columns + rs_word_unit(shape->mask) - 1 : 0, columns + rs_word_unit(shape->out) - 1);
 }
 
 int rs_wide_most_shared(const rs_shape *shape) {
   if (!is_askew(shape))
     return rs_wide_shared(shape);
-  int columns = strip_columns(shape), in = unit_of(shape->in), out = unit_of(shape->out);
+  int columns = strip_columns(shape), in = rs_word_unit(shape->in), out = rs_word_unit(shape->out);
   return askew_bytes(shape, columns + 2 * in - 2 + (in_place(shape) ? more_pitch(shape) + in - 1 : 0),
-                     shape->mask ? columns + 2 * unit_of(shape->mask) - 2 : 0, columns + 2 * out - 2);
+                     shape->mask ? columns + 2 * rs_word_unit(shape->mask) - 2 : 0, columns + 2 * out - 2);
 }
 
 /* ---- both -------------------------------------------------------------------------------------------------------- */

@@ -95,9 +95,7 @@ static rowscan_status launch_part(launching *run, rs_columns_launch *part, bool 
     return status;
   rs_pack(&run->arguments, part->rows, run->program->spec.flags);
   status = clear(run, fresh, (int64_t)part->need.workspace);
-  return status ? status
-                : queue(run, part->need.blocks, part->need.threads ? part->need.threads : run->shape->threads,
-                        part->need.shared, &part->cut);
+  return status ? status : queue(run, part->need.blocks, part->need.threads, part->need.shared, &part->cut);
 }
 
 static rowscan_status launch_parts(launching *run, const rs_rows *rows, bool fresh) {

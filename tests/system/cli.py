@@ -2281,7 +2281,8 @@ template <class A, class K> struct Damped {
         self.on_the_gpu()
         out, err = self.rowscan("bench", "--engine=cuda", "--repeat=1", "--shapes=4 x 60", "--second", self.average(),
                                 "--csv=table.csv")
-        self.assertEqual(err, "rowscan: bench: Average has no host functions, which its results would be checked with\n")
+        self.assertEqual(err,
+                         "rowscan: bench: Average has no host functions, which its results would be checked with\n")
         with open(self.path("table.csv"), newline="") as file:
             rows = list(csv.DictReader(file))
         self.assertEqual([row["variant"] for row in rows], [f"Average second {name}" for name in Bench.VARIANTS])
@@ -2464,7 +2465,8 @@ class Bench(Case):
     def test_no_cell_is_served(self):
         self.assertIn("no cell of suite shapes is served: spec: field 'in': gae wants a floating type, not i32\n",
                       self.bench("--op=gae", "--shapes=5 x 9 i32", status=1)[1])
-        self.assertIn("no cell of suite shapes is served: spec: field 'segments': heads of bool, but beside them a total "
+        self.assertIn("no cell of suite shapes is served: "
+                      "spec: field 'segments': heads of bool, but beside them a total "
                       "of gae takes 20 bytes", self.bench("--op=gae", "--segments=heads", "--mask-mode=select",
                                                           "--shapes=5 x 9", status=1)[1])
 
