@@ -13,9 +13,17 @@ typedef struct field {
   const char *name, *values; /* each between blanks; NULL: a name */
 } field;
 
-static const field fields[] = {
-    {"op=", NULL}, {"numbers=", " 1 2 3 4 "}, {"types=", " any floats integers "}, {"coefficient=", " 0 1 "}};
-enum { FIELDS = sizeof fields / sizeof *fields, MOST_NAME = 40 };
+enum { OP, NUMBERS, TYPES, COEFFICIENT, INPUTS, PARAMS, OUTPUTS, FIELDS, MOST_NAME = 40 };
+
+static const field fields[FIELDS] = {
+    [OP] = {"op=", NULL},
+    [NUMBERS] = {"numbers=", " 1 2 3 4 "},
+    [TYPES] = {"types=", " any floats integers "},
+    [COEFFICIENT] = {"coefficient=", " 0 1 "},
+    [INPUTS] = {"inputs=", " 1 2 3 4 5 "},
+    [PARAMS] = {"params=", " 0 1 2 3 4 "},
+    [OUTPUTS] = {"outputs=", " 1 2 "},
+};
 
 static bool is_name(const char *text) {
   static const char letters[] = "_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
@@ -31,10 +39,15 @@ static bool is_value(const field *of, const char *value) {
   return *value && strlen(value) < sizeof wanted - 3 && strstr(of->values, wanted);
 }
 
+static bool says(const char *value, const char *wanted) {
+  return value && strcmp(value, wanted) == 0;
+}
+
 /* Whether a line is one; the name that it says goes to `name`. Takes the line apart. */
 static bool is_line(char *line, char name[MOST_NAME + 1]) {
   static const char head[] = "// rowscan:", blanks[] = " \t\r";
-  bool seen[FIELDS] = {false}, good = strncmp(line, head, strlen(head)) == 0;
+  const char *said[FIELDS] = {NULL};
+  bool good = strncmp(line, head, strlen(head)) == 0;
   char *rest = NULL;
   for (char *pair = good ? strtok_r(line + strlen(head), blanks, &rest) : NULL; pair && good;
        pair = strtok_r(NULL, blanks, &rest)) {
@@ -42,13 +55,16 @@ static bool is_line(char *line, char name[MOST_NAME + 1]) {
     while (i < FIELDS && strncmp(pair, fields[i].name, strlen(fields[i].name)) != 0)
       i++;
     const char *value = i < FIELDS ? pair + strlen(fields[i].name) : "";
-    good = i < FIELDS && !seen[i] && is_value(&fields[i], value);
-    if (good && i == 0)
-      snprintf(name, MOST_NAME + 1, "%s", value);
+    good = i < FIELDS && !said[i] && is_value(&fields[i], value);
     if (good)
-      seen[i] = true;
+      said[i] = value;
   }
-  return good && seen[0];
+  if (!good || !said[OP])
+    return false;
+  snprintf(name, MOST_NAME + 1, "%s", said[OP]);
+  bool coefficient = says(said[COEFFICIENT], "1"), more = said[INPUTS] && !says(said[INPUTS], "1");
+  bool params = said[PARAMS] && !says(said[PARAMS], "0");
+  return !(coefficient && more) && (!params || says(said[TYPES], "floats"));
 }
 
 /* Messages cite the text, but for their ends. */
