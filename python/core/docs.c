@@ -103,9 +103,9 @@ const char rp_cumsum_doc[] =
 
 const char rp_cumprod_doc[] = MANUAL(
     "cumprod", "Cumulative products", "*", "1", "Elements are multiplied",
-    "    JAX: of x and init, of a floating mask with mask_mode='multiply', and through totals; with heads, tails,\n"
-    "    keys or omit_nan Unsupported is raised. torch: of x, where neither reverse, exclusive, omit_nan, mask,\n"
-    "    heads, tails, keys, init nor totals is given; else Unsupported is raised. None with out.\n",
+    "    Of x and init, of a floating mask with mask_mode='multiply', and through totals, whatever is 0: in torch a\n"
+    "    recurrence from the other end, without a division. With heads, tails, keys or omit_nan Unsupported is\n"
+    "    raised. None with out.\n",
     "array([[  1.,   2.,   6.],\n"
     "       [  4.,  20., 120.]])\n",
     "array([[  3.,   3.,   3.],\n"

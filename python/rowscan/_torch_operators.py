@@ -222,6 +222,7 @@ _library.impl("scan_out", _plain_out, "Negative")
 # What a differentiable scan is asked for: x, dim (from the front), op, flags, out_type, acc, mask_mode, mask, init, and
 # totals_type, 0 for none. mask has x's shape; init has that of the rows.
 X, MASK, INIT = 0, 7, 8
+CHAINED = PROD, LOGSUMEXP  # operators whose results' changes are a recurrence of those of the elements
 
 
 def _alone(*args):
@@ -235,15 +236,13 @@ def _sum(x, dim, flags, out_type, acc, mask_mode=0, mask=None, init=None, totals
 def _gradients(ctx, g, g_totals=None):
     """Of x, mask and init. The gradient of a sum is the same scan from the other end, which begins with the totals'."""
     dim, op, flags, acc, mask_mode, kind = ctx.rowscan
-    x, mask, init, y = ctx.saved_tensors
+    x, mask, init, _ = ctx.saved_tensors
     if op == RECURRENCE:
         return _recurrence_gradients(ctx, g, g_totals)
-    if op == LOGSUMEXP:
-        return _logsumexp_gradients(ctx, g, g_totals)
+    if op in CHAINED:
+        return _chained_gradients(ctx, g, g_totals)
     if op in INDEX_OF:
         return _extreme_gradients(ctx, g, g_totals)
-    if op == PROD:
-        return torch.ops.aten.cumprod_backward(g, x.to(y.dtype), dim, y).to(x.dtype), None, None
     of_x, of_mask, of_init = (ctx.needs_input_grad[i] for i in (X, MASK, INIT))
     if mask_mode in SEGMENTS.values() and mask is not None:
         d, d_mask, d_init = _segments_gradients(ctx, g, g_totals)
@@ -414,9 +413,10 @@ def _factor(a, b):
 
 
 def _factors(ctx):
-    """Of y[t] = log(exp(y[t-1]) + exp(x[t])), the derivatives by x[t] and y[t-1], which are exp(x[t] - y[t]) and so on.
+    """Of y[t], which comes of y[t-1] and x[t], the derivatives by x[t] and y[t-1]; where a mask is, by what it leaves.
 
-    None is more than 1, and where y[t] is -inf both are 0.
+    Of y[t] = y[t-1] * x[t] they are y[t-1] and x[t]: no division. Of y[t] = log(exp(y[t-1]) + exp(x[t])) they are
+    exp(x[t] - y[t]) and so on: none is more than 1, and where y[t] is -inf both are 0.
     """
     dim, op, flags, acc, mask_mode, kind = ctx.rowscan
     x, mask, init, y = map(_row, ctx.saved_tensors)
@@ -424,28 +424,41 @@ def _factors(ctx):
     if y is None:
         wide = accumulator(op, kind, ctx.rowscan_out[0], acc)
         y = differentiable(x, dim, op, flags, wide, acc, mask_mode, mask, init, 0)
-    x = x.to(y.dtype)
+    x, identity = x.to(y.dtype), 1 if op == PROD else -torch.inf
     if mask is not None:
-        x = torch.where(mask != 0, x, -torch.inf)
-    return _factor(x, y), _factor(_before(y, init, dim, flags, x.shape[dim], -torch.inf), y)
+        x = x * mask if mask_mode == MULTIPLY else torch.where(mask != 0, x, identity)
+    before = _before(y, init, dim, flags, x.shape[dim], identity)
+    return (before, x) if op == PROD else (_factor(x, y), _factor(before, y))
 
 
-def _logsumexp_gradients(ctx, g, g_totals):
-    """y's changes are a recurrence of x's: without differences of sums, in which what is small is lost."""
-    dim, _, flags, acc, _, _ = ctx.rowscan
-    x, _, init, _ = ctx.saved_tensors
+def _chained_gradients(ctx, g, g_totals):
+    """y's changes are a recurrence of x's: without quotients, and differences of sums, in which what is small is lost.
+    """
+    dim, _, flags, acc, mask_mode, _ = ctx.rowscan
+    x, mask, init, _ = ctx.saved_tensors
     of_x, of_y = _factors(ctx)
     d, d_init = _backwards(of_y, _row(g), _row(g_totals), dim, flags, acc, ctx.needs_input_grad[INIT])
+    d, d_mask = (of_x * d).reshape(x.shape), None
+    if ctx.needs_input_grad[MASK]:
+        d_mask = (d * x).to(mask.dtype)
+    if mask is not None:
+        d = d * mask if mask_mode == MULTIPLY else torch.where(mask != 0, d, 0)
     if d_init is not None:
         d_init = d_init.reshape(init.shape).to(init.dtype)
-    return (of_x * d).reshape(x.shape).to(x.dtype) if ctx.needs_input_grad[X] else None, None, d_init
+    return d.to(x.dtype) if ctx.needs_input_grad[X] else None, d_mask, d_init
 
 
-def _logsumexp_tangents(ctx, t_x, t_init):
-    dim, _, flags, acc, _, _ = ctx.rowscan
+def _chained_tangents(ctx, t_x, t_mask, t_init):
+    dim, _, flags, acc, mask_mode, _ = ctx.rowscan
     out_type, totals_type, shape = ctx.rowscan_out
+    x, mask, _, _ = ctx.saved_tensors
     of_x, of_y = _factors(ctx)
-    moved = torch.zeros_like(of_x) if t_x is None else of_x * _row(t_x).to(of_x.dtype)
+    t_x = torch.zeros_like(x) if t_x is None else t_x
+    if mask is not None:
+        t_x = t_x * mask if mask_mode == MULTIPLY else torch.where(mask != 0, t_x, 0)
+    if t_mask is not None:
+        t_x = t_x + x * t_mask
+    moved = of_x * _row(t_x).to(of_x.dtype)
     wide = accumulator(RECURRENCE, TYPES[moved.dtype], out_type, acc)
     t_init = _row(t_init).to(DTYPES[wide]) if t_init is not None else None
     result = differentiable(moved, dim, RECURRENCE, flags, out_type, acc, COEFFICIENT, of_y, t_init,
@@ -523,12 +536,10 @@ def _tangents(ctx, t_x, t_mask, t_init):
     dim, op, flags, acc, mask_mode, _ = ctx.rowscan
     out_type, totals_type, shape = ctx.rowscan_out
     x, mask, _, _ = ctx.saved_tensors
-    if op == PROD:
-        raise Unsupported("products have no forward-mode gradient here: torch.cumprod has one")
     if op == RECURRENCE and not (t_x is None and t_mask is None and t_init is None):
         return _recurrence_tangents(ctx, t_x, t_mask, t_init)
-    if op == LOGSUMEXP and not (t_x is None and t_init is None):
-        return _logsumexp_tangents(ctx, t_x, t_init)
+    if op in CHAINED and not (t_x is None and t_mask is None and t_init is None):
+        return _chained_tangents(ctx, t_x, t_mask, t_init)
     if op in INDEX_OF and t_x is not None:
         return _extreme_tangents(ctx, t_x)
     terms, t_x, flags = [], _kept(ctx, t_x), flags & ~OMIT_NAN
@@ -565,18 +576,16 @@ class _Scan(torch.autograd.Function):
             ctx.mark_non_differentiable(*(output if totals_type else [output]))
             ctx.rowscan, ctx.rowscan_totals = None, totals_type
             return
-        if op not in (SUM, PROD, RECURRENCE, LOGSUMEXP) and op not in INDEX_OF:
+        if op not in (SUM, RECURRENCE) and op not in CHAINED and op not in INDEX_OF:
             raise Unsupported(f"a scan of operator {OP_NAMES[op]} has no gradient here")
         if op in INDEX_OF:
             check_extreme(op, TYPES[x.dtype], _row(x).shape[dim], flags, mask_mode,
                           TYPES[mask.dtype] if mask is not None else None, init is not None)
-        if flags & OMIT_NAN and op in (PROD, RECURRENCE, LOGSUMEXP):
+        if flags & OMIT_NAN and (op == RECURRENCE or op in CHAINED):
             raise Unsupported(f"a scan of operator {OP_NAMES[op]} has no gradient here with omit_nan")
-        if op == PROD and (flags or mask is not None or init is not None or totals_type):
-            raise Unsupported("the gradient of a product is there for plain ones alone: from the first element on, "
-                              "inclusive, without mask, segments, init and totals")
-        if op == LOGSUMEXP and mask is not None and mask_mode in SEGMENTS.values():
-            raise Unsupported("the gradient of logsumexp is there for whole rows alone: not with heads, tails and keys")
+        if op in CHAINED and mask is not None and mask_mode in SEGMENTS.values():
+            raise Unsupported(f"the gradient of {OP_NAMES[op]} is there for whole rows alone: not with heads, tails and "
+                              "keys")
         y = output[0] if totals_type else output
         ctx.rowscan_whole = bool(totals_type) and is_fixed(acc)  # totals are whole numbers, which have no derivatives
         if ctx.rowscan_whole:
@@ -587,11 +596,11 @@ class _Scan(torch.autograd.Function):
         weighed = mask_mode in (MULTIPLY, COEFFICIENT) and mask is not None and mask.is_floating_point()
         if op == RECURRENCE:
             keeps_x, keeps_y = False, weighed
-        elif op == LOGSUMEXP:  # rounded results and exclusive ones are computed anew
+        elif op in CHAINED:  # rounded results and exclusive ones are computed anew
             keeps_x, keeps_y = True, not flags & EXCLUSIVE and TYPES[y.dtype] == accumulator(op, TYPES[x.dtype],
                                                                                             TYPES[y.dtype], acc)
         else:
-            keeps_x, keeps_y = op == PROD or op in INDEX_OF or weighed or flags & OMIT_NAN, op == PROD
+            keeps_x, keeps_y = op in INDEX_OF or weighed or flags & OMIT_NAN, False
         saved = x if keeps_x else None, mask, init, y if keeps_y else None
         ctx.save_for_backward(*saved)
         ctx.save_for_forward(*saved)

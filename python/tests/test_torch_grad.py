@@ -95,24 +95,61 @@ def test_gradcheck_with_initial(device):
     assert gradcheck(f, x, check_forward_ad=True) and gradgradcheck(f, x)
 
 
-@on_devices
-def test_gradient_of_a_product(device):
-    x = leaf(3, 4, device=device)
+def zeroed(*shape, device="cpu"):
+    """With a row of one zero and one of two."""
+    x = leaf(*shape, device=device)
     with torch.no_grad():
-        x[1, 2] = 0
-    for dim in (0, -1):
-        f = lambda x: rowscan.cumprod(x, dim)
-        assert gradcheck(f, x) and gradgradcheck(f, x)
-    h = x.detach().half().requires_grad_()
-    g = torch.ones(3, 4, device=device)
-    assert gradient(rowscan.cumprod(h, 1, dtype=torch.float32), h, g).dtype is torch.float16
+        x[1, 2] = x[2, 0] = x[2, 3] = 0
+    return x
 
 
-@pytest.mark.parametrize("kwargs", [{"reverse": True}, {"exclusive": True}, {"mask": torch.ones(3, dtype=torch.bool)},
-                                    {"init": 2.}, {"totals": True}])
+@on_devices
+@with_flags
+def test_gradient_of_a_product(device, flags):
+    x, w, i = zeroed(3, 4, device=device), leaf(1, 4, device=device, seed=1), leaf(3, 1, device=device, seed=2)
+    m = torch.tensor([True, False, True, True], device=device)
+    for f, given in ((lambda x: rowscan.cumprod(x, 1, **flags), (x,)),
+                     (lambda x: rowscan.cumprod(x, 0, mask=m, totals=True, **flags), (x,)),
+                     (lambda x, i: rowscan.cumprod(x, 1, mask=m, init=i, **flags), (x, i)),
+                     (lambda x, w, i: rowscan.cumprod(x, 1, mask=w, mask_mode="multiply", init=i, totals=True, **flags),
+                      (x, w, i)),
+                     (lambda i: rowscan.cumprod(x.detach(), 1, init=i, totals=True, **flags), (i,)),
+                     (lambda x: rowscan.cumprod(x, 0, totals=True, **flags), (leaf(device=device),))):
+        assert gradcheck(f, given, check_forward_ad=True, check_batched_grad=True)
+        assert gradgradcheck(f, given, check_fwd_over_rev=True)
+
+
+@on_devices
+def test_gradient_of_a_product_with_initial(device):
+    f = lambda x: rowscan.cumulative_prod(x, axis=1, include_initial=True)
+    x = zeroed(3, 4, device=device)
+    assert gradcheck(f, x, check_forward_ad=True) and gradgradcheck(f, x)
+
+
+@on_devices
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+def test_gradient_of_a_narrow_product(device, dtype):
+    """Of products that are powers of 2, and rounded to nothing where they are f16: they are kept as they were made."""
+    x = torch.tensor([2.**-20, 2.**10, 2.**9, -2.**3], device=device).to(dtype).requires_grad_()
+    g = torch.ones(4, dtype=dtype, device=device)
+    for out in (dtype, torch.float32):
+        got = gradient(rowscan.cumprod(x, 0, dtype=out), x, g.to(out))
+        wide = x.detach().double().requires_grad_()
+        want = gradient(torch.cumprod(wide, 0), wide, g.double())
+        assert got.dtype is dtype and torch.equal(got, want.to(dtype))
+
+
+def test_gradient_of_a_product_has_no_division():
+    """Elements so small that a quotient by one is infinite."""
+    x = torch.tensor([3., 1e-40, 5., 7.], requires_grad=True)
+    got = gradient(rowscan.cumprod(x, 0), x, torch.ones(4))
+    assert got.isfinite().all() and got[1].item() == 3 + 15 + 105
+
+
+@pytest.mark.parametrize("kwargs", [{"heads": [1, 0, 1]}, {"keys": [1, 1, 2]}, {"omit_nan": True}], ids=str)
 def test_products_without_gradient_say_so(kwargs):
-    x = leaf(3)
-    with pytest.raises(rowscan.Unsupported, match="gradient of a product"):
+    x = leaf(3, dtype=torch.float32)
+    with pytest.raises(rowscan.Unsupported, match="gradient of prod|prod has no gradient"):
         rowscan.cumprod(x, 0, **kwargs)
     with torch.no_grad():
         rowscan.cumprod(x, 0, **kwargs)
@@ -257,7 +294,9 @@ def test_jvp_vjp_and_grad():
         assert torch.equal(dy, f(t))
         assert torch.autograd.forward_ad.unpack_dual(f(x)).tangent is None
     with pytest.raises(rowscan.Unsupported):
-        torch.func.jvp(lambda x: rowscan.cumprod(x, 0), (x,), (t,))
+        torch.func.jvp(lambda x: rowscan.scan(x, 0, "extended_prod"), (x,), (t,))
+    _, dy = torch.func.jvp(lambda x: rowscan.cumprod(x, 0), (x,), (t,))
+    torch.testing.assert_close(dy, torch.func.jvp(lambda x: torch.cumprod(x, 0), (x,), (t,))[1])
 
 
 VMAPS = [{"in_dims": 0}, {"in_dims": 2, "out_dims": 2}, {"in_dims": -1, "out_dims": 1}]
