@@ -187,7 +187,7 @@ typedef enum rowscan_op {
                      y = delta + gamma * lambda * y, delta being reward + gamma * next value - value. The input has
                      rewards; `more` has values, next values, flags of steps that end in a terminal state, whose next
                      value is not looked at, and flags of steps that end an episode, where no y is passed on; `params`
-                     are gamma and lambda. The second output has returns, y + value. See Further arrays above */
+                     are gamma and lambda, no NaN. The second output has returns, y + value. See Further arrays above */
   ROWSCAN_FIRST_CREATED = 1024 /* this number and those after it are the operators of rowscan_op_create */
 } rowscan_op;
 

@@ -4,6 +4,7 @@
  */
 #include "rows.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,6 +117,15 @@ static rowscan_status check_pointers(const rs_rows *rows, const rowscan_spec *sp
   return ROWSCAN_OK;
 }
 
+/* Of a rollout, which has one of each for all rows: a NaN there can only be a mistake. */
+static rowscan_status check_rollout(const double params[RS_MOST_PARAMS]) {
+  static const char *const what[] = {"gamma", "lambda"};
+  for (int i = 0; i < (int)(sizeof what / sizeof *what); i++)
+    if (isnan(params[i]))
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'params': element %d, %s, is nan", i, what[i]);
+  return ROWSCAN_OK;
+}
+
 /* Further arrays that the spec does not have are an error, since they would not be looked at. */
 static rowscan_status set_further(rs_rows *rows, const rowscan_spec *spec, const void *const data[RS_ALL_ARRAYS],
                                   const double params[RS_MOST_PARAMS]) {
@@ -139,7 +149,7 @@ static rowscan_status set_further(rs_rows *rows, const rowscan_spec *spec, const
     if (rows->further)
       rows->params[i] = params[i];
   }
-  return ROWSCAN_OK;
+  return rs_op_of(spec->op)->kind == RS_ADVANTAGE ? check_rollout(params) : ROWSCAN_OK;
 }
 
 /* Strides along which nothing is found may be any number: offsets are not counted with them. */

@@ -7,6 +7,7 @@
  * marking every byte of every array.
  */
 #include <check.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -247,6 +248,8 @@ START_TEST(refusals) {
         .segment_mode = ROWSCAN_MASK_KEYS},
        "'segments'",
        "NULL, but there are elements"},
+      {{.op = ROWSCAN_GAE, .rank = 1, .shape = shape, .params = {NAN, 1}}, "'params'", "element 0, gamma, is nan"},
+      {{.op = ROWSCAN_GAE, .rank = 1, .shape = shape, .params = {1, NAN}}, "'params'", "element 1, lambda, is nan"},
   };
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
     rowscan_problem problem = table[i].problem;
