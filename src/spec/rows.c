@@ -570,7 +570,8 @@ rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const row
     status = rs_problem_read(&copy, given_problem);
     problem = &copy;
   }
-  if (!status && segments_alone(problem)) {
+  bool alone = !status && segments_alone(problem);
+  if (alone) {
     if (problem != &copy)
       copy = *problem;
     segments_as_mask(&copy);
@@ -604,6 +605,8 @@ rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const row
   if (status)
     return status;
   bool empty = is_empty(problem);
+  if (alone && !empty && spec->length && !data[RS_MASK]) /* as the caller has it */
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'segments': NULL, but there are elements");
   int all = arrays_of(spec, data), dim = scanned(problem);
   status = check_given_strides(given, data, all, problem, spec, empty);
   if (!status)

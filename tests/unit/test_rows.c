@@ -248,6 +248,13 @@ START_TEST(refusals) {
         .segment_mode = ROWSCAN_MASK_KEYS},
        "'segments'",
        "NULL, but there are elements"},
+      {{.rank = 1,
+        .shape = shape,
+        .input = {.data = memory},
+        .output = {.data = memory},
+        .segment_mode = ROWSCAN_MASK_HEADS},
+       "'segments'",
+       "NULL, but there are elements"},
       {{.op = ROWSCAN_GAE, .rank = 1, .shape = shape, .params = {NAN, 1}}, "'params'", "element 0, gamma, is nan"},
       {{.op = ROWSCAN_GAE, .rank = 1, .shape = shape, .params = {1, NAN}}, "'params'", "element 1, lambda, is nan"},
   };
