@@ -129,12 +129,12 @@ RS_SPEC_VALUES(WORDS, MODES, NUMBERS)
 
 /* ---- help -------------------------------------------------------------------------------------------------------- */
 
+/* What is long stands on a line of its own. */
 static void print_option(const cli_option *option) {
-  char left[64];
-  snprintf(left, sizeof left, "%c%c%s --%s%s%s", option->letter ? '-' : ' ', option->letter ? option->letter : ' ',
-           option->letter ? "," : " ", option->name, option->kind->value ? " " : "",
-           option->kind->value ? option->kind->value : "");
-  printf("  %-32s %s\n", left, option->help);
+  const char *value = option->kind->value;
+  int wide = printf("  %c%c%s --%s%s%s", option->letter ? '-' : ' ', option->letter ? option->letter : ' ',
+                    option->letter ? "," : " ", option->name, value ? " " : "", value ? value : "");
+  printf("%s%*s %s\n", wide > 34 ? "\n" : "", wide > 34 ? 34 : 34 - wide, "", option->help);
 }
 
 static void print_help(const cli_syntax *syntax) {

@@ -269,6 +269,9 @@ static int check_further(scan_job *job) {
 }
 
 static int read_options(scan_job *job, int argc, char **argv) {
+  cli_kind mask_mode = kind_mask_mode; /* of its words those that others have options for are not offered */
+  mask_mode.value = "select|multiply";
+  mask_mode.expected = "select, multiply";
   const cli_option options[] = {
       {"op", 0, &kind_op, &job->op, "the operator (sum)"},
       OP_FILE_OPTION(job->op_file),
@@ -281,7 +284,7 @@ static int read_options(scan_job *job, int argc, char **argv) {
       {"omit-nan", 0, &kind_switch, &job->omit_nan, "a NaN counts as no element does"},
       {"ties-first", 0, &kind_switch, &job->ties_first, "of argmax, argmin: of equal elements the first one's index"},
       {"mask", 0, &kind_file, &job->beside_names[MASK], "an .npy file of the same shape; bool, u8 or the input's type"},
-      {"mask-mode", 0, &kind_mask_mode, &job->mask_mode, "leave masked elements out (select), or multiply"},
+      {"mask-mode", 0, &mask_mode, &job->mask_mode, "leave masked elements out (select), or multiply"},
       {"coefficient", 0, &kind_file, &job->coefficient,
        "of linear_recurrence, and of --op-file: a number, or a file as for --mask"},
       {"heads", 0, &kind_file, &job->beside_names[HEADS],

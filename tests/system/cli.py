@@ -1364,6 +1364,18 @@ class CommandLine(Case):
             self.assertEqual((text, err), self.rowscan(command, "-h"))
             self.assertLessEqual(max(map(len, text.splitlines())), 110)
 
+    def test_help_has_all_words(self):
+        """Operators are more than a column has room for."""
+        err = self.fails(2, ["--op", "--help"], "scan", "in.npy", "out.npy", "--op=no")
+        words = err.split("\n")[0].split(" is not one of ")[1]
+        self.assertIn("linear_recurrence, logsumexp, ", words)
+        for command in ["scan", "compile", "source", "bench"]:
+            lines = self.rowscan(command, "--help")[0].splitlines()
+            at = lines.index("      --op " + words.replace(", ", "|"))
+            self.assertEqual(lines[at + 1], " " * 35 + "the operator (sum)")
+        self.assertIn("\n      --mask-mode select|multiply ", self.rowscan("scan", "--help")[0])
+        self.usage("scan", "in.npy", "out.npy", "--mask-mode=no", words=["'no' is not one of select, multiply\n"])
+
     def test_version(self):
         out, _ = self.rowscan("--version")
         self.assertRegex(out, r"^rowscan \d+\.\d+\.\d+")
