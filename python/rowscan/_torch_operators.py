@@ -226,7 +226,12 @@ CHAINED = PROD, LOGSUMEXP  # operators whose results' changes are a recurrence o
 
 
 def _alone(*args):
-    return op_totals_alone(*args) if args[-1] else op_scan_alone(*args[:-1])
+    try:
+        return op_totals_alone(*args) if args[-1] else op_scan_alone(*args[:-1])
+    except RuntimeError:  # a kernel in C can throw no other: the same scan in Python has the library's own
+        if transform() is None and type(args[X]) in (torch.Tensor, torch.nn.Parameter):
+            _kernel_totals(*args) if args[-1] else _kernel_scan(*args[:-1])
+        raise
 
 
 def _sum(x, dim, flags, out_type, acc, mask_mode=0, mask=None, init=None, totals_type=0):

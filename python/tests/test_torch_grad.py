@@ -428,6 +428,16 @@ def test_operators_without_gradient():
     assert rowscan.scan(x.detach(), 0, "extended_prod").dtype is torch.float32
 
 
+def test_refusals_are_those_of_other_calls():
+    """What the library refuses has its own error where a gradient is wanted, too, and under transforms."""
+    x, heads = leaf(4), torch.tensor([True, False, True, False])
+    f = lambda x: rowscan.logcumsumexp(x, 0, heads=heads)
+    for call in (lambda: f(x.detach()), lambda: f(x), lambda: torch.func.grad(lambda x: f(x).sum())(x.detach()),
+                 lambda: torch.vmap(f)(x.detach().expand(2, 4)), lambda: rowscan.cumprod(x, 0, acc="f16", totals=True)):
+        with pytest.raises(rowscan.Unsupported):
+            call()
+
+
 def test_subclasses():
     class Plain(torch.Tensor):
         pass
