@@ -1,4 +1,4 @@
-"""torch.py - rowscan.torch: rowscan in the place of torch's own cumsum and cumprod
+"""torch.py - rowscan.torch: rowscan in the place of torch's own cumulative functions
 
 SPDX-License-Identifier: MIT
 """
@@ -12,11 +12,12 @@ from . import _core, _torch_operators as operators
 from ._errors import Unsupported
 from ._torch import library
 from ._torch_operators import TYPES
-from ._types import DEFAULT, PROD, SELECT, SUM
+from ._types import DEFAULT, INDEX_OF, LOGSUMEXP, OP_NAMES, PROD, SELECT, SUM
 
 __all__ = ["install", "patched"]
 
 _OWN = ("cumsum", SUM), ("cumprod", PROD)
+_HELPERS = tuple((f"_cum{OP_NAMES[op]}_helper", op) for op in INDEX_OF)  # all that is in torch.cummax of a device's own
 
 
 class _Patch:
@@ -34,12 +35,18 @@ class _Patch:
             for name, _ in _OWN:
                 for form in (name, name + ".out", name + "_"):
                     self.own[form] = torch.library.get_kernel("aten::" + form, self.key)
+            for form in ("_logcumsumexp", "_logcumsumexp.out"):
+                self.own[form] = torch.library.get_kernel("aten::" + form, self.key)
         self.library = torch.library.Library("aten", "IMPL")
         with warnings.catch_warnings():  # torch warns once in a process that a kernel is overridden
             warnings.simplefilter("ignore")
             for name, op in _OWN:
                 self.library.impl(name + "_", _aten_kernel_(op), self.key)
                 self.library.impl(name + ".out", _aten_kernel_out(op), self.key)
+            for name, op in _HELPERS:
+                self.library.impl(name, _aten_helper(op), self.key)
+            self.library.impl("_logcumsumexp", _aten_logcumsumexp, self.key)
+            self.library.impl("_logcumsumexp.out", _aten_logcumsumexp_out, self.key)
             self.boxed = _core.box(*operators.libraries(), "aten", self.key, {name: name for name, _ in _OWN})
             for name, op in _OWN if self.boxed is None else ():
                 self.library.impl(name, _aten_kernel(op), self.key)
@@ -120,6 +127,27 @@ def _aten_kernel_out(op):
     return kernel
 
 
+def _aten_helper(op):
+    def kernel(x, values, indices, dim):
+        _into_of(INDEX_OF[op], x, dim, indices)  # first, for values may be x itself
+        _into_of(op, x, dim, values)
+    return kernel
+
+
+def _aten_logcumsumexp(x, dim):
+    if not x.is_floating_point() or not _served(x, None):
+        return _torchs("_logcumsumexp", x, dim)
+    return _alone_of(LOGSUMEXP, x, dim, None)
+
+
+def _aten_logcumsumexp_out(x, dim, *, out):
+    if not x.is_floating_point() or not _served(x, out.dtype):
+        return _torchs("_logcumsumexp.out", x, dim, out=out)
+    if out.shape != x.shape:
+        out.resize_(x.shape)
+    return _into_of(LOGSUMEXP, x, dim, out)
+
+
 def _other(op):
     def function(x, dim, dtype):
         if _served(x, dtype):  # floating elements to integers: these are converted first
@@ -145,15 +173,16 @@ def _patches_of(devices):
 
 @contextlib.contextmanager
 def patched(*devices):
-    """torch.cumsum and torch.cumprod of all callers are rowscan's while this lasts.
+    """torch.cumsum, cumprod, cummax, cummin and logcumsumexp of all callers are rowscan's while this lasts.
 
     devices    "CUDA" (the default), "CPU", or both
 
     Methods, in-place and out= forms and callers in C++ are served too, with torch's own gradients. Not served: code
     that inductor makes of them, and dtypes that rowscan has no type for, such as complex ones, which stay torch's
     (where torch.library.get_kernel is not there yet, they are refused). A dim out of range may be a RuntimeError in
-    place of an IndexError. The dispatcher is the process's: other threads see the change too. It may be nested; the
-    last to leave brings torch's own kernels back, after an exception too.
+    place of an IndexError. Of 0.0 and -0.0 a maximum is 0.0 and a minimum -0.0, and so is what the indices are of;
+    torch takes the later one. The dispatcher is the process's: other threads see the change too. It may be nested;
+    the last to leave brings torch's own kernels back, after an exception too.
 
     >>> with rowscan.torch.patched("CPU"):
     ...     torch.cumsum(torch.ones(3), 0)
@@ -172,7 +201,7 @@ def patched(*devices):
 
 
 def install(*devices):
-    """torch.cumsum and torch.cumprod are rowscan's from now on: patched() for good."""
+    """torch.cumsum and the others are rowscan's from now on: patched() for good."""
     with _patch_lock:
         for patch in _patches_of(devices or ("CUDA",)):
             patch.enter()

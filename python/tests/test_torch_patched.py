@@ -1,4 +1,4 @@
-"""test_torch_patched.py - rowscan in the place of torch's own cumsum and cumprod, and torch's own back afterwards
+"""test_torch_patched.py - rowscan in the place of torch's own functions, and torch's own back afterwards
 
 SPDX-License-Identifier: MIT
 """
@@ -82,6 +82,57 @@ def test_results_are_as_torchs(device, case, name, dtype):
         assert torch.equal(z, getattr(x.clone(), name + "_")(dim))
 
 
+def outcome(f, *args, **kwargs):
+    """What it returns, as a tuple, or its error's type."""
+    try:
+        got = f(*args, **kwargs)
+    except (RuntimeError, IndexError) as error:
+        return type(error)
+    return (got,) if isinstance(got, torch.Tensor) else tuple(got)
+
+
+@given(case=with_dim(FLOATING + INTEGERS, low=-2, high=3), name=st.sampled_from(["cummax", "cummin", "logcumsumexp"]))
+@on_devices
+def test_other_functions_are_as_torchs(device, case, name):
+    """Values and indices; logarithms to within rounding, and of integers the error that there are none."""
+    x, dim = case[0].to(device), case[1]
+    f = getattr(torch, name)
+    want = outcome(f, x, dim)
+    empty = [torch.empty(0, dtype=a.dtype, device=device) for a in want] if isinstance(want, tuple) else []
+    outs = lambda: [empty[0].clone()] if len(empty) == 1 else [tuple(a.clone() for a in empty)]
+    with rowscan.torch.patched(device.upper()):
+        got = [outcome(f, x, dim), outcome(getattr(x, name), dim)]
+        got += [outcome(f, x, dim, out=out) for out in outs() if empty]
+        if name != "logcumsumexp":
+            z = x.clone()
+            got.append(outcome(f, z, dim, out=(z, torch.empty(x.shape, dtype=torch.int64, device=device))))
+    for one in got:
+        if not isinstance(want, tuple):
+            assert one is want or not OWN_KERNELS
+            continue
+        for a, b in zip(one, want):
+            assert (a.dtype, a.shape) == (b.dtype, b.shape)
+            close = {} if name == "logcumsumexp" else dict(rtol=0, atol=0)
+            torch.testing.assert_close(a, b, equal_nan=True, **close)
+
+
+def test_other_functions_are_rowscans(x):
+    y = rowscan.logcumsumexp(x, 0)
+    zeros = torch.tensor([0., -0., -0.], device=x.device)
+    own = torch.cummax(zeros, 0)
+    assert not torch.equal(torch.logcumsumexp(x, 0), y) and own.indices.tolist() == [0, 1, 2]
+    leaf = x[:50].clone().requires_grad_()
+    functions = (lambda x: torch.cummax(x, 0)[0], lambda x: torch.cummin(x, 0)[0], lambda x: torch.logcumsumexp(x, 0))
+    gradients = [torch.autograd.grad(f(leaf).sum(), leaf)[0] for f in functions]
+    with rowscan.torch.patched(x.device.type.upper()):
+        assert torch.equal(torch.logcumsumexp(x, 0), y)
+        assert torch.cummax(zeros, 0).indices.tolist() == [0, 0, 0]
+        for f, gradient in zip(functions, gradients):
+            torch.testing.assert_close(torch.autograd.grad(f(leaf).sum(), leaf)[0], gradient)
+            torch.testing.assert_close(torch.vmap(f)(leaf.reshape(5, 10))[2], f(leaf[20:30]))
+    assert not torch.equal(torch.logcumsumexp(x, 0), y) and torch.cummax(zeros, 0).indices.tolist() == [0, 1, 2]
+
+
 @on_devices
 def test_errors_are_told(device):
     x = torch.ones(2, 3, device=device)
@@ -102,9 +153,11 @@ def test_errors_are_told(device):
 @pytest.mark.skipif(not OWN_KERNELS, reason="torch does not hand out its kernels")
 def test_other_types_stay_torchs(device):
     x = torch.randn(3, 4, dtype=torch.complex64, device=device)
-    want = torch.cumsum(x, 1), torch.cumprod(x, 0), torch.cumsum(x.real, 1, dtype=torch.complex128)
+    f = lambda: (torch.cumsum(x, 1), torch.cumprod(x, 0), torch.cumsum(x.real, 1, dtype=torch.complex128),
+                 torch.logcumsumexp(x, 1))
+    want = f()
     with rowscan.torch.patched(device.upper()):
-        got = torch.cumsum(x, 1), torch.cumprod(x, 0), torch.cumsum(x.real, 1, dtype=torch.complex128)
+        got = f()
         assert torch.equal(x.clone().cumsum_(1), want[0])
         assert torch.equal(torch.cumsum(x, 1, out=torch.empty_like(x)), want[0])
     assert all(torch.equal(a, b) for a, b in zip(got, want))
