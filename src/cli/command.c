@@ -24,6 +24,7 @@ static const command commands[] = {
     {"warm", command_warm, "fill the cache with the kernels of a list of scans, before they are needed"},
     {"source", command_source, "print the CUDA source that would be compiled"},
     {"bench", command_bench, "time scans against a copy of the same bytes, and check them"},
+    {"ops", command_ops, "list the operators"},
     {"devices", command_devices, "list the GPUs"},
     {"cache", command_cache, "list, check, explain and remove the kernels kept on disk"},
 };

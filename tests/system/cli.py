@@ -1355,7 +1355,7 @@ class CommandLine(Case):
         overview, err = self.rowscan("--help")
         self.assertEqual((overview, err), self.rowscan("help"))
         self.assertEqual(err, "")
-        for command in ["scan", "compile", "warm", "source", "bench", "devices", "cache"]:
+        for command in ["scan", "compile", "warm", "source", "bench", "ops", "devices", "cache"]:
             self.assertIn(f"\n  {command} ", overview)
             text, err = self.rowscan(command, "--help")
             self.assertEqual(err, "")
@@ -1384,7 +1384,7 @@ class CommandLine(Case):
         page = os.path.join(TESTS, "..", "src", "cli", "rowscan.1")
         with open(page) as file:
             manual = file.read().replace("\\-", "-")
-        for command in ["scan", "compile", "warm", "bench", "devices", "cache"]:
+        for command in ["scan", "compile", "warm", "bench", "ops", "devices", "cache"]:
             for word in self.rowscan(command, "--help")[0].split():
                 if word.startswith("--"):
                     self.assertIn(word.rstrip(",:;."), manual, command)
@@ -2380,6 +2380,43 @@ class Devices(Case):
         args = ["scan", self.path("in.npy"), self.path("out.npy")]
         self.assertIn("GPU 0 is sm_70, older than sm_75", self.rowscan(*args)[1])
         self.assertIn("GPU 0 is sm_70, older than sm_75", self.rowscan(*args, "--engine=cuda", status=1)[1])
+
+
+class Ops(Case):
+    """Which operators there are, by scans with each."""
+
+    def test_ops(self):
+        ops = json.loads(self.rowscan("ops", "--json")[0])
+        err = self.fails(2, ["--op"], "scan", "in.npy", "out.npy", "--op=no")
+        self.assertEqual(", ".join(op["op"] for op in ops), err.split("\n")[0].split(" is not one of ")[1])
+        rows = self.rowscan("ops")[0].splitlines()
+        self.assertEqual([row.split()[0] for row in rows], ["operator"] + [op["op"] for op in ops])
+        for op, row in zip(ops, rows[1:]):
+            of = op["accumulators"]
+            types = "all" if len(of) == 13 else "floats" if "f32" in of else "integers, bool"
+            self.assertEqual(row.split(), [op["op"], str(op["inputs"]), str(op["params"]), str(op["outputs"]),
+                                           *types.split(), *op["identity"].split(),
+                                           *(of[t] for t in ("f32", "i32") if t in of)])
+            self.assertEqual(len(op["accumulators"]), 4 * ("f32" in of) + 9 * ("i32" in of))
+
+    def test_what_they_say(self):
+        lowest = {"f2": -np.inf, "f4": -np.inf, "f8": -np.inf, "b1": 0, **{t: np.iinfo(t).min for t in INTEGERS}}
+        highest = {"f2": np.inf, "f4": np.inf, "f8": np.inf, "b1": 1, **{t: np.iinfo(t).max for t in INTEGERS}}
+        for op in json.loads(self.rowscan("ops", "--json")[0]):
+            arguments = [f"--more{i}=0" for i in range(1, op["inputs"])] if op["params"] else []
+            arguments += ["--coefficient=1"] * (op["inputs"] == 2) + ["--params=" + ",".join("1" * op["params"])]
+            arguments = [a for a in arguments if a != "--params="] + ["--second=s.npy"] * (op["outputs"] == 2)
+            for dtype, name in SHORT.items():
+                scan = ["scan", "--exclusive", "--json", f"--op={op['op']}", *arguments, "in.npy", "out.npy"]
+                self.save("in.npy", np.ones(1, dtype))
+                if name not in op["accumulators"]:
+                    self.fails(1, ["field 'in'", name], *scan)
+                    continue
+                self.assertEqual(json.loads(self.rowscan(*scan)[0])["acc"], op["accumulators"][name])
+                first = np.load(self.path("out.npy"))[0]
+                want = {"lowest value": lowest[dtype], "highest value": highest[dtype], "all bits": ~first.dtype.type(0)
+                        if dtype[0] in "iub" else None}.get(op["identity"])
+                self.assertEqual(first, float(op["identity"]) if want is None else want, (op["op"], dtype))
 
 
 class Bench(Case):
