@@ -188,7 +188,7 @@ class Library:
         s.mask_mode = mask_mode if mask is not None else SELECT
         s.mask = self.settled_mask(x, kind, mask, mask_mode, what) if mask is not None else None
         if s.mask_mode == KEYS and not keys_fit(op, kind, s.number, s.acc, self.number(s.mask.dtype, "keys.dtype")):
-            s.mask, s.mask_mode = self.beginnings(s.mask, s.dim), HEADS
+            s.mask, s.mask_mode = self.beginnings(s.mask, s.dim - x.ndim), HEADS
         s.init = self.settled_init(x, wide, init, self.rows_shape(x, s.dim)) if init is not None else None
         s.totals = wide if totals else None
         s.more, s.params = self.settled_more(op, x, kind, more), self.settled_params(op, params)
@@ -292,8 +292,13 @@ class Library:
         return self.broadcast(mask, what, tuple(x.shape))
 
     def beginnings(self, keys, dim):
-        """Flags of the elements whose keys are not those before them; the first has none before it."""
-        inner = (1,) * (keys.ndim - 1 - dim)
+        """Flags of the elements whose keys are not those before them; the first has none before it.
+
+        dim is counted from the end, for keys may have fewer dimensions than x where a library repeats them itself.
+        """
+        if keys.ndim < -dim or not keys.ndim:
+            return keys != keys
+        inner = (1,) * (-1 - dim)
         return (self.xp.roll(keys, 1, dim) != keys) & (self.xp.arange(keys.shape[dim]) > 0).reshape((-1,) + inner)
 
     def check_keys(self, number, dtype):

@@ -70,7 +70,7 @@ class _Torch(Library):
         if not keys.ndim:
             return keys != keys
         later = torch.arange(keys.shape[dim], device=keys.device) > 0
-        return (torch.roll(keys, 1, dim) != keys) & later.reshape((-1,) + (1,) * (keys.ndim - 1 - dim))
+        return (torch.roll(keys, 1, dim) != keys) & later.reshape((-1,) + (1,) * (-1 - dim))
 
     def cleared(self, where, x):
         return torch.where(where, 0, x)

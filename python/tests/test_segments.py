@@ -473,6 +473,17 @@ def test_jax_types(jax):
             f()
 
 
+def test_jax_keys_that_repeat_and_have_no_room(jax):
+    """Keys of 64 bits beside sums of 64, which are compared before the scan, with fewer dimensions than x."""
+    x = np.random.default_rng(9).integers(-9, 9, (2, 3, 4)).astype("f8")
+    with order.set_wide(jax, True):
+        for shape, dim in itertools.product([(4,), (3, 1), (1,), (), (1, 3, 4), (2, 1, 1)], range(3)):
+            keys = np.random.default_rng(dim).integers(0, 2, shape)
+            want = rowscan.cumsum(x, dim, keys=np.broadcast_to(keys, x.shape))
+            got = rowscan.cumsum(jax.numpy.asarray(x), dim, keys=jax.numpy.asarray(keys))
+            np.testing.assert_array_equal(np.asarray(got), want)
+
+
 def through_numbers(jnp, x, beside, kind, dim, reverse, exclusive, init):
     """(y, totals) by JAX's own operations, with their derivatives."""
     x, beside = jnp.moveaxis(x, dim, 0), jnp.moveaxis(jnp.broadcast_to(beside, x.shape), dim, 0)
