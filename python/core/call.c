@@ -8,7 +8,8 @@
 
 #include "torch.h"
 
-static PyObject *python; /* (x, dim, op, flags, mask, mask_mode, init, totals, dtype, acc, out, more, params, second) */
+static PyObject *python; /* (x, dim, op, flags, mask, mask_mode, init, totals, dtype, acc, out, more, params, second,
+                            segments, segment_mode) */
 
 /* ---- the quick way ----------------------------------------------------------------------------------------------- */
 
@@ -84,8 +85,8 @@ static const form of_one = {"x and dim",
                   of_recurrence = {"x, coefficient and dim",
                                    3,
                                    {X, COEFFICIENT, DIM},
-                                   1u << OP | 1u << MASK | 1u << MASK_MODE | 1u << HEADS | 1u << TAILS | 1u << KEYS |
-                                       1u << INDICES | 1u << TIES | FURTHER_ARGUMENTS};
+                                   1u << OP | 1u << MASK | 1u << MASK_MODE | 1u << INDICES | 1u << TIES |
+                                       FURTHER_ARGUMENTS};
 
 static const form *form_of(rowscan_op op) {
   return rp_op_has_coefficient(op) ? &of_recurrence : op == ROWSCAN_MAX || op == ROWSCAN_MIN ? &of_order : &of_one;
@@ -173,28 +174,45 @@ static bool take_dtype(rp_call *call, PyObject *dtype) {
   return number != NULL;
 }
 
-/* Coefficients, flags or keys in the place of a mask. */
-static bool take_beside(rp_call *call, PyObject *const *given) {
-  static const struct {
-    int argument;
-    rowscan_mask_mode mode;
-  } table[] = {{COEFFICIENT, ROWSCAN_MASK_COEFFICIENT},
-               {HEADS, ROWSCAN_MASK_HEADS},
-               {TAILS, ROWSCAN_MASK_TAILS},
-               {KEYS, ROWSCAN_MASK_KEYS}};
-  int first = MASK;
-  for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-    int argument = table[i].argument;
-    if (!given[argument] || given[argument] == Py_None)
+/* What tells segments, where it is not in the place of a mask. */
+typedef struct segments {
+  PyObject *array; /* Py_None: there is none */
+  rowscan_mask_mode mode;
+} segments;
+
+static bool is_given(PyObject *argument) {
+  return argument && argument != Py_None;
+}
+
+static bool refuse_both(int one, int other) {
+  PyErr_Format(PyExc_TypeError, "%s and %s are given, of which a scan takes one", argument_names[one],
+               argument_names[other]);
+  return false;
+}
+
+/* Coefficients in the place of a mask, and flags or keys there or, where it is taken, beside. */
+static bool take_beside(rp_call *call, PyObject *const *given, segments *beside) {
+  static const rowscan_mask_mode modes[] = {ROWSCAN_MASK_HEADS, ROWSCAN_MASK_TAILS, ROWSCAN_MASK_KEYS};
+  *beside = (segments){.array = Py_None};
+  if (is_given(given[COEFFICIENT])) {
+    if (call->mask != Py_None)
+      return refuse_both(MASK, COEFFICIENT);
+    call->mask = given[COEFFICIENT];
+    call->mask_mode = ROWSCAN_MASK_COEFFICIENT;
+  }
+  int first = -1;
+  for (int i = 0; i < 3; i++) {
+    if (!is_given(given[HEADS + i]))
       continue;
-    if (call->mask != Py_None) {
-      PyErr_Format(PyExc_TypeError, "%s and %s are given, of which a scan takes one", argument_names[first],
-                   argument_names[argument]);
-      return false;
-    }
-    call->mask = given[argument];
-    call->mask_mode = table[i].mode;
-    first = argument;
+    if (first >= 0)
+      return refuse_both(first, HEADS + i);
+    first = HEADS + i;
+    *beside = (segments){.array = given[first], .mode = modes[i]};
+  }
+  if (first >= 0 && call->mask == Py_None) {
+    call->mask = beside->array;
+    call->mask_mode = beside->mode;
+    *beside = (segments){.array = Py_None};
   }
   return true;
 }
@@ -217,16 +235,17 @@ static PyObject *none_if_missing(PyObject *given) {
   return given ? given : Py_None;
 }
 
-static PyObject *call_python(const rp_call *call, PyObject *const *given, PyObject *dim) {
+static PyObject *call_python(const rp_call *call, PyObject *const *given, PyObject *dim, const segments *beside) {
   if (!python) {
     PyErr_SetString(PyExc_RuntimeError, "rowscan._core was imported without rowscan");
     return NULL;
   }
   PyObject *op = given[OP] ? rp_new_ref(given[OP]) : PyUnicode_FromString(rowscan_op_name(call->op));
-  return PyObject_CallFunction(
-      python, "OONiOiOOOOOOOO", call->x, dim, op, (int)call->flags, call->mask, (int)call->mask_mode, call->init,
-      none_if_missing(given[TOTALS]), none_if_missing(given[DTYPE]), none_if_missing(given[ACC]), call->out,
-      none_if_missing(given[MORE]), none_if_missing(given[PARAMS]), none_if_missing(given[SECOND]));
+  return PyObject_CallFunction(python, "OONiOiOOOOOOOOOi", call->x, dim, op, (int)call->flags, call->mask,
+                               (int)call->mask_mode, call->init, none_if_missing(given[TOTALS]),
+                               none_if_missing(given[DTYPE]), none_if_missing(given[ACC]), call->out,
+                               none_if_missing(given[MORE]), none_if_missing(given[PARAMS]),
+                               none_if_missing(given[SECOND]), beside->array, (int)beside->mode);
 }
 
 /* Whether the mask is one, or coefficients, as the operator has it, and ties are not where it has none. */
@@ -243,12 +262,13 @@ static PyObject *scan_given(rowscan_op op, PyObject *const *given) {
                   .totals = Py_None,
                   .out = none_if_missing(given[OUT]),
                   .op = op};
+  segments beside;
   int totals = flag(given[TOTALS]);
   if (totals < 0 || !take_flags(&call, given) || !take_ties(&call, given[TIES]) ||
-      !take_mask_mode(&call, given[MASK_MODE]) || !take_beside(&call, given))
+      !take_mask_mode(&call, given[MASK_MODE]) || !take_beside(&call, given, &beside))
     return NULL;
   PyObject *dim = none_if_missing(given[DIM] && given[DIM] != Py_None ? given[DIM] : given[AXIS]);
-  bool further = given[MORE] || given[PARAMS] || given[SECOND];
+  bool further = given[MORE] || given[PARAMS] || given[SECOND] || beside.mode;
   bool quick = !further && !totals && call.init == Py_None && (!given[ACC] || given[ACC] == Py_None) &&
                PyLong_Check(dim) && take_op(&call, given[OP]) && suits_op(&call) && take_dtype(&call, given[DTYPE]);
   if (quick) {
@@ -259,7 +279,7 @@ static PyObject *scan_given(rowscan_op op, PyObject *const *given) {
       return y;
     Py_DECREF(y);
   }
-  return call_python(&call, given, dim);
+  return call_python(&call, given, dim, &beside);
 }
 
 /* A maximum or minimum, and where it is. */
@@ -316,16 +336,17 @@ PyObject *rp_set_python(PyObject *self, PyObject *function) {
 /* ---- the scan itself --------------------------------------------------------------------------------------------- */
 
 /* more and params are tuples; second is an array, None, or the type of one that is not made. */
-static bool take_further(rp_further *further, PyObject *more, PyObject *params, PyObject *second) {
+static bool take_further(rp_further *further, PyObject *more, PyObject *params, PyObject *second, PyObject *mode) {
   Py_ssize_t count = PyTuple_Size(more), numbers = PyTuple_Size(params);
   if (count < 0 || numbers < 0)
     return false;
-  if (count > RP_MOST_MORE || numbers > 4) {
+  long segment_mode = PyLong_AsLong(mode);
+  if (count > RP_MOST_MORE + (segment_mode != 0) || (segment_mode && !count) || numbers > 4) {
     PyErr_Format(PyExc_TypeError, "scan_settled takes up to 4 further inputs and params, not %zd and %zd", count,
                  numbers);
     return false;
   }
-  *further = (rp_further){.second = Py_None, .count = (int)count};
+  *further = (rp_further){.second = Py_None, .count = (int)count, .segment_mode = (rowscan_mask_mode)segment_mode};
   for (Py_ssize_t i = 0; i < count; i++)
     further->arrays[i] = PyTuple_GetItem(more, i);
   for (Py_ssize_t i = 0; i < numbers; i++)
@@ -340,8 +361,8 @@ static bool take_further(rp_further *further, PyObject *more, PyObject *params, 
 PyObject *rp_scan_settled(PyObject *self, PyObject *const *args, Py_ssize_t count) {
   (void)self;
   rp_further further;
-  if (count != 12 && count != 15) {
-    PyErr_Format(PyExc_TypeError, "scan_settled takes 12 or 15 arguments, not %zd", count);
+  if (count != 12 && count != 16) {
+    PyErr_Format(PyExc_TypeError, "scan_settled takes 12 or 16 arguments, not %zd", count);
     return NULL;
   }
   rp_call call = {.x = args[0],
@@ -356,9 +377,9 @@ PyObject *rp_scan_settled(PyObject *self, PyObject *const *args, Py_ssize_t coun
                   .totals = args[9],
                   .out = args[10],
                   .wanted = (int)PyLong_AsLong(args[11])};
-  if (PyErr_Occurred() || (count == 15 && !take_further(&further, args[12], args[13], args[14])))
+  if (PyErr_Occurred() || (count == 16 && !take_further(&further, args[12], args[13], args[14], args[15])))
     return NULL;
-  if (count == 15)
+  if (count == 16)
     call.further = &further;
   const rp_kind *kind = rp_kind_of(call.x, true);
   return kind ? rp_scan(&call, kind) : rp_new_ref(Py_NotImplemented);

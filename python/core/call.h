@@ -34,9 +34,10 @@ PyObject *rp_set_python(PyObject *self, PyObject *function);
 
 /*
  * scan_settled(x, dim, op, flags, out_type, acc_type, mask_mode, mask, init, totals, out, wanted, more, params,
- * second): rp_scan(), for Python that has settled all conventions. Types and modes are the library's numbers; wanted is
- * 0 (scan), 1 (prepare) or 2 (spec). The last three may be left out: tuples of arrays and of numbers, and an array that
- * is filled, None, or where nothing is scanned the type of one.
+ * second, segment_mode): rp_scan(), for Python that has settled all conventions. Types and modes are the library's
+ * numbers; wanted is 0 (scan), 1 (prepare) or 2 (spec). The last four may be left out: tuples of arrays and of numbers;
+ * an array that is filled, None, or where nothing is scanned the type of one; and, if it is not 0, the mode of segments
+ * that the last array of `more` tells.
  */
 PyObject *rp_scan_settled(PyObject *self, PyObject *const *args, Py_ssize_t count);
 

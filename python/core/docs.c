@@ -35,7 +35,7 @@
       "    mask_mode  'select': count elements where mask is 0 or False as " identity ", whatever they are, NaN\n"     \
       "               included. 'multiply': scan x * mask, in which NaN * 0 is NaN.\n"                                 \
       "    heads, tails, keys\n"                                                                                       \
-      "               One of them, in the place of mask, cuts each row into segments, and the scan begins anew in\n"   \
+      "               One of them cuts each row into segments, beside a mask too, and the scan begins anew in\n"       \
       "               each: an array that broadcasts to x's shape, on x's device. A segment begins with each\n"        \
       "               element whose flag in heads is not 0; or ends with each whose flag in tails is not 0; or\n"      \
       "               lies where neighbours have equal keys, which are integers or bool. All of this is in\n"          \
@@ -92,7 +92,7 @@
 const char rp_cumsum_doc[] =
     MANUAL("cumsum", "Cumulative sums", "+", "0", "Elements are added",
            "    Of x and init, of a floating mask with mask_mode='multiply', and through totals; 0 where omit_nan\n"
-           "    leaves x out. None with out.\n",
+           "    leaves x out. None with out, and with heads, tails or keys beside a mask.\n",
            "array([[ 1.,  3.,  6.],\n"
            "       [ 4.,  9., 15.]])\n",
            "array([[ 4.,  3.,  3.],\n"
@@ -201,7 +201,7 @@ const char rp_logcumsumexp_doc[] =
 
 const char rp_linear_recurrence_doc[] =
     "linear_recurrence(x, coefficient, dim=None, *, axis=None, reverse=False, exclusive=False, omit_nan=False, "
-    "init=None, totals=False, dtype=None, acc=None, out=None)\n--\n\n"
+    "heads=None, tails=None, keys=None, init=None, totals=False, dtype=None, acc=None, out=None)\n--\n\n"
     "Linear recurrences along one dimension: y[i] = coefficient[i] * y[i-1] + x[i] in each row, from y[-1] = 0.\n"
     "\n"
     ">>> import numpy as np, rowscan\n"
@@ -225,6 +225,9 @@ const char rp_linear_recurrence_doc[] =
     "               array that broadcasts to x's shape, on x's device. Of bool, uint8 or x's type it is read where it\n"
     "               lies; else x and coefficient are converted to the type of their product. Where an element is to\n"
     "               be left out, give 1 and an element of 0; there is no mask.\n"
+    "    heads, tails, keys\n"
+    "               Those of cumsum: where a segment begins, what came before is dropped, a NaN too, whatever the\n"
+    "               coefficient there is.\n"
     "    reverse    True: go from the last element to the first, y[i] = coefficient[i] * y[i+1] + x[i].\n"
     "    exclusive  True: give what there is before each element, y[i-1].\n"
     "    omit_nan   True: where an element is NaN, y[i] = y[i-1], whatever its coefficient is.\n"
@@ -243,8 +246,8 @@ const char rp_linear_recurrence_doc[] =
     "not.\n"
     "\n"
     "Gradients, in torch and JAX\n"
-    "    Of x, coefficient and init, and through totals; each is a recurrence from the other end. None with out\n"
-    "    and omit_nan.\n";
+    "    Of x, coefficient and init, and through totals; each is a recurrence from the other end. None with out,\n"
+    "    omit_nan, heads, tails and keys.\n";
 
 const char rp_scan_doc[] =
     "scan(x, dim=None, op='sum', *, coefficient=None, axis=None, reverse=False, exclusive=False, omit_nan=False, "
@@ -282,7 +285,7 @@ const char rp_scan_doc[] =
     "    coefficient\n"
     "               That of linear_recurrence, or of an operator of yours with coefficients; others have none.\n"
     "    x, dim, axis, reverse, mask, heads, tails, keys, init, totals, acc, out\n"
-    "               Those of cumsum; where there is a coefficient, there is no mask, heads, tails and keys.\n"
+    "               Those of cumsum; where there is a coefficient, there is no mask.\n"
     "    exclusive  True: leave each element out of its own result; y[0] is the operator's identity, which has all\n"
     "               bits set for 'and', and none for 'or' and 'xor'.\n"
     "    omit_nan   True: leave out elements that are NaN, with any operator. Integers have none.\n"
@@ -307,8 +310,9 @@ const char rp_scan_doc[] =
     "\n"
     "Gradients, in torch and JAX\n"
     "    Those of cumsum, cumprod, cummax, cummin, logcumsumexp and linear_recurrence. There is none of other\n"
-    "    operators, and of indices none that could be wanted. With more, params or second, Unsupported is raised\n"
-    "    where one is wanted, and in torch where one of torch.func's transforms is at work.\n";
+    "    operators, and of indices none that could be wanted. With more, params or second, and with heads, tails\n"
+    "    or keys beside a mask or coefficients, Unsupported is raised where one is wanted, and in torch where one of\n"
+    "    torch.func's transforms is at work.\n";
 
 const char rp_devices_doc[] =
     "devices()\n--\n\n"

@@ -144,8 +144,13 @@ static rowscan_input input_of(const rp_view *view) {
 }
 
 static void add_further(rowscan_problem *problem, const rp_further *further) {
-  for (int i = 0; i < further->count; i++)
+  int more = further->count - (further->segment_mode ? 1 : 0);
+  for (int i = 0; i < more; i++)
     problem->more[i] = input_of(&further->more_views[i]);
+  if (further->segment_mode) {
+    problem->segments = input_of(&further->more_views[more]);
+    problem->segment_mode = further->segment_mode;
+  }
   const rp_view *second = &further->second_view;
   if (second->type)
     problem->second = (rowscan_output){.data = second->data, .type = second->type, .strides = second->strides};

@@ -11,11 +11,12 @@ enum { RP_MOST_MORE = 4 };
 
 /* What few calls have besides: further inputs, a second output of x's shape, and numbers of the run. */
 typedef struct rp_further {
-  PyObject *arrays[RP_MOST_MORE], *second; /* Py_None: there is none, or one is only supposed */
+  PyObject *arrays[RP_MOST_MORE + 1], *second; /* Py_None: there is none, or one is only supposed */
   int count;
-  rowscan_type second_type; /* of a second output that is supposed */
+  rowscan_mask_mode segment_mode; /* if set, the last array tells segments beside a mask or coefficients */
+  rowscan_type second_type;       /* of a second output that is supposed */
   double params[4];
-  rp_view more_views[RP_MOST_MORE], second_view;
+  rp_view more_views[RP_MOST_MORE + 1], second_view;
 } rp_further;
 
 /* What is asked for. Arrays that are not given are None. */

@@ -179,18 +179,20 @@ static const int64_t *strides_beside(const xla_buffer *x, const xla_buffer *arra
 
 typedef struct call {
   rowscan_problem problem;
-  int64_t mask_strides[RP_MOST_RANK], init_strides[RP_MOST_RANK], more_strides[RP_MOST_MORE][RP_MOST_RANK];
+  int64_t mask_strides[RP_MOST_RANK], init_strides[RP_MOST_RANK], more_strides[RP_MOST_MORE + 1][RP_MOST_RANK];
 } call;
 
-/* Further inputs, from an argument on, and the numbers of the run. */
+/* Further inputs, from an argument on, of which the last may tell segments, and the numbers of the run. */
 static void fill_further(call *c, const xla_frame *frame, int64_t next) {
   static const char *const names[] = {"param0", "param1", "param2", "param3"};
-  int64_t count = number(frame, "more");
-  for (int64_t i = 0; i < count && i < RP_MOST_MORE; i++) {
+  int64_t count = number(frame, "more"), mode = number(frame, "segment_mode");
+  for (int64_t i = 0; i < count && i <= RP_MOST_MORE; i++) {
     const xla_buffer *array = frame->args.at[next + i];
-    c->problem.more[i] = input_of(array);
-    c->problem.more[i].strides = strides_beside(frame->args.at[0], array, c->more_strides[i]);
+    rowscan_input *input = mode && i == count - 1 ? &c->problem.segments : &c->problem.more[i];
+    *input = input_of(array);
+    input->strides = strides_beside(frame->args.at[0], array, c->more_strides[i]);
   }
+  c->problem.segment_mode = (rowscan_mask_mode)mode;
   for (int i = 0; i < 4; i++) {
     const double *param = attribute(frame, names[i]);
     c->problem.params[i] = param ? *param : 0;

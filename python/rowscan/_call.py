@@ -12,7 +12,7 @@ import operator
 from . import _core, _returns
 from ._types import (COEFFICIENT, COEFFICIENTS, DEFAULT, EXCLUSIVE, FACTORS, FIXED, FURTHER, HEADS, INCLUDE_INITIAL,
                      INDICES, KEEPING, KEYS, LONE, MASK_MODES, MULTIPLY, NAMES, NUMBERS, OMIT_NAN, OP_NAMES, REVERSE,
-                     SCAN, SEGMENTS, SELECT, TIES_FIRST, accumulator, holds, is_floating, keys_fit, op_number)
+                     SCAN, SEGMENTS, SELECT, TIES_FIRST, accumulator, holds, is_floating, is_wide, keys_fit, op_number)
 
 # By the package that defines an array's type. None of these is imported before one of its arrays is seen.
 MODULES = {"numpy": "_numpy", "torch": "_torch", "cupy": "_cupy", "jax": "_jax", "jaxlib": "_jax"}
@@ -46,10 +46,11 @@ def _find(x):
 class Settled:
     """A scan of which nothing is left to a convention. Types are the library's numbers.
 
-    Coefficients, and flags and keys of segments, are a mask in all that follows, of a mode of their own.
+    Coefficients, and flags and keys of segments, are a mask in all that follows, of a mode of their own. Beside one,
+    flags and keys are the last of `more`, and have the segment_mode.
     """
     __slots__ = ("x", "dim", "op", "flags", "mask_mode", "number", "acc", "mask", "init", "totals", "out", "more",
-                 "params", "second")
+                 "params", "second", "segment_mode")
 
     def has_further(self):
         return len(self.more) > 0 or len(self.params) > 0 or self.second is not None
@@ -160,7 +161,7 @@ class Library:
             raise TypeError(f"{what} is {dtype}, which rowscan has no type for") from None
 
     def settle(self, op, x, dim, flags, mask, mask_mode, init, totals, dtype, acc, out, more=None, params=None,
-               second=False):
+               second=False, segments=None, segment_mode=0):
         s = Settled()
         s.op, s.flags = op, flags
         if flags & TIES_FIRST and op not in INDICES:
@@ -193,7 +194,19 @@ class Library:
         s.totals = wide if totals else None
         s.more, s.params = self.settled_more(op, x, kind, more), self.settled_params(op, params)
         s.second = self.second_type(op, kind, s.number) if second else None
+        s.segment_mode = segment_mode
+        if segment_mode:
+            segments, s.segment_mode = self.settled_segments(x, kind, segments, segment_mode, s.dim)
+            s.more += segments,
         return s
+
+    def settled_segments(self, x, kind, segments, mode, dim):
+        """Flags or keys beside a mask or coefficients, and their mode; keys of 64 bits become flags."""
+        what = next(word for word, number in SEGMENTS.items() if number == mode)
+        segments = self.settled_mask(x, kind, self.beside(self.of(segments, None, x, what), what, x), mode, what)
+        if mode == KEYS and is_wide(self.number(segments.dtype, what + ".dtype")):
+            return self.beginnings(segments, dim - x.ndim), HEADS
+        return segments, mode
 
     def settled_more(self, op, x, kind, more):
         """Further inputs in x's shape, of bool, uint8 or x's type."""
@@ -243,13 +256,10 @@ class Library:
         """What messages call the mask, or what is given in its place."""
         name = OP_NAMES[op]
         segments = [word for word, number in SEGMENTS.items() if number == mode and mask is not None]
-        if segments and op in COEFFICIENTS:
-            raise TypeError(f"{segments[0]} is given, and {name} has no segments: a coefficient of 0 drops what came "
-                            "before, but for infinities and NaN")
-        if segments:
+        if segments and op not in COEFFICIENTS:
             return segments[0]
         if op in COEFFICIENTS:
-            if mask is None:
+            if mask is None or segments:
                 raise TypeError(f"coefficient is not given, and {name} needs one: a number or an array")
             if mode != COEFFICIENT:
                 raise TypeError(f"mask is given, and {name} has none: where an element is left out its coefficient may "
@@ -353,18 +363,22 @@ class Library:
             raise ValueError(f"mask_mode is {mask_mode!r}, not 'select' or 'multiply'")
         if ties not in ("last", "first"):
             raise ValueError(f"ties is {ties!r}, not 'last' or 'first'")
-        mask_mode, first = MASK_MODES[mask_mode], "mask"
-        for name, given, mode in (("coefficient", coefficient, COEFFICIENT), ("heads", heads, SEGMENTS["heads"]),
-                                  ("tails", tails, SEGMENTS["tails"]), ("keys", keys, SEGMENTS["keys"])):
-            if given is None:
-                continue
+        mask_mode = MASK_MODES[mask_mode]
+        if coefficient is not None:
             if mask is not None:
-                raise TypeError(f"{first} and {name} are given, of which a scan takes one")
-            mask, mask_mode, first = given, mode, name
+                raise TypeError("mask and coefficient are given, of which a scan takes one")
+            mask, mask_mode = coefficient, COEFFICIENT
+        told = [(name, given) for name, given in (("heads", heads), ("tails", tails), ("keys", keys))
+                if given is not None]
+        if len(told) > 1:
+            raise TypeError(f"{told[0][0]} and {told[1][0]} are given, of which a scan takes one")
+        segments, segment_mode = (told[0][1], SEGMENTS[told[0][0]]) if told else (None, 0)
+        if told and mask is None:
+            mask, mask_mode, segments, segment_mode = segments, segment_mode, None, 0
         flags = (EXCLUSIVE if exclusive else 0) | (REVERSE if reverse else 0) | (OMIT_NAN if omit_nan else 0)
         flags |= TIES_FIRST if ties == "first" else 0
         return self.scan(op_number(op), x, axis if dim is None else dim, flags, mask, mask_mode, init, bool(totals),
-                         dtype, acc, out, more, params, bool(second), wanted=wanted)
+                         dtype, acc, out, more, params, bool(second), segments, segment_mode, wanted=wanted)
 
     def scan(self, *arguments, wanted=SCAN):
         return self.run(self.settle(*arguments), wanted)
@@ -379,7 +393,7 @@ class Library:
         second = s.second
         if second is not None and wanted == SCAN:
             second = self.empty(tuple(s.x.shape), s.second, s.x)
-        further = (s.more, s.params, second) if s.has_further() else ()
+        further = (s.more, s.params, second, s.segment_mode) if s.has_further() else ()
         y = _core.scan_settled(s.x, s.dim, s.op, s.flags, s.number, s.acc, s.mask_mode, s.mask, s.init, sums, out,
                                wanted, *further)
         if y is NotImplemented:
@@ -411,10 +425,11 @@ class Library:
         return f"x can't be scanned as it lies in memory: {type(s.x).__qualname__} of {s.x.dtype}"
 
 
-def call(x, dim, op, flags, mask, mask_mode, init, totals, dtype, acc, out, more, params, second, wanted=SCAN):
+def call(x, dim, op, flags, mask, mask_mode, init, totals, dtype, acc, out, more, params, second,
+         segments=None, segment_mode=0, wanted=SCAN):
     """What scan(), cumsum() and their like of _core call where the quick way does not serve."""
     return library_of(x).scan(op_number(op), x, dim, flags, mask, mask_mode, init, bool(totals), dtype, acc, out, more,
-                              params, bool(second), wanted=wanted)
+                              params, bool(second), segments, segment_mode, wanted=wanted)
 
 
 _core.set_python(call)

@@ -217,10 +217,11 @@ class _Others(Library):
     # ---- the scan
 
     def scan(self, op, x, dim, flags, mask, mask_mode, init, totals, dtype, acc, out, more=None, params=None,
-             second=False, wanted=SCAN):
+             second=False, segments=None, segment_mode=0, wanted=SCAN):
         told = _stream_told(x if out is None else out)
         with self.stream(_LEGACY if told is None else told):
-            s = self.settle(op, x, dim, flags, mask, mask_mode, init, totals, dtype, acc, out, more, params, second)
+            s = self.settle(op, x, dim, flags, mask, mask_mode, init, totals, dtype, acc, out, more, params, second,
+                            segments, segment_mode)
             if wanted != SCAN:
                 return self.run(s, s.out, None, s.second, wanted)
             y = self.empty(self.out_shape(s.x, s), s.number, s.x) if out is None else s.out
@@ -247,7 +248,8 @@ class _Others(Library):
         held = [None if view is None else view.held for view in (s.mask, s.init, sums, y)]
         further = ()
         if s.has_further():
-            further = (tuple(view.held for view in s.more), s.params, getattr(second, "held", second))
+            further = (tuple(view.held for view in s.more), s.params, getattr(second, "held", second),
+                       s.segment_mode)
         done = _core.scan_settled(s.x.held, s.dim, s.op, s.flags, s.number, s.acc, s.mask_mode, *held, wanted, *further)
         if done is NotImplemented:
             raise TypeError(self.refusal(s))

@@ -35,14 +35,15 @@ _scan_p = jax.extend.core.Primitive(_TARGET)
 _scan_p.multiple_results = True
 
 
-def _bind(x, mask, init, *, op, flags, dim, mask_mode, number, acc, totals, more=(), params=(), second=0):
+def _bind(x, mask, init, *, op, flags, dim, mask_mode, number, acc, totals, more=(), params=(), second=0,
+          segment_mode=0):
     """[y], and a second output and totals if they have types. dim is counted from the end, so that a batch in front
     changes nothing."""
     given = [a for a in (x, mask, init) if a is not None]
     has = (_MASK if mask is not None else 0) | (_INIT if init is not None else 0) | (_TOTALS if totals else 0)
     return _scan_p.bind(*given, *more, op=op, flags=flags, dim=dim, mask_mode=mask_mode if mask is not None else 0,
                         number=number, acc=acc, totals=totals, params=params, second=second,
-                        has=has | (_SECOND if second else 0))
+                        segment_mode=segment_mode, has=has | (_SECOND if second else 0))
 
 
 def _operands(given, has):
@@ -117,7 +118,8 @@ def _converted(operand, dtype):
     return mlir.ir.Operation.create("stablehlo.convert", [kind], [operand]).result
 
 
-def _lower(context, *operands, op, flags, dim, mask_mode, number, acc, totals, has, params, second):
+def _lower(context, *operands, op, flags, dim, mask_mode, number, acc, totals, has, params, second,
+           segment_mode):
     extra, operands = {}, list(operands)
     given, made = list(context.avals_in), list(context.avals_out)
     wide = library.dtypes[accumulator(op, library.numbers[given[0].dtype], number, acc)]
@@ -135,7 +137,7 @@ def _lower(context, *operands, op, flags, dim, mask_mode, number, acc, totals, h
         if getattr(jax.config, "jax_use_shardy_partitioner", False):
             extra["sdy.sharding_rule"] = ir.Attribute.parse(_sharding_rule(context.avals_in, context.avals_out, shared))
     attributes = {"op": op, "flags": flags, "dim": dim, "mask_mode": mask_mode, "acc_type": acc, "has": has,
-                  "more": len(_more(operands, has))}
+                  "more": len(_more(operands, has)), "segment_mode": segment_mode}
     numbers = {f"param{i}": np.float64(number) for i, number in enumerate(params)}
     results = jax.ffi.ffi_lowering(_TARGET, extra_attributes=extra)(
         context, *operands, **{name: np.int64(value) for name, value in attributes.items()}, **numbers)
@@ -176,8 +178,8 @@ def _jvp(primals, tangents, **params):
     results = _scan_p.bind(*primals, **params)
     if params["params"] or params["second"] or _more(primals, params["has"]):
         if any(not _is_zero(tangent) and tangent.dtype != jax.dtypes.float0 for tangent in tangents):
-            raise Unsupported(f"a scan of operator {OP_NAMES[params['op']]} with more, params or second has no "
-                              "derivative here")
+            raise Unsupported(f"a scan of operator {OP_NAMES[params['op']]} with more, params, second, or segments "
+                              "beside a mask or coefficients, has no derivative here")
         return results, [_zero(result) for result in results]
     if is_fixed(params["acc"]):  # initial values and totals are whole numbers, which do not change
         params = {**params, "acc": of_changes(params["acc"]), "totals": 0}
@@ -569,7 +571,7 @@ class _Jax(Library):
         dim = s.dim - s.x.ndim
         results = _bind(s.x, s.mask, s.init, op=s.op, flags=s.flags, dim=dim, mask_mode=s.mask_mode, number=s.number,
                         acc=s.acc, totals=self.narrowed(s.totals) if s.totals else 0, more=s.more, params=s.params,
-                        second=s.second or 0)
+                        second=s.second or 0, segment_mode=s.segment_mode)
         return tuple(results) if len(results) > 1 else results[0]
 
     def spec(self, s):
@@ -580,7 +582,7 @@ class _Jax(Library):
             numpy.number(array.dtype, "x.dtype")
             return np.empty(array.shape, array.dtype)
         mask = None if s.mask is None else stand_in(s.mask)
-        further = (tuple(map(stand_in, s.more)), s.params, s.second) if s.has_further() else ()
+        further = (tuple(map(stand_in, s.more)), s.params, s.second, s.segment_mode) if s.has_further() else ()
         return _core.scan_settled(stand_in(s.x), s.dim, s.op, s.flags, s.number, s.acc, s.mask_mode, mask, None, None,
                                   None, SPEC, *further)
 

@@ -98,7 +98,8 @@ class _Torch(Library):
         return y, totals.squeeze(s.dim)
 
     def run_further(self, s, arguments):
-        made = operators.further(*arguments, s.more, s.params, s.second or 0, s.totals or 0)
+        made = operators.further(*arguments, s.more, s.params, s.second or 0, s.totals or 0,
+                                 s.segment_mode)
         y = made[0] if s.out is None else s.out.copy_(made[0])
         return self.results(y, made[1] if s.second else None, made[-1].squeeze(s.dim) if s.totals else None)
 
@@ -184,9 +185,9 @@ def _traceable_scan(x, dim=None, op='sum', *, coefficient=None, axis=None, rever
 
 
 def _traceable_recurrence(x, coefficient, dim=None, *, axis=None, reverse=False, exclusive=False, omit_nan=False,
-                          init=None, totals=False, dtype=None, acc=None, out=None):
+                          heads=None, tails=None, keys=None, init=None, totals=False, dtype=None, acc=None, out=None):
     return library.asked(x, dim, 'linear_recurrence', coefficient, axis, reverse, exclusive, omit_nan, None, 'select',
-                         None, None, None, init, totals, dtype, acc, out)
+                         heads, tails, keys, init, totals, dtype, acc, out)
 
 
 def _traceable(op):

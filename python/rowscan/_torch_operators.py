@@ -45,7 +45,7 @@ _SCHEMAS = {"_scan": f"({_ARGUMENTS}) -> Tensor",
             "scan_totals": f"({_ARGUMENTS}, int totals_type=0) -> (Tensor, Tensor)",
             "scan_further": "(Tensor x, int dim, int op, int flags, int out_type, int acc, int mask_mode, "
                             "Tensor? mask, Tensor? init, Tensor[] more, float[] params, int second_type, "
-                            "int totals_type) -> Tensor[]",
+                            "int totals_type, int segment_mode) -> Tensor[]",
             "scan_out": f"({_ARGUMENTS}, *, Tensor(a!) out, Tensor(b!)? totals=None) -> ()"}
 _library = torch.library.Library("rowscan", "DEF")
 for _name, _schema in _SCHEMAS.items():
@@ -107,7 +107,8 @@ def _kernel_out(x, dim, op=SUM, flags=0, out_type=DEFAULT, acc=DEFAULT, mask_mod
     run(x, dim, op, flags, out_type, acc, mask_mode, mask, init, totals, out)
 
 
-def _fake_further(x, dim, op, flags, out_type, acc, mask_mode, mask, init, more, params, second_type, totals_type):
+def _fake_further(x, dim, op, flags, out_type, acc, mask_mode, mask, init, more, params, second_type, totals_type,
+                  segment_mode):
     made = [_new(x, dim, op, flags, out_type)]
     if second_type:
         made.append(torch.empty(tuple(x.shape), dtype=DTYPES[second_type], device=x.device))
@@ -117,18 +118,19 @@ def _fake_further(x, dim, op, flags, out_type, acc, mask_mode, mask, init, more,
 
 
 def _kernel_further(*arguments):
-    *before, more, params, second_type, totals_type = arguments
+    *before, more, params, second_type, totals_type, segment_mode = arguments
     made = _fake_further(*arguments)
     totals, second = made[-1] if totals_type else None, made[1] if second_type else None
-    done = _core.scan_settled(*before, totals, made[0], SCAN, tuple(more), tuple(params), second)
+    done = _core.scan_settled(*before, totals, made[0], SCAN, tuple(more), tuple(params), second,
+                              segment_mode)
     if done is NotImplemented:
         raise TypeError(f"rowscan can't scan {arguments[X].dtype} tensors that lie so in memory with further arrays")
     return made
 
 
 def _refuse_gradient(op):
-    raise Unsupported(f"a scan of operator {OP_NAMES[op]} with more, params or second has no gradient here, and none "
-                      "of torch.func's transforms")
+    raise Unsupported(f"a scan of operator {OP_NAMES[op]} with more, params, second, or segments beside a mask or "
+                      "coefficients, has no gradient here, and none of torch.func's transforms")
 
 
 def _gradient_further(x, dim, op, flags, out_type, acc, mask_mode, mask, init, more, *rest):
@@ -589,8 +591,8 @@ class _Scan(torch.autograd.Function):
         if flags & OMIT_NAN and (op == RECURRENCE or op in CHAINED):
             raise Unsupported(f"a scan of operator {OP_NAMES[op]} has no gradient here with omit_nan")
         if op in CHAINED and mask is not None and mask_mode in SEGMENTS.values():
-            raise Unsupported(f"the gradient of {OP_NAMES[op]} is there for whole rows alone: not with heads, tails and "
-                              "keys")
+            raise Unsupported(f"the gradient of {OP_NAMES[op]} is there for whole rows alone: not with heads, tails "
+                              "and keys")
         y = output[0] if totals_type else output
         ctx.rowscan_whole = bool(totals_type) and is_fixed(acc)  # totals are whole numbers, which have no derivatives
         if ctx.rowscan_whole:

@@ -151,7 +151,7 @@ def accumulator(op, kind, number, acc=DEFAULT):
     return found
 
 
-def _is_wide(number):
+def is_wide(number):
     return NAMES[number].endswith("64")
 
 
@@ -178,8 +178,8 @@ _ROOMS = _rooms(OPS)
 
 def keys_fit(op, kind, number, acc, keys):
     """Whether keys of a type may lie beside the elements of a scan; if not, they are made flags before."""
-    wide = _is_wide(kind if op in INDICES else accumulator(op, kind, number, acc))
-    return _ROOMS[op, int(wide), int(_is_wide(keys))]
+    wide = is_wide(kind if op in INDICES else accumulator(op, kind, number, acc))
+    return _ROOMS[op, int(wide), int(is_wide(keys))]
 
 
 def create_op(source):

@@ -90,7 +90,7 @@ def test_signatures_agree():
         assert others == shared and indices.name == "indices" and indices.default is False and ties == scan["ties"]
     assert list(inspect.signature(rowscan.linear_recurrence).parameters) == [
         "x", "coefficient", *(name for name in scan if name not in ("x", "op", "coefficient", "mask", "mask_mode",
-                                                                    "heads", "tails", "keys", "ties", *further))]
+                                                                    "ties", *further))]
 
 
 def test_signature_is_what_is_taken():

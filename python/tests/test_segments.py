@@ -117,6 +117,62 @@ def test_numpy(problem, by_name):
                       typed(loop(x, beside, kind, dim, **plain)[0], got.dtype))
 
 
+def beside_loop(x, mask, coefficient, segments, kind, reverse, exclusive, init):
+    """Along the last of two dimensions, in float64, of what is not masked or with coefficients."""
+    y = np.empty(x.shape)
+    for at, row in enumerate(x):
+        marks = segments[at]
+        new = {"heads": marks != 0, "tails": np.append(False, marks[:-1] != 0),
+               "keys": np.append(False, marks[1:] != marks[:-1])}[kind]
+        gone = marks[-1 if reverse else 0] != 0 and kind == ("tails" if reverse else "heads")
+        state, order_of = 0. if gone else init, range(len(row))
+        for i in reversed(order_of) if reverse else order_of:
+            begins = (i + 1 < len(row) and new[i + 1]) if reverse else new[i]
+            before = 0. if begins else state
+            if coefficient is None:
+                state = before + (row[i] if mask[at, i] else 0.)
+            else:
+                state = row[i] if begins or not before else coefficient[at, i] * before + row[i]
+            y[at, i] = before if exclusive else state
+    return y
+
+
+def beside_cases():
+    """Scans with segments beside a mask and coefficients: a function of arrays, these, and the results."""
+    random = np.random.default_rng(11)
+    x, c = random.integers(-9, 10, (3, 40)).astype("f8"), random.integers(1, 3, (3, 40)).astype("f8")
+    x[1, 7] = np.nan
+    for kind, flags, key in itertools.product(KINDS, FLAGS, ("i4", "i8")):
+        for own in ((3, 40), (40,), (3, 1)):
+            told, m = random.integers(0, 2, own).astype(key), random.random((3, 40)) < 0.6
+            wide = np.broadcast_to(told, x.shape)
+            yield (lambda x, c, s, kind=kind, flags=flags, **o: rowscan.linear_recurrence(
+                x, c, 1, init=2., **{kind: s}, **flags, **o), (x, c, told),
+                beside_loop(x, None, c, wide, kind, init=2., **flags))
+            yield (lambda x, m, s, kind=kind, flags=flags, **o: rowscan.cumsum(
+                x, 1, mask=m, init=2., **{kind: s}, **flags, **o), (x, m, told),
+                beside_loop(x, m, None, wide, kind, init=2., **flags))
+
+
+def test_beside_masks_and_coefficients():
+    for f, arrays, want in beside_cases():
+        np.testing.assert_allclose(f(*arrays), want, rtol=1e-12)
+        y, totals = f(*arrays, totals=True)
+        assert totals.shape == (3,)
+        out = np.empty(want.shape[::-1]).T
+        assert f(*arrays, out=out) is out
+        np.testing.assert_array_equal(out, y)
+    x, keys = np.array([3., 1., 5., 2.]), np.array([1, 1, 2, 2])
+    assert rowscan.cummax(x, 0, mask=[1, 1, 0, 1], keys=keys).tolist() == [3, 3, -np.inf, 2]
+    values, at = rowscan.cummax(x.astype("f4"), 0, mask=[1, 1, 0, 1], heads=keys - 1, indices=True)
+    assert values.tolist() == [3, 3, -np.inf, 2] and at.tolist() == [0, 0, -1, 3]
+    assert rowscan.linear_recurrence(np.float32(2), 0.5, 0, heads=0, init=4).tolist() == [4]
+    assert rowscan.linear_recurrence(np.ones((2, 0)), 0.5, 1, tails=np.ones((2, 0))).shape == (2, 0)
+    assert "mask=coefficient" in rowscan.spec(x, 0, "linear_recurrence", coefficient=0.5, tails=x > 2)
+    assert "segments=tails" in rowscan.spec(x, 0, "linear_recurrence", coefficient=0.5, tails=x > 2)
+    rowscan.prepare(x, 0, mask=x > 1, keys=keys)
+
+
 def joined(a, b):
     """The totals of two blocks, each with whether a segment begins in it."""
     return (b[0] if b[1] else a[0] + b[0]), a[1] or b[1]
@@ -239,9 +295,10 @@ def test_what_is_refused():
     x = np.ones((2, 3))
     call = rowscan.cumsum
     for f, error, words in (
-            (lambda: call(x, 1, heads=x, mask=x), TypeError, "mask and heads are given, of which a scan takes one"),
+            (lambda: call(x, 1, heads=x, tails=x, mask=x), TypeError,
+             "heads and tails are given, of which a scan takes one"),
             (lambda: call(x, 1, keys=x, tails=x), TypeError, "tails and keys are given, of which a scan takes one"),
-            (lambda: rowscan.spec(x, 1, mask=x, keys=x), TypeError, "mask and keys are given"),
+            (lambda: rowscan.spec(x, 1, mask=x, coefficient=x), TypeError, "mask and coefficient are given"),
             (lambda: rowscan.spec(x, 1, heads=x, keys=x), TypeError, "heads and keys are given"),
             (lambda: call(x, 1, keys=x), TypeError, "keys.dtype is float64, and keys are integers or bool"),
             (lambda: call(x, 1, keys=0.5), TypeError, "keys.dtype is float64, and keys are integers or bool"),
@@ -251,10 +308,13 @@ def test_what_is_refused():
             (lambda: call(x, 1, keys=np.ones((1, 2, 3), int)), ValueError, r"keys has shape \(1, 2, 3\)"),
             (lambda: call(x, 1, tails=np.ma.array(x)), TypeError, "tails is a masked array"),
             (lambda: call(x, 1, mask=x, mask_mode="heads"), ValueError, "mask_mode is 'heads'"),
-            (lambda: rowscan.linear_recurrence(x, x, 1, heads=x), TypeError, "has no argument 'heads'"),
-            (lambda: rowscan.scan(x, 1, "linear_recurrence", coefficient=x, keys=x), TypeError, "coefficient and keys"),
+            (lambda: rowscan.linear_recurrence(x, x, 1, heads=x, keys=x), TypeError, "heads and keys are given"),
+            (lambda: rowscan.linear_recurrence(x, x, 1, keys=x), TypeError, "keys.dtype is float64"),
+            (lambda: rowscan.linear_recurrence(x, x, 1, tails=[True, False]), ValueError, r"tails has shape \(2,\)"),
+            (lambda: call(x, 1, mask=x, keys=x), TypeError, "keys.dtype is float64"),
+            (lambda: rowscan.scan(x, 1, coefficient=x, heads=x), TypeError, "coefficient is given, and sum has none"),
             (lambda: rowscan.scan(x, 1, "linear_recurrence", heads=x), TypeError,
-             "heads is given, and linear_recurrence has no segments")):
+             "coefficient is not given, and linear_recurrence needs one")):
         with pytest.raises(error, match=words):
             f()
     for f in (lambda: rowscan.logcumsumexp(x, 1, heads=x), lambda: rowscan.scan(x, 1, "argmax", tails=x)):
@@ -390,6 +450,17 @@ def test_torch_gradients_stay_in_their_segments(torch):
     assert torch.autograd.grad(y.sum(), init)[0] == 2
 
 
+def test_torch_beside_masks_and_coefficients(torch):
+    for f, arrays, _ in beside_cases():
+        np.testing.assert_array_equal(f(*map(torch.tensor, arrays)).numpy(), f(*arrays))
+    x, c, tails = torch.rand(2, 9), torch.rand(2, 9), torch.rand(2, 9) < 0.3
+    f = lambda x: rowscan.linear_recurrence(x, c, 1, tails=tails)
+    assert torch.equal(torch.compile(f, fullgraph=True, backend="aot_eager")(x), f(x))
+    for call in lambda: f(x.clone().requires_grad_()), lambda: torch.func.grad(lambda x: f(x).sum())(x):
+        with pytest.raises(rowscan.Unsupported, match="segments beside"):
+            call()
+
+
 def test_torch_gradients_that_there_are_not(torch):
     x, heads = torch.rand(4, requires_grad=True), torch.tensor([True, False, True, False])
     for call in rowscan.cumprod, rowscan.logcumsumexp:
@@ -455,6 +526,19 @@ def test_jax(jax, wide, flags, kind):
                                  loop(x, beside, kind, dim, init=1, **flags)):
                 want = typed(want, got.dtype if got.dtype.kind in "iu" else "f8")
                 np.testing.assert_array_equal(np.asarray(got, "f8"), want)
+
+
+def test_jax_beside_masks_and_coefficients(jax):
+    with order.set_wide(jax, True):
+        for at, (f, arrays, _) in enumerate(beside_cases()):
+            given = list(map(jax.numpy.asarray, arrays))
+            for call in (f, jax.jit(f)) if at % 7 == 0 else (f,):
+                np.testing.assert_array_equal(np.asarray(call(*given)), f(*arrays))
+        x, c, tails = jax.numpy.ones((2, 4)), jax.numpy.full((2, 4), 0.5), jax.numpy.array([[0, 1, 0, 0]] * 2)
+        row = lambda x, c, tails: rowscan.linear_recurrence(x, c, 0, tails=tails)
+        np.testing.assert_array_equal(jax.vmap(row)(x, c, tails), rowscan.linear_recurrence(x, c, 1, tails=tails))
+        with pytest.raises(rowscan.Unsupported, match="segments beside"):
+            jax.grad(lambda x: row(x, c[0], tails[0]).sum())(x[0])
 
 
 def test_jax_types(jax):
