@@ -112,6 +112,15 @@ def test_every_operator_is_named():
         assert f"'{name}'" in rowscan.scan.__doc__
 
 
+def test_every_operator_has_an_example():
+    """By its name, or of a function of its own."""
+    shown = "".join(example.source for function in PUBLIC for test in doctest.DocTestFinder().find(function)
+                    for example in test.examples)
+    own = {"sum": "cumsum", "prod": "cumprod", "max": "cummax", "min": "cummin", "logsumexp": "logcumsumexp"}
+    for name in rowscan._core.ops():
+        assert f"'{name}'" in shown or f".{own.get(name, name)}(" in shown, name
+
+
 @pytest.mark.parametrize("function", [rowscan.cumsum, rowscan.cumprod], **by_name)
 def test_manual(function):
     """All parts of it, in lines that a terminal has room for."""
