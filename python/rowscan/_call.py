@@ -12,7 +12,8 @@ import operator
 from . import _core, _returns
 from ._types import (COEFFICIENT, COEFFICIENTS, DEFAULT, EXCLUSIVE, FACTORS, FIXED, FURTHER, HEADS, INCLUDE_INITIAL,
                      INDICES, KEEPING, KEYS, LONE, MASK_MODES, MULTIPLY, NAMES, NUMBERS, OMIT_NAN, OP_NAMES, REVERSE,
-                     SCAN, SEGMENTS, SELECT, TIES_FIRST, accumulator, holds, is_floating, is_wide, keys_fit, op_number)
+                     SCAN, SEGMENTS, SELECT, TIES_FIRST, accumulator, holds, is_floating, is_wide, keys_fit, op_number,
+                     rounds)
 
 # By the package that defines an array's type. None of these is imported before one of its arrays is seen.
 MODULES = {"numpy": "_numpy", "torch": "_torch", "cupy": "_cupy", "jax": "_jax", "jaxlib": "_jax"}
@@ -171,7 +172,9 @@ class Library:
         kind = self.number(x.dtype, "x.dtype")
         wanted = self.number(self.dtype(dtype), "dtype") if dtype is not None else DEFAULT
         s.acc = self.accumulator_number(acc)
-        what = self.mask_name(op, mask, mask_mode)
+        what, own = self.mask_name(op, mask, mask_mode), DEFAULT
+        if mask_mode == COEFFICIENT and rounds(kind, mask):  # which would be another recurrence: 0.999 is 1 in bf16
+            x, kind, own = self.cast(x, NUMBERS["f32"]), NUMBERS["f32"], kind
         if mask is not None:
             mask = self.of(mask, None, x, what) if what in SEGMENTS else self.mask(mask, x, kind, what)
             mask = self.beside(mask, what, x)
@@ -181,7 +184,7 @@ class Library:
             x, kind = self.cast(x, wanted), wanted
         s.x = x
         s.out = self.checked_out(x, s, out, wanted)
-        s.number = wanted or (self.numbers[s.out.dtype] if s.out is not None else self.result_type(op, kind))
+        s.number = wanted or (self.numbers[s.out.dtype] if s.out is not None else own or self.result_type(op, kind))
         accumulator(op, kind, s.number)  # or an error, where there is no such scan
         if init is not None and op in INDICES:
             raise TypeError(f"init is given, and {OP_NAMES[op]} has none")

@@ -6,7 +6,7 @@ Arithmetic is that of the array's library, and so are gradients; but where no gr
 pass in C.
 """
 from . import _core
-from ._types import DEFAULT, NUMBERS, is_floating
+from ._types import DEFAULT, NUMBERS, is_floating, rounds
 
 
 def _broadcasts(library, array, what, shape):
@@ -33,19 +33,23 @@ def _factor(library, value, done, x):
         return value
     if isinstance(value, (int, float)):
         kind = library.number(x.dtype, "rewards.dtype")
+        kind = NUMBERS["f32"] if rounds(kind, float(value)) else kind
         value = library.full(float(value), kind if is_floating(kind) else None, x)
     return library.cleared(_flags(library, done, "done", x), value)
 
 
-def _recurrence(library, x, factor, dim, init, acc):
+def _recurrence(library, x, value, done, dim, init, acc):
+    """From the end; where value is a number, of x's type, though its factors may be wider."""
+    factor = _factor(library, value, done, x)
+    number = isinstance(value, (int, float)) and is_floating(library.number(x.dtype, "rewards.dtype"))
     return library.asked(x, dim, "linear_recurrence", factor, None, True, False, False, None, "select", None, None,
-                         None, init, False, None, acc, None)
+                         None, init, False, x.dtype if number else None, acc, None)
 
 
 def discounted_returns(library, rewards, gamma, done, dim, init, acc):
     x = library.array(rewards)
     gamma = _number_or_array(library, gamma, "gamma", x)
-    return _recurrence(library, rewards, _factor(library, gamma, done, x), dim, init, acc)
+    return _recurrence(library, x, gamma, done, dim, init, acc)
 
 
 def _values(library, values, next_values, x, dim):
@@ -92,5 +96,5 @@ def gae(library, rewards, values, gamma, lam, next_values, terminated, done, dim
         following = library.cleared(_flags(library, terminated, "terminated", rewards), following)
     gamma, lam = _number_or_array(library, gamma, "gamma", rewards), _number_or_array(library, lam, "lam", rewards)
     delta = rewards + gamma * following - values
-    advantages = _recurrence(library, delta, _factor(library, gamma * lam, done, delta), dim, None, acc)
+    advantages = _recurrence(library, delta, gamma * lam, done, dim, None, acc)
     return advantages, advantages + values

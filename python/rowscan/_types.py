@@ -4,6 +4,7 @@ SPDX-License-Identifier: MIT
 """
 import collections
 import functools
+import math
 import threading
 
 from . import _core
@@ -91,6 +92,12 @@ def holds(number, value):
         return True
     signed, bits = NAMES[number][0] == "i", int(NAMES[number][1:])
     return -(1 << bits - 1) * signed <= value < 1 << bits - signed
+
+
+def rounds(number, value):
+    """Whether a type of 16 bits does not have a number of Python's but for rounding."""
+    bits = {NUMBERS["f16"]: 11, NUMBERS["bf16"]: 8}.get(number)
+    return bits is not None and isinstance(value, float) and (math.frexp(value)[0] * (1 << bits)) % 1 != 0
 
 
 def op_number(name):

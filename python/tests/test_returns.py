@@ -50,6 +50,19 @@ def close(got, want, tolerance=1e-12):
     np.testing.assert_allclose(np.asarray(got, "f8"), want, rtol=tolerance, atol=tolerance)
 
 
+def narrow_cases(array, f16):
+    """Rewards of 1 in a type of 16 bits, which has no 0.999, and what their returns should be."""
+    x, done = array(np.ones(3000)).astype(f16), array(np.zeros(3000, bool))
+    for f in (lambda x: rowscan.discounted_returns(x, 0.999), lambda x: rowscan.discounted_returns(x, 0.999, done),
+              lambda x: rowscan.linear_recurrence(x, 0.999, 0, reverse=True)):
+        yield x, f
+
+
+def check_narrow(y):
+    """950.3, or within half an ulp of bf16; f16's nearest to 0.999 would come to 969, bf16's, which is 1, to 3000."""
+    assert abs(float(y[0]) - (1 - 0.999**3000) / 0.001) <= 2
+
+
 # ---- NumPy -----------------------------------------------------------------------------------------------------------
 
 def test_returns(episodes):
@@ -78,6 +91,15 @@ def test_types(episodes):
     assert rowscan.discounted_returns(np.ones((2, 0)), 0.5, np.ones((2, 0))).shape == (2, 0)
     y = rowscan.discounted_returns(rewards.astype("f4"), GAMMA, done, 0, acc="f32")
     close(y, returns_loop(rewards, GAMMA, done), 1e-5)
+
+
+def test_numbers_that_types_of_16_bits_do_not_have():
+    for x, f in narrow_cases(np.asarray, "f2"):
+        assert f(x).dtype == "f2"
+        check_narrow(f(x))
+    x = np.ones(3000, "f2")
+    assert rowscan.linear_recurrence(x, 0.999, 0, out=x) is x and abs(x[-1] - 950.3) < 1
+    assert "in=f16" in rowscan.spec(x, 0, "linear_recurrence", coefficient=0.5)
 
 
 def test_advantages(episodes):
@@ -191,6 +213,17 @@ def test_torch(torch, episodes):
     assert rowscan.discounted_returns(torch.tensor([1, 2, 4]), 0.5, torch.tensor([0, 1, 0])).tolist() == [2, 2, 4]
     with pytest.raises(ValueError, match="done is on meta"):
         rowscan.discounted_returns(rewards, GAMMA, done.to("meta"), 0)
+
+
+def test_torch_numbers_that_types_of_16_bits_do_not_have(torch):
+    for dtype in torch.float16, torch.bfloat16:
+        x, done = torch.ones(3000, dtype=dtype, requires_grad=True), torch.zeros(3000, dtype=torch.bool)
+        for f in (lambda x: rowscan.discounted_returns(x, 0.999), lambda x: rowscan.discounted_returns(x, 0.999, done),
+                  lambda x: rowscan.gae(x, torch.zeros(3001, dtype=dtype), 0.999, 1., done=done)[0]):
+            y = f(x)
+            d, = torch.autograd.grad(y[0], x)
+            assert y.dtype is d.dtype is dtype and abs(d[-1].item() - 0.999**2999) < 2e-4
+            check_narrow(y)
 
 
 def test_torch_gradients(torch):
