@@ -613,7 +613,7 @@ typedef struct rowscan_args {
   const void *input;
   void *output;
   union {
-    const void *mask;        /* required if the spec has a mask mode */
+    const void *mask;        /* required if the spec has a mask mode, else NULL */
     const void *coefficient; /* of LINEAR_RECURRENCE, in its place: required */
   };
   const void *init;              /* initial value of each row, in the accumulator type; default none */
@@ -785,7 +785,7 @@ typedef struct rowscan_problem {
   rowscan_input input;
   rowscan_output output; /* with ROWSCAN_INCLUDE_INITIAL it is one element longer than shape in dimension `dim` */
   union {
-    rowscan_input mask;        /* required if mask_mode is set */
+    rowscan_input mask;        /* required if mask_mode is set, else .data must be NULL */
     rowscan_input coefficient; /* of LINEAR_RECURRENCE, in its place: required; mask_mode may be left out */
   };
   rowscan_mask_mode mask_mode;

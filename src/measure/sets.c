@@ -82,7 +82,8 @@ static rowscan_status too_large(const rs_sets *sets) {
 static rowscan_args args_of(const rowscan_spec *spec, const rowscan_args *args) {
   void *some = (void *)(uintptr_t)ALIGNMENT;
   rowscan_args with = *args;
-  with.input = with.mask = with.output = some;
+  with.input = with.output = some;
+  with.mask = spec->mask_mode ? some : NULL;
   with.init = with.totals = with.workspace = NULL;
   for (int i = 0; i < RS_MOST_MORE; i++)
     with.more[i] = spec->more_types[i] ? some : NULL;

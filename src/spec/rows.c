@@ -152,6 +152,14 @@ static rowscan_status set_further(rs_rows *rows, const rowscan_spec *spec, const
   return rs_op_of(spec->op)->kind == RS_ADVANTAGE ? check_rollout(params) : ROWSCAN_OK;
 }
 
+/* A mask without a mode is an error likewise. */
+static rowscan_status check_no_mask(const void *mask) {
+  return mask ? rs_fail(ROWSCAN_BAD_ARGUMENT,
+                        "field 'mask': %p, but mask_mode is none; it may be select, multiply, heads, tails or keys",
+                        mask)
+              : ROWSCAN_OK;
+}
+
 /* Strides along which nothing is found may be any number: offsets are not counted with them. */
 static void tame(int64_t *stride, bool unused) {
   const int64_t far = INT64_C(1) << 56;
@@ -322,6 +330,8 @@ rowscan_status rs_rows_from_args(rs_rows *rows, const rowscan_spec *spec, const 
   rows->initial = false;
   rows->length = spec->length;
   status = set_further(rows, spec, data, args->params);
+  if (!status && !spec->mask_mode)
+    status = check_no_mask(args->mask);
   if (status)
     return status;
   set_data(rows, spec, all, data);
@@ -570,6 +580,8 @@ rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const row
     status = rs_problem_read(&copy, given_problem);
     problem = &copy;
   }
+  bool masked = !status && (problem->mask_mode || rs_op_has_coefficient(problem->op));
+  const void *stray = status || masked ? NULL : problem->mask.data;
   bool alone = !status && segments_alone(problem);
   if (alone) {
     if (problem != &copy)
@@ -583,10 +595,9 @@ rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const row
       problem->input.strides,   problem->output.strides,  problem->mask.strides,    problem->init.strides,
       problem->totals.strides,  problem->more[0].strides, problem->more[1].strides, problem->more[2].strides,
       problem->more[3].strides, problem->second.strides,  problem->segments.strides};
-  bool masked = problem->mask_mode || rs_op_has_coefficient(problem->op);
   const void *data[RS_ALL_ARRAYS] = {problem->input.data,
                                      NULL,
-                                     masked ? problem->mask.data : NULL,
+                                     masked || alone ? problem->mask.data : NULL,
                                      problem->init.data,
                                      problem->totals.data,
                                      problem->more[0].data,
@@ -602,6 +613,8 @@ rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const row
     status = check_arrays(problem);
   if (!status)
     status = rs_spec_of_problem(spec, problem, problem->shape[scanned(problem)]);
+  if (!status)
+    status = check_no_mask(stray);
   if (status)
     return status;
   bool empty = is_empty(problem);

@@ -143,6 +143,10 @@ static rowscan_input input_of(const array *a, bool in_host) {
   return (rowscan_input){.data = in_host ? a->memory : reach(a), .type = a->type, .strides = a->strides};
 }
 
+static rowscan_input mask_of(const kind *k, const array *a, bool in_host) {
+  return k->mask ? input_of(a, in_host) : (rowscan_input){NULL};
+}
+
 static rowscan_output output_of(const array *a, bool in_host) {
   return (rowscan_output){.data = in_host ? a->memory : reach(a), .type = a->type, .strides = a->strides};
 }
@@ -180,7 +184,7 @@ static void check_initial(const kind *k, int64_t n, uint64_t *random) {
         inclusive = make_array(k->out, RANK, longer, 1, random);
   rowscan_problem p = problem_of(k, RANK, 1, shape);
   p.input = input_of(&in, true);
-  p.mask = input_of(&mask, true);
+  p.mask = mask_of(k, &mask, true);
   if (below(random, 2))
     p.init = input_of(&init, true);
   p.output = output_of(&inclusive, true);
@@ -193,7 +197,7 @@ static void check_initial(const kind *k, int64_t n, uint64_t *random) {
   for (int in_host = 0; in_host < 2; in_host++) {
     write_random(&out, random);
     p.input = input_of(&in, in_host);
-    p.mask = input_of(&mask, in_host);
+    p.mask = mask_of(k, &mask, in_host);
     p.init.data = !p.init.data ? NULL : in_host ? init.memory : reach(&init);
     p.output = output_of(&out, in_host);
     must(in_host ? rowscan_scan_host(context, &p) : rowscan_scan(context, &p, NULL));
@@ -364,7 +368,7 @@ START_TEST(initial_values_and_totals_have_strides) {
     rowscan_problem p = problem_of(k, RANK, 1, shape);
     p.input = input_of(&in, false);
     p.output = output_of(&out, false);
-    p.mask = input_of(&mask, false);
+    p.mask = mask_of(k, &mask, false);
     p.init = input_of(&init, false);
     p.totals = output_of(&totals, false);
     must(rowscan_scan(context, &p, NULL));
@@ -372,7 +376,7 @@ START_TEST(initial_values_and_totals_have_strides) {
     fetch(&totals);
     p.input = input_of(&in, true);
     p.output = output_of(&right_out, true);
-    p.mask = input_of(&mask, true);
+    p.mask = mask_of(k, &mask, true);
     p.init = input_of(&init, true);
     p.totals = output_of(&right, true);
     must(rowscan_scan_host(host, &p));
@@ -563,7 +567,7 @@ static void carry_through(rowscan_carry *carry, const kind *k, int64_t n, const 
   rowscan_problem p = problem_of(k, RANK, 1, shape);
   p.flags = flags;
   p.input = input_of(&in, true);
-  p.mask = input_of(&mask, true);
+  p.mask = mask_of(k, &mask, true);
   if (w->init)
     p.init = input_of(&init, true);
   p.output = output_of(&right, true);
@@ -581,8 +585,9 @@ static void carry_through(rowscan_carry *carry, const kind *k, int64_t n, const 
     p.input.data = at_index(&in, first);
     p.output = output_of(to, false);
     p.output.data = at_index(to, first);
-    p.mask = input_of(&mask, false);
-    p.mask.data = at_index(&mask, first);
+    p.mask = mask_of(k, &mask, false);
+    if (k->mask)
+      p.mask.data = at_index(&mask, first);
     if (w->init && !done)
       p.init = input_of(&init, false);
     p.totals = output_of(&totals, false);

@@ -238,6 +238,12 @@ START_TEST(refusals) {
       {{.rank = 1, .shape = shape, .more = {{.type = ROWSCAN_F32}}}, "'more1'", "sum has 0 further inputs"},
       {{.rank = 1, .shape = shape, .second = {.data = memory}}, "'second'", "sum has one output"},
       {{.rank = 1, .shape = shape, .segments = {.data = memory}}, "'segments'", "has none"},
+      {{.rank = 1, .shape = shape, .mask = {.data = memory}},
+       "'mask'",
+       "mask_mode is none; it may be select, multiply"},
+      {{.rank = 1, .shape = shape, .mask = {.data = memory}, .segment_mode = ROWSCAN_MASK_HEADS},
+       "'mask'",
+       "mask_mode is none"},
       {{.rank = 1, .shape = shape, .params = {0, 0.5}}, "'params'", "element 1, 0.5, but sum has 0 of them"},
       {{.rank = 1,
         .shape = shape,
@@ -271,7 +277,7 @@ START_TEST(refusals) {
 }
 END_TEST
 
-/* Without a mask mode its address and strides are not looked at: rows join, and a pointer may lead anywhere. */
+/* Without a mask mode strides are not looked at, so that rows join; an address is refused. */
 START_TEST(a_mask_that_is_not_there) {
   const int64_t shape[] = {2, 3, 5}, turned[] = {5, 10, 1}, ends[] = {1, 2, 0}, far[] = {INT64_MAX, 7, INT64_MIN};
   for (int given = 0; given < 2; given++) {
@@ -290,12 +296,15 @@ START_TEST(a_mask_that_is_not_there) {
   rowscan_spec spec = {.size = sizeof spec, .length = 5};
   ck_assert(!rowscan_spec_complete(&spec));
   rowscan_args args = {.size = sizeof args, .rows = 6, .input = memory, .output = memory, .totals = memory};
-  args.mask = memory;
   args.mask_strides = (const int64_t *)8;
   rs_rows rows;
   ck_assert_msg(!rs_rows_from_args(&rows, &spec, &args), "%s", rowscan_last_error());
   ck_assert_ptr_null(rows.array[RS_MASK].data);
   ck_assert_int_eq(rows.array[RS_MASK].stride[0], 0);
+  args.mask = memory;
+  ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &args), ROWSCAN_BAD_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "field 'mask': "));
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "but mask_mode is none; it may be select, multiply"));
 }
 END_TEST
 
@@ -1285,13 +1294,14 @@ START_TEST(wild_strides_that_lead_nowhere) {
     for (int i = 0; i < ROOM; i++)
       totals[i] = -1;
     out[0] = -1;
+    bool masked = rand() % 2;
     rowscan_status status = rowscan_scan(
         context,
         ROWSCAN_PROBLEM(.rank = rank, .dim = dim, .shape = shape, .flags = (unsigned)rand() % 4,
                         .input = {.data = data, .type = ROWSCAN_F32, .strides = in},
                         .output = {.data = out, .type = ROWSCAN_F32, .strides = output},
-                        .mask = {.data = mask, .type = ROWSCAN_BOOL, .strides = of_mask},
-                        .mask_mode = rand() % 2 ? ROWSCAN_MASK_SELECT : ROWSCAN_MASK_NONE, .totals = {.data = totals}),
+                        .mask = {.data = masked ? mask : NULL, .type = ROWSCAN_BOOL, .strides = of_mask},
+                        .mask_mode = masked ? ROWSCAN_MASK_SELECT : ROWSCAN_MASK_NONE, .totals = {.data = totals}),
         NULL);
     ck_assert_msg(status == ROWSCAN_OK, "%s", rowscan_last_error());
     for (int64_t i = 0; i < rows; i++)
