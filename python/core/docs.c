@@ -92,7 +92,7 @@
 const char rp_cumsum_doc[] =
     MANUAL("cumsum", "Cumulative sums", "+", "0", "Elements are added",
            "    Of x and init, of a floating mask with mask_mode='multiply', and through totals; 0 where omit_nan\n"
-           "    leaves x out. None with out, and with heads, tails or keys beside a mask.\n",
+           "    leaves x out. None with out.\n",
            "array([[ 1.,  3.,  6.],\n"
            "       [ 4.,  9., 15.]])\n",
            "array([[ 4.,  3.,  3.],\n"
@@ -247,8 +247,8 @@ const char rp_linear_recurrence_doc[] =
     "not.\n"
     "\n"
     "Gradients, in torch and JAX\n"
-    "    Of x, coefficient and init, and through totals; each is a recurrence from the other end. None with out,\n"
-    "    omit_nan, heads, tails and keys.\n";
+    "    Of x, coefficient and init, and through totals; each is a recurrence from the other end, in the same\n"
+    "    segments. None with out and omit_nan.\n";
 
 const char rp_scan_doc[] =
     "scan(x, dim=None, op='sum', *, coefficient=None, axis=None, reverse=False, exclusive=False, omit_nan=False, "
@@ -316,7 +316,7 @@ const char rp_scan_doc[] =
     "Gradients, in torch and JAX\n"
     "    Those of cumsum, cumprod, cummax, cummin, logcumsumexp and linear_recurrence. There is none of other\n"
     "    operators, and of indices none that could be wanted. With more, params or second, and with heads, tails\n"
-    "    or keys beside a mask or coefficients, Unsupported is raised where one is wanted, and in torch where one of\n"
+    "    or keys beside a mask, but in sums, Unsupported is raised where one is wanted, and in torch where one of\n"
     "    torch.func's transforms is at work.\n";
 
 const char rp_devices_doc[] =

@@ -2,9 +2,9 @@
 
 SPDX-License-Identifier: MIT
 
-A scan is one primitive. Sums and recurrences are linear, and their derivatives are scans again: forward mode, reverse
-mode and any order of both; those of logsumexp are recurrences, those of maxima and minima sums by runs of equal
-indices. Derivatives of products are those of jax.lax.cumprod.
+A scan is one primitive. Sums and recurrences are linear, and their derivatives are scans again, in the same segments:
+forward mode, reverse mode and any order of both; those of logsumexp are recurrences, those of maxima and minima sums by
+runs of equal indices. Derivatives of products are those of jax.lax.cumprod.
 Results' types are those of jax.numpy.cumsum. Without 64 bits in JAX, initial values and totals of an f64 accumulator
 are f32 outside of XLA's call.
 """
@@ -176,10 +176,11 @@ def _is_zero(tangent):
 
 def _jvp(primals, tangents, **params):
     results = _scan_p.bind(*primals, **params)
-    if params["params"] or params["second"] or _more(primals, params["has"]):
+    beside = params["segment_mode"] and params["op"] in (SUM, RECURRENCE) and not params["second"]
+    if not beside and (params["params"] or params["second"] or _more(primals, params["has"])):
         if any(not _is_zero(tangent) and tangent.dtype != jax.dtypes.float0 for tangent in tangents):
             raise Unsupported(f"a scan of operator {OP_NAMES[params['op']]} with more, params, second, or segments "
-                              "beside a mask or coefficients, has no derivative here")
+                              "beside a mask has no derivative here")
         return results, [_zero(result) for result in results]
     if is_fixed(params["acc"]):  # initial values and totals are whole numbers, which do not change
         params = {**params, "acc": of_changes(params["acc"]), "totals": 0}
@@ -191,6 +192,8 @@ def _jvp(primals, tangents, **params):
         changes = _omitting_changes(results, primals, tangents, **params)
     elif params["mask_mode"] in SEGMENTS.values():
         changes = _segments_changes(results, primals, tangents, **params)
+    elif params["segment_mode"] and params["op"] == SUM:
+        changes = _masked_changes(results, primals, tangents, **params)
     elif params["op"] == RECURRENCE:
         changes = _recurrence_changes(results, primals, tangents, **params)
     elif params["op"] == LOGSUMEXP:
@@ -216,7 +219,8 @@ def _omitting_changes(results, primals, tangents, **params):
         kept = lambda array: jnp.where(nan, jnp.zeros((), array.dtype), array)
         primals = [kept(x), kept(mask), *primals[2:]] if multiplies else [kept(x), *primals[1:]]
         tangents = [tangents[0] if _is_zero(tangents[0]) else kept(tangents[0]), *tangents[1:]]
-    changes = _segments_changes if params["mask_mode"] in SEGMENTS.values() else _sum_changes
+    changes = (_masked_changes if params["segment_mode"] else
+               _segments_changes if params["mask_mode"] in SEGMENTS.values() else _sum_changes)
     return changes(results, primals, tangents, **{**params, "flags": params["flags"] & ~OMIT_NAN})
 
 
@@ -246,6 +250,45 @@ def _segments_changes(results, primals, tangents, *, has, **params):
         return [None] * len(results)
     return _bind(jnp.zeros_like(x) if dx is None else dx, mask,
                  jnp.broadcast_to(dinit, _rows(x.shape, params["dim"])[0]) if dinit is not None else None, **params)
+
+
+def _start_mode(flags):
+    """The mode of flags that say where a scan begins anew."""
+    return TAILS if flags & REVERSE else HEADS
+
+
+def _starts(segments, mode, shape, dim, flags):
+    """Segments beside a mask or coefficients as flags of that mode, in x's shape."""
+    segments, reverse = jnp.broadcast_to(segments, shape), bool(flags & REVERSE)
+    if mode == _start_mode(flags) or not shape[dim]:
+        return segments != 0
+    rest = _without(segments, dim, reverse, last=1)
+    told = rest != (_without(segments, dim, reverse, first=1) if mode == KEYS else 0)
+    none = jnp.zeros(_rows(shape, dim)[0], bool)
+    return jnp.concatenate([told, none] if reverse else [none, told], len(shape) + dim)
+
+
+def _going_on(starts, array):
+    """One with 0 where a recurrence starts: what is there is not looked at, be it NaN."""
+    return array if starts is None else jnp.where(starts, jnp.zeros((), array.dtype), array)
+
+
+def _masked_changes(results, primals, tangents, *, has, segment_mode, **params):
+    """Of a sum by segments beside a mask: the sum by segments of what the mask leaves."""
+    x, mask, init = _operands(primals, has)
+    dx, dmask, dinit = (None if _is_zero(d) else d for d in _operands(tangents, has))
+    starts = _starts(_more(primals, has)[-1], segment_mode, x.shape, params["dim"], params["flags"])
+    if params["mask_mode"] == MULTIPLY:
+        terms = [] if dx is None else [dx * mask.astype(dx.dtype)]
+        terms += [] if dmask is None or dmask.dtype == jax.dtypes.float0 else [x * dmask]
+    else:
+        terms = [] if dx is None else [jnp.where(mask != 0, dx, jnp.zeros((), dx.dtype))]
+    moved = functools.reduce(jnp.add, terms) if terms else jnp.zeros_like(x) if dinit is not None else None
+    if moved is None:
+        return [None] * len(results)
+    return _segments_changes(results, [moved, starts, *([init] if has & _INIT else [])],
+                             [moved, None, *([tangents[2]] if has & _INIT else [])], has=has, segment_mode=0,
+                             **{**params, "mask_mode": _start_mode(params["flags"])})
 
 
 def _extreme_changes(results, primals, tangents, *, has, **params):
@@ -306,18 +349,22 @@ def _recurrence_changes(results, primals, tangents, *, has, **params):
     dx, dmask, dinit = (None if _is_zero(d) or not is_floating(library.numbers.get(d.dtype, 0)) else d
                         for d in _operands(tangents, has))
     dim, flags, rows = params["dim"], params["flags"], _rows(x.shape, params["dim"])[0]
+    starts, more = None, ()
+    if params["segment_mode"]:
+        starts = _starts(_more(primals, has)[-1], params["segment_mode"], x.shape, dim, flags)
+        more, params["segment_mode"] = (starts,), _start_mode(flags)
     if dmask is not None:
         y, reverse = results[0], bool(flags & REVERSE)
         if flags & INCLUDE_INITIAL:
             y = _without(y, dim, reverse, last=1)
         elif not flags & EXCLUSIVE:
             y = _before(y, init, dim, reverse)
-        moved = (dmask * y).astype(x.dtype)
+        moved = (_going_on(starts, dmask) * _going_on(starts, y)).astype(x.dtype)
         dx = moved if dx is None else dx + moved
     if dx is None and dinit is None:
         return [None] * len(results)
     return _bind(jnp.zeros_like(x) if dx is None else dx, mask,
-                 jnp.broadcast_to(dinit, rows) if dinit is not None else None, **params)
+                 jnp.broadcast_to(dinit, rows) if dinit is not None else None, more=more, **params)
 
 
 def _factor(a, b):
@@ -345,10 +392,11 @@ def _logsumexp_changes(results, primals, tangents, *, has, **params):
                  **{**params, "op": RECURRENCE, "mask_mode": COEFFICIENT})
 
 
-def _recurrence_transpose(changes, *given, has, dim, flags, mask_mode, acc, **_):
+def _recurrence_transpose(changes, *given, has, dim, flags, mask_mode, acc, segment_mode, **_):
     """Of h[t] = a[t] h[t-1] + x[t] in x and init: from the other end, s[t] = dh[t] + a[t+1] s[t+1].
 
-    x[t] has s[t], and init, which is h[-1], s[-1].
+    x[t] has s[t], and init, which is h[-1], s[-1]. Nothing goes back to before where the recurrence starts, whatever a
+    is there.
     """
     x, a, init = _operands(given, has)
     assert not ad.is_undefined_primal(a)
@@ -363,19 +411,29 @@ def _recurrence_transpose(changes, *given, has, dim, flags, mask_mode, acc, **_)
     dy, along = dy.astype(both), a if a.dtype in (np.bool_, np.uint8) else a.astype(both)
     last = None if _is_zero(dtotals) else jnp.expand_dims(dtotals, aval.ndim + dim).astype(wide)
     first = along if _repeats(along, dim) else _end(along, dim, not reverse) if length else None
+    starts = _starts(_more(given, has)[-1], segment_mode, aval.shape, dim, flags) if segment_mode else None
+    first_starts = _end(starts, dim, not reverse) if segment_mode and length else None
+    if flags & EXCLUSIVE:  # where results are 0
+        dy = _going_on(starts, dy)
     if whole or shifted:
         own = _end(dy, dim, reverse).astype(wide)
         dy, last = _without(dy, dim, reverse, last=1), own if last is None else own + last
     if shifted and not _repeats(along, dim):
         along = _without(along, dim, reverse, first=1)
-    s = _bind(dy, along, last, op=RECURRENCE, flags=flags & REVERSE ^ REVERSE | INCLUDE_INITIAL, dim=dim,
-              mask_mode=mask_mode, number=number, acc=acc, totals=0)[0]
+    if shifted and segment_mode:
+        starts = _without(starts, dim, reverse, first=1)
+    back = flags & REVERSE ^ REVERSE | INCLUDE_INITIAL
+    s = _bind(dy, along, last, op=RECURRENCE, flags=back, dim=dim, mask_mode=mask_mode, number=number, acc=acc,
+              totals=0, more=(starts,) if segment_mode else (),
+              segment_mode=_start_mode(back) if segment_mode else 0)[0]
     d = [None] * len(given)
     if ad.is_undefined_primal(x):
         d[0] = (s if shifted else _without(s, dim, reverse, first=1)).astype(aval.dtype)
     if ad.is_undefined_primal(init):
         start = _end(s, dim, not reverse)
-        d[-1] = (start * first.astype(both) if shifted else start).astype(init.aval.dtype)
+        if shifted:
+            start = _going_on(first_starts, start) * _going_on(first_starts, first.astype(both))
+        d[2] = start.astype(init.aval.dtype)
     return d
 
 
@@ -384,13 +442,27 @@ def _transpose(changes, *given, **params):
     if all(map(_is_zero, changes)):
         return [ad.Zero(a.aval) if ad.is_undefined_primal(a) else None for a in given]
     transpose = (_recurrence_transpose if params["op"] == RECURRENCE else
+                 _masked_transpose if params["segment_mode"] else
                  _segments_transpose if params["mask_mode"] in SEGMENTS.values() else _sum_transpose)
     return transpose(changes, *given, **params)
 
 
 def _marks_start(mask_mode, flags):
     """Whether the flag of a scan's first element says that a segment begins with it, and drops an initial value."""
-    return mask_mode == (TAILS if flags & REVERSE else HEADS)
+    return mask_mode == _start_mode(flags)
+
+
+def _masked_transpose(changes, *given, has, dim, flags, mask_mode, segment_mode, **params):
+    """Of a sum by segments beside a mask: that of a sum by segments, under the same mask."""
+    x, mask, init = _operands(given, has)
+    assert not ad.is_undefined_primal(mask)
+    shape = x.aval.shape if ad.is_undefined_primal(x) else x.shape
+    starts = _starts(_more(given, has)[-1], segment_mode, shape, dim, flags)
+    d = _segments_transpose(changes, x, starts, *([init] if has & _INIT else []), has=has, dim=dim, flags=flags,
+                            mask_mode=_start_mode(flags), **params)
+    if d[0] is not None:
+        d[0] = d[0] * mask.astype(d[0].dtype) if mask_mode == MULTIPLY else _going_on(mask == 0, d[0])
+    return d + [None] * (len(given) - len(d))
 
 
 def _segments_transpose(changes, *given, has, dim, flags, mask_mode, number, acc, **_):

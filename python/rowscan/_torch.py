@@ -98,23 +98,33 @@ class _Torch(Library):
         return y, totals.squeeze(s.dim)
 
     def run_further(self, s, arguments):
-        made = operators.further(*arguments, s.more, s.params, s.second or 0, s.totals or 0,
-                                 s.segment_mode)
+        if s.out is not None:
+            self.refuse_gradient(s)
+        further = operators.op_further if _is_seen(s.x) else operators.composite_further
+        made = further(*arguments, s.more, s.params, s.second or 0, s.totals or 0, s.segment_mode)
         y = made[0] if s.out is None else s.out.copy_(made[0])
         return self.results(y, made[1] if s.second else None, made[-1].squeeze(s.dim) if s.totals else None)
 
-    def run_into(self, s, arguments):
-        if operators.wants_gradient(s.x, s.mask, s.init, s.out):
+    def refuse_gradient(self, s):
+        if operators.wants_gradient(s.x, s.mask, s.init, s.out, *s.more):
             raise RuntimeError("functions with out=... arguments don't support automatic differentiation, but one of "
                                "the arguments requires grad.")
+
+    def run_into(self, s, arguments):
+        self.refuse_gradient(s)
         totals = self.empty(operators.rows_shape(s.x, s.dim), s.totals, s.x) if s.totals else None
         operators.op_out(*arguments, out=s.out, totals=totals)
         return (s.out, totals.squeeze(s.dim)) if s.totals else s.out
 
 
+def _is_seen(x):
+    """Whether torch is to see the operator of a scan, not what it is made of."""
+    return _dynamo() or (operators.transform() is None and (_modes() or type(x) not in _PLAIN))
+
+
 def _dispatched(operator, *args):
     """The operator where torch is to see it, else at once what it is made of."""
-    if _dynamo() or (operators.transform() is None and (_modes() or type(args[X]) not in _PLAIN)):
+    if _is_seen(args[X]):
         return operator(*args) if args[-1] else operator(*args[:-1])
     return operators.differentiable(*args)
 

@@ -7,8 +7,12 @@ SPDX-License-Identifier: MIT
   rowscan::_scan, _scan_totals  the scan alone, which compiled code calls: kernels in C where libtorch has what they
                                 need (2.8), else in Python
   rowscan::scan_out             the same into given arrays, without a gradient
-  rowscan::scan_further         scans with further inputs, numbers of a run or a second output, without a gradient, in
-                                Python: a list of the result, and of the second one and the totals where they are wanted
+  rowscan::scan_further         scans with further inputs, numbers of a run or a second output, in Python: a list of the
+                                result, and of the second one and the totals where they are wanted. Composite, with the
+                                gradient of _Scan where one of segments beside a mask or coefficients has one
+  rowscan::_scan_further        that scan alone
+  rowscan::_scan_starts, _scan_starts_totals
+                                the scan alone of those of them that have a gradient, without lists
   _Scan                         autograd.Function: gradients, forward-mode too, and torch.func's transforms
 
 Types, flags and modes are the library's numbers; a dim is counted from the front, but for the operators'.
@@ -39,20 +43,25 @@ _forward_ad = torch.autograd.forward_ad
 
 _ARGUMENTS = ("Tensor x, int dim, int op=0, int flags=0, int out_type=0, int acc=0, int mask_mode=0, "
               "Tensor? mask=None, Tensor? init=None")
+_ALL = "Tensor x, int dim, int op, int flags, int out_type, int acc, int mask_mode, Tensor? mask, Tensor? init"
+_FURTHER = f"({_ALL}, Tensor[] more, float[] params, int second_type, int totals_type, int segment_mode) -> Tensor[]"
 _SCHEMAS = {"_scan": f"({_ARGUMENTS}) -> Tensor",
             "_scan_totals": f"({_ARGUMENTS}, int totals_type=0) -> (Tensor, Tensor)",
             "scan": f"({_ARGUMENTS}) -> Tensor",
             "scan_totals": f"({_ARGUMENTS}, int totals_type=0) -> (Tensor, Tensor)",
-            "scan_further": "(Tensor x, int dim, int op, int flags, int out_type, int acc, int mask_mode, "
-                            "Tensor? mask, Tensor? init, Tensor[] more, float[] params, int second_type, "
-                            "int totals_type, int segment_mode) -> Tensor[]",
+            "_scan_further": _FURTHER,
+            "_scan_starts": f"({_ALL}, int totals_type, Tensor starts) -> Tensor",
+            "_scan_starts_totals": f"({_ALL}, int totals_type, Tensor starts) -> (Tensor, Tensor)",
+            "scan_further": _FURTHER,
             "scan_out": f"({_ARGUMENTS}, *, Tensor(a!) out, Tensor(b!)? totals=None) -> ()"}
 _library = torch.library.Library("rowscan", "DEF")
 for _name, _schema in _SCHEMAS.items():
     _library.define(_name + _schema, tags=(torch.Tag.pt2_compliant_tag, torch.Tag.flexible_layout))
-op_scan, op_totals, op_scan_alone, op_totals_alone, op_out, op_further = (
+(op_scan, op_totals, op_scan_alone, op_totals_alone, op_out, op_further, op_further_alone, op_starts,
+ op_starts_totals) = (
     getattr(torch.ops.rowscan, name).default
-    for name in ("scan", "scan_totals", "_scan", "_scan_totals", "scan_out", "scan_further"))
+    for name in ("scan", "scan_totals", "_scan", "_scan_totals", "scan_out", "scan_further", "_scan_further",
+                 "_scan_starts", "_scan_starts_totals"))
 
 
 def rows_shape(x, dim):
@@ -128,24 +137,20 @@ def _kernel_further(*arguments):
     return made
 
 
-def _refuse_gradient(op):
-    raise Unsupported(f"a scan of operator {OP_NAMES[op]} with more, params, second, or segments beside a mask or "
-                      "coefficients, has no gradient here, and none of torch.func's transforms")
+def _start_mode(flags):
+    """The mode of flags that say where a scan begins anew."""
+    return TAILS if flags & REVERSE else HEADS
 
 
-def _gradient_further(x, dim, op, flags, out_type, acc, mask_mode, mask, init, more, *rest):
-    """What autograd sees, in compiled code, too."""
-    if wants_gradient(x, mask, init, *more):
-        _refuse_gradient(op)
-    with torch._C._AutoDispatchBelowAutograd():
-        return op_further(x, dim, op, flags, out_type, acc, mask_mode, mask, init, more, *rest)
+def _kernel_starts(*args):
+    *before, totals_type, starts = args
+    made = _kernel_further(*before, [starts], [], 0, totals_type, _start_mode(args[3]))
+    return tuple(made) if totals_type else made[0]
 
 
-def further(*arguments):
-    """The operator scan_further; at once Unsupported where a tangent or a transform would be lost."""
-    if not torch.compiler.is_dynamo_compiling() and (_forward_ad._current_level >= 0 or transform() is not None):
-        _refuse_gradient(arguments[2])
-    return op_further(*arguments)
+def _fake_starts(*args):
+    made = _fake_further(*args[:-2], [], [], 0, args[-2], 0)
+    return tuple(made) if args[-2] else made[0]
 
 
 def libraries():
@@ -170,12 +175,15 @@ def _give_kernels():
 
 _give_kernels()
 for _key in ("CPU", "CUDA"):
-    _library.impl("scan_further", _kernel_further, _key)
-_library.impl("scan_further", _fake_further, "Meta")
-_library.impl("scan_further", _gradient_further, "Autograd")
+    _library.impl("_scan_further", _kernel_further, _key)
+    _library.impl("_scan_starts", _kernel_starts, _key)
+    _library.impl("_scan_starts_totals", _kernel_starts, _key)
+_library.impl("_scan_further", _fake_further, "Meta")
+_library.impl("_scan_starts", _fake_starts, "Meta")
+_library.impl("_scan_starts_totals", _fake_starts, "Meta")
 # The gradient is _Scan's. Without a word of their own these would warn that they have none.
-_library.impl("_scan", torch.library.fallthrough_kernel, "Autograd")
-_library.impl("_scan_totals", torch.library.fallthrough_kernel, "Autograd")
+for _name in "_scan", "_scan_totals", "_scan_further", "_scan_starts", "_scan_starts_totals":
+    _library.impl(_name, torch.library.fallthrough_kernel, "Autograd")
 
 
 def _fake_scan(x, dim, op=SUM, flags=0, out_type=DEFAULT, acc=DEFAULT, mask_mode=0, mask=None, init=None):
@@ -222,12 +230,27 @@ _library.impl("scan_out", _plain_out, "Negative")
 # ---- gradients -------------------------------------------------------------------------------------------------------
 
 # What a differentiable scan is asked for: x, dim (from the front), op, flags, out_type, acc, mask_mode, mask, init, and
-# totals_type, 0 for none. mask has x's shape; init has that of the rows.
-X, MASK, INIT = 0, 7, 8
+# totals_type, 0 for none; and, of segments beside a mask or coefficients, flags of the elements where the scan begins
+# anew, in its own direction. mask and flags have x's shape; init has that of the rows.
+X, MASK, INIT, STARTS = 0, 7, 8, 10
 CHAINED = PROD, LOGSUMEXP  # operators whose results' changes are a recurrence of those of the elements
 
 
+def _starts(segments, mode, dim, flags):
+    """Segments as flags of that mode."""
+    row, reverse = _row(segments), bool(flags & REVERSE)
+    if mode == _start_mode(flags) or not row.shape[dim]:
+        return segments != 0
+    rest = _without(row, dim, reverse, last=1)
+    told = rest != (_without(row, dim, reverse, first=1) if mode == KEYS else 0)
+    none = torch.zeros_like(_end(row, dim, reverse), dtype=torch.bool)
+    return torch.cat([told, none] if reverse else [none, told], dim).reshape(segments.shape)
+
+
 def _alone(*args):
+    if args[STARTS] is not None:
+        return op_starts_totals(*args) if args[STARTS - 1] else op_starts(*args)
+    args = args[:STARTS]
     try:
         return op_totals_alone(*args) if args[-1] else op_scan_alone(*args[:-1])
     except RuntimeError:  # a kernel in C can throw no other: the same scan in Python has the library's own
@@ -243,7 +266,7 @@ def _sum(x, dim, flags, out_type, acc, mask_mode=0, mask=None, init=None, totals
 def _gradients(ctx, g, g_totals=None):
     """Of x, mask and init. The gradient of a sum is the same scan from the other end, which begins with the totals'."""
     dim, op, flags, acc, mask_mode, kind = ctx.rowscan
-    x, mask, init, _ = ctx.saved_tensors
+    x, mask, init, _, starts = ctx.saved_tensors
     if op == RECURRENCE:
         return _recurrence_gradients(ctx, g, g_totals)
     if op in CHAINED:
@@ -252,8 +275,12 @@ def _gradients(ctx, g, g_totals=None):
         return _extreme_gradients(ctx, g, g_totals)
     of_x, of_mask, of_init = (ctx.needs_input_grad[i] for i in (X, MASK, INIT))
     if mask_mode in SEGMENTS.values() and mask is not None:
-        d, d_mask, d_init = _segments_gradients(ctx, g, g_totals)
-        return _kept(ctx, d), d_mask, d_init
+        d, d_init = _segments_gradients(ctx, mask, mask_mode, g, g_totals)
+        return _kept(ctx, d) if of_x else None, None, d_init
+    if starts is not None:
+        d, d_init = _segments_gradients(ctx, starts, _start_mode(flags), g, g_totals)
+        d, d_mask = _of_masked(ctx, _kept(ctx, d))
+        return d, d_mask, d_init
     first = None
     if flags & INCLUDE_INITIAL:
         length = g.shape[dim] - 1
@@ -271,14 +298,20 @@ def _gradients(ctx, g, g_totals=None):
         d_init = g.sum(dim, keepdim=True)
         if g_totals is not None:
             d_init = d_init + g_totals
-    d = _kept(ctx, d)
-    if of_mask:
-        d_mask = d * _kept(ctx, x)
-    if mask is not None and d is not None:
-        d = d * _kept(ctx, mask) if mask_mode == MULTIPLY else torch.where(mask != 0, d, 0)
+    d, d_mask = _of_masked(ctx, _kept(ctx, d))
     if d_init is not None:
         d_init = (d_init if first is None else d_init + first).reshape(init.shape).to(init.dtype)
-    return d if of_x else None, d_mask, d_init
+    return d, d_mask, d_init
+
+
+def _of_masked(ctx, d):
+    """The gradients of x and its mask, by those of what the mask leaves of x."""
+    x, mask = ctx.saved_tensors[:2]
+    of_x, of_mask = (ctx.needs_input_grad[i] for i in (X, MASK))
+    d_mask = d * _kept(ctx, x) if of_mask else None
+    if mask is not None and d is not None:
+        d = d * _kept(ctx, mask) if ctx.rowscan[4] == MULTIPLY else torch.where(mask != 0, d, 0)
+    return d if of_x else None, d_mask
 
 
 def _kept(ctx, tensor):
@@ -298,16 +331,16 @@ def beside(mask, mask_mode, other):
 
 def _marks_start(mask_mode, flags):
     """Whether the flag of a scan's first element says that a segment begins with it, and drops an initial value."""
-    return mask_mode == (TAILS if flags & REVERSE else HEADS)
+    return mask_mode == _start_mode(flags)
 
 
-def _segments_gradients(ctx, g, g_totals):
-    """Of a sum by segments: the same from the other end, whose flags are the same.
+def _segments_gradients(ctx, mask, mask_mode, g, g_totals):
+    """Of a sum by segments, those of elements and init: the same from the other end, whose flags are the same.
 
     It begins with the totals' gradients, which no flag of its first element drops.
     """
-    dim, _, flags, acc, mask_mode, kind = ctx.rowscan
-    _, mask, init, _ = ctx.saved_tensors
+    dim, _, flags, acc, _, kind = ctx.rowscan
+    init = ctx.saved_tensors[2]
     shape, of_init = mask.shape, ctx.needs_input_grad[INIT]
     back = (flags ^ REVERSE) & ~(INCLUDE_INITIAL | OMIT_NAN)
     mask, g, g_totals = map(_row, (mask, g, g_totals))
@@ -331,7 +364,7 @@ def _segments_gradients(ctx, g, g_totals):
         if _marks_start(mask_mode, flags) and length:
             d_init = torch.where(_end(mask, dim, not reverse) != 0, 0, d_init)
         d_init = (d_init if first is None else d_init + first).reshape(init.shape).to(init.dtype)
-    return d.reshape(shape) if ctx.needs_input_grad[X] else None, None, d_init
+    return d.reshape(shape), d_init
 
 
 def _without(tensor, dim, reverse, first=0, last=0):
@@ -360,10 +393,11 @@ def _row(tensor):
     return tensor.reshape(1) if tensor is not None and not tensor.dim() else tensor
 
 
-def _backwards(a, g, g_totals, dim, flags, acc, of_init):
+def _backwards(a, g, g_totals, dim, flags, acc, of_init, starts=None):
     """Of h[t] = a[t] h[t-1] + x[t]: a recurrence from the other end, s[t] = g[t] + a[t+1] s[t+1], g being h's gradient.
 
-    The gradients of x[t], which is s[t], and, if wanted, of init, which is h[-1]: s[-1].
+    The gradients of x[t], which is s[t], and, if wanted, of init, which is h[-1]: s[-1]. Nothing goes back to before
+    where the recurrence starts, whatever a is there.
     """
     reverse, length = bool(flags & REVERSE), a.shape[dim]
     both = torch.promote_types(g.dtype, a.dtype) if a.is_floating_point() else g.dtype
@@ -371,30 +405,42 @@ def _backwards(a, g, g_totals, dim, flags, acc, of_init):
     g, a = g.to(both), a if a.dtype in (torch.bool, torch.uint8) else a.to(both)
     whole = bool(flags & INCLUDE_INITIAL)
     shifted = not whole and not flags & EXCLUSIVE and length > 0  # s[-1] is not among what follows
+    if starts is not None and flags & EXCLUSIVE:  # where these are 0
+        g = torch.where(starts, 0, g)
     rest, along, last = g, a, g_totals.to(wide) if g_totals is not None else None
+    begins = starts
     if whole or shifted:
         rest, own = _without(g, dim, reverse, last=1), _end(g, dim, reverse).to(wide)
         last = own if last is None else own + last
     if shifted:
         along = _without(a, dim, reverse, first=1)
+        begins = _without(starts, dim, reverse, first=1) if starts is not None else None
     s = differentiable(rest, dim, RECURRENCE, flags & REVERSE ^ REVERSE | INCLUDE_INITIAL, TYPES[both], acc,
-                       COEFFICIENT, along, last, 0)
+                       COEFFICIENT, along, last, 0, begins)
     d, d_init = s if shifted else _without(s, dim, reverse, first=1), None
     if of_init:
         d_init = _end(s, dim, not reverse)
-        d_init = d_init * _end(a, dim, not reverse) if shifted else d_init
+        if shifted:
+            first = None if starts is None else _end(starts, dim, not reverse)
+            d_init = _going_on(first, d_init) * _going_on(first, _end(a, dim, not reverse))
     return d, d_init
+
+
+def _going_on(starts, tensor):
+    """One with 0 where a recurrence starts: what is there is not looked at, be it NaN."""
+    return tensor if starts is None else torch.where(starts, 0, tensor)
 
 
 def _recurrence_gradients(ctx, g, g_totals):
     """Those of x, a and init: a[t] has s[t] h[t-1]."""
     dim, _, flags, acc, _, kind = ctx.rowscan
     mask, shape = ctx.saved_tensors[1], ctx.saved_tensors[1].shape
-    a, init, y, g, g_totals = map(_row, ctx.saved_tensors[1:] + (g, g_totals))
-    d, d_init = _backwards(a, g, g_totals, dim, flags, acc, ctx.needs_input_grad[INIT])
+    a, init, y, starts, g, g_totals = map(_row, ctx.saved_tensors[1:] + (g, g_totals))
+    d, d_init = _backwards(a, g, g_totals, dim, flags, acc, ctx.needs_input_grad[INIT], starts)
     d_a = None
     if ctx.needs_input_grad[MASK]:
-        d_a = (d * _before(y, init, dim, flags, a.shape[dim])).reshape(shape).to(mask.dtype)
+        before = _going_on(starts, _before(y, init, dim, flags, a.shape[dim]))
+        d_a = (_going_on(starts, d) * before).reshape(shape).to(mask.dtype)
     if d_init is not None:
         d_init = d_init.reshape(ctx.saved_tensors[2].shape).to(init.dtype)
     return d.reshape(shape).to(DTYPES[kind]) if ctx.needs_input_grad[X] else None, d_a, d_init
@@ -404,14 +450,14 @@ def _recurrence_tangents(ctx, t_x, t_a, t_init):
     """The same recurrence, of x's tangents and what comes of a's."""
     dim, op, flags, acc, mask_mode, kind = ctx.rowscan
     out_type, totals_type, _ = ctx.rowscan_out
-    _, a, init, y = ctx.saved_tensors
+    _, a, init, y, starts = ctx.saved_tensors
     if t_a is not None:
         before = _before(*map(_row, (y, init)), dim, flags, _row(a).shape[dim]).reshape(a.shape)
-        moved = (t_a * before).to(DTYPES[kind])
+        moved = (_going_on(starts, t_a) * _going_on(starts, before)).to(DTYPES[kind])
         t_x = moved if t_x is None else t_x + moved
     elif t_x is None:
         t_x = torch.zeros(a.shape, dtype=DTYPES[kind], device=a.device)
-    return differentiable(t_x, dim, op, flags, out_type, acc, mask_mode, a, t_init, totals_type)
+    return differentiable(t_x, dim, op, flags, out_type, acc, mask_mode, a, t_init, totals_type, starts)
 
 
 def _factor(a, b):
@@ -426,7 +472,7 @@ def _factors(ctx):
     exp(x[t] - y[t]) and so on: none is more than 1, and where y[t] is -inf both are 0.
     """
     dim, op, flags, acc, mask_mode, kind = ctx.rowscan
-    x, mask, init, y = map(_row, ctx.saved_tensors)
+    x, mask, init, y, _ = map(_row, ctx.saved_tensors)
     flags &= ~EXCLUSIVE
     if y is None:
         wide = accumulator(op, kind, ctx.rowscan_out[0], acc)
@@ -442,7 +488,7 @@ def _chained_gradients(ctx, g, g_totals):
     """y's changes are a recurrence of x's: without quotients, and differences of sums, in which what is small is lost.
     """
     dim, _, flags, acc, mask_mode, _ = ctx.rowscan
-    x, mask, init, _ = ctx.saved_tensors
+    x, mask, init, _, _ = ctx.saved_tensors
     of_x, of_y = _factors(ctx)
     d, d_init = _backwards(of_y, _row(g), _row(g_totals), dim, flags, acc, ctx.needs_input_grad[INIT])
     d, d_mask = (of_x * d).reshape(x.shape), None
@@ -458,7 +504,7 @@ def _chained_gradients(ctx, g, g_totals):
 def _chained_tangents(ctx, t_x, t_mask, t_init):
     dim, _, flags, acc, mask_mode, _ = ctx.rowscan
     out_type, totals_type, shape = ctx.rowscan_out
-    x, mask, _, _ = ctx.saved_tensors
+    x, mask = ctx.saved_tensors[:2]
     of_x, of_y = _factors(ctx)
     t_x = torch.zeros_like(x) if t_x is None else t_x
     if mask is not None:
@@ -542,7 +588,7 @@ def _tangents(ctx, t_x, t_mask, t_init):
     """A sum is linear in x and init, and in a mask that multiplies."""
     dim, op, flags, acc, mask_mode, _ = ctx.rowscan
     out_type, totals_type, shape = ctx.rowscan_out
-    x, mask, _, _ = ctx.saved_tensors
+    x, mask = ctx.saved_tensors[:2]
     if op == RECURRENCE and not (t_x is None and t_mask is None and t_init is None):
         return _recurrence_tangents(ctx, t_x, t_mask, t_init)
     if op in CHAINED and not (t_x is None and t_mask is None and t_init is None):
@@ -551,6 +597,9 @@ def _tangents(ctx, t_x, t_mask, t_init):
         return _extreme_tangents(ctx, t_x)
     terms, t_x, flags = [], _kept(ctx, t_x), flags & ~OMIT_NAN
     mask = _kept(ctx, mask) if mask_mode == MULTIPLY else mask
+    starts = ctx.saved_tensors[-1]
+    if starts is not None and not (t_x is None and t_mask is None and t_init is None):
+        return _masked_tangents(ctx, t_x, t_mask, t_init)
     if mask_mode in SEGMENTS.values() and mask is not None:
         t_mask = None
         if t_x is None and t_init is not None:
@@ -569,6 +618,19 @@ def _tangents(ctx, t_x, t_mask, t_init):
     return tuple(a + b for a, b in zip(*terms)) if totals_type else terms[0] + terms[1]
 
 
+def _masked_tangents(ctx, t_x, t_mask, t_init):
+    """Of a sum by segments beside a mask: the sum by segments of what the mask leaves."""
+    dim, _, flags, acc, mask_mode, kind = ctx.rowscan
+    out_type, totals_type, _ = ctx.rowscan_out
+    x, mask, _, _, starts = ctx.saved_tensors
+    moved = torch.zeros(mask.shape, dtype=DTYPES[kind], device=mask.device)
+    if t_x is not None:
+        moved = t_x * _kept(ctx, mask) if mask_mode == MULTIPLY else torch.where(mask != 0, t_x, 0)
+    if t_mask is not None:
+        moved = moved + _kept(ctx, x) * t_mask
+    return _sum(moved, dim, flags & ~OMIT_NAN, out_type, acc, _start_mode(flags), starts, t_init, totals_type)
+
+
 class _Scan(torch.autograd.Function):
     """A differentiable scan, also under torch.func's transforms."""
 
@@ -578,7 +640,7 @@ class _Scan(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx, inputs, output):
-        x, dim, op, flags, out_type, acc, mask_mode, mask, init, totals_type = inputs
+        x, dim, op, flags, out_type, acc, mask_mode, mask, init, totals_type, starts = inputs
         if op in INDICES:
             ctx.mark_non_differentiable(*(output if totals_type else [output]))
             ctx.rowscan, ctx.rowscan_totals = None, totals_type
@@ -608,7 +670,7 @@ class _Scan(torch.autograd.Function):
                                                                                             TYPES[y.dtype], acc)
         else:
             keeps_x, keeps_y = op in INDEX_OF or weighed or flags & OMIT_NAN, False
-        saved = x if keeps_x else None, mask, init, y if keeps_y else None
+        saved = x if keeps_x else None, mask, init, y if keeps_y else None, starts
         ctx.save_for_backward(*saved)
         ctx.save_for_forward(*saved)
 
@@ -617,7 +679,7 @@ class _Scan(torch.autograd.Function):
         if ctx.rowscan is not None and ctx.rowscan_whole:
             g_totals = None
         d, d_mask, d_init = _gradients(ctx, g, g_totals) if ctx.rowscan is not None else (None, None, None)
-        return d, None, None, None, None, None, None, d_mask, d_init, None
+        return d, None, None, None, None, None, None, d_mask, d_init, None, None
 
     @staticmethod
     def jvp(ctx, *tangents):
@@ -642,12 +704,13 @@ def _batched(scan, size, in_dims, x, dim, *rest):
     rank = x.dim() - (in_dims[X] is not None)
     rest = list(rest)
     x = _to_front(x, in_dims[X], size)
-    for i in (MASK, INIT):
+    beside = MASK, INIT, *range(STARTS, 2 + len(rest))  # and flags, where there are
+    for i in beside:
         rest[i - 2] = _to_front(rest[i - 2], in_dims[i], size)
     dim %= max(rank, 1)
     if not rank:  # a row of one element
         x, dim = x.unsqueeze(1), 0
-        for i in (MASK, INIT):
+        for i in beside:
             rest[i - 2] = rest[i - 2].unsqueeze(1) if rest[i - 2] is not None else None
     result = scan(x, dim + 1, *rest)
     results = list(result) if isinstance(result, tuple) else [result]
@@ -669,6 +732,11 @@ class _Below(torch.autograd.function._SingleLevelFunction):
     def forward(*args):
         with (torch.enable_grad(), _forward_ad._set_fwd_grad_enabled(True),  # of the next level
               torch._C._AutoDispatchBelowAutograd()):
+            if args[STARTS] is not None:
+                *before, totals_type, starts = args
+                made = op_further(*before, [starts], [], 0, totals_type, _start_mode(args[3]))
+                return tuple(made) if totals_type else made[0]
+            args = args[:STARTS]
             return op_totals(*args) if args[-1] else op_scan(*args[:-1])
 
 
@@ -676,6 +744,7 @@ _FRONT = torch._C.DispatchKey.FuncTorchDynamicLayerFrontMode
 
 
 def differentiable(*args):
+    args = args if len(args) > STARTS else args + (None,)
     if transform() is not None:
         if not torch._C._dispatch_tls_is_dispatch_key_excluded(_FRONT):
             return _Scan.apply(*args)
@@ -696,8 +765,23 @@ def _composite_totals(x, dim, op=SUM, flags=0, out_type=DEFAULT, acc=DEFAULT, ma
                            totals_type or accumulator(op, TYPES[x.dtype], _out_type(x, op, out_type), acc))
 
 
+def composite_further(x, dim, op, flags, out_type, acc, mask_mode, mask, init, more, params, second_type, totals_type,
+                      segment_mode):
+    """The scan alone where that serves; else segments are told in one way, for gradients."""
+    if transform() is None and _forward_ad._current_level < 0 and not wants_gradient(x, mask, init, *more):
+        return op_further_alone(x, dim, op, flags, out_type, acc, mask_mode, mask, init, more, params, second_type,
+                                totals_type, segment_mode)
+    if op not in (SUM, RECURRENCE) or second_type:
+        raise Unsupported(f"a scan of operator {OP_NAMES[op]} with more, params, second, or segments beside a mask "
+                          "has no gradient here, and none of torch.func's transforms")
+    made = differentiable(x, dim, op, flags, out_type, acc, mask_mode, mask, init, totals_type,
+                          _starts(more[-1], segment_mode, dim, flags))
+    return list(made) if totals_type else [made]
+
+
 _library.impl("scan", _composite_scan, "CompositeImplicitAutograd")
 _library.impl("scan_totals", _composite_totals, "CompositeImplicitAutograd")
+_library.impl("scan_further", composite_further, "CompositeImplicitAutograd")
 
 
 @torch.library.register_vmap("rowscan::_scan", lib=_library)
@@ -709,3 +793,24 @@ def _vmap_scan(info, in_dims, *args):
 @torch.library.register_vmap("rowscan::_scan_totals", lib=_library)
 def _vmap_totals(info, in_dims, *args):
     return _batched(op_totals_alone, info.batch_size, in_dims, *args)
+
+
+@torch.library.register_vmap("rowscan::_scan_starts", lib=_library)
+def _vmap_starts(info, in_dims, *args):
+    return _batched(op_starts, info.batch_size, in_dims, *args)
+
+
+@torch.library.register_vmap("rowscan::_scan_starts_totals", lib=_library)
+def _vmap_starts_totals(info, in_dims, *args):
+    return _batched(op_starts_totals, info.batch_size, in_dims, *args)
+
+
+@torch.library.register_vmap("rowscan::scan_further", lib=_library)
+def _vmap_further(info, in_dims, *args):
+    """Of compiled code. Further inputs come as _batched() has flags where a scan begins anew."""
+    before, more, rest = args[:STARTS - 1], args[STARTS - 1], args[STARTS:]
+
+    def scan(*given):
+        return tuple(op_further(*given[:STARTS - 1], list(given[STARTS:]), *rest))
+    made, at = _batched(scan, info.batch_size, (*in_dims[:STARTS - 1], None, *in_dims[STARTS - 1]), *before, 0, *more)
+    return list(made), list(at)

@@ -456,9 +456,99 @@ def test_torch_beside_masks_and_coefficients(torch):
     x, c, tails = torch.rand(2, 9), torch.rand(2, 9), torch.rand(2, 9) < 0.3
     f = lambda x: rowscan.linear_recurrence(x, c, 1, tails=tails)
     assert torch.equal(torch.compile(f, fullgraph=True, backend="aot_eager")(x), f(x))
-    for call in lambda: f(x.clone().requires_grad_()), lambda: torch.func.grad(lambda x: f(x).sum())(x):
-        with pytest.raises(rowscan.Unsupported, match="segments beside"):
-            call()
+    leaf = x.clone().requires_grad_()
+    with pytest.raises(RuntimeError, match="out=... arguments don't support"):
+        rowscan.linear_recurrence(leaf, c, 1, tails=tails, out=torch.empty(2, 9))
+    for call in (lambda x: rowscan.cumprod(x, 1, mask=c > 0.5, tails=tails),
+                 lambda x: rowscan.cummax(x, 1, mask=c > 0.5, tails=tails)):
+        for g in lambda: call(leaf), lambda: torch.func.grad(lambda x: call(x).sum())(x):
+            with pytest.raises(rowscan.Unsupported, match="segments beside a mask"):
+                g()
+
+
+def beside_functions(o, m):
+    """Scans of x, a and i along the last dimension, with segments beside coefficients and masks."""
+    rec, add = rowscan.linear_recurrence, rowscan.cumsum
+    return (lambda x, a, i: rec(x, a, 1, init=i, totals=True, **o), lambda x, a, i: rec(x, a, 1, **o),
+            lambda x, a, i: rec(x, 0.5, 1, init=i, **o), lambda x, a, i: add(x, 1, mask=m, init=i, totals=True, **o),
+            lambda x, a, i: add(x, 1, mask=a, mask_mode="multiply", init=i, totals=True, **o))
+
+
+@with_flags
+@with_kinds
+def test_torch_gradients_beside(torch, kind, flags):
+    """Of x, coefficients or factors, and initial values; each alone, too, and of rows of few elements."""
+    leaf = lambda *shape: torch.randn(shape, dtype=torch.float64, requires_grad=True)
+    told, m = torch.tensor([[1, 0, 0, 1, 1], [0, 1, 1, 0, 0]]), torch.tensor([True, True, False, True, True])
+    x, a, i = leaf(2, 5), leaf(2, 5), leaf(2, 1)
+    for f in beside_functions({kind: told, **flags}, m):
+        assert torch.autograd.gradcheck(f, (x, a, i), check_forward_ad=True, check_batched_grad=True)
+        assert torch.autograd.gradgradcheck(f, (x, a, i), check_fwd_over_rev=True)
+    for leaf_at in range(3):
+        f = lambda some: beside_functions({kind: told, **flags}, m)[0](
+            *[some if at == leaf_at else leaf.detach() for at, leaf in enumerate((x, a, i))])
+        assert torch.autograd.gradcheck(f, (x, a, i)[leaf_at], check_forward_ad=True)
+    for length in range(3):
+        x, a, told = leaf(2, length), leaf(2, length), torch.tensor([[1, 0], [1, 1]])[:, :length]
+        f = lambda x, a, i: rowscan.linear_recurrence(x, a, 1, init=i, totals=True, **{kind: told}, **flags)
+        assert torch.autograd.gradcheck(f, (x, a, i), check_forward_ad=True)
+    one = torch.tensor(1)
+    f = lambda x: rowscan.linear_recurrence(x, x, 0, init=x, totals=True, **{kind: one}, **flags)
+    assert torch.autograd.gradcheck(f, (leaf(),), check_forward_ad=True)
+
+
+def check_stays(all_of, reverse):
+    """Of what all_of() gives for (x, a, g), where elements, coefficients and gradients of a segment are bad."""
+    random = np.random.default_rng(3)
+    good = random.random((3, 9))
+    for bad in np.nan, np.inf:
+        odd = good.copy()
+        odd[:, 4] = bad
+        odd[1, [5, 2] if reverse else [3, 6]] = bad  # with which segments begin: not looked at
+        for a, b in zip(all_of(*good), all_of(*odd)):
+            if len(a) == 9:
+                order.assert_bits(np.asarray(a)[[0, 1, 2, 6, 7, 8]], np.asarray(b)[[0, 1, 2, 6, 7, 8]])
+            else:  # of the initial value
+                order.assert_bits(np.asarray(a), np.asarray(b))
+
+
+@with_flags
+def test_torch_gradients_beside_stay_in_their_segments(torch, flags):
+    heads = torch.tensor([0, 0, 0, 1, 0, 0, 1, 0, 0])
+
+    def all_of(*given):
+        x, a, g = map(torch.tensor, given)
+        x, a, i = (leaf.requires_grad_() for leaf in (x, a, torch.ones(1, dtype=torch.float64)))
+        y = rowscan.linear_recurrence(x, a, 0, init=i, heads=heads, **flags)
+        d = torch.autograd.grad(y, (x, a, i), g, create_graph=True)
+        twice = torch.autograd.grad(d[:2], (x, a), (g, g))
+        moved = torch.func.jvp(lambda x, a: rowscan.linear_recurrence(x, a, 0, heads=heads, **flags),
+                               (x.detach(), a.detach()), (g, g))
+        return [t.detach().numpy() for t in (y, *d, *twice, *moved)]
+    check_stays(all_of, flags["reverse"])
+
+
+def test_torch_transforms_beside(torch):
+    x, a = torch.rand(2, 3, 6, dtype=torch.float64)
+    tails = torch.rand(3, 6) < 0.3
+    row = lambda x, a, tails: rowscan.linear_recurrence(x, a, 0, tails=tails, reverse=True)
+    whole = lambda x: rowscan.linear_recurrence(x, a, 1, tails=tails, reverse=True)
+    leaf = x.clone().requires_grad_()
+    want, = torch.autograd.grad(whole(leaf).square().sum(), leaf)
+    rows = torch.func.vmap(torch.func.grad(lambda x, a, tails: row(x, a, tails).square().sum()))
+    assert torch.equal(torch.func.vmap(row)(x, a, tails), whole(x))
+    assert torch.equal(torch.func.vmap(row, 1, 1)(x.T, a.T, tails.T), whole(x).T)
+    assert torch.equal(torch.func.vmap(lambda x: row(x, a[0], tails[0]))(x)[0], whole(x)[0])
+    torch.testing.assert_close(rows(x, a, tails), want)
+    torch.testing.assert_close(torch.func.jacrev(whole)(x), torch.func.jacfwd(whole)(x))
+    compiled = lambda f: torch.compile(f, fullgraph=True, backend="aot_eager")
+    d, = torch.autograd.grad(compiled(whole)(leaf).square().sum(), leaf)
+    torch.testing.assert_close(d, want)
+    torch.testing.assert_close(compiled(lambda x, a: rows(x, a, tails))(x, a), want)
+    assert torch.equal(compiled(lambda x, a: torch.func.vmap(row)(x, a, tails))(x, a), whole(x))
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(x, a)
+        assert torch.equal(torch.autograd.forward_ad.unpack_dual(whole(dual)).tangent, whole(a))
 
 
 def test_torch_gradients_that_there_are_not(torch):
@@ -537,8 +627,57 @@ def test_jax_beside_masks_and_coefficients(jax):
         x, c, tails = jax.numpy.ones((2, 4)), jax.numpy.full((2, 4), 0.5), jax.numpy.array([[0, 1, 0, 0]] * 2)
         row = lambda x, c, tails: rowscan.linear_recurrence(x, c, 0, tails=tails)
         np.testing.assert_array_equal(jax.vmap(row)(x, c, tails), rowscan.linear_recurrence(x, c, 1, tails=tails))
-        with pytest.raises(rowscan.Unsupported, match="segments beside"):
-            jax.grad(lambda x: row(x, c[0], tails[0]).sum())(x[0])
+        m = c > 0
+        for f in (lambda x: rowscan.cumprod(x, 1, mask=m, tails=tails),
+                  lambda x: rowscan.cummax(x, 1, mask=m, tails=tails)):
+            with pytest.raises(rowscan.Unsupported, match="segments beside a mask"):
+                jax.grad(lambda x: f(x).sum())(x)
+
+
+@with_flags
+@with_kinds
+def test_jax_derivatives_beside(jax, kind, flags):
+    from jax.test_util import check_grads
+    random = np.random.default_rng(8)
+    with order.set_wide(jax, True):
+        x, a, i = (jax.numpy.asarray(random.standard_normal(shape)) for shape in ((2, 5), (2, 5), (2, 1)))
+        m = jax.numpy.asarray([True, True, False, True, True])
+        for told in ([[1, 0, 0, 1, 1], [0, 1, 1, 0, 0]], [0, 1, 1, 0, 1], [[1], [0]]):
+            for f in beside_functions({kind: jax.numpy.asarray(told), **flags}, m):
+                check_grads(f, (x, a, i), order=2)
+        for length in range(3):
+            told = jax.numpy.asarray([[1, 0], [1, 1]])[:, :length]
+            f = lambda x, a, i: rowscan.linear_recurrence(x, a, 1, init=i, totals=True, **{kind: told}, **flags)
+            check_grads(f, (x[:, :length], a[:, :length], i), order=1)
+        told = jax.numpy.asarray([1, 0, 0, 1, 1])
+        for f in beside_functions({kind: told, **flags}, m)[1::2]:  # linear in x: transposed as they are
+            g = lambda x: jax.tree.leaves(f(x, a, 0.))[0]
+            linear = jax.linear_transpose(g, x)
+            np.testing.assert_allclose(linear(a)[0], jax.vjp(g, x)[1](a)[0], rtol=1e-12)
+
+
+@with_flags
+def test_jax_derivatives_beside_stay_in_their_segments(jax, flags):
+    def all_of(*given):
+        x, a, g = map(jax.numpy.asarray, given)
+        heads = jax.numpy.asarray([0, 0, 0, 1, 0, 0, 1, 0, 0])
+        f = lambda x, a, i: rowscan.linear_recurrence(x, a, 0, init=i, heads=heads, **flags)
+        y, back = jax.vjp(f, x, a, jax.numpy.ones(1))
+        twice = jax.vjp(lambda x, a: jax.vjp(f, x, a, jax.numpy.ones(1))[1](g)[:2], x, a)[1]((g, g))
+        return [y, *back(g), *twice, *jax.jvp(lambda x, a: f(x, a, 1.), (x, a), (g, g))]
+    with order.set_wide(jax, True):
+        check_stays(all_of, flags["reverse"])
+
+
+def test_jax_transforms_beside(jax):
+    with order.set_wide(jax, True):
+        random = np.random.default_rng(8)
+        x, a, tails = (jax.numpy.asarray(array) for array in (*random.random((2, 3, 6)), random.random((3, 6)) < 0.3))
+        row = lambda x, a, tails: (rowscan.linear_recurrence(x, a, 0, tails=tails, reverse=True)**2).sum()
+        whole = lambda x: (rowscan.linear_recurrence(x, a, 1, tails=tails, reverse=True)**2).sum()
+        np.testing.assert_allclose(jax.jit(jax.vmap(jax.grad(row)))(x, a, tails), jax.grad(whole)(x), rtol=1e-12)
+        alone = jax.vmap(jax.grad(row), (0, None, None))(x, a[0], tails[0])
+        np.testing.assert_allclose(alone[0], jax.grad(whole)(x)[0], rtol=1e-12)
 
 
 def test_jax_types(jax):
