@@ -87,9 +87,8 @@ def discounted_returns(rewards, gamma, done=None, dim=-1, *, init=None, acc=None
              to rewards with size 1 along dim; default: 0
     acc      type of the accumulator, as for linear_recurrence
 
-    It is linear_recurrence() from the end, with a coefficient that is 0 where done. 0 times an infinity or NaN is NaN:
-    one in an episode is in the returns of those before it, too. Gradients, in torch and JAX, are of rewards, gamma and
-    init.
+    It is linear_recurrence() from the end, in segments that end where done: nothing of an episode is in the returns of
+    another, an infinity or NaN included. Gradients, in torch and JAX, are of rewards, gamma and init.
 
     >>> rowscan.discounted_returns(np.array([1., 1., 1., 1.]), 0.5, done=[0, 1, 0, 0], init=8)
     array([1.5, 1. , 3.5, 5. ])
@@ -113,11 +112,10 @@ def gae(rewards, values, gamma, lam, next_values=None, terminated=None, done=Non
     dim          dimension of time
     acc          type of the accumulator, as for linear_recurrence
 
-    What is at next_values where terminated does not matter, NaN included. Arrays of one floating type, with numbers
-    for gamma and lam, take one pass, computed in f64 by default, in which nothing is passed on where done. With
-    gradients, in JAX and otherwise delta is computed as the arrays' library does, and where done a coefficient is 0,
-    so that an infinity or NaN in an episode is in the advantages of those before it, too. Gradients, in torch and JAX,
-    are of rewards, values, next_values, gamma and lam.
+    What is at next_values where terminated does not matter, NaN included. Where done nothing is passed on, an infinity
+    or NaN included. Arrays of one floating type, with numbers for gamma and lam, take one pass, computed in f64 by
+    default. With gradients, in JAX and otherwise delta is computed as the arrays' library does. Gradients, in torch and
+    JAX, are of rewards, values, next_values, gamma and lam.
 
     >>> advantages, returns = rowscan.gae(np.array([1., 1., 1.]), np.array([2., 2., 2., 4.]), 0.5, 0.5, done=[0, 1, 0])
     >>> advantages, returns

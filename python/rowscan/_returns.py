@@ -6,7 +6,7 @@ Arithmetic is that of the array's library, and so are gradients; but where no gr
 pass in C.
 """
 from . import _core
-from ._types import DEFAULT, NUMBERS, is_floating, rounds
+from ._types import DEFAULT, NUMBERS, is_floating
 
 
 def _broadcasts(library, array, what, shape):
@@ -27,23 +27,12 @@ def _number_or_array(library, given, what, x):
     return _broadcasts(library, library.beside(library.of(given, None, x, what), what, x), what, tuple(x.shape))
 
 
-def _factor(library, value, done, x):
-    """What the return of the next step is multiplied by: value, and 0 where done."""
-    if done is None:
-        return value
-    if isinstance(value, (int, float)):
-        kind = library.number(x.dtype, "rewards.dtype")
-        kind = NUMBERS["f32"] if rounds(kind, float(value)) else kind
-        value = library.full(float(value), kind if is_floating(kind) else None, x)
-    return library.cleared(_flags(library, done, "done", x), value)
-
-
-def _recurrence(library, x, value, done, dim, init, acc):
-    """From the end; where value is a number, of x's type, though its factors may be wider."""
-    factor = _factor(library, value, done, x)
-    number = isinstance(value, (int, float)) and is_floating(library.number(x.dtype, "rewards.dtype"))
-    return library.asked(x, dim, "linear_recurrence", factor, None, True, False, False, None, "select", None, None,
-                         None, init, False, x.dtype if number else None, acc, None)
+def _recurrence(library, x, factor, done, dim, init, acc):
+    """From the end, of episodes that end where done: segments, so that nothing of one is in another, be it NaN."""
+    tails = _flags(library, done, "done", x) if done is not None else None
+    factor = float(factor) if tails is not None and isinstance(factor, int) else factor
+    return library.asked(x, dim, "linear_recurrence", factor, None, True, False, False, None, "select", None, tails,
+                         None, init, False, None, acc, None)
 
 
 def discounted_returns(library, rewards, gamma, done, dim, init, acc):

@@ -120,13 +120,40 @@ def test_advantages(episodes):
 
 
 def test_what_is_not_looked_at(episodes):
-    """A value behind a terminal state may be NaN; a NaN behind a cut is not kept out, as the manual says."""
+    """A value behind a terminal state may be NaN, and what is behind a cut."""
     rewards, values, next_values, terminated, done = episodes
     odd = np.where(terminated, np.nan, next_values)
     for a, b in zip(rowscan.gae(rewards, values, GAMMA, LAM, odd, terminated, done, 0),
                     rowscan.gae(rewards, values, GAMMA, LAM, next_values, terminated, done, 0)):
         order.assert_bits(a, b)
-    assert np.isnan(rowscan.discounted_returns(np.array([1, 1, np.nan]), 0.5, [0, 1, 0])).all()
+    got = rowscan.discounted_returns(np.array([1, 1, np.nan]), 0.5, np.array([0, 1, 0]))
+    np.testing.assert_array_equal(got, [1.5, 1, np.nan])
+    got = rowscan.discounted_returns(np.array([1., 1, 1]), np.array([0.5, np.inf, 0.5]), [0, 1, 1], init=np.nan)
+    np.testing.assert_array_equal(got, [1.5, 1, 1])
+    odd = values.copy()
+    odd[-1], done = np.nan, done.copy()
+    done[-2] = True
+    for gamma in GAMMA, np.full(rewards.shape, GAMMA):  # in one pass, and not
+        right, got = (rowscan.gae(rewards, v, gamma, LAM, next_values, terminated, done, 0) for v in (values, odd))
+        for a, b in zip(got, right):
+            order.assert_bits(a[:-1], b[:-1])
+            assert np.isnan(a[-1]).all()
+
+
+def check_parted(results, array):
+    """Of results(f, rewards, values, factors), gradients too: nothing of an episode of NaN or inf is in another."""
+    done = array(np.array([False, False, True, False, True, False]))
+    good = np.random.default_rng(2).random((3, 6))
+    for f in (lambda r, v, gamma: rowscan.discounted_returns(r, gamma, done),
+              lambda r, v, gamma: rowscan.gae(r, v, gamma, LAM, v + r, done=done)[0],
+              lambda r, v, gamma: rowscan.gae(r, v, gamma, LAM, v + r, done=done)[1]):
+        right = results(f, *map(array, good))
+        for bad in np.nan, np.inf:
+            odd = good.copy()
+            odd[:, 3:5] = bad
+            for at, (a, b) in enumerate(zip(results(f, *map(array, odd)), right)):
+                order.assert_bits(np.asarray(a)[[0, 1, 2, 5]], np.asarray(b)[[0, 1, 2, 5]])
+                assert at or not np.isfinite(np.asarray(a)[3])
 
 
 def test_advantages_in_one_pass(episodes):
@@ -226,6 +253,16 @@ def test_torch_numbers_that_types_of_16_bits_do_not_have(torch):
             check_narrow(y)
 
 
+def test_torch_episodes_are_apart(torch):
+    def results(f, *given):
+        leaves = [t.requires_grad_() for t in given]
+        y = f(*leaves)
+        d = torch.autograd.grad(y.sum(), leaves, create_graph=True, allow_unused=True)
+        moved = torch.func.jvp(f, tuple(t.detach() for t in leaves), tuple(torch.ones(6) for _ in leaves))
+        return [t.detach().numpy() for t in (f(*(t.detach() for t in leaves)), y, *d, *moved) if t is not None]
+    check_parted(results, lambda a: torch.tensor(a).float() if a.dtype == float else torch.tensor(a))
+
+
 def test_torch_gradients(torch):
     def leaf(*shape):
         return torch.rand(shape, dtype=torch.float64, requires_grad=True)
@@ -281,6 +318,14 @@ def test_jax(jax, wide, episodes):
             close(a, b, tolerance)
             assert a.dtype == rewards.dtype
         assert rowscan.discounted_returns(rewards.astype("bfloat16"), GAMMA, done, 0).dtype == "bfloat16"
+
+
+def test_jax_episodes_are_apart(jax):
+    def results(f, *given):
+        y, back = jax.vjp(f, *given)
+        ones = jax.numpy.ones(6, y.dtype)
+        return [y, *back(ones), *jax.jvp(f, given, (ones,) * 3), jax.jit(f)(*given)]
+    check_parted(results, jax.numpy.asarray)
 
 
 def test_jax_derivatives(jax, episodes):
