@@ -228,7 +228,8 @@ RS_DEVICE void find_ends(void *workspace, u32 row, u32 tile, u32 count, A mine, 
 template <class Op, i64 COUNT, class A> struct Walk {
   static constexpr int GROUPS = 4, TILES = 32 * GROUPS; // of a block
   static constexpr i64 BLOCKS = (COUNT + TILES - 1) / TILES;
-  static constexpr int AT_ONCE = BLOCKS < 2 ? 1 : 2; // blocks asked for before the first answer
+  static constexpr bool LARGE = sizeof(A) > 16;               // registers are few
+  static constexpr int AT_ONCE = BLOCKS < 2 || LARGE ? 1 : 2; // blocks asked for before the first answer
 
   const Node<A> *nodes;
   u32 run;
@@ -236,7 +237,7 @@ template <class Op, i64 COUNT, class A> struct Walk {
   A start, before; // before: the prefix of all blocks in the counter
   A group[GROUPS]; // totals of the groups after these
   A value;         // of the lane's tile in the tile's own group
-  Counter<Op, BLOCKS, A> counter;
+  typename CounterFor<false, LARGE, Op, BLOCKS, A, 1, 32>::type counter;
 
   RS_METHOD explicit Walk(u32 run) : run(run) {
   }
@@ -294,11 +295,19 @@ template <class Op, i64 COUNT, class A> struct Walk {
     }
   }
   RS_METHOD void add(A all) {
-    counter.add(block++, all);
-    before = counter.prefix(block, start);
+    before = counter.push(block, all, start);
+    block++;
   }
   RS_METHOD static A either(int which, A yes, A no) { // values: a choice of addresses would keep arrays in memory
-    return which ? yes : no;
+    if constexpr (!LARGE)
+      return which ? yes : no;
+    typename Node<A>::Bits a, b;
+    a.value = yes;
+    b.value = no;
+#pragma unroll
+    for (int i = 0; i < Node<A>::WORDS; i++)
+      a.part[i] = which ? a.part[i] : b.part[i];
+    return a.value;
   }
   // The prefix of the block's first `count` groups.
   RS_METHOD A through(int count) const {

@@ -76,9 +76,33 @@ template <class P> struct Inside<P, true> {
   }
 };
 
-// N elements.
-template <class P, int N, bool FOURS = (Fours<P>::SERVE && N * sizeof(typename P::In) % 4 == 0)>
-struct HeldVector : Inside<P, false> {
+// N elements, of which the compiler forgets what it has worked out.
+template <int N, class T> RS_DEVICE void forgotten(const T *from, T *to) {
+  constexpr int WORDS = N * (int)sizeof(T) / 4;
+  union Copy {
+    u32 word[WORDS > 0 ? WORDS : 1];
+    Vector<T, N> elements;
+    RS_METHOD Copy() {
+    }
+  } copy;
+#pragma unroll
+  for (int j = 0; j < N; j++)
+    copy.elements.at[j] = from[j];
+#pragma unroll
+  for (int i = 0; i < WORDS; i++)
+    forget(copy.word[i]);
+#pragma unroll
+  for (int j = 0; j < N; j++)
+    to[j] = copy.elements.at[j];
+}
+
+// How N elements are held: as they are, numbers of tuples as they came, or bytes four to a word.
+enum Holding { AS_ELEMENTS, AS_NUMBERS, AS_FOURS };
+template <class P, int N>
+constexpr Holding holding_of = Fours<P>::SERVE && (N * sizeof(typename P::In) % 4 == 0) ? AS_FOURS
+                               : Columns<typename P::In>::COUNT > 1                     ? AS_NUMBERS
+                                                                                        : AS_ELEMENTS;
+template <class P, int N, Holding = holding_of<P, N>> struct HeldVector : Inside<P, false> {
   RS_TYPES_OF(P);
   using Part = Acc;
   static constexpr int COUNT = N;
@@ -104,26 +128,9 @@ struct HeldVector : Inside<P, false> {
   }
   // The same, of which the compiler forgets what it has worked out.
   RS_METHOD HeldVector forgotten() const {
-    constexpr int WORDS = N * (int)sizeof(typename R::Held) / 4;
-    if constexpr (WORDS > 0) {
-      union {
-        u32 word[WORDS];
-        Vector<typename R::Held, N> elements;
-      } copy;
-#pragma unroll
-      for (int j = 0; j < N; j++)
-        copy.elements.at[j] = at[j];
-#pragma unroll
-      for (int i = 0; i < WORDS; i++)
-        forget(copy.word[i]);
-      HeldVector again;
-#pragma unroll
-      for (int j = 0; j < N; j++)
-        again.at[j] = copy.elements.at[j];
-      return again;
-    } else {
-      return *this;
-    }
+    HeldVector again;
+    ::forgotten<N>(at, again.at);
+    return again;
   }
 
   RS_METHOD Part total(typename R::Params params = {}) const {
@@ -140,12 +147,56 @@ struct HeldVector : Inside<P, false> {
   }
 };
 
-template <class P, int N> struct HeldVector<P, N, true> : Inside<P, true> {
+template <class P, int N> struct HeldVector<P, N, AS_NUMBERS> : Inside<P, false> {
+  RS_TYPES_OF(P);
+  using Part = Acc;
+  using One = typename P::OfOne;
+  static constexpr int COUNT = N, K = Columns<In>::COUNT;
+  static constexpr bool FINDS_END = false;
+
+  Vector<typename One::In, N * K> in; // as they lie in memory
+  Vector<typename One::Mask, MASKED ? N * K : 1> mask;
+
+  template <class V, class M> RS_METHOD void hold(const V &x, const M &m) {
+    in = same_bytes<typename One::In, N * K>(x);
+    if constexpr (MASKED)
+      mask = same_bytes<typename One::Mask, N * K>(m);
+  }
+  RS_METHOD HeldVector forgotten() const {
+    HeldVector again = *this;
+    ::forgotten<N * K>(in.at, again.in.at);
+    if constexpr (MASKED)
+      ::forgotten<N * K>(mask.at, again.mask.at);
+    return again;
+  }
+  RS_METHOD void values(Acc *x) const {
+#pragma unroll
+    for (int j = 0; j < N; j++)
+#pragma unroll
+      for (int c = 0; c < K; c++) {
+        int i = (P::reverse ? N - 1 - j : j) * K + c;
+        x[j].at[c] = Row<One>::enter(in.at[i], mask.at[MASKED ? i : 0]);
+      }
+  }
+  RS_METHOD Part total(typename R::Params = {}) const {
+    Acc x[N];
+    values(x);
+    return ::total<Op, N>(x);
+  }
+  RS_METHOD void prefixes(Acc, Part before, Part after, Acc *prefix, typename R::Params) const {
+    Acc x[N];
+    values(x);
+    carries<Op, N>(before, x, prefix);
+    prefix[N] = after;
+  }
+};
+
+template <class P, int N> struct HeldVector<P, N, AS_FOURS> : Inside<P, true> {
   RS_TYPES_OF(P);
   using Base = Inside<P, true>;
   using Part = typename Base::Part;
   using One = typename Base::One;
-  static constexpr int COUNT = N, K = Base::K, WORDS = N * K / 4, EACH = 4 / K; // elements of a word
+  static constexpr int COUNT = N, K = Base::K, WORDS = N * K / 4;
   static constexpr bool FINDS_END = true;
 
   u32 word[WORDS]; // as they lie in memory; what counts as none is 0
@@ -159,12 +210,12 @@ template <class P, int N> struct HeldVector<P, N, true> : Inside<P, true> {
     int at = (P::reverse ? N - 1 - j : j) * K;
     Base::each([&](int c) { word[(at + c) / 4] |= (widen<u32>(Base::of(x, c)) & 0xff) << 8 * ((at + c) % 4); });
   }
-  RS_METHOD void hold(const Vector<In, N> &x, const Vector<Mask, N> &m) {
+  template <class V, class M> RS_METHOD void hold(const V &x, const M &m) {
 #pragma unroll
     for (int w = 0; w < WORDS; w++) {
       word[w] = same_type<One, boolean> ? true_bytes(x.part[w]) : x.part[w];
       if constexpr (MASKED)
-        word[w] &= chosen_bytes(m, w);
+        word[w] &= chosen_bytes(same_bytes<typename Columns<Mask>::One, N * K>(m), w);
     }
   }
   RS_METHOD HeldVector forgotten() const {
@@ -175,34 +226,46 @@ template <class P, int N> struct HeldVector<P, N, true> : Inside<P, true> {
     return again;
   }
 
-  // Adds the first `count` elements of a word, in the order of the scan.
-  RS_METHOD static void add(Part &sum, u32 bytes, int count) {
-    constexpr u32 ALL = K == 1 ? 0x01010101 : K == 2 ? 0x00010001 : 1; // of one column
-    u32 of_column = P::reverse ? ALL & ~0u << 8 * K * (EACH - count) : ALL & ~0u >> 8 * K * (EACH - count);
-    Base::each([&](int c) {
-      u32 &to = Base::of(sum, c), which = of_column << 8 * c;
-      to = Base::SIGNED ? add_signed_bytes(bytes, which, to) : add_bytes(bytes, which, to);
-    });
+  // Where column c of element j is, in the order of memory.
+  RS_METHOD static constexpr int place(int j, int c) {
+    return (P::reverse ? N - 1 - j : j) * K + c;
+  }
+  // Of the elements up to the j-th, the first one whose column c is in the same word.
+  RS_METHOD static constexpr int first_of_word(int j, int c) {
+    int byte = place(j, c) % 4;
+    return j - (P::reverse ? 3 - byte : byte) / K;
+  }
+  // Adds column c of elements `first` to `last`, which are in one word.
+  RS_METHOD void add(u32 &sum, int first, int last, int c) const {
+    u32 bytes = 0;
+#pragma unroll
+    for (int j = first; j <= last; j++)
+      bytes |= 1u << 8 * (place(j, c) % 4);
+    u32 from = word[place(last, c) / 4];
+    sum = Base::SIGNED ? add_signed_bytes(from, bytes, sum) : add_bytes(from, bytes, sum);
   }
   RS_METHOD Part total(typename R::Params = {}) const {
     Part sum{};
 #pragma unroll
-    for (int w = 0; w < WORDS; w++)
-      add(sum, word[w], EACH);
+    for (int j = 0; j < N; j++)
+      Base::each([&](int c) {
+        if (j == N - 1 || first_of_word(j + 1, c) == j + 1) // the last one of its word
+          add(Base::of(sum, c), first_of_word(j, c), j, c);
+      });
     return sum;
   }
   RS_METHOD void prefixes(const Acc &carry, Part before, const Part &, Acc *prefix, typename R::Params) const {
+    Part sum[N + 1]; // sum[j]: with the elements before element j
+    sum[0] = before;
     prefix[0] = Base::prefix(carry, before);
 #pragma unroll
-    for (int w = 0; w < WORDS; w++) {
-      Part sum;
-#pragma unroll
-      for (int k = 1; k <= EACH; k++) {
-        sum = before;
-        add(sum, word[P::reverse ? WORDS - 1 - w : w], k);
-        prefix[EACH * w + k] = Base::prefix(carry, sum);
-      }
-      before = sum;
+    for (int j = 0; j < N; j++) {
+      Base::each([&](int c) {
+        int first = first_of_word(j, c);
+        Base::of(sum[j + 1], c) = Base::of(sum[first], c);
+        add(Base::of(sum[j + 1], c), first, j, c);
+      });
+      prefix[j + 1] = Base::prefix(carry, sum[j + 1]);
     }
   }
 };

@@ -20,24 +20,27 @@
 
 // A lane's vector in shared memory, from any element on. Lanes side by side have neighbouring vectors; element by
 // element, those whose vectors lie a multiple of 128 bytes apart would meet in a bank. So each takes its elements in an
-// order of its own: word k of a vector in turn k ^ turn().
+// order of its own: word k of a vector in turn k ^ turn(), of as many words at a time as are a power of two.
 template <class T, int N> struct Turned {
-  static constexpr int SIZE = (int)sizeof(T), MOST = SIZE < 4 ? 4 / SIZE : 1;
-  static constexpr int PER_WORD = N < MOST ? N : MOST, WORDS = N / PER_WORD;
+  static constexpr int SIZE = (int)sizeof(T), BYTES = N * SIZE & -(N * SIZE);
+  static constexpr int WORD = SIZE > 4 ? SIZE : BYTES < 4 ? BYTES : 4, PER_WORD = WORD / SIZE, WORDS = N / PER_WORD;
+  static constexpr int TURNS = BYTES / WORD;
+  static constexpr bool SMALL = SIZE > 4 && sizeof(typename Columns<T>::One) < 4; // else numbers come one by one
+  using W = typename Word<WORD>::type;
   union Both {
     Vector<T, N> vector;
-    typename Word<SIZE * PER_WORD>::type word[WORDS];
+    W word[WORDS];
     RS_METHOD Both() {
     }
   };
 
   RS_METHOD static u32 turn() {
-    return lane_index() * (N * SIZE) / 128 % WORDS;
+    return lane_index() * BYTES / 128 % TURNS;
   }
   // Words k and k ^ turn change places.
   RS_METHOD static void swap(Both &x, u32 turn) {
 #pragma unroll
-    for (int bit = 1; bit < WORDS; bit *= 2)
+    for (int bit = 1; bit < TURNS; bit *= 2)
 #pragma unroll
       for (int k = 0; k < WORDS; k++)
         if (!(k & bit)) {
@@ -51,7 +54,10 @@ template <class T, int N> struct Turned {
     Both x;
 #pragma unroll
     for (int i = 0; i < N; i++)
-      x.vector.at[i] = at[((i / PER_WORD) ^ turn()) * PER_WORD + i % PER_WORD];
+      if constexpr (SMALL)
+        x.word[i] = reinterpret_cast<const W *>(at)[i ^ turn()];
+      else
+        x.vector.at[i] = at[((i / PER_WORD) ^ turn()) * PER_WORD + i % PER_WORD];
     if (ORDERED)
       swap(x, turn());
     return x.vector;
@@ -62,9 +68,22 @@ template <class T, int N> struct Turned {
     swap(x, turn());
 #pragma unroll
     for (int i = 0; i < N; i++)
-      at[((i / PER_WORD) ^ turn()) * PER_WORD + i % PER_WORD] = x.vector.at[i];
+      if constexpr (SMALL)
+        share_word(reinterpret_cast<W *>(at) + (i ^ turn()), x.word[i]);
+      else
+        at[((i / PER_WORD) ^ turn()) * PER_WORD + i % PER_WORD] = x.vector.at[i];
   }
 };
+
+// Moves parts down by `by` < 2 * BIT, so that the first COUNT are right.
+template <int COUNT, int ALL, int BIT> RS_DEVICE void shift_parts(u32 *part, u32 by) {
+  constexpr int MOVED = COUNT + BIT < ALL - BIT ? COUNT + BIT : ALL - BIT;
+#pragma unroll
+  for (int i = 0; i < MOVED; i++)
+    part[i] = by & BIT ? part[i + BIT] : part[i];
+  if constexpr (BIT > 1)
+    shift_parts<COUNT, ALL, BIT / 2>(part, by);
+}
 
 // The same for elements of 1 or 2 bytes, 4 bytes of them and more, from the whole words that hold the vector: from
 // `at`, a multiple of a word, and `shift` elements on.
@@ -82,11 +101,8 @@ template <class T, int N> RS_DEVICE Vector<T, N> read_shifted(const T *at, u32 s
 #pragma unroll
   for (int i = 0; i <= BYTES / WORD; i++)
     x.word[i] = reinterpret_cast<const W *>(at)[i];
-#pragma unroll
-  for (int bit = WORD / 8; bit > 0; bit /= 2)
-#pragma unroll
-    for (int i = 0; i < COUNT + bit && i + bit < ALL; i++)
-      x.part[i] = shift / PER_PART & bit ? x.part[i + bit] : x.part[i];
+  if constexpr (WORD > 4)
+    shift_parts<COUNT, ALL, WORD / 8>(x.part, shift / PER_PART);
   Vector<T, N> y;
 #pragma unroll
   for (int i = 0; i < COUNT; i++)
@@ -98,21 +114,23 @@ template <class T, int N> RS_DEVICE Vector<T, N> read_shifted(const T *at, u32 s
 // 0.875 if from a multiple of 16).
 enum { PLACE = 128 };
 
-// Copies of one input of a row. E: type of its elements; positions are counted in memory, from the row's lowest
-// element.
-template <class P, int TILE, class E> struct RowCopies {
+// Copies of one input of a row of P, in tiles of ELEMENTS. Of elements E that are tuples, what is counted are their
+// units; positions are counted in memory, from the row's lowest one.
+template <class P, int ELEMENTS, class E> struct RowCopies {
   using Index = typename Row<P>::Index;
-  static constexpr int SIZE = (int)sizeof(E), UNIT = 16 / SIZE;
-  static constexpr Index LENGTH = (Index)P::length;
+  using One = typename Units<E>::Unit;
+  static constexpr int SIZE = (int)sizeof(One), UNIT = 16 / SIZE, TILE = ELEMENTS * Units<E>::COUNT;
+  static constexpr Index LENGTH = (Index)P::length * Units<E>::COUNT;
   static_assert(TILE * SIZE % PLACE == 0, "all tiles have one offset");
 
-  const E *low;
-  int shift; // of a tile's first element in its copy
+  const One *low;
+  int shift; // of a tile's first unit in its copy
 
-  RS_METHOD explicit RowCopies(const E *first) : low(P::reverse && first ? first - (LENGTH - 1) : first) {
+  RS_METHOD explicit RowCopies(const E *first)
+      : low(reinterpret_cast<const One *>(P::reverse && first ? first - ((Index)P::length - 1) : first)) {
     shift = (int)(reinterpret_cast<u64>(P::reverse ? low + LENGTH : low) % PLACE / SIZE);
   }
-  // Elements before the first whole word, and in whole words. Once a tile, in one thread: not worth registers.
+  // Units before the first whole word, and in whole words. Once a tile, in one thread: not worth registers.
   RS_METHOD void words(Index &head, Index &body) const {
     u32 address = (u32) reinterpret_cast<u64>(low);
     forget(address);
@@ -120,7 +138,7 @@ template <class P, int TILE, class E> struct RowCopies {
     head = before < LENGTH ? before : LENGTH;
     body = (LENGTH - head) / UNIT * UNIT;
   }
-  // Of the elements in no whole word, less than 32, the one that a lane has; negative: none.
+  // Of the units in no whole word, less than 32, the one that a lane has; negative: none.
   RS_METHOD Index rest_at() const {
     Index head, body;
     words(head, body);
@@ -130,12 +148,12 @@ template <class P, int TILE, class E> struct RowCopies {
   RS_METHOD static Index base(Index tile) {
     return P::reverse ? LENGTH - (tile + 1) * TILE : tile * TILE;
   }
-  // Where an element lies in a tile; negative: not there.
+  // Where a unit lies in a tile; negative: not there.
   RS_METHOD static int place(Index tile, Index at) {
     Index in_tile = at - base(tile);
     return at >= 0 && in_tile >= 0 && in_tile < TILE ? (int)in_tile : -1;
   }
-  // The whole words of a tile: the first one, and how many elements they have.
+  // The whole words of a tile: the first one, and how many units they have.
   struct Span {
     Index from;
     int count;
@@ -149,67 +167,72 @@ template <class P, int TILE, class E> struct RowCopies {
     to = to < head + body ? to : head + body;
     return {from, to > from ? (int)(to - from) : 0};
   }
-  RS_METHOD void load(E *copy, Index tile, Span s, Arrival *arrival) const {
+  RS_METHOD void load(One *copy, Index tile, Span s, Arrival *arrival) const {
     if (s.count > 0)
       bulk_load(copy + shift + (int)(s.from - base(tile)), low + s.from, s.count * (u32)SIZE, arrival);
   }
 };
 
-// A lane's vector of a tile, from the tile's element `at` on, a multiple of N. shift: of the tile's first element.
-// ORDERED: else in any order that an exclusive or with a number makes of its elements'; their total is the same where
-// the operator commutes.
-template <class E, int N, bool ORDERED = true> RS_DEVICE Vector<E, N> read_placed(const E *copy, int shift, int at) {
-  if constexpr (sizeof(E) <= 2 && N * sizeof(E) >= 4) {
-    constexpr int WORD = word_bytes(N * (int)sizeof(E)) / (int)sizeof(E);
-    return read_shifted<E, N>(copy + shift / WORD * WORD + at, shift % WORD);
+// A lane's N elements of a tile, in units, from the tile's element `at` on, a multiple of N. shift: of the tile's first
+// unit. ORDERED: else in any order that an exclusive or with a number makes of its elements'; their total is the same
+// where the operator commutes.
+template <class E, int N, bool ORDERED = true> RS_DEVICE auto read_placed(const E *copy, int shift, int at) {
+  using One = typename Units<E>::Unit;
+  constexpr int COUNT = N * Units<E>::COUNT;
+  const One *from = reinterpret_cast<const One *>(copy);
+  at *= Units<E>::COUNT;
+  if constexpr (sizeof(One) <= 2 && COUNT * sizeof(One) % 4 == 0) {
+    constexpr int WORD = word_bytes(COUNT * (int)sizeof(One)) / (int)sizeof(One);
+    return read_shifted<One, COUNT>(from + shift / WORD * WORD + at, shift % WORD);
   } else {
-    return Turned<E, N>::template read<ORDERED>(copy + shift + at);
+    return Turned<One, COUNT>::template read<ORDERED>(from + shift + at);
   }
 }
 
-// A warp's part of a tile's results, which shared memory takes at their offset in memory.
+// A warp's part of a tile's results, which shared memory takes at their offset in memory; counted in units, too.
 template <class P, class S> struct PartOut {
   RS_TYPES_OF(P);
   using T = Tile<P, S, true>;
   using Index = typename T::Index;
-  static constexpr int WARP = S::ELEMENTS / S::WARPS, UNIT = 16 / (int)sizeof(Out);
+  using One = typename Units<Out>::Unit;
+  static constexpr int K = Units<Out>::COUNT, WARP = S::ELEMENTS / S::WARPS * K, UNIT = 16 / (int)sizeof(One);
   static_assert(S::ELEMENTS * (int)sizeof(Out) % PLACE == 0, "all tiles have one offset");
 
-  Index first; // element of the part
+  Index first; // unit of the part
   int count;   // how many there are in the row
 
   // Of the tile that starts at element `tile`.
-  RS_METHOD explicit PartOut(Index tile) : first(tile + (Index)T::warp() * WARP) {
-    Index left = T::LENGTH - first;
+  RS_METHOD explicit PartOut(Index tile) : first(tile * K + (Index)T::warp() * WARP) {
+    Index left = T::LENGTH * K - first;
     count = T::WHOLE || left >= WARP ? WARP : left > 0 ? (int)left : 0;
   }
   RS_METHOD static int shift(const Row<P> &row) {
-    return (int)(reinterpret_cast<u64>(P::reverse ? row.out + 1 : row.out) % PLACE / sizeof(Out));
+    return (int)(reinterpret_cast<u64>(P::reverse ? row.out + 1 : row.out) % PLACE / sizeof(One));
   }
   // Where it is in the tile, in the order of memory.
   RS_METHOD static int place() {
     return (P::reverse ? S::WARPS - 1 - T::warp() : T::warp()) * WARP;
   }
-  // copy: the place of its lowest element, in the row or not. PENDING: stores of the warp before this one, all but so
+  // copy: the place of its lowest unit, in the row or not. PENDING: stores of the warp before this one, all but so
   // many of which have left shared memory.
   template <int PENDING>
-  RS_METHOD void store(const T &tile, const Row<P> &row, Index tile_first, Acc carry, Acc end, Out *copy) const {
+  RS_METHOD void store(const T &tile, const Row<P> &row, Index tile_first, Acc carry, Acc end, One *copy) const {
     if (alike(!count))
       return;
     bulk_wait<PENDING>();
     tile.down(row, tile_first, carry, end, [&](int, Index i, const Acc *value) {
-      int at = P::reverse ? WARP - (int)(i - first) - S::VECTOR : (int)(i - first);
-      Turned<Out, S::VECTOR>::write(copy + at, Row<P>::template narrow<S::VECTOR>(value));
+      int in_part = (int)(i * K - first), at = P::reverse ? WARP - in_part - S::VECTOR * K : in_part;
+      Turned<One, S::VECTOR * K>::write(copy + at, narrow_units<P, S::VECTOR>(value));
     });
     bulk_publish();
     if (P::reverse)
       copy += WARP - count;
-    Out *to = row.out + (P::reverse ? -(i64)(first + count - 1) : (i64)first);
-    int head = (int)((0 - reinterpret_cast<u64>(to)) % 16 / sizeof(Out));
+    One *to = reinterpret_cast<One *>(row.out) + (P::reverse ? -(i64)(first + count - K) : (i64)first);
+    int head = (int)((0 - reinterpret_cast<u64>(to)) % 16 / sizeof(One));
     head = head < count ? head : count;
     int body = (count - head) / UNIT * UNIT, i = (int)T::lane();
     if (i == 0 && body)
-      bulk_store(to + head, copy + head, body * (u32)sizeof(Out));
+      bulk_store(to + head, copy + head, body * (u32)sizeof(One));
     if (i < count - body) {
       i = i < head ? i : body + i;
       store_element(to + i, copy[i]);

@@ -126,7 +126,7 @@ template <class Op, i64 COUNT, class A, int GROUPS, int LANES = 32> struct Share
 
   RS_METHOD static A *digits() {
     RS_SHARED A digit[GROUPS][LEVELS];
-    return digit[thread_index() / LANES];
+    return digit[GROUPS > 1 ? thread_index() / LANES : 0];
   }
   template <class Index> RS_METHOD A push(Index k, A mine, A start) {
     A *digit = digits();

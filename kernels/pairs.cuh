@@ -45,7 +45,7 @@ template <class P, class S> struct TransposedTile : Tile<P, S, true> {
     read();
   }
   RS_METHOD void read() {
-    this->held[0].hold(Ins{memory}.read(lane()), {});
+    this->held[0].hold(Ins{memory}.read(lane()), Vector<typename P::Mask, V>{});
   }
   RS_METHOD void store(const Row<P> &row, Index first, Acc carry, Acc end) {
     read();
@@ -53,7 +53,7 @@ template <class P, class S> struct TransposedTile : Tile<P, S, true> {
     Part p = part(first);
     Outs words{memory};
     Base::down(row, first, carry, end,
-               [&](int, Index, const Acc *value) { words.write(lane(), Row<P>::template narrow<V>(value)); });
+               [&](int, Index, const Acc *value) { words.write(lane(), narrow_units<P, V>(value)); });
     words.store(row.out + p.at, p.low, p.high);
   }
 };

@@ -63,7 +63,7 @@ template <class P, bool ALIGNED, bool IN_PLACE> struct Piece {
 
   // N neighbours, the lowest in memory at `low`, in the order of the scan. N > 1: on a multiple of their size.
   template <int N> RS_METHOD void read(int low, Acc *x) const {
-    HeldVector<P, N, false> held;
+    HeldVector<P, N, AS_ELEMENTS> held;
     R::load_copied(held, in.shared, mask.shared, low);
     R::template values<N>(held.at, x);
   }

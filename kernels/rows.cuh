@@ -205,7 +205,7 @@ template <class P> struct Ends {
     return started(Op::identity());
   }
   RS_METHOD void keep(Acc value) const {
-    *place(RS_TOTALS, total) = kept(value);
+    store_element(place(RS_TOTALS, total), kept(value));
   }
 };
 

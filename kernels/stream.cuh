@@ -282,7 +282,8 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
 template <class P, class S>
 using StreamShape =
     Shape<S::WARPS, S::CHUNKS, S::LANES, S::VECTOR,
-          sizeof(typename P::Acc) == 4 || sizeof(typename P::In) == 8 || is_integer<typename P::Op::Number>>;
+          sizeof(typename P::Acc) <= 16 &&
+              (sizeof(typename P::Acc) == 4 || sizeof(typename P::In) == 8 || is_integer<typename P::Op::Number>)>;
 
 template <class P, class S, class Way, int REDUCERS, int STAGES> RS_DEVICE void run_stream(const Rows<P::rank> &rows) {
   using M = Stream<P, S, Way, REDUCERS, STAGES>;

@@ -16,8 +16,14 @@ struct boolean {
 template <class A, class B> constexpr bool same_type = false;
 template <class A> constexpr bool same_type<A, A> = true;
 
-// K neighbours that are taken as one; of a power of two.
-template <class T, int K> struct alignas(K * sizeof(T)) Tuple { T at[K]; };
+// The largest word, of up to 16 bytes, that so many bytes are whole ones of.
+RS_DEVICE constexpr int word_bytes(int bytes) {
+  int lowest = bytes & -bytes;
+  return lowest < 16 ? lowest : 16;
+}
+
+// K neighbours that are taken as one.
+template <class T, int K> struct alignas(word_bytes(K * sizeof(T))) Tuple { T at[K]; };
 template <class T> struct Columns {
   using One = T;
   static constexpr int COUNT = 1;
@@ -25,6 +31,22 @@ template <class T> struct Columns {
 template <class T, int K> struct Columns<Tuple<T, K>> {
   using One = T;
   static constexpr int COUNT = K;
+};
+
+// In what copies of tuples are counted: as many numbers as are a power of two, of up to 16 bytes.
+RS_DEVICE constexpr int unit_numbers(int k, int size) {
+  int most = 16 / size, lowest = k & -k;
+  return lowest < most ? lowest : most;
+}
+template <class T, int N> struct UnitOf { using type = Tuple<T, N>; };
+template <class T> struct UnitOf<T, 1> { using type = T; };
+template <class T> struct Units {
+  using Unit = T;
+  static constexpr int COUNT = 1;
+};
+template <class T, int K> struct Units<Tuple<T, K>> {
+  static constexpr int NUMBERS = unit_numbers(K, (int)sizeof(T)), COUNT = K / NUMBERS;
+  using Unit = typename UnitOf<T, NUMBERS>::type;
 };
 
 // To an accumulator. Integers accumulate in u32 or u64, which wrap.
@@ -128,12 +150,8 @@ RS_DEVICE u32 true_bytes(u32 word) {
   return (((word & 0x7f7f7f7f) + 0x7f7f7f7f) | word) >> 7 & 0x01010101;
 }
 
-// N elements that travel in words of up to 16 bytes.
-RS_DEVICE constexpr int word_bytes(int bytes) {
-  return bytes < 16 ? bytes : 16;
-}
-// Those of 1 or 2 bytes are parts of 4 bytes too: else compilers take a vector to pieces wherever a function returns
-// it.
+// N elements that travel in words of up to 16 bytes. Those of 1 or 2 bytes are parts of 4 bytes too: else compilers
+// take a vector to pieces wherever a function returns it.
 template <class T, int N, bool PARTS = (sizeof(typename Columns<T>::One) <= 2 && N * sizeof(T) % 4 == 0)>
 struct alignas(word_bytes(N *(int)sizeof(T))) Vector {
   T at[N];
@@ -156,6 +174,20 @@ template <class T, int N> RS_DEVICE u32 chosen_bytes(const Vector<T, N> &mask, i
       high |= is_true(mask.at[4 * w + k]) ? 0x80u << 8 * k : 0;
   }
   return (high - (high >> 7)) | high;
+}
+// The same bytes as other elements.
+template <class T, int N, class From> RS_DEVICE Vector<T, N> same_bytes(const From &x) {
+  static_assert(sizeof(From) == N * sizeof(T), "as many");
+  if constexpr (same_type<From, Vector<T, N>>)
+    return x;
+  union Both {
+    From from;
+    Vector<T, N> to;
+    RS_METHOD Both() {
+    }
+  } both;
+  both.from = x;
+  return both.to;
 }
 template <class T, int N> union Words {
   static constexpr int BYTES = word_bytes(N * (int)sizeof(T));

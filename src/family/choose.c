@@ -9,7 +9,7 @@
 
 /* Any a, up to INT64_MAX. */
 static rs_sharing sharing_of(const rs_shape *shape) {
-  return rs_families[shape->made_of].sharing;
+  return rs_family_of(shape)->sharing;
 }
 
 static bool cut_over_blocks(const rs_shape *shape) {
@@ -28,7 +28,7 @@ static int64_t groups_blocks(const rs_shape *shape, int64_t rows) {
 
 /* Whether a kernel that is not for any strides takes these rows. */
 static bool takes(const rs_shape *shape, const rs_rows *rows, const rowscan_spec *spec) {
-  const rs_family *family = &rs_families[shape->made_of];
+  const rs_family *family = rs_family_of(shape);
   bool all = !shape->tiles || rows->length <= rs_most(shape);
   for (int a = 0; a < rs_arrays(rows) && all; a++)
     all = a == RS_INIT || a == RS_TOTALS || !rows->array[a].data || family->takes(shape, &rows->array[a], rows, spec);
@@ -75,7 +75,7 @@ static rs_kernel best_of_any_length(const rs_kernels *all, const rs_rows *rows) 
 rs_kernel rs_kernels_choose(const rs_kernels *all, const rs_rows *rows) {
   rowscan_regime regime = all->geometry.regime;
   if (regime == ROWSCAN_REGIME_COLUMN)
-    return rs_column_kernels[rs_columns_chosen(&all->columns, rows)];
+    return rs_column_kernel(rs_columns_chosen(&all->columns, rows));
   int64_t length = rs_length(all->spec, rows);
   if (length > 0 && (regime == ROWSCAN_REGIME_LONG || regime == ROWSCAN_REGIME_AUTO)) {
     rs_kernel kernel = best(all, rows, RS_KERNEL_LONG_ANY, RS_KERNEL_LONG_FEW);

@@ -10,15 +10,15 @@
 #include <string.h>
 
 /*
- * Of initial values, or totals: where in a word of 16 bytes they begin, and which strides are odd, the last being 1,
- * else all bits. A number of END_BITS bits; 16: there are none.
+ * Of initial values, or totals: where in a word of 16 bytes they begin, and which strides are no whole tuples of all
+ * columns, the last being 1, else all bits. A number of END_BITS bits; 16: there are none.
  */
 static int64_t end_of(const rs_operand *a, const rs_rows *rows) {
-  int64_t odd = 0;
+  int64_t odd = 0, columns = rs_columns_of(rows);
   if (!a->data)
     return 16;
-  for (int d = 0; d < rows->rank - 1; d++)
-    odd |= (a->stride[d] & 1) << d;
+  for (int d = 0; d < rows->rank - 1 && columns <= RS_MOST_TUPLE; d++)
+    odd |= (int64_t)(a->stride[d] % columns != 0) << d;
   if (a->stride[rows->rank - 1] != 1)
     odd = (1 << RS_MEMO_RANK) - 1;
   return (int64_t)((uintptr_t)a->data % 16) | odd << 5;
@@ -28,7 +28,7 @@ enum { END_BITS = 5 + RS_MEMO_RANK };
 /*
  * All that the choice of a kernel and its cut look at; of addresses, where in a word of 16 bytes they are, of results
  * where in a sector of 32, and whether they take the elements' place; of what rows have besides, whether it goes in
- * pairs. Ranks differ in the zeros.
+ * tuples. Ranks differ in the zeros.
  */
 static void key_of(int64_t key[RS_MEMO_WORDS], const rs_columns *columns, const rs_rows *rows) {
   const int64_t *const arrays[] = {rows->shape, rows->array[RS_IN].stride, rows->array[RS_OUT].stride,

@@ -21,8 +21,9 @@ size_t rs_columns_bound(const rs_columns *columns) {
   const rs_shape *of = columns->of, *wide = &of[RS_TEMPLATE_WIDE], *askew = &of[RS_TEMPLATE_ASKEW];
   bool any = (wide->made_of && rs_wide_workspace(wide, 1)) || (askew->made_of && rs_wide_workspace(askew, 1)) ||
              of[RS_TEMPLATE_STREAM_COLUMNS].made_of || of[RS_TEMPLATE_COLUMNS_AT_ONCE].made_of ||
-             of[RS_TEMPLATE_PAIRS].made_of || of[RS_TEMPLATE_STREAM_PAIRS].made_of ||
-             of[RS_TEMPLATE_STREAM_FOURS].made_of || rs_columns_workspace(&of[RS_TEMPLATE_COLUMNS], 1);
+             of[RS_TEMPLATE_PAIRS].made_of || rs_columns_workspace(&of[RS_TEMPLATE_COLUMNS], 1);
+  for (int k = 2; k <= RS_MOST_TUPLE; k++)
+    any = any || of[rs_stream_of_tuples(k)].made_of;
   return any ? limit(columns) : 0;
 }
 
@@ -142,13 +143,12 @@ static const struct {
                            [RS_TEMPLATE_RING_COLUMNS] = {rs_ring_fits, best_in_rings, rs_ring_cut},
                            [RS_TEMPLATE_STREAM_COLUMNS] = {rs_stream_fits, best_in_a_stream, rs_stream_cut},
                            [RS_TEMPLATE_SHORT_COLUMNS] = {rs_short_fits, best_in_slabs, rs_short_cut},
-                           [RS_TEMPLATE_STREAM_PAIRS] = {rs_stream_tuples_fits, NULL, rs_stream_tuples_cut},
-                           [RS_TEMPLATE_STREAM_FOURS] = {rs_stream_tuples_fits, NULL, rs_stream_tuples_cut},
+                           [RS_TEMPLATE_STREAM_TUPLES] = {rs_stream_tuples_fits, NULL, rs_stream_tuples_cut},
                            [RS_TEMPLATE_COLUMNS_AT_ONCE] = {rs_at_once_fits, best_at_once, rs_at_once_cut},
                            [RS_TEMPLATE_PAIRS] = {rs_pairs_fits, NULL, rs_pairs_cut}};
 
 static bool takes(const rs_columns *columns, rs_template made_of, const rs_rows *rows) {
-  return kernels[made_of].takes(shape_of(columns, made_of), rows);
+  return kernels[rs_template_kind(made_of)].takes(shape_of(columns, made_of), rows);
 }
 
 /* A kernel for any length is cut for that of the rows; of no elements as of one. */
@@ -161,7 +161,7 @@ static void cut(rs_columns_launch *launch, const rs_columns *columns) {
     shape = &own;
   }
   launch->need = (rs_column_need){.threads = shape->threads};
-  kernels[launch->made_of].cut(&launch->cut, &launch->need, shape, launch->rows);
+  kernels[rs_template_kind(launch->made_of)].cut(&launch->cut, &launch->need, shape, launch->rows);
 }
 
 /* The next one that takes these rows, from `made_of` downwards. */

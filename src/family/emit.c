@@ -156,7 +156,7 @@ static bool is_vectored(const rowscan_spec *spec, rs_kernel kernel) {
 void rs_emit(const rowscan_spec *spec, const rs_geometry *geometry, rs_kernel kernel, rs_text *source) {
   const rowscan_spec shared = compiled_for(spec);
   const rs_shape *shape = &geometry->shape[kernel];
-  const rs_family *family = &rs_families[shape->made_of];
+  const rs_family *family = rs_family_of(shape);
   rs_text_add(source, "// rowscan, %s, regime %s: ", rs_kernel_name(kernel),
               rowscan_regime_name(rs_kernel_regime(geometry, kernel)));
   rs_spec_describe(&shared, source);

@@ -34,7 +34,6 @@ static bool dense_rows(const rs_shape *shape, const rs_operand *a, const rs_rows
 /* ---- the families ------------------------------------------------------------------------------------------------ */
 
 #define TILE "Shape<{warps}, {chunks}, {lanes}, {vector}>"
-#define STREAM_OF_TUPLES(columns) "scan_stream_of_tuples<P, " columns ", " TILE ", {reducers}, {stages}>"
 
 const rs_family rs_families[RS_TEMPLATES] = {
     [RS_TEMPLATE_NONE] = {"none", NULL, NULL, NULL, RS_BY_GROUPS, NULL},
@@ -69,8 +68,9 @@ const rs_family rs_families[RS_TEMPLATES] = {
     [RS_TEMPLATE_COLUMNS_AT_ONCE] = {"columns_at_once", "columns_at_once.cuh",
                                      "scan_columns_at_once<P, {threads}, {steps}, {rows}>", "AtOnceCut", RS_BY_CUT,
                                      NULL},
-    [RS_TEMPLATE_STREAM_PAIRS] = {"stream_pairs", "stream_tuples.cuh", STREAM_OF_TUPLES("2"), NULL, RS_BY_CUT, NULL},
-    [RS_TEMPLATE_STREAM_FOURS] = {"stream_fours", "stream_tuples.cuh", STREAM_OF_TUPLES("4"), NULL, RS_BY_CUT, NULL},
+    [RS_TEMPLATE_STREAM_TUPLES] = {"stream_tuples", "stream_tuples.cuh",
+                                   "scan_stream_of_tuples<P, {columns}, " TILE ", {reducers}, {stages}>", NULL,
+                                   RS_BY_CUT, NULL},
     [RS_TEMPLATE_RING_COLUMNS] = {"ring_columns", "ring_columns.cuh", "scan_ring_columns<P, {steps}, {stages}>",
                                   "RingCut", RS_BY_CUT, NULL},
     [RS_TEMPLATE_PAIRS] = {"pairs", "pairs.cuh", "scan_pairs<P, " TILE ">", NULL, RS_BY_CUT, NULL},
@@ -89,7 +89,8 @@ static const struct {
               {"buffers", offsetof(rs_shape, buffers)},   {"steps", offsetof(rs_shape, steps)},
               {"width", offsetof(rs_shape, width)},       {"rows", offsetof(rs_shape, rows)},
               {"word", offsetof(rs_shape, word)},         {"prefetch", offsetof(rs_shape, prefetch)},
-              {"tiles", offsetof(rs_shape, tiles)},       {"packed", offsetof(rs_shape, packed)}};
+              {"tiles", offsetof(rs_shape, tiles)},       {"packed", offsetof(rs_shape, packed)},
+              {"columns", offsetof(rs_shape, columns)}};
 enum { FIELDS = sizeof fields / sizeof *fields };
 
 static int value_of(const rs_shape *shape, size_t field) {
@@ -97,7 +98,7 @@ static int value_of(const rs_shape *shape, size_t field) {
 }
 
 void rs_shape_text(const rs_shape *shape, rs_text *text) {
-  rs_text_add(text, "%s", rs_families[shape->made_of].name);
+  rs_text_add(text, "%s", rs_family_of(shape)->name);
   for (size_t i = 0; i < FIELDS; i++)
     if (value_of(shape, i))
       rs_text_add(text, " %s=%d", fields[i].name, value_of(shape, i));
@@ -114,7 +115,7 @@ static void add_value(const rs_shape *shape, bool aligned, const char *name, siz
 }
 
 void rs_family_call(const rs_shape *shape, bool aligned, rs_text *source) {
-  for (const char *at = rs_families[shape->made_of].call; *at;) {
+  for (const char *at = rs_family_of(shape)->call; *at;) {
     size_t plain = strcspn(at, "{");
     rs_text_append(source, at, plain);
     at += plain;

@@ -30,6 +30,10 @@ typedef struct rs_family {
 /* By template. */
 extern const rs_family rs_families[RS_TEMPLATES];
 
+static inline const rs_family *rs_family_of(const rs_shape *shape) {
+  return &rs_families[rs_template_kind(shape->made_of)];
+}
+
 /* The call of a shape's template. aligned: whether it is for rows on multiples of 16 bytes, where a template is both.
  */
 void rs_family_call(const rs_shape *shape, bool aligned, rs_text *source);

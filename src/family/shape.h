@@ -31,8 +31,8 @@ typedef enum rs_template {
   RS_TEMPLATE_RING_COLUMNS,
   RS_TEMPLATE_STREAM_COLUMNS,
   RS_TEMPLATE_SHORT_COLUMNS,
-  RS_TEMPLATE_STREAM_FOURS,
-  RS_TEMPLATE_STREAM_PAIRS,
+  RS_TEMPLATE_STREAM_TUPLES, /* of two columns, and after it of each number up to RS_MOST_TUPLE */
+  RS_TEMPLATE_LAST_TUPLES = RS_TEMPLATE_STREAM_TUPLES + RS_MOST_TUPLE - 2,
   RS_TEMPLATE_COLUMNS_AT_ONCE,
   RS_TEMPLATE_PAIRS,
   RS_TEMPLATES
@@ -57,6 +57,7 @@ typedef struct rs_shape {
   int word;     /* of a slab: elements that are moved at once in shared memory */
   int prefetch; /* elements that a block asks L2 for before the work before it is done; 0: none */
   int packed;   /* wide, askew: bytes are summed four to a word */
+  int columns;  /* that the template takes as one row of tuples; 0: rows of elements */
   int tiles;    /* of a row, at most, where rows may have any length; 0: they have one */
 
   /* Layout COLUMNS: what the cut of a run counts with. */
@@ -81,17 +82,18 @@ typedef struct rs_shape {
 /* "ring threads=512 warps=16 ...": for people. */
 void rs_shape_text(const rs_shape *shape, rs_text *text);
 
-/* Columns that a template takes as one row of tuples. */
+/* Numbers of an element of a row, which may be a tuple of columns. */
 static inline int rs_side_by_side(const rs_shape *shape) {
-  switch (shape->made_of) {
-  case RS_TEMPLATE_PAIRS:
-  case RS_TEMPLATE_STREAM_PAIRS:
-    return 2;
-  case RS_TEMPLATE_STREAM_FOURS:
-    return 4;
-  default:
-    return 1;
-  }
+  return shape->columns ? shape->columns : 1;
+}
+
+/* The template of streams of so many columns; and of all of these the first, which stands for them. */
+static inline rs_template rs_stream_of_tuples(int columns) {
+  return (rs_template)(RS_TEMPLATE_STREAM_TUPLES + columns - 2);
+}
+static inline rs_template rs_template_kind(rs_template made_of) {
+  return made_of > RS_TEMPLATE_STREAM_TUPLES && made_of <= RS_TEMPLATE_LAST_TUPLES ? RS_TEMPLATE_STREAM_TUPLES
+                                                                                   : made_of;
 }
 
 /* Elements of a tile of a template that has tiles. */

@@ -130,19 +130,23 @@ void rs_tune_column_cuts(const rowscan_spec *spec, int arch, rs_columns *columns
 }
 
 /* A plan has no stream of columns beside short columns. */
-const rs_kernel rs_column_kernels[RS_TEMPLATES] = {
-    [RS_TEMPLATE_COLUMNS] = RS_KERNEL_ANY,         [RS_TEMPLATE_ASKEW] = RS_KERNEL_NEIGHBOURS,
-    [RS_TEMPLATE_WIDE] = RS_KERNEL_ALIGNED,        [RS_TEMPLATE_STREAM_COLUMNS] = RS_KERNEL_DENSE,
-    [RS_TEMPLATE_SHORT_COLUMNS] = RS_KERNEL_DENSE, [RS_TEMPLATE_COLUMNS_AT_ONCE] = RS_KERNEL_AT_ONCE,
-    [RS_TEMPLATE_STREAM_PAIRS] = RS_KERNEL_PAIRS,  [RS_TEMPLATE_STREAM_FOURS] = RS_KERNEL_FOURS,
-    [RS_TEMPLATE_PAIRS] = RS_KERNEL_FEW,           [RS_TEMPLATE_RING_COLUMNS] = RS_KERNEL_MANY};
+rs_kernel rs_column_kernel(rs_template made_of) {
+  static const rs_kernel kernels[RS_TEMPLATES] = {
+      [RS_TEMPLATE_COLUMNS] = RS_KERNEL_ANY,         [RS_TEMPLATE_ASKEW] = RS_KERNEL_NEIGHBOURS,
+      [RS_TEMPLATE_WIDE] = RS_KERNEL_ALIGNED,        [RS_TEMPLATE_STREAM_COLUMNS] = RS_KERNEL_DENSE,
+      [RS_TEMPLATE_SHORT_COLUMNS] = RS_KERNEL_DENSE, [RS_TEMPLATE_COLUMNS_AT_ONCE] = RS_KERNEL_AT_ONCE,
+      [RS_TEMPLATE_PAIRS] = RS_KERNEL_FEW,           [RS_TEMPLATE_RING_COLUMNS] = RS_KERNEL_MANY,
+      [RS_TEMPLATE_STREAM_TUPLES] = RS_KERNEL_TUPLES};
+  rs_template kind = rs_template_kind(made_of);
+  return (rs_kernel)(kernels[kind] + (made_of - kind));
+}
 
 static void tune_columns(const rowscan_spec *spec, int arch, rs_geometry *g) {
   rs_shape of[RS_TEMPLATES] = {{0}};
   rs_tune_columns(spec, arch, of);
   for (int made_of = RS_TEMPLATE_COLUMNS; made_of < RS_TEMPLATES; made_of++)
     if (of[made_of].made_of)
-      g->shape[rs_column_kernels[made_of]] = of[made_of];
+      g->shape[rs_column_kernel((rs_template)made_of)] = of[made_of];
 }
 
 /* AUTO: rows that one block of threads would hold are short. */
@@ -282,8 +286,13 @@ const char *rs_kernel_symbol(rs_kernel kernel) {
       [RS_KERNEL_ALIGNED_SLOW] = "rowscan_aligned_slow",
       [RS_KERNEL_FEW] = "rowscan_few",
       [RS_KERNEL_AT_ONCE] = "rowscan_at_once",
-      [RS_KERNEL_PAIRS] = "rowscan_pairs",
-      [RS_KERNEL_FOURS] = "rowscan_fours",
+      [RS_KERNEL_TUPLES] = "rowscan_pairs",
+      [RS_KERNEL_TUPLES + 1] = "rowscan_threes",
+      [RS_KERNEL_TUPLES + 2] = "rowscan_fours",
+      [RS_KERNEL_TUPLES + 3] = "rowscan_fives",
+      [RS_KERNEL_TUPLES + 4] = "rowscan_sixes",
+      [RS_KERNEL_TUPLES + 5] = "rowscan_sevens",
+      [RS_KERNEL_TUPLES + 6] = "rowscan_eights",
       [RS_KERNEL_MANY] = "rowscan_many",
       [RS_KERNEL_LONG_ANY] = "rowscan_long_any",
       [RS_KERNEL_LONG_DENSE] = "rowscan_long_dense",

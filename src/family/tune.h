@@ -18,10 +18,10 @@ typedef enum rs_kernel {
   RS_KERNEL_ALIGNED_SLOW, /* the same, beside memory that is slow for its multiprocessors: see rs_tune_device */
   RS_KERNEL_FEW,          /* the same, and so few that registers hold all of the run at once; columns: two */
   RS_KERNEL_AT_ONCE,      /* columns: so few steps that all tiles are in work at once */
-  RS_KERNEL_PAIRS,        /* columns: two, and long */
-  RS_KERNEL_FOURS,        /* columns: four, and long */
-  RS_KERNEL_MANY,         /* columns: so many that blocks have all their steps */
-  RS_KERNEL_LONG_ANY,     /* from here on regime long, with the same meanings */
+  RS_KERNEL_TUPLES,       /* columns: two, and long; and after it for each number up to RS_MOST_TUPLE */
+  RS_KERNEL_LAST_TUPLES = RS_KERNEL_TUPLES + RS_MOST_TUPLE - 2,
+  RS_KERNEL_MANY,     /* columns: so many that blocks have all their steps */
+  RS_KERNEL_LONG_ANY, /* from here on regime long, with the same meanings */
   RS_KERNEL_LONG_DENSE,
   RS_KERNEL_LONG_ALIGNED,
   RS_KERNEL_LONG_FEW,
@@ -44,7 +44,7 @@ rowscan_regime rs_kernel_regime(const rs_geometry *geometry, rs_kernel kernel);
 
 /* What is known of the kernels of layout COLUMNS before the rows are; and which of a plan's kernels a template is. */
 void rs_tune_column_cuts(const rowscan_spec *spec, int arch, rs_columns *columns);
-extern const rs_kernel rs_column_kernels[RS_TEMPLATES];
+rs_kernel rs_column_kernel(rs_template made_of);
 
 /* Kernels of a plan, and the i-th of them: first the one for many rows that begin where allocations do. */
 int rs_geometry_kernels(const rs_geometry *geometry);

@@ -249,6 +249,7 @@ static rs_shape pairs_shape(const rowscan_spec *spec, int arch) {
   enum { WORD = 16, WARPS = 16, OTHER_BYTES = 2048, MOST_GROUPS = WARPS - 1 };
   /* MOST_GROUPS: each a warp that looks for 32 tiles; one more tells */
   rs_shape s = shape_of(spec, RS_TEMPLATE_PAIRS);
+  s.columns = 2;
   s.warps = WARPS;
   s.threads = 32 * WARPS;
   s.chunks = 1;
@@ -267,15 +268,17 @@ static rs_shape pairs_shape(const rowscan_spec *spec, int arch) {
 }
 
 /*
- * Few long columns, whose totals are of up to 16 bytes. Narrower elements in f64 are as well or better one by one: two
+ * Few long columns, whose totals are of up to 32 bytes. Narrower elements in f64 are as well or better one by one: two
  * columns of f32 on an H100 0.88 of memcpy, 0.89 so with spills, of f16 0.65 and 0.38.
  */
-static rs_shape stream_tuples_shape(const rowscan_spec *spec, int arch, rs_template made_of) {
-  enum { MOST_BYTES = 16, FAR = 1 << 30 }; /* far: numbers of elements are of 64 bits, and some spill */
-  rs_shape s = shape_of(spec, made_of);
+static rs_shape stream_tuples_shape(const rowscan_spec *spec, int arch, int columns) {
+  enum { MOST_BYTES = 32, FAR = 1 << 30 }; /* far: numbers of elements are of 64 bits, and some spill */
+  rs_shape s = shape_of(spec, rs_stream_of_tuples(columns));
+  s.columns = columns;
   bool loop = rs_spec_loops(spec); /* as in pairs_shape */
-  bool fits = !spec->mask_mode && !loop && !rs_computes(spec) && spec->length >= LEAST_STREAM_LENGTH &&
-              spec->length < FAR && rs_side_by_side(&s) * s.acc <= MOST_BYTES && !(rs_in_doubles(spec) && s.in < 8);
+  bool fits = spec->mask_mode <= ROWSCAN_MASK_MULTIPLY && !loop && !rs_computes(spec) &&
+              spec->length >= LEAST_STREAM_LENGTH && spec->length < FAR / columns && columns * s.acc <= MOST_BYTES &&
+              !(rs_in_doubles(spec) && s.in < 8);
   return fits && rs_tune_stream(spec, arch, &s) ? s : (rs_shape){0};
 }
 
@@ -321,8 +324,8 @@ void rs_tune_columns(const rowscan_spec *spec, int arch, rs_shape of[RS_TEMPLATE
   of[RS_TEMPLATE_WIDE] = wide_shape(spec, arch);
   of[RS_TEMPLATE_ASKEW] = askew_shape(spec, arch);
   of[RS_TEMPLATE_COLUMNS_AT_ONCE] = at_once_shape(spec, arch);
-  of[RS_TEMPLATE_STREAM_PAIRS] = stream_tuples_shape(spec, arch, RS_TEMPLATE_STREAM_PAIRS);
-  of[RS_TEMPLATE_STREAM_FOURS] = stream_tuples_shape(spec, arch, RS_TEMPLATE_STREAM_FOURS);
+  for (int columns = 2; columns <= RS_MOST_TUPLE; columns++)
+    of[rs_stream_of_tuples(columns)] = stream_tuples_shape(spec, arch, columns);
   of[RS_TEMPLATE_PAIRS] = pairs_shape(spec, arch);
   of[RS_TEMPLATE_RING_COLUMNS] = ring_shape(spec, arch);
 }

@@ -398,16 +398,31 @@ static bool reduces_long(const rowscan_spec *spec, bool off, int vector) {
   return off && vector > 4 && plain;
 }
 
+/*
+ * Of tuples: numbers and masks as they came, and accumulators; what lanes tell one another, of each chunk, or anew if
+ * it is large; and a vector on its way down, but for bytes whose sums go out one after another.
+ */
+static int tuples_registers(const rowscan_spec *spec, const rs_shape *s) {
+  enum { LARGE = 16, LEVELS = 5 };                                                     /* bytes; of 32 lanes */
+  bool fours = rs_sums_bytes(spec), apart = rs_bytes_of(spec->in_type) == 1 && !fours; /* bytes taken out of words */
+  int columns = rs_side_by_side(s), acc = rs_spec_register_bytes(spec), part = columns * (fours ? 4 : acc) / 4;
+  int number = rs_bytes_of(spec->in_type) + 2 * apart + (fours ? 0 : rs_spec_mask_bytes(spec));
+  int chunk = (columns * s->vector * number + 3) / 4 + part, told = LEVELS * part;
+  int chunks = s->chunks * (columns * acc > LARGE ? chunk + part : chunk + told) + (columns * acc > LARGE ? told : 0);
+  return chunks + (fours ? 0 : (s->vector + 1) * part);
+}
+
 /* Up to 8 warps have 255 registers a thread, up to 12 168; about 60 and 40 of them are not for chunks. */
 static bool has_registers(const rowscan_spec *spec, int arch, const rs_shape *s) {
   int registers = s->warps == 4 ? 190 : 128, in = rs_bytes_of(spec->in_type);
+  if (s->chunks == 1)
+    return true;
+  if (rs_side_by_side(s) > 1)
+    return tuples_registers(spec, s) <= (rs_arch_measured(arch) ? 160 : 144);
   bool widened = rs_is_wide(spec) && in < 8 && !rs_arch_measured(arch);
   if (rs_in_doubles(spec) ? in < 4 : widened)
     registers /= 2;
-  int columns = rs_side_by_side(s), chunk = columns * chunk_registers(spec, s->vector);
-  if (columns > 1 && in == 1 && rs_is_wide(spec) && !rs_sums_bytes(spec)) /* which spill */
-    registers /= 2;
-  return s->chunks == 1 || s->chunks * chunk <= registers;
+  return s->chunks * chunk_registers(spec, s->vector) <= registers;
 }
 
 static bool legal_stream(const rowscan_spec *spec, int arch, rs_shape *s) {
@@ -428,12 +443,15 @@ static bool legal_stream(const rowscan_spec *spec, int arch, rs_shape *s) {
  * a tile, and a multiprocessor of an H200 copies 32 KB in 2 us. STREAM alone wants rows on 16 bytes.
  */
 bool rs_tune_stream(const rowscan_spec *spec, int arch, rs_shape *s) {
-  bool any = s->made_of != RS_TEMPLATE_STREAM, bytes = rs_bytes_of(spec->in_type) == 1;
-  int columns = rs_side_by_side(s);
-  int largest = columns * (int)rs_larger(rs_bytes_of(spec->in_type), rs_bytes_of(spec->out_type));
-  bool few_chunks = columns > 1 && columns * rs_spec_register_bytes(spec) > 8;
+  bool any = s->made_of != RS_TEMPLATE_STREAM;
+  int columns = rs_side_by_side(s), in = rs_bytes_of(spec->in_type);
+  int largest = columns * (int)rs_larger(in, rs_bytes_of(spec->out_type));
+  int total = columns > 1 ? columns * rs_spec_register_bytes(spec) : 0; /* the larger, the fewer chunks */
+  int bytes = total > 16 && (in > 1 || rs_sums_bytes(spec)) ? 64 : total > 8 ? 32 : 16;
   s->lanes = 32;
-  s->vector = (int)rs_larger((few_chunks ? 32 : 16) / largest, any && bytes ? 4 : 1);
+  s->vector = any && in < 4 ? 4 / in : 1;
+  while (2 * s->vector * largest <= bytes)
+    s->vector *= 2;
   s->reducers = rs_arch_measured(arch) && columns == 1 && reduces_long(spec, any, s->vector) ? 4 : 2;
   static const rs_candidate streams[] = {{4, 16, 1, 0}, {4, 8, 1, 0}, {4, 4, 1, 0}, {4, 2, 1, 0}, {4, 1, 1, 0},
                                          {8, 8, 1, 0},  {8, 4, 1, 0}, {8, 2, 1, 0}, {8, 1, 1, 0}};

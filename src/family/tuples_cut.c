@@ -19,11 +19,23 @@ static int64_t nodes_words(const rs_shape *shape, const rs_rows *rows) {
   return tiles_of(shape, rows) * rs_side_by_side(shape) * shape->acc / 4;
 }
 
-/* Whether the columns of an array's tuples are neighbours, and tuples are on multiples of a size. */
-static bool has_tuples(const rs_operand *a, const rs_rows *rows, int64_t size) {
-  int last = rows->rank - 1;
-  int64_t all = (int64_t)(uintptr_t)a->data | rs_stride_bits(a, rows, 0, last);
-  return !a->data || (a->stride[last] == 1 && all % size == 0);
+/* Whether an array and its outers begin on multiples of a size. */
+static bool begins_on(const rs_operand *a, const rs_rows *rows, int64_t size) {
+  return ((int64_t)(uintptr_t)a->data | rs_stride_bits(a, rows, 0, rows->rank - 1)) % size == 0;
+}
+
+/*
+ * Whether the columns of an array's tuples are neighbours, outers are whole tuples apart, and all begin on multiples of
+ * a unit (Units in kernels/types.cuh).
+ */
+static bool has_tuples(const rs_operand *a, const rs_rows *rows, int columns) {
+  int bytes = columns * a->bytes, word = bytes & -bytes;
+  if (a->stride[rows->rank - 1] != 1 || !begins_on(a, rows, rs_smaller(word, WORD)))
+    return false;
+  for (int d = 0; d < rows->rank - 1; d++)
+    if (rows->shape[d] > 1 && a->stride[d] % columns != 0)
+      return false;
+  return true;
 }
 
 /* Initial values and totals are tuples, too. */
@@ -32,8 +44,8 @@ static bool of_tuples(const rs_shape *shape, const rs_rows *rows) {
   if (!shape->made_of || rs_columns_of(rows) != columns)
     return false;
   for (int a = 0; a < RS_ARRAYS; a++)
-    if (!has_tuples(&rows->array[a], rows, columns * rows->array[a].bytes) ||
-        (a <= RS_OUT && rows->array[a].step != columns))
+    if (rows->array[a].data &&
+        (!has_tuples(&rows->array[a], rows, columns) || (a < RS_ELEMENTS && rows->array[a].step != columns)))
       return false;
   return true;
 }
@@ -47,7 +59,7 @@ int rs_pairs_shared(const rs_shape *shape) {
 
 /* Whether pairs are whole words of 16 bytes wherever a tile begins. */
 static bool in_words(const rs_shape *shape, const rs_operand *a, const rs_rows *rows) {
-  return has_tuples(a, rows, WORD) && (!shape->reverse || shape->length * 2 * a->bytes % WORD == 0);
+  return begins_on(a, rows, WORD) && (!shape->reverse || shape->length * 2 * a->bytes % WORD == 0);
 }
 
 bool rs_pairs_fits(const rs_shape *shape, const rs_rows *rows) {

@@ -88,7 +88,7 @@ static rowscan_status check_tiles(const launching *run, int64_t length, int64_t 
 }
 
 static rowscan_status launch_part(launching *run, rs_columns_launch *part, bool fresh) {
-  rowscan_status status = choose(run, rs_column_kernels[part->made_of]);
+  rowscan_status status = choose(run, rs_column_kernel(part->made_of));
   if (!status && run->shape->tiles)
     status = check_tiles(run, part->rows->length, part->cut.any.tiles);
   if (status)
@@ -190,8 +190,8 @@ static rowscan_status launch(rs_program *program, const rs_rows *rows, void *wor
     all.needed = all.whole ? whole.need.workspace : kernels->scratch;
     if (program->gpu->tiers) {
       rs_template made_of = all.whole ? whole.made_of : rs_columns_chosen(&kernels->columns, rows);
-      if (may_wait(program, rs_column_kernels[made_of]))
-        return launch_serving(program, rs_column_kernels[made_of], rows, workspace, bytes, stream);
+      if (may_wait(program, rs_column_kernel(made_of)))
+        return launch_serving(program, rs_column_kernel(made_of), rows, workspace, bytes, stream);
     }
   } else {
     rs_kernel kernel = rs_kernels_choose(kernels, rows);

@@ -124,6 +124,27 @@ RS_KERNEL(384, 1) rowscan_pairs(RS_PARAMETER(Rows<2>, rows)) {
   scan_stream_of_tuples<P, 2, Shape<8, 8, 32, 2>, 2, 5>(rows);
 }
 
+// rowscan, threes, regime column: inclusive sum of f32 along columns of 1000000, f32 out
+#include "stream_tuples.cuh"
+#include "prefetch.cuh"
+struct P {
+  using Op = Sum<f32, f32>;
+  using Acc = Op::Total;
+  using In = f32;
+  using Out = f32;
+  using Mask = f32;
+  using Kept = f32;
+  static constexpr MaskMode mask = NO_MASK;
+  static constexpr bool reverse = false, exclusive = false;
+  static constexpr i64 length = 1000000;
+  static constexpr int rank = 2;
+};
+RS_KERNEL(384, 1) rowscan_threes(RS_PARAMETER(Rows<2>, rows)) {
+  prefetch_first<P, 16384, true>(rows);
+  await_dependencies();
+  scan_stream_of_tuples<P, 3, Shape<8, 4, 32, 2>, 2, 6>(rows);
+}
+
 // rowscan, fours, regime column: inclusive sum of f32 along columns of 1000000, f32 out
 #include "stream_tuples.cuh"
 #include "prefetch.cuh"
@@ -143,6 +164,90 @@ RS_KERNEL(384, 1) rowscan_fours(RS_PARAMETER(Rows<2>, rows)) {
   prefetch_first<P, 16384, true>(rows);
   await_dependencies();
   scan_stream_of_tuples<P, 4, Shape<8, 4, 32, 2>, 2, 5>(rows);
+}
+
+// rowscan, fives, regime column: inclusive sum of f32 along columns of 1000000, f32 out
+#include "stream_tuples.cuh"
+#include "prefetch.cuh"
+struct P {
+  using Op = Sum<f32, f32>;
+  using Acc = Op::Total;
+  using In = f32;
+  using Out = f32;
+  using Mask = f32;
+  using Kept = f32;
+  static constexpr MaskMode mask = NO_MASK;
+  static constexpr bool reverse = false, exclusive = false;
+  static constexpr i64 length = 1000000;
+  static constexpr int rank = 2;
+};
+RS_KERNEL(384, 1) rowscan_fives(RS_PARAMETER(Rows<2>, rows)) {
+  prefetch_first<P, 16384, true>(rows);
+  await_dependencies();
+  scan_stream_of_tuples<P, 5, Shape<8, 4, 32, 2>, 2, 4>(rows);
+}
+
+// rowscan, sixes, regime column: inclusive sum of f32 along columns of 1000000, f32 out
+#include "stream_tuples.cuh"
+#include "prefetch.cuh"
+struct P {
+  using Op = Sum<f32, f32>;
+  using Acc = Op::Total;
+  using In = f32;
+  using Out = f32;
+  using Mask = f32;
+  using Kept = f32;
+  static constexpr MaskMode mask = NO_MASK;
+  static constexpr bool reverse = false, exclusive = false;
+  static constexpr i64 length = 1000000;
+  static constexpr int rank = 2;
+};
+RS_KERNEL(384, 1) rowscan_sixes(RS_PARAMETER(Rows<2>, rows)) {
+  prefetch_first<P, 16384, true>(rows);
+  await_dependencies();
+  scan_stream_of_tuples<P, 6, Shape<8, 4, 32, 2>, 2, 3>(rows);
+}
+
+// rowscan, sevens, regime column: inclusive sum of f32 along columns of 1000000, f32 out
+#include "stream_tuples.cuh"
+#include "prefetch.cuh"
+struct P {
+  using Op = Sum<f32, f32>;
+  using Acc = Op::Total;
+  using In = f32;
+  using Out = f32;
+  using Mask = f32;
+  using Kept = f32;
+  static constexpr MaskMode mask = NO_MASK;
+  static constexpr bool reverse = false, exclusive = false;
+  static constexpr i64 length = 1000000;
+  static constexpr int rank = 2;
+};
+RS_KERNEL(384, 1) rowscan_sevens(RS_PARAMETER(Rows<2>, rows)) {
+  prefetch_first<P, 16384, true>(rows);
+  await_dependencies();
+  scan_stream_of_tuples<P, 7, Shape<8, 2, 32, 2>, 2, 6>(rows);
+}
+
+// rowscan, eights, regime column: inclusive sum of f32 along columns of 1000000, f32 out
+#include "stream_tuples.cuh"
+#include "prefetch.cuh"
+struct P {
+  using Op = Sum<f32, f32>;
+  using Acc = Op::Total;
+  using In = f32;
+  using Out = f32;
+  using Mask = f32;
+  using Kept = f32;
+  static constexpr MaskMode mask = NO_MASK;
+  static constexpr bool reverse = false, exclusive = false;
+  static constexpr i64 length = 1000000;
+  static constexpr int rank = 2;
+};
+RS_KERNEL(384, 1) rowscan_eights(RS_PARAMETER(Rows<2>, rows)) {
+  prefetch_first<P, 16384, true>(rows);
+  await_dependencies();
+  scan_stream_of_tuples<P, 8, Shape<8, 2, 32, 2>, 2, 5>(rows);
 }
 
 // rowscan, many, regime column: inclusive sum of f32 along columns of 1000000, f32 out

@@ -572,8 +572,8 @@ static void check_few(rowscan_type in, int64_t length, rowscan_regime regime, ui
   suite_plan_free(&plans);
 }
 
-/* Two columns, in pairs. */
-static void check_pairs(rowscan_type in, rowscan_type out, int64_t length, uint64_t number) {
+/* Two columns, in pairs, and a few more. */
+static void check_tuples(rowscan_type in, rowscan_type out, int64_t length, uint64_t number) {
   random_source random = random_for(suite.seed, 20, number);
   rowscan_spec spec = {.size = sizeof spec, .in_type = in, .out_type = out, .length = length};
   spec.layout = ROWSCAN_LAYOUT_COLUMNS;
@@ -582,11 +582,12 @@ static void check_pairs(rowscan_type in, rowscan_type out, int64_t length, uint6
   suite_plans plans;
   if (plan_drawn(&plans, &spec))
     for (int64_t rows = 1; rows <= 3; rows++)
-      check_few_rows(&plans, rows, 2, rows > 1, &random);
+      for (int64_t columns = 2; columns <= 8; columns += 1 + random_below(&random, few(6, 3)))
+        check_few_rows(&plans, rows, columns, rows > 1, &random);
   suite_plan_free(&plans);
 }
 
-static void check_all_pairs(void) {
+static void check_all_tuples(void) {
   static const rowscan_type types[][2] = {{ROWSCAN_F32, ROWSCAN_F32}, {ROWSCAN_BF16, ROWSCAN_BF16},
                                           {ROWSCAN_F64, ROWSCAN_F64}, {ROWSCAN_I8, ROWSCAN_I32},
                                           {ROWSCAN_I32, ROWSCAN_I32}, {ROWSCAN_F32, ROWSCAN_F16}};
@@ -595,7 +596,7 @@ static void check_all_pairs(void) {
   for (int t = 0; t < 6; t++)
     for (int i = 0; i < few(4, 9); i++, number++)
       if (!suite.quick || number % 4 == (suite.seed + (uint64_t)t) % 4)
-        check_pairs(types[t][0], types[t][1], lengths[i], number);
+        check_tuples(types[t][0], types[t][1], lengths[i], number);
 }
 
 /* More columns, of which all tiles are in work at once: as a run, in words, in strips, and outers. */
@@ -638,7 +639,7 @@ void group_few(void) {
       if (!suite.quick || number % 2 == suite.seed % 2)
         check_few(types[t], cut[i], ROWSCAN_REGIME_LONG, number);
     }
-  check_all_pairs();
+  check_all_tuples();
   check_all_columns_at_once();
 }
 

@@ -238,7 +238,7 @@ static void one_run(const rs_rows *rows, int64_t length, int64_t *stride, int64_
 /* Few columns, one run; outers may be apart, by whole tuples, or by whole words too. */
 static void tuples(const rs_rows *rows, int64_t length, int64_t *stride, int64_t *step) {
   int last = rows->rank - 1;
-  int64_t columns = *step = rows->shape[last], next = columns * length, unit = once_in(2) ? 16 : columns;
+  int64_t columns = *step = rows->shape[last], next = columns * length, unit = once_in(2) ? 16 * columns : columns;
   stride[last] = 1;
   for (int d = last - 1; d >= 0; d--) {
     stride[d] = next = (next + unit - 1) / unit * unit + unit * any(2);
@@ -419,6 +419,8 @@ static void run(kernel *k, int64_t inner, bool plain) {
   if (pairs) {
     tuples(&host, s->length, host.array[RS_IN].stride, &host.array[RS_IN].step);
     tuples(&host, s->length, host.array[RS_OUT].stride, &host.array[RS_OUT].step);
+    if (masked)
+      tuples(&host, s->length, host.array[RS_MASK].stride, &host.array[RS_MASK].step);
   }
   if (brief || (k->wide.ahead && once_in(2))) { /* tiles ask for others' elements where all is one run */
     int64_t next = inner * s->length;
@@ -436,8 +438,8 @@ static void run(kernel *k, int64_t inner, bool plain) {
   strides_of_rows(&host, host.array[RS_INIT].stride, true);
   strides_of_rows(&host, host.array[RS_TOTALS].stride, false);
   area in, out, mask, init, totals;
-  int place = unit > 1 || once_in(2) || ((pairs || at_once) && !once_in(8)) ? 0 : ANYWHERE,
-      row_place = pairs ? 0 : ANYWHERE;
+  bool words = k->pairs.made_of == RS_TEMPLATE_PAIRS || at_once;
+  int place = unit > 1 || once_in(2) || (words && !once_in(8)) ? 0 : ANYWHERE, row_place = pairs ? 0 : ANYWHERE;
   area_make(&in, &host, host.array[RS_IN].stride, host.array[RS_IN].step, s->length,
             (int)rowscan_type_bytes(s->in_type), place, once_in(2));
   if (streams) /* which takes no others */
@@ -507,10 +509,9 @@ static void run(kernel *k, int64_t inner, bool plain) {
                                 : part.made_of == RS_TEMPLATE_STREAM_COLUMNS  ? 200 << 10
                                 : part.made_of == RS_TEMPLATE_SHORT_COLUMNS   ? rs_short_shared(&k->brief)
                                 : part.made_of == RS_TEMPLATE_PAIRS           ? rs_pairs_shared(&k->pairs)
-                                : part.made_of == RS_TEMPLATE_STREAM_PAIRS    ? k->pairs.shared_bytes
-                                : part.made_of == RS_TEMPLATE_STREAM_FOURS    ? k->pairs.shared_bytes
                                 : part.made_of == RS_TEMPLATE_COLUMNS_AT_ONCE ? k->at_once.shared_bytes
                                 : part.made_of == RS_TEMPLATE_RING_COLUMNS    ? k->ring.shared_bytes
+                                : k->pairs.made_of                            ? k->pairs.shared_bytes
                                                                               : 128 << 10));
     rs_template here = shape_of(k).made_of;
     skipped += part.made_of != here;
@@ -601,12 +602,12 @@ static void make_askew(kernel *k) {
 }
 
 /* As it is tuned, for any length; made of nothing where it does not serve. */
-static rs_shape stream_of_tuples(const rowscan_spec *spec, bool pairs) {
+static rs_shape stream_of_tuples(const rowscan_spec *spec, int columns) {
   rowscan_spec as_long = *spec;
   as_long.length = 1 << 20;
   rs_shape of[RS_TEMPLATES];
   rs_tune_columns(&as_long, 90, of);
-  rs_shape shape = of[pairs ? RS_TEMPLATE_STREAM_PAIRS : RS_TEMPLATE_STREAM_FOURS];
+  rs_shape shape = of[rs_stream_of_tuples(columns)];
   shape.length = spec->length;
   shape.multiprocessors = 4;
   return shape;
@@ -664,8 +665,8 @@ int main(int argc, char **argv) {
       SHORT,
       PAIRS,
       AT_ONCE,
-      STREAM_PAIRS,
-      STREAM_FOURS,
+      FEW_STREAM, /* of tuples of two to four columns, and of more */
+      MORE_STREAM,
       RING,
       KINDS
     } kind = only >= 0 ? only : i % KINDS;
@@ -673,12 +674,14 @@ int main(int argc, char **argv) {
       continue;
     made++;
     state = seed + (uint64_t)i * 0x9e3779b97f4a7c15u; /* the same whatever was made before */
-    bool tuples = kind == STREAM_PAIRS || kind == STREAM_FOURS;
-    do
+    bool tuples = kind == FEW_STREAM || kind == MORE_STREAM;
+    int columns = 0;
+    do {
       random_spec(&k.spec);
-    while ((tuples && !stream_of_tuples(&k.spec, kind == STREAM_PAIRS).made_of) ||
-           (kind == STREAM && rowscan_type_bytes(k.spec.in_type) != rowscan_type_bytes(k.spec.out_type)) ||
-           (kind == PAIRS && (k.spec.mask_mode || k.spec.in_type == ROWSCAN_BOOL || rs_spec_loops(&k.spec))));
+      columns = kind == FEW_STREAM ? 2 + (int)any(3) : 5 + (int)any(RS_MOST_TUPLE - 4);
+    } while ((tuples && !stream_of_tuples(&k.spec, columns).made_of) ||
+             (kind == STREAM && rowscan_type_bytes(k.spec.in_type) != rowscan_type_bytes(k.spec.out_type)) ||
+             (kind == PAIRS && (k.spec.mask_mode || k.spec.in_type == ROWSCAN_BOOL || rs_spec_loops(&k.spec))));
     if (kind == STREAM) { /* which takes no columns of a single tile */
       static const int64_t lengths[] = {600, 1000, 1024, 2048, 2500, 4099, 5000, 9000, 20000, 40000};
       k.spec.length = lengths[any(sizeof lengths / sizeof *lengths)];
@@ -730,10 +733,16 @@ int main(int argc, char **argv) {
                           .shared_bytes = 200 << 10};
     } else if (tuples) {
       k.spec.length = once_in(2) ? 1 + any(9000) : 1 + any(30000);
-      k.pairs = stream_of_tuples(&k.spec, kind == STREAM_PAIRS);
-      k.threads = k.pairs.threads;
+      k.pairs = stream_of_tuples(&k.spec, columns);
+      if (once_in(3)) { /* more tiles than the walk reads at a time */
+        k.pairs.warps = 2;
+        k.pairs.chunks = 1;
+        k.spec.length = k.pairs.length = (int64_t)(130 + any(280)) * rs_tile(&k.pairs) - any(100);
+      }
+      k.threads = k.pairs.threads = 32 * (k.pairs.warps + k.pairs.reducers + 2);
     } else if (kind == PAIRS) {
       k.pairs = (rs_shape){.made_of = RS_TEMPLATE_PAIRS,
+                           .columns = 2,
                            .length = k.spec.length,
                            .in = k.shape.in,
                            .out = k.shape.out,

@@ -64,8 +64,8 @@ RS_DEVICE void await_dependencies() {
 
 // Exchanges inside a warp.
 template <class T> RS_DEVICE T simt_meet(int kind, T value, int argument) {
-  static_assert(sizeof(T) % 8 == 0 || sizeof(T) == 4, "shuffles move whole words");
-  constexpr int AT_ONCE = sizeof(T) < 8 ? sizeof(T) : 8;
+  static_assert(sizeof(T) % 4 == 0, "shuffles move whole words");
+  constexpr int AT_ONCE = sizeof(T) % 8 ? 4 : 8;
   for (int i = 0; i < (int)sizeof(T); i += AT_ONCE) {
     u64 bits = 0;
     __builtin_memcpy(&bits, reinterpret_cast<char *>(&value) + i, AT_ONCE);

@@ -197,12 +197,12 @@ START_TEST(what_is_too_long_for_a_stream_is_wide) {
   static const struct {
     size_t scratch;
     rs_template kernel;
-  } cases[] = {{1 << 20, RS_TEMPLATE_STREAM_COLUMNS}, {40000, RS_TEMPLATE_WIDE}};
+  } cases[] = {{1 << 20, RS_TEMPLATE_STREAM_COLUMNS}, {200000, RS_TEMPLATE_WIDE}};
   rs_columns columns = columns_of(1000000, false);
   rs_rows rows;
   memset(&rows, 0, sizeof rows);
   rows.rank = 1;
-  rows.shape[0] = rows.count = rows.array[RS_IN].step = rows.array[RS_OUT].step = 8;
+  rows.shape[0] = rows.count = rows.array[RS_IN].step = rows.array[RS_OUT].step = 16;
   rows.array[RS_IN].stride[0] = rows.array[RS_OUT].stride[0] = rows.array[RS_INIT].stride[0] =
       rows.array[RS_TOTALS].stride[0] = 1;
   rows.array[RS_IN].data = rows.array[RS_OUT].data = (char *)NULL + 4096;
@@ -213,7 +213,7 @@ START_TEST(what_is_too_long_for_a_stream_is_wide) {
   rs_columns_begin(&parts, &columns, &rows);
   ck_assert(rs_columns_next(&parts, &part));
   ck_assert_int_eq(part.made_of, cases[_i].kernel);
-  ck_assert_int_eq(part.rows->count, 8);
+  ck_assert_int_eq(part.rows->count, 16);
   ck_assert(!rs_columns_next(&parts, &part));
 }
 END_TEST
@@ -521,10 +521,11 @@ START_TEST(a_run_has_the_kernel_chosen_for_it) {
   static const struct {
     int64_t outers, length, inner;
     rs_template kernel;
-  } runs[] = {{8, 1048576, 7, RS_TEMPLATE_STREAM_COLUMNS},
-              {1, 1048576, 2, RS_TEMPLATE_STREAM_PAIRS},
-              {33, 70001, 4, RS_TEMPLATE_STREAM_FOURS},
-              {33, 70001, 3, RS_TEMPLATE_STREAM_COLUMNS},
+  } runs[] = {{8, 1048576, 7, RS_TEMPLATE_STREAM_TUPLES + 5},
+              {1, 1048576, 2, RS_TEMPLATE_STREAM_TUPLES},
+              {33, 70001, 4, RS_TEMPLATE_STREAM_TUPLES + 2},
+              {33, 70001, 3, RS_TEMPLATE_STREAM_TUPLES + 1},
+              {33, 70001, 9, RS_TEMPLATE_STREAM_COLUMNS},
               {1, 5162224, 13, RS_TEMPLATE_STREAM_COLUMNS},
               {1, 322640, 13, RS_TEMPLATE_STREAM_COLUMNS},
               {1, 262144, 16, RS_TEMPLATE_STREAM_COLUMNS},
@@ -669,6 +670,42 @@ START_TEST(few_columns_are_in_work_at_once) {
 }
 END_TEST
 
+/* As tuples if all arrays have columns side by side, outers whole tuples apart, and begin on units of a tuple. */
+START_TEST(few_columns_go_as_tuples) {
+  enum { LENGTH = 100003, OUTERS = 7 };
+  static const struct {
+    int at, init_at;       /* elements from a word: of the input, and of initial values */
+    int64_t apart, column; /* elements more between outers of the input; between columns of the output */
+    int64_t init_apart;    /* between initial values of two outers, beyond those of one */
+    bool even;             /* whether tuples of even numbers begin on units; of odd ones they do anywhere */
+  } given[] = {{0, 0, 0, 1, 0, true},   {1, 0, 0, 1, 0, false},  {4, 0, 0, 1, 0, true}, {0, 1, 0, 1, 0, false},
+               {0, 0, 1, 1, 0, true},   {0, 0, 840, 1, 0, true}, {0, 0, 0, 2, 0, true}, {0, 0, 0, 1, 1, true},
+               {0, 0, 0, 1, 840, true}, {0, 0, 0, 1, 2, true},   {0, 0, 0, 1, 0, true}};
+  char *memory = (char *)NULL + 4096;
+  rs_columns columns = columns_of(LENGTH, false);
+  rs_columns_memo memo = {0};
+  for (size_t i = 0; i < sizeof given / sizeof *given; i++)
+    for (int k = 2; k <= RS_MOST_TUPLE; k++) {
+      rs_rows rows = dense(OUTERS, LENGTH, k);
+      rows.array[RS_IN].data = memory + 4 * given[i].at;
+      rows.array[RS_IN].stride[0] += given[i].apart;
+      rows.array[RS_OUT].stride[1] = given[i].column;
+      rows.array[RS_OUT].step *= given[i].column;
+      rows.array[RS_OUT].stride[0] *= given[i].column;
+      rows.array[RS_INIT].data = memory + 4 * given[i].init_at;
+      rows.array[RS_INIT].stride[0] += given[i].init_apart;
+      for (int again = 0; again < 2; again++) {
+        rs_columns_launch launch;
+        rs_columns_recall(&memo, &launch, &columns, &rows);
+        ck_assert_int_eq(launch.made_of, rs_columns_chosen(&columns, &rows));
+        bool whole = given[i].column == 1 && given[i].apart % k == 0 && given[i].init_apart % k == 0;
+        ck_assert_msg((launch.made_of == rs_stream_of_tuples(k)) == (whole && (k % 2 || given[i].even)),
+                      "%d: %d columns", (int)i, k);
+      }
+    }
+}
+END_TEST
+
 /* In pairs if all that is read or written of two columns begins in whole words, or pairs; and none is taken for others.
  */
 START_TEST(two_columns_go_in_pairs) {
@@ -695,6 +732,7 @@ START_TEST(two_columns_go_in_pairs) {
   for (int i = 0; i < (int)(sizeof given / sizeof *given); i++) {
     rs_columns columns = columns_of(LENGTH + given[i].odd, false);
     columns.of[RS_TEMPLATE_PAIRS] = (rs_shape){.made_of = RS_TEMPLATE_PAIRS,
+                                               .columns = 2,
                                                .length = LENGTH + given[i].odd,
                                                .in = 4,
                                                .out = 4,
@@ -745,6 +783,7 @@ int main(void) {
   tcase_add_loop_test(cases, what_is_too_long_for_a_stream_is_wide, 0, 2);
   tcase_add_test(cases, where_results_begin_matters);
   tcase_add_test(cases, few_columns_are_in_work_at_once);
+  tcase_add_test(cases, few_columns_go_as_tuples);
   tcase_add_test(cases, two_columns_go_in_pairs);
   tcase_add_test(cases, large_tensors_are_one_launch);
   tcase_add_loop_test(cases, a_tile_has_room, 0, 6 * 5);
