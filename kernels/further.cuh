@@ -355,8 +355,10 @@ template <class P> struct FurtherArrays<P, true> {
   }
   template <class S> RS_METHOD void fetch_stretch(S s, Place<const In> in, Place<const Mask> mask) const {
     Incoming<In, RS_IN>{in}.fetch_stretch(s);
-    if constexpr (P::mask != NO_MASK)
-      Incoming<Mask, RS_MASK>{mask}.fetch_stretch(s);
+    if constexpr (P::mask != NO_MASK) {
+      Incoming<Mask, RS_MASK> beside{mask}; // NVRTC 11.8 takes no other expression of it here
+      beside.fetch_stretch(s);
+    }
     inputs.fetch_stretch(s);
     segments.fetch_stretch(s);
   }
