@@ -784,25 +784,16 @@ _library.impl("scan_totals", _composite_totals, "CompositeImplicitAutograd")
 _library.impl("scan_further", composite_further, "CompositeImplicitAutograd")
 
 
-@torch.library.register_vmap("rowscan::_scan", lib=_library)
-def _vmap_scan(info, in_dims, *args):
-    args, in_dims = args + (None,) * (9 - len(args)), in_dims + (None,) * (9 - len(in_dims))
-    return _batched(op_scan_alone, info.batch_size, in_dims, *args)
+def _vmap_of(scan):
+    def vmap(info, in_dims, *args):
+        args, in_dims = (given + (None,) * (STARTS - 1 - len(given)) for given in (args, in_dims))
+        return _batched(scan, info.batch_size, in_dims, *args)
+    return vmap
 
 
-@torch.library.register_vmap("rowscan::_scan_totals", lib=_library)
-def _vmap_totals(info, in_dims, *args):
-    return _batched(op_totals_alone, info.batch_size, in_dims, *args)
-
-
-@torch.library.register_vmap("rowscan::_scan_starts", lib=_library)
-def _vmap_starts(info, in_dims, *args):
-    return _batched(op_starts, info.batch_size, in_dims, *args)
-
-
-@torch.library.register_vmap("rowscan::_scan_starts_totals", lib=_library)
-def _vmap_starts_totals(info, in_dims, *args):
-    return _batched(op_starts_totals, info.batch_size, in_dims, *args)
+for _name, _scan in (("_scan", op_scan_alone), ("_scan_totals", op_totals_alone), ("_scan_starts", op_starts),
+                     ("_scan_starts_totals", op_starts_totals)):
+    torch.library.register_vmap("rowscan::" + _name, _vmap_of(_scan), lib=_library)
 
 
 @torch.library.register_vmap("rowscan::scan_further", lib=_library)

@@ -399,20 +399,27 @@ static bool reduces_long(const rowscan_spec *spec, bool off, int vector) {
 }
 
 /*
- * Of tuples: numbers and masks as they came, and accumulators; what lanes tell one another, of each chunk, or anew if
- * it is large; and a vector on its way down, but for bytes whose sums go out one after another.
+ * Of tuples: their numbers and masks as they came, a total of each chunk and what comes before it, what lanes told one
+ * another of each chunk, or tell anew of one if totals are large, and a vector on its way down, but for bytes whose
+ * sums go out one after another.
  */
 static int tuples_registers(const rowscan_spec *spec, const rs_shape *s) {
-  enum { LARGE = 16, LEVELS = 5 };                                                     /* bytes; of 32 lanes */
-  bool fours = rs_sums_bytes(spec), apart = rs_bytes_of(spec->in_type) == 1 && !fours; /* bytes taken out of words */
-  int columns = rs_side_by_side(s), acc = rs_spec_register_bytes(spec), part = columns * (fours ? 4 : acc) / 4;
-  int number = rs_bytes_of(spec->in_type) + 2 * apart + (fours ? 0 : rs_spec_mask_bytes(spec));
-  int chunk = (columns * s->vector * number + 3) / 4 + part, told = LEVELS * part;
-  int chunks = s->chunks * (columns * acc > LARGE ? chunk + part : chunk + told) + (columns * acc > LARGE ? told : 0);
-  return chunks + (fours ? 0 : (s->vector + 1) * part);
+  enum { LARGE = 16, LEVELS = 5, OUT_OF_WORDS = 2 }; /* bytes; of 32 lanes; bytes that a byte takes besides */
+  bool bytes = rs_bytes_of(spec->in_type) == 1, fours = rs_sums_bytes(spec);
+  int columns = rs_side_by_side(s), total = columns * rs_spec_register_bytes(spec), part = fours ? columns : total / 4;
+  int number = rs_bytes_of(spec->in_type);
+  if (!fours)
+    number += rs_spec_mask_bytes(spec) + (bytes ? OUT_OF_WORDS : 0);
+  int held = (columns * s->vector * number + 3) / 4, told = LEVELS * part, down = fours ? 0 : (s->vector + 1) * part;
+  if (total > LARGE)
+    return s->chunks * (held + 2 * part) + told + down;
+  return s->chunks * (held + part + told) + down;
 }
 
-/* Up to 8 warps have 255 registers a thread, up to 12 168; about 60 and 40 of them are not for chunks. */
+/*
+ * Up to 8 warps have 255 registers a thread, up to 12 168; about 60 and 40 of them are not for chunks. Of tuples more
+ * is counted, so that of kernels drawn at random none spills (kernels/NOTES.md).
+ */
 static bool has_registers(const rowscan_spec *spec, int arch, const rs_shape *s) {
   int registers = s->warps == 4 ? 190 : 128, in = rs_bytes_of(spec->in_type);
   if (s->chunks == 1)
