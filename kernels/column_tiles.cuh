@@ -151,7 +151,7 @@ template <class P> struct ColumnTiles {
       if constexpr (MASKED)
         rest = bring_rest(from.mask, tile, cut.mask_pitch, mask(stage)) || rest;
       if (any_lane(rest))
-        bulk_publish(); // a bulk copy will write over it
+        bulk_fence(); // a bulk copy will write over it
       bytes = sum_of_lanes(in_words.count * (u32)sizeof(In) + mask_words.count * (u32)sizeof(Mask));
     }
     if (lane_index() == 0) {
@@ -197,6 +197,7 @@ template <class P> struct ColumnTiles {
         store_element(to + piece.from + at, from[piece.place + at]);
       }
     }
+    bulk_fence(); // another tile will come to their place
   }
   // A warp calls it: starts to take away the results of a tile, which other warps have published.
   RS_METHOD void store(int stage, u32 turn, int shift) const {
@@ -206,7 +207,7 @@ template <class P> struct ColumnTiles {
     Piece piece = piece_of(tile, (int)lane_index(), cut.in_pitch, shift);
     constexpr int UNIT = 16 / (int)sizeof(Out);
     int head = (UNIT - piece.place % UNIT) % UNIT, body = (piece.count - head) / UNIT * UNIT;
-    bulk_publish(); // once more: each of them has for its own words
+    bulk_fence(); // once more: each of them has for its own words
     if (body > 0)
       bulk_store(to + piece.from + head, from + piece.place + head, body * (u32)sizeof(Out));
     if (tile.count < cut.steps || shift)

@@ -420,8 +420,11 @@ RS_DEVICE void bulk_load(void *to, const void *from, u32 bytes, Arrival *arrival
 RS_DEVICE void bulk_prefetch(const void *from, u32 bytes) {
   asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
 }
-// What a warp wrote to shared memory becomes visible to the bulk stores that its first lane starts next.
-RS_DEVICE void bulk_publish() {
+// Between a warp's own accesses to shared memory and bulk copies: what it wrote, stores that are started next have; and
+// what it read, no load overwrites that is started once others know that it is past this. A signal alone does not
+// promise the latter: it passes reads that are still on their way, and then a load may, too. Seen on an H200: one tile
+// in a million had elements of the tile that came to its place.
+RS_DEVICE void bulk_fence() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   __syncwarp();
 }

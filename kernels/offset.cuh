@@ -224,7 +224,7 @@ template <class P, class S> struct PartOut {
       int in_part = (int)(i * K - first), at = P::reverse ? WARP - in_part - S::VECTOR * K : in_part;
       Turned<One, S::VECTOR * K>::write(copy + at, narrow_units<P, S::VECTOR>(value));
     });
-    bulk_publish();
+    bulk_fence();
     if (P::reverse)
       copy += WARP - count;
     One *to = reinterpret_cast<One *>(row.out) + (P::reverse ? -(i64)(first + count - K) : (i64)first);

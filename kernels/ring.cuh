@@ -82,7 +82,7 @@ template <class P, class S, int STAGES, int BUFFERS> struct Ring {
       else
         T::store(row, i, value);
     });
-    bulk_publish();
+    bulk_fence();
     if (whole && T::lane() == 0)
       bulk_store(row.out + (P::reverse ? -(i64)(part + WARP - 1) : (i64)part), buffer, WARP * (u32)sizeof(Out));
   }

@@ -65,7 +65,7 @@ template <class P, class S, int STAGES, int BUFFERS> struct AnyRing {
     if (MASKED)
       mask.put_rest(memory.mask(stage), t);
     if (t == 0)
-      bulk_publish(); // a bulk copy will write over it
+      bulk_fence(); // a bulk copy will write over it
     else
       warp_barrier();
     if (thread_index() == 0)

@@ -147,23 +147,31 @@ template <class P, int STEPS, int STAGES> struct ColumnRing {
       if (count)
         bulk_load(to + run.place + first, run.at + first, bytes(), arrival);
     }
-    template <class E> RS_METHOD void bring_rest(E *to) const {
+    // Says whether there was one.
+    template <class E> RS_METHOD bool bring_rest(E *to) const {
+      int rest = count ? first + count : 0;
 #pragma unroll 1
-      for (int e = count ? first + count : 0; e < run.count; e++)
+      for (int e = rest; e < run.count; e++)
         to[run.place + e] = load_element(run.at + e);
+      return rest < run.count;
     }
   };
+  RS_METHOD static void settle(bool wrote) {
+    if (any_lane(wrote))
+      bulk_fence(); // a bulk copy will write over it
+  }
   // Starts the copies of a tile.
   RS_METHOD void fetch(int tile) const {
     Arrival *arrival = shared.full + tile % STAGES;
     Bringing<InSheet> elements(in.run(tile, steps_of(tile), shared.outers, columns), shared.in_end);
-    elements.bring_rest(copy(in, tile));
+    bool rest = elements.bring_rest(copy(in, tile));
     if constexpr (MASKED) {
       Bringing<MaskSheet> others(mask.run(tile, steps_of(tile), shared.outers, columns), shared.mask_end);
-      others.bring_rest(copy(mask, tile));
+      settle(others.bring_rest(copy(mask, tile)) || rest);
       arrival_expect(arrival, elements.bytes() + others.bytes());
       others.bring_words(copy(mask, tile), arrival);
     } else {
+      settle(rest);
       arrival_expect(arrival, elements.bytes());
     }
     elements.bring_words(copy(in, tile), arrival);
@@ -215,7 +223,7 @@ template <class P, int STEPS, int STAGES> struct ColumnRing {
     for (int t = 0; t < TILES; t++) {
       arrival_wait(shared.written + t % BUFFERS, (u32)(t / BUFFERS));
       bulk_wait_own(); // results of the tile before
-      bulk_publish();  // once more: each warp has for its own results
+      bulk_fence();    // once more: each warp has for its own results
       if (t > 0 && lane_index() == 0)
         arrival_signal(shared.taken + (t - 1) % BUFFERS);
       store(t);
@@ -273,7 +281,7 @@ template <class P, int STEPS, int STAGES> struct ColumnRing {
       arrival_wait(shared.full + t % STAGES, (u32)(t / STAGES));
       if (there)
         read(own, t, x);
-      warp_barrier();
+      bulk_fence();
       if (lane_index() == 0)
         arrival_signal(shared.read + t % STAGES);
       if (t >= BUFFERS)
@@ -295,7 +303,7 @@ template <class P, int STEPS, int STAGES> struct ColumnRing {
         carry = prefix[STEPS];
         write(own, t, results<P, STEPS>(rows, prefix, t * STEPS, keeps, own));
       }
-      bulk_publish();
+      bulk_fence();
       if (lane_index() == 0)
         arrival_signal(shared.written + t % BUFFERS);
     }

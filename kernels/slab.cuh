@@ -94,7 +94,7 @@ template <int THREADS> struct SlabLoads {
 template <int THREADS, class T> RS_DEVICE void store_slab(const Slab<T> &slab) {
 #if RS_BULK
   if (slab.step == 1)
-    bulk_publish();
+    bulk_fence();
 #endif
   block_barrier();
   if (slab.step != 1) {

@@ -177,6 +177,12 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
   RS_METHOD u32 places_of(int slot) const {
     return Way::PLACED ? shared.places[slot] : 0;
   }
+  // A warp has read a tile's copy, in whose place another may come.
+  RS_METHOD void give_back(int stage) const {
+    bulk_fence();
+    if (lane_index() == 0)
+      arrival_signal(shared.empty + stage);
+  }
   // A vector of a tile, `at` elements from its start; of what lies past the row, anything.
   template <bool ORDERED> RS_METHOD void copy_of(V &held, int stage, u32 places, int at) const {
     Way::template read<ORDERED>(held, in(stage), mask(stage), places, P::reverse ? TILE - at - S::VECTOR : at);
@@ -220,11 +226,10 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
       if (reducer == 0) {
         arrival_wait(shared.reduced + at.slot, at.slot_phase);
         Acc mine = total_of(at.slot);
-        if (lane_index() == 0) {
+        if (lane_index() == 0)
           nodes(tile)[number_of(tile)].tell(mine, shared.run);
-          arrival_signal(shared.empty + at.stage);
-        }
       }
+      give_back(at.stage);
     }
   }
 
@@ -265,9 +270,7 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
       for (int u = 0; u < S::CHUNKS; u++)
         copy_of<true>(tile.held[u], at.stage, places_of(at.slot), (int)T::place(u));
       tile.up_chunks();
-      warp_barrier();
-      if (lane_index() == 0)
-        arrival_signal(shared.empty + at.stage);
+      give_back(at.stage);
       arrival_wait(shared.looked + at.slot, at.slot_phase);
       delay();
       tile.warps.up(shared.part[at.slot][lane_index() % S::WARPS], lane_index());
@@ -292,7 +295,7 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> RS_DEVICE void 
   M stream{rows, shared, memory};
   if (thread_index() == 0) {
     arrivals_init(shared.full, STAGES, 32);
-    arrivals_init(shared.empty, STAGES, S::WARPS + 1);
+    arrivals_init(shared.empty, STAGES, S::WARPS + REDUCERS);
     arrivals_init(shared.taken, M::SLOTS);
     arrivals_init(shared.reduced, M::SLOTS, REDUCERS);
     arrivals_init(shared.looked, M::SLOTS);

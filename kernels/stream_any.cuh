@@ -32,7 +32,7 @@ template <class P, class S> struct StreamAny {
     if (MASKED)
       rest = bring_rest(mask, mask_to, number) || rest;
     if (any_lane(rest))
-      bulk_publish(); // a bulk copy will write over it
+      bulk_fence(); // a bulk copy will write over it
     if (lane_index() == 0) {
       auto in_span = in.span(number);
       auto mask_span = mask.span(number);

@@ -337,7 +337,7 @@ template <class P, int STEPS> struct ColumnStream {
           for (int j = 0; j < STEPS; j++)
             to[j * step] = R::leave(result[j]);
       });
-      bulk_publish();
+      bulk_fence();
       arrival_signal(shared.scanned + at.stage);
     }
   }

@@ -268,16 +268,19 @@ static rs_shape pairs_shape(const rowscan_spec *spec, int arch) {
 }
 
 /*
- * Few long columns, whose totals are of up to 32 bytes. Narrower elements in f64 are as well or better one by one: two
- * columns of f32 on an H100 0.88 of memcpy, 0.89 so with spills, of f16 0.65 and 0.38.
+ * Few long columns, whose totals are of up to 32 bytes, or of 16 where a stream of columns serves as well, which is
+ * slow with masked halves: the walk over larger ones takes longer than a tile (tests/results/h200_ba696e6_tuples.csv).
+ * Narrower elements in f64 are as well or better one by one: two columns of f32 on an H100 0.88 of memcpy, 0.89 so with
+ * spills, of f16 0.65 and 0.38.
  */
-static rs_shape stream_tuples_shape(const rowscan_spec *spec, int arch, int columns) {
-  enum { MOST_BYTES = 32, FAR = 1 << 30 }; /* far: numbers of elements are of 64 bits, and some spill */
+static rs_shape stream_tuples_shape(const rowscan_spec *spec, int arch, int columns, bool apart) {
+  enum { MOST_BYTES = 32, MOST_BESIDE = 16, FAR = 1 << 30 }; /* far: numbers are of 64 bits, and some spill */
   rs_shape s = shape_of(spec, rs_stream_of_tuples(columns));
   s.columns = columns;
   bool loop = rs_spec_loops(spec); /* as in pairs_shape */
   bool fits = spec->mask_mode <= ROWSCAN_MASK_MULTIPLY && !loop && !rs_computes(spec) &&
-              spec->length >= LEAST_STREAM_LENGTH && spec->length < FAR / columns && columns * s.acc <= MOST_BYTES &&
+              spec->length >= LEAST_STREAM_LENGTH && spec->length < FAR / columns &&
+              columns * s.acc <= (apart && !(s.mask && s.in == 2) ? MOST_BESIDE : MOST_BYTES) &&
               !(rs_in_doubles(spec) && s.in < 8);
   return fits && rs_tune_stream(spec, arch, &s) ? s : (rs_shape){0};
 }
@@ -324,8 +327,9 @@ void rs_tune_columns(const rowscan_spec *spec, int arch, rs_shape of[RS_TEMPLATE
   of[RS_TEMPLATE_WIDE] = wide_shape(spec, arch);
   of[RS_TEMPLATE_ASKEW] = askew_shape(spec, arch);
   of[RS_TEMPLATE_COLUMNS_AT_ONCE] = at_once_shape(spec, arch);
+  bool apart = of[RS_TEMPLATE_STREAM_COLUMNS].threads > 0;
   for (int columns = 2; columns <= RS_MOST_TUPLE; columns++)
-    of[rs_stream_of_tuples(columns)] = stream_tuples_shape(spec, arch, columns);
+    of[rs_stream_of_tuples(columns)] = stream_tuples_shape(spec, arch, columns, apart);
   of[RS_TEMPLATE_PAIRS] = pairs_shape(spec, arch);
   of[RS_TEMPLATE_RING_COLUMNS] = ring_shape(spec, arch);
 }

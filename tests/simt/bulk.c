@@ -34,7 +34,7 @@ SIMT_UNSEEN static arrival get(const void *at) {
 
 /* For a thread that uses it, which must know that it was prepared. */
 SIMT_UNSEEN static arrival get_ready(const void *at) {
-  simt_grid_used(simt_grid_state.thread, at, sizeof(arrival), false);
+  simt_grid_used(simt_grid_state.thread, at, sizeof(arrival), SIMT_READ);
   return get(at);
 }
 
@@ -51,7 +51,7 @@ SIMT_UNSEEN static void put(void *at, arrival state) {
 void simt_bulk_init(void *arrivals, int count, unsigned parties) {
   if (parties < 1 || parties > MOST_PARTIES)
     simt_grid_wrong("prepares the arrivals at %p for %u parties", arrivals, parties);
-  simt_grid_used(simt_grid_state.thread, arrivals, (size_t)count * sizeof(arrival), true);
+  simt_grid_used(simt_grid_state.thread, arrivals, (size_t)count * sizeof(arrival), SIMT_WRITE);
   for (int i = 0; i < count; i++) {
     simt_races_prepared(simt_grid_races(), (arrival *)arrivals + i);
     put((arrival *)arrivals + i, (arrival){.made = MADE, .parties = parties, .missing = parties});
@@ -102,7 +102,7 @@ static void start(simt_copy copy) {
 void simt_bulk_load(void *to, const void *from, unsigned bytes, void *at) {
   check("bulk load", to, from, bytes, 0);
   get_ready(at);
-  simt_grid_used(simt_grid_state.thread, to, bytes, true);
+  simt_grid_used(simt_grid_state.thread, to, bytes, SIMT_BULK_WRITE);
   memset(to, SIMT_POISON, bytes);
   start((simt_copy){.to = to,
                     .from = from,
@@ -120,8 +120,9 @@ void simt_bulk_prefetch(const void *from, unsigned bytes) {
     simt_grid_wrong("bulk prefetch of %u bytes at %p, which is no memory of the GPU", bytes, from);
 }
 
-SIMT_UNSEEN void simt_bulk_publish(void) {
+SIMT_UNSEEN void simt_bulk_fence(void) {
   simt_grid_bulk()->published[simt_grid_state.thread] = true;
+  simt_races_fenced(simt_grid_races(), simt_grid_state.thread);
   simt_grid_state.meet(SIMT_WARP_BARRIER, 0, 0, 0);
 }
 
@@ -129,7 +130,7 @@ void simt_bulk_store(void *to, const void *from, unsigned bytes) {
   check("bulk store", from, to, bytes, 1);
   if (!simt_grid_bulk()->published[simt_grid_state.thread])
     simt_grid_wrong("starts a bulk store of what was not published");
-  simt_grid_used(simt_grid_state.thread, from, bytes, false);
+  simt_grid_used(simt_grid_state.thread, from, bytes, SIMT_BULK_READ);
   start((simt_copy){.to = to, .from = from, .bytes = bytes, .thread = simt_grid_state.thread});
 }
 
@@ -142,7 +143,7 @@ static void finish(simt_copy **at) {
     state.bytes -= (int32_t)copy->bytes;
     put(copy->arrival, state);
   } else {
-    simt_grid_used(copy->thread, copy->from, copy->bytes, false); /* until now */
+    simt_grid_used(copy->thread, copy->from, copy->bytes, SIMT_BULK_READ); /* until now */
   }
   *at = copy->next;
   free(copy);

@@ -33,7 +33,7 @@ void simt_bulk_expect(void *arrival, unsigned bytes);
 void simt_bulk_await(void *arrival, unsigned phase);
 void simt_bulk_load(void *to, const void *from, unsigned bytes, void *arrival);
 void simt_bulk_prefetch(const void *from, unsigned bytes);
-void simt_bulk_publish(void);
+void simt_bulk_fence(void);
 void simt_bulk_store(void *to, const void *from, unsigned bytes);
 void simt_bulk_drain(int pending);
 

@@ -345,8 +345,8 @@ RS_DEVICE void bulk_load(void *to, const void *from, u32 bytes, Arrival *arrival
 RS_DEVICE void bulk_prefetch(const void *from, u32 bytes) {
   simt->bulk_prefetch(from, bytes);
 }
-RS_DEVICE void bulk_publish() {
-  simt->bulk_publish();
+RS_DEVICE void bulk_fence() {
+  simt->bulk_fence();
 }
 RS_DEVICE void bulk_store(void *to, const void *from, u32 bytes) {
   simt_needs_bulk(to);

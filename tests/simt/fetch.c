@@ -20,14 +20,14 @@ void simt_fetch(void *to, const void *from, unsigned bytes) {
       simt_die("out of memory");
   }
   all->word[all->count++] = (simt_fetched){to, from, bytes};
-  simt_grid_used(simt_grid_state.thread, to, bytes, true);
+  simt_grid_used(simt_grid_state.thread, to, bytes, SIMT_WRITE);
   memset(to, SIMT_POISON, bytes);
 }
 
 void simt_fetch_wait(void) {
   simt_fetches *all = simt_grid_fetches();
   for (unsigned i = 0; i < all->count; i++) {
-    simt_grid_used(simt_grid_state.thread, all->word[i].to, all->word[i].bytes, true);
+    simt_grid_used(simt_grid_state.thread, all->word[i].to, all->word[i].bytes, SIMT_WRITE);
     memcpy(all->word[i].to, all->word[i].from, all->word[i].bytes);
   }
   all->count = 0;

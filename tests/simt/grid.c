@@ -116,7 +116,7 @@ static void check_access(const void *at, unsigned long bytes, int write) {
 }
 
 static void look_for_race(const void *at, unsigned long bytes, int write) {
-  simt_grid_used(simt_grid_state.thread, at, bytes, write);
+  simt_grid_used(simt_grid_state.thread, at, bytes, write ? SIMT_WRITE : SIMT_READ);
 }
 
 /* ---- what threads call ---------------------------------------------------------------------------------------------
@@ -271,7 +271,7 @@ simt_state simt_grid_state = {.meet = meet,
                               .bulk_await = simt_bulk_await,
                               .bulk_load = simt_bulk_load,
                               .bulk_prefetch = simt_bulk_prefetch,
-                              .bulk_publish = simt_bulk_publish,
+                              .bulk_fence = simt_bulk_fence,
                               .bulk_store = simt_bulk_store,
                               .bulk_drain = simt_bulk_drain,
                               .access = check_access,
@@ -300,15 +300,15 @@ static size_t fixed_at(void) {
   return ((size_t)grid.launch->dynamic_bytes + 15) & ~(size_t)15;
 }
 
-void simt_grid_used(unsigned thread, const void *at, size_t bytes, bool write) {
+void simt_grid_used(unsigned thread, const void *at, size_t bytes, simt_access how) {
   const unsigned char *byte = at, *dynamic = simt_grid_state.dynamic, *fixed = simt_grid_state.fixed;
   if (!grid.now->races)
     return;
-  simt_bulk_used(&grid.now->bulk, at, bytes, write);
+  simt_bulk_used(&grid.now->bulk, at, bytes, how == SIMT_WRITE || how == SIMT_BULK_WRITE);
   if (within(at, bytes, dynamic, simt_grid_state.dynamic_bytes))
-    simt_races_access(grid.now->races, thread, (size_t)(byte - dynamic), bytes, write);
+    simt_races_access(grid.now->races, thread, (size_t)(byte - dynamic), bytes, how);
   else if (within(at, bytes, fixed, simt_grid_state.fixed_bytes))
-    simt_races_access(grid.now->races, thread, fixed_at() + (size_t)(byte - fixed), bytes, write);
+    simt_races_access(grid.now->races, thread, fixed_at() + (size_t)(byte - fixed), bytes, how);
 }
 
 bool simt_grid_in_shared(const void *at, size_t bytes) {

@@ -41,7 +41,7 @@ bool simt_grid_in_shared(const void *at, size_t bytes);
 
 /* Its accesses, NULL where none are looked at; and one more of them, to shared memory. */
 simt_races *simt_grid_races(void);
-void simt_grid_used(unsigned thread, const void *at, size_t bytes, bool write);
+void simt_grid_used(unsigned thread, const void *at, size_t bytes, simt_access how);
 
 /* A kernel is wrong: says which, and where, and aborts. */
 void simt_grid_wrong(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));

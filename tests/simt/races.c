@@ -23,7 +23,7 @@ typedef struct mark {
   uint32_t time;
   uint16_t thread;
   uint8_t bytes; /* of the cell, as bits */
-  uint8_t write;
+  uint8_t how;   /* a simt_access */
 } mark;
 
 /* Its last accesses, if they are the present block's. */
@@ -43,6 +43,7 @@ struct simt_races {
   cell *cells;
   uint32_t *time;     /* of each thread's clock */
   uint32_t *shuffled; /* when its warp exchanged values last */
+  uint32_t *fenced;   /* when it was last at a fence for bulk copies, or a barrier of the block */
   uint32_t *common;   /* what threads know that have no vector of their own */
   uint32_t **known;   /* by thread; NULL: `common` */
   uint32_t **spare;   /* vectors that nobody has now */
@@ -74,6 +75,7 @@ simt_races *simt_races_make(unsigned threads, size_t bytes) {
   races->cells = zeros((bytes + CELL - 1) / CELL, sizeof *races->cells);
   races->time = zeros(threads, sizeof *races->time);
   races->shuffled = zeros(threads, sizeof *races->shuffled);
+  races->fenced = zeros(threads, sizeof *races->fenced);
   races->common = zeros(entries(races), sizeof *races->common);
   races->known = zeros(threads, sizeof *races->known);
   races->spare = zeros(threads + 2 * MOST_ARRIVALS, sizeof *races->spare);
@@ -113,6 +115,7 @@ void simt_races_free(simt_races *races) {
   free(races->cells);
   free(races->time);
   free(races->shuffled);
+  free(races->fenced);
   free(races->common);
   free(races->known);
   free(races->spare);
@@ -125,6 +128,7 @@ void simt_races_begin(simt_races *races) {
   forget(races);
   races->block++;
   memset(races->shuffled, 0, races->threads * sizeof *races->shuffled);
+  memset(races->fenced, 0, races->threads * sizeof *races->fenced);
   memset(races->common, 0, vector_bytes(races));
   for (unsigned t = 0; t < races->threads; t++)
     races->time[t] = 1;
@@ -174,6 +178,11 @@ void simt_races_shuffled(simt_races *races, unsigned first) {
     races->shuffled[t] = races->time[t]++;
 }
 
+void simt_races_fenced(simt_races *races, unsigned thread) {
+  if (races)
+    races->fenced[thread] = races->time[thread]++;
+}
+
 void simt_races_met(simt_races *races, const unsigned short *thread, unsigned count) {
   if (!races)
     return;
@@ -187,6 +196,8 @@ void simt_races_met(simt_races *races, const unsigned short *thread, unsigned co
       learn(races, all, races->known[thread[i]]);
   for (unsigned i = 0; i < count; i++)
     note(races, all, thread[i], races->time[thread[i]]++); /* nobody knows more of it */
+  for (unsigned i = 0; i < count && count == races->threads; i++)
+    races->fenced[thread[i]] = races->time[thread[i]] - 1;
   if (all == races->common)
     return;
   for (unsigned i = 0; i < count; i++)
@@ -254,16 +265,29 @@ static bool same_warp(unsigned a, unsigned b) {
   return a / SIMT_WARP == b / SIMT_WARP;
 }
 
+static bool writes(const mark *access) {
+  return access->how == SIMT_WRITE || access->how == SIMT_BULK_WRITE;
+}
+
+static bool of_thread(const mark *access) { /* no bulk copy's */
+  return access->how == SIMT_READ || access->how == SIMT_WRITE;
+}
+
 static bool ordered(const simt_races *races, const mark *before, unsigned thread) {
-  bool read = !before->write && !same_warp(before->thread, thread);
+  bool read = !writes(before) && !same_warp(before->thread, thread);
   const uint32_t *times = known_to(races, thread) + (read ? races->threads : 0);
   return before->thread == thread || before->time <= times[before->thread];
 }
 
-static void wrong(const mark *before, unsigned thread, size_t at, bool write) {
+static void wrong(const mark *before, const mark *now, size_t at) {
   simt_grid_wrong("%s byte %zu of shared memory, which thread %u %s; nothing orders the two%s",
-                  write ? "writes" : "reads", at, before->thread, before->write ? "wrote" : "read",
-                  same_warp(before->thread, thread) ? " (lanes of a warp need a barrier, too)" : "");
+                  writes(now) ? "writes" : "reads", at, before->thread, writes(before) ? "wrote" : "read",
+                  same_warp(before->thread, now->thread) ? " (lanes of a warp need a barrier, too)" : "");
+}
+
+/* A bulk load in the place of what a thread has accessed, and has not let go: its access may still be on the way. */
+static bool overtakes(const simt_races *races, const mark *before, const mark *now) {
+  return now->how == SIMT_BULK_WRITE && of_thread(before) && before->time > races->fenced[before->thread];
 }
 
 static void mark_cell(simt_races *races, size_t index, mark now) {
@@ -279,9 +303,12 @@ static void mark_cell(simt_races *races, size_t index, mark now) {
     }
     bool apart = ordered(races, before, now.thread);
     uint8_t both = before->bytes & now.bytes;
-    if (both && !apart && (before->write || now.write))
-      wrong(before, now.thread, index * CELL + (size_t)__builtin_ctz(both), now.write);
-    if (apart && (before->bytes & ~now.bytes) == 0 && (now.write || !before->write)) {
+    if (both && !apart && (writes(before) || writes(&now)))
+      wrong(before, &now, index * CELL + (size_t)__builtin_ctz(both));
+    if (both && overtakes(races, before, &now))
+      simt_grid_wrong("starts a bulk load to byte %zu of shared memory, which thread %u %s, with no fence since",
+                      index * CELL + (size_t)__builtin_ctz(both), before->thread, writes(before) ? "wrote" : "read");
+    if (apart && (before->bytes & ~now.bytes) == 0 && (writes(&now) || !writes(before))) {
       *before = (mark){0}; /* whatever races with it races with this one */
       place = before;
     }
@@ -291,13 +318,13 @@ static void mark_cell(simt_races *races, size_t index, mark now) {
   *place = now;
 }
 
-void simt_races_access(simt_races *races, unsigned thread, size_t at, size_t bytes, bool write) {
+void simt_races_access(simt_races *races, unsigned thread, size_t at, size_t bytes, simt_access how) {
   if (!races)
     return;
   for (size_t end = at + bytes; at < end;) {
     size_t first = at % CELL, count = CELL - first < end - at ? CELL - first : end - at;
     uint8_t bits = (uint8_t)(((1u << count) - 1) << first);
-    mark_cell(races, at / CELL, (mark){races->time[thread], (uint16_t)thread, bits, write});
+    mark_cell(races, at / CELL, (mark){races->time[thread], (uint16_t)thread, bits, (uint8_t)how});
     at += count;
   }
 }

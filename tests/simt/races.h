@@ -25,8 +25,12 @@ void simt_races_free(simt_races *races);
 /* A block begins. */
 void simt_races_begin(simt_races *races);
 
-/* A thread's access. A race ends the process, by simt_grid_wrong. */
-void simt_races_access(simt_races *races, unsigned thread, size_t at, size_t bytes, bool write);
+/* A thread's access, or that of a bulk copy which it has started. A race ends the process, by simt_grid_wrong. */
+typedef enum simt_access { SIMT_READ, SIMT_WRITE, SIMT_BULK_READ, SIMT_BULK_WRITE } simt_access;
+void simt_races_access(simt_races *races, unsigned thread, size_t at, size_t bytes, simt_access how);
+
+/* A bulk copy may take the place of what a thread accessed until now. */
+void simt_races_fenced(simt_races *races, unsigned thread);
 
 /* Threads have met at a barrier: those of `count`, one after another. */
 void simt_races_met(simt_races *races, const unsigned short *thread, unsigned count);

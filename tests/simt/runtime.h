@@ -40,7 +40,7 @@ typedef struct simt_state {
   void (*bulk_await)(void *arrival, unsigned phase); /* (*) */
   void (*bulk_load)(void *to, const void *from, unsigned bytes, void *arrival);
   void (*bulk_prefetch)(const void *from, unsigned bytes);
-  void (*bulk_publish)(void); /* (*) */
+  void (*bulk_fence)(void); /* (*) */
   void (*bulk_store)(void *to, const void *from, unsigned bytes);
   void (*bulk_drain)(int pending);                                /* (*) */
   void (*access)(const void *at, unsigned long bytes, int write); /* checks an access outside [low, low + room) */

@@ -435,8 +435,8 @@ START_TEST(mistakes_are_fatal) {
 END_TEST
 
 static const char *const in_order[] = {
-    "turn",         "chain",           "bulk_turn", "lanes_in_turn",     "warps_return",
-    "told_in_turn", "fetched_in_turn", "shuffles",  "bytes_side_by_side"};
+    "turn",         "chain",           "bulk_turn", "lanes_in_turn",      "warps_return",
+    "told_in_turn", "fetched_in_turn", "shuffles",  "bytes_side_by_side", "given_back_fenced"};
 
 /* In any order of turns. */
 START_TEST(what_is_in_order_races_not) {
@@ -457,6 +457,7 @@ static const mistake races[] = {
     {"told_and_read_again", {"nothing orders the two"}},
     {"fetched_by_others", {"nothing orders the two"}},
     {"bulk_over", {"nothing orders the two"}},
+    {"given_back_unfenced", {"with no fence since"}},
 };
 
 /* In each order of turns, though few would give a wrong result. */

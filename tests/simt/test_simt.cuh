@@ -96,7 +96,7 @@ template <int WRONG> RS_DEVICE void bulk(const Arguments &a) {
       bulk_wait<0>();
     words[256 + thread_index()] = x;
     if (WRONG != 3)
-      bulk_publish();
+      bulk_fence();
     u32 warp = thread_index() / 32 * 32;
     if (lane_index() == 0)
       bulk_store(a.out + (7 - t) * 256 + warp, words + 256 + warp, WRONG == 4 ? 100 : 128);
@@ -122,6 +122,42 @@ RS_KERNEL(256, 1) bulk_odd(RS_PARAMETER(Arguments, a)) {
 }
 RS_KERNEL(256, 1) bulk_left(RS_PARAMETER(Arguments, a)) {
   bulk<5>(a);
+}
+// One warp brings two pieces, one after another, to one place, and another reads them; without a fence between.
+template <int WRONG> RS_DEVICE void given_back(const Arguments &a) {
+  RS_DYNAMIC_SHARED(memory);
+  RS_SHARED Arrival full, empty;
+  u32 *words = reinterpret_cast<u32 *>(memory);
+  if (thread_index() == 0) {
+    arrivals_init(&full, 1);
+    arrivals_init(&empty, 1);
+  }
+  block_barrier();
+  for (u32 t = 0; t < 2; t++)
+    if (thread_index() < 32) {
+      if (t > 0)
+        arrival_wait(&empty, 0);
+      if (thread_index() == 0) {
+        arrival_expect(&full, 128);
+        bulk_load(words, a.in + t * 32, 128, &full);
+      }
+    } else if (thread_index() < 64) {
+      arrival_wait(&full, t);
+      u32 x = words[lane_index()];
+      if (WRONG)
+        warp_barrier();
+      else
+        bulk_fence();
+      if (lane_index() == 0)
+        arrival_signal(&empty);
+      store_word(a.out + t * 32 + lane_index(), x);
+    }
+}
+RS_KERNEL(256, 1) given_back_fenced(RS_PARAMETER(Arguments, a)) {
+  given_back<0>(a);
+}
+RS_KERNEL(256, 1) given_back_unfenced(RS_PARAMETER(Arguments, a)) {
+  given_back<1>(a);
 }
 // Orders; WRONG leaves one out.
 template <int WRONG> RS_DEVICE void lanes_swap(const Arguments &a) {

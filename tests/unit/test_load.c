@@ -456,7 +456,7 @@ static const struct {
              {{.length = 65536, .in_type = ROWSCAN_BF16}, 7},
              {{.length = 1 << 30}, 4},
              {{.length = 65536, .regime = ROWSCAN_REGIME_LONG}, 4},
-             {{.length = 65536, .layout = ROWSCAN_LAYOUT_COLUMNS}, 14}};
+             {{.length = 65536, .layout = ROWSCAN_LAYOUT_COLUMNS}, 10}};
 enum { PLANS = sizeof plans / sizeof *plans };
 
 /* Compiled, loaded and kept so far, since the driver was cleared. */
