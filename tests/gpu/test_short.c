@@ -440,7 +440,7 @@ int main(void) {
   tcase_set_timeout(cases, 0);
   lot_add_loop_test(cases, shapes, 0, quick ? 20 : 111);
   lot_add_loop_test(cases, all_lengths, 0, quick ? 5 : 300 / LENGTHS);
-  lot_add_loop_test(cases, powers, 1, quick ? 2 : 5);
+  lot_add_loop_test(cases, powers, 1, quick ? 2 : 4);
   lot_add_loop_test(cases, without_bulk_copies, 0, 1);
   suite_add_tcase(suite, cases);
   return run_tests(suite);
