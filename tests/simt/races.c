@@ -44,6 +44,7 @@ struct simt_races {
   uint32_t *time;     /* of each thread's clock */
   uint32_t *shuffled; /* when its warp exchanged values last */
   uint32_t *fenced;   /* when it was last at a fence for bulk copies, or a barrier of the block */
+  uint32_t *told;     /* when it signalled last */
   uint32_t *common;   /* what threads know that have no vector of their own */
   uint32_t **known;   /* by thread; NULL: `common` */
   uint32_t **spare;   /* vectors that nobody has now */
@@ -76,6 +77,7 @@ simt_races *simt_races_make(unsigned threads, size_t bytes) {
   races->time = zeros(threads, sizeof *races->time);
   races->shuffled = zeros(threads, sizeof *races->shuffled);
   races->fenced = zeros(threads, sizeof *races->fenced);
+  races->told = zeros(threads, sizeof *races->told);
   races->common = zeros(entries(races), sizeof *races->common);
   races->known = zeros(threads, sizeof *races->known);
   races->spare = zeros(threads + 2 * MOST_ARRIVALS, sizeof *races->spare);
@@ -116,6 +118,7 @@ void simt_races_free(simt_races *races) {
   free(races->time);
   free(races->shuffled);
   free(races->fenced);
+  free(races->told);
   free(races->common);
   free(races->known);
   free(races->spare);
@@ -129,6 +132,7 @@ void simt_races_begin(simt_races *races) {
   races->block++;
   memset(races->shuffled, 0, races->threads * sizeof *races->shuffled);
   memset(races->fenced, 0, races->threads * sizeof *races->fenced);
+  memset(races->told, 0, races->threads * sizeof *races->told);
   memset(races->common, 0, vector_bytes(races));
   for (unsigned t = 0; t < races->threads; t++)
     races->time[t] = 1;
@@ -233,8 +237,10 @@ void simt_races_prepared(simt_races *races, const void *at) {
 }
 
 void simt_races_signalled(simt_races *races, const void *at, unsigned thread) {
-  if (races)
-    tell(races, thread, find(races, at)->pending);
+  if (!races)
+    return;
+  races->told[thread] = races->time[thread];
+  tell(races, thread, find(races, at)->pending);
 }
 
 unsigned simt_races_copy(simt_races *races, unsigned thread) {
@@ -285,9 +291,13 @@ static void wrong(const mark *before, const mark *now, size_t at) {
                   same_warp(before->thread, now->thread) ? " (lanes of a warp need a barrier, too)" : "");
 }
 
-/* A bulk load in the place of what a thread has accessed, and has not let go: its access may still be on the way. */
+/* A bulk load in the place of what a thread has accessed, if that may still be on the way: a write that others were
+ * told of is not, but a read may be. */
 static bool overtakes(const simt_races *races, const mark *before, const mark *now) {
-  return now->how == SIMT_BULK_WRITE && of_thread(before) && before->time > races->fenced[before->thread];
+  uint32_t done = races->fenced[before->thread];
+  if (before->how == SIMT_WRITE)
+    done = later(done, races->told[before->thread]);
+  return now->how == SIMT_BULK_WRITE && of_thread(before) && before->time > done;
 }
 
 static void mark_cell(simt_races *races, size_t index, mark now) {

@@ -6,8 +6,10 @@
  * arrival that one signalled and the other waited for, lies between. Lanes of a warp are threads like others: shuffles
  * and votes order nothing among them, as compute-sanitizer's racecheck has it too; only for other warps what a lane
  * read is over once it has been exchanged. Every thread has a vector clock; each 8 bytes remember some of their last
- * accesses, so that a race is found nearly always, and whatever is found is one. After
- * Serebryany and Iskhodzhanov, "ThreadSanitizer: data race detection in practice" (WBIA 2009), and its second version.
+ * accesses, so that a race is found nearly always, and whatever is found is one. A bulk load races with what it comes
+ * in the place of, too, unless the thread that accessed this has passed a fence, or a barrier of the block, since, or
+ * has signalled if it wrote. After Serebryany and Iskhodzhanov, "ThreadSanitizer: data race detection in practice"
+ * (WBIA 2009), and its second version.
  */
 #ifndef SIMT_RACES_H
 #define SIMT_RACES_H

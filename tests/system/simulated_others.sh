@@ -23,7 +23,7 @@ done
 if [ -z "${RS_SANITIZE:-}" ]; then
   echo "== tests/gpu/test_gpu widths regimes delays, tests/gpu/test_columns, races"
   SIMT_RACES=1 tests/gpu/test_gpu widths regimes delays || status=1
-  SIMT_RACES=1 tests/gpu/test_columns 6 3 || status=1
+  SIMT_RACES=1 tests/gpu/test_columns 9 3 || status=1
   SIMT_RACES=1 tests/gpu/test_columns 8 4 11 1 || status=1
   SIMT_RACES=1 tests/gpu/test_columns 6 4 11 8 || status=1
   echo "== tests/gpu/test_gpu widths regimes delays geometries, 1 block at a time"
