@@ -190,14 +190,14 @@ def _jvp(primals, tangents, **params):
         changes = _extreme_changes(results, primals, tangents, **params)
     elif params["flags"] & OMIT_NAN:
         changes = _omitting_changes(results, primals, tangents, **params)
+    elif params["op"] == LOGSUMEXP or params["op"] == PROD and params["mask_mode"] in SEGMENTS.values():
+        changes = _chained_changes(results, primals, tangents, **params)
     elif params["mask_mode"] in SEGMENTS.values():
         changes = _segments_changes(results, primals, tangents, **params)
     elif params["segment_mode"] and params["op"] == SUM:
         changes = _masked_changes(results, primals, tangents, **params)
     elif params["op"] == RECURRENCE:
         changes = _recurrence_changes(results, primals, tangents, **params)
-    elif params["op"] == LOGSUMEXP:
-        changes = _logsumexp_changes(results, primals, tangents, **params)
     elif params["op"] not in (SUM, PROD):
         raise Unsupported(f"a scan of operator {OP_NAMES[params['op']]} has no derivative here")
     elif params["op"] == PROD:
@@ -372,24 +372,31 @@ def _factor(a, b):
     return jnp.exp(jnp.where((a == b) & jnp.isinf(a), jnp.minimum(a, 0), a - b))
 
 
-def _logsumexp_changes(results, primals, tangents, *, has, **params):
+def _chained_changes(results, primals, tangents, *, has, **params):
     """Of y[t] = log(exp(y[t-1]) + exp(x[t])): a recurrence of x's changes, times exp(x[t] - y[t]).
 
-    Its coefficients are exp(y[t-1] - y[t]). No factor is more than 1, and where y[t] is -inf all are 0.
+    Its coefficients are exp(y[t-1] - y[t]). No factor is more than 1, and where y[t] is -inf all are 0. Of a product,
+    y[t] = y[t-1] * x[t], changes are multiplied by y[t-1], and coefficients are x[t].
     """
+    segments, identity, more = params["mask_mode"] in SEGMENTS.values(), 1 if params["op"] == PROD else -jnp.inf, ()
     x, mask, init = _operands(primals, has)
     dx, _, dinit = (None if _is_zero(d) else d for d in _operands(tangents, has))
     dim, flags, y = params["dim"], params["flags"], results[0]
-    number = library.narrowed(accumulator(LOGSUMEXP, library.numbers[x.dtype], params["number"], params["acc"]))
+    number = library.narrowed(accumulator(params["op"], library.numbers[x.dtype], params["number"], params["acc"]))
     if flags & EXCLUSIVE or number != params["number"]:
         y = _bind(x, mask, init, **{**params, "flags": flags & ~EXCLUSIVE, "number": number, "totals": 0})[0]
     x = x.astype(y.dtype)
-    if mask is not None:
-        x = jnp.where(mask != 0, x, jnp.asarray(-jnp.inf, y.dtype))
-    along = _factor(_before(y, init, dim, bool(flags & REVERSE), -jnp.inf), y)
-    moved = jnp.zeros_like(y) if dx is None else _factor(x, y) * dx.astype(y.dtype)
+    before = _before(y, init, dim, bool(flags & REVERSE), identity)
+    if segments:
+        more = _starts(mask, params["mask_mode"], x.shape, dim, flags),
+        before = jnp.where(more[0], jnp.asarray(identity, y.dtype), before)
+        params["segment_mode"] = _start_mode(flags)
+    elif mask is not None:
+        x = jnp.where(mask != 0, x, jnp.asarray(identity, y.dtype))
+    of_x, along = (before, x) if params["op"] == PROD else (_factor(x, y), _factor(before, y))
+    moved = jnp.zeros_like(y) if dx is None else of_x * dx.astype(y.dtype)
     return _bind(moved, along, jnp.broadcast_to(dinit, _rows(x.shape, dim)[0]) if dinit is not None else None,
-                 **{**params, "op": RECURRENCE, "mask_mode": COEFFICIENT})
+                 more=more, **{**params, "op": RECURRENCE, "mask_mode": COEFFICIENT})
 
 
 def _recurrence_transpose(changes, *given, has, dim, flags, mask_mode, acc, segment_mode, **_):

@@ -469,19 +469,27 @@ def _factors(ctx):
     """Of y[t], which comes of y[t-1] and x[t], the derivatives by x[t] and y[t-1]; where a mask is, by what it leaves.
 
     Of y[t] = y[t-1] * x[t] they are y[t-1] and x[t]: no division. Of y[t] = log(exp(y[t-1]) + exp(x[t])) they are
-    exp(x[t] - y[t]) and so on: none is more than 1, and where y[t] is -inf both are 0.
+    exp(x[t] - y[t]) and so on: none is more than 1, and where y[t] is -inf both are 0. And of segments, flags of the
+    elements that they begin with, which have nothing before them.
     """
     dim, op, flags, acc, mask_mode, kind = ctx.rowscan
     x, mask, init, y, _ = map(_row, ctx.saved_tensors)
+    starts = None
     flags &= ~EXCLUSIVE
     if y is None:
         wide = accumulator(op, kind, ctx.rowscan_out[0], acc)
         y = differentiable(x, dim, op, flags, wide, acc, mask_mode, mask, init, 0)
     x, identity = x.to(y.dtype), 1 if op == PROD else -torch.inf
-    if mask is not None:
+    if mask is not None and mask_mode in SEGMENTS.values():
+        starts = _starts(mask, mask_mode, dim, flags)
+    elif mask is not None:
         x = x * mask if mask_mode == MULTIPLY else torch.where(mask != 0, x, identity)
     before = _before(y, init, dim, flags, x.shape[dim], identity)
-    return (before, x) if op == PROD else (_factor(x, y), _factor(before, y))
+    if starts is not None:
+        before = torch.where(starts, identity, before)
+    if op == PROD:
+        return before, x, starts
+    return _factor(x, y), _factor(before, y), starts
 
 
 def _chained_gradients(ctx, g, g_totals):
@@ -489,12 +497,12 @@ def _chained_gradients(ctx, g, g_totals):
     """
     dim, _, flags, acc, mask_mode, _ = ctx.rowscan
     x, mask, init, _, _ = ctx.saved_tensors
-    of_x, of_y = _factors(ctx)
-    d, d_init = _backwards(of_y, _row(g), _row(g_totals), dim, flags, acc, ctx.needs_input_grad[INIT])
+    of_x, of_y, starts = _factors(ctx)
+    d, d_init = _backwards(of_y, _row(g), _row(g_totals), dim, flags, acc, ctx.needs_input_grad[INIT], starts)
     d, d_mask = (of_x * d).reshape(x.shape), None
     if ctx.needs_input_grad[MASK]:
         d_mask = (d * x).to(mask.dtype)
-    if mask is not None:
+    if mask is not None and starts is None:
         d = d * mask if mask_mode == MULTIPLY else torch.where(mask != 0, d, 0)
     if d_init is not None:
         d_init = d_init.reshape(init.shape).to(init.dtype)
@@ -505,9 +513,9 @@ def _chained_tangents(ctx, t_x, t_mask, t_init):
     dim, _, flags, acc, mask_mode, _ = ctx.rowscan
     out_type, totals_type, shape = ctx.rowscan_out
     x, mask = ctx.saved_tensors[:2]
-    of_x, of_y = _factors(ctx)
+    of_x, of_y, starts = _factors(ctx)
     t_x = torch.zeros_like(x) if t_x is None else t_x
-    if mask is not None:
+    if mask is not None and starts is None:
         t_x = t_x * mask if mask_mode == MULTIPLY else torch.where(mask != 0, t_x, 0)
     if t_mask is not None:
         t_x = t_x + x * t_mask
@@ -515,7 +523,7 @@ def _chained_tangents(ctx, t_x, t_mask, t_init):
     wide = accumulator(RECURRENCE, TYPES[moved.dtype], out_type, acc)
     t_init = _row(t_init).to(DTYPES[wide]) if t_init is not None else None
     result = differentiable(moved, dim, RECURRENCE, flags, out_type, acc, COEFFICIENT, of_y, t_init,
-                            wide if totals_type else 0)
+                            wide if totals_type else 0, starts)
     if not totals_type:
         return result.reshape(shape)
     return result[0].reshape(shape), result[1].reshape(rows_shape(ctx.saved_tensors[0], dim)).to(DTYPES[totals_type])
@@ -652,9 +660,6 @@ class _Scan(torch.autograd.Function):
                           TYPES[mask.dtype] if mask is not None else None, init is not None)
         if flags & OMIT_NAN and (op == RECURRENCE or op in CHAINED):
             raise Unsupported(f"a scan of operator {OP_NAMES[op]} has no gradient here with omit_nan")
-        if op in CHAINED and mask is not None and mask_mode in SEGMENTS.values():
-            raise Unsupported(f"the gradient of {OP_NAMES[op]} is there for whole rows alone: not with heads, tails "
-                              "and keys")
         y = output[0] if totals_type else output
         ctx.rowscan_whole = bool(totals_type) and is_fixed(acc)  # totals are whole numbers, which have no derivatives
         if ctx.rowscan_whole:

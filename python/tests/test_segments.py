@@ -551,12 +551,69 @@ def test_torch_transforms_beside(torch):
         assert torch.equal(torch.autograd.forward_ad.unpack_dual(whole(dual)).tangent, whole(a))
 
 
-def test_torch_gradients_that_there_are_not(torch):
+@with_flags
+@with_kinds
+def test_torch_gradients_of_products(torch, kind, flags):
+    """Of elements, of which some are 0, and initial values; of rows of few elements, too."""
+    told = torch.tensor([[1, 0, 0, 1, 1], [0, 1, 1, 0, 0]])
+    x = torch.tensor([[2., 0, 3, -1, 0.5], [0, 0, 1.5, 2, -3]], dtype=torch.float64, requires_grad=True)
+    init = torch.tensor([[1.5], [-2]], dtype=torch.float64, requires_grad=True)
+    for length in 0, 1, 2, 5:
+        f = lambda x, i: rowscan.cumprod(x, 1, init=i, totals=True, **{kind: told[:, :length]}, **flags)
+        short = x.detach()[:, :length].requires_grad_()
+        assert torch.autograd.gradcheck(f, (short, init), check_forward_ad=True, check_batched_grad=True)
+        assert torch.autograd.gradgradcheck(f, (short, init))
+    f = lambda x: rowscan.cumprod(x, 0, **{kind: told}, **flags)
+    assert torch.autograd.gradcheck(f, x, check_forward_ad=True)
+    f = lambda x: rowscan.cumprod(x, 0, init=x, totals=True, **{kind: torch.tensor(1)}, **flags)
+    assert torch.autograd.gradcheck(f, x.detach()[0, 0].requires_grad_(), check_forward_ad=True)
+
+
+@with_flags
+@with_kinds
+def test_torch_gradients_of_logsumexp(torch, kind, flags):
+    """Beside those of a loop in f64; f64 itself has no segments."""
+    random = np.random.default_rng(5)
+    told = torch.from_numpy(some(random, kind, (2, 3, 12), np.dtype("i8")))
+    x, t, g = torch.randn(3, 2, 3, 12) * torch.tensor([9, 1, 1]).reshape(3, 1, 1, 1)
+    init, t_init = torch.randn(2, 2, 3, 1)
+    f = lambda x, i: rowscan.logcumsumexp(x, -1, init=i, **{kind: told}, **flags)
+
+    def slow(x, i):
+        none = torch.tensor(-torch.inf, dtype=x.dtype)
+        return torch.stack([torch.stack(scan_row(list(row), beside.tolist(), kind, torch.logaddexp, none,
+                                                 flags["reverse"], flags["exclusive"], first)[0])
+                            for row, beside, first in zip(x.reshape(-1, 12), told.reshape(-1, 12), i.reshape(-1))]
+                           ).reshape(x.shape)
+    results = []
+    for of, given in (f, (x, init)), (slow, (x.double(), init.double())):
+        leaves = [leaf.clone().requires_grad_() for leaf in given]
+        y = of(*leaves)
+        d = torch.autograd.grad(y, leaves, g.to(y.dtype), create_graph=True)
+        twice = torch.autograd.grad(d[0], leaves, t.to(y.dtype), allow_unused=True)
+        results.append([y, *d, *(leaf if leaf is not None else torch.zeros(()) for leaf in twice)])
+    for got, want in zip(*results):
+        torch.testing.assert_close(got.double(), want.expand(got.shape), rtol=1e-4, atol=1e-4)
+    _, moved = torch.func.jvp(f, (x, init), (t, t_init))
+    d, d_init = results[0][1:3]
+    torch.testing.assert_close((moved * g).sum(), (d * t).sum() + (d_init * t_init).sum(), rtol=1e-4, atol=1e-3)
+
+
+def test_torch_gradients_of_chains_stay_in_their_segments(torch):
+    """Be it NaN what is elsewhere, in elements or gradients."""
+    heads = torch.tensor([0, 0, 0, 1, 0, 0, 1, 0, 0])
+    for call, flags in itertools.product((rowscan.cumprod, rowscan.logcumsumexp), FLAGS):
+        def d(bad):
+            x, g = torch.arange(1., 10) / 4, torch.ones(9)
+            x[4] = g[4] = bad
+            leaf = x.requires_grad_()
+            return torch.autograd.grad(call(leaf, 0, heads=heads, **flags), leaf, g)[0].numpy()
+        order.assert_bits(d(torch.nan)[[0, 1, 2, 6, 7, 8]], d(1.)[[0, 1, 2, 6, 7, 8]])
+        assert np.isnan(d(torch.nan)[3:6]).any()
+
+
+def test_torch_indices_have_no_gradients(torch):
     x, heads = torch.rand(4, requires_grad=True), torch.tensor([True, False, True, False])
-    for call in rowscan.cumprod, rowscan.logcumsumexp:
-        with pytest.raises(rowscan.Unsupported, match="for whole rows alone"):
-            call(x, 0, heads=heads)
-        call(x.detach(), 0, heads=heads)
     assert rowscan.scan(x, 0, "argmax", heads=heads).tolist()[2:] == [2, 2 + bool(x[3] >= x[2])]
 
 
@@ -763,9 +820,32 @@ def test_jax_batches(jax):
     assert d.tolist() == rowscan.cumsum(jnp.ones((4, 6)), 1, keys=keys, reverse=True).tolist()
 
 
-def test_jax_derivatives_that_there_are_not(jax):
-    x, heads = jax.numpy.ones(4), jax.numpy.array([True, False, True, False])
-    for call, name in ((rowscan.cumprod, "prod"), (rowscan.logcumsumexp, "logsumexp")):
-        call(x, 0, heads=heads)
-        with pytest.raises(rowscan.Unsupported, match=f"operator {name} has no derivative"):
-            jax.grad(lambda x: call(x, 0, heads=heads).sum())(x)
+@with_flags
+@with_kinds
+def test_jax_derivatives_of_chains(jax, kind, flags):
+    """Of products, some of whose elements are 0, and of logsumexp, beside those of a loop in f64."""
+    from jax.test_util import check_grads
+    jnp, random = jax.numpy, np.random.default_rng(9)
+    with order.set_wide(jax, True):
+        x = jnp.asarray([[2., 0, 3, -1, 0.5], [0, 0, 1.5, 2, -3]])
+        i = jnp.asarray([[1.5], [-2]])
+        for told in ([[1, 0, 0, 1, 1], [0, 1, 1, 0, 0]], [0, 1, 1, 0, 1], [[1], [0]]):
+            f = lambda x, i: rowscan.cumprod(x, 1, init=i, totals=True, **{kind: jnp.asarray(told)}, **flags)
+            check_grads(f, (x, i), order=2)
+            check_grads(lambda x: f(x, 1.)[0], (x,), order=1)
+        told = some(random, kind, (3, 7), np.dtype("i8"))
+        x, g, t = (jnp.asarray(random.standard_normal((3, 7)), "f4") for _ in range(3))
+        i = jnp.asarray(random.standard_normal((3, 1)), "f4")
+        f = lambda x, i: rowscan.logcumsumexp(x, 1, init=i, **{kind: jnp.asarray(told)}, **flags)
+        slow = lambda x, i: jnp.stack([jnp.stack(scan_row(list(row), beside, kind, jnp.logaddexp, -jnp.inf,
+                                                          flags["reverse"], flags["exclusive"], first)[0])
+                                       for row, beside, first in zip(x, told.tolist(), i[:, 0])])
+
+        def derivatives(of, *given):
+            y, back = jax.vjp(of, *given)
+            weights = jnp.where(jnp.isinf(y), 0, g)
+            first = jax.grad(lambda x: (weights * of(x, given[1])).sum())
+            twice = jax.grad(lambda x: (first(x) ** 2).sum())(given[0])
+            return *back(g.astype(y.dtype)), jax.jvp(of, given, (t.astype(y.dtype), given[1]))[1], twice
+        for got, want in zip(derivatives(f, x, i), derivatives(slow, x.astype("f8"), i.astype("f8"))):
+            np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
