@@ -612,6 +612,20 @@ def test_torch_gradients_of_chains_stay_in_their_segments(torch):
         assert np.isnan(d(torch.nan)[3:6]).any()
 
 
+@pytest.mark.parametrize("name", ["float32", "bfloat16", "float16"])
+def test_torch_changes_of_chains_have_their_types(torch, name):
+    dtype, keys = getattr(torch, name), torch.tensor([0, 0, 1, 1, 1, 2])
+    x = torch.tensor([1.5, 2, 0, 3, 0.5, 2], dtype=dtype)
+    for call, exclusive in itertools.product((rowscan.cumprod, rowscan.logcumsumexp), (False, True)):
+        f = lambda x: call(x, 0, keys=keys, totals=True, exclusive=exclusive)
+        for y, moved in zip(*torch.func.jvp(f, (x,), (torch.ones_like(x),))):
+            assert moved.dtype is y.dtype and moved.shape == y.shape
+        leaf = x.clone().requires_grad_()
+        assert torch.autograd.grad(f(leaf)[1].sum(), leaf)[0].dtype is dtype
+    _, (moved, _) = torch.func.jvp(lambda x: rowscan.cumprod(x, 0, keys=keys, totals=True), (x,), (torch.ones_like(x),))
+    assert moved.tolist() == [1, 3.5, 1, 3, 1.5, 1]
+
+
 def test_torch_indices_have_no_gradients(torch):
     x, heads = torch.rand(4, requires_grad=True), torch.tensor([True, False, True, False])
     assert rowscan.scan(x, 0, "argmax", heads=heads).tolist()[2:] == [2, 2 + bool(x[3] >= x[2])]
@@ -818,6 +832,20 @@ def test_jax_batches(jax):
     assert jax.vmap(f, (None, 0))(x[0], keys).tolist() == rowscan.cumsum(jnp.tile(x[:1], (4, 1)), 1, keys=keys).tolist()
     d = jax.vmap(jax.grad(lambda x, keys: f(x, keys).sum()))(x, keys)
     assert d.tolist() == rowscan.cumsum(jnp.ones((4, 6)), 1, keys=keys, reverse=True).tolist()
+
+
+@pytest.mark.parametrize("wide", [False, True], ids=["x32", "x64"])
+@pytest.mark.parametrize("name", ["float32", "bfloat16", "float16"])
+def test_jax_changes_of_chains_have_their_types(jax, wide, name):
+    with order.set_wide(jax, wide):
+        x, keys = jax.numpy.asarray([1.5, 2, 0, 3, 0.5, 2], name), jax.numpy.asarray([0, 0, 1, 1, 1, 2])
+        for call, exclusive in itertools.product((rowscan.cumprod, rowscan.logcumsumexp), (False, True)):
+            f = lambda x: call(x, 0, keys=keys, totals=True, exclusive=exclusive)
+            for y, moved in zip(*jax.jvp(f, (x,), (jax.numpy.ones_like(x),))):
+                assert moved.dtype == y.dtype and moved.shape == y.shape
+            assert jax.grad(lambda x: f(x)[1].sum().astype("f4"))(x).dtype == x.dtype
+        moved = jax.jvp(lambda x: rowscan.cumprod(x, 0, keys=keys), (x,), (jax.numpy.ones_like(x),))[1]
+        assert moved.tolist() == [1, 3.5, 1, 3, 1.5, 1]
 
 
 @with_flags

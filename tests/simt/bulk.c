@@ -121,15 +121,15 @@ void simt_bulk_prefetch(const void *from, unsigned bytes) {
 }
 
 SIMT_UNSEEN void simt_bulk_fence(void) {
-  simt_grid_bulk()->published[simt_grid_state.thread] = true;
+  simt_grid_bulk()->fenced[simt_grid_state.thread] = true;
   simt_races_fenced(simt_grid_races(), simt_grid_state.thread);
   simt_grid_state.meet(SIMT_WARP_BARRIER, 0, 0, 0);
 }
 
 void simt_bulk_store(void *to, const void *from, unsigned bytes) {
   check("bulk store", from, to, bytes, 1);
-  if (!simt_grid_bulk()->published[simt_grid_state.thread])
-    simt_grid_wrong("starts a bulk store of what was not published");
+  if (!simt_grid_bulk()->fenced[simt_grid_state.thread])
+    simt_grid_wrong("starts a bulk store with no fence since the last one");
   simt_grid_used(simt_grid_state.thread, from, bytes, SIMT_BULK_READ);
   start((simt_copy){.to = to, .from = from, .bytes = bytes, .thread = simt_grid_state.thread});
 }
@@ -199,7 +199,7 @@ SIMT_UNSEEN void simt_bulk_drain(int pending) {
   unsigned thread = simt_grid_state.thread;
   bool waits = pending < 0 || thread % SIMT_WARP == 0;
   int most = pending < 0 ? -1 - pending : pending;
-  bulk->published[thread] = false;
+  bulk->fenced[thread] = false;
   for (int left = waits ? simt_bulk_stores(bulk, thread) : 0; left > most; left--)
     finish(oldest_store(bulk, thread));
   simt_grid_state.meet(SIMT_WARP_BARRIER, 0, 0, 1);

@@ -24,7 +24,7 @@ typedef struct simt_copy {
 /* The bulk copies of one block. */
 typedef struct simt_bulk {
   simt_copy *first; /* oldest first */
-  bool published[SIMT_MAX_THREADS];
+  bool fenced[SIMT_MAX_THREADS];
 } simt_bulk;
 
 /* What kernels call; the thread that runs belongs to the block of simt_grid_bulk(). */

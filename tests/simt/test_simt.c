@@ -410,7 +410,7 @@ static const mistake mistakes[] = {
     {"two_barriers", {"deadlock"}},
     {"for_ever", {"waits for what no thread"}},
     {"bulk_early", {"once more than it has parties"}},
-    {"bulk_unpublished", {"not published"}},
+    {"bulk_unfenced", {"with no fence since"}},
     {"bulk_odd", {"not multiples of 16"}},
     {"bulk_left", {"was not waited for"}},
     {"misaligned", {"misaligned store"}},

@@ -114,7 +114,7 @@ RS_KERNEL(256, 1) bulk_early(RS_PARAMETER(Arguments, a)) {
 RS_KERNEL(256, 1) bulk_over(RS_PARAMETER(Arguments, a)) {
   bulk<2>(a);
 }
-RS_KERNEL(256, 1) bulk_unpublished(RS_PARAMETER(Arguments, a)) {
+RS_KERNEL(256, 1) bulk_unfenced(RS_PARAMETER(Arguments, a)) {
   bulk<3>(a);
 }
 RS_KERNEL(256, 1) bulk_odd(RS_PARAMETER(Arguments, a)) {

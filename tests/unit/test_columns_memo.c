@@ -33,8 +33,8 @@ static void set_four_bytes(rs_rows *rows) {
     rows->array[a].bytes = a == RS_MASK ? 1 : 4;
 }
 
-static rs_columns columns_of(int64_t length, bool masked) {
-  rowscan_spec spec = {.size = sizeof spec, .length = length, .layout = ROWSCAN_LAYOUT_COLUMNS};
+static rs_columns columns_to(rowscan_type out_type, int64_t length, bool masked) {
+  rowscan_spec spec = {.size = sizeof spec, .length = length, .layout = ROWSCAN_LAYOUT_COLUMNS, .out_type = out_type};
   rs_columns columns;
   if (masked)
     spec.mask_mode = ROWSCAN_MASK_SELECT;
@@ -42,6 +42,10 @@ static rs_columns columns_of(int64_t length, bool masked) {
   rs_tune_column_cuts(&spec, 90, &columns);
   have_multiprocessors(&columns, 132);
   return columns;
+}
+
+static rs_columns columns_of(int64_t length, bool masked) {
+  return columns_to(ROWSCAN_F32, length, masked);
 }
 
 static int64_t gap(uint64_t *state) {
@@ -670,10 +674,10 @@ START_TEST(few_columns_are_in_work_at_once) {
 }
 END_TEST
 
-/* As tuples if all arrays have columns side by side, outers whole tuples apart, and begin on units of a tuple; of f32
- * up to four. */
+/* As tuples if all arrays have columns side by side, outers whole tuples apart, and begin on units of a tuple: up to
+ * eight to f16, and of f32, which has streams of columns, up to four. */
 START_TEST(few_columns_go_as_tuples) {
-  enum { LENGTH = 100003, OUTERS = 7, MOST = 4 };
+  enum { LENGTH = 100003, OUTERS = 7 };
   static const struct {
     int at, init_at;       /* elements from a word: of the input, and of initial values */
     int64_t apart, column; /* elements more between outers of the input; between columns of the output */
@@ -683,11 +687,14 @@ START_TEST(few_columns_go_as_tuples) {
                {0, 0, 1, 1, 0, true},   {0, 0, 840, 1, 0, true}, {0, 0, 0, 2, 0, true}, {0, 0, 0, 1, 1, true},
                {0, 0, 0, 1, 840, true}, {0, 0, 0, 1, 2, true},   {0, 0, 0, 1, 0, true}};
   char *memory = (char *)NULL + 4096;
-  rs_columns columns = columns_of(LENGTH, false);
+  const bool narrows = _i;
+  const int most = narrows ? RS_MOST_TUPLE : 4;
+  rs_columns columns = columns_to(narrows ? ROWSCAN_F16 : ROWSCAN_F32, LENGTH, false);
   rs_columns_memo memo = {0};
   for (size_t i = 0; i < sizeof given / sizeof *given; i++)
     for (int k = 2; k <= RS_MOST_TUPLE; k++) {
       rs_rows rows = dense(OUTERS, LENGTH, k);
+      rows.array[RS_OUT].bytes = narrows ? 2 : 4;
       rows.array[RS_IN].data = memory + 4 * given[i].at;
       rows.array[RS_IN].stride[0] += given[i].apart;
       rows.array[RS_OUT].stride[1] = given[i].column;
@@ -699,7 +706,7 @@ START_TEST(few_columns_go_as_tuples) {
         rs_columns_launch launch;
         rs_columns_recall(&memo, &launch, &columns, &rows);
         ck_assert_int_eq(launch.made_of, rs_columns_chosen(&columns, &rows));
-        bool whole = k <= MOST && given[i].column == 1 && given[i].apart % k == 0 && given[i].init_apart % k == 0;
+        bool whole = k <= most && given[i].column == 1 && given[i].apart % k == 0 && given[i].init_apart % k == 0;
         ck_assert_msg((launch.made_of == rs_stream_of_tuples(k)) == (whole && (k % 2 || given[i].even)),
                       "%d: %d columns", (int)i, k);
       }
@@ -784,7 +791,7 @@ int main(void) {
   tcase_add_loop_test(cases, what_is_too_long_for_a_stream_is_wide, 0, 2);
   tcase_add_test(cases, where_results_begin_matters);
   tcase_add_test(cases, few_columns_are_in_work_at_once);
-  tcase_add_test(cases, few_columns_go_as_tuples);
+  tcase_add_loop_test(cases, few_columns_go_as_tuples, 0, 2);
   tcase_add_test(cases, two_columns_go_in_pairs);
   tcase_add_test(cases, large_tensors_are_one_launch);
   tcase_add_loop_test(cases, a_tile_has_room, 0, 6 * 5);
