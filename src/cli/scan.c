@@ -202,7 +202,7 @@ typedef struct scan_job {
   /* as found */
   int segment_kind; /* of flags or keys; 0: none */
   cli_array in;
-  cli_beside mask, segments, more[RS_MOST_MORE]; /* mask: or coefficients */
+  cli_beside mask, segments, more[RS_MOST_MORE]; /* mask: or coefficients, which beside one are more[0] */
   double params[RS_MOST_PARAMS];
   cli_output out;
   char out_header[NPY_HEADER_MAX];
@@ -225,8 +225,8 @@ static int choose_beside(scan_job *job) {
     if (names[i])
       job->segment_kind = i;
   }
-  if (job->coefficient && (names[MASK] || job->mask_mode))
-    return say_usage("%s: %s takes no mask", names[MASK] ? "--mask" : "--mask-mode", rowscan_op_name(job->op));
+  if (job->coefficient && job->mask_mode == ROWSCAN_MASK_MULTIPLY)
+    return say_usage("--mask-mode: multiply has no meaning for %s; select has", rowscan_op_name(job->op));
   if (job->mask_mode == ROWSCAN_MASK_COEFFICIENT)
     return say_usage("--mask-mode: coefficients are given by --coefficient");
   if (job->mask_mode >= ROWSCAN_MASK_HEADS)
@@ -431,11 +431,12 @@ static int open_numbers(scan_job *job, cli_beside *beside, const char *option, c
 
 static int open_beside(scan_job *job) {
   static const char *const options[RS_MOST_MORE] = {"more1", "more2", "more3", "more4"};
+  const char *mask = job->beside_names[MASK];
   int kind = job->segment_kind, status = EXIT_OK;
   if (job->coefficient)
-    status = open_numbers(job, &job->mask, "coefficient", job->coefficient, "a coefficient");
-  else if (job->beside_names[MASK])
-    status = open_array(job, &job->mask, job->beside_names[MASK], beside_kinds[MASK].one, false);
+    status = open_numbers(job, mask ? &job->more[0] : &job->mask, "coefficient", job->coefficient, "a coefficient");
+  if (status == EXIT_OK && mask)
+    status = open_array(job, &job->mask, mask, beside_kinds[MASK].one, false);
   if (status == EXIT_OK && kind)
     status = open_array(job, &job->segments, job->beside_names[kind], beside_kinds[kind].one, kind == KEYS);
   for (int i = 0; i < RS_MOST_MORE && status == EXIT_OK && job->more_names[i]; i++)

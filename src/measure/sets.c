@@ -230,7 +230,7 @@ static void draw(const rowscan_spec *spec, int which, void *to, int64_t count) {
   uint64_t seed = SEED + (uint64_t)which;
   if (flags || mode >= ROWSCAN_MASK_HEADS)
     rs_sample_segments(to, type, mode == ROWSCAN_MASK_KEYS, count, seed);
-  else if (mode == ROWSCAN_MASK_COEFFICIENT)
+  else if (mode == ROWSCAN_MASK_COEFFICIENT || (which == RS_MORE_IN && rs_op_has_coefficient(spec->op)))
     rs_sample_coefficients(to, type, count, seed);
   else if (mode)
     rs_sample_mask(to, type, count, seed);

@@ -373,7 +373,7 @@ static void collect(arrays *all, const rs_rows *rows, const rowscan_spec *spec, 
   if (length > 0)
     add_array(all, INPUT, rows, RS_IN, length);
   if (length > 0 && spec->mask_mode)
-    add_array(all, rs_op_has_coefficient(spec->op) ? "coefficient" : "mask", rows, RS_MASK, length);
+    add_array(all, spec->mask_mode == ROWSCAN_MASK_COEFFICIENT ? "coefficient" : "mask", rows, RS_MASK, length);
   add_array(all, "init", rows, RS_INIT, 1);
   if (length > 0 && rows->further)
     collect_further(all, rows, length);

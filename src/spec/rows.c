@@ -30,7 +30,7 @@ static const char *const names[RS_ALL_ARRAYS] = {[RS_IN] = "input",
 
 /* The same, of a run that may have coefficients in the place of a mask. */
 static const char *name_of(const rowscan_spec *spec, int which) {
-  return which == RS_MASK && rs_op_has_coefficient(spec->op) ? "coefficient" : names[which];
+  return which == RS_MASK && spec->mask_mode == ROWSCAN_MASK_COEFFICIENT ? "coefficient" : names[which];
 }
 
 static rowscan_type further_type_of(const rowscan_spec *spec, int which) {
@@ -108,6 +108,9 @@ static rowscan_status check_pointers(const rs_rows *rows, const rowscan_spec *sp
     const rs_operand *array = &rows->array[a];
     bool there = a == RS_MASK ? spec->mask_mode != ROWSCAN_MASK_NONE : a < RS_ARRAYS || further_type_of(spec, a);
     bool needed = a == RS_OUT ? written : elements && !is_end(a) && there;
+    if (!array->data && needed && a == RS_MORE_IN && rs_op_of(spec->op)->coefficient)
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'more[0]': NULL, but %s with a mask wants its coefficients here",
+                     rowscan_op_name(spec->op));
     if (!array->data && needed)
       return rs_fail(ROWSCAN_BAD_ARGUMENT, "field '%s': NULL, but there are elements", name_of(spec, a));
     if ((uintptr_t)array->data & (uintptr_t)(array->bytes - 1)) /* a power of two: no division, for each run asks */

@@ -151,20 +151,16 @@ static rowscan_status complete_coefficient(rowscan_spec *spec) {
                    "spec: field 'mask_mode': %s, but %s has coefficients in the place of flags; a segment_mode takes "
                    "flags beside them",
                    rs_mask_mode_values.words[spec->mask_mode], rowscan_op_name(spec->op));
-  if (spec->mask_mode && spec->mask_mode != ROWSCAN_MASK_COEFFICIENT)
-    return rs_fail(ROWSCAN_UNSUPPORTED,
-                   "spec: field 'mask_mode': %s, but %s has coefficients and no mask; where an element is left out its "
-                   "coefficient may be 1, and the element 0",
-                   rs_mask_mode_values.words[spec->mask_mode], rowscan_op_name(spec->op));
-  spec->mask_mode = ROWSCAN_MASK_COEFFICIENT;
-  if (!spec->mask_type)
+  if (!spec->mask_mode)
+    spec->mask_mode = ROWSCAN_MASK_COEFFICIENT;
+  if (!spec->mask_type && spec->mask_mode == ROWSCAN_MASK_COEFFICIENT)
     spec->mask_type = spec->in_type;
   return ROWSCAN_OK;
 }
 
 /* Whether elements may be multiplied by a mask. */
 static bool multiplies(const rs_op *op) {
-  return op->kind == RS_ARITHMETIC || op->kind == RS_EXTENDED;
+  return (op->kind == RS_ARITHMETIC || op->kind == RS_EXTENDED) && !op->coefficient;
 }
 
 /* Of a mask of that mode, or of what tells segments; `field` is its name. */
@@ -199,14 +195,16 @@ static rowscan_status complete_mask(rowscan_spec *spec) {
 }
 
 static rowscan_status complete_more(rowscan_spec *spec, const rs_op *op) {
+  int more = rs_spec_more(spec);
   for (int i = 0; i < RS_MOST_MORE; i++) {
     rowscan_type *type = &spec->more_types[i];
-    if (i >= op->more && *type)
-      return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'more%d': %s, but %s has %d further input%s", i + 1,
-                     rowscan_type_name(*type), op->name, op->more, op->more == 1 ? "" : "s");
-    if (i < op->more && !*type)
+    if (i >= more && *type)
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'more%d': %s, but %s has %d further input%s%s", i + 1,
+                     rowscan_type_name(*type), op->name, more, more == 1 ? "" : "s",
+                     op->coefficient && !more ? "; beside a mask its coefficients are one" : "");
+    if (i < more && !*type)
       *type = spec->in_type;
-    if (i < op->more && *type != ROWSCAN_BOOL && *type != ROWSCAN_U8 && *type != spec->in_type)
+    if (i < more && *type != ROWSCAN_BOOL && *type != ROWSCAN_U8 && *type != spec->in_type)
       return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'more%d': %s is none of bool, u8 and the input's type, %s",
                      i + 1, rowscan_type_name(*type), rowscan_type_name(spec->in_type));
   }
@@ -248,7 +246,7 @@ static rowscan_status complete_further(rowscan_spec *spec) {
   int asked = (int)spec->second_type | (int)spec->segment_mode | (int)spec->segment_type;
   for (int i = 0; i < RS_MOST_MORE; i++)
     asked |= (int)spec->more_types[i];
-  if (!asked && !op->more && !op->params) /* as in most calls */
+  if (!asked && !rs_spec_more(spec) && !op->params) /* as in most calls */
     return ROWSCAN_OK;
   rowscan_status status = complete_more(spec, op);
   if (!status)
@@ -409,7 +407,8 @@ void rs_spec_describe(const rowscan_spec *spec, rs_text *text) {
     rs_text_add(text, ", masked (%s) by %s", rs_mask_mode_values.words[spec->mask_mode],
                 rowscan_type_name(spec->mask_type));
   for (int i = 0; i < RS_MOST_MORE && spec->more_types[i]; i++)
-    rs_text_add(text, i ? ", %s" : ", beside %s", rowscan_type_name(spec->more_types[i]));
+    rs_text_add(text, i ? ", %s" : rs_op_has_coefficient(spec->op) ? ", coefficients of %s" : ", beside %s",
+                rowscan_type_name(spec->more_types[i]));
   if (spec->segment_mode)
     rs_text_add(text, ", segments by %s of %s beside", rs_mask_mode_values.words[spec->segment_mode],
                 rowscan_type_name(spec->segment_type));
@@ -441,6 +440,11 @@ int rs_spec_element_bytes(const rowscan_spec *spec) {
 
 bool rs_spec_has_segments(const rowscan_spec *spec) {
   return spec->mask_mode >= ROWSCAN_MASK_HEADS;
+}
+
+int rs_spec_more(const rowscan_spec *spec) {
+  const rs_op *op = rs_op_of(spec->op);
+  return op->coefficient && spec->mask_mode == ROWSCAN_MASK_SELECT ? 1 : op->more;
 }
 
 bool rs_spec_has_further(const rowscan_spec *spec) {

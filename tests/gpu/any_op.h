@@ -103,6 +103,16 @@ static inline rowscan_type any_beside(const rowscan_spec *spec, uint64_t number)
   return number % 3 == 0 ? ROWSCAN_BOOL : number % 3 == 1 ? ROWSCAN_U8 : spec->in_type;
 }
 
+/* The operators with coefficients in turn, every other one the library's. */
+static inline rowscan_op recurrence_at(uint64_t number) {
+  rowscan_op found = ROWSCAN_LINEAR_RECURRENCE;
+  uint64_t wanted = number / 2;
+  for (int i = 0; i < op_count() && number % 2; i++)
+    if (op_at(i) >= ROWSCAN_FIRST_CREATED && rs_op_has_coefficient(op_at(i)) && wanted-- % 2 == 0)
+      found = op_at(i);
+  return found;
+}
+
 /* Whether a spec is one; its defaults are set. */
 static inline bool spec_fits(rowscan_spec *spec) {
   rowscan_spec complete = *spec;
@@ -143,9 +153,14 @@ static inline bool further_take(rowscan_spec *spec, uint64_t number) {
       further.mask_mode = ROWSCAN_MASK_SELECT;
   } else if (further.mask_mode >= ROWSCAN_MASK_HEADS || number / 4 % 2) {
     mask_of_another(&further);
-    further.op = ROWSCAN_LINEAR_RECURRENCE;
+    further.op = recurrence_at(number / 32);
     further.mask_mode = ROWSCAN_MASK_COEFFICIENT;
     further.mask_type = further.in_type;
+    if (number / 8 % 2) { /* coefficients beside a mask */
+      further.mask_mode = ROWSCAN_MASK_SELECT;
+      further.mask_type = any_beside(&further, number / 256);
+      further.more_types[0] = number / 1024 % 2 ? further.in_type : any_beside(&further, number / 2048);
+    }
     further.flags &= ~ROWSCAN_TIES_FIRST;
     further.acc_type = further.in_type == ROWSCAN_F32 && number / 16 % 2 ? ROWSCAN_F32 : ROWSCAN_TYPE_DEFAULT;
     further.out_type = ROWSCAN_TYPE_DEFAULT;

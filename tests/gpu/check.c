@@ -92,9 +92,10 @@ static void fill_image(const test_case *test, int which, void *to, int64_t count
   else if (which == CHECK_INIT)
     data_elements(to, rs_kept_type(spec->acc_type), spec->op, test->data == DATA_SPECIAL ? DATA_EXACT : test->data,
                   count, count, &random);
-  if (which == CHECK_MASK && spec->segment_mode && spec->mask_mode == ROWSCAN_MASK_COEFFICIENT &&
+  int coefficients = spec->mask_mode == ROWSCAN_MASK_COEFFICIENT ? CHECK_MASK : CHECK_MORE;
+  if (which == coefficients && spec->segment_mode && rs_op_has_coefficient(spec->op) &&
       (test->data == DATA_RAW || test->data == DATA_SPECIAL))
-    add_resets(to, spec->mask_type, count, &random);
+    add_resets(to, type_of(test, which), count, &random);
 }
 
 static void make_image(check_run *run, int which) {

@@ -646,7 +646,7 @@ static numbers beside(const rowscan_spec *spec, const rs_rows *rows, const place
   numbers all = {0};
   if (spec->mask_mode == ROWSCAN_MASK_COEFFICIENT)
     all.of[all.count++] = convert(spec->acc_type, spec->mask_type, read_at(rows, row, RS_MASK, spec->mask_type, e));
-  for (int i = 0; i < rs_op_of(spec->op)->more; i++)
+  for (int i = 0; i < RS_MOST_MORE && spec->more_types[i]; i++)
     all.of[all.count++] =
         convert(spec->acc_type, spec->more_types[i], read_at(rows, row, RS_MORE_IN + i, spec->more_types[i], e));
   for (int i = 0; i < rs_op_of(spec->op)->params; i++)

@@ -266,7 +266,8 @@ static void give_arrays(rowscan_problem *p, const array *in, const array *beside
                         bool in_host) {
   p->input = input_of(in, in_host);
   p->output = output_of(out, in_host);
-  for (int i = 0; i < MORE && p->op == ROWSCAN_GAE; i++)
+  bool masked_recurrence = p->op == ROWSCAN_LINEAR_RECURRENCE && p->mask_mode;
+  for (int i = 0; i < (p->op == ROWSCAN_GAE ? MORE : masked_recurrence); i++)
     p->more[i] = input_of(&beside[i], in_host);
   if (p->op != ROWSCAN_GAE)
     p->mask = input_of(&beside[MORE], in_host);
@@ -280,7 +281,7 @@ static void give_arrays(rowscan_problem *p, const array *in, const array *beside
 static void check_further(rowscan_problem p, int64_t n, uint64_t *random) {
   int64_t shape[RANK] = {1 + below(random, 4), n, 1 + below(random, 5)}, longer[RANK] = {shape[0], n + 1, shape[2]};
   rowscan_type result = p.op == ROWSCAN_ARGMAX ? ROWSCAN_I64 : ROWSCAN_F32;
-  bool coefficient = p.op == ROWSCAN_LINEAR_RECURRENCE;
+  bool coefficient = p.op == ROWSCAN_LINEAR_RECURRENCE && !p.mask_mode;
   const rowscan_type types[BESIDE] = {
       ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_BOOL, ROWSCAN_BOOL, coefficient ? ROWSCAN_F32 : ROWSCAN_BOOL, ROWSCAN_U8};
   array in = make_array(ROWSCAN_F32, RANK, shape, 1, random), beside[BESIDE];
@@ -332,6 +333,7 @@ START_TEST(further_arrays) {
       {.op = ROWSCAN_GAE, .flags = ROWSCAN_REVERSE, .params = {0.99, 0.95}},
       {.op = ROWSCAN_ARGMAX, .mask_mode = ROWSCAN_MASK_SELECT, .segment_mode = ROWSCAN_MASK_HEADS},
       {.op = ROWSCAN_LINEAR_RECURRENCE, .segment_mode = ROWSCAN_MASK_TAILS},
+      {.op = ROWSCAN_LINEAR_RECURRENCE, .mask_mode = ROWSCAN_MASK_SELECT},
       {.op = ROWSCAN_SUM, .mask_mode = ROWSCAN_MASK_MULTIPLY, .segment_mode = ROWSCAN_MASK_KEYS}};
   static const int64_t lengths[] = {1, 31, 300, 9000};
   uint64_t random = seed + 300;

@@ -52,6 +52,12 @@ static const struct {
       .layout = ROWSCAN_LAYOUT_COLUMNS,
       .segment_mode = ROWSCAN_MASK_TAILS},
      90},
+    {"recurrence_masked_f32.cu",
+     {.op = ROWSCAN_LINEAR_RECURRENCE,
+      .mask_mode = ROWSCAN_MASK_SELECT,
+      .length = 1000,
+      .segment_mode = ROWSCAN_MASK_HEADS},
+     90},
 };
 
 static char *read_file(const char *path) {

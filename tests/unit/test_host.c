@@ -1175,6 +1175,101 @@ START_TEST(a_product_that_vanishes_keeps_its_sign) {
 }
 END_TEST
 
+/* ---- recurrences with a mask ------------------------------------------------------------------------------------- */
+
+/* Of integers, which no order of combination changes: as a loop has them. The coefficients are one for all if !step. */
+static void masked_loop(uint64_t *out, const int64_t *x, const int64_t *c, int64_t step, const uint8_t *mask,
+                        const uint8_t *tails, uint64_t y, const rowscan_spec *spec) {
+  bool reverse = spec->flags & ROWSCAN_REVERSE, exclusive = spec->flags & ROWSCAN_EXCLUSIVE;
+  int64_t n = spec->length;
+  for (int64_t k = 0; k < n; k++) {
+    int64_t i = reverse ? n - 1 - k : k;
+    if (reverse ? tails[i] : k > 0 && tails[i - 1])
+      y = 0;
+    if (exclusive)
+      out[i] = y;
+    if (mask[i])
+      y = (uint64_t)c[step * i] * y + (uint64_t)x[i];
+    if (!exclusive)
+      out[i] = y;
+  }
+  out[n] = y;
+}
+
+START_TEST(masked_recurrences_are_a_loop) {
+  enum { N = 3000 };
+  uint64_t r = seed + 900, should[N + 1], init = 12345;
+  int64_t x[N], c[N], out[N + 1];
+  uint8_t mask[N], tails[N];
+  for (int turn = 0; turn < 32; turn++) {
+    for (int i = 0; i < N; i++) {
+      x[i] = (int64_t)rs_random(&r);
+      c[i] = (int64_t)rs_random(&r) | 1;
+      mask[i] = below(&r, 3) > 0;
+      tails[i] = turn & 4 && below(&r, 500) == 0;
+    }
+    rowscan_spec spec = {.size = sizeof spec,
+                         .op = ROWSCAN_LINEAR_RECURRENCE,
+                         .in_type = ROWSCAN_I64,
+                         .mask_mode = ROWSCAN_MASK_SELECT,
+                         .flags = (unsigned)turn % 4,
+                         .segment_mode = turn & 4 ? ROWSCAN_MASK_TAILS : ROWSCAN_MASK_NONE,
+                         .length = 1 + below(&r, N)};
+    ck_assert(!rowscan_spec_complete(&spec));
+    rs_rows rows = {.rank = 1, .count = 1, .shape = {1}, .further = true};
+    int64_t n = spec.length, step = turn & 8 ? 0 : 1;
+    rows.array[RS_IN] = (rs_operand){.data = x, .bytes = 8, .step = 1};
+    rows.array[RS_OUT] = (rs_operand){.data = turn & 16 ? x : out, .bytes = 8, .step = 1};
+    rows.array[RS_MASK] = (rs_operand){.data = mask, .bytes = 1, .step = 1};
+    rows.array[RS_MORE_IN] = (rs_operand){.data = c, .bytes = 8, .step = step};
+    if (spec.segment_mode)
+      rows.array[RS_SEGMENTS] = (rs_operand){.data = tails, .bytes = 1, .step = 1};
+    rows.array[RS_INIT] = (rs_operand){.data = &init, .bytes = 8};
+    rows.array[RS_TOTALS] = (rs_operand){.data = &out[n], .bytes = 8};
+    masked_loop(should, x, c, step, mask, tails, init, &spec);
+    rs_host_run(hosts[turn % POOLS], &spec, &rows);
+    for (int64_t i = 0; i <= n; i++)
+      ck_assert_msg((uint64_t)(i < n && turn & 16 ? x : out)[i] == should[i], "turn %d element %lld of %lld", turn,
+                    (long long)i, (long long)n);
+  }
+}
+END_TEST
+
+/* The state goes on where the mask is 0, whatever is there. */
+START_TEST(masked_recurrences_by_hand) {
+  const float x[] = {NAN, 2, 3, INFINITY}, c[] = {NAN, 10, INFINITY, -INFINITY}, mask[] = {0, 1, -0.0f, 0};
+  const double init = 7;
+  float out[4];
+  double total;
+  rowscan_spec spec = {.size = sizeof spec,
+                       .op = ROWSCAN_LINEAR_RECURRENCE,
+                       .mask_mode = ROWSCAN_MASK_SELECT,
+                       .mask_type = ROWSCAN_F32,
+                       .length = 4};
+  ck_assert(!rowscan_spec_complete(&spec));
+  rs_rows rows = {.rank = 1, .count = 1, .shape = {1}, .further = true};
+  rows.array[RS_IN] = (rs_operand){.data = (void *)x, .bytes = 4, .step = 1};
+  rows.array[RS_OUT] = (rs_operand){.data = out, .bytes = 4, .step = 1};
+  rows.array[RS_MASK] = (rs_operand){.data = (void *)mask, .bytes = 4, .step = 1};
+  rows.array[RS_MORE_IN] = (rs_operand){.data = (void *)c, .bytes = 4, .step = 1};
+  rows.array[RS_INIT] = (rs_operand){.data = (void *)&init, .bytes = 8};
+  rows.array[RS_TOTALS] = (rs_operand){.data = &total, .bytes = 8};
+  rs_host_run(hosts[0], &spec, &rows);
+  is_float(out[0], 7);
+  is_float(out[1], 72);
+  is_float(out[2], 72);
+  is_float(out[3], 72);
+  ck_assert(total == 72);
+  rows.array[RS_INIT].data = NULL;
+  spec.flags = ROWSCAN_EXCLUSIVE;
+  rs_host_run(hosts[0], &spec, &rows);
+  is_float(out[0], 0);
+  is_float(out[1], 0);
+  is_float(out[2], 2);
+  is_float(out[3], 2);
+}
+END_TEST
+
 /* ---- segments ---------------------------------------------------------------------------------------------------- */
 
 /* Of 1, 2, 4 .. 64 after 1000, as "outputs | total". */
@@ -1482,6 +1577,8 @@ static TCase *numbers(void) {
   tcase_add_test(cases, logarithms_far_from_one);
   tcase_add_test(cases, products_that_overflow_in_between);
   tcase_add_test(cases, a_product_that_vanishes_keeps_its_sign);
+  tcase_add_test(cases, masked_recurrences_are_a_loop);
+  tcase_add_test(cases, masked_recurrences_by_hand);
   tcase_add_test(cases, segments_by_hand);
   tcase_add_test(cases, segments_drop_what_came_before);
   tcase_add_test(cases, omitted_nans_by_hand);

@@ -358,6 +358,37 @@ START_TEST(further_arrays) {
 }
 END_TEST
 
+/* Coefficients lie in the place of a mask, or beside one among the further inputs. */
+START_TEST(coefficients) {
+  const int64_t shape[] = {2, 3}, one_a_row[] = {1, 0};
+  rowscan_problem problem = {.size = sizeof problem, .rank = 2, .dim = 1, .shape = shape};
+  problem.op = ROWSCAN_LINEAR_RECURRENCE;
+  problem.input.data = problem.output.data = room;
+  rs_rows rows;
+  rowscan_spec spec;
+  ck_assert_int_eq(rs_rows_from_problem(&rows, &spec, &problem), ROWSCAN_BAD_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "field 'coefficient': NULL, but there are elements"));
+  problem.mask.data = room + 512;
+  problem.mask_mode = ROWSCAN_MASK_SELECT;
+  ck_assert_int_eq(rs_rows_from_problem(&rows, &spec, &problem), ROWSCAN_BAD_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(),
+                               "field 'more[0]': NULL, but linear_recurrence with a mask wants its coefficients here"));
+  problem.more[0] = (rowscan_input){.data = room + 256, .strides = one_a_row};
+  ck_assert_msg(!rs_rows_from_problem(&rows, &spec, &problem), "%s", rowscan_last_error());
+  ck_assert_int_eq(spec.mask_type, ROWSCAN_BOOL);
+  ck_assert_int_eq(spec.more_types[0], ROWSCAN_F32);
+  ck_assert_int_eq(rows.array[RS_MORE_IN].step, 0);
+  ck_assert_int_eq(rows.array[RS_MASK].step, 1);
+  ck_assert(!rs_overlap_check(&rows, &spec, NULL, 0));
+  rows.array[RS_MASK].data = room + 8;
+  ck_assert_int_eq(rs_overlap_check(&rows, &spec, NULL, 0), ROWSCAN_BAD_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "fields 'output' and 'mask': the arrays overlap"));
+  problem.mask.data = NULL;
+  ck_assert_int_eq(rs_rows_from_problem(&rows, &spec, &problem), ROWSCAN_BAD_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "field 'mask': NULL, but there are elements"));
+}
+END_TEST
+
 /* Of any length a run tells which; no initial value has an index. */
 START_TEST(args_of_indices) {
   rowscan_spec spec = {.size = sizeof spec, .op = ROWSCAN_ARGMAX, .length = ROWSCAN_ANY_LENGTH}, own;
@@ -1397,6 +1428,7 @@ int main(void) {
   tcase_add_test(all, a_mask_that_is_not_there);
   tcase_add_test(all, segments_alone);
   tcase_add_test(all, further_arrays);
+  tcase_add_test(all, coefficients);
   tcase_add_test(all, args);
   tcase_add_test(all, args_of_indices);
   tcase_add_test(all, overlaps_at_random);

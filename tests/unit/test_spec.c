@@ -120,6 +120,33 @@ START_TEST(indices) {
 }
 END_TEST
 
+/* Beside a mask coefficients are a further input. */
+START_TEST(masked_recurrences) {
+  rowscan_spec spec = {.op = ROWSCAN_LINEAR_RECURRENCE, .in_type = ROWSCAN_BF16, .mask_mode = ROWSCAN_MASK_SELECT};
+  spec = complete(spec);
+  ck_assert_int_eq(spec.mask_type, ROWSCAN_BOOL);
+  ck_assert_int_eq(spec.more_types[0], ROWSCAN_BF16);
+  ck_assert_int_eq(spec.more_types[1], ROWSCAN_TYPE_DEFAULT);
+  spec.more_types[0] = ROWSCAN_U8;
+  spec.segment_mode = ROWSCAN_MASK_KEYS;
+  spec = complete(spec);
+  ck_assert_int_eq(spec.more_types[0], ROWSCAN_U8);
+  ck_assert_int_eq(spec.segment_type, ROWSCAN_I32);
+  spec.more_types[0] = ROWSCAN_F32;
+  refuse(spec, ROWSCAN_UNSUPPORTED, "'more1'", "f32 is none of bool, u8 and the input's type, bf16");
+  refuse((rowscan_spec){.op = ROWSCAN_LINEAR_RECURRENCE, .more_types = {ROWSCAN_F32}}, ROWSCAN_BAD_ARGUMENT, "'more1'",
+         "linear_recurrence has 0 further inputs; beside a mask its coefficients are one");
+  refuse((rowscan_spec){.op = ROWSCAN_LINEAR_RECURRENCE,
+                        .mask_mode = ROWSCAN_MASK_SELECT,
+                        .more_types = {ROWSCAN_F32, ROWSCAN_F32}},
+         ROWSCAN_BAD_ARGUMENT, "'more2'", "f32, but linear_recurrence has 1 further input");
+  refuse((rowscan_spec){.op = ROWSCAN_LINEAR_RECURRENCE,
+                        .mask_mode = ROWSCAN_MASK_SELECT,
+                        .regime = ROWSCAN_REGIME_COLUMN},
+         ROWSCAN_UNSUPPORTED, "'regime'", "column has no kernels for linear_recurrence with further arrays");
+}
+END_TEST
+
 START_TEST(segments) {
   rowscan_spec spec = complete((rowscan_spec){.mask_mode = ROWSCAN_MASK_HEADS, .length = 9});
   ck_assert_int_eq(spec.mask_type, ROWSCAN_BOOL);
@@ -196,8 +223,8 @@ START_TEST(refusals) {
   refuse((rowscan_spec){.mask_mode = 7}, ROWSCAN_BAD_ARGUMENT, "'mask'", "7 is not one of none, select, multiply");
   refuse((rowscan_spec){.mask_mode = ROWSCAN_MASK_COEFFICIENT}, ROWSCAN_BAD_ARGUMENT, "'mask_mode'",
          "sum has no coefficient; linear_recurrence has");
-  refuse((rowscan_spec){.op = ROWSCAN_LINEAR_RECURRENCE, .mask_mode = ROWSCAN_MASK_SELECT}, ROWSCAN_UNSUPPORTED,
-         "'mask_mode'", "select, but linear_recurrence has coefficients and no mask");
+  refuse((rowscan_spec){.op = ROWSCAN_LINEAR_RECURRENCE, .mask_mode = ROWSCAN_MASK_MULTIPLY}, ROWSCAN_BAD_ARGUMENT,
+         "'mask_mode'", "multiply has no meaning for linear_recurrence; select has");
   refuse((rowscan_spec){.op = ROWSCAN_LINEAR_RECURRENCE, .mask_type = ROWSCAN_F64}, ROWSCAN_UNSUPPORTED, "'mask_type'",
          "f64 is none of bool, u8 and the input's type, f32");
   refuse((rowscan_spec){.op = ROWSCAN_LINEAR_RECURRENCE, .in_type = ROWSCAN_I32, .out_type = ROWSCAN_BOOL},
@@ -626,6 +653,7 @@ int main(void) {
   tcase_add_test(all, defaults_of_a_recurrence);
   tcase_add_test(all, floats_alone);
   tcase_add_test(all, indices);
+  tcase_add_test(all, masked_recurrences);
   tcase_add_test(all, segments);
   tcase_add_test(all, fixed_point);
   tcase_add_test(all, omitted_nan);
