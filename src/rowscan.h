@@ -18,7 +18,8 @@
  * elements one after another, {c1, x1} o {c2, x2} = {c1 * c2, fma(c2, x1, x2)}; the fold starts from the initial value,
  * or -0, and applies the blocks to it: y = fma(c, y, x). Where an element is to be multiplied by the coefficient of the
  * one before it, as in gradients of recurrences, scan from the second element on, with coefficients from the first on
- * and the first element as the initial value: it is the first result.
+ * and the first element as the initial value: it is the first result. An element that a mask takes away is {1, +0}: the
+ * state goes on, whatever element and coefficient are there.
  * LOGSUMEXP combines pairs, an element x being {x, 1}: {m1, s1} o {m2, s2} has the larger m, a NaN if either is one,
  * and s = fma(s of the smaller m, exp(-|m1 - m2|), s of the larger), where of |m1 - m2| no more than 87 counts, of f64
  * 708; a result is m + log(s). exp and log are those of kernels/exp_log.h. EXTENDED_PROD multiplies fractions of 1 to
@@ -35,11 +36,12 @@
  * segment's first element, in the scan's order, is the identity; an initial value belongs to the segment that the row
  * starts with, and is gone if a flag says that one begins with its first element. The row's total is that of its last
  * segment. Indices are those in the row. Flags or keys lie in the place of a mask (mask_mode), or beside a mask or
- * coefficients (segment_mode); a coefficient with which a segment begins is not looked at.
+ * coefficients, or both (segment_mode); a coefficient with which a segment begins is not looked at.
  *
  * Further arrays. Some scans have more than an input, a mask and an output: GAE and operators of the caller's with
  * several inputs (`more`), and with numbers that each run tells (`params`); those with a second output (`second`),
- * which shows something else of the same prefixes; and segments beside a mask or coefficients (`segments`). The second
+ * which shows something else of the same prefixes; segments beside a mask or coefficients (`segments`); and
+ * LINEAR_RECURRENCE with a mask, whose coefficients are `more[0]` then, since the mask has their place. The second
  * output of ARGMAX and ARGMIN has the elements that the indices are of, and what P(0) of MAX or MIN is where there is
  * none. In GAE an element is the map y -> c * y + delta, where c = gamma * lambda and delta = fma(gamma, next value,
  * reward) - value, or reward - value in a terminal state; such maps combine as those of LINEAR_RECURRENCE do, but one
@@ -221,8 +223,8 @@ typedef enum rowscan_mask_mode {
   ROWSCAN_MASK_SELECT,      /* where the mask is 0, the element is replaced by the identity: a NaN there is gone */
   ROWSCAN_MASK_MULTIPLY,    /* the element is multiplied by the mask, in the accumulator type: a NaN stays; SUM and
                                products */
-  ROWSCAN_MASK_COEFFICIENT, /* what came before is multiplied by the array: LINEAR_RECURRENCE, which has no other mode
-                             */
+  ROWSCAN_MASK_COEFFICIENT, /* what came before is multiplied by the array: LINEAR_RECURRENCE, whose only other mode is
+                               SELECT, with the coefficients in more[0] */
   ROWSCAN_MASK_HEADS, /* the scan starts anew with each element, in memory, whose flag is not 0: see Segments above */
   ROWSCAN_MASK_TAILS, /* ... that follows, in memory, one whose flag is not 0 */
   ROWSCAN_MASK_KEYS   /* ... whose key, an integer or bool, is not that of its neighbour */
@@ -333,7 +335,7 @@ typedef struct rowscan_operator {
  *                  default 1. Totals of more than 16 bytes serve, but their kernels are slower, and take the compiler
  *                  up to half a minute
  *   types=T        the accumulators that it serves: any (default), floats or integers
- *   coefficient=1  there is a second array, as LINEAR_RECURRENCE has one: ROWSCAN_MASK_COEFFICIENT
+ *   coefficient=1  there is a second array, as LINEAR_RECURRENCE has one: ROWSCAN_MASK_COEFFICIENT, or more[0]
  *   inputs=N       arrays that an element comes from, 1 to 5; default 1. The others are `more` of a problem
  *   params=N       numbers that each run tells it (`params`), 0 to 4, which compile nothing anew: of floats; default 0
  *   outputs=2      there may be a second output, `second` of a problem; default 1
@@ -526,13 +528,14 @@ typedef struct rowscan_spec {
   rowscan_type acc_type; /* accumulator; default: see rowscan_spec_complete */
   rowscan_type mask_type;      /* bool, u8 or the input's type; default bool, of a coefficient the input's type;
                                   keys: any integer or bool; default i32 */
-  rowscan_mask_mode mask_mode; /* default: no mask; of LINEAR_RECURRENCE: COEFFICIENT */
+  rowscan_mask_mode mask_mode; /* default: no mask; of LINEAR_RECURRENCE: COEFFICIENT, else SELECT */
   unsigned flags;              /* ROWSCAN_EXCLUSIVE, ROWSCAN_REVERSE, ... */
   int64_t length;              /* elements of a row, 0 to 2^56, or ROWSCAN_ANY_LENGTH */
   rowscan_layout layout;
   int row_rank;               /* number of row dimensions, 1 to 63; default 1 for LAYOUT_ROWS, 2 for COLUMNS */
   rowscan_regime regime;      /* forces one; default: chosen from the spec and, for each run, from the number of rows */
-  rowscan_type more_types[4]; /* of further inputs, each bool, u8 or the input's type; default the input's type */
+  rowscan_type more_types[4]; /* of further inputs, or of coefficients beside a mask: each bool, u8 or the input's type;
+                                 default the input's type */
   rowscan_type second_type;   /* of the second output: the input's or the output's; default: it is not written */
   rowscan_mask_mode segment_mode; /* HEADS, TAILS or KEYS: of segments beside a mask or coefficients; default none */
   rowscan_type segment_type;      /* as mask_type is for that mode */
@@ -614,7 +617,7 @@ typedef struct rowscan_args {
   void *output;
   union {
     const void *mask;        /* required if the spec has a mask mode, else NULL */
-    const void *coefficient; /* of LINEAR_RECURRENCE, in its place: required */
+    const void *coefficient; /* of LINEAR_RECURRENCE, in its place: required, unless there is a mask (SELECT) */
   };
   const void *init;              /* initial value of each row, in the accumulator type; default none */
   void *totals;                  /* total of each row, in the accumulator type, unrounded; default: not written */
@@ -631,7 +634,7 @@ typedef struct rowscan_args {
   void *workspace; /* device memory for this run alone, aligned to 8; default: one of the plan's, see below */
   size_t workspace_bytes;
   int64_t length;                 /* elements of a row, of a plan for ROWSCAN_ANY_LENGTH; else 0 or the plan's */
-  const void *more[4];            /* further inputs, as many as the operator has: required */
+  const void *more[4];            /* the operator's further inputs, or beside a mask its coefficients: required */
   void *second;                   /* required if the spec has a second_type */
   const void *segments;           /* required if it has a segment_mode */
   const int64_t *more_strides[4]; /* [row_rank + 1]; all 0: one number for all */
@@ -786,7 +789,8 @@ typedef struct rowscan_problem {
   rowscan_output output; /* with ROWSCAN_INCLUDE_INITIAL it is one element longer than shape in dimension `dim` */
   union {
     rowscan_input mask;        /* required if mask_mode is set, else .data must be NULL */
-    rowscan_input coefficient; /* of LINEAR_RECURRENCE, in its place: required; mask_mode may be left out */
+    rowscan_input coefficient; /* of LINEAR_RECURRENCE, in its place: required; mask_mode may be left out. With SELECT
+                                  there is a mask, and the coefficients are more[0] */
   };
   rowscan_mask_mode mask_mode;
   rowscan_type acc_type;
@@ -796,7 +800,7 @@ typedef struct rowscan_problem {
                             written */
   void *workspace; /* device memory for this scan alone, as in rowscan_args; rowscan_workspace_bytes says how much */
   size_t workspace_bytes;
-  rowscan_input more[4];          /* further inputs, as many as the operator has: required */
+  rowscan_input more[4];          /* the operator's further inputs, or beside a mask its coefficients: required */
   rowscan_output second;          /* second output, of `shape` with ROWSCAN_INCLUDE_INITIAL too; default: not written */
   rowscan_input segments;         /* required if segment_mode is set */
   rowscan_mask_mode segment_mode; /* segments beside a mask or coefficients; without these as mask_mode */

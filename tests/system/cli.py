@@ -408,6 +408,22 @@ class Values(Case):
         np.testing.assert_array_equal(self.scan(np.arange(5, dtype="f2"), *recurrence, "2", "--include-initial"),
                                       [0, 0, 1, 4, 11, 26])
 
+    def test_masked_recurrence(self):
+        """Where the mask is 0 it goes on as with a coefficient of 1 and an element of 0, whatever is there."""
+        x, c = self.random.standard_normal((7, 300)).astype("f4"), self.random.random((7, 300)).astype("f4")
+        mask, recurrence = self.random.random((7, 300)) < 0.6, ("--op", "linear_recurrence", "--coefficient")
+        self.save("m.npy", mask)
+        self.save("s.npy", self.random.random((7, 300)) < 0.05)
+        self.save("c.npy", np.where(mask, c, 1).astype("f4"))
+        self.save("nan.npy", np.where(mask, c, np.nan).astype("f4"))
+        left, nan = np.where(mask, x, 0).astype("f4"), np.where(mask, x, np.nan).astype("f4")
+        for more in ((), ("--reverse",), ("--exclusive", "--heads=s.npy"), ("--dim=0",)):
+            self.same_bits(self.scan(nan, *recurrence, "nan.npy", "--mask=m.npy", *more),
+                           self.scan(left, *recurrence, "c.npy", *more))
+        self.save("half.npy", np.where(mask, np.float32(0.5), np.float32(1)))
+        self.same_bits(self.scan(nan, *recurrence, "0.5", "--mask=m.npy"),
+                       self.scan(left, *recurrence, "half.npy"))
+
     def test_recurrences_that_there_are_not(self):
         self.save("in.npy", np.ones((3, 4), "i1"))
         self.save("c.npy", np.ones((3, 5), "i1"))
@@ -1244,8 +1260,9 @@ class CommandLine(Case):
         self.usage(*scan, "--coefficient", "2", words=["--coefficient", "sum"])
         recurrence = (*scan, "--op", "linear_recurrence")
         self.usage(*recurrence, words=["--coefficient"])
-        self.usage(*recurrence, "--coefficient", "2", "--mask", "c.npy", words=["--mask"])
-        self.usage(*recurrence, "--coefficient", "2", "--mask-mode", "select", words=["--mask-mode"])
+        self.usage(*recurrence, "--coefficient", "2", "--mask", "c.npy", "--mask-mode", "multiply",
+                   words=["--mask-mode", "multiply has no meaning for linear_recurrence"])
+        self.usage(*recurrence, "--coefficient", "2", "--mask-mode", "select", words=["--mask-mode", "no --mask"])
         self.usage(*scan, "--mask-mode", "coefficient", words=["--mask-mode", "--coefficient"])
         for option in ("heads", "tails", "keys"):
             self.usage(*scan, "--mask-mode", option, words=["--mask-mode", "--heads, --tails, --keys"])

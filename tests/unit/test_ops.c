@@ -232,13 +232,15 @@ START_TEST(what_it_serves) {
       "16 are served; heads, keys of up to 32 bits and accumulators of 32 bits take fewer");
   refuse_spec((rowscan_spec){.op = four, .mask_mode = ROWSCAN_MASK_COEFFICIENT}, ROWSCAN_BAD_ARGUMENT,
               "spec: field 'mask_mode': Four has no coefficient; linear_recurrence has");
-  refuse_spec((rowscan_spec){.op = beside, .mask_mode = ROWSCAN_MASK_SELECT}, ROWSCAN_UNSUPPORTED,
-              "spec: field 'mask_mode': select, but Beside has coefficients and no mask; where an element is left out "
-              "its coefficient may be 1, and the element 0");
+  refuse_spec((rowscan_spec){.op = beside, .mask_mode = ROWSCAN_MASK_MULTIPLY}, ROWSCAN_BAD_ARGUMENT,
+              "spec: field 'mask_mode': multiply has no meaning for Beside; select has");
   rowscan_spec good = {.size = sizeof good, .op = beside};
   ck_assert(!rowscan_spec_complete(&good));
   ck_assert_int_eq(good.mask_mode, ROWSCAN_MASK_COEFFICIENT);
   ck_assert_int_eq(good.mask_type, ROWSCAN_F32);
+  good = (rowscan_spec){.size = sizeof good, .op = beside, .mask_mode = ROWSCAN_MASK_SELECT};
+  ck_assert(!rowscan_spec_complete(&good));
+  ck_assert_int_eq(good.more_types[0], ROWSCAN_F32);
 }
 END_TEST
 
