@@ -9,7 +9,7 @@
 #include "torch.h"
 
 static PyObject *python; /* (x, dim, op, flags, mask, mask_mode, init, totals, dtype, acc, out, more, params, second,
-                            segments, segment_mode) */
+                            segments, segment_mode, select) */
 
 /* ---- the quick way ----------------------------------------------------------------------------------------------- */
 
@@ -85,8 +85,7 @@ static const form of_one = {"x and dim",
                   of_recurrence = {"x, coefficient and dim",
                                    3,
                                    {X, COEFFICIENT, DIM},
-                                   1u << OP | 1u << MASK | 1u << MASK_MODE | 1u << INDICES | 1u << TIES |
-                                       FURTHER_ARGUMENTS};
+                                   1u << OP | 1u << INDICES | 1u << TIES | FURTHER_ARGUMENTS};
 
 static const form *form_of(rowscan_op op) {
   return rp_op_has_coefficient(op) ? &of_recurrence : op == ROWSCAN_MAX || op == ROWSCAN_MIN ? &of_order : &of_one;
@@ -174,9 +173,9 @@ static bool take_dtype(rp_call *call, PyObject *dtype) {
   return number != NULL;
 }
 
-/* What tells segments, where it is not in the place of a mask. */
+/* What tells segments, where it is not in the place of a mask; and a mask, where coefficients are there. */
 typedef struct segments {
-  PyObject *array; /* Py_None: there is none */
+  PyObject *array, *select; /* Py_None: there is none */
   rowscan_mask_mode mode;
 } segments;
 
@@ -190,13 +189,17 @@ static bool refuse_both(int one, int other) {
   return false;
 }
 
-/* Coefficients in the place of a mask, and flags or keys there or, where it is taken, beside. */
+/* Coefficients in the place of a mask, which goes beside, and flags or keys there or, where it is taken, beside. */
 static bool take_beside(rp_call *call, PyObject *const *given, segments *beside) {
   static const rowscan_mask_mode modes[] = {ROWSCAN_MASK_HEADS, ROWSCAN_MASK_TAILS, ROWSCAN_MASK_KEYS};
-  *beside = (segments){.array = Py_None};
+  *beside = (segments){.array = Py_None, .select = Py_None};
   if (is_given(given[COEFFICIENT])) {
-    if (call->mask != Py_None)
-      return refuse_both(MASK, COEFFICIENT);
+    if (call->mask != Py_None && call->mask_mode == ROWSCAN_MASK_MULTIPLY) {
+      PyErr_SetString(PyExc_ValueError, "mask_mode is 'multiply', which has no meaning beside a coefficient: 'select' "
+                                        "has");
+      return false;
+    }
+    beside->select = call->mask;
     call->mask = given[COEFFICIENT];
     call->mask_mode = ROWSCAN_MASK_COEFFICIENT;
   }
@@ -207,12 +210,13 @@ static bool take_beside(rp_call *call, PyObject *const *given, segments *beside)
     if (first >= 0)
       return refuse_both(first, HEADS + i);
     first = HEADS + i;
-    *beside = (segments){.array = given[first], .mode = modes[i]};
+    beside->array = given[first];
+    beside->mode = modes[i];
   }
   if (first >= 0 && call->mask == Py_None) {
     call->mask = beside->array;
     call->mask_mode = beside->mode;
-    *beside = (segments){.array = Py_None};
+    *beside = (segments){.array = Py_None, .select = Py_None};
   }
   return true;
 }
@@ -241,11 +245,11 @@ static PyObject *call_python(const rp_call *call, PyObject *const *given, PyObje
     return NULL;
   }
   PyObject *op = given[OP] ? rp_new_ref(given[OP]) : PyUnicode_FromString(rowscan_op_name(call->op));
-  return PyObject_CallFunction(python, "OONiOiOOOOOOOOOi", call->x, dim, op, (int)call->flags, call->mask,
+  return PyObject_CallFunction(python, "OONiOiOOOOOOOOOiO", call->x, dim, op, (int)call->flags, call->mask,
                                (int)call->mask_mode, call->init, none_if_missing(given[TOTALS]),
                                none_if_missing(given[DTYPE]), none_if_missing(given[ACC]), call->out,
                                none_if_missing(given[MORE]), none_if_missing(given[PARAMS]),
-                               none_if_missing(given[SECOND]), beside->array, (int)beside->mode);
+                               none_if_missing(given[SECOND]), beside->array, (int)beside->mode, beside->select);
 }
 
 /* Whether the mask is one, or coefficients, as the operator has it, and ties are not where it has none. */
@@ -268,7 +272,7 @@ static PyObject *scan_given(rowscan_op op, PyObject *const *given) {
       !take_mask_mode(&call, given[MASK_MODE]) || !take_beside(&call, given, &beside))
     return NULL;
   PyObject *dim = none_if_missing(given[DIM] && given[DIM] != Py_None ? given[DIM] : given[AXIS]);
-  bool further = given[MORE] || given[PARAMS] || given[SECOND] || beside.mode;
+  bool further = given[MORE] || given[PARAMS] || given[SECOND] || beside.mode || beside.select != Py_None;
   bool quick = !further && !totals && call.init == Py_None && (!given[ACC] || given[ACC] == Py_None) &&
                PyLong_Check(dim) && take_op(&call, given[OP]) && suits_op(&call) && take_dtype(&call, given[DTYPE]);
   if (quick) {

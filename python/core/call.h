@@ -12,7 +12,7 @@ PyObject *rp_call_quick(rp_call *call);
 
 /*
  * X(name, operator): the functions of one operator, name(x, dim, *, axis, ...); a recurrence's takes coefficients
- * behind x, and no mask. docs.c has their manuals.
+ * behind x. docs.c has their manuals.
  */
 #define RP_SCANS(X)                                                                                                    \
   X(cumsum, ROWSCAN_SUM)                                                                                               \

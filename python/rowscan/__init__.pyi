@@ -244,24 +244,28 @@ cummin = cummax
 @overload
 def linear_recurrence(x: NDArray[_Floating], coefficient: float, dim: _Dim = None, *, axis: _Dim = None,
                       reverse: bool = False, exclusive: bool = False, omit_nan: bool = False,
+                      mask: _Values | None = None, mask_mode: Literal["select"] = "select",
                       heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
                       init: _Values | None = None, totals: Literal[False] = False, dtype: None = None,
                       acc: _DType = None, out: None = None) -> NDArray[_Floating]: ...
 @overload
 def linear_recurrence(x: NDArray[Any], coefficient: _Values, dim: _Dim = None, *, axis: _Dim = None,
                       reverse: bool = False, exclusive: bool = False, omit_nan: bool = False,
+                      mask: _Values | None = None, mask_mode: Literal["select"] = "select",
                       heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
                       init: _Values | None = None, totals: Literal[False] = False, dtype: _DType = None,
                       acc: _DType = None, out: NDArray[Any] | None = None) -> NDArray[Any]: ...
 @overload
 def linear_recurrence(x: NDArray[Any], coefficient: _Values, dim: _Dim = None, *, axis: _Dim = None,
                       reverse: bool = False, exclusive: bool = False, omit_nan: bool = False,
+                      mask: _Values | None = None, mask_mode: Literal["select"] = "select",
                       heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
                       init: _Values | None = None, totals: Literal[True], dtype: _DType = None, acc: _DType = None,
                       out: NDArray[Any] | None = None) -> tuple[NDArray[Any], NDArray[Any]]: ...
 @overload
 def linear_recurrence(x: _Array, coefficient: _Values, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False,
                       exclusive: bool = False, omit_nan: bool = False,
+                      mask: _Values | None = None, mask_mode: Literal["select"] = "select",
                       heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
                       init: _Values | None = None,
                       totals: Literal[False] = False, dtype: _DType = None, acc: _DType = None,
@@ -269,6 +273,7 @@ def linear_recurrence(x: _Array, coefficient: _Values, dim: _Dim = None, *, axis
 @overload
 def linear_recurrence(x: _Array, coefficient: _Values, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False,
                       exclusive: bool = False, omit_nan: bool = False,
+                      mask: _Values | None = None, mask_mode: Literal["select"] = "select",
                       heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
                       init: _Values | None = None,
                       totals: Literal[True], dtype: _DType = None, acc: _DType = None,
@@ -276,6 +281,7 @@ def linear_recurrence(x: _Array, coefficient: _Values, dim: _Dim = None, *, axis
 @overload
 def linear_recurrence(x: _Array, coefficient: _Values, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False,
                       exclusive: bool = False, omit_nan: bool = False,
+                      mask: _Values | None = None, mask_mode: Literal["select"] = "select",
                       heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
                       init: _Values | None = None, totals: bool,
                       dtype: _DType = None, acc: _DType = None, out: _Array | None = None) -> Any: ...

@@ -48,7 +48,7 @@ class Settled:
     """A scan of which nothing is left to a convention. Types are the library's numbers.
 
     Coefficients, and flags and keys of segments, are a mask in all that follows, of a mode of their own. Beside one,
-    flags and keys are the last of `more`, and have the segment_mode.
+    coefficients are the first of `more`, and flags and keys the last, and have the segment_mode.
     """
     __slots__ = ("x", "dim", "op", "flags", "mask_mode", "number", "acc", "mask", "init", "totals", "out", "more",
                  "params", "second", "segment_mode")
@@ -162,7 +162,7 @@ class Library:
             raise TypeError(f"{what} is {dtype}, which rowscan has no type for") from None
 
     def settle(self, op, x, dim, flags, mask, mask_mode, init, totals, dtype, acc, out, more=None, params=None,
-               second=False, segments=None, segment_mode=0):
+               second=False, segments=None, segment_mode=0, select=None):
         s = Settled()
         s.op, s.flags = op, flags
         if flags & TIES_FIRST and op not in INDICES:
@@ -197,6 +197,9 @@ class Library:
         s.totals = wide if totals else None
         s.more, s.params = self.settled_more(op, x, kind, more), self.settled_params(op, params)
         s.second = self.second_type(op, kind, s.number) if second else None
+        if select is not None:
+            select = self.beside(self.mask(select, x, kind, "mask"), "mask", x)
+            s.more, s.mask, s.mask_mode = (s.mask,), self.settled_mask(x, kind, select, SELECT, "mask"), SELECT
         s.segment_mode = segment_mode
         if segment_mode:
             segments, s.segment_mode = self.settled_segments(x, kind, segments, segment_mode, s.dim)
@@ -262,11 +265,8 @@ class Library:
         if segments and op not in COEFFICIENTS:
             return segments[0]
         if op in COEFFICIENTS:
-            if mask is None or segments:
+            if mask is None or mode != COEFFICIENT:
                 raise TypeError(f"coefficient is not given, and {name} needs one: a number or an array")
-            if mode != COEFFICIENT:
-                raise TypeError(f"mask is given, and {name} has none: where an element is left out its coefficient may "
-                                "be 1, and the element 0")
         elif mask is not None and mode == COEFFICIENT:
             raise TypeError(f"coefficient is given, and {name} has none: linear_recurrence has")
         return "coefficient" if op in COEFFICIENTS else "mask"
@@ -366,11 +366,11 @@ class Library:
             raise ValueError(f"mask_mode is {mask_mode!r}, not 'select' or 'multiply'")
         if ties not in ("last", "first"):
             raise ValueError(f"ties is {ties!r}, not 'last' or 'first'")
-        mask_mode = MASK_MODES[mask_mode]
+        mask_mode, select = MASK_MODES[mask_mode], None
         if coefficient is not None:
-            if mask is not None:
-                raise TypeError("mask and coefficient are given, of which a scan takes one")
-            mask, mask_mode = coefficient, COEFFICIENT
+            if mask is not None and mask_mode == MULTIPLY:
+                raise ValueError("mask_mode is 'multiply', which has no meaning beside a coefficient: 'select' has")
+            mask, mask_mode, select = coefficient, COEFFICIENT, mask
         told = [(name, given) for name, given in (("heads", heads), ("tails", tails), ("keys", keys))
                 if given is not None]
         if len(told) > 1:
@@ -381,7 +381,7 @@ class Library:
         flags = (EXCLUSIVE if exclusive else 0) | (REVERSE if reverse else 0) | (OMIT_NAN if omit_nan else 0)
         flags |= TIES_FIRST if ties == "first" else 0
         return self.scan(op_number(op), x, axis if dim is None else dim, flags, mask, mask_mode, init, bool(totals),
-                         dtype, acc, out, more, params, bool(second), segments, segment_mode, wanted=wanted)
+                         dtype, acc, out, more, params, bool(second), segments, segment_mode, select, wanted=wanted)
 
     def scan(self, *arguments, wanted=SCAN):
         return self.run(self.settle(*arguments), wanted)
@@ -429,10 +429,10 @@ class Library:
 
 
 def call(x, dim, op, flags, mask, mask_mode, init, totals, dtype, acc, out, more, params, second,
-         segments=None, segment_mode=0, wanted=SCAN):
+         segments=None, segment_mode=0, select=None, wanted=SCAN):
     """What scan(), cumsum() and their like of _core call where the quick way does not serve."""
     return library_of(x).scan(op_number(op), x, dim, flags, mask, mask_mode, init, bool(totals), dtype, acc, out, more,
-                              params, bool(second), segments, segment_mode, wanted=wanted)
+                              params, bool(second), segments, segment_mode, select, wanted=wanted)
 
 
 _core.set_python(call)

@@ -217,11 +217,11 @@ class _Others(Library):
     # ---- the scan
 
     def scan(self, op, x, dim, flags, mask, mask_mode, init, totals, dtype, acc, out, more=None, params=None,
-             second=False, segments=None, segment_mode=0, wanted=SCAN):
+             second=False, segments=None, segment_mode=0, select=None, wanted=SCAN):
         told = _stream_told(x if out is None else out)
         with self.stream(_LEGACY if told is None else told):
             s = self.settle(op, x, dim, flags, mask, mask_mode, init, totals, dtype, acc, out, more, params, second,
-                            segments, segment_mode)
+                            segments, segment_mode, select)
             if wanted != SCAN:
                 return self.run(s, s.out, None, s.second, wanted)
             y = self.empty(self.out_shape(s.x, s), s.number, s.x) if out is None else s.out

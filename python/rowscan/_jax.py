@@ -22,8 +22,8 @@ from . import _core
 from ._call import Library
 from ._errors import Unsupported
 from ._types import (COEFFICIENT, DEFAULT, EXCLUSIVE, FACTORS, HEADS, INCLUDE_INITIAL, INDEX_OF, KEYS, LOGSUMEXP,
-                     MULTIPLY, NUMBERS, OMIT_NAN, OP_NAMES, PREPARE, PROD, RECURRENCE, REVERSE, SCAN, SEGMENTS, SPEC,
-                     SUM, TAILS, accumulator, check_extreme, index_type, is_fixed, is_floating, of_changes)
+                     MULTIPLY, NUMBERS, OMIT_NAN, OP_NAMES, PREPARE, PROD, RECURRENCE, REVERSE, SCAN, SEGMENTS, SELECT,
+                     SPEC, SUM, TAILS, accumulator, check_extreme, index_type, is_fixed, is_floating, of_changes)
 
 _DTYPES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i8": "int8", "u8": "uint8",
            "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64",
@@ -176,6 +176,11 @@ def _is_zero(tangent):
 
 def _jvp(primals, tangents, **params):
     results = _scan_p.bind(*primals, **params)
+    if _is_masked_recurrence(params):
+        mask = _operands(primals, params["has"])[1]
+        primals, tangents = (_unmasked(given, params["has"], mask, factor)
+                             for given, factor in ((primals, 1), (tangents, 0)))
+        params = {**params, "mask_mode": COEFFICIENT}
     beside = params["segment_mode"] and params["op"] in (SUM, RECURRENCE) and not params["second"]
     if not beside and (params["params"] or params["second"] or _more(primals, params["has"])):
         if any(not _is_zero(tangent) and tangent.dtype != jax.dtypes.float0 for tangent in tangents):
@@ -206,6 +211,23 @@ def _jvp(primals, tangents, **params):
         changes = _sum_changes(results, primals, tangents, **params)
     changes = list(changes) + [None] * (len(results) - len(changes))
     return results, [_zero(a) if b is None else b for a, b in zip(results, changes)]
+
+
+def _is_masked_recurrence(params):
+    """Whether coefficients are beside a mask, the first of `more`."""
+    return params["op"] == RECURRENCE and params["mask_mode"] == SELECT
+
+
+def _unmasked(given, has, mask, factor):
+    """A recurrence's arrays, or their changes, as without its mask: 0, and `factor` among coefficients, where it is 0.
+    """
+    def left(array, other):
+        if ad.is_undefined_primal(array) or _is_zero(array) or array.dtype == jax.dtypes.float0:
+            return array
+        return jnp.where(mask != 0, array, jnp.asarray(other, array.dtype))
+    x, _, init = _operands(given, has)
+    a, *segments = _more(given, has)
+    return [left(x, 0), left(a, factor), *([init] if has & _INIT else []), *segments]
 
 
 def _omitting_changes(results, primals, tangents, **params):
@@ -444,11 +466,19 @@ def _recurrence_transpose(changes, *given, has, dim, flags, mask_mode, acc, segm
     return d
 
 
+def _masked_recurrence_transpose(changes, *given, has, **params):
+    """That of one without a mask, which takes nothing back to what is left out."""
+    mask = _operands(given, has)[1]
+    d = _recurrence_transpose(changes, *_unmasked(given, has, mask, 1), has=has, **{**params, "mask_mode": COEFFICIENT})
+    return [d[0] if d[0] is None else _going_on(mask == 0, d[0]), *d[1:], None]
+
+
 def _transpose(changes, *given, **params):
     """Of what is linear: there, some argument has changes."""
     if all(map(_is_zero, changes)):
         return [ad.Zero(a.aval) if ad.is_undefined_primal(a) else None for a in given]
-    transpose = (_recurrence_transpose if params["op"] == RECURRENCE else
+    transpose = (_masked_recurrence_transpose if _is_masked_recurrence(params) else
+                 _recurrence_transpose if params["op"] == RECURRENCE else
                  _masked_transpose if params["segment_mode"] else
                  _segments_transpose if params["mask_mode"] in SEGMENTS.values() else _sum_transpose)
     return transpose(changes, *given, **params)

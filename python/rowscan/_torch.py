@@ -195,8 +195,9 @@ def _traceable_scan(x, dim=None, op='sum', *, coefficient=None, axis=None, rever
 
 
 def _traceable_recurrence(x, coefficient, dim=None, *, axis=None, reverse=False, exclusive=False, omit_nan=False,
-                          heads=None, tails=None, keys=None, init=None, totals=False, dtype=None, acc=None, out=None):
-    return library.asked(x, dim, 'linear_recurrence', coefficient, axis, reverse, exclusive, omit_nan, None, 'select',
+                          mask=None, mask_mode='select', heads=None, tails=None, keys=None, init=None, totals=False,
+                          dtype=None, acc=None, out=None):
+    return library.asked(x, dim, 'linear_recurrence', coefficient, axis, reverse, exclusive, omit_nan, mask, mask_mode,
                          heads, tails, keys, init, totals, dtype, acc, out)
 
 

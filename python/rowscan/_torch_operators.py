@@ -9,7 +9,8 @@ SPDX-License-Identifier: MIT
   rowscan::scan_out             the same into given arrays, without a gradient
   rowscan::scan_further         scans with further inputs, numbers of a run or a second output, in Python: a list of the
                                 result, and of the second one and the totals where they are wanted. Composite, with the
-                                gradient of _Scan where one of segments beside a mask or coefficients has one
+                                gradient of _Scan where one of segments beside a mask or coefficients has one, or a
+                                recurrence with a mask
   rowscan::_scan_further        that scan alone
   rowscan::_scan_starts, _scan_starts_totals
                                 the scan alone of those of them that have a gradient, without lists
@@ -27,7 +28,7 @@ from . import _core
 from ._errors import Unsupported
 from ._types import (COEFFICIENT, DEFAULT, EXCLUSIVE, FACTORS, HEADS, INCLUDE_INITIAL, INDEX_OF, INDICES, KEEPING,
                      KEYS, LOGSUMEXP, MULTIPLY, NUMBERS, OMIT_NAN, OP_NAMES, PROD, RECURRENCE, REVERSE, SCAN, SEGMENTS,
-                     SUM, TAILS, accumulator, check_extreme, index_type, is_fixed, is_floating, of_changes)
+                     SELECT, SUM, TAILS, accumulator, check_extreme, index_type, is_fixed, is_floating, of_changes)
 
 _NAMES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i8": "int8", "u8": "uint8",
           "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64",
@@ -772,15 +773,21 @@ def _composite_totals(x, dim, op=SUM, flags=0, out_type=DEFAULT, acc=DEFAULT, ma
 
 def composite_further(x, dim, op, flags, out_type, acc, mask_mode, mask, init, more, params, second_type, totals_type,
                       segment_mode):
-    """The scan alone where that serves; else segments are told in one way, for gradients."""
+    """The scan alone where that serves; else segments are told in one way, for gradients.
+
+    A recurrence with a mask is then one without, of 0 and coefficients of 1 where an element is left out.
+    """
     if transform() is None and _forward_ad._current_level < 0 and not wants_gradient(x, mask, init, *more):
         return op_further_alone(x, dim, op, flags, out_type, acc, mask_mode, mask, init, more, params, second_type,
                                 totals_type, segment_mode)
     if op not in (SUM, RECURRENCE) or second_type:
         raise Unsupported(f"a scan of operator {OP_NAMES[op]} with more, params, second, or segments beside a mask "
                           "has no gradient here, and none of torch.func's transforms")
+    if op == RECURRENCE and mask_mode == SELECT:
+        left_out = mask == 0
+        x, mask, mask_mode = x.masked_fill(left_out, 0), more[0].masked_fill(left_out, 1), COEFFICIENT
     made = differentiable(x, dim, op, flags, out_type, acc, mask_mode, mask, init, totals_type,
-                          _starts(more[-1], segment_mode, dim, flags))
+                          _starts(more[-1], segment_mode, dim, flags) if segment_mode else None)
     return list(made) if totals_type else [made]
 
 

@@ -89,8 +89,7 @@ def test_signatures_agree():
         *others, indices, ties = inspect.signature(function).parameters.values()
         assert others == shared and indices.name == "indices" and indices.default is False and ties == scan["ties"]
     assert list(inspect.signature(rowscan.linear_recurrence).parameters) == [
-        "x", "coefficient", *(name for name in scan if name not in ("x", "op", "coefficient", "mask", "mask_mode",
-                                                                    "ties", *further))]
+        "x", "coefficient", *(name for name in scan if name not in ("x", "op", "coefficient", "ties", *further))]
 
 
 def test_signature_is_what_is_taken():

@@ -110,7 +110,7 @@ def test_calls_that_are_refused():
             (lambda: rowscan.scan(x.astype("i4"), 1, welford), rowscan.BadArgument, "Welford computes in floats"),
             (lambda: rowscan.scan(x, 1, welford, coefficient=x), TypeError, "Welford has none"),
             (lambda: rowscan.scan(x, 1, damped), TypeError, "coefficient is not given, and Damped needs one"),
-            (lambda: rowscan.scan(x, 1, damped, mask=x), TypeError, "mask is given, and Damped has none"),
+            (lambda: rowscan.scan(x, 1, damped, mask=x), TypeError, "coefficient is not given, and Damped needs"),
             (lambda: rowscan.scan(x, 1, damped, keys=x > 0), TypeError, "coefficient is not given, and Damped needs"),
             (lambda: rowscan.scan(x, 1, welford, ties="first"), TypeError, "Welford makes no indices")):
         with pytest.raises(error, match=words):

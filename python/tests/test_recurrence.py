@@ -22,14 +22,15 @@ FLAGS = [dict(reverse=r, exclusive=e) for r, e in itertools.product((False, True
 with_flags = pytest.mark.parametrize("flags", FLAGS, ids=str)
 
 
-def loop(x, coefficient, dim, reverse=False, exclusive=False, init=0, dtype=None):
+def loop(x, coefficient, dim, reverse=False, exclusive=False, init=0, mask=True, dtype=None):
     """(results, totals) by a loop over the elements of all rows, in Python's own numbers."""
     x = np.asarray(x)
     beside = [(x, x.shape), (coefficient, x.shape), (init, rows(x.shape, dim))]
+    mask = np.moveaxis(np.broadcast_to(mask, x.shape), dim, 0) != 0
     x, a, held = (np.moveaxis(np.broadcast_to(v, shape), dim, 0).astype(object) for v, shape in beside)
     x, a, held, y = x * 1, a * 1, held.sum(0) * 1, np.empty(x.shape, object)  # numbers in the place of bools
     for t in reversed(range(len(x))) if reverse else range(len(x)):
-        before, held = held, a[t] * held + x[t]
+        before, held = held, np.where(mask[t], *(np.asarray(v, object) for v in (a[t] * held + x[t], held)))[()]
         y[t] = before if exclusive else held
     y, held = np.moveaxis(y, 0, dim), np.asarray(held, object)
     return (y, held) if dtype is None else (typed(y, dtype), typed(held, dtype))
@@ -64,6 +65,9 @@ def problems(draw):
     options = draw(st.sampled_from(FLAGS))
     if draw(st.booleans()):
         options = {**options, "init": numbers(random, rows(shape, dim), np.dtype("i1"))}
+    if draw(st.booleans()):
+        own = draw(st.sampled_from([shape, rows(shape, dim), shape[1:], ()]))
+        options = {**options, "mask": numbers(random, own[::-1], np.dtype(draw(st.sampled_from(["?", "u1", "i4"])))).T}
     return x, a, dim, options
 
 
@@ -210,6 +214,40 @@ def test_spec_and_prepare():
     assert rowscan.prepare(x, 1, "linear_recurrence", coefficient=x, init=1) is None
 
 
+@with_flags
+@pytest.mark.parametrize("name", ["f16", "f32", "f64", "i32", "bool"])
+def test_masks(name, flags):
+    """What a mask leaves out is not looked at, and the bits are those of an element of 0 with a coefficient of 1."""
+    random, dtype = np.random.default_rng(7), order.DTYPES[name]
+    x, a = (np.asarray(random.uniform(-2, 2, (3, 500)), dtype) for _ in "xa")
+    mask, keys = random.random(x.shape) < 0.6, random.integers(0, 40, x.shape)
+    keys.sort(1)
+    left, one = np.where(mask, x, 0).astype(dtype), np.where(mask, a, 1).astype(dtype)
+    if name in order.FLOATING:
+        x, a = np.where(mask, x, np.nan).astype(dtype), np.where(mask, a, np.inf).astype(dtype)
+    for options in ({}, {"init": 1}, {"keys": keys}, {"tails": keys % 7 == 0, "init": 1}):
+        for dim in (0, 1):
+            want = rowscan.linear_recurrence(left, one, dim, totals=True, **options, **flags)
+            for given in (mask, mask.astype("u1") * 7, mask.astype("i8") * 300):
+                got = rowscan.linear_recurrence(x, a, dim, mask=given, totals=True, **options, **flags)
+                for g, w in zip(got, want):
+                    order.assert_bits(g, w)
+            got = rowscan.scan(x, dim, "linear_recurrence", coefficient=a, mask=mask, **options, **flags)
+            order.assert_bits(got, want[0])
+    whole = rowscan.linear_recurrence(left, one, 1, **flags)
+    order.assert_bits(rowscan.linear_recurrence(left, one, 1, mask=True, **flags), whole)
+    assert rowscan.linear_recurrence(x, a, 1, mask=mask, out=whole, **flags) is whole
+    assert (rowscan.linear_recurrence(x, 2, 1, mask=0, init=3, **flags) == 3).all()
+
+
+def test_spec_of_a_mask():
+    x = np.zeros((4, 1000), "f4")
+    text = rowscan.spec(x, 1, "linear_recurrence", coefficient=0.5, mask=x > 0, keys=np.zeros(1000, "i4"))
+    assert text == ("op=linear_recurrence in=f32 out=f32 acc=f64 mask=select mask_type=bool reverse=0 exclusive=0 "
+                    "length=1000 layout=rows row_rank=1 more1=f32 segments=keys segment_type=i32")
+    assert rowscan.prepare(x, 1, "linear_recurrence", coefficient=x, mask=x > 0) is None
+
+
 def test_what_is_refused():
     x = np.ones((2, 3))
     call = rowscan.linear_recurrence
@@ -219,7 +257,9 @@ def test_what_is_refused():
             (lambda: call(x, None, 1), TypeError, "coefficient is not given, and linear_recurrence needs one"),
             (lambda: call(x, 1, 1, 1), TypeError, "x, coefficient and dim by position, and was given 4"),
             (lambda: call(x, 1, 1, coefficient=2), TypeError, "two values for 'coefficient'"),
-            (lambda: call(x, 1, 1, mask=x), TypeError, r"linear_recurrence\(\) has no argument 'mask'"),
+            (lambda: call(x, 1, 1, mask=x, mask_mode="multiply"), ValueError, "multiply.*no meaning beside a coef"),
+            (lambda: call(x, 1, 1, mask=[1, 0]), ValueError, r"mask has shape \(2,\), which does not broadcast"),
+            (lambda: call(x, 1, 1, mask=np.ma.array(x)), TypeError, "mask is a masked array"),
             (lambda: call(x, 1, 1, op="sum"), TypeError, r"linear_recurrence\(\) has no argument 'op'"),
             (lambda: call(x, 1, 1, axis=1), TypeError, "dim and axis"),
             (lambda: call(x, 1, 2), IndexError, "axis 2 is out of bounds"),
@@ -236,9 +276,10 @@ def test_what_is_refused():
             (lambda: rowscan.cumsum(x, 1, coefficient=x), TypeError, r"cumsum\(\) has no argument 'coefficient'"),
             (lambda: rowscan.scan(x, 1, coefficient=x), TypeError, "coefficient is given, and sum has none"),
             (lambda: rowscan.scan(x, 1, "linear_recurrence"), TypeError, "coefficient is not given"),
-            (lambda: rowscan.scan(x, 1, "linear_recurrence", mask=x), TypeError, "mask is given, and linear_rec"),
-            (lambda: rowscan.scan(x, 1, "max", mask=x, coefficient=x), TypeError, "mask and coefficient are given"),
-            (lambda: rowscan.spec(x, 1, mask=x, coefficient=x), TypeError, "mask and coefficient are given")):
+            (lambda: rowscan.scan(x, 1, "linear_recurrence", mask=x), TypeError, "coefficient is not given"),
+            (lambda: rowscan.scan(x, 1, "max", mask=x, coefficient=x), TypeError, "coefficient is given, and max has"),
+            (lambda: rowscan.spec(x, 1, "linear_recurrence", mask=x, coefficient=x, mask_mode="multiply"), ValueError,
+             "multiply.*no meaning beside a coefficient")):
         with pytest.raises(error, match=words):
             f()
 
@@ -264,6 +305,13 @@ def test_dlpack(flags):
         rowscan.linear_recurrence(Lent(x), Lent(a.astype("i1")), 1, out=y)
 
 
+def test_dlpack_with_a_mask():
+    x, a, y = np.arange(12.).reshape(3, 4), np.array([[1.], [2.], [3.]]), Lent(np.empty((3, 4)))
+    mask = np.eye(3, 4) == 0
+    assert rowscan.linear_recurrence(Lent(x), Lent(a), 1, mask=Lent(mask), out=y) is y
+    np.testing.assert_array_equal(y.array, loop(x, a, 1, mask=mask, dtype="f8")[0])
+
+
 def test_array_api():
     xp = pytest.importorskip("array_api_strict")
     y = rowscan.linear_recurrence(xp.asarray([[1., 2.], [3., 4.]]), 0.5, 1)
@@ -282,7 +330,8 @@ def test_torch(torch):
             x, a = x.copy(), a.copy()
         if x.dtype in ("u2", "u4", "u8") and a.dtype == "u1":  # torch has no type for their product
             a = np.asarray(a > 0)
-        given_options = {name: torch.from_numpy(v) if name == "init" else v for name, v in options.items()}
+        given_options = {name: torch.from_numpy(np.asarray(v)) if name in ("init", "mask") else v
+                         for name, v in options.items()}
         y, totals = rowscan.linear_recurrence(torch.from_numpy(x), torch.from_numpy(a), dim, totals=True,
                                               **given_options)
         (want, want_totals), floating = loop(x, a, dim, **options), x.dtype.kind == "f"
@@ -336,8 +385,25 @@ def test_torch_gradients(torch, flags, totals, shape):
             assert torch.autograd.gradgradcheck(f, (x, a, init))
 
 
-def through_loop(torch, x, a, dim, reverse=False, exclusive=False, init=None):
+@with_flags
+@pytest.mark.parametrize("beside", [{}, {"tails": [0, 1, 0, 0]}], ids=str)
+@pytest.mark.parametrize("shape", [(3, 4), ()], ids=str)
+def test_torch_gradients_with_masks(torch, flags, beside, shape):
+    def leaf(*shape):
+        return torch.randn(shape, dtype=torch.float64, requires_grad=True)
+    x, a, init = leaf(3, 4), leaf(*shape), leaf(3, 1)
+    beside = {name: torch.tensor(v) for name, v in beside.items()}
+    for mask in (torch.rand(3, 4) < 0.6, torch.tensor([1, 0, 1, 2])):
+        def f(x, a, init):
+            return rowscan.linear_recurrence(x, a, 1, mask=mask, init=init, totals=True, **beside, **flags)
+        assert torch.autograd.gradcheck(f, (x, a, init), check_forward_ad=True, check_batched_grad=True)
+        assert torch.autograd.gradgradcheck(f, (x, a, init))
+
+
+def through_loop(torch, x, a, dim, reverse=False, exclusive=False, init=None, mask=None):
     """The recurrence by torch's own operations, with their gradients."""
+    if mask is not None:
+        x, a = torch.where(mask, x, 0), torch.where(mask, a, 1)
     x, a = x.movedim(dim, 0), a.expand(x.shape).movedim(dim, 0)
     held, y = x.new_zeros(x.shape[1:]) if init is None else init.squeeze(dim), [None] * len(x)
     for t in reversed(range(len(x))) if reverse else range(len(x)):
@@ -357,6 +423,22 @@ def test_torch_gradients_are_those_of_a_loop(torch, flags):
         x, a, init = (t if i == j else t.detach() for j, t in enumerate(arguments))
         y = rowscan.linear_recurrence(x, a, 1, init=init, **flags)
         assert torch.equal(torch.autograd.grad(y, arguments[i], g)[0], want[i])
+
+
+@with_flags
+def test_torch_masks_and_their_gradients_are_those_of_a_loop(torch, flags):
+    """Where an element is left out it has a gradient of 0, and so has its coefficient, were they NaN."""
+    x, a, init, g = (torch.randint(-3, 4, s).double() for s in ((5, 9), (5, 9), (5, 1), (5, 9)))
+    mask = torch.rand(5, 9) < 0.6
+    arguments = [t.requires_grad_() for t in (x, a, init)]
+    want = through_loop(torch, x, a, 1, init=init, mask=mask, **flags)
+    of_want = torch.autograd.grad(want, arguments, g)
+    with torch.no_grad():
+        x, a = (torch.where(mask, t, torch.nan) for t in (x, a))
+        assert torch.equal(rowscan.linear_recurrence(x, a, 1, init=init, mask=mask, **flags), want)
+    arguments = [t.detach().requires_grad_() for t in (x, a, init)]
+    got = rowscan.linear_recurrence(*arguments[:2], 1, init=arguments[2], mask=mask, **flags)
+    assert torch.equal(got, want) and all(map(torch.equal, torch.autograd.grad(got, arguments, g), of_want))
 
 
 @with_flags
@@ -387,6 +469,39 @@ def test_torch_transforms(torch):
             lambda f: lambda x, a: torch.func.hessian(lambda a: (f(x, a) ** 2).sum())(a),
             lambda f: torch.vmap(torch.func.grad(lambda x, a: (f(x, a) ** 2).sum(), (0, 1)))):
         torch.testing.assert_close(change(f)(x, a), change(g)(x, a))
+
+
+def test_torch_transforms_with_masks(torch):
+    x, a = torch.randn(5, 4, dtype=torch.float64), torch.rand(5, 4, dtype=torch.float64)
+    m = torch.rand(5, 4) < 0.6
+    f = lambda x, a, m: rowscan.linear_recurrence(x, a, 0, mask=m)
+    g = lambda x, a, m: through_loop(torch, x, a, 0, mask=m)
+    for change in (lambda f: torch.vmap(f), lambda f: torch.vmap(f, (1, 1, 1)),
+                   lambda f: lambda x, a, m: torch.vmap(f, (0, None, None))(x, a[0], m[0]),
+                   lambda f: lambda x, a, m: torch.vmap(f, (None, None, 0))(x[0], a[0], m),
+                   lambda f: torch.func.jacrev(f, (0, 1)), lambda f: torch.func.jacfwd(f, (0, 1)),
+                   lambda f: lambda x, a, m: torch.func.hessian(lambda a: (f(x, a, m) ** 2).sum())(a),
+                   lambda f: torch.vmap(torch.func.grad(lambda x, a, m: (f(x, a, m) ** 2).sum(), (0, 1)))):
+        torch.testing.assert_close(change(f)(x, a, m), change(g)(x, a, m))
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_torch_compile_with_masks(torch, backend):
+    torch._dynamo.reset()
+
+    def f(x, a, m):
+        y, totals = rowscan.linear_recurrence(x, a, 1, mask=m, reverse=True, totals=True)
+        return y + rowscan.linear_recurrence(x, 0.5, 0, mask=m, heads=m), totals
+    x, a, m = torch.randn(3, 4), torch.rand(3, 4), torch.rand(3, 4) < 0.6
+    compiled = torch.compile(f, backend=backend, fullgraph=True)
+    results, plain = [], []
+    for function in (f, compiled):
+        leaves = [t.clone().requires_grad_() for t in (x, a)]
+        y, totals = function(*leaves, m)
+        results.append((y, totals, *torch.autograd.grad((y ** 2).sum() + totals.sum(), leaves)))
+        plain.append(function(x, a, m))
+    torch.testing.assert_close(*results)
+    torch.testing.assert_close(*plain)
 
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
@@ -464,6 +579,47 @@ def test_jax_derivatives(jax, flags, shape):
             return rowscan.linear_recurrence(x, a, 1 - dim, **flags)
         for function, arguments, times in ((f, (x, a, init), 2), (without, (x, a), 1)):
             check_grads(jax.jit(function), arguments, order=times, modes=["fwd", "rev"], rtol=1e-4, atol=1e-4)
+
+
+@with_flags
+@pytest.mark.parametrize("beside", [{}, {"tails": np.array([0, 1, 0, 0])}], ids=str)
+@pytest.mark.parametrize("shape", [(3, 4), ()], ids=str)
+def test_jax_derivatives_with_masks(jax, flags, beside, shape):
+    from jax.test_util import check_grads
+    random = np.random.default_rng(3)
+    with order.set_wide(jax, True):
+        x, a, init = (jax.numpy.asarray(random.standard_normal(s)) for s in ((3, 4), shape, (3, 1)))
+        for mask in (jax.numpy.asarray(random.random((3, 4)) < 0.6), jax.numpy.asarray([1, 0, 1, 2])):
+            def f(x, a, init):
+                y, totals = rowscan.linear_recurrence(x, a, 1, mask=mask, init=init, totals=True, **beside, **flags)
+                return jax.numpy.sin(y).sum() + (totals ** 2).sum()
+            check_grads(jax.jit(f), (x, a, init), order=2, modes=["fwd", "rev"], rtol=1e-4, atol=1e-4)
+            g = lambda x: rowscan.linear_recurrence(x, a, 1, mask=mask, **beside, **flags)
+            back, = jax.linear_transpose(g, x)(x)
+            np.testing.assert_allclose(back, jax.vjp(g, x)[1](x)[0], rtol=1e-12)
+
+
+@with_flags
+def test_jax_masks(jax, flags):
+    """What is left out may be NaN, and has derivatives of 0."""
+    jnp, random = jax.numpy, np.random.default_rng(8)
+    x, a, mask = random.uniform(-1, 1, (3, 50)), random.uniform(-1, 1, (3, 50)), random.random((3, 50)) < 0.6
+    for dtype in ("f4", "i4", "?"):
+        left, one = np.where(mask, x, 0).astype(dtype), np.where(mask, a, 1).astype(dtype)
+        given = (left, one) if dtype != "f4" else (np.where(mask, v, np.nan).astype("f4") for v in (x, a))
+        want = rowscan.linear_recurrence(jnp.asarray(left), jnp.asarray(one), 1, **flags)
+        f = lambda x, a, mask: rowscan.linear_recurrence(x, a, 1, mask=mask, **flags)
+        given = [*map(jnp.asarray, given), jnp.asarray(mask)]
+        batched = jax.vmap(lambda x, a, mask: rowscan.linear_recurrence(x, a, 0, mask=mask, **flags))
+        for function in (f, jax.jit(f), batched):
+            order.assert_bits(np.asarray(function(*given)), np.asarray(want))
+        if dtype == "f4":
+            without = lambda x, a: rowscan.linear_recurrence(x, a, 1, **flags).sum()
+            masked = lambda *given: f(*given).sum()
+            of_masked = jax.grad(masked, (0, 1))(*given)
+            of_whole = jax.grad(without, (0, 1))(*map(jnp.asarray, (left, one)))
+            for d, w in zip(of_masked, of_whole):
+                np.testing.assert_array_equal(d, np.where(mask, w, 0))
 
 
 @with_flags

@@ -298,7 +298,7 @@ def test_what_is_refused():
             (lambda: call(x, 1, heads=x, tails=x, mask=x), TypeError,
              "heads and tails are given, of which a scan takes one"),
             (lambda: call(x, 1, keys=x, tails=x), TypeError, "tails and keys are given, of which a scan takes one"),
-            (lambda: rowscan.spec(x, 1, mask=x, coefficient=x), TypeError, "mask and coefficient are given"),
+            (lambda: rowscan.spec(x, 1, mask=x, coefficient=x), TypeError, "coefficient is given, and sum has none"),
             (lambda: rowscan.spec(x, 1, heads=x, keys=x), TypeError, "heads and keys are given"),
             (lambda: call(x, 1, keys=x), TypeError, "keys.dtype is float64, and keys are integers or bool"),
             (lambda: call(x, 1, keys=0.5), TypeError, "keys.dtype is float64, and keys are integers or bool"),

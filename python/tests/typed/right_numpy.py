@@ -37,6 +37,7 @@ assert_type(rowscan.scan(x, 1, "argmax", ties="first", dtype=np.int32), NDArray[
 assert_type(rowscan.linear_recurrence(x, 0.5, 1, omit_nan=True, totals=True), tuple[NDArray[Any], NDArray[Any]])
 assert_type(rowscan.linear_recurrence(x, 0.5, 1, init=2), NDArray[np.float32])
 assert_type(rowscan.linear_recurrence(x, 0.5, 1, heads=x > 0), NDArray[np.float32])
+assert_type(rowscan.linear_recurrence(x, 0.5, 1, mask=x > 0), NDArray[np.float32])
 assert_type(rowscan.linear_recurrence(x, x, axis=1, totals=True), tuple[NDArray[Any], NDArray[Any]])
 assert_type(rowscan.discounted_returns(x, 0.9, x > 0, 0), NDArray[np.float32])
 assert_type(rowscan.discounted_returns(x, x, init=1), NDArray[Any])
