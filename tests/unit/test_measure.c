@@ -163,6 +163,14 @@ START_TEST(further_arrays_hold_what_they_are) {
   ck_assert(memcmp(filled(&sets, RS_MORE_IN), filled(&sets, RS_MORE_IN + 1), 40000) != 0);
   ck_assert(memcmp(filled(&sets, RS_MORE_IN + 2), filled(&sets, RS_MORE_IN + 3), 10000) != 0);
   rs_sets_close(&sets);
+  spec = complete((rowscan_spec){
+      .op = ROWSCAN_LINEAR_RECURRENCE, .mask_mode = ROWSCAN_MASK_SELECT, .mask_type = ROWSCAN_U8, .length = 1000});
+  ck_assert_int_eq(rs_sets_open(&sets, &host, &spec, ROWSCAN_ARGS(.rows = 10)), ROWSCAN_OK);
+  ck_assert_int_eq(rs_sets_fill(&sets), ROWSCAN_OK);
+  const float *coefficients = filled(&sets, RS_MORE_IN);
+  for (int k = 0; k < 10000; k++)
+    ck_assert(coefficients[k] >= 0.5f && coefficients[k] < 1.5f && ((const char *)filled(&sets, RS_MASK))[k] / 2 == 0);
+  rs_sets_close(&sets);
 }
 END_TEST
 
@@ -295,6 +303,9 @@ START_TEST(further_arrays_are_checked) {
   timing = measured(spec, (rowscan_args){.row_shape = (int64_t[]){5, 11}});
   ck_assert_int_eq(timing.checked, 2200);
   ck_assert_int_eq(timing.bytes, 2200 * (3 * 4 + 4));
+  spec.mask_mode = ROWSCAN_MASK_SELECT;
+  timing = measured(spec, (rowscan_args){.row_shape = (int64_t[]){5, 11}});
+  ck_assert_int_eq(timing.bytes, 2200 * (3 * 4 + 1 + 4));
 }
 END_TEST
 
