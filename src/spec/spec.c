@@ -407,7 +407,10 @@ void rs_spec_describe(const rowscan_spec *spec, rs_text *text) {
     rs_text_add(text, ", masked (%s) by %s", rs_mask_mode_values.words[spec->mask_mode],
                 rowscan_type_name(spec->mask_type));
   for (int i = 0; i < RS_MOST_MORE && spec->more_types[i]; i++)
-    rs_text_add(text, i ? ", %s" : rs_op_has_coefficient(spec->op) ? ", coefficients of %s" : ", beside %s",
+    rs_text_add(text,
+                i                                 ? ", %s"
+                : rs_op_has_coefficient(spec->op) ? ", coefficients of %s"
+                                                  : ", beside %s",
                 rowscan_type_name(spec->more_types[i]));
   if (spec->segment_mode)
     rs_text_add(text, ", segments by %s of %s beside", rs_mask_mode_values.words[spec->segment_mode],

@@ -44,8 +44,8 @@ bool rs_spec_has_segments(const rowscan_spec *spec);
 /* How flags or keys cut its rows into segments, there or beside a mask; none: they do not. */
 rowscan_mask_mode rs_spec_segments(const rowscan_spec *spec);
 
-/* How many further inputs it has: its operator's, or where there are coefficients and a mask these, which it takes the
- * place of. Its mask's mode is complete. */
+/* How many further inputs it has, once its mask's mode is complete: its operator's, or one, of coefficients beside a
+ * mask. */
 int rs_spec_more(const rowscan_spec *spec);
 
 /* Whether there are arrays of elements beside input, output and mask, or numbers that each run tells. */
