@@ -57,6 +57,8 @@ def test_arguments():
             want, got = (rowscan.linear_recurrence(*arrays, 1, **options) for arrays in ((x, coefficient), (y, its)))
             for a, b in zip(want if isinstance(want, tuple) else [want], got if isinstance(got, tuple) else [got]):
                 order.assert_bits(host(b), a)
+        got = rowscan.linear_recurrence(y, its, 1, mask=y > 0)
+        order.assert_bits(host(got), rowscan.linear_recurrence(x, coefficient, 1, mask=x > 0))
     order.assert_bits(host(rowscan.cumsum(y)), rowscan.cumsum(x))
     order.assert_bits(host(rowscan.cumulative_sum(y, axis=1, include_initial=True)),
                       rowscan.cumulative_sum(x, axis=1, include_initial=True))
