@@ -52,12 +52,12 @@ RS_DEVICE u32 current_run(const TurnState *state) {
 
 // A value that arrives whole: each word carries 32 bits of it, and the run.
 template <class A> struct Node {
-  static constexpr int WORDS = sizeof(A) / 4;
-  u64 word[WORDS];
+  static constexpr int WORDS = WORDS_OF<A>;
+  u64 word[sizeof(A) / 4];
 
   union Bits {
     A value;
-    u32 part[WORDS];
+    u32 part[sizeof(A) / 4];
   };
   RS_METHOD void tell(A value, u32 run) {
     Bits bits;
@@ -114,15 +114,6 @@ template <class Op, i64 MOST, class A> struct Ahead {
   u32 run;
   i64 count; // of tiles
 
-  // What lanes of a level told one another: kept, or exchanged once more where it would take too many registers.
-  static constexpr bool KEEPS = (int)sizeof(A) * LEVELS < 12;
-  RS_METHOD static Lanes<Op, 32, A> again(const Lanes<Op, 32, A> &kept, A value) {
-    if constexpr (KEEPS)
-      return kept;
-    Lanes<Op, 32, A> lanes;
-    lanes.up(value, lane_index());
-    return lanes;
-  }
   // A lane of a warp looks for those of the `before` that come before.
   RS_METHOD bool waits_for(const Node<A> &seen, int before) const {
     return (int)lane_index() < before && !seen.told(run);
@@ -146,45 +137,66 @@ template <class Op, i64 MOST, class A> struct Ahead {
     }
     if (lane_index() == 0)
       nodes[level[0] + index[0]].tell(mine, run);
+    auto wait = [&](int first, int last) { // for levels `first` to `last`
+      bool missing;
+      do {
+        missing = false;
+#pragma unroll
+        for (int k = 0; k < LEVELS; k++)
+          if (k >= first) { // all at once
+            seen[k].look_again(nodes + level[k] + lane_index(), waits_for(seen[k], index[k]));
+            missing = missing || (k <= last && waits_for(seen[k], index[k]));
+          }
+      } while (any_lane(missing));
+    };
 
-    Lanes<Op, 32, A> lanes[LEVELS];
-    A value[LEVELS];   // of which lanes[] are made
-    bool whole = true; // tile t ends the groups of all levels below
-    A total = mine;    // of the largest group that it ends
+    A total = mine;    // of the largest group that tile t ends
+    A own[LEVELS];     // at its place in each level: what it has of a node there
+    bool whole = true; // it ends the groups of all levels so far
+    auto value = [&](int l) {
+      bool before = (int)lane_index() < index[l];
+      return (int)lane_index() == index[l] ? own[l] : before ? seen[l].value() : Op::neutral();
+    };
 #pragma unroll
     for (int l = 0; l < LEVELS; l++) {
-      while (any_lane(waits_for(seen[l], index[l])))
-#pragma unroll
-        for (int k = l; k < LEVELS; k++) // all at once
-          seen[k].look_again(nodes + level[k] + lane_index(), waits_for(seen[k], index[k]));
-      value[l] = (int)lane_index() < index[l] ? seen[l].value() : Op::neutral();
-      if (whole && (int)lane_index() == index[l])
-        value[l] = total;
-      A up = lanes[l].up(value[l], lane_index());
-      if (whole && index[l] == 31) {
-        total = up;
+      own[l] = whole ? total : Op::neutral();
+      whole = whole && index[l] == 31;
+      if (alike(whole)) { // others wait for it
+        wait(l, l);
+        Lanes<Op, 32, A> lanes;
+        total = lanes.up(value(l), lane_index());
         if (l + 1 < LEVELS && count > (i64)1 << 5 * (l + 1) && lane_index() == 0)
           nodes[level[l + 1] + index[l + 1]].tell(total, run);
-      } else {
-        whole = false;
       }
     }
+    wait(0, LEVELS - 1);
 
-    A before = start, group_before[LEVELS];
+    // The lower half of the lanes finds the prefix of t tiles, the upper half that of t + 1. Of what a level's lanes
+    // tell one another a half needs what one lane is told in the five steps, of which its lane d keeps that of step d.
+    const i64 tiles = t + lane_index() / 16;
+    A kept[LEVELS];
 #pragma unroll
-    for (int l = LEVELS - 1; l >= 0; l--) {
-      group_before[l] = before;
-      before = shuffle_from(again(lanes[l], value[l]).down(before, lane_index()), index[l]);
-    }
-    carry = before;
-    end = Op::combine(start, total); // if it ends the groups of all levels
-    bool found = false;
+    for (int l = 0; l < LEVELS; l++) {
+      Lanes<Op, 32, A> lanes;
+      lanes.up(value(l), lane_index());
 #pragma unroll
-    for (int l = 0; l < LEVELS; l++)
-      if (!found && index[l] < 31) {
-        end = shuffle_from(again(lanes[l], value[l]).down(group_before[l], lane_index()), index[l] + 1);
-        found = true;
+      for (int d = 0; d < 5; d++) {
+        A told = shuffle_from(lanes.sibling[d], (int)(tiles >> 5 * l & 31));
+        if (d == 0 || (int)lane_index() % 16 == d)
+          kept[l] = told;
       }
+    }
+    A prefix = start;
+#pragma unroll
+    for (int l = LEVELS - 1; l >= 0; l--)
+#pragma unroll
+      for (int d = 4; d >= 0; d--) {
+        A told = shuffle_from(kept[l], (int)(lane_index() & 16) + d);
+        if (tiles >> (5 * l + d) & 1)
+          prefix = Op::combine(prefix, told);
+      }
+    carry = shuffle_from(prefix, 0);
+    end = whole ? Op::combine(start, total) : shuffle_from(prefix, 16);
   }
 };
 

@@ -59,6 +59,10 @@ template <> constexpr bool is_number<i32> = true;
 template <> constexpr bool is_number<u32> = true;
 template <> constexpr bool is_number<i64> = true;
 template <> constexpr bool is_number<u64> = true;
+// Words of a struct that mean something: all, or as many as it says.
+template <class...> using Void = void;
+template <class T, class = void> constexpr int WORDS_OF = sizeof(T) / 4;
+template <class T> constexpr int WORDS_OF<T, Void<decltype(T::WORDS)>> = T::WORDS;
 template <class T, class F> RS_DEVICE T each_word_of(T value, const F &exchange) {
   union Words {
     T value;
@@ -66,7 +70,7 @@ template <class T, class F> RS_DEVICE T each_word_of(T value, const F &exchange)
   } words;
   words.value = value;
 #pragma unroll
-  for (int i = 0; i < (int)sizeof(T) / 4; i++)
+  for (int i = 0; i < WORDS_OF<T>; i++)
     words.word[i] = exchange(words.word[i]);
   return words.value;
 }

@@ -82,6 +82,10 @@ template <int COUNT, int LANES_, int THREADS_, bool REVERSED, bool VECTORED, cla
   RS_METHOD static int in_memory(int j) {
     return REVERSE ? N - 1 - j : j;
   }
+  // That of a lane so many further on, of the same group.
+  RS_METHOD Stretch beside(int lanes) const {
+    return {i + lanes * N, left - lanes * N, full};
+  }
 };
 
 template <class T> struct NotConst { using type = T; };
@@ -102,14 +106,42 @@ template <class T> struct Place {
     return S::VECTORS && step == (S::REVERSE ? -1 : 1) &&
            reinterpret_cast<u64>(lowest(s)) % word_bytes(S::N * (int)sizeof(T)) == 0;
   }
+  // All lanes of the warp come here.
   template <class S> RS_METHOD void store(S s, const Vector<Own, S::N> &y) const {
-    if (has_vectors(s) && s.left >= S::N) {
-      store_vector<T, S::N>(lowest(s), y);
+    constexpr bool BY_TWO = S::VECTORS && S::LANES > 1 && Words<Own, S::N>::COUNT > 1;
+    bool vectors = has_vectors(s);
+    if constexpr (BY_TWO)
+      store_by_two(s, y, vectors);
+    if (vectors && s.left >= S::N) {
+      if constexpr (!BY_TWO)
+        store_vector<T, S::N>(lowest(s), y);
     } else {
 #pragma unroll
       for (int j = 0; j < S::N; j++)
         if (j < s.left)
           store_element(at + (s.i + j) * step, y.at[s.in_memory(j)]);
+    }
+  }
+  // Vectors of several words of 16 bytes: lanes 2k and 2k + 1 store those of both, neighbours at a time, so that each
+  // store of the warp has whole sectors.
+  template <class S> RS_METHOD void store_by_two(S s, const Vector<Own, S::N> &y, bool vectors) const {
+    constexpr int COUNT = Words<Own, S::N>::COUNT, HALF = COUNT / 2;
+    int odd = (int)(lane_index() & 1);
+    Words<Own, S::N> own;
+    own.vector = y;
+    u128 kept[HALF], got[HALF]; // words odd, 2 + odd ... of the lane's own vector, and of the other one's
+#pragma unroll
+    for (int k = 0; k < HALF; k++) {
+      u128 even_word = own.word[2 * k], odd_word = own.word[2 * k + 1];
+      kept[k] = odd ? odd_word : even_word;
+      got[k] = shuffle_xor(odd ? even_word : odd_word, 1);
+    }
+#pragma unroll
+    for (int w = 0; w < COUNT; w++) {
+      int lanes = w / HALF - odd, k = w % HALF; // to the one whose word it is
+      S whose = s.beside(lanes);
+      if (vectors && whose.left >= S::N)
+        store_word(reinterpret_cast<u128 *>(lowest(whose)) + (2 * k + odd), lanes == 0 ? kept[k] : got[k]);
     }
   }
 };

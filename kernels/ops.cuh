@@ -3,7 +3,8 @@
 //
 // An operator Op<A, K> scans numbers of type A (f32, f64, u32 or u64: integers wrap), to which elements are widened and
 // from which results are narrowed; K is the element type that initial values and totals are kept in.
-//   Number, Total    A; and what a block of elements comes to: plain data, whole words of 4 bytes, a power of two
+//   Number, Total    A; and what a block of elements comes to: plain data, whole words of 4 bytes, a power of two, of
+//                    which the first WORDS mean something, if it has such a member
 //   load(x)          the total of one element; where there are coefficients load(x, coefficient)
 //   begin(y)         the total that a fold from an initial value starts
 //   with store(t)         what users see of a prefix          combine    the total of two blocks, the left one first
@@ -33,8 +34,6 @@ template <class Op> constexpr bool leaves_out_zeros = false;
 template <class Op> constexpr bool is_exact = false;
 template <class Op> constexpr bool sums_integers = false;
 template <class A> constexpr bool is_integer = (A)0.5 == 0;
-
-template <class...> using Void = void;
 
 // How an operator's totals are kept.
 template <class O, class = void> struct Keeping {
@@ -389,6 +388,7 @@ template <class A, class K, bool HIGHEST, bool FIRST, bool REVERSE> struct Index
   using Of = Keys<A, K>;
   using Key = typename Of::Key;
   struct alignas(16) Total {
+    static constexpr int WORDS = sizeof(Key) / 4 + 2;
     Key key;
     u32 index, count;
   };
@@ -492,6 +492,7 @@ template <class O, class A, int NUMBERS> struct Created {
   using Number = A;
   using Bare = typename O::Total;
   struct alignas(sizeof(Bare) <= 4 ? 4 : sizeof(Bare) <= 8 ? 8 : 16) Total {
+    static constexpr int WORDS = sizeof(Bare) / 4;
     Bare total;
   };
   static_assert(sizeof(Bare) <= NUMBERS * sizeof(A), "Total is larger than the first line says, by numbers=");
@@ -608,6 +609,7 @@ protected:
 // Segments that flags tell: a marked element is the first of one or, if LAST, the last, in the order of the scan. Marks
 // are kept if LAST, or if results SHOW where segments begin.
 template <class O> struct alignas(sizeof(typename O::Total) <= 4 ? 8 : 16) Flagged {
+  static constexpr int WORDS = sizeof(typename BareOf<O>::type) / 4 + 1;
   typename BareOf<O>::type total;
   u32 state;
 };
@@ -640,11 +642,13 @@ template <class O, bool LAST, bool SHOW> struct ByFlags : Segments<O, Flagged<O>
 
 // Segments of equal keys that are neighbours.
 template <class O, class Key> struct alignas(16) Keyed { // the widest first, so that there is no room between them
+  static constexpr int WORDS = (sizeof(typename BareOf<O>::type) + sizeof(Key)) / 4 + 1;
   typename BareOf<O>::type total;
   Key key; // of the block's last element
   u32 state;
 };
 template <class O> struct alignas(16) Keyed<O, u64> {
+  static constexpr int WORDS = sizeof(typename BareOf<O>::type) / 4 + 3;
   u64 key;
   typename BareOf<O>::type total;
   u32 state;

@@ -36,10 +36,8 @@ template <class P, class S, int THREADS, bool VECTORED> RS_DEVICE void scan_rows
       if (!T::FETCHES && t + 1 < tiles)
         next.load(row, (t + 1) * S::ELEMENTS);
       Acc end = counter.push(t, tile.up(between[turn++ & 1]), start);
-      tile.down(row, t * S::ELEMENTS, carry, end, [&](int u, Index i, const Acc *value) {
-        if (wanted)
-          tile.store_all(row, u, i, value);
-      });
+      tile.down(row, t * S::ELEMENTS, carry, end,
+                [&](int u, Index i, const Acc *value) { tile.store_all(row, u, i, value, wanted); });
       if (!T::FETCHES)
         tile = next;
       else if (t + 1 < tiles)

@@ -58,9 +58,10 @@ template <class P, class S, bool VECTORED, int THREADS = 32 * S::WARPS> struct T
     return ((Index)(warp() * S::CHUNKS + u) * S::LANES + lane()) * S::VECTOR;
   }
 
-  RS_METHOD static Reach reach(const R &row, Index i) {
+  // wanted: else nothing is left for any lane.
+  RS_METHOD static Reach reach(const R &row, Index i, bool wanted = true) {
     constexpr int N = S::VECTOR, MOST = S::LANES * N; // of a group's elements in a warp
-    Index left = WHOLE ? MOST : row.length() - i;
+    Index left = !wanted ? -MOST : WHOLE ? MOST : row.length() - i;
     return {i, left, WHOLE_VECTORS || left + (Index)lane() * N >= MOST};
   }
 
@@ -197,13 +198,15 @@ template <class P, class S, bool VECTORED, int THREADS = 32 * S::WARPS> struct T
           row.store_one(i + j, value[j]);
     }
   }
-  // The same, and results of a chunk in a second output, where there is one.
-  RS_METHOD void store_all(const R &row, int u, Index i, const Acc *value) const {
+  // The same, and results of a chunk in a second output, where there is one; of a group that is not wanted, none. All
+  // lanes of the warp come here.
+  RS_METHOD void store_all(const R &row, int u, Index i, const Acc *value, bool wanted = true) const {
+    Reach to = reach(row, i, wanted);
     if constexpr (FETCHES)
-      row.store_stretch(held[u].stretch, value);
-    else
+      row.store_stretch(to, value);
+    else if (wanted)
       store(row, i, value);
     if constexpr (HAS_SECOND<P>)
-      row.further.store(reach(row, i), held[u].elements().at, value, params);
+      row.further.store(to, held[u].elements().at, value, params);
   }
 };

@@ -11,8 +11,14 @@ template <int WARPS_, int CHUNKS_, int VECTOR_> struct TileShape {
   static_assert(CHUNKS <= 32 && WARPS <= 32, "a lane holds the total of one");
 };
 
+// How flags or keys in the place of a mask tell of segments, if not by themselves: by their neighbours, too, which a
+// tile has at hand. Totals then have a bit of it, and neither keys nor the flags of their last elements.
+template <class P, class = void> constexpr Told TOLD_BY_NEIGHBOURS = NOT_TOLD;
+template <class P> constexpr Told TOLD_BY_NEIGHBOURS<P, Void<decltype(P::told)>> = P::told;
+
 template <class P, class S, bool VECTORED> struct SharedTile {
   RS_TYPES_OF(P);
+  static constexpr Told TOLD_BY = TOLD_BY_NEIGHBOURS<P>;
   using Index = typename R::Index;
   static constexpr i64 LENGTH = Length<P>::most();                              // of a row, at most
   static constexpr int MOST = LENGTH > S::ELEMENTS ? S::ELEMENTS : (int)LENGTH; // elements there are of a tile
@@ -25,6 +31,7 @@ template <class P, class S, bool VECTORED> struct SharedTile {
   Acc chunks_mine; // lane u: total of the warp's chunk u
   Lanes<Op, S::CHUNKS, Acc> chunks;
   Lanes<Op, S::WARPS, Acc> warps;
+  Mask before{}; // of the element before the tile, if that tells
 
   RS_METHOD static int count_of(const R &row, Index first) {
     return row.length() - first < S::ELEMENTS ? (int)(row.length() - first) : S::ELEMENTS;
@@ -40,6 +47,8 @@ template <class P, class S, bool VECTORED> struct SharedTile {
       : row(row), first(first), count(count_of(row, first)),
         memory(row.in + low * row.step[RS_IN], row.mask + (MASKED ? low * row.step[RS_MASK] : 0),
                row.out + low * row.step[RS_OUT], VECTORED ? nullptr : rows.step, count, MOST, shared) {
+    if (TOLD_BY != NOT_TOLD && first > 0)
+      before = load_element(row.mask + (first - 1) * row.step[RS_MASK]);
   }
 
   // First element, inside the tile, of this thread's vector in a chunk of its warp.
@@ -53,13 +62,31 @@ template <class P, class S, bool VECTORED> struct SharedTile {
   // The elements from `at` on, in the order of the scan; what lies past the row is never part of a prefix that counts.
   RS_METHOD void read(int at, Acc *x) const {
     if (VECTORED && at + S::VECTOR <= count) {
-      memory.template read<S::VECTOR>(P::reverse ? count - at - S::VECTOR : at, x);
+      read_some<S::VECTOR>(at, x);
     } else {
 #pragma unroll
       for (int j = 0; j < S::VECTOR; j++) {
         x[j] = Op::neutral();
         if (at + j < count)
-          memory.template read<1>(P::reverse ? count - 1 - (at + j) : at + j, x + j);
+          read_some<1>(at + j, x + j);
+      }
+    }
+  }
+  // N elements that there are.
+  template <int N> RS_METHOD void read_some(int at, Acc *x) const {
+    int low = P::reverse ? count - at - N : at;
+    if constexpr (TOLD_BY == NOT_TOLD) {
+      memory.template read<N>(low, x);
+    } else {
+      HeldVector<P, N, AS_ELEMENTS> held;
+      R::load_copied(held, memory.in.shared, memory.mask.shared, low);
+      Mask last = at > 0 ? memory.mask.shared[P::reverse ? count - at : at - 1] : before;
+#pragma unroll
+      for (int j = 0; j < N; j++) {
+        Mask own = held.at[j].other;
+        bool begins = Beginnings<Mask, TOLD_BY>::between(j == 0 && at == 0 && first == 0, last, own);
+        x[j] = Op::load(widen<typename Op::Number>(held.at[j].x), begins);
+        last = own;
       }
     }
   }

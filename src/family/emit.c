@@ -35,9 +35,24 @@ static rowscan_spec compiled_for(const rowscan_spec *spec) {
   return shared;
 }
 
-static void emit_segments(const rowscan_spec *spec, const char *op, rs_text *source) {
+/* Whether a kernel finds out by neighbouring flags or keys, in the place of a mask, where segments begin. */
+static bool asks_neighbours(const rowscan_spec *spec, const rs_shape *shape) {
+  return shape->made_of == RS_TEMPLATE_TILES && (spec->mask_mode == ROWSCAN_MASK_KEYS || rs_spec_marks_last(spec)) &&
+         rs_spec_has_segments(spec);
+}
+
+static const char *told_of(const rowscan_spec *spec) {
+  return rs_spec_segments(spec) == ROWSCAN_MASK_KEYS ? "KEY_CHANGES"
+         : rs_spec_marks_last(spec)                  ? "MARKED_BEFORE"
+                                                     : "MARKED_ITSELF";
+}
+
+static void emit_segments(const rowscan_spec *spec, const rs_shape *shape, const char *op, rs_text *source) {
   bool shows = spec->flags & ROWSCAN_EXCLUSIVE || spec->length == RS_ANY_LENGTH;
-  if (spec->mask_mode == ROWSCAN_MASK_KEYS)
+  if (asks_neighbours(spec, shape))
+    rs_text_add(source, "  using Op = ByFlags<%s, false, %s>;\n  static constexpr Told told = %s;\n", op, word(shows),
+                told_of(spec));
+  else if (spec->mask_mode == ROWSCAN_MASK_KEYS)
     rs_text_add(source, "  using Op = ByKeys<%s, %s>;\n", op, rs_spec_mask_bytes(spec) == 8 ? "u64" : "u32");
   else if (rs_spec_has_segments(spec))
     rs_text_add(source, "  using Op = ByFlags<%s, %s, %s>;\n", op, word(rs_spec_marks_last(spec)), word(shows));
@@ -59,7 +74,7 @@ static rowscan_type numbers_of(const rowscan_spec *spec) {
   return spec->in_type == ROWSCAN_F64 || spec->mask_mode == ROWSCAN_MASK_MULTIPLY ? ROWSCAN_F64 : ROWSCAN_F32;
 }
 
-static void emit_op(const rowscan_spec *spec, const rs_op *op, rs_text *source) {
+static void emit_op(const rowscan_spec *spec, const rs_shape *shape, const rs_op *op, rs_text *source) {
   bool omits = spec->flags & ROWSCAN_OMIT_NAN, index = op->kind == RS_INDEX, fixed = rs_is_fixed(spec->acc_type);
   rowscan_type number = numbers_of(spec);
   rs_text name = {0};
@@ -78,7 +93,7 @@ static void emit_op(const rowscan_spec *spec, const rs_op *op, rs_text *source) 
   if (name.failed)
     source->failed = true;
   else
-    emit_segments(spec, name.data, source);
+    emit_segments(spec, shape, name.data, source);
   rs_text_free(&name);
 }
 
@@ -114,11 +129,7 @@ static void emit_further(const rowscan_spec *spec, rs_text *source) {
     rs_text_add(source, "%s%s", i ? ", " : "", number);
   rs_text_add(source, ">;\n    using Second = %s;\n", type_or_nothing(spec->second_type));
   rs_text_add(source, "    using Segment = %s;\n", type_or_nothing(spec->segment_type));
-  rs_text_add(source, "    static constexpr Told told = %s;\n  };\n",
-              !mode                       ? "NOT_TOLD"
-              : mode == ROWSCAN_MASK_KEYS ? "KEY_CHANGES"
-              : rs_spec_marks_last(spec)  ? "MARKED_BEFORE"
-                                          : "MARKED_ITSELF");
+  rs_text_add(source, "    static constexpr Told told = %s;\n  };\n", mode ? told_of(spec) : "NOT_TOLD");
 }
 
 static void emit_problem(const rowscan_spec *spec, const rs_shape *shape, rs_text *source) {
@@ -128,7 +139,7 @@ static void emit_problem(const rowscan_spec *spec, const rs_shape *shape, rs_tex
   if (op->source)
     emit_text(op, source);
   rs_text_add(source, "struct P {\n");
-  emit_op(spec, op, source);
+  emit_op(spec, shape, op, source);
   rs_text_add(source, "  using Acc = Op::Total;\n");
   rs_text_add(source, "  using In = %s;\n", element_type(spec->in_type));
   rs_text_add(source, "  using Out = %s;\n", element_type(spec->out_type));

@@ -385,7 +385,7 @@ static rs_shape tiles_shape(const rowscan_spec *spec, int arch) {
     s.vector = (int)rs_smaller(s.vector, 8);
   int blocks = tiles_blocks(spec, s.vector);
   const rs_candidate tiles[] = {{8, 8, blocks, 0}, {8, 4, blocks, 0}, {8, 2, blocks, 0}, {8, 1, blocks, 0}};
-  int first = rs_computes(spec) ? (rs_spec_register_bytes(spec) > 8 ? 2 : 1) : 0;
+  int first = rs_computes(spec) ? 1 : 0;
   rs_search(spec, arch, tiles + first, 4 - first, RS_NEXT_CANDIDATE, legal_tiles, &s);
   return s;
 }

@@ -191,6 +191,22 @@ static void add_regime(rowscan_regime regime, unsigned flags, rowscan_mask_mode 
   add_spec(&spec, random);
 }
 
+/*
+ * Long rows in segments: tiles learn from the element before them whether one begins. Of the tiles of most operators
+ * there are as many as one level of kernels/ahead.cuh has, or some more.
+ */
+static void add_segments(unsigned number) {
+  enum { TILE = 8192, LEVEL = 32, MORE = 60000 };
+  static const rowscan_op ops[] = {ROWSCAN_SUM, ROWSCAN_MAX, ROWSCAN_SUM, ROWSCAN_LOGSUMEXP};
+  random_source random = random_for(suite.seed, 25, number);
+  rowscan_spec spec = {.size = sizeof spec, .in_type = ROWSCAN_F32, .regime = ROWSCAN_REGIME_LONG, .flags = number % 4};
+  spec.mask_mode = (rowscan_mask_mode)(ROWSCAN_MASK_HEADS + number % 3);
+  spec.op = ops[(number / 12 + number % 4) % 4];
+  int64_t more = random_one_in(&random, 2) ? random_below(&random, MORE) : -random_below(&random, TILE);
+  spec.length = LEVEL * TILE + (random_one_in(&random, 3) ? 0 : more);
+  add_spec(&spec, random);
+}
+
 /* Every regime with all flags, mask modes and operators; on a quick run the last two in turn. */
 void group_regimes(void) {
   for (unsigned regime = 0; regime < 5; regime++)
@@ -199,6 +215,8 @@ void group_regimes(void) {
         for (unsigned op = 0; op < 2; op++)
           if (!suite.quick || ((regime + flags) % 3 == mask && (regime + flags / 2) % 2 == op))
             add_regime((rowscan_regime)regime, flags, (rowscan_mask_mode)mask, (rowscan_op)op);
+  for (unsigned number = 0; number < (unsigned)few(12, 48); number++)
+    add_segments(number);
   check_specs();
 }
 

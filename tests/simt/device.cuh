@@ -62,11 +62,14 @@ RS_DEVICE void await_dependencies() {
   simt->await_dependencies();
 }
 
-// Exchanges inside a warp.
+// Exchanges inside a warp, of words that mean something.
+template <class...> using Void = void;
+template <class T, class = void> constexpr int WORDS_OF = sizeof(T) / 4;
+template <class T> constexpr int WORDS_OF<T, Void<decltype(T::WORDS)>> = T::WORDS;
 template <class T> RS_DEVICE T simt_meet(int kind, T value, int argument) {
   static_assert(sizeof(T) % 4 == 0, "shuffles move whole words");
-  constexpr int AT_ONCE = sizeof(T) % 8 ? 4 : 8;
-  for (int i = 0; i < (int)sizeof(T); i += AT_ONCE) {
+  constexpr int BYTES = 4 * WORDS_OF<T>, AT_ONCE = BYTES % 8 ? 4 : 8;
+  for (int i = 0; i < BYTES; i += AT_ONCE) {
     u64 bits = 0;
     __builtin_memcpy(&bits, reinterpret_cast<char *>(&value) + i, AT_ONCE);
     bits = simt->meet(kind, bits, AT_ONCE, argument);
