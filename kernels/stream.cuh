@@ -7,6 +7,7 @@
 // the totals of all, WARPS scan. Tiles are taken in turns, in the order of memory.
 #pragma once
 #include "ahead.cuh"
+#include "neighbours.cuh"
 #include "tile.cuh"
 
 // How tiles come to shared memory and results leave it, where rows begin on 16 bytes: a tile's copy lies on the same
@@ -18,6 +19,8 @@ template <class P, class S> struct StreamAligned {
   static constexpr int TILE = S::ELEMENTS;
   static constexpr int SLACK = 0;       // bytes that each copy has more than its tile
   static constexpr bool PLACED = false; // where copies lie depends on the row
+  // Flags or keys that come with a tile's own, of elements before it.
+  static constexpr int BEFORE = TOLD_BY_NEIGHBOURS<P> == NOT_TOLD ? 0 : 16 / (int)sizeof(Mask);
 
   RS_METHOD static int count_of(Index number) {
     Index left = T::LENGTH - number * TILE;
@@ -46,11 +49,12 @@ template <class P, class S> struct StreamAligned {
     int count = count_of(number);
     i64 low = P::reverse ? -((i64)number * TILE + count - 1) : (i64)number * TILE;
     const In *in_low = row.in + low;
-    const Mask *mask_low = row.mask + (MASKED ? low : 0);
+    int before = number > 0 ? BEFORE : 0;
+    const Mask *mask_low = row.mask + (MASKED ? low - (P::reverse ? 0 : before) : 0);
     in_to += P::reverse ? TILE - count : 0;
-    mask_to += P::reverse ? TILE - count : 0;
+    mask_to += P::reverse ? TILE - count : -before;
     u32 in_bytes = load_ends(in_to, in_low, count);
-    u32 mask_bytes = MASKED ? load_ends(mask_to, mask_low, count) : 0;
+    u32 mask_bytes = MASKED ? load_ends(mask_to, mask_low, count + before) : 0;
     if (lane_index() == 0) {
       arrival_expect(full, in_bytes + mask_bytes);
       if (in_bytes)
@@ -99,7 +103,9 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
   using Index = typename T::Index;
   static constexpr int TILE = S::ELEMENTS, WARP = TILE / S::WARPS;
   static constexpr int IN_BYTES = TILE * (int)sizeof(In) + Way::SLACK;
-  static constexpr int STAGE_BYTES = IN_BYTES + (MASKED ? TILE * (int)sizeof(Mask) + Way::SLACK : 0);
+  static constexpr bool TOLD_BY = TOLD_BY_NEIGHBOURS<P> != NOT_TOLD;
+  static constexpr int BEFORE = TOLD_BY ? 16 : 0; // bytes of elements before a tile
+  static constexpr int STAGE_BYTES = IN_BYTES + (MASKED ? TILE * (int)sizeof(Mask) + Way::SLACK + BEFORE : 0);
   // A slot holds what is known of a tile; it outlives the tile's stage.
   static constexpr int SLOTS = 2 * STAGES;
   static constexpr u32 NONE = ~0u;
@@ -137,7 +143,7 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
     return reinterpret_cast<In *>(memory + stage * STAGE_BYTES);
   }
   RS_METHOD Mask *mask(int stage) const {
-    return reinterpret_cast<Mask *>(memory + stage * STAGE_BYTES + IN_BYTES);
+    return reinterpret_cast<Mask *>(memory + stage * STAGE_BYTES + IN_BYTES + (P::reverse ? 0 : BEFORE));
   }
   RS_METHOD static i64 row_of(u32 tile) {
     return tile / (u32)T::COUNT;
@@ -183,18 +189,21 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
     if (lane_index() == 0)
       arrival_signal(shared.empty + stage);
   }
-  // A vector of a tile, `at` elements from its start; of what lies past the row, anything.
-  template <bool ORDERED> RS_METHOD void copy_of(V &held, int stage, u32 places, int at) const {
-    Way::template read<ORDERED>(held, in(stage), mask(stage), places, P::reverse ? TILE - at - S::VECTOR : at);
+  // A vector of a tile, `at` elements from its start; of what lies past the row, anything. first: the row's first tile.
+  template <bool ORDERED> RS_METHOD void copy_of(V &held, int stage, u32 places, int at, bool first) const {
+    int low = P::reverse ? TILE - at - S::VECTOR : at;
+    Way::template read<ORDERED>(held, in(stage), mask(stage), places, low);
+    if constexpr (TOLD_BY)
+      tell_beginnings<P>(held, first && at == 0, mask(stage)[P::reverse ? low + S::VECTOR : low - 1]);
   }
 
   // The total of a scanning warp's part of a tile.
-  RS_METHOD Acc total_of_part(int stage, u32 places, int part) const {
+  RS_METHOD Acc total_of_part(int stage, u32 places, int part, bool first) const {
     typename V::Part chunk[S::CHUNKS];
 #pragma unroll
     for (int u = 0; u < S::CHUNKS; u++) {
       V held;
-      copy_of<false>(held, stage, places, part * WARP + (u * 32 + (int)lane_index()) * S::VECTOR);
+      copy_of<false>(held, stage, places, part * WARP + (u * 32 + (int)lane_index()) * S::VECTOR, first);
       chunk[u] = held.total();
     }
     return V::outer(total_of_blocks<typename V::Inner, S::CHUNKS>(chunk));
@@ -216,7 +225,7 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
         return;
 #pragma unroll 1
       for (int part = reducer; part < S::WARPS; part += REDUCERS) {
-        Acc mine = total_of_part(at.stage, places_of(at.slot), part);
+        Acc mine = total_of_part(at.stage, places_of(at.slot), part, number_of(tile) == 0);
         if (lane_index() == 0)
           shared.part[at.slot][part] = mine;
       }
@@ -268,7 +277,7 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
       T tile;
 #pragma unroll
       for (int u = 0; u < S::CHUNKS; u++)
-        copy_of<true>(tile.held[u], at.stage, places_of(at.slot), (int)T::place(u));
+        copy_of<true>(tile.held[u], at.stage, places_of(at.slot), (int)T::place(u), number == 0);
       tile.up_chunks();
       give_back(at.stage);
       arrival_wait(shared.looked + at.slot, at.slot_phase);

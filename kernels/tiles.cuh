@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include "ahead.cuh"
+#include "neighbours.cuh"
 #include "piece.cuh"
 
 // Elements of a tile, from the slowest: warp, chunk, lane, element of a vector. Each is an aligned block of the order.
@@ -10,11 +11,6 @@ template <int WARPS_, int CHUNKS_, int VECTOR_> struct TileShape {
   static constexpr int THREADS = 32 * WARPS, CHUNK = 32 * VECTOR, WARP = CHUNKS * CHUNK, ELEMENTS = WARPS * WARP;
   static_assert(CHUNKS <= 32 && WARPS <= 32, "a lane holds the total of one");
 };
-
-// How flags or keys in the place of a mask tell of segments, if not by themselves: by their neighbours, too, which a
-// tile has at hand. Totals then have a bit of it, and neither keys nor the flags of their last elements.
-template <class P, class = void> constexpr Told TOLD_BY_NEIGHBOURS = NOT_TOLD;
-template <class P> constexpr Told TOLD_BY_NEIGHBOURS<P, Void<decltype(P::told)>> = P::told;
 
 template <class P, class S, bool VECTORED> struct SharedTile {
   RS_TYPES_OF(P);
@@ -80,14 +76,9 @@ template <class P, class S, bool VECTORED> struct SharedTile {
     } else {
       HeldVector<P, N, AS_ELEMENTS> held;
       R::load_copied(held, memory.in.shared, memory.mask.shared, low);
-      Mask last = at > 0 ? memory.mask.shared[P::reverse ? count - at : at - 1] : before;
-#pragma unroll
-      for (int j = 0; j < N; j++) {
-        Mask own = held.at[j].other;
-        bool begins = Beginnings<Mask, TOLD_BY>::between(j == 0 && at == 0 && first == 0, last, own);
-        x[j] = Op::load(widen<typename Op::Number>(held.at[j].x), begins);
-        last = own;
-      }
+      tell_beginnings<P>(held, at == 0 && first == 0,
+                         at > 0 ? memory.mask.shared[P::reverse ? count - at : at - 1] : before);
+      R::template values<N>(held.at, x);
     }
   }
   RS_METHOD void write(int at, const Acc *value) const {

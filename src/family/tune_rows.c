@@ -433,10 +433,12 @@ static bool has_registers(const rowscan_spec *spec, int arch, const rs_shape *s)
 }
 
 static bool legal_stream(const rowscan_spec *spec, int arch, rs_shape *s) {
-  /* a block's share of the system, and what it knows of its tiles; with fewer stages nothing is under way meanwhile */
-  enum { OF_TILES = 4 * 1024, LEAST_STAGES = 3 };
+  /* a block's share of the system, and what it knows of its tiles; with fewer stages nothing is under way meanwhile;
+   * bytes of flags or keys before a tile's */
+  enum { OF_TILES = 4 * 1024, LEAST_STAGES = 3, BEFORE = 16 };
   bool any = s->made_of != RS_TEMPLATE_STREAM;
   int64_t stage = stage_bytes(spec, s) + (any ? ANY_SLACK * (spec->mask_mode ? 2 : 1) : 0);
+  stage += rs_spec_has_segments(spec) ? BEFORE : 0;
   int64_t room = any ? buffer_bytes(spec, s) + ANY_SLACK * s->warps : 0; /* each warp has results at their offset */
   s->threads = 32 * (s->warps + s->reducers + 2);
   bool fits = has_registers(spec, arch, s) && rs_fit_stages(s, arch, stage, OF_TILES + room, 6) &&
@@ -468,14 +470,22 @@ bool rs_tune_stream(const rowscan_spec *spec, int arch, rs_shape *s) {
 }
 
 /*
- * Streams reduce each element twice, so not where that takes long. Of segments only those do whose first elements are
- * marked, if no result shows that. 1 x 2^26 f32 on an H100, of memcpy: heads 0.795 in a stream, 0.699 in tiles; tails
- * 0.31, 0.54; keys 0.39, 0.48.
+ * Streams reduce each element twice, so not where that takes long. Of segments they do if no result shows where one
+ * begins, and neighbours need not be asked, or rows are words. 1 x 2^26 f32 on an H100, of memcpy: heads 0.80 in a
+ * stream, 0.75 in tiles.
  */
-static bool streams(const rowscan_spec *spec) {
+static bool streams(const rowscan_spec *spec, bool words) {
   if (!rs_spec_has_segments(spec) || rs_op_computes(rs_op_of(spec->op)))
     return !rs_computes(spec);
-  return spec->mask_mode != ROWSCAN_MASK_KEYS && !rs_spec_marks_last(spec) && !(spec->flags & ROWSCAN_EXCLUSIVE);
+  return !(spec->flags & ROWSCAN_EXCLUSIVE) && (words || !rs_spec_asks_neighbours(spec));
+}
+
+/* Of words, where totals are as if each element were marked by itself. */
+static bool tune_stream_of_words(const rowscan_spec *spec, int arch, rs_shape *s) {
+  rowscan_spec told = *spec;
+  if (rs_spec_has_segments(spec))
+    told.mask_mode = spec->flags & ROWSCAN_REVERSE ? ROWSCAN_MASK_TAILS : ROWSCAN_MASK_HEADS;
+  return streams(spec, true) && rs_tune_stream(&told, arch, s);
 }
 
 void rs_tune_long_rows(const rowscan_spec *spec, int arch, rs_shape kernels[]) {
@@ -483,8 +493,8 @@ void rs_tune_long_rows(const rowscan_spec *spec, int arch, rs_shape kernels[]) {
   rs_shape aligned = {.made_of = RS_TEMPLATE_STREAM}, any = {.made_of = RS_TEMPLATE_STREAM_ANY};
   bool one = rs_spec_keeps_totals(spec), widens_to_64 = rs_is_wide(spec) && rs_bytes_of(spec->in_type) < 8;
   kernels[RS_KERNEL_LONG_ANY] = tiles;
-  kernels[RS_KERNEL_LONG_ALIGNED] = streams(spec) && rs_tune_stream(spec, arch, &aligned) ? aligned : tiles;
-  if (streams(spec) && rs_tune_stream(spec, arch, &any)) {
+  kernels[RS_KERNEL_LONG_ALIGNED] = tune_stream_of_words(spec, arch, &aligned) ? aligned : tiles;
+  if (streams(spec, false) && rs_tune_stream(spec, arch, &any)) {
     kernels[RS_KERNEL_LONG_DENSE] = any;
     /* rows on 16 bytes too: 1 x 37181716 i32 to i64 0.71 of memcpy, 0.97 so; of two numbers f32 0.77, 0.70 so */
     if (spec->flags & ROWSCAN_REVERSE && widens_to_64 && one)

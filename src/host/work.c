@@ -273,7 +273,7 @@ static void expect_output(const rs_run *s, const rs_seat *k, const block *b) {
 static lines read_joins(const rs_run *s, rs_seat *k, const block *b) {
   const rs_view *m = &s->part[s->marks];
   bool keys = s->segments == ROWSCAN_MASK_KEYS;
-  bool late = keys || rs_spec_marks_last(s->spec); /* the neighbours do */
+  bool late = rs_spec_asks_neighbours(s->spec);
   int64_t before = late && b->begin > 0, first = late && b->begin == 0;
   block from = {b->row, b->rows, b->begin - before, b->steps + before};
   view v = view_of(s, &k->tile, &from, s->marks);

@@ -462,6 +462,10 @@ bool rs_spec_marks_last(const rowscan_spec *spec) {
   return rs_spec_segments(spec) == (spec->flags & ROWSCAN_REVERSE ? ROWSCAN_MASK_HEADS : ROWSCAN_MASK_TAILS);
 }
 
+bool rs_spec_asks_neighbours(const rowscan_spec *spec) {
+  return rs_spec_segments(spec) == ROWSCAN_MASK_KEYS || rs_spec_marks_last(spec);
+}
+
 bool rs_spec_keeps_totals(const rowscan_spec *spec) {
   return rs_op_is_of_numbers(rs_op_of(spec->op)) && !rs_spec_segments(spec);
 }

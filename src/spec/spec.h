@@ -44,6 +44,9 @@ bool rs_spec_has_segments(const rowscan_spec *spec);
 /* How flags or keys cut its rows into segments, there or beside a mask; none: they do not. */
 rowscan_mask_mode rs_spec_segments(const rowscan_spec *spec);
 
+/* Whether the element before an element tells, too, whether a segment begins with it: by keys, or flags of the last. */
+bool rs_spec_asks_neighbours(const rowscan_spec *spec);
+
 /* How many further inputs it has, once its mask's mode is complete: its operator's, or one, of coefficients beside a
  * mask. */
 int rs_spec_more(const rowscan_spec *spec);
