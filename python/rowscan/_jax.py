@@ -181,6 +181,8 @@ def _jvp(primals, tangents, **params):
         primals, tangents = (_unmasked(given, params["has"], mask, factor)
                              for given, factor in ((primals, 1), (tangents, 0)))
         params = {**params, "mask_mode": COEFFICIENT}
+    if params["op"] in (PROD, LOGSUMEXP) and params["mask_mode"] == SELECT and params["segment_mode"]:
+        primals, tangents, params = _chain_of_the_rest(primals, tangents, params)
     beside = params["segment_mode"] and params["op"] in (SUM, RECURRENCE) and not params["second"]
     if not beside and (params["params"] or params["second"] or _more(primals, params["has"])):
         if any(not _is_zero(tangent) and tangent.dtype != jax.dtypes.float0 for tangent in tangents):
@@ -228,6 +230,18 @@ def _unmasked(given, has, mask, factor):
     x, _, init = _operands(given, has)
     a, *segments = _more(given, has)
     return [left(x, 0), left(a, factor), *([init] if has & _INIT else []), *segments]
+
+
+def _chain_of_the_rest(primals, tangents, params):
+    """A product or logsumexp by segments beside a mask as without it, of the identity where it is 0."""
+    has, identity = params["has"], 1 if params["op"] == PROD else -jnp.inf
+    (x, mask, init), (dx, _, dinit) = _operands(primals, has), _operands(tangents, has)
+    starts = _starts(_more(primals, has)[-1], params["segment_mode"], x.shape, params["dim"], params["flags"])
+    left = lambda array, other: jnp.where(mask != 0, array, jnp.asarray(other, array.dtype))
+    moved = dx if _is_zero(dx) or dx.dtype == jax.dtypes.float0 else left(dx, 0)
+    return ([left(x, identity), starts, *([init] if has & _INIT else [])],
+            [moved, None, *([dinit] if has & _INIT else [])],
+            {**params, "mask_mode": _start_mode(params["flags"]), "segment_mode": 0})
 
 
 def _omitting_changes(results, primals, tangents, **params):

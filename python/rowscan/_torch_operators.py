@@ -10,7 +10,7 @@ SPDX-License-Identifier: MIT
   rowscan::scan_further         scans with further inputs, numbers of a run or a second output, in Python: a list of the
                                 result, and of the second one and the totals where they are wanted. Composite, with the
                                 gradient of _Scan where one of segments beside a mask or coefficients has one, or a
-                                recurrence with a mask
+                                recurrence, product or logsumexp with a mask that selects
   rowscan::_scan_further        that scan alone
   rowscan::_scan_starts, _scan_starts_totals
                                 the scan alone of those of them that have a gradient, without lists
@@ -775,19 +775,23 @@ def composite_further(x, dim, op, flags, out_type, acc, mask_mode, mask, init, m
                       segment_mode):
     """The scan alone where that serves; else segments are told in one way, for gradients.
 
-    A recurrence with a mask is then one without, of 0 and coefficients of 1 where an element is left out.
+    What a mask leaves out is then the identity: a recurrence has 0 and coefficients of 1 there.
     """
     if transform() is None and _forward_ad._current_level < 0 and not wants_gradient(x, mask, init, *more):
         return op_further_alone(x, dim, op, flags, out_type, acc, mask_mode, mask, init, more, params, second_type,
                                 totals_type, segment_mode)
-    if op not in (SUM, RECURRENCE) or second_type:
+    chained = op in CHAINED and mask_mode == SELECT and segment_mode
+    if (op not in (SUM, RECURRENCE) and not chained) or second_type:
         raise Unsupported(f"a scan of operator {OP_NAMES[op]} with more, params, second, or segments beside a mask "
                           "has no gradient here, and none of torch.func's transforms")
     if op == RECURRENCE and mask_mode == SELECT:
         left_out = mask == 0
         x, mask, mask_mode = x.masked_fill(left_out, 0), more[0].masked_fill(left_out, 1), COEFFICIENT
-    made = differentiable(x, dim, op, flags, out_type, acc, mask_mode, mask, init, totals_type,
-                          _starts(more[-1], segment_mode, dim, flags) if segment_mode else None)
+    starts = _starts(more[-1], segment_mode, dim, flags) if segment_mode else None
+    if chained:
+        x = x.masked_fill(mask == 0, 1 if op == PROD else -torch.inf)
+        mask, mask_mode, starts = starts, _start_mode(flags), None
+    made = differentiable(x, dim, op, flags, out_type, acc, mask_mode, mask, init, totals_type, starts)
     return list(made) if totals_type else [made]
 
 

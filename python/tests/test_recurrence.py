@@ -307,7 +307,7 @@ def test_dlpack(flags):
 
 def test_dlpack_with_a_mask():
     x, a, y = np.arange(12.).reshape(3, 4), np.array([[1.], [2.], [3.]]), Lent(np.empty((3, 4)))
-    mask = np.eye(3, 4) == 0
+    mask = (np.eye(3, 4) == 0).astype("u1")  # NumPy lends no bool before 1.25
     assert rowscan.linear_recurrence(Lent(x), Lent(a), 1, mask=Lent(mask), out=y) is y
     np.testing.assert_array_equal(y.array, loop(x, a, 1, mask=mask, dtype="f8")[0])
 

@@ -459,11 +459,10 @@ def test_torch_beside_masks_and_coefficients(torch):
     leaf = x.clone().requires_grad_()
     with pytest.raises(RuntimeError, match="out=... arguments don't support"):
         rowscan.linear_recurrence(leaf, c, 1, tails=tails, out=torch.empty(2, 9))
-    for call in (lambda x: rowscan.cumprod(x, 1, mask=c > 0.5, tails=tails),
-                 lambda x: rowscan.cummax(x, 1, mask=c > 0.5, tails=tails)):
-        for g in lambda: call(leaf), lambda: torch.func.grad(lambda x: call(x).sum())(x):
-            with pytest.raises(rowscan.Unsupported, match="segments beside a mask"):
-                g()
+    call = lambda x: rowscan.cummax(x, 1, mask=c > 0.5, tails=tails)
+    for g in lambda: call(leaf), lambda: torch.func.grad(lambda x: call(x).sum())(x):
+        with pytest.raises(rowscan.Unsupported, match="segments beside a mask"):
+            g()
 
 
 def beside_functions(o, m):
@@ -549,6 +548,45 @@ def test_torch_transforms_beside(torch):
     with torch.autograd.forward_ad.dual_level():
         dual = torch.autograd.forward_ad.make_dual(x, a)
         assert torch.equal(torch.autograd.forward_ad.unpack_dual(whole(dual)).tangent, whole(a))
+
+
+def chains_beside(o, told, m):
+    """Products and logsumexp by segments, beside a mask; and as without it, given what it leaves."""
+    for f, identity in (rowscan.cumprod, 1), (rowscan.logcumsumexp, -np.inf):
+        yield (lambda x, i, f=f: f(x, 1, init=i, totals=True, mask=m, **told, **o),
+               lambda x, i, f=f: f(x, 1, init=i, totals=True, **told, **o), identity)
+
+
+@with_flags
+@with_kinds
+def test_torch_gradients_of_chains_beside_masks(torch, kind, flags):
+    """Those of what the mask leaves, bit for bit; and none of what it does not, be it NaN."""
+    told, m = torch.tensor([[1, 0, 0, 1, 1], [0, 1, 1, 0, 0]]), torch.tensor([True, True, False, True, False])
+    for dtype in torch.float64, torch.float32, torch.bfloat16:
+        for masked, plain, identity in chains_beside(flags, {kind: told}, m):
+            if dtype is torch.float64 and identity != 1:  # its totals have no room
+                continue
+            x, i = torch.rand(2, 5).to(dtype) + 0.5, torch.rand(2, 1)
+            i = i.to(masked(x, None)[1].dtype)
+            odd, left = x.masked_fill(~m, torch.nan), x.masked_fill(~m, identity)
+            given, wanted = ([leaf.clone().requires_grad_() for leaf in (x, i)] for x in (odd, left))
+            y, want, alone = masked(*given), plain(*wanted), masked(odd, i)
+            weights = torch.rand(y[0].shape).to(y[0].dtype).masked_fill(~y[0].isfinite(), 0)
+            value = lambda y: (y[0].nan_to_num(0, 0, 0) * weights).sum() + y[1].sum()
+            d = torch.autograd.grad(value(y), given)
+            for a, b, c in zip(y, want, alone):
+                assert torch.equal(a, b) and torch.equal(a, c)
+            for a, b in zip(d, torch.autograd.grad(value(want), wanted)):
+                assert torch.equal(a, b.masked_fill(~m, 0) if a.shape == x.shape else b)
+            if dtype is not torch.bfloat16:
+                t = torch.rand(2, 5, dtype=dtype), torch.rand(2, 1, dtype=dtype)
+                moved = torch.func.jvp(masked, (odd, i), t)[1]
+                for a, b in zip(moved, torch.func.jvp(plain, (left, i), (t[0].masked_fill(~m, 0), t[1]))[1]):
+                    torch.testing.assert_close(a, b, rtol=0, atol=0, equal_nan=True)
+    x, i = (torch.randn(shape, dtype=torch.float64, requires_grad=True) for shape in ((2, 5), (2, 1)))
+    product = next(chains_beside(flags, {kind: told}, m))[0]
+    assert torch.autograd.gradcheck(product, (x, i), check_forward_ad=True, check_batched_grad=True)
+    assert torch.autograd.gradgradcheck(product, (x, i), check_fwd_over_rev=True)
 
 
 @with_flags
@@ -699,10 +737,8 @@ def test_jax_beside_masks_and_coefficients(jax):
         row = lambda x, c, tails: rowscan.linear_recurrence(x, c, 0, tails=tails)
         np.testing.assert_array_equal(jax.vmap(row)(x, c, tails), rowscan.linear_recurrence(x, c, 1, tails=tails))
         m = c > 0
-        for f in (lambda x: rowscan.cumprod(x, 1, mask=m, tails=tails),
-                  lambda x: rowscan.cummax(x, 1, mask=m, tails=tails)):
-            with pytest.raises(rowscan.Unsupported, match="segments beside a mask"):
-                jax.grad(lambda x: f(x).sum())(x)
+        with pytest.raises(rowscan.Unsupported, match="segments beside a mask"):
+            jax.grad(lambda x: rowscan.cummax(x, 1, mask=m, tails=tails).sum())(x)
 
 
 @with_flags
@@ -725,6 +761,30 @@ def test_jax_derivatives_beside(jax, kind, flags):
             g = lambda x: jax.tree.leaves(f(x, a, 0.))[0]
             linear = jax.linear_transpose(g, x)
             np.testing.assert_allclose(linear(a)[0], jax.vjp(g, x)[1](a)[0], rtol=1e-12)
+
+
+@with_flags
+@with_kinds
+def test_jax_derivatives_of_chains_beside_masks(jax, kind, flags):
+    from jax.test_util import check_grads
+    random = np.random.default_rng(9)
+    with order.set_wide(jax, True):
+        x, t, i = (jax.numpy.asarray(random.random(shape) + 0.5) for shape in ((2, 5), (2, 5), (2, 1)))
+        m, told = (jax.numpy.asarray(a) for a in ([True, True, False, True, False], [[1, 0, 0, 1, 1], [0, 1, 1, 0, 0]]))
+        for masked, plain, identity in chains_beside(flags, {kind: told}, m):
+            if identity != 1:  # totals of float64 have no room
+                x, t, i = (a.astype("f4") for a in (x, t, i))
+            odd, left = (jax.numpy.where(m, x, jax.numpy.asarray(other, x.dtype))
+                         for other in (jax.numpy.nan, identity))
+            (y, back), (want, plain_back) = jax.vjp(masked, odd, i), jax.vjp(plain, left, i)
+            weights = jax.numpy.isfinite(y[0]).astype(y[0].dtype), jax.numpy.ones_like(y[1])
+            d, plain_d = back(weights), plain_back(weights)
+            moved, plain_moved = (jax.jvp(f, (x, i), (dx, i))[1]
+                                  for f, x, dx in ((masked, odd, t), (plain, left, jax.numpy.where(m, t, 0))))
+            for got, should in ((y, want), (d, (jax.numpy.where(m, plain_d[0], 0), plain_d[1])), (moved, plain_moved)):
+                for a, b in zip(got, should):
+                    np.testing.assert_array_equal(np.asarray(a), np.asarray(b))
+        check_grads(next(chains_beside(flags, {kind: told}, m))[0], (x.astype("f8"), i.astype("f8")), order=2)
 
 
 @with_flags
