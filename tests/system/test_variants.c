@@ -241,9 +241,10 @@ static rowscan_spec draw(int number, int *arch) {
 
 /* ---- one of them ------------------------------------------------------------------------------------------------- */
 
-/* NVRTC 11.8 ends the process with SIGSEGV; those before 12.8 know no sm_100. */
+/* NVRTC 11.8 ends the process with SIGSEGV, or has no room for so many parameters; those before 12.8 know no sm_100. */
 static bool is_too_much(const rowscan_spec *spec) {
-  return newest < 100 && spec->op == ROWSCAN_PROD && spec->length >= INT64_C(1) << 35;
+  bool large = spec->op == ROWSCAN_PROD && spec->length >= INT64_C(1) << 35;
+  return newest < 100 && (large || (spec->row_rank == RANKS && rs_spec_has_further(spec)));
 }
 
 static bool is_sampled(int spec, int arch) {
