@@ -106,7 +106,8 @@ class _Torch(Library):
         return self.results(y, made[1] if s.second else None, made[-1].squeeze(s.dim) if s.totals else None)
 
     def refuse_gradient(self, s):
-        if operators.wants_gradient(s.x, s.mask, s.init, s.out, *s.more):
+        if operators.wants_gradient(s.out, *operators.changing(s.x, s.mask_mode, s.mask, s.init, s.more,
+                                                               s.segment_mode)):
             raise RuntimeError("functions with out=... arguments don't support automatic differentiation, but one of "
                                "the arguments requires grad.")
 
@@ -155,7 +156,7 @@ def _node_backward(ctx, g):
     """What the quick way declines in the backward pass: masks, modes, and gradients that aren't plain."""
     dim, flags, kind, mask_mode = ctx.rowscan
     mask, = ctx.saved_tensors if mask_mode else (None,)
-    segments = {name: operators.beside(mask, mask_mode, g) for name, mode in SEGMENTS.items() if mode == mask_mode}
+    segments = {name: operators.condition(mask, mask_mode) for name, mode in SEGMENTS.items() if mode == mask_mode}
     d = _core.cumsum(g, dim, reverse=not flags & REVERSE, exclusive=bool(flags & EXCLUSIVE), dtype=DTYPES[kind],
                      **segments)
     if mask_mode and not segments:

@@ -324,10 +324,9 @@ def _kept(ctx, tensor):
     return torch.where((x * mask if mask_mode == MULTIPLY and mask is not None else x).isnan(), 0, tensor)
 
 
-def beside(mask, mask_mode, other):
-    """Flags or keys as they may lie beside elements of another type."""
-    keeps = mask_mode == KEYS or TYPES[mask.dtype] in FACTORS or mask.dtype == other.dtype
-    return mask if keeps else mask != 0
+def condition(mask, mask_mode):
+    """A condition of a type that may lie beside elements of any type, and has no tangents."""
+    return mask if mask_mode == KEYS or TYPES[mask.dtype] in FACTORS else mask != 0
 
 
 def _marks_start(mask_mode, flags):
@@ -349,7 +348,6 @@ def _segments_gradients(ctx, mask, mask_mode, g, g_totals):
     if flags & INCLUDE_INITIAL:
         first = _end(g, dim, not reverse)
         g = _without(g, dim, reverse, first=1)
-    mask = beside(mask, mask_mode, g)
     kind = kind if is_floating(kind) else TYPES[g.dtype]
     wide = accumulator(SUM, TYPES[g.dtype], kind, acc)
     along = mask
@@ -609,10 +607,8 @@ def _tangents(ctx, t_x, t_mask, t_init):
     starts = ctx.saved_tensors[-1]
     if starts is not None and not (t_x is None and t_mask is None and t_init is None):
         return _masked_tangents(ctx, t_x, t_mask, t_init)
-    if mask_mode in SEGMENTS.values() and mask is not None:
-        t_mask = None
-        if t_x is None and t_init is not None:
-            t_x = torch.zeros(mask.shape, dtype=DTYPES[ctx.rowscan[-1]], device=mask.device)
+    if mask_mode in SEGMENTS.values() and mask is not None and t_x is None and t_init is not None:
+        t_x = torch.zeros(mask.shape, dtype=DTYPES[ctx.rowscan[-1]], device=mask.device)
     if t_x is not None:
         terms.append(_sum(t_x, dim, flags, out_type, acc, mask_mode, mask, t_init, totals_type))
     elif t_init is not None:
@@ -729,6 +725,21 @@ def wants_gradient(*tensors):
     return torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors)
 
 
+def _weighs(mask_mode):
+    """Whether elements are multiplied by a mask. Any other is a condition, which has no gradient, were it floating."""
+    return mask_mode in (MULTIPLY, COEFFICIENT)
+
+
+def changing(x, mask_mode, mask, init, more=(), segment_mode=0):
+    """The arrays that results change with: all but conditions, which are masks that select, and flags and keys."""
+    return x, mask if _weighs(mask_mode) else None, init, *(more[:-1] if segment_mode else more)
+
+
+def _is_followed(*tensors):
+    """Whether a transform or autograd is to see what is made of these."""
+    return transform() is not None or _forward_ad._current_level >= 0 or wants_gradient(*tensors)
+
+
 class _Below(torch.autograd.function._SingleLevelFunction):
     """At one level of torch.func's transforms, whose next one sees the operator again, with its gradient."""
 
@@ -751,14 +762,16 @@ _FRONT = torch._C.DispatchKey.FuncTorchDynamicLayerFrontMode
 
 def differentiable(*args):
     args = args if len(args) > STARTS else args + (None,)
+    if not _is_followed(*changing(args[X], *args[MASK - 1:INIT + 1])):
+        return _alone(*args)
+    if args[MASK] is not None and not _weighs(args[MASK - 1]):
+        args = *args[:MASK], condition(args[MASK], args[MASK - 1]), *args[MASK + 1:]
     if transform() is not None:
         if not torch._C._dispatch_tls_is_dispatch_key_excluded(_FRONT):
             return _Scan.apply(*args)
         with enable_single_level_autograd_function():  # the dispatcher has called an operator for one level of them
             return _Below.apply(*args)
-    if _forward_ad._current_level >= 0 or wants_gradient(args[X], args[MASK], args[INIT]):
-        return _Scan.apply(*args)
-    return _alone(*args)
+    return _Scan.apply(*args)
 
 
 def _composite_scan(x, dim, op=SUM, flags=0, out_type=DEFAULT, acc=DEFAULT, mask_mode=0, mask=None, init=None):
@@ -777,7 +790,7 @@ def composite_further(x, dim, op, flags, out_type, acc, mask_mode, mask, init, m
 
     What a mask leaves out is then the identity: a recurrence has 0 and coefficients of 1 there.
     """
-    if transform() is None and _forward_ad._current_level < 0 and not wants_gradient(x, mask, init, *more):
+    if not _is_followed(*changing(x, mask_mode, mask, init, more, segment_mode)):
         return op_further_alone(x, dim, op, flags, out_type, acc, mask_mode, mask, init, more, params, second_type,
                                 totals_type, segment_mode)
     chained = op in CHAINED and mask_mode == SELECT and segment_mode

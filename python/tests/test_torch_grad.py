@@ -154,6 +154,100 @@ def test_products_without_nans_have_no_gradient():
         rowscan.cumprod(x, 0, omit_nan=True)
 
 
+# ---- conditions: masks that select, and flags ------------------------------------------------------------------------
+
+SCANS = {"cumsum": rowscan.cumsum, "cumprod": rowscan.cumprod, "logcumsumexp": rowscan.logcumsumexp,
+         "cummax": rowscan.cummax,
+         "linear_recurrence": lambda x, dim, **o: rowscan.linear_recurrence(x, x.sin(), dim, **o)}
+CONDITIONS = [("mask",), ("heads",), ("tails",), ("mask", "heads"), ("mask", "keys")]
+
+
+def conditional(name, words):
+    """A scan by a tensor of conditions, of which the last is in the place of keys where they are among those."""
+    def f(x, c):
+        given = {word: c != 0 if word == "keys" else c for word in words}
+        return SCANS[name](x, -1, **given)
+    return f
+
+
+def conditions(dtype=torch.float32):
+    """Elements, and conditions of their type."""
+    c = torch.tensor([[1, 0, -2, 0.5, 0], [0, 3, 1, 0, 1]], dtype=dtype)
+    return leaf(2, 5, dtype=dtype).detach(), c, leaf(2, 5, dtype=dtype, seed=1).detach()
+
+
+def with_scans(*names):
+    return pytest.mark.parametrize("name, words", [
+        pytest.param(name, words, id=f"{name}-{'-'.join(words)}") for name, words in itertools.product(
+            names, CONDITIONS) if name != "cummax" or len(words) == 1])
+
+
+@with_scans(*SCANS)
+def test_conditions_have_no_gradient(name, words):
+    """They are as bool is, also where they are floating and require one."""
+    x, c, g = conditions()
+    f = conditional(name, words)
+    a, b, its = x.clone().requires_grad_(), x.clone().requires_grad_(), c.clone().requires_grad_()
+    y, want = f(a, its), f(b, c != 0)
+    assert torch.equal(y, want)
+    d, none = torch.autograd.grad(y, (a, its), g, allow_unused=True)
+    assert none is None and torch.equal(d, gradient(want, b, g))
+    assert not f(x, its).requires_grad
+    out = torch.empty_like(x)
+    assert SCANS[name](x, -1, **{word: its if word != "keys" else c != 0 for word in words}, out=out) is out
+    assert torch.equal(out, want)
+
+
+@with_scans(*SCANS)
+def test_transforms_of_conditions(name, words):
+    x, c, t = conditions()
+    f = conditional(name, words)
+    plain, value = lambda x: f(x, c != 0), lambda x, c: f(x, c).nan_to_num(0, 0, 0).square().sum()
+    for c_moves in (c, c.clone().requires_grad_()):
+        for got, want in zip(torch.func.jvp(f, (x, c_moves), (t, t)), torch.func.jvp(plain, (x,), (t,))):
+            torch.testing.assert_close(got, want, rtol=0, atol=0, equal_nan=True)
+    assert not torch.func.jvp(lambda c: f(x, c), (c,), (t,))[1].any()
+    want = torch.func.grad(value)(x, c != 0)
+    for change in (lambda of: of, torch.vmap):
+        d, none = change(torch.func.grad(value, (0, 1)))(x, c)
+        assert torch.equal(d, want) and not none.any()
+    twice = torch.func.grad(lambda x, c: torch.func.grad(value)(x, c).square().sum(), (0, 1))(x, c)
+    assert torch.equal(twice[0], torch.func.grad(lambda x: torch.func.grad(value)(x, c != 0).square().sum())(x))
+    assert not twice[1].any()
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(c, t)
+        assert torch.autograd.forward_ad.unpack_dual(f(x, dual)).tangent is None
+
+
+@with_scans("cumsum", "cumprod", "linear_recurrence")  # others have no segments of elements of 64 bits
+def test_gradcheck_beside_conditions(name, words):
+    x, c, _ = conditions(F64)
+    f = lambda x: conditional(name, words)(x, c.requires_grad_())
+    assert gradcheck(f, x.requires_grad_(), check_forward_ad=True, check_batched_grad=True)
+    assert gradgradcheck(f, x, check_fwd_over_rev=True)
+
+
+@pytest.mark.parametrize("words", [("mask",), ("mask", "heads")], ids="-".join)
+def test_compiled_conditions(words):
+    x, c, g = conditions()
+    torch._dynamo.reset()
+    f, a, b, its = conditional("cumsum", words), *(tensor.clone().requires_grad_() for tensor in (x, x, c))
+    y = torch.compile(f, fullgraph=True, backend="aot_eager")(a, its)
+    d, none = torch.autograd.grad(y, (a, its), g, materialize_grads=True)
+    assert torch.equal(d, gradient(f(b, c != 0), b, g)) and not none.any()
+
+
+def test_conditions_of_other_scans():
+    """Flags of integers, beside gradients that are floating; and a scan that has no gradient, for which none is wanted.
+    """
+    init = torch.ones(1, requires_grad=True)
+    y, totals = rowscan.cumsum(torch.arange(4), 0, heads=torch.tensor([0, 0, 3, 0]), init=init, dtype=torch.float32,
+                               totals=True)
+    assert gradient(y, init, torch.ones(4)).item() == 2
+    y = rowscan.scan(torch.ones(3), 0, "extended_prod", mask=torch.ones(3, requires_grad=True))
+    assert y.tolist() == [1, 1, 1] and not y.requires_grad
+
+
 # ---- what autograd offers --------------------------------------------------------------------------------------------
 
 @with_flags
