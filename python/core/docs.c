@@ -104,8 +104,8 @@ const char rp_cumsum_doc[] =
 const char rp_cumprod_doc[] = MANUAL(
     "cumprod", "Cumulative products", "*", "1", "Elements are multiplied",
     "    Of x and init, of a floating mask with mask_mode='multiply', and through totals, whatever is 0: in torch a\n"
-    "    recurrence from the other end, without a division. With heads, tails, keys or omit_nan Unsupported is\n"
-    "    raised. None with out.\n",
+    "    recurrence from the other end, without a division. With omit_nan, and with heads, tails or keys beside a\n"
+    "    mask that multiplies, Unsupported is raised. None with out.\n",
     "array([[  1.,   2.,   6.],\n"
     "       [  4.,  20., 120.]])\n",
     "array([[  3.,   3.,   3.],\n"
@@ -147,8 +147,8 @@ const char rp_cumprod_doc[] = MANUAL(
        "\n"                                                                                                            \
        "Gradients, in torch and JAX\n"                                                                                 \
        "    Of x, and through totals: an element has those of the results that it is, of equal ones the last that\n"   \
-       "    was scanned, as with indices. Unsupported is raised where one is wanted with init, with keys, or with\n"   \
-       "    heads or tails of elements of 64 bits. None with out.\n"
+       "    was scanned, as with indices. Unsupported is raised where one is wanted with init, or with heads, tails\n" \
+       "    or keys of elements of 64 bits. None with out.\n"
 
 const char rp_cummax_doc[] = MANUAL_OF_ORDER("cummax", "Cumulative maxima", "max", "the lowest value",
                                              "array([[2., 2., 3.],\n"
@@ -196,8 +196,8 @@ const char rp_logcumsumexp_doc[] =
     "Returns and errors are those of cumsum. Results have the same bits everywhere; the first is the first element.\n"
     "\n"
     "Gradients, in torch and JAX\n"
-    "    Of x and init, and through totals: a recurrence from the other end, of factors from 0 to 1, so that nothing\n"
-    "    cancels. They are 0 where a result is -inf. None with out, heads, tails, keys and omit_nan.\n";
+    "    Of x and init, and through totals: a recurrence from the other end, in the same segments, of factors from 0\n"
+    "    to 1, so that nothing cancels. They are 0 where a result is -inf. None with out and omit_nan.\n";
 
 const char rp_linear_recurrence_doc[] =
     "linear_recurrence(x, coefficient, dim=None, *, axis=None, reverse=False, exclusive=False, omit_nan=False, "
@@ -317,9 +317,9 @@ const char rp_scan_doc[] =
     "\n"
     "Gradients, in torch and JAX\n"
     "    Those of cumsum, cumprod, cummax, cummin, logcumsumexp and linear_recurrence. There is none of other\n"
-    "    operators, and of indices none that could be wanted. With more, params or second, and with heads, tails\n"
-    "    or keys beside a mask, but in sums, Unsupported is raised where one is wanted, and in torch where one of\n"
-    "    torch.func's transforms is at work.\n";
+    "    operators, and of indices none that could be wanted. With more, params or second, and of products with\n"
+    "    heads, tails or keys beside a mask that multiplies, Unsupported is raised where one is wanted, and in torch\n"
+    "    where one of torch.func's transforms is at work.\n";
 
 const char rp_devices_doc[] =
     "devices()\n--\n\n"

@@ -21,9 +21,10 @@ from jax.interpreters import ad, batching, mlir
 from . import _core
 from ._call import Library
 from ._errors import Unsupported
-from ._types import (COEFFICIENT, DEFAULT, EXCLUSIVE, FACTORS, HEADS, INCLUDE_INITIAL, INDEX_OF, KEYS, LOGSUMEXP,
-                     MULTIPLY, NUMBERS, OMIT_NAN, OP_NAMES, PREPARE, PROD, RECURRENCE, REVERSE, SCAN, SEGMENTS, SELECT,
-                     SPEC, SUM, TAILS, accumulator, check_extreme, index_type, is_fixed, is_floating, of_changes)
+from ._types import (COEFFICIENT, DEFAULT, EXCLUSIVE, FACTORS, HEADS, INCLUDE_INITIAL, INDEX_OF, INDICES, KEYS,
+                     LOGSUMEXP, MULTIPLY, NUMBERS, OMIT_NAN, OP_NAMES, PREPARE, PROD, RECURRENCE, REVERSE, SCAN,
+                     SEGMENTS, SELECT, SPEC, SUM, TAILS, accumulator, check_extreme, index_type, is_fixed, is_floating,
+                     of_changes)
 
 _DTYPES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i8": "int8", "u8": "uint8",
            "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64",
@@ -183,7 +184,8 @@ def _jvp(primals, tangents, **params):
         params = {**params, "mask_mode": COEFFICIENT}
     if params["op"] in (PROD, LOGSUMEXP) and params["mask_mode"] == SELECT and params["segment_mode"]:
         primals, tangents, params = _chain_of_the_rest(primals, tangents, params)
-    beside = params["segment_mode"] and params["op"] in (SUM, RECURRENCE) and not params["second"]
+    ordered = (params["op"] in INDEX_OF or params["op"] in INDICES) and params["mask_mode"] == SELECT
+    beside = params["segment_mode"] and not params["second"] and (params["op"] in (SUM, RECURRENCE) or ordered)
     if not beside and (params["params"] or params["second"] or _more(primals, params["has"])):
         if any(not _is_zero(tangent) and tangent.dtype != jax.dtypes.float0 for tangent in tangents):
             raise Unsupported(f"a scan of operator {OP_NAMES[params['op']]} with more, params, second, or segments "
@@ -305,7 +307,7 @@ def _starts(segments, mode, shape, dim, flags):
 
 
 def _going_on(starts, array):
-    """One with 0 where a recurrence starts: what is there is not looked at, be it NaN."""
+    """One with 0 where a scan begins anew: what is there is not looked at, be it NaN."""
     return array if starts is None else jnp.where(starts, jnp.zeros((), array.dtype), array)
 
 
@@ -330,14 +332,21 @@ def _masked_changes(results, primals, tangents, *, has, segment_mode, **params):
 def _extreme_changes(results, primals, tangents, *, has, **params):
     """A result changes as the element that it is, which begins a run of equal indices: the sum of a run of no other."""
     x, mask, init = _operands(primals, has)
-    dx, dim, flags = tangents[0], params["dim"], params["flags"]
-    check_extreme(params["op"], library.numbers[x.dtype], x.shape[dim], flags, params["mask_mode"],
-                  library.numbers[mask.dtype] if mask is not None else None, init is not None)
+    dx, dim, flags, starts = tangents[0], params["dim"], params["flags"], None
+    beside, told = params["segment_mode"], mask is not None and params["mask_mode"] in SEGMENTS.values()
+    check_extreme(params["op"], library.numbers[x.dtype], x.shape[dim], flags, init is not None, beside or told,
+                  library.numbers[mask.dtype] if beside else None)
     if _is_zero(dx):
         return [None] * len(results)
+    if beside:
+        starts = _starts(_more(primals, has)[-1], beside, x.shape, dim, flags)
+        params = {**params, "segment_mode": _start_mode(flags), "more": (starts,)}
+    elif told:
+        mask = starts = _starts(mask, params["mask_mode"], x.shape, dim, flags)
+        params = {**params, "mask_mode": _start_mode(flags)}
     reverse, kept = bool(flags & REVERSE), flags & ~(EXCLUSIVE | INCLUDE_INITIAL)
-    index = {**params, "op": INDEX_OF[params["op"]], "acc": DEFAULT, "totals": 0, "number": index_type(x.shape[dim])}
-    at = _bind(x, mask, None, **{**index, "flags": kept})[0]
+    at = _bind(x, mask, None, **{**params, "op": INDEX_OF[params["op"]], "acc": DEFAULT, "totals": 0, "flags": kept,
+                                 "number": index_type(x.shape[dim])})[0]
     own = at == jax.lax.broadcasted_iota(at.dtype, x.shape, x.ndim + dim)
     dy = _bind(jnp.where(own, dx, jnp.zeros((), dx.dtype)), at, None, op=SUM, flags=flags & REVERSE, dim=dim,
                mask_mode=KEYS, number=params["number"], acc=DEFAULT, totals=0)[0]
@@ -347,9 +356,7 @@ def _extreme_changes(results, primals, tangents, *, has, **params):
     if flags & INCLUDE_INITIAL:
         dy = jnp.concatenate([dy, zeros] if reverse else [zeros, dy], x.ndim + dim)
     elif flags & EXCLUSIVE:
-        dy = _before(dy, None, dim, reverse)
-        if params["mask_mode"] in SEGMENTS.values():  # nothing is before the first element of one
-            dy = jnp.where(_bind(x, mask, None, **{**index, "flags": flags})[0] < 0, jnp.zeros((), dy.dtype), dy)
+        dy = _going_on(starts, _before(dy, None, dim, reverse))  # nothing is before the first element of a segment
     return [dy, last.reshape(dropped).astype(results[1].dtype)] if len(results) > 1 else [dy]
 
 

@@ -10,7 +10,7 @@ SPDX-License-Identifier: MIT
   rowscan::scan_further         scans with further inputs, numbers of a run or a second output, in Python: a list of the
                                 result, and of the second one and the totals where they are wanted. Composite, with the
                                 gradient of _Scan where one of segments beside a mask or coefficients has one, or a
-                                recurrence, product or logsumexp with a mask that selects
+                                recurrence with a mask that selects
   rowscan::_scan_further        that scan alone
   rowscan::_scan_starts, _scan_starts_totals
                                 the scan alone of those of them that have a gradient, without lists
@@ -426,7 +426,7 @@ def _backwards(a, g, g_totals, dim, flags, acc, of_init, starts=None):
 
 
 def _going_on(starts, tensor):
-    """One with 0 where a recurrence starts: what is there is not looked at, be it NaN."""
+    """One with 0 where a scan begins anew: what is there is not looked at, be it NaN."""
     return tensor if starts is None else torch.where(starts, 0, tensor)
 
 
@@ -529,25 +529,20 @@ def _chained_tangents(ctx, t_x, t_mask, t_init):
 
 
 def _where_extremes_are(ctx):
-    """The index of each inclusive result of a maximum or minimum, and whether it is that of the element itself."""
+    """The index of each inclusive result of a maximum or minimum, and whether it is that of the element itself.
+
+    And of segments, flags of the elements that they begin with.
+    """
     dim, op, flags, _, mask_mode, _ = ctx.rowscan
-    x, mask = map(_row, ctx.saved_tensors[:2])
-    length = x.shape[dim]
+    x, mask, _, _, starts = map(_row, ctx.saved_tensors)
+    length, beside = x.shape[dim], starts
+    if mask is not None and mask_mode in SEGMENTS.values():
+        mask = starts = _starts(mask, mask_mode, dim, flags)
+        mask_mode = _start_mode(flags)
     at = differentiable(x, dim, INDEX_OF[op], flags & ~(EXCLUSIVE | INCLUDE_INITIAL), index_type(length), DEFAULT,
-                        mask_mode, mask, None, 0)
+                        mask_mode, mask, None, 0, beside)
     own = torch.arange(length, dtype=at.dtype, device=at.device)
-    return at, at == own.reshape([-1 if d == dim else 1 for d in range(x.dim())])
-
-
-def _anew(ctx, tensor):
-    """An exclusive scan's results, with 0 in the place of those that no element is in because a segment begins."""
-    dim, op, flags, _, mask_mode, _ = ctx.rowscan
-    x, mask = map(_row, ctx.saved_tensors[:2])
-    if mask is None or mask_mode not in SEGMENTS.values():
-        return tensor
-    at = differentiable(x, dim, INDEX_OF[op], flags & ~INCLUDE_INITIAL, index_type(x.shape[dim]), DEFAULT, mask_mode,
-                        mask, None, 0)
-    return torch.where(at < 0, 0, tensor)
+    return at, at == own.reshape([-1 if d == dim else 1 for d in range(x.dim())]), starts
 
 
 def _extreme_gradients(ctx, g, g_totals):
@@ -561,15 +556,15 @@ def _extreme_gradients(ctx, g, g_totals):
     g, g_totals, length = _row(g), _row(g_totals), _row(x).shape[dim]
     if not length:
         return x.new_zeros(shape), None, None
+    at, own, starts = _where_extremes_are(ctx)
     if flags & INCLUDE_INITIAL:
         g = _without(g, dim, reverse, first=1)
-    elif flags & EXCLUSIVE:
-        g, zeros = _without(_anew(ctx, g), dim, reverse, first=1), torch.zeros_like(_end(g, dim, reverse))
+    elif flags & EXCLUSIVE:  # whose results where a segment begins are no element
+        g, zeros = _without(_going_on(starts, g), dim, reverse, first=1), torch.zeros_like(_end(g, dim, reverse))
         g = torch.cat([zeros, g] if reverse else [g, zeros], dim)
     if g_totals is not None:
         rest, last = _without(g, dim, reverse, last=1), _end(g, dim, reverse) + g_totals.to(g.dtype)
         g = torch.cat([last, rest] if reverse else [rest, last], dim)
-    at, own = _where_extremes_are(ctx)
     d = _sum(g, dim, flags & REVERSE ^ REVERSE, kind, DEFAULT, KEYS, at)
     return torch.where(own, d, 0).reshape(shape), None, None
 
@@ -579,7 +574,7 @@ def _extreme_tangents(ctx, t_x):
     dim, _, flags, _, _, _ = ctx.rowscan
     out_type, totals_type, shape = ctx.rowscan_out
     t_x, reverse, rows = _row(t_x), bool(flags & REVERSE), rows_shape(ctx.saved_tensors[0], dim)
-    at, own = _where_extremes_are(ctx)
+    at, own, starts = _where_extremes_are(ctx)
     y = _sum(torch.where(own, t_x, 0), dim, flags & REVERSE, out_type, DEFAULT, KEYS, at)
     zeros = y.new_zeros(rows_shape(y, dim))
     totals = (_end(y, dim, reverse) if y.shape[dim] else zeros).to(DTYPES[totals_type]) if totals_type else None
@@ -587,7 +582,7 @@ def _extreme_tangents(ctx, t_x):
         y = torch.cat([y, zeros] if reverse else [zeros, y], dim)
     elif flags & EXCLUSIVE and y.shape[dim]:
         rest = _without(y, dim, reverse, last=1)
-        y = _anew(ctx, torch.cat([rest, zeros] if reverse else [zeros, rest], dim))
+        y = _going_on(starts, torch.cat([rest, zeros] if reverse else [zeros, rest], dim))
     return (y.reshape(shape), totals.reshape(rows)) if totals_type else y.reshape(shape)
 
 
@@ -653,8 +648,10 @@ class _Scan(torch.autograd.Function):
         if op not in (SUM, RECURRENCE) and op not in CHAINED and op not in INDEX_OF:
             raise Unsupported(f"a scan of operator {OP_NAMES[op]} has no gradient here")
         if op in INDEX_OF:
-            check_extreme(op, TYPES[x.dtype], _row(x).shape[dim], flags, mask_mode,
-                          TYPES[mask.dtype] if mask is not None else None, init is not None)
+            beside = starts is not None
+            check_extreme(op, TYPES[x.dtype], _row(x).shape[dim], flags, init is not None,
+                          beside or mask is not None and mask_mode in SEGMENTS.values(),
+                          TYPES[mask.dtype] if beside else None)
         if flags & OMIT_NAN and (op == RECURRENCE or op in CHAINED):
             raise Unsupported(f"a scan of operator {OP_NAMES[op]} has no gradient here with omit_nan")
         y = output[0] if totals_type else output
@@ -794,7 +791,8 @@ def composite_further(x, dim, op, flags, out_type, acc, mask_mode, mask, init, m
         return op_further_alone(x, dim, op, flags, out_type, acc, mask_mode, mask, init, more, params, second_type,
                                 totals_type, segment_mode)
     chained = op in CHAINED and mask_mode == SELECT and segment_mode
-    if (op not in (SUM, RECURRENCE) and not chained) or second_type:
+    ordered = (op in INDEX_OF or op in INDICES) and mask_mode == SELECT and segment_mode
+    if not (op in (SUM, RECURRENCE) or chained or ordered) or second_type:
         raise Unsupported(f"a scan of operator {OP_NAMES[op]} with more, params, second, or segments beside a mask "
                           "has no gradient here, and none of torch.func's transforms")
     if op == RECURRENCE and mask_mode == SELECT:

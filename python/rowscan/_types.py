@@ -74,14 +74,19 @@ def _refusal(spec):
     return None
 
 
-def check_extreme(op, kind, length, flags, mask_mode, mask_kind, has_init):
-    """Unsupported, where there are no indices to make the gradient of a maximum or minimum of."""
+def check_extreme(op, kind, length, flags, has_init, has_starts, mask_kind):
+    """Unsupported, where there are no indices to make the gradient of a maximum or minimum of.
+
+    Those are made with flags that say where segments start, beside a mask that selects if that has a type.
+    """
     refusal = "initial values have no index" if has_init else None
-    segments = [word for word, mode in SEGMENTS.items() if mode == mask_mode and mask_kind]
-    if segments and not refusal:
+    if has_starts and not refusal:
+        reverse = bool(flags & REVERSE)
+        starts = "tails" if reverse else "heads"
+        beside = (f"mask=select mask_type={NAMES[mask_kind]} segments={starts} segment_type=bool" if mask_kind else
+                  f"mask={starts} mask_type=bool")
         refusal = _refusal(f"op={OP_NAMES[INDEX_OF[op]]} in={NAMES[kind]} out={NAMES[index_type(length)]} length=1 "
-                           f"reverse={int(bool(flags & REVERSE))} exclusive={int(bool(flags & EXCLUSIVE))} "
-                           f"mask={segments[0]} mask_type={NAMES[mask_kind]}")
+                           f"reverse={int(reverse)} {beside}")
     if refusal:
         raise Unsupported(f"this scan of operator {OP_NAMES[op]} has no gradient here: {refusal}")
 

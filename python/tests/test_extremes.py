@@ -15,20 +15,20 @@ from test_segments import begins  # noqa: E402
 
 FUNCTIONS = ["cummax", "cummin"]
 with_functions = pytest.mark.parametrize("name", FUNCTIONS)
-BESIDE = [None, "mask", "heads", "tails"]
+SEGMENTS = [("heads",), ("tails",), ("keys",)]
+BESIDE = [(), ("mask",), *SEGMENTS, *(("mask", *told) for told in SEGMENTS)]
 
 
-def loop(name, x, g, g_totals, reverse=False, exclusive=False, beside=None, kind=None):
+def loop(name, x, g, g_totals, reverse=False, exclusive=False, mask=None, **told):
     """The gradient of the rows of two dimensions, where the last of equal elements counts."""
     d = np.zeros(x.shape)
     for r, row in enumerate(x.tolist()):
         best = -1
         for i in reversed(range(len(row))) if reverse else range(len(row)):
-            if kind in ("heads", "tails") and begins(kind, beside[r], i + 1 if reverse else i):
+            if any(begins(kind, beside[r], i + 1 if reverse else i) for kind, beside in told.items()):
                 best = -1
             before = best
-            counts = kind != "mask" or beside[r, i]
-            if counts and (best < 0 or above(row[i], row[best], name == "cummin")):
+            if (mask is None or mask[r, i]) and (best < 0 or above(row[i], row[best], name == "cummin")):
                 best = i
             at = before if exclusive else best
             if at >= 0:
@@ -39,15 +39,21 @@ def loop(name, x, g, g_totals, reverse=False, exclusive=False, beside=None, kind
 
 
 def cases(dtype, kinds=BESIDE, shapes=((4, 50), (3, 1), (2, 0))):
-    """x, gradients of results and totals, and what lies beside: small integers, of which sums are exact."""
+    """x, gradients of results and totals, and what lies beside: small integers, of which sums are exact.
+
+    Where there are no ties, elements that a mask leaves out are NaN.
+    """
     random = np.random.default_rng(5)
-    for shape, kind, ties in itertools.product(shapes, kinds, (False, True)):
+    for shape, words, ties in itertools.product(shapes, kinds, (False, True)):
         x = random.integers(-3, 4, shape) if ties else random.permuted(np.arange(np.prod(shape)).reshape(shape), axis=1)
         x = x.astype(dtype)
         if ties and shape[1] > 40:
             x[0, 30], x[0, 40], x[1, :3], x[2] = np.nan, np.nan, -np.inf, np.sort(x[2])
-        beside = (random.random(shape) < (0.5 if kind == "mask" else 0.2)).astype("u1") if kind else None
-        yield x, random.integers(-3, 4, shape), random.integers(-3, 4, shape[:1]), beside, kind
+            x[1, ::5], x[3, ::5] = -np.inf, np.inf
+        beside = {word: (random.random(shape) < (0.5 if word == "mask" else 0.2)).astype("u1") for word in words}
+        if "mask" in words and not ties:
+            x[beside["mask"] == 0] = np.nan
+        yield x, random.integers(-3, 4, shape), random.integers(-3, 4, shape[:1]), beside
 
 
 # ---- torch -----------------------------------------------------------------------------------------------------------
@@ -55,20 +61,25 @@ def cases(dtype, kinds=BESIDE, shapes=((4, 50), (3, 1), (2, 0))):
 @with_flags
 @with_functions
 def test_torch(torch, name, flags):
-    """Along both dimensions, with totals and without them; of floating types, written as others too."""
+    """Along both dimensions, with totals and without them; of floating types, written as others too. And forward-mode.
+    """
     function = getattr(rowscan, name)
     for dtype, out in (("f4", None), ("f2", None), ("f4", torch.float64), ("f8", None), ("f8", torch.float32)):
-        for x, g, g_totals, beside, kind in cases(dtype, BESIDE if dtype != "f8" else BESIDE[:2]):
+        for x, g, g_totals, beside in cases(dtype, BESIDE if dtype != "f8" else BESIDE[:2]):
             for dim, totals in itertools.product((0, 1), (False, True)):
                 leaf = torch.from_numpy(x if dim else x.T).requires_grad_()
-                given = {} if kind is None else {kind: torch.from_numpy(beside if dim else beside.T)}
-                results = function(leaf, dim, dtype=out, totals=totals, **given, **flags)
-                results = results if totals else (results,)
+                given = {word: torch.from_numpy(array if dim else array.T) for word, array in beside.items()}
+                f = lambda x: function(x, dim, dtype=out, totals=totals, **given, **flags)
+                results = f(leaf) if totals else (f(leaf),)
                 changes = [torch.from_numpy(g if dim else g.T), torch.from_numpy(g_totals)][:len(results)]
                 d, = torch.autograd.grad(results, leaf, [c.to(y.dtype) for c, y in zip(changes, results)])
-                want = loop(name, x, g, g_totals if totals else None, beside=beside, kind=kind, **flags)
+                want = loop(name, x, g, g_totals if totals else None, **beside, **flags)
                 assert d.dtype is leaf.dtype
                 np.testing.assert_array_equal(d.numpy().astype("f8"), want if dim else want.T)
+                t = torch.arange(x.size).reshape(leaf.shape) % 5 - 2
+                moved = torch.func.jvp(f, (leaf.detach(),), (t.to(leaf.dtype),))[1]
+                moved = moved if totals else (moved,)
+                assert sum((m * c).sum() for m, c in zip(moved, changes)) == (d * t).sum()
 
 
 @with_functions
@@ -128,6 +139,29 @@ def test_torch_transforms(torch):
     assert torch.equal(t, y * 2) and torch.equal(torch.func.jacfwd(f)(x), torch.func.jacrev(g)(x))
 
 
+@with_flags
+@pytest.mark.parametrize("words", BESIDE[1:], ids="-".join)
+def test_torch_transforms_of_segments(torch, words, flags):
+    """Of rows, each as it is in a scan of all of them; second derivatives are 0. And of indices, which have none."""
+    x, g, _, beside = list(cases("f4", [words], ((4, 50),)))[1]
+    x, g, beside = torch.from_numpy(x), torch.from_numpy(g), list(map(torch.from_numpy, beside.values()))
+    scan = lambda op, dim: lambda x, *beside: rowscan.scan(x, dim, op, **dict(zip(words, beside)), **flags)
+    value = lambda dim: lambda x, g, *beside: (scan("max", dim)(x, *beside).nan_to_num(0, 0, 0) * g).sum()
+    for op in ("max", "argmax"):
+        got, want = torch.vmap(scan(op, 0))(x, *beside), scan(op, 1)(x, *beside)
+        torch.testing.assert_close(got, want, rtol=0, atol=0, equal_nan=True)
+    want = torch.func.grad(value(1))(x, g, *beside)
+    assert torch.equal(torch.vmap(torch.func.grad(value(0)))(x, g, *beside), want)
+    assert torch.equal(torch.vmap(torch.func.grad(value(0)), 1, 1)(x.T, g.T, *(b.T for b in beside)), want.T)
+    alone = torch.vmap(torch.func.grad(value(0)), (0, None, *(None for _ in beside)))(x, g[0], *(b[0] for b in beside))
+    assert torch.equal(alone[0], want[0])
+    f = lambda x: scan("max", 0)(x, *(b[1] for b in beside))
+    assert torch.equal(torch.func.jacrev(f)(x[1]), torch.func.jacfwd(f)(x[1]))
+    assert not torch.func.hessian(lambda x: value(0)(x, g[1], *(b[1] for b in beside)))(x[1]).any()
+    leaf = x.clone().requires_grad_()
+    assert not scan("argmax", 1)(leaf, *beside).requires_grad
+
+
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 def test_torch_compile(torch, backend):
     torch._dynamo.reset()
@@ -135,7 +169,8 @@ def test_torch_compile(torch, backend):
     def f(x, mask):
         y, totals = rowscan.cummax(x, 1, reverse=True, totals=True, mask=mask)
         z, at = rowscan.cummin(x, 0, indices=True)
-        return y + z + rowscan.scan(x, 1, "min", heads=mask), totals, at
+        beside = rowscan.cummax(x, 1, mask=mask, keys=at)
+        return y + z + rowscan.scan(x, 1, "min", heads=mask) + beside, totals, at
     x, mask, results = torch.randn(4, 8), torch.ones(4, 8, dtype=torch.bool), []
     mask[:, 3] = False
     for function in (f, torch.compile(f, backend=backend, fullgraph=True)):
@@ -149,7 +184,6 @@ def test_torch_compile(torch, backend):
 def test_torch_gradients_that_there_are_not(torch):
     x = torch.rand(4, requires_grad=True)
     for options, words in ((dict(init=0.5), "max has no gradient here: initial values have no index"),
-                           (dict(keys=torch.tensor([0, 0, 1, 1])), "max has no gradient here: .*keys of i64"),
                            (dict(heads=x > 0, dtype=torch.float64), None)):
         if words is None:
             assert rowscan.cummax(x, 0, **options).requires_grad
@@ -179,13 +213,13 @@ def test_jax(jax, wide, name, flags):
     with order.set_wide(jax, wide):
         for dtype, out in (("f4", None), ("f2", None)) + ((("f4", "f8"), ("f8", None)) if wide else ()):
             kinds = BESIDE if (dtype, out) == ("f4", None) else BESIDE[:2]
-            for x, g, g_totals, beside, kind in cases(dtype, kinds, ((4, 50), (2, 0))):
-                for dim in (0, 1) if kind is None else (1,):
-                    given = {} if kind is None else {kind: jnp.asarray(beside if dim else beside.T)}
+            for x, g, g_totals, beside in cases(dtype, kinds, ((4, 50), (2, 0))):
+                for dim in (1,) if beside else (0, 1):
+                    given = {word: jnp.asarray(array) for word, array in beside.items()}
                     f = lambda x: function(x, dim, dtype=out, totals=True, **given, **flags)
                     (y, totals), back = jax.vjp(f, jnp.asarray(x if dim else x.T))
                     d, = back((jnp.asarray(g if dim else g.T, y.dtype), jnp.asarray(g_totals, totals.dtype)))
-                    want = loop(name, x, g, g_totals, beside=beside, kind=kind, **flags)
+                    want = loop(name, x, g, g_totals, **beside, **flags)
                     np.testing.assert_array_equal(np.asarray(d, "f8"), want if dim else want.T)
 
 
@@ -204,10 +238,33 @@ def test_jax_transforms(jax):
                 np.testing.assert_array_equal(change(f)(x), change(g)(x))
 
 
+@with_flags
+@pytest.mark.parametrize("words", BESIDE[1:], ids="-".join)
+def test_jax_transforms_of_segments(jax, words, flags):
+    """Of rows, each as it is in a scan of all of them; second derivatives are 0. And of indices, which have none."""
+    jnp = jax.numpy
+    x, g, _, beside = list(cases("f4", [words], ((4, 50),)))[1]
+    x, g, beside = jnp.asarray(x), jnp.asarray(g), list(map(jnp.asarray, beside.values()))
+    scan = lambda op, dim: lambda x, *beside: rowscan.scan(x, dim, op, **dict(zip(words, beside)), **flags)
+    value = lambda dim: lambda x, g, *beside: (jnp.nan_to_num(scan("max", dim)(x, *beside), False, 0, 0, 0) * g).sum()
+    same = np.testing.assert_array_equal
+    want = jax.grad(value(1))(x, g, *beside)
+    for change in lambda f: f, jax.jit:
+        same(change(jax.vmap(scan("argmax", 0)))(x, *beside), scan("argmax", 1)(x, *beside))
+        same(change(jax.vmap(jax.grad(value(0))))(x, g, *beside), want)
+    f = lambda x: scan("max", 0)(x, *(b[1] for b in beside))
+    same(jax.jacrev(f)(x[1]), jax.jacfwd(f)(x[1]))
+    assert not jax.hessian(lambda x: value(0)(x, g[1], *(b[1] for b in beside)))(x[1]).any()
+    with_index = lambda x: (value(1)(x, g, *beside), scan("argmax", 1)(x, *beside))
+    same(jax.grad(with_index, has_aux=True)(x)[0], want)
+
+
 def test_jax_derivatives_that_there_are_not(jax):
     x = jax.numpy.ones(4)
-    for options, words in ((dict(init=0.5), "max has no gradient here: initial values have no index"),
-                           (dict(keys=[0, 0, 1, 1]), "max has no gradient here: .*keys of i")):
-        rowscan.cummax(x, 0, **options)
-        with pytest.raises(rowscan.Unsupported, match=words):
-            jax.grad(lambda x: rowscan.cummax(x, 0, **options).sum())(x)
+    with pytest.raises(rowscan.Unsupported, match="max has no gradient here: initial values have no index"):
+        jax.grad(lambda x: rowscan.cummax(x, 0, init=0.5).sum())(x)
+    with order.set_wide(jax, True):
+        x, m, keys = jax.numpy.ones(4), jax.numpy.ones(4, bool), jax.numpy.asarray([0, 0, 1, 1])
+        for given in dict(keys=keys), dict(mask=m, keys=keys):
+            with pytest.raises(rowscan.Unsupported, match="max has no gradient here: .*heads of bool"):
+                jax.grad(lambda x: rowscan.cummax(x, 0, **given).sum())(x)

@@ -459,10 +459,13 @@ def test_torch_beside_masks_and_coefficients(torch):
     leaf = x.clone().requires_grad_()
     with pytest.raises(RuntimeError, match="out=... arguments don't support"):
         rowscan.linear_recurrence(leaf, c, 1, tails=tails, out=torch.empty(2, 9))
-    call = lambda x: rowscan.cummax(x, 1, mask=c > 0.5, tails=tails)
-    for g in lambda: call(leaf), lambda: torch.func.grad(lambda x: call(x).sum())(x):
-        with pytest.raises(rowscan.Unsupported, match="segments beside a mask"):
-            g()
+    for call, words in (
+            (lambda x: rowscan.cumprod(x, 1, mask=c, mask_mode="multiply", tails=tails), "segments beside a mask"),
+            (lambda x: rowscan.cummax(x, 1, mask=c > 0.5, tails=tails, init=0.), "initial values have no index"),
+            (lambda x: rowscan.cummin(x.double(), 1, mask=c > 0.5, tails=tails), "total of argmin takes 20 bytes")):
+        for g in lambda: call(leaf), lambda: torch.func.grad(lambda x: call(x).sum())(x):
+            with pytest.raises(rowscan.Unsupported, match=words):
+                g()
 
 
 def beside_functions(o, m):
@@ -736,9 +739,8 @@ def test_jax_beside_masks_and_coefficients(jax):
         x, c, tails = jax.numpy.ones((2, 4)), jax.numpy.full((2, 4), 0.5), jax.numpy.array([[0, 1, 0, 0]] * 2)
         row = lambda x, c, tails: rowscan.linear_recurrence(x, c, 0, tails=tails)
         np.testing.assert_array_equal(jax.vmap(row)(x, c, tails), rowscan.linear_recurrence(x, c, 1, tails=tails))
-        m = c > 0
         with pytest.raises(rowscan.Unsupported, match="segments beside a mask"):
-            jax.grad(lambda x: rowscan.cummax(x, 1, mask=m, tails=tails).sum())(x)
+            jax.grad(lambda x: rowscan.cumprod(x, 1, mask=c, mask_mode="multiply", tails=tails).sum())(x)
 
 
 @with_flags

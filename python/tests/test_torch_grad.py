@@ -179,7 +179,7 @@ def conditions(dtype=torch.float32):
 def with_scans(*names):
     return pytest.mark.parametrize("name, words", [
         pytest.param(name, words, id=f"{name}-{'-'.join(words)}") for name, words in itertools.product(
-            names, CONDITIONS) if name != "cummax" or len(words) == 1])
+            names, CONDITIONS)])
 
 
 @with_scans(*SCANS)
