@@ -59,8 +59,8 @@ template <> constexpr bool is_number<i32> = true;
 template <> constexpr bool is_number<u32> = true;
 template <> constexpr bool is_number<i64> = true;
 template <> constexpr bool is_number<u64> = true;
-// Words of a struct that mean something: all, or as many as it says.
 template <class...> using Void = void;
+// Words of a struct that mean something: all, or as many as it says.
 template <class T, class = void> constexpr int WORDS_OF = sizeof(T) / 4;
 template <class T> constexpr int WORDS_OF<T, Void<decltype(T::WORDS)>> = T::WORDS;
 template <class T, class F> RS_DEVICE T each_word_of(T value, const F &exchange) {

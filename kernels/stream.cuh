@@ -103,9 +103,9 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
   using Index = typename T::Index;
   static constexpr int TILE = S::ELEMENTS, WARP = TILE / S::WARPS;
   static constexpr int IN_BYTES = TILE * (int)sizeof(In) + Way::SLACK;
-  static constexpr bool TOLD_BY = TOLD_BY_NEIGHBOURS<P> != NOT_TOLD;
-  static constexpr int BEFORE = TOLD_BY ? 16 : 0; // bytes of elements before a tile
-  static constexpr int STAGE_BYTES = IN_BYTES + (MASKED ? TILE * (int)sizeof(Mask) + Way::SLACK + BEFORE : 0);
+  static constexpr bool ASKS_NEIGHBOURS = TOLD_BY_NEIGHBOURS<P> != NOT_TOLD;
+  static constexpr int BYTES_BEFORE = ASKS_NEIGHBOURS ? 16 : 0; // of flags or keys of elements before a tile
+  static constexpr int STAGE_BYTES = IN_BYTES + (MASKED ? TILE * (int)sizeof(Mask) + Way::SLACK + BYTES_BEFORE : 0);
   // A slot holds what is known of a tile; it outlives the tile's stage.
   static constexpr int SLOTS = 2 * STAGES;
   static constexpr u32 NONE = ~0u;
@@ -143,7 +143,7 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
     return reinterpret_cast<In *>(memory + stage * STAGE_BYTES);
   }
   RS_METHOD Mask *mask(int stage) const {
-    return reinterpret_cast<Mask *>(memory + stage * STAGE_BYTES + IN_BYTES + (P::reverse ? 0 : BEFORE));
+    return reinterpret_cast<Mask *>(memory + stage * STAGE_BYTES + IN_BYTES + (P::reverse ? 0 : BYTES_BEFORE));
   }
   RS_METHOD static i64 row_of(u32 tile) {
     return tile / (u32)T::COUNT;
@@ -193,7 +193,7 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
   template <bool ORDERED> RS_METHOD void copy_of(V &held, int stage, u32 places, int at, bool first) const {
     int low = P::reverse ? TILE - at - S::VECTOR : at;
     Way::template read<ORDERED>(held, in(stage), mask(stage), places, low);
-    if constexpr (TOLD_BY)
+    if constexpr (ASKS_NEIGHBOURS)
       tell_beginnings<P>(held, first && at == 0, mask(stage)[P::reverse ? low + S::VECTOR : low - 1]);
   }
 
