@@ -159,6 +159,21 @@ static void many_threads(const rowscan_spec *spec, int arch, int most_steps, rs_
   share_out(s, arch, registers[crowded][size]);
 }
 
+/* Registers of a thread that lacks some of its columns' steps. large: totals of four words beside a second array. */
+static int wide_registers(const rowscan_spec *spec, const rs_shape *s, bool computes, bool large) {
+  bool roomy = s->acc > 4 || s->vector == 8 || s->out > s->in;
+  /* products of bytes by numbers, where a segment lacks steps, spill with 512 threads */
+  bool times = spec->op == ROWSCAN_PROD && spec->mask_mode == ROWSCAN_MASK_MULTIPLY;
+  bool bytes = s->in + s->out == 2 && times && s->length % s->steps;
+  if (computes)
+    return 64;
+  if (large)
+    return 102;
+  if (!roomy)
+    return 85;
+  return s->threads == 128 || bytes ? 168 : 128;
+}
+
 /*
  * Vectors of 16 bytes of the input; of at most 32 of accumulators. As many threads as two or three blocks have room
  * for. Where results are wider than elements a thread has as many columns as 16 bytes of results: lanes that stored
@@ -168,7 +183,8 @@ static void many_threads(const rowscan_spec *spec, int arch, int most_steps, rs_
  */
 static rs_shape wide_shape(const rowscan_spec *spec, int arch) {
   enum { AHEAD = 40, FEW_LENGTH = 1 << 16 }; /* FEW: columns that so long tensors have, mostly */
-  static const rs_candidate sizes[] = {{4, 32, 0, 0}, {8, 16, 0, 0}, {4, 16, 0, 0}, {4, 8, 0, 0}, {4, 4, 0, 0}};
+  enum { SIZES = 5, TRIED_WIDENING = 4 };    /* of `widening` four are tried, from the first or the second on */
+  static const rs_candidate sizes[SIZES] = {{4, 32, 0, 0}, {8, 16, 0, 0}, {4, 16, 0, 0}, {4, 8, 0, 0}, {4, 4, 0, 0}};
   static const rs_candidate widening[] = {{8, 64, 0, 0}, {8, 32, 0, 0}, {8, 16, 0, 0}, {4, 16, 0, 0}, {4, 8, 0, 0}};
   rs_shape s = shape_of(spec, RS_TEMPLATE_WIDE);
   s.packed = rs_wide_packs(spec);
@@ -186,16 +202,10 @@ static rs_shape wide_shape(const rowscan_spec *spec, int arch) {
   bool small = s.acc == 4 && s.vector == 4 && !s.mask; /* measured to be better with more steps */
   bool first = widens ? s.in == 1 && spec->length >= FEW_LENGTH : small;
   bool large = s.acc == 16 && s.mask && !widens;
-  take_size(spec, arch, (widens ? widening : sizes) + !first + large,
-            widens || !(first || large) ? 4
-            : large                     ? 3
-                                        : 5,
-            s.mask || s.vector == 8 || widens ? 2 : 3, &s);
-  bool roomy = s.acc > 4 || s.vector == 8 || widens;
-  /* products of bytes by numbers, where a segment lacks steps, spill with 512 threads */
-  bool times = spec->op == ROWSCAN_PROD && spec->mask_mode == ROWSCAN_MASK_MULTIPLY;
-  bool bytes = s.in + s.out == 2 && times && s.length % s.steps;
-  share_out(&s, arch, computes ? 64 : large ? 102 : !roomy ? 85 : s.threads == 128 || bytes ? 168 : 128);
+  int skipped = !first + large, tried = widens ? TRIED_WIDENING : SIZES - skipped;
+  int blocks = s.mask || s.vector == 8 || widens ? 2 : 3;
+  take_size(spec, arch, (widens ? widening : sizes) + skipped, tried, blocks, &s);
+  share_out(&s, arch, wide_registers(spec, &s, computes, large));
   return s;
 }
 
