@@ -70,23 +70,37 @@ template <class Params> RS_DEVICE Params params_from(const f64 *from) {
 
 // N neighbours in the scan's order that a thread has, from element i of a row on, of which the row still has `left`: N
 // or more, or fewer, or none if `left` is not above 0. So has each of the LANES lanes of its group in a warp of a block
-// of THREADS. VECTORS: arrays may have vectors of them, else their elements are apart. full: none of the lanes has
-// fewer than N, but for those that have none.
-template <int COUNT, int LANES_, int THREADS_, bool REVERSED, bool VECTORED, class I> struct Stretch {
+// of THREADS, in each of CHUNKS chunks. VECTORS: arrays may have vectors of them, else their elements are apart. full:
+// none of the lanes has fewer than N, but for those that have none.
+template <int COUNT, int LANES_, int THREADS_, int CHUNKS, bool REVERSED, bool VECTORED, class I> struct Stretch {
   static constexpr int N = COUNT, LANES = LANES_, THREADS = THREADS_;
+  static constexpr int GROUP = LANES * N, ALL = CHUNKS * THREADS; // elements of a group, stretches of a block
   static constexpr bool REVERSE = REVERSED, VECTORS = VECTORED;
   using Index = I;
   Index i, left;
   bool full;
+  int chunk;
+  u32 offsets; // of those arrays whose copies do not begin on a word (Incoming), 2 bits each
 
+  // Its number among those of the block, groups in the order of memory; or that of a lane so many further on.
+  RS_METHOD u32 number(int lanes = 0) const {
+    int lane = (int)(lane_index() % LANES), own = lane + lanes;
+    return (u32)(chunk * THREADS + (int)thread_index() - lane + (REVERSE ? LANES - 1 - own : own));
+  }
   RS_METHOD static int in_memory(int j) {
     return REVERSE ? N - 1 - j : j;
   }
   // That of a lane so many further on, of the same group.
   RS_METHOD Stretch beside(int lanes) const {
-    return {i + lanes * N, left - lanes * N, full};
+    return {i + lanes * N, left - lanes * N, full, chunk, offsets};
   }
 };
+
+// A word for each thread of a block, in shared memory.
+template <class Word, int THREADS> RS_DEVICE Word *words_between() {
+  RS_SHARED Word word[THREADS];
+  return word;
+}
 
 template <class T> struct NotConst { using type = T; };
 template <class T> struct NotConst<const T> { using type = T; };
@@ -106,15 +120,19 @@ template <class T> struct Place {
     return S::VECTORS && step == (S::REVERSE ? -1 : 1) &&
            reinterpret_cast<u64>(lowest(s)) % word_bytes(S::N * (int)sizeof(T)) == 0;
   }
-  // All lanes of the warp come here.
+  // All lanes of the warp come here, and to what it calls.
   template <class S> RS_METHOD void store(S s, const Vector<Own, S::N> &y) const {
-    constexpr bool BY_TWO = S::VECTORS && S::LANES > 1 && Words<Own, S::N>::COUNT > 1;
-    bool vectors = has_vectors(s);
-    if constexpr (BY_TWO)
-      store_by_two(s, y, vectors);
-    if (vectors && s.left >= S::N) {
-      if constexpr (!BY_TWO)
+    constexpr int WORDS = Words<Own, S::N>::COUNT;
+    const bool vectors = has_vectors(s);
+    if constexpr (S::VECTORS && S::LANES > 1 && S::LANES >= WORDS) {
+      if (any_lane(!vectors || (s.left > 0 && s.left < S::N)))
+        store_side_by_side(s, y);
+      else if constexpr (WORDS > 1)
+        store_by_two(s, y);
+      else if (s.left > 0)
         store_vector<T, S::N>(lowest(s), y);
+    } else if (vectors && s.left >= S::N) {
+      store_vector<T, S::N>(lowest(s), y);
     } else {
 #pragma unroll
       for (int j = 0; j < S::N; j++)
@@ -122,9 +140,38 @@ template <class T> struct Place {
           store_element(at + (s.i + j) * step, y.at[s.in_memory(j)]);
     }
   }
+  // The lanes of a group store one another's elements, neighbours at a time: a word of each lane has room in between,
+  // so that those of a few lanes go at once.
+  template <class S> RS_METHOD void store_side_by_side(S s, const Vector<Own, S::N> &y) const {
+    using Of = Words<Own, S::N>;
+    constexpr int LANES = S::LANES / Of::COUNT, PART = LANES * S::N; // at once
+    const int lane = (int)(lane_index() % S::LANES);
+    const typename S::Index left = s.left + lane * S::N; // of the group
+    T *to = at + (s.i - lane * S::N + lane) * step;
+    Of own;
+    own.vector = y;
+    typename Of::type *words = words_between<typename Of::type, S::THREADS>() + (thread_index() - (u32)lane);
+    const Own *elements = reinterpret_cast<const Own *>(words);
+#pragma unroll
+    for (int first = 0; first < S::LANES; first += LANES) {
+      warp_barrier(); // all lanes have stored what was there
+      if (lane >= first && lane < first + LANES)
+#pragma unroll
+        for (int w = 0; w < Of::COUNT; w++)
+          words[(lane - first) * Of::COUNT + w] = own.word[w];
+      warp_barrier();
+#pragma unroll
+      for (int part = 0; part < PART; part += S::LANES) {
+        int k = part + lane;
+        if (first * S::N + k < left)
+          store_element(to, elements[k / S::N * S::N + s.in_memory(k % S::N)]);
+        to += S::LANES * step;
+      }
+    }
+  }
   // Vectors of several words of 16 bytes: lanes 2k and 2k + 1 store those of both, neighbours at a time, so that each
   // store of the warp has whole sectors.
-  template <class S> RS_METHOD void store_by_two(S s, const Vector<Own, S::N> &y, bool vectors) const {
+  template <class S> RS_METHOD void store_by_two(S s, const Vector<Own, S::N> &y) const {
     constexpr int COUNT = Words<Own, S::N>::COUNT, HALF = COUNT / 2;
     int odd = (int)(lane_index() & 1);
     Words<Own, S::N> own;
@@ -140,34 +187,41 @@ template <class T> struct Place {
     for (int w = 0; w < COUNT; w++) {
       int lanes = w / HALF - odd, k = w % HALF; // to the one whose word it is
       S whose = s.beside(lanes);
-      if (vectors && whose.left >= S::N)
+      if (whose.left > 0)
         store_word(reinterpret_cast<u128 *>(lowest(whose)) + (2 * k + odd), lanes == 0 ? kept[k] : got[k]);
     }
   }
 };
 
-// Room of an array in shared memory, for N elements of each thread: words of up to 16 bytes, of all threads side by
-// side. WHICH: each array has its own.
-template <class T, int WHICH, int N, int THREADS> struct Room {
+// Room of an array in shared memory, for N elements of each of COUNT stretches: words of up to 16 bytes, of all of them
+// side by side. WHICH: each array has its own.
+template <class T, int WHICH, int N, int COUNT> struct Room {
   using Of = Words<T, N>;
   using Word = typename Of::type;
   static constexpr int PER_WORD = N / Of::COUNT;
 
   RS_METHOD static Word *words() {
-    RS_SHARED Word word[Of::COUNT * THREADS];
+    RS_SHARED Word word[Of::COUNT * COUNT];
     return word;
   }
-  RS_METHOD static Word *word(u32 thread, int w) {
-    return words() + (w * THREADS + thread);
+  RS_METHOD static Word *word(u32 stretch, int w) {
+    return words() + (w * COUNT + stretch);
   }
-  RS_METHOD static T *element(u32 thread, int j) {
-    return reinterpret_cast<T *>(word(thread, j / PER_WORD)) + j % PER_WORD;
+  RS_METHOD static T *element(u32 stretch, int j) {
+    return reinterpret_cast<T *>(word(stretch, j / PER_WORD)) + j % PER_WORD;
   }
-  RS_METHOD static Vector<T, N> vector() {
+  RS_METHOD static void put(u32 stretch, const Vector<T, N> &x) {
+    Of all;
+    all.vector = x;
+#pragma unroll
+    for (int w = 0; w < Of::COUNT; w++)
+      *word(stretch, w) = all.word[w];
+  }
+  RS_METHOD static Vector<T, N> vector(u32 stretch) {
     Of all;
 #pragma unroll
     for (int w = 0; w < Of::COUNT; w++)
-      all.word[w] = *word(thread_index(), w);
+      all.word[w] = *word(stretch, w);
     return all.vector;
   }
 };
@@ -177,35 +231,121 @@ template <class T> RS_DEVICE void fetch_element(T *to, const T *from) {
   fetch(reinterpret_cast<W *>(to), reinterpret_cast<const W *>(from));
 }
 
-// An array of inputs.
+// An array of inputs. Where its stretches are vectors, each thread fetches its own; else the lanes of a group fetch one
+// another's elements, neighbours at a time. Of less than 4 bytes, which do not go past registers, they fetch the words
+// of 4 bytes that have these; the group's copy then begins up to 3 bytes off a word, and ends in a word of its own,
+// until each lane has put its elements where vectors are.
 template <class T, int WHICH> struct Incoming {
   Place<const T> place;
-  template <class S> using RoomFor = Room<T, WHICH, S::N, S::THREADS>;
+  template <class S> using RoomFor = Room<T, WHICH, S::N, S::ALL>;
+  static constexpr int SIZE = (int)sizeof(T);
+  template <class S> RS_METHOD static constexpr bool in_words() {
+    return S::VECTORS && SIZE < 4 && S::GROUP * SIZE % 4 == 0;
+  }
 
-  // Begins to fetch a stretch. Vectors a thread fetches for itself; else the lanes of a group fetch one another's
-  // elements, neighbours at a time.
-  template <class S> RS_METHOD void fetch_stretch(S s) const {
+  // The words that a group's elements take, in the order of memory, and one more.
+  template <class S> struct Copy {
+    static_assert(RoomFor<S>::Of::COUNT == 1, "side by side as in memory");
+    static constexpr int WORDS = S::GROUP * SIZE / 4;
+    u32 *words, *last;
+
+    RS_METHOD explicit Copy(S s) {
+      RS_SHARED u32 after[S::ALL / S::LANES];
+      int group = (int)s.number() / S::LANES;
+      words = reinterpret_cast<u32 *>(RoomFor<S>::words()) + group * WORDS;
+      last = after + group;
+    }
+    RS_METHOD u32 *word(int k) const {
+      return k < WORDS ? words + k : last;
+    }
+  };
+
+  // Begins to fetch a stretch, of a row of so many elements; returns its offset, as Stretch has it.
+  template <class S> RS_METHOD u32 fetch_stretch(S s, typename S::Index length) const {
     using To = RoomFor<S>;
     if (s.full && place.has_vectors(s)) {
       if (s.left > 0) {
 #pragma unroll
         for (int w = 0; w < To::Of::COUNT; w++)
-          fetch(To::word(thread_index(), w), reinterpret_cast<const typename To::Word *>(place.lowest(s)) + w);
+          fetch(To::word(s.number(), w), reinterpret_cast<const typename To::Word *>(place.lowest(s)) + w);
       }
-    } else {
-      constexpr int AT_A_TIME = sizeof(T) < 4 ? S::N : 1; // fetch() waits for less than 4 bytes
-      const int lane = (int)(lane_index() % S::LANES), before = lane * S::N;
+      return 0;
+    }
+    if constexpr (in_words<S>())
+      if (place.step == (S::REVERSE ? -1 : 1))
+        return fetch_words(s, length) << 2 * WHICH;
+    constexpr int AT_A_TIME = SIZE < 4 ? S::N : 1; // fetch() waits for less than 4 bytes
+    const int lane = (int)(lane_index() % S::LANES), before = lane * S::N;
 #pragma unroll AT_A_TIME
-      for (int k = 0; k < S::N; k++) {
-        int e = k * S::LANES + lane; // of the group's elements
-        if (e < s.left + before)
-          fetch_element(To::element(thread_index() - (u32)lane + (u32)(e / S::N), s.in_memory(e % S::N)),
-                        place.at + (s.i - before + e) * place.step);
+    for (int k = 0; k < S::N; k++) {
+      int e = k * S::LANES + lane; // of the group's elements
+      if (e < s.left + before)
+        fetch_element(To::element(s.number(e / S::N - lane), s.in_memory(e % S::N)),
+                      place.at + (s.i - before + e) * place.step);
+    }
+    return 0;
+  }
+  // The words that have elements of the row, and where one ends beyond it in memory its elements alone: what comes
+  // there may be no memory, but what comes before, up to a word, is. Returns the offset in bytes.
+  template <class S> RS_METHOD u32 fetch_words(S s, typename S::Index length) const {
+    using C = Copy<S>;
+    using Index = typename S::Index;
+    constexpr int ALL = S::GROUP, UNIT = 4 / SIZE;
+    const int lane = (int)(lane_index() % S::LANES);
+    const Index first = s.i - lane * S::N, left = length - first; // of the group
+    const T *low = place.at + (S::REVERSE ? -first - (ALL - 1) : first);
+    const u32 offset = (u32)(reinterpret_cast<u64>(low) % 4);
+    // of the elements from `low` on those that the row has, the last one up to a word further on
+    const int before = (int)(first < UNIT ? first : UNIT), there = (int)(left < ALL + UNIT ? left : ALL + UNIT);
+    const int begin = S::REVERSE && there < ALL ? ALL - there : 0, end = S::REVERSE ? ALL + before : there;
+    C copy(s);
+#pragma unroll
+    for (int part = 0; part <= C::WORDS / S::LANES; part++) {
+      int k = part * S::LANES + lane, e = k * UNIT - (int)offset / SIZE;
+      if (e + UNIT <= end) {
+        if (e + UNIT > begin && e < ALL)
+          fetch(copy.word(k), reinterpret_cast<const u32 *>(low + e));
+      } else {
+#pragma unroll 1
+        for (int j = 0; j < UNIT; j++)
+          if (e + j >= begin && e + j < end && e + j < ALL)
+            reinterpret_cast<T *>(copy.word(k))[j] = load_element(low + (e + j));
+      }
+    }
+    return offset;
+  }
+  // When all lanes of the warp have waited for what they fetched, before any of them takes it.
+  template <class S> RS_METHOD static void settle(S s) {
+    if constexpr (in_words<S>()) {
+      u32 offset = s.offsets >> 2 * WHICH & 3;
+      if (any_lane(offset != 0)) {
+        Vector<T, S::N> own = from_words(s, offset);
+        warp_barrier();
+        RoomFor<S>::put(s.number(), own);
       }
     }
   }
-  template <class S> RS_METHOD static Vector<T, S::N> fetched(S) {
-    return RoomFor<S>::vector();
+  template <class S> RS_METHOD static Vector<T, S::N> from_words(S s, u32 offset) {
+    constexpr int COUNT = (S::N * SIZE + 3) / 4;
+    union Own {
+      u32 word[COUNT];
+      Vector<T, S::N> vector;
+      RS_METHOD Own() {
+      }
+    } own;
+    u32 at = offset + s.number() % S::LANES * (S::N * SIZE);
+    Copy<S> copy(s);
+    u32 word = *copy.word((int)at / 4);
+#pragma unroll
+    for (int k = 0; k < COUNT; k++) {
+      u32 next = *copy.word((int)at / 4 + k + 1);
+      own.word[k] = funnel_right(word, next, at % 4 * 8);
+      word = next;
+    }
+    return own.vector;
+  }
+  template <class S> RS_METHOD static Vector<T, S::N> fetched(S s) {
+    return RoomFor<S>::vector(s.number());
   }
 };
 
@@ -277,7 +417,10 @@ template <int WHICH, class Types> struct MoreInputs;
 template <int WHICH> struct MoreInputs<WHICH, Pack<>> {
   template <class Places> RS_METHOD explicit MoreInputs(const Places &) {
   }
-  template <class S> RS_METHOD void fetch_stretch(S) const {
+  template <class S> RS_METHOD u32 fetch_stretch(S, typename S::Index) const {
+    return 0;
+  }
+  template <class S> RS_METHOD static void settle(S) {
   }
   template <class S, class F> RS_METHOD static void take(S, const F &) {
   }
@@ -292,9 +435,13 @@ template <int WHICH, class T, class... Rest> struct MoreInputs<WHICH, Pack<T, Re
   template <class Places>
   RS_METHOD explicit MoreInputs(const Places &places) : own{places.template of<const T>(WHICH)}, others(places) {
   }
-  template <class S> RS_METHOD void fetch_stretch(S s) const {
-    own.fetch_stretch(s);
-    others.fetch_stretch(s);
+  template <class S> RS_METHOD u32 fetch_stretch(S s, typename S::Index length) const {
+    u32 offset = own.fetch_stretch(s, length);
+    return offset | others.fetch_stretch(s, length);
+  }
+  template <class S> RS_METHOD static void settle(S s) {
+    Incoming<T, WHICH>::settle(s);
+    Others::settle(s);
   }
   // to(j): where element j of a stretch goes.
   template <class S, class F> RS_METHOD static void take(S s, const F &to) {
@@ -314,7 +461,7 @@ template <int WHICH, class T, class... Rest> struct MoreInputs<WHICH, Pack<T, Re
 
 template <class T, Told told> struct Beginnings {
   using Own = Incoming<T, RS_SEGMENTS>;
-  template <class S> using Before = Room<T, RS_ALL_ARRAYS, 1, S::THREADS>;
+  template <class S> using Before = Room<T, RS_ALL_ARRAYS, 1, S::ALL>;
   Own own;
 
   template <class Places>
@@ -326,16 +473,20 @@ template <class T, Told told> struct Beginnings {
                                    : !first && widen<u64>(before) != widen<u64>(own);
   }
   // And the element before a stretch, which is another thread's.
-  template <class S> RS_METHOD void fetch_stretch(S s) const {
-    own.fetch_stretch(s);
+  template <class S> RS_METHOD u32 fetch_stretch(S s, typename S::Index length) const {
+    u32 offset = own.fetch_stretch(s, length);
     if (told != MARKED_ITSELF && s.i > 0 && s.left > 0)
-      fetch_element(Before<S>::element(thread_index(), 0), own.place.at + (s.i - 1) * own.place.step);
+      fetch_element(Before<S>::element(s.number(), 0), own.place.at + (s.i - 1) * own.place.step);
+    return offset;
+  }
+  template <class S> RS_METHOD static void settle(S s) {
+    Own::settle(s);
   }
   template <class S, class Held> RS_METHOD static void take(S s, Held *held) {
     Vector<T, S::N> all = Own::fetched(s);
     T last{};
     if (told != MARKED_ITSELF)
-      last = *Before<S>::element(thread_index(), 0);
+      last = *Before<S>::element(s.number(), 0);
 #pragma unroll
     for (int j = 0; j < S::N; j++) {
       T mine = all.at[s.in_memory(j)];
@@ -352,7 +503,10 @@ template <class T, Told told> struct Beginnings {
 template <class T> struct Beginnings<T, NOT_TOLD> {
   template <class Places> RS_METHOD explicit Beginnings(const Places &) {
   }
-  template <class S> RS_METHOD void fetch_stretch(S) const {
+  template <class S> RS_METHOD u32 fetch_stretch(S, typename S::Index) const {
+    return 0;
+  }
+  template <class S> RS_METHOD static void settle(S) {
   }
   template <class S, class Held> RS_METHOD static void take(S, Held *) {
   }
@@ -385,17 +539,26 @@ template <class P> struct FurtherArrays<P, true> {
   RS_METHOD explicit FurtherArrays(const Places &places)
       : inputs(places), segments(places), second(places.template of<Second>(RS_SECOND)) {
   }
-  template <class S> RS_METHOD void fetch_stretch(S s, Place<const In> in, Place<const Mask> mask) const {
-    Incoming<In, RS_IN>{in}.fetch_stretch(s);
+  // Of a row of so many elements; returns the stretch's offsets.
+  template <class S>
+  RS_METHOD u32 fetch_stretch(S s, typename S::Index length, Place<const In> in, Place<const Mask> mask) const {
+    u32 offsets = Incoming<In, RS_IN>{in}.fetch_stretch(s, length);
     if constexpr (P::mask != NO_MASK) {
       Incoming<Mask, RS_MASK> beside{mask}; // NVRTC 11.8 takes no other expression of it here
-      beside.fetch_stretch(s);
+      offsets |= beside.fetch_stretch(s, length);
     }
-    inputs.fetch_stretch(s);
-    segments.fetch_stretch(s);
+    offsets |= inputs.fetch_stretch(s, length);
+    return offsets | segments.fetch_stretch(s, length);
   }
-  // What was fetched of a stretch, when all lanes have waited for it; past the row anything, which is part of no prefix
-  // that is stored.
+  template <class S> RS_METHOD static void settle(S s) {
+    Incoming<In, RS_IN>::settle(s);
+    if constexpr (P::mask != NO_MASK)
+      Incoming<Mask, RS_MASK>::settle(s);
+    Inputs::settle(s);
+    Segments::settle(s);
+  }
+  // What was fetched of a stretch, when all lanes have waited for it and settled it; past the row anything, which is
+  // part of no prefix that is stored.
   template <class S> RS_METHOD static void take(S s, Held *held) {
     Vector<In, S::N> x = Incoming<In, RS_IN>::fetched(s);
 #pragma unroll

@@ -436,8 +436,8 @@ template <class P> struct Row : Ends<P> {
       return hold(load_element(in + i * step[RS_IN]), m);
   }
   // Where there are further arrays: a stretch of all inputs (further.cuh).
-  template <class S> RS_METHOD void fetch_stretch(S stretch) const {
-    further.fetch_stretch(stretch, {in, step[RS_IN]}, {mask, step[RS_MASK]});
+  template <class S> RS_METHOD void fetch_stretch(S &stretch) const {
+    stretch.offsets = further.fetch_stretch(stretch, length(), {in, step[RS_IN]}, {mask, step[RS_MASK]});
   }
   // VECTOR values as they lie in memory: from i on, or of neighbouring rows.
   template <int VECTOR, bool REVERSE = P::reverse> RS_METHOD static Vector<Out, VECTOR> narrow(const Acc *value) {

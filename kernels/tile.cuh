@@ -29,8 +29,8 @@ template <class P, class S, bool VECTORED, int THREADS = 32 * S::WARPS> struct T
       WHOLE_VECTORS && LENGTH * (int)sizeof(In) % 16 == 0 && (!MASKED || LENGTH * (int)sizeof(Mask) % 16 == 0);
 
   static constexpr bool FETCHES = FurtherOf<P>::ANY && VECTORED;
-  static_assert(!FETCHES || S::CHUNKS == 1, "a thread has room for one vector");
-  using Reach = Stretch<S::VECTOR, S::LANES, THREADS, P::reverse, VECTORED, Index>;
+  static constexpr bool KEEPS = S::KEEPS && (!FETCHES || S::CHUNKS == 1);
+  using Reach = Stretch<S::VECTOR, S::LANES, THREADS, S::CHUNKS, P::reverse, VECTORED, Index>;
   using V = typename VectorFor<P, S::VECTOR, Reach, FETCHES>::type;
   using Inner = typename V::Inner;
   using Part = typename V::Part;
@@ -39,7 +39,7 @@ template <class P, class S, bool VECTORED, int THREADS = 32 * S::WARPS> struct T
   V held[S::CHUNKS];
   Part chunk[S::CHUNKS]; // total of each of the thread's chunks
   using AllLanes = Lanes<Inner, S::LANES, Part>;
-  AllLanes lanes[S::KEEPS ? S::CHUNKS : 1];
+  AllLanes lanes[KEEPS ? S::CHUNKS : 1];
   Lanes<Op, S::WARPS, Acc> warps;
   typename R::Params params;
 
@@ -59,10 +59,10 @@ template <class P, class S, bool VECTORED, int THREADS = 32 * S::WARPS> struct T
   }
 
   // wanted: else nothing is left for any lane.
-  RS_METHOD static Reach reach(const R &row, Index i, bool wanted = true) {
+  RS_METHOD static Reach reach(const R &row, int u, Index i, bool wanted = true) {
     constexpr int N = S::VECTOR, MOST = S::LANES * N; // of a group's elements in a warp
     Index left = !wanted ? -MOST : WHOLE ? MOST : row.length() - i;
-    return {i, left, WHOLE_VECTORS || left + (Index)lane() * N >= MOST};
+    return {i, left, WHOLE_VECTORS || left + (Index)lane() * N >= MOST, u, 0};
   }
 
   // Loads the tile that starts at element `first`. What lies past the row is never part of a prefix that is stored.
@@ -74,7 +74,7 @@ template <class P, class S, bool VECTORED, int THREADS = 32 * S::WARPS> struct T
     for (int u = 0; u < S::CHUNKS; u++) {
       Index i = first + place(u);
       if constexpr (FETCHES) {
-        held[u].stretch = reach(row, i);
+        held[u].stretch = reach(row, u, i);
         row.fetch_stretch(held[u].stretch);
       } else if (VECTORED && (WHOLE || i + S::VECTOR <= row.length())) {
         row.load_vectored(held[u], i);
@@ -116,20 +116,20 @@ template <class P, class S, bool VECTORED, int THREADS = 32 * S::WARPS> struct T
     for (int u = 0; u < S::CHUNKS; u++) {
       AllLanes told;
       chunk[u] = told.up(held[u].total(params), lane());
-      if (S::KEEPS)
+      if (KEEPS)
         lanes[u] = told;
     }
     return V::outer(total<Inner, S::CHUNKS>(chunk));
   }
   // A chunk on the way down.
   RS_METHOD V again(int u) const {
-    if constexpr (S::KEEPS)
+    if constexpr (KEEPS)
       return held[u];
     else
       return held[u].forgotten();
   }
   RS_METHOD AllLanes lanes_of(int u, const V &x) const {
-    if constexpr (S::KEEPS)
+    if constexpr (KEEPS)
       return lanes[u];
     AllLanes told;
     told.up(x.total(params), lane());
@@ -141,6 +141,10 @@ template <class P, class S, bool VECTORED, int THREADS = 32 * S::WARPS> struct T
   template <class F = Nothing> RS_METHOD Acc up(Acc *between, const F &loaded = F(), bool some = true) {
     if constexpr (FETCHES) {
       fetch_wait();
+      warp_barrier();
+#pragma unroll
+      for (int u = 0; u < S::CHUNKS; u++)
+        FurtherArrays<P>::settle(held[u].stretch);
       warp_barrier();
     }
     Acc mine = some ? up_chunks() : Op::neutral();
@@ -168,7 +172,7 @@ template <class P, class S, bool VECTORED, int THREADS = 32 * S::WARPS> struct T
     start[S::CHUNKS] = V::inner(end); // if it matters
 #pragma unroll
     for (int u = 0; u < S::CHUNKS; u++) {
-      if (!S::KEEPS || FETCHES)
+      if (!KEEPS || FETCHES)
         warp_barrier();
       V x = again(u);
       Part before = lanes_of(u, x).down(start[u], lane()), after = before;
@@ -201,7 +205,7 @@ template <class P, class S, bool VECTORED, int THREADS = 32 * S::WARPS> struct T
   // The same, and results of a chunk in a second output, where there is one; of a group that is not wanted, none. All
   // lanes of the warp come here.
   RS_METHOD void store_all(const R &row, int u, Index i, const Acc *value, bool wanted = true) const {
-    Reach to = reach(row, i, wanted);
+    Reach to = reach(row, u, i, wanted);
     if constexpr (FETCHES)
       row.store_stretch(to, value);
     else if (wanted)

@@ -20,6 +20,10 @@ template <class P, class S, bool VECTORED> struct SharedTile {
   static constexpr int MOST = LENGTH > S::ELEMENTS ? S::ELEMENTS : (int)LENGTH; // elements there are of a tile
   using Memory = Piece<P, VECTORED, sizeof(In) == sizeof(Out)>;
 
+  // Wide results go from registers to global memory, and a tile has no room for them, as src/family/tune_rows.c says.
+  static constexpr bool STRAIGHT = sizeof(Out) == 8 && sizeof(In) < 8;
+  using Reach = Stretch<S::VECTOR, 32, S::THREADS, 1, P::reverse, true, Index>;
+
   const R &row;
   Index first;
   int count;
@@ -81,8 +85,11 @@ template <class P, class S, bool VECTORED> struct SharedTile {
       R::template values<N>(held.at, x);
     }
   }
+  // All lanes of a warp come here.
   RS_METHOD void write(int at, const Acc *value) const {
-    if (VECTORED && at + S::VECTOR <= count) {
+    if constexpr (STRAIGHT) {
+      row.store_stretch(Reach{first + at, (Index)(count - at), true, 0, 0}, value);
+    } else if (VECTORED && at + S::VECTOR <= count) {
       memory.template write<S::VECTOR>(P::reverse ? count - at - S::VECTOR : at, value);
     } else {
 #pragma unroll
@@ -170,5 +177,6 @@ template <class P, class S, bool VECTORED> RS_DEVICE void scan_tiles(const Rows<
     find_ends<typename P::Op, MOST>(rows.workspace, number, t, count, mine, carry, ends, carry, end);
   delay();
   tile.down(between, carry, end);
-  tile.memory.template store<S::THREADS>();
+  if constexpr (!T::STRAIGHT)
+    tile.memory.template store<S::THREADS>();
 }

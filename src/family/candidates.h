@@ -87,7 +87,7 @@ bool rs_tune_stream(const rowscan_spec *spec, int arch, rs_shape *shape);
  * All kernels of rows or columns with further arrays, of the spec's length or of any: threads fetch elements
  * themselves. And whether rows of these are cut over blocks.
  */
-void rs_tune_further(const rowscan_spec *spec, rs_shape kernels[]);
+void rs_tune_further(const rowscan_spec *spec, int arch, rs_shape kernels[]);
 bool rs_tune_further_long(const rowscan_spec *spec, const rs_shape *group, int64_t length, int64_t rows,
                           int multiprocessors);
 

@@ -256,7 +256,30 @@ void group_created(void) {
 
 /* Operators of several inputs and with two outputs, indices with their values, segments beside masks and coefficients.
  */
+/* Rows of so many tiles that those of operators that compute are larger: of indices that go straight from registers to
+ * global memory, and with further arrays, which have room for several vectors of a thread. */
+static void add_large_tiles(int number) {
+  enum { STRAIGHT, SECOND, MASKED, KINDS, DRAWN = 5000 };
+  static const rowscan_type types[] = {ROWSCAN_F32, ROWSCAN_BF16, ROWSCAN_F16, ROWSCAN_I8};
+  int kind = number % KINDS;
+  random_source random = random_for(suite.seed, 26, (uint64_t)number);
+  rowscan_spec spec = {.size = sizeof spec, .regime = ROWSCAN_REGIME_LONG};
+  spec.op = kind == MASKED ? ROWSCAN_LINEAR_RECURRENCE : ROWSCAN_ARGMAX;
+  spec.in_type = types[random_below(&random, 4)];
+  spec.length = (kind == STRAIGHT ? 1 << 21 : 1 << 20) + random_below(&random, DRAWN);
+  spec.flags = (unsigned)random_below(&random, 4);
+  if (kind == SECOND)
+    spec.second_type = spec.in_type;
+  if (kind == MASKED) {
+    spec.mask_mode = ROWSCAN_MASK_SELECT;
+    spec.more_types[0] = spec.in_type;
+  }
+  add_spec(&spec, random);
+}
+
 void group_further(void) {
+  for (int number = 0; number < few(3, 12); number++)
+    add_large_tiles(number);
   for (int number = 0; number < few(40, 600); number++) {
     random_source random = random_for(suite.seed, 24, (uint64_t)number);
     rowscan_spec spec;

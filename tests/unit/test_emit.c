@@ -214,10 +214,11 @@ static void check_columns(const rowscan_spec *spec, int arch) {
 }
 
 /* Each of its regimes has what takes any rows, and no kernel is of another regime. (Of rows that either serves, those
- * of less than 32768 elements are cut only where they begin on 16 bytes.) */
+ * of less than 32768 elements are cut only where streams serve them, or tiles serve all.) */
 static void check_geometry(const rowscan_spec *spec, int arch, const rs_geometry *g) {
   bool cut = g->regime == ROWSCAN_REGIME_LONG || g->regime == ROWSCAN_REGIME_AUTO;
-  bool any = g->regime == ROWSCAN_REGIME_LONG || (cut && spec->length >= 32768);
+  bool tiles = g->shape[RS_KERNEL_LONG_ALIGNED].made_of == RS_TEMPLATE_TILES && g->shape[RS_KERNEL_DENSE].made_of;
+  bool any = g->regime == ROWSCAN_REGIME_LONG || (cut && (spec->length >= 32768 || tiles));
   bool whole = g->regime != ROWSCAN_REGIME_LONG;
   ck_assert_int_eq(whole, g->shape[RS_KERNEL_ANY].made_of != RS_TEMPLATE_NONE);
   ck_assert_int_eq(any, g->shape[RS_KERNEL_LONG_ANY].made_of != RS_TEMPLATE_NONE);

@@ -166,6 +166,32 @@ START_TEST(other_choices) {
 }
 END_TEST
 
+/* Where tiles serve rows on 16 bytes and off, those have a block each that have four tenths of the blocks' room. */
+START_TEST(choices_beside_tiles) {
+  enum { ROOM = 5 * 132 };
+  static const rowscan_spec specs[] = {{.op = ROWSCAN_LOGSUMEXP},
+                                       {.op = ROWSCAN_ARGMAX},
+                                       {.op = ROWSCAN_EXTENDED_PROD},
+                                       {.mask_mode = ROWSCAN_MASK_TAILS, .flags = ROWSCAN_EXCLUSIVE}};
+  static const int64_t lengths[] = {65536, 131073, 1 << 18};
+  for (size_t s = 0; s < sizeof specs / sizeof *specs; s++)
+    for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
+      rowscan_spec spec = specs[s];
+      spec.length = lengths[l];
+      spec.in_type = ROWSCAN_F32;
+      rs_kernels kernels;
+      open_kernels(&kernels, &spec, 90, 0);
+      for (int64_t rows = 17; rows < 2 * ROOM; rows++) {
+        const given g = {spec.length, rows, 0, 0, 0, 1, 0, RS_TEMPLATE_NONE};
+        rs_kernel kernel = chosen(&kernels, &g, 0);
+        bool tiles = kernels.geometry.shape[kernel].made_of == RS_TEMPLATE_TILES;
+        ck_assert_msg(tiles == (10 * rows < 4 * ROOM), "spec %zu, length %lld, %lld rows: kernel %d", s,
+                      (long long)spec.length, (long long)rows, (int)kernel);
+      }
+    }
+}
+END_TEST
+
 /*
  * A program for any number of rows has the kernels that its runs ask for, and no others; but rows on 16 bytes for which
  * there is room at once whenever they are cut have both of the kernels for them. peak_gbs: of the device.
@@ -246,6 +272,7 @@ int main(void) {
   TCase *cases = tcase_create("all");
   tcase_add_loop_test(cases, choices, 0, sizeof all / sizeof *all);
   tcase_add_loop_test(cases, other_choices, 0, sizeof others / sizeof *others);
+  tcase_add_test(cases, choices_beside_tiles);
   lot_add_loop_test(cases, no_kernel_is_missing_or_idle, 0, 1);
   tcase_add_test(cases, a_run_needs_what_its_rows_do);
   suite_add_tcase(suite, cases);
