@@ -254,8 +254,6 @@ void group_created(void) {
 
 /* ---- further arrays ---------------------------------------------------------------------------------------------- */
 
-/* Operators of several inputs and with two outputs, indices with their values, segments beside masks and coefficients.
- */
 /* Rows of so many tiles that those of operators that compute are larger: of indices that go straight from registers to
  * global memory, and with further arrays, which have room for several vectors of a thread. */
 static void add_large_tiles(int number) {
@@ -277,6 +275,8 @@ static void add_large_tiles(int number) {
   add_spec(&spec, random);
 }
 
+/* Operators of several inputs and with two outputs, indices with their values, segments beside masks and coefficients.
+ */
 void group_further(void) {
   for (int number = 0; number < few(3, 12); number++)
     add_large_tiles(number);

@@ -166,14 +166,15 @@ START_TEST(other_choices) {
 }
 END_TEST
 
-/* Where tiles serve rows on 16 bytes and off, those have a block each that have four tenths of the blocks' room. */
+/* Where tiles serve rows on 16 bytes and off, those have a block each that have four tenths of the blocks' room, and
+ * those that are shorter than any that is cut. */
 START_TEST(choices_beside_tiles) {
   enum { ROOM = 5 * 132 };
   static const rowscan_spec specs[] = {{.op = ROWSCAN_LOGSUMEXP},
                                        {.op = ROWSCAN_ARGMAX},
                                        {.op = ROWSCAN_EXTENDED_PROD},
                                        {.mask_mode = ROWSCAN_MASK_TAILS, .flags = ROWSCAN_EXCLUSIVE}};
-  static const int64_t lengths[] = {65536, 131073, 1 << 18};
+  static const int64_t lengths[] = {16383, 16384, 20001, 32767, 65536, 131073, 1 << 18};
   for (size_t s = 0; s < sizeof specs / sizeof *specs; s++)
     for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
       rowscan_spec spec = specs[s];
@@ -184,9 +185,10 @@ START_TEST(choices_beside_tiles) {
       for (int64_t rows = 17; rows < 2 * ROOM; rows++) {
         const given g = {spec.length, rows, 0, 0, 0, 1, 0, RS_TEMPLATE_NONE};
         rs_kernel kernel = chosen(&kernels, &g, 0);
-        bool tiles = kernels.geometry.shape[kernel].made_of == RS_TEMPLATE_TILES;
-        ck_assert_msg(tiles == (10 * rows < 4 * ROOM), "spec %zu, length %lld, %lld rows: kernel %d", s,
-                      (long long)spec.length, (long long)rows, (int)kernel);
+        bool cut = spec.length >= 16384 && 10 * rows < 4 * ROOM;
+        ck_assert_msg((rs_kernel_regime(&kernels.geometry, kernel) == ROWSCAN_REGIME_LONG) == cut,
+                      "spec %zu, length %lld, %lld rows: kernel %d", s, (long long)spec.length, (long long)rows,
+                      (int)kernel);
       }
     }
 }
