@@ -391,17 +391,19 @@ static bool legal_tiles(const rowscan_spec *spec, int arch, rs_shape *s) {
  * 300000 0.46 and 0.26.
  */
 static rs_shape tiles_shape(const rowscan_spec *spec, int arch) {
-  enum { MANY = 1 << 21, SOME = 1 << 19 }; /* elements of a row */
+  enum { MANY = 1 << 21, SOME = 1 << 19, SIZES = 4 }; /* elements of a row */
   rs_shape s = {.made_of = RS_TEMPLATE_TILES, .lanes = 32, .vector = (int)rs_larger(vector_of(spec), 4)};
   bool computes = rs_computes(spec), straight = computes && stores_straight(spec);
   if (computes) /* 256 bytes of totals a thread */
     s.vector = (int)rs_smaller(s.vector, 8);
-  int blocks = straight ? 4 : tiles_blocks(spec, s.vector);
-  const rs_candidate tiles[] = {
+  int blocks = straight ? 4 : tiles_blocks(spec, s.vector), skipped = computes;
+  if (straight) {
+    int64_t length = spec->length == RS_MAX_LENGTH ? 0 : spec->length; /* of any length most have less */
+    skipped = (length < MANY) + (length < SOME);
+  }
+  const rs_candidate tiles[SIZES] = {
       {8, 8, straight ? 3 : blocks, 0}, {8, 4, blocks, 0}, {8, 2, blocks, 0}, {8, 1, blocks, 0}};
-  int64_t length = spec->length == RS_MAX_LENGTH ? 0 : spec->length; /* of any length most have less */
-  int first = straight ? (length < MANY) + (length < SOME) : computes ? 1 : 0;
-  rs_search(spec, arch, tiles + first, 4 - first, RS_NEXT_CANDIDATE, legal_tiles, &s);
+  rs_search(spec, arch, tiles + skipped, SIZES - skipped, RS_NEXT_CANDIDATE, legal_tiles, &s);
   return s;
 }
 
