@@ -261,6 +261,12 @@ RS_DEVICE f32 float_toward_zero(f64 value) { // these two do not round to neares
 RS_DEVICE f32 float_toward_zero(i64 value) {
   return __ll2float_rz(value);
 }
+// So that rounding once more, to a type of at most 22 significant bits, gives what rounding once would: toward zero,
+// with the last bit set if anything was lost (rounding to odd).
+RS_DEVICE f32 float_to_odd(f64 value) {
+  f32 kept = float_toward_zero(value);
+  return (f64)kept == value || value != value ? kept : float_from_bits(float_bits(kept) | 1);
+}
 RS_DEVICE i64 nearest_whole(f32 value) { // the highest or the lowest, beyond; of a NaN the lowest
   return __float2ll_rn(value);
 }
@@ -277,6 +283,11 @@ RS_DEVICE u16 float_to_half(f32 value) {
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
   return bits;
 }
+RS_DEVICE u16 float_to_half(f64 value) {
+  u16 bits;
+  asm("cvt.rn.f16.f64 %0, %1;" : "=h"(bits) : "d"(value));
+  return bits;
+}
 RS_DEVICE u16 float_to_bfloat(f32 value) {
 #if __CUDA_ARCH__ >= 900
   u16 bits;
@@ -285,6 +296,15 @@ RS_DEVICE u16 float_to_bfloat(f32 value) {
 #else
   u32 bits = float_bits(value);
   return value != value ? (u16)0x7fff : (u16)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+#endif
+}
+RS_DEVICE u16 float_to_bfloat(f64 value) {
+#if __CUDA_ARCH__ >= 900
+  u16 bits;
+  asm("cvt.rn.bf16.f64 %0, %1;" : "=h"(bits) : "d"(value));
+  return bits;
+#else
+  return float_to_bfloat(float_to_odd(value));
 #endif
 }
 

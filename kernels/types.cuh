@@ -70,13 +70,6 @@ template <class T> struct Narrow {
   }
 };
 
-// f64 to f32 so that rounding once more, to a type of at most 22 significant bits, gives what rounding once would:
-// toward zero, with the last bit set if anything was lost (rounding to odd).
-RS_DEVICE f32 round_to_odd(f64 x) {
-  f32 y = float_toward_zero(x);
-  return (f64)y == x || x != x ? y : float_from_bits(float_bits(y) | 1);
-}
-
 // whole * 2^-POINT. A power of two of that size scales floats without rounding.
 template <int POINT> struct Fixed {
   i64 whole;
@@ -87,7 +80,7 @@ template <int POINT> struct Fixed {
   RS_METHOD explicit operator f64() const {
     return (f64)whole * UNIT<f64>;
   }
-  // So that rounding once more gives what rounding once would, as above.
+  // As float_to_odd() does.
   RS_METHOD f32 to_odd() const {
     f32 y = float_toward_zero(whole);
     return ((i64)y == whole ? y : float_from_bits(float_bits(y) | 1)) * UNIT<f32>;
@@ -103,7 +96,7 @@ template <> struct Narrow<f16> {
     return {float_to_half(x)};
   }
   RS_METHOD static f16 from(f64 x) {
-    return {float_to_half(round_to_odd(x))};
+    return {float_to_half(x)};
   }
   template <int POINT> RS_METHOD static f16 from(Fixed<POINT> x) {
     return {float_to_half(x.to_odd())};
@@ -114,7 +107,7 @@ template <> struct Narrow<bf16> {
     return {float_to_bfloat(x)};
   }
   RS_METHOD static bf16 from(f64 x) {
-    return {float_to_bfloat(round_to_odd(x))};
+    return {float_to_bfloat(x)};
   }
   template <int POINT> RS_METHOD static bf16 from(Fixed<POINT> x) {
     return {float_to_bfloat(x.to_odd())};

@@ -179,7 +179,8 @@ static int wide_registers(const rowscan_spec *spec, const rs_shape *s, bool comp
  * for. Where results are wider than elements a thread has as many columns as 16 bytes of results: lanes that stored
  * more had half of each sector. Where instructions count, more warps hide them, of half the columns a thread: logsumexp
  * of 4096 x 16384 f32 along dimension 0 on an H100 0.58 of memcpy with two blocks, 0.69 with four. Totals of four words
- * beside a second array: smaller tiles, recurrences of the same 0.81, 0.88.
+ * beside a second array: smaller tiles, recurrences of the same 0.81, 0.88; of halves four warps with all their steps,
+ * 64 x 2048 x 512 bf16 along dimension 1 0.59, 0.70.
  */
 static rs_shape wide_shape(const rowscan_spec *spec, int arch) {
   enum { AHEAD = 40, FEW_LENGTH = 1 << 16 }; /* FEW: columns that so long tensors have, mostly */
@@ -200,9 +201,9 @@ static rs_shape wide_shape(const rowscan_spec *spec, int arch) {
   if (s.acc == 8 && rs_spec_keeps_totals(spec) && (widens || s.mask))
     return (rs_shape){0};
   bool small = s.acc == 4 && s.vector == 4 && !s.mask; /* measured to be better with more steps */
-  bool first = widens ? s.in == 1 && spec->length >= FEW_LENGTH : small;
-  bool large = s.acc == 16 && s.mask && !widens;
-  int skipped = !first + large, tried = widens ? TRIED_WIDENING : SIZES - skipped;
+  bool large = s.acc == 16 && s.mask && !widens, halves = large && s.in == 2;
+  bool first = widens ? s.in == 1 && spec->length >= FEW_LENGTH : small || halves;
+  int skipped = !first + (large && !halves), tried = widens ? TRIED_WIDENING : SIZES - skipped;
   int blocks = s.mask || s.vector == 8 || widens ? 2 : 3;
   take_size(spec, arch, (widens ? widening : sizes) + skipped, tried, blocks, &s);
   share_out(&s, arch, wide_registers(spec, &s, computes, large));
@@ -284,19 +285,22 @@ static rs_shape pairs_shape(const rowscan_spec *spec, int arch) {
 }
 
 /*
- * Few long columns, whose totals are of up to 32 bytes, or of 16 where a stream of columns serves as well, which is
- * slow with masked halves: the walk over larger ones takes longer than a tile (tests/results/h200_ba696e6_tuples.csv).
+ * Few long columns, whose totals are of up to 32 bytes, with coefficients 24, or 16 where a stream of columns serves as
+ * well, which is slow with masked halves: the walk over larger ones takes longer than a tile
+ * (tests/results/h200_ba696e6_tuples.csv).
  * Narrower elements in f64 are as well or better one by one: two columns of f32 on an H100 0.88 of memcpy, 0.89 so with
  * spills, of f16 0.65 and 0.38.
  */
 static rs_shape stream_tuples_shape(const rowscan_spec *spec, int arch, int columns, bool apart) {
-  enum { MOST_BYTES = 32, MOST_BESIDE = 16, FAR = 1 << 30 }; /* far: numbers are of 64 bits, and some spill */
+  enum { MOST_BYTES = 32, MOST_PAIRED = 24, MOST_BESIDE = 16 };
+  enum { FAR = 1 << 30 }; /* numbers are of 64 bits, and some spill */
   rs_shape s = shape_of(spec, rs_stream_of_tuples(columns));
   s.columns = columns;
   bool loop = rs_spec_loops(spec); /* as in pairs_shape */
-  bool fits = spec->mask_mode <= ROWSCAN_MASK_MULTIPLY && !loop && !rs_computes(spec) &&
-              spec->length >= LEAST_STREAM_LENGTH && spec->length < FAR / columns &&
-              columns * s.acc <= (apart && !(s.mask && s.in == 2) ? MOST_BESIDE : MOST_BYTES) &&
+  bool paired = spec->mask_mode == ROWSCAN_MASK_COEFFICIENT;
+  int most = apart && !(s.mask && s.in == 2) ? MOST_BESIDE : paired ? MOST_PAIRED : MOST_BYTES;
+  bool fits = spec->mask_mode <= ROWSCAN_MASK_COEFFICIENT && !loop && !rs_computes(spec) &&
+              spec->length >= LEAST_STREAM_LENGTH && spec->length < FAR / columns && columns * s.acc <= most &&
               !(rs_in_doubles(spec) && s.in < 8);
   return fits && rs_tune_stream(spec, arch, &s) ? s : (rs_shape){0};
 }

@@ -9,13 +9,29 @@
 
 /*
  * Elements that a thread moves at once: 16 bytes of the wider of input and output, but 4 elements at least, since a
- * vector's levels of the order need no shuffles; as many as make 128 bytes of totals where instructions count.
+ * vector's levels of the order need no shuffles, and 8 at most where totals take two registers; as many as make 128
+ * bytes of totals where instructions count.
  */
 static int vector_of(const rowscan_spec *spec) {
   if (rs_computes(spec))
     return rs_power(spec->length, 1, 128 / rs_spec_register_bytes(spec));
   int most = 16 / (int)rs_larger(rs_bytes_of(spec->in_type), rs_bytes_of(spec->out_type));
-  return rs_power(spec->length, 1, most < 4 || rs_is_wide(spec) ? 4 : most);
+  if (rs_is_wide(spec))
+    most = (int)rs_smaller(most, 8);
+  return rs_power(spec->length, 1, most < 4 ? 4 : most);
+}
+
+/*
+ * Narrow elements with wide totals, as of recurrences of bytes, or of halves in f64: an element costs more instructions
+ * than bytes, most of them to exchange totals, and to convert.
+ */
+static bool is_heavy(const rowscan_spec *spec) {
+  return rs_is_wide(spec) && rs_larger(rs_bytes_of(spec->in_type), rs_bytes_of(spec->out_type)) <= 2;
+}
+
+/* Whether elements are converted to 64 bits, which takes as long as eight other instructions. */
+static bool converts(const rowscan_spec *spec) {
+  return rs_in_doubles(spec) && rs_bytes_of(spec->in_type) < 4;
 }
 
 static int pieces_of(const rowscan_spec *spec, int64_t elements, int most) {
@@ -137,6 +153,10 @@ static const rs_candidate byte_rings[RINGS] = {{2, 1, 16, 0}, {2, 1, 16, 0}, {2,
 static const rs_candidate wide_rings[RINGS] = {{2, 1, 8, 0}, {2, 1, 8, 0}, {2, 2, 8, 0}, {4, 2, 4, 0}, {8, 2, 2, 0},
                                                {8, 2, 2, 0}, {8, 2, 2, 0}, {8, 4, 1, 0}, {8, 4, 1, 0}};
 
+/* Of heavy elements, with vectors of 8: few warps, so that few totals are exchanged. */
+static const rs_candidate heavy_rings[RINGS] = {{2, 1, 12, 0}, {2, 1, 12, 0}, {2, 1, 12, 0}, {2, 2, 8, 0}, {4, 1, 6, 0},
+                                                {4, 2, 4, 0},  {4, 2, 4, 0},  {4, 2, 4, 0},  {8, 4, 1, 0}};
+
 /*
  * Where instructions count, memory waits: few warps, that is few levels between them, and many blocks. Of 8192 f32 on
  * an H100 logsumexp has 0.86 of memcpy so, and 0.54 with vectors of 4 and {8, 2, 2}.
@@ -163,7 +183,10 @@ static bool bytes_alone(const rowscan_spec *spec) {
 static rs_candidate ring_of(const rowscan_spec *spec, int arch, int i) {
   if (rs_computes(spec))
     return i > 1 ? computing_ring : brief_computing_ring;
-  rs_candidate ring = rs_is_wide(spec) ? wide_rings[i] : bytes_alone(spec) ? byte_rings[i] : narrow_rings[i];
+  rs_candidate ring = is_heavy(spec)      ? heavy_rings[i]
+                      : rs_is_wide(spec)  ? wide_rings[i]
+                      : bytes_alone(spec) ? byte_rings[i]
+                                          : narrow_rings[i];
   int in = rs_bytes_of(spec->in_type);
   if (ring.blocks > 1 || !rs_arch_measured(arch))
     return ring;
@@ -239,6 +262,7 @@ static const any_rings usual_any_rings = {{8, 4, 3, 100}, {4, 4, 5, 108}, {2, 4,
                        long_bytes_any_rings = {{4, 4, 3, 100}, {2, 4, 6, 108}, {2, 2, 8, 145}},
                        widening_any_rings = {{8, 4, 3, 100}, {4, 4, 5, 108}, {2, 4, 10, 120}},
                        wide_any_rings = {{4, 4, 2, 100}, {4, 2, 4, 112}, {2, 2, 8, 130}},
+                       heavy_any_rings = {{4, 2, 4, 100}, {2, 2, 8, 114}, {2, 1, 12, 150}},
                        computing_any_rings = {{4, 1, 5, 100}, {2, 1, 10, 112}, {2, 1, 6, 125}};
 
 /* With vectors of 8, fewer blocks have registers enough; where one side is of bytes, fewer chunks too. */
@@ -247,7 +271,7 @@ static const rs_candidate *any_rings_of(const rowscan_spec *spec, int vector) {
   if (rs_computes(spec))
     return computing_any_rings;
   if (rs_is_wide(spec))
-    return wide_any_rings;
+    return is_heavy(spec) ? heavy_any_rings : wide_any_rings;
   if (bytes_alone(spec))
     return is_long ? long_bytes_any_rings : bytes_any_rings;
   if (vector > 4)
@@ -396,6 +420,8 @@ static rs_shape tiles_shape(const rowscan_spec *spec, int arch) {
   bool computes = rs_computes(spec), straight = computes && stores_straight(spec);
   if (computes) /* 256 bytes of totals a thread */
     s.vector = (int)rs_smaller(s.vector, 8);
+  else if (converts(spec))
+    s.vector = 16;
   int blocks = straight ? 4 : tiles_blocks(spec, s.vector), skipped = computes;
   if (straight) {
     int64_t length = spec->length == RS_MAX_LENGTH ? 0 : spec->length; /* of any length most have less */
@@ -409,10 +435,12 @@ static rs_shape tiles_shape(const rowscan_spec *spec, int arch) {
 
 /* Whether totals are what a stream waits for, and four warps that reduce leave registers enough. */
 static bool reduces_long(const rowscan_spec *spec, bool off, int vector) {
+  enum { FAR = 1 << 30 }; /* numbers are of 64 bits, and some spill */
   if (bytes_alone(spec))
-    return off || spec->length % vector == 0;
-  bool plain = !spec->mask_mode && spec->row_rank == 1 && rs_type_kind(spec->in_type) == RS_FLOAT;
-  return off && vector > 4 && plain;
+    return !is_heavy(spec) && (off || spec->length % vector == 0);
+  bool paired = spec->mask_mode == ROWSCAN_MASK_COEFFICIENT && spec->length < FAR;
+  bool plain = !spec->mask_mode || paired;
+  return off && vector > 4 && plain && spec->row_rank == 1 && rs_type_kind(spec->in_type) == RS_FLOAT;
 }
 
 /*
@@ -444,7 +472,7 @@ static bool has_registers(const rowscan_spec *spec, int arch, const rs_shape *s)
   if (rs_side_by_side(s) > 1)
     return tuples_registers(spec, s) <= (rs_arch_measured(arch) ? 160 : 144);
   bool widened = rs_is_wide(spec) && in < 8 && !rs_arch_measured(arch);
-  if (rs_in_doubles(spec) ? in < 4 : widened)
+  if (rs_in_doubles(spec) ? converts(spec) : widened)
     registers /= 2;
   return s->chunks * chunk_registers(spec, s->vector) <= registers;
 }
@@ -489,9 +517,12 @@ bool rs_tune_stream(const rowscan_spec *spec, int arch, rs_shape *s) {
 /*
  * Streams reduce each element twice, so not where that takes long. Of segments they do if no result shows where one
  * begins, and neighbours need not be asked, or rows are words. 1 x 2^26 f32 on an H100, of memcpy: heads 0.80 in a
- * stream, 0.75 in tiles.
+ * stream, 0.75 in tiles. Nor where elements are converted, and rows are words: recurrences of bf16 0.48 in a stream,
+ * 0.63 in tiles.
  */
 static bool streams(const rowscan_spec *spec, bool words) {
+  if (words && converts(spec))
+    return false;
   if (!rs_spec_has_segments(spec) || rs_op_computes(rs_op_of(spec->op)))
     return !rs_computes(spec);
   return !(spec->flags & ROWSCAN_EXCLUSIVE) && (words || !rs_spec_asks_neighbours(spec));

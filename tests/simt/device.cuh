@@ -238,6 +238,10 @@ RS_DEVICE f32 float_toward_zero(i64 value) {
   f32 kept = (f32)(size >> shift << shift);
   return value < 0 ? -kept : kept;
 }
+RS_DEVICE f32 float_to_odd(f64 value) { // toward zero, with the last bit set if anything was lost
+  f32 kept = float_toward_zero(value);
+  return (f64)kept == value || value != value ? kept : float_from_bits(float_bits(kept) | 1);
+}
 RS_DEVICE i64 nearest_whole(f64 value) {
   const f64 end = 9223372036854775808.0; // 2^63
   if (value >= end)
@@ -310,6 +314,12 @@ RS_DEVICE u16 float_to_half(f32 value) {
 }
 RS_DEVICE u16 float_to_bfloat(f32 value) {
   return value != value ? (u16)0x7fff : (u16)simt_round(float_bits(value), 16);
+}
+RS_DEVICE u16 float_to_half(f64 value) {
+  return float_to_half(float_to_odd(value));
+}
+RS_DEVICE u16 float_to_bfloat(f64 value) {
+  return float_to_bfloat(float_to_odd(value));
 }
 RS_DEVICE u32 floats_to_halves(f32 low, f32 high) {
   return float_to_half(low) | (u32)float_to_half(high) << 16;

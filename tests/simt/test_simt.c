@@ -9,6 +9,7 @@
 
 #include <check.h>
 #include <dlfcn.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -329,36 +330,36 @@ static uint32_t nearest(double size, int fraction, int exponent) {
   return size > middle || (size == middle && (low & 1)) ? high : low;
 }
 
-static uint32_t rounded(float x, int fraction, int exponent) {
-  uint32_t bits;
-  memcpy(&bits, &x, sizeof bits);
+static uint32_t rounded(double x, int fraction, int exponent) {
   if (x != x)
     return 0x7fff;
-  return bits >> 31 << 15 | nearest(x < 0 ? -(double)x : (double)x, fraction, exponent);
+  return (signbit(x) ? 0x8000u : 0) | nearest(x < 0 ? -x : x, fraction, exponent);
 }
 
 START_TEST(conversions_round_once) {
   static const uint32_t edges[] = {0,          0x80000000, 1,          0x33000000, 0x33000001, 0x33800000, 0x387fc000,
                                    0x387fe000, 0x38800000, 0x477fe000, 0x477fefff, 0x477ff000, 0x47800000, 0x7f7fffff,
                                    0x7f800000, 0xff800000, 0x7f800001, 0x7fc00000, 0x3f808000, 0x3f818000, 0x33c00000};
-  enum { COUNT = WORDS / 3, EDGES = sizeof edges / sizeof *edges };
+  enum { COUNT = WORDS / 4, EDGES = sizeof edges / sizeof *edges };
   for (uint32_t i = 0; i < COUNT; i++)
     host_in[i] = i < EDGES ? edges[i] : (host_in[i] * 2246822519u) ^ (i % 3 ? 0x38000000 : 0);
   OK(cuda.cuMemcpyHtoDAsync_v2(in, host_in, sizeof host_in, NULL));
   run("halves", 1, 32, COUNT);
   for (uint32_t i = 0; i < COUNT; i++) {
-    float x = float_of(host_in[i]), cut = float_of(host_out[3 * i + 2]);
-    ck_assert_uint_eq(host_out[3 * i] & 0xffff, rounded(x, 10, 5));
-    ck_assert_uint_eq(host_out[3 * i] >> 16, rounded(x, 7, 8));
+    float x = float_of(host_in[i]), cut = float_of(host_out[4 * i + 2]);
+    ck_assert_uint_eq(host_out[4 * i] & 0xffff, rounded(x, 10, 5));
+    ck_assert_uint_eq(host_out[4 * i] >> 16, rounded(x, 7, 8));
     uint32_t half = host_in[i] & 0xffff;
-    double wide = float_of(host_out[3 * i + 1]), size = value_of(half & 0x7fff, 10, 5);
+    double wide = float_of(host_out[4 * i + 1]), size = value_of(half & 0x7fff, 10, 5);
     if ((half & 0x7fff) < 0x7c00)
       ck_assert(wide == (half >> 15 ? -size : size));
     else
       ck_assert((half & 0x3ff) ? wide != wide : wide * 0.5 == wide);
     double exact = (double)x * 1.00000003;
+    ck_assert_uint_eq(host_out[4 * i + 3] & 0xffff, rounded(exact, 10, 5));
+    ck_assert_uint_eq(host_out[4 * i + 3] >> 16, rounded(exact, 7, 8));
     if (exact == exact && exact * 0.5 != exact) { /* the next one out lies beyond it */
-      uint32_t next = host_out[3 * i + 2] + 1;
+      uint32_t next = host_out[4 * i + 2] + 1;
       double cut_size = cut < 0 ? -(double)cut : cut, exact_size = exact < 0 ? -exact : exact;
       ck_assert(cut_size <= exact_size);
       ck_assert((next & 0x7fffffff) == 0x7f800000 || value_of(next & 0x7fffffff, 23, 8) > exact_size);

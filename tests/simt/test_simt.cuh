@@ -71,9 +71,11 @@ RS_KERNEL(32, 1) two_parameters(RS_PARAMETER(Arguments, a), RS_PARAMETER(u32, ad
 RS_KERNEL(32, 1) halves(RS_PARAMETER(Arguments, a)) {
   for (i64 i = thread_index(); i < a.count; i += 32) {
     f32 x = float_from_bits(a.in[i]);
-    a.out[3 * i] = float_to_half(x) | (u32)float_to_bfloat(x) << 16;
-    a.out[3 * i + 1] = float_bits(half_to_float((u16)a.in[i]));
-    a.out[3 * i + 2] = float_bits(float_toward_zero((f64)x * 1.00000003));
+    f64 wide = (f64)x * 1.00000003;
+    a.out[4 * i] = float_to_half(x) | (u32)float_to_bfloat(x) << 16;
+    a.out[4 * i + 1] = float_bits(half_to_float((u16)a.in[i]));
+    a.out[4 * i + 2] = float_bits(float_toward_zero(wide));
+    a.out[4 * i + 3] = float_to_half(wide) | (u32)float_to_bfloat(wide) << 16;
   }
 }
 // Reverses the order of 1 KB pieces; WRONG leaves a step out.
