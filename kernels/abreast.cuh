@@ -3,8 +3,8 @@
 //
 // As Ahead, for rows that lie side by side: each column of a tile has its own node, and those of one level lie by
 // outer, tile or group, column: eight tiles make a group, eight groups the next. One thread looks for a column, so that
-// a warp reads neighbouring nodes, and it reads those alone that make up the prefix: of a group the aligned blocks of
-// four, two and one tiles before its own.
+// a warp reads neighbouring nodes, or of few columns eight lanes, which take a node each. It reads those alone that
+// make up the prefix: of a group the aligned blocks of four, two and one tiles before its own.
 #pragma once
 #include "ahead.cuh"
 #include "cuts.h"
@@ -24,9 +24,11 @@ struct ColumnPlace {
   }
 };
 
-template <class Op, class A> struct ColumnsAhead {
+// LANES: that look for a column, one or as many as a group has tiles: then all lanes of a warp call what they call.
+template <class Op, class A, int LANES = 1> struct ColumnsAhead {
   static constexpr int LOG = RS_COLUMN_GROUP_LOG, GROUP = 1 << LOG;
   static_assert(LOG == 3, "Group has blocks of four, two and one");
+  static_assert(LANES == 1 || LANES == GROUP, "a lane has all nodes of a group, or one");
 
   Node<A> *nodes;
   u32 run;
@@ -72,6 +74,11 @@ template <class Op, class A> struct ColumnsAhead {
       return Op::combine(carry, (index & 3) == 3 ? Op::combine(two, mine) : mine);
     }
   };
+  // Of this lane and the one whose number differs in a bit.
+  RS_METHOD static A pair(A mine, int bit) {
+    A other = shuffle_xor(mine, 1 << bit);
+    return lane_index() >> bit & 1 ? Op::combine(other, mine) : Op::combine(mine, other);
+  }
   // Waits for them.
   RS_METHOD Group blocks(int level, u32 t, u32 column) const {
     u32 number = t >> LOG * level, index = number % GROUP;
@@ -79,19 +86,31 @@ template <class Op, class A> struct ColumnsAhead {
                   *one = first + (index & 6) * columns;
     auto at = [&](int j) { return j < 4 ? first + j * columns : j < 6 ? two + (j - 4) * columns : one; };
     auto wanted = [&](int j) { return (index & (j < 4 ? 4u : j < 6 ? 2u : 1u)) != 0; };
-    Node<A> seen[GROUP - 1] = {}; // of no run
-    for (bool all = false; !all;) {
-      all = true;
+    if constexpr (LANES == GROUP) {
+      int j = (int)lane_index() % GROUP, own = (int)lane_index() - j;
+      bool mine = j < GROUP - 1 && wanted(j);
+      const Node<A> *there = at(j);
+      Node<A> seen = {}; // of no run
+      do
+        seen.look_again(there, mine && !seen.told(run));
+      while (any_lane(mine && !seen.told(run)));
+      A one = seen.value(), two = pair(one, 0), four = pair(two, 1);
+      return {index, shuffle_from(four, own), shuffle_from(two, own + 4), shuffle_from(one, own + 6)};
+    } else {
+      Node<A> seen[GROUP - 1] = {}; // of no run
+      for (bool all = false; !all;) {
+        all = true;
 #pragma unroll
-      for (int j = 0; j < GROUP - 1; j++)
-        seen[j].look_again(at(j), wanted(j) && !seen[j].told(run));
+        for (int j = 0; j < GROUP - 1; j++)
+          seen[j].look_again(at(j), wanted(j) && !seen[j].told(run));
 #pragma unroll
-      for (int j = 0; j < GROUP - 1; j++)
-        all = all && (!wanted(j) || seen[j].told(run));
+        for (int j = 0; j < GROUP - 1; j++)
+          all = all && (!wanted(j) || seen[j].told(run));
+      }
+      return {index,
+              Op::combine(Op::combine(seen[0].value(), seen[1].value()), Op::combine(seen[2].value(), seen[3].value())),
+              Op::combine(seen[4].value(), seen[5].value()), seen[6].value()};
     }
-    return {index,
-            Op::combine(Op::combine(seen[0].value(), seen[1].value()), Op::combine(seen[2].value(), seen[3].value())),
-            Op::combine(seen[4].value(), seen[5].value()), seen[6].value()};
   }
 
   // For tile t, which has told its total, `mine`: the prefixes after `start` before the tile (carry) and through it

@@ -492,6 +492,34 @@ template <class P, int THREADS, int STEPS> struct ColumnTile {
     });
   }
 
+  // Tiles of these columns: LANES of a warp look for a column.
+  template <int LANES> RS_METHOD ColumnsAhead<Op, Acc, LANES> ahead(const ColumnPlace &place, u32 run) const {
+    return {reinterpret_cast<Node<Acc> *>(static_cast<TurnState *>(rows.workspace) + 1),
+            run,
+            block_count() / ((u32)cut.tiles * (u32)cut.strips),
+            place.outer,
+            (u32)rows.shape[LAST],
+            (u32)cut.tiles};
+  }
+  // The prefixes before the tile and through it, of columns whose totals are told. tells: those of groups, too.
+  template <int LANES>
+  RS_METHOD void look(const ColumnsAhead<Op, Acc, LANES> &ahead, const ColumnPlace &place, bool tells) const {
+    constexpr int COLUMNS = 32 / LANES; // of a warp
+#pragma unroll 1
+    for (int from = (int)thread_index() / 32 * COLUMNS; alike(from < width); from += THREADS / LANES) {
+      int c = from + (int)lane_index() / LANES;
+      bool mine = c < width && lane_index() % LANES == 0;
+      c = c < width ? c : from;
+      Acc carry, end;
+      ahead.look((u32)place.tile, (u32)(before + c), tells && mine, carries[2 * cut.columns + c], ends(0, c).start(),
+                 carry, end);
+      if (mine) {
+        carries[c] = carry;
+        carries[cut.columns + c] = end;
+      }
+    }
+  }
+
   // Writes the prefixes.
   RS_METHOD void down() const {
     each_item([&](const Item &item) {
@@ -549,30 +577,20 @@ RS_DEVICE void scan_column_tiles(const Rows<P::rank> &rows, const ColumnCut &cut
   }
   if constexpr (LONG) {
     if (cuts) {
-      using A = ColumnsAhead<typename P::Op, Acc>;
-      u32 columns = (u32)rows.shape[T::LAST], column = (u32)place.strip * (u32)cut.columns;
-      A ahead{reinterpret_cast<Node<Acc> *>(static_cast<TurnState *>(rows.workspace) + 1),
-              turn.run,
-              block_count() / ((u32)cut.tiles * (u32)cut.strips),
-              place.outer,
-              columns,
-              (u32)cut.tiles};
+      auto ahead = tile.template ahead<1>(place, turn.run);
       bool last = place.tile == cut.tiles - 1; // nobody asks for its total
-      Acc *totals = tile.carries + 2 * cut.columns;
       if (!last || tile.count == cut.steps)
         tile.tile_totals([&](int c, Acc mine) {
-          totals[c] = mine;
+          tile.carries[2 * cut.columns + c] = mine;
           if (!last)
-            ahead.tell(place.tile, column + c, mine);
+            ahead.tell(place.tile, (u32)tile.before + c, mine);
         });
       block_barrier();
-#pragma unroll 1
-      for (int c = (int)thread_index(); c < tile.width; c += THREADS) {
-        Acc carry, end;
-        ahead.look((u32)place.tile, column + c, !last, totals[c], tile.ends(0, c).start(), carry, end);
-        tile.carries[c] = carry;
-        tile.carries[cut.columns + c] = end;
-      }
+      constexpr int GROUP = ahead.GROUP;
+      if (cut.columns * GROUP <= THREADS)
+        tile.look(tile.template ahead<GROUP>(place, turn.run), place, !last);
+      else
+        tile.look(ahead, place, !last);
       block_barrier();
     }
   }

@@ -34,10 +34,10 @@ struct P {
   static constexpr i64 length = 1000;
   static constexpr int rank = 2;
 };
-RS_KERNEL(128, 5) rowscan_any(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(ColumnCut, cut)) {
-  prefetch_first<P, 1638, true>(rows);
+RS_KERNEL(128, 4) rowscan_any(RS_PARAMETER(Rows<2>, rows), RS_PARAMETER(ColumnCut, cut)) {
+  prefetch_first<P, 2048, true>(rows);
   await_dependencies();
-  scan_column_tiles<P, 128, 8>(rows, cut);
+  scan_column_tiles<P, 128, 16>(rows, cut);
 }
 
 // rowscan, neighbours, regime column: inclusive prod of f64 along columns of 1000, f64 out

@@ -698,7 +698,7 @@ int main(int argc, char **argv) {
     if (several)
       k.spec.length = 1 + any(32);
     k.threads = 64 << any(2);
-    int steps = once_in(2) ? 8 : 16;
+    int steps = 8 << any(3);
     while (steps / 2 >= k.spec.length) /* no more than there are */
       steps /= 2;
     k.shape = (rs_shape){.made_of = RS_TEMPLATE_COLUMNS,

@@ -33,15 +33,21 @@ static void set_four_bytes(rs_rows *rows) {
     rows->array[a].bytes = a == RS_MASK ? 1 : 4;
 }
 
-static rs_columns columns_to(rowscan_type out_type, int64_t length, bool masked) {
-  rowscan_spec spec = {.size = sizeof spec, .length = length, .layout = ROWSCAN_LAYOUT_COLUMNS, .out_type = out_type};
+/* Of what it leaves open the usual. */
+static rs_columns columns_for(rowscan_spec *spec) {
   rs_columns columns;
-  if (masked)
-    spec.mask_mode = ROWSCAN_MASK_SELECT;
-  ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
-  rs_tune_column_cuts(&spec, 90, &columns);
+  spec->size = sizeof *spec;
+  spec->layout = ROWSCAN_LAYOUT_COLUMNS;
+  ck_assert_int_eq(rowscan_spec_complete(spec), ROWSCAN_OK);
+  rs_tune_column_cuts(spec, 90, &columns);
   have_multiprocessors(&columns, 132);
   return columns;
+}
+
+static rs_columns columns_to(rowscan_type out_type, int64_t length, bool masked) {
+  rowscan_spec spec = {
+      .length = length, .out_type = out_type, .mask_mode = masked ? ROWSCAN_MASK_SELECT : ROWSCAN_MASK_NONE};
+  return columns_for(&spec);
 }
 
 static rs_columns columns_of(int64_t length, bool masked) {
@@ -716,6 +722,36 @@ END_TEST
 
 /* In pairs if all that is read or written of two columns begins in whole words, or pairs; and none is taken for others.
  */
+/* Steps of less than 64 bytes are one run where results are wider and totals have several words, and never a stream of
+   columns; others are in words, or a stream. */
+START_TEST(few_long_columns_with_large_totals_are_a_run) {
+  enum { LENGTH = 1000000 };
+  static const struct {
+    rowscan_op op;
+    rowscan_type type;
+    int64_t columns;
+    rs_template made_of;
+  } given[] = {{ROWSCAN_ARGMAX, ROWSCAN_F32, 5, RS_TEMPLATE_COLUMNS},
+               {ROWSCAN_ARGMAX, ROWSCAN_F32, 12, RS_TEMPLATE_COLUMNS},
+               {ROWSCAN_ARGMAX, ROWSCAN_F32, 16, RS_TEMPLATE_WIDE},
+               {ROWSCAN_ARGMAX, ROWSCAN_I8, 48, RS_TEMPLATE_COLUMNS},
+               {ROWSCAN_ARGMAX, ROWSCAN_I8, 64, RS_TEMPLATE_WIDE},
+               {ROWSCAN_LOGSUMEXP, ROWSCAN_F32, 12, RS_TEMPLATE_COLUMNS},
+               {ROWSCAN_EXTENDED_PROD, ROWSCAN_F32, 5, RS_TEMPLATE_COLUMNS},
+               {ROWSCAN_LINEAR_RECURRENCE, ROWSCAN_F32, 5, RS_TEMPLATE_COLUMNS},
+               {ROWSCAN_SUM, ROWSCAN_F32, 5, RS_TEMPLATE_STREAM_COLUMNS}};
+  for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+    rowscan_spec spec = {.length = LENGTH, .op = given[i].op, .in_type = given[i].type};
+    rs_columns columns = columns_for(&spec);
+    rs_rows rows = dense(1, LENGTH, given[i].columns);
+    set_bytes(&rows, &spec);
+    rows.array[RS_MASK] = rows.array[RS_IN];
+    ck_assert_msg(rs_columns_chosen(&columns, &rows) == given[i].made_of, "%d: %d", (int)i,
+                  rs_columns_chosen(&columns, &rows));
+  }
+}
+END_TEST
+
 START_TEST(two_columns_go_in_pairs) {
   enum { LENGTH = 100000, NO = -1 };
   static const struct {
@@ -792,6 +828,7 @@ int main(void) {
   tcase_add_test(cases, where_results_begin_matters);
   tcase_add_test(cases, few_columns_are_in_work_at_once);
   tcase_add_loop_test(cases, few_columns_go_as_tuples, 0, 2);
+  tcase_add_test(cases, few_long_columns_with_large_totals_are_a_run);
   tcase_add_test(cases, two_columns_go_in_pairs);
   tcase_add_test(cases, large_tensors_are_one_launch);
   tcase_add_loop_test(cases, a_tile_has_room, 0, 6 * 5);
