@@ -17,11 +17,12 @@
 # Pip fetches what they need, and they are kept for the next run, which makes those alone whose description has changed;
 # the wheel is installed anew each time. torch's builds for CUDA get stand-ins for CUDA's libraries (stand_ins.py).
 # Environment: PYTHONS: the Pythons at hand (default: PYTHON and all python3.x in PATH). JOBS: how many environments at
-# a time (default 2). LIMIT: the most seconds that the tests of one may take (default 900). PYTEST_ADDOPTS is pytest's.
+# a time (default 2). LIMIT: the most seconds that the tests of one may take (default 900). RS_LOT, RS_SEED: conftest.py.
+# PYTEST_ADDOPTS is pytest's.
 set -eu
 tests=$(cd "$(dirname "$0")" && pwd)
 [ $# -ge 1 ] || {
-  sed -n '5,23s/^# \{0,1\}//p' "$0" >&2
+  sed -n '5,24s/^# \{0,1\}//p' "$0" >&2
   exit 2
 }
 build=$(cd "$1" && pwd)
