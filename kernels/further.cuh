@@ -305,7 +305,7 @@ template <class T, int WHICH> struct Incoming {
       if (e + UNIT <= end) {
         if (e + UNIT > begin && e < ALL)
           fetch(copy.word(k), reinterpret_cast<const u32 *>(low + e));
-      } else {
+      } else if (e < end && e < ALL) {
 #pragma unroll 1
         for (int j = 0; j < UNIT; j++)
           if (e + j >= begin && e + j < end && e + j < ALL)
