@@ -1,6 +1,7 @@
 """conftest.py - what the tests of all libraries share
 
-RS_LOT=n asks for one in n of the cases of each parametrized test, those that RS_SEED draws, as tests/support/lot.h does.
+RS_LOT=n asks for one in n of the cases of each parametrized test, those that RS_SEED draws, as tests/support/lot.h
+does.
 SPDX-License-Identifier: MIT
 """
 import collections

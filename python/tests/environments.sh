@@ -17,8 +17,8 @@
 # Pip fetches what they need, and they are kept for the next run, which makes those alone whose description has changed;
 # the wheel is installed anew each time. torch's builds for CUDA get stand-ins for CUDA's libraries (stand_ins.py).
 # Environment: PYTHONS: the Pythons at hand (default: PYTHON and all python3.x in PATH). JOBS: how many environments at
-# a time (default 2). LIMIT: the most seconds that the tests of one may take (default 900). RS_LOT, RS_SEED: conftest.py.
-# PYTEST_ADDOPTS is pytest's.
+# a time (default 2). LIMIT: the most seconds that the tests of one may take (default 900). PYTEST_ADDOPTS is pytest's,
+# RS_LOT and RS_SEED are conftest.py's.
 set -eu
 tests=$(cd "$(dirname "$0")" && pwd)
 [ $# -ge 1 ] || {

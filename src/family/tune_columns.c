@@ -52,11 +52,12 @@ static rs_shape shape_of(const rowscan_spec *spec, rs_template made_of) {
  */
 static rs_shape any_shape(const rowscan_spec *spec, int arch) {
   rs_shape s = shape_of(spec, RS_TEMPLATE_COLUMNS);
-  bool plain = s.in == 4 && s.out == 4 && !s.mask, few_tiles = spec->length <= RS_FEW_TILES_LENGTH;
+  bool plain = s.in == 4 && s.out == 4 && !s.mask, large = s.part > 4;
   s.bytes = rs_sums_bytes(spec) && s.acc == 4;
+  bool more = large ? spec->length > RS_FEW_TILES_LENGTH : plain || s.bytes;
   s.threads = 128;
-  s.steps = segment_steps(spec->length, s.part > 4 ? (few_tiles ? 16 : 32) : plain || s.bytes ? 32 : 16);
-  s.min_blocks = rs_blocks_with(s.part > 4 ? 128 : 80, s.threads);
+  s.steps = segment_steps(spec->length, more ? 32 : 16);
+  s.min_blocks = rs_blocks_with(large ? 128 : 80, s.threads);
   s.tile_bytes = arch < 80 ? 12 * 1024 : 24 * 1024;
   s.strip_bytes = 128;
   s.shared = rs_arch_shared_bytes(arch);

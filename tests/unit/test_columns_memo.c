@@ -720,8 +720,6 @@ START_TEST(few_columns_go_as_tuples) {
 }
 END_TEST
 
-/* In pairs if all that is read or written of two columns begins in whole words, or pairs; and none is taken for others.
- */
 /* Steps of less than 64 bytes are one run where results are wider and totals have several words, and never a stream of
    columns; others are in words, or a stream. */
 START_TEST(few_long_columns_with_large_totals_are_a_run) {
@@ -752,6 +750,8 @@ START_TEST(few_long_columns_with_large_totals_are_a_run) {
 }
 END_TEST
 
+/* In pairs if all that is read or written of two columns begins in whole words, or pairs; and none is taken for others.
+ */
 START_TEST(two_columns_go_in_pairs) {
   enum { LENGTH = 100000, NO = -1 };
   static const struct {
