@@ -24,17 +24,36 @@ struct ColumnPlace {
   }
 };
 
-// LANES: that look for a column, one or as many as a group has tiles: then all lanes of a warp call what they call.
-template <class Op, class A, int LANES = 1> struct ColumnsAhead {
+template <class Op, class A> struct ColumnsAhead {
   static constexpr int LOG = RS_COLUMN_GROUP_LOG, GROUP = 1 << LOG;
   static_assert(LOG == 3, "Group has blocks of four, two and one");
-  static_assert(LANES == 1 || LANES == GROUP, "a lane has all nodes of a group, or one");
 
   Node<A> *nodes;
   u32 run;
   u32 outers, outer; // there are, and this one
   u32 columns;       // there are
   u32 tiles;
+
+  // Of a launch that is cut so, the tile of turn `run` whose outers are number `outer`.
+  template <class C>
+  RS_METHOD static ColumnsAhead of(void *workspace, const C &cut, u32 columns, const ColumnPlace &place, u32 run) {
+    return {reinterpret_cast<Node<A> *>(static_cast<TurnState *>(workspace) + 1),
+            run,
+            block_count() / ((u32)cut.tiles * (u32)cut.strips),
+            place.outer,
+            columns,
+            (u32)cut.tiles};
+  }
+  // LANES: that look for a column, one or as many as a group has tiles. All lanes of a warp come to each f(column,
+  // whether to use what it finds), for the columns of a tile of a block of THREADS.
+  template <int LANES, int THREADS, class F> RS_METHOD static void each_column(int columns, const F &f) {
+    constexpr int OF_WARP = 32 / LANES;
+#pragma unroll 1
+    for (int from = (int)thread_index() / 32 * OF_WARP; alike(from < columns); from += THREADS / LANES) {
+      int c = from + (int)lane_index() / LANES;
+      f(c < columns ? c : from, c < columns && lane_index() % LANES == 0);
+    }
+  }
 
   RS_METHOD u32 count(int level) const { // of a level's groups
     return ((tiles - 1) >> LOG * level) + 1;
@@ -80,7 +99,8 @@ template <class Op, class A, int LANES = 1> struct ColumnsAhead {
     return lane_index() >> bit & 1 ? Op::combine(other, mine) : Op::combine(mine, other);
   }
   // Waits for them.
-  RS_METHOD Group blocks(int level, u32 t, u32 column) const {
+  template <int LANES> RS_METHOD Group blocks(int level, u32 t, u32 column) const {
+    static_assert(LANES == 1 || LANES == GROUP, "a lane has all nodes of a group, or one");
     u32 number = t >> LOG * level, index = number % GROUP;
     const Node<A> *first = node(level, number - index, column), *two = first + (index & 4) * columns,
                   *one = first + (index & 6) * columns;
@@ -115,13 +135,13 @@ template <class Op, class A, int LANES = 1> struct ColumnsAhead {
 
   // For tile t, which has told its total, `mine`: the prefixes after `start` before the tile (carry) and through it
   // (end). `tells`: whether to tell the totals of the groups that it ends. t is the same in all threads of the block.
-  RS_METHOD void look(u32 t, u32 column, bool tells, A mine, A start, A &carry, A &end) const {
+  template <int LANES> RS_METHOD void look(u32 t, u32 column, bool tells, A mine, A start, A &carry, A &end) const {
     int top = 0, ended = 0; // levels; how many groups, one of another, the tile is the last one of
     while (count(top) > GROUP)
       top++;
 #pragma unroll 1
     for (; ended <= top && (t >> LOG * ended) % GROUP == GROUP - 1; ended++) {
-      mine = blocks(ended, t, column).with(mine);
+      mine = blocks<LANES>(ended, t, column).with(mine);
       if (ended < top && tells)
         node(ended + 1, t >> LOG * (ended + 1), column)->tell(mine, run);
     }
@@ -129,7 +149,7 @@ template <class Op, class A, int LANES = 1> struct ColumnsAhead {
     end = Op::combine(start, mine); // if it ends the groups of all levels
 #pragma unroll 1
     for (int level = top; level >= 0; level--) {
-      Group own = blocks(level, t, column);
+      Group own = blocks<LANES>(level, t, column);
       if (level == ended)
         end = own.through(carry, mine);
       carry = own.before(carry);

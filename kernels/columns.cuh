@@ -492,32 +492,18 @@ template <class P, int THREADS, int STEPS> struct ColumnTile {
     });
   }
 
-  // Tiles of these columns: LANES of a warp look for a column.
-  template <int LANES> RS_METHOD ColumnsAhead<Op, Acc, LANES> ahead(const ColumnPlace &place, u32 run) const {
-    return {reinterpret_cast<Node<Acc> *>(static_cast<TurnState *>(rows.workspace) + 1),
-            run,
-            block_count() / ((u32)cut.tiles * (u32)cut.strips),
-            place.outer,
-            (u32)rows.shape[LAST],
-            (u32)cut.tiles};
-  }
   // The prefixes before the tile and through it, of columns whose totals are told. tells: those of groups, too.
-  template <int LANES>
-  RS_METHOD void look(const ColumnsAhead<Op, Acc, LANES> &ahead, const ColumnPlace &place, bool tells) const {
-    constexpr int COLUMNS = 32 / LANES; // of a warp
-#pragma unroll 1
-    for (int from = (int)thread_index() / 32 * COLUMNS; alike(from < width); from += THREADS / LANES) {
-      int c = from + (int)lane_index() / LANES;
-      bool mine = c < width && lane_index() % LANES == 0;
-      c = c < width ? c : from;
+  using Ahead = ColumnsAhead<Op, Acc>;
+  template <int LANES> RS_METHOD void look(const Ahead &ahead, const ColumnPlace &place, bool tells) const {
+    Ahead::template each_column<LANES, THREADS>(width, [&](int c, bool mine) {
       Acc carry, end;
-      ahead.look((u32)place.tile, (u32)(before + c), tells && mine, carries[2 * cut.columns + c], ends(0, c).start(),
-                 carry, end);
+      ahead.template look<LANES>((u32)place.tile, (u32)(before + c), tells && mine, carries[2 * cut.columns + c],
+                                 ends(0, c).start(), carry, end);
       if (mine) {
         carries[c] = carry;
         carries[cut.columns + c] = end;
       }
-    }
+    });
   }
 
   // Writes the prefixes.
@@ -577,7 +563,7 @@ RS_DEVICE void scan_column_tiles(const Rows<P::rank> &rows, const ColumnCut &cut
   }
   if constexpr (LONG) {
     if (cuts) {
-      auto ahead = tile.template ahead<1>(place, turn.run);
+      auto ahead = T::Ahead::of(rows.workspace, cut, (u32)rows.shape[T::LAST], place, turn.run);
       bool last = place.tile == cut.tiles - 1; // nobody asks for its total
       if (!last || tile.count == cut.steps)
         tile.tile_totals([&](int c, Acc mine) {
@@ -586,11 +572,11 @@ RS_DEVICE void scan_column_tiles(const Rows<P::rank> &rows, const ColumnCut &cut
             ahead.tell(place.tile, (u32)tile.before + c, mine);
         });
       block_barrier();
-      constexpr int GROUP = ahead.GROUP;
+      constexpr int GROUP = T::Ahead::GROUP;
       if (cut.columns * GROUP <= THREADS)
-        tile.look(tile.template ahead<GROUP>(place, turn.run), place, !last);
+        tile.template look<GROUP>(ahead, place, !last);
       else
-        tile.look(ahead, place, !last);
+        tile.template look<1>(ahead, place, !last);
       block_barrier();
     }
   }

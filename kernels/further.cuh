@@ -113,6 +113,9 @@ template <class T> struct Place {
   T *at;
   i64 step;
 
+  RS_METHOD void move(i64 steps) {
+    at += steps * step;
+  }
   template <class S> RS_METHOD T *lowest(S s) const {
     return at + (S::REVERSE ? -s.i - (S::N - 1) : s.i);
   }
@@ -424,7 +427,9 @@ template <int WHICH> struct MoreInputs<WHICH, Pack<>> {
   }
   template <class S, class F> RS_METHOD static void take(S, const F &) {
   }
-  RS_METHOD void load_one(Pack<> &, i64) const {
+  template <bool AGAIN> RS_METHOD void load_one(Pack<> &, i64) const {
+  }
+  RS_METHOD void move(i64) {
   }
 };
 template <int WHICH, class T, class... Rest> struct MoreInputs<WHICH, Pack<T, Rest...>> {
@@ -451,9 +456,13 @@ template <int WHICH, class T, class... Rest> struct MoreInputs<WHICH, Pack<T, Re
       to(j).first = x.at[s.in_memory(j)];
     Others::take(s, [&](int j) -> Pack<Rest...> & { return to(j).rest; });
   }
-  RS_METHOD void load_one(Pack<T, Rest...> &to, i64 i) const {
-    to.first = load_element(own.place.at + i * own.place.step);
-    others.load_one(to.rest, i);
+  template <bool AGAIN> RS_METHOD void load_one(Pack<T, Rest...> &to, i64 i) const {
+    to.first = load_element<AGAIN>(own.place.at + i * own.place.step);
+    others.template load_one<AGAIN>(to.rest, i);
+  }
+  RS_METHOD void move(i64 steps) {
+    own.place.move(steps);
+    others.move(steps);
   }
 };
 
@@ -494,10 +503,12 @@ template <class T, Told told> struct Beginnings {
       last = mine;
     }
   }
-  template <class Held> RS_METHOD void load_one(Held &held, i64 i) const {
-    auto at = [&](i64 step) { return load_element(own.place.at + step * own.place.step); };
-    held.begins =
-        between(i == 0, told == MARKED_ITSELF || i == 0 ? T{} : at(i - 1), told == MARKED_BEFORE ? T{} : at(i));
+  template <bool AGAIN, class Held> RS_METHOD void load_one(Held &held, i64 i, bool first) const {
+    auto at = [&](i64 step) { return load_element<AGAIN>(own.place.at + step * own.place.step); };
+    held.begins = between(first, told == MARKED_ITSELF || first ? T{} : at(i - 1), told == MARKED_BEFORE ? T{} : at(i));
+  }
+  RS_METHOD void move(i64 steps) {
+    own.place.move(steps);
   }
 };
 template <class T> struct Beginnings<T, NOT_TOLD> {
@@ -510,7 +521,9 @@ template <class T> struct Beginnings<T, NOT_TOLD> {
   }
   template <class S, class Held> RS_METHOD static void take(S, Held *) {
   }
-  template <class Held> RS_METHOD void load_one(Held &, i64) const {
+  template <bool AGAIN, class Held> RS_METHOD void load_one(Held &, i64, bool) const {
+  }
+  RS_METHOD void move(i64) {
   }
 };
 
@@ -518,6 +531,8 @@ template <class T> struct Beginnings<T, NOT_TOLD> {
 
 template <class P, bool ANY = FurtherOf<P>::ANY> struct FurtherArrays {
   template <class Places> RS_METHOD explicit FurtherArrays(const Places &) {
+  }
+  RS_METHOD void move(i64) {
   }
 };
 template <class P> struct FurtherArrays<P, true> {
@@ -573,15 +588,20 @@ template <class P> struct FurtherArrays<P, true> {
     Inputs::take(s, [&](int j) -> typename Further::Inputs & { return held[j].more; });
     Segments::take(s, held);
   }
-  // All of an element, into registers.
-  RS_METHOD Held load_one(In x, Mask m, i64 i) const {
+  // All of an element, into registers. is_first: of its row.
+  template <bool AGAIN> RS_METHOD Held load_one(In x, Mask m, i64 i, bool is_first) const {
     Held held{};
     held.x = x;
     if constexpr (P::mask != NO_MASK)
       held.m = m;
-    inputs.load_one(held.more, i);
-    segments.load_one(held, i);
+    inputs.template load_one<AGAIN>(held.more, i);
+    segments.template load_one<AGAIN>(held, i, is_first);
     return held;
+  }
+  RS_METHOD void move(i64 steps) {
+    inputs.move(steps);
+    segments.move(steps);
+    second.move(steps);
   }
   // The second output of a stretch, given what the first one shows.
   template <class S> RS_METHOD void store(S s, const Held *held, const Acc *prefix, const Params &params) const {

@@ -9,8 +9,8 @@ template <class P, class S, int THREADS, bool VECTORED> RS_DEVICE void scan_rows
   using T = Tile<P, S, VECTORED, THREADS>;
   using Acc = typename P::Acc;
   using Index = typename T::Index;
-  constexpr int GROUP = S::WARPS * S::LANES, GROUPS = THREADS / GROUP;
-  static_assert(S::WARPS == 1 || GROUPS == 1, "groups of several warps have the block for themselves");
+  constexpr int GROUP = S::WARPS > 1 ? THREADS : S::LANES, GROUPS = THREADS / GROUP;
+  static_assert(THREADS <= 32 * S::WARPS || S::WARPS == 1, "groups of several warps have the block for themselves");
   RS_SHARED Acc between[2][S::WARPS];
   u32 turn = 0;
   const Index tiles = T::count(rows);

@@ -427,13 +427,24 @@ template <class P> struct Row : Ends<P> {
     held.hold(shared_vector<In, VECTOR>(in_copy + at), m);
   }
   RS_METHOD Held load_one(Index i) const {
+    return load_one(i, i == 0);
+  }
+  template <bool AGAIN = false> RS_METHOD Held load_one(Index i, bool is_first) const {
     Mask m{};
     if constexpr (MASKED)
-      m = load_element(mask + i * step[RS_MASK]);
+      m = load_element<AGAIN>(mask + i * step[RS_MASK]);
+    In x = load_element<AGAIN>(in + i * step[RS_IN]);
     if constexpr (FurtherOf<P>::ANY)
-      return further.load_one(load_element(in + i * step[RS_IN]), m, i);
+      return further.template load_one<AGAIN>(x, m, i, is_first);
     else
-      return hold(load_element(in + i * step[RS_IN]), m);
+      return hold(x, m);
+  }
+  // By so many steps, from where elements are counted then: no multiplication for each.
+  RS_METHOD void move(i64 steps) {
+    in += steps * step[RS_IN];
+    out += steps * step[RS_OUT];
+    mask += steps * step[RS_MASK];
+    further.move(steps);
   }
   // Where there are further arrays: a stretch of all inputs (further.cuh).
   template <class S> RS_METHOD void fetch_stretch(S &stretch) const {

@@ -15,8 +15,9 @@ template <int WARPS_, int CHUNKS_, int LANES_, int VECTOR_, bool KEEPS_ = true> 
   static_assert(WARPS == 1 || LANES == 32, "only whole warps make up a larger group");
 };
 
-// THREADS: of a block. FETCHES: tiles of rows with further arrays lie in shared memory, one for each group of threads;
-// of columns, which have no vectors, they are held in registers as others are.
+// THREADS: of a block; those of a tile's last warps may be missing, where no row has elements for them. FETCHES: tiles
+// of rows with further arrays lie in shared memory, one for each group of threads; of columns, which have no vectors,
+// they are held in registers as others are.
 template <class P, class S, bool VECTORED, int THREADS = 32 * S::WARPS> struct Tile {
   RS_TYPES_OF(P);
   using Index = typename R::Index;
@@ -30,6 +31,7 @@ template <class P, class S, bool VECTORED, int THREADS = 32 * S::WARPS> struct T
 
   static constexpr bool FETCHES = FurtherOf<P>::ANY && VECTORED;
   static constexpr bool KEEPS = S::KEEPS && (!FETCHES || S::CHUNKS == 1);
+  static constexpr int LIVE = S::WARPS > 1 ? THREADS / 32 : 1; // warps that there are
   using Reach = Stretch<S::VECTOR, S::LANES, THREADS, S::CHUNKS, P::reverse, VECTORED, Index>;
   using V = typename VectorFor<P, S::VECTOR, Reach, FETCHES>::type;
   using Inner = typename V::Inner;
@@ -79,11 +81,13 @@ template <class P, class S, bool VECTORED, int THREADS = 32 * S::WARPS> struct T
       } else if (VECTORED && (WHOLE || i + S::VECTOR <= row.length())) {
         row.load_vectored(held[u], i);
       } else {
+        R from = row;
+        from.move(i);
         held[u].clear();
 #pragma unroll
-        for (int j = 0; j < S::VECTOR; j++)
+        for (int j = 0; j < S::VECTOR; j++, from.move(1))
           if ((!VECTORED || !WHOLE_VECTORS) && (WHOLE || i + j < row.length()))
-            held[u].set(j, row.load_one(i + j));
+            held[u].set(j, from.load_one(0, i + j == 0));
       }
     }
   }
@@ -153,7 +157,8 @@ template <class P, class S, bool VECTORED, int THREADS = 32 * S::WARPS> struct T
         between[warp()] = mine;
       block_barrier();
       loaded();
-      mine = shuffle_from(warps.up(between[lane() % S::WARPS], lane()), 0);
+      u32 whose = lane() % S::WARPS;
+      mine = shuffle_from(warps.up(LIVE < S::WARPS && whose >= LIVE ? Op::neutral() : between[whose], lane()), 0);
     }
     return mine;
   }

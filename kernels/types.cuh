@@ -324,8 +324,12 @@ template <class T, int N, bool REVERSE, class A> RS_DEVICE Vector<T, N> narrow_b
   }
   return y;
 }
-template <class T> RS_DEVICE T load_element(const T *at) {
-  return load_vector<T, 1>(at).at[0];
+// AGAIN: it will be loaded once more, and soon.
+template <bool AGAIN = false, class T> RS_DEVICE T load_element(const T *at) {
+  if constexpr (AGAIN)
+    return *at;
+  else
+    return load_vector<T, 1>(at).at[0];
 }
 template <class T> RS_DEVICE void store_element(T *at, T value) {
   store_vector<T, 1>(at, {{value}});

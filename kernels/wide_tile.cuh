@@ -16,6 +16,7 @@
 //   Brought, Brought brought()      where a thread finds what there is of its segment in shared memory
 //   void bring()                    asks for it; it is there after fetch_wait() and, if IN_COMMON, a warp_barrier()
 //   void give(before, end)          stores the segment's results, given the prefixes before it and through it
+// Where elements do not lie there it has an each_batch(), a BATCH and BATCHES of its own, and no Brought.
 template <class P, int THREADS, int VECTOR, int STEPS, int WIDTH, bool COMMON, bool PACKED, class Self>
 struct WideTile {
   RS_TYPES_OF(P);
@@ -25,6 +26,7 @@ struct WideTile {
   RS_METHOD static constexpr int least(int a, int b) {
     return a < b ? a : b;
   }
+  static constexpr bool ALL_LOOK = false; // eight lanes for a column, so that each takes few registers
   static constexpr int RANK = P::rank;
   static constexpr bool IN_COMMON = COMMON;                  // a warp has the strip's whole width
   static constexpr int NEXT = IN_COMMON && !PACKED ? 32 : 1; // columns from one of a thread to its next
@@ -34,7 +36,8 @@ struct WideTile {
   static constexpr bool CUTS = P::length > SEGMENTS *STEPS;  // there may be
   static constexpr int OUTER = Offsets<P>::OUTER;
   static constexpr int THREADS_LOG = log2_floor(THREADS);
-  static constexpr int ROWS = IN_COMMON ? SEGMENTS : least(THREADS, 32 * VECTOR); // segments of all outers, at most
+  // Segments of all outers, at most.
+  static constexpr int ROWS = IN_COMMON ? SEGMENTS : VECTOR == 1 ? THREADS : least(THREADS, 32 * VECTOR);
   static constexpr int FEW = IN_COMMON && sizeof(In) == sizeof(Out) ? 16 / (int)sizeof(In) : 1; // whole words
   static constexpr int MANY = 128 / (int)sizeof(Values);
   static constexpr int BATCH = least(STEPS, MANY > FEW ? MANY : FEW); // in registers at a time
@@ -70,14 +73,16 @@ struct WideTile {
     segment = row & ((1 << cut.segments) - 1);
   }
 
+  // Of a step of the scan in a column.
+  RS_METHOD static Offsets<P> start(const Rows<P::rank> &rows, i64 step, i64 column) {
+    Offsets<P> at = Offsets<P>::of_step(rows, P::reverse ? P::length - 1 - step : step);
+    at.move_beside(rows, column);
+    return at;
+  }
   // One thread finds the tile's place.
   RS_METHOD void find(u32 number, u32 run) const {
     ColumnPlace place = ColumnPlace::of<P::reverse, CUTS>(cut, number);
-    i64 column = (i64)place.strip * cut.apart, first = ((i64)place.tile << cut.segments) * STEPS;
-    if (P::reverse)
-      first = P::length - 1 - first;
-    Offsets<P> at = Offsets<P>::of_step(rows, first);
-    at.move_beside(rows, column);
+    Offsets<P> at = Self::start(rows, ((i64)place.tile << cut.segments) * STEPS, (i64)place.strip * cut.apart);
     i32 outers = at.move_to_outers(rows, place.outer, cut.outers, cut.groups);
     shared.place = {place, number, run, outers, at};
   }
@@ -172,8 +177,8 @@ struct WideTile {
   }
   // Leaves for each segment the total of the aligned block of segments that ends with it, as large as can be.
   RS_METHOD void up() {
-    Counter<Each, BATCHES, Values> all;
-    each_batch([&](int k, const Values *x) { all.add(k, total<Each, BATCH>(x)); });
+    Counter<Each, Self::BATCHES, Values> all;
+    self().each_batch([&](int k, const Values *x) { all.add(k, total<Each, Self::BATCH>(x)); });
     Values mine = all.digit[all.LEVELS - 1];
     if constexpr (!SINGLE) {
       Stored *own = totals((int)thread_index() >> cut.width, column);
@@ -233,33 +238,27 @@ struct WideTile {
         prefix[j] = Each::each([&](int v) { return shown_before<Op>(Each::one(prefix[j], v), Each::one(x[j], v)); });
   }
 
-  using Ahead = ColumnsAhead<Op, Acc>;
-  RS_METHOD Ahead ahead() const {
-    return {reinterpret_cast<Node<Acc> *>(static_cast<TurnState *>(rows.workspace) + 1),
-            shared.place.run,
-            block_count() / ((u32)cut.tiles * (u32)cut.strips),
-            shared.place.outer,
-            (u32)cut.columns,
-            (u32)cut.tiles};
-  }
-  // The prefixes before the tile and through it, of a column by one thread.
+  // The prefixes before the tile and through it.
   RS_METHOD void look() const {
+    using Ahead = ColumnsAhead<Op, Acc>;
     block_barrier();
     const Place &place = shared.place;
     const Stored *total = totals((1 << cut.segments) - 1, 0);
-    Ahead others = ahead();
+    Ahead others = Ahead::of(rows.workspace, cut, (u32)cut.columns, place, place.run);
     bool last = place.tile == cut.tiles - 1; // nobody asks for its total
     u32 first = (u32)(place.strip * cut.apart);
-#pragma unroll 1
-    for (int c = (int)thread_index(); c < columns(); c += THREADS) {
-      bool tells = !last && c < own_columns();
+    constexpr int LANES = Self::ALL_LOOK ? Ahead::GROUP : 1;
+    Ahead::template each_column<LANES, THREADS>(columns(), [&](int c, bool mine) {
+      bool tells = mine && !last && c < own_columns();
       Acc carry, end;
       if (tells)
         others.tell((u32)place.tile, first + c, total[c]);
-      others.look((u32)place.tile, first + c, tells, total[c], ends(0, c).start(), carry, end);
-      shared.carry[c] = (Stored)carry;
-      shared.end[c] = (Stored)end;
-    }
+      others.template look<LANES>((u32)place.tile, first + c, tells, total[c], ends(0, c).start(), carry, end);
+      if (mine) {
+        shared.carry[c] = (Stored)carry;
+        shared.end[c] = (Stored)end;
+      }
+    });
   }
 
   // Stores the prefixes.

@@ -91,6 +91,9 @@ void rs_tune_further(const rowscan_spec *spec, int arch, rs_shape kernels[]);
 bool rs_tune_further_long(const rowscan_spec *spec, const rs_shape *group, int64_t length, int64_t rows,
                           int multiprocessors);
 
+/* Those of columns of a length that is known, where no regime is forced; `of` has what their cuts count with. */
+void rs_tune_further_columns(const rowscan_spec *spec, rs_shape of[RS_TEMPLATES]);
+
 /* Those of rows of any length: few tiles of a warp each, many of a block each. */
 void rs_tune_any_length(const rowscan_spec *spec, int arch, rs_shape kernels[]);
 

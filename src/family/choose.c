@@ -20,8 +20,9 @@ static int64_t tiles_of_row(const rs_shape *shape, int64_t length) {
   return rs_ceiling(length, rs_tile(shape));
 }
 
+/* Groups of several warps have a block each. */
 static int64_t groups_blocks(const rs_shape *shape, int64_t rows) {
-  return rs_ceiling(rows, shape->threads / (shape->warps * shape->lanes));
+  return rs_ceiling(rows, shape->warps > 1 ? 1 : shape->threads / shape->lanes);
 }
 
 /* ---- which kernel ------------------------------------------------------------------------------------------------ */
@@ -164,7 +165,7 @@ size_t rs_kernels_scratch(const rs_kernels *all, const rs_rows *rows) {
 static void open_columns(rs_kernels *all, int tuned) {
   rs_columns *columns = &all->columns;
   rs_tune_column_cuts(all->spec, tuned, columns);
-  for (int made_of = RS_TEMPLATE_COLUMNS; made_of < RS_TEMPLATES; made_of++)
+  for (int made_of = RS_TEMPLATE_FURTHER_COLUMNS; made_of < RS_TEMPLATES; made_of++)
     columns->of[made_of].multiprocessors = all->multiprocessors;
 }
 

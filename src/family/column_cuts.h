@@ -74,9 +74,13 @@ size_t rs_columns_nodes(int64_t tiles, int64_t count, int acc);
 size_t rs_columns_workspace(const rs_shape *shape, int64_t count);
 size_t rs_columns_workspace_of_one(const rs_shape *shape);
 
-/* wide.cuh and askew.cuh: columns are neighbours, in whole words or anywhere. */
+/* wide.cuh and askew.cuh: columns are neighbours, in whole words or anywhere. further_columns.cuh, which takes any
+   rows, is cut like wide.cuh. */
 bool rs_wide_fits(const rs_shape *shape, const rs_rows *rows);
 void rs_wide_cut(rs_cut *cut, rs_column_need *need, const rs_shape *shape, const rs_rows *rows);
+
+/* row.cuh with further arrays: a group of lanes for each column. It has no cut. */
+void rs_walk_cut(rs_cut *cut, rs_column_need *need, const rs_shape *shape, const rs_rows *rows);
 
 /* Steps that a thread of wide.cuh has all of. */
 enum { RS_WIDE_BRIEF = 8 };
@@ -89,6 +93,9 @@ bool rs_wide_packs(const rowscan_spec *spec);
 
 /* Bytes of a column's total in a thread's registers and in shared memory. */
 int rs_wide_held(const rs_shape *shape);
+
+/* Segments side by side in shared memory, at most: ROWS of kernels/wide_tile.cuh. */
+int rs_wide_rows(const rs_shape *shape);
 
 /* Bytes of dynamic shared memory that a block has, at least and at most: askew it depends on the steps in memory. */
 int rs_wide_shared(const rs_shape *shape);

@@ -12,16 +12,24 @@ size_t rs_columns_scratch(int64_t length) {
   return length <= LEAST / OF_STEP ? LEAST : length >= MOST / OF_STEP ? MOST : (size_t)length * OF_STEP;
 }
 
+/* The template that takes any rows. */
+static rs_template for_all(const rs_columns *columns) {
+  return columns->of[RS_TEMPLATE_COLUMNS].made_of ? RS_TEMPLATE_COLUMNS : RS_TEMPLATE_FURTHER_COLUMNS;
+}
+
 static size_t limit(const rs_columns *columns) {
-  size_t one = rs_columns_workspace_of_one(&columns->of[RS_TEMPLATE_COLUMNS]);
+  const rs_shape *last = &columns->of[for_all(columns)];
+  size_t one = last->made_of == RS_TEMPLATE_COLUMNS ? rs_columns_workspace_of_one(last) : rs_wide_workspace(last, 1);
   return one > columns->scratch ? one : columns->scratch;
 }
 
 size_t rs_columns_bound(const rs_columns *columns) {
-  const rs_shape *of = columns->of, *wide = &of[RS_TEMPLATE_WIDE], *askew = &of[RS_TEMPLATE_ASKEW];
-  bool any = (wide->made_of && rs_wide_workspace(wide, 1)) || (askew->made_of && rs_wide_workspace(askew, 1)) ||
-             of[RS_TEMPLATE_STREAM_COLUMNS].made_of || of[RS_TEMPLATE_COLUMNS_AT_ONCE].made_of ||
+  static const rs_template alike[] = {RS_TEMPLATE_FURTHER_COLUMNS, RS_TEMPLATE_WIDE, RS_TEMPLATE_ASKEW};
+  const rs_shape *of = columns->of;
+  bool any = of[RS_TEMPLATE_STREAM_COLUMNS].made_of || of[RS_TEMPLATE_COLUMNS_AT_ONCE].made_of ||
              of[RS_TEMPLATE_PAIRS].made_of || rs_columns_workspace(&of[RS_TEMPLATE_COLUMNS], 1);
+  for (size_t i = 0; i < sizeof alike / sizeof *alike; i++)
+    any = any || (of[alike[i]].made_of && rs_wide_workspace(&of[alike[i]], 1));
   for (int k = 2; k <= RS_MOST_TUPLE; k++)
     any = any || of[rs_stream_of_tuples(k)].made_of;
   return any ? limit(columns) : 0;
@@ -131,9 +139,21 @@ static bool best_in_slabs(const rs_columns *columns, const rs_rows *rows) {
          !(bytes && rs_ring_fits(shape_of(columns, RS_TEMPLATE_RING_COLUMNS), rows) && best_in_rings(columns, rows));
 }
 
+/* So many columns, of all outers, that a few lanes each keep multiprocessors busy: nothing is loaded twice then, and no
+   block waits for another. */
+static bool best_to_walk(const rs_columns *columns, const rs_rows *rows) {
+  enum { BUSY = 96 }; /* columns of a multiprocessor */
+  return rows->count >= (int64_t)BUSY * shape_of(columns, RS_TEMPLATE_FURTHER_WALK)->multiprocessors;
+}
+
 static bool takes_all(const rs_shape *shape, const rs_rows *rows) {
-  (void)shape, (void)rows;
-  return true;
+  (void)rows;
+  return shape->made_of != RS_TEMPLATE_NONE;
+}
+
+void rs_walk_cut(rs_cut *cut, rs_column_need *need, const rs_shape *shape, const rs_rows *rows) {
+  (void)cut;
+  need->blocks = rs_ceiling(rows->count, shape->threads / shape->lanes);
 }
 
 /* Which rows a template takes; for which of these it is faster than those before it, NULL: all; and how it cuts them.
@@ -142,7 +162,9 @@ static const struct {
   bool (*takes)(const rs_shape *shape, const rs_rows *rows);
   bool (*best)(const rs_columns *columns, const rs_rows *rows);
   void (*cut)(rs_cut *cut, rs_column_need *need, const rs_shape *shape, const rs_rows *rows);
-} kernels[RS_TEMPLATES] = {[RS_TEMPLATE_COLUMNS] = {takes_all, NULL, rs_columns_cut},
+} kernels[RS_TEMPLATES] = {[RS_TEMPLATE_FURTHER_COLUMNS] = {takes_all, NULL, rs_wide_cut},
+                           [RS_TEMPLATE_FURTHER_WALK] = {takes_all, best_to_walk, rs_walk_cut},
+                           [RS_TEMPLATE_COLUMNS] = {takes_all, NULL, rs_columns_cut},
                            [RS_TEMPLATE_ASKEW] = {rs_wide_fits, best_askew, rs_wide_cut},
                            [RS_TEMPLATE_WIDE] = {rs_wide_fits, best_in_words, rs_wide_cut},
                            [RS_TEMPLATE_RING_COLUMNS] = {rs_ring_fits, best_in_rings, rs_ring_cut},
@@ -235,7 +257,7 @@ static bool choose(rs_columns_parts *parts) {
 
 void rs_columns_begin(rs_columns_parts *parts, const rs_columns *columns, const rs_rows *rows) {
   *parts = (rs_columns_parts){.columns = columns, .rows = rows, .made_of = rs_columns_best(columns, rows), .outers = 1};
-  while (!choose(parts) && parts->made_of > RS_TEMPLATE_COLUMNS) /* another has fewer tiles, or takes a few columns */
+  while (!choose(parts) && parts->made_of > for_all(columns)) /* another has fewer tiles, or takes a few columns */
     parts->made_of = next_best(columns, parts->made_of - 1, rows);
   for (int d = 0; d < parts->dim; d++)
     parts->outers *= rows->shape[d];

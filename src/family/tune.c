@@ -151,6 +151,7 @@ rs_kernel rs_column_kernel(rs_template made_of) {
       [RS_TEMPLATE_COLUMNS] = RS_KERNEL_ANY,         [RS_TEMPLATE_ASKEW] = RS_KERNEL_NEIGHBOURS,
       [RS_TEMPLATE_WIDE] = RS_KERNEL_ALIGNED,        [RS_TEMPLATE_STREAM_COLUMNS] = RS_KERNEL_DENSE,
       [RS_TEMPLATE_SHORT_COLUMNS] = RS_KERNEL_DENSE, [RS_TEMPLATE_COLUMNS_AT_ONCE] = RS_KERNEL_AT_ONCE,
+      [RS_TEMPLATE_FURTHER_COLUMNS] = RS_KERNEL_ANY, [RS_TEMPLATE_FURTHER_WALK] = RS_KERNEL_MANY,
       [RS_TEMPLATE_PAIRS] = RS_KERNEL_FEW,           [RS_TEMPLATE_RING_COLUMNS] = RS_KERNEL_MANY,
       [RS_TEMPLATE_STREAM_TUPLES] = RS_KERNEL_TUPLES};
   rs_template kind = rs_template_kind(made_of);
@@ -160,7 +161,7 @@ rs_kernel rs_column_kernel(rs_template made_of) {
 static void tune_columns(const rowscan_spec *spec, int arch, rs_geometry *g) {
   rs_shape of[RS_TEMPLATES] = {{0}};
   rs_tune_columns(spec, arch, of);
-  for (int made_of = RS_TEMPLATE_COLUMNS; made_of < RS_TEMPLATES; made_of++)
+  for (int made_of = RS_TEMPLATE_FURTHER_COLUMNS; made_of < RS_TEMPLATES; made_of++)
     if (of[made_of].made_of)
       g->shape[rs_column_kernel((rs_template)made_of)] = of[made_of];
 }
@@ -169,11 +170,12 @@ static void tune_columns(const rowscan_spec *spec, int arch, rs_geometry *g) {
 static rowscan_regime regime_of(const rowscan_spec *spec, int arch) {
   if (!spec->length)
     return spec->regime == ROWSCAN_REGIME_ROW ? ROWSCAN_REGIME_ROW : ROWSCAN_REGIME_SHORT;
-  if (spec->regime != ROWSCAN_REGIME_AUTO || rs_spec_has_further(spec))
+  bool further = rs_spec_has_further(spec), any = spec->length == RS_ANY_LENGTH;
+  if (spec->regime != ROWSCAN_REGIME_AUTO)
     return spec->regime;
-  if (spec->layout == ROWSCAN_LAYOUT_COLUMNS)
+  if (spec->layout == ROWSCAN_LAYOUT_COLUMNS && !(further && any))
     return ROWSCAN_REGIME_COLUMN;
-  if (spec->length == RS_ANY_LENGTH)
+  if (further || any)
     return ROWSCAN_REGIME_AUTO;
   rs_shape brief[RS_KERNELS] = {{0}};
   rs_tune_short(spec, arch, brief);
@@ -193,7 +195,7 @@ static void tune_any_length(const rowscan_spec *spec, int arch, rs_geometry *g) 
 
 static rs_geometry choose(const rowscan_spec *spec, int arch) {
   rs_geometry g = {.regime = regime_of(spec, arch)};
-  if (rs_spec_has_further(spec)) {
+  if (rs_spec_has_further(spec) && g.regime != ROWSCAN_REGIME_COLUMN) {
     rs_tune_further(spec, arch, g.shape);
     return g;
   }

@@ -115,10 +115,8 @@ bool rs_wide_packs(const rowscan_spec *spec) {
 
 /* Of a block, what WideTile has besides included, and the system's share. */
 static int block_bytes(const rs_shape *s) {
-  bool askew = s->made_of == RS_TEMPLATE_ASKEW;
   int held = rs_wide_held(s), totals = s->threads * s->vector * held, columns = s->width * s->vector * held;
-  int rows = askew ? s->threads / 32 : 32 * s->vector;
-  return rs_wide_shared(s) + totals + rows * 16 + 2 * columns + 256 + 1024;
+  return rs_wide_shared(s) + totals + rs_wide_rows(s) * 16 + 2 * columns + 256 + 1024;
 }
 
 static bool legal_wide(const rowscan_spec *spec, int arch, rs_shape *s) {
@@ -337,6 +335,11 @@ static rs_shape any_length_shape(const rowscan_spec *spec, int arch) {
 void rs_tune_columns(const rowscan_spec *spec, int arch, rs_shape of[RS_TEMPLATES]) {
   for (int made_of = 0; made_of < RS_TEMPLATES; made_of++)
     of[made_of] = (rs_shape){0};
+  if (rs_spec_has_further(spec)) {
+    of[RS_TEMPLATE_FURTHER_COLUMNS] = shape_of(spec, RS_TEMPLATE_FURTHER_COLUMNS);
+    rs_tune_further_columns(spec, of);
+    return;
+  }
   if (spec->length == RS_ANY_LENGTH) {
     of[RS_TEMPLATE_COLUMNS] = any_length_shape(spec, arch);
     return;

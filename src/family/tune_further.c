@@ -3,9 +3,10 @@
  * SPDX-License-Identifier: MIT
  *
  * Groups of threads fetch their tiles themselves, from as many arrays as there are (kernels/row.cuh), and so do blocks
- * that share a row (kernels/direct.cuh). Of rows a tile on its way lies in shared memory, and takes no registers: what
- * counts are threads that a multiprocessor holds, each with its vector on its way. Columns are held in registers, the
- * next tile while one is combined: 128 x 16384 along dimension 0 takes 18.8 us so on an H200, and 26.4 the other way.
+ * that share a row (kernels/direct.cuh) or columns (kernels/further_columns.cuh). Of rows a tile on its way lies in
+ * shared memory, and takes no registers: what counts are threads that a multiprocessor holds, each with its vector on
+ * its way. A walk along columns holds them in registers, the next tile while one is combined: 128 x 16384 along
+ * dimension 0 takes 18.8 us so on an H200, and 26.4 the other way.
  */
 #include "candidates.h"
 #include "spec/arch.h"
@@ -40,6 +41,8 @@ static int vector_of(const rowscan_spec *spec) {
   return vector;
 }
 
+enum { COLUMN_LANES = 4 };
+
 /* Of columns: in about as many registers as leave room for the way down. */
 static int chunks_of(const rowscan_spec *spec, int vector) {
   enum { REGISTERS = 48 };
@@ -59,14 +62,15 @@ static int pieces_of(int64_t length, int64_t elements, int most) {
 }
 
 /* A group of threads for each row. Where a warp has several, or one, blocks are small, so that few short rows have many
- * multiprocessors; columns as many as are neighbours in memory. */
+ * multiprocessors; columns as many as are neighbours in memory. Warps for which a row has no elements are left out. */
 static rs_shape group_shape(const rowscan_spec *spec, int most_lanes, int vector, int most_warps) {
   enum { SMALL = 64, LARGE = 256 };
   rs_shape s = {.made_of = RS_TEMPLATE_ROWS, .vector = vector};
   s.lanes = pieces_of(spec->length, vector, most_lanes);
   s.chunks = pieces_of(spec->length, (int64_t)s.lanes * vector, chunks_of(spec, vector));
   s.warps = pieces_of(spec->length, (int64_t)s.lanes * vector * s.chunks, most_warps);
-  s.threads = s.warps > 1 ? 32 * s.warps : are_columns(spec) ? LARGE : SMALL;
+  int64_t live = rs_smaller(rs_ceiling(spec->length, (int64_t)s.lanes * vector * s.chunks), s.warps);
+  s.threads = s.warps > 1 ? 32 * (int)live : are_columns(spec) ? LARGE : SMALL;
   s.min_blocks = blocks_of(spec, s.threads);
   return s;
 }
@@ -101,7 +105,7 @@ static rs_shape direct_shape(const rowscan_spec *spec, int arch, int vector) {
  * by itself whether vectors of it go whole.
  */
 void rs_tune_further(const rowscan_spec *spec, int arch, rs_shape kernels[]) {
-  enum { COLUMN_LANES = 4, MOST_WARPS = 8, ROW_TILES = 255, COLUMN_TILES = 1023, DIRECT_TILES = 1 << 25 };
+  enum { MOST_WARPS = 8, ROW_TILES = 255, COLUMN_TILES = 1023, DIRECT_TILES = 1 << 25 };
   bool columns = are_columns(spec), any = spec->length == RS_ANY_LENGTH;
   bool few_warps = any || columns || spec->regime == ROWSCAN_REGIME_SHORT;
   int vector = vector_of(spec), lanes = columns ? COLUMN_LANES : 32, warps = few_warps ? 1 : MOST_WARPS;
@@ -112,6 +116,26 @@ void rs_tune_further(const rowscan_spec *spec, int arch, rs_shape kernels[]) {
     kernels[RS_KERNEL_ANY] = group;
   if (spec->length && spec->regime != ROWSCAN_REGIME_ROW && spec->regime != ROWSCAN_REGIME_SHORT)
     kernels[RS_KERNEL_LONG_ANY] = cut;
+}
+
+/*
+ * Columns of a length that is known: cut into tiles, or, where there are enough of them, walked along by a group of
+ * lanes each. Each step of a tile is loaded twice; so a tile is as large as those of all blocks may be to be in L2 the
+ * second time, and as long as it can be then, since looking for the totals before it takes as long for any.
+ */
+void rs_tune_further_columns(const rowscan_spec *spec, rs_shape of[RS_TEMPLATES]) {
+  enum { THREADS = 256, WIDTH = 32, STEPS = 64, TILE_BYTES = 112 * 1024, BLOCKS = 4, BLOCKS_OF_SECOND = 2 };
+  rs_shape *cut = &of[RS_TEMPLATE_FURTHER_COLUMNS], *walk = &of[RS_TEMPLATE_FURTHER_WALK];
+  int most = STEPS;
+  while (THREADS * most * held_bytes(spec) > TILE_BYTES)
+    most /= 2;
+  cut->vector = 1;
+  cut->width = WIDTH;
+  cut->threads = THREADS;
+  cut->steps = rs_power(spec->length, 1, most);
+  cut->min_blocks = spec->second_type && cut->acc >= 16 ? BLOCKS_OF_SECOND : BLOCKS;
+  *walk = group_shape(spec, COLUMN_LANES, vector_of(spec), 1);
+  walk->made_of = RS_TEMPLATE_FURTHER_WALK;
 }
 
 /* Where rows are too few for all multiprocessors, or longer than a group counts tiles. */

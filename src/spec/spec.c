@@ -254,7 +254,7 @@ static rowscan_status complete_further(rowscan_spec *spec) {
   if (!status)
     status = complete_segments(spec);
   if (!status && spec->regime == ROWSCAN_REGIME_COLUMN && rs_spec_has_further(spec))
-    status = rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'regime': column has no kernels for %s with further arrays",
+    status = rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'regime': column cannot be forced on %s with further arrays",
                      op->name);
   return status;
 }

@@ -288,6 +288,11 @@ void group_further(void) {
     while (number % 3 && !floating(spec.in_type)); /* which more operators have */
     if (number % 8 == 0)                           /* rows that are cut, and few */
       spec.length = few(5000, 50000) + random_below(&random, few(5000, 200000));
+    if (number % 4 == 2) { /* columns that are cut, or many */
+      spec.layout = ROWSCAN_LAYOUT_COLUMNS;
+      spec.regime = ROWSCAN_REGIME_AUTO;
+      spec.length = 1 + random_below(&random, INT64_C(1) << (3 + number / 4 % few(10, 15)));
+    }
     if (further_take(&spec, random_bits(&random) >> 8))
       add_spec(&spec, random);
   }

@@ -23,7 +23,7 @@ static uint32_t any(uint64_t *state, uint32_t below) {
 
 /* All kernels but that for pairs, which takes no rows then. */
 static void have_multiprocessors(rs_columns *columns, int count) {
-  for (int made_of = RS_TEMPLATE_COLUMNS; made_of < RS_TEMPLATE_PAIRS; made_of++)
+  for (int made_of = RS_TEMPLATE_FURTHER_COLUMNS; made_of < RS_TEMPLATE_PAIRS; made_of++)
     columns->of[made_of].multiprocessors = count;
 }
 
@@ -750,6 +750,76 @@ START_TEST(few_long_columns_with_large_totals_are_a_run) {
 }
 END_TEST
 
+/* ---- further arrays ---------------------------------------------------------------------------------------------- */
+
+static rs_columns columns_of_further(int64_t length) {
+  rowscan_spec spec = {.length = length, .op = ROWSCAN_LINEAR_RECURRENCE, .mask_mode = ROWSCAN_MASK_SELECT};
+  return columns_for(&spec);
+}
+
+/* As columns_parts.c says. */
+START_TEST(columns_with_further_arrays_are_cut_or_walked_along) {
+  enum { LENGTH = 1000, ENOUGH = 96 * 132 };
+  rs_columns columns = columns_of_further(LENGTH);
+  for (int made_of = RS_TEMPLATE_COLUMNS; made_of < RS_TEMPLATES; made_of++)
+    ck_assert(!columns.of[made_of].made_of);
+  for (int outers = 1; outers <= 2; outers++)
+    for (int more = -1; more <= 1; more++) {
+      rs_rows rows = dense(outers, LENGTH, ENOUGH / outers + more);
+      rs_template made_of = more < 0 ? RS_TEMPLATE_FURTHER_COLUMNS : RS_TEMPLATE_FURTHER_WALK;
+      ck_assert_int_eq(rs_columns_chosen(&columns, &rows), made_of);
+      rs_columns_launch launch;
+      rs_columns_memo memo = {0};
+      ck_assert(rs_columns_recall(&memo, &launch, &columns, &rows));
+      ck_assert_int_eq(launch.made_of, made_of);
+      const rs_shape *walk = &columns.of[RS_TEMPLATE_FURTHER_WALK];
+      if (more >= 0)
+        ck_assert(launch.need.blocks * (walk->threads / walk->lanes) >= rows.count && !launch.need.workspace);
+    }
+}
+END_TEST
+
+/* Few lanes have no column. */
+START_TEST(tiles_with_further_arrays_are_as_wide_as_columns_need) {
+  enum { LENGTH = 10000 };
+  static const struct {
+    int64_t columns;
+    int width, strips; /* log2 of the columns of a strip */
+  } given[] = {{1, 0, 1}, {3, 2, 1}, {8, 3, 1}, {17, 3, 3}, {32, 5, 1}, {42, 4, 3}, {280, 5, 9}, {40, 3, 5}};
+  rs_columns columns = columns_of_further(LENGTH);
+  for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+    rs_rows rows = dense(3, LENGTH, given[i].columns);
+    rs_columns_launch launch = {.rows = &rows, .made_of = RS_TEMPLATE_FURTHER_COLUMNS};
+    ck_assert(rs_columns_whole(&launch, &columns));
+    const WideCut *cut = &launch.cut.wide;
+    ck_assert_msg(cut->width == given[i].width && cut->strips == given[i].strips, "%d: 2^%d in %d", (int)i, cut->width,
+                  cut->strips);
+    ck_assert_int_eq((1 << cut->width) << cut->segments, columns.of[RS_TEMPLATE_FURTHER_COLUMNS].threads);
+    int64_t steps = (int64_t)columns.of[RS_TEMPLATE_FURTHER_COLUMNS].steps << cut->segments;
+    ck_assert(cut->tiles * steps >= LENGTH && (cut->tiles - 1) * steps < LENGTH);
+  }
+}
+END_TEST
+
+/* Whose totals would take more memory than there is for them in one launch. */
+START_TEST(many_tiles_with_further_arrays_take_several_launches) {
+  enum { LENGTH = 1 << 24, COLUMNS = 4099 };
+  rs_columns columns = columns_of_further(LENGTH);
+  rs_rows rows = dense(2, LENGTH, COLUMNS);
+  rs_columns_parts parts;
+  rs_columns_launch part;
+  int64_t count = 0, launches = 0;
+  rs_columns_begin(&parts, &columns, &rows);
+  for (; rs_columns_next(&parts, &part); launches++) {
+    ck_assert_int_eq(part.made_of, RS_TEMPLATE_FURTHER_COLUMNS);
+    ck_assert_uint_le(part.need.workspace, rs_columns_bound(&columns));
+    count += part.rows->count;
+  }
+  ck_assert_int_eq(count, rows.count);
+  ck_assert_int_gt(launches, 2);
+}
+END_TEST
+
 /* In pairs if all that is read or written of two columns begins in whole words, or pairs; and none is taken for others.
  */
 START_TEST(two_columns_go_in_pairs) {
@@ -829,6 +899,9 @@ int main(void) {
   tcase_add_test(cases, few_columns_are_in_work_at_once);
   tcase_add_loop_test(cases, few_columns_go_as_tuples, 0, 2);
   tcase_add_test(cases, few_long_columns_with_large_totals_are_a_run);
+  tcase_add_test(cases, columns_with_further_arrays_are_cut_or_walked_along);
+  tcase_add_test(cases, tiles_with_further_arrays_are_as_wide_as_columns_need);
+  tcase_add_test(cases, many_tiles_with_further_arrays_take_several_launches);
   tcase_add_test(cases, two_columns_go_in_pairs);
   tcase_add_test(cases, large_tensors_are_one_launch);
   tcase_add_loop_test(cases, a_tile_has_room, 0, 6 * 5);

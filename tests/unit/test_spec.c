@@ -143,7 +143,7 @@ START_TEST(masked_recurrences) {
   refuse((rowscan_spec){.op = ROWSCAN_LINEAR_RECURRENCE,
                         .mask_mode = ROWSCAN_MASK_SELECT,
                         .regime = ROWSCAN_REGIME_COLUMN},
-         ROWSCAN_UNSUPPORTED, "'regime'", "column has no kernels for linear_recurrence with further arrays");
+         ROWSCAN_UNSUPPORTED, "'regime'", "column cannot be forced on linear_recurrence with further arrays");
 }
 END_TEST
 
@@ -418,7 +418,7 @@ static const struct {
     {"length=5 mask=select segments=heads segment_type=i16", "'segment_type'", "i16 is none of bool, u8",
      ROWSCAN_UNSUPPORTED},
     {"length=5 op=logsumexp in=f64 mask=select segments=heads", "'segments'", "takes 20 bytes", ROWSCAN_UNSUPPORTED},
-    {"length=5 op=argmin second=f32 regime=column layout=columns", "'regime'", "column has no kernels for argmin",
+    {"length=5 op=argmin second=f32 regime=column layout=columns", "'regime'", "column cannot be forced on argmin",
      ROWSCAN_UNSUPPORTED},
     {"length=0000000000000000000000000000000000000000000000000000005", "'length'", "00000...' is not",
      ROWSCAN_BAD_ARGUMENT},
