@@ -46,8 +46,8 @@
  * none. In GAE an element is the map y -> c * y + delta, where c = gamma * lambda and delta = fma(gamma, next value,
  * reward) - value, or reward - value in a terminal state; such maps combine as those of LINEAR_RECURRENCE do, but one
  * that ends an episode drops what came before, a NaN too. All layouts, flags, strides and lengths serve, with the same
- * bits everywhere. Kernels are others than those of one input, and slower for the same bytes. There is no rowscan_carry,
- * and ROWSCAN_REGIME_COLUMN cannot be forced.
+ * bits everywhere. Kernels are others than those of one input, and slower for the same bytes. There is no
+ * rowscan_carry, and ROWSCAN_REGIME_COLUMN cannot be forced.
  *
  * Fixed point. With acc_type ROWSCAN_FIXED(k) a sum of floating elements is one of integers of 64 bits: an element x,
  * or in f64 its product with a mask, becomes the integer nearest to x * 2^k, ties to even, and a result is the sum of
