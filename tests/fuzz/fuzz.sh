@@ -3,14 +3,15 @@
 # SPDX-License-Identifier: MIT
 #
 # usage: fuzz.sh BUILD [SECONDS [TARGET...]]: builds in BUILD/fuzz, and runs each target (entry, pack, npy, spec, op;
-# default all of them, for 60 seconds each), JOBS of them (default 2) at a time, from the corpus in tests/fuzz/corpus.
-# What they find is kept in BUILD/fuzz/TARGET, and the next run goes on from there; what ends one is printed, and named
-# BUILD/fuzz/TARGET.crash-*: `BUILD/fuzz/fuzz_TARGET FILE` runs it again. tests/fuzz/README.md has the rest.
+# default all of them, for 60 seconds each), JOBS of them (default 2) at a time, from the corpus in tests/fuzz/corpus,
+# unpacked to BUILD/fuzz/corpus. What they find is kept in BUILD/fuzz/TARGET, and the next run goes on from there; what
+# ends one is printed, and named BUILD/fuzz/TARGET.crash-*: `BUILD/fuzz/fuzz_TARGET FILE` runs it again.
+# tests/fuzz/README.md has the rest.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 top=$here/../..
 [ $# -ge 1 ] || {
-  sed -n '5,8s/^# //p' "$0" >&2
+  sed -n '5,9s/^# //p' "$0" >&2
   exit 2
 }
 mkdir -p "$1/fuzz"
@@ -63,12 +64,13 @@ fi
 # One target: its output is in TARGET.log.
 fuzz() {
   mkdir -p "$1"
+  "$here/corpus.sh" unpack "$1" "corpus/$1"
   set -- "$1" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -max_len=4096 -print_final_stats=1 \
     -artifact_prefix="$1."
   [ ! -e "$here/$1.dict" ] || set -- "$@" -dict="$here/$1.dict"
   target=$1
   shift
-  "./fuzz_$target" "$@" "$target" "$here/corpus/$target" >"$target.log" 2>&1
+  "./fuzz_$target" "$@" "$target" "corpus/$target" >"$target.log" 2>&1
 }
 
 # Executions, edges that were reached of those that there are, and inputs that were kept.
@@ -114,7 +116,7 @@ case " $* " in
 *" npy "*)
   cc=${CC:-cc}
   $cc -shared -fPIC -std=gnu11 -D_GNU_SOURCE= -O1 -I"$top/src" "$top/src/cli/npy.c" -o npy.so
-  "$python" "$here/npy_check.py" ./npy.so npy "$here/corpus/npy" || status=1
+  "$python" "$here/npy_check.py" ./npy.so npy corpus/npy || status=1
   ;;
 esac
 exit $status
