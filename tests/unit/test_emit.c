@@ -2,8 +2,10 @@
  * test_emit.c - the generated sources, letter for letter, and the geometry behind them
  * SPDX-License-Identifier: MIT
  *
- * Golden files in tests/golden show a reader what rowscan compiles, and a reviewer what a change does to it. After a
- * change that is meant: RS_GOLDEN_UPDATE=1 tests/unit/test_emit writes them anew. RS_QUICK=1: fewer lengths.
+ * tests/golden/sources.txt has a digest of the sources of each spec below, and three files beside it show them whole:
+ * to a reader what rowscan compiles, to a reviewer what a change does to it. A source that differs from its digest is
+ * written to NAME.cu in the current directory. After a change that is meant: RS_GOLDEN_UPDATE=1 tests/unit/test_emit
+ * (`make golden`) writes all of them anew. RS_QUICK=1: fewer lengths.
  */
 #include <check.h>
 #include <stdio.h>
@@ -13,58 +15,75 @@
 #include "../support/lot.h"
 #include "../support/quick.h"
 #include "../support/run_tests.h"
+#include "compile/digest.h"
 #include "family/tune.h"
 #include "spec/arch.h"
 
 static const struct {
-  const char *file;
+  const char *name;
   rowscan_spec spec;
   int arch;
 } golden[] = {
-    {"auto_f32_32768.cu", {.length = 32768}, 90},
-    {"auto_f32_32768_sm75.cu", {.length = 32768}, 75},
-    {"any_f32.cu", {.length = ROWSCAN_ANY_LENGTH}, 90},
-    {"auto_f32_1000000.cu", {.length = 1000000}, 90},
-    {"long_f64_65536.cu", {.in_type = ROWSCAN_F64, .length = 65536, .regime = ROWSCAN_REGIME_LONG}, 90},
-    {"auto_masked_bf16_50257.cu",
+    {"auto_f32_32768", {.length = 32768}, 90},
+    {"auto_f32_32768_sm75", {.length = 32768}, 75},
+    {"any_f32", {.length = ROWSCAN_ANY_LENGTH}, 90},
+    {"auto_f32_1000000", {.length = 1000000}, 90},
+    {"long_f64_65536", {.in_type = ROWSCAN_F64, .length = 65536, .regime = ROWSCAN_REGIME_LONG}, 90},
+    {"auto_masked_bf16_50257",
      {.in_type = ROWSCAN_BF16,
       .mask_mode = ROWSCAN_MASK_SELECT,
       .length = 50257,
       .flags = ROWSCAN_REVERSE | ROWSCAN_EXCLUSIVE},
      90},
-    {"row_bool_i64_4096.cu", {.in_type = ROWSCAN_BOOL, .length = 4096}, 90},
-    {"short_i32_7.cu", {.in_type = ROWSCAN_I32, .out_type = ROWSCAN_I32, .length = 7}, 90},
-    {"column_prod_f64_1000.cu",
+    {"row_bool_i64_4096", {.in_type = ROWSCAN_BOOL, .length = 4096}, 90},
+    {"short_i32_7", {.in_type = ROWSCAN_I32, .out_type = ROWSCAN_I32, .length = 7}, 90},
+    {"column_prod_f64_1000",
      {.op = ROWSCAN_PROD, .in_type = ROWSCAN_F64, .layout = ROWSCAN_LAYOUT_COLUMNS, .length = 1000},
      90},
-    {"column_f32_1000000.cu", {.layout = ROWSCAN_LAYOUT_COLUMNS, .length = 1000000}, 90},
-    {"gae_f32_1000.cu",
+    {"column_f32_1000000", {.layout = ROWSCAN_LAYOUT_COLUMNS, .length = 1000000}, 90},
+    {"gae_f32_1000",
      {.op = ROWSCAN_GAE,
       .flags = ROWSCAN_REVERSE,
       .length = 1000,
       .more_types = {ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_BOOL, ROWSCAN_BOOL},
       .second_type = ROWSCAN_F32},
      90},
-    {"recurrence_in_segments_f32.cu",
+    {"recurrence_in_segments_f32",
      {.op = ROWSCAN_LINEAR_RECURRENCE,
       .flags = ROWSCAN_EXCLUSIVE,
       .length = ROWSCAN_ANY_LENGTH,
       .layout = ROWSCAN_LAYOUT_COLUMNS,
       .segment_mode = ROWSCAN_MASK_TAILS},
      90},
-    {"recurrence_masked_columns_f32.cu",
+    {"recurrence_masked_columns_f32",
      {.op = ROWSCAN_LINEAR_RECURRENCE,
       .mask_mode = ROWSCAN_MASK_SELECT,
       .length = 1000,
       .layout = ROWSCAN_LAYOUT_COLUMNS},
      90},
-    {"recurrence_masked_f32.cu",
+    {"recurrence_masked_f32",
      {.op = ROWSCAN_LINEAR_RECURRENCE,
       .mask_mode = ROWSCAN_MASK_SELECT,
       .length = 1000,
       .segment_mode = ROWSCAN_MASK_HEADS},
      90},
 };
+
+enum { GOLDEN = sizeof golden / sizeof *golden };
+
+/* Whole, as tests/golden/NAME.cu: rows, columns, and further arrays. */
+static bool is_shown(int i) {
+  static const char *const shown[] = {"auto_f32_32768", "column_prod_f64_1000", "gae_f32_1000"};
+  for (size_t j = 0; j < sizeof shown / sizeof *shown; j++)
+    if (!strcmp(golden[i].name, shown[j]))
+      return true;
+  return false;
+}
+
+static void golden_path(char path[4096], const char *name) {
+  const char *top = getenv("srcdir");
+  snprintf(path, 4096, "%s/tests/golden/%s", top ? top : ".", name);
+}
 
 static char *read_file(const char *path) {
   static char text[16384];
@@ -91,20 +110,70 @@ static void emit_all(const rowscan_spec *spec, const rs_geometry *geometry, rs_t
   }
 }
 
-START_TEST(golden_sources) {
-  const char *top = getenv("srcdir");
-  char path[4096];
-  snprintf(path, sizeof path, "%s/tests/golden/%s", top ? top : ".", golden[_i].file);
-  rowscan_spec spec = golden[_i].spec;
+/* The sources of golden[i]; to be freed. */
+static rs_text golden_source(int i) {
+  rowscan_spec spec = golden[i].spec;
   spec.size = sizeof spec;
   ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
-  rs_geometry geometry = rs_tune(&spec, golden[_i].arch);
+  rs_geometry geometry = rs_tune(&spec, golden[i].arch);
   rs_text source = {0};
   emit_all(&spec, &geometry, &source);
-  if (getenv("RS_GOLDEN_UPDATE"))
-    write_file(path, source.data);
-  ck_assert_msg(!strcmp(source.data, read_file(path)), "%s has another source", path); /* too long for a message */
+  return source;
+}
+
+/* The line of sources.txt that golden[i] has with this source. */
+static void golden_line(char line[128], int i, const rs_text *source) {
+  char digest[RS_DIGEST_ROOM];
+  rs_digest(digest, source->data, strlen(source->data));
+  snprintf(line, 128, "\n%s sm_%d %s\n", golden[i].name, golden[i].arch, digest);
+}
+
+START_TEST(golden_is_written) {
+  char path[4096], line[128], name[64];
+  rs_text all = {0};
+  rs_text_add(&all,
+              "# sources.txt - digests (XXH3-128) of the sources of specs in tests/unit/test_emit.c. `make golden` "
+              "writes it.\n# SPDX-License-Identifier: MIT\n");
+  for (int i = 0; i < GOLDEN; i++) {
+    rs_text source = golden_source(i);
+    golden_line(line, i, &source);
+    rs_text_add(&all, "%s", line + 1);
+    snprintf(name, sizeof name, "%s.cu", golden[i].name);
+    golden_path(path, name);
+    if (is_shown(i))
+      write_file(path, source.data);
+    rs_text_free(&source);
+  }
+  golden_path(path, "sources.txt");
+  write_file(path, all.data);
+  rs_text_free(&all);
+}
+END_TEST
+
+START_TEST(golden_sources) {
+  char path[4096], line[128], name[64];
+  rs_text source = golden_source(_i);
+  snprintf(name, sizeof name, "%s.cu", golden[_i].name);
+  golden_line(line, _i, &source);
+  golden_path(path, "sources.txt");
+  bool same = strstr(read_file(path), line) != NULL;
+  golden_path(path, name);
+  if (is_shown(_i))
+    same = same && !strcmp(source.data, read_file(path));
+  if (!same)
+    write_file(name, source.data); /* too long for a message */
   rs_text_free(&source);
+  ck_assert_msg(same, "%s has another source than tests/golden says, which is now in %s", golden[_i].name, name);
+}
+END_TEST
+
+START_TEST(golden_files) {
+  char path[4096];
+  golden_path(path, "sources.txt");
+  int lines = -2; /* of comments */
+  for (const char *at = read_file(path); *at; at++)
+    lines += *at == '\n';
+  ck_assert_int_eq(lines, GOLDEN);
 }
 END_TEST
 
@@ -464,7 +533,10 @@ int main(void) {
   Suite *suite = suite_create("emit");
   TCase *all = tcase_create("all");
   tcase_set_timeout(all, 120); /* machines are shared */
-  tcase_add_loop_test(all, golden_sources, 0, sizeof golden / sizeof *golden);
+  if (getenv("RS_GOLDEN_UPDATE"))
+    tcase_add_test(all, golden_is_written);
+  tcase_add_loop_test(all, golden_sources, 0, GOLDEN);
+  tcase_add_test(all, golden_files);
   tcase_add_loop_test(all, any_length, 0, ROWSCAN_BOOL * ROWSCAN_BOOL);
   tcase_add_test(all, inclusive_and_exclusive);
   tcase_add_test(all, architectures_in_common);
