@@ -1,7 +1,7 @@
 """conftest.py - what the tests of all libraries share
 
-RS_LOT=n asks for one in n of the cases of each parametrized test, those that RS_SEED draws, as tests/support/lot.h
-does.
+RS_LOT=n asks for one in n of the cases of each parametrized test, those that RS_SEED draws, and for all cases of files
+that RS_TOUCHED names, as tests/support/lot.h does.
 SPDX-License-Identifier: MIT
 """
 import collections
@@ -22,6 +22,7 @@ else:
 
 
 LOT, SEED = int(os.environ.get("RS_LOT") or 1), int(os.environ.get("RS_SEED") or time.time())
+TOUCHED = os.environ.get("RS_TOUCHED", "").split()
 
 
 def pytest_collection_modifyitems(config, items):
@@ -31,7 +32,8 @@ def pytest_collection_modifyitems(config, items):
         test = item.nodeid.split("[")[0]
         turn = zlib.crc32(test.encode()) + turns[test]
         turns[test] += 1
-        (taken if not hasattr(item, "callspec") or turn % LOT == SEED % LOT else left).append(item)
+        whole = not hasattr(item, "callspec") or item.path.stem in TOUCHED
+        (taken if whole or turn % LOT == SEED % LOT else left).append(item)
     items[:] = taken
     config.hook.pytest_deselected(items=left)
 

@@ -16,13 +16,14 @@
 #
 # Pip fetches what they need, and they are kept for the next run, which makes those alone whose description has changed;
 # the wheel is installed anew each time. torch's builds for CUDA get stand-ins for CUDA's libraries (stand_ins.py).
+# NAME:LOTS:SEED sets RS_LOT and RS_SEED for one.
 # Environment: PYTHONS: the Pythons at hand (default: PYTHON and all python3.x in PATH). JOBS: how many environments at
 # a time (default 2). LIMIT: the most seconds that the tests of one may take (default 900). PYTEST_ADDOPTS is pytest's,
-# RS_LOT and RS_SEED are conftest.py's.
+# RS_LOT, RS_SEED and RS_TOUCHED are conftest.py's.
 set -eu
 tests=$(cd "$(dirname "$0")" && pwd)
 [ $# -ge 1 ] || {
-  sed -n '5,24s/^# \{0,1\}//p' "$0" >&2
+  sed -n '5,25s/^# \{0,1\}//p' "$0" >&2
   exit 2
 }
 build=$(cd "$1" && pwd)
@@ -146,15 +147,27 @@ run_tests() {
     --junitxml="$here/results.xml" "$@" "$tests"
 }
 
+# name_of NAME[:LOTS:SEED]
+name_of() {
+  echo "${1%%:*}"
+}
+
 # count PASS FAIL SKIP ERROR: what the summary adds up.
 count() {
   echo "$@" >"$work/$name.counts"
 }
 
 environment() {
-  name=$1
+  name=$(name_of "$1")
   here=$work/$name
   describe "$name"
+  case $1 in
+  *:*:*)
+    RS_LOT=${1#*:} RS_SEED=${1##*:}
+    RS_LOT=${RS_LOT%:*}
+    export RS_LOT RS_SEED
+    ;;
+  esac
   rm -f "$here/results.xml"
   if [ -z "$base" ]; then
     echo "SKIP: no Python here is as old as $name needs it (PYTHONS names others)"
@@ -210,7 +223,8 @@ PYTHON
 )
 }
 
-for name; do
+for one; do
+  name=$(name_of "$one")
   describe "$name"
   rm -f "$work/$name.counts" "$work/$name.log"
 done
@@ -224,8 +238,8 @@ worker=0
 while [ "$worker" -lt "$jobs" ]; do
   (
     turn=0
-    for name; do
-      [ $((turn % jobs)) != "$worker" ] || environment "$name" >"$work/$name.log" 2>&1
+    for one; do
+      [ $((turn % jobs)) != "$worker" ] || (environment "$one" >"$work/$(name_of "$one").log" 2>&1)
       turn=$((turn + 1))
     done
   ) &
@@ -233,7 +247,8 @@ while [ "$worker" -lt "$jobs" ]; do
 done
 wait
 
-for name; do
+for one; do
+  name=$(name_of "$one")
   printf '== %s\n' "$name"
   cat "$work/$name.log"
   cat "$work/$name.counts" 2>/dev/null || echo 0 0 0 1

@@ -9,7 +9,8 @@
  *
  * usage: test_gpu [group ...]
  * environment: RS_GPU_SEED (1), RS_GPU_CASES (specs of the group random), RS_QUICK=1 (a sample of everything, small),
- * RS_LOT=n with RS_SEED (one spec in n, and of the groups that have few one in n; see tests/support/lot.h).
+ * RS_LOT=n with RS_SEED (one spec in n, and of the groups that have few one in n; see tests/support/lot.h), RS_TOUCHED
+ * (with all specs whose kernels include these templates, ring.cuh ...).
  * Exit status: 0, 1 if anything failed, 77 where there is no GPU.
  */
 #include <pthread.h>
@@ -30,34 +31,34 @@ suite_state suite;
 static const struct {
   const char *name;
   void (*run)(void);
-  bool asked_only; /* takes long: runs only if it is named */
-  bool whole;      /* of few specs: the lot falls on the group */
+  bool asked_only;   /* takes long: runs only if it is named */
+  const char *whole; /* of few specs: the lot falls on the group, or a change on the file that has it */
 } groups[] = {
-    {"types", group_types, false, false},
-    {"regimes", group_regimes, false, false},
-    {"created", group_created, false, false},
-    {"geometries", group_geometries, false, false},
-    {"further", group_further, false, false},
-    {"lengths", group_lengths, false, false},
-    {"widths", group_widths, false, false},
-    {"views", group_views, false, false},
-    {"ends", group_ends, false, false},
-    {"few", group_few, false, false},
-    {"offsets", group_offsets, false, false},
-    {"random", group_random, false, false},
-    {"batch", group_batch, false, true},
-    {"repeat", group_repeat, false, true},
-    {"delays", group_delays, false, true},
-    {"held", group_held, false, true},
-    {"chain", group_chain, false, true},
-    {"capture", group_capture, false, true},
-    {"stay", group_stay, false, true},
-    {"outlive", group_outlive, false, true},
-    {"threads", group_threads, false, true},
-    {"host", group_host, false, true},
-    {"issue", group_issue, false, true},
-    {"big", group_big, false, true},
-    {"issue-full", group_issue_full, true, true},
+    {"types", group_types, false, NULL},
+    {"regimes", group_regimes, false, NULL},
+    {"created", group_created, false, NULL},
+    {"geometries", group_geometries, false, NULL},
+    {"further", group_further, false, NULL},
+    {"lengths", group_lengths, false, NULL},
+    {"widths", group_widths, false, NULL},
+    {"views", group_views, false, NULL},
+    {"ends", group_ends, false, NULL},
+    {"few", group_few, false, NULL},
+    {"offsets", group_offsets, false, NULL},
+    {"random", group_random, false, NULL},
+    {"batch", group_batch, false, "group_same"},
+    {"repeat", group_repeat, false, "group_same"},
+    {"delays", group_delays, false, "group_wait"},
+    {"held", group_held, false, "group_wait"},
+    {"chain", group_chain, false, "group_chain"},
+    {"capture", group_capture, false, "group_streams"},
+    {"stay", group_stay, false, "group_streams"},
+    {"outlive", group_outlive, false, "group_streams"},
+    {"threads", group_threads, false, "group_streams"},
+    {"host", group_host, false, "group_host"},
+    {"issue", group_issue, false, "group_issue"},
+    {"big", group_big, false, "group_big"},
+    {"issue-full", group_issue_full, true, "group_issue"},
 };
 enum { GROUPS = sizeof groups / sizeof *groups };
 
@@ -115,10 +116,23 @@ bool suite_plan_any(suite_plans *plans) {
   return plans->any || suite_ok(rowscan_plan_create(&plans->any, suite.gpu, &spec), "rowscan_plan_create, any length");
 }
 
+/* Whether a kernel of the spec is of a template that a change touches: what its source includes. */
+static bool touches(const rowscan_spec *spec) {
+  static const char include[] = "\n#include \"";
+  bool touched = false;
+  char *source;
+  for (int i = 0; getenv("RS_TOUCHED") && !touched && !rowscan_source(spec, "sm_90", i, &source); i++) {
+    for (const char *at = source; !touched && (at = strstr(at, include)); at++)
+      touched = lot_touches(at + sizeof include - 1, strcspn(at + sizeof include - 1, "\""));
+    rowscan_free(source);
+  }
+  return touched;
+}
+
 bool suite_draws(const rowscan_spec *spec) {
   uint64_t part = (uint64_t)spec->length << 16 ^ (uint64_t)spec->in_type << 12 ^ (uint64_t)spec->out_type << 8;
   random_source random = random_for(0, part, spec->flags << 4 ^ (unsigned)spec->mask_mode << 2 ^ spec->op);
-  return lot_takes(suite.group, random_bits(&random));
+  return lot_takes(suite.group, random_bits(&random)) || touches(spec);
 }
 
 void suite_plan_free(suite_plans *plans) {
@@ -165,7 +179,9 @@ static bool named(int group, int count, char **names) {
 }
 
 static bool wanted(int group, int count, char **names) {
-  return named(group, count, names) && (!groups[group].whole || lot_takes("groups", (uint64_t)group));
+  const char *file = groups[group].whole;
+  return named(group, count, names) &&
+         (!file || lot_takes("groups", (uint64_t)group) || lot_touches(file, strlen(file)));
 }
 
 static double seconds(void) {

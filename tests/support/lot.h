@@ -3,15 +3,18 @@
  * SPDX-License-Identifier: MIT
  *
  * n seeds that follow one another take each part once; RS_LOT=1, the default, is all of them. Without RS_SEED the time
- * draws, and the suite says what it was.
+ * draws, and the suite says what it was. RS_TOUCHED names what a change touches, with spaces between: suites, which
+ * then take all of their parts, and more that a suite may know.
  */
 #ifndef LOT_H
 #define LOT_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 typedef struct lot {
@@ -23,12 +26,23 @@ static inline uint64_t lot_setting(const char *variable, uint64_t otherwise) {
   return text && *text ? strtoull(text, NULL, 10) : otherwise;
 }
 
+static inline bool lot_touches(const char *name, size_t length) {
+  const char *text = getenv("RS_TOUCHED");
+  for (size_t word; text && *text; text += word + (text[word] == ' ')) {
+    word = strcspn(text, " ");
+    if (word == length && !strncmp(text, name, word))
+      return true;
+  }
+  return false;
+}
+
 static inline const lot *lot_drawn(void) {
   static lot drawn;
   if (!drawn.parts) {
     drawn.seed = lot_setting("RS_SEED", (uint64_t)time(NULL));
     drawn.parts = lot_setting("RS_LOT", 1);
-    drawn.parts += !drawn.parts;
+    if (!drawn.parts || lot_touches(program_invocation_short_name, strlen(program_invocation_short_name)))
+      drawn.parts = 1;
   }
   return &drawn;
 }

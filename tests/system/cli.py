@@ -43,6 +43,8 @@ FLOATS = ["f2", "f4", "f8"]
 SHORT = {"f2": "f16", "f4": "f32", "f8": "f64", "b1": "bool", "i1": "i8", "u1": "u8", "i2": "i16", "u2": "u16",
          "i4": "i32", "u4": "u32", "i8": "i64", "u8": "u64"}
 LOT, SEED = int(os.environ.get("RS_LOT") or 1), int(os.environ.get("RS_SEED") or time.time())
+if "cli" in os.environ.get("RS_TOUCHED", "").split():
+    LOT = 1
 
 FLAGS = [[], ["--exclusive"], ["--reverse"], ["--reverse", "--exclusive"]]
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT]

@@ -1,23 +1,30 @@
 #!/bin/sh
 # simulated_others.sh - as simulated.sh, on other GPUs and drivers: larger, older, late, and one that finds races
 # SPDX-License-Identifier: MIT
+#
+# SIMULATED_SIZES: which GPUs of other sizes (default: all), as MULTIPROCESSORS_BLOCKS_RACES[:LOTS:SEED], the latter in
+# place of RS_LOT and RS_SEED. RS_TOUCHED is simulated.sh's.
 set -eu
 # shellcheck source=tests/system/on_simulated.sh
 . "$(dirname "$0")/on_simulated.sh"
 
+unset RS_TOUCHED
 status=0
 # Few rows are those that a GPU holds at once: on one of some size. They and long rows off 16 bytes with blocks that
 # wait for others which have not started; for sanitizers, which look at memory, in one order on a small one, for which
 # simulated.sh has the same kernels. One run looks for shared memory that nothing keeps apart, whatever came of it; a
 # smaller GPU finds the same there, in two thirds of the time.
-sizes='80 1 0 80 3 0 16 12 1'
-[ -z "${RS_SANITIZE:-}" ] || sizes='4 3 0'
-# shellcheck disable=SC2086
-set -- $sizes
-while [ $# -gt 0 ]; do
-  echo "== tests/gpu/test_gpu few offsets, $1 multiprocessors, $2 blocks at a time, races $3"
-  SIMT_SMS=$1 SIMT_RESIDENT=$2 SIMT_RACES=$3 tests/gpu/test_gpu few offsets || status=1
-  shift 3
+sizes=${SIMULATED_SIZES:-80_1_0 80_3_0 16_12_1}
+[ -z "${RS_SANITIZE:-}" ] || sizes=4_3_0
+for size in $sizes; do
+  lot=${size#*:}
+  [ "$lot" != "$size" ] || lot=${RS_LOT:-1}:${RS_SEED:-1}
+  size=${size%%:*}
+  blocks=${size#*_}
+  blocks=${blocks%_*}
+  echo "== tests/gpu/test_gpu few offsets, ${size%%_*} multiprocessors, $blocks blocks at a time, races ${size##*_}"
+  RS_LOT=${lot%:*} RS_SEED=${lot#*:} SIMT_SMS=${size%%_*} SIMT_RESIDENT=$blocks SIMT_RACES=${size##*_} \
+    tests/gpu/test_gpu few offsets || status=1
 done
 # So do these, of other kernels; random columns are of more kinds than the GPU suite's.
 if [ -z "${RS_SANITIZE:-}" ]; then
