@@ -2,8 +2,9 @@
 # pages.py - the tables of README.md and tests/RESULTS.md and the picture of README.md, from the CSV files beside it
 # SPDX-License-Identifier: MIT
 """Writes what is between <!-- pages.py NAME --> and <!-- end --> in README.md and tests/RESULTS.md, and the picture
-peers.svg. With --check it writes nothing, names each page that differs from what the CSV files make, and exits with 1
-if there is one.
+peers.svg. It exits with 1 if a text cites a file that is neither in this folder nor in HISTORY.md, or the folder has
+more than 25 files. With --check it writes nothing, names each page that differs from what the CSV files make, and exits
+with 1 if there is one.
 
 A CSV file is named GPU_COMMIT_WHAT.csv and begins with lines "# key: value": machine, driver, cuda, commit, date,
 command, note. Where two files have a figure of the same scan on the same GPU, the later one counts. geometry.csv is of
@@ -14,6 +15,7 @@ import csv
 import math
 import re
 import sys
+import textwrap
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -22,6 +24,7 @@ TREE = HERE.parents[1]
 GPUS = {"h100": "H100", "h200": "H200"}
 PEERS = ("torch", "torch.compile", "Triton", "CUB")
 COLUMNS = ("machine", "commit", "command")  # that each file must tell
+MOST_FILES = 25
 
 
 # ---- files -----------------------------------------------------------------------------------------------------------
@@ -71,10 +74,6 @@ def table(head, rows):
     return lines + ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
 
 
-def link(data):
-    return f"[{data.path.name}](results/{data.path.name})"
-
-
 # ---- figures ---------------------------------------------------------------------------------------------------------
 
 
@@ -97,16 +96,6 @@ def peers(gpu):
     found = {}
     for row in latest("peers", gpu).rows:
         found.setdefault((row["cell"], row["variant"], row["type"]), {})[row["peer"]] = row
-    return found
-
-
-def shapes(gpu):
-    """{(shape, type, variant): (ratio to memcpy, file)} of cells that are in no suite."""
-    found = {}
-    for data in files(gpu=gpu):
-        if data.rows and "of_memcpy" in data.rows[0] and "us" in data.rows[0]:
-            for row in data.rows:
-                found[row["shape"], row["type"], row["variant"]] = (float(row["of_memcpy"]), data)
     return found
 
 
@@ -157,41 +146,21 @@ def peers_table():
     return table(["GPU", "", ">fastest in", ">least", ">25%", ">median", ">75%"], rows)
 
 
-def shapes_table():
-    """By file; a figure that a later file has is not counted twice."""
-    rows = []
-    for gpu, name in GPUS.items():
-        by_file = {}
-        for ratio, data in shapes(gpu).values():
-            by_file.setdefault(data.path, (data, []))[1].append(ratio)
-        for data, ratios in by_file.values():
-            rows.append([data.note.split(";")[0], name, f"[{data.commit}](results/{data.path.name})", len(ratios),
-                         *(f"{quantile(ratios, q):.2f}" for q in (0, 0.25, 0.5, 0.75))])
-    rows.sort(key=lambda row: row[0])
-    return table(["what", "GPU", "commit", ">shapes", ">least", ">25%", ">median", ">75%"], rows)
+def paragraph(*lists):
+    """Lines of 120 columns, an item of Markdown for each list."""
+    return [line for words in lists for line in textwrap.wrap(words, 120, initial_indent="- ", subsequent_indent="  ",
+                                                              break_long_words=False, break_on_hyphens=False)]
 
 
-def growth_table():
-    rows = []
-    for group, what in (("length", "rows of 1 to 2^26 elements, 2^26 in all"),
-                        ("bytes", "1 and more rows of 1000, 4096, 32768 and 2^20 elements"),
-                        ("columns", "1 to 4096 columns, 2^26 and 2^22 elements in all")):
-        row = [what]
-        for gpu in GPUS:
-            ratios = [float(r["copy_ms"]) / float(r["scan_ms"]) for r in latest("growth", gpu).rows
-                      if r["group"] == group]
-            row += [len(ratios), *(f"{quantile(ratios, q):.2f}" for q in (0, 0.25, 0.5))]
-        rows.append(row)
-    head = [""]
-    for name in GPUS.values():
-        head += [f">{name}: cells", ">least", ">25%", ">median"]
-    return table(head, rows)
-
-
-def first_table():
-    data = latest("first", "h100")
-    return table(["spec", ">NVRTC alone, ms", ">cold, ms", ">from disk, ms", ">of these the driver's load, ms"],
-                 [[r["spec"], r["nvrtc_alone"], r["cold"], r["disk"], r["load"]] for r in data.rows])
+def first_list():
+    data = latest("house_first", "h100")
+    rows = {}
+    for row in data.rows:
+        rows.setdefault(row["spec"], {})[row["cache"]] = row
+    ms, nvrtc = f"ms_{data.commit}", f"of_it_nvrtc_{data.commit}"
+    return paragraph("A first call in a new process, ms: cold, of it NVRTC; from disk. " + "; ".join(
+        f"`{spec}` {float(of['cold'][ms]):.0f}, {float(of['cold'][nvrtc]):.0f}; {float(of['warm'][ms]):.2f}"
+        for spec, of in rows.items()) + ".")
 
 
 def random_table():
@@ -206,38 +175,36 @@ def random_table():
     return table(["GPU", "commit", "size", ">seed", ">cells", ">worst", ">5%", ">10%", ">25%", ">median"], rows)
 
 
-def launch_table():
-    """Medians over the runs of both machines, in nanoseconds."""
-    every = [row for data in files("launch") for row in data.rows]
-    rows = []
-    for regime in dict.fromkeys(row["regime"] for row in every):
-        chosen = [row for row in every if row["regime"] == regime]
-        rows.append([regime] + [f"{quantile([int(r[key]) - int(r[base]) for r in chosen], 0.5):+.0f}" for key, base in
-                                (("overlapped", "bare"), ("plan_run", "bare"), ("one_call", "plan_run"))])
-    return table(["regime", ">a launch that overlaps, beside a plain one", ">`rowscan_plan_run`, beside a plain launch",
-                  ">`rowscan_scan`, beside `rowscan_plan_run`"], rows)
+def launch_list():
+    """Medians over the runs, in nanoseconds."""
+    data = latest("house_launch", "h100")
+    told = []
+    for regime in dict.fromkeys(row["regime"] for row in data.rows):
+        chosen = [row for row in data.rows if (row["regime"], row["commit"]) == (regime, data.commit)]
+        told.append(f"{regime} " + ", ".join(
+            f"{quantile([int(r[key]) - int(r[base]) for r in chosen], 0.5):+.0f}"
+            for key, base in (("overlapped", "bare"), ("plan_run", "bare"), ("one_call", "plan_run"))))
+    return paragraph("A launch that overlaps, and `rowscan_plan_run`, beside a plain `cuLaunchKernel`; `rowscan_scan` "
+                     f"beside `rowscan_plan_run`; ns: {'; '.join(told)}.")
 
 
-def host_table():
-    rows = []
-    for data in files("host_cells"):
-        ratios = [float(row["of_plain"]) for row in data.rows]
-        rows.append([data.machine, f"[{data.commit}](results/{data.path.name})", len(ratios),
-                     *(f"{quantile(ratios, q):.2f}" for q in (0, 0.25, 0.5, 0.75))])
-    return table(["machine", "commit", ">cells", ">least", ">25%", ">median", ">75%"], rows)
-
-
-def errors_table(operator):
-    """Largest and mean error by data, and how many results are none."""
-    found, heads = {}, {}
+def errors_table():
+    """Largest error of all data by operator and type, and how many results are none or wrong."""
+    found, heads = {}, {"loop": None, "tree": None, "rowscan": None, "in f64": None, "in f32": None}
     for row in latest("errors", "host").rows:
-        if row["operator"] == operator:
-            cell = f"{float(row['max']):g}; {float(row['mean']):g}" + "".join(
-                f", {row[key]} {word}" for key, word in (("nan", "NaN"), ("wrong", "wrong")) if row[key] != "0")
-            heads[row["type"], row["method"]] = None
-            found.setdefault(row["data"], {})[row["type"], row["method"]] = cell
-    names = [f">{kind}: " + method.replace(operator, "rowscan").replace(" --acc ", " in ") for kind, method in heads]
-    return table(["data", *names], [[data, *map(cells_of.get, heads)] for data, cells_of in found.items()])
+        operator = row["operator"].replace("product", "extended_prod").partition(" ")[0]
+        method = row["method"].replace(" --second", "").replace(operator, "rowscan").replace("rowscan --acc ", "in ")
+        heads[method] = None
+        cell = found.setdefault((operator, row["type"]), {}).setdefault(method, [0, 0, 0])
+        cell[0] = max(cell[0], float(row["max"]))
+        cell[1] += int(row["nan"])
+        cell[2] += int(row["wrong"])
+    rows = []
+    for (operator, kind), cells_of in found.items():
+        told = {method: f"{most:g}" + f", {nan} NaN" * bool(nan) + f", {wrong} wrong" * bool(wrong)
+                for method, (most, nan, wrong) in cells_of.items()}
+        rows.append([operator, kind, *(told.get(method, "") for method in heads)])
+    return table(["operator", "type", *(">" + method for method in heads)], rows)
 
 
 def largest_errors():
@@ -258,28 +225,21 @@ def largest_errors():
     return table(["operator", "measured by", ">f32, a loop", ">f32", ">f32 in f64", ">f64"], rows)
 
 
-def python_tables():
-    rows = []
-    data = latest("kernelbench", "h100")
-    for problem in dict.fromkeys(row["problem"] for row in data.rows):
-        ms = {row["way"]: row["median_ms"] for row in data.rows if row["problem"] == problem}
-        rows.append([problem.partition("_")[2], ms["rowscan"], ms["eager"], ms["compiled"]])
-    lines = table(["KernelBench problem", ">rowscan, ms", ">torch, ms", ">torch.compile, ms"], rows) + [""]
-    calls = latest("python_calls", "h100").rows
-    rows = []
-    for call in dict.fromkeys(row["call"] for row in calls):
-        ratios = [float(row["ratio"]) for row in calls if row["call"] == call]
-        wanted = next(row["at_most"] for row in calls if row["call"] == call)
-        rows.append([call, *(f"{quantile(ratios, q):.2f}" for q in (0, 0.5, 1)), wanted,
-                     f"{sum(r <= float(wanted) for r in ratios)} of {len(ratios)}"])
-    return lines + table(["host time of a call, beside torch's", ">least", ">median", ">most", ">wanted", ">reached"],
-                         rows)
-
-
-def file_table():
-    return table(["file", "date", "command", "what"],
-                 [[link(d), d.date, f"`{d.command}`".replace("|", "\\|"), d.note.replace("|", "\\|")]
-                  for d in files()])
+def python_list():
+    data, calls = latest("kernelbench", "h100"), latest("python_calls", "h100")
+    ms = {}
+    for row in data.rows:
+        ms.setdefault(row["problem"], {})[row["way"]] = float(row["median_ms"])
+    told = []
+    for call in dict.fromkeys(row["call"] for row in calls.rows):
+        ratios = [float(row["ratio"]) for row in calls.rows if row["call"] == call]
+        wanted = next(float(row["at_most"]) for row in calls.rows if row["call"] == call)
+        told.append(f"{call} {quantile(ratios, 0):.2f} to {quantile(ratios, 1):.2f} "
+                    f"({wanted:g}: {sum(r <= wanted for r in ratios)} of {len(ratios)})")
+    bench = "; ".join(f"{problem.partition('_')[2]} {of['rowscan']:.2f}, {of['eager']:.2f}, {of['compiled']:.2f}"
+                      for problem, of in ms.items())
+    return paragraph(f"KernelBench, ms of GPU time, rowscan, torch, torch.compile: {bench}.",
+                     "Host time of a call beside torch's (wanted: shapes that have it): " + "; ".join(told) + ".")
 
 
 # What README shows: shape, variant and type of a cell of the suite, and what to call it.
@@ -318,21 +278,10 @@ BLOCKS = {
     "suite": suite_table,
     "missed": missed_table,
     "peers": peers_table,
-    "shapes": shapes_table,
-    "growth": growth_table,
     "random": random_table,
-    "first": first_table,
-    "launch": launch_table,
-    "host": host_table,
     "largest_errors": largest_errors,
-    "logsumexp": lambda: errors_table("logsumexp"),
-    "linear_recurrence": lambda: errors_table("linear_recurrence"),
-    "gae": lambda: errors_table("gae"),
-    "gae_second": lambda: errors_table("gae --second"),
-    "sum": lambda: errors_table("sum"),
-    "product": lambda: errors_table("product"),
-    "python": python_tables,
-    "files": file_table,
+    "errors": errors_table,
+    "calls": lambda: first_list() + launch_list() + python_list(),
 }
 
 
@@ -341,9 +290,11 @@ def page(path):
     def made(match):
         if match[1] not in BLOCKS:
             sys.exit(f"{path}: '{match[1]}' is not one of {', '.join(BLOCKS)}")
-        return "\n".join([f"<!-- pages.py {match[1]} -->", "", *BLOCKS[match[1]](), "", "<!-- end -->"])
+        gap = [""] * (match[2] == "\n\n")  # as it was
+        return "\n".join([f"<!-- pages.py {match[1]} -->", *gap, *BLOCKS[match[1]](), *gap, "<!-- end -->"])
 
-    return re.sub(r"<!-- pages\.py (\w+) -->.*?<!-- end -->", made, path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    block = re.compile(r"<!-- pages\.py (\w+) -->(\n+).*?<!-- end -->", re.DOTALL)
+    return block.sub(made, path.read_text(encoding="utf-8"))
 
 
 # ---- the picture -----------------------------------------------------------------------------------------------------
@@ -437,6 +388,28 @@ def picture():
     return "\n".join(parts) + "\n"
 
 
+# ---- citations -------------------------------------------------------------------------------------------------------
+
+
+def lost():
+    """What is wrong with this folder, and with the names by which the tree cites its files: links and sources name what
+    is here, other text also what HISTORY.md lists."""
+    here = {path.name for path in HERE.iterdir() if not path.name.startswith(("__", "."))}
+    if len(here) > MOST_FILES:
+        yield f"tests/results has {len(here)} files, and may have {MOST_FILES}: see HISTORY.md"
+    gone = {f"{name}.csv" for name in re.findall(r"^\| (\w+) \|", (HERE / "HISTORY.md").read_text(), re.MULTILINE)}
+    yield from (f"tests/results/HISTORY.md: {name} is here" for name in sorted(here & gone))
+    for top in ("README.md", "src", "kernels", "tests", "docs", "python"):
+        for path in [TREE / top] if (TREE / top).is_file() else sorted((TREE / top).rglob("*")):
+            if path.suffix not in (".md", ".c", ".h", ".cuh", ".py"):
+                continue
+            for link, name in re.findall(r"(results/)?\b((?:h\d00|xeon|zen\d|host)_[0-9a-f]{7}_\w+\.csv)",
+                                         path.read_text(encoding="utf-8")):
+                if name not in (here if link or path.suffix != ".md" else here | gone):
+                    yield f"{path.relative_to(TREE)}: there is no tests/results/{name}"
+
+
+
 # ---- all of it -------------------------------------------------------------------------------------------------------
 
 
@@ -453,7 +426,9 @@ def main():
         else:
             path.write_text(made[path], encoding="utf-8")
             print(f"wrote {path.relative_to(TREE)}")
-    return 1 if check and old else 0
+    wrong = list(lost())
+    print("\n".join(wrong), end="\n" * bool(wrong))
+    return 1 if wrong or (check and old) else 0
 
 
 if __name__ == "__main__":
