@@ -13,7 +13,7 @@
 /*
  * A block a row leaves multiprocessors idle when rows are few, or when the last of several waves is; one row's blocks
  * that hand each other totals wait for one another, until a row is so long that they run ahead. All was measured with
- * either forced (kernels/NOTES.md, "Long rows: cut over blocks, or a block each").
+ * either forced (kernels/NOTES.md, "Cut over blocks, or a block each").
  */
 typedef struct whole_rows { /* numbers of rows of which each has a block of its own; others are cut */
   int tenths;               /* at least so many tenths of the multiprocessors; 0: no number */
