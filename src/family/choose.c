@@ -76,7 +76,7 @@ static rs_kernel best_of_any_length(const rs_kernels *all, const rs_rows *rows) 
 rs_kernel rs_kernels_choose(const rs_kernels *all, const rs_rows *rows) {
   rowscan_regime regime = all->geometry.regime;
   if (regime == ROWSCAN_REGIME_COLUMN)
-    return rs_column_kernel(rs_columns_chosen(&all->columns, rows));
+    return rs_column_kernel(rs_columns_chosen(&all->geometry, rows));
   int64_t length = rs_length(all->spec, rows);
   if (length > 0 && (regime == ROWSCAN_REGIME_LONG || regime == ROWSCAN_REGIME_AUTO)) {
     rs_kernel kernel = best(all, rows, RS_KERNEL_LONG_ANY, RS_KERNEL_LONG_FEW);
@@ -142,7 +142,7 @@ rs_rows_launch rs_kernels_launch(const rs_kernels *all, rs_kernel kernel, int64_
 static size_t most_scratch(const rs_kernels *all) {
   size_t most = 0;
   if (all->geometry.regime == ROWSCAN_REGIME_COLUMN)
-    return rs_columns_bound(&all->columns);
+    return rs_columns_bound(&all->geometry);
   for (int kernel = 0; kernel < RS_KERNELS; kernel++)
     if (cut_over_blocks(&all->geometry.shape[kernel])) {
       const rs_shape *shape = &all->geometry.shape[kernel];
@@ -156,25 +156,18 @@ static size_t most_scratch(const rs_kernels *all) {
 size_t rs_kernels_scratch(const rs_kernels *all, const rs_rows *rows) {
   if (all->geometry.regime != ROWSCAN_REGIME_COLUMN)
     return rs_kernels_launch(all, rs_kernels_choose(all, rows), rs_length(all->spec, rows), rows->count).workspace;
-  rs_columns_launch launch = {.rows = rows, .made_of = rs_columns_best(&all->columns, rows)};
-  return rs_columns_whole(&launch, &all->columns) ? launch.need.workspace : all->scratch;
+  rs_columns_launch launch = {.rows = rows, .made_of = rs_columns_best(&all->geometry, rows)};
+  return rs_columns_whole(&launch, &all->geometry) ? launch.need.workspace : all->scratch;
 }
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
-
-static void open_columns(rs_kernels *all, int tuned) {
-  rs_columns *columns = &all->columns;
-  rs_tune_column_cuts(all->spec, tuned, columns);
-  for (int made_of = RS_TEMPLATE_FURTHER_COLUMNS; made_of < RS_TEMPLATES; made_of++)
-    columns->of[made_of].multiprocessors = all->multiprocessors;
-}
 
 void rs_kernels_open(rs_kernels *all, const rowscan_spec *spec, int tuned, int multiprocessors, double peak_gbs) {
   all->spec = spec;
   all->multiprocessors = multiprocessors;
   all->geometry = rs_tune(spec, tuned);
   rs_tune_device(&all->geometry, spec, tuned, peak_gbs);
-  if (all->geometry.regime == ROWSCAN_REGIME_COLUMN)
-    open_columns(all, tuned);
+  for (int kernel = 0; kernel < RS_KERNELS; kernel++)
+    all->geometry.shape[kernel].multiprocessors = multiprocessors;
   all->scratch = most_scratch(all);
 }

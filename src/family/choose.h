@@ -13,8 +13,7 @@ typedef struct rs_kernels {
   const rowscan_spec *spec; /* complete; it stays where it is */
   rs_geometry geometry;
   int multiprocessors;
-  rs_columns columns;   /* regime column */
-  rs_columns_memo cuts; /* the same */
+  rs_columns_memo cuts; /* regime column */
   size_t scratch;       /* bytes that a run may need at most */
 } rs_kernels;
 

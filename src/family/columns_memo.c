@@ -30,7 +30,7 @@ enum { END_BITS = 5 + RS_MEMO_RANK };
  * where in a sector of 32, and whether they take the elements' place; of what rows have besides, whether it goes in
  * tuples. Ranks differ in the zeros.
  */
-static void key_of(int64_t key[RS_MEMO_WORDS], const rs_columns *columns, const rs_rows *rows) {
+static void key_of(int64_t key[RS_MEMO_WORDS], const rs_geometry *columns, const rs_rows *rows) {
   const int64_t *const arrays[] = {rows->shape, rows->array[RS_IN].stride, rows->array[RS_OUT].stride,
                                    rows->array[RS_MASK].stride};
   memset(key, 0, RS_MEMO_WORDS * sizeof *key);
@@ -41,7 +41,7 @@ static void key_of(int64_t key[RS_MEMO_WORDS], const rs_columns *columns, const 
   key[1] = rows->array[RS_IN].step;
   key[2] = rows->array[RS_OUT].step;
   key[3] = rows->array[RS_MASK].step;
-  key[4] = columns->of[RS_TEMPLATE_COLUMNS].tiles ? rows->length : 0;
+  key[4] = rs_column_shape(columns, RS_TEMPLATE_COLUMNS)->tiles ? rows->length : 0;
   for (int i = 0; i < 4; i++)
     memcpy(key + 5 + i * RS_MEMO_RANK, arrays[i], (size_t)rows->rank * sizeof *key);
 }
@@ -86,11 +86,11 @@ static void keep(rs_remembered *place, const int64_t key[RS_MEMO_WORDS], const r
   leave(place);
 }
 
-bool rs_columns_recall(rs_columns_memo *memo, rs_columns_launch *launch, const rs_columns *columns,
+bool rs_columns_recall(rs_columns_memo *memo, rs_columns_launch *launch, const rs_geometry *columns,
                        const rs_rows *rows) {
   launch->rows = rows;
-  bool few = rs_columns_of(rows) <= rs_stream_columns(&columns->of[RS_TEMPLATE_STREAM_COLUMNS]) ||
-             rs_at_once_small(&columns->of[RS_TEMPLATE_COLUMNS_AT_ONCE], rows);
+  bool few = rs_columns_of(rows) <= rs_stream_columns(rs_column_shape(columns, RS_TEMPLATE_STREAM_COLUMNS)) ||
+             rs_at_once_small(rs_column_shape(columns, RS_TEMPLATE_COLUMNS_AT_ONCE), rows);
   bool kept = rows->rank <= RS_MEMO_RANK;
   if (!few || !kept) {
     launch->made_of = rs_columns_best(columns, rows);

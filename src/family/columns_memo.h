@@ -31,7 +31,7 @@ typedef struct rs_columns_memo {
  * rs_columns_whole of rows in columns that are the same in all calls. From any threads, none of which ever waits for
  * another.
  */
-bool rs_columns_recall(rs_columns_memo *memo, rs_columns_launch *launch, const rs_columns *columns,
+bool rs_columns_recall(rs_columns_memo *memo, rs_columns_launch *launch, const rs_geometry *columns,
                        const rs_rows *rows);
 
 #endif

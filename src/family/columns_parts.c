@@ -7,43 +7,34 @@
 /* Blocks and columns that the kernels' numbers can count; a fraction of it, since they multiply. */
 static const int64_t MOST_BLOCKS = INT32_MAX, MOST_COLUMNS = (int64_t)1 << 28;
 
-size_t rs_columns_scratch(int64_t length) {
-  enum { LEAST = 10 << 20, MOST = 128 << 20, OF_STEP = 32 };
-  return length <= LEAST / OF_STEP ? LEAST : length >= MOST / OF_STEP ? MOST : (size_t)length * OF_STEP;
-}
-
 /* The template that takes any rows. */
-static rs_template for_all(const rs_columns *columns) {
-  return columns->of[RS_TEMPLATE_COLUMNS].made_of ? RS_TEMPLATE_COLUMNS : RS_TEMPLATE_FURTHER_COLUMNS;
+static rs_template for_all(const rs_geometry *columns) {
+  return rs_column_shape(columns, RS_TEMPLATE_COLUMNS)->made_of ? RS_TEMPLATE_COLUMNS : RS_TEMPLATE_FURTHER_COLUMNS;
 }
 
-static size_t limit(const rs_columns *columns) {
-  const rs_shape *last = &columns->of[for_all(columns)];
+static size_t limit(const rs_geometry *columns) {
+  const rs_shape *last = rs_column_shape(columns, for_all(columns));
   size_t one = last->made_of == RS_TEMPLATE_COLUMNS ? rs_columns_workspace_of_one(last) : rs_wide_workspace(last, 1);
   return one > columns->scratch ? one : columns->scratch;
 }
 
-size_t rs_columns_bound(const rs_columns *columns) {
+size_t rs_columns_bound(const rs_geometry *columns) {
   static const rs_template alike[] = {RS_TEMPLATE_FURTHER_COLUMNS, RS_TEMPLATE_WIDE, RS_TEMPLATE_ASKEW};
-  const rs_shape *of = columns->of;
-  bool any = of[RS_TEMPLATE_STREAM_COLUMNS].made_of || of[RS_TEMPLATE_COLUMNS_AT_ONCE].made_of ||
-             of[RS_TEMPLATE_PAIRS].made_of || rs_columns_workspace(&of[RS_TEMPLATE_COLUMNS], 1);
-  for (size_t i = 0; i < sizeof alike / sizeof *alike; i++)
-    any = any || (of[alike[i]].made_of && rs_wide_workspace(&of[alike[i]], 1));
-  for (int k = 2; k <= RS_MOST_TUPLE; k++)
-    any = any || of[rs_stream_of_tuples(k)].made_of;
+  bool any = rs_columns_workspace(rs_column_shape(columns, RS_TEMPLATE_COLUMNS), 1);
+  for (int made_of = RS_TEMPLATE_STREAM_COLUMNS; made_of < RS_TEMPLATES; made_of++)
+    any = any || (made_of != RS_TEMPLATE_SHORT_COLUMNS && rs_column_shape(columns, (rs_template)made_of)->made_of);
+  for (size_t i = 0; i < sizeof alike / sizeof *alike; i++) {
+    const rs_shape *shape = rs_column_shape(columns, alike[i]);
+    any = any || (shape->made_of && rs_wide_workspace(shape, 1));
+  }
   return any ? limit(columns) : 0;
 }
 
 /* Columns of askew.cuh at least: fewer are better in columns.cuh. */
 enum { LEAST_ASKEW_COLUMNS = 32 };
 
-static const rs_shape *shape_of(const rs_columns *columns, rs_template made_of) {
-  return &columns->of[made_of];
-}
-
-static bool one_strip(const rs_columns *columns, const rs_rows *rows) {
-  return rs_columns_one_strip(shape_of(columns, RS_TEMPLATE_COLUMNS), rows);
+static bool one_strip(const rs_geometry *columns, const rs_rows *rows) {
+  return rs_columns_one_strip(rs_column_shape(columns, RS_TEMPLATE_COLUMNS), rows);
 }
 
 /*
@@ -51,9 +42,9 @@ static bool one_strip(const rs_columns *columns, const rs_rows *rows) {
  * results are wider than elements, and totals than 8 bytes, as indices have them, long columns are like short ones: 12
  * of f32 on an H200 in wide.cuh 0.57 of memcpy, so 0.65, 20 of i8 0.33 and 0.68.
  */
-static bool better_as_a_run(const rs_columns *columns, const rs_rows *rows) {
+static bool better_as_a_run(const rs_geometry *columns, const rs_rows *rows) {
   enum { LEAST_BYTES = 64, LEAST_BYTES_LONG = 16 };
-  const rs_shape *any = shape_of(columns, RS_TEMPLATE_COLUMNS);
+  const rs_shape *any = rs_column_shape(columns, RS_TEMPLATE_COLUMNS);
   bool few_tiles = any->length <= RS_FEW_TILES_LENGTH, heavy = any->out > any->in && any->part > 8;
   return rs_columns_of(rows) * any->in < (few_tiles || heavy ? LEAST_BYTES : LEAST_BYTES_LONG) &&
          one_strip(columns, rows);
@@ -68,16 +59,16 @@ static bool shares_sectors(const rs_shape *shape, const rs_rows *rows) {
          (rows->array[RS_OUT].step * shape->out % 32 != 0 || (uintptr_t)rows->array[RS_OUT].data % 32 != 0);
 }
 
-static bool best_askew(const rs_columns *columns, const rs_rows *rows) {
+static bool best_askew(const rs_geometry *columns, const rs_rows *rows) {
   return rs_columns_of(rows) >= LEAST_ASKEW_COLUMNS && !one_strip(columns, rows);
 }
 
-static bool better_off_words(const rs_columns *columns, const rs_rows *rows) {
-  bool askew = best_askew(columns, rows) && rs_wide_fits(shape_of(columns, RS_TEMPLATE_ASKEW), rows);
-  return shares_sectors(shape_of(columns, RS_TEMPLATE_WIDE), rows) && (askew || one_strip(columns, rows));
+static bool better_off_words(const rs_geometry *columns, const rs_rows *rows) {
+  bool askew = best_askew(columns, rows) && rs_wide_fits(rs_column_shape(columns, RS_TEMPLATE_ASKEW), rows);
+  return shares_sectors(rs_column_shape(columns, RS_TEMPLATE_WIDE), rows) && (askew || one_strip(columns, rows));
 }
 
-static bool best_in_words(const rs_columns *columns, const rs_rows *rows) {
+static bool best_in_words(const rs_geometry *columns, const rs_rows *rows) {
   return !better_off_words(columns, rows) && !better_as_a_run(columns, rows);
 }
 
@@ -85,23 +76,23 @@ static bool best_in_words(const rs_columns *columns, const rs_rows *rows) {
  * Columns that wide.cuh takes too: the more there are, of all outers, the fewer of its tiles wait for one another; the
  * fewer elements, the less a stream gains. That 256 columns of several outers are better in words was not measured.
  */
-static bool best_in_a_stream(const rs_columns *columns, const rs_rows *rows) {
+static bool best_in_a_stream(const rs_geometry *columns, const rs_rows *rows) {
   enum { MOST_ALWAYS = 16, MOST = 64, LEAST_APART = 256, LEAST_BYTES = 512 << 10 }; /* bytes: of a multiprocessor */
-  const rs_shape *stream = shape_of(columns, RS_TEMPLATE_STREAM_COLUMNS);
+  const rs_shape *stream = rs_column_shape(columns, RS_TEMPLATE_STREAM_COLUMNS);
   int64_t inner = rs_columns_of(rows), bytes = rows->count * stream->length * stream->in;
   bool small = bytes < (int64_t)LEAST_BYTES * stream->multiprocessors;
   bool words = inner > MOST || (inner > MOST_ALWAYS && (small || rows->count >= LEAST_APART));
-  return !words || !rs_wide_fits(shape_of(columns, RS_TEMPLATE_WIDE), rows) || better_off_words(columns, rows);
+  return !words || !rs_wide_fits(rs_column_shape(columns, RS_TEMPLATE_WIDE), rows) || better_off_words(columns, rows);
 }
 
 /* Where there are no slabs of outers for most multiprocessors, and wide.cuh has not enough blocks whose tiles wait for
    nobody. */
-static bool best_at_once(const rs_columns *columns, const rs_rows *rows) {
+static bool best_at_once(const rs_geometry *columns, const rs_rows *rows) {
   enum { LEAST_BLOCKS = 32 };
-  const rs_shape *slab = shape_of(columns, RS_TEMPLATE_SHORT_COLUMNS);
+  const rs_shape *slab = rs_column_shape(columns, RS_TEMPLATE_SHORT_COLUMNS);
   if (8 * rs_outers_of(rows) >= 5 * slab->multiprocessors && rs_short_fits(slab, rows))
     return false;
-  const rs_shape *wide = shape_of(columns, RS_TEMPLATE_WIDE);
+  const rs_shape *wide = rs_column_shape(columns, RS_TEMPLATE_WIDE);
   rs_cut cut;
   rs_column_need need;
   if (!rs_wide_fits(wide, rows) || !best_in_words(columns, rows))
@@ -114,9 +105,10 @@ static bool best_at_once(const rs_columns *columns, const rs_rows *rows) {
  * So many columns that their threads keep multiprocessors busy: the fewer bytes they have to move, the more. In words
  * wide.cuh is better.
  */
-static bool best_in_rings(const rs_columns *columns, const rs_rows *rows) {
+static bool best_in_rings(const rs_geometry *columns, const rs_rows *rows) {
   enum { LEAST_COLUMNS = 16, BUSY_BYTES = 1200 }; /* of a step; of the columns of a multiprocessor */
-  const rs_shape *ring = shape_of(columns, RS_TEMPLATE_RING_COLUMNS), *wide = shape_of(columns, RS_TEMPLATE_WIDE);
+  const rs_shape *ring = rs_column_shape(columns, RS_TEMPLATE_RING_COLUMNS),
+                 *wide = rs_column_shape(columns, RS_TEMPLATE_WIDE);
   int64_t bytes = rows->count * (ring->in + ring->mask + ring->out);
   return rs_columns_of(rows) >= LEAST_COLUMNS && bytes >= (int64_t)BUSY_BYTES * ring->multiprocessors &&
          !(rs_wide_fits(wide, rows) && best_in_words(columns, rows));
@@ -127,23 +119,25 @@ static bool best_in_rings(const rs_columns *columns, const rs_rows *rows) {
  * a slab has one, of which fewer than half of the multiprocessors would have any: askew.cuh makes more tiles of them.
  * Nor many columns of bytes.
  */
-static bool best_in_slabs(const rs_columns *columns, const rs_rows *rows) {
+static bool best_in_slabs(const rs_geometry *columns, const rs_rows *rows) {
   enum { LARGE = 15000, MANY = 64 }; /* bytes; columns */
-  const rs_shape *slab = shape_of(columns, RS_TEMPLATE_SHORT_COLUMNS), *wide = shape_of(columns, RS_TEMPLATE_WIDE);
+  const rs_shape *slab = rs_column_shape(columns, RS_TEMPLATE_SHORT_COLUMNS),
+                 *wide = rs_column_shape(columns, RS_TEMPLATE_WIDE);
   int64_t outer = rs_columns_of(rows) * slab->length * rs_larger(slab->in + slab->mask, slab->out);
   bool few = 2 * rs_outers_of(rows) < slab->multiprocessors && outer >= LARGE;
   bool brief = wide->packed && wide->length <= RS_WIDE_BRIEF;
   bool bytes = slab->in == 1 && slab->out == 1 && rs_columns_of(rows) >= MANY;
-  return !(few && best_askew(columns, rows) && rs_wide_fits(shape_of(columns, RS_TEMPLATE_ASKEW), rows)) &&
+  return !(few && best_askew(columns, rows) && rs_wide_fits(rs_column_shape(columns, RS_TEMPLATE_ASKEW), rows)) &&
          !(brief && best_in_words(columns, rows) && rs_wide_fits(wide, rows)) &&
-         !(bytes && rs_ring_fits(shape_of(columns, RS_TEMPLATE_RING_COLUMNS), rows) && best_in_rings(columns, rows));
+         !(bytes && rs_ring_fits(rs_column_shape(columns, RS_TEMPLATE_RING_COLUMNS), rows) &&
+           best_in_rings(columns, rows));
 }
 
 /* So many columns, of all outers, that a few lanes each keep multiprocessors busy: nothing is loaded twice then, and no
    block waits for another. */
-static bool best_to_walk(const rs_columns *columns, const rs_rows *rows) {
+static bool best_to_walk(const rs_geometry *columns, const rs_rows *rows) {
   enum { BUSY = 96 }; /* columns of a multiprocessor */
-  return rows->count >= (int64_t)BUSY * shape_of(columns, RS_TEMPLATE_FURTHER_WALK)->multiprocessors;
+  return rows->count >= (int64_t)BUSY * rs_column_shape(columns, RS_TEMPLATE_FURTHER_WALK)->multiprocessors;
 }
 
 static bool takes_all(const rs_shape *shape, const rs_rows *rows) {
@@ -160,7 +154,7 @@ void rs_walk_cut(rs_cut *cut, rs_column_need *need, const rs_shape *shape, const
  */
 static const struct {
   bool (*takes)(const rs_shape *shape, const rs_rows *rows);
-  bool (*best)(const rs_columns *columns, const rs_rows *rows);
+  bool (*best)(const rs_geometry *columns, const rs_rows *rows);
   void (*cut)(rs_cut *cut, rs_column_need *need, const rs_shape *shape, const rs_rows *rows);
 } kernels[RS_TEMPLATES] = {[RS_TEMPLATE_FURTHER_COLUMNS] = {takes_all, NULL, rs_wide_cut},
                            [RS_TEMPLATE_FURTHER_WALK] = {takes_all, best_to_walk, rs_walk_cut},
@@ -174,13 +168,13 @@ static const struct {
                            [RS_TEMPLATE_COLUMNS_AT_ONCE] = {rs_at_once_fits, best_at_once, rs_at_once_cut},
                            [RS_TEMPLATE_PAIRS] = {rs_pairs_fits, NULL, rs_pairs_cut}};
 
-static bool takes(const rs_columns *columns, rs_template made_of, const rs_rows *rows) {
-  return kernels[rs_template_kind(made_of)].takes(shape_of(columns, made_of), rows);
+static bool takes(const rs_geometry *columns, rs_template made_of, const rs_rows *rows) {
+  return kernels[rs_template_kind(made_of)].takes(rs_column_shape(columns, made_of), rows);
 }
 
 /* A kernel for any length is cut for that of the rows; of no elements as of one. */
-static void cut(rs_columns_launch *launch, const rs_columns *columns) {
-  const rs_shape *shape = shape_of(columns, launch->made_of);
+static void cut(rs_columns_launch *launch, const rs_geometry *columns) {
+  const rs_shape *shape = rs_column_shape(columns, launch->made_of);
   rs_shape own;
   if (shape->tiles) {
     own = *shape;
@@ -192,14 +186,14 @@ static void cut(rs_columns_launch *launch, const rs_columns *columns) {
 }
 
 /* The next one that takes these rows, from `made_of` downwards. */
-static rs_template next_best(const rs_columns *columns, int made_of, const rs_rows *rows) {
+static rs_template next_best(const rs_geometry *columns, int made_of, const rs_rows *rows) {
   while (!takes(columns, (rs_template)made_of, rows) ||
          (kernels[made_of].best && !kernels[made_of].best(columns, rows)))
     made_of--;
   return (rs_template)made_of;
 }
 
-rs_template rs_columns_best(const rs_columns *columns, const rs_rows *rows) {
+rs_template rs_columns_best(const rs_geometry *columns, const rs_rows *rows) {
   return next_best(columns, RS_TEMPLATE_PAIRS, rows);
 }
 
@@ -214,7 +208,7 @@ static void shrink(rs_rows *rows, int dim, int64_t size) {
     rows->count *= rows->shape[d];
 }
 
-bool rs_columns_whole(rs_columns_launch *launch, const rs_columns *columns) {
+bool rs_columns_whole(rs_columns_launch *launch, const rs_geometry *columns) {
   for (int d = 0; d < launch->rows->rank; d++)
     if (launch->rows->shape[d] > MOST_COLUMNS)
       return false;
@@ -236,7 +230,7 @@ static bool part_fits(rs_columns_parts *parts, int dim, int64_t size) {
  */
 static bool parts_of(rs_columns_parts *parts, int dim) {
   bool words = dim == parts->rows->rank - 1 && parts->made_of == RS_TEMPLATE_WIDE;
-  int64_t unit = words ? parts->columns->of[RS_TEMPLATE_WIDE].vector : 1;
+  int64_t unit = words ? rs_column_shape(parts->columns, RS_TEMPLATE_WIDE)->vector : 1;
   for (parts->most = parts->rows->shape[dim];; parts->most = (parts->most / 2 + unit - 1) / unit * unit) {
     int64_t last = parts->rows->shape[dim] % parts->most;
     if (part_fits(parts, dim, parts->most) && (last == 0 || part_fits(parts, dim, last))) {
@@ -255,7 +249,7 @@ static bool choose(rs_columns_parts *parts) {
   return false;
 }
 
-void rs_columns_begin(rs_columns_parts *parts, const rs_columns *columns, const rs_rows *rows) {
+void rs_columns_begin(rs_columns_parts *parts, const rs_geometry *columns, const rs_rows *rows) {
   *parts = (rs_columns_parts){.columns = columns, .rows = rows, .made_of = rs_columns_best(columns, rows), .outers = 1};
   while (!choose(parts) && parts->made_of > for_all(columns)) /* another has fewer tiles, or takes a few columns */
     parts->made_of = next_best(columns, parts->made_of - 1, rows);
@@ -263,7 +257,7 @@ void rs_columns_begin(rs_columns_parts *parts, const rs_columns *columns, const 
     parts->outers *= rows->shape[d];
 }
 
-rs_template rs_columns_chosen(const rs_columns *columns, const rs_rows *rows) {
+rs_template rs_columns_chosen(const rs_geometry *columns, const rs_rows *rows) {
   rs_columns_launch launch = {.rows = rows, .made_of = rs_columns_best(columns, rows)};
   if (rs_columns_whole(&launch, columns))
     return launch.made_of;

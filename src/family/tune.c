@@ -139,12 +139,6 @@ static void tune_row_and_long(const rowscan_spec *spec, int arch, rs_geometry *g
     }
 }
 
-void rs_tune_column_cuts(const rowscan_spec *spec, int arch, rs_columns *columns) {
-  rs_tune_columns(spec, arch, columns->of);
-  const rs_shape *any = &columns->of[RS_TEMPLATE_COLUMNS];
-  columns->scratch = rs_columns_scratch(any->tiles ? rs_most(any) : spec->length);
-}
-
 /* A plan has no stream of columns beside short columns. */
 rs_kernel rs_column_kernel(rs_template made_of) {
   static const rs_kernel kernels[RS_TEMPLATES] = {
@@ -158,12 +152,31 @@ rs_kernel rs_column_kernel(rs_template made_of) {
   return (rs_kernel)(kernels[kind] + (made_of - kind));
 }
 
+const rs_shape *rs_column_shape(const rs_geometry *geometry, rs_template made_of) {
+  static const rs_shape none;
+  const rs_shape *shape = &geometry->shape[rs_column_kernel(made_of)];
+  return shape->made_of == made_of ? shape : &none;
+}
+
+/*
+ * Scratch bytes that a launch of columns may have. Tiles of 256 steps take 8 for every 256 steps of f32, a stream's of
+ * 64 steps four times as much: 691848 x 97 9 MB. Outers can be cut into several launches, but columns of one had better
+ * not be: a launch that has a few columns of many is slow. So there is enough for 128 columns of the smallest tiles, as
+ * far as it is no more than 128 MB; a run takes what it needs.
+ */
+static size_t columns_scratch(int64_t length) {
+  enum { LEAST = 10 << 20, MOST = 128 << 20, OF_STEP = 32 };
+  return length <= LEAST / OF_STEP ? LEAST : length >= MOST / OF_STEP ? MOST : (size_t)length * OF_STEP;
+}
+
 static void tune_columns(const rowscan_spec *spec, int arch, rs_geometry *g) {
   rs_shape of[RS_TEMPLATES] = {{0}};
   rs_tune_columns(spec, arch, of);
   for (int made_of = RS_TEMPLATE_FURTHER_COLUMNS; made_of < RS_TEMPLATES; made_of++)
     if (of[made_of].made_of)
       g->shape[rs_column_kernel((rs_template)made_of)] = of[made_of];
+  const rs_shape *any = &of[RS_TEMPLATE_COLUMNS];
+  g->scratch = columns_scratch(any->tiles ? rs_most(any) : spec->length);
 }
 
 /* AUTO: rows that one block of threads would hold are short. */

@@ -5,7 +5,6 @@
 #ifndef RS_TUNE_H
 #define RS_TUNE_H
 
-#include "columns_parts.h"
 #include "shape.h"
 #include "spec/spec.h"
 
@@ -32,6 +31,7 @@ typedef enum rs_kernel {
 typedef struct rs_geometry {
   rowscan_regime regime; /* AUTO: row and long, and rs_tune_long says which a run has */
   rs_shape shape[RS_KERNELS];
+  size_t scratch; /* regime column: bytes that a launch may have, unless one column takes more */
 } rs_geometry;
 
 /* Those that runs of any number of rows may need. */
@@ -42,9 +42,9 @@ void rs_tune_device(rs_geometry *geometry, const rowscan_spec *spec, int arch, d
 
 rowscan_regime rs_kernel_regime(const rs_geometry *geometry, rs_kernel kernel);
 
-/* What is known of the kernels of layout COLUMNS before the rows are; and which of a plan's kernels a template is. */
-void rs_tune_column_cuts(const rowscan_spec *spec, int arch, rs_columns *columns);
+/* Layout COLUMNS: which of a plan's kernels a template is, and its shape there; made of nothing: the plan has none. */
 rs_kernel rs_column_kernel(rs_template made_of);
+const rs_shape *rs_column_shape(const rs_geometry *geometry, rs_template made_of);
 
 /* Kernels of a plan, and the i-th of them: first the one for many rows that begin where allocations do. */
 int rs_geometry_kernels(const rs_geometry *geometry);

@@ -101,7 +101,7 @@ static rowscan_status launch_part(launching *run, rs_columns_launch *part, bool 
 static rowscan_status launch_parts(launching *run, const rs_rows *rows, bool fresh) {
   rs_columns_parts parts;
   rs_columns_launch part;
-  rs_columns_begin(&parts, &run->program->kernels.columns, rows);
+  rs_columns_begin(&parts, &run->program->kernels.geometry, rows);
   rowscan_status status = ROWSCAN_OK;
   while (!status && rs_columns_next(&parts, &part))
     status = launch_part(run, &part, fresh);
@@ -186,10 +186,10 @@ static rowscan_status launch(rs_program *program, const rs_rows *rows, void *wor
   run.stream = stream;
   run.arguments.head.workspace = NULL;
   if (all.columns) {
-    all.whole = rs_columns_recall(&kernels->cuts, &whole, &kernels->columns, rows) ? &whole : NULL;
+    all.whole = rs_columns_recall(&kernels->cuts, &whole, &kernels->geometry, rows) ? &whole : NULL;
     all.needed = all.whole ? whole.need.workspace : kernels->scratch;
     if (program->gpu->tiers) {
-      rs_template made_of = all.whole ? whole.made_of : rs_columns_chosen(&kernels->columns, rows);
+      rs_template made_of = all.whole ? whole.made_of : rs_columns_chosen(&kernels->geometry, rows);
       if (may_wait(program, rs_column_kernel(made_of)))
         return launch_serving(program, rs_column_kernel(made_of), rows, workspace, bytes, stream);
     }

@@ -489,11 +489,11 @@ static void run(kernel *k, int64_t inner, bool plain) {
   k->stream.shared_bytes = 6 * tiles[3];
   k->stream.least_tiles = (int)any(5);
   k->stream.multiprocessors = 1 + (int)any(6);
-  rs_columns columns = {.scratch = WORKSPACE};
+  rs_geometry columns = {.regime = ROWSCAN_REGIME_COLUMN, .scratch = WORKSPACE};
   const rs_shape *all[] = {&k->shape, &k->wide, &k->stream, &k->brief, &k->pairs, &k->at_once, &k->ring};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     if (all[i]->made_of)
-      columns.of[all[i]->made_of] = *all[i];
+      columns.shape[rs_column_kernel(all[i]->made_of)] = *all[i];
   if (once_in(2))
     columns.scratch = (size_t)1 << (8 + any(10));
   rs_columns_parts parts;

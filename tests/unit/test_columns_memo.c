@@ -11,8 +11,9 @@
 
 #include "../support/rows_help.h"
 #include "../support/run_tests.h"
+#include "family/choose.h"
 #include "family/columns_memo.h"
-#include "family/tune.h"
+#include "spec/arch.h"
 
 enum { RANK = RS_MEMO_RANK + 2 };
 
@@ -22,9 +23,10 @@ static uint32_t any(uint64_t *state, uint32_t below) {
 }
 
 /* All kernels but that for pairs, which takes no rows then. */
-static void have_multiprocessors(rs_columns *columns, int count) {
-  for (int made_of = RS_TEMPLATE_FURTHER_COLUMNS; made_of < RS_TEMPLATE_PAIRS; made_of++)
-    columns->of[made_of].multiprocessors = count;
+static void have_multiprocessors(rs_geometry *columns, int count) {
+  for (int kernel = 0; kernel < RS_KERNELS; kernel++)
+    if (kernel != (int)rs_column_kernel(RS_TEMPLATE_PAIRS))
+      columns->shape[kernel].multiprocessors = count;
 }
 
 /* Of f32, and masks of a byte. */
@@ -34,23 +36,22 @@ static void set_four_bytes(rs_rows *rows) {
 }
 
 /* Of what it leaves open the usual. */
-static rs_columns columns_for(rowscan_spec *spec) {
-  rs_columns columns;
+static rs_geometry columns_for(rowscan_spec *spec) {
   spec->size = sizeof *spec;
   spec->layout = ROWSCAN_LAYOUT_COLUMNS;
   ck_assert_int_eq(rowscan_spec_complete(spec), ROWSCAN_OK);
-  rs_tune_column_cuts(spec, 90, &columns);
+  rs_geometry columns = rs_tune(spec, 90);
   have_multiprocessors(&columns, 132);
   return columns;
 }
 
-static rs_columns columns_to(rowscan_type out_type, int64_t length, bool masked) {
+static rs_geometry columns_to(rowscan_type out_type, int64_t length, bool masked) {
   rowscan_spec spec = {
       .length = length, .out_type = out_type, .mask_mode = masked ? ROWSCAN_MASK_SELECT : ROWSCAN_MASK_NONE};
   return columns_for(&spec);
 }
 
-static rs_columns columns_of(int64_t length, bool masked) {
+static rs_geometry columns_of(int64_t length, bool masked) {
   return columns_to(ROWSCAN_F32, length, masked);
 }
 
@@ -107,7 +108,7 @@ static bool same_launch(const rs_columns_launch *a, const rs_columns_launch *b) 
          a->need.shared == b->need.shared && !memcmp(&a->cut, &b->cut, bytes[a->made_of]);
 }
 
-static bool agrees_on(rs_columns_memo *memo, const rs_columns *columns, const rs_rows *rows) {
+static bool agrees_on(rs_columns_memo *memo, const rs_geometry *columns, const rs_rows *rows) {
   rs_columns_launch fresh = {.rows = rows, .made_of = rs_columns_best(columns, rows)}, told;
   bool whole = rs_columns_whole(&fresh, columns);
   if (rs_columns_recall(memo, &told, columns, rows) != whole)
@@ -119,7 +120,7 @@ static bool agrees_on(rs_columns_memo *memo, const rs_columns *columns, const rs
  * Whether the memo tells what is worked out afresh: of these rows, and then of other rows of the same shape, whose
  * results take the elements' place, and do not.
  */
-static bool agrees(rs_columns_memo *memo, const rs_columns *columns, const rs_rows *rows) {
+static bool agrees(rs_columns_memo *memo, const rs_geometry *columns, const rs_rows *rows) {
   rs_rows others = *rows, in_place = *rows, apart = *rows;
   others.array[RS_TOTALS].data = &others;
   in_place.array[RS_OUT].data = rows->array[RS_IN].data;
@@ -132,7 +133,7 @@ static bool agrees(rs_columns_memo *memo, const rs_columns *columns, const rs_ro
 
 static rs_columns_memo memo;
 
-static void vary(const rs_columns *columns, rs_rows *rows, int64_t *field, int64_t to) {
+static void vary(const rs_geometry *columns, rs_rows *rows, int64_t *field, int64_t to) {
   int64_t was = *field;
   *field = to;
   ck_assert(agrees(&memo, columns, rows));
@@ -140,7 +141,7 @@ static void vary(const rs_columns *columns, rs_rows *rows, int64_t *field, int64
   ck_assert(agrees(&memo, columns, rows));
 }
 
-static void vary_all(const rs_columns *columns, rs_rows *rows) {
+static void vary_all(const rs_geometry *columns, rs_rows *rows) {
   int64_t *const arrays[] = {rows->shape, rows->array[RS_IN].stride, rows->array[RS_OUT].stride,
                              rows->array[RS_MASK].stride};
   void **const addresses[] = {&rows->array[RS_IN].data, &rows->array[RS_OUT].data, &rows->array[RS_MASK].data};
@@ -165,9 +166,9 @@ START_TEST(no_rows_are_taken_for_others) {
   for (int i = 0; i < 1200; i++) {
     int64_t length = lengths[i % 6];
     bool masked = i % 4 == 3;
-    rs_columns columns = columns_of(length, masked);
+    rs_geometry columns = columns_of(length, masked);
     if (i % 3 == 0)
-      columns.of[RS_TEMPLATE_WIDE].made_of =
+      columns.shape[rs_column_kernel(RS_TEMPLATE_WIDE)].made_of =
           RS_TEMPLATE_NONE; /* or most would be wide.cuh's, which are not remembered */
     memset(&memo, 0, sizeof memo);
     rs_rows rows = random_rows(&state, length, masked, i % 5 == 0);
@@ -178,7 +179,7 @@ START_TEST(no_rows_are_taken_for_others) {
 END_TEST
 
 START_TEST(what_was_asked_before_is_remembered) {
-  rs_columns columns = columns_of(300, false);
+  rs_geometry columns = columns_of(300, false);
   rs_columns_launch told;
   uint64_t state = 2;
   rs_rows rows = random_rows(&state, 300, false, false);
@@ -208,7 +209,7 @@ START_TEST(what_is_too_long_for_a_stream_is_wide) {
     size_t scratch;
     rs_template kernel;
   } cases[] = {{1 << 20, RS_TEMPLATE_STREAM_COLUMNS}, {200000, RS_TEMPLATE_WIDE}};
-  rs_columns columns = columns_of(1000000, false);
+  rs_geometry columns = columns_of(1000000, false);
   rs_rows rows;
   memset(&rows, 0, sizeof rows);
   rows.rank = 1;
@@ -235,7 +236,7 @@ START_TEST(large_tensors_are_one_launch) {
   } runs[] = {{1 << 16, 1025}, {1 << 20, 513}, {1 << 21, 257}, {1 << 22, 129}, {1 << 22, 256},
               {1 << 23, 128},  {1 << 24, 97},  {1 << 24, 33},  {1 << 25, 64},  {1 << 26, 17}};
   for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
-    rs_columns columns = columns_of(runs[i].length, false);
+    rs_geometry columns = columns_of(runs[i].length, false);
     rs_rows rows = {.rank = 1,
                     .count = runs[i].columns,
                     .array[RS_IN].step = runs[i].columns,
@@ -272,8 +273,7 @@ START_TEST(a_tile_has_room) {
         spec.layout = ROWSCAN_LAYOUT_COLUMNS;
         spec.mask_mode = masked ? ROWSCAN_MASK_SELECT : ROWSCAN_MASK_NONE;
         ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
-        rs_columns columns;
-        rs_tune_column_cuts(&spec, archs[_i % 5], &columns);
+        rs_geometry columns = rs_tune(&spec, archs[_i % 5]);
         int64_t all = inner * lengths[i];
         rs_rows rows = {.rank = 2, .shape = {100000, inner}, .count = 100000 * inner, .array[RS_IN].step = inner};
         rows.array[RS_OUT].step = rows.array[RS_MASK].step = inner;
@@ -282,7 +282,7 @@ START_TEST(a_tile_has_room) {
         rows.array[RS_IN].data = rows.array[RS_OUT].data = (char *)NULL + 4096;
         rows.array[RS_MASK].data = masked ? rows.array[RS_IN].data : NULL;
         set_bytes(&rows, &spec);
-        const rs_shape *shape = &columns.of[RS_TEMPLATE_COLUMNS];
+        const rs_shape *shape = rs_column_shape(&columns, RS_TEMPLATE_COLUMNS);
         rs_cut cut;
         rs_column_need need;
         rs_columns_cut(&cut, &need, shape, &rows);
@@ -291,18 +291,42 @@ START_TEST(a_tile_has_room) {
 }
 END_TEST
 
+/* What cuts count with is what the kernels are compiled as: no more blocks than a multiprocessor has threads for. */
+START_TEST(cuts_count_with_the_blocks_of_kernels) {
+  static const int archs[] = {75, 80, 86, 89, 90, 100, 120};
+  static const rowscan_type types[] = {ROWSCAN_F16, ROWSCAN_F32, ROWSCAN_F64, ROWSCAN_I8};
+  static const int64_t lengths[] = {3, 100, 4000, 1 << 20};
+  int shapes = 0;
+  for (int i = 0; i < 7 * 4 * 4 * 2; i++) {
+    rowscan_spec spec = {.size = sizeof spec, .in_type = types[i / 7 % 4], .length = lengths[i / 28 % 4]};
+    spec.mask_mode = i / 112 ? ROWSCAN_MASK_SELECT : ROWSCAN_MASK_NONE;
+    spec.layout = ROWSCAN_LAYOUT_COLUMNS;
+    ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
+    rs_kernels kernels = {.scratch = 0};
+    rs_kernels_open(&kernels, &spec, archs[i % 7], 10, 0);
+    for (int made_of = RS_TEMPLATE_FURTHER_COLUMNS; made_of < RS_TEMPLATES; made_of++) {
+      const rs_shape *shape = rs_column_shape(&kernels.geometry, (rs_template)made_of);
+      shapes += shape->made_of != RS_TEMPLATE_NONE;
+      ck_assert_int_le(shape->min_blocks * shape->threads, rs_arch_threads(archs[i % 7]));
+      ck_assert(!shape->made_of || (shape->multiprocessors == 10 && !shape->prefetch == (archs[i % 7] < 90)));
+    }
+  }
+  ck_assert_int_gt(shapes, 7 * 4 * 4 * 2);
+}
+END_TEST
+
 /* No GPU has memory for these: launches fail, and until then nothing does. */
 START_TEST(more_tiles_than_an_int_counts) {
   for (int log = 30; log <= 56; log++) {
     int64_t length = (INT64_C(1) << log) - 3, columns[] = {64, 65};
-    rs_columns cuts = columns_of(length, false);
+    rs_geometry cuts = columns_of(length, false);
     for (int i = 0; i < 2; i++) {
       rs_rows rows = {.rank = 1, .shape = {columns[i]}, .count = columns[i]};
       set_four_bytes(&rows);
       for (int a = RS_IN; a <= RS_OUT; a++)
         rows.array[a] = (rs_operand){.data = (char *)NULL + 4096, .bytes = 4, .step = columns[i], .stride = {1}};
       for (int made_of = RS_TEMPLATE_ASKEW; made_of <= RS_TEMPLATE_WIDE; made_of++) {
-        rs_shape *shape = &cuts.of[made_of];
+        rs_shape *shape = &cuts.shape[rs_column_kernel((rs_template)made_of)];
         rs_cut cut;
         rs_column_need need;
         ck_assert(shape->made_of);
@@ -324,7 +348,7 @@ START_TEST(a_whole_run_is_the_only_part) {
   for (int i = 0; i < 2000; i++) {
     int64_t length = lengths[i % 3];
     bool masked = i % 4 == 3;
-    rs_columns columns = columns_of(length, masked);
+    rs_geometry columns = columns_of(length, masked);
     if (i % 2)
       columns.scratch = 4096;
     rs_rows rows = random_rows(&state, length, masked, true);
@@ -358,7 +382,7 @@ START_TEST(no_part_takes_more_than_there_is) {
   for (int i = 0; i < 4000; i++) {
     int64_t length = lengths[i % 4];
     bool masked = i % 5 == 4;
-    rs_columns columns = columns_of(length, masked);
+    rs_geometry columns = columns_of(length, masked);
     columns.scratch = (size_t)256 << any(&state, 12);
     have_multiprocessors(&columns, 1 + (int)any(&state, 132));
     rs_rows rows = random_rows(&state, length, masked, false);
@@ -404,8 +428,8 @@ START_TEST(wide_takes_what_lies_in_words) {
   for (int i = 0; i < 20000; i++) {
     bool masked = i % 4 == 3;
     int64_t length = i % 7 ? 300 : 1;
-    rs_columns columns = columns_of(length, masked);
-    const rs_shape *wide = &columns.of[RS_TEMPLATE_WIDE];
+    rs_geometry columns = columns_of(length, masked);
+    const rs_shape *wide = rs_column_shape(&columns, RS_TEMPLATE_WIDE);
     rs_rows rows = random_rows(&state, length, masked, false);
     bool expected =
         looks_wide(wide, &rows, rows.array[RS_IN].data, wide->in, rows.array[RS_IN].step, rows.array[RS_IN].stride) &&
@@ -425,7 +449,7 @@ END_TEST
 enum { THREADS = 4, SHAPES = 12, CALLS = 20000 };
 
 static struct {
-  rs_columns columns;
+  rs_geometry columns;
   rs_rows rows[SHAPES];
 } shared;
 
@@ -456,7 +480,7 @@ START_TEST(short_columns_have_tiles_of_whole_outers) {
       {100000, 100, 10, RS_TEMPLATE_SHORT_COLUMNS, 0, true},     /* lanes do not meet */
       {100000, 55, 7, RS_TEMPLATE_COLUMNS, BY_SEGMENTS, true},   /* five do */
   };
-  rs_columns columns = columns_of(given[_i].length, false);
+  rs_geometry columns = columns_of(given[_i].length, false);
   int64_t outer = given[_i].length * given[_i].inner;
   rs_rows rows = {.rank = 2,
                   .count = given[_i].outers * given[_i].inner,
@@ -479,7 +503,7 @@ START_TEST(short_columns_have_tiles_of_whole_outers) {
   const ColumnCut *cut = &launch.cut.any;
   ck_assert_int_eq(cut->in_mode, given[_i].mode);
   ck_assert_int_eq(cut->out_mode, given[_i].mode);
-  int segment = columns.of[RS_TEMPLATE_COLUMNS].steps * cut->columns + cut->in_pad, met = 0;
+  int segment = rs_column_shape(&columns, RS_TEMPLATE_COLUMNS)->steps * cut->columns + cut->in_pad, met = 0;
   ck_assert_int_eq(segment % 4, 0);
   for (int lane = 0; lane < 32 && given[_i].inner % 4 == 0; lane += 4) { /* words of 16 bytes, each in its own banks */
     int word = (lane / cut->columns * segment + lane % cut->columns) / 4;
@@ -494,7 +518,7 @@ END_TEST
 START_TEST(threads_share_a_memo) {
   uint64_t state = 4;
   shared.columns = columns_of(300, false);
-  shared.columns.of[RS_TEMPLATE_WIDE].made_of = RS_TEMPLATE_NONE;
+  shared.columns.shape[rs_column_kernel(RS_TEMPLATE_WIDE)].made_of = RS_TEMPLATE_NONE;
   memset(&memo, 0, sizeof memo);
   for (int i = 0; i < SHAPES; i++)
     shared.rows[i] = random_rows(&state, 300, false, false);
@@ -576,7 +600,7 @@ START_TEST(a_run_has_the_kernel_chosen_for_it) {
               {1, (int64_t)1 << 34, 1, RS_TEMPLATE_COLUMNS}, /* too many tiles */
               {1, ((int64_t)1 << 45) + 16384, 1, RS_TEMPLATE_COLUMNS}};
   for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
-    rs_columns columns = columns_of(runs[i].length, false);
+    rs_geometry columns = columns_of(runs[i].length, false);
     rs_rows rows = dense(runs[i].outers, runs[i].length, runs[i].inner);
     ck_assert_msg(rs_columns_chosen(&columns, &rows) == runs[i].kernel, "%lld x %lld x %lld: kernel %d",
                   (long long)runs[i].outers, (long long)runs[i].length, (long long)runs[i].inner,
@@ -594,7 +618,7 @@ START_TEST(tiles_ask_for_others_elements_where_it_is_faster) {
               {1, 21736, 193, false}, /* all tiles are in work at once */
               {64, 8192, 193, false}, {1, 524288, 131, true}};
   for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
-    rs_columns columns = columns_of(runs[i].length, false);
+    rs_geometry columns = columns_of(runs[i].length, false);
     rs_rows rows = dense(runs[i].outers, runs[i].length, runs[i].inner);
     rs_columns_launch launch = {.rows = &rows, .made_of = rs_columns_best(&columns, &rows)};
     ck_assert_int_eq(launch.made_of, RS_TEMPLATE_ASKEW);
@@ -609,7 +633,7 @@ END_TEST
 /* Results 16 bytes on: rows of 4 bytes an element then share sectors, those of 2 bytes are better in words all the
  * same; and none is taken for the other. */
 START_TEST(where_results_begin_matters) {
-  rs_columns columns = columns_of(4096, false);
+  rs_geometry columns = columns_of(4096, false);
   rs_columns_memo memo = {0};
   rs_rows rows = dense(64, 4096, 32);
   static const rs_template kernels[] = {RS_TEMPLATE_WIDE, RS_TEMPLATE_STREAM_COLUMNS, RS_TEMPLATE_WIDE};
@@ -620,7 +644,7 @@ START_TEST(where_results_begin_matters) {
     ck_assert_int_eq(launch.made_of, kernels[i]);
     ck_assert_int_eq(rs_columns_best(&columns, &rows), kernels[i]);
   }
-  columns.of[RS_TEMPLATE_WIDE].out = 2;
+  columns.shape[rs_column_kernel(RS_TEMPLATE_WIDE)].out = 2;
   ck_assert_int_eq(rs_columns_best(&columns, &rows), RS_TEMPLATE_WIDE);
   rows.array[RS_IN].data = rows.array[RS_OUT].data = (char *)NULL + 4096 + 16;
   ck_assert_int_eq(rs_columns_best(&columns, &rows), RS_TEMPLATE_WIDE);
@@ -652,8 +676,7 @@ START_TEST(few_columns_are_in_work_at_once) {
         .size = sizeof spec, .length = LENGTH + given[i].odd, .in_type = ROWSCAN_F32, .layout = ROWSCAN_LAYOUT_COLUMNS};
     spec.flags = given[i].reverse ? ROWSCAN_REVERSE : 0;
     ck_assert(!rowscan_spec_complete(&spec));
-    rs_columns columns;
-    rs_tune_column_cuts(&spec, 90, &columns);
+    rs_geometry columns = rs_tune(&spec, 90);
     have_multiprocessors(&columns, 132);
     rs_rows rows = dense(given[i].outers, spec.length, given[i].inner);
     rows.array[RS_IN].stride[0] += given[i].apart;
@@ -695,7 +718,7 @@ START_TEST(few_columns_go_as_tuples) {
   char *memory = (char *)NULL + 4096;
   const bool narrows = _i;
   const int most = narrows ? RS_MOST_TUPLE : 4;
-  rs_columns columns = columns_to(narrows ? ROWSCAN_F16 : ROWSCAN_F32, LENGTH, false);
+  rs_geometry columns = columns_to(narrows ? ROWSCAN_F16 : ROWSCAN_F32, LENGTH, false);
   rs_columns_memo memo = {0};
   for (size_t i = 0; i < sizeof given / sizeof *given; i++)
     for (int k = 2; k <= RS_MOST_TUPLE; k++) {
@@ -740,7 +763,7 @@ START_TEST(few_long_columns_with_large_totals_are_a_run) {
                {ROWSCAN_SUM, ROWSCAN_F32, 5, RS_TEMPLATE_STREAM_COLUMNS}};
   for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
     rowscan_spec spec = {.length = LENGTH, .op = given[i].op, .in_type = given[i].type};
-    rs_columns columns = columns_for(&spec);
+    rs_geometry columns = columns_for(&spec);
     rs_rows rows = dense(1, LENGTH, given[i].columns);
     set_bytes(&rows, &spec);
     rows.array[RS_MASK] = rows.array[RS_IN];
@@ -752,7 +775,7 @@ END_TEST
 
 /* ---- further arrays ---------------------------------------------------------------------------------------------- */
 
-static rs_columns columns_of_further(int64_t length) {
+static rs_geometry columns_of_further(int64_t length) {
   rowscan_spec spec = {.length = length, .op = ROWSCAN_LINEAR_RECURRENCE, .mask_mode = ROWSCAN_MASK_SELECT};
   return columns_for(&spec);
 }
@@ -760,9 +783,9 @@ static rs_columns columns_of_further(int64_t length) {
 /* As columns_parts.c says. */
 START_TEST(columns_with_further_arrays_are_cut_or_walked_along) {
   enum { LENGTH = 1000, ENOUGH = 96 * 132 };
-  rs_columns columns = columns_of_further(LENGTH);
+  rs_geometry columns = columns_of_further(LENGTH);
   for (int made_of = RS_TEMPLATE_COLUMNS; made_of < RS_TEMPLATES; made_of++)
-    ck_assert(!columns.of[made_of].made_of);
+    ck_assert(!rs_column_shape(&columns, made_of)->made_of);
   for (int outers = 1; outers <= 2; outers++)
     for (int more = -1; more <= 1; more++) {
       rs_rows rows = dense(outers, LENGTH, ENOUGH / outers + more);
@@ -772,7 +795,7 @@ START_TEST(columns_with_further_arrays_are_cut_or_walked_along) {
       rs_columns_memo memo = {0};
       ck_assert(rs_columns_recall(&memo, &launch, &columns, &rows));
       ck_assert_int_eq(launch.made_of, made_of);
-      const rs_shape *walk = &columns.of[RS_TEMPLATE_FURTHER_WALK];
+      const rs_shape *walk = rs_column_shape(&columns, RS_TEMPLATE_FURTHER_WALK);
       if (more >= 0)
         ck_assert(launch.need.blocks * (walk->threads / walk->lanes) >= rows.count && !launch.need.workspace);
     }
@@ -786,7 +809,7 @@ START_TEST(tiles_with_further_arrays_are_as_wide_as_columns_need) {
     int64_t columns;
     int width, strips; /* log2 of the columns of a strip */
   } given[] = {{1, 0, 1}, {3, 2, 1}, {8, 3, 1}, {17, 3, 3}, {32, 5, 1}, {42, 4, 3}, {280, 5, 9}, {40, 3, 5}};
-  rs_columns columns = columns_of_further(LENGTH);
+  rs_geometry columns = columns_of_further(LENGTH);
   for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
     rs_rows rows = dense(3, LENGTH, given[i].columns);
     rs_columns_launch launch = {.rows = &rows, .made_of = RS_TEMPLATE_FURTHER_COLUMNS};
@@ -794,8 +817,9 @@ START_TEST(tiles_with_further_arrays_are_as_wide_as_columns_need) {
     const WideCut *cut = &launch.cut.wide;
     ck_assert_msg(cut->width == given[i].width && cut->strips == given[i].strips, "%d: 2^%d in %d", (int)i, cut->width,
                   cut->strips);
-    ck_assert_int_eq((1 << cut->width) << cut->segments, columns.of[RS_TEMPLATE_FURTHER_COLUMNS].threads);
-    int64_t steps = (int64_t)columns.of[RS_TEMPLATE_FURTHER_COLUMNS].steps << cut->segments;
+    ck_assert_int_eq((1 << cut->width) << cut->segments,
+                     rs_column_shape(&columns, RS_TEMPLATE_FURTHER_COLUMNS)->threads);
+    int64_t steps = (int64_t)rs_column_shape(&columns, RS_TEMPLATE_FURTHER_COLUMNS)->steps << cut->segments;
     ck_assert(cut->tiles * steps >= LENGTH && (cut->tiles - 1) * steps < LENGTH);
   }
 }
@@ -804,7 +828,7 @@ END_TEST
 /* Whose totals would take more memory than there is for them in one launch. */
 START_TEST(many_tiles_with_further_arrays_take_several_launches) {
   enum { LENGTH = 1 << 24, COLUMNS = 4099 };
-  rs_columns columns = columns_of_further(LENGTH);
+  rs_geometry columns = columns_of_further(LENGTH);
   rs_rows rows = dense(2, LENGTH, COLUMNS);
   rs_columns_parts parts;
   rs_columns_launch part;
@@ -844,20 +868,20 @@ START_TEST(two_columns_go_in_pairs) {
   char *memory = (char *)NULL + 4096;
   rs_columns_memo memo = {0};
   for (int i = 0; i < (int)(sizeof given / sizeof *given); i++) {
-    rs_columns columns = columns_of(LENGTH + given[i].odd, false);
-    columns.of[RS_TEMPLATE_PAIRS] = (rs_shape){.made_of = RS_TEMPLATE_PAIRS,
-                                               .columns = 2,
-                                               .length = LENGTH + given[i].odd,
-                                               .in = 4,
-                                               .out = 4,
-                                               .acc = 4,
-                                               .reverse = given[i].reverse,
-                                               .warps = 16,
-                                               .chunks = 1,
-                                               .lanes = 32,
-                                               .vector = 8,
-                                               .min_blocks = 2,
-                                               .multiprocessors = 132};
+    rs_geometry columns = columns_of(LENGTH + given[i].odd, false);
+    columns.shape[rs_column_kernel(RS_TEMPLATE_PAIRS)] = (rs_shape){.made_of = RS_TEMPLATE_PAIRS,
+                                                                    .columns = 2,
+                                                                    .length = LENGTH + given[i].odd,
+                                                                    .in = 4,
+                                                                    .out = 4,
+                                                                    .acc = 4,
+                                                                    .reverse = given[i].reverse,
+                                                                    .warps = 16,
+                                                                    .chunks = 1,
+                                                                    .lanes = 32,
+                                                                    .vector = 8,
+                                                                    .min_blocks = 2,
+                                                                    .multiprocessors = 132};
     rs_rows rows = dense(given[i].outers, LENGTH + given[i].odd, given[i].inner);
     rows.array[RS_IN].stride[0] += given[i].apart;
     for (int a = RS_INIT; a < RS_ARRAYS; a++) {
@@ -905,6 +929,7 @@ int main(void) {
   tcase_add_test(cases, two_columns_go_in_pairs);
   tcase_add_test(cases, large_tensors_are_one_launch);
   tcase_add_loop_test(cases, a_tile_has_room, 0, 6 * 5);
+  tcase_add_test(cases, cuts_count_with_the_blocks_of_kernels);
   tcase_add_test(cases, more_tiles_than_an_int_counts);
   tcase_add_test(cases, a_whole_run_is_the_only_part);
   tcase_add_test(cases, no_part_takes_more_than_there_is);

@@ -16,6 +16,8 @@
 #include "../support/quick.h"
 #include "../support/run_tests.h"
 #include "compile/digest.h"
+#include "family/candidates.h"
+#include "family/column_cuts.h"
 #include "family/tune.h"
 #include "spec/arch.h"
 
@@ -279,13 +281,12 @@ static void check_shape(const rowscan_spec *spec, int arch, const rs_shape *s) {
 
 /* Integers accumulate in no fewer than 32 bits, however few the spec says. */
 static void check_columns(const rowscan_spec *spec, int arch) {
-  rs_columns columns;
-  rs_tune_column_cuts(spec, arch, &columns);
+  rs_shape of[RS_TEMPLATES];
+  rs_tune_columns(spec, arch, of);
   int acc = rowscan_type_bytes(spec->acc_type) == 8 ? 8 : 4;
-  ck_assert_int_eq(columns.of[RS_TEMPLATE_COLUMNS].acc, acc);
-  ck_assert(!columns.of[RS_TEMPLATE_WIDE].made_of || columns.of[RS_TEMPLATE_WIDE].acc == acc);
-  ck_assert(!columns.of[RS_TEMPLATE_STREAM_COLUMNS].made_of ||
-            !columns.of[RS_TEMPLATE_SHORT_COLUMNS].made_of); /* one kernel's place */
+  ck_assert_int_eq(of[RS_TEMPLATE_COLUMNS].acc, acc);
+  ck_assert(!of[RS_TEMPLATE_WIDE].made_of || of[RS_TEMPLATE_WIDE].acc == acc);
+  ck_assert(!of[RS_TEMPLATE_STREAM_COLUMNS].made_of || !of[RS_TEMPLATE_SHORT_COLUMNS].made_of); /* one kernel's place */
 }
 
 /* Each of its regimes has what takes any rows, and no kernel is of another regime. (Of rows that either serves, those
