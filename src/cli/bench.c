@@ -54,6 +54,8 @@ typedef struct bench_job {
   int64_t elements; /* cells are made smaller, to this; 0: they are not */
   bool any_length;  /* by the kernels for any */
   bool list;        /* only name them */
+  bool contenders;  /* time all kernels that could serve each cell */
+  int close[2];     /* cells whose choice is within 5% and within 15% of the best */
   cli_session session;
   rowscan_context *context;
   bool host;
@@ -118,6 +120,9 @@ static int refuse_random(const bench_job *job) {
 
 /* OPTIONS_READ: what was asked for beside an operator goes with it. */
 static int check_further(const bench_job *job) {
+  if (job->contenders && (job->any_length || job->regime))
+    return say_usage("--all-candidates: not beside %s, which leaves some out",
+                     job->any_length ? "--any-length" : "--regime");
   if (job->second && !rs_op_of(job->op)->second)
     return say_usage("--second: %s has one output", rowscan_op_name(job->op));
   if (job->segments && job->mask_mode >= ROWSCAN_MASK_HEADS)
@@ -143,6 +148,8 @@ static int read_options(bench_job *job, int argc, char **argv) {
       {"second", 0, &kind_switch, &job->second, "write the second output, too, as scan --second does"},
       {"regime", 0, &kind_regime, &job->regime, "force row, short, long or column (auto: chosen from each shape)"},
       {"any-length", 0, &kind_switch, &job->any_length, "time the kernels that serve rows of any length"},
+      {"all-candidates", 0, &kind_switch, &job->contenders,
+       "time every kernel that could serve each cell, on a GPU, and compare the chosen one with the best"},
       {"csv", 0, &kind_file, &job->csv_name, "also write all figures to FILE"},
       {"repeat", 0, &kind_natural, &job->repeat, "repetitions of each cell (0: as many as are sensible)"},
       {"elements", 0, &kind_count, &job->elements, "make cells smaller, to at most N elements (0: as they are)"},
@@ -273,7 +280,7 @@ static size_t csv_line(char text[BENCH_CSV_MAX], const char *suite, const bench_
     return (size_t)snprintf(
         text, BENCH_CSV_MAX, "%s\n",
         "suite,group,shape,view,outer,length,inner,variant,type,regime,geometry,scan_ms,copy_ms,kernel_ms,"
-        "bytes,gbs,peak_percent,ratio,kernel_ratio,target,yardstick,reached,replayed,checked,wrong");
+        "bytes,gbs,peak_percent,ratio,kernel_ratio,target,yardstick,reached,replayed,checked,wrong,chosen");
   const rs_timing *timing = &line->timing;
   char kernel_ms[16], peak[16], kernel[16], target[16];
   exact(kernel_ms, timing->kernel_ms);
@@ -282,12 +289,12 @@ static size_t csv_line(char text[BENCH_CSV_MAX], const char *suite, const bench_
   fixed(target, 2, line->target.ratio);
   int length =
       snprintf(text, BENCH_CSV_MAX,
-               "%s,%s,%s,%s,%lld,%lld,%lld,%s,%s,%s,%s,%.6g,%.6g,%s,%lld,%.6g,%s,%.6g,%s,%s,%s,%s,%d,%lld,%lld\n",
+               "%s,%s,%s,%s,%lld,%lld,%lld,%s,%s,%s,%s,%.6g,%.6g,%s,%lld,%.6g,%s,%.6g,%s,%s,%s,%s,%d,%lld,%lld,%d\n",
                suite, line->group, line->shape, cell_view_name(line->cell.view), (long long)line->cell.outer,
                (long long)line->cell.length, (long long)line->cell.inner, line->variant, line->type, regime_of(line),
                timing->geometry, timing->scan_ms, timing->copy_ms, kernel_ms, (long long)timing->bytes, line->gbs, peak,
                line->ratio, kernel, target, yardstick(line), reached_word(line), timing->replayed,
-               (long long)timing->checked, (long long)timing->wrong);
+               (long long)timing->checked, (long long)timing->wrong, timing->chosen);
   return (size_t)(length < BENCH_CSV_MAX ? length : BENCH_CSV_MAX - 1);
 }
 
@@ -372,6 +379,65 @@ static void try_order(bench_job *job, const rowscan_spec *cell) {
   rs_text_free(&doubt);
 }
 
+/* A figure that is ready: a line of the table and of the CSV. */
+static int tell(bench_job *job, bench_line *line) {
+  judge(line, job->host ? 0 : job->device.peak_gbs);
+  print_line(line);
+  int result = write_csv(job, line);
+  if (line->timing.wrong)
+    result = say_failed("%s: %lld of %lld elements are wrong", line->label, (long long)line->timing.wrong,
+                        (long long)line->timing.checked);
+  return result;
+}
+
+/* The kernels of a cell, one after another. */
+typedef struct contest {
+  bench_job *job;
+  bench_line *line; /* of the last */
+  rs_timing best, chosen;
+  int result;
+} contest;
+
+static rowscan_status enter_one(void *user, const rs_timing *timing) {
+  contest *all = user;
+  all->line->timing = *timing;
+  if (!all->best.scan_ms || timing->scan_ms < all->best.scan_ms)
+    all->best = *timing;
+  if (timing->chosen)
+    all->chosen = *timing;
+  if (tell(all->job, all->line) != EXIT_OK)
+    all->result = EXIT_FAILED;
+  return ROWSCAN_OK;
+}
+
+/* Scores the choice by the best one's time to its own. */
+static void judge_choice(const contest *all) {
+  static const double within[] = {1 / 1.05, 1 / 1.15};
+  bench_job *job = all->job;
+  bench_line *line = all->line;
+  line->timing = all->chosen.scan_ms > 0 ? all->chosen : all->best;
+  line->score = all->chosen.scan_ms > 0 ? all->best.scan_ms / all->chosen.scan_ms : 0;
+  for (int i = 0; i < COUNT_OF(within); i++)
+    job->close[i] += line->score >= within[i];
+  keep(job, line);
+  printf("best: %.3f of the chosen one's time, %s\n", line->score, all->best.geometry);
+}
+
+static int measure_contenders(bench_job *job, bench_line *line, const rowscan_spec *spec, const rowscan_args *args) {
+  contest all = {.job = job, .line = line, .result = EXIT_OK};
+  int failed;
+  rowscan_status status = rs_measure_contenders(job->context, spec, args, job->repeat, enter_one, &all, &failed);
+  if (status == ROWSCAN_OUT_OF_MEMORY)
+    return skip(job, line);
+  if (status != ROWSCAN_OK)
+    return say_library(line->label, status);
+  if (failed)
+    say_note("%s: %d kernels could not be compiled: %s", line->label, failed, rowscan_last_error());
+  if (all.best.scan_ms > 0)
+    judge_choice(&all);
+  return all.result;
+}
+
 static int measure(bench_job *job, bench_line *line, unsigned variant) {
   const bench_cell *cell = &line->cell;
   rowscan_spec spec = spec_of(job, cell, variant);
@@ -383,18 +449,15 @@ static int measure(bench_job *job, bench_line *line, unsigned variant) {
     rows.args.length = spec.length;
     spec.length = ROWSCAN_ANY_LENGTH;
   }
+  if (job->contenders)
+    return measure_contenders(job, line, &spec, &rows.args);
   rowscan_status status = rs_measure(job->context, &spec, &rows.args, job->repeat, &line->timing);
   if (status == ROWSCAN_OUT_OF_MEMORY)
     return skip(job, line);
   if (status != ROWSCAN_OK)
     return say_library(line->label, status);
-  judge(line, job->host ? 0 : job->device.peak_gbs);
+  int result = tell(job, line);
   keep(job, line);
-  print_line(line);
-  int result = write_csv(job, line);
-  if (line->timing.wrong)
-    result = say_failed("%s: %lld of %lld elements are wrong", line->label, (long long)line->timing.wrong,
-                        (long long)line->timing.checked);
   return result;
 }
 
@@ -444,10 +507,17 @@ static void print_quantiles(const bench_job *job) {
   printf("\n");
 }
 
+static void print_choices(const bench_job *job) {
+  printf("chosen kernels within 5%% of the best: %d of %d, within 15%%: %d\n", job->close[0], job->measured,
+         job->close[1]);
+}
+
 static void print_summary(const bench_job *job) {
+  if (job->contenders)
+    print_choices(job);
   if (job->targets)
     printf("targets reached: %d of %d\n", job->reached, job->targets);
-  if (job->drawn)
+  if (job->drawn || job->contenders)
     print_quantiles(job);
   for (int i = 0; i < (job->drawn ? WORST : 1) && i < job->measured; i++)
     print_worst(&job->worst[i]);

@@ -75,6 +75,14 @@ static inline bool rs_computes_wide(const rowscan_spec *spec) {
   return rs_computes(spec) && (wide || rs_spec_has_segments(spec));
 }
 
+/*
+ * Whether a multiprocessor has room for the blocks of a shape, which differs from one that was tuned in warps, chunks,
+ * steps or blocks; sets the stages and bytes of shared memory that follow from these. By the kind of its template.
+ */
+bool rs_rows_fit(const rowscan_spec *spec, int arch, rs_shape *shape);
+bool rs_slab_fits(const rowscan_spec *spec, int arch, rs_shape *shape);
+bool rs_columns_fit(const rowscan_spec *spec, int arch, rs_shape *shape);
+
 /* The kernels of regimes row and long, length > 0, and of short; by rs_kernel, which tune.h has. */
 void rs_tune_row(const rowscan_spec *spec, int arch, rs_shape kernels[]);
 void rs_tune_long_rows(const rowscan_spec *spec, int arch, rs_shape kernels[]);

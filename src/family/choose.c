@@ -74,6 +74,8 @@ static rs_kernel best_of_any_length(const rs_kernels *all, const rs_rows *rows) 
 }
 
 rs_kernel rs_kernels_choose(const rs_kernels *all, const rs_rows *rows) {
+  if (all->geometry.forced)
+    return all->only;
   rowscan_regime regime = all->geometry.regime;
   if (regime == ROWSCAN_REGIME_COLUMN)
     return rs_column_kernel(rs_columns_chosen(&all->geometry, rows));
@@ -170,4 +172,23 @@ void rs_kernels_open(rs_kernels *all, const rowscan_spec *spec, int tuned, int m
   for (int kernel = 0; kernel < RS_KERNELS; kernel++)
     all->geometry.shape[kernel].multiprocessors = multiprocessors;
   all->scratch = most_scratch(all);
+}
+
+/* ---- one kernel alone -------------------------------------------------------------------------------------------- */
+
+void rs_kernels_force(rs_kernels *all, const rs_contender *contender) {
+  rs_geometry *g = &all->geometry;
+  g->regime = contender->regime;
+  g->shape[contender->kernel] = contender->shape;
+  g->shape[contender->kernel].multiprocessors = all->multiprocessors;
+  g->forced = contender->shape.made_of;
+  all->only = contender->kernel;
+  all->scratch = most_scratch(all);
+}
+
+bool rs_kernels_forced_serves(const rs_kernels *all, const rs_rows *rows) {
+  const rs_shape *shape = &all->geometry.shape[all->only];
+  if (all->geometry.regime == ROWSCAN_REGIME_COLUMN)
+    return rs_columns_forced_serves(&all->geometry, rows);
+  return all->only == RS_KERNEL_ANY || all->only == RS_KERNEL_LONG_ANY || takes(shape, rows, all->spec);
 }

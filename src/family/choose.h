@@ -6,6 +6,7 @@
 #define RS_CHOOSE_H
 
 #include "columns_memo.h"
+#include "contenders.h"
 #include "tune.h"
 
 /* The kernels of a spec on a device. */
@@ -15,10 +16,17 @@ typedef struct rs_kernels {
   int multiprocessors;
   rs_columns_memo cuts; /* regime column */
   size_t scratch;       /* bytes that a run may need at most */
+  rs_kernel only;       /* serves all runs where the geometry has a forced template */
 } rs_kernels;
 
 /* tuned: the architecture whose geometries they have. */
 void rs_kernels_open(rs_kernels *all, const rowscan_spec *spec, int tuned, int multiprocessors, double peak_gbs);
+
+/* Lets one contender serve all runs from now on. Call it before any of them. */
+void rs_kernels_force(rs_kernels *all, const rs_contender *contender);
+
+/* Whether the kernel that is forced can serve these rows. rows->count > 0, length > 0. */
+bool rs_kernels_forced_serves(const rs_kernels *all, const rs_rows *rows);
 
 /* The kernel that serves these rows. */
 rs_kernel rs_kernels_choose(const rs_kernels *all, const rs_rows *rows);

@@ -187,6 +187,8 @@ static void cut(rs_columns_launch *launch, const rs_geometry *columns) {
 
 /* The next one that takes these rows, from `made_of` downwards. */
 static rs_template next_best(const rs_geometry *columns, int made_of, const rs_rows *rows) {
+  if (columns->forced)
+    return columns->forced;
   while (!takes(columns, (rs_template)made_of, rows) ||
          (kernels[made_of].best && !kernels[made_of].best(columns, rows)))
     made_of--;
@@ -249,9 +251,16 @@ static bool choose(rs_columns_parts *parts) {
   return false;
 }
 
+bool rs_columns_forced_serves(const rs_geometry *columns, const rs_rows *rows) {
+  rs_columns_launch launch = {.rows = rows, .made_of = columns->forced};
+  rs_columns_parts parts = {.columns = columns, .rows = rows, .made_of = columns->forced};
+  return takes(columns, columns->forced, rows) && (rs_columns_whole(&launch, columns) || choose(&parts));
+}
+
 void rs_columns_begin(rs_columns_parts *parts, const rs_geometry *columns, const rs_rows *rows) {
   *parts = (rs_columns_parts){.columns = columns, .rows = rows, .made_of = rs_columns_best(columns, rows), .outers = 1};
-  while (!choose(parts) && parts->made_of > for_all(columns)) /* another has fewer tiles, or takes a few columns */
+  /* another has fewer tiles, or takes a few columns */
+  while (!choose(parts) && !columns->forced && parts->made_of > for_all(columns))
     parts->made_of = next_best(columns, parts->made_of - 1, rows);
   for (int d = 0; d < parts->dim; d++)
     parts->outers *= rows->shape[d];

@@ -28,6 +28,9 @@ rs_template rs_columns_best(const rs_geometry *columns, const rs_rows *rows);
  */
 bool rs_columns_whole(rs_columns_launch *launch, const rs_geometry *columns);
 
+/* Whether the forced template takes these rows, in one launch or in several. rows->count > 0, length > 0. */
+bool rs_columns_forced_serves(const rs_geometry *columns, const rs_rows *rows);
+
 /* Where a walk through the launches of a run is. */
 typedef struct rs_columns_parts {
   const rs_geometry *columns;

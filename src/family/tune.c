@@ -266,13 +266,16 @@ static void keep_to_threads(rs_shape *s, int arch) {
     s->min_blocks = rs_arch_threads(arch) / s->threads;
 }
 
+void rs_tune_finish(const rowscan_spec *spec, int arch, rs_kernel kernel, rs_shape *shape) {
+  keep_to_threads(shape, arch);
+  if (arch >= 90 && spec->length > 0 && !rs_spec_has_further(spec))
+    shape->prefetch = prefetch_of(spec, shape, kernel);
+}
+
 rs_geometry rs_tune(const rowscan_spec *spec, int arch) {
   rs_geometry g = choose(spec, arch);
   for (int kernel = 0; kernel < RS_KERNELS; kernel++)
-    keep_to_threads(&g.shape[kernel], arch);
-  bool prefetches = arch >= 90 && spec->length > 0 && !rs_spec_has_further(spec);
-  for (int kernel = 0; kernel < RS_KERNELS && prefetches; kernel++)
-    g.shape[kernel].prefetch = prefetch_of(spec, &g.shape[kernel], (rs_kernel)kernel);
+    rs_tune_finish(spec, arch, (rs_kernel)kernel, &g.shape[kernel]);
   return g;
 }
 

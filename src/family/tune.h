@@ -31,11 +31,15 @@ typedef enum rs_kernel {
 typedef struct rs_geometry {
   rowscan_regime regime; /* AUTO: row and long, and rs_tune_long says which a run has */
   rs_shape shape[RS_KERNELS];
-  size_t scratch; /* regime column: bytes that a launch may have, unless one column takes more */
+  size_t scratch;     /* regime column: bytes that a launch may have, unless one column takes more */
+  rs_template forced; /* serves all runs, to be measured; none: whichever is the fastest */
 } rs_geometry;
 
 /* Those that runs of any number of rows may need. */
 rs_geometry rs_tune(const rowscan_spec *spec, int arch);
+
+/* Sets what follows from the rest of a kernel's shape: blocks that have threads, and what it asks L2 for. */
+void rs_tune_finish(const rowscan_spec *spec, int arch, rs_kernel kernel, rs_shape *shape);
 
 /* What is left to choose when the device is known, and changes no kernel. peak_gbs: of its memory; 0: not known. */
 void rs_tune_device(rs_geometry *geometry, const rowscan_spec *spec, int arch, double peak_gbs);

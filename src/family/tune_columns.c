@@ -243,18 +243,25 @@ static rs_shape askew_shape(const rowscan_spec *spec, int arch) {
  * As many steps as registers allow, and so many columns that two blocks have 72 of them a thread, of bytes 56: as
  * measured on an H200 (tests/results/h200_7e85287_columns_in_rings.csv).
  */
+static bool legal_ring(const rowscan_spec *spec, int arch, rs_shape *s) {
+  enum { STAGES = 4, LANES = 32, OTHER_BYTES = 4096 };
+  (void)spec;
+  s->shared_bytes = rs_arch_shared_bytes(arch) - OTHER_BYTES;
+  /* elements of a tile, and what lies around its runs */
+  int step = s->steps * (s->threads - 32 * RS_RING_MOVERS + 32);
+  s->stages = (int)rs_smaller(STAGES, (s->shared_bytes - RS_RING_BUFFERS * step * s->out) / (step * (s->in + s->mask)));
+  return s->stages >= 2 && s->steps <= LANES;
+}
+
 static rs_shape ring_shape(const rowscan_spec *spec, int arch) {
-  enum { COLUMNS = 384, OF_BYTES = 512, BLOCKS = 2, STAGES = 4, LEAST_LENGTH = 96, FAR = 1 << 30, OTHER_BYTES = 4096 };
+  enum { COLUMNS = 384, OF_BYTES = 512, BLOCKS = 2, LEAST_LENGTH = 96, FAR = 1 << 30 };
   rs_shape s = shape_of(spec, RS_TEMPLATE_RING_COLUMNS);
   bool wide = s.acc > 4 || s.in == 8 || s.out == 8, bytes = s.in == 1 && s.out == 1 && !s.mask;
   int columns = bytes ? OF_BYTES : COLUMNS;
   s.threads = columns + 32 * RS_RING_MOVERS;
   s.min_blocks = s.acc > 8 ? 1 : BLOCKS;
   s.steps = wide ? 8 : bytes ? 32 : 16;
-  s.shared_bytes = rs_arch_shared_bytes(arch) - OTHER_BYTES;
-  int step = s.steps * (columns + 32); /* elements of a tile, and what lies around its runs */
-  s.stages = (int)rs_smaller(STAGES, (s.shared_bytes - RS_RING_BUFFERS * step * s.out) / (step * (s.in + s.mask)));
-  bool fits = arch >= 90 && spec->length >= LEAST_LENGTH && spec->length < FAR && s.stages >= 2;
+  bool fits = arch >= 90 && spec->length >= LEAST_LENGTH && spec->length < FAR && legal_ring(spec, arch, &s);
   return fits && !rs_computes_wide(spec) ? s : (rs_shape){0};
 }
 
@@ -355,4 +362,38 @@ void rs_tune_columns(const rowscan_spec *spec, int arch, rs_shape of[RS_TEMPLATE
     of[rs_stream_of_tuples(columns)] = stream_tuples_shape(spec, arch, columns, apart);
   of[RS_TEMPLATE_PAIRS] = pairs_shape(spec, arch);
   of[RS_TEMPLATE_RING_COLUMNS] = ring_shape(spec, arch);
+}
+
+/* ---- other shapes of a template ---------------------------------------------------------------------------------- */
+
+static bool legal_any(const rowscan_spec *spec, int arch, rs_shape *s) {
+  (void)spec, (void)arch;
+  s->shared_bytes = rs_columns_shared(s);
+  return true;
+}
+
+static bool legal_short(const rowscan_spec *spec, int arch, rs_shape *s) {
+  (void)spec;
+  s->shared_bytes = rs_short_shared(s);
+  return s->shared_bytes < rs_arch_shared_bytes(arch);
+}
+
+/* As take_size() and share_out() leave them. */
+static bool legal_strips(const rowscan_spec *spec, int arch, rs_shape *s) {
+  enum { SYSTEM = 1024 }; /* of shared memory, for each block */
+  s->chunks = s->steps;
+  bool fits = legal_wide(spec, arch, s);
+  s->chunks = 0;
+  s->shared_bytes = rs_wide_most_shared(s);
+  return fits && s->shared_bytes + SYSTEM <= rs_arch_shared_bytes(arch);
+}
+
+bool rs_columns_fit(const rowscan_spec *spec, int arch, rs_shape *shape) {
+  static rs_legal *const legal[RS_TEMPLATES] = {[RS_TEMPLATE_COLUMNS] = legal_any,
+                                                [RS_TEMPLATE_SHORT_COLUMNS] = legal_short,
+                                                [RS_TEMPLATE_WIDE] = legal_strips,
+                                                [RS_TEMPLATE_ASKEW] = legal_strips,
+                                                [RS_TEMPLATE_RING_COLUMNS] = legal_ring};
+  rs_legal *is_legal = legal[shape->made_of];
+  return is_legal && is_legal(spec, arch, shape);
 }

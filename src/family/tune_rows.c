@@ -115,8 +115,14 @@ static rs_shape few_rows_shape(const rowscan_spec *spec) {
  * Rows of so few elements that all tiles are in work at once, a tile a block. All blocks of a row read the totals of
  * all tiles before: MOST_TOTALS bytes of them are read in one batch, beside a tile, without spilling.
  */
-static rs_shape at_once_shape(const rowscan_spec *spec, int arch) {
+static bool legal_at_once(const rowscan_spec *spec, int arch, rs_shape *s) {
   enum { MOST_TOTALS = 1024 };
+  (void)arch;
+  int64_t tiles = rs_ceiling(spec->length, rs_tile(s));
+  return tiles > 1 && tiles * rs_spec_register_bytes(spec) <= MOST_TOTALS;
+}
+
+static rs_shape at_once_shape(const rowscan_spec *spec, int arch) {
   rs_shape s = {.made_of = RS_TEMPLATE_AT_ONCE, .warps = 16, .lanes = 32, .vector = vector_of(spec)};
   if (rs_computes(spec)) /* with 16 some spill */
     s.vector = (int)rs_smaller(s.vector, 8);
@@ -126,10 +132,8 @@ static rs_shape at_once_shape(const rowscan_spec *spec, int arch) {
   bool widened = rs_is_wide(spec) && rs_bytes_of(spec->in_type) < 8 && much;
   bool roomy = tile_registers(spec, s.vector, s.chunks) > 32 || widened || !rs_arch_measured(arch);
   s.min_blocks = rs_blocks_with(roomy ? 128 : 64, s.threads);
-  int64_t tiles = rs_ceiling(spec->length, rs_tile(&s));
-  if (rs_computes_wide(spec)) /* spills */
-    return (rs_shape){0};
-  return tiles > 1 && tiles * rs_spec_register_bytes(spec) <= MOST_TOTALS ? s : (rs_shape){0};
+  bool spills = rs_computes_wide(spec);
+  return !spills && legal_at_once(spec, arch, &s) ? s : (rs_shape){0};
 }
 
 int64_t rs_tune_few_blocks(const rs_shape *shape, int multiprocessors) {
@@ -549,6 +553,24 @@ void rs_tune_long_rows(const rowscan_spec *spec, int arch, rs_shape kernels[]) {
       kernels[RS_KERNEL_LONG_ALIGNED] = (rs_shape){0};
   }
   kernels[RS_KERNEL_LONG_FEW] = at_once_shape(spec, arch);
+}
+
+/* ---- other shapes of a template ---------------------------------------------------------------------------------- */
+
+/* A group of several warps has a block, which holds a whole row where rows are few. */
+static bool legal_group(const rowscan_spec *spec, int arch, rs_shape *s) {
+  (void)spec, (void)arch;
+  return s->warps == 1 || s->threads == 32 * s->warps;
+}
+
+bool rs_rows_fit(const rowscan_spec *spec, int arch, rs_shape *shape) {
+  static rs_legal *const legal[RS_TEMPLATES] = {
+      [RS_TEMPLATE_ROWS] = legal_group,        [RS_TEMPLATE_RING] = legal_ring,
+      [RS_TEMPLATE_TILES] = legal_tiles,       [RS_TEMPLATE_STREAM] = legal_stream,
+      [RS_TEMPLATE_STREAM_ANY] = legal_stream, [RS_TEMPLATE_RING_ANY] = legal_any_ring,
+      [RS_TEMPLATE_GATHER] = legal_gather,     [RS_TEMPLATE_AT_ONCE] = legal_at_once};
+  rs_legal *is_legal = legal[shape->made_of];
+  return is_legal && is_legal(spec, arch, shape);
 }
 
 /* ---- rows of any length ------------------------------------------------------------------------------------------ */

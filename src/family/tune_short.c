@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "candidates.h"
+#include "spec/arch.h"
 
 /* Of a row, the way in or the way out, whichever is more. */
 static int64_t row_bytes(const rowscan_spec *spec) {
@@ -143,4 +144,11 @@ bool rs_tune_slab(const rowscan_spec *spec, int arch, bool words, rs_shape *s) {
   s->min_blocks = rs_blocks_with(64, s->threads);
   s->shared_bytes = (int)rs_larger(memory_bytes(spec, s), spare_bytes(spec, arch, s));
   return true;
+}
+
+bool rs_slab_fits(const rowscan_spec *spec, int arch, rs_shape *s) {
+  int groups = s->threads / s->lanes;
+  s->shared_bytes = memory_bytes(spec, s);
+  return groups > 0 && s->rows > 0 && s->rows % groups == 0 &&
+         s->min_blocks * (s->shared_bytes + 1024) <= rs_arch_shared_bytes(arch);
 }

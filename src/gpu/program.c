@@ -58,6 +58,12 @@ void rs_program_open(rs_program *program, rs_gpu *gpu, const rowscan_spec *spec,
     rs_workspaces_open(&program->workspaces, &device->memory, program->kernels.scratch, gpu->log);
 }
 
+void rs_program_force(rs_program *program, const rs_contender *contender) {
+  rs_kernels_force(&program->kernels, contender);
+  rs_workspaces_close(&program->workspaces);
+  rs_workspaces_open(&program->workspaces, &program->gpu->device.memory, program->kernels.scratch, program->gpu->log);
+}
+
 static void unload(rs_program *program) {
   const rs_device *device = &program->gpu->device;
   bool pushed;

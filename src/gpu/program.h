@@ -25,6 +25,9 @@ typedef struct rs_program {
 void rs_program_open(rs_program *program, rs_gpu *gpu, const rowscan_spec *spec, int arch, bool runnable);
 void rs_program_close(rs_program *program);
 
+/* Lets one contender serve all runs of a program that was just opened. */
+void rs_program_force(rs_program *program, const rs_contender *contender);
+
 /*
  * Makes ready what a run of these rows needs, kernel and scratch memory; NULL: what any do, in so many threads. The
  * program is runnable.

@@ -12,12 +12,10 @@
 #include "base/status.h"
 #include "copier.h"
 #include "family/tune.h"
-#include "host/host.h"
 #include "meter.h"
 #include "run/plan.h"
-#include "sample.h"
 #include "sets.h"
-#include "spec/types.h"
+#include "verify.h"
 
 enum {
   BATCH_US = 200,         /* between two readings of the clock at least: far more than it resolves */
@@ -55,6 +53,7 @@ struct measuring {
   rs_copier copier;
   rs_rows rows; /* of the set in turn */
   task task[TASKS];
+  double best_ms; /* of a scan by the best of several plans so far; 0: there is one plan */
 };
 
 /* ---- what is timed ----------------------------------------------------------------------------------------------- */
@@ -180,11 +179,12 @@ static double median(double *values, int count) {
   return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 
+/* Those that are not warm yet: of several plans the copies are warmed up once. */
 static rowscan_status warm_all_up(measuring *job, double *milliseconds) {
   rowscan_status status = ROWSCAN_OK;
   for (int i = 0; i < TASKS && !status; i++)
     if (is_timed(job, i)) {
-      status = warm_up(&job->task[i]);
+      status = job->task[i].batch ? ROWSCAN_OK : warm_up(&job->task[i]);
       *milliseconds += job->task[i].batch_ms;
     }
   return status;
@@ -200,11 +200,20 @@ static rowscan_status interleave(measuring *job, int repeat) {
   return status;
 }
 
+/* Far slower than the best so far: one time of it is enough. */
+static bool is_beaten(const measuring *job) {
+  enum { TIMES = 2 };
+  const task *scan = &job->task[SCAN];
+  return job->best_ms > 0 && scan->batch_ms > TIMES * job->best_ms * (double)scan->batch;
+}
+
 static rowscan_status time_all(measuring *job, int repeat, rs_timing *timing) {
   double milliseconds = 0;
   rowscan_status status = warm_all_up(job, &milliseconds);
   if (status)
     return status;
+  if (is_beaten(job))
+    repeat = 1;
   if (!repeat)
     repeat = choose_repeat(milliseconds);
   double *times = calloc(TASKS * (size_t)repeat, sizeof *times);
@@ -220,254 +229,16 @@ static rowscan_status time_all(measuring *job, int repeat, rs_timing *timing) {
   return status;
 }
 
-/* ---- a sample ---------------------------------------------------------------------------------------------------- */
-
-enum {
-  CHECK_ELEMENTS = 1 << 22, /* about as many are checked, unless rows are longer */
-  CHECK_RUNS = 16,          /* places they are taken from */
-  COPY_PIECES = 16,
-  COPY_BYTES = 1 << 22 /* of a piece of a copy, at most */
-};
-
-/* Rows longer than this are checked in part: the elements that the scan takes first. */
-static const int64_t MOST_CHECK_ELEMENTS = 1 << 28;
-static const int64_t MOST_CHECK_BYTES = INT64_C(3) << 30;
-
-/* All memory that is read to check; rows of a transposed array lie all over it. */
-static const int64_t MOST_READ_BYTES = INT64_C(1) << 30;
-
-/* The first, the last, and some between of `count` places. */
-static int64_t place(int64_t count, int run) {
-  uint64_t random = (uint64_t)(run + 1) * 0x9e3779b97f4a7c15u;
-  return run == 0 ? 0 : run == 1 ? count - 1 : (int64_t)((random >> 1) % (uint64_t)count);
-}
-
-/* ---- whether a scan is right ------------------------------------------------------------------------------------- */
-
-/* An array of an excerpt: what of it lies between the first and the last of its elements, copied to the host. */
-typedef struct image {
-  rs_span span;
-  char *data;     /* NULL: there is no such array */
-  char *expected; /* of an output, what the host engine makes of it */
-} image;
-
-/* Slices of the first dimension of the rows; only the first `part` elements of each row in the order of the scan. */
-typedef struct excerpt {
-  int64_t part, slices, elements;
-  rs_rows rows;
-  image image[RS_ALL_ARRAYS];
-} excerpt;
-
-static size_t image_bytes(const excerpt *piece, int which) {
-  return (size_t)(piece->image[which].span.count * piece->rows.array[which].bytes);
-}
-
-static bool make_image(excerpt *piece, int which) {
-  image *made = &piece->image[which];
-  return rs_span_of(&made->span, &piece->rows, &piece->rows.array[which], piece->part) &&
-         (made->data = malloc(image_bytes(piece, which) + 1)) != NULL &&
-         (!rs_is_output(which) || (made->expected = malloc(image_bytes(piece, which) + 1)) != NULL);
-}
-
-static void free_images(excerpt *piece) {
-  for (int a = 0; a < RS_ALL_ARRAYS; a++) {
-    free(piece->image[a].data);
-    free(piece->image[a].expected);
-  }
-}
-
-/* Of all images. */
-static int64_t element_bytes(const rowscan_spec *spec) {
-  return rs_spec_element_bytes(spec) + (int64_t)rowscan_type_bytes(spec->out_type) +
-         (int64_t)rowscan_type_bytes(spec->second_type);
-}
-
-static rowscan_status make_excerpt(const rs_sets *sets, excerpt *piece) {
-  const rowscan_spec *spec = sets->spec;
-  const rs_rows *rows = &sets->rows;
-  int64_t inner = rows->count / rows->shape[0]; /* rows of a slice */
-  int64_t steps = rs_smaller(MOST_CHECK_ELEMENTS, MOST_CHECK_BYTES / element_bytes(spec)) / inner;
-  piece->part = rs_smaller(spec->length, steps > 1 ? steps : 1);
-  int64_t unit = piece->part * inner;
-  int64_t fitting = piece->part < spec->length ? 1 : CHECK_ELEMENTS / CHECK_RUNS / unit;
-  piece->slices = rs_smaller(fitting > 1 ? fitting : 1, rows->shape[0]);
-  piece->elements = piece->slices * unit;
-  piece->rows = *rows;
-  piece->rows.shape[0] = piece->slices;
-  piece->rows.count = piece->slices * inner;
-  for (int a = 0; a < RS_ALL_ARRAYS; a++)
-    if (rs_sets_have(sets, a) && !make_image(piece, a))
-      return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory to check %lld elements", (long long)piece->elements);
-  return ROWSCAN_OK;
-}
-
-static int choose_runs(const rs_sets *sets, const excerpt *piece) {
-  int64_t wanted = CHECK_ELEMENTS / piece->elements, there = (sets->rows.shape[0] - 1) / piece->slices + 1, read = 1;
-  if (wanted < 3) /* rows are long: three of them, unless one is enough to wait for */
-    wanted = rs_smaller(3, MOST_CHECK_ELEMENTS / piece->elements);
-  for (int a = 0; a < RS_ALL_ARRAYS; a++)
-    read += (int64_t)image_bytes(piece, a);
-  wanted = rs_smaller(rs_smaller(rs_smaller(wanted, there), CHECK_RUNS), MOST_READ_BYTES / read);
-  return wanted > 1 ? (int)wanted : 1;
-}
-
-/* Elements of each row, in memory, before those of the excerpt. */
-static int64_t left_out(const rs_sets *sets, const excerpt *piece) {
-  return sets->spec->flags & ROWSCAN_REVERSE ? sets->spec->length - piece->part : 0;
-}
-
-/* `array` is the whole one; `first`, its slice that becomes the excerpt's first. */
-static rowscan_status read_image(const rs_sets *sets, const excerpt *piece, int which, const rs_operand *array,
-                                 int64_t first) {
-  const image *to = &piece->image[which];
-  int64_t at = first * array->stride[0] + left_out(sets, piece) * array->step + to->span.low;
-  return rs_meter_read(sets->meter, to->data, (const char *)array->data + at * array->bytes, image_bytes(piece, which));
-}
-
-/* Counted from the excerpt's first element on, as the host engine counts; one before it is wrong, -1 is none. */
-static int64_t index_in_part(int64_t index, int64_t before) {
-  return index < 0 ? index : index >= before ? index - before : -2;
-}
-
-static void shift_indices(const rs_sets *sets, const excerpt *piece) {
-  const image *out = &piece->image[RS_OUT];
-  int64_t before = left_out(sets, piece), count = out->span.count;
-  if (rs_op_of(sets->spec->op)->kind != RS_INDEX || before == 0)
-    return;
-  for (int64_t i = 0; i < count && sets->spec->out_type == ROWSCAN_I64; i++)
-    ((int64_t *)out->data)[i] = index_in_part(((int64_t *)out->data)[i], before);
-  for (int64_t i = 0; i < count && sets->spec->out_type == ROWSCAN_I32; i++)
-    ((int32_t *)out->data)[i] = (int32_t)index_in_part(((int32_t *)out->data)[i], before);
-}
-
-static rowscan_status read_excerpt(const rs_sets *sets, const excerpt *piece, int64_t set, int64_t first) {
-  rs_rows rows = sets->rows;
-  rowscan_status status = ROWSCAN_OK;
-  rs_sets_rows(sets, set, &rows);
-  for (int a = 0; a < RS_ALL_ARRAYS && !status; a++)
-    if (piece->image[a].data)
-      status = read_image(sets, piece, a, &rows.array[a], first);
-  if (!status)
-    shift_indices(sets, piece);
-  return status;
-}
-
-/* What the host engine leaves alone is as the GPU has it, and does not differ. */
-static void compare(const rs_sets *sets, excerpt *piece, rs_host *host, rs_timing *timing) {
-  rowscan_spec spec = *sets->spec;
-  spec.length = piece->part;
-  for (int a = 0; a < RS_ALL_ARRAYS; a++) {
-    const image *image = &piece->image[a];
-    rs_operand *array = &piece->rows.array[a];
-    if (!image->data)
-      continue;
-    if (rs_is_output(a))
-      memcpy(image->expected, image->data, image_bytes(piece, a));
-    array->data = (rs_is_output(a) ? image->expected : image->data) - image->span.low * array->bytes;
-  }
-  rs_host_run(host, &spec, &piece->rows);
-  for (int a = 0; a < RS_ALL_ARRAYS; a++) {
-    const image *image = &piece->image[a];
-    if (!image->expected)
-      continue;
-    timing->wrong +=
-        rs_sample_differ(rs_array_type(&spec, (rs_which)a), image->data, image->expected, image->span.count);
-    timing->checked += piece->elements;
-  }
-}
-
-/*
- * Compares a sample of rows with the host engine's, bit for bit: the first, the last and some between, from the first
- * `written` sets in turn; of a row that is very long, the elements that the scan takes first. Fills timing's `wrong`
- * and `checked`, which stay 0 of an operator that the host has no functions of.
- */
-static rowscan_status check_scan(const rs_sets *sets, int64_t written, rs_host *host, rs_timing *timing) {
-  if (!sets->elements || rs_spec_check_host(sets->spec) != ROWSCAN_OK)
-    return ROWSCAN_OK;
-  excerpt piece = {0};
-  rowscan_status status = make_excerpt(sets, &piece);
-  int64_t places = sets->rows.shape[0] - piece.slices + 1;
-  for (int run = 0, runs = status ? 0 : choose_runs(sets, &piece); run < runs && !status; run++) {
-    status = read_excerpt(sets, &piece, written - 1 - run % written, place(places, run));
-    if (!status)
-      compare(sets, &piece, host, timing);
-  }
-  free_images(&piece);
-  return status;
-}
-
-/* ---- whether a copy is right ------------------------------------------------------------------------------------- */
-
-/* Words of a line's piece, such that neither side of it spans too much memory. */
-static int64_t piece_words(const rs_box *box) {
-  const rs_axis *last = &box->axis[RS_BOX_RANK - 1];
-  int64_t step = rs_distance(last->in) > rs_distance(last->out) ? rs_distance(last->in) : rs_distance(last->out);
-  int64_t words = COPY_BYTES / box->bytes / (step > 1 ? step : 1);
-  return rs_smaller(words > 1 ? words : 1, last->size);
-}
-
-/* A piece of a line on one side: word i lies at data + (low + i * step) * bytes. */
-typedef struct line {
-  int64_t step, low, count;
-  char *data;
-} line;
-
-static rowscan_status read_line(const rs_sets *sets, line *to, const char *from, int64_t words, int64_t step,
-                                int bytes) {
-  *to = (line){.step = step, .low = step < 0 ? (words - 1) * step : 0, .count = (words - 1) * rs_distance(step) + 1};
-  to->data = malloc((size_t)to->count * (size_t)bytes);
-  if (!to->data)
-    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory to check a copy");
-  return rs_meter_read(sets->meter, to->data, from + to->low * bytes, (size_t)to->count * (size_t)bytes);
-}
-
-static bool same_words(const line *in, const line *out, int64_t words, int bytes) {
-  for (int64_t i = 0; i < words; i++)
-    if (memcmp(in->data + (i * in->step - in->low) * bytes, out->data + (i * out->step - out->low) * bytes,
-               (size_t)bytes))
-      return false;
-  return true;
-}
-
-static rowscan_status check_piece(const rs_sets *sets, const rs_box *box, const char *in, const char *out, int run) {
-  const rs_axis *axis = box->axis;
-  int64_t words = piece_words(box),
-          at[] = {place(axis[0].size, run), place(axis[1].size, run), place(axis[2].size - words + 1, run)};
-  for (int i = 0; i < RS_BOX_RANK; i++) {
-    in += at[i] * axis[i].in * box->bytes;
-    out += at[i] * axis[i].out * box->bytes;
-  }
-  line from = {0}, to = {0};
-  rowscan_status status = read_line(sets, &from, in, words, axis[2].in, box->bytes);
-  if (!status)
-    status = read_line(sets, &to, out, words, axis[2].out, box->bytes);
-  if (!status && !same_words(&from, &to, words, box->bytes))
-    status = rs_fail(ROWSCAN_CUDA_FAILED, "the copy kernel that scans are measured against is wrong");
-  free(from.data);
-  free(to.data);
-  return status;
-}
-
-/* Has the kernel copy set 0 anew, and compares pieces of it. CUDA_FAILED, with a message, if it is no copy. */
-static rowscan_status check_copy(const rs_sets *sets, const rs_copier *copier) {
-  const rs_copy_sides sides = rs_sets_sides(sets, 0);
-  rowscan_status status = rs_meter_fill(sets->meter, rs_sets_target(sets, 0), 0xff, sets->copy_stride);
-  if (!status)
-    status = rs_copier_run(copier, sides.to, sides.from, sets->meter->stream);
-  if (!status)
-    status = rs_meter_wait(sets->meter);
-  for (int run = 0; run < COPY_PIECES && !status; run++)
-    status = check_piece(sets, &copier->box, sides.from, sides.to, run);
-  return status;
-}
-
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 
 static rowscan_status check(const measuring *job, rs_timing *timing) {
   const task *scan = &job->task[SCAN];
   bool all = scan->replay.graph || scan->turn >= job->sets.count;
-  rowscan_status status = check_scan(&job->sets, all ? job->sets.count : scan->turn, job->context->host, timing);
-  return !status && job->kernel ? check_copy(&job->sets, &job->copier) : status;
+  rs_verdict verdict = {0};
+  rowscan_status status = rs_verify_scan(&job->sets, all ? job->sets.count : scan->turn, job->context->host, &verdict);
+  timing->wrong = verdict.wrong;
+  timing->checked = verdict.checked;
+  return status;
 }
 
 static void describe(const measuring *job, rs_timing *timing) {
@@ -492,22 +263,36 @@ static rowscan_status prepare_kernel(measuring *job) {
   return job->kernel ? rs_copier_open(&job->copier, job->context, &box) : ROWSCAN_OK;
 }
 
-/* planned: the plan's, which may be for any length. */
-static rowscan_status prepare(measuring *job, const rowscan_spec *planned, const rowscan_spec *spec,
-                              const rowscan_args *args) {
+/* Cold, without a replay. */
+static void begin_task(measuring *job, int which) {
+  static rowscan_status (*const queue[TASKS])(void *task, int64_t number) = {
+      [SCAN] = queue_scan, [COPY] = queue_copy, [KERNEL] = queue_kernel};
+  rs_replay_free(&job->task[which].replay);
+  job->task[which] = (task){.job = job, .queue = queue[which]};
+}
+
+/* Arrays, numbers in them, and the copies that scans are measured against. */
+static rowscan_status prepare_arrays(measuring *job, const rowscan_spec *spec, const rowscan_args *args) {
   rowscan_status status = rs_meter_open(&job->meter, job->context);
   if (!status)
     status = rs_sets_open(&job->sets, &job->meter, spec, args);
-  if (!status) {
-    job->rows = job->sets.rows;
-    rs_sets_rows(&job->sets, 0, &job->rows);
-    status = rs_plan_create(&job->plan, job->context, planned, &job->rows);
-  }
+  if (status)
+    return status;
+  job->rows = job->sets.rows;
+  rs_sets_rows(&job->sets, 0, &job->rows);
+  begin_task(job, COPY);
+  begin_task(job, KERNEL);
+  status = prepare_kernel(job);
   if (!status)
-    status = rs_plan_prepare(job->plan, &job->rows); /* with the kernel for its length, whatever serves meanwhile */
-  if (!status)
-    status = prepare_kernel(job);
-  return status ? status : rs_sets_fill(&job->sets);
+    status = rs_sets_fill(&job->sets);
+  return !status && job->kernel ? rs_verify_copy(&job->sets, &job->copier) : status;
+}
+
+/* planned: the plan's spec, which may be for any length. */
+static rowscan_status prepare_plan(measuring *job, const rowscan_spec *planned) {
+  rowscan_status status = rs_plan_create(&job->plan, job->context, planned, &job->rows);
+  /* with the kernel for its length, whatever serves meanwhile */
+  return status ? status : rs_plan_prepare(job->plan, &job->rows);
 }
 
 static void clean_up(measuring *job) {
@@ -521,26 +306,173 @@ static void clean_up(measuring *job) {
   rs_meter_close(&job->meter);
 }
 
+/* The job's plan. */
+static rowscan_status measure_plan(measuring *job, int repeat, rs_timing *timing) {
+  *timing = (rs_timing){0};
+  begin_task(job, SCAN);
+  rowscan_status status = time_all(job, repeat, timing);
+  if (!status)
+    status = check(job, timing);
+  if (!status)
+    describe(job, timing);
+  return status ? status : rs_meter_wait(&job->meter);
+}
+
 rowscan_status rs_measure(rowscan_context *context, const rowscan_spec *given, const rowscan_args *args, int repeat,
                           rs_timing *timing) {
   rowscan_spec planned, own;
   const rowscan_spec *spec = &planned;
   measuring job = {.context = context};
-  job.task[SCAN] = (task){.job = &job, .queue = queue_scan};
-  job.task[COPY] = (task){.job = &job, .queue = queue_copy};
-  job.task[KERNEL] = (task){.job = &job, .queue = queue_kernel};
   *timing = (rs_timing){0};
   rowscan_status status = rs_spec_read(&planned, given);
   if (!status)
     status = rs_spec_of_run(&spec, &own, args);
   if (!status)
-    status = prepare(&job, &planned, spec, args);
+    status = prepare_arrays(&job, spec, args);
   if (!status)
-    status = time_all(&job, repeat, timing);
+    status = prepare_plan(&job, &planned);
   if (!status)
-    status = check(&job, timing);
+    status = measure_plan(&job, repeat, timing);
+  timing->chosen = true;
+  clean_up(&job);
+  return status;
+}
+
+/* ---- all that could serve ---------------------------------------------------------------------------------------- */
+
+/* Plans of the contenders that take the rows. */
+typedef struct rivals {
+  measuring *job;
+  rowscan_plan *plan[RS_MOST_CONTENDERS];
+  rowscan_status status[RS_MOST_CONTENDERS];
+  char *message[RS_MOST_CONTENDERS]; /* of those that could not be compiled */
+  int count;
+} rivals;
+
+static rowscan_status open_rivals(rivals *all, const rowscan_spec *spec) {
+  rs_gpu *gpu = &all->job->context->gpu;
+  rs_contender *list = calloc(RS_MOST_CONTENDERS, sizeof *list);
+  if (!list)
+    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for a list of kernels");
+  int count = rs_contenders(spec, rs_tuned_arch(gpu->builder, spec, gpu->device.arch), list);
+  rowscan_status status = ROWSCAN_OK;
+  for (int i = 0; i < count && !status; i++) {
+    rowscan_plan **plan = &all->plan[all->count];
+    status = rs_plan_create_forced(plan, all->job->context, spec, &list[i]);
+    if (status)
+      break;
+    if (rs_kernels_forced_serves(&(*plan)->program.kernels, &all->job->rows))
+      all->count++;
+    else
+      rs_plan_destroy(*plan);
+  }
+  free(list);
+  return status;
+}
+
+static void build_rival(void *what, int64_t i, void *seat) {
+  (void)seat;
+  rivals *all = what;
+  rs_program *program = &all->plan[i]->program;
+  const rs_binary *binary;
+  all->status[i] = rs_program_binary(program, program->kernels.only, &binary);
+  if (all->status[i])
+    all->message[i] = strdup(rowscan_last_error());
+}
+
+static void close_rivals(rivals *all) {
+  for (int i = 0; i < all->count; i++) {
+    rs_plan_destroy(all->plan[i]);
+    free(all->message[i]);
+  }
+  free(all);
+}
+
+/* The geometry that the library chooses for the rows. */
+static rowscan_status name_choice(measuring *job, const rowscan_spec *spec, char geometry[], size_t bytes) {
+  rs_timing chosen = {0};
+  rowscan_status status = prepare_plan(job, spec);
+  if (status)
+    return status;
+  begin_task(job, SCAN);
+  describe(job, &chosen);
+  snprintf(geometry, bytes, "%s %s", rowscan_regime_name(chosen.regime), chosen.geometry);
+  rs_plan_destroy(job->plan);
+  job->plan = NULL;
+  return ROWSCAN_OK;
+}
+
+static rowscan_status measure_rival(rivals *all, int i, int repeat, rs_timing *timing) {
+  measuring *job = all->job;
+  job->plan = all->plan[i];
+  rowscan_status status = rs_sets_poison(&job->sets);
   if (!status)
-    describe(&job, timing);
+    status = rs_plan_prepare(job->plan, &job->rows);
+  if (!status)
+    status = measure_plan(job, repeat, timing);
+  begin_task(job, SCAN); /* without this plan */
+  job->plan = NULL;
+  return status;
+}
+
+static rowscan_status measure_rivals(rivals *all, const char *choice, int repeat, rs_each_timing *each, void *user,
+                                     int *failed) {
+  rowscan_status status = ROWSCAN_OK;
+  for (int i = 0; i < all->count && !status; i++) {
+    rs_timing timing;
+    char geometry[sizeof timing.geometry + 16];
+    if (all->status[i]) {
+      *failed += 1;
+      continue;
+    }
+    status = measure_rival(all, i, repeat, &timing);
+    if (!status && (!all->job->best_ms || timing.scan_ms < all->job->best_ms))
+      all->job->best_ms = timing.scan_ms;
+    snprintf(geometry, sizeof geometry, "%s %s", rowscan_regime_name(timing.regime), timing.geometry);
+    timing.chosen = !strcmp(geometry, choice);
+    if (!status)
+      status = each(user, &timing);
+  }
+  for (int i = all->count - 1; i >= 0 && !status; i--)
+    if (all->status[i])
+      rs_fail_lines(all->status[i], "%s", all->message[i] ? all->message[i] : "");
+  return status;
+}
+
+static rowscan_status check_contest(const rowscan_context *context, const rowscan_spec *spec) {
+  if (!context->gpu.device.arch)
+    return rs_fail(ROWSCAN_NO_DEVICE, "kernels are compared on a GPU, and this context has the host engine");
+  return spec->length > 0 ? ROWSCAN_OK
+                          : rs_fail(ROWSCAN_BAD_ARGUMENT,
+                                    "spec: field 'length': %lld: kernels are compared for one "
+                                    "length of 1 or more",
+                                    (long long)spec->length);
+}
+
+rowscan_status rs_measure_contenders(rowscan_context *context, const rowscan_spec *given, const rowscan_args *args,
+                                     int repeat, rs_each_timing *each, void *user, int *failed) {
+  rowscan_spec spec;
+  measuring job = {.context = context};
+  char choice[sizeof((rs_timing *)0)->geometry + 16];
+  rivals *all = calloc(1, sizeof *all);
+  *failed = 0;
+  rowscan_status status = all ? rs_spec_read(&spec, given) : rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for plans");
+  if (!status)
+    status = check_contest(context, &spec);
+  if (!status)
+    status = prepare_arrays(&job, &spec, args);
+  if (!status)
+    status = name_choice(&job, &spec, choice, sizeof choice);
+  if (!status) {
+    all->job = &job;
+    status = open_rivals(all, &spec);
+  }
+  if (!status && !rs_pool_once(rs_host_threads(context->host), all->count, build_rival, all))
+    status = rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for threads that compile");
+  if (!status)
+    status = measure_rivals(all, choice, repeat, each, user, failed);
+  if (all)
+    close_rivals(all);
   clean_up(&job);
   return status;
 }

@@ -23,6 +23,7 @@ typedef struct rs_timing {
   bool replayed;    /* scans were replayed from a CUDA graph, so that no launch of the host is in their time */
   rowscan_regime regime;
   char geometry[160];
+  bool chosen; /* by the kernel that would serve these rows anyway: of contenders one has it */
 } rs_timing;
 
 /*
@@ -33,6 +34,16 @@ typedef struct rs_timing {
  */
 rowscan_status rs_measure(rowscan_context *context, const rowscan_spec *spec, const rowscan_args *args, int repeat,
                           rs_timing *timing);
+
+/*
+ * Times every kernel that could serve these rows, preferred or not, one after another on the same numbers, and passes
+ * each figure to `each`, which may end it by a status of its own. All are compiled first, on all processors; `failed`
+ * counts those that the compiler refuses, and the first one's message is the last error. Errors also: NO_DEVICE on the
+ * host engine, BAD_ARGUMENT for rows of any length.
+ */
+typedef rowscan_status rs_each_timing(void *user, const rs_timing *timing);
+rowscan_status rs_measure_contenders(rowscan_context *context, const rowscan_spec *spec, const rowscan_args *args,
+                                     int repeat, rs_each_timing *each, void *user, int *failed);
 
 /*
  * Tries an operator of the caller's, in an accumulator of 4 or 8 bytes, on random triples: whether (x o y) o z is

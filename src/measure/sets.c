@@ -265,3 +265,16 @@ rowscan_status rs_sets_fill(rs_sets *sets) {
     status = repeat_pattern(sets, sets->memory, sets->stride, (size_t)sets->count * sets->stride);
   return status ? status : rs_meter_wait(meter);
 }
+
+rowscan_status rs_sets_poison(rs_sets *sets) {
+  enum { FEW = 16 };
+  if (sets->count > FEW) /* small ones: to fill them all takes one pass */
+    return rs_sets_fill(sets);
+  rowscan_status status = ROWSCAN_OK;
+  for (int64_t set = 0; set < sets->count; set++)
+    for (int a = 0; a < RS_ALL_ARRAYS && !status; a++)
+      if (rs_sets_have(sets, a) && rs_is_output(a))
+        status = rs_meter_fill(sets->meter, sets->memory + (size_t)set * sets->stride + sets->at[a], 0xff,
+                               span_bytes(sets, a));
+  return status;
+}

@@ -37,6 +37,9 @@ void rs_sets_close(rs_sets *sets); /* wait first */
 /* Puts random numbers into all that is read, and what is no number, or -1, into the rest. */
 rowscan_status rs_sets_fill(rs_sets *sets);
 
+/* Puts what is no number, or -1, into the outputs of filled sets again. */
+rowscan_status rs_sets_poison(rs_sets *sets);
+
 /* The same rows in another set. */
 void rs_sets_rows(const rs_sets *sets, int64_t set, rs_rows *rows);
 

@@ -42,6 +42,15 @@ rowscan_status rs_plan_create(rowscan_plan **out, rowscan_context *context, cons
   return give(plan, plan->program.arch ? rs_tiers_ready(&plan->program, rows) : ROWSCAN_OK, out);
 }
 
+rowscan_status rs_plan_create_forced(rowscan_plan **out, rowscan_context *context, const rowscan_spec *spec,
+                                     const rs_contender *contender) {
+  *out = open_plan(context, spec, context->gpu.device.arch, true);
+  if (!*out)
+    return ROWSCAN_OUT_OF_MEMORY;
+  rs_program_force(&(*out)->program, contender);
+  return ROWSCAN_OK;
+}
+
 rowscan_status rs_plan_look(rowscan_plan **out, rowscan_context *context, const rowscan_spec *spec, int arch,
                             int threads) {
   rowscan_plan *plan = open_plan(context, spec, arch, false);

@@ -18,6 +18,10 @@ struct rowscan_plan {
 rowscan_status rs_plan_create(rowscan_plan **plan, rowscan_context *context, const rowscan_spec *spec,
                               const rs_rows *rows);
 
+/* One to run, of which a contender serves all runs, on a GPU. The spec is complete; nothing is made ready. */
+rowscan_status rs_plan_create_forced(rowscan_plan **plan, rowscan_context *context, const rowscan_spec *spec,
+                                     const rs_contender *contender);
+
 /* One to look at, with all kernels, built on so many threads. */
 rowscan_status rs_plan_look(rowscan_plan **plan, rowscan_context *context, const rowscan_spec *spec, int arch,
                             int threads);

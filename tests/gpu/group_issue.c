@@ -65,6 +65,55 @@ void group_issue(void) {
   check_strided(VIEW_PADDED, 128, 32768, 2);
 }
 
+/* ---- by all kernels that could serve ----------------------------------------------------------------------------- */
+
+typedef struct contest {
+  const char *shape;
+  int count, chosen;
+} contest;
+
+static rowscan_status enter_one(void *user, const rs_timing *timing) {
+  contest *all = user;
+  all->count++;
+  all->chosen += timing->chosen;
+  if (timing->wrong || !timing->checked || !(timing->scan_ms > 0))
+    suite_fail("%s by %s: %lld of %lld elements are wrong", all->shape, timing->geometry, (long long)timing->wrong,
+               (long long)timing->checked);
+  else
+    suite_pass();
+  return ROWSCAN_OK;
+}
+
+/* More than one kernel takes the rows, each is right, and one is the chosen one. */
+static void hold_contest(const char *shape) {
+  bench_cell cell;
+  cell_rows rows;
+  contest all = {.shape = shape};
+  int failed;
+  if (!given_cell(shape, &cell)) {
+    suite_fail("'%s' is no shape", shape);
+    return;
+  }
+  rowscan_spec spec = cell_spec(&cell, ROWSCAN_SUM, CELL_INCLUSIVE);
+  cell_rows_of(&rows, &cell);
+  if (!suite_ok(rs_measure_contenders(suite.gpu, &spec, &rows.args, 1, enter_one, &all, &failed), shape))
+    return;
+  if (all.count < 2 || all.chosen != 1)
+    suite_fail("%s: %d kernels, of which %d are the chosen one", shape, all.count, all.chosen);
+  else
+    suite_pass();
+}
+
+void group_contest(void) {
+  hold_contest("9 x 130 x 7 dim 1 bf16");
+  if (suite.quick)
+    return;
+  hold_contest("300 x 700");
+  hold_contest("40 x 4097 f64");
+  hold_contest("5 x 5000 x 3 dim 1 u8");
+  hold_contest("3 x 20000 x 70 dim 1");
+}
+
 /* ---- as they are ------------------------------------------------------------------------------------------------- */
 
 static void measure_cell(const bench_cell *cell, unsigned variant) {

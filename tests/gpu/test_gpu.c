@@ -57,6 +57,7 @@ static const struct {
     {"threads", group_threads, false, "group_streams"},
     {"host", group_host, false, "group_host"},
     {"issue", group_issue, false, "group_issue"},
+    {"contest", group_contest, false, "group_issue"},
     {"big", group_big, false, "group_big"},
     {"issue-full", group_issue_full, true, "group_issue"},
 };
