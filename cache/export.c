@@ -16,49 +16,69 @@
 
 /* ---- export ------------------------------------------------------------------------------------------------------ */
 
-typedef struct names {
-  char (*list)[RS_ENTRY_NAME];
+/* An entry by its name, of the directory or of a pack. */
+typedef struct place {
+  char name[RS_ENTRY_NAME];
+  int pack;       /* as rs_tier_pack counts them; -1: the directory */
+  uint32_t index; /* in the pack */
+} place;
+
+typedef struct places {
+  place *list;
   size_t count, room;
   bool failed; /* out of memory */
-} names;
+} places;
 
-static int keep_name(void *user, const rs_found *found) {
-  names *all = user;
-  if (found->temporary)
-    return 0;
+static bool keep_place(places *all, const place *one) {
   void *list = rs_list_room(all->list, all->count, &all->room, sizeof *all->list);
-  if (!list) {
-    all->failed = true;
-    return 1;
-  }
+  all->failed = !list;
+  if (!list)
+    return false;
   all->list = list;
-  memcpy(all->list[all->count++], found->name, sizeof *all->list);
-  return 0;
+  all->list[all->count++] = *one;
+  return true;
 }
 
+static int keep_file(void *user, const rs_found *found) {
+  place one = {.pack = -1};
+  memcpy(one.name, found->name, sizeof one.name);
+  return !found->temporary && !keep_place(user, &one);
+}
+
+static void keep_packed(const rs_store *store, places *all) {
+  const rs_pack *pack;
+  char stem[RS_ENTRY_NAME];
+  for (place one = {.pack = 0}; !all->failed && (pack = rs_tier_pack(store, one.pack)) != NULL; one.pack++)
+    for (one.index = 0; one.index < pack->count && !all->failed; one.index++) {
+      rs_pack_names(pack, one.index, one.name, stem);
+      keep_place(all, &one);
+    }
+}
+
+/* Those of one name in the order in which a get asks them. */
 static int by_name(const void *left, const void *right) {
-  return strcmp(left, right);
+  const place *a = left, *b = right;
+  int order = strcmp(a->name, b->name);
+  return order ? order : (a->pack > b->pack) - (a->pack < b->pack);
 }
 
 typedef struct export {
   rs_pack_writer writer;
-  bool (*take)(void *user, const char *key);
+  rs_store_taker *take;
   void *user;
-  int without;
   rs_store_exported *sum;
   bool failed; /* an entry can't be read, which may be sound */
 }
 export;
 
-/* Without a part, if it is to be. */
+/* Written anew where `take` may have changed it. */
 static void add(export *job, rs_loaded *loaded) {
   const char *key = loaded->texts.key;
-  if (job->without == RS_STORE_PARTS || !loaded->texts.part[job->without].bytes) {
+  if (!job->take) {
     rs_pack_add(&job->writer, key, loaded->memory, (size_t)loaded->status.st_size);
     return;
   }
   size_t bytes;
-  loaded->texts.part[job->without] = (rs_part){0};
   unsigned char *entry = rs_entry_encode(key, loaded->texts.part, &bytes);
   job->writer.failed = job->writer.failed || !entry;
   if (entry)
@@ -66,60 +86,77 @@ static void add(export *job, rs_loaded *loaded) {
   free(entry);
 }
 
-static void export_file(rs_store *store, export *job, int shard, const char *name) {
-  const char *damage;
+/* False: it can't be read, or *damage says what is wrong, or it vanished. */
+static bool load_file(rs_store *store, const char *name, rs_loaded *loaded, const char **damage) {
+  int shard = rs_shard_open(store, name);
+  *loaded = (rs_loaded){0};
+  *damage = NULL;
+  if (shard < 0) { /* which was told */
+    loaded->error = rs_file_is_at_fault(errno) ? 0 : errno;
+    *damage = errno == ENOENT ? NULL : "in a directory that is not used";
+    return false;
+  }
   char right_name[RS_ENTRY_NAME];
+  bool sound = rs_load(shard, name + 3, RS_STORE_PARTS, loaded, damage);
+  close(shard);
+  if (loaded->error)
+    rs_tell_unread(store, name, loaded);
+  if (!sound)
+    return false;
+  rs_entry_name(loaded->texts.key, right_name);
+  if (strcmp(name, right_name) == 0)
+    return true;
+  *damage = "under the name of another key";
+  free(loaded->memory);
+  return false;
+}
+
+/* Whether there is a sound entry: then no other one of its name is looked at. */
+static bool export_one(rs_store *store, export *job, const place *one) {
+  const char *damage;
   rs_loaded loaded;
-  if (!rs_load(shard, name + 3, RS_STORE_PARTS, &loaded, &damage)) {
-    if (loaded.error)
-      rs_tell_unread(store, name, &loaded);
+  bool sound = one->pack < 0 ? load_file(store, one->name, &loaded, &damage)
+                             : rs_pack_load(rs_tier_pack(store, one->pack), one->index, &loaded, &damage);
+  if (!sound) {
     job->failed = loaded.error != 0;
     job->sum->damaged += damage && !loaded.error;
-    return;
+    return false;
   }
-  rs_entry_name(loaded.texts.key, right_name);
-  if (strcmp(name, right_name) != 0)
-    job->sum->damaged++;
-  else if (!job->take || job->take(job->user, loaded.texts.key)) {
+  if (!job->take || job->take(job->user, loaded.texts.key, loaded.texts.part)) {
     add(job, &loaded);
     job->sum->entries++;
   }
   free(loaded.memory);
+  return true;
 }
 
-static void export_one(rs_store *store, export *job, const char *name) {
-  int shard = rs_shard_open(store, name);
-  if (shard >= 0) {
-    export_file(store, job, shard, name);
-    close(shard);
-  } else if (!rs_file_is_at_fault(errno)) /* which was told */
-    job->failed = true;
-  else if (errno != ENOENT) /* else it vanished */
-    job->sum->damaged++;
-}
-
-static const char *export_names(rs_store *store, export *job, const names *all) {
-  for (size_t i = 0; i < all->count && !job->failed; i++)
-    export_one(store, job, all->list[i]);
-  return job->failed ? "an entry of it can't be read" : NULL;
+static const char *export_places(rs_store *store, export *job, const places *all) {
+  const place *last = NULL; /* that had a sound entry */
+  for (size_t i = 0; i < all->count && !job->failed; i++) {
+    const place *one = &all->list[i];
+    if ((!last || strcmp(last->name, one->name) != 0) && export_one(store, job, one))
+      last = one;
+  }
+  return job->failed ? "an entry can't be read" : NULL;
 }
 
 /* The names first, so that entries are read one at a time and in their order. */
-void *rs_store_export(rs_store *store, bool (*take)(void *user, const char *key), void *user, int without,
-                      size_t *bytes, rs_store_exported *sum, const char **wrong) {
-  names all = {0};
-  bool complete = rs_walk(store, keep_name, &all);
+void *rs_store_export(rs_store *store, rs_store_taker *take, void *user, size_t *bytes, rs_store_exported *sum,
+                      const char **wrong) {
+  places all = {0};
+  bool complete = rs_walk(store, keep_file, &all);
+  keep_packed(store, &all);
   *sum = (rs_store_exported){0};
   *bytes = 0;
-  *wrong = all.failed ? "out of memory" : complete ? NULL : "a directory of it can't be read";
+  *wrong = all.failed ? "out of memory" : complete ? NULL : "a directory can't be read";
   if (*wrong) {
     free(all.list);
     return NULL;
   }
   if (all.count)
     qsort(all.list, all.count, sizeof *all.list, by_name);
-  export job = {.take = take, .user = user, .without = without, .sum = sum};
-  *wrong = export_names(store, &job, &all);
+  export job = {.take = take, .user = user, .sum = sum};
+  *wrong = export_places(store, &job, &all);
   free(all.list);
   job.writer.failed = job.writer.failed || *wrong;
   void *pack = rs_pack_finish(&job.writer, bytes);

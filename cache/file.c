@@ -6,7 +6,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,18 +19,33 @@
 /* Whose files are trusted. */
 typedef enum owner { OWN, OWN_OR_ROOT } owner;
 
-static const char *distrust(const struct stat *status, mode_t type, owner whose) {
+static bool is_owner(const struct stat *status, owner whose) {
+  return status->st_uid == geteuid() || (whose == OWN_OR_ROOT && status->st_uid == 0);
+}
+
+static const char by_others[] = "writable by others";
+
+/* As a volume of Kubernetes has its directory: writable by all, if it were not mounted to be read. */
+static bool is_read_only(int fd) {
+  struct statvfs mount;
+  return fstatvfs(fd, &mount) == 0 && (mount.f_flag & ST_RDONLY);
+}
+
+/* NULL: nothing is wrong. A directory to be read that others may write is none where it can't be written. */
+static const char *distrust(int fd, const struct stat *status, mode_t type, owner whose) {
   if ((status->st_mode & S_IFMT) != type)
     return type == S_IFDIR ? "not a directory" : "not a regular file";
-  if (status->st_uid != geteuid() && !(whose == OWN_OR_ROOT && status->st_uid == 0))
+  if (!is_owner(status, whose))
     return "owned by another user";
-  return status->st_mode & (S_IWGRP | S_IWOTH) ? "writable by others" : NULL;
+  if (!(status->st_mode & (S_IWGRP | S_IWOTH)) || (type == S_IFDIR && whose == OWN_OR_ROOT && is_read_only(fd)))
+    return NULL;
+  return by_others;
 }
 
 /* The link that O_NOFOLLOW refused: that is ELOOP, or ENOTDIR with O_DIRECTORY. NULL: it was something else. */
 static const char *refused_link(int at, const char *name, int flags, int error) {
   struct stat status;
-  if (error != ELOOP && (error != ENOTDIR || !(flags & O_NOFOLLOW)))
+  if (!(flags & O_NOFOLLOW) || (error != ELOOP && error != ENOTDIR))
     return NULL;
   if (fstatat(at, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISLNK(status.st_mode))
     return error == ELOOP ? "a symbolic link" : NULL;
@@ -48,7 +67,7 @@ static int open_trusted(int at, const char *name, int flags, mode_t type, owner 
     return -1;
   }
   if (fstat(fd, status) == 0) {
-    *wrong = distrust(status, type, whose);
+    *wrong = distrust(fd, status, type, whose);
     if (!*wrong)
       return fd;
   }
@@ -70,9 +89,122 @@ int rs_shared_dir_open(const char *name, const char **wrong) {
   return open_trusted(AT_FDCWD, name, O_RDONLY | O_DIRECTORY, S_IFDIR, OWN_OR_ROOT, NULL, wrong);
 }
 
-int rs_shared_file_open(int dir, const char *name, struct stat *status, const char **wrong) {
+static int open_shared(int dir, const char *name, struct stat *status, const char **wrong) {
   int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
   return open_trusted(dir, name, flags, S_IFREG, OWN_OR_ROOT, status, wrong);
+}
+
+/* ---- links -------------------------------------------------------------------------------------------------------
+ *
+ * A file that is only read may be a symbolic link, as those of a volume of Kubernetes are: x.pack to ..data/x.pack, and
+ * ..data to a directory with a date for its name. Links are followed here, a component at a time, and not by the
+ * kernel: each is opened, looked at, and read by its descriptor, so that what was looked at is what is followed.
+ */
+
+typedef struct walk {
+  int at; /* the directory so far */
+  char rest[PATH_MAX];
+  int links;
+  const char *wrong; /* NULL: errno says it */
+} walk;
+
+/* False: errno, or walk->wrong. Takes the directory over. */
+static bool go_into(walk *way, int dir) {
+  if (dir < 0)
+    return false;
+  if (way->at >= 0)
+    close(way->at);
+  way->at = dir;
+  return true;
+}
+
+/* What is in a sticky directory is replaced by nobody but its owner, who is asked for as well. */
+static bool folder_is_trusted(walk *way) {
+  struct stat status;
+  if (fstat(way->at, &status) != 0)
+    return false;
+  const char *wrong = distrust(way->at, &status, S_IFDIR, OWN_OR_ROOT);
+  if (wrong == by_others && (status.st_mode & S_ISVTX))
+    wrong = NULL;
+  if (wrong)
+    way->wrong = wrong == by_others ? "a symbolic link through a directory that is writable by others"
+                                    : "a symbolic link through a directory of another user";
+  return !wrong;
+}
+
+/* Puts what a link says in front of the rest. */
+static bool follow(walk *way, int link, const struct stat *status) {
+  enum { MOST_LINKS = 40 };
+  char target[PATH_MAX], rest[PATH_MAX];
+  if (!is_owner(status, OWN_OR_ROOT)) {
+    way->wrong = "a symbolic link of another user";
+    return false;
+  }
+  ssize_t length = readlinkat(link, "", target, sizeof target - 1);
+  target[length > 0 ? length : 0] = 0;
+  if (length <= 0 || ++way->links > MOST_LINKS ||
+      (size_t)snprintf(rest, sizeof rest, "%s/%s", target, way->rest) >= sizeof rest) {
+    way->wrong = "a symbolic link that leads nowhere";
+    return false;
+  }
+  memcpy(way->rest, rest, sizeof rest);
+  return *target != '/' || go_into(way, rs_openat(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0));
+}
+
+/* Cuts the next component off the rest. True: it is the last one. */
+static bool cut_component(walk *way, char name[NAME_MAX + 2]) {
+  const char *at = way->rest + strspn(way->rest, "/");
+  size_t length = strcspn(at, "/");
+  snprintf(name, NAME_MAX + 2, "%.*s", (int)length, at);
+  at += length;
+  at += strspn(at, "/");
+  memmove(way->rest, at, strlen(at) + 1);
+  return !*way->rest;
+}
+
+/* A link is followed, a directory entered. *last: there is nothing more but the file, or a link, of this name. */
+static bool step(walk *way, char name[NAME_MAX + 2], bool *last) {
+  struct stat status;
+  *last = cut_component(way, name);
+  if (!folder_is_trusted(way))
+    return false;
+  int fd = rs_openat(way->at, name, O_PATH | O_NOFOLLOW, 0);
+  if (fd < 0 || fstat(fd, &status) != 0) {
+    if (fd >= 0)
+      close(fd);
+    return false;
+  }
+  if (S_ISLNK(status.st_mode)) {
+    *last = false;
+    bool followed = follow(way, fd, &status);
+    close(fd);
+    return followed;
+  }
+  if (!*last)
+    return go_into(way, fd);
+  close(fd);
+  return true;
+}
+
+static int open_by_links(int dir, const char *path, struct stat *status, const char **wrong) {
+  walk way = {.at = -1};
+  char name[NAME_MAX + 2];
+  bool last = false, found = (size_t)snprintf(way.rest, sizeof way.rest, "%s", path) < sizeof way.rest &&
+                             go_into(&way, rs_openat(dir, *path == '/' ? "/" : ".", O_PATH | O_DIRECTORY, 0));
+  while (found && !last)
+    found = step(&way, name, &last);
+  int fd = found ? open_shared(way.at, name, status, wrong) : -1, error = errno;
+  if (way.at >= 0)
+    close(way.at);
+  if (!found)
+    *wrong = way.wrong;
+  errno = way.wrong ? EACCES : error;
+  return fd;
+}
+
+int rs_shared_file_open(int dir, const char *name, struct stat *status, const char **wrong) {
+  int fd = open_shared(dir, name, status, wrong);
+  return fd >= 0 || errno != ELOOP ? fd : open_by_links(dir, name, status, wrong);
 }
 
 /* offset: of the first byte; NULL: where the file stands. */

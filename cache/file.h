@@ -21,8 +21,11 @@
 int rs_dir_open(int at, const char *name, bool follow, const char **wrong);
 int rs_file_open(int dir, const char *name, int flags, struct stat *status, const char **wrong);
 
-/* The same for what is only read, and may be root's as well: what is installed for all users. A directory may be a
- * link.
+/*
+ * The same for what is only read, and may be root's as well: what is installed for all users. Others may be allowed to
+ * write a directory that is mounted to be read. A directory may be a link. A file may, if all links and directories
+ * from the root, or from `dir`, to the file itself are this user's or root's, and no one else can write these; sticky
+ * ones others may.
  */
 int rs_shared_dir_open(const char *name, const char **wrong);
 int rs_shared_file_open(int dir, const char *name, struct stat *status, const char **wrong);

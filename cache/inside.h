@@ -33,7 +33,6 @@ enum { RS_TOUCHED = 64 };
 struct rs_store {
   rs_store_options options; /* completed; its texts are not kept */
   rs_place place;
-  const char *off_by; /* NULL: it is on */
   pthread_mutex_t lock;
   atomic_bool needed; /* rs_store_need has done its work, which is this: */
   int dir;            /* descriptor of the directory, -1 if there is none */
@@ -145,6 +144,9 @@ bool rs_tier_choose(rs_store *store);
 void rs_tier_open(rs_store *store);
 void rs_tier_close(rs_tier *tier);
 bool rs_tier_get(rs_store *store, const char *key, rs_asked by, rs_loaded *loaded, const char **path, int *damaged);
+
+/* tier.c: the packs in the order in which they are asked, from index 0 on; NULL: there are no more. */
+const struct rs_pack *rs_tier_pack(const rs_store *store, int index);
 
 /*
  * evict.c: when the last survey began; 1970: none is known of. *ahead: that time has yet to come, for the clock was set

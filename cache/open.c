@@ -14,17 +14,13 @@
 
 static const int64_t default_limit = (int64_t)256 << 20;
 
-static bool is_off(const rs_store_options *options) {
-  const char *value = secure_getenv("ROWSCAN_CACHE");
-  return options->off || (value && rs_is_word(value, "off"));
-}
-
 static void open_place(rs_store *store) {
   double start = rs_now_ms();
   store->dir = rs_place_open(&store->place, &store->path, store->why);
   rs_plain_in_place(store->why, sizeof store->why, false);
   if (store->dir < 0)
-    rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "nothing is kept on disk: %s", store->why);
+    rs_log_line(&store->options.log, store->options.optional ? ROWSCAN_LOG_INFO : ROWSCAN_LOG_WARNING,
+                "nothing is kept on disk: %s", store->why);
   else if (*store->why)
     rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "the cache is in %s: %s", store->path, store->why);
   if (store->dir < 0)
@@ -38,10 +34,11 @@ void rs_store_need(rs_store *store) {
   if (atomic_load_explicit(&store->needed, memory_order_acquire))
     return;
   pthread_mutex_lock(&store->lock);
-  if (!store->needed && store->off_by)
-    rs_log_line(&store->options.log, ROWSCAN_LOG_DEBUG, "there is no cache on disk: %s", store->why);
-  else if (!store->needed) {
-    open_place(store);
+  if (!store->needed) {
+    if (store->options.off_by)
+      rs_log_line(&store->options.log, ROWSCAN_LOG_DEBUG, "there is no cache on disk: %s", store->why);
+    else
+      open_place(store);
     rs_tier_open(store);
   }
   atomic_store_explicit(&store->needed, true, memory_order_release);
@@ -58,10 +55,9 @@ rs_store *rs_store_open(const rs_store_options *options) {
   if (store->options.limit_bytes <= 0)
     store->options.limit_bytes = default_limit;
   store->dir = -1;
-  if (is_off(options)) {
-    store->off_by = options->off ? "the program" : "ROWSCAN_CACHE=off";
-    snprintf(store->why, sizeof store->why, "turned off by %s", store->off_by);
-  } else if (!rs_place_choose(&store->place, options->dir, options->later) || !rs_tier_choose(store)) {
+  if (options->off_by)
+    snprintf(store->why, sizeof store->why, "turned off by %s", options->off_by);
+  if ((!options->off_by && !rs_place_choose(&store->place, options->dir, options->later)) || !rs_tier_choose(store)) {
     rs_store_close(store);
     return NULL;
   }

@@ -29,7 +29,7 @@ typedef struct rs_pack {
 /* What is wrong with it, and nothing stays open; NULL: nothing. The file is the pack's from then on, either way. */
 const char *rs_pack_open(rs_pack *pack, int fd, uint64_t bytes);
 
-/* The same for a file's name. It must be this user's or root's, writable by no one else, and no symbolic link. */
+/* The same for a file's name. The file is to be trusted as rs_shared_file_open says. */
 const char *rs_pack_open_path(rs_pack *pack, int dir, const char *name);
 
 /* The same for bytes in memory, which must stay as they are while the pack is open. */

@@ -37,7 +37,8 @@ typedef struct rs_entry {
 typedef struct rs_store_options {
   const char *dir;     /* this one or none; NULL or "": $ROWSCAN_CACHE_DIR, that one or none, else
                           $XDG_CACHE_HOME/rowscan, else ~/.cache/rowscan, the first that can be used */
-  bool off;            /* as if no directory were usable, nor a pack; ROWSCAN_CACHE=off does the same */
+  const char *off_by;  /* by whose wish nothing is kept on disk, a constant string; packs are read. NULL: nobody's */
+  bool optional;       /* that there is no directory is nothing to warn of */
   bool later;          /* nothing is made, opened or told before rs_store_need */
   int64_t limit_bytes; /* <= 0: 256 MB */
   const char *packs;   /* files of packs, and directories of *.pack, between colons; NULL: $ROWSCAN_CACHE_PACKS; "off":
@@ -90,6 +91,12 @@ const char *rs_store_pack_of(rs_store *store, const char *key);
 
 /* How many packs are used, and how many entries they have together (may be NULL). */
 int rs_store_packs(const rs_store *store, int64_t *entries);
+
+/*
+ * What is wrong with packs that were named and are not used, to be added to a message: " (pack x is not used: writable
+ * by others)", or "". It lives as long as the store.
+ */
+const char *rs_store_unused(const rs_store *store);
 
 void rs_entry_free(rs_entry *entry);
 
@@ -195,17 +202,18 @@ typedef struct rs_store_pruned {
 bool rs_store_prune(rs_store *store, rs_store_pruned *pruned); /* pruned may be NULL */
 
 /*
- * A pack, many entries in one: of all entries of the store's directory that are sound and that `take` says true for
- * (NULL: all), without the part of that number (RS_STORE_PARTS: with all of them). The pack is to be freed; while it
- * grows it has room for twice its bytes at most. NULL: *wrong says why; so it is if an entry can't be read that may be
- * sound.
+ * A pack, many entries in one: of all sound entries of the store's directory, and of packs what the directory lacks,
+ * that `take` says true for (NULL: all). It may change the parts, which must live until the next call: what it leaves
+ * is exported. The pack is to be freed; while it grows it has room for twice its bytes at most. NULL: *wrong says why;
+ * so it is if an entry can't be read that may be sound.
  */
+typedef bool rs_store_taker(void *user, const char *key, rs_part parts[RS_STORE_PARTS]);
 typedef struct rs_store_exported {
   int64_t entries; /* in the pack */
   int64_t damaged; /* left out */
 } rs_store_exported;
-void *rs_store_export(rs_store *store, bool (*take)(void *user, const char *key), void *user, int without,
-                      size_t *bytes, rs_store_exported *sum, const char **wrong);
+void *rs_store_export(rs_store *store, rs_store_taker *take, void *user, size_t *bytes, rs_store_exported *sum,
+                      const char **wrong);
 
 /*
  * Makes the file of a pack appear as a whole, or not at all: false, *wrong (may be NULL) says why, and errno, if it is

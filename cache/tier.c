@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 
 #include "base/list.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "file.h"
 #include "inside.h"
 #include "pack.h"
@@ -38,6 +40,8 @@ struct rs_tier {
   tier_pack *packs;
   int count;
   size_t room;
+  rs_text unused; /* what is told of those that are not used, see rs_store_unused */
+  int unused_count;
 };
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
@@ -86,6 +90,24 @@ bool rs_tier_choose(rs_store *store) {
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
+/* A warning, and the first few of them are added to what is told to those who miss an entry. */
+__attribute__((format(printf, 2, 3))) static void leave_out(rs_store *store, const char *format, ...) {
+  enum { MOST_TOLD = 3 };
+  rs_text *unused = &store->tier->unused;
+  char line[1024];
+  va_list list;
+  va_start(list, format);
+  vsnprintf(line, sizeof line, format, list);
+  va_end(list);
+  rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "%s", line);
+  if (store->tier->unused_count == MOST_TOLD)
+    return;
+  store->tier->unused_count++;
+  if (unused->length)
+    unused->data[unused->length - 1] = ';'; /* it was the parenthesis */
+  rs_text_add(unused, "%s%s)", unused->length ? " " : " (", line);
+}
+
 static bool keep(rs_tier *tier, const rs_pack *pack, char *path) {
   tier_pack *packs = rs_list_room(tier->packs, (size_t)tier->count, &tier->room, sizeof *packs);
   if (!packs)
@@ -100,14 +122,14 @@ static void open_file(rs_store *store, int dir, const char *name, const char *pa
   double start = rs_now_ms();
   const char *wrong = rs_pack_open_path(&pack, dir, name);
   if (wrong) {
-    rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "pack %s is not used: %s", path, wrong);
+    leave_out(store, "pack %s is not used: %s", path, wrong);
     return;
   }
   char *copy = strdup(path);
   uint32_t entries = pack.count;
   pack.most = (uint64_t)rs_store_largest(store);
   if (!copy || !keep(store->tier, &pack, copy)) {
-    rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "pack %s is not used: out of memory", path);
+    leave_out(store, "pack %s is not used: out of memory", path);
     rs_pack_close(&pack);
     free(copy);
     return;
@@ -147,7 +169,7 @@ static void open_directory(rs_store *store, DIR *list, const char *path) {
   for (const struct dirent *at; all && (errno = 0, at = readdir(list)) != NULL;)
     all = !is_pack(at->d_name) || add_file(&packs, at->d_name);
   if (!all || errno)
-    rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "packs in %s are not all used: %m", path);
+    leave_out(store, "packs in %s are not all used: %s", path, strerror(errno));
   if (packs.count)
     qsort(packs.of, packs.count, sizeof *packs.of, by_bytes);
   for (size_t i = 0; i < packs.count; i++) {
@@ -169,11 +191,11 @@ static void open_path(rs_store *store, const char *path) {
       open_directory(store, list, path);
       closedir(list);
     } else {
-      rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "packs in %s are not used: %m", path);
+      leave_out(store, "packs in %s are not used: %s", path, strerror(errno));
       close(dir);
     }
   } else if (wrong)
-    rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "packs in %s are not used: %s", path, wrong);
+    leave_out(store, "packs in %s are not used: %s", path, wrong);
   else
     open_file(store, AT_FDCWD, path, path);
 }
@@ -182,8 +204,7 @@ void rs_tier_open(rs_store *store) {
   for (int i = 0; store->tier && i < store->tier->name_count; i++) {
     const named *one = &store->tier->names[i];
     if (one->refused)
-      rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING,
-                  "ROWSCAN_CACHE_PACKS: %s: not an absolute path without \"..\"", one->path);
+      leave_out(store, "ROWSCAN_CACHE_PACKS: %s: not an absolute path without \"..\"", one->path);
     else if (!one->installed || access(one->path, F_OK) == 0 || errno != ENOENT)
       open_path(store, one->path);
   }
@@ -197,6 +218,7 @@ void rs_tier_close(rs_tier *tier) {
   for (int i = 0; tier && i < tier->name_count; i++)
     free(tier->names[i].path);
   if (tier) {
+    rs_text_free(&tier->unused);
     free(tier->names);
     free(tier->packs);
   }
@@ -299,4 +321,14 @@ int rs_store_packs(const rs_store *store, int64_t *entries) {
   if (entries)
     *entries = sum;
   return tier ? tier->count : 0;
+}
+
+const char *rs_store_unused(const rs_store *store) {
+  const rs_text *unused = store->tier ? &store->tier->unused : NULL;
+  return unused && unused->length && !unused->failed ? unused->data : "";
+}
+
+const struct rs_pack *rs_tier_pack(const rs_store *store, int index) {
+  const rs_tier *tier = store->tier;
+  return tier && index < tier->count ? &tier->packs[index].pack : NULL;
 }

@@ -402,13 +402,16 @@ typedef struct rowscan_options {
                               nothing is kept on disk, and the log and rowscan_cache_info_get say why. The host engine
                               opens or makes it, and reports problems, when it is first asked for kernels or for the
                               cache */
-  int cache_off;           /* not 0: keep nothing on disk; $ROWSCAN_CACHE=off does the same */
+  int cache_off;           /* not 0: keep nothing on disk. Packs are read all the same. $ROWSCAN_CACHE=off sets it */
   int cache_only;          /* not 0: never compile, so that a miss is NOT_CACHED, unless a kernel for any length is
-                              there; $ROWSCAN_CACHE=only does the same */
+                              there. Needs no directory: a missing one is not reported as a warning.
+                              $ROWSCAN_CACHE=only sets it, and $ROWSCAN_CACHE=off,only sets both */
   const char *cache_packs; /* packs that are read besides the cache: files, and directories of *.pack, separated by
-                              colons; default: $ROWSCAN_CACHE_PACKS. Those that came with the library follow, of the
-                              directory rowscan-packs beside its file or else of $(pkgdatadir); "off" means no packs
-                              at all */
+                              colons; default: $ROWSCAN_CACHE_PACKS. The packs that came with the library follow: those
+                              in the directory rowscan-packs beside the library's file, else in ../share/rowscan or
+                              ../../share/rowscan from there, else in $(pkgdatadir). "off" means no packs at all.
+                              rowscan_cache_import lists whose files are trusted; a pack that is not used is named,
+                              with the reason, in the log and in the message of NOT_CACHED */
   int64_t cache_limit;     /* bytes that the cache may hold on disk; default 256 MB */
   size_t staging_bytes;    /* GPU memory that rowscan_scan_host uses for pieces; default: a quarter of what is free,
                               or with `allocate` 96 MB */
@@ -923,10 +926,10 @@ typedef struct rowscan_warmed {
   size_t size;
   int64_t spec;          /* its index in the list */
   const char *arch;      /* "sm_90"; this and message are valid until visit returns */
-  rowscan_status status; /* OK: all its kernels are in the cache */
+  rowscan_status status; /* OK: all its kernels are in the cache or in packs */
   const char *message;   /* the error message; "" if there is none */
   int modules;           /* number of its kernels, each a cache entry, see rowscan_plan_info; 0 if they were not made */
-  int compiled;          /* how many of these were not in the cache before */
+  int compiled;          /* how many of these were in neither before */
   double ms;
   int64_t done;  /* pairs of spec and architecture so far, this one included */
   int64_t total; /* pairs in all */
@@ -948,12 +951,13 @@ typedef struct rowscan_warming {
 #define ROWSCAN_WARMING(...) ROWSCAN_STRUCT(rowscan_warming, __VA_ARGS__)
 
 /*
- * Fills the cache: compiles, on all cores, the kernels of each spec and architecture that it lacks. Needs no GPU and no
- * driver. A kernel that fails does not keep the others from being made; the status is that of the first failure. With
- * cache_only nothing is compiled, and the status says whether all kernels are there. Errors: BAD_ARGUMENT and
- * UNSUPPORTED, before anything is compiled; those of rowscan_plan_compile; CACHE_FAILED (there is no cache on disk, or
- * what was compiled could not be kept, or the last entries evicted the first: the cache's limit is too small for the
- * list).
+ * Fills the cache: compiles, on all cores, the kernels of each spec and architecture that neither it nor a pack has.
+ * Needs no GPU and no driver. A kernel that fails does not keep the others from being made; the status is that of the
+ * first failure. With cache_only nothing is compiled, and the status says whether all kernels are there: a check for
+ * the start of a program, which needs neither a directory nor NVRTC. Without a directory to keep kernels in nothing is
+ * compiled either. Errors: BAD_ARGUMENT and UNSUPPORTED, before anything is compiled; those of rowscan_plan_compile;
+ * CACHE_FAILED (there is no cache on disk, and packs lack a kernel; or what was compiled could not be kept, or the last
+ * entries evicted the first: the cache's limit is too small for the list).
  */
 ROWSCAN_API rowscan_status rowscan_warm(rowscan_context *context, const rowscan_warming *list) ROWSCAN_CHECKED
     ROWSCAN_NONNULL(1, 2);
@@ -965,7 +969,7 @@ typedef struct rowscan_cache_counts {
   int64_t hits;      /* found on disk, or just made by another thread, and so not compiled */
   int64_t misses;    /* not found */
   int64_t compiles;  /* compiled after a miss, or after the driver rejected an entry */
-  double saved_ms;   /* time that compiling the hits took when it was done */
+  double saved_ms;   /* time that compiling the hits took when it was done; packs do not record it, and count as 0 */
   int64_t evictions; /* entries removed to keep the limit, least recently used first */
   int64_t damaged;   /* times that a damaged entry was found and not used */
   int64_t rejected;  /* entries that the driver did not load, and that were compiled again. If the driver does not load
@@ -1086,7 +1090,8 @@ ROWSCAN_API rowscan_status rowscan_cache_clear(rowscan_context *context, int64_t
 /* Selects the entries that have one of the architectures and all of the fields. */
 typedef struct rowscan_cache_filter {
   size_t size;
-  const char *const *archs; /* [arch_count], "sm_90"; NULL: all */
+  const char *const *archs; /* [arch_count], "sm_90"; NULL: all. Kernels for any length serve a generation: those that
+                               sm_89 uses are entries of sm_80, and selected by either name */
   int arch_count;
   const char *spec; /* field=value pairs as rowscan_spec_text writes them, separated by blanks: "in=f32 reverse=1";
                        other fields of keys are allowed too: "kernel=aligned"; default: any */
@@ -1105,13 +1110,17 @@ typedef struct rowscan_cache_exported {
 } rowscan_cache_exported;
 
 /*
- * Writes a pack: one file with many entries of the cache, which other machines can use (cache/README.md has its
- * format). It holds the entries on disk that filter selects, all if it is NULL, and may be empty. The file appears as a
- * whole or not at all. It may replace a regular file, whose permissions, access control list and, where the process may
- * give files away, owner it keeps. Anything there that is not a regular file, such as /dev/null, is left alone, and so
- * is what lies behind another user's symbolic link in a directory like /tmp. Fills exported, whose .size is set.
- * Errors: BAD_ARGUMENT, CACHE_FAILED (there is no cache on disk, or it or an entry cannot be read, or the file cannot
- * be written); then nothing is left behind.
+ * Writes a pack: one file with many entries, which other machines can use (cache/README.md has its format). It holds
+ * the entries that filter selects, all if it is NULL: those on disk, and those of the packs in use that the disk lacks.
+ * With ROWSCAN_CACHE_PACKS=off, or the option, it holds those on disk alone; rowscan_warm must run with the same
+ * setting, since it compiles no kernel that a pack has. The same kernels of the same NVRTC make the same bytes on
+ * every machine: times are left out. The file appears as a whole or not at all. It may replace a
+ * regular file, whose permissions, access control list and, where the process may give files away, owner it keeps.
+ * Anything there that is not a regular file, such as /dev/null, is left alone, and so is what lies behind another
+ * user's symbolic link in a directory like /tmp. Fills exported, whose .size is set. Errors: BAD_ARGUMENT,
+ * OUT_OF_MEMORY, CACHE_FAILED (no entry is selected, or none for one of the filter's architectures, which the message
+ * names; there is neither a cache on disk nor a pack; an entry cannot be read, or the file cannot be written); then
+ * nothing is left behind.
  */
 ROWSCAN_API rowscan_status rowscan_cache_export(rowscan_context *context, const char *file,
                                                 const rowscan_cache_filter *filter,
@@ -1120,8 +1129,8 @@ ROWSCAN_API rowscan_status rowscan_cache_export(rowscan_context *context, const 
 
 /*
  * Writes a pack into memory, for a process that sends it to others. Free it with rowscan_free. A pack is as large as
- * its entries, and so no larger than the cache's limit; making one, in a file too, takes memory for at most twice its
- * bytes.
+ * its entries, and so no larger than the cache's limit and the packs in use; making one, in a file too, takes memory
+ * for at most twice its bytes.
  */
 ROWSCAN_API rowscan_status rowscan_cache_export_memory(rowscan_context *context, const rowscan_cache_filter *filter,
                                                        void **pack, size_t *bytes,
@@ -1139,10 +1148,12 @@ typedef struct rowscan_cache_imported {
 } rowscan_cache_imported;
 
 /*
- * Puts the entries of a pack that are not in the cache on disk there. The file must belong to this user or to root,
- * must be writable by no one else, and must not be a symbolic link, since a kernel is a program. Fills imported, whose
- * .size is set. Errors: BAD_ARGUMENT, CACHE_FAILED (there is no cache on disk; the file is no pack, is damaged as a
- * whole or is not trusted).
+ * Puts the entries of a pack that are not in the cache on disk there. The file must belong to this user or to root, and
+ * must be writable by no one else, since a kernel is a program. Symbolic links to it are followed, as Kubernetes makes
+ * them in volumes, if the links, and all directories from the root to the file, belong to this user or to root, and
+ * each of these directories is writable by no one else, has the sticky bit, or is mounted read-only. Fills imported,
+ * whose .size is set. Errors: BAD_ARGUMENT, CACHE_FAILED (there is no cache on disk; the file is no pack, is damaged as
+ * a whole or is not trusted).
  */
 ROWSCAN_API rowscan_status rowscan_cache_import(rowscan_context *context, const char *file,
                                                 rowscan_cache_imported *imported) ROWSCAN_CHECKED

@@ -212,6 +212,9 @@ def warm(specs, archs=None, *, threads=0):
     archs    list of architectures, ["sm_90"]; default: all that NVRTC knows
     threads  that compile at a time; default: one a processor
 
+    With ROWSCAN_CACHE=only it compiles nothing, needs neither a directory nor NVRTC, and raises NotCached if a kernel
+    is missing: a check at startup.
+
     Returns the number of modules (kernels) that the specs have, and how many of them were compiled now.
     """
     return _core.warm(specs, archs, threads)

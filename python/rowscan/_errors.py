@@ -46,7 +46,7 @@ class CacheFailed(Error, OSError):
 
 
 class NotCached(Error, RuntimeError):
-    """A kernel is not in the cache, and ROWSCAN_CACHE=only forbids to compile it."""
+    """A kernel is neither in the cache nor in a pack, and ROWSCAN_CACHE=only disables compilation."""
 
 
 # In the order of rowscan_status; 0 is no error.

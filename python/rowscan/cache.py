@@ -57,6 +57,9 @@ def export(file, archs=None, spec=None):
     archs  list of architectures, ["sm_90"]; default: all
     spec   fields that kernels must have, "in=f32 reverse=1"; default: all
 
+    The kernels are those on disk, and those of the packs that are in use. The same kernels make the same bytes. Raises
+    CacheFailed, and writes nothing, if there is no kernel for one of the architectures, or none at all.
+
     Returns a dict: entries, those left out as damaged, and bytes of the pack.
     """
     return _core.cache_export(file, archs, spec)

@@ -101,7 +101,10 @@ first = rowscan.warm([spec], ["sm_90"])
 second = rowscan.warm((spec, "in=f32 length=100"), ["sm_90"], threads=1)
 info, entries = rowscan.cache.info(), rowscan.cache.entries()
 exported = rowscan.cache.export(pack, archs=["sm_90"], spec="in=f32")
-none = rowscan.cache.export(pack + "2", archs=["sm_80"])
+try:
+    none = rowscan.cache.export(pack + "2", archs=["sm_90", "sm_80"])
+except rowscan.CacheFailed as error:
+    none = str(error)
 pruned = rowscan.cache.prune()
 cleared = rowscan.cache.clear()
 empty = rowscan.cache.info()
@@ -125,12 +128,24 @@ result = dict(first=first, second=second, info=info, entries=entries, exported=e
         assert "in=f32" in entry["key"] and entry["damage"] is None and entry["pack"] is None and entry["bytes"] > 0
     assert r["exported"]["entries"] == modules and r["exported"]["damaged"] == 0
     assert os.path.getsize(tmp_path / "a pack") == r["exported"]["bytes"]
-    assert r["none"]["entries"] == 0 and r["pruned"]["left"] == modules and r["pruned"]["removed"] == 0
+    assert r["none"].startswith("no entry for sm_80 is in the cache (") and not os.path.exists(tmp_path / "a pack2")
+    assert r["pruned"]["left"] == modules and r["pruned"]["removed"] == 0
     assert r["cleared"][0] == modules and r["cleared"][1] == r["info"]["bytes"]
     assert r["empty"]["entries"] == 0
     assert (r["imported"]["added"], r["imported"]["present"]) == (modules, 0)
     assert (r["again"]["added"], r["again"]["present"]) == (0, modules)
     assert r["third"] == [modules, 0]
+    # With packs alone: no directory, no home, no NVRTC.
+    code = f"""
+second = {str(tmp_path / "second")!r}
+warmed = rowscan.warm(["in=f32 length=100"], ["sm_90"])
+result = [warmed, rowscan.cache.export(second), rowscan.cache.info(), rowscan.cache.entries()]
+"""
+    warmed, exported, info, entries = in_child(code, ROWSCAN_NVRTC="/no/such.so", ROWSCAN_CACHE="off,only", HOME="",
+                                               ROWSCAN_CACHE_PACKS=str(tmp_path / "a pack"))
+    assert warmed == [modules, 0] and exported["entries"] == info["pack_entries"] == len(entries) == modules
+    assert info["path"] == "" and all(entry["pack"] for entry in entries)
+    assert (tmp_path / "second").read_bytes() == (tmp_path / "a pack").read_bytes()
 
 
 def test_no_cache(tmp_path):

@@ -21,6 +21,7 @@ def environment(tmp_path, **more):
     before = os.environ.get("LD_LIBRARY_PATH")
     package = pathlib.Path(__import__("rowscan").__file__).parents[1]
     variables = {"LD_LIBRARY_PATH": f"{SIMT}:{before}" if before else SIMT, "ROWSCAN_CACHE": "off",
+                 "ROWSCAN_CACHE_PACKS": "off",
                  "ROWSCAN_NVRTC": os.path.join(SIMT, "libnvrtc.so.13"),
                  "PYTHONPATH": f"{HERE / 'simulated'}:{package}"}
     if not os.environ.get("SIMT_CACHE_DIR"):

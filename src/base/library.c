@@ -5,6 +5,7 @@
 #include "library.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <link.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -84,12 +85,12 @@ bool rs_library_own_path(char *path, size_t room) {
   return *path == '/';
 }
 
-bool rs_library_beside(char *path, size_t room, const char *name) {
-  if (!rs_library_own_path(path, room))
+bool rs_library_beside(char path[PATH_MAX], const char *name) {
+  char own[PATH_MAX], beside[2 * PATH_MAX];
+  if (!rs_library_own_path(own, sizeof own))
     return false;
-  char *end = strrchr(path, '/') + 1;
-  size_t left = room - (size_t)(end - path);
-  return (size_t)snprintf(end, left, "%s", name) < left && access(path, F_OK) == 0;
+  strrchr(own, '/')[1] = 0;
+  return (size_t)snprintf(beside, sizeof beside, "%s%s", own, name) < sizeof beside && realpath(beside, path);
 }
 
 bool rs_library_is_loaded(const char *name) {

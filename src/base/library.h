@@ -5,6 +5,7 @@
 #ifndef RS_LIBRARY_H
 #define RS_LIBRARY_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -32,8 +33,8 @@ const char *rs_library_path(void *library);
 /* The file that this code itself came from: the library, or a program that it was linked into. False: not known. */
 bool rs_library_own_path(char *path, size_t room);
 
-/* The path of a name beside that file, if there is something of that name. False: there is not. */
-bool rs_library_beside(char *path, size_t room, const char *name);
+/* What lies beside that file, or "../" from there, without links and dots. False: there is nothing of that name. */
+bool rs_library_beside(char path[PATH_MAX], const char *name);
 
 /* Whether the process has loaded a library of this name, one that failed to fill its table too. */
 bool rs_library_is_loaded(const char *name);

@@ -192,11 +192,8 @@ void rs_log_tell(const rs_log *log, const char *format, ...) {
   va_end(list);
 }
 
-int rs_log_word(const rs_log *log, const char *variable, const char *const *words) {
-  const char *value = secure_getenv(variable);
+static int find_word(const rs_log *log, const char *variable, const char *value, const char *const *words) {
   char list[128] = "";
-  if (!value || !*value)
-    return RS_WORD_UNSET;
   for (int i = 0; words[i]; i++) {
     if (rs_is_word(value, words[i]))
       return i;
@@ -205,4 +202,24 @@ int rs_log_word(const rs_log *log, const char *variable, const char *const *word
   }
   rs_log_tell(log, "%s: '%s' is not one of %s", variable, value, list);
   return RS_WORD_UNKNOWN;
+}
+
+int rs_log_word(const rs_log *log, const char *variable, const char *const *words) {
+  const char *value = secure_getenv(variable);
+  return value && *value ? find_word(log, variable, value, words) : RS_WORD_UNSET;
+}
+
+unsigned rs_log_words(const rs_log *log, const char *variable, const char *const *words) {
+  static const char between[] = ", \t";
+  const char *at = secure_getenv(variable);
+  unsigned found = 0;
+  while (at && *(at += strspn(at, between))) {
+    char word[64];
+    int length = (int)strcspn(at, between);
+    snprintf(word, sizeof word, "%.*s", length, at);
+    int place = find_word(log, variable, word, words);
+    found |= place < 0 ? 0 : 1u << place;
+    at += length;
+  }
+  return found;
 }

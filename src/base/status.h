@@ -52,6 +52,9 @@ void rs_log_tell(const rs_log *log, const char *format, ...) __attribute__((form
 enum { RS_WORD_UNSET = -1, RS_WORD_UNKNOWN = -2 };
 int rs_log_word(const rs_log *log, const char *variable, const char *const *words);
 
+/* The same for several words with commas or blanks between: a bit for each place. What is none of them is told. */
+unsigned rs_log_words(const rs_log *log, const char *variable, const char *const *words);
+
 /* Whether a text is a word, which is in small letters, in whichever case; the same in every locale. */
 static inline bool rs_is_word(const char *text, const char *word) {
   for (; *text && *word; text++, word++) {

@@ -349,10 +349,8 @@ static int export(cache_job *job) {
   if (status == ROWSCAN_BAD_ARGUMENT)
     return say_usage("--spec: %s", rowscan_last_error());
   if (status != ROWSCAN_OK)
-    return say_library(NULL, status);
-  int result = exported.entries
-                   ? write_pack(job->operand, pack, bytes)
-                   : say_failed("%s: not written: the cache has no entry that was asked for", job->operand);
+    return say_failed("%s: not written: %s", job->operand, rowscan_last_error());
+  int result = write_pack(job->operand, pack, bytes);
   rowscan_free(pack);
   if (result == EXIT_OK)
     print_exported(job, &exported);
@@ -412,7 +410,8 @@ static const action actions[] = {
      .file = true,
      .archs = true,
      .fields = true,
-     .needs = true},
+     .needs = true,
+     .packs = true},
     {.name = "import", .run = import, .operand = "import needs a FILE", .file = true, .limit = true, .needs = true},
 };
 
@@ -483,7 +482,8 @@ int command_cache(int argc, char **argv) {
           "  prune    remove temporary files that dead processes left and, if the cache is close to its limit, the\n"
           "           least recently used entries\n"
           "  clear    remove all entries\n"
-          "  export   write entries into one file, a pack\n"
+          "  export   write entries, those of packs included, into one file, a pack; exit status 1 if there is none\n"
+          "           for an architecture of --arch\n"
           "  import   put the entries of a pack into the cache; exit status 1 if one is damaged",
       .options = options,
       .option_count = COUNT_OF(options),

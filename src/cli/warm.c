@@ -196,19 +196,13 @@ static int warm(warm_job *job, rowscan_context *context) {
   const char *archs[ARCHS_MAX];
   for (int i = 0; i < job->archs.count; i++)
     archs[i] = job->archs.name[i];
-  rowscan_cache_info info = ROWSCAN_INFO(info);
-  rowscan_status status = rowscan_cache_info_get(context, &info);
-  if (status != ROWSCAN_OK)
-    return say_library(NULL, status);
-  if (!*info.path)
-    return say_failed("there is no cache on disk to fill: %s", info.why);
   print_head(job);
   double start = rs_now_seconds();
   if (!job->quiet && progress_possible())
     progress_start();
-  status = rowscan_warm(context, ROWSCAN_WARMING(.specs = job->specs, .spec_count = job->count, .archs = archs,
-                                                 .arch_count = job->archs.count, .threads = job->jobs, .visit = note,
-                                                 .user = job));
+  rowscan_status status = rowscan_warm(context, ROWSCAN_WARMING(.specs = job->specs, .spec_count = job->count,
+                                                                .archs = archs, .arch_count = job->archs.count,
+                                                                .threads = job->jobs, .visit = note, .user = job));
   progress_end();
   const char *error = status != ROWSCAN_OK && !job->failed ? rowscan_last_error() : NULL;
   if (error)
@@ -239,7 +233,8 @@ int command_warm(int argc, char **argv) {
           "layout, row_rank and regime; all but length have defaults. --general is a list of its own: sums of f16,\n"
           "bf16, f32, f64, i32, i64 and bool, of any length, forward and in reverse, with a mask of bool or none,\n"
           "along rows and along columns. Needs NVRTC, but no GPU and no driver.\n"
-          "With ROWSCAN_CACHE=only nothing is compiled, and missing kernels are reported.",
+          "With ROWSCAN_CACHE=only nothing is compiled, and missing kernels are reported: in an image that has packs,\n"
+          "ROWSCAN_CACHE=off,only rowscan warm ... checks that they are complete, and writes nothing.",
       .options = options,
       .option_count = COUNT_OF(options),
   };

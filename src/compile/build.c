@@ -19,7 +19,7 @@
 #include "key.h"
 #include "spec/arch.h"
 
-enum { PTX = RS_BINARY_PTX, CUBIN, FACTS, PARTS };
+enum { PTX, CUBIN, FACTS, PARTS };
 _Static_assert((int)PARTS <= (int)RS_STORE_PARTS, "the store takes all parts");
 
 enum { ALIGNMENT = 16 };
@@ -92,6 +92,20 @@ static bool copy_binary(rs_binary *copy, const rs_part parts[RS_STORE_PARTS]) {
     return true;
   rs_entry_free(&entry);
   return false;
+}
+
+/* What is no binary is left as it is. */
+bool rs_binary_pack(rs_part part[RS_STORE_PARTS], bool without_ptx, rs_text *text) {
+  rs_facts facts;
+  if (without_ptx)
+    part[PTX] = (rs_part){0};
+  if (!part[FACTS].bytes || !rs_facts_parse(&facts, part[FACTS].data))
+    return true;
+  facts.compile_us = 0;
+  text->length = 0;
+  rs_facts_print(&facts, text);
+  part[FACTS] = (rs_part){text->data, text->length};
+  return !text->failed;
 }
 
 void rs_binary_free(rs_binary *binary) {
@@ -497,19 +511,30 @@ static rowscan_status share(rs_builder *builder, const char *key, const request 
 
 /* ---- the call ---------------------------------------------------------------------------------------------------- */
 
+void rs_builder_where(rs_builder *builder, rs_text *text) {
+  rs_store *store = rs_builder_store(builder);
+  const char *path = rs_store_path(store), *unused = rs_store_unused(store);
+  int packs = rs_store_packs(store, NULL);
+  rs_text_add(text, "the cache (%s)", *path ? path : rs_store_why(store));
+  if (packs)
+    rs_text_add(text, " nor in %d pack%s", packs, packs == 1 ? "" : "s");
+  rs_text_add(text, "%s%s", !packs && *unused ? " nor in any pack" : "", unused);
+}
+
 static rowscan_status refuse(rs_builder *builder, const request *asked) {
-  const char *path = rs_store_path(rs_builder_store(builder));
-  if (asked->fresh)
+  if (asked->fresh) {
+    const char *path = rs_store_path(rs_builder_store(builder));
     return rs_fail(ROWSCAN_NOT_CACHED,
                    "the driver rejected an entry of the cache (%s), and %s forbids compiling: sm_%d",
                    *path ? path : "a pack", builder->forbidden_by, asked->arch);
+  }
   count(builder, RS_COUNT_misses);
-  char packs[48] = "";
-  int number = rs_store_packs(rs_builder_store(builder), NULL);
-  if (number)
-    snprintf(packs, sizeof packs, " nor in %d pack%s", number, number == 1 ? "" : "s");
-  return rs_fail(ROWSCAN_NOT_CACHED, "not in the cache (%s)%s, and %s forbids compiling: sm_%d",
-                 *path ? path : rs_store_why(rs_builder_store(builder)), packs, builder->forbidden_by, asked->arch);
+  rs_text where = {0};
+  rs_builder_where(builder, &where);
+  rs_fail(ROWSCAN_NOT_CACHED, "not in %s, and %s forbids compiling: sm_%d", where.failed ? "the cache" : where.data,
+          builder->forbidden_by, asked->arch);
+  rs_text_free(&where);
+  return ROWSCAN_NOT_CACHED;
 }
 
 /* What replaces an entry that was rejected, and could not be kept: it goes before the entry, which a pack still has. */
@@ -549,8 +574,11 @@ static rowscan_status answer(rs_builder *builder, const request *asked, rs_binar
       status = ROWSCAN_OK;
     } else if (builder->forbidden_by) /* a compiler would make no difference */
       status = refuse(builder, asked);
-    else if (!asked->fresh)
-      count(builder, RS_COUNT_misses);
+    else {
+      rs_fail_more(status, "%s", rs_store_unused(rs_builder_store(builder)));
+      if (!asked->fresh)
+        count(builder, RS_COUNT_misses);
+    }
   }
   rs_text_free(&key);
   if (status != ROWSCAN_OK)

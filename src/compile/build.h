@@ -34,6 +34,9 @@ int rs_builder_tuned_for(const rs_builder *builder); /* 0: none was named */
 rs_store *rs_builder_store(rs_builder *builder);
 rs_nvrtc *rs_builder_nvrtc(rs_builder *builder);
 
+/* Where was looked in vain, after "not in": "the cache (/x) nor in 2 packs (pack /y is not used: a reason)". */
+void rs_builder_where(rs_builder *builder, rs_text *text);
+
 /*
  * What can be compiled for an architecture, as far as the name of the NVRTC at hand tells, without loading it: nothing
  * if it is forbidden or there is none. Before CUDA 12 NVRTC knows sm_90, but no bulk copies, and nothing newer, for
@@ -58,7 +61,12 @@ bool rs_builder_serves_any(rs_builder *builder, int arch);
  */
 char *rs_builder_served(rs_builder *builder, const char *stem, int arch);
 
-enum { RS_BINARY_PTX }; /* its part of an entry */
+/*
+ * Makes of an entry's parts what a pack has of them: how long the compile took, which is another time each time, is
+ * left out, so that the same kernels make the same bytes; and PTX, if it is to be. The parts point into `facts` then,
+ * which is the caller's to free. False: out of memory.
+ */
+bool rs_binary_pack(rs_part part[RS_STORE_PARTS], bool without_ptx, rs_text *facts);
 
 /* A built source. ptx and cubin point into `entry`; both are followed by a NUL byte and start on 16 bytes. */
 typedef struct rs_binary {

@@ -361,6 +361,27 @@ bool rs_modules_look(rs_modules *all, rs_kernel kernel) {
   return ready;
 }
 
+static rowscan_status find(rs_modules *all, rs_kernel kernel) {
+  rs_module *module = &all->of[kernel];
+  rs_text where = {0};
+  pthread_mutex_lock(&module->lock);
+  bool found = module->built || read_cached(all, kernel, module);
+  pthread_mutex_unlock(&module->lock);
+  if (found)
+    return ROWSCAN_OK;
+  rs_builder_where(all->gpu->builder, &where);
+  rs_fail(ROWSCAN_NOT_CACHED, "not in %s: sm_%d", where.failed ? "the cache" : where.data, all->arch);
+  rs_text_free(&where);
+  return tell_missing(all, kernel);
+}
+
+rowscan_status rs_modules_find_all(rs_modules *all) {
+  rowscan_status status = ROWSCAN_OK;
+  for (int i = 0; i < rs_geometry_kernels(all->geometry) && !status; i++)
+    status = find(all, rs_geometry_kernel(all->geometry, i));
+  return status;
+}
+
 /* Kernels that threads build. */
 typedef struct batch {
   rs_modules *all;

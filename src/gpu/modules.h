@@ -94,6 +94,9 @@ bool rs_modules_look(rs_modules *all, rs_kernel kernel);
 /* All of them, built on so many threads at a time. The error is that of the first that failed. */
 rowscan_status rs_modules_make_all(rs_modules *all, int threads);
 
+/* The same without compiling any. NOT_CACHED: one is neither in the cache nor in a pack. */
+rowscan_status rs_modules_find_all(rs_modules *all);
+
 /* The function of a kernel to load, made ready by the first who asks. */
 static inline rowscan_status rs_modules_function(rs_modules *all, rs_kernel kernel, CUfunction *function) {
   _Atomic(CUfunction) *made = &all->of[kernel].function;

@@ -28,12 +28,21 @@ static void release_gpu(rowscan_context *context) {
   rs_device_release(device);
 }
 
-/* $ROWSCAN_CACHE: `off` is the store's. */
-static const char *who_forbids(const rowscan_context *context, const rowscan_options *options) {
+/* By whose wish nothing is kept on disk, and nothing compiled: the program's, or $ROWSCAN_CACHE's. NULL: nobody's. */
+typedef struct wishes {
+  const char *off_by, *only_by;
+} wishes;
+
+static wishes read_wishes(const rowscan_context *context, const rowscan_options *options) {
   static const char *const words[] = {"on", "off", "only", NULL};
-  enum { ONLY = 2 };
-  int word = rs_log_word(&context->log, "ROWSCAN_CACHE", words);
-  return options->cache_only ? "the program (cache_only)" : word == ONLY ? "ROWSCAN_CACHE=only" : NULL;
+  enum { OFF = 1 << 1, ONLY = 1 << 2 };
+  unsigned said = rs_log_words(&context->log, "ROWSCAN_CACHE", words);
+  return (wishes){options->cache_off ? "the program"
+                  : said & OFF       ? "ROWSCAN_CACHE=off"
+                                     : NULL,
+                  options->cache_only ? "the program (cache_only)"
+                  : said & ONLY       ? "ROWSCAN_CACHE=only"
+                                      : NULL};
 }
 
 /* The option, else $ROWSCAN_COMPILE. */
@@ -65,18 +74,31 @@ static int tuned_for(const rowscan_context *context) {
   return 0;
 }
 
+/* Packs that came with the library: of a wheel, of an installation that may have been moved, or where it was made. */
+static const char *find_packs(char path[PATH_MAX]) {
+  static const char *const beside[] = {"rowscan-packs", "../share/rowscan", "../../share/rowscan"};
+  for (int i = 0; i < 3; i++)
+    if (rs_library_beside(path, beside[i]))
+      return path;
+  return ROWSCAN_PACKS;
+}
+
 /* The host engine compiles nothing: what it may be asked of the cache later opens it then. */
-static rowscan_status open_builder(rowscan_context *context, const rowscan_options *options, rs_nvrtc *nvrtc) {
+static rs_store *open_store(const rowscan_context *context, const rowscan_options *options, const wishes *wish) {
   char packs[PATH_MAX];
-  bool beside = rs_library_beside(packs, sizeof packs, "rowscan-packs");
-  rs_store_options place = {.dir = options->cache_dir,
-                            .off = options->cache_off != 0,
-                            .later = context->engine == ROWSCAN_ENGINE_HOST,
-                            .limit_bytes = options->cache_limit,
-                            .packs = options->cache_packs,
-                            .installed_packs = beside ? packs : ROWSCAN_PACKS,
-                            .log = context->log};
-  rs_store *store = rs_store_open(&place);
+  return rs_store_open(&(rs_store_options){.dir = options->cache_dir,
+                                           .off_by = wish->off_by,
+                                           .optional = wish->only_by != NULL,
+                                           .later = context->engine == ROWSCAN_ENGINE_HOST,
+                                           .limit_bytes = options->cache_limit,
+                                           .packs = options->cache_packs,
+                                           .installed_packs = find_packs(packs),
+                                           .log = context->log});
+}
+
+static rowscan_status open_builder(rowscan_context *context, const rowscan_options *options, rs_nvrtc *nvrtc) {
+  wishes wish = read_wishes(context, options);
+  rs_store *store = open_store(context, options, &wish);
   if (!store) {
     rs_nvrtc_close(nvrtc);
     return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for the cache");
@@ -91,7 +113,7 @@ static rowscan_status open_builder(rowscan_context *context, const rowscan_optio
     rs_store_close(store);
   if (!context->gpu.builder)
     return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for the builder");
-  rs_builder_forbid(context->gpu.builder, who_forbids(context, options));
+  rs_builder_forbid(context->gpu.builder, wish.only_by);
   rs_builder_tune_for(context->gpu.builder, tuned_for(context));
   rs_builder_serve(context->gpu.builder, context->gpu.device.arch);
   if (context->engine == ROWSCAN_ENGINE_CUDA)
@@ -189,8 +211,9 @@ static rowscan_status check_kernels(rowscan_context *context) {
     return ROWSCAN_OK;
   return rs_fail(
       ROWSCAN_NO_COMPILER,
-      "GPU %d is sm_%d, there is no NVRTC to compile its kernels, and neither the cache (%s) nor a pack has any",
-      context->gpu.device.ordinal, arch, *rs_store_path(store) ? rs_store_path(store) : rs_store_why(store));
+      "GPU %d is sm_%d, there is no NVRTC to compile its kernels, and neither the cache (%s) nor a pack has any%s",
+      context->gpu.device.ordinal, arch, *rs_store_path(store) ? rs_store_path(store) : rs_store_why(store),
+      rs_store_unused(store));
 }
 
 rowscan_status rs_context_open(rowscan_context **out, const rowscan_options *options, rs_nvrtc *nvrtc) {

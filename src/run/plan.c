@@ -59,6 +59,13 @@ rowscan_status rs_plan_look(rowscan_plan **out, rowscan_context *context, const 
   return give(plan, rs_modules_make_all(&plan->program.modules, threads), out);
 }
 
+rowscan_status rs_plan_find(rowscan_plan **out, rowscan_context *context, const rowscan_spec *spec, int arch) {
+  rowscan_plan *plan = open_plan(context, spec, arch, false);
+  if (!plan)
+    return ROWSCAN_OUT_OF_MEMORY;
+  return give(plan, rs_modules_find_all(&plan->program.modules), out);
+}
+
 void rs_plan_destroy(rowscan_plan *plan) {
   if (!plan || rs_context_inherited(plan->context))
     return;

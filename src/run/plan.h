@@ -25,6 +25,9 @@ rowscan_status rs_plan_create_forced(rowscan_plan **plan, rowscan_context *conte
 /* One to look at, with all kernels, built on so many threads. */
 rowscan_status rs_plan_look(rowscan_plan **plan, rowscan_context *context, const rowscan_spec *spec, int arch,
                             int threads);
+
+/* The same of kernels that the cache or a pack has: compiles nothing. NOT_CACHED: one is missing. */
+rowscan_status rs_plan_find(rowscan_plan **plan, rowscan_context *context, const rowscan_spec *spec, int arch);
 void rs_plan_destroy(rowscan_plan *plan);
 
 /* Not made to look at. */

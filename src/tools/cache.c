@@ -125,6 +125,15 @@ rowscan_status rowscan_cache_clear(rowscan_context *context, int64_t *removed, i
 
 static const char blanks[] = " \t\r\n";
 
+/* What is asked for, and what of it was found. */
+typedef struct selection {
+  rowscan_cache_filter filter;
+  int *archs;
+  bool *found;   /* an entry for an architecture */
+  rs_text facts; /* of the entry that is exported */
+  bool failed;   /* out of memory */
+} selection;
+
 /* A key that has this line. */
 static bool has_line(const char *key, const char *line, size_t length) {
   for (const char *at = key; *at;) {
@@ -136,14 +145,21 @@ static bool has_line(const char *key, const char *line, size_t length) {
   return false;
 }
 
-static bool has_arch(const char *key, const rowscan_cache_filter *filter) {
-  for (int i = 0; i < filter->arch_count; i++) {
-    char line[32];
-    int length = snprintf(line, sizeof line, "arch=%s", filter->archs[i]);
-    if (has_line(key, line, (size_t)length))
-      return true;
-  }
-  return !filter->arch_count;
+/* A kernel for any length is made for a generation of architectures, as rs_compiled_arch says. */
+static bool is_for(const char *key, int arch) {
+  static const char any[] = "length=any";
+  char line[32];
+  int made_for = has_line(key, any, sizeof any - 1) ? rs_arch_generation(arch) : arch;
+  return has_line(key, line, (size_t)snprintf(line, sizeof line, "arch=sm_%d", made_for));
+}
+
+/* Notes for which of the architectures it is. */
+static bool has_arch(selection *asked, const char *key) {
+  bool any = !asked->filter.arch_count;
+  for (int i = 0; i < asked->filter.arch_count; i++)
+    if (is_for(key, asked->archs[i]))
+      any = asked->found[i] = true;
+  return any;
 }
 
 /* The next field=value of a filter's text; its length is 0 at the end. */
@@ -152,25 +168,36 @@ static size_t next_word(const char **at) {
   return strcspn(*at, blanks);
 }
 
-static bool is_wanted(void *user, const char *key) {
-  const rowscan_cache_filter *filter = user;
-  if (!has_arch(key, filter))
-    return false;
-  const char *at = filter->spec ? filter->spec : "";
+static bool take(void *user, const char *key, rs_part parts[RS_STORE_PARTS]) {
+  selection *asked = user;
+  const char *at = asked->filter.spec ? asked->filter.spec : "";
   for (size_t length; (length = next_word(&at)) > 0; at += length)
     if (!has_line(key, at, length))
       return false;
-  return true;
+  if (!has_arch(asked, key))
+    return false;
+  asked->failed = asked->failed || !rs_binary_pack(parts, asked->filter.without_ptx != 0, &asked->facts);
+  return !asked->failed;
 }
 
-static rowscan_status check_filter(const rowscan_cache_filter *filter) {
+static rowscan_status read_archs(selection *asked) {
+  size_t count = (size_t)asked->filter.arch_count;
+  asked->archs = calloc(count + 1, sizeof *asked->archs);
+  asked->found = calloc(count + 1, sizeof *asked->found);
+  if (!asked->archs || !asked->found)
+    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for %zu architectures", count);
+  rowscan_status status = ROWSCAN_OK;
+  for (size_t i = 0; i < count && !status; i++)
+    status = rs_arch_read(asked->filter.archs[i], &asked->archs[i]);
+  return status;
+}
+
+static rowscan_status check_filter(selection *asked) {
+  const rowscan_cache_filter *filter = &asked->filter;
   if (filter->arch_count < 0 || (filter->arch_count && !filter->archs))
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "filter: field 'arch_count': %d%s", filter->arch_count,
                    filter->archs ? " is negative" : ", but 'archs' is NULL");
-  int number;
-  rowscan_status status = ROWSCAN_OK;
-  for (int i = 0; i < filter->arch_count && !status; i++)
-    status = rs_arch_read(filter->archs[i], &number);
+  rowscan_status status = read_archs(asked);
   if (status)
     return status;
   const char *at = filter->spec ? filter->spec : "";
@@ -182,34 +209,68 @@ static rowscan_status check_filter(const rowscan_cache_filter *filter) {
 
 /* ---- packs: export ----------------------------------------------------------------------------------------------- */
 
-static rowscan_status need_directory(const rs_store *store) {
-  if (*rs_store_path(store))
+/* Where to look for what was asked for. */
+static rowscan_status need_any(const rs_store *store) {
+  if (*rs_store_path(store) || rs_store_packs(store, NULL))
     return ROWSCAN_OK;
-  return rs_fail(ROWSCAN_CACHE_FAILED, "there is no cache on disk: %s", rs_store_why(store));
+  return rs_fail(ROWSCAN_CACHE_FAILED, "there is no cache on disk: %s%s", rs_store_why(store), rs_store_unused(store));
 }
 
-static rowscan_status export(rs_store *store, const rowscan_cache_filter *filter, void **pack, size_t *bytes,
-                             rowscan_cache_exported *exported) {
-  rowscan_cache_filter all = {.size = sizeof all};
-  rowscan_status status = rs_sized_check(exported, "exported", "ROWSCAN_INFO");
-  if (!status && filter)
-    status = rs_sized_read(&all, sizeof all, filter, "filter", "ROWSCAN_CACHE_FILTER");
-  if (!status && filter)
-    status = check_filter(&all);
-  if (!status)
-    status = need_directory(store);
-  if (status)
-    return status;
-  rs_store_exported sum;
-  size_t count;
+/* What is missing, of what was asked for: all of it, or all for some of the architectures. */
+static rowscan_status check_found(rs_builder *builder, const selection *asked, int64_t entries) {
+  rs_text archs = {0}, where = {0};
+  for (int i = 0; i < asked->filter.arch_count; i++)
+    if (!asked->found[i])
+      rs_text_add(&archs, "%s sm_%d", archs.length ? "," : " for", asked->archs[i]);
+  if (entries && !archs.length && !archs.failed)
+    return ROWSCAN_OK;
+  rs_builder_where(builder, &where);
+  const char *fields = asked->filter.spec ? asked->filter.spec : "";
+  bool any = !fields[strspn(fields, blanks)];
+  rs_fail(ROWSCAN_CACHE_FAILED, "no entry%s%s%s%s is in %s", archs.length && !archs.failed ? archs.data : "",
+          any ? "" : " with '", any ? "" : fields, any ? "" : "'", where.failed ? "the cache" : where.data);
+  rs_text_free(&archs);
+  rs_text_free(&where);
+  return ROWSCAN_CACHE_FAILED;
+}
+
+static rowscan_status make_pack(rs_builder *builder, selection *asked, void **pack, size_t *bytes,
+                                rs_store_exported *sum) {
   const char *wrong;
-  void *made =
-      rs_store_export(store, is_wanted, &all, all.without_ptx ? RS_BINARY_PTX : RS_STORE_PARTS, &count, &sum, &wrong);
-  if (!made)
-    return rs_fail(ROWSCAN_CACHE_FAILED, "the cache directory %s can't be exported: %s", rs_store_path(store), wrong);
+  size_t count;
+  void *made = rs_store_export(rs_builder_store(builder), take, asked, &count, sum, &wrong);
+  if (asked->failed)
+    wrong = "out of memory";
+  rowscan_status status = wrong ? rs_fail(ROWSCAN_CACHE_FAILED, "the pack can't be made: %s", wrong)
+                                : check_found(builder, asked, sum->entries);
+  if (status) {
+    free(made);
+    return status;
+  }
   *pack = made;
   *bytes = count;
-  rowscan_cache_exported told = {.entries = sum.entries, .damaged = sum.damaged, .bytes = (int64_t)count};
+  return ROWSCAN_OK;
+}
+
+static rowscan_status export(rs_builder *builder, const rowscan_cache_filter *filter, void **pack, size_t *bytes,
+                             rowscan_cache_exported *exported) {
+  selection asked = {.filter.size = sizeof asked.filter};
+  rs_store_exported sum;
+  rowscan_status status = rs_sized_check(exported, "exported", "ROWSCAN_INFO");
+  if (!status && filter)
+    status = rs_sized_read(&asked.filter, sizeof asked.filter, filter, "filter", "ROWSCAN_CACHE_FILTER");
+  if (!status)
+    status = check_filter(&asked);
+  if (!status)
+    status = need_any(rs_builder_store(builder));
+  if (!status)
+    status = make_pack(builder, &asked, pack, bytes, &sum);
+  free(asked.archs);
+  free(asked.found);
+  rs_text_free(&asked.facts);
+  if (status)
+    return status;
+  rowscan_cache_exported told = {.entries = sum.entries, .damaged = sum.damaged, .bytes = (int64_t)*bytes};
   rs_sized_write(exported, &told, sizeof told);
   return ROWSCAN_OK;
 }
@@ -228,7 +289,7 @@ rowscan_status rowscan_cache_export(rowscan_context *context, const char *file, 
   if (!status)
     status = rs_sized_check(exported, "exported", "ROWSCAN_INFO");
   if (!status)
-    status = export(rs_builder_store(context->gpu.builder), filter, &pack, &bytes, &told);
+    status = export(context->gpu.builder, filter, &pack, &bytes, &told);
   if (status)
     return status;
   const char *wrong;
@@ -244,10 +305,16 @@ rowscan_status rowscan_cache_export(rowscan_context *context, const char *file, 
 rowscan_status rowscan_cache_export_memory(rowscan_context *context, const rowscan_cache_filter *filter, void **pack,
                                            size_t *bytes, rowscan_cache_exported *exported) {
   RS_UNCANCELLED;
-  return export(rs_builder_store(context->gpu.builder), filter, pack, bytes, exported);
+  return export(context->gpu.builder, filter, pack, bytes, exported);
 }
 
 /* ---- packs: import ----------------------------------------------------------------------------------------------- */
+
+static rowscan_status need_directory(const rs_store *store) {
+  if (*rs_store_path(store))
+    return ROWSCAN_OK;
+  return rs_fail(ROWSCAN_CACHE_FAILED, "there is no cache on disk: %s", rs_store_why(store));
+}
 
 /* file: NULL: the pack lies in memory. */
 static rowscan_status import(rs_store *store, const char *file, const void *pack, size_t bytes,

@@ -73,10 +73,20 @@ static rowscan_status note_entries(warming *all, const rowscan_plan *plan) {
   return enough ? ROWSCAN_OK : rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for a list of entries");
 }
 
+/* Where there is no directory to keep them in no kernels are compiled: packs have what is asked for, or it fails. */
+static rowscan_status look(rowscan_plan **plan, const warming *all, const rowscan_spec *spec, int arch) {
+  rs_builder *builder = all->context->gpu.builder;
+  if (*rs_store_path(rs_builder_store(builder)) || rs_builder_makes(builder, arch) == RS_MAKES_NOTHING)
+    return rs_plan_look(plan, all->context, spec, arch, all->threads);
+  rowscan_status status = rs_plan_find(plan, all->context, spec, arch);
+  return status == ROWSCAN_NOT_CACHED ? rs_fail_more(ROWSCAN_CACHE_FAILED, ", and there is no cache on disk to fill")
+                                      : status;
+}
+
 static void make(warming *all, int64_t spec, int arch, rowscan_warmed *one) {
   double start = rs_now_ms();
   rowscan_plan *plan;
-  one->status = rs_plan_look(&plan, all->context, &all->specs[spec], arch, all->threads);
+  one->status = look(&plan, all, &all->specs[spec], arch);
   if (one->status == ROWSCAN_OK) {
     one->status = count_kept(plan, one);
     if (one->status == ROWSCAN_OK)
@@ -186,9 +196,6 @@ static rowscan_status run(warming *all) {
 }
 
 static rowscan_status warm(rowscan_context *context, const rowscan_warming *list) {
-  rs_store *store = rs_builder_store(context->gpu.builder);
-  if (!*rs_store_path(store))
-    return rs_fail(ROWSCAN_CACHE_FAILED, "there is no cache on disk to fill: %s", rs_store_why(store));
   warming all = {.context = context, .list = list};
   rowscan_status status = read_specs(&all);
   if (!status)

@@ -206,7 +206,8 @@ static rowscan_status explain(rowscan_context *context, const rowscan_spec *spec
                               int (*visit)(void *user, const rowscan_cache_reason *reason), void *user) {
   rs_store *store = rs_builder_store(context->gpu.builder);
   if (!*rs_store_path(store) && !rs_store_packs(store, NULL))
-    return rs_fail(ROWSCAN_CACHE_FAILED, "there is no cache on disk: %s", rs_store_why(store));
+    return rs_fail(ROWSCAN_CACHE_FAILED, "there is no cache on disk: %s%s", rs_store_why(store),
+                   rs_store_unused(store));
   search *all = calloc(1, sizeof *all);
   if (!all)
     return out_of_memory();

@@ -121,7 +121,7 @@ static void live(life *one) {
   expect(one, rs_store_prune(store, NULL));
   bool imports = !rs_store_import_file(store, one->pack, &imported) && imported.added == 1;
   expect(one, imports);
-  void *pack = rs_store_export(store, NULL, NULL, RS_STORE_PARTS, &bytes, &exported, &wrong);
+  void *pack = rs_store_export(store, NULL, NULL, &bytes, &exported, &wrong);
   ck_assert_int_eq(exported.damaged, 0);
   if (pack && *rs_store_path(store)) /* then nothing was left out */
     ck_assert_int_eq(exported.entries, entries_there(one->dir));
@@ -154,7 +154,7 @@ static life begin_life(void) {
     age(entry_path(one.dir, old_keys[i]), 2 * HOUR);
   }
   ck_assert(put(other, "packed=1\nby=z\n", "packed=1\nby=z\n"));
-  void *pack = rs_store_export(other, NULL, NULL, RS_STORE_PARTS, &bytes, &exported, &wrong);
+  void *pack = rs_store_export(other, NULL, NULL, &bytes, &exported, &wrong);
   one.pack = fresh();
   ck_assert(rs_store_write_pack(one.pack, pack, bytes, NULL));
   free(pack);
@@ -334,7 +334,7 @@ static bool tells_all(const life *one, bool *counts_known) {
   rs_store *store = rs_store_open(&(rs_store_options){.dir = one->dir, .packs = one->pack});
   if (!store)
     return false;
-  void *pack = rs_store_export(store, NULL, NULL, RS_STORE_PARTS, &bytes, &exported, &wrong);
+  void *pack = rs_store_export(store, NULL, NULL, &bytes, &exported, &wrong);
   rs_entry entry;
   bool visited = rs_store_visit(store, tally_visit, &visits);
   bool packs = rs_store_visit_packs(store, tally_visit, &packed) && rs_store_packs(store, NULL) == 1;

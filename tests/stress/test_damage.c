@@ -107,7 +107,7 @@ static packed make_pack(void) {
   rs_builder *builder = open_builder(fresh(), NULL);
   for (int i = 0; i < SPECS; i++)
     ck_assert(compiles(builder, i, PACKED_SOURCE));
-  void *pack = rs_store_export(rs_builder_store(builder), NULL, NULL, RS_STORE_PARTS, &all.bytes, &sum, &wrong);
+  void *pack = rs_store_export(rs_builder_store(builder), NULL, NULL, &all.bytes, &sum, &wrong);
   ck_assert(rs_store_write_pack(all.file, pack, all.bytes, NULL));
   free(pack);
   rs_builder_close(builder);

@@ -136,7 +136,7 @@ static void export_all(rs_store *store, const char *file) {
   rs_store_exported sum;
   const char *wrong;
   size_t bytes;
-  void *pack = rs_store_export(store, NULL, NULL, RS_STORE_PARTS, &bytes, &sum, &wrong);
+  void *pack = rs_store_export(store, NULL, NULL, &bytes, &sum, &wrong);
   if (pack)
     rs_store_write_pack(file, pack, bytes, NULL);
   free(pack);

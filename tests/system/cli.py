@@ -1653,7 +1653,10 @@ class Warm(Case):
         self.needs_compiler()
         self.env["ROWSCAN_CACHE"] = "off"
         self.list("length=5")
-        self.fails(1, ["no cache on disk to fill"], "warm", "--arch", "sm_80", "list.txt")
+        out, err = self.rowscan("warm", "--arch", "sm_80", "list.txt", status=1)
+        self.assertIn(" kernels 0: 0 compiled, ", out)
+        self.assertRegex(err, r"list.txt:1: sm_80: not in the cache \(turned off by ROWSCAN_CACHE=off\): .* length=5 .*"
+                              ", and there is no cache on disk to fill\n")
 
     def test_progress_bar(self):
         """On a terminal, and after a second: the command is made to sleep that long after its first compile."""
@@ -1721,7 +1724,7 @@ class Cache(Case):
         for command in (("cache", "clear"), ("cache", "prune"), ("cache", "import", "no.pack"), ("cache", "list"),
                         ("cache", "verify"), ("cache", "export", "x.pack"), ("warm", "--arch=sm_80", "list.txt")):
             _, err = self.rowscan(*command, status=1)
-            self.assertRegex(err, f"there is no cache on disk.*: {self.path('cache')}: Not a directory")
+            self.assertRegex(err, f"(no cache on disk: |not in the cache .){self.path('cache')}: Not a directory")
         self.rowscan("cache", "path", status=1)
         out, err = self.rowscan("cache", "info")
         self.assertIn(f"There is no cache on disk: {self.path('cache')}: Not a directory\n", out)
@@ -1973,11 +1976,14 @@ class Cache(Case):
         for args, count, name in [([], len(keys), "all"), (["--arch", "all"], len(keys), "2"),
                                   (["--arch", "sm_80"], count_of("arch=sm_80"), "3"),
                                   (["--spec", "length=101"], count_of("length=101"), "4"),
-                                  (["--arch", "sm_90,sm_75", "--spec", " length=100\tin=i32 "], one, "one")]:
+                                  (["--arch", "sm_90", "--spec", " length=100\tin=i32 "], one, "one")]:
             told = json.loads(self.rowscan("cache", "export", "--json", *args, f"{name}.pack")[0])
             size = os.path.getsize(self.path(told["file"]))
             self.assertEqual((told["entries"], told["bytes"], told["damaged"]), (count, size, 0))
         self.assertEqual(os.listdir(self.dir).count("all.pack"), 1)
+        self.fails(1, ["none.pack: not written: no entry for sm_75 with 'length=100' is in the cache ("],
+                   "cache", "export", "--arch", "sm_90,sm_75", "--spec", "length=100", "none.pack")
+        self.assertFalse(os.path.exists(self.path("none.pack")))
         self.env["ROWSCAN_CACHE_DIR"] = self.path("other")
         sizes = {"entries": one, "added": one, "present": 0, "damaged": 0, "failed": 0}
         told = json.loads(self.rowscan("cache", "import", "--json", "one.pack")[0])
@@ -2040,6 +2046,34 @@ class Cache(Case):
         os.chmod(self.path("x.pack"), 0o666)
         self.env["ROWSCAN_LOG"] = "warning"
         self.assertIn("x.pack is not used: writable by others", self.rowscan(*compile_it, "100", status=1)[1])
+
+    def test_packs_alone(self):
+        """Where nothing can be written and nothing compiled: what a script asks for that starts a server."""
+        self.fill()
+        self.rowscan("cache", "export", "x.pack")
+        with open(self.path("x.pack"), "rb") as file:
+            pack = file.read()
+        with open(self.path("list.txt"), "w") as file:
+            file.write("length=100\n")
+        warm = ["warm", "--arch=sm_90", "list.txt"]
+        self.env["ROWSCAN_CACHE_DIR"] = self.path("again")
+        self.rowscan(*warm)
+        self.rowscan("cache", "export", "again.pack")
+        with open(self.path("again.pack"), "rb") as file:
+            self.assertEqual(file.read(), pack)  # the same kernels, the same bytes
+        self.env.update(ROWSCAN_CACHE_PACKS=self.path("x.pack"), ROWSCAN_CACHE_DIR=self.path("list.txt/below"))
+        for mode in "off", "only", "off,only":
+            self.env["ROWSCAN_CACHE"] = mode
+            out, err = self.rowscan(*warm)
+            self.assertRegex(out, r" kernels (\d+): 0 compiled, \1 found in the cache; 0 failed")
+            self.assertEqual(err, "")
+            self.assertIn(" hit: ", self.rowscan("cache", "why", "--arch=sm_90", "length=100")[0])
+            self.rowscan("cache", "export", "y.pack")
+            with open(self.path("y.pack"), "rb") as file:
+                self.assertEqual(file.read(), pack)
+        os.chmod(self.path("x.pack"), 0o660)
+        self.assertIn(f" nor in any pack (pack {self.path('x.pack')} is not used: writable by others), and ROWSCAN_",
+                      self.rowscan(*warm, status=1)[1])
 
     def test_bad_packs(self):
         self.rowscan("cache", "path")

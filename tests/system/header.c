@@ -32,6 +32,9 @@ int main(void) {
                         .input = {.data = x, .type = ROWSCAN_F32}, .output = {.data = y, .type = ROWSCAN_F32},
                         .coefficient = {.data = &half, .type = ROWSCAN_F32, .strides = (int64_t[]){0, 0}}),
         NULL);
+  rowscan_cache_info info = ROWSCAN_INFO(info);
+  if (status == ROWSCAN_OK) /* which opens packs: install.sh asks where they were looked for */
+    status = rowscan_cache_info_get(context, &info);
   if (status != ROWSCAN_OK)
     fprintf(stderr, "rowscan_scan: %s: %s\n", rowscan_status_name(status), rowscan_last_error());
   rowscan_close(context);

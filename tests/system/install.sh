@@ -35,7 +35,22 @@ libdir=$(dirname "$(dirname "$pc")")
 grep -qF "$VERSION" "$work/version" || fail "rowscan --version says $(cat "$work/version")"
 "${READELF:-readelf}" -d "$command" | grep -q librowscan && fail "$command needs librowscan.so"
 
-# What was installed lies elsewhere than where it was to be, and rowscan.pc finds it there.
+# What was installed lies elsewhere than where it was to be: packs are looked for there, by the command and the library.
+data=$(cd "$(dirname "$command")/.." && pwd -P)/share/rowscan
+mkdir -p "$data"
+: >"$data/no.pack"
+packs_are_found() {
+  (
+    unset ROWSCAN_CACHE_PACKS
+    ROWSCAN_CACHE=off ROWSCAN_LOG=warning
+    export ROWSCAN_CACHE ROWSCAN_LOG
+    "$@"
+  ) >"$work/log" 2>&1 || fail "$* failed: $(cat "$work/log")"
+  grep -qF "pack $data/no.pack is not used: truncated" "$work/log" || fail "$* looked elsewhere: $(cat "$work/log")"
+}
+packs_are_found "$command" cache info
+
+# And rowscan.pc finds it there.
 PKG_CONFIG_LIBDIR=$(dirname "$pc")
 PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1
 PKG_CONFIG_ALLOW_SYSTEM_LIBS=1
@@ -63,6 +78,7 @@ if [ -e "$libdir/librowscan.so" ]; then
     case $source in *.cc) command -v "${CXX%% *}" >/dev/null || continue ;; esac
     try "$source" $("${PKG_CONFIG:-pkg-config}" --libs rowscan)
   done
+  packs_are_found try "$srcdir/tests/system/header.c" $("${PKG_CONFIG:-pkg-config}" --libs rowscan)
 
   # The program of the README, as it stands there.
   # shellcheck disable=SC2016,SC2046
@@ -102,6 +118,7 @@ if [ -e "$libdir/librowscan.a" ]; then
   fi
 fi
 
+rm -r "$data/no.pack"
 "${MAKE:-make}" uninstall "DESTDIR=$dest" >"$work/log" 2>&1 || { cat "$work/log"; fail "make uninstall failed"; }
 left=$(find "$dest" ! -type d | tr '\n' ' ')
 [ -z "$left" ] || fail "make uninstall left $left"

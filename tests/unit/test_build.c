@@ -23,7 +23,7 @@ static const char mistaken[] = "// a sum\nmistake\n";
 
 /* NULL: with no directory. */
 static rs_builder *open_builder(const char *dir) {
-  rs_store *store = rs_store_open(&(rs_store_options){.dir = dir, .off = dir == NULL});
+  rs_store *store = rs_store_open(&(rs_store_options){.dir = dir, .off_by = dir ? NULL : "the program"});
   rs_builder *builder = rs_builder_open(store, make_compiler(13000), NULL);
   ck_assert_ptr_nonnull(builder);
   return builder;
@@ -279,7 +279,7 @@ START_TEST(what_replaces_an_entry_of_a_pack_is_made_once) {
   rs_binary binary;
   rs_builder *builder = open_builder(fresh());
   build_text(builder, source, 90, false);
-  void *pack = rs_store_export(rs_builder_store(builder), NULL, NULL, RS_STORE_PARTS, &bytes, &sum, &wrong);
+  void *pack = rs_store_export(rs_builder_store(builder), NULL, NULL, &bytes, &sum, &wrong);
   ck_assert(rs_store_write_pack(file, pack, bytes, NULL));
   free(pack);
   rs_builder_close(builder);
@@ -300,17 +300,45 @@ START_TEST(what_replaces_an_entry_of_a_pack_is_made_once) {
 }
 END_TEST
 
+/* How long a compile took is another time each time, and no word of it is in a pack. */
+START_TEST(a_pack_has_no_times) {
+  static const char timeless[] =
+      "registers=255\nshared_bytes=232448\nlocal_bytes=0\nspill_bytes=2147483647\nfewer_blocks=2\ncompile_us=0\n";
+  rs_text text = {0};
+  for (int without = 0; without < 2; without++) {
+    rs_part parts[RS_STORE_PARTS] = {{"ptx", 3}, {"cubin", 5}, {good_facts, sizeof good_facts - 1}};
+    ck_assert(rs_binary_pack(parts, without, &text));
+    ck_assert_str_eq(parts[2].data, timeless);
+    ck_assert_uint_eq(parts[2].bytes, sizeof timeless - 1);
+    ck_assert_uint_eq(parts[0].bytes, without ? 0 : 3);
+    ck_assert_uint_eq(parts[1].bytes, 5);
+  }
+  rs_part other[RS_STORE_PARTS] = {{"text", 4}, {NULL, 0}, {"no facts", 8}}; /* is left alone */
+  ck_assert(rs_binary_pack(other, false, &text));
+  ck_assert_str_eq(other[2].data, "no facts");
+  rs_text_free(&text);
+}
+END_TEST
+
+static bool leave_ptx_out(void *user, const char *key, rs_part parts[RS_STORE_PARTS]) {
+  (void)key;
+  return rs_binary_pack(parts, true, user);
+}
+
 /* A builder with a directory of its own, and a pack of an entry whose key has this last line. */
-static rs_builder *open_beside_pack(const char *last_line, int without, char **dir) {
+static rs_builder *open_beside_pack(const char *last_line, bool without_ptx, char **dir) {
   static const rs_part parts[RS_STORE_PARTS] = {{"ptx", 3}, {"packed", 6}, {good_facts, sizeof good_facts - 1}};
   char *file = fresh(), *key = key_text(source, 90);
   rs_store_exported sum;
   size_t bytes;
   const char *wrong;
+  rs_text facts = {0};
   *strstr(key, "nvrtc=") = 0;
   rs_builder *builder = open_builder(fresh());
   ck_assert(rs_store_put(rs_builder_store(builder), path_of("%s%s\n", key, last_line), parts));
-  void *pack = rs_store_export(rs_builder_store(builder), NULL, NULL, without, &bytes, &sum, &wrong);
+  void *pack =
+      rs_store_export(rs_builder_store(builder), without_ptx ? leave_ptx_out : NULL, &facts, &bytes, &sum, &wrong);
+  rs_text_free(&facts);
   ck_assert_int_eq(sum.entries, 1);
   ck_assert(rs_store_write_pack(file, pack, bytes, NULL));
   free(pack);
@@ -323,7 +351,7 @@ static rs_builder *open_beside_pack(const char *last_line, int without, char **d
 START_TEST(a_pack_serves_whichever_compiler_made_it) {
   char *dir;
   rs_binary binary;
-  rs_builder *builder = open_beside_pack("nvrtc=another", RS_STORE_PARTS, &dir);
+  rs_builder *builder = open_beside_pack("nvrtc=another", false, &dir);
   ck_assert(rs_build_if_cached(builder, &binary, canonical, source, 90));
   ck_assert_str_eq(binary.cubin, "packed");
   rs_binary_free(&binary);
@@ -342,7 +370,7 @@ END_TEST
 START_TEST(a_pack_may_have_no_ptx) {
   char *dir;
   rs_binary binary;
-  rs_builder *builder = open_beside_pack("nvrtc=another", RS_BINARY_PTX, &dir);
+  rs_builder *builder = open_beside_pack("nvrtc=another", true, &dir);
   ck_assert_int_eq(rs_build_to_load(builder, &binary, canonical, source, 90), ROWSCAN_OK);
   ck_assert(binary.cached && !strcmp(binary.cubin, "packed") && !binary.ptx && !binary.ptx_bytes);
   rs_binary_free(&binary);
@@ -516,7 +544,7 @@ START_TEST(each_decision_is_told) {
   ck_assert_int_eq(rs_build(builder, &binary, canonical, mistaken, 90, false), ROWSCAN_COMPILE_FAILED);
   expect_decisions(&book, (const char *[]){"not found in the cache", "not compiled, which failed", NULL});
   rs_builder_close(builder);
-  builder = rs_builder_open(rs_store_open(&(rs_store_options){.off = true}), make_compiler(13000), &log);
+  builder = rs_builder_open(rs_store_open(&(rs_store_options){.off_by = "the program"}), make_compiler(13000), &log);
   build_text(builder, source, 90, false);
   expect_decisions(&book, (const char *[]){"not found in the cache", "compiled", "not kept on disk", NULL});
   build_text(builder, source, 90, false);
@@ -807,7 +835,7 @@ START_TEST(an_unknown_architecture_is_served_from_the_cache) {
 END_TEST
 
 START_TEST(no_compiler_is_told) {
-  rs_builder *builder = rs_builder_open(rs_store_open(&(rs_store_options){.off = true}),
+  rs_builder *builder = rs_builder_open(rs_store_open(&(rs_store_options){.off_by = "the program"}),
                                         rs_nvrtc_open("/no/such/libnvrtc.so.13", NULL), NULL);
   rs_binary binary;
   ck_assert_int_eq(rs_build(builder, &binary, canonical, source, 90, false), ROWSCAN_NO_COMPILER);
@@ -975,7 +1003,7 @@ START_TEST(each_allocation_may_fail) {
   ck_assert_int_ge(failed, 10);
   int64_t before = live;
   for (int left = 0; left < 8; left++) {
-    rs_store *store = rs_store_open(&(rs_store_options){.off = true});
+    rs_store *store = rs_store_open(&(rs_store_options){.off_by = "the program"});
     rs_nvrtc *nvrtc = make_compiler(13000);
     allocations_left = left;
     rs_builder_close(rs_builder_open(store, nvrtc, NULL));
@@ -1066,6 +1094,7 @@ int main(void) {
   tcase_add_test(cases, an_entry_of_something_else_is_made_anew);
   tcase_add_test(cases, a_pack_serves_whichever_compiler_made_it);
   tcase_add_test(cases, a_pack_may_have_no_ptx);
+  tcase_add_test(cases, a_pack_has_no_times);
   tcase_add_test(cases, a_fresh_build_replaces_the_entry);
   tcase_add_test(cases, what_may_not_be_compiled_is_told);
   tcase_add_test(cases, what_entries_did_is_counted);

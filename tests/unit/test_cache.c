@@ -1062,7 +1062,7 @@ START_TEST(counts_that_can_not_be_kept_are_told_all_the_same) {
   unsigned char *bytes = slurp(other, &count);
   ck_assert(count == 4 && memcmp(bytes, "mine", 4) == 0);
   free(bytes);
-  rs_store *none = rs_store_open(&(rs_store_options){.off = true});
+  rs_store *none = rs_store_open(&(rs_store_options){.off_by = "the program"});
   rs_store_add(none, RS_COUNT_hits, 5);
   ck_assert_int_eq(counted(none, RS_COUNT_hits), 5);
   rs_store_close(none);

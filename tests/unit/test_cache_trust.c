@@ -179,6 +179,25 @@ START_TEST(no_place_is_no_failure) {
 }
 END_TEST
 
+START_TEST(of_an_optional_place_nobody_is_warned) {
+  char *file = fresh(), *dir = fresh();
+  spill(file, "", 0);
+  for (int optional = 0; optional < 2; optional++) {
+    log_book book = {0};
+    rs_store_options options = {.dir = file, .optional = optional, .log = {note, &book}};
+    rs_store *store = rs_store_open(&options);
+    ck_assert_int_eq(book.messages[0], !optional);
+    ck_assert_int_eq(book.messages[1], optional);
+    ck_assert_ptr_nonnull(strstr(book.last, "nothing is kept on disk: "));
+    rs_store_close(store);
+    options.dir = dir;
+    store = rs_store_open(&options);
+    ck_assert_str_eq(rs_store_path(store), dir);
+    rs_store_close(store);
+  }
+}
+END_TEST
+
 /* A program that names a directory means that one. */
 START_TEST(a_given_place_is_the_only_one) {
   no_environment();
@@ -193,14 +212,10 @@ END_TEST
 START_TEST(it_can_be_turned_off) {
   no_environment();
   char *dir = fresh();
-  expect_none(&(rs_store_options){.dir = dir, .off = true}, "turned off by the program");
-  for (int i = 0; i < 3; i++) {
-    setenv("ROWSCAN_CACHE", (const char *[]){"off", "OFF", "Off"}[i], 1);
-    expect_none(&(rs_store_options){.dir = dir}, "turned off by ROWSCAN_CACHE=off");
-  }
-  ck_assert(!exists(dir));
-  setenv("ROWSCAN_CACHE", "on", 1);
   setenv("ROWSCAN_CACHE_DIR", dir, 1);
+  expect_none(&(rs_store_options){.dir = dir, .off_by = "the program"}, "turned off by the program");
+  expect_none(&(rs_store_options){.off_by = "me"}, "turned off by me");
+  ck_assert(!exists(dir));
   expect_path(dir);
 }
 END_TEST
@@ -252,7 +267,7 @@ START_TEST(a_store_may_be_opened_later) {
     ck_assert_int_eq(chdir(parent_of(dir)), 0);
   }
   for (int i = 0; i < 2; i++) { /* one that can't be used, and none */
-    options = (rs_store_options){.dir = file, .off = i, .later = true, .log = {note, &book}};
+    options = (rs_store_options){.dir = file, .off_by = i ? "the program" : NULL, .later = true, .log = {note, &book}};
     book = (log_book){0};
     rs_store_close(rs_store_open(&options));
     ck_assert(!book.messages[0] && !book.messages[2]);
@@ -880,6 +895,7 @@ int main(int argc, char **argv) {
   tcase_add_test(places, an_unusable_place_gives_way_to_the_next);
   tcase_add_test(places, a_named_place_gives_way_to_none);
   tcase_add_test(places, no_place_is_no_failure);
+  tcase_add_test(places, of_an_optional_place_nobody_is_warned);
   tcase_add_test(places, a_given_place_is_the_only_one);
   tcase_add_test(places, it_can_be_turned_off);
   tcase_add_test(places, a_relative_place_may_be_given);

@@ -212,9 +212,15 @@ START_TEST(a_gpu_without_a_compiler_is_told) {
   ck_assert_int_eq(rowscan_cache_export(context, pack, NULL, &exported), ROWSCAN_OK);
   rowscan_close(context);
   setenv("ROWSCAN_CACHE_PACKS", pack, 1);
-  ck_assert_int_eq(open_as(&context, ROWSCAN_ENGINE_AUTO, fresh()), ROWSCAN_OK);
-  ck_assert_str_eq(info_of(context).arch, "sm_80");
-  rowscan_close(context);
+  for (int off = 0; off < 2; off++) {
+    ck_assert_int_eq(open_as(&context, ROWSCAN_ENGINE_AUTO, off ? NULL : fresh()), ROWSCAN_OK);
+    ck_assert_str_eq(info_of(context).arch, "sm_80");
+    ck_assert_int_eq(rowscan_plan_create(&plan, context, ROWSCAN_SPEC(.length = 5)), ROWSCAN_OK);
+    rowscan_plan_destroy(plan);
+    rowscan_close(context);
+  }
+  ck_assert_int_eq(chmod(pack, 0666), 0);
+  must_fall(NULL, 2, 0, path_of("nor a pack has any (pack %s is not used: writable by others)", pack));
 }
 END_TEST
 

@@ -41,7 +41,7 @@ static const char small[] =
     "extern \"C\" __global__ void one(float *out, int n) { out[n] = out[0] * out[1] + out[2]; }\n";
 
 static rs_builder *open_builder(const char *dir) {
-  rs_store *store = rs_store_open(&(rs_store_options){.dir = dir, .off = dir == NULL});
+  rs_store *store = rs_store_open(&(rs_store_options){.dir = dir, .off_by = dir ? NULL : "the program"});
   rs_builder *builder = rs_builder_open(store, rs_nvrtc_open(NULL, NULL), NULL);
   ck_assert_ptr_nonnull(builder);
   return builder;

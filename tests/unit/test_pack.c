@@ -10,7 +10,9 @@
 
 #include <malloc.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 
 #include "base/whole.h"
@@ -344,7 +346,7 @@ static rs_store *filled(int count) {
 static void *export_all(rs_store *store, int64_t entries, size_t *bytes) {
   rs_store_exported sum;
   const char *wrong = "unset";
-  void *pack = rs_store_export(store, NULL, NULL, RS_STORE_PARTS, bytes, &sum, &wrong);
+  void *pack = rs_store_export(store, NULL, NULL, bytes, &sum, &wrong);
   ck_assert_ptr_nonnull(pack);
   ck_assert_ptr_null(wrong);
   ck_assert_int_eq(sum.entries, entries);
@@ -425,7 +427,7 @@ static bool exports_within(const char *dir, double times) {
     size_t bytes, room = address_space() + (size_t)(times * LARGE * LARGE_BYTES) + (1 << 20);
     if (setrlimit(RLIMIT_AS, &(struct rlimit){room, room}) != 0)
       _exit(3);
-    void *pack = rs_store_export(store, NULL, NULL, RS_STORE_PARTS, &bytes, &sum, &wrong);
+    void *pack = rs_store_export(store, NULL, NULL, &bytes, &sum, &wrong);
     _exit(!pack ? 2 : sum.entries != LARGE ? 1 : 0);
   }
   int status;
@@ -443,7 +445,8 @@ START_TEST(making_a_pack_takes_twice_its_bytes) {
 END_TEST
 #endif
 
-static bool is_even(void *user, const char *key) {
+static bool is_even(void *user, const char *key, rs_part parts[RS_STORE_PARTS]) {
+  (void)parts;
   ++*(int *)user;
   return strstr(key, "nvrtc=0") != NULL;
 }
@@ -462,7 +465,7 @@ START_TEST(only_what_is_taken_and_sound_is_exported) {
   spill(path_of("%s/tmp-1-1-1", parent_of(path)), "x", 1);
   char *other = entry_path(rs_store_path(from), key_of(6)), *wrong_name = path_of("%s/%030d", parent_of(other), 0);
   ck_assert_int_eq(rename(other, wrong_name), 0);
-  void *pack = rs_store_export(from, is_even, &asked, RS_STORE_PARTS, &bytes, &sum, &wrong);
+  void *pack = rs_store_export(from, is_even, &asked, &bytes, &sum, &wrong);
   ck_assert_int_eq(sum.entries, 8);
   ck_assert_int_eq(sum.damaged, 2);
   ck_assert_int_eq(asked, 18);
@@ -513,7 +516,7 @@ START_TEST(of_a_damaged_pack_the_sound_entries_are_imported) {
 END_TEST
 
 START_TEST(without_a_directory_nothing_is_kept) {
-  rs_store *from = filled(2), *none = rs_store_open(&(rs_store_options){.off = true});
+  rs_store *from = filled(2), *none = rs_store_open(&(rs_store_options){.off_by = "the program"});
   size_t bytes;
   void *pack = export_all(from, 2, &bytes), *empty = export_all(none, 0, &(size_t){0});
   expect_import(none, pack, bytes, (rs_store_imported){.entries = 2, .failed = 2});
@@ -861,16 +864,14 @@ static void expect_refused(const char *path, const char *why) {
 START_TEST(what_is_not_to_be_trusted_is_not_imported) {
   size_t bytes;
   unsigned char *pack = make_pack(3, &bytes);
-  char *path = fresh(), *link = fresh(), *fifo = fresh();
+  char *path = fresh(), *fifo = fresh();
   rs_store_imported sum;
   ck_assert(rs_store_write_pack(path, pack, bytes, NULL));
   rs_store *store = open_at(fresh());
   ck_assert_ptr_null(rs_store_import_file(store, path, &sum));
   ck_assert_int_eq(sum.added, 3);
   rs_store_close(store);
-  ck_assert_int_eq(symlink(path, link), 0);
   ck_assert_int_eq(mkfifo(fifo, 0600), 0);
-  expect_refused(link, "a symbolic link");
   expect_refused(fifo, "not a regular file");
   expect_refused("/dev/zero", "not a regular file");
   expect_refused(parent_of(path), "not a regular file");
@@ -983,11 +984,49 @@ START_TEST(a_store_reads_its_packs) {
   store = open_with(NULL, fresh(), &book);
   expect_keys(store, 20, 36);
   rs_store_close(store);
-  setenv("ROWSCAN_CACHE", "off", 1);
-  store = open_with(NULL, dir, NULL);
-  ck_assert_int_eq(rs_store_packs(store, NULL), 0);
-  rs_store_close(store);
   ck_assert_int_eq(book.messages[0], 0);
+}
+END_TEST
+
+/* Nothing is kept on disk, but what is there is read. */
+START_TEST(a_store_that_is_off_reads_its_packs) {
+  char *file = pack_file(fresh(), 10, 12), *dir = fresh();
+  for (int later = 0; later < 2; later++) {
+    log_book book = {0};
+    rs_store *store = rs_store_open(
+        &(rs_store_options){.dir = dir, .packs = file, .off_by = "me", .later = later, .log = {note, &book}});
+    rs_store_need(store);
+    expect_keys(store, 10, 12);
+    ck_assert(!put(store, "key", "text") && !exists(dir));
+    ck_assert_str_eq(rs_store_why(store), "turned off by me");
+    ck_assert_int_eq(book.messages[0], 0);
+    rs_store_close(store);
+  }
+}
+END_TEST
+
+/* Wherever the entries are, they make the same pack. The directory's goes first, unless it is damaged. */
+START_TEST(an_export_has_what_packs_have) {
+  char *one = pack_file(fresh(), 2, 6), *two = pack_file(fresh(), 4, 9);
+  rs_store *all = filled(9), *own = open_with(path_of("%s:%s", one, two), NULL, NULL);
+  for (int i = 0; i < 3; i++)
+    ck_assert(put(own, key_of(i), path_of("of %s", key_of(i))));
+  size_t bytes[2];
+  void *packs[] = {export_all(all, 9, &bytes[0]), export_all(own, 9, &bytes[1])};
+  ck_assert(bytes[0] == bytes[1] && !memcmp(packs[0], packs[1], bytes[0]));
+  free(packs[1]);
+  spill(entry_path(rs_store_path(own), key_of(2)), "garbage", 7);
+  packs[1] = export_all(own, 9, &bytes[1]);
+  ck_assert(bytes[0] == bytes[1] && !memcmp(packs[0], packs[1], bytes[0]));
+  free(packs[1]);
+  spill(entry_path(rs_store_path(own), key_of(1)), "garbage", 7);
+  free(export_all(own, 8, &bytes[1]));
+  rs_store_close(own);
+  rs_store *none = rs_store_open(&(rs_store_options){.packs = two, .off_by = "me"});
+  free(export_all(none, 5, &bytes[1]));
+  rs_store_close(none);
+  free(packs[0]);
+  rs_store_close(all);
 }
 END_TEST
 
@@ -1023,6 +1062,7 @@ static void expect_unused(const char *packs, const char *why) {
   rs_store *store = open_with(packs, NULL, &book);
   ck_assert_int_eq(rs_store_packs(store, NULL), 0);
   ck_assert_msg(book.messages[0] == 1 && strstr(book.last, why), "%s: %s, not %s", packs ? packs : "", book.last, why);
+  ck_assert_str_eq(rs_store_unused(store), path_of(" (%s)", book.last));
   expect_keys(store, 1, 1);
   ck_assert(put(store, "key", "text") && has(store, "key", "text"));
   rs_store_close(store);
@@ -1031,11 +1071,9 @@ static void expect_unused(const char *packs, const char *why) {
 }
 
 START_TEST(packs_that_are_not_to_be_trusted_are_not_read) {
-  char *file = pack_file(fresh(), 1, 5), *link = fresh(), *fifo = fresh(), *dir = fresh();
-  ck_assert_int_eq(symlink(file, link), 0);
+  char *file = pack_file(fresh(), 1, 5), *fifo = fresh(), *dir = fresh();
   ck_assert_int_eq(mkfifo(fifo, 0600), 0);
   ck_assert_int_eq(mkdir(dir, 0700), 0);
-  expect_unused(link, "a symbolic link");
   expect_unused(fifo, "not a regular file");
   expect_unused("/dev/zero", "not a regular file");
   expect_unused(fresh(), "there is no such file");
@@ -1062,6 +1100,158 @@ START_TEST(packs_that_are_not_to_be_trusted_are_not_read) {
   printf("%d packs that are not to be trusted, none read\n", unused);
 }
 END_TEST
+
+START_TEST(of_packs_that_are_not_used_a_few_are_named) {
+  char *packs = path_of("/no/1.pack:/no/2.pack:/no/3.pack:/no/4.pack:%s", pack_file(fresh(), 1, 5));
+  rs_store *store = open_with(packs, NULL, NULL);
+  ck_assert_int_eq(rs_store_packs(store, NULL), 1);
+  ck_assert_str_eq(rs_store_unused(store), " (pack /no/1.pack is not used: there is no such file; pack /no/2.pack is "
+                                           "not used: there is no such file; pack /no/3.pack is not used: there is no "
+                                           "such file)");
+  rs_store_close(store);
+  store = open_with("off", NULL, NULL);
+  ck_assert_str_eq(rs_store_unused(store), "");
+  rs_store_close(store);
+}
+END_TEST
+
+/* ---- packs behind links ------------------------------------------------------------------------------------------ */
+
+/*
+ * Relative names from here on: all above would be looked at, whoever's it is. The working directory is one that has
+ * `volume`, as Kubernetes mounts one: a date has the pack, ..data is a link to that, x.pack one to ..data/x.pack.
+ */
+static void make_volume(void) {
+  ck_assert_int_eq(chdir(parent_of(fresh())), 0);
+  ck_assert(mkdir("volume", 0755) == 0 && mkdir("volume/..2024", 0755) == 0);
+  pack_file("volume/..2024/x.pack", 1, 5);
+  ck_assert(chmod("volume/..2024/x.pack", 0644) == 0 && symlink("..2024", "volume/..data") == 0);
+  ck_assert_int_eq(symlink("..data/x.pack", "volume/x.pack"), 0);
+}
+
+static void expect_used(const char *packs, int first, int end) {
+  log_book book = {0};
+  int before = descriptors();
+  rs_store *store = open_with(packs, NULL, &book);
+  ck_assert_msg(!book.messages[0], "%s", book.last);
+  expect_keys(store, first, end);
+  rs_store_close(store);
+  ck_assert_int_eq(descriptors(), before);
+}
+
+START_TEST(links_are_followed_to_what_is_trusted) {
+  make_volume();
+  expect_used("volume", 1, 5);
+  expect_used("volume/x.pack", 1, 5);
+  expect_used("volume/../volume/./x.pack", 1, 5);
+  ck_assert_int_eq(symlink("../volume//..data/../x.pack", "volume/..2024/back.pack"), 0); /* ..data is followed */
+  expect_unused("volume/..2024/back.pack", "there is no such file");
+  ck_assert(unlink("volume/..2024/back.pack") == 0 && symlink("volume/x.pack", "link.pack") == 0);
+  expect_used("link.pack", 1, 5);
+  rs_store *store = open_at(fresh());
+  rs_store_imported sum;
+  ck_assert_ptr_null(rs_store_import_file(store, "link.pack", &sum));
+  ck_assert_int_eq(sum.added, 4);
+  rs_store_close(store);
+  /* What the volume has next is there at once, or not yet. */
+  ck_assert_int_eq(mkdir("volume/..2025", 0755), 0);
+  pack_file("volume/..2025/x.pack", 5, 8);
+  store = open_with("volume", NULL, NULL);
+  ck_assert(symlink("..2025", "volume/..new") == 0 && rename("volume/..new", "volume/..data") == 0);
+  remove_tree("volume/..2024");
+  expect_keys(store, 1, 5);
+  rs_store_close(store);
+  expect_used("volume", 5, 8);
+}
+END_TEST
+
+START_TEST(links_are_not_followed_to_what_is_not_trusted) {
+  static const char others_may_write[] = "a symbolic link through a directory that is writable by others";
+  static const char *const folders[] = {".", "volume", "volume/..2024"};
+  make_volume();
+  for (int i = 0; i < 3; i++) {
+    ck_assert_int_eq(chmod(folders[i], 0777), 0);
+    expect_unused("volume/x.pack", others_may_write);
+    ck_assert_int_eq(chmod(folders[i], 01777), 0);
+    expect_used("volume/x.pack", 1, 5);
+    ck_assert_int_eq(chmod(folders[i], 0755), 0);
+  }
+  ck_assert_int_eq(chmod("volume/..2024/x.pack", 0664), 0);
+  expect_unused("volume/x.pack", "x.pack is not used: writable by others");
+  ck_assert(rename("volume/..2024/x.pack", "volume/..2024/y") == 0);
+  expect_unused("volume/x.pack", "there is no such file");
+  ck_assert(symlink("x.pack", "volume/..2024/x.pack") == 0);
+  expect_unused("volume/x.pack", "a symbolic link that leads nowhere");
+  static const char *const no_files[] = {"/", "volume", "/dev/null", "fifo"};
+  ck_assert_int_eq(mkfifo("fifo", 0600), 0);
+  for (int i = 0; i < 4; i++) {
+    ck_assert_int_eq(symlink(no_files[i], "link.pack"), 0);
+    expect_refused("link.pack", i ? "not a regular file" : "there is no such file");
+    ck_assert_int_eq(unlink("link.pack"), 0);
+  }
+}
+END_TEST
+
+START_TEST(links_of_others_are_not_followed) {
+  static const char *const links[] = {"volume/x.pack", "volume/..data"};
+  static const char *const folders[] = {"volume", "volume/..2024"};
+  if (geteuid() != 0)
+    return;
+  make_volume();
+  for (int i = 0; i < 2; i++) {
+    ck_assert_int_eq(lchown(links[i], 65534, 65534), 0);
+    expect_unused("volume/x.pack", "a symbolic link of another user");
+    ck_assert_int_eq(lchown(links[i], 0, 0), 0);
+    ck_assert_int_eq(chown(folders[i], 65534, 65534), 0);
+    expect_unused("volume/x.pack", "a symbolic link through a directory of another user");
+    ck_assert_int_eq(chown(folders[i], 0, 0), 0);
+  }
+  ck_assert_int_eq(chown("volume/..2024/x.pack", 65534, 65534), 0);
+  expect_unused("volume/x.pack", "owned by another user");
+}
+END_TEST
+
+static bool map_user(const char *file, unsigned id) {
+  char line[64];
+  int length = snprintf(line, sizeof line, "%u %u 1", id, id), fd = open(file, O_WRONLY);
+  bool written = fd >= 0 && write(fd, line, (size_t)length) == length;
+  if (fd >= 0)
+    close(fd);
+  return written;
+}
+
+/* A volume of Kubernetes is writable by all, and mounted to be read. 2: a mount is more than this machine allows. */
+static int reads_a_mount(void) {
+  uid_t user = geteuid();
+  if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0 || !map_user("/proc/self/uid_map", user) ||
+      mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 || mount("volume", "volume", NULL, MS_BIND, NULL) != 0)
+    return 2;
+  rs_store *store = rs_store_open(&(rs_store_options){.packs = "volume", .off_by = "me"});
+  int before = rs_store_packs(store, NULL);
+  rs_store_close(store);
+  if (mount(NULL, "volume", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL) != 0)
+    return 2;
+  store = rs_store_open(&(rs_store_options){.packs = "volume", .off_by = "me"});
+  int after = rs_store_packs(store, NULL);
+  rs_store_close(store);
+  return before != 0 || after != 1;
+}
+
+START_TEST(a_volume_that_all_may_write_is_read_where_it_is_mounted_to_be_read) {
+  make_volume();
+  ck_assert_int_eq(chmod("volume", 0777), 0);
+  pid_t child = fork();
+  if (child == 0)
+    _exit(reads_a_mount());
+  int status;
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  ck_assert(WIFEXITED(status) && WEXITSTATUS(status) != 1);
+  if (WEXITSTATUS(status) == 2)
+    printf("no mounts here: packs of one were not tried\n");
+}
+END_TEST
+
+/* ---- packs of others --------------------------------------------------------------------------------------------- */
 
 /* What is installed is root's. */
 static int read_as_nobody(const char *file) {
@@ -1270,7 +1460,14 @@ int main(void) {
   tcase_add_test(tier, a_store_reads_its_packs);
   tcase_add_test(tier, keys_of_packs_are_visited_by_turns);
   tcase_add_test(tier, a_directory_goes_before_its_packs);
+  tcase_add_test(tier, a_store_that_is_off_reads_its_packs);
+  tcase_add_test(tier, an_export_has_what_packs_have);
   tcase_add_test(tier, packs_that_are_not_to_be_trusted_are_not_read);
+  tcase_add_test(tier, of_packs_that_are_not_used_a_few_are_named);
+  tcase_add_test(tier, links_are_followed_to_what_is_trusted);
+  tcase_add_test(tier, links_are_not_followed_to_what_is_not_trusted);
+  tcase_add_test(tier, links_of_others_are_not_followed);
+  tcase_add_test(tier, a_volume_that_all_may_write_is_read_where_it_is_mounted_to_be_read);
   tcase_add_test(tier, packs_of_root_are_read_by_all);
   tcase_add_test(tier, damage_in_a_pack_is_told_and_counted);
   tcase_add_test(tier, a_visit_reads_all_entries_of_packs);
