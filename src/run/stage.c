@@ -90,9 +90,7 @@ static void run_boxes(rowscan_context *context, const rowscan_spec *spec, const 
 /* ---- either engine ----------------------------------------------------------------------------------------------- */
 
 rowscan_status rs_stage(rowscan_context *context, const rowscan_spec *spec, const rs_rows *rows) {
-  rs_progress progress = {.context = context};
-  progress.element_bytes = (int64_t)(rowscan_type_bytes(spec->in_type) + rowscan_type_bytes(spec->out_type) +
-                                     rowscan_type_bytes(spec->mask_type));
+  rs_progress progress = {.context = context, .element_bytes = rs_spec_element_bytes(spec)};
   progress.total = rows->count * spec->length * progress.element_bytes;
   if (progress.total && context->engine == ROWSCAN_ENGINE_CUDA)
     return rs_stage_gpu(context, spec, rows, &progress);

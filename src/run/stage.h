@@ -24,7 +24,7 @@ rs_rows rs_next_box(const rs_rows *rows, int64_t first, int64_t most);
 /* What the progress callback is told. */
 typedef struct rs_progress {
   const rowscan_context *context;
-  int64_t element_bytes; /* of the input, the mask and the output together */
+  int64_t element_bytes; /* of all arrays together */
   int64_t done, total;
 } rs_progress;
 

@@ -555,6 +555,32 @@ START_TEST(progress_of_the_host) {
 }
 END_TEST
 
+/* All arrays count: an input, two more of its type, two of flags, and two outputs. */
+START_TEST(progress_counts_further_arrays) {
+  enum { ROWS = 300, LENGTH = 7 };
+  static float x[ROWS * LENGTH], y[ROWS * LENGTH], z[ROWS * LENGTH];
+  static const uint8_t flags[ROWS * LENGTH];
+  rowscan_context *contexts[] = {&host, &gpu};
+  for (int i = 0; i < 2; i++) {
+    told t = {0};
+    contexts[i]->user = &t;
+    contexts[i]->progress = listen;
+    ck_assert(!rowscan_scan_host(contexts[i], ROWSCAN_PROBLEM(.op = ROWSCAN_GAE, .flags = ROWSCAN_REVERSE, .rank = 2,
+                                                              .dim = 1, .shape = ((int64_t[]){ROWS, LENGTH}),
+                                                              .input = {.data = x, .type = ROWSCAN_F32},
+                                                              .output = {.data = y, .type = ROWSCAN_F32},
+                                                              .more = {{.data = x},
+                                                                       {.data = x},
+                                                                       {.data = flags, .type = ROWSCAN_BOOL},
+                                                                       {.data = flags, .type = ROWSCAN_BOOL}},
+                                                              .second = {.data = z}, .params = {0.99, 0.95})));
+    contexts[i]->progress = NULL;
+    ck_assert_int_eq(t.total, ROWS * LENGTH * (4 + 2 * 4 + 2 * 1 + 2 * 4));
+    ck_assert_int_eq(t.done, t.total);
+  }
+}
+END_TEST
+
 /* Rows in boxes of any size come once each, in their order. */
 START_TEST(boxes) {
   uint64_t random = seed + 7000;
@@ -700,6 +726,7 @@ int main(void) {
   tcase_add_test(cases, memory_that_is_not_there);
   lot_add_loop_test(cases, every_call_fails, 0, 4);
   tcase_add_test(cases, progress_of_the_gpu);
+  tcase_add_test(cases, progress_counts_further_arrays);
   lot_add_loop_test(cases, progress_of_the_host, is_quick() ? 2 : 0, 3);
   tcase_add_test(cases, boxes);
   tcase_add_test(cases, nothing_to_do);
