@@ -76,6 +76,7 @@ rowscan_engine rowscan_context_engine(const rowscan_context *context) {
 }
 
 rowscan_status rowscan_context_info_get(const rowscan_context *context, rowscan_context_info *info) {
+  RS_UNCANCELLED;
   bool gpu = context->engine == ROWSCAN_ENGINE_CUDA;
   rowscan_context_info found = {.engine = context->engine,
                                 .device = gpu ? context->gpu.device.ordinal : -1,
@@ -106,6 +107,7 @@ static rowscan_status give_text(rs_text *text, const char *what, char **out) {
 /* ---- plans ------------------------------------------------------------------------------------------------------- */
 
 rowscan_status rowscan_spec_text(const rowscan_spec *spec, char **out) {
+  RS_UNCANCELLED;
   rowscan_spec complete;
   rowscan_status status = rs_spec_read(&complete, spec);
   if (status)
@@ -116,6 +118,7 @@ rowscan_status rowscan_spec_text(const rowscan_spec *spec, char **out) {
 }
 
 rowscan_status rowscan_spec_parse(rowscan_spec *spec, const char *text) {
+  RS_UNCANCELLED;
   rowscan_spec complete;
   rowscan_status status = rs_spec_parse(&complete, text);
   return status ? status : rs_spec_write(spec, &complete);
@@ -176,10 +179,12 @@ void rowscan_plan_destroy(rowscan_plan *plan) {
 }
 
 rowscan_status rowscan_plan_spec(const rowscan_plan *plan, rowscan_spec *spec) {
+  RS_UNCANCELLED;
   return rs_spec_write(spec, &plan->spec);
 }
 
 rowscan_status rowscan_plan_info_get(const rowscan_plan *plan, rowscan_plan_info *info) {
+  RS_UNCANCELLED;
   rowscan_plan_info found = {.modules = plan->program.arch ? rs_geometry_kernels(&plan->program.kernels.geometry) : 0,
                              .workspace_bytes = plan->program.kernels.scratch};
   return give_info(info, &found, sizeof found);
@@ -244,6 +249,7 @@ rowscan_status rowscan_archs(rowscan_context *context, int *archs, int *count) {
 }
 
 rowscan_status rowscan_source(const rowscan_spec *spec, const char *arch, int module, char **source) {
+  RS_UNCANCELLED;
   rowscan_spec complete;
   int number;
   rowscan_status status = rs_spec_read(&complete, spec);
@@ -279,6 +285,7 @@ rowscan_status rowscan_workspace_bytes(rowscan_context *context, const rowscan_p
 }
 
 rowscan_status rowscan_problem_spec(const rowscan_problem *problem, rowscan_spec *spec) {
+  RS_UNCANCELLED;
   rs_rows rows;
   rowscan_spec found;
   rowscan_status status = rs_rows_from_problem(&rows, &found, problem);

@@ -73,6 +73,7 @@ static rowscan_status run_with_initial(rowscan_context *context, const task *sca
 }
 
 rowscan_status rowscan_scan(rowscan_context *context, const rowscan_problem *problem, struct CUstream_st *stream) {
+  RS_UNCANCELLED;
   task scan;
   rowscan_status status = read_task(&scan, context, problem);
   if (status)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cancel.h"
 #include "base/sized.h"
 #include "base/status.h"
 #include "types.h"
@@ -207,6 +208,7 @@ static rowscan_status enter(rs_op *op, rowscan_op *number, bool *made) {
 }
 
 rowscan_status rowscan_op_create(rowscan_op *op, const rowscan_operator *given) {
+  RS_UNCANCELLED;
   rowscan_operator read;
   fields line = {.name = ""};
   bool made = false;

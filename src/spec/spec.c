@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cancel.h"
 #include "base/sized.h"
 #include "base/status.h"
 #include "types.h"
@@ -329,6 +330,7 @@ rowscan_status rs_spec_write(rowscan_spec *to, const rowscan_spec *spec) {
 }
 
 rowscan_status rowscan_spec_complete(rowscan_spec *spec) {
+  RS_UNCANCELLED;
   rowscan_spec complete;
   rowscan_status status = rs_spec_read(&complete, spec);
   return status ? status : rs_spec_write(spec, &complete);

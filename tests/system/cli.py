@@ -686,6 +686,19 @@ class Files(Case):
         self.assertEqual(out, "")
         self.assertRegex(err, r"out.npy: sum of f32 \(3, 4\) along dimension 1, .*GB/s")
 
+    def test_figures_count_all_files(self):
+        x = self.save("in.npy", np.ones((300, 40), "f4"))
+        self.save("flags.npy", np.ones((300, 40), "?"))
+        self.save("keys.npy", np.zeros((300, 40), "i4"))
+        for bytes_each, *args in (
+                (4 + 8 + 4, "--op", "argmax", "--second", "s.npy"),
+                (4 + 1 + 4 + 4 + 4, "--op", "linear_recurrence", "--coefficient", x, "--mask", "flags.npy", "--keys",
+                 "keys.npy"),
+                (3 * 4 + 2 * 1 + 2 * 4, "--op", "gae", "--more1", x, "--more2", x, "--more3", "flags.npy", "--more4",
+                 "flags.npy", "--params", "1,1", "--reverse", "--second", "s.npy")):
+            summary = json.loads(self.rowscan("scan", "--json", *args, x, "out.npy")[0])
+            self.assertAlmostEqual(1e9 * summary["gbs"] * summary["seconds"] / (300 * 40), bytes_each, 1)
+
 
 # ---- files that are wrong --------------------------------------------------------------------------------------------
 

@@ -27,6 +27,31 @@ ${CC:-cc} -E -P "$srcdir/src/rowscan.h" | tr '\n' ' ' | tr ';' '\n' |
   sed -n 's/.*__attribute__((visibility("default")))[^(]*[ *]\(rowscan_[a-z0-9_]*\) *(.*/\1/p' | sort >"$work/declared"
 [ -s "$work/declared" ] || fail "found no calls in rowscan.h"
 
+# A thread that is cancelled in a call ends the call first, or it would leave locks behind. Those that only return what
+# is there, or free memory, do without.
+cat >"$work/instant" <<'END'
+rowscan_carry_reset
+rowscan_context_engine
+rowscan_free
+rowscan_last_error
+rowscan_op_by_name
+rowscan_op_name
+rowscan_regime_name
+rowscan_status_name
+rowscan_type_by_name
+rowscan_type_bytes
+rowscan_type_name
+rowscan_version
+rowscan_version_number
+END
+sed -n 's/^[a-z].*[ *]\(rowscan_[a-z_]*\)(.*/\1/p; s/^  RS_UNCANCELLED;$/uncancelled/p' "$srcdir"/src/*/*.c |
+  awk '$0 == "uncancelled" { print name } { name = $0 }' | sort >"$work/uncancelled"
+sort "$work/instant" "$work/uncancelled" >"$work/either"
+lacking=$(only_in "$work/declared" "$work/either")
+both=$(uniq -d "$work/either" | tr '\n' ' ')
+[ -z "$lacking" ] || fail "calls that lack RS_UNCANCELLED: $lacking"
+[ -z "$both" ] || fail "calls that have RS_UNCANCELLED twice, or need none: $both"
+
 shared=.libs/librowscan.so
 if [ -e "$shared" ]; then
   "${NM:-nm}" -D --defined-only "$shared" | awk '{ print $NF }' | grep -v '^__odr_asan' | sort >"$work/exported"

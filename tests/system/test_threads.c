@@ -36,10 +36,15 @@ static rowscan_context *open_host(int threads) {
   return context;
 }
 
+static rowscan_status scan_by(bool staged, rowscan_context *context, float *out, int64_t n) {
+  const rowscan_problem *problem =
+      ROWSCAN_PROBLEM(.rank = 1, .dim = 0, .shape = &n, .input = {.data = in, .type = ROWSCAN_F32},
+                      .output = {.data = out, .type = ROWSCAN_F32});
+  return staged ? rowscan_scan_host(context, problem) : rowscan_scan(context, problem, NULL);
+}
+
 static rowscan_status scan(rowscan_context *context, float *out, int64_t n) {
-  return rowscan_scan_host(context,
-                           ROWSCAN_PROBLEM(.rank = 1, .dim = 0, .shape = &n, .input = {.data = in, .type = ROWSCAN_F32},
-                                           .output = {.data = out, .type = ROWSCAN_F32}));
+  return scan_by(true, context, out, n);
 }
 
 static void pause_us(long us) {
@@ -106,6 +111,7 @@ END_TEST
 typedef struct victim {
   rowscan_context *context;
   float *out;
+  bool staged;
   atomic_int begun, done, failed;
 } victim;
 
@@ -113,7 +119,7 @@ static void *scan_for_ever(void *argument) {
   victim *v = argument;
   while (!v->failed) {
     v->begun++;
-    v->failed += scan(v->context, v->out, N) != ROWSCAN_OK; /* Check's own calls are cancellation points */
+    v->failed += scan_by(v->staged, v->context, v->out, N) != ROWSCAN_OK; /* Check's own calls are cancellation points */
     v->done++;
     pthread_testcancel();
   }
@@ -128,6 +134,7 @@ START_TEST(a_cancelled_thread_leaves_nothing_held) {
     pthread_t thread;
     void *result;
     v.begun = v.done = v.failed = 0;
+    v.staged = i % 2;
     ck_assert(!pthread_create(&thread, NULL, scan_for_ever, &v));
     while (!v.begun)
       pause_us(10);
