@@ -248,10 +248,11 @@ typedef enum rowscan_regime {
 /* Flags of a spec, combined by |. */
 #define ROWSCAN_EXCLUSIVE 1u /* element i of the output leaves out element i of the input */
 #define ROWSCAN_REVERSE 2u   /* the scan runs from the last element to the first */
-/* 4u is reserved for the library's own tests. The next flag is allowed in a problem only, not in a spec. */
-#define ROWSCAN_OMIT_NAN 16u       /* a NaN counts as the identity, of any operator; integers have none */
-#define ROWSCAN_TIES_FIRST 32u     /* ROWSCAN_ARGMAX, ROWSCAN_ARGMIN: the first of equal elements */
-#define ROWSCAN_INCLUDE_INITIAL 8u /* the output has length + 1 elements, P(0) to P(length) */
+#define ROWSCAN_OMIT_NAN 16u   /* a NaN counts as the identity, of any operator; integers have none. Where a mask
+                                  multiplies, the product decides: 0 * inf is a NaN, and omitted */
+#define ROWSCAN_TIES_FIRST 32u /* ROWSCAN_ARGMAX, ROWSCAN_ARGMIN: the first of equal elements */
+/* Of a problem only, not of a spec: the output has length + 1 elements, P(0) to P(length). */
+#define ROWSCAN_INCLUDE_INITIAL 8u
 
 /* ---- library ----------------------------------------------------------------------------------------------------- */
 
@@ -356,7 +357,8 @@ typedef struct rowscan_operator {
  *   begin(y)       the Total that a fold from an initial value starts with; default load(y); needed where there is a
  *                  coefficient, or inputs=, or params=
  *   second(t, x, ...)  needed with outputs=2: the A that users see in the second output, of a prefix t and of what load
- *                  has of that prefix's own element
+ *                  has of that prefix's own element. x is the element itself where a mask takes it away
+ *                  (ROWSCAN_MASK_SELECT) or where it is an omitted NaN, and the product with ROWSCAN_MASK_MULTIPLY
  *   commutative    static constexpr bool: whether combine(l, r) is combine(r, l), which saves time; default false
  *
  * The text may use u32, i32, u64, i64, f32, f64 and fused(a, b, c), an fma of one rounding, where a * b + c has two.

@@ -75,6 +75,7 @@ static void drop(waiting *one) {
 
 /* Each paused at random: nothing changes, nothing hangs. */
 void group_delays(void) {
+  rs_developer = true;
   for (int kind = 0; kind < KINDS; kind++) {
     waiting one;
     prepare(&one, kind, ROWSCAN_DELAYS | (kind % 2 ? ROWSCAN_REVERSE : 0));

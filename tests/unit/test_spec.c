@@ -234,6 +234,9 @@ START_TEST(refusals) {
   refuse((rowscan_spec){.mask_type = ROWSCAN_U8}, ROWSCAN_BAD_ARGUMENT, "'mask_type'", "u8, but there is no mask");
   refuse((rowscan_spec){.mask_type = 99}, ROWSCAN_BAD_ARGUMENT, "'mask_type'", "99 is not one of f16,");
   refuse((rowscan_spec){.flags = 9}, ROWSCAN_BAD_ARGUMENT, "'flags'", "0x9 has unknown bits");
+  rs_developer = false;
+  refuse((rowscan_spec){.flags = 5}, ROWSCAN_BAD_ARGUMENT, "'flags'", "0x5 has unknown bits");
+  rs_developer = true;
   refuse((rowscan_spec){.length = -2}, ROWSCAN_BAD_ARGUMENT, "'length'", "-2");
   refuse((rowscan_spec){.length = (INT64_C(1) << 56) + 1}, ROWSCAN_BAD_ARGUMENT, "'length'",
          "72057594037927937 is not a whole number, 0 to 2^56");
@@ -645,6 +648,7 @@ START_TEST(names) {
 END_TEST
 
 int main(void) {
+  rs_developer = true;
   Suite *suite = suite_create("spec");
   TCase *all = tcase_create("all");
   tcase_add_test(all, default_types);
