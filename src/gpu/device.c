@@ -110,6 +110,13 @@ rowscan_status rs_device_of(const void *pointer, int *ordinal) {
   return ROWSCAN_OK;
 }
 
+bool rs_device_alone(const rs_cuda *cuda, const void *pointer) {
+  CUdeviceptr at = (CUdeviceptr)(uintptr_t)pointer;
+  unsigned type = CU_MEMORYTYPE_HOST, managed = 0;
+  return !cuda->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at) && type == CU_MEMORYTYPE_DEVICE &&
+         !cuda->cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, at) && !managed;
+}
+
 /* The device of a context of the caller's. */
 static rowscan_status adopt_context(rs_device *device, CUcontext context) {
   bool pushed;

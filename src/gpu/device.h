@@ -34,6 +34,8 @@ void rs_device_leave(const rs_device *device, bool pushed);
 
 rowscan_status rs_device_count(int *count);
 rowscan_status rs_device_of(const void *pointer, int *ordinal); /* -1: the host's */
+/* Whether the driver knows it as memory that a GPU has for itself: managed memory it shares. */
+bool rs_device_alone(const rs_cuda *cuda, const void *pointer);
 rowscan_status rs_device_info(int ordinal, rowscan_device_info *info);
 
 #endif

@@ -387,6 +387,8 @@ rowscan_status rowscan_carry_scan(rowscan_carry *carry, const rowscan_problem *g
   rowscan_status status = rs_problem_read(problem, given);
   if (!status)
     status = rs_rows_from_problem(&rows, &spec, problem);
+  if (!status && carry->context->engine == ROWSCAN_ENGINE_HOST)
+    status = rs_context_check_host(carry->context, &spec, &rows, stream);
   if (status)
     return status;
   if (problem->dim < 0)

@@ -135,6 +135,7 @@ static rowscan_status fall_to_host(rowscan_context *context, rowscan_log_level l
   context->why = strdup(rowscan_last_error());
   if (!context->why)
     return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for why the host serves");
+  context->driver = context->gpu.device.cuda;
   release_gpu(context);
   context->gpu.device = (rs_device){0};
   context->engine = ROWSCAN_ENGINE_HOST;
@@ -245,6 +246,28 @@ rowscan_status rs_context_open(rowscan_context **out, const rowscan_options *opt
   }
   open_tiers(context, options);
   *out = context;
+  return ROWSCAN_OK;
+}
+
+/* What an array, or the stream, is refused for. */
+static rowscan_status refuse(const rowscan_context *context, const char *field, const void *pointer, const char *what) {
+  bool fell = context->why != NULL;
+  return rs_fail(ROWSCAN_BAD_ARGUMENT, "field '%s': %p%s%s%s%s", field, pointer, what,
+                 fell ? "; engine auto chose the host, because: " : "", fell ? context->why : "",
+                 fell ? " (ROWSCAN_ENGINE_CUDA would have been an error)" : "");
+}
+
+rowscan_status rs_context_check_host(const rowscan_context *context, const rowscan_spec *spec, const rs_rows *rows,
+                                     const void *stream) {
+  const rs_cuda *driver = context->driver ? context->driver : context->gpu.device.cuda;
+  if (stream)
+    return refuse(context, "stream", stream, ", but the context works on the host, where there are no streams");
+  for (int a = 0; a < RS_ALL_ARRAYS && driver; a++) {
+    const void *data = a < rs_arrays(rows) ? rows->array[a].data : NULL;
+    if (data && rs_device_alone(driver, data))
+      return refuse(context, rs_array_name(spec, (rs_which)a), data,
+                    " is memory of a GPU, which the processor can't reach");
+  }
   return ROWSCAN_OK;
 }
 

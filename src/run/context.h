@@ -14,7 +14,8 @@
 
 struct rowscan_context {
   rowscan_engine engine;
-  char *why; /* AUTO ended up with the host; NULL: it did not */
+  char *why;             /* AUTO ended up with the host; NULL: it did not */
+  const rs_cuda *driver; /* that has started nevertheless, and knows memory of GPUs; NULL: none */
   rs_log log;
   void *user;
   void (*progress)(void *user, int64_t done_bytes, int64_t total_bytes);
@@ -29,6 +30,13 @@ struct rowscan_context {
 
 /* This process is a child, by fork(), of the one that opened the context. */
 bool rs_context_inherited(const rowscan_context *context);
+
+/*
+ * Whether the processor may read and write these rows, and nobody waits for a stream of its own: memory of a GPU is
+ * looked for where the context has a driver. Errors: BAD_ARGUMENT.
+ */
+rowscan_status rs_context_check_host(const rowscan_context *context, const rowscan_spec *spec, const rs_rows *rows,
+                                     const void *stream);
 
 /* nvrtc: taken over, in place of the one that the options name or that is found; NULL for that one. */
 rowscan_status rs_context_open(rowscan_context **context, const rowscan_options *options, rs_nvrtc *nvrtc);

@@ -86,6 +86,8 @@ rowscan_status rs_plan_run(rowscan_plan *plan, const rowscan_spec *spec, const r
     return rs_table_run(&context->programs, &context->gpu, spec, rows, workspace, workspace_bytes, stream);
   if (plan->program.arch)
     return rs_launch(&plan->program, rows, workspace, workspace_bytes, stream);
-  rs_host_run(context->host, spec, rows);
-  return ROWSCAN_OK;
+  rowscan_status status = rs_context_check_host(context, spec, rows, stream);
+  if (!status)
+    rs_host_run(context->host, spec, rows);
+  return status;
 }

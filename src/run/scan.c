@@ -22,8 +22,12 @@ static void take_workspace(task *scan, const rowscan_context *context, const row
   scan->workspace_bytes = takes ? problem->workspace_bytes : 0;
 }
 
-static rowscan_status read_task(task *scan, const rowscan_context *context, const rowscan_problem *problem) {
+/* engine: whose memory the arrays are in. */
+static rowscan_status read_task(task *scan, const rowscan_context *context, const rowscan_problem *problem,
+                                rowscan_engine engine, struct CUstream_st *stream) {
   rowscan_status status = rs_rows_from_problem(&scan->rows, &scan->spec, problem);
+  if (!status && engine == ROWSCAN_ENGINE_HOST)
+    status = rs_context_check_host(context, &scan->spec, &scan->rows, stream);
   if (status)
     return status;
   take_workspace(scan, context, problem);
@@ -75,7 +79,7 @@ static rowscan_status run_with_initial(rowscan_context *context, const task *sca
 rowscan_status rowscan_scan(rowscan_context *context, const rowscan_problem *problem, struct CUstream_st *stream) {
   RS_UNCANCELLED;
   task scan;
-  rowscan_status status = read_task(&scan, context, problem);
+  rowscan_status status = read_task(&scan, context, problem, context->engine, stream);
   if (status)
     return status;
   return scan.rows.initial ? run_with_initial(context, &scan, stream) : run(context, &scan, stream);
@@ -85,7 +89,7 @@ rowscan_status rowscan_scan(rowscan_context *context, const rowscan_problem *pro
 rowscan_status rowscan_scan_host(rowscan_context *context, const rowscan_problem *problem) {
   RS_UNCANCELLED;
   task scan, initial;
-  rowscan_status status = read_task(&scan, context, problem);
+  rowscan_status status = read_task(&scan, context, problem, ROWSCAN_ENGINE_HOST, NULL);
   if (!status && scan.rows.initial)
     status = rs_spec_check_host(&scan.spec);
   if (!status)

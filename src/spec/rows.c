@@ -29,7 +29,7 @@ static const char *const names[RS_ALL_ARRAYS] = {[RS_IN] = "input",
                                                  [RS_SEGMENTS] = "segments"};
 
 /* The same, of a run that may have coefficients in the place of a mask. */
-static const char *name_of(const rowscan_spec *spec, int which) {
+const char *rs_array_name(const rowscan_spec *spec, rs_which which) {
   return which == RS_MASK && spec->mask_mode == ROWSCAN_MASK_COEFFICIENT ? "coefficient" : names[which];
 }
 
@@ -112,9 +112,9 @@ static rowscan_status check_pointers(const rs_rows *rows, const rowscan_spec *sp
       return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'more[0]': NULL, but %s with a mask wants its coefficients here",
                      rowscan_op_name(spec->op));
     if (!array->data && needed)
-      return rs_fail(ROWSCAN_BAD_ARGUMENT, "field '%s': NULL, but there are elements", name_of(spec, a));
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "field '%s': NULL, but there are elements", rs_array_name(spec, (rs_which)a));
     if ((uintptr_t)array->data & (uintptr_t)(array->bytes - 1)) /* a power of two: no division, for each run asks */
-      return rs_fail(ROWSCAN_BAD_ARGUMENT, "field '%s': %p is not aligned to an element of %s", name_of(spec, a),
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "field '%s': %p is not aligned to an element of %s", rs_array_name(spec, (rs_which)a),
                      array->data, rowscan_type_name(type_of(spec, a)));
   }
   return ROWSCAN_OK;
@@ -208,7 +208,7 @@ static inline rowscan_status check_strides(int which, char separator, const int6
       return rs_fail(ROWSCAN_BAD_ARGUMENT,
                      "field '%s%cstrides': element %d, %lld: with %lld elements along it the array passes "
                      "2^62 bytes",
-                     name_of(spec, which), separator, d, (long long)strides[d], (long long)shape[d]);
+                     rs_array_name(spec, (rs_which)which), separator, d, (long long)strides[d], (long long)shape[d]);
   return ROWSCAN_OK;
 }
 

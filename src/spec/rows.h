@@ -36,8 +36,9 @@ static inline int rs_arrays(const rs_rows *rows) {
   return rows->further ? RS_ALL_ARRAYS : RS_ARRAYS;
 }
 
-/* The type of an array's elements, where a complete spec has it. */
+/* The type of an array's elements, where a complete spec has it, and what messages call the array. */
 rowscan_type rs_array_type(const rowscan_spec *spec, rs_which which);
+const char *rs_array_name(const rowscan_spec *spec, rs_which which);
 
 /* Elements of each row. */
 static inline int64_t rs_length(const rowscan_spec *spec, const rs_rows *rows) {

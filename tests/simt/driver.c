@@ -457,7 +457,10 @@ CUresult cuPointerGetAttribute(void *value, int which, CUdeviceptr at) {
     return entered ? entered : SIMT_ERROR_INVALID_VALUE;
   switch (which) {
   case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-    *(unsigned *)value = memory->host ? CU_MEMORYTYPE_HOST : SIMT_MEMORYTYPE_DEVICE;
+    *(unsigned *)value = memory->host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+    return CUDA_SUCCESS;
+  case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+    *(unsigned *)value = 0;
     return CUDA_SUCCESS;
   case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
     *(int *)value = memory->device;

@@ -12,7 +12,6 @@
 #include "simt.h"
 
 /* The rest of cuda.h, under names that it will not take. */
-enum { SIMT_MEMORYTYPE_DEVICE = 2 };
 enum {
   SIMT_ERROR_INVALID_VALUE = 1,
   SIMT_ERROR_NOT_INITIALIZED = 3,

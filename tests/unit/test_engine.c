@@ -252,6 +252,63 @@ static void scan_ones(rowscan_context *context) {
     ck_assert_float_eq(x[i], (float)(i + 1));
 }
 
+static void must_refuse(rowscan_status status, const char *words) {
+  ck_assert_int_eq(status, ROWSCAN_BAD_ARGUMENT);
+  ck_assert_msg(strstr(rowscan_last_error(), words) != NULL, "%s", rowscan_last_error());
+}
+
+/* By all calls that take arrays, in a context that works on the host. */
+static void try_arrays(rowscan_context *context, float *x, float *y, struct CUstream_st *stream, const char *words) {
+  rowscan_plan *plan;
+  rowscan_carry *carry;
+  const rowscan_problem *problem =
+      ROWSCAN_PROBLEM(.rank = 1, .shape = ((int64_t[]){LENGTH}), .input = {.data = x}, .output = {.data = y});
+  must_refuse(rowscan_scan(context, problem, stream), words);
+  ck_assert_int_eq(rowscan_carry_create(&carry, context), ROWSCAN_OK);
+  must_refuse(rowscan_carry_scan(carry, problem, stream), words);
+  rowscan_carry_destroy(carry);
+  ck_assert_int_eq(rowscan_plan_create(&plan, context, ROWSCAN_SPEC(.length = LENGTH)), ROWSCAN_OK);
+  must_refuse(rowscan_plan_run(plan, ROWSCAN_ARGS(.input = x, .output = y, .rows = 1), stream), words);
+  rowscan_plan_destroy(plan);
+  if (!stream)
+    must_refuse(rowscan_scan_host(context, problem), words);
+}
+
+/* A program that expects a GPU has device memory, and a stream, which the host has no use for. */
+START_TEST(the_host_refuses_what_is_for_a_gpu) {
+  static float y[LENGTH];
+  rowscan_context *context;
+  struct CUstream_st *stream = (void *)(uintptr_t)0x5000;
+  setenv("SIMT_ARCH", "70", 1);
+  load_driver();
+  float *x = device_floats(LENGTH);
+  ck_assert_int_eq(open_as(&context, ROWSCAN_ENGINE_AUTO, NULL), ROWSCAN_OK);
+  try_arrays(context, x, y, NULL, "field 'input': ");
+  try_arrays(context, y, x, NULL, "field 'output': ");
+  try_arrays(context, y, x, NULL, "is memory of a GPU, which the processor can't reach; engine auto chose the host, "
+                                  "because: GPU 0 is sm_70, older than sm_75");
+  try_arrays(context, y, y, stream, "field 'stream': 0x5000, but the context works on the host");
+  rowscan_close(context);
+  ck_assert_int_eq(open_as(&context, ROWSCAN_ENGINE_HOST, NULL), ROWSCAN_OK);
+  try_arrays(context, y, y, stream, "field 'stream': 0x5000, but the context works on the host");
+  rowscan_close(context);
+}
+END_TEST
+
+START_TEST(a_scan_of_host_memory_refuses_that_of_a_gpu) {
+  static float y[LENGTH];
+  rowscan_context *context;
+  load_driver();
+  setenv("ROWSCAN_NVRTC", nvrtc_file(), 1);
+  float *x = device_floats(LENGTH);
+  ck_assert_int_eq(open_as(&context, ROWSCAN_ENGINE_CUDA, NULL), ROWSCAN_OK);
+  must_refuse(rowscan_scan_host(context, ROWSCAN_PROBLEM(.rank = 1, .shape = ((int64_t[]){LENGTH}),
+                                                         .input = {.data = x}, .output = {.data = y})),
+              "field 'input': ");
+  rowscan_close(context);
+}
+END_TEST
+
 static rowscan_cache_counts counts_of(rowscan_context *context) {
   rowscan_cache_info info = ROWSCAN_INFO(info);
   ck_assert_int_eq(rowscan_cache_info_get(context, &info), ROWSCAN_OK);
@@ -454,6 +511,8 @@ int main(void) {
   lot_add_loop_test(cases, a_gpu_of_another_process_is_told, 0, 3);
   lot_add_loop_test(cases, a_gpu_of_another_process_fails_who_wants_it, 0, 3);
   tcase_add_test(cases, an_old_gpu_is_told);
+  tcase_add_test(cases, the_host_refuses_what_is_for_a_gpu);
+  tcase_add_test(cases, a_scan_of_host_memory_refuses_that_of_a_gpu);
   tcase_add_test(cases, a_gpu_without_a_compiler_is_told);
   lot_add_loop_test(cases, a_gpu_newer_than_nvrtc_has_ptx, 0, 2);
   lot_add_loop_test(cases, what_a_newer_nvrtc_made_comes_first, 0, 2);
