@@ -75,10 +75,14 @@
  * Structs. A struct that a caller fills, or has filled, starts with `.size`, the sizeof that the caller's header gives:
  * it is the struct's version. A field that is zero takes its default, and so does a field that an older, shorter struct
  * lacks. A newer, longer struct is accepted if everything that this library does not know is zero. A struct of results
- * is filled up to its size. The macros ROWSCAN_OPTIONS, ROWSCAN_OPERATOR, ROWSCAN_SPEC, ROWSCAN_ARGS, ROWSCAN_PROBLEM,
- * ROWSCAN_WARMING and ROWSCAN_CACHE_FILTER make such a struct with `.size` set; it lives as long as the enclosing block
- * (in C++: the enclosing expression). ROWSCAN_INFO initialises a struct of results. In C++ the macros take C++20 and
- * fields in the order of their declaration (g++ -Wextra warns of those left out).
+ * is filled up to its size. A size that no struct can have is BAD_ARGUMENT. The macros ROWSCAN_OPTIONS,
+ * ROWSCAN_OPERATOR, ROWSCAN_SPEC, ROWSCAN_ARGS, ROWSCAN_PROBLEM, ROWSCAN_WARMING and ROWSCAN_CACHE_FILTER make such a
+ * struct with `.size` set; it lives as long as the enclosing block (in C++: the enclosing expression). ROWSCAN_INFO
+ * initialises a struct of results. In C++ the macros need C++20, and fields in the order of their declaration. Before
+ * C++20 set the fields one by one, of options and results too:
+ *     rowscan_problem problem = {};
+ *     problem.size = sizeof problem;
+ *     problem.rank = 1;
  *
  * Threads. Different contexts share nothing. Any calls on one context or plan may be made from many threads at once,
  * but a context or plan must not be used while it is closed or destroyed. A scan on the host runs in the calling thread
@@ -89,11 +93,12 @@
  * one is captured.) Callbacks may be called from threads of the library, except progress, which is called from the
  * caller's thread. A callback must not call the library with the same context or its plans.
  *
- * Processes. After fork() a child must not use what its parent opened; closing and destroying it does nothing there.
- * The child opens a context of its own, on a GPU only if the parent has not used CUDA, which is the driver's rule. A
- * child that was forked while another thread of the parent compiled may hang in NVRTC when it compiles, since the locks
- * of NVRTC were held. Fork before anything is compiled, or start another program (exec), or have all kernels in the
- * cache and open the child's context with cache_only, which never calls NVRTC.
+ * Processes. fork() may be called at any time, and waits for nothing. A child must not use what its parent opened;
+ * closing and destroying it does nothing there. The child opens a context of its own. The CUDA driver works there only
+ * if the parent has not used it, which is the driver's rule; else opening a GPU is NO_DRIVER, and ENGINE_AUTO chooses
+ * the host. A child that was forked while a thread of the parent compiled, be it a thread of the library's, cannot
+ * compile, since locks of NVRTC were held: a kernel that is not in the cache is NO_COMPILER there. To compile in
+ * children, fork before anything is compiled, or start another program (exec).
  *
  * Errors. A call that fails returns a status other than ROWSCAN_OK and leaves its outputs unchanged.
  * rowscan_last_error() then has the message, which names the field and its value and holds no control characters of a
@@ -104,6 +109,11 @@
  */
 #ifndef ROWSCAN_H
 #define ROWSCAN_H
+
+/* The macros below leave fields out, which are 0 then: that is no reason to warn of each use. */
+#if defined(__GNUC__)
+#pragma GCC system_header
+#endif
 
 #include <stddef.h>
 #include <stdint.h>
@@ -117,15 +127,24 @@
 #define ROWSCAN_VERSION_TEXT(a, b, c) ROWSCAN_VERSION_TEXT2(a, b, c)
 #define ROWSCAN_VERSION_STRING ROWSCAN_VERSION_TEXT(ROWSCAN_VERSION_MAJOR, ROWSCAN_VERSION_MINOR, ROWSCAN_VERSION_PATCH)
 
+/* Clang warns by where the caller's own braces stand. */
+#ifdef __clang__
+#define ROWSCAN_QUIET(...)                                                                                             \
+  _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wmissing-field-initializers\"")                \
+      __VA_ARGS__ _Pragma("clang diagnostic pop")
+#else
+#define ROWSCAN_QUIET(...) __VA_ARGS__
+#endif
+
 /* ROWSCAN_STRUCT(type, .field = value, ...) is the address of such a struct, with its .size set. */
 #ifdef __cplusplus
 template <class Struct> inline const Struct *rowscan_address_of(const Struct &temporary) {
   return &temporary;
 }
-#define ROWSCAN_STRUCT(type, ...) (rowscan_address_of(type{.size = sizeof(type), __VA_ARGS__}))
+#define ROWSCAN_STRUCT(type, ...) ROWSCAN_QUIET((rowscan_address_of(type{.size = sizeof(type), __VA_ARGS__})))
 extern "C" {
 #else
-#define ROWSCAN_STRUCT(type, ...) (&(type){.size = sizeof(type), __VA_ARGS__})
+#define ROWSCAN_STRUCT(type, ...) ROWSCAN_QUIET((&(type){.size = sizeof(type), __VA_ARGS__}))
 #endif
 
 #if defined(__GNUC__)
@@ -164,7 +183,8 @@ typedef enum rowscan_status {
 #define ROWSCAN_OLDEST_ARCH 75
 
 typedef enum rowscan_engine {
-  ROWSCAN_ENGINE_AUTO = 0, /* CUDA where there is a GPU that can serve, else HOST: see rowscan_open */
+  ROWSCAN_ENGINE_AUTO = 0, /* CUDA where there is a GPU that can serve, else HOST: see rowscan_open. FOR ARRAYS IN
+                              DEVICE MEMORY ASK FOR ROWSCAN_ENGINE_CUDA: the host cannot reach them */
   ROWSCAN_ENGINE_CUDA,
   ROWSCAN_ENGINE_HOST
 } rowscan_engine;
@@ -248,8 +268,9 @@ typedef enum rowscan_regime {
 /* Flags of a spec, combined by |. */
 #define ROWSCAN_EXCLUSIVE 1u /* element i of the output leaves out element i of the input */
 #define ROWSCAN_REVERSE 2u   /* the scan runs from the last element to the first */
-#define ROWSCAN_OMIT_NAN 16u   /* a NaN counts as the identity, of any operator; integers have none. Where a mask
-                                  multiplies, the product decides: 0 * inf is a NaN, and omitted */
+/* A NaN counts as the identity, of any operator; integers have none. Where a mask multiplies, the product decides:
+ * 0 * inf is a NaN, and omitted. */
+#define ROWSCAN_OMIT_NAN 16u
 #define ROWSCAN_TIES_FIRST 32u /* ROWSCAN_ARGMAX, ROWSCAN_ARGMIN: the first of equal elements */
 /* Of a problem only, not of a spec: the output has length + 1 elements, P(0) to P(length). */
 #define ROWSCAN_INCLUDE_INITIAL 8u
@@ -440,7 +461,9 @@ typedef struct rowscan_options {
  * Opens a context. On a GPU it retains the device's primary context, which the CUDA runtime and frameworks use too, and
  * looks for NVRTC without loading it; that there is none becomes an error when it is needed.
  *
- * ENGINE_AUTO chooses what can serve, unless a `cuda_context` is given. Without a driver or a GPU it is the host, and
+ * ENGINE_AUTO chooses what can serve, unless a `cuda_context` is given. IF THE ARRAYS LIE IN DEVICE MEMORY, ASK FOR
+ * ENGINE_CUDA, whose error comes when the context is opened: on the host a stream, and memory of a GPU where a driver
+ * has started that knows it, are BAD_ARGUMENT in the calls that scan. Without a driver or a GPU it is the host, and
  * the log says so at level info. With a GPU that cannot serve it is the host too, and the log has one warning with the
  * reason, which rowscan_context_info_get gives as well: the GPU is older than sm_75; it is in exclusive use of another
  * process, or gives no context for another reason; there is no NVRTC, and no kernel for the GPU in the cache or in
@@ -471,7 +494,7 @@ typedef struct rowscan_options {
  * of low priority, and used from then on; a graph that was captured before stays as it is. COMPILE_NEVER is the same
  * without the thread. With COMPILE_NOW a run waits for its own kernel. rowscan_plan_prepare waits
  * for a plan's own kernels whatever the option is. Closing a context, and the end of the process, wait for a kernel
- * that the thread is compiling.
+ * that the thread is compiling; fork() does not.
  *
  * options may be NULL. Errors: BAD_ARGUMENT; NO_DEVICE (no GPU has that ordinal; with ENGINE_AUTO only if others
  * exist); OUT_OF_MEMORY; with ENGINE_CUDA NO_DRIVER, CUDA_FAILED and UNSUPPORTED (a GPU older than sm_75).
@@ -663,11 +686,11 @@ ROWSCAN_API rowscan_status rowscan_plan_prepare(rowscan_plan *plan, const rowsca
     ROWSCAN_NONNULL(1);
 
 /*
- * Runs a plan. On a GPU it queues the scan on `stream` (NULL: the default stream) and returns; on the host it returns
- * when the scan is done. The first run that needs a kernel or scratch memory that is not ready makes it ready, or a
- * kernel for any length (option `compile`), which takes the time of reading or compiling, loading and allocating; the
- * driver may delay these until running kernels are done (see rowscan_plan_prepare). Otherwise a run never compiles,
- * allocates or synchronises. May be called under stream capture.
+ * Runs a plan. On a GPU it queues the scan on `stream` (NULL: the default stream) and returns; on the host, where
+ * `stream` must be NULL, it returns when the scan is done. The first run that needs a kernel or scratch memory that is
+ * not ready makes it ready, or a kernel for any length (option `compile`), which takes the time of reading or
+ * compiling, loading and allocating; the driver may delay these until running kernels are done (see
+ * rowscan_plan_prepare). Otherwise a run never compiles, allocates or synchronises. May be called under stream capture.
  *
  * Launches. From sm_90 and CUDA 12.3 on a scan is a programmatic dependent launch: its blocks may start while the
  * kernel before it in the stream ends. They wait for that kernel before they read or write anything, though they may
@@ -767,8 +790,9 @@ ROWSCAN_API void rowscan_free(void *memory);
 /* An array that is read, and one that is written; data points to element [0, ..., 0]. */
 typedef struct rowscan_input {
   const void *data;
-  rowscan_type type;       /* default: as for in_type, out_type and mask_type of rowscan_spec */
-  const int64_t *strides;  /* [rank], in elements; NULL: dense in C order */
+  rowscan_type type;      /* default: as for in_type, out_type and mask_type of rowscan_spec. AN INPUT WITHOUT A TYPE IS
+                             F32, WHATEVER IT HAS; where the output's is another floating type, that is BAD_ARGUMENT */
+  const int64_t *strides; /* [rank], in elements; NULL: dense in C order */
   const void *reserved[2]; /* must be NULL */
 } rowscan_input;
 
@@ -787,9 +811,10 @@ typedef struct rowscan_problem {
   size_t size;
   rowscan_op op;
   unsigned flags;
-  int rank;             /* 1 to 64 */
-  int dim;              /* scanned dimension, -rank to rank - 1 */
-  const int64_t *shape; /* [rank], of all tensors; each >= 0 */
+  int rank; /* 1 to 64 */
+  int dim;  /* scanned dimension, -rank to rank - 1. LEFT OUT IT IS 0, THE FIRST: rows of a matrix in C order
+               are scanned along -1, the last */
+  const int64_t *shape; /* [rank], of all tensors; each >= 0; no more than 2^56 elements */
   rowscan_input input;
   rowscan_output output; /* with ROWSCAN_INCLUDE_INITIAL it is one element longer than shape in dimension `dim` */
   union {
@@ -816,14 +841,14 @@ typedef struct rowscan_problem {
 
 /*
  * Scans tensors that the context's engine can reach: in device memory on a GPU, where the scan is queued on `stream`;
- * in host memory on the host, which needs no plan. On a GPU the first call of a kind makes a plan, with the kernels
- * that are needed, and the context keeps it. A context keeps 256 plans. Of these up to 192 that have run 16 times stay;
- * of the others the least recently used is destroyed when a new one is made, which may wait for running kernels; its
- * kernels remain in the cache, if there is one. A plan whose runs are pending is not destroyed, nor is one that ran
- * under capture, since a graph may run it at any time: with these there may be more than 256. Until a plan stays, an
- * event is recorded after each of its runs, and a fifth and later stream that runs it waits for others after its run. A
- * program that needs more lengths at hand should keep plans of its own. Errors: those of rowscan_plan_create and
- * rowscan_plan_run.
+ * in host memory on the host, which needs no plan, and no stream: there `stream` must be NULL. On a GPU the first call
+ * of a kind makes a plan, with the kernels that are needed, and the context keeps it. A context keeps 256 plans. Of
+ * these up to 192 that have run 16 times stay; of the others the least recently used is destroyed when a new one is
+ * made, which may wait for running kernels; its kernels remain in the cache, if there is one. A plan whose runs are
+ * pending is not destroyed, nor is one that ran under capture, since a graph may run it at any time: with these there
+ * may be more than 256. Until a plan stays, an event is recorded after each of its runs, and a fifth and later stream
+ * that runs it waits for others after its run. A program that needs more lengths at hand should keep plans of its own.
+ * Errors: those of rowscan_plan_create and rowscan_plan_run.
  */
 ROWSCAN_API rowscan_status rowscan_scan(rowscan_context *context, const rowscan_problem *problem,
                                         struct CUstream_st *stream) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 2);
@@ -837,12 +862,12 @@ ROWSCAN_API rowscan_status rowscan_workspace_bytes(rowscan_context *context, con
                                                    size_t *bytes) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 2, 3);
 
 /*
- * Scans tensors in host memory with either engine, and returns when it is done. On a GPU they travel in pieces through
- * pinned memory, with copies and kernels overlapped; tensors, and single rows, may be larger than the GPU's memory. The
- * bits are the same. The context keeps the streams, the pinned memory and the GPU memory (staging_bytes) of up to four
- * such scans at a time for the next ones, until it is closed. Errors: those of rowscan_plan_create and
- * rowscan_plan_run; UNSUPPORTED (on a GPU, rows that do not fit into a piece, of an operator that a carry does not
- * serve, or with further arrays).
+ * Scans tensors in host memory, not in device memory, with either engine, and returns when it is done. On a GPU they
+ * travel in pieces through pinned memory, with copies and kernels overlapped; tensors, and single rows, may be larger
+ * than the GPU's memory. The bits are the same. The context keeps the streams, the pinned memory and the GPU memory
+ * (staging_bytes) of up to four such scans at a time for the next ones, until it is closed. Errors: those of
+ * rowscan_plan_create and rowscan_plan_run; UNSUPPORTED (on a GPU, rows that do not fit into a piece, of an operator
+ * that a carry does not serve, or with further arrays).
  */
 ROWSCAN_API rowscan_status rowscan_scan_host(rowscan_context *context, const rowscan_problem *problem) ROWSCAN_CHECKED
     ROWSCAN_NONNULL(1, 2);
@@ -872,10 +897,10 @@ ROWSCAN_API rowscan_status rowscan_problem_spec(const rowscan_problem *problem, 
  * are the same for integers, and for other types only up to the third chunk of 2^n elements.)
  *
  * rowscan_carry_scan scans the next chunk of each row, as rowscan_scan does: in memory that the engine can reach, on a
- * GPU queued on `stream`, in place if wanted. All chunks have the same op, flags, types, mask mode, rank, dim and
- * shape, except shape[dim], which may be 0. The first chunk of a reverse scan holds the last elements. Initial values
- * are those of the first chunk; totals are those of all elements so far. With ROWSCAN_INCLUDE_INITIAL the additional
- * element is the prefix before the chunk.
+ * GPU queued on `stream` (NULL on the host), in place if wanted. All chunks have the same op, flags, types, mask mode,
+ * rank, dim and shape, except shape[dim], which may be 0. The first chunk of a reverse scan holds the last elements.
+ * Initial values are those of the first chunk; totals are those of all elements so far. With ROWSCAN_INCLUDE_INITIAL
+ * the additional element is the prefix before the chunk.
  *
  * A carry keeps up to two values of the accumulator type per row for each power of two of the number of elements, in
  * the engine's memory; in place it needs as much memory again as a chunk. A chunk is read twice. It is scanned in

@@ -20,8 +20,15 @@ static inline int64_t rs_ceiling(int64_t a, int64_t b) {
   return a / b + (a % b != 0);
 }
 
+/* a * b, of numbers that are not negative; INT64_MAX where it is beyond, which is more bytes than any memory has. */
+static inline int64_t rs_product(int64_t a, int64_t b) {
+  int64_t product;
+  return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+}
+
+/* INT64_MAX of INT64_MIN too. */
 static inline int64_t rs_distance(int64_t stride) {
-  return stride < 0 ? -stride : stride;
+  return stride < 0 ? -(stride + (stride == INT64_MIN)) : stride;
 }
 
 /* SplitMix64: advances *state, which starts anywhere (Steele, Lea and Flood, 2014). */

@@ -23,7 +23,7 @@ static bool is_zero(const char *bytes, size_t count) {
 
 rowscan_status rs_sized_check(const void *sized, const char *what, const char *macro) {
   size_t size = size_of(sized);
-  if (size >= sizeof size && size <= RS_SIZED_MOST)
+  if (size >= sizeof size && size <= RS_SIZED_MOST && size % sizeof size == 0) /* as the sizeof of all of them is */
     return ROWSCAN_OK;
   return rs_fail(ROWSCAN_BAD_ARGUMENT, "%s: field 'size': %zu; use %s, or set it to the sizeof of the struct", what,
                  size, macro);

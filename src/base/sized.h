@@ -9,7 +9,7 @@
 
 #include "rowscan.h"
 
-/* A size above this is no struct's: nothing is read by it. */
+/* A size above this, or that is no multiple of its own, is no struct's: nothing is read by it. */
 enum { RS_SIZED_MOST = 4096 };
 
 /*

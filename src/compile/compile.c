@@ -270,6 +270,7 @@ static void mend_spills(compiler *c, rs_compiled *compiled) {
 static rowscan_status compile(rs_nvrtc *nvrtc, const char *source, int arch, bool as_ptx, rs_compiled *compiled) {
   *compiled = (rs_compiled){0};
   compiler c = {.nvrtc = nvrtc, .source = source};
+  rs_nvrtc_enter();
   rowscan_status status = rs_nvrtc_load(nvrtc, &c.calls);
   if (status == ROWSCAN_OK)
     status = choose_arch(&c, arch, as_ptx, &compiled->way_out);
@@ -280,6 +281,7 @@ static rowscan_status compile(rs_nvrtc *nvrtc, const char *source, int arch, boo
     mend_spills(&c, compiled);
   compiled->facts.compile_us = (int)(1e3 * (rs_now_ms() - start));
   destroy(&c);
+  rs_nvrtc_leave();
   return status;
 }
 

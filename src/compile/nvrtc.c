@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -405,6 +406,37 @@ static rowscan_status why_not(const rs_nvrtc *nvrtc) {
   return nvrtc->starved ? rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory while looking for NVRTC") : tell(nvrtc);
 }
 
+/* ---- forks ------------------------------------------------------------------------------------------------------- */
+
+static atomic_int inside; /* threads that compile */
+static atomic_bool torn;  /* this process was forked while some did */
+
+static void look_after_fork(void) {
+  if (atomic_exchange(&inside, 0))
+    torn = true;
+}
+
+static void watch_forks(void) {
+  pthread_atfork(NULL, NULL, look_after_fork);
+}
+
+void rs_nvrtc_enter(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, watch_forks);
+  atomic_fetch_add(&inside, 1);
+}
+
+void rs_nvrtc_leave(void) {
+  atomic_fetch_sub(&inside, 1);
+}
+
+static rowscan_status check_whole(void) {
+  return torn
+             ? rs_fail(ROWSCAN_NO_COMPILER, "no NVRTC: this process was forked while its parent compiled a kernel, and "
+                                            "locks of NVRTC were held; fork before, or start another program (exec)")
+             : ROWSCAN_OK;
+}
+
 /* ---- the calls --------------------------------------------------------------------------------------------------- */
 
 /* The one that there is, which the first call looks for; NULL: none, and *status says why, unless it is NULL. */
@@ -431,8 +463,10 @@ rowscan_status rs_nvrtc_id(rs_nvrtc *nvrtc, const char **id) {
 }
 
 rowscan_status rs_nvrtc_load(rs_nvrtc *nvrtc, const rs_nvrtc_calls **calls) {
+  rowscan_status status = check_whole();
+  if (status)
+    return status;
   pthread_mutex_lock(&nvrtc->lock);
-  rowscan_status status = ROWSCAN_OK;
   double start = rs_now_ms();
   bool before = nvrtc->at && nvrtc->at->loaded;
   if (load(nvrtc))

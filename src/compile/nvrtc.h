@@ -70,6 +70,12 @@ void rs_nvrtc_close(rs_nvrtc *nvrtc); /* the library itself stays loaded */
  */
 rowscan_status rs_nvrtc_id(rs_nvrtc *nvrtc, const char **id);
 
+/*
+ * Between the two a thread compiles. A process that is forked meanwhile has no compiler, for locks of NVRTC were held.
+ */
+void rs_nvrtc_enter(void);
+void rs_nvrtc_leave(void);
+
 /* Loads the library, once, and gives its table. Errors: NO_COMPILER (says what was tried), OUT_OF_MEMORY. */
 rowscan_status rs_nvrtc_load(rs_nvrtc *nvrtc, const rs_nvrtc_calls **calls);
 

@@ -51,13 +51,32 @@ static rowscan_status load(rs_cuda *cuda) {
   return status;
 }
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the next two */
+static bool ready, inherited; /* inherited: this process was forked from one that uses the driver */
+
+static void look_after_fork(void) {
+  inherited |= ready;
+  pthread_mutex_init(&lock, NULL); /* another thread may have held it */
+}
+
+static void watch_forks(void) {
+  pthread_atfork(NULL, NULL, look_after_fork);
+}
+
+static rowscan_status refuse_inherited(void) {
+  return rs_fail(ROWSCAN_NO_DRIVER,
+                 "the CUDA driver (%s) can't be used in a child (fork) of a process that used it; "
+                 "fork before, or start another program (exec)",
+                 name);
+}
+
 /* A failure is not remembered: a later call tries again, and tells its own thread what happened. */
 rowscan_status rs_cuda_open(const rs_cuda **cuda) {
-  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
   static rs_cuda table;
-  static bool ready;
+  pthread_once(&once, watch_forks);
   pthread_mutex_lock(&lock);
-  rowscan_status status = ready ? ROWSCAN_OK : load(&table);
+  rowscan_status status = inherited ? refuse_inherited() : ready ? ROWSCAN_OK : load(&table);
   if (status == ROWSCAN_OK) {
     ready = true;
     *cuda = &table;

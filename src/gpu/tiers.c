@@ -47,8 +47,8 @@ static pid_t process;     /* which one that is */
 static pthread_mutex_t working_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /*
- * Until no thread is inside the compiler or the driver, nor gets there: their locks are free then. A thread does not
- * wait for itself, when a log callback of the program's forks or ends it.
+ * Until no thread is inside the compiler or the driver, nor gets there. A thread does not wait for itself, when a log
+ * callback of the program's ends it.
  */
 static void hold_all(void) {
   pthread_mutex_lock(&working_lock);
@@ -65,10 +65,13 @@ static void let_go(void) {
   pthread_mutex_unlock(&working_lock);
 }
 
-/* A child has no such threads, and its contexts serve nobody. */
+/*
+ * A child has no such threads, and its contexts serve nobody. fork() waits for none of them: the child can't use the
+ * driver in any case, and knows whether it can use the compiler (rs_nvrtc_enter).
+ */
 static void forget_all(void) {
   working = NULL;
-  pthread_mutex_unlock(&working_lock);
+  pthread_mutex_init(&working_lock, NULL); /* another thread may have held it */
 }
 
 /*
@@ -89,7 +92,7 @@ static bool join_process(void) {
   static bool forks;
   if (process == getpid())
     return true;
-  if (atexit(end_all) || (!forks && pthread_atfork(hold_all, let_go, forget_all)))
+  if (atexit(end_all) || (!forks && pthread_atfork(NULL, NULL, forget_all)))
     return false;
   forks = true;
   process = getpid();

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/cancel.h"
+#include "base/ints.h"
 #include "base/status.h"
 #include "context.h"
 #include "spec/rows.h"
@@ -306,7 +307,7 @@ static rowscan_status begin(rowscan_carry *carry, const chunk *all, const rowsca
   memcpy(carry->shape, all->problem.shape, (size_t)all->problem.rank * sizeof *carry->shape);
   carry->shape[all->problem.dim] = 1;
   carry->spec = shared(spec);
-  carry->state_bytes = (size_t)(rows > 0 ? rows : 1) * rowscan_type_bytes(spec->acc_type);
+  carry->state_bytes = (size_t)rs_product(rs_larger(rows, 1), (int64_t)rowscan_type_bytes(spec->acc_type));
   rowscan_status status = hold(carry, &carry->fresh, carry->state_bytes);
   carry->has_init = all->problem.init.data != NULL;
   if (!status && carry->has_init) {

@@ -286,7 +286,7 @@ static void give_plans(ring *r) {
 
 static rowscan_status open_ring(ring *r, int64_t allowed) {
   const places at = piece_at(r, 0).at; /* no later piece is larger */
-  int64_t bytes = r->pieces * (at.up + at.down);
+  int64_t bytes = rs_product(r->pieces, at.up + at.down);
   r->pool = rs_host_pool(r->context->host);
   r->threads = (int)rs_larger(rs_smaller(MOST_THREADS, bytes / THREAD_BYTES), 1);
   rowscan_status status = ROWSCAN_OK;

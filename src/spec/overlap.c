@@ -17,9 +17,6 @@
 
 /* ---- ranges ------------------------------------------------------------------------------------------------------ */
 
-/* No memory is so large, and sums of two such ranges can be counted. */
-static const int64_t MOST_BYTES = INT64_C(1) << 61;
-
 /* Bytes of an array: the first, and the first after the last. */
 typedef struct range {
   uint64_t low, high;
@@ -27,7 +24,7 @@ typedef struct range {
 
 /* How far a dimension reaches, in elements. False: beyond any memory. Sizes are at least 1. */
 static inline bool reach(int64_t size, int64_t stride, int64_t *far) {
-  const int64_t most = MOST_BYTES / 16 / (RS_MAX_ROW_RANK + 1);
+  const int64_t most = RS_MOST_BYTES / 16 / (RS_MAX_ROW_RANK + 1);
   return !__builtin_mul_overflow(size - 1, stride, far) && (uint64_t)*far + (uint64_t)most <= 2 * (uint64_t)most;
 }
 
@@ -331,7 +328,7 @@ static void add_array(arrays *all, const char *field, const rs_rows *rows, rs_wh
 
 static void add_workspace(arrays *all, const void *data, size_t bytes) {
   array *a = &all->of[all->count];
-  if (!data || !bytes || bytes >= (size_t)MOST_BYTES)
+  if (!data || !bytes || bytes >= (size_t)RS_MOST_BYTES)
     return;
   a->field = "workspace";
   a->data = data;

@@ -112,10 +112,11 @@ static rowscan_status check_pointers(const rs_rows *rows, const rowscan_spec *sp
       return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'more[0]': NULL, but %s with a mask wants its coefficients here",
                      rowscan_op_name(spec->op));
     if (!array->data && needed)
-      return rs_fail(ROWSCAN_BAD_ARGUMENT, "field '%s': NULL, but there are elements", rs_array_name(spec, (rs_which)a));
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "field '%s': NULL, but there are elements",
+                     rs_array_name(spec, (rs_which)a));
     if ((uintptr_t)array->data & (uintptr_t)(array->bytes - 1)) /* a power of two: no division, for each run asks */
-      return rs_fail(ROWSCAN_BAD_ARGUMENT, "field '%s': %p is not aligned to an element of %s", rs_array_name(spec, (rs_which)a),
-                     array->data, rowscan_type_name(type_of(spec, a)));
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "field '%s': %p is not aligned to an element of %s",
+                     rs_array_name(spec, (rs_which)a), array->data, rowscan_type_name(type_of(spec, a)));
   }
   return ROWSCAN_OK;
 }
@@ -186,9 +187,9 @@ static void tame_strides(rs_rows *rows, int64_t length, int all) {
   }
 }
 
-/* Adds the bytes that a dimension spans. False: they pass 2^62, beyond which no array can be, and sums of two wrap. */
+/* Adds the bytes that a dimension spans. False: they pass what any array spans. */
 static bool reach(int64_t *bytes, int64_t stride, int64_t size, int64_t element) {
-  const int64_t most = INT64_C(1) << 62;
+  const int64_t most = RS_MOST_BYTES;
   int64_t far;
   if (size <= 1)
     return true;
@@ -207,9 +208,18 @@ static inline rowscan_status check_strides(int which, char separator, const int6
     if (!reach(&bytes, strides[d], shape[d], (int64_t)rowscan_type_bytes(type_of(spec, which))))
       return rs_fail(ROWSCAN_BAD_ARGUMENT,
                      "field '%s%cstrides': element %d, %lld: with %lld elements along it the array passes "
-                     "2^62 bytes",
+                     "2^61 bytes",
                      rs_array_name(spec, (rs_which)which), separator, d, (long long)strides[d], (long long)shape[d]);
   return ROWSCAN_OK;
+}
+
+/* What is counted of rows that are worked on. `field` has their number. */
+static rowscan_status check_number(const rs_rows *rows, const rowscan_spec *spec, const char *field) {
+  int64_t each = spec->length > 1 ? spec->length : 1;
+  if (rs_product(rows->count, each) <= RS_MOST_ELEMENTS || !rs_rows_any(rows, rows->initial ? 1 : spec->length))
+    return ROWSCAN_OK;
+  return rs_fail(ROWSCAN_BAD_ARGUMENT, "%s: %lld rows of %lld elements are more than 2^56 elements", field,
+                 (long long)rows->count, (long long)spec->length);
 }
 
 /* ---- plans' arguments -------------------------------------------------------------------------------------------- */
@@ -340,6 +350,9 @@ rowscan_status rs_rows_from_args(rs_rows *rows, const rowscan_spec *spec, const 
   set_data(rows, spec, all, data);
   set_strides(rows, spec, all, data, given);
   clear_absent(rows, data);
+  status = check_number(rows, spec, args->row_shape ? "args: field 'row_shape'" : "args: field 'rows'");
+  if (status)
+    return status;
   tame_strides(rows, spec->length, all);
   return check_pointers(rows, spec, all);
 }
@@ -425,6 +438,11 @@ static rowscan_status check_given_strides(const int64_t *const given[RS_ALL_ARRA
   for (int a = 0; a < all && !status && !empty; a++)
     if (given[a] && !is_absent(data, a) && !is_end(a))
       status = check_strides(a, '.', given[a], problem->shape, problem->rank, spec);
+  if (!status && !empty && includes_initial(problem) && given[RS_OUT]) { /* which has one element more */
+    for (int d = 0; d < problem->rank; d++)
+      shape[d] = problem->shape[d] + (d == scanned(problem));
+    status = check_strides(RS_OUT, '.', given[RS_OUT], shape, problem->rank, spec);
+  }
   for (int d = 0; d < problem->rank && ends; d++) {
     shape[d] = d == scanned(problem) ? 1 : problem->shape[d];
     ends = shape[d] > 0;
@@ -490,8 +508,10 @@ static int by_stride(const void *left, const void *right) {
 
 static bool joins(const dimension *outer, const dimension *inner, int all) {
   bool same = true;
-  for (int a = 0; a < all; a++)
-    same = same && outer->stride[a] == inner->stride[a] * inner->size;
+  for (int a = 0; a < all && same; a++) {
+    int64_t next; /* of no elements strides are any numbers */
+    same = !__builtin_mul_overflow(inner->stride[a], inner->size, &next) && outer->stride[a] == next;
+  }
   return same;
 }
 
@@ -643,6 +663,9 @@ rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const row
     rows->array[a].step = is_end(a) ? 0 : strides.of[a][dim];
   set_dimensions(rows, all, dims, collect(dims, &strides, all, problem, empty));
   clear_absent(rows, data);
+  status = check_number(rows, spec, "problem: field 'shape'");
+  if (status)
+    return status;
   tame_strides(rows, spec->length, all);
   spec->layout = layout_of(rows, spec->length);
   spec->row_rank = rows->rank;

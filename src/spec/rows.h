@@ -45,6 +45,13 @@ static inline int64_t rs_length(const rowscan_spec *spec, const rs_rows *rows) {
   return spec->length == RS_ANY_LENGTH ? rows->length : spec->length;
 }
 
+/*
+ * Bytes that no array spans, which are fewer than there are addresses to count by: steps along two arrays can be added,
+ * and multiplied by 2. And elements of all rows together, if there is anything to write: their bytes can be counted.
+ */
+#define RS_MOST_BYTES (INT64_C(1) << 61)
+#define RS_MOST_ELEMENTS RS_MAX_LENGTH
+
 /* Whether there is anything to write: rows of no elements have their totals alone. */
 static inline bool rs_rows_any(const rs_rows *rows, int64_t length) {
   return rows->count > 0 && (length > 0 || rows->array[RS_TOTALS].data);

@@ -312,11 +312,22 @@ rowscan_status rs_spec_read(rowscan_spec *spec, const rowscan_spec *from) {
   return status;
 }
 
+/* The default is f32: beside an output of another floating type it may as well be a mistake, which would misread. */
+static rowscan_status check_in_type(const rowscan_problem *problem) {
+  rowscan_type out = problem->output.type;
+  if (problem->input.type || rs_type_kind(out) != RS_FLOAT || out == ROWSCAN_F32)
+    return ROWSCAN_OK;
+  return rs_fail(ROWSCAN_BAD_ARGUMENT,
+                 "problem: field 'input.type': left out, which means f32, but 'output.type' is %s: say both",
+                 rowscan_type_name(out));
+}
+
 rowscan_status rs_spec_of_problem(rowscan_spec *spec, const rowscan_problem *problem, int64_t length) {
 #define MEMBER(member, name, values, when, given, ...) .member = given,
 #define BITS(member, given) .member = given,
   rowscan_spec wanted = {.size = sizeof wanted, RS_SPEC_FIELDS(MEMBER, BITS, RS_NO_ROW)};
-  return rs_spec_read(spec, &wanted);
+  rowscan_status status = check_in_type(problem);
+  return status ? status : rs_spec_read(spec, &wanted);
 }
 
 rowscan_status rs_spec_write(rowscan_spec *to, const rowscan_spec *spec) {

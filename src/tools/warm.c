@@ -200,9 +200,10 @@ static rowscan_status warm(rowscan_context *context, const rowscan_warming *list
   rowscan_status status = read_specs(&all);
   if (!status)
     status = read_archs(&all);
-  all.total = list->spec_count * all.arch_count;
-  if (!status)
+  if (!status) {
+    all.total = list->spec_count * all.arch_count; /* of specs that memory holds, and RS_MOST_ARCHS at most */
     status = run(&all);
+  }
   free(all.specs);
   rs_text_free(&all.message);
   free(all.entries);

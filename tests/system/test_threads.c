@@ -119,7 +119,8 @@ static void *scan_for_ever(void *argument) {
   victim *v = argument;
   while (!v->failed) {
     v->begun++;
-    v->failed += scan_by(v->staged, v->context, v->out, N) != ROWSCAN_OK; /* Check's own calls are cancellation points */
+    v->failed +=
+        scan_by(v->staged, v->context, v->out, N) != ROWSCAN_OK; /* Check's own calls are cancellation points */
     v->done++;
     pthread_testcancel();
   }

@@ -6,6 +6,7 @@
  */
 #include <check.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -550,6 +551,47 @@ START_TEST(forked_meanwhile) {
 }
 END_TEST
 
+/* Stops the thread, at work, until it is told to go on. */
+static atomic_bool at_work, go_on;
+
+static void stop_at_work(void *user, rowscan_log_level level, const char *message) {
+  (void)user, (void)level;
+  if (!strstr(message, "made in the background"))
+    return;
+  at_work = true;
+  while (!go_on)
+    usleep(1000);
+}
+
+/* fork() waits for no kernel; the child may scan, and has no GPU. */
+START_TEST(a_fork_does_not_wait) {
+  rowscan_context *context;
+  ck_assert(!rowscan_open(&context, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_CUDA, .log = stop_at_work,
+                                                    .compile = ROWSCAN_COMPILE_BACKGROUND, .cache_off = 1)));
+  for (int i = 0; i < OFTEN; i++)
+    scan_right(context, own, 1300, false);
+  while (!at_work)
+    usleep(1000);
+  pid_t child = fork();
+  if (child == 0) {
+    float x[] = {1, 2}, y[2];
+    rowscan_context *gpu, *host;
+    bool right =
+        rowscan_open(&gpu, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_CUDA)) == ROWSCAN_NO_DRIVER &&
+        strstr(rowscan_last_error(), "fork") && !rowscan_open(&host, NULL) &&
+        !rowscan_scan(host,
+                      ROWSCAN_PROBLEM(.rank = 1, .shape = (int64_t[]){2}, .input = {.data = x}, .output = {.data = y}),
+                      NULL) &&
+        y[1] == 3;
+    _exit(right ? EXIT_SUCCESS : EXIT_FAILURE);
+  }
+  go_on = true;
+  await(child);
+  wait_for(context, 1);
+  rowscan_close(context);
+}
+END_TEST
+
 /* A callback for the log may fork, in the thread that has just made a kernel. */
 static void fork_when_made(void *user, rowscan_log_level level, const char *message) {
   (void)user, (void)level;
@@ -605,6 +647,7 @@ int main(int argc, char **argv) {
   tcase_add_test(cases, ended_meanwhile);
   tcase_add_test(cases, sixty_four_processes);
   tcase_add_test(cases, forked_meanwhile);
+  tcase_add_test(cases, a_fork_does_not_wait);
   tcase_add_test(cases, forked_by_the_log);
   suite_add_tcase(suite, cases);
   return run_suite(suite);

@@ -768,6 +768,38 @@ START_TEST(one_process_compiles_for_all) {
 }
 END_TEST
 
+static void *build_slowly(void *builder) {
+  build_text(builder, source, 90, false);
+  return NULL;
+}
+
+/* NVRTC's locks are held then, for ever in a child: it is told, and does not try. */
+START_TEST(forked_while_a_thread_compiles) {
+  pthread_t thread;
+  rs_builder *builder = open_builder(NULL);
+  told->compile_ms = 500;
+  ck_assert_int_eq(pthread_create(&thread, NULL, build_slowly, builder), 0);
+  while (!told->busy)
+    usleep(100);
+  pid_t child = fork();
+  if (child == 0) {
+    rs_binary binary;
+    rs_builder *own = open_builder(NULL);
+    bool good = rs_build(own, &binary, canonical, source, 80, false) == ROWSCAN_NO_COMPILER &&
+                strstr(rowscan_last_error(), "this process was forked while its parent compiled a kernel");
+    rs_builder_close(own);
+    _exit(good ? 0 : 1);
+  }
+  int status;
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  ck_assert_int_eq(status, 0);
+  pthread_join(thread, NULL);
+  ck_assert_int_eq(told->compiles, 1);
+  build_text(builder, source, 80, false); /* the parent goes on */
+  rs_builder_close(builder);
+}
+END_TEST
+
 /* ---- failures ---------------------------------------------------------------------------------------------------- */
 
 START_TEST(a_rejected_source_is_shown) {
@@ -1112,6 +1144,7 @@ int main(void) {
   tcase_add_loop_test(cases, a_failure_is_told_to_all, 0, 2);
   tcase_add_loop_test(cases, fresh_builds_are_never_old, 0, 2);
   tcase_add_test(cases, one_process_compiles_for_all);
+  tcase_add_test(cases, forked_while_a_thread_compiles);
   cases = add_case(suite, "failures");
   tcase_add_checked_fixture(cases, fresh_tally, NULL);
   tcase_add_test(cases, a_rejected_source_is_shown);

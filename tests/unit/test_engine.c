@@ -285,8 +285,9 @@ START_TEST(the_host_refuses_what_is_for_a_gpu) {
   ck_assert_int_eq(open_as(&context, ROWSCAN_ENGINE_AUTO, NULL), ROWSCAN_OK);
   try_arrays(context, x, y, NULL, "field 'input': ");
   try_arrays(context, y, x, NULL, "field 'output': ");
-  try_arrays(context, y, x, NULL, "is memory of a GPU, which the processor can't reach; engine auto chose the host, "
-                                  "because: GPU 0 is sm_70, older than sm_75");
+  try_arrays(context, y, x, NULL,
+             "is memory of a GPU, which the processor can't reach; engine auto chose the host, "
+             "because: GPU 0 is sm_70, older than sm_75");
   try_arrays(context, y, y, stream, "field 'stream': 0x5000, but the context works on the host");
   rowscan_close(context);
   ck_assert_int_eq(open_as(&context, ROWSCAN_ENGINE_HOST, NULL), ROWSCAN_OK);
