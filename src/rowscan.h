@@ -752,8 +752,7 @@ typedef struct rowscan_module_info {
   const void *cubin; /* NULL where NVRTC does not know the architecture and the driver compiles the PTX */
 } rowscan_module_info;
 
-#define ROWSCAN_INFO(type)                                                                                             \
-  { .size = sizeof(type) }
+#define ROWSCAN_INFO(type) ROWSCAN_QUIET({.size = sizeof(type)})
 
 /*
  * These fill a struct whose .size is set: the completed spec of a plan, its info, and that of one module.

@@ -18,11 +18,11 @@ int main(void) {
     return 1;
   }
   float x[2][3] = {{1, 2, 3}, {4, 5, 6}};
-  rowscan_status status = rowscan_scan(
-      context,
-      ROWSCAN_PROBLEM(.op = ROWSCAN_SUM, .rank = 2, .dim = -1, .shape = (int64_t[]){2, 3},
-                      .input = {.data = x, .type = ROWSCAN_F32}, .output = {.data = x, .type = ROWSCAN_F32}),
-      NULL);
+  rowscan_status status =
+      rowscan_scan(context,
+                   ROWSCAN_PROBLEM(.op = ROWSCAN_SUM, .rank = 2, .dim = -1, .shape = (int64_t[]){2, 3},
+                                   .input = {x, ROWSCAN_F32}, .output = {x, ROWSCAN_F32}),
+                   NULL);
   const float half = 0.5f; /* one coefficient for all elements */
   float y[2][3] = {{0}};
   if (status == ROWSCAN_OK)

@@ -17,8 +17,7 @@ int main() {
   const int64_t shape[] = {2, 3};
   rowscan_status status = rowscan_scan(context,
                                        ROWSCAN_PROBLEM(.op = ROWSCAN_SUM, .rank = 2, .dim = 1, .shape = shape,
-                                                       .input = {.data = x, .type = ROWSCAN_F32},
-                                                       .output = {.data = y, .type = ROWSCAN_F32}),
+                                                       .input = {x, ROWSCAN_F32}, .output = {y, ROWSCAN_F32}),
                                        nullptr);
   if (status != ROWSCAN_OK)
     std::fprintf(stderr, "rowscan_scan: %s: %s\n", rowscan_status_name(status), rowscan_last_error());

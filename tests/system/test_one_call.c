@@ -718,6 +718,24 @@ START_TEST(chunks_of_another_form) {
 }
 END_TEST
 
+/* So many rows that their bytes wrap: an initial value for all of them would be written where nothing is. */
+START_TEST(an_empty_chunk_of_more_rows_than_memory) {
+  static float a, b, initial = 3;
+  int64_t shape[] = {(INT64_C(1) << 62) + 1, 0}, stay[] = {0, 0};
+  rowscan_carry *carry;
+  open_contexts();
+  must(rowscan_carry_create(&carry, host));
+  rowscan_problem p = problem_of(&kinds[0], 2, 1, shape);
+  p.input.data = &a;
+  p.output.data = &b;
+  p.init = (rowscan_input){.data = &initial, .strides = stay};
+  must(rowscan_scan(host, &p, NULL));
+  ck_assert_int_eq(rowscan_carry_scan(carry, &p, NULL), ROWSCAN_OUT_OF_MEMORY);
+  rowscan_carry_destroy(carry);
+  close_contexts();
+}
+END_TEST
+
 /* ---- main -------------------------------------------------------------------------------------------------------- */
 
 int main(void) {
@@ -740,6 +758,7 @@ int main(void) {
   lot_add_loop_test(cases, chunks_are_one_scan, 0, KINDS);
   tcase_add_test(cases, chunks_with_the_prefix_before);
   tcase_add_test(cases, chunks_of_another_form);
+  tcase_add_test(cases, an_empty_chunk_of_more_rows_than_memory);
   suite_add_tcase(suite, cases);
   return run_tests(suite);
 }

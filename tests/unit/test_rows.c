@@ -197,7 +197,9 @@ START_TEST(random_strides) {
 END_TEST
 
 START_TEST(refusals) {
-  int64_t shape[] = {2, 3}, negative[] = {2, -3}, huge[] = {INT64_MAX, 3};
+  int64_t shape[] = {2, 3}, negative[] = {2, -3}, huge[] = {INT64_MAX, 3},
+          many[] = {INT64_C(1) << 30, INT64_C(1) << 30};
+  int64_t one[] = {2}, far[] = {(INT64_C(1) << 61) + 1}, broadcast[] = {0, 0};
   const struct {
     rowscan_problem problem;
     const char *field, *value;
@@ -214,6 +216,20 @@ START_TEST(refusals) {
       {{.rank = 2}, "'shape'", "NULL"},
       {{.rank = 2, .shape = negative}, "'shape'", "-3"},
       {{.rank = 2, .shape = huge}, "'shape'", "2^63"},
+      {{.rank = 2, .shape = many, .input = {.data = memory, .strides = broadcast}, .output = {.data = memory}},
+       "'shape'",
+       "1073741824 rows of 1073741824 elements are more than 2^56"},
+      {{.rank = 1, .shape = one, .input = {.data = memory}, .output = {.data = memory, .type = ROWSCAN_F64}},
+       "'input.type'",
+       "left out, which means f32, but 'output.type' is f64"},
+      {{.rank = 1, .shape = one, .output = {.data = memory, .type = ROWSCAN_F16}}, "'input.type'", "f16"},
+      {{.rank = 1,
+        .shape = one,
+        .flags = ROWSCAN_INCLUDE_INITIAL,
+        .input = {.data = memory},
+        .output = {.data = memory, .strides = far}},
+       "'output.strides'",
+       "element 0, 2305843009213693953"},
       {{.rank = 2, .shape = shape}, "'input'", "NULL"},
       {{.rank = 2, .shape = shape, .input = {.data = memory}}, "'output'", "NULL"},
       {{.rank = 2, .shape = shape, .input = {.data = (char *)memory + 1}, .output = {.data = memory}},
@@ -988,9 +1004,12 @@ START_TEST(wild_strides_that_lead_nowhere) {
       totals[i] = -1;
     out[0] = -1;
     bool masked = rand() % 2;
+    unsigned flags = (unsigned)rand() % 4;
+    if (empty == 1 && rows == 1 && !(flags & ROWSCAN_EXCLUSIVE)) /* P(0) is all that there is */
+      flags |= ROWSCAN_INCLUDE_INITIAL;
     rowscan_status status = rowscan_scan(
         context,
-        ROWSCAN_PROBLEM(.rank = rank, .dim = dim, .shape = shape, .flags = (unsigned)rand() % 4,
+        ROWSCAN_PROBLEM(.rank = rank, .dim = dim, .shape = shape, .flags = flags,
                         .input = {.data = data, .type = ROWSCAN_F32, .strides = in},
                         .output = {.data = out, .type = ROWSCAN_F32, .strides = output},
                         .mask = {.data = masked ? mask : NULL, .type = ROWSCAN_BOOL, .strides = of_mask},
@@ -1000,7 +1019,7 @@ START_TEST(wild_strides_that_lead_nowhere) {
     for (int64_t i = 0; i < rows; i++)
       ck_assert_float_eq(totals[i], empty ? 0 : 5);
     ck_assert_float_eq(totals[rows], -1);
-    ck_assert(empty ? out[0] == -1 : out[0] == 5 || out[0] == 0);
+    ck_assert(flags & ROWSCAN_INCLUDE_INITIAL ? out[0] == 0 : empty ? out[0] == -1 : out[0] == 5 || out[0] == 0);
   }
   rowscan_close(context);
 }

@@ -171,7 +171,14 @@ static CUresult error_name(CUresult error, const char **name) {
   return CUDA_SUCCESS;
 }
 
-static const rs_cuda cuda = {.cuCtxGetCurrent = get_current,
+/* All memory is the host's, as far as it knows. */
+static CUresult look_up(void *value, int attribute, CUdeviceptr at) {
+  (void)value, (void)attribute, (void)at;
+  return CUDA_ERROR_INVALID_VALUE;
+}
+
+static const rs_cuda cuda = {.cuPointerGetAttribute = look_up,
+                             .cuCtxGetCurrent = get_current,
                              .cuCtxPushCurrent_v2 = push_current,
                              .cuCtxPopCurrent_v2 = pop_current,
                              .cuMemGetInfo_v2 = memory_info,
