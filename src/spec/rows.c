@@ -672,27 +672,37 @@ rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const row
   return check_pointers(rows, spec, all);
 }
 
+/* That of a recurrence is a sum's, whose kernels come with the library; operators of the caller's have their own. */
+static rowscan_op initial_op(rowscan_op op) {
+  return rs_op_of(op)->kind == RS_RECURRENCE ? ROWSCAN_SUM : op;
+}
+
 void rs_initial_rows(rs_rows *to, rowscan_spec *to_spec, const rs_rows *rows, const rowscan_spec *spec) {
   bool reverse = spec->flags & ROWSCAN_REVERSE;
+  rowscan_op op = initial_op(spec->op);
+  bool coefficient = rs_op_has_coefficient(op);
   *to_spec = (rowscan_spec){.size = sizeof *to_spec,
-                            .op = rs_op_has_coefficient(spec->op) ? ROWSCAN_SUM : spec->op, /* P(0) is 0, too */
+                            .op = op,
                             .in_type = spec->out_type,
                             .out_type = spec->out_type,
                             .acc_type = spec->acc_type,
+                            .mask_type = coefficient ? spec->out_type : ROWSCAN_TYPE_DEFAULT,
+                            .mask_mode = coefficient ? ROWSCAN_MASK_COEFFICIENT : ROWSCAN_MASK_NONE,
                             .flags = ROWSCAN_EXCLUSIVE,
                             .length = 1,
                             .layout = ROWSCAN_LAYOUT_ROWS,
                             .row_rank = spec->row_rank};
-  for (int i = 0; i < rs_op_of(to_spec->op)->more; i++) /* which are not looked at either */
-    to_spec->more_types[i] = to_spec->in_type;
+  for (int i = 0; i < rs_op_of(op)->more; i++)
+    to_spec->more_types[i] = spec->out_type;
   *to = *rows;
   to->initial = false;
   to->length = 1;
   rs_operand *out = &to->array[RS_OUT];
   out->data = (char *)out->data + (reverse ? spec->length * out->step : -out->step) * out->bytes;
   out->step = 0;
-  to->array[RS_IN] = *out;
-  clear(to, RS_MASK);
+  to->array[RS_IN] = to->array[RS_MASK] = *out;
+  if (!coefficient)
+    clear(to, RS_MASK);
   clear(to, RS_TOTALS);
   to->further = rs_spec_has_further(to_spec);
   for (int a = RS_ARRAYS; a < rs_arrays(to); a++) {

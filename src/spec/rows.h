@@ -80,8 +80,8 @@ rowscan_status rs_problem_read(rowscan_problem *to, const rowscan_problem *given
 void rs_problem_strides(int64_t *strides, const int64_t *given, const rowscan_problem *problem, int64_t length);
 
 /*
- * Of rows with `initial`: those whose scan writes P(0), an exclusive one of one element. It reads an element of the
- * output, which takes no part in the result.
+ * Of rows with `initial`: those whose scan writes P(0), an exclusive one of one element by the same operator. All that
+ * it reads, coefficients and further inputs too, is that element of the output, which takes no part in the result.
  */
 void rs_initial_rows(rs_rows *to, rowscan_spec *to_spec, const rs_rows *rows, const rowscan_spec *spec);
 

@@ -739,6 +739,8 @@ static void scan_row(const rowscan_spec *spec, const rs_rows *rows, number *tota
       write_at(rows, &row, RS_SECOND, spec->second_type, e, second(spec, rows, &row, e, prefix));
     write_at(rows, &row, RS_OUT, spec->out_type, e, shown(spec, prefix));
   }
+  if (rows->initial)
+    write_at(rows, &row, RS_OUT, spec->out_type, reverse ? n : -1, shown(spec, prefixes[0]));
   if (rows->array[RS_TOTALS].data)
     write_at(rows, &row, RS_TOTALS, kept, 0, shown(spec, prefixes[n]));
 }

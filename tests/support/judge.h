@@ -9,7 +9,7 @@
 
 #include "spec/rows.h"
 
-/* Does what rs_host_run does. */
+/* Does what rs_host_run does, and writes P(0) too where rows have `initial`. */
 void judge_scan(const rowscan_spec *spec, const rs_rows *rows);
 
 /* The value of a half or bfloat16, and the one nearest to x, ties to even. */

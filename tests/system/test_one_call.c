@@ -11,11 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../gpu/any_op.h"
 #include "../gpu/device.h"
 #include "../support/judge.h"
 #include "../support/lot.h"
 #include "../support/quick.h"
 #include "../support/run_tests.h"
+#include "base/ints.h"
 
 enum { RANK = 3 };
 
@@ -346,6 +348,135 @@ START_TEST(further_arrays) {
       p.dim = 1;
       check_further(p, lengths[n], &random);
     }
+  close_contexts();
+}
+END_TEST
+
+/* ---- P(0) of any operator ---------------------------------------------------------------------------------------- */
+
+/* Any operator, each type, one of those that tests create with coefficients more often than others. */
+static bool draw_spec(rowscan_spec *spec, uint64_t *random) {
+  uint64_t number = rs_random(random) >> 8, ops = (uint64_t)op_count() + 1;
+  *spec = (rowscan_spec){.in_type = (rowscan_type)(1 + below(random, ROWSCAN_BOOL)),
+                         .mask_mode = (rowscan_mask_mode)below(random, ROWSCAN_MASK_MULTIPLY + 1),
+                         .flags = below(random, 2) ? ROWSCAN_REVERSE : 0};
+  spec->mask_type = below(random, 2) ? ROWSCAN_BOOL : spec->in_type;
+  if (below(random, 4) == 0)
+    number = number / ops * ops + (uint64_t)(rowscan_op_by_name("Damped") - ROWSCAN_FIRST_CREATED) + ROWSCAN_GAE + 1;
+  op_take(spec, number);
+  if (below(random, 2))
+    further_take(spec, rs_random(random) >> 8);
+  if (spec->segment_mode && !spec->mask_mode) { /* which a problem reads as the other */
+    spec->mask_mode = spec->segment_mode;
+    spec->mask_type = spec->segment_type;
+    spec->segment_mode = ROWSCAN_MASK_NONE;
+    spec->segment_type = ROWSCAN_TYPE_DEFAULT;
+  }
+  return spec_fits(spec);
+}
+
+typedef struct any_arrays {
+  array in, mask, segments, more[RS_MOST_MORE], init, out, second;
+} any_arrays;
+
+static void make_arrays(any_arrays *a, const rowscan_spec *spec, const int64_t *shape, uint64_t *random) {
+  const rowscan_type types[] = {spec->in_type, spec->mask_mode ? spec->mask_type : ROWSCAN_BOOL,
+                                spec->segment_mode ? spec->segment_type : ROWSCAN_BOOL};
+  array *const read[] = {&a->in, &a->mask, &a->segments};
+  for (int i = 0; i < 3; i++)
+    *read[i] = make_array(types[i], RANK, shape, 1 + below(random, 2), random);
+  for (int i = 0; i < RS_MOST_MORE; i++)
+    a->more[i] = make_array(spec->more_types[i] ? spec->more_types[i] : ROWSCAN_BOOL, RANK, shape, 1, random);
+  int64_t longer[RANK] = {shape[0], shape[1] + 1, shape[2]}, ends[RANK] = {shape[0], 1, shape[2]};
+  a->init = make_array(rs_kept_type(spec->acc_type), RANK, ends, 1, random);
+  a->out = make_array(spec->out_type, RANK, longer, 1 + below(random, 2), random);
+  a->second = make_array(spec->second_type ? spec->second_type : ROWSCAN_BOOL, RANK, shape, 1, random);
+}
+
+static void free_arrays(any_arrays *a) {
+  array *const all[] = {&a->in, &a->mask, &a->segments, &a->init, &a->out, &a->second};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    free_array(all[i]);
+  for (int i = 0; i < RS_MOST_MORE; i++)
+    free_array(&a->more[i]);
+}
+
+static rowscan_problem any_problem(const rowscan_spec *spec, const any_arrays *a, const int64_t *shape, bool with_init,
+                                   bool in_host) {
+  rowscan_problem p = {.size = sizeof p,
+                       .op = spec->op,
+                       .flags = spec->flags | ROWSCAN_INCLUDE_INITIAL,
+                       .rank = RANK,
+                       .dim = 1,
+                       .shape = shape,
+                       .input = input_of(&a->in, in_host),
+                       .output = output_of(&a->out, in_host),
+                       .mask_mode = spec->mask_mode,
+                       .segment_mode = spec->segment_mode,
+                       .acc_type = spec->acc_type};
+  if (spec->mask_mode)
+    p.mask = input_of(&a->mask, in_host);
+  if (spec->segment_mode)
+    p.segments = input_of(&a->segments, in_host);
+  for (int i = 0; i < RS_MOST_MORE && spec->more_types[i]; i++)
+    p.more[i] = input_of(&a->more[i], in_host);
+  if (spec->second_type)
+    p.second = output_of(&a->second, in_host);
+  if (with_init && op_begins(spec))
+    p.init = input_of(&a->init, in_host);
+  for (int i = 0; i < rs_op_of(spec->op)->params; i++)
+    p.params[i] = 0.875;
+  return p;
+}
+
+/* The judge scans the same arrays, into memory of its own. */
+static void judge_problem(const rowscan_problem *problem, char *right, char *second) {
+  rowscan_problem p = *problem;
+  rowscan_spec spec = {.size = sizeof spec};
+  rs_rows rows;
+  p.output.data = right;
+  if (p.second.data)
+    p.second.data = second;
+  must(rs_rows_from_problem(&rows, &spec, &p));
+  judge_scan(&spec, &rows);
+}
+
+static void check_any_initial(rowscan_spec spec, int64_t n, uint64_t *random) {
+  int64_t shape[RANK] = {1 + below(random, 3), n, 1 + below(random, 4)};
+  bool with_init = below(random, 2);
+  any_arrays a;
+  make_arrays(&a, &spec, shape, random);
+  array right = make_array(a.out.type, 1, &a.out.count, 1, random);
+  array second = make_array(a.second.type, 1, &a.second.count, 1, random);
+  for (int in_host = 0; in_host < 2; in_host++) {
+    rowscan_problem p = any_problem(&spec, &a, shape, with_init, in_host);
+    must(in_host ? rowscan_scan_host(context, &p) : rowscan_scan(context, &p, NULL));
+    if (!in_host)
+      fetch(&a.out);
+    memcpy(right.memory, a.out.memory, bytes_of(&right));
+    p = any_problem(&spec, &a, shape, with_init, true);
+    judge_problem(&p, right.memory, second.memory);
+    for (int64_t i = 0, width = (int64_t)rowscan_type_bytes(a.out.type); i < a.out.count; i++)
+      ck_assert_msg(judge_equal(a.out.type, a.out.memory + i * width, right.memory + i * width),
+                    "%s of %s, flags %u, init %d, %lld elements a row: element %lld of the output",
+                    rowscan_op_name(spec.op), rowscan_type_name(spec.in_type), spec.flags, with_init, (long long)n,
+                    (long long)i);
+  }
+  free_arrays(&a);
+  free_array(&right);
+  free_array(&second);
+}
+
+/* On a simulated GPU each is some kernels, which take seconds to compile. */
+START_TEST(initial_of_any_operator) {
+  uint64_t random = seed + 900 + (uint64_t)_i;
+  rowscan_spec spec;
+  open_contexts();
+  for (int turn = 0; turn < (on_gpu ? 2 : 100); turn++) {
+    while (!draw_spec(&spec, &random) || (turn == 0) != (spec.op == (rowscan_op)rowscan_op_by_name("Damped")))
+      ;
+    check_any_initial(spec, below(&random, 3) ? below(&random, 40) : 500, &random);
+  }
   close_contexts();
 }
 END_TEST
@@ -750,6 +881,7 @@ int main(void) {
   lot_add_loop_test(cases, initial_included, 0, KINDS);
   tcase_add_test(cases, initial_of_nothing);
   tcase_add_test(cases, further_arrays);
+  lot_add_loop_test(cases, initial_of_any_operator, 0, 4);
   lot_add_loop_test(cases, initial_values_and_totals_have_strides, 0, KINDS);
   tcase_add_test(cases, totals_of_nothing_have_strides);
   tcase_add_test(cases, fixed_point_is_rounded_once);
