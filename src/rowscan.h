@@ -382,9 +382,11 @@ typedef struct rowscan_operator {
  *                  (ROWSCAN_MASK_SELECT) or where it is an omitted NaN, and the product with ROWSCAN_MASK_MULTIPLY
  *   commutative    static constexpr bool: whether combine(l, r) is combine(r, l), which saves time; default false
  *
- * The text may use u32, i32, u64, i64, f32, f64 and fused(a, b, c), an fma of one rounding, where a * b + c has two.
- * There are no headers. In the compiler's messages it is a file of its name, with its own lines. Kernels in the cache
- * and in packs belong to this very text: a change of it makes new ones.
+ * The text may use u32, i32, u64, i64, f32, f64 and fused(a, b, c), an fma of one rounding, where a * b + c has two. In
+ * the compiler's messages it is a file of its name, with its own lines. Kernels in the cache and in packs belong to this
+ * very text: a change of it makes new ones. It stands alone and reads no files: #include, #import, #embed,
+ * __has_include, __has_embed, parts that make up one of these, and a comment between # and a directive's name are
+ * BAD_ARGUMENT, wherever they stand, in comments and strings too.
  *
  * All layouts, flags, masks and types serve, by the rules of ROWSCAN_SUM; segments where a total and what tells them
  * have no more than 16 bytes. Totals cannot be taken up again: there is no rowscan_carry, and rowscan_scan_host on a
@@ -392,9 +394,9 @@ typedef struct rowscan_operator {
  *
  * Without host functions for the accumulator's type, what takes the host engine is UNSUPPORTED.
  *
- * Errors: BAD_ARGUMENT, which names what is wrong with the first line, or the operator that has the name but another
- * text; UNSUPPORTED (the process has 64 operators); OUT_OF_MEMORY. What is wrong with the struct shows when it is
- * compiled: COMPILE_FAILED. May be called by any thread.
+ * Errors: BAD_ARGUMENT, which names what is wrong with the first line, what would read a file, or the operator that has
+ * the name but another text; UNSUPPORTED (the process has 64 operators); OUT_OF_MEMORY. What is wrong with the struct
+ * shows when it is compiled: COMPILE_FAILED. May be called by any thread.
  */
 ROWSCAN_API rowscan_status rowscan_op_create(rowscan_op *op, const rowscan_operator *given) ROWSCAN_CHECKED
     ROWSCAN_NONNULL(1, 2);

@@ -153,8 +153,9 @@ def create_op(source):
     text again gives the same name, in any thread. What torch.export and jax.export save has its number in the place of
     its name: where that is loaded, the same operators must have been made in the same order.
 
-    Raises BadArgument, a ValueError, where the first line is wrong, or there is an operator of this name with another
-    text; Unsupported where there are 64 already. What is wrong with the struct shows when it is compiled, by a scan,
+    Raises BadArgument, a ValueError, where the first line is wrong, the text has what reads or finds files (#include,
+    __has_include and their like, in comments too: a text stands alone), or there is an operator of this name with
+    another text; Unsupported where there are 64 already. What is wrong with the struct shows when it is compiled, by a scan,
     prepare() or warm(): CompileFailed, with the compiler's message. Arrays on the CPU are Unsupported.
 
     >>> name = rowscan.create_op('''// rowscan: op=LastNonzero

@@ -1,5 +1,6 @@
 /*
- * created_ops.c - operators of the caller's own: what the first line of a text says, and the table of those that exist
+ * created_ops.c - operators of the caller's own: what the first line of a text says, that the text reads no file, and
+ * the table of those that exist
  * SPDX-License-Identifier: MIT
  *
  * An operator stays until the process ends, since contexts have kernels of it. So the table only grows: who makes one
@@ -7,6 +8,7 @@
  */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -145,6 +147,99 @@ static rowscan_status read_line(fields *read, const char *source) {
   return status;
 }
 
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+/*
+ * A kernel's key has the text, but not the files that the text would read, and messages would show their lines. So what
+ * reads or finds a file may not stand in a text, not even in a comment: then it does not matter what a compiler takes
+ * for a comment, a string, a joined line or a trigraph.
+ */
+
+/* Past what may stand between two characters of a word or after a '#': blanks, and what joins lines. */
+static const char *past_joints(const char *at) {
+  for (;;) {
+    at += strspn(at, " \t\v\f\r");
+    size_t sign = *at == '\\' ? 1 : strncmp(at, "?\?/", 3) ? 0 : 3;
+    if (!sign)
+      return at;
+    at += sign;
+    at += strspn(at, " \t\v\f\r");
+    at += *at == '\n';
+  }
+}
+
+/* The end of a word that begins there, whatever joints are in it; NULL: it does not. */
+static const char *past(const char *at, const char *word) {
+  for (; *word; word++) {
+    at = past_joints(at);
+    if (*at++ != *word)
+      return NULL;
+  }
+  return at;
+}
+
+/* The directive that begins there, or NULL. Between its '#' and its name a comment would hide it. */
+static const char *directive_at(const char *at) {
+  static const char *const signs[] = {"#", "%:", "?\?=", NULL};
+  static const char *const words[] = {"include", "import", "embed", "/*", NULL};
+  for (int s = 0; signs[s]; s++) {
+    const char *name = past(at, signs[s]);
+    for (int w = 0; name && words[w]; w++)
+      if (past(name, words[w]))
+        return words[w];
+  }
+  return NULL;
+}
+
+/* Of `wanted` the first i characters can be had for each bit i that is set; so can more, with this word after them. */
+static uint32_t extend(uint32_t reached, const char *wanted, const char *word, size_t bytes) {
+  for (int i = 0; wanted[i]; i++) {
+    size_t left = strlen(wanted + i), part = bytes < left ? bytes : left;
+    if (reached >> i & 1 && !strncmp(wanted + i, word, part))
+      reached |= UINT32_C(1) << (i + (int)part);
+  }
+  return reached;
+}
+
+/* Whether words of the text make up `wanted`, or what begins so: one, or several that lines or macros join. */
+static bool spells(const char *source, const char *wanted) {
+  static const char letters[] = "_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+  uint32_t reached = 1, before = 0;
+  while (reached != before) {
+    before = reached;
+    const char *at = source;
+    for (size_t bytes; *at; at += bytes + !bytes) {
+      bytes = strspn(at, letters);
+      reached = bytes ? extend(reached, wanted, at, bytes) : reached;
+    }
+  }
+  return reached >> strlen(wanted);
+}
+
+static rowscan_status check_reads_nothing(const char *source) {
+  static const char *const words[] = {"__has_include", "__has_embed", NULL};
+  int line = 1;
+  for (const char *at = source; *at; line += *at++ == '\n') {
+    const char *directive = strchr("#%?", *at) ? directive_at(at) : NULL;
+    if (directive && *directive == '/')
+      return rs_fail(ROWSCAN_BAD_ARGUMENT,
+                     "operator: field 'source': line %d: a comment after '#', where a directive's name is expected",
+                     line);
+    if (directive)
+      return rs_fail(ROWSCAN_BAD_ARGUMENT,
+                     "operator: field 'source': line %d: '#%s', but a text reads no files; not even a comment may have "
+                     "this",
+                     line, directive);
+  }
+  for (int i = 0; words[i]; i++)
+    if (spells(source, words[i]))
+      return rs_fail(ROWSCAN_BAD_ARGUMENT,
+                     "operator: field 'source': '%s' is in it, or in parts that make it up, but a text asks for no "
+                     "files",
+                     words[i]);
+  return ROWSCAN_OK;
+}
+
 /* ---- an operator ------------------------------------------------------------------------------------------------- */
 
 static rowscan_status copy_functions(rs_op *op, const rowscan_operator *given) {
@@ -217,6 +312,8 @@ rowscan_status rowscan_op_create(rowscan_op *op, const rowscan_operator *given) 
     status = rs_fail(ROWSCAN_BAD_ARGUMENT, "operator: field 'source': NULL");
   if (!status)
     status = read_line(&line, read.source);
+  if (!status)
+    status = check_reads_nothing(read.source);
   if (status)
     return status;
   char *name = strdup(line.name), *source = strdup(read.source);

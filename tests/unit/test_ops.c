@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../support/run_tests.h"
 #include "measure/measure.h"
@@ -113,6 +114,62 @@ START_TEST(first_lines_that_are_wrong) {
   refuse(ROWSCAN_BAD_ARGUMENT, ROWSCAN_OPERATOR(.source = ""), "its first line, ''");
   refuse(ROWSCAN_BAD_ARGUMENT, ROWSCAN_OPERATOR(.f32 = &by_larger), "field 'source': NULL");
   refuse(ROWSCAN_BAD_ARGUMENT, &(rowscan_operator){.source = ""}, "field 'size': 0; use ROWSCAN_OPERATOR");
+}
+END_TEST
+
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+#define FILE_NAME "\"/etc/hostname\""
+
+/* NVRTC 13.0 reads the file, or looks for it, in the first part of these; other compilers in others. */
+START_TEST(a_text_reads_no_files) {
+  static const struct {
+    const char *text, *message;
+  } wrong[] = {
+      {"#include " FILE_NAME, "line 2: '#include', but a text reads no files"},
+      {"\n#include \"plus.h\"", "line 3: '#include'"},
+      {"#include<math.h>", "'#include'"},
+      {"  #  \t include " FILE_NAME, "'#include'"},
+      {"\v#\finclude\r" FILE_NAME, "'#include'"},
+      {"#include_next " FILE_NAME, "'#include'"},
+      {"#define X " FILE_NAME "\n#include X", "line 3: '#include'"},
+      {"%:include " FILE_NAME, "'#include'"},
+      {"%\\\n: \\\n inc\\\nlude " FILE_NAME, "'#include'"},
+      {"#inc\\\nlude " FILE_NAME, "'#include'"},
+      {"#\\\r\ninc\\\r\n\\\r\nlude " FILE_NAME, "'#include'"},
+      {"#/* */include " FILE_NAME, "line 2: a comment after '#'"},
+      {"# \\\n /\\\n*\n*/ include " FILE_NAME, "a comment after '#'"},
+      {"/*\n*/ #include " FILE_NAME, "line 3: '#include'"},
+      {"const char *s = R\"x(*/)x\"; /*\n#include " FILE_NAME "\n*/", "'#include'"},
+      {"#if __has_include(" FILE_NAME ")\n#endif", "'__has_include' is in it"},
+      {"#if __has_include_next(" FILE_NAME ")\n#endif", "'__has_include' is in it"},
+      {"#if __has_\\\ninclude(" FILE_NAME ")\n#endif", "'__has_include'"},
+      {"#define H __has_include\n#if H(" FILE_NAME ")\n#endif", "'__has_include'"},
+      {"#define C(a, b) a##b\n#if C(__has_, include)(" FILE_NAME ")\n#endif", "'__has_include'"},
+      {"#define C(a, b) a%:%:b\n#if C(_, C(_has_inc, lude))(" FILE_NAME ")\n#endif", "'__has_include'"},
+      {"?\?=include " FILE_NAME, "'#include'"},
+      {"#inc?\?/\nlude " FILE_NAME, "'#include'"},
+      {"#inc\\ \nlude " FILE_NAME, "'#include'"},
+      {"#import " FILE_NAME, "'#import'"},
+      {"int a[] = {\n#embed " FILE_NAME "\n};", "line 3: '#embed'"},
+      {"#if __has_embed(" FILE_NAME ")\n#endif", "'__has_embed'"},
+  };
+  char text[512];
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+    refuse(ROWSCAN_BAD_ARGUMENT, ROWSCAN_OPERATOR(.source = text_of(text, "op=Reader", wrong[i].text)),
+           wrong[i].message);
+}
+END_TEST
+
+/* What is near to that is left alone. */
+START_TEST(other_directives_are_served) {
+  static const char rest[] = "#define EACH(x, y) x##y \\\n  + 1\n#if defined(EACH) && 1 % 2 ? 1 : 0\n#\n/* include */\n"
+                             "#endif // it has one, as a text may include\n#pragma unroll\n#line 7 \"include\"\n"
+                             "int include, import, embed, __has_builtin;\n#undef EACH\n#";
+  char text[512];
+  rowscan_op op;
+  ck_assert_msg(!rowscan_op_create(&op, ROWSCAN_OPERATOR(.source = text_of(text, "op=NoReader", rest))), "%s",
+                rowscan_last_error());
 }
 END_TEST
 
@@ -343,6 +400,23 @@ START_TEST(errors_have_the_text_s_lines) {
 }
 END_TEST
 
+/* NVRTC shows the text's own lines, whatever file these say that they are of. */
+START_TEST(a_file_that_is_named_is_not_shown) {
+  char name[] = "/tmp/rowscan-ops-XXXXXX", text[512], rest[256];
+  rowscan_op op;
+  rowscan_plan *plan;
+  int file = mkstemp(name);
+  ck_assert(file >= 0 && write(file, "secret\n", 7) == 7);
+  close(file);
+  snprintf(rest, sizeof rest, "#line 1 \"%s\"\nint x = what_is_this;\n", name);
+  ck_assert(!rowscan_op_create(&op, ROWSCAN_OPERATOR(.source = text_of(text, "op=Named", rest))));
+  rowscan_status status = rowscan_plan_compile(&plan, context, ROWSCAN_SPEC(.op = op, .length = 1000), "sm_90");
+  ck_assert(status == ROWSCAN_NO_COMPILER || status == ROWSCAN_COMPILE_FAILED);
+  ck_assert_msg(!strstr(rowscan_last_error(), "secret"), "%s", rowscan_last_error());
+  unlink(name);
+}
+END_TEST
+
 /* ---- whether it is associative ----------------------------------------------------------------------------------- */
 
 static void expect_doubt(const char *line, const rowscan_op_functions *f32, const char *begin, const char *middle) {
@@ -374,6 +448,8 @@ int main(void) {
   tcase_set_timeout(cases, 120);
   tcase_add_checked_fixture(cases, open_host, close_host);
   tcase_add_test(cases, first_lines_that_are_wrong);
+  tcase_add_test(cases, a_text_reads_no_files);
+  tcase_add_test(cases, other_directives_are_served);
   tcase_add_test(cases, functions_that_are_wrong);
   tcase_add_test(cases, an_operator_is_one_for_good);
   tcase_add_test(cases, many_threads);
@@ -383,6 +459,7 @@ int main(void) {
   tcase_add_test(cases, without_functions_the_host_refuses);
   tcase_add_test(cases, lines_are_the_text_s);
   tcase_add_test(cases, errors_have_the_text_s_lines);
+  tcase_add_test(cases, a_file_that_is_named_is_not_shown);
   tcase_add_test(cases, triples_are_tried);
   tcase_add_test(cases, there_are_64_at_most);
   suite_add_tcase(suite, cases);
