@@ -93,6 +93,11 @@
  * one is captured.) Callbacks may be called from threads of the library, except progress, which is called from the
  * caller's thread. A callback must not call the library with the same context or its plans.
  *
+ * Functions of the program. Callbacks, parallel_for and the functions of an operator must return. An exception that
+ * leaves one ends the process, whoever would catch it: in C++ by std::terminate, as if the function were noexcept. A
+ * thread that ends in one by pthread_exit ends the process, too, where that unwinds the stack, as it does with glibc.
+ * Nothing notices a longjmp out of one: what happens then is undefined.
+ *
  * Processes. fork() may be called at any time, and waits for nothing. A child must not use what its parent opened;
  * closing and destroying it does nothing there. The child opens a context of its own. The CUDA driver works there only
  * if the parent has not used it, which is the driver's rule; else opening a GPU is NO_DRIVER, and ENGINE_AUTO chooses
@@ -310,7 +315,7 @@ ROWSCAN_API const char *rowscan_last_error(void);
  * The operator on the host, for numbers of one type: what its text says (see rowscan_op_create), in C. A total is
  * memory of the operator's `numbers`, aligned to 8 bytes; x, y and a coefficient, which is NULL if there is none, are
  * one number each. Results may differ from a GPU's if a * b + c is one rounding here: -ffp-contract=off keeps GCC from
- * it. The functions may be called by many threads at once. This struct never grows.
+ * it. The functions may be called by many threads at once, and must return (see above). This struct never grows.
  */
 typedef struct rowscan_op_functions {
   void (*load)(void *total, const void *x, const void *coefficient);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "must_return.h"
 #include "signals.h"
 
 enum {
@@ -195,7 +196,8 @@ static job *next_job(rs_pool *pool) {
   return j;
 }
 
-static void work_through(job *j, void *seat) {
+static RS_OWN_FRAME void work_through(job *j, void *seat) {
+  RS_MUST_RETURN;
   for (;;) {
     int64_t chunk = atomic_fetch_add_explicit(&j->next, 1, memory_order_relaxed);
     if (chunk >= j->chunks)
@@ -349,7 +351,8 @@ static void take_part(void *data, int64_t index) {
     rs_pool_leave(o->pool, seat);
 }
 
-static void run(rs_pool *pool, void *seat, int helpers, job *j) {
+static RS_OWN_FRAME void run(rs_pool *pool, void *seat, int helpers, job *j) {
+  RS_MUST_RETURN;
   j->most = smaller(helpers, j->chunks - 1);
   if (j->most <= 0) {
     work_through(j, seat);

@@ -14,6 +14,7 @@
 #endif
 
 #include "base/ints.h"
+#include "base/must_return.h"
 #include "base/processors.h"
 #include "base/status.h"
 #include "ops.h"
@@ -425,6 +426,7 @@ static void leave(const environment *saved) {
 #endif
 
 void rs_host_run(rs_host *host, const rowscan_spec *spec, const rs_rows *rows) {
+  RS_MUST_RETURN;
   int threads = rs_pool_threads(host->pool);
   rs_run s; /* large, and not cleared: describe and choose_ set what is used */
   environment saved;
