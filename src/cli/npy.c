@@ -343,25 +343,32 @@ static bool read_dict(reader *in, npy_header *header, bool allow_bf16) {
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
 
-/* Finds the dict in the file. */
-static bool find_dict(reader *in, const unsigned char *file, size_t size) {
+enum { MOST_HEADER = 1 << 20 }; /* bytes, of which NumPy reads 10000 */
+
+/* Finds the dict in the file. Until so many of its bytes are there, *wanted is that number. */
+static bool find_dict(reader *in, const unsigned char *file, size_t size, size_t *wanted) {
   static const char magic[] = "\x93NUMPY";
+  *wanted = 0;
   if (size >= 2 && !memcmp(file, "PK", 2))
     return fail(in->why, "not an .npy file (an .npz archive? unzip it first)");
+  if (size && memcmp(file, magic, size < 6 ? size : 6))
+    return fail(in->why, "not an .npy file: it does not begin with \\x93NUMPY");
+  *wanted = 10;
   if (!size)
     return fail(in->why, "not an .npy file: it is empty");
-  if (memcmp(file, magic, size < 6 ? size : 6))
-    return fail(in->why, "not an .npy file: it does not begin with \\x93NUMPY");
-  if (size < 10)
+  if (size < *wanted)
     return fail(in->why, "truncated header: %zu bytes are there", size);
   if (file[6] < 1 || file[6] > 3 || file[7])
     return fail(in->why, "field 'version': %d.%d is not one of 1.0, 2.0, 3.0", file[6], file[7]);
-  size_t start = file[6] == 1 ? 10 : 12;
+  size_t start = *wanted = file[6] == 1 ? 10 : 12;
   if (size < start)
     return fail(in->why, "truncated header: %zu bytes are there", size);
   size_t length = (size_t)file[8] | (size_t)file[9] << 8;
   if (start == 12)
     length |= (size_t)file[10] << 16 | (size_t)file[11] << 24;
+  if (length > MOST_HEADER)
+    return fail(in->why, "field 'header length': %zu, and no more than %d are read", length, MOST_HEADER);
+  *wanted = start + length;
   if (length > size - start)
     return fail(in->why, "truncated header: %zu bytes of it are there, field 'header length' says %zu", size - start,
                 length);
@@ -391,13 +398,31 @@ static bool measure(npy_header *header, char *why) {
   return true;
 }
 
-bool npy_parse(npy_header *header, const void *file, size_t size, bool allow_bf16, char why[NPY_WHY_MAX]) {
+/* All but the data. */
+static bool parse_header(npy_header *header, const void *file, size_t size, bool allow_bf16, char *why,
+                         size_t *wanted) {
   reader in = {.why = why};
-  char text[NPY_SHAPE_TEXT_MAX];
   *header = (npy_header){0};
-  if (!find_dict(&in, file, size) || !read_dict(&in, header, allow_bf16) || !measure(header, why))
+  if (!find_dict(&in, file, size, wanted) || !read_dict(&in, header, allow_bf16) || !measure(header, why))
     return false;
   header->data_start = (size_t)(in.end - (const char *)file);
+  *wanted = header->data_start + (size_t)header->bytes;
+  return true;
+}
+
+size_t npy_wanted(const void *file, size_t size, bool allow_bf16) {
+  npy_header header;
+  char why[NPY_WHY_MAX];
+  size_t wanted;
+  parse_header(&header, file, size, allow_bf16, why, &wanted);
+  return wanted;
+}
+
+bool npy_parse(npy_header *header, const void *file, size_t size, bool allow_bf16, char why[NPY_WHY_MAX]) {
+  char text[NPY_SHAPE_TEXT_MAX];
+  size_t wanted;
+  if (!parse_header(header, file, size, allow_bf16, why, &wanted))
+    return false;
   if ((uint64_t)header->bytes > size - header->data_start)
     return fail(why, "truncated data: %zu bytes are there, field 'shape' %.300s of '%s' says %lld",
                 size - header->data_start, npy_shape_text(text, header->rank, header->shape), header->descr,

@@ -30,6 +30,12 @@ typedef struct npy_header {
  */
 bool npy_parse(npy_header *header, const void *file, size_t size, bool allow_bf16, char why[NPY_WHY_MAX]);
 
+/*
+ * How many bytes of a file have to be there, as its first `size` bytes tell: no more than those once npy_parse can say
+ * what they are.
+ */
+size_t npy_wanted(const void *file, size_t size, bool allow_bf16);
+
 /* Writes the header of a C-order array; returns its length, a multiple of 64. */
 size_t npy_format(char header[NPY_HEADER_MAX], rowscan_type type, int rank, const int64_t *shape);
 

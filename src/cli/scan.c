@@ -35,7 +35,7 @@ typedef struct cli_array {
   size_t map_bytes, copy_bytes;
 } cli_array;
 
-enum { FIRST_BYTES = 1 << 20, MOST_BYTES = 1 << 30 }; /* of what is read: room at first, and at a time */
+enum { MOST_BYTES = 1 << 30 }; /* of what is read at a time */
 
 /* Lets go of the memory; {0} is nothing. */
 static void array_close(cli_array *array) {
@@ -61,25 +61,9 @@ static int map(cli_array *array, int file, off_t bytes) {
   return EXIT_OK;
 }
 
-/* Twice as much room as there was. */
-static int grow(cli_array *array) {
-  size_t room = array->map_bytes ? 2 * array->map_bytes : FIRST_BYTES;
-  void *start = array->map ? mremap(array->map, array->map_bytes, room, MREMAP_MAYMOVE)
-                           : mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (start == MAP_FAILED)
-    return say_failed("%s: no memory for more than %zu bytes: %s", array->name, array->map_bytes, strerror(errno));
-  array->map = start;
-  array->map_bytes = room;
-  return EXIT_OK;
-}
-
-/* Gives back the room behind the bytes that were read: as many are then mapped as there are. */
-static int fit(cli_array *array, size_t bytes) {
-  if (!bytes) {
-    array_close(array);
-    return EXIT_OK;
-  }
-  void *start = mremap(array->map, array->map_bytes, bytes, MREMAP_MAYMOVE);
+static int make_room(cli_array *array, size_t bytes) {
+  void *start = array->map ? mremap(array->map, array->map_bytes, bytes, MREMAP_MAYMOVE)
+                           : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (start == MAP_FAILED)
     return say_failed("%s: no memory for %zu bytes: %s", array->name, bytes, strerror(errno));
   array->map = start;
@@ -87,25 +71,40 @@ static int fit(cli_array *array, size_t bytes) {
   return EXIT_OK;
 }
 
-/* To the end of what comes. */
-static int read_all(cli_array *array, int file) {
-  for (size_t bytes = 0;;) {
-    if (bytes == array->map_bytes && grow(array) != EXIT_OK)
-      return EXIT_FAILED;
-    size_t room = array->map_bytes - bytes;
-    ssize_t got = read(file, (char *)array->map + bytes, room < MOST_BYTES ? room : MOST_BYTES);
+/* Until the room is full; *bytes: that are there, fewer if no more come. */
+static int fill(cli_array *array, int file, size_t *bytes) {
+  while (*bytes < array->map_bytes) {
+    size_t room = array->map_bytes - *bytes;
+    ssize_t got = read(file, (char *)array->map + *bytes, room < MOST_BYTES ? room : MOST_BYTES);
     if (got == 0)
-      return fit(array, bytes);
+      return EXIT_OK;
     if (got < 0 && errno == EAGAIN)
       poll(&(struct pollfd){.fd = file, .events = POLLIN}, 1, -1);
     else if (got < 0 && errno != EINTR)
       return say_failed("%s: cannot be read: %s", array->name, strerror(errno));
-    bytes += got > 0 ? (size_t)got : 0;
+    *bytes += got > 0 ? (size_t)got : 0;
   }
+  return EXIT_OK;
+}
+
+/* The header, and as many bytes as it tells of; what comes after them is not read. As many are then mapped. */
+static int read_stream(cli_array *array, int file, bool allow_bf16) {
+  size_t bytes = 0, wanted;
+  int status = EXIT_OK;
+  while (status == EXIT_OK && bytes == array->map_bytes &&
+         bytes < (wanted = npy_wanted(array->map, bytes, allow_bf16))) {
+    status = make_room(array, wanted);
+    if (status == EXIT_OK)
+      status = fill(array, file, &bytes);
+  }
+  if (bytes)
+    return status == EXIT_OK ? make_room(array, bytes) : status;
+  array_close(array);
+  return status;
 }
 
 /* Of a file with a name nothing but regular ones: a pipe would make us wait for who knows what. */
-static int take(cli_array *array, int file, bool is_standard) {
+static int take(cli_array *array, int file, bool is_standard, bool allow_bf16) {
   struct stat facts;
   if (fstat(file, &facts))
     return say_failed("%s: cannot be read: %s", array->name, strerror(errno));
@@ -115,7 +114,7 @@ static int take(cli_array *array, int file, bool is_standard) {
     return say_failed("%s: is a terminal, where no array comes from", array->name);
   if (S_ISREG(facts.st_mode) && (!is_standard || lseek(file, 0, SEEK_CUR) == 0))
     return map(array, file, facts.st_size);
-  return is_standard ? read_all(array, file)
+  return is_standard ? read_stream(array, file, allow_bf16)
                      : say_failed("%s: is not a regular file; a pipe is read as standard input, -", array->name);
 }
 
@@ -151,7 +150,7 @@ static int parse(cli_array *array, bool allow_bf16) {
 }
 
 /*
- * Opens the file; "-" is standard input: what comes through a pipe is read to its end, into memory. Returns EXIT_OK, or
+ * Opens the file; "-" is standard input: an array that comes through a pipe is read into memory. Returns EXIT_OK, or
  * EXIT_FAILED having said why.
  */
 static int array_open(cli_array *array, const char *name, bool allow_bf16) {
@@ -160,7 +159,7 @@ static int array_open(cli_array *array, const char *name, bool allow_bf16) {
   int file = is_standard ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (file < 0)
     return say_failed("%s: cannot be opened: %s", name, strerror(errno));
-  int status = take(array, file, is_standard);
+  int status = take(array, file, is_standard, allow_bf16);
   if (!is_standard)
     close(file);
   return status == EXIT_OK ? parse(array, allow_bf16) : status;

@@ -58,6 +58,7 @@ static bool try(const uint8_t *data, size_t size, bool allow_bf16) {
   char why[NPY_WHY_MAX] = "";
   bool good = npy_parse(&header, data, size, allow_bf16, why);
   MUST(good || *why);
+  MUST((npy_wanted(data, size, allow_bf16) > size) == (size == 0 || strncmp(why, "truncated", 9) == 0));
   if (good) {
     check_facts(&header, data, size, allow_bf16);
     write_again(&header);

@@ -22,6 +22,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 import zlib
@@ -894,6 +895,34 @@ class Pipes(Case):
             done = run("-", "out.npy", stdin=null)
         self.assertEqual((done.returncode, b"standard input: not an .npy file: it is empty" in done.stderr), (1, True))
         self.assertEqual(list(self.listing()), ["in.npy"])
+
+    def test_writer_that_never_ends(self):
+        """The header says how much is read; what is no header is refused at once."""
+        data = self.bytes_of(np.ones((300, 1000)))
+        for begin, words in [(data, None), (b"", "not an .npy file"), (b"\x93NUMPY\x05\x00", "'version': 5.0"),
+                             (b"\x93NUMPY\x02\x00\xff\xff\xff\xff", "'header length': 4294967295"),
+                             (b"\x93NUMPY\x01\x00\xff\xff", "where '{' should be"),
+                             (data[:50] + b"!" + data[51:], "'")]:
+            process = subprocess.Popen([ROWSCAN, "scan", "--engine=host", "-", "-"], env=self.env, bufsize=0,
+                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.addCleanup(process.kill)
+            output = []
+            reader = threading.Thread(target=lambda: output.extend([process.stdout.read(), process.stderr.read()]))
+            reader.start()
+            with self.assertRaises(BrokenPipeError):
+                process.stdin.write(begin)
+                for _ in range(16):  # more than a pipe holds
+                    process.stdin.write(bytes(1 << 20))
+            process.stdin.close()
+            reader.join()
+            process.stdout.close()
+            process.stderr.close()
+            self.assertEqual(process.wait(), 1 if words else 0, output[1].decode())
+            if words:
+                self.assertEqual(output[0], b"")
+                self.assertIn(words, output[1].decode())
+            else:
+                np.testing.assert_array_equal(np.load(io.BytesIO(output[0]))[-1], np.arange(1, 1001))
 
     def test_reader_that_goes(self):
         """As `| head -c 1`: the command dies of SIGPIPE or, where that is ignored, says so."""

@@ -25,8 +25,10 @@ static parsed parse(const void *file, size_t size, bool allow_bf16) {
   ck_assert_ptr_nonnull(exact);
   memcpy(exact, file, size);
   result.good = npy_parse(&result.header, size ? exact : NULL, size, allow_bf16, result.why);
+  bool lacks = npy_wanted(size ? exact : NULL, size, allow_bf16) > size;
   free(exact);
   ck_assert(result.good || *result.why);
+  ck_assert_msg(lacks == (!size || !strncmp(result.why, "truncated", 9)), "%s", result.why);
   if (result.good) {
     ck_assert_uint_le(result.header.data_start, size);
     ck_assert_uint_le((size_t)result.header.bytes, size - result.header.data_start);
@@ -300,6 +302,22 @@ static uint32_t next_random(uint32_t *state) {
   return *state >> 8;
 }
 
+/* Read as far as it asks for, and again, a file ends where its data do, whatever comes behind. */
+START_TEST(read_as_a_stream) {
+  char file[4096];
+  for (int major = 1; major <= 3; major++) {
+    size_t size = make(file, major, "{'descr': '<f4', 'fortran_order': False, 'shape': (5, 3)}", 60), wanted, bytes = 0;
+    while ((wanted = npy_wanted(file, bytes, false)) > bytes)
+      bytes = wanted;
+    ck_assert_uint_eq(bytes, size);
+  }
+  make(file, 2, "", 0);
+  memset(file + 8, 0xff, 4);
+  ck_assert_uint_le(npy_wanted(file, 12, false), 12);
+  ck_assert_ptr_nonnull(strstr(parse(file, 4096, false).why, "field 'header length': 4294967295, and no more than"));
+}
+END_TEST
+
 /* Bytes replaced by others that mean something somewhere: it must not crash, and parse() judges what is accepted. */
 START_TEST(damaged_anywhere) {
   static const char odd[] = "'\"(){}[]:,<>|=0123456789LfiubV \n\\\0\x93\xff-";
@@ -380,6 +398,7 @@ static TCase *reading(void) {
   tcase_add_test(cases, no_npy_at_all);
   tcase_add_test(cases, cut_anywhere);
   tcase_add_test(cases, damaged_anywhere);
+  tcase_add_test(cases, read_as_a_stream);
   return cases;
 }
 
