@@ -549,6 +549,7 @@ static int run_suite(bench_job *job) {
 }
 
 static int run_with_csv(bench_job *job) {
+  output_prints();
   int result = job->csv_name ? output_open(&job->csv, job->csv_name) : EXIT_OK;
   if (result == EXIT_OK)
     result = write_csv(job, NULL);

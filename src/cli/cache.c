@@ -310,6 +310,7 @@ static int clear(cache_job *job) {
 
 static int write_pack(const char *file, const void *pack, size_t bytes) {
   cli_output output;
+  output_prints();
   int result = output_open(&output, file);
   if (result == EXIT_OK)
     result = output_private(&output);

@@ -194,6 +194,7 @@ static int compile_all(compile_job *job, rowscan_context *context) {
     result = make_directory(job->directory);
   if (result != EXIT_OK)
     return result;
+  output_prints();
   print_head(job);
   for (int i = 0; i < job->archs.count; i++)
     if (compile(job, context, job->archs.name[i]) != EXIT_OK)

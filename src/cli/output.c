@@ -152,14 +152,56 @@ static int check(cli_output *output, bool done) {
   return done ? EXIT_OK : failed(output, output->whole.wrong, errno);
 }
 
+static bool prints;
+
+void output_prints(void) {
+  prints = true;
+}
+
+static bool is_same(const struct stat *a, const struct stat *b) {
+  return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Whether the target is there, and is this file. */
+static bool replaces(const rs_whole *whole, const struct stat *file) {
+  return whole->replaces && is_same(&whole->old, file);
+}
+
+static bool replaces_standard(const rs_whole *whole) {
+  struct stat standard;
+  return fstat(STDOUT_FILENO, &standard) == 0 && replaces(whole, &standard);
+}
+
+/* Whether what is found for another output is this one's target, or will be. */
+static bool is_target(const cli_output *output, const rs_whole *other) {
+  struct stat dir;
+  if (output->standard)
+    return replaces_standard(other);
+  bool same_name =
+      fstat(other->dir, &dir) == 0 && is_same(&dir, &output->dir) && !strcmp(other->name, output->whole.name);
+  return same_name || replaces(other, &output->made) || (output->whole.replaces && replaces(other, &output->whole.old));
+}
+
+int output_apart(const cli_output *output, const char *option, const char *name) {
+  cli_output other = {.name = name};
+  if (!rs_whole_find(&other.whole, name))
+    return say_failed("%s: %s%s%s", name, other.whole.wrong, errno ? ": " : "", errno ? strerror(errno) : "");
+  bool same = is_target(output, &other.whole);
+  rs_whole_abandon(&other.whole);
+  return same ? say_usage("%s: '%s' is the same file as the first output, %s", option, name, output->name) : EXIT_OK;
+}
+
 /* Signals are held, so that no file is made that nobody would remove. */
 static bool create(cli_output *output) {
   sigset_t before;
   hold_signals(&before);
   bool created = rs_whole_create(&output->whole, 0666);
   int error = errno;
-  if (created)
+  if (created) {
     guard_file(output->whole.dir, output->whole.temporary);
+    fstat(output->whole.dir, &output->dir);
+    fstat(output->whole.file, &output->made);
+  }
   release_signals(&before);
   errno = error;
   return created;
@@ -178,7 +220,11 @@ int output_open(cli_output *output, const char *name) {
   if (!strcmp(name, "-"))
     return open_standard(output);
   *output = (cli_output){.name = name};
-  return check(output, rs_whole_find(&output->whole, name) && create(output));
+  if (!rs_whole_find(&output->whole, name))
+    return check(output, false);
+  if (prints && replaces_standard(&output->whole))
+    return failed(output, "is standard output too, where text is printed", 0);
+  return check(output, create(output));
 }
 
 /*

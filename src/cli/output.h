@@ -5,6 +5,9 @@
  * What base/whole.h makes, with messages. "-" is standard output, to which nothing is written before all of it is
  * there.
  *
+ * Two outputs are never one file, by whatever names, links or descriptors: the second one would take the first one's
+ * place.
+ *
  * Interrupted, the command removes the file it was writing and dies of the signal. When a mapped file cannot be read or
  * written (it was cut short, the disk is full or broken), the kernel sends SIGBUS: then the command says which file it
  * was and exits with EXIT_FAILED.
@@ -21,7 +24,8 @@ typedef struct cli_output {
   const char *name; /* as messages have it */
   bool standard;    /* output: the bytes are in memory until then */
   rs_whole whole;
-  uint64_t bytes; /* that it has when it is complete */
+  struct stat dir, made; /* of the target, and the new file */
+  uint64_t bytes;        /* that it has when it is complete */
   void *map;
   size_t map_bytes;
 } cli_output;
@@ -37,6 +41,16 @@ int output_map(cli_output *output, size_t bytes); /* space for the whole file, r
 int output_write(cli_output *output, const void *bytes, size_t length);
 int output_private(cli_output *output); /* nobody else may write it, whatever the umask */
 int output_commit(cli_output *output);
+
+/*
+ * Whether a second output may be written to a file of this name, which an option gives: as a rule before the scan, and
+ * again when the first output is there, which some file systems have under other names too. EXIT_USAGE or EXIT_FAILED,
+ * having said why not.
+ */
+int output_apart(const cli_output *output, const char *option, const char *name);
+
+/* Standard output is an output too: text is printed there. To be called before files are opened. */
+void output_prints(void);
 
 /* Removes it if it is still open. */
 void output_abandon(cli_output *output);

@@ -504,6 +504,8 @@ static int open_out(scan_job *job) {
     status = output_map(&job->out, job->out_start + (size_t)job->out_bytes);
   if (status == EXIT_OK)
     memcpy(job->out.map, job->out_header, job->out_start);
+  if (status == EXIT_OK && job->second_name)
+    status = output_apart(&job->out, "--second", job->second_name);
   return status;
 }
 
@@ -581,6 +583,8 @@ static int scan_in_context(scan_job *job) {
 static int commit(scan_job *job) {
   progress_writing();
   int status = output_commit(&job->out);
+  if (status == EXIT_OK && job->second)
+    status = output_apart(&job->out, "--second", job->second_name);
   if (status == EXIT_OK && job->second)
     status = output_file(job->second_name, job->second, job->second_bytes);
   progress_end();
@@ -664,6 +668,8 @@ int command_scan(int argc, char **argv) {
   int status = read_options(&job, argc, argv);
   if (status != OPTIONS_READ)
     return status;
+  if (job.json)
+    output_prints();
   if (!job.quiet && progress_possible()) /* the engine works in smaller pieces if it has to tell */
     job.session.progress = progress_show;
   status = run(&job);

@@ -976,6 +976,44 @@ class Output(Case):
                 self.fails(1, [f"rowscan: scan: {name[:20]}"], "scan", "in.npy", name)
         self.assertEqual(os.listdir(self.path("directory")), [])
 
+    def test_two_outputs_are_two_files(self):
+        """By name, link or descriptor; nothing is written, and what was there stays."""
+        scan = [ROWSCAN, "scan", "--engine=host", "--op=argmax", "in.npy"]
+        self.save("there.npy", np.ones(1))
+        os.mkdir(self.path("folder"))
+        os.link(self.path("there.npy"), self.path("hard.npy"))
+        os.symlink("there.npy", self.path("soft.npy"))
+        os.symlink(".", self.path("here"))
+        before, same = self.listing(), [("new.npy", "new.npy"), ("new.npy", "./new.npy"), ("new.npy", "here/new.npy"),
+                                        ("new.npy", "folder/../new.npy"), ("new.npy", self.path("new.npy")),
+                                        ("there.npy", "hard.npy"), ("there.npy", "soft.npy"), ("soft.npy", "there.npy")]
+        for out, second in same:
+            self.fails(2, [f"--second: '{second}' is the same file as the first output, {out}"], *scan[1:], out,
+                       f"--second={second}")
+        run = lambda *args, **kwargs: subprocess.run([*scan, *args], cwd=self.dir, env=self.env, stderr=subprocess.PIPE,
+                                                     timeout=300, **kwargs)
+        with open(self.path("there.npy"), "r+b") as there:
+            for status, args in [(2, ["-", "--second=there.npy"]), (2, ["-", "--second=soft.npy"]),
+                                 (2, ["-", "--second=/dev/stdout"]), (2, ["there.npy", "--second=/dev/stdout"]),
+                                 (1, ["there.npy", "--json"]), (1, ["/dev/stdout", "--json"])]:
+                done = run(*args, stdout=there)
+                self.assertEqual(done.returncode, status, (args, done.stderr))
+                self.assertIn(b"is the same file" if status == 2 else b"is standard output too", done.stderr)
+            descriptor = there.fileno()
+            done = run("there.npy", f"--second=/dev/fd/{descriptor}", pass_fds=[descriptor])
+            self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertEqual(self.listing(), before)
+        np.testing.assert_array_equal(np.load(self.path("there.npy")), [1])
+        with open(self.path("there.npy"), "r+b") as there:  # where nothing else goes
+            self.assertEqual(run("/dev/stdout", stdout=there).returncode, 0)
+        self.assertEqual(self.rowscan(*scan[1:], "out.npy", "--second=folder/out.npy"), ("", ""))
+        np.testing.assert_array_equal(np.load(self.path("folder/out.npy")), np.ones((100, 1000), "f4"))
+        with open(self.path("text"), "w+b") as text:
+            done = subprocess.run([ROWSCAN, "bench", "--engine=host", "--shapes=4 x 60", "--csv=text"], cwd=self.dir,
+                                  env=self.env, stdout=text, stderr=subprocess.PIPE, timeout=300)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn(b"text: is standard output too, where text is printed", done.stderr)
+
     def as_nobody(self):
         os.setgid(65534)
         os.setuid(65534)
